@@ -1,0 +1,58 @@
+/* A queue of requests on a store: above every backend it finishes short transfers, stamps, counts,
+ * keeps both latencies and feeds one tap.
+ *
+ * A queue belongs to one thread. Nothing here allocates after queue_open. Two latencies are kept:
+ * response (from due_ns, so a stalled queue cannot hide its own delay) and service (from submit_ns). */
+#ifndef HAUL_BACKENDS_QUEUE_H
+#define HAUL_BACKENDS_QUEUE_H
+
+#include "backends/backend.h"
+#include "core/hist.h"
+
+enum { QUEUE_DEPTH_MAX = 4096 };
+
+struct queue_counts {
+	uint64_t operations, errors, bytes, late, short_transfers;
+};
+
+struct queue_stats {
+	struct queue_counts op[IO_OPS];
+	struct hist service[IO_OPS];
+	struct hist response[IO_OPS];
+};
+
+struct queue {
+	struct channel channel;
+	uint32_t in_flight;
+	uint64_t timeout_ns;
+	uint64_t now_ns; /* the last stamp: callers at an operation boundary need not read the clock again */
+	struct queue_stats *stats;
+	/* Called for every finished request; for timelines, operation logs, live figures. May be NULL. */
+	void (*tap)(void *tap_argument, const struct io *io);
+	void *tap_argument;
+	struct io **done; /* completed and not yet reaped: a ring of depth */
+	uint32_t done_head, done_count;
+};
+
+/* depth requests in flight at most; -EINVAL with a sentence when the backend cannot ("file://
+ * engine psync works on one request at a time; set depth 1 or another engine"). */
+int queue_open(struct queue *q, struct store *store, uint32_t depth, struct err *err);
+void queue_close(struct queue *q);
+
+/* Accepts n requests; -EAGAIN, none accepted, when more than depth would be in flight. */
+int queue_submit(struct queue *q, struct io *const *ios, uint32_t n);
+
+/* Finished requests: waits for at least min (0: does not wait) until deadline_ns (0: now, UINT64_MAX:
+ * for ever), gives at most max. Returns how many. */
+uint32_t queue_reap(struct queue *q, struct io **done, uint32_t min, uint32_t max, uint64_t deadline_ns);
+
+/* One request, submitted and waited for; nothing else may be in flight. Returns io->status. */
+int queue_do(struct queue *q, struct io *io);
+
+/* Bytes a data buffer needs for requests of at most length bytes: more than length where direct I/O
+ * reads whole blocks around an unaligned range. Buffers must be aligned to store->alignment. */
+uint64_t queue_window(const struct store *store, uint64_t length);
+
+void queue_stats_merge(struct queue_stats *into, const struct queue_stats *from);
+
+#endif

@@ -1,0 +1,15 @@
+/* Memory that is freed together: for what a job owns. Not thread-safe. */
+#ifndef HAUL_CORE_ARENA_H
+#define HAUL_CORE_ARENA_H
+
+#include <stddef.h>
+
+struct arena {
+	struct arena_block *blocks;
+};
+
+void *arena_alloc(struct arena *a, size_t bytes); /* zeroed, aligned to 16; NULL: no memory */
+char *arena_text(struct arena *a, const char *text);
+void arena_free(struct arena *a);
+
+#endif

@@ -1,0 +1,28 @@
+/* Buffer pool: one 2 MiB-aligned, MADV_HUGEPAGE mapping cut into equal slots. Transparent huge
+ * pages double direct reads (one segment for each 2 MiB instead of 512).
+ *
+ * A pool belongs to one thread; engines register its mapping once. */
+#ifndef HAUL_CORE_BUFFERS_H
+#define HAUL_CORE_BUFFERS_H
+
+#include <stdint.h>
+
+#include "core/err.h"
+
+struct buffers {
+	void *base;
+	uint64_t slot_bytes; /* rounded up to 4 KiB */
+	uint64_t mapped_bytes;
+	uint32_t count, free_count;
+	uint32_t *free_slots;
+};
+
+/* Maps count slots of at least slot_bytes, every page touched. -ENOMEM with a sentence. */
+int buffers_init(struct buffers *b, uint32_t count, uint64_t slot_bytes, struct err *err);
+void buffers_free(struct buffers *b);
+
+/* A slot, or NULL when all are out. Constant time. */
+void *buffers_take(struct buffers *b);
+void buffers_give(struct buffers *b, void *slot);
+
+#endif

@@ -1,0 +1,22 @@
+/* struct err: the sentence that says what went wrong, gathered on the way up.
+ *
+ * A function that can fail returns 0 or a negative errno and fills the caller's struct err. Only
+ * cli/ prints one. Plain data, no ownership, any thread (each its own). */
+#ifndef HAUL_CORE_ERR_H
+#define HAUL_CORE_ERR_H
+
+enum { ERR_TEXT_BYTES = 1024 };
+
+struct err {
+	int code;                  /* 0 or a negative errno */
+	char text[ERR_TEXT_BYTES]; /* one sentence, without the program's name or a newline */
+};
+
+/* Says what went wrong. rc is a negative errno and is returned. e may be NULL. */
+int err_set(struct err *e, int rc, const char *format, ...) __attribute__((format(printf, 3, 4)));
+
+/* Puts "<format>: " before what e says already (or the errno's own text where it says nothing).
+ * Returns rc. */
+int err_wrap(struct err *e, int rc, const char *format, ...) __attribute__((format(printf, 3, 4)));
+
+#endif

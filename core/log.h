@@ -1,0 +1,21 @@
+/* The log: one line an event, to a descriptor, with the rank and the time since start. Thread-safe
+ * (one write(2) a line). Never on the data path, never a secret. */
+#ifndef HAUL_CORE_LOG_H
+#define HAUL_CORE_LOG_H
+
+#include <stdint.h>
+
+enum log_level { LOG_ERROR, LOG_WARNING, LOG_INFO, LOG_DEBUG };
+
+struct log {
+	int fd;               /* < 0: nowhere */
+	enum log_level level; /* what is above is dropped */
+	uint32_t rank, ranks;
+	uint64_t start_ns;
+};
+
+void log_init(struct log *log, int fd, enum log_level level, uint32_t rank, uint32_t ranks);
+void log_say(const struct log *log, enum log_level level, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+
+#endif

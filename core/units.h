@@ -1,0 +1,27 @@
+/* Sizes, times and rates as people write and read them. GB is 10^9, GiB is 2^30; never mixed up. */
+#ifndef HAUL_CORE_UNITS_H
+#define HAUL_CORE_UNITS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/err.h"
+
+/* "140 MiB", "1.5GB", "4096" -> bytes; "323 ms", "5 us", "2 h", "0.5" (seconds) -> ns;
+ * "2 GB/s" -> bytes a second. -EINVAL with a sentence that names the text and the units known. */
+int units_parse_bytes(const char *text, uint64_t *bytes, struct err *err);
+int units_parse_time(const char *text, uint64_t *ns, struct err *err);
+int units_parse_rate(const char *text, uint64_t *bytes_per_second, struct err *err);
+
+/* For people, three significant figures: "630.5 TB" / "573.4 TiB", "9.3 s", "412 ms", "0:41",
+ * "4,300,800", "461 k", "1.12" (GB/s as a bare figure). Each returns buf. */
+enum { UNITS_TEXT_BYTES = 32 };
+char *units_bytes_decimal(char buf[UNITS_TEXT_BYTES], double bytes);
+char *units_bytes_binary(char buf[UNITS_TEXT_BYTES], double bytes);
+char *units_rate(char buf[UNITS_TEXT_BYTES], double bytes_per_second);
+char *units_time(char buf[UNITS_TEXT_BYTES], double seconds);
+char *units_clock(char buf[UNITS_TEXT_BYTES], double seconds); /* m:ss or h:mm:ss */
+char *units_count(char buf[UNITS_TEXT_BYTES], uint64_t n);     /* with thousands separators */
+char *units_short(char buf[UNITS_TEXT_BYTES], double n);       /* k, M, G */
+
+#endif

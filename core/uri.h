@@ -1,0 +1,19 @@
+/* Store URIs: scheme://rest, with {rank}, {node}, {local_rank} and ${VARIABLE} in the rest. */
+#ifndef HAUL_CORE_URI_H
+#define HAUL_CORE_URI_H
+
+#include <stddef.h>
+
+#include "core/err.h"
+#include "core/place.h"
+
+enum { URI_BYTES = 1024, URI_SCHEME_BYTES = 16 };
+
+/* Checks the form and copies the scheme. -EINVAL: '"s3:/bucket" is no URI; write it as s3://bucket'. */
+int uri_scheme(const char *uri, char scheme[URI_SCHEME_BYTES], struct err *err);
+
+/* Expands the placeholders for a place (NULL: placeholders are only checked for being known) and
+ * variables from the environment into out. -EINVAL names what is unknown or unset. */
+int uri_expand(const char *uri, const struct place *place, char out[URI_BYTES], struct err *err);
+
+#endif

@@ -1,0 +1,70 @@
+/* results.h5: what a run leaves, written through parallel HDF5.
+ *
+ * The file is published whole after each phase: results_publish copies it to FILE.part, reserves
+ * room, appends the phase collectively, closes, syncs, renames. A reader sees every finished phase
+ * or the state before. Knows no workload: columns come from struct tally_schema. */
+#ifndef HAUL_RESULTS_SCHEMA_RESULTS_H
+#define HAUL_RESULTS_SCHEMA_RESULTS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "core/err.h"
+#include "core/group.h"
+#include "core/place.h"
+#include "core/tally.h"
+
+enum { RESULTS_TEXT = 128 };
+
+/* A row of /nodes and of /ranks: fixed records, gathered by rank 0. */
+struct node_row {
+	char host[64], cpu[RESULTS_TEXT], kernel[64], nics[RESULTS_TEXT];
+	uint64_t cores, memory_bytes, numa_nodes;
+	int64_t clock_offset_ns; /* to node 0's clock */
+	uint64_t clock_error_ns;
+};
+struct rank_row {
+	struct place place;
+	char cores_found[RESULTS_TEXT]; /* the binding as read back, list form "1-8" */
+	uint64_t run_ns, runnable_ns;   /* of the whole run: on a core, and waiting for one (/proc/self/schedstat) */
+};
+
+struct results_head { /* rank 0 only */
+	const char *version, *build, *command_line, *job_text, *job_name;
+	uint64_t started_utc_ns;
+	uint32_t ranks, nodes;
+};
+
+struct results_phase { /* the same on every rank but for tally */
+	uint32_t number;         /* 0-based, in order of publication */
+	const char *kind, *name;
+	const char *said;        /* a sentence for the report, rank 0's */
+	const char *status;      /* "done", "limit", "interrupted", "failed" */
+	const char *error;       /* sentence, or "" */
+	uint64_t seconds_ns;     /* of the phase, slowest rank */
+	double null_au;          /* NaN: none */
+	double target_au;        /* NaN: none */
+	struct tally *tally;     /* this rank's; may be changed (folded, merged) by the call */
+};
+
+/* file status, as attribute "status" of the root: "interrupted" until the last publication */
+enum results_status { RESULTS_INTERRUPTED, RESULTS_DONE, RESULTS_FAILED };
+
+struct results; /* one a rank */
+
+/* Collective over group; comm points to the MPI_Comm that group stands on, opaque here so that this
+ * header needs no MPI. Rank 0 creates the file with the job and status "interrupted"; -EEXIST
+ * ("results.h5 exists; name another with --results, or say --force") unless force. */
+int results_create(struct results **out, const char *path, bool force, const void *comm, struct group *group,
+		   const struct results_head *head, const struct node_row *nodes, const struct rank_row *ranks,
+		   struct err *err); /* nodes[head->nodes], ranks[head->ranks] on rank 0 */
+
+/* Appends a phase. Collective. All ranks return the same. On failure (-ENOSPC …) the file stands as
+ * it was. */
+int results_publish(struct results *r, const struct results_phase *phase, struct err *err);
+
+/* The last publication: status, error sentence ("" if none), finished, seconds. */
+int results_finish(struct results *r, enum results_status status, const char *sentence, struct err *err);
+void results_free(struct results *r);
+
+#endif

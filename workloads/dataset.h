@@ -1,0 +1,45 @@
+/* A data set: files and samples as functions of their index. Nothing is listed, no list is held:
+ * 160 million files cost the memory of 160.
+ *
+ * Read-only after dataset_init; any thread. */
+#ifndef HAUL_WORKLOADS_DATASET_H
+#define HAUL_WORKLOADS_DATASET_H
+
+#include "backends/backend.h"
+#include "core/job.h"
+#include "workloads/formats/format.h"
+
+enum verify { VERIFY_NONE, VERIFY_SAMPLED, VERIFY_FULL };
+
+struct dataset_options {
+	char store[JOB_NAME_BYTES];
+	uint32_t format;              /* index into format_table() */
+	uint64_t files, samples_per_file;
+	uint64_t sample_bytes, sample_bytes_stdev; /* a file's samples share one drawn size */
+	char folder[128];             /* below the store's URI; "" for none */
+	char prefix[64];              /* of file names */
+	uint64_t subfolders;          /* files are spread over as many, round robin; 0: none */
+};
+extern const struct section dataset_section;
+
+struct dataset {
+	struct dataset_options options;
+	const struct format_ops *format;
+	uint64_t seed, samples; /* samples in all */
+	/* sizes: constant, uniform in mean +- sigma * sqrt(3), or log-normal above sigma = mean / sqrt(3) */
+	double log_mean, log_sigma;
+	unsigned name_digits, folder_digits;
+};
+
+/* path: the data set's JSON path, for messages. */
+int dataset_init(struct dataset *d, const struct dataset_options *options, uint64_t seed, const char *path,
+		 struct err *err);
+
+/* "folder/03/prefix_0000123_of_8400.npz" */
+void dataset_key(const struct dataset *d, uint64_t file, char key[OBJECT_KEY_BYTES]);
+uint64_t dataset_sample_bytes(const struct dataset *d, uint64_t file);
+void dataset_layout(const struct dataset *d, uint64_t file, struct layout *l);
+uint64_t dataset_sample_bytes_max(const struct dataset *d);
+double dataset_bytes_expected(const struct dataset *d); /* all files, headers included, in the mean */
+
+#endif

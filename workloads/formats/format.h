@@ -1,0 +1,67 @@
+/* Data formats: a file as a function of seed and index.
+ *
+ * A format says how large a file is, which byte ranges a real reader takes for a sample (in its
+ * order: header or footer first, then data), and what the bytes of any range are, all in constant
+ * time and memory. Payload comes from core/fill; the first 8 bytes of a sample's payload (where it
+ * has 8) hold the sample's id, little-endian, so that a reader can prove what it read. */
+#ifndef HAUL_WORKLOADS_FORMATS_FORMAT_H
+#define HAUL_WORKLOADS_FORMATS_FORMAT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "core/err.h"
+
+enum { FORMAT_EXTENTS_MAX = 4, FORMAT_HEADER_BYTES = 1024, FORMAT_UNIT_MAX = 16 << 20 };
+
+struct extent {
+	uint64_t offset, length;
+};
+
+struct format_ops;
+
+/* One file, laid out. Made by format->layout; plain data, read-only afterwards, any thread. */
+struct layout {
+	const struct format_ops *format;
+	uint64_t file;         /* index in the data set */
+	uint64_t key;          /* fill_key of its payload */
+	uint64_t first_id;     /* id of its sample 0 */
+	uint64_t samples;      /* in this file */
+	uint64_t sample_bytes; /* of each sample in this file */
+	uint64_t size;         /* of the file, bytes */
+	uint64_t data_offset;  /* where sample 0's payload begins; samples follow each other */
+	uint32_t header_bytes, trailer_bytes; /* header: [0, data_offset); trailer: the end of the file */
+	uint32_t crc_state;    /* npz: the CRC register that each block returns to */
+	uint8_t header[FORMAT_HEADER_BYTES], trailer[FORMAT_HEADER_BYTES];
+};
+
+struct format_ops {
+	const char *name;      /* "npz": also the files' extension */
+	const char *help;
+	uint64_t unit;         /* bytes that must be made to make any byte of the payload (npz: 64 KiB) */
+	/* What this format cannot hold. May be NULL. */
+	int (*check)(uint64_t samples, uint64_t sample_bytes_max, struct err *err);
+	/* file, key, first_id, samples, sample_bytes are set; fills the rest. */
+	void (*layout)(struct layout *l);
+	/* The ranges a reader takes for sample (0-based in the file), in order. Returns how many. */
+	uint32_t (*extents)(const struct layout *l, uint64_t sample, struct extent out[FORMAT_EXTENTS_MAX]);
+	/* The payload's own bytes [offset, offset + length) of the file, inside the data part. */
+	void (*payload)(const struct layout *l, uint64_t offset, void *data, uint64_t length);
+};
+
+const struct format_ops *const *format_table(void); /* NULL-terminated */
+extern const char *const format_names[];            /* the same order, NULL-terminated, for OPT_CHOICE */
+
+/* Makes the file's bytes [offset, offset + length): header, payload with ids, trailer. */
+void layout_image(const struct layout *l, uint64_t offset, void *data, uint64_t length);
+
+/* Compares. Returns length when all agree, else the position in data of the first byte that differs.
+ * scratch is at least LAYOUT_SCRATCH_BYTES, the caller's. */
+enum { LAYOUT_SCRATCH_BYTES = 64 << 10 };
+uint64_t layout_verify(const struct layout *l, uint64_t offset, const void *data, uint64_t length, void *scratch);
+
+/* Whether the bytes [offset, offset + length) of the file hold the whole id of sample; if so, where
+ * in them it stands. */
+bool layout_id_at(const struct layout *l, uint64_t sample, uint64_t offset, uint64_t length, uint64_t *position);
+
+#endif

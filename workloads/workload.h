@@ -1,0 +1,82 @@
+/* A workload: one kind of phase. It declares its options and measures in tables, checks and sizes a
+ * phase for the plan without MPI, and runs it on a group of ranks. */
+#ifndef HAUL_WORKLOADS_WORKLOAD_H
+#define HAUL_WORKLOADS_WORKLOAD_H
+
+#include "backends/backend.h"
+#include "core/clock.h"
+#include "core/group.h"
+#include "core/job.h"
+#include "core/log.h"
+#include "core/place.h"
+#include "core/stop.h"
+#include "core/tally.h"
+
+/* What a phase asks of the machine, for `haul plan`. Rates are 0 where there are none. */
+struct demand {
+	uint64_t steps_per_epoch, epochs;   /* 0 where there are no steps */
+	double bytes, bytes_per_rank;       /* moved in the phase, expected */
+	double bytes_per_second;            /* that AU 100 % needs, all ranks; INFINITY: compute is 0 */
+	double opens_per_second;
+	double target;                      /* target AU, 0: none */
+	double seconds;                     /* if fed; of an epoch where there are epochs */
+	uint64_t memory_per_rank;           /* bytes of buffers */
+	uint64_t files, samples, samples_dropped; /* a epoch's tail */
+	double space_bytes;                 /* new on the store */
+	uint64_t inodes;
+	char store[JOB_NAME_BYTES];         /* that the phase uses */
+	uint32_t note_count;
+	char notes[8][128];                 /* sentences worth reading before a large run */
+};
+
+/* Live figures of a phase for the progress line; called on rank 0's main thread, cheap, often. */
+struct progress {
+	const char *kind;
+	uint64_t epoch, epochs, step, steps; /* this epoch's */
+	double fraction;                     /* of the whole phase, 0 … 1 */
+	struct status merged;                /* of the last status round */
+	uint32_t ranks;
+};
+
+struct phase_context {
+	const struct job *job;
+	const struct job_phase *phase;
+	const struct place *place;
+	struct group *group; /* this phase's own */
+	struct group *node;  /* the ranks of this node; only for store_open */
+	struct clock *clock;
+	const struct log *log;
+	struct stop *stop;   /* asked for from outside; checked at every status round */
+	uint64_t deadline_ns; /* 0: none; on clock */
+	void (*progress)(void *progress_argument, const struct progress *p); /* NULL except on rank 0 */
+	void *progress_argument;
+	struct tally *tally; /* made by the caller from workload->schema */
+	char said[256];      /* filled by run: a sentence for the report ("412 of 512 files were whole already") */
+};
+
+struct workload {
+	struct section section; /* name, help, options; section.owner is this workload */
+	const struct tally_schema *schema;
+	uint32_t needs;         /* enum backend_capability bits of its store; the plan refuses the lack */
+	bool generating;        /* `haul generate` runs it */
+
+	/* What the options say that no table can refuse, for this many ranks. */
+	int (*check)(const struct job *job, const struct job_phase *phase, uint32_t ranks, struct err *err);
+	int (*size)(const struct job *job, const struct job_phase *phase, uint32_t ranks, uint32_t ranks_per_node,
+		    struct demand *out, struct err *err);
+	uint32_t (*epoch_rows)(const struct job_phase *phase); /* tally epochs at most */
+
+	/* Runs it on every rank of the group; results are in ctx->tally also when it fails or is stopped.
+	 * Returns 0, or the negative errno that all ranks agreed on with a sentence in err. *stopped says
+	 * why it ended early (STOP_NONE, STOP_LIMIT: it did not). */
+	int (*run)(struct phase_context *ctx, enum stop_reason *stopped, struct err *err);
+};
+
+const struct workload *const *workload_table(void); /* NULL-terminated: workloads/table.c */
+
+/* The data set and store a phase names (dataset: "" for the job's one; store: the phase's, else the
+ * data set's). -EINVAL with the phase's path. */
+int workload_dataset(const struct job *job, const struct job_phase *phase, const char *dataset,
+		     const struct job_dataset **d, const struct job_store **s, struct err *err);
+
+#endif
