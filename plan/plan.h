@@ -1,0 +1,39 @@
+/* The plan: who does what. The same code under MPI (rank 0) and for `haul plan` (any number of
+ * ranks, nothing measured). No MPI here, constant memory but for one place a rank. */
+#ifndef HAUL_PLAN_PLAN_H
+#define HAUL_PLAN_PLAN_H
+
+#include "core/job.h"
+#include "core/place.h"
+#include "workloads/workload.h"
+
+/* Everything a job may hold, assembled from the tables of backends and workloads. */
+const struct job_schema *plan_schema(void);
+
+/* Refuses, in a sentence with the JSON path, what the job asks and these ranks, stores or formats
+ * cannot give: unknown stores and data sets, missing capabilities, fewer ranks than tensor x
+ * pipeline or than cluster.ranks, zero steps (strict: a run; else a note). Opens nothing. */
+int plan_check(const struct job *job, uint32_t ranks, uint32_t nodes, bool strict, struct err *err);
+
+/* Places for ranks whose node indices are node_of[0..ranks): local ranks are counted in rank order.
+ * out[ranks]. */
+int plan_places(const struct job *job, const uint32_t *node_of, uint32_t ranks, struct place *out,
+		struct err *err);
+
+struct plan_phase {
+	const struct job_phase *phase;
+	struct demand demand;
+};
+struct plan {
+	uint32_t ranks, nodes, phase_count;
+	struct plan_phase *phases;
+	uint64_t memory_bytes_per_node;
+};
+int plan_make(struct plan *plan, const struct job *job, uint32_t ranks, uint32_t nodes, struct err *err);
+void plan_free(struct plan *plan);
+
+/* For people (experience.md, "Before a large run") and for programs (design.md, section 5). */
+char *plan_text(const struct plan *plan, const struct job *job);
+char *plan_json(const struct plan *plan, const struct job *job);
+
+#endif
