@@ -1,0 +1,271 @@
+/* Every operation is a non-blocking one and the polite wait. MPI errors are fatal by MPI's default:
+ * a rank that cannot reach the others has nobody to agree with. */
+#include "ranks/mpi_group.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ranks/wait.h"
+
+enum { GROUP_BLOCKS_MAX = 64, GROUP_TAG = 1 };
+
+struct mpi_block {
+	MPI_Win window; /* MPI_WIN_NULL: plain memory of a group of one */
+	void *memory;
+};
+
+struct mpi_group {
+	struct group base;
+	MPI_Comm comm;
+	bool patient;
+	bool status_busy;
+	MPI_Request status_request;
+	MPI_Datatype status_type;
+	MPI_Op status_op;
+	struct status mine, merged;
+	uint32_t block_count;
+	struct mpi_block blocks[GROUP_BLOCKS_MAX];
+};
+
+static const struct group_ops mpi_group_ops;
+
+static struct mpi_group *mpi(const struct group *g)
+{
+	return (struct mpi_group *)g;
+}
+
+/* MPI's user function for status rounds: maxima first, then sums. */
+static void merge_status(void *in, void *into, int *count, MPI_Datatype *type)
+{
+	const uint64_t *from = in;
+	uint64_t *to = into;
+
+	(void)type;
+	for (int i = 0; i < *count * STATUS_WORDS; i++) {
+		if (i % STATUS_WORDS >= STATUS_MAX_WORDS)
+			to[i] += from[i];
+		else if (from[i] > to[i])
+			to[i] = from[i];
+	}
+}
+
+int mpi_group_own(MPI_Comm comm, bool patient, struct group **out, struct err *err)
+{
+	struct mpi_group *m = calloc(1, sizeof(*m));
+	int rank, size;
+
+	if (!m)
+		return err_set(err, -ENOMEM, "no memory for a group of ranks");
+	MPI_Comm_rank(comm, &rank);
+	MPI_Comm_size(comm, &size);
+	m->base = (struct group){.ops = &mpi_group_ops, .rank = (uint32_t)rank, .size = (uint32_t)size};
+	m->comm = comm;
+	m->patient = patient;
+	MPI_Type_contiguous(STATUS_WORDS, MPI_UINT64_T, &m->status_type);
+	MPI_Type_commit(&m->status_type);
+	MPI_Op_create(merge_status, 1, &m->status_op);
+	*out = &m->base;
+	return 0;
+}
+
+int mpi_group_world(struct group **out, struct err *err)
+{
+	MPI_Comm comm;
+	MPI_Request request;
+
+	MPI_Comm_idup(MPI_COMM_WORLD, &comm, &request);
+	wait_for(&request, true);
+	return mpi_group_own(comm, true, out, err);
+}
+
+int mpi_group_node(struct group *world, uint32_t parts, struct group **out, struct err *err)
+{
+	MPI_Comm machine, part;
+	int rank, size;
+
+	MPI_Comm_split_type(mpi(world)->comm, MPI_COMM_TYPE_SHARED, (int)world->rank, MPI_INFO_NULL, &machine);
+	if (parts <= 1)
+		return mpi_group_own(machine, mpi(world)->patient, out, err);
+	MPI_Comm_rank(machine, &rank);
+	MPI_Comm_size(machine, &size);
+	MPI_Comm_split(machine, (int)((uint64_t)rank * parts / (uint64_t)size), rank, &part);
+	MPI_Comm_free(&machine);
+	return mpi_group_own(part, mpi(world)->patient, out, err);
+}
+
+void mpi_group_set_patient(struct group *g, bool patient)
+{
+	mpi(g)->patient = patient;
+}
+
+const void *mpi_group_comm(const struct group *g)
+{
+	return &mpi(g)->comm;
+}
+
+static MPI_Op merge_op(enum merge merge)
+{
+	return merge == MERGE_SUM ? MPI_SUM : merge == MERGE_MAX ? MPI_MAX : MPI_MIN;
+}
+
+static int mpi_allreduce(struct group *g, enum merge merge, uint64_t *words, size_t n)
+{
+	MPI_Request request;
+
+	MPI_Iallreduce(MPI_IN_PLACE, words, (int)n, MPI_UINT64_T, merge_op(merge), mpi(g)->comm, &request);
+	wait_for(&request, mpi(g)->patient);
+	return 0;
+}
+
+static int mpi_reduce(struct group *g, enum merge merge, uint64_t *words, size_t n)
+{
+	MPI_Request request;
+
+	if (g->rank == 0)
+		MPI_Ireduce(MPI_IN_PLACE, words, (int)n, MPI_UINT64_T, merge_op(merge), 0, mpi(g)->comm, &request);
+	else
+		MPI_Ireduce(words, NULL, (int)n, MPI_UINT64_T, merge_op(merge), 0, mpi(g)->comm, &request);
+	wait_for(&request, mpi(g)->patient);
+	return 0;
+}
+
+static int mpi_broadcast(struct group *g, void *data, size_t bytes)
+{
+	MPI_Request request;
+
+	if (bytes > INT_MAX)
+		return -EMSGSIZE;
+	MPI_Ibcast(data, (int)bytes, MPI_BYTE, 0, mpi(g)->comm, &request);
+	wait_for(&request, mpi(g)->patient);
+	return 0;
+}
+
+static int mpi_gather(struct group *g, const void *record, size_t bytes, void *all)
+{
+	MPI_Request request;
+
+	MPI_Igather(record, (int)bytes, MPI_BYTE, all, (int)bytes, MPI_BYTE, 0, mpi(g)->comm, &request);
+	wait_for(&request, mpi(g)->patient);
+	return 0;
+}
+
+static int mpi_scatter(struct group *g, const void *all, size_t bytes, void *record)
+{
+	MPI_Request request;
+
+	MPI_Iscatter(all, (int)bytes, MPI_BYTE, record, (int)bytes, MPI_BYTE, 0, mpi(g)->comm, &request);
+	wait_for(&request, mpi(g)->patient);
+	return 0;
+}
+
+static int mpi_send(struct group *g, uint32_t to, const void *data, size_t bytes)
+{
+	MPI_Request request;
+
+	MPI_Isend(data, (int)bytes, MPI_BYTE, (int)to, GROUP_TAG, mpi(g)->comm, &request);
+	wait_for(&request, mpi(g)->patient);
+	return 0;
+}
+
+static int mpi_receive(struct group *g, uint32_t from, void *data, size_t bytes)
+{
+	MPI_Request request;
+
+	MPI_Irecv(data, (int)bytes, MPI_BYTE, (int)from, GROUP_TAG, mpi(g)->comm, &request);
+	wait_for(&request, mpi(g)->patient);
+	return 0;
+}
+
+static int mpi_split(struct group *g, uint32_t color, struct group **out, struct err *err)
+{
+	MPI_Comm comm;
+
+	MPI_Comm_split(mpi(g)->comm, (int)color, (int)g->rank, &comm);
+	return mpi_group_own(comm, mpi(g)->patient, out, err);
+}
+
+static int mpi_shared(struct group *g, size_t bytes, void **out, struct err *err)
+{
+	struct mpi_group *m = mpi(g);
+	struct mpi_block *block = &m->blocks[m->block_count];
+	MPI_Aint size;
+	int unit;
+
+	if (m->block_count == GROUP_BLOCKS_MAX)
+		return err_set(err, -ENOSPC, "too many shared blocks");
+	block->window = MPI_WIN_NULL;
+	if (g->size == 1) {
+		block->memory = calloc(1, bytes);
+		if (!block->memory)
+			return err_set(err, -ENOMEM, "no memory for a shared block of %zu bytes", bytes);
+	} else {
+		/* Fresh shared memory is zero pages: MPICH maps a new file. */
+		MPI_Win_allocate_shared(g->rank ? 0 : (MPI_Aint)bytes, 1, MPI_INFO_NULL, m->comm, &block->memory,
+					&block->window);
+		MPI_Win_shared_query(block->window, 0, &size, &unit, &block->memory);
+	}
+	m->block_count++;
+	*out = block->memory;
+	return group_barrier(g);
+}
+
+static void mpi_status_post(struct group *g, const struct status *mine)
+{
+	struct mpi_group *m = mpi(g);
+
+	m->mine = *mine;
+	MPI_Iallreduce(&m->mine, &m->merged, 1, m->status_type, m->status_op, m->comm, &m->status_request);
+	m->status_busy = true;
+}
+
+static bool mpi_status_test(struct group *g, struct status *merged)
+{
+	struct mpi_group *m = mpi(g);
+	int done = 0;
+
+	if (!m->status_busy)
+		return false;
+	MPI_Test(&m->status_request, &done, MPI_STATUS_IGNORE);
+	if (!done)
+		return false;
+	m->status_busy = false;
+	*merged = m->merged;
+	return true;
+}
+
+static void mpi_free(struct group *g)
+{
+	struct mpi_group *m = mpi(g);
+
+	if (m->status_busy)
+		wait_for(&m->status_request, m->patient);
+	while (m->block_count) {
+		struct mpi_block *block = &m->blocks[--m->block_count];
+
+		if (block->window != MPI_WIN_NULL)
+			MPI_Win_free(&block->window);
+		else
+			free(block->memory);
+	}
+	MPI_Type_free(&m->status_type);
+	MPI_Op_free(&m->status_op);
+	MPI_Comm_free(&m->comm);
+	free(m);
+}
+
+static const struct group_ops mpi_group_ops = {
+	.allreduce = mpi_allreduce,
+	.reduce = mpi_reduce,
+	.broadcast = mpi_broadcast,
+	.gather = mpi_gather,
+	.scatter = mpi_scatter,
+	.send = mpi_send,
+	.receive = mpi_receive,
+	.split = mpi_split,
+	.shared = mpi_shared,
+	.status_post = mpi_status_post,
+	.status_test = mpi_status_test,
+	.free = mpi_free,
+};

@@ -1,0 +1,26 @@
+/* Groups of ranks on MPI communicators. A group owns its communicator (a duplicate) and the shared
+ * blocks made through it; main thread only. */
+#ifndef HAUL_RANKS_MPI_GROUP_H
+#define HAUL_RANKS_MPI_GROUP_H
+
+#include <mpi.h>
+
+#include "core/group.h"
+
+/* All ranks of MPI_COMM_WORLD. Waits are patient until mpi_group_set_patient says otherwise. */
+int mpi_group_world(struct group **out, struct err *err);
+
+/* A group on comm, which it takes over and frees. */
+int mpi_group_own(MPI_Comm comm, bool patient, struct group **out, struct err *err);
+
+/* The ranks that share memory with this one, cut into parts for tests (0, 1: whole): contiguous runs
+ * of ranks, as even as can be. */
+int mpi_group_node(struct group *world, uint32_t parts, struct group **out, struct err *err);
+
+/* Whether waits sleep early (more ranks than cores). Groups made from g inherit it. */
+void mpi_group_set_patient(struct group *g, bool patient);
+
+/* Points to the MPI_Comm, for results-schema; valid as long as the group. */
+const void *mpi_group_comm(const struct group *g);
+
+#endif
