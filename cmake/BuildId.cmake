@@ -1,0 +1,20 @@
+# Writes haul_build.h: version, commit (with "+" where the working tree differs from it) and the
+# folders of the catalogue. Run at each build; an unchanged file keeps its time.
+set(build unknown)
+find_program(GIT git)
+if(GIT)
+	execute_process(COMMAND ${GIT} -C ${SOURCE} rev-parse --short=12 HEAD
+		OUTPUT_VARIABLE hash OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET RESULT_VARIABLE rc)
+	if(rc EQUAL 0)
+		execute_process(COMMAND ${GIT} -C ${SOURCE} diff --quiet HEAD ERROR_QUIET RESULT_VARIABLE dirty)
+		set(build ${hash})
+		if(NOT dirty EQUAL 0)
+			string(APPEND build "+")
+		endif()
+	endif()
+endif()
+file(CONFIGURE OUTPUT ${OUT} CONTENT "#define HAUL_VERSION \"@VERSION@\"
+#define HAUL_BUILD \"@build@\"
+#define HAUL_CATALOG_SOURCE \"@SOURCE@/workloads/catalog\"
+#define HAUL_CATALOG_INSTALLED \"@CATALOG_INSTALLED@\"
+" @ONLY)

@@ -1,0 +1,75 @@
+# Tests are declared where they stand, by one of three functions. A test that exits with 77 is
+# skipped; every test has a time limit; a test whose figures depend on the clock says SERIAL.
+#
+#   haul_unit_test(test_hist LIBS haul_core)            builds test_hist.c with CUnit, adds the test
+#   haul_mpi_test(test_group RANKS 4 LIBS haul_ranks)   builds it and runs it under mpiexec
+#   haul_script_test(run_demo SCRIPT run_demo.py)       runs a script with the program in $HAUL
+#
+# Common options: SOURCES more.c…, ARGS…, TIMEOUT seconds, LABELS…, SERIAL. MPI tests: YIELD puts the
+# yielding preload under ranks that outnumber the cores; RANKS may be a list, a test each. Scripts find
+# in the environment HAUL (the program), HAUL_MPIEXEC, HAUL_YIELD (the preload) and HAUL_SOURCE.
+
+set(HAUL_PROGRAM ${PROJECT_BINARY_DIR}/haul)
+set(HAUL_YIELD ${PROJECT_BINARY_DIR}/libyield.so)
+set(HAUL_TEST_ENVIRONMENT HAUL=${HAUL_PROGRAM} HAUL_MPIEXEC=${HAUL_MPIEXEC} HAUL_YIELD=${HAUL_YIELD}
+	HAUL_SOURCE=${PROJECT_SOURCE_DIR} HAUL_SANITIZED=$<BOOL:${HAUL_SANITIZE}>
+	HDF5_USE_FILE_LOCKING=FALSE UBSAN_OPTIONS=print_stacktrace=1)
+
+# Not a unit test's business: MPICH and UCX keep memory until the process ends, and a preload comes
+# before the sanitizer's own library.
+set(HAUL_MPI_ENVIRONMENT "ASAN_OPTIONS=detect_leaks=0:verify_asan_link_order=0")
+
+function(haul_test_properties test)
+	if(NOT arg_TIMEOUT)
+		set(arg_TIMEOUT 120)
+	endif()
+	set_tests_properties(${test} PROPERTIES TIMEOUT ${arg_TIMEOUT} SKIP_RETURN_CODE 77
+		RUN_SERIAL "${arg_SERIAL}" LABELS "${arg_LABELS}")
+endfunction()
+
+function(haul_test_program name)
+	add_executable(${name} ${name}.c ${arg_SOURCES})
+	target_link_libraries(${name} PRIVATE haul_unit ${arg_LIBS})
+endfunction()
+
+function(haul_unit_test name)
+	cmake_parse_arguments(PARSE_ARGV 1 arg "SERIAL;YIELD" "TIMEOUT;SCRIPT" "SOURCES;LIBS;ARGS;LABELS;RANKS")
+	list(APPEND arg_LABELS unit)
+	haul_test_program(${name})
+	add_test(NAME ${name} COMMAND ${name} ${arg_ARGS})
+	set_tests_properties(${name} PROPERTIES ENVIRONMENT "${HAUL_TEST_ENVIRONMENT}")
+	haul_test_properties(${name})
+endfunction()
+
+function(haul_mpi_test name)
+	cmake_parse_arguments(PARSE_ARGV 1 arg "SERIAL;YIELD" "TIMEOUT;SCRIPT" "SOURCES;LIBS;ARGS;LABELS;RANKS")
+	list(APPEND arg_LABELS mpi)
+	haul_test_program(${name})
+	set(preload)
+	if(arg_YIELD)
+		set(preload -genv LD_PRELOAD ${HAUL_YIELD})
+		add_dependencies(${name} yield)
+	endif()
+	foreach(ranks ${arg_RANKS})
+		set(test ${name}_${ranks})
+		add_test(NAME ${test} COMMAND ${HAUL_MPIEXEC} -n ${ranks} ${preload} $<TARGET_FILE:${name}> ${arg_ARGS})
+		set_tests_properties(${test} PROPERTIES PROCESSORS 2
+			ENVIRONMENT "${HAUL_TEST_ENVIRONMENT};${HAUL_MPI_ENVIRONMENT}")
+		haul_test_properties(${test})
+	endforeach()
+endfunction()
+
+function(haul_script_test name)
+	cmake_parse_arguments(PARSE_ARGV 1 arg "SERIAL;YIELD" "TIMEOUT;SCRIPT" "SOURCES;LIBS;ARGS;LABELS;RANKS")
+	list(APPEND arg_LABELS system)
+	set(script ${CMAKE_CURRENT_SOURCE_DIR}/${arg_SCRIPT})
+	if(arg_SCRIPT MATCHES "\\.py$")
+		set(script python3 -B ${script})
+	elseif(arg_SCRIPT MATCHES "\\.sh$")
+		set(script bash ${script})
+	endif()
+	add_test(NAME ${name} COMMAND ${script} ${arg_ARGS})
+	set_tests_properties(${name} PROPERTIES PROCESSORS 2
+		ENVIRONMENT "${HAUL_TEST_ENVIRONMENT};${HAUL_MPI_ENVIRONMENT}")
+	haul_test_properties(${name})
+endfunction()
