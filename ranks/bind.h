@@ -1,0 +1,17 @@
+/* Binds this rank: the node's topology is loaded once, handed on as XML, and each rank cuts its own
+ * slice by the plan's rule. */
+#ifndef HAUL_RANKS_BIND_H
+#define HAUL_RANKS_BIND_H
+
+#include <stdbool.h>
+
+#include "core/job.h"
+#include "core/log.h"
+#include "ranks/nodes.h"
+
+/* Collective over the node. found: the binding as read back from the kernel afterwards, as a list
+ * ("1-8"). *crowded: the node has more ranks than this rank's node has cores allowed. */
+int bind_rank(const struct nodes *n, const struct job_cluster *cluster, const struct log *log,
+	      char found[RESULTS_TEXT], bool *crowded, struct err *err);
+
+#endif
