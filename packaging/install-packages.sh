@@ -1,0 +1,58 @@
+#!/usr/bin/env bash
+# Installs those of the Debian packages named in the given lists that are missing. Asks nothing.
+#
+#   packaging/install-packages.sh [--list] packaging/packages-build.txt…
+#
+# --list only prints what is missing, a line each. Exit status: 0 all are there; 3 this is no Debian,
+# install them yourself; 1 it could not be done. The sentence on standard error says why.
+set -euo pipefail
+
+only_list=0
+if [ "${1:-}" = --list ]; then
+	only_list=1
+	shift
+fi
+[ $# -gt 0 ] || { echo "usage: install-packages.sh [--list] FILE…" >&2; exit 2; }
+
+mapfile -t wanted < <(sed 's/#.*//' -- "$@" | tr -s ' \t' '\n' | sed '/^$/d' | sort -u)
+
+if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then
+	echo "haul: this machine has no apt-get; what the build needs, by Debian's names: ${wanted[*]}" >&2
+	exit 3
+fi
+
+missing=()
+for package in "${wanted[@]}"; do
+	state=$(dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null || true)
+	# pkg-config is a virtual name on newer Debians: look for the command instead.
+	if [ "$package" = pkg-config ] && command -v pkg-config >/dev/null; then
+		state=installed
+	fi
+	[ "$state" = installed ] || missing+=("$package")
+done
+[ ${#missing[@]} -gt 0 ] || exit 0
+if [ $only_list = 1 ]; then
+	printf '%s\n' "${missing[@]}"
+	exit 0
+fi
+
+as_root=()
+if [ "$(id -u)" -ne 0 ]; then
+	if ! command -v sudo >/dev/null || ! sudo -n true 2>/dev/null; then
+		echo "haul: missing packages; as root: apt-get install ${missing[*]}" >&2
+		exit 1
+	fi
+	as_root=(sudo -n)
+fi
+
+apt=("${as_root[@]}" env DEBIAN_FRONTEND=noninteractive APT_LISTCHANGES_FRONTEND=none apt-get -q -y
+	-o Dpkg::Options::=--force-confold -o Acquire::Retries=3)
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+# An update that fails for one source may still leave enough to install from.
+"${apt[@]}" update </dev/null >"$log" 2>&1 || true
+if ! "${apt[@]}" install --no-install-recommends "${missing[@]}" </dev/null >>"$log" 2>&1; then
+	tail -n 15 "$log" >&2
+	echo "haul: apt-get could not install: ${missing[*]}" >&2
+	exit 1
+fi

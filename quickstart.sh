@@ -1,0 +1,55 @@
+#!/usr/bin/env bash
+# From nothing to the first figures: installs what is missing (Debian, Ubuntu), builds, runs the demo on
+# local files under mpiexec -n 4, shows the report. Asks nothing.
+set -euo pipefail
+cd "$(dirname "$0")"
+
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+
+# step NAME WHAT COMMAND…: one line with the seconds it took; its output only when it fails.
+step()
+{
+	local name=$1 what=$2 start=$SECONDS
+	shift 2
+	printf '%-12s %-68s ' "$name" "$what"
+	if ! "$@" >"$log" 2>&1 </dev/null; then
+		printf 'failed\n\n' && tail -n 40 "$log" >&2
+		exit 1
+	fi
+	printf '%4d s\n' $((SECONDS - start))
+}
+
+install()
+{
+	local list=packaging/packages-build.txt missing rc=0
+	missing=$(packaging/install-packages.sh --list "$list" 2>"$log") || rc=$?
+	if [ $rc = 3 ]; then
+		cat "$log" >&2 # no Debian: go on with what is there, CMake names what is not
+		return 0
+	fi
+	[ $rc = 0 ] || { cat "$log" >&2; exit 1; }
+	[ -n "$missing" ] || return 0
+	local words=$missing count
+	words=${words//$'\n'/ }
+	count=$(wc -l <<<"$missing")
+	if [ ${#words} -gt 48 ]; then
+		words="${words:0:48}"
+		words="${words% *} …"
+	fi
+	step installing "$words ($count packages)" packaging/install-packages.sh "$list"
+}
+
+build()
+{
+	cmake --preset release -D HAUL_TESTS=OFF && cmake --build --preset release
+}
+
+install
+# The program alone; test.sh turns the tests on.
+step building release build
+mpiexec=$(command -v mpiexec.mpich || command -v mpiexec)
+step running "mpiexec -n 4 build/release/haul run unet3d_demo" \
+	"$mpiexec" -n 4 build/release/haul run --force unet3d_demo
+echo
+build/release/haul report results.h5

@@ -1,0 +1,63 @@
+#!/usr/bin/env bash
+# Everything that must hold, on one machine: installs what is missing, builds with gcc and clang without
+# a warning, runs the unit tests under the sanitizers, then all tests. Asks nothing. The last line is
+# ctest's; the exit status is 0 only when all of it holds.
+set -uo pipefail
+cd "$(dirname "$0")"
+
+jobs=$(nproc)
+[ "$jobs" -le 8 ] || jobs=8
+unset LD_PRELOAD
+failed=()
+
+say()
+{
+	printf '== %s\n' "$*"
+}
+
+# must NAME COMMAND…: without it nothing else makes sense.
+must()
+{
+	say "$1"
+	"${@:2}" || { echo "haul: test.sh: $1 failed" >&2; exit 1; }
+}
+
+# holds NAME COMMAND…: remembered, so that the rest is still seen.
+holds()
+{
+	say "$1"
+	"${@:2}" || failed+=("$1")
+}
+
+install()
+{
+	packaging/install-packages.sh packaging/packages-build.txt packaging/packages-test.txt
+	local rc=$?
+	[ $rc = 0 ] || [ $rc = 3 ]
+}
+
+build()
+{
+	cmake --preset "$1" "${@:2}" >/dev/null && cmake --build --preset "$1" -j "$jobs"
+}
+
+format()
+{
+	git ls-files -z '*.c' '*.h' 2>/dev/null | xargs -0 -r clang-format --dry-run -Werror
+}
+
+must "install what is missing" install
+must "build, gcc" build release -D HAUL_TESTS=ON
+holds "build, clang" build clang
+holds "format" format
+must "build, sanitizers" build asan
+holds "unit tests under the sanitizers" ctest --test-dir build/asan -L unit -j "$jobs" --output-on-failure
+
+say "all tests"
+summary=$(mktemp)
+trap 'rm -f "$summary"' EXIT
+ctest --test-dir build/release -j "$jobs" --output-on-failure --no-label-summary | tee "$summary"
+rc=${PIPESTATUS[0]}
+[ ${#failed[@]} = 0 ] || printf 'haul: test.sh: failed before: %s\n' "${failed[*]}"
+grep -E '^[0-9]+% tests passed' "$summary"
+[ "$rc" = 0 ] && [ ${#failed[@]} = 0 ]
