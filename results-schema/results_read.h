@@ -1,0 +1,84 @@
+/* Reading results.h5: the whole file but for the rows of histograms by rank, as plain tables.
+ *
+ * Needs no MPI: the file is opened through HDF5's ordinary driver, and the MPI library need not be
+ * initialised. One thread at a time (HDF5 is not thread-safe here). */
+#ifndef HAUL_RESULTS_SCHEMA_RESULTS_READ_H
+#define HAUL_RESULTS_SCHEMA_RESULTS_READ_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "core/err.h"
+#include "core/hist.h"
+#include "core/tally.h"
+
+enum { RESULTS_NAME_BYTES = 64, RESULTS_UNIT_BYTES = 24 };
+
+struct results_column {
+	char name[RESULTS_NAME_BYTES];
+	char unit[RESULTS_UNIT_BYTES];
+	bool real; /* a figure (double), else a measure (uint64_t) */
+};
+
+union results_cell {
+	uint64_t count;
+	double real;
+};
+
+struct results_table {
+	uint32_t column_count;
+	uint64_t row_count;
+	struct results_column *columns;
+	union results_cell *cells; /* [row_count][column_count] */
+};
+
+struct results_hist {
+	char name[RESULTS_NAME_BYTES];
+	struct hist hist; /* merged over the ranks */
+};
+
+struct results_phase_read {
+	uint32_t number;
+	char kind[RESULTS_NAME_BYTES], name[RESULTS_NAME_BYTES], status[RESULTS_NAME_BYTES];
+	char *said, *error; /* "" where there is none */
+	double seconds, null_au, target_au;
+	char main_hist[RESULTS_NAME_BYTES]; /* whose percentiles stand in /summary; "" when all are empty */
+	struct results_table merged; /* one row: the measures merged, and the figures made of them */
+	struct results_table ranks;
+	struct results_table epochs; /* rows 0 where a phase has none */
+	uint32_t hist_count;
+	struct results_hist *hists; /* those that are not empty */
+	uint64_t failure_count;     /* all that were met */
+	uint32_t failure_rows;      /* those kept */
+	struct failure *failures;
+};
+
+struct results_file {
+	char *path;
+	uint64_t file_bytes;
+	uint32_t schema_version;
+	char version[RESULTS_NAME_BYTES], name[RESULTS_NAME_BYTES], status[RESULTS_NAME_BYTES];
+	char started[RESULTS_NAME_BYTES], finished[RESULTS_NAME_BYTES]; /* UTC, ISO 8601; finished may be "" */
+	char *build, *command_line, *error, *job_text;
+	double seconds;
+	uint64_t ranks, nodes;
+	char (*hosts)[RESULTS_NAME_BYTES]; /* [nodes] */
+	uint32_t phase_count;
+	struct results_phase_read *phases; /* in the order of their numbers */
+};
+
+/* -ENOENT, -EACCES …, or -EINVAL for a file that is no results file ("x.h5: is no results file of
+ * haul: …"). */
+int results_load(struct results_file **out, const char *path, struct err *err);
+void results_unload(struct results_file *file);
+
+/* The column's number, or -1. */
+int results_column(const struct results_table *table, const char *name);
+
+/* A cell as a number, NaN where the row or the column is absent. */
+double results_value(const struct results_table *table, uint64_t row, const char *name);
+
+/* The histogram of that name, or NULL when it is absent or empty. */
+const struct hist *results_find_hist(const struct results_phase_read *phase, const char *name);
+
+#endif
