@@ -35,6 +35,7 @@ struct run;
 int run_begin(struct run **out, int *argc, char ***argv, struct err *err);
 enum exit_status run_job(struct run *run, const struct run_options *options, bool *speak, struct err *err);
 uint32_t run_rank(const struct run *run);
+const char *run_said(const struct run *run); /* a sentence about what was done, or "" */
 void run_end(struct run *run);
 
 #endif

@@ -51,6 +51,7 @@ struct phase_context {
 	void (*progress)(void *progress_argument, const struct progress *p); /* NULL except on rank 0 */
 	void *progress_argument;
 	struct tally *tally; /* made by the caller from workload->schema */
+	double null_au, target_au; /* set by run where it has them; NaN before */
 	char said[256];      /* filled by run: a sentence for the report ("412 of 512 files were whole already") */
 };
 

@@ -1,0 +1,214 @@
+#include "ranks/run.h"
+
+#include <errno.h>
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include "plan/plan.h"
+#include "ranks/bind.h"
+#include "ranks/mpi_group.h"
+#include "ranks/run_state.h"
+#include "workloads/clean.h"
+
+int run_begin(struct run **out, int *argc, char ***argv, struct err *err)
+{
+	struct run *run = calloc(1, sizeof(*run));
+	int provided, rc;
+
+	if (!run)
+		return err_set(err, -ENOMEM, "no memory");
+	clock_init(&run->clock);
+	run->start_ns = clock_now(&run->clock);
+	run->started_utc_ns = clock_utc_ns();
+	/* Inherited by every thread made later: sleeps end within microseconds, not 50 of them. */
+	prctl(PR_SET_TIMERSLACK, 1UL, 0UL, 0UL, 0UL);
+	rc = signals_start(&run->signals, &run->stop, err);
+	if (rc < 0)
+		goto out_free;
+	MPI_Init_thread(argc, argv, MPI_THREAD_FUNNELED, &provided);
+	rc = mpi_group_world(&run->world, err);
+	if (rc < 0)
+		goto out_free;
+	log_init(&run->log, STDERR_FILENO, LOG_INFO, run->world->rank, run->world->size);
+	*out = run;
+	return 0;
+out_free:
+	free(run);
+	return rc;
+}
+
+uint32_t run_rank(const struct run *run)
+{
+	return run->world->rank;
+}
+
+const char *run_said(const struct run *run)
+{
+	return run->said;
+}
+
+void run_end(struct run *run)
+{
+	job_free(&run->job);
+	nodes_free(&run->nodes);
+	group_free(run->world);
+	MPI_Finalize();
+	signals_end(&run->signals);
+	free(run);
+}
+
+/* Rank 0 counts on which node each rank is and tells everyone where it stands. */
+static int run_place(struct run *run, struct err *err)
+{
+	bool first = run->world->rank == 0;
+	uint32_t *node_of = NULL, mine = run->nodes.index;
+	struct place *places = NULL;
+	int rc = 0;
+
+	if (first) {
+		node_of = calloc(run->world->size, sizeof(*node_of));
+		places = calloc(run->world->size, sizeof(*places));
+		if (!node_of || !places)
+			rc = err_set(err, -ENOMEM, "no memory for %u places", run->world->size);
+	}
+	rc = group_agree(run->world, rc, err);
+	if (rc < 0)
+		goto out_free;
+	group_gather(run->world, &mine, sizeof(mine), node_of);
+	if (first)
+		rc = plan_places(&run->job, node_of, run->world->size, places, err);
+	rc = group_agree(run->world, rc, err);
+	if (rc == 0)
+		rc = group_scatter(run->world, places, sizeof(*places), &run->place);
+out_free:
+	free(node_of);
+	free(places);
+	return rc;
+}
+
+/* Creates results.h5 with the job, the nodes and the ranks. */
+static int run_create_results(struct run *run, const struct run_options *options, struct err *err)
+{
+	struct results_head head = {
+		.version = options->version,
+		.build = options->build,
+		.command_line = options->command_line,
+		.job_name = run->job.name,
+		.started_utc_ns = run->started_utc_ns,
+		.ranks = run->world->size,
+		.nodes = run->nodes.count,
+	};
+	struct rank_row rank = {.place = run->place}, *ranks = NULL;
+	struct node_row node = {0}, *nodes = NULL;
+	bool first = run->world->rank == 0;
+	char *text = NULL;
+	int rc = 0;
+
+	memcpy(rank.cores_found, run->cores_found, sizeof(rank.cores_found));
+	if (first) {
+		text = job_text(&run->job, plan_schema());
+		ranks = calloc(head.ranks, sizeof(*ranks));
+		nodes = calloc(head.nodes, sizeof(*nodes));
+		if (!text || !ranks || !nodes)
+			rc = err_set(err, -ENOMEM, "no memory for the results' head");
+	}
+	rc = group_agree(run->world, rc, err);
+	if (rc < 0)
+		goto out_free;
+	head.job_text = text;
+	group_gather(run->world, &rank, sizeof(rank), ranks);
+	if (run->nodes.leaders) {
+		nodes_describe(&run->nodes, &node);
+		group_gather(run->nodes.leaders, &node, sizeof(node), nodes);
+	}
+	signals_watch(&run->signals, 120000000000ull);
+	rc = results_create(&run->results, options->results ? options->results : "results.h5", options->force,
+			    mpi_group_comm(run->world), run->world, &head, nodes, ranks, err);
+	signals_unwatch(&run->signals);
+out_free:
+	free(text);
+	free(ranks);
+	free(nodes);
+	return rc;
+}
+
+static enum exit_status run_clean(struct run *run, struct err *err)
+{
+	struct clean_counts counts = {0};
+	int rc = 0;
+
+	for (uint32_t i = 0; rc == 0 && i < run->job.dataset_count; i++)
+		rc = clean_run(&run->job, &run->job.datasets[i], &run->place, run->world, run->nodes.node,
+			       &run->clock, &run->log, &counts, err);
+	snprintf(run->said, sizeof(run->said),
+		 "removed %llu files%s; %llu were not as haul made them and stay",
+		 (unsigned long long)counts.removed, counts.complete ? "" : " so far",
+		 (unsigned long long)counts.kept);
+	return rc < 0 ? EXIT_FAILED : EXIT_DONE;
+}
+
+/* Everything between the accepted job and the first phase. */
+static int run_prepare(struct run *run, const struct run_options *options, enum exit_status *status, struct err *err)
+{
+	bool crowded = true;
+	int rc;
+
+	*status = EXIT_USAGE;
+	rc = nodes_find(&run->nodes, run->world, options->fake_nodes, err);
+	if (rc == 0)
+		rc = run_share_job(run, options, err);
+	if (rc == 0)
+		rc = run_place(run, err);
+	if (rc < 0)
+		return rc;
+	*status = EXIT_FAILED;
+	rc = bind_rank(&run->nodes, &run->job.cluster, &run->log, run->cores_found, &crowded, err);
+	rc = group_agree(run->world, rc, err);
+	if (rc < 0)
+		return rc;
+	run->clock.spin = !crowded;
+	mpi_group_set_patient(run->world, crowded);
+	mpi_group_set_patient(run->nodes.node, crowded);
+	rc = nodes_align(&run->nodes, err);
+	if (rc < 0 || options->verb == RUN_CLEAN || (options->verb == RUN_GENERATE && !options->results))
+		return rc;
+	run->signals.log = &run->log;
+	rc = run_create_results(run, options, err);
+	if (rc == -EEXIST)
+		*status = EXIT_USAGE;
+	return rc;
+}
+
+enum exit_status run_job(struct run *run, const struct run_options *options, bool *speak, struct err *err)
+{
+	enum exit_status status;
+	struct err late = {0};
+	int rc;
+
+	*speak = run->world->rank == 0;
+	rc = run_prepare(run, options, &status, err);
+	if (rc < 0)
+		return status;
+	if (options->verb == RUN_CLEAN)
+		return run_clean(run, err);
+	rc = run_phases(run, options, &status, err);
+	if (run->results) {
+		enum results_status end = status == EXIT_INTERRUPTED ? RESULTS_INTERRUPTED :
+					  status == EXIT_FAILED      ? RESULTS_FAILED :
+								       RESULTS_DONE;
+
+		signals_watch(&run->signals, 120000000000ull);
+		if (results_finish(run->results, end, rc < 0 ? err->text : "", &late) < 0 && status != EXIT_FAILED) {
+			*err = late;
+			status = EXIT_FAILED;
+		}
+		signals_unwatch(&run->signals);
+		results_free(run->results);
+		run->results = NULL;
+	}
+	return status;
+}

@@ -1,0 +1,180 @@
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "ranks/progress.h"
+#include "ranks/run_state.h"
+#include "workloads/workload.h"
+
+#define WATCH_NS 120000000000ull
+#define NANO 1e9
+
+struct phase_run {
+	const struct workload *workload;
+	struct phase_context ctx;
+	struct tally tally;
+	struct progress_line line;
+	enum stop_reason stopped;
+	uint64_t wall_ns;
+	int rc;
+};
+
+/* Memory, messages and the context of one phase; all ranks or none. */
+static int phase_open(struct run *run, const struct run_options *options, struct job_phase *phase,
+		      struct phase_run *p, struct err *err)
+{
+	int rc;
+
+	memset(p, 0, sizeof(*p));
+	p->workload = phase->section->owner;
+	rc = tally_init(&p->tally, p->workload->schema,
+			p->workload->epoch_rows ? p->workload->epoch_rows(phase) : 0, err);
+	rc = group_agree(run->world, rc, err);
+	if (rc < 0)
+		return rc;
+	p->ctx = (struct phase_context){
+		.job = &run->job,
+		.phase = phase,
+		.place = &run->place,
+		.node = run->nodes.node,
+		.clock = &run->clock,
+		.log = &run->log,
+		.stop = &run->stop,
+		.deadline_ns = options->deadline_ns ? run->start_ns + options->deadline_ns : 0,
+		.tally = &p->tally,
+		.null_au = NAN,
+		.target_au = NAN,
+	};
+	if (run->world->rank == 0 && !options->quiet) {
+		p->ctx.progress = progress_show;
+		p->ctx.progress_argument = &p->line;
+	}
+	return group_duplicate(run->world, &p->ctx.group, err);
+}
+
+static void phase_close(struct phase_run *p)
+{
+	if (p->ctx.group)
+		group_free(p->ctx.group);
+	tally_free(&p->tally);
+}
+
+/* The mean over ranks of the figure "au" against the phase's target. */
+static bool target_missed(struct run *run, const struct phase_run *p)
+{
+	const struct columns *columns = &p->workload->schema->rank;
+	uint64_t sum = 0;
+
+	if (isnan(p->ctx.target_au) || p->ctx.target_au <= 0)
+		return false;
+	for (uint32_t i = 0; i < columns->figure_count; i++)
+		if (strcmp(columns->figures[i].name, "au") == 0) {
+			double au = columns->figures[i].value(p->tally.rank_row);
+
+			sum = isnan(au) ? 0 : (uint64_t)llround(au * NANO);
+		}
+	group_allreduce(run->world, MERGE_SUM, &sum, 1);
+	return (double)sum / NANO / run->world->size < p->ctx.target_au;
+}
+
+static const char *phase_status(const struct phase_run *p)
+{
+	if (p->rc < 0)
+		return "failed";
+	return p->stopped == STOP_LIMIT ? "limit" : p->stopped == STOP_NONE ? "done" : "interrupted";
+}
+
+static int phase_publish(struct run *run, const struct run_options *options, struct phase_run *p, uint32_t number,
+			 const struct err *failure, struct err *err)
+{
+	struct results_phase phase = {
+		.number = number,
+		.kind = p->ctx.phase->section->name,
+		.name = p->ctx.phase->name,
+		.said = p->ctx.said,
+		.status = phase_status(p),
+		.error = p->rc < 0 ? failure->text : "",
+		.null_au = p->ctx.null_au,
+		.target_au = p->ctx.target_au,
+		.tally = &p->tally,
+	};
+	uint64_t wall = p->wall_ns;
+	int rc;
+
+	group_allreduce(run->world, MERGE_MAX, &wall, 1);
+	phase.seconds_ns = wall;
+	signals_watch(&run->signals, WATCH_NS);
+	rc = results_publish(run->results, &phase, err);
+	signals_unwatch(&run->signals);
+	if (rc < 0)
+		err_wrap(err, rc, "%s", options->results ? options->results : "results.h5");
+	return rc;
+}
+
+/* One phase from its start to its publication. *status says how the run goes on. */
+static int phase_do(struct run *run, const struct run_options *options, struct job_phase *phase, uint32_t number,
+		    enum exit_status *status, enum stop_reason *stopped, struct err *err)
+{
+	struct phase_run p;
+	struct err publish = {0};
+	uint64_t start;
+	int rc;
+
+	rc = phase_open(run, options, phase, &p, err);
+	if (rc < 0) {
+		*status = EXIT_FAILED;
+		goto out_close;
+	}
+	group_barrier(run->world);
+	start = clock_now(&run->clock);
+	progress_start(&p.line, &run->clock, STDERR_FILENO);
+	p.rc = p.workload->run(&p.ctx, &p.stopped, err);
+	p.wall_ns = clock_now(&run->clock) - start;
+	progress_end(&p.line);
+	rc = p.rc;
+	*stopped = p.stopped;
+	if (rc < 0)
+		*status = EXIT_FAILED;
+	else if (p.stopped > STOP_LIMIT)
+		*status = EXIT_INTERRUPTED;
+	else if (target_missed(run, &p) && options->strict && *status == EXIT_DONE)
+		*status = EXIT_TARGET_MISSED;
+	if (p.ctx.said[0])
+		snprintf(run->said, sizeof(run->said), "%s: %s", phase->name, p.ctx.said);
+	if (run->results && phase_publish(run, options, &p, number, err, &publish) < 0) {
+		/* The phase's own error is the first cause and keeps the sentence. */
+		if (rc == 0)
+			*err = publish;
+		rc = rc ? rc : publish.code;
+		*status = EXIT_FAILED;
+	}
+out_close:
+	phase_close(&p);
+	return rc;
+}
+
+int run_phases(struct run *run, const struct run_options *options, enum exit_status *status, struct err *err)
+{
+	const char *where = options->results ? options->results : "results.h5";
+	enum stop_reason stopped = STOP_NONE;
+	uint32_t number = 0;
+	int rc = 0;
+
+	*status = EXIT_DONE;
+	for (uint32_t i = 0; i < run->job.phase_count; i++) {
+		struct job_phase *phase = &run->job.phases[i];
+
+		if (!run_wants(options, phase))
+			continue;
+		rc = phase_do(run, options, phase, number++, status, &stopped, err);
+		if (*status == EXIT_FAILED || *status == EXIT_INTERRUPTED)
+			break;
+	}
+	if (*status == EXIT_INTERRUPTED)
+		rc = err_set(err, -EINTR, "stopped %s; results so far are in %s",
+			     stopped == STOP_SIGNAL ? "by a signal" : "at the deadline", where);
+	return rc;
+}
