@@ -7,6 +7,7 @@
 
 #include "backends/backend.h"
 #include "core/job.h"
+#include "core/permutation.h"
 #include "workloads/formats/format.h"
 
 enum verify { VERIFY_NONE, VERIFY_SAMPLED, VERIFY_FULL };
@@ -26,8 +27,12 @@ struct dataset {
 	struct dataset_options options;
 	const struct format_ops *format;
 	uint64_t seed, samples; /* samples in all */
-	/* sizes: constant, uniform in mean +- sigma * sqrt(3), or log-normal above sigma = mean / sqrt(3) */
-	double log_mean, log_sigma;
+	uint64_t stream; /* what payload keys are made from: the seed, the folder and the prefix */
+	/* Sizes: constant, uniform in mean +- sigma * sqrt(3), or log-normal above sigma = mean / sqrt(3).
+	 * File i takes the middle of stratum order(i) of as many equal strata as there are files, so mean
+	 * and deviation are right for few files too, and the largest size is known. */
+	struct permutation order;
+	double log_mean, log_sigma; /* log_sigma 0: not log-normal */
 	unsigned name_digits, folder_digits;
 };
 

@@ -31,6 +31,8 @@ struct layout {
 	uint64_t size;         /* of the file, bytes */
 	uint64_t data_offset;  /* where sample 0's payload begins; samples follow each other */
 	uint32_t header_bytes, trailer_bytes; /* header: [0, data_offset); trailer: the end of the file */
+	uint32_t gap_at;       /* the trailer is trailer[0, gap_at), gap_bytes zeros (npz: the labels), */
+	uint64_t gap_bytes;    /* and the rest of trailer */
 	uint32_t crc_state;    /* npz: the CRC register that each block returns to */
 	uint8_t header[FORMAT_HEADER_BYTES], trailer[FORMAT_HEADER_BYTES];
 };
@@ -50,6 +52,7 @@ struct format_ops {
 };
 
 const struct format_ops *const *format_table(void); /* NULL-terminated */
+enum format_index { FORMAT_RAW, FORMAT_NPY, FORMAT_NPZ }; /* into it */
 extern const char *const format_names[];            /* the same order, NULL-terminated, for OPT_CHOICE */
 
 /* Makes the file's bytes [offset, offset + length): header, payload with ids, trailer. */
