@@ -1,0 +1,221 @@
+/* What the plan refuses before anything is opened. Each check names the JSON path of the fault. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "plan/look.h"
+#include "plan/pin.h"
+#include "plan/pin_list.h"
+#include "plan/plan.h"
+#include "workloads/dataset.h"
+
+static uint32_t ranks_a_node(uint32_t ranks, uint32_t nodes)
+{
+	return (ranks + nodes - 1) / nodes;
+}
+
+static int check_cluster(const struct job *job, uint32_t ranks, uint32_t nodes, struct err *err)
+{
+	const struct job_cluster *c = &job->cluster;
+	uint64_t gpus = c->gpus ? c->gpus : ranks_a_node(ranks, nodes);
+	uint64_t group;
+
+	if (!c->tensor || !c->pipeline)
+		return err_set(err, -EINVAL, "/cluster/%s: must be at least 1, is 0",
+			       c->tensor ? "pipeline" : "tensor");
+	if (c->tensor > gpus)
+		return err_set(err, -EINVAL, "/cluster/tensor: is %llu, but a node has %llu accelerators",
+			       (unsigned long long)c->tensor, (unsigned long long)gpus);
+	if (c->pipeline > ranks || c->tensor * c->pipeline > ranks)
+		return err_set(err, -EINVAL, "/cluster: tensor %llu x pipeline %llu need %llu ranks or more, "
+			       "there are %u", (unsigned long long)c->tensor, (unsigned long long)c->pipeline,
+			       (unsigned long long)(c->tensor * c->pipeline), ranks);
+	group = c->tensor * c->pipeline;
+	if (ranks % group)
+		return err_set(err, -EINVAL, "/cluster: %u ranks are no multiple of tensor x pipeline = %llu; "
+			       "take %llu or %llu", ranks, (unsigned long long)group,
+			       (unsigned long long)(ranks / group * group),
+			       (unsigned long long)(ranks / group * group + group));
+	if (c->ranks_per_node * nodes > ranks)
+		return err_set(err, -EINVAL, "/cluster/ranks_per_node: %llu on %u node%s need %llu ranks, "
+			       "there are %u", (unsigned long long)c->ranks_per_node, nodes,
+			       nodes == 1 ? "" : "s", (unsigned long long)c->ranks_per_node * nodes, ranks);
+	if (c->pin == PIN_LIST)
+		return pin_list_set(c->cores, 0, ranks_a_node(ranks, nodes), NULL, err);
+	return 0;
+}
+
+static const struct backend_ops *backend_of(const struct job_store *store)
+{
+	return store->section->owner;
+}
+
+static int check_store(const struct job_store *store, uint32_t nodes, struct err *err)
+{
+	const struct backend_ops *ops = backend_of(store);
+	const struct store_options *common = store->options;
+	char path[JOB_NAME_BYTES + 16];
+	uint32_t i;
+
+	snprintf(path, sizeof(path), "/stores/%s", store->name);
+	for (i = 0; i < common->uri.count; i++) {
+		char expanded[URI_BYTES];
+		int rc = uri_expand(common->uri.items[i], NULL, expanded, err);
+
+		if (rc < 0)
+			return err_wrap(err, rc, "%s/uri", path);
+	}
+	if (nodes > 1 && !(ops->capabilities & BACKEND_MANY_NODES))
+		return err_set(err, -EINVAL, "%s: %s:// serves one node, the job runs on %u", path,
+			       ops->scheme, nodes);
+	return ops->check ? ops->check(store->options, path, err) : 0;
+}
+
+static void dataset_path(const struct job_dataset *d, char *path, size_t bytes)
+{
+	if (d->name[0])
+		snprintf(path, bytes, "/datasets/%s", d->name);
+	else
+		snprintf(path, bytes, "/dataset");
+}
+
+static int check_dataset(const struct job *job, const struct job_dataset *d, struct err *err)
+{
+	const struct dataset_options *options = d->options;
+	char path[JOB_NAME_BYTES + 16];
+	struct dataset dataset;
+
+	dataset_path(d, path, sizeof(path));
+	if (options->store[0] && !job_find_store(job, options->store)) {
+		const char *names[JOB_STORES_MAX + 1] = {NULL}, *near;
+		uint32_t i;
+
+		for (i = 0; i < job->store_count; i++)
+			names[i] = job->stores[i].name;
+		near = option_nearest(options->store, names);
+		return err_set(err, -EINVAL, "%s/store: \"%s\" is no store of this job%s%s%s", path,
+			       options->store, near ? "; did you mean \"" : "", near ? near : "",
+			       near ? "\"?" : "");
+	}
+	return dataset_init(&dataset, options, job->seed, path, err);
+}
+
+/* The store a phase works on: by its data set, else by name, else the job's only one. */
+static int phase_store(const struct job *job, const struct job_phase *phase, const struct job_store **store,
+		       struct err *err)
+{
+	const struct job_dataset *dataset;
+	struct look look;
+
+	if (look_up(phase->section, phase->options, phase->path, "dataset", OPTION_TEXT, &look))
+		return workload_dataset(job, phase, look.value, &dataset, store, err);
+	*store = phase->store[0] ? job_find_store(job, phase->store) :
+		 job->store_count == 1 ? &job->stores[0] : NULL;
+	if (*store)
+		return 0;
+	if (phase->store[0])
+		return err_set(err, -EINVAL, "%s/store: \"%s\" is no store of this job", phase->path, phase->store);
+	return err_set(err, -EINVAL, "%s: needs a \"store\"", phase->path);
+}
+
+static const struct {
+	enum backend_capability bit;
+	const char *lacks; /* "store … <lacks>" */
+} capability_words[] = {
+	{BACKEND_CONTENT, "keeps no content"},
+	{BACKEND_RANGES, "cannot read byte ranges"},
+	{BACKEND_FIRST_BYTE, "cannot tell when the first byte came"},
+	{BACKEND_ATOMIC_COMMIT, "cannot publish an object whole"},
+	{BACKEND_PERSISTENT, "does not outlive the run"},
+	{BACKEND_MANY_NODES, "serves one node only"},
+	{BACKEND_MISSING_IS_ERROR, "cannot tell that an object is missing"},
+	{BACKEND_DEPTH, "works on one request at a time"},
+};
+
+static int check_needs(const struct job_phase *phase, const struct job_store *store, struct err *err)
+{
+	const struct workload *workload = phase->section->owner;
+	const struct backend_ops *ops = backend_of(store);
+	uint32_t lacking = workload->needs & ~ops->capabilities;
+	unsigned i;
+
+	for (i = 0; i < sizeof(capability_words) / sizeof(capability_words[0]); i++)
+		if (lacking & capability_words[i].bit)
+			return err_set(err, -EINVAL, "%s: store \"%s\" (%s://) %s, which this phase needs",
+				       phase->path, store->name, ops->scheme, capability_words[i].lacks);
+	return 0;
+}
+
+static int check_depth(const struct job_phase *phase, const struct job_store *store, struct err *err)
+{
+	const struct backend_ops *ops = backend_of(store);
+	struct look look;
+	uint64_t depth;
+
+	if (!look_up(phase->section, phase->options, phase->path, "depth", OPTION_U64, &look))
+		return 0;
+	depth = *(const uint64_t *)look.value;
+	if (depth <= ops->depth_max)
+		return 0;
+	if (ops->depth_max <= 1)
+		return err_set(err, -EINVAL, "%s: is %llu, but store \"%s\" (%s://) works on one request at a "
+			       "time; set it to 1, or take more workers", look.path, (unsigned long long)depth,
+			       store->name, ops->scheme);
+	return err_set(err, -EINVAL, "%s: is %llu, but store \"%s\" (%s://) takes %u requests at once at most",
+		       look.path, (unsigned long long)depth, store->name, ops->scheme, ops->depth_max);
+}
+
+/* Full verification of bytes that nobody keeps could only pass by not being done. */
+static int check_verify(const struct job_phase *phase, const struct job_store *store, struct err *err)
+{
+	const struct backend_ops *ops = backend_of(store);
+	struct look look;
+
+	if (ops->capabilities & BACKEND_CONTENT ||
+	    !look_up(phase->section, phase->options, phase->path, "verify", OPTION_CHOICE, &look) ||
+	    strcmp(look.option->choices[*(const uint32_t *)look.value], "full") != 0)
+		return 0;
+	return err_set(err, -EINVAL, "%s: \"full\" needs bytes to verify, but store \"%s\" (%s://) keeps no "
+		       "content; say \"none\"", look.path, store->name, ops->scheme);
+}
+
+static int check_phase(const struct job *job, const struct job_phase *phase, uint32_t ranks, bool strict,
+		       struct err *err)
+{
+	const struct workload *workload = phase->section->owner;
+	const struct job_store *store;
+	int rc;
+
+	rc = phase_store(job, phase, &store, err);
+	if (rc == 0)
+		rc = check_needs(phase, store, err);
+	if (rc == 0)
+		rc = check_depth(phase, store, err);
+	if (rc == 0)
+		rc = check_verify(phase, store, err);
+	if (rc < 0 || !workload->check)
+		return rc;
+	rc = workload->check(job, phase, ranks, err);
+	/* -ERANGE: fewer samples than one global batch. A plan for many ranks may still be wanted; its
+	 * notes say so. */
+	return rc == -ERANGE && !strict ? 0 : rc;
+}
+
+int plan_check(const struct job *job, uint32_t ranks, uint32_t nodes, bool strict, struct err *err)
+{
+	uint32_t i;
+	int rc;
+
+	if (!ranks || !nodes || nodes > ranks)
+		return err_set(err, -EINVAL, "%u ranks cannot stand on %u nodes", ranks, nodes);
+	if (!job->phase_count)
+		return err_set(err, -EINVAL, "/phases: is empty; a job needs at least one phase");
+	rc = check_cluster(job, ranks, nodes, err);
+	for (i = 0; rc == 0 && i < job->store_count; i++)
+		rc = check_store(&job->stores[i], nodes, err);
+	for (i = 0; rc == 0 && i < job->dataset_count; i++)
+		rc = check_dataset(job, &job->datasets[i], err);
+	for (i = 0; rc == 0 && i < job->phase_count; i++)
+		rc = check_phase(job, &job->phases[i], ranks, strict, err);
+	return rc;
+}

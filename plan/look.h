@@ -1,0 +1,20 @@
+/* Looking an option's value up by its name, so that the plan can reason about any workload's options
+ * ("depth", "verify", "dataset") without knowing the workload. Read-only, any thread. */
+#ifndef HAUL_PLAN_LOOK_H
+#define HAUL_PLAN_LOOK_H
+
+#include "core/job.h"
+#include "core/option.h"
+
+struct look {
+	const struct option *option;
+	const void *value;  /* of the kind that option says */
+	char path[192];     /* "/phases/1/train/loader/depth" */
+};
+
+/* Finds the first option of that name and kind, nested tables included. base is the section's
+ * struct, path its JSON path. Returns whether there is one. */
+bool look_up(const struct section *section, const void *base, const char *path, const char *name,
+	     enum option_kind kind, struct look *found);
+
+#endif

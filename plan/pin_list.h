@@ -1,0 +1,17 @@
+/* cluster.cores: "1-8:9-16:17,19", one set a local rank, PUs by the operating system's numbers (as
+ * the launchers' --cpu-bind=list names them). Stateless. */
+#ifndef HAUL_PLAN_PIN_LIST_H
+#define HAUL_PLAN_PIN_LIST_H
+
+#include <hwloc.h>
+#include <stdint.h>
+
+#include "core/err.h"
+
+enum { PIN_LIST_PU_MAX = 65535 };
+
+/* Reads the whole list, which must name at least ranks sets, and copies that of rank. set NULL: only
+ * checks. -EINVAL with "/cluster/cores: sentence". */
+int pin_list_set(const char *list, uint32_t rank, uint32_t ranks, hwloc_bitmap_t set, struct err *err);
+
+#endif

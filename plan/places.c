@@ -1,0 +1,62 @@
+/* Where each rank stands: node, local rank, coordinates in the parallel grid, accelerator. */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "plan/plan.h"
+
+/* Ranks of each node, in counts[nodes]; the caller frees. */
+static uint32_t *count_nodes(const uint32_t *node_of, uint32_t ranks, uint32_t *nodes)
+{
+	uint32_t *counts, i;
+
+	*nodes = 0;
+	for (i = 0; i < ranks; i++)
+		if (node_of[i] >= *nodes)
+			*nodes = node_of[i] + 1;
+	counts = calloc(*nodes ? *nodes : 1, sizeof(*counts));
+	for (i = 0; counts && i < ranks; i++)
+		counts[node_of[i]]++;
+	return counts;
+}
+
+int plan_places(const struct job *job, const uint32_t *node_of, uint32_t ranks, struct place *out,
+		struct err *err)
+{
+	uint32_t tensor = (uint32_t)job->cluster.tensor, pipeline = (uint32_t)job->cluster.pipeline;
+	uint32_t *counts, *seen = NULL;
+	uint32_t nodes, i;
+	int rc = 0;
+
+	if (!tensor || !pipeline || ranks % (tensor * pipeline))
+		return err_set(err, -EINVAL, "/cluster: %u ranks do not divide into groups of %u x %u",
+			       ranks, tensor, pipeline);
+	counts = count_nodes(node_of, ranks, &nodes);
+	if (counts)
+		seen = calloc(nodes ? nodes : 1, sizeof(*seen));
+	if (!seen) {
+		rc = err_set(err, -ENOMEM, "no memory for the places of %u ranks", ranks);
+		goto out_free;
+	}
+	for (i = 0; i < ranks; i++) {
+		struct place *p = &out[i];
+		uint64_t gpus;
+
+		*p = (struct place){.rank = i, .ranks = ranks, .node = node_of[i], .nodes = nodes};
+		p->local_rank = seen[p->node]++;
+		p->local_ranks = counts[p->node];
+		p->tensor = i % tensor;
+		p->pipeline = i / tensor % pipeline;
+		p->data = i / tensor / pipeline;
+		p->tensor_size = tensor;
+		p->pipeline_size = pipeline;
+		p->data_size = ranks / tensor / pipeline;
+		/* Spread evenly: 6 ranks on 12 accelerators take every other one, 24 share in pairs. */
+		gpus = job->cluster.gpus ? job->cluster.gpus : p->local_ranks;
+		p->gpu = (uint32_t)(p->local_rank * gpus / p->local_ranks);
+		p->endpoint = i;
+	}
+out_free:
+	free(seen);
+	free(counts);
+	return rc;
+}
