@@ -1,0 +1,97 @@
+#include "plan/notes.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/units.h"
+#include "workloads/dataset.h"
+
+/* MLPerf's rule, and a good one: what is less than this many times the memory may never leave it. */
+enum { MEMORY_RULE = 5 };
+
+static void __attribute__((format(printf, 2, 3))) note(struct notes *n, const char *format, ...)
+{
+	char *text = n->text[n->count];
+	va_list args;
+	unsigned i;
+
+	if (n->count == NOTES_MAX)
+		return;
+	va_start(args, format);
+	vsnprintf(text, NOTE_BYTES, format, args);
+	va_end(args);
+	for (i = 0; i < n->count; i++)
+		if (strcmp(n->text[i], text) == 0)
+			return;
+	n->count++;
+}
+
+static double node_memory(void)
+{
+	long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
+
+	return pages > 0 && page > 0 ? (double)pages * (double)page : 0;
+}
+
+/* Whether the page cache of a node may hold what is read: only where bytes are really kept. */
+static bool may_be_cached(const struct job *job, const struct job_dataset *d)
+{
+	const struct dataset_options *options = d->options;
+	const struct job_store *store = job_find_store(job, options->store);
+	const struct backend_ops *ops = store ? store->section->owner : NULL;
+
+	return ops && ops->capabilities & BACKEND_CONTENT && ops->capabilities & BACKEND_PERSISTENT;
+}
+
+static void note_memory_rule(struct notes *n, const struct plan *plan, const struct job *job)
+{
+	char bytes[UNITS_TEXT_BYTES], has[UNITS_TEXT_BYTES];
+	double memory = node_memory();
+	uint32_t i;
+
+	for (i = 0; memory > 0 && i < job->dataset_count; i++) {
+		struct dataset d;
+		double share;
+
+		if (!may_be_cached(job, &job->datasets[i]) ||
+		    dataset_init(&d, job->datasets[i].options, job->seed, "", NULL) < 0)
+			continue;
+		share = dataset_bytes_expected(&d) / plan->nodes;
+		if (share >= MEMORY_RULE * memory)
+			continue;
+		units_bytes_decimal(bytes, share);
+		units_bytes_binary(has, memory);
+		note(n, "%s a node is less than %d × this node's memory (%s): reads may come from caches",
+		     bytes, MEMORY_RULE, has);
+	}
+}
+
+void notes_gather(struct notes *n, const struct plan *plan, const struct job *job)
+{
+	uint64_t tensor = job->cluster.tensor;
+	double memory = node_memory();
+	char need[UNITS_TEXT_BYTES], has[UNITS_TEXT_BYTES];
+	uint32_t i, k;
+
+	n->count = 0;
+	for (i = 0; i < plan->phase_count; i++)
+		for (k = 0; k < plan->phases[i].demand.note_count; k++)
+			note(n, "%s", plan->phases[i].demand.notes[k]);
+	if (tensor & (tensor - 1))
+		note(n, "tensor %llu is no power of two", (unsigned long long)tensor);
+	if (memory > 0 && (double)plan->memory_bytes_per_node > memory) {
+		units_bytes_binary(need, (double)plan->memory_bytes_per_node);
+		units_bytes_binary(has, memory);
+		note(n, "buffers of %s a node are more than this node's memory (%s)", need, has);
+	}
+	note_memory_rule(n, plan, job);
+	for (i = 0; i < plan->phase_count; i++) {
+		char text[SPACE_BYTES];
+		bool lacking;
+
+		if (space_sentence(job, &plan->phases[i].demand, text, &lacking) && lacking)
+			note(n, "not enough space for %s", plan->phases[i].phase->name);
+	}
+}

@@ -1,0 +1,25 @@
+/* Sentences worth reading before a large run, and what a phase's new files find on the store. */
+#ifndef HAUL_PLAN_NOTES_H
+#define HAUL_PLAN_NOTES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "plan/plan.h"
+
+enum { NOTES_MAX = 32, NOTE_BYTES = 192, SPACE_BYTES = 320 };
+
+struct notes {
+	unsigned count;
+	char text[NOTES_MAX][NOTE_BYTES];
+};
+
+/* Gathers the notes of all phases and those of the plan itself, each once. */
+void notes_gather(struct notes *n, const struct plan *plan, const struct job *job);
+
+/* What a phase adds to its store against what is free there now, as a sentence: "630.5 TB and
+ * 4,300,800 inodes: /lustre has 1.2 PB free". Only file:// can be asked without opening the store.
+ * Returns false when the phase adds nothing. *lacking: there is not enough. */
+bool space_sentence(const struct job *job, const struct demand *d, char text[SPACE_BYTES], bool *lacking);
+
+#endif

@@ -1,0 +1,41 @@
+#include "plan/plan.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+/* What a rank may take beside its buffers, above an empty MPI and HDF5 process (the design's bound). */
+enum { RANK_BYTES = 32 << 20 };
+
+int plan_make(struct plan *plan, const struct job *job, uint32_t ranks, uint32_t nodes, struct err *err)
+{
+	uint32_t ranks_per_node = (ranks + nodes - 1) / nodes, i;
+	uint64_t most = 0;
+	int rc = 0;
+
+	*plan = (struct plan){.ranks = ranks, .nodes = nodes, .phase_count = job->phase_count};
+	plan->phases = calloc(job->phase_count ? job->phase_count : 1, sizeof(*plan->phases));
+	if (!plan->phases)
+		return err_set(err, -ENOMEM, "no memory for the plan of %u phases", job->phase_count);
+	for (i = 0; rc == 0 && i < job->phase_count; i++) {
+		struct plan_phase *p = &plan->phases[i];
+		const struct workload *workload = job->phases[i].section->owner;
+
+		p->phase = &job->phases[i];
+		rc = workload->size(job, p->phase, ranks, ranks_per_node, &p->demand, err);
+		if (p->demand.memory_per_rank > most)
+			most = p->demand.memory_per_rank;
+	}
+	if (rc < 0) {
+		plan_free(plan);
+		return rc;
+	}
+	plan->memory_bytes_per_node = (most + RANK_BYTES) * ranks_per_node;
+	return 0;
+}
+
+void plan_free(struct plan *plan)
+{
+	free(plan->phases);
+	plan->phases = NULL;
+	plan->phase_count = 0;
+}

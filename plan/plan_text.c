@@ -1,0 +1,171 @@
+/* `haul plan` for people: lines of a label and figures. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/units.h"
+#include "plan/look.h"
+#include "plan/notes.h"
+#include "workloads/dataset.h"
+
+static void put_job(FILE *out, const struct plan *plan, const struct job *job)
+{
+	uint32_t i, k;
+
+	fprintf(out, "job        %s ·", job->name);
+	for (i = 0; i < plan->phase_count; i++) {
+		const char *kind = plan->phases[i].phase->section->name;
+
+		for (k = 0; k < i && plan->phases[k].phase->section != plan->phases[i].phase->section; k++)
+			;
+		if (k == i)
+			fprintf(out, "%s %s", i ? "," : "", kind);
+	}
+	fprintf(out, " · seed %llu\n", (unsigned long long)job->seed);
+}
+
+static void put_dataset(FILE *out, const struct job *job, const struct job_dataset *described)
+{
+	const struct dataset_options *options = described->options;
+	const struct job_store *store = job_find_store(job, options->store);
+	char files[UNITS_TEXT_BYTES], decimal[UNITS_TEXT_BYTES], binary[UNITS_TEXT_BYTES];
+	const struct store_options *common = store ? store->options : NULL;
+	struct dataset d;
+	double bytes;
+
+	if (dataset_init(&d, options, job->seed, "", NULL) < 0)
+		return;
+	bytes = dataset_bytes_expected(&d);
+	units_count(files, options->files);
+	units_bytes_decimal(decimal, bytes);
+	units_bytes_binary(binary, bytes);
+	fprintf(out, "data set   %s%s%s files · %s · %s (%s)", described->name, described->name[0] ? ": " : "",
+		files, d.format->name, decimal, binary);
+	if (common && common->uri.count)
+		fprintf(out, " · %s%s", common->uri.items[0], common->uri.count > 1 ? " …" : "");
+	fputc('\n', out);
+}
+
+static void put_steps(FILE *out, const struct plan_phase *p)
+{
+	const struct demand *d = &p->demand;
+	char text[UNITS_TEXT_BYTES];
+	struct look look;
+
+	if (look_up(p->phase->section, p->phase->options, p->phase->path, "batch", OPTION_U64, &look))
+		fprintf(out, " · batch %s", units_count(text, *(const uint64_t *)look.value));
+	if (d->steps_per_epoch)
+		fprintf(out, " · global batch %s",
+			units_count(text, (d->samples - d->samples_dropped) / d->steps_per_epoch));
+	fprintf(out, " · %s steps an epoch", units_count(text, d->steps_per_epoch));
+	fprintf(out, " · %s samples dropped", units_count(text, d->samples_dropped));
+}
+
+static void put_ranks(FILE *out, const struct plan *plan, unsigned stepped)
+{
+	char text[UNITS_TEXT_BYTES];
+	uint32_t i;
+
+	fprintf(out, "ranks      %s on ", units_count(text, plan->ranks));
+	fprintf(out, "%s node%s", units_count(text, plan->nodes), plan->nodes == 1 ? "" : "s");
+	for (i = 0; i < plan->phase_count; i++) {
+		if (!plan->phases[i].demand.epochs)
+			continue;
+		if (stepped > 1)
+			fprintf(out, "\n           %s", plan->phases[i].phase->name);
+		put_steps(out, &plan->phases[i]);
+	}
+	fprintf(out, "\nmemory     %s a node\n", units_bytes_binary(text, (double)plan->memory_bytes_per_node));
+}
+
+static void put_rate(FILE *out, const char *label, const struct plan *plan, const struct demand *d, double au)
+{
+	char all[UNITS_TEXT_BYTES], node[UNITS_TEXT_BYTES], opens[UNITS_TEXT_BYTES];
+
+	units_rate(all, d->bytes_per_second * au);
+	units_rate(node, d->bytes_per_second * au / plan->nodes);
+	units_short(opens, d->opens_per_second * au);
+	fprintf(out, "%-11sAU %3.0f %%   %-10s  %-10s a node   %s opens/s\n", label, au * 100, all, node, opens);
+}
+
+static void put_needs(FILE *out, const struct plan *plan, const struct plan_phase *p, bool named)
+{
+	const struct demand *d = &p->demand;
+	char each[UNITS_TEXT_BYTES], all[UNITS_TEXT_BYTES];
+
+	if (d->bytes_per_second <= 0)
+		return;
+	if (named)
+		fprintf(out, "phase      %s\n", p->phase->name);
+	if (isinf(d->bytes_per_second)) {
+		fprintf(out, "needs      all that storage gives: no compute time is set\n");
+		return;
+	}
+	put_rate(out, "needs", plan, d, 1);
+	if (d->target > 0 && d->target < 1)
+		put_rate(out, "", plan, d, d->target);
+	if (d->seconds <= 0)
+		return;
+	fprintf(out, "takes      %s%s if fed", units_time(each, d->seconds), d->epochs ? " an epoch" : "");
+	if (d->epochs > 1)
+		fprintf(out, " · %s for %llu epochs", units_time(all, d->seconds * (double)d->epochs),
+			(unsigned long long)d->epochs);
+	fputc('\n', out);
+}
+
+static void put_space(FILE *out, const struct plan *plan, const struct job *job)
+{
+	const char *label = "space";
+	uint32_t i;
+
+	for (i = 0; i < plan->phase_count; i++) {
+		char text[SPACE_BYTES];
+		bool lacking;
+
+		if (!space_sentence(job, &plan->phases[i].demand, text, &lacking))
+			continue;
+		fprintf(out, "%-11s%s\n", label, text);
+		label = "";
+	}
+}
+
+static void put_notes(FILE *out, const struct plan *plan, const struct job *job)
+{
+	struct notes notes;
+	unsigned i;
+
+	notes_gather(&notes, plan, job);
+	for (i = 0; i < notes.count; i++)
+		fprintf(out, "%-11s%s\n", i ? "" : "notes", notes.text[i]);
+}
+
+char *plan_text(const struct plan *plan, const struct job *job)
+{
+	unsigned stepped = 0, needing = 0;
+	char *text = NULL;
+	size_t bytes;
+	FILE *out;
+	uint32_t i;
+
+	out = open_memstream(&text, &bytes);
+	if (!out)
+		return NULL;
+	for (i = 0; i < plan->phase_count; i++) {
+		stepped += plan->phases[i].demand.epochs ? 1 : 0;
+		needing += plan->phases[i].demand.bytes_per_second > 0 ? 1 : 0;
+	}
+	put_job(out, plan, job);
+	for (i = 0; i < job->dataset_count; i++)
+		put_dataset(out, job, &job->datasets[i]);
+	put_ranks(out, plan, stepped);
+	for (i = 0; i < plan->phase_count; i++)
+		put_needs(out, plan, &plan->phases[i], needing > 1);
+	put_space(out, plan, job);
+	put_notes(out, plan, job);
+	if (fclose(out) != 0) {
+		free(text);
+		return NULL;
+	}
+	return text;
+}
