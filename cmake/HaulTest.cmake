@@ -9,6 +9,8 @@
 # yielding preload under ranks that outnumber the cores; RANKS may be a list, a test each. Scripts find
 # in the environment HAUL (the program), HAUL_MPIEXEC, HAUL_YIELD (the preload) and HAUL_SOURCE.
 
+# Debian's python3-numpy and python3-h5py belong to Debian's own interpreter.
+find_program(HAUL_PYTHON NAMES python3 HINTS /usr/bin REQUIRED)
 set(HAUL_PROGRAM ${PROJECT_BINARY_DIR}/haul)
 set(HAUL_YIELD ${PROJECT_BINARY_DIR}/libyield.so)
 set(HAUL_TEST_ENVIRONMENT HAUL=${HAUL_PROGRAM} HAUL_MPIEXEC=${HAUL_MPIEXEC} HAUL_YIELD=${HAUL_YIELD}
@@ -64,7 +66,7 @@ function(haul_script_test name)
 	list(APPEND arg_LABELS system)
 	set(script ${CMAKE_CURRENT_SOURCE_DIR}/${arg_SCRIPT})
 	if(arg_SCRIPT MATCHES "\\.py$")
-		set(script python3 -B ${script})
+		set(script ${HAUL_PYTHON} -B ${script})
 	elseif(arg_SCRIPT MATCHES "\\.sh$")
 		set(script bash ${script})
 	endif()

@@ -1,0 +1,55 @@
+"""Broken jobs: refused on all ranks at once, exit status 2, one sentence with the JSON path, nothing
+written. The cases stand in tests/broken, with what their sentence must say."""
+import os
+
+from haultest import *
+
+
+def cases():
+    folder = os.path.join(SOURCE, "tests", "broken")
+    with open(os.path.join(folder, "expected.txt")) as f:
+        for line in f:
+            line = line.rstrip("\n")
+            if line and not line.startswith("#"):
+                name, fragment = line.split("\t")
+                yield os.path.join(folder, name), fragment
+
+
+def refuse(path, fragment, ranks):
+    with Folder() as folder:
+        r = mpi(ranks, "run", path, cwd=folder)
+        name = os.path.basename(path)
+        check(r.rc == 2, f"{name}: {r}")
+        lines = [line for line in r.err.splitlines() if line.strip()]
+        check(len(lines) == 1 and lines[0].startswith("haul: "), f"{name}: not one sentence: {r}")
+        check(fragment in lines[0], f"{name}: {lines[0]!r} does not say {fragment!r}")
+        check(os.listdir(folder) == [], f"{name}: wrote {os.listdir(folder)}")
+        check(r.seconds < 3, f"{name}: took {r.seconds:.1f} s")
+
+
+def test_refused():
+    count = 0
+    for path, fragment in cases():
+        refuse(path, fragment, 3 if count % 4 == 0 else 2)
+        count += 1
+    check(count >= 40, f"only {count} cases")
+
+
+def test_missing_job():
+    refuse("/nonexistent/job.json", "No such file", 2)
+
+
+def test_unreadable_folder():
+    with Folder() as folder:
+        refuse(folder, "", 2)
+
+
+def test_too_few_ranks():
+    with Folder() as folder:
+        path = write_job(folder, {
+            "name": "few", "cluster": {"tensor": 4, "gpus": 8}, "stores": {"d": {"uri": "null://x"}},
+            "dataset": {"store": "d", "files": 100, "sample_bytes": 4096}, "phases": [{"train": {}}]})
+        refuse(path, "tensor", 2)
+
+
+main(test_refused, test_missing_job, test_unreadable_folder, test_too_few_ranks)

@@ -1,0 +1,247 @@
+"""What goes wrong, goes wrong well: all ranks stop together, the results stand and say who and why."""
+import os
+import tempfile
+import random
+import signal
+import subprocess
+import time
+
+import h5py
+
+from haultest import *
+
+
+def job(folder, data=None, **train):
+    return {
+        "name": "faults", "seed": 5, "stores": {"data": {"uri": f"file://{data or folder + '/data'}"}},
+        "dataset": {"store": "data", "format": "npz", "files": 48, "sample_bytes": 200000},
+        "phases": [{"generate": {}},
+                   {"train": {"epochs": 2, "batch": 2, "compute": "1 ms", "null_steps": 0, "verify": "full", **train}}],
+    }
+
+
+def files(folder):
+    return sorted(os.path.join(t, n) for t, _, names in os.walk(folder) for n in names if n.endswith(".npz"))
+
+
+def generated(folder, **train):
+    write_job(folder, job(folder, **train))
+    r = mpi(2, "generate", "job.json", cwd=folder)
+    check(r.rc == 0, f"{r}")
+    return files(folder + "/data")
+
+
+def errors(folder, phase="0_train"):
+    with h5py.File(folder + "/results.h5") as f:
+        return f.attrs["status"], f[f"phases/{phase}/errors"][:]
+
+
+def broken_file(damage, errno_wanted, sync="step", ranks=3):
+    with Folder() as folder:
+        names = generated(folder, sync=sync)
+        damage(names[17])
+        r = mpi(ranks, "run", "job.json", "--only", "train", cwd=folder)
+        check(r.rc == 1, f"{r}")
+        name = os.path.basename(names[17])
+        check(name in r.err and "haul: " in r.err, f"{r}")
+        check(sum("haul:" in line for line in r.err.splitlines()) <= 2, f"more than one sentence: {r.err}")
+        status, rows = errors(folder)
+        check(b"failed" in bytes(status) if not isinstance(status, str) else status == "failed", f"{status}")
+        check(len(rows) >= 1, "no error row")
+        row = rows[0]
+        check(name in row["object"].decode() and int(row["rank"]) < ranks, f"{row}")
+        check(int(row["error"]) in (errno_wanted, -errno_wanted), f"{row}")
+
+
+def truncate(path):
+    os.truncate(path, os.path.getsize(path) - 70000)
+
+
+def flip(path):
+    with open(path, "r+b") as f:
+        f.seek(123457)
+        b = f.read(1)[0]
+        f.seek(123457)
+        f.write(bytes([b ^ 1]))
+
+
+def test_missing():
+    broken_file(os.unlink, 2)
+    broken_file(os.unlink, 2, sync="none")
+    broken_file(os.unlink, 2, ranks=8)
+
+
+def test_truncated():
+    broken_file(truncate, 61)
+
+
+def test_corrupted():
+    broken_file(flip, 84)
+
+
+def test_counted():
+    with Folder() as folder:
+        names = generated(folder, on_error="count")
+        os.unlink(names[3])
+        flip(names[9])
+        r = mpi(3, "run", "job.json", "--only", "train", cwd=folder)
+        check(r.rc == 0, f"{r}")
+        phase = report(folder + "/results.h5")["phases"][0]
+        check(phase["errors"] == 4, f"{phase['errors']} errors in two epochs with two bad files")
+
+
+class Tmpfs:
+    def __init__(self, size, ro=False):
+        self.path = tempfile.mkdtemp(prefix="haul-tmpfs-")
+        self.ok = subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", self.path],
+                                 capture_output=True).returncode == 0
+
+    def __enter__(self):
+        if not self.ok:
+            print("skipped: no tmpfs may be mounted here (needs root)")
+            if os.geteuid() == 0:
+                raise AssertionError("root, and still no tmpfs")
+        return self.path if self.ok else None
+
+    def __exit__(self, *_):
+        subprocess.run(["umount", "-l", self.path], capture_output=True)
+        os.rmdir(self.path)
+
+
+def test_full_disk():
+    with Folder() as folder, Tmpfs("3m") as small:
+        if not small:
+            return
+        write_job(folder, job(folder, data=small + "/data"))
+        r = mpi(3, "run", "job.json", cwd=folder)
+        check(r.rc == 1 and "No space left" in r.err, f"{r}")
+        status, rows = errors(folder, "0_generate")
+        check(len(rows) >= 1 and int(rows[0]["error"]) in (28, -28), f"{rows}")
+        check(not any(n.endswith("haul-part") for _, _, ns in os.walk(small) for n in ns), "a part file is left")
+
+
+def test_read_only():
+    with Folder() as folder, Tmpfs("30m") as small:
+        if not small:
+            return
+        subprocess.run(["mount", "-o", "remount,ro", small], check=True)
+        write_job(folder, job(folder, data=small + "/data"))
+        r = mpi(2, "run", "job.json", cwd=folder)
+        check(r.rc == 1 and "Read-only" in r.err, f"{r}")
+
+
+def test_full_results():
+    """The first phase's results fit, a later one's do not: a sentence, no hang, the earlier phase whole."""
+    with Folder() as folder, Tmpfs("900k") as small:
+        if not small:
+            return
+        j = job(folder)
+        j["phases"] += [{"train": {**j["phases"][1]["train"], "name": f"more{i}"}} for i in range(6)]
+        write_job(folder, j)
+        r = mpi(3, "run", "job.json", "--results", small + "/results.h5", cwd=folder)
+        check(r.rc == 1 and "results.h5" in r.err and ("space" in r.err or "room" in r.err), f"{r}")
+        with h5py.File(small + "/results.h5") as f:
+            check(len(f["phases"]) >= 1, "no phase")
+            check("0_generate" in f["phases"], f"{list(f['phases'])}")
+        check(not os.path.exists(small + "/results.h5.part"), ".part is left")
+
+
+def wait_for_phase(process, path, phase):
+    for _ in range(600):
+        time.sleep(0.02)
+        if process.poll() is not None:
+            return
+        try:
+            with h5py.File(path) as f:
+                if phase in f["phases"]:
+                    time.sleep(0.3)
+                    return
+        except (OSError, KeyError):
+            pass
+
+
+def ranks_of(folder):
+    out = subprocess.run(["pgrep", "-f", f"{HAUL} run {folder}/job.json"], capture_output=True, text=True).stdout
+    pids = []
+    for pid in map(int, out.split()):
+        try:
+            if os.path.realpath(f"/proc/{pid}/exe") == os.path.realpath(HAUL):
+                pids.append(pid)
+        except OSError:
+            pass
+    return pids
+
+
+def slow(folder, sync):
+    j = job(folder, sync=sync, compute="60 ms", epochs=50)
+    write_job(folder, j)
+    return start(3, "run", f"{folder}/job.json", cwd=folder)
+
+
+def test_stop_signals():
+    for sync in ("step", "none", "epoch"):
+        for whom in ("mpiexec", "rank"):
+            with Folder() as folder:
+                process = slow(folder, sync)
+                began = time.monotonic()
+                wait_for_phase(process, folder + "/results.h5", "0_generate")
+                pids = ranks_of(folder)
+                check(len(pids) == 3, f"{pids}")
+                at = time.monotonic()
+                os.kill(process.pid if whom == "mpiexec" else random.choice(pids), signal.SIGTERM)
+                r = finish(process, began, 20)
+                check(time.monotonic() - at < 8, f"{sync}, {whom}: too slow to stop")
+                with h5py.File(folder + "/results.h5") as f:
+                    check(set(f["phases"]) == {"0_generate", "1_train"}, f"{sync}, {whom}: {list(f['phases'])} {r}")
+                phases = report(folder + "/results.h5")
+                check(phases["status"] == "interrupted", f"{phases['status']}")
+                if whom == "rank":
+                    check(r.rc == 4, f"{r}")
+                if sync == "step":
+                    with h5py.File(folder + "/results.h5") as f:
+                        steps = set(f["phases/1_train/ranks"]["steps"])
+                        check(len(steps) == 1, f"ranks stopped at different steps: {steps}")
+
+
+def test_deadline():
+    with Folder() as folder:
+        write_job(folder, job(folder, compute="30 ms", epochs=50))
+        r = mpi(2, "run", "job.json", "--deadline", "2 s", cwd=folder)
+        check(r.rc == 4 and r.seconds < 10, f"{r}")
+        check(report(folder + "/results.h5")["status"] == "interrupted", "status")
+
+
+def test_seconds_limit():
+    with Folder() as folder:
+        write_job(folder, job(folder, compute="20 ms", epochs=500, seconds=1.5))
+        r = mpi(2, "run", "job.json", cwd=folder)
+        check(r.rc == 0 and r.seconds < 10, f"{r}")
+        result = report(folder + "/results.h5")
+        check(result["status"] == "done", f"{result['status']}")
+        near(result["phases"][1]["seconds"], 1.5, 0.4, "seconds")
+
+
+def test_kill_9():
+    random.seed(os.getpid())
+    with Folder() as folder:
+        j = job(folder, compute="2 ms", epochs=1)
+        j["phases"] += [{"train": {**j["phases"][1]["train"], "name": f"more{i}"}} for i in range(12)]
+        write_job(folder, j)
+        for trial in range(20):
+            process = start(2, "run", f"{folder}/job.json", "--force", cwd=folder)
+            began = time.monotonic()
+            time.sleep(0.25 + random.random() * 1.2)
+            pids = ranks_of(folder)
+            if pids:
+                os.kill(random.choice(pids), signal.SIGKILL)
+            r = finish(process, began, 30)
+            if not os.path.exists(folder + "/results.h5"):
+                continue
+            with h5py.File(folder + "/results.h5") as f:
+                for name in f["phases"] if "phases" in f else []:
+                    check(len(f[f"phases/{name}/ranks"]) == 2, f"trial {trial}: {name} is not whole")
+                check(len(f["summary"]) == len(f["phases"] if "phases" in f else []), f"trial {trial}: summary")
+
+
+main(test_missing, test_truncated, test_corrupted, test_counted, test_full_disk, test_read_only, test_full_results,
+     test_stop_signals, test_deadline, test_seconds_limit, test_kill_9)

@@ -1,0 +1,141 @@
+"""Generated trees: the same for any number of ranks, resumed after a kill, as large as asked for, read by
+numpy; cleaned without a trace."""
+import hashlib
+import os
+import random
+import signal
+import time
+import zipfile
+
+import numpy
+
+from haultest import *
+
+
+def job(folder, fmt="npz", files=60, size=300000, stdev=50000, **more):
+    return {
+        "name": "gen", "seed": 11, "stores": {"data": {"uri": f"file://{folder}/data"}},
+        "dataset": {"store": "data", "format": fmt, "files": files, "sample_bytes": size, "sample_bytes_stdev": stdev,
+                    "subfolders": 3, **more},
+        "phases": [{"generate": {}}],
+    }
+
+
+def tree(folder):
+    found = {}
+    for top, _, names in os.walk(folder):
+        for name in names:
+            path = os.path.join(top, name)
+            if not name.startswith("."):
+                with open(path, "rb") as f:
+                    found[os.path.relpath(path, folder)] = hashlib.sha256(f.read()).hexdigest()
+    return found
+
+
+def generate(folder, ranks):
+    r = mpi(ranks, "generate", "job.json", cwd=folder)
+    check(r.rc == 0, f"{r}")
+    return r
+
+
+def test_same_for_any_ranks():
+    for fmt, spf in (("npz", 1), ("npy", 3), ("raw", 2)):
+        trees = []
+        for ranks in (1, 7):
+            with Folder() as folder:
+                write_job(folder, job(folder, fmt, samples_per_file=spf))
+                generate(folder, ranks)
+                trees.append(tree(folder + "/data"))
+        check(len(trees[0]) == 60 and trees[0] == trees[1], f"{fmt}: 1 and 7 ranks differ")
+
+
+def test_numpy_reads():
+    for fmt in ("npz", "npy"):
+        for spf in (1, 4):
+            with Folder() as folder:
+                write_job(folder, job(folder, fmt, files=12, samples_per_file=spf))
+                generate(folder, 2)
+                ids = []
+                for path in sorted(tree(folder + "/data")):
+                    full = f"{folder}/data/{path}"
+                    a = numpy.load(full)
+                    if fmt == "npz":
+                        with zipfile.ZipFile(full) as z:
+                            check(z.testzip() is None, f"{path}: CRC")
+                        a = a["x"]
+                    check(a.dtype == numpy.uint8 and a.size % spf == 0, f"{path}: {a.dtype} {a.shape}")
+                    for row in a.reshape(spf, -1):
+                        ids.append(int(row[:8].view("<u8")[0]))
+                check(sorted(ids) == list(range(12 * spf)), f"{fmt} x {spf}: ids {sorted(ids)[:5]} …")
+
+
+def test_sizes():
+    for mean, stdev in ((20000, 5000), (20000, 9300), (20000, 18000)):
+        with Folder() as folder:
+            write_job(folder, job(folder, "raw", files=8000, size=mean, stdev=stdev))
+            generate(folder, 2)
+            sizes = numpy.array([os.path.getsize(os.path.join(t, n)) for t, _, names in os.walk(folder + "/data")
+                                 for n in names if not n.startswith(".")], dtype=float)
+            check(len(sizes) == 8000, f"{len(sizes)} files")
+            near(sizes.mean(), mean, 0.02 * mean, f"mean of {mean} ± {stdev}")
+            near(sizes.std(), stdev, 0.03 * stdev, f"deviation of {mean} ± {stdev}")
+
+
+def test_killed_and_resumed():
+    with Folder() as folder, Folder() as whole:
+        write_job(whole, job(whole, files=300, size=2000000))
+        generate(whole, 2)
+        write_job(folder, job(folder, files=300, size=2000000))
+        process = start(2, "generate", "job.json", cwd=folder)
+        for _ in range(400):
+            time.sleep(0.01)
+            if os.path.isdir(folder + "/data") and len(tree_names(folder + "/data")) > 20:
+                break
+        process.send_signal(signal.SIGKILL)
+        os.system(f"pkill -KILL -f '{HAUL} generate' >/dev/null 2>&1")
+        process.communicate()
+        some = len(tree_names(folder + "/data"))
+        check(0 < some < 300, f"{some} files after the kill")
+        r = generate(folder, 3)
+        check("whole already" in r.out + r.err, f"does not say what it kept: {r}")
+        check(tree(folder + "/data") == tree(whole + "/data"), "the resumed tree differs")
+        check(not any(n.endswith("haul-part") for n in tree_names(folder + "/data")), "a part file is left")
+
+
+def tree_names(folder):
+    return [n for _, _, names in os.walk(folder) for n in names if n.endswith(".npz")]
+
+
+def test_clean():
+    with Folder() as folder:
+        write_job(folder, job(folder))
+        generate(folder, 2)
+        foreign = f"{folder}/data/keep.txt"
+        open(foreign, "w").write("mine")
+        victim = random.choice(sorted(tree(folder + "/data")))
+        if victim == "keep.txt":
+            victim = "keep.txt"
+        else:
+            with open(f"{folder}/data/{victim}", "ab") as f:
+                f.write(b"changed")
+        r = mpi(3, "clean", "job.json", cwd=folder)
+        check(r.rc == 0, f"{r}")
+        left = set(tree(folder + "/data"))
+        check(left == {"keep.txt", victim}, f"left: {sorted(left)[:5]}")
+
+
+def test_other_settings_refused():
+    with Folder() as folder:
+        write_job(folder, job(folder))
+        generate(folder, 2)
+        other = job(folder)
+        other["seed"] = 12
+        write_job(folder, other)
+        before = tree(folder + "/data")
+        r = mpi(2, "generate", "job.json", cwd=folder)
+        check(r.rc != 0 and "seed" in r.err, f"{r}")
+        check(tree(folder + "/data") == before, "changed")
+
+
+main(test_same_for_any_ranks, test_numpy_reads, test_sizes, test_killed_and_resumed, test_clean,
+     test_other_settings_refused)

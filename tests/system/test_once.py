@@ -1,0 +1,107 @@
+"""Every sample outside the tail exactly once an epoch, for odd ranks, batches, files and workers;
+another order each epoch; the same sequence for the same seed whatever the rank count."""
+import os
+import re
+import subprocess
+
+from haultest import *
+
+GRID = [  # ranks, batch, files, samples a file, workers, format, shuffle, sync
+    (1, 1, 1, 1, 0, "raw", "none", "step"),
+    (1, 3, 17, 1, 2, "npz", "each_epoch", "step"),
+    (2, 3, 31, 1, 3, "npy", "each_epoch", "none"),
+    (2, 5, 7, 13, 1, "raw", {"files": True, "samples": True}, "epoch"),
+    (3, 2, 29, 3, 2, "npz", "each_epoch", "none"),
+    (3, 7, 64, 1, 4, "npy", {"files": True}, "step"),
+    (8, 3, 101, 1, 2, "npz", "each_epoch", "step"),
+    (8, 1, 9, 5, 0, "npy", {"samples": True}, "none"),
+    (64, 1, 130, 1, 1, "raw", "each_epoch", "step"),
+]
+
+
+def job(folder, batch, files, spf, workers, fmt, shuffle, sync, epochs=2):
+    return {
+        "name": "once", "seed": 7,
+        "stores": {"data": {"uri": f"file://{folder}/data"}},
+        "dataset": {"store": "data", "format": fmt, "files": files, "samples_per_file": spf,
+                    "sample_bytes": 3000, "sample_bytes_stdev": 500},
+        "phases": [{"generate": {}},
+                   {"train": {"epochs": epochs, "batch": batch, "shuffle": shuffle, "sync": sync, "verify": "full",
+                              "null_steps": 0, "loader": {"workers": workers}}}],
+    }
+
+
+def test_exactly_once():
+    for ranks, batch, files, spf, workers, fmt, shuffle, sync in GRID:
+        with Folder() as folder:
+            write_job(folder, job(folder, batch, files, spf, workers, fmt, shuffle, sync))
+            r = mpi(ranks, "run", "job.json", cwd=folder)
+            case = f"{ranks} ranks, batch {batch}, {files} x {spf}, {workers} workers, {fmt}, {shuffle}, {sync}"
+            check(r.rc == 0, f"{case}: {r}")
+            train = report(f"{folder}/results.h5")["phases"][1]
+            total, group = files * spf, batch * ranks
+            kept = total // group * group
+            check(len(train["epochs"]) == 2, f"{case}: epochs {train['epochs']}")
+            for epoch in train["epochs"]:
+                check(epoch["samples"] == kept, f"{case}: {epoch['samples']} samples, wanted {kept}")
+                if kept == total:
+                    check(int(epoch["id_sum"]) == total * (total - 1) // 2, f"{case}: id_sum")
+                    want = sum(mix64(i) for i in range(total)) & (1 << 64) - 1
+                    check(int(epoch["id_hash"]) == want, f"{case}: id_hash")
+
+
+def opened(folder, ranks, files, seed=7):
+    """The order in which each rank opens the files of each epoch, from outside: strace. One rank with one
+    worker and no prefetch opens in the order of its steps."""
+    j = job(folder, 1, files, 1, 0, "npy", "each_epoch", "step")
+    j["seed"] = seed
+    write_job(folder, j)
+    args = command(ranks, "run", "job.json", "--only", "train", "--force")
+    at = args.index(HAUL)
+    trace = os.path.join(folder, "trace")
+    strace = ["strace", "-ff", "-ttt", "-e", "trace=openat", "-o", trace]
+    env = environment(64)
+    r = subprocess.run(args[:at] + strace + args[at:], cwd=folder, capture_output=True, text=True, timeout=100, env=env)
+    check(r.returncode == 0, f"{r.stdout} {r.stderr}")
+    seen = []
+    for name in os.listdir(folder):
+        if not name.startswith("trace."):
+            continue
+        with open(os.path.join(folder, name), errors="replace") as f:
+            one = []
+            for line in f:
+                m = re.match(r"([\d.]+) openat\(.*/data/[^\"]*?(\d+)_of_\d+\.npy\"", line)
+                if m:
+                    one.append(int(m.group(2)))
+        if one:
+            seen.append(one)
+    return seen
+
+
+def sequence(seen, ranks, files):
+    """The global order of each epoch: step s of rank r stands at s * ranks + r. Which trace is which rank
+    is not told, so each step is a set."""
+    steps = files // ranks
+    check(len(seen) == ranks and all(len(s) == 2 * steps for s in seen), f"{[len(s) for s in seen]} opens a rank")
+    return [[frozenset(s[e * steps + k] for s in seen) for k in range(steps)] for e in range(2)]
+
+
+def test_order():
+    files = 24
+    with Folder() as folder:
+        write_job(folder, job(folder, 1, files, 1, 0, "npy", "each_epoch", "step"))
+        r = mpi(1, "generate", "job.json", cwd=folder)
+        check(r.rc == 0, f"{r}")
+        one = sequence(opened(folder, 1, files), 1, files)
+        check(one[0] != one[1], "the same order in both epochs")
+        for epoch in one:
+            check(frozenset().union(*epoch) == frozenset(range(files)), "a sample is missing")
+        for ranks in (2, 3):
+            many = sequence(opened(folder, ranks, files), ranks, files)
+            for e in range(2):
+                flat = [next(iter(s)) for s in one[e]]
+                want = [frozenset(flat[k * ranks:(k + 1) * ranks]) for k in range(files // ranks)]
+                check(many[e] == want, f"{ranks} ranks: another sequence than 1 rank")
+
+
+main(test_exactly_once, test_order)

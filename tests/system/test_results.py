@@ -1,0 +1,98 @@
+"""results.h5: opened by h5py and h5dump; counts and bytes as strace counts them; merged histograms are
+the sum of the rank rows; valid NXdata."""
+import os
+import re
+import subprocess
+
+import h5py
+import numpy
+
+from haultest import *
+
+
+def job(folder):
+    return {
+        "name": "results", "seed": 5, "stores": {"data": {"uri": f"file://{folder}/data"}},
+        "dataset": {"store": "data", "format": "npz", "files": 40, "sample_bytes": 2500000, "sample_bytes_stdev": 400000},
+        "phases": [{"generate": {}},
+                   {"train": {"epochs": 2, "batch": 3, "compute": "2 ms", "null_steps": 0, "loader": {"workers": 2}}}],
+    }
+
+
+def test_counts_equal_strace():
+    with Folder() as folder:
+        write_job(folder, job(folder))
+        check(mpi(2, "generate", "job.json", cwd=folder).rc == 0, "generate")
+        args = command(2, "run", "job.json", "--only", "train")
+        at = args.index(HAUL)
+        strace = ["strace", "-ff", "-y", "-e", "trace=pread64,openat,close", "-o", os.path.join(folder, "trace")]
+        r = subprocess.run(args[:at] + strace + args[at:], cwd=folder, capture_output=True, text=True, timeout=100,
+                           env=environment(64))
+        check(r.returncode == 0, f"{r.stdout} {r.stderr}")
+        reads = moved = opens = 0
+        for name in os.listdir(folder):
+            if not name.startswith("trace."):
+                continue
+            with open(os.path.join(folder, name), errors="replace") as f:
+                for line in f:
+                    m = re.match(r"pread64\(\d+<[^>]*\.npz>.*= (\d+)$", line)
+                    if m:
+                        reads, moved = reads + 1, moved + int(m.group(1))
+                    opens += bool(re.match(r"openat\(.*\.npz\".*= \d+", line))
+        train = report(f"{folder}/results.h5")["phases"][0]
+        check(moved == train["bytes_read"], f"strace {moved} bytes, haul {train['bytes_read']}")
+        latency = train["latency_ns"]
+        check(reads == latency["read"]["count"], f"strace {reads} reads, haul {latency['read']['count']}")
+        check(opens == latency["open"]["count"], f"strace {opens} opens, haul {latency['open']['count']}")
+        check(opens == 2 * 36, f"{opens} opens, wanted 72")
+
+
+def test_opens_everywhere():
+    with Folder() as folder:
+        write_job(folder, job(folder))
+        r = mpi(3, "run", "job.json", cwd=folder)
+        check(r.rc == 0, f"{r}")
+        path = f"{folder}/results.h5"
+        check(os.path.getsize(path) < 1 << 20, f"{os.path.getsize(path)} bytes")
+        check(not os.path.exists(path + ".part"), "a .part is left")
+        dump = subprocess.run(["h5dump", "-d", "/summary", path], capture_output=True, text=True)
+        check(dump.returncode == 0 and "train" in dump.stdout and dump.stdout.count("\n") < 80, dump.stdout + dump.stderr)
+        with h5py.File(path) as f:
+            check(f.attrs["status"] in (b"done", "done", numpy.bytes_("done")), f"{f.attrs['status']}")
+            for key in ("schema_version", "haul_version", "build", "started", "finished", "command_line"):
+                check(key in f.attrs, f"no attribute {key}")
+            check(len(f["summary"]) == 2 and len(f["ranks"]) == 3 and len(f["nodes"]) == 1, "rows")
+            train = f["phases/1_train"]
+            check(len(train["ranks"]) == 3, "a row a rank")
+            row = train["ranks"][:]
+            accounts = ["compute_ns", "open_ns", "first_byte_ns", "transfer_ns", "queue_ns", "ranks_ns", "decode_ns", "haul_ns"]
+            for one in row:
+                check(sum(int(one[a]) for a in accounts) == int(one["wall_ns"]), f"accounts of {one}")
+            kinds = 0
+            for kind, group in train["histograms"].items():
+                check(group.attrs["NX_class"] in (b"NXdata", "NXdata"), kind)
+                signal = group.attrs["signal"]
+                signal = signal.decode() if isinstance(signal, bytes) else str(signal)
+                axes = group.attrs["axes"]
+                axes = axes if isinstance(axes, (str, bytes)) else axes[0]
+                axes = axes.decode() if isinstance(axes, bytes) else str(axes)
+                check(len(group[axes]) - len(group[signal]) in (0, 1), f"{kind}: axis and signal")
+                if "by_rank" in group:
+                    kinds += 1
+                    merged, ranks = group[signal][:], group["by_rank"][:]
+                    check(merged.sum() == ranks.astype("u8").sum(), f"{kind}: {merged.sum()} != {ranks.sum()}")
+            check(kinds > 0, "no histogram by rank")
+
+
+def test_existing_file():
+    with Folder() as folder:
+        write_job(folder, job(folder))
+        check(mpi(1, "run", "job.json", cwd=folder).rc == 0, "first")
+        before = open(f"{folder}/results.h5", "rb").read()
+        r = mpi(2, "run", "job.json", cwd=folder)
+        check(r.rc == 2 and "results.h5 exists" in r.err and "--force" in r.err, f"{r}")
+        check(open(f"{folder}/results.h5", "rb").read() == before, "it was changed")
+        check(mpi(2, "run", "job.json", "--force", cwd=folder).rc == 0, "--force")
+
+
+main(test_counts_equal_strace, test_opens_everywhere, test_existing_file)

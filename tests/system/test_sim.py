@@ -1,0 +1,102 @@
+"""AU and bytes on sim:// stores against the hand computation, within one percentage point.
+
+A rank with W workers of one request each (extent whole) has a batch of B samples of n bytes ready
+every period P; in steady state AU = compute / max(compute, P)."""
+from haultest import *
+
+MIB = 1 << 20
+
+
+def run(ranks, store, train, files=None, sample=4 * MIB, env=None):
+    steps = train.pop("_steps")
+    batch = train["batch"]
+    files = files or steps * batch * ranks
+    job = {
+        "name": "sim", "seed": 3,
+        "stores": {"data": {"uri": "sim://known", **store}},
+        "dataset": {"store": "data", "format": "raw", "files": files, "sample_bytes": sample},
+        "phases": [{"train": {"null_steps": 0, "warmup_steps": 4, "shuffle": "none", **train}}],
+    }
+    with Folder() as folder:
+        write_job(folder, job)
+        r = mpi(ranks, "run", "job.json", cwd=folder, env=env)
+        check(r.rc == 0, f"{r}")
+        phase = report(f"{folder}/results.h5")["phases"][0]
+    check(phase["bytes_read"] == files * sample, f"bytes {phase['bytes_read']}, wanted {files * sample}")
+    accounts = sum(phase["accounts"].values())
+    near(accounts, phase["seconds"], 0.02 * phase["seconds"] + 0.05, "accounts add up to the wall time")
+    return phase
+
+
+def expect(name, phase, au):
+    near(phase["au"]["mean"], au, 0.01, f"{name}: AU")
+
+
+def test_fed():
+    # 4 MiB a step in 10 ms at 2 GB/s takes 2.1 ms: hidden behind the compute.
+    p = run(1, {"bandwidth": "2 GB/s"}, {"batch": 1, "compute": "20 ms", "_steps": 100, "loader": {"workers": 2}})
+    expect("fed", p, 1.0)
+
+
+def test_starved_by_the_store():
+    # 2 ranks x 4 MiB at 200 MB/s: a step takes 41.94 ms, compute is 20 ms.
+    p = run(2, {"bandwidth": "200 MB/s"}, {"batch": 1, "compute": "20 ms", "_steps": 60, "loader": {"workers": 2}})
+    expect("starved", p, 0.020 / (2 * 4 * MIB / 200e6))
+
+
+def test_starved_by_the_rank():
+    p = run(2, {"rank_bandwidth": "100 MB/s"}, {"batch": 1, "compute": "25 ms", "_steps": 50, "loader": {"workers": 4}})
+    expect("rank limit", p, 0.025 / (4 * MIB / 100e6))
+
+
+def test_balanced():
+    # 0.9 of what is needed: AU 90 %.
+    rate = 4 * MIB / 0.020 * 0.9
+    p = run(1, {"bandwidth": int(rate)}, {"batch": 1, "compute": "20 ms", "_steps": 100, "loader": {"workers": 2}})
+    expect("balanced", p, 0.9)
+
+
+def test_latency_bound():
+    # One worker, one request at a time: 30 ms latency + 4 MiB at 1 GB/s = 34.2 ms a batch.
+    p = run(1, {"bandwidth": "1 GB/s", "latency": "30 ms"},
+            {"batch": 1, "compute": "20 ms", "_steps": 60, "loader": {"workers": 1}})
+    expect("latency", p, 0.020 / (0.030 + 4 * MIB / 1e9))
+
+
+def test_slow_first_byte():
+    # Two workers share it: 2 batches every 60 ms + transfer.
+    period = (0.060 + 4 * MIB / 1e9) / 2
+    p = run(1, {"bandwidth": "1 GB/s", "first_byte": "60 ms"},
+            {"batch": 1, "compute": "20 ms", "_steps": 80, "loader": {"workers": 2}})
+    expect("first byte", p, 0.020 / period)
+
+
+def test_skewed_rank():
+    # Rank 1 at a quarter of 200 MB/s: with a barrier each step both wait for it.
+    p = run(2, {"rank_bandwidth": "200 MB/s", "slow_ranks": {"1": 0.25}},
+            {"batch": 1, "compute": "40 ms", "_steps": 40, "loader": {"workers": 2}})
+    expect("skewed", p, 0.040 / (4 * MIB / 50e6))
+    check(p["accounts"]["ranks"] > 0.3 * p["accounts"]["storage"], f"the fast rank waits for the slow one: {p['accounts']}")
+
+
+def test_failures():
+    """A failing store with on_error count: errors are counted, the run ends well."""
+    job = {
+        "name": "fail", "seed": 3, "stores": {"data": {"uri": "sim://known", "failure_rate": 0.2}},
+        "dataset": {"store": "data", "format": "raw", "files": 200, "sample_bytes": 4096},
+        "phases": [{"train": {"null_steps": 0, "batch": 2, "on_error": "count"}}],
+    }
+    with Folder() as folder:
+        write_job(folder, job)
+        r = mpi(2, "run", "job.json", cwd=folder)
+        check(r.rc == 0, f"{r}")
+        errors = report(f"{folder}/results.h5")["phases"][0]["errors"]
+        check(15 <= errors <= 70, f"{errors} errors of about 40")
+        job["phases"][0]["train"]["on_error"] = "stop"
+        write_job(folder, job)
+        r = mpi(2, "run", "job.json", "--force", cwd=folder)
+        check(r.rc == 1, f"{r}")
+
+
+main(test_fed, test_starved_by_the_store, test_starved_by_the_rank, test_balanced, test_latency_bound,
+     test_slow_first_byte, test_skewed_rank, test_failures)
