@@ -3,7 +3,7 @@
 # a warning, runs the unit tests under the sanitizers, then all tests. Asks nothing. The last line is
 # ctest's; the exit status is 0 only when all of it holds.
 set -uo pipefail
-cd "$(dirname "$0")"
+cd "$(dirname "$0")" || exit 1
 
 jobs=$(nproc)
 [ "$jobs" -le 8 ] || jobs=8
@@ -41,15 +41,9 @@ build()
 	cmake --preset "$1" "${@:2}" >/dev/null && cmake --build --preset "$1" -j "$jobs"
 }
 
-format()
-{
-	git ls-files -z '*.c' '*.h' 2>/dev/null | xargs -0 -r clang-format --dry-run -Werror
-}
-
 must "install what is missing" install
 must "build, gcc" build release -D HAUL_TESTS=ON
 holds "build, clang" build clang
-holds "format" format
 must "build, sanitizers" build asan
 holds "unit tests under the sanitizers" ctest --test-dir build/asan -L unit -j "$jobs" --output-on-failure
 
