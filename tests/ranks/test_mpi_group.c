@@ -1,0 +1,135 @@
+/* Groups on MPI keep their contract at any number of ranks; run by mpiexec. Each rank's main checks,
+ * the sum of what failed is every rank's exit status. */
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ranks/mpi_group.h"
+#include "ranks/nodes.h"
+
+static uint64_t failed;
+
+static void expect(int holds, const char *what)
+{
+	if (holds)
+		return;
+	failed++;
+	fprintf(stderr, "does not hold: %s\n", what);
+}
+
+static void test_reductions(struct group *g)
+{
+	uint64_t n = g->size, words[3] = {g->rank, 1, g->rank * 7};
+
+	group_allreduce(g, MERGE_SUM, words, 2);
+	expect(words[0] == n * (n - 1) / 2 && words[1] == n, "allreduce sum");
+	words[0] = g->rank;
+	group_allreduce(g, MERGE_MIN, words, 1);
+	expect(words[0] == 0, "allreduce min");
+	words[0] = g->rank;
+	group_reduce(g, MERGE_MAX, words, 1);
+	expect(g->rank || words[0] == n - 1, "reduce max");
+}
+
+static void test_records(struct group *g)
+{
+	struct {
+		uint64_t rank, square;
+	} mine = {g->rank, (uint64_t)g->rank * g->rank}, *all = NULL, back = {0, 0};
+	char text[1000];
+
+	if (g->rank == 0)
+		all = calloc(g->size, sizeof(*all));
+	group_gather(g, &mine, sizeof(mine), all);
+	for (uint32_t i = 0; g->rank == 0 && i < g->size; i++)
+		expect(all[i].rank == i && all[i].square == (uint64_t)i * i, "gather");
+	group_scatter(g, all, sizeof(back), &back);
+	expect(back.rank == mine.rank && back.square == mine.square, "scatter");
+	free(all);
+	memset(text, g->rank ? 0 : 'x', sizeof(text));
+	group_broadcast(g, text, sizeof(text));
+	expect(text[0] == 'x' && text[999] == 'x', "broadcast");
+}
+
+static void test_split(struct group *g)
+{
+	struct err err = {0};
+	struct group *third, *copy;
+	uint64_t one = 1, *block;
+	void *memory;
+
+	expect(group_split(g, g->rank % 3, &third, &err) == 0, "split");
+	group_allreduce(third, MERGE_SUM, &one, 1);
+	expect(one == third->size && third->size == (g->size + 2 - g->rank % 3) / 3, "size of a third");
+	expect(group_shared(third, 4096, &memory, &err) == 0, "shared block");
+	block = memory;
+	__atomic_fetch_add(block, 1, __ATOMIC_SEQ_CST);
+	group_barrier(third);
+	expect(__atomic_load_n(block, __ATOMIC_SEQ_CST) == third->size, "all ranks see one block");
+	group_barrier(third);
+	group_free(third);
+	expect(group_duplicate(g, &copy, &err) == 0, "duplicate");
+	expect(copy->rank == g->rank && copy->size == g->size, "duplicate keeps ranks");
+	group_free(copy);
+}
+
+static void test_status(struct group *g)
+{
+	struct status mine = {.stop = g->rank == g->size / 2, .step = g->rank, .bytes = 10}, all;
+
+	expect(group_status(g, &mine, &all) == 0, "status");
+	expect(all.stop == 1 && all.step == g->size - 1 && all.bytes == 10ull * g->size, "merged words");
+}
+
+static void test_agree(struct group *g)
+{
+	struct err err = {0};
+	int rc = 0;
+
+	expect(group_agree(g, 0, &err) == 0, "nobody has an error");
+	if (g->rank == g->size - 1)
+		rc = err_set(&err, -5, "the disk is gone");
+	rc = group_agree(g, rc, &err);
+	expect(rc == -5 && strstr(err.text, "the disk is gone"), "one rank's error is everyone's");
+}
+
+static void test_nodes(struct group *g)
+{
+	uint32_t fake = g->size < 3 ? g->size : 3;
+	struct nodes nodes;
+	struct err err = {0};
+	uint64_t least = UINT64_MAX;
+
+	expect(nodes_find(&nodes, g, fake, &err) == 0, "nodes");
+	expect(nodes.count == fake && nodes.index < fake, "as many nodes as asked for");
+	least = nodes.node->size;
+	group_allreduce(g, MERGE_MIN, &least, 1);
+	expect(least >= g->size / fake, "even parts");
+	expect(nodes_align(&nodes, &err) == 0, "alignment");
+	/* One machine, one clock. */
+	expect(llabs(nodes.offset_ns) < 50000000, "offset");
+	expect(nodes.index == 0 ? nodes.offset_ns == 0 : nodes.error_ns > 0, "error");
+	nodes_free(&nodes);
+}
+
+int main(int argc, char **argv)
+{
+	struct group *world;
+	struct err err = {0};
+	int provided;
+
+	MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &provided);
+	if (mpi_group_world(&world, &err) < 0)
+		return 1;
+	test_reductions(world);
+	test_records(world);
+	test_split(world);
+	test_status(world);
+	test_agree(world);
+	test_nodes(world);
+	group_allreduce(world, MERGE_SUM, &failed, 1);
+	group_free(world);
+	MPI_Finalize();
+	return failed ? 1 : 0;
+}
