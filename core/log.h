@@ -1,5 +1,8 @@
-/* The log: one line an event, to a descriptor, with the rank and the time since start. Thread-safe
- * (one write(2) a line). Never on the data path, never a secret. */
+/* The log: one line an event, to a descriptor. Thread-safe (one write(2) a line). Never on the data
+ * path, never a secret.
+ *
+ *	haul: rank 12: warning: text        the rank only where there are several
+ *	haul: rank 12: 3.214 s: text        information and debugging bear the time since log_init */
 #ifndef HAUL_CORE_LOG_H
 #define HAUL_CORE_LOG_H
 

@@ -1,0 +1,119 @@
+/* Buffer pool: see buffers.h. */
+#include "core/buffers.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+static const uint64_t page_bytes = 4096, huge_bytes = 2 << 20;
+
+static int map_huge(void **base, uint64_t bytes);
+static int touch(void *base, uint64_t bytes);
+
+int buffers_init(struct buffers *b, uint32_t count, uint64_t slot_bytes, struct err *err)
+{
+	uint64_t bytes, slot;
+	int rc;
+
+	memset(b, 0, sizeof(*b));
+	if (count == 0)
+		return 0;
+	slot = slot_bytes ? slot_bytes : 1;
+	if (slot > UINT64_MAX / 4 / count)
+		return err_set(err, -ENOMEM, "%u buffers of %llu bytes are more than memory can name",
+			       count, (unsigned long long)slot_bytes);
+	slot = (slot + page_bytes - 1) & ~(page_bytes - 1);
+	bytes = (slot * count + huge_bytes - 1) & ~(huge_bytes - 1);
+
+	b->free_slots = malloc(count * sizeof(*b->free_slots));
+	if (b->free_slots == NULL)
+		return err_set(err, -ENOMEM, "no memory for a list of %u buffers", count);
+	rc = map_huge(&b->base, bytes);
+	if (rc < 0) {
+		free(b->free_slots);
+		memset(b, 0, sizeof(*b));
+		return err_set(err, rc, "no memory for %u buffers of %llu bytes (%.1f MiB)", count,
+			       (unsigned long long)slot, (double)bytes / (1 << 20));
+	}
+	b->slot_bytes = slot;
+	b->mapped_bytes = bytes;
+	b->count = count;
+	b->free_count = count;
+	/* A stack: the slot given back last, still in the caches, is taken next. */
+	for (uint32_t i = 0; i < count; i++)
+		b->free_slots[i] = count - 1 - i;
+	return 0;
+}
+
+void buffers_free(struct buffers *b)
+{
+	if (b->base)
+		munmap(b->base, b->mapped_bytes);
+	free(b->free_slots);
+	memset(b, 0, sizeof(*b));
+}
+
+void *buffers_take(struct buffers *b)
+{
+	if (b->free_count == 0)
+		return NULL;
+	return (char *)b->base + b->free_slots[--b->free_count] * b->slot_bytes;
+}
+
+void buffers_give(struct buffers *b, void *slot)
+{
+	uint64_t offset = (uint64_t)((char *)slot - (char *)b->base);
+
+	assert(b->free_count < b->count && offset / b->slot_bytes < b->count &&
+	       offset % b->slot_bytes == 0);
+	b->free_slots[b->free_count++] = (uint32_t)(offset / b->slot_bytes);
+}
+
+/* mmap aligns to a page only: maps 2 MiB more and gives back what lies outside. */
+static int map_huge(void **base, uint64_t bytes)
+{
+	uint64_t before;
+	char *p;
+	int rc;
+
+	p = mmap(NULL, bytes + huge_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (p == MAP_FAILED)
+		return -ENOMEM;
+	before = -(uint64_t)(uintptr_t)p & (huge_bytes - 1);
+	if (before)
+		munmap(p, before);
+	if (huge_bytes > before)
+		munmap(p + before + bytes, huge_bytes - before);
+	p += before;
+	/* A kernel without huge pages gives small ones: slower, and as right. */
+	(void)madvise(p, bytes, MADV_HUGEPAGE);
+	rc = touch(p, bytes);
+	if (rc < 0) {
+		munmap(p, bytes);
+		return rc;
+	}
+	*base = p;
+	return 0;
+}
+
+/* Pages are made now, by the thread that will use them (so on its NUMA node), not inside timed
+ * reads. The kernel's own call comes back with an error where touching would kill the process. */
+static int touch(void *base, uint64_t bytes)
+{
+#ifdef MADV_POPULATE_WRITE
+	int rc;
+
+	do
+		rc = madvise(base, bytes, MADV_POPULATE_WRITE);
+	while (rc != 0 && (errno == EINTR || errno == EAGAIN));
+	if (rc == 0)
+		return 0;
+	if (errno != EINVAL)
+		return -ENOMEM;
+#endif
+	for (uint64_t at = 0; at < bytes; at += page_bytes)
+		((volatile char *)base)[at] = 0;
+	return 0;
+}

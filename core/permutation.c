@@ -1,0 +1,43 @@
+/* Keyed permutation of [0, n): see permutation.h.
+ *
+ * A Feistel network is a bijection of its whole domain, 2^bits numbers; walking along its cycle
+ * until the number is below n again makes it one of [0, n). As 2^bits < 2n, that takes fewer than
+ * two steps on average. */
+#include "core/permutation.h"
+
+#include "core/random.h"
+
+enum { ROUNDS = 8 };
+
+static const uint64_t golden = 0x9e3779b97f4a7c15u;
+
+void permutation_init(struct permutation *p, uint64_t n, uint64_t key)
+{
+	unsigned bits = n > 2 ? 64 - (unsigned)__builtin_clzll(n - 1) : 2;
+
+	p->n = n;
+	p->key = mix64(key + golden);
+	p->low_bits = bits / 2;
+	p->high_bits = bits - p->low_bits;
+}
+
+uint64_t permutation_at(const struct permutation *p, uint64_t i)
+{
+	const uint64_t low_mask = (1ull << p->low_bits) - 1;
+	const uint64_t high_mask = (1ull << p->high_bits) - 1;
+
+	if (p->n <= 1)
+		return 0;
+	do {
+		uint64_t high = i >> p->low_bits, low = i & low_mask, round_key = p->key;
+
+		for (int r = 0; r < ROUNDS; r += 2) {
+			low ^= mix64(high + round_key) & low_mask;
+			round_key += golden;
+			high ^= mix64(low + round_key) & high_mask;
+			round_key += golden;
+		}
+		i = high << p->low_bits | low;
+	} while (i >= p->n);
+	return i;
+}
