@@ -1,0 +1,159 @@
+#include "workloads/dataset.h"
+
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+
+#include "tests/unit.h"
+
+static struct dataset_options usual(void)
+{
+	return (struct dataset_options){.format = FORMAT_NPZ, .files = 8400, .samples_per_file = 1,
+					.sample_bytes = 1000000, .folder = "train", .prefix = "img"};
+}
+
+static void moments(uint64_t files, uint64_t mean, uint64_t stdev, double *mean_out, double *stdev_out)
+{
+	struct dataset_options o = usual();
+	struct dataset d;
+	struct err err = {0};
+	double sum = 0, squares = 0;
+	uint64_t largest = 0;
+
+	o.files = files;
+	o.sample_bytes = mean;
+	o.sample_bytes_stdev = stdev;
+	CU_ASSERT_EQUAL_FATAL(dataset_init(&d, &o, 42, "/dataset", &err), 0);
+	for (uint64_t i = 0; i < files; i++) {
+		double size = (double)dataset_sample_bytes(&d, i);
+
+		largest = size > (double)largest ? (uint64_t)size : largest;
+		sum += size;
+		squares += (size - (double)mean) * (size - (double)mean);
+	}
+	CU_ASSERT_EQUAL(largest, dataset_sample_bytes_max(&d));
+	*mean_out = sum / (double)files;
+	*stdev_out = sqrt(squares / (double)files);
+}
+
+static void test_sizes(void)
+{
+	static const struct {
+		uint64_t files, mean, stdev;
+	} cases[] = {
+		{50000, 146600628, 68341808}, /* uniform */
+		{168, 146600628, 68341808},
+		{50000, 1000000, 577350},     /* at the edge */
+		{50000, 1000000, 700000},     /* log-normal */
+		{50000, 1000000, 1000000},
+		{50000, 1000000, 2000000},
+		{50000, 150, 40},
+		{50000, 1000, 0},
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		double mean, stdev;
+
+		moments(cases[i].files, cases[i].mean, cases[i].stdev, &mean, &stdev);
+		CU_ASSERT_DOUBLE_EQUAL(mean, (double)cases[i].mean, 0.02 * (double)cases[i].mean);
+		CU_ASSERT_DOUBLE_EQUAL(stdev, (double)cases[i].stdev, 0.02 * (double)cases[i].stdev);
+	}
+}
+
+static void test_keys(void)
+{
+	struct dataset_options o = usual();
+	struct dataset d;
+	struct err err = {0};
+	char key[OBJECT_KEY_BYTES];
+
+	CU_ASSERT_EQUAL_FATAL(dataset_init(&d, &o, 42, "/dataset", &err), 0);
+	dataset_key(&d, 123, key);
+	CU_ASSERT_STRING_EQUAL(key, "train/img_0123_of_8400.npz");
+	o.subfolders = 12;
+	o.folder[0] = '\0';
+	CU_ASSERT_EQUAL_FATAL(dataset_init(&d, &o, 42, "/dataset", &err), 0);
+	dataset_key(&d, 123, key);
+	CU_ASSERT_STRING_EQUAL(key, "03/img_0123_of_8400.npz");
+}
+
+static void test_layout(void)
+{
+	struct dataset_options o = usual();
+	struct dataset d, e;
+	struct err err = {0};
+	struct layout l, m;
+
+	o.samples_per_file = 7;
+	CU_ASSERT_EQUAL_FATAL(dataset_init(&d, &o, 42, "/dataset", &err), 0);
+	dataset_layout(&d, 5, &l);
+	CU_ASSERT_EQUAL(l.first_id, 35);
+	CU_ASSERT_EQUAL(d.samples, 58800);
+	CU_ASSERT_DOUBLE_EQUAL(dataset_bytes_expected(&d), 8400.0 * (double)l.size, 1);
+	strcpy(o.folder, "valid");
+	CU_ASSERT_EQUAL_FATAL(dataset_init(&e, &o, 42, "/dataset", &err), 0);
+	dataset_layout(&e, 5, &m);
+	CU_ASSERT_NOT_EQUAL(l.key, m.key);
+}
+
+static void test_160_million_files(void)
+{
+	struct dataset_options o = usual();
+	struct dataset d;
+	struct err err = {0};
+	struct layout l;
+
+	o.files = 160000000;
+	o.sample_bytes_stdev = 500000;
+	CU_ASSERT_EQUAL_FATAL(dataset_init(&d, &o, 42, "/dataset", &err), 0);
+	dataset_layout(&d, 159999999, &l);
+	CU_ASSERT_TRUE(l.sample_bytes <= dataset_sample_bytes_max(&d));
+}
+
+static void test_refusals(void)
+{
+	static const struct {
+		const char *folder, *prefix, *says;
+		uint64_t files, samples, bytes, stdev;
+	} cases[] = {
+		{"../x", "img", "/dataset/folder: ", 1, 1, 1, 0},
+		{"/etc", "img", "/dataset/folder: ", 1, 1, 1, 0},
+		{"a//b", "img", "/dataset/folder: ", 1, 1, 1, 0},
+		{"a/", "img", "/dataset/folder: ", 1, 1, 1, 0},
+		{"a/./b", "img", "/dataset/folder: ", 1, 1, 1, 0},
+		{"a", "a/b", "/dataset/prefix: ", 1, 1, 1, 0},
+		{"a", "", "/dataset/prefix: ", 1, 1, 1, 0},
+		{"a", "img", "/dataset/samples_per_file: ", (uint64_t)1 << 40, (uint64_t)1 << 32, 1, 0},
+		{"a", "img", "/dataset/sample_bytes_stdev: ", 1 << 30, 1, (uint64_t)1 << 47, (uint64_t)1 << 47},
+		{"a", "img", "/dataset/sample_bytes_stdev: ", 1 << 20, (uint64_t)1 << 32, (uint64_t)1 << 48, 0},
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct dataset_options o = usual();
+		struct dataset d;
+		struct err err = {0};
+
+		strcpy(o.folder, cases[i].folder);
+		strcpy(o.prefix, cases[i].prefix);
+		o.files = cases[i].files;
+		o.samples_per_file = cases[i].samples;
+		o.sample_bytes = cases[i].bytes;
+		o.sample_bytes_stdev = cases[i].stdev;
+		CU_ASSERT_EQUAL(dataset_init(&d, &o, 42, "/dataset", &err), -EINVAL);
+		CU_ASSERT_EQUAL(strncmp(err.text, cases[i].says, strlen(cases[i].says)), 0);
+	}
+}
+
+int main(void)
+{
+	CU_TestInfo tests[] = {
+		{"sizes have the mean and deviation asked for", test_sizes},
+		{"keys", test_keys},
+		{"layouts", test_layout},
+		{"160 million files", test_160_million_files},
+		{"refusals name the place", test_refusals},
+		CU_TEST_INFO_NULL
+	};
+
+	return unit_main("dataset", tests);
+}

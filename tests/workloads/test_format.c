@@ -1,0 +1,234 @@
+#include "workloads/formats/format.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <zlib.h>
+
+#include "core/fill.h"
+#include "core/random.h"
+#include "tests/unit.h"
+#include "workloads/formats/crc32.h"
+
+static const uint64_t sizes[] = {1, 2, 3, 4, 5, 7, 8, 9, 10, 11, 12, 13, 15, 16, 17, 23, 1000, 21845, 32767, 32768,
+				 65519, 65520, 65521, 65528, 65532, 65535, 65536, 65537, 65538, 65539, 65540,
+				 65551, 65552, 65553, 131071, 131072, 131073, 131087, 131088, 1234567};
+static const uint64_t counts[] = {1, 2, 3, 7, 5461, 5462};
+
+static void make_layout(struct layout *l, const struct format_ops *format, uint64_t samples, uint64_t sample_bytes)
+{
+	memset(l, 0xaa, sizeof(*l)); /* what layout() leaves unset must not matter */
+	l->format = format;
+	l->file = 3;
+	l->key = fill_key(42, 3);
+	l->first_id = 3 * samples;
+	l->samples = samples;
+	l->sample_bytes = sample_bytes;
+	format->layout(l);
+}
+
+/* Calls body for every format, size and number of samples that makes a file of some MB at most. */
+static void for_each_layout(void (*body)(const struct layout *l, const uint8_t *whole))
+{
+	for (const struct format_ops *const *f = format_table(); *f; f++) {
+		for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+			for (size_t k = 0; k < sizeof(counts) / sizeof(counts[0]); k++) {
+				struct layout l;
+				uint8_t *whole;
+
+				if (sizes[i] * counts[k] > 8 << 20)
+					continue;
+				make_layout(&l, *f, counts[k], sizes[i]);
+				whole = malloc(l.size);
+				layout_image(&l, 0, whole, l.size);
+				body(&l, whole);
+				free(whole);
+			}
+		}
+	}
+}
+
+static void check_ranges(const struct layout *l, const uint8_t *whole)
+{
+	uint8_t *part = malloc(l->size + 2);
+	struct random r = {.key = l->size};
+
+	for (int i = 0; i < 12; i++) {
+		uint64_t offset = random_next(&r) % l->size;
+		uint64_t length = 1 + random_next(&r) % (i % 2 ? 100 : 300000);
+
+		if (length > l->size - offset)
+			length = l->size - offset;
+		part[0] = part[length + 1] = 0x5a;
+		layout_image(l, offset, part + 1, length);
+		CU_ASSERT_EQUAL(memcmp(part + 1, whole + offset, length), 0);
+		CU_ASSERT_TRUE(part[0] == 0x5a && part[length + 1] == 0x5a);
+	}
+	free(part);
+}
+
+static void test_ranges(void)
+{
+	for_each_layout(check_ranges);
+}
+
+static void check_ids(const struct layout *l, const uint8_t *whole)
+{
+	for (uint64_t sample = 0; sample < l->samples; sample++) {
+		uint64_t position, id = 0;
+		bool there = layout_id_at(l, sample, 0, l->size, &position);
+
+		CU_ASSERT_EQUAL(there, l->sample_bytes >= 8);
+		if (!there)
+			continue;
+		CU_ASSERT_EQUAL(position, l->data_offset + sample * l->sample_bytes);
+		for (unsigned i = 0; i < 8; i++)
+			id |= (uint64_t)whole[position + i] << 8 * i;
+		CU_ASSERT_EQUAL(id, l->first_id + sample);
+		CU_ASSERT_TRUE(layout_id_at(l, sample, position, 8, &position));
+		CU_ASSERT_EQUAL(position, 0);
+		position = l->data_offset + sample * l->sample_bytes;
+		CU_ASSERT_FALSE(layout_id_at(l, sample, position + 1, l->size, &position));
+		CU_ASSERT_FALSE(layout_id_at(l, sample, position, 7, &position));
+	}
+}
+
+static void test_ids(void)
+{
+	for_each_layout(check_ids);
+}
+
+static void check_extents(const struct layout *l, const uint8_t *whole)
+{
+	struct extent e[FORMAT_EXTENTS_MAX];
+
+	(void)whole;
+	for (uint64_t sample = 0; sample < l->samples; sample += 1 + l->samples / 5) {
+		uint32_t n = l->format->extents(l, sample, e);
+		uint64_t position;
+
+		CU_ASSERT_TRUE(n >= 1 && n <= FORMAT_EXTENTS_MAX);
+		for (uint32_t i = 0; i < n; i++)
+			CU_ASSERT_TRUE(e[i].length > 0 && e[i].offset + e[i].length <= l->size);
+		if (l->sample_bytes >= 8)
+			CU_ASSERT_TRUE(layout_id_at(l, sample, e[n - 1].offset, e[n - 1].length, &position));
+	}
+}
+
+static void test_extents(void)
+{
+	for_each_layout(check_extents);
+}
+
+static void check_verify(const struct layout *l, const uint8_t *whole)
+{
+	uint8_t *copy = malloc(l->size), *scratch = malloc(LAYOUT_SCRATCH_BYTES);
+	struct random r = {.key = l->size + 1};
+
+	memcpy(copy, whole, l->size);
+	CU_ASSERT_EQUAL(layout_verify(l, 0, copy, l->size, scratch), l->size);
+	for (int i = 0; i < 4; i++) {
+		uint64_t at = random_next(&r) % l->size;
+		uint64_t from = random_next(&r) % (at + 1);
+
+		copy[at] ^= 1;
+		CU_ASSERT_EQUAL(layout_verify(l, from, copy + from, l->size - from, scratch), at - from);
+		copy[at] ^= 1;
+	}
+	free(copy);
+	free(scratch);
+}
+
+static void test_verify(void)
+{
+	for_each_layout(check_verify);
+}
+
+static uint64_t little(const uint8_t *at, unsigned bytes)
+{
+	uint64_t value = 0;
+
+	while (bytes--)
+		value = value << 8 | at[bytes];
+	return value;
+}
+
+/* Every member's CRC, as its headers say, against zlib's over its bytes. */
+static void check_crc(const struct layout *l, const uint8_t *whole)
+{
+	const uint8_t *at = whole;
+	unsigned members = 0;
+
+	if (strcmp(l->format->name, "npz") != 0)
+		return;
+	for (; little(at, 4) == 0x04034b50; members++) {
+		uint64_t length = little(at + 18, 4);
+		const uint8_t *data = at + 30 + little(at + 26, 2) + little(at + 28, 2);
+
+		CU_ASSERT_EQUAL(little(at + 14, 4), crc32_z(0, data, length));
+		at = data + length;
+	}
+	CU_ASSERT_EQUAL(members, 2);
+	CU_ASSERT_EQUAL(little(at, 4), 0x02014b50);
+	CU_ASSERT_EQUAL(little(at + 42, 4), 0);
+}
+
+static void test_crc(void)
+{
+	for_each_layout(check_crc);
+}
+
+static void test_crc_register(void)
+{
+	uint8_t text[] = "123456789", zeros[300] = {0}, four[4];
+	uint32_t reg = crc32_run(CRC32_START, text, 9);
+
+	CU_ASSERT_EQUAL(~reg, 0xcbf43926u);
+	CU_ASSERT_EQUAL(crc32_back(reg, text, 9), CRC32_START);
+	CU_ASSERT_EQUAL(crc32_multiply(reg, crc32_zeros(300)), crc32_run(reg, zeros, 300));
+	CU_ASSERT_EQUAL(crc32_zeros(0), CRC32_ONE);
+	crc32_patch(reg, 0x12345678, four);
+	CU_ASSERT_EQUAL(crc32_run(reg, four, 4), 0x12345678);
+}
+
+/* 5 GB: sizes and offsets stand in zip64 fields, the 32-bit ones are full. */
+static void test_zip64(void)
+{
+	const struct format_ops *npz = format_table()[FORMAT_NPZ];
+	struct layout l;
+	uint8_t tail[22], part[3][100];
+	uint64_t middle;
+
+	make_layout(&l, npz, 1, 5000000000);
+	CU_ASSERT_EQUAL(little(l.header + 18, 4), UINT32_MAX);
+	CU_ASSERT_EQUAL(little(l.header + 39, 8), 5000000000 + 128);
+	CU_ASSERT_EQUAL(l.data_offset % 64, 0);
+	layout_image(&l, l.size - 22, tail, 22);
+	CU_ASSERT_EQUAL(little(tail, 4), 0x06054b50);
+	CU_ASSERT_EQUAL(little(tail + 16, 4), UINT32_MAX);
+	middle = 4500000000;
+	layout_image(&l, middle, part[0], 100);
+	layout_image(&l, middle, part[1], 60);
+	layout_image(&l, middle + 60, part[1] + 60, 40);
+	CU_ASSERT_EQUAL(memcmp(part[0], part[1], 100), 0);
+	make_layout(&l, npz, 3, 1431655765); /* just below 4 GiB of payload */
+	CU_ASSERT_EQUAL(little(l.header + 18, 4), UINT32_MAX);
+	make_layout(&l, npz, 1, 4000000000);
+	CU_ASSERT_EQUAL(little(l.header + 18, 4), 4000000000 + 128);
+}
+
+int main(void)
+{
+	CU_TestInfo tests[] = {
+		{"any range equals the whole image's", test_ranges},
+		{"ids stand where they should", test_ids},
+		{"extents lie in the file and hold the id", test_extents},
+		{"verify finds the first byte that differs", test_verify},
+		{"CRC-32 of every member, by zlib", test_crc},
+		{"CRC register arithmetic", test_crc_register},
+		{"zip64 from nearly 4 GiB", test_zip64},
+		CU_TEST_INFO_NULL
+	};
+
+	return unit_main("format", tests);
+}

@@ -1,0 +1,146 @@
+#include "workloads/formats/format.h"
+
+#include <string.h>
+
+#include "core/fill.h"
+#include "workloads/formats/payload.h"
+
+static const struct format_ops *const formats[] = {
+	[FORMAT_RAW] = &format_raw,
+	[FORMAT_NPY] = &format_npy,
+	[FORMAT_NPZ] = &format_npz,
+	NULL,
+};
+
+const char *const format_names[] = {
+	[FORMAT_RAW] = "raw",
+	[FORMAT_NPY] = "npy",
+	[FORMAT_NPZ] = "npz",
+	NULL,
+};
+
+const struct format_ops *const *format_table(void)
+{
+	return formats;
+}
+
+static uint64_t smaller(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+/* The trailer's bytes from position at, counted with the gap; returns how many were made. */
+static uint64_t trailer_part(const struct layout *l, uint64_t at, void *data, uint64_t length)
+{
+	uint64_t n;
+
+	if (at < l->gap_at) {
+		n = smaller(length, l->gap_at - at);
+		memcpy(data, l->trailer + at, n);
+	} else if (at - l->gap_at < l->gap_bytes) {
+		n = smaller(length, l->gap_at + l->gap_bytes - at);
+		memset(data, 0, n);
+	} else {
+		at -= l->gap_bytes;
+		n = smaller(length, l->trailer_bytes - at);
+		memcpy(data, l->trailer + at, n);
+	}
+	return n;
+}
+
+void layout_image(const struct layout *l, uint64_t offset, void *data, uint64_t length)
+{
+	uint64_t payload_end = l->data_offset + payload_bytes(l);
+	uint8_t *out = data;
+
+	if (offset >= l->size)
+		return;
+	length = smaller(length, l->size - offset);
+	while (length) {
+		uint64_t n;
+
+		if (offset < l->data_offset) {
+			n = smaller(length, l->data_offset - offset);
+			memcpy(out, l->header + offset, n);
+		} else if (offset < payload_end) {
+			n = smaller(length, payload_end - offset);
+			l->format->payload(l, offset, out, n);
+		} else {
+			n = trailer_part(l, offset - payload_end, out, length);
+		}
+		out += n;
+		offset += n;
+		length -= n;
+	}
+}
+
+uint64_t layout_verify(const struct layout *l, uint64_t offset, const void *data, uint64_t length, void *scratch)
+{
+	const uint8_t *have = data, *want = scratch;
+	uint64_t done = 0;
+
+	while (done < length) {
+		/* Pieces end where units do, so that no unit is made twice. */
+		uint64_t at = offset + done;
+		uint64_t into = at < l->data_offset ? 0 : (at - l->data_offset) % LAYOUT_SCRATCH_BYTES;
+		uint64_t n = smaller(length - done, LAYOUT_SCRATCH_BYTES - into);
+
+		if (at >= l->size)
+			return done;
+		if (at < l->data_offset)
+			n = smaller(n, l->data_offset - at);
+		n = smaller(n, l->size - at);
+		layout_image(l, at, scratch, n);
+		if (memcmp(have + done, want, n) != 0) {
+			for (uint64_t i = 0; i < n; i++)
+				if (have[done + i] != want[i])
+					return done + i;
+		}
+		done += n;
+	}
+	return length;
+}
+
+bool layout_id_at(const struct layout *l, uint64_t sample, uint64_t offset, uint64_t length, uint64_t *position)
+{
+	uint64_t at = l->data_offset + sample * l->sample_bytes;
+
+	if (l->sample_bytes < ID_BYTES || at < offset || length < ID_BYTES || at - offset > length - ID_BYTES)
+		return false;
+	*position = at - offset;
+	return true;
+}
+
+uint64_t payload_bytes(const struct layout *l)
+{
+	return l->samples * l->sample_bytes;
+}
+
+void payload_stamp_ids(const struct layout *l, uint64_t at, void *data, uint64_t length)
+{
+	uint64_t end = at + length;
+	uint64_t sample;
+	uint8_t *out = data;
+
+	if (l->sample_bytes < ID_BYTES)
+		return;
+	sample = at / l->sample_bytes;
+	if (at % l->sample_bytes >= ID_BYTES)
+		sample++;
+	for (uint64_t start = sample * l->sample_bytes; start < end; start += l->sample_bytes, sample++) {
+		uint64_t id = l->first_id + sample;
+		uint64_t from = start < at ? at - start : 0;
+		uint64_t to = smaller(ID_BYTES, end - start);
+
+		for (uint64_t i = from; i < to; i++)
+			out[start + i - at] = (uint8_t)(id >> 8 * i);
+	}
+}
+
+void payload_plain(const struct layout *l, uint64_t offset, void *data, uint64_t length)
+{
+	uint64_t at = offset - l->data_offset;
+
+	fill(l->key, at, data, length);
+	payload_stamp_ids(l, at, data, length);
+}

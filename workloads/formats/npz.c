@@ -1,0 +1,367 @@
+/* npz: a zip file with two stored members, as numpy.savez writes it: x.npy, the samples, and y.npy, a
+ * label (0) for each.
+ *
+ *   local header x | npy header | payload        | local header y | npy header | 8 * samples zeros | directory
+ *   0                           ^ a multiple of 64                               the gap             ^ zip64 too
+ *   `-------- header --------´                    `---------------- trailer ----------------------------------´
+ *
+ * The CRC-32 of x stands in front of it and must be known before a byte is made, by ranks that make
+ * only a part. So the payload is cut into blocks of 64 KiB, and four bytes of each bring the CRC
+ * register back to where it was before the block: the CRC of the member is that of its npy header.
+ * The four bytes stand as near to the block's end as they can without touching an id:
+ *
+ *   | id | random …            | id | random …      patch | … |
+ *   block begin                                     block end
+ *
+ * A rest of less than LAST_LEAST bytes would not always have room beside its ids; it takes as many
+ * from the block before. Samples of 8 to 11 bytes have no four free bytes beside their ids: they are
+ * filled with zeros, and the CRC of counting numbers is known in logarithmic time (crc32_of_ids).
+ *
+ * Files of nearly 4 GiB and more use zip64 for every size and offset. */
+#include <string.h>
+
+#include "core/fill.h"
+#include "workloads/formats/crc32.h"
+#include "workloads/formats/payload.h"
+
+enum {
+	BLOCK = 64 << 10,
+	PATCH_BYTES = 4,
+	LAST_LEAST = 16,          /* bytes of a block that always have room: 3 free, an id, 4 free */
+	COUNTED_MAX = ID_BYTES + PATCH_BYTES, /* sample bytes below which nothing fits beside an id */
+	LOCAL_BYTES = 30,
+	ALIGNMENT = 64,
+	EXTRA_ZIP64 = 1,
+	EXTRA_PADDING = 0xd935,   /* the id by which zipalign pads */
+	DOS_1980 = 0x21,
+	VERSION_PLAIN = 20,
+	VERSION_ZIP64 = 45,
+	ID_BITS = 64
+};
+#define ZIP64_FROM 0xffff0000u /* sizes of the file from here on: so that no field below can overflow */
+
+static void npz_layout(struct layout *l);
+static uint32_t npz_extents(const struct layout *l, uint64_t sample, struct extent out[FORMAT_EXTENTS_MAX]);
+static void npz_payload(const struct layout *l, uint64_t offset, void *data, uint64_t length);
+
+const struct format_ops format_npz = {
+	.name = "npz",
+	.help = "a stored zip with numpy arrays x (samples) and y (labels), as numpy.savez writes it",
+	.unit = BLOCK,
+	.layout = npz_layout,
+	.extents = npz_extents,
+	.payload = npz_payload,
+};
+
+/* A file that is read whole is taken in one range; of a larger one the directory's end first, then
+ * the header, then the sample. */
+static uint32_t npz_extents(const struct layout *l, uint64_t sample, struct extent out[FORMAT_EXTENTS_MAX])
+{
+	uint64_t directory = l->trailer_bytes - l->gap_at;
+
+	if (l->samples == 1) {
+		out[0].offset = 0;
+		out[0].length = l->size;
+		return 1;
+	}
+	out[0].offset = l->size - directory;
+	out[0].length = directory;
+	out[1].offset = 0;
+	out[1].length = l->header_bytes;
+	out[2].offset = l->data_offset + sample * l->sample_bytes;
+	out[2].length = l->sample_bytes;
+	return 3;
+}
+
+/* One member, for its local header and its row in the directory. */
+struct member {
+	char name[6]; /* "x.npy", without an end in the file */
+	uint32_t crc;
+	uint64_t size, offset;
+	uint32_t padding; /* bytes of extra field that align what follows the local header; 0 or at least 4 */
+};
+
+static uint8_t *put(uint8_t *at, uint64_t value, unsigned bytes)
+{
+	for (unsigned i = 0; i < bytes; i++)
+		*at++ = (uint8_t)(value >> 8 * i);
+	return at;
+}
+
+/* What local header and directory row have in common: from "version needed" to the file name's length.
+ * Sizes of zip64 stand in the extra field. */
+static uint8_t *put_member(uint8_t *at, const struct member *m, bool zip64)
+{
+	at = put(at, zip64 ? VERSION_ZIP64 : VERSION_PLAIN, 2);
+	at = put(at, 0, 2); /* flags */
+	at = put(at, 0, 2); /* stored */
+	at = put(at, 0, 2); /* midnight */
+	at = put(at, DOS_1980, 2);
+	at = put(at, m->crc, 4);
+	at = put(at, zip64 ? UINT32_MAX : m->size, 4);
+	at = put(at, zip64 ? UINT32_MAX : m->size, 4);
+	return put(at, sizeof(m->name) - 1, 2);
+}
+
+static uint8_t *put_name(uint8_t *at, const struct member *m)
+{
+	memcpy(at, m->name, sizeof(m->name) - 1);
+	return at + sizeof(m->name) - 1;
+}
+
+static uint8_t *put_local(uint8_t *at, const struct member *m, bool zip64)
+{
+	at = put(at, 0x04034b50, 4);
+	at = put_member(at, m, zip64);
+	at = put(at, (zip64 ? 20 : 0) + m->padding, 2);
+	at = put_name(at, m);
+	if (zip64) {
+		at = put(at, EXTRA_ZIP64, 2);
+		at = put(at, 16, 2);
+		at = put(at, m->size, 8);
+		at = put(at, m->size, 8);
+	}
+	if (m->padding) {
+		at = put(at, EXTRA_PADDING, 2);
+		at = put(at, m->padding - 4, 2);
+		memset(at, 0, m->padding - 4);
+		at += m->padding - 4;
+	}
+	return at;
+}
+
+static uint8_t *put_row(uint8_t *at, const struct member *m, bool zip64)
+{
+	at = put(at, 0x02014b50, 4);
+	at = put(at, zip64 ? VERSION_ZIP64 : VERSION_PLAIN, 2); /* made by */
+	at = put_member(at, m, zip64);
+	at = put(at, zip64 ? 28 : 0, 2); /* extra */
+	at = put(at, 0, 2);              /* comment */
+	at = put(at, 0, 2);              /* disk */
+	at = put(at, 0, 2);              /* internal attributes */
+	at = put(at, 0, 4);              /* external attributes */
+	at = put(at, zip64 ? UINT32_MAX : m->offset, 4);
+	at = put_name(at, m);
+	if (zip64) {
+		at = put(at, EXTRA_ZIP64, 2);
+		at = put(at, 24, 2);
+		at = put(at, m->size, 8);
+		at = put(at, m->size, 8);
+		at = put(at, m->offset, 8);
+	}
+	return at;
+}
+
+static uint8_t *put_directory(uint8_t *at, const struct member *x, const struct member *y, uint64_t offset,
+			      bool zip64)
+{
+	uint8_t *begin = at;
+	uint64_t bytes;
+
+	at = put_row(at, x, zip64);
+	at = put_row(at, y, zip64);
+	bytes = (uint64_t)(at - begin);
+	if (zip64) {
+		at = put(at, 0x06064b50, 4);
+		at = put(at, 44, 8); /* of this record, from here */
+		at = put(at, VERSION_ZIP64, 2);
+		at = put(at, VERSION_ZIP64, 2);
+		at = put(at, 0, 8); /* disks */
+		at = put(at, 2, 8); /* members, here and in all */
+		at = put(at, 2, 8);
+		at = put(at, bytes, 8);
+		at = put(at, offset, 8);
+		at = put(at, 0x07064b50, 4); /* where the record above is */
+		at = put(at, 0, 4);
+		at = put(at, offset + bytes, 8);
+		at = put(at, 1, 4);
+	}
+	at = put(at, 0x06054b50, 4);
+	at = put(at, 0, 4);
+	at = put(at, 2, 2);
+	at = put(at, 2, 2);
+	at = put(at, bytes, 4);
+	at = put(at, zip64 ? UINT32_MAX : offset, 4);
+	return put(at, 0, 2);
+}
+
+/* Samples with an id and less than PATCH_BYTES more. */
+static bool counted(const struct layout *l)
+{
+	return l->sample_bytes >= ID_BYTES && l->sample_bytes < COUNTED_MAX;
+}
+
+static uint32_t ids_register(uint32_t reg, uint64_t first, uint64_t count, uint64_t sample_bytes);
+
+/* The register after the payload, from the one before it. */
+static uint32_t payload_register(const struct layout *l, uint32_t reg)
+{
+	uint8_t few[PATCH_BYTES];
+
+	if (counted(l))
+		return ids_register(reg, l->first_id, l->samples, l->sample_bytes);
+	if (payload_bytes(l) >= PATCH_BYTES)
+		return reg;
+	fill(l->key, 0, few, payload_bytes(l));
+	return crc32_run(reg, few, payload_bytes(l));
+}
+
+static void npz_layout(struct layout *l)
+{
+	struct member x = {.name = "x.npy"}, y = {.name = "y.npy"};
+	uint8_t npy_x[NPY_HEADER_MAX], npy_y[NPY_HEADER_MAX];
+	uint32_t npy_x_bytes = npy_header(npy_x, "|u1", l->samples, l->sample_bytes);
+	uint32_t npy_y_bytes = npy_header(npy_y, "<i8", l->samples, 0);
+	uint64_t labels = l->samples * 8;
+	uint32_t local, reg;
+	uint8_t *end;
+	bool zip64;
+
+	x.size = npy_x_bytes + payload_bytes(l);
+	y.size = npy_y_bytes + labels;
+	zip64 = x.size + y.size >= ZIP64_FROM - 2 * FORMAT_HEADER_BYTES;
+	l->crc_state = crc32_run(CRC32_START, npy_x, npy_x_bytes);
+	x.crc = ~payload_register(l, l->crc_state);
+	reg = crc32_run(CRC32_START, npy_y, npy_y_bytes);
+	y.crc = ~crc32_multiply(reg, crc32_zeros(labels));
+
+	local = LOCAL_BYTES + sizeof(x.name) - 1 + (zip64 ? 20 : 0);
+	x.padding = (ALIGNMENT - local % ALIGNMENT) % ALIGNMENT;
+	_Static_assert((ALIGNMENT - (LOCAL_BYTES + 5)) % ALIGNMENT >= 4 &&
+		       (ALIGNMENT - (LOCAL_BYTES + 5 + 20)) % ALIGNMENT >= 4, "room for the padding's own head");
+	end = put_local(l->header, &x, zip64);
+	memcpy(end, npy_x, npy_x_bytes);
+	l->header_bytes = (uint32_t)(end - l->header) + npy_x_bytes;
+	l->data_offset = l->header_bytes;
+
+	y.offset = l->data_offset + payload_bytes(l);
+	end = put_local(l->trailer, &y, zip64);
+	memcpy(end, npy_y, npy_y_bytes);
+	end += npy_y_bytes;
+	l->gap_at = (uint32_t)(end - l->trailer);
+	l->gap_bytes = labels;
+	end = put_directory(end, &x, &y, y.offset + l->gap_at + labels, zip64);
+	l->trailer_bytes = (uint32_t)(end - l->trailer);
+	l->size = y.offset + l->trailer_bytes + labels;
+}
+
+/* The register after ids first, first + 1, … each followed by zeros up to sample_bytes. Over GF(2) one
+ * id takes the register r to r X + f(id), f linear. Of 2^j ids from a multiple b of 2^j it is
+ * r X_j + f(b) S_j + C_j, as b + i = b xor i; two such halves make the next j. */
+static uint32_t ids_register(uint32_t reg, uint64_t first, uint64_t count, uint64_t sample_bytes)
+{
+	uint32_t x[ID_BITS], s[ID_BITS], c[ID_BITS];
+	uint32_t zeros = crc32_zeros(sample_bytes - ID_BYTES);
+	unsigned levels = ID_BITS - (unsigned)__builtin_clzll(count);
+	uint8_t bytes[ID_BYTES];
+
+	x[0] = crc32_zeros(sample_bytes);
+	s[0] = CRC32_ONE;
+	c[0] = 0;
+	for (unsigned j = 1; j < levels; j++) {
+		uint32_t half;
+
+		put(bytes, (uint64_t)1 << (j - 1), ID_BYTES);
+		half = crc32_multiply(crc32_run(0, bytes, ID_BYTES), zeros);
+		x[j] = crc32_multiply(x[j - 1], x[j - 1]);
+		s[j] = crc32_multiply(s[j - 1], x[j - 1] ^ CRC32_ONE);
+		c[j] = crc32_multiply(c[j - 1], x[j - 1] ^ CRC32_ONE) ^ crc32_multiply(half, s[j - 1]);
+	}
+	while (count) {
+		unsigned j = ID_BITS - 1 - (unsigned)__builtin_clzll(count);
+		uint32_t f;
+
+		if (first && (unsigned)__builtin_ctzll(first) < j)
+			j = (unsigned)__builtin_ctzll(first);
+		put(bytes, first, ID_BYTES);
+		f = crc32_multiply(crc32_run(0, bytes, ID_BYTES), zeros);
+		reg = crc32_multiply(reg, x[j]) ^ crc32_multiply(f, s[j]) ^ c[j];
+		first += (uint64_t)1 << j;
+		count -= (uint64_t)1 << j;
+	}
+	return reg;
+}
+
+/* The block that holds payload byte at. */
+static uint64_t block_at(uint64_t total, uint64_t at, uint64_t *begin)
+{
+	uint64_t rest = total % BLOCK;
+	uint64_t borrowed = total > BLOCK && rest && rest < LAST_LEAST ? LAST_LEAST : 0;
+	uint64_t last = total - rest - borrowed; /* where the last block begins if it is a short one */
+
+	if ((rest || borrowed) && at >= last) {
+		*begin = last;
+		return total - last;
+	}
+	*begin = at / BLOCK * BLOCK;
+	return borrowed && *begin + BLOCK > last ? last - *begin : BLOCK;
+}
+
+/* Where the patch of the block [begin, end) of the payload stands. */
+static uint64_t patch_at(const struct layout *l, uint64_t end)
+{
+	uint64_t at = end - PATCH_BYTES;
+	uint64_t into;
+
+	if (l->sample_bytes < ID_BYTES)
+		return at;
+	into = at % l->sample_bytes;
+	if (into + PATCH_BYTES > l->sample_bytes) { /* reaches into the next sample's id */
+		at -= into + PATCH_BYTES - l->sample_bytes;
+		into = l->sample_bytes - PATCH_BYTES;
+	}
+	if (into < ID_BYTES) /* in this sample's own id: the end of the sample before is free */
+		at -= into + PATCH_BYTES;
+	return at;
+}
+
+static void make_block(const struct layout *l, uint64_t begin, uint64_t bytes, uint8_t *out)
+{
+	uint64_t patch = patch_at(l, begin + bytes) - begin;
+	uint64_t after = patch + PATCH_BYTES;
+	uint32_t reg;
+
+	fill(l->key, begin, out, bytes);
+	payload_stamp_ids(l, begin, out, bytes);
+	reg = crc32_run(l->crc_state, out, patch);
+	crc32_patch(reg, crc32_back(l->crc_state, out + after, bytes - after), out + patch);
+}
+
+static __attribute__((noinline)) void make_part(const struct layout *l, uint64_t begin, uint64_t bytes,
+						uint64_t from, void *out, uint64_t length)
+{
+	uint8_t block[BLOCK];
+
+	make_block(l, begin, bytes, block);
+	memcpy(out, block + from, length);
+}
+
+static void npz_payload(const struct layout *l, uint64_t offset, void *data, uint64_t length)
+{
+	uint64_t at = offset - l->data_offset;
+	uint64_t total = payload_bytes(l);
+	uint8_t *out = data;
+
+	if (counted(l)) {
+		memset(data, 0, length);
+		payload_stamp_ids(l, at, data, length);
+		return;
+	}
+	if (total < PATCH_BYTES) {
+		fill(l->key, at, data, length);
+		return;
+	}
+	while (length) {
+		uint64_t begin, bytes = block_at(total, at, &begin);
+		uint64_t from = at - begin;
+		uint64_t n = bytes - from < length ? bytes - from : length;
+
+		if (n == bytes)
+			make_block(l, begin, bytes, out);
+		else
+			make_part(l, begin, bytes, from, out, n);
+		out += n;
+		at += n;
+		length -= n;
+	}
+}
