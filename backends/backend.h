@@ -32,6 +32,9 @@ enum io_op {
 };
 const char *io_op_name(enum io_op op);
 
+/* What a request's status means, for people: "ends early" for -ENODATA, else the errno's text. */
+const char *io_status_text(int status);
+
 enum { OBJECT_KEY_BYTES = 512, OBJECT_STATE_WORDS = 4 };
 
 /* A name in a store and, between open and close or begin and commit, the backend's handle on it.
@@ -45,7 +48,8 @@ struct object {
 /* One request. The caller owns it; a backend allocates nothing of its own on the data path.
  * Small requests carry data; large ones are streamed: chunk() is called with each piece in order
  * (a producer fills it for writes, a consumer checks or drops it for reads; a negative return ends
- * the request with that errno), through the window at data of window bytes. */
+ * the request with that errno), through the window at data of window bytes; offset is the object's.
+ * A store that keeps no content (null, sim) never calls it. */
 struct io {
 	enum io_op op;
 	struct object *object;
@@ -56,7 +60,7 @@ struct io {
 	void *user;              /* the caller's */
 
 	/* Filled in on completion. */
-	uint64_t due_ns;         /* when it should have started; set by the caller, or 0: at submit */
+	uint64_t due_ns;         /* when it should have started; the caller's, or 0: at submit. Left as it is */
 	uint64_t submit_ns, first_byte_ns, done_ns; /* first_byte_ns 0: the store cannot tell */
 	uint64_t done_bytes;
 	uint32_t lead;           /* direct reads: the payload begins at data + lead (see queue_window) */
@@ -64,6 +68,7 @@ struct io {
 	uint16_t protocol_status;
 	uint32_t attempts, endpoint;
 	uint64_t retry_after_ns;
+	uint64_t before_bytes; /* the queue's: done_bytes when the attempt under way began */
 };
 
 enum backend_capability {
@@ -118,7 +123,7 @@ struct backend_ops {
 	struct section section; /* options: tables are {store_common_options, the backend's, NULL} */
 	uint32_t capabilities;
 	uint64_t transfer;     /* bytes a request by default; 0: an extent whole */
-	uint32_t depth_max;    /* 1: synchronous */
+	uint32_t depth_max;    /* requests in flight a queue; 1: one at a time */
 
 	/* What options say that no table can refuse. path is the store's JSON path. May be NULL. */
 	int (*check)(const void *options, const char *path, struct err *err);
@@ -126,21 +131,27 @@ struct backend_ops {
 	/* open is collective over store->node. May set store->alignment. */
 	int (*open)(struct store *store, struct err *err);
 	void (*close)(struct store *store);
-	int (*channel_open)(struct channel *c, struct err *err); /* NULL: nothing to do */
+	int (*channel_open)(struct channel *c, struct err *err); /* NULL: nothing to do; may refuse the depth */
 	void (*channel_close)(struct channel *c);
 
 	/* Accepts n requests (never more in flight than depth). A synchronous backend completes each
-	 * before it returns. Fills first_byte_ns, done_ns where it knows better than the queue, done_bytes
-	 * (short counts are allowed), lead, status. Returns 0; outcomes are in the requests. */
-	void (*submit)(struct channel *c, struct io **ios, uint32_t n);
+	 * before it returns. Reads and writes continue at done_bytes (0 on the first attempt) and add to
+	 * it; short counts are allowed, the queue submits the request again. Fills done_bytes, lead,
+	 * status; first_byte_ns where it can tell and it is still 0; done_ns where it knows better than
+	 * the queue. A store in virtual time may set submit_ns too. */
+	void (*submit)(struct channel *c, struct io *const *ios, uint32_t n);
 	/* Gives back completed requests: at least min unless deadline_ns passes, at most max. NULL for
-	 * synchronous backends. */
+	 * synchronous backends, which complete inside submit whatever the depth. */
 	uint32_t (*reap)(struct channel *c, struct io **done, uint32_t min, uint32_t max, uint64_t deadline_ns);
 };
 
 /* All backends, NULL-terminated: backends/table.c. */
 const struct backend_ops *const *backend_table(void);
 const struct backend_ops *backend_find(const char *scheme);
+
+/* What no table can refuse of a store: URIs of several schemes, and what its backend checks. path is
+ * its JSON path, for messages. */
+int store_check(const struct job_store *described, const char *path, struct err *err);
 
 /* Opens the store that the job describes, for this place. Collective over node (may be NULL for a
  * rank alone). The store keeps pointers to clock, log, node and the job's options. */
@@ -149,6 +160,8 @@ int store_open(struct store *store, const struct job_store *described, const str
 void store_close(struct store *store);
 
 bool store_can(const struct store *store, enum backend_capability what);
-uint64_t store_transfer(const struct store *store); /* bytes a request; UINT64_MAX: any extent whole */
+/* Bytes a request; UINT64_MAX: any extent whole. With direct I/O a multiple of store->alignment, at
+ * which writes must begin; only the last one of an object may have a length that is no multiple. */
+uint64_t store_transfer(const struct store *store);
 
 #endif

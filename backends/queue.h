@@ -11,6 +11,8 @@
 
 enum { QUEUE_DEPTH_MAX = 4096 };
 
+/* Every finished request counts once, failed ones too. An answer of -ENOENT to stat or delete is no
+ * error. bytes are those of reads and writes. late: took longer than the store's timeout. */
 struct queue_counts {
 	uint64_t operations, errors, bytes, late, short_transfers;
 };
@@ -25,7 +27,9 @@ struct queue {
 	struct channel channel;
 	uint32_t in_flight;
 	uint64_t timeout_ns;
-	uint64_t now_ns; /* the last stamp: callers at an operation boundary need not read the clock again */
+	/* The last stamp: callers at an operation boundary need not read the clock again. Never goes back;
+	 * on sim:// in virtual time, at or before the clock's own. */
+	uint64_t now_ns;
 	struct queue_stats *stats;
 	/* Called for every finished request; for timelines, operation logs, live figures. May be NULL. */
 	void (*tap)(void *tap_argument, const struct io *io);

@@ -1,0 +1,317 @@
+/* file://: a folder of files. file:///absolute/path or file://./relative/path; keys are paths below.
+ *
+ * A new version of an object is written to "<key>.haul-part" beside it, whose folders are made as
+ * needed, and renamed over it by commit: a reader sees the old version or the new one whole. */
+#include "backends/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "backends/file_direct.h"
+#include "backends/store.h"
+#include "backends/stores.h"
+
+enum { FILE_PATH_BYTES = URI_BYTES + OBJECT_KEY_BYTES + 16 };
+
+static const char part_suffix[] = ".haul-part";
+
+static const struct file_engine *const engines[] = {&file_psync};
+static const char *const engine_names[] = {"psync", NULL};
+static const char *const fsync_names[] = {"none", "file", "folder", NULL};
+
+static const struct option file_options[] = {
+	OPT_CHOICE("engine", struct file_options, engine, .choices = engine_names,
+		   .help = "how bytes are moved; psync: pread and pwrite, one at a time"),
+	OPT_BOOL("direct", struct file_options, direct, .def = false,
+		 .help = "O_DIRECT: past the page cache"),
+	OPT_CHOICE("fsync", struct file_options, fsync, .choices = fsync_names,
+		   .help = "when an object is published: nothing, its file, or its file and folder"),
+	OPT_END
+};
+
+static const struct file_options *options_of(const struct store *store)
+{
+	return store->options;
+}
+
+/* The URI of a job may begin with a placeholder or a variable, known only at open. */
+static int file_check(const void *from, const char *path, struct err *err)
+{
+	const struct store_options *o = from;
+
+	for (uint32_t i = 0; i < o->uri.count; i++) {
+		const char *rest = strstr(o->uri.items[i], "://");
+
+		if (!rest || !rest[3] || !strchr("/.${", rest[3]))
+			return err_set(err, -EINVAL,
+				       "%s/uri: \"%s\" names no path; write file:///absolute or file://./relative",
+				       path, o->uri.items[i]);
+	}
+	return 0;
+}
+
+static int file_open(struct store *store, struct err *err)
+{
+	size_t length = strlen(store->root);
+
+	if (store->root[0] != '/' && store->root[0] != '.')
+		return err_set(err, -EINVAL, "\"%s\" names no path; write file:///absolute or file://./relative",
+			       store->uri);
+	while (length > 1 && store->root[length - 1] == '/')
+		store->root[--length] = '\0';
+	if (!options_of(store)->direct)
+		return 0;
+	return file_direct_block(store->root, &store->alignment, err);
+}
+
+static int file_channel_open(struct channel *c, struct err *err)
+{
+	const struct file_engine *engine = engines[options_of(c->store)->engine];
+
+	if (c->depth > engine->depth_max)
+		return err_set(err, -EINVAL,
+			       "file:// engine %s works on one request at a time; set depth 1 or another engine",
+			       engine->name);
+	return 0;
+}
+
+static void path_of(const struct store *store, const struct object *o, const char *suffix,
+		    char path[FILE_PATH_BYTES])
+{
+	size_t root = strlen(store->root), key = strnlen(o->key, OBJECT_KEY_BYTES - 1);
+
+	memcpy(path, store->root, root);
+	path[root] = '/';
+	memcpy(path + root + 1, o->key, key);
+	strcpy(path + root + 1 + key, suffix);
+}
+
+/* Makes every folder on the way to path. Another rank may be making the same ones. */
+static int make_folders(char *path)
+{
+	for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+		int failed;
+
+		*slash = '\0';
+		failed = mkdir(path, 0777) < 0 && errno != EEXIST ? -errno : 0;
+		*slash = '/';
+		/* A folder that stands may be one that we could not have made. */
+		if (failed && failed != -EACCES && failed != -EROFS && failed != -EPERM)
+			return failed;
+	}
+	return 0;
+}
+
+static int open_retried(const char *path, int flags)
+{
+	int fd;
+
+	do {
+		fd = open(path, flags | O_CLOEXEC, 0666);
+	} while (fd < 0 && errno == EINTR);
+	return fd < 0 ? -errno : fd;
+}
+
+static int direct_flag(const struct store *store)
+{
+	return options_of(store)->direct ? O_DIRECT : 0;
+}
+
+static int do_open(const struct store *store, struct object *o)
+{
+	char path[FILE_PATH_BYTES];
+	struct stat st;
+	int fd;
+
+	path_of(store, o, "", path);
+	fd = open_retried(path, O_RDONLY | direct_flag(store));
+	if (fd < 0)
+		return fd;
+	if (fstat(fd, &st) < 0) {
+		int rc = -errno;
+
+		close(fd);
+		return rc;
+	}
+	o->size = (uint64_t)st.st_size;
+	o->state[FILE_DESCRIPTOR] = (uint64_t)fd + 1;
+	return 0;
+}
+
+static int do_begin(const struct store *store, struct object *o)
+{
+	char path[FILE_PATH_BYTES];
+	int flags = O_CREAT | O_TRUNC | O_WRONLY | direct_flag(store);
+	int fd, rc;
+
+	path_of(store, o, part_suffix, path);
+	fd = open_retried(path, flags);
+	if (fd == -ENOENT) {
+		rc = make_folders(path);
+		fd = rc < 0 ? rc : open_retried(path, flags);
+	}
+	if (fd < 0)
+		return fd;
+	o->state[FILE_DESCRIPTOR] = (uint64_t)fd + 1;
+	o->state[FILE_WRITTEN] = 0;
+	return 0;
+}
+
+/* The kernel lets go of the descriptor whatever close returns. */
+static int do_close(struct object *o)
+{
+	int fd = file_descriptor(o);
+
+	if (fd < 0)
+		return -EBADF;
+	memset(o->state, 0, sizeof(o->state));
+	return close(fd) < 0 && errno != EINTR ? -errno : 0;
+}
+
+static int fsync_folder(char *path)
+{
+	char *slash = strrchr(path, '/');
+	int fd, rc = 0;
+
+	slash[slash == path ? 1 : 0] = '\0';
+	fd = open_retried(path, O_RDONLY | O_DIRECTORY);
+	if (fd < 0)
+		return fd;
+	if (fsync(fd) < 0)
+		rc = -errno;
+	close(fd);
+	return rc;
+}
+
+/* What must be in the file before it may be published. Afterwards the descriptor is closed: some file
+ * systems tell only then that a write failed. */
+static int complete(const struct store *store, struct io *io)
+{
+	struct object *o = io->object;
+	int fd = file_descriptor(o), rc = 0;
+	struct stat st;
+
+	if (fd < 0)
+		return -EBADF;
+	if (options_of(store)->direct && ftruncate(fd, (off_t)o->state[FILE_WRITTEN]) < 0)
+		return -errno;
+	if (options_of(store)->fsync != FILE_FSYNC_NONE && fsync(fd) < 0)
+		return -errno;
+	if (fstat(fd, &st) < 0)
+		return -errno;
+	o->state[FILE_DESCRIPTOR] = FILE_CLOSED;
+	if (close(fd) < 0 && errno != EINTR)
+		rc = -errno;
+	io->done_bytes = (uint64_t)st.st_size;
+	return rc;
+}
+
+/* On failure the object stays begun, for an abort, unless the new version stands already. */
+static int do_commit(const struct store *store, struct io *io)
+{
+	char part[FILE_PATH_BYTES], path[FILE_PATH_BYTES];
+	int rc = complete(store, io);
+
+	if (rc < 0)
+		return rc;
+	path_of(store, io->object, part_suffix, part);
+	path_of(store, io->object, "", path);
+	if (rename(part, path) < 0)
+		return -errno;
+	memset(io->object->state, 0, sizeof(io->object->state));
+	return options_of(store)->fsync == FILE_FSYNC_FOLDER ? fsync_folder(path) : 0;
+}
+
+static int do_abort(const struct store *store, struct object *o)
+{
+	char path[FILE_PATH_BYTES];
+	int fd = file_descriptor(o);
+
+	if (!o->state[FILE_DESCRIPTOR])
+		return -EBADF;
+	if (fd >= 0)
+		close(fd);
+	memset(o->state, 0, sizeof(o->state));
+	path_of(store, o, part_suffix, path);
+	return unlink(path) < 0 && errno != ENOENT ? -errno : 0;
+}
+
+static int do_stat(const struct store *store, struct io *io)
+{
+	char path[FILE_PATH_BYTES];
+	struct stat st;
+
+	path_of(store, io->object, "", path);
+	if (stat(path, &st) < 0)
+		return errno == ENOTDIR ? -ENOENT : -errno;
+	io->object->size = (uint64_t)st.st_size;
+	io->done_bytes = (uint64_t)st.st_size;
+	return 0;
+}
+
+static int do_delete(const struct store *store, const struct object *o)
+{
+	char path[FILE_PATH_BYTES];
+	size_t length = strnlen(o->key, OBJECT_KEY_BYTES);
+	bool folder = length && o->key[length - 1] == '/';
+
+	path_of(store, o, "", path);
+	if ((folder ? rmdir(path) : unlink(path)) < 0)
+		return errno == EEXIST ? -ENOTEMPTY : -errno;
+	return 0;
+}
+
+static int do_one(struct channel *c, struct io *io)
+{
+	const struct store *store = c->store;
+
+	switch (io->op) {
+	case IO_OPEN:
+		return do_open(store, io->object);
+	case IO_CLOSE:
+		return do_close(io->object);
+	case IO_BEGIN:
+		return do_begin(store, io->object);
+	case IO_COMMIT:
+		return do_commit(store, io);
+	case IO_ABORT:
+		return do_abort(store, io->object);
+	case IO_STAT:
+		return do_stat(store, io);
+	case IO_DELETE:
+		return do_delete(store, io->object);
+	default:
+		engines[options_of(store)->engine]->move(c, io);
+		return io->status;
+	}
+}
+
+static void file_submit(struct channel *c, struct io *const *ios, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++)
+		ios[i]->status = do_one(c, ios[i]);
+}
+
+const struct backend_ops file_backend = {
+	.scheme = "file",
+	.help = "a folder of files, local or on a parallel file system",
+	.section = {
+		.name = "file",
+		.help = "a folder of files, local or on a parallel file system",
+		.tables = {store_common_options, file_options},
+		.size = sizeof(struct file_options),
+		.owner = &file_backend,
+	},
+	.capabilities = BACKEND_CONTENT | BACKEND_RANGES | BACKEND_ATOMIC_COMMIT | BACKEND_PERSISTENT |
+			BACKEND_MANY_NODES | BACKEND_MISSING_IS_ERROR,
+	.transfer = 4 << 20,
+	.depth_max = 1,
+	.check = file_check,
+	.open = file_open,
+	.channel_open = file_channel_open,
+	.submit = file_submit,
+};

@@ -1,0 +1,349 @@
+/* mem://: objects in memory, shared by the ranks of one node, for tests and for measuring without a
+ * store. Everything stands in one block of the node:
+ *
+ *	struct mem_block | entries[slots], open addressing by hash | heap of extents
+ *
+ * An extent is a header of MEM_UNIT bytes and its payload, in units of MEM_UNIT; extents follow each
+ * other without gaps. It is free when nobody refers to it: the table refers to what is committed, an
+ * open object to what it reads, a begun one to what it writes. So a reader keeps the version that it
+ * opened, whatever is committed or deleted meanwhile. The lock guards table and extents' headers;
+ * bytes are copied without it. */
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "backends/queue.h"
+#include "backends/store.h"
+#include "backends/stores.h"
+
+enum { MEM_UNIT = 64, MEM_SLOTS_MIN = 1024, MEM_SLOTS_MAX = 1 << 20, MEM_SLOT_SHARE = 4096 };
+enum { MEM_NEVER, MEM_GONE, MEM_USED }; /* a slot of the table */
+
+/* What an object's state words hold between open and close, begin and commit. */
+enum { STATE_EXTENT, STATE_BYTES, STATE_WRITTEN }; /* position + 1; bytes of it; end of the writes */
+
+struct mem_options {
+	struct store_options common;
+	uint64_t capacity; /* bytes */
+};
+
+struct mem_entry {
+	uint32_t used;
+	uint64_t hash, extent, size;
+	char key[OBJECT_KEY_BYTES];
+};
+
+struct mem_extent {
+	uint64_t bytes; /* header included */
+	uint64_t references;
+};
+
+struct mem_block {
+	pthread_mutex_t lock;
+	uint64_t capacity;
+	uint64_t first_free; /* no free extent stands before this one */
+	uint64_t slots;
+	struct mem_entry entries[];
+};
+
+struct mem {
+	struct mem_block *block;
+	uint64_t root_hash; /* URIs of one list share the block, not the names */
+};
+
+static const struct option mem_options[] = {
+	OPT_BYTES("capacity", struct mem_options, capacity, .def = 64 << 20, .min = MEM_UNIT * 2, .max = 1ull << 40,
+		  .help = "bytes it holds; each object takes 64 more"),
+	OPT_END
+};
+
+static uint64_t slots_for(uint64_t capacity)
+{
+	uint64_t slots = capacity / MEM_SLOT_SHARE;
+
+	if (slots < MEM_SLOTS_MIN)
+		return MEM_SLOTS_MIN;
+	return slots > MEM_SLOTS_MAX ? MEM_SLOTS_MAX : slots;
+}
+
+static struct mem_extent *extent_at(struct mem_block *b, uint64_t at)
+{
+	return (struct mem_extent *)((char *)&b->entries[b->slots] + at);
+}
+
+static char *payload_of(struct mem_block *b, const struct object *o)
+{
+	return (char *)extent_at(b, o->state[STATE_EXTENT] - 1) + MEM_UNIT;
+}
+
+/* A holder that died left at worst an object half there; the run ends with it anyway. */
+static void block_lock(struct mem_block *b)
+{
+	if (pthread_mutex_lock(&b->lock) == EOWNERDEAD)
+		pthread_mutex_consistent(&b->lock);
+}
+
+static void block_unlock(struct mem_block *b)
+{
+	pthread_mutex_unlock(&b->lock);
+}
+
+static void block_make(struct mem_block *b, uint64_t capacity)
+{
+	pthread_mutexattr_t attributes;
+
+	pthread_mutexattr_init(&attributes);
+	pthread_mutexattr_setpshared(&attributes, PTHREAD_PROCESS_SHARED);
+	pthread_mutexattr_setrobust(&attributes, PTHREAD_MUTEX_ROBUST);
+	pthread_mutex_init(&b->lock, &attributes);
+	pthread_mutexattr_destroy(&attributes);
+	b->capacity = capacity;
+	b->slots = slots_for(capacity);
+	extent_at(b, 0)->bytes = capacity;
+}
+
+static int mem_open(struct store *store, struct err *err)
+{
+	const struct mem_options *options = store->options;
+	uint64_t capacity = options->capacity - options->capacity % MEM_UNIT;
+	struct mem *m = calloc(1, sizeof(*m));
+	void *block = NULL;
+	bool fresh;
+	int rc;
+
+	/* Every rank takes its part in what is collective, with or without memory of its own. */
+	rc = node_block_get(store,
+			    sizeof(struct mem_block) + slots_for(capacity) * sizeof(struct mem_entry) + capacity,
+			    &block, &fresh, err);
+	if (rc == 0 && fresh && (!store->node || store->node->rank == 0))
+		block_make(block, capacity);
+	if (rc == 0 && store->node)
+		rc = group_barrier(store->node);
+	if (rc == 0 && !m)
+		rc = err_set(err, -ENOMEM, "%s: no memory", store->uri);
+	if (rc < 0) {
+		free(m);
+		if (block)
+			node_block_free(store, block);
+		return rc;
+	}
+	m->block = block;
+	m->root_hash = text_hash(store->root);
+	store->state = m;
+	return 0;
+}
+
+static void mem_close(struct store *store)
+{
+	struct mem *m = store->state;
+
+	node_block_free(store, m->block);
+	free(m);
+}
+
+/* First fit; free neighbours are joined on the way. -ENOSPC where none is large enough. */
+static int extent_take(struct mem_block *b, uint64_t bytes, uint64_t *found)
+{
+	uint64_t need = MEM_UNIT + (bytes + MEM_UNIT - 1) / MEM_UNIT * MEM_UNIT;
+	uint64_t lowest = UINT64_MAX;
+	struct mem_extent *e;
+
+	if (bytes > b->capacity)
+		return -ENOSPC;
+	for (uint64_t at = b->first_free; at < b->capacity; at += e->bytes) {
+		e = extent_at(b, at);
+		if (e->references)
+			continue;
+		while (at + e->bytes < b->capacity && extent_at(b, at + e->bytes)->references == 0)
+			e->bytes += extent_at(b, at + e->bytes)->bytes;
+		if (e->bytes < need) {
+			lowest = at < lowest ? at : lowest;
+			continue;
+		}
+		if (e->bytes > need)
+			*extent_at(b, at + need) = (struct mem_extent){.bytes = e->bytes - need};
+		*e = (struct mem_extent){.bytes = need, .references = 1};
+		b->first_free = lowest < at ? lowest : at + need;
+		*found = at;
+		return 0;
+	}
+	b->first_free = lowest < b->capacity ? lowest : b->capacity;
+	return -ENOSPC;
+}
+
+static void extent_drop(struct mem_block *b, uint64_t at)
+{
+	if (--extent_at(b, at)->references == 0 && at < b->first_free)
+		b->first_free = at;
+}
+
+/* The entry of that key, or NULL; then *vacant is where it would go (NULL: the table is full). */
+static struct mem_entry *entry_find(struct mem_block *b, uint64_t hash, const char *key, struct mem_entry **vacant)
+{
+	*vacant = NULL;
+	for (uint64_t i = 0; i < b->slots; i++) {
+		struct mem_entry *e = &b->entries[(hash + i) % b->slots];
+
+		if (e->used == MEM_USED) {
+			if (e->hash == hash && strcmp(e->key, key) == 0)
+				return e;
+			continue;
+		}
+		if (!*vacant)
+			*vacant = e;
+		if (e->used == MEM_NEVER)
+			break;
+	}
+	return NULL;
+}
+
+static int begin(struct mem_block *b, struct io *io)
+{
+	struct object *o = io->object;
+	uint64_t at;
+	int rc;
+
+	/* An extent cannot grow, so its length must be known. */
+	if (io->length == 0)
+		return -EINVAL;
+	rc = extent_take(b, io->length, &at);
+	if (rc < 0)
+		return rc;
+	o->state[STATE_EXTENT] = at + 1;
+	o->state[STATE_BYTES] = io->length;
+	o->state[STATE_WRITTEN] = 0;
+	return 0;
+}
+
+/* The object's reference becomes the table's. */
+static int commit(struct mem_block *b, struct io *io, uint64_t hash)
+{
+	struct object *o = io->object;
+	struct mem_entry *vacant, *e = entry_find(b, hash, o->key, &vacant);
+
+	if (!o->state[STATE_EXTENT])
+		return -EBADF;
+	if (!e && !vacant)
+		return -ENOSPC;
+	if (e) {
+		extent_drop(b, e->extent);
+	} else {
+		e = vacant;
+		e->used = MEM_USED;
+		e->hash = hash;
+		memcpy(e->key, o->key, sizeof(e->key));
+	}
+	e->extent = o->state[STATE_EXTENT] - 1;
+	e->size = o->state[STATE_WRITTEN];
+	io->done_bytes = e->size;
+	memset(o->state, 0, sizeof(o->state));
+	return 0;
+}
+
+/* open, stat, delete: what needs a committed object. */
+static int on_entry(struct mem_block *b, struct io *io, uint64_t hash)
+{
+	struct object *o = io->object;
+	struct mem_entry *vacant, *e = entry_find(b, hash, o->key, &vacant);
+
+	if (!e)
+		return -ENOENT;
+	if (io->op == IO_DELETE) {
+		extent_drop(b, e->extent);
+		e->used = MEM_GONE;
+		return 0;
+	}
+	o->size = e->size;
+	if (io->op == IO_STAT) {
+		io->done_bytes = e->size;
+		return 0;
+	}
+	extent_at(b, e->extent)->references++;
+	o->state[STATE_EXTENT] = e->extent + 1;
+	o->state[STATE_BYTES] = e->size;
+	return 0;
+}
+
+static int under_lock(struct mem *m, struct io *io)
+{
+	struct object *o = io->object;
+	uint64_t hash = mix64(m->root_hash) ^ text_hash(o->key);
+
+	switch (io->op) {
+	case IO_OPEN:
+	case IO_STAT:
+	case IO_DELETE:
+		return on_entry(m->block, io, hash);
+	case IO_BEGIN:
+		return begin(m->block, io);
+	case IO_COMMIT:
+		return commit(m->block, io, hash);
+	default: /* close and abort: the reference goes */
+		if (!o->state[STATE_EXTENT])
+			return -EBADF;
+		extent_drop(m->block, o->state[STATE_EXTENT] - 1);
+		memset(o->state, 0, sizeof(o->state));
+		return 0;
+	}
+}
+
+static int move(struct mem_block *b, struct io *io)
+{
+	struct object *o = io->object;
+	uint64_t at = io->offset + io->done_bytes, bytes = io->length - io->done_bytes;
+	uint64_t limit = o->state[STATE_BYTES];
+
+	if (!o->state[STATE_EXTENT])
+		return -EBADF;
+	if (io->op == IO_WRITE && (bytes > limit || at > limit - bytes))
+		return -EFBIG;
+	if (at >= limit)
+		return 0;
+	if (bytes > limit - at)
+		bytes = limit - at;
+	if (io->op == IO_READ) {
+		memcpy((char *)io->data + io->done_bytes, payload_of(b, o) + at, bytes);
+	} else {
+		memcpy(payload_of(b, o) + at, (char *)io->data + io->done_bytes, bytes);
+		word_raise(&o->state[STATE_WRITTEN], at + bytes);
+	}
+	io->done_bytes += bytes;
+	return 0;
+}
+
+static void mem_submit(struct channel *c, struct io *const *ios, uint32_t n)
+{
+	struct mem *m = c->store->state;
+
+	for (uint32_t i = 0; i < n; i++) {
+		struct io *io = ios[i];
+
+		if (io->op == IO_READ || io->op == IO_WRITE) {
+			io->status = move(m->block, io);
+			continue;
+		}
+		block_lock(m->block);
+		io->status = under_lock(m, io);
+		block_unlock(m->block);
+	}
+}
+
+const struct backend_ops mem_backend = {
+	.scheme = "mem",
+	.help = "objects in the memory of one node, gone at its end: for tests",
+	.section = {
+		.name = "mem",
+		.help = "objects in the memory of one node, gone at its end: for tests",
+		.tables = {store_common_options, mem_options},
+		.size = sizeof(struct mem_options),
+		.owner = &mem_backend,
+	},
+	.capabilities = BACKEND_CONTENT | BACKEND_RANGES | BACKEND_ATOMIC_COMMIT | BACKEND_MISSING_IS_ERROR |
+			BACKEND_DEPTH,
+	.transfer = 4 << 20,
+	.depth_max = QUEUE_DEPTH_MAX,
+	.open = mem_open,
+	.close = mem_close,
+	.submit = mem_submit,
+};

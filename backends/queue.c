@@ -1,0 +1,315 @@
+/* The clock is read twice a request on a synchronous backend, once a batch on an asynchronous one;
+ * everything else is adding to plain counters. */
+#include "backends/queue.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "backends/store.h"
+
+static bool synchronous(const struct queue *q)
+{
+	return !q->channel.store->ops->reap;
+}
+
+int queue_open(struct queue *q, struct store *store, uint32_t depth, struct err *err)
+{
+	const struct backend_ops *ops = store->ops;
+	int rc;
+
+	*q = (struct queue){
+		.channel = {.store = store, .depth = depth},
+		.timeout_ns = store_common(store)->timeout_ns,
+	};
+	if (depth == 0 || depth > QUEUE_DEPTH_MAX)
+		return err_set(err, -EINVAL, "depth is 1 to %d, not %u", QUEUE_DEPTH_MAX, depth);
+	/* Pages of counters never used are never touched. */
+	q->stats = calloc(1, sizeof(*q->stats));
+	q->done = calloc(depth, sizeof(*q->done));
+	if (!q->stats || !q->done) {
+		rc = err_set(err, -ENOMEM, "no memory for a queue of depth %u", depth);
+		goto out_free;
+	}
+	rc = ops->channel_open ? ops->channel_open(&q->channel, err) : 0;
+	if (rc < 0)
+		goto out_free;
+	if (depth > ops->depth_max) {
+		rc = err_set(err, -EINVAL, "%s:// works on %u at a time, not %u; set depth %u", ops->scheme,
+			     ops->depth_max, depth, ops->depth_max);
+		goto out_channel;
+	}
+	q->now_ns = clock_now(store->clock);
+	return 0;
+
+out_channel:
+	if (ops->channel_close)
+		ops->channel_close(&q->channel);
+out_free:
+	free(q->done);
+	free(q->stats);
+	*q = (struct queue){0};
+	return rc;
+}
+
+void queue_close(struct queue *q)
+{
+	if (!q->stats)
+		return;
+	if (q->channel.store->ops->channel_close)
+		q->channel.store->ops->channel_close(&q->channel);
+	free(q->done);
+	free(q->stats);
+	*q = (struct queue){0};
+}
+
+static void prepare(const struct queue *q, struct io *io, uint64_t now_ns)
+{
+	io->submit_ns = now_ns;
+	io->first_byte_ns = 0;
+	io->done_ns = 0;
+	io->done_bytes = 0;
+	io->before_bytes = 0;
+	io->retry_after_ns = 0;
+	io->lead = 0;
+	io->status = 0;
+	io->protocol_status = 0;
+	io->attempts = 1;
+	io->endpoint = q->channel.store->place.endpoint;
+}
+
+/* An answer that is no error: what was asked for is not there. */
+static bool absent(const struct io *io)
+{
+	return io->status == -ENOENT && (io->op == IO_STAT || io->op == IO_DELETE);
+}
+
+static void finish(struct queue *q, struct io *io)
+{
+	struct queue_counts *counts = &q->stats->op[io->op];
+	uint64_t due_ns = io->due_ns ? io->due_ns : io->submit_ns;
+	uint64_t service_ns = io->done_ns - io->submit_ns;
+
+	counts->operations++;
+	if (io->op == IO_READ || io->op == IO_WRITE)
+		counts->bytes += io->done_bytes;
+	if (io->status && !absent(io))
+		counts->errors++;
+	if (q->timeout_ns && service_ns > q->timeout_ns)
+		counts->late++;
+	hist_record(&q->stats->service[io->op], service_ns);
+	hist_record(&q->stats->response[io->op], io->done_ns > due_ns ? io->done_ns - due_ns : 0);
+	if (io->done_ns > q->now_ns)
+		q->now_ns = io->done_ns;
+	if (q->tap)
+		q->tap(q->tap_argument, io);
+}
+
+/* Whether another attempt must follow the one that has come back. One that moved nothing ends it: the
+ * object is shorter than asked for, or takes no more. */
+static bool falls_short(struct queue *q, struct io *io)
+{
+	if ((io->op != IO_READ && io->op != IO_WRITE) || io->status || io->done_bytes >= io->length)
+		return false;
+	if (io->done_bytes == io->before_bytes) {
+		io->status = io->op == IO_READ ? -ENODATA : -EIO;
+		return false;
+	}
+	q->stats->op[io->op].short_transfers++;
+	io->before_bytes = io->done_bytes;
+	io->done_ns = 0;
+	return true;
+}
+
+static void run_whole(struct queue *q, struct io *io)
+{
+	do {
+		q->channel.store->ops->submit(&q->channel, &io, 1);
+	} while (falls_short(q, io));
+}
+
+/* Piece by piece through the window. Pieces end at multiples of the alignment, so that direct I/O
+ * reads no block twice and writes only whole ones before the last. */
+static void run_stream(struct queue *q, struct io *io)
+{
+	uint64_t align = q->channel.store->alignment;
+	uint64_t room = io->window - io->window % align;
+	uint64_t end = io->offset + io->length;
+	uint64_t stop;
+
+	if (!room)
+		io->status = -EINVAL;
+	for (uint64_t at = io->offset; at < end && !io->status; at = stop) {
+		struct io piece = {.op = io->op, .object = io->object, .offset = at, .data = io->data, .attempts = 1};
+		int rc = 0;
+
+		stop = at - at % align + room;
+		if (stop > end)
+			stop = end;
+		piece.length = stop - at;
+		if (io->op == IO_WRITE)
+			rc = io->chunk(io, at, io->data, piece.length);
+		if (rc == 0)
+			run_whole(q, &piece);
+		if (io->op == IO_READ && piece.status == 0)
+			rc = io->chunk(io, at, (char *)io->data + piece.lead, piece.length);
+		io->status = rc < 0 ? rc : piece.status;
+		io->done_bytes += piece.done_bytes;
+		io->protocol_status = piece.protocol_status;
+		if (!io->first_byte_ns)
+			io->first_byte_ns = piece.first_byte_ns;
+	}
+}
+
+/* One request from submit to done. Back to back, one's done stamp is the next one's submit stamp. */
+static void run(struct queue *q, struct io *io, uint64_t now_ns)
+{
+	prepare(q, io, now_ns);
+	if (io->chunk && store_can(q->channel.store, BACKEND_CONTENT))
+		run_stream(q, io);
+	else
+		run_whole(q, io);
+	if (!io->done_ns)
+		io->done_ns = clock_now(q->channel.store->clock);
+	finish(q, io);
+}
+
+static void submit_sync(struct queue *q, struct io *const *ios, uint32_t n, uint64_t now_ns)
+{
+	for (uint32_t i = 0; i < n; i++) {
+		uint32_t tail = q->done_head + q->done_count;
+
+		run(q, ios[i], now_ns);
+		now_ns = ios[i]->done_ns;
+		q->done[tail < q->channel.depth ? tail : tail - q->channel.depth] = ios[i];
+		q->done_count++;
+	}
+}
+
+int queue_submit(struct queue *q, struct io *const *ios, uint32_t n)
+{
+	struct store *store = q->channel.store;
+	uint64_t now_ns;
+
+	if (n > q->channel.depth - q->in_flight)
+		return -EAGAIN;
+	now_ns = clock_now(store->clock);
+	q->in_flight += n;
+	if (synchronous(q)) {
+		submit_sync(q, ios, n, now_ns);
+		return 0;
+	}
+	for (uint32_t i = 0; i < n; i++)
+		prepare(q, ios[i], now_ns);
+	store->ops->submit(&q->channel, ios, n);
+	return 0;
+}
+
+static uint32_t reap_sync(struct queue *q, struct io **done, uint32_t max)
+{
+	uint32_t n;
+
+	for (n = 0; n < max && q->done_count; n++) {
+		done[n] = q->done[q->done_head];
+		if (++q->done_head == q->channel.depth)
+			q->done_head = 0;
+		q->done_count--;
+	}
+	return n;
+}
+
+/* Keeps those of the n at done that are finished, in order; sends the others on their way again. */
+static uint32_t settle(struct queue *q, struct io **done, uint32_t n)
+{
+	uint64_t now_ns = 0;
+	uint32_t kept = 0;
+
+	for (uint32_t i = 0; i < n; i++) {
+		struct io *io = done[i];
+
+		if (falls_short(q, io)) {
+			q->channel.store->ops->submit(&q->channel, &io, 1);
+			continue;
+		}
+		if (!io->done_ns) {
+			now_ns = now_ns ? now_ns : clock_now(q->channel.store->clock);
+			io->done_ns = now_ns;
+		}
+		finish(q, io);
+		done[kept++] = io;
+	}
+	return kept;
+}
+
+static uint32_t reap_async(struct queue *q, struct io **done, uint32_t min, uint32_t max, uint64_t deadline_ns)
+{
+	uint32_t n = 0;
+
+	do {
+		uint32_t wanted = min > n ? min - n : 0;
+		uint32_t got = q->channel.store->ops->reap(&q->channel, done + n, wanted, max - n, deadline_ns);
+
+		n += settle(q, done + n, got);
+		if (got < wanted)
+			break;
+	} while (n < min);
+	return n;
+}
+
+uint32_t queue_reap(struct queue *q, struct io **done, uint32_t min, uint32_t max, uint64_t deadline_ns)
+{
+	uint32_t n;
+
+	if (max > q->in_flight)
+		max = q->in_flight;
+	if (min > max)
+		min = max;
+	if (max == 0)
+		return 0;
+	n = synchronous(q) ? reap_sync(q, done, max) : reap_async(q, done, min, max, deadline_ns);
+	q->in_flight -= n;
+	return n;
+}
+
+int queue_do(struct queue *q, struct io *io)
+{
+	struct io *done;
+
+	if (q->in_flight) {
+		io->status = -EBUSY;
+		return -EBUSY;
+	}
+	if (synchronous(q)) {
+		run(q, io, clock_now(q->channel.store->clock));
+		return io->status;
+	}
+	queue_submit(q, &io, 1);
+	queue_reap(q, &done, 1, 1, UINT64_MAX);
+	return io->status;
+}
+
+uint64_t queue_window(const struct store *store, uint64_t length)
+{
+	uint64_t align = store->alignment;
+
+	if (align <= 1 || length > UINT64_MAX - 2 * align)
+		return length;
+	return (length + align - 1) / align * align + align;
+}
+
+void queue_stats_merge(struct queue_stats *into, const struct queue_stats *from)
+{
+	for (int op = 0; op < IO_OPS; op++) {
+		const struct queue_counts *c = &from->op[op];
+
+		/* What was never used stays untouched memory on both sides. */
+		if (c->operations == 0)
+			continue;
+		into->op[op].operations += c->operations;
+		into->op[op].errors += c->errors;
+		into->op[op].bytes += c->bytes;
+		into->op[op].late += c->late;
+		into->op[op].short_transfers += c->short_transfers;
+		hist_merge(&into->service[op], &from->service[op]);
+		hist_merge(&into->response[op], &from->response[op]);
+	}
+}

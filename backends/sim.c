@@ -1,0 +1,347 @@
+/* sim://: a store whose answers are known beforehand. It keeps nothing, and takes as long as a
+ * first-come server in virtual time, one for the whole store and one for each rank:
+ *
+ *	arrival     = max(the channel's previous done, now - lag)
+ *	store start = max(arrival, store's next_free)       store's next_free = store start + bytes / bandwidth
+ *	rank start  = max(store start, rank's next_free)    rank's next_free  = rank start + bytes / rank_bandwidth
+ *	first byte  = rank start + latency + first_byte
+ *	done        = max(store's next_free, rank's next_free) + latency + first_byte
+ *
+ * The store works on while a rank is held up by its own limit, so bandwidth is never lost between
+ * ranks. Each node has its share of the bandwidth, bandwidth / nodes, in a block that its ranks share.
+ * Stamps are the virtual times; reap sleeps until them. lag is by how much the last sleep was too long:
+ * what follows at once has arrived when the one before was done, not when the sleeper woke.
+ *
+ * Reads and writes cost alike. Latency is drawn (normal, never negative) and failures are drawn from
+ * seed, key, offset and kind, so a request meets the same fate whoever sends it. One that fails costs
+ * its latency and moves nothing. open and stat cost open_latency; all else is free. */
+#include <errno.h>
+#include <math.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "backends/queue.h"
+#include "backends/store.h"
+#include "backends/stores.h"
+
+enum { SIM_DRAW_LATENCY = 1, SIM_DRAW_FAILURE = 2 };
+enum { STATE_KEY, STATE_WRITTEN }; /* the key's hash, once taken; end of the writes */
+
+struct sim_options {
+	struct store_options common;
+	uint64_t bandwidth, rank_bandwidth; /* bytes a second; 0: unlimited */
+	uint64_t latency_ns, latency_stdev_ns, first_byte_ns, open_latency_ns;
+	double failure_rate;
+	struct factors slow_ranks;
+};
+
+static const struct option sim_options[] = {
+	OPT_RATE("bandwidth", struct sim_options, bandwidth, .def = 0,
+		 .help = "of the whole store, shared out equally over the nodes; 0: unlimited"),
+	OPT_RATE("rank_bandwidth", struct sim_options, rank_bandwidth, .def = 0,
+		 .help = "of one rank; 0: unlimited"),
+	OPT_TIME("latency", struct sim_options, latency_ns, .def = 0,
+		 .help = "mean latency of a read or write"),
+	OPT_TIME("latency_stdev", struct sim_options, latency_stdev_ns, .def = 0,
+		 .help = "its standard deviation (normal, cut at 0)"),
+	OPT_TIME("first_byte", struct sim_options, first_byte_ns, .def = 0,
+		 .help = "time to the first byte, beyond the latency"),
+	OPT_TIME("open_latency", struct sim_options, open_latency_ns, .def = 0,
+		 .help = "of open and stat"),
+	OPT_REAL("failure_rate", struct sim_options, failure_rate, .def_real = 0, .min_real = 0, .max_real = 1,
+		 .help = "chance that a read or write fails"),
+	OPT_FACTORS("slow_ranks", struct sim_options, slow_ranks, .min_real = 1e-6, .max_real = 1e6,
+		    .help = "a factor on the speed of each rank named: {\"3\": 0.25}"),
+	OPT_END
+};
+
+struct sim_block {
+	_Atomic uint64_t store_free_ns;
+};
+
+/* One rank's. Shared by its channels. */
+struct sim {
+	struct sim_block *block;
+	uint64_t rank_bandwidth; /* its slowness included; 0: unlimited */
+	uint64_t nodes;
+	_Atomic uint64_t rank_free_ns;
+};
+
+/* flying is a binary heap: the earliest to be done at the top. */
+struct sim_channel {
+	uint64_t last_done_ns, lag_ns;
+	uint32_t count;
+	struct io *flying[];
+};
+
+static int sim_check(const void *from, const char *path, struct err *err)
+{
+	const struct sim_options *o = from;
+
+	if (o->slow_ranks.count && !o->rank_bandwidth && !o->bandwidth)
+		return err_set(err, -EINVAL,
+			       "%s/slow_ranks: nothing is slower than unlimited; set rank_bandwidth or bandwidth", path);
+	if (o->latency_stdev_ns && !o->latency_ns)
+		return err_set(err, -EINVAL, "%s/latency_stdev: set latency too", path);
+	return 0;
+}
+
+/* A place that says nothing is one node. */
+static uint32_t nodes_of(const struct place *place)
+{
+	return place->nodes ? place->nodes : 1;
+}
+
+/* Without a limit of its own a rank has what its node has. */
+static uint64_t rank_rate(const struct sim_options *o, const struct place *place)
+{
+	double whole = o->rank_bandwidth ? (double)o->rank_bandwidth : (double)o->bandwidth / nodes_of(place);
+
+	for (uint32_t i = 0; i < o->slow_ranks.count; i++) {
+		if (o->slow_ranks.index[i] != place->rank)
+			continue;
+		whole *= o->slow_ranks.factor[i];
+		return whole < 1 ? 1 : (uint64_t)llround(whole);
+	}
+	return o->rank_bandwidth;
+}
+
+static int sim_open(struct store *store, struct err *err)
+{
+	struct sim *s = calloc(1, sizeof(*s));
+	void *block = NULL;
+	bool fresh;
+	int rc = node_block_get(store, sizeof(*s->block), &block, &fresh, err);
+
+	if (rc == 0 && !s)
+		rc = err_set(err, -ENOMEM, "%s: no memory", store->uri);
+	if (rc < 0) {
+		free(s);
+		if (block)
+			node_block_free(store, block);
+		return rc;
+	}
+	s->block = block;
+	s->nodes = nodes_of(&store->place);
+	s->rank_bandwidth = rank_rate(store->options, &store->place);
+	store->state = s;
+	return 0;
+}
+
+static void sim_close(struct store *store)
+{
+	struct sim *s = store->state;
+
+	node_block_free(store, s->block);
+	free(s);
+}
+
+static int sim_channel_open(struct channel *c, struct err *err)
+{
+	struct sim_channel *ch = calloc(1, sizeof(*ch) + c->depth * sizeof(struct io *));
+
+	if (!ch)
+		return err_set(err, -ENOMEM, "no memory for a queue of depth %u", c->depth);
+	c->state = ch;
+	return 0;
+}
+
+static void sim_channel_close(struct channel *c)
+{
+	free(c->state);
+}
+
+static void heap_push(struct sim_channel *ch, struct io *io)
+{
+	uint32_t at = ch->count++;
+
+	for (; at && ch->flying[(at - 1) / 2]->done_ns > io->done_ns; at = (at - 1) / 2)
+		ch->flying[at] = ch->flying[(at - 1) / 2];
+	ch->flying[at] = io;
+}
+
+static struct io *heap_pop(struct sim_channel *ch)
+{
+	struct io *top = ch->flying[0];
+	struct io *last = ch->flying[--ch->count];
+	uint32_t at = 0, child;
+
+	for (; (child = 2 * at + 1) < ch->count; at = child) {
+		if (child + 1 < ch->count && ch->flying[child + 1]->done_ns < ch->flying[child]->done_ns)
+			child++;
+		if (last->done_ns <= ch->flying[child]->done_ns)
+			break;
+		ch->flying[at] = ch->flying[child];
+	}
+	ch->flying[at] = last;
+	return top;
+}
+
+/* bytes / (rate / shares), to the nearest ns. */
+static uint64_t span_ns(uint64_t bytes, uint64_t rate, uint64_t shares)
+{
+	if (!rate)
+		return 0;
+	return (uint64_t)(((unsigned __int128)bytes * shares * 1000000000u + rate / 2) / rate);
+}
+
+/* Takes span of a server from the earliest moment it is free, not before from_ns. Returns the start. */
+static uint64_t reserve(_Atomic uint64_t *free_ns, uint64_t from_ns, uint64_t span)
+{
+	uint64_t old = atomic_load_explicit(free_ns, memory_order_relaxed);
+	uint64_t start;
+
+	do {
+		start = old > from_ns ? old : from_ns;
+	} while (!atomic_compare_exchange_weak_explicit(free_ns, &old, start + span, memory_order_relaxed,
+							memory_order_relaxed));
+	return start;
+}
+
+static uint64_t key_of(struct object *o)
+{
+	uint64_t key = __atomic_load_n(&o->state[STATE_KEY], __ATOMIC_RELAXED);
+
+	if (!key) {
+		key = text_hash(o->key) | 1;
+		__atomic_store_n(&o->state[STATE_KEY], key, __ATOMIC_RELAXED);
+	}
+	return key;
+}
+
+static uint64_t draw(const struct store *store, struct io *io, uint64_t what)
+{
+	uint64_t key = mix64(store->seed ^ mix64(key_of(io->object) + what));
+
+	return random_at(key, io->offset, io->op);
+}
+
+static uint64_t latency_ns(const struct store *store, struct io *io)
+{
+	const struct sim_options *o = store->options;
+	double ns;
+
+	if (!o->latency_stdev_ns)
+		return o->latency_ns;
+	ns = (double)o->latency_ns +
+	     (double)o->latency_stdev_ns * random_normal(draw(store, io, SIM_DRAW_LATENCY));
+	return ns > 0 ? (uint64_t)llround(ns) : 0;
+}
+
+/* A read or write: when its first byte comes and when it is done. */
+static void serve(const struct store *store, struct io *io)
+{
+	const struct sim_options *o = store->options;
+	struct sim *s = store->state;
+	uint64_t wait = latency_ns(store, io) + o->first_byte_ns;
+	uint64_t store_span, rank_span, store_start, rank_start, store_end, rank_end;
+
+	if (o->failure_rate > 0 && random_unit(draw(store, io, SIM_DRAW_FAILURE)) < o->failure_rate) {
+		io->status = -EIO;
+		io->done_ns = io->submit_ns + wait;
+		return;
+	}
+	store_span = span_ns(io->length, o->bandwidth, s->nodes);
+	rank_span = span_ns(io->length, s->rank_bandwidth, 1);
+	store_start = o->bandwidth ? reserve(&s->block->store_free_ns, io->submit_ns, store_span) : io->submit_ns;
+	rank_start = s->rank_bandwidth ? reserve(&s->rank_free_ns, store_start, rank_span) : store_start;
+	store_end = store_start + store_span;
+	rank_end = rank_start + rank_span;
+	if (io->op == IO_READ)
+		io->first_byte_ns = rank_start + wait;
+	else
+		word_raise(&io->object->state[STATE_WRITTEN], io->offset + io->length);
+	io->done_ns = (store_end > rank_end ? store_end : rank_end) + wait;
+	io->done_bytes = io->length;
+}
+
+static void serve_other(const struct store *store, struct io *io)
+{
+	const struct sim_options *options = store->options;
+	struct object *o = io->object;
+
+	io->done_ns = io->submit_ns;
+	if (io->op == IO_OPEN || io->op == IO_STAT) {
+		io->done_ns += options->open_latency_ns;
+		o->size = 0;
+	}
+	if (io->op == IO_COMMIT)
+		io->done_bytes = o->state[STATE_WRITTEN];
+	if (io->op != IO_STAT && io->op != IO_DELETE)
+		memset(o->state, 0, sizeof(o->state));
+}
+
+static void sim_submit(struct channel *c, struct io *const *ios, uint32_t n)
+{
+	struct sim_channel *ch = c->state;
+
+	for (uint32_t i = 0; i < n; i++) {
+		struct io *io = ios[i];
+
+		io->submit_ns = io->submit_ns > ch->lag_ns ? io->submit_ns - ch->lag_ns : 0;
+		if (io->submit_ns < ch->last_done_ns)
+			io->submit_ns = ch->last_done_ns;
+		if (io->op == IO_READ || io->op == IO_WRITE)
+			serve(c->store, io);
+		else
+			serve_other(c->store, io);
+		heap_push(ch, io);
+	}
+}
+
+/* A wake-up is late by the oversleep. Found done without sleeping, the caller came late for reasons of
+ * its own, which are not taken back; an earlier oversleep not yet caught up with is. */
+static void note_lag(struct sim_channel *ch, uint64_t now_ns, bool slept)
+{
+	uint64_t late_ns = now_ns - ch->last_done_ns;
+
+	if (slept || late_ns < ch->lag_ns)
+		ch->lag_ns = late_ns;
+}
+
+static uint32_t sim_reap(struct channel *c, struct io **done, uint32_t min, uint32_t max, uint64_t deadline_ns)
+{
+	struct sim_channel *ch = c->state;
+	uint64_t now_ns = clock_now(c->store->clock), until_ns;
+	bool slept = false;
+	uint32_t n = 0;
+
+	for (;;) {
+		while (n < max && ch->count && ch->flying[0]->done_ns <= now_ns) {
+			done[n] = heap_pop(ch);
+			ch->last_done_ns = done[n++]->done_ns;
+		}
+		if (n >= min || !ch->count || now_ns >= deadline_ns)
+			break;
+		until_ns = ch->flying[0]->done_ns < deadline_ns ? ch->flying[0]->done_ns : deadline_ns;
+		clock_sleep_until(c->store->clock, until_ns);
+		now_ns = clock_now(c->store->clock);
+		slept = true;
+	}
+	if (n)
+		note_lag(ch, now_ns, slept);
+	return n;
+}
+
+const struct backend_ops sim_backend = {
+	.scheme = "sim",
+	.help = "a model of a store in virtual time: known answers",
+	.section = {
+		.name = "sim",
+		.help = "a model of a store in virtual time: known answers",
+		.tables = {store_common_options, sim_options},
+		.size = sizeof(struct sim_options),
+		.owner = &sim_backend,
+	},
+	.capabilities = BACKEND_RANGES | BACKEND_FIRST_BYTE | BACKEND_ATOMIC_COMMIT | BACKEND_MANY_NODES |
+			BACKEND_DEPTH,
+	.depth_max = QUEUE_DEPTH_MAX,
+	.check = sim_check,
+	.open = sim_open,
+	.close = sim_close,
+	.channel_open = sim_channel_open,
+	.channel_close = sim_channel_close,
+	.submit = sim_submit,
+	.reap = sim_reap,
+};

@@ -1,0 +1,146 @@
+/* Opening a store: the URI of this rank's own, the options that every store has. */
+#include "backends/backend.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "backends/store.h"
+
+const struct option store_common_options[] = {
+	OPT_TEXTS("uri", struct store_options, uri, .required = true,
+		  .help = "scheme://…, or a list shared out over the ranks"),
+	OPT_BYTES("transfer", struct store_options, transfer, .def = 0, .max = 1ull << 40,
+		  .help = "bytes a request at most; 0: the store's own"),
+	OPT_TIME("timeout", struct store_options, timeout_ns, .def = 0,
+		 .help = "a request that takes longer counts as late; 0: none"),
+	OPT_END
+};
+
+static const char *const op_names[IO_OPS] = {
+	[IO_OPEN] = "open",   [IO_READ] = "read",     [IO_CLOSE] = "close",
+	[IO_BEGIN] = "begin", [IO_WRITE] = "write",   [IO_COMMIT] = "commit",
+	[IO_ABORT] = "abort", [IO_STAT] = "stat",     [IO_DELETE] = "delete",
+};
+
+const char *io_op_name(enum io_op op)
+{
+	return (unsigned)op < IO_OPS ? op_names[op] : "unknown";
+}
+
+const char *io_status_text(int status)
+{
+	const char *text = strerrordesc_np(-status);
+
+	if (status == -ENODATA)
+		return "ends early";
+	return text ? text : "unknown error";
+}
+
+int store_check(const struct job_store *described, const char *path, struct err *err)
+{
+	const struct backend_ops *ops = described->section->owner;
+	const struct store_options *common = described->options;
+	char scheme[URI_SCHEME_BYTES];
+	int rc;
+
+	if (common->uri.count == 0)
+		return err_set(err, -EINVAL, "%s/uri: an empty list names no store", path);
+	for (uint32_t i = 0; i < common->uri.count; i++) {
+		rc = uri_scheme(common->uri.items[i], scheme, err);
+		if (rc < 0)
+			return err_wrap(err, rc, "%s/uri", path);
+		if (strcmp(scheme, ops->scheme) != 0)
+			return err_set(err, -EINVAL, "%s/uri: \"%s\" is not %s:// as the first of the list is", path,
+				       common->uri.items[i], ops->scheme);
+	}
+	return ops->check ? ops->check(described->options, path, err) : 0;
+}
+
+/* All that can fail on one rank alone, before anything collective. */
+static int prepare(struct store *store, const struct job_store *described, struct err *err)
+{
+	const struct store_options *common = described->options;
+	char path[sizeof("/stores/") + JOB_NAME_BYTES] = "/stores/";
+	const char *rest;
+	int rc;
+
+	strcat(path, described->name);
+	rc = store_check(described, path, err);
+	if (rc < 0)
+		return rc;
+	rc = uri_expand(common->uri.items[store->place.endpoint % common->uri.count], &store->place, store->uri, err);
+	if (rc < 0)
+		return err_wrap(err, rc, "%s/uri", path);
+	rest = strstr(store->uri, "://");
+	if (!rest)
+		return err_set(err, -EINVAL, "%s/uri: \"%s\" is no URI", path, store->uri);
+	strcpy(store->root, rest + 3);
+	if (store->place.nodes > 1 && !store_can(store, BACKEND_MANY_NODES))
+		return err_set(err, -EINVAL, "%s: %s:// serves one node, not %u", path, store->ops->scheme,
+			       store->place.nodes);
+	return 0;
+}
+
+/* On a node all ranks open the store or none does. */
+static int agree(struct store *store, int rc, struct err *err)
+{
+	return store->node ? group_agree(store->node, rc, err) : rc;
+}
+
+int store_open(struct store *store, const struct job_store *described, const struct place *place,
+	       struct group *node, struct clock *clock, const struct log *log, uint64_t seed, struct err *err)
+{
+	int rc, mine;
+
+	*store = (struct store){
+		.ops = described->section->owner,
+		.options = described->options,
+		.place = *place,
+		.clock = clock,
+		.log = log,
+		.node = node,
+		.seed = seed,
+		.alignment = 1,
+	};
+	rc = agree(store, prepare(store, described, err), err);
+	if (rc < 0)
+		return rc;
+	mine = store->ops->open(store, err);
+	rc = agree(store, mine, err);
+	if (rc < 0 && mine == 0)
+		store_close(store);
+	return rc;
+}
+
+void store_close(struct store *store)
+{
+	if (store->ops->close)
+		store->ops->close(store);
+	store->state = NULL;
+}
+
+bool store_can(const struct store *store, enum backend_capability what)
+{
+	return (store->ops->capabilities & what) == (uint32_t)what;
+}
+
+uint64_t store_transfer(const struct store *store)
+{
+	uint64_t bytes = store_common(store)->transfer;
+
+	if (!bytes)
+		bytes = store->ops->transfer;
+	if (!bytes)
+		return UINT64_MAX;
+	bytes -= bytes % store->alignment;
+	return bytes ? bytes : store->alignment;
+}
+
+uint64_t text_hash(const char *text)
+{
+	uint64_t h = 0xcbf29ce484222325u;
+
+	for (; *text; text++)
+		h = (h ^ (unsigned char)*text) * 0x100000001b3u;
+	return h;
+}

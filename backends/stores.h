@@ -1,0 +1,12 @@
+/* The backends of this build, for table.c; everyone else asks backend_find. */
+#ifndef HAUL_BACKENDS_STORES_H
+#define HAUL_BACKENDS_STORES_H
+
+#include "backends/backend.h"
+
+extern const struct backend_ops file_backend;
+extern const struct backend_ops mem_backend;
+extern const struct backend_ops sim_backend;
+extern const struct backend_ops null_backend;
+
+#endif
