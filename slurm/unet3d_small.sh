@@ -3,8 +3,7 @@
 #
 #   sbatch slurm/unet3d_small.sh
 #
-# Never run on a machine of this size yet: tested on Slurm's own scheduler with one real node, and the
-# body with stand-in launchers. Say so where you quote its figures.
+# Never run on a real cluster yet: tested on a Slurm of three virtual nodes on one machine.
 #SBATCH --job-name=unet3d
 #SBATCH --nodes=1
 #SBATCH --ntasks-per-node=8
