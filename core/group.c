@@ -93,6 +93,10 @@ int group_status(struct group *g, const struct status *mine, struct status *merg
 	struct timespec nap = {.tv_nsec = SLEEP_MIN_NS};
 
 	g->ops->status_post(g, mine);
+	if (g->ops->status_wait) {
+		g->ops->status_wait(g, merged);
+		return 0;
+	}
 	for (unsigned tries = 0; !g->ops->status_test(g, merged); tries++) {
 		if (tries < YIELDS) {
 			sched_yield();

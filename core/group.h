@@ -44,6 +44,7 @@ struct group_ops {
 	int (*shared)(struct group *g, size_t bytes, void **block, struct err *err);
 	void (*status_post)(struct group *g, const struct status *mine);
 	bool (*status_test)(struct group *g, struct status *merged);
+	void (*status_wait)(struct group *g, struct status *merged); /* NULL: by testing */
 	void (*free)(struct group *g);
 };
 

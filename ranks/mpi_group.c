@@ -235,6 +235,15 @@ static bool mpi_status_test(struct group *g, struct status *merged)
 	return true;
 }
 
+static void mpi_status_wait(struct group *g, struct status *merged)
+{
+	struct mpi_group *m = mpi(g);
+
+	wait_for(&m->status_request, m->patient);
+	m->status_busy = false;
+	*merged = m->merged;
+}
+
 static void mpi_free(struct group *g)
 {
 	struct mpi_group *m = mpi(g);
@@ -267,5 +276,6 @@ static const struct group_ops mpi_group_ops = {
 	.shared = mpi_shared,
 	.status_post = mpi_status_post,
 	.status_test = mpi_status_test,
+	.status_wait = mpi_status_wait,
 	.free = mpi_free,
 };
