@@ -7,7 +7,6 @@
 #include "plan/pin.h"
 #include "plan/pin_list.h"
 #include "plan/plan.h"
-#include "workloads/dataset.h"
 
 static uint32_t ranks_a_node(uint32_t ranks, uint32_t nodes)
 {
@@ -50,7 +49,16 @@ static const struct backend_ops *backend_of(const struct job_store *store)
 	return store->section->owner;
 }
 
-static int check_store(const struct job_store *store, uint32_t nodes, struct err *err)
+/* A plan may be wanted where the run's variables are not set; a run needs them. */
+static int check_uri(const char *uri, bool strict, struct err *err)
+{
+	char expanded[URI_BYTES];
+	int rc = uri_expand(uri, NULL, expanded, err);
+
+	return rc < 0 && !strict && strstr(uri, "${") ? 0 : rc;
+}
+
+static int check_store(const struct job_store *store, uint32_t nodes, bool strict, struct err *err)
 {
 	const struct backend_ops *ops = backend_of(store);
 	const struct store_options *common = store->options;
@@ -59,8 +67,7 @@ static int check_store(const struct job_store *store, uint32_t nodes, struct err
 
 	snprintf(path, sizeof(path), "/stores/%s", store->name);
 	for (i = 0; i < common->uri.count; i++) {
-		char expanded[URI_BYTES];
-		int rc = uri_expand(common->uri.items[i], NULL, expanded, err);
+		int rc = check_uri(common->uri.items[i], strict, err);
 
 		if (rc < 0)
 			return err_wrap(err, rc, "%s/uri", path);
@@ -212,7 +219,7 @@ int plan_check(const struct job *job, uint32_t ranks, uint32_t nodes, bool stric
 		return err_set(err, -EINVAL, "/phases: is empty; a job needs at least one phase");
 	rc = check_cluster(job, ranks, nodes, err);
 	for (i = 0; rc == 0 && i < job->store_count; i++)
-		rc = check_store(&job->stores[i], nodes, err);
+		rc = check_store(&job->stores[i], nodes, strict, err);
 	for (i = 0; rc == 0 && i < job->dataset_count; i++)
 		rc = check_dataset(job, &job->datasets[i], err);
 	for (i = 0; rc == 0 && i < job->phase_count; i++)

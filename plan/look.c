@@ -35,3 +35,10 @@ bool look_up(const struct section *section, const void *base, const char *path, 
 			return true;
 	return false;
 }
+
+const struct job_store *look_store(const struct job *job, const struct dataset_options *dataset)
+{
+	if (dataset->store[0])
+		return job_find_store(job, dataset->store);
+	return job->store_count == 1 ? &job->stores[0] : NULL;
+}

@@ -5,6 +5,7 @@
 
 #include "core/job.h"
 #include "core/option.h"
+#include "workloads/dataset.h"
 
 struct look {
 	const struct option *option;
@@ -16,5 +17,8 @@ struct look {
  * struct, path its JSON path. Returns whether there is one. */
 bool look_up(const struct section *section, const void *base, const char *path, const char *name,
 	     enum option_kind kind, struct look *found);
+
+/* The store a data set lies in: the one it names, else the job's only one. NULL: it says not which. */
+const struct job_store *look_store(const struct job *job, const struct dataset_options *dataset);
 
 #endif

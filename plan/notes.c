@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "core/units.h"
-#include "workloads/dataset.h"
+#include "plan/look.h"
 
 /* MLPerf's rule, and a good one: what is less than this many times the memory may never leave it. */
 enum { MEMORY_RULE = 5 };
@@ -38,8 +38,7 @@ static double node_memory(void)
 /* Whether the page cache of a node may hold what is read: only where bytes are really kept. */
 static bool may_be_cached(const struct job *job, const struct job_dataset *d)
 {
-	const struct dataset_options *options = d->options;
-	const struct job_store *store = job_find_store(job, options->store);
+	const struct job_store *store = look_store(job, d->options);
 	const struct backend_ops *ops = store ? store->section->owner : NULL;
 
 	return ops && ops->capabilities & BACKEND_CONTENT && ops->capabilities & BACKEND_PERSISTENT;

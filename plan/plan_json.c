@@ -7,7 +7,6 @@
 
 #include "plan/look.h"
 #include "plan/notes.h"
-#include "workloads/dataset.h"
 
 static void add_number(cJSON *to, const char *name, double value)
 {
@@ -20,13 +19,14 @@ static void add_number(cJSON *to, const char *name, double value)
 static cJSON *dataset_json(const struct job *job, const struct job_dataset *described)
 {
 	const struct dataset_options *options = described->options;
+	const struct job_store *store = look_store(job, options);
 	cJSON *json = cJSON_CreateObject();
 	struct dataset d;
 
 	if (dataset_init(&d, options, job->seed, "", NULL) < 0)
 		return json;
 	cJSON_AddStringToObject(json, "name", described->name);
-	cJSON_AddStringToObject(json, "store", options->store);
+	cJSON_AddStringToObject(json, "store", store ? store->name : "");
 	cJSON_AddStringToObject(json, "format", d.format->name);
 	add_number(json, "files", (double)options->files);
 	add_number(json, "samples", (double)d.samples);

@@ -7,7 +7,6 @@
 #include "core/units.h"
 #include "plan/look.h"
 #include "plan/notes.h"
-#include "workloads/dataset.h"
 
 static void put_job(FILE *out, const struct plan *plan, const struct job *job)
 {
@@ -28,7 +27,7 @@ static void put_job(FILE *out, const struct plan *plan, const struct job *job)
 static void put_dataset(FILE *out, const struct job *job, const struct job_dataset *described)
 {
 	const struct dataset_options *options = described->options;
-	const struct job_store *store = job_find_store(job, options->store);
+	const struct job_store *store = look_store(job, options);
 	char files[UNITS_TEXT_BYTES], decimal[UNITS_TEXT_BYTES], binary[UNITS_TEXT_BYTES];
 	const struct store_options *common = store ? store->options : NULL;
 	struct dataset d;

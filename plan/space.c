@@ -49,6 +49,7 @@ bool space_sentence(const struct job *job, const struct demand *d, char text[SPA
 	static const struct place first = {.ranks = 1, .nodes = 1, .local_ranks = 1};
 	char bytes[UNITS_TEXT_BYTES], inodes[UNITS_TEXT_BYTES], wanted[96], uri[URI_BYTES];
 	const struct store_options *common;
+	struct err err = {0};
 	struct statvfs fs;
 
 	*lacking = false;
@@ -58,9 +59,12 @@ bool space_sentence(const struct job *job, const struct demand *d, char text[SPA
 	units_count(inodes, d->inodes);
 	snprintf(wanted, sizeof(wanted), "%s and %s inodes", bytes, inodes);
 	common = store->options;
-	if (strcmp(store->section->name, "file") != 0 || !common->uri.count ||
-	    uri_expand(common->uri.items[0], &first, uri, NULL) < 0 || strncmp(uri, "file://", 7) != 0) {
+	if (strcmp(store->section->name, "file") != 0 || !common->uri.count) {
 		snprintf(text, SPACE_BYTES, "%s: not checked (%s)", wanted, store->section->name);
+		return true;
+	}
+	if (uri_expand(common->uri.items[0], &first, uri, &err) < 0 || strncmp(uri, "file://", 7) != 0) {
+		snprintf(text, SPACE_BYTES, "%s: not checked (%.160s)", wanted, err.text);
 		return true;
 	}
 	memmove(uri, uri + 7, strlen(uri + 7) + 1);

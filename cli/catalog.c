@@ -1,0 +1,105 @@
+/* haul catalog: the ready jobs, a line each, computed by the plan. */
+#include "cli/catalog.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/cli.h"
+#include "core/units.h"
+#include "plan/plan.h"
+#include "ranks/run.h"
+#include "workloads/dataset.h"
+
+static void print_rate(const struct plan *plan)
+{
+	uint32_t i;
+
+	for (i = 0; i < plan->phase_count; i++) {
+		const struct demand *d = &plan->phases[i].demand;
+
+		if (d->bytes_per_second <= 0 || isinf(d->bytes_per_second))
+			continue;
+		printf("  %9.3f", d->bytes_per_second / plan->ranks / 1e9);
+		if (d->target > 0)
+			printf("  %5.0f %%", d->target * 100);
+		else
+			printf("  %7s", "–");
+		return;
+	}
+	printf("  %9s  %7s", "–", "–");
+}
+
+static void print_dataset(const struct job *job)
+{
+	char files[UNITS_TEXT_BYTES] = "–", size[UNITS_TEXT_BYTES] = "–";
+	struct dataset d;
+
+	if (job->dataset_count && dataset_init(&d, job->datasets[0].options, job->seed, "", NULL) == 0) {
+		units_count(files, d.options.files);
+		units_bytes_decimal(size, dataset_bytes_expected(&d));
+	}
+	printf("  %13s  %9s", files, size);
+}
+
+static int print_job(void *argument, const char *name)
+{
+	char path[4096];
+	struct err err = {0};
+	struct plan plan;
+	struct job job;
+	uint32_t ranks;
+	int rc;
+
+	(void)argument;
+	rc = catalog_resolve(name, path, sizeof(path), &err);
+	if (rc == 0)
+		rc = job_load(&job, plan_schema(), path, NULL, 0, &err);
+	if (rc < 0) {
+		cli_say("%s", err.text);
+		return EXIT_FAILED;
+	}
+	ranks = job.cluster.ranks_per_node ? (uint32_t)job.cluster.ranks_per_node : 1;
+	rc = plan_make(&plan, &job, ranks, 1, &err);
+	if (rc == 0) {
+		cli_pad(name, 22);
+		print_dataset(&job);
+		print_rate(&plan);
+		putchar('\n');
+		plan_free(&plan);
+	} else {
+		cli_say("%s: %s", path, err.text);
+	}
+	job_free(&job);
+	return rc < 0 ? EXIT_FAILED : 0;
+}
+
+static int catalog_run(const struct call *call)
+{
+	char folder[2048];
+	int rc;
+
+	(void)call;
+	if (!catalog_folder(folder, sizeof(folder))) {
+		cli_say("no ready jobs are installed; HAUL_CATALOG may name their folder");
+		return EXIT_FAILED;
+	}
+	printf("%-22s  %13s  %9s  %9s  %7s\n", "job", "files", "size", "GB/s each", "target");
+	rc = catalog_each(print_job, NULL);
+	if (rc < 0) {
+		cli_say("%s: %s", folder, strerror(-rc));
+		return EXIT_FAILED;
+	}
+	if (rc == 0)
+		printf("\nGB/s each: what one accelerator reads when it is never idle. haul plan JOB says more.\n");
+	return rc;
+}
+
+const struct verb catalog_verb = {
+	.name = "catalog",
+	.arguments = "",
+	.help = "the ready jobs, a line each; their names serve wherever a JOB is asked for",
+	.example = "haul catalog",
+	.run = catalog_run,
+};

@@ -1,0 +1,93 @@
+/* The command line: verbs, their options, and the only place that prints for people and exits.
+ *
+ * A verb declares its options once, in a table; parsing, --help and the completion's list come from
+ * it. A verb's result goes to standard output, everything else to standard error as "haul: …".
+ * Everything here belongs to the main thread. */
+#ifndef HAUL_CLI_CLI_H
+#define HAUL_CLI_CLI_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/err.h"
+
+enum verb_option_kind {
+	VERB_FLAG,   /* bool */
+	VERB_TEXT,   /* const char * */
+	VERB_TEXTS,  /* struct verb_texts: may be given several times */
+	VERB_COUNT,  /* uint64_t, min … max */
+	VERB_TIME,   /* uint64_t ns: "30 min" */
+	VERB_CHOICE  /* uint32_t: index into choices */
+};
+
+enum { VERB_TEXTS_MAX = 256 };
+struct verb_texts {
+	unsigned count;
+	const char *items[VERB_TEXTS_MAX];
+};
+
+struct verb_option {
+	const char *name; /* without the dashes; NULL ends a table */
+	enum verb_option_kind kind;
+	uint32_t offset;  /* in the verb's struct, which starts zeroed */
+	const char *value; /* "FILE": how --help names it; NULL for flags */
+	uint64_t min, max; /* counts */
+	const char *const *choices;
+	const char *help;
+};
+
+struct verb;
+
+/* One call of the program. */
+struct call {
+	const struct verb *verb;
+	const void *options;            /* the verb's struct */
+	const char *const *arguments;   /* what is no option */
+	unsigned argument_count;
+	int argc;
+	char **argv;
+	uint64_t start_ns;
+};
+
+struct verb {
+	const char *name;
+	const char *arguments; /* "JOB", "FILE…", "" */
+	const char *help;      /* one line */
+	const char *example;
+	const struct verb_option *options;
+	size_t options_bytes;
+	unsigned arguments_min, arguments_max;
+	bool takes_job;        /* the completion offers the catalogue */
+	bool hidden;
+	int (*run)(const struct call *call); /* the exit status */
+};
+
+const struct verb *const *verb_table(void); /* NULL-terminated: main.c */
+const struct verb *verb_find(const char *name);
+
+extern const struct verb catalog_verb, clean_verb, complete_verb, doctor_verb, generate_verb, help_verb,
+	plan_verb, report_verb, run_verb_, schema_verb, topo_verb, version_verb;
+
+/* Reads the verb's options and arguments from argv[2 …] into options (verb->options_bytes, zeroed)
+ * and arguments (argc long). *help: --help was among them. -EINVAL with a sentence. */
+int verb_parse(const struct verb *verb, int argc, char **argv, void *options, const char **arguments,
+	       unsigned *argument_count, bool *help, struct err *err);
+
+/* The verb's help on standard output. */
+void verb_help(const struct verb *verb);
+
+/* "haul: <sentence>" on standard error: by rank 0 alone where a launcher has started several, as far
+ * as its environment tells; so one refusal is one line. */
+void cli_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* Whether this process is the one to speak before MPI tells ranks apart. */
+bool cli_speaks(void);
+
+/* Text, filled with blanks to columns (UTF-8 counted by characters). */
+void cli_pad(const char *text, unsigned columns);
+
+/* Prints text and frees it. NULL: says that there is no memory. Returns the exit status. */
+int cli_print(char *text);
+
+#endif

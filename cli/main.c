@@ -1,0 +1,108 @@
+/* haul VERB [options]: the table of verbs. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/cli.h"
+#include "core/clock.h"
+#include "core/option.h"
+#include "ranks/run.h"
+
+static const struct verb *const verbs[] = {
+	&plan_verb,   &run_verb_,  &generate_verb, &clean_verb,    &catalog_verb, &report_verb, &schema_verb,
+	&topo_verb,   &doctor_verb, &version_verb, &help_verb,     &complete_verb, NULL,
+};
+
+const struct verb *const *verb_table(void)
+{
+	return verbs;
+}
+
+const struct verb *verb_find(const char *name)
+{
+	unsigned i;
+
+	for (i = 0; verbs[i]; i++)
+		if (strcmp(verbs[i]->name, name) == 0)
+			return verbs[i];
+	return NULL;
+}
+
+static int refuse_verb(const char *given)
+{
+	const char *names[sizeof(verbs) / sizeof(verbs[0])];
+	const char *near;
+	unsigned i, n = 0;
+
+	for (i = 0; verbs[i]; i++)
+		if (!verbs[i]->hidden)
+			names[n++] = verbs[i]->name;
+	names[n] = NULL;
+	near = option_nearest(given, names);
+	if (near)
+		cli_say("unknown verb \"%s\"; did you mean \"%s\"?", given, near);
+	else
+		cli_say("unknown verb \"%s\"; haul help lists them", given);
+	return EXIT_USAGE;
+}
+
+/* A full disk or a closed pipe under standard output must not look like success. */
+static int flush_output(int status)
+{
+	if (fflush(stdout) == 0 && !ferror(stdout))
+		return status;
+	cli_say("standard output: %s", strerror(errno));
+	return status ? status : EXIT_FAILED;
+}
+
+static int call_verb(const struct verb *verb, int argc, char **argv, uint64_t start_ns)
+{
+	struct call call = {.verb = verb, .argc = argc, .argv = argv, .start_ns = start_ns};
+	void *options = calloc(1, verb->options_bytes ? verb->options_bytes : 1);
+	const char **arguments = calloc((size_t)argc + 1, sizeof(*arguments));
+	int status = EXIT_USAGE;
+	struct err err = {0};
+	bool help = false;
+
+	if (!options || !arguments) {
+		cli_say("no memory");
+		status = EXIT_FAILED;
+		goto out_free;
+	}
+	call.options = options;
+	call.arguments = arguments;
+	if (verb_parse(verb, argc, argv, options, arguments, &call.argument_count, &help, &err) < 0) {
+		cli_say("%s", err.text);
+		goto out_free;
+	}
+	status = EXIT_DONE;
+	if (!help)
+		status = verb->run(&call);
+	else if (cli_speaks())
+		verb_help(verb);
+out_free:
+	free(arguments);
+	free(options);
+	return status;
+}
+
+int main(int argc, char **argv)
+{
+	uint64_t start_ns = clock_kernel_ns();
+	const struct verb *verb;
+
+	if (argc < 2) {
+		cli_say("needs a verb; haul help lists them");
+		return EXIT_USAGE;
+	}
+	if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)
+		verb = &help_verb;
+	else if (strcmp(argv[1], "--version") == 0)
+		verb = &version_verb;
+	else
+		verb = verb_find(argv[1]);
+	if (!verb)
+		return refuse_verb(argv[1]);
+	return flush_output(call_verb(verb, argc, argv, start_ns));
+}

@@ -1,0 +1,109 @@
+#include "plan/plan.h"
+
+#include <errno.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/catalog.h"
+#include "cli/cli.h"
+#include "core/clock.h"
+#include "core/units.h"
+#include "ranks/run.h"
+
+struct plan_args {
+	uint64_t nodes, ranks_per_node;
+	struct verb_texts sets;
+	bool json;
+};
+
+static const struct verb_option plan_options[] = {
+	{.name = "nodes", .kind = VERB_COUNT, .offset = offsetof(struct plan_args, nodes), .value = "N",
+	 .min = 1, .max = 1 << 20, .help = "on N nodes; default 1"},
+	{.name = "ranks-per-node", .kind = VERB_COUNT, .offset = offsetof(struct plan_args, ranks_per_node),
+	 .value = "P", .min = 1, .max = 1 << 16, .help = "P ranks a node; default what the job says, or 1"},
+	{.name = "set", .kind = VERB_TEXTS, .offset = offsetof(struct plan_args, sets), .value = "PATH=VALUE",
+	 .help = "changes the job: train.batch=4; may be repeated"},
+	{.name = "json", .kind = VERB_FLAG, .offset = offsetof(struct plan_args, json),
+	 .help = "for programs"},
+	{.name = NULL},
+};
+
+/* The most memory this process has had, MiB. VmHWM, because ru_maxrss remembers the process that
+ * started this one. */
+static unsigned long peak_mib(void)
+{
+	unsigned long kib = 0;
+	char line[256];
+	FILE *status = fopen("/proc/self/status", "r");
+
+	while (status && fgets(line, sizeof(line), status))
+		if (sscanf(line, "VmHWM: %lu", &kib) == 1)
+			break;
+	if (status)
+		fclose(status);
+	return kib / 1024;
+}
+
+static int make(const struct plan_args *args, const char *path, struct job *job, struct plan *plan,
+		struct err *err)
+{
+	uint64_t nodes = args->nodes ? args->nodes : 1, ranks;
+	int rc;
+
+	if (args->ranks_per_node)
+		job->cluster.ranks_per_node = args->ranks_per_node;
+	ranks = nodes * (job->cluster.ranks_per_node ? job->cluster.ranks_per_node : 1);
+	if (ranks > UINT32_MAX)
+		return err_set(err, -EINVAL, "--nodes: %llu ranks are too many", (unsigned long long)ranks);
+	rc = plan_check(job, (uint32_t)ranks, (uint32_t)nodes, false, err);
+	if (rc == 0)
+		rc = plan_make(plan, job, (uint32_t)ranks, (uint32_t)nodes, err);
+	return rc < 0 ? err_wrap(err, rc, "%s", path) : 0;
+}
+
+static int plan_run(const struct call *call)
+{
+	const struct plan_args *args = call->options;
+	char path[4096], took[UNITS_TEXT_BYTES];
+	struct err err = {0};
+	struct plan plan = {0};
+	struct job job;
+	int rc, status;
+
+	rc = catalog_resolve(call->arguments[0], path, sizeof(path), &err);
+	if (rc == 0)
+		rc = job_load(&job, plan_schema(), path, args->sets.items, args->sets.count, &err);
+	if (rc < 0) {
+		cli_say("%s", err.text);
+		return EXIT_USAGE;
+	}
+	rc = make(args, path, &job, &plan, &err);
+	if (rc < 0) {
+		cli_say("%s", err.text);
+		status = EXIT_USAGE;
+		goto out_free;
+	}
+	status = cli_print(args->json ? plan_json(&plan, &job) : plan_text(&plan, &job));
+	if (!args->json && !status)
+		printf("planned in %s, %lu MiB\n",
+		       units_time(took, (double)(clock_kernel_ns() - call->start_ns) / 1e9), peak_mib());
+out_free:
+	plan_free(&plan);
+	job_free(&job);
+	return status;
+}
+
+const struct verb plan_verb = {
+	.name = "plan",
+	.arguments = "JOB",
+	.help = "checks a job and says what it asks of the machine; opens nothing",
+	.example = "haul plan unet3d_aurora --nodes 512",
+	.options = plan_options,
+	.options_bytes = sizeof(struct plan_args),
+	.arguments_min = 1,
+	.arguments_max = 1,
+	.takes_job = true,
+	.run = plan_run,
+};

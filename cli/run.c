@@ -1,0 +1,188 @@
+/* run, generate and clean: the verbs under mpiexec (alone they are one rank). */
+#include "ranks/run.h"
+
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/catalog.h"
+#include "cli/cli.h"
+#include "haul_build.h"
+#include "report/report.h"
+
+enum { COMMAND_BYTES = 4096 };
+
+struct run_args {
+	const char *results;
+	bool force, strict, quiet;
+	struct verb_texts sets, only, skip;
+	uint64_t deadline_ns, fake_nodes;
+};
+
+#define ROW(n, k, member, ...) \
+	{.name = (n), .kind = (k), .offset = offsetof(struct run_args, member), __VA_ARGS__}
+#define ROW_RESULTS ROW("results", VERB_TEXT, results, .value = "FILE", \
+			.help = "where the results go; default results.h5")
+#define ROW_FORCE ROW("force", VERB_FLAG, force, .help = "replaces a results file that exists")
+#define ROW_SET ROW("set", VERB_TEXTS, sets, .value = "PATH=VALUE", \
+		    .help = "changes the job: train.batch=4; may be repeated")
+#define ROW_ONLY ROW("only", VERB_TEXTS, only, .value = "PHASE", \
+		     .help = "only the phases of this name or kind; may be repeated")
+#define ROW_SKIP ROW("skip", VERB_TEXTS, skip, .value = "PHASE", \
+		     .help = "all but the phases of this name or kind; may be repeated")
+#define ROW_DEADLINE ROW("deadline", VERB_TIME, deadline_ns, .value = "TIME", \
+			 .help = "stops all ranks so long after the start (\"25 min\"), results kept")
+#define ROW_FAKE_NODES ROW("fake-nodes", VERB_COUNT, fake_nodes, .value = "N", .min = 1, .max = 1 << 16, \
+			   .help = "for tests: treats this machine as N nodes")
+#define ROW_QUIET ROW("quiet", VERB_FLAG, quiet, .help = "no progress line, no report")
+
+static const struct verb_option run_options[] = {
+	ROW_RESULTS, ROW_FORCE,
+	ROW("strict", VERB_FLAG, strict, .help = "exit status 8 when a target was missed"),
+	ROW_SET, ROW_ONLY, ROW_SKIP, ROW_DEADLINE, ROW_FAKE_NODES, ROW_QUIET, {.name = NULL},
+};
+static const struct verb_option generate_options[] = {
+	ROW("results", VERB_TEXT, results, .value = "FILE", .help = "where the results go; default nowhere"),
+	ROW_FORCE, ROW_SET, ROW_ONLY, ROW_SKIP, ROW_DEADLINE, ROW_FAKE_NODES, ROW_QUIET, {.name = NULL},
+};
+static const struct verb_option clean_options[] = {
+	ROW_SET, ROW_FAKE_NODES, {.name = NULL},
+};
+
+/* The command line as it stands in the results: readable, cut where it is very long. */
+static void join(char *line, size_t bytes, int argc, char **argv)
+{
+	size_t used = 0;
+	int i;
+
+	line[0] = '\0';
+	for (i = 0; i < argc && used < bytes; i++)
+		used += (size_t)snprintf(line + used, bytes - used, "%s%s", i ? " " : "", argv[i]);
+}
+
+static void print_report(const char *path)
+{
+	struct err err = {0};
+
+	fflush(stdout);
+	if (report_files(stdout, REPORT_TEXT, &path, 1, report_color(stdout), &err) < 0)
+		cli_say("%s", err.text);
+}
+
+/* Rank 0, after the run: what was done on standard output, why not on standard error. */
+static void speak_of(const struct run *run, const struct run_options *options, enum exit_status status,
+		     const struct err *err)
+{
+	bool made = status == EXIT_DONE || status == EXIT_TARGET_MISSED || status == EXIT_INTERRUPTED;
+	const char *said = run_said(run);
+
+	if (made && options->verb == RUN_ALL && !options->quiet)
+		print_report(options->results ? options->results : "results.h5");
+	else if (made && said[0] && !options->quiet)
+		printf("%s\n", said);
+	fflush(stdout);
+	if (status == EXIT_TARGET_MISSED)
+		cli_say("%s", err->text[0] ? err->text : "a target was missed");
+	else if (status != EXIT_DONE)
+		cli_say("%s", err->text[0] ? err->text : "the run failed");
+}
+
+static int run_as(const struct call *call, enum run_verb verb)
+{
+	const struct run_args *args = call->options;
+	char path[4096], command[COMMAND_BYTES];
+	struct run_options options = {
+		.verb = verb,
+		.job = call->arguments[0],
+		.results = args->results,
+		.force = args->force,
+		.strict = args->strict,
+		.quiet = args->quiet,
+		.sets = args->sets.items,
+		.set_count = args->sets.count,
+		.only = args->only.items,
+		.only_count = args->only.count,
+		.skip = args->skip.items,
+		.skip_count = args->skip.count,
+		.deadline_ns = args->deadline_ns,
+		.fake_nodes = (uint32_t)args->fake_nodes,
+		.command_line = command,
+		.version = HAUL_VERSION,
+		.build = HAUL_BUILD,
+	};
+	struct err err = {0}, unresolved = {0};
+	char **argv = call->argv;
+	int argc = call->argc;
+	enum exit_status status;
+	bool speak = false;
+	struct run *run;
+
+	join(command, sizeof(command), argc, argv);
+	if (run_begin(&run, &argc, &argv, &err) < 0) {
+		cli_say("%s", err.text);
+		return EXIT_FAILED;
+	}
+	/* Thousands of ranks need not ask the file system for the catalogue. */
+	if (run_rank(run) == 0 && catalog_resolve(options.job, path, sizeof(path), &unresolved) == 0)
+		options.job = path;
+	status = run_job(run, &options, &speak, &err);
+	if (speak)
+		speak_of(run, &options, status, status == EXIT_USAGE && unresolved.code ? &unresolved : &err);
+	run_end(run);
+	return status;
+}
+
+static int run_run(const struct call *call)
+{
+	return run_as(call, RUN_ALL);
+}
+
+static int generate_run(const struct call *call)
+{
+	return run_as(call, RUN_GENERATE);
+}
+
+static int clean_run_(const struct call *call)
+{
+	return run_as(call, RUN_CLEAN);
+}
+
+const struct verb run_verb_ = {
+	.name = "run",
+	.arguments = "JOB",
+	.help = "under mpiexec: runs the job's phases, writes results, reports",
+	.example = "mpiexec -n 64 haul run unet3d_h100 --results monday.h5",
+	.options = run_options,
+	.options_bytes = sizeof(struct run_args),
+	.arguments_min = 1,
+	.arguments_max = 1,
+	.takes_job = true,
+	.run = run_run,
+};
+
+const struct verb generate_verb = {
+	.name = "generate",
+	.arguments = "JOB",
+	.help = "under mpiexec: only the generating phases; what is whole already is kept",
+	.example = "mpiexec -n 64 haul generate unet3d_h100",
+	.options = generate_options,
+	.options_bytes = sizeof(struct run_args),
+	.arguments_min = 1,
+	.arguments_max = 1,
+	.takes_job = true,
+	.run = generate_run,
+};
+
+const struct verb clean_verb = {
+	.name = "clean",
+	.arguments = "JOB",
+	.help = "under mpiexec: removes exactly what haul made, by its manifest",
+	.example = "mpiexec -n 64 haul clean unet3d_h100",
+	.options = clean_options,
+	.options_bytes = sizeof(struct run_args),
+	.arguments_min = 1,
+	.arguments_max = 1,
+	.takes_job = true,
+	.run = clean_run_,
+};

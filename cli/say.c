@@ -1,0 +1,63 @@
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/cli.h"
+
+/* The launchers tell a rank before MPI_Init, each in its own variable. Only a hint: it silences
+ * repeated sentences, nothing else. */
+bool cli_speaks(void)
+{
+	static const char *const variables[] = {"PMI_RANK", "PMIX_RANK", "PALS_RANKID", "OMPI_COMM_WORLD_RANK"};
+	unsigned i;
+
+	for (i = 0; i < sizeof(variables) / sizeof(variables[0]); i++) {
+		const char *rank = getenv(variables[i]);
+
+		if (rank)
+			return strcmp(rank, "0") == 0;
+	}
+	return true;
+}
+
+void cli_say(const char *format, ...)
+{
+	va_list args;
+
+	if (!cli_speaks())
+		return;
+	fputs("haul: ", stderr);
+	va_start(args, format);
+	vfprintf(stderr, format, args);
+	va_end(args);
+	fputc('\n', stderr);
+}
+
+void cli_pad(const char *text, unsigned columns)
+{
+	const char *p;
+	unsigned n = 0;
+
+	fputs(text, stdout);
+	for (p = text; *p; p++)
+		n += (*p & 0xc0) != 0x80; /* continuation bytes take no column */
+	for (; n < columns; n++)
+		putchar(' ');
+}
+
+int cli_print(char *text)
+{
+	size_t length;
+
+	if (!text) {
+		cli_say("no memory for the text");
+		return 1;
+	}
+	length = strlen(text);
+	fputs(text, stdout);
+	if (length && text[length - 1] != '\n')
+		putchar('\n');
+	free(text);
+	return 0;
+}
