@@ -12,8 +12,11 @@
 #include "ranks/run.h"
 #include "workloads/dataset.h"
 
+enum { NAME_COLUMNS = 20, FILES_COLUMNS = 13, SIZE_COLUMNS = 11, RATE_COLUMNS = 11, TARGET_COLUMNS = 9 };
+
 static void print_rate(const struct plan *plan)
 {
+	char rate[UNITS_TEXT_BYTES] = "–", target[UNITS_TEXT_BYTES] = "–";
 	uint32_t i;
 
 	for (i = 0; i < plan->phase_count; i++) {
@@ -21,14 +24,13 @@ static void print_rate(const struct plan *plan)
 
 		if (d->bytes_per_second <= 0 || isinf(d->bytes_per_second))
 			continue;
-		printf("  %9.3f", d->bytes_per_second / plan->ranks / 1e9);
+		snprintf(rate, sizeof(rate), "%.2f", d->bytes_per_second / plan->ranks / 1e9);
 		if (d->target > 0)
-			printf("  %5.0f %%", d->target * 100);
-		else
-			printf("  %7s", "–");
-		return;
+			snprintf(target, sizeof(target), "%.0f %%", d->target * 100);
+		break;
 	}
-	printf("  %9s  %7s", "–", "–");
+	cli_pad_left(rate, RATE_COLUMNS);
+	cli_pad_left(target, TARGET_COLUMNS);
 }
 
 static void print_dataset(const struct job *job)
@@ -40,7 +42,8 @@ static void print_dataset(const struct job *job)
 		units_count(files, d.options.files);
 		units_bytes_decimal(size, dataset_bytes_expected(&d));
 	}
-	printf("  %13s  %9s", files, size);
+	cli_pad_left(files, FILES_COLUMNS);
+	cli_pad_left(size, SIZE_COLUMNS);
 }
 
 static int print_job(void *argument, const char *name)
@@ -63,7 +66,7 @@ static int print_job(void *argument, const char *name)
 	ranks = job.cluster.ranks_per_node ? (uint32_t)job.cluster.ranks_per_node : 1;
 	rc = plan_make(&plan, &job, ranks, 1, &err);
 	if (rc == 0) {
-		cli_pad(name, 22);
+		cli_pad(name, NAME_COLUMNS);
 		print_dataset(&job);
 		print_rate(&plan);
 		putchar('\n');
@@ -85,7 +88,12 @@ static int catalog_run(const struct call *call)
 		cli_say("no ready jobs are installed; HAUL_CATALOG may name their folder");
 		return EXIT_FAILED;
 	}
-	printf("%-22s  %13s  %9s  %9s  %7s\n", "job", "files", "size", "GB/s each", "target");
+	cli_pad("job", NAME_COLUMNS);
+	cli_pad_left("files", FILES_COLUMNS);
+	cli_pad_left("size", SIZE_COLUMNS);
+	cli_pad_left("GB/s each", RATE_COLUMNS);
+	cli_pad_left("AU limit", TARGET_COLUMNS);
+	putchar('\n');
 	rc = catalog_each(print_job, NULL);
 	if (rc < 0) {
 		cli_say("%s: %s", folder, strerror(-rc));

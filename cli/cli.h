@@ -84,8 +84,9 @@ void cli_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* Whether this process is the one to speak before MPI tells ranks apart. */
 bool cli_speaks(void);
 
-/* Text, filled with blanks to columns (UTF-8 counted by characters). */
+/* Text, filled with blanks behind or before to columns (UTF-8 counted by characters). */
 void cli_pad(const char *text, unsigned columns);
+void cli_pad_left(const char *text, unsigned columns);
 
 /* Prints text and frees it. NULL: says that there is no memory. Returns the exit status. */
 int cli_print(char *text);

@@ -34,16 +34,26 @@ void cli_say(const char *format, ...)
 	fputc('\n', stderr);
 }
 
-void cli_pad(const char *text, unsigned columns)
+static void put_blanks(const char *text, unsigned columns)
 {
-	const char *p;
 	unsigned n = 0;
 
-	fputs(text, stdout);
-	for (p = text; *p; p++)
-		n += (*p & 0xc0) != 0x80; /* continuation bytes take no column */
+	for (; *text; text++)
+		n += (*text & 0xc0) != 0x80; /* continuation bytes take no column */
 	for (; n < columns; n++)
 		putchar(' ');
+}
+
+void cli_pad(const char *text, unsigned columns)
+{
+	fputs(text, stdout);
+	put_blanks(text, columns);
+}
+
+void cli_pad_left(const char *text, unsigned columns)
+{
+	put_blanks(text, columns);
+	fputs(text, stdout);
 }
 
 int cli_print(char *text)

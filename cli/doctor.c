@@ -1,0 +1,59 @@
+/* haul doctor: what of this machine works. Facilities are probed by using them. */
+#include <stdio.h>
+
+#include "cli/cli.h"
+#include "cli/probe.h"
+#include "ranks/library.h"
+#include "ranks/run.h"
+#include "results-schema/library.h"
+
+static void row(const char *what, const struct probe *p)
+{
+	cli_pad(what, 12);
+	cli_pad(p->found, 56);
+	printf("%s%s\n", p->found[0] ? " " : "", p->verdict);
+}
+
+static void probe_libraries(void)
+{
+	struct probe mpi = {.verdict = "ok"}, hdf5 = {.verdict = "ok"};
+	char text[MPI_LIBRARY_BYTES], h5[HDF5_LIBRARY_BYTES];
+
+	mpi_library(text);
+	hdf5_library(h5);
+	snprintf(mpi.found, sizeof(mpi.found), "%.100s", text);
+	snprintf(hdf5.found, sizeof(hdf5.found), "%s", h5);
+	row("MPI", &mpi);
+	row("HDF5", &hdf5);
+}
+
+static int doctor_run(const struct call *call)
+{
+	static const struct {
+		const char *what;
+		void (*probe)(struct probe *p);
+	} probes[] = {
+		{"io_uring", probe_io_uring},      {"huge pages", probe_huge_pages},
+		{"O_DIRECT", probe_direct},        {"memory lock", probe_memory_lock},
+		{"Slurm, PBS", probe_schedulers},  {"clock", probe_clock},
+	};
+	unsigned i;
+
+	(void)call;
+	probe_libraries();
+	for (i = 0; i < sizeof(probes) / sizeof(probes[0]); i++) {
+		struct probe p = {.verdict = "ok"};
+
+		probes[i].probe(&p);
+		row(probes[i].what, &p);
+	}
+	return EXIT_DONE;
+}
+
+const struct verb doctor_verb = {
+	.name = "doctor",
+	.arguments = "",
+	.help = "what of this machine works, and what would make it better",
+	.example = "cd /scratch && haul doctor",
+	.run = doctor_run,
+};

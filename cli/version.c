@@ -1,0 +1,32 @@
+#include <hwloc.h>
+#include <stdio.h>
+
+#include "cli/cli.h"
+#include "haul_build.h"
+#include "ranks/library.h"
+#include "ranks/run.h"
+#include "results-schema/library.h"
+
+static int version_run(const struct call *call)
+{
+	char mpi[MPI_LIBRARY_BYTES], hdf5[HDF5_LIBRARY_BYTES];
+	unsigned hwloc = hwloc_get_api_version();
+
+	(void)call;
+	mpi_library(mpi);
+	hdf5_library(hdf5);
+	printf("haul %s (%s)\n", HAUL_VERSION, HAUL_BUILD);
+	printf("MPI    %s\n", mpi);
+	printf("HDF5   %s\n", hdf5);
+	printf("hwloc  %u.%u\n", hwloc >> 16, hwloc >> 8 & 255);
+	printf("built  %s\n", __VERSION__);
+	return EXIT_DONE;
+}
+
+const struct verb version_verb = {
+	.name = "version",
+	.arguments = "",
+	.help = "this program's version and its libraries'",
+	.example = "haul version",
+	.run = version_run,
+};
