@@ -13,7 +13,7 @@
 #include "core/option.h"
 
 enum { JOB_NAME_BYTES = 64, JOB_STORES_MAX = 16, JOB_DATASETS_MAX = 16, JOB_PHASES_MAX = 256,
-       JOB_TEXT_MAX = 4 << 20, JOB_DEPTH_MAX = 32, SECTION_TABLES = 3 };
+       JOB_TEXT_MAX = 4 << 20, JOB_DEPTH_MAX = 32, JOB_VALUES_MAX = 1 << 17, SECTION_TABLES = 3 };
 
 /* One kind of store, data set or phase: a struct and the tables that fill it. */
 struct section {
@@ -31,6 +31,7 @@ struct job_schema {
 };
 
 struct job_cluster {
+	uint64_t ranks;          /* that the job wants at least; 0: any number */
 	uint64_t ranks_per_node; /* 0: as launched */
 	uint64_t gpus;           /* a node; 0: ranks a node */
 	uint64_t tensor, pipeline;

@@ -101,6 +101,16 @@ struct option {
 int options_parse(const struct option *const *tables, void *into, const struct cJSON *object,
 		  const char *path, struct arena *arena, struct err *err);
 
+/* The same for an object whose keys fill several structs: each part's tables fill its own. others
+ * (NULL-terminated, or NULL) names further keys, which the caller reads itself. */
+struct option_part {
+	const struct option *const *tables;
+	void *into;
+};
+int options_parse_parts(const struct option_part *parts, unsigned count, const char *const *others,
+			const struct cJSON *object, const char *path, struct arena *arena,
+			struct err *err);
+
 /* The same values as a new JSON object, every option in the tables' order, defaults included; sizes
  * in bytes and times in seconds as numbers. The caller owns it (cJSON_Delete). NULL: no memory. */
 struct cJSON *options_to_json(const struct option *const *tables, const void *from);

@@ -1,0 +1,152 @@
+/* Store URIs: see uri.h. */
+#include "core/uri.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/json.h"
+
+enum { VARIABLE_BYTES = 128 };
+
+/* Where the expansion goes. */
+struct expansion {
+	char *out;
+	size_t length;
+	const struct place *place;
+	struct err *err;
+};
+
+static int uri_refuse(const char *uri, size_t scheme_length, struct err *err);
+static int expand_append(struct expansion *e, const char *text, size_t length);
+static int expand_variable(struct expansion *e, const char *name, size_t length);
+static int expand_placeholder(struct expansion *e, const char *name, size_t length);
+
+static bool scheme_character(char c, bool first)
+{
+	return (c >= 'a' && c <= 'z') || (!first && ((c >= '0' && c <= '9') || (c && strchr("+.-", c))));
+}
+
+int uri_scheme(const char *uri, char scheme[URI_SCHEME_BYTES], struct err *err)
+{
+	size_t n = 0;
+
+	while (scheme_character(uri[n], !n))
+		n++;
+	if (!n || n >= URI_SCHEME_BYTES || strncmp(uri + n, "://", 3) || !json_text_plain(uri))
+		return uri_refuse(uri, n, err);
+	if (strlen(uri) >= URI_BYTES)
+		return err_set(err, -EINVAL, "a URI must be shorter than %d bytes, is %zu", URI_BYTES, strlen(uri));
+	memcpy(scheme, uri, n);
+	scheme[n] = '\0';
+	return 0;
+}
+
+/* Guesses what was meant: a scheme with the wrong slashes, a plain path, or nothing of the kind. */
+static int uri_refuse(const char *uri, size_t scheme_length, struct err *err)
+{
+	char quoted[JSON_QUOTE_BYTES];
+	const char *rest;
+	int shown;
+
+	json_quote(quoted, uri);
+	if (!json_text_plain(uri))
+		return err_set(err, -EINVAL, "%s is no URI: it holds control characters", quoted);
+	if (*uri == '/')
+		return err_set(err, -EINVAL, "%s is no URI; write it as file://%.60s", quoted, uri);
+	if (!scheme_length || uri[scheme_length] != ':')
+		return err_set(err, -EINVAL, "%s is no URI; write it as scheme://place, as in file:///scratch/train",
+			       quoted);
+	shown = (int)scheme_length;
+	if (scheme_length >= URI_SCHEME_BYTES)
+		return err_set(err, -EINVAL, "%s is no URI: its scheme is longer than %d characters", quoted,
+			       URI_SCHEME_BYTES - 1);
+	rest = uri + scheme_length + 1;
+	rest += strspn(rest, "/");
+	return err_set(err, -EINVAL, "%s is no URI; write it as %.*s://%s%.60s", quoted, shown, uri,
+		       shown == 4 && !strncmp(uri, "file", 4) ? "/" : "", *rest ? rest : "bucket/prefix");
+}
+
+int uri_expand(const char *uri, const struct place *place, char out[URI_BYTES], struct err *err)
+{
+	struct expansion e = {.out = out, .place = place, .err = err};
+	char quoted[JSON_QUOTE_BYTES];
+	const char *p = uri, *name, *end;
+	bool variable;
+	int rc = 0;
+
+	out[0] = '\0';
+	while (*p && !rc) {
+		variable = p[0] == '$' && p[1] == '{';
+		if (!variable && *p != '{') {
+			rc = expand_append(&e, p++, 1);
+			continue;
+		}
+		name = p + (variable ? 2 : 1);
+		end = strchr(name, '}');
+		if (!end)
+			return err_set(err, -EINVAL, "%s has no closing brace", json_quote(quoted, p));
+		if (variable)
+			rc = expand_variable(&e, name, (size_t)(end - name));
+		else
+			rc = expand_placeholder(&e, name, (size_t)(end - name));
+		p = end + 1;
+	}
+	return rc;
+}
+
+static int expand_append(struct expansion *e, const char *text, size_t length)
+{
+	if (e->length + length >= URI_BYTES)
+		return err_set(e->err, -EINVAL, "a URI must be shorter than %d bytes when expanded", URI_BYTES);
+	memcpy(e->out + e->length, text, length);
+	e->length += length;
+	e->out[e->length] = '\0';
+	return 0;
+}
+
+static int expand_variable(struct expansion *e, const char *name, size_t length)
+{
+	char copy[VARIABLE_BYTES], quoted[JSON_QUOTE_BYTES];
+	const char *value;
+	size_t i;
+
+	for (i = 0; i < length; i++)
+		if (!(name[i] == '_' || (name[i] >= 'A' && name[i] <= 'Z') || (name[i] >= 'a' && name[i] <= 'z') ||
+		      (i && name[i] >= '0' && name[i] <= '9')))
+			break;
+	snprintf(copy, sizeof(copy), "%.*s", (int)(length < sizeof(copy) ? length : sizeof(copy) - 1), name);
+	if (!length || i < length || length >= sizeof(copy))
+		return err_set(e->err, -EINVAL, "%s is no name of a variable", json_quote(quoted, copy));
+	value = getenv(copy);
+	if (!value)
+		return err_set(e->err, -EINVAL, "${%s} is not set in the environment", copy);
+	return expand_append(e, value, strlen(value));
+}
+
+static int expand_placeholder(struct expansion *e, const char *name, size_t length)
+{
+	static const char *const names[] = {"rank", "node", "local_rank"};
+	char copy[40], number[16];
+	uint32_t i, values[3] = {0};
+
+	if (e->place) {
+		values[0] = e->place->rank;
+		values[1] = e->place->node;
+		values[2] = e->place->local_rank;
+	}
+	for (i = 0; i < 3; i++) {
+		if (strlen(names[i]) != length || strncmp(names[i], name, length))
+			continue;
+		if (!e->place)
+			return expand_append(e, name - 1, length + 2);
+		snprintf(number, sizeof(number), "%u", values[i]);
+		return expand_append(e, number, strlen(number));
+	}
+	snprintf(copy, sizeof(copy), "%.*s", (int)(length < 32 ? length : 32), name);
+	return err_set(e->err, -EINVAL,
+		       "unknown placeholder {%s}; known are {rank}, {node}, {local_rank} and ${VARIABLE}", copy);
+}
