@@ -1,5 +1,6 @@
 /* `haul topo`: one character a core, a row (or more) a NUMA node. */
 #include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -73,6 +74,17 @@ static void draw_head(const struct picture *p, const struct job_cluster *cluster
 	fprintf(p->out, "%s%s\n", p->said ? " · " : "", p->said ? p->said : "");
 }
 
+/* A second memory of the same cores (HBM in flat mode) is a row without them. */
+static bool cores_drawn(const struct picture *p, hwloc_obj_t numa)
+{
+	hwloc_obj_t before = NULL;
+
+	while ((before = hwloc_get_next_obj_by_type(p->topology, HWLOC_OBJ_NUMANODE, before)) && before != numa)
+		if (hwloc_bitmap_isequal(before->cpuset, numa->cpuset))
+			return true;
+	return false;
+}
+
 static void draw_numa(const struct picture *p, hwloc_obj_t numa)
 {
 	hwloc_obj_type_t type = core_type(p->topology);
@@ -87,6 +99,10 @@ static void draw_numa(const struct picture *p, hwloc_obj_t numa)
 	else
 		fprintf(p->out, "%-11s", "");
 	fprintf(p->out, "NUMA %-3u %10s   ", numa->os_index, memory);
+	if (cores_drawn(p, numa)) {
+		fprintf(p->out, "the same cores\n");
+		return;
+	}
 	while ((core = hwloc_get_next_obj_by_type(p->topology, type, core))) {
 		if (!hwloc_bitmap_isincluded(core->cpuset, numa->cpuset))
 			continue;
