@@ -33,6 +33,7 @@ struct results_head { /* rank 0 only */
 	const char *version, *build, *command_line, *job_text, *job_name;
 	uint64_t started_utc_ns;
 	uint32_t ranks, nodes;
+	uint32_t rank_rows_max; /* histograms have a row a rank up to so many ranks, above a row a node; 0: 1,024 */
 };
 
 struct results_phase { /* the same on every rank but for tally */
@@ -63,7 +64,11 @@ int results_create(struct results **out, const char *path, bool force, const voi
  * it was. */
 int results_publish(struct results *r, const struct results_phase *phase, struct err *err);
 
-/* The last publication: status, error sentence ("" if none), finished, seconds. */
+/* Rank 0, any time before results_finish, which writes them: /ranks anew (the run's run_ns, runnable_ns
+ * are known only then). Copied. -ENOMEM. Does nothing on other ranks. */
+int results_set_ranks(struct results *r, const struct rank_row *ranks);
+
+/* The last publication: status, error sentence ("" if none, rank 0's), finished, seconds. Collective. */
 int results_finish(struct results *r, enum results_status status, const char *sentence, struct err *err);
 void results_free(struct results *r);
 

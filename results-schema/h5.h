@@ -1,0 +1,54 @@
+/* HDF5 in haul's terms: errors become struct err, text is fixed-length UTF-8 (so that every rank can
+ * write it alike), a data set is contiguous and its room is taken when it is made.
+ *
+ * Calls that take "at" change metadata: on a file opened by a group of ranks they are collective, and
+ * every rank must pass the same values. h5_write is for one rank alone, h5_write_rows for all. */
+#ifndef HAUL_RESULTS_SCHEMA_H5_H
+#define HAUL_RESULTS_SCHEMA_H5_H
+
+#include <hdf5.h>
+#include <stdint.h>
+
+#include "core/err.h"
+
+enum { H5_TEXT_MAX = 32768 }; /* an attribute stands in its object's header, 64 KiB at most */
+
+/* The sentence, and what HDF5's error stack says of the cause. Returns -ENOSPC where that is a full
+ * disk, else -EIO. */
+int h5_fail(struct err *err, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* Before the first call of this library: HDF5 prints nothing by itself. */
+void h5_quiet(void);
+
+/* Property lists: the objects' formats are those of HDF5 1.8, which every reader knows. The caller
+ * closes them. Negative: failed. */
+hid_t h5_file_access(void);
+hid_t h5_group_properties(hid_t class); /* H5P_FILE_CREATE or H5P_GROUP_CREATE */
+
+hid_t h5_text_type(size_t bytes); /* the caller closes it */
+
+/* Attributes: made, or made anew where they exist. */
+int h5_attr_text(hid_t at, const char *name, const char *text, struct err *err);
+int h5_attr_u64(hid_t at, const char *name, uint64_t value, struct err *err);
+int h5_attr_real(hid_t at, const char *name, double value, struct err *err);
+int h5_attr_texts(hid_t at, const char *name, const char *const *texts, size_t count, struct err *err);
+
+/* A group with room for its attributes; the caller closes it. */
+int h5_group(hid_t at, const char *name, hid_t *out, struct err *err);
+
+/* A data set; the caller closes it. type: of the file. */
+int h5_dataset(hid_t at, const char *name, hid_t type, int rank, const hsize_t *dims, hid_t *out,
+	       struct err *err);
+
+/* The whole data set, by this rank alone. */
+int h5_write(hid_t dataset, hid_t type, const void *data, struct err *err);
+
+/* Collective: this rank's block of a data set of one or two dimensions; a count of 0 writes nothing. */
+int h5_write_rows(hid_t dataset, hid_t type, int rank, const hsize_t *start, const hsize_t *count,
+		  const void *data, struct err *err);
+
+/* Made, written by this rank if writer, closed. units: attribute "units", NULL for none. */
+int h5_array(hid_t at, const char *name, hid_t type, hsize_t n, const void *data, bool writer,
+	     const char *units, struct err *err);
+
+#endif

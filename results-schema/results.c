@@ -1,0 +1,261 @@
+#include "results-schema/results.h"
+
+#include <errno.h>
+#include <mpi.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/clock.h"
+#include "results-schema/h5.h"
+#include "results-schema/head.h"
+#include "results-schema/part.h"
+#include "results-schema/phase.h"
+
+#ifndef H5_HAVE_PARALLEL
+#error "haul needs a parallel HDF5 (hdf5-mpich, hdf5-openmpi): this one is serial"
+#endif
+
+enum { RANK_ROWS_MAX = 1024 };
+
+struct results {
+	struct group *group;
+	struct group *node;    /* the ranks of this node, where histograms have a row a node; else NULL */
+	MPI_Comm comm;
+	char *path, *part;
+	struct phase_writer writer;
+	uint64_t started_utc_ns;
+	struct rank_row *ranks; /* rank 0: for results_finish, NULL: as they are */
+};
+
+static int place_rows(struct results *r, const struct results_head *head, const struct rank_row *ranks,
+		      struct err *err);
+static int create_file(struct results *r, bool force, const struct results_head *head,
+		       const struct node_row *nodes, const struct rank_row *ranks, struct err *err);
+
+int results_create(struct results **out, const char *path, bool force, const void *comm, struct group *group,
+		   const struct results_head *head, const struct node_row *nodes, const struct rank_row *ranks,
+		   struct err *err)
+{
+	struct results *r = calloc(1, sizeof(*r));
+	int rc = 0;
+
+	*out = NULL;
+	h5_quiet();
+	if (r) {
+		r->group = group;
+		r->comm = *(const MPI_Comm *)comm;
+		r->path = strdup(path);
+		r->part = part_path(path);
+	}
+	if (!r || !r->path || !r->part)
+		rc = err_set(err, -ENOMEM, "no memory for the results");
+	rc = group_agree(group, rc, err);
+	if (rc == 0)
+		rc = place_rows(r, head, ranks, err);
+	if (rc == 0 && group->rank == 0)
+		rc = create_file(r, force, head, nodes, ranks, err);
+	rc = group_agree(group, rc, err);
+	if (rc < 0) {
+		results_free(r);
+		return rc;
+	}
+	*out = r;
+	return 0;
+}
+
+/* Which rows this rank writes: its own, or its node's where there are too many ranks for one each. */
+static int place_rows(struct results *r, const struct results_head *head, const struct rank_row *ranks,
+		      struct err *err)
+{
+	struct group *g = r->group;
+	uint64_t words[2] = {0}, *nodes = NULL, node = 0;
+	int rc = 0;
+
+	if (g->rank == 0) {
+		words[0] = head->rank_rows_max ? head->rank_rows_max : RANK_ROWS_MAX;
+		words[1] = head->started_utc_ns;
+		nodes = calloc(g->size, sizeof(*nodes));
+		if (!nodes)
+			rc = err_set(err, -ENOMEM, "no memory for the results");
+		else if (head->ranks != g->size)
+			rc = err_set(err, -EINVAL, "results of %u ranks cannot be written by %u", head->ranks, g->size);
+		for (uint32_t i = 0; rc == 0 && i < g->size; i++)
+			nodes[i] = ranks[i].place.node;
+	}
+	rc = group_agree(g, rc, err);
+	if (rc == 0)
+		rc = group_broadcast(g, words, sizeof(words));
+	if (rc == 0)
+		rc = group_scatter(g, nodes, sizeof(node), &node);
+	free(nodes);
+	if (rc < 0)
+		return rc;
+	r->started_utc_ns = words[1];
+	r->writer = (struct phase_writer){.rank = g->rank, .ranks = g->size, .node = (uint32_t)node,
+					  .first = g->rank == 0, .rows = g->size, .row = g->rank};
+	if (g->size <= words[0])
+		return 0;
+	rc = group_split(g, (uint32_t)node, &r->node, err);
+	if (rc < 0)
+		return rc;
+	words[0] = node + 1;
+	rc = group_allreduce(g, MERGE_MAX, words, 1);
+	r->writer.by_node = true;
+	r->writer.rows = (uint32_t)words[0];
+	r->writer.row = r->node->rank == 0 ? (uint32_t)node : r->writer.rows;
+	return rc;
+}
+
+static int create_file(struct results *r, bool force, const struct results_head *head,
+		       const struct node_row *nodes, const struct rank_row *ranks, struct err *err)
+{
+	int rc = 0;
+
+	if (!force && access(r->path, F_OK) == 0)
+		rc = -EEXIST;
+	if (rc == 0) {
+		rc = head_create(r->part, head, nodes, ranks, err);
+		if (rc < 0)
+			unlink(r->part);
+		else
+			rc = part_publish(r->part, r->path, !force, err);
+	}
+	if (rc == -EEXIST)
+		err_set(err, rc, "%s exists; name another with --results, or say --force", r->path);
+	return rc;
+}
+
+/* ROMIO: small collective buffers, no reading back of what lies between rows. */
+static hid_t parallel_access(const struct results *r)
+{
+	hid_t access = h5_file_access();
+	MPI_Info info;
+
+	if (access < 0)
+		return access;
+	MPI_Info_create(&info);
+	MPI_Info_set(info, "cb_buffer_size", "1048576");
+	MPI_Info_set(info, "romio_cb_write", "enable");
+	MPI_Info_set(info, "romio_ds_write", "disable");
+	if (H5Pset_fapl_mpio(access, r->comm, info) < 0) {
+		H5Pclose(access);
+		access = H5I_INVALID_HID;
+	}
+	MPI_Info_free(&info);
+	return access;
+}
+
+/* A colon would be taken for the end of a file system's name by ROMIO; this is the name that means
+ * any. */
+static char *romio_path(const char *part)
+{
+	char *path = malloc(strlen(part) + 5);
+
+	if (path) {
+		strcpy(path, strchr(part, ':') ? "ufs:" : "");
+		strcat(path, part);
+	}
+	return path;
+}
+
+/* Collective. The file is closed whatever happens, so that no rank waits for another. */
+static int append(struct results *r, const struct merged *m, const uint64_t *own_row, struct err *err)
+{
+	char *path = romio_path(r->part);
+	hid_t access = parallel_access(r), file = H5I_INVALID_HID;
+	int rc = !path || access < 0 ? h5_fail(err, "results file %s cannot be opened", r->part) : 0;
+
+	rc = group_agree(r->group, rc, err);
+	if (rc < 0)
+		goto out_access;
+	file = H5Fopen(path, H5F_ACC_RDWR, access);
+	if (file < 0)
+		rc = h5_fail(err, "results file %s cannot be opened", r->part);
+	rc = group_agree(r->group, rc, err);
+	if (rc == 0)
+		rc = phase_write(file, m, &r->writer, own_row, err);
+	if (file >= 0 && H5Fclose(file) < 0 && rc == 0)
+		rc = h5_fail(err, "results file %s cannot be written", r->part);
+	rc = group_agree(r->group, rc, err);
+out_access:
+	if (access >= 0)
+		H5Pclose(access);
+	free(path);
+	return rc;
+}
+
+int results_publish(struct results *r, const struct results_phase *phase, struct err *err)
+{
+	uint64_t now = clock_utc_ns();
+	struct merged m;
+	int rc = merged_make(&m, phase, now > r->started_utc_ns ? now - r->started_utc_ns : 0, r->group, r->node,
+			     err);
+
+	if (rc == 0) {
+		if (r->writer.first)
+			rc = part_copy(r->path, r->part, merged_room(&m, r->writer.ranks, r->writer.rows), err);
+		rc = group_agree(r->group, rc, err);
+	}
+	if (rc == 0) {
+		rc = append(r, &m, phase->tally->rank_row, err);
+		if (r->writer.first && rc < 0)
+			unlink(r->part);
+		else if (r->writer.first)
+			rc = part_publish(r->part, r->path, false, err);
+		rc = group_agree(r->group, rc, err);
+	}
+	merged_free(&m);
+	return rc;
+}
+
+int results_set_ranks(struct results *r, const struct rank_row *ranks)
+{
+	size_t bytes = r->writer.ranks * sizeof(*ranks);
+
+	if (!r->writer.first)
+		return 0;
+	if (!r->ranks)
+		r->ranks = malloc(bytes);
+	if (!r->ranks)
+		return -ENOMEM;
+	memcpy(r->ranks, ranks, bytes);
+	return 0;
+}
+
+/* Only a few attributes change: rank 0 does it alone. */
+static int finish_file(struct results *r, enum results_status status, const char *sentence, struct err *err)
+{
+	static const char *const names[] = {"interrupted", "done", "failed"};
+	uint64_t room = (64 << 10) + (sentence ? strlen(sentence) : 0);
+	int rc = part_copy(r->path, r->part, room, err);
+
+	if (rc < 0)
+		return rc;
+	rc = head_finish(r->part, names[status], sentence, r->started_utc_ns, clock_utc_ns(), r->ranks,
+			 r->writer.ranks, err);
+	if (rc < 0) {
+		unlink(r->part);
+		return rc;
+	}
+	return part_publish(r->part, r->path, false, err);
+}
+
+int results_finish(struct results *r, enum results_status status, const char *sentence, struct err *err)
+{
+	int rc = r->writer.first ? finish_file(r, status, sentence, err) : 0;
+
+	return group_agree(r->group, rc, err);
+}
+
+void results_free(struct results *r)
+{
+	if (!r)
+		return;
+	if (r->node)
+		group_free(r->node);
+	free(r->ranks);
+	free(r->path);
+	free(r->part);
+	free(r);
+}

@@ -1,0 +1,86 @@
+"""results.h5 as other tools see it: compound names, valid NXdata, merged histograms = sum of the rank
+rows, h5dump. Arguments: the program that writes one."""
+import os
+import subprocess
+import sys
+import tempfile
+
+try:
+    import h5py
+    import numpy
+except ImportError:
+    print("no h5py")
+    sys.exit(77)
+
+
+def text(value):
+    return value.decode() if isinstance(value, bytes) else str(value)
+
+
+def check_nxdata(group):
+    """By the rules of NeXus: the signal is a data set, each axis one of its length, or one more (edges)."""
+    assert text(group.attrs["NX_class"]) == "NXdata", group.name
+    signal = group[text(group.attrs["signal"])]
+    axes = [text(a) for a in group.attrs["axes"]]
+    assert len(axes) == signal.ndim, group.name
+    for i, name in enumerate(axes):
+        assert group[name].ndim == 1 and len(group[name]) - signal.shape[i] in (0, 1), group.name
+        assert numpy.all(numpy.diff(group[name][:].astype("f8")) > 0), "an axis rises"
+    for name in group.attrs.get("auxiliary_signals", []):
+        assert group[text(name)].shape == signal.shape, group.name
+
+
+def check_hist(f, group, rows):
+    check_nxdata(group)
+    counts = group["counts"][:]
+    assert counts.dtype == "u8" and counts.sum() == group.attrs["count"]
+    assert counts[0] > 0 and counts[-1] > 0, "cut to what is not empty"
+    first = int(group.attrs["first_bucket"])
+    edges = f["histogram_edges_ns"][first:first + len(counts) + 1]
+    assert (edges == group["edges_ns"][:]).all()
+    by = group[rows]
+    assert by.dtype == "u4" and (by[:].astype("u8").sum(axis=0) == counts).all(), "merged = sum of the rows"
+
+
+def check(path, ranks):
+    with h5py.File(path, "r") as f:
+        assert text(f.attrs["status"]) == "done" and f.attrs["schema_version"] == 1
+        for name in ("haul_version", "build", "started", "finished", "error", "command_line", "name", "seconds",
+                     "ranks", "nodes"):
+            assert name in f.attrs, name
+        assert text(f["job"][()]).startswith("{")
+        summary = f["summary"][:]
+        assert summary.dtype.names == ("phase", "kind", "seconds", "au", "GB_per_s", "operations_per_s", "p50_ms",
+                                       "p95_ms", "p99_ms", "p999_ms", "p9999_ms", "max_ms", "errors")
+        assert [text(k) for k in summary["kind"]] == ["generate", "train", "io"]
+        assert abs(summary["au"][1] - 0.964) < 1e-9 and numpy.isnan(summary["au"][0])
+        assert len(f["ranks"]) == ranks and len(f["nodes"]) == (ranks + 1) // 2
+        train = f["phases/1_train"]
+        assert train["ranks"].dtype.names[:3] == ("rank", "node", "wall_ns")
+        assert train["epoch_ranks"].shape == (2, ranks)
+        assert (train["epoch_ranks"]["samples"].sum(axis=1) == train["epochs"]["samples"]).all()
+        assert train["ranks"]["samples"].sum() == train.attrs["samples"]
+        assert len(train["ranks"].attrs["units"]) == len(train["ranks"].dtype.names)
+        for phase in f["phases"].values():
+            for group in phase["histograms"].values():
+                check_hist(f, group, "by_rank")
+        check_nxdata(train["timeline"])
+        assert train["timeline/bytes_read"][:].sum() == 1000 * 1000 * ranks
+        assert len(train["errors"]) == 16 * ((ranks + 1) // 2)
+        assert list(f["phases/2_io/histograms"]) == []
+
+
+def main(program):
+    with tempfile.TemporaryDirectory() as folder:
+        for ranks in (1, 3):
+            path = os.path.join(folder, "r:1.h5")  # a colon must not be taken for a file system's name
+            preload = ["-genv", "LD_PRELOAD", os.environ["HAUL_YIELD"]] if os.environ.get("HAUL_YIELD") else []
+            subprocess.run([os.environ.get("HAUL_MPIEXEC", "mpiexec"), "-n", str(ranks), *preload, program, path],
+                           check=True, timeout=100)
+            check(path, ranks)
+            dump = subprocess.run(["h5dump", "-d", "/summary", path], capture_output=True, text=True, check=True).stdout
+            assert '"train"' in dump and dump.count("\n") < 90, dump
+            assert os.path.getsize(path) < 1 << 20
+
+
+main(sys.argv[1])

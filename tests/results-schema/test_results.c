@@ -1,0 +1,195 @@
+/* results.h5 written by any number of ranks, and read back; run by mpiexec. The file stays at the path
+ * given (default: the working folder), for whoever looks at it with other tools. */
+#include <errno.h>
+#include <math.h>
+#include <mpi.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "ranks/mpi_group.h"
+#include "results-schema/results.h"
+#include "results-schema/results_read.h"
+#include "tests/results-schema/synthetic.h"
+
+static uint64_t failed;
+
+static void expect(int holds, const char *what)
+{
+	if (holds)
+		return;
+	failed++;
+	fprintf(stderr, "does not hold: %s\n", what);
+}
+
+static int create(struct results **out, const char *path, bool force, uint32_t rank_rows_max, struct group *g,
+		  struct err *err)
+{
+	struct node_row *nodes = calloc(g->size, sizeof(*nodes));
+	struct rank_row *ranks = calloc(g->size, sizeof(*ranks));
+	struct results_head head = {.version = "0.1.0", .build = "test", .command_line = "haul run µ.json",
+				    .job_text = "{\"name\": \"unet3d_demo\"}", .job_name = "unet3d_demo",
+				    .started_utc_ns = 1700000000000000000ull, .ranks = g->size,
+				    .nodes = (g->size + 1) / 2, .rank_rows_max = rank_rows_max};
+	int rc;
+
+	for (uint32_t r = 0; r < g->size; r++) {
+		snprintf(nodes[r].host, sizeof(nodes[r].host), "nid%04u", r);
+		ranks[r].place.rank = r;
+		ranks[r].place.node = r / 2;
+	}
+	rc = results_create(out, path, force, mpi_group_comm(g), g, &head, nodes, ranks, err);
+	free(nodes);
+	free(ranks);
+	return rc;
+}
+
+static int publish(struct results *r, uint32_t number, const char *kind,
+		   void (*fill)(struct tally *t, uint32_t rank), struct group *g, struct err *err)
+{
+	struct tally t;
+	struct results_phase phase = {.number = number, .kind = kind, .name = kind, .status = "done",
+				      .said = g->rank ? "not rank 0's" : "all is well", .error = "",
+				      .seconds_ns = 1400000000, .null_au = NAN, .target_au = 0.9, .tally = &t};
+	int rc = tally_init(&t, &synthetic_schema, 4, err);
+
+	if (rc < 0)
+		return rc;
+	timeline_init(t.timeline, 0);
+	if (fill)
+		fill(&t, g->rank);
+	rc = results_publish(r, &phase, err);
+	tally_free(&t);
+	return rc;
+}
+
+static void check_train(const struct results_phase_read *p, uint32_t ranks)
+{
+	const struct hist *read = results_find_hist(p, "read");
+	double n = ranks, with_failures = (ranks + 1) / 2;
+
+	expect(p->ranks.row_count == ranks && p->epochs.row_count == 2, "rows");
+	expect(results_value(&p->merged, 0, "samples") == 10 * n + n * (n - 1) / 2, "samples are added");
+	expect(results_value(&p->merged, 0, "least") == 41 - n, "a minimum is the least");
+	expect(results_value(&p->merged, 0, "wall_ns") == 1e9, "the wall time is the slowest rank's");
+	expect(fabs(results_value(&p->merged, 0, "au") - 0.964) < 1e-12, "au of the merged row");
+	expect(results_value(&p->ranks, ranks - 1, "rank") == n - 1, "rank column");
+	expect(results_value(&p->ranks, ranks - 1, "samples") == 9 + n, "a rank's own samples");
+	expect(results_value(&p->epochs, 1, "samples") == 5 * n + n * (n - 1) / 2, "an epoch's samples");
+	expect(results_value(&p->epochs, 1, "wall_ns") == 500000000 + n - 1, "an epoch's wall time");
+	expect(p->epochs.cells[results_column(&p->epochs, "id_sum")].count ==
+	       (uint64_t)ranks * (1ull << 60) + ranks * (ranks - 1) / 2, "ids are added modulo 2^64");
+	expect(read && hist_count(read) == 1000ull * ranks, "reads counted");
+	expect(read && read->max_ns == 5999000 + (ranks - 1) * 50000000ull && ~read->min_not_ns == 5000000, "max, min");
+	expect(results_find_hist(p, "write") == NULL, "an empty histogram is not there");
+	expect(p->failure_count == 20 * with_failures && p->failure_rows == 16 * with_failures, "failures");
+	for (uint32_t i = 1; i < p->failure_rows; i++)
+		expect(p->failures[i - 1].time_ns <= p->failures[i].time_ns, "failures stand by time");
+	expect(p->failure_rows && p->failures[0].error == -5 && p->failures[0].step == 7 &&
+	       strcmp(p->failures[0].object, "file:///data/img_7.npz") == 0, "a failure, whole");
+	expect(strcmp(p->said, "all is well") == 0 && strcmp(p->main_hist, "read") == 0, "texts are rank 0's");
+}
+
+static void check_file(const char *path, uint32_t phases, const char *status, const struct group *g)
+{
+	struct results_file *f;
+	struct err err = {0};
+	char part[4096];
+
+	if (g->rank != 0)
+		return;
+	snprintf(part, sizeof(part), "%s.part", path);
+	expect(access(part, F_OK) < 0, "no .part is left");
+	if (results_load(&f, path, &err) < 0) {
+		fprintf(stderr, "%s\n", err.text);
+		failed++;
+		return;
+	}
+	expect(f->phase_count == phases && strcmp(f->status, status) == 0, "phases and status");
+	expect(f->ranks == g->size && strcmp(f->hosts[0], "nid0000") == 0, "head");
+	expect(strcmp(f->started, "2023-11-14T22:13:20Z") == 0, "date");
+	expect(strcmp(f->command_line, "haul run µ.json") == 0, "command line");
+	expect(strcmp(f->job_text, "{\"name\": \"unet3d_demo\"}") == 0, "job");
+	for (uint32_t i = 0; i < f->phase_count; i++) {
+		expect(f->phases[i].number == i, "order");
+		if (strcmp(f->phases[i].kind, "train") == 0)
+			check_train(&f->phases[i], g->size);
+	}
+	if (phases > 2)
+		expect(f->phases[2].hist_count == 0 && f->phases[2].epochs.row_count == 0 &&
+		       f->phases[2].failure_count == 0 && f->phases[2].main_hist[0] == '\0', "an empty phase");
+	results_unload(f);
+}
+
+/* No room for another phase: all ranks hear the same, the file stands. */
+static void check_no_room(struct results *r, const char *path, struct group *g)
+{
+	struct rlimit all, few = {1000, 1000};
+	struct err err = {0};
+	int rc;
+
+	getrlimit(RLIMIT_FSIZE, &all);
+	few.rlim_max = all.rlim_max;
+	signal(SIGXFSZ, SIG_IGN);
+	if (g->rank == 0)
+		setrlimit(RLIMIT_FSIZE, &few);
+	rc = publish(r, 2, "train", synthetic_train, g, &err);
+	if (g->rank == 0)
+		setrlimit(RLIMIT_FSIZE, &all);
+	expect(rc == -EFBIG, "a full disk is every rank's error");
+	expect(strstr(err.text, "no room for results") != NULL, "a full disk has a sentence");
+	check_file(path, 2, "interrupted", g);
+}
+
+static void check_run(const char *path, uint32_t rank_rows_max, struct group *g)
+{
+	struct results *r = NULL, *second = NULL;
+	struct err err = {0};
+
+	expect(create(&r, path, true, rank_rows_max, g, &err) == 0 && r, "created");
+	if (!r)
+		return;
+	check_file(path, 0, "interrupted", g);
+	expect(create(&second, path, false, 0, g, &err) == -EEXIST && !second, "an existing file is kept");
+	expect(strstr(err.text, "exists; name another with --results, or say --force") != NULL, "with a sentence");
+	group_barrier(g);
+	expect(publish(r, 0, "generate", synthetic_generate, g, &err) == 0, "generate published");
+	check_file(path, 1, "interrupted", g);
+	expect(publish(r, 1, "train", synthetic_train, g, &err) == 0, "train published");
+	check_file(path, 2, "interrupted", g);
+	check_no_room(r, path, g);
+	group_barrier(g);
+	expect(publish(r, 2, "io", NULL, g, &err) == 0, "an empty phase published");
+	check_file(path, 3, "interrupted", g);
+	expect(results_finish(r, RESULTS_DONE, "", &err) == 0, "finished");
+	check_file(path, 3, "done", g);
+	results_free(r);
+}
+
+int main(int argc, char **argv)
+{
+	const char *path = argc > 1 ? argv[1] : "test_results.h5";
+	struct err err = {0};
+	struct group *g;
+	char name[4096];
+
+	MPI_Init(&argc, &argv);
+	if (mpi_group_world(&g, &err) < 0)
+		MPI_Abort(MPI_COMM_WORLD, 1);
+	if (argc < 2) {
+		snprintf(name, sizeof(name), "test_results_%u.h5", g->size);
+		path = name;
+	}
+	check_run(path, 1, g); /* a row a node where there is more than one rank */
+	group_barrier(g);
+	check_run(path, 0, g);
+	group_allreduce(g, MERGE_SUM, &failed, 1);
+	if (g->rank == 0 && argc < 2)
+		unlink(path);
+	group_free(g);
+	MPI_Finalize();
+	return failed ? 1 : 0;
+}
