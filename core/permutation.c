@@ -2,18 +2,21 @@
  *
  * A Feistel network is a bijection of its whole domain, 2^bits numbers; walking along its cycle
  * until the number is below n again makes it one of [0, n). As 2^bits < 2n, that takes fewer than
- * two steps on average. */
+ * two steps on average. Over so few bits as 3 its orders are not even (of 5 numbers one is 2 % more
+ * often first than it should be), so few numbers are shuffled outright. */
 #include "core/permutation.h"
 
 #include "core/random.h"
 
-enum { ROUNDS = 8 };
+enum { ROUNDS = 8, SHUFFLED_MAX = 16 };
 
 static const uint64_t golden = 0x9e3779b97f4a7c15u;
 
+static uint64_t shuffled_at(const struct permutation *p, uint64_t i);
+
 void permutation_init(struct permutation *p, uint64_t n, uint64_t key)
 {
-	unsigned bits = n > 2 ? 64 - (unsigned)__builtin_clzll(n - 1) : 2;
+	unsigned bits = n > 1 ? 64 - (unsigned)__builtin_clzll(n - 1) : 0;
 
 	p->n = n;
 	p->key = mix64(key + golden);
@@ -26,8 +29,8 @@ uint64_t permutation_at(const struct permutation *p, uint64_t i)
 	const uint64_t low_mask = (1ull << p->low_bits) - 1;
 	const uint64_t high_mask = (1ull << p->high_bits) - 1;
 
-	if (p->n <= 1)
-		return 0;
+	if (p->n <= SHUFFLED_MAX)
+		return shuffled_at(p, i);
 	do {
 		uint64_t high = i >> p->low_bits, low = i & low_mask, round_key = p->key;
 
@@ -40,4 +43,18 @@ uint64_t permutation_at(const struct permutation *p, uint64_t i)
 		i = high << p->low_bits | low;
 	} while (i >= p->n);
 	return i;
+}
+
+/* Fisher and Yates' shuffle, done anew for each element. */
+static uint64_t shuffled_at(const struct permutation *p, uint64_t i)
+{
+	uint8_t order[SHUFFLED_MAX] = {0};
+
+	for (unsigned k = 0; k < p->n; k++) {
+		unsigned other = (unsigned)((mix64(p->key + k * golden) >> 32) % (k + 1));
+
+		order[k] = order[other];
+		order[other] = (uint8_t)k;
+	}
+	return order[i];
 }

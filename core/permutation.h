@@ -1,5 +1,6 @@
 /* A keyed permutation of [0, n): an unbalanced Feistel network of 8 rounds over ceil(log2 n) bits
- * with cycle walking. Constant memory, any element on its own. The const object may be shared. */
+ * with cycle walking; up to 16 numbers are shuffled. Constant memory, any element on its own. The
+ * const object may be shared. */
 #ifndef HAUL_CORE_PERMUTATION_H
 #define HAUL_CORE_PERMUTATION_H
 

@@ -134,14 +134,15 @@ void timeline_add_span(struct timeline *t, uint64_t from_ns, uint64_t to_ns, enu
 		return;
 	fold_to_fit(t, to - 1);
 	while (from < to) {
-		uint64_t row = from / t->interval_ns, end = (row + 1) * t->interval_ns;
+		uint64_t row = from / t->interval_ns;
+		uint64_t part = t->interval_ns - from % t->interval_ns;
 
-		if (end > to)
-			end = to;
-		t->row[row][what] += end - from;
+		if (part > to - from)
+			part = to - from;
+		t->row[row][what] += part;
 		if (row >= t->rows)
 			t->rows = (uint32_t)row + 1;
-		from = end;
+		from += part;
 	}
 }
 

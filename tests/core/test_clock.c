@@ -1,0 +1,115 @@
+#include <CUnit/CUnit.h>
+#include <pthread.h>
+#include <signal.h>
+
+#include "core/clock.h"
+#include "tests/unit.h"
+
+static void fake_moves_only_when_told(void)
+{
+	struct clock c;
+
+	clock_init_fake(&c, 1000);
+	CU_ASSERT_EQUAL(clock_now(&c), 1000);
+	CU_ASSERT_EQUAL(clock_now(&c), 1000);
+	clock_advance(&c, 5);
+	CU_ASSERT_EQUAL(clock_now(&c), 1005);
+	clock_sleep_until(&c, 2000);
+	CU_ASSERT_EQUAL(clock_now(&c), 2000);
+	clock_sleep_until(&c, 1500); /* over already: never back */
+	CU_ASSERT_EQUAL(clock_now(&c), 2000);
+}
+
+static void *sleep_on(void *argument)
+{
+	struct clock *c = argument;
+
+	for (uint64_t until = 1; until <= 20000; until++)
+		clock_sleep_until(c, until);
+	return NULL;
+}
+
+static void fake_is_shared(void)
+{
+	struct clock c;
+	pthread_t threads[4];
+
+	clock_init_fake(&c, 0);
+	for (int i = 0; i < 4; i++)
+		pthread_create(&threads[i], NULL, sleep_on, &c);
+	for (int i = 0; i < 4; i++)
+		pthread_join(threads[i], NULL);
+	CU_ASSERT_EQUAL(clock_now(&c), 20000);
+}
+
+/* Bounds that hold on any machine, however busy: never earlier. */
+static void real_never_returns_early(void)
+{
+	for (int spin = 0; spin < 2; spin++) {
+		struct clock c;
+
+		clock_init(&c);
+		c.spin = spin;
+		for (int i = 0; i < 20; i++) {
+			uint64_t until = clock_now(&c) + (uint64_t)i * 50000;
+
+			clock_sleep_until(&c, until);
+			CU_ASSERT_TRUE(clock_now(&c) >= until);
+		}
+		clock_sleep_until(&c, 0);
+	}
+}
+
+static void ignore(int signal)
+{
+	(void)signal;
+}
+
+static void *send_signals(void *argument)
+{
+	pthread_t *sleeper = argument;
+	struct clock c;
+
+	clock_init(&c);
+	for (int i = 0; i < 10; i++) {
+		clock_sleep_until(&c, clock_now(&c) + 500000);
+		pthread_kill(*sleeper, SIGUSR2);
+	}
+	return NULL;
+}
+
+static void signals_do_not_shorten_a_sleep(void)
+{
+	struct sigaction action = {.sa_handler = ignore};
+	pthread_t self = pthread_self(), sender;
+	struct clock c;
+	uint64_t until;
+
+	sigaction(SIGUSR2, &action, NULL);
+	clock_init(&c);
+	until = clock_now(&c) + 20000000;
+	pthread_create(&sender, NULL, send_signals, &self);
+	clock_sleep_until(&c, until);
+	CU_ASSERT_TRUE(clock_now(&c) >= until);
+	pthread_join(sender, NULL);
+}
+
+static void utc_is_a_date_of_this_century(void)
+{
+	CU_ASSERT_TRUE(clock_utc_ns() > UINT64_C(1577836800) * 1000000000);
+	CU_ASSERT_TRUE(clock_utc_ns() < UINT64_C(4102444800) * 1000000000);
+}
+
+int main(void)
+{
+	CU_TestInfo tests[] = {
+		{"a fake clock moves only when told", fake_moves_only_when_told},
+		{"a fake clock is shared by threads", fake_is_shared},
+		{"a sleep never ends early", real_never_returns_early},
+		{"signals do not shorten a sleep", signals_do_not_shorten_a_sleep},
+		{"the wall clock is in ns since 1970", utc_is_a_date_of_this_century},
+		CU_TEST_INFO_NULL,
+	};
+
+	return unit_main("clock", tests);
+}
