@@ -154,7 +154,8 @@ const struct backend_ops *backend_find(const char *scheme);
 int store_check(const struct job_store *described, const char *path, struct err *err);
 
 /* Opens the store that the job describes, for this place. Collective over node (may be NULL for a
- * rank alone). The store keeps pointers to clock, log, node and the job's options. */
+ * rank alone). The store keeps pointers to clock, log, node and the job's options. Closing a store that
+ * did not open does nothing. */
 int store_open(struct store *store, const struct job_store *described, const struct place *place,
 	       struct group *node, struct clock *clock, const struct log *log, uint64_t seed, struct err *err);
 void store_close(struct store *store);

@@ -103,20 +103,22 @@ int store_open(struct store *store, const struct job_store *described, const str
 		.alignment = 1,
 	};
 	rc = agree(store, prepare(store, described, err), err);
+	if (rc == 0) {
+		mine = store->ops->open(store, err);
+		rc = agree(store, mine, err);
+		if (rc < 0 && mine == 0)
+			store_close(store);
+	}
 	if (rc < 0)
-		return rc;
-	mine = store->ops->open(store, err);
-	rc = agree(store, mine, err);
-	if (rc < 0 && mine == 0)
-		store_close(store);
+		store->ops = NULL;
 	return rc;
 }
 
 void store_close(struct store *store)
 {
-	if (store->ops->close)
+	if (store->ops && store->ops->close)
 		store->ops->close(store);
-	store->state = NULL;
+	store->ops = NULL;
 }
 
 bool store_can(const struct store *store, enum backend_capability what)

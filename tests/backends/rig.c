@@ -1,0 +1,87 @@
+#include "tests/backends/rig.h"
+
+#include <cjson/cJSON.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+void rig_init(struct rig *r)
+{
+	*r = (struct rig){.place = {.ranks = 1, .nodes = 1, .local_ranks = 1}, .seed = 42};
+	clock_init_fake(&r->own_clock, 1000000000);
+	r->clock = &r->own_clock;
+	log_init(&r->log, -1, LOG_ERROR, 0, 1);
+}
+
+int rig_open(struct rig *r, const char *json)
+{
+	cJSON *object = cJSON_Parse(json);
+	const cJSON *uri = cJSON_GetObjectItem(object, "uri");
+	char scheme[URI_SCHEME_BYTES];
+	const struct backend_ops *ops;
+	int rc;
+
+	if (cJSON_IsArray(uri))
+		uri = cJSON_GetArrayItem(uri, 0);
+	rc = uri_scheme(cJSON_GetStringValue(uri), scheme, &r->err);
+	ops = rc == 0 ? backend_find(scheme) : NULL;
+	if (!ops) {
+		cJSON_Delete(object);
+		return -ENOENT;
+	}
+	strcpy(r->described.name, "s");
+	r->described.section = &ops->section;
+	r->described.options = arena_alloc(&r->arena, ops->section.size);
+	rc = options_parse(ops->section.tables, r->described.options, object, "/stores/s", &r->arena, &r->err);
+	cJSON_Delete(object);
+	if (rc < 0)
+		return rc;
+	return store_open(&r->store, &r->described, &r->place, r->node, r->clock, &r->log, r->seed, &r->err);
+}
+
+void rig_close(struct rig *r)
+{
+	store_close(&r->store);
+	arena_free(&r->arena);
+}
+
+int rig_do(struct queue *q, struct object *o, enum io_op op, uint64_t offset, uint64_t length, void *data,
+	   uint64_t *done_bytes)
+{
+	struct io io = {.op = op, .object = o, .offset = offset, .length = length, .data = data};
+	int status = queue_do(q, &io);
+
+	if (done_bytes)
+		*done_bytes = io.done_bytes;
+	return status;
+}
+
+int rig_put(struct queue *q, const char *key, const void *data, uint64_t length)
+{
+	struct object o = {0};
+	int rc;
+
+	snprintf(o.key, sizeof(o.key), "%s", key);
+	rc = rig_do(q, &o, IO_BEGIN, 0, length, NULL, NULL);
+	if (rc < 0)
+		return rc;
+	rc = rig_do(q, &o, IO_WRITE, 0, length, (void *)data, NULL);
+	if (rc == 0)
+		return rig_do(q, &o, IO_COMMIT, 0, 0, NULL, NULL);
+	rig_do(q, &o, IO_ABORT, 0, 0, NULL, NULL);
+	return rc;
+}
+
+int rig_get(struct queue *q, const char *key, void *data, uint64_t length)
+{
+	struct object o = {0};
+	int rc, closed;
+
+	snprintf(o.key, sizeof(o.key), "%s", key);
+	rc = rig_do(q, &o, IO_OPEN, 0, 0, NULL, NULL);
+	if (rc < 0)
+		return rc;
+	rc = rig_do(q, &o, IO_READ, 0, length, data, NULL);
+	closed = rig_do(q, &o, IO_CLOSE, 0, 0, NULL, NULL);
+	return rc < 0 ? rc : closed;
+}

@@ -1,0 +1,124 @@
+/* Choosing and checking stores, and null://. */
+#include <errno.h>
+#include <string.h>
+
+#include "backends/stores.h"
+#include "tests/backends/rig.h"
+#include "tests/unit.h"
+
+static void test_every_backend_is_whole(void)
+{
+	for (const struct backend_ops *const *b = backend_table(); *b; b++) {
+		CU_ASSERT_PTR_EQUAL(backend_find((*b)->scheme), *b);
+		CU_ASSERT_PTR_EQUAL((*b)->section.owner, *b);
+		CU_ASSERT_STRING_EQUAL((*b)->section.name, (*b)->scheme);
+		CU_ASSERT((*b)->section.size >= sizeof(struct store_options));
+		CU_ASSERT_PTR_EQUAL((*b)->section.tables[0], store_common_options);
+		CU_ASSERT((*b)->submit && (*b)->open && (*b)->help);
+		CU_ASSERT_EQUAL((*b)->depth_max > 1, ((*b)->capabilities & BACKEND_DEPTH) != 0);
+	}
+	CU_ASSERT_PTR_NULL(backend_find("nfs"));
+	for (int op = 0; op < IO_OPS; op++)
+		CU_ASSERT_STRING_NOT_EQUAL(io_op_name((enum io_op)op), "unknown");
+}
+
+static void test_uris_are_shared_out(void)
+{
+	static const char *const roots[] = {"a/0", "b/1", "c/2", "a/3"};
+	struct rig r;
+
+	for (uint32_t rank = 0; rank < 4; rank++) {
+		rig_init(&r);
+		r.place.rank = rank;
+		r.place.endpoint = rank;
+		CU_ASSERT_EQUAL(rig_open(&r, "{\"uri\": [\"null://a/{rank}\", \"null://b/{rank}\", \"null://c/{rank}\"]}"),
+				0);
+		CU_ASSERT_STRING_EQUAL(r.store.root, roots[rank]);
+		rig_close(&r);
+	}
+}
+
+static void test_refusals(void)
+{
+	static const struct {
+		const char *json, *sentence;
+	} cases[] = {
+		{"{\"uri\": [\"null://a\", \"sim://b\"]}",
+		 "/stores/s/uri: \"sim://b\" is not null:// as the first of the list is"},
+		{"{\"uri\": \"file://data\"}",
+		 "/stores/s/uri: \"file://data\" names no path; write file:///absolute or file://./relative"},
+		{"{\"uri\": \"sim://a\", \"slow_ranks\": {\"3\": 0.25}}",
+		 "/stores/s/slow_ranks: nothing is slower than unlimited; set rank_bandwidth or bandwidth"},
+		{"{\"uri\": \"sim://a\", \"latency_stdev\": \"1 ms\"}", "/stores/s/latency_stdev: set latency too"},
+	};
+	struct rig r;
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		rig_init(&r);
+		CU_ASSERT_EQUAL(rig_open(&r, cases[i].json), -EINVAL);
+		CU_ASSERT_STRING_EQUAL(r.err.text, cases[i].sentence);
+		rig_close(&r);
+	}
+	rig_init(&r);
+	r.place.nodes = 4;
+	CU_ASSERT_EQUAL(rig_open(&r, "{\"uri\": \"mem://a\"}"), -EINVAL);
+	CU_ASSERT_STRING_EQUAL(r.err.text, "/stores/s: mem:// serves one node, not 4");
+	rig_close(&r);
+}
+
+static void test_transfer(void)
+{
+	struct rig r;
+
+	rig_init(&r);
+	CU_ASSERT_EQUAL(rig_open(&r, "{\"uri\": \"null://\", \"transfer\": \"1 MiB\"}"), 0);
+	CU_ASSERT_EQUAL(store_transfer(&r.store), 1 << 20);
+	r.store.alignment = 4096;
+	((struct store_options *)r.described.options)->transfer = 10000;
+	CU_ASSERT_EQUAL(store_transfer(&r.store), 8192);
+	((struct store_options *)r.described.options)->transfer = 100;
+	CU_ASSERT_EQUAL(store_transfer(&r.store), 4096);
+	((struct store_options *)r.described.options)->transfer = 0;
+	CU_ASSERT_EQUAL(store_transfer(&r.store), UINT64_MAX);
+	rig_close(&r);
+}
+
+static void test_null_moves_nothing(void)
+{
+	struct object o = {.key = "x"};
+	uint64_t bytes;
+	struct queue q;
+	struct rig r;
+
+	rig_init(&r);
+	CU_ASSERT_EQUAL(rig_open(&r, "{\"uri\": \"null://\"}"), 0);
+	CU_ASSERT_EQUAL_FATAL(queue_open(&q, &r.store, 8, NULL), 0);
+	CU_ASSERT_FALSE(store_can(&r.store, BACKEND_CONTENT));
+	CU_ASSERT_EQUAL(rig_do(&q, &o, IO_STAT, 0, 0, NULL, &bytes), 0);
+	CU_ASSERT_EQUAL(bytes, 0);
+	CU_ASSERT_EQUAL(rig_do(&q, &o, IO_OPEN, 0, 0, NULL, NULL), 0);
+	CU_ASSERT_EQUAL(rig_do(&q, &o, IO_READ, 1ull << 40, 1 << 30, NULL, &bytes), 0);
+	CU_ASSERT_EQUAL(bytes, 1 << 30);
+	CU_ASSERT_EQUAL(rig_do(&q, &o, IO_CLOSE, 0, 0, NULL, NULL), 0);
+	CU_ASSERT_EQUAL(rig_do(&q, &o, IO_BEGIN, 0, 0, NULL, NULL), 0);
+	CU_ASSERT_EQUAL(rig_do(&q, &o, IO_WRITE, 4096, 10, NULL, NULL), 0);
+	CU_ASSERT_EQUAL(rig_do(&q, &o, IO_COMMIT, 0, 0, NULL, &bytes), 0);
+	CU_ASSERT_EQUAL(bytes, 4106);
+	CU_ASSERT_EQUAL(q.stats->op[IO_READ].bytes, 1 << 30);
+	queue_close(&q);
+	rig_close(&r);
+}
+
+int main(void)
+{
+	CU_TestInfo tests[] = {
+		{"every backend is whole", test_every_backend_is_whole},
+		{"URIs are shared out", test_uris_are_shared_out},
+		{"refusals", test_refusals},
+		{"transfer", test_transfer},
+		{"null moves nothing", test_null_moves_nothing},
+		CU_TEST_INFO_NULL,
+	};
+
+	return unit_main("store", tests);
+}
