@@ -1,0 +1,139 @@
+/* The phase "train": epochs of batches from a data set, emulated compute, synchronisation of ranks,
+ * and where the time went. Its options, measures and figures; what it needs and how it is sized.
+ *
+ *	train.c           the workload: opens what the passes need, runs them, agrees on the outcome
+ *	train_options.c   the options' tables, refusals
+ *	train_size.c      what a phase asks of the machine
+ *	train_measures.c  the tables of measures, figures and histograms
+ *	train_pass.c      the loop over epochs; train_step.c one step; train_count.c what workers counted
+ *	train_proof.c     each sample exactly once
+ *	train_null.c      the same loop on null:// */
+#ifndef HAUL_WORKLOADS_TRAIN_H
+#define HAUL_WORKLOADS_TRAIN_H
+
+#include "workloads/account.h"
+#include "workloads/dataset.h"
+#include "workloads/order.h"
+#include "workloads/workload.h"
+
+enum train_loader_kind { LOADER_PYTORCH };
+enum train_shuffle_order { SHUFFLE_NONE, SHUFFLE_EACH_EPOCH, SHUFFLE_ONCE };
+enum train_sync { SYNC_STEP, SYNC_EPOCH, SYNC_NONE };
+enum train_on_error { ON_ERROR_STOP, ON_ERROR_COUNT };
+
+struct train_loader {
+	uint32_t kind;
+	uint64_t workers, prefetch, depth;
+};
+
+struct train_shuffle {
+	uint32_t order;
+	bool files, samples; /* both: one permutation of all samples */
+	bool whole_files;    /* ... but a file's samples stay together */
+};
+
+struct train_evaluation {
+	char dataset[JOB_NAME_BYTES];
+	uint64_t every, batch;
+	struct draw compute;
+};
+
+struct train_options {
+	char dataset[JOB_NAME_BYTES];
+	uint64_t epochs, steps, seconds_ns, batch;
+	struct draw compute, preprocess;
+	struct train_loader loader;
+	struct train_shuffle shuffle;
+	uint32_t sync;
+	uint64_t warmup_steps;
+	uint32_t verify, on_error;
+	double target_au;
+	uint64_t buffers;
+	struct train_evaluation evaluation;
+	uint64_t null_steps;
+};
+extern const struct option train_options[];
+extern const struct tally_schema train_schema;
+extern const struct workload train_workload;
+
+/* The rank row. */
+enum train_rank {
+	TRAIN_STEPS = TALLY_COMMON,
+	TRAIN_SAMPLES,
+	TRAIN_SAMPLES_FAILED,
+	TRAIN_IDS_FROM_BYTES,
+	TRAIN_LOGICAL_BYTES,
+	TRAIN_ACCOUNTS, /* eight of them, in the order of enum account */
+	TRAIN_WALL_SUM_NS = TRAIN_ACCOUNTS + ACCOUNTS,
+	TRAIN_OVERSLEEP_NS,
+	TRAIN_AU_STEPS,
+	TRAIN_AU_COMPUTE_NS,
+	TRAIN_AU_WALL_NS,
+	TRAIN_AU_RANKS_NS,
+	TRAIN_STALL_MEDIAN_NS,
+	TRAIN_MLPERF_SUM_PPB,
+	TRAIN_MLPERF_EPOCHS,
+	TRAIN_PAYLOAD_ERRORS,
+	TRAIN_SHORT_OBJECTS,
+	TRAIN_LATE,
+	TRAIN_SHORT_TRANSFERS,
+	TRAIN_LAST_STEP,
+	TRAIN_RANK_MEASURES
+};
+
+/* A row of an epoch. */
+enum train_epoch {
+	EPOCH_NUMBER,
+	EPOCH_EVALUATION,
+	EPOCH_STEPS,
+	EPOCH_WALL_NS,
+	EPOCH_AU_COMPUTE_NS,
+	EPOCH_AU_WALL_NS,
+	EPOCH_AU_RANKS_NS,
+	EPOCH_SAMPLES,
+	EPOCH_SAMPLES_FAILED,
+	EPOCH_ID_SUM,
+	EPOCH_ID_HASH,
+	EPOCH_FAILED_ID_SUM,
+	EPOCH_FAILED_ID_HASH,
+	EPOCH_EXPECTED_SAMPLES,
+	EPOCH_EXPECTED_ID_SUM,
+	EPOCH_EXPECTED_ID_HASH,
+	EPOCH_JUDGED, /* 1 where all ranks ended at the same batch */
+	EPOCH_PROVEN,
+	EPOCH_MLPERF_COMPUTE_NS,
+	EPOCH_MLPERF_WALL_NS,
+	EPOCH_BYTES_READ,
+	EPOCH_ACCOUNTS,
+	EPOCH_MEASURES = EPOCH_ACCOUNTS + ACCOUNTS
+};
+
+enum train_hist {
+	TRAIN_HIST_READ,
+	TRAIN_HIST_OPEN,
+	TRAIN_HIST_READ_RESPONSE,
+	TRAIN_HIST_OPEN_RESPONSE,
+	TRAIN_HIST_SAMPLE,
+	TRAIN_HIST_BATCH_WAIT,
+	TRAIN_HIST_STEP,
+	TRAIN_HIST_STEP_STALL,
+	TRAIN_HISTS
+};
+
+int train_check(const struct job *job, const struct job_phase *phase, uint32_t ranks, struct err *err);
+int train_size(const struct job *job, const struct job_phase *phase, uint32_t ranks, uint32_t ranks_per_node,
+	       struct demand *out, struct err *err);
+uint32_t train_epoch_rows(const struct job_phase *phase);
+
+/* A data set as the phase uses it. */
+int train_dataset(const struct job *job, const struct job_phase *phase, const char *name, struct dataset *d,
+		  const struct job_store **store, struct err *err);
+
+void train_order(const struct train_options *o, const struct dataset *d, uint64_t seed, struct order *order);
+
+/* Bytes a request of a store has at most, before any window (UINT64_MAX: an extent whole). */
+uint64_t train_transfer(const struct job_store *store);
+/* Bytes of the window that each request in flight has. */
+uint64_t train_window(const struct train_options *o);
+
+#endif

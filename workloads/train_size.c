@@ -1,0 +1,139 @@
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "core/units.h"
+#include "workloads/train.h"
+#include "workloads/worker.h"
+
+enum { MLPERF_STEPS = 500 };
+
+static void note(struct demand *d, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+static void note(struct demand *d, const char *format, ...)
+{
+	va_list list;
+
+	if (d->note_count == sizeof(d->notes) / sizeof(d->notes[0]))
+		return;
+	va_start(list, format);
+	vsnprintf(d->notes[d->note_count++], sizeof(d->notes[0]), format, list);
+	va_end(list);
+}
+
+/* What a reader takes of the store for a sample of mean size. */
+static double sample_read_bytes(const struct dataset *d)
+{
+	struct extent extents[FORMAT_EXTENTS_MAX];
+	struct layout l;
+	uint32_t n, i;
+	double bytes = 0;
+
+	memset(&l, 0, sizeof(l));
+	l.format = d->format;
+	l.samples = d->options.samples_per_file;
+	l.sample_bytes = d->options.sample_bytes;
+	d->format->layout(&l);
+	n = d->format->extents(&l, 0, extents);
+	for (i = 0; i < n; i++)
+		bytes += (double)extents[i].length;
+	return bytes;
+}
+
+/* Windows of all workers; 0 where the store gives no bytes. */
+static uint64_t memory_bytes(const struct train_options *o, const struct dataset *d, const struct job_store *store,
+			     struct demand *out)
+{
+	const struct backend_ops *ops = store->section->owner;
+	uint64_t workers = o->loader.workers ? o->loader.workers : 1;
+	uint64_t transfer = train_transfer(store), largest = dataset_sample_bytes_max(d), request;
+	char text[2][UNITS_TEXT_BYTES];
+
+	if (!(ops->capabilities & BACKEND_CONTENT))
+		return 0;
+	request = worker_request_bytes(transfer, train_window(o), largest + WORKER_PIECE_BYTES);
+	if (request < transfer && request < largest)
+		note(out, "buffers of %s cut requests to %s",
+		     units_bytes_binary(text[0], (double)o->buffers), units_bytes_binary(text[1], (double)request));
+	return workers * o->loader.depth * request;
+}
+
+static void notes(const struct train_options *o, struct demand *out, uint32_t ranks)
+{
+	char text[UNITS_TEXT_BYTES];
+
+	if (!out->steps_per_epoch)
+		note(out, "%s samples do not fill one step of %llu: this will be refused",
+		     units_count(text, out->samples), (unsigned long long)(o->batch * ranks));
+	else if (out->steps_per_epoch < MLPERF_STEPS)
+		note(out, "%llu steps an epoch: MLPerf wants %d", (unsigned long long)out->steps_per_epoch,
+		     MLPERF_STEPS);
+	if (out->steps_per_epoch && out->steps_per_epoch <= o->warmup_steps)
+		note(out, "all %llu steps of an epoch are warm-up: there will be no AU",
+		     (unsigned long long)out->steps_per_epoch);
+	if (o->loader.workers > out->steps_per_epoch && out->steps_per_epoch)
+		note(out, "%llu workers for %llu steps an epoch: some never read",
+		     (unsigned long long)o->loader.workers, (unsigned long long)out->steps_per_epoch);
+	if (o->sync == SYNC_STEP && o->seconds_ns && draw_mean(&o->compute) > (double)o->seconds_ns)
+		note(out, "one step takes longer than the limit of seconds");
+}
+
+/* Bytes and steps of the whole phase: epochs cut by steps, evaluations beside. */
+static int moved(const struct job *job, const struct job_phase *phase, uint32_t ranks, double sample_bytes,
+		 struct demand *out, struct err *err)
+{
+	const struct train_options *o = phase->options;
+	uint64_t global = o->batch * ranks, steps = out->steps_per_epoch * o->epochs, evaluations;
+	const struct job_store *store;
+	struct dataset d;
+	int rc;
+
+	out->epochs = o->epochs;
+	if (o->steps && o->steps < steps) {
+		steps = o->steps;
+		out->epochs = (steps + out->steps_per_epoch - 1) / out->steps_per_epoch;
+	}
+	out->bytes = (double)steps * (double)global * sample_bytes;
+	if (o->evaluation.every) {
+		rc = train_dataset(job, phase, o->evaluation.dataset, &d, &store, err);
+		if (rc < 0)
+			return rc;
+		evaluations = out->steps_per_epoch ? steps / out->steps_per_epoch / o->evaluation.every : 0;
+		out->bytes += (double)evaluations *
+			      (double)(order_steps(d.samples, o->evaluation.batch, ranks) * o->evaluation.batch * ranks) *
+			      sample_read_bytes(&d);
+	}
+	out->bytes_per_rank = out->bytes / ranks;
+	return 0;
+}
+
+int train_size(const struct job *job, const struct job_phase *phase, uint32_t ranks, uint32_t ranks_per_node,
+	       struct demand *out, struct err *err)
+{
+	const struct train_options *o = phase->options;
+	double compute_s = draw_mean(&o->compute) * 1e-9, sample_bytes;
+	uint64_t global = o->batch * ranks;
+	const struct job_store *store;
+	struct dataset d;
+	int rc;
+
+	(void)ranks_per_node;
+	memset(out, 0, sizeof(*out));
+	rc = train_dataset(job, phase, o->dataset, &d, &store, err);
+	if (rc < 0)
+		return rc;
+	sample_bytes = sample_read_bytes(&d);
+	out->files = d.options.files;
+	out->samples = d.samples;
+	out->steps_per_epoch = order_steps(d.samples, o->batch, ranks);
+	out->samples_dropped = d.samples - out->steps_per_epoch * global;
+	out->bytes_per_second = compute_s > 0 ? (double)global * sample_bytes / compute_s : INFINITY;
+	out->opens_per_second = compute_s > 0 ? (double)global / compute_s : INFINITY;
+	out->target = o->target_au;
+	out->seconds = (double)out->steps_per_epoch * compute_s;
+	snprintf(out->store, sizeof(out->store), "%s", store->name);
+	notes(o, out, ranks);
+	out->memory_per_rank = memory_bytes(o, &d, store, out);
+	return moved(job, phase, ranks, sample_bytes, out, err);
+}
