@@ -1,0 +1,37 @@
+"""One call of haul, without mpiexec."""
+import os
+import subprocess
+import sys
+
+HAUL = os.environ["HAUL"]
+
+
+def haul(*args, env=None, cwd=None):
+    return subprocess.run([HAUL, *map(str, args)], env=dict(os.environ, **(env or {})), cwd=cwd, text=True,
+                          stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=60)
+
+
+def check(condition, sentence):
+    if not condition:
+        raise AssertionError(sentence)
+
+
+def refused(r, *words):
+    """Exit status 2, nothing on standard output, one sentence."""
+    check(r.returncode == 2 and r.stdout == "", r)
+    lines = r.stderr.splitlines()
+    check(len(lines) == 1 and lines[0].startswith("haul: "), r)
+    for word in words:
+        check(word in lines[0], f"{lines[0]!r} does not say {word!r}")
+
+
+def main(*tests):
+    failed = 0
+    for test in tests:
+        try:
+            test()
+            print("ok   ", test.__name__)
+        except AssertionError as e:
+            failed += 1
+            print(f"FAIL  {test.__name__}: {e}")
+    sys.exit(1 if failed else 0)

@@ -1,0 +1,76 @@
+"""Help of each verb, and what is said of verbs and options that there are not."""
+from clitest import check, haul, main, refused
+
+VERBS = ["plan", "run", "generate", "clean", "catalog", "report", "schema", "topo", "doctor", "version", "help"]
+
+
+def test_overview():
+    for args in (["help"], ["--help"], ["-h"]):
+        r = haul(*args)
+        check(r.returncode == 0 and r.stderr == "", r)
+        for verb in VERBS:
+            check(f"\n  {verb} " in r.stdout, f"{verb} is missing: {r.stdout}")
+        check("__complete" not in r.stdout, r.stdout)
+
+
+def test_each():
+    for verb in VERBS:
+        r = haul(verb, "--help")
+        check(r.returncode == 0 and r.stderr == "", r)
+        lines = r.stdout.splitlines()
+        check(lines[0].startswith(f"haul {verb}") and lines[-1].startswith("example: "), r.stdout)
+        check(all(len(line) <= 100 for line in lines), r.stdout)
+        check(haul("help", verb).stdout == r.stdout, f"help {verb} differs")
+
+
+def test_completion_knows_what_help_knows():
+    check(haul("__complete").stdout.split() == VERBS, haul("__complete"))
+    for verb in VERBS:
+        words = haul("__complete", verb).stdout.split()
+        options = sorted(word for word in words if word.startswith("--"))
+        text = haul(verb, "--help").stdout
+        shown = sorted(line.split()[0] for line in text.splitlines() if line.startswith("  --"))
+        check(options == shown, f"{verb}: {options} {shown}")
+    check("unet3d_demo" in haul("__complete", "run").stdout.split(), "no ready jobs offered")
+
+
+def test_unknown_verb():
+    refused(haul("plam"), "plam", 'did you mean "plan"?')
+    refused(haul("xyzzyplugh"), "xyzzyplugh", "haul help")
+    refused(haul())
+    refused(haul("help", "plam"), "plam")
+
+
+def test_unknown_option():
+    refused(haul("plan", "x", "--node", "4"), "--node", 'did you mean "--nodes"?')
+    refused(haul("run", "x", "--forse"), 'did you mean "--force"?')
+    refused(haul("plan", "x", "-n", "4"), "-n")
+    refused(haul("catalog", "--qqqqqqq"), "haul catalog --help")
+
+
+def test_values():
+    refused(haul("plan", "x", "--nodes", "0"), "--nodes", "1 …")
+    refused(haul("plan", "x", "--nodes", "-3"), "--nodes")
+    refused(haul("plan", "x", "--nodes", "4k"), "4k")
+    refused(haul("plan", "x", "--nodes"), "--nodes needs a value")
+    refused(haul("plan", "x", "--json=yes"), "--json takes no value")
+    refused(haul("run", "x", "--deadline", "soon"), "--deadline", "soon")
+    refused(haul("topo", "--pin", "cores"), "--pin", "none, core, numa, list")
+
+
+def test_arguments():
+    refused(haul("plan"), "needs JOB")
+    refused(haul("plan", "a", "b"), '"b" is too much')
+    refused(haul("run"), "needs JOB")
+    refused(haul("report"), "FILE")
+    refused(haul("schema", "x"), "too much")
+
+
+def test_one_voice_under_a_launcher():
+    r = haul("plam", env={"PMI_RANK": "1"})
+    check(r.returncode == 2 and r.stderr == "" and r.stdout == "", r)
+    refused(haul("plam", env={"PMI_RANK": "0"}))
+
+
+main(test_overview, test_each, test_completion_knows_what_help_knows, test_unknown_verb, test_unknown_option,
+     test_values, test_arguments, test_one_voice_under_a_launcher)

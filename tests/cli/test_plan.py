@@ -1,0 +1,80 @@
+"""haul plan: Aurora's table, and its own time and memory for very many files."""
+import json
+import os
+import re
+import time
+
+from clitest import check, haul, main, refused
+
+AURORA = {  # nodes: ranks, global batch, files, GB/s at AU 100 %, at 90 %, opens/s
+    1: (12, 84, 8400, 132.1, 118.8, 901),
+    8: (96, 672, 67200, 1056, 951, 7200),
+    64: (768, 5376, 537600, 8451, 7606, 57600),
+    512: (6144, 43008, 4300800, 67611, 60850, 461000),
+}
+SANITIZED = os.environ.get("HAUL_SANITIZED") == "1"
+
+
+def plan(*args):
+    r = haul("plan", *args, "--json")
+    check(r.returncode == 0 and r.stderr == "", r)
+    return json.loads(r.stdout)
+
+
+def phase(p, kind):
+    return next(phase for phase in p["phases"] if phase["kind"] == kind)
+
+
+def near(value, wanted, relative):
+    check(abs(value - wanted) <= relative * wanted, f"{value}, wanted {wanted}")
+
+
+def test_aurora():
+    for nodes, (ranks, batch, files, full, target, opens) in AURORA.items():
+        p = plan("unet3d_aurora", "--nodes", nodes, "--set", f"dataset.files={files}")
+        t = phase(p, "train")
+        check((p["nodes"], p["ranks"], p["dataset"]["files"]) == (nodes, ranks, files), p)
+        check((t["global_batch"], t["steps_per_epoch"], t["samples_dropped"]) == (batch, 100, 0), t)
+        near(t["demand"]["bytes_per_second"] / 1e9, full, 0.001)
+        near(t["demand"]["at_target_bytes_per_second"] / 1e9, target, 0.001)
+        near(t["demand"]["opens_per_second"], opens, 0.005)
+        near(p["dataset"]["bytes"], files * 146600628, 0.0001)
+        near(t["bytes"], t["epochs"] * files * 146600628, 0.0001)
+        near(t["bytes_per_rank"] * ranks, t["bytes"], 1e-9)
+
+
+def test_text():
+    r = haul("plan", "unet3d_aurora", "--nodes", 512)
+    check(r.returncode == 0 and r.stderr == "", r)
+    for words in ("4,300,800 files", "630.5 TB (573.4 TiB)", "6,144 on 512 nodes", "global batch 43,008",
+                  "100 steps an epoch", "0 samples dropped", "AU 100 %   67.6 TB/s", "AU  90 %   60.9 TB/s",
+                  "132.1 GB/s a node", "461 k opens/s", "MLPerf wants 500"):
+        check(words in r.stdout, f"{words!r} is not in\n{r.stdout}")
+    check(all(len(line) <= 100 for line in r.stdout.splitlines()), r.stdout)
+
+
+def test_time_and_memory():
+    for files in (4300800, 160000000):
+        began = time.monotonic()
+        r = haul("plan", "unet3d_aurora", "--nodes", 512, "--set", f"dataset.files={files}")
+        took = time.monotonic() - began
+        check(r.returncode == 0, r)
+        memory = int(re.search(r"planned in .*, (\d+) MiB", r.stdout).group(1))
+        print(f"      {files} files: {took:.3f} s, {memory} MiB")
+        if not SANITIZED:
+            check(took < 1 and memory < 64, f"{took} s, {memory} MiB")
+
+
+def test_refusals():
+    refused(haul("plan", "unet3d_aurra"), "unet3d_aurra", 'did you mean "unet3d_aurora"?')
+    refused(haul("plan", "/nonexistent/job.json"), "/nonexistent/job.json", "No such file")
+    refused(haul("plan", "unet3d_demo", "--set", "train.bach=4"), "bach")
+    refused(haul("plan", "unet3d_demo", "--set", "cluster.tensor=64"), "/cluster/tensor")
+
+
+def test_too_few_samples_is_a_note():
+    r = haul("plan", "unet3d_demo", "--nodes", 4096)
+    check(r.returncode == 0 and "will be refused" in r.stdout, r)
+
+
+main(test_aurora, test_text, test_time_and_memory, test_refusals, test_too_few_samples_is_a_note)

@@ -1,0 +1,75 @@
+"""The serial verbs, each once on real input."""
+import json
+import os
+import tempfile
+
+from clitest import check, haul, main, refused
+
+
+def test_schema():
+    r = haul("schema")
+    check(r.returncode == 0 and r.stderr == "", r)
+    schema = json.loads(r.stdout)
+    check("2020-12" in schema["$schema"] and "phases" in schema["properties"], schema.keys())
+    r = haul("schema", "--reference")
+    check(r.returncode == 0 and "batch" in r.stdout and "sample_bytes" in r.stdout, r)
+
+
+def test_catalog():
+    r = haul("catalog")
+    check(r.returncode == 0 and r.stderr == "", r)
+    lines = r.stdout.splitlines()
+    check(all(len(line) <= 100 for line in lines), r.stdout)
+    rows = {line.split()[0]: line for line in lines if line.startswith("unet3d")}
+    check("4,300,800" in rows["unet3d_aurora"] and "11.00" in rows["unet3d_aurora"] and
+          "90 %" in rows["unet3d_aurora"], rows)
+    check("3.18" in rows["unet3d_h100"], rows)
+    with tempfile.TemporaryDirectory() as folder:
+        r = haul("catalog", env={"HAUL_CATALOG": folder})
+        check(r.returncode == 0 and "unet3d" not in r.stdout, r)
+
+
+def test_report_on_what_is_no_results_file():
+    refused(haul("report", "/nonexistent/results.h5"), "/nonexistent/results.h5")
+    with tempfile.NamedTemporaryFile() as f:
+        f.write(b"rubbish" * 1000)
+        f.flush()
+        refused(haul("report", f.name), os.path.basename(f.name))
+    refused(haul("report", "a.h5", "--json", "--csv"), "exclude")
+
+
+def test_topo():
+    aurora = {"HWLOC_SYNTHETIC": "pack:2 [numa(memory=549755813888)] core:52 pu:2"}
+    r = haul("topo", "--ranks", 12, "--pin", "numa", env=aurora)
+    check(r.returncode == 0 and r.stderr == "", r)
+    check("2 packages · 2 NUMA nodes · 104 cores · 208 threads" in r.stdout, r.stdout)
+    check(all(len(line) <= 100 for line in r.stdout.splitlines()), r.stdout)
+    check(haul("topo").returncode == 0, haul("topo"))
+    refused(haul("topo", "--pin", "list"), "/cluster/cores")
+    refused(haul("topo", "--pin", "list", "--cores", "0-"), "/cluster/cores")
+
+
+def test_doctor():
+    with tempfile.TemporaryDirectory() as folder:
+        r = haul("doctor", cwd=folder)
+        check(r.returncode == 0 and r.stderr == "", r)
+        for what in ("MPI", "HDF5", "io_uring", "huge pages", "O_DIRECT", "memory lock", "Slurm, PBS", "clock"):
+            check(any(line.startswith(what) for line in r.stdout.splitlines()), f"{what}: {r.stdout}")
+        check(os.listdir(folder) == [], os.listdir(folder))
+
+
+def test_version():
+    r = haul("version")
+    check(r.returncode == 0 and r.stdout.startswith("haul "), r)
+    check(haul("--version").stdout == r.stdout, "--version differs")
+
+
+def test_full_output():
+    with open("/dev/full", "w") as full:
+        import subprocess
+        r = subprocess.run([os.environ["HAUL"], "schema"], stdout=full, stderr=subprocess.PIPE, text=True, timeout=60)
+    check(r.returncode == 1 and "standard output" in r.stderr, r)
+
+
+main(test_schema, test_catalog, test_report_on_what_is_no_results_file, test_topo, test_doctor, test_version,
+     test_full_output)

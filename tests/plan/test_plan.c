@@ -1,0 +1,102 @@
+/* The figures of `haul plan` against arithmetic done by hand. */
+#include <cjson/cJSON.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "plan/plan.h"
+#include "tests/unit.h"
+
+static const char aurora[] =
+	"{\"name\":\"aurora\",\"stores\":{\"d\":{\"uri\":\"null://x\"}},"
+	"\"dataset\":{\"store\":\"d\",\"format\":\"raw\",\"files\":4300800,\"sample_bytes\":146600628},"
+	"\"phases\":[{\"train\":{\"epochs\":5,\"batch\":7,\"compute\":\"93.254 ms\",\"target_au\":0.9}}]}";
+
+static void load(struct job *job, const char *text)
+{
+	struct err err = {0};
+
+	CU_ASSERT_FATAL(job_parse(job, plan_schema(), "job.json", text, strlen(text), NULL, 0, &err) == 0);
+}
+
+static double number(const cJSON *json, const char *name)
+{
+	const cJSON *item = cJSON_GetObjectItem(json, name);
+
+	CU_ASSERT_FATAL(item && cJSON_IsNumber(item));
+	return item->valuedouble;
+}
+
+static void check_aurora(uint32_t nodes, uint64_t files)
+{
+	const double step_bytes = 146600628.0 * 7 * 12 * nodes, step_seconds = 0.093254;
+	struct err err = {0};
+	cJSON *json, *phase, *demand;
+	struct plan plan;
+	struct job job;
+	char *text;
+
+	load(&job, aurora);
+	CU_ASSERT_FATAL(plan_check(&job, nodes * 12, nodes, true, &err) == 0);
+	CU_ASSERT_FATAL(plan_make(&plan, &job, nodes * 12, nodes, &err) == 0);
+	text = plan_json(&plan, &job);
+	json = cJSON_Parse(text);
+	CU_ASSERT_PTR_NOT_NULL_FATAL(json);
+	phase = cJSON_GetArrayItem(cJSON_GetObjectItem(json, "phases"), 0);
+	demand = cJSON_GetObjectItem(phase, "demand");
+	CU_ASSERT_EQUAL(number(json, "ranks"), nodes * 12);
+	CU_ASSERT_EQUAL(number(cJSON_GetObjectItem(json, "dataset"), "files"), files);
+	CU_ASSERT_EQUAL(number(phase, "global_batch"), nodes * 84);
+	CU_ASSERT_EQUAL(number(phase, "steps_per_epoch"), (double)(files / (nodes * 84)));
+	CU_ASSERT_EQUAL(number(phase, "samples_dropped"), (double)(files % (nodes * 84)));
+	CU_ASSERT_DOUBLE_EQUAL(number(demand, "bytes_per_second"), step_bytes / step_seconds, step_bytes * 1e-3);
+	CU_ASSERT_DOUBLE_EQUAL(number(demand, "at_target_bytes_per_second"), 0.9 * step_bytes / step_seconds,
+			       step_bytes * 1e-3);
+	CU_ASSERT_DOUBLE_EQUAL(number(demand, "opens_per_second"), 84.0 * nodes / step_seconds, 1);
+	cJSON_Delete(json);
+	free(text);
+	plan_free(&plan);
+	job_free(&job);
+}
+
+static void test_aurora(void)
+{
+	static const uint32_t nodes[] = {1, 8, 127, 512};
+	unsigned i;
+
+	for (i = 0; i < 4; i++)
+		check_aurora(nodes[i], 4300800);
+}
+
+/* No compute time: a demand without bound, null in JSON, a sentence in text. */
+static void test_unbounded(void)
+{
+	static const char job_text_[] =
+		"{\"stores\":{\"d\":{\"uri\":\"null://x\"}},\"dataset\":{\"store\":\"d\",\"format\":\"raw\","
+		"\"files\":10,\"sample_bytes\":100},\"phases\":[{\"train\":{\"compute\":0}}]}";
+	struct err err = {0};
+	struct plan plan;
+	struct job job;
+	char *text;
+
+	load(&job, job_text_);
+	CU_ASSERT_FATAL(plan_make(&plan, &job, 2, 1, &err) == 0);
+	text = plan_json(&plan, &job);
+	CU_ASSERT_PTR_NOT_NULL(strstr(text, "\"bytes_per_second\":\tnull"));
+	free(text);
+	text = plan_text(&plan, &job);
+	CU_ASSERT_PTR_NOT_NULL(strstr(text, "no compute time"));
+	free(text);
+	plan_free(&plan);
+	job_free(&job);
+}
+
+int main(void)
+{
+	CU_TestInfo tests[] = {
+		{"Aurora's table", test_aurora},
+		{"no compute time", test_unbounded},
+		CU_TEST_INFO_NULL,
+	};
+
+	return unit_main("plan", tests);
+}
