@@ -6,6 +6,9 @@
 #ifndef HAUL_WORKLOADS_CLEAN_H
 #define HAUL_WORKLOADS_CLEAN_H
 
+#include <stdbool.h>
+#include <stdint.h>
+
 #include "core/clock.h"
 #include "core/group.h"
 #include "core/job.h"
@@ -14,18 +17,19 @@
 
 /* Of all ranks, the same on every rank. */
 struct clean_counts {
-	uint64_t files, bytes;  /* removed */
-	uint64_t parts;         /* unfinished files removed */
-	uint64_t kept;          /* not as made: another size */
-	uint64_t absent;        /* were not there */
-	uint64_t folders;       /* removed, empty */
+	uint64_t removed, removed_bytes; /* files */
+	uint64_t parts;                  /* unfinished files removed */
+	uint64_t kept;                   /* not as made: another size */
+	uint64_t absent;                 /* were not there */
+	uint64_t folders;                /* removed, empty */
+	bool complete;                   /* came to the end: the manifest is gone too */
 };
 
-/* Collective over group; node: the ranks of this node, for opening the store (NULL: alone). store
- * NULL: the data set's own. Returns what all ranks agree on: 0; -ENOENT without a manifest; -ENOTSUP
- * where the store keeps nothing; else the first error met, after all that could be removed was. */
-int clean_run(const struct job *job, const struct job_dataset *dataset, const char *store,
-	      const struct place *place, struct group *group, struct group *node, struct clock *clock,
-	      const struct log *log, struct clean_counts *counts, struct err *err);
+/* Collective over group; node: the ranks of this node, for opening the data set's store (NULL: alone).
+ * Adds to counts. Returns what all ranks agree on: 0; -ENOENT without a manifest; -ENOTSUP where the
+ * store keeps nothing; else the first error met, after all that could be removed was. */
+int clean_run(const struct job *job, const struct job_dataset *dataset, const struct place *place,
+	      struct group *group, struct group *node, struct clock *clock, const struct log *log,
+	      struct clean_counts *counts, struct err *err);
 
 #endif

@@ -119,15 +119,25 @@ int dataset_init(struct dataset *d, const struct dataset_options *options, uint6
 	return 0;
 }
 
+void dataset_subfolder(const struct dataset *d, uint64_t i, char key[OBJECT_KEY_BYTES])
+{
+	const char *folder = d->options.folder;
+
+	snprintf(key, OBJECT_KEY_BYTES, "%s%s%0*" PRIu64 "/", folder, folder[0] ? "/" : "", (int)d->folder_digits, i);
+}
+
 void dataset_key(const struct dataset *d, uint64_t file, char key[OBJECT_KEY_BYTES])
 {
 	const struct dataset_options *o = &d->options;
-	char sub[32] = "";
+	size_t used;
 
 	if (o->subfolders)
-		snprintf(sub, sizeof(sub), "%0*" PRIu64 "/", (int)d->folder_digits, file % o->subfolders);
-	snprintf(key, OBJECT_KEY_BYTES, "%s%s%s%s_%0*" PRIu64 "_of_%" PRIu64 ".%s", o->folder, o->folder[0] ? "/" : "",
-		 sub, o->prefix, (int)d->name_digits, file, o->files, d->format->name);
+		dataset_subfolder(d, file % o->subfolders, key);
+	else
+		snprintf(key, OBJECT_KEY_BYTES, "%s%s", o->folder, o->folder[0] ? "/" : "");
+	used = strlen(key);
+	snprintf(key + used, OBJECT_KEY_BYTES - used, "%s_%0*" PRIu64 "_of_%" PRIu64 ".%s", o->prefix,
+		 (int)d->name_digits, file, o->files, d->format->name);
 }
 
 /* random_normal takes a sign and 63 bits of the tail's probability: the upper half is mirrored to

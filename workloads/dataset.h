@@ -42,6 +42,8 @@ int dataset_init(struct dataset *d, const struct dataset_options *options, uint6
 
 /* "folder/03/prefix_0000123_of_8400.npz" */
 void dataset_key(const struct dataset *d, uint64_t file, char key[OBJECT_KEY_BYTES]);
+/* "folder/03/", of subfolder i < options.subfolders. */
+void dataset_subfolder(const struct dataset *d, uint64_t i, char key[OBJECT_KEY_BYTES]);
 uint64_t dataset_sample_bytes(const struct dataset *d, uint64_t file);
 void dataset_layout(const struct dataset *d, uint64_t file, struct layout *l);
 uint64_t dataset_sample_bytes_max(const struct dataset *d);

@@ -1,0 +1,97 @@
+#include "workloads/manifest.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/unit.h"
+
+static struct dataset usual(void)
+{
+	struct dataset_options o = {.format = FORMAT_NPY, .files = 8400, .samples_per_file = 4,
+				    .sample_bytes = 1000000, .sample_bytes_stdev = 20, .folder = "train",
+				    .prefix = "img", .subfolders = 7, .store = "data"};
+	struct dataset d;
+
+	CU_ASSERT_EQUAL_FATAL(dataset_init(&d, &o, UINT64_MAX - 1, "/dataset", NULL), 0);
+	return d;
+}
+
+static void test_text_and_back(void)
+{
+	struct dataset d = usual();
+	struct manifest m, back;
+	struct err err = {0};
+	char *text;
+
+	for (int complete = 0; complete < 2; complete++) {
+		manifest_of(&m, &d, complete);
+		text = manifest_text(&m);
+		CU_ASSERT_PTR_NOT_NULL_FATAL(text);
+		CU_ASSERT_PTR_NULL(strstr(text, "store"));
+		CU_ASSERT_EQUAL(manifest_parse(&back, text, strlen(text), &err), 0);
+		CU_ASSERT_EQUAL(back.complete, complete);
+		CU_ASSERT_EQUAL(back.seed, UINT64_MAX - 1);
+		CU_ASSERT_EQUAL(manifest_matches(&back, &d, "file:///x", &err), 0);
+		free(text);
+	}
+}
+
+static void test_differences(void)
+{
+	struct dataset d = usual();
+	struct manifest m;
+	struct err err = {0};
+
+	manifest_of(&m, &d, true);
+	m.seed = 42;
+	CU_ASSERT_EQUAL(manifest_matches(&m, &d, "file:///x", &err), -EEXIST);
+	CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "file:///x/train/.haul-manifest.json: this data set was made with seed 42, "
+						"this job says 18446744073709551614"));
+	manifest_of(&m, &d, true);
+	m.dataset.format = FORMAT_NPZ;
+	CU_ASSERT_EQUAL(manifest_matches(&m, &d, "file:///x", &err), -EEXIST);
+	CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "made with format \"npz\", this job says \"npy\""));
+	manifest_of(&m, &d, true);
+	m.dataset.subfolders = 0;
+	CU_ASSERT_EQUAL(manifest_matches(&m, &d, "file:///x", &err), -EEXIST);
+}
+
+static void test_rubbish(void)
+{
+	static const char *const texts[] = {
+		"", "{", "[]", "null", "{}", "{\"haul_manifest\": 1}",
+		"{\"haul_manifest\": 1, \"made_by\": \"haul\", \"complete\": true, \"seed\": 42, \"dataset\": {}}",
+		"{\"haul_manifest\": 1, \"made_by\": \"haul\", \"complete\": true, \"seed\": \"-1\", \"dataset\": {}}",
+		"{\"haul_manifest\": 1, \"made_by\": \"haul\", \"complete\": true, \"seed\": \"99999999999999999999\", "
+		"\"dataset\": {}}",
+		"{\"haul_manifest\": 1, \"made_by\": \"haul\", \"complete\": true, \"seed\": \"1\", \"dataset\": {}}",
+		"{\"haul_manifest\": 1, \"made_by\": \"haul\", \"complete\": true, \"seed\": \"1\", "
+		"\"dataset\": {\"files\": 0, \"sample_bytes\": 1}}",
+		"{\"haul_manifest\": 1, \"made_by\": \"haul\", \"complete\": 1, \"seed\": \"1\", "
+		"\"dataset\": {\"files\": 1, \"sample_bytes\": 1}}",
+		"{\"haul_manifest\": 1, \"made_by\": \"haul\", \"complete\": true, \"seed\": \"1\", "
+		"\"dataset\": {\"files\": 1, \"sample_bytes\": 1, \"x\": 1}}",
+	};
+
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+		struct manifest m;
+		struct err err = {0};
+
+		CU_ASSERT_EQUAL(manifest_parse(&m, texts[i], strlen(texts[i]), &err), -EINVAL);
+		CU_ASSERT_NOT_EQUAL(err.text[0], '\0');
+	}
+}
+
+int main(void)
+{
+	CU_TestInfo tests[] = {
+		{"text and back", test_text_and_back},
+		{"the first difference is named", test_differences},
+		{"rubbish is refused", test_rubbish},
+		CU_TEST_INFO_NULL
+	};
+
+	return unit_main("manifest", tests);
+}

@@ -1,0 +1,65 @@
+/* Writes files of all formats and awkward sizes into a folder, for check_numpy.py:
+ * FORMAT-SAMPLES-SAMPLEBYTES.FORMAT, their first id 1000 * SAMPLES. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/fill.h"
+#include "workloads/formats/format.h"
+
+enum { PIECE = 1000003 };
+
+static const uint64_t sizes[] = {1, 3, 4, 5, 7, 8, 9, 11, 12, 15, 1000, 65535, 65536, 65537, 65540, 65552, 1234567};
+static const uint64_t counts[] = {1, 2, 3, 7, 1000};
+
+static int write_file(const char *folder, const struct format_ops *format, uint64_t samples, uint64_t sample_bytes)
+{
+	struct layout l = {.format = format, .file = 1000, .key = fill_key(7, samples), .first_id = 1000 * samples,
+			   .samples = samples, .sample_bytes = sample_bytes};
+	static uint8_t piece[PIECE];
+	char path[512];
+	FILE *f;
+	int rc = 0;
+
+	format->layout(&l);
+	snprintf(path, sizeof(path), "%s/%s-%" PRIu64 "-%" PRIu64 ".%s", folder, format->name, samples, sample_bytes,
+		 format->name);
+	f = fopen(path, "wb");
+	if (!f) {
+		perror(path);
+		return -1;
+	}
+	for (uint64_t at = 0; at < l.size; at += PIECE) {
+		uint64_t n = l.size - at < PIECE ? l.size - at : PIECE;
+
+		layout_image(&l, at, piece, n);
+		if (fwrite(piece, 1, n, f) != n)
+			rc = -1;
+	}
+	if (fclose(f) || rc) {
+		perror(path);
+		return -1;
+	}
+	return 0;
+}
+
+/* write_files FOLDER            all of them
+ * write_files FOLDER BYTES      one npz with one sample of that size (zip64 from 4 GiB) */
+int main(int argc, char **argv)
+{
+	int rc = 0;
+
+	if (argc == 3)
+		return write_file(argv[1], format_table()[FORMAT_NPZ], 1, strtoull(argv[2], NULL, 10)) ? 1 : 0;
+	if (argc != 2) {
+		fprintf(stderr, "write_files FOLDER [BYTES]\n");
+		return 2;
+	}
+	for (const struct format_ops *const *f = format_table(); *f; f++)
+		for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++)
+			for (size_t k = 0; k < sizeof(counts) / sizeof(counts[0]); k++)
+				if (sizes[i] * counts[k] < 10 << 20)
+					rc |= write_file(argv[1], *f, counts[k], sizes[i]);
+	return rc ? 1 : 0;
+}

@@ -1,0 +1,17 @@
+#include "workloads/workload.h"
+
+#include <stddef.h>
+
+#include "workloads/generate.h"
+#include "workloads/train.h"
+
+static const struct workload *const workloads[] = {
+	&generate_workload,
+	&train_workload,
+	NULL,
+};
+
+const struct workload *const *workload_table(void)
+{
+	return workloads;
+}
