@@ -59,7 +59,7 @@ int bind_rank(const struct nodes *n, const struct job_cluster *cluster, const st
 	      char found[RESULTS_TEXT], bool *crowded, struct err *err)
 {
 	hwloc_bitmap_t allowed, wanted = NULL;
-	hwloc_topology_t topology;
+	hwloc_topology_t topology = NULL;
 	const char *said = NULL;
 	int rc;
 

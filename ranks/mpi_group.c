@@ -23,7 +23,7 @@ struct mpi_group {
 	bool status_busy;
 	MPI_Request status_request;
 	MPI_Datatype status_type;
-	MPI_Op status_op;
+	MPI_Op status_op, max_op, min_op;
 	struct status mine, merged;
 	uint32_t block_count;
 	struct mpi_block blocks[GROUP_BLOCKS_MAX];
@@ -51,6 +51,30 @@ static void merge_status(void *in, void *into, int *count, MPI_Datatype *type)
 	}
 }
 
+/* MPICH 4.0.2 compares MPI_UINT64_T as if it were signed (MPI_MAX of 1 and 2^64 - 1 gives 1), so
+ * maxima and minima are our own too. */
+static void merge_max(void *in, void *into, int *count, MPI_Datatype *type)
+{
+	const uint64_t *from = in;
+	uint64_t *to = into;
+
+	(void)type;
+	for (int i = 0; i < *count; i++)
+		if (from[i] > to[i])
+			to[i] = from[i];
+}
+
+static void merge_min(void *in, void *into, int *count, MPI_Datatype *type)
+{
+	const uint64_t *from = in;
+	uint64_t *to = into;
+
+	(void)type;
+	for (int i = 0; i < *count; i++)
+		if (from[i] < to[i])
+			to[i] = from[i];
+}
+
 int mpi_group_own(MPI_Comm comm, bool patient, struct group **out, struct err *err)
 {
 	struct mpi_group *m = calloc(1, sizeof(*m));
@@ -66,6 +90,8 @@ int mpi_group_own(MPI_Comm comm, bool patient, struct group **out, struct err *e
 	MPI_Type_contiguous(STATUS_WORDS, MPI_UINT64_T, &m->status_type);
 	MPI_Type_commit(&m->status_type);
 	MPI_Op_create(merge_status, 1, &m->status_op);
+	MPI_Op_create(merge_max, 1, &m->max_op);
+	MPI_Op_create(merge_min, 1, &m->min_op);
 	*out = &m->base;
 	return 0;
 }
@@ -105,16 +131,16 @@ const void *mpi_group_comm(const struct group *g)
 	return &mpi(g)->comm;
 }
 
-static MPI_Op merge_op(enum merge merge)
+static MPI_Op merge_op(const struct group *g, enum merge merge)
 {
-	return merge == MERGE_SUM ? MPI_SUM : merge == MERGE_MAX ? MPI_MAX : MPI_MIN;
+	return merge == MERGE_SUM ? MPI_SUM : merge == MERGE_MAX ? mpi(g)->max_op : mpi(g)->min_op;
 }
 
 static int mpi_allreduce(struct group *g, enum merge merge, uint64_t *words, size_t n)
 {
 	MPI_Request request;
 
-	MPI_Iallreduce(MPI_IN_PLACE, words, (int)n, MPI_UINT64_T, merge_op(merge), mpi(g)->comm, &request);
+	MPI_Iallreduce(MPI_IN_PLACE, words, (int)n, MPI_UINT64_T, merge_op(g, merge), mpi(g)->comm, &request);
 	wait_for(&request, mpi(g)->patient);
 	return 0;
 }
@@ -124,9 +150,9 @@ static int mpi_reduce(struct group *g, enum merge merge, uint64_t *words, size_t
 	MPI_Request request;
 
 	if (g->rank == 0)
-		MPI_Ireduce(MPI_IN_PLACE, words, (int)n, MPI_UINT64_T, merge_op(merge), 0, mpi(g)->comm, &request);
+		MPI_Ireduce(MPI_IN_PLACE, words, (int)n, MPI_UINT64_T, merge_op(g, merge), 0, mpi(g)->comm, &request);
 	else
-		MPI_Ireduce(words, NULL, (int)n, MPI_UINT64_T, merge_op(merge), 0, mpi(g)->comm, &request);
+		MPI_Ireduce(words, NULL, (int)n, MPI_UINT64_T, merge_op(g, merge), 0, mpi(g)->comm, &request);
 	wait_for(&request, mpi(g)->patient);
 	return 0;
 }
@@ -260,6 +286,8 @@ static void mpi_free(struct group *g)
 	}
 	MPI_Type_free(&m->status_type);
 	MPI_Op_free(&m->status_op);
+	MPI_Op_free(&m->max_op);
+	MPI_Op_free(&m->min_op);
 	MPI_Comm_free(&m->comm);
 	free(m);
 }
