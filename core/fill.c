@@ -135,11 +135,15 @@ void fill_words_portable(uint64_t counter, uint8_t *data, size_t words)
 	size_t i = 0;
 
 	for (; i + 4 <= words; i += 4) {
-		uint64_t w[4];
+		uint64_t w0 = htole64(mix64(counter));
+		uint64_t w1 = htole64(mix64(counter + fill_golden));
+		uint64_t w2 = htole64(mix64(counter + 2 * fill_golden));
+		uint64_t w3 = htole64(mix64(counter + 3 * fill_golden));
 
-		for (unsigned k = 0; k < 4; k++)
-			w[k] = htole64(mix64(counter + k * fill_golden));
-		memcpy(data + i * 8, w, sizeof(w));
+		memcpy(data + i * 8, &w0, 8);
+		memcpy(data + i * 8 + 8, &w1, 8);
+		memcpy(data + i * 8 + 16, &w2, 8);
+		memcpy(data + i * 8 + 24, &w3, 8);
 		counter += 4 * fill_golden;
 	}
 	for (; i < words; i++) {
