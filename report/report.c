@@ -1,0 +1,69 @@
+#include "report/report.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static char *text_of_all(struct results_file **files, unsigned count, enum report_shape shape, bool color);
+
+int report_files(FILE *out, enum report_shape shape, const char *const *paths, unsigned count, bool color,
+		 struct err *err)
+{
+	struct results_file **files = calloc(count + 1, sizeof(*files));
+	char *text = NULL;
+	int rc = files ? 0 : err_set(err, -ENOMEM, "no memory for the report");
+
+	for (unsigned i = 0; rc == 0 && i < count; i++)
+		rc = results_load(&files[i], paths[i], err);
+	if (rc == 0) {
+		text = text_of_all(files, count, shape, color);
+		if (!text)
+			rc = err_set(err, -ENOMEM, "no memory for the report");
+		else if (fputs(text, out) < 0 || fflush(out) != 0)
+			rc = err_set(err, errno ? -errno : -EIO, "the report cannot be written: %s", strerror(errno));
+	}
+	for (unsigned i = 0; files && i < count; i++)
+		results_unload(files[i]);
+	free(files);
+	free(text);
+	return rc;
+}
+
+static char *text_of_all(struct results_file **files, unsigned count, enum report_shape shape, bool color)
+{
+	char *all = NULL;
+	size_t size;
+	FILE *out;
+
+	if (shape == REPORT_JSON)
+		return report_json((const struct results_file *const *)files, count);
+	out = open_memstream(&all, &size);
+	if (!out)
+		return NULL;
+	if (shape == REPORT_CSV)
+		fputs(report_csv_heading(), out);
+	for (unsigned i = 0; i < count; i++) {
+		char *one = shape == REPORT_CSV ? report_csv(files[i]) : report_text(files[i], color);
+
+		fprintf(out, "%s%s", shape == REPORT_TEXT && i ? "\n" : "", one ? one : "");
+		if (!one) {
+			fclose(out);
+			free(all);
+			return NULL;
+		}
+		free(one);
+	}
+	if (fclose(out) != 0) {
+		free(all);
+		return NULL;
+	}
+	return all;
+}
+
+bool report_color(FILE *out)
+{
+	const char *no = getenv("NO_COLOR"), *term = getenv("TERM");
+
+	return isatty(fileno(out)) && !(no && *no) && term && strcmp(term, "dumb") != 0;
+}

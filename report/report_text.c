@@ -1,0 +1,334 @@
+/* For people: did the accelerators starve, by how much, because of what; then the figures. */
+#include <math.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/units.h"
+#include "report/accounts.h"
+#include "report/report.h"
+#include "report/table.h"
+
+enum { NAME_COLUMNS = 24, FAILURES_SHOWN = 3 };
+
+struct page {
+	FILE *out;
+	bool color;
+	const struct results_file *file;
+};
+
+static void head_line(const struct page *page);
+static void utilisation(const struct page *page, const struct results_phase_read *p, bool named);
+static void phase_table(const struct page *page);
+static void phase_notes(const struct page *page, const struct results_phase_read *p);
+static void last_line(const struct page *page);
+
+char *report_text(const struct results_file *file, bool color)
+{
+	struct page page = {.color = color, .file = file};
+	unsigned utilised = 0;
+	char *text = NULL;
+	size_t size;
+
+	page.out = open_memstream(&text, &size);
+	if (!page.out)
+		return NULL;
+	head_line(&page);
+	for (uint32_t i = 0; i < file->phase_count; i++)
+		utilised += !isnan(results_value(&file->phases[i].merged, 0, "au"));
+	for (uint32_t i = 0; i < file->phase_count; i++)
+		utilisation(&page, &file->phases[i], utilised > 1);
+	if (file->phase_count)
+		phase_table(&page);
+	for (uint32_t i = 0; i < file->phase_count; i++)
+		phase_notes(&page, &file->phases[i]);
+	last_line(&page);
+	if (fclose(page.out) == 0)
+		return text;
+	free(text);
+	return NULL;
+}
+
+static const char *paint(const struct page *page, const char *code)
+{
+	return page->color ? code : "";
+}
+
+#define BOLD "\033[1m"
+#define GREEN "\033[32m"
+#define RED "\033[31m"
+#define PLAIN "\033[0m"
+
+static void head_line(const struct page *page)
+{
+	const struct results_file *f = page->file;
+	char ranks[UNITS_TEXT_BYTES], nodes[UNITS_TEXT_BYTES], time[UNITS_TEXT_BYTES];
+	bool done = strcmp(f->status, "done") == 0;
+
+	fprintf(page->out, "%s%s%s · %s rank%s on %s node%s · %s · %s%s%s\n", paint(page, BOLD), f->name,
+		paint(page, PLAIN), units_count(ranks, f->ranks), f->ranks == 1 ? "" : "s",
+		units_count(nodes, f->nodes), f->nodes == 1 ? "" : "s", units_time(time, f->seconds),
+		paint(page, done ? GREEN : RED), f->status, paint(page, PLAIN));
+	if (*f->error)
+		text_wrap(page->out, f->error, 0);
+}
+
+/* A percentage without a needless zero: 90 %, 92.5 %. */
+static void percent(char *buf, size_t size, double fraction)
+{
+	double tenths = round(fraction * 1000);
+
+	if (fmod(tenths, 10) == 0)
+		snprintf(buf, size, "%.0f %%", tenths / 10);
+	else
+		snprintf(buf, size, "%.1f %%", tenths / 10);
+}
+
+static void add(char *buf, size_t size, const char *format, ...) __attribute__((format(printf, 3, 4)));
+static void add(char *buf, size_t size, const char *format, ...)
+{
+	size_t n = strlen(buf);
+	va_list arguments;
+
+	va_start(arguments, format);
+	vsnprintf(buf + n, size - n, format, arguments);
+	va_end(arguments);
+}
+
+/* " (transfer 1.9, open 0.3)", the largest first. */
+static void add_storage(char *buf, size_t size, const int tenths[ACCOUNTS])
+{
+	static const struct { int account; const char *name; } parts[] = {
+		{ACCOUNT_OPEN, "open"}, {ACCOUNT_FIRST_BYTE, "first byte"}, {ACCOUNT_TRANSFER, "transfer"},
+		{ACCOUNT_QUEUE, "queue"},
+	};
+	enum { PARTS = sizeof(parts) / sizeof(*parts) };
+	bool said[PARTS] = {false};
+	const char *before = " (";
+
+	for (int n = 0; n < PARTS; n++) {
+		int most = -1;
+
+		for (int i = 0; i < PARTS; i++)
+			if (!said[i] && tenths[parts[i].account] &&
+			    (most < 0 || tenths[parts[i].account] > tenths[parts[most].account]))
+				most = i;
+		if (most < 0)
+			break;
+		said[most] = true;
+		add(buf, size, "%s%s %.1f", before, parts[most].name, tenths[parts[most].account] / 10.0);
+		before = ", ";
+	}
+	add(buf, size, ")");
+}
+
+/* What was lost. The accounts hold the whole phase, AU leaves the warm-up out: where the two differ the
+ * sentence says which it speaks of. */
+static void lost_sentence(char *buf, size_t size, const struct results_phase_read *p, double au)
+{
+	struct accounts a;
+	int tenths[ACCOUNTS], whole, storage;
+	const char *before = "";
+
+	if (!accounts_of(p, &a))
+		return;
+	whole = accounts_tenths(&a, tenths);
+	if (whole <= 0)
+		return;
+	if (whole == 1000 - (int)lround(au * 1000))
+		add(buf, size, "Of the %.1f %% lost: ", whole / 10.0);
+	else
+		add(buf, size, "Of the whole phase, warm-up included, %.1f %% was lost: ", whole / 10.0);
+	storage = tenths[ACCOUNT_OPEN] + tenths[ACCOUNT_FIRST_BYTE] + tenths[ACCOUNT_TRANSFER] + tenths[ACCOUNT_QUEUE];
+	if (storage) {
+		add(buf, size, "%.1f %% waiting for storage", storage / 10.0);
+		add_storage(buf, size, tenths);
+		before = ", ";
+	}
+	if (tenths[ACCOUNT_RANKS]) {
+		add(buf, size, "%s%.1f %% for the slowest rank", before, tenths[ACCOUNT_RANKS] / 10.0);
+		before = ", ";
+	}
+	if (tenths[ACCOUNT_DECODE]) {
+		add(buf, size, "%s%.1f %% decode", before, tenths[ACCOUNT_DECODE] / 10.0);
+		before = ", ";
+	}
+	if (tenths[ACCOUNT_HAUL])
+		add(buf, size, "%s%.1f %% haul", before, tenths[ACCOUNT_HAUL] / 10.0);
+	add(buf, size, ".");
+}
+
+static void utilisation(const struct page *page, const struct results_phase_read *p, bool named)
+{
+	double au = results_value(&p->merged, 0, "au");
+	char sentence[512] = "", target[32];
+	bool met = au >= p->target_au;
+
+	if (isnan(au))
+		return;
+	if (named)
+		add(sentence, sizeof(sentence), "%s: ", p->name);
+	add(sentence, sizeof(sentence), "The accelerators were busy %.1f %% of the time", au * 100);
+	if (!isnan(p->target_au)) {
+		percent(target, sizeof(target), p->target_au);
+		add(sentence, sizeof(sentence), "; the target of %s is %s%s%s", target, paint(page, met ? GREEN : RED),
+		    met ? "met" : "missed", paint(page, PLAIN));
+	}
+	add(sentence, sizeof(sentence), ".");
+	text_wrap(page->out, sentence, 0);
+	sentence[0] = '\0';
+	lost_sentence(sentence, sizeof(sentence), p, au);
+	if (*sentence)
+		text_wrap(page->out, sentence, 0);
+	if (p->null_au < 0.995)
+		fprintf(page->out, "Without storage the same loop reaches %.1f %%: the rest is haul's own cost here.\n",
+			p->null_au * 100);
+}
+
+/* Three figures or so, and no unit. */
+static void figure(char cell[TABLE_CELL_BYTES], double value)
+{
+	char count[UNITS_TEXT_BYTES];
+
+	if (!isfinite(value))
+		strcpy(cell, "–");
+	else if (value != 0 && value < 0.01)
+		snprintf(cell, TABLE_CELL_BYTES, "%.2g", value);
+	else if (value < 99.95)
+		snprintf(cell, TABLE_CELL_BYTES, "%.*f", value < 9.995 ? 2 : 1, value);
+	else
+		snprintf(cell, TABLE_CELL_BYTES, "%s", units_count(count, (uint64_t)(value + 0.5)));
+}
+
+static void time_cell(char cell[TABLE_CELL_BYTES], uint64_t ns)
+{
+	char text[UNITS_TEXT_BYTES];
+
+	snprintf(cell, TABLE_CELL_BYTES, "%s", units_time(text, (double)ns / 1e9));
+}
+
+/* Cut to so many columns, with an ellipsis. */
+static void name_cell(char cell[TABLE_CELL_BYTES], const char *name)
+{
+	size_t n = 0;
+
+	if (text_width(name) <= NAME_COLUMNS && strlen(name) < TABLE_CELL_BYTES) {
+		strcpy(cell, name);
+		return;
+	}
+	for (unsigned columns = 0; name[n] && n < TABLE_CELL_BYTES - 8; n++) {
+		columns += ((unsigned char)name[n] & 0xc0) != 0x80;
+		if (columns == NAME_COLUMNS)
+			break;
+	}
+	while (n > 0 && ((unsigned char)name[n] & 0xc0) == 0x80)
+		n--;
+	snprintf(cell, TABLE_CELL_BYTES, "%.*s…", (int)n, name);
+}
+
+enum table_column { COL_PHASE, COL_SECONDS, COL_AU, COL_GB, COL_SAMPLES, COL_P50, COL_P99, COL_P999, COL_MAX,
+		    COL_ERRORS, COLS };
+
+static void table_phase(struct table_row *row, const struct results_phase_read *p, const char *latency)
+{
+	const struct hist *h = results_find_hist(p, latency);
+	double au = results_value(&p->merged, 0, "au");
+	double bytes = results_value(&p->merged, 0, "bytes_read") + results_value(&p->merged, 0, "bytes_written");
+	double errors = results_value(&p->merged, 0, "errors");
+	char count[UNITS_TEXT_BYTES];
+
+	for (int c = 0; c < COLS; c++)
+		strcpy(row->cell[c], "–");
+	name_cell(row->cell[COL_PHASE], p->name);
+	snprintf(row->cell[COL_SECONDS], TABLE_CELL_BYTES, p->seconds < 0.95 ? "%.2f" : "%.1f", p->seconds);
+	if (!isnan(au))
+		snprintf(row->cell[COL_AU], TABLE_CELL_BYTES, "%.1f %%", au * 100);
+	figure(row->cell[COL_GB], bytes / p->seconds / 1e9);
+	figure(row->cell[COL_SAMPLES], results_value(&p->merged, 0, "samples") / p->seconds);
+	if (h) {
+		time_cell(row->cell[COL_P50], hist_quantile_ns(h, 0.5));
+		time_cell(row->cell[COL_P99], hist_quantile_ns(h, 0.99));
+		time_cell(row->cell[COL_P999], hist_quantile_ns(h, 0.999));
+		time_cell(row->cell[COL_MAX], h->max_ns);
+	}
+	snprintf(row->cell[COL_ERRORS], TABLE_CELL_BYTES, "%s",
+		 units_count(count, isnan(errors) ? 0 : (uint64_t)errors));
+}
+
+/* One kind of latency heads the table: reads where anything was read, else the first phase's own. */
+static const char *table_latency(const struct results_file *f)
+{
+	const char *latency = "";
+
+	for (uint32_t i = 0; i < f->phase_count; i++) {
+		if (results_find_hist(&f->phases[i], "read"))
+			return "read";
+		if (!*latency)
+			latency = f->phases[i].main_hist;
+	}
+	return latency;
+}
+
+static void phase_table(const struct page *page)
+{
+	static const char *const headings[COLS] = {"phase", "seconds", "AU", "GB/s", "samples/s", "p50", "p99",
+						   "p99.9", "max", "errors"};
+	const struct results_file *f = page->file;
+	struct table_row *rows = calloc(f->phase_count + 1, sizeof(*rows));
+	const char *latency = table_latency(f);
+
+	if (!rows)
+		return;
+	for (int c = 0; c < COLS; c++)
+		strcpy(rows[0].cell[c], headings[c]);
+	snprintf(rows[0].cell[COL_P50], TABLE_CELL_BYTES, "%.20s%sp50", latency, *latency ? " " : "");
+	for (uint32_t i = 0; i < f->phase_count; i++)
+		table_phase(&rows[i + 1], &f->phases[i], latency);
+	fputc('\n', page->out);
+	table_print(page->out, rows, f->phase_count + 1, COLS);
+	free(rows);
+}
+
+static void failure_line(const struct page *page, const struct failure *x)
+{
+	char line[1024];
+	bool known = x->node < page->file->nodes;
+
+	snprintf(line, sizeof(line), "rank %u%s%s: %.*s: %.*s (%.*s, %u attempt%s)", x->rank, known ? " on " : "",
+		 known ? page->file->hosts[x->node] : "", FAILURE_OBJECT_BYTES, x->object, FAILURE_TEXT_BYTES,
+		 x->text, (int)sizeof(x->operation), x->operation, x->attempts, x->attempts == 1 ? "" : "s");
+	text_wrap(page->out, line, 2);
+}
+
+static void phase_notes(const struct page *page, const struct results_phase_read *p)
+{
+	bool done = strcmp(p->status, "done") == 0;
+	char count[UNITS_TEXT_BYTES], line[2048];
+
+	if (!done || *p->said || *p->error) {
+		snprintf(line, sizeof(line), "%s: %s%s%s%s%s", p->name, done ? "" : p->status,
+			 !done && (*p->error || *p->said) ? "; " : "", p->error, *p->error && *p->said ? "; " : "",
+			 p->said);
+		fputc('\n', page->out);
+		text_wrap(page->out, line, 2);
+	}
+	if (!p->failure_count)
+		return;
+	fprintf(page->out, "\n%s: %s request%s failed; the first:\n", p->name, units_count(count, p->failure_count),
+		p->failure_count == 1 ? "" : "s");
+	for (uint32_t i = 0; i < p->failure_rows && i < FAILURES_SHOWN; i++)
+		failure_line(page, &p->failures[i]);
+}
+
+static void last_line(const struct page *page)
+{
+	const struct results_file *f = page->file;
+	char size[UNITS_TEXT_BYTES], head[4200], look[8400];
+	const char *gap = "   ";
+
+	snprintf(head, sizeof(head), "%s (%s)", f->path, units_bytes_binary(size, (double)f->file_bytes));
+	snprintf(look, sizeof(look), "look: haul report %s   h5dump -d /summary %s", f->path, f->path);
+	if (text_width(head) + 3 + text_width(look) > REPORT_COLUMNS)
+		gap = "\n";
+	fprintf(page->out, "\n%s%s%s\n", head, gap, look);
+}
