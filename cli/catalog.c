@@ -12,7 +12,7 @@
 #include "ranks/run.h"
 #include "workloads/dataset.h"
 
-enum { NAME_COLUMNS = 20, FILES_COLUMNS = 13, SIZE_COLUMNS = 11, RATE_COLUMNS = 11, TARGET_COLUMNS = 9 };
+enum { NAME_COLUMNS = 20, FILES_COLUMNS = 13, SIZE_COLUMNS = 11, RATE_COLUMNS = 11, TARGET_COLUMNS = 11 };
 
 static void print_rate(const struct plan *plan)
 {

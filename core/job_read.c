@@ -213,7 +213,8 @@ static int check_uri(const struct job_schema *schema, const cJSON *uri, const ch
 	if (!cJSON_IsString(uri))
 		return refuse_shape(uri, path, "a string such as \"file:///scratch/train\"", err);
 	rc = uri_scheme(uri->valuestring, scheme, err);
-	if (!rc)
+	/* Variables may be set only where the job will run: plan_check looks at them. */
+	if (!rc && !strstr(uri->valuestring, "${"))
 		rc = uri_expand(uri->valuestring, NULL, expanded, err);
 	if (rc < 0)
 		return err_wrap(err, rc, "%s", path);

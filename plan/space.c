@@ -1,5 +1,7 @@
 /* What new files would find on a file store, seen from here. */
+#include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/statvfs.h>
 
@@ -47,7 +49,7 @@ bool space_sentence(const struct job *job, const struct demand *d, char text[SPA
 {
 	const struct job_store *store = job_find_store(job, d->store);
 	static const struct place first = {.ranks = 1, .nodes = 1, .local_ranks = 1};
-	char bytes[UNITS_TEXT_BYTES], inodes[UNITS_TEXT_BYTES], wanted[96], uri[URI_BYTES];
+	char bytes[UNITS_TEXT_BYTES], inodes[UNITS_TEXT_BYTES], wanted[96], uri[URI_BYTES], whole[PATH_MAX];
 	const struct store_options *common;
 	struct err err = {0};
 	struct statvfs fs;
@@ -71,7 +73,7 @@ bool space_sentence(const struct job *job, const struct demand *d, char text[SPA
 	if (!uri[0])
 		strcpy(uri, ".");
 	if (nearest_parent(uri, &fs))
-		compare(uri, &fs, d, wanted, text, lacking);
+		compare(realpath(uri, whole) ? whole : uri, &fs, d, wanted, text, lacking);
 	else
 		snprintf(text, SPACE_BYTES, "%s: not checked (no folder of %.100s exists)", wanted, uri);
 	return true;

@@ -36,9 +36,10 @@ static const struct refusal refusals[] = {
 	{"{}", NULL_STORE, DATA, TRAIN_WITH("\"verify\":\"full\""), 2, 1, "/phases/0/train/verify"},
 	{"{}", NULL_STORE, "{\"store\":\"e\",\"files\":1,\"sample_bytes\":1}", TRAIN, 2, 1, "/dataset/store"},
 	{"{}", NULL_STORE, DATA, "[{\"train\":{\"dataset\":\"other\"}}]", 2, 1, "\"other\""},
-	{"{}", NULL_STORE, DATA, "[{\"store\":\"e\",\"train\":{}}]", 2, 1, "\"e\""},
+	{"{}", NULL_STORE, DATA, "[{\"train\":{\"store\":\"e\"}}]", 2, 1, "\"e\""},
 	{"{}", "{\"d\":{\"uri\":\"null://x/{rnak}\"}}", DATA, TRAIN, 2, 1, "/stores/d/uri"},
-	{"{}", "{\"d\":{\"uri\":\"null://${HAUL_NOT_SET}\"}}", DATA, TRAIN, 2, 1, "HAUL_NOT_SET"},
+	{"{}", "{\"d\":{\"uri\":\"null://${HAUL_NOT_SET}\"}}", DATA, TRAIN, 2, 1,
+	 "/stores/d/uri: ${HAUL_NOT_SET} is not set"},
 	{"{}", NULL_STORE, DATA, TRAIN, 64, 1, "/phases/0/train/batch"},
 };
 
