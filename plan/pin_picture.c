@@ -214,7 +214,7 @@ char *pin_picture(const struct job_cluster *cluster, hwloc_topology_t topology, 
 	fputc('\n', p.out);
 	while ((numa = hwloc_get_next_obj_by_type(topology, HWLOC_OBJ_NUMANODE, numa)))
 		draw_numa(&p, numa);
-	fprintf(p.out, "%33sa sign a core: 0-9 a-z its rank, * several ranks, . idle, - not allowed\n", "");
+	fprintf(p.out, "\na sign a core: 0-9 a-z its rank, * several ranks, . idle, - not allowed\n");
 	draw_ranks(&p);
 	draw_devices(&p);
 	if (fclose(p.out) != 0) {

@@ -46,19 +46,22 @@ static void put_dataset(FILE *out, const struct job *job, const struct job_datas
 	fputc('\n', out);
 }
 
-static void put_steps(FILE *out, const struct plan_phase *p)
+static void put_steps(FILE *out, const struct plan_phase *p, bool named)
 {
 	const struct demand *d = &p->demand;
 	char text[UNITS_TEXT_BYTES];
 	struct look look;
 
+	fprintf(out, "steps      ");
+	if (named)
+		fprintf(out, "%s: ", p->phase->name);
 	if (look_up(p->phase->section, p->phase->options, p->phase->path, "batch", OPTION_U64, &look))
-		fprintf(out, " · batch %s", units_count(text, *(const uint64_t *)look.value));
+		fprintf(out, "batch %s · ", units_count(text, *(const uint64_t *)look.value));
 	if (d->steps_per_epoch)
-		fprintf(out, " · global batch %s",
+		fprintf(out, "global batch %s · ",
 			units_count(text, (d->samples - d->samples_dropped) / d->steps_per_epoch));
-	fprintf(out, " · %s steps an epoch", units_count(text, d->steps_per_epoch));
-	fprintf(out, " · %s samples dropped", units_count(text, d->samples_dropped));
+	fprintf(out, "%s steps an epoch", units_count(text, d->steps_per_epoch));
+	fprintf(out, " · %s samples dropped\n", units_count(text, d->samples_dropped));
 }
 
 static void put_ranks(FILE *out, const struct plan *plan, unsigned stepped)
@@ -67,15 +70,11 @@ static void put_ranks(FILE *out, const struct plan *plan, unsigned stepped)
 	uint32_t i;
 
 	fprintf(out, "ranks      %s on ", units_count(text, plan->ranks));
-	fprintf(out, "%s node%s", units_count(text, plan->nodes), plan->nodes == 1 ? "" : "s");
-	for (i = 0; i < plan->phase_count; i++) {
-		if (!plan->phases[i].demand.epochs)
-			continue;
-		if (stepped > 1)
-			fprintf(out, "\n           %s", plan->phases[i].phase->name);
-		put_steps(out, &plan->phases[i]);
-	}
-	fprintf(out, "\nmemory     %s a node\n", units_bytes_binary(text, (double)plan->memory_bytes_per_node));
+	fprintf(out, "%s node%s\n", units_count(text, plan->nodes), plan->nodes == 1 ? "" : "s");
+	for (i = 0; i < plan->phase_count; i++)
+		if (plan->phases[i].demand.epochs)
+			put_steps(out, &plan->phases[i], stepped > 1);
+	fprintf(out, "memory     %s a node\n", units_bytes_binary(text, (double)plan->memory_bytes_per_node));
 }
 
 static void put_rate(FILE *out, const char *label, const struct plan *plan, const struct demand *d, double au)
