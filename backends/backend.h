@@ -2,8 +2,8 @@
  *
  * A workload opens a store, gives each worker thread a queue on it (queue.h), and submits requests;
  * a backend (file, mem, sim, null …) carries them out. A backend is a const struct backend_ops with
- * an option table and a state of its own; it allocates nothing on the data path, and only classifies
- * an outcome: finishing short transfers, stamping and counting are the queue's work. */
+ * an option table and a state of its own; it allocates nothing on the data path, and only tells an
+ * outcome: finishing short transfers, stamping and counting are the queue's work. */
 #ifndef HAUL_BACKENDS_BACKEND_H
 #define HAUL_BACKENDS_BACKEND_H
 
@@ -19,15 +19,16 @@
 #include "core/uri.h"
 
 enum io_op {
-	IO_OPEN,   /* object for reading */
-	IO_READ,   /* offset, length into data (or by chunk) */
+	IO_OPEN, /* object for reading */
+	IO_READ, /* offset, length into data (or by chunk) */
 	IO_CLOSE,
 	IO_BEGIN,  /* starts a new version of the object, length bytes in all (0: unknown) */
 	IO_WRITE,  /* offset, length from data (or by chunk) */
 	IO_COMMIT, /* publishes it whole: done_bytes is the size the store then reports */
 	IO_ABORT,  /* drops it: nothing of it remains */
 	IO_STAT,   /* done_bytes: the size. -ENOENT: not there. Needs no open object */
-	IO_DELETE, /* -ENOENT: not there. A key that ends in '/' names a folder, removed only when empty */
+	/* -ENOENT: not there. A key that ends in '/' names a folder, removed only when empty */
+	IO_DELETE,
 	IO_OPS
 };
 const char *io_op_name(enum io_op op);
@@ -54,17 +55,18 @@ struct io {
 	enum io_op op;
 	struct object *object;
 	uint64_t offset, length; /* bytes of the object */
-	void *data;              /* [length], or with chunk the window; NULL where the store keeps no content */
-	uint64_t window;         /* bytes at data when chunk is used */
+	void *data; /* [length], or with chunk the window; NULL where the store keeps no content */
+	uint64_t window; /* bytes at data when chunk is used */
 	int (*chunk)(struct io *io, uint64_t offset, void *data, uint64_t length);
-	void *user;              /* the caller's */
+	void *user; /* the caller's */
 
 	/* Filled in on completion. */
-	uint64_t due_ns;         /* when it should have started; the caller's, or 0: at submit. Left as it is */
+	/* The caller's: when it should have started, or 0: at submit. Not changed. */
+	uint64_t due_ns;
 	uint64_t submit_ns, first_byte_ns, done_ns; /* first_byte_ns 0: the store cannot tell */
 	uint64_t done_bytes;
-	uint32_t lead;           /* direct reads: the payload begins at data + lead (see queue_window) */
-	int32_t status;          /* 0 or a negative errno */
+	uint32_t lead;  /* direct reads: the payload begins at data + lead (see queue_window) */
+	int32_t status; /* 0 or a negative errno */
 	uint16_t protocol_status;
 	uint32_t attempts, endpoint;
 	uint64_t retry_after_ns;
@@ -72,14 +74,14 @@ struct io {
 };
 
 enum backend_capability {
-	BACKEND_CONTENT = 1 << 0,    /* keeps what is written: reads give data, verification is possible */
-	BACKEND_RANGES = 1 << 1,     /* reads any byte range */
+	BACKEND_CONTENT = 1 << 0, /* keeps what is written: reads give data that can be verified */
+	BACKEND_RANGES = 1 << 1,  /* reads any byte range */
 	BACKEND_FIRST_BYTE = 1 << 2, /* tells when the first byte came */
 	BACKEND_ATOMIC_COMMIT = 1 << 3,
-	BACKEND_PERSISTENT = 1 << 4, /* outlives the run: manifests make sense, generation resumes */
+	BACKEND_PERSISTENT = 1 << 4, /* outlives the run: has a manifest, generation resumes */
 	BACKEND_MANY_NODES = 1 << 5,
-	BACKEND_MISSING_IS_ERROR = 1 << 6, /* stat and open of what was never written fail (not so: null, sim) */
-	BACKEND_DEPTH = 1 << 7       /* more than one request in flight a queue */
+	BACKEND_MISSING_IS_ERROR = 1 << 6, /* stat and open of what was never written fail */
+	BACKEND_DEPTH = 1 << 7             /* more than one request in flight a queue */
 };
 
 struct backend_ops;
@@ -88,9 +90,9 @@ struct channel;
 
 /* Options every store has; a backend's own struct begins with this one. */
 struct store_options {
-	struct texts uri;     /* one, or a list shared out over the ranks by place.endpoint */
-	uint64_t transfer;    /* bytes a request at most; 0: the backend's own (store_transfer) */
-	uint64_t timeout_ns;  /* a request that takes longer counts as late; 0: none */
+	struct texts uri;    /* one, or a list shared out over the ranks by place.endpoint */
+	uint64_t transfer;   /* bytes a request at most; 0: the backend's own (store_transfer) */
+	uint64_t timeout_ns; /* a request that takes longer counts as late; 0: none */
 };
 extern const struct option store_common_options[];
 
@@ -98,11 +100,11 @@ extern const struct option store_common_options[];
  * backend guards itself. */
 struct store {
 	const struct backend_ops *ops;
-	const void *options;  /* the backend's struct, from the job */
+	const void *options; /* the backend's struct, from the job */
 	struct place place;
 	struct clock *clock;
 	const struct log *log;
-	struct group *node;   /* the ranks of this node; NULL: alone */
+	struct group *node; /* the ranks of this node; NULL: alone */
 	uint64_t seed;
 	char uri[URI_BYTES];  /* expanded */
 	char root[URI_BYTES]; /* what follows scheme:// */
@@ -120,10 +122,11 @@ struct channel {
 struct backend_ops {
 	const char *scheme;
 	const char *help;
-	struct section section; /* options: tables are {store_common_options, the backend's, NULL} */
+	/* The options: tables are {store_common_options, the backend's, NULL}. */
+	struct section section;
 	uint32_t capabilities;
-	uint64_t transfer;     /* bytes a request by default; 0: an extent whole */
-	uint32_t depth_max;    /* requests in flight a queue; 1: one at a time */
+	uint64_t transfer;  /* bytes a request by default; 0: an extent whole */
+	uint32_t depth_max; /* requests in flight a queue; 1: one at a time */
 
 	/* What options say that no table can refuse. path is the store's JSON path. May be NULL. */
 	int (*check)(const void *options, const char *path, struct err *err);
@@ -131,33 +134,36 @@ struct backend_ops {
 	/* open is collective over store->node. May set store->alignment. */
 	int (*open)(struct store *store, struct err *err);
 	void (*close)(struct store *store);
-	int (*channel_open)(struct channel *c, struct err *err); /* NULL: nothing to do; may refuse the depth */
+	/* NULL: nothing to do. May refuse the depth. */
+	int (*channel_open)(struct channel *c, struct err *err);
 	void (*channel_close)(struct channel *c);
 
-	/* Accepts n requests (never more in flight than depth). A synchronous backend completes each
-	 * before it returns. Reads and writes continue at done_bytes (0 on the first attempt) and add to
-	 * it; short counts are allowed, the queue submits the request again. Fills done_bytes, lead,
-	 * status; first_byte_ns where it can tell and it is still 0; done_ns where it knows better than
-	 * the queue. A store in virtual time may set submit_ns too. */
+	/* Accepts n requests (never more in flight than depth). A synchronous backend completes
+	 * each before it returns. Reads and writes continue at done_bytes (0 on the first attempt)
+	 * and add to it; short counts are allowed, the queue submits the request again. Fills
+	 * done_bytes, lead, status; first_byte_ns where it can tell and it is still 0; done_ns where
+	 * it knows better than the queue. A store in virtual time may set submit_ns too. */
 	void (*submit)(struct channel *c, struct io *const *ios, uint32_t n);
-	/* Gives back completed requests: at least min unless deadline_ns passes, at most max. NULL for
-	 * synchronous backends, which complete inside submit whatever the depth. */
-	uint32_t (*reap)(struct channel *c, struct io **done, uint32_t min, uint32_t max, uint64_t deadline_ns);
+	/* Gives back completed requests: at least min unless deadline_ns passes, at most max. NULL
+	 * for synchronous backends, which complete inside submit whatever the depth. */
+	uint32_t (*reap)(struct channel *c, struct io **done, uint32_t min, uint32_t max,
+			 uint64_t deadline_ns);
 };
 
 /* All backends, NULL-terminated: backends/table.c. */
 const struct backend_ops *const *backend_table(void);
 const struct backend_ops *backend_find(const char *scheme);
 
-/* What no table can refuse of a store: URIs of several schemes, and what its backend checks. path is
- * its JSON path, for messages. */
+/* What no table can refuse of a store: URIs of several schemes, and what its backend checks. path
+ * is its JSON path, for messages. */
 int store_check(const struct job_store *described, const char *path, struct err *err);
 
 /* Opens the store that the job describes, for this place. Collective over node (may be NULL for a
- * rank alone). The store keeps pointers to clock, log, node and the job's options. Closing a store that
- * did not open does nothing. */
+ * rank alone). The store keeps pointers to clock, log, node and the job's options. Closing a store
+ * that did not open does nothing. */
 int store_open(struct store *store, const struct job_store *described, const struct place *place,
-	       struct group *node, struct clock *clock, const struct log *log, uint64_t seed, struct err *err);
+	       struct group *node, struct clock *clock, const struct log *log, uint64_t seed,
+	       struct err *err);
 void store_close(struct store *store);
 
 bool store_can(const struct store *store, enum backend_capability what);

@@ -1,4 +1,4 @@
-/* file://: a folder of files. file:///absolute/path or file://./relative/path; keys are paths below.
+/* file://: a folder of files. file:///absolute/path or file://./relative/path; keys are paths in it.
  *
  * A new version of an object is written to "<key>.haul-part" beside it, whose folders are made as
  * needed, and renamed over it by commit: a reader sees the old version or the new one whole. */
@@ -28,9 +28,10 @@ static const struct option file_options[] = {
 		   .help = "how bytes are moved; psync: pread and pwrite, one at a time"),
 	OPT_BOOL("direct", struct file_options, direct, .def = false,
 		 .help = "O_DIRECT: past the page cache"),
-	OPT_CHOICE("fsync", struct file_options, fsync, .choices = fsync_names,
-		   .help = "when an object is published: nothing, its file, or its file and folder"),
-	OPT_END
+	OPT_CHOICE(
+		"fsync", struct file_options, fsync, .choices = fsync_names,
+		.help = "when an object is published: nothing, its file, or its file and folder"),
+	OPT_END,
 };
 
 static const struct file_options *options_of(const struct store *store)
@@ -47,9 +48,10 @@ static int file_check(const void *from, const char *path, struct err *err)
 		const char *rest = strstr(o->uri.items[i], "://");
 
 		if (!rest || !rest[3] || !strchr("/.${", rest[3]))
-			return err_set(err, -EINVAL,
-				       "%s/uri: \"%s\" names no path; write file:///absolute or file://./relative",
-				       path, o->uri.items[i]);
+			return err_set(
+				err, -EINVAL,
+				"%s/uri: \"%s\" names no path; write file:///absolute or file://./relative",
+				path, o->uri.items[i]);
 	}
 	return 0;
 }
@@ -59,7 +61,8 @@ static int file_open(struct store *store, struct err *err)
 	size_t length = strlen(store->root);
 
 	if (store->root[0] != '/' && store->root[0] != '.')
-		return err_set(err, -EINVAL, "\"%s\" names no path; write file:///absolute or file://./relative",
+		return err_set(err, -EINVAL,
+			       "\"%s\" names no path; write file:///absolute or file://./relative",
 			       store->uri);
 	while (length > 1 && store->root[length - 1] == '/')
 		store->root[--length] = '\0';
@@ -73,9 +76,10 @@ static int file_channel_open(struct channel *c, struct err *err)
 	const struct file_engine *engine = engines[options_of(c->store)->engine];
 
 	if (c->depth > engine->depth_max)
-		return err_set(err, -EINVAL,
-			       "file:// engine %s works on one request at a time; set depth 1 or another engine",
-			       engine->name);
+		return err_set(
+			err, -EINVAL,
+			"file:// engine %s works on one request at a time; set depth 1 or another engine",
+			engine->name);
 	return 0;
 }
 
@@ -187,8 +191,8 @@ static int fsync_folder(char *path)
 	return rc;
 }
 
-/* What must be in the file before it may be published. Afterwards the descriptor is closed: some file
- * systems tell only then that a write failed. */
+/* What must be in the file before it may be published. The descriptor is closed then: some file
+ * systems tell only there that a write failed. */
 static int complete(const struct store *store, struct io *io)
 {
 	struct object *o = io->object;
@@ -299,15 +303,16 @@ static void file_submit(struct channel *c, struct io *const *ios, uint32_t n)
 const struct backend_ops file_backend = {
 	.scheme = "file",
 	.help = "a folder of files, local or on a parallel file system",
-	.section = {
-		.name = "file",
-		.help = "a folder of files, local or on a parallel file system",
-		.tables = {store_common_options, file_options},
-		.size = sizeof(struct file_options),
-		.owner = &file_backend,
-	},
-	.capabilities = BACKEND_CONTENT | BACKEND_RANGES | BACKEND_ATOMIC_COMMIT | BACKEND_PERSISTENT |
-			BACKEND_MANY_NODES | BACKEND_MISSING_IS_ERROR,
+	.section =
+		{
+			.name = "file",
+			.help = "a folder of files, local or on a parallel file system",
+			.tables = {store_common_options, file_options},
+			.size = sizeof(struct file_options),
+			.owner = &file_backend,
+		},
+	.capabilities = BACKEND_CONTENT | BACKEND_RANGES | BACKEND_ATOMIC_COMMIT |
+			BACKEND_PERSISTENT | BACKEND_MANY_NODES | BACKEND_MISSING_IS_ERROR,
 	.transfer = 4 << 20,
 	.depth_max = 1,
 	.check = file_check,

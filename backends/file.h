@@ -10,12 +10,12 @@ struct file_options {
 	struct store_options common;
 	uint32_t engine; /* index into the engines of file.c */
 	bool direct;
-	uint32_t fsync;  /* enum file_fsync */
+	uint32_t fsync; /* enum file_fsync */
 };
 
 /* What an object's state words hold while it is open. */
 enum {
-	FILE_DESCRIPTOR, /* + 1, or FILE_CLOSED: begun, its part file stands, the descriptor is gone */
+	FILE_DESCRIPTOR, /* + 1, or FILE_CLOSED: begun, its part file stands, but is closed */
 	FILE_WRITTEN     /* end of the writes: direct I/O pads the last block, commit cuts it off */
 };
 #define FILE_CLOSED UINT64_MAX

@@ -56,9 +56,11 @@ static uint32_t block_told(int fd)
 	struct statx st;
 	uint32_t block;
 
-	if (statx(fd, "", AT_EMPTY_PATH, STATX_DIOALIGN, &st) < 0 || !(st.stx_mask & STATX_DIOALIGN))
+	if (statx(fd, "", AT_EMPTY_PATH, STATX_DIOALIGN, &st) < 0 ||
+	    !(st.stx_mask & STATX_DIOALIGN))
 		return DIRECT_BLOCK;
-	block = st.stx_dio_offset_align > st.stx_dio_mem_align ? st.stx_dio_offset_align : st.stx_dio_mem_align;
+	block = st.stx_dio_offset_align > st.stx_dio_mem_align ? st.stx_dio_offset_align
+							       : st.stx_dio_mem_align;
 	if (block > 1 && block <= DIRECT_BLOCK_MAX && (block & (block - 1)) == 0)
 		return block;
 #else
@@ -75,7 +77,8 @@ static int try_block(int fd, uint32_t block)
 	if (posix_memalign(&data, block, block) != 0)
 		return -ENOMEM;
 	memset(data, 0, block);
-	if (pwrite(fd, data, block, 0) != (ssize_t)block || pread(fd, data, block, 0) != (ssize_t)block)
+	if (pwrite(fd, data, block, 0) != (ssize_t)block ||
+	    pread(fd, data, block, 0) != (ssize_t)block)
 		rc = errno ? -errno : -EIO;
 	free(data);
 	return rc;
@@ -105,5 +108,6 @@ int file_direct_block(const char *root, uint32_t *block, struct err *err)
 	if (rc != -EINVAL)
 		return err_set(err, rc, "%s: trying direct I/O: %s", folder, strerror(-rc));
 refused:
-	return err_set(err, -EINVAL, "%s: this file system refuses direct I/O; leave \"direct\" out", folder);
+	return err_set(err, -EINVAL,
+		       "%s: this file system refuses direct I/O; leave \"direct\" out", folder);
 }

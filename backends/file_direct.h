@@ -6,10 +6,10 @@
 
 #include "core/err.h"
 
-/* The block that direct I/O below root works in, for offsets, lengths and memory: as the kernel tells,
- * where it tells and root can be written; else 4096. Where root (or the folder above that stands
- * already) can be written, one block is written and read directly. -EINVAL with a sentence where the
- * file system refuses. */
+/* The block that direct I/O below root works in, for offsets, lengths and memory: as the kernel
+ * tells, where it tells and root can be written; else 4096. Where root (or the folder above that
+ * stands already) can be written, one block is written and read directly. -EINVAL with a sentence
+ * where the file system refuses. */
 int file_direct_block(const char *root, uint32_t *block, struct err *err);
 
 #endif

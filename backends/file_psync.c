@@ -15,7 +15,7 @@
 #include "backends/file.h"
 #include "backends/store.h"
 
-/* A read or write that goes on at io->done_bytes: the range of the file, and where in data it starts. */
+/* What is left of a request: a range of the file, and where in data it starts. */
 struct reach {
 	uint64_t at, bytes, data;
 };

@@ -3,11 +3,11 @@
  *
  *	struct mem_block | entries[slots], open addressing by hash | heap of extents
  *
- * An extent is a header of MEM_UNIT bytes and its payload, in units of MEM_UNIT; extents follow each
- * other without gaps. It is free when nobody refers to it: the table refers to what is committed, an
- * open object to what it reads, a begun one to what it writes. So a reader keeps the version that it
- * opened, whatever is committed or deleted meanwhile. The lock guards table and extents' headers;
- * bytes are copied without it. */
+ * An extent is a header of MEM_UNIT bytes and its payload, in units of MEM_UNIT; extents follow
+ * each other without gaps. It is free when nobody refers to it: the table refers to what is
+ * committed, an open object to what it reads, a begun one to what it writes. So a reader keeps the
+ * version that it opened, whatever is committed or deleted meanwhile. The lock guards table and
+ * extents' headers; bytes are copied without it. */
 #include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -21,7 +21,11 @@ enum { MEM_UNIT = 64, MEM_SLOTS_MIN = 1024, MEM_SLOTS_MAX = 1 << 20, MEM_SLOT_SH
 enum { MEM_NEVER, MEM_GONE, MEM_USED }; /* a slot of the table */
 
 /* What an object's state words hold between open and close, begin and commit. */
-enum { STATE_EXTENT, STATE_BYTES, STATE_WRITTEN }; /* position + 1; bytes of it; end of the writes */
+enum {
+	STATE_EXTENT, /* its position + 1 */
+	STATE_BYTES,  /* of it */
+	STATE_WRITTEN /* end of the writes */
+};
 
 struct mem_options {
 	struct store_options common;
@@ -53,9 +57,9 @@ struct mem {
 };
 
 static const struct option mem_options[] = {
-	OPT_BYTES("capacity", struct mem_options, capacity, .def = 64 << 20, .min = MEM_UNIT * 2, .max = 1ull << 40,
-		  .help = "bytes it holds; each object takes 64 more"),
-	OPT_END
+	OPT_BYTES("capacity", struct mem_options, capacity, .def = 64 << 20, .min = MEM_UNIT * 2,
+		  .max = 1ull << 40, .help = "bytes it holds; each object takes 64 more"),
+	OPT_END,
 };
 
 static uint64_t slots_for(uint64_t capacity)
@@ -114,7 +118,8 @@ static int mem_open(struct store *store, struct err *err)
 
 	/* Every rank takes its part in what is collective, with or without memory of its own. */
 	rc = node_block_get(store,
-			    sizeof(struct mem_block) + slots_for(capacity) * sizeof(struct mem_entry) + capacity,
+			    sizeof(struct mem_block) +
+				    slots_for(capacity) * sizeof(struct mem_entry) + capacity,
 			    &block, &fresh, err);
 	if (rc == 0 && fresh && (!store->node || store->node->rank == 0))
 		block_make(block, capacity);
@@ -179,7 +184,8 @@ static void extent_drop(struct mem_block *b, uint64_t at)
 }
 
 /* The entry of that key, or NULL; then *vacant is where it would go (NULL: the table is full). */
-static struct mem_entry *entry_find(struct mem_block *b, uint64_t hash, const char *key, struct mem_entry **vacant)
+static struct mem_entry *entry_find(struct mem_block *b, uint64_t hash, const char *key,
+				    struct mem_entry **vacant)
 {
 	*vacant = NULL;
 	for (uint64_t i = 0; i < b->slots; i++) {
@@ -332,15 +338,16 @@ static void mem_submit(struct channel *c, struct io *const *ios, uint32_t n)
 const struct backend_ops mem_backend = {
 	.scheme = "mem",
 	.help = "objects in the memory of one node, gone at its end: for tests",
-	.section = {
-		.name = "mem",
-		.help = "objects in the memory of one node, gone at its end: for tests",
-		.tables = {store_common_options, mem_options},
-		.size = sizeof(struct mem_options),
-		.owner = &mem_backend,
-	},
-	.capabilities = BACKEND_CONTENT | BACKEND_RANGES | BACKEND_ATOMIC_COMMIT | BACKEND_MISSING_IS_ERROR |
-			BACKEND_DEPTH,
+	.section =
+		{
+			.name = "mem",
+			.help = "objects in the memory of one node, gone at its end: for tests",
+			.tables = {store_common_options, mem_options},
+			.size = sizeof(struct mem_options),
+			.owner = &mem_backend,
+		},
+	.capabilities = BACKEND_CONTENT | BACKEND_RANGES | BACKEND_ATOMIC_COMMIT |
+			BACKEND_MISSING_IS_ERROR | BACKEND_DEPTH,
 	.transfer = 4 << 20,
 	.depth_max = QUEUE_DEPTH_MAX,
 	.open = mem_open,

@@ -45,7 +45,9 @@ int node_block_get(struct store *store, size_t bytes, void **block, bool *fresh,
 	*fresh = true;
 	if (!node) {
 		*block = calloc(1, bytes);
-		return *block ? 0 : err_set(err, -ENOMEM, "%s: no memory for %zu bytes", store->uri, bytes);
+		return *block ? 0
+			      : err_set(err, -ENOMEM, "%s: no memory for %zu bytes", store->uri,
+					bytes);
 	}
 	b = find(node, name);
 	if (b) {
@@ -53,7 +55,9 @@ int node_block_get(struct store *store, size_t bytes, void **block, bool *fresh,
 		*block = (char *)b + head_bytes(node);
 		if (b->bytes == bytes)
 			return 0;
-		return err_set(err, -EINVAL, "%s: another store of the job has this URI and another capacity", name);
+		return err_set(err, -EINVAL,
+			       "%s: another store of the job has this URI and another capacity",
+			       name);
 	}
 	rc = group_shared(node, head_bytes(node) + bytes, &memory, err);
 	if (rc < 0)

@@ -49,13 +49,14 @@ static void null_submit(struct channel *c, struct io *const *ios, uint32_t n)
 const struct backend_ops null_backend = {
 	.scheme = "null",
 	.help = "no I/O at all: measures haul itself",
-	.section = {
-		.name = "null",
-		.help = "no I/O at all: measures haul itself",
-		.tables = {store_common_options},
-		.size = sizeof(struct store_options),
-		.owner = &null_backend,
-	},
+	.section =
+		{
+			.name = "null",
+			.help = "no I/O at all: measures haul itself",
+			.tables = {store_common_options},
+			.size = sizeof(struct store_options),
+			.owner = &null_backend,
+		},
 	.capabilities = BACKEND_RANGES | BACKEND_ATOMIC_COMMIT | BACKEND_MANY_NODES | BACKEND_DEPTH,
 	.depth_max = QUEUE_DEPTH_MAX,
 	.open = null_open,

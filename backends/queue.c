@@ -34,8 +34,8 @@ int queue_open(struct queue *q, struct store *store, uint32_t depth, struct err 
 	if (rc < 0)
 		goto out_free;
 	if (depth > ops->depth_max) {
-		rc = err_set(err, -EINVAL, "%s:// works on %u at a time, not %u; set depth %u", ops->scheme,
-			     ops->depth_max, depth, ops->depth_max);
+		rc = err_set(err, -EINVAL, "%s:// works on %u at a time, not %u; set depth %u",
+			     ops->scheme, ops->depth_max, depth, ops->depth_max);
 		goto out_channel;
 	}
 	q->now_ns = clock_now(store->clock);
@@ -104,8 +104,8 @@ static void finish(struct queue *q, struct io *io)
 		q->tap(q->tap_argument, io);
 }
 
-/* Whether another attempt must follow the one that has come back. One that moved nothing ends it: the
- * object is shorter than asked for, or takes no more. */
+/* Whether another attempt must follow the one that has come back. One that moved nothing ends it:
+ * the object is shorter than asked for, or takes no more. */
 static bool falls_short(struct queue *q, struct io *io)
 {
 	if ((io->op != IO_READ && io->op != IO_WRITE) || io->status || io->done_bytes >= io->length)
@@ -139,7 +139,11 @@ static void run_stream(struct queue *q, struct io *io)
 	if (!room)
 		io->status = -EINVAL;
 	for (uint64_t at = io->offset; at < end && !io->status; at = stop) {
-		struct io piece = {.op = io->op, .object = io->object, .offset = at, .data = io->data, .attempts = 1};
+		struct io piece = {.op = io->op,
+				   .object = io->object,
+				   .offset = at,
+				   .data = io->data,
+				   .attempts = 1};
 		int rc = 0;
 
 		stop = at - at % align + room;
@@ -160,7 +164,7 @@ static void run_stream(struct queue *q, struct io *io)
 	}
 }
 
-/* One request from submit to done. Back to back, one's done stamp is the next one's submit stamp. */
+/* One request from submit to done. Back to back, one's done stamp is the next one's submit. */
 static void run(struct queue *q, struct io *io, uint64_t now_ns)
 {
 	prepare(q, io, now_ns);
@@ -240,13 +244,15 @@ static uint32_t settle(struct queue *q, struct io **done, uint32_t n)
 	return kept;
 }
 
-static uint32_t reap_async(struct queue *q, struct io **done, uint32_t min, uint32_t max, uint64_t deadline_ns)
+static uint32_t reap_async(struct queue *q, struct io **done, uint32_t min, uint32_t max,
+			   uint64_t deadline_ns)
 {
 	uint32_t n = 0;
 
 	do {
 		uint32_t wanted = min > n ? min - n : 0;
-		uint32_t got = q->channel.store->ops->reap(&q->channel, done + n, wanted, max - n, deadline_ns);
+		uint32_t got = q->channel.store->ops->reap(&q->channel, done + n, wanted, max - n,
+							   deadline_ns);
 
 		n += settle(q, done + n, got);
 		if (got < wanted)
@@ -255,7 +261,8 @@ static uint32_t reap_async(struct queue *q, struct io **done, uint32_t min, uint
 	return n;
 }
 
-uint32_t queue_reap(struct queue *q, struct io **done, uint32_t min, uint32_t max, uint64_t deadline_ns)
+uint32_t queue_reap(struct queue *q, struct io **done, uint32_t min, uint32_t max,
+		    uint64_t deadline_ns)
 {
 	uint32_t n;
 

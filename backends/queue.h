@@ -2,7 +2,8 @@
  * keeps both latencies and feeds one tap.
  *
  * A queue belongs to one thread. Nothing here allocates after queue_open. Two latencies are kept:
- * response (from due_ns, so a stalled queue cannot hide its own delay) and service (from submit_ns). */
+ * response (from due_ns, so a stalled queue cannot hide its own delay) and service (from
+ * submit_ns). */
 #ifndef HAUL_BACKENDS_QUEUE_H
 #define HAUL_BACKENDS_QUEUE_H
 
@@ -27,11 +28,11 @@ struct queue {
 	struct channel channel;
 	uint32_t in_flight;
 	uint64_t timeout_ns;
-	/* The last stamp: callers at an operation boundary need not read the clock again. Never goes back;
-	 * on sim:// in virtual time, at or before the clock's own. */
+	/* The last stamp: callers at an operation boundary need not read the clock again. Never
+	 * goes back; on sim:// in virtual time, at or before the clock's own. */
 	uint64_t now_ns;
 	struct queue_stats *stats;
-	/* Called for every finished request; for timelines, operation logs, live figures. May be NULL. */
+	/* Called for every finished request: timelines, operation logs, live figures. May be NULL. */
 	void (*tap)(void *tap_argument, const struct io *io);
 	void *tap_argument;
 	struct io **done; /* completed and not yet reaped: a ring of depth */
@@ -46,9 +47,10 @@ void queue_close(struct queue *q);
 /* Accepts n requests; -EAGAIN, none accepted, when more than depth would be in flight. */
 int queue_submit(struct queue *q, struct io *const *ios, uint32_t n);
 
-/* Finished requests: waits for at least min (0: does not wait) until deadline_ns (0: now, UINT64_MAX:
- * for ever), gives at most max. Returns how many. */
-uint32_t queue_reap(struct queue *q, struct io **done, uint32_t min, uint32_t max, uint64_t deadline_ns);
+/* Finished requests: waits for at least min (0: does not wait) until deadline_ns (0: now,
+ * UINT64_MAX: for ever), gives at most max. Returns how many. */
+uint32_t queue_reap(struct queue *q, struct io **done, uint32_t min, uint32_t max,
+		    uint64_t deadline_ns);
 
 /* One request, submitted and waited for; nothing else may be in flight. Returns io->status. */
 int queue_do(struct queue *q, struct io *io);

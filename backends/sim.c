@@ -1,20 +1,20 @@
 /* sim://: a store whose answers are known beforehand. It keeps nothing, and takes as long as a
  * first-come server in virtual time, one for the whole store and one for each rank:
  *
- *	arrival     = max(the channel's previous done, now - lag)
- *	store start = max(arrival, store's next_free)       store's next_free = store start + bytes / bandwidth
- *	rank start  = max(store start, rank's next_free)    rank's next_free  = rank start + bytes / rank_bandwidth
- *	first byte  = rank start + latency + first_byte
- *	done        = max(store's next_free, rank's next_free) + latency + first_byte
+ *	arrival = max(the channel's previous done, now - lag)
+ *	store_start = max(arrival, store.free)     store.free = store_start + bytes / bandwidth
+ *	rank_start = max(store_start, rank.free)   rank.free = rank_start + bytes / rank_bandwidth
+ *	first byte = store_start + latency + first_byte
+ *	done = max(store.free, rank.free) + latency + first_byte
  *
  * The store works on while a rank is held up by its own limit, so bandwidth is never lost between
- * ranks. Each node has its share of the bandwidth, bandwidth / nodes, in a block that its ranks share.
- * Stamps are the virtual times; reap sleeps until them. lag is by how much the last sleep was too long:
- * what follows at once has arrived when the one before was done, not when the sleeper woke.
+ * ranks. Each node has its share of it, bandwidth / nodes, in a block that its ranks share.
+ * Stamps are the virtual times; reap sleeps until them. lag is by how much the last sleep was too
+ * long: what follows at once arrived when the one before was done, not when the sleeper woke.
  *
- * Reads and writes cost alike. Latency is drawn (normal, never negative) and failures are drawn from
- * seed, key, offset and kind, so a request meets the same fate whoever sends it. One that fails costs
- * its latency and moves nothing. open and stat cost open_latency; all else is free. */
+ * Reads and writes cost alike. Latency (normal, never negative) and failures are drawn from seed,
+ * key, offset and kind, so a request meets the same fate whoever sends it. One that fails costs its
+ * latency and moves nothing. open and stat cost open_latency; all else is free. */
 #include <errno.h>
 #include <math.h>
 #include <stdatomic.h>
@@ -49,11 +49,11 @@ static const struct option sim_options[] = {
 		 .help = "time to the first byte, beyond the latency"),
 	OPT_TIME("open_latency", struct sim_options, open_latency_ns, .def = 0,
 		 .help = "of open and stat"),
-	OPT_REAL("failure_rate", struct sim_options, failure_rate, .def_real = 0, .min_real = 0, .max_real = 1,
-		 .help = "chance that a read or write fails"),
+	OPT_REAL("failure_rate", struct sim_options, failure_rate, .def_real = 0, .min_real = 0,
+		 .max_real = 1, .help = "chance that a read or write fails"),
 	OPT_FACTORS("slow_ranks", struct sim_options, slow_ranks, .min_real = 1e-6, .max_real = 1e6,
 		    .help = "a factor on the speed of each rank named: {\"3\": 0.25}"),
-	OPT_END
+	OPT_END,
 };
 
 struct sim_block {
@@ -80,8 +80,10 @@ static int sim_check(const void *from, const char *path, struct err *err)
 	const struct sim_options *o = from;
 
 	if (o->slow_ranks.count && !o->rank_bandwidth && !o->bandwidth)
-		return err_set(err, -EINVAL,
-			       "%s/slow_ranks: nothing is slower than unlimited; set rank_bandwidth or bandwidth", path);
+		return err_set(
+			err, -EINVAL,
+			"%s/slow_ranks: nothing is slower than unlimited; set rank_bandwidth or bandwidth",
+			path);
 	if (o->latency_stdev_ns && !o->latency_ns)
 		return err_set(err, -EINVAL, "%s/latency_stdev: set latency too", path);
 	return 0;
@@ -96,7 +98,8 @@ static uint32_t nodes_of(const struct place *place)
 /* Without a limit of its own a rank has what its node has. */
 static uint64_t rank_rate(const struct sim_options *o, const struct place *place)
 {
-	double whole = o->rank_bandwidth ? (double)o->rank_bandwidth : (double)o->bandwidth / nodes_of(place);
+	double whole = o->rank_bandwidth ? (double)o->rank_bandwidth
+					 : (double)o->bandwidth / nodes_of(place);
 
 	for (uint32_t i = 0; i < o->slow_ranks.count; i++) {
 		if (o->slow_ranks.index[i] != place->rank)
@@ -168,7 +171,8 @@ static struct io *heap_pop(struct sim_channel *ch)
 	uint32_t at = 0, child;
 
 	for (; (child = 2 * at + 1) < ch->count; at = child) {
-		if (child + 1 < ch->count && ch->flying[child + 1]->done_ns < ch->flying[child]->done_ns)
+		if (child + 1 < ch->count &&
+		    ch->flying[child + 1]->done_ns < ch->flying[child]->done_ns)
 			child++;
 		if (last->done_ns <= ch->flying[child]->done_ns)
 			break;
@@ -186,7 +190,7 @@ static uint64_t span_ns(uint64_t bytes, uint64_t rate, uint64_t shares)
 	return (uint64_t)(((unsigned __int128)bytes * shares * 1000000000u + rate / 2) / rate);
 }
 
-/* Takes span of a server from the earliest moment it is free, not before from_ns. Returns the start. */
+/* Takes span of a server from when it is free, not before from_ns. Returns the start. */
 static uint64_t reserve(_Atomic uint64_t *free_ns, uint64_t from_ns, uint64_t span)
 {
 	uint64_t old = atomic_load_explicit(free_ns, memory_order_relaxed);
@@ -194,8 +198,8 @@ static uint64_t reserve(_Atomic uint64_t *free_ns, uint64_t from_ns, uint64_t sp
 
 	do {
 		start = old > from_ns ? old : from_ns;
-	} while (!atomic_compare_exchange_weak_explicit(free_ns, &old, start + span, memory_order_relaxed,
-							memory_order_relaxed));
+	} while (!atomic_compare_exchange_weak_explicit(
+		free_ns, &old, start + span, memory_order_relaxed, memory_order_relaxed));
 	return start;
 }
 
@@ -237,19 +241,22 @@ static void serve(const struct store *store, struct io *io)
 	uint64_t wait = latency_ns(store, io) + o->first_byte_ns;
 	uint64_t store_span, rank_span, store_start, rank_start, store_end, rank_end;
 
-	if (o->failure_rate > 0 && random_unit(draw(store, io, SIM_DRAW_FAILURE)) < o->failure_rate) {
+	if (o->failure_rate > 0 &&
+	    random_unit(draw(store, io, SIM_DRAW_FAILURE)) < o->failure_rate) {
 		io->status = -EIO;
 		io->done_ns = io->submit_ns + wait;
 		return;
 	}
 	store_span = span_ns(io->length, o->bandwidth, s->nodes);
 	rank_span = span_ns(io->length, s->rank_bandwidth, 1);
-	store_start = o->bandwidth ? reserve(&s->block->store_free_ns, io->submit_ns, store_span) : io->submit_ns;
-	rank_start = s->rank_bandwidth ? reserve(&s->rank_free_ns, store_start, rank_span) : store_start;
+	store_start = o->bandwidth ? reserve(&s->block->store_free_ns, io->submit_ns, store_span)
+				   : io->submit_ns;
+	rank_start =
+		s->rank_bandwidth ? reserve(&s->rank_free_ns, store_start, rank_span) : store_start;
 	store_end = store_start + store_span;
 	rank_end = rank_start + rank_span;
 	if (io->op == IO_READ)
-		io->first_byte_ns = rank_start + wait;
+		io->first_byte_ns = store_start + wait;
 	else
 		word_raise(&io->object->state[STATE_WRITTEN], io->offset + io->length);
 	io->done_ns = (store_end > rank_end ? store_end : rank_end) + wait;
@@ -290,8 +297,8 @@ static void sim_submit(struct channel *c, struct io *const *ios, uint32_t n)
 	}
 }
 
-/* A wake-up is late by the oversleep. Found done without sleeping, the caller came late for reasons of
- * its own, which are not taken back; an earlier oversleep not yet caught up with is. */
+/* A wake-up is late by the oversleep. Found done without sleeping, the caller came late for reasons
+ * of its own, which are not taken back; an earlier oversleep not yet caught up with is. */
 static void note_lag(struct sim_channel *ch, uint64_t now_ns, bool slept)
 {
 	uint64_t late_ns = now_ns - ch->last_done_ns;
@@ -300,7 +307,8 @@ static void note_lag(struct sim_channel *ch, uint64_t now_ns, bool slept)
 		ch->lag_ns = late_ns;
 }
 
-static uint32_t sim_reap(struct channel *c, struct io **done, uint32_t min, uint32_t max, uint64_t deadline_ns)
+static uint32_t sim_reap(struct channel *c, struct io **done, uint32_t min, uint32_t max,
+			 uint64_t deadline_ns)
 {
 	struct sim_channel *ch = c->state;
 	uint64_t now_ns = clock_now(c->store->clock), until_ns;
@@ -314,7 +322,8 @@ static uint32_t sim_reap(struct channel *c, struct io **done, uint32_t min, uint
 		}
 		if (n >= min || !ch->count || now_ns >= deadline_ns)
 			break;
-		until_ns = ch->flying[0]->done_ns < deadline_ns ? ch->flying[0]->done_ns : deadline_ns;
+		until_ns =
+			ch->flying[0]->done_ns < deadline_ns ? ch->flying[0]->done_ns : deadline_ns;
 		clock_sleep_until(c->store->clock, until_ns);
 		now_ns = clock_now(c->store->clock);
 		slept = true;
@@ -327,15 +336,16 @@ static uint32_t sim_reap(struct channel *c, struct io **done, uint32_t min, uint
 const struct backend_ops sim_backend = {
 	.scheme = "sim",
 	.help = "a model of a store in virtual time: known answers",
-	.section = {
-		.name = "sim",
-		.help = "a model of a store in virtual time: known answers",
-		.tables = {store_common_options, sim_options},
-		.size = sizeof(struct sim_options),
-		.owner = &sim_backend,
-	},
-	.capabilities = BACKEND_RANGES | BACKEND_FIRST_BYTE | BACKEND_ATOMIC_COMMIT | BACKEND_MANY_NODES |
-			BACKEND_DEPTH,
+	.section =
+		{
+			.name = "sim",
+			.help = "a model of a store in virtual time: known answers",
+			.tables = {store_common_options, sim_options},
+			.size = sizeof(struct sim_options),
+			.owner = &sim_backend,
+		},
+	.capabilities = BACKEND_RANGES | BACKEND_FIRST_BYTE | BACKEND_ATOMIC_COMMIT |
+			BACKEND_MANY_NODES | BACKEND_DEPTH,
 	.depth_max = QUEUE_DEPTH_MAX,
 	.check = sim_check,
 	.open = sim_open,

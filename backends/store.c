@@ -13,13 +13,13 @@ const struct option store_common_options[] = {
 		  .help = "bytes a request at most; 0: the store's own"),
 	OPT_TIME("timeout", struct store_options, timeout_ns, .def = 0,
 		 .help = "a request that takes longer counts as late; 0: none"),
-	OPT_END
+	OPT_END,
 };
 
 static const char *const op_names[IO_OPS] = {
-	[IO_OPEN] = "open",   [IO_READ] = "read",     [IO_CLOSE] = "close",
-	[IO_BEGIN] = "begin", [IO_WRITE] = "write",   [IO_COMMIT] = "commit",
-	[IO_ABORT] = "abort", [IO_STAT] = "stat",     [IO_DELETE] = "delete",
+	[IO_OPEN] = "open",   [IO_READ] = "read",   [IO_CLOSE] = "close",
+	[IO_BEGIN] = "begin", [IO_WRITE] = "write", [IO_COMMIT] = "commit",
+	[IO_ABORT] = "abort", [IO_STAT] = "stat",   [IO_DELETE] = "delete",
 };
 
 const char *io_op_name(enum io_op op)
@@ -50,8 +50,9 @@ int store_check(const struct job_store *described, const char *path, struct err 
 		if (rc < 0)
 			return err_wrap(err, rc, "%s/uri", path);
 		if (strcmp(scheme, ops->scheme) != 0)
-			return err_set(err, -EINVAL, "%s/uri: \"%s\" is not %s:// as the first of the list is", path,
-				       common->uri.items[i], ops->scheme);
+			return err_set(err, -EINVAL,
+				       "%s/uri: \"%s\" is not %s:// as the first of the list is",
+				       path, common->uri.items[i], ops->scheme);
 	}
 	return ops->check ? ops->check(described->options, path, err) : 0;
 }
@@ -68,7 +69,8 @@ static int prepare(struct store *store, const struct job_store *described, struc
 	rc = store_check(described, path, err);
 	if (rc < 0)
 		return rc;
-	rc = uri_expand(common->uri.items[store->place.endpoint % common->uri.count], &store->place, store->uri, err);
+	rc = uri_expand(common->uri.items[store->place.endpoint % common->uri.count], &store->place,
+			store->uri, err);
 	if (rc < 0)
 		return err_wrap(err, rc, "%s/uri", path);
 	rest = strstr(store->uri, "://");
@@ -76,8 +78,8 @@ static int prepare(struct store *store, const struct job_store *described, struc
 		return err_set(err, -EINVAL, "%s/uri: \"%s\" is no URI", path, store->uri);
 	strcpy(store->root, rest + 3);
 	if (store->place.nodes > 1 && !store_can(store, BACKEND_MANY_NODES))
-		return err_set(err, -EINVAL, "%s: %s:// serves one node, not %u", path, store->ops->scheme,
-			       store->place.nodes);
+		return err_set(err, -EINVAL, "%s: %s:// serves one node, not %u", path,
+			       store->ops->scheme, store->place.nodes);
 	return 0;
 }
 
@@ -88,7 +90,8 @@ static int agree(struct store *store, int rc, struct err *err)
 }
 
 int store_open(struct store *store, const struct job_store *described, const struct place *place,
-	       struct group *node, struct clock *clock, const struct log *log, uint64_t seed, struct err *err)
+	       struct group *node, struct clock *clock, const struct log *log, uint64_t seed,
+	       struct err *err)
 {
 	int rc, mine;
 

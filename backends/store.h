@@ -14,8 +14,8 @@ static inline const struct store_options *store_common(const struct store *store
 
 /* A zeroed block of memory that all ranks of store->node share. The block belongs to the store's
  * first URI as the job writes it: opening the same store again, in a later phase, finds the same
- * block. It lives as long as the node's group; where there is none, until node_block_free. Collective
- * over store->node. *fresh says whether it was made by this call. */
+ * block. It lives as long as the node's group; where there is none, until node_block_free.
+ * Collective over store->node. *fresh says whether it was made by this call. */
 int node_block_get(struct store *store, size_t bytes, void **block, bool *fresh, struct err *err);
 void node_block_free(struct store *store, void *block);
 
@@ -27,8 +27,8 @@ static inline void word_raise(uint64_t *word, uint64_t value)
 {
 	uint64_t old = __atomic_load_n(word, __ATOMIC_RELAXED);
 
-	while (old < value &&
-	       !__atomic_compare_exchange_n(word, &old, value, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+	while (old < value && !__atomic_compare_exchange_n(word, &old, value, true,
+							   __ATOMIC_RELAXED, __ATOMIC_RELAXED))
 		;
 }
 

@@ -32,11 +32,13 @@ int rig_open(struct rig *r, const char *json)
 	strcpy(r->described.name, "s");
 	r->described.section = &ops->section;
 	r->described.options = arena_alloc(&r->arena, ops->section.size);
-	rc = options_parse(ops->section.tables, r->described.options, object, "/stores/s", &r->arena, &r->err);
+	rc = options_parse(ops->section.tables, r->described.options, object, "/stores/s",
+			   &r->arena, &r->err);
 	cJSON_Delete(object);
 	if (rc < 0)
 		return rc;
-	return store_open(&r->store, &r->described, &r->place, r->node, r->clock, &r->log, r->seed, &r->err);
+	return store_open(&r->store, &r->described, &r->place, r->node, r->clock, &r->log, r->seed,
+			  &r->err);
 }
 
 void rig_close(struct rig *r)
@@ -45,8 +47,8 @@ void rig_close(struct rig *r)
 	arena_free(&r->arena);
 }
 
-int rig_do(struct queue *q, struct object *o, enum io_op op, uint64_t offset, uint64_t length, void *data,
-	   uint64_t *done_bytes)
+int rig_do(struct queue *q, struct object *o, enum io_op op, uint64_t offset, uint64_t length,
+	   void *data, uint64_t *done_bytes)
 {
 	struct io io = {.op = op, .object = o, .offset = offset, .length = length, .data = data};
 	int status = queue_do(q, &io);

@@ -25,8 +25,8 @@ int rig_open(struct rig *r, const char *json);
 void rig_close(struct rig *r);
 
 /* One request done on a queue; returns its status. */
-int rig_do(struct queue *q, struct object *o, enum io_op op, uint64_t offset, uint64_t length, void *data,
-	   uint64_t *done_bytes);
+int rig_do(struct queue *q, struct object *o, enum io_op op, uint64_t offset, uint64_t length,
+	   void *data, uint64_t *done_bytes);
 
 /* Puts an object with these bytes, by begin, one write, commit; and reads it whole. */
 int rig_put(struct queue *q, const char *key, const void *data, uint64_t length);

@@ -1,4 +1,4 @@
-/* file:// in a folder of its own below the working directory (the build's: a disk, for direct I/O). */
+/* file:// in a folder of its own below the working directory: the build's, for direct I/O. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -50,7 +50,7 @@ static bool stands(const struct place_of_files *f, const char *name)
 	return stat(path, &st) == 0;
 }
 
-static int delete(struct place_of_files *f, const char *key)
+static int delete (struct place_of_files *f, const char *key)
 {
 	struct object o = {0};
 
@@ -81,11 +81,11 @@ static void write_and_read(const char *options)
 	CU_ASSERT_EQUAL(bytes, sizeof(text));
 	CU_ASSERT_EQUAL(rig_get(&f.queue, "a/b/c.bin", back, sizeof(back)), 0);
 	CU_ASSERT_STRING_EQUAL(back, text);
-	CU_ASSERT_EQUAL(delete(&f, "a/b/"), -ENOTEMPTY);
-	CU_ASSERT_EQUAL(delete(&f, "a/b/c.bin"), 0);
-	CU_ASSERT_EQUAL(delete(&f, "a/b/c.bin"), -ENOENT);
-	CU_ASSERT_EQUAL(delete(&f, "a/b/"), 0);
-	CU_ASSERT_EQUAL(delete(&f, "a/"), 0);
+	CU_ASSERT_EQUAL(delete (&f, "a/b/"), -ENOTEMPTY);
+	CU_ASSERT_EQUAL(delete (&f, "a/b/c.bin"), 0);
+	CU_ASSERT_EQUAL(delete (&f, "a/b/c.bin"), -ENOENT);
+	CU_ASSERT_EQUAL(delete (&f, "a/b/"), 0);
+	CU_ASSERT_EQUAL(delete (&f, "a/"), 0);
 	files_end(&f);
 }
 
@@ -114,7 +114,7 @@ static void test_truncated_object_ends_early(void)
 	CU_ASSERT_EQUAL(rig_do(&f.queue, &o, IO_CLOSE, 0, 0, NULL, NULL), 0);
 	CU_ASSERT_EQUAL(rig_do(&f.queue, &o, IO_CLOSE, 0, 0, NULL, NULL), -EBADF);
 	CU_ASSERT_EQUAL(rig_do(&f.queue, &o, IO_READ, 0, 1, back, NULL), -EBADF);
-	CU_ASSERT_EQUAL(delete(&f, "short"), 0);
+	CU_ASSERT_EQUAL(delete (&f, "short"), 0);
 	files_end(&f);
 }
 
@@ -134,7 +134,7 @@ static void test_abort_keeps_the_old_version(void)
 	CU_ASSERT_EQUAL(rig_get(&f.queue, "x", back, sizeof(back)), 0);
 	CU_ASSERT_STRING_EQUAL(back, "old");
 	/* What cannot be published can still be dropped. */
-	CU_ASSERT_EQUAL(delete(&f, "x"), 0);
+	CU_ASSERT_EQUAL(delete (&f, "x"), 0);
 	CU_ASSERT_EQUAL(rig_put(&f.queue, "x/y", old, sizeof(old)), 0);
 	CU_ASSERT_EQUAL(rig_do(&f.queue, &o, IO_BEGIN, 0, 0, NULL, NULL), 0);
 	CU_ASSERT_EQUAL(rig_do(&f.queue, &o, IO_WRITE, 0, sizeof(young), young, NULL), 0);
@@ -142,8 +142,8 @@ static void test_abort_keeps_the_old_version(void)
 	CU_ASSERT_TRUE(stands(&f, "x.haul-part"));
 	CU_ASSERT_EQUAL(rig_do(&f.queue, &o, IO_ABORT, 0, 0, NULL, NULL), 0);
 	CU_ASSERT_FALSE(stands(&f, "x.haul-part"));
-	CU_ASSERT_EQUAL(delete(&f, "x/y"), 0);
-	CU_ASSERT_EQUAL(delete(&f, "x/"), 0);
+	CU_ASSERT_EQUAL(delete (&f, "x/y"), 0);
+	CU_ASSERT_EQUAL(delete (&f, "x/"), 0);
 	files_end(&f);
 }
 
@@ -156,10 +156,11 @@ static void test_psync_takes_one_request(void)
 
 	files_begin(&f, "");
 	CU_ASSERT_EQUAL(queue_open(&q, &f.rig.store, 2, &err), -EINVAL);
-	CU_ASSERT_STRING_EQUAL(err.text,
-			       "file:// engine psync works on one request at a time; set depth 1 or another engine");
+	CU_ASSERT_STRING_EQUAL(
+		err.text,
+		"file:// engine psync works on one request at a time; set depth 1 or another engine");
 	CU_ASSERT_EQUAL(rig_put(&f.queue, "x", text, 1), 0);
-	CU_ASSERT_EQUAL(delete(&f, "x"), 0);
+	CU_ASSERT_EQUAL(delete (&f, "x"), 0);
 	files_end(&f);
 }
 
@@ -186,12 +187,18 @@ static int checker(struct io *io, uint64_t offset, void *data, uint64_t length)
 	return fill_verify(c->key, offset, data, length) == length ? 0 : -EBADMSG;
 }
 
-static int stream(struct queue *q, struct object *o, enum io_op op, uint64_t offset, uint64_t length, void *window,
-		  uint64_t bytes)
+static int stream(struct queue *q, struct object *o, enum io_op op, uint64_t offset,
+		  uint64_t length, void *window, uint64_t bytes)
 {
 	struct check c = {.key = 7, .next = offset};
-	struct io io = {.op = op, .object = o, .offset = offset, .length = length, .data = window, .window = bytes,
-			.chunk = op == IO_READ ? checker : filler, .user = &c};
+	struct io io = {.op = op,
+			.object = o,
+			.offset = offset,
+			.length = length,
+			.data = window,
+			.window = bytes,
+			.chunk = op == IO_READ ? checker : filler,
+			.user = &c};
 	int status = queue_do(q, &io);
 
 	CU_ASSERT_EQUAL(c.next, offset + length);
@@ -236,15 +243,18 @@ static void ranges(const char *options)
 		CU_ASSERT_EQUAL(queue_do(&f.queue, &io), 0);
 		CU_ASSERT_EQUAL(io.lead, io.offset % f.rig.store.alignment);
 		CU_ASSERT_EQUAL(io.done_bytes, io.length);
-		CU_ASSERT_EQUAL(fill_verify(7, io.offset, (char *)data + io.lead, io.length), io.length);
+		CU_ASSERT_EQUAL(fill_verify(7, io.offset, (char *)data + io.lead, io.length),
+				io.length);
 		CU_ASSERT(all_bytes((unsigned char *)data + room, ROOM - room, 0x5a));
 		if (i % 10 == 0)
-			CU_ASSERT_EQUAL(stream(&f.queue, &o, IO_READ, io.offset, io.length, data, WINDOW), 0);
+			CU_ASSERT_EQUAL(
+				stream(&f.queue, &o, IO_READ, io.offset, io.length, data, WINDOW),
+				0);
 	}
 	CU_ASSERT_EQUAL(rig_do(&f.queue, &o, IO_READ, SIZE - 5, 10, data, &bytes), -ENODATA);
 	CU_ASSERT_EQUAL(bytes, 5);
 	CU_ASSERT_EQUAL(rig_do(&f.queue, &o, IO_CLOSE, 0, 0, NULL, NULL), 0);
-	CU_ASSERT_EQUAL(delete(&f, "ranges"), 0);
+	CU_ASSERT_EQUAL(delete (&f, "ranges"), 0);
 	free(data);
 	files_end(&f);
 }
@@ -285,7 +295,7 @@ static void test_direct_writes_begin_at_blocks(void)
 	files_end(&f);
 }
 
-/* A folder that may not be written is refused by the request, not by a crash; root may write anywhere. */
+/* What the system refuses is the request's status. */
 static void test_errors_are_the_systems(void)
 {
 	struct object o = {0};
@@ -299,7 +309,7 @@ static void test_errors_are_the_systems(void)
 	CU_ASSERT_EQUAL(rig_do(&f.queue, &o, IO_STAT, 0, 0, NULL, NULL), -ENOENT);
 	memset(o.key, 'x', 300);
 	CU_ASSERT_EQUAL(rig_do(&f.queue, &o, IO_BEGIN, 0, 0, NULL, NULL), -ENAMETOOLONG);
-	CU_ASSERT_EQUAL(delete(&f, "file"), 0);
+	CU_ASSERT_EQUAL(delete (&f, "file"), 0);
 	files_end(&f);
 }
 

@@ -76,8 +76,8 @@ static void test_a_reader_keeps_its_version(void)
 	mem_end(&r, &q);
 }
 
-/* 1 MiB holds exactly 256 objects of 4032 bytes, 64 more each; what is deleted can be used again, also
- * by larger ones where neighbours are free. */
+/* 1 MiB holds exactly 256 objects of 4032 bytes, 64 more each; what is deleted can be used again,
+ * also by larger ones where neighbours are free. */
 static void test_capacity(void)
 {
 	static char data[16128];
@@ -104,7 +104,8 @@ static void test_capacity(void)
 		for (int i = 0; i < 256; i++) {
 			o = (struct object){0};
 			snprintf(o.key, sizeof(o.key), "%d", i);
-			CU_ASSERT_EQUAL(rig_do(&q, &o, IO_DELETE, 0, 0, NULL, NULL), i / 4 == 25 ? -ENOENT : 0);
+			CU_ASSERT_EQUAL(rig_do(&q, &o, IO_DELETE, 0, 0, NULL, NULL),
+					i / 4 == 25 ? -ENOENT : 0);
 		}
 		strcpy(o.key, "large");
 		CU_ASSERT_EQUAL(rig_do(&q, &o, IO_DELETE, 0, 0, NULL, NULL), 0);
@@ -137,7 +138,8 @@ static void test_against_a_model(void)
 		if (random_at(1, i, 2) % 3 == 0) {
 			o = (struct object){0};
 			strcpy(o.key, key);
-			CU_ASSERT_EQUAL(rig_do(&q, &o, IO_DELETE, 0, 0, NULL, NULL), length[k] ? 0 : -ENOENT);
+			CU_ASSERT_EQUAL(rig_do(&q, &o, IO_DELETE, 0, 0, NULL, NULL),
+					length[k] ? 0 : -ENOENT);
 			length[k] = 0;
 			continue;
 		}
@@ -173,7 +175,8 @@ static int share(struct group *g, void *argument)
 		r.node = g;
 		r.place.rank = r.place.local_rank = g->rank;
 		r.place.ranks = r.place.local_ranks = g->size;
-		if (rig_open(&r, "{\"uri\": \"mem://m\"}") < 0 || queue_open(&q, &r.store, 1, NULL) < 0)
+		if (rig_open(&r, "{\"uri\": \"mem://m\"}") < 0 ||
+		    queue_open(&q, &r.store, 1, NULL) < 0)
 			return -1;
 		snprintf(key, sizeof(key), "%u", g->rank);
 		memset(data, (int)g->rank + 1, sizeof(data));
@@ -182,7 +185,8 @@ static int share(struct group *g, void *argument)
 		group_barrier(g);
 		snprintf(key, sizeof(key), "%u", (g->rank + 1) % g->size);
 		memset(data, (int)((g->rank + 1) % g->size) + 1, sizeof(data));
-		if (rig_get(&q, key, back, sizeof(back)) < 0 || memcmp(data, back, sizeof(data)) != 0)
+		if (rig_get(&q, key, back, sizeof(back)) < 0 ||
+		    memcmp(data, back, sizeof(data)) != 0)
 			return -3;
 		queue_close(&q);
 		rig_close(&r);

@@ -61,7 +61,8 @@ static void async_submit(struct channel *c, struct io *const *ios, uint32_t n)
 		s->held[s->held_count++] = ios[i];
 }
 
-static uint32_t async_reap(struct channel *c, struct io **done, uint32_t min, uint32_t max, uint64_t deadline_ns)
+static uint32_t async_reap(struct channel *c, struct io **done, uint32_t min, uint32_t max,
+			   uint64_t deadline_ns)
 {
 	struct script *s = c->store->state;
 	uint32_t n = 0;
@@ -76,8 +77,11 @@ static uint32_t async_reap(struct channel *c, struct io **done, uint32_t min, ui
 
 static const struct backend_ops sync_ops = {
 	.scheme = "sync", .capabilities = BACKEND_CONTENT, .depth_max = 4, .submit = sync_submit};
-static const struct backend_ops async_ops = {
-	.scheme = "async", .capabilities = BACKEND_CONTENT, .depth_max = 4, .submit = async_submit, .reap = async_reap};
+static const struct backend_ops async_ops = {.scheme = "async",
+					     .capabilities = BACKEND_CONTENT,
+					     .depth_max = 4,
+					     .submit = async_submit,
+					     .reap = async_reap};
 
 static void script_begin(struct script *s, const struct backend_ops *ops, uint32_t depth)
 {
@@ -103,7 +107,8 @@ static void test_short_transfers_are_finished(void)
 	struct script s;
 
 	for (int i = 0; i < 2; i++) {
-		struct io io = {.op = IO_READ, .object = &o, .offset = 11, .length = 100, .data = data};
+		struct io io = {
+			.op = IO_READ, .object = &o, .offset = 11, .length = 100, .data = data};
 
 		memset(data, 0, sizeof(data));
 		script_begin(&s, ops[i], 1);
@@ -237,8 +242,14 @@ static void test_large_requests_are_streamed(void)
 
 	script_begin(&s, &sync_ops, 1);
 	for (int i = 0; i < 2; i++) {
-		struct io io = {.op = kinds[i], .object = &o, .offset = 5, .length = 101, .data = window,
-				.window = sizeof(window), .chunk = piece, .user = &p};
+		struct io io = {.op = kinds[i],
+				.object = &o,
+				.offset = 5,
+				.length = 101,
+				.data = window,
+				.window = sizeof(window),
+				.chunk = piece,
+				.user = &p};
 
 		p = (struct pieces){.next = 5, .filling = kinds[i] == IO_WRITE};
 		CU_ASSERT_EQUAL(queue_do(&s.queue, &io), 0);
@@ -310,7 +321,8 @@ static void test_the_tap_sees_every_request(void)
 {
 	unsigned char data[10];
 	struct object o = {0};
-	struct io io = {.op = IO_READ, .object = &o, .length = 10, .data = data}, *ios[] = {&io}, *done[1];
+	struct io io = {.op = IO_READ, .object = &o, .length = 10, .data = data}, *ios[] = {&io},
+		  *done[1];
 	uint64_t bytes = 0;
 	struct script s;
 
@@ -341,7 +353,9 @@ static void test_merged_equals_recorded_together(void)
 	queue_stats_merge(a.queue.stats, b.queue.stats);
 	CU_ASSERT_EQUAL(a.queue.stats->op[IO_OPEN].operations, 15);
 	CU_ASSERT_EQUAL(hist_count(&a.queue.stats->service[IO_OPEN]), 15);
-	CU_ASSERT_EQUAL(a.queue.stats->service[IO_OPEN].sum_ns + a.queue.stats->service[IO_STAT].sum_ns, 43500);
+	CU_ASSERT_EQUAL(a.queue.stats->service[IO_OPEN].sum_ns +
+				a.queue.stats->service[IO_STAT].sum_ns,
+			43500);
 	CU_ASSERT_EQUAL(a.queue.stats->response[IO_OPEN].max_ns, 2900);
 	queue_close(&a.queue);
 	queue_close(&b.queue);
@@ -354,7 +368,8 @@ static void test_window_has_room_for_whole_blocks(void)
 	CU_ASSERT_EQUAL(queue_window(&buffered, 1000), 1000);
 	for (uint64_t offset = 0; offset < 1024; offset += 37) {
 		for (uint64_t length = 1; length < 2000; length += 111) {
-			uint64_t from = offset / 512 * 512, end = (offset + length + 511) / 512 * 512;
+			uint64_t from = offset / 512 * 512,
+				 end = (offset + length + 511) / 512 * 512;
 
 			CU_ASSERT(queue_window(&direct, length) >= end - from);
 		}
@@ -367,7 +382,8 @@ int main(void)
 	CU_TestInfo tests[] = {
 		{"short transfers are finished", test_short_transfers_are_finished},
 		{"no progress ends it", test_no_progress_ends_it},
-		{"errors are counted, absence is an answer", test_errors_are_counted_absence_is_an_answer},
+		{"errors are counted, absence is an answer",
+		 test_errors_are_counted_absence_is_an_answer},
 		{"late requests are counted", test_late_requests_are_counted},
 		{"two latencies", test_two_latencies},
 		{"large requests are streamed", test_large_requests_are_streamed},

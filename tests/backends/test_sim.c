@@ -1,4 +1,4 @@
-/* sim:// against figures computed by hand. The clock is fake and starts at 1 s: everything is exact. */
+/* sim:// against figures computed by hand. The clock is fake and starts at 1 s: all is exact. */
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -26,7 +26,8 @@ static uint64_t reads_take(const char *json, uint32_t depth, uint32_t count, uin
 	CU_ASSERT_EQUAL_FATAL(rig_open(&r, json), 0);
 	CU_ASSERT_EQUAL_FATAL(queue_open(&q, &r.store, depth, NULL), 0);
 	for (; sent < depth && sent < count; sent++) {
-		ios[sent] = (struct io){.op = IO_READ, .object = &o, .offset = sent, .length = bytes};
+		ios[sent] =
+			(struct io){.op = IO_READ, .object = &o, .offset = sent, .length = bytes};
 		list[sent] = &ios[sent];
 		CU_ASSERT_EQUAL(queue_submit(&q, &list[sent], 1), 0);
 	}
@@ -58,25 +59,30 @@ static void test_known_answers(void)
 		{"{\"uri\": \"sim://x\", \"bandwidth\": \"2 GB/s\"}", 1, 100, MB, 50 * MS},
 		{"{\"uri\": \"sim://x\", \"bandwidth\": \"2 GB/s\"}", 8, 100, MB, 50 * MS},
 		/* the rank's: 100 MB at 0.5 GB/s */
-		{"{\"uri\": \"sim://x\", \"bandwidth\": \"2 GB/s\", \"rank_bandwidth\": \"500 MB/s\"}", 1, 100, MB, 200 * MS},
+		{"{\"uri\": \"sim://x\", \"bandwidth\": \"2 GB/s\", \"rank_bandwidth\": \"500 MB/s\"}",
+		 1, 100, MB, 200 * MS},
 		{"{\"uri\": \"sim://x\", \"rank_bandwidth\": \"500 MB/s\"}", 4, 100, MB, 200 * MS},
 		/* latency: one after the other; then ten at a time; then latency beside transfer */
 		{"{\"uri\": \"sim://x\", \"latency\": \"1 ms\"}", 1, 100, MB, 100 * MS},
 		{"{\"uri\": \"sim://x\", \"latency\": \"1 ms\"}", 10, 100, MB, 10 * MS},
-		{"{\"uri\": \"sim://x\", \"latency\": \"1 ms\", \"first_byte\": \"0.5 ms\", \"bandwidth\": \"1 GB/s\"}", 1, 10, MB,
-		 25 * MS},
+		{"{\"uri\": \"sim://x\", \"latency\": \"1 ms\", \"first_byte\": \"0.5 ms\", \"bandwidth\": \"1 GB/s\"}",
+		 1, 10, MB, 25 * MS},
 		/* depth hides latency: 100 transfers of 1 ms behind each other, 1.5 ms at the end */
-		{"{\"uri\": \"sim://x\", \"latency\": \"1 ms\", \"first_byte\": \"0.5 ms\", \"bandwidth\": \"1 GB/s\"}", 16, 100,
-		 MB, 101500 * US},
+		{"{\"uri\": \"sim://x\", \"latency\": \"1 ms\", \"first_byte\": \"0.5 ms\", \"bandwidth\": \"1 GB/s\"}",
+		 16, 100, MB, 101500 * US},
 		/* rank 0 at a quarter; of the store's speed where ranks have no limit of their own */
-		{"{\"uri\": \"sim://x\", \"rank_bandwidth\": \"1 GB/s\", \"slow_ranks\": {\"0\": 0.25}}", 1, 10, MB, 40 * MS},
-		{"{\"uri\": \"sim://x\", \"bandwidth\": \"1 GB/s\", \"slow_ranks\": {\"0\": 0.25}}", 1, 10, MB, 40 * MS},
-		{"{\"uri\": \"sim://x\", \"bandwidth\": \"1 GB/s\", \"slow_ranks\": {\"1\": 0.25}}", 1, 10, MB, 10 * MS},
+		{"{\"uri\": \"sim://x\", \"rank_bandwidth\": \"1 GB/s\", \"slow_ranks\": {\"0\": 0.25}}",
+		 1, 10, MB, 40 * MS},
+		{"{\"uri\": \"sim://x\", \"bandwidth\": \"1 GB/s\", \"slow_ranks\": {\"0\": 0.25}}",
+		 1, 10, MB, 40 * MS},
+		{"{\"uri\": \"sim://x\", \"bandwidth\": \"1 GB/s\", \"slow_ranks\": {\"1\": 0.25}}",
+		 1, 10, MB, 10 * MS},
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
-		CU_ASSERT_EQUAL(reads_take(cases[i].json, cases[i].depth, cases[i].count, cases[i].bytes),
-				cases[i].expected_ns);
+		CU_ASSERT_EQUAL(
+			reads_take(cases[i].json, cases[i].depth, cases[i].count, cases[i].bytes),
+			cases[i].expected_ns);
 }
 
 static void test_stamps(void)
@@ -87,8 +93,11 @@ static void test_stamps(void)
 	struct rig r;
 
 	rig_init(&r);
-	CU_ASSERT_EQUAL_FATAL(rig_open(&r, "{\"uri\": \"sim://x\", \"bandwidth\": \"1 GB/s\", \"latency\": \"3 ms\", "
-					   "\"first_byte\": \"1 ms\", \"open_latency\": \"7 ms\"}"), 0);
+	CU_ASSERT_EQUAL_FATAL(
+		rig_open(&r,
+			 "{\"uri\": \"sim://x\", \"bandwidth\": \"1 GB/s\", \"latency\": \"3 ms\", "
+			 "\"first_byte\": \"1 ms\", \"open_latency\": \"7 ms\"}"),
+		0);
 	CU_ASSERT_EQUAL_FATAL(queue_open(&q, &r.store, 1, NULL), 0);
 	CU_ASSERT_EQUAL(queue_do(&q, &io), 0);
 	CU_ASSERT_EQUAL(io.submit_ns, start_ns);
@@ -169,10 +178,14 @@ static void test_earliest_first(void)
 
 	rig_init(&r);
 	CU_ASSERT_EQUAL_FATAL(
-		rig_open(&r, "{\"uri\": \"sim://x\", \"latency\": \"10 ms\", \"latency_stdev\": \"2 ms\"}"), 0);
+		rig_open(
+			&r,
+			"{\"uri\": \"sim://x\", \"latency\": \"10 ms\", \"latency_stdev\": \"2 ms\"}"),
+		0);
 	CU_ASSERT_EQUAL_FATAL(queue_open(&q, &r.store, COUNT, NULL), 0);
 	for (uint32_t i = 0; i < COUNT; i++) {
-		ios[i] = (struct io){.op = IO_READ, .object = &o, .offset = i * 4096, .length = 4096};
+		ios[i] = (struct io){
+			.op = IO_READ, .object = &o, .offset = i * 4096, .length = 4096};
 		list[i] = &ios[i];
 	}
 	CU_ASSERT_EQUAL(queue_submit(&q, list, COUNT), 0);
@@ -203,8 +216,11 @@ static uint64_t failures(uint64_t seed, uint32_t *count)
 	rig_init(&r);
 	r.seed = seed;
 	*count = 0;
-	CU_ASSERT_EQUAL_FATAL(rig_open(&r, "{\"uri\": \"sim://x\", \"latency\": \"1 ms\", \"bandwidth\": \"1 GB/s\", "
-					   "\"failure_rate\": 0.05}"), 0);
+	CU_ASSERT_EQUAL_FATAL(
+		rig_open(&r,
+			 "{\"uri\": \"sim://x\", \"latency\": \"1 ms\", \"bandwidth\": \"1 GB/s\", "
+			 "\"failure_rate\": 0.05}"),
+		0);
 	CU_ASSERT_EQUAL_FATAL(queue_open(&q, &r.store, 1, NULL), 0);
 	for (uint64_t i = 0; i < 10000; i++) {
 		uint64_t bytes, before = clock_now(r.clock);
@@ -249,11 +265,13 @@ static int one_rank(struct group *g, void *argument)
 
 	rig_init(&r);
 	r.node = g;
-	r.place = (struct place){.rank = g->rank, .ranks = g->size * ranks->nodes, .nodes = ranks->nodes};
+	r.place = (struct place){
+		.rank = g->rank, .ranks = g->size * ranks->nodes, .nodes = ranks->nodes};
 	if (rig_open(&r, ranks->json) < 0 || queue_open(&q, &r.store, 1, NULL) < 0)
 		return -1;
 	for (int i = 0; i < 20; i++) {
-		struct io io = {.op = IO_READ, .object = &o, .length = MB}, *list[] = {&io}, *done[1];
+		struct io io = {.op = IO_READ, .object = &o, .length = MB}, *list[] = {&io},
+			  *done[1];
 
 		for (uint32_t turn = 0; turn < g->size; turn++) {
 			if (turn == g->rank)
@@ -270,10 +288,12 @@ static int one_rank(struct group *g, void *argument)
 
 static void test_ranks_share_the_store(void)
 {
-	struct ranks fair = {.json = "{\"uri\": \"sim://x\", \"bandwidth\": \"1 GB/s\"}", .nodes = 1};
+	struct ranks fair = {.json = "{\"uri\": \"sim://x\", \"bandwidth\": \"1 GB/s\"}",
+			     .nodes = 1};
 	struct ranks nodes = {.json = fair.json, .nodes = 4};
 	struct ranks skewed = {
-		.json = "{\"uri\": \"sim://x\", \"rank_bandwidth\": \"1 GB/s\", \"slow_ranks\": {\"1\": 0.5}}", .nodes = 1};
+		.json = "{\"uri\": \"sim://x\", \"rank_bandwidth\": \"1 GB/s\", \"slow_ranks\": {\"1\": 0.5}}",
+		.nodes = 1};
 
 	/* 40 MB at 1 GB/s: the second is done with the last, the first a turn before. */
 	CU_ASSERT_EQUAL(thread_group_run(2, one_rank, &fair, NULL), 0);
@@ -288,8 +308,8 @@ static void test_ranks_share_the_store(void)
 	CU_ASSERT_EQUAL(skewed.took_ns[1], 40 * MS);
 }
 
-/* On the real clock oversleep is not the store's: without the lag, one rank would measure 1.71 of these
- * 2 GB/s. The best of five, since a busy machine may take the core away between two requests. */
+/* On the real clock oversleep is not the store's: without the lag, one rank would measure 1.71 of
+ * these 2 GB/s. The best of five: a busy machine may take the core away between two requests. */
 static void test_oversleep_is_not_the_stores(void)
 {
 	enum { COUNT = 100 };
@@ -305,7 +325,8 @@ static void test_oversleep_is_not_the_stores(void)
 
 		rig_init(&r);
 		r.clock = &clock;
-		CU_ASSERT_EQUAL_FATAL(rig_open(&r, "{\"uri\": \"sim://x\", \"bandwidth\": \"2 GB/s\"}"), 0);
+		CU_ASSERT_EQUAL_FATAL(
+			rig_open(&r, "{\"uri\": \"sim://x\", \"bandwidth\": \"2 GB/s\"}"), 0);
 		CU_ASSERT_EQUAL_FATAL(queue_open(&q, &r.store, 1, NULL), 0);
 		for (int i = 0; i < COUNT; i++) {
 			struct io io = {.op = IO_READ, .object = &o, .length = MB / 5};

@@ -31,8 +31,11 @@ static void test_uris_are_shared_out(void)
 		rig_init(&r);
 		r.place.rank = rank;
 		r.place.endpoint = rank;
-		CU_ASSERT_EQUAL(rig_open(&r, "{\"uri\": [\"null://a/{rank}\", \"null://b/{rank}\", \"null://c/{rank}\"]}"),
-				0);
+		CU_ASSERT_EQUAL(
+			rig_open(
+				&r,
+				"{\"uri\": [\"null://a/{rank}\", \"null://b/{rank}\", \"null://c/{rank}\"]}"),
+			0);
 		CU_ASSERT_STRING_EQUAL(r.store.root, roots[rank]);
 		rig_close(&r);
 	}
@@ -49,7 +52,8 @@ static void test_refusals(void)
 		 "/stores/s/uri: \"file://data\" names no path; write file:///absolute or file://./relative"},
 		{"{\"uri\": \"sim://a\", \"slow_ranks\": {\"3\": 0.25}}",
 		 "/stores/s/slow_ranks: nothing is slower than unlimited; set rank_bandwidth or bandwidth"},
-		{"{\"uri\": \"sim://a\", \"latency_stdev\": \"1 ms\"}", "/stores/s/latency_stdev: set latency too"},
+		{"{\"uri\": \"sim://a\", \"latency_stdev\": \"1 ms\"}",
+		 "/stores/s/latency_stdev: set latency too"},
 	};
 	struct rig r;
 
