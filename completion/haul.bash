@@ -26,7 +26,7 @@ _haul()
 			words=$(grep -e '^-' <<<"$words")
 		elif [ "$verb" = report ]; then
 			words=$(compgen -f -X '!*.h5' -- "$word")
-		else
+		elif [ -n "$verb" ]; then
 			words="$(grep -ve '^-' <<<"$words") $(compgen -f -X '!*.json' -- "$word")"
 		fi
 		;;
