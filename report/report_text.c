@@ -20,7 +20,7 @@ struct page {
 static void head_line(const struct page *page);
 static void utilisation(const struct page *page, const struct results_phase_read *p, bool named);
 static void phase_table(const struct page *page);
-static void phase_notes(const struct page *page, const struct results_phase_read *p);
+static void phase_notes(const struct page *page);
 static void last_line(const struct page *page);
 
 char *report_text(const struct results_file *file, bool color)
@@ -40,8 +40,7 @@ char *report_text(const struct results_file *file, bool color)
 		utilisation(&page, &file->phases[i], utilised > 1);
 	if (file->phase_count)
 		phase_table(&page);
-	for (uint32_t i = 0; i < file->phase_count; i++)
-		phase_notes(&page, &file->phases[i]);
+	phase_notes(&page);
 	last_line(&page);
 	if (fclose(page.out) == 0)
 		return text;
@@ -70,7 +69,7 @@ static void head_line(const struct page *page)
 		units_count(nodes, f->nodes), f->nodes == 1 ? "" : "s", units_time(time, f->seconds),
 		paint(page, done ? GREEN : RED), f->status, paint(page, PLAIN));
 	if (*f->error)
-		text_wrap(page->out, f->error, 0);
+		text_wrap(page->out, f->error, 0, 0);
 }
 
 /* A percentage without a needless zero: 90 %, 92.5 %. */
@@ -175,11 +174,11 @@ static void utilisation(const struct page *page, const struct results_phase_read
 		    met ? "met" : "missed", paint(page, PLAIN));
 	}
 	add(sentence, sizeof(sentence), ".");
-	text_wrap(page->out, sentence, 0);
+	text_wrap(page->out, sentence, 0, 0);
 	sentence[0] = '\0';
 	lost_sentence(sentence, sizeof(sentence), p, au);
 	if (*sentence)
-		text_wrap(page->out, sentence, 0);
+		text_wrap(page->out, sentence, 0, 0);
 	if (p->null_au < 0.995)
 		fprintf(page->out, "Without storage the same loop reaches %.1f %%: the rest is haul's own cost here.\n",
 			p->null_au * 100);
@@ -192,7 +191,9 @@ static void figure(char cell[TABLE_CELL_BYTES], double value)
 
 	if (!isfinite(value))
 		strcpy(cell, "–");
-	else if (value != 0 && value < 0.01)
+	else if (value == 0)
+		strcpy(cell, "0");
+	else if (value < 0.01)
 		snprintf(cell, TABLE_CELL_BYTES, "%.2g", value);
 	else if (value < 99.95)
 		snprintf(cell, TABLE_CELL_BYTES, "%.*f", value < 9.995 ? 2 : 1, value);
@@ -297,27 +298,51 @@ static void failure_line(const struct page *page, const struct failure *x)
 	snprintf(line, sizeof(line), "rank %u%s%s: %.*s: %.*s (%.*s, %u attempt%s)", x->rank, known ? " on " : "",
 		 known ? page->file->hosts[x->node] : "", FAILURE_OBJECT_BYTES, x->object, FAILURE_TEXT_BYTES,
 		 x->text, (int)sizeof(x->operation), x->operation, x->attempts, x->attempts == 1 ? "" : "s");
-	text_wrap(page->out, line, 2);
+	text_wrap(page->out, line, 2, 6);
 }
 
-static void phase_notes(const struct page *page, const struct results_phase_read *p)
+/* "train: failed; why; what it said". The file's own error stands at the head and is not repeated. */
+static bool note_line(const struct page *page, const struct results_phase_read *p, char *line, size_t size)
 {
-	bool done = strcmp(p->status, "done") == 0;
-	char count[UNITS_TEXT_BYTES], line[2048];
+	const char *status = strcmp(p->status, "done") == 0 ? "" :
+			     strcmp(p->status, "limit") == 0 ? "ended at its limit of time" : p->status;
+	const char *parts[] = {status,
+			       strcmp(p->error, page->file->error) == 0 ? "" : p->error, p->said};
+	const char *before = ": ";
+	bool any = false;
 
-	if (!done || *p->said || *p->error) {
-		snprintf(line, sizeof(line), "%s: %s%s%s%s%s", p->name, done ? "" : p->status,
-			 !done && (*p->error || *p->said) ? "; " : "", p->error, *p->error && *p->said ? "; " : "",
-			 p->said);
-		fputc('\n', page->out);
-		text_wrap(page->out, line, 2);
+	snprintf(line, size, "%s", p->name);
+	for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++) {
+		if (!*parts[i])
+			continue;
+		add(line, size, "%s%s", before, parts[i]);
+		before = "; ";
+		any = true;
 	}
-	if (!p->failure_count)
-		return;
-	fprintf(page->out, "\n%s: %s request%s failed; the first:\n", p->name, units_count(count, p->failure_count),
-		p->failure_count == 1 ? "" : "s");
-	for (uint32_t i = 0; i < p->failure_rows && i < FAILURES_SHOWN; i++)
-		failure_line(page, &p->failures[i]);
+	return any;
+}
+
+static void phase_notes(const struct page *page)
+{
+	char count[UNITS_TEXT_BYTES], line[2048];
+	const char *before = "\n";
+
+	for (uint32_t i = 0; i < page->file->phase_count; i++) {
+		const struct results_phase_read *p = &page->file->phases[i];
+
+		if (note_line(page, p, line, sizeof(line))) {
+			fputs(before, page->out);
+			before = "";
+			text_wrap(page->out, line, 0, 2);
+		}
+		if (!p->failure_count)
+			continue;
+		fprintf(page->out, "%s%s: %s request%s failed; the first:\n", before, p->name,
+			units_count(count, p->failure_count), p->failure_count == 1 ? "" : "s");
+		before = "";
+		for (uint32_t k = 0; k < p->failure_rows && k < FAILURES_SHOWN; k++)
+			failure_line(page, &p->failures[k]);
+	}
 }
 
 static void last_line(const struct page *page)

@@ -1,5 +1,6 @@
 #include "report/table.h"
 
+#include <stdbool.h>
 #include <string.h>
 
 unsigned text_width(const char *text)
@@ -44,23 +45,26 @@ void table_print(FILE *out, const struct table_row *rows, unsigned row_count, un
 	}
 }
 
-void text_wrap(FILE *out, const char *text, unsigned indent)
+void text_wrap(FILE *out, const char *text, unsigned first, unsigned rest)
 {
-	unsigned column = 0;
+	unsigned column = first;
+	bool begun = false;
 
+	fprintf(out, "%*s", (int)first, "");
 	while (*text) {
 		size_t length = strcspn(text, " \n");
 		unsigned width = 0;
 
 		for (size_t i = 0; i < length; i++)
 			width += ((unsigned char)text[i] & 0xc0) != 0x80;
-		if (column && column + 1 + width > REPORT_COLUMNS) {
-			fprintf(out, "\n%*s", (int)indent, "");
-			column = indent;
-		} else if (column) {
+		if (begun && column + 1 + width > REPORT_COLUMNS) {
+			fprintf(out, "\n%*s", (int)rest, "");
+			column = rest;
+		} else if (begun) {
 			fputc(' ', out);
 			column++;
 		}
+		begun = true;
 		fwrite(text, 1, length, out);
 		column += width;
 		text += length;

@@ -18,8 +18,8 @@ void table_print(FILE *out, const struct table_row *rows, unsigned row_count, un
 /* How many columns of a terminal UTF-8 text takes. */
 unsigned text_width(const char *text);
 
-/* Text broken between words, so that no line is wider than REPORT_COLUMNS; further lines are indented by
- * indent spaces. Ends with a newline. */
-void text_wrap(FILE *out, const char *text, unsigned indent);
+/* Text broken between words, so that no line is wider than REPORT_COLUMNS, indented by first spaces, then
+ * by rest. Ends with a newline. */
+void text_wrap(FILE *out, const char *text, unsigned first, unsigned rest);
 
 #endif

@@ -128,14 +128,14 @@ static int write_ranks(hid_t phase, const struct merged *m, const struct phase_w
 	return rc;
 }
 
-/* Rows of all epochs, from measures [epochs][measure_count]. The caller frees. */
+/* Rows of all epochs, numbered from 1, from measures [epochs][measure_count]. The caller frees. */
 static uint64_t *epoch_table(const struct row_shape *shape, uint32_t epochs, const uint64_t *measures)
 {
 	size_t words = rows_words(shape);
 	uint64_t *rows = calloc(epochs * words, sizeof(*rows));
 
-	for (uint64_t e = 0; rows && e < epochs; e++)
-		rows_fill(shape, &e, measures + e * shape->columns->measure_count, rows + e * words);
+	for (uint64_t e = 1; rows && e <= epochs; e++)
+		rows_fill(shape, &e, measures + (e - 1) * shape->columns->measure_count, rows + (e - 1) * words);
 	return rows;
 }
 
