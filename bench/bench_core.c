@@ -1,5 +1,5 @@
-/* What core costs: payload in GB/s a core by each code path, and ns a recorded latency, a place in a
- * permutation, a draw. Medians of seven; one thread, kept on one core.
+/* What core costs: payload in GB/s a core by each code path, and ns a recorded latency, a place in
+ * a permutation, a draw. Medians of seven; one thread, kept on one core.
  *
  *	bench_core */
 #include <sched.h>
@@ -84,7 +84,8 @@ static int bench_fill(void)
 	printf("payload, GB/s a core      256 KiB    1 MiB   64 MiB\n");
 	for (int path = 0; path < FILL_PATHS; path++) {
 		if (fill_by((enum fill_path)path, 0, 0, data, 1) < 0) {
-			printf("%-22s not on this processor\n", fill_path_name((enum fill_path)path));
+			printf("%-22s not on this processor\n",
+			       fill_path_name((enum fill_path)path));
 			continue;
 		}
 		printf("%-22s", fill_path_name((enum fill_path)path));

@@ -22,8 +22,9 @@ int buffers_init(struct buffers *b, uint32_t count, uint64_t slot_bytes, struct 
 		return 0;
 	slot = slot_bytes ? slot_bytes : 1;
 	if (slot > UINT64_MAX / 4 / count)
-		return err_set(err, -ENOMEM, "%u buffers of %llu bytes are more than memory can name",
-			       count, (unsigned long long)slot_bytes);
+		return err_set(err, -ENOMEM,
+			       "%u buffers of %llu bytes are more than memory can name", count,
+			       (unsigned long long)slot_bytes);
 	slot = (slot + page_bytes - 1) & ~(page_bytes - 1);
 	bytes = (slot * count + huge_bytes - 1) & ~(huge_bytes - 1);
 
@@ -78,7 +79,8 @@ static int map_huge(void **base, uint64_t bytes)
 	char *p;
 	int rc;
 
-	p = mmap(NULL, bytes + huge_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	p = mmap(NULL, bytes + huge_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
+		 0);
 	if (p == MAP_FAILED)
 		return -ENOMEM;
 	before = -(uint64_t)(uintptr_t)p & (huge_bytes - 1);

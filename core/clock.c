@@ -51,10 +51,9 @@ void clock_sleep_until(struct clock *c, uint64_t until_ns)
 	if (c->fake) {
 		/* Forward only: another thread may have slept further. */
 		now = atomic_load_explicit(&c->fake_ns, memory_order_relaxed);
-		while (now < until_ns &&
-		       !atomic_compare_exchange_weak_explicit(&c->fake_ns, &now, until_ns,
-							      memory_order_relaxed,
-							      memory_order_relaxed))
+		while (now < until_ns && !atomic_compare_exchange_weak_explicit(
+						 &c->fake_ns, &now, until_ns, memory_order_relaxed,
+						 memory_order_relaxed))
 			;
 		return;
 	}

@@ -12,7 +12,8 @@
 /* Below this, setting up vectors costs more than they save. */
 enum { VECTOR_BYTES_MIN = 128, VERIFY_PIECE_BYTES = 4096 };
 
-static void fill_path(enum fill_path path, uint64_t key, uint64_t offset, uint8_t *data, size_t length);
+static void fill_path(enum fill_path path, uint64_t key, uint64_t offset, uint8_t *data,
+		      size_t length);
 static void fill_words(enum fill_path path, uint64_t counter, uint8_t *data, size_t words);
 static bool path_runs(enum fill_path path);
 static size_t first_difference(const uint8_t *a, const uint8_t *b, size_t length);
@@ -90,7 +91,8 @@ static bool path_runs(enum fill_path path)
  *	  |----------------|------- whole words -------|------------------|
  *	  end of a word                                  start of a word
  */
-static void fill_path(enum fill_path path, uint64_t key, uint64_t offset, uint8_t *data, size_t length)
+static void fill_path(enum fill_path path, uint64_t key, uint64_t offset, uint8_t *data,
+		      size_t length)
 {
 	uint64_t counter = key + (offset / 8 + 1) * fill_golden, word;
 	size_t skip = offset & 7, words;

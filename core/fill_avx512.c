@@ -18,13 +18,14 @@ AVX512 static inline __m512i mix(__m512i z)
 	return _mm512_xor_si512(z, _mm512_srli_epi64(z, 31));
 }
 
-/* Four vectors at a time hide the multiplications' latency; one at a time and a masked store end it. */
+/* Four vectors at a time hide the multiplications' latency; single ones and a masked store end it. */
 AVX512 void fill_words_avx512(uint64_t counter, uint8_t *data, size_t words)
 {
 	const __m512i step = _mm512_set1_epi64((long long)(8 * fill_golden));
 	const __m512i lane = _mm512_set_epi64(7, 6, 5, 4, 3, 2, 1, 0);
-	__m512i z = _mm512_add_epi64(_mm512_set1_epi64((long long)counter),
-				     _mm512_mullo_epi64(lane, _mm512_set1_epi64((long long)fill_golden)));
+	__m512i z = _mm512_add_epi64(
+		_mm512_set1_epi64((long long)counter),
+		_mm512_mullo_epi64(lane, _mm512_set1_epi64((long long)fill_golden)));
 	size_t i = 0;
 
 	for (; i + 32 <= words; i += 32) {

@@ -85,8 +85,8 @@ bool group_status_test(struct group *g, struct status *merged)
 	return g->ops->status_test(g, merged);
 }
 
-/* Yields a while, as most rounds are over soon; then sleeps longer and longer, so that the cores are
- * the I/O threads' while this rank waits for a slow one. */
+/* Yields a while, as most rounds are over soon; then sleeps longer and longer, so that the cores
+ * are the I/O threads' while this rank waits for a slow one. */
 int group_status(struct group *g, const struct status *mine, struct status *merged)
 {
 	enum { YIELDS = 20, SLEEP_MIN_NS = 20000, SLEEP_MAX_NS = 500000 };

@@ -2,7 +2,7 @@
  * path, never a secret.
  *
  *	haul: rank 12: warning: text        the rank only where there are several
- *	haul: rank 12: 3.214 s: text        information and debugging bear the time since log_init */
+ *	haul: rank 12: 3.214 s: text        information and debugging bear the time since start */
 #ifndef HAUL_CORE_LOG_H
 #define HAUL_CORE_LOG_H
 

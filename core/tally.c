@@ -12,7 +12,8 @@ static const uint64_t second_ns = 1000000000;
 static int reduce_some(const struct measure *measures, uint32_t n, struct group *g, uint64_t *row);
 static void fold_to_fit(struct timeline *t, uint64_t offset_ns);
 
-int tally_init(struct tally *t, const struct tally_schema *schema, uint32_t epoch_capacity, struct err *err)
+int tally_init(struct tally *t, const struct tally_schema *schema, uint32_t epoch_capacity,
+	       struct err *err)
 {
 	size_t epoch_words = (size_t)epoch_capacity * schema->epoch.measure_count;
 
@@ -24,7 +25,8 @@ int tally_init(struct tally *t, const struct tally_schema *schema, uint32_t epoc
 	t->epoch_rows = calloc(epoch_words + 1, sizeof(*t->epoch_rows));
 	t->hists = calloc(schema->hist_count ? schema->hist_count : 1, sizeof(*t->hists));
 	t->timeline = calloc(1, sizeof(*t->timeline));
-	if (t->rank_row == NULL || t->epoch_rows == NULL || t->hists == NULL || t->timeline == NULL) {
+	if (t->rank_row == NULL || t->epoch_rows == NULL || t->hists == NULL ||
+	    t->timeline == NULL) {
 		tally_free(t);
 		return err_set(err, -ENOMEM, "no memory for %u histograms and %u epochs of results",
 			       schema->hist_count, epoch_capacity);
@@ -171,7 +173,7 @@ void timeline_fold(struct timeline *t, uint64_t interval_ns)
 	}
 }
 
-/* Both count from their own start, so row i of one is the same time of the phase as of the other. */
+/* Both count from their own start: row i of one is the same time of the phase as of the other. */
 void timeline_merge(struct timeline *into, const struct timeline *from)
 {
 	timeline_fold(into, from->interval_ns);

@@ -14,7 +14,7 @@ struct seat {
 	struct group group; /* first: a struct group * is a struct seat * */
 	struct team *team;
 	uint64_t status_number; /* of the round posted last */
-	/* The seats of one rank form a ring, so that those left over can be freed. One thread's own. */
+	/* The seats of one rank form a ring, so that those left over can be freed. */
 	struct seat *next, *previous;
 };
 
@@ -86,7 +86,8 @@ int thread_group_run(uint32_t n, int (*body)(struct group *g, void *argument), v
 		return err_set(err, -EINVAL, "a group needs at least one rank");
 	runners = calloc(n, sizeof(*runners));
 	team = team_new(n);
-	while (runners && team && seated < n && (runners[seated].seat = seat_new(team, seated)) != NULL)
+	while (runners && team && seated < n &&
+	       (runners[seated].seat = seat_new(team, seated)) != NULL)
 		runners[seated++].start = &start;
 	if (seated < n) {
 		while (seated > 0)
@@ -315,10 +316,11 @@ static int seat_split(struct group *g, uint32_t color, struct group **out, struc
 		memcpy(buffer + sizeof(color) * g->rank, &color, sizeof(color));
 	rc = team_finish(t, &result);
 	pthread_mutex_unlock(&t->lock);
-	/* The result may be read without the lock: nobody clears it before this rank has entered the
-	 * next round. */
+	/* The result may be read without the lock: nobody clears it before this rank has entered
+	 * the next round. */
 	if (rc == 0)
-		rc = split_teams(s, (const uint32_t *)(void *)result, color, &rank, made ? &team : NULL);
+		rc = split_teams(s, (const uint32_t *)(void *)result, color, &rank,
+				 made ? &team : NULL);
 	if (rc < 0) {
 		free(made);
 		return err_set(err, rc, "cannot split the group: %s", strerror(-rc));
@@ -390,7 +392,8 @@ static int seat_shared(struct group *g, size_t bytes, void **block, struct err *
 
 	if (g->rank == 0 && (b = malloc(sizeof(*b))) != NULL) {
 		b->bytes = bytes ? bytes : 1;
-		b->base = mmap(NULL, b->bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		b->base = mmap(NULL, b->bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+			       -1, 0);
 		if (b->base == MAP_FAILED) {
 			free(b);
 			b = NULL;
@@ -415,4 +418,3 @@ static int seat_shared(struct group *g, size_t bytes, void **block, struct err *
 	*block = base;
 	return 0;
 }
-

@@ -5,13 +5,14 @@
 
 #include "core/group.h"
 
-/* Runs body(rank's group, argument) on n threads and waits for all. Returns the first non-zero value
- * by rank that a body returned, else 0.
+/* Runs body(rank's group, argument) on n threads and waits for all. Returns the first non-zero
+ * value by rank that a body returned, else 0.
  *
  * A body does not free the group it is given; groups split from it that it leaves behind are freed.
  * A rank whose body has returned takes part in nothing any more: collective calls that the others
- * make after that return -EPIPE, a receive from it -EPIPE once its messages are used up, and a status
- * round ends with STOP_ERROR. So an early return stops the others instead of leaving them waiting. */
+ * make after that return -EPIPE, a receive from it -EPIPE once its messages are used up, and a
+ * status round ends with STOP_ERROR. So an early return stops the others instead of leaving them
+ * waiting. */
 int thread_group_run(uint32_t n, int (*body)(struct group *g, void *argument), void *argument,
 		     struct err *err);
 

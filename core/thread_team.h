@@ -1,10 +1,10 @@
-/* What the ranks of a thread group share: a lock, a condition, one round of collective calls and one
- * of status, messages, blocks. For thread_group.c alone.
+/* What the ranks of a thread group share: a lock, a condition, one round of collective calls and
+ * one of status, messages, blocks. For thread_group.c alone.
  *
  * Rounds alternate between two buffers. A rank enters round k + 1 only after it has read the result
- * of round k, and round k + 1 ends only when all have entered it; so whoever is first in round k + 2
- * may clear the buffer of round k. A rank that leaves ends every round that it has not entered, for
- * all. Nobody spins. */
+ * of round k, and round k + 1 ends only when all have entered it; so whoever is first in round
+ * k + 2 may clear the buffer of round k. A rank that leaves ends every round that it has not
+ * entered, for all. Nobody spins. */
 #ifndef HAUL_CORE_THREAD_TEAM_H
 #define HAUL_CORE_THREAD_TEAM_H
 
@@ -21,11 +21,11 @@ struct team_block {
 };
 
 struct team_round {
-	uint64_t number;   /* of the round under way */
-	uint32_t entered;  /* ranks that have */
-	uint8_t *data[2];  /* by parity of number */
+	uint64_t number;  /* of the round under way */
+	uint32_t entered; /* ranks that have */
+	uint8_t *data[2]; /* by parity of number */
 	size_t capacity[2], bytes[2];
-	int rc[2];         /* of a round: 0, -ENOMEM, or -EINVAL where ranks differ in bytes */
+	int rc[2]; /* of a round: 0, -ENOMEM, or -EINVAL where ranks differ in bytes */
 };
 
 struct team {
@@ -49,8 +49,8 @@ void team_free(struct team *t); /* only a team in which nobody ever sat; may be 
 /* rank will take part in nothing any more. The last to leave frees the team. */
 void team_leave(struct team *t, uint32_t rank);
 
-/* A round: team_enter takes the lock and gives the buffer, of bytes (the same on all ranks), to which
- * this rank adds; *first: nobody has yet. NULL: there is none, and all will learn it. team_finish
+/* A round: team_enter takes the lock and gives the buffer, of bytes (the same on all ranks), to
+ * which this rank adds; *first: nobody has yet. NULL: there is none, and all will learn it. team_finish
  * waits until all have entered; the caller then reads the result and unlocks team->lock, whatever
  * was returned: 0, or -EPIPE when a rank has left, -ENOMEM, -EINVAL. */
 uint8_t *team_enter(struct team *t, size_t bytes, bool *first);

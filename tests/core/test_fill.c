@@ -20,7 +20,8 @@ static uint8_t byte_at(uint64_t key, uint64_t offset)
 static void is_the_stream_of_its_definition(void)
 {
 	static uint8_t data[STREAM];
-	static const uint64_t offsets[] = {0, 1, 7, 8, 4095, UINT64_C(1) << 40, (UINT64_C(1) << 62) + 3};
+	static const uint64_t offsets[] = {
+		0, 1, 7, 8, 4095, UINT64_C(1) << 40, (UINT64_C(1) << 62) + 3};
 	uint64_t key = fill_key(42, 7);
 
 	for (unsigned k = 0; k < sizeof(offsets) / sizeof(*offsets); k++) {
@@ -123,7 +124,7 @@ static int compare_blocks(const void *a, const void *b)
 	return memcmp(a, b, 512);
 }
 
-/* No two of 8,192 blocks of 512 bytes are equal: neither in one object nor over objects and seeds. */
+/* No two of 8,192 blocks of 512 bytes are equal, in one object or over objects and seeds. */
 static void blocks_are_unique(void)
 {
 	enum { BLOCKS = 8192, OBJECTS = 16 };
@@ -132,7 +133,8 @@ static void blocks_are_unique(void)
 
 	CU_ASSERT_PTR_NOT_NULL_FATAL(blocks);
 	for (unsigned o = 0; o < OBJECTS; o++)
-		fill(fill_key(o / 8, o % 8), 0, blocks + o * (BLOCKS / OBJECTS * 512), BLOCKS / OBJECTS * 512);
+		fill(fill_key(o / 8, o % 8), 0, blocks + o * (BLOCKS / OBJECTS * 512),
+		     BLOCKS / OBJECTS * 512);
 	qsort(blocks, BLOCKS, 512, compare_blocks);
 	for (unsigned i = 0; i + 1 < BLOCKS; i++)
 		equal += memcmp(blocks + i * 512, blocks + (i + 1) * 512, 512) == 0;

@@ -249,7 +249,7 @@ static int rolls(struct group *g, void *argument)
 		mine.waiting = 1;
 		group_status_post(g, &mine);
 	}
-	HOLDS(merged.step == most);    /* a maximum */
+	HOLDS(merged.step == most);       /* a maximum */
 	HOLDS(merged.waiting == g->size); /* a sum */
 	word = rounds;
 	HOLDS(group_allreduce(g, MERGE_MAX, &word, 1) == 0 && word == rounds);
@@ -267,9 +267,11 @@ static int waits_for_status(struct group *g, void *argument)
 {
 	(void)argument;
 	for (uint64_t step = 0; step < 30; step++) {
-		struct status mine = {.stop = g->rank == g->size - 1 && step == 29 ? STOP_SIGNAL : 0,
+		struct status mine = {.stop = g->rank == g->size - 1 && step == 29 ? STOP_SIGNAL
+										   : 0,
 				      .step = step + g->rank,
-				      .compute_ns = 5}, merged;
+				      .compute_ns = 5},
+			      merged;
 
 		HOLDS(group_status(g, &mine, &merged) == 0);
 		HOLDS(merged.stop == (step == 29 ? STOP_SIGNAL : STOP_NONE));

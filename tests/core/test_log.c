@@ -32,7 +32,8 @@ static void lines_name_rank_and_level(void)
 	log_say(&log, LOG_ERROR, "gone");
 	log_say(&log, LOG_DEBUG, "not asked for");
 	heard(text, fds);
-	CU_ASSERT_STRING_EQUAL(text, "haul: rank 12: warning: 3 of 4\nhaul: rank 12: error: gone\n");
+	CU_ASSERT_STRING_EQUAL(text,
+			       "haul: rank 12: warning: 3 of 4\nhaul: rank 12: error: gone\n");
 }
 
 static void a_rank_alone_has_no_number(void)

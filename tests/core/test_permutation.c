@@ -8,7 +8,8 @@
 
 static void is_bijective(void)
 {
-	static const uint64_t sizes[] = {1, 2, 3, 4, 5, 7, 8, 9, 16, 17, 100, 1024, 1025, 8400, 1000000};
+	static const uint64_t sizes[] = {1,  2,  3,   4,    5,    7,    8,      9,
+					 16, 17, 100, 1024, 1025, 8400, 1000000};
 	uint8_t *seen = malloc(1000000);
 
 	CU_ASSERT_PTR_NOT_NULL_FATAL(seen);

@@ -47,8 +47,10 @@ static void draws_have_their_mean_and_deviation(void)
 
 		moments(&cases[i].draw, 42, &mean, &deviation);
 		CU_ASSERT_DOUBLE_EQUAL(mean, cases[i].mean, 0.01 * cases[i].mean);
-		CU_ASSERT_DOUBLE_EQUAL(deviation, cases[i].deviation, 0.01 * cases[i].deviation + 1e-3);
-		CU_ASSERT_DOUBLE_EQUAL(draw_mean(&cases[i].draw), cases[i].mean, 1e-6 * cases[i].mean);
+		CU_ASSERT_DOUBLE_EQUAL(deviation, cases[i].deviation,
+				       0.01 * cases[i].deviation + 1e-3);
+		CU_ASSERT_DOUBLE_EQUAL(draw_mean(&cases[i].draw), cases[i].mean,
+				       1e-6 * cases[i].mean);
 	}
 }
 
@@ -68,8 +70,11 @@ static void cut_normal_has_the_mean_it_tells(void)
 static void draws_are_whole_units(void)
 {
 	struct draw poisson = {DRAW_POISSON, 3, 1e6}, none = {DRAW_CONSTANT, -5, 0};
-	struct draw odd[] = {{DRAW_POISSON, 0, 1}, {DRAW_GAMMA, 0, 5}, {DRAW_EXPONENTIAL, 0, 0},
-			     {DRAW_UNIFORM, 0, 0}, {DRAW_NORMAL, -1e9, 1}};
+	struct draw odd[] = {{DRAW_POISSON, 0, 1},
+			     {DRAW_GAMMA, 0, 5},
+			     {DRAW_EXPONENTIAL, 0, 0},
+			     {DRAW_UNIFORM, 0, 0},
+			     {DRAW_NORMAL, -1e9, 1}};
 	struct random r = {.key = 1};
 
 	for (int i = 0; i < 1000; i++)
@@ -133,9 +138,9 @@ static void arguments_are_independent(void)
 			double count[256] = {0}, chi = 0;
 
 			for (uint64_t i = 0; i < 65536; i++) {
-				uint64_t bits = argument == 0 ? random_at(i, 3, 5)
-							      : argument == 1 ? random_at(9, i, 5)
-									      : random_at(9, 3, i);
+				uint64_t bits = argument == 0   ? random_at(i, 3, 5)
+						: argument == 1 ? random_at(9, i, 5)
+								: random_at(9, 3, i);
 
 				count[bits >> shift & 255]++;
 			}

@@ -21,7 +21,8 @@ static const struct tally_schema schema = {
 	.hists = kinds,
 	.hist_count = 2,
 };
-static const struct tally_schema bare = {.rank = {.measures = measures, .measure_count = TALLY_COMMON}};
+static const struct tally_schema bare = {
+	.rank = {.measures = measures, .measure_count = TALLY_COMMON}};
 
 static void row_of(uint64_t *row, uint32_t n, uint32_t rank)
 {
@@ -172,14 +173,16 @@ static void spans_are_shared_out(void)
 	CU_ASSERT_EQUAL(t.row[3][SECOND_STALLED_NS], second / 4);
 	timeline_add_span(&t, second, second, SECOND_STALLED_NS);
 	timeline_add_span(&t, 2 * second, second, SECOND_STALLED_NS);
-	timeline_add_span(&t, 4 * second, 5 * second, SECOND_STALLED_NS); /* ends where a row ends */
+	timeline_add_span(&t, 4 * second, 5 * second,
+			  SECOND_STALLED_NS); /* ends where a row ends */
 	CU_ASSERT_EQUAL(t.rows, 5);
 	CU_ASSERT_EQUAL(t.row[4][SECOND_STALLED_NS], second);
 
 	/* No row holds more than its interval, whatever the pieces. */
 	timeline_init(&whole, 3);
 	for (uint64_t i = 0; i < 4000; i++) {
-		uint64_t length = random_at(1, 0, i) % (2 * second), gap = random_at(2, 0, i) % second;
+		uint64_t length = random_at(1, 0, i) % (2 * second),
+			 gap = random_at(2, 0, i) % second;
 
 		timeline_add_span(&whole, 3 + at, 3 + at + length, SECOND_STALLED_NS);
 		at += length + gap;
@@ -204,7 +207,8 @@ static void merging_equals_adding_all(void)
 		uint64_t bits = random_at(6, 0, i);
 		uint64_t now = bits % ((i & 1 ? 5000 : 300) * second);
 
-		timeline_add(i & 1 ? &a : &b, starts[!(i & 1)] + now, SECOND_OPERATIONS, bits >> 60);
+		timeline_add(i & 1 ? &a : &b, starts[!(i & 1)] + now, SECOND_OPERATIONS,
+			     bits >> 60);
 		timeline_add(&both, now, SECOND_OPERATIONS, bits >> 60);
 	}
 	CU_ASSERT_TRUE(a.interval_ns > b.interval_ns);
@@ -245,7 +249,8 @@ int main(void)
 		{"the far future has a row", the_far_future_has_a_row},
 		{"spans are shared out", spans_are_shared_out},
 		{"merging timelines equals adding all", merging_equals_adding_all},
-		{"the first failures are kept, all are counted", first_failures_are_kept_all_counted},
+		{"the first failures are kept, all are counted",
+		 first_failures_are_kept_all_counted},
 		CU_TEST_INFO_NULL,
 	};
 
