@@ -50,9 +50,9 @@ void team_free(struct team *t); /* only a team in which nobody ever sat; may be 
 void team_leave(struct team *t, uint32_t rank);
 
 /* A round: team_enter takes the lock and gives the buffer, of bytes (the same on all ranks), to
- * which this rank adds; *first: nobody has yet. NULL: there is none, and all will learn it. team_finish
- * waits until all have entered; the caller then reads the result and unlocks team->lock, whatever
- * was returned: 0, or -EPIPE when a rank has left, -ENOMEM, -EINVAL. */
+ * which this rank adds; *first: nobody has yet. NULL: there is none, and all will learn it.
+ * team_finish waits until all have entered; the caller then reads the result and unlocks
+ * team->lock, whatever was returned: 0, or -EPIPE when a rank has left, -ENOMEM, -EINVAL. */
 uint8_t *team_enter(struct team *t, size_t bytes, bool *first);
 int team_finish(struct team *t, uint8_t **result);
 void team_merge(enum merge merge, uint64_t *into, const uint64_t *from, size_t n);
