@@ -127,7 +127,7 @@ static int mem_open(struct store *store, struct err *err)
 		rc = group_barrier(store->node);
 	if (rc == 0 && !m)
 		rc = err_set(err, -ENOMEM, "%s: no memory", store->uri);
-	if (rc < 0) {
+	if (rc < 0 || !m) {
 		free(m);
 		if (block)
 			node_block_free(store, block);

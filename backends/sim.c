@@ -119,7 +119,7 @@ static int sim_open(struct store *store, struct err *err)
 
 	if (rc == 0 && !s)
 		rc = err_set(err, -ENOMEM, "%s: no memory", store->uri);
-	if (rc < 0) {
+	if (rc < 0 || !s) {
 		free(s);
 		if (block)
 			node_block_free(store, block);
