@@ -8,7 +8,14 @@
 #include "workloads/manifest.h"
 
 enum { CLEAN_THREADS = 4 };
-enum clean_count { COUNT_REMOVED, COUNT_REMOVED_BYTES, COUNT_PARTS, COUNT_KEPT, COUNT_ABSENT, COUNT_FOLDERS };
+enum clean_count {
+	COUNT_REMOVED,
+	COUNT_REMOVED_BYTES,
+	COUNT_PARTS,
+	COUNT_KEPT,
+	COUNT_ABSENT,
+	COUNT_FOLDERS
+};
 _Static_assert((int)COUNT_FOLDERS < (int)FILE_COUNTS, "room for each");
 
 struct clean {
@@ -19,8 +26,8 @@ struct clean {
 };
 
 static int open_store(struct clean *c, const struct job *job, const struct job_dataset *described,
-		      const struct place *place, struct group *group, struct group *node, struct clock *clock,
-		      const struct log *log, struct err *err);
+		      const struct place *place, struct group *group, struct group *node,
+		      struct clock *clock, const struct log *log, struct err *err);
 static int find_manifest(struct clean *c, const char *folder, struct group *group, struct err *err);
 static int clean_file(struct file_worker *w, uint64_t file);
 static int clean_folders(struct clean *c, struct group *group, struct err *err);
@@ -45,7 +52,8 @@ static int clean_all(struct clean *c, const char *folder, struct group *group, s
 }
 
 /* Adds what all ranks did. */
-static int add_counts(const struct clean *c, struct group *group, bool complete, struct clean_counts *counts)
+static int add_counts(const struct clean *c, struct group *group, bool complete,
+		      struct clean_counts *counts)
 {
 	uint64_t words[FILE_COUNTS];
 	int rc;
@@ -85,8 +93,8 @@ int clean_run(const struct job *job, const struct job_dataset *dataset, const st
 }
 
 static int open_store(struct clean *c, const struct job *job, const struct job_dataset *described,
-		      const struct place *place, struct group *group, struct group *node, struct clock *clock,
-		      const struct log *log, struct err *err)
+		      const struct place *place, struct group *group, struct group *node,
+		      struct clock *clock, const struct log *log, struct err *err)
 {
 	struct job_phase none = {.path = "/dataset"};
 	const struct job_dataset *found;
@@ -103,7 +111,8 @@ static int open_store(struct clean *c, const struct job *job, const struct job_d
 		return group_agree(group, rc, err);
 	}
 	if (!store_can(&c->store, BACKEND_PERSISTENT | BACKEND_CONTENT))
-		rc = err_set(err, -ENOTSUP, "%s keeps nothing: there is nothing to clean", c->store.uri);
+		rc = err_set(err, -ENOTSUP, "%s keeps nothing: there is nothing to clean",
+			     c->store.uri);
 	c->pass = (struct file_pass){
 		.dataset = &c->dataset,
 		.store = &c->store,
@@ -126,16 +135,22 @@ static int load_manifest(struct clean *c, const char *folder, struct err *err)
 
 	manifest_key(folder, key);
 	if (rc == -ENOENT)
-		return err_set(err, rc, "%s/%s: there is no manifest, so nothing is known to be haul's and nothing was removed",
-			       c->store.uri, key);
+		return err_set(
+			err, rc,
+			"%s/%s: there is no manifest, so nothing is known to be haul's and nothing was removed",
+			c->store.uri, key);
 	if (rc < 0)
 		return rc;
 	if (c->manifest.layout != MANIFEST_LAYOUT)
-		return err_set(err, -EINVAL, "%s/%s: made by %s, which named or sized files otherwise; clean with that one",
-			       c->store.uri, key, c->manifest.made_by);
+		return err_set(
+			err, -EINVAL,
+			"%s/%s: made by %s, which named or sized files otherwise; clean with that one",
+			c->store.uri, key, c->manifest.made_by);
 	if (strcmp(c->manifest.dataset.folder, folder) != 0)
-		return err_set(err, -EINVAL, "%s/%s: says its files are in folder \"%s\", not \"%s\"; nothing was removed",
-			       c->store.uri, key, c->manifest.dataset.folder, folder);
+		return err_set(
+			err, -EINVAL,
+			"%s/%s: says its files are in folder \"%s\", not \"%s\"; nothing was removed",
+			c->store.uri, key, c->manifest.dataset.folder, folder);
 	return 0;
 }
 

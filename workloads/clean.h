@@ -1,8 +1,8 @@
 /* `haul clean`: removes, on all ranks of a group, exactly what a data set's manifest describes.
  *
  * A file goes when its name and its size are the manifest's; one of another size is kept and
- * counted. What an interrupted generation left of those names goes too, then folders that are empty,
- * and the manifest. Without a manifest nothing is touched. */
+ * counted. What an interrupted generation left of those names goes too, then folders that are
+ * empty, and the manifest. Without a manifest nothing is touched. */
 #ifndef HAUL_WORKLOADS_CLEAN_H
 #define HAUL_WORKLOADS_CLEAN_H
 
@@ -25,9 +25,10 @@ struct clean_counts {
 	bool complete;                   /* came to the end: the manifest is gone too */
 };
 
-/* Collective over group; node: the ranks of this node, for opening the data set's store (NULL: alone).
- * Adds to counts. Returns what all ranks agree on: 0; -ENOENT without a manifest; -ENOTSUP where the
- * store keeps nothing; else the first error met, after all that could be removed was. */
+/* Collective over group; node: the ranks of this node, for opening the data set's store (NULL:
+ * alone). Adds to counts. Returns what all ranks agree on: 0; -ENOENT without a manifest;
+ * -ENOTSUP where the store keeps nothing; else the first error met, after all that could be
+ * removed was. */
 int clean_run(const struct job *job, const struct job_dataset *dataset, const struct place *place,
 	      struct group *group, struct group *node, struct clock *clock, const struct log *log,
 	      struct clean_counts *counts, struct err *err);

@@ -10,29 +10,37 @@
 #include "core/option.h"
 #include "core/random.h"
 
-enum { DATASET_FILES_MAX_BITS = 40, DATASET_SAMPLES_MAX_BITS = 32, DATASET_BYTES_MAX_BITS = 48, FILE_BYTES_MAX_BITS = 60 };
+enum {
+	DATASET_FILES_MAX_BITS = 40,
+	DATASET_SAMPLES_MAX_BITS = 32,
+	DATASET_BYTES_MAX_BITS = 48,
+	FILE_BYTES_MAX_BITS = 60
+};
 
 static const struct option dataset_options_table[] = {
 	OPT_TEXT("store", struct dataset_options, store, .def_text = "",
 		 .help = "name of the store it is in; may be left out where there is only one"),
-	OPT_CHOICE("format", struct dataset_options, format, .def = FORMAT_NPZ, .choices = format_names,
-		   .help = "format of its files"),
+	OPT_CHOICE("format", struct dataset_options, format, .def = FORMAT_NPZ,
+		   .choices = format_names, .help = "format of its files"),
 	OPT_U64("files", struct dataset_options, files, .required = true, .min = 1,
 		.max = (uint64_t)1 << DATASET_FILES_MAX_BITS, .help = "number of files"),
 	OPT_U64("samples_per_file", struct dataset_options, samples_per_file, .def = 1, .min = 1,
 		.max = (uint64_t)1 << DATASET_SAMPLES_MAX_BITS, .help = "samples in each file"),
 	OPT_BYTES("sample_bytes", struct dataset_options, sample_bytes, .required = true, .min = 1,
-		  .max = (uint64_t)1 << DATASET_BYTES_MAX_BITS, .help = "size of a sample, in the mean"),
-	OPT_BYTES("sample_bytes_stdev", struct dataset_options, sample_bytes_stdev, .def = 0,
 		  .max = (uint64_t)1 << DATASET_BYTES_MAX_BITS,
-		  .help = "standard deviation of the size from file to file: uniform up to mean / sqrt(3), "
-			  "log-normal above"),
+		  .help = "size of a sample, in the mean"),
+	OPT_BYTES(
+		"sample_bytes_stdev", struct dataset_options, sample_bytes_stdev, .def = 0,
+		.max = (uint64_t)1 << DATASET_BYTES_MAX_BITS,
+		.help = "standard deviation of the size from file to file: uniform up to mean / sqrt(3), "
+			"log-normal above"),
 	OPT_TEXT("folder", struct dataset_options, folder, .def_text = "",
 		 .help = "folder of the files below the store's URI"),
-	OPT_TEXT("prefix", struct dataset_options, prefix, .def_text = "img", .help = "what file names begin with"),
+	OPT_TEXT("prefix", struct dataset_options, prefix, .def_text = "img",
+		 .help = "what file names begin with"),
 	OPT_U64("subfolders", struct dataset_options, subfolders, .def = 0, .max = 1 << 20,
 		.help = "subfolders over which files are dealt out in turn; 0: none"),
-	OPT_END
+	OPT_END,
 };
 
 const struct section dataset_section = {
@@ -47,13 +55,16 @@ static int check_folder(const char *folder, const char *path, struct err *err)
 	for (const char *part = folder; *part;) {
 		size_t n = strcspn(part, "/");
 
-		if (n == 0 || (n == 1 && part[0] == '.') || (n == 2 && part[0] == '.' && part[1] == '.'))
-			return err_set(err, -EINVAL,
-				       "%s/folder: must be a plain path below the store such as \"train/a\", is \"%s\"",
-				       path, folder);
+		if (n == 0 || (n == 1 && part[0] == '.') ||
+		    (n == 2 && part[0] == '.' && part[1] == '.'))
+			return err_set(
+				err, -EINVAL,
+				"%s/folder: must be a plain path below the store such as \"train/a\", is \"%s\"",
+				path, folder);
 		part += n;
 		if (*part == '/' && *++part == '\0')
-			return err_set(err, -EINVAL, "%s/folder: must not end in \"/\", is \"%s\"", path, folder);
+			return err_set(err, -EINVAL, "%s/folder: must not end in \"/\", is \"%s\"",
+				       path, folder);
 	}
 	return 0;
 }
@@ -61,8 +72,10 @@ static int check_folder(const char *folder, const char *path, struct err *err)
 static int check_names(const struct dataset_options *o, const char *path, struct err *err)
 {
 	if (!o->prefix[0] || o->prefix[0] == '.' || strchr(o->prefix, '/'))
-		return err_set(err, -EINVAL, "%s/prefix: must be the begin of a file name, without \"/\", is \"%s\"",
-			       path, o->prefix);
+		return err_set(
+			err, -EINVAL,
+			"%s/prefix: must be the begin of a file name, without \"/\", is \"%s\"",
+			path, o->prefix);
 	return check_folder(o->folder, path, err);
 }
 
@@ -80,8 +93,8 @@ static uint64_t text_hash(uint64_t hash, const char *text)
 	return hash;
 }
 
-int dataset_init(struct dataset *d, const struct dataset_options *options, uint64_t seed, const char *path,
-		 struct err *err)
+int dataset_init(struct dataset *d, const struct dataset_options *options, uint64_t seed,
+		 const char *path, struct err *err)
 {
 	double mean = (double)options->sample_bytes;
 	double stdev = (double)options->sample_bytes_stdev;
@@ -92,7 +105,9 @@ int dataset_init(struct dataset *d, const struct dataset_options *options, uint6
 	d->options = *options;
 	d->format = format_table()[options->format];
 	d->seed = seed;
-	d->stream = random_at(seed, text_hash(text_hash(0xcbf29ce484222325u, options->folder), options->prefix), 0);
+	d->stream = random_at(
+		seed, text_hash(text_hash(0xcbf29ce484222325u, options->folder), options->prefix),
+		0);
 	d->name_digits = digits_of(options->files);
 	d->folder_digits = digits_of(options->subfolders);
 	rc = check_names(options, path, err);
@@ -100,17 +115,22 @@ int dataset_init(struct dataset *d, const struct dataset_options *options, uint6
 		return rc;
 	if (__builtin_mul_overflow(options->files, options->samples_per_file, &d->samples) ||
 	    d->samples >> FILE_BYTES_MAX_BITS)
-		return err_set(err, -EINVAL, "%s/samples_per_file: files times samples_per_file must be below 2^%d",
-			       path, FILE_BYTES_MAX_BITS);
+		return err_set(
+			err, -EINVAL,
+			"%s/samples_per_file: files times samples_per_file must be below 2^%d",
+			path, FILE_BYTES_MAX_BITS);
 	permutation_init(&d->order, options->files, random_at(seed, 1, 0));
 	if (stdev > mean / sqrt(3)) {
 		d->log_sigma = sqrt(log1p(stdev / mean * (stdev / mean)));
 		d->log_mean = log(mean) - d->log_sigma * d->log_sigma / 2;
 	}
 	largest = dataset_sample_bytes_max(d);
-	if (largest >> DATASET_BYTES_MAX_BITS || largest > ((uint64_t)1 << FILE_BYTES_MAX_BITS) / options->samples_per_file)
-		return err_set(err, -EINVAL, "%s/sample_bytes_stdev: the largest file would have %.3g bytes; make it smaller",
-			       path, (double)largest * (double)options->samples_per_file);
+	if (largest >> DATASET_BYTES_MAX_BITS ||
+	    largest > ((uint64_t)1 << FILE_BYTES_MAX_BITS) / options->samples_per_file)
+		return err_set(
+			err, -EINVAL,
+			"%s/sample_bytes_stdev: the largest file would have %.3g bytes; make it smaller",
+			path, (double)largest * (double)options->samples_per_file);
 	if (d->format->check) {
 		rc = d->format->check(options->samples_per_file, largest, err);
 		if (rc < 0)
@@ -123,7 +143,8 @@ void dataset_subfolder(const struct dataset *d, uint64_t i, char key[OBJECT_KEY_
 {
 	const char *folder = d->options.folder;
 
-	snprintf(key, OBJECT_KEY_BYTES, "%s%s%0*" PRIu64 "/", folder, folder[0] ? "/" : "", (int)d->folder_digits, i);
+	snprintf(key, OBJECT_KEY_BYTES, "%s%s%0*" PRIu64 "/", folder, folder[0] ? "/" : "",
+		 (int)d->folder_digits, i);
 }
 
 void dataset_key(const struct dataset *d, uint64_t file, char key[OBJECT_KEY_BYTES])
@@ -136,8 +157,8 @@ void dataset_key(const struct dataset *d, uint64_t file, char key[OBJECT_KEY_BYT
 	else
 		snprintf(key, OBJECT_KEY_BYTES, "%s%s", o->folder, o->folder[0] ? "/" : "");
 	used = strlen(key);
-	snprintf(key + used, OBJECT_KEY_BYTES - used, "%s_%0*" PRIu64 "_of_%" PRIu64 ".%s", o->prefix,
-		 (int)d->name_digits, file, o->files, d->format->name);
+	snprintf(key + used, OBJECT_KEY_BYTES - used, "%s_%0*" PRIu64 "_of_%" PRIu64 ".%s",
+		 o->prefix, (int)d->name_digits, file, o->files, d->format->name);
 }
 
 /* random_normal takes a sign and 63 bits of the tail's probability: the upper half is mirrored to
@@ -160,7 +181,8 @@ static uint64_t stratum_bytes(const struct dataset *d, uint64_t stratum)
 	if (d->log_sigma > 0)
 		size = exp(d->log_mean + d->log_sigma * normal_quantile(at));
 	else
-		size = mean + (double)d->options.sample_bytes_stdev * sqrt(3) * (2 * random_unit(at) - 1);
+		size = mean +
+		       (double)d->options.sample_bytes_stdev * sqrt(3) * (2 * random_unit(at) - 1);
 	if (size >= 0x1p62)
 		return (uint64_t)1 << 62; /* refused by dataset_init */
 	return size < 1 ? 1 : (uint64_t)(size + 0.5);
@@ -178,7 +200,8 @@ uint64_t dataset_sample_bytes_max(const struct dataset *d)
 	return stratum_bytes(d, d->options.files - 1);
 }
 
-static void layout_of(const struct dataset *d, uint64_t file, uint64_t sample_bytes, struct layout *l)
+static void layout_of(const struct dataset *d, uint64_t file, uint64_t sample_bytes,
+		      struct layout *l)
 {
 	l->format = d->format;
 	l->file = file;

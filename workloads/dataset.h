@@ -14,12 +14,12 @@ enum verify { VERIFY_NONE, VERIFY_SAMPLED, VERIFY_FULL };
 
 struct dataset_options {
 	char store[JOB_NAME_BYTES];
-	uint32_t format;              /* index into format_table() */
+	uint32_t format; /* index into format_table() */
 	uint64_t files, samples_per_file;
 	uint64_t sample_bytes, sample_bytes_stdev; /* a file's samples share one drawn size */
-	char folder[128];             /* below the store's URI; "" for none */
-	char prefix[64];              /* of file names */
-	uint64_t subfolders;          /* files are spread over as many, round robin; 0: none */
+	char folder[128];                          /* below the store's URI; "" for none */
+	char prefix[64];                           /* of file names */
+	uint64_t subfolders; /* files are spread over as many, round robin; 0: none */
 };
 extern const struct section dataset_section;
 
@@ -37,8 +37,8 @@ struct dataset {
 };
 
 /* path: the data set's JSON path, for messages. */
-int dataset_init(struct dataset *d, const struct dataset_options *options, uint64_t seed, const char *path,
-		 struct err *err);
+int dataset_init(struct dataset *d, const struct dataset_options *options, uint64_t seed,
+		 const char *path, struct err *err);
 
 /* "folder/03/prefix_0000123_of_8400.npz" */
 void dataset_key(const struct dataset *d, uint64_t file, char key[OBJECT_KEY_BYTES]);
@@ -47,6 +47,7 @@ void dataset_subfolder(const struct dataset *d, uint64_t i, char key[OBJECT_KEY_
 uint64_t dataset_sample_bytes(const struct dataset *d, uint64_t file);
 void dataset_layout(const struct dataset *d, uint64_t file, struct layout *l);
 uint64_t dataset_sample_bytes_max(const struct dataset *d);
-double dataset_bytes_expected(const struct dataset *d); /* all files, headers included, in the mean */
+/* All files, headers included, in the mean. */
+double dataset_bytes_expected(const struct dataset *d);
 
 #endif

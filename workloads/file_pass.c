@@ -19,7 +19,8 @@ static void tap(void *argument, const struct io *io)
 	timeline_add(&w->timeline, io->done_ns, SECOND_OPERATIONS, 1);
 	if (io->op == IO_WRITE || io->op == IO_READ)
 		timeline_add(&w->timeline, io->done_ns,
-			     io->op == IO_WRITE ? SECOND_BYTES_WRITTEN : SECOND_BYTES_READ, io->done_bytes);
+			     io->op == IO_WRITE ? SECOND_BYTES_WRITTEN : SECOND_BYTES_READ,
+			     io->done_bytes);
 	if (io->op == IO_WRITE)
 		atomic_fetch_add_explicit(&w->bytes, io->done_bytes, memory_order_relaxed);
 }
@@ -75,7 +76,8 @@ static int start_workers(struct file_pass *p, uint32_t *started, struct err *err
 		if (rc) {
 			atomic_fetch_sub(&p->running, 1);
 			atomic_store(&p->halt, true);
-			return err_set(err, -rc, "no thread %u of %" PRIu32 ": %s", *started + 1, p->threads, strerror(rc));
+			return err_set(err, -rc, "no thread %u of %" PRIu32 ": %s", *started + 1,
+				       p->threads, strerror(rc));
 		}
 	}
 	return 0;
@@ -112,8 +114,12 @@ static void stand(struct file_pass *p, int rc, struct status *s)
 static void show(const struct file_pass *p, const struct status *merged)
 {
 	uint64_t steps = (p->dataset->options.files + p->group->size - 1) / p->group->size;
-	struct progress shown = {.kind = p->kind, .step = merged->step, .steps = steps, .merged = *merged,
-				 .fraction = (double)merged->step / (double)steps, .ranks = p->group->size};
+	struct progress shown = {.kind = p->kind,
+				 .step = merged->step,
+				 .steps = steps,
+				 .merged = *merged,
+				 .fraction = (double)merged->step / (double)steps,
+				 .ranks = p->group->size};
 
 	if (p->progress)
 		p->progress(p->progress_argument, &shown);
@@ -150,8 +156,8 @@ static enum stop_reason follow(struct file_pass *p, int rc)
 	}
 }
 
-int file_pass_run(struct file_pass *p, int (*body)(struct file_worker *w, uint64_t file), enum stop_reason *stopped,
-		  struct err *err)
+int file_pass_run(struct file_pass *p, int (*body)(struct file_worker *w, uint64_t file),
+		  enum stop_reason *stopped, struct err *err)
 {
 	uint32_t started;
 	int rc;
@@ -198,8 +204,10 @@ static void *work(void *argument)
 		}
 		atomic_fetch_add_explicit(&w->files, 1, memory_order_relaxed);
 		if (w->queue.now_ns >= w->p99_due_ns) {
-			atomic_store_explicit(&w->p99_ns, hist_quantile_ns(&w->queue.stats->service[p->main_op], 0.99),
-					      memory_order_relaxed);
+			atomic_store_explicit(
+				&w->p99_ns,
+				hist_quantile_ns(&w->queue.stats->service[p->main_op], 0.99),
+				memory_order_relaxed);
 			w->p99_due_ns = w->queue.now_ns + p99_every_ns;
 		}
 	}
@@ -213,10 +221,15 @@ int file_worker_fail(struct file_worker *w, const struct io *io, int rc, const c
 	struct failure *f = &w->failure;
 
 	err_set(&w->err, rc, "%s/%s: %s", w->pass->store->uri, io->object->key, text);
-	*f = (struct failure){.offset = io->offset, .length = io->length, .error = rc,
-			      .time_ns = io->done_ns > w->pass->start_ns ? io->done_ns - w->pass->start_ns : 0,
-			      .rank = w->pass->store->place.rank, .node = w->pass->store->place.node,
-			      .protocol_status = io->protocol_status, .attempts = io->attempts};
+	*f = (struct failure){
+		.offset = io->offset,
+		.length = io->length,
+		.error = rc,
+		.time_ns = io->done_ns > w->pass->start_ns ? io->done_ns - w->pass->start_ns : 0,
+		.rank = w->pass->store->place.rank,
+		.node = w->pass->store->place.node,
+		.protocol_status = io->protocol_status,
+		.attempts = io->attempts};
 	snprintf(f->operation, sizeof(f->operation), "%s", io_op_name(io->op));
 	snprintf(f->object, sizeof(f->object), "%.*s", FAILURE_OBJECT_BYTES - 1, io->object->key);
 	snprintf(f->text, sizeof(f->text), "%s", text);

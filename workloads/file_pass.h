@@ -1,9 +1,9 @@
-/* One pass over a data set's files by all ranks and their worker threads: file i is rank
- * i % ranks' business, its threads take their rank's files in turn. Status rounds end the pass on
+/* One pass over a data set's files by all ranks and their worker threads: file i is rank i %
+ * ranks' business, its threads take their rank's files in turn. Status rounds end the pass on
  * every rank when a worker met an error or a stop was asked for.
  *
- * Only the main thread calls these; a body runs on its worker's thread. Knows neither what is done to
- * a file nor a tally. */
+ * Only the main thread calls these; a body runs on its worker's thread. Knows neither what is
+ * done to a file nor a tally. */
 #ifndef HAUL_WORKLOADS_FILE_PASS_H
 #define HAUL_WORKLOADS_FILE_PASS_H
 
@@ -24,14 +24,14 @@ struct file_worker {
 	struct file_pass *pass;
 	pthread_t thread;
 	struct queue queue;
-	void *buffer;                    /* of pass->buffer_bytes; NULL: none asked for */
-	uint64_t counts[FILE_COUNTS];    /* the body's own, kept over passes */
+	void *buffer;                 /* of pass->buffer_bytes; NULL: none asked for */
+	uint64_t counts[FILE_COUNTS]; /* the body's own, kept over passes */
 	uint64_t retries;
 	struct timeline timeline;
-	int rc;                          /* the body's first error */
+	int rc; /* the body's first error */
 	struct err err;
-	struct failure failure;          /* filled by file_worker_fail */
-	_Atomic uint64_t files, bytes;   /* so far in this pass, for the status */
+	struct failure failure;        /* filled by file_worker_fail */
+	_Atomic uint64_t files, bytes; /* so far in this pass, for the status */
 	_Atomic uint64_t p99_ns;
 	uint64_t p99_due_ns;
 };
@@ -41,12 +41,12 @@ struct file_pass {
 	const struct dataset *dataset;
 	struct store *store;
 	struct group *group;
-	struct stop *stop;     /* NULL: none */
-	uint64_t deadline_ns;  /* 0: none */
-	uint64_t start_ns;     /* of the phase */
-	enum io_op main_op;    /* whose p99 the progress shows */
+	struct stop *stop;    /* NULL: none */
+	uint64_t deadline_ns; /* 0: none */
+	uint64_t start_ns;    /* of the phase */
+	enum io_op main_op;   /* whose p99 the progress shows */
 	uint32_t threads;
-	uint64_t buffer_bytes; /* 0: none */
+	uint64_t buffer_bytes;                                               /* 0: none */
 	void (*progress)(void *progress_argument, const struct progress *p); /* NULL: none */
 	void *progress_argument;
 	const char *kind;
@@ -59,17 +59,18 @@ struct file_pass {
 	_Atomic uint64_t next; /* files of this rank taken so far */
 	_Atomic bool halt;     /* workers stop at the next piece */
 	_Atomic uint32_t running;
-	sem_t ended;           /* posted by each worker at its end */
+	sem_t ended; /* posted by each worker at its end */
 };
 
 /* Opens the workers' queues and buffers. Not collective; file_pass_close also after an error. */
 int file_pass_open(struct file_pass *p, struct err *err);
 void file_pass_close(struct file_pass *p);
 
-/* Calls body for each file of this rank. A body returns 0, -ECANCELED when it saw halt, or a negative
- * errno with w->err. Collective; returns the error all ranks agree on. *stopped: why it ended early. */
-int file_pass_run(struct file_pass *p, int (*body)(struct file_worker *w, uint64_t file), enum stop_reason *stopped,
-		  struct err *err);
+/* Calls body for each file of this rank. A body returns 0, -ECANCELED when it saw halt, or a
+ * negative errno with w->err. Collective; returns the error all ranks agree on. *stopped: why
+ * it ended early. */
+int file_pass_run(struct file_pass *p, int (*body)(struct file_worker *w, uint64_t file),
+		  enum stop_reason *stopped, struct err *err);
 
 /* For bodies: does the request; on failure writes w->err ("uri/key: No space left on device") and
  * w->failure. -ENOENT of a stat or delete is returned without. */

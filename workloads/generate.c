@@ -1,7 +1,8 @@
 /* Generation in two passes over the files. The first looks at what is there: without a manifest
- * nothing may be, and then none of haul's names can be someone else's; with the manifest of the same
- * data set, files of the right size are whole, as a file appears only by its commit. The second makes
- * what is missing. The manifest is written between them, and again at the end as complete. */
+ * nothing may be, and then none of haul's names can be someone else's; with the manifest of the
+ * same data set, files of the right size are whole, as a file appears only by its commit. The
+ * second makes what is missing. The manifest is written between them, and again at the end as
+ * complete. */
 #include "workloads/generate.h"
 
 #include <errno.h>
@@ -17,9 +18,10 @@
 
 enum { GENERATE_PIECE_MAX = 16 << 20, GENERATE_PIECE_WHOLE = 1 << 20 };
 
-static int generate_check(const struct job *job, const struct job_phase *phase, uint32_t ranks, struct err *err);
-static int generate_size(const struct job *job, const struct job_phase *phase, uint32_t ranks, uint32_t ranks_per_node,
-			 struct demand *out, struct err *err);
+static int generate_check(const struct job *job, const struct job_phase *phase, uint32_t ranks,
+			  struct err *err);
+static int generate_size(const struct job *job, const struct job_phase *phase, uint32_t ranks,
+			 uint32_t ranks_per_node, struct demand *out, struct err *err);
 static uint32_t generate_epoch_rows(const struct job_phase *phase);
 static int generate_run(struct phase_context *ctx, enum stop_reason *stopped, struct err *err);
 
@@ -28,7 +30,7 @@ static const struct option generate_options_table[] = {
 		 .help = "which data set; may be left out where there is only one"),
 	OPT_U64("threads", struct generate_options, threads, .def = 1, .min = 1, .max = 256,
 		.help = "threads a rank, each making a file at a time"),
-	OPT_END
+	OPT_END,
 };
 
 enum generate_measure {
@@ -48,16 +50,21 @@ static const struct measure generate_measures[] = {
 	{"fill_ns", "ns", MERGE_SUM, "time of all threads making bytes"},
 	{"write_ns", "ns", MERGE_SUM, "time of all threads waiting for writes and commits"},
 };
-_Static_assert(sizeof(generate_measures) / sizeof(generate_measures[0]) == GENERATE_MEASURES, "one row a measure");
+_Static_assert(sizeof(generate_measures) / sizeof(generate_measures[0]) == GENERATE_MEASURES,
+	       "one row a measure");
 
 static double write_rate(const uint64_t *row)
 {
-	return row[TALLY_WALL_NS] ? (double)row[TALLY_BYTES_WRITTEN] * 1e9 / (double)row[TALLY_WALL_NS] : NAN;
+	return row[TALLY_WALL_NS]
+		       ? (double)row[TALLY_BYTES_WRITTEN] * 1e9 / (double)row[TALLY_WALL_NS]
+		       : NAN;
 }
 
 static double fill_rate(const uint64_t *row)
 {
-	return row[GENERATE_FILL_NS] ? (double)row[TALLY_BYTES_WRITTEN] * 1e9 / (double)row[GENERATE_FILL_NS] : NAN;
+	return row[GENERATE_FILL_NS]
+		       ? (double)row[TALLY_BYTES_WRITTEN] * 1e9 / (double)row[GENERATE_FILL_NS]
+		       : NAN;
 }
 
 static const struct figure generate_figures[] = {
@@ -75,24 +82,26 @@ static const enum io_op generate_hist_ops[] = {IO_WRITE, IO_COMMIT, IO_BEGIN, IO
 enum { GENERATE_HISTS = sizeof(generate_hists) / sizeof(generate_hists[0]) };
 
 static const struct tally_schema generate_schema = {
-	.rank = {
-		.measures = generate_measures,
-		.measure_count = GENERATE_MEASURES,
-		.figures = generate_figures,
-		.figure_count = sizeof(generate_figures) / sizeof(generate_figures[0]),
-	},
+	.rank =
+		{
+			.measures = generate_measures,
+			.measure_count = GENERATE_MEASURES,
+			.figures = generate_figures,
+			.figure_count = sizeof(generate_figures) / sizeof(generate_figures[0]),
+		},
 	.hists = generate_hists,
 	.hist_count = GENERATE_HISTS,
 };
 
 const struct workload generate_workload = {
-	.section = {
-		.name = "generate",
-		.help = "makes a data set",
-		.tables = {generate_options_table, NULL},
-		.size = sizeof(struct generate_options),
-		.owner = &generate_workload,
-	},
+	.section =
+		{
+			.name = "generate",
+			.help = "makes a data set",
+			.tables = {generate_options_table, NULL},
+			.size = sizeof(struct generate_options),
+			.owner = &generate_workload,
+		},
 	.schema = &generate_schema,
 	.generating = true,
 	.check = generate_check,
@@ -101,8 +110,8 @@ const struct workload generate_workload = {
 	.run = generate_run,
 };
 
-static int find(const struct job *job, const struct job_phase *phase, const struct job_store **store,
-		struct dataset *d, struct err *err)
+static int find(const struct job *job, const struct job_phase *phase,
+		const struct job_store **store, struct dataset *d, struct err *err)
 {
 	const struct generate_options *o = phase->options;
 	const struct job_dataset *described;
@@ -111,11 +120,13 @@ static int find(const struct job *job, const struct job_phase *phase, const stru
 
 	if (rc < 0)
 		return rc;
-	snprintf(path, sizeof(path), "/dataset%s%s", described->name[0] ? "s/" : "", described->name);
+	snprintf(path, sizeof(path), "/dataset%s%s", described->name[0] ? "s/" : "",
+		 described->name);
 	return dataset_init(d, described->options, job->seed, path, err);
 }
 
-static int generate_check(const struct job *job, const struct job_phase *phase, uint32_t ranks, struct err *err)
+static int generate_check(const struct job *job, const struct job_phase *phase, uint32_t ranks,
+			  struct err *err)
 {
 	const struct job_store *store;
 	struct dataset d;
@@ -132,8 +143,8 @@ static uint64_t piece_bytes(uint64_t transfer)
 	return transfer < GENERATE_PIECE_MAX ? transfer : GENERATE_PIECE_MAX;
 }
 
-static int generate_size(const struct job *job, const struct job_phase *phase, uint32_t ranks, uint32_t ranks_per_node,
-			 struct demand *out, struct err *err)
+static int generate_size(const struct job *job, const struct job_phase *phase, uint32_t ranks,
+			 uint32_t ranks_per_node, struct demand *out, struct err *err)
 {
 	const struct generate_options *o = phase->options;
 	const struct backend_ops *ops;
@@ -160,7 +171,8 @@ static int generate_size(const struct job *job, const struct job_phase *phase, u
 		if (ops->capabilities & BACKEND_PERSISTENT)
 			out->inodes += 1 + d.options.subfolders;
 	}
-	out->memory_per_rank += o->threads * (sizeof(struct file_worker) + sizeof(struct queue_stats));
+	out->memory_per_rank +=
+		o->threads * (sizeof(struct file_worker) + sizeof(struct queue_stats));
 	snprintf(out->store, sizeof(out->store), "%s", store->name);
 	return 0;
 }
@@ -172,21 +184,29 @@ static uint32_t generate_epoch_rows(const struct job_phase *phase)
 }
 
 /* What a worker counts. */
-enum generate_count { COUNT_WHOLE, COUNT_WHOLE_BYTES, COUNT_OTHER, COUNT_MADE, COUNT_FILL_NS, COUNT_WRITE_NS };
+enum generate_count {
+	COUNT_WHOLE,
+	COUNT_WHOLE_BYTES,
+	COUNT_OTHER,
+	COUNT_MADE,
+	COUNT_FILL_NS,
+	COUNT_WRITE_NS
+};
 
 struct generate {
 	struct dataset dataset;
 	struct store store;
 	struct file_pass pass;
-	bool content;       /* the store keeps what is written */
-	bool looks;         /* the store can tell whether a file is there */
+	bool content; /* the store keeps what is written */
+	bool looks;   /* the store can tell whether a file is there */
 	bool keeps_manifest;
-	bool resumes;       /* the manifest of this data set is there */
+	bool resumes; /* the manifest of this data set is there */
 	bool was_complete;
-	bool something;     /* the first pass found files on this rank */
+	bool something; /* the first pass found files on this rank */
 };
 
-static int open_all(struct generate *g, struct phase_context *ctx, uint64_t start_ns, struct err *err);
+static int open_all(struct generate *g, struct phase_context *ctx, uint64_t start_ns,
+		    struct err *err);
 static int find_manifest(struct generate *g, struct group *group, struct err *err);
 static int look_at_file(struct file_worker *w, uint64_t file);
 static int make_file(struct file_worker *w, uint64_t file);
@@ -195,7 +215,8 @@ static void count_all(const struct generate *g, struct phase_context *ctx);
 static int say(const struct generate *g, struct phase_context *ctx);
 
 /* Both passes. Collective, as is all that it calls. */
-static int make_all(struct generate *g, struct phase_context *ctx, enum stop_reason *stopped, struct err *err)
+static int make_all(struct generate *g, struct phase_context *ctx, enum stop_reason *stopped,
+		    struct err *err)
 {
 	uint64_t whole;
 	int rc;
@@ -253,14 +274,16 @@ static int generate_run(struct phase_context *ctx, enum stop_reason *stopped, st
 	return rc;
 }
 
-static int open_all(struct generate *g, struct phase_context *ctx, uint64_t start_ns, struct err *err)
+static int open_all(struct generate *g, struct phase_context *ctx, uint64_t start_ns,
+		    struct err *err)
 {
 	const struct generate_options *o = ctx->phase->options;
 	const struct job_store *described;
 	int rc = find(ctx->job, ctx->phase, &described, &g->dataset, err);
 
 	if (rc == 0)
-		rc = store_open(&g->store, described, ctx->place, ctx->node, ctx->clock, ctx->log, ctx->job->seed, err);
+		rc = store_open(&g->store, described, ctx->place, ctx->node, ctx->clock, ctx->log,
+				ctx->job->seed, err);
 	if (rc < 0) {
 		g->store.ops = NULL;
 		return group_agree(ctx->group, rc, err);
@@ -337,9 +360,10 @@ static int look_at_file(struct file_worker *w, uint64_t file)
 	if (rc < 0)
 		return rc;
 	if (!g->resumes)
-		return file_worker_fail(w, &io, -EEXIST,
-					"is there already, and there is no manifest that says haul made it: it stays as it is; "
-					"use another folder");
+		return file_worker_fail(
+			w, &io, -EEXIST,
+			"is there already, and no manifest says that haul made it: it stays; "
+			"use another folder");
 	dataset_layout(&g->dataset, file, &l);
 	if (io.done_bytes == l.size) {
 		w->counts[COUNT_WHOLE]++;
@@ -387,7 +411,8 @@ static int write_file(struct file_worker *w, struct object *o, const struct layo
 {
 	struct generate *g = w->pass->argument;
 	struct clock *clock = g->store.clock;
-	uint64_t piece = g->content ? w->pass->buffer_bytes : piece_bytes(store_transfer(&g->store));
+	uint64_t piece =
+		g->content ? w->pass->buffer_bytes : piece_bytes(store_transfer(&g->store));
 	struct io io;
 	char text[96];
 	int rc;
@@ -403,7 +428,8 @@ static int write_file(struct file_worker *w, struct object *o, const struct layo
 			layout_image(l, at, w->buffer, n);
 			w->counts[COUNT_FILL_NS] += clock_now(clock) - before_ns;
 		}
-		io = (struct io){.op = IO_WRITE, .object = o, .offset = at, .length = n, .data = w->buffer};
+		io = (struct io){
+			.op = IO_WRITE, .object = o, .offset = at, .length = n, .data = w->buffer};
 		rc = file_worker_do(w, &io);
 		w->counts[COUNT_WRITE_NS] += io.done_ns - io.submit_ns;
 		if (rc < 0)
@@ -413,7 +439,8 @@ static int write_file(struct file_worker *w, struct object *o, const struct layo
 	rc = file_worker_do(w, &io);
 	w->counts[COUNT_WRITE_NS] += io.done_ns - io.submit_ns;
 	if (rc == 0 && g->content && io.done_bytes != l->size) {
-		snprintf(text, sizeof(text), "the store has %" PRIu64 " bytes of it, not %" PRIu64, io.done_bytes, l->size);
+		snprintf(text, sizeof(text), "the store has %" PRIu64 " bytes of it, not %" PRIu64,
+			 io.done_bytes, l->size);
 		return file_worker_fail(w, &io, -EIO, text);
 	}
 	return rc;
@@ -453,7 +480,8 @@ static void count_all(const struct generate *g, struct phase_context *ctx)
 
 static int say(const struct generate *g, struct phase_context *ctx)
 {
-	uint64_t words[2] = {file_pass_count(&g->pass, COUNT_WHOLE), file_pass_count(&g->pass, COUNT_OTHER)};
+	uint64_t words[2] = {file_pass_count(&g->pass, COUNT_WHOLE),
+			     file_pass_count(&g->pass, COUNT_OTHER)};
 	char kept[UNITS_TEXT_BYTES], files[UNITS_TEXT_BYTES], other[UNITS_TEXT_BYTES];
 	int rc = group_allreduce(ctx->group, MERGE_SUM, words, 2);
 	int used = 0;
@@ -465,7 +493,8 @@ static int say(const struct generate *g, struct phase_context *ctx)
 	units_count(other, words[1]);
 	ctx->said[0] = '\0';
 	if (words[0])
-		used = snprintf(ctx->said, sizeof(ctx->said), "%s of %s files were whole already", kept, files);
+		used = snprintf(ctx->said, sizeof(ctx->said), "%s of %s files were whole already",
+				kept, files);
 	if (words[1])
 		snprintf(ctx->said + used, sizeof(ctx->said) - (size_t)used,
 			 "%s%s had another size and were made again", used ? "; " : "", other);

@@ -102,7 +102,8 @@ char *manifest_text(const struct manifest *m)
 	snprintf(seed, sizeof(seed), "%" PRIu64, m->seed);
 	if (dataset && root && cJSON_AddNumberToObject(root, "haul_manifest", (double)m->layout) &&
 	    cJSON_AddStringToObject(root, "made_by", m->made_by) &&
-	    cJSON_AddBoolToObject(root, "complete", m->complete) && cJSON_AddStringToObject(root, "seed", seed)) {
+	    cJSON_AddBoolToObject(root, "complete", m->complete) &&
+	    cJSON_AddStringToObject(root, "seed", seed)) {
 		cJSON_DeleteItemFromObjectCaseSensitive(dataset, "store");
 		if (cJSON_AddItemToObject(root, "dataset", dataset)) {
 			dataset = NULL;
@@ -114,7 +115,8 @@ char *manifest_text(const struct manifest *m)
 	return text;
 }
 
-static int read_object(struct queue *q, struct object *o, void *window, uint64_t length, struct io *io)
+static int read_object(struct queue *q, struct object *o, void *window, uint64_t length,
+		       struct io *io)
 {
 	int rc;
 
@@ -186,7 +188,8 @@ int manifest_save(const struct manifest *m, struct queue *q, struct err *err)
 	if (!text)
 		goto out;
 	/* Direct I/O writes whole blocks from aligned memory. */
-	rc = -posix_memalign(&data, MANIFEST_ALIGNMENT, queue_window(q->channel.store, strlen(text)));
+	rc = -posix_memalign(&data, MANIFEST_ALIGNMENT,
+			     queue_window(q->channel.store, strlen(text)));
 	if (rc < 0)
 		goto out;
 	memcpy(data, text, strlen(text));
@@ -194,18 +197,23 @@ int manifest_save(const struct manifest *m, struct queue *q, struct err *err)
 out:
 	free(data);
 	free(text);
-	return rc < 0 ? err_set(err, rc, "%s/%s: %s", q->channel.store->uri, o.key, io_status_text(rc)) : 0;
+	return rc < 0 ? err_set(err, rc, "%s/%s: %s", q->channel.store->uri, o.key,
+				io_status_text(rc))
+		      : 0;
 }
 
-static int differs(const char *what, const char *where, const char *key, const char *was, const char *is, struct err *err)
+static int differs(const char *what, const char *where, const char *key, const char *was,
+		   const char *is, struct err *err)
 {
-	return err_set(err, -EEXIST,
-		       "%s/%s: this data set was made with %s %s, this job says %s; run `haul clean` with the old job "
-		       "or use another folder",
-		       where, key, what, was, is);
+	return err_set(
+		err, -EEXIST,
+		"%s/%s: this data set was made with %s %s, this job says %s; run `haul clean` with the old job "
+		"or use another folder",
+		where, key, what, was, is);
 }
 
-int manifest_matches(const struct manifest *have, const struct dataset *d, const char *where, struct err *err)
+int manifest_matches(const struct manifest *have, const struct dataset *d, const char *where,
+		     struct err *err)
 {
 	const struct dataset_options *a = &have->dataset, *b = &d->options;
 	const struct {

@@ -13,15 +13,16 @@
 
 enum {
 	MANIFEST_TEXT_MAX = 64 << 10,
-	MANIFEST_LAYOUT = 1 /* raised whenever the same options would give other names, sizes or bytes */
+	MANIFEST_LAYOUT =
+		1 /* raised whenever the same options would give other names, sizes or bytes */
 };
 
 struct manifest {
 	struct dataset_options dataset; /* store is left empty: names of stores are the job's own */
 	uint64_t seed;
-	uint64_t layout;     /* MANIFEST_LAYOUT of the haul that made it */
-	bool complete;       /* every file is there */
-	char made_by[32];    /* haul's version */
+	uint64_t layout;  /* MANIFEST_LAYOUT of the haul that made it */
+	bool complete;    /* every file is there */
+	char made_by[32]; /* haul's version */
 };
 
 /* What generating d would leave. */
@@ -41,8 +42,10 @@ int manifest_load(struct manifest *m, struct queue *q, const char *folder, struc
 /* Writes it whole (begin, write, commit). */
 int manifest_save(const struct manifest *m, struct queue *q, struct err *err);
 
-/* 0 when have describes d's files; -EEXIST with a sentence that names the first difference ("…was made
- * with seed 42, this job says 43; run `haul clean` or use another folder"). where: the store's URI. */
-int manifest_matches(const struct manifest *have, const struct dataset *d, const char *where, struct err *err);
+/* 0 when have describes d's files; -EEXIST with a sentence that names the first difference
+ * ("…was made with seed 42, this job says 43; run `haul clean` or use another folder"). where:
+ * the store's URI. */
+int manifest_matches(const struct manifest *have, const struct dataset *d, const char *where,
+		     struct err *err);
 
 #endif

@@ -14,19 +14,19 @@
 
 /* What a phase asks of the machine, for `haul plan`. Rates are 0 where there are none. */
 struct demand {
-	uint64_t steps_per_epoch, epochs;   /* 0 where there are no steps */
-	double bytes, bytes_per_rank;       /* moved in the phase, expected */
-	double bytes_per_second;            /* that AU 100 % needs, all ranks; INFINITY: compute is 0 */
+	uint64_t steps_per_epoch, epochs; /* 0 where there are no steps */
+	double bytes, bytes_per_rank;     /* moved in the phase, expected */
+	double bytes_per_second; /* that AU 100 % needs, all ranks; INFINITY: compute is 0 */
 	double opens_per_second;
-	double target;                      /* target AU, 0: none */
-	double seconds;                     /* if fed; of an epoch where there are epochs */
-	uint64_t memory_per_rank;           /* bytes of buffers */
+	double target;                            /* target AU, 0: none */
+	double seconds;                           /* if fed; of an epoch where there are epochs */
+	uint64_t memory_per_rank;                 /* bytes of buffers */
 	uint64_t files, samples, samples_dropped; /* a epoch's tail */
-	double space_bytes;                 /* new on the store */
+	double space_bytes;                       /* new on the store */
 	uint64_t inodes;
-	char store[JOB_NAME_BYTES];         /* that the phase uses */
+	char store[JOB_NAME_BYTES]; /* that the phase uses */
 	uint32_t note_count;
-	char notes[8][128];                 /* sentences worth reading before a large run */
+	char notes[8][128]; /* sentences worth reading before a large run */
 };
 
 /* Live figures of a phase for the progress line; called on rank 0's main thread, cheap, often. */
@@ -46,25 +46,28 @@ struct phase_context {
 	struct group *node;  /* the ranks of this node; only for store_open */
 	struct clock *clock;
 	const struct log *log;
-	struct stop *stop;   /* asked for from outside; checked at every status round */
+	struct stop *stop;    /* asked for from outside; checked at every status round */
 	uint64_t deadline_ns; /* 0: none; on clock */
-	void (*progress)(void *progress_argument, const struct progress *p); /* NULL except on rank 0 */
+	void (*progress)(void *progress_argument,
+			 const struct progress *p); /* NULL except on rank 0 */
 	void *progress_argument;
-	struct tally *tally; /* made by the caller from workload->schema */
+	struct tally *tally;       /* made by the caller from workload->schema */
 	double null_au, target_au; /* set by run where it has them; NaN before */
-	char said[256];      /* filled by run: a sentence for the report ("412 of 512 files were whole already") */
+	char said
+		[256]; /* filled by run: a sentence for the report ("412 of 512 files were whole already") */
 };
 
 struct workload {
 	struct section section; /* name, help, options; section.owner is this workload */
 	const struct tally_schema *schema;
-	uint32_t needs;         /* enum backend_capability bits of its store; the plan refuses the lack */
-	bool generating;        /* `haul generate` runs it */
+	uint32_t needs;  /* enum backend_capability bits of its store; the plan refuses the lack */
+	bool generating; /* `haul generate` runs it */
 
 	/* What the options say that no table can refuse, for this many ranks. */
-	int (*check)(const struct job *job, const struct job_phase *phase, uint32_t ranks, struct err *err);
-	int (*size)(const struct job *job, const struct job_phase *phase, uint32_t ranks, uint32_t ranks_per_node,
-		    struct demand *out, struct err *err);
+	int (*check)(const struct job *job, const struct job_phase *phase, uint32_t ranks,
+		     struct err *err);
+	int (*size)(const struct job *job, const struct job_phase *phase, uint32_t ranks,
+		    uint32_t ranks_per_node, struct demand *out, struct err *err);
 	uint32_t (*epoch_rows)(const struct job_phase *phase); /* tally epochs at most */
 
 	/* Runs it on every rank of the group; results are in ctx->tally also when it fails or is stopped.

@@ -1,4 +1,5 @@
-/* Any bytes as a manifest: refused with a sentence, or read, and then written and read again the same. */
+/* Any bytes as a manifest: refused with a sentence, or read, and then written and read again
+ * the same. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,8 +25,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		return 0;
 	if (manifest_parse(&again, text, strlen(text), &err) < 0)
 		abort();
-	if (dataset_init(&d, &m.dataset, m.seed, "manifest", &err) == 0 && m.layout == MANIFEST_LAYOUT &&
-	    manifest_matches(&again, &d, "here", &err) < 0)
+	if (dataset_init(&d, &m.dataset, m.seed, "manifest", &err) == 0 &&
+	    m.layout == MANIFEST_LAYOUT && manifest_matches(&again, &d, "here", &err) < 0)
 		abort();
 	free(text);
 	return 0;

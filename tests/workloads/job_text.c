@@ -10,7 +10,8 @@ int job_of_text(struct job *job, const struct workload *workload, const char *te
 {
 	const struct section *stores[16] = {NULL};
 	const struct section *phases[] = {&workload->section, NULL};
-	const struct job_schema schema = {.stores = stores, .dataset = &dataset_section, .phases = phases};
+	const struct job_schema schema = {
+		.stores = stores, .dataset = &dataset_section, .phases = phases};
 	const struct backend_ops *const *backends = backend_table();
 	struct err err = {0};
 	int rc;

@@ -8,11 +8,16 @@
 
 static struct dataset_options usual(void)
 {
-	return (struct dataset_options){.format = FORMAT_NPZ, .files = 8400, .samples_per_file = 1,
-					.sample_bytes = 1000000, .folder = "train", .prefix = "img"};
+	return (struct dataset_options){.format = FORMAT_NPZ,
+					.files = 8400,
+					.samples_per_file = 1,
+					.sample_bytes = 1000000,
+					.folder = "train",
+					.prefix = "img"};
 }
 
-static void moments(uint64_t files, uint64_t mean, uint64_t stdev, double *mean_out, double *stdev_out)
+static void moments(uint64_t files, uint64_t mean, uint64_t stdev, double *mean_out,
+		    double *stdev_out)
 {
 	struct dataset_options o = usual();
 	struct dataset d;
@@ -43,8 +48,8 @@ static void test_sizes(void)
 	} cases[] = {
 		{50000, 146600628, 68341808}, /* uniform */
 		{168, 146600628, 68341808},
-		{50000, 1000000, 577350},     /* at the edge */
-		{50000, 1000000, 700000},     /* log-normal */
+		{50000, 1000000, 577350}, /* at the edge */
+		{50000, 1000000, 700000}, /* log-normal */
 		{50000, 1000000, 1000000},
 		{50000, 1000000, 2000000},
 		{50000, 150, 40},
@@ -56,7 +61,8 @@ static void test_sizes(void)
 
 		moments(cases[i].files, cases[i].mean, cases[i].stdev, &mean, &stdev);
 		CU_ASSERT_DOUBLE_EQUAL(mean, (double)cases[i].mean, 0.02 * (double)cases[i].mean);
-		CU_ASSERT_DOUBLE_EQUAL(stdev, (double)cases[i].stdev, 0.02 * (double)cases[i].stdev);
+		CU_ASSERT_DOUBLE_EQUAL(stdev, (double)cases[i].stdev,
+				       0.02 * (double)cases[i].stdev);
 	}
 }
 
@@ -123,9 +129,12 @@ static void test_refusals(void)
 		{"a/./b", "img", "/dataset/folder: ", 1, 1, 1, 0},
 		{"a", "a/b", "/dataset/prefix: ", 1, 1, 1, 0},
 		{"a", "", "/dataset/prefix: ", 1, 1, 1, 0},
-		{"a", "img", "/dataset/samples_per_file: ", (uint64_t)1 << 40, (uint64_t)1 << 32, 1, 0},
-		{"a", "img", "/dataset/sample_bytes_stdev: ", 1 << 30, 1, (uint64_t)1 << 47, (uint64_t)1 << 47},
-		{"a", "img", "/dataset/sample_bytes_stdev: ", 1 << 20, (uint64_t)1 << 32, (uint64_t)1 << 48, 0},
+		{"a", "img", "/dataset/samples_per_file: ", (uint64_t)1 << 40, (uint64_t)1 << 32, 1,
+		 0},
+		{"a", "img", "/dataset/sample_bytes_stdev: ", 1 << 30, 1, (uint64_t)1 << 47,
+		 (uint64_t)1 << 47},
+		{"a", "img", "/dataset/sample_bytes_stdev: ", 1 << 20, (uint64_t)1 << 32,
+		 (uint64_t)1 << 48, 0},
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -152,7 +161,7 @@ int main(void)
 		{"layouts", test_layout},
 		{"160 million files", test_160_million_files},
 		{"refusals name the place", test_refusals},
-		CU_TEST_INFO_NULL
+		CU_TEST_INFO_NULL,
 	};
 
 	return unit_main("dataset", tests);

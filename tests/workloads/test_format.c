@@ -10,12 +10,15 @@
 #include "tests/unit.h"
 #include "workloads/formats/crc32.h"
 
-static const uint64_t sizes[] = {1, 2, 3, 4, 5, 7, 8, 9, 10, 11, 12, 13, 15, 16, 17, 23, 1000, 21845, 32767, 32768,
-				 65519, 65520, 65521, 65528, 65532, 65535, 65536, 65537, 65538, 65539, 65540,
-				 65551, 65552, 65553, 131071, 131072, 131073, 131087, 131088, 1234567};
+static const uint64_t sizes[] = {1,     2,     3,      4,      5,      7,      8,      9,
+				 10,    11,    12,     13,     15,     16,     17,     23,
+				 1000,  21845, 32767,  32768,  65519,  65520,  65521,  65528,
+				 65532, 65535, 65536,  65537,  65538,  65539,  65540,  65551,
+				 65552, 65553, 131071, 131072, 131073, 131087, 131088, 1234567};
 static const uint64_t counts[] = {1, 2, 3, 7, 5461, 5462};
 
-static void make_layout(struct layout *l, const struct format_ops *format, uint64_t samples, uint64_t sample_bytes)
+static void make_layout(struct layout *l, const struct format_ops *format, uint64_t samples,
+			uint64_t sample_bytes)
 {
 	memset(l, 0xaa, sizeof(*l)); /* what layout() leaves unset must not matter */
 	l->format = format;
@@ -111,7 +114,8 @@ static void check_extents(const struct layout *l, const uint8_t *whole)
 		for (uint32_t i = 0; i < n; i++)
 			CU_ASSERT_TRUE(e[i].length > 0 && e[i].offset + e[i].length <= l->size);
 		if (l->sample_bytes >= 8)
-			CU_ASSERT_TRUE(layout_id_at(l, sample, e[n - 1].offset, e[n - 1].length, &position));
+			CU_ASSERT_TRUE(layout_id_at(l, sample, e[n - 1].offset, e[n - 1].length,
+						    &position));
 	}
 }
 
@@ -132,7 +136,8 @@ static void check_verify(const struct layout *l, const uint8_t *whole)
 		uint64_t from = random_next(&r) % (at + 1);
 
 		copy[at] ^= 1;
-		CU_ASSERT_EQUAL(layout_verify(l, from, copy + from, l->size - from, scratch), at - from);
+		CU_ASSERT_EQUAL(layout_verify(l, from, copy + from, l->size - from, scratch),
+				at - from);
 		copy[at] ^= 1;
 	}
 	free(copy);
@@ -227,7 +232,7 @@ int main(void)
 		{"CRC-32 of every member, by zlib", test_crc},
 		{"CRC register arithmetic", test_crc_register},
 		{"zip64 from nearly 4 GiB", test_zip64},
-		CU_TEST_INFO_NULL
+		CU_TEST_INFO_NULL,
 	};
 
 	return unit_main("format", tests);

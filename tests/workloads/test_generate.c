@@ -44,9 +44,15 @@ static void start(struct run *r, const char *text)
 
 static struct place place_of(const struct group *g)
 {
-	return (struct place){.rank = g->rank, .ranks = g->size, .nodes = 1, .local_rank = g->rank,
-			      .local_ranks = g->size, .data = g->rank, .data_size = g->size,
-			      .tensor_size = 1, .pipeline_size = 1};
+	return (struct place){.rank = g->rank,
+			      .ranks = g->size,
+			      .nodes = 1,
+			      .local_rank = g->rank,
+			      .local_ranks = g->size,
+			      .data = g->rank,
+			      .data_size = g->size,
+			      .tensor_size = 1,
+			      .pipeline_size = 1};
 }
 
 /* Every file against its layout, and one number for them all. */
@@ -58,8 +64,11 @@ static void read_back(struct run *r, struct group *g, const struct place *place)
 	struct err err = {0};
 	void *scratch = malloc(LAYOUT_SCRATCH_BYTES);
 
-	CU_ASSERT_EQUAL_FATAL(dataset_init(&d, r->job.datasets[0].options, r->job.seed, "/dataset", &err), 0);
-	CU_ASSERT_EQUAL_FATAL(store_open(&store, &r->job.stores[0], place, g, &r->clock, &r->log, r->job.seed, &err), 0);
+	CU_ASSERT_EQUAL_FATAL(
+		dataset_init(&d, r->job.datasets[0].options, r->job.seed, "/dataset", &err), 0);
+	CU_ASSERT_EQUAL_FATAL(store_open(&store, &r->job.stores[0], place, g, &r->clock, &r->log,
+					 r->job.seed, &err),
+			      0);
 	CU_ASSERT_EQUAL_FATAL(queue_open(&q, &store, 1, &err), 0);
 	for (uint64_t i = 0; i < d.options.files; i++) {
 		struct object o = {0};
@@ -71,7 +80,11 @@ static void read_back(struct run *r, struct group *g, const struct place *place)
 		data = malloc(l.size);
 		CU_ASSERT_EQUAL_FATAL(queue_do(&q, &(struct io){.op = IO_OPEN, .object = &o}), 0);
 		CU_ASSERT_EQUAL(o.size, l.size);
-		CU_ASSERT_EQUAL(queue_do(&q, &(struct io){.op = IO_READ, .object = &o, .length = l.size, .data = data}), 0);
+		CU_ASSERT_EQUAL(queue_do(&q, &(struct io){.op = IO_READ,
+							  .object = &o,
+							  .length = l.size,
+							  .data = data}),
+				0);
 		CU_ASSERT_EQUAL(layout_verify(&l, 0, data, l.size, scratch), l.size);
 		for (uint64_t k = 0; k < l.size; k++)
 			r->hash[g->rank] = (r->hash[g->rank] ^ data[k]) * 0x100000001b3u;
@@ -88,8 +101,15 @@ static int generate_body(struct group *g, void *argument)
 	struct run *r = argument;
 	struct place place = place_of(g);
 	struct tally tally;
-	struct phase_context ctx = {.job = &r->job, .phase = &r->job.phases[0], .place = &place, .group = g, .node = g,
-				    .clock = &r->clock, .log = &r->log, .stop = &r->stop, .tally = &tally};
+	struct phase_context ctx = {.job = &r->job,
+				    .phase = &r->job.phases[0],
+				    .place = &place,
+				    .group = g,
+				    .node = g,
+				    .clock = &r->clock,
+				    .log = &r->log,
+				    .stop = &r->stop,
+				    .tally = &tally};
 	int rc;
 
 	if (tally_init(&tally, generate_workload.schema, 0, NULL) < 0)
@@ -110,7 +130,8 @@ static int clean_body(struct group *g, void *argument)
 	struct run *r = argument;
 	struct place place = place_of(g);
 	struct clean_counts counts = {0};
-	int rc = clean_run(&r->job, &r->job.datasets[0], &place, g, g, &r->clock, &r->log, &counts, &r->err[g->rank]);
+	int rc = clean_run(&r->job, &r->job.datasets[0], &place, g, g, &r->clock, &r->log, &counts,
+			   &r->err[g->rank]);
 
 	if (g->rank == 0)
 		r->cleaned = counts;
@@ -145,15 +166,17 @@ static void test_same_for_any_ranks(void)
 		for (unsigned i = 0; i < sizeof(with) / sizeof(with[0]); i++) {
 			struct run r;
 
-			snprintf(text, sizeof(text),
-				 "{\"seed\": 42, \"stores\": {\"m\": {\"uri\": \"mem://\", \"transfer\": 65536}},"
-				 "\"dataset\": {\"format\": \"%s\", \"files\": 23, \"samples_per_file\": 3, \"sample_bytes\": 60000,"
-				 "\"sample_bytes_stdev\": 30000, \"folder\": \"a/b\", \"subfolders\": 5},"
-				 "\"phases\": [{\"generate\": {\"threads\": %u}}]}",
-				 formats[f], with[i].threads);
+			snprintf(
+				text, sizeof(text),
+				"{\"seed\": 42, \"stores\": {\"m\": {\"uri\": \"mem://\", \"transfer\": 65536}},"
+				"\"dataset\": {\"format\": \"%s\", \"files\": 23, \"samples_per_file\": 3, \"sample_bytes\": 60000,"
+				"\"sample_bytes_stdev\": 30000, \"folder\": \"a/b\", \"subfolders\": 5},"
+				"\"phases\": [{\"generate\": {\"threads\": %u}}]}",
+				formats[f], with[i].threads);
 			start(&r, text);
 			r.read_back = true;
-			CU_ASSERT_EQUAL(thread_group_run(with[i].ranks, generate_body, &r, NULL), 0);
+			CU_ASSERT_EQUAL(thread_group_run(with[i].ranks, generate_body, &r, NULL),
+					0);
 			CU_ASSERT_EQUAL(sum_of(&r, "files_made"), 23);
 			if (!hash)
 				hash = r.hash[0];
@@ -172,9 +195,11 @@ static void test_no_content(void)
 	for (unsigned i = 0; i < 2; i++) {
 		struct run r;
 
-		snprintf(text, sizeof(text),
-			 "{\"stores\": {\"n\": {\"uri\": \"%s\"}}, \"dataset\": {\"files\": 100, \"sample_bytes\": 5000000},"
-			 "\"phases\": [{\"generate\": {}}]}", uris[i]);
+		snprintf(
+			text, sizeof(text),
+			"{\"stores\": {\"n\": {\"uri\": \"%s\"}}, \"dataset\": {\"files\": 100, \"sample_bytes\": 5000000},"
+			"\"phases\": [{\"generate\": {}}]}",
+			uris[i]);
 		start(&r, text);
 		CU_ASSERT_EQUAL(thread_group_run(2, generate_body, &r, NULL), 0);
 		CU_ASSERT_EQUAL(sum_of(&r, "files_made"), 100);
@@ -206,11 +231,12 @@ static void start_on_files(struct run *r, unsigned seed)
 {
 	char text[512];
 
-	snprintf(text, sizeof(text),
-		 "{\"seed\": %u, \"stores\": {\"f\": {\"uri\": \"file://%s/data\"}},"
-		 "\"dataset\": {\"files\": 40, \"sample_bytes\": 100000, \"sample_bytes_stdev\": 30000,"
-		 "\"folder\": \"train\", \"subfolders\": 4}, \"phases\": [{\"generate\": {\"threads\": 2}}]}",
-		 seed, folder);
+	snprintf(
+		text, sizeof(text),
+		"{\"seed\": %u, \"stores\": {\"f\": {\"uri\": \"file://%s/data\"}},"
+		"\"dataset\": {\"files\": 40, \"sample_bytes\": 100000, \"sample_bytes_stdev\": 30000,"
+		"\"folder\": \"train\", \"subfolders\": 4}, \"phases\": [{\"generate\": {\"threads\": 2}}]}",
+		seed, folder);
 	start(r, text);
 	r->read_back = true;
 }
@@ -259,7 +285,9 @@ static void test_resume(void)
 	CU_ASSERT_EQUAL(sum_of(&r, "files_made"), 3);
 	CU_ASSERT_EQUAL(sum_of(&r, "files_kept"), 37);
 	CU_ASSERT_EQUAL(r.hash[1], hash);
-	CU_ASSERT_STRING_EQUAL(r.said, "37 of 40 files were whole already; 1 had another size and were made again");
+	CU_ASSERT_STRING_EQUAL(
+		r.said,
+		"37 of 40 files were whole already; 1 had another size and were made again");
 	job_free(&r.job);
 
 	start_on_files(&r, 42);
@@ -282,7 +310,8 @@ static void test_other_seed_refused(void)
 	CU_ASSERT_EQUAL(thread_group_run(2, generate_body, &r, NULL), -EEXIST);
 	CU_ASSERT_EQUAL(sum_of(&r, "bytes_written"), 0);
 	for (unsigned i = 0; i < 2; i++) {
-		CU_ASSERT_PTR_NOT_NULL(strstr(r.err[i].text, "made with seed 42, this job says 43"));
+		CU_ASSERT_PTR_NOT_NULL(
+			strstr(r.err[i].text, "made with seed 42, this job says 43"));
 		CU_ASSERT_EQUAL(r.stopped[i], STOP_ERROR);
 	}
 	job_free(&r.job);
@@ -297,7 +326,8 @@ static void test_foreign_file_refused(void)
 
 	fresh_folder();
 	start_on_files(&r, 42);
-	for (const char *sub = "/data\0/data/train\0/data/train/1\0"; *sub; sub += strlen(sub) + 1) {
+	for (const char *sub = "/data\0/data/train\0/data/train/1\0"; *sub;
+	     sub += strlen(sub) + 1) {
 		snprintf(top, sizeof(top), "%s%s", folder, sub);
 		CU_ASSERT_EQUAL(mkdir(top, 0755), 0);
 	}
@@ -412,11 +442,13 @@ static void test_size(void)
 	struct err err = {0};
 	struct run r;
 
-	start(&r, "{\"stores\": {\"f\": {\"uri\": \"file:///tmp\"}},"
-		  "\"dataset\": {\"files\": 4300800, \"sample_bytes\": 146600628, \"subfolders\": 10},"
-		  "\"phases\": [{\"generate\": {}}]}");
+	start(&r,
+	      "{\"stores\": {\"f\": {\"uri\": \"file:///tmp\"}},"
+	      "\"dataset\": {\"files\": 4300800, \"sample_bytes\": 146600628, \"subfolders\": 10},"
+	      "\"phases\": [{\"generate\": {}}]}");
 	CU_ASSERT_EQUAL(generate_workload.check(&r.job, &r.job.phases[0], 6144, &err), 0);
-	CU_ASSERT_EQUAL(generate_workload.size(&r.job, &r.job.phases[0], 6144, 12, &demand, &err), 0);
+	CU_ASSERT_EQUAL(generate_workload.size(&r.job, &r.job.phases[0], 6144, 12, &demand, &err),
+			0);
 	CU_ASSERT_DOUBLE_EQUAL(demand.space_bytes, 630.5e12, 0.1e12);
 	CU_ASSERT_EQUAL(demand.inodes, 4300811);
 	CU_ASSERT_EQUAL(demand.files, 4300800);
@@ -437,7 +469,7 @@ int main(void)
 		{"clean removes what was made, as it was made", test_clean},
 		{"clean removes unfinished files", test_clean_unfinished},
 		{"what it asks of the store", test_size},
-		CU_TEST_INFO_NULL
+		CU_TEST_INFO_NULL,
 	};
 
 	return unit_main("generate", tests);

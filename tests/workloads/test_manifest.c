@@ -9,9 +9,15 @@
 
 static struct dataset usual(void)
 {
-	struct dataset_options o = {.format = FORMAT_NPY, .files = 8400, .samples_per_file = 4,
-				    .sample_bytes = 1000000, .sample_bytes_stdev = 20, .folder = "train",
-				    .prefix = "img", .subfolders = 7, .store = "data"};
+	struct dataset_options o = {.format = FORMAT_NPY,
+				    .files = 8400,
+				    .samples_per_file = 4,
+				    .sample_bytes = 1000000,
+				    .sample_bytes_stdev = 20,
+				    .folder = "train",
+				    .prefix = "img",
+				    .subfolders = 7,
+				    .store = "data"};
 	struct dataset d;
 
 	CU_ASSERT_EQUAL_FATAL(dataset_init(&d, &o, UINT64_MAX - 1, "/dataset", NULL), 0);
@@ -47,8 +53,10 @@ static void test_differences(void)
 	manifest_of(&m, &d, true);
 	m.seed = 42;
 	CU_ASSERT_EQUAL(manifest_matches(&m, &d, "file:///x", &err), -EEXIST);
-	CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "file:///x/train/.haul-manifest.json: this data set was made with seed 42, "
-						"this job says 18446744073709551614"));
+	CU_ASSERT_PTR_NOT_NULL(
+		strstr(err.text,
+		       "file:///x/train/.haul-manifest.json: this data set was made with seed 42, "
+		       "this job says 18446744073709551614"));
 	manifest_of(&m, &d, true);
 	m.dataset.format = FORMAT_NPZ;
 	CU_ASSERT_EQUAL(manifest_matches(&m, &d, "file:///x", &err), -EEXIST);
@@ -61,7 +69,12 @@ static void test_differences(void)
 static void test_rubbish(void)
 {
 	static const char *const texts[] = {
-		"", "{", "[]", "null", "{}", "{\"haul_manifest\": 1}",
+		"",
+		"{",
+		"[]",
+		"null",
+		"{}",
+		"{\"haul_manifest\": 1}",
 		"{\"haul_manifest\": 1, \"made_by\": \"haul\", \"complete\": true, \"seed\": 42, \"dataset\": {}}",
 		"{\"haul_manifest\": 1, \"made_by\": \"haul\", \"complete\": true, \"seed\": \"-1\", \"dataset\": {}}",
 		"{\"haul_manifest\": 1, \"made_by\": \"haul\", \"complete\": true, \"seed\": \"99999999999999999999\", "
@@ -90,7 +103,7 @@ int main(void)
 		{"text and back", test_text_and_back},
 		{"the first difference is named", test_differences},
 		{"rubbish is refused", test_rubbish},
-		CU_TEST_INFO_NULL
+		CU_TEST_INFO_NULL,
 	};
 
 	return unit_main("manifest", tests);

@@ -10,21 +10,27 @@
 
 enum { PIECE = 1000003 };
 
-static const uint64_t sizes[] = {1, 3, 4, 5, 7, 8, 9, 11, 12, 15, 1000, 65535, 65536, 65537, 65540, 65552, 1234567};
+static const uint64_t sizes[] = {1,  3,    4,     5,     7,     8,     9,     11,     12,
+				 15, 1000, 65535, 65536, 65537, 65540, 65552, 1234567};
 static const uint64_t counts[] = {1, 2, 3, 7, 1000};
 
-static int write_file(const char *folder, const struct format_ops *format, uint64_t samples, uint64_t sample_bytes)
+static int write_file(const char *folder, const struct format_ops *format, uint64_t samples,
+		      uint64_t sample_bytes)
 {
-	struct layout l = {.format = format, .file = 1000, .key = fill_key(7, samples), .first_id = 1000 * samples,
-			   .samples = samples, .sample_bytes = sample_bytes};
+	struct layout l = {.format = format,
+			   .file = 1000,
+			   .key = fill_key(7, samples),
+			   .first_id = 1000 * samples,
+			   .samples = samples,
+			   .sample_bytes = sample_bytes};
 	static uint8_t piece[PIECE];
 	char path[512];
 	FILE *f;
 	int rc = 0;
 
 	format->layout(&l);
-	snprintf(path, sizeof(path), "%s/%s-%" PRIu64 "-%" PRIu64 ".%s", folder, format->name, samples, sample_bytes,
-		 format->name);
+	snprintf(path, sizeof(path), "%s/%s-%" PRIu64 "-%" PRIu64 ".%s", folder, format->name,
+		 samples, sample_bytes, format->name);
 	f = fopen(path, "wb");
 	if (!f) {
 		perror(path);
@@ -51,7 +57,10 @@ int main(int argc, char **argv)
 	int rc = 0;
 
 	if (argc == 3)
-		return write_file(argv[1], format_table()[FORMAT_NPZ], 1, strtoull(argv[2], NULL, 10)) ? 1 : 0;
+		return write_file(argv[1], format_table()[FORMAT_NPZ], 1,
+				  strtoull(argv[2], NULL, 10))
+			       ? 1
+			       : 0;
 	if (argc != 2) {
 		fprintf(stderr, "write_files FOLDER [BYTES]\n");
 		return 2;

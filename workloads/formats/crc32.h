@@ -1,8 +1,8 @@
-/* CRC-32 (zip, gzip) as arithmetic on its register: run forwards over data, backwards, over zeros in
- * logarithmic time, and to a wanted value by four bytes.
+/* CRC-32 (zip, gzip) as arithmetic on its register: run forwards over data, backwards, over zeros
+ * in logarithmic time, and to a wanted value by four bytes.
  *
- * The register is the checksum inverted; a checksum begins with register CRC32_START and is ~register
- * at the end. Pure functions, any thread. */
+ * The register is the checksum inverted; a checksum begins with register CRC32_START and is
+ * ~register at the end. Pure functions, any thread. */
 #ifndef HAUL_WORKLOADS_FORMATS_CRC32_H
 #define HAUL_WORKLOADS_FORMATS_CRC32_H
 

@@ -1,5 +1,6 @@
 #include "workloads/formats/format.h"
 
+#include <endian.h>
 #include <string.h>
 
 #include "core/fill.h"
@@ -74,7 +75,8 @@ void layout_image(const struct layout *l, uint64_t offset, void *data, uint64_t 
 	}
 }
 
-uint64_t layout_verify(const struct layout *l, uint64_t offset, const void *data, uint64_t length, void *scratch)
+uint64_t layout_verify(const struct layout *l, uint64_t offset, const void *data, uint64_t length,
+		       void *scratch)
 {
 	const uint8_t *have = data, *want = scratch;
 	uint64_t done = 0;
@@ -82,7 +84,8 @@ uint64_t layout_verify(const struct layout *l, uint64_t offset, const void *data
 	while (done < length) {
 		/* Pieces end where units do, so that no unit is made twice. */
 		uint64_t at = offset + done;
-		uint64_t into = at < l->data_offset ? 0 : (at - l->data_offset) % LAYOUT_SCRATCH_BYTES;
+		uint64_t into =
+			at < l->data_offset ? 0 : (at - l->data_offset) % LAYOUT_SCRATCH_BYTES;
 		uint64_t n = smaller(length - done, LAYOUT_SCRATCH_BYTES - into);
 
 		if (at >= l->size)
@@ -101,11 +104,13 @@ uint64_t layout_verify(const struct layout *l, uint64_t offset, const void *data
 	return length;
 }
 
-bool layout_id_at(const struct layout *l, uint64_t sample, uint64_t offset, uint64_t length, uint64_t *position)
+bool layout_id_at(const struct layout *l, uint64_t sample, uint64_t offset, uint64_t length,
+		  uint64_t *position)
 {
 	uint64_t at = l->data_offset + sample * l->sample_bytes;
 
-	if (l->sample_bytes < ID_BYTES || at < offset || length < ID_BYTES || at - offset > length - ID_BYTES)
+	if (l->sample_bytes < ID_BYTES || at < offset || length < ID_BYTES ||
+	    at - offset > length - ID_BYTES)
 		return false;
 	*position = at - offset;
 	return true;
@@ -127,13 +132,16 @@ void payload_stamp_ids(const struct layout *l, uint64_t at, void *data, uint64_t
 	sample = at / l->sample_bytes;
 	if (at % l->sample_bytes >= ID_BYTES)
 		sample++;
-	for (uint64_t start = sample * l->sample_bytes; start < end; start += l->sample_bytes, sample++) {
-		uint64_t id = l->first_id + sample;
+	for (uint64_t start = sample * l->sample_bytes; start < end;
+	     start += l->sample_bytes, sample++) {
+		uint64_t id = htole64(l->first_id + sample);
 		uint64_t from = start < at ? at - start : 0;
 		uint64_t to = smaller(ID_BYTES, end - start);
 
-		for (uint64_t i = from; i < to; i++)
-			out[start + i - at] = (uint8_t)(id >> 8 * i);
+		if (to - from == ID_BYTES)
+			memcpy(out + (start - at), &id, ID_BYTES);
+		else
+			memcpy(out + (start + from - at), (const uint8_t *)&id + from, to - from);
 	}
 }
 

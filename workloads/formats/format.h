@@ -30,41 +30,46 @@ struct layout {
 	uint64_t sample_bytes; /* of each sample in this file */
 	uint64_t size;         /* of the file, bytes */
 	uint64_t data_offset;  /* where sample 0's payload begins; samples follow each other */
-	uint32_t header_bytes, trailer_bytes; /* header: [0, data_offset); trailer: the end of the file */
-	uint32_t gap_at;       /* the trailer is trailer[0, gap_at), gap_bytes zeros (npz: the labels), */
-	uint64_t gap_bytes;    /* and the rest of trailer */
-	uint32_t crc_state;    /* npz: the CRC register that each block returns to */
+	/* The header is [0, data_offset). The trailer, after the payload, is trailer[0,
+	 * gap_at), then gap_bytes zeros (npz: the labels), then the rest of trailer. */
+	uint32_t header_bytes, trailer_bytes, gap_at;
+	uint64_t gap_bytes;
+	uint32_t crc_state; /* npz: the CRC register that each block returns to */
 	uint8_t header[FORMAT_HEADER_BYTES], trailer[FORMAT_HEADER_BYTES];
 };
 
 struct format_ops {
-	const char *name;      /* "npz": also the files' extension */
+	const char *name; /* "npz": also the files' extension */
 	const char *help;
-	uint64_t unit;         /* bytes that must be made to make any byte of the payload (npz: 64 KiB) */
+	uint64_t unit; /* bytes that must be made to make any byte of the payload (npz: 64 KiB) */
 	/* What this format cannot hold. May be NULL. */
 	int (*check)(uint64_t samples, uint64_t sample_bytes_max, struct err *err);
 	/* file, key, first_id, samples, sample_bytes are set; fills the rest. */
 	void (*layout)(struct layout *l);
-	/* The ranges a reader takes for sample (0-based in the file), in order. Returns how many. */
-	uint32_t (*extents)(const struct layout *l, uint64_t sample, struct extent out[FORMAT_EXTENTS_MAX]);
+	/* The ranges a reader takes for sample (0-based in the file), in order. Returns how
+	 * many. */
+	uint32_t (*extents)(const struct layout *l, uint64_t sample,
+			    struct extent out[FORMAT_EXTENTS_MAX]);
 	/* The payload's own bytes [offset, offset + length) of the file, inside the data part. */
 	void (*payload)(const struct layout *l, uint64_t offset, void *data, uint64_t length);
 };
 
-const struct format_ops *const *format_table(void); /* NULL-terminated */
+const struct format_ops *const *format_table(void);       /* NULL-terminated */
 enum format_index { FORMAT_RAW, FORMAT_NPY, FORMAT_NPZ }; /* into it */
-extern const char *const format_names[];            /* the same order, NULL-terminated, for OPT_CHOICE */
+extern const char *const format_names[]; /* the same order, NULL-terminated, for OPT_CHOICE */
 
 /* Makes the file's bytes [offset, offset + length): header, payload with ids, trailer. */
 void layout_image(const struct layout *l, uint64_t offset, void *data, uint64_t length);
 
-/* Compares. Returns length when all agree, else the position in data of the first byte that differs.
- * scratch is at least LAYOUT_SCRATCH_BYTES, the caller's. */
+/* Compares. Returns length when all agree, else the position in data of the first byte that
+ * differs. scratch is at least LAYOUT_SCRATCH_BYTES, the caller's. */
 enum { LAYOUT_SCRATCH_BYTES = 64 << 10 };
-uint64_t layout_verify(const struct layout *l, uint64_t offset, const void *data, uint64_t length, void *scratch);
+uint64_t layout_verify(const struct layout *l, uint64_t offset, const void *data, uint64_t length,
+		       void *scratch);
 
 /* Whether the bytes [offset, offset + length) of the file hold the whole id of sample; if so, where
  * in them it stands. */
-bool layout_id_at(const struct layout *l, uint64_t sample, uint64_t offset, uint64_t length, uint64_t *position);
+bool layout_id_at(const struct layout *l, uint64_t sample, uint64_t offset, uint64_t length,
+		  uint64_t *position);
 
 #endif

@@ -22,8 +22,11 @@ uint32_t npy_header(uint8_t *out, const char *descr, uint64_t samples, uint64_t 
 	if (sample_bytes && samples > 1)
 		snprintf(shape, sizeof(shape), "%" PRIu64 ", %" PRIu64, samples, sample_bytes);
 	else
-		snprintf(shape, sizeof(shape), "%" PRIu64 ",", sample_bytes ? sample_bytes : samples);
-	used = (uint32_t)snprintf(text, room, "{'descr': '%s', 'fortran_order': False, 'shape': (%s), }", descr, shape);
+		snprintf(shape, sizeof(shape), "%" PRIu64 ",",
+			 sample_bytes ? sample_bytes : samples);
+	used = (uint32_t)snprintf(text, room,
+				  "{'descr': '%s', 'fortran_order': False, 'shape': (%s), }", descr,
+				  shape);
 	total = (NPY_TEXT_AT + used + 1 + NPY_ALIGNMENT - 1) / NPY_ALIGNMENT * NPY_ALIGNMENT;
 	memset(text + used, ' ', total - NPY_TEXT_AT - used);
 	out[total - 1] = '\n';
@@ -43,7 +46,8 @@ static void npy_layout(struct layout *l)
 	l->size = l->data_offset + payload_bytes(l);
 }
 
-static uint32_t npy_extents(const struct layout *l, uint64_t sample, struct extent out[FORMAT_EXTENTS_MAX])
+static uint32_t npy_extents(const struct layout *l, uint64_t sample,
+			    struct extent out[FORMAT_EXTENTS_MAX])
 {
 	out[0].offset = 0;
 	out[0].length = l->header_bytes;

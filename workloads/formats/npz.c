@@ -1,9 +1,11 @@
-/* npz: a zip file with two stored members, as numpy.savez writes it: x.npy, the samples, and y.npy, a
- * label (0) for each.
+/* npz: a zip file with two stored members, as numpy.savez writes it: x.npy, the samples, and y.npy,
+ * a label (0) for each.
  *
- *   local header x | npy header | payload        | local header y | npy header | 8 * samples zeros | directory
- *   0                           ^ a multiple of 64                               the gap             ^ zip64 too
- *   `-------- header --------´                    `---------------- trailer ----------------------------------´
+ *   local header x | npy header | payload | local header y | npy header | labels | directory
+ *   0                           data_offset                             the gap
+ *   `-------- header ---------´           `------------------ trailer --------------------´
+ *
+ * data_offset is a multiple of 64, by padding in the local header.
  *
  * The CRC-32 of x stands in front of it and must be known before a byte is made, by ranks that make
  * only a part. So the payload is cut into blocks of 64 KiB, and four bytes of each bring the CRC
@@ -14,8 +16,9 @@
  *   block begin                                     block end
  *
  * A rest of less than LAST_LEAST bytes would not always have room beside its ids; it takes as many
- * from the block before. Samples of 8 to 11 bytes have no four free bytes beside their ids: they are
- * filled with zeros, and the CRC of counting numbers is known in logarithmic time (crc32_of_ids).
+ * from the block before. Samples of 8 to 11 bytes have no four free bytes beside their ids: they
+ * are filled up with zeros, and the CRC of counting numbers is known in logarithmic time
+ * (ids_register).
  *
  * Files of nearly 4 GiB and more use zip64 for every size and offset. */
 #include <string.h>
@@ -27,26 +30,28 @@
 enum {
 	BLOCK = 64 << 10,
 	PATCH_BYTES = 4,
-	LAST_LEAST = 16,          /* bytes of a block that always have room: 3 free, an id, 4 free */
-	COUNTED_MAX = ID_BYTES + PATCH_BYTES, /* sample bytes below which nothing fits beside an id */
+	LAST_LEAST = 16, /* bytes of a block that always have room: 3 free, an id, 4 free */
+	COUNTED_MAX = ID_BYTES + PATCH_BYTES, /* below: no room beside a sample's id */
 	LOCAL_BYTES = 30,
 	ALIGNMENT = 64,
 	EXTRA_ZIP64 = 1,
-	EXTRA_PADDING = 0xd935,   /* the id by which zipalign pads */
+	EXTRA_PADDING = 0xd935, /* the id by which zipalign pads */
 	DOS_1980 = 0x21,
 	VERSION_PLAIN = 20,
 	VERSION_ZIP64 = 45,
 	ID_BITS = 64
 };
-#define ZIP64_FROM 0xffff0000u /* sizes of the file from here on: so that no field below can overflow */
+/* Files from here on: so that no 32-bit field of a smaller one can overflow. */
+#define ZIP64_FROM 0xffff0000u
 
 static void npz_layout(struct layout *l);
-static uint32_t npz_extents(const struct layout *l, uint64_t sample, struct extent out[FORMAT_EXTENTS_MAX]);
+static uint32_t npz_extents(const struct layout *l, uint64_t sample,
+			    struct extent out[FORMAT_EXTENTS_MAX]);
 static void npz_payload(const struct layout *l, uint64_t offset, void *data, uint64_t length);
 
 const struct format_ops format_npz = {
 	.name = "npz",
-	.help = "a stored zip with numpy arrays x (samples) and y (labels), as numpy.savez writes it",
+	.help = "a stored zip of numpy arrays x (samples) and y (labels), as numpy.savez writes",
 	.unit = BLOCK,
 	.layout = npz_layout,
 	.extents = npz_extents,
@@ -55,7 +60,8 @@ const struct format_ops format_npz = {
 
 /* A file that is read whole is taken in one range; of a larger one the directory's end first, then
  * the header, then the sample. */
-static uint32_t npz_extents(const struct layout *l, uint64_t sample, struct extent out[FORMAT_EXTENTS_MAX])
+static uint32_t npz_extents(const struct layout *l, uint64_t sample,
+			    struct extent out[FORMAT_EXTENTS_MAX])
 {
 	uint64_t directory = l->trailer_bytes - l->gap_at;
 
@@ -78,7 +84,7 @@ struct member {
 	char name[6]; /* "x.npy", without an end in the file */
 	uint32_t crc;
 	uint64_t size, offset;
-	uint32_t padding; /* bytes of extra field that align what follows the local header; 0 or at least 4 */
+	uint32_t padding; /* bytes of extra field that align what follows; 0 or at least 4 */
 };
 
 static uint8_t *put(uint8_t *at, uint64_t value, unsigned bytes)
@@ -88,8 +94,8 @@ static uint8_t *put(uint8_t *at, uint64_t value, unsigned bytes)
 	return at;
 }
 
-/* What local header and directory row have in common: from "version needed" to the file name's length.
- * Sizes of zip64 stand in the extra field. */
+/* What local header and directory row have in common: from "version needed" to the file name's
+ * length. Sizes of zip64 stand in the extra field. */
 static uint8_t *put_member(uint8_t *at, const struct member *m, bool zip64)
 {
 	at = put(at, zip64 ? VERSION_ZIP64 : VERSION_PLAIN, 2);
@@ -152,8 +158,8 @@ static uint8_t *put_row(uint8_t *at, const struct member *m, bool zip64)
 	return at;
 }
 
-static uint8_t *put_directory(uint8_t *at, const struct member *x, const struct member *y, uint64_t offset,
-			      bool zip64)
+static uint8_t *put_directory(uint8_t *at, const struct member *x, const struct member *y,
+			      uint64_t offset, bool zip64)
 {
 	uint8_t *begin = at;
 	uint64_t bytes;
@@ -228,7 +234,8 @@ static void npz_layout(struct layout *l)
 	local = LOCAL_BYTES + sizeof(x.name) - 1 + (zip64 ? 20 : 0);
 	x.padding = (ALIGNMENT - local % ALIGNMENT) % ALIGNMENT;
 	_Static_assert((ALIGNMENT - (LOCAL_BYTES + 5)) % ALIGNMENT >= 4 &&
-		       (ALIGNMENT - (LOCAL_BYTES + 5 + 20)) % ALIGNMENT >= 4, "room for the padding's own head");
+			       (ALIGNMENT - (LOCAL_BYTES + 5 + 20)) % ALIGNMENT >= 4,
+		       "room for the padding's own head");
 	end = put_local(l->header, &x, zip64);
 	memcpy(end, npy_x, npy_x_bytes);
 	l->header_bytes = (uint32_t)(end - l->header) + npy_x_bytes;
@@ -245,9 +252,9 @@ static void npz_layout(struct layout *l)
 	l->size = y.offset + l->trailer_bytes + labels;
 }
 
-/* The register after ids first, first + 1, … each followed by zeros up to sample_bytes. Over GF(2) one
- * id takes the register r to r X + f(id), f linear. Of 2^j ids from a multiple b of 2^j it is
- * r X_j + f(b) S_j + C_j, as b + i = b xor i; two such halves make the next j. */
+/* The register after ids first, first + 1, … each followed by zeros up to sample_bytes. Over
+ * GF(2) one id takes the register r to r X + f(id), f linear. Of 2^j ids from a multiple b of
+ * 2^j it is r X_j + f(b) S_j + C_j, as b + i = b xor i; two such halves make the next j. */
 static uint32_t ids_register(uint32_t reg, uint64_t first, uint64_t count, uint64_t sample_bytes)
 {
 	uint32_t x[ID_BITS], s[ID_BITS], c[ID_BITS];
@@ -265,7 +272,8 @@ static uint32_t ids_register(uint32_t reg, uint64_t first, uint64_t count, uint6
 		half = crc32_multiply(crc32_run(0, bytes, ID_BYTES), zeros);
 		x[j] = crc32_multiply(x[j - 1], x[j - 1]);
 		s[j] = crc32_multiply(s[j - 1], x[j - 1] ^ CRC32_ONE);
-		c[j] = crc32_multiply(c[j - 1], x[j - 1] ^ CRC32_ONE) ^ crc32_multiply(half, s[j - 1]);
+		c[j] = crc32_multiply(c[j - 1], x[j - 1] ^ CRC32_ONE) ^
+		       crc32_multiply(half, s[j - 1]);
 	}
 	while (count) {
 		unsigned j = ID_BITS - 1 - (unsigned)__builtin_clzll(count);
@@ -287,7 +295,7 @@ static uint64_t block_at(uint64_t total, uint64_t at, uint64_t *begin)
 {
 	uint64_t rest = total % BLOCK;
 	uint64_t borrowed = total > BLOCK && rest && rest < LAST_LEAST ? LAST_LEAST : 0;
-	uint64_t last = total - rest - borrowed; /* where the last block begins if it is a short one */
+	uint64_t last = total - rest - borrowed; /* where the last block begins if it is short */
 
 	if ((rest || borrowed) && at >= last) {
 		*begin = last;
@@ -327,8 +335,9 @@ static void make_block(const struct layout *l, uint64_t begin, uint64_t bytes, u
 	crc32_patch(reg, crc32_back(l->crc_state, out + after, bytes - after), out + patch);
 }
 
-static __attribute__((noinline)) void make_part(const struct layout *l, uint64_t begin, uint64_t bytes,
-						uint64_t from, void *out, uint64_t length)
+static __attribute__((noinline)) void make_part(const struct layout *l, uint64_t begin,
+						uint64_t bytes, uint64_t from, void *out,
+						uint64_t length)
 {
 	uint8_t block[BLOCK];
 

@@ -1,4 +1,5 @@
-/* What formats share: plain payload with its ids, and numpy's header. Pure functions, any thread. */
+/* What formats share: plain payload with its ids, and numpy's header. Pure functions, any
+ * thread. */
 #ifndef HAUL_WORKLOADS_FORMATS_PAYLOAD_H
 #define HAUL_WORKLOADS_FORMATS_PAYLOAD_H
 
@@ -6,8 +7,8 @@
 
 enum { ID_BYTES = 8 };
 
-/* Puts the ids (or the parts of them) that fall in the payload's bytes [at, at + length), counted from
- * the payload's begin, into data. Nothing where samples have no room for one. */
+/* Puts the ids (or the parts of them) that fall in the payload's bytes [at, at + length),
+ * counted from the payload's begin, into data. Nothing where samples have no room for one. */
 void payload_stamp_ids(const struct layout *l, uint64_t at, void *data, uint64_t length);
 
 /* The payload hook of formats without checksums: the stream of the file's key, with ids. */
@@ -15,9 +16,9 @@ void payload_plain(const struct layout *l, uint64_t offset, void *data, uint64_t
 
 uint64_t payload_bytes(const struct layout *l);
 
-/* Writes a numpy 1.0 header for samples x sample_bytes values of type descr ("|u1"), padded to a
- * multiple of 64; with sample_bytes 0 or samples 1 the shape has the one other dimension. Returns its
- * length, at most NPY_HEADER_MAX. */
+/* Writes a numpy 1.0 header for samples x sample_bytes values of type descr ("|u1"), padded to
+ * a multiple of 64; with sample_bytes 0 or samples 1 the shape has the one other dimension.
+ * Returns its length, at most NPY_HEADER_MAX. */
 enum { NPY_HEADER_MAX = 192 };
 uint32_t npy_header(uint8_t *out, const char *descr, uint64_t samples, uint64_t sample_bytes);
 

@@ -11,7 +11,8 @@ static void raw_layout(struct layout *l)
 	l->size = payload_bytes(l);
 }
 
-static uint32_t raw_extents(const struct layout *l, uint64_t sample, struct extent out[FORMAT_EXTENTS_MAX])
+static uint32_t raw_extents(const struct layout *l, uint64_t sample,
+			    struct extent out[FORMAT_EXTENTS_MAX])
 {
 	out[0].offset = sample * l->sample_bytes;
 	out[0].length = l->sample_bytes;
