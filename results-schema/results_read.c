@@ -57,7 +57,7 @@ int results_load(struct results_file **out, const char *path, struct err *err)
 	if (f)
 		f->path = strdup(path);
 	if (!f || !f->path) {
-		rc = err_set(err, -ENOMEM, "no memory for %s", path);
+		rc = err_set(err, -ENOMEM, "no memory for a results file");
 		goto out_free;
 	}
 	rc = open_file(path, f, &file, err);

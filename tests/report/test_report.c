@@ -1,0 +1,314 @@
+/* The report of a file whose every figure is known: the words and the look of the guide. */
+#include <cjson/cJSON.h>
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "report/accounts.h"
+#include "report/report.h"
+#include "report/table.h"
+#include "tests/unit.h"
+
+static const struct results_column columns[] = {
+	{"rank", "", false}, {"bytes_read", "bytes", false}, {"bytes_written", "bytes", false},
+	{"operations", "", false}, {"errors", "", false}, {"retries", "", false}, {"samples", "", false},
+	{"compute_ns", "ns", false}, {"open_ns", "ns", false}, {"transfer_ns", "ns", false},
+	{"ranks_ns", "ns", false}, {"haul_ns", "ns", false}, {"au", "fraction", true},
+};
+enum { COLUMNS = sizeof(columns) / sizeof(*columns) };
+
+static const struct results_column epoch_columns[] = {
+	{"samples", "", false}, {"id_sum", "id", false}, {"id_hash", "id", false}, {"wall_ns", "ns", false},
+	{"evaluation", "", false}, {"au", "fraction", true},
+};
+enum { EPOCH_COLUMNS = sizeof(epoch_columns) / sizeof(*epoch_columns) };
+
+static union results_cell train_row[COLUMNS] = {
+	{0}, {7616000000}, {0}, {4000}, {0}, {1}, {904}, {9640}, {30}, {190}, {110}, {30}, {.real = 0.964},
+};
+static union results_cell generate_row[COLUMNS] = {
+	{0}, {0}, {4060000000}, {483}, {0}, {0}, {483}, {0}, {0}, {0}, {0}, {0}, {.real = NAN},
+};
+static union results_cell epoch_rows[3][EPOCH_COLUMNS] = {
+	{{452}, {UINT64_MAX}, {1ull << 63}, {3400000000}, {0}, {.real = 0.964}},
+	{{100}, {7}, {8}, {400000000}, {1}, {.real = 0.5}},
+	{{452}, {UINT64_MAX}, {1ull << 63}, {3400000000}, {0}, {.real = NAN}},
+};
+
+static struct results_hist reads[1];
+static struct failure failures[1] = {{.rank = 12, .node = 0, .error = -EACCES, .protocol_status = 403, .attempts = 1,
+				      .operation = "read", .object = "s3://train/img_0000123.npz",
+				      .text = "403 AccessDenied"}};
+static char hosts[1][RESULTS_NAME_BYTES] = {"nid0041"};
+static char empty[] = "", resumed[] = "412 of 512 files were whole already";
+
+static struct results_table table_of(const struct results_column *c, uint32_t n, union results_cell *cells,
+				     uint64_t rows)
+{
+	return (struct results_table){.column_count = n, .row_count = rows, .cells = cells,
+				      .columns = (struct results_column *)(uintptr_t)c};
+}
+
+static struct results_file demo(struct results_phase_read *phases)
+{
+	static char path[] = "results.h5";
+	struct results_file f = {.path = path, .file_bytes = 212 << 10, .schema_version = 1, .version = "0.1.0",
+				 .name = "unet3d_demo", .status = "done", .started = "2026-01-02T03:04:05Z",
+				 .build = empty, .command_line = empty, .error = empty, .job_text = empty,
+				 .seconds = 9.1, .ranks = 4, .nodes = 1, .hosts = hosts, .phase_count = 2,
+				 .phases = phases};
+
+	memset(reads, 0, sizeof(reads));
+	strcpy(reads[0].name, "read");
+	for (int i = 0; i < 1000; i++)
+		hist_record(&reads[0].hist, 5100000);
+	phases[0] = (struct results_phase_read){.kind = "generate", .name = "generate", .status = "done", .said = empty,
+						.error = empty, .seconds = 1.4, .null_au = NAN, .target_au = NAN,
+						.merged = table_of(columns, COLUMNS, generate_row, 1),
+						.ranks = table_of(columns, COLUMNS, generate_row, 1)};
+	phases[1] = (struct results_phase_read){.number = 1, .kind = "train", .name = "train", .status = "done",
+						.said = empty, .error = empty, .seconds = 6.8, .null_au = 0.999,
+						.target_au = 0.9, .main_hist = "read", .hist_count = 1, .hists = reads,
+						.merged = table_of(columns, COLUMNS, train_row, 1),
+						.ranks = table_of(columns, COLUMNS, train_row, 1),
+						.epochs = table_of(epoch_columns, EPOCH_COLUMNS, &epoch_rows[0][0], 3)};
+	return f;
+}
+
+static void expect_text(const struct results_file *f, const char *expected)
+{
+	char *text = report_text(f, false);
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(text);
+	if (strcmp(text, expected) != 0)
+		fprintf(stderr, "is:\n%s\nshould be:\n%s\n", text, expected);
+	CU_ASSERT_STRING_EQUAL(text, expected);
+	free(text);
+}
+
+static void test_text(void)
+{
+	struct results_phase_read phases[2];
+	struct results_file f = demo(phases);
+
+	expect_text(&f,
+		"unet3d_demo · 4 ranks on 1 node · 9.1 s · done\n"
+		"The accelerators were busy 96.4 % of the time; the target of 90 % is met.\n"
+		"Of the 3.6 % lost: 2.2 % waiting for storage (transfer 1.9, open 0.3), 1.1 % for the slowest rank,\n"
+		"0.3 % haul.\n"
+		"\n"
+		"phase      seconds       AU   GB/s   samples/s   read p50      p99    p99.9      max   errors\n"
+		"generate       1.4        –   2.90         345          –        –        –        –        0\n"
+		"train          6.8   96.4 %   1.12         133     5.1 ms   5.1 ms   5.1 ms   5.1 ms        0\n"
+		"\n"
+		"results.h5 (212 KiB)   look: haul report results.h5   h5dump -d /summary results.h5\n");
+}
+
+static void test_text_of_trouble(void)
+{
+	static char why[] = "rank 12 on nid0041: 403 AccessDenied";
+	struct results_phase_read phases[2];
+	struct results_file f = demo(phases);
+
+	strcpy(f.status, "failed");
+	f.error = why;
+	phases[0].said = resumed;
+	phases[1].error = why;
+	strcpy(phases[1].status, "failed");
+	phases[1].target_au = 0.975;
+	phases[1].null_au = 0.98;
+	phases[1].failure_count = 1;
+	phases[1].failure_rows = 1;
+	phases[1].failures = failures;
+	expect_text(&f,
+		"unet3d_demo · 4 ranks on 1 node · 9.1 s · failed\n"
+		"rank 12 on nid0041: 403 AccessDenied\n"
+		"The accelerators were busy 96.4 % of the time; the target of 97.5 % is missed.\n"
+		"Of the 3.6 % lost: 2.2 % waiting for storage (transfer 1.9, open 0.3), 1.1 % for the slowest rank,\n"
+		"0.3 % haul.\n"
+		"Without storage the same loop reaches 98.0 %: the rest is haul's own cost here.\n"
+		"\n"
+		"phase      seconds       AU   GB/s   samples/s   read p50      p99    p99.9      max   errors\n"
+		"generate       1.4        –   2.90         345          –        –        –        –        0\n"
+		"train          6.8   96.4 %   1.12         133     5.1 ms   5.1 ms   5.1 ms   5.1 ms        0\n"
+		"\n"
+		"generate: 412 of 512 files were whole already\n"
+		"train: failed\n"
+		"train: 1 request failed; the first:\n"
+		"  rank 12 on nid0041: s3://train/img_0000123.npz: 403 AccessDenied (read, 1 attempt)\n"
+		"\n"
+		"results.h5 (212 KiB)   look: haul report results.h5   h5dump -d /summary results.h5\n");
+}
+
+/* Warm-up is in the accounts and not in AU: the sentence says so. */
+static void test_text_of_warmup(void)
+{
+	struct results_phase_read phases[2];
+	struct results_file f = demo(phases);
+	char *text;
+
+	train_row[COLUMNS - 1].real = 0.99;
+	text = report_text(&f, true);
+	train_row[COLUMNS - 1].real = 0.964;
+	CU_ASSERT_PTR_NOT_NULL_FATAL(text);
+	CU_ASSERT_PTR_NOT_NULL(strstr(text, "busy 99.0 % of the time"));
+	CU_ASSERT_PTR_NOT_NULL(strstr(text, "Of the whole phase, warm-up included, 3.6 % was lost: 2.2 %"));
+	CU_ASSERT_PTR_NOT_NULL(strstr(text, "\033[32mmet\033[0m"));
+	free(text);
+}
+
+static void test_width(void)
+{
+	struct results_phase_read phases[2];
+	struct results_file f = demo(phases);
+	char *text, *line, *rest;
+
+	memset(phases[1].name, 'x', sizeof(phases[1].name) - 1);
+	phases[1].seconds = 123456.7;
+	reads[0].hist.max_ns = 4000000000000ull;
+	text = report_text(&f, false);
+	CU_ASSERT_PTR_NOT_NULL_FATAL(text);
+	for (line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest))
+		CU_ASSERT(text_width(line) <= REPORT_COLUMNS);
+	free(text);
+}
+
+static double at(const cJSON *o, const char *key)
+{
+	const cJSON *item = cJSON_GetObjectItemCaseSensitive(o, key);
+
+	CU_ASSERT_PTR_NOT_NULL(item);
+	return cJSON_IsNumber(item) ? item->valuedouble : NAN;
+}
+
+static void check_train(const cJSON *p)
+{
+	static const char *const accounts[] = {"compute", "storage", "ranks", "decode", "haul"};
+	static const char *const latency[] = {"count", "mean", "p50", "p95", "p99", "p999", "p9999", "max"};
+	const cJSON *a = cJSON_GetObjectItem(p, "accounts"), *epochs = cJSON_GetObjectItem(p, "epochs");
+	const cJSON *first = cJSON_GetArrayItem(epochs, 0);
+	const cJSON *read = cJSON_GetObjectItem(cJSON_GetObjectItem(p, "latency_ns"), "read");
+
+	CU_ASSERT_DOUBLE_EQUAL(at(cJSON_GetObjectItem(p, "au"), "mean"), 0.964, 1e-12);
+	CU_ASSERT_DOUBLE_EQUAL(at(p, "null_au"), 0.999, 1e-12);
+	CU_ASSERT(at(p, "bytes_read") == 7616000000.0);
+	CU_ASSERT_EQUAL(cJSON_GetArraySize(a), 5); /* they add up to the wall time */
+	for (size_t i = 0; i < sizeof(accounts) / sizeof(*accounts); i++)
+		CU_ASSERT(!isnan(at(a, accounts[i])));
+	CU_ASSERT_DOUBLE_EQUAL(at(a, "storage"), 220e-9, 1e-15);
+	for (size_t i = 0; i < sizeof(latency) / sizeof(*latency); i++)
+		CU_ASSERT(!isnan(at(read, latency[i])));
+	CU_ASSERT_EQUAL(cJSON_GetArraySize(epochs), 2);
+	CU_ASSERT_EQUAL(cJSON_GetArraySize(cJSON_GetObjectItem(p, "evaluations")), 1);
+	CU_ASSERT_STRING_EQUAL(cJSON_GetObjectItem(first, "id_sum")->valuestring, "18446744073709551615");
+	CU_ASSERT_STRING_EQUAL(cJSON_GetObjectItem(first, "id_hash")->valuestring, "9223372036854775808");
+	CU_ASSERT_DOUBLE_EQUAL(at(first, "seconds"), 3.4, 1e-12);
+	CU_ASSERT(cJSON_IsNull(cJSON_GetObjectItem(cJSON_GetArrayItem(epochs, 1), "au")));
+}
+
+static void test_json(void)
+{
+	struct results_phase_read phases[2];
+	struct results_file f = demo(phases);
+	const struct results_file *files[] = {&f, &f};
+	char *text = report_json(files, 1);
+	cJSON *o;
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(text);
+	o = cJSON_Parse(text);
+	CU_ASSERT_PTR_NOT_NULL_FATAL(o);
+	CU_ASSERT_STRING_EQUAL(cJSON_GetObjectItem(o, "status")->valuestring, "done");
+	CU_ASSERT(at(o, "ranks") == 4 && at(o, "nodes") == 1 && at(o, "seconds") == 9.1);
+	CU_ASSERT(cJSON_IsNull(cJSON_GetObjectItem(cJSON_GetArrayItem(cJSON_GetObjectItem(o, "phases"), 0), "au")));
+	check_train(cJSON_GetArrayItem(cJSON_GetObjectItem(o, "phases"), 1));
+	cJSON_Delete(o);
+	free(text);
+	text = report_json(files, 2);
+	o = cJSON_Parse(text);
+	CU_ASSERT(cJSON_IsArray(o) && cJSON_GetArraySize(o) == 2);
+	cJSON_Delete(o);
+	free(text);
+}
+
+static unsigned count_of(const char *text, char what)
+{
+	unsigned n = 0;
+
+	for (; *text && *text != '\n'; text++)
+		n += *text == what;
+	return n;
+}
+
+static void test_csv(void)
+{
+	static char path[] = "a,\"b\".h5";
+	struct results_phase_read phases[2];
+	struct results_file f = demo(phases);
+	char *text = report_csv(&f), *second;
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(text);
+	second = strchr(text, '\n') + 1;
+	CU_ASSERT_EQUAL(count_of(text, ','), count_of(report_csv_heading(), ','));
+	CU_ASSERT_EQUAL(count_of(second, ','), count_of(report_csv_heading(), ','));
+	free(text);
+	f.path = path;
+	text = report_csv(&f);
+	CU_ASSERT_PTR_NOT_NULL_FATAL(text);
+	CU_ASSERT_EQUAL(strncmp(text, "\"a,\"\"b\"\".h5\",unet3d_demo,", 25), 0);
+	free(text);
+}
+
+/* What is lost adds up to the rounded whole, whatever the parts. */
+static void test_tenths(void)
+{
+	for (unsigned seed = 0; seed < 500; seed++) {
+		struct accounts a = {.total = 0};
+		int tenths[ACCOUNTS], sum = 0, whole;
+
+		for (int i = 0; i < ACCOUNTS; i++) {
+			a.seconds[i] = (seed * 7919u + (unsigned)i * 104729u) % 997 / (i ? 20.0 : 1.0);
+			a.total += a.seconds[i];
+		}
+		whole = accounts_tenths(&a, tenths);
+		for (int i = 1; i < ACCOUNTS; i++)
+			sum += tenths[i];
+		CU_ASSERT_EQUAL(sum, whole);
+		CU_ASSERT_EQUAL(tenths[0], 1000 - whole);
+	}
+}
+
+static void test_broken_files(void)
+{
+	const char *paths[] = {"test_report_broken.h5"};
+	struct err err = {0};
+	FILE *f = fopen(paths[0], "w"), *none = fopen("/dev/null", "w");
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(f);
+	fputs("rubbish", f);
+	fclose(f);
+	CU_ASSERT_EQUAL(report_files(none, REPORT_TEXT, paths, 1, false, &err), -EINVAL);
+	CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "test_report_broken.h5: is no results file of haul"));
+	unlink(paths[0]);
+	CU_ASSERT_EQUAL(report_files(none, REPORT_JSON, paths, 1, false, &err), -ENOENT);
+	fclose(none);
+}
+
+int main(void)
+{
+	CU_TestInfo tests[] = {
+		{"text as in the guide", test_text},
+		{"text of a failed run", test_text_of_trouble},
+		{"warm-up in the accounts only", test_text_of_warmup},
+		{"nothing wider than 100 columns", test_width},
+		{"JSON has the promised keys", test_json},
+		{"CSV has as many fields as headings", test_csv},
+		{"shares add up", test_tenths},
+		{"broken files are refused", test_broken_files},
+		CU_TEST_INFO_NULL,
+	};
+
+	return unit_main("report", tests);
+}
