@@ -12,7 +12,13 @@
 #include "ranks/run.h"
 #include "workloads/dataset.h"
 
-enum { NAME_COLUMNS = 20, FILES_COLUMNS = 13, SIZE_COLUMNS = 11, RATE_COLUMNS = 11, TARGET_COLUMNS = 11 };
+enum {
+	NAME_COLUMNS = 20,
+	FILES_COLUMNS = 13,
+	SIZE_COLUMNS = 11,
+	RATE_COLUMNS = 11,
+	TARGET_COLUMNS = 11
+};
 
 static void print_rate(const struct plan *plan)
 {
@@ -38,7 +44,8 @@ static void print_dataset(const struct job *job)
 	char files[UNITS_TEXT_BYTES] = "–", size[UNITS_TEXT_BYTES] = "–";
 	struct dataset d;
 
-	if (job->dataset_count && dataset_init(&d, job->datasets[0].options, job->seed, "", NULL) == 0) {
+	if (job->dataset_count &&
+	    dataset_init(&d, job->datasets[0].options, job->seed, "", NULL) == 0) {
 		units_count(files, d.options.files);
 		units_bytes_decimal(size, dataset_bytes_expected(&d));
 	}

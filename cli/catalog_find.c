@@ -32,7 +32,8 @@ static bool beside_program(char *path, unsigned bytes)
 	if (!slash)
 		return false;
 	*slash = '\0';
-	return (unsigned)snprintf(path, bytes, "%s/../share/haul/catalog", program) < bytes && is_folder(path);
+	return (unsigned)snprintf(path, bytes, "%s/../share/haul/catalog", program) < bytes &&
+	       is_folder(path);
 }
 
 const char *catalog_folder(char *path, unsigned bytes)
@@ -56,7 +57,8 @@ static int is_job(const struct dirent *entry)
 {
 	size_t length = strlen(entry->d_name);
 
-	return entry->d_name[0] != '.' && length > 5 && strcmp(entry->d_name + length - 5, ".json") == 0;
+	return entry->d_name[0] != '.' && length > 5 &&
+	       strcmp(entry->d_name + length - 5, ".json") == 0;
 }
 
 int catalog_each(int (*found)(void *argument, const char *name), void *argument)
@@ -106,9 +108,11 @@ static int refuse(const char *job, struct err *err)
 	catalog_each(gather, &known);
 	near = option_nearest(job, known.names);
 	if (near)
-		rc = err_set(err, -ENOENT, "\"%s\" is no file and no ready job; did you mean \"%s\"?", job, near);
+		rc = err_set(err, -ENOENT,
+			     "\"%s\" is no file and no ready job; did you mean \"%s\"?", job, near);
 	else
-		rc = err_set(err, -ENOENT, "\"%s\" is no file and no ready job; haul catalog lists those", job);
+		rc = err_set(err, -ENOENT,
+			     "\"%s\" is no file and no ready job; haul catalog lists those", job);
 	for (i = 0; i < known.count; i++)
 		free((void *)(uintptr_t)known.names[i]);
 	return rc;
@@ -124,7 +128,8 @@ int catalog_resolve(const char *job, char *path, unsigned bytes, struct err *err
 		return 0;
 	}
 	if (!strchr(job, '/') && catalog_folder(folder, sizeof(folder)) &&
-	    (unsigned)snprintf(path, bytes, "%s/%s.json", folder, job) < bytes && access(path, F_OK) == 0)
+	    (unsigned)snprintf(path, bytes, "%s/%s.json", folder, job) < bytes &&
+	    access(path, F_OK) == 0)
 		return 0;
 	if (strchr(job, '/') || strstr(job, ".json"))
 		return err_set(err, -ENOENT, "%s: %s", job, strerror(ENOENT));

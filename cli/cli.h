@@ -13,12 +13,12 @@
 #include "core/err.h"
 
 enum verb_option_kind {
-	VERB_FLAG,   /* bool */
-	VERB_TEXT,   /* const char * */
-	VERB_TEXTS,  /* struct verb_texts: may be given several times */
-	VERB_COUNT,  /* uint64_t, min … max */
-	VERB_TIME,   /* uint64_t ns: "30 min" */
-	VERB_CHOICE  /* uint32_t: index into choices */
+	VERB_FLAG,  /* bool */
+	VERB_TEXT,  /* const char * */
+	VERB_TEXTS, /* struct verb_texts: may be given several times */
+	VERB_COUNT, /* uint64_t, min … max */
+	VERB_TIME,  /* uint64_t ns: "30 min" */
+	VERB_CHOICE /* uint32_t: index into choices */
 };
 
 enum { VERB_TEXTS_MAX = 256 };
@@ -30,7 +30,7 @@ struct verb_texts {
 struct verb_option {
 	const char *name; /* without the dashes; NULL ends a table */
 	enum verb_option_kind kind;
-	uint32_t offset;  /* in the verb's struct, which starts zeroed */
+	uint32_t offset;   /* in the verb's struct, which starts zeroed */
 	const char *value; /* "FILE": how --help names it; NULL for flags */
 	uint64_t min, max; /* counts */
 	const char *const *choices;
@@ -42,8 +42,8 @@ struct verb;
 /* One call of the program. */
 struct call {
 	const struct verb *verb;
-	const void *options;            /* the verb's struct */
-	const char *const *arguments;   /* what is no option */
+	const void *options;          /* the verb's struct */
+	const char *const *arguments; /* what is no option */
 	unsigned argument_count;
 	int argc;
 	char **argv;
@@ -58,7 +58,7 @@ struct verb {
 	const struct verb_option *options;
 	size_t options_bytes;
 	unsigned arguments_min, arguments_max;
-	bool takes_job;        /* the completion offers the catalogue */
+	bool takes_job; /* the completion offers the catalogue */
 	bool hidden;
 	int (*run)(const struct call *call); /* the exit status */
 };
@@ -66,13 +66,13 @@ struct verb {
 const struct verb *const *verb_table(void); /* NULL-terminated: main.c */
 const struct verb *verb_find(const char *name);
 
-extern const struct verb catalog_verb, clean_verb, complete_verb, doctor_verb, generate_verb, help_verb,
-	plan_verb, report_verb, run_verb_, schema_verb, topo_verb, version_verb;
+extern const struct verb catalog_verb, clean_verb, complete_verb, doctor_verb, generate_verb,
+	help_verb, plan_verb, report_verb, run_verb, schema_verb, topo_verb, version_verb;
 
 /* Reads the verb's options and arguments from argv[2 …] into options (verb->options_bytes, zeroed)
  * and arguments (argc long). *help: --help was among them. -EINVAL with a sentence. */
-int verb_parse(const struct verb *verb, int argc, char **argv, void *options, const char **arguments,
-	       unsigned *argument_count, bool *help, struct err *err);
+int verb_parse(const struct verb *verb, int argc, char **argv, void *options,
+	       const char **arguments, unsigned *argument_count, bool *help, struct err *err);
 
 /* The verb's help on standard output. */
 void verb_help(const struct verb *verb);

@@ -33,9 +33,9 @@ static int doctor_run(const struct call *call)
 		const char *what;
 		void (*probe)(struct probe *p);
 	} probes[] = {
-		{"io_uring", probe_io_uring},      {"huge pages", probe_huge_pages},
-		{"O_DIRECT", probe_direct},        {"memory lock", probe_memory_lock},
-		{"Slurm, PBS", probe_schedulers},  {"clock", probe_clock},
+		{"io_uring", probe_io_uring},     {"huge pages", probe_huge_pages},
+		{"O_DIRECT", probe_direct},       {"memory lock", probe_memory_lock},
+		{"Slurm, PBS", probe_schedulers}, {"clock", probe_clock},
 	};
 	unsigned i;
 

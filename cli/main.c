@@ -10,8 +10,9 @@
 #include "ranks/run.h"
 
 static const struct verb *const verbs[] = {
-	&plan_verb,   &run_verb_,  &generate_verb, &clean_verb,    &catalog_verb, &report_verb, &schema_verb,
-	&topo_verb,   &doctor_verb, &version_verb, &help_verb,     &complete_verb, NULL,
+	&plan_verb,   &run_verb,      &generate_verb, &clean_verb,  &catalog_verb,
+	&report_verb, &schema_verb,   &topo_verb,     &doctor_verb, &version_verb,
+	&help_verb,   &complete_verb, NULL,
 };
 
 const struct verb *const *verb_table(void)
@@ -72,7 +73,8 @@ static int call_verb(const struct verb *verb, int argc, char **argv, uint64_t st
 	}
 	call.options = options;
 	call.arguments = arguments;
-	if (verb_parse(verb, argc, argv, options, arguments, &call.argument_count, &help, &err) < 0) {
+	if (verb_parse(verb, argc, argv, options, arguments, &call.argument_count, &help, &err) <
+	    0) {
 		cli_say("%s", err.text);
 		goto out_free;
 	}

@@ -22,12 +22,13 @@ static int refuse_option(const struct verb *verb, const char *given, struct err 
 		names[n++] = o->name;
 	names[n++] = "help";
 	names[n] = NULL;
-	near = option_nearest(given + (given[0] == '-') + (given[0] == '-' && given[1] == '-'), names);
+	near = option_nearest(given + (given[0] == '-') + (given[0] == '-' && given[1] == '-'),
+			      names);
 	if (near)
-		return err_set(err, -EINVAL, "%s: unknown option \"%s\"; did you mean \"--%s\"?", verb->name, given,
-			       near);
-	return err_set(err, -EINVAL, "%s: unknown option \"%s\"; haul %s --help lists them", verb->name, given,
-		       verb->name);
+		return err_set(err, -EINVAL, "%s: unknown option \"%s\"; did you mean \"--%s\"?",
+			       verb->name, given, near);
+	return err_set(err, -EINVAL, "%s: unknown option \"%s\"; haul %s --help lists them",
+		       verb->name, given, verb->name);
 }
 
 static int read_count(const struct verb_option *o, const char *text, uint64_t *out, struct err *err)
@@ -38,13 +39,15 @@ static int read_count(const struct verb_option *o, const char *text, uint64_t *o
 	errno = 0;
 	n = strtoull(text, &end, 10);
 	if (errno || end == text || *end || *text == '-' || n < o->min || n > o->max)
-		return err_set(err, -EINVAL, "--%s: must be a whole number, %" PRIu64 " … %" PRIu64 ", is \"%s\"",
+		return err_set(err, -EINVAL,
+			       "--%s: must be a whole number, %" PRIu64 " … %" PRIu64 ", is \"%s\"",
 			       o->name, o->min, o->max, text);
 	*out = n;
 	return 0;
 }
 
-static int read_choice(const struct verb_option *o, const char *text, uint32_t *out, struct err *err)
+static int read_choice(const struct verb_option *o, const char *text, uint32_t *out,
+		       struct err *err)
 {
 	char list[256] = "";
 	uint32_t i;
@@ -77,7 +80,8 @@ static int read_value(const struct verb_option *o, const char *text, void *optio
 	case VERB_TEXTS:
 		texts = (void *)at;
 		if (texts->count == VERB_TEXTS_MAX)
-			return err_set(err, -EINVAL, "--%s: is given more than %d times", o->name, VERB_TEXTS_MAX);
+			return err_set(err, -EINVAL, "--%s: is given more than %d times", o->name,
+				       VERB_TEXTS_MAX);
 		texts->items[texts->count++] = text;
 		return 0;
 	case VERB_COUNT:
@@ -102,27 +106,31 @@ static const struct verb_option *find(const struct verb *verb, const char *name,
 }
 
 /* argv[*i] is an option: reads it and its value. */
-static int read_option(const struct verb *verb, int argc, char **argv, int *i, void *options, struct err *err)
+static int read_option(const struct verb *verb, int argc, char **argv, int *i, void *options,
+		       struct err *err)
 {
-	const char *given = argv[*i], *equals = strchr(given, '='), *value = equals ? equals + 1 : NULL;
+	const char *given = argv[*i], *equals = strchr(given, '='),
+		   *value = equals ? equals + 1 : NULL;
 	const struct verb_option *o = NULL;
 
 	if (given[1] == '-')
-		o = find(verb, given + 2, equals ? (size_t)(equals - given - 2) : strlen(given + 2));
+		o = find(verb, given + 2,
+			 equals ? (size_t)(equals - given - 2) : strlen(given + 2));
 	if (!o)
 		return refuse_option(verb, given, err);
 	if (o->kind == VERB_FLAG && value)
 		return err_set(err, -EINVAL, "--%s takes no value", o->name);
 	if (o->kind != VERB_FLAG && !value) {
 		if (*i + 1 >= argc)
-			return err_set(err, -EINVAL, "--%s needs a value: --%s %s", o->name, o->name, o->value);
+			return err_set(err, -EINVAL, "--%s needs a value: --%s %s", o->name,
+				       o->name, o->value);
 		value = argv[++*i];
 	}
 	return read_value(o, value, options, err);
 }
 
-int verb_parse(const struct verb *verb, int argc, char **argv, void *options, const char **arguments,
-	       unsigned *argument_count, bool *help, struct err *err)
+int verb_parse(const struct verb *verb, int argc, char **argv, void *options,
+	       const char **arguments, unsigned *argument_count, bool *help, struct err *err)
 {
 	bool only_arguments = false;
 	int i, rc;
@@ -132,7 +140,8 @@ int verb_parse(const struct verb *verb, int argc, char **argv, void *options, co
 	for (i = 2; i < argc; i++) {
 		if (!only_arguments && strcmp(argv[i], "--") == 0) {
 			only_arguments = true;
-		} else if (!only_arguments && (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0)) {
+		} else if (!only_arguments &&
+			   (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0)) {
 			*help = true;
 			return 0;
 		} else if (!only_arguments && argv[i][0] == '-' && argv[i][1]) {
@@ -144,7 +153,8 @@ int verb_parse(const struct verb *verb, int argc, char **argv, void *options, co
 		}
 	}
 	if (*argument_count < verb->arguments_min)
-		return err_set(err, -EINVAL, "%s: needs %s; haul %s --help", verb->name, verb->arguments, verb->name);
+		return err_set(err, -EINVAL, "%s: needs %s; haul %s --help", verb->name,
+			       verb->arguments, verb->name);
 	if (*argument_count > verb->arguments_max)
 		return err_set(err, -EINVAL, "%s: \"%s\" is too much; haul %s --help", verb->name,
 			       arguments[verb->arguments_max], verb->name);
@@ -165,15 +175,16 @@ void verb_help(const struct verb *verb)
 	const struct verb_option *o;
 	unsigned i;
 
-	printf("haul %s%s%s [options]\n%s\n\n", verb->name, verb->arguments[0] ? " " : "", verb->arguments,
-	       verb->help);
+	printf("haul %s%s%s [options]\n%s\n\n", verb->name, verb->arguments[0] ? " " : "",
+	       verb->arguments, verb->help);
 	for (o = verb->options; o && o->name; o++) {
 		char value[128] = "";
 
 		for (i = 0; o->kind == VERB_CHOICE && o->choices[i]; i++) {
 			size_t used = strlen(value);
 
-			snprintf(value + used, sizeof(value) - used, "%s%s", i ? "|" : "", o->choices[i]);
+			snprintf(value + used, sizeof(value) - used, "%s%s", i ? "|" : "",
+				 o->choices[i]);
 		}
 		help_row(o->name, value[0] ? value : o->value, o->help);
 	}

@@ -19,13 +19,28 @@ struct plan_args {
 };
 
 static const struct verb_option plan_options[] = {
-	{.name = "nodes", .kind = VERB_COUNT, .offset = offsetof(struct plan_args, nodes), .value = "N",
-	 .min = 1, .max = 1 << 20, .help = "on N nodes; default 1"},
-	{.name = "ranks-per-node", .kind = VERB_COUNT, .offset = offsetof(struct plan_args, ranks_per_node),
-	 .value = "P", .min = 1, .max = 1 << 16, .help = "P ranks a node; default what the job says, or 1"},
-	{.name = "set", .kind = VERB_TEXTS, .offset = offsetof(struct plan_args, sets), .value = "PATH=VALUE",
+	{.name = "nodes",
+	 .kind = VERB_COUNT,
+	 .offset = offsetof(struct plan_args, nodes),
+	 .value = "N",
+	 .min = 1,
+	 .max = 1 << 20,
+	 .help = "on N nodes; default 1"},
+	{.name = "ranks-per-node",
+	 .kind = VERB_COUNT,
+	 .offset = offsetof(struct plan_args, ranks_per_node),
+	 .value = "P",
+	 .min = 1,
+	 .max = 1 << 16,
+	 .help = "P ranks a node; default what the job says, or 1"},
+	{.name = "set",
+	 .kind = VERB_TEXTS,
+	 .offset = offsetof(struct plan_args, sets),
+	 .value = "PATH=VALUE",
 	 .help = "changes the job: train.batch=4; may be repeated"},
-	{.name = "json", .kind = VERB_FLAG, .offset = offsetof(struct plan_args, json),
+	{.name = "json",
+	 .kind = VERB_FLAG,
+	 .offset = offsetof(struct plan_args, json),
 	 .help = "for programs"},
 	{.name = NULL},
 };
@@ -56,7 +71,8 @@ static int make(const struct plan_args *args, const char *path, struct job *job,
 		job->cluster.ranks_per_node = args->ranks_per_node;
 	ranks = nodes * (job->cluster.ranks_per_node ? job->cluster.ranks_per_node : 1);
 	if (ranks > UINT32_MAX)
-		return err_set(err, -EINVAL, "--nodes: %llu ranks are too many", (unsigned long long)ranks);
+		return err_set(err, -EINVAL, "--nodes: %llu ranks are too many",
+			       (unsigned long long)ranks);
 	rc = plan_check(job, (uint32_t)ranks, (uint32_t)nodes, false, err);
 	if (rc == 0)
 		rc = plan_make(plan, job, (uint32_t)ranks, (uint32_t)nodes, err);
@@ -88,7 +104,8 @@ static int plan_run(const struct call *call)
 	status = cli_print(args->json ? plan_json(&plan, &job) : plan_text(&plan, &job));
 	if (!args->json && !status)
 		printf("planned in %s, %lu MiB\n",
-		       units_time(took, (double)(clock_kernel_ns() - call->start_ns) / 1e9), peak_mib());
+		       units_time(took, (double)(clock_kernel_ns() - call->start_ns) / 1e9),
+		       peak_mib());
 out_free:
 	plan_free(&plan);
 	job_free(&job);

@@ -18,7 +18,13 @@
 #include "core/clock.h"
 #include "core/units.h"
 
-enum { BLOCK_BYTES = 4096, HUGE_BYTES = 2 << 20, SLEEPS = 50, SLEEP_NS = 50000, STEAL_NS = 200000000 };
+enum {
+	BLOCK_BYTES = 4096,
+	HUGE_BYTES = 2 << 20,
+	SLEEPS = 50,
+	SLEEP_NS = 50000,
+	STEAL_NS = 200000000
+};
 
 static void __attribute__((format(printf, 2, 3))) found(struct probe *p, const char *format, ...)
 {
@@ -43,11 +49,12 @@ void probe_io_uring(struct probe *p)
 	ring = syscall(__NR_io_uring_setup, 4, &parameters);
 	if (ring < 0) {
 		found(p, "%s", errno == ENOSYS ? "the kernel has none" : strerror(errno));
-		verdict(p, errno == ENOSYS ? "not needed: files are read by pread" : "kernel.io_uring_disabled=0");
+		verdict(p, errno == ENOSYS ? "not needed: files are read by pread"
+					   : "kernel.io_uring_disabled=0");
 		return;
 	}
 	close((int)ring);
-	found(p, "the kernel gives rings; this version reads files by pread");
+	found(p, "the kernel gives rings; files are read by pread");
 }
 
 /* KiB of this process that stand in transparent huge pages. */
@@ -95,7 +102,8 @@ void probe_huge_pages(struct probe *p)
 	if (close_)
 		*close_ = '\0';
 	if (huge_by_doing()) {
-		found(p, "transparent, by %s", open && strcmp(open + 1, "always") == 0 ? "default" : "madvise");
+		found(p, "transparent, by %s",
+		      open && strcmp(open + 1, "always") == 0 ? "default" : "madvise");
 		return;
 	}
 	found(p, "none given (transparent_hugepage: %s)", open ? open + 1 : "unknown");
@@ -107,7 +115,8 @@ static void direct_block(struct probe *p, int fd, void *block, const char *folde
 {
 	unsigned bytes;
 
-	if (pwrite(fd, block, BLOCK_BYTES, 0) != BLOCK_BYTES || pread(fd, block, BLOCK_BYTES, 0) != BLOCK_BYTES) {
+	if (pwrite(fd, block, BLOCK_BYTES, 0) != BLOCK_BYTES ||
+	    pread(fd, block, BLOCK_BYTES, 0) != BLOCK_BYTES) {
 		found(p, "%.90s: %s", folder, strerror(errno));
 		verdict(p, "not with \"direct\": true here");
 		return;
@@ -188,7 +197,8 @@ void probe_schedulers(struct probe *p)
 	for (i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
 		used = strlen(p->found);
 		if (in_path(names[i]))
-			snprintf(p->found + used, sizeof(p->found) - used, "%s%s", used ? ", " : "", names[i]);
+			snprintf(p->found + used, sizeof(p->found) - used, "%s%s", used ? ", " : "",
+				 names[i]);
 	}
 	if (!p->found[0])
 		found(p, "no srun, sbatch, qsub or mpiexec in PATH");
@@ -209,8 +219,8 @@ static struct cpu_time read_cpu_time(void)
 
 	if (!stat)
 		return out;
-	if (fscanf(stat, "cpu %llu %llu %llu %llu %llu %llu %llu %llu", &t[0], &t[1], &t[2], &t[3], &t[4], &t[5],
-		   &t[6], &t[7]) == 8)
+	if (fscanf(stat, "cpu %llu %llu %llu %llu %llu %llu %llu %llu", &t[0], &t[1], &t[2], &t[3],
+		   &t[4], &t[5], &t[6], &t[7]) == 8)
 		for (i = 0; i < 8; i++)
 			out.all += t[i];
 	out.steal = t[7];
@@ -253,10 +263,11 @@ void probe_clock(struct probe *p)
 	late = oversleep_ns(&clock);
 	clock_sleep_until(&clock, start + STEAL_NS);
 	after = read_cpu_time();
-	steal = after.all > before.all ?
-		100.0 * (double)(after.steal - before.steal) / (double)(after.all - before.all) : 0;
-	found(p, "steal %.1f %%, timer slack %d ns, a sleep ends %.0f µs late", steal, prctl(PR_GET_TIMERSLACK),
-	      (double)late / 1e3);
+	steal = after.all > before.all ? 100.0 * (double)(after.steal - before.steal) /
+						 (double)(after.all - before.all)
+				       : 0;
+	found(p, "steal %.1f %%, timer slack %d ns, a sleep ends %.0f µs late", steal,
+	      prctl(PR_GET_TIMERSLACK), (double)late / 1e3);
 	if (steal >= 1)
 		verdict(p, "another guest takes time: figures will vary");
 }

@@ -7,11 +7,11 @@ struct probe {
 	char verdict[64]; /* "ok", or what to do */
 };
 
-void probe_io_uring(struct probe *p);    /* sets one ring up */
-void probe_huge_pages(struct probe *p);  /* maps, advises, touches, looks */
-void probe_direct(struct probe *p);      /* writes and reads a nameless file in this folder */
+void probe_io_uring(struct probe *p);   /* sets one ring up */
+void probe_huge_pages(struct probe *p); /* maps, advises, touches, looks */
+void probe_direct(struct probe *p);     /* writes and reads a nameless file in this folder */
 void probe_memory_lock(struct probe *p);
 void probe_schedulers(struct probe *p);
-void probe_clock(struct probe *p);       /* takes 0.2 s */
+void probe_clock(struct probe *p); /* takes 0.2 s */
 
 #endif

@@ -14,8 +14,13 @@ struct report_args {
 };
 
 static const struct verb_option report_options[] = {
-	{.name = "json", .kind = VERB_FLAG, .offset = offsetof(struct report_args, json), .help = "for programs"},
-	{.name = "csv", .kind = VERB_FLAG, .offset = offsetof(struct report_args, csv),
+	{.name = "json",
+	 .kind = VERB_FLAG,
+	 .offset = offsetof(struct report_args, json),
+	 .help = "for programs"},
+	{.name = "csv",
+	 .kind = VERB_FLAG,
+	 .offset = offsetof(struct report_args, csv),
 	 .help = "a row a phase, for spreadsheets"},
 	{.name = NULL},
 };
@@ -31,11 +36,13 @@ static int report_run(const struct call *call)
 		cli_say("report: --json and --csv exclude each other");
 		return EXIT_USAGE;
 	}
-	rc = report_files(stdout, shape, call->arguments, call->argument_count, report_color(stdout), &err);
+	rc = report_files(stdout, shape, call->arguments, call->argument_count,
+			  report_color(stdout), &err);
 	if (rc == 0)
 		return EXIT_DONE;
 	cli_say("%s", err.text);
-	return rc == -ENOENT || rc == -EINVAL || rc == -EACCES || rc == -EISDIR ? EXIT_USAGE : EXIT_FAILED;
+	return rc == -ENOENT || rc == -EINVAL || rc == -EACCES || rc == -EISDIR ? EXIT_USAGE
+										: EXIT_FAILED;
 }
 
 const struct verb report_verb = {

@@ -21,33 +21,58 @@ struct run_args {
 };
 
 #define ROW(n, k, member, ...) \
-	{.name = (n), .kind = (k), .offset = offsetof(struct run_args, member), __VA_ARGS__}
-#define ROW_RESULTS ROW("results", VERB_TEXT, results, .value = "FILE", \
-			.help = "where the results go; default results.h5")
+	{ \
+		.name = (n), .kind = (k), .offset = offsetof(struct run_args, member), __VA_ARGS__ \
+	}
+#define ROW_RESULTS \
+	ROW("results", VERB_TEXT, results, .value = "FILE", \
+	    .help = "where the results go; default results.h5")
 #define ROW_FORCE ROW("force", VERB_FLAG, force, .help = "replaces a results file that exists")
-#define ROW_SET ROW("set", VERB_TEXTS, sets, .value = "PATH=VALUE", \
-		    .help = "changes the job: train.batch=4; may be repeated")
-#define ROW_ONLY ROW("only", VERB_TEXTS, only, .value = "PHASE", \
-		     .help = "only the phases of this name or kind; may be repeated")
-#define ROW_SKIP ROW("skip", VERB_TEXTS, skip, .value = "PHASE", \
-		     .help = "all but the phases of this name or kind; may be repeated")
-#define ROW_DEADLINE ROW("deadline", VERB_TIME, deadline_ns, .value = "TIME", \
-			 .help = "stops all ranks so long after the start (\"25 min\"), results kept")
-#define ROW_FAKE_NODES ROW("fake-nodes", VERB_COUNT, fake_nodes, .value = "N", .min = 1, .max = 1 << 16, \
-			   .help = "for tests: treats this machine as N nodes")
+#define ROW_SET \
+	ROW("set", VERB_TEXTS, sets, .value = "PATH=VALUE", \
+	    .help = "changes the job: train.batch=4; may be repeated")
+#define ROW_ONLY \
+	ROW("only", VERB_TEXTS, only, .value = "PHASE", \
+	    .help = "only the phases of this name or kind; may be repeated")
+#define ROW_SKIP \
+	ROW("skip", VERB_TEXTS, skip, .value = "PHASE", \
+	    .help = "all but the phases of this name or kind; may be repeated")
+#define ROW_DEADLINE \
+	ROW("deadline", VERB_TIME, deadline_ns, .value = "TIME", \
+	    .help = "stops all ranks so long after the start (\"25 min\"), results kept")
+#define ROW_FAKE_NODES \
+	ROW("fake-nodes", VERB_COUNT, fake_nodes, .value = "N", .min = 1, .max = 1 << 16, \
+	    .help = "for tests: treats this machine as N nodes")
 #define ROW_QUIET ROW("quiet", VERB_FLAG, quiet, .help = "no progress line, no report")
 
 static const struct verb_option run_options[] = {
-	ROW_RESULTS, ROW_FORCE,
+	ROW_RESULTS,
+	ROW_FORCE,
 	ROW("strict", VERB_FLAG, strict, .help = "exit status 8 when a target was missed"),
-	ROW_SET, ROW_ONLY, ROW_SKIP, ROW_DEADLINE, ROW_FAKE_NODES, ROW_QUIET, {.name = NULL},
+	ROW_SET,
+	ROW_ONLY,
+	ROW_SKIP,
+	ROW_DEADLINE,
+	ROW_FAKE_NODES,
+	ROW_QUIET,
+	{.name = NULL},
 };
 static const struct verb_option generate_options[] = {
-	ROW("results", VERB_TEXT, results, .value = "FILE", .help = "where the results go; default nowhere"),
-	ROW_FORCE, ROW_SET, ROW_ONLY, ROW_SKIP, ROW_DEADLINE, ROW_FAKE_NODES, ROW_QUIET, {.name = NULL},
+	ROW("results", VERB_TEXT, results, .value = "FILE",
+	    .help = "where the results go; default nowhere"),
+	ROW_FORCE,
+	ROW_SET,
+	ROW_ONLY,
+	ROW_SKIP,
+	ROW_DEADLINE,
+	ROW_FAKE_NODES,
+	ROW_QUIET,
+	{.name = NULL},
 };
 static const struct verb_option clean_options[] = {
-	ROW_SET, ROW_FAKE_NODES, {.name = NULL},
+	ROW_SET,
+	ROW_FAKE_NODES,
+	{.name = NULL},
 };
 
 /* The command line as it stands in the results: readable, cut where it is very long. */
@@ -71,10 +96,11 @@ static void print_report(const char *path)
 }
 
 /* Rank 0, after the run: what was done on standard output, why not on standard error. */
-static void speak_of(const struct run *run, const struct run_options *options, enum exit_status status,
-		     const struct err *err)
+static void speak_of(const struct run *run, const struct run_options *options,
+		     enum exit_status status, const struct err *err)
 {
-	bool made = status == EXIT_DONE || status == EXIT_TARGET_MISSED || status == EXIT_INTERRUPTED;
+	bool made =
+		status == EXIT_DONE || status == EXIT_TARGET_MISSED || status == EXIT_INTERRUPTED;
 	const char *said = run_said(run);
 
 	if (made && options->verb == RUN_ALL && !options->quiet)
@@ -124,31 +150,33 @@ static int run_as(const struct call *call, enum run_verb verb)
 		return EXIT_FAILED;
 	}
 	/* Thousands of ranks need not ask the file system for the catalogue. */
-	if (run_rank(run) == 0 && catalog_resolve(options.job, path, sizeof(path), &unresolved) == 0)
+	if (run_rank(run) == 0 &&
+	    catalog_resolve(options.job, path, sizeof(path), &unresolved) == 0)
 		options.job = path;
 	status = run_job(run, &options, &speak, &err);
 	if (speak)
-		speak_of(run, &options, status, status == EXIT_USAGE && unresolved.code ? &unresolved : &err);
+		speak_of(run, &options, status,
+			 status == EXIT_USAGE && unresolved.code ? &unresolved : &err);
 	run_end(run);
 	return status;
 }
 
-static int run_run(const struct call *call)
+static int do_run(const struct call *call)
 {
 	return run_as(call, RUN_ALL);
 }
 
-static int generate_run(const struct call *call)
+static int do_generate(const struct call *call)
 {
 	return run_as(call, RUN_GENERATE);
 }
 
-static int clean_run_(const struct call *call)
+static int do_clean(const struct call *call)
 {
 	return run_as(call, RUN_CLEAN);
 }
 
-const struct verb run_verb_ = {
+const struct verb run_verb = {
 	.name = "run",
 	.arguments = "JOB",
 	.help = "under mpiexec: runs the job's phases, writes results, reports",
@@ -158,7 +186,7 @@ const struct verb run_verb_ = {
 	.arguments_min = 1,
 	.arguments_max = 1,
 	.takes_job = true,
-	.run = run_run,
+	.run = do_run,
 };
 
 const struct verb generate_verb = {
@@ -171,7 +199,7 @@ const struct verb generate_verb = {
 	.arguments_min = 1,
 	.arguments_max = 1,
 	.takes_job = true,
-	.run = generate_run,
+	.run = do_generate,
 };
 
 const struct verb clean_verb = {
@@ -184,5 +212,5 @@ const struct verb clean_verb = {
 	.arguments_min = 1,
 	.arguments_max = 1,
 	.takes_job = true,
-	.run = clean_run_,
+	.run = do_clean,
 };

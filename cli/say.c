@@ -9,7 +9,8 @@
  * repeated sentences, nothing else. */
 bool cli_speaks(void)
 {
-	static const char *const variables[] = {"PMI_RANK", "PMIX_RANK", "PALS_RANKID", "OMPI_COMM_WORLD_RANK"};
+	static const char *const variables[] = {"PMI_RANK", "PMIX_RANK", "PALS_RANKID",
+						"OMPI_COMM_WORLD_RANK"};
 	unsigned i;
 
 	for (i = 0; i < sizeof(variables) / sizeof(variables[0]); i++) {

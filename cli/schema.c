@@ -8,7 +8,9 @@ struct schema_args {
 };
 
 static const struct verb_option schema_options[] = {
-	{.name = "reference", .kind = VERB_FLAG, .offset = offsetof(struct schema_args, reference),
+	{.name = "reference",
+	 .kind = VERB_FLAG,
+	 .offset = offsetof(struct schema_args, reference),
 	 .help = "as text for people: every key, its bounds, its default"},
 	{.name = NULL},
 };
@@ -17,7 +19,8 @@ static int schema_run(const struct call *call)
 {
 	const struct schema_args *args = call->options;
 
-	return cli_print(args->reference ? job_reference(plan_schema()) : job_json_schema(plan_schema()));
+	return cli_print(args->reference ? job_reference(plan_schema())
+					 : job_json_schema(plan_schema()));
 }
 
 const struct verb schema_verb = {

@@ -16,11 +16,22 @@ struct topo_args {
 };
 
 static const struct verb_option topo_options[] = {
-	{.name = "ranks", .kind = VERB_COUNT, .offset = offsetof(struct topo_args, ranks), .value = "N", .min = 1,
-	 .max = 4096, .help = "for N ranks on this node; default 1"},
-	{.name = "pin", .kind = VERB_CHOICE, .offset = offsetof(struct topo_args, pin), .choices = pin_names,
+	{.name = "ranks",
+	 .kind = VERB_COUNT,
+	 .offset = offsetof(struct topo_args, ranks),
+	 .value = "N",
+	 .min = 1,
+	 .max = 4096,
+	 .help = "for N ranks on this node; default 1"},
+	{.name = "pin",
+	 .kind = VERB_CHOICE,
+	 .offset = offsetof(struct topo_args, pin),
+	 .choices = pin_names,
 	 .help = "how; default none"},
-	{.name = "cores", .kind = VERB_TEXT, .offset = offsetof(struct topo_args, cores), .value = "LIST",
+	{.name = "cores",
+	 .kind = VERB_TEXT,
+	 .offset = offsetof(struct topo_args, cores),
+	 .value = "LIST",
 	 .help = "for --pin list: a set a rank, \"1-8:9-16\""},
 	{.name = NULL},
 };

@@ -23,22 +23,29 @@ static int check_cluster(const struct job *job, uint32_t ranks, uint32_t nodes, 
 		return err_set(err, -EINVAL, "/cluster/%s: must be at least 1, is 0",
 			       c->tensor ? "pipeline" : "tensor");
 	if (c->tensor > gpus)
-		return err_set(err, -EINVAL, "/cluster/tensor: is %llu, but a node has %llu accelerators",
+		return err_set(err, -EINVAL,
+			       "/cluster/tensor: is %llu, but a node has %llu accelerators",
 			       (unsigned long long)c->tensor, (unsigned long long)gpus);
 	if (c->pipeline > ranks || c->tensor * c->pipeline > ranks)
-		return err_set(err, -EINVAL, "/cluster: tensor %llu x pipeline %llu need %llu ranks or more, "
-			       "there are %u", (unsigned long long)c->tensor, (unsigned long long)c->pipeline,
+		return err_set(err, -EINVAL,
+			       "/cluster: tensor %llu x pipeline %llu need %llu ranks or more, "
+			       "there are %u",
+			       (unsigned long long)c->tensor, (unsigned long long)c->pipeline,
 			       (unsigned long long)(c->tensor * c->pipeline), ranks);
 	group = c->tensor * c->pipeline;
 	if (ranks % group)
-		return err_set(err, -EINVAL, "/cluster: %u ranks are no multiple of tensor x pipeline = %llu; "
-			       "take %llu or %llu", ranks, (unsigned long long)group,
+		return err_set(err, -EINVAL,
+			       "/cluster: %u ranks are no multiple of tensor x pipeline = %llu; "
+			       "take %llu or %llu",
+			       ranks, (unsigned long long)group,
 			       (unsigned long long)(ranks / group * group),
 			       (unsigned long long)(ranks / group * group + group));
 	if (c->ranks_per_node * nodes > ranks)
-		return err_set(err, -EINVAL, "/cluster/ranks_per_node: %llu on %u node%s need %llu ranks, "
-			       "there are %u", (unsigned long long)c->ranks_per_node, nodes,
-			       nodes == 1 ? "" : "s", (unsigned long long)c->ranks_per_node * nodes, ranks);
+		return err_set(err, -EINVAL,
+			       "/cluster/ranks_per_node: %llu on %u node%s need %llu ranks, "
+			       "there are %u",
+			       (unsigned long long)c->ranks_per_node, nodes, nodes == 1 ? "" : "s",
+			       (unsigned long long)c->ranks_per_node * nodes, ranks);
 	if (c->pin == PIN_LIST)
 		return pin_list_set(c->cores, 0, ranks_a_node(ranks, nodes), NULL, err);
 	return 0;
@@ -108,20 +115,22 @@ static int check_dataset(const struct job *job, const struct job_dataset *d, str
 }
 
 /* The store a phase works on: by its data set, else by name, else the job's only one. */
-static int phase_store(const struct job *job, const struct job_phase *phase, const struct job_store **store,
-		       struct err *err)
+static int phase_store(const struct job *job, const struct job_phase *phase,
+		       const struct job_store **store, struct err *err)
 {
 	const struct job_dataset *dataset;
 	struct look look;
 
 	if (look_up(phase->section, phase->options, phase->path, "dataset", OPTION_TEXT, &look))
 		return workload_dataset(job, phase, look.value, &dataset, store, err);
-	*store = phase->store[0] ? job_find_store(job, phase->store) :
-		 job->store_count == 1 ? &job->stores[0] : NULL;
+	*store = phase->store[0]         ? job_find_store(job, phase->store)
+		 : job->store_count == 1 ? &job->stores[0]
+					 : NULL;
 	if (*store)
 		return 0;
 	if (phase->store[0])
-		return err_set(err, -EINVAL, "%s/store: \"%s\" is no store of this job", phase->path, phase->store);
+		return err_set(err, -EINVAL, "%s/store: \"%s\" is no store of this job",
+			       phase->path, phase->store);
 	return err_set(err, -EINVAL, "%s: needs a \"store\"", phase->path);
 }
 
@@ -139,7 +148,8 @@ static const struct {
 	{BACKEND_DEPTH, "works on one request at a time"},
 };
 
-static int check_needs(const struct job_phase *phase, const struct job_store *store, struct err *err)
+static int check_needs(const struct job_phase *phase, const struct job_store *store,
+		       struct err *err)
 {
 	const struct workload *workload = phase->section->owner;
 	const struct backend_ops *ops = backend_of(store);
@@ -148,12 +158,14 @@ static int check_needs(const struct job_phase *phase, const struct job_store *st
 
 	for (i = 0; i < sizeof(capability_words) / sizeof(capability_words[0]); i++)
 		if (lacking & capability_words[i].bit)
-			return err_set(err, -EINVAL, "%s: store \"%s\" (%s://) %s, which this phase needs",
-				       phase->path, store->name, ops->scheme, capability_words[i].lacks);
+			return err_set(
+				err, -EINVAL, "%s: store \"%s\" (%s://) %s, which this phase needs",
+				phase->path, store->name, ops->scheme, capability_words[i].lacks);
 	return 0;
 }
 
-static int check_depth(const struct job_phase *phase, const struct job_store *store, struct err *err)
+static int check_depth(const struct job_phase *phase, const struct job_store *store,
+		       struct err *err)
 {
 	const struct backend_ops *ops = backend_of(store);
 	struct look look;
@@ -165,15 +177,19 @@ static int check_depth(const struct job_phase *phase, const struct job_store *st
 	if (depth <= ops->depth_max)
 		return 0;
 	if (ops->depth_max <= 1)
-		return err_set(err, -EINVAL, "%s: is %llu, but store \"%s\" (%s://) works on one request at a "
-			       "time; set it to 1, or take more workers", look.path, (unsigned long long)depth,
-			       store->name, ops->scheme);
-	return err_set(err, -EINVAL, "%s: is %llu, but store \"%s\" (%s://) takes %u requests at once at most",
-		       look.path, (unsigned long long)depth, store->name, ops->scheme, ops->depth_max);
+		return err_set(err, -EINVAL,
+			       "%s: is %llu, but store \"%s\" (%s://) works on one request at a "
+			       "time; set it to 1, or take more workers",
+			       look.path, (unsigned long long)depth, store->name, ops->scheme);
+	return err_set(err, -EINVAL,
+		       "%s: is %llu, but store \"%s\" (%s://) takes %u requests at once at most",
+		       look.path, (unsigned long long)depth, store->name, ops->scheme,
+		       ops->depth_max);
 }
 
 /* Full verification of bytes that nobody keeps could only pass by not being done. */
-static int check_verify(const struct job_phase *phase, const struct job_store *store, struct err *err)
+static int check_verify(const struct job_phase *phase, const struct job_store *store,
+			struct err *err)
 {
 	const struct backend_ops *ops = backend_of(store);
 	struct look look;
@@ -182,12 +198,14 @@ static int check_verify(const struct job_phase *phase, const struct job_store *s
 	    !look_up(phase->section, phase->options, phase->path, "verify", OPTION_CHOICE, &look) ||
 	    strcmp(look.option->choices[*(const uint32_t *)look.value], "full") != 0)
 		return 0;
-	return err_set(err, -EINVAL, "%s: \"full\" needs bytes to verify, but store \"%s\" (%s://) keeps no "
-		       "content; say \"none\"", look.path, store->name, ops->scheme);
+	return err_set(err, -EINVAL,
+		       "%s: \"full\" needs bytes to verify, but store \"%s\" (%s://) keeps no "
+		       "content; say \"none\"",
+		       look.path, store->name, ops->scheme);
 }
 
-static int check_phase(const struct job *job, const struct job_phase *phase, uint32_t ranks, bool strict,
-		       struct err *err)
+static int check_phase(const struct job *job, const struct job_phase *phase, uint32_t ranks,
+		       bool strict, struct err *err)
 {
 	const struct workload *workload = phase->section->owner;
 	const struct job_store *store;

@@ -28,7 +28,8 @@ static void add_domain(struct cores *c, hwloc_topology_t topology, hwloc_const_b
 		c->domain_count++;
 }
 
-int cores_init(struct cores *c, hwloc_topology_t topology, hwloc_const_bitmap_t allowed, struct err *err)
+int cores_init(struct cores *c, hwloc_topology_t topology, hwloc_const_bitmap_t allowed,
+	       struct err *err)
 {
 	hwloc_const_bitmap_t whole = hwloc_topology_get_topology_cpuset(topology);
 	hwloc_bitmap_t taken = hwloc_bitmap_alloc();

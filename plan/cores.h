@@ -17,16 +17,18 @@ struct core_domain {
 };
 
 struct cores {
-	uint32_t count;       /* usable */
-	uint32_t node_count;  /* of the whole node, usable or not */
+	uint32_t count;        /* usable */
+	uint32_t node_count;   /* of the whole node, usable or not */
 	hwloc_obj_type_t type; /* HWLOC_OBJ_CORE or HWLOC_OBJ_PU */
-	hwloc_obj_t *objects; /* [count], ordered by domain, then as in the topology */
+	hwloc_obj_t *objects;  /* [count], ordered by domain, then as in the topology */
 	uint32_t domain_count;
-	struct core_domain domains[CORES_DOMAINS_MAX]; /* NUMA nodes with usable cores; at least one */
+	struct core_domain
+		domains[CORES_DOMAINS_MAX]; /* NUMA nodes with usable cores; at least one */
 };
 
 /* -ENODEV when nothing is allowed. */
-int cores_init(struct cores *c, hwloc_topology_t topology, hwloc_const_bitmap_t allowed, struct err *err);
+int cores_init(struct cores *c, hwloc_topology_t topology, hwloc_const_bitmap_t allowed,
+	       struct err *err);
 void cores_free(struct cores *c);
 
 #endif

@@ -3,8 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
-static bool look_in(const struct option *table, const void *base, const char *path, const char *name,
-		    enum option_kind kind, struct look *found)
+static bool look_in(const struct option *table, const void *base, const char *path,
+		    const char *name, enum option_kind kind, struct look *found)
 {
 	char nested[sizeof(found->path)];
 	const struct option *o;

@@ -9,8 +9,8 @@
 
 struct look {
 	const struct option *option;
-	const void *value;  /* of the kind that option says */
-	char path[192];     /* "/phases/1/train/loader/depth" */
+	const void *value; /* of the kind that option says */
+	char path[192];    /* "/phases/1/train/loader/depth" */
 };
 
 /* Finds the first option of that name and kind, nested tables included. base is the section's

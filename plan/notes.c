@@ -62,7 +62,8 @@ static void note_memory_rule(struct notes *n, const struct plan *plan, const str
 			continue;
 		units_bytes_decimal(bytes, share);
 		units_bytes_binary(has, memory);
-		note(n, "%s a node is less than %d × this node's memory (%s): reads may come from caches",
+		note(n,
+		     "%s a node is less than %d × this node's memory (%s): reads may come from caches",
 		     bytes, MEMORY_RULE, has);
 	}
 }

@@ -20,6 +20,7 @@ void notes_gather(struct notes *n, const struct plan *plan, const struct job *jo
 /* What a phase adds to its store against what is free there now, as a sentence: "630.5 TB and
  * 4,300,800 inodes: /lustre has 1.2 PB free". Only file:// can be asked without opening the store.
  * Returns false when the phase adds nothing. *lacking: there is not enough. */
-bool space_sentence(const struct job *job, const struct demand *d, char text[SPACE_BYTES], bool *lacking);
+bool space_sentence(const struct job *job, const struct demand *d, char text[SPACE_BYTES],
+		    bool *lacking);
 
 #endif

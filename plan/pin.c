@@ -28,7 +28,8 @@ static uint32_t widest(const struct cores *c, uint32_t ranks)
 
 /* Ranks are dealt to the domains in proportion to their cores, as far as slices of that width fit;
  * then numbered domain by domain, so that neighbours share a domain. */
-static struct slice slice_in_domains(const struct cores *c, uint32_t rank, uint32_t ranks, uint32_t width)
+static struct slice slice_in_domains(const struct cores *c, uint32_t rank, uint32_t ranks,
+				     uint32_t width)
 {
 	uint32_t dealt[CORES_DOMAINS_MAX] = {0};
 	uint32_t d, i, best;
@@ -37,8 +38,9 @@ static struct slice slice_in_domains(const struct cores *c, uint32_t rank, uint3
 		for (best = UINT32_MAX, d = 0; d < c->domain_count; d++) {
 			if (dealt[d] >= c->domains[d].count / width)
 				continue;
-			if (best == UINT32_MAX || (uint64_t)dealt[d] * c->domains[best].count <
-							  (uint64_t)dealt[best] * c->domains[d].count)
+			if (best == UINT32_MAX ||
+			    (uint64_t)dealt[d] * c->domains[best].count <
+				    (uint64_t)dealt[best] * c->domains[d].count)
 				best = d;
 		}
 		dealt[best]++;
@@ -85,8 +87,10 @@ static int cut_list(const struct job_cluster *cluster, hwloc_const_bitmap_t allo
 	if (rc < 0)
 		return rc;
 	if (!hwloc_bitmap_intersects(out, allowed))
-		return err_set(err, -EINVAL, "/cluster/cores: none of the cores named for local rank %u may "
-			       "be used here", rank);
+		return err_set(err, -EINVAL,
+			       "/cluster/cores: none of the cores named for local rank %u may "
+			       "be used here",
+			       rank);
 	if (!hwloc_bitmap_isincluded(out, allowed)) {
 		hwloc_bitmap_and(out, out, allowed);
 		if (said)
@@ -96,8 +100,8 @@ static int cut_list(const struct job_cluster *cluster, hwloc_const_bitmap_t allo
 }
 
 static int cut_slices(const struct job_cluster *cluster, hwloc_topology_t topology,
-		      hwloc_const_bitmap_t allowed, uint32_t rank, uint32_t ranks, hwloc_bitmap_t out,
-		      const char **said, struct err *err)
+		      hwloc_const_bitmap_t allowed, uint32_t rank, uint32_t ranks,
+		      hwloc_bitmap_t out, const char **said, struct err *err)
 {
 	struct cores cores;
 	struct slice slice;
@@ -127,9 +131,9 @@ out_free:
 	return 0;
 }
 
-int pin_cut(const struct job_cluster *cluster, hwloc_topology_t topology, hwloc_const_bitmap_t allowed,
-	    uint32_t local_rank, uint32_t local_ranks, hwloc_bitmap_t *out, const char **said,
-	    struct err *err)
+int pin_cut(const struct job_cluster *cluster, hwloc_topology_t topology,
+	    hwloc_const_bitmap_t allowed, uint32_t local_rank, uint32_t local_ranks,
+	    hwloc_bitmap_t *out, const char **said, struct err *err)
 {
 	hwloc_bitmap_t set;
 	int rc = 0;
@@ -145,7 +149,8 @@ int pin_cut(const struct job_cluster *cluster, hwloc_topology_t topology, hwloc_
 	if (cluster->pin == PIN_LIST)
 		rc = cut_list(cluster, allowed, local_rank, local_ranks, set, said, err);
 	else if (cluster->pin != PIN_NONE)
-		rc = cut_slices(cluster, topology, allowed, local_rank, local_ranks, set, said, err);
+		rc = cut_slices(cluster, topology, allowed, local_rank, local_ranks, set, said,
+				err);
 	if (rc < 0) {
 		hwloc_bitmap_free(set);
 		return rc;

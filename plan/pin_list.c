@@ -41,7 +41,8 @@ static bool read_set(const char **text, hwloc_bitmap_t set)
 	}
 }
 
-int pin_list_set(const char *list, uint32_t rank, uint32_t ranks, hwloc_bitmap_t set, struct err *err)
+int pin_list_set(const char *list, uint32_t rank, uint32_t ranks, hwloc_bitmap_t set,
+		 struct err *err)
 {
 	const char *p = list;
 	uint32_t count = 0;
@@ -49,18 +50,22 @@ int pin_list_set(const char *list, uint32_t rank, uint32_t ranks, hwloc_bitmap_t
 	if (set)
 		hwloc_bitmap_zero(set);
 	if (!*list)
-		return err_set(err, -EINVAL, "/cluster/cores: pin \"list\" needs core sets, one a local rank: "
+		return err_set(err, -EINVAL,
+			       "/cluster/cores: pin \"list\" needs core sets, one a local rank: "
 			       "\"1-8:9-16\"");
 	for (;; p++) {
 		if (!read_set(&p, count == rank ? set : NULL))
-			return err_set(err, -EINVAL, "/cluster/cores: \"%s\" is no list of core sets at "
-				       "\"%s\"; write it as \"1-8:9-16:17,19\"", list, p);
+			return err_set(err, -EINVAL,
+				       "/cluster/cores: \"%s\" is no list of core sets at "
+				       "\"%s\"; write it as \"1-8:9-16:17,19\"",
+				       list, p);
 		count++;
 		if (*p == '\0')
 			break;
 	}
 	if (count < ranks)
-		return err_set(err, -EINVAL, "/cluster/cores: names %u set%s, but a node has %u ranks", count,
+		return err_set(err, -EINVAL,
+			       "/cluster/cores: names %u set%s, but a node has %u ranks", count,
 			       count == 1 ? "" : "s", ranks);
 	return 0;
 }

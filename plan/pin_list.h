@@ -12,6 +12,7 @@ enum { PIN_LIST_PU_MAX = 65535 };
 
 /* Reads the whole list, which must name at least ranks sets, and copies that of rank. set NULL: only
  * checks. -EINVAL with "/cluster/cores: sentence". */
-int pin_list_set(const char *list, uint32_t rank, uint32_t ranks, hwloc_bitmap_t set, struct err *err);
+int pin_list_set(const char *list, uint32_t rank, uint32_t ranks, hwloc_bitmap_t set,
+		 struct err *err);
 
 #endif

@@ -25,7 +25,8 @@ struct picture {
 
 static hwloc_obj_type_t core_type(hwloc_topology_t topology)
 {
-	return hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_CORE) > 0 ? HWLOC_OBJ_CORE : HWLOC_OBJ_PU;
+	return hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_CORE) > 0 ? HWLOC_OBJ_CORE
+								      : HWLOC_OBJ_PU;
 }
 
 static char core_sign(const struct picture *p, hwloc_obj_t core)
@@ -54,7 +55,8 @@ static int count_of(const struct picture *p, hwloc_obj_type_t type)
 	return n > 0 ? n : 0;
 }
 
-static void draw_counts(const struct picture *p, const char *label, int n, const char *one, const char *many)
+static void draw_counts(const struct picture *p, const char *label, int n, const char *one,
+			const char *many)
 {
 	fprintf(p->out, "%s%d %s", label, n, n == 1 ? one : many);
 }
@@ -79,7 +81,8 @@ static bool cores_drawn(const struct picture *p, hwloc_obj_t numa)
 {
 	hwloc_obj_t before = NULL;
 
-	while ((before = hwloc_get_next_obj_by_type(p->topology, HWLOC_OBJ_NUMANODE, before)) && before != numa)
+	while ((before = hwloc_get_next_obj_by_type(p->topology, HWLOC_OBJ_NUMANODE, before)) &&
+	       before != numa)
 		if (hwloc_bitmap_isequal(before->cpuset, numa->cpuset))
 			return true;
 	return false;
@@ -160,7 +163,8 @@ static void draw_devices(const struct picture *p)
 			continue;
 		if (near && near->nodeset)
 			hwloc_bitmap_list_snprintf(list, sizeof(list), near->nodeset);
-		fprintf(p->out, "%s%-12s %-12s NUMA %s\n", before, kind, device->name ? device->name : "?", list);
+		fprintf(p->out, "%s%-12s %-12s NUMA %s\n", before, kind,
+			device->name ? device->name : "?", list);
 		before = "";
 	}
 }
@@ -190,12 +194,13 @@ static int cut_all(struct picture *p, const struct job_cluster *cluster, struct 
 	if (!p->sets)
 		return err_set(err, -ENOMEM, "no memory for %u core sets", p->ranks);
 	for (r = 0; r < p->ranks && rc == 0; r++)
-		rc = pin_cut(cluster, p->topology, p->allowed, r, p->ranks, &p->sets[r], &p->said, err);
+		rc = pin_cut(cluster, p->topology, p->allowed, r, p->ranks, &p->sets[r], &p->said,
+			     err);
 	return rc;
 }
 
-char *pin_picture(const struct job_cluster *cluster, hwloc_topology_t topology, uint32_t local_ranks,
-		  struct err *err)
+char *pin_picture(const struct job_cluster *cluster, hwloc_topology_t topology,
+		  uint32_t local_ranks, struct err *err)
 {
 	struct picture p = {.topology = topology, .ranks = local_ranks};
 	hwloc_obj_t numa = NULL;
@@ -214,7 +219,8 @@ char *pin_picture(const struct job_cluster *cluster, hwloc_topology_t topology, 
 	fputc('\n', p.out);
 	while ((numa = hwloc_get_next_obj_by_type(topology, HWLOC_OBJ_NUMANODE, numa)))
 		draw_numa(&p, numa);
-	fprintf(p.out, "\na sign a core: 0-9 a-z its rank, * several ranks, . idle, - not allowed\n");
+	fprintf(p.out,
+		"\na sign a core: 0-9 a-z its rank, * several ranks, . idle, - not allowed\n");
 	draw_ranks(&p);
 	draw_devices(&p);
 	if (fclose(p.out) != 0) {

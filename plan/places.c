@@ -28,8 +28,9 @@ int plan_places(const struct job *job, const uint32_t *node_of, uint32_t ranks, 
 	int rc = 0;
 
 	if (!tensor || !pipeline || ranks % (tensor * pipeline))
-		return err_set(err, -EINVAL, "/cluster: %u ranks do not divide into groups of %u x %u",
-			       ranks, tensor, pipeline);
+		return err_set(err, -EINVAL,
+			       "/cluster: %u ranks do not divide into groups of %u x %u", ranks,
+			       tensor, pipeline);
 	counts = count_nodes(node_of, ranks, &nodes);
 	if (counts)
 		seen = calloc(nodes ? nodes : 1, sizeof(*seen));

@@ -6,7 +6,8 @@
 /* What a rank may take beside its buffers, above an empty MPI and HDF5 process (the design's bound). */
 enum { RANK_BYTES = 32 << 20 };
 
-int plan_make(struct plan *plan, const struct job *job, uint32_t ranks, uint32_t nodes, struct err *err)
+int plan_make(struct plan *plan, const struct job *job, uint32_t ranks, uint32_t nodes,
+	      struct err *err)
 {
 	uint32_t ranks_per_node = (ranks + nodes - 1) / nodes, i;
 	uint64_t most = 0;
@@ -15,7 +16,8 @@ int plan_make(struct plan *plan, const struct job *job, uint32_t ranks, uint32_t
 	*plan = (struct plan){.ranks = ranks, .nodes = nodes, .phase_count = job->phase_count};
 	plan->phases = calloc(job->phase_count ? job->phase_count : 1, sizeof(*plan->phases));
 	if (!plan->phases)
-		return err_set(err, -ENOMEM, "no memory for the plan of %u phases", job->phase_count);
+		return err_set(err, -ENOMEM, "no memory for the plan of %u phases",
+			       job->phase_count);
 	for (i = 0; rc == 0 && i < job->phase_count; i++) {
 		struct plan_phase *p = &plan->phases[i];
 		const struct workload *workload = job->phases[i].section->owner;

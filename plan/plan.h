@@ -29,7 +29,8 @@ struct plan {
 	struct plan_phase *phases;
 	uint64_t memory_bytes_per_node;
 };
-int plan_make(struct plan *plan, const struct job *job, uint32_t ranks, uint32_t nodes, struct err *err);
+int plan_make(struct plan *plan, const struct job *job, uint32_t ranks, uint32_t nodes,
+	      struct err *err);
 void plan_free(struct plan *plan);
 
 /* For people (experience.md, "Before a large run") and for programs (design.md, section 5). */

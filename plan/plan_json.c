@@ -59,7 +59,8 @@ static cJSON *phase_json(const struct plan_phase *p)
 	cJSON_AddStringToObject(json, "store", d->store);
 	add_number(json, "steps_per_epoch", (double)d->steps_per_epoch);
 	add_number(json, "epochs", (double)d->epochs);
-	if (look_up(p->phase->section, p->phase->options, p->phase->path, "batch", OPTION_U64, &look))
+	if (look_up(p->phase->section, p->phase->options, p->phase->path, "batch", OPTION_U64,
+		    &look))
 		add_number(json, "batch", (double)*(const uint64_t *)look.value);
 	if (d->steps_per_epoch)
 		add_number(json, "global_batch",

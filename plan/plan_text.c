@@ -16,7 +16,8 @@ static void put_job(FILE *out, const struct plan *plan, const struct job *job)
 	for (i = 0; i < plan->phase_count; i++) {
 		const char *kind = plan->phases[i].phase->section->name;
 
-		for (k = 0; k < i && plan->phases[k].phase->section != plan->phases[i].phase->section; k++)
+		for (k = 0;
+		     k < i && plan->phases[k].phase->section != plan->phases[i].phase->section; k++)
 			;
 		if (k == i)
 			fprintf(out, "%s %s", i ? "," : "", kind);
@@ -39,8 +40,8 @@ static void put_dataset(FILE *out, const struct job *job, const struct job_datas
 	units_count(files, options->files);
 	units_bytes_decimal(decimal, bytes);
 	units_bytes_binary(binary, bytes);
-	fprintf(out, "data set   %s%s%s files · %s · %s (%s)", described->name, described->name[0] ? ": " : "",
-		files, d.format->name, decimal, binary);
+	fprintf(out, "data set   %s%s%s files · %s · %s (%s)", described->name,
+		described->name[0] ? ": " : "", files, d.format->name, decimal, binary);
 	if (common && common->uri.count)
 		fprintf(out, " · %s%s", common->uri.items[0], common->uri.count > 1 ? " …" : "");
 	fputc('\n', out);
@@ -55,7 +56,8 @@ static void put_steps(FILE *out, const struct plan_phase *p, bool named)
 	fprintf(out, "steps      ");
 	if (named)
 		fprintf(out, "%s: ", p->phase->name);
-	if (look_up(p->phase->section, p->phase->options, p->phase->path, "batch", OPTION_U64, &look))
+	if (look_up(p->phase->section, p->phase->options, p->phase->path, "batch", OPTION_U64,
+		    &look))
 		fprintf(out, "batch %s · ", units_count(text, *(const uint64_t *)look.value));
 	if (d->steps_per_epoch)
 		fprintf(out, "global batch %s · ",
@@ -74,17 +76,20 @@ static void put_ranks(FILE *out, const struct plan *plan, unsigned stepped)
 	for (i = 0; i < plan->phase_count; i++)
 		if (plan->phases[i].demand.epochs)
 			put_steps(out, &plan->phases[i], stepped > 1);
-	fprintf(out, "memory     %s a node\n", units_bytes_binary(text, (double)plan->memory_bytes_per_node));
+	fprintf(out, "memory     %s a node\n",
+		units_bytes_binary(text, (double)plan->memory_bytes_per_node));
 }
 
-static void put_rate(FILE *out, const char *label, const struct plan *plan, const struct demand *d, double au)
+static void put_rate(FILE *out, const char *label, const struct plan *plan, const struct demand *d,
+		     double au)
 {
 	char all[UNITS_TEXT_BYTES], node[UNITS_TEXT_BYTES], opens[UNITS_TEXT_BYTES];
 
 	units_rate(all, d->bytes_per_second * au);
 	units_rate(node, d->bytes_per_second * au / plan->nodes);
 	units_short(opens, d->opens_per_second * au);
-	fprintf(out, "%-11sAU %3.0f %%   %-10s  %-10s a node   %s opens/s\n", label, au * 100, all, node, opens);
+	fprintf(out, "%-11sAU %3.0f %%   %-10s  %-10s a node   %s opens/s\n", label, au * 100, all,
+		node, opens);
 }
 
 static void put_needs(FILE *out, const struct plan *plan, const struct plan_phase *p, bool named)
@@ -105,9 +110,11 @@ static void put_needs(FILE *out, const struct plan *plan, const struct plan_phas
 		put_rate(out, "", plan, d, d->target);
 	if (d->seconds <= 0)
 		return;
-	fprintf(out, "takes      %s%s if fed", units_time(each, d->seconds), d->epochs ? " an epoch" : "");
+	fprintf(out, "takes      %s%s if fed", units_time(each, d->seconds),
+		d->epochs ? " an epoch" : "");
 	if (d->epochs > 1)
-		fprintf(out, " · %s for %llu epochs", units_time(all, d->seconds * (double)d->epochs),
+		fprintf(out, " · %s for %llu epochs",
+			units_time(all, d->seconds * (double)d->epochs),
 			(unsigned long long)d->epochs);
 	fputc('\n', out);
 }

@@ -27,8 +27,8 @@ static bool nearest_parent(char *path, struct statvfs *found)
 	return true;
 }
 
-static void compare(const char *path, const struct statvfs *fs, const struct demand *d, const char *wanted,
-		    char text[SPACE_BYTES], bool *lacking)
+static void compare(const char *path, const struct statvfs *fs, const struct demand *d,
+		    const char *wanted, char text[SPACE_BYTES], bool *lacking)
 {
 	double room = (double)fs->f_bavail * (double)fs->f_frsize;
 	bool few_inodes = fs->f_files && (double)fs->f_favail < (double)d->inodes;
@@ -41,15 +41,17 @@ static void compare(const char *path, const struct statvfs *fs, const struct dem
 		snprintf(text, SPACE_BYTES, "%s: %.100s has %s%s and %s inodes free", wanted, path,
 			 *lacking ? "only " : "", bytes, inodes);
 	else
-		snprintf(text, SPACE_BYTES, "%s: %.100s has %s%s free", wanted, path, *lacking ? "only " : "",
-			 bytes);
+		snprintf(text, SPACE_BYTES, "%s: %.100s has %s%s free", wanted, path,
+			 *lacking ? "only " : "", bytes);
 }
 
-bool space_sentence(const struct job *job, const struct demand *d, char text[SPACE_BYTES], bool *lacking)
+bool space_sentence(const struct job *job, const struct demand *d, char text[SPACE_BYTES],
+		    bool *lacking)
 {
 	const struct job_store *store = job_find_store(job, d->store);
 	static const struct place first = {.ranks = 1, .nodes = 1, .local_ranks = 1};
-	char bytes[UNITS_TEXT_BYTES], inodes[UNITS_TEXT_BYTES], wanted[96], uri[URI_BYTES], whole[PATH_MAX];
+	char bytes[UNITS_TEXT_BYTES], inodes[UNITS_TEXT_BYTES], wanted[96], uri[URI_BYTES],
+		whole[PATH_MAX];
 	const struct store_options *common;
 	struct err err = {0};
 	struct statvfs fs;
@@ -65,7 +67,8 @@ bool space_sentence(const struct job *job, const struct demand *d, char text[SPA
 		snprintf(text, SPACE_BYTES, "%s: not checked (%s)", wanted, store->section->name);
 		return true;
 	}
-	if (uri_expand(common->uri.items[0], &first, uri, &err) < 0 || strncmp(uri, "file://", 7) != 0) {
+	if (uri_expand(common->uri.items[0], &first, uri, &err) < 0 ||
+	    strncmp(uri, "file://", 7) != 0) {
 		snprintf(text, SPACE_BYTES, "%s: not checked (%.160s)", wanted, err.text);
 		return true;
 	}
@@ -75,6 +78,7 @@ bool space_sentence(const struct job *job, const struct demand *d, char text[SPA
 	if (nearest_parent(uri, &fs))
 		compare(realpath(uri, whole) ? whole : uri, &fs, d, wanted, text, lacking);
 	else
-		snprintf(text, SPACE_BYTES, "%s: not checked (no folder of %.100s exists)", wanted, uri);
+		snprintf(text, SPACE_BYTES, "%s: not checked (no folder of %.100s exists)", wanted,
+			 uri);
 	return true;
 }

@@ -28,8 +28,8 @@ void mpi_library(char text[MPI_LIBRARY_BYTES])
 	field(whole, "MPICH Version:", version, sizeof(version));
 	field(whole, "MPICH Device:", device, sizeof(device));
 	if (version[0])
-		snprintf(text, MPI_LIBRARY_BYTES, "MPICH %s%s%s%s", version, device[0] ? " (" : "", device,
-			 device[0] ? ")" : "");
+		snprintf(text, MPI_LIBRARY_BYTES, "MPICH %s%s%s%s", version, device[0] ? " (" : "",
+			 device, device[0] ? ")" : "");
 	else /* others say it in their first line */
 		snprintf(text, MPI_LIBRARY_BYTES, "%.*s", (int)strcspn(whole, ",\n"), whole);
 }

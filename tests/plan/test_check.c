@@ -11,11 +11,11 @@ struct refusal {
 	const char *said; /* NULL: accepted */
 };
 
-#define NULL_STORE "{\"d\":{\"uri\":\"null://x\"}}"
-#define MEM_STORE "{\"d\":{\"uri\":\"mem://x\"}}"
-#define FILE_STORE "{\"d\":{\"uri\":\"file:///tmp/haul-check\"}}"
-#define DATA "{\"store\":\"d\",\"format\":\"npz\",\"files\":100,\"sample_bytes\":4096}"
-#define TRAIN "[{\"train\":{\"batch\":2,\"compute\":\"5 ms\"}}]"
+#define NULL_STORE    "{\"d\":{\"uri\":\"null://x\"}}"
+#define MEM_STORE     "{\"d\":{\"uri\":\"mem://x\"}}"
+#define FILE_STORE    "{\"d\":{\"uri\":\"file:///tmp/haul-check\"}}"
+#define DATA          "{\"store\":\"d\",\"format\":\"npz\",\"files\":100,\"sample_bytes\":4096}"
+#define TRAIN         "[{\"train\":{\"batch\":2,\"compute\":\"5 ms\"}}]"
 #define TRAIN_WITH(x) "[{\"train\":{\"batch\":2," x "}}]"
 
 static const struct refusal refusals[] = {
@@ -24,17 +24,26 @@ static const struct refusal refusals[] = {
 	{"{}", FILE_STORE, DATA, TRAIN, 2, 2, NULL},
 	{"{}", MEM_STORE, DATA, TRAIN, 2, 1, NULL},
 	{"{}", NULL_STORE, DATA, "[]", 2, 1, "/phases"},
-	{"{\"tensor\":8,\"gpus\":4}", NULL_STORE, DATA, TRAIN, 8, 1, "/cluster/tensor: is 8, but a node has 4"},
-	{"{\"tensor\":4}", NULL_STORE, DATA, TRAIN, 4, 2, "/cluster/tensor: is 4, but a node has 2"},
-	{"{\"tensor\":4,\"gpus\":8}", NULL_STORE, DATA, TRAIN, 2, 1, "need 4 ranks or more, there are 2"},
-	{"{\"tensor\":4,\"gpus\":8}", NULL_STORE, DATA, TRAIN, 6, 1, "no multiple of tensor x pipeline = 4"},
-	{"{\"ranks_per_node\":8}", NULL_STORE, DATA, TRAIN, 12, 2, "/cluster/ranks_per_node: 8 on 2 nodes need 16"},
-	{"{\"pin\":\"list\",\"cores\":\"0\"}", NULL_STORE, DATA, TRAIN, 2, 1, "/cluster/cores: names 1 set"},
+	{"{\"tensor\":8,\"gpus\":4}", NULL_STORE, DATA, TRAIN, 8, 1,
+	 "/cluster/tensor: is 8, but a node has 4"},
+	{"{\"tensor\":4}", NULL_STORE, DATA, TRAIN, 4, 2,
+	 "/cluster/tensor: is 4, but a node has 2"},
+	{"{\"tensor\":4,\"gpus\":8}", NULL_STORE, DATA, TRAIN, 2, 1,
+	 "need 4 ranks or more, there are 2"},
+	{"{\"tensor\":4,\"gpus\":8}", NULL_STORE, DATA, TRAIN, 6, 1,
+	 "no multiple of tensor x pipeline = 4"},
+	{"{\"ranks_per_node\":8}", NULL_STORE, DATA, TRAIN, 12, 2,
+	 "/cluster/ranks_per_node: 8 on 2 nodes need 16"},
+	{"{\"pin\":\"list\",\"cores\":\"0\"}", NULL_STORE, DATA, TRAIN, 2, 1,
+	 "/cluster/cores: names 1 set"},
 	{"{\"pin\":\"list\",\"cores\":\"0:x\"}", NULL_STORE, DATA, TRAIN, 2, 1, "/cluster/cores"},
-	{"{}", MEM_STORE, DATA, TRAIN, 2, 2, "/stores/d: mem:// serves one node, the job runs on 2"},
-	{"{}", FILE_STORE, DATA, TRAIN_WITH("\"loader\":{\"depth\":4}"), 2, 1, "/phases/0/train/loader/depth"},
+	{"{}", MEM_STORE, DATA, TRAIN, 2, 2,
+	 "/stores/d: mem:// serves one node, the job runs on 2"},
+	{"{}", FILE_STORE, DATA, TRAIN_WITH("\"loader\":{\"depth\":4}"), 2, 1,
+	 "/phases/0/train/loader/depth"},
 	{"{}", NULL_STORE, DATA, TRAIN_WITH("\"verify\":\"full\""), 2, 1, "/phases/0/train/verify"},
-	{"{}", NULL_STORE, "{\"store\":\"e\",\"files\":1,\"sample_bytes\":1}", TRAIN, 2, 1, "/dataset/store"},
+	{"{}", NULL_STORE, "{\"store\":\"e\",\"files\":1,\"sample_bytes\":1}", TRAIN, 2, 1,
+	 "/dataset/store"},
 	{"{}", NULL_STORE, DATA, "[{\"train\":{\"dataset\":\"other\"}}]", 2, 1, "\"other\""},
 	{"{}", NULL_STORE, DATA, "[{\"train\":{\"store\":\"e\"}}]", 2, 1, "\"e\""},
 	{"{}", "{\"d\":{\"uri\":\"null://x/{rnak}\"}}", DATA, TRAIN, 2, 1, "/stores/d/uri"},
@@ -49,7 +58,8 @@ static int check(const struct refusal *r, bool strict, struct err *err)
 	struct job job;
 	int n, rc;
 
-	n = snprintf(text, sizeof(text), "{\"cluster\":%s,\"stores\":%s,\"dataset\":%s,\"phases\":%s}", r->cluster,
+	n = snprintf(text, sizeof(text),
+		     "{\"cluster\":%s,\"stores\":%s,\"dataset\":%s,\"phases\":%s}", r->cluster,
 		     r->stores, r->dataset, r->phases);
 	rc = job_parse(&job, plan_schema(), "job.json", text, (size_t)n, NULL, 0, err);
 	if (rc < 0)
@@ -66,7 +76,8 @@ static void test_refusals(void)
 	for (i = 0; i < sizeof(refusals) / sizeof(refusals[0]); i++) {
 		struct err err = {0};
 		int rc = check(&refusals[i], true, &err);
-		bool right = refusals[i].said ? rc < 0 && strstr(err.text, refusals[i].said) : rc == 0;
+		bool right =
+			refusals[i].said ? rc < 0 && strstr(err.text, refusals[i].said) : rc == 0;
 
 		if (!right)
 			printf("case %u: %d \"%s\"\n", i, rc, err.text);

@@ -40,13 +40,14 @@ static void reserve(struct node *n)
 	hwloc_bitmap_andnot(n->allowed, n->allowed, core(n, 52)->cpuset);
 }
 
-static hwloc_bitmap_t cut(const struct node *n, const struct job_cluster *cluster, uint32_t rank, uint32_t ranks,
-			  const char **said)
+static hwloc_bitmap_t cut(const struct node *n, const struct job_cluster *cluster, uint32_t rank,
+			  uint32_t ranks, const char **said)
 {
 	hwloc_bitmap_t set = NULL;
 	struct err err = {0};
 
-	CU_ASSERT_FATAL(pin_cut(cluster, n->topology, n->allowed, rank, ranks, &set, said, &err) == 0);
+	CU_ASSERT_FATAL(pin_cut(cluster, n->topology, n->allowed, rank, ranks, &set, said, &err) ==
+			0);
 	CU_ASSERT(hwloc_bitmap_isincluded(set, n->allowed));
 	return set;
 }
@@ -64,8 +65,8 @@ static void core_list(const struct node *n, hwloc_const_bitmap_t set, char *text
 	hwloc_bitmap_free(cores);
 }
 
-static void check_lists(const struct node *n, const struct job_cluster *cluster, const char *const *wanted,
-			uint32_t ranks)
+static void check_lists(const struct node *n, const struct job_cluster *cluster,
+			const char *const *wanted, uint32_t ranks)
 {
 	hwloc_bitmap_t used = hwloc_bitmap_alloc();
 	uint32_t r;
@@ -223,7 +224,8 @@ static void test_list(void)
 
 static void test_list_refused(void)
 {
-	static const char *const broken[] = {"", "1-", "a", "1:", ":1", "3-1", "1,,2", "1 2", "99999999999", "1-2-3"};
+	static const char *const broken[] = {"",    "1-",   "a",   "1:",          ":1",
+					     "3-1", "1,,2", "1 2", "99999999999", "1-2-3"};
 	struct node n;
 	unsigned i;
 
@@ -257,7 +259,8 @@ static void test_equal_for_any_count(void)
 			hwloc_bitmap_t set = cut(&n, &cluster, r, ranks, NULL);
 			hwloc_const_bitmap_t package =
 				hwloc_get_obj_by_type(n.topology, HWLOC_OBJ_PACKAGE,
-						      hwloc_bitmap_first(set) >= 104)->cpuset;
+						      hwloc_bitmap_first(set) >= 104)
+					->cpuset;
 
 			CU_ASSERT(hwloc_bitmap_isincluded(set, package));
 			CU_ASSERT_FALSE(hwloc_bitmap_intersects(used, set));
@@ -282,7 +285,8 @@ static void test_picture(void)
 	text = pin_picture(&cluster, n.topology, 12, &err);
 	CU_ASSERT_PTR_NOT_NULL_FATAL(text);
 	CU_ASSERT_PTR_NOT_NULL(strstr(text, "2 packages · 4 NUMA nodes · 104 cores · 208 threads"));
-	CU_ASSERT_PTR_NOT_NULL(strstr(text, "000000001111111122222222333333334444444455555555...."));
+	CU_ASSERT_PTR_NOT_NULL(
+		strstr(text, "000000001111111122222222333333334444444455555555...."));
 	CU_ASSERT_PTR_NOT_NULL(strstr(text, "the same cores"));
 	free(text);
 	node_close(&n);

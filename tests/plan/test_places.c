@@ -16,7 +16,8 @@ static void test_grid(void)
 		const struct place *p = &places[i];
 
 		CU_ASSERT_EQUAL(p->rank, i);
-		CU_ASSERT_EQUAL((p->data * p->pipeline_size + p->pipeline) * p->tensor_size + p->tensor, i);
+		CU_ASSERT_EQUAL(
+			(p->data * p->pipeline_size + p->pipeline) * p->tensor_size + p->tensor, i);
 		CU_ASSERT(p->data < p->data_size && p->tensor < 2 && p->pipeline < 3);
 		CU_ASSERT_EQUAL(p->data_size, 4);
 		CU_ASSERT_EQUAL(p->node, i / 8);
