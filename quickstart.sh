@@ -12,7 +12,7 @@ step()
 {
 	local name=$1 what=$2 start=$SECONDS
 	shift 2
-	printf '%-12s %-68s ' "$name" "$what"
+	printf '%-12s %s%*s ' "$name" "$what" $((${#what} < 68 ? 68 - ${#what} : 0)) ''
 	if ! "$@" >"$log" 2>&1 </dev/null; then
 		printf 'failed\n\n' && tail -n 40 "$log" >&2
 		exit 1
@@ -53,3 +53,4 @@ step running "mpiexec -n 4 build/release/haul run unet3d_demo" \
 	"$mpiexec" -n 4 build/release/haul run --force unet3d_demo
 echo
 build/release/haul report results.h5
+echo "next: build/release/haul catalog · haul plan unet3d_h100 --nodes 8 --ranks-per-node 8 · docs/guide.md"
