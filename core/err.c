@@ -21,12 +21,13 @@ int err_set(struct err *e, int rc, const char *format, ...)
 int err_wrap(struct err *e, int rc, const char *format, ...)
 {
 	char inner[ERR_TEXT_BYTES];
+	size_t at, room;
 	va_list args;
 	int n;
 
 	if (!e)
 		return rc;
-	/* The arguments may point into e->text, and what it says moves: both from a copy. */
+	/* What it says moves behind the new words: from a copy. */
 	if (e->code && e->text[0])
 		memcpy(inner, e->text, sizeof(inner));
 	else
@@ -36,7 +37,13 @@ int err_wrap(struct err *e, int rc, const char *format, ...)
 	va_start(args, format);
 	n = vsnprintf(e->text, sizeof(e->text), format, args);
 	va_end(args);
-	if (n >= 0 && n < (int)sizeof(e->text))
-		snprintf(e->text + n, sizeof(e->text) - (size_t)n, ": %s", inner);
+	at = n < 0 ? 0 : (size_t)n;
+	if (at + 3 > sizeof(e->text))
+		return rc;
+	room = sizeof(e->text) - at - 3;
+	n = (int)strnlen(inner, room);
+	memcpy(e->text + at, ": ", 2);
+	memcpy(e->text + at + 2, inner, (size_t)n);
+	e->text[at + 2 + (size_t)n] = '\0';
 	return rc;
 }
