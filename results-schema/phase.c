@@ -369,11 +369,22 @@ static void summary_fill(struct summary_row *s, const struct merged *m)
 	s->errors = m->row[TALLY_ERRORS];
 }
 
+/* Rows so far: one a published phase, which may be fewer than phases were run. */
+static hsize_t summary_rows(hid_t dataset)
+{
+	hid_t space = dataset < 0 ? dataset : H5Dget_space(dataset);
+	hssize_t rows = space < 0 ? 0 : H5Sget_simple_extent_npoints(space);
+
+	if (space >= 0)
+		H5Sclose(space);
+	return rows > 0 ? (hsize_t)rows : 0;
+}
+
 static int write_summary(hid_t file, const struct merged *m, bool first, struct err *err)
 {
 	hid_t dataset = H5Dopen2(file, "/summary", H5P_DEFAULT), memory = rows_summary_type();
 	hid_t space = H5I_INVALID_HID, row_space = H5I_INVALID_HID;
-	hsize_t start = m->text.number, one = 1, rows = start + 1;
+	hsize_t start = summary_rows(dataset), one = 1, rows = start + 1;
 	struct summary_row row;
 	int rc = 0;
 
