@@ -6,6 +6,7 @@
 
 #include "core/arena.h"
 #include "core/json.h"
+#include "core/option.h"
 #include "tests/unit.h"
 
 /* Every kind of option, in one struct. */
