@@ -102,9 +102,11 @@ static int make_folders(char *path)
 
 		*slash = '\0';
 		failed = mkdir(path, 0777) < 0 && errno != EEXIST ? -errno : 0;
-		*slash = '/';
 		/* A folder that stands may be one that we could not have made. */
-		if (failed && failed != -EACCES && failed != -EROFS && failed != -EPERM)
+		if (failed && access(path, F_OK) == 0)
+			failed = 0;
+		*slash = '/';
+		if (failed)
 			return failed;
 	}
 	return 0;

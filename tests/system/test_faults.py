@@ -50,7 +50,7 @@ def broken_file(damage, errno_wanted, sync="step", ranks=3):
         check(len(rows) >= 1, "no error row")
         row = rows[0]
         check(name in row["object"].decode() and int(row["rank"]) < ranks, f"{row}")
-        check(int(row["error"]) in (errno_wanted, -errno_wanted), f"{row}")
+        check(int(row["errno"]) in (errno_wanted, -errno_wanted), f"{row}")
 
 
 def truncate(path):
@@ -116,7 +116,7 @@ def test_full_disk():
         r = mpi(3, "run", "job.json", cwd=folder)
         check(r.rc == 1 and "No space left" in r.err, f"{r}")
         status, rows = errors(folder, "0_generate")
-        check(len(rows) >= 1 and int(rows[0]["error"]) in (28, -28), f"{rows}")
+        check(len(rows) >= 1 and int(rows[0]["errno"]) in (28, -28), f"{rows}")
         check(not any(n.endswith("haul-part") for _, _, ns in os.walk(small) for n in ns), "a part file is left")
 
 

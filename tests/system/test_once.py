@@ -58,6 +58,9 @@ def opened(folder, ranks, files, seed=7):
     write_job(folder, j)
     args = command(ranks, "run", "job.json", "--only", "train", "--force")
     at = args.index(HAUL)
+    for name in os.listdir(folder):
+        if name.startswith("trace."):
+            os.unlink(os.path.join(folder, name))
     trace = os.path.join(folder, "trace")
     strace = ["strace", "-ff", "-ttt", "-e", "trace=openat", "-o", trace]
     env = environment(64)
