@@ -5,10 +5,10 @@
 bool accounts_of(const struct results_phase_read *p, struct accounts *a)
 {
 	static const char *const names[ACCOUNTS] = {
-		[ACCOUNT_COMPUTE] = "compute_ns", [ACCOUNT_OPEN] = "open_ns",
+		[ACCOUNT_COMPUTE] = "compute_ns",       [ACCOUNT_OPEN] = "open_ns",
 		[ACCOUNT_FIRST_BYTE] = "first_byte_ns", [ACCOUNT_TRANSFER] = "transfer_ns",
-		[ACCOUNT_QUEUE] = "queue_ns", [ACCOUNT_RANKS] = "ranks_ns", [ACCOUNT_DECODE] = "decode_ns",
-		[ACCOUNT_HAUL] = "haul_ns",
+		[ACCOUNT_QUEUE] = "queue_ns",           [ACCOUNT_RANKS] = "ranks_ns",
+		[ACCOUNT_DECODE] = "decode_ns",         [ACCOUNT_HAUL] = "haul_ns",
 	};
 
 	if (results_column(&p->merged, names[ACCOUNT_COMPUTE]) < 0 || !p->ranks.row_count)
@@ -23,20 +23,23 @@ bool accounts_of(const struct results_phase_read *p, struct accounts *a)
 	return true;
 }
 
-int accounts_tenths(const struct accounts *a, int tenths[ACCOUNTS])
+int accounts_lost(const struct accounts *a)
 {
-	double left[ACCOUNTS];
-	int given = 0, whole;
+	return a->total > 0 ? 1000 - (int)lround(a->seconds[ACCOUNT_COMPUTE] / a->total * 1000) : 0;
+}
 
-	for (int i = 0; i < ACCOUNTS; i++) {
-		double share = a->total > 0 ? a->seconds[i] / a->total * 1000 : 0;
+void accounts_tenths(const struct accounts *a, int whole, int tenths[ACCOUNTS])
+{
+	double left[ACCOUNTS], lost = a->total - a->seconds[ACCOUNT_COMPUTE];
+	int given = 0;
+
+	for (int i = ACCOUNT_COMPUTE + 1; i < ACCOUNTS; i++) {
+		double share = lost > 0 ? a->seconds[i] / lost * whole : 0;
 
 		tenths[i] = (int)share;
 		left[i] = share - tenths[i];
-	}
-	whole = a->total > 0 ? 1000 - (int)lround(a->seconds[ACCOUNT_COMPUTE] / a->total * 1000) : 0;
-	for (int i = ACCOUNT_COMPUTE + 1; i < ACCOUNTS; i++)
 		given += tenths[i];
+	}
 	for (; given < whole; given++) {
 		int most = ACCOUNT_COMPUTE + 1;
 
@@ -46,7 +49,6 @@ int accounts_tenths(const struct accounts *a, int tenths[ACCOUNTS])
 		left[most] = -1;
 	}
 	tenths[ACCOUNT_COMPUTE] = 1000 - whole;
-	return whole;
 }
 
 struct spread spread_of(const struct results_table *ranks, const char *column)

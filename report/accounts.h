@@ -7,8 +7,14 @@
 #include "results-schema/results_read.h"
 
 enum account {
-	ACCOUNT_COMPUTE, ACCOUNT_OPEN, ACCOUNT_FIRST_BYTE, ACCOUNT_TRANSFER, ACCOUNT_QUEUE,
-	ACCOUNT_RANKS, ACCOUNT_DECODE, ACCOUNT_HAUL,
+	ACCOUNT_COMPUTE,
+	ACCOUNT_OPEN,
+	ACCOUNT_FIRST_BYTE,
+	ACCOUNT_TRANSFER,
+	ACCOUNT_QUEUE,
+	ACCOUNT_RANKS,
+	ACCOUNT_DECODE,
+	ACCOUNT_HAUL,
 	ACCOUNTS
 };
 
@@ -20,9 +26,12 @@ struct accounts {
 /* false: the phase keeps no accounts. */
 bool accounts_of(const struct results_phase_read *p, struct accounts *a);
 
-/* Shares of total in tenths of a percent, so rounded that what is not compute adds up to the rounded
- * whole (largest remainders). Returns that whole. */
-int accounts_tenths(const struct accounts *a, int tenths[ACCOUNTS]);
+/* What is not compute, in tenths of a percent of total, rounded. */
+int accounts_lost(const struct accounts *a);
+
+/* Shares in tenths of a percent, so rounded (largest remainders) that what is not compute adds up to
+ * whole: accounts_lost's, or one tenth beside it where another figure was rounded so. */
+void accounts_tenths(const struct accounts *a, int whole, int tenths[ACCOUNTS]);
 
 /* Utilisation over the ranks; all NaN where there is none. */
 struct spread {

@@ -5,10 +5,11 @@
 #include <string.h>
 #include <unistd.h>
 
-static char *text_of_all(struct results_file **files, unsigned count, enum report_shape shape, bool color);
+static char *text_of_all(struct results_file **files, unsigned count, enum report_shape shape,
+			 bool color);
 
-int report_files(FILE *out, enum report_shape shape, const char *const *paths, unsigned count, bool color,
-		 struct err *err)
+int report_files(FILE *out, enum report_shape shape, const char *const *paths, unsigned count,
+		 bool color, struct err *err)
 {
 	struct results_file **files = calloc(count + 1, sizeof(*files));
 	char *text = NULL;
@@ -21,7 +22,8 @@ int report_files(FILE *out, enum report_shape shape, const char *const *paths, u
 		if (!text)
 			rc = err_set(err, -ENOMEM, "no memory for the report");
 		else if (fputs(text, out) < 0 || fflush(out) != 0)
-			rc = err_set(err, errno ? -errno : -EIO, "the report cannot be written: %s", strerror(errno));
+			rc = err_set(err, errno ? -errno : -EIO, "the report cannot be written: %s",
+				     strerror(errno));
 	}
 	for (unsigned i = 0; files && i < count; i++)
 		results_unload(files[i]);
@@ -30,7 +32,8 @@ int report_files(FILE *out, enum report_shape shape, const char *const *paths, u
 	return rc;
 }
 
-static char *text_of_all(struct results_file **files, unsigned count, enum report_shape shape, bool color)
+static char *text_of_all(struct results_file **files, unsigned count, enum report_shape shape,
+			 bool color)
 {
 	char *all = NULL;
 	size_t size;
@@ -44,7 +47,8 @@ static char *text_of_all(struct results_file **files, unsigned count, enum repor
 	if (shape == REPORT_CSV)
 		fputs(report_csv_heading(), out);
 	for (unsigned i = 0; i < count; i++) {
-		char *one = shape == REPORT_CSV ? report_csv(files[i]) : report_text(files[i], color);
+		char *one =
+			shape == REPORT_CSV ? report_csv(files[i]) : report_text(files[i], color);
 
 		fprintf(out, "%s%s", shape == REPORT_TEXT && i ? "\n" : "", one ? one : "");
 		if (!one) {

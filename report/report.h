@@ -16,8 +16,8 @@ enum report_shape { REPORT_TEXT, REPORT_JSON, REPORT_CSV };
  * array of objects where there are several files (JSON), a row a phase under one heading (CSV).
  * A file that cannot be read: its errno and a sentence, nothing is written. color: terminal colours
  * in text. */
-int report_files(FILE *out, enum report_shape shape, const char *const *paths, unsigned count, bool color,
-		 struct err *err);
+int report_files(FILE *out, enum report_shape shape, const char *const *paths, unsigned count,
+		 bool color, struct err *err);
 
 /* Whether colours suit this stream: a terminal, TERM not "dumb", NO_COLOR not set. */
 bool report_color(FILE *out);

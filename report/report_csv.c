@@ -55,8 +55,8 @@ static void latencies(FILE *out, const struct results_phase_read *p)
 
 static void phase_row(FILE *out, const struct results_file *f, const struct results_phase_read *p)
 {
-	static const char *const counts[] = {"bytes_read", "bytes_written", "operations", "errors", "retries",
-					     "samples"};
+	static const char *const counts[] = {"bytes_read", "bytes_written", "operations",
+					     "errors",     "retries",       "samples"};
 	struct spread au = spread_of(&p->ranks, "au");
 	struct accounts accounts;
 	bool kept = accounts_of(p, &accounts);
@@ -64,8 +64,8 @@ static void phase_row(FILE *out, const struct results_file *f, const struct resu
 	quoted(out, f->path);
 	fputc(',', out);
 	quoted(out, f->name);
-	fprintf(out, ",%s,%llu,%llu,%u,", f->started, (unsigned long long)f->ranks, (unsigned long long)f->nodes,
-		p->number);
+	fprintf(out, ",%s,%llu,%llu,%u,", f->started, (unsigned long long)f->ranks,
+		(unsigned long long)f->nodes, p->number);
 	quoted(out, p->name);
 	fprintf(out, ",%s,%s", p->kind, p->status);
 	number(out, p->seconds);

@@ -75,8 +75,9 @@ static void add_accounts(cJSON *to, const struct results_phase_read *p)
 	}
 	accounts = cJSON_AddObjectToObject(to, "accounts");
 	number(accounts, "compute", a.seconds[ACCOUNT_COMPUTE]);
-	number(accounts, "storage", a.seconds[ACCOUNT_OPEN] + a.seconds[ACCOUNT_FIRST_BYTE] +
-	       a.seconds[ACCOUNT_TRANSFER] + a.seconds[ACCOUNT_QUEUE]);
+	number(accounts, "storage",
+	       a.seconds[ACCOUNT_OPEN] + a.seconds[ACCOUNT_FIRST_BYTE] +
+		       a.seconds[ACCOUNT_TRANSFER] + a.seconds[ACCOUNT_QUEUE]);
 	number(accounts, "ranks", a.seconds[ACCOUNT_RANKS]);
 	number(accounts, "decode", a.seconds[ACCOUNT_DECODE]);
 	number(accounts, "haul", a.seconds[ACCOUNT_HAUL]);
@@ -118,7 +119,10 @@ static void add_epochs(cJSON *to, const struct results_phase_read *p)
 
 static void add_latencies(cJSON *to, const struct results_phase_read *p)
 {
-	static const struct { const char *key; double q; } quantiles[] = {
+	static const struct {
+		const char *key;
+		double q;
+	} quantiles[] = {
 		{"p50", 0.5}, {"p95", 0.95}, {"p99", 0.99}, {"p999", 0.999}, {"p9999", 0.9999},
 	};
 	cJSON *all = cJSON_AddObjectToObject(to, "latency_ns");
@@ -136,7 +140,8 @@ static void add_latencies(cJSON *to, const struct results_phase_read *p)
 	}
 }
 
-static void add_failures(cJSON *to, const struct results_file *f, const struct results_phase_read *p)
+static void add_failures(cJSON *to, const struct results_file *f,
+			 const struct results_phase_read *p)
 {
 	cJSON *all = cJSON_AddArrayToObject(to, "failures");
 
@@ -165,7 +170,8 @@ static void add_failures(cJSON *to, const struct results_file *f, const struct r
 
 static cJSON *phase(const struct results_file *f, const struct results_phase_read *p)
 {
-	static const char *const counts[] = {"bytes_read", "bytes_written", "operations", "errors", "retries"};
+	static const char *const counts[] = {"bytes_read", "bytes_written", "operations", "errors",
+					     "retries"};
 	cJSON *o = cJSON_CreateObject(), *measures, *figures;
 
 	cJSON_AddStringToObject(o, "kind", p->kind);

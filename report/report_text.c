@@ -53,9 +53,9 @@ static const char *paint(const struct page *page, const char *code)
 	return page->color ? code : "";
 }
 
-#define BOLD "\033[1m"
+#define BOLD  "\033[1m"
 #define GREEN "\033[32m"
-#define RED "\033[31m"
+#define RED   "\033[31m"
 #define PLAIN "\033[0m"
 
 static void head_line(const struct page *page)
@@ -64,10 +64,11 @@ static void head_line(const struct page *page)
 	char ranks[UNITS_TEXT_BYTES], nodes[UNITS_TEXT_BYTES], time[UNITS_TEXT_BYTES];
 	bool done = strcmp(f->status, "done") == 0;
 
-	fprintf(page->out, "%s%s%s · %s rank%s on %s node%s · %s · %s%s%s\n", paint(page, BOLD), f->name,
-		paint(page, PLAIN), units_count(ranks, f->ranks), f->ranks == 1 ? "" : "s",
-		units_count(nodes, f->nodes), f->nodes == 1 ? "" : "s", units_time(time, f->seconds),
-		paint(page, done ? GREEN : RED), f->status, paint(page, PLAIN));
+	fprintf(page->out, "%s%s%s · %s rank%s on %s node%s · %s · %s%s%s\n", paint(page, BOLD),
+		f->name, paint(page, PLAIN), units_count(ranks, f->ranks), f->ranks == 1 ? "" : "s",
+		units_count(nodes, f->nodes), f->nodes == 1 ? "" : "s",
+		units_time(time, f->seconds), paint(page, done ? GREEN : RED), f->status,
+		paint(page, PLAIN));
 	if (*f->error)
 		text_wrap(page->out, f->error, 0, 0);
 }
@@ -83,7 +84,8 @@ static void percent(char *buf, size_t size, double fraction)
 		snprintf(buf, size, "%.1f %%", tenths / 10);
 }
 
-static void add(char *buf, size_t size, const char *format, ...) __attribute__((format(printf, 3, 4)));
+static void add(char *buf, size_t size, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
 static void add(char *buf, size_t size, const char *format, ...)
 {
 	size_t n = strlen(buf);
@@ -97,8 +99,13 @@ static void add(char *buf, size_t size, const char *format, ...)
 /* " (transfer 1.9, open 0.3)", the largest first. */
 static void add_storage(char *buf, size_t size, const int tenths[ACCOUNTS])
 {
-	static const struct { int account; const char *name; } parts[] = {
-		{ACCOUNT_OPEN, "open"}, {ACCOUNT_FIRST_BYTE, "first byte"}, {ACCOUNT_TRANSFER, "transfer"},
+	static const struct {
+		int account;
+		const char *name;
+	} parts[] = {
+		{ACCOUNT_OPEN, "open"},
+		{ACCOUNT_FIRST_BYTE, "first byte"},
+		{ACCOUNT_TRANSFER, "transfer"},
 		{ACCOUNT_QUEUE, "queue"},
 	};
 	enum { PARTS = sizeof(parts) / sizeof(*parts) };
@@ -115,37 +122,45 @@ static void add_storage(char *buf, size_t size, const int tenths[ACCOUNTS])
 		if (most < 0)
 			break;
 		said[most] = true;
-		add(buf, size, "%s%s %.1f", before, parts[most].name, tenths[parts[most].account] / 10.0);
+		add(buf, size, "%s%s %.1f", before, parts[most].name,
+		    tenths[parts[most].account] / 10.0);
 		before = ", ";
 	}
 	add(buf, size, ")");
 }
 
 /* What was lost. The accounts hold the whole phase, AU leaves the warm-up out: where the two differ the
- * sentence says which it speaks of. */
+ * sentence says which it speaks of, unless that is a matter of rounding. */
 static void lost_sentence(char *buf, size_t size, const struct results_phase_read *p, double au)
 {
 	struct accounts a;
-	int tenths[ACCOUNTS], whole, storage;
+	int tenths[ACCOUNTS], whole, beside_au, storage;
 	const char *before = "";
 
 	if (!accounts_of(p, &a))
 		return;
-	whole = accounts_tenths(&a, tenths);
+	whole = accounts_lost(&a);
+	beside_au = 1000 - (int)lround(au * 1000);
+	if (abs(beside_au - whole) <= 1)
+		whole = beside_au;
 	if (whole <= 0)
 		return;
-	if (whole == 1000 - (int)lround(au * 1000))
+	accounts_tenths(&a, whole, tenths);
+	if (whole == beside_au)
 		add(buf, size, "Of the %.1f %% lost: ", whole / 10.0);
 	else
-		add(buf, size, "Of the whole phase, warm-up included, %.1f %% was lost: ", whole / 10.0);
-	storage = tenths[ACCOUNT_OPEN] + tenths[ACCOUNT_FIRST_BYTE] + tenths[ACCOUNT_TRANSFER] + tenths[ACCOUNT_QUEUE];
+		add(buf, size,
+		    "Of the whole phase, warm-up included, %.1f %% was lost: ", whole / 10.0);
+	storage = tenths[ACCOUNT_OPEN] + tenths[ACCOUNT_FIRST_BYTE] + tenths[ACCOUNT_TRANSFER] +
+		  tenths[ACCOUNT_QUEUE];
 	if (storage) {
 		add(buf, size, "%.1f %% waiting for storage", storage / 10.0);
 		add_storage(buf, size, tenths);
 		before = ", ";
 	}
 	if (tenths[ACCOUNT_RANKS]) {
-		add(buf, size, "%s%.1f %% for the slowest rank", before, tenths[ACCOUNT_RANKS] / 10.0);
+		add(buf, size, "%s%.1f %% for the slowest rank", before,
+		    tenths[ACCOUNT_RANKS] / 10.0);
 		before = ", ";
 	}
 	if (tenths[ACCOUNT_DECODE]) {
@@ -170,8 +185,8 @@ static void utilisation(const struct page *page, const struct results_phase_read
 	add(sentence, sizeof(sentence), "The accelerators were busy %.1f %% of the time", au * 100);
 	if (!isnan(p->target_au)) {
 		percent(target, sizeof(target), p->target_au);
-		add(sentence, sizeof(sentence), "; the target of %s is %s%s%s", target, paint(page, met ? GREEN : RED),
-		    met ? "met" : "missed", paint(page, PLAIN));
+		add(sentence, sizeof(sentence), "; the target of %s is %s%s%s", target,
+		    paint(page, met ? GREEN : RED), met ? "met" : "missed", paint(page, PLAIN));
 	}
 	add(sentence, sizeof(sentence), ".");
 	text_wrap(page->out, sentence, 0, 0);
@@ -180,7 +195,8 @@ static void utilisation(const struct page *page, const struct results_phase_read
 	if (*sentence)
 		text_wrap(page->out, sentence, 0, 0);
 	if (p->null_au < 0.995)
-		fprintf(page->out, "Without storage the same loop reaches %.1f %%: the rest is haul's own cost here.\n",
+		fprintf(page->out,
+			"Without storage the same loop reaches %.1f %%: the rest is haul's own cost here.\n",
 			p->null_au * 100);
 }
 
@@ -193,7 +209,7 @@ static void figure(char cell[TABLE_CELL_BYTES], double value)
 		strcpy(cell, "–");
 	else if (value == 0)
 		strcpy(cell, "0");
-	else if (value < 0.01)
+	else if (value < 0.0995)
 		snprintf(cell, TABLE_CELL_BYTES, "%.2g", value);
 	else if (value < 99.95)
 		snprintf(cell, TABLE_CELL_BYTES, "%.*f", value < 9.995 ? 2 : 1, value);
@@ -227,21 +243,35 @@ static void name_cell(char cell[TABLE_CELL_BYTES], const char *name)
 	snprintf(cell, TABLE_CELL_BYTES, "%.*s…", (int)n, name);
 }
 
-enum table_column { COL_PHASE, COL_SECONDS, COL_AU, COL_GB, COL_SAMPLES, COL_P50, COL_P99, COL_P999, COL_MAX,
-		    COL_ERRORS, COLS };
+enum table_column {
+	COL_PHASE,
+	COL_SECONDS,
+	COL_AU,
+	COL_GB,
+	COL_SAMPLES,
+	COL_P50,
+	COL_P99,
+	COL_P999,
+	COL_MAX,
+	COL_ERRORS,
+	COLS
+};
 
-static void table_phase(struct table_row *row, const struct results_phase_read *p, const char *latency)
+static void table_phase(struct table_row *row, const struct results_phase_read *p,
+			const char *latency)
 {
 	const struct hist *h = results_find_hist(p, latency);
 	double au = results_value(&p->merged, 0, "au");
-	double bytes = results_value(&p->merged, 0, "bytes_read") + results_value(&p->merged, 0, "bytes_written");
+	double bytes = results_value(&p->merged, 0, "bytes_read") +
+		       results_value(&p->merged, 0, "bytes_written");
 	double errors = results_value(&p->merged, 0, "errors");
 	char count[UNITS_TEXT_BYTES];
 
 	for (int c = 0; c < COLS; c++)
 		strcpy(row->cell[c], "–");
 	name_cell(row->cell[COL_PHASE], p->name);
-	snprintf(row->cell[COL_SECONDS], TABLE_CELL_BYTES, p->seconds < 0.95 ? "%.2f" : "%.1f", p->seconds);
+	snprintf(row->cell[COL_SECONDS], TABLE_CELL_BYTES, p->seconds < 0.95 ? "%.2f" : "%.1f",
+		 p->seconds);
 	if (!isnan(au))
 		snprintf(row->cell[COL_AU], TABLE_CELL_BYTES, "%.1f %%", au * 100);
 	figure(row->cell[COL_GB], bytes / p->seconds / 1e9);
@@ -272,8 +302,8 @@ static const char *table_latency(const struct results_file *f)
 
 static void phase_table(const struct page *page)
 {
-	static const char *const headings[COLS] = {"phase", "seconds", "AU", "GB/s", "samples/s", "p50", "p99",
-						   "p99.9", "max", "errors"};
+	static const char *const headings[COLS] = {"phase", "seconds", "AU",    "GB/s", "samples/s",
+						   "p50",   "p99",     "p99.9", "max",  "errors"};
 	const struct results_file *f = page->file;
 	struct table_row *rows = calloc(f->phase_count + 1, sizeof(*rows));
 	const char *latency = table_latency(f);
@@ -282,7 +312,8 @@ static void phase_table(const struct page *page)
 		return;
 	for (int c = 0; c < COLS; c++)
 		strcpy(rows[0].cell[c], headings[c]);
-	snprintf(rows[0].cell[COL_P50], TABLE_CELL_BYTES, "%.20s%sp50", latency, *latency ? " " : "");
+	snprintf(rows[0].cell[COL_P50], TABLE_CELL_BYTES, "%.20s%sp50", latency,
+		 *latency ? " " : "");
 	for (uint32_t i = 0; i < f->phase_count; i++)
 		table_phase(&rows[i + 1], &f->phases[i], latency);
 	fputc('\n', page->out);
@@ -295,19 +326,22 @@ static void failure_line(const struct page *page, const struct failure *x)
 	char line[1024];
 	bool known = x->node < page->file->nodes;
 
-	snprintf(line, sizeof(line), "rank %u%s%s: %.*s: %.*s (%.*s, %u attempt%s)", x->rank, known ? " on " : "",
-		 known ? page->file->hosts[x->node] : "", FAILURE_OBJECT_BYTES, x->object, FAILURE_TEXT_BYTES,
-		 x->text, (int)sizeof(x->operation), x->operation, x->attempts, x->attempts == 1 ? "" : "s");
+	snprintf(line, sizeof(line), "rank %u%s%s: %.*s: %.*s (%.*s, %u attempt%s)", x->rank,
+		 known ? " on " : "", known ? page->file->hosts[x->node] : "", FAILURE_OBJECT_BYTES,
+		 x->object, FAILURE_TEXT_BYTES, x->text, (int)sizeof(x->operation), x->operation,
+		 x->attempts, x->attempts == 1 ? "" : "s");
 	text_wrap(page->out, line, 2, 6);
 }
 
 /* "train: failed; why; what it said". The file's own error stands at the head and is not repeated. */
-static bool note_line(const struct page *page, const struct results_phase_read *p, char *line, size_t size)
+static bool note_line(const struct page *page, const struct results_phase_read *p, char *line,
+		      size_t size)
 {
-	const char *status = strcmp(p->status, "done") == 0 ? "" :
-			     strcmp(p->status, "limit") == 0 ? "ended at its limit of time" : p->status;
-	const char *parts[] = {status,
-			       strcmp(p->error, page->file->error) == 0 ? "" : p->error, p->said};
+	const char *status = strcmp(p->status, "done") == 0    ? ""
+			     : strcmp(p->status, "limit") == 0 ? "ended at its limit of time"
+							       : p->status;
+	const char *parts[] = {status, strcmp(p->error, page->file->error) == 0 ? "" : p->error,
+			       p->said};
 	const char *before = ": ";
 	bool any = false;
 
@@ -351,8 +385,10 @@ static void last_line(const struct page *page)
 	char size[UNITS_TEXT_BYTES], head[4200], look[8400];
 	const char *gap = "   ";
 
-	snprintf(head, sizeof(head), "%s (%s)", f->path, units_bytes_binary(size, (double)f->file_bytes));
-	snprintf(look, sizeof(look), "look: haul report %s   h5dump -d /summary %s", f->path, f->path);
+	snprintf(head, sizeof(head), "%s (%s)", f->path,
+		 units_bytes_binary(size, (double)f->file_bytes));
+	snprintf(look, sizeof(look), "look: haul report %s   h5dump -d /summary %s", f->path,
+		 f->path);
 	if (text_width(head) + 3 + text_width(look) > REPORT_COLUMNS)
 		gap = "\n";
 	fprintf(page->out, "\n%s%s%s\n", head, gap, look);

@@ -75,15 +75,17 @@ hid_t h5_text_type(size_t bytes)
 {
 	hid_t type = H5Tcopy(H5T_C_S1);
 
-	if (type >= 0 && (H5Tset_size(type, bytes ? bytes : 1) < 0 || H5Tset_cset(type, H5T_CSET_UTF8) < 0 ||
-			  H5Tset_strpad(type, H5T_STR_NULLTERM) < 0)) {
+	if (type >= 0 &&
+	    (H5Tset_size(type, bytes ? bytes : 1) < 0 || H5Tset_cset(type, H5T_CSET_UTF8) < 0 ||
+	     H5Tset_strpad(type, H5T_STR_NULLTERM) < 0)) {
 		H5Tclose(type);
 		return H5I_INVALID_HID;
 	}
 	return type;
 }
 
-static int attribute(hid_t at, const char *name, hid_t type, hid_t space, const void *value, struct err *err)
+static int attribute(hid_t at, const char *name, hid_t type, hid_t space, const void *value,
+		     struct err *err)
 {
 	hid_t attr = H5I_INVALID_HID;
 	int rc = 0;
@@ -98,7 +100,8 @@ static int attribute(hid_t at, const char *name, hid_t type, hid_t space, const 
 	return rc;
 }
 
-static int scalar_attribute(hid_t at, const char *name, hid_t type, const void *value, struct err *err)
+static int scalar_attribute(hid_t at, const char *name, hid_t type, const void *value,
+			    struct err *err)
 {
 	hid_t space = H5Screate(H5S_SCALAR);
 	int rc = attribute(at, name, type, space, value, err);
@@ -138,7 +141,8 @@ int h5_attr_real(hid_t at, const char *name, double value, struct err *err)
 	return scalar_attribute(at, name, H5T_NATIVE_DOUBLE, &value, err);
 }
 
-int h5_attr_texts(hid_t at, const char *name, const char *const *texts, size_t count, struct err *err)
+int h5_attr_texts(hid_t at, const char *name, const char *const *texts, size_t count,
+		  struct err *err)
 {
 	char all[H5_TEXT_MAX] = {0};
 	size_t width = 1;
@@ -180,7 +184,8 @@ int h5_dataset(hid_t at, const char *name, hid_t type, int rank, const hsize_t *
 
 	*out = H5I_INVALID_HID;
 	if (list >= 0 && space >= 0 && H5Pset_alloc_time(list, H5D_ALLOC_TIME_EARLY) >= 0 &&
-	    H5Pset_fill_time(list, H5D_FILL_TIME_NEVER) >= 0 && H5Pset_attr_phase_change(list, 1024, 512) >= 0)
+	    H5Pset_fill_time(list, H5D_FILL_TIME_NEVER) >= 0 &&
+	    H5Pset_attr_phase_change(list, 1024, 512) >= 0)
 		*out = H5Dcreate2(at, name, type, space, H5P_DEFAULT, list, H5P_DEFAULT);
 	if (space >= 0)
 		H5Sclose(space);
@@ -207,8 +212,10 @@ int h5_write_rows(hid_t dataset, hid_t type, int rank, const hsize_t *start, con
 
 	for (int i = 0; i < rank; i++)
 		none = none || count[i] == 0;
-	if (file < 0 || memory < 0 || transfer < 0 || H5Pset_dxpl_mpio(transfer, H5FD_MPIO_COLLECTIVE) < 0 ||
-	    (none ? H5Sselect_none(file) : H5Sselect_hyperslab(file, H5S_SELECT_SET, start, NULL, count, NULL)) < 0 ||
+	if (file < 0 || memory < 0 || transfer < 0 ||
+	    H5Pset_dxpl_mpio(transfer, H5FD_MPIO_COLLECTIVE) < 0 ||
+	    (none ? H5Sselect_none(file)
+		  : H5Sselect_hyperslab(file, H5S_SELECT_SET, start, NULL, count, NULL)) < 0 ||
 	    (none && H5Sselect_none(memory) < 0))
 		rc = h5_fail(err, "cannot choose the rows of a data set");
 	/* Written even so: the other ranks are waiting in it. */

@@ -31,7 +31,8 @@ hid_t h5_text_type(size_t bytes); /* the caller closes it */
 int h5_attr_text(hid_t at, const char *name, const char *text, struct err *err);
 int h5_attr_u64(hid_t at, const char *name, uint64_t value, struct err *err);
 int h5_attr_real(hid_t at, const char *name, double value, struct err *err);
-int h5_attr_texts(hid_t at, const char *name, const char *const *texts, size_t count, struct err *err);
+int h5_attr_texts(hid_t at, const char *name, const char *const *texts, size_t count,
+		  struct err *err);
 
 /* A group with room for its attributes; the caller closes it. */
 int h5_group(hid_t at, const char *name, hid_t *out, struct err *err);

@@ -10,15 +10,18 @@
 /* No table of a results file comes near it; a damaged one may claim any size. */
 static const uint64_t bytes_max = 1ull << 33;
 
-static int read_scalar(hid_t at, const char *name, hid_t type, H5T_class_t class, void *value, struct err *err)
+static int read_scalar(hid_t at, const char *name, hid_t type, H5T_class_t class, void *value,
+		       struct err *err)
 {
 	hid_t attr = H5Aexists(at, name) > 0 ? H5Aopen(at, name, H5P_DEFAULT) : H5I_INVALID_HID;
-	hid_t space = attr < 0 ? attr : H5Aget_space(attr), found = attr < 0 ? attr : H5Aget_type(attr);
+	hid_t space = attr < 0 ? attr : H5Aget_space(attr),
+	      found = attr < 0 ? attr : H5Aget_type(attr);
 	int rc = 0;
 
-	if (space < 0 || found < 0 || H5Sget_simple_extent_npoints(space) != 1 || H5Tget_class(found) != class ||
-	    H5Aread(attr, type, value) < 0)
-		rc = err_set(err, -EINVAL, "the attribute %s is missing or of the wrong type", name);
+	if (space < 0 || found < 0 || H5Sget_simple_extent_npoints(space) != 1 ||
+	    H5Tget_class(found) != class || H5Aread(attr, type, value) < 0)
+		rc = err_set(err, -EINVAL, "the attribute %s is missing or of the wrong type",
+			     name);
 	if (found >= 0)
 		H5Tclose(found);
 	if (space >= 0)
@@ -39,19 +42,23 @@ int h5_read_real(hid_t at, const char *attribute, double *value, struct err *err
 }
 
 /* Fixed-length texts, count of them one behind the other, width bytes each and a zero more. */
-static int read_texts(hid_t at, const char *name, char **texts, uint64_t *count, size_t *width, struct err *err)
+static int read_texts(hid_t at, const char *name, char **texts, uint64_t *count, size_t *width,
+		      struct err *err)
 {
 	hid_t attr = H5Aexists(at, name) > 0 ? H5Aopen(at, name, H5P_DEFAULT) : H5I_INVALID_HID;
-	hid_t space = attr < 0 ? attr : H5Aget_space(attr), found = attr < 0 ? attr : H5Aget_type(attr);
+	hid_t space = attr < 0 ? attr : H5Aget_space(attr),
+	      found = attr < 0 ? attr : H5Aget_type(attr);
 	hssize_t n = space < 0 ? -1 : H5Sget_simple_extent_npoints(space);
 	int rc = 0;
 
 	*texts = NULL;
 	*width = 0;
-	if (n > 0 && found >= 0 && H5Tget_class(found) == H5T_STRING && H5Tis_variable_str(found) == 0)
+	if (n > 0 && found >= 0 && H5Tget_class(found) == H5T_STRING &&
+	    H5Tis_variable_str(found) == 0)
 		*width = H5Tget_size(found);
 	if (!*width || *width * (uint64_t)n > H5_TEXT_MAX) {
-		rc = err_set(err, -EINVAL, "the attribute %s is missing or of the wrong type", name);
+		rc = err_set(err, -EINVAL, "the attribute %s is missing or of the wrong type",
+			     name);
 	} else {
 		*texts = calloc((size_t)n * *width + 1, 1);
 		if (!*texts)
@@ -90,7 +97,8 @@ int h5_read_into(hid_t at, const char *attribute, char *text, size_t size, struc
 
 int h5_read_text_dataset(hid_t at, const char *name, char **text, struct err *err)
 {
-	hid_t dataset = H5Lexists(at, name, H5P_DEFAULT) > 0 ? H5Dopen2(at, name, H5P_DEFAULT) : H5I_INVALID_HID;
+	hid_t dataset = H5Lexists(at, name, H5P_DEFAULT) > 0 ? H5Dopen2(at, name, H5P_DEFAULT)
+							     : H5I_INVALID_HID;
 	hid_t type = dataset < 0 ? dataset : H5Dget_type(dataset);
 	size_t size = type >= 0 && H5Tget_class(type) == H5T_STRING ? H5Tget_size(type) : 0;
 	int rc = 0;
@@ -105,25 +113,28 @@ int h5_read_text_dataset(hid_t at, const char *name, char **text, struct err *er
 	return rc;
 }
 
-static int open_rows(hid_t at, const char *name, size_t size, hid_t *dataset, uint64_t *count, struct err *err)
+static int open_rows(hid_t at, const char *name, size_t size, hid_t *dataset, uint64_t *count,
+		     struct err *err)
 {
 	hid_t space;
 	hssize_t n = -1;
 
-	*dataset = H5Lexists(at, name, H5P_DEFAULT) > 0 ? H5Dopen2(at, name, H5P_DEFAULT) : H5I_INVALID_HID;
+	*dataset = H5Lexists(at, name, H5P_DEFAULT) > 0 ? H5Dopen2(at, name, H5P_DEFAULT)
+							: H5I_INVALID_HID;
 	space = *dataset < 0 ? H5I_INVALID_HID : H5Dget_space(*dataset);
 	if (space >= 0 && H5Sget_simple_extent_ndims(space) == 1)
 		n = H5Sget_simple_extent_npoints(space);
 	if (space >= 0)
 		H5Sclose(space);
 	if (n < 0 || (uint64_t)n > bytes_max / size)
-		return err_set(err, -EINVAL, "the data set %s is missing or of the wrong shape", name);
+		return err_set(err, -EINVAL, "the data set %s is missing or of the wrong shape",
+			       name);
 	*count = (uint64_t)n;
 	return 0;
 }
 
-int h5_read_records(hid_t at, const char *name, hid_t type, size_t size, void **data, uint64_t *count,
-		    struct err *err)
+int h5_read_records(hid_t at, const char *name, hid_t type, size_t size, void **data,
+		    uint64_t *count, struct err *err)
 {
 	hid_t dataset;
 	int rc = open_rows(at, name, size, &dataset, count, err);
@@ -149,7 +160,8 @@ int h5_read_records(hid_t at, const char *name, hid_t type, size_t size, void **
 static int table_shape(hid_t dataset, struct results_table *t, hid_t *memory, struct err *err)
 {
 	hid_t found = H5Dget_type(dataset);
-	int members = found >= 0 && H5Tget_class(found) == H5T_COMPOUND ? H5Tget_nmembers(found) : 0;
+	int members =
+		found >= 0 && H5Tget_class(found) == H5T_COMPOUND ? H5Tget_nmembers(found) : 0;
 	int rc = 0;
 
 	t->columns = members > 0 ? calloc((size_t)members, sizeof(*t->columns)) : NULL;
@@ -161,8 +173,9 @@ static int table_shape(hid_t dataset, struct results_table *t, hid_t *memory, st
 
 		t->columns[i].real = H5Tget_member_class(found, (unsigned)i) == H5T_FLOAT;
 		snprintf(t->columns[i].name, sizeof(t->columns[i].name), "%s", name ? name : "");
-		if (!name || H5Tinsert(*memory, name, 8 * (size_t)i,
-				       t->columns[i].real ? H5T_NATIVE_DOUBLE : H5T_NATIVE_UINT64) < 0)
+		if (!name ||
+		    H5Tinsert(*memory, name, 8 * (size_t)i,
+			      t->columns[i].real ? H5T_NATIVE_DOUBLE : H5T_NATIVE_UINT64) < 0)
 			rc = h5_fail(err, "its columns cannot be read");
 		H5free_memory(name);
 	}
@@ -180,10 +193,11 @@ static int table_units(hid_t at, struct results_table *t, struct err *err)
 	int rc = read_texts(at, "units", &texts, &count, &width, err);
 
 	if (rc == 0 && count != t->column_count)
-		rc = err_set(err, -EINVAL, "there are %llu units for %u columns", (unsigned long long)count,
-			     t->column_count);
+		rc = err_set(err, -EINVAL, "there are %llu units for %u columns",
+			     (unsigned long long)count, t->column_count);
 	for (uint32_t i = 0; rc == 0 && i < t->column_count; i++)
-		snprintf(t->columns[i].unit, sizeof(t->columns[i].unit), "%.*s", (int)width, texts + i * width);
+		snprintf(t->columns[i].unit, sizeof(t->columns[i].unit), "%.*s", (int)width,
+			 texts + i * width);
 	free(texts);
 	return rc;
 }
@@ -199,8 +213,8 @@ int h5_read_table(hid_t at, const char *name, struct results_table *table, struc
 	if (rc == 0)
 		rc = table_units(dataset, table, err);
 	if (rc == 0)
-		rc = h5_read_records(at, name, memory, 8 * (size_t)table->column_count, (void **)&table->cells,
-				     &table->row_count, err);
+		rc = h5_read_records(at, name, memory, 8 * (size_t)table->column_count,
+				     (void **)&table->cells, &table->row_count, err);
 	if (memory >= 0)
 		H5Tclose(memory);
 	if (dataset >= 0)
@@ -208,9 +222,11 @@ int h5_read_table(hid_t at, const char *name, struct results_table *table, struc
 	return rc < 0 ? err_wrap(err, rc, "%s", name) : 0;
 }
 
-static int headline_cell(hid_t group, struct results_column *column, union results_cell *cell, struct err *err)
+static int headline_cell(hid_t group, struct results_column *column, union results_cell *cell,
+			 struct err *err)
 {
-	hid_t attr = H5Aexists(group, column->name) > 0 ? H5Aopen(group, column->name, H5P_DEFAULT) : H5I_INVALID_HID;
+	hid_t attr = H5Aexists(group, column->name) > 0 ? H5Aopen(group, column->name, H5P_DEFAULT)
+							: H5I_INVALID_HID;
 	hid_t type = attr < 0 ? attr : H5Aget_type(attr);
 
 	column->real = type >= 0 && H5Tget_class(type) == H5T_FLOAT;
@@ -218,8 +234,8 @@ static int headline_cell(hid_t group, struct results_column *column, union resul
 		H5Tclose(type);
 	if (attr >= 0)
 		H5Aclose(attr);
-	return column->real ? h5_read_real(group, column->name, &cell->real, err) :
-			      h5_read_u64(group, column->name, &cell->count, err);
+	return column->real ? h5_read_real(group, column->name, &cell->real, err)
+			    : h5_read_u64(group, column->name, &cell->count, err);
 }
 
 int h5_read_headline(hid_t group, struct results_table *t, struct err *err)
@@ -241,7 +257,8 @@ int h5_read_headline(hid_t group, struct results_table *t, struct err *err)
 	t->row_count = 1;
 	rc = table_units(group, t, err);
 	for (uint64_t i = 0; rc == 0 && i < count; i++) {
-		snprintf(t->columns[i].name, sizeof(t->columns[i].name), "%.*s", (int)width, names + i * width);
+		snprintf(t->columns[i].name, sizeof(t->columns[i].name), "%.*s", (int)width,
+			 names + i * width);
 		rc = headline_cell(group, &t->columns[i], &t->cells[i], err);
 	}
 out_names:

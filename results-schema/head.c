@@ -25,7 +25,8 @@ int head_create(const char *path, const struct results_head *head, const struct 
 	hid_t access = h5_file_access(), creation = h5_group_properties(H5P_FILE_CREATE), file;
 	int rc = 0;
 
-	file = access < 0 || creation < 0 ? H5I_INVALID_HID : H5Fcreate(path, H5F_ACC_TRUNC, creation, access);
+	file = access < 0 || creation < 0 ? H5I_INVALID_HID
+					  : H5Fcreate(path, H5F_ACC_TRUNC, creation, access);
 	if (file < 0)
 		rc = h5_fail(err, "results file %s cannot be made", path);
 	if (rc == 0)
@@ -42,10 +43,17 @@ int head_create(const char *path, const struct results_head *head, const struct 
 static int root_attributes(hid_t file, const struct results_head *head, struct err *err)
 {
 	char started[RESULTS_DATE_BYTES];
-	const struct { const char *name, *text; } texts[] = {
-		{"haul_version", head->version}, {"build", head->build}, {"name", head->job_name},
-		{"command_line", head->command_line}, {"started", started}, {"finished", ""},
-		{"status", "interrupted"}, {"error", ""},
+	const struct {
+		const char *name, *text;
+	} texts[] = {
+		{"haul_version", head->version},
+		{"build", head->build},
+		{"name", head->job_name},
+		{"command_line", head->command_line},
+		{"started", started},
+		{"finished", ""},
+		{"status", "interrupted"},
+		{"error", ""},
 	};
 	int rc = h5_attr_u64(file, "schema_version", RESULTS_SCHEMA_VERSION, err);
 
@@ -64,8 +72,9 @@ static int root_attributes(hid_t file, const struct results_head *head, struct e
 static int write_job(hid_t file, const char *text, struct err *err)
 {
 	hid_t type = h5_text_type(strlen(text) + 1), space = H5Screate(H5S_SCALAR);
-	hid_t dataset = type < 0 || space < 0 ? H5I_INVALID_HID :
-			H5Dcreate2(file, "/job", type, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+	hid_t dataset = type < 0 || space < 0 ? H5I_INVALID_HID
+					      : H5Dcreate2(file, "/job", type, space, H5P_DEFAULT,
+							   H5P_DEFAULT, H5P_DEFAULT);
 	int rc = 0;
 
 	if (dataset < 0 || H5Dwrite(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, text) < 0)
@@ -141,8 +150,8 @@ static int create_all(hid_t file, const struct results_head *head, const struct 
 	if (rc == 0)
 		rc = write_records(file, "/ranks", rows_rank_type(), head->ranks, ranks, err);
 	if (rc == 0)
-		rc = h5_array(file, "/histogram_edges_ns", H5T_NATIVE_UINT64, HIST_BUCKETS + 1, edges, true,
-			      "ns", err);
+		rc = h5_array(file, "/histogram_edges_ns", H5T_NATIVE_UINT64, HIST_BUCKETS + 1,
+			      edges, true, "ns", err);
 	if (rc == 0) {
 		rc = h5_group(file, "/phases", &phases, err);
 		if (phases >= 0)
@@ -155,7 +164,9 @@ static int write_end(hid_t file, const char *status, const char *sentence, uint6
 		     uint64_t finished_utc_ns, struct err *err)
 {
 	char finished[RESULTS_DATE_BYTES];
-	double seconds = finished_utc_ns > started_utc_ns ? (double)(finished_utc_ns - started_utc_ns) / 1e9 : 0;
+	double seconds = finished_utc_ns > started_utc_ns
+				 ? (double)(finished_utc_ns - started_utc_ns) / 1e9
+				 : 0;
 	int rc = h5_attr_text(file, "status", status, err);
 
 	utc_text(finished, finished_utc_ns);
@@ -168,7 +179,8 @@ static int write_end(hid_t file, const char *status, const char *sentence, uint6
 	return rc;
 }
 
-static int rewrite_ranks(hid_t file, const struct rank_row *ranks, uint32_t rank_count, struct err *err)
+static int rewrite_ranks(hid_t file, const struct rank_row *ranks, uint32_t rank_count,
+			 struct err *err)
 {
 	hid_t dataset = H5Dopen2(file, "/ranks", H5P_DEFAULT), type = rows_rank_type();
 	hid_t space = dataset < 0 ? H5I_INVALID_HID : H5Dget_space(dataset);
@@ -187,7 +199,8 @@ static int rewrite_ranks(hid_t file, const struct rank_row *ranks, uint32_t rank
 }
 
 int head_finish(const char *path, const char *status, const char *sentence, uint64_t started_utc_ns,
-		uint64_t finished_utc_ns, const struct rank_row *ranks, uint32_t rank_count, struct err *err)
+		uint64_t finished_utc_ns, const struct rank_row *ranks, uint32_t rank_count,
+		struct err *err)
 {
 	hid_t access = h5_file_access();
 	hid_t file = access < 0 ? H5I_INVALID_HID : H5Fopen(path, H5F_ACC_RDWR, access);

@@ -14,6 +14,7 @@ int head_create(const char *path, const struct results_head *head, const struct 
 
 /* The end of a run, into the file at path. ranks: rows for /ranks, NULL: as they are. */
 int head_finish(const char *path, const char *status, const char *sentence, uint64_t started_utc_ns,
-		uint64_t finished_utc_ns, const struct rank_row *ranks, uint32_t rank_count, struct err *err);
+		uint64_t finished_utc_ns, const struct rank_row *ranks, uint32_t rank_count,
+		struct err *err);
 
 #endif

@@ -8,10 +8,12 @@
 
 static int merge_text(struct merged *m, const struct results_phase *phase, uint64_t run_seconds_ns,
 		      struct group *group);
-static int merge_rows(struct merged *m, const struct results_phase *phase, struct group *group, struct err *err);
-static int merge_hists(struct merged *m, const struct tally *t, struct group *group, struct group *node,
-		       struct err *err);
-static int merge_timeline(struct merged *m, struct timeline *t, struct group *group, struct err *err);
+static int merge_rows(struct merged *m, const struct results_phase *phase, struct group *group,
+		      struct err *err);
+static int merge_hists(struct merged *m, const struct tally *t, struct group *group,
+		       struct group *node, struct err *err);
+static int merge_timeline(struct merged *m, struct timeline *t, struct group *group,
+			  struct err *err);
 
 int merged_make(struct merged *m, const struct results_phase *phase, uint64_t run_seconds_ns,
 		struct group *group, struct group *node, struct err *err)
@@ -74,7 +76,8 @@ static int merge_text(struct merged *m, const struct results_phase *phase, uint6
 	t->null_au = phase->null_au;
 	t->target_au = phase->target_au;
 	copy_text(t->kind, sizeof(t->kind), phase->kind);
-	copy_text(t->name, sizeof(t->name), phase->name && *phase->name ? phase->name : phase->kind);
+	copy_text(t->name, sizeof(t->name),
+		  phase->name && *phase->name ? phase->name : phase->kind);
 	copy_text(t->status, sizeof(t->status), phase->status);
 	copy_text(t->said, sizeof(t->said), phase->said);
 	copy_text(t->error, sizeof(t->error), phase->error);
@@ -99,7 +102,8 @@ static int reduce_epochs(const struct merged *m, uint64_t *rows, struct group *g
 	return rc;
 }
 
-static int merge_rows(struct merged *m, const struct results_phase *phase, struct group *group, struct err *err)
+static int merge_rows(struct merged *m, const struct results_phase *phase, struct group *group,
+		      struct err *err)
 {
 	const struct tally *t = phase->tally;
 	size_t rank_bytes = m->schema->rank.measure_count * sizeof(uint64_t);
@@ -130,7 +134,8 @@ static int merge_rows(struct merged *m, const struct results_phase *phase, struc
 }
 
 /* Which histograms any rank has used, and in which buckets. */
-static int find_ranges(struct merged *m, const struct tally *t, struct group *group, struct err *err)
+static int find_ranges(struct merged *m, const struct tally *t, struct group *group,
+		       struct err *err)
 {
 	uint32_t kinds = m->schema->hist_count;
 	uint64_t *range = calloc(2 * kinds + 1, sizeof(*range));
@@ -166,7 +171,8 @@ static int find_ranges(struct merged *m, const struct tally *t, struct group *gr
 	return rc;
 }
 
-static const struct hist *tally_hist(const struct merged *m, const struct tally *t, const struct merged_hist *h)
+static const struct hist *tally_hist(const struct merged *m, const struct tally *t,
+				     const struct merged_hist *h)
 {
 	return &t->hists[h->kind - m->schema->hists];
 }
@@ -215,10 +221,15 @@ static int own_rows(struct merged *m, const struct tally *t, uint64_t *words, st
 }
 
 /* Rank 0: from the reduced words to buckets and facts. */
-static void unpack_hists(struct merged *m, const uint64_t *words, const uint64_t *maxima, struct hist *scratch)
+static void unpack_hists(struct merged *m, const uint64_t *words, const uint64_t *maxima,
+			 struct hist *scratch)
 {
-	static const struct { enum hist_fact fact; double q; } quantiles[] = {
-		{FACT_P50, 0.5}, {FACT_P95, 0.95}, {FACT_P99, 0.99}, {FACT_P999, 0.999}, {FACT_P9999, 0.9999},
+	static const struct {
+		enum hist_fact fact;
+		double q;
+	} quantiles[] = {
+		{FACT_P50, 0.5},    {FACT_P95, 0.95},     {FACT_P99, 0.99},
+		{FACT_P999, 0.999}, {FACT_P9999, 0.9999},
 	};
 
 	for (uint32_t i = 0; i < m->hist_count; i++) {
@@ -267,8 +278,8 @@ static int reduce_hists(struct merged *m, const struct tally *t, uint64_t *words
 	return rc;
 }
 
-static int merge_hists(struct merged *m, const struct tally *t, struct group *group, struct group *node,
-		       struct err *err)
+static int merge_hists(struct merged *m, const struct tally *t, struct group *group,
+		       struct group *node, struct err *err)
 {
 	uint64_t *words = NULL, *maxima = NULL;
 	struct hist *scratch = NULL;
@@ -300,7 +311,8 @@ static int merge_hists(struct merged *m, const struct tally *t, struct group *gr
 	return rc;
 }
 
-static int merge_timeline(struct merged *m, struct timeline *t, struct group *group, struct err *err)
+static int merge_timeline(struct merged *m, struct timeline *t, struct group *group,
+			  struct err *err)
 {
 	uint64_t interval = t ? t->interval_ns : 0, rows;
 	int rc = group_allreduce(group, MERGE_MAX, &interval, 1);
@@ -338,7 +350,8 @@ uint64_t merged_room(const struct merged *m, uint32_t ranks, uint32_t hist_rows)
 	room += 8 * rank_columns * ranks + 8 * epoch_columns * m->epochs * (1ull + ranks);
 	room += 512 * (2 * rank_columns + 2 * epoch_columns);
 	for (uint32_t i = 0; i < m->hist_count; i++)
-		room += 16ull * (m->hists[i].count + 1) + 4ull * m->hists[i].count * hist_rows + (24 << 10);
+		room += 16ull * (m->hists[i].count + 1) + 4ull * m->hists[i].count * hist_rows +
+			(24 << 10);
 	room += (uint64_t)m->seconds * (SECOND_WORDS + 1) * sizeof(uint64_t) + (32 << 10);
 	room += m->failure_rows * sizeof(struct failure) + (8 << 10);
 	return room;

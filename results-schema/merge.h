@@ -19,32 +19,41 @@ struct merged_text {
 };
 
 enum hist_fact {
-	FACT_COUNT, FACT_SUM, FACT_CLIPPED, FACT_MAX, FACT_MIN,
-	FACT_P50, FACT_P95, FACT_P99, FACT_P999, FACT_P9999,
+	FACT_COUNT,
+	FACT_SUM,
+	FACT_CLIPPED,
+	FACT_MAX,
+	FACT_MIN,
+	FACT_P50,
+	FACT_P95,
+	FACT_P99,
+	FACT_P999,
+	FACT_P9999,
 	FACTS
 };
 
 struct merged_hist {
 	const struct hist_kind *kind;
-	unsigned first, count;  /* the buckets that are not empty on all ranks: first .. first + count */
+	unsigned first,
+		count; /* the buckets that are not empty on all ranks: first .. first + count */
 	uint64_t fact[FACTS];
-	uint64_t *buckets;      /* [count], rank 0 */
-	uint32_t *row;          /* [count], ranks that write a row of by_rank or by_node */
+	uint64_t *buckets; /* [count], rank 0 */
+	uint32_t *row;     /* [count], ranks that write a row of by_rank or by_node */
 };
 
 struct merged {
 	const struct tally_schema *schema;
 	struct merged_text text;
-	uint64_t *row;            /* every rank's */
+	uint64_t *row; /* every rank's */
 	uint32_t epochs;
-	uint64_t *own_epochs;     /* [epochs][measures]: this rank's, zeros where it has none */
-	uint64_t *epoch_rows;     /* [epochs][measures]: merged, rank 0 */
-	uint32_t hist_count;      /* those that are not empty */
+	uint64_t *own_epochs; /* [epochs][measures]: this rank's, zeros where it has none */
+	uint64_t *epoch_rows; /* [epochs][measures]: merged, rank 0 */
+	uint32_t hist_count;  /* those that are not empty */
 	struct merged_hist *hists;
-	int32_t main_hist;        /* index in hists of the one the summary shows, -1: all are empty */
-	uint64_t interval_ns;     /* of the timeline */
-	uint32_t seconds;         /* its rows */
-	uint64_t *timeline;       /* [seconds][SECOND_WORDS], rank 0 */
+	int32_t main_hist;    /* index in hists of the one the summary shows, -1: all are empty */
+	uint64_t interval_ns; /* of the timeline */
+	uint32_t seconds;     /* its rows */
+	uint64_t *timeline;   /* [seconds][SECOND_WORDS], rank 0 */
 	uint64_t failure_count;
 	uint32_t failure_rows;
 	struct failure *failures; /* [failure_rows], rank 0, by time */

@@ -37,7 +37,8 @@ static int by_time(const void *a, const void *b)
 	return x->rank < y->rank ? -1 : x->rank > y->rank;
 }
 
-static int collect(struct merged *m, const struct tally *t, const uint64_t *shares, struct group *group)
+static int collect(struct merged *m, const struct tally *t, const uint64_t *shares,
+		   struct group *group)
 {
 	struct failure *to = m->failures;
 

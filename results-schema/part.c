@@ -54,7 +54,8 @@ int part_copy(const char *path, const char *part, uint64_t room, struct err *err
 
 	from = open(path, O_RDONLY | O_CLOEXEC);
 	if (from < 0 || fstat(from, &st) < 0) {
-		rc = err_set(err, -errno, "results file %s cannot be read: %s", path, strerror(errno));
+		rc = err_set(err, -errno, "results file %s cannot be read: %s", path,
+			     strerror(errno));
 		goto out_from;
 	}
 	to = open(part, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, st.st_mode & 0777);
@@ -68,7 +69,8 @@ int part_copy(const char *path, const char *part, uint64_t room, struct err *err
 	if (close(to) < 0 && rc == 0)
 		rc = -errno;
 	if (rc < 0) {
-		err_set(err, rc, "no room for results beside %s: %s; what it holds stands", path, strerror(-rc));
+		err_set(err, rc, "no room for results beside %s: %s; what it holds stands", path,
+			strerror(-rc));
 		unlink(part);
 	}
 out_from:
@@ -120,8 +122,11 @@ int part_publish(const char *part, const char *path, bool exclusive, struct err 
 		rc = -errno;
 	if (rc < 0) {
 		unlink(part);
-		return err_set(err, rc, "results file %s cannot be put in place: %s", path, strerror(-rc));
+		return err_set(err, rc, "results file %s cannot be put in place: %s", path,
+			       strerror(-rc));
 	}
 	rc = sync_folder(path);
-	return rc < 0 ? err_set(err, rc, "the folder of %s cannot be synced: %s", path, strerror(-rc)) : 0;
+	return rc < 0 ? err_set(err, rc, "the folder of %s cannot be synced: %s", path,
+				strerror(-rc))
+		      : 0;
 }

@@ -15,14 +15,16 @@ static const char *const epoch_keys[] = {"epoch"};
 static int write_headline(hid_t phase, const struct merged *m, struct err *err);
 static int write_ranks(hid_t phase, const struct merged *m, const struct phase_writer *w,
 		       const uint64_t *own_row, struct err *err);
-static int write_epochs(hid_t phase, const struct merged *m, const struct phase_writer *w, struct err *err);
-static int write_hists(hid_t phase, const struct merged *m, const struct phase_writer *w, struct err *err);
+static int write_epochs(hid_t phase, const struct merged *m, const struct phase_writer *w,
+			struct err *err);
+static int write_hists(hid_t phase, const struct merged *m, const struct phase_writer *w,
+		       struct err *err);
 static int write_timeline(hid_t phase, const struct merged *m, bool first, struct err *err);
 static int write_failures(hid_t phase, const struct merged *m, bool first, struct err *err);
 static int write_summary(hid_t file, const struct merged *m, bool first, struct err *err);
 
-int phase_write(hid_t file, const struct merged *m, const struct phase_writer *w, const uint64_t *own_row,
-		struct err *err)
+int phase_write(hid_t file, const struct merged *m, const struct phase_writer *w,
+		const uint64_t *own_row, struct err *err)
 {
 	char name[80];
 	hid_t phase;
@@ -59,7 +61,8 @@ static int write_figures(hid_t phase, const struct merged *m, struct err *err)
 	const char **names = calloc(c->measure_count + c->figure_count, sizeof(*names));
 	const char **units = calloc(c->measure_count + c->figure_count, sizeof(*units));
 	uint32_t n = 0;
-	int rc = names && units ? 0 : err_set(err, -ENOMEM, "no memory for the headline of a phase");
+	int rc =
+		names && units ? 0 : err_set(err, -ENOMEM, "no memory for the headline of a phase");
 
 	for (uint32_t i = 0; rc == 0 && i < c->measure_count; i++) {
 		rc = h5_attr_u64(phase, c->measures[i].name, m->row[i], err);
@@ -83,8 +86,14 @@ static int write_figures(hid_t phase, const struct merged *m, struct err *err)
 static int write_headline(hid_t phase, const struct merged *m, struct err *err)
 {
 	const struct merged_text *t = &m->text;
-	const struct { const char *name, *text; } texts[] = {
-		{"kind", t->kind}, {"name", t->name}, {"status", t->status}, {"said", t->said}, {"error", t->error},
+	const struct {
+		const char *name, *text;
+	} texts[] = {
+		{"kind", t->kind},
+		{"name", t->name},
+		{"status", t->status},
+		{"said", t->said},
+		{"error", t->error},
 		{"main_histogram", m->main_hist < 0 ? "" : m->hists[m->main_hist].kind->name},
 	};
 	int rc = 0;
@@ -129,13 +138,15 @@ static int write_ranks(hid_t phase, const struct merged *m, const struct phase_w
 }
 
 /* Rows of all epochs, numbered from 1, from measures [epochs][measure_count]. The caller frees. */
-static uint64_t *epoch_table(const struct row_shape *shape, uint32_t epochs, const uint64_t *measures)
+static uint64_t *epoch_table(const struct row_shape *shape, uint32_t epochs,
+			     const uint64_t *measures)
 {
 	size_t words = rows_words(shape);
 	uint64_t *rows = calloc(epochs * words, sizeof(*rows));
 
 	for (uint64_t e = 1; rows && e <= epochs; e++)
-		rows_fill(shape, &e, measures + (e - 1) * shape->columns->measure_count, rows + (e - 1) * words);
+		rows_fill(shape, &e, measures + (e - 1) * shape->columns->measure_count,
+			  rows + (e - 1) * words);
 	return rows;
 }
 
@@ -148,9 +159,11 @@ static bool has_epoch(const struct columns *c)
 	return false;
 }
 
-static int write_epochs(hid_t phase, const struct merged *m, const struct phase_writer *w, struct err *err)
+static int write_epochs(hid_t phase, const struct merged *m, const struct phase_writer *w,
+			struct err *err)
 {
-	struct row_shape shape = {epoch_keys, has_epoch(&m->schema->epoch) ? 0 : 1, &m->schema->epoch};
+	struct row_shape shape = {epoch_keys, has_epoch(&m->schema->epoch) ? 0 : 1,
+				  &m->schema->epoch};
 	hsize_t dims[2] = {m->epochs, w->ranks}, start[2] = {0, w->rank}, count[2] = {m->epochs, 1};
 	hid_t type, merged = H5I_INVALID_HID, own = H5I_INVALID_HID;
 	uint64_t *merged_rows, *own_rows;
@@ -187,7 +200,8 @@ static int write_epochs(hid_t phase, const struct merged *m, const struct phase_
 }
 
 /* The attributes that make a group plot itself in viewers that know NeXus. */
-static int nxdata(hid_t group, const char *title, const char *signal, const char *axis, struct err *err)
+static int nxdata(hid_t group, const char *title, const char *signal, const char *axis,
+		  struct err *err)
 {
 	int rc = h5_attr_text(group, "NX_class", "NXdata", err);
 
@@ -203,9 +217,10 @@ static int nxdata(hid_t group, const char *title, const char *signal, const char
 static int hist_facts(hid_t group, const struct merged_hist *h, struct err *err)
 {
 	static const char *const names[FACTS] = {
-		[FACT_COUNT] = "count", [FACT_SUM] = "sum_ns", [FACT_CLIPPED] = "clipped",
-		[FACT_MAX] = "max_ns", [FACT_MIN] = "min_ns", [FACT_P50] = "p50_ns", [FACT_P95] = "p95_ns",
-		[FACT_P99] = "p99_ns", [FACT_P999] = "p999_ns", [FACT_P9999] = "p9999_ns",
+		[FACT_COUNT] = "count",    [FACT_SUM] = "sum_ns", [FACT_CLIPPED] = "clipped",
+		[FACT_MAX] = "max_ns",     [FACT_MIN] = "min_ns", [FACT_P50] = "p50_ns",
+		[FACT_P95] = "p95_ns",     [FACT_P99] = "p99_ns", [FACT_P999] = "p999_ns",
+		[FACT_P9999] = "p9999_ns",
 	};
 	int rc = h5_attr_u64(group, "first_bucket", h->first, err);
 
@@ -221,7 +236,8 @@ static int write_hist_rows(hid_t group, const struct merged_hist *h, const struc
 	hsize_t dims[2] = {w->rows, h->count}, start[2] = {writes ? w->row : 0, 0};
 	hsize_t count[2] = {writes ? 1 : 0, h->count};
 	hid_t dataset;
-	int rc = h5_dataset(group, w->by_node ? "by_node" : "by_rank", H5T_NATIVE_UINT32, 2, dims, &dataset, err);
+	int rc = h5_dataset(group, w->by_node ? "by_node" : "by_rank", H5T_NATIVE_UINT32, 2, dims,
+			    &dataset, err);
 
 	if (rc == 0)
 		rc = h5_write_rows(dataset, H5T_NATIVE_UINT32, 2, start, count, h->row, err);
@@ -231,7 +247,8 @@ static int write_hist_rows(hid_t group, const struct merged_hist *h, const struc
 }
 
 /* edges_ns has one value more than counts: bin i is [edges_ns[i], edges_ns[i + 1]). */
-static int write_hist(hid_t at, const struct merged_hist *h, const struct phase_writer *w, struct err *err)
+static int write_hist(hid_t at, const struct merged_hist *h, const struct phase_writer *w,
+		      struct err *err)
 {
 	uint64_t edges[HIST_BUCKETS + 1];
 	hid_t group;
@@ -244,9 +261,11 @@ static int write_hist(hid_t at, const struct merged_hist *h, const struct phase_
 	if (rc == 0)
 		rc = hist_facts(group, h, err);
 	if (rc == 0)
-		rc = h5_array(group, "counts", H5T_NATIVE_UINT64, h->count, h->buckets, w->first, NULL, err);
+		rc = h5_array(group, "counts", H5T_NATIVE_UINT64, h->count, h->buckets, w->first,
+			      NULL, err);
 	if (rc == 0)
-		rc = h5_array(group, "edges_ns", H5T_NATIVE_UINT64, h->count + 1, edges, w->first, "ns", err);
+		rc = h5_array(group, "edges_ns", H5T_NATIVE_UINT64, h->count + 1, edges, w->first,
+			      "ns", err);
 	if (rc == 0)
 		rc = write_hist_rows(group, h, w, err);
 	if (group >= 0)
@@ -254,7 +273,8 @@ static int write_hist(hid_t at, const struct merged_hist *h, const struct phase_
 	return rc;
 }
 
-static int write_hists(hid_t phase, const struct merged *m, const struct phase_writer *w, struct err *err)
+static int write_hists(hid_t phase, const struct merged *m, const struct phase_writer *w,
+		       struct err *err)
 {
 	hid_t group;
 	int rc = h5_group(phase, "histograms", &group, err);
@@ -268,7 +288,9 @@ static int write_hists(hid_t phase, const struct merged *m, const struct phase_w
 
 static int timeline_columns(hid_t group, const struct merged *m, bool first, struct err *err)
 {
-	static const struct { const char *name, *units; } columns[SECOND_WORDS] = {
+	static const struct {
+		const char *name, *units;
+	} columns[SECOND_WORDS] = {
 		[SECOND_BYTES_READ] = {"bytes_read", "bytes"},
 		[SECOND_BYTES_WRITTEN] = {"bytes_written", "bytes"},
 		[SECOND_OPERATIONS] = {"operations", ""},
@@ -280,7 +302,8 @@ static int timeline_columns(hid_t group, const struct merged *m, bool first, str
 	for (uint32_t i = 0; rc == 0 && i < m->seconds; i++)
 		values[i] = (double)i * (double)m->interval_ns / 1e9;
 	if (rc == 0)
-		rc = h5_array(group, "time_s", H5T_NATIVE_DOUBLE, m->seconds, values, first, "s", err);
+		rc = h5_array(group, "time_s", H5T_NATIVE_DOUBLE, m->seconds, values, first, "s",
+			      err);
 	for (int c = 0; rc == 0 && c < SECOND_WORDS; c++) {
 		for (uint32_t i = 0; i < m->seconds; i++)
 			values[i] = (double)m->timeline[(size_t)i * SECOND_WORDS + (size_t)c] /
@@ -302,7 +325,8 @@ static int write_timeline(hid_t phase, const struct merged *m, bool first, struc
 		return 0;
 	rc = h5_group(phase, "timeline", &group, err);
 	if (rc == 0)
-		rc = nxdata(group, "what all ranks did in each interval", "bytes_read", "time_s", err);
+		rc = nxdata(group, "what all ranks did in each interval", "bytes_read", "time_s",
+			    err);
 	if (rc == 0)
 		rc = h5_attr_texts(group, "auxiliary_signals", more, 3, err);
 	if (rc == 0)
@@ -358,7 +382,8 @@ static void summary_fill(struct summary_row *s, const struct merged *m)
 	snprintf(s->kind, sizeof(s->kind), "%s", m->text.kind);
 	s->seconds = seconds;
 	s->au = figure_of(m, "au");
-	s->gb_per_s = (double)(m->row[TALLY_BYTES_READ] + m->row[TALLY_BYTES_WRITTEN]) / seconds / 1e9;
+	s->gb_per_s =
+		(double)(m->row[TALLY_BYTES_READ] + m->row[TALLY_BYTES_WRITTEN]) / seconds / 1e9;
 	s->operations_per_s = (double)m->row[TALLY_OPERATIONS] / seconds;
 	s->p50_ms = h ? (double)h->fact[FACT_P50] / 1e6 : NAN;
 	s->p95_ms = h ? (double)h->fact[FACT_P95] / 1e6 : NAN;

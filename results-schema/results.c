@@ -20,7 +20,8 @@ enum { RANK_ROWS_MAX = 1024 };
 
 struct results {
 	struct group *group;
-	struct group *node;    /* the ranks of this node, where histograms have a row a node; else NULL */
+	struct group
+		*node; /* the ranks of this node, where histograms have a row a node; else NULL */
 	MPI_Comm comm;
 	char *path, *part;
 	struct phase_writer writer;
@@ -28,14 +29,14 @@ struct results {
 	struct rank_row *ranks; /* rank 0: for results_finish, NULL: as they are */
 };
 
-static int place_rows(struct results *r, const struct results_head *head, const struct rank_row *ranks,
-		      struct err *err);
+static int place_rows(struct results *r, const struct results_head *head,
+		      const struct rank_row *ranks, struct err *err);
 static int create_file(struct results *r, bool force, const struct results_head *head,
 		       const struct node_row *nodes, const struct rank_row *ranks, struct err *err);
 
-int results_create(struct results **out, const char *path, bool force, const void *comm, struct group *group,
-		   const struct results_head *head, const struct node_row *nodes, const struct rank_row *ranks,
-		   struct err *err)
+int results_create(struct results **out, const char *path, bool force, const void *comm,
+		   struct group *group, const struct results_head *head,
+		   const struct node_row *nodes, const struct rank_row *ranks, struct err *err)
 {
 	struct results *r = calloc(1, sizeof(*r));
 	int rc = 0;
@@ -65,8 +66,8 @@ int results_create(struct results **out, const char *path, bool force, const voi
 }
 
 /* Which rows this rank writes: its own, or its node's where there are too many ranks for one each. */
-static int place_rows(struct results *r, const struct results_head *head, const struct rank_row *ranks,
-		      struct err *err)
+static int place_rows(struct results *r, const struct results_head *head,
+		      const struct rank_row *ranks, struct err *err)
 {
 	struct group *g = r->group;
 	uint64_t words[2] = {0}, *nodes = NULL, node = 0;
@@ -79,7 +80,8 @@ static int place_rows(struct results *r, const struct results_head *head, const 
 		if (!nodes)
 			rc = err_set(err, -ENOMEM, "no memory for the results");
 		else if (head->ranks != g->size)
-			rc = err_set(err, -EINVAL, "results of %u ranks cannot be written by %u", head->ranks, g->size);
+			rc = err_set(err, -EINVAL, "results of %u ranks cannot be written by %u",
+				     head->ranks, g->size);
 		for (uint32_t i = 0; rc == 0 && i < g->size; i++)
 			nodes[i] = ranks[i].place.node;
 	}
@@ -92,8 +94,12 @@ static int place_rows(struct results *r, const struct results_head *head, const 
 	if (rc < 0)
 		return rc;
 	r->started_utc_ns = words[1];
-	r->writer = (struct phase_writer){.rank = g->rank, .ranks = g->size, .node = (uint32_t)node,
-					  .first = g->rank == 0, .rows = g->size, .row = g->rank};
+	r->writer = (struct phase_writer){.rank = g->rank,
+					  .ranks = g->size,
+					  .node = (uint32_t)node,
+					  .first = g->rank == 0,
+					  .rows = g->size,
+					  .row = g->rank};
 	if (g->size <= words[0])
 		return 0;
 	rc = group_split(g, (uint32_t)node, &r->node, err);
@@ -160,11 +166,13 @@ static char *romio_path(const char *part)
 }
 
 /* Collective. The file is closed whatever happens, so that no rank waits for another. */
-static int append(struct results *r, const struct merged *m, const uint64_t *own_row, struct err *err)
+static int append(struct results *r, const struct merged *m, const uint64_t *own_row,
+		  struct err *err)
 {
 	char *path = romio_path(r->part);
 	hid_t access = parallel_access(r), file = H5I_INVALID_HID;
-	int rc = !path || access < 0 ? h5_fail(err, "results file %s cannot be opened", r->part) : 0;
+	int rc =
+		!path || access < 0 ? h5_fail(err, "results file %s cannot be opened", r->part) : 0;
 
 	rc = group_agree(r->group, rc, err);
 	if (rc < 0)
@@ -189,12 +197,13 @@ int results_publish(struct results *r, const struct results_phase *phase, struct
 {
 	uint64_t now = clock_utc_ns();
 	struct merged m;
-	int rc = merged_make(&m, phase, now > r->started_utc_ns ? now - r->started_utc_ns : 0, r->group, r->node,
-			     err);
+	int rc = merged_make(&m, phase, now > r->started_utc_ns ? now - r->started_utc_ns : 0,
+			     r->group, r->node, err);
 
 	if (rc == 0) {
 		if (r->writer.first)
-			rc = part_copy(r->path, r->part, merged_room(&m, r->writer.ranks, r->writer.rows), err);
+			rc = part_copy(r->path, r->part,
+				       merged_room(&m, r->writer.ranks, r->writer.rows), err);
 		rc = group_agree(r->group, rc, err);
 	}
 	if (rc == 0) {
@@ -224,7 +233,8 @@ int results_set_ranks(struct results *r, const struct rank_row *ranks)
 }
 
 /* Only a few attributes change: rank 0 does it alone. */
-static int finish_file(struct results *r, enum results_status status, const char *sentence, struct err *err)
+static int finish_file(struct results *r, enum results_status status, const char *sentence,
+		       struct err *err)
 {
 	static const char *const names[] = {"interrupted", "done", "failed"};
 	uint64_t room = (64 << 10) + (sentence ? strlen(sentence) : 0);
@@ -232,8 +242,8 @@ static int finish_file(struct results *r, enum results_status status, const char
 
 	if (rc < 0)
 		return rc;
-	rc = head_finish(r->part, names[status], sentence, r->started_utc_ns, clock_utc_ns(), r->ranks,
-			 r->writer.ranks, err);
+	rc = head_finish(r->part, names[status], sentence, r->started_utc_ns, clock_utc_ns(),
+			 r->ranks, r->writer.ranks, err);
 	if (rc < 0) {
 		unlink(r->part);
 		return rc;
@@ -241,7 +251,8 @@ static int finish_file(struct results *r, enum results_status status, const char
 	return part_publish(r->part, r->path, false, err);
 }
 
-int results_finish(struct results *r, enum results_status status, const char *sentence, struct err *err)
+int results_finish(struct results *r, enum results_status status, const char *sentence,
+		   struct err *err)
 {
 	int rc = r->writer.first ? finish_file(r, status, sentence, err) : 0;
 

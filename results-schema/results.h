@@ -26,26 +26,28 @@ struct node_row {
 struct rank_row {
 	struct place place;
 	char cores_found[RESULTS_TEXT]; /* the binding as read back, list form "1-8" */
-	uint64_t run_ns, runnable_ns;   /* of the whole run: on a core, and waiting for one (/proc/self/schedstat) */
+	uint64_t run_ns,
+		runnable_ns; /* of the whole run: on a core, and waiting for one (/proc/self/schedstat) */
 };
 
 struct results_head { /* rank 0 only */
 	const char *version, *build, *command_line, *job_text, *job_name;
 	uint64_t started_utc_ns;
 	uint32_t ranks, nodes;
-	uint32_t rank_rows_max; /* histograms have a row a rank up to so many ranks, above a row a node; 0: 1,024 */
+	uint32_t
+		rank_rows_max; /* histograms have a row a rank up to so many ranks, above a row a node; 0: 1,024 */
 };
 
-struct results_phase { /* the same on every rank but for tally */
-	uint32_t number;         /* 0-based, in order of publication */
+struct results_phase {   /* the same on every rank but for tally */
+	uint32_t number; /* 0-based, in order of publication */
 	const char *kind, *name;
-	const char *said;        /* a sentence for the report, rank 0's */
-	const char *status;      /* "done", "limit", "interrupted", "failed" */
-	const char *error;       /* sentence, or "" */
-	uint64_t seconds_ns;     /* of the phase, slowest rank */
-	double null_au;          /* NaN: none */
-	double target_au;        /* NaN: none */
-	struct tally *tally;     /* this rank's; may be changed (folded, merged) by the call */
+	const char *said;    /* a sentence for the report, rank 0's */
+	const char *status;  /* "done", "limit", "interrupted", "failed" */
+	const char *error;   /* sentence, or "" */
+	uint64_t seconds_ns; /* of the phase, slowest rank */
+	double null_au;      /* NaN: none */
+	double target_au;    /* NaN: none */
+	struct tally *tally; /* this rank's; may be changed (folded, merged) by the call */
 };
 
 /* file status, as attribute "status" of the root: "interrupted" until the last publication */
@@ -56,8 +58,9 @@ struct results; /* one a rank */
 /* Collective over group; comm points to the MPI_Comm that group stands on, opaque here so that this
  * header needs no MPI. Rank 0 creates the file with the job and status "interrupted"; -EEXIST
  * ("results.h5 exists; name another with --results, or say --force") unless force. */
-int results_create(struct results **out, const char *path, bool force, const void *comm, struct group *group,
-		   const struct results_head *head, const struct node_row *nodes, const struct rank_row *ranks,
+int results_create(struct results **out, const char *path, bool force, const void *comm,
+		   struct group *group, const struct results_head *head,
+		   const struct node_row *nodes, const struct rank_row *ranks,
 		   struct err *err); /* nodes[head->nodes], ranks[head->ranks] on rank 0 */
 
 /* Appends a phase. Collective. All ranks return the same. On failure (-ENOSPC …) the file stands as
@@ -69,7 +72,8 @@ int results_publish(struct results *r, const struct results_phase *phase, struct
 int results_set_ranks(struct results *r, const struct rank_row *ranks);
 
 /* The last publication: status, error sentence ("" if none, rank 0's), finished, seconds. Collective. */
-int results_finish(struct results *r, enum results_status status, const char *sentence, struct err *err);
+int results_finish(struct results *r, enum results_status status, const char *sentence,
+		   struct err *err);
 void results_free(struct results *r);
 
 #endif

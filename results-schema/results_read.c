@@ -16,7 +16,8 @@
 
 static int load_head(hid_t file, struct results_file *f, struct err *err);
 static int load_phases(hid_t file, struct results_file *f, struct err *err);
-static int load_phase(hid_t phases, const char *name, struct results_phase_read *p, struct err *err);
+static int load_phase(hid_t phases, const char *name, struct results_phase_read *p,
+		      struct err *err);
 
 static int open_file(const char *path, struct results_file *f, hid_t *file, struct err *err)
 {
@@ -34,7 +35,8 @@ static int open_file(const char *path, struct results_file *f, hid_t *file, stru
 	}
 	close(fd);
 	if (!S_ISREG(st.st_mode))
-		return err_set(err, -EINVAL, "%s: is no results file of haul: not a regular file", path);
+		return err_set(err, -EINVAL, "%s: is no results file of haul: not a regular file",
+			       path);
 	f->file_bytes = (uint64_t)st.st_size;
 	h5_quiet();
 	access = H5Pcreate(H5P_FILE_ACCESS);
@@ -44,7 +46,9 @@ static int open_file(const char *path, struct results_file *f, hid_t *file, stru
 	if (access >= 0)
 		H5Pclose(access);
 	H5Eclear2(H5E_DEFAULT);
-	return *file < 0 ? err_set(err, -EINVAL, "%s: is no results file of haul: HDF5 cannot open it", path) : 0;
+	return *file < 0 ? err_set(err, -EINVAL,
+				   "%s: is no results file of haul: HDF5 cannot open it", path)
+			 : 0;
 }
 
 int results_load(struct results_file **out, const char *path, struct err *err)
@@ -123,11 +127,14 @@ static int load_nodes(hid_t file, struct results_file *f, struct err *err)
 		return rc;
 	f->hosts = calloc(count + 1, sizeof(*f->hosts));
 	if (!f->hosts || count != f->nodes) {
-		rc = f->hosts ? err_set(err, -EINVAL, "/nodes has %llu rows", (unsigned long long)count) : -ENOMEM;
+		rc = f->hosts ? err_set(err, -EINVAL, "/nodes has %llu rows",
+					(unsigned long long)count)
+			      : -ENOMEM;
 		goto out_rows;
 	}
 	for (uint64_t i = 0; i < count; i++)
-		snprintf(f->hosts[i], sizeof(f->hosts[i]), "%.*s", (int)sizeof(rows[i].host) - 1, rows[i].host);
+		snprintf(f->hosts[i], sizeof(f->hosts[i]), "%.*s", (int)sizeof(rows[i].host) - 1,
+			 rows[i].host);
 out_rows:
 	free(rows);
 	return rc;
@@ -139,7 +146,8 @@ static int load_head(hid_t file, struct results_file *f, struct err *err)
 	int rc = h5_read_u64(file, "schema_version", &version, err);
 
 	if (rc == 0 && version != RESULTS_SCHEMA_VERSION)
-		return err_set(err, -EINVAL, "its schema is version %llu, this haul reads version %d",
+		return err_set(err, -EINVAL,
+			       "its schema is version %llu, this haul reads version %d",
 			       (unsigned long long)version, RESULTS_SCHEMA_VERSION);
 	f->schema_version = (uint32_t)version;
 	if (rc == 0)
@@ -196,7 +204,8 @@ static int load_phases(hid_t file, struct results_file *f, struct err *err)
 	for (hsize_t i = 0; rc == 0 && i < info.nlinks; i++) {
 		char name[128] = "";
 
-		if (H5Lget_name_by_idx(phases, ".", H5_INDEX_NAME, H5_ITER_INC, i, name, sizeof(name), H5P_DEFAULT) < 0) {
+		if (H5Lget_name_by_idx(phases, ".", H5_INDEX_NAME, H5_ITER_INC, i, name,
+				       sizeof(name), H5P_DEFAULT) < 0) {
 			rc = h5_fail(err, "/phases cannot be read");
 			break;
 		}
@@ -213,18 +222,25 @@ out_phases:
 
 static int load_hist(hid_t group, struct hist *h, struct err *err)
 {
-	static const struct { const char *name; size_t offset; } facts[] = {
-		{"sum_ns", offsetof(struct hist, sum_ns)}, {"clipped", offsetof(struct hist, clipped)},
-		{"max_ns", offsetof(struct hist, max_ns)}, {"min_ns", offsetof(struct hist, min_not_ns)},
+	static const struct {
+		const char *name;
+		size_t offset;
+	} facts[] = {
+		{"sum_ns", offsetof(struct hist, sum_ns)},
+		{"clipped", offsetof(struct hist, clipped)},
+		{"max_ns", offsetof(struct hist, max_ns)},
+		{"min_ns", offsetof(struct hist, min_not_ns)},
 	};
 	uint64_t first = 0, count = 0, *buckets = NULL;
 	int rc = h5_read_u64(group, "first_bucket", &first, err);
 
 	for (size_t i = 0; rc == 0 && i < sizeof(facts) / sizeof(*facts); i++)
-		rc = h5_read_u64(group, facts[i].name, (uint64_t *)(void *)((char *)h + facts[i].offset), err);
+		rc = h5_read_u64(group, facts[i].name,
+				 (uint64_t *)(void *)((char *)h + facts[i].offset), err);
 	h->min_not_ns = ~h->min_not_ns;
 	if (rc == 0)
-		rc = h5_read_records(group, "counts", H5T_NATIVE_UINT64, sizeof(*buckets), (void **)&buckets, &count, err);
+		rc = h5_read_records(group, "counts", H5T_NATIVE_UINT64, sizeof(*buckets),
+				     (void **)&buckets, &count, err);
 	if (rc == 0 && (first > HIST_BUCKETS || count > HIST_BUCKETS - first))
 		rc = err_set(err, -EINVAL, "counts do not fit a histogram");
 	if (rc == 0)
@@ -249,10 +265,11 @@ static int load_hists(hid_t phase, struct results_phase_read *p, struct err *err
 		struct results_hist *h = &p->hists[p->hist_count];
 
 		one = H5I_INVALID_HID;
-		if (H5Lget_name_by_idx(group, ".", H5_INDEX_NAME, H5_ITER_INC, i, h->name, sizeof(h->name),
-				       H5P_DEFAULT) >= 0)
+		if (H5Lget_name_by_idx(group, ".", H5_INDEX_NAME, H5_ITER_INC, i, h->name,
+				       sizeof(h->name), H5P_DEFAULT) >= 0)
 			one = H5Gopen2(group, h->name, H5P_DEFAULT);
-		rc = one < 0 ? h5_fail(err, "its histograms cannot be read") : load_hist(one, &h->hist, err);
+		rc = one < 0 ? h5_fail(err, "its histograms cannot be read")
+			     : load_hist(one, &h->hist, err);
 		if (one >= 0)
 			H5Gclose(one);
 		p->hist_count++;
@@ -271,15 +288,16 @@ static int load_failures(hid_t phase, struct results_phase_read *p, struct err *
 	if (H5Lexists(phase, "errors", H5P_DEFAULT) <= 0)
 		return 0;
 	type = rows_failure_type();
-	rc = h5_read_records(phase, "errors", type, sizeof(*p->failures), (void **)&p->failures, &rows, err);
+	rc = h5_read_records(phase, "errors", type, sizeof(*p->failures), (void **)&p->failures,
+			     &rows, err);
 	if (type >= 0)
 		H5Tclose(type);
 	if (rc < 0)
 		return rc;
 	p->failure_rows = (uint32_t)rows;
 	dataset = H5Dopen2(phase, "errors", H5P_DEFAULT);
-	rc = dataset < 0 ? h5_fail(err, "its errors cannot be read") :
-	     h5_read_u64(dataset, "met", &p->failure_count, err);
+	rc = dataset < 0 ? h5_fail(err, "its errors cannot be read")
+			 : h5_read_u64(dataset, "met", &p->failure_count, err);
 	if (dataset >= 0)
 		H5Dclose(dataset);
 	return rc;

@@ -42,8 +42,10 @@ struct results_phase_read {
 	char kind[RESULTS_NAME_BYTES], name[RESULTS_NAME_BYTES], status[RESULTS_NAME_BYTES];
 	char *said, *error; /* "" where there is none */
 	double seconds, null_au, target_au;
-	char main_hist[RESULTS_NAME_BYTES]; /* whose percentiles stand in /summary; "" when all are empty */
-	struct results_table merged; /* one row: the measures merged, and the figures made of them */
+	char main_hist
+		[RESULTS_NAME_BYTES]; /* whose percentiles stand in /summary; "" when all are empty */
+	struct results_table
+		merged; /* one row: the measures merged, and the figures made of them */
 	struct results_table ranks;
 	struct results_table epochs; /* rows 0 where a phase has none */
 	uint32_t hist_count;
@@ -58,7 +60,8 @@ struct results_file {
 	uint64_t file_bytes;
 	uint32_t schema_version;
 	char version[RESULTS_NAME_BYTES], name[RESULTS_NAME_BYTES], status[RESULTS_NAME_BYTES];
-	char started[RESULTS_NAME_BYTES], finished[RESULTS_NAME_BYTES]; /* UTC, ISO 8601; finished may be "" */
+	char started[RESULTS_NAME_BYTES],
+		finished[RESULTS_NAME_BYTES]; /* UTC, ISO 8601; finished may be "" */
 	char *build, *command_line, *error, *job_text;
 	double seconds;
 	uint64_t ranks, nodes;

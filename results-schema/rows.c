@@ -36,7 +36,8 @@ hid_t rows_type(const struct row_shape *shape)
 	return type;
 }
 
-void rows_fill(const struct row_shape *shape, const uint64_t *keys, const uint64_t *measures, uint64_t *out)
+void rows_fill(const struct row_shape *shape, const uint64_t *keys, const uint64_t *measures,
+	       uint64_t *out)
 {
 	const struct columns *c = shape->columns;
 
@@ -81,8 +82,13 @@ struct member {
 };
 
 #define TEXT(record, name, member) \
-	{(name), offsetof(record, member), MEMBER_TEXT, sizeof(((record *)0)->member)}
-#define NUMBER(record, name, member, kind) {(name), offsetof(record, member), (kind), 0}
+	{ \
+		(name), offsetof(record, member), MEMBER_TEXT, sizeof(((record *)0)->member) \
+	}
+#define NUMBER(record, name, member, kind) \
+	{ \
+		(name), offsetof(record, member), (kind), 0 \
+	}
 
 static hid_t member_type(const struct member *m)
 {
@@ -120,7 +126,8 @@ static hid_t record_type(size_t size, const struct member *members, size_t count
 	return type;
 }
 
-#define RECORD_TYPE(record, members) record_type(sizeof(record), members, sizeof(members) / sizeof(*(members)))
+#define RECORD_TYPE(record, members) \
+	record_type(sizeof(record), members, sizeof(members) / sizeof(*(members)))
 
 hid_t rows_summary_type(void)
 {

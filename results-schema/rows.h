@@ -20,7 +20,8 @@ uint32_t rows_words(const struct row_shape *shape);
 hid_t rows_type(const struct row_shape *shape); /* the caller closes it; negative: failed */
 
 /* One row: keys as given, measures copied, figures computed. */
-void rows_fill(const struct row_shape *shape, const uint64_t *keys, const uint64_t *measures, uint64_t *out);
+void rows_fill(const struct row_shape *shape, const uint64_t *keys, const uint64_t *measures,
+	       uint64_t *out);
 
 /* Attribute "units": the unit of each column, in their order. */
 int rows_units(hid_t dataset, const struct row_shape *shape, struct err *err);

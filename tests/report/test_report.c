@@ -13,21 +13,31 @@
 #include "tests/unit.h"
 
 static const struct results_column columns[] = {
-	{"rank", "", false}, {"bytes_read", "bytes", false}, {"bytes_written", "bytes", false},
-	{"operations", "", false}, {"errors", "", false}, {"retries", "", false}, {"samples", "", false},
-	{"compute_ns", "ns", false}, {"open_ns", "ns", false}, {"transfer_ns", "ns", false},
-	{"ranks_ns", "ns", false}, {"haul_ns", "ns", false}, {"au", "fraction", true},
+	{"rank", "", false},
+	{"bytes_read", "bytes", false},
+	{"bytes_written", "bytes", false},
+	{"operations", "", false},
+	{"errors", "", false},
+	{"retries", "", false},
+	{"samples", "", false},
+	{"compute_ns", "ns", false},
+	{"open_ns", "ns", false},
+	{"transfer_ns", "ns", false},
+	{"ranks_ns", "ns", false},
+	{"haul_ns", "ns", false},
+	{"au", "fraction", true},
 };
 enum { COLUMNS = sizeof(columns) / sizeof(*columns) };
 
 static const struct results_column epoch_columns[] = {
-	{"samples", "", false}, {"id_sum", "id", false}, {"id_hash", "id", false}, {"wall_ns", "ns", false},
-	{"evaluation", "", false}, {"au", "fraction", true},
+	{"samples", "", false},   {"id_sum", "id", false},   {"id_hash", "id", false},
+	{"wall_ns", "ns", false}, {"evaluation", "", false}, {"au", "fraction", true},
 };
 enum { EPOCH_COLUMNS = sizeof(epoch_columns) / sizeof(*epoch_columns) };
 
 static union results_cell train_row[COLUMNS] = {
-	{0}, {7616000000}, {0}, {4000}, {0}, {1}, {904}, {9640}, {30}, {190}, {110}, {30}, {.real = 0.964},
+	{0},   {7616000000}, {0},  {4000},          {0}, {1}, {904}, {9640}, {30},
+	{190}, {110},        {30}, {.real = 0.964},
 };
 static union results_cell generate_row[COLUMNS] = {
 	{0}, {0}, {4060000000}, {483}, {0}, {0}, {483}, {0}, {0}, {0}, {0}, {0}, {.real = NAN},
@@ -39,42 +49,78 @@ static union results_cell epoch_rows[3][EPOCH_COLUMNS] = {
 };
 
 static struct results_hist reads[1];
-static struct failure failures[1] = {{.rank = 12, .node = 0, .error = -EACCES, .protocol_status = 403, .attempts = 1,
-				      .operation = "read", .object = "s3://train/img_0000123.npz",
+static struct failure failures[1] = {{.rank = 12,
+				      .node = 0,
+				      .error = -EACCES,
+				      .protocol_status = 403,
+				      .attempts = 1,
+				      .operation = "read",
+				      .object = "s3://train/img_0000123.npz",
 				      .text = "403 AccessDenied"}};
 static char hosts[1][RESULTS_NAME_BYTES] = {"nid0041"};
 static char empty[] = "", resumed[] = "412 of 512 files were whole already";
 
-static struct results_table table_of(const struct results_column *c, uint32_t n, union results_cell *cells,
-				     uint64_t rows)
+static struct results_table table_of(const struct results_column *c, uint32_t n,
+				     union results_cell *cells, uint64_t rows)
 {
-	return (struct results_table){.column_count = n, .row_count = rows, .cells = cells,
+	return (struct results_table){.column_count = n,
+				      .row_count = rows,
+				      .cells = cells,
 				      .columns = (struct results_column *)(uintptr_t)c};
 }
 
 static struct results_file demo(struct results_phase_read *phases)
 {
 	static char path[] = "results.h5";
-	struct results_file f = {.path = path, .file_bytes = 212 << 10, .schema_version = 1, .version = "0.1.0",
-				 .name = "unet3d_demo", .status = "done", .started = "2026-01-02T03:04:05Z",
-				 .build = empty, .command_line = empty, .error = empty, .job_text = empty,
-				 .seconds = 9.1, .ranks = 4, .nodes = 1, .hosts = hosts, .phase_count = 2,
+	struct results_file f = {.path = path,
+				 .file_bytes = 212 << 10,
+				 .schema_version = 1,
+				 .version = "0.1.0",
+				 .name = "unet3d_demo",
+				 .status = "done",
+				 .started = "2026-01-02T03:04:05Z",
+				 .build = empty,
+				 .command_line = empty,
+				 .error = empty,
+				 .job_text = empty,
+				 .seconds = 9.1,
+				 .ranks = 4,
+				 .nodes = 1,
+				 .hosts = hosts,
+				 .phase_count = 2,
 				 .phases = phases};
 
 	memset(reads, 0, sizeof(reads));
 	strcpy(reads[0].name, "read");
 	for (int i = 0; i < 1000; i++)
 		hist_record(&reads[0].hist, 5100000);
-	phases[0] = (struct results_phase_read){.kind = "generate", .name = "generate", .status = "done", .said = empty,
-						.error = empty, .seconds = 1.4, .null_au = NAN, .target_au = NAN,
-						.merged = table_of(columns, COLUMNS, generate_row, 1),
-						.ranks = table_of(columns, COLUMNS, generate_row, 1)};
-	phases[1] = (struct results_phase_read){.number = 1, .kind = "train", .name = "train", .status = "done",
-						.said = empty, .error = empty, .seconds = 6.8, .null_au = 0.999,
-						.target_au = 0.9, .main_hist = "read", .hist_count = 1, .hists = reads,
-						.merged = table_of(columns, COLUMNS, train_row, 1),
-						.ranks = table_of(columns, COLUMNS, train_row, 1),
-						.epochs = table_of(epoch_columns, EPOCH_COLUMNS, &epoch_rows[0][0], 3)};
+	phases[0] =
+		(struct results_phase_read){.kind = "generate",
+					    .name = "generate",
+					    .status = "done",
+					    .said = empty,
+					    .error = empty,
+					    .seconds = 1.4,
+					    .null_au = NAN,
+					    .target_au = NAN,
+					    .merged = table_of(columns, COLUMNS, generate_row, 1),
+					    .ranks = table_of(columns, COLUMNS, generate_row, 1)};
+	phases[1] = (struct results_phase_read){
+		.number = 1,
+		.kind = "train",
+		.name = "train",
+		.status = "done",
+		.said = empty,
+		.error = empty,
+		.seconds = 6.8,
+		.null_au = 0.999,
+		.target_au = 0.9,
+		.main_hist = "read",
+		.hist_count = 1,
+		.hists = reads,
+		.merged = table_of(columns, COLUMNS, train_row, 1),
+		.ranks = table_of(columns, COLUMNS, train_row, 1),
+		.epochs = table_of(epoch_columns, EPOCH_COLUMNS, &epoch_rows[0][0], 3)};
 	return f;
 }
 
@@ -94,7 +140,8 @@ static void test_text(void)
 	struct results_phase_read phases[2];
 	struct results_file f = demo(phases);
 
-	expect_text(&f,
+	expect_text(
+		&f,
 		"unet3d_demo · 4 ranks on 1 node · 9.1 s · done\n"
 		"The accelerators were busy 96.4 % of the time; the target of 90 % is met.\n"
 		"Of the 3.6 % lost: 2.2 % waiting for storage (transfer 1.9, open 0.3), 1.1 % for the slowest rank,\n"
@@ -123,7 +170,8 @@ static void test_text_of_trouble(void)
 	phases[1].failure_count = 1;
 	phases[1].failure_rows = 1;
 	phases[1].failures = failures;
-	expect_text(&f,
+	expect_text(
+		&f,
 		"unet3d_demo · 4 ranks on 1 node · 9.1 s · failed\n"
 		"rank 12 on nid0041: 403 AccessDenied\n"
 		"The accelerators were busy 96.4 % of the time; the target of 97.5 % is missed.\n"
@@ -155,7 +203,8 @@ static void test_text_of_warmup(void)
 	train_row[COLUMNS - 1].real = 0.964;
 	CU_ASSERT_PTR_NOT_NULL_FATAL(text);
 	CU_ASSERT_PTR_NOT_NULL(strstr(text, "busy 99.0 % of the time"));
-	CU_ASSERT_PTR_NOT_NULL(strstr(text, "Of the whole phase, warm-up included, 3.6 % was lost: 2.2 %"));
+	CU_ASSERT_PTR_NOT_NULL(
+		strstr(text, "Of the whole phase, warm-up included, 3.6 % was lost: 2.2 %"));
 	CU_ASSERT_PTR_NOT_NULL(strstr(text, "\033[32mmet\033[0m"));
 	free(text);
 }
@@ -187,8 +236,10 @@ static double at(const cJSON *o, const char *key)
 static void check_train(const cJSON *p)
 {
 	static const char *const accounts[] = {"compute", "storage", "ranks", "decode", "haul"};
-	static const char *const latency[] = {"count", "mean", "p50", "p95", "p99", "p999", "p9999", "max"};
-	const cJSON *a = cJSON_GetObjectItem(p, "accounts"), *epochs = cJSON_GetObjectItem(p, "epochs");
+	static const char *const latency[] = {"count", "mean", "p50",   "p95",
+					      "p99",   "p999", "p9999", "max"};
+	const cJSON *a = cJSON_GetObjectItem(p, "accounts"),
+		    *epochs = cJSON_GetObjectItem(p, "epochs");
 	const cJSON *first = cJSON_GetArrayItem(epochs, 0);
 	const cJSON *read = cJSON_GetObjectItem(cJSON_GetObjectItem(p, "latency_ns"), "read");
 
@@ -203,8 +254,10 @@ static void check_train(const cJSON *p)
 		CU_ASSERT(!isnan(at(read, latency[i])));
 	CU_ASSERT_EQUAL(cJSON_GetArraySize(epochs), 2);
 	CU_ASSERT_EQUAL(cJSON_GetArraySize(cJSON_GetObjectItem(p, "evaluations")), 1);
-	CU_ASSERT_STRING_EQUAL(cJSON_GetObjectItem(first, "id_sum")->valuestring, "18446744073709551615");
-	CU_ASSERT_STRING_EQUAL(cJSON_GetObjectItem(first, "id_hash")->valuestring, "9223372036854775808");
+	CU_ASSERT_STRING_EQUAL(cJSON_GetObjectItem(first, "id_sum")->valuestring,
+			       "18446744073709551615");
+	CU_ASSERT_STRING_EQUAL(cJSON_GetObjectItem(first, "id_hash")->valuestring,
+			       "9223372036854775808");
 	CU_ASSERT_DOUBLE_EQUAL(at(first, "seconds"), 3.4, 1e-12);
 	CU_ASSERT(cJSON_IsNull(cJSON_GetObjectItem(cJSON_GetArrayItem(epochs, 1), "au")));
 }
@@ -222,7 +275,8 @@ static void test_json(void)
 	CU_ASSERT_PTR_NOT_NULL_FATAL(o);
 	CU_ASSERT_STRING_EQUAL(cJSON_GetObjectItem(o, "status")->valuestring, "done");
 	CU_ASSERT(at(o, "ranks") == 4 && at(o, "nodes") == 1 && at(o, "seconds") == 9.1);
-	CU_ASSERT(cJSON_IsNull(cJSON_GetObjectItem(cJSON_GetArrayItem(cJSON_GetObjectItem(o, "phases"), 0), "au")));
+	CU_ASSERT(cJSON_IsNull(cJSON_GetObjectItem(
+		cJSON_GetArrayItem(cJSON_GetObjectItem(o, "phases"), 0), "au")));
 	check_train(cJSON_GetArrayItem(cJSON_GetObjectItem(o, "phases"), 1));
 	cJSON_Delete(o);
 	free(text);
@@ -269,10 +323,12 @@ static void test_tenths(void)
 		int tenths[ACCOUNTS], sum = 0, whole;
 
 		for (int i = 0; i < ACCOUNTS; i++) {
-			a.seconds[i] = (seed * 7919u + (unsigned)i * 104729u) % 997 / (i ? 20.0 : 1.0);
+			a.seconds[i] =
+				(seed * 7919u + (unsigned)i * 104729u) % 997 / (i ? 20.0 : 1.0);
 			a.total += a.seconds[i];
 		}
-		whole = accounts_tenths(&a, tenths);
+		whole = accounts_lost(&a);
+		accounts_tenths(&a, whole, tenths);
 		for (int i = 1; i < ACCOUNTS; i++)
 			sum += tenths[i];
 		CU_ASSERT_EQUAL(sum, whole);
@@ -290,7 +346,8 @@ static void test_broken_files(void)
 	fputs("rubbish", f);
 	fclose(f);
 	CU_ASSERT_EQUAL(report_files(none, REPORT_TEXT, paths, 1, false, &err), -EINVAL);
-	CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "test_report_broken.h5: is no results file of haul"));
+	CU_ASSERT_PTR_NOT_NULL(
+		strstr(err.text, "test_report_broken.h5: is no results file of haul"));
 	unlink(paths[0]);
 	CU_ASSERT_EQUAL(report_files(none, REPORT_JSON, paths, 1, false, &err), -ENOENT);
 	fclose(none);

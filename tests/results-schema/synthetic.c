@@ -40,19 +40,30 @@ static double epoch_au(const uint64_t *row)
 
 static const struct figure rank_figures[] = {{"au", "fraction", au, "utilisation"}};
 static const struct figure epoch_figures[] = {{"au", "fraction", epoch_au, "utilisation"}};
-static const struct hist_kind hists[] = {{"read", "reads"}, {"write", "writes"}, {"step_stall", "stalls of steps"}};
+static const struct hist_kind hists[] = {
+	{"read", "reads"}, {"write", "writes"}, {"step_stall", "stalls of steps"}};
 
 const struct tally_schema synthetic_schema = {
 	.rank = {rank_measures, SYN_MEASURES, rank_figures, 1},
 	.epoch = {epoch_measures, SYN_E_MEASURES, epoch_figures, 1},
-	.hists = hists, .hist_count = SYN_HISTS, .main_hist = SYN_READ,
+	.hists = hists,
+	.hist_count = SYN_HISTS,
+	.main_hist = SYN_READ,
 };
 
 void synthetic_train(struct tally *t, uint32_t rank)
 {
-	static const uint64_t accounts[] = {964, 3, 0, 19, 0, 11, 0, 3}; /* of 1000, in ms: the guide's example */
-	struct failure f = {.time_ns = 5, .rank = rank, .error = -5, .attempts = 3, .operation = "read",
-			    .object = "file:///data/img_7.npz", .text = "Input/output error", .epoch = 1, .step = 7};
+	static const uint64_t accounts[] = {964, 3, 0, 19, 0,
+					    11,  0, 3}; /* of 1000, in ms: the guide's example */
+	struct failure f = {.time_ns = 5,
+			    .rank = rank,
+			    .error = -5,
+			    .attempts = 3,
+			    .operation = "read",
+			    .object = "file:///data/img_7.npz",
+			    .text = "Input/output error",
+			    .epoch = 1,
+			    .step = 7};
 
 	t->rank_row[TALLY_WALL_NS] = 1000000000;
 	t->rank_row[TALLY_BYTES_READ] = 1000000 * (rank + 1);

@@ -25,15 +25,20 @@ static void expect(int holds, const char *what)
 	fprintf(stderr, "does not hold: %s\n", what);
 }
 
-static int create(struct results **out, const char *path, bool force, uint32_t rank_rows_max, struct group *g,
-		  struct err *err)
+static int create(struct results **out, const char *path, bool force, uint32_t rank_rows_max,
+		  struct group *g, struct err *err)
 {
 	struct node_row *nodes = calloc(g->size, sizeof(*nodes));
 	struct rank_row *ranks = calloc(g->size, sizeof(*ranks));
-	struct results_head head = {.version = "0.1.0", .build = "test", .command_line = "haul run µ.json",
-				    .job_text = "{\"name\": \"unet3d_demo\"}", .job_name = "unet3d_demo",
-				    .started_utc_ns = 1700000000000000000ull, .ranks = g->size,
-				    .nodes = (g->size + 1) / 2, .rank_rows_max = rank_rows_max};
+	struct results_head head = {.version = "0.1.0",
+				    .build = "test",
+				    .command_line = "haul run µ.json",
+				    .job_text = "{\"name\": \"unet3d_demo\"}",
+				    .job_name = "unet3d_demo",
+				    .started_utc_ns = 1700000000000000000ull,
+				    .ranks = g->size,
+				    .nodes = (g->size + 1) / 2,
+				    .rank_rows_max = rank_rows_max};
 	int rc;
 
 	for (uint32_t r = 0; r < g->size; r++) {
@@ -51,9 +56,16 @@ static int publish(struct results *r, uint32_t number, const char *kind,
 		   void (*fill)(struct tally *t, uint32_t rank), struct group *g, struct err *err)
 {
 	struct tally t;
-	struct results_phase phase = {.number = number, .kind = kind, .name = kind, .status = "done",
-				      .said = g->rank ? "not rank 0's" : "all is well", .error = "",
-				      .seconds_ns = 1400000000, .null_au = NAN, .target_au = 0.9, .tally = &t};
+	struct results_phase phase = {.number = number,
+				      .kind = kind,
+				      .name = kind,
+				      .status = "done",
+				      .said = g->rank ? "not rank 0's" : "all is well",
+				      .error = "",
+				      .seconds_ns = 1400000000,
+				      .null_au = NAN,
+				      .target_au = 0.9,
+				      .tally = &t};
 	int rc = tally_init(&t, &synthetic_schema, 4, err);
 
 	if (rc < 0)
@@ -72,25 +84,36 @@ static void check_train(const struct results_phase_read *p, uint32_t ranks)
 	double n = ranks, with_failures = (ranks + 1) / 2;
 
 	expect(p->ranks.row_count == ranks && p->epochs.row_count == 2, "rows");
-	expect(results_value(&p->merged, 0, "samples") == 10 * n + n * (n - 1) / 2, "samples are added");
+	expect(results_value(&p->merged, 0, "samples") == 10 * n + n * (n - 1) / 2,
+	       "samples are added");
 	expect(results_value(&p->merged, 0, "least") == 41 - n, "a minimum is the least");
-	expect(results_value(&p->merged, 0, "wall_ns") == 1e9, "the wall time is the slowest rank's");
+	expect(results_value(&p->merged, 0, "wall_ns") == 1e9,
+	       "the wall time is the slowest rank's");
 	expect(fabs(results_value(&p->merged, 0, "au") - 0.964) < 1e-12, "au of the merged row");
 	expect(results_value(&p->ranks, ranks - 1, "rank") == n - 1, "rank column");
 	expect(results_value(&p->ranks, ranks - 1, "samples") == 9 + n, "a rank's own samples");
-	expect(results_value(&p->epochs, 1, "samples") == 5 * n + n * (n - 1) / 2, "an epoch's samples");
-	expect(results_value(&p->epochs, 1, "wall_ns") == 500000000 + n - 1, "an epoch's wall time");
+	expect(results_value(&p->epochs, 1, "samples") == 5 * n + n * (n - 1) / 2,
+	       "an epoch's samples");
+	expect(results_value(&p->epochs, 1, "wall_ns") == 500000000 + n - 1,
+	       "an epoch's wall time");
 	expect(p->epochs.cells[results_column(&p->epochs, "id_sum")].count ==
-	       (uint64_t)ranks * (1ull << 60) + ranks * (ranks - 1) / 2, "ids are added modulo 2^64");
+		       (uint64_t)ranks * (1ull << 60) + ranks * (ranks - 1) / 2,
+	       "ids are added modulo 2^64");
 	expect(read && hist_count(read) == 1000ull * ranks, "reads counted");
-	expect(read && read->max_ns == 5999000 + (ranks - 1) * 50000000ull && ~read->min_not_ns == 5000000, "max, min");
+	expect(read && read->max_ns == 5999000 + (ranks - 1) * 50000000ull &&
+		       ~read->min_not_ns == 5000000,
+	       "max, min");
 	expect(results_find_hist(p, "write") == NULL, "an empty histogram is not there");
-	expect(p->failure_count == 20 * with_failures && p->failure_rows == 16 * with_failures, "failures");
+	expect(p->failure_count == 20 * with_failures && p->failure_rows == 16 * with_failures,
+	       "failures");
 	for (uint32_t i = 1; i < p->failure_rows; i++)
-		expect(p->failures[i - 1].time_ns <= p->failures[i].time_ns, "failures stand by time");
+		expect(p->failures[i - 1].time_ns <= p->failures[i].time_ns,
+		       "failures stand by time");
 	expect(p->failure_rows && p->failures[0].error == -5 && p->failures[0].step == 7 &&
-	       strcmp(p->failures[0].object, "file:///data/img_7.npz") == 0, "a failure, whole");
-	expect(strcmp(p->said, "all is well") == 0 && strcmp(p->main_hist, "read") == 0, "texts are rank 0's");
+		       strcmp(p->failures[0].object, "file:///data/img_7.npz") == 0,
+	       "a failure, whole");
+	expect(strcmp(p->said, "all is well") == 0 && strcmp(p->main_hist, "read") == 0,
+	       "texts are rank 0's");
 }
 
 static void check_file(const char *path, uint32_t phases, const char *status, const struct group *g)
@@ -120,7 +143,8 @@ static void check_file(const char *path, uint32_t phases, const char *status, co
 	}
 	if (phases > 2)
 		expect(f->phases[2].hist_count == 0 && f->phases[2].epochs.row_count == 0 &&
-		       f->phases[2].failure_count == 0 && f->phases[2].main_hist[0] == '\0', "an empty phase");
+			       f->phases[2].failure_count == 0 && f->phases[2].main_hist[0] == '\0',
+		       "an empty phase");
 	results_unload(f);
 }
 
@@ -153,8 +177,10 @@ static void check_run(const char *path, uint32_t rank_rows_max, struct group *g)
 	if (!r)
 		return;
 	check_file(path, 0, "interrupted", g);
-	expect(create(&second, path, false, 0, g, &err) == -EEXIST && !second, "an existing file is kept");
-	expect(strstr(err.text, "exists; name another with --results, or say --force") != NULL, "with a sentence");
+	expect(create(&second, path, false, 0, g, &err) == -EEXIST && !second,
+	       "an existing file is kept");
+	expect(strstr(err.text, "exists; name another with --results, or say --force") != NULL,
+	       "with a sentence");
 	group_barrier(g);
 	expect(publish(r, 0, "generate", synthetic_generate, g, &err) == 0, "generate published");
 	check_file(path, 1, "interrupted", g);
