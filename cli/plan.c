@@ -70,6 +70,8 @@ static int make(const struct plan_args *args, const char *path, struct job *job,
 	if (args->ranks_per_node)
 		job->cluster.ranks_per_node = args->ranks_per_node;
 	ranks = nodes * (job->cluster.ranks_per_node ? job->cluster.ranks_per_node : 1);
+	if (!args->nodes && !args->ranks_per_node && ranks < job->cluster.ranks)
+		ranks = job->cluster.ranks;
 	if (ranks > UINT32_MAX)
 		return err_set(err, -EINVAL, "--nodes: %llu ranks are too many",
 			       (unsigned long long)ranks);

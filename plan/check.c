@@ -22,6 +22,9 @@ static int check_cluster(const struct job *job, uint32_t ranks, uint32_t nodes, 
 	if (!c->tensor || !c->pipeline)
 		return err_set(err, -EINVAL, "/cluster/%s: must be at least 1, is 0",
 			       c->tensor ? "pipeline" : "tensor");
+	if (c->ranks > ranks)
+		return err_set(err, -EINVAL, "/cluster/ranks: the job needs %llu ranks, there are %u",
+			       (unsigned long long)c->ranks, ranks);
 	if (c->tensor > gpus)
 		return err_set(err, -EINVAL,
 			       "/cluster/tensor: is %llu, but a node has %llu accelerators",
@@ -82,7 +85,7 @@ static int check_store(const struct job_store *store, uint32_t nodes, bool stric
 	if (nodes > 1 && !(ops->capabilities & BACKEND_MANY_NODES))
 		return err_set(err, -EINVAL, "%s: %s:// serves one node, the job runs on %u", path,
 			       ops->scheme, nodes);
-	return ops->check ? ops->check(store->options, path, err) : 0;
+	return store_check(store, path, err);
 }
 
 static void dataset_path(const struct job_dataset *d, char *path, size_t bytes)

@@ -6,8 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
+#include "core/sched.h"
 #include "plan/plan.h"
 #include "ranks/bind.h"
 #include "ranks/mpi_group.h"
@@ -90,6 +92,41 @@ out_free:
 	return rc;
 }
 
+/* This rank's row of /ranks, with its processor time so far. */
+static void run_describe(const struct run *run, struct rank_row *row)
+{
+	uint64_t alive;
+	struct rusage used;
+
+	memset(row, 0, sizeof(*row));
+	row->place = run->place;
+	memcpy(row->cores_found, run->cores_found, sizeof(row->cores_found));
+	sched_times(&alive, &row->runnable_ns);
+	if (getrusage(RUSAGE_SELF, &used) == 0)
+		row->run_ns = (uint64_t)(used.ru_utime.tv_sec + used.ru_stime.tv_sec) * 1000000000u +
+			      (uint64_t)(used.ru_utime.tv_usec + used.ru_stime.tv_usec) * 1000u;
+}
+
+/* Once more at the end: what the run has cost is known only then. */
+static void run_renew_ranks(struct run *run)
+{
+	struct rank_row row, *rows = NULL;
+	struct err err = {0};
+	int rc = 0;
+
+	run_describe(run, &row);
+	if (run->world->rank == 0) {
+		rows = calloc(run->world->size, sizeof(*rows));
+		if (!rows)
+			rc = -ENOMEM;
+	}
+	/* Without memory for them the rows of the start stand. */
+	if (group_agree(run->world, rc, &err) == 0 &&
+	    group_gather(run->world, &row, sizeof(row), rows) == 0 && rows)
+		results_set_ranks(run->results, rows);
+	free(rows);
+}
+
 /* Creates results.h5 with the job, the nodes and the ranks. */
 static int run_create_results(struct run *run, const struct run_options *options, struct err *err)
 {
@@ -102,13 +139,13 @@ static int run_create_results(struct run *run, const struct run_options *options
 		.ranks = run->world->size,
 		.nodes = run->nodes.count,
 	};
-	struct rank_row rank = {.place = run->place}, *ranks = NULL;
+	struct rank_row rank, *ranks = NULL;
 	struct node_row node = {0}, *nodes = NULL;
 	bool first = run->world->rank == 0;
 	char *text = NULL;
 	int rc = 0;
 
-	memcpy(rank.cores_found, run->cores_found, sizeof(rank.cores_found));
+	run_describe(run, &rank);
 	if (first) {
 		text = job_text(&run->job, plan_schema());
 		ranks = calloc(head.ranks, sizeof(*ranks));
@@ -125,7 +162,7 @@ static int run_create_results(struct run *run, const struct run_options *options
 		nodes_describe(&run->nodes, &node);
 		group_gather(run->nodes.leaders, &node, sizeof(node), nodes);
 	}
-	signals_watch(&run->signals, 120000000000ull);
+	signals_watch(&run->signals, RUN_WRITE_LIMIT_NS);
 	rc = results_create(&run->results, options->results ? options->results : "results.h5", options->force,
 			    mpi_group_comm(run->world), run->world, &head, nodes, ranks, err);
 	signals_unwatch(&run->signals);
@@ -201,7 +238,8 @@ enum exit_status run_job(struct run *run, const struct run_options *options, boo
 					  status == EXIT_FAILED      ? RESULTS_FAILED :
 								       RESULTS_DONE;
 
-		signals_watch(&run->signals, 120000000000ull);
+		run_renew_ranks(run);
+		signals_watch(&run->signals, RUN_WRITE_LIMIT_NS);
 		if (results_finish(run->results, end, rc < 0 ? err->text : "", &late) < 0 && status != EXIT_FAILED) {
 			*err = late;
 			status = EXIT_FAILED;

@@ -9,7 +9,6 @@
 #include "ranks/run_state.h"
 #include "workloads/workload.h"
 
-#define WATCH_NS 120000000000ull
 #define NANO 1e9
 
 struct phase_run {
@@ -106,7 +105,7 @@ static int phase_publish(struct run *run, const struct run_options *options, str
 
 	group_allreduce(run->world, MERGE_MAX, &wall, 1);
 	phase.seconds_ns = wall;
-	signals_watch(&run->signals, WATCH_NS);
+	signals_watch(&run->signals, RUN_WRITE_LIMIT_NS);
 	rc = results_publish(run->results, &phase, err);
 	signals_unwatch(&run->signals);
 	if (rc < 0)

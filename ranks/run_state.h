@@ -14,6 +14,9 @@
 
 enum { RUN_SAID_BYTES = 512 };
 
+/* A results write that takes longer is taken to hang. */
+#define RUN_WRITE_LIMIT_NS 120000000000u
+
 struct run {
 	struct group *world;
 	struct nodes nodes;
