@@ -27,7 +27,8 @@ uint64_t clock_kernel_ns(void);
 
 static inline uint64_t clock_now(const struct clock *c)
 {
-	return c->fake ? atomic_load_explicit(&c->fake_ns, memory_order_relaxed) : clock_kernel_ns();
+	return c->fake ? atomic_load_explicit(&c->fake_ns, memory_order_relaxed)
+		       : clock_kernel_ns();
 }
 
 /* Returns at until_ns or later, never earlier (a signal does not shorten it). With c->spin the

@@ -12,8 +12,16 @@
 #include "core/err.h"
 #include "core/option.h"
 
-enum { JOB_NAME_BYTES = 64, JOB_STORES_MAX = 16, JOB_DATASETS_MAX = 16, JOB_PHASES_MAX = 256,
-       JOB_TEXT_MAX = 4 << 20, JOB_DEPTH_MAX = 32, JOB_VALUES_MAX = 1 << 17, SECTION_TABLES = 3 };
+enum {
+	JOB_NAME_BYTES = 64,
+	JOB_STORES_MAX = 16,
+	JOB_DATASETS_MAX = 16,
+	JOB_PHASES_MAX = 256,
+	JOB_TEXT_MAX = 4 << 20,
+	JOB_DEPTH_MAX = 32,
+	JOB_VALUES_MAX = 1 << 17,
+	SECTION_TABLES = 3
+};
 
 /* One kind of store, data set or phase: a struct and the tables that fill it. */
 struct section {
@@ -21,13 +29,13 @@ struct section {
 	const char *help;
 	const struct option *tables[SECTION_TABLES]; /* NULL-terminated */
 	size_t size;                                 /* of the struct they fill */
-	const void *owner;                           /* const struct workload * or const struct backend_ops * */
+	const void *owner; /* const struct workload * or const struct backend_ops * */
 };
 
 struct job_schema {
-	const struct section *const *stores;   /* NULL-terminated, chosen by the URI's scheme */
+	const struct section *const *stores; /* NULL-terminated, chosen by the URI's scheme */
 	const struct section *dataset;
-	const struct section *const *phases;   /* NULL-terminated, chosen by the key */
+	const struct section *const *phases; /* NULL-terminated, chosen by the key */
 };
 
 struct job_cluster {
@@ -35,8 +43,8 @@ struct job_cluster {
 	uint64_t ranks_per_node; /* 0: as launched */
 	uint64_t gpus;           /* a node; 0: ranks a node */
 	uint64_t tensor, pipeline;
-	uint32_t pin;            /* enum pin in plan/pin.h: none, core, numa, list */
-	char cores[512];         /* pin list: "1-8:9-16:…", one set a local rank */
+	uint32_t pin;    /* enum pin in plan/pin.h: none, core, numa, list */
+	char cores[512]; /* pin list: "1-8:9-16:…", one set a local rank */
 };
 
 struct job_store {
@@ -73,10 +81,11 @@ struct job {
  * sets are "path=value" strings of --set, applied in order ("phases.1.train.batch=4", value JSON or
  * bare text; data sets and phases may also be named: "train.batch=4"). -EINVAL with
  * "source: /json/path: sentence"; the job is then empty. */
-int job_parse(struct job *job, const struct job_schema *schema, const char *source, const char *text,
-	      size_t length, const char *const *sets, unsigned set_count, struct err *err);
-int job_load(struct job *job, const struct job_schema *schema, const char *path, const char *const *sets,
-	     unsigned set_count, struct err *err);
+int job_parse(struct job *job, const struct job_schema *schema, const char *source,
+	      const char *text, size_t length, const char *const *sets, unsigned set_count,
+	      struct err *err);
+int job_load(struct job *job, const struct job_schema *schema, const char *path,
+	     const char *const *sets, unsigned set_count, struct err *err);
 void job_free(struct job *job);
 
 /* The resolved job as JSON text: defaults filled in, ${VARIABLE} unexpanded. Parsing it gives the

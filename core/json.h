@@ -21,7 +21,8 @@ enum { JSON_DEPTH_LIMIT = 64, JSON_NUMBER_BYTES = 60, JSON_QUOTE_BYTES = 80 };
 /* Checks that text is one JSON value (RFC 8259, UTF-8, finite numbers, no \u0000), at most depth_max
  * (<= JSON_DEPTH_LIMIT) deep and of at most values_max values. Does not recurse. -EINVAL with
  * "line 3, column 12: sentence". */
-int json_check(const char *text, size_t length, unsigned depth_max, unsigned values_max, struct err *err);
+int json_check(const char *text, size_t length, unsigned depth_max, unsigned values_max,
+	       struct err *err);
 
 /* The same, then parsed. The caller owns *out (cJSON_Delete). */
 int json_parse(struct cJSON **out, const char *text, size_t length, unsigned depth_max,

@@ -31,9 +31,10 @@ enum option_kind {
 	OPTION_TEXT,   /* char[n] */
 	OPTION_TEXTS,  /* struct texts; a string or a list of strings */
 	OPTION_CHOICE, /* uint32_t: index into .choices */
-	OPTION_DRAW,   /* struct draw in ns; a time, or {"type": "normal", "mean": "5 ms", "stdev": "1 ms"} */
-	OPTION_FACTORS,/* struct factors: {"3": 0.25}, a factor for each index named */
-	OPTION_TABLE   /* a nested struct with its own table; a bare value stands for its first option */
+	/* struct draw in ns; a time, or {"type": "normal", "mean": "5 ms", "stdev": "1 ms"} */
+	OPTION_DRAW,
+	OPTION_FACTORS, /* struct factors: {"3": 0.25}, a factor for each index named */
+	OPTION_TABLE /* a nested struct with its own table; a bare value stands for its first option */
 };
 
 struct texts {
@@ -53,15 +54,18 @@ struct option {
 	enum option_kind kind;
 	uint32_t offset, size; /* of the member in its struct */
 	bool required;
-	uint64_t def, min, max;               /* u64, bytes, time, rate, bool, choice; max 0: unbounded */
-	double def_real, min_real, max_real;  /* real, factors; both 0: unbounded. draw: def_real ns */
-	const char *def_text;                 /* text, texts (one item) */
-	const char *const *choices;           /* choice: NULL-terminated */
-	const struct option *table;           /* table */
+	uint64_t def, min, max; /* u64, bytes, time, rate, bool, choice; max 0: unbounded */
+	/* real, factors; both bounds 0: unbounded. draw: def_real ns */
+	double def_real, min_real, max_real;
+	const char *def_text;       /* text, texts (one item) */
+	const char *const *choices; /* choice: NULL-terminated */
+	const struct option *table; /* table */
 	const char *help;
 };
 
-/* Offset and size of a member; stops the build where the member has not the option's type. */
+/* OPTION_MEMBER: offset and size of a member; stops the build where the member has not the option's
+ * type. */
+/* clang-format off */
 #define OPTION_MEMBER(type, member, wanted) \
 	.offset = (uint32_t)offsetof(type, member), \
 	.size = (uint32_t)(sizeof(((type *)0)->member) + \
@@ -93,6 +97,7 @@ struct option {
 	{.name = (n), .kind = OPTION_TABLE, .offset = (uint32_t)offsetof(type, member), \
 	 .size = (uint32_t)sizeof(((type *)0)->member), __VA_ARGS__}
 #define OPT_END {.name = NULL}
+/* clang-format on */
 
 /* Fills the struct at into from the JSON object (NULL: all defaults). tables is a NULL-terminated
  * list: a section may share common options with others, and all write into the same struct. path is the JSON path of

@@ -31,7 +31,15 @@ struct random {
 uint64_t random_next(struct random *r);
 
 /* A non-negative quantity drawn from a distribution, or a constant (times: in ns). */
-enum draw_kind { DRAW_CONSTANT, DRAW_NORMAL, DRAW_UNIFORM, DRAW_GAMMA, DRAW_EXPONENTIAL, DRAW_POISSON, DRAW_KINDS };
+enum draw_kind {
+	DRAW_CONSTANT,
+	DRAW_NORMAL,
+	DRAW_UNIFORM,
+	DRAW_GAMMA,
+	DRAW_EXPONENTIAL,
+	DRAW_POISSON,
+	DRAW_KINDS
+};
 
 struct draw {
 	enum draw_kind kind;

@@ -14,8 +14,10 @@
 #include "core/hist.h"
 
 struct measure {
-	const char *name; /* lower case with underscores, unit at the end where it has one: wall_ns */
-	const char *unit; /* "ns", "bytes", "" for counts, "id" for sums of ids (decimal strings in JSON) */
+	/* lower case with underscores, unit at the end where it has one: wall_ns */
+	const char *name;
+	/* "ns", "bytes", "" for counts, "id" for sums of ids (decimal strings in JSON) */
+	const char *unit;
 	enum merge merge;
 	const char *help;
 };
@@ -50,6 +52,7 @@ enum tally_common {
 	TALLY_RETRIES,
 	TALLY_COMMON
 };
+/* clang-format off */
 #define TALLY_COMMON_MEASURES \
 	{"wall_ns", "ns", MERGE_MAX, "time this rank spent in the phase"}, \
 	{"bytes_read", "bytes", MERGE_SUM, "bytes received from the store"}, \
@@ -57,10 +60,22 @@ enum tally_common {
 	{"operations", "", MERGE_SUM, "requests completed, of every kind"}, \
 	{"errors", "", MERGE_SUM, "requests that failed for good"}, \
 	{"retries", "", MERGE_SUM, "attempts beyond the first"}
+/* clang-format on */
 
 /* The timeline: one row an interval, merged by adding. */
-enum tally_second { SECOND_BYTES_READ, SECOND_BYTES_WRITTEN, SECOND_OPERATIONS, SECOND_STALLED_NS, SECOND_WORDS };
-enum { TALLY_SECONDS = 1024, TALLY_FAILURES = 16, FAILURE_OBJECT_BYTES = 256, FAILURE_TEXT_BYTES = 128 };
+enum tally_second {
+	SECOND_BYTES_READ,
+	SECOND_BYTES_WRITTEN,
+	SECOND_OPERATIONS,
+	SECOND_STALLED_NS,
+	SECOND_WORDS
+};
+enum {
+	TALLY_SECONDS = 1024,
+	TALLY_FAILURES = 16,
+	FAILURE_OBJECT_BYTES = 256,
+	FAILURE_TEXT_BYTES = 128
+};
 
 struct timeline {
 	uint64_t start_ns;
@@ -80,7 +95,8 @@ struct failure {
 	uint32_t epoch, step; /* 0 where there are none */
 	char operation[16];
 	char object[FAILURE_OBJECT_BYTES];
-	char text[FAILURE_TEXT_BYTES]; /* what it means: "payload differs at byte 4096", strerror … */
+	/* what it means: "payload differs at byte 4096", strerror … */
+	char text[FAILURE_TEXT_BYTES];
 };
 
 struct tally_schema {
@@ -88,22 +104,24 @@ struct tally_schema {
 	struct columns epoch; /* a row an epoch and rank; no measures where a phase has no epochs */
 	const struct hist_kind *hists;
 	uint32_t hist_count;
-	uint32_t main_hist; /* whose percentiles the summary shows when it is not empty, else the next that is not */
+	/* whose percentiles the summary shows when it is not empty, else the next that is not */
+	uint32_t main_hist;
 };
 
 /* One rank's results of one phase. Owned by the rank's main thread. */
 struct tally {
 	const struct tally_schema *schema;
-	uint64_t *rank_row;                  /* [schema->rank.measure_count] */
-	uint64_t *epoch_rows;                /* [epochs][schema->epoch.measure_count] */
-	uint32_t epochs, epoch_capacity;     /* capacity: the job's epochs, evaluations included */
-	struct hist *hists;                  /* [schema->hist_count] */
+	uint64_t *rank_row;              /* [schema->rank.measure_count] */
+	uint64_t *epoch_rows;            /* [epochs][schema->epoch.measure_count] */
+	uint32_t epochs, epoch_capacity; /* capacity: the job's epochs, evaluations included */
+	struct hist *hists;              /* [schema->hist_count] */
 	struct timeline *timeline;
 	struct failure failures[TALLY_FAILURES];
 	uint32_t failure_count; /* may exceed TALLY_FAILURES: only the first are kept */
 };
 
-int tally_init(struct tally *t, const struct tally_schema *schema, uint32_t epoch_capacity, struct err *err);
+int tally_init(struct tally *t, const struct tally_schema *schema, uint32_t epoch_capacity,
+	       struct err *err);
 void tally_free(struct tally *t);
 
 /* Merges rows column by column as their table says (into may start as a copy of the first). */
@@ -115,7 +133,8 @@ int tally_reduce_row(const struct columns *columns, struct group *g, uint64_t *r
 void timeline_init(struct timeline *t, uint64_t start_ns);
 void timeline_add(struct timeline *t, uint64_t now_ns, enum tally_second what, uint64_t amount);
 /* Spreads the interval [from, to) over the rows it touches. */
-void timeline_add_span(struct timeline *t, uint64_t from_ns, uint64_t to_ns, enum tally_second what);
+void timeline_add_span(struct timeline *t, uint64_t from_ns, uint64_t to_ns,
+		       enum tally_second what);
 void timeline_fold(struct timeline *t, uint64_t interval_ns); /* coarsens to interval_ns */
 void timeline_merge(struct timeline *into, const struct timeline *from); /* folds as needed */
 
