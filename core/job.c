@@ -11,21 +11,23 @@
 #include "core/job_internal.h"
 #include "core/json.h"
 
-static int job_from_tree(struct job *job, const struct job_schema *schema, const char *source, cJSON *root,
-			 const char *const *sets, unsigned set_count, struct err *err);
-static const char *set_blamed(const char *text, const char *const *sets, char *const *pointers, unsigned count);
+static int job_from_tree(struct job *job, const struct job_schema *schema, const char *source,
+			 cJSON *root, const char *const *sets, unsigned set_count, struct err *err);
+static const char *set_blamed(const char *text, const char *const *sets, char *const *pointers,
+			      unsigned count);
 static int read_whole(const char *path, char **text, size_t *length, struct err *err);
 
-int job_parse(struct job *job, const struct job_schema *schema, const char *source, const char *text,
-	      size_t length, const char *const *sets, unsigned set_count, struct err *err)
+int job_parse(struct job *job, const struct job_schema *schema, const char *source,
+	      const char *text, size_t length, const char *const *sets, unsigned set_count,
+	      struct err *err)
 {
 	cJSON *root;
 	int rc;
 
 	memset(job, 0, sizeof(*job));
 	if (length > JOB_TEXT_MAX)
-		return err_set(err, -EINVAL, "%s: is larger than %d MiB, the most a job may be", source,
-			       JOB_TEXT_MAX >> 20);
+		return err_set(err, -EINVAL, "%s: is larger than %d MiB, the most a job may be",
+			       source, JOB_TEXT_MAX >> 20);
 	rc = json_parse(&root, text, length, JOB_DEPTH_MAX, JOB_VALUES_MAX, err);
 	if (rc < 0)
 		return err_wrap(err, rc, "%s", source);
@@ -36,8 +38,8 @@ int job_parse(struct job *job, const struct job_schema *schema, const char *sour
 	return rc;
 }
 
-static int job_from_tree(struct job *job, const struct job_schema *schema, const char *source, cJSON *root,
-			 const char *const *sets, unsigned set_count, struct err *err)
+static int job_from_tree(struct job *job, const struct job_schema *schema, const char *source,
+			 cJSON *root, const char *const *sets, unsigned set_count, struct err *err)
 {
 	const char *blamed;
 	char **pointers;
@@ -66,7 +68,8 @@ static int job_from_tree(struct job *job, const struct job_schema *schema, const
 }
 
 /* The last --set that wrote the place a sentence is about, or NULL: the file's own fault. */
-static const char *set_blamed(const char *text, const char *const *sets, char *const *pointers, unsigned count)
+static const char *set_blamed(const char *text, const char *const *sets, char *const *pointers,
+			      unsigned count)
 {
 	size_t n;
 
@@ -78,8 +81,8 @@ static const char *set_blamed(const char *text, const char *const *sets, char *c
 	return NULL;
 }
 
-int job_load(struct job *job, const struct job_schema *schema, const char *path, const char *const *sets,
-	     unsigned set_count, struct err *err)
+int job_load(struct job *job, const struct job_schema *schema, const char *path,
+	     const char *const *sets, unsigned set_count, struct err *err)
 {
 	size_t length = 0;
 	char *text = NULL;

@@ -11,10 +11,10 @@
 static const struct option job_options[] = {
 	OPT_TEXT("name", struct job, name, .def_text = "job", .help = "names the job in reports"),
 	OPT_U64("seed", struct job, seed, .def = 42, .help = "everything random follows from it"),
-	OPT_END
-};
+	OPT_END};
 
-static const char *const pin_choices[] = {"none", "core", "numa", "list", NULL}; /* enum pin's order */
+static const char *const pin_choices[] = {"none", "core", "numa", "list",
+					  NULL}; /* enum pin's order */
 enum { PIN_CHOICE_LIST = 3 };
 
 static const struct option cluster_options[] = {
@@ -28,17 +28,19 @@ static const struct option cluster_options[] = {
 		.help = "ranks that share a layer: tensor parallelism"),
 	OPT_U64("pipeline", struct job_cluster, pipeline, .def = 1, .min = 1, .max = 1 << 16,
 		.help = "groups of layers: pipeline parallelism"),
-	OPT_CHOICE("pin", struct job_cluster, pin, .choices = pin_choices,
-		   .help = "cores of a rank: all it was given, an equal slice, a slice inside one NUMA node, a list"),
-	OPT_TEXT("cores", struct job_cluster, cores, .help = "with pin list: \"1-8:9-16\", one set a local rank"),
-	OPT_END
-};
+	OPT_CHOICE(
+		"pin", struct job_cluster, pin, .choices = pin_choices,
+		.help = "cores of a rank: all it was given, an equal slice, a slice inside one NUMA node, a list"),
+	OPT_TEXT("cores", struct job_cluster, cores,
+		 .help = "with pin list: \"1-8:9-16\", one set a local rank"),
+	OPT_END};
 
 static const struct option phase_options[] = {
-	OPT_TEXT("name", struct job_phase, name, .help = "of the phase in reports and for --set; else its kind"),
-	OPT_TEXT("store", struct job_phase, store, .help = "the store it works on; else its data set's"),
-	OPT_END
-};
+	OPT_TEXT("name", struct job_phase, name,
+		 .help = "of the phase in reports and for --set; else its kind"),
+	OPT_TEXT("store", struct job_phase, store,
+		 .help = "the store it works on; else its data set's"),
+	OPT_END};
 
 const struct option *const job_tables[] = {job_options, NULL};
 const struct option *const job_cluster_tables[] = {cluster_options, NULL};
@@ -46,20 +48,26 @@ const struct option *const job_phase_tables[] = {phase_options, NULL};
 const char *const job_parts[] = {"cluster", "stores", "dataset", "datasets", "phases", NULL};
 
 static int read_cluster(struct job *job, const cJSON *item, struct err *err);
-static int read_stores(struct job *job, const struct job_schema *schema, const cJSON *item, struct err *err);
-static int read_store(struct job *job, const struct job_schema *schema, const cJSON *item, struct err *err);
+static int read_stores(struct job *job, const struct job_schema *schema, const cJSON *item,
+		       struct err *err);
+static int read_store(struct job *job, const struct job_schema *schema, const cJSON *item,
+		      struct err *err);
 static int store_section(const struct job_schema *schema, const cJSON *store, const char *path,
 			 const struct section **section, struct err *err);
 static int check_uri(const struct job_schema *schema, const cJSON *uri, const char *path,
 		     const struct section **section, struct err *err);
-static int read_datasets(struct job *job, const struct job_schema *schema, const cJSON *root, struct err *err);
-static int read_dataset(struct job *job, const struct job_schema *schema, const cJSON *item, const char *name,
-			const char *path, struct err *err);
-static int read_phases(struct job *job, const struct job_schema *schema, const cJSON *item, struct err *err);
-static int read_phase(struct job *job, const struct job_schema *schema, const cJSON *item, struct err *err);
+static int read_datasets(struct job *job, const struct job_schema *schema, const cJSON *root,
+			 struct err *err);
+static int read_dataset(struct job *job, const struct job_schema *schema, const cJSON *item,
+			const char *name, const char *path, struct err *err);
+static int read_phases(struct job *job, const struct job_schema *schema, const cJSON *item,
+		       struct err *err);
+static int read_phase(struct job *job, const struct job_schema *schema, const cJSON *item,
+		      struct err *err);
 static int phase_section(const struct job_schema *schema, const cJSON *item, uint32_t index,
 			 const struct section **section, struct err *err);
-static int refuse_kind(const struct job_schema *schema, const char *kind, const char *path, struct err *err);
+static int refuse_kind(const struct job_schema *schema, const char *kind, const char *path,
+		       struct err *err);
 static int check_phase(const struct job *job, struct job_phase *phase, struct err *err);
 
 static int no_memory(const char *path, struct err *err)
@@ -95,9 +103,12 @@ static int read_cluster(struct job *job, const cJSON *item, struct err *err)
 	if (rc < 0)
 		return rc;
 	if (c->pin == PIN_CHOICE_LIST && !c->cores[0])
-		return err_set(err, -EINVAL, "/cluster/cores: is missing; pin \"list\" needs it, as in \"1-8:9-16\"");
+		return err_set(
+			err, -EINVAL,
+			"/cluster/cores: is missing; pin \"list\" needs it, as in \"1-8:9-16\"");
 	if (c->pin != PIN_CHOICE_LIST && c->cores[0])
-		return err_set(err, -EINVAL, "/cluster/cores: is only for pin \"list\", which is \"%s\"",
+		return err_set(err, -EINVAL,
+			       "/cluster/cores: is only for pin \"list\", which is \"%s\"",
 			       pin_choices[c->pin]);
 	return 0;
 }
@@ -109,7 +120,8 @@ static int check_name(const char *name, const char *path, struct err *err)
 
 	if (n && !name[n] && n < JOB_NAME_BYTES)
 		return 0;
-	return err_set(err, -EINVAL, "%s: a name is made of letters, digits, \"_\" and \"-\", at most %d", path,
+	return err_set(err, -EINVAL,
+		       "%s: a name is made of letters, digits, \"_\" and \"-\", at most %d", path,
 		       JOB_NAME_BYTES - 1);
 }
 
@@ -117,7 +129,8 @@ static int refuse_shape(const cJSON *item, const char *path, const char *wanted,
 {
 	char is[JSON_QUOTE_BYTES];
 
-	return err_set(err, -EINVAL, "%s: must be %s, is %s", path, wanted, json_describe(is, item));
+	return err_set(err, -EINVAL, "%s: must be %s, is %s", path, wanted,
+		       json_describe(is, item));
 }
 
 /* "/stores/data", for messages. */
@@ -129,7 +142,8 @@ static void member_path(char path[JOB_POINTER_BYTES], const char *where, const c
 	snprintf(path, JOB_POINTER_BYTES, "%s/%.*s", where, (int)strlen(quoted) - 2, quoted + 1);
 }
 
-static int read_stores(struct job *job, const struct job_schema *schema, const cJSON *item, struct err *err)
+static int read_stores(struct job *job, const struct job_schema *schema, const cJSON *item,
+		       struct err *err)
 {
 	const cJSON *child;
 	int rc;
@@ -138,9 +152,11 @@ static int read_stores(struct job *job, const struct job_schema *schema, const c
 		return 0;
 	if (!cJSON_IsObject(item))
 		return refuse_shape(item, "/stores", "an object", err);
-	cJSON_ArrayForEach(child, item) {
+	cJSON_ArrayForEach(child, item)
+	{
 		if (job->store_count == JOB_STORES_MAX)
-			return err_set(err, -EINVAL, "/stores: must hold at most %d stores", JOB_STORES_MAX);
+			return err_set(err, -EINVAL, "/stores: must hold at most %d stores",
+				       JOB_STORES_MAX);
 		rc = read_store(job, schema, child, err);
 		if (rc < 0)
 			return rc;
@@ -148,7 +164,8 @@ static int read_stores(struct job *job, const struct job_schema *schema, const c
 	return 0;
 }
 
-static int read_store(struct job *job, const struct job_schema *schema, const cJSON *item, struct err *err)
+static int read_store(struct job *job, const struct job_schema *schema, const cJSON *item,
+		      struct err *err)
 {
 	struct job_store *store = &job->stores[job->store_count];
 	char path[JOB_POINTER_BYTES];
@@ -185,19 +202,23 @@ static int store_section(const struct job_schema *schema, const cJSON *store, co
 
 	snprintf(at, sizeof(at), "%s/uri", path);
 	if (!uri)
-		return err_set(err, -EINVAL, "%s: is missing; a store needs one, as in \"file:///scratch/train\"", at);
+		return err_set(err, -EINVAL,
+			       "%s: is missing; a store needs one, as in \"file:///scratch/train\"",
+			       at);
 	if (!cJSON_IsArray(uri))
 		return check_uri(schema, uri, at, section, err);
 	if (!uri->child)
 		return err_set(err, -EINVAL, "%s: must hold at least one URI", at);
-	cJSON_ArrayForEach(child, uri) {
+	cJSON_ArrayForEach(child, uri)
+	{
 		snprintf(at, sizeof(at), "%s/uri/%u", path, i++);
 		rc = check_uri(schema, child, at, section, err);
 		if (rc < 0)
 			return rc;
 		if (first && *section != first)
-			return err_set(err, -EINVAL, "%s: must be %s:// as the first is: a store has one scheme", at,
-				       first->name);
+			return err_set(err, -EINVAL,
+				       "%s: must be %s:// as the first is: a store has one scheme",
+				       at, first->name);
 		first = *section;
 	}
 	return 0;
@@ -223,13 +244,15 @@ static int check_uri(const struct job_schema *schema, const cJSON *uri, const ch
 			*section = *s;
 			return 0;
 		}
-		snprintf(known + strlen(known), sizeof(known) - strlen(known), "%s%s://", *known ? ", " : "",
-			 (*s)->name);
+		snprintf(known + strlen(known), sizeof(known) - strlen(known), "%s%s://",
+			 *known ? ", " : "", (*s)->name);
 	}
-	return err_set(err, -EINVAL, "%s: no store is known for %s://; known are %s", path, scheme, known);
+	return err_set(err, -EINVAL, "%s: no store is known for %s://; known are %s", path, scheme,
+		       known);
 }
 
-static int read_datasets(struct job *job, const struct job_schema *schema, const cJSON *root, struct err *err)
+static int read_datasets(struct job *job, const struct job_schema *schema, const cJSON *root,
+			 struct err *err)
 {
 	const cJSON *one = cJSON_GetObjectItemCaseSensitive(root, "dataset"), *child;
 	const cJSON *several = cJSON_GetObjectItemCaseSensitive(root, "datasets");
@@ -237,16 +260,19 @@ static int read_datasets(struct job *job, const struct job_schema *schema, const
 	int rc;
 
 	if (one && several)
-		return err_set(err, -EINVAL, "/datasets: the job has \"dataset\", too; keep one of them");
+		return err_set(err, -EINVAL,
+			       "/datasets: the job has \"dataset\", too; keep one of them");
 	if (one)
 		return read_dataset(job, schema, one, "", "/dataset", err);
 	if (!several)
 		return 0;
 	if (!cJSON_IsObject(several))
 		return refuse_shape(several, "/datasets", "an object", err);
-	cJSON_ArrayForEach(child, several) {
+	cJSON_ArrayForEach(child, several)
+	{
 		if (job->dataset_count == JOB_DATASETS_MAX)
-			return err_set(err, -EINVAL, "/datasets: must hold at most %d data sets", JOB_DATASETS_MAX);
+			return err_set(err, -EINVAL, "/datasets: must hold at most %d data sets",
+				       JOB_DATASETS_MAX);
 		member_path(path, "/datasets", child->string);
 		rc = check_name(child->string, path, err);
 		if (!rc && job_find_dataset(job, child->string))
@@ -259,8 +285,8 @@ static int read_datasets(struct job *job, const struct job_schema *schema, const
 	return 0;
 }
 
-static int read_dataset(struct job *job, const struct job_schema *schema, const cJSON *item, const char *name,
-			const char *path, struct err *err)
+static int read_dataset(struct job *job, const struct job_schema *schema, const cJSON *item,
+			const char *name, const char *path, struct err *err)
 {
 	struct job_dataset *d = &job->datasets[job->dataset_count];
 
@@ -274,7 +300,8 @@ static int read_dataset(struct job *job, const struct job_schema *schema, const 
 	return options_parse(schema->dataset->tables, d->options, item, path, &job->arena, err);
 }
 
-static int read_phases(struct job *job, const struct job_schema *schema, const cJSON *item, struct err *err)
+static int read_phases(struct job *job, const struct job_schema *schema, const cJSON *item,
+		       struct err *err)
 {
 	const cJSON *child;
 	int count, rc;
@@ -287,11 +314,13 @@ static int read_phases(struct job *job, const struct job_schema *schema, const c
 	if (!count)
 		return err_set(err, -EINVAL, "/phases: must hold at least one phase");
 	if (count > JOB_PHASES_MAX)
-		return err_set(err, -EINVAL, "/phases: must hold at most %d phases, holds %d", JOB_PHASES_MAX, count);
+		return err_set(err, -EINVAL, "/phases: must hold at most %d phases, holds %d",
+			       JOB_PHASES_MAX, count);
 	job->phases = arena_alloc(&job->arena, (size_t)count * sizeof(*job->phases));
 	if (!job->phases)
 		return no_memory("/phases", err);
-	cJSON_ArrayForEach(child, item) {
+	cJSON_ArrayForEach(child, item)
+	{
 		rc = read_phase(job, schema, child, err);
 		if (rc < 0)
 			return rc;
@@ -299,7 +328,8 @@ static int read_phases(struct job *job, const struct job_schema *schema, const c
 	return 0;
 }
 
-static int read_phase(struct job *job, const struct job_schema *schema, const cJSON *item, struct err *err)
+static int read_phase(struct job *job, const struct job_schema *schema, const cJSON *item,
+		      struct err *err)
 {
 	struct job_phase *phase = &job->phases[job->phase_count];
 	struct option_part parts[2];
@@ -308,7 +338,8 @@ static int read_phase(struct job *job, const struct job_schema *schema, const cJ
 	rc = phase_section(schema, item, job->phase_count, &phase->section, err);
 	if (rc < 0)
 		return rc;
-	snprintf(phase->path, sizeof(phase->path), "/phases/%u/%s", job->phase_count, phase->section->name);
+	snprintf(phase->path, sizeof(phase->path), "/phases/%u/%s", job->phase_count,
+		 phase->section->name);
 	phase->options = arena_alloc(&job->arena, phase->section->size);
 	if (!phase->options)
 		return no_memory(phase->path, err);
@@ -334,8 +365,10 @@ static int phase_section(const struct job_schema *schema, const cJSON *item, uin
 		return refuse_shape(item, where, "an object such as {\"train\": {...}}", err);
 	count = cJSON_GetArraySize(item);
 	if (count != 1)
-		return err_set(err, -EINVAL, "%s: must hold one key, the kind of phase, as in {\"train\": {...}}; holds %d",
-			       where, count);
+		return err_set(
+			err, -EINVAL,
+			"%s: must hold one key, the kind of phase, as in {\"train\": {...}}; holds %d",
+			where, count);
 	member_path(path, where, item->child->string);
 	for (s = schema->phases; *s; s++) {
 		if (!strcmp((*s)->name, item->child->string)) {
@@ -346,7 +379,8 @@ static int phase_section(const struct job_schema *schema, const cJSON *item, uin
 	return refuse_kind(schema, item->child->string, path, err);
 }
 
-static int refuse_kind(const struct job_schema *schema, const char *kind, const char *path, struct err *err)
+static int refuse_kind(const struct job_schema *schema, const char *kind, const char *path,
+		       struct err *err)
 {
 	const char *names[32], *near;
 	char known[256] = "";
@@ -356,12 +390,14 @@ static int refuse_kind(const struct job_schema *schema, const char *kind, const 
 		return err_set(err, -EINVAL, "%s: together is not available in this version", path);
 	for (n = 0; schema->phases[n] && n < 31; n++) {
 		names[n] = schema->phases[n]->name;
-		snprintf(known + strlen(known), sizeof(known) - strlen(known), "%s%s", n ? ", " : "", names[n]);
+		snprintf(known + strlen(known), sizeof(known) - strlen(known), "%s%s",
+			 n ? ", " : "", names[n]);
 	}
 	names[n] = NULL;
 	near = option_nearest(kind, names);
 	if (near)
-		return err_set(err, -EINVAL, "%s: unknown kind of phase; did you mean \"%s\"?", path, near);
+		return err_set(err, -EINVAL, "%s: unknown kind of phase; did you mean \"%s\"?",
+			       path, near);
 	return err_set(err, -EINVAL, "%s: unknown kind of phase; known are: %s", path, known);
 }
 
@@ -378,10 +414,12 @@ static int check_phase(const struct job *job, struct job_phase *phase, struct er
 	if (!phase->store[0] || job_find_store(job, phase->store))
 		return 0;
 	for (i = 0; i < job->store_count; i++)
-		snprintf(known + strlen(known), sizeof(known) - strlen(known), "%s%s", i ? ", " : "",
-			 job->stores[i].name);
+		snprintf(known + strlen(known), sizeof(known) - strlen(known), "%s%s",
+			 i ? ", " : "", job->stores[i].name);
 	json_quote(quoted, phase->store);
 	if (!job->store_count)
-		return err_set(err, -EINVAL, "%s/store: no store %s; the job has no stores", phase->path, quoted);
-	return err_set(err, -EINVAL, "%s/store: no store %s; there are: %s", phase->path, quoted, known);
+		return err_set(err, -EINVAL, "%s/store: no store %s; the job has no stores",
+			       phase->path, quoted);
+	return err_set(err, -EINVAL, "%s/store: no store %s; there are: %s", phase->path, quoted,
+		       known);
 }

@@ -17,7 +17,9 @@ static bool add_named(cJSON *object, unsigned max);
 char *job_json_schema(const struct job_schema *schema)
 {
 	cJSON *root = cJSON_CreateObject(), *body = options_schema(job_tables), *properties, *item;
-	bool ok = root && body && add(root, "$schema", cJSON_CreateString("https://json-schema.org/draft/2020-12/schema")) &&
+	bool ok = root && body &&
+		  add(root, "$schema",
+		      cJSON_CreateString("https://json-schema.org/draft/2020-12/schema")) &&
 		  add(root, "title", cJSON_CreateString("haul job"));
 	char *text = NULL;
 
@@ -57,7 +59,8 @@ static bool append(cJSON *list, cJSON *item)
 static bool add_named(cJSON *object, unsigned max)
 {
 	return add(object, "type", cJSON_CreateString("object")) &&
-	       add(cJSON_AddObjectToObject(object, "propertyNames"), "pattern", cJSON_CreateString(JOB_NAME_PATTERN)) &&
+	       add(cJSON_AddObjectToObject(object, "propertyNames"), "pattern",
+		   cJSON_CreateString(JOB_NAME_PATTERN)) &&
 	       add(object, "maxProperties", cJSON_CreateNumber(max));
 }
 
@@ -68,7 +71,8 @@ static bool add_stores_schema(cJSON *properties, const struct job_schema *schema
 
 	if (!stores || !add_named(stores, JOB_STORES_MAX))
 		return false;
-	any = cJSON_AddArrayToObject(cJSON_AddObjectToObject(stores, "additionalProperties"), "oneOf");
+	any = cJSON_AddArrayToObject(cJSON_AddObjectToObject(stores, "additionalProperties"),
+				     "oneOf");
 	for (s = schema->stores; *s; s++)
 		if (!append(any, store_schema(*s)))
 			return false;
@@ -86,9 +90,12 @@ static cJSON *store_schema(const struct section *section)
 	snprintf(pattern, sizeof(pattern), "^%s://", section->name);
 	any = cJSON_AddArrayToObject(uri, "oneOf");
 	list = cJSON_CreateObject();
-	ok = add(text, "type", cJSON_CreateString("string")) && add(text, "pattern", cJSON_CreateString(pattern)) &&
-	     add(items, "type", cJSON_CreateString("string")) && add(items, "pattern", cJSON_CreateString(pattern)) &&
-	     add(list, "type", cJSON_CreateString("array")) && add(list, "minItems", cJSON_CreateNumber(1));
+	ok = add(text, "type", cJSON_CreateString("string")) &&
+	     add(text, "pattern", cJSON_CreateString(pattern)) &&
+	     add(items, "type", cJSON_CreateString("string")) &&
+	     add(items, "pattern", cJSON_CreateString(pattern)) &&
+	     add(list, "type", cJSON_CreateString("array")) &&
+	     add(list, "minItems", cJSON_CreateNumber(1));
 	ok = add(list, "items", items) && ok;
 	ok = append(any, text) && ok;
 	ok = append(any, list) && ok;
@@ -122,7 +129,8 @@ static bool add_phases_schema(cJSON *properties, const struct job_schema *schema
 	const struct section *const *s;
 	bool ok;
 
-	ok = add(phases, "type", cJSON_CreateString("array")) && add(phases, "minItems", cJSON_CreateNumber(1)) &&
+	ok = add(phases, "type", cJSON_CreateString("array")) &&
+	     add(phases, "minItems", cJSON_CreateNumber(1)) &&
 	     add(phases, "maxItems", cJSON_CreateNumber(JOB_PHASES_MAX));
 	any = cJSON_AddArrayToObject(cJSON_AddObjectToObject(phases, "items"), "oneOf");
 	for (s = schema->phases; *s && ok; s++)
@@ -155,7 +163,8 @@ static cJSON *phase_schema(const struct section *section)
 	return NULL;
 }
 
-static bool write_section(FILE *f, const char *title, const char *help, const struct option *const *tables);
+static bool write_section(FILE *f, const char *title, const char *help,
+			  const struct option *const *tables);
 
 char *job_reference(const struct job_schema *schema)
 {
@@ -172,14 +181,17 @@ char *job_reference(const struct job_schema *schema)
 	      "{\"type\": \"normal\", \"mean\": \"5 ms\", \"stdev\": \"1 ms\"}; other types are uniform (min, max),\n"
 	      "gamma (shape, scale), exponential (mean) and poisson (mean, unit). A key written here as a.b is b\n"
 	      "inside the object a; a value in place of the object a stands for its first key. --set names a\n"
-	      "key by its path: stores.data.uri=…, phases.1.train.batch=4, or train.batch=4.\n", f);
+	      "key by its path: stores.data.uri=…, phases.1.train.batch=4, or train.batch=4.\n",
+	      f);
 	ok = write_section(f, "/", "the job", job_tables) &&
 	     write_section(f, "/cluster", "the machine it stands for", job_cluster_tables);
 	for (s = schema->stores; *s && ok; s++) {
 		snprintf(title, sizeof(title), "/stores/NAME with a URI %.20s://", (*s)->name);
 		ok = write_section(f, title, (*s)->help, (*s)->tables);
 	}
-	ok = ok && write_section(f, "/dataset, or /datasets/NAME", schema->dataset->help, schema->dataset->tables) &&
+	ok = ok &&
+	     write_section(f, "/dataset, or /datasets/NAME", schema->dataset->help,
+			   schema->dataset->tables) &&
 	     write_section(f, "/phases/N/KIND", "what every phase may say", job_phase_tables);
 	for (s = schema->phases; *s && ok; s++) {
 		snprintf(title, sizeof(title), "/phases/N/%.40s", (*s)->name);
@@ -192,11 +204,13 @@ char *job_reference(const struct job_schema *schema)
 	return text;
 }
 
-static bool write_section(FILE *f, const char *title, const char *help, const struct option *const *tables)
+static bool write_section(FILE *f, const char *title, const char *help,
+			  const struct option *const *tables)
 {
 	char *text = options_reference(tables);
 
-	fprintf(f, "\n%s%s%s\n%s", title, help ? ": " : "", help ? help : "", !text || *text ? "" : "  (no options)\n");
+	fprintf(f, "\n%s%s%s\n%s", title, help ? ": " : "", help ? help : "",
+		!text || *text ? "" : "  (no options)\n");
 	if (!text)
 		return false;
 	fputs(text, f);

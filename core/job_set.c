@@ -57,13 +57,15 @@ static int set_split(struct set *s, const char *text, size_t length)
 	char *p = s->path;
 
 	if (length >= sizeof(s->path))
-		return err_set(s->err, -EINVAL, "its path is longer than %zu bytes", sizeof(s->path) - 1);
+		return err_set(s->err, -EINVAL, "its path is longer than %zu bytes",
+			       sizeof(s->path) - 1);
 	memcpy(s->path, text, length);
 	if (!json_text_plain(s->path))
 		return err_set(s->err, -EINVAL, "its path holds control characters");
 	while (p) {
 		if (s->count == SET_SEGMENTS_MAX)
-			return err_set(s->err, -EINVAL, "its path has more than %d parts", SET_SEGMENTS_MAX);
+			return err_set(s->err, -EINVAL, "its path has more than %d parts",
+				       SET_SEGMENTS_MAX);
 		s->segments[s->count++] = p;
 		p = strchr(p, '.');
 		if (p)
@@ -77,7 +79,8 @@ static int set_split(struct set *s, const char *text, size_t length)
 /* JSON where it is JSON, else the bare text. */
 static int set_value(const char *text, cJSON **value, struct err *err)
 {
-	if (!json_parse(value, text, strlen(text), JOB_DEPTH_MAX - SET_SEGMENTS_MAX, JOB_VALUES_MAX, NULL))
+	if (!json_parse(value, text, strlen(text), JOB_DEPTH_MAX - SET_SEGMENTS_MAX, JOB_VALUES_MAX,
+			NULL))
 		return 0;
 	if (!json_text_plain(text))
 		return err_set(err, -EINVAL, "its value holds control characters");
@@ -129,7 +132,8 @@ static int set_start(struct set *s, cJSON **node)
 	if (is_part(name))
 		return 0;
 	s->at = 1;
-	cJSON_ArrayForEach(child, phases) {
+	cJSON_ArrayForEach(child, phases)
+	{
 		if (phase_is(child, name)) {
 			snprintf(s->pointer, JOB_POINTER_BYTES, "/phases/%d", i);
 			add_pointer(s, child->child->string);
@@ -139,9 +143,11 @@ static int set_start(struct set *s, cJSON **node)
 		i++;
 	}
 	if (!child)
-		child = cJSON_IsObject(datasets) ? cJSON_GetObjectItemCaseSensitive(datasets, name) : NULL;
+		child = cJSON_IsObject(datasets) ? cJSON_GetObjectItemCaseSensitive(datasets, name)
+						 : NULL;
 	if (!child)
-		return err_set(s->err, -EINVAL, "the job has no %s; a path starts with name, seed, cluster, stores, "
+		return err_set(s->err, -EINVAL,
+			       "the job has no %s; a path starts with name, seed, cluster, stores, "
 			       "dataset, datasets, phases, or the name of a phase or data set",
 			       json_quote(quoted, name));
 	if (!s->pointer[0]) {
@@ -149,7 +155,8 @@ static int set_start(struct set *s, cJSON **node)
 		*node = child;
 	}
 	if (s->count == 1)
-		return err_set(s->err, -EINVAL, "%s is not an option but holds some, as in %s.batch=4", name, name);
+		return err_set(s->err, -EINVAL,
+			       "%s is not an option but holds some, as in %s.batch=4", name, name);
 	return 0;
 }
 
@@ -173,7 +180,8 @@ static int set_enter(struct set *s, cJSON **node)
 		if (!child)
 			return err_set(s->err, -ENOMEM, "no memory");
 	} else {
-		return err_set(s->err, -EINVAL, "%s holds nothing, it is %s", s->pointer, json_describe(is, *node));
+		return err_set(s->err, -EINVAL, "%s holds nothing, it is %s", s->pointer,
+			       json_describe(is, *node));
 	}
 	add_pointer(s, segment);
 	*node = child;
@@ -193,7 +201,8 @@ static int set_store(struct set *s, cJSON *node, cJSON *value)
 			return rc;
 		done = cJSON_ReplaceItemInArray(node, index, value);
 	} else if (!cJSON_IsObject(node)) {
-		return err_set(s->err, -EINVAL, "%s holds nothing, it is %s", s->pointer, json_describe(is, node));
+		return err_set(s->err, -EINVAL, "%s holds nothing, it is %s", s->pointer,
+			       json_describe(is, node));
 	} else if (cJSON_GetObjectItemCaseSensitive(node, segment)) {
 		done = cJSON_ReplaceItemInObjectCaseSensitive(node, segment, value);
 	} else {
@@ -207,8 +216,10 @@ static int set_index(struct set *s, const cJSON *list, const char *segment, int 
 {
 	int size = cJSON_GetArraySize(list);
 
-	*index = segment[strspn(segment, "0123456789")] || strlen(segment) > 8 ? size : atoi(segment);
+	*index = segment[strspn(segment, "0123456789")] || strlen(segment) > 8 ? size
+									       : atoi(segment);
 	if (*index < size)
 		return 0;
-	return err_set(s->err, -EINVAL, "%s holds %d, counted from 0; there is no %s", s->pointer, size, segment);
+	return err_set(s->err, -EINVAL, "%s holds %d, counted from 0; there is no %s", s->pointer,
+		       size, segment);
 }

@@ -47,7 +47,8 @@ static void scan_space(struct scan *s)
 		s->at++;
 }
 
-int json_check(const char *text, size_t length, unsigned depth_max, unsigned values_max, struct err *err)
+int json_check(const char *text, size_t length, unsigned depth_max, unsigned values_max,
+	       struct err *err)
 {
 	struct scan s = {.text = text, .length = length, .values_max = values_max, .err = err};
 	int rc = 0;

@@ -70,11 +70,11 @@ static void print_list(FILE *f, const cJSON *value, unsigned indent)
 	const cJSON *child;
 	bool plain = true;
 
-	cJSON_ArrayForEach(child, value)
-		if (cJSON_IsObject(child) || cJSON_IsArray(child))
-			plain = false;
+	cJSON_ArrayForEach(child, value) if (cJSON_IsObject(child) || cJSON_IsArray(child)) plain =
+		false;
 	fputc('[', f);
-	cJSON_ArrayForEach(child, value) {
+	cJSON_ArrayForEach(child, value)
+	{
 		if (!plain)
 			fprintf(f, "\n%*s", (int)indent + 2, "");
 		print_value(f, child, indent + 2);
@@ -95,7 +95,8 @@ static void print_object(FILE *f, const cJSON *value, unsigned indent)
 		return;
 	}
 	fputc('{', f);
-	cJSON_ArrayForEach(child, value) {
+	cJSON_ArrayForEach(child, value)
+	{
 		fprintf(f, "\n%*s", (int)indent + 2, "");
 		print_string(f, child->string ? child->string : "");
 		fputs(": ", f);

@@ -34,23 +34,29 @@ char *option_exact(char buf[OPTION_EXACT_BYTES], enum option_kind kind, uint64_t
 	static const struct {
 		uint64_t factor;
 		const char *name;
-	} sizes[] = {{1ull << 40, "TiB"}, {1ull << 30, "GiB"}, {1ull << 20, "MiB"}, {1ull << 10, "KiB"},
-		     {1000000000000ull, "TB"}, {1000000000ull, "GB"}, {1000000ull, "MB"}, {1000ull, "kB"}, {1, "B"}},
-	  times[] = {{86400000000000ull, "d"}, {3600000000000ull, "h"}, {60000000000ull, "min"}, {1000000000ull, "s"},
-		     {1000000ull, "ms"}, {1000ull, "us"}, {1, "ns"}};
+	} sizes[] = {{1ull << 40, "TiB"}, {1ull << 30, "GiB"},      {1ull << 20, "MiB"},
+		     {1ull << 10, "KiB"}, {1000000000000ull, "TB"}, {1000000000ull, "GB"},
+		     {1000000ull, "MB"},  {1000ull, "kB"},          {1, "B"}},
+	  times[] = {{86400000000000ull, "d"},
+		     {3600000000000ull, "h"},
+		     {60000000000ull, "min"},
+		     {1000000000ull, "s"},
+		     {1000000ull, "ms"},
+		     {1000ull, "us"},
+		     {1, "ns"}};
 	const char *suffix = kind == OPTION_RATE ? "/s" : "";
 	size_t i = 0;
 
 	if (kind == OPTION_TIME) {
 		while (value % times[i].factor || (!value && times[i].factor != 1000000000ull))
 			i++;
-		snprintf(buf, OPTION_EXACT_BYTES, "%llu %s", (unsigned long long)(value / times[i].factor),
-			 times[i].name);
+		snprintf(buf, OPTION_EXACT_BYTES, "%llu %s",
+			 (unsigned long long)(value / times[i].factor), times[i].name);
 	} else if (kind == OPTION_BYTES || kind == OPTION_RATE) {
 		while (value % sizes[i].factor || (!value && sizes[i].factor != 1))
 			i++;
-		snprintf(buf, OPTION_EXACT_BYTES, "%llu %s%s", (unsigned long long)(value / sizes[i].factor),
-			 sizes[i].name, suffix);
+		snprintf(buf, OPTION_EXACT_BYTES, "%llu %s%s",
+			 (unsigned long long)(value / sizes[i].factor), sizes[i].name, suffix);
 	} else {
 		snprintf(buf, OPTION_EXACT_BYTES, "%llu", (unsigned long long)value);
 	}
@@ -64,7 +70,8 @@ double option_min_real(const struct option *o)
 
 double option_max_real(const struct option *o)
 {
-	return o->max_real < o->min_real || (o->min_real == 0 && o->max_real == 0) ? INFINITY : o->max_real;
+	return o->max_real < o->min_real || (o->min_real == 0 && o->max_real == 0) ? INFINITY
+										   : o->max_real;
 }
 
 bool option_default_valid(const struct option *o)
@@ -102,7 +109,8 @@ bool option_is_default(const struct option *o, const void *from)
 		return *(const uint64_t *)member == o->def;
 	case OPTION_REAL:
 		d = *(const double *)member;
-		return !(d < o->def_real) && !(d > o->def_real); /* NaN, too, when that is the default */
+		return !(d < o->def_real) &&
+		       !(d > o->def_real); /* NaN, too, when that is the default */
 	case OPTION_CHOICE:
 		return *(const uint32_t *)member == o->def;
 	default:

@@ -14,57 +14,56 @@ struct draw_fields {
 };
 
 #define DRAW_TYPE(word) \
-	OPT_CHOICE("type", struct draw_fields, type, .required = true, .choices = (const char *const[]){word, NULL}, \
-		   .help = "the distribution")
+	OPT_CHOICE("type", struct draw_fields, type, .required = true, \
+		   .choices = (const char *const[]){word, NULL}, .help = "the distribution")
 
 static const struct option normal_options[] = {
 	DRAW_TYPE("normal"),
 	OPT_TIME("mean", struct draw_fields, mean_ns, .required = true, .help = "its mean"),
 	OPT_TIME("stdev", struct draw_fields, stdev_ns, .required = true,
 		 .help = "its standard deviation; negative draws count as 0"),
-	OPT_END
-};
+	OPT_END};
 static const struct option uniform_options[] = {
 	DRAW_TYPE("uniform"),
 	OPT_TIME("min", struct draw_fields, min_ns, .required = true, .help = "the shortest"),
 	OPT_TIME("max", struct draw_fields, max_ns, .required = true, .help = "the longest"),
-	OPT_END
-};
+	OPT_END};
 static const struct option gamma_options[] = {
 	DRAW_TYPE("gamma"),
-	OPT_REAL("shape", struct draw_fields, shape, .required = true, .min_real = 0.001, .max_real = 1e6,
-		 .help = "its shape"),
-	OPT_TIME("scale", struct draw_fields, scale_ns, .required = true, .help = "its scale: mean / shape"),
-	OPT_END
-};
+	OPT_REAL("shape", struct draw_fields, shape, .required = true, .min_real = 0.001,
+		 .max_real = 1e6, .help = "its shape"),
+	OPT_TIME("scale", struct draw_fields, scale_ns, .required = true,
+		 .help = "its scale: mean / shape"),
+	OPT_END};
 static const struct option exponential_options[] = {
 	DRAW_TYPE("exponential"),
 	OPT_TIME("mean", struct draw_fields, mean_ns, .required = true, .help = "its mean"),
-	OPT_END
-};
+	OPT_END};
 static const struct option poisson_options[] = {
 	DRAW_TYPE("poisson"),
 	OPT_REAL("mean", struct draw_fields, mean, .required = true, .min_real = 0, .max_real = 1e6,
 		 .help = "events in the mean"),
-	OPT_TIME("unit", struct draw_fields, unit_ns, .def = 1000000, .help = "the time of one event"),
-	OPT_END
-};
+	OPT_TIME("unit", struct draw_fields, unit_ns, .def = 1000000,
+		 .help = "the time of one event"),
+	OPT_END};
 
-static const char *const draw_names[] = {"normal", "uniform", "gamma", "exponential", "poisson", NULL};
+static const char *const draw_names[] = {"normal",      "uniform", "gamma",
+					 "exponential", "poisson", NULL};
 static const struct option *const draw_tables[][2] = {
-	{normal_options, NULL},	     {uniform_options, NULL}, {gamma_options, NULL},
+	{normal_options, NULL},      {uniform_options, NULL}, {gamma_options, NULL},
 	{exponential_options, NULL}, {poisson_options, NULL},
 };
-static const enum draw_kind draw_kinds[] = {DRAW_NORMAL, DRAW_UNIFORM, DRAW_GAMMA, DRAW_EXPONENTIAL, DRAW_POISSON};
+static const enum draw_kind draw_kinds[] = {DRAW_NORMAL, DRAW_UNIFORM, DRAW_GAMMA, DRAW_EXPONENTIAL,
+					    DRAW_POISSON};
 enum { DRAW_NAMES = sizeof(draw_kinds) / sizeof(draw_kinds[0]) };
 
 struct draw_type {
 	uint32_t type;
 };
-static const struct option type_options[] = {
-	OPT_CHOICE("type", struct draw_type, type, .required = true, .choices = draw_names, .help = "the distribution"),
-	OPT_END
-};
+static const struct option type_options[] = {OPT_CHOICE("type", struct draw_type, type,
+							.required = true, .choices = draw_names,
+							.help = "the distribution"),
+					     OPT_END};
 
 static struct draw from_fields(enum draw_kind kind, const struct draw_fields *f)
 {
@@ -102,12 +101,18 @@ static struct draw_fields to_fields(const struct draw *d)
 {
 	uint64_t a = whole_ns(d->a), b = whole_ns(d->b);
 
-	return (struct draw_fields){.mean_ns = a, .stdev_ns = b, .min_ns = a, .max_ns = b, .scale_ns = b,
-				    .unit_ns = b, .shape = d->a, .mean = d->a};
+	return (struct draw_fields){.mean_ns = a,
+				    .stdev_ns = b,
+				    .min_ns = a,
+				    .max_ns = b,
+				    .scale_ns = b,
+				    .unit_ns = b,
+				    .shape = d->a,
+				    .mean = d->a};
 }
 
-int option_draw_parse(const struct option *o, struct draw *d, const struct cJSON *value, const char *where,
-		      struct arena *arena, struct err *err)
+int option_draw_parse(const struct option *o, struct draw *d, const struct cJSON *value,
+		      const char *where, struct arena *arena, struct err *err)
 {
 	struct option time = *o;
 	struct draw_fields fields = {0};

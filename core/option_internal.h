@@ -51,14 +51,14 @@ double option_min_real(const struct option *o);
 double option_max_real(const struct option *o);
 
 /* Drawn times: option_draw.c. */
-int option_draw_parse(const struct option *o, struct draw *d, const struct cJSON *value, const char *where,
-		      struct arena *arena, struct err *err);
+int option_draw_parse(const struct option *o, struct draw *d, const struct cJSON *value,
+		      const char *where, struct arena *arena, struct err *err);
 struct cJSON *option_draw_to_json(const struct draw *d);
 struct cJSON *option_draw_schema(const struct option *o);
 
 /* One option's value, from JSON and to it. */
-int option_parse_one(const struct option *o, void *into, const struct cJSON *value, const char *where,
-		     struct arena *arena, struct err *err);
+int option_parse_one(const struct option *o, void *into, const struct cJSON *value,
+		     const char *where, struct arena *arena, struct err *err);
 struct cJSON *option_to_json(const struct option *o, const void *from);
 struct cJSON *option_schema(const struct option *o);
 

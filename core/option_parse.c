@@ -16,36 +16,41 @@
 
 enum { NAMES_MAX = 256 };
 
-static int parts_default(const struct option_part *parts, unsigned count, struct arena *arena, struct err *err);
-static int table_default(const struct option *table, void *into, struct arena *arena, struct err *err);
-static int texts_default(const struct option *o, struct texts *texts, struct arena *arena, struct err *err);
+static int parts_default(const struct option_part *parts, unsigned count, struct arena *arena,
+			 struct err *err);
+static int table_default(const struct option *table, void *into, struct arena *arena,
+			 struct err *err);
+static int texts_default(const struct option *o, struct texts *texts, struct arena *arena,
+			 struct err *err);
 static int parse_key(const struct option_part *parts, unsigned count, const char *const *others,
-		     const struct cJSON *child, const char *path, struct arena *arena, struct err *err);
+		     const struct cJSON *child, const char *path, struct arena *arena,
+		     struct err *err);
 static int refuse_key(const struct option_part *parts, unsigned count, const char *const *others,
 		      const char *key, const char *where, struct err *err);
-static int parts_required(const struct option_part *parts, unsigned count, const struct cJSON *object,
-			  const char *path, struct err *err);
-static int parse_whole(const struct option *o, uint64_t *out, const struct cJSON *value, const char *where,
-		       struct err *err);
-static int parse_real(const struct option *o, double *out, const struct cJSON *value, const char *where,
-		      struct err *err);
-static int parse_text(const struct option *o, char *out, const struct cJSON *value, const char *where,
-		      struct err *err);
-static int parse_texts(struct texts *out, const struct cJSON *value, const char *where, struct arena *arena,
-		       struct err *err);
-static int parse_choice(const struct option *o, uint32_t *out, const struct cJSON *value, const char *where,
-			struct err *err);
+static int parts_required(const struct option_part *parts, unsigned count,
+			  const struct cJSON *object, const char *path, struct err *err);
+static int parse_whole(const struct option *o, uint64_t *out, const struct cJSON *value,
+		       const char *where, struct err *err);
+static int parse_real(const struct option *o, double *out, const struct cJSON *value,
+		      const char *where, struct err *err);
+static int parse_text(const struct option *o, char *out, const struct cJSON *value,
+		      const char *where, struct err *err);
+static int parse_texts(struct texts *out, const struct cJSON *value, const char *where,
+		       struct arena *arena, struct err *err);
+static int parse_choice(const struct option *o, uint32_t *out, const struct cJSON *value,
+			const char *where, struct err *err);
 static int parse_factors(const struct option *o, struct factors *out, const struct cJSON *value,
 			 const char *where, struct err *err);
-static int parse_table(const struct option *o, void *out, const struct cJSON *value, const char *where,
-		       struct arena *arena, struct err *err);
+static int parse_table(const struct option *o, void *out, const struct cJSON *value,
+		       const char *where, struct arena *arena, struct err *err);
 
 /* "where: must be <wanted>, is <value>" */
 static int refuse(const char *where, const char *wanted, const struct cJSON *value, struct err *err)
 {
 	char is[JSON_QUOTE_BYTES];
 
-	return err_set(err, -EINVAL, "%s: must be %s, is %s", where, wanted, json_describe(is, value));
+	return err_set(err, -EINVAL, "%s: must be %s, is %s", where, wanted,
+		       json_describe(is, value));
 }
 
 int options_parse(const struct option *const *tables, void *into, const struct cJSON *object,
@@ -69,7 +74,8 @@ int options_parse_parts(const struct option_part *parts, unsigned count, const c
 		return rc;
 	if (!cJSON_IsObject(object))
 		return refuse(*path ? path : "/", "an object", object, err);
-	cJSON_ArrayForEach(child, object) {
+	cJSON_ArrayForEach(child, object)
+	{
 		if (cJSON_GetObjectItemCaseSensitive(object, child->string) != child) {
 			option_path(where, path, child->string);
 			return err_set(err, -EINVAL, "%s: given twice", where);
@@ -81,7 +87,8 @@ int options_parse_parts(const struct option_part *parts, unsigned count, const c
 	return parts_required(parts, count, object, path, err);
 }
 
-static int parts_default(const struct option_part *parts, unsigned count, struct arena *arena, struct err *err)
+static int parts_default(const struct option_part *parts, unsigned count, struct arena *arena,
+			 struct err *err)
 {
 	const struct option *const *table;
 	unsigned i;
@@ -93,7 +100,8 @@ static int parts_default(const struct option_part *parts, unsigned count, struct
 	return rc;
 }
 
-static int table_default(const struct option *table, void *into, struct arena *arena, struct err *err)
+static int table_default(const struct option *table, void *into, struct arena *arena,
+			 struct err *err)
 {
 	const struct option *o;
 	void *member;
@@ -118,7 +126,8 @@ static int table_default(const struct option *table, void *into, struct arena *a
 			rc = texts_default(o, member, arena, err);
 			break;
 		case OPTION_DRAW:
-			*(struct draw *)member = (struct draw){.kind = DRAW_CONSTANT, .a = o->def_real};
+			*(struct draw *)member =
+				(struct draw){.kind = DRAW_CONSTANT, .a = o->def_real};
 			break;
 		case OPTION_FACTORS:
 			memset(member, 0, sizeof(struct factors));
@@ -133,7 +142,8 @@ static int table_default(const struct option *table, void *into, struct arena *a
 	return rc;
 }
 
-static int texts_default(const struct option *o, struct texts *texts, struct arena *arena, struct err *err)
+static int texts_default(const struct option *o, struct texts *texts, struct arena *arena,
+			 struct err *err)
 {
 	*texts = (struct texts){0};
 	if (!o->def_text)
@@ -148,7 +158,8 @@ static int texts_default(const struct option *o, struct texts *texts, struct are
 }
 
 /* The option called key, and the struct it fills. */
-static const struct option *find(const struct option_part *parts, unsigned count, const char *key, void **into)
+static const struct option *find(const struct option_part *parts, unsigned count, const char *key,
+				 void **into)
 {
 	const struct option *const *table;
 	const struct option *o;
@@ -165,7 +176,8 @@ static const struct option *find(const struct option_part *parts, unsigned count
 }
 
 static int parse_key(const struct option_part *parts, unsigned count, const char *const *others,
-		     const struct cJSON *child, const char *path, struct arena *arena, struct err *err)
+		     const struct cJSON *child, const char *path, struct arena *arena,
+		     struct err *err)
 {
 	char where[OPTION_PATH_BYTES];
 	const char *const *other;
@@ -216,8 +228,8 @@ static int refuse_key(const struct option_part *parts, unsigned count, const cha
 	return err_set(err, -EINVAL, "%s: unknown key; known are: %s", where, known);
 }
 
-static int parts_required(const struct option_part *parts, unsigned count, const struct cJSON *object,
-			  const char *path, struct err *err)
+static int parts_required(const struct option_part *parts, unsigned count,
+			  const struct cJSON *object, const char *path, struct err *err)
 {
 	const struct option *const *table;
 	const struct option *o;
@@ -226,13 +238,15 @@ static int parts_required(const struct option_part *parts, unsigned count, const
 	for (i = 0; i < count; i++)
 		for (table = parts[i].tables; *table; table++)
 			for (o = *table; o->name; o++)
-				if (o->required && !cJSON_GetObjectItemCaseSensitive(object, o->name))
-					return err_set(err, -EINVAL, "%s/%s: is missing", path, o->name);
+				if (o->required &&
+				    !cJSON_GetObjectItemCaseSensitive(object, o->name))
+					return err_set(err, -EINVAL, "%s/%s: is missing", path,
+						       o->name);
 	return 0;
 }
 
-int option_parse_one(const struct option *o, void *into, const struct cJSON *value, const char *where,
-		     struct arena *arena, struct err *err)
+int option_parse_one(const struct option *o, void *into, const struct cJSON *value,
+		     const char *where, struct arena *arena, struct err *err)
 {
 	void *member = option_member(into, o);
 
@@ -261,14 +275,14 @@ int option_parse_one(const struct option *o, void *into, const struct cJSON *val
 	}
 }
 
-static int whole_number(const struct option *o, uint64_t *out, const struct cJSON *value, const char *where,
-			struct err *err);
-static int whole_text(const struct option *o, uint64_t *out, const struct cJSON *value, const char *where,
-		      struct err *err);
+static int whole_number(const struct option *o, uint64_t *out, const struct cJSON *value,
+			const char *where, struct err *err);
+static int whole_text(const struct option *o, uint64_t *out, const struct cJSON *value,
+		      const char *where, struct err *err);
 
 /* Whole numbers, sizes, rates and times: everything that ends as a uint64_t. */
-static int parse_whole(const struct option *o, uint64_t *out, const struct cJSON *value, const char *where,
-		       struct err *err)
+static int parse_whole(const struct option *o, uint64_t *out, const struct cJSON *value,
+		       const char *where, struct err *err)
 {
 	static const char *const wanted[] = {
 		[OPTION_U64] = "a whole number",
@@ -298,8 +312,8 @@ static int parse_whole(const struct option *o, uint64_t *out, const struct cJSON
 	return 0;
 }
 
-static int whole_number(const struct option *o, uint64_t *out, const struct cJSON *value, const char *where,
-			struct err *err)
+static int whole_number(const struct option *o, uint64_t *out, const struct cJSON *value,
+			const char *where, struct err *err)
 {
 	char is[JSON_QUOTE_BYTES], limit[OPTION_EXACT_BYTES];
 	double d = value->valuedouble;
@@ -311,7 +325,8 @@ static int whole_number(const struct option *o, uint64_t *out, const struct cJSO
 	if (o->kind == OPTION_TIME) {
 		d *= 1e9;
 		if (!(d < 0x1p64))
-			return err_set(err, -EINVAL, "%s: must be below 2^64 ns, is %s s", where, is);
+			return err_set(err, -EINVAL, "%s: must be below 2^64 ns, is %s s", where,
+				       is);
 		*out = (uint64_t)(d + 0.5 < 0x1p53 ? d + 0.5 : d);
 		return 0;
 	}
@@ -319,14 +334,16 @@ static int whole_number(const struct option *o, uint64_t *out, const struct cJSO
 		return err_set(err, -EINVAL, "%s: must be a whole number%s, is %s", where,
 			       o->kind == OPTION_U64 ? "" : " of bytes", is);
 	if (d > JSON_WHOLE_MAX)
-		return err_set(err, -EINVAL, "%s: whole numbers of 2^53 and more are written as strings, in quotes",
-			       where);
+		return err_set(
+			err, -EINVAL,
+			"%s: whole numbers of 2^53 and more are written as strings, in quotes",
+			where);
 	*out = (uint64_t)d;
 	return 0;
 }
 
-static int whole_text(const struct option *o, uint64_t *out, const struct cJSON *value, const char *where,
-		      struct err *err)
+static int whole_text(const struct option *o, uint64_t *out, const struct cJSON *value,
+		      const char *where, struct err *err)
 {
 	const char *text = value->valuestring;
 	char *end;
@@ -348,8 +365,8 @@ static int whole_text(const struct option *o, uint64_t *out, const struct cJSON 
 	return rc < 0 ? err_wrap(err, rc, "%s", where) : 0;
 }
 
-static int parse_real(const struct option *o, double *out, const struct cJSON *value, const char *where,
-		      struct err *err)
+static int parse_real(const struct option *o, double *out, const struct cJSON *value,
+		      const char *where, struct err *err)
 {
 	char is[JSON_QUOTE_BYTES];
 	double v;
@@ -359,9 +376,11 @@ static int parse_real(const struct option *o, double *out, const struct cJSON *v
 	v = value->valuedouble;
 	json_describe(is, value);
 	if (v < option_min_real(o))
-		return err_set(err, -EINVAL, "%s: must be at least %g, is %s", where, option_min_real(o), is);
+		return err_set(err, -EINVAL, "%s: must be at least %g, is %s", where,
+			       option_min_real(o), is);
 	if (v > option_max_real(o))
-		return err_set(err, -EINVAL, "%s: must be at most %g, is %s", where, option_max_real(o), is);
+		return err_set(err, -EINVAL, "%s: must be at most %g, is %s", where,
+			       option_max_real(o), is);
 	*out = v;
 	return 0;
 }
@@ -376,8 +395,8 @@ static int plain_text(const struct cJSON *value, const char *where, struct err *
 		       json_describe(is, value));
 }
 
-static int parse_text(const struct option *o, char *out, const struct cJSON *value, const char *where,
-		      struct err *err)
+static int parse_text(const struct option *o, char *out, const struct cJSON *value,
+		      const char *where, struct err *err)
 {
 	size_t length;
 	int rc;
@@ -389,13 +408,14 @@ static int parse_text(const struct option *o, char *out, const struct cJSON *val
 		return rc;
 	length = strlen(value->valuestring);
 	if (length >= o->size)
-		return err_set(err, -EINVAL, "%s: must be at most %u bytes long, is %zu", where, o->size - 1, length);
+		return err_set(err, -EINVAL, "%s: must be at most %u bytes long, is %zu", where,
+			       o->size - 1, length);
 	memcpy(out, value->valuestring, length + 1);
 	return 0;
 }
 
-static int parse_texts(struct texts *out, const struct cJSON *value, const char *where, struct arena *arena,
-		       struct err *err)
+static int parse_texts(struct texts *out, const struct cJSON *value, const char *where,
+		       struct arena *arena, struct err *err)
 {
 	const cJSON *item = cJSON_IsArray(value) ? value->child : value;
 	char at[OPTION_PATH_BYTES + 16];
@@ -424,8 +444,8 @@ static int parse_texts(struct texts *out, const struct cJSON *value, const char 
 	return 0;
 }
 
-static int parse_choice(const struct option *o, uint32_t *out, const struct cJSON *value, const char *where,
-			struct err *err)
+static int parse_choice(const struct option *o, uint32_t *out, const struct cJSON *value,
+			const char *where, struct err *err)
 {
 	char is[JSON_QUOTE_BYTES], known[400] = "";
 	const char *near = NULL;
@@ -448,7 +468,8 @@ static int parse_choice(const struct option *o, uint32_t *out, const struct cJSO
 		near = option_nearest(value->valuestring, o->choices);
 	json_describe(is, value);
 	if (near && n > 1)
-		return err_set(err, -EINVAL, "%s: must be %s, is %s; did you mean \"%s\"?", where, known, is, near);
+		return err_set(err, -EINVAL, "%s: must be %s, is %s; did you mean \"%s\"?", where,
+			       known, is, near);
 	return err_set(err, -EINVAL, "%s: must be %s, is %s", where, known, is);
 }
 
@@ -464,15 +485,19 @@ static int parse_factors(const struct option *o, struct factors *out, const stru
 	out->count = 0;
 	if (!cJSON_IsObject(value))
 		return refuse(where, "an object such as {\"3\": 0.25}", value, err);
-	cJSON_ArrayForEach(child, value) {
+	cJSON_ArrayForEach(child, value)
+	{
 		option_path(at, where, child->string);
 		index = strtoul(child->string, NULL, 10);
-		if (!*child->string || strspn(child->string, "0123456789") != strlen(child->string) ||
+		if (!*child->string ||
+		    strspn(child->string, "0123456789") != strlen(child->string) ||
 		    strlen(child->string) > 10 || index >= UINT32_MAX ||
 		    (child->string[0] == '0' && child->string[1]))
-			return err_set(err, -EINVAL, "%s: the key must be an index, such as \"3\"", at);
+			return err_set(err, -EINVAL, "%s: the key must be an index, such as \"3\"",
+				       at);
 		if (out->count == FACTORS_MAX)
-			return err_set(err, -EINVAL, "%s: must hold at most %d factors", where, FACTORS_MAX);
+			return err_set(err, -EINVAL, "%s: must hold at most %d factors", where,
+				       FACTORS_MAX);
 		for (i = 0; i < out->count; i++)
 			if (out->index[i] == index)
 				return err_set(err, -EINVAL, "%s: given twice", at);
@@ -484,8 +509,8 @@ static int parse_factors(const struct option *o, struct factors *out, const stru
 	return 0;
 }
 
-static int parse_table(const struct option *o, void *out, const struct cJSON *value, const char *where,
-		       struct arena *arena, struct err *err)
+static int parse_table(const struct option *o, void *out, const struct cJSON *value,
+		       const char *where, struct arena *arena, struct err *err)
 {
 	const struct option *const tables[] = {o->table, NULL};
 	int rc;

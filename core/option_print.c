@@ -39,7 +39,8 @@ static bool add_table(struct cJSON *object, const struct option *table, const vo
 		if (!item)
 			return false;
 		if (o->kind == OPTION_TABLE && lacks_required(o->table, item)) {
-			cJSON_Delete(item); /* never given: absent says so, an object without it would not parse */
+			cJSON_Delete(
+				item); /* never given: absent says so, an object without it would not parse */
 			continue;
 		}
 		if (!option_add(object, o->name, item))

@@ -60,7 +60,8 @@ static void reference_table(FILE *f, const struct option *table, const char *pre
 	const struct option *o;
 
 	for (o = table; o->name; o++) {
-		snprintf(name, sizeof(name), "%s%s%s", prefix, o->name, o->kind == OPTION_TABLE ? "." : "");
+		snprintf(name, sizeof(name), "%s%s%s", prefix, o->name,
+			 o->kind == OPTION_TABLE ? "." : "");
 		if (o->kind == OPTION_TABLE)
 			reference_table(f, o->table, name, width);
 		else
@@ -188,13 +189,15 @@ static void describe_default(char *out, size_t size, const struct option *o)
 		snprintf(out, size, ", default %s", o->choices[o->def]);
 		break;
 	case OPTION_DRAW:
-		snprintf(out, size, ", default %s", option_exact(exact, OPTION_TIME, (uint64_t)o->def_real));
+		snprintf(out, size, ", default %s",
+			 option_exact(exact, OPTION_TIME, (uint64_t)o->def_real));
 		break;
 	case OPTION_FACTORS:
 	case OPTION_TABLE:
 		break;
 	default:
 		snprintf(out, size, ", default %s",
-			 o->kind == OPTION_RATE && !o->def ? "unlimited" : option_exact(exact, o->kind, o->def));
+			 o->kind == OPTION_RATE && !o->def ? "unlimited"
+							   : option_exact(exact, o->kind, o->def));
 	}
 }

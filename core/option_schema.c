@@ -7,7 +7,7 @@
 #include "core/option_internal.h"
 
 #define NUMBER_PATTERN "^[0-9]+(\\.[0-9]+)? *"
-#define SIZE_PATTERN NUMBER_PATTERN "((k|K|M|G|T|P|E|Ki|Mi|Gi|Ti|Pi|Ei)?B"
+#define SIZE_PATTERN   NUMBER_PATTERN "((k|K|M|G|T|P|E|Ki|Mi|Gi|Ti|Pi|Ei)?B"
 
 static bool add_value_schema(struct cJSON *schema, const struct option *o);
 static bool add_table_schema(struct cJSON *schema, const struct option *o);
@@ -110,7 +110,8 @@ static bool add_texts_schema(struct cJSON *schema)
 	if (!add_alternative(any, "string", NULL))
 		return false;
 	list = add_alternative(any, "array", NULL);
-	return list && option_add(cJSON_AddObjectToObject(list, "items"), "type", cJSON_CreateString("string"));
+	return list && option_add(cJSON_AddObjectToObject(list, "items"), "type",
+				  cJSON_CreateString("string"));
 }
 
 static bool add_choice_schema(struct cJSON *schema, const struct option *o)
@@ -131,7 +132,8 @@ static bool add_factors_schema(struct cJSON *schema, const struct option *o)
 
 	ok = option_add(schema, "type", cJSON_CreateString("object"));
 	patterns = cJSON_AddObjectToObject(schema, "patternProperties");
-	return ok && patterns && add_real_schema(cJSON_AddObjectToObject(patterns, "^(0|[1-9][0-9]*)$"), o) &&
+	return ok && patterns &&
+	       add_real_schema(cJSON_AddObjectToObject(patterns, "^(0|[1-9][0-9]*)$"), o) &&
 	       option_add(schema, "maxProperties", cJSON_CreateNumber(FACTORS_MAX)) &&
 	       option_add(schema, "additionalProperties", cJSON_CreateFalse());
 }
@@ -166,7 +168,8 @@ static bool add_table_schema(struct cJSON *schema, const struct option *o)
 	if (o->table->kind == OPTION_TABLE || !o->table->name)
 		return option_add(schema, "type", cJSON_CreateString("object"));
 	any = cJSON_AddArrayToObject(schema, "anyOf");
-	return option_append(any, options_schema(tables)) && option_append(any, option_schema(o->table));
+	return option_append(any, options_schema(tables)) &&
+	       option_append(any, option_schema(o->table));
 }
 
 static bool add_default(struct cJSON *schema, const struct option *o)
@@ -203,7 +206,8 @@ static bool add_default(struct cJSON *schema, const struct option *o)
 		break;
 	case OPTION_TEXT:
 	case OPTION_TEXTS:
-		return !o->def_text || option_add(schema, "default", cJSON_CreateString(o->def_text));
+		return !o->def_text ||
+		       option_add(schema, "default", cJSON_CreateString(o->def_text));
 	default:
 		return true;
 	}

@@ -16,33 +16,29 @@ struct unit {
 	uint64_t factor;
 };
 
-static const struct unit byte_units[] = {
-	{"B", 1},
-	{"kB", 1000ull},
-	{"MB", 1000000ull},
-	{"GB", 1000000000ull},
-	{"TB", 1000000000000ull},
-	{"PB", 1000000000000000ull},
-	{"EB", 1000000000000000000ull},
-	{"KiB", 1ull << 10},
-	{"MiB", 1ull << 20},
-	{"GiB", 1ull << 30},
-	{"TiB", 1ull << 40},
-	{"PiB", 1ull << 50},
-	{"EiB", 1ull << 60},
-	{NULL, 0}
-};
+static const struct unit byte_units[] = {{"B", 1},
+					 {"kB", 1000ull},
+					 {"MB", 1000000ull},
+					 {"GB", 1000000000ull},
+					 {"TB", 1000000000000ull},
+					 {"PB", 1000000000000000ull},
+					 {"EB", 1000000000000000000ull},
+					 {"KiB", 1ull << 10},
+					 {"MiB", 1ull << 20},
+					 {"GiB", 1ull << 30},
+					 {"TiB", 1ull << 40},
+					 {"PiB", 1ull << 50},
+					 {"EiB", 1ull << 60},
+					 {NULL, 0}};
 
-static const struct unit time_units[] = {
-	{"ns", 1},
-	{"us", 1000ull},
-	{"ms", 1000000ull},
-	{"s", 1000000000ull},
-	{"min", 60000000000ull},
-	{"h", 3600000000000ull},
-	{"d", 86400000000000ull},
-	{NULL, 0}
-};
+static const struct unit time_units[] = {{"ns", 1},
+					 {"us", 1000ull},
+					 {"ms", 1000000ull},
+					 {"s", 1000000000ull},
+					 {"min", 60000000000ull},
+					 {"h", 3600000000000ull},
+					 {"d", 86400000000000ull},
+					 {NULL, 0}};
 
 /* What is being read: its units, what follows them ("/s"), and the words for a sentence. */
 struct quantity {
@@ -56,9 +52,10 @@ static const struct quantity bytes_quantity = {byte_units, "", 1, "size", "140 M
 static const struct quantity time_quantity = {time_units, "", 1000000000, "time", "323 ms"};
 static const struct quantity rate_quantity = {byte_units, "/s", 1, "rate", "2 GB/s"};
 
-static int quantity_parse(const struct quantity *q, const char *text, uint64_t *value, struct err *err);
-static int quantity_factor(const struct quantity *q, const char *text, const char *unit, uint64_t *factor,
-			   struct err *err);
+static int quantity_parse(const struct quantity *q, const char *text, uint64_t *value,
+			  struct err *err);
+static int quantity_factor(const struct quantity *q, const char *text, const char *unit,
+			   uint64_t *factor, struct err *err);
 static const char *read_decimal(const char *text, wide *digits, unsigned *decimals);
 
 int units_parse_bytes(const char *text, uint64_t *bytes, struct err *err)
@@ -76,7 +73,8 @@ int units_parse_rate(const char *text, uint64_t *bytes_per_second, struct err *e
 	return quantity_parse(&rate_quantity, text, bytes_per_second, err);
 }
 
-static int quantity_parse(const struct quantity *q, const char *text, uint64_t *value, struct err *err)
+static int quantity_parse(const struct quantity *q, const char *text, uint64_t *value,
+			  struct err *err)
 {
 	char quoted[JSON_QUOTE_BYTES];
 	uint64_t factor = 0, scale = 1;
@@ -90,26 +88,28 @@ static int quantity_parse(const struct quantity *q, const char *text, uint64_t *
 		return err_set(err, -EINVAL, "%s is no %s: it must not be negative",
 			       json_quote(quoted, text), q->noun);
 	if (!unit)
-		return err_set(err, -EINVAL, "%s is no %s; write it as \"%s\"", json_quote(quoted, text),
-			       q->noun, q->form);
+		return err_set(err, -EINVAL, "%s is no %s; write it as \"%s\"",
+			       json_quote(quoted, text), q->noun, q->form);
 	rc = quantity_factor(q, text, unit, &factor, err);
 	if (rc < 0)
 		return rc;
 	for (i = 0; i < decimals; i++)
 		scale *= 10;
 	if (factor == 1 && digits % scale)
-		return err_set(err, -EINVAL, "%s is no whole number of %s", json_quote(quoted, text),
+		return err_set(err, -EINVAL, "%s is no whole number of %s",
+			       json_quote(quoted, text),
 			       q->units == time_units ? "nanoseconds" : "bytes");
 	digits = (digits * factor + scale / 2) / scale;
 	if (digits > UINT64_MAX)
 		return err_set(err, -EINVAL, "%s is too large: a %s must be below 2^64 %s",
-			       json_quote(quoted, text), q->noun, q->units == time_units ? "ns" : "bytes");
+			       json_quote(quoted, text), q->noun,
+			       q->units == time_units ? "ns" : "bytes");
 	*value = (uint64_t)digits;
 	return 0;
 }
 
-static int quantity_factor(const struct quantity *q, const char *text, const char *unit, uint64_t *factor,
-			   struct err *err)
+static int quantity_factor(const struct quantity *q, const char *text, const char *unit,
+			   uint64_t *factor, struct err *err)
 {
 	char quoted[JSON_QUOTE_BYTES], unit_quoted[JSON_QUOTE_BYTES], known[128] = "";
 	const struct unit *u;
@@ -123,16 +123,17 @@ static int quantity_factor(const struct quantity *q, const char *text, const cha
 		unit = "us"; /* both of Unicode's micro signs */
 	for (u = q->units; u->name; u++) {
 		n = strlen(u->name);
-		if ((!strncmp(unit, u->name, n) || (!strcmp(u->name, "kB") && !strncmp(unit, "KB", 2))) &&
+		if ((!strncmp(unit, u->name, n) ||
+		     (!strcmp(u->name, "kB") && !strncmp(unit, "KB", 2))) &&
 		    !strcmp(unit + n, q->suffix)) {
 			*factor = u->factor;
 			return 0;
 		}
-		snprintf(known + strlen(known), sizeof(known) - strlen(known), "%s%s%s", *known ? ", " : "",
-			 u->name, q->suffix);
+		snprintf(known + strlen(known), sizeof(known) - strlen(known), "%s%s%s",
+			 *known ? ", " : "", u->name, q->suffix);
 	}
-	return err_set(err, -EINVAL, "%s is no %s: unknown unit %s; known are %s", json_quote(quoted, text),
-		       q->noun, json_quote(unit_quoted, unit), known);
+	return err_set(err, -EINVAL, "%s is no %s: unknown unit %s; known are %s",
+		       json_quote(quoted, text), q->noun, json_quote(unit_quoted, unit), known);
 }
 
 /* Reads "12.50" as digits 1250 with 2 decimals, then spaces; returns what follows, NULL where text
@@ -190,8 +191,8 @@ static bool odd_figure(char buf[UNITS_TEXT_BYTES], double v)
 	return true;
 }
 
-static char *scaled(char buf[UNITS_TEXT_BYTES], double v, double base, const char *const *names, int last,
-		    bool tenths, const char *suffix)
+static char *scaled(char buf[UNITS_TEXT_BYTES], double v, double base, const char *const *names,
+		    int last, bool tenths, const char *suffix)
 {
 	double size = fabs(v), limit = base - (tenths ? 0.05 : 0.5);
 	char number[UNITS_TEXT_BYTES];
@@ -209,8 +210,8 @@ static char *scaled(char buf[UNITS_TEXT_BYTES], double v, double base, const cha
 		snprintf(number, sizeof(number), "%.0f", size); /* bytes are whole */
 	else
 		figure(number, size, tenths);
-	snprintf(buf, UNITS_TEXT_BYTES, "%s%.16s%s%s%s", v < 0 ? "-" : "", number, *names[i] ? " " : "", names[i],
-		 suffix);
+	snprintf(buf, UNITS_TEXT_BYTES, "%s%.16s%s%s%s", v < 0 ? "-" : "", number,
+		 *names[i] ? " " : "", names[i], suffix);
 	return buf;
 }
 
@@ -241,10 +242,13 @@ char *units_short(char buf[UNITS_TEXT_BYTES], double n)
 char *units_time(char buf[UNITS_TEXT_BYTES], double seconds)
 {
 	static const struct {
-		double below, factor; /* below: in seconds, where this unit's figure would round up to the next */
+		double below,
+			factor; /* below: in seconds, where this unit's figure would round up to the next */
 		const char *name;
-	} steps[] = {{999.5e-9, 1e9, "ns"}, {999.5e-6, 1e6, "us"}, {999.5e-3, 1e3, "ms"}, {119.5, 1, "s"},
-		     {7200, 1 / 60.0, "min"}, {172800, 1 / 3600.0, "h"}, {INFINITY, 1 / 86400.0, "d"}};
+	} steps[] = {{999.5e-9, 1e9, "ns"},       {999.5e-6, 1e6, "us"},
+		     {999.5e-3, 1e3, "ms"},       {119.5, 1, "s"},
+		     {7200, 1 / 60.0, "min"},     {172800, 1 / 3600.0, "h"},
+		     {INFINITY, 1 / 86400.0, "d"}};
 	double size = fabs(seconds);
 	char number[UNITS_TEXT_BYTES];
 	int i = 0;
@@ -262,7 +266,8 @@ char *units_time(char buf[UNITS_TEXT_BYTES], double seconds)
 		snprintf(number, sizeof(number), "%.3g", size);
 	else
 		figure(number, size, false);
-	snprintf(buf, UNITS_TEXT_BYTES, "%s%.16s %s", seconds < 0 ? "-" : "", number, steps[i].name);
+	snprintf(buf, UNITS_TEXT_BYTES, "%s%.16s %s", seconds < 0 ? "-" : "", number,
+		 steps[i].name);
 	return buf;
 }
 

@@ -27,7 +27,8 @@ static int expand_placeholder(struct expansion *e, const char *name, size_t leng
 
 static bool scheme_character(char c, bool first)
 {
-	return (c >= 'a' && c <= 'z') || (!first && ((c >= '0' && c <= '9') || (c && strchr("+.-", c))));
+	return (c >= 'a' && c <= 'z') ||
+	       (!first && ((c >= '0' && c <= '9') || (c && strchr("+.-", c))));
 }
 
 int uri_scheme(const char *uri, char scheme[URI_SCHEME_BYTES], struct err *err)
@@ -39,7 +40,8 @@ int uri_scheme(const char *uri, char scheme[URI_SCHEME_BYTES], struct err *err)
 	if (!n || n >= URI_SCHEME_BYTES || strncmp(uri + n, "://", 3) || !json_text_plain(uri))
 		return uri_refuse(uri, n, err);
 	if (strlen(uri) >= URI_BYTES)
-		return err_set(err, -EINVAL, "a URI must be shorter than %d bytes, is %zu", URI_BYTES, strlen(uri));
+		return err_set(err, -EINVAL, "a URI must be shorter than %d bytes, is %zu",
+			       URI_BYTES, strlen(uri));
 	memcpy(scheme, uri, n);
 	scheme[n] = '\0';
 	return 0;
@@ -58,16 +60,20 @@ static int uri_refuse(const char *uri, size_t scheme_length, struct err *err)
 	if (*uri == '/')
 		return err_set(err, -EINVAL, "%s is no URI; write it as file://%.60s", quoted, uri);
 	if (!scheme_length || uri[scheme_length] != ':')
-		return err_set(err, -EINVAL, "%s is no URI; write it as scheme://place, as in file:///scratch/train",
-			       quoted);
+		return err_set(
+			err, -EINVAL,
+			"%s is no URI; write it as scheme://place, as in file:///scratch/train",
+			quoted);
 	shown = (int)scheme_length;
 	if (scheme_length >= URI_SCHEME_BYTES)
-		return err_set(err, -EINVAL, "%s is no URI: its scheme is longer than %d characters", quoted,
+		return err_set(err, -EINVAL,
+			       "%s is no URI: its scheme is longer than %d characters", quoted,
 			       URI_SCHEME_BYTES - 1);
 	rest = uri + scheme_length + 1;
 	rest += strspn(rest, "/");
 	return err_set(err, -EINVAL, "%s is no URI; write it as %.*s://%s%.60s", quoted, shown, uri,
-		       shown == 4 && !strncmp(uri, "file", 4) ? "/" : "", *rest ? rest : "bucket/prefix");
+		       shown == 4 && !strncmp(uri, "file", 4) ? "/" : "",
+		       *rest ? rest : "bucket/prefix");
 }
 
 int uri_expand(const char *uri, const struct place *place, char out[URI_BYTES], struct err *err)
@@ -88,7 +94,8 @@ int uri_expand(const char *uri, const struct place *place, char out[URI_BYTES], 
 		name = p + (variable ? 2 : 1);
 		end = strchr(name, '}');
 		if (!end)
-			return err_set(err, -EINVAL, "%s has no closing brace", json_quote(quoted, p));
+			return err_set(err, -EINVAL, "%s has no closing brace",
+				       json_quote(quoted, p));
 		if (variable)
 			rc = expand_variable(&e, name, (size_t)(end - name));
 		else
@@ -101,7 +108,8 @@ int uri_expand(const char *uri, const struct place *place, char out[URI_BYTES], 
 static int expand_append(struct expansion *e, const char *text, size_t length)
 {
 	if (e->length + length >= URI_BYTES)
-		return err_set(e->err, -EINVAL, "a URI must be shorter than %d bytes when expanded", URI_BYTES);
+		return err_set(e->err, -EINVAL, "a URI must be shorter than %d bytes when expanded",
+			       URI_BYTES);
 	memcpy(e->out + e->length, text, length);
 	e->length += length;
 	e->out[e->length] = '\0';
@@ -115,12 +123,15 @@ static int expand_variable(struct expansion *e, const char *name, size_t length)
 	size_t i;
 
 	for (i = 0; i < length; i++)
-		if (!(name[i] == '_' || (name[i] >= 'A' && name[i] <= 'Z') || (name[i] >= 'a' && name[i] <= 'z') ||
+		if (!(name[i] == '_' || (name[i] >= 'A' && name[i] <= 'Z') ||
+		      (name[i] >= 'a' && name[i] <= 'z') ||
 		      (i && name[i] >= '0' && name[i] <= '9')))
 			break;
-	snprintf(copy, sizeof(copy), "%.*s", (int)(length < sizeof(copy) ? length : sizeof(copy) - 1), name);
+	snprintf(copy, sizeof(copy), "%.*s",
+		 (int)(length < sizeof(copy) ? length : sizeof(copy) - 1), name);
 	if (!length || i < length || length >= sizeof(copy))
-		return err_set(e->err, -EINVAL, "%s is no name of a variable", json_quote(quoted, copy));
+		return err_set(e->err, -EINVAL, "%s is no name of a variable",
+			       json_quote(quoted, copy));
 	value = getenv(copy);
 	if (!value)
 		return err_set(e->err, -EINVAL, "${%s} is not set in the environment", copy);
@@ -147,6 +158,8 @@ static int expand_placeholder(struct expansion *e, const char *name, size_t leng
 		return expand_append(e, number, strlen(number));
 	}
 	snprintf(copy, sizeof(copy), "%.*s", (int)(length < 32 ? length : 32), name);
-	return err_set(e->err, -EINVAL,
-		       "unknown placeholder {%s}; known are {rank}, {node}, {local_rank} and ${VARIABLE}", copy);
+	return err_set(
+		e->err, -EINVAL,
+		"unknown placeholder {%s}; known are {rank}, {node}, {local_rank} and ${VARIABLE}",
+		copy);
 }
