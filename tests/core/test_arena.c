@@ -47,11 +47,9 @@ static void texts_and_refusals(void)
 
 int main(void)
 {
-	CU_TestInfo tests[] = {
-		{"zeroed, aligned, apart", zeroed_aligned_apart},
-		{"texts, and what cannot be had", texts_and_refusals},
-		CU_TEST_INFO_NULL
-	};
+	CU_TestInfo tests[] = {{"zeroed, aligned, apart", zeroed_aligned_apart},
+			       {"texts, and what cannot be had", texts_and_refusals},
+			       CU_TEST_INFO_NULL};
 
 	return unit_main("arena", tests);
 }

@@ -46,16 +46,13 @@ static void long_sentences_are_cut(void)
 	CU_ASSERT_EQUAL(strlen(e.text), ERR_TEXT_BYTES - 1);
 }
 
-
 int main(void)
 {
-	CU_TestInfo tests[] = {
-		{"set and wrap", set_and_wrap},
-		{"wrap of nothing says the errno", wrap_of_nothing_says_errno},
-		{"NULL is allowed", no_err_is_allowed},
-		{"long sentences are cut", long_sentences_are_cut},
-		CU_TEST_INFO_NULL
-	};
+	CU_TestInfo tests[] = {{"set and wrap", set_and_wrap},
+			       {"wrap of nothing says the errno", wrap_of_nothing_says_errno},
+			       {"NULL is allowed", no_err_is_allowed},
+			       {"long sentences are cut", long_sentences_are_cut},
+			       CU_TEST_INFO_NULL};
 
 	return unit_main("err", tests);
 }

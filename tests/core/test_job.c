@@ -11,7 +11,8 @@
 #include "tests/core/sample_schema.h"
 #include "tests/unit.h"
 
-static int parse(struct job *job, const char *text, const char *const *sets, unsigned count, struct err *err)
+static int parse(struct job *job, const char *text, const char *const *sets, unsigned count,
+		 struct err *err)
 {
 	err->text[0] = '\0';
 	return job_parse(job, sample_schema(), "job.json", text, strlen(text), sets, count, err);
@@ -98,12 +99,14 @@ static void datasets(void)
 {
 	struct job job;
 
-	parse_well(&job,
-		   "{\"datasets\": {\"train\": {\"store\": \"s\", \"files\": 1, \"sample_bytes\": 1},"
-		   "\"eval\": {\"store\": \"s\", \"files\": 2, \"sample_bytes\": 1}}, \"phases\": [{\"generate\": {}}]}",
-		   NULL, 0);
+	parse_well(
+		&job,
+		"{\"datasets\": {\"train\": {\"store\": \"s\", \"files\": 1, \"sample_bytes\": 1},"
+		"\"eval\": {\"store\": \"s\", \"files\": 2, \"sample_bytes\": 1}}, \"phases\": [{\"generate\": {}}]}",
+		NULL, 0);
 	CU_ASSERT_EQUAL(job.dataset_count, 2);
-	CU_ASSERT_EQUAL(((const struct sample_dataset *)job_find_dataset(&job, "eval")->options)->files, 2);
+	CU_ASSERT_EQUAL(
+		((const struct sample_dataset *)job_find_dataset(&job, "eval")->options)->files, 2);
 	CU_ASSERT_PTR_NULL(job_find_dataset(&job, ""));
 	job_free(&job);
 }
@@ -149,9 +152,10 @@ static void variables_stay_unexpanded(void)
 	char *text;
 
 	setenv("HAUL_TEST_SCRATCH", "/secret", 1);
-	parse_well(&job,
-		   "{\"stores\": {\"d\": {\"uri\": \"file://${HAUL_TEST_SCRATCH}/x\"}}, \"phases\": [{\"generate\": {}}]}",
-		   NULL, 0);
+	parse_well(
+		&job,
+		"{\"stores\": {\"d\": {\"uri\": \"file://${HAUL_TEST_SCRATCH}/x\"}}, \"phases\": [{\"generate\": {}}]}",
+		NULL, 0);
 	text = job_text(&job, sample_schema());
 	CU_ASSERT_PTR_NOT_NULL(strstr(text, "file://${HAUL_TEST_SCRATCH}/x"));
 	CU_ASSERT_PTR_NULL(strstr(text, "secret"));
@@ -162,11 +166,13 @@ static void variables_stay_unexpanded(void)
 /* Any values within the bounds come back from the text as they were. */
 static void any_job_reads_back(void)
 {
-	static const char *const draws[] = {"%llu.%llu", "\"%llu.%llu us\"",
-					    "{\"type\":\"normal\",\"mean\":%llu.%llu,\"stdev\":0}",
-					    "{\"type\":\"poisson\",\"mean\":%llu.%llu,\"unit\":\"3 ns\"}",
-					    "{\"type\":\"uniform\",\"min\":0,\"max\":%llu.%llu}",
-					    "{\"type\":\"exponential\",\"mean\":%llu.%llu}"};
+	static const char *const draws[] = {
+		"%llu.%llu",
+		"\"%llu.%llu us\"",
+		"{\"type\":\"normal\",\"mean\":%llu.%llu,\"stdev\":0}",
+		"{\"type\":\"poisson\",\"mean\":%llu.%llu,\"unit\":\"3 ns\"}",
+		"{\"type\":\"uniform\",\"min\":0,\"max\":%llu.%llu}",
+		"{\"type\":\"exponential\",\"mean\":%llu.%llu}"};
 	struct random r = {.key = 11};
 	char sets[8][160];
 	const char *list[8];
@@ -177,17 +183,21 @@ static void any_job_reads_back(void)
 		list[j] = sets[j];
 	for (i = 0; i < 300; i++) {
 		sprintf(sets[0], "seed=\"%llu\"", (unsigned long long)random_next(&r));
-		sprintf(sets[1], "big.batch=%llu", (unsigned long long)(1 + random_next(&r) % (1 << 20)));
+		sprintf(sets[1], "big.batch=%llu",
+			(unsigned long long)(1 + random_next(&r) % (1 << 20)));
 		strcpy(sets[2], "big.compute=");
 		sprintf(sets[2] + 12, draws[i % 6], (unsigned long long)(random_next(&r) % 1000),
 			(unsigned long long)(random_next(&r) % 1000000000000));
 		sprintf(sets[3], "big.target_au=%.17g", random_unit(random_next(&r)));
-		sprintf(sets[4], "big.seconds=\"%llu ns\"", (unsigned long long)(random_next(&r) >> (i % 64)));
+		sprintf(sets[4], "big.seconds=\"%llu ns\"",
+			(unsigned long long)(random_next(&r) >> (i % 64)));
 		sprintf(sets[5], "dataset.sample_bytes=\"%llu\"",
 			(unsigned long long)(1 + (random_next(&r) >> (1 + i % 63))));
-		sprintf(sets[6], "stores.data.slow_ranks={\"%llu\":%.17g}", (unsigned long long)(random_next(&r) % 1000),
+		sprintf(sets[6], "stores.data.slow_ranks={\"%llu\":%.17g}",
+			(unsigned long long)(random_next(&r) % 1000),
 			0.001 + random_unit(random_next(&r)) / 2);
-		sprintf(sets[7], "stores.data.bandwidth=%.1f GB/s", random_unit(random_next(&r)) * 100);
+		sprintf(sets[7], "stores.data.bandwidth=%.1f GB/s",
+			random_unit(random_next(&r)) * 100);
 		parse_well(&job, sample_job, list, 8);
 		check_round_trip(&job);
 		job_free(&job);
@@ -197,10 +207,22 @@ static void any_job_reads_back(void)
 static void sets(void)
 {
 	static const char *const list[] = {
-		"phases.1.train.batch=4", "big.epochs=9", "train.batch=\"12\"", "dataset.files=8", "stores.ckpt.uri=file:///y",
-		"seed=7", "name=other", "big.loader.workers=2", "cluster.tensor=1", "stores.new.uri=sim://z",
-		"stores.new.latency=2 ms", "big.compute={\"type\": \"exponential\", \"mean\": \"1 ms\"}", "big.tags=[\"x\"]",
-		"stores.data.uri.1=sim://c", "generate.name=first", "big.hold=true",
+		"phases.1.train.batch=4",
+		"big.epochs=9",
+		"train.batch=\"12\"",
+		"dataset.files=8",
+		"stores.ckpt.uri=file:///y",
+		"seed=7",
+		"name=other",
+		"big.loader.workers=2",
+		"cluster.tensor=1",
+		"stores.new.uri=sim://z",
+		"stores.new.latency=2 ms",
+		"big.compute={\"type\": \"exponential\", \"mean\": \"1 ms\"}",
+		"big.tags=[\"x\"]",
+		"stores.data.uri.1=sim://c",
+		"generate.name=first",
+		"big.hold=true",
 	};
 	const struct sample_train *t;
 	struct job job;
@@ -219,8 +241,10 @@ static void sets(void)
 	CU_ASSERT_EQUAL(job.seed, 7);
 	CU_ASSERT_STRING_EQUAL(job.name, "other");
 	CU_ASSERT_EQUAL(job.store_count, 3);
-	CU_ASSERT_STRING_EQUAL(((struct sample_store *)job.stores[0].options)->uri.items[1], "sim://c");
-	CU_ASSERT_STRING_EQUAL(((struct sample_store *)job.stores[1].options)->uri.items[0], "file:///y");
+	CU_ASSERT_STRING_EQUAL(((struct sample_store *)job.stores[0].options)->uri.items[1],
+			       "sim://c");
+	CU_ASSERT_STRING_EQUAL(((struct sample_store *)job.stores[1].options)->uri.items[0],
+			       "file:///y");
 	CU_ASSERT_EQUAL(((struct sample_store *)job.stores[2].options)->latency_ns, 2000000);
 	CU_ASSERT_EQUAL(((struct sample_dataset *)job.datasets[0].options)->files, 8);
 	CU_ASSERT_STRING_EQUAL(job.phases[0].name, "first");
@@ -233,26 +257,36 @@ static void set_refusals(void)
 		{"big.batch", "--set big.batch: write it as path=value, as in train.batch=4"},
 		{"=4", "--set =4: write it as path=value, as in train.batch=4"},
 		{"big..batch=4", "--set big..batch=4: its path has an empty part"},
-		{"a.b.c.d.e.f.g.h.i.j.k.l.m=1", "--set a.b.c.d.e.f.g.h.i.j.k.l.m=1: its path has more than 12 parts"},
-		{"smal.batch=4", "--set smal.batch=4: the job has no \"smal\"; a path starts with name, seed, cluster, stores, "
-				 "dataset, datasets, phases, or the name of a phase or data set"},
+		{"a.b.c.d.e.f.g.h.i.j.k.l.m=1",
+		 "--set a.b.c.d.e.f.g.h.i.j.k.l.m=1: its path has more than 12 parts"},
+		{"smal.batch=4",
+		 "--set smal.batch=4: the job has no \"smal\"; a path starts with name, seed, cluster, stores, "
+		 "dataset, datasets, phases, or the name of a phase or data set"},
 		{"big=4", "--set big=4: big is not an option but holds some, as in big.batch=4"},
-		{"big.bach=4", "--set big.bach=4: /phases/1/train/bach: unknown key; did you mean \"batch\"?"},
-		{"big.batch=0", "--set big.batch=0: /phases/1/train/batch: must be at least 1, is 0"},
-		{"big.batch=many", "--set big.batch=many: /phases/1/train/batch: must be a whole number, is \"many\""},
-		{"big.batch=", "--set big.batch=: /phases/1/train/batch: must be a whole number, is \"\""},
-		{"big.compute.mean=4", "--set big.compute.mean=4: /phases/1/train/compute holds nothing, it is \"93.254 ms\""},
-		{"train.loader.x.y=4", "--set train.loader.x.y=4: /phases/2/train/loader holds nothing, it is \"pytorch\""},
+		{"big.bach=4",
+		 "--set big.bach=4: /phases/1/train/bach: unknown key; did you mean \"batch\"?"},
+		{"big.batch=0",
+		 "--set big.batch=0: /phases/1/train/batch: must be at least 1, is 0"},
+		{"big.batch=many",
+		 "--set big.batch=many: /phases/1/train/batch: must be a whole number, is \"many\""},
+		{"big.batch=",
+		 "--set big.batch=: /phases/1/train/batch: must be a whole number, is \"\""},
+		{"big.compute.mean=4",
+		 "--set big.compute.mean=4: /phases/1/train/compute holds nothing, it is \"93.254 ms\""},
+		{"train.loader.x.y=4",
+		 "--set train.loader.x.y=4: /phases/2/train/loader holds nothing, it is \"pytorch\""},
 		{"phases.7.train.batch=4",
 		 "--set phases.7.train.batch=4: /phases holds 3, counted from 0; there is no 7"},
 		{"phases.x.train.batch=4",
 		 "--set phases.x.train.batch=4: /phases holds 3, counted from 0; there is no x"},
-		{"phases.1.trian.batch=4", "job.json: /phases/1: must hold one key, the kind of phase, as in "
-					   "{\"train\": {...}}; holds 2"},
+		{"phases.1.trian.batch=4",
+		 "job.json: /phases/1: must hold one key, the kind of phase, as in "
+		 "{\"train\": {...}}; holds 2"},
 		{"stores.new.latency=1 ms",
 		 "job.json: /stores/new/uri: is missing; a store needs one, as in \"file:///scratch/train\""},
-		{"stores.data.uri=/tmp", "--set stores.data.uri=/tmp: /stores/data/uri: \"/tmp\" is no URI; write it as "
-					 "file:///tmp"},
+		{"stores.data.uri=/tmp",
+		 "--set stores.data.uri=/tmp: /stores/data/uri: \"/tmp\" is no URI; write it as "
+		 "file:///tmp"},
 		{"seed=-1", "--set seed=-1: /seed: must be at least 0, is -1"},
 		{"phases=[]", "--set phases=[]: /phases: must hold at least one phase"},
 		{"name=a\nb", "--set name=a\nb: its value holds control characters"},
@@ -306,7 +340,8 @@ static void loads_files(void)
 
 static void schema_and_reference(void)
 {
-	char *schema = job_json_schema(sample_schema()), *reference = job_reference(sample_schema());
+	char *schema = job_json_schema(sample_schema()),
+	     *reference = job_reference(sample_schema());
 	cJSON *tree, *properties;
 
 	CU_ASSERT_PTR_NOT_NULL_FATAL(schema);
@@ -316,8 +351,11 @@ static void schema_and_reference(void)
 	CU_ASSERT_EQUAL(cJSON_GetArraySize(properties), 7);
 	CU_ASSERT_PTR_NOT_NULL(strstr(schema, "\"^sim://\""));
 	CU_ASSERT_PTR_NOT_NULL(strstr(reference, "\n/phases/N/train: reads it as training does\n"));
-	CU_ASSERT_PTR_NOT_NULL(strstr(reference, "\n  batch              whole number, 1 … 1048576, default 1   samples"));
-	CU_ASSERT_PTR_NOT_NULL(strstr(reference, "\n/phases/N/generate: makes the data set\n  (no options)\n"));
+	CU_ASSERT_PTR_NOT_NULL(
+		strstr(reference,
+		       "\n  batch              whole number, 1 … 1048576, default 1   samples"));
+	CU_ASSERT_PTR_NOT_NULL(
+		strstr(reference, "\n/phases/N/generate: makes the data set\n  (no options)\n"));
 	cJSON_Delete(tree);
 	free(schema);
 	free(reference);
@@ -335,19 +373,17 @@ static int show(const char *what)
 
 int main(int argc, char **argv)
 {
-	CU_TestInfo tests[] = {
-		{"reads all", reads_all},
-		{"the least job", least_job},
-		{"data sets", datasets},
-		{"its text reads back", text_reads_back},
-		{"variables stay unexpanded", variables_stay_unexpanded},
-		{"any job reads back", any_job_reads_back},
-		{"--set", sets},
-		{"--set refused", set_refusals},
-		{"loads files", loads_files},
-		{"schema and reference", schema_and_reference},
-		CU_TEST_INFO_NULL
-	};
+	CU_TestInfo tests[] = {{"reads all", reads_all},
+			       {"the least job", least_job},
+			       {"data sets", datasets},
+			       {"its text reads back", text_reads_back},
+			       {"variables stay unexpanded", variables_stay_unexpanded},
+			       {"any job reads back", any_job_reads_back},
+			       {"--set", sets},
+			       {"--set refused", set_refusals},
+			       {"loads files", loads_files},
+			       {"schema and reference", schema_and_reference},
+			       CU_TEST_INFO_NULL};
 
 	if (argc == 2)
 		return show(argv[1]);

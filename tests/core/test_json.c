@@ -12,9 +12,22 @@
 static void accepts(void)
 {
 	static const char *const cases[] = {
-		"{}", "[]", "0", "-0", "1.5e-3", "\"\"", "true", " null ", "[1, 2, [3, {\"a\": []}]]", "{\"\": 1}",
-		"\xef\xbb\xbf{}", "\"\\u00e4 \\ud83d\\ude00 \\\" \\\\ \\/ \\b\\f\\n\\r\\t\"", "\"\xc3\xa4 \xf0\x9f\x98\x80\"",
-		"\t\r\n[\n]\n", "1e308", "123456789012345678901234567890",
+		"{}",
+		"[]",
+		"0",
+		"-0",
+		"1.5e-3",
+		"\"\"",
+		"true",
+		" null ",
+		"[1, 2, [3, {\"a\": []}]]",
+		"{\"\": 1}",
+		"\xef\xbb\xbf{}",
+		"\"\\u00e4 \\ud83d\\ude00 \\\" \\\\ \\/ \\b\\f\\n\\r\\t\"",
+		"\"\xc3\xa4 \xf0\x9f\x98\x80\"",
+		"\t\r\n[\n]\n",
+		"1e308",
+		"123456789012345678901234567890",
 	};
 	struct err err;
 	size_t i;
@@ -85,7 +98,8 @@ static void refuses(void)
 		err.text[0] = '\0';
 		CU_ASSERT_EQUAL(json_check(cases[i][0], strlen(cases[i][0]), 4, 8, &err), -EINVAL);
 		if (strcmp(err.text, cases[i][1])) {
-			fprintf(stderr, "%s\nsaid:   %s\nwanted: %s\n", cases[i][0], err.text, cases[i][1]);
+			fprintf(stderr, "%s\nsaid:   %s\nwanted: %s\n", cases[i][0], err.text,
+				cases[i][1]);
 			CU_FAIL("another sentence");
 		}
 	}
@@ -176,15 +190,13 @@ static void quotes(void)
 
 int main(void)
 {
-	CU_TestInfo tests[] = {
-		{"accepts", accepts},
-		{"refuses", refuses},
-		{"deep is cheap", deep_is_cheap},
-		{"prints", prints},
-		{"numbers read back", numbers_read_back},
-		{"quotes", quotes},
-		CU_TEST_INFO_NULL
-	};
+	CU_TestInfo tests[] = {{"accepts", accepts},
+			       {"refuses", refuses},
+			       {"deep is cheap", deep_is_cheap},
+			       {"prints", prints},
+			       {"numbers read back", numbers_read_back},
+			       {"quotes", quotes},
+			       CU_TEST_INFO_NULL};
 
 	return unit_main("json", tests);
 }

@@ -30,28 +30,29 @@ static const char *const inner_names[] = {"slow", "quick", NULL};
 static const char *const choice_names[] = {"red", "green", "blue", NULL};
 static const struct option inner_options[] = {
 	OPT_CHOICE("kind", struct inner, kind, .choices = inner_names, .help = "how"),
-	OPT_U64("workers", struct inner, workers, .def = 4, .max = 8, .help = "how many"),
-	OPT_END
-};
+	OPT_U64("workers", struct inner, workers, .def = 4, .max = 8, .help = "how many"), OPT_END};
 static const struct option all_options[] = {
-	OPT_U64("number", struct all, number, .def = 1, .min = 1, .max = 1 << 20, .help = "samples a rank takes each step"),
-	OPT_BYTES("size", struct all, size, .def = 65536, .min = 4096, .max = 1 << 30, .help = "of a request"),
-	OPT_TIME("time", struct all, time_ns, .def = 5000000, .min = 1000, .max = 60000000000, .help = "to wait"),
+	OPT_U64("number", struct all, number, .def = 1, .min = 1, .max = 1 << 20,
+		.help = "samples a rank takes each step"),
+	OPT_BYTES("size", struct all, size, .def = 65536, .min = 4096, .max = 1 << 30,
+		  .help = "of a request"),
+	OPT_TIME("time", struct all, time_ns, .def = 5000000, .min = 1000, .max = 60000000000,
+		 .help = "to wait"),
 	OPT_RATE("rate", struct all, rate, .help = "at most"),
 	OPT_U64("unset", struct all, unset, .def = 0, .min = 5, .help = "not given by default"),
-	OPT_REAL("real", struct all, real, .def_real = 0.9, .min_real = 0, .max_real = 1, .help = "share"),
+	OPT_REAL("real", struct all, real, .def_real = 0.9, .min_real = 0, .max_real = 1,
+		 .help = "share"),
 	OPT_BOOL("yes", struct all, yes, .def = true, .help = "or no"),
 	OPT_TEXT("text", struct all, text, .def_text = "abc", .help = "some words"),
 	OPT_TEXTS("texts", struct all, texts, .def_text = "one", .help = "more words"),
-	OPT_END
-};
+	OPT_END};
 static const struct option more_options[] = {
-	OPT_CHOICE("choice", struct all, choice, .def = 1, .choices = choice_names, .help = "of a colour"),
+	OPT_CHOICE("choice", struct all, choice, .def = 1, .choices = choice_names,
+		   .help = "of a colour"),
 	OPT_DRAW("draw", struct all, draw, .def_real = 2e6, .help = "a time"),
-	OPT_FACTORS("factors", struct all, factors, .min_real = 0.5, .max_real = 2, .help = "by index"),
-	OPT_TABLE("inner", struct all, inner, .table = inner_options, .help = "more"),
-	OPT_END
-};
+	OPT_FACTORS("factors", struct all, factors, .min_real = 0.5, .max_real = 2,
+		    .help = "by index"),
+	OPT_TABLE("inner", struct all, inner, .table = inner_options, .help = "more"), OPT_END};
 static const struct option *const tables[] = {all_options, more_options, NULL};
 
 static int parse(const char *text, struct all *all, struct arena *arena, struct err *err)
@@ -94,10 +95,11 @@ static void defaults(void)
 
 static void values(void)
 {
-	static const char text[] = "{\"number\": \"12\", \"size\": \"1 MiB\", \"time\": 0.25, \"rate\": \"2 GB/s\", \"unset\": 7,"
-				   "\"real\": 1, \"yes\": false, \"text\": \"seven77\", \"texts\": [\"a\", \"b\"], \"choice\": \"blue\","
-				   "\"draw\": {\"type\": \"uniform\", \"min\": \"1 ms\", \"max\": 0.002},"
-				   "\"factors\": {\"7\": 0.5, \"0\": 2}, \"inner\": \"quick\"}";
+	static const char text[] =
+		"{\"number\": \"12\", \"size\": \"1 MiB\", \"time\": 0.25, \"rate\": \"2 GB/s\", \"unset\": 7,"
+		"\"real\": 1, \"yes\": false, \"text\": \"seven77\", \"texts\": [\"a\", \"b\"], \"choice\": \"blue\","
+		"\"draw\": {\"type\": \"uniform\", \"min\": \"1 ms\", \"max\": 0.002},"
+		"\"factors\": {\"7\": 0.5, \"0\": 2}, \"inner\": \"quick\"}";
 	struct arena arena = {0};
 	struct err err;
 	struct all a;
@@ -132,11 +134,15 @@ static void draws(void)
 		struct draw draw;
 	} cases[] = {
 		{"{\"draw\": \"93.254 ms\"}", {DRAW_CONSTANT, 93254000, 0}},
-		{"{\"draw\": {\"type\": \"normal\", \"mean\": \"5 ms\", \"stdev\": 0.001}}", {DRAW_NORMAL, 5e6, 1e6}},
-		{"{\"draw\": {\"type\": \"gamma\", \"shape\": 2.5, \"scale\": \"3 us\"}}", {DRAW_GAMMA, 2.5, 3000}},
-		{"{\"draw\": {\"type\": \"exponential\", \"mean\": \"1 s\"}}", {DRAW_EXPONENTIAL, 1e9, 0}},
+		{"{\"draw\": {\"type\": \"normal\", \"mean\": \"5 ms\", \"stdev\": 0.001}}",
+		 {DRAW_NORMAL, 5e6, 1e6}},
+		{"{\"draw\": {\"type\": \"gamma\", \"shape\": 2.5, \"scale\": \"3 us\"}}",
+		 {DRAW_GAMMA, 2.5, 3000}},
+		{"{\"draw\": {\"type\": \"exponential\", \"mean\": \"1 s\"}}",
+		 {DRAW_EXPONENTIAL, 1e9, 0}},
 		{"{\"draw\": {\"type\": \"poisson\", \"mean\": 5}}", {DRAW_POISSON, 5, 1e6}},
-		{"{\"draw\": {\"mean\": 0.5, \"unit\": \"1 us\", \"type\": \"poisson\"}}", {DRAW_POISSON, 0.5, 1000}},
+		{"{\"draw\": {\"mean\": 0.5, \"unit\": \"1 us\", \"type\": \"poisson\"}}",
+		 {DRAW_POISSON, 0.5, 1000}},
 	};
 	struct arena arena = {0};
 	struct err err;
@@ -157,10 +163,12 @@ static void refusals(void)
 	static const char *const cases[][2] = {
 		{"{\"numbr\": 1}", "/p/numbr: unknown key; did you mean \"number\"?"},
 		{"{\"NUMBER\": 1}", "/p/NUMBER: unknown key; did you mean \"number\"?"},
-		{"{\"zzzzzz\": 1}", "/p/zzzzzz: unknown key; known are: number, size, time, rate, unset, real, yes, text, "
-				    "texts, choice, draw, factors, inner"},
-		{"{\"a/b~\\n\": 1}", "/p/a~1b~0\\n: unknown key; known are: number, size, time, rate, unset, real, yes, text, "
-				     "texts, choice, draw, factors, inner"},
+		{"{\"zzzzzz\": 1}",
+		 "/p/zzzzzz: unknown key; known are: number, size, time, rate, unset, real, yes, text, "
+		 "texts, choice, draw, factors, inner"},
+		{"{\"a/b~\\n\": 1}",
+		 "/p/a~1b~0\\n: unknown key; known are: number, size, time, rate, unset, real, yes, text, "
+		 "texts, choice, draw, factors, inner"},
 		{"{\"number\": 1, \"number\": 1}", "/p/number: given twice"},
 		{"{\"number\": 0}", "/p/number: must be at least 1, is 0"},
 		{"{\"number\": -3}", "/p/number: must be at least 1, is -3"},
@@ -176,20 +184,26 @@ static void refusals(void)
 		{"{\"number\": {}}", "/p/number: must be a whole number, is an object"},
 		{"{\"number\": 9007199254740992}",
 		 "/p/number: whole numbers of 2^53 and more are written as strings, in quotes"},
-		{"{\"number\": \"18446744073709551616\"}", "/p/number: must be below 2^64, is \"18446744073709551616\""},
+		{"{\"number\": \"18446744073709551616\"}",
+		 "/p/number: must be below 2^64, is \"18446744073709551616\""},
 		{"{\"size\": 1.5}", "/p/size: must be a whole number of bytes, is 1.5"},
 		{"{\"size\": 1}", "/p/size: must be at least 4 KiB, is 1 B"},
 		{"{\"size\": \"2 GiB\"}", "/p/size: must be at most 1 GiB, is 2 GiB"},
-		{"{\"size\": true}", "/p/size: must be a number of bytes or a size such as \"140 MiB\", is true"},
-		{"{\"size\": \"-1 MiB\"}", "/p/size: \"-1 MiB\" is no size: it must not be negative"},
+		{"{\"size\": true}",
+		 "/p/size: must be a number of bytes or a size such as \"140 MiB\", is true"},
+		{"{\"size\": \"-1 MiB\"}",
+		 "/p/size: \"-1 MiB\" is no size: it must not be negative"},
 		{"{\"time\": 1e-7}", "/p/time: must be at least 1 us, is 100 ns"},
 		{"{\"time\": -1}", "/p/time: must be at least 1 us, is -1"},
 		{"{\"time\": 61}", "/p/time: must be at most 1 min, is 61 s"},
 		{"{\"time\": 1e11}", "/p/time: must be below 2^64 ns, is 100000000000 s"},
-		{"{\"time\": []}", "/p/time: must be a number of seconds or a time such as \"323 ms\", is a list"},
-		{"{\"rate\": false}", "/p/rate: must be a number of bytes a second or a rate such as \"2 GB/s\", is false"},
-		{"{\"rate\": \"2 kg\"}", "/p/rate: \"2 kg\" is no rate: unknown unit \"kg\"; known are B/s, kB/s, MB/s, GB/s, "
-					 "TB/s, PB/s, EB/s, KiB/s, MiB/s, GiB/s, TiB/s, PiB/s, EiB/s"},
+		{"{\"time\": []}",
+		 "/p/time: must be a number of seconds or a time such as \"323 ms\", is a list"},
+		{"{\"rate\": false}",
+		 "/p/rate: must be a number of bytes a second or a rate such as \"2 GB/s\", is false"},
+		{"{\"rate\": \"2 kg\"}",
+		 "/p/rate: \"2 kg\" is no rate: unknown unit \"kg\"; known are B/s, kB/s, MB/s, GB/s, "
+		 "TB/s, PB/s, EB/s, KiB/s, MiB/s, GiB/s, TiB/s, PiB/s, EiB/s"},
 		{"{\"unset\": 0}", "/p/unset: must be at least 5, is 0"},
 		{"{\"real\": \"0.5\"}", "/p/real: must be a number, is \"0.5\""},
 		{"{\"real\": 1.01}", "/p/real: must be at most 1, is 1.01"},
@@ -197,33 +211,43 @@ static void refusals(void)
 		{"{\"yes\": 1}", "/p/yes: must be true or false, is 1"},
 		{"{\"text\": 1}", "/p/text: must be a string, is 1"},
 		{"{\"text\": \"eight888\"}", "/p/text: must be at most 7 bytes long, is 8"},
-		{"{\"text\": \"a\\nb\"}", "/p/text: must not hold control characters, is \"a\\nb\""},
+		{"{\"text\": \"a\\nb\"}",
+		 "/p/text: must not hold control characters, is \"a\\nb\""},
 		{"{\"texts\": 1}", "/p/texts: must be a string or a list of strings, is 1"},
 		{"{\"texts\": [\"a\", 1]}", "/p/texts/1: must be a string, is 1"},
-		{"{\"texts\": [\"a\", \"\\u0007\"]}", "/p/texts/1: must not hold control characters, is \"\\u0007\""},
+		{"{\"texts\": [\"a\", \"\\u0007\"]}",
+		 "/p/texts/1: must not hold control characters, is \"\\u0007\""},
 		{"{\"choice\": \"gren\"}",
 		 "/p/choice: must be \"red\", \"green\" or \"blue\", is \"gren\"; did you mean \"green\"?"},
 		{"{\"choice\": 1}", "/p/choice: must be \"red\", \"green\" or \"blue\", is 1"},
-		{"{\"draw\": true}", "/p/draw: must be a number of seconds or a time such as \"323 ms\", is true"},
+		{"{\"draw\": true}",
+		 "/p/draw: must be a number of seconds or a time such as \"323 ms\", is true"},
 		{"{\"draw\": {}}", "/p/draw/type: is missing; a distribution needs one"},
 		{"{\"draw\": {\"type\": \"normall\"}}",
 		 "/p/draw/type: must be \"normal\", \"uniform\", \"gamma\", \"exponential\" or \"poisson\", is \"normall\"; "
 		 "did you mean \"normal\"?"},
 		{"{\"draw\": {\"type\": \"normal\", \"mean\": 1}}", "/p/draw/stdev: is missing"},
-		{"{\"draw\": {\"type\": \"normal\", \"mean\": -1, \"stdev\": 1}}", "/p/draw/mean: must be at least 0 s, is -1"},
+		{"{\"draw\": {\"type\": \"normal\", \"mean\": -1, \"stdev\": 1}}",
+		 "/p/draw/mean: must be at least 0 s, is -1"},
 		{"{\"draw\": {\"type\": \"normal\", \"mean\": 1, \"stdv\": 1}}",
 		 "/p/draw/stdv: unknown key; did you mean \"stdev\"?"},
-		{"{\"draw\": {\"type\": \"uniform\", \"min\": 2, \"max\": 1}}", "/p/draw/max: must not be less than min"},
+		{"{\"draw\": {\"type\": \"uniform\", \"min\": 2, \"max\": 1}}",
+		 "/p/draw/max: must not be less than min"},
 		{"{\"draw\": {\"type\": \"gamma\", \"shape\": 0, \"scale\": 1}}",
 		 "/p/draw/shape: must be at least 0.001, is 0"},
-		{"{\"factors\": [1]}", "/p/factors: must be an object such as {\"3\": 0.25}, is a list"},
-		{"{\"factors\": {\"x\": 1}}", "/p/factors/x: the key must be an index, such as \"3\""},
-		{"{\"factors\": {\"01\": 1}}", "/p/factors/01: the key must be an index, such as \"3\""},
-		{"{\"factors\": {\"4294967295\": 1}}", "/p/factors/4294967295: the key must be an index, such as \"3\""},
+		{"{\"factors\": [1]}",
+		 "/p/factors: must be an object such as {\"3\": 0.25}, is a list"},
+		{"{\"factors\": {\"x\": 1}}",
+		 "/p/factors/x: the key must be an index, such as \"3\""},
+		{"{\"factors\": {\"01\": 1}}",
+		 "/p/factors/01: the key must be an index, such as \"3\""},
+		{"{\"factors\": {\"4294967295\": 1}}",
+		 "/p/factors/4294967295: the key must be an index, such as \"3\""},
 		{"{\"factors\": {\"1\": 1, \"1\": 1}}", "/p/factors/1: given twice"},
 		{"{\"factors\": {\"1\": 0.25}}", "/p/factors/1: must be at least 0.5, is 0.25"},
 		{"{\"inner\": {\"workers\": 9}}", "/p/inner/workers: must be at most 8, is 9"},
-		{"{\"inner\": {\"worker\": 9}}", "/p/inner/worker: unknown key; did you mean \"workers\"?"},
+		{"{\"inner\": {\"worker\": 9}}",
+		 "/p/inner/worker: unknown key; did you mean \"workers\"?"},
 		{"{\"inner\": \"swift\"}", "/p/inner: must be \"slow\" or \"quick\", is \"swift\""},
 		{"{\"inner\": []}", "/p/inner: must be an object, is a list"},
 		{"{\"inner\": null}", "/p/inner: must be an object, is null"},
@@ -239,7 +263,8 @@ static void refusals(void)
 		err.text[0] = '\0';
 		CU_ASSERT_EQUAL(parse(cases[i][0], &a, &arena, &err), -EINVAL);
 		if (strcmp(err.text, cases[i][1])) {
-			fprintf(stderr, "%s\nsaid:   %s\nwanted: %s\n", cases[i][0], err.text, cases[i][1]);
+			fprintf(stderr, "%s\nsaid:   %s\nwanted: %s\n", cases[i][0], err.text,
+				cases[i][1]);
 			CU_FAIL("another sentence");
 		}
 	}
@@ -287,10 +312,12 @@ static void many_keys_are_cheap(void)
 
 static void parts_and_others(void)
 {
-	static const struct option *const first[] = {all_options, NULL}, *const second[] = {inner_options, NULL};
+	static const struct option *const first[] = {all_options, NULL}, *const second[] = {
+										 inner_options,
+										 NULL};
 	static const char *const others[] = {"stores", NULL};
-	static const char good[] = "{\"stores\": 1, \"workers\": 2, \"number\": 3}", near[] = "{\"store\": 1}",
-			  twice[] = "{\"stores\": 1, \"stores\": 2}";
+	static const char good[] = "{\"stores\": 1, \"workers\": 2, \"number\": 3}",
+			  near[] = "{\"store\": 1}", twice[] = "{\"stores\": 1, \"stores\": 2}";
 	struct inner inner;
 	struct all all;
 	struct option_part parts[] = {{first, &all}, {second, &inner}};
@@ -317,13 +344,17 @@ static void parts_and_others(void)
 /* Values at the edges of what doubles hold come back as they were. */
 static void to_json_and_back(void)
 {
-	static const uint64_t wholes[] = {0, 1, 4096, 9007199254740991, 9007199254740992, 9007199254740993, UINT64_MAX};
-	static const uint64_t times[] = {0, 1, 999, 93254000, 999999999999999, 1000000000000001, UINT64_MAX};
-	static const struct option edge_options[] = {
-		OPT_U64("number", struct all, number), OPT_BYTES("size", struct all, size),
-		OPT_TIME("time", struct all, time_ns), OPT_RATE("rate", struct all, rate),
-		OPT_REAL("real", struct all, real), OPT_DRAW("draw", struct all, draw), OPT_END
-	};
+	static const uint64_t wholes[] = {
+		0, 1, 4096, 9007199254740991, 9007199254740992, 9007199254740993, UINT64_MAX};
+	static const uint64_t times[] = {
+		0, 1, 999, 93254000, 999999999999999, 1000000000000001, UINT64_MAX};
+	static const struct option edge_options[] = {OPT_U64("number", struct all, number),
+						     OPT_BYTES("size", struct all, size),
+						     OPT_TIME("time", struct all, time_ns),
+						     OPT_RATE("rate", struct all, rate),
+						     OPT_REAL("real", struct all, real),
+						     OPT_DRAW("draw", struct all, draw),
+						     OPT_END};
 	static const struct option *const edges[] = {edge_options, NULL};
 	struct arena arena = {0};
 	struct all a, b;
@@ -337,7 +368,8 @@ static void to_json_and_back(void)
 		a.number = a.size = a.rate = wholes[i];
 		a.time_ns = times[i];
 		a.real = 0.1 + (double)i / 3;
-		a.draw = (struct draw){i % 2 ? DRAW_NORMAL : DRAW_CONSTANT, (double)times[i], i % 2 ? (double)i : 0};
+		a.draw = (struct draw){i % 2 ? DRAW_NORMAL : DRAW_CONSTANT, (double)times[i],
+				       i % 2 ? (double)i : 0};
 		tree = options_to_json(edges, &a);
 		text = json_print(tree);
 		CU_ASSERT_EQUAL_FATAL(json_parse(&again, text, strlen(text), 4, 99, &err), 0);
@@ -364,11 +396,12 @@ static void unset_is_left_out(void)
 	CU_ASSERT_EQUAL_FATAL(options_parse(tables, &a, NULL, "", &arena, NULL), 0);
 	tree = options_to_json(tables, &a);
 	text = json_print(tree);
-	CU_ASSERT_STRING_EQUAL(text,
-			       "{\n  \"number\": 1,\n  \"size\": 65536,\n  \"time\": 0.005,\n  \"rate\": 0,\n  \"real\": 0.9,\n"
-			       "  \"yes\": true,\n  \"text\": \"abc\",\n  \"texts\": \"one\",\n  \"choice\": \"green\",\n"
-			       "  \"draw\": 0.002,\n  \"factors\": {},\n  \"inner\": {\n    \"kind\": \"slow\",\n"
-			       "    \"workers\": 4\n  }\n}\n");
+	CU_ASSERT_STRING_EQUAL(
+		text,
+		"{\n  \"number\": 1,\n  \"size\": 65536,\n  \"time\": 0.005,\n  \"rate\": 0,\n  \"real\": 0.9,\n"
+		"  \"yes\": true,\n  \"text\": \"abc\",\n  \"texts\": \"one\",\n  \"choice\": \"green\",\n"
+		"  \"draw\": 0.002,\n  \"factors\": {},\n  \"inner\": {\n    \"kind\": \"slow\",\n"
+		"    \"workers\": 4\n  }\n}\n");
 	free(text);
 	cJSON_Delete(tree);
 	arena_free(&arena);
@@ -406,13 +439,19 @@ static void schema(void)
 	CU_ASSERT_TRUE(cJSON_IsFalse(cJSON_GetObjectItem(tree, "additionalProperties")));
 	p = cJSON_GetObjectItem(tree, "properties");
 	CU_ASSERT_EQUAL(cJSON_GetArraySize(p), 13);
-	item = cJSON_GetArrayItem(cJSON_GetObjectItem(cJSON_GetObjectItem(p, "number"), "oneOf"), 0);
+	item = cJSON_GetArrayItem(cJSON_GetObjectItem(cJSON_GetObjectItem(p, "number"), "oneOf"),
+				  0);
 	CU_ASSERT_EQUAL(cJSON_GetObjectItem(item, "minimum")->valuedouble, 1);
 	CU_ASSERT_EQUAL(cJSON_GetObjectItem(item, "maximum")->valuedouble, 1 << 20);
-	CU_ASSERT_EQUAL(cJSON_GetObjectItem(cJSON_GetObjectItem(p, "time"), "default")->valuedouble, 0.005);
+	CU_ASSERT_EQUAL(cJSON_GetObjectItem(cJSON_GetObjectItem(p, "time"), "default")->valuedouble,
+			0.005);
 	CU_ASSERT_PTR_NULL(cJSON_GetObjectItem(cJSON_GetObjectItem(p, "unset"), "default"));
-	CU_ASSERT_EQUAL(cJSON_GetArraySize(cJSON_GetObjectItem(cJSON_GetObjectItem(p, "draw"), "oneOf")), 6);
-	CU_ASSERT_EQUAL(cJSON_GetArraySize(cJSON_GetObjectItem(cJSON_GetObjectItem(p, "inner"), "anyOf")), 2);
+	CU_ASSERT_EQUAL(
+		cJSON_GetArraySize(cJSON_GetObjectItem(cJSON_GetObjectItem(p, "draw"), "oneOf")),
+		6);
+	CU_ASSERT_EQUAL(
+		cJSON_GetArraySize(cJSON_GetObjectItem(cJSON_GetObjectItem(p, "inner"), "anyOf")),
+		2);
 	cJSON_Delete(tree);
 }
 
@@ -420,8 +459,15 @@ static void nearest(void)
 {
 	static const char *const names[] = {"batch", "epochs", "compute", "on_error", "x", NULL};
 	static const char *const cases[][2] = {
-		{"bach", "batch"}, {"epoch", "epochs"}, {"comptue", "compute"}, {"BATCH", "batch"}, {"onerror", "on_error"},
-		{"y", NULL}, {"", NULL}, {"something_else", NULL}, {"batchbatchbatchbatchbatchbatchbatchbatchbatch", NULL},
+		{"bach", "batch"},
+		{"epoch", "epochs"},
+		{"comptue", "compute"},
+		{"BATCH", "batch"},
+		{"onerror", "on_error"},
+		{"y", NULL},
+		{"", NULL},
+		{"something_else", NULL},
+		{"batchbatchbatchbatchbatchbatchbatchbatchbatch", NULL},
 	};
 	const char *near;
 	size_t i;
@@ -436,21 +482,19 @@ static void nearest(void)
 
 int main(void)
 {
-	CU_TestInfo tests[] = {
-		{"defaults", defaults},
-		{"values", values},
-		{"draws", draws},
-		{"refusals", refusals},
-		{"too many factors", too_many_factors},
-		{"many keys are cheap", many_keys_are_cheap},
-		{"parts and others", parts_and_others},
-		{"to JSON and back", to_json_and_back},
-		{"unset is left out", unset_is_left_out},
-		{"reference", reference},
-		{"schema", schema},
-		{"nearest", nearest},
-		CU_TEST_INFO_NULL
-	};
+	CU_TestInfo tests[] = {{"defaults", defaults},
+			       {"values", values},
+			       {"draws", draws},
+			       {"refusals", refusals},
+			       {"too many factors", too_many_factors},
+			       {"many keys are cheap", many_keys_are_cheap},
+			       {"parts and others", parts_and_others},
+			       {"to JSON and back", to_json_and_back},
+			       {"unset is left out", unset_is_left_out},
+			       {"reference", reference},
+			       {"schema", schema},
+			       {"nearest", nearest},
+			       CU_TEST_INFO_NULL};
 
 	return unit_main("option", tests);
 }

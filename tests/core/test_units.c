@@ -58,7 +58,8 @@ static void reads(void)
 		value = 1;
 		err.text[0] = '\0';
 		if (cases[i].parse(cases[i].text, &value, &err) || value != cases[i].value) {
-			fprintf(stderr, "\"%s\": %llu %s\n", cases[i].text, (unsigned long long)value, err.text);
+			fprintf(stderr, "\"%s\": %llu %s\n", cases[i].text,
+				(unsigned long long)value, err.text);
 			CU_FAIL("not read as it is");
 		}
 	}
@@ -75,10 +76,14 @@ static void refuses(void)
 		{units_parse_bytes, "nan", "\"nan\" is no size; write it as \"140 MiB\""},
 		{units_parse_bytes, "-5 MiB", "\"-5 MiB\" is no size: it must not be negative"},
 		{units_parse_bytes, "1.5", "\"1.5\" is no whole number of bytes"},
-		{units_parse_bytes, "5 GX", "\"5 GX\" is no size: unknown unit \"GX\"; " BYTE_UNITS},
-		{units_parse_bytes, "5 GB/s", "\"5 GB/s\" is no size: unknown unit \"GB/s\"; " BYTE_UNITS},
-		{units_parse_bytes, "5 mb", "\"5 mb\" is no size: unknown unit \"mb\"; " BYTE_UNITS},
-		{units_parse_bytes, "5 MB ", "\"5 MB \" is no size: unknown unit \"MB \"; " BYTE_UNITS},
+		{units_parse_bytes, "5 GX",
+		 "\"5 GX\" is no size: unknown unit \"GX\"; " BYTE_UNITS},
+		{units_parse_bytes, "5 GB/s",
+		 "\"5 GB/s\" is no size: unknown unit \"GB/s\"; " BYTE_UNITS},
+		{units_parse_bytes, "5 mb",
+		 "\"5 mb\" is no size: unknown unit \"mb\"; " BYTE_UNITS},
+		{units_parse_bytes, "5 MB ",
+		 "\"5 MB \" is no size: unknown unit \"MB \"; " BYTE_UNITS},
 		{units_parse_bytes, "1e3", "\"1e3\" is no size: unknown unit \"e3\"; " BYTE_UNITS},
 		{units_parse_bytes, "18446744073709551616",
 		 "\"18446744073709551616\" is too large: a size must be below 2^64 bytes"},
@@ -87,10 +92,13 @@ static void refuses(void)
 		{units_parse_time, "5 parsecs",
 		 "\"5 parsecs\" is no time: unknown unit \"parsecs\"; known are ns, us, ms, s, min, h, d"},
 		{units_parse_time, "0.5 ns", "\"0.5 ns\" is no whole number of nanoseconds"},
-		{units_parse_time, "600 y", "\"600 y\" is no time: unknown unit \"y\"; known are ns, us, ms, s, min, h, d"},
-		{units_parse_time, "300000 d", "\"300000 d\" is too large: a time must be below 2^64 ns"},
-		{units_parse_rate, "2 GB", "\"2 GB\" is no rate: unknown unit \"GB\"; known are B/s, kB/s, MB/s, GB/s, "
-					   "TB/s, PB/s, EB/s, KiB/s, MiB/s, GiB/s, TiB/s, PiB/s, EiB/s"},
+		{units_parse_time, "600 y",
+		 "\"600 y\" is no time: unknown unit \"y\"; known are ns, us, ms, s, min, h, d"},
+		{units_parse_time, "300000 d",
+		 "\"300000 d\" is too large: a time must be below 2^64 ns"},
+		{units_parse_rate, "2 GB",
+		 "\"2 GB\" is no rate: unknown unit \"GB\"; known are B/s, kB/s, MB/s, GB/s, "
+		 "TB/s, PB/s, EB/s, KiB/s, MiB/s, GiB/s, TiB/s, PiB/s, EiB/s"},
 		{units_parse_rate, "fast", "\"fast\" is no rate; write it as \"2 GB/s\""},
 	};
 	struct err err;
@@ -170,7 +178,8 @@ static void prints(void)
 
 	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		if (strcmp(cases[i].print(buf, cases[i].value), cases[i].text)) {
-			fprintf(stderr, "%g: \"%s\", wanted \"%s\"\n", cases[i].value, buf, cases[i].text);
+			fprintf(stderr, "%g: \"%s\", wanted \"%s\"\n", cases[i].value, buf,
+				cases[i].text);
 			CU_FAIL("another text");
 		}
 	}
@@ -179,8 +188,9 @@ static void prints(void)
 /* No value makes a printer overrun or say nothing. */
 static void prints_anything(void)
 {
-	char *(*const print[])(char *, double) = {units_bytes_decimal, units_bytes_binary, units_rate,
-						   units_time, units_clock, units_short};
+	char *(*const print[])(char *, double) = {units_bytes_decimal, units_bytes_binary,
+						  units_rate,          units_time,
+						  units_clock,         units_short};
 	double v;
 	char buf[UNITS_TEXT_BYTES];
 	size_t i;
@@ -206,14 +216,9 @@ static void counts(void)
 
 int main(void)
 {
-	CU_TestInfo tests[] = {
-		{"reads", reads},
-		{"refuses", refuses},
-		{"prints", prints},
-		{"prints anything", prints_anything},
-		{"counts", counts},
-		CU_TEST_INFO_NULL
-	};
+	CU_TestInfo tests[] = {{"reads", reads},   {"refuses", refuses},
+			       {"prints", prints}, {"prints anything", prints_anything},
+			       {"counts", counts}, CU_TEST_INFO_NULL};
 
 	return unit_main("units", tests);
 }

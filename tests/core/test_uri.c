@@ -10,7 +10,7 @@ static void schemes(void)
 {
 	static const char *const cases[][2] = {
 		{"file:///lustre/ckpt", "file"}, {"s3://train/unet3d", "s3"}, {"null://", "null"},
-		{"a+b.c-1://x", "a+b.c-1"},	 {"mem://{rank}", "mem"},
+		{"a+b.c-1://x", "a+b.c-1"},      {"mem://{rank}", "mem"},
 	};
 	char scheme[URI_SCHEME_BYTES];
 	size_t i;
@@ -25,14 +25,18 @@ static void no_uris(void)
 {
 	static const char *const cases[][2] = {
 		{"s3:/bucket", "\"s3:/bucket\" is no URI; write it as s3://bucket"},
-		{"s3:bucket/prefix", "\"s3:bucket/prefix\" is no URI; write it as s3://bucket/prefix"},
+		{"s3:bucket/prefix",
+		 "\"s3:bucket/prefix\" is no URI; write it as s3://bucket/prefix"},
 		{"s3:", "\"s3:\" is no URI; write it as s3://bucket/prefix"},
 		{"file:/tmp/x", "\"file:/tmp/x\" is no URI; write it as file:///tmp/x"},
 		{"/tmp/x", "\"/tmp/x\" is no URI; write it as file:///tmp/x"},
 		{"", "\"\" is no URI; write it as scheme://place, as in file:///scratch/train"},
-		{"data", "\"data\" is no URI; write it as scheme://place, as in file:///scratch/train"},
-		{"://x", "\"://x\" is no URI; write it as scheme://place, as in file:///scratch/train"},
-		{"FILE:///x", "\"FILE:///x\" is no URI; write it as scheme://place, as in file:///scratch/train"},
+		{"data",
+		 "\"data\" is no URI; write it as scheme://place, as in file:///scratch/train"},
+		{"://x",
+		 "\"://x\" is no URI; write it as scheme://place, as in file:///scratch/train"},
+		{"FILE:///x",
+		 "\"FILE:///x\" is no URI; write it as scheme://place, as in file:///scratch/train"},
 		{"file:///a\nb", "\"file:///a\\nb\" is no URI: it holds control characters"},
 		{"averyveryverylongscheme://x",
 		 "\"averyveryverylongscheme://x\" is no URI: its scheme is longer than 15 characters"},
@@ -79,14 +83,16 @@ static void does_not_expand(void)
 	static const char *const cases[][2] = {
 		{"file:///{foo}",
 		 "unknown placeholder {foo}; known are {rank}, {node}, {local_rank} and ${VARIABLE}"},
-		{"file:///{}", "unknown placeholder {}; known are {rank}, {node}, {local_rank} and ${VARIABLE}"},
+		{"file:///{}",
+		 "unknown placeholder {}; known are {rank}, {node}, {local_rank} and ${VARIABLE}"},
 		{"file:///{rank", "\"{rank\" has no closing brace"},
 		{"file:///${HOME", "\"${HOME\" has no closing brace"},
 		{"file:///${HAUL_TEST_UNSET}", "${HAUL_TEST_UNSET} is not set in the environment"},
 		{"file:///${}", "\"\" is no name of a variable"},
 		{"file:///${A B}", "\"A B\" is no name of a variable"},
 		{"file:///${1A}", "\"1A\" is no name of a variable"},
-		{"file:///${HAUL_TEST_LONG}", "a URI must be shorter than 1024 bytes when expanded"},
+		{"file:///${HAUL_TEST_LONG}",
+		 "a URI must be shorter than 1024 bytes when expanded"},
 	};
 	char out[URI_BYTES], longest[URI_BYTES];
 	struct err err;
@@ -107,13 +113,11 @@ static void does_not_expand(void)
 
 int main(void)
 {
-	CU_TestInfo tests[] = {
-		{"schemes", schemes},
-		{"what is no URI", no_uris},
-		{"expands", expands},
-		{"does not expand", does_not_expand},
-		CU_TEST_INFO_NULL
-	};
+	CU_TestInfo tests[] = {{"schemes", schemes},
+			       {"what is no URI", no_uris},
+			       {"expands", expands},
+			       {"does not expand", does_not_expand},
+			       CU_TEST_INFO_NULL};
 
 	return unit_main("uri", tests);
 }
