@@ -378,7 +378,14 @@ static void to_json_and_back(void)
 			fprintf(stderr, "%s\n%s", err.text, text);
 			CU_FAIL("does not read back");
 		}
-		CU_ASSERT_EQUAL(memcmp(&a, &b, sizeof(a)), 0);
+		CU_ASSERT_EQUAL(a.number, b.number);
+		CU_ASSERT_EQUAL(a.size, b.size);
+		CU_ASSERT_EQUAL(a.rate, b.rate);
+		CU_ASSERT_EQUAL(a.time_ns, b.time_ns);
+		CU_ASSERT_EQUAL(a.real, b.real);
+		CU_ASSERT_EQUAL(a.draw.kind, b.draw.kind);
+		CU_ASSERT_EQUAL(a.draw.a, b.draw.a);
+		CU_ASSERT_EQUAL(a.draw.b, b.draw.b);
 		free(text);
 		cJSON_Delete(tree);
 		cJSON_Delete(again);
