@@ -23,7 +23,8 @@ static int check_cluster(const struct job *job, uint32_t ranks, uint32_t nodes, 
 		return err_set(err, -EINVAL, "/cluster/%s: must be at least 1, is 0",
 			       c->tensor ? "pipeline" : "tensor");
 	if (c->ranks > ranks)
-		return err_set(err, -EINVAL, "/cluster/ranks: the job needs %llu ranks, there are %u",
+		return err_set(err, -EINVAL,
+			       "/cluster/ranks: the job needs %llu ranks, there are %u",
 			       (unsigned long long)c->ranks, ranks);
 	if (c->tensor > gpus)
 		return err_set(err, -EINVAL,

@@ -11,8 +11,8 @@
  * without effect. */
 static int topology_share(const struct nodes *n, hwloc_topology_t *out, struct err *err)
 {
-	const unsigned long flags =
-		HWLOC_TOPOLOGY_FLAG_IS_THISSYSTEM | HWLOC_TOPOLOGY_FLAG_THISSYSTEM_ALLOWED_RESOURCES;
+	const unsigned long flags = HWLOC_TOPOLOGY_FLAG_IS_THISSYSTEM |
+				    HWLOC_TOPOLOGY_FLAG_THISSYSTEM_ALLOWED_RESOURCES;
 	bool loader = n->node->rank == 0;
 	hwloc_topology_t topology;
 	uint64_t bytes = 0;
@@ -70,13 +70,15 @@ int bind_rank(const struct nodes *n, const struct job_cluster *cluster, const st
 	allowed = hwloc_bitmap_alloc();
 	if (hwloc_get_cpubind(topology, allowed, HWLOC_CPUBIND_PROCESS) < 0)
 		hwloc_bitmap_copy(allowed, hwloc_topology_get_allowed_cpuset(topology));
-	*crowded = n->node->size > (uint32_t)hwloc_bitmap_weight(hwloc_topology_get_allowed_cpuset(topology));
+	*crowded = n->node->size >
+		   (uint32_t)hwloc_bitmap_weight(hwloc_topology_get_allowed_cpuset(topology));
 	rc = pin_cut(cluster, topology, allowed, n->node->rank, n->node->size, &wanted, &said, err);
 	if (rc < 0)
 		goto out_free;
 	if (said && n->node->rank == 0)
 		log_say(log, LOG_WARNING, "%s", said);
-	if (cluster->pin != PIN_NONE && hwloc_set_cpubind(topology, wanted, HWLOC_CPUBIND_PROCESS) < 0)
+	if (cluster->pin != PIN_NONE &&
+	    hwloc_set_cpubind(topology, wanted, HWLOC_CPUBIND_PROCESS) < 0)
 		log_say(log, LOG_WARNING, "cannot bind: %s", strerror(errno));
 	if (hwloc_get_cpubind(topology, allowed, HWLOC_CPUBIND_PROCESS) == 0)
 		hwloc_bitmap_list_snprintf(found, RESULTS_TEXT, allowed);

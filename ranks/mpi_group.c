@@ -84,7 +84,8 @@ int mpi_group_own(MPI_Comm comm, bool patient, struct group **out, struct err *e
 		return err_set(err, -ENOMEM, "no memory for a group of ranks");
 	MPI_Comm_rank(comm, &rank);
 	MPI_Comm_size(comm, &size);
-	m->base = (struct group){.ops = &mpi_group_ops, .rank = (uint32_t)rank, .size = (uint32_t)size};
+	m->base = (struct group){
+		.ops = &mpi_group_ops, .rank = (uint32_t)rank, .size = (uint32_t)size};
 	m->comm = comm;
 	m->patient = patient;
 	MPI_Type_contiguous(STATUS_WORDS, MPI_UINT64_T, &m->status_type);
@@ -111,7 +112,8 @@ int mpi_group_node(struct group *world, uint32_t parts, struct group **out, stru
 	MPI_Comm machine, part;
 	int rank, size;
 
-	MPI_Comm_split_type(mpi(world)->comm, MPI_COMM_TYPE_SHARED, (int)world->rank, MPI_INFO_NULL, &machine);
+	MPI_Comm_split_type(mpi(world)->comm, MPI_COMM_TYPE_SHARED, (int)world->rank, MPI_INFO_NULL,
+			    &machine);
 	if (parts <= 1)
 		return mpi_group_own(machine, mpi(world)->patient, out, err);
 	MPI_Comm_rank(machine, &rank);
@@ -140,7 +142,8 @@ static int mpi_allreduce(struct group *g, enum merge merge, uint64_t *words, siz
 {
 	MPI_Request request;
 
-	MPI_Iallreduce(MPI_IN_PLACE, words, (int)n, MPI_UINT64_T, merge_op(g, merge), mpi(g)->comm, &request);
+	MPI_Iallreduce(MPI_IN_PLACE, words, (int)n, MPI_UINT64_T, merge_op(g, merge), mpi(g)->comm,
+		       &request);
 	wait_for(&request, mpi(g)->patient);
 	return 0;
 }
@@ -150,9 +153,11 @@ static int mpi_reduce(struct group *g, enum merge merge, uint64_t *words, size_t
 	MPI_Request request;
 
 	if (g->rank == 0)
-		MPI_Ireduce(MPI_IN_PLACE, words, (int)n, MPI_UINT64_T, merge_op(g, merge), 0, mpi(g)->comm, &request);
+		MPI_Ireduce(MPI_IN_PLACE, words, (int)n, MPI_UINT64_T, merge_op(g, merge), 0,
+			    mpi(g)->comm, &request);
 	else
-		MPI_Ireduce(words, NULL, (int)n, MPI_UINT64_T, merge_op(g, merge), 0, mpi(g)->comm, &request);
+		MPI_Ireduce(words, NULL, (int)n, MPI_UINT64_T, merge_op(g, merge), 0, mpi(g)->comm,
+			    &request);
 	wait_for(&request, mpi(g)->patient);
 	return 0;
 }
@@ -172,7 +177,8 @@ static int mpi_gather(struct group *g, const void *record, size_t bytes, void *a
 {
 	MPI_Request request;
 
-	MPI_Igather(record, (int)bytes, MPI_BYTE, all, (int)bytes, MPI_BYTE, 0, mpi(g)->comm, &request);
+	MPI_Igather(record, (int)bytes, MPI_BYTE, all, (int)bytes, MPI_BYTE, 0, mpi(g)->comm,
+		    &request);
 	wait_for(&request, mpi(g)->patient);
 	return 0;
 }
@@ -181,7 +187,8 @@ static int mpi_scatter(struct group *g, const void *all, size_t bytes, void *rec
 {
 	MPI_Request request;
 
-	MPI_Iscatter(all, (int)bytes, MPI_BYTE, record, (int)bytes, MPI_BYTE, 0, mpi(g)->comm, &request);
+	MPI_Iscatter(all, (int)bytes, MPI_BYTE, record, (int)bytes, MPI_BYTE, 0, mpi(g)->comm,
+		     &request);
 	wait_for(&request, mpi(g)->patient);
 	return 0;
 }
@@ -225,11 +232,12 @@ static int mpi_shared(struct group *g, size_t bytes, void **out, struct err *err
 	if (g->size == 1) {
 		block->memory = calloc(1, bytes);
 		if (!block->memory)
-			return err_set(err, -ENOMEM, "no memory for a shared block of %zu bytes", bytes);
+			return err_set(err, -ENOMEM, "no memory for a shared block of %zu bytes",
+				       bytes);
 	} else {
 		/* Fresh shared memory is zero pages: MPICH maps a new file. */
-		MPI_Win_allocate_shared(g->rank ? 0 : (MPI_Aint)bytes, 1, MPI_INFO_NULL, m->comm, &block->memory,
-					&block->window);
+		MPI_Win_allocate_shared(g->rank ? 0 : (MPI_Aint)bytes, 1, MPI_INFO_NULL, m->comm,
+					&block->memory, &block->window);
 		MPI_Win_shared_query(block->window, 0, &size, &unit, &block->memory);
 	}
 	m->block_count++;
@@ -242,7 +250,8 @@ static void mpi_status_post(struct group *g, const struct status *mine)
 	struct mpi_group *m = mpi(g);
 
 	m->mine = *mine;
-	MPI_Iallreduce(&m->mine, &m->merged, 1, m->status_type, m->status_op, m->comm, &m->status_request);
+	MPI_Iallreduce(&m->mine, &m->merged, 1, m->status_type, m->status_op, m->comm,
+		       &m->status_request);
 	m->status_busy = true;
 }
 

@@ -98,7 +98,8 @@ int nodes_align(struct nodes *n, struct err *err)
 
 		if (me)
 			rc = align_to(n, (me - 1) / 2);
-		for (uint32_t child = 2 * me + 1; !rc && child <= 2 * me + 2 && child < size; child++)
+		for (uint32_t child = 2 * me + 1; !rc && child <= 2 * me + 2 && child < size;
+		     child++)
 			rc = align_serve(n, child);
 	}
 	if (rc)
@@ -139,7 +140,8 @@ static uint64_t count_entries(const char *folder, const char *prefix, char *name
 	uint64_t count = 0;
 
 	while (d && (entry = readdir(d))) {
-		if (entry->d_name[0] == '.' || strncmp(entry->d_name, prefix, strlen(prefix)) != 0 ||
+		if (entry->d_name[0] == '.' ||
+		    strncmp(entry->d_name, prefix, strlen(prefix)) != 0 ||
 		    strcmp(entry->d_name, "lo") == 0)
 			continue;
 		count++;

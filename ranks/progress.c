@@ -8,8 +8,8 @@
 
 enum { PROGRESS_BYTES = 256 };
 #define PROGRESS_TERMINAL_NS 250000000ull
-#define PROGRESS_FIRST_NS 2000000000ull
-#define PROGRESS_LOG_NS 10000000000ull
+#define PROGRESS_FIRST_NS    2000000000ull
+#define PROGRESS_LOG_NS      10000000000ull
 
 void progress_start(struct progress_line *line, struct clock *clock, int fd)
 {
@@ -18,10 +18,12 @@ void progress_start(struct progress_line *line, struct clock *clock, int fd)
 	line->fd = fd;
 	line->terminal = isatty(fd);
 	line->start_ns = clock_now(clock);
-	line->next_ns = line->start_ns + (line->terminal ? PROGRESS_TERMINAL_NS : PROGRESS_FIRST_NS);
+	line->next_ns =
+		line->start_ns + (line->terminal ? PROGRESS_TERMINAL_NS : PROGRESS_FIRST_NS);
 }
 
-static size_t progress_text(const struct progress_line *line, const struct progress *p, uint64_t now, char *out)
+static size_t progress_text(const struct progress_line *line, const struct progress *p,
+			    uint64_t now, char *out)
 {
 	double elapsed = (double)(now - line->start_ns) / 1e9;
 	const struct status *m = &p->merged;

@@ -103,8 +103,9 @@ static void run_describe(const struct run *run, struct rank_row *row)
 	memcpy(row->cores_found, run->cores_found, sizeof(row->cores_found));
 	sched_times(&alive, &row->runnable_ns);
 	if (getrusage(RUSAGE_SELF, &used) == 0)
-		row->run_ns = (uint64_t)(used.ru_utime.tv_sec + used.ru_stime.tv_sec) * 1000000000u +
-			      (uint64_t)(used.ru_utime.tv_usec + used.ru_stime.tv_usec) * 1000u;
+		row->run_ns =
+			(uint64_t)(used.ru_utime.tv_sec + used.ru_stime.tv_sec) * 1000000000u +
+			(uint64_t)(used.ru_utime.tv_usec + used.ru_stime.tv_usec) * 1000u;
 }
 
 /* Once more at the end: what the run has cost is known only then. */
@@ -163,8 +164,9 @@ static int run_create_results(struct run *run, const struct run_options *options
 		group_gather(run->nodes.leaders, &node, sizeof(node), nodes);
 	}
 	signals_watch(&run->signals, RUN_WRITE_LIMIT_NS);
-	rc = results_create(&run->results, options->results ? options->results : "results.h5", options->force,
-			    mpi_group_comm(run->world), run->world, &head, nodes, ranks, err);
+	rc = results_create(&run->results, options->results ? options->results : "results.h5",
+			    options->force, mpi_group_comm(run->world), run->world, &head, nodes,
+			    ranks, err);
 	signals_unwatch(&run->signals);
 out_free:
 	free(text);
@@ -179,8 +181,8 @@ static enum exit_status run_clean(struct run *run, struct err *err)
 	int rc = 0;
 
 	for (uint32_t i = 0; rc == 0 && i < run->job.dataset_count; i++)
-		rc = clean_run(&run->job, &run->job.datasets[i], &run->place, run->world, run->nodes.node,
-			       &run->clock, &run->log, &counts, err);
+		rc = clean_run(&run->job, &run->job.datasets[i], &run->place, run->world,
+			       run->nodes.node, &run->clock, &run->log, &counts, err);
 	snprintf(run->said, sizeof(run->said),
 		 "removed %llu files%s; %llu were not as haul made them and stay",
 		 (unsigned long long)counts.removed, counts.complete ? "" : " so far",
@@ -189,7 +191,8 @@ static enum exit_status run_clean(struct run *run, struct err *err)
 }
 
 /* Everything between the accepted job and the first phase. */
-static int run_prepare(struct run *run, const struct run_options *options, enum exit_status *status, struct err *err)
+static int run_prepare(struct run *run, const struct run_options *options, enum exit_status *status,
+		       struct err *err)
 {
 	bool crowded = true;
 	int rc;
@@ -211,7 +214,8 @@ static int run_prepare(struct run *run, const struct run_options *options, enum 
 	mpi_group_set_patient(run->world, crowded);
 	mpi_group_set_patient(run->nodes.node, crowded);
 	rc = nodes_align(&run->nodes, err);
-	if (rc < 0 || options->verb == RUN_CLEAN || (options->verb == RUN_GENERATE && !options->results))
+	if (rc < 0 || options->verb == RUN_CLEAN ||
+	    (options->verb == RUN_GENERATE && !options->results))
 		return rc;
 	run->signals.log = &run->log;
 	rc = run_create_results(run, options, err);
@@ -220,7 +224,8 @@ static int run_prepare(struct run *run, const struct run_options *options, enum 
 	return rc;
 }
 
-enum exit_status run_job(struct run *run, const struct run_options *options, bool *speak, struct err *err)
+enum exit_status run_job(struct run *run, const struct run_options *options, bool *speak,
+			 struct err *err)
 {
 	enum exit_status status;
 	struct err late = {0};
@@ -234,13 +239,14 @@ enum exit_status run_job(struct run *run, const struct run_options *options, boo
 		return run_clean(run, err);
 	rc = run_phases(run, options, &status, err);
 	if (run->results) {
-		enum results_status end = status == EXIT_INTERRUPTED ? RESULTS_INTERRUPTED :
-					  status == EXIT_FAILED      ? RESULTS_FAILED :
-								       RESULTS_DONE;
+		enum results_status end = status == EXIT_INTERRUPTED ? RESULTS_INTERRUPTED
+					  : status == EXIT_FAILED    ? RESULTS_FAILED
+								     : RESULTS_DONE;
 
 		run_renew_ranks(run);
 		signals_watch(&run->signals, RUN_WRITE_LIMIT_NS);
-		if (results_finish(run->results, end, rc < 0 ? err->text : "", &late) < 0 && status != EXIT_FAILED) {
+		if (results_finish(run->results, end, rc < 0 ? err->text : "", &late) < 0 &&
+		    status != EXIT_FAILED) {
 			*err = late;
 			status = EXIT_FAILED;
 		}

@@ -11,21 +11,27 @@ enum run_verb { RUN_ALL, RUN_GENERATE, RUN_CLEAN };
 
 struct run_options {
 	enum run_verb verb;
-	const char *job;              /* path, or a catalogue name resolved to a path by cli/ on rank 0 */
-	const char *results;          /* path; NULL: results.h5 */
+	const char *job;     /* path, or a catalogue name resolved to a path by cli/ on rank 0 */
+	const char *results; /* path; NULL: results.h5 */
 	bool force, strict, quiet;
-	const char *const *sets;      /* path=value */
+	const char *const *sets; /* path=value */
 	unsigned set_count;
-	const char *const *only;      /* phase names */
+	const char *const *only; /* phase names */
 	unsigned only_count;
 	const char *const *skip;
 	unsigned skip_count;
-	uint64_t deadline_ns;         /* from the start of the run; 0: none */
-	uint32_t fake_nodes;          /* 0 or 1: as the machine is */
+	uint64_t deadline_ns; /* from the start of the run; 0: none */
+	uint32_t fake_nodes;  /* 0 or 1: as the machine is */
 	const char *command_line, *version, *build;
 };
 
-enum exit_status { EXIT_DONE = 0, EXIT_FAILED = 1, EXIT_USAGE = 2, EXIT_INTERRUPTED = 4, EXIT_TARGET_MISSED = 8 };
+enum exit_status {
+	EXIT_DONE = 0,
+	EXIT_FAILED = 1,
+	EXIT_USAGE = 2,
+	EXIT_INTERRUPTED = 4,
+	EXIT_TARGET_MISSED = 8
+};
 
 /* run_begin initialises MPI (signals are blocked and handed to one thread first); run_job does
  * everything; run_end finalises. The exit status is the same on every rank. Sentences for people are
@@ -33,7 +39,8 @@ enum exit_status { EXIT_DONE = 0, EXIT_FAILED = 1, EXIT_USAGE = 2, EXIT_INTERRUP
  * whether this rank should print it. */
 struct run;
 int run_begin(struct run **out, int *argc, char ***argv, struct err *err);
-enum exit_status run_job(struct run *run, const struct run_options *options, bool *speak, struct err *err);
+enum exit_status run_job(struct run *run, const struct run_options *options, bool *speak,
+			 struct err *err);
 uint32_t run_rank(const struct run *run);
 const char *run_said(const struct run *run); /* a sentence about what was done, or "" */
 void run_end(struct run *run);

@@ -11,7 +11,8 @@
 static bool listed(const char *const *names, unsigned count, const struct job_phase *phase)
 {
 	for (unsigned i = 0; i < count; i++)
-		if (strcmp(names[i], phase->name) == 0 || strcmp(names[i], phase->section->name) == 0)
+		if (strcmp(names[i], phase->name) == 0 ||
+		    strcmp(names[i], phase->section->name) == 0)
 			return true;
 	return false;
 }
@@ -27,8 +28,8 @@ bool run_wants(const struct run_options *options, const struct job_phase *phase)
 	return !listed(options->skip, options->skip_count, phase);
 }
 
-static int check_names(const struct job *job, const char *option, const char *const *names, unsigned count,
-		       struct err *err)
+static int check_names(const struct job *job, const char *option, const char *const *names,
+		       unsigned count, struct err *err)
 {
 	for (unsigned i = 0; i < count; i++) {
 		bool found = false;
@@ -36,13 +37,15 @@ static int check_names(const struct job *job, const char *option, const char *co
 		for (uint32_t k = 0; k < job->phase_count && !found; k++)
 			found = listed(&names[i], 1, &job->phases[k]);
 		if (!found)
-			return err_set(err, -EINVAL, "%s %s: the job has no phase of that name", option, names[i]);
+			return err_set(err, -EINVAL, "%s %s: the job has no phase of that name",
+				       option, names[i]);
 	}
 	return 0;
 }
 
 /* Rank 0's part: the checked job as text. */
-static int read_job(struct run *run, const struct run_options *options, char **text, struct err *err)
+static int read_job(struct run *run, const struct run_options *options, char **text,
+		    struct err *err)
 {
 	struct job *job = &run->job;
 	int rc;

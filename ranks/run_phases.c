@@ -83,11 +83,13 @@ static const char *phase_status(const struct phase_run *p)
 {
 	if (p->rc < 0)
 		return "failed";
-	return p->stopped == STOP_LIMIT ? "limit" : p->stopped == STOP_NONE ? "done" : "interrupted";
+	return p->stopped == STOP_LIMIT  ? "limit"
+	       : p->stopped == STOP_NONE ? "done"
+					 : "interrupted";
 }
 
-static int phase_publish(struct run *run, const struct run_options *options, struct phase_run *p, uint32_t number,
-			 const struct err *failure, struct err *err)
+static int phase_publish(struct run *run, const struct run_options *options, struct phase_run *p,
+			 uint32_t number, const struct err *failure, struct err *err)
 {
 	struct results_phase phase = {
 		.number = number,
@@ -114,8 +116,9 @@ static int phase_publish(struct run *run, const struct run_options *options, str
 }
 
 /* One phase from its start to its publication. *status says how the run goes on. */
-static int phase_do(struct run *run, const struct run_options *options, struct job_phase *phase, uint32_t number,
-		    enum exit_status *status, enum stop_reason *stopped, struct err *err)
+static int phase_do(struct run *run, const struct run_options *options, struct job_phase *phase,
+		    uint32_t number, enum exit_status *status, enum stop_reason *stopped,
+		    struct err *err)
 {
 	struct phase_run p;
 	struct err publish = {0};
@@ -155,7 +158,8 @@ out_close:
 	return rc;
 }
 
-int run_phases(struct run *run, const struct run_options *options, enum exit_status *status, struct err *err)
+int run_phases(struct run *run, const struct run_options *options, enum exit_status *status,
+	       struct err *err)
 {
 	const char *where = options->results ? options->results : "results.h5";
 	enum stop_reason stopped = STOP_NONE;

@@ -39,6 +39,7 @@ int run_share_job(struct run *run, const struct run_options *options, struct err
 bool run_wants(const struct run_options *options, const struct job_phase *phase);
 
 /* Runs and publishes every phase wanted. *status is the exit status that all ranks share. */
-int run_phases(struct run *run, const struct run_options *options, enum exit_status *status, struct err *err);
+int run_phases(struct run *run, const struct run_options *options, enum exit_status *status,
+	       struct err *err);
 
 #endif

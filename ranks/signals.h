@@ -17,7 +17,8 @@ struct signals {
 	pthread_t thread;
 	struct stop *stop;
 	const struct log *log; /* set once MPI runs; NULL before */
-	_Atomic uint64_t overrun_ns; /* when a results write has taken too long; 0: none under way */
+	_Atomic uint64_t
+		overrun_ns; /* when a results write has taken too long; 0: none under way */
 	_Atomic uint32_t quit;
 };
 

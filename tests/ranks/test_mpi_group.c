@@ -66,7 +66,8 @@ static void test_split(struct group *g)
 
 	expect(group_split(g, g->rank % 3, &third, &err) == 0, "split");
 	group_allreduce(third, MERGE_SUM, &one, 1);
-	expect(one == third->size && third->size == (g->size + 2 - g->rank % 3) / 3, "size of a third");
+	expect(one == third->size && third->size == (g->size + 2 - g->rank % 3) / 3,
+	       "size of a third");
 	expect(group_shared(third, 4096, &memory, &err) == 0, "shared block");
 	block = memory;
 	__atomic_fetch_add(block, 1, __ATOMIC_SEQ_CST);
@@ -84,7 +85,8 @@ static void test_status(struct group *g)
 	struct status mine = {.stop = g->rank == g->size / 2, .step = g->rank, .bytes = 10}, all;
 
 	expect(group_status(g, &mine, &all) == 0, "status");
-	expect(all.stop == 1 && all.step == g->size - 1 && all.bytes == 10ull * g->size, "merged words");
+	expect(all.stop == 1 && all.step == g->size - 1 && all.bytes == 10ull * g->size,
+	       "merged words");
 }
 
 static void test_agree(struct group *g)

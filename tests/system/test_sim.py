@@ -33,26 +33,26 @@ def expect(name, phase, au):
 
 
 def test_fed():
-    # 4 MiB a step in 10 ms at 2 GB/s takes 2.1 ms: hidden behind the compute.
-    p = run(1, {"bandwidth": "2 GB/s"}, {"batch": 1, "compute": "20 ms", "_steps": 100, "loader": {"workers": 2}})
+    # 4 MiB at 2 GB/s take 2.1 ms: hidden behind the compute.
+    p = run(1, {"bandwidth": "2 GB/s"}, {"batch": 1, "compute": "60 ms", "_steps": 40, "loader": {"workers": 2}})
     expect("fed", p, 1.0)
 
 
 def test_starved_by_the_store():
-    # 2 ranks x 4 MiB at 200 MB/s: a step takes 41.94 ms, compute is 20 ms.
-    p = run(2, {"bandwidth": "200 MB/s"}, {"batch": 1, "compute": "20 ms", "_steps": 60, "loader": {"workers": 2}})
-    expect("starved", p, 0.020 / (2 * 4 * MIB / 200e6))
+    # 2 ranks x 4 MiB at 100 MB/s: a step takes 83.9 ms, compute is 40 ms.
+    p = run(2, {"bandwidth": "100 MB/s"}, {"batch": 1, "compute": "40 ms", "_steps": 30, "loader": {"workers": 2}})
+    expect("starved", p, 0.040 / (2 * 4 * MIB / 100e6))
 
 
 def test_starved_by_the_rank():
-    p = run(2, {"rank_bandwidth": "100 MB/s"}, {"batch": 1, "compute": "25 ms", "_steps": 50, "loader": {"workers": 4}})
-    expect("rank limit", p, 0.025 / (4 * MIB / 100e6))
+    p = run(2, {"rank_bandwidth": "50 MB/s"}, {"batch": 1, "compute": "50 ms", "_steps": 30, "loader": {"workers": 4}})
+    expect("rank limit", p, 0.050 / (4 * MIB / 50e6))
 
 
 def test_balanced():
     # 0.9 of what is needed: AU 90 %.
-    rate = 4 * MIB / 0.020 * 0.9
-    p = run(1, {"bandwidth": int(rate)}, {"batch": 1, "compute": "20 ms", "_steps": 100, "loader": {"workers": 2}})
+    rate = 4 * MIB / 0.050 * 0.9
+    p = run(1, {"bandwidth": int(rate)}, {"batch": 1, "compute": "50 ms", "_steps": 50, "loader": {"workers": 2}})
     expect("balanced", p, 0.9)
 
 
@@ -98,5 +98,5 @@ def test_failures():
         check(r.rc == 1, f"{r}")
 
 
-main(test_fed, test_starved_by_the_store, test_starved_by_the_rank, test_balanced, test_latency_bound,
-     test_slow_first_byte, test_skewed_rank, test_failures)
+main(*map(steady, (test_fed, test_starved_by_the_store, test_starved_by_the_rank, test_balanced,
+                   test_latency_bound, test_slow_first_byte, test_skewed_rank)), test_failures)
