@@ -224,6 +224,16 @@ static int run_prepare(struct run *run, const struct run_options *options, enum 
 	return rc;
 }
 
+/* What the user has now, below what went wrong. */
+static void say_what_stands(const struct run *run, const char *where, struct err *err)
+{
+	size_t said = strlen(err->text);
+
+	snprintf(err->text + said, sizeof(err->text) - said,
+		 "\n      stopped all %u rank%s; results so far are in %s", run->world->size,
+		 run->world->size == 1 ? "" : "s", where);
+}
+
 enum exit_status run_job(struct run *run, const struct run_options *options, bool *speak,
 			 struct err *err)
 {
@@ -251,6 +261,9 @@ enum exit_status run_job(struct run *run, const struct run_options *options, boo
 			status = EXIT_FAILED;
 		}
 		signals_unwatch(&run->signals);
+		if (status == EXIT_FAILED || status == EXIT_INTERRUPTED)
+			say_what_stands(run, options->results ? options->results : "results.h5",
+					err);
 		results_free(run->results);
 		run->results = NULL;
 	}

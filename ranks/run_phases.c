@@ -161,7 +161,6 @@ out_close:
 int run_phases(struct run *run, const struct run_options *options, enum exit_status *status,
 	       struct err *err)
 {
-	const char *where = options->results ? options->results : "results.h5";
 	enum stop_reason stopped = STOP_NONE;
 	uint32_t number = 0;
 	int rc = 0;
@@ -177,7 +176,7 @@ int run_phases(struct run *run, const struct run_options *options, enum exit_sta
 			break;
 	}
 	if (*status == EXIT_INTERRUPTED)
-		rc = err_set(err, -EINTR, "stopped %s; results so far are in %s",
-			     stopped == STOP_SIGNAL ? "by a signal" : "at the deadline", where);
+		rc = err_set(err, -EINTR, "stopped %s",
+			     stopped == STOP_SIGNAL ? "by a signal" : "at the deadline");
 	return rc;
 }
