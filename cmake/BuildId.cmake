@@ -1,3 +1,5 @@
+cmake_minimum_required(VERSION 3.25)
+
 # Writes haul_build.h: version, commit (with "+" where the working tree differs from it) and the
 # folders of the catalogue. Run at each build; an unchanged file keeps its time.
 set(build unknown)
