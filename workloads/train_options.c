@@ -1,8 +1,8 @@
 #include <errno.h>
 #include <stdio.h>
 
-#include "core/units.h"
 #include "backends/queue.h"
+#include "core/units.h"
 #include "workloads/train.h"
 
 static const char *const loader_kinds[] = {"pytorch", NULL};

@@ -1,0 +1,150 @@
+#include <errno.h>
+#include <string.h>
+
+#include "core/random.h"
+#include "core/thread_group.h"
+#include "tests/unit.h"
+#include "tests/workloads/train_fixture.h"
+#include "workloads/loader.h"
+
+enum { SAMPLE_BYTES = 1000, BATCH = 3, BATCHES = 11 };
+
+struct desk {
+	struct fixture *job; /* only parsed */
+	struct dataset dataset;
+	struct store store;
+	struct place place;
+	struct log log;
+	struct loader loader;
+	struct assignment assignment;
+};
+
+static void desk_open(struct desk *d, uint32_t workers, uint32_t prefetch)
+{
+	struct worker_options o = {.depth = 1, .seed = 1, .source_count = 1};
+	struct err err = {0};
+
+	memset(d, 0, sizeof(*d));
+	d->log.fd = -1;
+	d->place = (struct place){.ranks = 1, .nodes = 1, .local_ranks = 1};
+	d->job = fixture_new("{\"stores\":{\"s\":{\"uri\":\"null://x\"}},\"dataset\":{\"store\":\"s\",\"format\":\"raw\","
+			     "\"files\":33,\"sample_bytes\":1000},\"phases\":[{\"train\":{}}]}");
+	CU_ASSERT_PTR_NOT_NULL_FATAL(d->job);
+	CU_ASSERT_EQUAL_FATAL(dataset_init(&d->dataset, d->job->job.datasets[0].options, 1, "/dataset", &err), 0);
+	CU_ASSERT_EQUAL_FATAL(store_open(&d->store, &d->job->job.stores[0], &d->place, NULL, &d->job->clock, &d->log,
+					 1, &err), 0);
+	o.clock = &d->job->clock;
+	o.sources[0] = (struct source){&d->dataset, &d->store, UINT64_MAX};
+	CU_ASSERT_EQUAL_FATAL(loader_open(&d->loader, &o, workers, prefetch, &err), 0);
+	loader_start(&d->loader, clock_now(&d->job->clock));
+	d->assignment = (struct assignment){.epoch = 1, .batches = BATCHES, .batch = BATCH, .ranks = 1};
+	order_init(&d->assignment.order, ORDER_ALL, true, 1, 33, 1);
+}
+
+static void desk_close(struct desk *d)
+{
+	loader_close(&d->loader);
+	store_close(&d->store);
+	fixture_free(d->job);
+}
+
+static int take(struct desk *d, uint64_t k, struct batch *b)
+{
+	uint64_t now = clock_now(&d->job->clock);
+
+	return loader_take(&d->loader, k, now, clock_kernel_ns() + 2000000000, b);
+}
+
+/* Batch k holds the samples of step k, whoever built it. */
+static void in_order(void)
+{
+	static const uint32_t workers[] = {0, 1, 2, 3, 7, 16};
+	struct desk d;
+	struct batch b;
+
+	for (unsigned w = 0; w < sizeof(workers) / sizeof(workers[0]); w++) {
+		desk_open(&d, workers[w], 2);
+		for (uint64_t epoch = 1; epoch <= 3; epoch++) {
+			order_epoch(&d.assignment.order, epoch);
+			loader_begin(&d.loader, &d.assignment);
+			for (uint64_t k = 0; k < BATCHES; k++) {
+				uint64_t sum = 0;
+
+				for (uint64_t j = 0; j < BATCH; j++)
+					sum += order_at(&d.assignment.order, k * BATCH + j);
+				CU_ASSERT_EQUAL_FATAL(take(&d, k, &b), 0);
+				CU_ASSERT_EQUAL(b.samples, BATCH);
+				CU_ASSERT_EQUAL(b.id_sum, sum);
+				CU_ASSERT_EQUAL(b.logical_bytes, BATCH * SAMPLE_BYTES);
+			}
+			loader_end(&d.loader);
+		}
+		CU_ASSERT_EQUAL(loader_live_bytes(&d.loader), 3 * BATCHES * BATCH * SAMPLE_BYTES);
+		desk_close(&d);
+	}
+}
+
+/* Nobody builds more ahead than the credits allow, the batch under way included. */
+static void credits(void)
+{
+	struct desk d;
+	struct batch b;
+
+	desk_open(&d, 2, 2);
+	loader_begin(&d.loader, &d.assignment);
+	for (uint64_t k = 0; k < 4; k++) {
+		uint64_t until = clock_kernel_ns() + 2000000000, wanted = (4 + k) * BATCH * SAMPLE_BYTES;
+
+		while (loader_live_bytes(&d.loader) < wanted && clock_kernel_ns() < until)
+			clock_sleep_until(&d.job->clock, clock_kernel_ns() + 100000);
+		clock_sleep_until(&d.job->clock, clock_kernel_ns() + 3000000);
+		CU_ASSERT_EQUAL(loader_live_bytes(&d.loader), wanted);
+		CU_ASSERT_EQUAL(take(&d, k, &b), 0);
+	}
+	desk_close(&d);
+}
+
+/* An epoch given up in its middle leaves nothing behind for the next. */
+static void given_up(void)
+{
+	struct desk d;
+	struct batch b;
+
+	desk_open(&d, 3, 2);
+	for (uint64_t taken = 0; taken < BATCHES; taken++) {
+		loader_begin(&d.loader, &d.assignment);
+		for (uint64_t k = 0; k < taken; k++) {
+			uint64_t sum = 0;
+
+			for (uint64_t j = 0; j < BATCH; j++)
+				sum += order_at(&d.assignment.order, k * BATCH + j);
+			CU_ASSERT_EQUAL_FATAL(take(&d, k, &b), 0);
+			CU_ASSERT_EQUAL(b.id_sum, sum);
+		}
+		loader_end(&d.loader);
+	}
+	desk_close(&d);
+}
+
+static void requests_fit(void)
+{
+	CU_ASSERT_EQUAL(worker_request_bytes(4 << 20, 16 << 20, UINT64_MAX), 4 << 20);
+	CU_ASSERT_EQUAL(worker_request_bytes(UINT64_MAX, 16 << 20, UINT64_MAX), 16 << 20);
+	CU_ASSERT_EQUAL(worker_request_bytes(4 << 20, (1 << 20) + 1000, UINT64_MAX), 1 << 20);
+	CU_ASSERT_EQUAL(worker_request_bytes(4 << 20, 1000, UINT64_MAX), 64 << 10);
+	CU_ASSERT_EQUAL(worker_request_bytes(4 << 20, 16 << 20, 5000), 5000);
+	CU_ASSERT_EQUAL(worker_request_bytes(4096, 1000, UINT64_MAX), 4096); /* the job's own wish is kept */
+}
+
+int main(void)
+{
+	CU_TestInfo tests[] = {
+		{"batches come in order", in_order},
+		{"credits bound what is built ahead", credits},
+		{"an epoch given up leaves nothing", given_up},
+		{"requests fit their windows", requests_fit},
+		CU_TEST_INFO_NULL,
+	};
+
+	return unit_main("loader", tests);
+}

@@ -1,0 +1,113 @@
+/* What the plan is told: figures of the Aurora table, and refusals. */
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "tests/unit.h"
+#include "tests/workloads/train_fixture.h"
+
+static struct fixture *job(const char *uri, const char *dataset, const char *train)
+{
+	char text[1024];
+
+	snprintf(text, sizeof(text), "{\"stores\":{\"s\":{\"uri\":\"%s\"}},\"dataset\":{\"store\":\"s\",%s},"
+		 "\"phases\":[{\"train\":{%s}}]}", uri, dataset, train);
+	return fixture_new(text);
+}
+
+static void near(double got, double wanted)
+{
+	CU_ASSERT_DOUBLE_EQUAL(got / wanted, 1, 0.001);
+	if (fabs(got / wanted - 1) > 0.001)
+		printf("%g, wanted %g\n", got, wanted);
+}
+
+static void aurora(void)
+{
+	static const struct {
+		uint32_t nodes;
+		uint64_t files;
+		double bytes_per_second, opens;
+	} rows[] = {{1, 8400, 132.05e9, 900.8}, {8, 67200, 1056.4e9, 7206}, {512, 4300800, 67611e9, 461193}};
+
+	for (unsigned i = 0; i < 3; i++) {
+		char dataset[256];
+		struct fixture *f;
+		struct demand d;
+		struct err err = {0};
+
+		snprintf(dataset, sizeof(dataset), "\"format\":\"npz\",\"files\":%llu,\"sample_bytes\":146600628",
+			 (unsigned long long)rows[i].files);
+		f = job("file:///x", dataset, "\"epochs\":5,\"batch\":7,\"compute\":\"93.254 ms\",\"target_au\":0.9");
+		CU_ASSERT_PTR_NOT_NULL_FATAL(f);
+		CU_ASSERT_EQUAL(train_check(&f->job, f->job.phases, rows[i].nodes * 12, &err), 0);
+		CU_ASSERT_EQUAL(train_size(&f->job, f->job.phases, rows[i].nodes * 12, 12, &d, &err), 0);
+		CU_ASSERT_EQUAL(d.steps_per_epoch, 100);
+		CU_ASSERT_EQUAL(d.epochs, 5);
+		CU_ASSERT_EQUAL(d.samples_dropped, 0);
+		near(d.bytes_per_second, rows[i].bytes_per_second);
+		near(d.opens_per_second, rows[i].opens);
+		near(d.bytes, 5.0 * (double)rows[i].files * 146600628);
+		near(d.seconds, 9.3254);
+		CU_ASSERT(d.memory_per_rank > 0 && d.memory_per_rank <= 64 << 20);
+		CU_ASSERT_STRING_EQUAL(d.notes[0], "100 steps an epoch: MLPerf wants 500");
+		fixture_free(f);
+	}
+}
+
+static void no_compute(void)
+{
+	struct fixture *f = job("null://x", "\"format\":\"raw\",\"files\":25,\"sample_bytes\":1000", "\"batch\":3,\"steps\":2");
+	struct demand d;
+	struct err err;
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(f);
+	CU_ASSERT_EQUAL(train_size(&f->job, f->job.phases, 2, 2, &d, &err), 0);
+	CU_ASSERT(isinf(d.bytes_per_second));
+	CU_ASSERT_EQUAL(d.steps_per_epoch, 4);
+	CU_ASSERT_EQUAL(d.samples_dropped, 1);
+	near(d.bytes, 2 * 6 * 1000);
+	CU_ASSERT_EQUAL(d.memory_per_rank, 0);
+	fixture_free(f);
+}
+
+static void refusals(void)
+{
+	static const struct {
+		const char *uri, *train;
+		int rc;
+		const char *says;
+	} cases[] = {
+		{"null://x", "\"batch\":20", -ERANGE, "/batch: 50 samples do not fill one step of 3 ranks x batch 20 = 60"},
+		{"null://x", "\"verify\":\"full\"", -EINVAL, "/phases/0/train/verify"},
+		{"file:///x", "\"loader\":{\"depth\":4}", -EINVAL, "/phases/0/train/loader/depth"},
+		{"null://x", "\"dataset\":\"nowhere\"", -EINVAL, "nowhere"},
+		{"null://x", "\"evaluation\":{\"every\":1,\"batch\":30}", -ERANGE, "/evaluation/batch"},
+		{"null://x", "\"batch\":16", 0, ""},
+	};
+
+	for (unsigned c = 0; c < sizeof(cases) / sizeof(cases[0]); c++) {
+		struct fixture *f = job(cases[c].uri, "\"format\":\"raw\",\"files\":50,\"sample_bytes\":1000", cases[c].train);
+		struct err err = {0};
+
+		CU_ASSERT_PTR_NOT_NULL_FATAL(f);
+		CU_ASSERT_EQUAL(train_check(&f->job, f->job.phases, 3, &err), cases[c].rc);
+		CU_ASSERT_PTR_NOT_NULL(strstr(err.text, cases[c].says));
+		if (!strstr(err.text, cases[c].says))
+			printf("case %u: %s\n", c, err.text);
+		fixture_free(f);
+	}
+}
+
+int main(void)
+{
+	CU_TestInfo tests[] = {
+		{"the Aurora table", aurora},
+		{"no compute, few steps", no_compute},
+		{"refusals", refusals},
+		CU_TEST_INFO_NULL,
+	};
+
+	return unit_main("train_size", tests);
+}
