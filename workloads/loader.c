@@ -7,10 +7,11 @@
 #define LOOK_AT_CANCEL_NS 20000000u
 
 static void *loader_thread_main(void *argument);
-static int loader_thread_open(struct loader *l, struct loader_thread *t, uint32_t index, struct err *err);
+static int loader_thread_open(struct loader *l, struct loader_thread *t, uint32_t index,
+			      struct err *err);
 
-int loader_open(struct loader *l, const struct worker_options *options, uint32_t workers, uint32_t prefetch,
-		struct err *err)
+int loader_open(struct loader *l, const struct worker_options *options, uint32_t workers,
+		uint32_t prefetch, struct err *err)
 {
 	uint32_t count = workers ? workers : 1, i;
 	int rc = 0;
@@ -31,7 +32,8 @@ int loader_open(struct loader *l, const struct worker_options *options, uint32_t
 	return rc;
 }
 
-static int loader_thread_open(struct loader *l, struct loader_thread *t, uint32_t index, struct err *err)
+static int loader_thread_open(struct loader *l, struct loader_thread *t, uint32_t index,
+			      struct err *err)
 {
 	uint32_t i;
 	int rc;
@@ -131,7 +133,8 @@ void loader_begin(struct loader *l, const struct assignment *a)
 		sem_post(&l->threads[i].go);
 }
 
-int loader_take(struct loader *l, uint64_t k, uint64_t since_ns, uint64_t deadline_ns, struct batch *out)
+int loader_take(struct loader *l, uint64_t k, uint64_t since_ns, uint64_t deadline_ns,
+		struct batch *out)
 {
 	struct loader_thread *t = &l->threads[l->workers ? k % l->workers : 0];
 	void *b;
@@ -209,7 +212,8 @@ uint64_t loader_live_bytes(const struct loader *l)
 	uint32_t i;
 
 	for (i = 0; i < loader_worker_count(l); i++)
-		bytes += atomic_load_explicit(&l->threads[i].worker.live_bytes, memory_order_relaxed);
+		bytes += atomic_load_explicit(&l->threads[i].worker.live_bytes,
+					      memory_order_relaxed);
 	return bytes;
 }
 

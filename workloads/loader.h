@@ -36,8 +36,8 @@ struct loader {
 };
 
 /* options->cancel is the loader's own and is set here. */
-int loader_open(struct loader *l, const struct worker_options *options, uint32_t workers, uint32_t prefetch,
-		struct err *err);
+int loader_open(struct loader *l, const struct worker_options *options, uint32_t workers,
+		uint32_t prefetch, struct err *err);
 void loader_close(struct loader *l);
 
 /* From when times of failures and timelines count. Before the first epoch. */
@@ -48,7 +48,8 @@ void loader_begin(struct loader *l, const struct assignment *a);
 
 /* Takes batch k (0, 1, ... in order) of the epoch, waited for since since_ns. -ETIMEDOUT at deadline_ns
  * (kernel clock; without workers it is not looked at): ask again. */
-int loader_take(struct loader *l, uint64_t k, uint64_t since_ns, uint64_t deadline_ns, struct batch *out);
+int loader_take(struct loader *l, uint64_t k, uint64_t since_ns, uint64_t deadline_ns,
+		struct batch *out);
 
 /* Ends the epoch, before its end too: returns when all workers rest. */
 void loader_end(struct loader *l);

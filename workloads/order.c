@@ -5,8 +5,8 @@
 /* Keeps the keys of orders apart from every other use of the job's seed. */
 static const uint64_t order_stream = 0x6f72646572; /* "order" */
 
-void order_init(struct order *o, enum order_kind kind, bool each_epoch, uint64_t seed, uint64_t files,
-		uint64_t samples_per_file)
+void order_init(struct order *o, enum order_kind kind, bool each_epoch, uint64_t seed,
+		uint64_t files, uint64_t samples_per_file)
 {
 	o->kind = kind;
 	o->each_epoch = each_epoch;

@@ -26,13 +26,13 @@ struct order {
 	bool each_epoch; /* else the order of the first epoch serves for all */
 	uint64_t seed;
 	uint64_t files, samples_per_file, samples;
-	uint64_t key; /* of the epoch */
+	uint64_t key;           /* of the epoch */
 	struct permutation all; /* of samples, or of files */
 };
 
 /* Stands at epoch 1 afterwards. files and samples_per_file are at least 1. */
-void order_init(struct order *o, enum order_kind kind, bool each_epoch, uint64_t seed, uint64_t files,
-		uint64_t samples_per_file);
+void order_init(struct order *o, enum order_kind kind, bool each_epoch, uint64_t seed,
+		uint64_t files, uint64_t samples_per_file);
 
 void order_epoch(struct order *o, uint64_t epoch);
 

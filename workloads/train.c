@@ -14,7 +14,8 @@
 static uint64_t request_bytes(const struct train_options *o, const struct pass_input *in)
 {
 	uint64_t budget = train_window(o), transfer = store_transfer(&in->store);
-	uint64_t largest = dataset_sample_bytes_max(&in->dataset) + WORKER_PIECE_BYTES, bytes, window;
+	uint64_t largest = dataset_sample_bytes_max(&in->dataset) + WORKER_PIECE_BYTES, bytes,
+		 window;
 
 	if (!store_can(&in->store, BACKEND_CONTENT))
 		return transfer;
@@ -25,7 +26,8 @@ static uint64_t request_bytes(const struct train_options *o, const struct pass_i
 	return bytes;
 }
 
-static int input_open(struct phase_context *ctx, const char *name, struct pass_input *in, struct err *err)
+static int input_open(struct phase_context *ctx, const char *name, struct pass_input *in,
+		      struct err *err)
 {
 	const struct train_options *o = ctx->phase->options;
 	const struct job_store *store = NULL;
@@ -35,7 +37,8 @@ static int input_open(struct phase_context *ctx, const char *name, struct pass_i
 	rc = group_agree(ctx->group, rc, err);
 	if (rc < 0)
 		return rc;
-	rc = store_open(&in->store, store, ctx->place, ctx->node, ctx->clock, ctx->log, ctx->job->seed, err);
+	rc = store_open(&in->store, store, ctx->place, ctx->node, ctx->clock, ctx->log,
+			ctx->job->seed, err);
 	in->open = rc == 0;
 	rc = group_agree(ctx->group, rc, err);
 	if (rc == 0)
@@ -62,15 +65,16 @@ static void train_say(struct phase_context *ctx)
 		return;
 	units_count(samples, read);
 	if (t->epochs && proven == t->epochs)
-		snprintf(ctx->said, sizeof(ctx->said), "%s samples, each exactly once an epoch", samples);
+		snprintf(ctx->said, sizeof(ctx->said), "%s samples, each exactly once an epoch",
+			 samples);
 	else if (proven == judged)
 		snprintf(ctx->said, sizeof(ctx->said),
 			 "%s samples; %llu of %u epochs ended unevenly and are not judged", samples,
 			 (unsigned long long)(t->epochs - judged), t->epochs);
 }
 
-static int train_pass(struct phase_context *ctx, struct pass_input inputs[PASS_SOURCES], enum stop_reason *stopped,
-		      struct err *err)
+static int train_pass(struct phase_context *ctx, struct pass_input inputs[PASS_SOURCES],
+		      enum stop_reason *stopped, struct err *err)
 {
 	const struct train_options *o = ctx->phase->options;
 	struct pass *p = calloc(1, sizeof(*p));
@@ -101,7 +105,8 @@ static int train_run(struct phase_context *ctx, enum stop_reason *stopped, struc
 	*stopped = STOP_NONE;
 	ctx->null_au = NAN;
 	ctx->target_au = o->target_au > 0 ? o->target_au : NAN;
-	rc = group_agree(ctx->group, inputs ? 0 : err_set(err, -ENOMEM, "no memory for the phase"), err);
+	rc = group_agree(ctx->group, inputs ? 0 : err_set(err, -ENOMEM, "no memory for the phase"),
+			 err);
 	if (rc < 0)
 		goto out_free;
 	rc = input_open(ctx, o->dataset, &inputs[PASS_TRAIN], err);
@@ -120,13 +125,14 @@ out_free:
 }
 
 const struct workload train_workload = {
-	.section = {
-		.name = "train",
-		.help = "epochs of training: batches read by a loader, emulated compute, synchronised ranks",
-		.tables = {train_options, NULL},
-		.size = sizeof(struct train_options),
-		.owner = &train_workload,
-	},
+	.section =
+		{
+			.name = "train",
+			.help = "epochs of training: batches read by a loader, emulated compute, synchronised ranks",
+			.tables = {train_options, NULL},
+			.size = sizeof(struct train_options),
+			.owner = &train_workload,
+		},
 	.schema = &train_schema,
 	.needs = BACKEND_RANGES,
 	.check = train_check,

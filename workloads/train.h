@@ -66,6 +66,7 @@ enum train_rank {
 	TRAIN_ACCOUNTS, /* eight of them, in the order of enum account */
 	TRAIN_WALL_SUM_NS = TRAIN_ACCOUNTS + ACCOUNTS,
 	TRAIN_OVERSLEEP_NS,
+	TRAIN_RUNNABLE_NS,
 	TRAIN_AU_STEPS,
 	TRAIN_AU_COMPUTE_NS,
 	TRAIN_AU_WALL_NS,
@@ -120,16 +121,18 @@ enum train_hist {
 	TRAIN_HISTS
 };
 
-int train_check(const struct job *job, const struct job_phase *phase, uint32_t ranks, struct err *err);
-int train_size(const struct job *job, const struct job_phase *phase, uint32_t ranks, uint32_t ranks_per_node,
-	       struct demand *out, struct err *err);
+int train_check(const struct job *job, const struct job_phase *phase, uint32_t ranks,
+		struct err *err);
+int train_size(const struct job *job, const struct job_phase *phase, uint32_t ranks,
+	       uint32_t ranks_per_node, struct demand *out, struct err *err);
 uint32_t train_epoch_rows(const struct job_phase *phase);
 
 /* A data set as the phase uses it. */
-int train_dataset(const struct job *job, const struct job_phase *phase, const char *name, struct dataset *d,
-		  const struct job_store **store, struct err *err);
+int train_dataset(const struct job *job, const struct job_phase *phase, const char *name,
+		  struct dataset *d, const struct job_store **store, struct err *err);
 
-void train_order(const struct train_options *o, const struct dataset *d, uint64_t seed, struct order *order);
+void train_order(const struct train_options *o, const struct dataset *d, uint64_t seed,
+		 struct order *order);
 
 /* Bytes a request of a store has at most, before any window (UINT64_MAX: an extent whole). */
 uint64_t train_transfer(const struct job_store *store);

@@ -1,6 +1,8 @@
 /* From the workers' counts to the tally, once, when all rest. */
 #include "workloads/train_pass.h"
 
+#include "core/sched.h"
+
 static void count_queue(struct tally *t, const struct queue_stats *q)
 {
 	uint64_t *rank = t->rank_row;
@@ -48,9 +50,12 @@ void pass_count(struct pass *p)
 {
 	struct tally *t = p->tally;
 	uint64_t *rank = t->rank_row;
+	uint64_t run_ns, runnable_ns;
 	uint32_t i;
 	int s;
 
+	sched_times(&run_ns, &runnable_ns);
+	rank[TRAIN_RUNNABLE_NS] = runnable_ns > p->runnable_ns ? runnable_ns - p->runnable_ns : 0;
 	for (i = 0; i < loader_worker_count(&p->loader); i++)
 		count_worker(t, loader_worker(&p->loader, i));
 	for (s = 0; s < ACCOUNTS; s++)

@@ -4,29 +4,36 @@
 
 #define ACCOUNT_MEASURES \
 	{"compute_ns", "ns", MERGE_SUM, "emulated compute, the time asked for"}, \
-	{"open_ns", "ns", MERGE_SUM, "waiting for storage: open, close, metadata"}, \
-	{"first_byte_ns", "ns", MERGE_SUM, "waiting for storage: first byte"}, \
-	{"transfer_ns", "ns", MERGE_SUM, "waiting for storage: transfer"}, \
-	{"queue_ns", "ns", MERGE_SUM, "waiting for storage: a request due and not taken up yet"}, \
-	{"ranks_ns", "ns", MERGE_SUM, "waiting for other ranks"}, \
-	{"decode_ns", "ns", MERGE_SUM, "waiting for emulated preprocessing"}, \
-	{"haul_ns", "ns", MERGE_SUM, "haul itself: all other time"}
+		{"open_ns", "ns", MERGE_SUM, "waiting for storage: open, close, metadata"}, \
+		{"first_byte_ns", "ns", MERGE_SUM, "waiting for storage: first byte"}, \
+		{"transfer_ns", "ns", MERGE_SUM, "waiting for storage: transfer"}, \
+		{"queue_ns", "ns", MERGE_SUM, \
+		 "waiting for storage: a request due and not taken up yet"}, \
+		{"ranks_ns", "ns", MERGE_SUM, "waiting for other ranks"}, \
+		{"decode_ns", "ns", MERGE_SUM, "waiting for emulated preprocessing"}, \
+	{ \
+		"haul_ns", "ns", MERGE_SUM, "haul itself: all other time" \
+	}
 
 static const struct measure train_rank_measures[] = {
 	TALLY_COMMON_MEASURES,
 	{"steps", "", MERGE_MAX, "training steps completed"},
 	{"samples", "", MERGE_SUM, "samples read whole, evaluation included"},
 	{"samples_failed", "", MERGE_SUM, "samples that could not be read or were wrong"},
-	{"ids_from_bytes", "", MERGE_SUM, "samples whose id was taken from the bytes read, not from the plan"},
+	{"ids_from_bytes", "", MERGE_SUM,
+	 "samples whose id was taken from the bytes read, not from the plan"},
 	{"logical_bytes", "bytes", MERGE_SUM, "payload of the samples that steps used"},
 	ACCOUNT_MEASURES,
 	{"wall_sum_ns", "ns", MERGE_SUM, "sum of all accounts: the wall time, added over ranks"},
 	{"oversleep_ns", "ns", MERGE_SUM, "compute that ended late; part of haul_ns"},
+	{"runnable_ns", "ns", MERGE_SUM,
+	 "ready to run and without a core, all threads: the machine was busy"},
 	{"au_steps", "", MERGE_SUM, "training steps beyond the warm-up"},
 	{"au_compute_ns", "ns", MERGE_SUM, "compute asked for in those steps"},
 	{"au_wall_ns", "ns", MERGE_SUM, "wall time of those steps"},
 	{"au_ranks_ns", "ns", MERGE_SUM, "waiting for other ranks in those steps"},
-	{"step_stall_median_ns", "ns", MERGE_MAX, "median over steps of wall time beyond the compute asked for"},
+	{"step_stall_median_ns", "ns", MERGE_MAX,
+	 "median over steps of wall time beyond the compute asked for"},
 	{"mlperf_sum_ppb", "", MERGE_SUM, "sum over epochs of AU by DLIO's formula, in 1e-9"},
 	{"mlperf_epochs", "", MERGE_SUM, "epochs in that sum"},
 	{"payload_errors", "", MERGE_SUM, "reads whose bytes are not what was written"},
@@ -55,9 +62,11 @@ static const struct measure train_epoch_measures[] = {
 	{"expected_samples", "", MERGE_SUM, "samples that the epoch should have, read or failed"},
 	{"expected_id_sum", "id", MERGE_SUM, "sum of their ids"},
 	{"expected_id_hash", "id", MERGE_SUM, "sum of mix64(id) of those"},
-	{"judged", "", MERGE_MIN, "1 where all ranks ended at the same step, so that the proof applies"},
+	{"judged", "", MERGE_MIN,
+	 "1 where all ranks ended at the same step, so that the proof applies"},
 	{"proven", "", MERGE_MIN, "1 where each sample was read exactly once"},
-	{"mlperf_compute_ns", "ns", MERGE_SUM, "DLIO's numerator: compute as slept, first step excluded"},
+	{"mlperf_compute_ns", "ns", MERGE_SUM,
+	 "DLIO's numerator: compute as slept, first step excluded"},
 	{"mlperf_wall_ns", "ns", MERGE_SUM, "DLIO's denominator"},
 	{"bytes_read", "bytes", MERGE_SUM, "bytes received, prefetched ones included"},
 	ACCOUNT_MEASURES,
@@ -134,16 +143,20 @@ static double rank_samples_per_second(const uint64_t *row)
 }
 
 static const struct figure train_rank_figures[] = {
-	{"au", "fraction", rank_au, "accelerator utilisation: compute over wall time, warm-up excluded"},
-	{"au_without_skew", "fraction", rank_au_without_skew, "the same, were there no waiting for other ranks"},
-	{"au_median", "fraction", rank_au_median, "the same, of the median step (merged: the worst rank's)"},
+	{"au", "fraction", rank_au,
+	 "accelerator utilisation: compute over wall time, warm-up excluded"},
+	{"au_without_skew", "fraction", rank_au_without_skew,
+	 "the same, were there no waiting for other ranks"},
+	{"au_median", "fraction", rank_au_median,
+	 "the same, of the median step (merged: the worst rank's)"},
 	{"au_mlperf", "fraction", rank_au_mlperf, "by DLIO's formula, mean over epochs"},
 	{"compute_s", "s", rank_compute_s, "account: compute"},
 	{"storage_s", "s", rank_storage_s, "account: waiting for storage"},
 	{"ranks_s", "s", rank_ranks_s, "account: waiting for other ranks"},
 	{"decode_s", "s", rank_decode_s, "account: preprocessing"},
 	{"haul_s", "s", rank_haul_s, "account: haul itself"},
-	{"samples_per_second", "1/s", rank_samples_per_second, "samples over the phase's wall time"},
+	{"samples_per_second", "1/s", rank_samples_per_second,
+	 "samples over the phase's wall time"},
 };
 
 static double epoch_au(const uint64_t *row)
@@ -173,7 +186,8 @@ static double epoch_storage_s(const uint64_t *row)
 
 static const struct figure train_epoch_figures[] = {
 	{"au", "fraction", epoch_au, "compute over wall time, warm-up excluded"},
-	{"au_without_skew", "fraction", epoch_au_without_skew, "the same, were there no waiting for other ranks"},
+	{"au_without_skew", "fraction", epoch_au_without_skew,
+	 "the same, were there no waiting for other ranks"},
 	{"au_mlperf", "fraction", epoch_au_mlperf, "by DLIO's formula"},
 	{"seconds", "s", epoch_seconds, "from the epoch's start to its last step's end"},
 	{"storage_s", "s", epoch_storage_s, "account: waiting for storage"},
@@ -189,7 +203,8 @@ static const struct hist_kind train_hists[] = {
 	{"step", "a step, whole"},
 	{"step_stall", "a step beyond the compute asked for"},
 };
-_Static_assert(sizeof(train_hists) / sizeof(train_hists[0]) == TRAIN_HISTS, "a row for each of enum train_hist");
+_Static_assert(sizeof(train_hists) / sizeof(train_hists[0]) == TRAIN_HISTS,
+	       "a row for each of enum train_hist");
 
 const struct tally_schema train_schema = {
 	.rank = {train_rank_measures, TRAIN_RANK_MEASURES, train_rank_figures,

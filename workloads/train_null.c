@@ -41,7 +41,8 @@ static void null_options(const struct train_options *from, struct train_options 
 	o->epochs = from->null_steps;
 	o->steps = from->null_steps;
 	o->seconds_ns = 0;
-	o->compute = (struct draw){DRAW_CONSTANT, mean < NULL_COMPUTE_NS ? mean : NULL_COMPUTE_NS, 0};
+	o->compute =
+		(struct draw){DRAW_CONSTANT, mean < NULL_COMPUTE_NS ? mean : NULL_COMPUTE_NS, 0};
 	o->preprocess = (struct draw){DRAW_CONSTANT, 0, 0};
 	o->verify = VERIFY_NONE;
 	o->evaluation.every = 0;
@@ -58,8 +59,8 @@ static int null_figure(struct group *g, const struct tally *t, double mean, doub
 	return rc;
 }
 
-int train_null(struct phase_context *ctx, const struct train_options *options, const struct pass_input *train,
-	       double *null_au, struct err *err)
+int train_null(struct phase_context *ctx, const struct train_options *options,
+	       const struct pass_input *train, double *null_au, struct err *err)
 {
 	double mean = draw_mean(&options->compute);
 	struct phase_context quiet = *ctx;
@@ -87,7 +88,8 @@ int train_null(struct phase_context *ctx, const struct train_options *options, c
 	rc = group_agree(ctx->group, rc, err);
 	if (rc < 0)
 		goto out_free;
-	rc = store_open(&input.store, &described, ctx->place, ctx->node, ctx->clock, ctx->log, ctx->job->seed, err);
+	rc = store_open(&input.store, &described, ctx->place, ctx->node, ctx->clock, ctx->log,
+			ctx->job->seed, err);
 	input.open = rc == 0;
 	rc = group_agree(ctx->group, rc, err);
 	if (rc == 0) {

@@ -12,7 +12,8 @@ static const char *const verify_names[] = {"none", "sampled", "full", NULL};
 static const char *const on_error_names[] = {"stop", "count", NULL};
 
 static const struct option loader_options[] = {
-	OPT_CHOICE("kind", struct train_loader, kind, .def = LOADER_PYTORCH, .choices = loader_kinds,
+	OPT_CHOICE("kind", struct train_loader, kind, .def = LOADER_PYTORCH,
+		   .choices = loader_kinds,
 		   .help = "pytorch: a worker builds a whole batch, batches are taken in order"),
 	OPT_U64("workers", struct train_loader, workers, .def = 4, .max = 1024,
 		.help = "reader threads of a rank; 0: the main thread reads"),
@@ -20,19 +21,19 @@ static const struct option loader_options[] = {
 		.help = "batches that each worker builds ahead"),
 	OPT_U64("depth", struct train_loader, depth, .def = 1, .min = 1, .max = QUEUE_DEPTH_MAX,
 		.help = "requests in flight for each worker, of one sample"),
-	OPT_END
-};
+	OPT_END};
 
 static const struct option shuffle_options[] = {
-	OPT_CHOICE("order", struct train_shuffle, order, .def = SHUFFLE_EACH_EPOCH, .choices = shuffle_orders,
+	OPT_CHOICE("order", struct train_shuffle, order, .def = SHUFFLE_EACH_EPOCH,
+		   .choices = shuffle_orders,
 		   .help = "a new order each epoch, one for all, or as the files lie"),
 	OPT_BOOL("files", struct train_shuffle, files, .def = 1, .help = "files are shuffled"),
 	OPT_BOOL("samples", struct train_shuffle, samples, .def = 1,
 		 .help = "samples are shuffled; with files: all samples as one"),
-	OPT_BOOL("whole_files", struct train_shuffle, whole_files, .def = 0,
-		 .help = "with both: files are shuffled, and samples inside each, but a file's samples stay together"),
-	OPT_END
-};
+	OPT_BOOL(
+		"whole_files", struct train_shuffle, whole_files, .def = 0,
+		.help = "with both: files are shuffled, and samples inside each, but a file's samples stay together"),
+	OPT_END};
 
 static const struct option evaluation_options[] = {
 	OPT_U64("every", struct train_evaluation, every, .def = 0, .max = 100000,
@@ -43,8 +44,7 @@ static const struct option evaluation_options[] = {
 		.help = "samples a rank takes each step of it"),
 	OPT_DRAW("compute", struct train_evaluation, compute, .def_real = 0,
 		 .help = "emulated accelerator time of a step of it"),
-	OPT_END
-};
+	OPT_END};
 
 const struct option train_options[] = {
 	OPT_TEXT("dataset", struct train_options, dataset, .def_text = "",
@@ -69,23 +69,27 @@ const struct option train_options[] = {
 		   .help = "where ranks wait for each other"),
 	OPT_U64("warmup_steps", struct train_options, warmup_steps, .def = 1, .max = 1 << 20,
 		.help = "steps at the start of each epoch that AU leaves out"),
-	OPT_CHOICE("verify", struct train_options, verify, .def = VERIFY_SAMPLED, .choices = verify_names,
+	OPT_CHOICE("verify", struct train_options, verify, .def = VERIFY_SAMPLED,
+		   .choices = verify_names,
 		   .help = "bytes compared with what was written: 4 KiB of each request, or all"),
-	OPT_CHOICE("on_error", struct train_options, on_error, .def = ON_ERROR_STOP, .choices = on_error_names,
-		   .help = "a sample that cannot be read, or is wrong, stops all ranks or is counted"),
-	OPT_REAL("target_au", struct train_options, target_au, .def_real = 0, .min_real = 0, .max_real = 1,
-		 .help = "AU to reach; 0: none"),
-	OPT_BYTES("buffers", struct train_options, buffers, .def = 64 << 20, .min = 64 << 10, .max = 1ull << 40,
-		  .help = "windows of a rank's workers together; a request is cut to its share, at least 64 KiB"),
+	OPT_CHOICE(
+		"on_error", struct train_options, on_error, .def = ON_ERROR_STOP,
+		.choices = on_error_names,
+		.help = "a sample that cannot be read, or is wrong, stops all ranks or is counted"),
+	OPT_REAL("target_au", struct train_options, target_au, .def_real = 0, .min_real = 0,
+		 .max_real = 1, .help = "AU to reach; 0: none"),
+	OPT_BYTES(
+		"buffers", struct train_options, buffers, .def = 64 << 20, .min = 64 << 10,
+		.max = 1ull << 40,
+		.help = "windows of a rank's workers together; a request is cut to its share, at least 64 KiB"),
 	OPT_TABLE("evaluation", struct train_options, evaluation, .table = evaluation_options,
 		  .help = "reading another data set every few epochs"),
 	OPT_U64("null_steps", struct train_options, null_steps, .def = 20, .max = 10000,
 		.help = "steps on null:// before, to know haul's own cost; 0: none"),
-	OPT_END
-};
+	OPT_END};
 
-int train_dataset(const struct job *job, const struct job_phase *phase, const char *name, struct dataset *d,
-		  const struct job_store **store, struct err *err)
+int train_dataset(const struct job *job, const struct job_phase *phase, const char *name,
+		  struct dataset *d, const struct job_store **store, struct err *err)
 {
 	const struct job_dataset *described;
 	char path[JOB_NAME_BYTES + 16];
@@ -94,11 +98,13 @@ int train_dataset(const struct job *job, const struct job_phase *phase, const ch
 	rc = workload_dataset(job, phase, name, &described, store, err);
 	if (rc < 0)
 		return rc;
-	snprintf(path, sizeof(path), described->name[0] ? "/datasets/%s" : "/dataset%s", described->name);
+	snprintf(path, sizeof(path), described->name[0] ? "/datasets/%s" : "/dataset%s",
+		 described->name);
 	return dataset_init(d, described->options, job->seed, path, err);
 }
 
-void train_order(const struct train_options *o, const struct dataset *d, uint64_t seed, struct order *order)
+void train_order(const struct train_options *o, const struct dataset *d, uint64_t seed,
+		 struct order *order)
 {
 	enum order_kind kind = ORDER_AS_IS;
 
@@ -137,37 +143,44 @@ uint32_t train_epoch_rows(const struct job_phase *phase)
 }
 
 /* What the loader asks of one of its stores. */
-static int check_store(const struct train_options *o, const struct job_phase *phase, const struct job_store *store,
-		       struct err *err)
+static int check_store(const struct train_options *o, const struct job_phase *phase,
+		       const struct job_store *store, struct err *err)
 {
 	const struct backend_ops *ops = store->section->owner;
 
 	if (o->loader.depth > ops->depth_max)
-		return err_set(err, -EINVAL, "%s/loader/depth: store \"%s\" (%s://) takes %u request%s at once at most",
-			       phase->path, store->name, ops->scheme, ops->depth_max, ops->depth_max == 1 ? "" : "s");
+		return err_set(
+			err, -EINVAL,
+			"%s/loader/depth: store \"%s\" (%s://) takes %u request%s at once at most",
+			phase->path, store->name, ops->scheme, ops->depth_max,
+			ops->depth_max == 1 ? "" : "s");
 	if (o->verify == VERIFY_FULL && !(ops->capabilities & BACKEND_CONTENT))
-		return err_set(err, -EINVAL, "%s/verify: store \"%s\" (%s://) keeps no content to verify; say \"none\"",
-			       phase->path, store->name, ops->scheme);
+		return err_set(
+			err, -EINVAL,
+			"%s/verify: store \"%s\" (%s://) keeps no content to verify; say \"none\"",
+			phase->path, store->name, ops->scheme);
 	if (!(ops->capabilities & BACKEND_RANGES))
-		return err_set(err, -EINVAL, "%s: store \"%s\" (%s://) cannot read byte ranges", phase->path,
-			       store->name, ops->scheme);
+		return err_set(err, -EINVAL, "%s: store \"%s\" (%s://) cannot read byte ranges",
+			       phase->path, store->name, ops->scheme);
 	return 0;
 }
 
 /* -ERANGE: no data set fills one step; a plan may still show it. */
-static int check_steps(const struct dataset *d, uint64_t batch, uint32_t ranks, const char *path, const char *what,
-		       struct err *err)
+static int check_steps(const struct dataset *d, uint64_t batch, uint32_t ranks, const char *path,
+		       const char *what, struct err *err)
 {
 	char samples[UNITS_TEXT_BYTES], global[UNITS_TEXT_BYTES];
 
 	if (order_steps(d->samples, batch, ranks))
 		return 0;
-	return err_set(err, -ERANGE, "%s%s: %s samples do not fill one step of %u ranks x batch %llu = %s", path, what,
-		       units_count(samples, d->samples), ranks, (unsigned long long)batch,
+	return err_set(err, -ERANGE,
+		       "%s%s: %s samples do not fill one step of %u ranks x batch %llu = %s", path,
+		       what, units_count(samples, d->samples), ranks, (unsigned long long)batch,
 		       units_count(global, batch * ranks));
 }
 
-int train_check(const struct job *job, const struct job_phase *phase, uint32_t ranks, struct err *err)
+int train_check(const struct job *job, const struct job_phase *phase, uint32_t ranks,
+		struct err *err)
 {
 	const struct train_options *o = phase->options;
 	const struct job_store *store;
@@ -185,6 +198,7 @@ int train_check(const struct job *job, const struct job_phase *phase, uint32_t r
 	if (rc == 0)
 		rc = check_store(o, phase, store, err);
 	if (rc == 0)
-		rc = check_steps(&d, o->evaluation.batch, ranks, phase->path, "/evaluation/batch", err);
+		rc = check_steps(&d, o->evaluation.batch, ranks, phase->path, "/evaluation/batch",
+				 err);
 	return rc;
 }

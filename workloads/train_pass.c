@@ -5,8 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/sched.h"
+
 #define SHOW_NS 50000000u
-#define NAP_NS 200000u
+#define NAP_NS  200000u
 
 static const uint64_t compute_stream = 0x636f6d70; /* "comp" */
 
@@ -60,7 +62,8 @@ void pass_progress(struct pass *p)
 		return;
 	p->shown_ns = now;
 	fraction = p->steps_total ? (double)p->steps_done / (double)p->steps_total : 0;
-	by_time = p->limit_ns ? (double)(now - p->start_ns) / (double)(p->limit_ns - p->start_ns) : 0;
+	by_time =
+		p->limit_ns ? (double)(now - p->start_ns) / (double)(p->limit_ns - p->start_ns) : 0;
 	told = (struct progress){
 		.kind = p->stage.source == PASS_EVALUATION ? "evaluation" : "train",
 		.epoch = p->stage.epoch,
@@ -150,7 +153,8 @@ static uint64_t stage_batch(const struct pass *p, enum pass_source source)
 }
 
 /* The row's own last figures. extra_ns: the wait for other ranks at the epoch's end. */
-static void stage_close(struct pass *p, uint64_t began_ns, uint64_t extra_ns, const struct accounts *before)
+static void stage_close(struct pass *p, uint64_t began_ns, uint64_t extra_ns,
+			const struct accounts *before)
 {
 	uint64_t *row = p->row, *rank = p->tally->rank_row, wall = p->now_ns - began_ns;
 	int s;
@@ -174,8 +178,8 @@ static void stage_close(struct pass *p, uint64_t began_ns, uint64_t extra_ns, co
 		rank[TRAIN_AU_WALL_NS] += extra_ns;
 		rank[TRAIN_AU_RANKS_NS] += extra_ns;
 	}
-	rank[TRAIN_MLPERF_SUM_PPB] +=
-		(uint64_t)((double)row[EPOCH_MLPERF_COMPUTE_NS] * 1e9 / (double)row[EPOCH_MLPERF_WALL_NS]);
+	rank[TRAIN_MLPERF_SUM_PPB] += (uint64_t)((double)row[EPOCH_MLPERF_COMPUTE_NS] * 1e9 /
+						 (double)row[EPOCH_MLPERF_WALL_NS]);
 	rank[TRAIN_MLPERF_EPOCHS]++;
 }
 
@@ -187,7 +191,8 @@ static void stage_blame(struct pass *p)
 
 	if (!p->waited_ns)
 		return;
-	b = loader_worker(&p->loader, l->workers ? (uint32_t)(p->waited_for % l->workers) : 0)->batch;
+	b = loader_worker(&p->loader, l->workers ? (uint32_t)(p->waited_for % l->workers) : 0)
+		    ->batch;
 	if (b && b->serial == l->assignment.first_serial + p->waited_for)
 		account_blame(&p->accounts, p->waited_ns, b->blamed);
 	p->waited_ns = 0;
@@ -201,8 +206,12 @@ static void stage_run(struct pass *p, uint32_t index)
 	const struct group *g = p->ctx->group;
 	struct accounts before;
 	struct assignment a = {
-		.source = p->stage.source, .epoch = p->stage.epoch, .batches = p->stage.steps,
-		.batch = stage_batch(p, p->stage.source), .rank = g->rank, .ranks = g->size,
+		.source = p->stage.source,
+		.epoch = p->stage.epoch,
+		.batches = p->stage.steps,
+		.batch = stage_batch(p, p->stage.source),
+		.rank = g->rank,
+		.ranks = g->size,
 	};
 	uint64_t began_ns, ended_ns, k;
 
@@ -246,8 +255,8 @@ static int stage_prove(struct pass *p, uint32_t i, struct err *err)
 	row[EPOCH_EVALUATION] = s.source == PASS_EVALUATION;
 	order_epoch(&p->orders[s.source], s.epoch);
 	account_switch(&p->accounts, ACCOUNT_RANKS, clock_now(p->ctx->clock));
-	rc = proof_judge(p->ctx->group, &p->orders[s.source], p->taken[i], stage_batch(p, s.source), !p->error,
-			 &p->shares[s.source], row, &verdict, err);
+	rc = proof_judge(p->ctx->group, &p->orders[s.source], p->taken[i], stage_batch(p, s.source),
+			 !p->error, &p->shares[s.source], row, &verdict, err);
 	account_switch(&p->accounts, ACCOUNT_HAUL, clock_now(p->ctx->clock));
 	return rc;
 }
@@ -273,8 +282,11 @@ static int pass_failure(struct pass *p, struct err *err)
 
 	if (!p->error)
 		return 0;
-	f = &loader_worker(&p->loader, l->workers ? (uint32_t)(p->error_at % l->workers) : 0)->failures[0];
-	return err_set(err, p->error, "%s: %s (epoch %u, step %u)", f->object, f->text, f->epoch, f->step);
+	f = &loader_worker(&p->loader, l->workers ? (uint32_t)(p->error_at % l->workers) : 0)
+		     ->failures[0];
+	return err_set(err, p->error, "%s/%s: %s (epoch %u, step %u)",
+		       p->inputs[p->stage.source]->store.uri, f->object, f->text, f->epoch,
+		       f->step);
 }
 
 static int pass_stages(struct pass *p, struct err *err)
@@ -310,10 +322,16 @@ static int pass_open(struct pass *p, struct err *err)
 	const struct train_options *o = p->options;
 	const struct phase_context *ctx = p->ctx;
 	struct worker_options w = {
-		.clock = ctx->clock, .depth = (uint32_t)o->loader.depth, .verify = o->verify,
-		.count_errors = o->on_error == ON_ERROR_COUNT, .preprocess = o->preprocess, .seed = p->seed,
-		.rank = ctx->place->rank, .node = ctx->place->node,
-		.pause = o->loader.workers ? NULL : pass_pause, .pause_argument = p,
+		.clock = ctx->clock,
+		.depth = (uint32_t)o->loader.depth,
+		.verify = o->verify,
+		.count_errors = o->on_error == ON_ERROR_COUNT,
+		.preprocess = o->preprocess,
+		.seed = p->seed,
+		.rank = ctx->place->rank,
+		.node = ctx->place->node,
+		.pause = o->loader.workers ? NULL : pass_pause,
+		.pause_argument = p,
 	};
 	int s;
 
@@ -327,26 +345,30 @@ static int pass_open(struct pass *p, struct err *err)
 		order_init(&p->orders[PASS_EVALUATION], ORDER_AS_IS, false, p->seed,
 			   p->inputs[PASS_EVALUATION]->dataset.options.files,
 			   p->inputs[PASS_EVALUATION]->dataset.options.samples_per_file);
-	p->random = (struct random){.key = random_at(p->seed ^ compute_stream, ctx->place->rank, 0)};
+	p->random =
+		(struct random){.key = random_at(p->seed ^ compute_stream, ctx->place->rank, 0)};
 	p->steps_total = stage_steps(p, PASS_TRAIN) * o->epochs;
 	if (o->steps && o->steps < p->steps_total)
 		p->steps_total = o->steps;
 	p->taken = calloc(p->tally->epoch_capacity, sizeof(*p->taken));
 	if (!p->taken)
 		return err_set(err, -ENOMEM, "no memory for %u epochs", p->tally->epoch_capacity);
-	return loader_open(&p->loader, &w, (uint32_t)o->loader.workers, (uint32_t)o->loader.prefetch, err);
+	return loader_open(&p->loader, &w, (uint32_t)o->loader.workers,
+			   (uint32_t)o->loader.prefetch, err);
 }
 
 /* All ranks start together, unless one is asked to stop already. */
 static void pass_start(struct pass *p)
 {
 	struct status mine = {.stop = pass_stop_reason(p), .unfinished = 1};
+	uint64_t run_ns;
 
 	group_status(p->ctx->group, &mine, &p->merged);
 	p->stopped = p->merged.stop != STOP_NONE;
 	p->start_ns = clock_now(p->ctx->clock);
 	p->limit_ns = p->options->seconds_ns ? p->start_ns + p->options->seconds_ns : 0;
 	loader_start(&p->loader, p->start_ns);
+	sched_times(&run_ns, &p->runnable_ns);
 	timeline_init(p->tally->timeline, p->start_ns);
 	account_start(&p->accounts, ACCOUNT_HAUL, p->start_ns);
 }

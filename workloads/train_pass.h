@@ -33,7 +33,7 @@ struct stage {
 
 struct pass {
 	/* Set by the caller. */
-	struct phase_context *ctx;          /* group, place, clock, stop, deadline, progress */
+	struct phase_context *ctx; /* group, place, clock, stop, deadline, progress */
 	const struct train_options *options;
 	struct pass_input *inputs[PASS_SOURCES]; /* evaluation's is NULL where there is none */
 	struct tally *tally;
@@ -42,29 +42,30 @@ struct pass {
 	struct loader loader;
 	struct rounds rounds;
 	struct accounts accounts;
-	struct random random;               /* draws of compute */
+	struct random random; /* draws of compute */
 	struct order orders[PASS_SOURCES];
 	struct proof_share shares[PASS_SOURCES];
-	uint64_t *taken;                    /* batches taken, a row each */
-	uint64_t open_bytes;                /* of requests so far, when the stage began */
+	uint64_t *taken;     /* batches taken, a row each */
+	uint64_t open_bytes; /* of requests so far, when the stage began */
 
-	uint64_t start_ns, now_ns;          /* now: the last step's end */
-	uint64_t limit_ns;                  /* 0: none */
-	uint64_t steps_done, steps_total;   /* training steps */
-	enum stop_reason mine;              /* why this rank wants to end */
+	uint64_t runnable_ns;             /* at the start: see core/sched.h */
+	uint64_t start_ns, now_ns;        /* now: the last step's end */
+	uint64_t limit_ns;                /* 0: none */
+	uint64_t steps_done, steps_total; /* training steps */
+	enum stop_reason mine;            /* why this rank wants to end */
 	bool rolling, unfinished, waiting, stopped;
 	struct status merged;
-	uint64_t shown_ns;                  /* when progress was last told */
+	uint64_t shown_ns; /* when progress was last told */
 
 	/* The stage under way. */
 	struct stage stage;
 	uint32_t stage_index;
 	uint64_t *row;
-	uint64_t slept_ns;                  /* of the last compute, as measured */
-	uint64_t first_ns;                  /* DLIO: load and compute of the first step */
-	uint64_t waited_ns;                 /* a wait given up, for batch waited_for */
+	uint64_t slept_ns;  /* of the last compute, as measured */
+	uint64_t first_ns;  /* DLIO: load and compute of the first step */
+	uint64_t waited_ns; /* a wait given up, for batch waited_for */
 	uint64_t waited_for;
-	int error;                          /* of this rank, met at batch error_at */
+	int error; /* of this rank, met at batch error_at */
 	uint64_t error_at;
 };
 
@@ -89,8 +90,8 @@ void pass_progress(struct pass *p);
 void pass_count(struct pass *p);
 
 /* The same pass with the same options on null://: null_au, or NaN. Collective. */
-int train_null(struct phase_context *ctx, const struct train_options *options, const struct pass_input *train,
-	       double *null_au, struct err *err);
+int train_null(struct phase_context *ctx, const struct train_options *options,
+	       const struct pass_input *train, double *null_au, struct err *err);
 
 enum { PASS_SLICE_NS = 10000000 };
 

@@ -14,7 +14,8 @@ void ids_add(struct ids *ids, uint64_t id)
 
 void ids_range(struct ids *ids, uint64_t first, uint64_t end)
 {
-	unsigned __int128 twice = (unsigned __int128)(end - first) * ((unsigned __int128)first + end);
+	unsigned __int128 twice =
+		(unsigned __int128)(end - first) * ((unsigned __int128)first + end);
 	uint64_t id;
 
 	ids->count = end - first;
@@ -31,8 +32,8 @@ static uint64_t share_at(uint64_t n, uint32_t rank, uint32_t ranks)
 	return (uint64_t)((unsigned __int128)n * rank / ranks);
 }
 
-void proof_expect(const struct order *o, uint64_t used, uint32_t rank, uint32_t ranks, struct proof_share *share,
-		  struct ids *expected)
+void proof_expect(const struct order *o, uint64_t used, uint32_t rank, uint32_t ranks,
+		  struct proof_share *share, struct ids *expected)
 {
 	uint64_t tail = o->samples - used, k, end;
 	struct ids some = {0};
@@ -45,7 +46,8 @@ void proof_expect(const struct order *o, uint64_t used, uint32_t rank, uint32_t 
 		return;
 	}
 	if (!share->made)
-		ids_range(&share->ids, share_at(o->samples, rank, ranks), share_at(o->samples, rank + 1, ranks));
+		ids_range(&share->ids, share_at(o->samples, rank, ranks),
+			  share_at(o->samples, rank + 1, ranks));
 	share->made = true;
 	end = used + share_at(tail, rank + 1, ranks);
 	for (k = used + share_at(tail, rank, ranks); k < end; k++)
@@ -55,22 +57,26 @@ void proof_expect(const struct order *o, uint64_t used, uint32_t rank, uint32_t 
 	expected->hash = share->ids.hash - some.hash;
 }
 
-static int proof_mismatch(const uint64_t *row, const struct ids *got, const struct ids *wanted, struct err *err)
+static int proof_mismatch(const uint64_t *row, const struct ids *got, const struct ids *wanted,
+			  struct err *err)
 {
 	const char *what = row[EPOCH_EVALUATION] ? "evaluation after epoch" : "epoch";
 
 	if (got->count != wanted->count)
-		return err_set(err, -EBADMSG, "%s %llu: %llu samples were read, %llu should have been", what,
-			       (unsigned long long)row[EPOCH_NUMBER], (unsigned long long)got->count,
-			       (unsigned long long)wanted->count);
-	return err_set(err, -EBADMSG,
-		       "%s %llu: not each of %llu samples was read exactly once: the ids read add up to %llu, not %llu",
-		       what, (unsigned long long)row[EPOCH_NUMBER], (unsigned long long)wanted->count,
-		       (unsigned long long)got->sum, (unsigned long long)wanted->sum);
+		return err_set(err, -EBADMSG,
+			       "%s %llu: %llu samples were read, %llu should have been", what,
+			       (unsigned long long)row[EPOCH_NUMBER],
+			       (unsigned long long)got->count, (unsigned long long)wanted->count);
+	return err_set(
+		err, -EBADMSG,
+		"%s %llu: not each of %llu samples was read exactly once: the ids read add up to %llu, not %llu",
+		what, (unsigned long long)row[EPOCH_NUMBER], (unsigned long long)wanted->count,
+		(unsigned long long)got->sum, (unsigned long long)wanted->sum);
 }
 
 int proof_judge(struct group *g, const struct order *o, uint64_t taken, uint64_t batch, bool whole,
-		struct proof_share *share, uint64_t *row, enum proof_verdict *verdict, struct err *err)
+		struct proof_share *share, uint64_t *row, enum proof_verdict *verdict,
+		struct err *err)
 {
 	uint64_t even[3] = {taken, ~taken, whole ? 0 : 1};
 	struct ids expected, got, wanted;

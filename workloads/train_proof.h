@@ -25,8 +25,8 @@ void ids_range(struct ids *ids, uint64_t first, uint64_t end);
 
 /* This rank's share of what the first `used` positions of the order hold. From all ids less the tail,
  * or from the positions themselves, whichever is less work. */
-void proof_expect(const struct order *o, uint64_t used, uint32_t rank, uint32_t ranks, struct proof_share *share,
-		  struct ids *expected);
+void proof_expect(const struct order *o, uint64_t used, uint32_t rank, uint32_t ranks,
+		  struct proof_share *share, struct ids *expected);
 
 enum proof_verdict { PROOF_NOT_JUDGED, PROOF_MISMATCH, PROOF_HOLDS };
 
@@ -35,6 +35,7 @@ enum proof_verdict { PROOF_NOT_JUDGED, PROOF_MISMATCH, PROOF_HOLDS };
  * samples; whole: false where an error makes the epoch unfit. Collective; *verdict is the same on
  * every rank. -EBADMSG with a sentence on a mismatch. */
 int proof_judge(struct group *g, const struct order *o, uint64_t taken, uint64_t batch, bool whole,
-		struct proof_share *share, uint64_t *row, enum proof_verdict *verdict, struct err *err);
+		struct proof_share *share, uint64_t *row, enum proof_verdict *verdict,
+		struct err *err);
 
 #endif

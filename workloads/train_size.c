@@ -42,8 +42,8 @@ static double sample_read_bytes(const struct dataset *d)
 }
 
 /* Windows of all workers; 0 where the store gives no bytes. */
-static uint64_t memory_bytes(const struct train_options *o, const struct dataset *d, const struct job_store *store,
-			     struct demand *out)
+static uint64_t memory_bytes(const struct train_options *o, const struct dataset *d,
+			     const struct job_store *store, struct demand *out)
 {
 	const struct backend_ops *ops = store->section->owner;
 	uint64_t workers = o->loader.workers ? o->loader.workers : 1;
@@ -55,7 +55,8 @@ static uint64_t memory_bytes(const struct train_options *o, const struct dataset
 	request = worker_request_bytes(transfer, train_window(o), largest + WORKER_PIECE_BYTES);
 	if (request < transfer && request < largest)
 		note(out, "buffers of %s cut requests to %s",
-		     units_bytes_binary(text[0], (double)o->buffers), units_bytes_binary(text[1], (double)request));
+		     units_bytes_binary(text[0], (double)o->buffers),
+		     units_bytes_binary(text[1], (double)request));
 	return workers * o->loader.depth * request;
 }
 
@@ -67,21 +68,22 @@ static void notes(const struct train_options *o, struct demand *out, uint32_t ra
 		note(out, "%s samples do not fill one step of %llu: this will be refused",
 		     units_count(text, out->samples), (unsigned long long)(o->batch * ranks));
 	else if (out->steps_per_epoch < MLPERF_STEPS)
-		note(out, "%llu steps an epoch: MLPerf wants %d", (unsigned long long)out->steps_per_epoch,
-		     MLPERF_STEPS);
+		note(out, "%llu steps an epoch: MLPerf wants %d",
+		     (unsigned long long)out->steps_per_epoch, MLPERF_STEPS);
 	if (out->steps_per_epoch && out->steps_per_epoch <= o->warmup_steps)
 		note(out, "all %llu steps of an epoch are warm-up: there will be no AU",
 		     (unsigned long long)out->steps_per_epoch);
 	if (o->loader.workers > out->steps_per_epoch && out->steps_per_epoch)
 		note(out, "%llu workers for %llu steps an epoch: some never read",
-		     (unsigned long long)o->loader.workers, (unsigned long long)out->steps_per_epoch);
+		     (unsigned long long)o->loader.workers,
+		     (unsigned long long)out->steps_per_epoch);
 	if (o->sync == SYNC_STEP && o->seconds_ns && draw_mean(&o->compute) > (double)o->seconds_ns)
 		note(out, "one step takes longer than the limit of seconds");
 }
 
 /* Bytes and steps of the whole phase: epochs cut by steps, evaluations beside. */
-static int moved(const struct job *job, const struct job_phase *phase, uint32_t ranks, double sample_bytes,
-		 struct demand *out, struct err *err)
+static int moved(const struct job *job, const struct job_phase *phase, uint32_t ranks,
+		 double sample_bytes, struct demand *out, struct err *err)
 {
 	const struct train_options *o = phase->options;
 	uint64_t global = o->batch * ranks, steps = out->steps_per_epoch * o->epochs, evaluations;
@@ -99,17 +101,20 @@ static int moved(const struct job *job, const struct job_phase *phase, uint32_t 
 		rc = train_dataset(job, phase, o->evaluation.dataset, &d, &store, err);
 		if (rc < 0)
 			return rc;
-		evaluations = out->steps_per_epoch ? steps / out->steps_per_epoch / o->evaluation.every : 0;
+		evaluations = out->steps_per_epoch
+				      ? steps / out->steps_per_epoch / o->evaluation.every
+				      : 0;
 		out->bytes += (double)evaluations *
-			      (double)(order_steps(d.samples, o->evaluation.batch, ranks) * o->evaluation.batch * ranks) *
+			      (double)(order_steps(d.samples, o->evaluation.batch, ranks) *
+				       o->evaluation.batch * ranks) *
 			      sample_read_bytes(&d);
 	}
 	out->bytes_per_rank = out->bytes / ranks;
 	return 0;
 }
 
-int train_size(const struct job *job, const struct job_phase *phase, uint32_t ranks, uint32_t ranks_per_node,
-	       struct demand *out, struct err *err)
+int train_size(const struct job *job, const struct job_phase *phase, uint32_t ranks,
+	       uint32_t ranks_per_node, struct demand *out, struct err *err)
 {
 	const struct train_options *o = phase->options;
 	double compute_s = draw_mean(&o->compute) * 1e-9, sample_bytes;
@@ -128,7 +133,8 @@ int train_size(const struct job *job, const struct job_phase *phase, uint32_t ra
 	out->samples = d.samples;
 	out->steps_per_epoch = order_steps(d.samples, o->batch, ranks);
 	out->samples_dropped = d.samples - out->steps_per_epoch * global;
-	out->bytes_per_second = compute_s > 0 ? (double)global * sample_bytes / compute_s : INFINITY;
+	out->bytes_per_second =
+		compute_s > 0 ? (double)global * sample_bytes / compute_s : INFINITY;
 	out->opens_per_second = compute_s > 0 ? (double)global / compute_s : INFINITY;
 	out->target = o->target_au;
 	out->seconds = (double)out->steps_per_epoch * compute_s;

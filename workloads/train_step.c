@@ -115,7 +115,8 @@ static void step_record(struct pass *p, uint64_t k, const struct step *s)
 	rank[TRAIN_AU_WALL_NS] += wall;
 	rank[TRAIN_AU_RANKS_NS] += ranks;
 	hist_record(&p->tally->hists[TRAIN_HIST_STEP], wall);
-	hist_record(&p->tally->hists[TRAIN_HIST_STEP_STALL], wall > s->asked_ns ? wall - s->asked_ns : 0);
+	hist_record(&p->tally->hists[TRAIN_HIST_STEP_STALL],
+		    wall > s->asked_ns ? wall - s->asked_ns : 0);
 }
 
 bool pass_step(struct pass *p, uint64_t k)

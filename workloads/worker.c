@@ -7,8 +7,8 @@
 #include <string.h>
 
 #define REQUEST_MIN (64u << 10)
-#define SLICE_NS 10000000u
-#define LOOK_NS 250000000u
+#define SLICE_NS    10000000u
+#define LOOK_NS     250000000u
 
 static const uint64_t preprocess_stream = 0x70726570; /* "prep" */
 static const uint64_t verify_stream = 0x76657269;     /* "veri" */
@@ -40,7 +40,8 @@ void worker_build(struct worker *w, const struct assignment *a, uint64_t k, stru
 		if (worker_quits(w))
 			b->cut = true;
 		else
-			worker_sample(w, order_at(&a->order, order_position(k, a->batch, a->ranks, a->rank, j)));
+			worker_sample(w, order_at(&a->order, order_position(k, a->batch, a->ranks,
+									    a->rank, j)));
 	}
 	worker_look(w);
 }
@@ -84,14 +85,15 @@ static void worker_mark_io(struct worker *w, const struct io *io, uint64_t now)
 	worker_mark(w, ACCOUNT_HAUL, due < now ? due : now);
 	worker_mark(w, ACCOUNT_QUEUE, io->submit_ns < now ? io->submit_ns : now);
 	if (io->op == IO_READ && io->first_byte_ns)
-		worker_mark(w, ACCOUNT_FIRST_BYTE, io->first_byte_ns < done ? io->first_byte_ns : done);
+		worker_mark(w, ACCOUNT_FIRST_BYTE,
+			    io->first_byte_ns < done ? io->first_byte_ns : done);
 	worker_mark(w, moving, done);
 	worker_mark(w, ACCOUNT_HAUL, now);
 }
 
 /* Keeps the failure (the first few whole) and, where errors stop the run, the batch's end. */
-static void worker_fail(struct worker *w, const struct io *io, int rc, uint64_t offset, uint64_t length,
-			const char *text)
+static void worker_fail(struct worker *w, const struct io *io, int rc, uint64_t offset,
+			uint64_t length, const char *text)
 {
 	struct failure *f;
 
@@ -123,7 +125,8 @@ static uint64_t worker_verify(struct worker *w, const struct io *io, const uint8
 	uint64_t at = 0, length = io->length, good;
 
 	if (o->verify == VERIFY_SAMPLED && length > WORKER_PIECE_BYTES) {
-		at = random_at(o->seed ^ verify_stream, w->sample, io->offset ^ w->assignment->epoch << 48);
+		at = random_at(o->seed ^ verify_stream, w->sample,
+			       io->offset ^ w->assignment->epoch << 48);
 		at = at % (length - WORKER_PIECE_BYTES + 1) & ~(uint64_t)7;
 		length = WORKER_PIECE_BYTES;
 	}
@@ -146,14 +149,16 @@ static int worker_received(struct worker *w, const struct io *io)
 	if (io->status == -ENODATA || io->done_bytes < io->length) {
 		w->short_objects++;
 		snprintf(text, sizeof(text), "ends at byte %llu of %llu",
-			 (unsigned long long)(io->offset + io->done_bytes), (unsigned long long)w->layout.size);
+			 (unsigned long long)(io->offset + io->done_bytes),
+			 (unsigned long long)w->layout.size);
 		worker_fail(w, io, -ENODATA, io->offset, io->length, text);
 		return -ENODATA;
 	}
 	if (!data)
 		return 0;
 	if (!w->id_seen && w->layout.sample_bytes >= sizeof(id) &&
-	    layout_id_at(&w->layout, w->sample % d->options.samples_per_file, io->offset, io->length, &at)) {
+	    layout_id_at(&w->layout, w->sample % d->options.samples_per_file, io->offset,
+			 io->length, &at)) {
 		memcpy(&id, data + at, sizeof(id));
 		w->id = le64toh(id);
 		w->id_seen = true;
@@ -165,12 +170,14 @@ static int worker_received(struct worker *w, const struct io *io)
 	if (good == io->length)
 		return 0;
 	w->payload_errors++;
-	snprintf(text, sizeof(text), "payload differs at byte %llu", (unsigned long long)(io->offset + good));
+	snprintf(text, sizeof(text), "payload differs at byte %llu",
+		 (unsigned long long)(io->offset + good));
 	worker_fail(w, io, -EILSEQ, io->offset, io->length, text);
 	return -EILSEQ;
 }
 
-static void worker_prepare(struct worker *w, struct io *io, enum io_op op, uint64_t offset, uint64_t length)
+static void worker_prepare(struct worker *w, struct io *io, enum io_op op, uint64_t offset,
+			   uint64_t length)
 {
 	void *window = io->data;
 
@@ -239,7 +246,8 @@ static int worker_extent(struct worker *w, struct queue *q, uint64_t request_byt
 static void worker_preprocess(struct worker *w)
 {
 	struct clock *clock = w->options->clock;
-	uint64_t end = w->mark_ns + draw_next(&w->options->preprocess, &w->random), now = w->mark_ns;
+	uint64_t end = w->mark_ns + draw_next(&w->options->preprocess, &w->random),
+		 now = w->mark_ns;
 
 	while (now < end) {
 		clock_sleep_until(clock, end - now > SLICE_NS ? now + SLICE_NS : end);
@@ -281,7 +289,8 @@ static int worker_read(struct worker *w, uint64_t k)
 		return rc;
 	n = w->layout.format->extents(&w->layout, k, extents);
 	for (i = 0; i < n && rc == 0; i++)
-		rc = worker_extent(w, q, w->options->sources[w->assignment->source].request_bytes, extents[i]);
+		rc = worker_extent(w, q, w->options->sources[w->assignment->source].request_bytes,
+				   extents[i]);
 	if (rc == 0)
 		hist_record(&w->sample_hist, w->mark_ns - began_ns);
 	closed = worker_touch(w, q, IO_CLOSE);
@@ -298,8 +307,8 @@ static int worker_identify(struct worker *w)
 	if (!w->id_seen || w->id == w->sample || w->options->verify == VERIFY_NONE)
 		return 0;
 	w->payload_errors++;
-	snprintf(text, sizeof(text), "holds sample %llu where sample %llu belongs", (unsigned long long)w->id,
-		 (unsigned long long)w->sample);
+	snprintf(text, sizeof(text), "holds sample %llu where sample %llu belongs",
+		 (unsigned long long)w->id, (unsigned long long)w->sample);
 	worker_fail(w, &io, -EILSEQ, 0, 0, text);
 	return -EILSEQ;
 }
@@ -404,7 +413,8 @@ static int worker_allocate(struct worker *w, struct err *err)
 	return worker_windows(w, err);
 }
 
-int worker_open(struct worker *w, const struct worker_options *options, uint32_t index, struct err *err)
+int worker_open(struct worker *w, const struct worker_options *options, uint32_t index,
+		struct err *err)
 {
 	unsigned s;
 	int rc;

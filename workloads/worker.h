@@ -29,8 +29,9 @@ struct source {
 struct assignment {
 	unsigned source;
 	struct order order;
-	uint64_t epoch;        /* 1-based, for messages and draws */
-	uint64_t first_serial; /* batch k has the serial first_serial + k; never 0, never used again */
+	uint64_t epoch; /* 1-based, for messages and draws */
+	uint64_t
+		first_serial; /* batch k has the serial first_serial + k; never 0, never used again */
 	uint64_t batches, batch;
 	uint32_t rank, ranks;
 };
@@ -38,13 +39,13 @@ struct assignment {
 /* One batch, built. Sums of ids are modulo 2^64. */
 struct batch {
 	uint64_t serial;
-	uint64_t samples, id_sum, id_hash;               /* read whole */
-	uint64_t failed, failed_id_sum, failed_id_hash;  /* as planned, not read */
+	uint64_t samples, id_sum, id_hash;              /* read whole */
+	uint64_t failed, failed_id_sum, failed_id_hash; /* as planned, not read */
 	uint64_t ids_from_bytes;
-	uint64_t logical_bytes;                          /* of the samples' payload */
-	uint64_t blamed[ACCOUNTS];                       /* what the main thread's wait went into */
-	int error;                                       /* on_error stop: the first one */
-	bool cut;                                        /* given up before its end */
+	uint64_t logical_bytes;    /* of the samples' payload */
+	uint64_t blamed[ACCOUNTS]; /* what the main thread's wait went into */
+	int error;                 /* on_error stop: the first one */
+	bool cut;                  /* given up before its end */
 };
 
 struct worker_options {
@@ -53,8 +54,8 @@ struct worker_options {
 	unsigned source_count;
 	uint32_t depth;
 	enum verify verify;
-	bool count_errors;       /* else the first error ends the batch */
-	struct draw preprocess;  /* emulated work a sample */
+	bool count_errors;      /* else the first error ends the batch */
+	struct draw preprocess; /* emulated work a sample */
 	uint64_t seed, start_ns;
 	uint32_t rank, node;
 	/* For a worker inside the main thread: called between requests and at least every 10 ms of
@@ -65,8 +66,9 @@ struct worker_options {
 };
 
 struct worker {
-	_Atomic uint64_t wait_since_ns, wait_serial; /* the main thread waits for this batch since then */
-	_Atomic uint64_t live_bytes, live_p99_ns;    /* for the progress line */
+	_Atomic uint64_t wait_since_ns,
+		wait_serial; /* the main thread waits for this batch since then */
+	_Atomic uint64_t live_bytes, live_p99_ns; /* for the progress line */
 
 	const struct worker_options *options;
 	uint32_t index;
@@ -96,7 +98,8 @@ struct worker {
 	uint32_t failure_count;
 };
 
-int worker_open(struct worker *w, const struct worker_options *options, uint32_t index, struct err *err);
+int worker_open(struct worker *w, const struct worker_options *options, uint32_t index,
+		struct err *err);
 void worker_close(struct worker *w);
 
 /* Builds batch k of the assignment into b. */

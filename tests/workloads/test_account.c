@@ -30,7 +30,8 @@ static void stamps_never_run_back(void)
 
 static void blame_moves_no_more_than_the_wait(void)
 {
-	uint64_t blamed[ACCOUNTS] = {[ACCOUNT_OPEN] = 30, [ACCOUNT_TRANSFER] = 50, [ACCOUNT_HAUL] = 1000};
+	uint64_t blamed[ACCOUNTS] = {
+		[ACCOUNT_OPEN] = 30, [ACCOUNT_TRANSFER] = 50, [ACCOUNT_HAUL] = 1000};
 	struct accounts a;
 
 	account_start(&a, ACCOUNT_HAUL, 0);

@@ -27,17 +27,21 @@ static void desk_open(struct desk *d, uint32_t workers, uint32_t prefetch)
 	memset(d, 0, sizeof(*d));
 	d->log.fd = -1;
 	d->place = (struct place){.ranks = 1, .nodes = 1, .local_ranks = 1};
-	d->job = fixture_new("{\"stores\":{\"s\":{\"uri\":\"null://x\"}},\"dataset\":{\"store\":\"s\",\"format\":\"raw\","
-			     "\"files\":33,\"sample_bytes\":1000},\"phases\":[{\"train\":{}}]}");
+	d->job = fixture_new(
+		"{\"stores\":{\"s\":{\"uri\":\"null://x\"}},\"dataset\":{\"store\":\"s\",\"format\":\"raw\","
+		"\"files\":33,\"sample_bytes\":1000},\"phases\":[{\"train\":{}}]}");
 	CU_ASSERT_PTR_NOT_NULL_FATAL(d->job);
-	CU_ASSERT_EQUAL_FATAL(dataset_init(&d->dataset, d->job->job.datasets[0].options, 1, "/dataset", &err), 0);
-	CU_ASSERT_EQUAL_FATAL(store_open(&d->store, &d->job->job.stores[0], &d->place, NULL, &d->job->clock, &d->log,
-					 1, &err), 0);
+	CU_ASSERT_EQUAL_FATAL(
+		dataset_init(&d->dataset, d->job->job.datasets[0].options, 1, "/dataset", &err), 0);
+	CU_ASSERT_EQUAL_FATAL(store_open(&d->store, &d->job->job.stores[0], &d->place, NULL,
+					 &d->job->clock, &d->log, 1, &err),
+			      0);
 	o.clock = &d->job->clock;
 	o.sources[0] = (struct source){&d->dataset, &d->store, UINT64_MAX};
 	CU_ASSERT_EQUAL_FATAL(loader_open(&d->loader, &o, workers, prefetch, &err), 0);
 	loader_start(&d->loader, clock_now(&d->job->clock));
-	d->assignment = (struct assignment){.epoch = 1, .batches = BATCHES, .batch = BATCH, .ranks = 1};
+	d->assignment =
+		(struct assignment){.epoch = 1, .batches = BATCHES, .batch = BATCH, .ranks = 1};
 	order_init(&d->assignment.order, ORDER_ALL, true, 1, 33, 1);
 }
 
@@ -93,7 +97,8 @@ static void credits(void)
 	desk_open(&d, 2, 2);
 	loader_begin(&d.loader, &d.assignment);
 	for (uint64_t k = 0; k < 4; k++) {
-		uint64_t until = clock_kernel_ns() + 2000000000, wanted = (4 + k) * BATCH * SAMPLE_BYTES;
+		uint64_t until = clock_kernel_ns() + 2000000000,
+			 wanted = (4 + k) * BATCH * SAMPLE_BYTES;
 
 		while (loader_live_bytes(&d.loader) < wanted && clock_kernel_ns() < until)
 			clock_sleep_until(&d.job->clock, clock_kernel_ns() + 100000);
@@ -133,7 +138,8 @@ static void requests_fit(void)
 	CU_ASSERT_EQUAL(worker_request_bytes(4 << 20, (1 << 20) + 1000, UINT64_MAX), 1 << 20);
 	CU_ASSERT_EQUAL(worker_request_bytes(4 << 20, 1000, UINT64_MAX), 64 << 10);
 	CU_ASSERT_EQUAL(worker_request_bytes(4 << 20, 16 << 20, 5000), 5000);
-	CU_ASSERT_EQUAL(worker_request_bytes(4096, 1000, UINT64_MAX), 4096); /* the job's own wish is kept */
+	CU_ASSERT_EQUAL(worker_request_bytes(4096, 1000, UINT64_MAX),
+			4096); /* the job's own wish is kept */
 }
 
 int main(void)

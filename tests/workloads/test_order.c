@@ -4,7 +4,8 @@
 #include "tests/unit.h"
 #include "workloads/order.h"
 
-static const enum order_kind kinds[] = {ORDER_AS_IS, ORDER_ALL, ORDER_FILES, ORDER_SAMPLES, ORDER_BOTH};
+static const enum order_kind kinds[] = {ORDER_AS_IS, ORDER_ALL, ORDER_FILES, ORDER_SAMPLES,
+					ORDER_BOTH};
 enum { KINDS = sizeof(kinds) / sizeof(kinds[0]) };
 
 static void each_once(void)
@@ -19,7 +20,8 @@ static void each_once(void)
 		for (int kind = 0; kind < KINDS; kind++)
 			for (uint64_t epoch = 1; epoch <= 3; epoch++) {
 				memset(seen, 0, sizeof(seen));
-				order_init(&o, kinds[kind], true, 42, sets[s].files, sets[s].per_file);
+				order_init(&o, kinds[kind], true, 42, sets[s].files,
+					   sets[s].per_file);
 				order_epoch(&o, epoch);
 				for (uint64_t k = 0; k < o.samples; k++) {
 					uint64_t id = order_at(&o, k);
@@ -41,10 +43,13 @@ static void same_for_any_ranks(void)
 	for (unsigned c = 0; c < sizeof(cuts) / sizeof(cuts[0]); c++) {
 		uint64_t next = 0;
 
-		for (uint64_t step = 0; step < order_steps(1000, cuts[c].batch, cuts[c].ranks); step++)
+		for (uint64_t step = 0; step < order_steps(1000, cuts[c].batch, cuts[c].ranks);
+		     step++)
 			for (uint32_t rank = 0; rank < cuts[c].ranks; rank++)
 				for (uint64_t j = 0; j < cuts[c].batch; j++)
-					CU_ASSERT_EQUAL(order_position(step, cuts[c].batch, cuts[c].ranks, rank, j), next++);
+					CU_ASSERT_EQUAL(order_position(step, cuts[c].batch,
+								       cuts[c].ranks, rank, j),
+							next++);
 		CU_ASSERT_EQUAL(next, 1000 / 24 * 24);
 	}
 }

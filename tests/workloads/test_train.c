@@ -44,18 +44,25 @@ static void each_once(void)
 		const char *format, *train;
 		uint64_t batch;
 	} cases[] = {
-		{1, 17, 1, 5000, "raw", "\"batch\":3,\"epochs\":2,\"loader\":{\"workers\":2},\"verify\":\"full\"", 3},
-		{1, 11, 3, 70000, "npz", "\"batch\":4,\"epochs\":2,\"loader\":{\"workers\":0},\"verify\":\"full\"", 4},
-		{2, 23, 1, 200001, "npy", "\"batch\":5,\"epochs\":3,\"loader\":{\"workers\":3,\"prefetch\":1}", 5},
-		{3, 41, 2, 9001, "npz", "\"batch\":2,\"epochs\":2,\"sync\":\"epoch\",\"loader\":{\"workers\":5}", 2},
-		{8, 67, 1, 4099, "raw", "\"batch\":3,\"epochs\":3,\"sync\":\"none\",\"loader\":{\"workers\":1}", 3},
-		{8, 13, 7, 4099, "raw", "\"batch\":5,\"epochs\":2,\"shuffle\":{\"whole_files\":true}", 5},
+		{1, 17, 1, 5000, "raw",
+		 "\"batch\":3,\"epochs\":2,\"loader\":{\"workers\":2},\"verify\":\"full\"", 3},
+		{1, 11, 3, 70000, "npz",
+		 "\"batch\":4,\"epochs\":2,\"loader\":{\"workers\":0},\"verify\":\"full\"", 4},
+		{2, 23, 1, 200001, "npy",
+		 "\"batch\":5,\"epochs\":3,\"loader\":{\"workers\":3,\"prefetch\":1}", 5},
+		{3, 41, 2, 9001, "npz",
+		 "\"batch\":2,\"epochs\":2,\"sync\":\"epoch\",\"loader\":{\"workers\":5}", 2},
+		{8, 67, 1, 4099, "raw",
+		 "\"batch\":3,\"epochs\":3,\"sync\":\"none\",\"loader\":{\"workers\":1}", 3},
+		{8, 13, 7, 4099, "raw",
+		 "\"batch\":5,\"epochs\":2,\"shuffle\":{\"whole_files\":true}", 5},
 		{64, 331, 1, 1000, "raw", "\"batch\":2,\"epochs\":2,\"loader\":{\"workers\":2}", 2},
 	};
 
 	for (unsigned c = 0; c < sizeof(cases) / sizeof(cases[0]); c++) {
-		struct fixture *f = run(cases[c].ranks, MEMORY_JOB, 42, cases[c].format, cases[c].files,
-					cases[c].per_file, cases[c].bytes, cases[c].train);
+		struct fixture *f =
+			run(cases[c].ranks, MEMORY_JOB, 42, cases[c].format, cases[c].files,
+			    cases[c].per_file, cases[c].bytes, cases[c].train);
 		uint64_t samples = (uint64_t)cases[c].files * (uint64_t)cases[c].per_file, used;
 
 		CU_ASSERT_PTR_NOT_NULL_FATAL(f);
@@ -91,7 +98,8 @@ static void limits(void)
 	CU_ASSERT_EQUAL(f->tallies[2].rank_row[TRAIN_STEPS], 11);
 	fixture_free(f);
 
-	f = run(2, EMPTY_JOB, "null://x", 100000, "\"null_steps\":0,\"compute\":\"2 ms\",\"seconds\":0.2");
+	f = run(2, EMPTY_JOB, "null://x", 100000,
+		"\"null_steps\":0,\"compute\":\"2 ms\",\"seconds\":0.2");
 	CU_ASSERT_PTR_NOT_NULL_FATAL(f);
 	CU_ASSERT_EQUAL(f->rc[0], 0);
 	CU_ASSERT_EQUAL(f->stopped[1], STOP_LIMIT);
@@ -163,20 +171,23 @@ static void agrees_with_sim(void)
 		{"first byte", "\"bandwidth\":\"100 MB/s\",\"first_byte\":\"25 ms\"",
 		 "\"compute\":\"13 ms\",\"loader\":{\"workers\":1}", 1, 0.5},
 		/* rank 1 at a quarter of 20 MB/s: 20 ms; both wait for it */
-		{"skewed", "\"rank_bandwidth\":\"20 MB/s\",\"slow_ranks\":{\"1\":0.25}", "\"compute\":\"10 ms\"", 2, 0.5},
+		{"skewed", "\"rank_bandwidth\":\"20 MB/s\",\"slow_ranks\":{\"1\":0.25}",
+		 "\"compute\":\"10 ms\"", 2, 0.5},
 		/* the main thread reads: 10 ms + 10 ms */
-		{"no workers", "\"bandwidth\":\"10 MB/s\"", "\"compute\":\"10 ms\",\"loader\":{\"workers\":0}", 1, 0.5},
+		{"no workers", "\"bandwidth\":\"10 MB/s\"",
+		 "\"compute\":\"10 ms\",\"loader\":{\"workers\":0}", 1, 0.5},
 	};
 
 	for (unsigned c = 0; c < sizeof(cases) / sizeof(cases[0]); c++) {
 		struct fixture *f = NULL;
 		char job[1024];
 
-		snprintf(job, sizeof(job),
-			 "{\"name\":\"t\",\"stores\":{\"s\":{\"uri\":\"sim://t\",%s}},\"dataset\":{\"store\":\"s\","
-			 "\"format\":\"raw\",\"files\":%d,\"sample_bytes\":100000},\"phases\":[{\"train\":{"
-			 "\"warmup_steps\":15,\"null_steps\":0,%s}}]}",
-			 cases[c].store, 60 * (int)cases[c].ranks, cases[c].train);
+		snprintf(
+			job, sizeof(job),
+			"{\"name\":\"t\",\"stores\":{\"s\":{\"uri\":\"sim://t\",%s}},\"dataset\":{\"store\":\"s\","
+			"\"format\":\"raw\",\"files\":%d,\"sample_bytes\":100000},\"phases\":[{\"train\":{"
+			"\"warmup_steps\":15,\"null_steps\":0,%s}}]}",
+			cases[c].store, 60 * (int)cases[c].ranks, cases[c].train);
 		/* A busy machine wakes sleepers late: such a run says nothing, another is tried. */
 		for (int tries = 0; tries < 5 && (!f || farthest(f, cases[c].au) > 0.02); tries++) {
 			fixture_free(f);
@@ -185,7 +196,8 @@ static void agrees_with_sim(void)
 		}
 		CU_ASSERT(farthest(f, cases[c].au) <= 0.02);
 		if (farthest(f, cases[c].au) > 0.02)
-			printf("%s: AU %.4f, by hand %.4f\n", cases[c].name, fixture_au(f, 0), cases[c].au);
+			printf("%s: AU %.4f, by hand %.4f\n", cases[c].name, fixture_au(f, 0),
+			       cases[c].au);
 		CU_ASSERT_EQUAL(f->rc[0], 0);
 		CU_ASSERT(fixture_accounts_add_up(f));
 		CU_ASSERT_EQUAL(fixture_sum(f, TALLY_BYTES_READ), 60ull * f->ranks * 100000);
@@ -258,7 +270,10 @@ static void stops_when_asked(void)
 static void damage(struct fixture *f, struct group *g, struct group *node, bool remove)
 {
 	const struct job_store *described = &f->job.stores[0];
-	struct place place = {.rank = g->rank, .ranks = g->size, .nodes = 1, .local_ranks = g->size,
+	struct place place = {.rank = g->rank,
+			      .ranks = g->size,
+			      .nodes = 1,
+			      .local_ranks = g->size,
 			      .local_rank = g->rank};
 	struct log log = {.fd = -1};
 	struct object object = {.size = 0};
@@ -276,8 +291,12 @@ static void damage(struct fixture *f, struct group *g, struct group *node, bool 
 		if (remove) {
 			queue_do(&q, &(struct io){.op = IO_DELETE, .object = &object});
 		} else {
-			queue_do(&q, &(struct io){.op = IO_BEGIN, .object = &object, .length = sizeof(bytes)});
-			queue_do(&q, &(struct io){.op = IO_WRITE, .object = &object, .length = sizeof(bytes),
+			queue_do(&q, &(struct io){.op = IO_BEGIN,
+						  .object = &object,
+						  .length = sizeof(bytes)});
+			queue_do(&q, &(struct io){.op = IO_WRITE,
+						  .object = &object,
+						  .length = sizeof(bytes),
 						  .data = bytes});
 			queue_do(&q, &(struct io){.op = IO_COMMIT, .object = &object});
 		}
@@ -297,7 +316,8 @@ static void overwrite_one(struct fixture *f, struct group *g, struct group *node
 	damage(f, g, node, false);
 }
 
-static struct fixture *damaged(const char *train, void (*how)(struct fixture *f, struct group *g, struct group *node))
+static struct fixture *damaged(const char *train,
+			       void (*how)(struct fixture *f, struct group *g, struct group *node))
 {
 	struct fixture *f;
 	char job[1024];
@@ -321,10 +341,12 @@ static void error_stops_all(void)
 	} cases[] = {
 		{"\"batch\":3", remove_one, -ENOENT, "No such file"},
 		{"\"batch\":3,\"sync\":\"none\"", remove_one, -ENOENT, "epoch 1, step"},
-		{"\"batch\":3,\"sync\":\"epoch\",\"loader\":{\"workers\":0}", remove_one, -ENOENT, "img"},
+		{"\"batch\":3,\"sync\":\"epoch\",\"loader\":{\"workers\":0}", remove_one, -ENOENT,
+		 "img"},
 		{"\"batch\":3", overwrite_one, -EILSEQ, "payload differs at byte 0"},
 		{"\"batch\":3,\"verify\":\"none\"", overwrite_one, -EBADMSG, "exactly once"},
-		{"\"batch\":3,\"verify\":\"none\",\"sync\":\"none\"", overwrite_one, -EBADMSG, "exactly once"},
+		{"\"batch\":3,\"verify\":\"none\",\"sync\":\"none\"", overwrite_one, -EBADMSG,
+		 "exactly once"},
 	};
 
 	for (unsigned c = 0; c < sizeof(cases) / sizeof(cases[0]); c++) {

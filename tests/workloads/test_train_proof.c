@@ -73,7 +73,8 @@ static int judge(struct group *g, void *argument)
 
 			if (here && fault == FAULT_TWICE)
 				id = order_at(&o, order_position(s, BATCH, RANKS, g->rank, j - 1));
-			if (fault == FAULT_SWAPPED && g->rank == 1 && s == 3) /* the sum does not change */
+			if (fault == FAULT_SWAPPED && g->rank == 1 &&
+			    s == 3) /* the sum does not change */
 				id += j == 0 ? 1 : j == 1 ? -1 : 0;
 			if (here && fault == FAULT_MISSING)
 				continue;
@@ -93,7 +94,8 @@ static int judge(struct group *g, void *argument)
 	switch (fault) {
 	case FAULT_NONE:
 	case FAULT_FAILED:
-		return !(rc == 0 && verdict == PROOF_HOLDS && row[EPOCH_PROVEN] && row[EPOCH_JUDGED]);
+		return !(rc == 0 && verdict == PROOF_HOLDS && row[EPOCH_PROVEN] &&
+			 row[EPOCH_JUDGED]);
 	case FAULT_UNEVEN:
 		return !(rc == 0 && verdict == PROOF_NOT_JUDGED && !row[EPOCH_JUDGED]);
 	default:
@@ -104,8 +106,8 @@ static int judge(struct group *g, void *argument)
 
 static void faults_are_found(void)
 {
-	static const enum fault faults[] = {FAULT_NONE, FAULT_TWICE, FAULT_SWAPPED, FAULT_MISSING, FAULT_FAILED,
-					    FAULT_UNEVEN};
+	static const enum fault faults[] = {FAULT_NONE,    FAULT_TWICE,  FAULT_SWAPPED,
+					    FAULT_MISSING, FAULT_FAILED, FAULT_UNEVEN};
 	struct err err;
 
 	for (unsigned i = 0; i < sizeof(faults) / sizeof(faults[0]); i++) {

@@ -11,8 +11,10 @@ static struct fixture *job(const char *uri, const char *dataset, const char *tra
 {
 	char text[1024];
 
-	snprintf(text, sizeof(text), "{\"stores\":{\"s\":{\"uri\":\"%s\"}},\"dataset\":{\"store\":\"s\",%s},"
-		 "\"phases\":[{\"train\":{%s}}]}", uri, dataset, train);
+	snprintf(text, sizeof(text),
+		 "{\"stores\":{\"s\":{\"uri\":\"%s\"}},\"dataset\":{\"store\":\"s\",%s},"
+		 "\"phases\":[{\"train\":{%s}}]}",
+		 uri, dataset, train);
 	return fixture_new(text);
 }
 
@@ -29,7 +31,9 @@ static void aurora(void)
 		uint32_t nodes;
 		uint64_t files;
 		double bytes_per_second, opens;
-	} rows[] = {{1, 8400, 132.05e9, 900.8}, {8, 67200, 1056.4e9, 7206}, {512, 4300800, 67611e9, 461193}};
+	} rows[] = {{1, 8400, 132.05e9, 900.8},
+		    {8, 67200, 1056.4e9, 7206},
+		    {512, 4300800, 67611e9, 461193}};
 
 	for (unsigned i = 0; i < 3; i++) {
 		char dataset[256];
@@ -37,12 +41,15 @@ static void aurora(void)
 		struct demand d;
 		struct err err = {0};
 
-		snprintf(dataset, sizeof(dataset), "\"format\":\"npz\",\"files\":%llu,\"sample_bytes\":146600628",
+		snprintf(dataset, sizeof(dataset),
+			 "\"format\":\"npz\",\"files\":%llu,\"sample_bytes\":146600628",
 			 (unsigned long long)rows[i].files);
-		f = job("file:///x", dataset, "\"epochs\":5,\"batch\":7,\"compute\":\"93.254 ms\",\"target_au\":0.9");
+		f = job("file:///x", dataset,
+			"\"epochs\":5,\"batch\":7,\"compute\":\"93.254 ms\",\"target_au\":0.9");
 		CU_ASSERT_PTR_NOT_NULL_FATAL(f);
 		CU_ASSERT_EQUAL(train_check(&f->job, f->job.phases, rows[i].nodes * 12, &err), 0);
-		CU_ASSERT_EQUAL(train_size(&f->job, f->job.phases, rows[i].nodes * 12, 12, &d, &err), 0);
+		CU_ASSERT_EQUAL(
+			train_size(&f->job, f->job.phases, rows[i].nodes * 12, 12, &d, &err), 0);
 		CU_ASSERT_EQUAL(d.steps_per_epoch, 100);
 		CU_ASSERT_EQUAL(d.epochs, 5);
 		CU_ASSERT_EQUAL(d.samples_dropped, 0);
@@ -58,7 +65,8 @@ static void aurora(void)
 
 static void no_compute(void)
 {
-	struct fixture *f = job("null://x", "\"format\":\"raw\",\"files\":25,\"sample_bytes\":1000", "\"batch\":3,\"steps\":2");
+	struct fixture *f = job("null://x", "\"format\":\"raw\",\"files\":25,\"sample_bytes\":1000",
+				"\"batch\":3,\"steps\":2");
 	struct demand d;
 	struct err err;
 
@@ -79,16 +87,20 @@ static void refusals(void)
 		int rc;
 		const char *says;
 	} cases[] = {
-		{"null://x", "\"batch\":20", -ERANGE, "/batch: 50 samples do not fill one step of 3 ranks x batch 20 = 60"},
+		{"null://x", "\"batch\":20", -ERANGE,
+		 "/batch: 50 samples do not fill one step of 3 ranks x batch 20 = 60"},
 		{"null://x", "\"verify\":\"full\"", -EINVAL, "/phases/0/train/verify"},
 		{"file:///x", "\"loader\":{\"depth\":4}", -EINVAL, "/phases/0/train/loader/depth"},
 		{"null://x", "\"dataset\":\"nowhere\"", -EINVAL, "nowhere"},
-		{"null://x", "\"evaluation\":{\"every\":1,\"batch\":30}", -ERANGE, "/evaluation/batch"},
+		{"null://x", "\"evaluation\":{\"every\":1,\"batch\":30}", -ERANGE,
+		 "/evaluation/batch"},
 		{"null://x", "\"batch\":16", 0, ""},
 	};
 
 	for (unsigned c = 0; c < sizeof(cases) / sizeof(cases[0]); c++) {
-		struct fixture *f = job(cases[c].uri, "\"format\":\"raw\",\"files\":50,\"sample_bytes\":1000", cases[c].train);
+		struct fixture *f =
+			job(cases[c].uri, "\"format\":\"raw\",\"files\":50,\"sample_bytes\":1000",
+			    cases[c].train);
 		struct err err = {0};
 
 		CU_ASSERT_PTR_NOT_NULL_FATAL(f);

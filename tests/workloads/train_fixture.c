@@ -30,7 +30,8 @@ struct fixture *fixture_new(const char *job)
 	struct err err = {0};
 
 	clock_init(&f->clock);
-	if (job_parse(&f->job, schema(stores, phases), "test", job, strlen(job), NULL, 0, &err) < 0) {
+	if (job_parse(&f->job, schema(stores, phases), "test", job, strlen(job), NULL, 0, &err) <
+	    0) {
 		fprintf(stderr, "%s\n", err.text);
 		free(f);
 		return NULL;
@@ -39,16 +40,27 @@ struct fixture *fixture_new(const char *job)
 	return f;
 }
 
-static int run_phase(struct fixture *f, struct group *g, struct group *node, const struct place *place,
-		     const struct job_phase *phase, struct tally *tally, uint32_t rank)
+static int run_phase(struct fixture *f, struct group *g, struct group *node,
+		     const struct place *place, const struct job_phase *phase, struct tally *tally,
+		     uint32_t rank)
 {
 	const struct workload *w = phase->section->owner;
 	struct log log = {.fd = -1};
 	struct phase_context ctx = {
-		.job = &f->job, .phase = phase, .place = place, .group = g, .node = node, .clock = &f->clock,
-		.log = &log, .stop = &f->stop, .tally = tally, .null_au = NAN, .target_au = NAN,
+		.job = &f->job,
+		.phase = phase,
+		.place = place,
+		.group = g,
+		.node = node,
+		.clock = &f->clock,
+		.log = &log,
+		.stop = &f->stop,
+		.tally = tally,
+		.null_au = NAN,
+		.target_au = NAN,
 	};
-	int rc = tally_init(tally, w->schema, w->epoch_rows ? w->epoch_rows(phase) : 0, &f->err[rank]);
+	int rc = tally_init(tally, w->schema, w->epoch_rows ? w->epoch_rows(phase) : 0,
+			    &f->err[rank]);
 
 	if (rc < 0)
 		return rc;
@@ -62,8 +74,15 @@ static int body(struct group *g, void *argument)
 {
 	struct fixture *f = argument;
 	struct place place = {
-		.rank = g->rank, .ranks = g->size, .nodes = 1, .local_rank = g->rank, .local_ranks = g->size,
-		.data = g->rank, .data_size = g->size, .tensor_size = 1, .pipeline_size = 1,
+		.rank = g->rank,
+		.ranks = g->size,
+		.nodes = 1,
+		.local_rank = g->rank,
+		.local_ranks = g->size,
+		.data = g->rank,
+		.data_size = g->size,
+		.tensor_size = 1,
+		.pipeline_size = 1,
 	};
 	struct group *node = NULL;
 	uint32_t i, last = f->job.phase_count - 1;
