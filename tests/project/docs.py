@@ -1,0 +1,53 @@
+"""The documents say what is so: links lead somewhere, whole jobs in them are accepted by the program,
+verbs and options named after `haul` exist."""
+import glob
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+HAUL, SOURCE = os.environ["HAUL"], os.environ["HAUL_SOURCE"]
+
+
+def haul(*words):
+    return subprocess.run([HAUL, *words], capture_output=True, text=True,
+                          env={**os.environ, "HAUL_DATA": "/tmp"})
+
+
+wrong = []
+verbs = {}
+for verb in haul("__complete").stdout.split():
+    verbs[verb] = set(w for w in haul("__complete", verb).stdout.split() if w.startswith("-"))
+assert "run" in verbs, "no verbs"
+
+pages = [os.path.join(SOURCE, "README.md"), *glob.glob(os.path.join(SOURCE, "docs", "*.md"))]
+for page in pages:
+    name = os.path.relpath(page, SOURCE)
+    with open(page, encoding="utf-8") as stream:
+        text = stream.read()
+    for link in re.findall(r"\]\(([^)#:]+)\)", text):
+        if not os.path.exists(os.path.join(os.path.dirname(page), link)):
+            wrong.append(f"{name}: no such file: {link}")
+    for block in re.findall(r"```json\n(.*?)```", text, re.S):
+        if '"phases"' not in block:
+            continue
+        with tempfile.NamedTemporaryFile("w", suffix=".json") as job:
+            json.dump(json.loads(block), job)
+            job.flush()
+            done = haul("plan", job.name, "--nodes", "1", "--ranks-per-node", "8")
+            if done.returncode:
+                wrong.append(f"{name}: {done.stderr.strip()}")
+    code = "\n".join(re.findall(r"```\w*\n(.*?)```", text, re.S))
+    for line in re.findall(r"^(?:\$ )?((?:mpiexec \S+ \d+ )?(?:build/release/)?haul .*)$", code, re.M):
+        words = line.split("haul ", 1)[1].split("#")[0].split()
+        if not words or words[0] not in verbs:
+            wrong.append(f"{name}: no such verb: {line}")
+            continue
+        for option in (w.split("=")[0] for w in words if w.startswith("--")):
+            if option not in verbs[words[0]]:
+                wrong.append(f"{name}: {words[0]} has no {option}")
+
+print("\n".join(wrong) or f"{len(pages)} pages")
+sys.exit(1 if wrong else 0)
