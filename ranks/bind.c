@@ -75,7 +75,7 @@ int bind_rank(const struct nodes *n, const struct job_cluster *cluster, const st
 	rc = pin_cut(cluster, topology, allowed, n->node->rank, n->node->size, &wanted, &said, err);
 	if (rc < 0)
 		goto out_free;
-	if (said && n->node->rank == 0)
+	if (said && n->index == 0 && n->node->rank == 0)
 		log_say(log, LOG_WARNING, "%s", said);
 	if (cluster->pin != PIN_NONE &&
 	    hwloc_set_cpubind(topology, wanted, HWLOC_CPUBIND_PROCESS) < 0)

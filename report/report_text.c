@@ -174,7 +174,7 @@ static void lost_sentence(char *buf, size_t size, const struct results_phase_rea
 
 static void utilisation(const struct page *page, const struct results_phase_read *p, bool named)
 {
-	double au = results_value(&p->merged, 0, "au");
+	double au = results_value(&p->merged, 0, "au"), starved;
 	char sentence[512] = "", target[32];
 	bool met = au >= p->target_au;
 
@@ -198,6 +198,16 @@ static void utilisation(const struct page *page, const struct results_phase_read
 		fprintf(page->out,
 			"Without storage the same loop reaches %.1f %%: the rest is haul's own cost here.\n",
 			p->null_au * 100);
+	starved = results_value(&p->merged, 0, "runnable_ns") /
+		  results_value(&p->merged, 0, "wall_sum_ns");
+	if (starved > 0.02) {
+		sentence[0] = '\0';
+		add(sentence, sizeof(sentence),
+		    "This machine was busy: for each second of the phase haul's threads were ready %.0f ms "
+		    "without a core.",
+		    starved * 1000);
+		text_wrap(page->out, sentence, 0, 0);
+	}
 }
 
 /* Three figures or so, and no unit. */

@@ -55,6 +55,9 @@ void text_wrap(FILE *out, const char *text, unsigned first, unsigned rest)
 		size_t length = strcspn(text, " \n");
 		unsigned width = 0;
 
+		/* A figure and its sign stay together. */
+		if (strncmp(text + length, " %", 2) == 0)
+			length += 1 + strcspn(text + length + 1, " \n");
 		for (size_t i = 0; i < length; i++)
 			width += ((unsigned char)text[i] & 0xc0) != 0x80;
 		if (begun && column + 1 + width > REPORT_COLUMNS) {
