@@ -34,7 +34,7 @@ static int topology_share(const struct nodes *n, hwloc_topology_t *out, struct e
 	if (!rc && !copy)
 		rc = err_set(err, -ENOMEM, "no memory for the topology");
 	if (bytes && copy) {
-		if (loader)
+		if (xml)
 			memcpy(copy, xml, bytes);
 		group_broadcast(n->node, copy, bytes);
 	}

@@ -79,7 +79,7 @@ int run_share_job(struct run *run, const struct run_options *options, struct err
 	rc = group_agree(run->world, rc, err);
 	if (rc < 0)
 		goto out_free;
-	if (first)
+	if (text)
 		length = strlen(text);
 	group_broadcast(run->world, &length, sizeof(length));
 	if (!first) {
