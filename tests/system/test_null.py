@@ -7,7 +7,7 @@ from haultest import *
 
 def test_null():
     best = 0
-    for _ in range(4):
+    for _ in range(8):
         with Folder() as folder:
             write_job(folder, {
                 "name": "null", "stores": {"d": {"uri": "null://x"}},
