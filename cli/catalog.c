@@ -58,7 +58,7 @@ static int print_job(void *argument, const char *name)
 	char path[4096];
 	struct err err = {0};
 	struct plan plan;
-	struct job job;
+	struct job job = {0};
 	uint32_t ranks;
 	int rc;
 

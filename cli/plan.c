@@ -87,7 +87,7 @@ static int plan_run(const struct call *call)
 	char path[4096], took[UNITS_TEXT_BYTES];
 	struct err err = {0};
 	struct plan plan = {0};
-	struct job job;
+	struct job job = {0};
 	int rc, status;
 
 	rc = catalog_resolve(call->arguments[0], path, sizeof(path), &err);

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-int err_set(struct err *e, int rc, const char *format, ...)
+int(err_set)(struct err *e, int rc, const char *format, ...)
 {
 	va_list args;
 
@@ -18,7 +18,7 @@ int err_set(struct err *e, int rc, const char *format, ...)
 	return rc;
 }
 
-int err_wrap(struct err *e, int rc, const char *format, ...)
+int(err_wrap)(struct err *e, int rc, const char *format, ...)
 {
 	char inner[ERR_TEXT_BYTES];
 	size_t at, room;

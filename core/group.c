@@ -111,7 +111,7 @@ int group_status(struct group *g, const struct status *mine, struct status *merg
 
 /* One reduction tells the lowest rank with an error and whether all say the same (least hash and
  * greatest agree); that rank hands its verdict to rank 0, which broadcasts it. */
-int group_agree(struct group *g, int rc, struct err *err)
+int(group_agree)(struct group *g, int rc, struct err *err)
 {
 	struct verdict v;
 	uint64_t words[3];

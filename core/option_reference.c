@@ -135,9 +135,10 @@ static void describe(char what[REFERENCE_WHAT_MAX], const struct option *o)
 		[OPTION_TABLE] = "",
 	};
 	size_t at = (size_t)snprintf(what, REFERENCE_WHAT_MAX, "%s", words[o->kind]);
+	static const char *const none[] = {NULL};
 	const char *const *name;
 
-	for (name = o->kind == OPTION_CHOICE ? o->choices : NULL; name && *name; name++) {
+	for (name = o->kind == OPTION_CHOICE ? o->choices : none; *name; name++) {
 		snprintf(what + at, REFERENCE_WHAT_MAX - at, "%s%s", at ? " | " : "", *name);
 		at = strlen(what);
 	}

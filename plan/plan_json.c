@@ -52,6 +52,7 @@ static cJSON *phase_json(const struct plan_phase *p)
 {
 	const struct demand *d = &p->demand;
 	cJSON *json = cJSON_CreateObject();
+	uint64_t global_batch;
 	struct look look;
 
 	cJSON_AddStringToObject(json, "kind", p->phase->section->name);
@@ -62,9 +63,10 @@ static cJSON *phase_json(const struct plan_phase *p)
 	if (look_up(p->phase->section, p->phase->options, p->phase->path, "batch", OPTION_U64,
 		    &look))
 		add_number(json, "batch", (double)*(const uint64_t *)look.value);
-	if (d->steps_per_epoch)
-		add_number(json, "global_batch",
-			   (double)((d->samples - d->samples_dropped) / d->steps_per_epoch));
+	if (d->steps_per_epoch) {
+		global_batch = (d->samples - d->samples_dropped) / d->steps_per_epoch;
+		add_number(json, "global_batch", (double)global_batch);
+	}
 	add_number(json, "files", (double)d->files);
 	add_number(json, "samples", (double)d->samples);
 	add_number(json, "samples_dropped", (double)d->samples_dropped);

@@ -57,7 +57,8 @@ static int collect(struct merged *m, const struct tally *t, const uint64_t *shar
 
 int merge_failures(struct merged *m, const struct tally *t, struct group *group, struct err *err)
 {
-	uint64_t count = t->failure_count, share = kept(t), rows = 0, *shares = NULL;
+	uint64_t count = t->failure_count, share = kept(t), rows = 0;
+	uint64_t *shares = NULL; /* on rank 0 only */
 	int rc = group_allreduce(group, MERGE_SUM, &count, 1);
 
 	if (rc < 0 || !count)
@@ -71,7 +72,7 @@ int merge_failures(struct merged *m, const struct tally *t, struct group *group,
 	rc = group_agree(group, rc, err);
 	if (rc == 0)
 		rc = group_gather(group, &share, sizeof(share), shares);
-	if (rc == 0 && group->rank == 0)
+	if (rc == 0 && shares)
 		rows = share_out(shares, group->size);
 	if (rc == 0)
 		rc = group_broadcast(group, &rows, sizeof(rows));
@@ -79,7 +80,7 @@ int merge_failures(struct merged *m, const struct tally *t, struct group *group,
 		rc = group_scatter(group, shares, sizeof(share), &share);
 	m->failure_count = count;
 	m->failure_rows = (uint32_t)rows;
-	if (rc == 0 && group->rank == 0)
+	if (rc == 0 && shares)
 		rc = collect(m, t, shares, group);
 	else if (rc == 0 && share)
 		rc = group_send(group, 0, t->failures, share * sizeof(t->failures[0]));

@@ -252,7 +252,7 @@ static int load_hist(hid_t group, struct hist *h, struct err *err)
 static int load_hists(hid_t phase, struct results_phase_read *p, struct err *err)
 {
 	hid_t group = H5Gopen2(phase, "histograms", H5P_DEFAULT), one;
-	H5G_info_t info;
+	H5G_info_t info = {0};
 	int rc = 0;
 
 	if (group < 0 || H5Gget_info(group, &info) < 0)

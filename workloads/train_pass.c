@@ -108,7 +108,7 @@ static void session_begin(struct pass *p)
 static void session_end(struct pass *p)
 {
 	struct clock *clock = p->ctx->clock;
-	uint64_t began_ns = clock_now(clock), now = began_ns;
+	uint64_t began_ns = clock_now(clock), now;
 
 	p->unfinished = false;
 	account_switch(&p->accounts, ACCOUNT_RANKS, began_ns);
