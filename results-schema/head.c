@@ -1,8 +1,11 @@
 #include "results-schema/head.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "results-schema/h5.h"
 #include "results-schema/rows.h"
@@ -19,12 +22,28 @@ static void utc_text(char text[RESULTS_DATE_BYTES], uint64_t utc_ns)
 	strftime(text, RESULTS_DATE_BYTES, "%Y-%m-%dT%H:%M:%SZ", &tm);
 }
 
+/* A path where no file can be made is refused in plain words, before HDF5 says it in its own. */
+static int try_path(const char *path, struct err *err)
+{
+	int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+
+	if (fd < 0)
+		return err_set(err, -errno, "results file %s cannot be made: %s", path,
+			       strerror(errno));
+	close(fd);
+	return 0;
+}
+
 int head_create(const char *path, const struct results_head *head, const struct node_row *nodes,
 		const struct rank_row *ranks, struct err *err)
 {
-	hid_t access = h5_file_access(), creation = h5_group_properties(H5P_FILE_CREATE), file;
-	int rc = 0;
+	hid_t access, creation, file;
+	int rc = try_path(path, err);
 
+	if (rc < 0)
+		return rc;
+	access = h5_file_access();
+	creation = h5_group_properties(H5P_FILE_CREATE);
 	file = access < 0 || creation < 0 ? H5I_INVALID_HID
 					  : H5Fcreate(path, H5F_ACC_TRUNC, creation, access);
 	if (file < 0)
