@@ -19,7 +19,7 @@ enum merge { MERGE_SUM, MERGE_MAX, MERGE_MIN, MERGES };
  * addition. */
 struct status {
 	uint64_t stop;       /* enum stop_reason */
-	uint64_t unfinished; /* 1 while this rank has steps to do */
+	uint64_t unfinished; /* 1 while this rank has steps to do; at a step's barrier: this step */
 	uint64_t step;       /* steps done */
 	uint64_t p99_ns;     /* of this rank's main operation so far, for the progress line */
 	uint64_t compute_ns; /* so far in this phase, warm-up excluded: for the progress line */

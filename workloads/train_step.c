@@ -71,19 +71,23 @@ static bool step_compute(struct pass *p, struct step *s)
 	return go_on;
 }
 
-/* sync step: the status round is the barrier. */
-static void step_meet(struct pass *p, struct step *s)
+/* sync step: the status round is the barrier. A step that one rank did not come to the end of (it was
+ * stopped, or met an error) is no step of any rank: all end with the same number of them. Returns
+ * whether it was whole everywhere. */
+static bool step_meet(struct pass *p, struct step *s, bool whole)
 {
 	struct status mine;
 
 	pass_status(p, &mine);
 	mine.waiting = s->batch_ns - s->start_ns > WAITING_NS;
+	mine.unfinished = !whole;
 	account_switch(&p->accounts, ACCOUNT_RANKS, s->computed_ns);
 	group_status(p->ctx->group, &mine, &p->merged);
 	s->end_ns = clock_now(p->ctx->clock);
 	account_switch(&p->accounts, ACCOUNT_HAUL, s->end_ns);
 	p->stopped = p->merged.stop != STOP_NONE;
 	pass_progress(p);
+	return !p->merged.unfinished;
 }
 
 /* A training step completed. */
@@ -143,7 +147,7 @@ bool pass_step(struct pass *p, uint64_t k)
 		whole = step_compute(p, &s);
 	s.end_ns = s.computed_ns;
 	if (o->sync == SYNC_STEP && !evaluation)
-		step_meet(p, &s);
+		whole = step_meet(p, &s, whole);
 	else
 		p->stopped = pass_poll(p);
 	p->now_ns = s.end_ns;
