@@ -132,7 +132,8 @@ int dataset_init(struct dataset *d, const struct dataset_options *options, uint6
 			"%s/sample_bytes_stdev: the largest file would have %.3g bytes; make it smaller",
 			path, (double)largest * (double)options->samples_per_file);
 	if (d->format->check) {
-		rc = d->format->check(options->samples_per_file, largest, err);
+		rc = d->format->check(options->samples_per_file, dataset_sample_bytes_min(d),
+				      largest, err);
 		if (rc < 0)
 			return err_wrap(err, rc, "%s/format", path);
 	}
@@ -193,6 +194,11 @@ uint64_t dataset_sample_bytes(const struct dataset *d, uint64_t file)
 	if (d->options.sample_bytes_stdev == 0)
 		return d->options.sample_bytes;
 	return stratum_bytes(d, permutation_at(&d->order, file));
+}
+
+uint64_t dataset_sample_bytes_min(const struct dataset *d)
+{
+	return stratum_bytes(d, 0);
 }
 
 uint64_t dataset_sample_bytes_max(const struct dataset *d)

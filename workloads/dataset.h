@@ -46,6 +46,7 @@ void dataset_key(const struct dataset *d, uint64_t file, char key[OBJECT_KEY_BYT
 void dataset_subfolder(const struct dataset *d, uint64_t i, char key[OBJECT_KEY_BYTES]);
 uint64_t dataset_sample_bytes(const struct dataset *d, uint64_t file);
 void dataset_layout(const struct dataset *d, uint64_t file, struct layout *l);
+uint64_t dataset_sample_bytes_min(const struct dataset *d);
 uint64_t dataset_sample_bytes_max(const struct dataset *d);
 /* All files, headers included, in the mean. */
 double dataset_bytes_expected(const struct dataset *d);

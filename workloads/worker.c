@@ -1,6 +1,5 @@
 #include "workloads/worker.h"
 
-#include <endian.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -139,7 +138,7 @@ static int worker_received(struct worker *w, const struct io *io)
 {
 	const struct dataset *d = w->options->sources[w->assignment->source].dataset;
 	const uint8_t *data = io->data ? (const uint8_t *)io->data + io->lead : NULL;
-	uint64_t at, id, good;
+	uint64_t at, good;
 	char text[FAILURE_TEXT_BYTES];
 
 	if (io->status < 0 && io->status != -ENODATA) {
@@ -156,11 +155,9 @@ static int worker_received(struct worker *w, const struct io *io)
 	}
 	if (!data)
 		return 0;
-	if (!w->id_seen && w->layout.sample_bytes >= sizeof(id) &&
-	    layout_id_at(&w->layout, w->sample % d->options.samples_per_file, io->offset,
-			 io->length, &at)) {
-		memcpy(&id, data + at, sizeof(id));
-		w->id = le64toh(id);
+	if (!w->id_seen && layout_id_at(&w->layout, w->sample % d->options.samples_per_file,
+					io->offset, io->length, &at)) {
+		w->id = layout_id(&w->layout, data + at);
 		w->id_seen = true;
 	}
 	if (w->options->verify == VERIFY_NONE)

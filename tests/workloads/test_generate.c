@@ -153,14 +153,14 @@ static uint64_t sum_of(const struct run *r, const char *measure)
 /* Stops watching memory after 64 MB, so files are small. */
 static void test_same_for_any_ranks(void)
 {
-	static const char *const formats[] = {"raw", "npy", "npz"};
+	static const char *const formats[] = {"raw", "npy", "npz", "tfrecord"};
 	static const struct {
 		uint32_t ranks;
 		unsigned threads;
 	} with[] = {{1, 1}, {1, 3}, {3, 1}, {3, 2}, {7, 1}};
 	char text[1024];
 
-	for (unsigned f = 0; f < 3; f++) {
+	for (unsigned f = 0; f < sizeof(formats) / sizeof(formats[0]); f++) {
 		uint64_t hash = 0;
 
 		for (unsigned i = 0; i < sizeof(with) / sizeof(with[0]); i++) {

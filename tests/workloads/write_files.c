@@ -1,4 +1,4 @@
-/* Writes files of all formats and awkward sizes into a folder, for check_numpy.py:
+/* Writes files of all formats and awkward sizes into a folder, for the check_*.py beside it:
  * FORMAT-SAMPLES-SAMPLEBYTES.FORMAT, their first id 1000 * SAMPLES. */
 #include <inttypes.h>
 #include <stdio.h>
@@ -54,6 +54,7 @@ static int write_file(const char *folder, const struct format_ops *format, uint6
  * write_files FOLDER BYTES      one npz with one sample of that size (zip64 from 4 GiB) */
 int main(int argc, char **argv)
 {
+	struct err err = {0};
 	int rc = 0;
 
 	if (argc == 3)
@@ -68,7 +69,9 @@ int main(int argc, char **argv)
 	for (const struct format_ops *const *f = format_table(); *f; f++)
 		for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++)
 			for (size_t k = 0; k < sizeof(counts) / sizeof(counts[0]); k++)
-				if (sizes[i] * counts[k] < 10 << 20)
+				if (sizes[i] * counts[k] < 10 << 20 &&
+				    (!(*f)->check ||
+				     (*f)->check(counts[k], sizes[i], sizes[i], &err) == 0))
 					rc |= write_file(argv[1], *f, counts[k], sizes[i]);
 	return rc ? 1 : 0;
 }

@@ -10,6 +10,7 @@ static const struct format_ops *const formats[] = {
 	[FORMAT_RAW] = &format_raw,
 	[FORMAT_NPY] = &format_npy,
 	[FORMAT_NPZ] = &format_npz,
+	[FORMAT_TFRECORD] = &format_tfrecord,
 	NULL,
 };
 
@@ -17,6 +18,7 @@ const char *const format_names[] = {
 	[FORMAT_RAW] = "raw",
 	[FORMAT_NPY] = "npy",
 	[FORMAT_NPZ] = "npz",
+	[FORMAT_TFRECORD] = "tfrecord",
 	NULL,
 };
 
@@ -51,7 +53,7 @@ static uint64_t trailer_part(const struct layout *l, uint64_t at, void *data, ui
 
 void layout_image(const struct layout *l, uint64_t offset, void *data, uint64_t length)
 {
-	uint64_t payload_end = l->data_offset + payload_bytes(l);
+	uint64_t payload_end = l->data_offset + l->data_bytes;
 	uint8_t *out = data;
 
 	if (offset >= l->size)
@@ -107,18 +109,54 @@ uint64_t layout_verify(const struct layout *l, uint64_t offset, const void *data
 bool layout_id_at(const struct layout *l, uint64_t sample, uint64_t offset, uint64_t length,
 		  uint64_t *position)
 {
-	uint64_t at = l->data_offset + sample * l->sample_bytes;
+	uint64_t at = l->id_at + sample * l->stride;
 
-	if (l->sample_bytes < ID_BYTES || at < offset || length < ID_BYTES ||
-	    at - offset > length - ID_BYTES)
+	if (!l->id_bytes || at < offset || length < l->id_bytes ||
+	    at - offset > length - l->id_bytes)
 		return false;
 	*position = at - offset;
 	return true;
 }
 
+uint64_t layout_id(const struct layout *l, const void *bytes)
+{
+	const uint8_t *digits = bytes;
+	uint64_t id = 0;
+
+	if (l->id_bytes == ID_BYTES) {
+		memcpy(&id, bytes, sizeof(id));
+		return le64toh(id);
+	}
+	for (uint32_t i = 0; i < l->id_bytes; i++)
+		id = id * 10 + (uint64_t)(digits[i] - '0');
+	return id;
+}
+
 uint64_t payload_bytes(const struct layout *l)
 {
 	return l->samples * l->sample_bytes;
+}
+
+void payload_contiguous(struct layout *l)
+{
+	l->data_bytes = payload_bytes(l);
+	l->stride = l->sample_bytes;
+	l->id_at = l->data_offset;
+	l->id_bytes = l->sample_bytes < ID_BYTES ? 0 : ID_BYTES;
+}
+
+uint8_t *put_little(uint8_t *at, uint64_t value, unsigned bytes)
+{
+	for (unsigned i = 0; i < bytes; i++)
+		*at++ = (uint8_t)(value >> 8 * i);
+	return at;
+}
+
+uint8_t *put_big(uint8_t *at, uint64_t value, unsigned bytes)
+{
+	while (bytes--)
+		*at++ = (uint8_t)(value >> 8 * bytes);
+	return at;
 }
 
 void payload_stamp_ids(const struct layout *l, uint64_t at, void *data, uint64_t length)

@@ -3,7 +3,8 @@
  * A format says how large a file is, which byte ranges a real reader takes for a sample (in its
  * order: header or footer first, then data), and what the bytes of any range are, all in constant
  * time and memory. Payload comes from core/fill; the first 8 bytes of a sample's payload (where it
- * has 8) hold the sample's id, little-endian, so that a reader can prove what it read. */
+ * has 8, and the format leaves them free) hold the sample's id, little-endian, so that a reader can
+ * prove what it read. Where they are not free the format's own comment says where the id stands. */
 #ifndef HAUL_WORKLOADS_FORMATS_FORMAT_H
 #define HAUL_WORKLOADS_FORMATS_FORMAT_H
 
@@ -29,33 +30,45 @@ struct layout {
 	uint64_t samples;      /* in this file */
 	uint64_t sample_bytes; /* of each sample in this file */
 	uint64_t size;         /* of the file, bytes */
-	uint64_t data_offset;  /* where sample 0's payload begins; samples follow each other */
-	/* The header is [0, data_offset). The trailer, after the payload, is trailer[0,
-	 * gap_at), then gap_bytes zeros (npz: the labels), then the rest of trailer. */
+	/* header [0, data_offset) | data part, data_bytes, made by format->payload | trailer */
+	uint64_t data_offset, data_bytes;
+	uint64_t stride; /* from one sample to the next */
+	/* Sample 0's id, the others' stride apart. id_bytes: 8, little-endian; ID_DIGITS, a decimal
+	 * number; 0, no room for one. */
+	uint64_t id_at;
+	uint32_t id_bytes;
+	/* The trailer, after the data part, is trailer[0, gap_at), then gap_bytes zeros (npz: the
+	 * labels), then the rest of trailer. In a format with a frame around each sample (tfrecord)
+	 * header and trailer are that frame, and all behind the first header is data part. */
 	uint32_t header_bytes, trailer_bytes, gap_at;
 	uint64_t gap_bytes;
-	uint32_t crc_state; /* npz: the CRC register that each block returns to */
+	uint32_t crc_state;     /* npz: the CRC register that each block returns to */
+	uint32_t width, height; /* png: in pixels; jpeg: in blocks of 8 x 8 */
 	uint8_t header[FORMAT_HEADER_BYTES], trailer[FORMAT_HEADER_BYTES];
 };
 
 struct format_ops {
 	const char *name; /* "npz": also the files' extension */
 	const char *help;
-	uint64_t unit; /* bytes that must be made to make any byte of the payload (npz: 64 KiB) */
-	/* What this format cannot hold. May be NULL. */
-	int (*check)(uint64_t samples, uint64_t sample_bytes_max, struct err *err);
+	/* Bytes that must be made to make any byte of the data part (npz: 64 KiB). Less than the
+	 * whole of what a checksum covers where only the checksum's own bytes need that. */
+	uint64_t unit;
+	/* What this format cannot hold; the sizes are the least and the largest drawn. May be
+	 * NULL. */
+	int (*check)(uint64_t samples, uint64_t sample_bytes_min, uint64_t sample_bytes_max,
+		     struct err *err);
 	/* file, key, first_id, samples, sample_bytes are set; fills the rest. */
 	void (*layout)(struct layout *l);
 	/* The ranges a reader takes for sample (0-based in the file), in order. Returns how
 	 * many. */
 	uint32_t (*extents)(const struct layout *l, uint64_t sample,
 			    struct extent out[FORMAT_EXTENTS_MAX]);
-	/* The payload's own bytes [offset, offset + length) of the file, inside the data part. */
+	/* The bytes [offset, offset + length) of the file, inside the data part. */
 	void (*payload)(const struct layout *l, uint64_t offset, void *data, uint64_t length);
 };
 
-const struct format_ops *const *format_table(void);       /* NULL-terminated */
-enum format_index { FORMAT_RAW, FORMAT_NPY, FORMAT_NPZ }; /* into it */
+const struct format_ops *const *format_table(void);                        /* NULL-terminated */
+enum format_index { FORMAT_RAW, FORMAT_NPY, FORMAT_NPZ, FORMAT_TFRECORD }; /* into it */
 extern const char *const format_names[]; /* the same order, NULL-terminated, for OPT_CHOICE */
 
 /* Makes the file's bytes [offset, offset + length): header, payload with ids, trailer. */
@@ -71,5 +84,7 @@ uint64_t layout_verify(const struct layout *l, uint64_t offset, const void *data
  * in them it stands. */
 bool layout_id_at(const struct layout *l, uint64_t sample, uint64_t offset, uint64_t length,
 		  uint64_t *position);
+/* The id that stands in those l->id_bytes bytes, whatever they are: read from a store. */
+uint64_t layout_id(const struct layout *l, const void *bytes);
 
 #endif

@@ -41,6 +41,7 @@ static void npy_layout(struct layout *l)
 	l->header_bytes = npy_header(l->header, "|u1", l->samples, l->sample_bytes);
 	l->data_offset = l->header_bytes;
 	l->trailer_bytes = 0;
+	payload_contiguous(l);
 	l->gap_at = 0;
 	l->gap_bytes = 0;
 	l->size = l->data_offset + payload_bytes(l);

@@ -87,26 +87,19 @@ struct member {
 	uint32_t padding; /* bytes of extra field that align what follows; 0 or at least 4 */
 };
 
-static uint8_t *put(uint8_t *at, uint64_t value, unsigned bytes)
-{
-	for (unsigned i = 0; i < bytes; i++)
-		*at++ = (uint8_t)(value >> 8 * i);
-	return at;
-}
-
 /* What local header and directory row have in common: from "version needed" to the file name's
  * length. Sizes of zip64 stand in the extra field. */
 static uint8_t *put_member(uint8_t *at, const struct member *m, bool zip64)
 {
-	at = put(at, zip64 ? VERSION_ZIP64 : VERSION_PLAIN, 2);
-	at = put(at, 0, 2); /* flags */
-	at = put(at, 0, 2); /* stored */
-	at = put(at, 0, 2); /* midnight */
-	at = put(at, DOS_1980, 2);
-	at = put(at, m->crc, 4);
-	at = put(at, zip64 ? UINT32_MAX : m->size, 4);
-	at = put(at, zip64 ? UINT32_MAX : m->size, 4);
-	return put(at, sizeof(m->name) - 1, 2);
+	at = put_little(at, zip64 ? VERSION_ZIP64 : VERSION_PLAIN, 2);
+	at = put_little(at, 0, 2); /* flags */
+	at = put_little(at, 0, 2); /* stored */
+	at = put_little(at, 0, 2); /* midnight */
+	at = put_little(at, DOS_1980, 2);
+	at = put_little(at, m->crc, 4);
+	at = put_little(at, zip64 ? UINT32_MAX : m->size, 4);
+	at = put_little(at, zip64 ? UINT32_MAX : m->size, 4);
+	return put_little(at, sizeof(m->name) - 1, 2);
 }
 
 static uint8_t *put_name(uint8_t *at, const struct member *m)
@@ -117,19 +110,19 @@ static uint8_t *put_name(uint8_t *at, const struct member *m)
 
 static uint8_t *put_local(uint8_t *at, const struct member *m, bool zip64)
 {
-	at = put(at, 0x04034b50, 4);
+	at = put_little(at, 0x04034b50, 4);
 	at = put_member(at, m, zip64);
-	at = put(at, (zip64 ? 20 : 0) + m->padding, 2);
+	at = put_little(at, (zip64 ? 20 : 0) + m->padding, 2);
 	at = put_name(at, m);
 	if (zip64) {
-		at = put(at, EXTRA_ZIP64, 2);
-		at = put(at, 16, 2);
-		at = put(at, m->size, 8);
-		at = put(at, m->size, 8);
+		at = put_little(at, EXTRA_ZIP64, 2);
+		at = put_little(at, 16, 2);
+		at = put_little(at, m->size, 8);
+		at = put_little(at, m->size, 8);
 	}
 	if (m->padding) {
-		at = put(at, EXTRA_PADDING, 2);
-		at = put(at, m->padding - 4, 2);
+		at = put_little(at, EXTRA_PADDING, 2);
+		at = put_little(at, m->padding - 4, 2);
 		memset(at, 0, m->padding - 4);
 		at += m->padding - 4;
 	}
@@ -138,22 +131,22 @@ static uint8_t *put_local(uint8_t *at, const struct member *m, bool zip64)
 
 static uint8_t *put_row(uint8_t *at, const struct member *m, bool zip64)
 {
-	at = put(at, 0x02014b50, 4);
-	at = put(at, zip64 ? VERSION_ZIP64 : VERSION_PLAIN, 2); /* made by */
+	at = put_little(at, 0x02014b50, 4);
+	at = put_little(at, zip64 ? VERSION_ZIP64 : VERSION_PLAIN, 2); /* made by */
 	at = put_member(at, m, zip64);
-	at = put(at, zip64 ? 28 : 0, 2); /* extra */
-	at = put(at, 0, 2);              /* comment */
-	at = put(at, 0, 2);              /* disk */
-	at = put(at, 0, 2);              /* internal attributes */
-	at = put(at, 0, 4);              /* external attributes */
-	at = put(at, zip64 ? UINT32_MAX : m->offset, 4);
+	at = put_little(at, zip64 ? 28 : 0, 2); /* extra */
+	at = put_little(at, 0, 2);              /* comment */
+	at = put_little(at, 0, 2);              /* disk */
+	at = put_little(at, 0, 2);              /* internal attributes */
+	at = put_little(at, 0, 4);              /* external attributes */
+	at = put_little(at, zip64 ? UINT32_MAX : m->offset, 4);
 	at = put_name(at, m);
 	if (zip64) {
-		at = put(at, EXTRA_ZIP64, 2);
-		at = put(at, 24, 2);
-		at = put(at, m->size, 8);
-		at = put(at, m->size, 8);
-		at = put(at, m->offset, 8);
+		at = put_little(at, EXTRA_ZIP64, 2);
+		at = put_little(at, 24, 2);
+		at = put_little(at, m->size, 8);
+		at = put_little(at, m->size, 8);
+		at = put_little(at, m->offset, 8);
 	}
 	return at;
 }
@@ -168,27 +161,27 @@ static uint8_t *put_directory(uint8_t *at, const struct member *x, const struct 
 	at = put_row(at, y, zip64);
 	bytes = (uint64_t)(at - begin);
 	if (zip64) {
-		at = put(at, 0x06064b50, 4);
-		at = put(at, 44, 8); /* of this record, from here */
-		at = put(at, VERSION_ZIP64, 2);
-		at = put(at, VERSION_ZIP64, 2);
-		at = put(at, 0, 8); /* disks */
-		at = put(at, 2, 8); /* members, here and in all */
-		at = put(at, 2, 8);
-		at = put(at, bytes, 8);
-		at = put(at, offset, 8);
-		at = put(at, 0x07064b50, 4); /* where the record above is */
-		at = put(at, 0, 4);
-		at = put(at, offset + bytes, 8);
-		at = put(at, 1, 4);
+		at = put_little(at, 0x06064b50, 4);
+		at = put_little(at, 44, 8); /* of this record, from here */
+		at = put_little(at, VERSION_ZIP64, 2);
+		at = put_little(at, VERSION_ZIP64, 2);
+		at = put_little(at, 0, 8); /* disks */
+		at = put_little(at, 2, 8); /* members, here and in all */
+		at = put_little(at, 2, 8);
+		at = put_little(at, bytes, 8);
+		at = put_little(at, offset, 8);
+		at = put_little(at, 0x07064b50, 4); /* where the record above is */
+		at = put_little(at, 0, 4);
+		at = put_little(at, offset + bytes, 8);
+		at = put_little(at, 1, 4);
 	}
-	at = put(at, 0x06054b50, 4);
-	at = put(at, 0, 4);
-	at = put(at, 2, 2);
-	at = put(at, 2, 2);
-	at = put(at, bytes, 4);
-	at = put(at, zip64 ? UINT32_MAX : offset, 4);
-	return put(at, 0, 2);
+	at = put_little(at, 0x06054b50, 4);
+	at = put_little(at, 0, 4);
+	at = put_little(at, 2, 2);
+	at = put_little(at, 2, 2);
+	at = put_little(at, bytes, 4);
+	at = put_little(at, zip64 ? UINT32_MAX : offset, 4);
+	return put_little(at, 0, 2);
 }
 
 /* Samples with an id and less than PATCH_BYTES more. */
@@ -240,6 +233,7 @@ static void npz_layout(struct layout *l)
 	memcpy(end, npy_x, npy_x_bytes);
 	l->header_bytes = (uint32_t)(end - l->header) + npy_x_bytes;
 	l->data_offset = l->header_bytes;
+	payload_contiguous(l);
 
 	y.offset = l->data_offset + payload_bytes(l);
 	end = put_local(l->trailer, &y, zip64);
@@ -268,7 +262,7 @@ static uint32_t ids_register(uint32_t reg, uint64_t first, uint64_t count, uint6
 	for (unsigned j = 1; j < levels; j++) {
 		uint32_t half;
 
-		put(bytes, (uint64_t)1 << (j - 1), ID_BYTES);
+		put_little(bytes, (uint64_t)1 << (j - 1), ID_BYTES);
 		half = crc32_multiply(crc32_run(0, bytes, ID_BYTES), zeros);
 		x[j] = crc32_multiply(x[j - 1], x[j - 1]);
 		s[j] = crc32_multiply(s[j - 1], x[j - 1] ^ CRC32_ONE);
@@ -281,7 +275,7 @@ static uint32_t ids_register(uint32_t reg, uint64_t first, uint64_t count, uint6
 
 		if (first && (unsigned)__builtin_ctzll(first) < j)
 			j = (unsigned)__builtin_ctzll(first);
-		put(bytes, first, ID_BYTES);
+		put_little(bytes, first, ID_BYTES);
 		f = crc32_multiply(crc32_run(0, bytes, ID_BYTES), zeros);
 		reg = crc32_multiply(reg, x[j]) ^ crc32_multiply(f, s[j]) ^ c[j];
 		first += (uint64_t)1 << j;

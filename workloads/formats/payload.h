@@ -5,7 +5,7 @@
 
 #include "workloads/formats/format.h"
 
-enum { ID_BYTES = 8 };
+enum { ID_BYTES = 8, ID_DIGITS = 20 };
 
 /* Puts the ids (or the parts of them) that fall in the payload's bytes [at, at + length),
  * counted from the payload's begin, into data. Nothing where samples have no room for one. */
@@ -16,12 +16,20 @@ void payload_plain(const struct layout *l, uint64_t offset, void *data, uint64_t
 
 uint64_t payload_bytes(const struct layout *l);
 
+/* For formats whose samples lie one behind the other in the data part, which begins at
+ * l->data_offset: sets data_bytes, stride and the ids' place. */
+void payload_contiguous(struct layout *l);
+
+/* Writes value in the lowest bytes' order, lowest or highest first; returns what follows. */
+uint8_t *put_little(uint8_t *at, uint64_t value, unsigned bytes);
+uint8_t *put_big(uint8_t *at, uint64_t value, unsigned bytes);
+
 /* Writes a numpy 1.0 header for samples x sample_bytes values of type descr ("|u1"), padded to
  * a multiple of 64; with sample_bytes 0 or samples 1 the shape has the one other dimension.
  * Returns its length, at most NPY_HEADER_MAX. */
 enum { NPY_HEADER_MAX = 192 };
 uint32_t npy_header(uint8_t *out, const char *descr, uint64_t samples, uint64_t sample_bytes);
 
-extern const struct format_ops format_raw, format_npy, format_npz;
+extern const struct format_ops format_raw, format_npy, format_npz, format_tfrecord;
 
 #endif

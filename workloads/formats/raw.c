@@ -6,6 +6,7 @@ static void raw_layout(struct layout *l)
 	l->header_bytes = 0;
 	l->data_offset = 0;
 	l->trailer_bytes = 0;
+	payload_contiguous(l);
 	l->gap_at = 0;
 	l->gap_bytes = 0;
 	l->size = payload_bytes(l);
