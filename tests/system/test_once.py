@@ -16,6 +16,8 @@ GRID = [  # ranks, batch, files, samples a file, workers, format, shuffle, sync
     (8, 3, 101, 1, 2, "npz", "each_epoch", "step"),
     (8, 1, 9, 5, 0, "npy", {"samples": True}, "none"),
     (2, 4, 11, 9, 2, "tfrecord", {"files": True}, "step"),
+    (2, 3, 20, 1, 1, "png", "each_epoch", "step"),
+    (2, 3, 20, 1, 1, "jpeg", "each_epoch", "none"),
     (64, 1, 130, 1, 1, "raw", "each_epoch", "step"),
 ]
 

@@ -153,6 +153,45 @@ static void test_refusals(void)
 	}
 }
 
+static void test_format_refusals(void)
+{
+	static const struct {
+		uint32_t format;
+		uint64_t samples, bytes, stdev;
+		const char *says; /* "": taken */
+	} cases[] = {
+		{FORMAT_PNG, 2, 4096, 0, "holds one sample, samples_per_file is 2"},
+		{FORMAT_JPEG, 2, 4096, 0, "holds one sample, samples_per_file is 2"},
+		{FORMAT_PNG, 1, 115, 0, "has at least 116 bytes, the smallest sample would"},
+		{FORMAT_PNG, 1, 116, 0, ""},
+		{FORMAT_JPEG, 1, 245, 0, "has at least 246 bytes, the smallest sample would"},
+		{FORMAT_JPEG, 1, 246, 0, ""},
+		{FORMAT_JPEG, 1, 1000, 2000, "the smallest sample would"},
+		{FORMAT_JPEG, 1, 322957, 50000, ""},
+		{FORMAT_PNG, 1, 256 << 20, 0, ""},
+		{FORMAT_PNG, 1, (256 << 20) + 1, 0, "has at most 268435456 bytes here"},
+		{FORMAT_TFRECORD, 1251, 114660, 0, ""},
+		{FORMAT_TFRECORD, 1, (uint64_t)2 << 30, 0, "holds less than 2 GiB"},
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct dataset_options o = usual();
+		struct dataset d;
+		struct err err = {0};
+		int rc;
+
+		o.format = cases[i].format;
+		o.samples_per_file = cases[i].samples;
+		o.sample_bytes = cases[i].bytes;
+		o.sample_bytes_stdev = cases[i].stdev;
+		rc = dataset_init(&d, &o, 42, "/dataset", &err);
+		CU_ASSERT_EQUAL(rc, cases[i].says[0] ? -EINVAL : 0);
+		CU_ASSERT_PTR_NOT_NULL(strstr(err.text, cases[i].says));
+		if (rc < 0)
+			CU_ASSERT_EQUAL(strncmp(err.text, "/dataset/format: ", 17), 0);
+	}
+}
+
 int main(void)
 {
 	CU_TestInfo tests[] = {
@@ -161,6 +200,7 @@ int main(void)
 		{"layouts", test_layout},
 		{"160 million files", test_160_million_files},
 		{"refusals name the place", test_refusals},
+		{"what a format cannot hold", test_format_refusals},
 		CU_TEST_INFO_NULL,
 	};
 

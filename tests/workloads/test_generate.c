@@ -153,7 +153,11 @@ static uint64_t sum_of(const struct run *r, const char *measure)
 /* Stops watching memory after 64 MB, so files are small. */
 static void test_same_for_any_ranks(void)
 {
-	static const char *const formats[] = {"raw", "npy", "npz", "tfrecord"};
+	static const struct {
+		const char *name;
+		unsigned samples;
+	} formats[] = {{"raw", 3},      {"npy", 3}, {"npz", 3},
+		       {"tfrecord", 3}, {"png", 1}, {"jpeg", 1}};
 	static const struct {
 		uint32_t ranks;
 		unsigned threads;
@@ -169,10 +173,10 @@ static void test_same_for_any_ranks(void)
 			snprintf(
 				text, sizeof(text),
 				"{\"seed\": 42, \"stores\": {\"m\": {\"uri\": \"mem://\", \"transfer\": 65536}},"
-				"\"dataset\": {\"format\": \"%s\", \"files\": 23, \"samples_per_file\": 3, \"sample_bytes\": 60000,"
+				"\"dataset\": {\"format\": \"%s\", \"files\": 23, \"samples_per_file\": %u, \"sample_bytes\": 60000,"
 				"\"sample_bytes_stdev\": 30000, \"folder\": \"a/b\", \"subfolders\": 5},"
 				"\"phases\": [{\"generate\": {\"threads\": %u}}]}",
-				formats[f], with[i].threads);
+				formats[f].name, formats[f].samples, with[i].threads);
 			start(&r, text);
 			r.read_back = true;
 			CU_ASSERT_EQUAL(thread_group_run(with[i].ranks, generate_body, &r, NULL),

@@ -10,8 +10,10 @@
 
 enum { PIECE = 1000003 };
 
-static const uint64_t sizes[] = {1,  3,    4,     5,     7,     8,     9,     11,     12,
-				 15, 1000, 65535, 65536, 65537, 65540, 65552, 1234567};
+static const uint64_t sizes[] = {1,   3,    4,     5,     7,     8,     9,      11,      12,
+				 15,  1000, 65535, 65536, 65537, 65540, 65552,  1234567, 116,
+				 117, 245,  246,   247,   256,   257,   258,    268,     269,
+				 270, 300,  333,   8325,  8326,  8327,  322957, 9000000};
 static const uint64_t counts[] = {1, 2, 3, 7, 1000};
 
 static int write_file(const char *folder, const struct format_ops *format, uint64_t samples,

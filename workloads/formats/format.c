@@ -1,6 +1,8 @@
 #include "workloads/formats/format.h"
 
 #include <endian.h>
+#include <errno.h>
+#include <inttypes.h>
 #include <string.h>
 
 #include "core/fill.h"
@@ -11,6 +13,8 @@ static const struct format_ops *const formats[] = {
 	[FORMAT_NPY] = &format_npy,
 	[FORMAT_NPZ] = &format_npz,
 	[FORMAT_TFRECORD] = &format_tfrecord,
+	[FORMAT_PNG] = &format_png,
+	[FORMAT_JPEG] = &format_jpeg,
 	NULL,
 };
 
@@ -19,6 +23,8 @@ const char *const format_names[] = {
 	[FORMAT_NPY] = "npy",
 	[FORMAT_NPZ] = "npz",
 	[FORMAT_TFRECORD] = "tfrecord",
+	[FORMAT_PNG] = "png",
+	[FORMAT_JPEG] = "jpeg",
 	NULL,
 };
 
@@ -143,6 +149,36 @@ void payload_contiguous(struct layout *l)
 	l->stride = l->sample_bytes;
 	l->id_at = l->data_offset;
 	l->id_bytes = l->sample_bytes < ID_BYTES ? 0 : ID_BYTES;
+}
+
+uint32_t payload_whole_file(const struct layout *l, uint64_t sample,
+			    struct extent out[FORMAT_EXTENTS_MAX])
+{
+	(void)sample;
+	out[0].offset = 0;
+	out[0].length = l->size;
+	return 1;
+}
+
+int payload_check_picture(const char *name, uint64_t samples, uint64_t least, uint64_t largest,
+			  uint64_t size_min, uint64_t size_max, struct err *err)
+{
+	if (samples > 1)
+		return err_set(
+			err, -EINVAL,
+			"a %s file is one picture and holds one sample, samples_per_file is %" PRIu64,
+			name, samples);
+	if (least < size_min)
+		return err_set(err, -EINVAL,
+			       "a %s file has at least %" PRIu64
+			       " bytes, the smallest sample would have %" PRIu64,
+			       name, size_min, least);
+	if (largest > size_max)
+		return err_set(err, -EINVAL,
+			       "a %s file has at most %" PRIu64
+			       " bytes here, the largest sample would have %" PRIu64,
+			       name, size_max, largest);
+	return 0;
 }
 
 uint8_t *put_little(uint8_t *at, uint64_t value, unsigned bytes)

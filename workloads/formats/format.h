@@ -67,8 +67,15 @@ struct format_ops {
 	void (*payload)(const struct layout *l, uint64_t offset, void *data, uint64_t length);
 };
 
-const struct format_ops *const *format_table(void);                        /* NULL-terminated */
-enum format_index { FORMAT_RAW, FORMAT_NPY, FORMAT_NPZ, FORMAT_TFRECORD }; /* into it */
+const struct format_ops *const *format_table(void); /* NULL-terminated */
+enum format_index {                                 /* into it */
+		    FORMAT_RAW,
+		    FORMAT_NPY,
+		    FORMAT_NPZ,
+		    FORMAT_TFRECORD,
+		    FORMAT_PNG,
+		    FORMAT_JPEG
+};
 extern const char *const format_names[]; /* the same order, NULL-terminated, for OPT_CHOICE */
 
 /* Makes the file's bytes [offset, offset + length): header, payload with ids, trailer. */

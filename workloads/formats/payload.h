@@ -24,12 +24,21 @@ void payload_contiguous(struct layout *l);
 uint8_t *put_little(uint8_t *at, uint64_t value, unsigned bytes);
 uint8_t *put_big(uint8_t *at, uint64_t value, unsigned bytes);
 
+/* The extents hook of formats whose readers take the whole file. */
+uint32_t payload_whole_file(const struct layout *l, uint64_t sample,
+			    struct extent out[FORMAT_EXTENTS_MAX]);
+
+/* The check hook of pictures, one a file, whose sizes lie in [size_min, size_max]. */
+int payload_check_picture(const char *name, uint64_t samples, uint64_t least, uint64_t largest,
+			  uint64_t size_min, uint64_t size_max, struct err *err);
+
 /* Writes a numpy 1.0 header for samples x sample_bytes values of type descr ("|u1"), padded to
  * a multiple of 64; with sample_bytes 0 or samples 1 the shape has the one other dimension.
  * Returns its length, at most NPY_HEADER_MAX. */
 enum { NPY_HEADER_MAX = 192 };
 uint32_t npy_header(uint8_t *out, const char *descr, uint64_t samples, uint64_t sample_bytes);
 
-extern const struct format_ops format_raw, format_npy, format_npz, format_tfrecord;
+extern const struct format_ops format_raw, format_npy, format_npz, format_tfrecord, format_png,
+	format_jpeg;
 
 #endif
