@@ -223,6 +223,21 @@ void dataset_layout(const struct dataset *d, uint64_t file, struct layout *l)
 	layout_of(d, file, dataset_sample_bytes(d, file), l);
 }
 
+uint64_t dataset_extent_bytes_max(const struct dataset *d)
+{
+	struct extent extents[FORMAT_EXTENTS_MAX];
+	struct layout l;
+	uint64_t largest = 0;
+	uint32_t n;
+
+	layout_of(d, 0, dataset_sample_bytes_max(d), &l);
+	n = d->format->extents(&l, 0, extents);
+	for (uint32_t i = 0; i < n; i++)
+		if (extents[i].length > largest)
+			largest = extents[i].length;
+	return largest;
+}
+
 double dataset_bytes_expected(const struct dataset *d)
 {
 	struct layout l;

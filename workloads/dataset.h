@@ -48,6 +48,8 @@ uint64_t dataset_sample_bytes(const struct dataset *d, uint64_t file);
 void dataset_layout(const struct dataset *d, uint64_t file, struct layout *l);
 uint64_t dataset_sample_bytes_min(const struct dataset *d);
 uint64_t dataset_sample_bytes_max(const struct dataset *d);
+/* The longest range that a reader takes at once: of a sample or, in some formats, a file. */
+uint64_t dataset_extent_bytes_max(const struct dataset *d);
 /* All files, headers included, in the mean. */
 double dataset_bytes_expected(const struct dataset *d);
 

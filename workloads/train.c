@@ -14,7 +14,7 @@
 static uint64_t request_bytes(const struct train_options *o, const struct pass_input *in)
 {
 	uint64_t budget = train_window(o), transfer = store_transfer(&in->store);
-	uint64_t largest = dataset_sample_bytes_max(&in->dataset) + WORKER_PIECE_BYTES, bytes,
+	uint64_t largest = dataset_extent_bytes_max(&in->dataset) + WORKER_PIECE_BYTES, bytes,
 		 window;
 
 	if (!store_can(&in->store, BACKEND_CONTENT))

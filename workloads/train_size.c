@@ -47,7 +47,7 @@ static uint64_t memory_bytes(const struct train_options *o, const struct dataset
 {
 	const struct backend_ops *ops = store->section->owner;
 	uint64_t workers = o->loader.workers ? o->loader.workers : 1;
-	uint64_t transfer = train_transfer(store), largest = dataset_sample_bytes_max(d), request;
+	uint64_t transfer = train_transfer(store), largest = dataset_extent_bytes_max(d), request;
 	char text[2][UNITS_TEXT_BYTES];
 
 	if (!(ops->capabilities & BACKEND_CONTENT))

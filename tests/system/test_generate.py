@@ -39,7 +39,7 @@ def generate(folder, ranks):
 
 
 def test_same_for_any_ranks():
-    for fmt, spf in (("npz", 1), ("npy", 3), ("raw", 2), ("tfrecord", 5), ("png", 1), ("jpeg", 1)):
+    for fmt, spf in (("npz", 1), ("npy", 3), ("raw", 2), ("tfrecord", 5), ("png", 1), ("jpeg", 1), ("csv", 4)):
         trees = []
         for ranks in (1, 7):
             with Folder() as folder:

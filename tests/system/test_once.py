@@ -18,6 +18,7 @@ GRID = [  # ranks, batch, files, samples a file, workers, format, shuffle, sync
     (2, 4, 11, 9, 2, "tfrecord", {"files": True}, "step"),
     (2, 3, 20, 1, 1, "png", "each_epoch", "step"),
     (2, 3, 20, 1, 1, "jpeg", "each_epoch", "none"),
+    (3, 2, 13, 4, 1, "csv", "each_epoch", "step"),
     (64, 1, 130, 1, 1, "raw", "each_epoch", "step"),
 ]
 

@@ -153,6 +153,27 @@ static void test_refusals(void)
 	}
 }
 
+/* Readers of csv take the file, of others a sample with what stands around it. */
+static void test_extent_max(void)
+{
+	struct dataset_options o = usual();
+	struct dataset d;
+	struct err err = {0};
+
+	o.samples_per_file = 100;
+	o.sample_bytes = 1000;
+	o.sample_bytes_stdev = 0;
+	o.format = FORMAT_CSV;
+	CU_ASSERT_EQUAL_FATAL(dataset_init(&d, &o, 42, "/dataset", &err), 0);
+	CU_ASSERT_EQUAL(dataset_extent_bytes_max(&d), 100000);
+	o.format = FORMAT_RAW;
+	CU_ASSERT_EQUAL_FATAL(dataset_init(&d, &o, 42, "/dataset", &err), 0);
+	CU_ASSERT_EQUAL(dataset_extent_bytes_max(&d), 1000);
+	o.format = FORMAT_TFRECORD;
+	CU_ASSERT_EQUAL_FATAL(dataset_init(&d, &o, 42, "/dataset", &err), 0);
+	CU_ASSERT_EQUAL(dataset_extent_bytes_max(&d), 1000 + 16 + 54);
+}
+
 static void test_format_refusals(void)
 {
 	static const struct {
@@ -170,6 +191,8 @@ static void test_format_refusals(void)
 		{FORMAT_JPEG, 1, 322957, 50000, ""},
 		{FORMAT_PNG, 1, 256 << 20, 0, ""},
 		{FORMAT_PNG, 1, (256 << 20) + 1, 0, "has at most 268435456 bytes here"},
+		{FORMAT_CSV, 9, 24, 0, "has at least 25 bytes, the smallest sample would have 24"},
+		{FORMAT_CSV, 9, 25, 0, ""},
 		{FORMAT_TFRECORD, 1251, 114660, 0, ""},
 		{FORMAT_TFRECORD, 1, (uint64_t)2 << 30, 0, "holds less than 2 GiB"},
 	};
@@ -201,6 +224,7 @@ int main(void)
 		{"160 million files", test_160_million_files},
 		{"refusals name the place", test_refusals},
 		{"what a format cannot hold", test_format_refusals},
+		{"the longest range", test_extent_max},
 		CU_TEST_INFO_NULL,
 	};
 

@@ -156,8 +156,8 @@ static void test_same_for_any_ranks(void)
 	static const struct {
 		const char *name;
 		unsigned samples;
-	} formats[] = {{"raw", 3},      {"npy", 3}, {"npz", 3},
-		       {"tfrecord", 3}, {"png", 1}, {"jpeg", 1}};
+	} formats[] = {{"raw", 3}, {"npy", 3},  {"npz", 3}, {"tfrecord", 3},
+		       {"png", 1}, {"jpeg", 1}, {"csv", 3}};
 	static const struct {
 		uint32_t ranks;
 		unsigned threads;

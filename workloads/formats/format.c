@@ -9,23 +9,17 @@
 #include "workloads/formats/payload.h"
 
 static const struct format_ops *const formats[] = {
-	[FORMAT_RAW] = &format_raw,
-	[FORMAT_NPY] = &format_npy,
-	[FORMAT_NPZ] = &format_npz,
-	[FORMAT_TFRECORD] = &format_tfrecord,
-	[FORMAT_PNG] = &format_png,
-	[FORMAT_JPEG] = &format_jpeg,
-	NULL,
+	[FORMAT_RAW] = &format_raw, [FORMAT_NPY] = &format_npy,
+	[FORMAT_NPZ] = &format_npz, [FORMAT_TFRECORD] = &format_tfrecord,
+	[FORMAT_PNG] = &format_png, [FORMAT_JPEG] = &format_jpeg,
+	[FORMAT_CSV] = &format_csv, NULL,
 };
 
 const char *const format_names[] = {
-	[FORMAT_RAW] = "raw",
-	[FORMAT_NPY] = "npy",
-	[FORMAT_NPZ] = "npz",
-	[FORMAT_TFRECORD] = "tfrecord",
-	[FORMAT_PNG] = "png",
-	[FORMAT_JPEG] = "jpeg",
-	NULL,
+	[FORMAT_RAW] = "raw", [FORMAT_NPY] = "npy",
+	[FORMAT_NPZ] = "npz", [FORMAT_TFRECORD] = "tfrecord",
+	[FORMAT_PNG] = "png", [FORMAT_JPEG] = "jpeg",
+	[FORMAT_CSV] = "csv", NULL,
 };
 
 const struct format_ops *const *format_table(void)

@@ -68,13 +68,15 @@ struct format_ops {
 };
 
 const struct format_ops *const *format_table(void); /* NULL-terminated */
-enum format_index {                                 /* into it */
-		    FORMAT_RAW,
-		    FORMAT_NPY,
-		    FORMAT_NPZ,
-		    FORMAT_TFRECORD,
-		    FORMAT_PNG,
-		    FORMAT_JPEG
+/* Into it. */
+enum format_index {
+	FORMAT_RAW,
+	FORMAT_NPY,
+	FORMAT_NPZ,
+	FORMAT_TFRECORD,
+	FORMAT_PNG,
+	FORMAT_JPEG,
+	FORMAT_CSV
 };
 extern const char *const format_names[]; /* the same order, NULL-terminated, for OPT_CHOICE */
 
