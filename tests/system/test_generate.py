@@ -81,6 +81,19 @@ def test_sizes():
             near(sizes.std(), stdev, 0.03 * stdev, f"deviation of {mean} ± {stdev}")
 
 
+def descendants(pid):
+    """Of mpiexec: its proxy and the ranks."""
+    parents = {}
+    for name in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{name}/stat", encoding="utf-8", errors="replace") as f:
+                parents.setdefault(int(f.read().rpartition(")")[2].split()[1]), []).append(int(name))
+        except OSError:
+            pass
+    found = parents.get(pid, [])
+    return found + [below for child in found for below in descendants(child)]
+
+
 def test_killed_and_resumed():
     with Folder() as folder, Folder() as whole:
         write_job(whole, job(whole, files=300, size=2000000))
@@ -91,8 +104,11 @@ def test_killed_and_resumed():
             time.sleep(0.01)
             if os.path.isdir(folder + "/data") and len(tree_names(folder + "/data")) > 20:
                 break
-        process.send_signal(signal.SIGKILL)
-        os.system(f"pkill -KILL -f '{HAUL} generate' >/dev/null 2>&1")
+        for pid in [process.pid] + descendants(process.pid):
+            try:
+                os.kill(pid, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
         process.communicate()
         some = len(tree_names(folder + "/data"))
         check(0 < some < 300, f"{some} files after the kill")
