@@ -38,6 +38,20 @@ for name, demand in (("unet3d_a100", 1.614e9), ("unet3d_h100", 3.177e9), ("unet3
     assert phase["steps_per_epoch"] == 500 and phase["epochs"] == 5, phase
     near(name, phase["demand"]["bytes_per_second"], 8 * demand)
 
+# Files, samples and the rest of the table: batch * record / step.
+for name, files, samples, steps, epochs, demand in (
+        ("resnet50_a100", 1024, 1024 * 1251, 400, 5, 400 * 114660.07 / .435),
+        ("resnet50_h100", 1024, 1024 * 1251, 400, 5, 400 * 114660.07 / .224),
+        ("cosmoflow_a100", 524288, 524288, 65536, 5, 2828486 / .00551),
+        ("cosmoflow_h100", 524288, 524288, 65536, 5, 2828486 / .0035),
+        ("retinanet_b200", 1170301, 1170301, 6095, 8, 24 * 322957 / .04755),
+        ("retinanet_mi355", 1170301, 1170301, 4063, 8, 36 * 322957 / .071325)):
+    planned = plan(name, 1, 8)
+    phase = train(planned)
+    assert planned["dataset"]["files"] == files and planned["dataset"]["samples"] == samples, planned["dataset"]
+    assert phase["steps_per_epoch"] == steps and phase["epochs"] == epochs, phase
+    near(name, phase["demand"]["bytes_per_second"], 8 * demand)
+
 aurora = plan("unet3d_aurora", 512, 12)
 phase = train(aurora)
 assert aurora["ranks"] == 6144 and aurora["dataset"]["files"] == 4300800, aurora
