@@ -3,11 +3,12 @@
  *   id in 20 digits , ddd , ddd , … , ddd newline
  *   0              20 21
  *
- * The id is the first column, in decimal, with leading zeros; each other number is one random byte,
- * 100 added, so all have three digits and any range is made on its own. Where a row's size asks for
- * it, the last number has up to three zeros more behind its digits.
+ * The id is the first column, in decimal, with leading zeros; each other number is one random
+ * byte, 100 added, so all have three digits and any range is made on its own. Where a row's size
+ * asks for it, the last number has up to three zeros more behind its digits.
  *
- * Text cannot be cut into rows without reading it, so a reader takes the file whole for a sample. */
+ * Text cannot be cut into rows without reading it, so a reader takes the file whole for a
+ * sample. */
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>

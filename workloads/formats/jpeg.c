@@ -1,23 +1,23 @@
-/* jpeg: one grey picture a file (baseline, JFIF), of exactly the size asked for, made so that any
- * random byte is a coefficient.
+/* jpeg: one grey picture a file (baseline, JFIF), of exactly the size asked for, made so that
+ * any random byte is a coefficient.
  *
- *   SOI APP0 DQT SOF0 DHT DHT DRI | COM: id u64, padding | SOS | row, RST0 | row, RST1 | … row, EOI
- *   `---------------- header -----------------'`------------------- data part ------------------'
+ *   SOI APP0 DQT SOF0 DHT DHT DRI | COM: id, padding | SOS | row, RST0 | row, RST1 | … row, EOI
+ *   `---------------- header ------------'`---------------------- data part ----------------'
  *
- * The sample is the file: its size is that of the sample. Its id stands, little-endian, in the first
- * 8 bytes of a comment segment (COM), the last 8 bytes of the header. The padding behind it, random
- * too, is less than a row of blocks and makes the size exact.
+ * The sample is the file: its size is that of the sample. Its id stands, little-endian, in the
+ * first 8 bytes of a comment segment (COM), the last 8 bytes of the header. The padding behind
+ * it, random too, is less than a row of blocks and makes the size exact.
  *
  * A row is one row of blocks of 8 x 8, each block 64 bytes. The first byte is the difference of
- * its mean to the block's before it, the others are the 63 coefficients. The code of a coefficient of
- * s bits is 7 - s ones and a zero, so code and bits together are a byte, and every byte but 0xfe and
- * 0xff is one:
+ * its mean to the block's before it, the others are the 63 coefficients. The code of a
+ * coefficient of s bits is 7 - s ones and a zero, so code and bits together are a byte, and
+ * every byte but 0xfe and 0xff is one:
  *
  *   0xxxxxxx  7 bits     10xxxxxx  6 bits     …     1111110x  1 bit
  *
- * Those two are made 0x7e and 0x7f: 7.99 bits of a byte are random, no byte is 0xff, which would have
- * to be stuffed, and each byte stands on its own. Differences of means have 7 bits and their sign
- * alternates, so that means stay small; a restart marker ends each row.
+ * Those two are made 0x7e and 0x7f: 7.99 bits of a byte are random, no byte is 0xff, which would
+ * have to be stuffed, and each byte stands on its own. Differences of means have 7 bits and
+ * their sign alternates, so that means stay small; a restart marker ends each row.
  *
  * A reader takes the file whole. */
 #include <math.h>

@@ -1,17 +1,17 @@
-/* png: one picture of red, green and blue a file, of exactly the size asked for, its pixels random
- * and stored, not compressed.
+/* png: one picture of red, green and blue a file, of exactly the size asked for, its pixels
+ * random and stored, not compressed.
  *
  *   signature, IHDR | haUl: id u64, padding | IDAT: zlib head | IDAT … | IDAT: Adler-32 | IEND
  *   0                 33   41                                  each one stored block of 8 KiB
  *   `--------------- header --------'`------------------- data part ------------------------'
  *
- * The sample is the file: its size is that of the sample. Its id stands, little-endian, in the first
- * 8 bytes of a private chunk, haUl, at position 41 of the file. The padding behind it, random too, is
- * less than a row of pixels and makes the size exact.
+ * The sample is the file: its size is that of the sample. Its id stands, little-endian, in the
+ * first 8 bytes of a private chunk, haUl, at position 41 of the file. The padding behind it,
+ * random too, is less than a row of pixels and makes the size exact.
  *
- * The data part consists of pieces with a checksum each, at most PIECE_MAX bytes, made on their own.
- * Only the Adler-32 sums all: a range with bytes of it that does not begin before the first block
- * makes the pixels once more.
+ * The data part consists of pieces with a checksum each, at most PIECE_MAX bytes, made on their
+ * own. Only the Adler-32 sums all: a range with bytes of it that does not begin before the first
+ * block makes the pixels once more.
  *
  * A reader takes the file whole. */
 #include <math.h>

@@ -1,17 +1,18 @@
-/* tfrecord: records of TensorFlow's TFRecord container, each an Example in protobuf's encoding, as
- * DLIO writes them; several samples a file.
+/* tfrecord: records of TensorFlow's TFRecord container, each an Example in protobuf's encoding,
+ * as DLIO writes them; several samples a file.
  *
  *   | length u64 | mask(crc(length)) | Example … image bytes … label, size | mask(crc(Example)) |
  *   `------------- header, the frame before -'   `- payload -'`- trailer, the frame behind ----'
  *
  *   Example { Features { "image": bytes, "label": int64 0, "size": int64 sample_bytes } }
  *
- * The CRC is CRC-32C, masked as TFRecord asks: rotated right by 15, plus a constant. All records of
- * a file have one size, so header and trailer (but for the CRC behind the Example) are the same for
- * all. Any range is made on its own; only where it holds bytes of the CRC behind an Example that
- * does not begin in it, that record's payload is made once more to know it.
+ * The CRC is CRC-32C, masked as TFRecord asks: rotated right by 15, plus a constant. All records
+ * of a file have one size, so header and trailer (but for the CRC behind the Example) are the
+ * same for all. Any range is made on its own; only where it holds bytes of the CRC behind an
+ * Example that does not begin in it, that record's payload is made once more to know it.
  *
- * A reader takes a record in one range: its length is in the bytes before it, and readers stream. */
+ * A reader takes a record in one range: its length is in the bytes before it, and readers
+ * stream. */
 #include <errno.h>
 #include <string.h>
 
