@@ -220,7 +220,7 @@ static uint64_t make_part(const struct layout *l, uint64_t sample, uint64_t at, 
 	uint8_t trailer[FORMAT_HEADER_BYTES];
 	unsigned part = 0;
 
-	while (at >= parts[part])
+	while (part < 2 && at >= parts[part])
 		at -= parts[part++];
 	if (length > parts[part] - at)
 		length = parts[part] - at;
