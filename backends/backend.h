@@ -115,8 +115,10 @@ struct store {
 /* One thread's way into a store. */
 struct channel {
 	struct store *store;
-	uint32_t depth; /* requests in flight at most */
-	void *state;    /* the backend's */
+	uint32_t depth;   /* requests in flight at most */
+	bool synchronous; /* completes inside submit: no reap. Set before channel_open, which may
+			   * set it where the backend has both */
+	void *state;      /* the backend's */
 };
 
 struct backend_ops {
@@ -127,6 +129,8 @@ struct backend_ops {
 	uint32_t capabilities;
 	uint64_t transfer;  /* bytes a request by default; 0: an extent whole */
 	uint32_t depth_max; /* requests in flight a queue; 1: one at a time */
+	/* Where the options say how many: at most depth_max. NULL: depth_max. See backend_depth. */
+	uint32_t (*depth)(const void *options);
 
 	/* What options say that no table can refuse. path is the store's JSON path. May be NULL. */
 	int (*check)(const void *options, const char *path, struct err *err);
@@ -137,6 +141,8 @@ struct backend_ops {
 	/* NULL: nothing to do. May refuse the depth. */
 	int (*channel_open)(struct channel *c, struct err *err);
 	void (*channel_close)(struct channel *c);
+	/* The caller's buffers will come from here: see queue_memory. NULL: it does not matter. */
+	void (*channel_memory)(struct channel *c, void *base, uint64_t bytes);
 
 	/* Accepts n requests (never more in flight than depth). A synchronous backend completes
 	 * each before it returns. Reads and writes continue at done_bytes (0 on the first attempt)
@@ -145,7 +151,8 @@ struct backend_ops {
 	 * it knows better than the queue. A store in virtual time may set submit_ns too. */
 	void (*submit)(struct channel *c, struct io *const *ios, uint32_t n);
 	/* Gives back completed requests: at least min unless deadline_ns passes, at most max. NULL
-	 * for synchronous backends, which complete inside submit whatever the depth. */
+	 * for synchronous backends, which complete inside submit whatever the depth. Not called on
+	 * synchronous channels. */
 	uint32_t (*reap)(struct channel *c, struct io **done, uint32_t min, uint32_t max,
 			 uint64_t deadline_ns);
 };
@@ -153,6 +160,9 @@ struct backend_ops {
 /* All backends, NULL-terminated: backends/table.c. */
 const struct backend_ops *const *backend_table(void);
 const struct backend_ops *backend_find(const char *scheme);
+
+/* Requests in flight a queue on the store described, at most. */
+uint32_t backend_depth(const struct job_store *described);
 
 /* What no table can refuse of a store: URIs of several schemes, and what its backend checks. path
  * is its JSON path, for messages. */

@@ -7,11 +7,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "backends/file_direct.h"
+#include "backends/queue.h"
 #include "backends/store.h"
 #include "backends/stores.h"
 
@@ -19,13 +21,14 @@ enum { FILE_PATH_BYTES = URI_BYTES + OBJECT_KEY_BYTES + 16 };
 
 static const char part_suffix[] = ".haul-part";
 
-static const struct file_engine *const engines[] = {&file_psync};
-static const char *const engine_names[] = {"psync", NULL};
+static const struct file_engine *const engines[] = {&file_psync, &file_uring};
+static const char *const engine_names[] = {"psync", "uring", NULL};
 static const char *const fsync_names[] = {"none", "file", "folder", NULL};
 
 static const struct option file_options[] = {
-	OPT_CHOICE("engine", struct file_options, engine, .choices = engine_names,
-		   .help = "how bytes are moved; psync: pread and pwrite, one at a time"),
+	OPT_CHOICE(
+		"engine", struct file_options, engine, .choices = engine_names,
+		.help = "how bytes are moved; psync: pread and pwrite, one at a time; uring: io_uring, many at once"),
 	OPT_BOOL("direct", struct file_options, direct, .def = false,
 		 .help = "O_DIRECT: past the page cache"),
 	OPT_CHOICE(
@@ -56,9 +59,32 @@ static int file_check(const void *from, const char *path, struct err *err)
 	return 0;
 }
 
+const struct file_engine *file_engine_working(const struct store *store,
+					      const struct file_engine *wanted)
+{
+	struct err why = {0};
+
+	if (!wanted->probe || wanted->probe(store, &why) == 0)
+		return wanted;
+	if (store->place.local_rank == 0)
+		log_say(store->log, LOG_WARNING,
+			"%s: engine %s does not work here (%s); psync takes its place, one request "
+			"at a time",
+			store->uri, wanted->name, why.text);
+	return &file_psync;
+}
+
+/* The one at work, which may not be the one in the options. */
+static const struct file_engine *engine_of(const struct store *store)
+{
+	return store->state;
+}
+
 static int file_open(struct store *store, struct err *err)
 {
+	const struct file_engine *engine;
 	size_t length = strlen(store->root);
+	int rc = 0;
 
 	if (store->root[0] != '/' && store->root[0] != '.')
 		return err_set(err, -EINVAL,
@@ -66,21 +92,62 @@ static int file_open(struct store *store, struct err *err)
 			       store->uri);
 	while (length > 1 && store->root[length - 1] == '/')
 		store->root[--length] = '\0';
-	if (!options_of(store)->direct)
-		return 0;
-	return file_direct_block(store->root, &store->alignment, err);
+	if (options_of(store)->direct)
+		rc = file_direct_block(store->root, &store->alignment, err);
+	if (rc < 0)
+		return rc;
+	engine = file_engine_working(store, engines[options_of(store)->engine]);
+	store->state = (void *)engine;
+	return 0;
 }
 
+static uint32_t file_depth(const void *options)
+{
+	const struct file_options *o = options;
+
+	return engines[o->engine]->depth_max;
+}
+
+/* psync in another's place takes the other's depth: it completes each request inside submit. */
 static int file_channel_open(struct channel *c, struct err *err)
 {
-	const struct file_engine *engine = engines[options_of(c->store)->engine];
+	const struct file_engine *wanted = engines[options_of(c->store)->engine];
+	const struct file_engine *engine = engine_of(c->store);
+	struct file_channel *ch;
+	int rc;
 
-	if (c->depth > engine->depth_max)
+	if (c->depth > wanted->depth_max)
 		return err_set(
 			err, -EINVAL,
 			"file:// engine %s works on one request at a time; set depth 1 or another engine",
-			engine->name);
-	return 0;
+			wanted->name);
+	c->synchronous = !engine->submit;
+	if (c->synchronous)
+		return 0;
+	ch = calloc(1, sizeof(*ch) + c->depth * sizeof(ch->ready[0]));
+	if (!ch)
+		return err_set(err, -ENOMEM, "no memory for a queue of depth %u", c->depth);
+	c->state = ch;
+	rc = engine->open(c, err);
+	if (rc < 0) {
+		free(ch);
+		c->state = NULL;
+	}
+	return rc;
+}
+
+static void file_channel_close(struct channel *c)
+{
+	if (!c->state)
+		return;
+	engine_of(c->store)->close(c);
+	free(c->state);
+}
+
+static void file_channel_memory(struct channel *c, void *base, uint64_t bytes)
+{
+	if (c->state)
+		engine_of(c->store)->add_memory(c, base, bytes);
 }
 
 static void path_of(const struct store *store, const struct object *o, const char *suffix,
@@ -271,10 +338,9 @@ static int do_delete(const struct store *store, const struct object *o)
 	return 0;
 }
 
-static int do_one(struct channel *c, struct io *io)
+/* All but reads and writes: done at once, whatever the engine. */
+static int do_other(const struct store *store, struct io *io)
 {
-	const struct store *store = c->store;
-
 	switch (io->op) {
 	case IO_OPEN:
 		return do_open(store, io->object);
@@ -291,15 +357,63 @@ static int do_one(struct channel *c, struct io *io)
 	case IO_DELETE:
 		return do_delete(store, io->object);
 	default:
-		engines[options_of(store)->engine]->move(c, io);
-		return io->status;
+		return -EINVAL;
+	}
+}
+
+static bool moves(const struct io *io)
+{
+	return io->op == IO_READ || io->op == IO_WRITE;
+}
+
+static void submit_one(struct channel *c, struct io *io)
+{
+	if (moves(io))
+		engine_of(c->store)->move(c, io);
+	else
+		io->status = do_other(c->store, io);
+}
+
+/* Reads and writes that stand together go to the engine as one batch. */
+static void submit_batches(struct channel *c, struct io *const *ios, uint32_t n)
+{
+	uint32_t i = 0, end;
+
+	while (i < n) {
+		for (end = i; end < n && moves(ios[end]); end++)
+			;
+		if (end > i) {
+			engine_of(c->store)->submit(c, ios + i, end - i);
+			i = end;
+			continue;
+		}
+		ios[i]->status = do_other(c->store, ios[i]);
+		file_ready(c, ios[i++]);
 	}
 }
 
 static void file_submit(struct channel *c, struct io *const *ios, uint32_t n)
 {
+	if (!c->synchronous) {
+		submit_batches(c, ios, n);
+		return;
+	}
 	for (uint32_t i = 0; i < n; i++)
-		ios[i]->status = do_one(c, ios[i]);
+		submit_one(c, ios[i]);
+}
+
+static uint32_t file_reap(struct channel *c, struct io **done, uint32_t min, uint32_t max,
+			  uint64_t deadline_ns)
+{
+	struct file_channel *ch = c->state;
+	uint32_t n = 0;
+
+	while (n < max && ch->ready_count)
+		done[n++] = ch->ready[--ch->ready_count];
+	if (n == max)
+		return n;
+	return n +
+	       engine_of(c->store)->reap(c, done + n, min > n ? min - n : 0, max - n, deadline_ns);
 }
 
 const struct backend_ops file_backend = {
@@ -314,11 +428,16 @@ const struct backend_ops file_backend = {
 			.owner = &file_backend,
 		},
 	.capabilities = BACKEND_CONTENT | BACKEND_RANGES | BACKEND_ATOMIC_COMMIT |
-			BACKEND_PERSISTENT | BACKEND_MANY_NODES | BACKEND_MISSING_IS_ERROR,
+			BACKEND_PERSISTENT | BACKEND_MANY_NODES | BACKEND_MISSING_IS_ERROR |
+			BACKEND_DEPTH,
 	.transfer = 4 << 20,
-	.depth_max = 1,
+	.depth_max = QUEUE_DEPTH_MAX,
+	.depth = file_depth,
 	.check = file_check,
 	.open = file_open,
 	.channel_open = file_channel_open,
+	.channel_close = file_channel_close,
+	.channel_memory = file_channel_memory,
 	.submit = file_submit,
+	.reap = file_reap,
 };

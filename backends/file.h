@@ -20,14 +20,44 @@ enum {
 };
 #define FILE_CLOSED UINT64_MAX
 
+/* A synchronous engine has move alone; an asynchronous one has all but move. */
 struct file_engine {
 	const char *name;
 	uint32_t depth_max;
 	/* One attempt at an IO_READ or IO_WRITE, from done_bytes on. */
 	void (*move)(struct channel *c, struct io *io);
+
+	/* Moves one block below root through the engine, in time; a sentence says why it cannot. */
+	int (*probe)(const struct store *store, struct err *err);
+	int (*open)(struct channel *c, struct err *err); /* sets file_channel.engine */
+	void (*close)(struct channel *c);
+	void (*add_memory)(struct channel *c, void *base, uint64_t bytes);
+	/* Starts one attempt each. What cannot even start goes to file_ready. */
+	void (*submit)(struct channel *c, struct io *const *ios, uint32_t n);
+	uint32_t (*reap)(struct channel *c, struct io **done, uint32_t min, uint32_t max,
+			 uint64_t deadline_ns);
 };
 
 extern const struct file_engine file_psync;
+extern const struct file_engine file_uring; /* where liburing is absent, one whose probe says so */
+
+/* A channel of an asynchronous engine. What completes inside submit waits for reap in ready. */
+struct file_channel {
+	void *engine;
+	uint32_t ready_count;
+	struct io *ready[]; /* [depth] */
+};
+
+static inline void file_ready(struct channel *c, struct io *io)
+{
+	struct file_channel *ch = c->state;
+
+	ch->ready[ch->ready_count++] = io;
+}
+
+/* The engine that works here: the wanted one, or psync after a warning that says why (one a node). */
+const struct file_engine *file_engine_working(const struct store *store,
+					      const struct file_engine *wanted);
 
 /* The descriptor of an open object, or -1. */
 static inline int file_descriptor(const struct object *o)

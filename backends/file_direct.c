@@ -32,22 +32,32 @@ static void standing_folder(const char *path, char folder[URI_BYTES])
 	}
 }
 
-/* A file without a name, open for direct I/O; not every file system has such files. */
-static int open_nameless(const char *folder)
+/* Not every file system has files without a name. */
+static int open_nameless(const char *folder, int flags)
 {
 	char name[URI_BYTES + 32];
-	int fd = open(folder, O_TMPFILE | O_RDWR | O_DIRECT | O_CLOEXEC, 0600);
+	int fd = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC | flags, 0600);
 	int saved;
 
 	if (fd >= 0 || (errno != EOPNOTSUPP && errno != EISDIR && errno != ENOENT))
 		return fd;
 	snprintf(name, sizeof(name), "%s/.haul-probe-XXXXXX", folder);
-	fd = mkostemp(name, O_DIRECT | O_CLOEXEC);
+	fd = mkostemp(name, O_CLOEXEC | flags);
 	saved = errno;
 	/* A refused O_DIRECT may leave the name behind. */
 	unlink(name);
 	errno = saved;
 	return fd;
+}
+
+int file_nameless(const char *root, int flags)
+{
+	char folder[URI_BYTES];
+	int fd;
+
+	standing_folder(root, folder);
+	fd = open_nameless(folder, flags);
+	return fd < 0 ? -errno : fd;
 }
 
 static uint32_t block_told(int fd)
@@ -91,7 +101,7 @@ int file_direct_block(const char *root, uint32_t *block, struct err *err)
 
 	*block = DIRECT_BLOCK;
 	standing_folder(root, folder);
-	fd = open_nameless(folder);
+	fd = open_nameless(folder, O_DIRECT);
 	if (fd < 0) {
 		if (errno == EINVAL)
 			goto refused;

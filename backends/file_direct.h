@@ -1,4 +1,4 @@
-/* Finding out what direct I/O asks of a file system. */
+/* Finding out what a file system can, by doing: direct I/O, and a file to try an engine on. */
 #ifndef HAUL_BACKENDS_FILE_DIRECT_H
 #define HAUL_BACKENDS_FILE_DIRECT_H
 
@@ -11,5 +11,9 @@
  * stands already) can be written, one block is written and read directly. -EINVAL with a sentence
  * where the file system refuses. */
 int file_direct_block(const char *root, uint32_t *block, struct err *err);
+
+/* A file without a name below root (or in the folder above that stands already), open for reading
+ * and writing with flags (0 or O_DIRECT); else a negative errno. */
+int file_nameless(const char *root, int flags);
 
 #endif

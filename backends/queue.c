@@ -9,7 +9,30 @@
 
 static bool synchronous(const struct queue *q)
 {
-	return !q->channel.store->ops->reap;
+	return q->channel.synchronous;
+}
+
+static int pieces_open(struct queue *q)
+{
+	uint32_t depth = q->channel.depth;
+
+	q->pieces = calloc(depth, sizeof(*q->pieces));
+	q->free_pieces = calloc(depth, sizeof(struct io *));
+	if (!q->pieces || !q->free_pieces)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < depth; i++)
+		q->free_pieces[i] = &q->pieces[i];
+	q->free_count = depth;
+	return 0;
+}
+
+static void memory_free(struct queue *q)
+{
+	free(q->free_pieces);
+	free(q->pieces);
+	free(q->done);
+	free(q->stats);
+	*q = (struct queue){0};
 }
 
 int queue_open(struct queue *q, struct store *store, uint32_t depth, struct err *err)
@@ -18,7 +41,7 @@ int queue_open(struct queue *q, struct store *store, uint32_t depth, struct err 
 	int rc;
 
 	*q = (struct queue){
-		.channel = {.store = store, .depth = depth},
+		.channel = {.store = store, .depth = depth, .synchronous = !ops->reap},
 		.timeout_ns = store_common(store)->timeout_ns,
 	};
 	if (depth == 0 || depth > QUEUE_DEPTH_MAX)
@@ -38,6 +61,10 @@ int queue_open(struct queue *q, struct store *store, uint32_t depth, struct err 
 			     ops->scheme, ops->depth_max, depth, ops->depth_max);
 		goto out_channel;
 	}
+	if (!synchronous(q) && store_can(store, BACKEND_CONTENT) && pieces_open(q) < 0) {
+		rc = err_set(err, -ENOMEM, "no memory for a queue of depth %u", depth);
+		goto out_channel;
+	}
 	q->now_ns = clock_now(store->clock);
 	return 0;
 
@@ -45,9 +72,7 @@ out_channel:
 	if (ops->channel_close)
 		ops->channel_close(&q->channel);
 out_free:
-	free(q->done);
-	free(q->stats);
-	*q = (struct queue){0};
+	memory_free(q);
 	return rc;
 }
 
@@ -57,9 +82,15 @@ void queue_close(struct queue *q)
 		return;
 	if (q->channel.store->ops->channel_close)
 		q->channel.store->ops->channel_close(&q->channel);
-	free(q->done);
-	free(q->stats);
-	*q = (struct queue){0};
+	memory_free(q);
+}
+
+void queue_memory(struct queue *q, void *base, uint64_t bytes)
+{
+	const struct backend_ops *ops = q->channel.store->ops;
+
+	if (base && bytes && ops->channel_memory)
+		ops->channel_memory(&q->channel, base, bytes);
 }
 
 static void prepare(const struct queue *q, struct io *io, uint64_t now_ns)
@@ -127,40 +158,64 @@ static void run_whole(struct queue *q, struct io *io)
 	} while (falls_short(q, io));
 }
 
-/* Piece by piece through the window. Pieces end at multiples of the alignment, so that direct I/O
- * reads no block twice and writes only whole ones before the last. */
-static void run_stream(struct queue *q, struct io *io)
+/* A request that goes through a window in pieces. They end at multiples of the alignment, so that
+ * direct I/O reads no block twice and writes only whole ones before the last. */
+static bool streams(const struct queue *q, const struct io *io)
+{
+	return io->chunk && store_can(q->channel.store, BACKEND_CONTENT);
+}
+
+/* The piece that begins at at, filled where it is to be written. False: none follows, be it the end
+ * or an error, which io->status says. */
+static bool piece_begin(struct queue *q, struct io *io, struct io *piece, uint64_t at)
 {
 	uint64_t align = q->channel.store->alignment;
 	uint64_t room = io->window - io->window % align;
 	uint64_t end = io->offset + io->length;
-	uint64_t stop;
+	uint64_t stop = at - at % align + room;
+	int rc = 0;
 
+	if (io->status || at >= end)
+		return false;
+	if (stop > end)
+		stop = end;
+	*piece = (struct io){.op = io->op,
+			     .object = io->object,
+			     .offset = at,
+			     .length = stop - at,
+			     .data = io->data,
+			     .user = io,
+			     .attempts = 1};
 	if (!room)
-		io->status = -EINVAL;
-	for (uint64_t at = io->offset; at < end && !io->status; at = stop) {
-		struct io piece = {.op = io->op,
-				   .object = io->object,
-				   .offset = at,
-				   .data = io->data,
-				   .attempts = 1};
-		int rc = 0;
+		rc = -EINVAL;
+	else if (io->op == IO_WRITE)
+		rc = io->chunk(io, at, io->data, piece->length);
+	if (rc < 0)
+		io->status = rc;
+	return rc >= 0;
+}
 
-		stop = at - at % align + room;
-		if (stop > end)
-			stop = end;
-		piece.length = stop - at;
-		if (io->op == IO_WRITE)
-			rc = io->chunk(io, at, io->data, piece.length);
-		if (rc == 0)
-			run_whole(q, &piece);
-		if (io->op == IO_READ && piece.status == 0)
-			rc = io->chunk(io, at, (char *)io->data + piece.lead, piece.length);
-		io->status = rc < 0 ? rc : piece.status;
-		io->done_bytes += piece.done_bytes;
-		io->protocol_status = piece.protocol_status;
-		if (!io->first_byte_ns)
-			io->first_byte_ns = piece.first_byte_ns;
+static void piece_end(struct io *io, const struct io *piece)
+{
+	int rc = piece->status;
+
+	if (io->op == IO_READ && rc == 0)
+		rc = io->chunk(io, piece->offset, (char *)io->data + piece->lead, piece->length);
+	io->status = rc < 0 ? rc : 0;
+	io->done_bytes += piece->done_bytes;
+	io->protocol_status = piece->protocol_status;
+	if (!io->first_byte_ns)
+		io->first_byte_ns = piece->first_byte_ns;
+}
+
+static void run_stream(struct queue *q, struct io *io)
+{
+	struct io piece;
+
+	for (uint64_t at = io->offset; piece_begin(q, io, &piece, at);
+	     at = piece.offset + piece.length) {
+		run_whole(q, &piece);
+		piece_end(io, &piece);
 	}
 }
 
@@ -168,7 +223,7 @@ static void run_stream(struct queue *q, struct io *io)
 static void run(struct queue *q, struct io *io, uint64_t now_ns)
 {
 	prepare(q, io, now_ns);
-	if (io->chunk && store_can(q->channel.store, BACKEND_CONTENT))
+	if (streams(q, io))
 		run_stream(q, io);
 	else
 		run_whole(q, io);
@@ -177,16 +232,62 @@ static void run(struct queue *q, struct io *io, uint64_t now_ns)
 	finish(q, io);
 }
 
+static void done_push(struct queue *q, struct io *io)
+{
+	uint32_t tail = q->done_head + q->done_count++;
+
+	q->done[tail < q->channel.depth ? tail : tail - q->channel.depth] = io;
+}
+
 static void submit_sync(struct queue *q, struct io *const *ios, uint32_t n, uint64_t now_ns)
 {
 	for (uint32_t i = 0; i < n; i++) {
-		uint32_t tail = q->done_head + q->done_count;
-
 		run(q, ios[i], now_ns);
 		now_ns = ios[i]->done_ns;
-		q->done[tail < q->channel.depth ? tail : tail - q->channel.depth] = ios[i];
-		q->done_count++;
+		done_push(q, ios[i]);
 	}
+}
+
+/* Sends the next piece of a streamed request on its way. False: it is over. */
+static bool stream_on(struct queue *q, struct io *io, struct io *piece, uint64_t at)
+{
+	if (!piece_begin(q, io, piece, at)) {
+		q->free_pieces[q->free_count++] = piece;
+		return false;
+	}
+	q->channel.store->ops->submit(&q->channel, &piece, 1);
+	return true;
+}
+
+static void stream_start(struct queue *q, struct io *io)
+{
+	struct io *piece = q->free_pieces[--q->free_count];
+
+	if (stream_on(q, io, piece, io->offset))
+		return;
+	io->done_ns = clock_now(q->channel.store->clock);
+	finish(q, io);
+	done_push(q, io);
+}
+
+/* What need not be cut goes to the store as one batch. */
+static void submit_async(struct queue *q, struct io *const *ios, uint32_t n, uint64_t now_ns)
+{
+	struct store *store = q->channel.store;
+	uint32_t from = 0;
+
+	for (uint32_t i = 0; i < n; i++)
+		prepare(q, ios[i], now_ns);
+	for (uint32_t i = 0; i < n; i++) {
+		if (!streams(q, ios[i]))
+			continue;
+		if (i > from)
+			store->ops->submit(&q->channel, ios + from, i - from);
+		stream_start(q, ios[i]);
+		from = i + 1;
+	}
+	if (n > from)
+		store->ops->submit(&q->channel, ios + from, n - from);
 }
 
 int queue_submit(struct queue *q, struct io *const *ios, uint32_t n)
@@ -198,17 +299,14 @@ int queue_submit(struct queue *q, struct io *const *ios, uint32_t n)
 		return -EAGAIN;
 	now_ns = clock_now(store->clock);
 	q->in_flight += n;
-	if (synchronous(q)) {
+	if (synchronous(q))
 		submit_sync(q, ios, n, now_ns);
-		return 0;
-	}
-	for (uint32_t i = 0; i < n; i++)
-		prepare(q, ios[i], now_ns);
-	store->ops->submit(&q->channel, ios, n);
+	else
+		submit_async(q, ios, n, now_ns);
 	return 0;
 }
 
-static uint32_t reap_sync(struct queue *q, struct io **done, uint32_t max)
+static uint32_t done_pop(struct queue *q, struct io **done, uint32_t max)
 {
 	uint32_t n;
 
@@ -219,6 +317,20 @@ static uint32_t reap_sync(struct queue *q, struct io **done, uint32_t max)
 		q->done_count--;
 	}
 	return n;
+}
+
+static bool is_piece(const struct queue *q, const struct io *io)
+{
+	return q->pieces && io >= q->pieces && io < q->pieces + q->channel.depth;
+}
+
+/* A piece has come back: the whole request if it was the last, else NULL. */
+static struct io *piece_done(struct queue *q, struct io *piece)
+{
+	struct io *io = piece->user;
+
+	piece_end(io, piece);
+	return stream_on(q, io, piece, piece->offset + piece->length) ? NULL : io;
 }
 
 /* Keeps those of the n at done that are finished, in order; sends the others on their way again. */
@@ -234,6 +346,8 @@ static uint32_t settle(struct queue *q, struct io **done, uint32_t n)
 			q->channel.store->ops->submit(&q->channel, &io, 1);
 			continue;
 		}
+		if (is_piece(q, io) && !(io = piece_done(q, io)))
+			continue;
 		if (!io->done_ns) {
 			now_ns = now_ns ? now_ns : clock_now(q->channel.store->clock);
 			io->done_ns = now_ns;
@@ -247,8 +361,10 @@ static uint32_t settle(struct queue *q, struct io **done, uint32_t n)
 static uint32_t reap_async(struct queue *q, struct io **done, uint32_t min, uint32_t max,
 			   uint64_t deadline_ns)
 {
-	uint32_t n = 0;
+	uint32_t n = done_pop(q, done, max);
 
+	if (n == max)
+		return n;
 	do {
 		uint32_t wanted = min > n ? min - n : 0;
 		uint32_t got = q->channel.store->ops->reap(&q->channel, done + n, wanted, max - n,
@@ -272,7 +388,7 @@ uint32_t queue_reap(struct queue *q, struct io **done, uint32_t min, uint32_t ma
 		min = max;
 	if (max == 0)
 		return 0;
-	n = synchronous(q) ? reap_sync(q, done, max) : reap_async(q, done, min, max, deadline_ns);
+	n = synchronous(q) ? done_pop(q, done, max) : reap_async(q, done, min, max, deadline_ns);
 	q->in_flight -= n;
 	return n;
 }

@@ -37,12 +37,20 @@ struct queue {
 	void *tap_argument;
 	struct io **done; /* completed and not yet reaped: a ring of depth */
 	uint32_t done_head, done_count;
+	/* Asynchronous channels: the piece under way of each streamed request. [depth] */
+	struct io *pieces, **free_pieces;
+	uint32_t free_count;
 };
 
 /* depth requests in flight at most; -EINVAL with a sentence when the backend cannot ("file://
  * engine psync works on one request at a time; set depth 1 or another engine"). */
 int queue_open(struct queue *q, struct store *store, uint32_t depth, struct err *err);
 void queue_close(struct queue *q);
+
+/* Says that data of later requests will lie in [base, base + bytes): an engine may register it and
+ * then move bytes for less. Data elsewhere works too. The memory must outlive the queue; call it
+ * while nothing is in flight. NULL or 0 bytes: nothing is said. */
+void queue_memory(struct queue *q, void *base, uint64_t bytes);
 
 /* Accepts n requests; -EAGAIN, none accepted, when more than depth would be in flight. */
 int queue_submit(struct queue *q, struct io *const *ios, uint32_t n);

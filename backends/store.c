@@ -36,6 +36,13 @@ const char *io_status_text(int status)
 	return text ? text : "unknown error";
 }
 
+uint32_t backend_depth(const struct job_store *described)
+{
+	const struct backend_ops *ops = described->section->owner;
+
+	return ops->depth ? ops->depth(described->options) : ops->depth_max;
+}
+
 int store_check(const struct job_store *described, const char *path, struct err *err)
 {
 	const struct backend_ops *ops = described->section->owner;

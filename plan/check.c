@@ -172,23 +172,24 @@ static int check_depth(const struct job_phase *phase, const struct job_store *st
 		       struct err *err)
 {
 	const struct backend_ops *ops = backend_of(store);
+	uint32_t most = backend_depth(store);
 	struct look look;
 	uint64_t depth;
 
 	if (!look_up(phase->section, phase->options, phase->path, "depth", OPTION_U64, &look))
 		return 0;
 	depth = *(const uint64_t *)look.value;
-	if (depth <= ops->depth_max)
+	if (depth <= most)
 		return 0;
-	if (ops->depth_max <= 1)
+	if (most <= 1)
 		return err_set(err, -EINVAL,
 			       "%s: is %llu, but store \"%s\" (%s://) works on one request at a "
-			       "time; set it to 1, or take more workers",
-			       look.path, (unsigned long long)depth, store->name, ops->scheme);
+			       "time; set it to 1, or take more workers%s",
+			       look.path, (unsigned long long)depth, store->name, ops->scheme,
+			       ops->depth_max > 1 ? " or another engine" : "");
 	return err_set(err, -EINVAL,
 		       "%s: is %llu, but store \"%s\" (%s://) takes %u requests at once at most",
-		       look.path, (unsigned long long)depth, store->name, ops->scheme,
-		       ops->depth_max);
+		       look.path, (unsigned long long)depth, store->name, ops->scheme, most);
 }
 
 /* Full verification of bytes that nobody keeps could only pass by not being done. */

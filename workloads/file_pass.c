@@ -41,6 +41,8 @@ int file_pass_open(struct file_pass *p, struct err *err)
 		w->buffer = p->buffer_bytes ? buffers_take(&p->buffers) : NULL;
 		timeline_init(&w->timeline, p->start_ns);
 		rc = queue_open(&w->queue, p->store, 1, err);
+		if (rc == 0)
+			queue_memory(&w->queue, w->buffer, p->buffers.slot_bytes);
 		w->queue.tap = tap;
 		w->queue.tap_argument = w;
 	}

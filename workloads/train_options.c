@@ -147,13 +147,14 @@ static int check_store(const struct train_options *o, const struct job_phase *ph
 		       const struct job_store *store, struct err *err)
 {
 	const struct backend_ops *ops = store->section->owner;
+	uint32_t most = backend_depth(store);
 
-	if (o->loader.depth > ops->depth_max)
+	if (o->loader.depth > most)
 		return err_set(
 			err, -EINVAL,
-			"%s/loader/depth: store \"%s\" (%s://) takes %u request%s at once at most",
-			phase->path, store->name, ops->scheme, ops->depth_max,
-			ops->depth_max == 1 ? "" : "s");
+			"%s/loader/depth: store \"%s\" (%s://) takes %u request%s at once at most%s",
+			phase->path, store->name, ops->scheme, most, most == 1 ? "" : "s",
+			most < ops->depth_max ? "; another engine takes more" : "");
 	if (o->verify == VERIFY_FULL && !(ops->capabilities & BACKEND_CONTENT))
 		return err_set(
 			err, -EINVAL,

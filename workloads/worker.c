@@ -427,6 +427,7 @@ int worker_open(struct worker *w, const struct worker_options *options, uint32_t
 		rc = queue_open(&w->queues[s], options->sources[s].store, options->depth, err);
 		if (rc < 0)
 			break;
+		queue_memory(&w->queues[s], w->windows.base, w->windows.mapped_bytes);
 		w->queues[s].tap = worker_tap;
 		w->queues[s].tap_argument = w;
 	}
