@@ -232,7 +232,7 @@ static int piece(struct io *io, uint64_t offset, void *data, uint64_t length)
 	return 0;
 }
 
-static void test_large_requests_are_streamed(void)
+static void stream_both_ways(const struct backend_ops *ops)
 {
 	static const enum io_op kinds[] = {IO_READ, IO_WRITE};
 	unsigned char window[16];
@@ -240,7 +240,7 @@ static void test_large_requests_are_streamed(void)
 	struct pieces p;
 	struct script s;
 
-	script_begin(&s, &sync_ops, 1);
+	script_begin(&s, ops, 1);
 	for (int i = 0; i < 2; i++) {
 		struct io io = {.op = kinds[i],
 				.object = &o,
@@ -263,7 +263,68 @@ static void test_large_requests_are_streamed(void)
 		CU_ASSERT_EQUAL(queue_do(&s.queue, &io), -EBADMSG);
 		CU_ASSERT_EQUAL(p.count, 3);
 		CU_ASSERT_EQUAL(io.done_bytes, kinds[i] == IO_WRITE ? 32 : 48);
+		/* At once, before any piece. */
+		p = (struct pieces){.next = 5, .filling = kinds[i] == IO_WRITE, .fail_at = 1};
+		CU_ASSERT_EQUAL(queue_do(&s.queue, &io), -EBADMSG);
+		io.length = 0;
+		CU_ASSERT_EQUAL(queue_do(&s.queue, &io), 0);
+		io.window = 0;
+		io.length = 1;
+		CU_ASSERT_EQUAL(queue_do(&s.queue, &io), -EINVAL);
+		CU_ASSERT_EQUAL(s.queue.in_flight, 0);
 	}
+	queue_close(&s.queue);
+}
+
+static void test_large_requests_are_streamed(void)
+{
+	stream_both_ways(&sync_ops);
+	stream_both_ways(&async_ops);
+}
+
+/* Streams and plain requests in flight together, pieces coming back short and out of order. */
+static void test_streams_run_side_by_side(void)
+{
+	unsigned char data[4][64];
+	struct io ios[4], *list[4], *done[4];
+	struct object o = {0};
+	struct pieces p[4];
+	struct script s;
+	uint32_t got = 0;
+
+	script_begin(&s, &async_ops, 4);
+	s.most[1] = 3;
+	s.most[4] = 5;
+	for (uint64_t i = 0; i < 4; i++) {
+		ios[i] = (struct io){.op = IO_READ,
+				     .object = &o,
+				     .offset = i * 1000,
+				     .length = 40 + i,
+				     .data = data[i]};
+		p[i] = (struct pieces){.next = i * 1000};
+		list[i] = &ios[i];
+		if (i == 2)
+			continue;
+		ios[i].window = 16;
+		ios[i].chunk = piece;
+		ios[i].user = &p[i];
+	}
+	CU_ASSERT_EQUAL(queue_submit(&s.queue, list, 4), 0);
+	while (got < 4) {
+		uint32_t n = queue_reap(&s.queue, done, 1, 4, UINT64_MAX);
+
+		CU_ASSERT_FATAL(n > 0);
+		got += n;
+	}
+	for (uint64_t i = 0; i < 4; i++) {
+		CU_ASSERT_EQUAL(ios[i].status, 0);
+		CU_ASSERT_EQUAL(ios[i].done_bytes, 40 + i);
+		CU_ASSERT_EQUAL(p[i].next, i == 2 ? 2000 : i * 1000 + 40 + i);
+	}
+	check_bytes(data[2], 2000, 42);
+	CU_ASSERT_EQUAL(s.queue.stats->op[IO_READ].operations, 4);
+	CU_ASSERT_EQUAL(s.queue.stats->op[IO_READ].bytes, 40 + 41 + 42 + 43);
+	CU_ASSERT_EQUAL(s.queue.stats->op[IO_READ].short_transfers, 2);
 	queue_close(&s.queue);
 }
 
@@ -387,6 +448,7 @@ int main(void)
 		{"late requests are counted", test_late_requests_are_counted},
 		{"two latencies", test_two_latencies},
 		{"large requests are streamed", test_large_requests_are_streamed},
+		{"streams run side by side", test_streams_run_side_by_side},
 		{"depth bounds what is in flight", test_depth_bounds_what_is_in_flight},
 		{"depth is refused in a sentence", test_depth_is_refused_in_a_sentence},
 		{"the tap sees every request", test_the_tap_sees_every_request},
