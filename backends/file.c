@@ -124,9 +124,10 @@ static int file_channel_open(struct channel *c, struct err *err)
 	c->synchronous = !engine->submit;
 	if (c->synchronous)
 		return 0;
-	ch = calloc(1, sizeof(*ch) + c->depth * sizeof(ch->ready[0]));
+	ch = calloc(1, sizeof(*ch) + c->depth * sizeof(struct io *));
 	if (!ch)
 		return err_set(err, -ENOMEM, "no memory for a queue of depth %u", c->depth);
+	ch->ready = (struct io **)(ch + 1);
 	c->state = ch;
 	rc = engine->open(c, err);
 	if (rc < 0) {

@@ -45,7 +45,7 @@ extern const struct file_engine file_uring; /* where liburing is absent, one who
 struct file_channel {
 	void *engine;
 	uint32_t ready_count;
-	struct io *ready[]; /* [depth] */
+	struct io **ready; /* [depth] */
 };
 
 static inline void file_ready(struct channel *c, struct io *io)

@@ -127,7 +127,7 @@ static void uring_add_memory(struct channel *c, void *base, uint64_t bytes)
 	}
 	ring_register(u);
 	if (!u->registered)
-		log_say(c->store->log, LOG_INFO,
+		log_say(c->store->log, LOG_DEBUG,
 			"%s: buffers are not registered with io_uring (is the limit on locked "
 			"memory low? ulimit -l); it costs a little more CPU",
 			c->store->uri);
@@ -370,11 +370,9 @@ static int probe_file(const struct store *store)
 
 static int uring_probe(const struct store *store, struct err *err)
 {
-	struct {
-		struct file_channel channel;
-		struct io *ready[1];
-	} state = {0};
-	struct channel c = {.store = (struct store *)store, .depth = 1, .state = &state};
+	struct io *ready[1];
+	struct file_channel ch = {.ready = ready};
+	struct channel c = {.store = (struct store *)store, .depth = 1, .state = &ch};
 	char *page =
 		mmap(NULL, PROBE_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	int fd = probe_file(store), rc;

@@ -14,6 +14,7 @@ struct refusal {
 #define NULL_STORE    "{\"d\":{\"uri\":\"null://x\"}}"
 #define MEM_STORE     "{\"d\":{\"uri\":\"mem://x\"}}"
 #define FILE_STORE    "{\"d\":{\"uri\":\"file:///tmp/haul-check\"}}"
+#define URING_STORE   "{\"d\":{\"uri\":\"file:///tmp/haul-check\",\"engine\":\"uring\"}}"
 #define DATA          "{\"store\":\"d\",\"format\":\"npz\",\"files\":100,\"sample_bytes\":4096}"
 #define TRAIN         "[{\"train\":{\"batch\":2,\"compute\":\"5 ms\"}}]"
 #define TRAIN_WITH(x) "[{\"train\":{\"batch\":2," x "}}]"
@@ -41,6 +42,7 @@ static const struct refusal refusals[] = {
 	 "/stores/d: mem:// serves one node, the job runs on 2"},
 	{"{}", FILE_STORE, DATA, TRAIN_WITH("\"loader\":{\"depth\":4}"), 2, 1,
 	 "/phases/0/train/loader/depth"},
+	{"{}", URING_STORE, DATA, TRAIN_WITH("\"loader\":{\"depth\":4096}"), 2, 1, NULL},
 	{"{}", NULL_STORE, DATA, TRAIN_WITH("\"verify\":\"full\""), 2, 1, "/phases/0/train/verify"},
 	{"{}", NULL_STORE, "{\"store\":\"e\",\"files\":1,\"sample_bytes\":1}", TRAIN, 2, 1,
 	 "/dataset/store"},

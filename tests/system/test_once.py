@@ -54,6 +54,23 @@ def test_exactly_once():
                     check(int(epoch["id_hash"]) == want, f"{case}: id_hash")
 
 
+def test_deep():
+    """Several requests of a sample in flight, through io_uring (or, where it does not work, what takes its place)."""
+    for direct in (False, True):
+        with Folder() as folder:
+            j = job(folder, 3, 62, 1, 2, "npz", "each_epoch", "step")
+            j["stores"]["data"].update(engine="uring", direct=direct, transfer="16 KiB")
+            j["dataset"].update(sample_bytes="300 KiB", sample_bytes_stdev="50 KiB")
+            j["phases"][1]["train"]["loader"]["depth"] = 8
+            write_job(folder, j)
+            r = mpi(2, "run", "job.json", cwd=folder)
+            if direct and "refuses direct I/O" in r.err:
+                continue
+            check(r.rc == 0, f"direct {direct}: {r}")
+            train = report(f"{folder}/results.h5")["phases"][1]
+            check([e["samples"] for e in train["epochs"]] == [60, 60], f"direct {direct}: {train['epochs']}")
+
+
 def opened(folder, ranks, files, seed=7):
     """The order in which each rank opens the files of each epoch, from outside: strace. One rank with one
     worker and no prefetch opens in the order of its steps."""
@@ -111,4 +128,4 @@ def test_order():
                 check(many[e] == want, f"{ranks} ranks: another sequence than 1 rank")
 
 
-main(test_exactly_once, test_order)
+main(test_exactly_once, test_deep, test_order)
