@@ -25,15 +25,16 @@
 enum {
 	URING_REGIONS = 64,
 	REGION_BYTES = 1 << 30, /* a registered region at most, says the kernel */
-	PROBE_BYTES = 4096,
 	REAP_BATCH = 64
 };
-#define PROBE_NS UINT64_C(5000000000)
+#define PROBE_NS    UINT64_C(5000000000)
+#define PROBE_BYTES UINT64_C(4096)
 
 struct uring {
 	struct io_uring ring;
 	uint32_t depth;
 	bool made, enabled;
+	int failed; /* the ring takes nothing any more; made anew once what flies has come back */
 	uint32_t flying;        /* taken by the kernel and not yet come back */
 	uint32_t pending_count; /* prepared, not yet taken; in order */
 	struct io **pending;    /* [depth] */
@@ -135,7 +136,7 @@ static void uring_add_memory(struct channel *c, void *base, uint64_t bytes)
 
 static void ring_register(struct uring *u)
 {
-	if (u->region_count)
+	if (u->made && u->region_count)
 		u->registered =
 			io_uring_register_buffers(&u->ring, u->regions, u->region_count) == 0;
 }
@@ -231,12 +232,24 @@ static void flush(struct channel *c, struct uring *u)
 		file_ready(c, u->pending[i]);
 	}
 	u->pending_count = 0;
+	u->failed = rc; /* the ring still holds what has just been given back */
+}
+
+/* Whether the ring takes requests; else why not. */
+static int ring_ready(struct uring *u, uint64_t align)
+{
+	if (u->failed && u->flying)
+		return u->failed;
+	if (u->failed)
+		ring_drop(u);
+	u->failed = 0;
+	return u->enabled ? 0 : ring_own(u, align);
 }
 
 static void uring_submit(struct channel *c, struct io *const *ios, uint32_t n)
 {
 	struct uring *u = ((struct file_channel *)c->state)->engine;
-	int rc = u->enabled ? 0 : ring_own(u, c->store->alignment);
+	int rc = ring_ready(u, c->store->alignment);
 	struct reach r;
 
 	for (uint32_t i = 0; i < n; i++) {
@@ -246,7 +259,8 @@ static void uring_submit(struct channel *c, struct io *const *ios, uint32_t n)
 		else
 			prepare_one(u, ios[i], &r);
 	}
-	flush(c, u);
+	if (u->pending_count)
+		flush(c, u);
 }
 
 /* Returns whether the request is over. */
@@ -255,7 +269,7 @@ static bool take(struct channel *c, struct uring *u, struct io *io, int result)
 	struct reach r = reach_of(io, c->store->alignment);
 
 	u->flying--;
-	if (result == -EINTR) {
+	if (result == -EINTR && !u->failed) {
 		prepare_one(u, io, &r);
 		return false;
 	}
@@ -340,23 +354,25 @@ static uint32_t uring_reap(struct channel *c, struct io **done, uint32_t min, ui
 }
 
 /* One block written by pwrite, read back through the ring. */
-static int probe_read(const struct store *store, struct channel *c, int fd, char *page)
+static int probe_read(const struct store *store, struct channel *c, int fd, char *data,
+		      uint64_t bytes)
 {
 	struct object o = {.state = {[FILE_DESCRIPTOR] = (uint64_t)fd + 1}};
-	struct io io = {.op = IO_READ, .object = &o, .length = PROBE_BYTES, .data = page};
+	struct io io = {.op = IO_READ, .object = &o, .length = bytes, .data = data};
 	struct io *one = &io, *done;
 
-	memset(page, 0x5a, PROBE_BYTES);
-	if (pwrite(fd, page, PROBE_BYTES, 0) != PROBE_BYTES)
+	memset(data, 0x5a, bytes);
+	errno = 0;
+	if (pwrite(fd, data, bytes, 0) != (ssize_t)bytes)
 		return errno ? -errno : -EIO;
-	memset(page, 0, PROBE_BYTES);
-	uring_add_memory(c, page, PROBE_BYTES);
+	memset(data, 0, bytes);
+	uring_add_memory(c, data, bytes);
 	uring_submit(c, &one, 1);
 	if (file_uring.reap(c, &done, 1, 1, clock_now(store->clock) + PROBE_NS) != 1)
 		return -ETIME;
 	if (io.status)
 		return io.status;
-	return page[0] == 0x5a && page[PROBE_BYTES - 1] == 0x5a ? 0 : -EIO;
+	return data[0] == 0x5a && data[bytes - 1] == 0x5a ? 0 : -EIO;
 }
 
 /* The file to try it on: below root, or, where nothing may be written, in memory. */
@@ -368,38 +384,43 @@ static int probe_file(const struct store *store)
 	return fd >= 0 ? fd : memfd_create("haul-probe", MFD_CLOEXEC);
 }
 
-static int uring_probe(const struct store *store, struct err *err)
+static int probe_on(const struct store *store, int fd, char *data, uint64_t bytes, struct err *err)
 {
 	struct io *ready[1];
 	struct file_channel ch = {.ready = ready};
 	struct channel c = {.store = (struct store *)store, .depth = 1, .state = &ch};
-	char *page =
-		mmap(NULL, PROBE_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	int fd = probe_file(store), rc;
+	int rc = uring_open(&c, err);
 
-	if (fd < 0 || page == MAP_FAILED) {
-		rc = err_set(err, -ENOMEM, "nothing to try it on");
-		goto out_page;
-	}
-	errno = 0;
-	rc = uring_open(&c, err);
 	if (rc < 0)
-		goto out_page;
-	rc = probe_read(store, &c, fd, page);
-	/* A full disk says nothing about the engine. */
-	if (rc == -ENOSPC || rc == -EDQUOT)
-		rc = 0;
-	if (rc == -ETIME)
-		err_set(err, rc, "a read through io_uring did not complete in 5 s");
-	else if (rc < 0)
-		err_set(err, rc, "a read through io_uring: %s", strerror(-rc));
+		return rc;
+	rc = probe_read(store, &c, fd, data, bytes);
 	uring_close(&c);
-out_page:
-	/* Mapped, not from the heap: a read that never came back may still hold the page. */
-	if (page != MAP_FAILED)
-		munmap(page, PROBE_BYTES);
+	/* A full disk says nothing about the engine. */
+	if (rc == 0 || rc == -ENOSPC || rc == -EDQUOT)
+		return 0;
+	if (rc == -ETIME)
+		return err_set(err, rc, "a read through io_uring did not complete in 5 s");
+	return err_set(err, rc, "a read through io_uring: %s", strerror(-rc));
+}
+
+static int uring_probe(const struct store *store, struct err *err)
+{
+	uint64_t block = store->alignment > PROBE_BYTES ? store->alignment : PROBE_BYTES;
+	/* Mapped, not from the heap: a read that never comes back may hold the pages for ever. */
+	char *map =
+		mmap(NULL, 2 * block, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	int fd, rc;
+
+	if (map == MAP_FAILED)
+		return err_set(err, -ENOMEM, "no memory to try it on");
+	fd = probe_file(store);
+	if (fd >= 0)
+		rc = probe_on(store, fd, map + (-(uintptr_t)map & (block - 1)), block, err);
+	else
+		rc = err_set(err, -errno, "no file to try it on: %s", strerror(errno));
 	if (fd >= 0)
 		close(fd);
+	munmap(map, 2 * block);
 	return rc;
 }
 
