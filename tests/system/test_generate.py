@@ -78,7 +78,7 @@ def test_sizes():
                                  for n in names if not n.startswith(".")], dtype=float)
             check(len(sizes) == 8000, f"{len(sizes)} files")
             near(sizes.mean(), mean, 0.02 * mean, f"mean of {mean} ± {stdev}")
-            near(sizes.std(), stdev, 0.03 * stdev, f"deviation of {mean} ± {stdev}")
+            near(sizes.std(), stdev, 0.02 * stdev, f"deviation of {mean} ± {stdev}")
 
 
 def descendants(pid):
