@@ -39,6 +39,17 @@ def test_missing_job():
     refuse("/nonexistent/job.json", "No such file", 2)
 
 
+def test_huge():
+    """Too large to be committed: 5 MiB of spaces in a list, and as many values as fit."""
+    with Folder() as folder:
+        for name, text, says in (("huge.json", "[" + " " * (5 << 20) + "]", "larger than 4 MiB"),
+                                 ("values.json", '{"phases": [' + "1," * (1 << 20) + "1]}", "values")):
+            path = os.path.join(folder, name)
+            with open(path, "w") as f:
+                f.write(text)
+            refuse(path, says, 2)
+
+
 def test_unreadable_folder():
     with Folder() as folder:
         refuse(folder, "", 2)
@@ -52,4 +63,4 @@ def test_too_few_ranks():
         refuse(path, "tensor", 2)
 
 
-main(test_refused, test_missing_job, test_unreadable_folder, test_too_few_ranks)
+main(test_refused, test_huge, test_missing_job, test_unreadable_folder, test_too_few_ranks)
