@@ -2,6 +2,7 @@
 #include "core/tally.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -42,6 +43,14 @@ void tally_free(struct tally *t)
 	free(t->hists);
 	free(t->timeline);
 	memset(t, 0, sizeof(*t));
+}
+
+double tally_cpu_per_gb(const uint64_t *row)
+{
+	uint64_t bytes = row[TALLY_BYTES_READ] + row[TALLY_BYTES_WRITTEN];
+
+	return bytes ? (double)(row[TALLY_CPU_USER_NS] + row[TALLY_CPU_SYSTEM_NS]) / (double)bytes
+		     : NAN;
 }
 
 void tally_merge_row(const struct columns *columns, uint64_t *into, const uint64_t *from)

@@ -42,7 +42,9 @@ struct hist_kind {
 };
 
 /* Every workload's rank columns begin with these measures, in this order, so that a summary can be
- * made of any phase. TALLY_COMMON_MEASURES is the initialiser of their rows. */
+ * made of any phase. TALLY_COMMON_MEASURES is the initialiser of their rows, TALLY_COMMON_FIGURES of
+ * the figures made of them, which stand among every workload's. The workload counts them, but for the
+ * processor time, which whoever runs the phase puts there. */
 enum tally_common {
 	TALLY_WALL_NS,
 	TALLY_BYTES_READ,
@@ -50,6 +52,8 @@ enum tally_common {
 	TALLY_OPERATIONS,
 	TALLY_ERRORS,
 	TALLY_RETRIES,
+	TALLY_CPU_USER_NS,
+	TALLY_CPU_SYSTEM_NS,
 	TALLY_COMMON
 };
 /* clang-format off */
@@ -59,8 +63,16 @@ enum tally_common {
 	{"bytes_written", "bytes", MERGE_SUM, "bytes the store accepted"}, \
 	{"operations", "", MERGE_SUM, "requests completed, of every kind"}, \
 	{"errors", "", MERGE_SUM, "requests that failed for good"}, \
-	{"retries", "", MERGE_SUM, "attempts beyond the first"}
+	{"retries", "", MERGE_SUM, "attempts beyond the first"}, \
+	{"cpu_user_ns", "ns", MERGE_SUM, "processor time of the ranks' processes, user"}, \
+	{"cpu_system_ns", "ns", MERGE_SUM, "processor time of the ranks' processes, system"}
+#define TALLY_COMMON_FIGURES \
+	{"cpu_s_per_GB", "s/GB", tally_cpu_per_gb, \
+	 "processor seconds of the ranks' processes for 10^9 bytes read or written"}
 /* clang-format on */
+
+/* NaN where nothing was moved. */
+double tally_cpu_per_gb(const uint64_t *row);
 
 /* The timeline: one row an interval, merged by adding. */
 enum tally_second {

@@ -7,6 +7,7 @@
 
 #include "ranks/progress.h"
 #include "ranks/run_state.h"
+#include "ranks/watch.h"
 #include "workloads/workload.h"
 
 #define NANO 1e9
@@ -16,6 +17,7 @@ struct phase_run {
 	struct phase_context ctx;
 	struct tally tally;
 	struct progress_line line;
+	struct watch watch;
 	enum stop_reason stopped;
 	int rc;
 };
@@ -43,6 +45,8 @@ static int phase_open(struct run *run, const struct run_options *options, struct
 		.stop = &run->stop,
 		.deadline_ns = options->deadline_ns ? run->start_ns + options->deadline_ns : 0,
 		.tally = &p->tally,
+		.begins = watch_begin,
+		.begins_argument = &p->watch,
 		.null_au = NAN,
 		.target_au = NAN,
 	};
@@ -131,7 +135,9 @@ static int phase_do(struct run *run, const struct run_options *options, struct j
 	}
 	group_barrier(run->world);
 	progress_start(&p.line, &run->clock, STDERR_FILENO);
+	watch_begin(&p.watch);
 	p.rc = p.workload->run(&p.ctx, &p.stopped, err);
+	watch_end(&p.watch, p.tally.rank_row);
 	progress_end(&p.line);
 	rc = p.rc;
 	*stopped = p.stopped;

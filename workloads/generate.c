@@ -70,6 +70,7 @@ static double fill_rate(const uint64_t *row)
 static const struct figure generate_figures[] = {
 	{"write_rate", "B/s", write_rate, "bytes written in a second of the phase"},
 	{"fill_rate", "B/s", fill_rate, "bytes made in a second of a thread"},
+	TALLY_COMMON_FIGURES,
 };
 
 static const struct hist_kind generate_hists[] = {

@@ -114,6 +114,8 @@ static int train_run(struct phase_context *ctx, enum stop_reason *stopped, struc
 		rc = input_open(ctx, o->evaluation.dataset, &inputs[PASS_EVALUATION], err);
 	if (rc == 0)
 		rc = train_null(ctx, o, &inputs[PASS_TRAIN], &ctx->null_au, err);
+	if (rc == 0 && ctx->begins)
+		ctx->begins(ctx->begins_argument);
 	if (rc == 0)
 		rc = train_pass(ctx, inputs, stopped, err);
 	for (s = PASS_SOURCES - 1; s >= 0; s--)

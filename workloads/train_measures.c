@@ -157,6 +157,7 @@ static const struct figure train_rank_figures[] = {
 	{"haul_s", "s", rank_haul_s, "account: haul itself"},
 	{"samples_per_second", "1/s", rank_samples_per_second,
 	 "samples over the phase's wall time"},
+	TALLY_COMMON_FIGURES,
 };
 
 static double epoch_au(const uint64_t *row)

@@ -51,6 +51,10 @@ struct phase_context {
 	void (*progress)(void *progress_argument,
 			 const struct progress *p); /* NULL except on rank 0 */
 	void *progress_argument;
+	/* Called by run where work that is not the phase's own (a null run) lies behind it: what is
+	 * watched from outside (processor time, the node's counters) starts anew. NULL: nobody watches. */
+	void (*begins)(void *begins_argument);
+	void *begins_argument;
 	struct tally *tally;       /* made by the caller from workload->schema */
 	double null_au, target_au; /* set by run where it has them; NaN before */
 	char said

@@ -1,4 +1,5 @@
 #include <CUnit/CUnit.h>
+#include <math.h>
 #include <string.h>
 
 #include "core/random.h"
@@ -49,6 +50,18 @@ static void starts_empty(void)
 	CU_ASSERT_EQUAL_FATAL(tally_init(&t, &bare, 0, &err), 0);
 	tally_free(&t);
 	tally_free(&t);
+}
+
+static void processor_time_for_a_gigabyte(void)
+{
+	uint64_t row[TALLY_COMMON] = {[TALLY_BYTES_READ] = 3000000000,
+				      [TALLY_BYTES_WRITTEN] = 1000000000,
+				      [TALLY_CPU_USER_NS] = 1500000000,
+				      [TALLY_CPU_SYSTEM_NS] = 500000000};
+	const uint64_t none[TALLY_COMMON] = {[TALLY_CPU_USER_NS] = 1500000000};
+
+	CU_ASSERT_DOUBLE_EQUAL(tally_cpu_per_gb(row), 0.5, 1e-12);
+	CU_ASSERT(isnan(tally_cpu_per_gb(none)));
 }
 
 static void merging_goes_by_the_table(void)
@@ -243,6 +256,7 @@ int main(void)
 {
 	CU_TestInfo tests[] = {
 		{"starts empty", starts_empty},
+		{"processor time for a gigabyte", processor_time_for_a_gigabyte},
 		{"merging goes by the table", merging_goes_by_the_table},
 		{"reducing equals merging rows", reducing_equals_merging_rows},
 		{"time folds and keeps sums", time_folds_and_keeps_sums},
