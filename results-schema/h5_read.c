@@ -95,6 +95,26 @@ int h5_read_into(hid_t at, const char *attribute, char *text, size_t size, struc
 	return rc;
 }
 
+int h5_read_texts(hid_t at, const char *attribute, size_t bytes, char **texts, uint32_t *count,
+		  struct err *err)
+{
+	uint64_t found;
+	size_t width;
+	char *all = NULL;
+	int rc = read_texts(at, attribute, &all, &found, &width, err);
+
+	*texts = NULL;
+	if (rc == 0)
+		*texts = calloc(found, bytes);
+	if (rc == 0 && !*texts)
+		rc = err_set(err, -ENOMEM, "no memory for the attribute %s", attribute);
+	for (uint64_t i = 0; rc == 0 && i < found; i++)
+		snprintf(*texts + i * bytes, bytes, "%.*s", (int)width, all + i * width);
+	*count = rc == 0 ? (uint32_t)found : 0;
+	free(all);
+	return rc;
+}
+
 int h5_read_text_dataset(hid_t at, const char *name, char **text, struct err *err)
 {
 	hid_t dataset = H5Lexists(at, name, H5P_DEFAULT) > 0 ? H5Dopen2(at, name, H5P_DEFAULT)

@@ -13,6 +13,11 @@ int h5_read_real(hid_t at, const char *attribute, double *value, struct err *err
 int h5_read_text(hid_t at, const char *attribute, char **text,
 		 struct err *err); /* the caller frees */
 int h5_read_into(hid_t at, const char *attribute, char *text, size_t size, struct err *err);
+
+/* A list of texts, each ended within so many bytes. The caller frees *texts. */
+int h5_read_texts(hid_t at, const char *attribute, size_t bytes, char **texts, uint32_t *count,
+		  struct err *err);
+
 int h5_read_text_dataset(hid_t at, const char *name, char **text, struct err *err);
 
 /* A data set of one dimension, as records of a memory type. The caller frees *data. */

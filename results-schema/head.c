@@ -85,6 +85,8 @@ static int root_attributes(hid_t file, const struct results_head *head, struct e
 		rc = h5_attr_u64(file, "ranks", head->ranks, err);
 	if (rc == 0)
 		rc = h5_attr_u64(file, "nodes", head->nodes, err);
+	if (rc == 0)
+		rc = h5_attr_u64(file, "runs", head->runs ? head->runs : 1, err);
 	return rc;
 }
 

@@ -65,6 +65,17 @@ static void copy_text(char *to, size_t size, const char *from)
 	to[n] = '\0';
 }
 
+static void merge_run(struct merged_text *t, const struct results_run *run)
+{
+	t->run = run->run ? run->run : 1;
+	t->combination = run->combination ? run->combination : 1;
+	t->repeat = run->repeat ? run->repeat : 1;
+	t->warmup = run->warmup;
+	t->set_count = run->set_count < MERGED_SETS_MAX ? run->set_count : MERGED_SETS_MAX;
+	for (uint32_t i = 0; i < t->set_count; i++)
+		copy_text(t->sets[i], sizeof(t->sets[i]), run->sets[i]);
+}
+
 static int merge_text(struct merged *m, const struct results_phase *phase, uint64_t run_seconds_ns,
 		      struct group *group)
 {
@@ -81,6 +92,7 @@ static int merge_text(struct merged *m, const struct results_phase *phase, uint6
 	copy_text(t->status, sizeof(t->status), phase->status);
 	copy_text(t->said, sizeof(t->said), phase->said);
 	copy_text(t->error, sizeof(t->error), phase->error);
+	merge_run(t, &phase->run);
 	return group_broadcast(group, t, sizeof(*t));
 }
 

@@ -83,6 +83,51 @@ static int write_figures(hid_t phase, const struct merged *m, struct err *err)
 	return rc;
 }
 
+/* "train.batch=4, train.loader.workers=2", cut at a character's beginning where size asks for it. */
+static void join_sets(const struct merged_text *t, char *out, size_t size)
+{
+	size_t n = 0;
+
+	out[0] = '\0';
+	for (uint32_t i = 0; i < t->set_count && n < size; i++)
+		n += (size_t)snprintf(out + n, size - n, "%s%s", i ? ", " : "", t->sets[i]);
+	if (n < size)
+		return;
+	n = size - 1;
+	while (n > 0 && ((unsigned char)out[n - 1] & 0xc0) == 0x80)
+		n--;
+	if (n > 0 && (unsigned char)out[n - 1] >= 0xc0)
+		out[n - 1] = '\0';
+}
+
+/* Where the phase stands in a series of runs. */
+static int write_run(hid_t phase, const struct merged_text *t, struct err *err)
+{
+	const struct {
+		const char *name;
+		uint64_t value;
+	} numbers[] = {
+		{"run", t->run},
+		{"combination", t->combination},
+		{"repeat", t->repeat},
+		{"warmup", t->warmup},
+	};
+	char sweep[MERGED_SETS_MAX * MERGED_SET_BYTES];
+	const char *sets[MERGED_SETS_MAX];
+	int rc = 0;
+
+	for (size_t i = 0; rc == 0 && i < sizeof(numbers) / sizeof(*numbers); i++)
+		rc = h5_attr_u64(phase, numbers[i].name, numbers[i].value, err);
+	join_sets(t, sweep, sizeof(sweep));
+	for (uint32_t i = 0; i < t->set_count; i++)
+		sets[i] = t->sets[i];
+	if (rc == 0)
+		rc = h5_attr_text(phase, "sweep", sweep, err);
+	if (rc == 0 && t->set_count)
+		rc = h5_attr_texts(phase, "sets", sets, t->set_count, err);
+	return rc;
+}
+
 static int write_headline(hid_t phase, const struct merged *m, struct err *err)
 {
 	const struct merged_text *t = &m->text;
@@ -108,6 +153,8 @@ static int write_headline(hid_t phase, const struct merged *m, struct err *err)
 		rc = h5_attr_real(phase, "null_au", t->null_au, err);
 	if (rc == 0)
 		rc = h5_attr_real(phase, "target_au", t->target_au, err);
+	if (rc == 0)
+		rc = write_run(phase, t, err);
 	return rc < 0 ? rc : write_figures(phase, m, err);
 }
 
@@ -392,6 +439,10 @@ static void summary_fill(struct summary_row *s, const struct merged *m)
 	s->p9999_ms = h ? (double)h->fact[FACT_P9999] / 1e6 : NAN;
 	s->max_ms = h ? (double)h->fact[FACT_MAX] / 1e6 : NAN;
 	s->errors = m->row[TALLY_ERRORS];
+	s->run = m->text.run;
+	s->repeat = m->text.repeat;
+	s->warmup = m->text.warmup;
+	join_sets(&m->text, s->sweep, sizeof(s->sweep));
 }
 
 /* Rows so far: one a published phase, which may be fewer than phases were run. */

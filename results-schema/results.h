@@ -34,8 +34,19 @@ struct results_head { /* rank 0 only */
 	const char *version, *build, *command_line, *job_text, *job_name;
 	uint64_t started_utc_ns;
 	uint32_t ranks, nodes;
+	uint32_t runs; /* that the series is to have; 0: 1 */
 	uint32_t
 		rank_rows_max; /* histograms have a row a rank up to so many ranks, above a row a node; 0: 1,024 */
+};
+
+/* Where a phase stands in a series of runs. All zeros: in the only one. */
+struct results_run {
+	uint32_t run;         /* from 1, in their order */
+	uint32_t combination; /* of the sweeps' values, from 1 */
+	uint32_t repeat;      /* of the combination, from 1; warm-up runs are counted apart */
+	bool warmup;
+	const char *const *sets; /* what the sweeps set for it: "train.batch=4" */
+	uint32_t set_count;
 };
 
 struct results_phase {   /* the same on every rank but for tally */
@@ -47,6 +58,7 @@ struct results_phase {   /* the same on every rank but for tally */
 	uint64_t seconds_ns; /* of the phase, slowest rank */
 	double null_au;      /* NaN: none */
 	double target_au;    /* NaN: none */
+	struct results_run run;
 	struct tally *tally; /* this rank's; may be changed (folded, merged) by the call */
 };
 

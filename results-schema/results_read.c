@@ -97,6 +97,8 @@ void results_unload(struct results_file *f)
 		struct results_phase_read *p = &f->phases[i];
 
 		free(p->said);
+		free(p->sweep);
+		free(p->sets);
 		free(p->error);
 		table_free(&p->merged);
 		table_free(&p->ranks);
@@ -172,6 +174,9 @@ static int load_head(hid_t file, struct results_file *f, struct err *err)
 		rc = h5_read_u64(file, "ranks", &f->ranks, err);
 	if (rc == 0)
 		rc = h5_read_u64(file, "nodes", &f->nodes, err);
+	f->runs = 1;
+	if (rc == 0 && H5Aexists(file, "runs") > 0)
+		rc = h5_read_u64(file, "runs", &f->runs, err);
 	if (rc == 0)
 		rc = h5_read_text_dataset(file, "job", &f->job_text, err);
 	return rc < 0 ? rc : load_nodes(file, f, err);
@@ -303,6 +308,33 @@ static int load_failures(hid_t phase, struct results_phase_read *p, struct err *
 	return rc;
 }
 
+/* Files older than series of runs have none of these. */
+static int load_run(hid_t phase, struct results_phase_read *p, struct err *err)
+{
+	uint64_t warmup = 0;
+	int rc;
+
+	p->run = p->combination = p->repeat = 1;
+	if (H5Aexists(phase, "run") <= 0) {
+		p->sweep = calloc(1, 1);
+		return p->sweep ? 0 : err_set(err, -ENOMEM, "no memory for a phase");
+	}
+	rc = h5_read_u64(phase, "run", &p->run, err);
+	if (rc == 0)
+		rc = h5_read_u64(phase, "combination", &p->combination, err);
+	if (rc == 0)
+		rc = h5_read_u64(phase, "repeat", &p->repeat, err);
+	if (rc == 0)
+		rc = h5_read_u64(phase, "warmup", &warmup, err);
+	p->warmup = warmup != 0;
+	if (rc == 0)
+		rc = h5_read_text(phase, "sweep", &p->sweep, err);
+	if (rc == 0 && H5Aexists(phase, "sets") > 0)
+		rc = h5_read_texts(phase, "sets", RESULTS_SET_BYTES, (char **)&p->sets,
+				   &p->set_count, err);
+	return rc;
+}
+
 static int load_phase_head(hid_t phase, struct results_phase_read *p, struct err *err)
 {
 	uint64_t number = 0;
@@ -327,6 +359,8 @@ static int load_phase_head(hid_t phase, struct results_phase_read *p, struct err
 		rc = h5_read_real(phase, "null_au", &p->null_au, err);
 	if (rc == 0)
 		rc = h5_read_real(phase, "target_au", &p->target_au, err);
+	if (rc == 0)
+		rc = load_run(phase, p, err);
 	return rc < 0 ? rc : h5_read_headline(phase, &p->merged, err);
 }
 

@@ -12,7 +12,7 @@
 #include "core/hist.h"
 #include "core/tally.h"
 
-enum { RESULTS_NAME_BYTES = 64, RESULTS_UNIT_BYTES = 24 };
+enum { RESULTS_NAME_BYTES = 64, RESULTS_UNIT_BYTES = 24, RESULTS_SET_BYTES = 256 };
 
 struct results_column {
 	char name[RESULTS_NAME_BYTES];
@@ -41,6 +41,12 @@ struct results_phase_read {
 	uint32_t number;
 	char kind[RESULTS_NAME_BYTES], name[RESULTS_NAME_BYTES], status[RESULTS_NAME_BYTES];
 	char *said, *error; /* "" where there is none */
+	uint64_t run, combination,
+		repeat; /* in a series of runs, each from 1; 1 where there is none */
+	bool warmup;    /* its figures are left out of statistics */
+	char *sweep;    /* what the sweeps set, in one line; "" where there is none */
+	uint32_t set_count;
+	char (*sets)[RESULTS_SET_BYTES]; /* the same, one each: "train.batch=4" */
 	double seconds, null_au, target_au;
 	char main_hist
 		[RESULTS_NAME_BYTES]; /* whose percentiles stand in /summary; "" when all are empty */
@@ -64,7 +70,7 @@ struct results_file {
 		finished[RESULTS_NAME_BYTES]; /* UTC, ISO 8601; finished may be "" */
 	char *build, *command_line, *error, *job_text;
 	double seconds;
-	uint64_t ranks, nodes;
+	uint64_t ranks, nodes, runs;       /* runs: that the series was to have */
 	char (*hosts)[RESULTS_NAME_BYTES]; /* [nodes] */
 	uint32_t phase_count;
 	struct results_phase_read *phases; /* in the order of their numbers */

@@ -145,6 +145,10 @@ hid_t rows_summary_type(void)
 		NUMBER(struct summary_row, "p9999_ms", p9999_ms, MEMBER_REAL),
 		NUMBER(struct summary_row, "max_ms", max_ms, MEMBER_REAL),
 		NUMBER(struct summary_row, "errors", errors, MEMBER_U64),
+		NUMBER(struct summary_row, "run", run, MEMBER_U64),
+		NUMBER(struct summary_row, "repeat", repeat, MEMBER_U64),
+		NUMBER(struct summary_row, "warmup", warmup, MEMBER_U64),
+		TEXT(struct summary_row, "sweep", sweep),
 	};
 	return RECORD_TYPE(struct summary_row, members);
 }

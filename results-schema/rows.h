@@ -27,12 +27,13 @@ void rows_fill(const struct row_shape *shape, const uint64_t *keys, const uint64
 int rows_units(hid_t dataset, const struct row_shape *shape, struct err *err);
 
 /* A row of /summary. Units stand in the names: h5dump shows attributes too, and this is to be read. */
-enum { SUMMARY_NAME_BYTES = 64, SUMMARY_KIND_BYTES = 32 };
+enum { SUMMARY_NAME_BYTES = 64, SUMMARY_KIND_BYTES = 32, SUMMARY_SWEEP_BYTES = 128 };
 struct summary_row {
 	char phase[SUMMARY_NAME_BYTES], kind[SUMMARY_KIND_BYTES];
 	double seconds, au, gb_per_s, operations_per_s;
 	double p50_ms, p95_ms, p99_ms, p999_ms, p9999_ms, max_ms;
-	uint64_t errors;
+	uint64_t errors, run, repeat, warmup;
+	char sweep[SUMMARY_SWEEP_BYTES];
 };
 
 /* Types of the fixed records as they stand in memory; rows_packed gives the file's: without holes. */

@@ -37,6 +37,7 @@ static int create(struct results **out, const char *path, bool force, uint32_t r
 				    .job_name = "unet3d_demo",
 				    .started_utc_ns = 1700000000000000000ull,
 				    .ranks = g->size,
+				    .runs = 6,
 				    .nodes = (g->size + 1) / 2,
 				    .rank_rows_max = rank_rows_max};
 	int rc;
@@ -52,6 +53,9 @@ static int create(struct results **out, const char *path, bool force, uint32_t r
 	return rc;
 }
 
+static const char *const sets[] = {"train.batch=4", "train.compute=10 µs"};
+static const struct results_run third_run = {3, 2, 1, true, sets, 2};
+
 static int publish(struct results *r, uint32_t number, const char *kind,
 		   void (*fill)(struct tally *t, uint32_t rank), struct group *g, struct err *err)
 {
@@ -65,6 +69,7 @@ static int publish(struct results *r, uint32_t number, const char *kind,
 				      .seconds_ns = 1400000000,
 				      .null_au = NAN,
 				      .target_au = 0.9,
+				      .run = fill ? (struct results_run){0} : third_run,
 				      .tally = &t};
 	int rc = tally_init(&t, &synthetic_schema, 4, err);
 
@@ -116,6 +121,21 @@ static void check_train(const struct results_phase_read *p, uint32_t ranks)
 	       "texts are rank 0's");
 }
 
+/* A phase of the only run, and one of the third, by its place in the series. */
+static void check_run_of(const struct results_phase_read *only,
+			 const struct results_phase_read *third)
+{
+	expect(only->run == 1 && only->combination == 1 && only->repeat == 1 && !only->warmup &&
+		       only->set_count == 0 && strcmp(only->sweep, "") == 0,
+	       "the only run");
+	expect(third->run == 3 && third->combination == 2 && third->repeat == 1 && third->warmup,
+	       "the third run");
+	expect(third->set_count == 2 && strcmp(third->sets[0], sets[0]) == 0 &&
+		       strcmp(third->sets[1], sets[1]) == 0 &&
+		       strcmp(third->sweep, "train.batch=4, train.compute=10 µs") == 0,
+	       "what was set for it");
+}
+
 static void check_file(const char *path, uint32_t phases, const char *status, const struct group *g)
 {
 	struct results_file *f;
@@ -132,6 +152,7 @@ static void check_file(const char *path, uint32_t phases, const char *status, co
 		return;
 	}
 	expect(f->phase_count == phases && strcmp(f->status, status) == 0, "phases and status");
+	expect(f->runs == 6, "runs of the series");
 	expect(f->ranks == g->size && strcmp(f->hosts[0], "nid0000") == 0, "head");
 	expect(strcmp(f->started, "2023-11-14T22:13:20Z") == 0, "date");
 	expect(strcmp(f->command_line, "haul run µ.json") == 0, "command line");
@@ -145,6 +166,8 @@ static void check_file(const char *path, uint32_t phases, const char *status, co
 		expect(f->phases[2].hist_count == 0 && f->phases[2].epochs.row_count == 0 &&
 			       f->phases[2].failure_count == 0 && f->phases[2].main_hist[0] == '\0',
 		       "an empty phase");
+	if (phases > 2)
+		check_run_of(&f->phases[1], &f->phases[2]);
 	results_unload(f);
 }
 
