@@ -5,10 +5,15 @@
 bool accounts_of(const struct results_phase_read *p, struct accounts *a)
 {
 	static const char *const names[ACCOUNTS] = {
-		[ACCOUNT_COMPUTE] = "compute_ns",       [ACCOUNT_OPEN] = "open_ns",
-		[ACCOUNT_FIRST_BYTE] = "first_byte_ns", [ACCOUNT_TRANSFER] = "transfer_ns",
-		[ACCOUNT_QUEUE] = "queue_ns",           [ACCOUNT_RANKS] = "ranks_ns",
-		[ACCOUNT_DECODE] = "decode_ns",         [ACCOUNT_HAUL] = "haul_ns",
+		[ACCOUNT_COMPUTE] = "compute_ns",
+		[ACCOUNT_OPEN] = "open_ns",
+		[ACCOUNT_FIRST_BYTE] = "first_byte_ns",
+		[ACCOUNT_TRANSFER] = "transfer_ns",
+		[ACCOUNT_QUEUE] = "queue_ns",
+		[ACCOUNT_RANKS] = "ranks_ns",
+		[ACCOUNT_DECODE] = "decode_ns",
+		[ACCOUNT_COPY] = "copy_ns",
+		[ACCOUNT_HAUL] = "haul_ns",
 	};
 
 	if (results_column(&p->merged, names[ACCOUNT_COMPUTE]) < 0 || !p->ranks.row_count)

@@ -33,7 +33,7 @@ const char *report_csv_heading(void)
 {
 	return "file,name,started,ranks,nodes,number,phase,kind,status,seconds,au,au_min,au_max,null_au,"
 	       "bytes_read,bytes_written,operations,errors,retries,samples,"
-	       "compute_s,open_s,first_byte_s,transfer_s,queue_s,ranks_s,decode_s,haul_s,"
+	       "compute_s,open_s,first_byte_s,transfer_s,queue_s,ranks_s,decode_s,copy_s,haul_s,"
 	       "latency,p50_ns,p95_ns,p99_ns,p999_ns,p9999_ns,max_ns\n";
 }
 

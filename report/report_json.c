@@ -80,6 +80,7 @@ static void add_accounts(cJSON *to, const struct results_phase_read *p)
 		       a.seconds[ACCOUNT_TRANSFER] + a.seconds[ACCOUNT_QUEUE]);
 	number(accounts, "ranks", a.seconds[ACCOUNT_RANKS]);
 	number(accounts, "decode", a.seconds[ACCOUNT_DECODE]);
+	number(accounts, "copy", a.seconds[ACCOUNT_COPY]);
 	number(accounts, "haul", a.seconds[ACCOUNT_HAUL]);
 	storage = cJSON_AddObjectToObject(to, "accounts_storage");
 	number(storage, "open", a.seconds[ACCOUNT_OPEN]);

@@ -167,6 +167,11 @@ static void lost_sentence(char *buf, size_t size, const struct results_phase_rea
 		add(buf, size, "%s%.1f %% decode", before, tenths[ACCOUNT_DECODE] / 10.0);
 		before = ", ";
 	}
+	if (tenths[ACCOUNT_COPY]) {
+		add(buf, size, "%s%.1f %% copying to the accelerator", before,
+		    tenths[ACCOUNT_COPY] / 10.0);
+		before = ", ";
+	}
 	if (tenths[ACCOUNT_HAUL])
 		add(buf, size, "%s%.1f %% haul", before, tenths[ACCOUNT_HAUL] / 10.0);
 	add(buf, size, ".");

@@ -15,6 +15,7 @@ enum account {
 	ACCOUNT_QUEUE,      /* ... for a request that was due and not yet taken up */
 	ACCOUNT_RANKS,      /* waiting for other ranks */
 	ACCOUNT_DECODE,     /* waiting for emulated preprocessing */
+	ACCOUNT_COPY,       /* a batch on its way to the accelerator: pinning, host to device */
 	ACCOUNT_HAUL,       /* haul itself: everything else */
 	ACCOUNTS
 };

@@ -24,6 +24,7 @@ enum train_on_error { ON_ERROR_STOP, ON_ERROR_COUNT };
 struct train_loader {
 	uint32_t kind;
 	uint64_t workers, prefetch, depth;
+	uint64_t h2d; /* bytes a second; 0: not emulated */
 };
 
 struct train_shuffle {
@@ -63,7 +64,7 @@ enum train_rank {
 	TRAIN_SAMPLES_FAILED,
 	TRAIN_IDS_FROM_BYTES,
 	TRAIN_LOGICAL_BYTES,
-	TRAIN_ACCOUNTS, /* eight of them, in the order of enum account */
+	TRAIN_ACCOUNTS, /* ACCOUNTS of them, in the order of enum account */
 	TRAIN_WALL_SUM_NS = TRAIN_ACCOUNTS + ACCOUNTS,
 	TRAIN_OVERSLEEP_NS,
 	TRAIN_RUNNABLE_NS,

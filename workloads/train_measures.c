@@ -11,6 +11,7 @@
 		 "waiting for storage: a request due and not taken up yet"}, \
 		{"ranks_ns", "ns", MERGE_SUM, "waiting for other ranks"}, \
 		{"decode_ns", "ns", MERGE_SUM, "waiting for emulated preprocessing"}, \
+		{"copy_ns", "ns", MERGE_SUM, "batches on their way to the accelerator"}, \
 	{ \
 		"haul_ns", "ns", MERGE_SUM, "haul itself: all other time" \
 	}
@@ -25,7 +26,7 @@ static const struct measure train_rank_measures[] = {
 	{"logical_bytes", "bytes", MERGE_SUM, "payload of the samples that steps used"},
 	ACCOUNT_MEASURES,
 	{"wall_sum_ns", "ns", MERGE_SUM, "sum of all accounts: the wall time, added over ranks"},
-	{"oversleep_ns", "ns", MERGE_SUM, "compute that ended late; part of haul_ns"},
+	{"oversleep_ns", "ns", MERGE_SUM, "compute and copies that ended late; part of haul_ns"},
 	{"runnable_ns", "ns", MERGE_SUM,
 	 "ready to run and without a core, all threads: the machine was busy"},
 	{"au_steps", "", MERGE_SUM, "training steps beyond the warm-up"},
@@ -132,6 +133,11 @@ static double rank_decode_s(const uint64_t *row)
 	return seconds(row[TRAIN_ACCOUNTS + ACCOUNT_DECODE]);
 }
 
+static double rank_copy_s(const uint64_t *row)
+{
+	return seconds(row[TRAIN_ACCOUNTS + ACCOUNT_COPY]);
+}
+
 static double rank_haul_s(const uint64_t *row)
 {
 	return seconds(row[TRAIN_ACCOUNTS + ACCOUNT_HAUL]);
@@ -154,6 +160,7 @@ static const struct figure train_rank_figures[] = {
 	{"storage_s", "s", rank_storage_s, "account: waiting for storage"},
 	{"ranks_s", "s", rank_ranks_s, "account: waiting for other ranks"},
 	{"decode_s", "s", rank_decode_s, "account: preprocessing"},
+	{"copy_s", "s", rank_copy_s, "account: batches on their way to the accelerator"},
 	{"haul_s", "s", rank_haul_s, "account: haul itself"},
 	{"samples_per_second", "1/s", rank_samples_per_second,
 	 "samples over the phase's wall time"},

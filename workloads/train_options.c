@@ -21,6 +21,9 @@ static const struct option loader_options[] = {
 		.help = "batches that each worker builds ahead"),
 	OPT_U64("depth", struct train_loader, depth, .def = 1, .min = 1, .max = QUEUE_DEPTH_MAX,
 		.help = "requests in flight for each worker, of one sample"),
+	OPT_RATE(
+		"h2d", struct train_loader, h2d, .def = 0,
+		.help = "a step waits for its batch to be copied to the accelerator at this rate; 0: it does not"),
 	OPT_END};
 
 static const struct option shuffle_options[] = {

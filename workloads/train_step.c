@@ -5,7 +5,7 @@
 
 /* The stamps of a step. */
 struct step {
-	uint64_t start_ns, batch_ns, computed_ns, end_ns;
+	uint64_t start_ns, batch_ns, moved_ns, computed_ns, end_ns;
 	uint64_t asked_ns; /* of compute */
 };
 
@@ -50,23 +50,45 @@ static void step_count(struct pass *p, const struct batch *b)
 	row[EPOCH_FAILED_ID_HASH] += b->failed_id_hash;
 }
 
-/* Sleeps for what was asked, to an absolute end. What it sleeps longer is haul's. False: ended. */
-static bool step_compute(struct pass *p, struct step *s)
+/* Sleeps for ns from *now on, to an absolute end. What it sleeps longer is haul's. False: ended. */
+static bool step_sleep(struct pass *p, enum account account, uint64_t ns, uint64_t *now)
 {
 	struct clock *clock = p->ctx->clock;
-	uint64_t end = s->batch_ns + s->asked_ns, now = s->batch_ns;
+	uint64_t end = *now + ns;
 	bool go_on = true;
 
-	account_switch(&p->accounts, ACCOUNT_COMPUTE, now);
-	while (now < end && go_on) {
-		clock_sleep_until(clock, end - now > PASS_SLICE_NS ? now + PASS_SLICE_NS : end);
-		now = clock_now(clock);
-		go_on = now >= end || !pass_poll(p);
+	account_switch(&p->accounts, account, *now);
+	while (*now < end && go_on) {
+		clock_sleep_until(clock, end - *now > PASS_SLICE_NS ? *now + PASS_SLICE_NS : end);
+		*now = clock_now(clock);
+		go_on = *now >= end || !pass_poll(p);
 	}
-	account_switch(&p->accounts, ACCOUNT_HAUL, now < end ? now : end);
-	if (now > end)
-		p->tally->rank_row[TRAIN_OVERSLEEP_NS] += now - end;
-	p->slept_ns = now - s->batch_ns;
+	account_switch(&p->accounts, ACCOUNT_HAUL, *now < end ? *now : end);
+	if (*now > end)
+		p->tally->rank_row[TRAIN_OVERSLEEP_NS] += *now - end;
+	return go_on;
+}
+
+static uint64_t step_span(uint64_t bytes, uint64_t rate)
+{
+	unsigned __int128 ns = (unsigned __int128)bytes * 1000000000u / rate;
+
+	return ns < INT64_MAX ? (uint64_t)ns : INT64_MAX;
+}
+
+/* The batch goes to the accelerator, which computes on it then. False: ended. */
+static bool step_compute(struct pass *p, const struct batch *b, struct step *s)
+{
+	uint64_t now = s->batch_ns;
+	bool go_on = true;
+
+	if (p->options->loader.h2d)
+		go_on = step_sleep(p, ACCOUNT_COPY,
+				   step_span(b->logical_bytes, p->options->loader.h2d), &now);
+	s->moved_ns = now;
+	if (go_on)
+		go_on = step_sleep(p, ACCOUNT_COMPUTE, s->asked_ns, &now);
+	p->slept_ns = now - s->moved_ns;
 	s->computed_ns = now;
 	return go_on;
 }
@@ -144,7 +166,7 @@ bool pass_step(struct pass *p, uint64_t k)
 	}
 	s.computed_ns = s.batch_ns;
 	if (whole)
-		whole = step_compute(p, &s);
+		whole = step_compute(p, &b, &s);
 	s.end_ns = s.computed_ns;
 	if (o->sync == SYNC_STEP && !evaluation)
 		whole = step_meet(p, &s, whole);

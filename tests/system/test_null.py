@@ -18,7 +18,7 @@ def test_null():
             with h5py.File(f"{folder}/results.h5") as f:
                 rows = f["phases/0_train/ranks"][:]
                 names = [n for n in rows.dtype.names if n in (
-                    "compute_ns", "open_ns", "first_byte_ns", "transfer_ns", "queue_ns", "ranks_ns", "decode_ns", "haul_ns")]
+                    "compute_ns", "open_ns", "first_byte_ns", "transfer_ns", "queue_ns", "ranks_ns", "decode_ns", "copy_ns", "haul_ns")]
                 for row in rows:
                     check(sum(int(row[n]) for n in names) == int(row["wall_ns"]), f"accounts {row}")
                 check("runnable_ns" in rows.dtype.names, "time spent runnable but not running")

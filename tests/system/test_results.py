@@ -65,7 +65,7 @@ def test_opens_everywhere():
             train = f["phases/1_train"]
             check(len(train["ranks"]) == 3, "a row a rank")
             row = train["ranks"][:]
-            accounts = ["compute_ns", "open_ns", "first_byte_ns", "transfer_ns", "queue_ns", "ranks_ns", "decode_ns", "haul_ns"]
+            accounts = ["compute_ns", "open_ns", "first_byte_ns", "transfer_ns", "queue_ns", "ranks_ns", "decode_ns", "copy_ns", "haul_ns"]
             for one in row:
                 check(sum(int(one[a]) for a in accounts) == int(one["wall_ns"]), f"accounts of {one}")
             kinds = 0

@@ -176,6 +176,9 @@ static void agrees_with_sim(void)
 		/* the main thread reads: 10 ms + 10 ms */
 		{"no workers", "\"bandwidth\":\"10 MB/s\"",
 		 "\"compute\":\"10 ms\",\"loader\":{\"workers\":0}", 1, 0.5},
+		/* fed; 100 kB at 20 MB/s to the accelerator: 5 ms before each 10 */
+		{"host to device", "\"bandwidth\":\"100 MB/s\"",
+		 "\"compute\":\"10 ms\",\"loader\":{\"h2d\":\"20 MB/s\"}", 1, 2.0 / 3},
 	};
 
 	for (unsigned c = 0; c < sizeof(cases) / sizeof(cases[0]); c++) {
@@ -204,6 +207,9 @@ static void agrees_with_sim(void)
 		if (strcmp(cases[c].name, "first byte") == 0)
 			CU_ASSERT(fixture_sum(f, TRAIN_ACCOUNTS + ACCOUNT_FIRST_BYTE) >
 				  8 * fixture_sum(f, TRAIN_ACCOUNTS + ACCOUNT_TRANSFER));
+		if (strcmp(cases[c].name, "host to device") == 0)
+			CU_ASSERT_EQUAL(fixture_sum(f, TRAIN_ACCOUNTS + ACCOUNT_COPY),
+					60 * 5000000);
 		if (strcmp(cases[c].name, "skewed") == 0)
 			CU_ASSERT(f->tallies[0].rank_row[TRAIN_ACCOUNTS + ACCOUNT_RANKS] >
 				  4 * f->tallies[1].rank_row[TRAIN_ACCOUNTS + ACCOUNT_RANKS]);
