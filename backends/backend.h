@@ -81,7 +81,8 @@ enum backend_capability {
 	BACKEND_PERSISTENT = 1 << 4, /* outlives the run: has a manifest, generation resumes */
 	BACKEND_MANY_NODES = 1 << 5,
 	BACKEND_MISSING_IS_ERROR = 1 << 6, /* stat and open of what was never written fail */
-	BACKEND_DEPTH = 1 << 7             /* more than one request in flight a queue */
+	BACKEND_DEPTH = 1 << 7,            /* more than one request in flight a queue */
+	BACKEND_CACHED = 1 << 8            /* has resident and evict: the client may hold copies */
 };
 
 struct backend_ops;
@@ -96,6 +97,13 @@ struct store_options {
 };
 extern const struct option store_common_options[];
 
+/* Where a read may find bytes without the storage being asked. */
+enum store_cache {
+	CACHE_UNKNOWN, /* this client keeps none that haul knows of: direct I/O, objects */
+	CACHE_PAGES,   /* in its page cache: store_resident tells, store_evict drops */
+	CACHE_MEMORY   /* the store is memory (tmpfs): never cold */
+};
+
 /* A store opened by one rank. Shared by the rank's queues, read-only after open but for what the
  * backend guards itself. */
 struct store {
@@ -109,7 +117,8 @@ struct store {
 	char uri[URI_BYTES];  /* expanded */
 	char root[URI_BYTES]; /* what follows scheme:// */
 	uint32_t alignment;   /* 1, or direct I/O's block: see queue_window */
-	void *state;          /* the backend's */
+	enum store_cache cache;
+	void *state; /* the backend's */
 };
 
 /* One thread's way into a store. */
@@ -135,7 +144,7 @@ struct backend_ops {
 	/* What options say that no table can refuse. path is the store's JSON path. May be NULL. */
 	int (*check)(const void *options, const char *path, struct err *err);
 
-	/* open is collective over store->node. May set store->alignment. */
+	/* open is collective over store->node. May set store->alignment and store->cache. */
 	int (*open)(struct store *store, struct err *err);
 	void (*close)(struct store *store);
 	/* NULL: nothing to do. May refuse the depth. */
@@ -155,6 +164,11 @@ struct backend_ops {
 	 * synchronous channels. */
 	uint32_t (*reap)(struct channel *c, struct io **done, uint32_t min, uint32_t max,
 			 uint64_t deadline_ns);
+
+	/* store_resident and store_evict: any thread. NULL: no BACKEND_CACHED. */
+	int64_t (*resident)(const struct store *store, const struct object *o, uint64_t offset,
+			    uint64_t length);
+	int64_t (*evict)(const struct store *store, const struct object *o);
 };
 
 /* All backends, NULL-terminated: backends/table.c. */
@@ -175,6 +189,14 @@ int store_open(struct store *store, const struct job_store *described, const str
 	       struct group *node, struct clock *clock, const struct log *log, uint64_t seed,
 	       struct err *err);
 void store_close(struct store *store);
+
+/* Bytes of [offset, offset + length) of an object open for reading that this client's page cache holds.
+ * No request: nothing is moved, counted or stamped. A negative errno: it cannot be known. */
+int64_t store_resident(const struct store *store, const struct object *o, uint64_t offset,
+		       uint64_t length);
+/* Drops the object's pages from this client's page cache, what is dirty written before. It need not be
+ * open. Returns the bytes that stayed there, or a negative errno. */
+int64_t store_evict(const struct store *store, const struct object *o);
 
 bool store_can(const struct store *store, enum backend_capability what);
 /* Bytes a request; UINT64_MAX: any extent whole. With direct I/O a multiple of store->alignment, at

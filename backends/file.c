@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "backends/file_cache.h"
 #include "backends/file_direct.h"
 #include "backends/queue.h"
 #include "backends/store.h"
@@ -96,6 +97,10 @@ static int file_open(struct store *store, struct err *err)
 		rc = file_direct_block(store->root, &store->alignment, err);
 	if (rc < 0)
 		return rc;
+	if (file_cache_is_memory(store->root))
+		store->cache = CACHE_MEMORY;
+	else
+		store->cache = options_of(store)->direct ? CACHE_UNKNOWN : CACHE_PAGES;
 	engine = file_engine_working(store, engines[options_of(store)->engine]);
 	store->state = (void *)engine;
 	return 0;
@@ -417,6 +422,23 @@ static uint32_t file_reap(struct channel *c, struct io **done, uint32_t min, uin
 	       engine_of(c->store)->reap(c, done + n, min > n ? min - n : 0, max - n, deadline_ns);
 }
 
+static int64_t file_resident(const struct store *store, const struct object *o, uint64_t offset,
+			     uint64_t length)
+{
+	int fd = file_descriptor(o);
+
+	(void)store;
+	return fd < 0 ? -EBADF : file_cache_resident(fd, offset, length);
+}
+
+static int64_t file_evict(const struct store *store, const struct object *o)
+{
+	char path[FILE_PATH_BYTES];
+
+	path_of(store, o, "", path);
+	return file_cache_evict(path);
+}
+
 const struct backend_ops file_backend = {
 	.scheme = "file",
 	.help = "a folder of files, local or on a parallel file system",
@@ -430,7 +452,7 @@ const struct backend_ops file_backend = {
 		},
 	.capabilities = BACKEND_CONTENT | BACKEND_RANGES | BACKEND_ATOMIC_COMMIT |
 			BACKEND_PERSISTENT | BACKEND_MANY_NODES | BACKEND_MISSING_IS_ERROR |
-			BACKEND_DEPTH,
+			BACKEND_DEPTH | BACKEND_CACHED,
 	.transfer = 4 << 20,
 	.depth_max = QUEUE_DEPTH_MAX,
 	.depth = file_depth,
@@ -441,4 +463,6 @@ const struct backend_ops file_backend = {
 	.channel_memory = file_channel_memory,
 	.submit = file_submit,
 	.reap = file_reap,
+	.resident = file_resident,
+	.evict = file_evict,
 };

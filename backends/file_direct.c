@@ -13,8 +13,7 @@
 
 enum { DIRECT_BLOCK = 4096, DIRECT_BLOCK_MAX = 1 << 20 };
 
-/* The deepest folder of path that stands. */
-static void standing_folder(const char *path, char folder[URI_BYTES])
+void file_standing_folder(const char *path, char folder[URI_BYTES])
 {
 	struct stat st;
 	char *slash;
@@ -55,7 +54,7 @@ int file_nameless(const char *root, int flags)
 	char folder[URI_BYTES];
 	int fd;
 
-	standing_folder(root, folder);
+	file_standing_folder(root, folder);
 	fd = open_nameless(folder, flags);
 	return fd < 0 ? -errno : fd;
 }
@@ -100,7 +99,7 @@ int file_direct_block(const char *root, uint32_t *block, struct err *err)
 	int fd, rc;
 
 	*block = DIRECT_BLOCK;
-	standing_folder(root, folder);
+	file_standing_folder(root, folder);
 	fd = open_nameless(folder, O_DIRECT);
 	if (fd < 0) {
 		if (errno == EINVAL)

@@ -136,6 +136,17 @@ bool store_can(const struct store *store, enum backend_capability what)
 	return (store->ops->capabilities & what) == (uint32_t)what;
 }
 
+int64_t store_resident(const struct store *store, const struct object *o, uint64_t offset,
+		       uint64_t length)
+{
+	return store->ops->resident ? store->ops->resident(store, o, offset, length) : -ENOTSUP;
+}
+
+int64_t store_evict(const struct store *store, const struct object *o)
+{
+	return store->ops->evict ? store->ops->evict(store, o) : -ENOTSUP;
+}
+
 uint64_t store_transfer(const struct store *store)
 {
 	uint64_t bytes = store_common(store)->transfer;
