@@ -16,6 +16,7 @@
 #include "core/job.h"
 #include "core/log.h"
 #include "core/place.h"
+#include "core/store_facts.h"
 #include "core/uri.h"
 
 enum io_op {
@@ -147,6 +148,9 @@ struct backend_ops {
 	/* open is collective over store->node. May set store->alignment and store->cache. */
 	int (*open)(struct store *store, struct err *err);
 	void (*close)(struct store *store);
+	/* What is in effect on the open store: engine and all that follows it in store_facts, but
+	 * for nodes. This rank's own view. NULL: nothing is to be said. */
+	void (*describe)(const struct store *store, struct store_facts *facts);
 	/* NULL: nothing to do. May refuse the depth. */
 	int (*channel_open)(struct channel *c, struct err *err);
 	void (*channel_close)(struct channel *c);
@@ -197,6 +201,9 @@ int64_t store_resident(const struct store *store, const struct object *o, uint64
 /* Drops the object's pages from this client's page cache, what is dirty written before. It need not be
  * open. Returns the bytes that stayed there, or a negative errno. */
 int64_t store_evict(const struct store *store, const struct object *o);
+/* Everything of facts, for a row of /stores: from the job and the backend's describe. */
+void store_describe(const struct store *store, const struct job_store *described,
+		    struct store_facts *facts);
 
 bool store_can(const struct store *store, enum backend_capability what);
 /* Bytes a request; UINT64_MAX: any extent whole. With direct I/O a multiple of store->alignment, at

@@ -61,30 +61,32 @@ static int file_check(const void *from, const char *path, struct err *err)
 }
 
 const struct file_engine *file_engine_working(const struct store *store,
-					      const struct file_engine *wanted)
+					      const struct file_engine *wanted, char note[256])
 {
 	struct err why = {0};
 
 	if (!wanted->probe || wanted->probe(store, &why) == 0)
 		return wanted;
+	snprintf(
+		note, 256,
+		"engine %s does not work here (%.120s); psync takes its place, one request at a time",
+		wanted->name, why.text);
 	if (store->place.local_rank == 0)
-		log_say(store->log, LOG_WARNING,
-			"%s: engine %s does not work here (%s); psync takes its place, one request "
-			"at a time",
-			store->uri, wanted->name, why.text);
+		log_say(store->log, LOG_WARNING, "%s: %s", store->uri, note);
 	return &file_psync;
 }
 
-/* The one at work, which may not be the one in the options. */
 static const struct file_engine *engine_of(const struct store *store)
 {
-	return store->state;
+	const struct file_store *f = store->state;
+
+	return f->engine;
 }
 
 static int file_open(struct store *store, struct err *err)
 {
-	const struct file_engine *engine;
 	size_t length = strlen(store->root);
+	struct file_store *f;
 	int rc = 0;
 
 	if (store->root[0] != '/' && store->root[0] != '.')
@@ -97,13 +99,34 @@ static int file_open(struct store *store, struct err *err)
 		rc = file_direct_block(store->root, &store->alignment, err);
 	if (rc < 0)
 		return rc;
+	f = calloc(1, sizeof(*f));
+	if (!f)
+		return err_set(err, -ENOMEM, "no memory for %s", store->uri);
+	f->engine = file_engine_working(store, engines[options_of(store)->engine], f->note);
+	file_system_find(store->root, &f->system);
+	store->state = f;
 	if (file_cache_is_memory(store->root))
 		store->cache = CACHE_MEMORY;
 	else
 		store->cache = options_of(store)->direct ? CACHE_UNKNOWN : CACHE_PAGES;
-	engine = file_engine_working(store, engines[options_of(store)->engine]);
-	store->state = (void *)engine;
 	return 0;
+}
+
+static void file_close(struct store *store)
+{
+	free(store->state);
+}
+
+static void file_describe(const struct store *store, struct store_facts *facts)
+{
+	const struct file_store *f = store->state;
+
+	snprintf(facts->engine, sizeof(facts->engine), "%s", f->engine->name);
+	snprintf(facts->file_system, sizeof(facts->file_system), "%s", f->system.name);
+	snprintf(facts->note, sizeof(facts->note), "%s", f->note);
+	facts->direct = options_of(store)->direct;
+	facts->block_bytes = facts->direct ? store->alignment : 0;
+	facts->copies_read = f->engine->copies_read;
 }
 
 static uint32_t file_depth(const void *options)
@@ -458,6 +481,8 @@ const struct backend_ops file_backend = {
 	.depth = file_depth,
 	.check = file_check,
 	.open = file_open,
+	.close = file_close,
+	.describe = file_describe,
 	.channel_open = file_channel_open,
 	.channel_close = file_channel_close,
 	.channel_memory = file_channel_memory,

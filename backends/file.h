@@ -3,6 +3,7 @@
 #define HAUL_BACKENDS_FILE_H
 
 #include "backends/backend.h"
+#include "backends/file_system.h"
 
 enum file_fsync { FILE_FSYNC_NONE, FILE_FSYNC_FILE, FILE_FSYNC_FOLDER };
 
@@ -24,6 +25,7 @@ enum {
 struct file_engine {
 	const char *name;
 	uint32_t depth_max;
+	uint32_t copies_read; /* of each byte, in user space, where a request carries data */
 	/* One attempt at an IO_READ or IO_WRITE, from done_bytes on. */
 	void (*move)(struct channel *c, struct io *io);
 
@@ -55,9 +57,17 @@ static inline void file_ready(struct channel *c, struct io *io)
 	ch->ready[ch->ready_count++] = io;
 }
 
-/* The engine that works here: the wanted one, or psync after a warning that says why (one a node). */
+/* What is in effect on an open store. */
+struct file_store {
+	const struct file_engine *engine; /* at work, which may not be the one in the options */
+	struct file_system system;
+	char note[256]; /* what is not as asked for, or "" */
+};
+
+/* The engine that works here: the wanted one, or psync after a warning that says why (one a node), and
+ * a note of it. */
 const struct file_engine *file_engine_working(const struct store *store,
-					      const struct file_engine *wanted);
+					      const struct file_engine *wanted, char note[256]);
 
 /* The descriptor of an open object, or -1. */
 static inline int file_descriptor(const struct object *o)

@@ -139,6 +139,12 @@ static int mem_open(struct store *store, struct err *err)
 	return 0;
 }
 
+static void mem_describe(const struct store *store, struct store_facts *facts)
+{
+	(void)store;
+	facts->copies_read = facts->copies_streamed = facts->copies_written = 1;
+}
+
 static void mem_close(struct store *store)
 {
 	struct mem *m = store->state;
@@ -352,5 +358,6 @@ const struct backend_ops mem_backend = {
 	.depth_max = QUEUE_DEPTH_MAX,
 	.open = mem_open,
 	.close = mem_close,
+	.describe = mem_describe,
 	.submit = mem_submit,
 };

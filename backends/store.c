@@ -2,6 +2,7 @@
 #include "backends/backend.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "backends/store.h"
@@ -129,6 +130,23 @@ void store_close(struct store *store)
 	if (store->ops && store->ops->close)
 		store->ops->close(store);
 	store->ops = NULL;
+}
+
+void store_describe(const struct store *store, const struct job_store *described,
+		    struct store_facts *facts)
+{
+	const struct texts *uris = &store_common(store)->uri;
+	int length;
+
+	memset(facts, 0, sizeof(*facts));
+	snprintf(facts->name, sizeof(facts->name), "%s", described->name);
+	length = snprintf(facts->uri, sizeof(facts->uri), "%s", uris->items[0]);
+	if (uris->count > 1 && length < (int)sizeof(facts->uri))
+		snprintf(facts->uri + length, sizeof(facts->uri) - (size_t)length, " and %u more",
+			 uris->count - 1);
+	facts->nodes = 1;
+	if (store->ops->describe)
+		store->ops->describe(store, facts);
 }
 
 bool store_can(const struct store *store, enum backend_capability what)

@@ -47,6 +47,7 @@ static int phase_open(struct run *run, const struct run_options *options, struct
 		.tally = &p->tally,
 		.begins = watch_begin,
 		.begins_argument = &p->watch,
+		.stores = run->stores,
 		.null_au = NAN,
 		.target_au = NAN,
 	};
@@ -112,7 +113,9 @@ static int phase_publish(struct run *run, const struct run_options *options, str
 	group_allreduce(run->world, MERGE_MAX, &wall, 1);
 	phase.seconds_ns = wall;
 	signals_watch(&run->signals, RUN_WRITE_LIMIT_NS);
-	rc = results_publish(run->results, &phase, err);
+	rc = run_record_stores(run, err);
+	if (rc == 0)
+		rc = results_publish(run->results, &phase, err);
 	signals_unwatch(&run->signals);
 	if (rc < 0)
 		err_wrap(err, rc, "%s", options->results ? options->results : "results.h5");

@@ -28,7 +28,8 @@ struct run {
 	struct job job;
 	struct place place;
 	char cores_found[RESULTS_TEXT];
-	struct results *results; /* NULL: the verb leaves none */
+	struct store_facts stores[JOB_STORES_MAX]; /* as last opened by a phase */
+	struct results *results;                   /* NULL: the verb leaves none */
 	char said[RUN_SAID_BYTES];
 };
 
@@ -41,5 +42,8 @@ bool run_wants(const struct run_options *options, const struct job_phase *phase)
 /* Runs and publishes every phase wanted. *status is the exit status that all ranks share. */
 int run_phases(struct run *run, const struct run_options *options, enum exit_status *status,
 	       struct err *err);
+
+/* Gives run->stores of all nodes to the results, for the next publication. Collective. */
+int run_record_stores(struct run *run, struct err *err);
 
 #endif

@@ -195,9 +195,28 @@ static cJSON *phase(const struct results_file *f, const struct results_phase_rea
 	return o;
 }
 
+static cJSON *store(const struct store_facts *s)
+{
+	cJSON *o = cJSON_CreateObject();
+
+	cJSON_AddStringToObject(o, "name", s->name);
+	cJSON_AddStringToObject(o, "uri", s->uri);
+	cJSON_AddStringToObject(o, "engine", s->engine);
+	cJSON_AddBoolToObject(o, "direct", s->direct != 0);
+	number(o, "block_bytes", (double)s->block_bytes);
+	cJSON_AddStringToObject(o, "file_system", s->file_system);
+	cJSON_AddStringToObject(o, "layout", s->layout);
+	number(o, "copies_read", (double)s->copies_read);
+	number(o, "copies_streamed", (double)s->copies_streamed);
+	number(o, "copies_written", (double)s->copies_written);
+	number(o, "nodes", (double)s->nodes);
+	cJSON_AddStringToObject(o, "note", s->note);
+	return o;
+}
+
 static cJSON *file_object(const struct results_file *f)
 {
-	cJSON *o = cJSON_CreateObject(), *phases;
+	cJSON *o = cJSON_CreateObject(), *stores, *phases;
 
 	cJSON_AddStringToObject(o, "file", f->path);
 	cJSON_AddStringToObject(o, "name", f->name);
@@ -211,6 +230,9 @@ static cJSON *file_object(const struct results_file *f)
 	cJSON_AddStringToObject(o, "haul_version", f->version);
 	cJSON_AddStringToObject(o, "build", f->build);
 	cJSON_AddStringToObject(o, "command_line", f->command_line);
+	stores = cJSON_AddArrayToObject(o, "stores");
+	for (uint64_t i = 0; i < f->store_count; i++)
+		cJSON_AddItemToArray(stores, store(&f->stores[i]));
 	phases = cJSON_AddArrayToObject(o, "phases");
 	for (uint32_t i = 0; i < f->phase_count; i++)
 		cJSON_AddItemToArray(phases, phase(f, &f->phases[i]));

@@ -21,6 +21,7 @@ static void head_line(const struct page *page);
 static void utilisation(const struct page *page, const struct results_phase_read *p, bool named);
 static void phase_table(const struct page *page);
 static void phase_notes(const struct page *page);
+static void store_notes(const struct page *page);
 static void last_line(const struct page *page);
 
 char *report_text(const struct results_file *file, bool color)
@@ -41,6 +42,7 @@ char *report_text(const struct results_file *file, bool color)
 	if (file->phase_count)
 		phase_table(&page);
 	phase_notes(&page);
+	store_notes(&page);
 	last_line(&page);
 	if (fclose(page.out) == 0)
 		return text;
@@ -391,6 +393,30 @@ static void phase_notes(const struct page *page)
 		before = "";
 		for (uint32_t k = 0; k < p->failure_rows && k < FAILURES_SHOWN; k++)
 			failure_line(page, &p->failures[k]);
+	}
+}
+
+/* Where a store is not used as the job asks. */
+static void store_notes(const struct page *page)
+{
+	const struct results_file *f = page->file;
+	char line[sizeof(struct store_facts)], on[64];
+	const char *before = "\n";
+
+	for (uint64_t i = 0; i < f->store_count; i++) {
+		const struct store_facts *s = &f->stores[i];
+
+		if (!*s->note)
+			continue;
+		on[0] = '\0';
+		if (s->nodes < f->nodes)
+			snprintf(on, sizeof(on), " on %llu of %llu nodes",
+				 (unsigned long long)s->nodes, (unsigned long long)f->nodes);
+		snprintf(line, sizeof(line), "store %.*s%s: %.*s", (int)sizeof(s->name) - 1,
+			 s->name, on, (int)sizeof(s->note) - 1, s->note);
+		fputs(before, page->out);
+		before = "";
+		text_wrap(page->out, line, 0, 2);
 	}
 }
 

@@ -109,11 +109,11 @@ static int write_job(hid_t file, const char *text, struct err *err)
 	return rc;
 }
 
-/* No rows yet; grows by one with each phase. */
-static int make_summary(hid_t file, struct err *err)
+/* No rows yet; grows. Takes the type of the rows in memory. */
+static int make_growing(hid_t file, const char *name, hid_t memory, hsize_t chunk, struct err *err)
 {
-	hsize_t none = 0, unlimited = H5S_UNLIMITED, chunk = 16;
-	hid_t memory = rows_summary_type(), type = rows_packed(memory);
+	hsize_t none = 0, unlimited = H5S_UNLIMITED;
+	hid_t type = rows_packed(memory);
 	hid_t list = H5Pcreate(H5P_DATASET_CREATE), space = H5Screate_simple(1, &none, &unlimited);
 	hid_t dataset = H5I_INVALID_HID;
 	int rc;
@@ -121,8 +121,8 @@ static int make_summary(hid_t file, struct err *err)
 	if (type >= 0 && list >= 0 && space >= 0 && H5Pset_chunk(list, 1, &chunk) >= 0 &&
 	    H5Pset_alloc_time(list, H5D_ALLOC_TIME_EARLY) >= 0 &&
 	    H5Pset_fill_time(list, H5D_FILL_TIME_NEVER) >= 0)
-		dataset = H5Dcreate2(file, "/summary", type, space, H5P_DEFAULT, list, H5P_DEFAULT);
-	rc = dataset < 0 ? h5_fail(err, "cannot make /summary") : 0;
+		dataset = H5Dcreate2(file, name, type, space, H5P_DEFAULT, list, H5P_DEFAULT);
+	rc = dataset < 0 ? h5_fail(err, "cannot make %s", name) : 0;
 	if (dataset >= 0)
 		H5Dclose(dataset);
 	if (space >= 0)
@@ -165,7 +165,9 @@ static int create_all(hid_t file, const struct results_head *head, const struct 
 	if (rc == 0)
 		rc = write_job(file, head->job_text ? head->job_text : "", err);
 	if (rc == 0)
-		rc = make_summary(file, err);
+		rc = make_growing(file, "/summary", rows_summary_type(), 16, err);
+	if (rc == 0)
+		rc = make_growing(file, "/stores", rows_store_type(), 4, err);
 	if (rc == 0)
 		rc = write_records(file, "/nodes", rows_node_type(), head->nodes, nodes, err);
 	if (rc == 0)
@@ -235,6 +237,29 @@ int head_finish(const char *path, const char *status, const char *sentence, uint
 		rc = rewrite_ranks(file, ranks, rank_count, err);
 	if (file >= 0 && H5Fclose(file) < 0 && rc == 0)
 		rc = h5_fail(err, "results file %s cannot be written", path);
+	if (access >= 0)
+		H5Pclose(access);
+	return rc;
+}
+
+int head_stores(const char *path, const struct store_facts *rows, uint32_t count, struct err *err)
+{
+	hid_t access = h5_file_access(), type = rows_store_type(), dataset = H5I_INVALID_HID;
+	hid_t file = access < 0 ? H5I_INVALID_HID : H5Fopen(path, H5F_ACC_RDWR, access);
+	hsize_t size = count;
+	int rc = 0;
+
+	if (file >= 0)
+		dataset = H5Dopen2(file, "/stores", H5P_DEFAULT);
+	if (dataset < 0 || type < 0 || H5Dset_extent(dataset, &size) < 0 ||
+	    (count && H5Dwrite(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, rows) < 0))
+		rc = h5_fail(err, "results file %s: cannot write /stores", path);
+	if (dataset >= 0)
+		H5Dclose(dataset);
+	if (file >= 0 && H5Fclose(file) < 0 && rc == 0)
+		rc = h5_fail(err, "results file %s cannot be written", path);
+	if (type >= 0)
+		H5Tclose(type);
 	if (access >= 0)
 		H5Pclose(access);
 	return rc;

@@ -17,4 +17,7 @@ int head_finish(const char *path, const char *status, const char *sentence, uint
 		uint64_t finished_utc_ns, const struct rank_row *ranks, uint32_t rank_count,
 		struct err *err);
 
+/* Rows of /stores, in the place of those that stand. */
+int head_stores(const char *path, const struct store_facts *rows, uint32_t count, struct err *err);
+
 #endif

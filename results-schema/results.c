@@ -26,7 +26,9 @@ struct results {
 	char *path, *part;
 	struct phase_writer writer;
 	uint64_t started_utc_ns;
-	struct rank_row *ranks; /* rank 0: for results_finish, NULL: as they are */
+	struct rank_row *ranks;     /* rank 0: for results_finish, NULL: as they are */
+	struct store_facts *stores; /* rank 0: for the next publication, NULL: as they are */
+	uint32_t store_rows;
 };
 
 static int place_rows(struct results *r, const struct results_head *head,
@@ -193,6 +195,23 @@ out_access:
 	return rc;
 }
 
+/* Rank 0: the copy that the publication works on, with what stands beside the phases brought up to
+ * date. */
+static int begin_part(struct results *r, uint64_t room, struct err *err)
+{
+	uint64_t rows_bytes = (uint64_t)r->store_rows * sizeof(*r->stores);
+	int rc = part_copy(r->path, r->part, room + (r->stores ? rows_bytes : 0), err);
+
+	if (rc < 0 || !r->stores)
+		return rc;
+	rc = head_stores(r->part, r->stores, r->store_rows, err);
+	if (rc < 0)
+		unlink(r->part);
+	free(r->stores);
+	r->stores = NULL;
+	return rc;
+}
+
 int results_publish(struct results *r, const struct results_phase *phase, struct err *err)
 {
 	uint64_t now = clock_utc_ns();
@@ -202,8 +221,7 @@ int results_publish(struct results *r, const struct results_phase *phase, struct
 
 	if (rc == 0) {
 		if (r->writer.first)
-			rc = part_copy(r->path, r->part,
-				       merged_room(&m, r->writer.ranks, r->writer.rows), err);
+			rc = begin_part(r, merged_room(&m, r->writer.ranks, r->writer.rows), err);
 		rc = group_agree(r->group, rc, err);
 	}
 	if (rc == 0) {
@@ -232,13 +250,29 @@ int results_set_ranks(struct results *r, const struct rank_row *ranks)
 	return 0;
 }
 
+int results_set_stores(struct results *r, const struct store_facts *rows, uint32_t count)
+{
+	struct store_facts *copy;
+
+	if (!r->writer.first)
+		return 0;
+	copy = malloc(count * sizeof(*copy) + 1);
+	if (!copy)
+		return -ENOMEM;
+	memcpy(copy, rows, count * sizeof(*copy));
+	free(r->stores);
+	r->stores = copy;
+	r->store_rows = count;
+	return 0;
+}
+
 /* Only a few attributes change: rank 0 does it alone. */
 static int finish_file(struct results *r, enum results_status status, const char *sentence,
 		       struct err *err)
 {
 	static const char *const names[] = {"interrupted", "done", "failed"};
 	uint64_t room = (64 << 10) + (sentence ? strlen(sentence) : 0);
-	int rc = part_copy(r->path, r->part, room, err);
+	int rc = begin_part(r, room, err);
 
 	if (rc < 0)
 		return rc;
@@ -265,6 +299,7 @@ void results_free(struct results *r)
 		return;
 	if (r->node)
 		group_free(r->node);
+	free(r->stores);
 	free(r->ranks);
 	free(r->path);
 	free(r->part);

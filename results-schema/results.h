@@ -12,6 +12,7 @@
 #include "core/err.h"
 #include "core/group.h"
 #include "core/place.h"
+#include "core/store_facts.h"
 #include "core/tally.h"
 
 enum { RESULTS_TEXT = 128 };
@@ -82,6 +83,10 @@ int results_publish(struct results *r, const struct results_phase *phase, struct
 /* Rank 0, any time before results_finish, which writes them: /ranks anew (the run's run_ns, runnable_ns
  * are known only then). Copied. -ENOMEM. Does nothing on other ranks. */
 int results_set_ranks(struct results *r, const struct rank_row *ranks);
+
+/* Rank 0, any time: /stores, written with the next publication. Copied. -ENOMEM. Does nothing on other
+ * ranks. */
+int results_set_stores(struct results *r, const struct store_facts *rows, uint32_t count);
 
 /* The last publication: status, error sentence ("" if none, rank 0's), finished, seconds. Collective. */
 int results_finish(struct results *r, enum results_status status, const char *sentence,

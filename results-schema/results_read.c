@@ -14,6 +14,21 @@
 #include "results-schema/head.h"
 #include "results-schema/rows.h"
 
+static int load_stores(hid_t file, struct results_file *f, struct err *err)
+{
+	hid_t type;
+	int rc;
+
+	if (H5Lexists(file, "stores", H5P_DEFAULT) <= 0)
+		return 0;
+	type = rows_store_type();
+	rc = h5_read_records(file, "stores", type, sizeof(*f->stores), (void **)&f->stores,
+			     &f->store_count, err);
+	if (type >= 0)
+		H5Tclose(type);
+	return rc;
+}
+
 static int load_head(hid_t file, struct results_file *f, struct err *err);
 static int load_phases(hid_t file, struct results_file *f, struct err *err);
 static int load_phase(hid_t phases, const char *name, struct results_phase_read *p,
@@ -113,6 +128,7 @@ void results_unload(struct results_file *f)
 	free(f->error);
 	free(f->job_text);
 	free(f->hosts);
+	free(f->stores);
 	free(f);
 }
 
@@ -179,7 +195,9 @@ static int load_head(hid_t file, struct results_file *f, struct err *err)
 		rc = h5_read_u64(file, "runs", &f->runs, err);
 	if (rc == 0)
 		rc = h5_read_text_dataset(file, "job", &f->job_text, err);
-	return rc < 0 ? rc : load_nodes(file, f, err);
+	if (rc == 0)
+		rc = load_nodes(file, f, err);
+	return rc < 0 ? rc : load_stores(file, f, err);
 }
 
 static int by_number(const void *a, const void *b)

@@ -10,6 +10,7 @@
 
 #include "core/err.h"
 #include "core/hist.h"
+#include "core/store_facts.h"
 #include "core/tally.h"
 
 enum { RESULTS_NAME_BYTES = 64, RESULTS_UNIT_BYTES = 24, RESULTS_SET_BYTES = 256 };
@@ -72,6 +73,8 @@ struct results_file {
 	double seconds;
 	uint64_t ranks, nodes, runs;       /* runs: that the series was to have */
 	char (*hosts)[RESULTS_NAME_BYTES]; /* [nodes] */
+	uint64_t store_count;
+	struct store_facts *stores; /* 0 rows in files from before they were noted */
 	uint32_t phase_count;
 	struct results_phase_read *phases; /* in the order of their numbers */
 };

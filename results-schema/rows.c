@@ -187,6 +187,25 @@ hid_t rows_rank_type(void)
 	return RECORD_TYPE(struct rank_row, members);
 }
 
+hid_t rows_store_type(void)
+{
+	static const struct member members[] = {
+		TEXT(struct store_facts, "name", name),
+		TEXT(struct store_facts, "uri", uri),
+		TEXT(struct store_facts, "engine", engine),
+		NUMBER(struct store_facts, "direct", direct, MEMBER_U64),
+		TEXT(struct store_facts, "file_system", file_system),
+		NUMBER(struct store_facts, "block_bytes", block_bytes, MEMBER_U64),
+		TEXT(struct store_facts, "layout", layout),
+		NUMBER(struct store_facts, "copies_read", copies_read, MEMBER_U64),
+		NUMBER(struct store_facts, "copies_streamed", copies_streamed, MEMBER_U64),
+		NUMBER(struct store_facts, "copies_written", copies_written, MEMBER_U64),
+		NUMBER(struct store_facts, "nodes", nodes, MEMBER_U64),
+		TEXT(struct store_facts, "note", note),
+	};
+	return RECORD_TYPE(struct store_facts, members);
+}
+
 hid_t rows_failure_type(void)
 {
 	static const struct member members[] = {

@@ -40,6 +40,7 @@ struct summary_row {
 hid_t rows_summary_type(void);
 hid_t rows_node_type(void);
 hid_t rows_rank_type(void);
+hid_t rows_store_type(void);
 hid_t rows_failure_type(void);
 hid_t rows_packed(hid_t memory_type);
 

@@ -283,8 +283,7 @@ static int open_all(struct generate *g, struct phase_context *ctx, uint64_t star
 	int rc = find(ctx->job, ctx->phase, &described, &g->dataset, err);
 
 	if (rc == 0)
-		rc = store_open(&g->store, described, ctx->place, ctx->node, ctx->clock, ctx->log,
-				ctx->job->seed, err);
+		rc = workload_store_open(ctx, described, &g->store, err);
 	if (rc < 0) {
 		g->store.ops = NULL;
 		return group_agree(ctx->group, rc, err);

@@ -37,8 +37,7 @@ static int input_open(struct phase_context *ctx, const char *name, struct pass_i
 	rc = group_agree(ctx->group, rc, err);
 	if (rc < 0)
 		return rc;
-	rc = store_open(&in->store, store, ctx->place, ctx->node, ctx->clock, ctx->log,
-			ctx->job->seed, err);
+	rc = workload_store_open(ctx, store, &in->store, err);
 	in->open = rc == 0;
 	rc = group_agree(ctx->group, rc, err);
 	if (rc == 0)

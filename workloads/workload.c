@@ -37,3 +37,14 @@ int workload_dataset(const struct job *job, const struct job_phase *phase, const
 		return err_set(err, -EINVAL, "%s: there is no store \"%s\"", phase->path, store);
 	return 0;
 }
+
+int workload_store_open(const struct phase_context *ctx, const struct job_store *described,
+			struct store *store, struct err *err)
+{
+	int rc = store_open(store, described, ctx->place, ctx->node, ctx->clock, ctx->log,
+			    ctx->job->seed, err);
+
+	if (rc == 0 && ctx->stores)
+		store_describe(store, described, &ctx->stores[described - ctx->job->stores]);
+	return rc;
+}

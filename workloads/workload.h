@@ -55,7 +55,9 @@ struct phase_context {
 	 * watched from outside (processor time, the node's counters) starts anew. NULL: nobody watches. */
 	void (*begins)(void *begins_argument);
 	void *begins_argument;
-	struct tally *tally;       /* made by the caller from workload->schema */
+	struct tally *tally; /* made by the caller from workload->schema */
+	/* [job->store_count]: workload_store_open notes here what is in effect. NULL: not asked. */
+	struct store_facts *stores;
 	double null_au, target_au; /* set by run where it has them; NaN before */
 	char said
 		[256]; /* filled by run: a sentence for the report ("412 of 512 files were whole already") */
@@ -86,5 +88,9 @@ const struct workload *const *workload_table(void); /* NULL-terminated: workload
  * data set's). -EINVAL with the phase's path. */
 int workload_dataset(const struct job *job, const struct job_phase *phase, const char *dataset,
 		     const struct job_dataset **d, const struct job_store **s, struct err *err);
+
+/* Opens one of the job's stores for the phase (store_open), and notes what is in effect on it. */
+int workload_store_open(const struct phase_context *ctx, const struct job_store *described,
+			struct store *store, struct err *err);
 
 #endif

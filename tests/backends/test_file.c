@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "backends/file_system.h"
 #include "core/fill.h"
 #include "core/random.h"
 #include "tests/backends/rig.h"
@@ -313,6 +314,52 @@ static void test_errors_are_the_systems(void)
 	files_end(&f);
 }
 
+/* Makes the store's folder, which files_end removes. */
+static void put_and_delete(struct place_of_files *f)
+{
+	CU_ASSERT_EQUAL(rig_put(&f->queue, "x", "", 0), 0);
+	CU_ASSERT_EQUAL(delete (f, "x"), 0);
+}
+
+static void test_what_is_in_effect_is_told(void)
+{
+	struct place_of_files f;
+	struct store_facts facts;
+
+	files_begin(&f, "");
+	store_describe(&f.rig.store, &f.rig.described, &facts);
+	CU_ASSERT_STRING_EQUAL(facts.name, "s");
+	CU_ASSERT_PTR_NOT_NULL(strstr(facts.uri, "/root"));
+	CU_ASSERT_STRING_EQUAL(facts.engine, "psync");
+	CU_ASSERT_STRING_NOT_EQUAL(facts.file_system, "");
+	CU_ASSERT_STRING_EQUAL(facts.note, "");
+	CU_ASSERT_EQUAL(facts.direct, 0);
+	CU_ASSERT_EQUAL(facts.block_bytes, 0);
+	CU_ASSERT_EQUAL(facts.copies_read + facts.copies_streamed + facts.copies_written, 0);
+	CU_ASSERT_EQUAL(facts.nodes, 1);
+	put_and_delete(&f);
+	files_end(&f);
+	if (refuses_direct())
+		return;
+	files_begin(&f, ", \"direct\": true");
+	store_describe(&f.rig.store, &f.rig.described, &facts);
+	CU_ASSERT_EQUAL(facts.direct, 1);
+	CU_ASSERT_EQUAL(facts.block_bytes, f.rig.store.alignment);
+	put_and_delete(&f);
+	files_end(&f);
+}
+
+static void test_file_systems(void)
+{
+	struct file_system fs;
+
+	file_system_find("/proc/self", &fs);
+	CU_ASSERT_STRING_EQUAL(fs.name, "proc");
+	CU_ASSERT_EQUAL(fs.magic, 0x9fa0);
+	file_system_find("/proc/nothing/below", &fs);
+	CU_ASSERT_STRING_EQUAL(fs.name, "proc");
+}
+
 int main(void)
 {
 	CU_TestInfo tests[] = {
@@ -323,6 +370,8 @@ int main(void)
 		{"ranges", test_ranges},
 		{"direct writes begin at blocks", test_direct_writes_begin_at_blocks},
 		{"errors are the system's", test_errors_are_the_systems},
+		{"what is in effect is told", test_what_is_in_effect_is_told},
+		{"file systems", test_file_systems},
 		CU_TEST_INFO_NULL,
 	};
 

@@ -383,6 +383,7 @@ static int forbid_io_uring(void)
 static int without_io_uring(int log_fd)
 {
 	char text[] = "what is written is read", back[sizeof(text)] = "";
+	struct store_facts facts;
 	struct place_of_files f;
 	int rc;
 
@@ -392,6 +393,8 @@ static int without_io_uring(int log_fd)
 		return 1;
 	rc = rig_put(&f.queue, "x", text, sizeof(text)) || !f.queue.channel.synchronous;
 	rc = rc || rig_get(&f.queue, "x", back, sizeof(back)) || memcmp(text, back, sizeof(text));
+	store_describe(&f.rig.store, &f.rig.described, &facts);
+	rc = rc || strcmp(facts.engine, "psync") || !strstr(facts.note, "engine uring");
 	rc = rc || delete (&f, "x") || delete (&f, "/") || rmdir(f.folder);
 	queue_close(&f.queue);
 	rig_close(&f.rig);
@@ -433,7 +436,7 @@ static void test_one_warning_a_node(void)
 {
 	static const struct file_engine broken = {.name = "broken", .probe = refuses};
 	struct store store = {.uri = "file:///x"};
-	char said[512] = "";
+	char said[512] = "", note[256];
 	struct log log;
 	int ends[2];
 
@@ -442,9 +445,14 @@ static void test_one_warning_a_node(void)
 	store.log = &log;
 	for (uint32_t rank = 0; rank < 4; rank++) {
 		store.place.local_rank = rank;
-		CU_ASSERT_PTR_EQUAL(file_engine_working(&store, &broken), &file_psync);
+		CU_ASSERT_PTR_EQUAL(file_engine_working(&store, &broken, note), &file_psync);
+		CU_ASSERT_STRING_EQUAL(
+			note, "engine broken does not work here (tried in vain); psync takes its "
+			      "place, one request at a time");
 	}
-	CU_ASSERT_PTR_EQUAL(file_engine_working(&store, &file_psync), &file_psync);
+	note[0] = '\0';
+	CU_ASSERT_PTR_EQUAL(file_engine_working(&store, &file_psync, note), &file_psync);
+	CU_ASSERT_STRING_EQUAL(note, "");
 	CU_ASSERT(read(ends[0], said, sizeof(said) - 1) > 0);
 	CU_ASSERT_STRING_EQUAL(said,
 			       "haul: warning: file:///x: engine broken does not work here (tried "

@@ -154,6 +154,36 @@ static void test_text(void)
 		"results.h5 (212 KiB)   look: haul report results.h5   h5dump -d /summary results.h5\n");
 }
 
+static void test_text_of_a_store_not_as_asked(void)
+{
+	struct store_facts stores[] = {
+		{.name = "data", .engine = "uring", .nodes = 1},
+		{.name = "ckpt",
+		 .note = "engine uring does not work here (no); psync takes its place",
+		 .nodes = 1},
+	};
+	struct results_phase_read phases[2];
+	struct results_file f = demo(phases);
+	char *text;
+
+	f.stores = stores;
+	f.store_count = 2;
+	text = report_text(&f, false);
+	CU_ASSERT_PTR_NOT_NULL(strstr(
+		text,
+		"\n\nstore ckpt: engine uring does not work here (no); psync takes its place\n\n"));
+	CU_ASSERT_PTR_NULL(strstr(text, "data"));
+	free(text);
+	f.nodes = 3;
+	text = report_text(&f, false);
+	CU_ASSERT_PTR_NOT_NULL(strstr(text, "store ckpt on 1 of 3 nodes: engine uring"));
+	free(text);
+	text = report_json((const struct results_file *const[]){&f}, 1);
+	CU_ASSERT_PTR_NOT_NULL(strstr(text, "\"stores\":"));
+	CU_ASSERT_PTR_NOT_NULL(strstr(text, "\"engine\":\t\"uring\""));
+	free(text);
+}
+
 static void test_text_of_trouble(void)
 {
 	static char why[] = "rank 12 on nid0041: 403 AccessDenied";
@@ -359,6 +389,7 @@ int main(void)
 	CU_TestInfo tests[] = {
 		{"text as in the guide", test_text},
 		{"text of a failed run", test_text_of_trouble},
+		{"text of a store not as asked", test_text_of_a_store_not_as_asked},
 		{"warm-up in the accounts only", test_text_of_warmup},
 		{"nothing wider than 100 columns", test_width},
 		{"JSON has the promised keys", test_json},

@@ -191,6 +191,39 @@ static void check_no_room(struct results *r, const char *path, struct group *g)
 	check_file(path, 2, "interrupted", g);
 }
 
+/* Rows for the next publication; later ones take their place, more or fewer. */
+static void set_stores(struct results *r, uint32_t count)
+{
+	struct store_facts rows[9] = {0};
+
+	for (uint32_t i = 0; i < count; i++) {
+		snprintf(rows[i].name, sizeof(rows[i].name), "store %u of %u", i, count);
+		strcpy(rows[i].uri, "file:///${SCRATCH}/µ");
+		rows[i].block_bytes = 512 + i;
+		rows[i].nodes = i + 1;
+	}
+	expect(results_set_stores(r, rows, count) == 0, "stores are taken");
+}
+
+static void check_stores(const char *path, uint32_t count, const struct group *g)
+{
+	struct results_file *f;
+	struct err err = {0};
+	char name[64];
+
+	if (g->rank != 0 || results_load(&f, path, &err) < 0)
+		return;
+	expect(f->store_count == count, "rows of stores");
+	for (uint32_t i = 0; i < f->store_count; i++) {
+		snprintf(name, sizeof(name), "store %u of %u", i, count);
+		expect(strcmp(f->stores[i].name, name) == 0 && f->stores[i].nodes == i + 1 &&
+			       f->stores[i].block_bytes == 512 + i &&
+			       strcmp(f->stores[i].uri, "file:///${SCRATCH}/µ") == 0,
+		       "a store's row");
+	}
+	results_unload(f);
+}
+
 static void check_run(const char *path, uint32_t rank_rows_max, struct group *g)
 {
 	struct results *r = NULL, *second = NULL;
@@ -200,6 +233,7 @@ static void check_run(const char *path, uint32_t rank_rows_max, struct group *g)
 	if (!r)
 		return;
 	check_file(path, 0, "interrupted", g);
+	check_stores(path, 0, g);
 	expect(create(&second, path, false, 0, g, &err) == -EEXIST && !second,
 	       "an existing file is kept");
 	expect(strstr(err.text, "exists; name another with --results, or say --force") != NULL,
@@ -207,14 +241,19 @@ static void check_run(const char *path, uint32_t rank_rows_max, struct group *g)
 	group_barrier(g);
 	expect(publish(r, 0, "generate", synthetic_generate, g, &err) == 0, "generate published");
 	check_file(path, 1, "interrupted", g);
+	set_stores(r, 9);
+	check_stores(path, 0, g);
 	expect(publish(r, 1, "train", synthetic_train, g, &err) == 0, "train published");
 	check_file(path, 2, "interrupted", g);
+	check_stores(path, 9, g);
 	check_no_room(r, path, g);
 	group_barrier(g);
+	set_stores(r, 2);
 	expect(publish(r, 2, "io", NULL, g, &err) == 0, "an empty phase published");
 	check_file(path, 3, "interrupted", g);
 	expect(results_finish(r, RESULTS_DONE, "", &err) == 0, "finished");
 	check_file(path, 3, "done", g);
+	check_stores(path, 2, g);
 	results_free(r);
 }
 

@@ -68,6 +68,10 @@ def test_opens_everywhere():
             accounts = ["compute_ns", "open_ns", "first_byte_ns", "transfer_ns", "queue_ns", "ranks_ns", "decode_ns", "copy_ns", "haul_ns"]
             for one in row:
                 check(sum(int(one[a]) for a in accounts) == int(one["wall_ns"]), f"accounts of {one}")
+            stores = f["stores"][:]
+            check(len(stores) == 1 and stores[0]["name"] == b"data" and stores[0]["engine"] == b"psync"
+                  and stores[0]["nodes"] == 1 and stores[0]["note"] == b"" and stores[0]["uri"].endswith(b"/data"),
+                  f"stores: {stores}")
             kinds = 0
             for kind, group in train["histograms"].items():
                 check(group.attrs["NX_class"] in (b"NXdata", "NXdata"), kind)
