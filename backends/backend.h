@@ -23,7 +23,9 @@ enum io_op {
 	IO_OPEN, /* object for reading */
 	IO_READ, /* offset, length into data (or by chunk) */
 	IO_CLOSE,
-	IO_BEGIN,  /* starts a new version of the object, length bytes in all (0: unknown) */
+	/* starts a new version of the object, length bytes in all (0: unknown), in writes of part
+	 * bytes each but the last (0: store_transfer) */
+	IO_BEGIN,
 	IO_WRITE,  /* offset, length from data (or by chunk) */
 	IO_COMMIT, /* publishes it whole: done_bytes is the size the store then reports */
 	IO_ABORT,  /* drops it: nothing of it remains */
@@ -38,6 +40,23 @@ const char *io_op_name(enum io_op op);
 const char *io_status_text(int status);
 
 enum { OBJECT_KEY_BYTES = 512, OBJECT_STATE_WORDS = 4 };
+
+/* What became of an attempt that failed, as the backend tells it. */
+enum io_fault {
+	IO_FAULT_NONE,
+	IO_FAULT_CONNECT,  /* no connection: refused, unreachable, no such name, too slow */
+	IO_FAULT_TLS,      /* certificate or handshake */
+	IO_FAULT_TIMEOUT,  /* no first byte in time */
+	IO_FAULT_STALL,    /* bytes stopped coming */
+	IO_FAULT_BROKEN,   /* the connection ended too early */
+	IO_FAULT_THROTTLE, /* asked to come back later: 429, 503 SlowDown */
+	IO_FAULT_SERVER,   /* an error of the store's own: 500, 502, 503, 504 */
+	IO_FAULT_DENIED,   /* keys, tokens, permissions, clocks */
+	IO_FAULT_MISSING,
+	IO_FAULT_OTHER,
+	IO_FAULTS
+};
+const char *io_fault_name(enum io_fault fault);
 
 /* A name in a store and, between open and close or begin and commit, the backend's handle on it.
  * The caller owns it and may use it for one request at a time, or for several reads or writes. */
@@ -58,6 +77,7 @@ struct io {
 	uint64_t offset, length; /* bytes of the object */
 	void *data; /* [length], or with chunk the window; NULL where the store keeps no content */
 	uint64_t window; /* bytes at data when chunk is used */
+	uint64_t part;   /* see IO_BEGIN */
 	int (*chunk)(struct io *io, uint64_t offset, void *data, uint64_t length);
 	void *user; /* the caller's */
 
@@ -69,9 +89,18 @@ struct io {
 	uint32_t lead;  /* direct reads: the payload begins at data + lead (see queue_window) */
 	int32_t status; /* 0 or a negative errno */
 	uint16_t protocol_status;
-	uint32_t attempts, endpoint;
-	uint64_t retry_after_ns;
-	uint64_t before_bytes; /* the queue's: done_bytes when the attempt under way began */
+	uint8_t fault;   /* enum io_fault of the last attempt */
+	bool transient;  /* the last attempt failed in a way that may pass: another may do better */
+	const char *why; /* what the status means, in the store's words, or NULL. Static */
+	uint32_t attempts;
+	uint32_t endpoint;    /* of the last attempt; the queue chooses */
+	uint32_t connections; /* made for it, all attempts */
+	uint64_t wire_bytes;  /* moved for it both ways, all attempts; 0: the store cannot tell */
+	uint64_t retry_after_ns; /* the store asked for this much patience */
+	/* The queue's. When the attempt under way began; done_bytes, wire_bytes, connections then;
+	 * when the first attempt ended. */
+	uint64_t attempt_ns, before_bytes, before_wire_bytes, first_attempt_ns;
+	uint32_t before_connections;
 };
 
 enum backend_capability {
@@ -83,12 +112,17 @@ enum backend_capability {
 	BACKEND_MANY_NODES = 1 << 5,
 	BACKEND_MISSING_IS_ERROR = 1 << 6, /* stat and open of what was never written fail */
 	BACKEND_DEPTH = 1 << 7,            /* more than one request in flight a queue */
-	BACKEND_CACHED = 1 << 8            /* has resident and evict: the client may hold copies */
+	BACKEND_CACHED = 1 << 8,           /* has resident and evict: the client may hold copies */
+	/* streams: calls chunk itself, for the whole of a request, with the window full each time but
+	 * the last */
+	BACKEND_STREAMS = 1 << 9
 };
 
 struct backend_ops;
 struct store;
 struct channel;
+struct endpoints;
+struct retry_options;
 
 /* Options every store has; a backend's own struct begins with this one. */
 struct store_options {
@@ -119,6 +153,10 @@ struct store {
 	char root[URI_BYTES]; /* what follows scheme:// */
 	uint32_t alignment;   /* 1, or direct I/O's block: see queue_window */
 	enum store_cache cache;
+	/* Set by the backend's open, where it has them: the ways in, between which the queue chooses,
+	 * and how it tries again what is transient. */
+	struct endpoints *endpoints;
+	const struct retry_options *retry;
 	void *state; /* the backend's */
 };
 
@@ -161,7 +199,9 @@ struct backend_ops {
 	 * each before it returns. Reads and writes continue at done_bytes (0 on the first attempt)
 	 * and add to it; short counts are allowed, the queue submits the request again. Fills
 	 * done_bytes, lead, status; first_byte_ns where it can tell and it is still 0; done_ns where
-	 * it knows better than the queue. A store in virtual time may set submit_ns too. */
+	 * it knows better than the queue. A store in virtual time may set submit_ns too. One that
+	 * fails says fault and, where trying again may help, transient and retry_after_ns; done_bytes
+	 * then says from where to go on. Trying again is the queue's. */
 	void (*submit)(struct channel *c, struct io *const *ios, uint32_t n);
 	/* Gives back completed requests: at least min unless deadline_ns passes, at most max. NULL
 	 * for synchronous backends, which complete inside submit whatever the depth. Not called on

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "backends/attempt.h"
 #include "backends/store.h"
 
 static bool synchronous(const struct queue *q)
@@ -28,6 +29,7 @@ static int pieces_open(struct queue *q)
 
 static void memory_free(struct queue *q)
 {
+	attempts_close(q);
 	free(q->free_pieces);
 	free(q->pieces);
 	free(q->done);
@@ -61,10 +63,14 @@ int queue_open(struct queue *q, struct store *store, uint32_t depth, struct err 
 			     ops->scheme, ops->depth_max, depth, ops->depth_max);
 		goto out_channel;
 	}
-	if (!synchronous(q) && store_can(store, BACKEND_CONTENT) && pieces_open(q) < 0) {
+	if (!synchronous(q) && store_can(store, BACKEND_CONTENT) &&
+	    !store_can(store, BACKEND_STREAMS) && pieces_open(q) < 0) {
 		rc = err_set(err, -ENOMEM, "no memory for a queue of depth %u", depth);
 		goto out_channel;
 	}
+	rc = attempts_open(q, err);
+	if (rc < 0)
+		goto out_channel;
 	q->now_ns = clock_now(store->clock);
 	return 0;
 
@@ -104,6 +110,11 @@ static void prepare(const struct queue *q, struct io *io, uint64_t now_ns)
 	io->lead = 0;
 	io->status = 0;
 	io->protocol_status = 0;
+	io->fault = IO_FAULT_NONE;
+	io->transient = false;
+	io->why = NULL;
+	io->wire_bytes = 0;
+	io->connections = 0;
 	io->attempts = 1;
 	io->endpoint = q->channel.store->place.endpoint;
 }
@@ -128,6 +139,11 @@ static void finish(struct queue *q, struct io *io)
 	if (q->timeout_ns && service_ns > q->timeout_ns)
 		counts->late++;
 	hist_record(&q->stats->service[io->op], service_ns);
+	if (io->attempts > 1) {
+		counts->retries += io->attempts - 1;
+		hist_record(&q->stats->retried[io->op], service_ns);
+		hist_record(&q->stats->first[io->op], io->first_attempt_ns - io->submit_ns);
+	}
 	hist_record(&q->stats->response[io->op], io->done_ns > due_ns ? io->done_ns - due_ns : 0);
 	if (io->done_ns > q->now_ns)
 		q->now_ns = io->done_ns;
@@ -151,18 +167,55 @@ static bool falls_short(struct queue *q, struct io *io)
 	return true;
 }
 
+static void hand_over(struct queue *q, struct io *const *ios, uint32_t n)
+{
+	uint64_t now_ns;
+
+	if (attempts_matter(q)) {
+		now_ns = clock_now(q->channel.store->clock);
+		for (uint32_t i = 0; i < n; i++)
+			attempt_begin(q, ios[i], now_ns);
+	}
+	q->out += n;
+	q->channel.store->ops->submit(&q->channel, ios, n);
+}
+
+/* An attempt has come back. True: another must be made, which is not before *again_ns. */
+static bool goes_on(struct queue *q, struct io *io, uint64_t *again_ns)
+{
+	uint64_t now_ns;
+
+	q->out--;
+	*again_ns = 0;
+	if (attempts_matter(q)) {
+		now_ns = io->done_ns ? io->done_ns : clock_now(q->channel.store->clock);
+		if (attempt_end(q, io, now_ns, again_ns)) {
+			io->done_ns = 0;
+			return true;
+		}
+	}
+	return falls_short(q, io);
+}
+
 static void run_whole(struct queue *q, struct io *io)
 {
-	do {
-		q->channel.store->ops->submit(&q->channel, &io, 1);
-	} while (falls_short(q, io));
+	uint64_t again_ns;
+
+	hand_over(q, &io, 1);
+	while (goes_on(q, io, &again_ns)) {
+		if (again_ns)
+			clock_sleep_until(q->channel.store->clock, again_ns);
+		hand_over(q, &io, 1);
+	}
 }
 
 /* A request that goes through a window in pieces. They end at multiples of the alignment, so that
  * direct I/O reads no block twice and writes only whole ones before the last. */
 static bool streams(const struct queue *q, const struct io *io)
 {
-	return io->chunk && store_can(q->channel.store, BACKEND_CONTENT);
+	const struct store *store = q->channel.store;
+
+	return io->chunk && store_can(store, BACKEND_CONTENT) && !store_can(store, BACKEND_STREAMS);
 }
 
 /* The piece that begins at at, filled where it is to be written. False: none follows, be it the end
@@ -204,6 +257,14 @@ static void piece_end(struct io *io, const struct io *piece)
 	io->status = rc < 0 ? rc : 0;
 	io->done_bytes += piece->done_bytes;
 	io->protocol_status = piece->protocol_status;
+	io->fault = piece->fault;
+	io->why = piece->why;
+	io->endpoint = piece->endpoint;
+	io->wire_bytes += piece->wire_bytes;
+	io->connections += piece->connections;
+	if (piece->attempts > 1 && io->attempts == 1)
+		io->first_attempt_ns = piece->first_attempt_ns;
+	io->attempts += piece->attempts - 1;
 	if (!io->first_byte_ns)
 		io->first_byte_ns = piece->first_byte_ns;
 }
@@ -255,7 +316,7 @@ static bool stream_on(struct queue *q, struct io *io, struct io *piece, uint64_t
 		q->free_pieces[q->free_count++] = piece;
 		return false;
 	}
-	q->channel.store->ops->submit(&q->channel, &piece, 1);
+	hand_over(q, &piece, 1);
 	return true;
 }
 
@@ -273,7 +334,6 @@ static void stream_start(struct queue *q, struct io *io)
 /* What need not be cut goes to the store as one batch. */
 static void submit_async(struct queue *q, struct io *const *ios, uint32_t n, uint64_t now_ns)
 {
-	struct store *store = q->channel.store;
 	uint32_t from = 0;
 
 	for (uint32_t i = 0; i < n; i++)
@@ -282,12 +342,12 @@ static void submit_async(struct queue *q, struct io *const *ios, uint32_t n, uin
 		if (!streams(q, ios[i]))
 			continue;
 		if (i > from)
-			store->ops->submit(&q->channel, ios + from, i - from);
+			hand_over(q, ios + from, i - from);
 		stream_start(q, ios[i]);
 		from = i + 1;
 	}
 	if (n > from)
-		store->ops->submit(&q->channel, ios + from, n - from);
+		hand_over(q, ios + from, n - from);
 }
 
 int queue_submit(struct queue *q, struct io *const *ios, uint32_t n)
@@ -336,14 +396,17 @@ static struct io *piece_done(struct queue *q, struct io *piece)
 /* Keeps those of the n at done that are finished, in order; sends the others on their way again. */
 static uint32_t settle(struct queue *q, struct io **done, uint32_t n)
 {
-	uint64_t now_ns = 0;
+	uint64_t now_ns = 0, again_ns;
 	uint32_t kept = 0;
 
 	for (uint32_t i = 0; i < n; i++) {
 		struct io *io = done[i];
 
-		if (falls_short(q, io)) {
-			q->channel.store->ops->submit(&q->channel, &io, 1);
+		if (goes_on(q, io, &again_ns)) {
+			if (again_ns)
+				retry_keep(&q->retry, io, again_ns);
+			else
+				hand_over(q, &io, 1);
 			continue;
 		}
 		if (is_piece(q, io) && !(io = piece_done(q, io)))
@@ -358,6 +421,27 @@ static uint32_t settle(struct queue *q, struct io **done, uint32_t n)
 	return kept;
 }
 
+static void resume_due(struct queue *q)
+{
+	uint64_t now_ns;
+	struct io *io;
+
+	if (!q->retry.count)
+		return;
+	now_ns = clock_now(q->channel.store->clock);
+	while ((io = retry_due(&q->retry, now_ns)) != NULL)
+		hand_over(q, &io, 1);
+}
+
+/* Between attempts, when the backend holds none. False: the deadline comes first. */
+static bool await_due(struct queue *q, uint64_t deadline_ns)
+{
+	bool due = q->retry.soonest_ns < deadline_ns;
+
+	clock_sleep_until(q->channel.store->clock, due ? q->retry.soonest_ns : deadline_ns);
+	return due;
+}
+
 static uint32_t reap_async(struct queue *q, struct io **done, uint32_t min, uint32_t max,
 			   uint64_t deadline_ns)
 {
@@ -366,12 +450,24 @@ static uint32_t reap_async(struct queue *q, struct io **done, uint32_t min, uint
 	if (n == max)
 		return n;
 	do {
-		uint32_t wanted = min > n ? min - n : 0;
-		uint32_t got = q->channel.store->ops->reap(&q->channel, done + n, wanted, max - n,
-							   deadline_ns);
+		uint32_t wanted = min > n ? min - n : 0, got;
+		uint64_t until_ns;
 
+		resume_due(q);
+		if (!q->out) {
+			if (wanted && await_due(q, deadline_ns))
+				continue;
+			break;
+		}
+		/* Those that wait to be tried again must not wait for those under way. */
+		until_ns = q->retry.soonest_ns < deadline_ns ? q->retry.soonest_ns : deadline_ns;
+		got = q->channel.store->ops->reap(&q->channel, done + n,
+						  wanted < q->out ? wanted : q->out, max - n,
+						  until_ns);
 		n += settle(q, done + n, got);
-		if (got < wanted)
+		if (got < wanted && until_ns == deadline_ns && !q->retry.count)
+			break;
+		if (got < wanted && clock_now(q->channel.store->clock) >= deadline_ns)
 			break;
 	} while (n < min);
 	return n;
@@ -419,6 +515,25 @@ uint64_t queue_window(const struct store *store, uint64_t length)
 	return (length + align - 1) / align * align + align;
 }
 
+void queue_first_attempts(const struct queue_stats *stats, enum io_op op, struct hist *out)
+{
+	const struct hist *retried = &stats->retried[op], *first = &stats->first[op];
+	unsigned lowest, highest;
+
+	*out = stats->service[op];
+	if (!stats->op[op].retries)
+		return;
+	for (unsigned i = 0; i < HIST_BUCKETS; i++)
+		out->bucket[i] += first->bucket[i] - retried->bucket[i];
+	out->sum_ns += first->sum_ns - retried->sum_ns;
+	out->clipped += first->clipped - retried->clipped;
+	if (out->min_not_ns < first->min_not_ns)
+		out->min_not_ns = first->min_not_ns;
+	/* The largest may have been one that was tried again. */
+	if (out->max_ns == retried->max_ns && hist_range(out, &lowest, &highest) == 0)
+		out->max_ns = hist_edge(highest + 1) - 1;
+}
+
 void queue_stats_merge(struct queue_stats *into, const struct queue_stats *from)
 {
 	for (int op = 0; op < IO_OPS; op++) {
@@ -432,6 +547,11 @@ void queue_stats_merge(struct queue_stats *into, const struct queue_stats *from)
 		into->op[op].bytes += c->bytes;
 		into->op[op].late += c->late;
 		into->op[op].short_transfers += c->short_transfers;
+		into->op[op].retries += c->retries;
+		if (c->retries) {
+			hist_merge(&into->retried[op], &from->retried[op]);
+			hist_merge(&into->first[op], &from->first[op]);
+		}
 		hist_merge(&into->service[op], &from->service[op]);
 		hist_merge(&into->response[op], &from->response[op]);
 	}

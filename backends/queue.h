@@ -1,5 +1,6 @@
-/* A queue of requests on a store: above every backend it finishes short transfers, stamps, counts,
- * keeps both latencies and feeds one tap.
+/* A queue of requests on a store: above every backend it finishes short transfers, chooses the endpoint
+ * of each attempt, tries again what is transient, stamps, counts, keeps both latencies and feeds one
+ * tap.
  *
  * A queue belongs to one thread. Nothing here allocates after queue_open. Two latencies are kept:
  * response (from due_ns, so a stalled queue cannot hide its own delay) and service (from
@@ -8,20 +9,27 @@
 #define HAUL_BACKENDS_QUEUE_H
 
 #include "backends/backend.h"
+#include "backends/endpoint.h"
+#include "backends/retry.h"
 #include "core/hist.h"
 
 enum { QUEUE_DEPTH_MAX = 4096 };
 
 /* Every finished request counts once, failed ones too. An answer of -ENOENT to stat or delete is no
- * error. bytes are those of reads and writes. late: took longer than the store's timeout. */
+ * error. bytes are those of reads and writes. late: took longer than the store's timeout. retries:
+ * attempts beyond the first. */
 struct queue_counts {
-	uint64_t operations, errors, bytes, late, short_transfers;
+	uint64_t operations, errors, bytes, late, short_transfers, retries;
 };
 
 struct queue_stats {
 	struct queue_counts op[IO_OPS];
 	struct hist service[IO_OPS];
 	struct hist response[IO_OPS];
+	/* Of the requests that took several attempts alone: how long all took, as in service, and how
+	 * long the first. So the first attempts of all are service - retried + first. */
+	struct hist retried[IO_OPS];
+	struct hist first[IO_OPS];
 };
 
 struct queue {
@@ -40,6 +48,9 @@ struct queue {
 	/* Asynchronous channels: the piece under way of each streamed request. [depth] */
 	struct io *pieces, **free_pieces;
 	uint32_t free_count;
+	uint32_t out; /* attempts that the backend holds */
+	struct retry retry;
+	struct endpoint_counts *endpoint_counts; /* [store->endpoints->count] */
 };
 
 /* depth requests in flight at most; -EINVAL with a sentence when the backend cannot ("file://
@@ -66,6 +77,9 @@ int queue_do(struct queue *q, struct io *io);
 /* Bytes a data buffer needs for requests of at most length bytes: more than length where direct I/O
  * reads whole blocks around an unaligned range. Buffers must be aligned to store->alignment. */
 uint64_t queue_window(const struct store *store, uint64_t length);
+
+/* The latencies of the first attempts of all requests of that kind. */
+void queue_first_attempts(const struct queue_stats *stats, enum io_op op, struct hist *out);
 
 void queue_stats_merge(struct queue_stats *into, const struct queue_stats *from);
 

@@ -28,6 +28,20 @@ const char *io_op_name(enum io_op op)
 	return (unsigned)op < IO_OPS ? op_names[op] : "unknown";
 }
 
+static const char *const fault_names[IO_FAULTS] = {
+	[IO_FAULT_NONE] = "none",         [IO_FAULT_CONNECT] = "connect",
+	[IO_FAULT_TLS] = "tls",           [IO_FAULT_TIMEOUT] = "timeout",
+	[IO_FAULT_STALL] = "stall",       [IO_FAULT_BROKEN] = "broken",
+	[IO_FAULT_THROTTLE] = "throttle", [IO_FAULT_SERVER] = "server",
+	[IO_FAULT_DENIED] = "denied",     [IO_FAULT_MISSING] = "missing",
+	[IO_FAULT_OTHER] = "other",
+};
+
+const char *io_fault_name(enum io_fault fault)
+{
+	return (unsigned)fault < IO_FAULTS ? fault_names[fault] : "unknown";
+}
+
 const char *io_status_text(int status)
 {
 	const char *text = strerrordesc_np(-status);

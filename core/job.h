@@ -20,7 +20,7 @@ enum {
 	JOB_TEXT_MAX = 4 << 20,
 	JOB_DEPTH_MAX = 32,
 	JOB_VALUES_MAX = 1 << 17,
-	SECTION_TABLES = 3
+	SECTION_TABLES = 4
 };
 
 /* One kind of store, data set or phase: a struct and the tables that fill it. */

@@ -1,0 +1,218 @@
+#include "backends/endpoint.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { EJECTIONS_DOUBLED = 5, MEAN_SHIFT = 3, FORGET_SHIFT_MAX = 40 };
+#define FORGET_NS UINT64_C(1000000000)
+
+const char *const balance_names[] = {"rank",         "node",    "round_robin", "random",
+				     "least_loaded", "latency", NULL};
+
+int endpoints_open(struct endpoints **out, const char *const *names, uint32_t count,
+		   const struct endpoint_options *options, const struct place *place,
+		   struct err *err)
+{
+	struct endpoints *e;
+	size_t bytes = sizeof(*e) + (size_t)count * sizeof(e->list[0]);
+
+	*out = NULL;
+	if (count == 0 || count > ENDPOINTS_MAX)
+		return err_set(err, -EINVAL, "endpoints are 1 to %d, not %u", ENDPOINTS_MAX, count);
+	e = aligned_alloc(_Alignof(struct endpoints), bytes);
+	if (!e)
+		return err_set(err, -ENOMEM, "no memory for %u endpoints", count);
+	memset(e, 0, bytes);
+	e->options = options;
+	e->count = count;
+	e->own = (options->balance == BALANCE_NODE ? place->node : place->rank) % count;
+	atomic_init(&e->next, e->own);
+	for (uint32_t i = 0; i < count; i++)
+		snprintf(e->list[i].name, sizeof(e->list[i].name), "%s", names[i]);
+	*out = e;
+	return 0;
+}
+
+void endpoints_close(struct endpoints *e)
+{
+	free(e);
+}
+
+static uint32_t in_flight(const struct endpoint *p)
+{
+	return atomic_load_explicit(&p->in_flight, memory_order_relaxed);
+}
+
+/* Whether an attempt may go there: in use, or half open and nobody trying it now. */
+static bool available(const struct endpoint *p, uint64_t now_ns)
+{
+	uint64_t until = atomic_load_explicit(&p->ejected_until_ns, memory_order_relaxed);
+
+	return !until || (now_ns >= until && in_flight(p) == 0);
+}
+
+/* Lower is better. */
+static uint64_t rating(const struct endpoints *e, const struct endpoint *p, uint64_t now_ns)
+{
+	uint64_t load = in_flight(p), mean, used, halvings;
+
+	if (e->options->balance != BALANCE_LATENCY)
+		return load;
+	mean = atomic_load_explicit(&p->mean_ns, memory_order_relaxed);
+	used = atomic_load_explicit(&p->last_used_ns, memory_order_relaxed);
+	halvings = now_ns > used ? (now_ns - used) / FORGET_NS : 0;
+	return (load + 1) * (mean >> (halvings < FORGET_SHIFT_MAX ? halvings : FORGET_SHIFT_MAX));
+}
+
+static bool better(const struct endpoints *e, const struct endpoint *a, const struct endpoint *b,
+		   uint64_t now_ns)
+{
+	uint64_t mine = rating(e, a, now_ns), other = rating(e, b, now_ns);
+
+	if (mine != other)
+		return mine < other;
+	return atomic_load_explicit(&a->last_used_ns, memory_order_relaxed) <
+	       atomic_load_explicit(&b->last_used_ns, memory_order_relaxed);
+}
+
+/* The best that may be taken, looking from start on; count: none. */
+static uint32_t best(const struct endpoints *e, uint32_t start, uint32_t avoid, uint64_t now_ns)
+{
+	bool rated = e->options->balance >= BALANCE_LEAST_LOADED;
+	uint32_t found = e->count;
+
+	for (uint32_t k = 0; k < e->count; k++) {
+		uint32_t i = (start + k) % e->count;
+
+		if (i == avoid || !available(&e->list[i], now_ns))
+			continue;
+		if (!rated)
+			return i;
+		if (found == e->count || better(e, &e->list[i], &e->list[found], now_ns))
+			found = i;
+	}
+	return found;
+}
+
+/* All are ejected: the one that is due back first. */
+static uint32_t soonest(const struct endpoints *e, uint32_t avoid)
+{
+	uint64_t at, least = UINT64_MAX;
+	uint32_t found = e->own;
+
+	for (uint32_t i = 0; i < e->count; i++) {
+		at = atomic_load_explicit(&e->list[i].ejected_until_ns, memory_order_relaxed);
+		if (at >= least || (i == avoid && e->count > 1))
+			continue;
+		least = at;
+		found = i;
+	}
+	return found;
+}
+
+static uint32_t start_of(struct endpoints *e, struct random *r)
+{
+	switch (e->options->balance) {
+	case BALANCE_RANK:
+	case BALANCE_NODE:
+		return e->own;
+	case BALANCE_RANDOM:
+		return (uint32_t)(random_next(r) % e->count);
+	default:
+		return atomic_fetch_add_explicit(&e->next, 1, memory_order_relaxed) % e->count;
+	}
+}
+
+uint32_t endpoints_choose(struct endpoints *e, struct random *r, uint32_t avoid, uint64_t now_ns)
+{
+	/* A rank of its own endpoint stays there until it is ejected. */
+	bool stays = e->options->balance <= BALANCE_NODE;
+	uint32_t start = e->count > 1 ? start_of(e, r) : 0;
+	uint32_t i = best(e, start, stays ? UINT32_MAX : avoid, now_ns);
+
+	if (i == e->count && avoid < e->count && available(&e->list[avoid], now_ns))
+		i = avoid;
+	if (i == e->count)
+		i = soonest(e, avoid);
+	atomic_fetch_add_explicit(&e->list[i].in_flight, 1, memory_order_relaxed);
+	atomic_store_explicit(&e->list[i].last_used_ns, now_ns, memory_order_relaxed);
+	return i;
+}
+
+/* Whether the fault speaks against the endpoint, not the request. */
+static bool sick(enum io_fault fault)
+{
+	return fault >= IO_FAULT_CONNECT && fault <= IO_FAULT_SERVER && fault != IO_FAULT_THROTTLE;
+}
+
+static void eject(const struct endpoints *e, struct endpoint *p, uint64_t now_ns)
+{
+	uint32_t times = atomic_fetch_add_explicit(&p->ejections, 1, memory_order_relaxed);
+
+	times = times < EJECTIONS_DOUBLED ? times : EJECTIONS_DOUBLED;
+	atomic_store_explicit(&p->ejected_until_ns, now_ns + (e->options->eject_ns << times),
+			      memory_order_relaxed);
+}
+
+/* Another thread's update may be lost; the next one makes up for it. Failures are often quick, and
+ * do not count: they would draw more to where they happen. */
+static void note_time(struct endpoint *p, uint64_t took_ns)
+{
+	uint64_t mean = atomic_load_explicit(&p->mean_ns, memory_order_relaxed);
+
+	mean = mean ? mean - (mean >> MEAN_SHIFT) + (took_ns >> MEAN_SHIFT) : took_ns;
+	atomic_store_explicit(&p->mean_ns, mean, memory_order_relaxed);
+}
+
+static void well(struct endpoint *p)
+{
+	if (atomic_load_explicit(&p->failures, memory_order_relaxed))
+		atomic_store_explicit(&p->failures, 0, memory_order_relaxed);
+	if (atomic_load_explicit(&p->ejected_until_ns, memory_order_relaxed)) {
+		atomic_store_explicit(&p->ejections, 0, memory_order_relaxed);
+		atomic_store_explicit(&p->ejected_until_ns, 0, memory_order_relaxed);
+	}
+}
+
+void endpoints_done(struct endpoints *e, uint32_t index, enum io_fault fault, uint64_t took_ns,
+		    uint64_t now_ns)
+{
+	struct endpoint *p = &e->list[index];
+	uint64_t limit = e->options->eject_failures;
+	uint32_t failures;
+
+	atomic_fetch_sub_explicit(&p->in_flight, 1, memory_order_relaxed);
+	if (fault == IO_FAULT_NONE)
+		note_time(p, took_ns);
+	if (!sick(fault)) {
+		well(p);
+		return;
+	}
+	failures = atomic_fetch_add_explicit(&p->failures, 1, memory_order_relaxed) + 1;
+	if (limit && failures >= limit &&
+	    now_ns >= atomic_load_explicit(&p->ejected_until_ns, memory_order_relaxed))
+		eject(e, p, now_ns);
+}
+
+uint64_t endpoint_bucket_edge(unsigned i)
+{
+	if (i < 16)
+		return i;
+	if (i >= ENDPOINT_BUCKETS)
+		return UINT64_C(1) << 42;
+	return (uint64_t)(8 + (i & 7)) << ((i >> 3) - 1);
+}
+
+void endpoint_counts_merge(struct endpoint_counts *into, const struct endpoint_counts *from)
+{
+	uint64_t *to = (uint64_t *)into;
+	const uint64_t *words = (const uint64_t *)from;
+	uint64_t most = into->max_ns > from->max_ns ? into->max_ns : from->max_ns;
+
+	_Static_assert(sizeof(*into) % sizeof(uint64_t) == 0, "a plain array");
+	for (size_t i = 0; i < sizeof(*into) / sizeof(uint64_t); i++)
+		to[i] += words[i];
+	into->max_ns = most;
+}

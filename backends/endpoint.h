@@ -1,0 +1,91 @@
+/* The ways into a store: its endpoints, and which of them an attempt takes.
+ *
+ * A backend with endpoints makes them when its store opens and sets store->endpoints; the queue chooses
+ * one for each attempt and tells how it went. Shared by the queues of a rank: words that several
+ * threads change are atomic, nothing is locked. An endpoint that fails several times in a row is
+ * ejected for a while; then one attempt at a time goes to it (half open), until one succeeds. */
+#ifndef HAUL_BACKENDS_ENDPOINT_H
+#define HAUL_BACKENDS_ENDPOINT_H
+
+#include <stdatomic.h>
+
+#include "backends/backend.h"
+#include "core/random.h"
+
+enum { ENDPOINTS_MAX = 4096, ENDPOINT_NAME_BYTES = 256 };
+
+enum balance {
+	BALANCE_RANK,         /* rank modulo endpoints */
+	BALANCE_NODE,         /* node modulo endpoints */
+	BALANCE_ROUND_ROBIN,  /* the next one, each rank beginning at its own */
+	BALANCE_RANDOM,       /* uniform */
+	BALANCE_LEAST_LOADED, /* fewest attempts in flight; of several, the one idle longest */
+	/* least expected wait: (in flight + 1) x mean time of an attempt, halved for each second in
+	 * which none went there, so that one that has become fast again is found out */
+	BALANCE_LATENCY
+};
+
+struct endpoint_options {
+	uint32_t balance;        /* enum balance */
+	uint64_t eject_failures; /* in a row; 0: never ejected */
+	uint64_t eject_ns;       /* for how long the first time; doubled each time it fails again */
+};
+extern const char *const balance_names[];
+
+/* Padded to its own cache lines: several threads change it. */
+struct endpoint {
+	char name[ENDPOINT_NAME_BYTES]; /* as results show it: "https://s3-1:9000" */
+	_Alignas(64) _Atomic uint32_t in_flight;
+	_Atomic uint32_t failures; /* in a row */
+	_Atomic uint32_t ejections;
+	_Atomic uint64_t ejected_until_ns; /* 0: in use */
+	_Atomic uint64_t last_used_ns;
+	_Atomic uint64_t mean_ns; /* of an attempt, exponentially weighted; 0: none yet */
+};
+
+struct endpoints {
+	const struct endpoint_options *options;
+	uint32_t count, own; /* own: where this rank begins */
+	_Atomic uint32_t next;
+	struct endpoint list[]; /* [count] */
+};
+
+/* names: [count]. The options must outlive it. */
+int endpoints_open(struct endpoints **out, const char *const *names, uint32_t count,
+		   const struct endpoint_options *options, const struct place *place,
+		   struct err *err);
+void endpoints_close(struct endpoints *e);
+
+/* The endpoint of an attempt that begins now. avoid: where it failed before, taken only when there
+ * is no other; UINT32_MAX: none. */
+uint32_t endpoints_choose(struct endpoints *e, struct random *r, uint32_t avoid, uint64_t now_ns);
+/* It has ended, after took_ns, with that fault. */
+void endpoints_done(struct endpoints *e, uint32_t index, enum io_fault fault, uint64_t took_ns,
+		    uint64_t now_ns);
+
+/* Latencies of an endpoint's attempts: log-linear like core/hist.h, but 8 sub-buckets an octave
+ * (<= 6.3 %), so that thousands of endpoints fit. */
+enum { ENDPOINT_BUCKETS = 320, ENDPOINT_STATUSES = 600 };
+static inline unsigned endpoint_bucket(uint64_t ns)
+{
+	unsigned m;
+
+	if (ns < 16)
+		return (unsigned)ns;
+	if (ns >> 42)
+		return ENDPOINT_BUCKETS - 1;
+	m = 63 - (unsigned)__builtin_clzll(ns);
+	return ((m - 2) << 3) + (unsigned)((ns >> (m - 3)) & 7);
+}
+uint64_t endpoint_bucket_edge(unsigned i);
+
+/* What one queue counts of one endpoint. Plain words, merged by adding but for max_ns. */
+struct endpoint_counts {
+	uint64_t attempts, failures, bytes, wire_bytes, connections, time_ns, max_ns;
+	uint64_t fault[IO_FAULTS];
+	uint64_t status[ENDPOINT_STATUSES]; /* answers by protocol status; 0: none came */
+	uint64_t latency[ENDPOINT_BUCKETS];
+};
+void endpoint_counts_merge(struct endpoint_counts *into, const struct endpoint_counts *from);
+
+#endif
