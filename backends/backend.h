@@ -32,6 +32,15 @@ enum io_op {
 	IO_STAT,   /* done_bytes: the size. -ENOENT: not there. Needs no open object */
 	/* -ENOENT: not there. A key that ends in '/' names a folder, removed only when empty */
 	IO_DELETE,
+	/* Gives the object the key at target, whose folder must stand; what had it goes. -ENOENT: not
+	 * there. Needs no open object */
+	IO_RENAME,
+	/* A page of what lies in the folder that the key names ("" or ending in '/'), see struct listing.
+	 * done_bytes: entries of this page. -ENOENT: no such folder, where the store can tell */
+	IO_LIST,
+	/* Opens the object to read and write it in place until IO_CLOSE, from several ranks at once;
+	 * made where it is not there. length: what it will hold in the end (0: unknown) */
+	IO_UPDATE,
 	IO_OPS
 };
 const char *io_op_name(enum io_op op);
@@ -66,6 +75,21 @@ struct object {
 	uint64_t state[OBJECT_STATE_WORDS]; /* the backend's; zero when not open */
 };
 
+/* A listing under way, page by page, so that memory is bounded whatever the number of objects. Zeroed
+ * by the caller before the first page (but for entry); each page sets more, and the marker from
+ * where the next goes on. Entries come in the store's own order. */
+enum { LIST_MARKER_BYTES = 1024, LIST_PAGE_ENTRIES = 1000 };
+#define LIST_SIZE_UNKNOWN UINT64_MAX
+struct io;
+struct listing {
+	/* name: in the folder, a sub-folder's ends in '/'; a store without folders leaves those out.
+	 * size: LIST_SIZE_UNKNOWN where telling costs more than listing. A negative return ends the
+	 * request with that errno. Must not use the queue. */
+	int (*entry)(struct io *io, const char *name, uint64_t size);
+	bool more;
+	char marker[LIST_MARKER_BYTES]; /* the store's */
+};
+
 /* One request. The caller owns it; a backend allocates nothing of its own on the data path.
  * Small requests carry data; large ones are streamed: chunk() is called with each piece in order
  * (a producer fills it for writes, a consumer checks or drops it for reads; a negative return ends
@@ -79,7 +103,9 @@ struct io {
 	uint64_t window; /* bytes at data when chunk is used */
 	uint64_t part;   /* see IO_BEGIN */
 	int (*chunk)(struct io *io, uint64_t offset, void *data, uint64_t length);
-	void *user; /* the caller's */
+	const char *target;      /* rename: the new key */
+	struct listing *listing; /* list: length is entries at most, 0: LIST_PAGE_ENTRIES */
+	void *user;              /* the caller's */
 
 	/* Filled in on completion. */
 	/* The caller's: when it should have started, or 0: at submit. Not changed. */
@@ -115,7 +141,10 @@ enum backend_capability {
 	BACKEND_CACHED = 1 << 8,           /* has resident and evict: the client may hold copies */
 	/* streams: calls chunk itself, for the whole of a request, with the window full each time but
 	 * the last */
-	BACKEND_STREAMS = 1 << 9
+	BACKEND_STREAMS = 1 << 9,
+	BACKEND_RENAME = 1 << 10,
+	BACKEND_LIST = 1 << 11,
+	BACKEND_UPDATE = 1 << 12 /* writes in place (IO_UPDATE) */
 };
 
 struct backend_ops;

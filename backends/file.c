@@ -14,6 +14,7 @@
 
 #include "backends/file_cache.h"
 #include "backends/file_direct.h"
+#include "backends/file_list.h"
 #include "backends/queue.h"
 #include "backends/store.h"
 #include "backends/stores.h"
@@ -263,15 +264,38 @@ static int do_begin(const struct store *store, struct object *o)
 	return 0;
 }
 
-/* The kernel lets go of the descriptor whatever close returns. */
-static int do_close(struct object *o)
+static int do_update(const struct store *store, struct object *o)
 {
-	int fd = file_descriptor(o);
+	char path[FILE_PATH_BYTES];
+	int flags = O_CREAT | O_RDWR | direct_flag(store);
+	int fd, rc;
+
+	path_of(store, o, "", path);
+	fd = open_retried(path, flags);
+	if (fd == -ENOENT) {
+		rc = make_folders(path);
+		fd = rc < 0 ? rc : open_retried(path, flags);
+	}
+	if (fd < 0)
+		return fd;
+	o->state[FILE_DESCRIPTOR] = (uint64_t)fd + 1;
+	o->state[FILE_WRITTEN] = 0;
+	return 0;
+}
+
+/* The kernel lets go of the descriptor whatever close returns. */
+static int do_close(const struct store *store, struct object *o)
+{
+	int fd = file_descriptor(o), rc = 0;
 
 	if (fd < 0)
 		return -EBADF;
+	if (o->state[FILE_WRITTEN] && options_of(store)->fsync != FILE_FSYNC_NONE && fsync(fd) < 0)
+		rc = -errno;
 	memset(o->state, 0, sizeof(o->state));
-	return close(fd) < 0 && errno != EINTR ? -errno : 0;
+	if (close(fd) < 0 && errno != EINTR && rc == 0)
+		rc = -errno;
+	return rc;
 }
 
 static int fsync_folder(char *path)
@@ -367,6 +391,25 @@ static int do_delete(const struct store *store, const struct object *o)
 	return 0;
 }
 
+static int do_rename(const struct store *store, const struct io *io)
+{
+	char from[FILE_PATH_BYTES], to[FILE_PATH_BYTES];
+	struct object target;
+
+	snprintf(target.key, sizeof(target.key), "%s", io->target);
+	path_of(store, io->object, "", from);
+	path_of(store, &target, "", to);
+	return rename(from, to) < 0 ? -errno : 0;
+}
+
+static int do_list(const struct store *store, struct io *io)
+{
+	char path[FILE_PATH_BYTES];
+
+	path_of(store, io->object, "", path);
+	return file_list(path, io);
+}
+
 /* All but reads and writes: done at once, whatever the engine. */
 static int do_other(const struct store *store, struct io *io)
 {
@@ -374,7 +417,7 @@ static int do_other(const struct store *store, struct io *io)
 	case IO_OPEN:
 		return do_open(store, io->object);
 	case IO_CLOSE:
-		return do_close(io->object);
+		return do_close(store, io->object);
 	case IO_BEGIN:
 		return do_begin(store, io->object);
 	case IO_COMMIT:
@@ -385,6 +428,12 @@ static int do_other(const struct store *store, struct io *io)
 		return do_stat(store, io);
 	case IO_DELETE:
 		return do_delete(store, io->object);
+	case IO_RENAME:
+		return do_rename(store, io);
+	case IO_LIST:
+		return do_list(store, io);
+	case IO_UPDATE:
+		return do_update(store, io->object);
 	default:
 		return -EINVAL;
 	}
@@ -475,7 +524,8 @@ const struct backend_ops file_backend = {
 		},
 	.capabilities = BACKEND_CONTENT | BACKEND_RANGES | BACKEND_ATOMIC_COMMIT |
 			BACKEND_PERSISTENT | BACKEND_MANY_NODES | BACKEND_MISSING_IS_ERROR |
-			BACKEND_DEPTH | BACKEND_CACHED,
+			BACKEND_DEPTH | BACKEND_CACHED | BACKEND_RENAME | BACKEND_LIST |
+			BACKEND_UPDATE,
 	.transfer = 4 << 20,
 	.depth_max = QUEUE_DEPTH_MAX,
 	.depth = file_depth,

@@ -9,7 +9,9 @@
  * version that it opened, whatever is committed or deleted meanwhile. The lock guards table and
  * extents' headers; bytes are copied without it. */
 #include <errno.h>
+#include <inttypes.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -277,12 +279,73 @@ static int on_entry(struct mem_block *b, struct io *io, uint64_t hash)
 	return 0;
 }
 
+static uint64_t hash_of(const struct mem *m, const char *key)
+{
+	return mix64(m->root_hash) ^ text_hash(key);
+}
+
+/* The extent changes its entry. In a full table the one that it leaves is the room for it. */
+static int rename_entry(struct mem *m, struct io *io, uint64_t hash)
+{
+	struct mem_block *b = m->block;
+	struct mem_entry *vacant, *from = entry_find(b, hash, io->object->key, &vacant), *to;
+	uint64_t target = hash_of(m, io->target);
+
+	if (!from)
+		return -ENOENT;
+	to = entry_find(b, target, io->target, &vacant);
+	if (to == from)
+		return 0;
+	from->used = MEM_GONE;
+	if (to)
+		extent_drop(b, to->extent);
+	else
+		to = vacant ? vacant : from;
+	to->used = MEM_USED;
+	to->hash = target;
+	to->extent = from->extent;
+	to->size = from->size;
+	snprintf(to->key, sizeof(to->key), "%s", io->target);
+	return 0;
+}
+
+/* Slots in their order: one that is filled between two pages may be missed, none comes twice unless
+ * it is renamed between them. The marker is the slot's number. */
+static int list_page(struct mem *m, struct io *io)
+{
+	struct mem_block *b = m->block;
+	uint64_t most = io->length ? io->length : LIST_PAGE_ENTRIES, i;
+	size_t skip = strlen(io->object->key);
+	int rc = 0;
+
+	for (i = strtoull(io->listing->marker, NULL, 10); i < b->slots && rc >= 0; i++) {
+		const struct mem_entry *e = &b->entries[i];
+
+		if (e->used != MEM_USED || e->hash != hash_of(m, e->key) ||
+		    strncmp(e->key, io->object->key, skip) != 0 || strchr(e->key + skip, '/'))
+			continue;
+		if (io->done_bytes == most)
+			break;
+		io->done_bytes++;
+		rc = io->listing->entry(io, e->key + skip, e->size);
+	}
+	io->listing->more = rc >= 0 && i < b->slots;
+	snprintf(io->listing->marker, sizeof(io->listing->marker), "%" PRIu64, i);
+	return rc < 0 ? rc : 0;
+}
+
 static int under_lock(struct mem *m, struct io *io)
 {
 	struct object *o = io->object;
-	uint64_t hash = mix64(m->root_hash) ^ text_hash(o->key);
+	uint64_t hash = hash_of(m, o->key);
 
 	switch (io->op) {
+	case IO_RENAME:
+		return rename_entry(m, io, hash);
+	case IO_LIST:
+		return list_page(m, io);
+	case IO_UPDATE: /* objects are written whole: no BACKEND_UPDATE */
+		return -EOPNOTSUPP;
 	case IO_OPEN:
 	case IO_STAT:
 	case IO_DELETE:
@@ -353,7 +416,7 @@ const struct backend_ops mem_backend = {
 			.owner = &mem_backend,
 		},
 	.capabilities = BACKEND_CONTENT | BACKEND_RANGES | BACKEND_ATOMIC_COMMIT |
-			BACKEND_MISSING_IS_ERROR | BACKEND_DEPTH,
+			BACKEND_MISSING_IS_ERROR | BACKEND_DEPTH | BACKEND_RENAME | BACKEND_LIST,
 	.transfer = 4 << 20,
 	.depth_max = QUEUE_DEPTH_MAX,
 	.open = mem_open,

@@ -30,6 +30,12 @@ static void null_do(struct io *io)
 	case IO_STAT:
 		o->size = 0;
 		break;
+	case IO_LIST:
+		io->listing->more = false;
+		break;
+	case IO_UPDATE:
+		o->size = 0;
+		/* fall through */
 	case IO_BEGIN:
 	case IO_ABORT:
 		o->state[0] = 0;
@@ -57,7 +63,8 @@ const struct backend_ops null_backend = {
 			.size = sizeof(struct store_options),
 			.owner = &null_backend,
 		},
-	.capabilities = BACKEND_RANGES | BACKEND_ATOMIC_COMMIT | BACKEND_MANY_NODES | BACKEND_DEPTH,
+	.capabilities = BACKEND_RANGES | BACKEND_ATOMIC_COMMIT | BACKEND_MANY_NODES |
+			BACKEND_DEPTH | BACKEND_RENAME | BACKEND_LIST | BACKEND_UPDATE,
 	.depth_max = QUEUE_DEPTH_MAX,
 	.open = null_open,
 	.submit = null_submit,

@@ -14,7 +14,8 @@
  *
  * Reads and writes cost alike. Latency (normal, never negative) and failures are drawn from seed,
  * key, offset and kind, so a request meets the same fate whoever sends it. One that fails costs its
- * latency and moves nothing. open and stat cost open_latency; all else is free. */
+ * latency and moves nothing. open, stat, rename and a page of a listing (which is empty) cost
+ * open_latency; all else is free. */
 #include <errno.h>
 #include <math.h>
 #include <stdatomic.h>
@@ -48,7 +49,7 @@ static const struct option sim_options[] = {
 	OPT_TIME("first_byte", struct sim_options, first_byte_ns, .def = 0,
 		 .help = "time to the first byte, beyond the latency"),
 	OPT_TIME("open_latency", struct sim_options, open_latency_ns, .def = 0,
-		 .help = "of open and stat"),
+		 .help = "of open, stat, rename and a page of a listing"),
 	OPT_REAL("failure_rate", struct sim_options, failure_rate, .def_real = 0, .min_real = 0,
 		 .max_real = 1, .help = "chance that a read or write fails"),
 	OPT_FACTORS("slow_ranks", struct sim_options, slow_ranks, .min_real = 1e-6, .max_real = 1e6,
@@ -269,13 +270,16 @@ static void serve_other(const struct store *store, struct io *io)
 	struct object *o = io->object;
 
 	io->done_ns = io->submit_ns;
-	if (io->op == IO_OPEN || io->op == IO_STAT) {
+	if (io->op == IO_OPEN || io->op == IO_STAT || io->op == IO_UPDATE || io->op == IO_RENAME ||
+	    io->op == IO_LIST)
 		io->done_ns += options->open_latency_ns;
+	if (io->op == IO_OPEN || io->op == IO_STAT || io->op == IO_UPDATE)
 		o->size = 0;
-	}
+	if (io->op == IO_LIST)
+		io->listing->more = false;
 	if (io->op == IO_COMMIT)
 		io->done_bytes = o->state[STATE_WRITTEN];
-	if (io->op != IO_STAT && io->op != IO_DELETE)
+	if (io->op != IO_STAT && io->op != IO_DELETE && io->op != IO_RENAME)
 		memset(o->state, 0, sizeof(o->state));
 }
 
@@ -345,7 +349,8 @@ const struct backend_ops sim_backend = {
 			.owner = &sim_backend,
 		},
 	.capabilities = BACKEND_RANGES | BACKEND_FIRST_BYTE | BACKEND_ATOMIC_COMMIT |
-			BACKEND_MANY_NODES | BACKEND_DEPTH,
+			BACKEND_MANY_NODES | BACKEND_DEPTH | BACKEND_RENAME | BACKEND_LIST |
+			BACKEND_UPDATE,
 	.depth_max = QUEUE_DEPTH_MAX,
 	.check = sim_check,
 	.open = sim_open,

@@ -18,9 +18,10 @@ const struct option store_common_options[] = {
 };
 
 static const char *const op_names[IO_OPS] = {
-	[IO_OPEN] = "open",   [IO_READ] = "read",   [IO_CLOSE] = "close",
-	[IO_BEGIN] = "begin", [IO_WRITE] = "write", [IO_COMMIT] = "commit",
-	[IO_ABORT] = "abort", [IO_STAT] = "stat",   [IO_DELETE] = "delete",
+	[IO_OPEN] = "open",     [IO_READ] = "read",   [IO_CLOSE] = "close",
+	[IO_BEGIN] = "begin",   [IO_WRITE] = "write", [IO_COMMIT] = "commit",
+	[IO_ABORT] = "abort",   [IO_STAT] = "stat",   [IO_DELETE] = "delete",
+	[IO_RENAME] = "rename", [IO_LIST] = "list",   [IO_UPDATE] = "update",
 };
 
 const char *io_op_name(enum io_op op)

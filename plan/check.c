@@ -150,6 +150,9 @@ static const struct {
 	{BACKEND_MANY_NODES, "serves one node only"},
 	{BACKEND_MISSING_IS_ERROR, "cannot tell that an object is missing"},
 	{BACKEND_DEPTH, "works on one request at a time"},
+	{BACKEND_RENAME, "cannot rename"},
+	{BACKEND_LIST, "cannot list"},
+	{BACKEND_UPDATE, "cannot write in place"},
 };
 
 static int check_needs(const struct job_phase *phase, const struct job_store *store,
@@ -157,8 +160,11 @@ static int check_needs(const struct job_phase *phase, const struct job_store *st
 {
 	const struct workload *workload = phase->section->owner;
 	const struct backend_ops *ops = backend_of(store);
-	uint32_t lacking = workload->needs & ~ops->capabilities;
-	unsigned i;
+	uint32_t lacking = workload->needs, i;
+
+	if (workload->needs_for)
+		lacking |= workload->needs_for(phase->options);
+	lacking &= ~ops->capabilities;
 
 	for (i = 0; i < sizeof(capability_words) / sizeof(capability_words[0]); i++)
 		if (lacking & capability_words[i].bit)

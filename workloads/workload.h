@@ -66,8 +66,10 @@ struct phase_context {
 struct workload {
 	struct section section; /* name, help, options; section.owner is this workload */
 	const struct tally_schema *schema;
-	uint32_t needs;  /* enum backend_capability bits of its store; the plan refuses the lack */
-	bool generating; /* `haul generate` runs it */
+	uint32_t needs; /* enum backend_capability bits of its store; the plan refuses the lack */
+	uint32_t (*needs_for)(
+		const void *options); /* beside needs, what these options ask; or NULL */
+	bool generating;              /* `haul generate` runs it */
 
 	/* What the options say that no table can refuse, for this many ranks. */
 	int (*check)(const struct job *job, const struct job_phase *phase, uint32_t ranks,
