@@ -2,6 +2,7 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli/cli.h"
 #include "plan/pin.h"
@@ -10,13 +11,13 @@
 enum { TOPO_RANKS_DEFAULT = 1 };
 
 struct topo_args {
-	uint64_t ranks;
+	uint64_t ranks, gpus;
 	uint32_t pin;
-	const char *cores;
+	const char *cores, *reserved_cores, *xml;
 };
 
 static const struct verb_option topo_options[] = {
-	{.name = "ranks",
+	{.name = "ranks-per-node",
 	 .kind = VERB_COUNT,
 	 .offset = offsetof(struct topo_args, ranks),
 	 .value = "N",
@@ -33,33 +34,79 @@ static const struct verb_option topo_options[] = {
 	 .offset = offsetof(struct topo_args, cores),
 	 .value = "LIST",
 	 .help = "for --pin list: a set a rank, \"1-8:9-16\""},
+	{.name = "reserved-cores",
+	 .kind = VERB_TEXT,
+	 .offset = offsetof(struct topo_args, reserved_cores),
+	 .value = "SET",
+	 .help = "cores that no slice gets, \"0,52\", or \"none\"; default: as known of the node"},
+	{.name = "gpus",
+	 .kind = VERB_COUNT,
+	 .offset = offsetof(struct topo_args, gpus),
+	 .value = "N",
+	 .min = 1,
+	 .max = 1 << 14,
+	 .help = "for --pin tile: accelerators, as in cluster.gpus"},
+	{.name = "xml",
+	 .kind = VERB_TEXT,
+	 .offset = offsetof(struct topo_args, xml),
+	 .value = "FILE",
+	 .help = "another node, from a file that lstopo has written there: lstopo node.xml"},
 	{.name = NULL},
 };
 
-static int topo_run(const struct call *call)
+static int topo_load(const char *xml, hwloc_topology_t *out)
 {
-	const struct topo_args *args = call->options;
-	uint32_t ranks = args->ranks ? (uint32_t)args->ranks : TOPO_RANKS_DEFAULT;
-	struct job_cluster cluster = {.pin = args->pin};
 	hwloc_topology_t topology;
-	struct err err = {0};
-	char *picture;
 
-	if (args->cores && snprintf(cluster.cores, sizeof(cluster.cores), "%s", args->cores) >=
-				   (int)sizeof(cluster.cores)) {
-		cli_say("--cores: is longer than %zu characters", sizeof(cluster.cores) - 1);
-		return EXIT_USAGE;
-	}
 	if (hwloc_topology_init(&topology) < 0) {
 		cli_say("hwloc: no topology");
 		return EXIT_FAILED;
 	}
 	hwloc_topology_set_io_types_filter(topology, HWLOC_TYPE_FILTER_KEEP_IMPORTANT);
-	if (hwloc_topology_load(topology) < 0) {
-		cli_say("hwloc: this node's topology cannot be read: %s", strerror(errno));
+	if (xml && (access(xml, R_OK) < 0 || hwloc_topology_set_xml(topology, xml) < 0)) {
+		cli_say("--xml %s: %s", xml, strerror(errno));
 		hwloc_topology_destroy(topology);
+		return EXIT_USAGE;
+	}
+	if (hwloc_topology_load(topology) < 0) {
+		hwloc_topology_destroy(topology);
+		if (xml) {
+			cli_say("--xml %s: is no topology that hwloc can read", xml);
+			return EXIT_USAGE;
+		}
+		cli_say("hwloc: this node's topology cannot be read: %s", strerror(errno));
 		return EXIT_FAILED;
 	}
+	*out = topology;
+	return EXIT_DONE;
+}
+
+static int take_text(const char *option, const char *given, char *out, size_t bytes)
+{
+	if (!given || snprintf(out, bytes, "%s", given) < (int)bytes)
+		return EXIT_DONE;
+	cli_say("%s: is longer than %zu characters", option, bytes - 1);
+	return EXIT_USAGE;
+}
+
+static int topo_run(const struct call *call)
+{
+	const struct topo_args *args = call->options;
+	uint32_t ranks = args->ranks ? (uint32_t)args->ranks : TOPO_RANKS_DEFAULT;
+	struct job_cluster cluster = {.pin = args->pin, .gpus = args->gpus};
+	hwloc_topology_t topology;
+	struct err err = {0};
+	char *picture;
+	int status;
+
+	status = take_text("--cores", args->cores, cluster.cores, sizeof(cluster.cores));
+	if (status == EXIT_DONE)
+		status = take_text("--reserved-cores", args->reserved_cores, cluster.reserved_cores,
+				   sizeof(cluster.reserved_cores));
+	if (status == EXIT_DONE)
+		status = topo_load(args->xml, &topology);
+	if (status != EXIT_DONE)
+		return status;
 	picture = pin_picture(&cluster, topology, ranks, &err);
 	hwloc_topology_destroy(topology);
 	if (!picture) {
@@ -73,7 +120,7 @@ const struct verb topo_verb = {
 	.name = "topo",
 	.arguments = "",
 	.help = "this node's cores, and which rank would get which, as a picture",
-	.example = "haul topo --ranks 12 --pin numa",
+	.example = "haul topo --ranks-per-node 12 --pin tile",
 	.options = topo_options,
 	.options_bytes = sizeof(struct topo_args),
 	.run = topo_run,

@@ -43,8 +43,10 @@ struct job_cluster {
 	uint64_t ranks_per_node; /* 0: as launched */
 	uint64_t gpus;           /* a node; 0: ranks a node */
 	uint64_t tensor, pipeline;
-	uint32_t pin;    /* enum pin in plan/pin.h: none, core, numa, list */
+	uint32_t pin;    /* enum pin in plan/pin.h: none, core, numa, tile, nic, list */
 	char cores[512]; /* pin list: "1-8:9-16:…", one set a local rank */
+	char reserved_cores
+		[128]; /* "0,52": cut out of every slice; "none"; "": as known of the node */
 };
 
 struct job_store {

@@ -13,9 +13,9 @@ static const struct option job_options[] = {
 	OPT_U64("seed", struct job, seed, .def = 42, .help = "everything random follows from it"),
 	OPT_END};
 
-static const char *const pin_choices[] = {"none", "core", "numa", "list",
-					  NULL}; /* enum pin's order */
-enum { PIN_CHOICE_LIST = 3 };
+static const char *const pin_choices[] = {"none", "core", "numa", "tile",
+					  "nic",  "list", NULL}; /* enum pin's order */
+enum { PIN_CHOICE_NONE = 0, PIN_CHOICE_LIST = 5 };
 
 static const struct option cluster_options[] = {
 	OPT_U64("ranks", struct job_cluster, ranks, .max = 1 << 24,
@@ -30,9 +30,14 @@ static const struct option cluster_options[] = {
 		.help = "groups of layers: pipeline parallelism"),
 	OPT_CHOICE(
 		"pin", struct job_cluster, pin, .choices = pin_choices,
-		.help = "cores of a rank: all it was given, an equal slice, a slice inside one NUMA node, a list"),
+		.help = "cores of a rank: all it was given, an equal slice, a slice inside one NUMA node, "
+			"near its accelerator, near its NIC, a list"),
 	OPT_TEXT("cores", struct job_cluster, cores,
 		 .help = "with pin list: \"1-8:9-16\", one set a local rank"),
+	OPT_TEXT(
+		"reserved_cores", struct job_cluster, reserved_cores,
+		.help = "cores that no rank is pinned to: \"0,52\"; \"none\"; absent: as known of the "
+			"node (Aurora: 0 and 52)"),
 	OPT_END};
 
 static const struct option phase_options[] = {
@@ -110,6 +115,12 @@ static int read_cluster(struct job *job, const cJSON *item, struct err *err)
 		return err_set(err, -EINVAL,
 			       "/cluster/cores: is only for pin \"list\", which is \"%s\"",
 			       pin_choices[c->pin]);
+	if ((c->pin == PIN_CHOICE_NONE || c->pin == PIN_CHOICE_LIST) && c->reserved_cores[0])
+		return err_set(
+			err, -EINVAL,
+			"/cluster/reserved_cores: is only where haul cuts the slices, not for "
+			"pin \"%s\"",
+			pin_choices[c->pin]);
 	return 0;
 }
 

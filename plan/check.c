@@ -52,7 +52,7 @@ static int check_cluster(const struct job *job, uint32_t ranks, uint32_t nodes, 
 			       (unsigned long long)c->ranks_per_node * nodes, ranks);
 	if (c->pin == PIN_LIST)
 		return pin_list_set(c->cores, 0, ranks_a_node(ranks, nodes), NULL, err);
-	return 0;
+	return c->reserved_cores[0] ? pin_list_reserved(c->reserved_cores, NULL, err) : 0;
 }
 
 static const struct backend_ops *backend_of(const struct job_store *store)

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 
 static bool read_number(const char **text, unsigned *value)
 {
@@ -68,4 +69,19 @@ int pin_list_set(const char *list, uint32_t rank, uint32_t ranks, hwloc_bitmap_t
 			       "/cluster/cores: names %u set%s, but a node has %u ranks", count,
 			       count == 1 ? "" : "s", ranks);
 	return 0;
+}
+
+int pin_list_reserved(const char *text, hwloc_bitmap_t set, struct err *err)
+{
+	const char *p = text;
+
+	if (set)
+		hwloc_bitmap_zero(set);
+	if (strcmp(text, "none") == 0 || (read_set(&p, set) && *p == '\0'))
+		return 0;
+	return err_set(
+		err, -EINVAL,
+		"/cluster/reserved_cores: \"%s\" is no set of cores; write it as \"0,52\", or "
+		"\"none\"",
+		text);
 }

@@ -15,4 +15,8 @@ enum { PIN_LIST_PU_MAX = 65535 };
 int pin_list_set(const char *list, uint32_t rank, uint32_t ranks, hwloc_bitmap_t set,
 		 struct err *err);
 
+/* cluster.reserved_cores, "0,52" or "none". set NULL: only checks. -EINVAL with
+ * "/cluster/reserved_cores: sentence". */
+int pin_list_reserved(const char *text, hwloc_bitmap_t set, struct err *err);
+
 #endif

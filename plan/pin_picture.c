@@ -1,4 +1,5 @@
-/* `haul topo`: one character a core, a row (or more) a NUMA node. */
+/* `haul topo`: one character a core, a row (or more) a NUMA node, the devices beside their package. */
+#include <ctype.h>
 #include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -8,19 +9,28 @@
 #include "core/units.h"
 #include "plan/cores.h"
 #include "plan/pin.h"
+#include "plan/pin_known.h"
+#include "plan/pin_near.h"
 
-enum { ROW_CORES = 64 };
+enum { ROW_CORES = 52, NAME_BYTES = 64, NEAR_COLUMNS = 26 };
 
 /* Which rank a core belongs to; ranks beyond these share the last sign. */
 static const char signs[] = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ#";
 
+struct devices {
+	uint32_t count;
+	hwloc_obj_t objects[NEAR_DEVICES_MAX];
+};
+
 struct picture {
 	FILE *out;
 	hwloc_topology_t topology;
-	hwloc_bitmap_t allowed;
+	const struct pin_known *known; /* may be NULL */
+	hwloc_bitmap_t allowed, reserved;
 	hwloc_bitmap_t *sets; /* [ranks] */
 	uint32_t ranks;
-	const char *said;
+	struct devices nics, gpus;
+	const char *said, *reserved_said;
 };
 
 static hwloc_obj_type_t core_type(hwloc_topology_t topology)
@@ -42,7 +52,7 @@ static char core_sign(const struct picture *p, hwloc_obj_t core)
 		}
 	}
 	if (!users)
-		return '.';
+		return hwloc_bitmap_intersects(core->cpuset, p->reserved) ? '=' : '.';
 	if (users > 1)
 		return '*';
 	return signs[last < sizeof(signs) - 2 ? last : sizeof(signs) - 2];
@@ -63,6 +73,8 @@ static void draw_counts(const struct picture *p, const char *label, int n, const
 
 static void draw_head(const struct picture *p, const struct job_cluster *cluster)
 {
+	hwloc_obj_t package = hwloc_get_next_obj_by_type(p->topology, HWLOC_OBJ_PACKAGE, NULL);
+	const char *cpu = package ? hwloc_obj_get_info_by_name(package, "CPUModel") : NULL;
 	char memory[UNITS_TEXT_BYTES];
 
 	units_bytes_binary(memory, (double)hwloc_get_root_obj(p->topology)->total_memory);
@@ -71,9 +83,81 @@ static void draw_head(const struct picture *p, const struct job_cluster *cluster
 	draw_counts(p, " · ", count_of(p, core_type(p->topology)), "core", "cores");
 	draw_counts(p, " · ", count_of(p, HWLOC_OBJ_PU), "thread", "threads");
 	fprintf(p->out, " · %s\n", memory);
+	if (cpu)
+		fprintf(p->out, "processor  %.80s\n", cpu);
 	fprintf(p->out, "pin        %s · ", pin_names[cluster->pin]);
 	draw_counts(p, "", (int)p->ranks, "rank", "ranks");
-	fprintf(p->out, "%s%s\n", p->said ? " · " : "", p->said ? p->said : "");
+	fprintf(p->out, "\n");
+	if (p->reserved_said)
+		fprintf(p->out, "reserved   %s\n", p->reserved_said);
+	if (p->said)
+		fprintf(p->out, "note       %s\n", p->said);
+}
+
+/* Names with the same stem and numbers in a row become one: "hsn0-3". */
+static void add_name(char *text, size_t bytes, char *last, unsigned *run, const char *name)
+{
+	size_t stem = strlen(name), used = strlen(text), old = strlen(last);
+	char *dash;
+
+	while (stem && isdigit((unsigned char)name[stem - 1]))
+		stem--;
+	while (old && isdigit((unsigned char)last[old - 1]))
+		old--;
+	if (used && stem == old && name[stem] && last[old] && strncmp(name, last, stem) == 0 &&
+	    strtoul(name + stem, NULL, 10) == strtoul(last + old, NULL, 10) + 1) {
+		if (*run) {
+			dash = strrchr(text, '-');
+			*dash = '\0';
+			used = (size_t)(dash - text);
+		}
+		snprintf(text + used, bytes - used, "-%s", name + stem);
+		(*run)++;
+	} else {
+		snprintf(text + used, bytes - used, "%s%s", used ? " " : "", name);
+		*run = 0;
+	}
+	snprintf(last, NAME_BYTES, "%.60s", name);
+}
+
+static bool is_near(const struct picture *p, hwloc_obj_t device, hwloc_const_bitmap_t set)
+{
+	hwloc_obj_t near = hwloc_get_non_io_ancestor_obj(p->topology, device);
+
+	return near && near->cpuset && hwloc_bitmap_isincluded(set, near->cpuset) &&
+	       (count_of(p, HWLOC_OBJ_PACKAGE) < 2 || near->type != HWLOC_OBJ_MACHINE);
+}
+
+/* Whether NIC number i of a known node is one of set's cores'. */
+static bool owns_nic(const struct picture *p, uint32_t i, hwloc_const_bitmap_t set)
+{
+	hwloc_obj_t core = NULL;
+
+	while ((core = hwloc_get_next_obj_by_type(p->topology, HWLOC_OBJ_CORE, core)))
+		if (hwloc_bitmap_intersects(core->cpuset, set) &&
+		    pin_known_nic(p->known, core) == i)
+			return true;
+	return false;
+}
+
+static bool has_nic_table(const struct picture *p)
+{
+	return p->known && p->nics.count == p->known->packages * p->known->package_nics;
+}
+
+static void names_near(const struct picture *p, enum near_kind kind, hwloc_const_bitmap_t set,
+		       char *text, size_t bytes)
+{
+	const struct devices *d = kind == NEAR_NIC ? &p->nics : &p->gpus;
+	bool table = kind == NEAR_NIC && has_nic_table(p);
+	char last[NAME_BYTES] = "";
+	unsigned run = 0;
+	uint32_t i;
+
+	text[0] = '\0';
+	for (i = 0; i < d->count; i++)
+		if (table ? owns_nic(p, i, set) : is_near(p, d->objects[i], set))
+			add_name(text, bytes, last, &run, near_name(kind, d->objects[i]));
 }
 
 /* A second memory of the same cores (HBM in flat mode) is a row without them. */
@@ -88,20 +172,13 @@ static bool cores_drawn(const struct picture *p, hwloc_obj_t numa)
 	return false;
 }
 
-static void draw_numa(const struct picture *p, hwloc_obj_t numa)
+/* The cores of a NUMA node, a sign each. */
+static void draw_cores(const struct picture *p, hwloc_obj_t numa)
 {
 	hwloc_obj_type_t type = core_type(p->topology);
-	char memory[UNITS_TEXT_BYTES];
-	hwloc_obj_t core = NULL, package;
+	hwloc_obj_t core = NULL;
 	unsigned n = 0;
 
-	package = hwloc_get_ancestor_obj_by_type(p->topology, HWLOC_OBJ_PACKAGE, numa);
-	units_bytes_binary(memory, (double)numa->attr->numanode.local_memory);
-	if (package)
-		fprintf(p->out, "package %-3u", package->os_index);
-	else
-		fprintf(p->out, "%-11s", "");
-	fprintf(p->out, "NUMA %-3u %10s   ", numa->os_index, memory);
 	if (cores_drawn(p, numa)) {
 		fprintf(p->out, "the same cores\n");
 		return;
@@ -117,55 +194,95 @@ static void draw_numa(const struct picture *p, hwloc_obj_t numa)
 	fprintf(p->out, "%s\n", n ? "" : "no cores");
 }
 
+static void draw_devices(const struct picture *p, const char *label, enum near_kind kind,
+			 hwloc_const_bitmap_t set)
+{
+	char text[256];
+
+	names_near(p, kind, set, text, sizeof(text));
+	if (text[0])
+		fprintf(p->out, "%11s%-9s%.79s\n", "", label, text);
+}
+
+/* The memories and devices of a package, or, where there is none (NULL), of the node. */
+static void draw_package(const struct picture *p, hwloc_obj_t package)
+{
+	hwloc_const_bitmap_t set =
+		package ? package->cpuset : hwloc_topology_get_topology_cpuset(p->topology);
+	char memory[UNITS_TEXT_BYTES], label[32] = "";
+	hwloc_obj_t numa = NULL;
+	bool first = true;
+
+	if (package)
+		snprintf(label, sizeof(label), "package %u", package->os_index);
+	while ((numa = hwloc_get_next_obj_by_type(p->topology, HWLOC_OBJ_NUMANODE, numa))) {
+		/* A memory of several packages stands with the first of them. */
+		if (!hwloc_bitmap_isincluded(numa->cpuset, set) &&
+		    (package->prev_cousin || !hwloc_bitmap_intersects(numa->cpuset, set)))
+			continue;
+		units_bytes_binary(memory, (double)numa->attr->numanode.local_memory);
+		fprintf(p->out, "%-11sNUMA %-3u %10s   ", first ? label : "", numa->os_index,
+			memory);
+		draw_cores(p, numa);
+		first = false;
+	}
+	draw_devices(p, "NICs", NEAR_NIC, set);
+	draw_devices(p, "GPUs", NEAR_TILE, set);
+}
+
+/* Devices that the node does not place: listed once, without their cores. */
+static void draw_unplaced(const struct picture *p, const char *label, enum near_kind kind)
+{
+	const struct devices *d = kind == NEAR_NIC ? &p->nics : &p->gpus;
+	char text[256] = "", last[NAME_BYTES] = "";
+	unsigned run = 0;
+	uint32_t i;
+
+	for (i = 0; i < d->count; i++) {
+		hwloc_obj_t near = hwloc_get_non_io_ancestor_obj(p->topology, d->objects[i]);
+
+		if (near && near->type == HWLOC_OBJ_MACHINE)
+			add_name(text, sizeof(text), last, &run, near_name(kind, d->objects[i]));
+	}
+	if (text[0])
+		fprintf(p->out, "%-11s%-9s%.50s, where is not told\n", "", label, text);
+}
+
+/* text in lines of at most columns, broken behind commas, those after the first indented. */
+static void draw_broken(const struct picture *p, const char *text, int columns, int indent)
+{
+	while (strlen(text) > (size_t)columns) {
+		int n = columns;
+
+		while (n > 1 && text[n - 1] != ',')
+			n--;
+		fprintf(p->out, "%.*s\n%*s", n, text, indent, "");
+		text += n;
+	}
+	fprintf(p->out, "%s\n", text);
+}
+
 static void draw_ranks(const struct picture *p)
 {
 	hwloc_obj_type_t type = core_type(p->topology);
-	char list[512];
+	char list[2048], nics[256], gpus[256], near[sizeof(nics) + sizeof(gpus)];
 	uint32_t r;
 
-	fprintf(p->out, "\nrank  cores  threads, by the system's numbers\n");
+	fprintf(p->out, "\nrank  cores  %-*s  threads, by the system's numbers\n", NEAR_COLUMNS,
+		"near");
 	for (r = 0; r < p->ranks; r++) {
 		hwloc_obj_t core = NULL;
 		unsigned n = 0;
 
 		while ((core = hwloc_get_next_obj_by_type(p->topology, type, core)))
 			n += hwloc_bitmap_intersects(core->cpuset, p->sets[r]) ? 1 : 0;
+		names_near(p, NEAR_NIC, p->sets[r], nics, sizeof(nics));
+		names_near(p, NEAR_TILE, p->sets[r], gpus, sizeof(gpus));
+		snprintf(near, sizeof(near), "%s%s%s", nics, nics[0] && gpus[0] ? " " : "", gpus);
 		hwloc_bitmap_list_snprintf(list, sizeof(list), p->sets[r]);
-		fprintf(p->out, "%4u  %5u  %s\n", r, n, list);
-	}
-}
-
-static const char *device_kind(hwloc_obj_t device)
-{
-	switch (device->attr->osdev.type) {
-	case HWLOC_OBJ_OSDEV_NETWORK:
-	case HWLOC_OBJ_OSDEV_OPENFABRICS:
-		return "network";
-	case HWLOC_OBJ_OSDEV_GPU:
-	case HWLOC_OBJ_OSDEV_COPROC:
-		return "accelerator";
-	default:
-		return NULL;
-	}
-}
-
-static void draw_devices(const struct picture *p)
-{
-	hwloc_obj_t device = NULL;
-	const char *before = "\n";
-
-	while ((device = hwloc_get_next_osdev(p->topology, device))) {
-		hwloc_obj_t near = hwloc_get_non_io_ancestor_obj(p->topology, device);
-		const char *kind = device_kind(device);
-		char list[64] = "?";
-
-		if (!kind)
-			continue;
-		if (near && near->nodeset)
-			hwloc_bitmap_list_snprintf(list, sizeof(list), near->nodeset);
-		fprintf(p->out, "%s%-12s %-12s NUMA %s\n", before, kind,
-			device->name ? device->name : "?", list);
-		before = "";
+		fprintf(p->out, "%4u  %5u  %-*.*s  ", r, n, NEAR_COLUMNS, NEAR_COLUMNS,
+			near[0] ? near : "-");
+		draw_broken(p, list, 98 - 15 - NEAR_COLUMNS, 15 + NEAR_COLUMNS);
 	}
 }
 
@@ -187,42 +304,70 @@ static int find_allowed(struct picture *p, struct err *err)
 
 static int cut_all(struct picture *p, const struct job_cluster *cluster, struct err *err)
 {
+	struct pin_seat seat = {.local_ranks = p->ranks, .sharers = p->ranks};
 	uint32_t r;
 	int rc = 0;
 
 	p->sets = calloc(p->ranks, sizeof(*p->sets));
 	if (!p->sets)
 		return err_set(err, -ENOMEM, "no memory for %u core sets", p->ranks);
-	for (r = 0; r < p->ranks && rc == 0; r++)
-		rc = pin_cut(cluster, p->topology, p->allowed, r, p->ranks, &p->sets[r], &p->said,
-			     err);
+	for (r = 0; r < p->ranks && rc == 0; r++) {
+		seat.local_rank = seat.index = r;
+		rc = pin_cut(cluster, p->topology, p->allowed, &seat, &p->sets[r], &p->said, err);
+	}
 	return rc;
+}
+
+static int find_reserved(struct picture *p, const struct job_cluster *cluster, struct err *err)
+{
+	p->reserved = hwloc_bitmap_alloc();
+	if (!p->reserved)
+		return err_set(err, -ENOMEM, "no memory for a core set");
+	if (cluster->pin == PIN_NONE || cluster->pin == PIN_LIST)
+		return 0;
+	return pin_reserved(cluster, p->topology, p->reserved, &p->reserved_said, err);
+}
+
+static void draw(const struct picture *p, const struct job_cluster *cluster)
+{
+	hwloc_obj_t package = NULL;
+
+	draw_head(p, cluster);
+	fputc('\n', p->out);
+	if (count_of(p, HWLOC_OBJ_PACKAGE) == 0)
+		draw_package(p, NULL);
+	while ((package = hwloc_get_next_obj_by_type(p->topology, HWLOC_OBJ_PACKAGE, package)))
+		draw_package(p, package);
+	if (count_of(p, HWLOC_OBJ_PACKAGE) > 1) {
+		if (!has_nic_table(p))
+			draw_unplaced(p, "NICs", NEAR_NIC);
+		draw_unplaced(p, "GPUs", NEAR_TILE);
+	}
+	fprintf(p->out, "\na sign a core: 0-9 a-z A-Z its rank, # a higher one, * several, . idle, "
+			"= reserved, - not allowed\n");
+	draw_ranks(p);
 }
 
 char *pin_picture(const struct job_cluster *cluster, hwloc_topology_t topology,
 		  uint32_t local_ranks, struct err *err)
 {
 	struct picture p = {.topology = topology, .ranks = local_ranks};
-	hwloc_obj_t numa = NULL;
 	char *text = NULL;
 	size_t bytes;
 	uint32_t r;
 
-	if (find_allowed(&p, err) < 0 || cut_all(&p, cluster, err) < 0)
+	p.known = pin_known_find(topology);
+	p.nics.count = near_devices(topology, NEAR_NIC, p.nics.objects);
+	p.gpus.count = near_devices(topology, NEAR_TILE, p.gpus.objects);
+	if (find_allowed(&p, err) < 0 || find_reserved(&p, cluster, err) < 0 ||
+	    cut_all(&p, cluster, err) < 0)
 		goto out_free;
 	p.out = open_memstream(&text, &bytes);
 	if (!p.out) {
 		err_set(err, -ENOMEM, "no memory for the picture");
 		goto out_free;
 	}
-	draw_head(&p, cluster);
-	fputc('\n', p.out);
-	while ((numa = hwloc_get_next_obj_by_type(topology, HWLOC_OBJ_NUMANODE, numa)))
-		draw_numa(&p, numa);
-	fprintf(p.out,
-		"\na sign a core: 0-9 a-z its rank, * several ranks, . idle, - not allowed\n");
-	draw_ranks(&p);
-	draw_devices(&p);
+	draw(&p, cluster);
 	if (fclose(p.out) != 0) {
 		free(text);
 		text = NULL;
@@ -233,5 +378,6 @@ out_free:
 		hwloc_bitmap_free(p.sets[r]);
 	free(p.sets);
 	hwloc_bitmap_free(p.allowed);
+	hwloc_bitmap_free(p.reserved);
 	return text;
 }

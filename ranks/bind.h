@@ -10,7 +10,8 @@
 #include "ranks/nodes.h"
 
 /* Collective over the node. found: the binding as read back from the kernel afterwards, as a list
- * ("1-8"). *crowded: the node has more ranks than this rank's node has cores allowed. */
+ * ("1-8"). *crowded: the node has more ranks than threads that may be used, or so have those with this rank's
+ * mask. */
 int bind_rank(const struct nodes *n, const struct job_cluster *cluster, const struct log *log,
 	      char found[RESULTS_TEXT], bool *crowded, struct err *err);
 

@@ -55,7 +55,7 @@ def test_values():
     refused(haul("plan", "x", "--nodes"), "--nodes needs a value")
     refused(haul("plan", "x", "--json=yes"), "--json takes no value")
     refused(haul("run", "x", "--deadline", "soon"), "--deadline", "soon")
-    refused(haul("topo", "--pin", "cores"), "--pin", "none, core, numa, list")
+    refused(haul("topo", "--pin", "cores"), "--pin", "none, core, numa, tile, nic, list")
 
 
 def test_arguments():

@@ -40,7 +40,7 @@ def test_report_on_what_is_no_results_file():
 
 def test_topo():
     aurora = {"HWLOC_SYNTHETIC": "pack:2 [numa(memory=549755813888)] core:52 pu:2"}
-    r = haul("topo", "--ranks", 12, "--pin", "numa", env=aurora)
+    r = haul("topo", "--ranks-per-node", 12, "--pin", "numa", env=aurora)
     check(r.returncode == 0 and r.stderr == "", r)
     check("2 packages · 2 NUMA nodes · 104 cores · 208 threads" in r.stdout, r.stdout)
     check(all(len(line) <= 100 for line in r.stdout.splitlines()), r.stdout)

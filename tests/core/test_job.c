@@ -42,7 +42,7 @@ static void reads_all(void)
 	CU_ASSERT_EQUAL(job.cluster.ranks, 4);
 	CU_ASSERT_EQUAL(job.cluster.tensor, 2);
 	CU_ASSERT_EQUAL(job.cluster.pipeline, 1);
-	CU_ASSERT_EQUAL(job.cluster.pin, 3);
+	CU_ASSERT_EQUAL(job.cluster.pin, 5);
 	CU_ASSERT_STRING_EQUAL(job.cluster.cores, "1-2:3-4");
 	CU_ASSERT_EQUAL(job.store_count, 2);
 	s = job_find_store(&job, "data")->options;

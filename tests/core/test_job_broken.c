@@ -67,11 +67,13 @@ static const struct broken cases[] = {
 	{"{\"cluster\": 4, " PHASES "}", "/cluster: must be an object, is 4"},
 	{CLUSTER("\"tensor\": 0"), "/cluster/tensor: must be at least 1, is 0"},
 	{CLUSTER("\"pin\": \"nuna\""),
-	 "/cluster/pin: must be \"none\", \"core\", \"numa\" or \"list\", is \"nuna\"; did you mean \"numa\"?"},
+	 "/cluster/pin: must be \"none\", \"core\", \"numa\", \"tile\", \"nic\" or \"list\", is \"nuna\"; did you mean \"numa\"?"},
 	{CLUSTER("\"pin\": \"list\""),
 	 "/cluster/cores: is missing; pin \"list\" needs it, as in \"1-8:9-16\""},
 	{CLUSTER("\"cores\": \"1-8\""),
 	 "/cluster/cores: is only for pin \"list\", which is \"none\""},
+	{CLUSTER("\"reserved_cores\": \"0,52\""),
+	 "/cluster/reserved_cores: is only where haul cuts the slices, not for pin \"none\""},
 	{CLUSTER("\"rank\": 4"), "/cluster/rank: unknown key; did you mean \"ranks\"?"},
 
 	/* stores */

@@ -46,8 +46,9 @@ static hwloc_bitmap_t cut(const struct node *n, const struct job_cluster *cluste
 	hwloc_bitmap_t set = NULL;
 	struct err err = {0};
 
-	CU_ASSERT_FATAL(pin_cut(cluster, n->topology, n->allowed, rank, ranks, &set, said, &err) ==
-			0);
+	CU_ASSERT_FATAL(pin_cut(cluster, n->topology, n->allowed,
+				&(struct pin_seat){rank, ranks, rank, ranks}, &set, said,
+				&err) == 0);
 	CU_ASSERT(hwloc_bitmap_isincluded(set, n->allowed));
 	return set;
 }
@@ -174,7 +175,7 @@ static void test_none(void)
 
 static void test_launcher_mask_stands(void)
 {
-	static const enum pin pins[] = {PIN_CORE, PIN_NUMA};
+	static const enum pin pins[] = {PIN_CORE, PIN_NUMA, PIN_TILE, PIN_NIC};
 	hwloc_bitmap_t mask, set;
 	unsigned i, c;
 	struct node n;
@@ -184,15 +185,30 @@ static void test_launcher_mask_stands(void)
 	for (c = 9; c <= 16; c++) /* one thread a core, as --cpu-bind=list:9-16 gives them */
 		hwloc_bitmap_set(mask, (unsigned)hwloc_bitmap_first(core(&n, c)->cpuset));
 	hwloc_bitmap_copy(n.allowed, mask);
-	for (i = 0; i < 2; i++) {
+	for (i = 0; i < sizeof(pins) / sizeof(pins[0]); i++) {
 		const struct job_cluster cluster = {.pin = pins[i]};
+		const struct pin_seat seat = {1, 12, 0, 1};
+		const char *said;
+		struct err err = {0};
 
-		set = cut(&n, &cluster, 1, 12, NULL);
+		CU_ASSERT_FATAL(
+			pin_cut(&cluster, n.topology, n.allowed, &seat, &set, &said, &err) == 0);
 		CU_ASSERT(hwloc_bitmap_isequal(set, mask));
+		CU_ASSERT_PTR_NOT_NULL_FATAL(said);
+		CU_ASSERT_PTR_NOT_NULL(strstr(said, "its choice stands"));
 		hwloc_bitmap_free(set);
 	}
 	hwloc_bitmap_free(mask);
 	node_close(&n);
+}
+
+static int refuse(const struct node *n, const struct job_cluster *cluster, uint32_t rank,
+		  uint32_t ranks, struct err *err)
+{
+	const struct pin_seat seat = {rank, ranks, rank, ranks};
+	hwloc_bitmap_t set;
+
+	return pin_cut(cluster, n->topology, n->allowed, &seat, &set, NULL, err);
 }
 
 static void test_list(void)
@@ -216,8 +232,8 @@ static void test_list(void)
 	CU_ASSERT_STRING_EQUAL(text, "10,13");
 	CU_ASSERT_PTR_NOT_NULL(said);
 	hwloc_bitmap_free(set);
-	CU_ASSERT(pin_cut(&cluster, n.topology, n.allowed, 2, 3, &set, &said, &err) < 0);
-	CU_ASSERT(pin_cut(&cluster, n.topology, n.allowed, 0, 4, &set, &said, &err) < 0);
+	CU_ASSERT(refuse(&n, &cluster, 2, 3, &err) < 0);
+	CU_ASSERT(refuse(&n, &cluster, 0, 4, &err) < 0);
 	CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "names 3 sets, but a node has 4 ranks"));
 	node_close(&n);
 }
@@ -233,10 +249,9 @@ static void test_list_refused(void)
 	for (i = 0; i < sizeof(broken) / sizeof(broken[0]); i++) {
 		struct job_cluster cluster = {.pin = PIN_LIST};
 		struct err err = {0};
-		hwloc_bitmap_t set;
 
 		strcpy(cluster.cores, broken[i]);
-		CU_ASSERT(pin_cut(&cluster, n.topology, n.allowed, 0, 1, &set, NULL, &err) < 0);
+		CU_ASSERT(refuse(&n, &cluster, 0, 1, &err) < 0);
 		CU_ASSERT(strncmp(err.text, "/cluster/cores: ", 16) == 0);
 	}
 	node_close(&n);
