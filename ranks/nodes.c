@@ -133,30 +133,35 @@ static void proc_value(const char *path, const char *key, char *out, size_t byte
 		fclose(f);
 }
 
-static uint64_t count_entries(const char *folder, const char *prefix, char *names, size_t bytes)
+static uint64_t count_entries(const char *folder, const char *prefix)
 {
 	DIR *d = opendir(folder);
 	struct dirent *entry;
 	uint64_t count = 0;
 
-	while (d && (entry = readdir(d))) {
-		if (entry->d_name[0] == '.' ||
-		    strncmp(entry->d_name, prefix, strlen(prefix)) != 0 ||
-		    strcmp(entry->d_name, "lo") == 0)
-			continue;
-		count++;
-		if (names && strlen(names) + strlen(entry->d_name) + 2 < bytes) {
-			if (names[0])
-				strcat(names, " ");
-			strcat(names, entry->d_name);
-		}
-	}
+	while (d && (entry = readdir(d)))
+		count += strncmp(entry->d_name, prefix, strlen(prefix)) == 0;
 	if (d)
 		closedir(d);
 	return count;
 }
 
-void nodes_describe(const struct nodes *n, struct node_row *row)
+/* As many as there is room for. */
+static void list_names(const struct client_names *names, char *out, size_t bytes)
+{
+	size_t used = 0;
+
+	for (uint32_t i = 0; i < names->count; i++) {
+		size_t n = strlen(names->name[i]);
+
+		if (used + n + 2 > bytes)
+			break;
+		used += (size_t)snprintf(out + used, bytes - used, "%s%s", used ? " " : "",
+					 names->name[i]);
+	}
+}
+
+void nodes_describe(const struct nodes *n, const struct client_facts *facts, struct node_row *row)
 {
 	struct utsname name;
 	char memory[64];
@@ -170,8 +175,12 @@ void nodes_describe(const struct nodes *n, struct node_row *row)
 	proc_value("/proc/meminfo", "MemTotal", memory, sizeof(memory));
 	row->memory_bytes = strtoull(memory, NULL, 10) * 1024;
 	row->cores = (uint64_t)sysconf(_SC_NPROCESSORS_ONLN);
-	row->numa_nodes = count_entries("/sys/devices/system/node", "node", NULL, 0);
-	count_entries("/sys/class/net", "", row->nics, sizeof(row->nics));
+	row->numa_nodes = count_entries("/sys/devices/system/node", "node");
+	list_names(&facts->nics, row->nics, sizeof(row->nics));
+	list_names(&facts->rdma, row->rdma, sizeof(row->rdma));
+	list_names(&facts->disks, row->disks, sizeof(row->disks));
+	row->nic_bytes_per_s = facts->nic_bytes_per_s;
+	row->rdma_bytes_per_s = facts->rdma_bytes_per_s;
 	row->clock_offset_ns = n->offset_ns;
 	row->clock_error_ns = n->error_ns;
 }

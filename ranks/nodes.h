@@ -2,6 +2,7 @@
 #ifndef HAUL_RANKS_NODES_H
 #define HAUL_RANKS_NODES_H
 
+#include "core/client_source.h"
 #include "core/group.h"
 #include "results-schema/results.h"
 
@@ -21,6 +22,6 @@ void nodes_free(struct nodes *n);
 int nodes_align(struct nodes *n, struct err *err);
 
 /* This machine, for /nodes. */
-void nodes_describe(const struct nodes *n, struct node_row *row);
+void nodes_describe(const struct nodes *n, const struct client_facts *facts, struct node_row *row);
 
 #endif

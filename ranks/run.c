@@ -55,6 +55,7 @@ const char *run_said(const struct run *run)
 
 void run_end(struct run *run)
 {
+	sampler_close(run->sampler);
 	job_free(&run->job);
 	nodes_free(&run->nodes);
 	group_free(run->world);
@@ -160,7 +161,7 @@ static int run_create_results(struct run *run, const struct run_options *options
 	head.job_text = text;
 	group_gather(run->world, &rank, sizeof(rank), ranks);
 	if (run->nodes.leaders) {
-		nodes_describe(&run->nodes, &node);
+		nodes_describe(&run->nodes, sampler_facts(run->sampler), &node);
 		group_gather(run->nodes.leaders, &node, sizeof(node), nodes);
 	}
 	signals_watch(&run->signals, RUN_WRITE_LIMIT_NS);
@@ -216,6 +217,10 @@ static int run_prepare(struct run *run, const struct run_options *options, enum 
 	rc = nodes_align(&run->nodes, err);
 	if (rc < 0 || options->verb == RUN_CLEAN ||
 	    (options->verb == RUN_GENERATE && !options->results))
+		return rc;
+	rc = sampler_open(&run->sampler, run->nodes.node, &run->log, err);
+	rc = group_agree(run->world, rc, err);
+	if (rc < 0)
 		return rc;
 	run->signals.log = &run->log;
 	rc = run_create_results(run, options, err);

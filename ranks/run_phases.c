@@ -18,6 +18,7 @@ struct phase_run {
 	struct tally tally;
 	struct progress_line line;
 	struct watch watch;
+	struct client_series *client;
 	enum stop_reason stopped;
 	int rc;
 };
@@ -105,6 +106,7 @@ static int phase_publish(struct run *run, const struct run_options *options, str
 		.null_au = p->ctx.null_au,
 		.target_au = p->ctx.target_au,
 		.tally = &p->tally,
+		.client = p->client,
 	};
 	/* The workload's own account of it; what goes before (its null run) is not the phase. */
 	uint64_t wall = p->tally.rank_row[TALLY_WALL_NS];
@@ -138,9 +140,10 @@ static int phase_do(struct run *run, const struct run_options *options, struct j
 	}
 	group_barrier(run->world);
 	progress_start(&p.line, &run->clock, STDERR_FILENO);
+	p.watch.sampler = run->sampler;
 	watch_begin(&p.watch);
 	p.rc = p.workload->run(&p.ctx, &p.stopped, err);
-	watch_end(&p.watch, p.tally.rank_row);
+	p.client = watch_end(&p.watch, p.tally.rank_row);
 	progress_end(&p.line);
 	rc = p.rc;
 	*stopped = p.stopped;

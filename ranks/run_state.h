@@ -9,6 +9,7 @@
 #include "core/stop.h"
 #include "ranks/nodes.h"
 #include "ranks/run.h"
+#include "ranks/sampler.h"
 #include "ranks/signals.h"
 #include "results-schema/results.h"
 
@@ -30,6 +31,7 @@ struct run {
 	char cores_found[RESULTS_TEXT];
 	struct store_facts stores[JOB_STORES_MAX]; /* as last opened by a phase */
 	struct results *results;                   /* NULL: the verb leaves none */
+	struct sampler *sampler; /* of a node, on its first rank, where there are results */
 	char said[RUN_SAID_BYTES];
 };
 

@@ -15,13 +15,15 @@ void watch_begin(void *watch)
 	getrusage(RUSAGE_SELF, &used);
 	w->user_ns = nanoseconds(used.ru_utime);
 	w->system_ns = nanoseconds(used.ru_stime);
+	sampler_start(w->sampler);
 }
 
-void watch_end(const struct watch *w, uint64_t *rank_row)
+struct client_series *watch_end(const struct watch *w, uint64_t *rank_row)
 {
 	struct rusage used;
 
 	getrusage(RUSAGE_SELF, &used);
 	rank_row[TALLY_CPU_USER_NS] = nanoseconds(used.ru_utime) - w->user_ns;
 	rank_row[TALLY_CPU_SYSTEM_NS] = nanoseconds(used.ru_stime) - w->system_ns;
+	return sampler_stop(w->sampler);
 }

@@ -14,6 +14,7 @@ static int merge_hists(struct merged *m, const struct tally *t, struct group *gr
 		       struct group *node, struct err *err);
 static int merge_timeline(struct merged *m, struct timeline *t, struct group *group,
 			  struct err *err);
+static int merge_client(struct merged *m, struct client_series *client, struct group *group);
 
 int merged_make(struct merged *m, const struct results_phase *phase, uint64_t run_seconds_ns,
 		struct group *group, struct group *node, struct err *err)
@@ -30,6 +31,8 @@ int merged_make(struct merged *m, const struct results_phase *phase, uint64_t ru
 		rc = merge_hists(m, phase->tally, group, node, err);
 	if (rc == 0)
 		rc = merge_timeline(m, phase->tally->timeline, group, err);
+	if (rc == 0)
+		rc = merge_client(m, phase->client, group);
 	if (rc == 0)
 		rc = merge_failures(m, phase->tally, group, err);
 	return group_agree(group, rc, err);
@@ -350,6 +353,27 @@ static int merge_timeline(struct merged *m, struct timeline *t, struct group *gr
 	return group_reduce(group, MERGE_SUM, m->timeline, rows * SECOND_WORDS);
 }
 
+/* All nodes' rows get one interval and one number. */
+static int merge_client(struct merged *m, struct client_series *client, struct group *group)
+{
+	uint64_t nodes = client ? 1 : 0, interval = client ? client->interval_ns : 0, rows;
+	int rc = group_allreduce(group, MERGE_SUM, &nodes, 1);
+
+	if (rc == 0)
+		rc = group_allreduce(group, MERGE_MAX, &interval, 1);
+	if (rc < 0 || !nodes)
+		return rc;
+	if (client)
+		client_series_fold(client, interval);
+	rows = client ? client->rows : 0;
+	rc = group_allreduce(group, MERGE_MAX, &rows, 1);
+	m->client = (struct merged_client){.interval_ns = interval,
+					   .nodes = (uint32_t)nodes,
+					   .rows = (uint32_t)rows,
+					   .own = client};
+	return rc;
+}
+
 /* Bytes of data, and room for headers that no phase comes near: HDF5 asks for an object's header in
  * blocks, a column's description and its unit are some 100 bytes, an attribute up to 64 KiB. */
 uint64_t merged_room(const struct merged *m, uint32_t ranks, uint32_t hist_rows)
@@ -365,6 +389,7 @@ uint64_t merged_room(const struct merged *m, uint32_t ranks, uint32_t hist_rows)
 		room += 16ull * (m->hists[i].count + 1) + 4ull * m->hists[i].count * hist_rows +
 			(24 << 10);
 	room += (uint64_t)m->seconds * (SECOND_WORDS + 1) * sizeof(uint64_t) + (32 << 10);
+	room += (uint64_t)m->client.nodes * m->client.rows * (CLIENT_COLUMNS + 3) * 8 + (48 << 10);
 	room += m->failure_rows * sizeof(struct failure) + (8 << 10);
 	return room;
 }

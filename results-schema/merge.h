@@ -45,6 +45,13 @@ struct merged_hist {
 	uint32_t *row;     /* [count], ranks that write a row of by_rank or by_node */
 };
 
+/* What the nodes did: each node's first rank has its own. */
+struct merged_client {
+	uint64_t interval_ns;
+	uint32_t nodes, rows;            /* 0 rows: nothing is known of them */
+	const struct client_series *own; /* NULL on other ranks */
+};
+
 struct merged {
 	const struct tally_schema *schema;
 	struct merged_text text;
@@ -58,6 +65,7 @@ struct merged {
 	uint64_t interval_ns; /* of the timeline */
 	uint32_t seconds;     /* its rows */
 	uint64_t *timeline;   /* [seconds][SECOND_WORDS], rank 0 */
+	struct merged_client client;
 	uint64_t failure_count;
 	uint32_t failure_rows;
 	struct failure *failures; /* [failure_rows], rank 0, by time */

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "results-schema/h5.h"
+#include "results-schema/phase_client.h"
 #include "results-schema/rows.h"
 
 static const char *const rank_keys[] = {"rank", "node"};
@@ -42,6 +43,8 @@ int phase_write(hid_t file, const struct merged *m, const struct phase_writer *w
 		rc = write_hists(phase, m, w, err);
 	if (rc == 0)
 		rc = write_timeline(phase, m, w->first, err);
+	if (rc == 0)
+		rc = phase_write_client(phase, m, w, err);
 	if (rc == 0)
 		rc = write_failures(phase, m, w->first, err);
 	if (rc == 0)
@@ -246,19 +249,24 @@ static int write_epochs(hid_t phase, const struct merged *m, const struct phase_
 	return rc;
 }
 
-/* The attributes that make a group plot itself in viewers that know NeXus. */
-static int nxdata(hid_t group, const char *title, const char *signal, const char *axis,
-		  struct err *err)
+int phase_nxdata(hid_t group, const char *title, const char *signal, const char *const *axes,
+		 size_t axis_count, struct err *err)
 {
 	int rc = h5_attr_text(group, "NX_class", "NXdata", err);
 
 	if (rc == 0)
 		rc = h5_attr_text(group, "signal", signal, err);
 	if (rc == 0)
-		rc = h5_attr_texts(group, "axes", &axis, 1, err);
+		rc = h5_attr_texts(group, "axes", axes, axis_count, err);
 	if (rc == 0)
 		rc = h5_attr_text(group, "title", title, err);
 	return rc;
+}
+
+static int nxdata(hid_t group, const char *title, const char *signal, const char *axis,
+		  struct err *err)
+{
+	return phase_nxdata(group, title, signal, &axis, 1, err);
 }
 
 static int hist_facts(hid_t group, const struct merged_hist *h, struct err *err)

@@ -9,7 +9,7 @@
 
 /* Who writes what of the rows by rank. */
 struct phase_writer {
-	uint32_t rank, ranks, node;
+	uint32_t rank, ranks, node, nodes;
 	bool first;         /* rank 0: writes what is not by rank */
 	bool by_node;       /* histograms have a row a node, written by its first rank */
 	uint32_t rows, row; /* of by_rank or by_node, and this rank's; row == rows: none */

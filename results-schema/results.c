@@ -72,12 +72,13 @@ static int place_rows(struct results *r, const struct results_head *head,
 		      const struct rank_row *ranks, struct err *err)
 {
 	struct group *g = r->group;
-	uint64_t words[2] = {0}, *nodes = NULL, node = 0;
+	uint64_t words[3] = {0}, *nodes = NULL, node = 0;
 	int rc = 0;
 
 	if (g->rank == 0) {
 		words[0] = head->rank_rows_max ? head->rank_rows_max : RANK_ROWS_MAX;
 		words[1] = head->started_utc_ns;
+		words[2] = head->nodes;
 		nodes = calloc(g->size, sizeof(*nodes));
 		if (!nodes)
 			rc = err_set(err, -ENOMEM, "no memory for the results");
@@ -99,6 +100,7 @@ static int place_rows(struct results *r, const struct results_head *head,
 	r->writer = (struct phase_writer){.rank = g->rank,
 					  .ranks = g->size,
 					  .node = (uint32_t)node,
+					  .nodes = (uint32_t)words[2],
 					  .first = g->rank == 0,
 					  .rows = g->size,
 					  .row = g->rank};

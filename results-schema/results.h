@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "core/client.h"
 #include "core/err.h"
 #include "core/group.h"
 #include "core/place.h"
@@ -19,9 +20,11 @@ enum { RESULTS_TEXT = 128 };
 
 /* A row of /nodes and of /ranks: fixed records, gathered by rank 0. */
 struct node_row {
-	char host[64], cpu[RESULTS_TEXT], kernel[64], nics[RESULTS_TEXT];
+	char host[64], cpu[RESULTS_TEXT], kernel[64];
+	char nics[RESULTS_TEXT], rdma[RESULTS_TEXT], disks[RESULTS_TEXT]; /* those counted */
 	uint64_t cores, memory_bytes, numa_nodes;
-	int64_t clock_offset_ns; /* to node 0's clock */
+	uint64_t nic_bytes_per_s, rdma_bytes_per_s; /* their links together; 0: not told */
+	int64_t clock_offset_ns;                    /* to node 0's clock */
 	uint64_t clock_error_ns;
 };
 struct rank_row {
@@ -50,7 +53,7 @@ struct results_run {
 	uint32_t set_count;
 };
 
-struct results_phase {   /* the same on every rank but for tally */
+struct results_phase {   /* the same on every rank but for tally and client */
 	uint32_t number; /* 0-based, in order of publication */
 	const char *kind, *name;
 	const char *said;    /* a sentence for the report, rank 0's */
@@ -61,6 +64,9 @@ struct results_phase {   /* the same on every rank but for tally */
 	double target_au;    /* NaN: none */
 	struct results_run run;
 	struct tally *tally; /* this rank's; may be changed (folded, merged) by the call */
+	/* On the first rank of each node what the node did meanwhile, likewise; NULL on the others, or on
+	 * all. */
+	struct client_series *client;
 };
 
 /* file status, as attribute "status" of the root: "interrupted" until the last publication */

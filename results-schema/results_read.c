@@ -118,6 +118,7 @@ void results_unload(struct results_file *f)
 		table_free(&p->merged);
 		table_free(&p->ranks);
 		table_free(&p->epochs);
+		table_free(&p->client);
 		free(p->hists);
 		free(p->failures);
 	}
@@ -129,6 +130,7 @@ void results_unload(struct results_file *f)
 	free(f->job_text);
 	free(f->hosts);
 	free(f->stores);
+	free(f->links);
 	free(f);
 }
 
@@ -144,15 +146,19 @@ static int load_nodes(hid_t file, struct results_file *f, struct err *err)
 	if (rc < 0)
 		return rc;
 	f->hosts = calloc(count + 1, sizeof(*f->hosts));
-	if (!f->hosts || count != f->nodes) {
-		rc = f->hosts ? err_set(err, -EINVAL, "/nodes has %llu rows",
-					(unsigned long long)count)
-			      : -ENOMEM;
+	f->links = calloc(count + 1, sizeof(*f->links));
+	if (!f->hosts || !f->links || count != f->nodes) {
+		rc = f->hosts && f->links ? err_set(err, -EINVAL, "/nodes has %llu rows",
+						    (unsigned long long)count)
+					  : -ENOMEM;
 		goto out_rows;
 	}
-	for (uint64_t i = 0; i < count; i++)
+	for (uint64_t i = 0; i < count; i++) {
 		snprintf(f->hosts[i], sizeof(f->hosts[i]), "%.*s", (int)sizeof(rows[i].host) - 1,
 			 rows[i].host);
+		f->links[i] =
+			(struct results_links){rows[i].nic_bytes_per_s, rows[i].rdma_bytes_per_s};
+	}
 out_rows:
 	free(rows);
 	return rc;
@@ -382,6 +388,23 @@ static int load_phase_head(hid_t phase, struct results_phase_read *p, struct err
 	return rc < 0 ? rc : h5_read_headline(phase, &p->merged, err);
 }
 
+static int load_client(hid_t phase, struct results_phase_read *p, struct err *err)
+{
+	hid_t group;
+	int rc;
+
+	if (H5Lexists(phase, "client", H5P_DEFAULT) <= 0)
+		return 0;
+	group = H5Gopen2(phase, "client", H5P_DEFAULT);
+	rc = group < 0 ? h5_fail(err, "its group client cannot be read")
+		       : h5_read_real(group, "interval_s", &p->client_interval_s, err);
+	if (rc == 0)
+		rc = h5_read_table(group, "rows", &p->client, err);
+	if (group >= 0)
+		H5Gclose(group);
+	return rc;
+}
+
 static int load_phase(hid_t phases, const char *name, struct results_phase_read *p, struct err *err)
 {
 	hid_t phase = H5Gopen2(phases, name, H5P_DEFAULT);
@@ -394,6 +417,8 @@ static int load_phase(hid_t phases, const char *name, struct results_phase_read 
 		rc = h5_read_table(phase, "ranks", &p->ranks, err);
 	if (rc == 0 && H5Lexists(phase, "epochs", H5P_DEFAULT) > 0)
 		rc = h5_read_table(phase, "epochs", &p->epochs, err);
+	if (rc == 0)
+		rc = load_client(phase, p, err);
 	if (rc == 0)
 		rc = load_hists(phase, p, err);
 	if (rc == 0)

@@ -38,6 +38,10 @@ struct results_hist {
 	struct hist hist; /* merged over the ranks */
 };
 
+struct results_links { /* bytes a second one way; 0: not told */
+	uint64_t nic_bytes_per_s, rdma_bytes_per_s;
+};
+
 struct results_phase_read {
 	uint32_t number;
 	char kind[RESULTS_NAME_BYTES], name[RESULTS_NAME_BYTES], status[RESULTS_NAME_BYTES];
@@ -55,6 +59,9 @@ struct results_phase_read {
 		merged; /* one row: the measures merged, and the figures made of them */
 	struct results_table ranks;
 	struct results_table epochs; /* rows 0 where a phase has none */
+	/* A row a node and interval, by node, then by time (core/client.h); rows 0 where nothing is known. */
+	struct results_table client;
+	double client_interval_s;
 	uint32_t hist_count;
 	struct results_hist *hists; /* those that are not empty */
 	uint64_t failure_count;     /* all that were met */
@@ -74,7 +81,8 @@ struct results_file {
 	uint64_t ranks, nodes, runs;       /* runs: that the series was to have */
 	char (*hosts)[RESULTS_NAME_BYTES]; /* [nodes] */
 	uint64_t store_count;
-	struct store_facts *stores; /* 0 rows in files from before they were noted */
+	struct store_facts *stores;  /* 0 rows in files from before they were noted */
+	struct results_links *links; /* [nodes] */
 	uint32_t phase_count;
 	struct results_phase_read *phases; /* in the order of their numbers */
 };

@@ -163,6 +163,10 @@ hid_t rows_node_type(void)
 		NUMBER(struct node_row, "numa_nodes", numa_nodes, MEMBER_U64),
 		TEXT(struct node_row, "kernel", kernel),
 		TEXT(struct node_row, "nics", nics),
+		NUMBER(struct node_row, "nic_bytes_per_s", nic_bytes_per_s, MEMBER_U64),
+		TEXT(struct node_row, "rdma", rdma),
+		NUMBER(struct node_row, "rdma_bytes_per_s", rdma_bytes_per_s, MEMBER_U64),
+		TEXT(struct node_row, "disks", disks),
 		NUMBER(struct node_row, "clock_offset_ns", clock_offset_ns, MEMBER_I64),
 		NUMBER(struct node_row, "clock_error_ns", clock_error_ns, MEMBER_U64),
 	};

@@ -73,6 +73,16 @@ def check(path, ranks):
                 check_hist(f, group, "by_rank")
         check_nxdata(train["timeline"])
         assert train["timeline/bytes_read"][:].sum() == 1000 * 1000 * ranks
+        client = train["client"]
+        check_nxdata(client)
+        nodes = (ranks + 1) // 2
+        assert client["cores_busy"].shape == (nodes, len(client["rows"]) // nodes)
+        assert (client["cores_busy"][:] == 0.75).all()
+        assert client["rows"].dtype.names[:3] == ("node", "time_ns", "covered_ns")
+        assert len(client["rows"].attrs["units"]) == len(client["rows"].dtype.names)
+        assert (client["rows"]["node"].reshape(nodes, -1) == numpy.arange(nodes)[:, None]).all()
+        assert client["rows"]["covered_ns"].sum() == nodes * 5 * 10**9
+        assert "client" not in f["phases/0_generate"]
         assert len(train["errors"]) == 16 * ((ranks + 1) // 2)
         assert list(f["phases/2_io/histograms"]) == []
 

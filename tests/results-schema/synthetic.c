@@ -107,3 +107,21 @@ void synthetic_generate(struct tally *t, uint32_t rank)
 	for (unsigned i = 0; i < 483; i++)
 		hist_record(&t->hists[SYN_WRITE], 2000000 + 300ull * i * (rank + 1));
 }
+
+void synthetic_client(struct client_series *s, uint32_t node)
+{
+	const uint64_t second = 1000000000;
+	uint64_t before[CLIENT_COLUMNS] = {0}, after[CLIENT_COLUMNS] = {0};
+
+	client_series_init(s);
+	for (uint64_t i = 0; i < 5; i++) {
+		memcpy(before, after, sizeof(after));
+		after[CLIENT_RANK_CORES_NS] += 4 * second;
+		after[CLIENT_RANK_CORES_BUSY_NS] += 3 * second;
+		after[CLIENT_NIC_IN_BYTES] += node + i;
+		after[CLIENT_MEMORY_FREE_BYTES] = 100 - i;
+		client_series_add(s, i * second, (i + 1) * second, before, after);
+	}
+	if (node % 2)
+		client_series_fold(s, 2 * second);
+}

@@ -2,6 +2,7 @@
 #ifndef HAUL_TESTS_RESULTS_SYNTHETIC_H
 #define HAUL_TESTS_RESULTS_SYNTHETIC_H
 
+#include "core/client.h"
 #include "core/tally.h"
 
 enum synthetic_measure {
@@ -27,5 +28,9 @@ extern const struct tally_schema synthetic_schema;
 /* Rank's part of a training phase with two epochs, of a generating one without, and of an empty one. */
 void synthetic_train(struct tally *t, uint32_t rank);
 void synthetic_generate(struct tally *t, uint32_t rank);
+
+/* What a node did in five seconds, on odd nodes in rows of two. A quarter of the cores' time was idle, and
+ * in second s node + s bytes came in. */
+void synthetic_client(struct client_series *s, uint32_t node);
 
 #endif

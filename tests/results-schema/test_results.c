@@ -71,6 +71,7 @@ static int publish(struct results *r, uint32_t number, const char *kind,
 				      .target_au = 0.9,
 				      .run = fill ? (struct results_run){0} : third_run,
 				      .tally = &t};
+	struct client_series *client = g->rank % 2 ? NULL : malloc(sizeof(*client));
 	int rc = tally_init(&t, &synthetic_schema, 4, err);
 
 	if (rc < 0)
@@ -78,8 +79,13 @@ static int publish(struct results *r, uint32_t number, const char *kind,
 	timeline_init(t.timeline, 0);
 	if (fill)
 		fill(&t, g->rank);
+	if (client && fill == synthetic_train) {
+		synthetic_client(client, g->rank / 2);
+		phase.client = client;
+	}
 	rc = results_publish(r, &phase, err);
 	tally_free(&t);
+	free(client);
 	return rc;
 }
 
@@ -136,6 +142,32 @@ static void check_run_of(const struct results_phase_read *only,
 	       "what was set for it");
 }
 
+/* Every node's rows have the coarsest node's interval; node and time lead to them. */
+static void check_client(const struct results_phase_read *p, uint32_t nodes)
+{
+	uint32_t seconds = nodes > 1 ? 2 : 1, rows = nodes > 1 ? 3 : 5;
+	const struct results_table *t = &p->client;
+
+	expect(p->client_interval_s == seconds && t->row_count == (uint64_t)nodes * rows,
+	       "rows of the client's side");
+	for (uint64_t i = 0; i < t->row_count; i++) {
+		uint64_t node = i / rows, row = i % rows;
+		double in = row == 2 && seconds == 2 ? (double)node + 4
+			    : seconds == 2           ? 2 * (double)node + 4 * (double)row + 1
+						     : (double)row;
+
+		expect(results_value(t, i, "node") == (double)node &&
+			       results_value(t, i, "time_ns") == (double)(row * seconds) * 1e9,
+		       "keys of the client's side");
+		expect(results_value(t, i, "nic_in_bytes") == in, "a node's bytes");
+		expect(results_value(t, i, "rank_cores_busy_ns") ==
+			       results_value(t, i, "rank_cores_ns") * 0.75,
+		       "a node's cores");
+	}
+	expect(results_value(t, 0, "memory_free_bytes") == (seconds == 2 ? 99 : 100),
+	       "the least free memory");
+}
+
 static void check_file(const char *path, uint32_t phases, const char *status, const struct group *g)
 {
 	struct results_file *f;
@@ -159,8 +191,12 @@ static void check_file(const char *path, uint32_t phases, const char *status, co
 	expect(strcmp(f->job_text, "{\"name\": \"unet3d_demo\"}") == 0, "job");
 	for (uint32_t i = 0; i < f->phase_count; i++) {
 		expect(f->phases[i].number == i, "order");
-		if (strcmp(f->phases[i].kind, "train") == 0)
+		if (strcmp(f->phases[i].kind, "train") == 0) {
 			check_train(&f->phases[i], g->size);
+			check_client(&f->phases[i], (g->size + 1) / 2);
+		} else {
+			expect(f->phases[i].client.row_count == 0, "no client's side");
+		}
 	}
 	if (phases > 2)
 		expect(f->phases[2].hist_count == 0 && f->phases[2].epochs.row_count == 0 &&
