@@ -9,6 +9,7 @@
 #include "cli/catalog.h"
 #include "cli/cli.h"
 #include "haul_build.h"
+#include "plan/series.h"
 #include "report/report.h"
 
 enum { COMMAND_BYTES = 4096 };
@@ -16,8 +17,8 @@ enum { COMMAND_BYTES = 4096 };
 struct run_args {
 	const char *results;
 	bool force, strict, quiet;
-	struct verb_texts sets, only, skip;
-	uint64_t deadline_ns, fake_nodes;
+	struct verb_texts sets, sweeps, only, skip;
+	uint64_t repeat, warmup, deadline_ns, fake_nodes;
 };
 
 #define ROW(n, k, member, ...) \
@@ -50,6 +51,12 @@ static const struct verb_option run_options[] = {
 	ROW_FORCE,
 	ROW("strict", VERB_FLAG, strict, .help = "exit status 8 when a target was missed"),
 	ROW_SET,
+	ROW("sweep", VERB_TEXTS, sweeps, .value = "PATH=A,B,C",
+	    .help = "runs the job with each value; several sweeps: with each combination"),
+	ROW("repeat", VERB_COUNT, repeat, .value = "N", .min = 1, .max = SERIES_RUNS_MAX,
+	    .help = "runs the job, or each combination, N times; default 1"),
+	ROW("warmup", VERB_COUNT, warmup, .value = "N", .min = 0, .max = SERIES_RUNS_MAX - 1,
+	    .help = "N runs before them that no statistics count"),
 	ROW_ONLY,
 	ROW_SKIP,
 	ROW_DEADLINE,
@@ -131,6 +138,10 @@ static int run_as(const struct call *call, enum run_verb verb)
 		.only_count = args->only.count,
 		.skip = args->skip.items,
 		.skip_count = args->skip.count,
+		.sweeps = args->sweeps.items,
+		.sweep_count = args->sweeps.count,
+		.repeat = (uint32_t)args->repeat,
+		.warmup = (uint32_t)args->warmup,
 		.deadline_ns = args->deadline_ns,
 		.fake_nodes = (uint32_t)args->fake_nodes,
 		.command_line = command,

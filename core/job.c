@@ -12,14 +12,23 @@
 #include "core/json.h"
 
 static int job_from_tree(struct job *job, const struct job_schema *schema, const char *source,
-			 cJSON *root, const char *const *sets, unsigned set_count, struct err *err);
-static const char *set_blamed(const char *text, const char *const *sets, char *const *pointers,
-			      unsigned count);
+			 cJSON *root, const struct job_changes *changes, struct err *err);
+static int blame(const char *source, const struct job_changes *changes, char *const *pointers,
+		 int rc, struct err *err);
 static int read_whole(const char *path, char **text, size_t *length, struct err *err);
 
 int job_parse(struct job *job, const struct job_schema *schema, const char *source,
 	      const char *text, size_t length, const char *const *sets, unsigned set_count,
 	      struct err *err)
+{
+	struct job_changes changes = {.items = sets, .count = set_count};
+
+	return job_parse_changed(job, schema, source, text, length, &changes, err);
+}
+
+int job_parse_changed(struct job *job, const struct job_schema *schema, const char *source,
+		      const char *text, size_t length, const struct job_changes *changes,
+		      struct err *err)
 {
 	cJSON *root;
 	int rc;
@@ -31,17 +40,23 @@ int job_parse(struct job *job, const struct job_schema *schema, const char *sour
 	rc = json_parse(&root, text, length, JOB_DEPTH_MAX, JOB_VALUES_MAX, err);
 	if (rc < 0)
 		return err_wrap(err, rc, "%s", source);
-	rc = job_from_tree(job, schema, source, root, sets, set_count, err);
+	rc = job_from_tree(job, schema, source, root, changes, err);
 	cJSON_Delete(root);
 	if (rc < 0)
 		job_free(job);
 	return rc;
 }
 
-static int job_from_tree(struct job *job, const struct job_schema *schema, const char *source,
-			 cJSON *root, const char *const *sets, unsigned set_count, struct err *err)
+static int change_wrap(const struct job_changes *changes, unsigned i, int rc, struct err *err)
 {
-	const char *blamed;
+	return err_wrap(err, rc, "%s %.100s",
+			i < changes->count - changes->swept ? "--set" : "--sweep",
+			changes->items[i]);
+}
+
+static int job_from_tree(struct job *job, const struct job_schema *schema, const char *source,
+			 cJSON *root, const struct job_changes *changes, struct err *err)
+{
 	char **pointers;
 	unsigned i;
 	int rc;
@@ -49,36 +64,35 @@ static int job_from_tree(struct job *job, const struct job_schema *schema, const
 	if (!cJSON_IsObject(root))
 		return err_set(err, -EINVAL, "%s: /: must be an object, is %s", source,
 			       cJSON_IsArray(root) ? "a list" : "a bare value");
-	pointers = arena_alloc(&job->arena, (set_count + 1) * sizeof(*pointers));
-	for (i = 0; i < set_count && pointers; i++) {
+	pointers = arena_alloc(&job->arena, (changes->count + 1) * sizeof(*pointers));
+	for (i = 0; i < changes->count && pointers; i++) {
 		pointers[i] = arena_alloc(&job->arena, JOB_POINTER_BYTES);
 		if (!pointers[i])
 			break;
-		rc = job_set(root, sets[i], pointers[i], err);
+		rc = job_set(root, changes->items[i], pointers[i], err);
 		if (rc < 0)
-			return err_wrap(err, rc, "--set %.100s", sets[i]);
+			return change_wrap(changes, i, rc, err);
 	}
-	if (!pointers || i < set_count)
+	if (!pointers || i < changes->count)
 		return err_set(err, -ENOMEM, "%s: no memory", source);
 	rc = job_read(job, schema, root, err);
-	if (rc >= 0)
-		return 0;
-	blamed = set_blamed(err ? err->text : "", sets, pointers, set_count);
-	return blamed ? err_wrap(err, rc, "--set %.100s", blamed) : err_wrap(err, rc, "%s", source);
+	return rc < 0 ? blame(source, changes, pointers, rc, err) : 0;
 }
 
-/* The last --set that wrote the place a sentence is about, or NULL: the file's own fault. */
-static const char *set_blamed(const char *text, const char *const *sets, char *const *pointers,
-			      unsigned count)
+/* Names the last change that wrote the place the sentence is about; else it is the file's own fault. */
+static int blame(const char *source, const struct job_changes *changes, char *const *pointers,
+		 int rc, struct err *err)
 {
+	const char *text = err ? err->text : "";
+	unsigned i = changes->count;
 	size_t n;
 
-	while (count--) {
-		n = strlen(pointers[count]);
-		if (!strncmp(text, pointers[count], n) && (text[n] == ':' || text[n] == '/'))
-			return sets[count];
+	while (i--) {
+		n = strlen(pointers[i]);
+		if (!strncmp(text, pointers[i], n) && (text[n] == ':' || text[n] == '/'))
+			return change_wrap(changes, i, rc, err);
 	}
-	return NULL;
+	return err_wrap(err, rc, "%s", source);
 }
 
 int job_load(struct job *job, const struct job_schema *schema, const char *path,
@@ -89,12 +103,19 @@ int job_load(struct job *job, const struct job_schema *schema, const char *path,
 	int rc;
 
 	memset(job, 0, sizeof(*job));
-	rc = read_whole(path, &text, &length, err);
+	rc = job_read_file(path, &text, &length, err);
 	if (rc < 0)
-		return err_wrap(err, rc, "%s", path);
+		return rc;
 	rc = job_parse(job, schema, path, text, length, sets, set_count, err);
 	free(text);
 	return rc;
+}
+
+int job_read_file(const char *path, char **text, size_t *length, struct err *err)
+{
+	int rc = read_whole(path, text, length, err);
+
+	return rc < 0 ? err_wrap(err, rc, "%s", path) : 0;
 }
 
 /* Reads up to one byte more than a job may have: from a file, a pipe, a process substitution. */

@@ -88,6 +88,18 @@ int job_parse(struct job *job, const struct job_schema *schema, const char *sour
 	      struct err *err);
 int job_load(struct job *job, const struct job_schema *schema, const char *path,
 	     const char *const *sets, unsigned set_count, struct err *err);
+
+/* The same in two steps, for a job that is parsed several times with different changes. items are
+ * strings as of --set; the last swept of them are a sweep's, and messages call them so. The caller
+ * frees *text. */
+struct job_changes {
+	const char *const *items;
+	unsigned count, swept;
+};
+int job_read_file(const char *path, char **text, size_t *length, struct err *err);
+int job_parse_changed(struct job *job, const struct job_schema *schema, const char *source,
+		      const char *text, size_t length, const struct job_changes *changes,
+		      struct err *err);
 void job_free(struct job *job);
 
 /* The resolved job as JSON text: defaults filled in, ${VARIABLE} unexpanded. Parsing it gives the

@@ -11,9 +11,12 @@ enum { PROGRESS_BYTES = 256 };
 #define PROGRESS_FIRST_NS    2000000000ull
 #define PROGRESS_LOG_NS      10000000000ull
 
-void progress_start(struct progress_line *line, struct clock *clock, int fd)
+void progress_start(struct progress_line *line, struct clock *clock, int fd, uint32_t run,
+		    uint32_t runs)
 {
 	memset(line, 0, sizeof(*line));
+	line->run = run;
+	line->runs = runs;
 	line->clock = clock;
 	line->fd = fd;
 	line->terminal = isatty(fd);
@@ -28,9 +31,11 @@ static size_t progress_text(const struct progress_line *line, const struct progr
 	double elapsed = (double)(now - line->start_ns) / 1e9;
 	const struct status *m = &p->merged;
 	char a[UNITS_TEXT_BYTES];
-	size_t n;
+	size_t n = 0;
 
-	n = (size_t)snprintf(out, PROGRESS_BYTES, "%s", p->kind);
+	if (line->runs > 1)
+		n = (size_t)snprintf(out, PROGRESS_BYTES, "run %u/%u · ", line->run, line->runs);
+	n += (size_t)snprintf(out + n, PROGRESS_BYTES - n, "%s", p->kind);
 	if (p->epochs)
 		n += (size_t)snprintf(out + n, PROGRESS_BYTES - n, " %llu/%llu · step %llu/%llu",
 				      (unsigned long long)p->epoch, (unsigned long long)p->epochs,

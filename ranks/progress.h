@@ -13,9 +13,11 @@ struct progress_line {
 	int fd;
 	bool terminal, shown;
 	uint64_t start_ns, next_ns;
+	uint32_t run, runs; /* of a series; shown where there are several */
 };
 
-void progress_start(struct progress_line *line, struct clock *clock, int fd);
+void progress_start(struct progress_line *line, struct clock *clock, int fd, uint32_t run,
+		    uint32_t runs);
 void progress_show(void *line, const struct progress *p); /* struct phase_context's hook */
 void progress_end(struct progress_line *line);            /* clears the line on a terminal */
 

@@ -57,6 +57,9 @@ void run_end(struct run *run)
 {
 	sampler_close(run->sampler);
 	job_free(&run->job);
+	free(run->text);
+	made_free(&run->made);
+	series_free(&run->series);
 	nodes_free(&run->nodes);
 	group_free(run->world);
 	MPI_Finalize();
@@ -140,6 +143,7 @@ static int run_create_results(struct run *run, const struct run_options *options
 		.started_utc_ns = run->started_utc_ns,
 		.ranks = run->world->size,
 		.nodes = run->nodes.count,
+		.runs = series_runs(&run->series),
 	};
 	struct rank_row rank, *ranks = NULL;
 	struct node_row node = {0}, *nodes = NULL;
@@ -201,6 +205,12 @@ static int run_prepare(struct run *run, const struct run_options *options, enum 
 	*status = EXIT_USAGE;
 	rc = nodes_find(&run->nodes, run->world, options->fake_nodes, err);
 	if (rc == 0)
+		rc = group_agree(run->world,
+				 series_init(&run->series, options->sweeps, options->sweep_count,
+					     options->repeat ? options->repeat : 1, options->warmup,
+					     err),
+				 err);
+	if (rc == 0)
 		rc = run_share_job(run, options, err);
 	if (rc == 0)
 		rc = run_place(run, err);
@@ -252,7 +262,7 @@ enum exit_status run_job(struct run *run, const struct run_options *options, boo
 		return status;
 	if (options->verb == RUN_CLEAN)
 		return run_clean(run, err);
-	rc = run_phases(run, options, &status, err);
+	rc = run_series(run, options, &status, err);
 	if (run->results) {
 		enum results_status end = status == EXIT_INTERRUPTED ? RESULTS_INTERRUPTED
 					  : status == EXIT_FAILED    ? RESULTS_FAILED

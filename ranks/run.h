@@ -20,8 +20,11 @@ struct run_options {
 	unsigned only_count;
 	const char *const *skip;
 	unsigned skip_count;
-	uint64_t deadline_ns; /* from the start of the run; 0: none */
-	uint32_t fake_nodes;  /* 0 or 1: as the machine is */
+	const char *const *sweeps; /* path=a,b,c */
+	unsigned sweep_count;
+	uint32_t repeat, warmup; /* runs of each combination; repeat 0: 1 */
+	uint64_t deadline_ns;    /* from the start of the run; 0: none */
+	uint32_t fake_nodes;     /* 0 or 1: as the machine is */
 	const char *command_line, *version, *build;
 };
 

@@ -66,14 +66,14 @@ static void phase_close(struct phase_run *p)
 	tally_free(&p->tally);
 }
 
-/* The mean over ranks of the figure "au" against the phase's target. */
-static bool target_missed(struct run *run, const struct phase_run *p)
+/* Adds the mean over ranks of the figure "au" where the phase has a target for it. */
+static void add_au(struct run *run, const struct phase_run *p, struct repeat_au *into)
 {
 	const struct columns *columns = &p->workload->schema->rank;
 	uint64_t sum = 0;
 
 	if (isnan(p->ctx.target_au) || p->ctx.target_au <= 0)
-		return false;
+		return;
 	for (uint32_t i = 0; i < columns->figure_count; i++)
 		if (strcmp(columns->figures[i].name, "au") == 0) {
 			double au = columns->figures[i].value(p->tally.rank_row);
@@ -81,7 +81,9 @@ static bool target_missed(struct run *run, const struct phase_run *p)
 			sum = isnan(au) ? 0 : (uint64_t)llround(au * NANO);
 		}
 	group_allreduce(run->world, MERGE_SUM, &sum, 1);
-	return (double)sum / NANO / run->world->size < p->ctx.target_au;
+	into->sum += (double)sum / NANO / run->world->size;
+	into->target = p->ctx.target_au;
+	into->count++;
 }
 
 static const char *phase_status(const struct phase_run *p)
@@ -94,10 +96,11 @@ static const char *phase_status(const struct phase_run *p)
 }
 
 static int phase_publish(struct run *run, const struct run_options *options, struct phase_run *p,
-			 uint32_t number, const struct err *failure, struct err *err)
+			 const struct err *failure, struct err *err)
 {
 	struct results_phase phase = {
-		.number = number,
+		.number = run->published++,
+		.run = run->at,
 		.kind = p->ctx.phase->section->name,
 		.name = p->ctx.phase->name,
 		.said = p->ctx.said,
@@ -126,7 +129,7 @@ static int phase_publish(struct run *run, const struct run_options *options, str
 
 /* One phase from its start to its publication. *status says how the run goes on. */
 static int phase_do(struct run *run, const struct run_options *options, struct job_phase *phase,
-		    uint32_t number, enum exit_status *status, enum stop_reason *stopped,
+		    struct repeat_au *au, enum exit_status *status, enum stop_reason *stopped,
 		    struct err *err)
 {
 	struct phase_run p;
@@ -139,7 +142,7 @@ static int phase_do(struct run *run, const struct run_options *options, struct j
 		goto out_close;
 	}
 	group_barrier(run->world);
-	progress_start(&p.line, &run->clock, STDERR_FILENO);
+	progress_start(&p.line, &run->clock, STDERR_FILENO, run->at.run, series_runs(&run->series));
 	p.watch.sampler = run->sampler;
 	watch_begin(&p.watch);
 	p.rc = p.workload->run(&p.ctx, &p.stopped, err);
@@ -151,11 +154,11 @@ static int phase_do(struct run *run, const struct run_options *options, struct j
 		*status = EXIT_FAILED;
 	else if (p.stopped > STOP_LIMIT)
 		*status = EXIT_INTERRUPTED;
-	else if (target_missed(run, &p) && options->strict && *status == EXIT_DONE)
-		*status = EXIT_TARGET_MISSED;
+	else
+		add_au(run, &p, au);
 	if (p.ctx.said[0])
 		snprintf(run->said, sizeof(run->said), "%s: %s", phase->name, p.ctx.said);
-	if (run->results && phase_publish(run, options, &p, number, err, &publish) < 0) {
+	if (run->results && phase_publish(run, options, &p, err, &publish) < 0) {
 		/* The phase's own error is the first cause and keeps the sentence. */
 		if (rc == 0)
 			*err = publish;
@@ -167,20 +170,37 @@ out_close:
 	return rc;
 }
 
-int run_phases(struct run *run, const struct run_options *options, enum exit_status *status,
-	       struct err *err)
+/* A generating phase has nothing to do where an earlier run of the series has made its data. */
+static int phase_left(struct run *run, const struct run_options *options,
+		      const struct job_phase *phase, bool *left, struct err *err)
+{
+	const struct workload *workload = phase->section->owner;
+	enum made_before before = MADE_NOT;
+	int rc = 0;
+
+	*left = run_wants(options, phase);
+	if (*left && workload->generating)
+		rc = made_phase(&run->made, &run->job, phase, run->at.run, &before, err);
+	*left = *left && before != MADE_SAME;
+	return group_agree(run->world, rc, err);
+}
+
+int run_phases(struct run *run, const struct run_options *options, struct repeat_au *au,
+	       enum exit_status *status, struct err *err)
 {
 	enum stop_reason stopped = STOP_NONE;
-	uint32_t number = 0;
+	bool left;
 	int rc = 0;
 
 	*status = EXIT_DONE;
 	for (uint32_t i = 0; i < run->job.phase_count; i++) {
 		struct job_phase *phase = &run->job.phases[i];
 
-		if (!run_wants(options, phase))
-			continue;
-		rc = phase_do(run, options, phase, number++, status, &stopped, err);
+		rc = phase_left(run, options, phase, &left, err);
+		if (rc < 0)
+			*status = EXIT_FAILED;
+		else if (left)
+			rc = phase_do(run, options, phase, &au[i], status, &stopped, err);
 		if (*status == EXIT_FAILED || *status == EXIT_INTERRUPTED)
 			break;
 	}

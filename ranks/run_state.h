@@ -7,6 +7,7 @@
 #include "core/log.h"
 #include "core/place.h"
 #include "core/stop.h"
+#include "plan/series.h"
 #include "ranks/nodes.h"
 #include "ranks/run.h"
 #include "ranks/sampler.h"
@@ -26,7 +27,14 @@ struct run {
 	struct stop stop;
 	struct signals signals;
 	uint64_t start_ns, started_utc_ns;
-	struct job job;
+	struct series series;
+	char *text; /* rank 0: the job's file as read, for the combinations of a series */
+	size_t text_bytes;
+	struct job job; /* that of the combination under way */
+	struct made made;
+	struct results_run at;               /* the run of the series under way */
+	const char *sets[SERIES_SWEEPS_MAX]; /* of its combination */
+	uint32_t published;                  /* phases so far */
 	struct place place;
 	char cores_found[RESULTS_TEXT];
 	struct store_facts stores[JOB_STORES_MAX]; /* as last opened by a phase */
@@ -38,11 +46,26 @@ struct run {
 /* Reads, checks and hands out the job; a refusal is the same on every rank. */
 int run_share_job(struct run *run, const struct run_options *options, struct err *err);
 
+/* The same for one combination of the sweeps' values, whose check run_share_job has made. */
+int run_share_combination(struct run *run, const struct run_options *options,
+			  const char *const *sets, struct err *err);
+
 /* Whether --only and --skip leave this phase in. */
 bool run_wants(const struct run_options *options, const struct job_phase *phase);
 
-/* Runs and publishes every phase wanted. *status is the exit status that all ranks share. */
-int run_phases(struct run *run, const struct run_options *options, enum exit_status *status,
+/* The AU of a phase over the repeats of a combination, each the mean over the ranks. */
+struct repeat_au {
+	double sum, target;
+	uint32_t count;
+};
+
+/* Runs and publishes every phase wanted of run->job, once. *status is the exit status that all ranks
+ * share; au[phase_count] gathers the phases that have a target. */
+int run_phases(struct run *run, const struct run_options *options, struct repeat_au *au,
+	       enum exit_status *status, struct err *err);
+
+/* All runs of the series. */
+int run_series(struct run *run, const struct run_options *options, enum exit_status *status,
 	       struct err *err);
 
 /* Gives run->stores of all nodes to the results, for the next publication. Collective. */

@@ -1,0 +1,183 @@
+"""Series of runs: repeats, warm-ups and sweeps in one results file, with known answers on sim://."""
+import os
+import signal
+import subprocess
+import time
+
+import h5py
+
+from haultest import *
+
+MB = 1000 * 1000
+
+
+def job(folder=None, ranks=1, steps=20, **train):
+    """A rank at 50 MB/s takes 20 ms for a sample of 1 MB; compute hides nothing of it."""
+    store = {"uri": f"file://{folder}/data"} if folder else {"uri": "sim://known", "rank_bandwidth": 50 * MB}
+    return {
+        "name": "series", "seed": 3, "stores": {"data": store},
+        "dataset": {"store": "data", "format": "raw", "files": steps * ranks, "sample_bytes": MB},
+        "phases": [{"generate": {}},
+                   {"train": {"null_steps": 0, "batch": 1, "compute": "1 ms", "shuffle": "none", "loader": {"workers": 1},
+                              **train}}],
+    }
+
+
+def phases_of(path):
+    """(kind, run, combination, repeat, warmup, sweep, GB/s) of each phase, by number."""
+    def text(value):
+        return value.decode() if isinstance(value, bytes) else str(value)
+    with h5py.File(path) as f:
+        rows = []
+        for name, p in f["phases"].items():
+            a = p.attrs
+            moved = int(a["bytes_read"]) + int(a["bytes_written"])
+            rows.append((int(a["number"]), text(a["kind"]), int(a["run"]), int(a["combination"]), int(a["repeat"]),
+                         int(a["warmup"]), text(a["sweep"]), moved / float(a["seconds"]) / 1e9))
+        summary = f["summary"][:]
+        check(len(summary) == len(rows), "a row of /summary for each phase")
+        rows.sort()
+        for row, s in zip(rows, summary):
+            check((row[1], row[2], row[4], row[5], row[6]) ==
+                  (text(s["kind"]), int(s["run"]), int(s["repeat"]), int(s["warmup"]), text(s["sweep"])),
+                  f"/summary says {s} of {row}")
+        return [row[1:] for row in rows]
+
+
+def test_repeats():
+    for ranks in (1, 2, 8):
+        with Folder() as folder:
+            write_job(folder, job(ranks=ranks))
+            r = mpi(ranks, "run", "job.json", "--repeat", 3, "--warmup", 1, cwd=folder)
+            check(r.rc == 0, f"{r}")
+            rows = phases_of(f"{folder}/results.h5")
+            check([row[:-1] for row in rows] ==
+                  [("generate", 1, 1, 1, 1, ""), ("train", 1, 1, 1, 1, ""), ("train", 2, 1, 1, 0, ""),
+                   ("train", 3, 1, 2, 0, ""), ("train", 4, 1, 3, 0, "")], f"{rows}")
+            dump = subprocess.run(["h5dump", "-d", "/summary", f"{folder}/results.h5"], capture_output=True, text=True)
+            check(dump.returncode == 0 and '"repeat"' in dump.stdout, f"{dump}")
+
+
+def test_sweep():
+    """GB/s is ranks x rank_bandwidth where nothing else limits."""
+    with Folder() as folder:
+        write_job(folder, job(ranks=2))
+        r = mpi(2, "run", "job.json", "--sweep", "stores.data.rank_bandwidth=25 MB/s,50 MB/s,100 MB/s", "--sweep",
+                "train.compute=1 ms,2 ms", "--only", "train", cwd=folder)
+        check(r.rc == 0, f"{r}")
+        rows = phases_of(f"{folder}/results.h5")
+        check([row[1] for row in rows] == [1, 2, 3, 4, 5, 6] and [row[2] for row in rows] == [1, 2, 3, 4, 5, 6], f"{rows}")
+        wanted = [(b, c) for b in (25, 50, 100) for c in (1, 2)]
+        for row, (bandwidth, compute) in zip(rows, wanted):
+            check(row[5] == f"stores.data.rank_bandwidth={bandwidth} MB/s, train.compute={compute} ms", f"{row}")
+            near(row[6], 2 * bandwidth / 1000, 0.15 * 2 * bandwidth / 1000, f"GB/s of {row}")
+        with h5py.File(f"{folder}/results.h5") as f:
+            check(list(f["phases/3_train"].attrs["sets"].astype(str)) ==
+                  ["stores.data.rank_bandwidth=50 MB/s", "train.compute=2 ms"], "sets")
+            base = json.loads(bytes(f["job"][()]).rstrip(b"\0"))
+            check(base["stores"]["data"]["rank_bandwidth"] == 50 * MB, "/job is the job without the sweep")
+
+
+def test_data_are_made_once():
+    """On file:// and mem://: later runs find the data; another data set in the same place is refused first."""
+    with Folder() as folder:
+        write_job(folder, job(folder))
+        r = mpi(2, "run", "job.json", "--repeat", 2, "--sweep", "train.loader.workers=1,2", cwd=folder)
+        check(r.rc == 0, f"{r}")
+        check([row[0] for row in phases_of(f"{folder}/results.h5")] == ["generate"] + 4 * ["train"], f"{r}")
+        r = mpi(2, "run", "job.json", "--sweep", "dataset.sample_bytes=1MB,2MB", "--results", "no.h5", cwd=folder)
+        check(r.rc == 2 and r.err.startswith("haul: --sweep dataset.sample_bytes=2MB: /phases/0/generate: an earlier run "
+                                             "of the series makes another data set in this place;"), f"{r}")
+        check(sorted(os.listdir(folder)) == ["data", "job.json", "results.h5"], f"{os.listdir(folder)}")
+        j = job(folder)
+        j["stores"]["data"] = {"uri": "mem://m", "capacity": 40 * MB}
+        write_job(folder, j)
+        r = mpi(2, "run", "job.json", "--repeat", 2, "--force", cwd=folder)
+        check(r.rc == 0, f"{r}")
+
+
+def test_refusals():
+    """Whatever is wrong in any combination is said before anything runs, and nothing is created."""
+    cases = [
+        (["--sweep", "train.batch"], "--sweep train.batch: write it as path=a,b,c, as in train.batch=2,4,8"),
+        (["--sweep", "train.batch=1,2,0"], "--sweep train.batch=0: /phases/1/train/batch: must be at least 1, is 0"),
+        (["--sweep", "train.bach=1"], '--sweep train.bach=1: /phases/1/train/bach: unknown key; did you mean "batch"?'),
+        (["--sweep", "train.batch=1,999"], "--sweep train.batch=999: /phases/1/train/batch: 20 samples do not fill one "
+                                           "step of 2 ranks x batch 999 = 1,998"),
+        (["--repeat", "0"], '--repeat: must be a whole number, 1 … 1000, is "0"'),
+        (["--warmup", "-1"], '--warmup: must be a whole number, 0 … 999, is "-1"'),
+        (["--only", "x"], "--only x: no phase is called x; there are generate, warm (train)"),
+        (["--skip", "trian"], "--skip trian: no phase is called trian; there are generate, warm (train)"),
+        (["--only", "warm", "--skip", "train"], "--only and --skip leave no phase to run"),
+        (["--repeat", "2", "--only", "generate"],
+         "no phase is left to repeat: what generates runs once in a series"),
+    ]
+    with Folder() as folder:
+        plain, named = job(), job(name="warm")
+        for words, sentence in cases:
+            write_job(folder, plain if "train." in words[1] else named)
+            r = mpi(2, "run", "job.json", *words, cwd=folder)
+            check(r.rc == 2 and r.out == "" and r.err == f"haul: {sentence}\n", f"{words}: {r}\nwanted {sentence}")
+            check(os.listdir(folder) == ["job.json"], f"{words}: {os.listdir(folder)}")
+
+
+def test_target():
+    """AU is 1 ms of 20 ms: missed in the mean. A sweep names the combination."""
+    with Folder() as folder:
+        write_job(folder, job(target_au=0.5))
+        r = mpi(1, "run", "job.json", "--strict", "--repeat", 2, "--warmup", 1, "--only", "train", cwd=folder)
+        check(r.rc == 8 and r.err.splitlines()[-1].startswith("haul: train: AU ") and
+              r.err.splitlines()[-1].endswith(" % in the mean of 2 repeats misses the target of 50 %"), f"{r}")
+        r = mpi(1, "run", "job.json", "--strict", "--only", "train", "--force", "--sweep", "train.compute=40 ms,1 ms",
+                cwd=folder)
+        check(r.rc == 8 and "haul: train with train.compute=1 ms: AU " in r.err, f"{r}")
+        r = mpi(1, "run", "job.json", "--strict", "--only", "train", "--force", "--set", "train.compute=40 ms", "--repeat",
+                2, cwd=folder)
+        check(r.rc == 0, f"{r}")
+
+
+def series_under_way(folder, more=()):
+    """A long series, started, with at least two published runs behind it."""
+    write_job(folder, job(steps=30))
+    process = start(2, "run", "job.json", "--repeat", 50, "--only", "train", *more, cwd=folder)
+    for _ in range(600):
+        time.sleep(0.02)
+        try:
+            with h5py.File(f"{folder}/results.h5") as f:
+                if len(f["phases"]) >= 2:
+                    break
+        except (OSError, KeyError):
+            pass
+    return process
+
+
+def test_ended_early():
+    """By a signal and by kill -9: what was finished stands; a signal publishes the phase under way too."""
+    for how in (signal.SIGTERM, signal.SIGKILL):
+        with Folder() as folder:
+            process = series_under_way(folder)
+            began = time.monotonic()
+            os.kill(process.pid, how)
+            finish(process, began, 30)
+            rows = phases_of(f"{folder}/results.h5")
+            check(2 <= len(rows) < 50, f"{how}: {len(rows)} phases")
+            check([row[1] for row in rows] == list(range(1, len(rows) + 1)), f"{how}: {rows}")
+            with h5py.File(f"{folder}/results.h5") as f:
+                check(f.attrs["runs"] == 50, "runs")
+            result = report(f"{folder}/results.h5")
+            check(result["status"] == "interrupted", f"{how}: {result['status']}")
+            last = result["phases"][-1]["status"]
+            check(last == ("interrupted" if how == signal.SIGTERM else "done"), f"{how}: {last}")
+
+
+def test_deadline():
+    """It holds for the whole series."""
+    with Folder() as folder:
+        write_job(folder, job(steps=30))
+        r = mpi(2, "run", "job.json", "--repeat", 100, "--only", "train", "--deadline", "2 s", cwd=folder)
+        check(r.rc == 4 and r.seconds < 10, f"{r}")
+        check(len(phases_of(f"{folder}/results.h5")) < 20, "too many runs")
+
+
+main(test_repeats, steady(test_sweep), test_data_are_made_once, test_refusals, test_target, test_ended_early,
+     test_deadline)
