@@ -56,7 +56,7 @@ static int describe(const struct job *job, const struct job_phase *phase,
 		e->what = NULL;
 	free(data);
 	free(own);
-	if (e->what)
+	if (e->place && e->what)
 		return 0;
 	entry_free(e);
 	return err_set(err, -ENOMEM, "no memory for what a series has made");
@@ -100,8 +100,9 @@ int made_phase(struct made *m, const struct job *job, const struct job_phase *ph
 	if (!look_up(phase->section, phase->options, phase->path, "dataset", OPTION_TEXT, &look))
 		return 0;
 	rc = workload_dataset(job, phase, look.value, &dataset, &store, err);
-	if (rc == 0)
-		rc = describe(job, phase, store, dataset, &e, err);
+	if (rc < 0)
+		return rc;
+	rc = describe(job, phase, store, dataset, &e, err);
 	if (rc < 0)
 		return rc;
 	ops = store->section->owner;
