@@ -82,6 +82,11 @@ int clean_run(const struct job *job, const struct job_dataset *dataset, const st
 	int counted;
 	int rc;
 
+	if (dataset_is_existing(options))
+		return err_set(
+			err, -EPERM,
+			"the data set%s%s exists without haul: nothing of it is ever removed",
+			dataset->name[0] ? " " : "", dataset->name);
 	rc = open_store(&c, job, dataset, place, group, node, clock, log, err);
 	if (rc == 0)
 		rc = clean_all(&c, options->folder, group, err);

@@ -4,11 +4,14 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "core/fill.h"
 #include "core/option.h"
 #include "core/random.h"
+#include "workloads/name_list.h"
+#include "workloads/names.h"
 
 enum {
 	DATASET_FILES_MAX_BITS = 40,
@@ -16,6 +19,9 @@ enum {
 	DATASET_BYTES_MAX_BITS = 48,
 	FILE_BYTES_MAX_BITS = 60
 };
+
+static const char *const sizes_names[] = {"given", "stat", NULL};
+static const char *const ready_names[] = {"haul", "dlio", "dlio_valid"};
 
 static const struct option dataset_options_table[] = {
 	OPT_TEXT("store", struct dataset_options, store, .def_text = "",
@@ -40,6 +46,16 @@ static const struct option dataset_options_table[] = {
 		 .help = "what file names begin with"),
 	OPT_U64("subfolders", struct dataset_options, subfolders, .def = 0, .max = 1 << 20,
 		.help = "subfolders over which files are dealt out in turn; 0: none"),
+	OPT_TEXT(
+		"names", struct dataset_options, names, .def_text = "haul",
+		.help = "\"haul\": files that haul makes; else of files that exist: \"dlio\", "
+			"\"dlio_valid\" or a template such as \"{i%16:02}/img_{i:07}_of_{n}.npz\""),
+	OPT_TEXT("list", struct dataset_options, list, .def_text = "",
+		 .help = "path of a text file with the name of an existing file in each line"),
+	OPT_CHOICE(
+		"sizes", struct dataset_options, sizes, .choices = sizes_names,
+		.help = "sizes of existing files: as the format gives them for sample_bytes, or as "
+			"each is found at its open, sample_bytes being what to expect"),
 	OPT_END,
 };
 
@@ -52,31 +68,84 @@ const struct section dataset_section = {
 
 static int check_folder(const char *folder, const char *path, struct err *err)
 {
-	for (const char *part = folder; *part;) {
-		size_t n = strcspn(part, "/");
+	size_t n = strlen(folder);
+	int rc;
 
-		if (n == 0 || (n == 1 && part[0] == '.') ||
-		    (n == 2 && part[0] == '.' && part[1] == '.'))
-			return err_set(
-				err, -EINVAL,
-				"%s/folder: must be a plain path below the store such as \"train/a\", is \"%s\"",
-				path, folder);
-		part += n;
-		if (*part == '/' && *++part == '\0')
-			return err_set(err, -EINVAL, "%s/folder: must not end in \"/\", is \"%s\"",
-				       path, folder);
-	}
-	return 0;
+	if (n && folder[n - 1] == '/')
+		return err_set(err, -EINVAL, "%s/folder: must not end in \"/\", is \"%s\"", path,
+			       folder);
+	rc = n ? names_check_path(folder, err) : 0;
+	return rc < 0 ? err_wrap(err, rc, "%s/folder", path) : 0;
 }
 
-static int check_names(const struct dataset_options *o, const char *path, struct err *err)
+/* Names that the job gives in whole: no other option has a say in them. */
+static int check_given_names(const struct dataset *d, const char *path, struct err *err)
 {
-	if (!o->prefix[0] || o->prefix[0] == '.' || strchr(o->prefix, '/'))
+	const struct dataset_options *o = &d->options;
+	const char *key = d->naming == NAMING_LIST ? "list" : "names";
+	size_t used = strlen(o->folder) + 1;
+	int rc;
+
+	if (o->subfolders)
+		return err_set(err, -EINVAL,
+			       "%s/subfolders: \"%s\" says all of a name; a template has "
+			       "{i%%%" PRIu64 "} for it",
+			       path, key, o->subfolders);
+	if (d->naming == NAMING_LIST)
+		return strcmp(o->names, ready_names[NAMING_HAUL]) == 0
+			       ? 0
+			       : err_set(err, -EINVAL,
+					 "%s/list: \"names\" gives names too; leave one of them out",
+					 path);
+	if (!strchr(o->names, '{'))
+		return err_set(
+			err, -EINVAL,
+			"%s/names: \"%s\" is neither \"haul\", \"dlio\" nor \"dlio_valid\", nor "
+			"a template: that has {i} where the file's number stands",
+			path, o->names);
+	rc = names_check(o->names, o->files, OBJECT_KEY_BYTES - used, err);
+	return rc < 0 ? err_wrap(err, rc, "%s/names", path) : 0;
+}
+
+static int check_names(const struct dataset *d, const char *path, struct err *err)
+{
+	const struct dataset_options *o = &d->options;
+
+	if (d->naming >= NAMING_TEMPLATE) {
+		int rc = check_given_names(d, path, err);
+
+		if (rc < 0)
+			return rc;
+	}
+	if (o->sizes == SIZES_STAT && !d->existing)
+		return err_set(
+			err, -EINVAL,
+			"%s/sizes: \"stat\" is for files that exist; say how they are called "
+			"in \"names\" or \"list\"",
+			path);
+	if (o->prefix[0] == '.' || strchr(o->prefix, '/'))
 		return err_set(
 			err, -EINVAL,
 			"%s/prefix: must be the begin of a file name, without \"/\", is \"%s\"",
 			path, o->prefix);
 	return check_folder(o->folder, path, err);
+}
+
+static enum naming naming_of(const struct dataset_options *o)
+{
+	if (o->list[0])
+		return NAMING_LIST;
+	if (!o->names[0])
+		return NAMING_HAUL;
+	for (unsigned i = 0; i < sizeof(ready_names) / sizeof(ready_names[0]); i++)
+		if (strcmp(o->names, ready_names[i]) == 0)
+			return (enum naming)i;
+	return NAMING_TEMPLATE;
+}
+
+bool dataset_is_existing(const struct dataset_options *options)
+{
+	return naming_of(options) != NAMING_HAUL;
 }
 
 static unsigned digits_of(uint64_t n)
@@ -103,14 +172,16 @@ int dataset_init(struct dataset *d, const struct dataset_options *options, uint6
 
 	memset(d, 0, sizeof(*d));
 	d->options = *options;
-	d->format = format_table()[options->format];
+	d->naming = naming_of(options);
+	d->existing = dataset_is_existing(options);
+	d->format = options->sizes == SIZES_STAT ? &format_parts : format_table()[options->format];
 	d->seed = seed;
 	d->stream = random_at(
 		seed, text_hash(text_hash(0xcbf29ce484222325u, options->folder), options->prefix),
 		0);
 	d->name_digits = digits_of(options->files);
 	d->folder_digits = digits_of(options->subfolders);
-	rc = check_names(options, path, err);
+	rc = check_names(d, path, err);
 	if (rc < 0)
 		return rc;
 	if (__builtin_mul_overflow(options->files, options->samples_per_file, &d->samples) ||
@@ -140,6 +211,42 @@ int dataset_init(struct dataset *d, const struct dataset_options *options, uint6
 	return 0;
 }
 
+int dataset_open(struct dataset *d, struct err *err)
+{
+	const struct dataset_options *o = &d->options;
+	struct name_list *list;
+	int rc;
+
+	if (d->naming != NAMING_LIST)
+		return 0;
+	list = malloc(sizeof(*list));
+	if (!list)
+		return err_set(err, -ENOMEM, "no memory for a list of names");
+	rc = name_list_open(list, o->list, OBJECT_KEY_BYTES - strlen(o->folder) - 1, err);
+	if (rc < 0) {
+		free(list);
+		return rc;
+	}
+	d->list = list;
+	if (list->names >= o->files)
+		return 0;
+	rc = err_set(err, -EINVAL,
+		     "%s: holds %" PRIu64 " names, the data set has %" PRIu64 " files", o->list,
+		     list->names, o->files);
+	dataset_close(d);
+	return rc;
+}
+
+void dataset_close(struct dataset *d)
+{
+	struct name_list *list = (struct name_list *)d->list;
+
+	if (list)
+		name_list_close(list);
+	free(list);
+	d->list = NULL;
+}
+
 void dataset_subfolder(const struct dataset *d, uint64_t i, char key[OBJECT_KEY_BYTES])
 {
 	const char *folder = d->options.folder;
@@ -148,18 +255,37 @@ void dataset_subfolder(const struct dataset *d, uint64_t i, char key[OBJECT_KEY_
 		 (int)d->folder_digits, i);
 }
 
+/* "03/prefix_0000123_of_8400.npz". DLIO makes no subfolders where there would be one, and its
+ * underscore stands behind an empty prefix too. */
+static void patterned_name(const struct dataset *d, uint64_t file, char *out, size_t room)
+{
+	static const char *const folders[] = {"", "train/", "valid/"};
+	const struct dataset_options *o = &d->options;
+	bool dlio = d->naming != NAMING_HAUL;
+	int used = 0;
+
+	if (o->subfolders > (dlio ? 1 : 0))
+		used = snprintf(out, room, "%s%0*" PRIu64 "/", folders[d->naming],
+				(int)d->folder_digits, file % o->subfolders);
+	else
+		used = snprintf(out, room, "%s", folders[d->naming]);
+	snprintf(out + used, room - (size_t)used, "%s%s%0*" PRIu64 "_of_%" PRIu64 ".%s", o->prefix,
+		 o->prefix[0] || dlio ? "_" : "", (int)d->name_digits, file, o->files,
+		 format_names[o->format]);
+}
+
 void dataset_key(const struct dataset *d, uint64_t file, char key[OBJECT_KEY_BYTES])
 {
 	const struct dataset_options *o = &d->options;
-	size_t used;
+	size_t used =
+		(size_t)snprintf(key, OBJECT_KEY_BYTES, "%s%s", o->folder, o->folder[0] ? "/" : "");
 
-	if (o->subfolders)
-		dataset_subfolder(d, file % o->subfolders, key);
+	if (d->naming == NAMING_LIST)
+		name_list_at(d->list, file, key + used, OBJECT_KEY_BYTES - used);
+	else if (d->naming == NAMING_TEMPLATE)
+		names_expand(o->names, file, o->files, key + used, OBJECT_KEY_BYTES - used);
 	else
-		snprintf(key, OBJECT_KEY_BYTES, "%s%s", o->folder, o->folder[0] ? "/" : "");
-	used = strlen(key);
-	snprintf(key + used, OBJECT_KEY_BYTES - used, "%s_%0*" PRIu64 "_of_%" PRIu64 ".%s",
-		 o->prefix, (int)d->name_digits, file, o->files, d->format->name);
+		patterned_name(d, file, key + used, OBJECT_KEY_BYTES - used);
 }
 
 /* random_normal takes a sign and 63 bits of the tail's probability: the upper half is mirrored to
@@ -216,6 +342,14 @@ static void layout_of(const struct dataset *d, uint64_t file, uint64_t sample_by
 	l->samples = d->options.samples_per_file;
 	l->sample_bytes = sample_bytes;
 	d->format->layout(l);
+	if (d->existing)
+		l->id_bytes = 0;
+}
+
+void dataset_layout_found(struct layout *l, uint64_t file_bytes)
+{
+	l->size = file_bytes;
+	l->sample_bytes = file_bytes / l->samples;
 }
 
 void dataset_layout(const struct dataset *d, uint64_t file, struct layout *l)
@@ -230,6 +364,8 @@ uint64_t dataset_extent_bytes_max(const struct dataset *d)
 	uint64_t largest = 0;
 	uint32_t n;
 
+	if (d->options.sizes == SIZES_STAT)
+		return (uint64_t)1 << FILE_BYTES_MAX_BITS;
 	layout_of(d, 0, dataset_sample_bytes_max(d), &l);
 	n = d->format->extents(&l, 0, extents);
 	for (uint32_t i = 0; i < n; i++)

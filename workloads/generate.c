@@ -123,7 +123,14 @@ static int find(const struct job *job, const struct job_phase *phase,
 		return rc;
 	snprintf(path, sizeof(path), "/dataset%s%s", described->name[0] ? "s/" : "",
 		 described->name);
-	return dataset_init(d, described->options, job->seed, path, err);
+	rc = dataset_init(d, described->options, job->seed, path, err);
+	if (rc == 0 && d->existing)
+		rc = err_set(
+			err, -EINVAL,
+			"%s/%s: these files exist already; haul makes files under its own names "
+			"only",
+			path, d->naming == NAMING_LIST ? "list" : "names");
+	return rc;
 }
 
 static int generate_check(const struct job *job, const struct job_phase *phase, uint32_t ranks,

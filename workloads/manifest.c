@@ -86,6 +86,9 @@ int manifest_parse(struct manifest *m, const char *text, size_t length, struct e
 		goto out_delete;
 	}
 	rc = options_parse(dataset_section.tables, &m->dataset, dataset, "/dataset", &arena, err);
+	if (rc == 0 && dataset_is_existing(&m->dataset))
+		rc = err_set(err, -EINVAL,
+			     "/dataset/names: describes files that haul did not make");
 out_delete:
 	arena_free(&arena);
 	cJSON_Delete(root);

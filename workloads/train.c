@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "core/units.h"
+#include "workloads/existing.h"
 #include "workloads/train_pass.h"
 
 /* Bytes a request of this store has here: an extent whole where it gives no bytes anyway; else what a
@@ -39,10 +40,13 @@ static int input_open(struct phase_context *ctx, const char *name, struct pass_i
 		return rc;
 	rc = workload_store_open(ctx, store, &in->store, err);
 	in->open = rc == 0;
-	rc = group_agree(ctx->group, rc, err);
 	if (rc == 0)
-		in->request_bytes = request_bytes(o, in);
-	return rc;
+		rc = dataset_open(&in->dataset, err);
+	rc = group_agree(ctx->group, rc, err);
+	if (rc < 0)
+		return rc;
+	in->request_bytes = request_bytes(o, in);
+	return existing_check(&in->dataset, &in->store, ctx->group, err);
 }
 
 /* What the proof says of the whole phase, for the report. */
@@ -118,8 +122,10 @@ static int train_run(struct phase_context *ctx, enum stop_reason *stopped, struc
 	if (rc == 0)
 		rc = train_pass(ctx, inputs, stopped, err);
 	for (s = PASS_SOURCES - 1; s >= 0; s--)
-		if (inputs[s].open)
+		if (inputs[s].open) {
+			dataset_close(&inputs[s].dataset);
 			store_close(&inputs[s].store);
+		}
 out_free:
 	free(inputs);
 	return rc;

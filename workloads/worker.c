@@ -160,7 +160,7 @@ static int worker_received(struct worker *w, const struct io *io)
 		w->id = layout_id(&w->layout, data + at);
 		w->id_seen = true;
 	}
-	if (w->options->verify == VERIFY_NONE)
+	if (w->options->verify == VERIFY_NONE || d->existing)
 		return 0;
 	good = worker_verify(w, io, data);
 	worker_mark(w, ACCOUNT_HAUL, clock_now(w->options->clock));
@@ -270,6 +270,42 @@ static void worker_lay_out(struct worker *w, uint64_t file)
 	w->laid_out = wanted;
 }
 
+/* Where files are of whatever size they have: the store told it at the open, or tells it now. */
+static int worker_size(struct worker *w, struct queue *q)
+{
+	const struct source *s = &w->options->sources[w->assignment->source];
+	struct io io = {.data = NULL};
+	int rc = 0;
+
+	if (s->dataset->options.sizes != SIZES_STAT || !store_can(s->store, BACKEND_CONTENT))
+		return 0;
+	worker_prepare(w, &io, IO_STAT, 0, 0);
+	if (!w->object.size) {
+		rc = queue_do(q, &io);
+		worker_mark_io(w, &io, q->now_ns);
+	}
+	if (rc < 0)
+		worker_fail(w, &io, rc, 0, 0, NULL);
+	else if (!w->object.size)
+		worker_fail(w, &io, rc = -ENODATA, 0, 0, "is empty");
+	else
+		dataset_layout_found(&w->layout, w->object.size);
+	return rc;
+}
+
+/* Evidence of cold reads, before the first of them. Looking is haul's own time. */
+static void worker_witness(struct worker *w, const struct extent *extents, uint32_t n)
+{
+	const struct store *store = w->options->sources[w->assignment->source].store;
+	uint64_t looks = w->residency.looks;
+
+	for (uint32_t i = 0; i < n; i++)
+		residency_look(&w->residency, store, &w->object, extents[i].offset,
+			       extents[i].length);
+	if (w->residency.looks != looks)
+		worker_mark(w, ACCOUNT_HAUL, clock_now(w->options->clock));
+}
+
 /* Open, the extents a real reader takes in its order, close. */
 static int worker_read(struct worker *w, uint64_t k)
 {
@@ -284,7 +320,9 @@ static int worker_read(struct worker *w, uint64_t k)
 	rc = worker_touch(w, q, IO_OPEN);
 	if (rc < 0)
 		return rc;
-	n = w->layout.format->extents(&w->layout, k, extents);
+	rc = worker_size(w, q);
+	n = rc == 0 ? w->layout.format->extents(&w->layout, k, extents) : 0;
+	worker_witness(w, extents, n);
 	for (i = 0; i < n && rc == 0; i++)
 		rc = worker_extent(w, q, w->options->sources[w->assignment->source].request_bytes,
 				   extents[i]);
@@ -421,6 +459,7 @@ int worker_open(struct worker *w, const struct worker_options *options, uint32_t
 	w->index = index;
 	w->random.key = random_at(options->seed ^ preprocess_stream, options->rank, index);
 	timeline_init(&w->timeline, options->start_ns);
+	residency_init(&w->residency, options->evidence_bytes);
 	hist_clear(&w->sample_hist);
 	rc = worker_allocate(w, err);
 	for (s = 0; s < options->source_count && rc == 0; s++) {

@@ -15,6 +15,7 @@
 #include "workloads/account.h"
 #include "workloads/dataset.h"
 #include "workloads/order.h"
+#include "workloads/residency.h"
 
 enum { WORKER_SOURCES = 2, WORKER_PIECE_BYTES = 4096 };
 
@@ -53,9 +54,10 @@ struct worker_options {
 	struct source sources[WORKER_SOURCES];
 	unsigned source_count;
 	uint32_t depth;
-	enum verify verify;
-	bool count_errors;      /* else the first error ends the batch */
-	struct draw preprocess; /* emulated work a sample */
+	enum verify verify;      /* files that exist without haul are never verified */
+	uint64_t evidence_bytes; /* from one look at the page cache to the next; 0: none */
+	bool count_errors;       /* else the first error ends the batch */
+	struct draw preprocess;  /* emulated work a sample */
 	uint64_t seed, start_ns;
 	uint32_t rank, node;
 	/* For a worker inside the main thread: called between requests and at least every 10 ms of
@@ -91,6 +93,7 @@ struct worker {
 	uint64_t mark_ns;   /* everything before is charged */
 	uint64_t looked_ns; /* when live_p99_ns was made */
 
+	struct residency residency;
 	struct hist sample_hist; /* open to last byte */
 	struct timeline timeline;
 	uint64_t retries, payload_errors, short_objects;

@@ -128,7 +128,7 @@ static void test_refusals(void)
 		{"a/", "img", "/dataset/folder: ", 1, 1, 1, 0},
 		{"a/./b", "img", "/dataset/folder: ", 1, 1, 1, 0},
 		{"a", "a/b", "/dataset/prefix: ", 1, 1, 1, 0},
-		{"a", "", "/dataset/prefix: ", 1, 1, 1, 0},
+		{"a", ".x", "/dataset/prefix: ", 1, 1, 1, 0},
 		{"a", "img", "/dataset/samples_per_file: ", (uint64_t)1 << 40, (uint64_t)1 << 32, 1,
 		 0},
 		{"a", "img", "/dataset/sample_bytes_stdev: ", 1 << 30, 1, (uint64_t)1 << 47,
@@ -150,6 +150,73 @@ static void test_refusals(void)
 		o.sample_bytes_stdev = cases[i].stdev;
 		CU_ASSERT_EQUAL(dataset_init(&d, &o, 42, "/dataset", &err), -EINVAL);
 		CU_ASSERT_EQUAL(strncmp(err.text, cases[i].says, strlen(cases[i].says)), 0);
+	}
+}
+
+static void test_existing_refusals(void)
+{
+	static const struct {
+		const char *names, *list;
+		uint32_t sizes;
+		uint64_t subfolders;
+		const char *says; /* "": taken */
+	} cases[] = {
+		{"haul", "", SIZES_GIVEN, 4, ""},
+		{"haul", "", SIZES_STAT, 0, "/dataset/sizes: \"stat\" is for files that exist"},
+		{"dlio", "", SIZES_STAT, 4, ""},
+		{"dlio", "", SIZES_GIVEN, 4, ""},
+		{"dlioo", "", SIZES_GIVEN, 0, "/dataset/names: \"dlioo\" is neither"},
+		{"{i}.npz", "", SIZES_STAT, 0, ""},
+		{"{i}.npz", "", SIZES_STAT, 4, "/dataset/subfolders: \"names\" says all of a name"},
+		{"{i%4}.npz", "", SIZES_STAT, 0, "/dataset/names: \"{i%4}.npz\" gives several"},
+		{"haul", "a.txt", SIZES_STAT, 0, ""},
+		{"haul", "a.txt", SIZES_STAT, 4, "/dataset/subfolders: \"list\" says all"},
+		{"{i}", "a.txt", SIZES_STAT, 0, "/dataset/list: \"names\" gives names too"},
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct dataset_options o = usual();
+		struct dataset d;
+		struct err err = {0};
+
+		strcpy(o.names, cases[i].names);
+		strcpy(o.list, cases[i].list);
+		o.sizes = cases[i].sizes;
+		o.subfolders = cases[i].subfolders;
+		CU_ASSERT_EQUAL(dataset_init(&d, &o, 42, "/dataset", &err),
+				cases[i].says[0] ? -EINVAL : 0);
+		CU_ASSERT_EQUAL(strncmp(err.text, cases[i].says, strlen(cases[i].says)), 0);
+	}
+}
+
+/* A file of unknown layout: whole, or in equal parts that leave no byte out. */
+static void test_parts(void)
+{
+	static const struct {
+		uint64_t samples, size;
+	} cases[] = {{1, 1}, {1, 146600628}, {7, 1000}, {1251, 143000123}, {10, 3}};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct dataset_options o = usual();
+		struct extent extents[FORMAT_EXTENTS_MAX];
+		struct dataset d;
+		struct layout l;
+		uint64_t at = 0;
+
+		strcpy(o.names, "dlio");
+		o.sizes = SIZES_STAT;
+		o.samples_per_file = cases[i].samples;
+		CU_ASSERT_EQUAL_FATAL(dataset_init(&d, &o, 42, "/dataset", NULL), 0);
+		dataset_layout(&d, 5, &l);
+		CU_ASSERT_EQUAL(l.size, cases[i].samples * 1000000);
+		dataset_layout_found(&l, cases[i].size);
+		for (uint64_t k = 0; k < cases[i].samples; k++) {
+			CU_ASSERT_EQUAL(l.format->extents(&l, k, extents), 1);
+			CU_ASSERT_EQUAL(extents[0].offset, at);
+			at += extents[0].length;
+		}
+		CU_ASSERT_EQUAL(at, cases[i].size);
+		CU_ASSERT_EQUAL(l.id_bytes, 0);
 	}
 }
 
@@ -224,6 +291,8 @@ int main(void)
 		{"160 million files", test_160_million_files},
 		{"refusals name the place", test_refusals},
 		{"what a format cannot hold", test_format_refusals},
+		{"existing refusals", test_existing_refusals},
+		{"parts", test_parts},
 		{"the longest range", test_extent_max},
 		CU_TEST_INFO_NULL,
 	};

@@ -50,6 +50,9 @@ struct layout {
 struct format_ops {
 	const char *name; /* "npz": also the files' extension */
 	const char *help;
+	/* What every file of the format begins with; no bytes: not known. */
+	const char *begins;
+	uint32_t begins_bytes;
 	/* Bytes that must be made to make any byte of the data part (npz: 64 KiB). Less than the
 	 * whole of what a checksum covers where only the checksum's own bytes need that. */
 	uint64_t unit;
@@ -79,6 +82,9 @@ enum format_index {
 	FORMAT_CSV
 };
 extern const char *const format_names[]; /* the same order, NULL-terminated, for OPT_CHOICE */
+
+/* Not in the table: files that haul did not make. Has neither payload nor unit. */
+extern const struct format_ops format_parts;
 
 /* Makes the file's bytes [offset, offset + length): header, payload with ids, trailer. */
 void layout_image(const struct layout *l, uint64_t offset, void *data, uint64_t length);

@@ -59,6 +59,8 @@ static void jpeg_payload(const struct layout *l, uint64_t offset, void *data, ui
 const struct format_ops format_jpeg = {
 	.name = "jpeg",
 	.help = "one grey picture a file, of exactly the sample's size",
+	.begins = "\xff\xd8\xff",
+	.begins_bytes = 3,
 	.unit = 1,
 	.check = jpeg_check,
 	.layout = jpeg_layout,

@@ -60,6 +60,8 @@ static uint32_t npy_extents(const struct layout *l, uint64_t sample,
 const struct format_ops format_npy = {
 	.name = "npy",
 	.help = "one numpy array of bytes, a row a sample",
+	.begins = "\x93NUMPY",
+	.begins_bytes = 6,
 	.unit = 1,
 	.layout = npy_layout,
 	.extents = npy_extents,

@@ -52,6 +52,8 @@ static void npz_payload(const struct layout *l, uint64_t offset, void *data, uin
 const struct format_ops format_npz = {
 	.name = "npz",
 	.help = "a stored zip of numpy arrays x (samples) and y (labels), as numpy.savez writes",
+	.begins = "PK\x03\x04",
+	.begins_bytes = 4,
 	.unit = BLOCK,
 	.layout = npz_layout,
 	.extents = npz_extents,

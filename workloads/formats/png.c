@@ -53,6 +53,8 @@ static void png_payload(const struct layout *l, uint64_t offset, void *data, uin
 const struct format_ops format_png = {
 	.name = "png",
 	.help = "one picture a file, of exactly the sample's size, stored",
+	.begins = "\x89PNG\r\n\x1a\n",
+	.begins_bytes = 8,
 	.unit = PIECE_MAX,
 	.check = png_check,
 	.layout = png_layout,
