@@ -27,7 +27,7 @@ static cJSON *dataset_json(const struct job *job, const struct job_dataset *desc
 		return json;
 	cJSON_AddStringToObject(json, "name", described->name);
 	cJSON_AddStringToObject(json, "store", store ? store->name : "");
-	cJSON_AddStringToObject(json, "format", d.format->name);
+	cJSON_AddStringToObject(json, "format", format_names[d.options.format]);
 	add_number(json, "files", (double)options->files);
 	add_number(json, "samples", (double)d.samples);
 	add_number(json, "bytes", dataset_bytes_expected(&d));

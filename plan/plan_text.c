@@ -41,7 +41,8 @@ static void put_dataset(FILE *out, const struct job *job, const struct job_datas
 	units_bytes_decimal(decimal, bytes);
 	units_bytes_binary(binary, bytes);
 	fprintf(out, "data set   %s%s%s files · %s · %s (%s)", described->name,
-		described->name[0] ? ": " : "", files, d.format->name, decimal, binary);
+		described->name[0] ? ": " : "", files, format_names[d.options.format], decimal,
+		binary);
 	if (common && common->uri.count)
 		fprintf(out, " · %s%s", common->uri.items[0], common->uri.count > 1 ? " …" : "");
 	fputc('\n', out);

@@ -71,7 +71,8 @@ static int parse(const char **at, struct place_holder *p, struct err *err)
 	const char *begin = *at;
 	int rc = 0;
 
-	*p = (struct place_holder){.variable = begin[1]};
+	memset(p, 0, sizeof(*p));
+	p->variable = begin[1];
 	if (p->variable != 'i' && p->variable != 'n')
 		return wrong(err, begin,
 			     "known are {i}, the file's number, and {n}, how many there "
@@ -185,7 +186,7 @@ int names_check_path(const char *text, struct err *err)
 static int check_expanded(const char *template, uint64_t i, uint64_t n, size_t room,
 			  struct err *err)
 {
-	char name[1024];
+	char name[1024] = "";
 
 	if (room > sizeof(name))
 		room = sizeof(name);

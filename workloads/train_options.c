@@ -169,6 +169,18 @@ static int check_store(const struct train_options *o, const struct job_phase *ph
 	return 0;
 }
 
+static int check_known(const struct train_options *o, const struct job_phase *phase,
+		       const struct dataset *d, struct err *err)
+{
+	if (o->verify == VERIFY_FULL && d->existing)
+		return err_set(
+			err, -EINVAL,
+			"%s/verify: haul did not make these files and knows nothing of their "
+			"bytes; say \"none\"",
+			phase->path);
+	return 0;
+}
+
 /* -ERANGE: no data set fills one step; a plan may still show it. */
 static int check_steps(const struct dataset *d, uint64_t batch, uint32_t ranks, const char *path,
 		       const char *what, struct err *err)
@@ -195,12 +207,16 @@ int train_check(const struct job *job, const struct job_phase *phase, uint32_t r
 	if (rc == 0)
 		rc = check_store(o, phase, store, err);
 	if (rc == 0)
+		rc = check_known(o, phase, &d, err);
+	if (rc == 0)
 		rc = check_steps(&d, o->batch, ranks, phase->path, "/batch", err);
 	if (rc < 0 || !o->evaluation.every)
 		return rc;
 	rc = train_dataset(job, phase, o->evaluation.dataset, &d, &store, err);
 	if (rc == 0)
 		rc = check_store(o, phase, store, err);
+	if (rc == 0)
+		rc = check_known(o, phase, &d, err);
 	if (rc == 0)
 		rc = check_steps(&d, o->evaluation.batch, ranks, phase->path, "/evaluation/batch",
 				 err);

@@ -60,10 +60,14 @@ static uint64_t memory_bytes(const struct train_options *o, const struct dataset
 	return workers * o->loader.depth * request;
 }
 
-static void notes(const struct train_options *o, struct demand *out, uint32_t ranks)
+static void notes(const struct train_options *o, struct demand *out, uint32_t ranks, bool existing)
 {
 	char text[UNITS_TEXT_BYTES];
 
+	if (existing)
+		note(out,
+		     "haul did not make these files: samples are proven by the plan's ids, bytes "
+		     "are not verified");
 	if (!out->steps_per_epoch)
 		note(out, "%s samples do not fill one step of %llu: this will be refused",
 		     units_count(text, out->samples), (unsigned long long)(o->batch * ranks));
@@ -139,7 +143,7 @@ int train_size(const struct job *job, const struct job_phase *phase, uint32_t ra
 	out->target = o->target_au;
 	out->seconds = (double)out->steps_per_epoch * compute_s;
 	snprintf(out->store, sizeof(out->store), "%s", store->name);
-	notes(o, out, ranks);
+	notes(o, out, ranks, d.existing);
 	out->memory_per_rank = memory_bytes(o, &d, store, out);
 	return moved(job, phase, ranks, sample_bytes, out, err);
 }
