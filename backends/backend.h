@@ -195,7 +195,10 @@ struct channel {
 	uint32_t depth;   /* requests in flight at most */
 	bool synchronous; /* completes inside submit: no reap. Set before channel_open, which may
 			   * set it where the backend has both */
-	void *state;      /* the backend's */
+	/* channel_open may set it: for the reads of this channel it is as BACKEND_STREAMS says, and
+	 * chunk may be handed memory of the backend's own, only to be read. */
+	bool streams;
+	void *state; /* the backend's */
 };
 
 struct backend_ops {

@@ -13,7 +13,6 @@
 #include <unistd.h>
 
 #include "backends/file_cache.h"
-#include "backends/file_direct.h"
 #include "backends/file_list.h"
 #include "backends/queue.h"
 #include "backends/store.h"
@@ -23,161 +22,19 @@ enum { FILE_PATH_BYTES = URI_BYTES + OBJECT_KEY_BYTES + 16 };
 
 static const char part_suffix[] = ".haul-part";
 
-static const struct file_engine *const engines[] = {&file_psync, &file_uring};
-static const char *const engine_names[] = {"psync", "uring", NULL};
-static const char *const fsync_names[] = {"none", "file", "folder", NULL};
-
-static const struct option file_options[] = {
-	OPT_CHOICE(
-		"engine", struct file_options, engine, .choices = engine_names,
-		.help = "how bytes are moved; psync: pread and pwrite, one at a time; uring: io_uring, many at once"),
-	OPT_BOOL("direct", struct file_options, direct, .def = false,
-		 .help = "O_DIRECT: past the page cache"),
-	OPT_CHOICE(
-		"fsync", struct file_options, fsync, .choices = fsync_names,
-		.help = "when an object is published: nothing, its file, or its file and folder"),
-	OPT_END,
-};
-
 static const struct file_options *options_of(const struct store *store)
 {
 	return store->options;
 }
 
-/* The URI of a job may begin with a placeholder or a variable, known only at open. */
-static int file_check(const void *from, const char *path, struct err *err)
+static const struct file_store *files_of(const struct store *store)
 {
-	const struct store_options *o = from;
-
-	for (uint32_t i = 0; i < o->uri.count; i++) {
-		const char *rest = strstr(o->uri.items[i], "://");
-
-		if (!rest || !rest[3] || !strchr("/.${", rest[3]))
-			return err_set(
-				err, -EINVAL,
-				"%s/uri: \"%s\" names no path; write file:///absolute or file://./relative",
-				path, o->uri.items[i]);
-	}
-	return 0;
-}
-
-const struct file_engine *file_engine_working(const struct store *store,
-					      const struct file_engine *wanted, char note[256])
-{
-	struct err why = {0};
-
-	if (!wanted->probe || wanted->probe(store, &why) == 0)
-		return wanted;
-	snprintf(
-		note, 256,
-		"engine %s does not work here (%.120s); psync takes its place, one request at a time",
-		wanted->name, why.text);
-	if (store->place.local_rank == 0)
-		log_say(store->log, LOG_WARNING, "%s: %s", store->uri, note);
-	return &file_psync;
+	return store->state;
 }
 
 static const struct file_engine *engine_of(const struct store *store)
 {
-	const struct file_store *f = store->state;
-
-	return f->engine;
-}
-
-static int file_open(struct store *store, struct err *err)
-{
-	size_t length = strlen(store->root);
-	struct file_store *f;
-	int rc = 0;
-
-	if (store->root[0] != '/' && store->root[0] != '.')
-		return err_set(err, -EINVAL,
-			       "\"%s\" names no path; write file:///absolute or file://./relative",
-			       store->uri);
-	while (length > 1 && store->root[length - 1] == '/')
-		store->root[--length] = '\0';
-	if (options_of(store)->direct)
-		rc = file_direct_block(store->root, &store->alignment, err);
-	if (rc < 0)
-		return rc;
-	f = calloc(1, sizeof(*f));
-	if (!f)
-		return err_set(err, -ENOMEM, "no memory for %s", store->uri);
-	f->engine = file_engine_working(store, engines[options_of(store)->engine], f->note);
-	file_system_find(store->root, &f->system);
-	store->state = f;
-	if (file_cache_is_memory(store->root))
-		store->cache = CACHE_MEMORY;
-	else
-		store->cache = options_of(store)->direct ? CACHE_UNKNOWN : CACHE_PAGES;
-	return 0;
-}
-
-static void file_close(struct store *store)
-{
-	free(store->state);
-}
-
-static void file_describe(const struct store *store, struct store_facts *facts)
-{
-	const struct file_store *f = store->state;
-
-	snprintf(facts->engine, sizeof(facts->engine), "%s", f->engine->name);
-	snprintf(facts->file_system, sizeof(facts->file_system), "%s", f->system.name);
-	snprintf(facts->note, sizeof(facts->note), "%s", f->note);
-	facts->direct = options_of(store)->direct;
-	facts->block_bytes = facts->direct ? store->alignment : 0;
-	facts->copies_read = f->engine->copies_read;
-}
-
-static uint32_t file_depth(const void *options)
-{
-	const struct file_options *o = options;
-
-	return engines[o->engine]->depth_max;
-}
-
-/* psync in another's place takes the other's depth: it completes each request inside submit. */
-static int file_channel_open(struct channel *c, struct err *err)
-{
-	const struct file_engine *wanted = engines[options_of(c->store)->engine];
-	const struct file_engine *engine = engine_of(c->store);
-	struct file_channel *ch;
-	int rc;
-
-	if (c->depth > wanted->depth_max)
-		return err_set(
-			err, -EINVAL,
-			"file:// engine %s works on one request at a time; set depth 1 or another engine",
-			wanted->name);
-	c->synchronous = !engine->submit;
-	if (c->synchronous)
-		return 0;
-	ch = calloc(1, sizeof(*ch) + c->depth * sizeof(struct io *));
-	if (!ch)
-		return err_set(err, -ENOMEM, "no memory for a queue of depth %u", c->depth);
-	ch->ready = (struct io **)(ch + 1);
-	c->state = ch;
-	rc = engine->open(c, err);
-	if (rc < 0) {
-		free(ch);
-		c->state = NULL;
-	}
-	return rc;
-}
-
-static void file_channel_close(struct channel *c)
-{
-	if (!c->state)
-		return;
-	engine_of(c->store)->close(c);
-	free(c->state);
-}
-
-static void file_channel_memory(struct channel *c, void *base, uint64_t bytes)
-{
-	if (c->state)
-		engine_of(c->store)->add_memory(c, base, bytes);
+	return files_of(store)->engine;
 }
 
 static void path_of(const struct store *store, const struct object *o, const char *suffix,
@@ -224,41 +81,94 @@ static int direct_flag(const struct store *store)
 	return options_of(store)->direct ? O_DIRECT : 0;
 }
 
+/* The kernel lets go of the descriptor whatever close returns. */
+static int do_close(const struct store *store, struct object *o)
+{
+	int fd = file_descriptor(o), rc = 0;
+
+	if (fd < 0)
+		return -EBADF;
+	if (engine_of(store)->object_close)
+		engine_of(store)->object_close(o);
+	if (o->state[FILE_WRITTEN] && options_of(store)->fsync != FILE_FSYNC_NONE && fsync(fd) < 0)
+		rc = -errno;
+	memset(o->state, 0, sizeof(o->state));
+	if (close(fd) < 0 && errno != EINTR && rc == 0)
+		rc = -errno;
+	return rc;
+}
+
 static int do_open(const struct store *store, struct object *o)
 {
+	static const int advice[] = {
+		[FILE_FADVISE_NONE] = POSIX_FADV_NORMAL,
+		[FILE_FADVISE_SEQUENTIAL] = POSIX_FADV_SEQUENTIAL,
+		[FILE_FADVISE_RANDOM] = POSIX_FADV_RANDOM,
+		[FILE_FADVISE_WILLNEED] = POSIX_FADV_WILLNEED,
+		[FILE_FADVISE_NOREUSE] = POSIX_FADV_NOREUSE,
+	};
 	char path[FILE_PATH_BYTES];
 	struct stat st;
-	int fd;
+	int fd, rc;
 
 	path_of(store, o, "", path);
 	fd = open_retried(path, O_RDONLY | direct_flag(store));
 	if (fd < 0)
 		return fd;
 	if (fstat(fd, &st) < 0) {
-		int rc = -errno;
-
+		rc = -errno;
 		close(fd);
 		return rc;
 	}
 	o->size = (uint64_t)st.st_size;
 	o->state[FILE_DESCRIPTOR] = (uint64_t)fd + 1;
-	return 0;
+	if (advice[options_of(store)->fadvise])
+		posix_fadvise(fd, 0, 0, advice[options_of(store)->fadvise]);
+	rc = engine_of(store)->object_open ? engine_of(store)->object_open(o) : 0;
+	if (rc < 0)
+		do_close(store, o);
+	return rc;
 }
 
-static int do_begin(const struct store *store, struct object *o)
+/* The part file, made; with the layout of the options where that can be said. */
+static int open_part(const struct store *store, const char *path)
 {
+	const struct file_store *f = files_of(store);
+	int rc = 0;
+
+	if (f->layout != FILE_LAYOUT_NONE)
+		rc = file_layout_make(f->layout, &options_of(store)->layout, path);
+	return rc < 0 ? rc : open_retried(path, O_CREAT | O_TRUNC | O_WRONLY | direct_flag(store));
+}
+
+/* Where the file system reserves no room, which was noted at open, it does without. */
+static int reserve(const struct store *store, int fd, uint64_t bytes)
+{
+	if (!options_of(store)->preallocate || !bytes || fallocate(fd, 0, 0, (off_t)bytes) == 0)
+		return 0;
+	return errno == EOPNOTSUPP ? 0 : -errno;
+}
+
+static int do_begin(const struct store *store, const struct io *io)
+{
+	struct object *o = io->object;
 	char path[FILE_PATH_BYTES];
-	int flags = O_CREAT | O_TRUNC | O_WRONLY | direct_flag(store);
 	int fd, rc;
 
 	path_of(store, o, part_suffix, path);
-	fd = open_retried(path, flags);
+	fd = open_part(store, path);
 	if (fd == -ENOENT) {
 		rc = make_folders(path);
-		fd = rc < 0 ? rc : open_retried(path, flags);
+		fd = rc < 0 ? rc : open_part(store, path);
 	}
 	if (fd < 0)
 		return fd;
+	rc = reserve(store, fd, io->length);
+	if (rc < 0) {
+		close(fd);
+		unlink(path);
+		return rc;
+	}
 	o->state[FILE_DESCRIPTOR] = (uint64_t)fd + 1;
 	o->state[FILE_WRITTEN] = 0;
 	return 0;
@@ -281,21 +191,6 @@ static int do_update(const struct store *store, struct object *o)
 	o->state[FILE_DESCRIPTOR] = (uint64_t)fd + 1;
 	o->state[FILE_WRITTEN] = 0;
 	return 0;
-}
-
-/* The kernel lets go of the descriptor whatever close returns. */
-static int do_close(const struct store *store, struct object *o)
-{
-	int fd = file_descriptor(o), rc = 0;
-
-	if (fd < 0)
-		return -EBADF;
-	if (o->state[FILE_WRITTEN] && options_of(store)->fsync != FILE_FSYNC_NONE && fsync(fd) < 0)
-		rc = -errno;
-	memset(o->state, 0, sizeof(o->state));
-	if (close(fd) < 0 && errno != EINTR && rc == 0)
-		rc = -errno;
-	return rc;
 }
 
 static int fsync_folder(char *path)
@@ -323,7 +218,8 @@ static int complete(const struct store *store, struct io *io)
 
 	if (fd < 0)
 		return -EBADF;
-	if (options_of(store)->direct && ftruncate(fd, (off_t)o->state[FILE_WRITTEN]) < 0)
+	if ((options_of(store)->direct || options_of(store)->preallocate) &&
+	    ftruncate(fd, (off_t)o->state[FILE_WRITTEN]) < 0)
 		return -errno;
 	if (options_of(store)->fsync != FILE_FSYNC_NONE && fsync(fd) < 0)
 		return -errno;
@@ -419,7 +315,7 @@ static int do_other(const struct store *store, struct io *io)
 	case IO_CLOSE:
 		return do_close(store, io->object);
 	case IO_BEGIN:
-		return do_begin(store, io->object);
+		return do_begin(store, io);
 	case IO_COMMIT:
 		return do_commit(store, io);
 	case IO_ABORT:
@@ -470,7 +366,7 @@ static void submit_batches(struct channel *c, struct io *const *ios, uint32_t n)
 	}
 }
 
-static void file_submit(struct channel *c, struct io *const *ios, uint32_t n)
+void file_submit(struct channel *c, struct io *const *ios, uint32_t n)
 {
 	if (!c->synchronous) {
 		submit_batches(c, ios, n);
@@ -480,8 +376,8 @@ static void file_submit(struct channel *c, struct io *const *ios, uint32_t n)
 		submit_one(c, ios[i]);
 }
 
-static uint32_t file_reap(struct channel *c, struct io **done, uint32_t min, uint32_t max,
-			  uint64_t deadline_ns)
+uint32_t file_reap(struct channel *c, struct io **done, uint32_t min, uint32_t max,
+		   uint64_t deadline_ns)
 {
 	struct file_channel *ch = c->state;
 	uint32_t n = 0;
@@ -494,8 +390,8 @@ static uint32_t file_reap(struct channel *c, struct io **done, uint32_t min, uin
 	       engine_of(c->store)->reap(c, done + n, min > n ? min - n : 0, max - n, deadline_ns);
 }
 
-static int64_t file_resident(const struct store *store, const struct object *o, uint64_t offset,
-			     uint64_t length)
+int64_t file_resident(const struct store *store, const struct object *o, uint64_t offset,
+		      uint64_t length)
 {
 	int fd = file_descriptor(o);
 
@@ -503,41 +399,10 @@ static int64_t file_resident(const struct store *store, const struct object *o, 
 	return fd < 0 ? -EBADF : file_cache_resident(fd, offset, length);
 }
 
-static int64_t file_evict(const struct store *store, const struct object *o)
+int64_t file_evict(const struct store *store, const struct object *o)
 {
 	char path[FILE_PATH_BYTES];
 
 	path_of(store, o, "", path);
 	return file_cache_evict(path);
 }
-
-const struct backend_ops file_backend = {
-	.scheme = "file",
-	.help = "a folder of files, local or on a parallel file system",
-	.section =
-		{
-			.name = "file",
-			.help = "a folder of files, local or on a parallel file system",
-			.tables = {store_common_options, file_options},
-			.size = sizeof(struct file_options),
-			.owner = &file_backend,
-		},
-	.capabilities = BACKEND_CONTENT | BACKEND_RANGES | BACKEND_ATOMIC_COMMIT |
-			BACKEND_PERSISTENT | BACKEND_MANY_NODES | BACKEND_MISSING_IS_ERROR |
-			BACKEND_DEPTH | BACKEND_CACHED | BACKEND_RENAME | BACKEND_LIST |
-			BACKEND_UPDATE,
-	.transfer = 4 << 20,
-	.depth_max = QUEUE_DEPTH_MAX,
-	.depth = file_depth,
-	.check = file_check,
-	.open = file_open,
-	.close = file_close,
-	.describe = file_describe,
-	.channel_open = file_channel_open,
-	.channel_close = file_channel_close,
-	.channel_memory = file_channel_memory,
-	.submit = file_submit,
-	.reap = file_reap,
-	.resident = file_resident,
-	.evict = file_evict,
-};

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -56,6 +57,16 @@ int file_nameless(const char *root, int flags)
 
 	file_standing_folder(root, folder);
 	fd = open_nameless(folder, flags);
+	return fd < 0 ? -errno : fd;
+}
+
+int file_trial(const char *root, int flags)
+{
+	int fd = file_nameless(root, flags);
+
+	if (fd >= 0)
+		return fd;
+	fd = memfd_create("haul-trial", MFD_CLOEXEC);
 	return fd < 0 ? -errno : fd;
 }
 

@@ -20,4 +20,7 @@ void file_standing_folder(const char *path, char folder[URI_BYTES]);
  * and writing with flags (0 or O_DIRECT); else a negative errno. */
 int file_nameless(const char *root, int flags);
 
+/* A file to try an engine on: the same, or, where nothing may be written, one in memory. */
+int file_trial(const char *root, int flags);
+
 #endif

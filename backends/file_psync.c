@@ -12,7 +12,7 @@ static void psync_move(struct channel *c, struct io *io)
 	char *data;
 	int fd;
 
-	io->status = reach_begin(io, c->store->alignment, &r);
+	io->status = reach_begin(c->store, io, &r);
 	if (io->status)
 		return;
 	fd = file_descriptor(io->object);

@@ -36,13 +36,16 @@ static inline struct reach reach_of(const struct io *io, uint64_t align)
 }
 
 /* Before an attempt: sets lead or pads the last block. A negative errno: it cannot be made. */
-static inline int reach_begin(struct io *io, uint64_t align, struct reach *r)
+static inline int reach_begin(const struct store *store, struct io *io, struct reach *r)
 {
+	uint64_t align = store->alignment;
+
 	if (file_descriptor(io->object) < 0)
 		return -EBADF;
 	*r = reach_of(io, align);
 	if (io->op == IO_READ) {
 		io->lead = (uint32_t)(io->offset % align);
+		file_ask_ahead(store, file_descriptor(io->object), io->offset + io->length);
 		return 0;
 	}
 	if (io->offset % align)

@@ -253,7 +253,7 @@ static void uring_submit(struct channel *c, struct io *const *ios, uint32_t n)
 	struct reach r;
 
 	for (uint32_t i = 0; i < n; i++) {
-		ios[i]->status = rc < 0 ? rc : reach_begin(ios[i], c->store->alignment, &r);
+		ios[i]->status = rc < 0 ? rc : reach_begin(c->store, ios[i], &r);
 		if (ios[i]->status || !r.bytes)
 			file_ready(c, ios[i]);
 		else
@@ -375,15 +375,6 @@ static int probe_read(const struct store *store, struct channel *c, int fd, char
 	return data[0] == 0x5a && data[bytes - 1] == 0x5a ? 0 : -EIO;
 }
 
-/* The file to try it on: below root, or, where nothing may be written, in memory. */
-static int probe_file(const struct store *store)
-{
-	const struct file_options *options = store->options;
-	int fd = file_nameless(store->root, options->direct ? O_DIRECT : 0);
-
-	return fd >= 0 ? fd : memfd_create("haul-probe", MFD_CLOEXEC);
-}
-
 static int probe_on(const struct store *store, int fd, char *data, uint64_t bytes, struct err *err)
 {
 	struct io *ready[1];
@@ -405,6 +396,7 @@ static int probe_on(const struct store *store, int fd, char *data, uint64_t byte
 
 static int uring_probe(const struct store *store, struct err *err)
 {
+	const struct file_options *options = store->options;
 	uint64_t block = store->alignment > PROBE_BYTES ? store->alignment : PROBE_BYTES;
 	/* Mapped, not from the heap: a read that never comes back may hold the pages for ever. */
 	char *map =
@@ -413,11 +405,11 @@ static int uring_probe(const struct store *store, struct err *err)
 
 	if (map == MAP_FAILED)
 		return err_set(err, -ENOMEM, "no memory to try it on");
-	fd = probe_file(store);
+	fd = file_trial(store->root, options->direct ? O_DIRECT : 0);
 	if (fd >= 0)
 		rc = probe_on(store, fd, map + (-(uintptr_t)map & (block - 1)), block, err);
 	else
-		rc = err_set(err, -errno, "no file to try it on: %s", strerror(errno));
+		rc = err_set(err, fd, "no file to try it on: %s", strerror(-fd));
 	if (fd >= 0)
 		close(fd);
 	munmap(map, 2 * block);

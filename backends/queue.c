@@ -215,6 +215,8 @@ static bool streams(const struct queue *q, const struct io *io)
 {
 	const struct store *store = q->channel.store;
 
+	if (io->op == IO_READ && q->channel.streams)
+		return false;
 	return io->chunk && store_can(store, BACKEND_CONTENT) && !store_can(store, BACKEND_STREAMS);
 }
 

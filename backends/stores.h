@@ -5,6 +5,7 @@
 #include "backends/backend.h"
 
 extern const struct backend_ops file_backend;
+extern const struct backend_ops direct_backend; /* file_backend by a shorter name */
 extern const struct backend_ops mem_backend;
 extern const struct backend_ops sim_backend;
 extern const struct backend_ops null_backend;

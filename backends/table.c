@@ -4,7 +4,7 @@
 #include "backends/stores.h"
 
 static const struct backend_ops *const backends[] = {
-	&file_backend, &mem_backend, &sim_backend, &null_backend, NULL,
+	&file_backend, &direct_backend, &mem_backend, &sim_backend, &null_backend, NULL,
 };
 
 const struct backend_ops *const *backend_table(void)

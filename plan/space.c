@@ -55,6 +55,7 @@ bool space_sentence(const struct job *job, const struct demand *d, char text[SPA
 	const struct store_options *common;
 	struct err err = {0};
 	struct statvfs fs;
+	const char *rest;
 
 	*lacking = false;
 	if (!store || (d->space_bytes <= 0 && !d->inodes))
@@ -63,16 +64,18 @@ bool space_sentence(const struct job *job, const struct demand *d, char text[SPA
 	units_count(inodes, d->inodes);
 	snprintf(wanted, sizeof(wanted), "%s and %s inodes", bytes, inodes);
 	common = store->options;
-	if (strcmp(store->section->name, "file") != 0 || !common->uri.count) {
+	if ((strcmp(store->section->name, "file") != 0 &&
+	     strcmp(store->section->name, "direct") != 0) ||
+	    !common->uri.count) {
 		snprintf(text, SPACE_BYTES, "%s: not checked (%s)", wanted, store->section->name);
 		return true;
 	}
-	if (uri_expand(common->uri.items[0], &first, uri, &err) < 0 ||
-	    strncmp(uri, "file://", 7) != 0) {
+	if (uri_expand(common->uri.items[0], &first, uri, &err) < 0 || !strstr(uri, "://")) {
 		snprintf(text, SPACE_BYTES, "%s: not checked (%.160s)", wanted, err.text);
 		return true;
 	}
-	memmove(uri, uri + 7, strlen(uri + 7) + 1);
+	rest = strstr(uri, "://") + 3;
+	memmove(uri, rest, strlen(rest) + 1);
 	if (!uri[0])
 		strcpy(uri, ".");
 	if (nearest_parent(uri, &fs))

@@ -95,6 +95,7 @@ static void test_write_and_read(void)
 	write_and_read("");
 	write_and_read(", \"fsync\": \"file\"");
 	write_and_read(", \"fsync\": \"folder\", \"engine\": \"psync\"");
+	write_and_read(", \"engine\": \"mmap\"");
 }
 
 static void test_truncated_object_ends_early(void)
@@ -272,6 +273,9 @@ static bool refuses_direct(void)
 static void test_ranges(void)
 {
 	ranges("");
+	ranges(", \"engine\": \"mmap\"");
+	ranges(", \"engine\": \"mmap\", \"fadvise\": \"sequential\", \"readahead\": 65536");
+	ranges(", \"preallocate\": true");
 	if (refuses_direct())
 		return;
 	ranges(", \"direct\": true");
