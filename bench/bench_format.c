@@ -51,12 +51,16 @@ static double rate(const struct layout *l, uint8_t *data, void *scratch, bool ve
 
 static int measure(const struct format_ops *format, uint64_t sample_bytes)
 {
-	struct layout l = {.format = format, .key = fill_key(42, 1), .sample_bytes = sample_bytes};
+	static const struct format_options plain = {.hdf5 = {.datasets = 1}};
+	struct layout l = {.format = format,
+			   .options = &plain,
+			   .key = fill_key(42, 1),
+			   .sample_bytes = sample_bytes};
 	uint8_t *data, *piece;
 	void *scratch;
 
 	l.samples = sample_bytes < PIECE ? SAMPLES : 1;
-	if (format->check && format->check(l.samples, sample_bytes, sample_bytes, NULL) < 0)
+	if (format->check && format->check(&plain, l.samples, sample_bytes, sample_bytes, NULL) < 0)
 		l.samples = 1; /* pictures */
 	format->layout(&l);
 	data = malloc(l.size);

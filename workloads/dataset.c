@@ -56,6 +56,8 @@ static const struct option dataset_options_table[] = {
 		"sizes", struct dataset_options, sizes, .choices = sizes_names,
 		.help = "sizes of existing files: as the format gives them for sample_bytes, or as "
 			"each is found at its open, sample_bytes being what to expect"),
+	OPT_TABLE("hdf5", struct dataset_options, formats.hdf5, .table = hdf5_options,
+		  .help = "of format hdf5: how records are stored"),
 	OPT_END,
 };
 
@@ -203,8 +205,8 @@ int dataset_init(struct dataset *d, const struct dataset_options *options, uint6
 			"%s/sample_bytes_stdev: the largest file would have %.3g bytes; make it smaller",
 			path, (double)largest * (double)options->samples_per_file);
 	if (d->format->check) {
-		rc = d->format->check(options->samples_per_file, dataset_sample_bytes_min(d),
-				      largest, err);
+		rc = d->format->check(&d->options.formats, options->samples_per_file,
+				      dataset_sample_bytes_min(d), largest, err);
 		if (rc < 0)
 			return err_wrap(err, rc, "%s/format", path);
 	}
@@ -336,6 +338,7 @@ static void layout_of(const struct dataset *d, uint64_t file, uint64_t sample_by
 		      struct layout *l)
 {
 	l->format = d->format;
+	l->options = &d->options.formats;
 	l->file = file;
 	l->key = fill_key(d->stream, file);
 	l->first_id = file * d->options.samples_per_file;

@@ -23,10 +23,11 @@ struct dataset_options {
 	uint64_t sample_bytes, sample_bytes_stdev; /* a file's samples share one drawn size */
 	char folder[128];                          /* below the store's URI; "" for none */
 	char prefix[64];                           /* of file names */
-	uint64_t subfolders; /* files are spread over as many, round robin; 0: none */
-	char names[256];     /* "haul", "dlio", "dlio_valid" or a template (names.h) */
-	char list[512];      /* path of a list of names (name_list.h); "": none */
-	uint32_t sizes;      /* enum dataset_sizes */
+	uint64_t subfolders;           /* files are spread over as many, round robin; 0: none */
+	char names[256];               /* "haul", "dlio", "dlio_valid" or a template (names.h) */
+	char list[512];                /* path of a list of names (name_list.h); "": none */
+	uint32_t sizes;                /* enum dataset_sizes */
+	struct format_options formats; /* each format's, under its name */
 };
 extern const struct section dataset_section;
 

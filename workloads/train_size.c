@@ -32,6 +32,7 @@ static double sample_read_bytes(const struct dataset *d)
 
 	memset(&l, 0, sizeof(l));
 	l.format = d->format;
+	l.options = &d->options.formats;
 	l.samples = d->options.samples_per_file;
 	l.sample_bytes = d->options.sample_bytes;
 	d->format->layout(&l);

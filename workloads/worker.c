@@ -311,6 +311,7 @@ static int worker_read(struct worker *w, uint64_t k)
 {
 	struct queue *q = &w->queues[w->assignment->source];
 	struct extent extents[FORMAT_EXTENTS_MAX];
+	uint64_t request_bytes = w->options->sources[w->assignment->source].request_bytes;
 	uint64_t began_ns = w->mark_ns;
 	uint32_t n, i;
 	int rc, closed;
@@ -324,7 +325,10 @@ static int worker_read(struct worker *w, uint64_t k)
 	n = rc == 0 ? w->layout.format->extents(&w->layout, k, extents) : 0;
 	worker_witness(w, extents, n);
 	for (i = 0; i < n && rc == 0; i++)
-		rc = worker_extent(w, q, w->options->sources[w->assignment->source].request_bytes,
+		rc = worker_extent(w, q,
+				   extents[i].step && extents[i].step < request_bytes
+					   ? extents[i].step
+					   : request_bytes,
 				   extents[i]);
 	if (rc == 0)
 		hist_record(&w->sample_hist, w->mark_ns - began_ns);

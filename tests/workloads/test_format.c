@@ -18,12 +18,22 @@ static const uint64_t sizes[] = {
 	28,    29,     116,    117,    133,    245,    246,     247,   256,   257,   268,
 	269,   300,    8325,   8326,   8327,   16500,  322957};
 static const uint64_t counts[] = {1, 2, 3, 7, 5461, 5462};
+static const struct format_options variants[] = {
+	{.hdf5 = {.datasets = 1}},
+	{.hdf5 = {.datasets = 3}},
+	{.hdf5 = {.datasets = 1, .chunk_samples = 2}},
+	{.hdf5 = {.datasets = 8, .chunk_samples = 3}},
+	{.hdf5 = {.datasets = 1, .chunk_bytes = 1000}},
+	{.hdf5 = {.datasets = 2, .chunk_bytes = 7}},
+};
 
-static void make_layout(struct layout *l, const struct format_ops *format, uint64_t samples,
+static void make_layout(struct layout *l, const struct format_ops *format,
+			const struct format_options *options, uint64_t samples,
 			uint64_t sample_bytes)
 {
 	memset(l, 0xaa, sizeof(*l)); /* what layout() leaves unset must not matter */
 	l->format = format;
+	l->options = options;
 	l->file = 3;
 	l->key = fill_key(42, 3);
 	l->first_id = 3 * samples;
@@ -32,28 +42,39 @@ static void make_layout(struct layout *l, const struct format_ops *format, uint6
 	format->layout(l);
 }
 
-/* Calls body for every format, size and number of samples that makes a file of some MB at most. */
+/* Calls body for one format, size and number of samples, unless the file would have many MB. */
+static void one_layout(const struct format_ops *format, const struct format_options *options,
+		       uint64_t samples, uint64_t sample_bytes,
+		       void (*body)(const struct layout *l, const uint8_t *whole))
+{
+	struct err err = {0};
+	struct layout l;
+	uint8_t *whole;
+
+	if (sample_bytes * samples > (options == variants ? 8 << 20 : 1 << 18) ||
+	    (format->check &&
+	     format->check(options, samples, sample_bytes, sample_bytes, &err) < 0))
+		return;
+	make_layout(&l, format, options, samples, sample_bytes);
+	whole = malloc(l.size);
+	layout_image(&l, 0, whole, l.size);
+	body(&l, whole);
+	free(whole);
+}
+
+/* Calls body for every format, size and number of samples, and what formats may be told. */
 static void for_each_layout(void (*body)(const struct layout *l, const uint8_t *whole))
 {
-	for (const struct format_ops *const *f = format_table(); *f; f++) {
-		for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
-			for (size_t k = 0; k < sizeof(counts) / sizeof(counts[0]); k++) {
-				struct err err = {0};
-				struct layout l;
-				uint8_t *whole;
+	size_t n_sizes = sizeof(sizes) / sizeof(sizes[0]);
+	size_t n_counts = sizeof(counts) / sizeof(counts[0]);
+	size_t n_variants = sizeof(variants) / sizeof(variants[0]);
 
-				if (sizes[i] * counts[k] > 8 << 20 ||
-				    ((*f)->check &&
-				     (*f)->check(counts[k], sizes[i], sizes[i], &err) < 0))
-					continue;
-				make_layout(&l, *f, counts[k], sizes[i]);
-				whole = malloc(l.size);
-				layout_image(&l, 0, whole, l.size);
-				body(&l, whole);
-				free(whole);
-			}
-		}
-	}
+	for (const struct format_ops *const *f = format_table(); *f; f++)
+		for (size_t i = 0; i < n_sizes * n_counts; i++)
+			for (size_t v = 0; v < (*f == format_table()[FORMAT_HDF5] ? n_variants : 1);
+			     v++)
+				one_layout(*f, &variants[v], counts[i % n_counts],
+					   sizes[i / n_counts], body);
 }
 
 static uint64_t little(const uint8_t *at, unsigned bytes)
@@ -96,7 +117,9 @@ static void check_ids(const struct layout *l, const uint8_t *whole)
 		uint32_t bytes = l->id_bytes;
 		bool there = layout_id_at(l, sample, 0, l->size, &position);
 
-		CU_ASSERT_EQUAL(there, l->sample_bytes >= 8);
+		CU_ASSERT_EQUAL(there, l->id_bytes > 0);
+		if (l->format != format_table()[FORMAT_HDF5])
+			CU_ASSERT_EQUAL(there, l->sample_bytes >= 8);
 		if (!there)
 			continue;
 		CU_ASSERT_EQUAL(position, at);
@@ -127,9 +150,14 @@ static void check_extents(const struct layout *l, const uint8_t *whole)
 		CU_ASSERT_TRUE(n >= 1 && n <= FORMAT_EXTENTS_MAX);
 		for (uint32_t i = 0; i < n; i++)
 			CU_ASSERT_TRUE(e[i].length > 0 && e[i].offset + e[i].length <= l->size);
-		if (l->sample_bytes >= 8)
-			CU_ASSERT_TRUE(layout_id_at(l, sample, e[n - 1].offset, e[n - 1].length,
-						    &position));
+		if (l->id_bytes) {
+			bool seen = false;
+
+			for (uint32_t i = 0; i < n; i++)
+				seen |= layout_id_at(l, sample, e[i].offset, e[i].length,
+						     &position);
+			CU_ASSERT_TRUE(seen);
+		}
 	}
 }
 
@@ -209,7 +237,7 @@ static void test_zip64(void)
 	uint8_t tail[22], part[3][100];
 	uint64_t middle;
 
-	make_layout(&l, npz, 1, 5000000000);
+	make_layout(&l, npz, variants, 1, 5000000000);
 	CU_ASSERT_EQUAL(little(l.header + 18, 4), UINT32_MAX);
 	CU_ASSERT_EQUAL(little(l.header + 39, 8), 5000000000 + 128);
 	CU_ASSERT_EQUAL(l.data_offset % 64, 0);
@@ -221,9 +249,9 @@ static void test_zip64(void)
 	layout_image(&l, middle, part[1], 60);
 	layout_image(&l, middle + 60, part[1] + 60, 40);
 	CU_ASSERT_EQUAL(memcmp(part[0], part[1], 100), 0);
-	make_layout(&l, npz, 3, 1431655765); /* just below 4 GiB of payload */
+	make_layout(&l, npz, variants, 3, 1431655765); /* just below 4 GiB of payload */
 	CU_ASSERT_EQUAL(little(l.header + 18, 4), UINT32_MAX);
-	make_layout(&l, npz, 1, 4000000000);
+	make_layout(&l, npz, variants, 1, 4000000000);
 	CU_ASSERT_EQUAL(little(l.header + 18, 4), 4000000000 + 128);
 }
 

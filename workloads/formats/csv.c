@@ -25,7 +25,8 @@ enum {
 	NUMBER_LEAST = 100
 };
 
-static int csv_check(uint64_t samples, uint64_t least, uint64_t largest, struct err *err);
+static int csv_check(const struct format_options *options, uint64_t samples, uint64_t least,
+		     uint64_t largest, struct err *err);
 static void csv_layout(struct layout *l);
 static void csv_payload(const struct layout *l, uint64_t offset, void *data, uint64_t length);
 
@@ -39,8 +40,10 @@ const struct format_ops format_csv = {
 	.payload = csv_payload,
 };
 
-static int csv_check(uint64_t samples, uint64_t least, uint64_t largest, struct err *err)
+static int csv_check(const struct format_options *options, uint64_t samples, uint64_t least,
+		     uint64_t largest, struct err *err)
 {
+	(void)options;
 	(void)samples;
 	(void)largest;
 	if (least >= ROW_MIN)

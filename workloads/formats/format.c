@@ -9,17 +9,29 @@
 #include "workloads/formats/payload.h"
 
 static const struct format_ops *const formats[] = {
-	[FORMAT_RAW] = &format_raw, [FORMAT_NPY] = &format_npy,
-	[FORMAT_NPZ] = &format_npz, [FORMAT_TFRECORD] = &format_tfrecord,
-	[FORMAT_PNG] = &format_png, [FORMAT_JPEG] = &format_jpeg,
-	[FORMAT_CSV] = &format_csv, NULL,
+	[FORMAT_RAW] = &format_raw,
+	[FORMAT_NPY] = &format_npy,
+	[FORMAT_NPZ] = &format_npz,
+	[FORMAT_TFRECORD] = &format_tfrecord,
+	[FORMAT_PNG] = &format_png,
+	[FORMAT_JPEG] = &format_jpeg,
+	[FORMAT_CSV] = &format_csv,
+	[FORMAT_HDF5] = &format_hdf5,
+	[FORMAT_SAFETENSORS] = &format_safetensors,
+	NULL,
 };
 
 const char *const format_names[] = {
-	[FORMAT_RAW] = "raw", [FORMAT_NPY] = "npy",
-	[FORMAT_NPZ] = "npz", [FORMAT_TFRECORD] = "tfrecord",
-	[FORMAT_PNG] = "png", [FORMAT_JPEG] = "jpeg",
-	[FORMAT_CSV] = "csv", NULL,
+	[FORMAT_RAW] = "raw",
+	[FORMAT_NPY] = "npy",
+	[FORMAT_NPZ] = "npz",
+	[FORMAT_TFRECORD] = "tfrecord",
+	[FORMAT_PNG] = "png",
+	[FORMAT_JPEG] = "jpeg",
+	[FORMAT_CSV] = "csv",
+	[FORMAT_HDF5] = "hdf5",
+	[FORMAT_SAFETENSORS] = "safetensors",
+	NULL,
 };
 
 const struct format_ops *const *format_table(void)
@@ -149,8 +161,7 @@ uint32_t payload_whole_file(const struct layout *l, uint64_t sample,
 			    struct extent out[FORMAT_EXTENTS_MAX])
 {
 	(void)sample;
-	out[0].offset = 0;
-	out[0].length = l->size;
+	out[0] = (struct extent){.offset = 0, .length = l->size};
 	return 1;
 }
 
@@ -189,19 +200,20 @@ uint8_t *put_big(uint8_t *at, uint64_t value, unsigned bytes)
 	return at;
 }
 
-void payload_stamp_ids(const struct layout *l, uint64_t at, void *data, uint64_t length)
+void payload_stamp_ids(const struct layout *l, uint64_t stride, uint64_t at, void *data,
+		       uint64_t length)
 {
 	uint64_t end = at + length;
 	uint64_t sample;
 	uint8_t *out = data;
 
-	if (l->sample_bytes < ID_BYTES)
+	if (!l->id_bytes)
 		return;
-	sample = at / l->sample_bytes;
-	if (at % l->sample_bytes >= ID_BYTES)
+	sample = at / stride;
+	if (at % stride >= ID_BYTES)
 		sample++;
-	for (uint64_t start = sample * l->sample_bytes; start < end;
-	     start += l->sample_bytes, sample++) {
+	for (uint64_t start = sample * stride; start < end && sample < l->samples;
+	     start += stride, sample++) {
 		uint64_t id = htole64(l->first_id + sample);
 		uint64_t from = start < at ? at - start : 0;
 		uint64_t to = smaller(ID_BYTES, end - start);
@@ -218,5 +230,5 @@ void payload_plain(const struct layout *l, uint64_t offset, void *data, uint64_t
 	uint64_t at = offset - l->data_offset;
 
 	fill(l->key, at, data, length);
-	payload_stamp_ids(l, at, data, length);
+	payload_stamp_ids(l, l->stride, at, data, length);
 }

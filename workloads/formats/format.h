@@ -12,11 +12,25 @@
 #include <stdint.h>
 
 #include "core/err.h"
+#include "core/option.h"
 
-enum { FORMAT_EXTENTS_MAX = 4, FORMAT_HEADER_BYTES = 1024, FORMAT_UNIT_MAX = 16 << 20 };
+enum { FORMAT_EXTENTS_MAX = 12, FORMAT_HEADER_BYTES = 1280, FORMAT_UNIT_MAX = 16 << 20 };
 
+/* A range, and what a reader asks for at once of it (0: as much as it can). */
 struct extent {
-	uint64_t offset, length;
+	uint64_t offset, length, step;
+};
+
+/* What a data set may say about its format, under the format's name: {"hdf5": {"datasets": 2}}. The
+ * tables stand beside the formats. */
+enum { HDF5_DATASETS_MAX = 8 };
+struct hdf5_options {
+	uint64_t datasets, chunk_samples, chunk_bytes;
+};
+extern const struct option hdf5_options[];
+
+struct format_options {
+	struct hdf5_options hdf5;
 };
 
 struct format_ops;
@@ -24,12 +38,13 @@ struct format_ops;
 /* One file, laid out. Made by format->layout; plain data, read-only afterwards, any thread. */
 struct layout {
 	const struct format_ops *format;
-	uint64_t file;         /* index in the data set */
-	uint64_t key;          /* fill_key of its payload */
-	uint64_t first_id;     /* id of its sample 0 */
-	uint64_t samples;      /* in this file */
-	uint64_t sample_bytes; /* of each sample in this file */
-	uint64_t size;         /* of the file, bytes */
+	const struct format_options *options; /* the data set's */
+	uint64_t file;                        /* index in the data set */
+	uint64_t key;                         /* fill_key of its payload */
+	uint64_t first_id;                    /* id of its sample 0 */
+	uint64_t samples;                     /* in this file */
+	uint64_t sample_bytes;                /* of each sample in this file */
+	uint64_t size;                        /* of the file, bytes */
 	/* header [0, data_offset) | data part, data_bytes, made by format->payload | trailer */
 	uint64_t data_offset, data_bytes;
 	uint64_t stride; /* from one sample to the next */
@@ -58,9 +73,9 @@ struct format_ops {
 	uint64_t unit;
 	/* What this format cannot hold; the sizes are the least and the largest drawn. May be
 	 * NULL. */
-	int (*check)(uint64_t samples, uint64_t sample_bytes_min, uint64_t sample_bytes_max,
-		     struct err *err);
-	/* file, key, first_id, samples, sample_bytes are set; fills the rest. */
+	int (*check)(const struct format_options *options, uint64_t samples,
+		     uint64_t sample_bytes_min, uint64_t sample_bytes_max, struct err *err);
+	/* options, file, key, first_id, samples, sample_bytes are set; fills the rest. */
 	void (*layout)(struct layout *l);
 	/* The ranges a reader takes for sample (0-based in the file), in order. Returns how
 	 * many. */
@@ -79,7 +94,9 @@ enum format_index {
 	FORMAT_TFRECORD,
 	FORMAT_PNG,
 	FORMAT_JPEG,
-	FORMAT_CSV
+	FORMAT_CSV,
+	FORMAT_HDF5,
+	FORMAT_SAFETENSORS
 };
 extern const char *const format_names[]; /* the same order, NULL-terminated, for OPT_CHOICE */
 

@@ -52,7 +52,8 @@ enum {
 #define TOP_BITS       UINT64_C(0x8080808080808080)
 #define LOW_BITS       UINT64_C(0x0101010101010101)
 
-static int jpeg_check(uint64_t samples, uint64_t least, uint64_t largest, struct err *err);
+static int jpeg_check(const struct format_options *options, uint64_t samples, uint64_t least,
+		      uint64_t largest, struct err *err);
 static void jpeg_layout(struct layout *l);
 static void jpeg_payload(const struct layout *l, uint64_t offset, void *data, uint64_t length);
 
@@ -68,8 +69,10 @@ const struct format_ops format_jpeg = {
 	.payload = jpeg_payload,
 };
 
-static int jpeg_check(uint64_t samples, uint64_t least, uint64_t largest, struct err *err)
+static int jpeg_check(const struct format_options *options, uint64_t samples, uint64_t least,
+		      uint64_t largest, struct err *err)
 {
+	(void)options;
 	return payload_check_picture("jpeg", samples, least, largest, SIZE_MIN, SIZE_MAX_BYTES,
 				     err);
 }

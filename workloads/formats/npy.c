@@ -50,10 +50,9 @@ static void npy_layout(struct layout *l)
 static uint32_t npy_extents(const struct layout *l, uint64_t sample,
 			    struct extent out[FORMAT_EXTENTS_MAX])
 {
-	out[0].offset = 0;
-	out[0].length = l->header_bytes;
-	out[1].offset = l->data_offset + sample * l->sample_bytes;
-	out[1].length = l->sample_bytes;
+	out[0] = (struct extent){.offset = 0, .length = l->header_bytes};
+	out[1] = (struct extent){.offset = l->data_offset + sample * l->sample_bytes,
+				 .length = l->sample_bytes};
 	return 2;
 }
 

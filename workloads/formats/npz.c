@@ -68,16 +68,13 @@ static uint32_t npz_extents(const struct layout *l, uint64_t sample,
 	uint64_t directory = l->trailer_bytes - l->gap_at;
 
 	if (l->samples == 1) {
-		out[0].offset = 0;
-		out[0].length = l->size;
+		out[0] = (struct extent){.offset = 0, .length = l->size};
 		return 1;
 	}
-	out[0].offset = l->size - directory;
-	out[0].length = directory;
-	out[1].offset = 0;
-	out[1].length = l->header_bytes;
-	out[2].offset = l->data_offset + sample * l->sample_bytes;
-	out[2].length = l->sample_bytes;
+	out[0] = (struct extent){.offset = l->size - directory, .length = directory};
+	out[1] = (struct extent){.offset = 0, .length = l->header_bytes};
+	out[2] = (struct extent){.offset = l->data_offset + sample * l->sample_bytes,
+				 .length = l->sample_bytes};
 	return 3;
 }
 
@@ -326,7 +323,7 @@ static void make_block(const struct layout *l, uint64_t begin, uint64_t bytes, u
 	uint32_t reg;
 
 	fill(l->key, begin, out, bytes);
-	payload_stamp_ids(l, begin, out, bytes);
+	payload_stamp_ids(l, l->sample_bytes, begin, out, bytes);
 	reg = crc32_run(l->crc_state, out, patch);
 	crc32_patch(reg, crc32_back(l->crc_state, out + after, bytes - after), out + patch);
 }
@@ -349,7 +346,7 @@ static void npz_payload(const struct layout *l, uint64_t offset, void *data, uin
 
 	if (counted(l)) {
 		memset(data, 0, length);
-		payload_stamp_ids(l, at, data, length);
+		payload_stamp_ids(l, l->sample_bytes, at, data, length);
 		return;
 	}
 	if (total < PATCH_BYTES) {

@@ -8,8 +8,10 @@
 enum { ID_BYTES = 8, ID_DIGITS = 20 };
 
 /* Puts the ids (or the parts of them) that fall in the payload's bytes [at, at + length),
- * counted from the payload's begin, into data. Nothing where samples have no room for one. */
-void payload_stamp_ids(const struct layout *l, uint64_t at, void *data, uint64_t length);
+ * counted from the payload's begin, where sample 0's id stands, into data; stride is from one
+ * sample's to the next. Nothing where samples have no room for one. */
+void payload_stamp_ids(const struct layout *l, uint64_t stride, uint64_t at, void *data,
+		       uint64_t length);
 
 /* The payload hook of formats without checksums: the stream of the file's key, with ids. */
 void payload_plain(const struct layout *l, uint64_t offset, void *data, uint64_t length);
@@ -39,6 +41,6 @@ enum { NPY_HEADER_MAX = 192 };
 uint32_t npy_header(uint8_t *out, const char *descr, uint64_t samples, uint64_t sample_bytes);
 
 extern const struct format_ops format_raw, format_npy, format_npz, format_tfrecord, format_png,
-	format_jpeg, format_csv;
+	format_jpeg, format_csv, format_hdf5, format_safetensors;
 
 #endif

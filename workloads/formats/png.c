@@ -46,7 +46,8 @@ enum {
 /* The padding's place in the stream of the key, behind any pixel. */
 #define PADDING_STREAM (UINT64_C(1) << 40)
 
-static int png_check(uint64_t samples, uint64_t least, uint64_t largest, struct err *err);
+static int png_check(const struct format_options *options, uint64_t samples, uint64_t least,
+		     uint64_t largest, struct err *err);
 static void png_layout(struct layout *l);
 static void png_payload(const struct layout *l, uint64_t offset, void *data, uint64_t length);
 
@@ -62,8 +63,10 @@ const struct format_ops format_png = {
 	.payload = png_payload,
 };
 
-static int png_check(uint64_t samples, uint64_t least, uint64_t largest, struct err *err)
+static int png_check(const struct format_options *options, uint64_t samples, uint64_t least,
+		     uint64_t largest, struct err *err)
 {
+	(void)options;
 	return payload_check_picture("png", samples, least, largest, SIZE_MIN, SIZE_MAX_BYTES, err);
 }
 

@@ -15,8 +15,7 @@ static void raw_layout(struct layout *l)
 static uint32_t raw_extents(const struct layout *l, uint64_t sample,
 			    struct extent out[FORMAT_EXTENTS_MAX])
 {
-	out[0].offset = sample * l->sample_bytes;
-	out[0].length = l->sample_bytes;
+	out[0] = (struct extent){.offset = sample * l->sample_bytes, .length = l->sample_bytes};
 	return 1;
 }
 

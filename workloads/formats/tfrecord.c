@@ -33,7 +33,8 @@ enum {
 /* Protobuf's limit of a message is 2 GiB. */
 #define SAMPLE_BYTES_MAX ((UINT64_C(2) << 30) - FORMAT_HEADER_BYTES)
 
-static int tfrecord_check(uint64_t samples, uint64_t least, uint64_t largest, struct err *err);
+static int tfrecord_check(const struct format_options *options, uint64_t samples, uint64_t least,
+			  uint64_t largest, struct err *err);
 static void tfrecord_layout(struct layout *l);
 static uint32_t tfrecord_extents(const struct layout *l, uint64_t sample,
 				 struct extent out[FORMAT_EXTENTS_MAX]);
@@ -49,8 +50,10 @@ const struct format_ops format_tfrecord = {
 	.payload = tfrecord_payload,
 };
 
-static int tfrecord_check(uint64_t samples, uint64_t least, uint64_t largest, struct err *err)
+static int tfrecord_check(const struct format_options *options, uint64_t samples, uint64_t least,
+			  uint64_t largest, struct err *err)
 {
+	(void)options;
 	(void)samples;
 	(void)least;
 	if (largest <= SAMPLE_BYTES_MAX)
@@ -64,8 +67,7 @@ static int tfrecord_check(uint64_t samples, uint64_t least, uint64_t largest, st
 static uint32_t tfrecord_extents(const struct layout *l, uint64_t sample,
 				 struct extent out[FORMAT_EXTENTS_MAX])
 {
-	out[0].offset = sample * l->stride;
-	out[0].length = l->stride;
+	out[0] = (struct extent){.offset = sample * l->stride, .length = l->stride};
 	return 1;
 }
 
@@ -174,7 +176,7 @@ static void make_payload(const struct layout *l, uint64_t at, void *out, uint64_
 			 struct running *sum)
 {
 	fill(l->key, at, out, length);
-	payload_stamp_ids(l, at, out, length);
+	payload_stamp_ids(l, l->sample_bytes, at, out, length);
 	if (at % l->sample_bytes == 0)
 		*sum = (struct running){.next = at,
 					.reg = crc32c_run(UINT32_MAX, l->header + FRAME_BYTES,

@@ -1,0 +1,57 @@
+"""A second reading of safetensors, by the format's rules, of the files that write_files made: the
+header is one JSON object that starts with '{', offsets leave no holes and do not overlap, ids stand
+where they should.
+
+check_safetensors.py WRITE_FILES"""
+import glob
+import json
+import os
+import struct
+import subprocess
+import sys
+import tempfile
+
+
+def no_doubles(pairs):
+    assert len({name for name, _ in pairs}) == len(pairs)
+    return dict(pairs)
+
+
+def check(path):
+    samples, size = [int(p) for p in os.path.basename(path).split(".")[0].split("-")[1:]]
+    with open(path, "rb") as f:
+        data = f.read()
+    (n,) = struct.unpack("<Q", data[:8])
+    assert n % 8 == 0 and n <= 100_000_000 and data[8:9] == b"{"
+    header = json.loads(data[8:8 + n].decode("utf-8"), object_pairs_hook=no_doubles)
+    assert header.pop("__metadata__") == {"format": "haul"}
+    assert len(header) == samples, len(header)
+    tensors = data[8 + n:]
+    at = 0
+    for i, (name, tensor) in enumerate(header.items()):
+        assert name.startswith("sample.") and int(name[7:]) == i, name
+        assert set(tensor) == {"dtype", "shape", "data_offsets"}
+        assert tensor["dtype"] == "U8" and tensor["shape"] == [size], tensor
+        begin, end = tensor["data_offsets"]
+        assert begin == at and end == at + size, tensor
+        if size >= 8:
+            assert struct.unpack("<Q", tensors[begin:begin + 8]) == (1000 * samples + i,)
+        at = end
+    assert at == len(tensors), (at, len(tensors))
+
+
+def main():
+    with tempfile.TemporaryDirectory() as folder:
+        subprocess.run([sys.argv[1], folder], check=True)
+        paths = glob.glob(os.path.join(folder, "*.safetensors"))
+        assert len(paths) > 100, len(paths)
+        for path in paths:
+            try:
+                check(path)
+            except Exception:
+                print(path)
+                raise
+        print(len(paths), "files")
+
+
+main()

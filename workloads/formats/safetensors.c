@@ -1,0 +1,154 @@
+/* safetensors: a tensor of bytes a sample, "sample.0", …, as models are stored.
+ *
+ *   | n u64 | {"__metadata__":…, | a row a tensor … } spaces | tensor 0 | tensor 1 | …
+ *   0       8                    data_offset                 8 + n, a multiple of 8
+ *   `---------- header ----------´
+ *
+ *   row: "sample.07":{"dtype":"U8","shape":[1000],"data_offsets":[  7000,  8000]},
+ *
+ * Numbers are padded, so all rows have one length and any of them is made on its own; JSON allows
+ * the spaces. A reader takes n, then the JSON, then a tensor. Source: the format's README,
+ * "Format"; its own reader refuses a header above 100 MB. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "core/fill.h"
+#include "workloads/formats/payload.h"
+
+enum { COUNT_BYTES = 8, ROW_MAX = 192, JSON_MAX = 100000000 };
+
+static const char begin[] = "{\"__metadata__\":{\"format\":\"haul\"},";
+
+static int safetensors_check(const struct format_options *options, uint64_t samples, uint64_t least,
+			     uint64_t largest, struct err *err);
+static void safetensors_layout(struct layout *l);
+static uint32_t safetensors_extents(const struct layout *l, uint64_t sample,
+				    struct extent out[FORMAT_EXTENTS_MAX]);
+static void safetensors_payload(const struct layout *l, uint64_t offset, void *data,
+				uint64_t length);
+
+const struct format_ops format_safetensors = {
+	.name = "safetensors",
+	.help = "safetensors: a tensor of bytes a sample behind a JSON header",
+	.unit = 1,
+	.check = safetensors_check,
+	.layout = safetensors_layout,
+	.extents = safetensors_extents,
+	.payload = safetensors_payload,
+};
+
+static int digits(uint64_t value)
+{
+	int n = 1;
+
+	while (value >= 10) {
+		value /= 10;
+		n++;
+	}
+	return n;
+}
+
+/* Tensor i's row; returns its length, the same for all i. */
+static uint32_t make_row(char *row, uint64_t i, uint64_t samples, uint64_t sample_bytes)
+{
+	int width = digits(samples * sample_bytes);
+
+	return (uint32_t)snprintf(row, ROW_MAX,
+				  "\"sample.%0*" PRIu64 "\":{\"dtype\":\"U8\",\"shape\":[%" PRIu64
+				  "],\"data_offsets\":[%*" PRIu64 ",%*" PRIu64 "]}%c",
+				  digits(samples - 1), i, sample_bytes, width, i * sample_bytes,
+				  width, (i + 1) * sample_bytes, i + 1 == samples ? '}' : ',');
+}
+
+/* Bytes of all rows. */
+static uint64_t rows_bytes(uint64_t samples, uint64_t sample_bytes)
+{
+	char row[ROW_MAX];
+
+	return samples * make_row(row, 0, samples, sample_bytes);
+}
+
+static int safetensors_check(const struct format_options *options, uint64_t samples, uint64_t least,
+			     uint64_t largest, struct err *err)
+{
+	uint64_t bytes = rows_bytes(samples, largest) + sizeof(begin) + COUNT_BYTES;
+
+	(void)options;
+	(void)least;
+	if (bytes <= JSON_MAX)
+		return 0;
+	return err_set(err, -EINVAL,
+		       "the header of a safetensors file has at most 100 MB, with %" PRIu64
+		       " tensors it would have %" PRIu64 " bytes",
+		       samples, bytes);
+}
+
+static void safetensors_layout(struct layout *l)
+{
+	uint64_t rows = rows_bytes(l->samples, l->sample_bytes);
+	uint64_t json = (sizeof(begin) - 1 + rows + 7) / 8 * 8;
+
+	put_little(l->header, json, COUNT_BYTES);
+	memcpy(l->header + COUNT_BYTES, begin, sizeof(begin) - 1);
+	l->header_bytes = COUNT_BYTES + sizeof(begin) - 1;
+	l->data_offset = l->header_bytes;
+	l->id_at = COUNT_BYTES + json;
+	l->id_bytes = l->sample_bytes < ID_BYTES ? 0 : ID_BYTES;
+	l->stride = l->sample_bytes;
+	l->size = l->id_at + payload_bytes(l);
+	l->data_bytes = l->size - l->data_offset;
+	l->trailer_bytes = 0;
+	l->gap_at = 0;
+	l->gap_bytes = 0;
+}
+
+static uint32_t safetensors_extents(const struct layout *l, uint64_t sample,
+				    struct extent out[FORMAT_EXTENTS_MAX])
+{
+	out[0] = (struct extent){.offset = 0, .length = COUNT_BYTES};
+	out[1] = (struct extent){.offset = COUNT_BYTES, .length = l->id_at - COUNT_BYTES};
+	out[2] = (struct extent){.offset = l->id_at + sample * l->stride, .length = l->stride};
+	return 3;
+}
+
+/* The bytes of the rows from position at on, up to length; returns how many were made. */
+static uint64_t make_rows(const struct layout *l, uint64_t at, uint8_t *data, uint64_t length)
+{
+	uint64_t total = rows_bytes(l->samples, l->sample_bytes), done = 0;
+	char row[ROW_MAX];
+
+	while (done < length && at + done < total) {
+		uint64_t row_bytes = total / l->samples;
+		uint64_t from = (at + done) % row_bytes;
+		uint64_t n = row_bytes - from;
+
+		if (n > length - done)
+			n = length - done;
+		make_row(row, (at + done) / row_bytes, l->samples, l->sample_bytes);
+		memcpy(data + done, row + from, n);
+		done += n;
+	}
+	return done;
+}
+
+static void safetensors_payload(const struct layout *l, uint64_t offset, void *data,
+				uint64_t length)
+{
+	uint8_t *out = data;
+
+	if (offset < l->id_at) {
+		uint64_t n = l->id_at - offset < length ? l->id_at - offset : length;
+		uint64_t made = make_rows(l, offset - l->data_offset, out, n);
+
+		memset(out + made, ' ', n - made);
+		out += n;
+		offset += n;
+		length -= n;
+	}
+	if (!length)
+		return;
+	fill(l->key, offset - l->id_at, out, length);
+	payload_stamp_ids(l, l->stride, offset - l->id_at, out, length);
+}
