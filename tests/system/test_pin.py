@@ -1,0 +1,167 @@
+"""Where ranks run, seen from outside: every thread of every rank, by /proc, while the run is under way."""
+import glob
+import os
+import subprocess
+import time
+
+import h5py
+
+from haultest import Folder, HAUL, alone, check, command, environment, main, write_job
+
+CPUSETS = ("/sys/fs/cgroup/cpuset", "/sys/fs/cgroup")
+
+
+def job(pin, seconds=1):
+    return {"cluster": pin,
+            "stores": {"data": {"uri": "sim://pin", "latency": "1 ms"}},
+            "dataset": {"store": "data", "format": "raw", "files": 64, "sample_bytes": "64 KiB"},
+            "phases": [{"train": {"epochs": 1000, "seconds": seconds, "batch": 2, "compute": "2 ms",
+                                  "loader": {"workers": 2}}}]}
+
+
+def numbers(text):
+    """"0-2,5" as a set."""
+    out = set()
+    for part in filter(None, text.strip().split(",")):
+        first, _, last = part.partition("-")
+        out |= set(range(int(first), int(last or first) + 1))
+    return out
+
+
+def ours(folder):
+    """The ranks: processes of this program in that folder."""
+    out = []
+    for path in glob.glob("/proc/[0-9]*"):
+        try:
+            if os.readlink(f"{path}/cwd") == folder and os.readlink(f"{path}/exe") == os.path.realpath(HAUL):
+                out.append(int(path[6:]))
+        except OSError:
+            pass
+    return out
+
+
+def masks(pid):
+    out = []
+    for task in glob.glob(f"/proc/{pid}/task/*/status"):
+        try:
+            with open(task, encoding="ascii", errors="replace") as f:
+                out += [numbers(line.split(":")[1]) for line in f if line.startswith("Cpus_allowed_list")]
+        except OSError:
+            pass
+    return out
+
+
+def watch(prefix, ranks, cluster, cpuset=None):
+    """Runs, looks on, and returns {pid: the masks its threads had}, those of the last look, the greatest
+    number of threads seen, standard error, and the binding in the results."""
+    with Folder() as folder:
+        folder = os.path.realpath(folder)
+        path = write_job(folder, job(cluster))
+
+        def enter():
+            if cpuset:
+                with open(os.path.join(cpuset, "cgroup.procs"), "w") as f:
+                    f.write("0")
+        p = subprocess.Popen(prefix + command(ranks, "run", path), cwd=folder, env=environment(3), text=True,
+                             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                             preexec_fn=enter)
+        seen, last, threads = {}, {}, 0
+        while p.poll() is None:
+            for pid in ours(folder):
+                now = masks(pid)
+                threads = max(threads, len(now))
+                if now:
+                    seen.setdefault(pid, set()).update(frozenset(m) for m in now)
+                    last[pid] = now
+            time.sleep(0.05)
+        _, err = p.communicate()
+        check(p.returncode == 0, f"{prefix} {cluster}: exit {p.returncode}\n{err}")
+        with h5py.File(os.path.join(folder, "results.h5")) as f:
+            found = [numbers(row["cores_found"].decode()) for row in f["ranks"]]
+    check(len(seen) == ranks, f"{len(seen)} ranks seen, {ranks} started")
+    check(threads >= 4, f"{threads} threads a rank: the readers were not seen")
+    return seen, last, err, found
+
+
+def stays(seen, given):
+    for pid, sets in seen.items():
+        for mask in sets:
+            check(mask <= given, f"a thread of {pid} may run on {sorted(mask)}, given were {sorted(given)}")
+
+
+def test_slices_are_kept():
+    cores = sorted(os.sched_getaffinity(0))
+    if len(cores) < 2:
+        print("      one core: nothing to cut")
+        return
+    for pin in ("core", "numa", "tile", "nic"):
+        seen, last, _, found = watch([], 2, {"pin": pin})
+        stays(seen, set(cores))
+        ends = [{frozenset(m) for m in sets} for sets in last.values()]
+        check(all(len(e) == 1 for e in ends), f"{pin}: threads of one rank differ: {ends}")
+        check(len(set.union(*ends)) == 2 and not set.intersection(*map(set, set.union(*ends))),
+              f"{pin}: ranks share cores: {ends}")
+        check({frozenset(f) for f in found} == set.union(*ends), f"{pin}: results say {found}, it was {ends}")
+
+
+def test_taskset_is_never_left():
+    cores = sorted(os.sched_getaffinity(0))
+    for core in (cores[0], cores[-1]):
+        for cluster in ({"pin": "core"}, {"pin": "nic"}, {"pin": "list", "cores": f"{core}:{core}"}, {}):
+            seen, _, _, found = watch(["taskset", "-c", str(core)], 2, cluster)
+            stays(seen, {core})
+            check(found == [{core}, {core}], f"{cluster}: results say {found}")
+
+
+def test_a_list_outside_the_mask_is_refused():
+    cores = sorted(os.sched_getaffinity(0))
+    if len(cores) < 2:
+        return
+    with Folder() as folder:
+        path = write_job(folder, job({"pin": "list", "cores": f"{cores[1]}:{cores[1]}"}))
+        p = subprocess.run(["taskset", "-c", str(cores[0])] + command(2, "run", path), cwd=folder,
+                           env=environment(3), capture_output=True, text=True, timeout=100, check=False)
+        check(p.returncode != 0 and "may be used here" in p.stderr, p)
+
+
+def test_cpuset_is_never_left():
+    """A cgroup that gives one core, where this machine lets us make one."""
+    core = sorted(os.sched_getaffinity(0))[-1]
+    for base in CPUSETS:
+        name = os.path.join(base, f"haul-test-{os.getpid()}")
+        cpus = os.path.join(name, "cpuset.cpus")
+        try:
+            os.mkdir(name)
+        except OSError:
+            continue
+        try:
+            if not os.path.exists(cpus):
+                continue
+            memories = os.path.join(name, "cpuset.mems")
+            with open(memories, "w") as f:
+                f.write("0")
+            with open(cpus, "w") as f:
+                f.write(str(core))
+            for pin in ("core", "tile"):
+                seen, _, _, found = watch([], 2, {"pin": pin}, cpuset=name)
+                stays(seen, {core})
+                check(found == [{core}, {core}], f"{pin}: results say {found}")
+            return
+        except OSError as e:
+            print(f"      {base}: {e}")
+        finally:
+            os.rmdir(name)
+    print("      no cpuset can be made here: not tested")
+
+
+def test_topo_in_a_mask():
+    core = sorted(os.sched_getaffinity(0))[-1]
+    p = subprocess.run(["taskset", "-c", str(core), HAUL, "topo", "--pin", "numa"], capture_output=True, text=True,
+                       timeout=60, check=False)
+    row = p.stdout.splitlines()[-1].split()
+    check(p.returncode == 0 and row[0] == "0" and row[-1] == str(core), p)
+    check(alone("topo").rc == 0, "topo")
+
+
+main(test_slices_are_kept, test_taskset_is_never_left, test_a_list_outside_the_mask_is_refused,
+     test_cpuset_is_never_left, test_topo_in_a_mask)
