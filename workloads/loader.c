@@ -1,66 +1,70 @@
 #include "workloads/loader.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define LOOK_AT_CANCEL_NS 20000000u
+static int loader_allocate(struct loader *l, struct err *err);
+static int loader_thread_start(struct loader *l, uint32_t index, struct err *err);
 
-static void *loader_thread_main(void *argument);
-static int loader_thread_open(struct loader *l, struct loader_thread *t, uint32_t index,
-			      struct err *err);
-
-int loader_open(struct loader *l, const struct worker_options *options, uint32_t workers,
-		uint32_t prefetch, struct err *err)
+static bool samples_shared(const struct loader *l)
 {
-	uint32_t count = workers ? workers : 1, i;
-	int rc = 0;
+	return l->options.kind == LOADER_SAMPLE && l->options.workers;
+}
+
+int loader_open(struct loader *l, const struct loader_options *options,
+		const struct worker_options *worker_options, struct err *err)
+{
+	uint32_t i;
+	int rc;
 
 	memset(l, 0, sizeof(*l));
 	l->options = *options;
-	l->options.cancel = &l->cancel;
-	l->workers = workers;
-	l->prefetch = prefetch;
+	l->worker_options = *worker_options;
+	l->worker_options.lanes = options->kind == LOADER_BATCH ? worker_options->depth : 1;
+	l->worker_options.cancel = &l->cancel;
+	l->worker_options.wanted = &l->wanted;
 	l->next_serial = 1;
-	l->threads = calloc(count, sizeof(*l->threads));
-	if (!l->threads)
-		return err_set(err, -ENOMEM, "no memory for %u readers", count);
-	for (i = 0; i < count && rc == 0; i++)
-		rc = loader_thread_open(l, &l->threads[i], i, err);
+	rc = loader_allocate(l, err);
+	if (rc == 0 && options->pin_memory)
+		rc = copier_open(&l->copier, err);
+	for (i = 0; i < l->worker_count && rc == 0; i++)
+		rc = worker_open(&l->workers[i], &l->worker_options, i, err);
+	for (i = 0; i < l->thread_count && rc == 0; i++)
+		rc = loader_thread_start(l, i, err);
 	if (rc < 0)
 		loader_close(l);
 	return rc;
 }
 
-static int loader_thread_open(struct loader *l, struct loader_thread *t, uint32_t index,
-			      struct err *err)
+/* As lots are shared or not: the parts of a slot are those who may build its batch. */
+static int loader_allocate(struct loader *l, struct err *err)
 {
+	const struct loader_options *o = &l->options;
 	uint32_t i;
-	int rc;
 
-	t->loader = l;
-	rc = worker_open(&t->worker, &l->options, index, err);
-	if (rc < 0 || !l->workers)
-		return rc;
-	t->batches = calloc(l->prefetch, sizeof(*t->batches));
-	if (!t->batches)
-		return err_set(err, -ENOMEM, "no memory for %u batches", l->prefetch);
-	rc = ring_init(&t->credits, l->prefetch, err);
-	if (rc == 0)
-		rc = ring_init(&t->filled, l->prefetch, err);
-	if (rc < 0)
-		return rc;
-	for (i = 0; i < l->prefetch; i++)
-		ring_put(&t->credits, &t->batches[i], 0);
-	sem_init(&t->go, 0, 0);
-	sem_init(&t->rest, 0, 0);
-	rc = -pthread_create(&t->thread, NULL, loader_thread_main, t);
-	if (rc < 0) {
-		sem_destroy(&t->go);
-		sem_destroy(&t->rest);
-		return err_set(err, rc, "reader thread %u: %s", index, strerror(-rc));
+	l->worker_count = o->workers ? o->workers : 1;
+	l->thread_count = o->workers ? o->workers + o->pin_memory : 0;
+	l->lot_count = samples_shared(l) ? 1 : l->worker_count;
+	l->part_count = samples_shared(l) ? l->worker_count : 1;
+	l->slot_count = l->lot_count * o->prefetch;
+	l->workers = calloc(l->worker_count, sizeof(*l->workers));
+	l->threads = calloc(l->thread_count + 1, sizeof(*l->threads));
+	l->lots = aligned_alloc(64, l->lot_count * sizeof(*l->lots));
+	l->slots = aligned_alloc(64, l->slot_count * sizeof(*l->slots));
+	l->parts = calloc((size_t)l->slot_count * l->part_count, sizeof(*l->parts));
+	if (!l->workers || !l->threads || !l->lots || !l->slots || !l->parts)
+		return err_set(err, -ENOMEM, "no memory for %u readers, %u batches each",
+			       l->worker_count, o->prefetch);
+	memset(l->lots, 0, l->lot_count * sizeof(*l->lots));
+	memset(l->slots, 0, l->slot_count * sizeof(*l->slots));
+	for (i = 0; i < l->lot_count; i++)
+		sem_init(&l->lots[i].credits, 0, 0);
+	for (i = 0; i < l->slot_count; i++) {
+		sem_init(&l->slots[i].filled, 0, 0);
+		sem_init(&l->slots[i].pinned, 0, 0);
 	}
-	t->started = true;
 	return 0;
 }
 
@@ -68,34 +72,6 @@ static void loader_sem_wait(sem_t *semaphore)
 {
 	while (sem_wait(semaphore) < 0 && errno == EINTR)
 		;
-}
-
-/* A credit, or NULL when the epoch is given up. */
-static struct batch *loader_credit(struct loader_thread *t)
-{
-	void *b;
-
-	while (ring_take(&t->credits, &b, clock_kernel_ns() + LOOK_AT_CANCEL_NS) < 0)
-		if (atomic_load(&t->loader->cancel))
-			return NULL;
-	return b;
-}
-
-static void loader_thread_epoch(struct loader_thread *t)
-{
-	const struct assignment *a = &t->loader->assignment;
-	struct batch *b;
-	bool last = false;
-	uint64_t k;
-
-	for (k = t->worker.index; k < a->batches && !last; k += t->loader->workers) {
-		b = loader_credit(t);
-		if (!b)
-			return;
-		worker_build(&t->worker, a, k, b);
-		last = b->error || b->cut;
-		ring_put(&t->filled, b, UINT64_MAX);
-	}
 }
 
 static void *loader_thread_main(void *argument)
@@ -106,18 +82,59 @@ static void *loader_thread_main(void *argument)
 		loader_sem_wait(&t->go);
 		if (atomic_load(&t->loader->quit))
 			return NULL;
-		loader_thread_epoch(t);
+		t->epoch(t);
 		sem_post(&t->rest);
 	}
+}
+
+static int loader_thread_start(struct loader *l, uint32_t index, struct err *err)
+{
+	struct loader_thread *t = &l->threads[index];
+	int rc;
+
+	t->loader = l;
+	t->index = index;
+	t->epoch = index < l->options.workers ? loader_work : loader_pin;
+	sem_init(&t->go, 0, 0);
+	sem_init(&t->rest, 0, 0);
+	rc = -pthread_create(&t->thread, NULL, loader_thread_main, t);
+	if (rc < 0)
+		return err_set(err, rc, "reader thread %u: %s", index, strerror(-rc));
+	t->started = true;
+	return 0;
 }
 
 void loader_start(struct loader *l, uint64_t start_ns)
 {
 	uint32_t i;
 
-	l->options.start_ns = start_ns;
-	for (i = 0; i < loader_worker_count(l); i++)
-		timeline_init(&l->threads[i].worker.timeline, start_ns);
+	l->worker_options.start_ns = start_ns;
+	for (i = 0; i < l->worker_count; i++)
+		timeline_init(&l->workers[i].timeline, start_ns);
+}
+
+static void sem_drain(sem_t *semaphore)
+{
+	while (sem_trywait(semaphore) == 0)
+		;
+}
+
+/* All threads rest: what an epoch given up has left is put away. */
+static void loader_reset(struct loader *l)
+{
+	uint64_t credits = l->options.prefetch * l->batch_units;
+	uint32_t i;
+
+	for (i = 0; i < l->lot_count; i++) {
+		sem_destroy(&l->lots[i].credits);
+		sem_init(&l->lots[i].credits, 0, credits < INT_MAX ? (unsigned)credits : INT_MAX);
+		atomic_store(&l->lots[i].next, i);
+	}
+	for (i = 0; i < l->slot_count; i++) {
+		sem_drain(&l->slots[i].filled);
+		sem_drain(&l->slots[i].pinned);
+		atomic_store(&l->slots[i].left, l->batch_units);
+	}
 }
 
 void loader_begin(struct loader *l, const struct assignment *a)
@@ -127,83 +144,152 @@ void loader_begin(struct loader *l, const struct assignment *a)
 	l->assignment = *a;
 	l->assignment.first_serial = l->next_serial;
 	l->next_serial += a->batches;
+	l->batch_units = samples_shared(l) ? a->batch : 1;
 	l->busy = true;
 	atomic_store(&l->cancel, false);
-	for (i = 0; i < l->workers; i++)
+	loader_reset(l);
+	for (i = 0; i < l->thread_count; i++)
 		sem_post(&l->threads[i].go);
+}
+
+/* The wait was that for the worker which ended the batch. */
+void loader_collect(struct loader *l, uint64_t k, struct batch *out)
+{
+	const struct batch *parts = loader_parts(l, k);
+	uint64_t serial = l->assignment.first_serial + k;
+	uint32_t i;
+
+	batch_clear(out, serial);
+	for (i = 0; i < l->part_count; i++)
+		if (parts[i].serial == serial)
+			batch_add(out, &parts[i]);
+	i = l->part_count > 1 ? l->slots[k % l->slot_count].last : 0;
+	memcpy(out->blamed, parts[i].blamed, sizeof(out->blamed));
+}
+
+static bool loader_paused(void *loader)
+{
+	const struct loader *l = loader;
+
+	return l->worker_options.pause && l->worker_options.pause(l->worker_options.pause_argument);
+}
+
+static int loader_build_here(struct loader *l, uint64_t k, struct batch *out)
+{
+	batch_clear(out, l->assignment.first_serial + k);
+	worker_build(&l->workers[0], &l->assignment, k, 0, l->assignment.batch, out);
+	if (l->options.pin_memory && !out->cut)
+		loader_copy(l, out, loader_paused, l);
+	return 0;
 }
 
 int loader_take(struct loader *l, uint64_t k, uint64_t since_ns, uint64_t deadline_ns,
 		struct batch *out)
 {
-	struct loader_thread *t = &l->threads[l->workers ? k % l->workers : 0];
-	void *b;
-	int rc;
+	struct loader_slot *slot = &l->slots[k % l->slot_count];
+	uint64_t i;
 
-	worker_wanted(&t->worker, l->assignment.first_serial + k, since_ns);
-	if (!l->workers) {
-		worker_build(&t->worker, &l->assignment, k, out);
-		return 0;
-	}
-	rc = ring_take(&t->filled, &b, deadline_ns);
-	if (rc < 0)
-		return rc;
-	*out = *(struct batch *)b;
-	ring_put(&t->credits, b, 0);
+	wanted_set(&l->wanted, l->assignment.first_serial + k, since_ns);
+	if (!l->options.workers)
+		return loader_build_here(l, k, out);
+	if (loader_wait(l->options.pin_memory ? &slot->pinned : &slot->filled, deadline_ns) < 0)
+		return -ETIMEDOUT;
+	if (l->options.pin_memory)
+		*out = slot->batch;
+	else
+		loader_collect(l, k, out);
+	atomic_store_explicit(&slot->left, l->batch_units, memory_order_relaxed);
+	for (i = 0; i < l->batch_units; i++)
+		sem_post(&l->lots[k % l->lot_count].credits);
 	return 0;
 }
 
 void loader_end(struct loader *l)
 {
 	uint32_t i;
-	void *b;
 
 	if (!l->busy)
 		return;
 	atomic_store(&l->cancel, true);
-	for (i = 0; i < l->workers; i++) {
+	/* Nobody need sleep to the end of a wait for a credit that will not come. */
+	for (i = 0; i < l->options.workers; i++)
+		sem_post(&l->lots[i % l->lot_count].credits);
+	for (i = 0; i < l->thread_count; i++)
 		loader_sem_wait(&l->threads[i].rest);
-		while (ring_take(&l->threads[i].filled, &b, 0) == 0)
-			ring_put(&l->threads[i].credits, b, 0);
-	}
 	l->busy = false;
+}
+
+/* Of those who read for it, the one that was waited for longest; and the copy, if it had begun. */
+void loader_blamed(const struct loader *l, uint64_t k, uint64_t blamed[ACCOUNTS])
+{
+	const struct batch *parts = loader_parts(l, k);
+	const struct batch *pinned = &l->slots[k % l->slot_count].batch;
+	uint64_t serial = l->assignment.first_serial + k, most = 0, sum;
+	uint32_t i;
+	int s;
+
+	memset(blamed, 0, ACCOUNTS * sizeof(*blamed));
+	for (i = 0; i < l->part_count; i++) {
+		for (s = 0, sum = 0; s < ACCOUNTS && parts[i].serial == serial; s++)
+			sum += parts[i].blamed[s];
+		if (sum <= most)
+			continue;
+		most = sum;
+		memcpy(blamed, parts[i].blamed, sizeof(parts[i].blamed));
+	}
+	if (pinned->serial == serial)
+		blamed[ACCOUNT_COPY] += pinned->blamed[ACCOUNT_COPY];
+}
+
+static void loader_free(struct loader *l)
+{
+	uint32_t i;
+
+	for (i = 0; l->lots && i < l->lot_count; i++)
+		sem_destroy(&l->lots[i].credits);
+	for (i = 0; l->slots && i < l->slot_count; i++) {
+		sem_destroy(&l->slots[i].filled);
+		sem_destroy(&l->slots[i].pinned);
+	}
+	copier_close(&l->copier);
+	free(l->workers);
+	free(l->threads);
+	free(l->lots);
+	free(l->slots);
+	free(l->parts);
+	memset(l, 0, sizeof(*l));
 }
 
 void loader_close(struct loader *l)
 {
-	uint32_t count = l->workers ? l->workers : 1, i;
+	uint32_t i;
 
-	if (!l->threads)
-		return;
 	loader_end(l);
 	atomic_store(&l->quit, true);
-	for (i = 0; i < count; i++) {
+	for (i = 0; l->threads && i < l->thread_count; i++) {
 		struct loader_thread *t = &l->threads[i];
 
-		if (t->started) {
-			sem_post(&t->go);
-			pthread_join(t->thread, NULL);
-			sem_destroy(&t->go);
-			sem_destroy(&t->rest);
-		}
-		if (t->worker.options)
-			worker_close(&t->worker);
-		ring_free(&t->credits);
-		ring_free(&t->filled);
-		free(t->batches);
+		if (!t->started)
+			continue;
+		sem_post(&t->go);
+		pthread_join(t->thread, NULL);
+		sem_destroy(&t->go);
+		sem_destroy(&t->rest);
 	}
-	free(l->threads);
-	l->threads = NULL;
+	for (i = 0; l->workers && i < l->worker_count; i++)
+		if (l->workers[i].options)
+			worker_close(&l->workers[i]);
+	loader_free(l);
 }
 
 uint32_t loader_worker_count(const struct loader *l)
 {
-	return l->workers ? l->workers : 1;
+	return l->worker_count;
 }
 
 struct worker *loader_worker(struct loader *l, uint32_t i)
 {
-	return &l->threads[i].worker;
+	return &l->workers[i];
 }
 
 uint64_t loader_live_bytes(const struct loader *l)
@@ -211,9 +297,8 @@ uint64_t loader_live_bytes(const struct loader *l)
 	uint64_t bytes = 0;
 	uint32_t i;
 
-	for (i = 0; i < loader_worker_count(l); i++)
-		bytes += atomic_load_explicit(&l->threads[i].worker.live_bytes,
-					      memory_order_relaxed);
+	for (i = 0; i < l->worker_count; i++)
+		bytes += atomic_load_explicit(&l->workers[i].live_bytes, memory_order_relaxed);
 	return bytes;
 }
 
@@ -222,8 +307,8 @@ uint64_t loader_live_p99_ns(const struct loader *l)
 	uint64_t worst = 0, ns;
 	uint32_t i;
 
-	for (i = 0; i < loader_worker_count(l); i++) {
-		ns = atomic_load_explicit(&l->threads[i].worker.live_p99_ns, memory_order_relaxed);
+	for (i = 0; i < l->worker_count; i++) {
+		ns = atomic_load_explicit(&l->workers[i].live_p99_ns, memory_order_relaxed);
 		worst = ns > worst ? ns : worst;
 	}
 	return worst;

@@ -1,43 +1,84 @@
-/* The loader "pytorch": worker threads build whole batches, worker w the batches w, w + W, ... in
- * order; batch k is taken from worker k % W. A worker holds at most `prefetch` credits, one a batch
- * that it builds or has built; a credit returns when the main thread takes the batch, as torch's
- * prefetch_factor does. Nothing is prefetched across epochs. Torch starts its worker processes anew
- * each epoch; here the threads stay and only their work starts anew.
+/* A loader: who takes which unit of work, and in what order the main thread gets batches.
  *
- * With 0 workers the batch is built in the main thread when it is asked for. The threads inherit the
- * binding of the thread that calls loader_open; all calls are the main thread's. */
+ *	kind      unit     taken by                    on their way at once in a worker
+ *	pytorch   batch    worker k % W, in order      one sample, in `depth` requests
+ *	sample    sample   whoever is free             one sample, in `depth` requests
+ *	batch     batch    worker k % W, in order      `depth` samples of the batch
+ *
+ * pytorch is torch's DataLoader. sample is tf.data's map and interleave and DALI's thread pool: the
+ * results are put in order again. batch is a batch read at once: PyDAOS's, s3dlio's window.
+ *
+ * The main thread gets batch k from slot k % slots. Work begins on a credit and a credit returns when
+ * the main thread takes the batch: with pytorch and batch each worker builds or holds at most `prefetch`
+ * batches (torch's prefetch_factor), with sample all of them together do. Nothing is prefetched across
+ * epochs. Torch starts its worker processes anew each epoch; here the threads stay and only their work
+ * starts anew. With pin_memory one more thread copies each batch before the main thread gets it.
+ *
+ * With 0 workers the batch is built, and copied, in the main thread when it is asked for. The threads
+ * inherit the binding of the thread that calls loader_open; all calls are the main thread's. */
 #ifndef HAUL_WORKLOADS_LOADER_H
 #define HAUL_WORKLOADS_LOADER_H
 
 #include <pthread.h>
 #include <semaphore.h>
 
-#include "core/ring.h"
+#include "workloads/copier.h"
 #include "workloads/worker.h"
 
+enum loader_kind { LOADER_PYTORCH, LOADER_SAMPLE, LOADER_BATCH };
+
+struct loader_options {
+	enum loader_kind kind;
+	uint32_t workers, prefetch; /* prefetch at least 1 */
+	bool pin_memory;
+};
+
+/* A thread of the loader: at rest until it is told to go. */
 struct loader_thread {
-	struct worker worker;
 	struct loader *loader;
-	struct batch *batches;       /* [prefetch] */
-	struct ring credits, filled; /* to the worker, from the worker */
+	void (*epoch)(struct loader_thread *t);
+	uint32_t index;
 	sem_t go, rest;
 	pthread_t thread;
 	bool started;
 };
 
+/* Where workers take work from: one for each, or one for all. Units are counted on from their first to
+ * the epoch's last. On lines of their own: all workers may write here. */
+struct loader_lot {
+	_Alignas(64) sem_t credits;
+	_Atomic uint64_t next;
+};
+
+/* Batch k's place, k % slots. */
+struct loader_slot {
+	_Alignas(64) sem_t filled, pinned;
+	_Atomic uint64_t left; /* units */
+	uint32_t last;         /* the worker that ended it: the one waited for */
+	struct batch batch;    /* pinned */
+};
+
 struct loader {
-	struct worker_options options; /* of all workers */
+	struct wanted wanted;
+	struct loader_options options;
+	struct worker_options worker_options; /* of all workers */
 	struct assignment assignment;
-	struct loader_thread *threads; /* [workers], or one without a thread */
-	uint32_t workers, prefetch;
+	struct worker *workers;        /* [worker_count] */
+	struct loader_thread *threads; /* the workers', then the copier's */
+	struct loader_lot *lots;
+	struct loader_slot *slots;
+	struct batch *parts; /* of a slot: one of each worker that builds it */
+	struct copier copier;
+	uint32_t worker_count, thread_count, lot_count, slot_count, part_count;
+	uint64_t batch_units; /* of the assignment */
 	uint64_t next_serial;
 	bool busy;
 	_Atomic bool cancel, quit;
 };
 
-/* options->cancel is the loader's own and is set here. */
-int loader_open(struct loader *l, const struct worker_options *options, uint32_t workers,
-		uint32_t prefetch, struct err *err);
+/* worker_options: lanes, wanted and cancel are set here. */
+int loader_open(struct loader *l, const struct loader_options *options,
+		const struct worker_options *worker_options, struct err *err);
 void loader_close(struct loader *l);
 
 /* From when times of failures and timelines count. Before the first epoch. */
@@ -54,6 +95,9 @@ int loader_take(struct loader *l, uint64_t k, uint64_t since_ns, uint64_t deadli
 /* Ends the epoch, before its end too: returns when all workers rest. */
 void loader_end(struct loader *l);
 
+/* After loader_end: what a wait for batch k, never taken, went into. */
+void loader_blamed(const struct loader *l, uint64_t k, uint64_t blamed[ACCOUNTS]);
+
 /* The workers, for their statistics, while they rest. */
 uint32_t loader_worker_count(const struct loader *l);
 struct worker *loader_worker(struct loader *l, uint32_t i);
@@ -61,5 +105,23 @@ struct worker *loader_worker(struct loader *l, uint32_t i);
 /* Live figures, at any time. */
 uint64_t loader_live_bytes(const struct loader *l);
 uint64_t loader_live_p99_ns(const struct loader *l);
+
+/* What threads of the loader do in an epoch; loader_thread.c. */
+void loader_work(struct loader_thread *t);
+void loader_pin(struct loader_thread *t);
+
+/* Waits for a semaphore until deadline_ns (kernel clock). -ETIMEDOUT. */
+int loader_wait(sem_t *semaphore, uint64_t deadline_ns);
+
+/* Batch k, whose slot is filled, of all its parts. */
+void loader_collect(struct loader *l, uint64_t k, struct batch *out);
+
+/* The copy of b into pinned memory. */
+void loader_copy(struct loader *l, struct batch *b, bool (*quits)(void *argument), void *argument);
+
+static inline struct batch *loader_parts(const struct loader *l, uint64_t k)
+{
+	return l->parts + k % l->slot_count * l->part_count;
+}
 
 #endif

@@ -14,7 +14,7 @@
  * worker's share of the buffers holds, the blocks around it included where I/O is direct. */
 static uint64_t request_bytes(const struct train_options *o, const struct pass_input *in)
 {
-	uint64_t budget = train_window(o), transfer = store_transfer(&in->store);
+	uint64_t budget = train_window(o, in->depth), transfer = store_transfer(&in->store);
 	uint64_t largest = dataset_extent_bytes_max(&in->dataset) + WORKER_PIECE_BYTES, bytes,
 		 window;
 
@@ -45,6 +45,7 @@ static int input_open(struct phase_context *ctx, const char *name, struct pass_i
 	rc = group_agree(ctx->group, rc, err);
 	if (rc < 0)
 		return rc;
+	in->depth = train_depth(o, store);
 	in->request_bytes = request_bytes(o, in);
 	return existing_check(&in->dataset, &in->store, ctx->group, err);
 }

@@ -16,14 +16,15 @@
 #include "workloads/order.h"
 #include "workloads/workload.h"
 
-enum train_loader_kind { LOADER_PYTORCH };
 enum train_shuffle_order { SHUFFLE_NONE, SHUFFLE_EACH_EPOCH, SHUFFLE_ONCE };
 enum train_sync { SYNC_STEP, SYNC_EPOCH, SYNC_NONE };
 enum train_on_error { ON_ERROR_STOP, ON_ERROR_COUNT };
 
 struct train_loader {
 	uint32_t kind;
-	uint64_t workers, prefetch, depth;
+	uint64_t workers, prefetch;
+	uint64_t depth; /* 0: train_depth says */
+	bool pin_memory;
 	uint64_t h2d; /* bytes a second; 0: not emulated */
 };
 
@@ -137,7 +138,9 @@ void train_order(const struct train_options *o, const struct dataset *d, uint64_
 
 /* Bytes a request of a store has at most, before any window (UINT64_MAX: an extent whole). */
 uint64_t train_transfer(const struct job_store *store);
-/* Bytes of the window that each request in flight has. */
-uint64_t train_window(const struct train_options *o);
+/* Requests that a worker has in flight, on this store. */
+uint32_t train_depth(const struct train_options *o, const struct job_store *store);
+/* Bytes of the window that each of depth requests in flight has. */
+uint64_t train_window(const struct train_options *o, uint32_t depth);
 
 #endif

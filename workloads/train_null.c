@@ -46,6 +46,7 @@ static void null_options(const struct train_options *from, struct train_options 
 	o->preprocess = (struct draw){DRAW_CONSTANT, 0, 0};
 	o->verify = VERIFY_NONE;
 	o->loader.h2d = 0;
+	o->loader.pin_memory = false;
 	o->evaluation.every = 0;
 }
 

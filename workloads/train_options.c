@@ -3,24 +3,30 @@
 
 #include "backends/queue.h"
 #include "core/units.h"
+#include "workloads/loader.h"
 #include "workloads/train.h"
 
-static const char *const loader_kinds[] = {"pytorch", NULL};
+enum { BATCH_DEPTH = 64 };
+
+static const char *const loader_kinds[] = {"pytorch", "sample", "batch", NULL};
 static const char *const shuffle_orders[] = {"none", "each_epoch", "once", NULL};
 static const char *const sync_names[] = {"step", "epoch", "none", NULL};
 static const char *const verify_names[] = {"none", "sampled", "full", NULL};
 static const char *const on_error_names[] = {"stop", "count", NULL};
 
 static const struct option loader_options[] = {
-	OPT_CHOICE("kind", struct train_loader, kind, .def = LOADER_PYTORCH,
-		   .choices = loader_kinds,
-		   .help = "pytorch: a worker builds a whole batch, batches are taken in order"),
+	OPT_CHOICE(
+		"kind", struct train_loader, kind, .def = LOADER_PYTORCH, .choices = loader_kinds,
+		.help = "pytorch: a worker builds a whole batch, sample by sample; sample: workers take samples, results are put in order; batch: a worker asks for all samples of a batch at once"),
 	OPT_U64("workers", struct train_loader, workers, .def = 4, .max = 1024,
 		.help = "reader threads of a rank; 0: the main thread reads"),
 	OPT_U64("prefetch", struct train_loader, prefetch, .def = 2, .min = 1, .max = 4096,
-		.help = "batches that each worker builds ahead"),
-	OPT_U64("depth", struct train_loader, depth, .def = 1, .min = 1, .max = QUEUE_DEPTH_MAX,
-		.help = "requests in flight for each worker, of one sample"),
+		.help = "batches that each worker builds ahead; sample: all workers together"),
+	OPT_U64("depth", struct train_loader, depth, .def = 0, .max = QUEUE_DEPTH_MAX,
+		.help = "requests in flight for each worker, of one sample or (batch) of several; 0: one, or (batch) one a sample, at most 64 and what the store takes"),
+	OPT_BOOL(
+		"pin_memory", struct train_loader, pin_memory, .def = 0,
+		.help = "one more thread copies each batch, as into memory that the accelerator reads"),
 	OPT_RATE(
 		"h2d", struct train_loader, h2d, .def = 0,
 		.help = "a step waits for its batch to be copied to the accelerator at this rate; 0: it does not"),
@@ -132,9 +138,21 @@ uint64_t train_transfer(const struct job_store *store)
 	return transfer ? transfer : UINT64_MAX;
 }
 
-uint64_t train_window(const struct train_options *o)
+uint32_t train_depth(const struct train_options *o, const struct job_store *store)
 {
-	return o->buffers / (o->loader.workers ? o->loader.workers : 1) / o->loader.depth;
+	uint64_t depth = o->batch < BATCH_DEPTH ? o->batch : BATCH_DEPTH;
+	uint32_t most = backend_depth(store);
+
+	if (o->loader.depth)
+		return (uint32_t)o->loader.depth;
+	if (o->loader.kind != LOADER_BATCH)
+		return 1;
+	return depth < most ? (uint32_t)depth : most;
+}
+
+uint64_t train_window(const struct train_options *o, uint32_t depth)
+{
+	return o->buffers / (o->loader.workers ? o->loader.workers : 1) / depth;
 }
 
 uint32_t train_epoch_rows(const struct job_phase *phase)

@@ -186,15 +186,12 @@ static void stage_close(struct pass *p, uint64_t began_ns, uint64_t extra_ns,
 /* What a wait that was given up waited for: the worker, at rest now, has blamed its states. */
 static void stage_blame(struct pass *p)
 {
-	const struct loader *l = &p->loader;
-	const struct batch *b;
+	uint64_t blamed[ACCOUNTS];
 
 	if (!p->waited_ns)
 		return;
-	b = loader_worker(&p->loader, l->workers ? (uint32_t)(p->waited_for % l->workers) : 0)
-		    ->batch;
-	if (b && b->serial == l->assignment.first_serial + p->waited_for)
-		account_blame(&p->accounts, p->waited_ns, b->blamed);
+	loader_blamed(&p->loader, p->waited_for, blamed);
+	account_blame(&p->accounts, p->waited_ns, blamed);
 	p->waited_ns = 0;
 }
 
@@ -277,13 +274,11 @@ static int pass_prove(struct pass *p, struct err *err)
 /* The sentence of this rank's own error. */
 static int pass_failure(struct pass *p, struct err *err)
 {
-	const struct loader *l = &p->loader;
 	const struct failure *f;
 
 	if (!p->error)
 		return 0;
-	f = &loader_worker(&p->loader, l->workers ? (uint32_t)(p->error_at % l->workers) : 0)
-		     ->failures[0];
+	f = &loader_worker(&p->loader, p->error_by)->failures[0];
 	return err_set(err, p->error, "%s/%s: %s (epoch %u, step %u)",
 		       p->inputs[p->stage.source]->store.uri, f->object, f->text, f->epoch,
 		       f->step);
@@ -321,9 +316,15 @@ static int pass_open(struct pass *p, struct err *err)
 {
 	const struct train_options *o = p->options;
 	const struct phase_context *ctx = p->ctx;
+	struct loader_options l = {
+		.kind = (enum loader_kind)o->loader.kind,
+		.workers = (uint32_t)o->loader.workers,
+		.prefetch = (uint32_t)o->loader.prefetch,
+		.pin_memory = o->loader.pin_memory,
+	};
 	struct worker_options w = {
 		.clock = ctx->clock,
-		.depth = (uint32_t)o->loader.depth,
+		.depth = UINT32_MAX,
 		.verify = o->verify,
 		.count_errors = o->on_error == ON_ERROR_COUNT,
 		.preprocess = o->preprocess,
@@ -338,6 +339,7 @@ static int pass_open(struct pass *p, struct err *err)
 	for (s = 0; s < PASS_SOURCES && p->inputs[s]; s++) {
 		w.sources[s] = (struct source){&p->inputs[s]->dataset, &p->inputs[s]->store,
 					       p->inputs[s]->request_bytes};
+		w.depth = p->inputs[s]->depth < w.depth ? p->inputs[s]->depth : w.depth;
 		w.source_count++;
 	}
 	train_order(o, &p->inputs[PASS_TRAIN]->dataset, p->seed, &p->orders[PASS_TRAIN]);
@@ -353,8 +355,7 @@ static int pass_open(struct pass *p, struct err *err)
 	p->taken = calloc(p->tally->epoch_capacity, sizeof(*p->taken));
 	if (!p->taken)
 		return err_set(err, -ENOMEM, "no memory for %u epochs", p->tally->epoch_capacity);
-	return loader_open(&p->loader, &w, (uint32_t)o->loader.workers,
-			   (uint32_t)o->loader.prefetch, err);
+	return loader_open(&p->loader, &l, &w, err);
 }
 
 /* All ranks start together, unless one is asked to stop already. */

@@ -21,6 +21,7 @@ struct pass_input {
 	struct dataset dataset;
 	struct store store;
 	bool open;
+	uint32_t depth; /* requests in flight a worker, at most */
 	uint64_t request_bytes;
 };
 
@@ -65,8 +66,8 @@ struct pass {
 	uint64_t first_ns;  /* DLIO: load and compute of the first step */
 	uint64_t waited_ns; /* a wait given up, for batch waited_for */
 	uint64_t waited_for;
-	int error; /* of this rank, met at batch error_at */
-	uint64_t error_at;
+	int error;         /* of this rank */
+	uint32_t error_by; /* the worker that met it */
 };
 
 /* Runs it: collective. Fills the tally. Returns what all ranks agreed on; *stopped: why it ended

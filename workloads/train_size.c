@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "core/units.h"
+#include "workloads/copier.h"
 #include "workloads/train.h"
 #include "workloads/worker.h"
 
@@ -50,15 +51,18 @@ static uint64_t memory_bytes(const struct train_options *o, const struct dataset
 	uint64_t workers = o->loader.workers ? o->loader.workers : 1;
 	uint64_t transfer = train_transfer(store), largest = dataset_extent_bytes_max(d), request;
 	char text[2][UNITS_TEXT_BYTES];
+	uint32_t depth;
 
 	if (!(ops->capabilities & BACKEND_CONTENT))
 		return 0;
-	request = worker_request_bytes(transfer, train_window(o), largest + WORKER_PIECE_BYTES);
+	depth = train_depth(o, store);
+	request = worker_request_bytes(transfer, train_window(o, depth),
+				       largest + WORKER_PIECE_BYTES);
 	if (request < transfer && request < largest)
 		note(out, "buffers of %s cut requests to %s",
 		     units_bytes_binary(text[0], (double)o->buffers),
 		     units_bytes_binary(text[1], (double)request));
-	return workers * o->loader.depth * request;
+	return workers * depth * request;
 }
 
 static void notes(const struct train_options *o, struct demand *out, uint32_t ranks, bool existing)
@@ -146,5 +150,7 @@ int train_size(const struct job *job, const struct job_phase *phase, uint32_t ra
 	snprintf(out->store, sizeof(out->store), "%s", store->name);
 	notes(o, out, ranks, d.existing);
 	out->memory_per_rank = memory_bytes(o, &d, store, out);
+	if (o->loader.pin_memory)
+		out->memory_per_rank += COPIER_WINDOWS * COPIER_WINDOW_BYTES;
 	return moved(job, phase, ranks, sample_bytes, out, err);
 }

@@ -159,7 +159,7 @@ bool pass_step(struct pass *p, uint64_t k)
 		p->taken[p->stage_index]++;
 		if (b.error) {
 			p->error = b.error;
-			p->error_at = k;
+			p->error_by = b.failed_by;
 			p->mine = STOP_ERROR;
 			whole = false;
 		}

@@ -1,9 +1,13 @@
-/* A reader: builds batches by reading samples through its own queue, verifies them, takes their ids
- * from the bytes, and says along which states of its requests the time went.
+/* A reader: reads samples of batches through its own queue, verifies them, takes their ids from the
+ * bytes, and says along which states of its requests the time went.
  *
- * A worker belongs to one thread. Only worker_wanted and the atomics at its head may be used by the
- * main thread while it runs; everything else is read when it rests. Nothing allocates after
- * worker_open. */
+ *	worker.c          what a worker owns; opened and closed
+ *	worker_build.c    the loop: samples on their way, requests out, answers in
+ *	worker_reading.c  the steps of one sample: open, extents, close
+ *	worker_check.c    what came: outcome, id, payload; failures
+ *
+ * A worker belongs to one thread. Only the atomics at its head may be read by others while it works;
+ * everything else is read when it rests. Nothing allocates after worker_open. */
 #ifndef HAUL_WORKLOADS_WORKER_H
 #define HAUL_WORKLOADS_WORKER_H
 
@@ -37,7 +41,7 @@ struct assignment {
 	uint32_t rank, ranks;
 };
 
-/* One batch, built. Sums of ids are modulo 2^64. */
+/* A batch, or what one worker made of it. Sums of ids are modulo 2^64. */
 struct batch {
 	uint64_t serial;
 	uint64_t samples, id_sum, id_hash;              /* read whole */
@@ -46,14 +50,29 @@ struct batch {
 	uint64_t logical_bytes;    /* of the samples' payload */
 	uint64_t blamed[ACCOUNTS]; /* what the main thread's wait went into */
 	int error;                 /* on_error stop: the first one */
+	uint32_t failed_by;        /* index of the worker that met it */
 	bool cut;                  /* given up before its end */
 };
+
+void batch_clear(struct batch *b, uint64_t serial);
+/* All but what was blamed: workers that read at the same time were waited for once. */
+void batch_add(struct batch *b, const struct batch *part);
+
+/* What the main thread waits for, and since when. Written by it, read by all who work for it. */
+struct wanted {
+	_Atomic uint64_t since_ns, serial;
+};
+
+void wanted_set(struct wanted *w, uint64_t serial, uint64_t since_ns);
+/* How much of [from, to) the main thread has waited for just this batch. */
+uint64_t wanted_span(const struct wanted *w, uint64_t serial, uint64_t from, uint64_t to);
 
 struct worker_options {
 	struct clock *clock;
 	struct source sources[WORKER_SOURCES];
 	unsigned source_count;
-	uint32_t depth;
+	uint32_t depth;          /* requests in flight */
+	uint32_t lanes;          /* samples on their way at once: 1 … depth */
 	enum verify verify;      /* files that exist without haul are never verified */
 	uint64_t evidence_bytes; /* from one look at the page cache to the next; 0: none */
 	bool count_errors;       /* else the first error ends the batch */
@@ -64,32 +83,51 @@ struct worker_options {
 	 * preprocessing; true: give up. May be NULL. */
 	bool (*pause)(void *pause_argument);
 	void *pause_argument;
-	const _Atomic bool *cancel; /* give up; may be NULL */
+	const _Atomic bool *cancel;  /* give up; may be NULL */
+	const struct wanted *wanted; /* may be NULL */
+};
+
+enum reading_state { READING_OPEN, READING_STAT, READING_EXTENTS, READING_CLOSE, READING_OVER };
+
+/* A sample on its way, from open to close. What a format keeps of a file from one sample to the next
+ * stays in the lane: a file laid out is not laid out again. */
+struct reading {
+	enum reading_state state;
+	uint64_t sample; /* as planned */
+	uint64_t id;     /* as its bytes say */
+	bool id_seen, ready;
+	struct object object;
+	struct layout layout;
+	uint64_t laid_out; /* source and file of layout + 1; 0: none */
+	struct extent extents[FORMAT_EXTENTS_MAX];
+	uint32_t extent_count, extent;
+	uint64_t at; /* of the extent: what was not asked for yet begins here */
+	uint32_t flying;
+	int rc;
+	uint64_t began_ns;
 };
 
 struct worker {
-	_Atomic uint64_t wait_since_ns,
-		wait_serial; /* the main thread waits for this batch since then */
 	_Atomic uint64_t live_bytes, live_p99_ns; /* for the progress line */
 
 	const struct worker_options *options;
 	uint32_t index;
 	struct queue queues[WORKER_SOURCES];
-	struct buffers windows;
+	struct buffers windows; /* one a request */
 	struct io *ios;
-	struct io **free_ios, **done, **ready; /* [depth] */
+	struct io **free_ios, **done, **out; /* [depth] */
 	uint32_t free_count;
-	struct object object;
-	struct layout layout;
-	uint64_t laid_out; /* source and file of layout + 1; 0: none */
+	struct reading *lanes;
+	struct reading **idle, **ready; /* [lanes] each; ready: may have a request to send */
+	uint32_t idle_count, ready_count;
 	uint8_t *scratch;
 	struct random random;
 
-	/* Of the batch and the sample under way. */
+	/* Of the work under way. */
 	struct batch *batch;
 	const struct assignment *assignment;
-	uint64_t step, sample, id;
-	bool id_seen;
+	uint64_t step;
+	uint64_t undone;    /* samples read and not preprocessed yet */
 	uint64_t mark_ns;   /* everything before is charged */
 	uint64_t looked_ns; /* when live_p99_ns was made */
 
@@ -105,11 +143,9 @@ int worker_open(struct worker *w, const struct worker_options *options, uint32_t
 		struct err *err);
 void worker_close(struct worker *w);
 
-/* Builds batch k of the assignment into b. */
-void worker_build(struct worker *w, const struct assignment *a, uint64_t k, struct batch *b);
-
-/* The main thread waits for batch serial since since_ns. */
-void worker_wanted(struct worker *w, uint64_t serial, uint64_t since_ns);
+/* Reads the samples [from, to) of batch k of the assignment and adds them to b. */
+void worker_build(struct worker *w, const struct assignment *a, uint64_t k, uint64_t from,
+		  uint64_t to, struct batch *b);
 
 /* Bytes a request may have: transfer, cut to what budget bytes of window hold (but at least 64 KiB),
  * and to the largest file. */

@@ -7,7 +7,7 @@
 #include "tests/workloads/train_fixture.h"
 #include "workloads/loader.h"
 
-enum { SAMPLE_BYTES = 1000, BATCH = 3, BATCHES = 11 };
+enum { SAMPLE_BYTES = 1000, BATCH = 3, BATCHES = 11, KINDS = LOADER_BATCH + 1 };
 
 struct desk {
 	struct fixture *job; /* only parsed */
@@ -19,9 +19,11 @@ struct desk {
 	struct assignment assignment;
 };
 
-static void desk_open(struct desk *d, uint32_t workers, uint32_t prefetch)
+static void desk_open(struct desk *d, enum loader_kind kind, uint32_t workers, uint32_t prefetch)
 {
-	struct worker_options o = {.depth = 1, .seed = 1, .source_count = 1};
+	struct loader_options l = {.kind = kind, .workers = workers, .prefetch = prefetch};
+	struct worker_options o = {
+		.depth = kind == LOADER_BATCH ? 2 : 1, .seed = 1, .source_count = 1};
 	struct err err = {0};
 
 	memset(d, 0, sizeof(*d));
@@ -38,7 +40,7 @@ static void desk_open(struct desk *d, uint32_t workers, uint32_t prefetch)
 			      0);
 	o.clock = &d->job->clock;
 	o.sources[0] = (struct source){&d->dataset, &d->store, UINT64_MAX};
-	CU_ASSERT_EQUAL_FATAL(loader_open(&d->loader, &o, workers, prefetch, &err), 0);
+	CU_ASSERT_EQUAL_FATAL(loader_open(&d->loader, &l, &o, &err), 0);
 	loader_start(&d->loader, clock_now(&d->job->clock));
 	d->assignment =
 		(struct assignment){.epoch = 1, .batches = BATCHES, .batch = BATCH, .ranks = 1};
@@ -66,8 +68,8 @@ static void in_order(void)
 	struct desk d;
 	struct batch b;
 
-	for (unsigned w = 0; w < sizeof(workers) / sizeof(workers[0]); w++) {
-		desk_open(&d, workers[w], 2);
+	for (unsigned w = 0; w < KINDS * sizeof(workers) / sizeof(workers[0]); w++) {
+		desk_open(&d, (enum loader_kind)(w % KINDS), workers[w / KINDS], 2);
 		for (uint64_t epoch = 1; epoch <= 3; epoch++) {
 			order_epoch(&d.assignment.order, epoch);
 			loader_begin(&d.loader, &d.assignment);
@@ -94,19 +96,23 @@ static void credits(void)
 	struct desk d;
 	struct batch b;
 
-	desk_open(&d, 2, 2);
-	loader_begin(&d.loader, &d.assignment);
-	for (uint64_t k = 0; k < 4; k++) {
-		uint64_t until = clock_kernel_ns() + 2000000000,
-			 wanted = (4 + k) * BATCH * SAMPLE_BYTES;
+	for (unsigned kind = 0; kind < KINDS; kind++) {
+		uint64_t ahead = kind == LOADER_SAMPLE ? 2 : 4;
 
-		while (loader_live_bytes(&d.loader) < wanted && clock_kernel_ns() < until)
-			clock_sleep_until(&d.job->clock, clock_kernel_ns() + 100000);
-		clock_sleep_until(&d.job->clock, clock_kernel_ns() + 3000000);
-		CU_ASSERT_EQUAL(loader_live_bytes(&d.loader), wanted);
-		CU_ASSERT_EQUAL(take(&d, k, &b), 0);
+		desk_open(&d, (enum loader_kind)kind, 2, 2);
+		loader_begin(&d.loader, &d.assignment);
+		for (uint64_t k = 0; k < 4; k++) {
+			uint64_t until = clock_kernel_ns() + 2000000000,
+				 wanted = (ahead + k) * BATCH * SAMPLE_BYTES;
+
+			while (loader_live_bytes(&d.loader) < wanted && clock_kernel_ns() < until)
+				clock_sleep_until(&d.job->clock, clock_kernel_ns() + 100000);
+			clock_sleep_until(&d.job->clock, clock_kernel_ns() + 3000000);
+			CU_ASSERT_EQUAL(loader_live_bytes(&d.loader), wanted);
+			CU_ASSERT_EQUAL(take(&d, k, &b), 0);
+		}
+		desk_close(&d);
 	}
-	desk_close(&d);
 }
 
 /* An epoch given up in its middle leaves nothing behind for the next. */
@@ -115,20 +121,22 @@ static void given_up(void)
 	struct desk d;
 	struct batch b;
 
-	desk_open(&d, 3, 2);
-	for (uint64_t taken = 0; taken < BATCHES; taken++) {
-		loader_begin(&d.loader, &d.assignment);
-		for (uint64_t k = 0; k < taken; k++) {
-			uint64_t sum = 0;
+	for (unsigned kind = 0; kind < KINDS; kind++) {
+		desk_open(&d, (enum loader_kind)kind, 3, 2);
+		for (uint64_t taken = 0; taken < BATCHES; taken++) {
+			loader_begin(&d.loader, &d.assignment);
+			for (uint64_t k = 0; k < taken; k++) {
+				uint64_t sum = 0;
 
-			for (uint64_t j = 0; j < BATCH; j++)
-				sum += order_at(&d.assignment.order, k * BATCH + j);
-			CU_ASSERT_EQUAL_FATAL(take(&d, k, &b), 0);
-			CU_ASSERT_EQUAL(b.id_sum, sum);
+				for (uint64_t j = 0; j < BATCH; j++)
+					sum += order_at(&d.assignment.order, k * BATCH + j);
+				CU_ASSERT_EQUAL_FATAL(take(&d, k, &b), 0);
+				CU_ASSERT_EQUAL(b.id_sum, sum);
+			}
+			loader_end(&d.loader);
 		}
-		loader_end(&d.loader);
+		desk_close(&d);
 	}
-	desk_close(&d);
 }
 
 static void requests_fit(void)

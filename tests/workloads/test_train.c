@@ -35,7 +35,7 @@ static struct fixture *run(uint32_t ranks, const char *format, ...)
 	return fixture_of(job, ranks);
 }
 
-/* Every sample outside the tail once an epoch, ids from the bytes, whatever the numbers. */
+/* Every sample outside the tail once an epoch, ids from the bytes, whatever the numbers and the loader. */
 static void each_once(void)
 {
 	static const struct {
@@ -45,31 +45,49 @@ static void each_once(void)
 		uint64_t batch;
 	} cases[] = {
 		{1, 17, 1, 5000, "raw",
-		 "\"batch\":3,\"epochs\":2,\"loader\":{\"workers\":2},\"verify\":\"full\"", 3},
+		 "\"batch\":3,\"epochs\":2,\"loader\":{%s,\"workers\":2},\"verify\":\"full\"", 3},
 		{1, 11, 3, 70000, "npz",
-		 "\"batch\":4,\"epochs\":2,\"loader\":{\"workers\":0},\"verify\":\"full\"", 4},
+		 "\"batch\":4,\"epochs\":2,\"loader\":{%s,\"workers\":0},\"verify\":\"full\"", 4},
 		{2, 23, 1, 200001, "npy",
-		 "\"batch\":5,\"epochs\":3,\"loader\":{\"workers\":3,\"prefetch\":1}", 5},
+		 "\"batch\":5,\"epochs\":3,\"loader\":{%s,\"workers\":3,\"prefetch\":1}", 5},
 		{3, 41, 2, 9001, "npz",
-		 "\"batch\":2,\"epochs\":2,\"sync\":\"epoch\",\"loader\":{\"workers\":5}", 2},
+		 "\"batch\":2,\"epochs\":2,\"sync\":\"epoch\",\"loader\":{%s,\"workers\":5}", 2},
 		{8, 67, 1, 4099, "raw",
-		 "\"batch\":3,\"epochs\":3,\"sync\":\"none\",\"loader\":{\"workers\":1}", 3},
+		 "\"batch\":3,\"epochs\":3,\"sync\":\"none\",\"loader\":{%s,\"workers\":1}", 3},
 		{8, 13, 7, 4099, "raw",
-		 "\"batch\":5,\"epochs\":2,\"shuffle\":{\"whole_files\":true}", 5},
-		{64, 331, 1, 1000, "raw", "\"batch\":2,\"epochs\":2,\"loader\":{\"workers\":2}", 2},
+		 "\"batch\":5,\"epochs\":2,\"shuffle\":{\"whole_files\":true},\"loader\":{%s,\"prefetch\":3}",
+		 5},
+		{64, 331, 1, 1000, "raw", "\"batch\":2,\"epochs\":2,\"loader\":{%s,\"workers\":2}",
+		 2},
 	};
 
-	for (unsigned c = 0; c < sizeof(cases) / sizeof(cases[0]); c++) {
-		struct fixture *f =
-			run(cases[c].ranks, MEMORY_JOB, 42, cases[c].format, cases[c].files,
-			    cases[c].per_file, cases[c].bytes, cases[c].train);
-		uint64_t samples = (uint64_t)cases[c].files * (uint64_t)cases[c].per_file, used;
+	static const char *const loaders[] = {
+		"\"kind\":\"pytorch\"",
+		"\"kind\":\"sample\"",
+		"\"kind\":\"batch\"",
+		"\"kind\":\"pytorch\",\"pin_memory\":true",
+		"\"kind\":\"sample\",\"pin_memory\":true,\"depth\":4",
+		"\"kind\":\"batch\",\"depth\":2",
+	};
+	enum {
+		CASES = sizeof(cases) / sizeof(cases[0]),
+		LOADERS = sizeof(loaders) / sizeof(*loaders)
+	};
 
+	for (unsigned i = 0; i < CASES * LOADERS; i++) {
+		unsigned c = i % CASES;
+		uint64_t samples = (uint64_t)cases[c].files * (uint64_t)cases[c].per_file, used;
+		struct fixture *f;
+		char train[256];
+
+		snprintf(train, sizeof(train), cases[c].train, loaders[i / CASES]);
+		f = run(cases[c].ranks, MEMORY_JOB, 42, cases[c].format, cases[c].files,
+			cases[c].per_file, cases[c].bytes, train);
 		CU_ASSERT_PTR_NOT_NULL_FATAL(f);
 		used = samples - samples % (cases[c].batch * cases[c].ranks);
 		CU_ASSERT_EQUAL(f->rc[0], 0);
 		if (f->rc[0])
-			printf("case %u: %s\n", c, f->err[0].text);
+			printf("case %u, %s: %s\n", c, loaders[i / CASES], f->err[0].text);
 		for (uint32_t e = 0; e < f->tallies[0].epochs; e++) {
 			CU_ASSERT_EQUAL(fixture_epoch_sum(f, e, EPOCH_SAMPLES), used);
 			CU_ASSERT_EQUAL(fixture_epoch_sum(f, e, EPOCH_ID_HASH),
@@ -160,28 +178,45 @@ static void agrees_with_sim(void)
 		const char *name, *store, *train;
 		uint32_t ranks;
 		double au;
+		int batch;
 	} cases[] = {
 		/* 100 kB a step at 100 MB/s: 1 ms, behind 10 ms of compute */
-		{"fed", "\"bandwidth\":\"100 MB/s\"", "\"compute\":\"10 ms\"", 1, 1.0},
+		{"fed", "\"bandwidth\":\"100 MB/s\"", "\"compute\":\"10 ms\"", 1, 1.0, 1},
 		/* two ranks share 10 MB/s: 20 ms a step against 10 */
-		{"starved", "\"bandwidth\":\"10 MB/s\"", "\"compute\":\"10 ms\"", 2, 0.5},
+		{"starved", "\"bandwidth\":\"10 MB/s\"", "\"compute\":\"10 ms\"", 2, 0.5, 1},
 		/* 11.1 ms against 10 */
-		{"balanced", "\"bandwidth\":\"9 MB/s\"", "\"compute\":\"10 ms\"", 1, 0.9},
+		{"balanced", "\"bandwidth\":\"9 MB/s\"", "\"compute\":\"10 ms\"", 1, 0.9, 1},
 		/* one worker, 25 ms to the first byte + 1 ms */
 		{"first byte", "\"bandwidth\":\"100 MB/s\",\"first_byte\":\"25 ms\"",
-		 "\"compute\":\"13 ms\",\"loader\":{\"workers\":1}", 1, 0.5},
+		 "\"compute\":\"13 ms\",\"loader\":{\"workers\":1}", 1, 0.5, 1},
 		/* rank 1 at a quarter of 20 MB/s: 20 ms; both wait for it */
 		{"skewed", "\"rank_bandwidth\":\"20 MB/s\",\"slow_ranks\":{\"1\":0.25}",
-		 "\"compute\":\"10 ms\"", 2, 0.5},
+		 "\"compute\":\"10 ms\"", 2, 0.5, 1},
 		/* the main thread reads: 10 ms + 10 ms */
 		{"no workers", "\"bandwidth\":\"10 MB/s\"",
-		 "\"compute\":\"10 ms\",\"loader\":{\"workers\":0}", 1, 0.5},
+		 "\"compute\":\"10 ms\",\"loader\":{\"workers\":0}", 1, 0.5, 1},
+		/* batches of 4 samples, each 20 ms to its first byte: two workers read two at once, so a
+		 * batch every 40 ms */
+		{"pytorch", "\"first_byte\":\"20 ms\"",
+		 "\"compute\":\"20 ms\",\"loader\":{\"workers\":2}", 1, 0.5, 4},
+		/* the same two at once, whoever is free */
+		{"sample", "\"first_byte\":\"20 ms\"",
+		 "\"compute\":\"20 ms\",\"loader\":{\"kind\":\"sample\",\"workers\":2}", 1, 0.5, 4},
+		/* one worker, all four of a batch at once: one every 20 ms */
+		{"batch", "\"first_byte\":\"20 ms\"",
+		 "\"compute\":\"16 ms\",\"loader\":{\"kind\":\"batch\",\"workers\":1}", 1, 0.8, 4},
+		/* two at once of four, the main thread itself: 40 ms + 10 ms */
+		{"batch, depth 2", "\"first_byte\":\"20 ms\"",
+		 "\"compute\":\"10 ms\",\"loader\":{\"kind\":\"batch\",\"workers\":0,"
+		 "\"depth\":2}",
+		 1, 0.2, 4},
 		/* fed; 100 kB at 20 MB/s to the accelerator: 5 ms before each 10 */
 		{"host to device", "\"bandwidth\":\"100 MB/s\"",
-		 "\"compute\":\"10 ms\",\"loader\":{\"h2d\":\"20 MB/s\"}", 1, 2.0 / 3},
+		 "\"compute\":\"10 ms\",\"loader\":{\"h2d\":\"20 MB/s\"}", 1, 2.0 / 3, 1},
 	};
 
 	for (unsigned c = 0; c < sizeof(cases) / sizeof(cases[0]); c++) {
+		int batch = cases[c].batch, files = 60 * batch;
 		struct fixture *f = NULL;
 		char job[1024];
 
@@ -189,8 +224,8 @@ static void agrees_with_sim(void)
 			job, sizeof(job),
 			"{\"name\":\"t\",\"stores\":{\"s\":{\"uri\":\"sim://t\",%s}},\"dataset\":{\"store\":\"s\","
 			"\"format\":\"raw\",\"files\":%d,\"sample_bytes\":100000},\"phases\":[{\"train\":{"
-			"\"warmup_steps\":15,\"null_steps\":0,%s}}]}",
-			cases[c].store, 60 * (int)cases[c].ranks, cases[c].train);
+			"\"batch\":%d,\"warmup_steps\":15,\"null_steps\":0,%s}}]}",
+			cases[c].store, files * (int)cases[c].ranks, batch, cases[c].train);
 		/* A busy machine wakes sleepers late: such a run says nothing, another is tried. */
 		for (int tries = 0; tries < 5 && (!f || farthest(f, cases[c].au) > 0.02); tries++) {
 			fixture_free(f);
@@ -203,13 +238,14 @@ static void agrees_with_sim(void)
 			       cases[c].au);
 		CU_ASSERT_EQUAL(f->rc[0], 0);
 		CU_ASSERT(fixture_accounts_add_up(f));
-		CU_ASSERT_EQUAL(fixture_sum(f, TALLY_BYTES_READ), 60ull * f->ranks * 100000);
+		CU_ASSERT_EQUAL(fixture_sum(f, TALLY_BYTES_READ),
+				(uint64_t)files * f->ranks * 100000);
 		if (strcmp(cases[c].name, "first byte") == 0)
 			CU_ASSERT(fixture_sum(f, TRAIN_ACCOUNTS + ACCOUNT_FIRST_BYTE) >
 				  8 * fixture_sum(f, TRAIN_ACCOUNTS + ACCOUNT_TRANSFER));
 		if (strcmp(cases[c].name, "host to device") == 0)
 			CU_ASSERT_EQUAL(fixture_sum(f, TRAIN_ACCOUNTS + ACCOUNT_COPY),
-					60 * 5000000);
+					(uint64_t)files * 5000000);
 		if (strcmp(cases[c].name, "skewed") == 0)
 			CU_ASSERT(f->tallies[0].rank_row[TRAIN_ACCOUNTS + ACCOUNT_RANKS] >
 				  4 * f->tallies[1].rank_row[TRAIN_ACCOUNTS + ACCOUNT_RANKS]);
@@ -249,6 +285,11 @@ static void stops_when_asked(void)
 		"\"null_steps\":0,\"compute\":\"60 s\",\"sync\":\"none\"",
 		"\"null_steps\":0,\"preprocess\":\"60 s\",\"sync\":\"none\"",
 		"\"null_steps\":0,\"preprocess\":\"60 s\",\"sync\":\"step\",\"loader\":{\"workers\":0}",
+		"\"null_steps\":0,\"compute\":\"60 s\",\"sync\":\"step\",\"loader\":\"sample\"",
+		"\"null_steps\":0,\"preprocess\":\"60 s\",\"sync\":\"none\",\"loader\":\"sample\"",
+		"\"null_steps\":0,\"preprocess\":\"60 s\",\"sync\":\"step\",\"batch\":4,"
+		"\"loader\":{\"kind\":\"batch\",\"pin_memory\":true}",
+		"\"null_steps\":0,\"sync\":\"step\",\"loader\":{\"h2d\":\"1 KB/s\"}",
 	};
 
 	for (unsigned i = 0; i < sizeof(trains) / sizeof(trains[0]); i++) {
@@ -349,6 +390,13 @@ static void error_stops_all(void)
 		{"\"batch\":3,\"sync\":\"none\"", remove_one, -ENOENT, "epoch 1, step"},
 		{"\"batch\":3,\"sync\":\"epoch\",\"loader\":{\"workers\":0}", remove_one, -ENOENT,
 		 "img"},
+		{"\"batch\":3,\"loader\":\"sample\"", remove_one, -ENOENT, "epoch 1, step"},
+		{"\"batch\":3,\"loader\":{\"kind\":\"sample\",\"workers\":1,\"pin_memory\":true}",
+		 overwrite_one, -EILSEQ, "payload differs at byte 0"},
+		{"\"batch\":3,\"loader\":\"batch\",\"sync\":\"none\"", remove_one, -ENOENT,
+		 "epoch 1, step"},
+		{"\"batch\":3,\"loader\":\"batch\"", overwrite_one, -EILSEQ,
+		 "payload differs at byte 0"},
 		{"\"batch\":3", overwrite_one, -EILSEQ, "payload differs at byte 0"},
 		{"\"batch\":3,\"verify\":\"none\"", overwrite_one, -EBADMSG, "exactly once"},
 		{"\"batch\":3,\"verify\":\"none\",\"sync\":\"none\"", overwrite_one, -EBADMSG,
@@ -375,25 +423,33 @@ static void error_stops_all(void)
 
 static void errors_are_counted(void)
 {
-	struct fixture *f = damaged("\"batch\":3,\"epochs\":2,\"on_error\":\"count\"", remove_one);
+	static const char *const kinds[] = {"pytorch", "sample", "batch"};
 	const struct failure *failure = NULL;
+	struct fixture *f;
+	char train[128];
 
-	CU_ASSERT_PTR_NOT_NULL_FATAL(f);
-	CU_ASSERT_EQUAL(f->rc[0], 0);
-	CU_ASSERT_EQUAL(fixture_sum(f, TRAIN_SAMPLES_FAILED), 2);
-	CU_ASSERT_EQUAL(fixture_sum(f, TRAIN_SAMPLES), 118);
-	CU_ASSERT_EQUAL(fixture_sum(f, TALLY_ERRORS), 2);
-	CU_ASSERT_EQUAL(fixture_epoch_sum(f, 0, EPOCH_PROVEN), 4);
-	for (uint32_t r = 0; r < 4; r++)
-		if (f->tallies[r].failure_count) {
-			failure = &f->tallies[r].failures[0];
-			CU_ASSERT_EQUAL(failure->rank, r);
-		}
-	CU_ASSERT_PTR_NOT_NULL_FATAL(failure);
-	CU_ASSERT_EQUAL(failure->error, -ENOENT);
-	CU_ASSERT_STRING_EQUAL(failure->operation, io_op_name(IO_OPEN));
-	CU_ASSERT(failure->step >= 1 && failure->step <= 5);
-	fixture_free(f);
+	for (unsigned k = 0; k < sizeof(kinds) / sizeof(kinds[0]); k++) {
+		snprintf(train, sizeof(train),
+			 "\"batch\":3,\"epochs\":2,\"on_error\":\"count\",\"loader\":\"%s\"",
+			 kinds[k]);
+		f = damaged(train, remove_one);
+		CU_ASSERT_PTR_NOT_NULL_FATAL(f);
+		CU_ASSERT_EQUAL(f->rc[0], 0);
+		CU_ASSERT_EQUAL(fixture_sum(f, TRAIN_SAMPLES_FAILED), 2);
+		CU_ASSERT_EQUAL(fixture_sum(f, TRAIN_SAMPLES), 118);
+		CU_ASSERT_EQUAL(fixture_sum(f, TALLY_ERRORS), 2);
+		CU_ASSERT_EQUAL(fixture_epoch_sum(f, 0, EPOCH_PROVEN), 4);
+		for (uint32_t r = 0; r < 4; r++)
+			if (f->tallies[r].failure_count) {
+				failure = &f->tallies[r].failures[0];
+				CU_ASSERT_EQUAL(failure->rank, r);
+			}
+		CU_ASSERT_PTR_NOT_NULL_FATAL(failure);
+		CU_ASSERT_EQUAL(failure->error, -ENOENT);
+		CU_ASSERT_STRING_EQUAL(failure->operation, io_op_name(IO_OPEN));
+		CU_ASSERT(failure->step >= 1 && failure->step <= 5);
+		fixture_free(f);
+	}
 }
 
 int main(void)

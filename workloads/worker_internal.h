@@ -1,0 +1,31 @@
+/* What the files of a worker share. All is the worker's own thread's. */
+#ifndef HAUL_WORKLOADS_WORKER_INTERNAL_H
+#define HAUL_WORKLOADS_WORKER_INTERNAL_H
+
+#include "workloads/worker.h"
+
+/* Closes the stretch since the last mark: charged to account, as far as the main thread waits. */
+void worker_mark(struct worker *w, enum account account, uint64_t to);
+
+/* Sends r, an idle lane, to read a sample of the assignment. */
+void reading_begin(struct worker *w, struct reading *r, uint64_t sample);
+
+/* Makes io the next request of r. False: r has none to send before an answer, or is over. */
+bool reading_next(struct worker *w, struct reading *r, struct io *io);
+
+/* A request of r has come back. */
+void reading_answered(struct worker *w, struct reading *r, const struct io *io);
+
+/* A read has come back: its outcome, the id in it, its payload. */
+int worker_received(struct worker *w, struct reading *r, const struct io *io);
+
+/* The whole sample has been read. With verification the id in the bytes must be the one planned;
+ * without, the proof at the epoch's end finds out. */
+int worker_identify(struct worker *w, struct reading *r);
+
+/* Keeps the failure (the first few whole) and, where errors stop the run, the batch's end. text NULL:
+ * what rc says. */
+void worker_fail(struct worker *w, const struct reading *r, const struct io *io, int rc,
+		 const char *text);
+
+#endif
