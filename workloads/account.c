@@ -19,6 +19,12 @@ void account_switch(struct accounts *a, enum account state, uint64_t now_ns)
 	a->state = state;
 }
 
+void account_skip(struct accounts *a, uint64_t now_ns)
+{
+	if (now_ns > a->since_ns)
+		a->since_ns = now_ns;
+}
+
 void account_blame(struct accounts *a, uint64_t wait_ns, const uint64_t blamed[ACCOUNTS])
 {
 	uint64_t left = wait_ns < a->ns[ACCOUNT_HAUL] ? wait_ns : a->ns[ACCOUNT_HAUL];

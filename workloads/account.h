@@ -32,11 +32,14 @@ void account_start(struct accounts *a, enum account state, uint64_t now_ns);
  * last one: stamps of different origin may disagree by a few ns, the sum must not. */
 void account_switch(struct accounts *a, enum account state, uint64_t now_ns);
 
+/* The time since the last stamp is nobody's: the phase stood still. */
+void account_skip(struct accounts *a, uint64_t now_ns);
+
 /* Gives a wait of wait_ns, charged to haul until now, to those the worker blamed: at most what each
  * was blamed for, never more than the wait. What nobody is blamed for stays with haul. */
 void account_blame(struct accounts *a, uint64_t wait_ns, const uint64_t blamed[ACCOUNTS]);
 
-/* The time from the start to the last stamp: the sum of all accounts. */
+/* The time from the start to the last stamp, less what was skipped: the sum of all accounts. */
 uint64_t account_wall(const struct accounts *a);
 
 #endif

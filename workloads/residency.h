@@ -13,6 +13,14 @@
 
 enum { RESIDENCY_LOOK_BYTES = 4096, RESIDENCY_EVERY_BYTES = 1 << 20 };
 
+/* Rows of a tally's table for what is counted. */
+/* clang-format off */
+#define RESIDENCY_MEASURES \
+	{"resident_sampled_bytes", "bytes", MERGE_SUM, "bytes looked at before they were read"}, \
+	{"resident_bytes", "bytes", MERGE_SUM, \
+	 "those of them that were in this client's page cache"}
+/* clang-format on */
+
 struct residency {
 	uint64_t every_bytes; /* from one look to the next, in the mean; 0: none */
 	uint64_t skip_bytes;  /* to the next look */

@@ -77,8 +77,31 @@ static void train_say(struct phase_context *ctx)
 			 (unsigned long long)(t->epochs - judged), t->epochs);
 }
 
+/* And what else the reader of the report must know of these reads. */
+static void say_of_cache(struct phase_context *ctx, const struct pass_input *in)
+{
+	const uint64_t *row = ctx->tally->rank_row;
+	uint64_t words[2] = {row[TRAIN_RESIDENT_SAMPLED_BYTES], row[TRAIN_RESIDENT_BYTES]};
+	size_t used = strlen(ctx->said);
+
+	if (group_allreduce(ctx->group, MERGE_SUM, words, 2) < 0)
+		return;
+	if (in->store.cache == CACHE_MEMORY)
+		used += (size_t)snprintf(
+			ctx->said + used, sizeof(ctx->said) - used,
+			"; the store is this node's memory (tmpfs) and never cold");
+	else if (words[0])
+		used += (size_t)snprintf(
+			ctx->said + used, sizeof(ctx->said) - used,
+			"; %.1f %% of the bytes were in the page cache before they were read",
+			100 * (double)words[1] / (double)words[0]);
+	if (in->dataset.existing && used < sizeof(ctx->said))
+		snprintf(ctx->said + used, sizeof(ctx->said) - used,
+			 "; not made by haul: ids as planned, bytes not verified");
+}
+
 static int train_pass(struct phase_context *ctx, struct pass_input inputs[PASS_SOURCES],
-		      enum stop_reason *stopped, struct err *err)
+		      struct cold *cold, enum stop_reason *stopped, struct err *err)
 {
 	const struct train_options *o = ctx->phase->options;
 	struct pass *p = calloc(1, sizeof(*p));
@@ -92,11 +115,36 @@ static int train_pass(struct phase_context *ctx, struct pass_input inputs[PASS_S
 	p->inputs[PASS_TRAIN] = &inputs[PASS_TRAIN];
 	p->inputs[PASS_EVALUATION] = o->evaluation.every ? &inputs[PASS_EVALUATION] : NULL;
 	p->tally = ctx->tally;
+	p->cold = cold;
 	p->seed = ctx->job->seed;
 	rc = pass_run(p, stopped, err);
 	train_say(ctx);
+	say_of_cache(ctx, &inputs[PASS_TRAIN]);
 out_free:
 	free(p);
+	return rc;
+}
+
+/* Before the phase: memory taken, and everything dropped where the job says so. */
+static int make_cold(struct phase_context *ctx, const struct pass_input inputs[PASS_SOURCES],
+		     struct cold *cold, struct err *err)
+{
+	const struct cold_options *o = cold->options;
+	int rc = 0;
+
+	for (unsigned s = 0; s < PASS_SOURCES && rc == 0 && o->drop != DROP_NONE; s++) {
+		const struct pass_input *in = &inputs[s];
+
+		if (!in->open)
+			continue;
+		if (in->store.cache == CACHE_MEMORY && ctx->group->rank == 0)
+			log_say(ctx->log, LOG_WARNING,
+				"%s: is this node's memory (tmpfs); whatever is dropped, its reads are "
+				"never cold",
+				in->store.uri);
+		if (o->when == COLD_PHASE)
+			rc = cold_drop_all(cold, &in->dataset, &in->store, err);
+	}
 	return rc;
 }
 
@@ -104,6 +152,7 @@ static int train_run(struct phase_context *ctx, enum stop_reason *stopped, struc
 {
 	const struct train_options *o = ctx->phase->options;
 	struct pass_input *inputs = calloc(PASS_SOURCES, sizeof(*inputs));
+	struct cold cold = {0};
 	int rc, s;
 
 	*stopped = STOP_NONE;
@@ -118,10 +167,15 @@ static int train_run(struct phase_context *ctx, enum stop_reason *stopped, struc
 		rc = input_open(ctx, o->evaluation.dataset, &inputs[PASS_EVALUATION], err);
 	if (rc == 0)
 		rc = train_null(ctx, o, &inputs[PASS_TRAIN], &ctx->null_au, err);
+	if (rc == 0)
+		rc = cold_open(&cold, &o->cold, ctx, err);
+	if (rc == 0)
+		rc = make_cold(ctx, inputs, &cold, err);
 	if (rc == 0 && ctx->begins)
 		ctx->begins(ctx->begins_argument);
 	if (rc == 0)
-		rc = train_pass(ctx, inputs, stopped, err);
+		rc = train_pass(ctx, inputs, &cold, stopped, err);
+	cold_close(&cold);
 	for (s = PASS_SOURCES - 1; s >= 0; s--)
 		if (inputs[s].open) {
 			dataset_close(&inputs[s].dataset);

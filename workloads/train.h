@@ -6,12 +6,14 @@
  *	train_size.c      what a phase asks of the machine
  *	train_measures.c  the tables of measures, figures and histograms
  *	train_pass.c      the loop over epochs; train_step.c one step; train_count.c what workers counted
+ *	train_cold.c     epochs whose data left the page cache before
  *	train_proof.c     each sample exactly once
  *	train_null.c      the same loop on null:// */
 #ifndef HAUL_WORKLOADS_TRAIN_H
 #define HAUL_WORKLOADS_TRAIN_H
 
 #include "workloads/account.h"
+#include "workloads/cold.h"
 #include "workloads/dataset.h"
 #include "workloads/order.h"
 #include "workloads/workload.h"
@@ -52,6 +54,7 @@ struct train_options {
 	double target_au;
 	uint64_t buffers;
 	struct train_evaluation evaluation;
+	struct cold_options cold;
 	uint64_t null_steps;
 };
 extern const struct option train_options[];
@@ -81,6 +84,10 @@ enum train_rank {
 	TRAIN_LATE,
 	TRAIN_SHORT_TRANSFERS,
 	TRAIN_LAST_STEP,
+	TRAIN_RESIDENT_SAMPLED_BYTES,
+	TRAIN_RESIDENT_BYTES,
+	TRAIN_DROP_NS,
+	TRAIN_STAYED_BYTES,
 	TRAIN_RANK_MEASURES
 };
 
@@ -107,6 +114,8 @@ enum train_epoch {
 	EPOCH_MLPERF_COMPUTE_NS,
 	EPOCH_MLPERF_WALL_NS,
 	EPOCH_BYTES_READ,
+	EPOCH_RESIDENT_SAMPLED_BYTES,
+	EPOCH_RESIDENT_BYTES,
 	EPOCH_ACCOUNTS,
 	EPOCH_MEASURES = EPOCH_ACCOUNTS + ACCOUNTS
 };

@@ -46,11 +46,26 @@ static void count_worker(struct tally *t, const struct worker *w)
 	t->failure_count += w->failure_count - kept;
 }
 
+struct residency pass_residency(const struct pass *p)
+{
+	struct residency sum = {0};
+
+	for (uint32_t i = 0; i < loader_worker_count(&p->loader); i++) {
+		const struct residency *r =
+			&loader_worker((struct loader *)&p->loader, i)->residency;
+
+		sum.sampled_bytes += r->sampled_bytes;
+		sum.resident_bytes += r->resident_bytes;
+	}
+	return sum;
+}
+
 void pass_count(struct pass *p)
 {
 	struct tally *t = p->tally;
 	uint64_t *rank = t->rank_row;
 	uint64_t run_ns, runnable_ns;
+	struct residency seen;
 	uint32_t i;
 	int s;
 
@@ -60,6 +75,9 @@ void pass_count(struct pass *p)
 		count_worker(t, loader_worker(&p->loader, i));
 	for (s = 0; s < ACCOUNTS; s++)
 		rank[TRAIN_ACCOUNTS + s] = p->accounts.ns[s];
+	seen = pass_residency(p);
+	rank[TRAIN_RESIDENT_SAMPLED_BYTES] = seen.sampled_bytes;
+	rank[TRAIN_RESIDENT_BYTES] = seen.resident_bytes;
 	rank[TALLY_WALL_NS] = account_wall(&p->accounts);
 	rank[TRAIN_WALL_SUM_NS] = rank[TALLY_WALL_NS];
 	rank[TRAIN_STALL_MEDIAN_NS] = hist_quantile_ns(&t->hists[TRAIN_HIST_STEP_STALL], 0.5);

@@ -1,5 +1,6 @@
 #include <math.h>
 
+#include "workloads/residency.h"
 #include "workloads/train.h"
 
 #define ACCOUNT_MEASURES \
@@ -42,6 +43,11 @@ static const struct measure train_rank_measures[] = {
 	{"late", "", MERGE_SUM, "requests that took longer than the store's timeout"},
 	{"short_transfers", "", MERGE_SUM, "requests that needed more than one transfer"},
 	{"last_step", "", MERGE_MAX, "number in its epoch of the last step completed"},
+	RESIDENCY_MEASURES,
+	{"drop_ns", "ns", MERGE_MAX,
+	 "dropping caches before epochs; in no account and not in wall_ns"},
+	{"stayed_bytes", "bytes", MERGE_SUM,
+	 "of files dropped: what was in the page cache all the same"},
 };
 _Static_assert(sizeof(train_rank_measures) / sizeof(train_rank_measures[0]) == TRAIN_RANK_MEASURES,
 	       "a row in train_rank_measures for each of enum train_rank");
@@ -70,6 +76,7 @@ static const struct measure train_epoch_measures[] = {
 	 "DLIO's numerator: compute as slept, first step excluded"},
 	{"mlperf_wall_ns", "ns", MERGE_SUM, "DLIO's denominator"},
 	{"bytes_read", "bytes", MERGE_SUM, "bytes received, prefetched ones included"},
+	RESIDENCY_MEASURES,
 	ACCOUNT_MEASURES,
 };
 _Static_assert(sizeof(train_epoch_measures) / sizeof(train_epoch_measures[0]) == EPOCH_MEASURES,
@@ -148,6 +155,11 @@ static double rank_samples_per_second(const uint64_t *row)
 	return ratio(row[TRAIN_SAMPLES], row[TALLY_WALL_NS]) * 1e9;
 }
 
+static double rank_cached_share(const uint64_t *row)
+{
+	return ratio(row[TRAIN_RESIDENT_BYTES], row[TRAIN_RESIDENT_SAMPLED_BYTES]);
+}
+
 static const struct figure train_rank_figures[] = {
 	{"au", "fraction", rank_au,
 	 "accelerator utilisation: compute over wall time, warm-up excluded"},
@@ -165,6 +177,8 @@ static const struct figure train_rank_figures[] = {
 	{"samples_per_second", "1/s", rank_samples_per_second,
 	 "samples over the phase's wall time"},
 	TALLY_COMMON_FIGURES,
+	{"cached_share", "fraction", rank_cached_share,
+	 "of the bytes looked at before they were read: what was in the page cache"},
 };
 
 static double epoch_au(const uint64_t *row)
@@ -192,6 +206,11 @@ static double epoch_storage_s(const uint64_t *row)
 	return seconds(storage_ns(row + EPOCH_ACCOUNTS));
 }
 
+static double epoch_cached_share(const uint64_t *row)
+{
+	return ratio(row[EPOCH_RESIDENT_BYTES], row[EPOCH_RESIDENT_SAMPLED_BYTES]);
+}
+
 static const struct figure train_epoch_figures[] = {
 	{"au", "fraction", epoch_au, "compute over wall time, warm-up excluded"},
 	{"au_without_skew", "fraction", epoch_au_without_skew,
@@ -199,6 +218,8 @@ static const struct figure train_epoch_figures[] = {
 	{"au_mlperf", "fraction", epoch_au_mlperf, "by DLIO's formula"},
 	{"seconds", "s", epoch_seconds, "from the epoch's start to its last step's end"},
 	{"storage_s", "s", epoch_storage_s, "account: waiting for storage"},
+	{"cached_share", "fraction", epoch_cached_share,
+	 "of the bytes looked at before they were read: what was in the page cache"},
 };
 
 static const struct hist_kind train_hists[] = {

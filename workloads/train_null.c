@@ -48,6 +48,7 @@ static void null_options(const struct train_options *from, struct train_options 
 	o->loader.h2d = 0;
 	o->loader.pin_memory = false;
 	o->evaluation.every = 0;
+	o->cold = (struct cold_options){.drop = DROP_NONE};
 }
 
 /* Mean compute against it and the median stall of a step, on the rank where that is worst. */

@@ -93,6 +93,9 @@ const struct option train_options[] = {
 		.help = "windows of a rank's workers together; a request is cut to its share, at least 64 KiB"),
 	OPT_TABLE("evaluation", struct train_options, evaluation, .table = evaluation_options,
 		  .help = "reading another data set every few epochs"),
+	OPT_TABLE(
+		"cold", struct train_options, cold, .table = cold_options,
+		.help = "reads that come from the storage: caches dropped, memory taken, evidence"),
 	OPT_U64("null_steps", struct train_options, null_steps, .def = 20, .max = 10000,
 		.help = "steps on null:// before, to know haul's own cost; 0: none"),
 	OPT_END};
@@ -187,6 +190,18 @@ static int check_store(const struct train_options *o, const struct job_phase *ph
 	return 0;
 }
 
+/* Without synchronisation the ranks never meet, and one would drop what another reads. */
+static int check_cold(const struct train_options *o, const struct job_phase *phase,
+		      const struct job_store *store, struct err *err)
+{
+	if (o->cold.drop != DROP_NONE && o->cold.when == COLD_EPOCHS && o->sync == SYNC_NONE)
+		return err_set(err, -EINVAL,
+			       "%s/cold/when: ranks meet at no epoch with sync \"none\"; say "
+			       "\"phase\"",
+			       phase->path);
+	return cold_check(&o->cold, store, phase->path, err);
+}
+
 static int check_known(const struct train_options *o, const struct job_phase *phase,
 		       const struct dataset *d, struct err *err)
 {
@@ -226,6 +241,8 @@ int train_check(const struct job *job, const struct job_phase *phase, uint32_t r
 		rc = check_store(o, phase, store, err);
 	if (rc == 0)
 		rc = check_known(o, phase, &d, err);
+	if (rc == 0)
+		rc = check_cold(o, phase, store, err);
 	if (rc == 0)
 		rc = check_steps(&d, o->batch, ranks, phase->path, "/batch", err);
 	if (rc < 0 || !o->evaluation.every)

@@ -183,6 +183,15 @@ static void stage_close(struct pass *p, uint64_t began_ns, uint64_t extra_ns,
 	rank[TRAIN_MLPERF_EPOCHS]++;
 }
 
+/* What this epoch's reads would have found in the page cache. */
+static void stage_evidence(struct pass *p)
+{
+	const struct residency *before = &p->open_residency, seen = pass_residency(p);
+
+	p->row[EPOCH_RESIDENT_SAMPLED_BYTES] = seen.sampled_bytes - before->sampled_bytes;
+	p->row[EPOCH_RESIDENT_BYTES] = seen.resident_bytes - before->resident_bytes;
+}
+
 /* What a wait that was given up waited for: the worker, at rest now, has blamed its states. */
 static void stage_blame(struct pass *p)
 {
@@ -218,6 +227,7 @@ static void stage_run(struct pass *p, uint32_t index)
 	p->row[EPOCH_NUMBER] = p->stage.epoch;
 	p->row[EPOCH_EVALUATION] = p->stage.source == PASS_EVALUATION;
 	p->open_bytes = loader_live_bytes(&p->loader);
+	p->open_residency = pass_residency(p);
 	order_epoch(&p->orders[p->stage.source], p->stage.epoch);
 	a.order = p->orders[p->stage.source];
 	if (own)
@@ -237,6 +247,7 @@ static void stage_run(struct pass *p, uint32_t index)
 	loader_end(&p->loader);
 	stage_blame(p);
 	stage_close(p, began_ns, p->now_ns - ended_ns, &before);
+	stage_evidence(p);
 }
 
 /* The proof of row i: collective. A rank that never came to that row (stopped, without
@@ -296,6 +307,9 @@ static int pass_stages(struct pass *p, struct err *err)
 		p->stage = stage_at(p, i);
 		if (!p->stage.steps)
 			break;
+		rc = pass_cold(p, err);
+		if (rc < 0)
+			break;
 		p->unfinished = true;
 		stage_run(p, i);
 		if (!none)
@@ -326,6 +340,7 @@ static int pass_open(struct pass *p, struct err *err)
 		.clock = ctx->clock,
 		.depth = UINT32_MAX,
 		.verify = o->verify,
+		.evidence_bytes = o->cold.evidence_bytes,
 		.count_errors = o->on_error == ON_ERROR_COUNT,
 		.preprocess = o->preprocess,
 		.seed = p->seed,

@@ -38,6 +38,7 @@ struct pass {
 	const struct train_options *options;
 	struct pass_input *inputs[PASS_SOURCES]; /* evaluation's is NULL where there is none */
 	struct tally *tally;
+	struct cold *cold; /* NULL: options->cold drops nothing */
 	uint64_t seed;
 
 	struct loader loader;
@@ -48,6 +49,7 @@ struct pass {
 	struct proof_share shares[PASS_SOURCES];
 	uint64_t *taken;     /* batches taken, a row each */
 	uint64_t open_bytes; /* of requests so far, when the stage began */
+	struct residency open_residency;
 
 	uint64_t runnable_ns;             /* at the start: see core/sched.h */
 	uint64_t start_ns, now_ns;        /* now: the last step's end */
@@ -86,6 +88,12 @@ bool pass_step(struct pass *p, uint64_t k);
 /* What this rank would say in a status round. */
 void pass_status(const struct pass *p, struct status *s);
 void pass_progress(struct pass *p);
+
+/* Makes the stage that follows cold where the job says so; train_cold.c. Collective. */
+int pass_cold(struct pass *p, struct err *err);
+
+/* What the workers, at rest, saw of the page cache so far. */
+struct residency pass_residency(const struct pass *p);
 
 /* Moves what the loader's workers counted into the tally; train_count.c. */
 void pass_count(struct pass *p);

@@ -1,0 +1,53 @@
+/* Cold epochs: before each, what it will read leaves the page cache; what this takes is no part of the
+ * phase's time. */
+#include "workloads/train_pass.h"
+
+/* Only the files that this rank will read: no others' pages can answer it. Where that would be more
+ * than its share of all files, since a file has many samples, all are dropped, shared out. */
+static int drop_own(struct pass *p, struct err *err)
+{
+	const struct pass_input *in = p->inputs[p->stage.source];
+	const struct order *order = &p->orders[p->stage.source];
+	const struct group *g = p->ctx->group;
+	uint64_t batch =
+		p->stage.source == PASS_TRAIN ? p->options->batch : p->options->evaluation.batch;
+	uint64_t samples = p->stage.steps * batch, file, last = UINT64_MAX;
+	int rc = 0;
+
+	if (samples > in->dataset.options.files / p->ctx->place->local_ranks)
+		return cold_drop_all(p->cold, &in->dataset, &in->store, err);
+	order_epoch(&p->orders[p->stage.source], p->stage.epoch);
+	for (uint64_t k = 0; k < samples && rc == 0 && !cold_ends(p->cold); k++) {
+		file = order_at(order,
+				order_position(k / batch, batch, g->size, g->rank, k % batch)) /
+		       in->dataset.options.samples_per_file;
+		if (file != last)
+			rc = cold_drop_file(p->cold, &in->dataset, &in->store, file, err);
+		last = file;
+	}
+	return group_agree(p->ctx->group, rc, err);
+}
+
+int pass_cold(struct pass *p, struct err *err)
+{
+	const struct cold_options *o = &p->options->cold;
+	struct clock *clock = p->ctx->clock;
+	uint64_t began_ns, took_ns;
+	int rc;
+
+	if (o->drop == DROP_NONE || o->when != COLD_EPOCHS)
+		return 0;
+	began_ns = clock_now(clock);
+	account_switch(&p->accounts, ACCOUNT_HAUL, began_ns);
+	if (o->drop == DROP_CACHES)
+		rc = cold_drop_caches(p->cold, err);
+	else
+		rc = drop_own(p, err);
+	took_ns = clock_now(clock) - began_ns;
+	account_skip(&p->accounts, began_ns + took_ns);
+	p->tally->rank_row[TRAIN_DROP_NS] += took_ns;
+	p->tally->rank_row[TRAIN_STAYED_BYTES] = p->cold->stayed_bytes;
+	if (p->limit_ns)
+		p->limit_ns += took_ns;
+	return rc;
+}
