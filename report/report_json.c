@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "report/accounts.h"
+#include "report/client_side.h"
 #include "report/report.h"
 
 /* cJSON adds nothing when memory ends, so a text is checked once, at the end, by its printing. */
@@ -169,6 +170,70 @@ static void add_failures(cJSON *to, const struct results_file *f,
 	}
 }
 
+static cJSON *client_means(const struct client_means *m)
+{
+	const struct {
+		const char *key;
+		double value;
+	} values[] = {
+		{"cores_busy", m->busy},
+		{"haul", m->haul},
+		{"steal", m->steal},
+		{"iowait", m->iowait},
+		{"cpu_waited", m->cpu_waited},
+		{"memory_stalled", m->memory_stalled},
+		{"dirty_limited", m->dirty_limited},
+		{"nic_in_bytes_per_second", m->nic_in},
+		{"nic_out_bytes_per_second", m->nic_out},
+		{"rdma_in_bytes_per_second", m->rdma_in},
+		{"rdma_out_bytes_per_second", m->rdma_out},
+		{"disk_read_bytes_per_second", m->disk_read},
+		{"disk_written_bytes_per_second", m->disk_written},
+	};
+	cJSON *o = cJSON_CreateObject();
+
+	for (size_t i = 0; i < sizeof(values) / sizeof(*values); i++)
+		number(o, values[i].key, values[i].value);
+	return o;
+}
+
+/* The machines that ran the ranks: null where nothing is known of them. */
+static void add_client(cJSON *to, const struct results_file *f, const struct results_phase_read *p)
+{
+	struct client_side c;
+	cJSON *client, *said, *nodes;
+
+	if (!client_side_of(f, p, &c)) {
+		cJSON_AddNullToObject(to, "client");
+		return;
+	}
+	client = cJSON_AddObjectToObject(to, "client");
+	if (c.limit == CLIENT_LIMIT_NONE)
+		cJSON_AddNullToObject(client, "limit");
+	else
+		cJSON_AddStringToObject(client, "limit", client_limit_name(c.limit));
+	said = cJSON_AddArrayToObject(client, "said");
+	for (uint32_t i = 0; i < c.said_count; i++)
+		cJSON_AddItemToArray(said, cJSON_CreateString(c.said[i]));
+	nodes = cJSON_AddArrayToObject(client, "nodes");
+	for (uint32_t i = 0; i < c.node_count; i++) {
+		const struct client_node *n = &c.nodes[i];
+		cJSON *one = client_means(&n->whole);
+
+		number(one, "node", i);
+		if (i < f->nodes)
+			cJSON_AddStringToObject(one, "host", f->hosts[i]);
+		number(one, "seconds", n->seconds);
+		number(one, "memory_available_bytes", n->memory_available);
+		number(one, "cached_bytes", n->cached);
+		number(one, "sampler", n->sampler);
+		if (c.weighed)
+			cJSON_AddItemToObject(one, "while_waiting", client_means(&n->waiting));
+		cJSON_AddItemToArray(nodes, one);
+	}
+	client_side_free(&c);
+}
+
 static cJSON *phase(const struct results_file *f, const struct results_phase_read *p)
 {
 	static const char *const counts[] = {"bytes_read", "bytes_written", "operations", "errors",
@@ -191,6 +256,7 @@ static cJSON *phase(const struct results_file *f, const struct results_phase_rea
 	figures = cJSON_AddObjectToObject(o, "figures");
 	for (uint32_t c = 0; c < p->merged.column_count; c++)
 		cell(p->merged.columns[c].real ? figures : measures, &p->merged, 0, c);
+	add_client(o, f, p);
 	add_failures(o, f, p);
 	return o;
 }

@@ -6,10 +6,11 @@
 
 #include "core/units.h"
 #include "report/accounts.h"
+#include "report/client_side.h"
 #include "report/report.h"
 #include "report/table.h"
 
-enum { NAME_COLUMNS = 24, FAILURES_SHOWN = 3 };
+enum { FAILURES_SHOWN = 3 };
 
 struct page {
 	FILE *out;
@@ -41,6 +42,8 @@ char *report_text(const struct results_file *file, bool color)
 		utilisation(&page, &file->phases[i], utilised > 1);
 	if (file->phase_count)
 		phase_table(&page);
+	if (file->phase_count)
+		client_side_print(page.out, file);
 	phase_notes(&page);
 	store_notes(&page);
 	last_line(&page);
@@ -217,47 +220,11 @@ static void utilisation(const struct page *page, const struct results_phase_read
 	}
 }
 
-/* Three figures or so, and no unit. */
-static void figure(char cell[TABLE_CELL_BYTES], double value)
-{
-	char count[UNITS_TEXT_BYTES];
-
-	if (!isfinite(value))
-		strcpy(cell, "–");
-	else if (value == 0)
-		strcpy(cell, "0");
-	else if (value < 0.0995)
-		snprintf(cell, TABLE_CELL_BYTES, "%.2g", value);
-	else if (value < 99.95)
-		snprintf(cell, TABLE_CELL_BYTES, "%.*f", value < 9.995 ? 2 : 1, value);
-	else
-		snprintf(cell, TABLE_CELL_BYTES, "%s", units_count(count, (uint64_t)(value + 0.5)));
-}
-
 static void time_cell(char cell[TABLE_CELL_BYTES], uint64_t ns)
 {
 	char text[UNITS_TEXT_BYTES];
 
 	snprintf(cell, TABLE_CELL_BYTES, "%s", units_time(text, (double)ns / 1e9));
-}
-
-/* Cut to so many columns, with an ellipsis. */
-static void name_cell(char cell[TABLE_CELL_BYTES], const char *name)
-{
-	size_t n = 0;
-
-	if (text_width(name) <= NAME_COLUMNS && strlen(name) < TABLE_CELL_BYTES) {
-		strcpy(cell, name);
-		return;
-	}
-	for (unsigned columns = 0; name[n] && n < TABLE_CELL_BYTES - 8; n++) {
-		columns += ((unsigned char)name[n] & 0xc0) != 0x80;
-		if (columns == NAME_COLUMNS)
-			break;
-	}
-	while (n > 0 && ((unsigned char)name[n] & 0xc0) == 0x80)
-		n--;
-	snprintf(cell, TABLE_CELL_BYTES, "%.*s…", (int)n, name);
 }
 
 enum table_column {
@@ -286,13 +253,13 @@ static void table_phase(struct table_row *row, const struct results_phase_read *
 
 	for (int c = 0; c < COLS; c++)
 		strcpy(row->cell[c], "–");
-	name_cell(row->cell[COL_PHASE], p->name);
+	table_name(row->cell[COL_PHASE], p->name);
 	snprintf(row->cell[COL_SECONDS], TABLE_CELL_BYTES, p->seconds < 0.95 ? "%.2f" : "%.1f",
 		 p->seconds);
 	if (!isnan(au))
 		snprintf(row->cell[COL_AU], TABLE_CELL_BYTES, "%.1f %%", au * 100);
-	figure(row->cell[COL_GB], bytes / p->seconds / 1e9);
-	figure(row->cell[COL_SAMPLES], results_value(&p->merged, 0, "samples") / p->seconds);
+	table_figure(row->cell[COL_GB], bytes / p->seconds / 1e9);
+	table_figure(row->cell[COL_SAMPLES], results_value(&p->merged, 0, "samples") / p->seconds);
 	if (h) {
 		time_cell(row->cell[COL_P50], hist_quantile_ns(h, 0.5));
 		time_cell(row->cell[COL_P99], hist_quantile_ns(h, 0.99));

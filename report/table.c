@@ -1,7 +1,12 @@
 #include "report/table.h"
 
+#include <math.h>
 #include <stdbool.h>
 #include <string.h>
+
+#include "core/units.h"
+
+enum { NAME_COLUMNS = 24 };
 
 unsigned text_width(const char *text)
 {
@@ -43,6 +48,40 @@ void table_print(FILE *out, const struct table_row *rows, unsigned row_count, un
 		}
 		fputc('\n', out);
 	}
+}
+
+void table_figure(char cell[TABLE_CELL_BYTES], double value)
+{
+	char count[UNITS_TEXT_BYTES];
+
+	if (!isfinite(value))
+		strcpy(cell, "–");
+	else if (value == 0)
+		strcpy(cell, "0");
+	else if (value < 0.0995)
+		snprintf(cell, TABLE_CELL_BYTES, "%.2g", value);
+	else if (value < 99.95)
+		snprintf(cell, TABLE_CELL_BYTES, "%.*f", value < 9.995 ? 2 : 1, value);
+	else
+		snprintf(cell, TABLE_CELL_BYTES, "%s", units_count(count, (uint64_t)(value + 0.5)));
+}
+
+void table_name(char cell[TABLE_CELL_BYTES], const char *name)
+{
+	size_t n = 0;
+
+	if (text_width(name) <= NAME_COLUMNS && strlen(name) < TABLE_CELL_BYTES) {
+		strcpy(cell, name);
+		return;
+	}
+	for (unsigned columns = 0; name[n] && n < TABLE_CELL_BYTES - 8; n++) {
+		columns += ((unsigned char)name[n] & 0xc0) != 0x80;
+		if (columns == NAME_COLUMNS)
+			break;
+	}
+	while (n > 0 && ((unsigned char)name[n] & 0xc0) == 0x80)
+		n--;
+	snprintf(cell, TABLE_CELL_BYTES, "%.*s…", (int)n, name);
 }
 
 void text_wrap(FILE *out, const char *text, unsigned first, unsigned rest)

@@ -15,6 +15,12 @@ struct table_row {
  * REPORT_COLUMNS. */
 void table_print(FILE *out, const struct table_row *rows, unsigned row_count, unsigned columns);
 
+/* Three figures or so, and no unit; a dash for what is no number. */
+void table_figure(char cell[TABLE_CELL_BYTES], double value);
+
+/* Cut to 24 columns, with an ellipsis. */
+void table_name(char cell[TABLE_CELL_BYTES], const char *name);
+
 /* How many columns of a terminal UTF-8 text takes. */
 unsigned text_width(const char *text);
 

@@ -119,6 +119,7 @@ void results_unload(struct results_file *f)
 		table_free(&p->ranks);
 		table_free(&p->epochs);
 		table_free(&p->client);
+		free(p->ranks_stalled);
 		free(p->hists);
 		free(p->failures);
 	}
@@ -388,6 +389,24 @@ static int load_phase_head(hid_t phase, struct results_phase_read *p, struct err
 	return rc < 0 ? rc : h5_read_headline(phase, &p->merged, err);
 }
 
+static int load_timeline(hid_t phase, struct results_phase_read *p, struct err *err)
+{
+	hid_t group;
+	int rc;
+
+	if (H5Lexists(phase, "timeline", H5P_DEFAULT) <= 0)
+		return 0;
+	group = H5Gopen2(phase, "timeline", H5P_DEFAULT);
+	rc = group < 0 ? h5_fail(err, "its timeline cannot be read")
+		       : h5_read_real(group, "interval_s", &p->stalled_interval_s, err);
+	if (rc == 0)
+		rc = h5_read_records(group, "ranks_stalled", H5T_NATIVE_DOUBLE, sizeof(double),
+				     (void **)&p->ranks_stalled, &p->stalled_rows, err);
+	if (group >= 0)
+		H5Gclose(group);
+	return rc;
+}
+
 static int load_client(hid_t phase, struct results_phase_read *p, struct err *err)
 {
 	hid_t group;
@@ -417,6 +436,8 @@ static int load_phase(hid_t phases, const char *name, struct results_phase_read 
 		rc = h5_read_table(phase, "ranks", &p->ranks, err);
 	if (rc == 0 && H5Lexists(phase, "epochs", H5P_DEFAULT) > 0)
 		rc = h5_read_table(phase, "epochs", &p->epochs, err);
+	if (rc == 0)
+		rc = load_timeline(phase, p, err);
 	if (rc == 0)
 		rc = load_client(phase, p, err);
 	if (rc == 0)

@@ -62,6 +62,10 @@ struct results_phase_read {
 	/* A row a node and interval, by node, then by time (core/client.h); rows 0 where nothing is known. */
 	struct results_table client;
 	double client_interval_s;
+	/* Of the timeline: how many ranks on average waited for storage; rows 0 where there is none. */
+	uint64_t stalled_rows;
+	double stalled_interval_s;
+	double *ranks_stalled;
 	uint32_t hist_count;
 	struct results_hist *hists; /* those that are not empty */
 	uint64_t failure_count;     /* all that were met */

@@ -1,0 +1,170 @@
+"""The client's side of results: rows against what the kernel tells from outside, what they cost, and who is
+named as the limit."""
+import os
+import resource
+import subprocess
+import sys
+
+import haultest as t
+from haultest import check, near
+
+try:
+    import h5py
+except ImportError:
+    print("no h5py")
+    sys.exit(77)
+
+MIB = 1 << 20
+
+
+def disk_bytes():
+    """Read and written by every whole device with hardware behind it."""
+    read = written = 0
+    with open("/proc/diskstats") as f:
+        for line in f:
+            field = line.split()
+            if os.path.exists(f"/sys/block/{field[2]}/device"):
+                read += int(field[5]) * 512
+                written += int(field[9]) * 512
+    return read, written
+
+
+def cpu_seconds():
+    """Of the children that have been waited for."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+def job(folder, ranks=1, seconds=3, compute="300 ms", **store):
+    """A training phase of so many seconds, ten 300 ms steps in three."""
+    steps = round(seconds / 0.3)
+    return {"name": "client", "seed": 3,
+            "stores": {"data": {"uri": f"file://{folder}/data", **store}},
+            "dataset": {"store": "data", "format": "npz", "files": 2 * steps * ranks, "samples_per_file": 1,
+                        "sample_bytes": "4 MiB"},
+            "phases": [{"generate": {}},
+                       {"train": {"epochs": 1, "batch": 2, "compute": compute, "null_steps": 0,
+                                  "loader": {"workers": 1, "prefetch": 1}}}]}
+
+
+def rows_of(path, phase):
+    with h5py.File(path) as f:
+        return f[f"phases/{phase}/client/rows"][:], dict(f[f"phases/{phase}"].attrs)
+
+
+def check_rows(path, phase, nodes, seconds):
+    rows, attrs = rows_of(path, phase)
+    check(len(rows) % nodes == 0, f"{len(rows)} rows of {nodes} nodes")
+    for node in range(nodes):
+        own = rows[rows["node"] == node]
+        check(len(own) == len(rows) // nodes, "as many rows a node")
+        near(own["covered_ns"].sum() / 1e9, seconds, 1, "seconds covered")
+        cores = sum(own[f"cpu_{kind}_ns"].sum() for kind in
+                    ("user", "system", "iowait", "irq", "softirq", "steal", "idle")) / 1e9
+        near(cores, os.cpu_count() * seconds, 0.1 * os.cpu_count() * seconds + 1, "all cores' time")
+        check((own["rank_cores_busy_ns"] <= own["rank_cores_ns"]).all(), "no busier than its time")
+    return rows, attrs
+
+
+def test_rows_for_ranks_and_nodes():
+    for ranks, nodes in ((1, 1), (2, 1), (8, 1), (6, 3)):
+        with t.Folder() as folder:
+            path = os.path.join(folder, "r.h5")
+            fake = ["--fake-nodes", nodes] if nodes > 1 else []
+            run = t.mpi(ranks, "run", t.write_job(folder, job(folder, ranks, seconds=2)), "--results", path, *fake)
+            check(run.rc == 0, run)
+            with h5py.File(path) as f:
+                seconds = f["phases/1_train"].attrs["seconds"]
+                check(len(f["nodes"]) == nodes and f["nodes"]["nics"][0] is not None, "nodes")
+            rows, attrs = check_rows(path, "1_train", nodes, seconds)
+            used = (attrs["cpu_user_ns"] + attrs["cpu_system_ns"]) / 1e9
+            near(rows["haul_cpu_ns"].sum() / 1e9, used, 0.05 * used + 0.1, "the ranks' processes, seen twice")
+            moved = (attrs["bytes_read"] + attrs["bytes_written"]) / 1e9
+            near(attrs["cpu_s_per_GB"], used / moved, 1e-6, "processor seconds a gigabyte")
+            report = t.report(path)["phases"][1]["client"]
+            check(len(report["nodes"]) == nodes, "nodes in the report")
+
+
+@t.steady
+def test_disk_bytes_are_the_kernels():
+    """Direct writes and reads: what the rows say lies between nothing and what the disks did around the run,
+    and is at least what haul moved."""
+    with t.Folder(os.getcwd()) as folder:
+        path = os.path.join(folder, "r.h5")
+        job_path = t.write_job(folder, job(folder, direct=True))
+        before = disk_bytes()
+        run = t.mpi(1, "run", job_path, "--results", path)
+        after = disk_bytes()
+        check(run.rc == 0, run)
+        generate, wrote = rows_of(path, "0_generate")
+        train, read = rows_of(path, "1_train")
+        wanted = 20 * 4 * MIB
+        check(wrote["bytes_written"] >= wanted and read["bytes_read"] >= wanted, "all was moved")
+        if after[0] - before[0] < wanted:
+            print("      not a block device: its bytes are not compared")
+            return
+        check(wanted <= train["disk_read_bytes"].sum() <= after[0] - before[0],
+              f"read: {train['disk_read_bytes'].sum()}, outside {after[0] - before[0]}")
+        check(wanted <= generate["disk_written_bytes"].sum() <= after[1] - before[1],
+              f"written: {generate['disk_written_bytes'].sum()}, outside {after[1] - before[1]}")
+
+
+def test_processor_time_is_the_systems():
+    """Both phases' processor time is nearly all that the run took, as its parent is told."""
+    with t.Folder() as folder:
+        path = os.path.join(folder, "r.h5")
+        j = job(folder, seconds=1, compute=0)
+        j["dataset"].update(files=256)
+        j["phases"][1]["train"].update(epochs=8)
+        before = cpu_seconds()
+        run = t.mpi(1, "run", t.write_job(folder, j), "--results", path)
+        spent = cpu_seconds() - before
+        check(run.rc == 0, run)
+        counted = 0
+        for phase in ("0_generate", "1_train"):
+            attrs = rows_of(path, phase)[1]
+            counted += (attrs["cpu_user_ns"] + attrs["cpu_system_ns"]) / 1e9
+        check(spent - 1 <= counted <= spent, f"{counted:.2f} s counted in the phases, {spent:.2f} s in all")
+        check(counted > 1, f"only {counted:.2f} s: nothing to be told apart")
+
+
+def test_cost_of_a_row():
+    """A row a second takes less than half a percent of a core, by the sampling thread's own clock."""
+    with t.Folder() as folder:
+        path = os.path.join(folder, "r.h5")
+        run = t.mpi(1, "run", t.write_job(folder, job(folder, seconds=6)), "--results", path)
+        check(run.rc == 0, run)
+        rows, _ = check_rows(path, "1_train", 1, 6)
+        check(len(rows) in (6, 7, 8), f"{len(rows)} rows in 6 seconds")
+        share = rows["sampler_cpu_ns"].sum() / rows["covered_ns"].sum()
+        print(f"      {100 * share:.3f} % of one core, {rows['sampler_cpu_ns'].max() / 1e3:.0f} us the dearest row")
+        check(0 < share < 0.005, f"{100 * share:.3f} % of one core")
+        near(t.report(path)["phases"][1]["client"]["nodes"][0]["sampler"], share, 1e-9, "the report's")
+
+
+def test_busy_loops_beside_the_run_are_named():
+    """Cores kept busy by others while a slow store keeps ranks waiting."""
+    with t.Folder() as folder:
+        path = os.path.join(folder, "r.h5")
+        j = job(folder, seconds=3, compute="10 ms")
+        j["stores"]["data"] = {"uri": "sim://slow", "bandwidth": "80 MB/s"}
+        j["dataset"].update(files=60)
+        j["phases"] = j["phases"][1:]
+        loops = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(2 * os.cpu_count())]
+        try:
+            run = t.mpi(1, "run", t.write_job(folder, j), "--results", path)
+        finally:
+            for loop in loops:
+                loop.kill()
+                loop.wait()
+        check(run.rc == 0, run)
+        client = t.report(path)["phases"][0]["client"]
+        check(client["limit"] == "cpu", client)
+        check("busy while ranks waited for storage" in client["said"][0], client["said"])
+        text = t.alone("report", path).out
+        check("may have been the limit, not the storage" in " ".join(text.split()), text)
+
+
+if __name__ == "__main__":
+    t.main(test_rows_for_ranks_and_nodes, test_disk_bytes_are_the_kernels, test_processor_time_is_the_systems,
+           test_cost_of_a_row, test_busy_loops_beside_the_run_are_named)
