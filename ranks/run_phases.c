@@ -115,6 +115,8 @@ static int phase_publish(struct run *run, const struct run_options *options, str
 	uint64_t wall = p->tally.rank_row[TALLY_WALL_NS];
 	int rc;
 
+	/* Data are made once: that is no warm-up, whichever run it falls into. */
+	phase.run.warmup = phase.run.warmup && !p->workload->generating;
 	group_allreduce(run->world, MERGE_MAX, &wall, 1);
 	phase.seconds_ns = wall;
 	signals_watch(&run->signals, RUN_WRITE_LIMIT_NS);

@@ -8,6 +8,7 @@
 #include "core/client.h"
 #include "core/units.h"
 #include "report/accounts.h"
+#include "report/series.h"
 #include "report/table.h"
 
 /* Where a verdict begins. Shorter phases than SHORTEST tell nothing: the kernel counts processor time in
@@ -346,13 +347,15 @@ static void side_row(struct table_row *row, const struct results_file *f,
 	double bytes = results_value(&p->merged, 0, "bytes_read") +
 		       results_value(&p->merged, 0, "bytes_written");
 	const struct client_means *m;
+	char name[SERIES_PHASE_BYTES];
 	uint32_t busiest = 0;
 
 	for (uint32_t i = 1; i < c->node_count; i++)
 		if (c->nodes[i].whole.busy > c->nodes[busiest].whole.busy)
 			busiest = i;
 	m = &c->nodes[busiest].whole;
-	table_name(row->cell[SIDE_PHASE], p->name);
+	series_phase_name(f, p, name, sizeof(name));
+	table_name(row->cell[SIDE_PHASE], name);
 	table_name(row->cell[SIDE_NODE], host(f, busiest));
 	share_cell(row->cell[SIDE_BUSY], m->busy);
 	share_cell(row->cell[SIDE_HAUL], m->haul);
@@ -366,15 +369,17 @@ static void side_row(struct table_row *row, const struct results_file *f,
 		     bytes >= 1e7 ? results_value(&p->merged, 0, "cpu_s_per_GB") : NAN);
 }
 
-static void print_said(FILE *out, const struct results_phase_read *p, const struct client_side *c,
-		       const char **before)
+static void print_said(FILE *out, const struct results_file *f, const struct results_phase_read *p,
+		       const struct client_side *c, const char **before)
 {
-	char line[RESULTS_NAME_BYTES + CLIENT_SENTENCE_BYTES];
+	char line[SERIES_PHASE_BYTES + CLIENT_SENTENCE_BYTES + 2], name[SERIES_PHASE_BYTES];
+
+	series_phase_name(f, p, name, sizeof(name));
 
 	for (uint32_t i = 0; i < c->said_count; i++) {
 		fputs(*before, out);
 		*before = "";
-		snprintf(line, sizeof(line), "%s: %s", p->name, c->said[i]);
+		snprintf(line, sizeof(line), "%s: %s", name, c->said[i]);
 		text_wrap(out, line, 0, 2);
 	}
 }
@@ -410,7 +415,7 @@ void client_side_print(FILE *out, const struct results_file *f)
 
 		if (!client_side_of(f, &f->phases[i], &c))
 			continue;
-		print_said(out, &f->phases[i], &c, &before);
+		print_said(out, f, &f->phases[i], &c, &before);
 		client_side_free(&c);
 	}
 	free(rows);

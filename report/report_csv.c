@@ -34,7 +34,7 @@ const char *report_csv_heading(void)
 	return "file,name,started,ranks,nodes,number,phase,kind,status,seconds,au,au_min,au_max,null_au,"
 	       "bytes_read,bytes_written,operations,errors,retries,samples,"
 	       "compute_s,open_s,first_byte_s,transfer_s,queue_s,ranks_s,decode_s,copy_s,haul_s,"
-	       "latency,p50_ns,p95_ns,p99_ns,p999_ns,p9999_ns,max_ns\n";
+	       "latency,p50_ns,p95_ns,p99_ns,p999_ns,p9999_ns,max_ns,run,combination,repeat,warmup,sweep\n";
 }
 
 static void latencies(FILE *out, const struct results_phase_read *p)
@@ -84,6 +84,9 @@ static void phase_row(FILE *out, const struct results_file *f, const struct resu
 	for (int i = 0; i < ACCOUNTS; i++)
 		number(out, kept ? accounts.seconds[i] : NAN);
 	latencies(out, p);
+	fprintf(out, ",%llu,%llu,%llu,%d,", (unsigned long long)p->run,
+		(unsigned long long)p->combination, (unsigned long long)p->repeat, p->warmup);
+	quoted(out, p->sweep);
 	fputc('\n', out);
 }
 

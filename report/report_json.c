@@ -8,6 +8,7 @@
 #include "report/accounts.h"
 #include "report/client_side.h"
 #include "report/report.h"
+#include "report/series.h"
 
 /* cJSON adds nothing when memory ends, so a text is checked once, at the end, by its printing. */
 static void number(cJSON *to, const char *key, double value)
@@ -234,6 +235,69 @@ static void add_client(cJSON *to, const struct results_file *f, const struct res
 	client_side_free(&c);
 }
 
+static void add_sets(cJSON *to, const struct results_phase_read *p)
+{
+	cJSON *sets = cJSON_AddArrayToObject(to, "sets");
+
+	cJSON_AddStringToObject(to, "sweep", p->sweep);
+	for (uint32_t i = 0; i < p->set_count; i++)
+		cJSON_AddItemToArray(sets, cJSON_CreateString(p->sets[i]));
+}
+
+/* Where the phase stands in a series of runs. */
+static void add_run(cJSON *to, const struct results_phase_read *p)
+{
+	number(to, "run", (double)p->run);
+	number(to, "combination", (double)p->combination);
+	number(to, "repeat", (double)p->repeat);
+	cJSON_AddBoolToObject(to, "warmup", p->warmup);
+	add_sets(to, p);
+}
+
+static void add_stats(cJSON *to, const char *key, const struct stats *s)
+{
+	cJSON *o = cJSON_AddObjectToObject(to, key);
+
+	number(o, "mean", s->mean);
+	number(o, "stdev", s->stdev);
+	number(o, "ci95_low", s->low);
+	number(o, "ci95_high", s->high);
+	number(o, "cv", s->cv);
+	number(o, "min", s->min);
+	number(o, "max", s->max);
+}
+
+/* An object for each phase of each combination: its repeats together. */
+static bool add_series(cJSON *to, const struct results_file *f)
+{
+	static const char *const keys[SERIES_FIGURES] = {
+		[SERIES_AU] = "au",
+		[SERIES_BYTES] = "bytes_per_second",
+		[SERIES_SAMPLES] = "samples_per_second",
+		[SERIES_P99] = "p99_ns",
+	};
+	cJSON *all = cJSON_AddArrayToObject(to, "series");
+	struct series_lines s;
+	bool whole = series_make(&s, f);
+
+	for (uint32_t i = 0; whole && i < s.count; i++) {
+		const struct results_phase_read *p = s.lines[i].first;
+		cJSON *o = cJSON_CreateObject();
+
+		cJSON_AddStringToObject(o, "phase", p->name);
+		cJSON_AddStringToObject(o, "kind", p->kind);
+		number(o, "combination", (double)p->combination);
+		add_sets(o, p);
+		number(o, "repeats", s.lines[i].repeats);
+		cJSON_AddStringToObject(o, "latency", p->main_hist);
+		for (int k = 0; k < SERIES_FIGURES; k++)
+			add_stats(o, keys[k], &s.lines[i].figures[k]);
+		cJSON_AddItemToArray(all, o);
+	}
+	series_free_lines(&s);
+	return whole;
+}
+
 static cJSON *phase(const struct results_file *f, const struct results_phase_read *p)
 {
 	static const char *const counts[] = {"bytes_read", "bytes_written", "operations", "errors",
@@ -244,6 +308,7 @@ static cJSON *phase(const struct results_file *f, const struct results_phase_rea
 	cJSON_AddStringToObject(o, "name", p->name);
 	cJSON_AddStringToObject(o, "status", p->status);
 	cJSON_AddStringToObject(o, "said", p->said);
+	add_run(o, p);
 	cJSON_AddStringToObject(o, "error", p->error);
 	number(o, "seconds", p->seconds);
 	for (size_t i = 0; i < sizeof(counts) / sizeof(*counts); i++)
@@ -280,6 +345,7 @@ static cJSON *store(const struct store_facts *s)
 	return o;
 }
 
+/* NULL: no memory. */
 static cJSON *file_object(const struct results_file *f)
 {
 	cJSON *o = cJSON_CreateObject(), *stores, *phases;
@@ -293,6 +359,7 @@ static cJSON *file_object(const struct results_file *f)
 	number(o, "seconds", f->seconds);
 	number(o, "ranks", (double)f->ranks);
 	number(o, "nodes", (double)f->nodes);
+	number(o, "runs", (double)f->runs);
 	cJSON_AddStringToObject(o, "haul_version", f->version);
 	cJSON_AddStringToObject(o, "build", f->build);
 	cJSON_AddStringToObject(o, "command_line", f->command_line);
@@ -302,7 +369,10 @@ static cJSON *file_object(const struct results_file *f)
 	phases = cJSON_AddArrayToObject(o, "phases");
 	for (uint32_t i = 0; i < f->phase_count; i++)
 		cJSON_AddItemToArray(phases, phase(f, &f->phases[i]));
-	return o;
+	if (add_series(o, f))
+		return o;
+	cJSON_Delete(o);
+	return NULL;
 }
 
 char *report_json(const struct results_file *const *files, unsigned count)
@@ -310,8 +380,16 @@ char *report_json(const struct results_file *const *files, unsigned count)
 	cJSON *all = count == 1 ? file_object(files[0]) : cJSON_CreateArray();
 	char *plain, *text = NULL;
 
-	for (unsigned i = 0; count != 1 && i < count; i++)
-		cJSON_AddItemToArray(all, file_object(files[i]));
+	for (unsigned i = 0; all && count != 1 && i < count; i++) {
+		cJSON *one = file_object(files[i]);
+
+		if (one) {
+			cJSON_AddItemToArray(all, one);
+		} else {
+			cJSON_Delete(all);
+			all = NULL;
+		}
+	}
 	plain = all ? cJSON_Print(all) : NULL;
 	if (plain && asprintf(&text, "%s\n", plain) < 0)
 		text = NULL;

@@ -8,6 +8,7 @@
 #include "report/accounts.h"
 #include "report/client_side.h"
 #include "report/report.h"
+#include "report/series.h"
 #include "report/table.h"
 
 enum { FAILURES_SHOWN = 3 };
@@ -18,8 +19,13 @@ struct page {
 	const struct results_file *file;
 };
 
+/* A machine that is busier than that is named. */
+#define STARVED_SHARE 0.02
+
 static void head_line(const struct page *page);
-static void utilisation(const struct page *page, const struct results_phase_read *p, bool named);
+static double starved_share(const struct results_phase_read *p);
+static void utilisations(const struct page *page);
+static bool series(const struct page *page);
 static void phase_table(const struct page *page);
 static void phase_notes(const struct page *page);
 static void store_notes(const struct page *page);
@@ -28,29 +34,48 @@ static void last_line(const struct page *page);
 char *report_text(const struct results_file *file, bool color)
 {
 	struct page page = {.color = color, .file = file};
-	unsigned utilised = 0;
 	char *text = NULL;
+	bool whole = true;
 	size_t size;
 
 	page.out = open_memstream(&text, &size);
 	if (!page.out)
 		return NULL;
 	head_line(&page);
-	for (uint32_t i = 0; i < file->phase_count; i++)
-		utilised += !isnan(results_value(&file->phases[i].merged, 0, "au"));
-	for (uint32_t i = 0; i < file->phase_count; i++)
-		utilisation(&page, &file->phases[i], utilised > 1);
+	if (file->runs > 1)
+		whole = series(&page);
+	else
+		utilisations(&page);
 	if (file->phase_count)
 		phase_table(&page);
-	if (file->phase_count)
+	if (file->phase_count && !series_long(file))
 		client_side_print(page.out, file);
 	phase_notes(&page);
 	store_notes(&page);
 	last_line(&page);
-	if (fclose(page.out) == 0)
+	if (fclose(page.out) == 0 && whole)
 		return text;
 	free(text);
 	return NULL;
+}
+
+static bool series(const struct page *page)
+{
+	struct series_lines lines;
+	bool whole = series_make(&lines, page->file);
+
+	unsigned starved = 0;
+
+	for (uint32_t i = 0; i < page->file->phase_count; i++)
+		starved += starved_share(&page->file->phases[i]) > STARVED_SHARE;
+	if (whole)
+		series_text(page->out, page->file, &lines);
+	if (starved)
+		fprintf(page->out,
+			"\nThis machine was busy in %u of %u phases: haul's threads were ready without a core.\n",
+			starved, page->file->phase_count);
+	series_free_lines(&lines);
+	return whole;
 }
 
 static const char *paint(const struct page *page, const char *code)
@@ -182,6 +207,13 @@ static void lost_sentence(char *buf, size_t size, const struct results_phase_rea
 	add(buf, size, ".");
 }
 
+/* Of the time of the phase, how long haul's threads were ready without a core. */
+static double starved_share(const struct results_phase_read *p)
+{
+	return results_value(&p->merged, 0, "runnable_ns") /
+	       results_value(&p->merged, 0, "wall_sum_ns");
+}
+
 static void utilisation(const struct page *page, const struct results_phase_read *p, bool named)
 {
 	double au = results_value(&p->merged, 0, "au"), starved;
@@ -208,9 +240,8 @@ static void utilisation(const struct page *page, const struct results_phase_read
 		fprintf(page->out,
 			"Without storage the same loop reaches %.1f %%: the rest is haul's own cost here.\n",
 			p->null_au * 100);
-	starved = results_value(&p->merged, 0, "runnable_ns") /
-		  results_value(&p->merged, 0, "wall_sum_ns");
-	if (starved > 0.02) {
+	starved = starved_share(p);
+	if (starved > STARVED_SHARE) {
 		sentence[0] = '\0';
 		add(sentence, sizeof(sentence),
 		    "This machine was busy: for each second of the phase haul's threads were ready %.0f ms "
@@ -218,6 +249,17 @@ static void utilisation(const struct page *page, const struct results_phase_read
 		    starved * 1000);
 		text_wrap(page->out, sentence, 0, 0);
 	}
+}
+
+static void utilisations(const struct page *page)
+{
+	const struct results_file *f = page->file;
+	unsigned utilised = 0;
+
+	for (uint32_t i = 0; i < f->phase_count; i++)
+		utilised += !isnan(results_value(&f->phases[i].merged, 0, "au"));
+	for (uint32_t i = 0; i < f->phase_count; i++)
+		utilisation(page, &f->phases[i], utilised > 1);
 }
 
 static void time_cell(char cell[TABLE_CELL_BYTES], uint64_t ns)
@@ -241,9 +283,10 @@ enum table_column {
 	COLS
 };
 
-static void table_phase(struct table_row *row, const struct results_phase_read *p,
-			const char *latency)
+static void table_phase(struct table_row *row, const struct results_file *f,
+			const struct results_phase_read *p, const char *latency)
 {
+	char name[SERIES_PHASE_BYTES];
 	const struct hist *h = results_find_hist(p, latency);
 	double au = results_value(&p->merged, 0, "au");
 	double bytes = results_value(&p->merged, 0, "bytes_read") +
@@ -253,7 +296,8 @@ static void table_phase(struct table_row *row, const struct results_phase_read *
 
 	for (int c = 0; c < COLS; c++)
 		strcpy(row->cell[c], "–");
-	table_name(row->cell[COL_PHASE], p->name);
+	series_phase_name(f, p, name, sizeof(name));
+	table_name(row->cell[COL_PHASE], name);
 	snprintf(row->cell[COL_SECONDS], TABLE_CELL_BYTES, p->seconds < 0.95 ? "%.2f" : "%.1f",
 		 p->seconds);
 	if (!isnan(au))
@@ -289,17 +333,25 @@ static void phase_table(const struct page *page)
 	static const char *const headings[COLS] = {"phase", "seconds", "AU",    "GB/s", "samples/s",
 						   "p50",   "p99",     "p99.9", "max",  "errors"};
 	const struct results_file *f = page->file;
-	struct table_row *rows = calloc(f->phase_count + 1, sizeof(*rows));
+	struct table_row *rows;
 	const char *latency = table_latency(f);
 
+	if (series_long(f)) {
+		fprintf(page->out, "\nhaul report --csv %s has a row for each of the %u phases.\n",
+			f->path, f->phase_count);
+		return;
+	}
+	rows = calloc(f->phase_count + 1, sizeof(*rows));
 	if (!rows)
 		return;
 	for (int c = 0; c < COLS; c++)
 		strcpy(rows[0].cell[c], headings[c]);
+	if (f->runs > 1)
+		strcpy(rows[0].cell[COL_PHASE], "run, phase");
 	snprintf(rows[0].cell[COL_P50], TABLE_CELL_BYTES, "%.20s%sp50", latency,
 		 *latency ? " " : "");
 	for (uint32_t i = 0; i < f->phase_count; i++)
-		table_phase(&rows[i + 1], &f->phases[i], latency);
+		table_phase(&rows[i + 1], f, &f->phases[i], latency);
 	fputc('\n', page->out);
 	table_print(page->out, rows, f->phase_count + 1, COLS);
 	free(rows);
@@ -324,12 +376,13 @@ static bool note_line(const struct page *page, const struct results_phase_read *
 	const char *status = strcmp(p->status, "done") == 0    ? ""
 			     : strcmp(p->status, "limit") == 0 ? "ended at its limit of time"
 							       : p->status;
+	/* Later runs of a series say what the first has said. */
 	const char *parts[] = {status, strcmp(p->error, page->file->error) == 0 ? "" : p->error,
-			       p->said};
+			       p->run > 1 ? "" : p->said};
 	const char *before = ": ";
 	bool any = false;
 
-	snprintf(line, size, "%s", p->name);
+	series_phase_name(page->file, p, line, size);
 	for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++) {
 		if (!*parts[i])
 			continue;
@@ -342,7 +395,7 @@ static bool note_line(const struct page *page, const struct results_phase_read *
 
 static void phase_notes(const struct page *page)
 {
-	char count[UNITS_TEXT_BYTES], line[2048];
+	char count[UNITS_TEXT_BYTES], line[2048], name[SERIES_PHASE_BYTES];
 	const char *before = "\n";
 
 	for (uint32_t i = 0; i < page->file->phase_count; i++) {
@@ -355,7 +408,8 @@ static void phase_notes(const struct page *page)
 		}
 		if (!p->failure_count)
 			continue;
-		fprintf(page->out, "%s%s: %s request%s failed; the first:\n", before, p->name,
+		series_phase_name(page->file, p, name, sizeof(name));
+		fprintf(page->out, "%s%s: %s request%s failed; the first:\n", before, name,
 			units_count(count, p->failure_count), p->failure_count == 1 ? "" : "s");
 		before = "";
 		for (uint32_t k = 0; k < p->failure_rows && k < FAILURES_SHOWN; k++)

@@ -52,10 +52,21 @@ def test_repeats():
             check(r.rc == 0, f"{r}")
             rows = phases_of(f"{folder}/results.h5")
             check([row[:-1] for row in rows] ==
-                  [("generate", 1, 1, 1, 1, ""), ("train", 1, 1, 1, 1, ""), ("train", 2, 1, 1, 0, ""),
+                  [("generate", 1, 1, 1, 0, ""), ("train", 1, 1, 1, 1, ""), ("train", 2, 1, 1, 0, ""),
                    ("train", 3, 1, 2, 0, ""), ("train", 4, 1, 3, 0, "")], f"{rows}")
             dump = subprocess.run(["h5dump", "-d", "/summary", f"{folder}/results.h5"], capture_output=True, text=True)
             check(dump.returncode == 0 and '"repeat"' in dump.stdout, f"{dump}")
+            series = report(f"{folder}/results.h5")["series"]
+            check([(s["kind"], s["repeats"]) for s in series] == [("generate", 1), ("train", 3)], f"{series}")
+            check(series[0]["au"]["mean"] is None and series[0]["bytes_per_second"]["stdev"] is None, f"{series[0]}")
+            if ranks > 2:
+                continue
+            # The same every time: nothing is drawn, and the model's time is not the machine's.
+            near(series[1]["p99_ns"]["mean"], 20e6, 0.02 * 20e6, "p99")
+            check(series[1]["p99_ns"]["cv"] < 0.01, f"p99 {series[1]['p99_ns']}")
+            rate = series[1]["bytes_per_second"]
+            near(rate["mean"], ranks * 50 * MB, 0.1 * ranks * 50 * MB, "bytes a second")
+            check(rate["cv"] < 0.03 and rate["ci95_low"] < rate["mean"] < rate["ci95_high"], f"{rate}")
 
 
 def test_sweep():
@@ -68,7 +79,11 @@ def test_sweep():
         rows = phases_of(f"{folder}/results.h5")
         check([row[1] for row in rows] == [1, 2, 3, 4, 5, 6] and [row[2] for row in rows] == [1, 2, 3, 4, 5, 6], f"{rows}")
         wanted = [(b, c) for b in (25, 50, 100) for c in (1, 2)]
-        for row, (bandwidth, compute) in zip(rows, wanted):
+        series = report(f"{folder}/results.h5")["series"]
+        check([s["combination"] for s in series] == [1, 2, 3, 4, 5, 6], f"{series}")
+        for row, s, (bandwidth, compute) in zip(rows, series, wanted):
+            check(s["sets"] == [f"stores.data.rank_bandwidth={bandwidth} MB/s", f"train.compute={compute} ms"], f"{s}")
+            near(s["bytes_per_second"]["mean"] / 1e9, row[6], 1e-6, "the series' GB/s")
             check(row[5] == f"stores.data.rank_bandwidth={bandwidth} MB/s, train.compute={compute} ms", f"{row}")
             near(row[6], 2 * bandwidth / 1000, 0.15 * 2 * bandwidth / 1000, f"GB/s of {row}")
         with h5py.File(f"{folder}/results.h5") as f:
@@ -179,5 +194,5 @@ def test_deadline():
         check(len(phases_of(f"{folder}/results.h5")) < 20, "too many runs")
 
 
-main(test_repeats, steady(test_sweep), test_data_are_made_once, test_refusals, test_target, test_ended_early,
+main(steady(test_repeats), steady(test_sweep), test_data_are_made_once, test_refusals, test_target, test_ended_early,
      test_deadline)

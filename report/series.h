@@ -1,0 +1,48 @@
+/* A series of runs in one results file: the repeats of each phase in each combination of the sweeps'
+ * values, taken together. Only what was finished counts, and no warm-up run. */
+#ifndef HAUL_REPORT_SERIES_H
+#define HAUL_REPORT_SERIES_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "report/stats.h"
+#include "results-schema/results_read.h"
+
+/* au: mean over the ranks; the p99 is that of the phase's main histogram. */
+enum series_figure { SERIES_AU, SERIES_BYTES, SERIES_SAMPLES, SERIES_P99, SERIES_FIGURES };
+
+struct series_line {
+	const struct results_phase_read
+		*first; /* of its repeats: name, combination, sets, target */
+	uint32_t nth;   /* of that name in its run, from 0 */
+	uint32_t repeats;
+	double *values[SERIES_FIGURES]; /* [repeats] */
+	struct stats figures[SERIES_FIGURES];
+};
+
+struct series_lines {
+	struct series_line *lines; /* in the order of their first repeats */
+	uint32_t count;
+};
+
+/* Whether both are the same phase of the job, in different combinations. */
+bool series_same_phase(const struct series_line *a, const struct series_line *b);
+
+/* false: no memory. Free what it made either way. */
+bool series_make(struct series_lines *s, const struct results_file *f);
+void series_free_lines(struct series_lines *s);
+
+/* More phases than a page should list one by one. */
+bool series_long(const struct results_file *f);
+
+/* A phase's name, in a series with its run before it: "3 train", "1 train, warm-up". */
+enum { SERIES_PHASE_BYTES = RESULTS_NAME_BYTES + 32 };
+void series_phase_name(const struct results_file *f, const struct results_phase_read *p, char *name,
+		       size_t size);
+
+/* The series as text: how much of it there is; of repeats a table of statistics, of a sweep a table of
+ * a line for each combination. */
+void series_text(FILE *out, const struct results_file *f, const struct series_lines *s);
+
+#endif
