@@ -19,7 +19,7 @@ struct mpi_block {
 struct mpi_group {
 	struct group base;
 	MPI_Comm comm;
-	bool patient;
+	struct waiting waiting;
 	bool status_busy;
 	MPI_Request status_request;
 	MPI_Datatype status_type;
@@ -75,7 +75,7 @@ static void merge_min(void *in, void *into, int *count, MPI_Datatype *type)
 			to[i] = from[i];
 }
 
-int mpi_group_own(MPI_Comm comm, bool patient, struct group **out, struct err *err)
+int mpi_group_own(MPI_Comm comm, const struct waiting *how, struct group **out, struct err *err)
 {
 	struct mpi_group *m = calloc(1, sizeof(*m));
 	int rank, size;
@@ -87,7 +87,7 @@ int mpi_group_own(MPI_Comm comm, bool patient, struct group **out, struct err *e
 	m->base = (struct group){
 		.ops = &mpi_group_ops, .rank = (uint32_t)rank, .size = (uint32_t)size};
 	m->comm = comm;
-	m->patient = patient;
+	m->waiting = *how;
 	MPI_Type_contiguous(STATUS_WORDS, MPI_UINT64_T, &m->status_type);
 	MPI_Type_commit(&m->status_type);
 	MPI_Op_create(merge_status, 1, &m->status_op);
@@ -99,12 +99,13 @@ int mpi_group_own(MPI_Comm comm, bool patient, struct group **out, struct err *e
 
 int mpi_group_world(struct group **out, struct err *err)
 {
+	struct waiting patient = {.patient = true};
 	MPI_Comm comm;
 	MPI_Request request;
 
 	MPI_Comm_idup(MPI_COMM_WORLD, &comm, &request);
-	wait_for(&request, true);
-	return mpi_group_own(comm, true, out, err);
+	wait_for(&request, &patient, "a first duplicate of all ranks");
+	return mpi_group_own(comm, &patient, out, err);
 }
 
 int mpi_group_node(struct group *world, uint32_t parts, struct group **out, struct err *err)
@@ -115,17 +116,23 @@ int mpi_group_node(struct group *world, uint32_t parts, struct group **out, stru
 	MPI_Comm_split_type(mpi(world)->comm, MPI_COMM_TYPE_SHARED, (int)world->rank, MPI_INFO_NULL,
 			    &machine);
 	if (parts <= 1)
-		return mpi_group_own(machine, mpi(world)->patient, out, err);
+		return mpi_group_own(machine, &mpi(world)->waiting, out, err);
 	MPI_Comm_rank(machine, &rank);
 	MPI_Comm_size(machine, &size);
 	MPI_Comm_split(machine, (int)((uint64_t)rank * parts / (uint64_t)size), rank, &part);
 	MPI_Comm_free(&machine);
-	return mpi_group_own(part, mpi(world)->patient, out, err);
+	return mpi_group_own(part, &mpi(world)->waiting, out, err);
 }
 
 void mpi_group_set_patient(struct group *g, bool patient)
 {
-	mpi(g)->patient = patient;
+	mpi(g)->waiting.patient = patient;
+}
+
+void mpi_group_set_log(struct group *g, const struct log *log, uint64_t after_ns)
+{
+	mpi(g)->waiting.log = log;
+	mpi(g)->waiting.say_after_ns = after_ns;
 }
 
 const void *mpi_group_comm(const struct group *g)
@@ -144,7 +151,7 @@ static int mpi_allreduce(struct group *g, enum merge merge, uint64_t *words, siz
 
 	MPI_Iallreduce(MPI_IN_PLACE, words, (int)n, MPI_UINT64_T, merge_op(g, merge), mpi(g)->comm,
 		       &request);
-	wait_for(&request, mpi(g)->patient);
+	wait_for(&request, &mpi(g)->waiting, "an all-reduce");
 	return 0;
 }
 
@@ -158,7 +165,7 @@ static int mpi_reduce(struct group *g, enum merge merge, uint64_t *words, size_t
 	else
 		MPI_Ireduce(words, NULL, (int)n, MPI_UINT64_T, merge_op(g, merge), 0, mpi(g)->comm,
 			    &request);
-	wait_for(&request, mpi(g)->patient);
+	wait_for(&request, &mpi(g)->waiting, "a reduction");
 	return 0;
 }
 
@@ -169,7 +176,7 @@ static int mpi_broadcast(struct group *g, void *data, size_t bytes)
 	if (bytes > INT_MAX)
 		return -EMSGSIZE;
 	MPI_Ibcast(data, (int)bytes, MPI_BYTE, 0, mpi(g)->comm, &request);
-	wait_for(&request, mpi(g)->patient);
+	wait_for(&request, &mpi(g)->waiting, "a broadcast");
 	return 0;
 }
 
@@ -179,7 +186,7 @@ static int mpi_gather(struct group *g, const void *record, size_t bytes, void *a
 
 	MPI_Igather(record, (int)bytes, MPI_BYTE, all, (int)bytes, MPI_BYTE, 0, mpi(g)->comm,
 		    &request);
-	wait_for(&request, mpi(g)->patient);
+	wait_for(&request, &mpi(g)->waiting, "a gather");
 	return 0;
 }
 
@@ -189,7 +196,7 @@ static int mpi_scatter(struct group *g, const void *all, size_t bytes, void *rec
 
 	MPI_Iscatter(all, (int)bytes, MPI_BYTE, record, (int)bytes, MPI_BYTE, 0, mpi(g)->comm,
 		     &request);
-	wait_for(&request, mpi(g)->patient);
+	wait_for(&request, &mpi(g)->waiting, "a scatter");
 	return 0;
 }
 
@@ -198,7 +205,7 @@ static int mpi_send(struct group *g, uint32_t to, const void *data, size_t bytes
 	MPI_Request request;
 
 	MPI_Isend(data, (int)bytes, MPI_BYTE, (int)to, GROUP_TAG, mpi(g)->comm, &request);
-	wait_for(&request, mpi(g)->patient);
+	wait_for(&request, &mpi(g)->waiting, "a message to another");
 	return 0;
 }
 
@@ -207,7 +214,7 @@ static int mpi_receive(struct group *g, uint32_t from, void *data, size_t bytes)
 	MPI_Request request;
 
 	MPI_Irecv(data, (int)bytes, MPI_BYTE, (int)from, GROUP_TAG, mpi(g)->comm, &request);
-	wait_for(&request, mpi(g)->patient);
+	wait_for(&request, &mpi(g)->waiting, "a message from another");
 	return 0;
 }
 
@@ -216,7 +223,7 @@ static int mpi_split(struct group *g, uint32_t color, struct group **out, struct
 	MPI_Comm comm;
 
 	MPI_Comm_split(mpi(g)->comm, (int)color, (int)g->rank, &comm);
-	return mpi_group_own(comm, mpi(g)->patient, out, err);
+	return mpi_group_own(comm, &mpi(g)->waiting, out, err);
 }
 
 static int mpi_shared(struct group *g, size_t bytes, void **out, struct err *err)
@@ -274,7 +281,7 @@ static void mpi_status_wait(struct group *g, struct status *merged)
 {
 	struct mpi_group *m = mpi(g);
 
-	wait_for(&m->status_request, m->patient);
+	wait_for(&m->status_request, &m->waiting, "a status round");
 	m->status_busy = false;
 	*merged = m->merged;
 }
@@ -284,7 +291,7 @@ static void mpi_free(struct group *g)
 	struct mpi_group *m = mpi(g);
 
 	if (m->status_busy)
-		wait_for(&m->status_request, m->patient);
+		wait_for(&m->status_request, &m->waiting, "a status round");
 	while (m->block_count) {
 		struct mpi_block *block = &m->blocks[--m->block_count];
 

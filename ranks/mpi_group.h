@@ -6,12 +6,13 @@
 #include <mpi.h>
 
 #include "core/group.h"
+#include "ranks/wait.h"
 
 /* All ranks of MPI_COMM_WORLD. Waits are patient until mpi_group_set_patient says otherwise. */
 int mpi_group_world(struct group **out, struct err *err);
 
 /* A group on comm, which it takes over and frees. */
-int mpi_group_own(MPI_Comm comm, bool patient, struct group **out, struct err *err);
+int mpi_group_own(MPI_Comm comm, const struct waiting *how, struct group **out, struct err *err);
 
 /* The ranks that share memory with this one, cut into parts for tests (0, 1: whole): contiguous runs
  * of ranks, as even as can be. */
@@ -19,6 +20,10 @@ int mpi_group_node(struct group *world, uint32_t parts, struct group **out, stru
 
 /* Whether waits sleep early (more ranks than cores). Groups made from g inherit it. */
 void mpi_group_set_patient(struct group *g, bool patient);
+
+/* Where a wait that takes longer than after_ns names its operation (core/group.h's calls are all such);
+ * NULL: nowhere. Groups made from g inherit it. */
+void mpi_group_set_log(struct group *g, const struct log *log, uint64_t after_ns);
 
 /* Points to the MPI_Comm, for results-schema; valid as long as the group. */
 const void *mpi_group_comm(const struct group *g);

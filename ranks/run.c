@@ -37,6 +37,8 @@ int run_begin(struct run **out, int *argc, char ***argv, struct err *err)
 	if (rc < 0)
 		goto out_free;
 	log_init(&run->log, STDERR_FILENO, LOG_INFO, run->world->rank, run->world->size);
+	if (run->world->rank == 0)
+		mpi_group_set_log(run->world, &run->log, RUN_WAIT_SAID_NS);
 	*out = run;
 	return 0;
 out_free:

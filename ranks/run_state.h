@@ -19,6 +19,9 @@ enum { RUN_SAID_BYTES = 512 };
 /* A results write that takes longer is taken to hang. */
 #define RUN_WRITE_LIMIT_NS 120000000000u
 
+/* A wait of rank 0 for the others that takes longer is said. */
+#define RUN_WAIT_SAID_NS 30000000000u
+
 struct run {
 	struct group *world;
 	struct nodes nodes;

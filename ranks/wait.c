@@ -12,10 +12,29 @@ enum {
 	WAIT_SLEEP_MAX_NS = 1000000
 };
 
-void wait_for(MPI_Request *request, bool patient)
+/* The clock is read only where a wait has come to sleep. */
+static void say_slow(struct waiting *how, const char *what, uint64_t *since, bool *said)
+{
+	uint64_t now;
+
+	if (!how->log || *said)
+		return;
+	now = clock_kernel_ns();
+	if (!*since)
+		*since = now;
+	if (now - *since < how->say_after_ns)
+		return;
+	log_say(how->log, LOG_INFO, "still waiting for other ranks, %.3g s in %s",
+		(double)(now - *since) / 1e9, what);
+	*said = true;
+	how->say_after_ns *= 2;
+}
+
+void wait_for(MPI_Request *request, struct waiting *how, const char *what)
 {
 	struct timespec pause = {0, WAIT_SLEEP_MIN_NS};
-	uint64_t yield_until = 0;
+	uint64_t yield_until = 0, since = 0;
+	bool said = false;
 	unsigned tests = 0;
 	int done = 0;
 
@@ -27,7 +46,7 @@ void wait_for(MPI_Request *request, bool patient)
 			sched_yield();
 			continue;
 		}
-		if (!patient) {
+		if (!how->patient) {
 			uint64_t now = clock_kernel_ns();
 
 			if (!yield_until)
@@ -37,6 +56,7 @@ void wait_for(MPI_Request *request, bool patient)
 				continue;
 			}
 		}
+		say_slow(how, what, &since, &said);
 		nanosleep(&pause, NULL);
 		if (pause.tv_nsec < WAIT_SLEEP_MAX_NS)
 			pause.tv_nsec += pause.tv_nsec / 2;

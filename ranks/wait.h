@@ -5,9 +5,22 @@
 
 #include <mpi.h>
 #include <stdbool.h>
+#include <stdint.h>
 
-/* Waits for *request. patient: ranks outnumber cores, so sleep early; else yield for 200 us first,
- * because a sleeping peer makes large messages slow. */
-void wait_for(MPI_Request *request, bool patient);
+#include "core/log.h"
+
+/* How to wait. */
+struct waiting {
+	/* Ranks outnumber cores, so sleep early; else yield for 200 us first, because a sleeping peer makes
+	 * large messages slow. */
+	bool patient;
+	/* Where a wait that lasts longer than say_after_ns names itself, once; the next one has to last
+	 * twice as long. NULL: it does not. */
+	const struct log *log;
+	uint64_t say_after_ns;
+};
+
+/* Waits for *request. what: the operation, as a noun with its article. */
+void wait_for(MPI_Request *request, struct waiting *how, const char *what);
 
 #endif

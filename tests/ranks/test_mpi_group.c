@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "ranks/mpi_group.h"
 #include "ranks/nodes.h"
@@ -101,6 +102,35 @@ static void test_agree(struct group *g)
 	expect(rc == -5 && strstr(err.text, "the disk is gone"), "one rank's error is everyone's");
 }
 
+/* Rank 0 comes first, waits, and says where. */
+static void test_slow_waits(struct group *g)
+{
+	const uint64_t late = 300000000;
+	char text[512] = "", name[] = "/tmp/test_mpi_group.XXXXXX";
+	struct log log = {.fd = -1};
+	ssize_t n;
+
+	if (g->size == 1)
+		return;
+	if (g->rank == 0) {
+		log_init(&log, mkstemp(name), LOG_INFO, 0, g->size);
+		unlink(name);
+		mpi_group_set_log(g, &log, late / 2);
+	}
+	group_barrier(g);
+	if (g->rank)
+		usleep((useconds_t)(late / 1000));
+	group_barrier(g);
+	if (g->rank)
+		return;
+	mpi_group_set_log(g, NULL, 0);
+	n = pread(log.fd, text, sizeof(text) - 1, 0);
+	close(log.fd);
+	expect(n > 0 && strstr(text, "still waiting for other ranks") &&
+		       strstr(text, "s in an all-reduce"),
+	       "a slow wait names itself");
+}
+
 static void test_nodes(struct group *g)
 {
 	uint32_t fake = g->size < 3 ? g->size : 3;
@@ -135,6 +165,7 @@ int main(int argc, char **argv)
 	test_status(world);
 	test_agree(world);
 	test_nodes(world);
+	test_slow_waits(world);
 	group_allreduce(world, MERGE_SUM, &failed, 1);
 	group_free(world);
 	MPI_Finalize();
