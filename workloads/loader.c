@@ -1,7 +1,6 @@
 #include "workloads/loader.h"
 
 #include <errno.h>
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -59,8 +58,6 @@ static int loader_allocate(struct loader *l, struct err *err)
 			       l->worker_count, o->prefetch);
 	memset(l->lots, 0, l->lot_count * sizeof(*l->lots));
 	memset(l->slots, 0, l->slot_count * sizeof(*l->slots));
-	for (i = 0; i < l->lot_count; i++)
-		sem_init(&l->lots[i].credits, 0, 0);
 	for (i = 0; i < l->slot_count; i++) {
 		sem_init(&l->slots[i].filled, 0, 0);
 		sem_init(&l->slots[i].pinned, 0, 0);
@@ -126,8 +123,8 @@ static void loader_reset(struct loader *l)
 	uint32_t i;
 
 	for (i = 0; i < l->lot_count; i++) {
-		sem_destroy(&l->lots[i].credits);
-		sem_init(&l->lots[i].credits, 0, credits < INT_MAX ? (unsigned)credits : INT_MAX);
+		credits_init(&l->lots[i].credits,
+			     credits < INT32_MAX ? (uint32_t)credits : INT32_MAX);
 		atomic_store(&l->lots[i].next, i);
 	}
 	for (i = 0; i < l->slot_count; i++) {
@@ -187,7 +184,6 @@ int loader_take(struct loader *l, uint64_t k, uint64_t since_ns, uint64_t deadli
 		struct batch *out)
 {
 	struct loader_slot *slot = &l->slots[k % l->slot_count];
-	uint64_t i;
 
 	wanted_set(&l->wanted, l->assignment.first_serial + k, since_ns);
 	if (!l->options.workers)
@@ -199,8 +195,7 @@ int loader_take(struct loader *l, uint64_t k, uint64_t since_ns, uint64_t deadli
 	else
 		loader_collect(l, k, out);
 	atomic_store_explicit(&slot->left, l->batch_units, memory_order_relaxed);
-	for (i = 0; i < l->batch_units; i++)
-		sem_post(&l->lots[k % l->lot_count].credits);
+	credits_give(&l->lots[k % l->lot_count].credits, (uint32_t)l->batch_units);
 	return 0;
 }
 
@@ -212,8 +207,8 @@ void loader_end(struct loader *l)
 		return;
 	atomic_store(&l->cancel, true);
 	/* Nobody need sleep to the end of a wait for a credit that will not come. */
-	for (i = 0; i < l->options.workers; i++)
-		sem_post(&l->lots[i % l->lot_count].credits);
+	for (i = 0; i < l->lot_count; i++)
+		credits_give(&l->lots[i].credits, l->worker_count);
 	for (i = 0; i < l->thread_count; i++)
 		loader_sem_wait(&l->threads[i].rest);
 	l->busy = false;
@@ -245,8 +240,6 @@ static void loader_free(struct loader *l)
 {
 	uint32_t i;
 
-	for (i = 0; l->lots && i < l->lot_count; i++)
-		sem_destroy(&l->lots[i].credits);
 	for (i = 0; l->slots && i < l->slot_count; i++) {
 		sem_destroy(&l->slots[i].filled);
 		sem_destroy(&l->slots[i].pinned);

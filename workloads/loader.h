@@ -22,6 +22,7 @@
 #include <pthread.h>
 #include <semaphore.h>
 
+#include "core/credits.h"
 #include "workloads/copier.h"
 #include "workloads/worker.h"
 
@@ -46,7 +47,7 @@ struct loader_thread {
 /* Where workers take work from: one for each, or one for all. Units are counted on from their first to
  * the epoch's last. On lines of their own: all workers may write here. */
 struct loader_lot {
-	_Alignas(64) sem_t credits;
+	_Alignas(64) struct credits credits;
 	_Atomic uint64_t next;
 };
 

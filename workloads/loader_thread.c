@@ -45,9 +45,11 @@ static bool loader_claim(struct loader_thread *t, uint64_t *unit)
 	struct loader_lot *lot = &l->lots[t->index % l->lot_count];
 	uint64_t units = l->assignment.batches * l->batch_units;
 
-	if (atomic_load_explicit(&lot->next, memory_order_relaxed) >= units ||
-	    !loader_wait_long(l, &lot->credits))
+	if (atomic_load_explicit(&lot->next, memory_order_relaxed) >= units)
 		return false;
+	while (credits_take(&lot->credits, LOOK_AT_CANCEL_NS) < 0)
+		if (loader_cancelled(l))
+			return false;
 	*unit = atomic_fetch_add_explicit(&lot->next, l->lot_count, memory_order_relaxed);
 	return *unit < units;
 }

@@ -328,12 +328,19 @@ static void make_block(const struct layout *l, uint64_t begin, uint64_t bytes, u
 	crc32_patch(reg, crc32_back(l->crc_state, out + after, bytes - after), out + patch);
 }
 
+/* A part without the four bytes needs nothing of the rest. */
 static __attribute__((noinline)) void make_part(const struct layout *l, uint64_t begin,
 						uint64_t bytes, uint64_t from, void *out,
 						uint64_t length)
 {
+	uint64_t patch = patch_at(l, begin + bytes) - begin;
 	uint8_t block[BLOCK];
 
+	if (from + length <= patch || from >= patch + PATCH_BYTES) {
+		fill(l->key, begin + from, out, length);
+		payload_stamp_ids(l, l->sample_bytes, begin + from, out, length);
+		return;
+	}
 	make_block(l, begin, bytes, block);
 	memcpy(out, block + from, length);
 }

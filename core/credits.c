@@ -1,0 +1,53 @@
+/* count is the futex word. A taker says that it waits before the kernel looks at count once more, a
+ * giver looks for waiters after it has changed count: so one of them sees the other. */
+#include "core/credits.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <linux/futex.h>
+#include <stddef.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+void credits_init(struct credits *c, uint32_t count)
+{
+	atomic_init(&c->count, count);
+	atomic_init(&c->waiters, 0);
+}
+
+void credits_give(struct credits *c, uint32_t n)
+{
+	atomic_fetch_add(&c->count, n);
+	if (atomic_load(&c->waiters))
+		syscall(SYS_futex, &c->count, FUTEX_WAKE_PRIVATE, n < INT_MAX ? n : INT_MAX, NULL,
+			NULL, 0);
+}
+
+static int try_take(struct credits *c)
+{
+	uint32_t count = atomic_load_explicit(&c->count, memory_order_relaxed);
+
+	while (count)
+		if (atomic_compare_exchange_weak(&c->count, &count, count - 1))
+			return 1;
+	return 0;
+}
+
+int credits_take(struct credits *c, uint64_t wait_ns)
+{
+	struct timespec t = {
+		.tv_sec = (time_t)(wait_ns / 1000000000),
+		.tv_nsec = (long)(wait_ns % 1000000000),
+	};
+	long rc = 0;
+
+	while (!try_take(c)) {
+		if (rc < 0 && errno == ETIMEDOUT)
+			return -ETIMEDOUT;
+		atomic_fetch_add(&c->waiters, 1);
+		rc = syscall(SYS_futex, &c->count, FUTEX_WAIT_PRIVATE, 0, &t, NULL, 0);
+		atomic_fetch_sub(&c->waiters, 1);
+	}
+	return 0;
+}
