@@ -6,7 +6,7 @@ import subprocess
 
 from haultest import *
 
-GRID = [  # ranks, batch, files, samples a file, workers, format, shuffle, sync
+GRID = [  # ranks, batch, files, samples a file, workers (or the loader), format, shuffle, sync
     (1, 1, 1, 1, 0, "raw", "none", "step"),
     (1, 3, 17, 1, 2, "npz", "each_epoch", "step"),
     (2, 3, 31, 1, 3, "npy", "each_epoch", "none"),
@@ -20,6 +20,16 @@ GRID = [  # ranks, batch, files, samples a file, workers, format, shuffle, sync
     (2, 3, 20, 1, 1, "jpeg", "each_epoch", "none"),
     (3, 2, 13, 4, 1, "csv", "each_epoch", "step"),
     (64, 1, 130, 1, 1, "raw", "each_epoch", "step"),
+    (1, 4, 21, 1, {"kind": "sample", "workers": 3}, "npz", "each_epoch", "step"),
+    (2, 5, 7, 13, {"kind": "sample", "workers": 5, "prefetch": 1}, "raw", "each_epoch", "epoch"),
+    (3, 2, 29, 3, {"kind": "sample", "workers": 2, "pin_memory": True}, "tfrecord", "each_epoch", "none"),
+    (8, 3, 101, 1, {"kind": "sample", "workers": 2}, "npz", "each_epoch", "step"),
+    (64, 2, 260, 1, {"kind": "sample", "workers": 2}, "raw", "each_epoch", "step"),
+    (1, 7, 40, 1, {"kind": "batch", "workers": 2}, "jpeg", "none", "none"),
+    (2, 3, 31, 1, {"kind": "batch", "workers": 0, "pin_memory": True}, "npy", "each_epoch", "step"),
+    (3, 4, 19, 5, {"kind": "batch", "workers": 1}, "npz", {"files": True}, "epoch"),
+    (8, 5, 123, 1, {"kind": "batch", "workers": 2}, "csv", "each_epoch", "none"),
+    (64, 2, 260, 1, {"kind": "batch", "workers": 1}, "raw", "each_epoch", "step"),
 ]
 
 
@@ -31,7 +41,7 @@ def job(folder, batch, files, spf, workers, fmt, shuffle, sync, epochs=2):
                     "sample_bytes": 3000, "sample_bytes_stdev": 500},
         "phases": [{"generate": {}},
                    {"train": {"epochs": epochs, "batch": batch, "shuffle": shuffle, "sync": sync, "verify": "full",
-                              "null_steps": 0, "loader": {"workers": workers}}}],
+                              "null_steps": 0, "loader": workers if isinstance(workers, dict) else {"workers": workers}}}],
     }
 
 
@@ -52,6 +62,21 @@ def test_exactly_once():
                     check(int(epoch["id_sum"]) == total * (total - 1) // 2, f"{case}: id_sum")
                     want = sum(mix64(i) for i in range(total)) & (1 << 64) - 1
                     check(int(epoch["id_hash"]) == want, f"{case}: id_hash")
+
+
+def test_deep_batches():
+    """All samples of a batch at once, through io_uring."""
+    for direct in (False, True):
+        with Folder() as folder:
+            j = job(folder, 7, 62, 1, {"kind": "batch", "workers": 2}, "npz", "each_epoch", "step")
+            j["stores"]["data"].update(engine="uring", direct=direct)
+            write_job(folder, j)
+            r = mpi(2, "run", "job.json", cwd=folder)
+            if direct and "refuses direct I/O" in r.err:
+                continue
+            check(r.rc == 0, f"direct {direct}: {r}")
+            train = report(f"{folder}/results.h5")["phases"][1]
+            check([e["samples"] for e in train["epochs"]] == [56, 56], f"direct {direct}: {train['epochs']}")
 
 
 def test_deep():
@@ -128,4 +153,4 @@ def test_order():
                 check(many[e] == want, f"{ranks} ranks: another sequence than 1 rank")
 
 
-main(test_exactly_once, test_deep, test_order)
+main(test_exactly_once, test_deep, test_deep_batches, test_order)

@@ -79,6 +79,66 @@ def test_skewed_rank():
     check(p["accounts"]["ranks"] > 0.3 * p["accounts"]["storage"], f"the fast rank waits for the slow one: {p['accounts']}")
 
 
+def loader(kind, workers, **more):
+    return {"kind": kind, "workers": workers, **more}
+
+
+# A store that is bound by latency: 60 ms to the first byte, and next to nothing for 64 KiB. Batches of 4.
+LATENT = {"bandwidth": "8 GB/s", "first_byte": "60 ms"}
+LATENT_CASES = [  # loader, batches ready every … ms, compute
+    # W workers have W samples in flight: 4 samples in 60 ms x 4 / W
+    (loader("pytorch", 2), 120, 90),
+    (loader("pytorch", 4), 60, 45),
+    (loader("sample", 2), 120, 90),
+    (loader("sample", 4), 60, 45),
+    # 8 workers and 2 batches of 4 ahead: 8 in flight
+    (loader("sample", 8), 30, 22.5),
+    # ... but with one batch ahead there are only its 4 samples to take
+    (loader("sample", 8, prefetch=1), 60, 22.5),
+    # all 4 of a batch at once, by each worker
+    (loader("batch", 1), 60, 45),
+    (loader("batch", 2), 30, 22.5),
+    # two at once: two rounds a batch
+    (loader("batch", 1, depth=2), 120, 90),
+    # nobody reads ahead: the batch's time and then the compute
+    (loader("batch", 0), 60 + 45, 45),
+    (loader("pytorch", 0), 240 + 60, 60),
+]
+
+
+def latent(l, period, compute):
+    steps = 4 + 2400 // period // 2 * 2  # whole rounds of two workers behind the warm-up
+
+    def one():
+        p = run(1, LATENT, {"batch": 4, "compute": compute / 1e3, "_steps": steps, "loader": dict(l)}, sample=65536)
+        expect(f"{l}", p, compute / max(compute, period))
+        check(p["accounts_storage"]["first_byte"] > 0.9 * p["accounts"]["storage"], f"{l}: {p['accounts_storage']}")
+        check(p["epochs"][0]["samples"] == 4 * steps, f"{l}: {p['epochs'][0]['samples']} samples")
+    one.__name__ = f"test_loaders {l}"
+    return one
+
+
+def test_loaders():
+    for case in LATENT_CASES:
+        steady(latent(*case))()
+
+
+def test_loaders_share_bandwidth():
+    """Whoever reads, a store that is full gives what it has: 2 ranks x 4 x 512 KiB at 100 MB/s, 41.9 ms a step."""
+    for kind in ("pytorch", "sample", "batch"):
+        p = run(2, {"bandwidth": "100 MB/s"}, {"batch": 4, "compute": "20 ms", "_steps": 64, "loader": loader(kind, 2)},
+                sample=MIB // 2)
+        expect(kind, p, 0.020 / (4 * MIB / 100e6))
+
+
+def test_copies():
+    """4 MiB at 200 MB/s to the accelerator: 21 ms before each 40 ms of compute, in an account of their own."""
+    p = run(1, {}, {"batch": 1, "compute": "40 ms", "_steps": 40, "warmup_steps": 1,
+                    "loader": loader("batch", 2, pin_memory=True, h2d="200 MB/s")})
+    expect("copies", p, 0.040 / (0.040 + 4 * MIB / 200e6))
+    near(p["accounts"]["copy"], 40 * 4 * MIB / 200e6, 0.05, "account of copies")
+
+
 def test_failures():
     """A failing store with on_error count: errors are counted, the run ends well."""
     job = {
@@ -99,4 +159,5 @@ def test_failures():
 
 
 main(*map(steady, (test_fed, test_starved_by_the_store, test_starved_by_the_rank, test_balanced,
-                   test_latency_bound, test_slow_first_byte, test_skewed_rank)), test_failures)
+                   test_latency_bound, test_slow_first_byte, test_skewed_rank,
+                   test_loaders_share_bandwidth, test_copies)), test_loaders, test_failures)
