@@ -247,6 +247,14 @@ struct backend_ops {
 	int64_t (*evict)(const struct store *store, const struct object *o);
 };
 
+/* What a build may lack, ended by a NULL name: backends/table.c. */
+struct backend_part {
+	const char *name;  /* "engine uring of file://" */
+	const char *needs; /* "liburing 2.3" */
+	bool built;
+};
+const struct backend_part *backend_parts(void);
+
 /* All backends, NULL-terminated: backends/table.c. */
 const struct backend_ops *const *backend_table(void);
 const struct backend_ops *backend_find(const char *scheme);

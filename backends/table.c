@@ -7,6 +7,22 @@ static const struct backend_ops *const backends[] = {
 	&file_backend, &direct_backend, &mem_backend, &sim_backend, &null_backend, NULL,
 };
 
+#ifdef HAVE_URING
+#define URING_BUILT true
+#else
+#define URING_BUILT false
+#endif
+
+static const struct backend_part parts[] = {
+	{"engine uring of file://", "liburing 2.3", URING_BUILT},
+	{NULL, NULL, false},
+};
+
+const struct backend_part *backend_parts(void)
+{
+	return parts;
+}
+
 const struct backend_ops *const *backend_table(void)
 {
 	return backends;

@@ -1,6 +1,7 @@
 /* haul doctor: what of this machine works. Facilities are probed by using them. */
 #include <stdio.h>
 
+#include "backends/backend.h"
 #include "cli/cli.h"
 #include "cli/probe.h"
 #include "ranks/library.h"
@@ -27,6 +28,20 @@ static void probe_libraries(void)
 	row("HDF5", &hdf5);
 }
 
+/* Only what is missing: the rest is seen in what follows. */
+static void say_lacking(void)
+{
+	for (const struct backend_part *part = backend_parts(); part->name; part++) {
+		struct probe p = {.verdict = ""};
+
+		if (part->built)
+			continue;
+		snprintf(p.found, sizeof(p.found), "has no %s", part->name);
+		snprintf(p.verdict, sizeof(p.verdict), "build it with %s", part->needs);
+		row("this haul", &p);
+	}
+}
+
 static int doctor_run(const struct call *call)
 {
 	static const struct {
@@ -41,6 +56,7 @@ static int doctor_run(const struct call *call)
 
 	(void)call;
 	probe_libraries();
+	say_lacking();
 	for (i = 0; i < sizeof(probes) / sizeof(probes[0]); i++) {
 		struct probe p = {.verdict = "ok"};
 

@@ -1,6 +1,7 @@
 #include <hwloc.h>
 #include <stdio.h>
 
+#include "backends/backend.h"
 #include "cli/cli.h"
 #include "haul_build.h"
 #include "ranks/library.h"
@@ -20,6 +21,11 @@ static int version_run(const struct call *call)
 	printf("HDF5   %s\n", hdf5);
 	printf("hwloc  %u.%u\n", hwloc >> 16, hwloc >> 8 & 255);
 	printf("built  %s\n", __VERSION__);
+	for (const struct backend_part *part = backend_parts(); part->name; part++)
+		if (part->built)
+			printf("with   %s\n", part->name);
+		else
+			printf("lacks  %s: built without %s\n", part->name, part->needs);
 	return EXIT_DONE;
 }
 

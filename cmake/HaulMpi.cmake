@@ -1,0 +1,114 @@
+# Finds MPI and the parallel HDF5 that was made with it; gives the targets haul_mpi and haul_hdf5.
+#
+# Looked for in this order, so that what a user or a module names goes before what a system has:
+#   MPI   the compiler itself is a wrapper (CC=mpicc, Cray's cc); MPI_C_COMPILER or MPI_HOME; the mpich of
+#         pkg-config where it is that of the mpicc in PATH (Debian); whatever CMake's FindMPI finds
+#         (MPICH, Cray MPICH, Intel MPI)
+#   HDF5  the compiler again (cray-hdf5-parallel, CC=h5pcc); HDF5_ROOT or HDF5_DIR, as variable or in the
+#         environment; pkg-config; h5pcc in PATH
+# A serial HDF5 is refused here in a sentence, not later by the compiler.
+include(CheckCSourceCompiles)
+
+# Imported, or a trial would not be told of them.
+add_library(haul_mpi INTERFACE IMPORTED GLOBAL)
+add_library(haul_hdf5 INTERFACE IMPORTED GLOBAL)
+
+set(uses_mpi "#include <mpi.h>
+int main(int argc, char **argv) { return MPI_Init(&argc, &argv); }")
+set(uses_hdf5 "#include <mpi.h>
+#include <hdf5.h>
+int main(void) { return H5Pset_fapl_mpio(H5Pcreate(H5P_FILE_ACCESS), MPI_COMM_WORLD, MPI_INFO_NULL) < 0; }")
+
+# haul_try(VARIABLE SOURCE target…): does it compile and link with them?
+function(haul_try variable source)
+	set(CMAKE_REQUIRED_LIBRARIES ${ARGN})
+	set(CMAKE_REQUIRED_QUIET ON)
+	check_c_source_compiles("${source}" ${variable})
+endfunction()
+
+# Whether pkg-config's mpich lies where mpicc does: a module's mpicc must not meet a system's headers.
+function(haul_mpich_is_of_path variable)
+	set(${variable} FALSE PARENT_SCOPE)
+	find_program(HAUL_MPICC NAMES mpicc.mpich mpicc)
+	pkg_check_modules(MPICH QUIET mpich)
+	if(MPICH_FOUND AND HAUL_MPICC)
+		pkg_get_variable(prefix mpich prefix)
+		get_filename_component(folder ${HAUL_MPICC} DIRECTORY)
+		get_filename_component(folder ${folder} DIRECTORY)
+		get_filename_component(folder ${folder} REALPATH)
+		get_filename_component(prefix ${prefix} REALPATH)
+		if(folder STREQUAL prefix)
+			set(${variable} TRUE PARENT_SCOPE)
+		endif()
+	endif()
+endfunction()
+
+function(haul_find_mpi)
+	haul_try(HAUL_COMPILER_HAS_MPI "${uses_mpi}")
+	if(HAUL_COMPILER_HAS_MPI)
+		set(HAUL_MPI_FROM "the compiler ${CMAKE_C_COMPILER}" PARENT_SCOPE)
+		return()
+	endif()
+	if(NOT MPI_C_COMPILER AND NOT MPI_HOME AND NOT DEFINED ENV{MPI_HOME})
+		haul_mpich_is_of_path(own)
+		if(own)
+			pkg_check_modules(MPICH QUIET REQUIRED IMPORTED_TARGET GLOBAL mpich)
+			target_link_libraries(haul_mpi INTERFACE PkgConfig::MPICH)
+			set(HAUL_MPI_FROM "MPICH ${MPICH_VERSION}, pkg-config" PARENT_SCOPE)
+			return()
+		endif()
+	endif()
+	find_package(MPI QUIET COMPONENTS C)
+	if(NOT MPI_C_FOUND)
+		message(FATAL_ERROR "haul needs MPI, and no mpicc, mpiicx or mpich of pkg-config was found: load an MPI module, "
+			"or say -DMPI_C_COMPILER=/path/to/mpicc (docs/install.md)")
+	endif()
+	target_link_libraries(haul_mpi INTERFACE MPI::MPI_C)
+	set(HAUL_MPI_FROM "${MPI_C_COMPILER}" PARENT_SCOPE)
+endfunction()
+
+# CMake's FindHDF5, h5pcc first.
+macro(haul_find_hdf5_package)
+	set(HDF5_PREFER_PARALLEL ON)
+	find_package(HDF5 QUIET COMPONENTS C)
+	if(HDF5_FOUND)
+		target_link_libraries(haul_hdf5 INTERFACE hdf5::hdf5)
+		set(HAUL_HDF5_FROM "${HDF5_VERSION}, ${HDF5_C_INCLUDE_DIRS}")
+	endif()
+endmacro()
+
+macro(haul_find_hdf5)
+	haul_try(HAUL_COMPILER_HAS_HDF5 "${uses_hdf5}" haul_mpi)
+	if(HAUL_COMPILER_HAS_HDF5)
+		set(HAUL_HDF5_FROM "the compiler ${CMAKE_C_COMPILER}")
+	else()
+		if(NOT HDF5_ROOT AND NOT DEFINED ENV{HDF5_ROOT} AND DEFINED ENV{HDF5_DIR})
+			set(HDF5_ROOT $ENV{HDF5_DIR})
+		endif()
+		if(HDF5_ROOT OR DEFINED ENV{HDF5_ROOT})
+			haul_find_hdf5_package()
+		else()
+			# Debian names the parallel build hdf5-mpich, sites with modules hdf5.
+			pkg_search_module(HDF5_PC QUIET IMPORTED_TARGET GLOBAL hdf5-mpich hdf5-mpi hdf5)
+			if(HDF5_PC_FOUND)
+				target_link_libraries(haul_hdf5 INTERFACE PkgConfig::HDF5_PC)
+				set(HAUL_HDF5_FROM "${HDF5_PC_VERSION}, pkg-config's ${HDF5_PC_MODULE_NAME}")
+			else()
+				haul_find_hdf5_package()
+			endif()
+		endif()
+	endif()
+	if(NOT HAUL_HDF5_FROM)
+		message(FATAL_ERROR "haul needs parallel HDF5, and none was found: load a module (hdf5, cray-hdf5-parallel), "
+			"install libhdf5-mpich-dev, or say -DHDF5_ROOT=/prefix (docs/install.md)")
+	endif()
+	haul_try(HAUL_HDF5_IS_PARALLEL "${uses_hdf5}" haul_hdf5 haul_mpi)
+	if(NOT HAUL_HDF5_IS_PARALLEL)
+		unset(HAUL_HDF5_IS_PARALLEL CACHE)
+		message(FATAL_ERROR "haul needs a parallel HDF5, made with this MPI (${HAUL_MPI_FROM}); that found is serial or made with "
+			"another: ${HAUL_HDF5_FROM}. Load its parallel module, or say -DHDF5_ROOT=/prefix of one (docs/install.md)")
+	endif()
+endmacro()
+
+haul_find_mpi()
+haul_find_hdf5()

@@ -1,0 +1,38 @@
+# A Spack recipe, for a checkout without a release:
+#
+#   spack repo add PATH/packaging/spack
+#   spack dev-build --source-path PATH haul@main
+#
+# Its syntax is checked by the tests; it has not been run by Spack yet.
+from spack.package import *
+
+
+class Haul(CMakePackage):
+    """Puts the I/O of AI training, checkpointing and inference onto a storage system, on any number of
+    MPI ranks, and tells whether the accelerators would have starved, by how much, and why."""
+
+    license("Apache-2.0")
+
+    version("main")
+
+    variant("uring", default=True, description="The uring engine of file:// (io_uring)")
+
+    depends_on("c", type="build")
+    depends_on("cmake@3.25:", type="build")
+    depends_on("pkgconfig", type="build")
+    depends_on("mpi")
+    depends_on("hdf5@1.10: +mpi")
+    depends_on("hwloc@2.5:")
+    depends_on("cjson")
+    depends_on("isa-l")
+    depends_on("liburing@2.3:", when="+uring")
+
+    def cmake_args(self):
+        return [
+            self.define("MPI_C_COMPILER", self.spec["mpi"].mpicc),
+            self.define("HDF5_ROOT", self.spec["hdf5"].prefix),
+            self.define_from_variant("HAUL_URING", "uring"),
+            self.define("HAUL_TESTS", False),
+            self.define("HAUL_BENCH", False),
+            self.define("HAUL_WERROR", False),
+        ]
