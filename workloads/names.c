@@ -142,16 +142,19 @@ struct distinct {
 
 static void distinct_add(struct distinct *d, const struct place_holder *p)
 {
-	unsigned first = 0;
+	unsigned first = 0, end = p->steps;
 
 	if (p->variable != 'i')
 		return;
-	while (first < p->steps && p->operation[first] == '+')
+	/* What is added at last moves all alike. */
+	while (end && p->operation[end - 1] == '+')
+		end--;
+	while (first < end && p->operation[first] == '+')
 		first++;
-	if (first == p->steps)
+	if (first == end)
 		d->whole = true;
 	/* An addend before shifts quotient and remainder alike only where both have it. */
-	else if (p->steps != 1)
+	else if (end != 1)
 		return;
 	else if (p->operation[0] == '/' && d->quotients < NAMES_DIVISORS)
 		d->quotient[d->quotients++] = p->operand[0];

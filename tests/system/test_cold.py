@@ -1,0 +1,115 @@
+"""Evidence of cold reads: what is in the page cache before it is read, all of it after a warm read, none
+after dropping; memory that is its own store is never cold, and said so."""
+import os
+import re
+import subprocess
+
+from haultest import *
+
+FILES, MIB = 48, 1 << 20
+
+
+def job(folder, *phases, **store):
+    return {"name": "cold", "seed": 11, "stores": {"data": {"uri": f"file://{folder}/data", **store}},
+            "dataset": {"store": "data", "format": "npz", "files": FILES, "sample_bytes": "2 MiB"},
+            "phases": [{"generate": {}}, *[{"train": {"batch": 2, "null_steps": 0, "loader": {"workers": 2}, **p}}
+                                           for p in phases]]}
+
+
+def run(folder, *phases, ranks=2, rc=0, **store):
+    write_job(folder, job(folder, *phases, **store))
+    r = mpi(ranks, "run", "job.json", "--force", cwd=folder)
+    check(r.rc == rc, f"{r}")
+    return r, (report(folder + "/results.h5")["phases"][1:] if rc == 0 else [])
+
+
+def shares(phase):
+    return [e["cached_share"] for e in phase["epochs"]]
+
+
+def disk():
+    """Not tmpfs: the build's own folder."""
+    return Folder(os.getcwd())
+
+
+def test_warm_and_dropped():
+    """Must hold: 100 % after a warm read, under 1 % after dropping."""
+    with disk() as folder:
+        warm = {"epochs": 2, "cold": {"evidence": "64 KiB"}}
+        cold = {"epochs": 3, "cold": {"drop": "fadvise", "evidence": "64 KiB"}}
+        _, (a, b, c) = run(folder, warm, warm, cold)
+        check(shares(a)[1] == 1 and shares(b) == [1, 1], f"warm: {shares(a)} {shares(b)}")
+        check(max(shares(c)) < 0.01, f"dropped: {shares(c)}")
+        check("100.0 % of the bytes were in the page cache" in b["said"], b["said"])
+        check("0.0 % of the bytes were in the page cache" in c["said"], c["said"])
+        for epoch in (*b["epochs"], *c["epochs"]):
+            looks = epoch["resident_sampled_bytes"] / 4096
+            near(looks, epoch["bytes_read"] / 65536, 0.1 * epoch["bytes_read"] / 65536, "looks")
+
+
+def test_once_before_the_phase():
+    with disk() as folder:
+        _, (_, a) = run(folder, {}, {"epochs": 2, "cold": {"drop": "fadvise", "when": "phase", "evidence": "64 KiB"}})
+        first, second = shares(a)
+        check(first < 0.01 and second > 0.99, f"{first} {second}")
+
+
+def test_many_samples_in_a_file():
+    """Each file is dropped once, whoever reads its samples."""
+    with disk() as folder:
+        j = job(folder, {}, {"epochs": 2, "cold": {"drop": "fadvise", "evidence": "64 KiB"}})
+        j["dataset"].update(format="raw", files=6, samples_per_file=16, sample_bytes="512 KiB")
+        write_job(folder, j)
+        r = mpi(3, "run", "job.json", cwd=folder)
+        check(r.rc == 0, f"{r}")
+        # other samples' read-ahead of the same epoch is in the cache by right
+        a = report(folder + "/results.h5")["phases"][2]
+        check(max(shares(a)) < 0.5, f"{shares(a)}")
+
+
+def test_direct_has_no_evidence():
+    with disk() as folder:
+        _, (a,) = run(folder, {}, direct=True)
+        check(shares(a) == [None] and "page cache" not in a["said"], f"{shares(a)} {a['said']}")
+
+
+def test_memory_is_never_cold():
+    if not os.path.isdir("/dev/shm") or os.statvfs("/dev/shm").f_bavail * 4096 < 200 * MIB:
+        return
+    with Folder("/dev/shm") as folder:
+        r, (a,) = run(folder, {"cold": "fadvise"})
+        check(shares(a) == [1], f"{shares(a)}")
+        check("(tmpfs) and never cold" in a["said"], a["said"])
+        check("its reads are never cold" in " ".join(r.err.split()), r.err)
+
+
+def test_drop_caches_only_for_root():
+    with disk() as folder:
+        write_job(folder, job(folder, {}, {"cold": {"drop": "drop_caches", "evidence": "64 KiB"}}))
+        r = mpi(2, "run", "job.json", cwd=folder)
+        if r.rc == 0:
+            check(max(shares(report(folder + "/results.h5")["phases"][2])) < 0.01, "not dropped")
+        else:
+            check("/proc/sys/vm/drop_caches" in r.err and "only root may" in r.err, f"{r}")
+
+
+def test_memory_hog():
+    """Held by one rank of the node, while the phase runs and no longer; more than there is, is refused."""
+    with disk() as folder:
+        write_job(folder, job(folder, {"epochs": 2, "compute": "20 ms", "cold": {"memory_hog": "256 MiB"}}))
+        whole = command(2, "run", "job.json")
+        at = whole.index(HAUL)
+        strace = ["strace", "-ff", "-e", "trace=mmap,munmap", "-o", os.path.join(folder, "trace")]
+        r = subprocess.run(whole[:at] + strace + whole[at:], cwd=folder, capture_output=True, text=True, timeout=100,
+                           env=environment(2))
+        check(r.returncode == 0, r.stderr)
+        text = "".join(open(os.path.join(folder, n), errors="replace").read()
+                       for n in os.listdir(folder) if n.startswith("trace"))
+        taken = re.findall(rf"mmap\(NULL, {256 * MIB}, .*\) = (0x[0-9a-f]+)", text)
+        check(len(taken) == 1 and f"munmap({taken[0]}, {256 * MIB})" in text, f"{taken}")
+        r, _ = run(folder, {"cold": {"memory_hog": "900 TiB"}}, rc=1)
+        check("900 TiB are wanted and" in " ".join(r.err.split()), f"{r}")
+
+
+main(test_warm_and_dropped, test_once_before_the_phase, test_many_samples_in_a_file, test_direct_has_no_evidence,
+     test_memory_is_never_cold, test_drop_caches_only_for_root, test_memory_hog)

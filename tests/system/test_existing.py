@@ -1,0 +1,229 @@
+"""Data that haul did not make: DLIO's names and sizes as DLIO's rules make them, templates, lists, roots;
+what does not fit the job is said by name before anything is read; nothing of it is ever removed."""
+import os
+import re
+import subprocess
+
+import numpy
+
+from haultest import *
+
+
+def dlio_path(i, files, subfolders, prefix="img", fmt="npz", part="train"):
+    """As DLIO's generators name files: rjust to the digits of the numbers, subfolders from two on."""
+    name = f"{prefix}_{str(i).rjust(len(str(files)), '0')}_of_{files}.{fmt}"
+    if subfolders > 1:
+        return os.path.join(part, str(i % subfolders).rjust(len(str(subfolders)), "0"), name)
+    return os.path.join(part, name)
+
+
+def dlio_dataset(root, files, subfolders=0, part="train", mean=100000, seed=1):
+    """npz files of drawn sizes, written by numpy as DLIO's npz generator does. Returns {path: bytes}."""
+    rng = numpy.random.default_rng(seed)
+    sizes = {}
+    for i in range(files):
+        path = os.path.join(root, dlio_path(i, files, subfolders, part=part))
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        dim = max(1, int(rng.normal(mean ** 0.5, mean ** 0.5 / 8)))
+        record = rng.integers(0, 256, size=(dim, dim, 1), dtype=numpy.uint8)
+        numpy.savez(path, x=record, y=[0])
+        sizes[path] = os.path.getsize(path)
+    return sizes
+
+
+def job(folder, described, **train):
+    return {"name": "existing", "seed": 3, "stores": {"data": {"uri": f"file://{folder}"}},
+            "dataset": {"store": "data", "format": "npz", "files": 48, "sample_bytes": 100000, **described},
+            "phases": [{"train": {"epochs": 1, "batch": 2, "null_steps": 0, "loader": {"workers": 2}, **train}}]}
+
+
+def reads_of(folder):
+    """Bytes that strace saw read of each file, and how many opens, the looks at the start apart."""
+    moved, opens, heads = {}, {}, {}
+    for name in os.listdir(folder):
+        if not name.startswith("trace"):
+            continue
+        with open(os.path.join(folder, name), errors="replace") as f:
+            for line in f:
+                m = re.match(r'pread64\(\d+<([^>]+)>, .*, (\d+), (\d+)\) += (\d+)', line)
+                if m and m[2] == "16" and m[3] == "0":
+                    heads[m[1]] = heads.get(m[1], 0) + 1
+                elif m:
+                    moved[m[1]] = moved.get(m[1], 0) + int(m[4])
+                m = re.match(r'openat\(.*O_RDONLY.* = \d+<([^>]+)>', line)
+                if m:
+                    opens[m[1]] = opens.get(m[1], 0) + 1
+    return moved, opens, heads
+
+
+def traced(ranks, folder, *args):
+    whole = command(ranks, *args)
+    at = whole.index(HAUL)
+    strace = ["strace", "-ff", "-y", "-e", "trace=pread64,openat", "-o", os.path.join(folder, "trace")]
+    r = subprocess.run(whole[:at] + strace + whole[at:], cwd=folder, capture_output=True, text=True, timeout=100,
+                       env=environment(ranks))
+    check(r.returncode == 0, f"{r.returncode} {r.stderr}")
+
+
+def test_dlio_trained_on_unchanged():
+    """Must hold: the bytes moved are the files' sizes, each file once an epoch, as strace counts."""
+    for files, subfolders in ((48, 0), (48, 10), (48, 2)):
+        with Folder() as folder:
+            sizes = dlio_dataset(folder + "/unet3d", files, subfolders)
+            before = {p: os.stat(p).st_mtime_ns for p in sizes}
+            write_job(folder, job(folder, {"folder": "unet3d", "names": "dlio", "subfolders": subfolders,
+                                           "sizes": "stat"}, epochs=2))
+            traced(2, folder, "run", "job.json")
+            moved, opens, heads = reads_of(folder)
+            moved = {p: n for p, n in moved.items() if p in sizes}
+            check(moved == {p: 2 * n for p, n in sizes.items()}, f"{moved} is not twice {sizes}")
+            check(sum(heads.get(p, 0) for p in sizes) == 2 * 4, f"each rank looks at four files: {heads}")
+            check(all(opens[p] == 2 + heads.get(p, 0) for p in sizes), f"{opens}")
+            train = report(folder + "/results.h5")["phases"][0]
+            check(train["bytes_read"] == 2 * sum(sizes.values()), f"{train['bytes_read']}")
+            check("each exactly once an epoch" in train["said"] and "bytes not verified" in train["said"],
+                  train["said"])
+            check({p: os.stat(p).st_mtime_ns for p in sizes} == before, "files were touched")
+
+
+def test_evaluation_reads_valid():
+    with Folder() as folder:
+        sizes = dlio_dataset(folder, 8)
+        valid = dlio_dataset(folder, 4, part="valid", seed=2)
+        job_ = job(folder, {}, epochs=1, dataset="train", evaluation={"every": 1, "dataset": "valid"})
+        common = {"store": "data", "format": "npz", "sample_bytes": 100000, "sizes": "stat"}
+        del job_["dataset"]
+        job_["datasets"] = {"train": {**common, "files": 8, "names": "dlio"},
+                            "valid": {**common, "files": 4, "names": "dlio_valid"}}
+        write_job(folder, job_)
+        r = mpi(2, "run", "job.json", cwd=folder)
+        check(r.rc == 0, f"{r}")
+        train = report(folder + "/results.h5")["phases"][0]
+        check(train["bytes_read"] == sum(sizes.values()) + sum(valid.values()), f"{train['bytes_read']}")
+
+
+def trained(folder, store, dataset, sizes, ranks=2, **train):
+    j = job(folder, dataset, **train)
+    j["stores"]["data"]["uri"] = store
+    write_job(folder, j)
+    r = mpi(ranks, "run", "job.json", "--force", cwd=folder)
+    check(r.rc == 0, f"{r}")
+    got = report(folder + "/results.h5")["phases"][0]["bytes_read"]
+    check(got == sum(sizes), f"{got} bytes, the files have {sum(sizes)}")
+
+
+def test_templates_lists_roots():
+    with Folder() as folder:
+        sizes = []
+        for i in range(48):
+            path = f"{folder}/d/{i // 10:03d}/picture {i % 10 + 1:02d}.bin"
+            os.makedirs(os.path.dirname(path), exist_ok=True)
+            with open(path, "wb") as f:
+                f.write(os.urandom(1000 + 37 * i))
+            sizes.append(1000 + 37 * i)
+        raw = {"format": "raw", "sizes": "stat", "sample_bytes": 2000}
+        split = "{i/10:03}/picture {i%10+1:02}.bin"
+        trained(folder, f"file://{folder}", {**raw, "folder": "d", "names": split}, sizes)
+        # the store's root, without a folder; and the root of all
+        trained(folder, f"file://{folder}/d", {**raw, "names": split}, sizes)
+        trained(folder, f"file://{folder}/d/", {**raw, "names": split}, sizes)
+        trained(folder, "file:///", {**raw, "names": f"{folder[1:]}/d/{split}"}, sizes)
+        # a list as find prints it, in no order, with the line ends of another system
+        names = [f"./{i // 10:03d}/picture {i % 10 + 1:02d}.bin" for i in range(48)]
+        with open(folder + "/list.txt", "w", newline="") as f:
+            f.write("\r\n".join(names[::-1]))
+        trained(folder, f"file://{folder}", {**raw, "folder": "d", "list": "list.txt"}, sizes)
+        # absolute paths, over several mounts, from the root; a part of the list
+        with open(folder + "/absolute.txt", "w") as f:
+            f.write("".join(f"{folder}/d/{n[2:]}\n" for n in names))
+        trained(folder, "file:///", {**raw, "list": folder + "/absolute.txt"}, sizes)
+        trained(folder, "file:///", {**raw, "list": folder + "/absolute.txt", "files": 10}, sizes[:10], batch=1)
+        # the same files seen through two mount points, each rank by its own
+        os.symlink(folder + "/d", folder + "/e")
+        trained(folder, [f"file://{folder}/d", f"file://{folder}/e"], {**raw, "names": split}, sizes)
+
+
+def test_several_samples_in_a_file():
+    with Folder() as folder:
+        sizes = []
+        for i in range(5):
+            with open(f"{folder}/{i}.tfrecord", "wb") as f:
+                f.write(os.urandom(100003 + i))
+            sizes.append(100003 + i)
+        trained(folder, f"file://{folder}", {"format": "tfrecord", "names": "{i}.tfrecord", "sizes": "stat", "files": 5,
+                                             "samples_per_file": 8, "sample_bytes": 12000}, sizes, batch=4)
+
+
+def refused(folder, dataset, says, rc=1, **train):
+    write_job(folder, job(folder, dataset, **train))
+    r = mpi(2, "run", "job.json", "--force", cwd=folder)
+    check(r.rc == rc, f"exit status {rc}: {r}")
+    check(says in " ".join(r.err.split()), f"\"{says}\" is not in {r.err}")
+
+
+def test_what_does_not_fit_is_said():
+    names = {"folder": "d", "names": "dlio", "sizes": "stat"}
+    with Folder() as folder:
+        sizes = dlio_dataset(folder + "/d", 48)
+        first, last = min(sizes), max(sizes)
+        refused(folder, {**names, "files": 49}, "img_00_of_49.npz: is not there; the job says that file 0 of 49 is called so")
+        refused(folder, {**names, "sizes": "given"},
+                "with \"sizes\": \"stat\" each is taken as it is")
+        refused(folder, {**names, "format": "png"}, "img_00_of_48.png: is not there")
+        refused(folder, {**names, "names": "train/img_{i:02}_of_{n}.npz", "format": "png"},
+                "begins with the bytes 50 4b 03 04 14 00 00 00; png files begin with 89 50 4e 47 0d 0a 1a 0a")
+        refused(folder, {"folder": "d", "list": "no.txt", "sizes": "stat"}, "no.txt: No such file or directory")
+        with open(folder + "/short.txt", "w") as f:
+            f.write("train/img_00_of_48.npz\n")
+        refused(folder, {"folder": "d", "list": "short.txt", "sizes": "stat"},
+                "short.txt: holds 1 names, the data set has 48 files")
+        write_job(folder, job(folder, {**names, "sample_bytes": 10 ** 7}))
+        r = mpi(1, "run", "job.json", "--force", cwd=folder)
+        check(r.rc == 0 and "the job expects 10 MB" in " ".join(r.err.split()), f"{r}")
+        os.truncate(last, 0)
+        refused(folder, names, f"{os.path.basename(last)}: is empty")
+        os.unlink(first)
+        refused(folder, names, f"{os.path.basename(first)}: is not there")
+
+
+def test_what_goes_wrong_on_the_way():
+    """Behind the looks at the start: a file in the middle that is gone, empty or cut short."""
+    with Folder() as folder:
+        for i in range(400):
+            with open(f"{folder}/{i}.bin", "wb") as f:
+                f.write(b"x" * 5000)
+        raw = {"format": "raw", "names": "{i}.bin", "files": 400, "sample_bytes": 5000}
+        os.unlink(folder + "/233.bin")
+        refused(folder, {**raw, "sizes": "stat"}, "233.bin: No such file or directory (epoch 1")
+        open(folder + "/233.bin", "w").close()
+        refused(folder, {**raw, "sizes": "stat"}, "233.bin: is empty (epoch 1")
+        with open(folder + "/233.bin", "wb") as f:
+            f.write(b"x" * 4000)
+        refused(folder, {**raw, "sizes": "given"}, "233.bin: ends at byte 4000 of 5000 (epoch 1")
+
+
+def test_nothing_is_made_or_removed():
+    with Folder() as folder:
+        sizes = dlio_dataset(folder + "/d", 48)
+        making = job(folder, {"folder": "d", "names": "dlio", "sizes": "stat"})
+        making["phases"].insert(0, {"generate": {}})
+        write_job(folder, making)
+        r = mpi(2, "generate", "job.json", cwd=folder)
+        check(r.rc == 2 and "these files exist already" in r.err, f"{r}")
+        write_job(folder, job(folder, {"folder": "d", "names": "dlio", "sizes": "stat"}))
+        r = mpi(2, "clean", "job.json", cwd=folder)
+        check(r.rc != 0 and "nothing of it is ever removed" in r.err, f"{r}")
+        # a manifest from elsewhere changes nothing
+        with open(folder + "/d/.haul-manifest.json", "w") as f:
+            f.write('{"haul_manifest": 1, "made_by": "haul 0.1.0", "complete": true, "seed": "3", "dataset": '
+                    '{"format": "npz", "files": 48, "sample_bytes": 100000, "folder": "d", "names": "dlio"}}')
+        own = job(folder, {"folder": "d"})
+        write_job(folder, own)
+        r = mpi(2, "clean", "job.json", cwd=folder)
+        check(r.rc != 0 and "describes files that haul did not make" in r.err, f"{r}")
+        check(all(os.path.getsize(p) == n for p, n in sizes.items()), "files are missing")
+
+
+main(test_dlio_trained_on_unchanged, test_evaluation_reads_valid, test_templates_lists_roots,
+     test_several_samples_in_a_file, test_what_does_not_fit_is_said, test_what_goes_wrong_on_the_way,
+     test_nothing_is_made_or_removed)
