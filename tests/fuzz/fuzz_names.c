@@ -1,0 +1,95 @@
+/* Any bytes as a template of names and as a list of names: refused with a sentence, or taken, and then
+ * each name is a plain text that fits. A list gives as many names as it has lines that are not empty. */
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "workloads/name_list.h"
+#include "workloads/names.h"
+
+enum { ROOM = 128, FILES = 1000, TEMPLATE_BYTES = 256 };
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void as_template(const uint8_t *data, size_t size)
+{
+	char template[TEMPLATE_BYTES] = "", name[ROOM], other[ROOM];
+	struct err err = {0};
+
+	memcpy(template, data, size < sizeof(template) ? size : sizeof(template) - 1);
+	if (names_check(template, FILES, ROOM, &err) < 0) {
+		if (err.text[0] == '\0')
+			abort();
+		return;
+	}
+	names_expand(template, 0, FILES, name, sizeof(name));
+	for (uint64_t i = 1; i < FILES; i++) {
+		names_expand(template, i, FILES, other, sizeof(other));
+		if (other[0] == '\0' || strcmp(name, other) == 0)
+			abort();
+		memcpy(name, other, sizeof(name));
+	}
+}
+
+/* Lines that are not empty, counted the simple way; UINT64_MAX: one of them is too long. */
+static uint64_t count_lines(const uint8_t *data, size_t size)
+{
+	uint64_t names = 0, length = 0;
+	size_t i = size >= 3 && memcmp(data, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
+
+	for (; i <= size; i++) {
+		if (i < size && data[i] != '\n') {
+			length++;
+			continue;
+		}
+		if (length && data[i - 1] == '\r')
+			length--;
+		if (length >= ROOM)
+			return UINT64_MAX;
+		names += length > 0;
+		length = 0;
+	}
+	return names;
+}
+
+static void as_list(const char *path, const uint8_t *data, size_t size)
+{
+	uint64_t lines = memchr(data, 0, size) ? UINT64_MAX : count_lines(data, size);
+	struct name_list l;
+	struct err err = {0};
+	char name[ROOM];
+
+	if (name_list_open(&l, path, ROOM, &err) < 0) {
+		if (err.text[0] == '\0' || (lines && lines != UINT64_MAX))
+			abort();
+		return;
+	}
+	if (l.names != lines)
+		abort();
+	for (uint64_t i = 0; i < l.names; i++) {
+		name_list_at(&l, i, name, sizeof(name));
+		if (memchr(name, '\n', strlen(name)))
+			abort();
+	}
+	name_list_close(&l);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	char path[32];
+	int fd;
+
+	if (size == 0 || size > 4096)
+		return 0;
+	as_template(data, size);
+	fd = memfd_create("list", 0);
+	if (fd < 0 || write(fd, data, size) != (ssize_t)size)
+		abort();
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	as_list(path, data, size);
+	close(fd);
+	return 0;
+}
