@@ -27,8 +27,8 @@ const struct option cold_options[] = {
 		.help = "before each epoch what it will read, or once before the phase everything"),
 	OPT_BYTES(
 		"evidence", struct cold_options, evidence_bytes, .def = RESIDENCY_EVERY_BYTES,
-		.min = EVIDENCE_MIN, .max = (uint64_t)1 << 40,
-		.help = "bytes to be read from one look at the page cache to the next, in the mean"),
+		.max = (uint64_t)1 << 40,
+		.help = "bytes to be read from one look at the page cache to the next, in the mean; 0: none"),
 	OPT_BYTES(
 		"memory_hog", struct cold_options, memory_hog_bytes, .def = 0,
 		.max = (uint64_t)1 << 50,
@@ -51,6 +51,12 @@ int cold_check(const struct cold_options *o, const struct job_store *store, cons
 			       "%s/cold/drop: store \"%s\" (%s://) has no page cache on this side; "
 			       "leave it out",
 			       path, store->name, ops->scheme);
+	if (o->evidence_bytes && o->evidence_bytes < EVIDENCE_MIN)
+		return err_set(
+			err, -EINVAL,
+			"%s/cold/evidence: looks more often than every 64 KiB would slow what "
+			"they look at; say 64 KiB, more, or 0 for none",
+			path);
 	if (o->memory_hog_bytes && o->memory_hog_share > 0)
 		return err_set(
 			err, -EINVAL,
