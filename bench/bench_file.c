@@ -1,10 +1,12 @@
 /* haul's queue on file://, for run_file.sh, which sets it beside fio on the same file.
  *
- *	bench_file FOLDER ENGINE DEPTH cached|direct sequential|random BLOCK_BYTES TOTAL_BYTES
+ *	bench_file FOLDER ENGINE DEPTH cached|direct WORK BLOCK_BYTES TOTAL_BYTES
  *
- * Reads FOLDER/data as a reader does: buffers from a pool, made known to the queue, latencies
- * recorded. A deep queue is received in quarters, so that a wake-up pays for several. Prints GB/s and
- * CPU seconds per GB of the loop alone. */
+ * WORK sequential, random: reads FOLDER/data as a reader does: buffers from a pool, made known to the
+ * queue, latencies recorded, whatever has come received. write, unique: makes FOLDER/out anew, the same
+ * bytes again and again or bytes that are nowhere else, with room for it reserved and fsync at its end;
+ * the time is from the first write to the published file. Prints GB/s and CPU seconds per GB of the loop
+ * alone. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,12 +18,13 @@
 #include "backends/queue.h"
 #include "core/arena.h"
 #include "core/buffers.h"
+#include "core/fill.h"
 #include "core/random.h"
 
 struct work {
 	const char *folder, *engine;
 	uint32_t depth;
-	bool direct, random;
+	bool direct, random, write, unique;
 	uint64_t block, total;
 };
 
@@ -42,25 +45,30 @@ static uint64_t offset_of(const struct work *w, const struct object *o, uint64_t
 	return (w->random ? random_at(1, i, 0) % blocks : i % blocks) * w->block;
 }
 
+static void prepare(const struct work *w, struct object *o, struct io *io, uint64_t i)
+{
+	io->op = w->write ? IO_WRITE : IO_READ;
+	io->object = o;
+	io->length = w->block;
+	io->offset = w->write ? i * w->block : offset_of(w, o, i);
+	if (w->unique)
+		fill(1, io->offset, io->data, io->length);
+}
+
 static int loop(const struct work *w, struct queue *q, struct object *o, struct io *ios,
 		struct io **list, struct io **done)
 {
 	uint64_t count = w->total / w->block, sent = 0, got = 0;
 	uint32_t n = w->depth < count ? w->depth : (uint32_t)count;
-	uint32_t min = w->depth >= 16 ? w->depth / 4 : 1;
 
 	for (uint32_t i = 0; i < n; i++)
 		list[i] = &ios[i];
 	while (got < count) {
-		for (uint32_t i = 0; i < n; i++) {
-			list[i]->op = IO_READ;
-			list[i]->object = o;
-			list[i]->length = w->block;
-			list[i]->offset = offset_of(w, o, sent++);
-		}
+		for (uint32_t i = 0; i < n; i++)
+			prepare(w, o, list[i], sent++);
 		if (n)
 			queue_submit(q, list, n);
-		n = queue_reap(q, done, min, w->depth, UINT64_MAX);
+		n = queue_reap(q, done, 1, w->depth, UINT64_MAX);
 		for (uint32_t i = 0; i < n; i++) {
 			if (done[i]->status)
 				return done[i]->status;
@@ -73,32 +81,53 @@ static int loop(const struct work *w, struct queue *q, struct object *o, struct 
 	return 0;
 }
 
+static int one(struct queue *q, struct object *o, enum io_op op, uint64_t length)
+{
+	struct io io = {.op = op, .object = o, .length = length};
+
+	return queue_do(q, &io);
+}
+
+/* The loop, and for writes what makes a file of them. */
+static int timed(const struct work *w, struct queue *q, struct object *o, struct io *ios,
+		 struct io **lists)
+{
+	double cpu = cpu_s(), seconds, gb;
+	uint64_t start = clock_kernel_ns();
+	int rc = loop(w, q, o, ios, lists, lists + w->depth);
+
+	if (rc == 0 && w->write)
+		rc = one(q, o, IO_COMMIT, 0);
+	seconds = (double)(clock_kernel_ns() - start) / 1e9;
+	gb = (double)q->stats->op[w->write ? IO_WRITE : IO_READ].bytes / 1e9;
+	if (rc == 0)
+		printf("%.4f %.5f\n", gb / seconds, (cpu_s() - cpu) / gb);
+	return rc;
+}
+
 static int measure(const struct work *w, struct queue *q, struct buffers *buffers, struct err *err)
 {
-	struct object o = {.key = "data"};
-	struct io *ios = calloc(w->depth, sizeof(*ios)), io = {.op = IO_OPEN, .object = &o};
+	struct object o = {0};
+	struct io *ios = calloc(w->depth, sizeof(*ios));
 	struct io **lists = calloc(2 * w->depth, sizeof(struct io *));
-	double cpu, seconds, gb;
-	uint64_t start;
-	int rc = ios && lists ? queue_do(q, &io) : -ENOMEM;
+	int rc = ios && lists ? 0 : -ENOMEM;
 
-	for (uint32_t i = 0; rc == 0 && i < w->depth; i++)
+	strcpy(o.key, w->write ? "out" : "data");
+	if (rc == 0)
+		rc = one(q, &o, w->write ? IO_BEGIN : IO_OPEN, w->total);
+	for (uint32_t i = 0; rc == 0 && i < w->depth; i++) {
 		ios[i].data = buffers_take(buffers);
-	if (rc == 0 && o.size < w->block)
-		rc = -ENODATA;
-	if (rc == 0) {
-		cpu = cpu_s();
-		start = clock_kernel_ns();
-		rc = loop(w, q, &o, ios, lists, lists + w->depth);
-		seconds = (double)(clock_kernel_ns() - start) / 1e9;
-		gb = (double)q->stats->op[IO_READ].bytes / 1e9;
-		printf("%.4f %.5f\n", gb / seconds, (cpu_s() - cpu) / gb);
-		io.op = IO_CLOSE;
-		queue_do(q, &io);
+		fill(2, 0, ios[i].data, w->block);
 	}
+	if (rc == 0 && !w->write && o.size < w->block)
+		rc = -ENODATA;
+	if (rc == 0)
+		rc = timed(w, q, &o, ios, lists);
+	if (rc == 0)
+		rc = one(q, &o, w->write ? IO_DELETE : IO_CLOSE, 0);
 	free(lists);
 	free(ios);
-	return rc < 0 ? err_set(err, rc, "%s/data: %s", w->folder, io_status_text(rc)) : 0;
+	return rc < 0 ? err_set(err, rc, "%s/%s: %s", w->folder, o.key, io_status_text(rc)) : 0;
 }
 
 static int describe(const struct work *w, struct job_store *described, struct arena *arena,
@@ -112,6 +141,10 @@ static int describe(const struct work *w, struct job_store *described, struct ar
 	cJSON_AddStringToObject(object, "uri", uri);
 	cJSON_AddStringToObject(object, "engine", w->engine);
 	cJSON_AddBoolToObject(object, "direct", w->direct);
+	if (w->write) {
+		cJSON_AddStringToObject(object, "fsync", "file");
+		cJSON_AddBoolToObject(object, "preallocate", true);
+	}
 	*described = (struct job_store){.name = "bench", .section = &backend_find("file")->section};
 	described->options = arena_alloc(arena, described->section->size);
 	rc = options_parse(described->section->tables, described->options, object, "", arena, err);
@@ -160,7 +193,7 @@ int main(int argc, char **argv)
 
 	if (argc != 8) {
 		fprintf(stderr, "usage: bench_file FOLDER ENGINE DEPTH cached|direct "
-				"sequential|random BLOCK_BYTES TOTAL_BYTES\n");
+				"sequential|random|write|unique BLOCK_BYTES TOTAL_BYTES\n");
 		return 2;
 	}
 	w = (struct work){
@@ -169,6 +202,8 @@ int main(int argc, char **argv)
 		.depth = (uint32_t)strtoul(argv[3], NULL, 10),
 		.direct = strcmp(argv[4], "direct") == 0,
 		.random = strcmp(argv[5], "random") == 0,
+		.write = strcmp(argv[5], "write") == 0 || strcmp(argv[5], "unique") == 0,
+		.unique = strcmp(argv[5], "unique") == 0,
 		.block = strtoull(argv[6], NULL, 10),
 		.total = strtoull(argv[7], NULL, 10),
 	};
