@@ -119,7 +119,6 @@ static int open_store(struct clean *c, const struct job *job, const struct job_d
 		rc = err_set(err, -ENOTSUP, "%s keeps nothing: there is nothing to clean",
 			     c->store.uri);
 	c->pass = (struct file_pass){
-		.dataset = &c->dataset,
 		.store = &c->store,
 		.group = group,
 		.start_ns = clock_now(clock),
@@ -168,6 +167,7 @@ static int find_manifest(struct clean *c, const char *folder, struct group *grou
 	rc = group_broadcast(group, &c->manifest, sizeof(c->manifest));
 	if (rc < 0)
 		return rc;
+	c->pass.files = c->manifest.dataset.files;
 	return dataset_init(&c->dataset, &c->manifest.dataset, c->manifest.seed, "manifest", err);
 }
 

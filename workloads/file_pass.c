@@ -40,7 +40,7 @@ int file_pass_open(struct file_pass *p, struct err *err)
 		w->pass = p;
 		w->buffer = p->buffer_bytes ? buffers_take(&p->buffers) : NULL;
 		timeline_init(&w->timeline, p->start_ns);
-		rc = queue_open(&w->queue, p->store, 1, err);
+		rc = queue_open(&w->queue, p->store, p->depth ? p->depth : 1, err);
 		if (rc == 0)
 			queue_memory(&w->queue, w->buffer, p->buffers.slot_bytes);
 		w->queue.tap = tap;
@@ -115,12 +115,15 @@ static void stand(struct file_pass *p, int rc, struct status *s)
 
 static void show(const struct file_pass *p, const struct status *merged)
 {
-	uint64_t steps = (p->dataset->options.files + p->group->size - 1) / p->group->size;
+	uint64_t steps = (p->files + p->group->size - 1) / p->group->size;
+	double over =
+		p->limit_ns ? (double)merged->wall_ns / p->group->size / (double)p->limit_ns : 0;
+	double done = steps ? (double)merged->step / (double)steps : 0;
 	struct progress shown = {.kind = p->kind,
 				 .step = merged->step,
 				 .steps = steps,
 				 .merged = *merged,
-				 .fraction = (double)merged->step / (double)steps,
+				 .fraction = over > done ? over : done,
 				 .ranks = p->group->size};
 
 	if (p->progress)
@@ -188,13 +191,14 @@ static void *work(void *argument)
 {
 	struct file_worker *w = argument;
 	struct file_pass *p = w->pass;
-	uint64_t files = p->dataset->options.files;
 
 	while (!atomic_load_explicit(&p->halt, memory_order_relaxed)) {
-		uint64_t file = atomic_fetch_add(&p->next, 1) * p->group->size + p->group->rank;
+		uint64_t file =
+			p->once ? (uint64_t)(w - p->workers)
+				: atomic_fetch_add(&p->next, 1) * p->group->size + p->group->rank;
 		int rc;
 
-		if (file >= files)
+		if (!p->once && file >= p->files)
 			break;
 		rc = p->body(w, file);
 		if (rc < 0) {
@@ -204,18 +208,22 @@ static void *work(void *argument)
 			}
 			break;
 		}
+		if (p->once)
+			break;
 		atomic_fetch_add_explicit(&w->files, 1, memory_order_relaxed);
-		if (w->queue.now_ns >= w->p99_due_ns) {
-			atomic_store_explicit(
-				&w->p99_ns,
-				hist_quantile_ns(&w->queue.stats->service[p->main_op], 0.99),
-				memory_order_relaxed);
-			w->p99_due_ns = w->queue.now_ns + p99_every_ns;
-		}
+		file_worker_note(w);
 	}
 	atomic_fetch_sub(&p->running, 1);
 	sem_post(&p->ended);
 	return NULL;
+}
+
+void file_worker_note_now(struct file_worker *w)
+{
+	atomic_store_explicit(&w->p99_ns,
+			      hist_quantile_ns(&w->queue.stats->service[w->pass->main_op], 0.99),
+			      memory_order_relaxed);
+	w->p99_due_ns = w->queue.now_ns + p99_every_ns;
 }
 
 int file_worker_fail(struct file_worker *w, const struct io *io, int rc, const char *text)

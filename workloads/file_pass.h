@@ -1,6 +1,6 @@
-/* One pass over a data set's files by all ranks and their worker threads: file i is rank i %
- * ranks' business, its threads take their rank's files in turn. Status rounds end the pass on
- * every rank when a worker met an error or a stop was asked for.
+/* One pass over files by all ranks and their worker threads: file i is rank i % ranks' business, its
+ * threads take their rank's files in turn; or each thread does one long piece of work (once). Status
+ * rounds end the pass on every rank when a worker met an error or a stop was asked for.
  *
  * Only the main thread calls these; a body runs on its worker's thread. Knows neither what is
  * done to a file nor a tally. */
@@ -15,7 +15,6 @@
 #include "core/buffers.h"
 #include "core/stop.h"
 #include "core/tally.h"
-#include "workloads/dataset.h"
 #include "workloads/workload.h"
 
 enum { FILE_COUNTS = 6 };
@@ -30,15 +29,17 @@ struct file_worker {
 	struct timeline timeline;
 	int rc; /* the body's first error */
 	struct err err;
-	struct failure failure;        /* filled by file_worker_fail */
-	_Atomic uint64_t files, bytes; /* so far in this pass, for the status */
+	struct failure failure; /* filled by file_worker_fail */
+	_Atomic uint64_t files,
+		bytes; /* so far in this pass, for the status: files by a body once */
 	_Atomic uint64_t p99_ns;
 	uint64_t p99_due_ns;
 };
 
 struct file_pass {
 	/* Set by the caller before file_pass_open. */
-	const struct dataset *dataset;
+	uint64_t files; /* of all ranks */
+	bool once; /* body is called once a thread, with the thread's number; files are for progress */
 	struct store *store;
 	struct group *group;
 	struct stop *stop;    /* NULL: none */
@@ -46,6 +47,9 @@ struct file_pass {
 	uint64_t start_ns;    /* of the phase */
 	enum io_op main_op;   /* whose p99 the progress shows */
 	uint32_t threads;
+	uint32_t depth; /* of each thread's queue; 0: 1 */
+	uint64_t
+		limit_ns; /* the pass is known to end so long after start_ns, for progress; 0: not */
 	uint64_t buffer_bytes;                                               /* 0: none */
 	void (*progress)(void *progress_argument, const struct progress *p); /* NULL: none */
 	void *progress_argument;
@@ -76,6 +80,14 @@ int file_pass_run(struct file_pass *p, int (*body)(struct file_worker *w, uint64
  * w->failure. -ENOENT of a stat or delete is returned without. */
 int file_worker_do(struct file_worker *w, struct io *io);
 int file_worker_fail(struct file_worker *w, const struct io *io, int rc, const char *text);
+
+/* Takes the p99 for the status anew, where it is time to. */
+void file_worker_note_now(struct file_worker *w);
+static inline void file_worker_note(struct file_worker *w)
+{
+	if (w->queue.now_ns >= w->p99_due_ns)
+		file_worker_note_now(w);
+}
 
 /* Of all workers of this rank. */
 uint64_t file_pass_count(const struct file_pass *p, unsigned which);

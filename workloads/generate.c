@@ -299,7 +299,7 @@ static int open_all(struct generate *g, struct phase_context *ctx, uint64_t star
 	g->looks = store_can(&g->store, BACKEND_MISSING_IS_ERROR);
 	g->keeps_manifest = g->content && store_can(&g->store, BACKEND_PERSISTENT);
 	g->pass = (struct file_pass){
-		.dataset = &g->dataset,
+		.files = g->dataset.options.files,
 		.store = &g->store,
 		.group = ctx->group,
 		.stop = ctx->stop,

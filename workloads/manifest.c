@@ -15,8 +15,9 @@
 #include "core/json.h"
 #include "core/option.h"
 #include "haul_build.h"
+#include "workloads/small_object.h"
 
-enum { MANIFEST_DEPTH = 4, MANIFEST_VALUES = 256, MANIFEST_ALIGNMENT = 4096 };
+enum { MANIFEST_DEPTH = 4, MANIFEST_VALUES = 256 };
 
 void manifest_of(struct manifest *m, const struct dataset *d, bool complete)
 {
@@ -118,91 +119,31 @@ char *manifest_text(const struct manifest *m)
 	return text;
 }
 
-static int read_object(struct queue *q, struct object *o, void *window, uint64_t length,
-		       struct io *io)
-{
-	int rc;
-
-	*io = (struct io){.op = IO_OPEN, .object = o};
-	rc = queue_do(q, io);
-	if (rc < 0)
-		return rc;
-	*io = (struct io){.op = IO_READ, .object = o, .length = length, .data = window};
-	rc = length ? queue_do(q, io) : 0;
-	queue_do(q, &(struct io){.op = IO_CLOSE, .object = o});
-	return rc;
-}
-
 int manifest_load(struct manifest *m, struct queue *q, const char *folder, struct err *err)
 {
-	const struct store *store = q->channel.store;
-	struct object o = {0};
-	struct io io = {.op = IO_STAT, .object = &o};
-	void *window = NULL;
+	char key[OBJECT_KEY_BYTES], *text;
+	size_t length;
 	int rc;
 
-	manifest_key(folder, o.key);
-	rc = queue_do(q, &io);
-	if (rc < 0)
-		goto out_say;
-	if (io.done_bytes > MANIFEST_TEXT_MAX) {
-		rc = err_set(err, -EINVAL, "%s/%s: is larger than a manifest", store->uri, o.key);
-		goto out;
-	}
-	rc = -posix_memalign(&window, MANIFEST_ALIGNMENT, queue_window(store, io.done_bytes + 1));
-	if (rc < 0)
-		goto out_say;
-	rc = read_object(q, &o, window, io.done_bytes, &io);
-	if (rc < 0)
-		goto out_say;
-	rc = manifest_parse(m, (char *)window + io.lead, io.done_bytes, err);
-	if (rc < 0)
-		err_wrap(err, rc, "%s/%s", store->uri, o.key);
-	goto out;
-out_say:
-	err_set(err, rc, "%s/%s: %s", store->uri, o.key, io_status_text(rc));
-out:
-	free(window);
-	return rc;
-}
-
-static int write_object(struct queue *q, struct object *o, void *data, uint64_t length)
-{
-	int rc = queue_do(q, &(struct io){.op = IO_BEGIN, .object = o, .length = length});
-
+	manifest_key(folder, key);
+	rc = small_object_load(q, key, MANIFEST_TEXT_MAX, &text, &length, err);
 	if (rc < 0)
 		return rc;
-	rc = queue_do(q, &(struct io){.op = IO_WRITE, .object = o, .length = length, .data = data});
-	if (rc == 0)
-		rc = queue_do(q, &(struct io){.op = IO_COMMIT, .object = o});
-	if (rc < 0)
-		queue_do(q, &(struct io){.op = IO_ABORT, .object = o});
-	return rc;
+	rc = manifest_parse(m, text, length, err);
+	free(text);
+	return rc < 0 ? err_wrap(err, rc, "%s/%s", q->channel.store->uri, key) : 0;
 }
 
 int manifest_save(const struct manifest *m, struct queue *q, struct err *err)
 {
-	struct object o = {0};
-	char *text = manifest_text(m);
-	void *data = NULL;
-	int rc = -ENOMEM;
+	char key[OBJECT_KEY_BYTES], *text = manifest_text(m);
+	int rc;
 
-	manifest_key(m->dataset.folder, o.key);
-	if (!text)
-		goto out;
-	/* Direct I/O writes whole blocks from aligned memory. */
-	rc = -posix_memalign(&data, MANIFEST_ALIGNMENT,
-			     queue_window(q->channel.store, strlen(text)));
-	if (rc < 0)
-		goto out;
-	memcpy(data, text, strlen(text));
-	rc = write_object(q, &o, data, strlen(text));
-out:
-	free(data);
+	manifest_key(m->dataset.folder, key);
+	rc = text ? small_object_save(q, key, text, err)
+		  : err_set(err, -ENOMEM, "%s/%s: no memory", q->channel.store->uri, key);
 	free(text);
-	return rc < 0 ? err_set(err, rc, "%s/%s: %s", q->channel.store->uri, o.key,
-				io_status_text(rc))
-		      : 0;
+	return rc;
 }
 
 static int differs(const char *what, const char *where, const char *key, const char *was,
