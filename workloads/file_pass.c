@@ -17,12 +17,14 @@ static void tap(void *argument, const struct io *io)
 
 	w->retries += io->attempts > 1 ? io->attempts - 1 : 0;
 	timeline_add(&w->timeline, io->done_ns, SECOND_OPERATIONS, 1);
-	if (io->op == IO_WRITE || io->op == IO_READ)
-		timeline_add(&w->timeline, io->done_ns,
-			     io->op == IO_WRITE ? SECOND_BYTES_WRITTEN : SECOND_BYTES_READ,
-			     io->done_bytes);
-	if (io->op == IO_WRITE)
-		atomic_fetch_add_explicit(&w->bytes, io->done_bytes, memory_order_relaxed);
+	if (io->op != IO_WRITE && io->op != IO_READ)
+		return;
+	timeline_add(&w->timeline, io->done_ns,
+		     io->op == IO_WRITE ? SECOND_BYTES_WRITTEN : SECOND_BYTES_READ, io->done_bytes);
+	/* This thread alone adds. */
+	atomic_store_explicit(
+		&w->bytes, atomic_load_explicit(&w->bytes, memory_order_relaxed) + io->done_bytes,
+		memory_order_relaxed);
 }
 
 int file_pass_open(struct file_pass *p, struct err *err)

@@ -3,11 +3,13 @@
 #include <stddef.h>
 
 #include "workloads/generate.h"
+#include "workloads/io.h"
 #include "workloads/train.h"
 
 static const struct workload *const workloads[] = {
 	&generate_workload,
 	&train_workload,
+	&io_workload,
 	NULL,
 };
 
