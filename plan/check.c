@@ -118,9 +118,8 @@ static int check_dataset(const struct job *job, const struct job_dataset *d, str
 	return dataset_init(&dataset, options, job->seed, path, err);
 }
 
-/* The store a phase works on: by its data set, else by name, else the job's only one. */
-static int phase_store(const struct job *job, const struct job_phase *phase,
-		       const struct job_store **store, struct err *err)
+int plan_phase_store(const struct job *job, const struct job_phase *phase,
+		     const struct job_store **store, struct err *err)
 {
 	const struct job_dataset *dataset;
 	struct look look;
@@ -222,7 +221,7 @@ static int check_phase(const struct job *job, const struct job_phase *phase, uin
 	const struct job_store *store;
 	int rc;
 
-	rc = phase_store(job, phase, &store, err);
+	rc = plan_phase_store(job, phase, &store, err);
 	if (rc == 0)
 		rc = check_needs(phase, store, err);
 	if (rc == 0)

@@ -15,6 +15,10 @@ const struct job_schema *plan_schema(void);
  * pipeline or than cluster.ranks, zero steps (strict: a run; else a note). Opens nothing. */
 int plan_check(const struct job *job, uint32_t ranks, uint32_t nodes, bool strict, struct err *err);
 
+/* The store a phase works on: by its data set, else by name, else the job's only one. */
+int plan_phase_store(const struct job *job, const struct job_phase *phase,
+		     const struct job_store **store, struct err *err);
+
 /* Places for ranks whose node indices are node_of[0..ranks): local ranks are counted in rank order.
  * out[ranks]. */
 int plan_places(const struct job *job, const uint32_t *node_of, uint32_t ranks, struct place *out,

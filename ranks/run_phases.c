@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "plan/plan.h"
 #include "ranks/progress.h"
 #include "ranks/run_state.h"
 #include "ranks/watch.h"
@@ -98,6 +99,7 @@ static const char *phase_status(const struct phase_run *p)
 static int phase_publish(struct run *run, const struct run_options *options, struct phase_run *p,
 			 const struct err *failure, struct err *err)
 {
+	const struct job_store *store = NULL;
 	struct results_phase phase = {
 		.number = run->published++,
 		.run = run->at,
@@ -117,6 +119,8 @@ static int phase_publish(struct run *run, const struct run_options *options, str
 
 	/* Data are made once: that is no warm-up, whichever run it falls into. */
 	phase.run.warmup = phase.run.warmup && !p->workload->generating;
+	if (plan_phase_store(&run->job, p->ctx.phase, &store, NULL) == 0)
+		phase.store = store->name;
 	group_allreduce(run->world, MERGE_MAX, &wall, 1);
 	phase.seconds_ns = wall;
 	signals_watch(&run->signals, RUN_WRITE_LIMIT_NS);

@@ -7,6 +7,7 @@
 
 #include "report/accounts.h"
 #include "report/client_side.h"
+#include "report/plain_io.h"
 #include "report/report.h"
 #include "report/series.h"
 
@@ -46,7 +47,24 @@ static void named(cJSON *to, const struct results_table *t, uint64_t row, const 
 		cell(to, t, row, (uint32_t)column);
 }
 
-static void add_utilisation(cJSON *to, const struct results_phase_read *p)
+/* What the store of a training gives to plain reads, where the same file tells. */
+static void add_ceiling(cJSON *to, const struct results_file *f, const struct results_phase_read *p)
+{
+	struct ceiling c;
+	cJSON *o;
+
+	if (!plain_io_ceiling(f, p, &c)) {
+		cJSON_AddNullToObject(to, "ceiling");
+		return;
+	}
+	o = cJSON_AddObjectToObject(to, "ceiling");
+	cJSON_AddStringToObject(o, "phase", c.phase->name);
+	number(o, "bytes_per_second", c.bytes_per_second);
+	number(o, "share", c.share);
+}
+
+static void add_utilisation(cJSON *to, const struct results_file *f,
+			    const struct results_phase_read *p)
 {
 	struct spread s = spread_of(&p->ranks, "au");
 	cJSON *au;
@@ -62,6 +80,7 @@ static void add_utilisation(cJSON *to, const struct results_phase_read *p)
 	number(to, "au_mlperf", results_value(&p->merged, 0, "au_mlperf"));
 	number(to, "au_without_skew", results_value(&p->merged, 0, "au_without_skew"));
 	number(to, "null_au", p->null_au);
+	add_ceiling(to, f, p);
 	number(to, "target_au", p->target_au);
 }
 
@@ -306,6 +325,7 @@ static cJSON *phase(const struct results_file *f, const struct results_phase_rea
 
 	cJSON_AddStringToObject(o, "kind", p->kind);
 	cJSON_AddStringToObject(o, "name", p->name);
+	cJSON_AddStringToObject(o, "store", p->store);
 	cJSON_AddStringToObject(o, "status", p->status);
 	cJSON_AddStringToObject(o, "said", p->said);
 	add_run(o, p);
@@ -313,7 +333,7 @@ static cJSON *phase(const struct results_file *f, const struct results_phase_rea
 	number(o, "seconds", p->seconds);
 	for (size_t i = 0; i < sizeof(counts) / sizeof(*counts); i++)
 		named(o, &p->merged, 0, counts[i]);
-	add_utilisation(o, p);
+	add_utilisation(o, f, p);
 	add_accounts(o, p);
 	add_epochs(o, p);
 	add_latencies(o, p);

@@ -7,6 +7,7 @@
 #include "core/units.h"
 #include "report/accounts.h"
 #include "report/client_side.h"
+#include "report/plain_io.h"
 #include "report/report.h"
 #include "report/series.h"
 #include "report/table.h"
@@ -50,6 +51,7 @@ char *report_text(const struct results_file *file, bool color)
 		phase_table(&page);
 	if (file->phase_count && !series_long(file))
 		client_side_print(page.out, file);
+	plain_io_print(page.out, file);
 	phase_notes(&page);
 	store_notes(&page);
 	last_line(&page);
@@ -234,6 +236,10 @@ static void utilisation(const struct page *page, const struct results_phase_read
 	text_wrap(page->out, sentence, 0, 0);
 	sentence[0] = '\0';
 	lost_sentence(sentence, sizeof(sentence), p, au);
+	if (*sentence)
+		text_wrap(page->out, sentence, 0, 0);
+	sentence[0] = '\0';
+	plain_io_sentence(page->file, p, sentence, sizeof(sentence));
 	if (*sentence)
 		text_wrap(page->out, sentence, 0, 0);
 	if (p->null_au < 0.995)

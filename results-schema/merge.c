@@ -92,6 +92,7 @@ static int merge_text(struct merged *m, const struct results_phase *phase, uint6
 	copy_text(t->kind, sizeof(t->kind), phase->kind);
 	copy_text(t->name, sizeof(t->name),
 		  phase->name && *phase->name ? phase->name : phase->kind);
+	copy_text(t->store, sizeof(t->store), phase->store);
 	copy_text(t->status, sizeof(t->status), phase->status);
 	copy_text(t->said, sizeof(t->said), phase->said);
 	copy_text(t->error, sizeof(t->error), phase->error);

@@ -139,6 +139,7 @@ static int write_headline(hid_t phase, const struct merged *m, struct err *err)
 	} texts[] = {
 		{"kind", t->kind},
 		{"name", t->name},
+		{"store", t->store},
 		{"status", t->status},
 		{"said", t->said},
 		{"error", t->error},

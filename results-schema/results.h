@@ -56,6 +56,7 @@ struct results_run {
 struct results_phase {   /* the same on every rank but for tally and client */
 	uint32_t number; /* 0-based, in order of publication */
 	const char *kind, *name;
+	const char *store;   /* that it works on; NULL: unknown */
 	const char *said;    /* a sentence for the report, rank 0's */
 	const char *status;  /* "done", "limit", "interrupted", "failed" */
 	const char *error;   /* sentence, or "" */

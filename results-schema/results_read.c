@@ -370,6 +370,8 @@ static int load_phase_head(hid_t phase, struct results_phase_read *p, struct err
 		rc = h5_read_into(phase, "kind", p->kind, sizeof(p->kind), err);
 	if (rc == 0)
 		rc = h5_read_into(phase, "name", p->name, sizeof(p->name), err);
+	if (rc == 0 && H5Aexists(phase, "store") > 0)
+		rc = h5_read_into(phase, "store", p->store, sizeof(p->store), err);
 	if (rc == 0)
 		rc = h5_read_into(phase, "status", p->status, sizeof(p->status), err);
 	if (rc == 0)

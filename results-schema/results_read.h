@@ -45,7 +45,8 @@ struct results_links { /* bytes a second one way; 0: not told */
 struct results_phase_read {
 	uint32_t number;
 	char kind[RESULTS_NAME_BYTES], name[RESULTS_NAME_BYTES], status[RESULTS_NAME_BYTES];
-	char *said, *error; /* "" where there is none */
+	char store[RESULTS_NAME_BYTES]; /* "" where the file is too old to say */
+	char *said, *error;             /* "" where there is none */
 	uint64_t run, combination,
 		repeat; /* in a series of runs, each from 1; 1 where there is none */
 	bool warmup;    /* its figures are left out of statistics */
