@@ -1,0 +1,689 @@
+/* The phase io on threads of this process: what is done is what was asked for, once, by any number of
+ * ranks; wrong bytes are found; what ended early is read as far as it goes; nothing foreign is touched. */
+#include "workloads/io.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "tests/unit.h"
+#include "tests/workloads/train_fixture.h"
+#include "workloads/io_pace.h"
+#include "workloads/io_series.h"
+#include "workloads/io_share.h"
+
+static char folder[64], job[2048];
+
+static void fresh_folder(void)
+{
+	strcpy(folder, "/tmp/haul-io-XXXXXX");
+	CU_ASSERT_PTR_NOT_NULL_FATAL(mkdtemp(folder));
+}
+
+static void drop_folder(void)
+{
+	char command[128];
+
+	snprintf(command, sizeof(command), "rm -rf %s", folder);
+	CU_ASSERT_EQUAL(system(command), 0);
+}
+
+/* Phases after each other on a store. common stands in every phase. */
+static struct fixture *run(const char *store, const char *common, const char *const *phases,
+			   unsigned count, uint32_t ranks,
+			   void (*between)(struct fixture *, struct group *, struct group *))
+{
+	struct fixture *f;
+	size_t n = (size_t)snprintf(job, sizeof(job),
+				    "{\"stores\": {\"s\": {\"uri\": %s}}, \"phases\": [", store);
+
+	for (unsigned i = 0; i < count; i++)
+		n += (size_t)snprintf(job + n, sizeof(job) - n, "%s{\"io\": {%s%s%s}}",
+				      i ? ", " : "", common, *common ? ", " : "", phases[i]);
+	snprintf(job + n, sizeof(job) - n, "]}");
+	f = fixture_new(job);
+	CU_ASSERT_PTR_NOT_NULL_FATAL(f);
+	f->between = between;
+	fixture_run(f, ranks);
+	return f;
+}
+
+static const char *on_files(void)
+{
+	static char uri[128];
+
+	snprintf(uri, sizeof(uri), "\"file://%s/data\"", folder);
+	return uri;
+}
+
+static void expect_ok(const struct fixture *f)
+{
+	for (uint32_t r = 0; r < f->ranks; r++) {
+		CU_ASSERT_EQUAL(f->rc[r], 0);
+		if (f->rc[r] && r == 0)
+			fprintf(stderr, "\n%s\n%s\n", job, f->err[r].text);
+	}
+}
+
+static void expect_refused(const struct fixture *f, int rc, const char *says)
+{
+	CU_ASSERT_EQUAL(f->rc[0], rc);
+	CU_ASSERT_PTR_NOT_NULL(strstr(f->err[0].text, says));
+	if (!strstr(f->err[0].text, says))
+		fprintf(stderr, "\n%s\nsays: %s\n", job, f->err[0].text);
+}
+
+static uint64_t written_by(const char *store, const char *common, const char *last, uint32_t ranks,
+			   unsigned measure)
+{
+	const char *phases[] = {"\"operation\": \"write\"", last};
+	struct fixture *f = run(store, common, phases, 2, ranks, NULL);
+	uint64_t sum = fixture_sum(f, measure);
+
+	expect_ok(f);
+	CU_ASSERT_EQUAL(fixture_sum(f, TALLY_ERRORS), 0);
+	fixture_free(f);
+	return sum;
+}
+
+/* Every item of a set falls to exactly one thread of one rank in each pass, whatever the layout and
+ * order. */
+static void test_each_item_once(void)
+{
+	static const struct {
+		uint32_t layout, order;
+		uint64_t ranks, threads, objects, blocks;
+	} cases[] = {
+		{IO_OBJECTS, IO_SEQUENTIAL, 1, 1, 1, 1},   {IO_OBJECTS, IO_SEQUENTIAL, 2, 3, 7, 5},
+		{IO_OBJECTS, IO_RANDOM, 3, 4, 5, 9},       {IO_OBJECTS, IO_RANDOM, 2, 7, 3, 11},
+		{IO_OBJECTS, IO_SEQUENTIAL, 1, 8, 1, 100}, {IO_SEGMENTED, IO_RANDOM, 8, 1, 1, 30},
+		{IO_STRIDED, IO_SEQUENTIAL, 3, 2, 1, 13},  {IO_STRIDED, IO_RANDOM, 64, 1, 1, 3},
+	};
+
+	for (unsigned c = 0; c < sizeof(cases) / sizeof(cases[0]); c++) {
+		struct io_options o = {.operation = IO_DO_READ,
+				       .layout = cases[c].layout,
+				       .order = cases[c].order,
+				       .objects = cases[c].objects,
+				       .threads = cases[c].threads,
+				       .block = 4096,
+				       .size = cases[c].blocks * 4096};
+		uint64_t n = cases[c].ranks * cases[c].objects * cases[c].blocks;
+		unsigned *seen = calloc(n, sizeof(*seen)), wrong = 0;
+		struct io_set set;
+
+		io_set_of(&set, &o, 42, cases[c].ranks);
+		set.complete = true;
+		for (uint64_t w = 0; w < cases[c].ranks * cases[c].threads; w++) {
+			struct io_share s;
+			struct io_item item;
+
+			io_share_init(&s, &set, &o, w / o.threads, w % o.threads);
+			for (uint64_t i = 0; i < 2 * s.items; i++) {
+				uint64_t at;
+
+				io_share_next(&s, &item);
+				at = item.offset / 4096;
+				if (o.layout == IO_OBJECTS)
+					at += (s.rank * o.objects + item.object) * cases[c].blocks;
+				CU_ASSERT_FATAL(at < n);
+				seen[at]++;
+			}
+		}
+		for (uint64_t i = 0; i < n; i++)
+			wrong += seen[i] != 2;
+		CU_ASSERT_EQUAL(wrong, 0);
+		free(seen);
+	}
+}
+
+static void test_counts(void)
+{
+	static const uint32_t ranks[] = {1, 2, 3, 8, 64};
+	static const char three[] = "\"objects\": 3, \"size\": \"32 KiB\", \"block\": 4096";
+	static const char mem[] = "\"mem://\", \"capacity\": \"128 MiB\"";
+
+	for (unsigned i = 0; i < 5; i++) {
+		uint64_t n = ranks[i];
+
+		CU_ASSERT_EQUAL(written_by(mem, three,
+					   "\"operation\": \"read\", \"verify\": \"full\"",
+					   ranks[i], IO_READS),
+				24 * n);
+		CU_ASSERT_EQUAL(
+			written_by(
+				mem, three,
+				"\"operation\": \"read\", \"verify\": \"full\", \"order\": \"random\", "
+				"\"depth\": 5, \"threads\": 2, \"passes\": 3, \"shift\": \"rank\"",
+				ranks[i], TALLY_BYTES_READ),
+			3 * 24 * 4096 * n);
+		CU_ASSERT_EQUAL(written_by(mem, three, "\"operation\": \"read\", \"depth\": 64",
+					   ranks[i], IO_OPENS),
+				3 * n);
+		CU_ASSERT_EQUAL(written_by(mem, three, "\"operation\": \"stat\", \"depth\": 2",
+					   ranks[i], IO_STATS),
+				3 * n);
+		CU_ASSERT_EQUAL(
+			written_by(mem, three, "\"operation\": \"rename\"", ranks[i], IO_RENAMES),
+			6 * n);
+		CU_ASSERT_EQUAL(
+			written_by(mem, three, "\"operation\": \"list\"", ranks[i], IO_ENTRIES),
+			3 * n * n);
+		CU_ASSERT_EQUAL(
+			written_by(mem, three, "\"operation\": \"delete\"", ranks[i], IO_DELETES),
+			3 * n);
+		CU_ASSERT_EQUAL(written_by(mem, three, "\"operation\": \"write\", \"passes\": 2",
+					   ranks[i], IO_WRITES),
+				48 * n);
+	}
+}
+
+static void test_files(void)
+{
+	static const char *const common[] = {
+		"\"objects\": 4, \"size\": \"48 KiB\", \"block\": \"4 KiB\"",
+		"\"objects\": 4, \"size\": \"48 KiB\", \"block\": \"4 KiB\", \"folder_per_rank\": true",
+		"\"layout\": \"segmented\", \"size\": 47008, \"block\": 1808",
+		"\"layout\": \"strided\", \"size\": 47008, \"block\": 1808, \"compress\": 2, \"dedup\": 1.5, "
+		"\"dedup_distance\": 8192",
+	};
+	static const char *const engines[] = {"psync", "uring"};
+	char store[256];
+
+	for (unsigned i = 0; i < 4; i++) {
+		for (unsigned e = 0; e < 2; e++) {
+			const char *phases[] = {
+				e ? "\"operation\": \"write\", \"depth\": 7, \"order\": \"random\""
+				  : "\"operation\": \"write\"",
+				e ? "\"operation\": \"mixed\", \"depth\": 7, \"verify\": \"full\", \"order\": \"replacement\""
+				  : "\"operation\": \"mixed\", \"verify\": \"full\", \"threads\": 3",
+				e ? "\"operation\": \"read\", \"depth\": 3, \"threads\": 2, \"verify\": \"full\", \"order\": \"random\""
+				  : "\"operation\": \"read\", \"verify\": \"full\", \"threads\": 5, \"shift\": \"rank\"",
+				"\"operation\": \"delete\"",
+			};
+			struct fixture *f;
+			char path[96];
+
+			fresh_folder();
+			snprintf(store, sizeof(store), "%s, \"engine\": \"%s\"", on_files(),
+				 engines[e]);
+			f = run(store, common[i], phases, 3, 3, NULL);
+			expect_ok(f);
+			CU_ASSERT_EQUAL(fixture_sum(f, TALLY_ERRORS), 0);
+			CU_ASSERT_EQUAL(fixture_sum(f, TALLY_BYTES_READ),
+					i < 2 ? 3 * 4 * 48 * 1024 : 3 * 47008);
+			fixture_free(f);
+			f = run(store, common[i], &phases[3], 1, 3, NULL);
+			expect_ok(f);
+			fixture_free(f);
+			snprintf(path, sizeof(path), "%s/data/io", folder);
+			CU_ASSERT_EQUAL(access(path, F_OK), -1);
+			drop_folder();
+		}
+	}
+}
+
+static struct {
+	const char *name;
+	uint64_t at;
+} flip;
+
+static void flip_byte(struct fixture *f, struct group *g, struct group *node)
+{
+	char path[128], byte;
+	int fd;
+
+	(void)f, (void)node;
+	if (g->rank == 0) {
+		snprintf(path, sizeof(path), "%s/data/io/%s", folder, flip.name);
+		fd = open(path, O_RDWR);
+		CU_ASSERT_FATAL(fd >= 0);
+		CU_ASSERT_EQUAL(pread(fd, &byte, 1, (off_t)flip.at), 1);
+		byte ^= 1;
+		CU_ASSERT_EQUAL(pwrite(fd, &byte, 1, (off_t)flip.at), 1);
+		close(fd);
+	}
+	group_barrier(g);
+}
+
+/* One bit of one byte, at edges of blocks, pages and objects and between. */
+static void test_flipped_byte(void)
+{
+	static const struct {
+		const char *common, *name;
+		uint64_t bytes;
+	} sets[] = {
+		{"\"objects\": 2, \"size\": 12288, \"block\": 6144", "0000001.0000000001", 12288},
+		{"\"layout\": \"strided\", \"size\": 6000, \"block\": 1500, \"compress\": 3",
+		 "shared", 12000},
+	};
+	static const char *const phases[] = {
+		"\"operation\": \"write\"",
+		"\"operation\": \"read\", \"verify\": \"full\", \"order\": \"random\", \"threads\": 2",
+	};
+
+	for (unsigned s = 0; s < 2; s++) {
+		for (uint64_t i = 0; i < 60; i++) {
+			uint64_t pages = sets[s].bytes / 4096;
+			struct fixture *f;
+			char says[64];
+
+			fresh_folder();
+			flip.name = sets[s].name;
+			flip.at =
+				i < 8 ? (i / 2 + i % 2 < pages ? (i / 2 + i % 2) * 4096 + i % 3 : 1)
+				: i == 8 ? sets[s].bytes - 1
+					 : i * 104729 % sets[s].bytes;
+			f = run(on_files(), sets[s].common, phases, 2, 2, flip_byte);
+			snprintf(says, sizeof(says), "payload differs at byte %llu",
+				 (unsigned long long)flip.at);
+			CU_ASSERT_EQUAL(f->rc[0], -EILSEQ);
+			CU_ASSERT_EQUAL(f->rc[1], -EILSEQ);
+			CU_ASSERT_PTR_NOT_NULL(strstr(f->err[0].text, says));
+			CU_ASSERT_PTR_NOT_NULL(strstr(f->err[0].text, flip.name));
+			CU_ASSERT_EQUAL(fixture_sum(f, IO_PAYLOAD_ERRORS), 1);
+			fixture_free(f);
+			drop_folder();
+		}
+	}
+}
+
+static void test_errors_are_counted(void)
+{
+	static const char *const phases[] = {
+		"\"operation\": \"write\"",
+		"\"operation\": \"read\", \"verify\": \"full\", \"on_error\": \"count\"",
+	};
+	struct fixture *f;
+
+	fresh_folder();
+	flip.name = "0000000.0000000000";
+	flip.at = 5000;
+	f = run(on_files(), "\"objects\": 2, \"size\": 16384, \"block\": 4096", phases, 2, 2,
+		flip_byte);
+	expect_ok(f);
+	CU_ASSERT_EQUAL(fixture_sum(f, TALLY_ERRORS), 1);
+	CU_ASSERT_EQUAL(fixture_sum(f, IO_READS), 16);
+	CU_ASSERT_EQUAL(fixture_sum(f, IO_DONE), 15);
+	fixture_free(f);
+	drop_folder();
+}
+
+static void remove_one(struct fixture *f, struct group *g, struct group *node)
+{
+	char path[128];
+
+	(void)f, (void)node;
+	snprintf(path, sizeof(path), "%s/data/io/0000001.0000000002", folder);
+	if (g->rank == 0)
+		CU_ASSERT_EQUAL(unlink(path), 0);
+	group_barrier(g);
+}
+
+static void test_missing_object(void)
+{
+	static const char *const last[] = {"list", "stat", "delete", "read"};
+	static const char *const says[] = {"lists 7 objects, not 8", "is not there", "is not there",
+					   "No such file"};
+
+	for (unsigned i = 0; i < 4; i++) {
+		char phase[64];
+		const char *phases[] = {"\"operation\": \"write\"", phase};
+		struct fixture *f;
+
+		snprintf(phase, sizeof(phase), "\"operation\": \"%s\"", last[i]);
+		fresh_folder();
+		f = run(on_files(), "\"objects\": 4, \"size\": 4096, \"block\": 4096", phases, 2, 2,
+			remove_one);
+		CU_ASSERT_TRUE(f->rc[0] < 0);
+		CU_ASSERT_PTR_NOT_NULL(strstr(f->err[0].text, says[i]));
+		fixture_free(f);
+		drop_folder();
+	}
+}
+
+/* What a phase left early is read as far as every thread came, and no further. */
+static void test_ended_early(void)
+{
+	static const char *const orders[] = {"sequential", "random"};
+	static const char common[] =
+		"\"objects\": 2, \"size\": 65536, \"block\": 4096, \"threads\": 2";
+
+	for (unsigned i = 0; i < 2; i++) {
+		char write[96];
+		const char *phases[] = {
+			write,
+			"\"operation\": \"read\", \"verify\": \"full\", \"order\": \"random\", \"passes\": 2",
+		};
+		const char *refused[] = {
+			"\"operation\": \"read\", \"block\": 8192, \"objects\": 2, \"size\": 65536"};
+		const char *mixed[] = {"\"operation\": \"mixed\""};
+		const char *deleted[] = {"\"operation\": \"delete\""};
+		struct fixture *f;
+
+		snprintf(write, sizeof(write),
+			 "\"operation\": \"write\", \"count\": 5, \"order\": \"%s\"", orders[i]);
+		fresh_folder();
+		f = run(on_files(), common, phases, 2, 3, NULL);
+		expect_ok(f);
+		CU_ASSERT_EQUAL(fixture_sum(f, TALLY_ERRORS), 0);
+		CU_ASSERT_EQUAL(fixture_sum(f, IO_READS), 2 * 5 * 2 * 3);
+		fixture_free(f);
+		f = run(on_files(), "", refused, 1, 3, NULL);
+		expect_refused(f, -EINVAL,
+			       "can be read with the same threads (2) and block (4096)");
+		fixture_free(f);
+		f = run(on_files(), common, mixed, 1, 3, NULL);
+		expect_refused(f, -EINVAL, "not all objects were written");
+		fixture_free(f);
+		f = run(on_files(), common, deleted, 1, 3, NULL);
+		expect_ok(f);
+		fixture_free(f);
+		drop_folder();
+	}
+}
+
+static void put_foreign(const char *name)
+{
+	char path[128];
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/data", folder);
+	mkdir(path, 0777);
+	snprintf(path, sizeof(path), "%s/data/io", folder);
+	mkdir(path, 0777);
+	snprintf(path, sizeof(path), "%s/data/io/%s", folder, name);
+	fd = open(path, O_CREAT | O_WRONLY, 0666);
+	CU_ASSERT_EQUAL(write(fd, "mine", 4), 4);
+	close(fd);
+}
+
+static void put_between(struct fixture *f, struct group *g, struct group *node)
+{
+	(void)f, (void)node;
+	if (g->rank == 0)
+		put_foreign("0000000.txt");
+	group_barrier(g);
+}
+
+static void test_nothing_foreign_is_touched(void)
+{
+	static const char common[] = "\"objects\": 2, \"size\": 4096, \"block\": 4096";
+	const char *phases[] = {"\"operation\": \"write\"", "\"operation\": \"delete\""};
+	const char *other[] = {"\"operation\": \"write\", \"size\": 8192"};
+	struct fixture *f;
+	char path[128];
+
+	fresh_folder();
+	put_foreign("0000000.0000000000");
+	f = run(on_files(), common, phases, 1, 2, NULL);
+	expect_refused(f, -EEXIST, "holds \"0000000.0000000000\"");
+	fixture_free(f);
+	f = run(on_files(), common, phases + 1, 1, 2, NULL);
+	expect_refused(f, -ENOENT, "no io phase has written objects there");
+	fixture_free(f);
+	snprintf(path, sizeof(path), "%s/data/io/0000000.0000000000", folder);
+	CU_ASSERT_EQUAL(access(path, F_OK), 0);
+	drop_folder();
+
+	fresh_folder();
+	f = run(on_files(), common, phases, 2, 2, put_between);
+	expect_ok(f);
+	fixture_free(f);
+	snprintf(path, sizeof(path), "%s/data/io/0000000.txt", folder);
+	CU_ASSERT_EQUAL(access(path, F_OK), 0);
+	snprintf(path, sizeof(path), "%s/data/io/0000000.0000000000", folder);
+	CU_ASSERT_EQUAL(access(path, F_OK), -1);
+	drop_folder();
+
+	fresh_folder();
+	f = run(on_files(), common, phases, 1, 2, NULL);
+	expect_ok(f);
+	fixture_free(f);
+	f = run(on_files(), "\"objects\": 2, \"block\": 4096", other, 1, 2, NULL);
+	expect_refused(f, -EEXIST, "were made with size 4096, this phase says 8192");
+	fixture_free(f);
+	f = run(on_files(), common, phases, 1, 3, NULL);
+	expect_refused(f, -EEXIST, "were made with ranks 2, this phase says 3");
+	fixture_free(f);
+	drop_folder();
+}
+
+/* Blocks of 1 MiB at 100 MB/s take 10.49 ms, on the slow rank 34.95: when the three fast ones have done
+ * their 8 it has done 2. Other work on this machine may spoil a try. */
+static bool slow_rank(void)
+{
+	static const char *const phases[] = {"\"operation\": \"write\", \"size\": \"8 MiB\""};
+	struct fixture *f =
+		run("\"sim://s\", \"rank_bandwidth\": \"100 MB/s\", \"slow_ranks\": {\"3\": 0.3}",
+		    "", phases, 1, 4, NULL);
+	const uint64_t *row = f->tallies[0].rank_row, *slow = f->tallies[3].rank_row;
+	double fast_ns = 8 * 1048576e9 / 100e6, slow_ns = fast_ns / 0.3;
+	bool right;
+
+	expect_ok(f);
+	CU_ASSERT_EQUAL(fixture_sum(f, IO_DONE), 32);
+	CU_ASSERT_EQUAL(fixture_sum(f, IO_DONE_BYTES), 32 << 20);
+	right = fixture_sum(f, IO_FIRST_DONE) == 26 && slow[IO_FIRST_DONE] == 2 &&
+		fixture_sum(f, IO_FIRST_DONE_BYTES) == 26 << 20 &&
+		fabs((double)row[IO_FIRST_DONE_NS] - fast_ns) < 2e6 &&
+		fabs((double)slow[IO_LAST_DONE_NS] - slow_ns) < 2e6;
+	fixture_free(f);
+	return right;
+}
+
+static void test_first_and_last_done(void)
+{
+	bool right = false;
+
+	for (unsigned i = 0; i < 5 && !right; i++)
+		right = slow_rank();
+	CU_ASSERT_TRUE(right);
+}
+
+/* All go on until each has done as much as the fastest had when the time was over. */
+static void test_wear_out(void)
+{
+	static const char *const phases[] = {
+		"\"operation\": \"write\", \"size\": \"64 MiB\", \"seconds\": \"100 ms\", \"wear_out\": true"};
+	struct fixture *f =
+		run("\"sim://s\", \"rank_bandwidth\": \"100 MB/s\", \"slow_ranks\": {\"1\": 0.5}",
+		    "", phases, 1, 3, NULL);
+	uint64_t done = f->tallies[0].rank_row[IO_DONE];
+
+	expect_ok(f);
+	CU_ASSERT_EQUAL(f->stopped[0], STOP_NONE);
+	CU_ASSERT_TRUE(done >= 8 && done <= 11);
+	for (uint32_t r = 0; r < 3; r++)
+		CU_ASSERT_EQUAL(f->tallies[r].rank_row[IO_DONE], done);
+	CU_ASSERT_TRUE(fixture_sum(f, IO_FIRST_DONE) < 3 * done);
+	CU_ASSERT_TRUE(f->tallies[1].rank_row[IO_LAST_DONE_NS] >
+		       f->tallies[1].rank_row[IO_FIRST_DONE_NS] * 3 / 2);
+	fixture_free(f);
+}
+
+static void test_time_limit(void)
+{
+	static const char *const phases[] = {
+		"\"operation\": \"read\", \"size\": \"64 MiB\", \"passes\": 0, \"seconds\": \"60 ms\""};
+	struct fixture *f =
+		run("\"sim://s\", \"rank_bandwidth\": \"100 MB/s\"", "", phases, 1, 2, NULL);
+
+	expect_ok(f);
+	CU_ASSERT_EQUAL(f->stopped[0], STOP_LIMIT);
+	CU_ASSERT_TRUE(fixture_sum(f, IO_DONE) >= 8 && fixture_sum(f, IO_DONE) <= 14);
+	fixture_free(f);
+}
+
+static void test_series(void)
+{
+	static struct io_series s;
+	uint64_t second = 1000000000;
+
+	io_series_clear(&s);
+	for (uint64_t i = 1; i <= 100000; i++)
+		io_series_add(&s, i * second / 1000);
+	CU_ASSERT_EQUAL(io_series_until(&s, 100 * second), 100000);
+	for (uint64_t at = 0; at < 100; at += 7) {
+		uint64_t until = io_series_until(&s, at * second);
+
+		CU_ASSERT_TRUE(until >= at * 1000 && until <= at * 1000 + 100000 / 2048 + 1);
+	}
+}
+
+/* Exponential gaps: mean and deviation are 1 / rate, and e^-1 of them are longer. */
+static void test_poisson(void)
+{
+	enum { N = 200000 };
+	struct io_options o = {.rate = 4000, .arrivals = IO_POISSON, .block = 1};
+	double sum = 0, squares = 0, longer = 0, mean = 1e6;
+	uint64_t last = 5000, due;
+	struct io_pace p;
+
+	/* Four threads share 4,000 a second. */
+	io_pace_init(&p, &o, 42, 2, 4, 5000);
+	for (unsigned i = 0; i < N; i++) {
+		double gap;
+
+		due = io_pace_take(&p, 0);
+		gap = (double)(due - last);
+		last = due;
+		sum += gap;
+		squares += gap * gap;
+		longer += gap > mean;
+	}
+	CU_ASSERT_DOUBLE_EQUAL(sum / N, mean, 0.01 * mean);
+	CU_ASSERT_DOUBLE_EQUAL(sqrt(squares / N - sum / N * (sum / N)), mean, 0.01 * mean);
+	CU_ASSERT_DOUBLE_EQUAL(longer / N, exp(-1), 0.005);
+}
+
+static void test_pace(void)
+{
+	struct io_options o = {.rate = 3, .block = 1};
+	struct io_pace p;
+
+	io_pace_init(&p, &o, 42, 0, 1, 1000);
+	for (unsigned i = 0; i < 4; i++) {
+		uint64_t wanted = 1000 + i * 1000000000ull / 3;
+
+		CU_ASSERT_TRUE(io_pace_next(&p) <= wanted && io_pace_next(&p) + 1 >= wanted);
+		CU_ASSERT_EQUAL(io_pace_take(&p, io_pace_next(&p)), 0);
+	}
+	/* Two intervals late: from there on, nothing is caught up with. */
+	io_pace_take(&p, 2000001000);
+	CU_ASSERT_EQUAL(io_pace_next(&p), 2000001000ull + 333333333);
+
+	o.arrivals = IO_CONSTANT;
+	io_pace_init(&p, &o, 42, 1, 3, 1000);
+	CU_ASSERT_EQUAL(io_pace_take(&p, 99000000000), 1000 + 333333333);
+	CU_ASSERT_EQUAL(io_pace_take(&p, 99000000000), 1000 + 333333333 + 1000000000);
+
+	/* 10 MB/s in blocks of 1 MB: ten a second. */
+	o = (struct io_options){.bandwidth = 10000000, .block = 1000000};
+	io_pace_init(&p, &o, 42, 0, 1, 0);
+	io_pace_take(&p, 0);
+	CU_ASSERT_EQUAL(io_pace_next(&p), 100000000);
+}
+
+static struct fixture *on_fake_clock(const char *phase, uint32_t ranks)
+{
+	struct fixture *f;
+
+	snprintf(job, sizeof(job),
+		 "{\"stores\": {\"s\": {\"uri\": \"null://\"}}, \"phases\": [{\"io\": {%s}}]}",
+		 phase);
+	f = fixture_new(job);
+	CU_ASSERT_PTR_NOT_NULL_FATAL(f);
+	clock_init_fake(&f->clock, 1000000000);
+	fixture_run(f, ranks);
+	return f;
+}
+
+static void test_rates(void)
+{
+	struct fixture *f = on_fake_clock(
+		"\"operation\": \"read\", \"passes\": 0, \"seconds\": 10, \"rate\": 200", 1);
+
+	expect_ok(f);
+	CU_ASSERT_EQUAL(fixture_sum(f, IO_DONE), 2000);
+	fixture_free(f);
+	f = on_fake_clock(
+		"\"operation\": \"write\", \"passes\": 0, \"count\": 300, \"bandwidth\": \"100 MiB/s\"",
+		1);
+	expect_ok(f);
+	CU_ASSERT_DOUBLE_EQUAL((double)f->tallies[0].rank_row[IO_LAST_DONE_NS], 2.99e9, 1e6);
+	fixture_free(f);
+	f = on_fake_clock(
+		"\"operation\": \"stat\", \"passes\": 0, \"seconds\": 100, \"rate\": 100, "
+		"\"arrivals\": \"poisson\"",
+		1);
+	expect_ok(f);
+	CU_ASSERT_DOUBLE_EQUAL((double)fixture_sum(f, IO_DONE), 10000, 300);
+	fixture_free(f);
+}
+
+static void test_warmup(void)
+{
+	struct fixture *f = on_fake_clock("\"operation\": \"read\", \"passes\": 0, \"seconds\": 2, "
+					  "\"warmup\": 1, \"rate\": 100",
+					  1);
+	uint64_t counted = fixture_sum(f, IO_DONE);
+
+	expect_ok(f);
+	CU_ASSERT_TRUE(counted >= 199 && counted <= 200);
+	CU_ASSERT_EQUAL(fixture_sum(f, IO_READS), counted);
+	CU_ASSERT_EQUAL(hist_count(&f->tallies[0].hists[0]), counted);
+	/* Reads, and an open or two. */
+	CU_ASSERT_TRUE(fixture_sum(f, IO_WARMUP_OPERATIONS) + counted >= 300);
+	CU_ASSERT_TRUE(fixture_sum(f, IO_WARMUP_OPERATIONS) <= 110);
+	fixture_free(f);
+}
+
+/* Due every 5 ms at a store that takes 10: service stays, response grows by 5 ms each time. */
+static void test_open_loop(void)
+{
+	static const char *const phases[] = {
+		"\"operation\": \"read\", \"size\": 20480, \"block\": 1024, \"rate\": 200, "
+		"\"arrivals\": \"constant\""};
+	struct fixture *f = run("\"sim://s\", \"latency\": \"10 ms\"", "", phases, 1, 1, NULL);
+	const struct hist *service = &f->tallies[0].hists[0], *response = &f->tallies[0].hists[9];
+
+	expect_ok(f);
+	CU_ASSERT_STRING_EQUAL(io_schema.hists[9].name, "read_response");
+	CU_ASSERT_EQUAL(hist_count(response), 20);
+	CU_ASSERT_DOUBLE_EQUAL((double)hist_quantile_ns(service, 0.5), 10e6, 0.2e6);
+	CU_ASSERT_TRUE(response->max_ns >= 104000000);
+	CU_ASSERT_TRUE(f->tallies[0].rank_row[IO_LATE_START_NS] >= 94000000);
+	fixture_free(f);
+}
+
+int main(void)
+{
+	CU_TestInfo tests[] = {
+		{"each item once", test_each_item_once},
+		{"counts", test_counts},
+		{"files", test_files},
+		{"flipped byte", test_flipped_byte},
+		{"errors are counted", test_errors_are_counted},
+		{"missing object", test_missing_object},
+		{"ended early", test_ended_early},
+		{"nothing foreign is touched", test_nothing_foreign_is_touched},
+		{"first and last done", test_first_and_last_done},
+		{"wear out", test_wear_out},
+		{"time limit", test_time_limit},
+		{"series", test_series},
+		{"poisson", test_poisson},
+		{"pace", test_pace},
+		{"rates", test_rates},
+		{"warm-up", test_warmup},
+		{"open loop", test_open_loop},
+		CU_TEST_INFO_NULL,
+	};
+
+	return unit_main("io", tests);
+}
