@@ -53,7 +53,7 @@ static void slots_init(struct io_thread *t)
 		slot->next = t->free;
 		t->free = slot;
 	}
-	for (uint32_t i = 0; i < t->handle_count; i++)
+	for (uint32_t i = 0; t->handles && i < t->handle_count; i++)
 		t->handles[i].tail = &t->handles[i].waiting;
 }
 

@@ -39,9 +39,11 @@ int small_object_load(struct queue *q, const char *key, uint64_t bytes_max, char
 	*length = io.done_bytes;
 	if (rc == 0)
 		rc = -posix_memalign(&window, SMALL_ALIGNMENT, queue_window(store, *length) + 1);
+	if (rc == 0 && !window)
+		rc = -ENOMEM;
 	if (rc == 0)
 		rc = read_whole(q, &o, window, *length, &io);
-	if (rc < 0) {
+	if (rc < 0 || !window) {
 		free(window);
 		return err_set(err, rc, "%s/%s: %s", store->uri, key, io_status_text(rc));
 	}
@@ -75,7 +77,7 @@ int small_object_save(struct queue *q, const char *key, const char *text, struct
 	snprintf(o.key, sizeof(o.key), "%s", key);
 	/* Direct I/O writes whole blocks from aligned memory. */
 	rc = -posix_memalign(&data, SMALL_ALIGNMENT, queue_window(q->channel.store, strlen(text)));
-	if (rc == 0) {
+	if (rc == 0 && data) {
 		memcpy(data, text, strlen(text));
 		rc = write_whole(q, &o, data, strlen(text));
 	}

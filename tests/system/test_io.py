@@ -1,0 +1,175 @@
+"""The phase io from outside: its counts equal strace's; the files hold what they should, to compress and to
+deduplicate; first and last done on a store with one slow rank; what a report says beside a training."""
+import collections
+import hashlib
+import os
+import re
+import subprocess
+import zlib
+
+from haultest import *
+
+CALLS = "openat,close,pread64,pwrite64,stat,newfstatat,rename,unlink,getdents64"
+
+
+def io(operation, **more):
+    return {"io": {"operation": operation, **more}}
+
+
+def traced(folder, ranks, only):
+    """What the ranks' system calls did to the objects, counted by kind (paths of descriptors by -y)."""
+    args = command(ranks, "run", "job.json", "--only", only, "--force")
+    at = args.index(HAUL)
+    for name in os.listdir(folder):
+        if name.startswith("trace."):
+            os.unlink(os.path.join(folder, name))
+    strace = ["strace", "-ff", "-y", "-e", "trace=" + CALLS, "-o", os.path.join(folder, "trace")]
+    r = subprocess.run(args[:at] + strace + args[at:], cwd=folder, capture_output=True, text=True, timeout=100,
+                       env=environment(64))
+    check(r.returncode == 0, f"{only}: {r.stdout} {r.stderr}")
+    calls, moved = collections.Counter(), collections.Counter()
+    for name in os.listdir(folder):
+        if not name.startswith("trace."):
+            continue
+        with open(os.path.join(folder, name), errors="replace") as f:
+            for line in f:
+                m = re.match(r"(\w+)\(.*?/data/io/(\d{7}\.\d{10}|shared|[\">])", line)
+                if not m:
+                    continue
+                calls[m.group(1)] += 1
+                size = re.search(r"\) = (\d+)$", line.strip())
+                if m.group(1) in ("pread64", "pwrite64") and size:
+                    moved[m.group(1)] += int(size.group(1))
+    return calls, moved
+
+
+def test_counts_equal_strace():
+    common = {"objects": 3, "size": 40960, "block": 4096}
+    shared = {"layout": "strided", "size": 47008 * 5, "block": 47008, "folder": "io"}
+    for ranks, layout in ((1, common), (3, common), (2, shared)):
+        with Folder() as folder:
+            names = ("write", "read", "random", "mixed", "stat", "rename", "list", "delete")
+            kinds = {"write": ("write", {}), "read": ("read", {"verify": "full"}),
+                     "random": ("read", {"order": "random", "threads": 2}),
+                     "mixed": ("mixed", {"order": "replacement", "count": 20}), "stat": ("stat", {}),
+                     "rename": ("rename", {}), "list": ("list", {}), "delete": ("delete", {})}
+            if layout is shared:
+                names = tuple(n for n in names if n not in ("rename", "list"))
+            write_job(folder, {"name": "io", "stores": {"d": {"uri": f"file://{folder}/data"}},
+                               "phases": [io(kinds[n][0], name=n, **layout, **kinds[n][1]) for n in names]})
+            for n in names:
+                calls, moved = traced(folder, ranks, n)
+                p = report(f"{folder}/results.h5")["phases"][0]
+                m, what = p["measures"], f"{ranks} ranks, {n}"
+                check(m["reads"] == calls["pread64"], f"{what}: {m['reads']} reads, strace {calls}")
+                check(m["writes"] == calls["pwrite64"], f"{what}: {m['writes']} writes, strace {calls}")
+                check(p["bytes_read"] == moved["pread64"], f"{what}: {p['bytes_read']} bytes, strace {moved}")
+                check(p["bytes_written"] == moved["pwrite64"], f"{what}: {p['bytes_written']} bytes, strace {moved}")
+                # The folder is not there yet when the first object is opened: that open is made again.
+                again = calls["openat"] - m["opens"] - m["creates"]
+                if n not in ("list",):
+                    check(0 <= again <= (ranks if n == "write" else 0), f"{what}: {m}, strace {calls}")
+                    check(m["closes"] == calls["close"], f"{what}: {m['closes']} closes, strace {calls}")
+                check(m["renames"] == calls["rename"], f"{what}: {m['renames']} renames, strace {calls}")
+                check(m["deletes"] == calls["unlink"], f"{what}: {m['deletes']} deletes, strace {calls}")
+                if n == "stat":
+                    seen = calls["stat"] + calls["newfstatat"]
+                    check(m["stats"] == seen == ranks * layout.get("objects", 1), f"{what}: {m['stats']}, {calls}")
+                if n == "list":
+                    check(m["entries"] == 3 * ranks * ranks, f"{what}: {m['entries']} entries")
+                done = m["opens"] + m["reads"] + m["writes"] + m["closes"] + m["stats"] + m["creates"] + \
+                    m["renames"] + m["lists"] + m["deletes"]
+                check(p["operations"] == done, f"{what}: {p['operations']} operations, {done} by kind")
+            check(not os.path.exists(f"{folder}/data/io"), f"{ranks} ranks: objects or their folder remain")
+
+
+def test_compress_and_dedup():
+    """As a store sees it: zlib on each 4 KiB, hashes of each 4 KiB."""
+    for compress, dedup in ((1, 1), (2, 1), (1, 2), (4, 1.5)):
+        with Folder() as folder:
+            write_job(folder, {"name": "io", "stores": {"d": {"uri": f"file://{folder}/data"}}, "phases": [
+                io("write", objects=4, size="3 MiB", compress=compress, dedup=dedup, dedup_distance="1 MiB",
+                   name="write")]})
+            r = mpi(2, "run", "job.json", cwd=folder)
+            check(r.rc == 0, f"{r}")
+            blocks = []
+            for name in sorted(os.listdir(f"{folder}/data/io")):
+                if name.startswith("."):
+                    continue
+                with open(f"{folder}/data/io/{name}", "rb") as f:
+                    data = f.read()
+                blocks += [data[i:i + 4096] for i in range(0, len(data), 4096)]
+            check(len(blocks) == 8 * 768, f"{len(blocks)} blocks")
+            for block in blocks[::7]:
+                found = len(block) / len(zlib.compress(block))
+                check(0.9 * compress < found < 1.01 * compress, f"compress {compress}: {found:.2f}")
+            unique = len({hashlib.sha256(b).digest() for b in blocks})
+            near(len(blocks) / unique, dedup, 0.03 * dedup, f"dedup {dedup}")
+
+
+@steady
+def test_first_and_last_done():
+    """100 MB/s a rank and 30 for the last: 10.49 and 34.95 ms a block of 1 MiB. Of several fast ranks one
+    ends first, when the others may have one block to go."""
+    for ranks in (2, 4):
+        with Folder() as folder:
+            write_job(folder, {
+                "name": "io",
+                "stores": {"d": {"uri": "sim://s", "rank_bandwidth": "100 MB/s", "slow_ranks": {str(ranks - 1): 0.3}}},
+                "phases": [io("read", size="32 MiB", name="read")]})
+            r = mpi(ranks, "run", "job.json", cwd=folder)
+            check(r.rc == 0, f"{r}")
+            p = report(f"{folder}/results.h5")["phases"][0]
+            m, figures = p["measures"], p["figures"]
+            fast, first, last = 32 * 2**20 / 100e6, (ranks - 1) * 32 + 9, ranks * 32
+            near(m["first_done_ns"] / 1e9, fast, 0.005, "first done")
+            near(m["last_done_ns"] / 1e9, fast / 0.3, 0.02, "last done")
+            check(m["done"] == last and first - (ranks - 2) <= m["first_done"] <= first,
+                  f"{m['first_done']} of {m['done']}, wanted {first} of {last}")
+            near(figures["bytes_rate_first_done"], m["first_done"] * 2**20 / fast, 5e6, "GB/s first")
+            near(figures["bytes_rate_last_done"], last * 2**20 / (fast / 0.3), 2e6, "GB/s last")
+
+
+def test_beside_a_training():
+    with Folder() as folder:
+        write_job(folder, {
+            "name": "both", "stores": {"a": {"uri": "sim://a", "rank_bandwidth": "100 MB/s"}, "b": {"uri": "null://b"}},
+            "dataset": {"store": "a", "files": 40, "sample_bytes": "100 kB", "format": "raw"},
+            "phases": [{"io": {"operation": "read", "store": "b", "size": "64 MiB", "name": "other"}},
+                       {"train": {"batch": 2, "compute": "20 ms", "null_steps": 0}},
+                       {"io": {"operation": "read", "store": "a", "size": "8 MiB", "name": "ceiling"}}]})
+        r = mpi(2, "run", "job.json", cwd=folder)
+        check(r.rc == 0, f"{r}")
+        check("Plain reads take" in r.out and "(ceiling); training took" in r.out, r.out)
+        check("plain I/O" in r.out, r.out)
+        ceiling = report(f"{folder}/results.h5")["phases"][1]["ceiling"]
+        check(ceiling["phase"] == "ceiling", f"{ceiling}")
+        near(ceiling["bytes_per_second"], 200e6, 20e6, "ceiling")
+        check(0 < ceiling["share"] < 1, f"{ceiling}")
+
+
+def test_one_flipped_byte():
+    with Folder() as folder:
+        write_job(folder, {"name": "io", "stores": {"d": {"uri": f"file://{folder}/data"}}, "phases": [
+            io("write", objects=2, size="1 MiB", name="write"),
+            io("read", objects=2, size="1 MiB", name="read", verify="full")]})
+        r = mpi(2, "run", "job.json", "--only", "write", cwd=folder)
+        check(r.rc == 0, f"{r}")
+        path = f"{folder}/data/io/0000001.0000000001"
+        for at in (0, 4095, 4096, 777777, 2**20 - 1):
+            with open(path, "r+b") as f:
+                f.seek(at)
+                byte = f.read(1)
+                f.seek(at)
+                f.write(bytes([byte[0] ^ 4]))
+            r = mpi(2, "run", "job.json", "--only", "read", "--force", cwd=folder)
+            check(r.rc == 1 and f"payload differs at byte {at}" in r.err and "0000001.0000000001" in r.err, f"{r}")
+            with open(path, "r+b") as f:
+                f.seek(at)
+                f.write(byte)
+        r = mpi(2, "run", "job.json", "--only", "read", "--force", cwd=folder)
+        check(r.rc == 0, f"{r}")
+
+
+main(test_counts_equal_strace, test_compress_and_dedup, test_first_and_last_done, test_beside_a_training,
+     test_one_flipped_byte)
