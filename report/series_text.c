@@ -22,7 +22,7 @@ static struct shown shown_as(enum series_figure figure, double mean)
 		return (struct shown){1e-9, ""};
 	case SERIES_P99:
 		return mean < 1e3   ? (struct shown){1, " ns"}
-		       : mean < 1e6 ? (struct shown){1e-3, " µs"}
+		       : mean < 1e6 ? (struct shown){1e-3, " us"}
 		       : mean < 1e9 ? (struct shown){1e-6, " ms"}
 				    : (struct shown){1e-9, " s"};
 	case SERIES_SAMPLES:
