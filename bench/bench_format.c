@@ -51,7 +51,8 @@ static double rate(const struct layout *l, uint8_t *data, void *scratch, bool ve
 
 static int measure(const struct format_ops *format, uint64_t sample_bytes)
 {
-	static const struct format_options plain = {.hdf5 = {.datasets = 1}};
+	static const struct format_options plain = {.hdf5 = {.datasets = 1},
+						    .parquet = {.row_group = 1024}};
 	struct layout l = {.format = format,
 			   .options = &plain,
 			   .key = fill_key(42, 1),

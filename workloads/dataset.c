@@ -58,6 +58,8 @@ static const struct option dataset_options_table[] = {
 			"each is found at its open, sample_bytes being what to expect"),
 	OPT_TABLE("hdf5", struct dataset_options, formats.hdf5, .table = hdf5_options,
 		  .help = "of format hdf5: how records are stored"),
+	OPT_TABLE("parquet", struct dataset_options, formats.parquet, .table = parquet_options,
+		  .help = "of format parquet: columns and row groups"),
 	OPT_END,
 };
 

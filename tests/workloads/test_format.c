@@ -19,7 +19,7 @@ static const uint64_t sizes[] = {
 	269,   300,    8325,   8326,   8327,   16500,  322957};
 static const uint64_t counts[] = {1, 2, 3, 7, 5461, 5462};
 static const struct format_options variants[] = {
-	{.hdf5 = {.datasets = 1}},
+	{.hdf5 = {.datasets = 1}, .parquet = {.row_group = 3}},
 	{.hdf5 = {.datasets = 3}},
 	{.hdf5 = {.datasets = 1, .chunk_samples = 2}},
 	{.hdf5 = {.datasets = 8, .chunk_samples = 3}},
@@ -122,6 +122,8 @@ static void check_ids(const struct layout *l, const uint8_t *whole)
 			CU_ASSERT_EQUAL(there, l->sample_bytes >= 8);
 		if (!there)
 			continue;
+		if (l->format->id_place)
+			at = l->format->id_place(l, sample);
 		CU_ASSERT_EQUAL(position, at);
 		CU_ASSERT_EQUAL(layout_id(l, whole + position), l->first_id + sample);
 		if (bytes == 8)

@@ -18,7 +18,7 @@ static const uint64_t sizes[] = {
 static const uint64_t counts[] = {1, 2, 3, 7, 1000};
 
 static const struct format_options variants[] = {
-	{.hdf5 = {.datasets = 1}},
+	{.hdf5 = {.datasets = 1}, .parquet = {.row_group = 3}},
 	{.hdf5 = {.datasets = 3}},
 	{.hdf5 = {.datasets = 1, .chunk_samples = 2}},
 	{.hdf5 = {.datasets = 8, .chunk_samples = 3}},

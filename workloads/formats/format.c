@@ -18,6 +18,7 @@ static const struct format_ops *const formats[] = {
 	[FORMAT_CSV] = &format_csv,
 	[FORMAT_HDF5] = &format_hdf5,
 	[FORMAT_SAFETENSORS] = &format_safetensors,
+	[FORMAT_PARQUET] = &format_parquet,
 	NULL,
 };
 
@@ -31,6 +32,7 @@ const char *const format_names[] = {
 	[FORMAT_CSV] = "csv",
 	[FORMAT_HDF5] = "hdf5",
 	[FORMAT_SAFETENSORS] = "safetensors",
+	[FORMAT_PARQUET] = "parquet",
 	NULL,
 };
 
@@ -121,10 +123,12 @@ uint64_t layout_verify(const struct layout *l, uint64_t offset, const void *data
 bool layout_id_at(const struct layout *l, uint64_t sample, uint64_t offset, uint64_t length,
 		  uint64_t *position)
 {
-	uint64_t at = l->id_at + sample * l->stride;
+	uint64_t at;
 
-	if (!l->id_bytes || at < offset || length < l->id_bytes ||
-	    at - offset > length - l->id_bytes)
+	if (!l->id_bytes)
+		return false;
+	at = l->format->id_place ? l->format->id_place(l, sample) : l->id_at + sample * l->stride;
+	if (at < offset || length < l->id_bytes || at - offset > length - l->id_bytes)
 		return false;
 	*position = at - offset;
 	return true;

@@ -29,8 +29,23 @@ struct hdf5_options {
 };
 extern const struct option hdf5_options[];
 
+/* Columns of one type, side by side. */
+enum { FORMAT_RUNS_MAX = 8 };
+struct column_run {
+	uint32_t columns;
+	uint8_t type;   /* Parquet's */
+	bool read;      /* by loaders */
+	uint64_t bytes; /* a value */
+};
+struct parquet_options {
+	struct texts columns; /* a run each */
+	uint64_t row_group;   /* rows */
+};
+extern const struct option parquet_options[];
+
 struct format_options {
 	struct hdf5_options hdf5;
+	struct parquet_options parquet;
 };
 
 struct format_ops;
@@ -59,6 +74,11 @@ struct layout {
 	uint64_t gap_bytes;
 	uint32_t crc_state;     /* npz: the CRC register that each block returns to */
 	uint32_t width, height; /* png: in pixels; jpeg: in blocks of 8 x 8 */
+	/* parquet: its columns, the run of which the first holds the ids, bytes of a row that are
+	 * read, and where the footer begins. */
+	struct column_run runs[FORMAT_RUNS_MAX];
+	uint32_t run_count, id_run;
+	uint64_t column_bytes, footer_at;
 	uint8_t header[FORMAT_HEADER_BYTES], trailer[FORMAT_HEADER_BYTES];
 };
 
@@ -83,6 +103,8 @@ struct format_ops {
 			    struct extent out[FORMAT_EXTENTS_MAX]);
 	/* The bytes [offset, offset + length) of the file, inside the data part. */
 	void (*payload)(const struct layout *l, uint64_t offset, void *data, uint64_t length);
+	/* Where the id of a sample stands, in layouts that have ids; NULL: id_at and strides. */
+	uint64_t (*id_place)(const struct layout *l, uint64_t sample);
 };
 
 const struct format_ops *const *format_table(void); /* NULL-terminated */
@@ -96,7 +118,8 @@ enum format_index {
 	FORMAT_JPEG,
 	FORMAT_CSV,
 	FORMAT_HDF5,
-	FORMAT_SAFETENSORS
+	FORMAT_SAFETENSORS,
+	FORMAT_PARQUET
 };
 extern const char *const format_names[]; /* the same order, NULL-terminated, for OPT_CHOICE */
 

@@ -61,6 +61,8 @@ static uint32_t hdf5_extents(const struct layout *l, uint64_t sample,
 const struct format_ops format_hdf5 = {
 	.name = "hdf5",
 	.help = "HDF5: data sets of bytes, a row a sample, and labels; contiguous or in chunks",
+	.begins = "\x89HDF\r\n\x1a\n",
+	.begins_bytes = 8,
 	.unit = 1,
 	.check = hdf5_check,
 	.layout = hdf5_layout,

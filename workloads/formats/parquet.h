@@ -1,0 +1,41 @@
+/* What the two halves of the format parquet share: row groups (parquet.c) and the footer
+ * (parquet_footer.c). Pure functions, any thread. */
+#ifndef HAUL_WORKLOADS_FORMATS_PARQUET_H
+#define HAUL_WORKLOADS_FORMATS_PARQUET_H
+
+#include "workloads/formats/format.h"
+
+enum {
+	PARQUET_MARK_BYTES = 4,
+	PARQUET_TAIL_BYTES = 8,       /* the footer's length and the mark */
+	PARQUET_PAGE_BYTES = 1 << 20, /* of values, at most, where a value is no longer */
+	PARQUET_PAGE_HEADER_BYTES = 29,
+	PARQUET_COLUMNS_MAX = 10000,
+	PARQUET_VALUE_MAX = 1 << 30
+};
+
+/* parquet.thrift, enum Type */
+enum parquet_type {
+	PARQUET_INT32 = 1,
+	PARQUET_INT64 = 2,
+	PARQUET_FLOAT = 4,
+	PARQUET_DOUBLE = 5,
+	PARQUET_FIXED = 7
+};
+
+uint64_t parquet_group_rows(const struct layout *l, uint64_t group);
+/* Where it begins in the file, and its bytes. */
+uint64_t parquet_group_at(const struct layout *l, uint64_t group);
+uint64_t parquet_group_bytes(const struct layout *l, uint64_t group);
+/* Of one column with so many rows, page headers included. */
+uint64_t parquet_chunk_bytes(const struct column_run *run, uint64_t rows);
+
+void parquet_page_header(uint8_t out[PARQUET_PAGE_HEADER_BYTES], uint64_t rows, uint64_t bytes);
+
+/* The footer without the tail. */
+uint64_t parquet_footer_bytes(const struct layout *l);
+/* Bytes of footer and tail from position at on, at most length, as far as one element goes; returns
+ * how many were made. */
+uint64_t parquet_footer(const struct layout *l, uint64_t at, uint8_t *out, uint64_t length);
+
+#endif

@@ -1,0 +1,300 @@
+/* Parquet's metadata in Thrift's compact protocol: a struct's field is (step from the last field's
+ * number) << 4 | type, then its value; integers are zigzag varints, here padded to a fixed width;
+ * a struct ends with a zero.
+ *
+ *   head | a schema element a column | middle | a row group after another | end || length | PAR1
+ *
+ *   row group:  head | a column chunk a column | tail
+ *
+ * Each of these elements has one length in a file, so the byte at any position is found by
+ * dividing. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "workloads/formats/parquet.h"
+#include "workloads/formats/payload.h"
+
+enum {
+	TYPE_I32 = 5,
+	TYPE_I64 = 6,
+	TYPE_BINARY = 8,
+	TYPE_LIST = 9,
+	TYPE_STRUCT = 12,
+	LIST_LONG = 0xf0, /* its size follows */
+	I32_BYTES = 5,
+	I64_BYTES = 10,
+	NAME_BYTES = 6, /* "c00042" */
+	ELEMENT_MAX = 160,
+	DATA_PAGE = 0,
+	PLAIN = 0,
+	RLE = 3,
+	REQUIRED = 0,
+	UNCOMPRESSED = 0
+};
+
+static uint8_t *put_varint(uint8_t *at, uint64_t value, unsigned bytes)
+{
+	for (unsigned i = 0; i + 1 < bytes; i++, value >>= 7)
+		*at++ = (uint8_t)(value & 0x7f) | 0x80;
+	*at++ = (uint8_t)(value & 0x7f);
+	return at;
+}
+
+static uint8_t *put_field(uint8_t *at, unsigned step, unsigned type)
+{
+	*at++ = (uint8_t)(step << 4 | type);
+	return at;
+}
+
+static uint8_t *put_i32(uint8_t *at, unsigned step, uint64_t value)
+{
+	return put_varint(put_field(at, step, TYPE_I32), value << 1, I32_BYTES);
+}
+
+static uint8_t *put_i64(uint8_t *at, unsigned step, uint64_t value)
+{
+	return put_varint(put_field(at, step, TYPE_I64), value << 1, I64_BYTES);
+}
+
+static uint8_t *put_list(uint8_t *at, unsigned step, unsigned type, uint64_t size)
+{
+	at = put_field(at, step, TYPE_LIST);
+	*at++ = (uint8_t)(LIST_LONG | type);
+	return put_varint(at, size, I32_BYTES);
+}
+
+static uint8_t *put_text(uint8_t *at, const char *text, size_t length)
+{
+	at = put_varint(at, length, 1);
+	memcpy(at, text, length);
+	return at + length;
+}
+
+static uint8_t *put_name(uint8_t *at, uint64_t column)
+{
+	char name[24];
+
+	snprintf(name, sizeof(name), "c%05" PRIu64, column);
+	return put_text(at, name, NAME_BYTES);
+}
+
+/* PageHeader { type, sizes, DataPageHeader { values, encoding, of levels } } */
+void parquet_page_header(uint8_t out[PARQUET_PAGE_HEADER_BYTES], uint64_t rows, uint64_t bytes)
+{
+	uint8_t *at = out;
+
+	at = put_varint(put_field(at, 1, TYPE_I32), DATA_PAGE << 1, 1);
+	at = put_i32(at, 1, bytes);
+	at = put_i32(at, 1, bytes);
+	at = put_field(at, 2, TYPE_STRUCT);
+	at = put_i32(at, 1, rows);
+	at = put_varint(put_field(at, 1, TYPE_I32), PLAIN << 1, 1);
+	at = put_varint(put_field(at, 1, TYPE_I32), RLE << 1, 1);
+	at = put_varint(put_field(at, 1, TYPE_I32), RLE << 1, 1);
+	put_little(at, 0, 2); /* both structs end */
+}
+
+static uint64_t columns_of(const struct layout *l)
+{
+	uint64_t columns = 0;
+
+	for (uint32_t i = 0; i < l->run_count; i++)
+		columns += l->runs[i].columns;
+	return columns;
+}
+
+static uint64_t groups_of(const struct layout *l)
+{
+	uint64_t rows = l->options->parquet.row_group;
+
+	return (l->samples + rows - 1) / rows;
+}
+
+/* The run of a column, and the column's number in it. */
+static const struct column_run *run_of(const struct layout *l, uint64_t column, uint64_t *in_run)
+{
+	const struct column_run *run = l->runs;
+
+	while (column >= run->columns) {
+		column -= run->columns;
+		run++;
+	}
+	*in_run = column;
+	return run;
+}
+
+/* FileMetaData { version, schema [ root, … */
+static uint32_t make_head(const struct layout *l, uint8_t *out)
+{
+	uint8_t *at = put_i32(out, 1, 2);
+
+	at = put_list(at, 1, TYPE_STRUCT, columns_of(l) + 1);
+	at = put_text(put_field(at, 4, TYPE_BINARY), "schema", 6);
+	at = put_i32(at, 1, columns_of(l));
+	*at++ = 0;
+	return (uint32_t)(at - out);
+}
+
+/* … SchemaElement { type, type_length, repetition, name } … */
+static uint32_t make_schema(const struct layout *l, uint64_t column, uint8_t *out)
+{
+	uint64_t in_run;
+	const struct column_run *run = run_of(l, column, &in_run);
+	uint8_t *at = put_varint(put_field(out, 1, TYPE_I32), (uint64_t)run->type << 1, 1);
+
+	at = put_i32(at, 1, run->bytes);
+	at = put_varint(put_field(at, 1, TYPE_I32), REQUIRED << 1, 1);
+	at = put_name(put_field(at, 1, TYPE_BINARY), column);
+	*at++ = 0;
+	return (uint32_t)(at - out);
+}
+
+/* … ], num_rows, row_groups [ … */
+static uint32_t make_middle(const struct layout *l, uint8_t *out)
+{
+	uint8_t *at = put_i64(out, 1, l->samples);
+
+	return (uint32_t)(put_list(at, 1, TYPE_STRUCT, groups_of(l)) - out);
+}
+
+/* … RowGroup { columns [ … */
+static uint32_t make_group_head(const struct layout *l, uint8_t *out)
+{
+	return (uint32_t)(put_list(out, 1, TYPE_STRUCT, columns_of(l)) - out);
+}
+
+/* … ColumnChunk { file_offset, ColumnMetaData { type, encodings, path, codec, num_values, sizes,
+ * data_page_offset } } … */
+static uint32_t make_chunk(const struct layout *l, uint64_t group, uint64_t column, uint8_t *out)
+{
+	uint64_t rows = parquet_group_rows(l, group), offset = parquet_group_at(l, group), in_run;
+	const struct column_run *run = run_of(l, column, &in_run);
+	uint64_t bytes = parquet_chunk_bytes(run, rows);
+	uint8_t *at = out;
+
+	for (const struct column_run *r = l->runs; r < run; r++)
+		offset += r->columns * parquet_chunk_bytes(r, rows);
+	offset += in_run * bytes;
+	at = put_i64(at, 2, offset);
+	at = put_field(at, 1, TYPE_STRUCT);
+	at = put_varint(put_field(at, 1, TYPE_I32), (uint64_t)run->type << 1, 1);
+	at = put_field(at, 1, TYPE_LIST);
+	*at++ = 1 << 4 | TYPE_I32;
+	*at++ = PLAIN << 1;
+	at = put_field(at, 1, TYPE_LIST);
+	*at++ = 1 << 4 | TYPE_BINARY;
+	at = put_name(at, column);
+	at = put_varint(put_field(at, 1, TYPE_I32), UNCOMPRESSED << 1, 1);
+	at = put_i64(at, 1, rows);
+	at = put_i64(at, 1, bytes);
+	at = put_i64(at, 1, bytes);
+	at = put_i64(at, 2, offset);
+	at = put_little(at, 0, 2); /* both structs end */
+	return (uint32_t)(at - out);
+}
+
+/* … ], total_byte_size, num_rows } … */
+static uint32_t make_group_tail(const struct layout *l, uint64_t group, uint8_t *out)
+{
+	uint8_t *at = put_i64(out, 1, parquet_group_bytes(l, group));
+
+	at = put_i64(at, 1, parquet_group_rows(l, group));
+	*at++ = 0;
+	return (uint32_t)(at - out);
+}
+
+/* … ], created_by }, and behind the footer its length and the mark. */
+static uint32_t make_end(const struct layout *l, uint8_t *out)
+{
+	uint8_t *at = put_text(put_field(out, 2, TYPE_BINARY), "haul", 4);
+
+	*at++ = 0;
+	at = put_little(at, parquet_footer_bytes(l), 4);
+	memcpy(at, "PAR1", PARQUET_MARK_BYTES);
+	return (uint32_t)(at + PARQUET_MARK_BYTES - out);
+}
+
+/* Lengths of the elements. */
+struct lengths {
+	uint64_t head, schema, middle, group_head, chunk, group_tail, end;
+	uint64_t schemas, group, groups; /* all columns', one row group, all row groups */
+};
+
+static void lengths_of(const struct layout *l, struct lengths *n)
+{
+	uint8_t element[ELEMENT_MAX];
+
+	n->head = make_head(l, element);
+	n->schema = make_schema(l, 0, element);
+	n->middle = make_middle(l, element);
+	n->group_head = make_group_head(l, element);
+	n->chunk = make_chunk(l, 0, 0, element);
+	n->group_tail = make_group_tail(l, 0, element);
+	n->end = 1 + 1 + 4 + 1;
+	n->schemas = columns_of(l) * n->schema;
+	n->group = n->group_head + columns_of(l) * n->chunk + n->group_tail;
+	n->groups = groups_of(l) * n->group;
+}
+
+uint64_t parquet_footer_bytes(const struct layout *l)
+{
+	struct lengths n;
+
+	lengths_of(l, &n);
+	return n.head + n.schemas + n.middle + n.groups + n.end;
+}
+
+/* The element of the row groups at position *at, which becomes the position in it. */
+static uint32_t make_in_groups(const struct layout *l, const struct lengths *n, uint64_t *at,
+			       uint8_t *out)
+{
+	uint64_t group = *at / n->group;
+	uint64_t column;
+
+	*at %= n->group;
+	if (*at < n->group_head)
+		return make_group_head(l, out);
+	*at -= n->group_head;
+	column = *at / n->chunk;
+	if (column < columns_of(l)) {
+		*at %= n->chunk;
+		return make_chunk(l, group, column, out);
+	}
+	*at -= columns_of(l) * n->chunk;
+	return make_group_tail(l, group, out);
+}
+
+static uint32_t make_element(const struct layout *l, uint64_t *at, uint8_t *out)
+{
+	struct lengths n;
+
+	lengths_of(l, &n);
+	if (*at < n.head)
+		return make_head(l, out);
+	*at -= n.head;
+	if (*at < n.schemas) {
+		uint64_t column = *at / n.schema;
+
+		*at %= n.schema;
+		return make_schema(l, column, out);
+	}
+	*at -= n.schemas;
+	if (*at < n.middle)
+		return make_middle(l, out);
+	*at -= n.middle;
+	if (*at < n.groups)
+		return make_in_groups(l, &n, at, out);
+	*at -= n.groups;
+	return make_end(l, out);
+}
+
+uint64_t parquet_footer(const struct layout *l, uint64_t at, uint8_t *out, uint64_t length)
+{
+	uint8_t element[ELEMENT_MAX];
+	uint64_t n = make_element(l, &at, element) - at;
+
+	n = n < length ? n : length;
+	memcpy(out, element + at, n);
+	return n;
+}
