@@ -42,6 +42,7 @@ build()
 }
 
 must "install what is missing" install
+must "install what tests use from npm" packaging/install-npm.sh
 must "build, gcc" build release -D HAUL_TESTS=ON
 holds "build, clang" build clang
 holds "fuzzing" ctest --test-dir build/clang -L fuzz --output-on-failure --no-label-summary

@@ -7,14 +7,18 @@
 #
 # Common options: SOURCES more.c…, ARGS…, TIMEOUT seconds, LABELS…, SERIAL. MPI tests: YIELD puts the
 # yielding preload under ranks that outnumber the cores; RANKS may be a list, a test each. Scripts find
-# in the environment HAUL (the program), HAUL_MPIEXEC, HAUL_YIELD (the preload) and HAUL_SOURCE.
+# in the environment HAUL (the program), HAUL_MPIEXEC, HAUL_YIELD (the preload), HAUL_SOURCE and
+# HAUL_NPM (a folder with node_modules).
 
 # Debian's python3-numpy and python3-h5py belong to Debian's own interpreter.
 find_program(HAUL_PYTHON NAMES python3 HINTS /usr/bin REQUIRED)
+# Readers and servers from npm: packaging/install-npm.sh puts them there.
+find_program(HAUL_NODE NAMES node REQUIRED)
+set(HAUL_NPM ${PROJECT_SOURCE_DIR}/build/npm)
 set(HAUL_PROGRAM ${PROJECT_BINARY_DIR}/haul)
 set(HAUL_YIELD ${PROJECT_BINARY_DIR}/libyield.so)
 set(HAUL_TEST_ENVIRONMENT HAUL=${HAUL_PROGRAM} HAUL_MPIEXEC=${HAUL_MPIEXEC} HAUL_YIELD=${HAUL_YIELD}
-	HAUL_SOURCE=${PROJECT_SOURCE_DIR} HAUL_SANITIZED=$<BOOL:${HAUL_SANITIZE}>
+	HAUL_SOURCE=${PROJECT_SOURCE_DIR} HAUL_NPM=${HAUL_NPM} HAUL_SANITIZED=$<BOOL:${HAUL_SANITIZE}>
 	HDF5_USE_FILE_LOCKING=FALSE UBSAN_OPTIONS=print_stacktrace=1)
 
 # Not a unit test's business: MPICH and UCX keep memory until the process ends, and a preload comes
@@ -67,6 +71,8 @@ function(haul_script_test name)
 	set(script ${CMAKE_CURRENT_SOURCE_DIR}/${arg_SCRIPT})
 	if(arg_SCRIPT MATCHES "\\.py$")
 		set(script ${HAUL_PYTHON} -B ${script})
+	elseif(arg_SCRIPT MATCHES "\\.mjs$")
+		set(script ${HAUL_NODE} ${script})
 	elseif(arg_SCRIPT MATCHES "\\.sh$")
 		set(script bash ${script})
 	endif()

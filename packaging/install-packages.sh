@@ -24,10 +24,12 @@ fi
 missing=()
 for package in "${wanted[@]}"; do
 	state=$(dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null || true)
-	# pkg-config is a virtual name on newer Debians: look for the command instead.
-	if [ "$package" = pkg-config ] && command -v pkg-config >/dev/null; then
-		state=installed
-	fi
+	# pkg-config is a virtual name on newer Debians, and Node may come from elsewhere: look for the
+	# command instead.
+	case $package in
+	pkg-config | npm) ! command -v "$package" >/dev/null || state=installed ;;
+	nodejs) ! command -v node >/dev/null || state=installed ;;
+	esac
 	[ "$state" = installed ] || missing+=("$package")
 done
 [ ${#missing[@]} -gt 0 ] || exit 0

@@ -10,6 +10,10 @@
 #include "tests/unit.h"
 #include "workloads/formats/crc32.h"
 
+static char *wide_columns[] = {"2 float64", "int64 read", "3 int32 read",
+			       "4 float32", "4 float16",  "bytes:3"};
+enum { WIDE_BYTES = 2 * 8 + 8 + 3 * 4 + 4 * 4 + 4 * 2 + 3 };
+
 static const uint64_t sizes[] = {
 	1,     2,      3,      4,      5,      7,      8,       9,     10,    11,    12,
 	13,    15,     16,     17,     23,     1000,   21845,   32767, 32768, 65519, 65520,
@@ -18,13 +22,21 @@ static const uint64_t sizes[] = {
 	28,    29,     116,    117,    133,    245,    246,     247,   256,   257,   268,
 	269,   300,    8325,   8326,   8327,   16500,  322957};
 static const uint64_t counts[] = {1, 2, 3, 7, 5461, 5462};
-static const struct format_options variants[] = {
-	{.hdf5 = {.datasets = 1}, .parquet = {.row_group = 3}},
-	{.hdf5 = {.datasets = 3}},
-	{.hdf5 = {.datasets = 1, .chunk_samples = 2}},
-	{.hdf5 = {.datasets = 8, .chunk_samples = 3}},
-	{.hdf5 = {.datasets = 1, .chunk_bytes = 1000}},
-	{.hdf5 = {.datasets = 2, .chunk_bytes = 7}},
+/* What formats may be told: the first for all of them. */
+static const struct variant {
+	enum format_index format;
+	struct format_options options;
+} variants[] = {
+	{FORMAT_RAW, {.hdf5 = {.datasets = 1}, .parquet = {.row_group = 1000}}},
+	{FORMAT_HDF5, {.hdf5 = {.datasets = 3}}},
+	{FORMAT_HDF5, {.hdf5 = {.datasets = 1, .chunk_samples = 2}}},
+	{FORMAT_HDF5, {.hdf5 = {.datasets = 8, .chunk_samples = 3}}},
+	{FORMAT_HDF5, {.hdf5 = {.datasets = 1, .chunk_bytes = 1000}}},
+	{FORMAT_HDF5, {.hdf5 = {.datasets = 2, .chunk_bytes = 7}}},
+	{FORMAT_PARQUET, {.parquet = {.row_group = 3}}},
+	{FORMAT_PARQUET,
+	 {.parquet = {.columns = {sizeof(wide_columns) / sizeof(wide_columns[0]), wide_columns},
+		      .row_group = 2}}},
 };
 
 static void make_layout(struct layout *l, const struct format_ops *format,
@@ -43,19 +55,20 @@ static void make_layout(struct layout *l, const struct format_ops *format,
 }
 
 /* Calls body for one format, size and number of samples, unless the file would have many MB. */
-static void one_layout(const struct format_ops *format, const struct format_options *options,
+static void one_layout(const struct format_ops *format, const struct variant *variant,
 		       uint64_t samples, uint64_t sample_bytes,
 		       void (*body)(const struct layout *l, const uint8_t *whole))
 {
+	uint64_t most = variant == variants ? 8 << 20 : 1 << 18;
 	struct err err = {0};
 	struct layout l;
 	uint8_t *whole;
 
-	if (sample_bytes * samples > (options == variants ? 8 << 20 : 1 << 18) ||
+	if (sample_bytes * samples > most ||
 	    (format->check &&
-	     format->check(options, samples, sample_bytes, sample_bytes, &err) < 0))
+	     format->check(&variant->options, samples, sample_bytes, sample_bytes, &err) < 0))
 		return;
-	make_layout(&l, format, options, samples, sample_bytes);
+	make_layout(&l, format, &variant->options, samples, sample_bytes);
 	whole = malloc(l.size);
 	layout_image(&l, 0, whole, l.size);
 	body(&l, whole);
@@ -65,16 +78,16 @@ static void one_layout(const struct format_ops *format, const struct format_opti
 /* Calls body for every format, size and number of samples, and what formats may be told. */
 static void for_each_layout(void (*body)(const struct layout *l, const uint8_t *whole))
 {
-	size_t n_sizes = sizeof(sizes) / sizeof(sizes[0]);
 	size_t n_counts = sizeof(counts) / sizeof(counts[0]);
-	size_t n_variants = sizeof(variants) / sizeof(variants[0]);
+	size_t n = sizeof(sizes) / sizeof(sizes[0]) * n_counts;
 
 	for (const struct format_ops *const *f = format_table(); *f; f++)
-		for (size_t i = 0; i < n_sizes * n_counts; i++)
-			for (size_t v = 0; v < (*f == format_table()[FORMAT_HDF5] ? n_variants : 1);
-			     v++)
-				one_layout(*f, &variants[v], counts[i % n_counts],
-					   sizes[i / n_counts], body);
+		for (size_t i = 0; i < n; i++)
+			one_layout(*f, variants, counts[i % n_counts], sizes[i / n_counts], body);
+	for (size_t v = 1; v < sizeof(variants) / sizeof(variants[0]); v++)
+		for (size_t i = 0; i < n; i++)
+			one_layout(format_table()[variants[v].format], &variants[v],
+				   counts[i % n_counts], sizes[i / n_counts], body);
 }
 
 static uint64_t little(const uint8_t *at, unsigned bytes)
@@ -118,7 +131,8 @@ static void check_ids(const struct layout *l, const uint8_t *whole)
 		bool there = layout_id_at(l, sample, 0, l->size, &position);
 
 		CU_ASSERT_EQUAL(there, l->id_bytes > 0);
-		if (l->format != format_table()[FORMAT_HDF5])
+		if (l->format != format_table()[FORMAT_HDF5] &&
+		    l->format != format_table()[FORMAT_PARQUET])
 			CU_ASSERT_EQUAL(there, l->sample_bytes >= 8);
 		if (!there)
 			continue;
@@ -239,7 +253,7 @@ static void test_zip64(void)
 	uint8_t tail[22], part[3][100];
 	uint64_t middle;
 
-	make_layout(&l, npz, variants, 1, 5000000000);
+	make_layout(&l, npz, &variants[0].options, 1, 5000000000);
 	CU_ASSERT_EQUAL(little(l.header + 18, 4), UINT32_MAX);
 	CU_ASSERT_EQUAL(little(l.header + 39, 8), 5000000000 + 128);
 	CU_ASSERT_EQUAL(l.data_offset % 64, 0);
@@ -251,9 +265,9 @@ static void test_zip64(void)
 	layout_image(&l, middle, part[1], 60);
 	layout_image(&l, middle + 60, part[1] + 60, 40);
 	CU_ASSERT_EQUAL(memcmp(part[0], part[1], 100), 0);
-	make_layout(&l, npz, variants, 3, 1431655765); /* just below 4 GiB of payload */
+	make_layout(&l, npz, &variants[0].options, 3, 1431655765); /* just below 4 GiB of payload */
 	CU_ASSERT_EQUAL(little(l.header + 18, 4), UINT32_MAX);
-	make_layout(&l, npz, variants, 1, 4000000000);
+	make_layout(&l, npz, &variants[0].options, 1, 4000000000);
 	CU_ASSERT_EQUAL(little(l.header + 18, 4), 4000000000 + 128);
 }
 
