@@ -79,6 +79,7 @@ struct layout {
 	struct column_run runs[FORMAT_RUNS_MAX];
 	uint32_t run_count, id_run;
 	uint64_t column_bytes, footer_at;
+	uint64_t group_bytes; /* of a row group but the last */
 	uint8_t header[FORMAT_HEADER_BYTES], trailer[FORMAT_HEADER_BYTES];
 };
 

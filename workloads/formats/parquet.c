@@ -192,8 +192,8 @@ static void parquet_layout(struct layout *l)
 			l->id_run = i;
 		}
 	}
-	l->footer_at = PARQUET_MARK_BYTES + last * parquet_group_bytes(l, 0) +
-		       parquet_group_bytes(l, last);
+	l->group_bytes = parquet_group_bytes(l, 0);
+	l->footer_at = parquet_group_at(l, last) + parquet_group_bytes(l, last);
 	l->size = l->footer_at + parquet_footer_bytes(l) + PARQUET_TAIL_BYTES;
 	l->data_bytes = l->size - l->data_offset;
 	l->id_at = l->id_bytes ? parquet_id_place(l, 0) : 0;
@@ -230,7 +230,7 @@ uint64_t parquet_group_bytes(const struct layout *l, uint64_t group)
 
 uint64_t parquet_group_at(const struct layout *l, uint64_t group)
 {
-	return PARQUET_MARK_BYTES + group * parquet_group_bytes(l, 0);
+	return PARQUET_MARK_BYTES + group * l->group_bytes;
 }
 
 static uint64_t parquet_id_place(const struct layout *l, uint64_t sample)
@@ -310,7 +310,7 @@ static uint64_t make_page(const struct layout *l, const struct column_run *run, 
 /* Bytes of the row groups from file position offset, as far as one page goes. */
 static uint64_t make_group(const struct layout *l, uint64_t offset, uint8_t *out, uint64_t length)
 {
-	uint64_t group = (offset - PARQUET_MARK_BYTES) / parquet_group_bytes(l, 0);
+	uint64_t group = (offset - PARQUET_MARK_BYTES) / l->group_bytes;
 	uint64_t rows = parquet_group_rows(l, group);
 	uint64_t at = offset - parquet_group_at(l, group), chunk, column, page, first;
 	const struct column_run *run = l->runs;
