@@ -245,7 +245,7 @@ static void draw_unplaced(const struct picture *p, const char *label, enum near_
 			add_name(text, sizeof(text), last, &run, near_name(kind, d->objects[i]));
 	}
 	if (text[0])
-		fprintf(p->out, "%-11s%-9s%.50s, where is not told\n", "", label, text);
+		fprintf(p->out, "%-11s%-9s%.79s\n", "unplaced", label, text);
 }
 
 /* text in lines of at most columns, broken behind commas, those after the first indented. */

@@ -45,6 +45,18 @@ def test_topo():
     check("2 packages · 2 NUMA nodes · 104 cores · 208 threads" in r.stdout, r.stdout)
     check(all(len(line) <= 100 for line in r.stdout.splitlines()), r.stdout)
     check(haul("topo").returncode == 0, haul("topo"))
+    folder = os.path.join(os.environ["HAUL_SOURCE"], "tests", "plan", "topologies")
+    for node in ("aurora", "aurora_hidden", "aurora_cgroup", "dual", "dual_cgroup"):
+        for pin in ("none", "core", "numa", "tile", "nic"):
+            for ranks in (1, 5, 12, 100):
+                r = haul("topo", "--xml", f"{folder}/{node}.xml", "--pin", pin, "--ranks-per-node", ranks)
+                check(r.returncode == 0 and r.stderr == "", r)
+                check(all(len(line) <= 100 for line in r.stdout.splitlines()), r.stdout)
+    r = haul("topo", "--xml", f"{folder}/aurora_hidden.xml", "--pin", "nic", "--ranks-per-node", 12)
+    check("unplaced   GPUs     card0-5" in r.stdout, r.stdout)
+    refused(haul("topo", "--xml", "/nonexistent.xml"), "/nonexistent.xml")
+    refused(haul("topo", "--xml", __file__), "no topology")
+    refused(haul("topo", "--pin", "core", "--reserved-cores", "x"), "/cluster/reserved_cores")
     refused(haul("topo", "--pin", "list"), "/cluster/cores")
     refused(haul("topo", "--pin", "list", "--cores", "0-"), "/cluster/cores")
 
