@@ -6,7 +6,7 @@ import time
 
 import h5py
 
-from haultest import Folder, HAUL, alone, check, command, environment, main, write_job
+from haultest import Folder, HAUL, MPIEXEC, alone, check, command, environment, main, write_job
 
 CPUSETS = ("/sys/fs/cgroup/cpuset", "/sys/fs/cgroup")
 
@@ -51,9 +51,10 @@ def masks(pid):
     return out
 
 
-def watch(prefix, ranks, cluster, cpuset=None):
+def watch(prefix, ranks, cluster, cpuset=None, bound=None):
     """Runs, looks on, and returns {pid: the masks its threads had}, those of the last look, the greatest
-    number of threads seen, standard error, and the binding in the results."""
+    number of threads seen, standard error, and the binding in the results. bound: a core for each rank, as a
+    launcher binds them."""
     with Folder() as folder:
         folder = os.path.realpath(folder)
         path = write_job(folder, job(cluster))
@@ -62,7 +63,13 @@ def watch(prefix, ranks, cluster, cpuset=None):
             if cpuset:
                 with open(os.path.join(cpuset, "cgroup.procs"), "w") as f:
                     f.write("0")
-        p = subprocess.Popen(prefix + command(ranks, "run", path), cwd=folder, env=environment(3), text=True,
+        words = command(ranks, "run", path)
+        if bound:
+            words = [MPIEXEC]
+            for core in bound:
+                words += ["-n", "1", "taskset", "-c", str(core), HAUL, "run", path, ":"]
+            words.pop()
+        p = subprocess.Popen(prefix + words, cwd=folder, env=environment(3), text=True,
                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                              preexec_fn=enter)
         seen, last, threads = {}, {}, 0
@@ -111,6 +118,18 @@ def test_taskset_is_never_left():
             seen, _, _, found = watch(["taskset", "-c", str(core)], 2, cluster)
             stays(seen, {core})
             check(found == [{core}, {core}], f"{cluster}: results say {found}")
+
+
+def test_the_launchers_binding_stands():
+    cores = sorted(os.sched_getaffinity(0))
+    if len(cores) < 2:
+        return
+    bound = [cores[1], cores[0]]
+    for pin in ("core", "tile"):
+        seen, _, err, found = watch([], 2, {"pin": pin}, bound=bound)
+        check({frozenset(m) for sets in seen.values() for m in sets} == {frozenset({c}) for c in bound}, seen)
+        check(found == [{c} for c in bound], f"{pin}: results say {found}")
+        check(err.count("its choice stands") == 1, err)
 
 
 def test_a_list_outside_the_mask_is_refused():
@@ -163,5 +182,5 @@ def test_topo_in_a_mask():
     check(alone("topo").rc == 0, "topo")
 
 
-main(test_slices_are_kept, test_taskset_is_never_left, test_a_list_outside_the_mask_is_refused,
-     test_cpuset_is_never_left, test_topo_in_a_mask)
+main(test_slices_are_kept, test_taskset_is_never_left, test_the_launchers_binding_stands,
+     test_a_list_outside_the_mask_is_refused, test_cpuset_is_never_left, test_topo_in_a_mask)
