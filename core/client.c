@@ -18,6 +18,8 @@ static const struct measure measures[] = {
 	{"rank_cores_busy_ns", "ns", MERGE_SUM,
 	 "the same cores: all but idle and iowait, whoever used them"},
 	{"cpu_waited_ns", "ns", MERGE_SUM, "time in which something was ready and had no core"},
+	{"cpu_throttled_ns", "ns", MERGE_SUM,
+	 "time the first rank's control group was held back by its quota, all cores together"},
 	{"haul_cpu_ns", "ns", MERGE_SUM, "processor time of the ranks' processes on the node"},
 	{"sampler_cpu_ns", "ns", MERGE_SUM, "of it, what taking these rows cost"},
 	{"memory_available_bytes", "bytes", MERGE_MIN, "memory to be had without swapping"},

@@ -270,6 +270,63 @@ void client_parse_pressure(const char *text, size_t length, enum client_column c
 	}
 }
 
+/* "cpu" among "cpu,cpuacct". */
+static bool lists_cpu(struct piece list)
+{
+	while (list.at < list.end) {
+		const char *comma = memchr(list.at, ',', (size_t)(list.end - list.at));
+		const char *end = comma ? comma : list.end;
+
+		if (end - list.at == 3 && memcmp(list.at, "cpu", 3) == 0)
+			return true;
+		list.at = comma ? comma + 1 : list.end;
+	}
+	return false;
+}
+
+/* "0::/path" of version 2, "5:cpu,cpuacct:/path" of version 1, which has the controller where both are
+ * mounted. */
+bool client_parse_cgroup(const char *text, size_t length, char *path, size_t size, bool *old)
+{
+	struct piece all = {text, text + length}, line;
+	bool found = false;
+
+	*old = false;
+	while (!*old && take_line(&all, &line)) {
+		uint64_t number;
+		const char *colon;
+		size_t n;
+
+		if (!take_number(&line, &number) || !take_text(&line, ":"))
+			continue;
+		colon = memchr(line.at, ':', (size_t)(line.end - line.at));
+		if (!colon)
+			continue;
+		*old = lists_cpu((struct piece){line.at, colon});
+		if (!*old && (number != 0 || colon != line.at))
+			continue;
+		n = (size_t)(line.end - colon - 1);
+		n = n < size ? n : size - 1;
+		memcpy(path, colon + 1, n);
+		path[n] = '\0';
+		found = true;
+	}
+	return found;
+}
+
+void client_parse_throttled(const char *text, size_t length, uint64_t reading[CLIENT_COLUMNS])
+{
+	struct piece all = {text, text + length}, line;
+	uint64_t value;
+
+	while (take_line(&all, &line)) {
+		if (take_text(&line, "throttled_usec ") && take_number(&line, &value))
+			reading[CLIENT_CPU_THROTTLED_NS] = times(value, 1000);
+		else if (take_text(&line, "throttled_time ") && take_number(&line, &value))
+			reading[CLIENT_CPU_THROTTLED_NS] = value;
+	}
+}
+
 bool client_parse_number(const char *text, size_t length, uint64_t *value)
 {
 	struct piece all = {text, text + length};

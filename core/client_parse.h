@@ -45,6 +45,13 @@ void client_parse_disks(const char *text, size_t length, const struct client_nam
 void client_parse_pressure(const char *text, size_t length, enum client_column column,
 			   uint64_t reading[CLIENT_COLUMNS]);
 
+/* /proc/self/cgroup: the path of the group whose quota of processor time holds, cut to size. *old: of the
+ * hierarchy of cpu alone (version 1). false: there is none. */
+bool client_parse_cgroup(const char *text, size_t length, char *path, size_t size, bool *old);
+
+/* Its cpu.stat, of either version. */
+void client_parse_throttled(const char *text, size_t length, uint64_t reading[CLIENT_COLUMNS]);
+
 /* The number at the text's beginning; what stands behind it ("@1700000000.5", " Gb/sec") does not
  * matter. false: there is none, or it is negative. */
 bool client_parse_number(const char *text, size_t length, uint64_t *value);

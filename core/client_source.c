@@ -29,6 +29,7 @@ enum source_file {
 	FILE_DISKS,
 	FILE_CPU_PRESSURE,
 	FILE_MEMORY_PRESSURE,
+	FILE_CPU_QUOTA,
 	FILES
 };
 
@@ -68,6 +69,43 @@ static int open_at(const struct client_source *s, const char *format, ...)
 	return open(path, O_RDONLY | O_CLOEXEC);
 }
 
+/* The file from its beginning, as much of it as there is room for. */
+static size_t read_text(const struct client_source *s, int fd)
+{
+	size_t length = 0;
+
+	while (fd >= 0 && length < SOURCE_BYTES) {
+		ssize_t n = pread(fd, s->text + length, SOURCE_BYTES - length, (off_t)length);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			break;
+		length += (size_t)n;
+	}
+	return length;
+}
+
+/* A container may name a group that it does not see: then what it does see as the uppermost. */
+static int open_quota(const struct client_source *s)
+{
+	int self = open_at(s, "/proc/self/cgroup"), fd = -1;
+	char path[SOURCE_PATH_BYTES / 2];
+	size_t length = read_text(s, self);
+	bool old;
+
+	if (self >= 0)
+		close(self);
+	if (length && client_parse_cgroup(s->text, length, path, sizeof(path), &old)) {
+		const char *folder = old ? "/sys/fs/cgroup/cpu" : "/sys/fs/cgroup";
+
+		fd = open_at(s, "%s%s/cpu.stat", folder, path);
+		if (fd < 0)
+			fd = open_at(s, "%s/cpu.stat", folder);
+	}
+	return fd;
+}
+
 static void open_files(struct client_source *s)
 {
 	static const char *const paths[FILES] = {
@@ -81,7 +119,8 @@ static void open_files(struct client_source *s)
 	};
 
 	for (int i = 0; i < FILES; i++)
-		s->fd[i] = open_at(s, "%s", paths[i]);
+		s->fd[i] = paths[i] ? open_at(s, "%s", paths[i]) : -1;
+	s->fd[FILE_CPU_QUOTA] = open_quota(s);
 }
 
 /* A process that is gone, or not to be seen, counts nothing. */
@@ -152,23 +191,6 @@ const struct client_facts *client_source_facts(const struct client_source *s)
 	return &s->facts;
 }
 
-/* The file from its beginning, as much of it as there is room for. */
-static size_t read_text(const struct client_source *s, int fd)
-{
-	size_t length = 0;
-
-	while (fd >= 0 && length < SOURCE_BYTES) {
-		ssize_t n = pread(fd, s->text + length, SOURCE_BYTES - length, (off_t)length);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			break;
-		length += (size_t)n;
-	}
-	return length;
-}
-
 static void read_processes(const struct client_source *s, uint64_t reading[CLIENT_COLUMNS])
 {
 	uint64_t sum = 0;
@@ -207,6 +229,9 @@ static void read_file(struct client_source *s, enum source_file file, uint64_t *
 		break;
 	case FILE_MEMORY_PRESSURE:
 		client_parse_pressure(s->text, length, CLIENT_MEMORY_STALLED_NS, reading);
+		break;
+	case FILE_CPU_QUOTA:
+		client_parse_throttled(s->text, length, reading);
 		break;
 	case FILES:
 		break;

@@ -13,7 +13,8 @@
 
 /* Where a verdict begins. Shorter phases than SHORTEST tell nothing: the kernel counts processor time in
  * ticks of 10 ms. */
-static const double shortest_s = 0.5, busy_limit = 0.9, link_limit = 0.9, memory_limit = 0.1;
+static const double shortest_s = 0.5, busy_limit = 0.9, link_limit = 0.9, memory_limit = 0.1,
+		    throttled_limit = 0.1;
 static const double steal_noise = 0.02, dirty_noise = 0.2, least_waiting = 0.01;
 
 /* What the rows of a node add up to, each row weighed. */
@@ -60,6 +61,8 @@ static struct client_means means_of(const struct sums *s)
 		.steal = c[CLIENT_CPU_STEAL_NS] / cores,
 		.iowait = c[CLIENT_CPU_IOWAIT_NS] / cores,
 		.cpu_waited = c[CLIENT_CPU_WAITED_NS] / clock,
+		/* Each core counts, and so it may be more than the clock's time. */
+		.throttled = fmin(c[CLIENT_CPU_THROTTLED_NS] / clock, 1),
 		.memory_stalled = c[CLIENT_MEMORY_STALLED_NS] / clock,
 		.dirty_limited = s->dirty_limited_ns / clock,
 		.nic_in = c[CLIENT_NIC_IN_BYTES] / seconds,
@@ -218,6 +221,11 @@ static double node_memory(const struct client_node *n)
 	return n->waiting.memory_stalled;
 }
 
+static double node_throttled(const struct client_node *n)
+{
+	return n->waiting.throttled;
+}
+
 static double node_steal(const struct client_node *n)
 {
 	return n->whole.steal;
@@ -288,6 +296,13 @@ static void judge_limits(const struct results_file *f, struct client_side *c)
 		    "node %s's cores were %.0f %% busy%s, %.0f %% with haul: %s, not the storage.",
 		    host(f, found.node), m->busy * 100, when, fmin(m->haul, m->busy) * 100,
 		    own ? "the client was the limit" : "other work on it may have been the limit");
+	}
+	if (find_worst(c, node_throttled, throttled_limit, &found)) {
+		limited_by(c, CLIENT_LIMIT_CPU);
+		say(c, &found,
+		    "node %s's control group had used up its quota of processor time %.0f %% of the "
+		    "time%s: the client was the limit, not the storage.",
+		    host(f, found.node), found.worst * 100, when);
 	}
 	judge_links(f, c, false);
 	judge_links(f, c, true);

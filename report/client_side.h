@@ -13,7 +13,7 @@
 
 /* Shares are of 1; of the cores' time (busy, haul: of the ranks' cores) or of the clock's. NaN: not told. */
 struct client_means {
-	double busy, haul, steal, iowait, cpu_waited, memory_stalled, dirty_limited;
+	double busy, haul, steal, iowait, cpu_waited, throttled, memory_stalled, dirty_limited;
 	double nic_in, nic_out, rdma_in, rdma_out, disk_read, disk_written; /* bytes a second */
 };
 

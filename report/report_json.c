@@ -201,6 +201,7 @@ static cJSON *client_means(const struct client_means *m)
 		{"steal", m->steal},
 		{"iowait", m->iowait},
 		{"cpu_waited", m->cpu_waited},
+		{"cpu_throttled", m->throttled},
 		{"memory_stalled", m->memory_stalled},
 		{"dirty_limited", m->dirty_limited},
 		{"nic_in_bytes_per_second", m->nic_in},

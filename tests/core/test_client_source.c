@@ -90,6 +90,7 @@ static void a_large_node(void)
 	CU_ASSERT_EQUAL(r[CLIENT_RDMA_OUT_BYTES], 1030);
 	CU_ASSERT_EQUAL(r[CLIENT_CPU_WAITED_NS], 12345000);
 	CU_ASSERT_EQUAL(r[CLIENT_MEMORY_STALLED_NS], 7000);
+	CU_ASSERT_EQUAL(r[CLIENT_CPU_THROTTLED_NS], 123456789);
 }
 
 static void a_container_shows_little(void)
@@ -106,6 +107,7 @@ static void a_container_shows_little(void)
 	CU_ASSERT_EQUAL(r[CLIENT_NIC_OUT_BYTES], 60);
 	CU_ASSERT_EQUAL(facts.nic_bytes_per_s, 0); /* a virtual link's speed is made up */
 	CU_ASSERT_EQUAL(facts.disks.count, 0);
+	CU_ASSERT_EQUAL(r[CLIENT_CPU_THROTTLED_NS], 2500000);
 	CU_ASSERT_EQUAL(r[CLIENT_DISK_READ_BYTES], 0);
 	read_tree("nothing", r, &facts);
 	for (unsigned i = 0; i < CLIENT_COLUMNS; i++)
@@ -152,6 +154,34 @@ static void texts_that_are_cut(void)
 	CU_ASSERT_EQUAL(value, UINT64_MAX);
 }
 
+static void control_groups(void)
+{
+	static const struct {
+		const char *text, *path;
+		bool old;
+	} cases[] = {
+		{"0::/user.slice/a:b\n", "/user.slice/a:b", false},
+		{"0::/\n5:cpu,cpuacct:/job\n4:memory:/m\n", "/job", true},
+		{"5:cpuacct,cpu:/job/12\n", "/job/12", true},
+		{"4:cpuset:/x\n3:cpuacct:/y\n", NULL, false},
+		{"0::/a_path_longer_than_16\n", "/a_path_longer_", false},
+		{"0::/cut", NULL, false},
+		{"0:\n:\n\n", NULL, false},
+	};
+	char path[16];
+	bool old;
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		bool found = client_parse_cgroup(cases[i].text, strlen(cases[i].text), path,
+						 sizeof(path), &old);
+
+		CU_ASSERT_EQUAL(found, cases[i].path != NULL);
+		CU_ASSERT_EQUAL(old, cases[i].old);
+		if (found && cases[i].path)
+			CU_ASSERT_STRING_EQUAL(path, cases[i].path);
+	}
+}
+
 /* This machine, and this process at work. */
 static void a_reading_of_this_process(void)
 {
@@ -186,6 +216,7 @@ int main(int argc, char **argv)
 		{"a container shows little", a_container_shows_little},
 		{"only the ranks' cores", only_the_ranks_cores},
 		{"texts that are cut", texts_that_are_cut},
+		{"control groups", control_groups},
 		{"a reading of this process", a_reading_of_this_process},
 		CU_TEST_INFO_NULL,
 	};

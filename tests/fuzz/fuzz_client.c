@@ -13,6 +13,9 @@ static void parse(char which, const char *text, size_t length, uint64_t reading[
 	const struct client_cores cores = {{5, 1}};
 	const struct client_names names = {3, {"eth0", "sda", "a_name_as_long_as_names_can_be_"}};
 
+	char path[16];
+	bool old;
+
 	switch (which) {
 	case 's':
 		client_parse_stat(text, length, 10000000, &cores, reading);
@@ -31,6 +34,12 @@ static void parse(char which, const char *text, size_t length, uint64_t reading[
 		break;
 	case 'p':
 		client_parse_pressure(text, length, CLIENT_CPU_WAITED_NS, reading);
+		break;
+	case 't':
+		client_parse_throttled(text, length, reading);
+		break;
+	case 'c':
+		client_parse_cgroup(text, length, path, sizeof(path), &old);
 		break;
 	default:
 		client_parse_number(text, length, &reading[0]);

@@ -124,6 +124,18 @@ static void busy_cores(void)
 	expect(CLIENT_LIMIT_NONE, NULL);
 }
 
+/* Cores that stand idle because the kernel gives no more of them. */
+static void a_quota_used_up(void)
+{
+	fresh();
+	all_rows(2, CLIENT_CPU_THROTTLED_NS, 400000000);
+	expect(CLIENT_LIMIT_CPU,
+	       "node nid03's control group had used up its quota of processor time 40 % of the time: "
+	       "the client was the limit, not the storage.");
+	all_rows(2, CLIENT_CPU_THROTTLED_NS, 90000000);
+	expect(CLIENT_LIMIT_NONE, NULL);
+}
+
 /* Busy only in the one second in which ranks waited; then only in the others. */
 static void busy_while_ranks_waited(void)
 {
@@ -263,6 +275,7 @@ int main(void)
 	const CU_TestInfo tests[] = {
 		{"an idle client says nothing", an_idle_client_says_nothing},
 		{"busy cores", busy_cores},
+		{"a quota used up", a_quota_used_up},
 		{"busy while ranks waited", busy_while_ranks_waited},
 		{"no wait, no limit", no_wait_no_limit},
 		{"links at their speed", links_at_their_speed},
