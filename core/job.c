@@ -69,7 +69,7 @@ static int job_from_tree(struct job *job, const struct job_schema *schema, const
 		pointers[i] = arena_alloc(&job->arena, JOB_POINTER_BYTES);
 		if (!pointers[i])
 			break;
-		rc = job_set(root, changes->items[i], pointers[i], err);
+		rc = job_set(schema, root, changes->items[i], pointers[i], err);
 		if (rc < 0)
 			return change_wrap(changes, i, rc, err);
 	}

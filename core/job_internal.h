@@ -23,6 +23,7 @@ extern const char *const job_parts[];
 int job_read(struct job *job, const struct job_schema *schema, const cJSON *root, struct err *err);
 
 /* Changes the tree as one --set says, and tells which place of it: job_set.c. */
-int job_set(cJSON *root, const char *set, char pointer[JOB_POINTER_BYTES], struct err *err);
+int job_set(const struct job_schema *schema, cJSON *root, const char *set,
+	    char pointer[JOB_POINTER_BYTES], struct err *err);
 
 #endif

@@ -15,20 +15,25 @@ struct set {
 	const char *segments[SET_SEGMENTS_MAX];
 	unsigned count, at; /* at: the next segment */
 	char *pointer;      /* the JSON path so far */
+	const struct job_schema *schema;
+	const struct option *const *tables; /* of the node, where it is a phase's kind; or NULL */
+	const struct option *table;         /* of the node, where it is an option with a table */
 	struct err *err;
 };
 
 static int set_split(struct set *s, const char *text, size_t length);
+static const struct option *const *kind_tables(const struct set *s, const char *kind);
 static int set_value(const char *text, cJSON **value, struct err *err);
 static int set_start(struct set *s, cJSON **node);
 static int set_enter(struct set *s, cJSON **node);
 static int set_store(struct set *s, cJSON *node, cJSON *value);
 static int set_index(struct set *s, const cJSON *list, const char *segment, int *index);
 
-int job_set(cJSON *root, const char *text, char pointer[JOB_POINTER_BYTES], struct err *err)
+int job_set(const struct job_schema *schema, cJSON *root, const char *text,
+	    char pointer[JOB_POINTER_BYTES], struct err *err)
 {
 	const char *equals = strchr(text, '=');
-	struct set s = {.pointer = pointer, .err = err};
+	struct set s = {.pointer = pointer, .schema = schema, .err = err};
 	cJSON *node = root, *value;
 	int rc;
 
@@ -120,6 +125,16 @@ static bool is_part(const char *segment)
 	return false;
 }
 
+static const struct option *const *kind_tables(const struct set *s, const char *kind)
+{
+	const struct section *const *section;
+
+	for (section = s->schema->phases; *section; section++)
+		if (!strcmp((*section)->name, kind))
+			return (*section)->tables;
+	return NULL;
+}
+
 /* The first part: a key of the job, the name of a phase, or the name of a data set. */
 static int set_start(struct set *s, cJSON **node)
 {
@@ -138,6 +153,7 @@ static int set_start(struct set *s, cJSON **node)
 			snprintf(s->pointer, JOB_POINTER_BYTES, "/phases/%d", i);
 			add_pointer(s, child->child->string);
 			*node = child->child;
+			s->tables = kind_tables(s, child->child->string);
 			break;
 		}
 		i++;
@@ -160,6 +176,49 @@ static int set_start(struct set *s, cJSON **node)
 	return 0;
 }
 
+static const struct option *find_table(const struct option *table, const char *name)
+{
+	for (; table && table->name; table++)
+		if (table->kind == OPTION_TABLE && !strcmp(table->name, name))
+			return table->table;
+	return NULL;
+}
+
+/* The tables of what segment names in the node. */
+static void set_follow(struct set *s, const char *segment)
+{
+	const struct option *const *tables = s->tables, *found = find_table(s->table, segment);
+
+	for (; tables && *tables && !found; tables++)
+		found = find_table(*tables, segment);
+	s->table = found;
+	s->tables = NULL;
+	if (s->at == 3 && !strcmp(s->segments[0], "phases"))
+		s->tables = kind_tables(s, segment);
+}
+
+/* A bare value that stands for the first option of a table becomes the object it is short for. */
+static int set_unfold(struct set *s, cJSON *parent, const char *segment, cJSON **child)
+{
+	cJSON *object, *bare;
+
+	if (!s->table || cJSON_IsObject(*child) || cJSON_IsArray(*child))
+		return 0;
+	object = cJSON_CreateObject();
+	bare = cJSON_Duplicate(*child, true);
+	if (!object || !bare || !cJSON_AddItemToObject(object, s->table->name, bare)) {
+		cJSON_Delete(bare);
+		cJSON_Delete(object);
+		return err_set(s->err, -ENOMEM, "no memory");
+	}
+	if (!cJSON_ReplaceItemInObjectCaseSensitive(parent, segment, object)) {
+		cJSON_Delete(object);
+		return err_set(s->err, -ENOMEM, "no memory");
+	}
+	*child = object;
+	return 0;
+}
+
 /* Goes down one part, making the object that is not there yet. */
 static int set_enter(struct set *s, cJSON **node)
 {
@@ -179,6 +238,10 @@ static int set_enter(struct set *s, cJSON **node)
 			child = cJSON_AddObjectToObject(*node, segment);
 		if (!child)
 			return err_set(s->err, -ENOMEM, "no memory");
+		set_follow(s, segment);
+		rc = set_unfold(s, *node, segment, &child);
+		if (rc < 0)
+			return rc;
 	} else {
 		return err_set(s->err, -EINVAL, "%s holds nothing, it is %s", s->pointer,
 			       json_describe(is, *node));

@@ -223,6 +223,8 @@ static void sets(void)
 		"stores.data.uri.1=sim://c",
 		"generate.name=first",
 		"big.hold=true",
+		"train.loader.workers=6", /* "loader": "pytorch" there */
+		"phases.2.train.loader.prefetch=5",
 	};
 	const struct sample_train *t;
 	struct job job;
@@ -238,6 +240,8 @@ static void sets(void)
 	CU_ASSERT_TRUE(t->hold);
 	t = job.phases[2].options;
 	CU_ASSERT_EQUAL(t->batch, 12);
+	CU_ASSERT_EQUAL(t->loader.workers, 6);
+	CU_ASSERT_EQUAL(t->loader.prefetch, 5);
 	CU_ASSERT_EQUAL(job.seed, 7);
 	CU_ASSERT_STRING_EQUAL(job.name, "other");
 	CU_ASSERT_EQUAL(job.store_count, 3);
@@ -273,8 +277,9 @@ static void set_refusals(void)
 		 "--set big.batch=: /phases/1/train/batch: must be a whole number, is \"\""},
 		{"big.compute.mean=4",
 		 "--set big.compute.mean=4: /phases/1/train/compute holds nothing, it is \"93.254 ms\""},
-		{"train.loader.x.y=4",
-		 "--set train.loader.x.y=4: /phases/2/train/loader holds nothing, it is \"pytorch\""},
+		{"train.loader.x=4",
+		 "--set train.loader.x=4: /phases/2/train/loader/x: unknown key; known are: kind, "
+		 "workers, prefetch, depth"},
 		{"phases.7.train.batch=4",
 		 "--set phases.7.train.batch=4: /phases holds 3, counted from 0; there is no 7"},
 		{"phases.x.train.batch=4",
