@@ -130,15 +130,28 @@ static int do_open(const struct store *store, struct object *o)
 	return rc;
 }
 
-/* The part file, made; with the layout of the options where that can be said. */
-static int open_part(const struct store *store, const char *path)
+/* Made where it does not stand, with the layout of the options where that can be said. */
+static int open_laid_out(const struct store *store, const char *path, int flags)
 {
 	const struct file_store *f = files_of(store);
 	int rc = 0;
 
 	if (f->layout != FILE_LAYOUT_NONE)
 		rc = file_layout_make(f->layout, &options_of(store)->layout, path);
-	return rc < 0 ? rc : open_retried(path, O_CREAT | O_TRUNC | O_WRONLY | direct_flag(store));
+	if (rc < 0 && rc != -EEXIST)
+		return rc;
+	return open_retried(path, O_CREAT | flags | direct_flag(store));
+}
+
+/* The same, and the folders on the way. */
+static int open_made(const struct store *store, char *path, int flags)
+{
+	int fd = open_laid_out(store, path, flags), rc;
+
+	if (fd != -ENOENT)
+		return fd;
+	rc = make_folders(path);
+	return rc < 0 ? rc : open_laid_out(store, path, flags);
 }
 
 /* Where the file system reserves no room, which was noted at open, it does without. */
@@ -156,11 +169,10 @@ static int do_begin(const struct store *store, const struct io *io)
 	int fd, rc;
 
 	path_of(store, o, part_suffix, path);
-	fd = open_part(store, path);
-	if (fd == -ENOENT) {
-		rc = make_folders(path);
-		fd = rc < 0 ? rc : open_part(store, path);
-	}
+	/* One left by an earlier run would keep its own layout. */
+	if (files_of(store)->layout != FILE_LAYOUT_NONE)
+		unlink(path);
+	fd = open_made(store, path, O_TRUNC | O_WRONLY);
 	if (fd < 0)
 		return fd;
 	rc = reserve(store, fd, io->length);
@@ -174,20 +186,21 @@ static int do_begin(const struct store *store, const struct io *io)
 	return 0;
 }
 
-static int do_update(const struct store *store, struct object *o)
+static int do_update(const struct store *store, const struct io *io)
 {
+	struct object *o = io->object;
 	char path[FILE_PATH_BYTES];
-	int flags = O_CREAT | O_RDWR | direct_flag(store);
 	int fd, rc;
 
 	path_of(store, o, "", path);
-	fd = open_retried(path, flags);
-	if (fd == -ENOENT) {
-		rc = make_folders(path);
-		fd = rc < 0 ? rc : open_retried(path, flags);
-	}
+	fd = open_made(store, path, O_RDWR);
 	if (fd < 0)
 		return fd;
+	rc = reserve(store, fd, io->length);
+	if (rc < 0) {
+		close(fd);
+		return rc;
+	}
 	o->state[FILE_DESCRIPTOR] = (uint64_t)fd + 1;
 	o->state[FILE_WRITTEN] = 0;
 	return 0;
@@ -329,7 +342,7 @@ static int do_other(const struct store *store, struct io *io)
 	case IO_LIST:
 		return do_list(store, io);
 	case IO_UPDATE:
-		return do_update(store, io->object);
+		return do_update(store, io);
 	default:
 		return -EINVAL;
 	}

@@ -121,8 +121,5 @@ int file_layout_make(enum file_layout_way way, const struct file_layout_options 
 {
 	if (way == FILE_LAYOUT_NONE)
 		return -EOPNOTSUPP;
-	/* Left by an earlier run: it has its layout already. */
-	if (unlink(path) < 0 && errno != ENOENT)
-		return -errno;
 	return way == FILE_LAYOUT_LUSTRE ? lustre_make(o, path) : beegfs_make(o, path);
 }

@@ -29,7 +29,7 @@ bool file_layout_wanted(const struct file_layout_options *o);
 enum file_layout_way file_layout_way(const struct file_layout_options *o,
 				     const struct file_system *fs, char text[96]);
 
-/* Makes an empty file with the layout, in the place of one that stands. -EOPNOTSUPP: there is no way. */
+/* Makes an empty file with the layout. -EEXIST: one stands already; -EOPNOTSUPP: there is no way. */
 int file_layout_make(enum file_layout_way way, const struct file_layout_options *o,
 		     const char *path);
 

@@ -6,8 +6,6 @@
 
 #define FILE_SYSTEM_LUSTRE UINT64_C(0x0bd00bd0)
 #define FILE_SYSTEM_BEEGFS UINT64_C(0x19830326)
-#define FILE_SYSTEM_FUSE   UINT64_C(0x65735546)
-#define FILE_SYSTEM_TMPFS  UINT64_C(0x01021994)
 
 struct file_system {
 	uint64_t magic; /* as statfs tells; 0: it does not */

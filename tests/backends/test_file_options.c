@@ -181,6 +181,11 @@ static void test_preallocate(void)
 	/* More than there is: refused at once, and nothing is left. */
 	CU_ASSERT_EQUAL(rig_do(&f.queue, &o, IO_BEGIN, 0, 1ull << 42, NULL, NULL), -ENOSPC);
 	CU_ASSERT_EQUAL(access(part, F_OK), -1);
+	/* In place: for all that it will hold. */
+	CU_ASSERT_EQUAL(rig_do(&f.queue, &o, IO_UPDATE, 0, SIZE, NULL, NULL), 0);
+	CU_ASSERT_EQUAL(stat(f.path, &st), 0);
+	CU_ASSERT(st.st_size == SIZE && st.st_blocks * 512 >= SIZE);
+	CU_ASSERT_EQUAL(rig_do(&f.queue, &o, IO_CLOSE, 0, 0, NULL, NULL), 0);
 	files_close(&f);
 }
 
@@ -197,7 +202,7 @@ static void test_layout_is_reported(void)
 		 FILE_LAYOUT_BEEGFS},
 		{FILE_SYSTEM_BEEGFS, "beegfs", "x", "not applied: beegfs takes no class",
 		 FILE_LAYOUT_NONE},
-		{FILE_SYSTEM_FUSE, "fuse.daos", "",
+		{0x65735546, "fuse.daos", "",
 		 "not applied: dfuse takes none, set the folder's by `daos fs set-attr`",
 		 FILE_LAYOUT_NONE},
 		{0xef53, "ext4", "", "not applied: ext4 has no striping that haul can set",
