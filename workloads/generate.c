@@ -127,8 +127,8 @@ static int find(const struct job *job, const struct job_phase *phase,
 	if (rc == 0 && d->existing)
 		rc = err_set(
 			err, -EINVAL,
-			"%s/%s: these files exist already; haul makes files under its own names "
-			"only",
+			"%s/%s: these files exist already and haul makes none under such names; "
+			"leave the phase out (--skip generate)",
 			path, d->naming == NAMING_LIST ? "list" : "names");
 	return rc;
 }

@@ -132,7 +132,6 @@ int train_size(const struct job *job, const struct job_phase *phase, uint32_t ra
 	struct dataset d;
 	int rc;
 
-	(void)ranks_per_node;
 	memset(out, 0, sizeof(*out));
 	rc = train_dataset(job, phase, o->dataset, &d, &store, err);
 	if (rc < 0)
@@ -149,7 +148,11 @@ int train_size(const struct job *job, const struct job_phase *phase, uint32_t ra
 	out->seconds = (double)out->steps_per_epoch * compute_s;
 	snprintf(out->store, sizeof(out->store), "%s", store->name);
 	notes(o, out, ranks, d.existing);
-	out->memory_per_rank = memory_bytes(o, &d, store, out);
+	out->memory_per_rank = memory_bytes(o, &d, store, out) +
+			       o->cold.memory_hog_bytes / (ranks_per_node ? ranks_per_node : 1);
+	if (o->cold.memory_hog_share > 0)
+		note(out, "%.0f %% of each node's memory is taken, and not counted here",
+		     100 * o->cold.memory_hog_share);
 	if (o->loader.pin_memory)
 		out->memory_per_rank += COPIER_WINDOWS * COPIER_WINDOW_BYTES;
 	return moved(job, phase, ranks, sample_bytes, out, err);

@@ -86,6 +86,21 @@ def test_dlio_trained_on_unchanged():
             check({p: os.stat(p).st_mtime_ns for p in sizes} == before, "files were touched")
 
 
+def test_ready_job_on_existing_data():
+    """A job that generates, on data that is there: its phase is left out."""
+    with Folder() as folder:
+        sizes = dlio_dataset(folder + "/d", 48)
+        ready = job(folder, {"folder": "d"})
+        ready["phases"].insert(0, {"generate": {}})
+        write_job(folder, ready)
+        existing = ("--set", "dataset.names=dlio", "--set", "dataset.sizes=stat")
+        r = mpi(2, "run", "job.json", *existing, cwd=folder)
+        check(r.rc == 2 and "--skip generate" in r.err, f"{r}")
+        r = mpi(2, "run", "job.json", *existing, "--skip", "generate", cwd=folder)
+        check(r.rc == 0, f"{r}")
+        check(report(folder + "/results.h5")["phases"][0]["bytes_read"] == sum(sizes.values()), "bytes")
+
+
 def test_evaluation_reads_valid():
     with Folder() as folder:
         sizes = dlio_dataset(folder, 8)
@@ -224,6 +239,6 @@ def test_nothing_is_made_or_removed():
         check(all(os.path.getsize(p) == n for p, n in sizes.items()), "files are missing")
 
 
-main(test_dlio_trained_on_unchanged, test_evaluation_reads_valid, test_templates_lists_roots,
+main(test_dlio_trained_on_unchanged, test_ready_job_on_existing_data, test_evaluation_reads_valid, test_templates_lists_roots,
      test_several_samples_in_a_file, test_what_does_not_fit_is_said, test_what_goes_wrong_on_the_way,
      test_nothing_is_made_or_removed)
