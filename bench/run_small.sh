@@ -7,7 +7,7 @@
 # 64 KiB are read from the page cache by 8 workers without compute: by a plain loop in C (open, fstat, pread,
 # close), by each loader, and on null://, in turn in each round; medians over the rounds. A sample's cost is
 # processor time of the whole process, so that other work on the machine does not count. With perf (and the
-# right to use it) follow the profile and the locks waited for.
+# right to use it) follow the profile and the locks waited for. The files stay, for the next time.
 set -euo pipefail
 shopt -s inherit_errexit
 
@@ -91,7 +91,7 @@ again=(run "$folder/job.json" --results "$folder/results.h5" --force --only trai
 echo
 perf record -F 4000 -g -o "$folder/perf.data" -- "$build/haul" "${again[@]}" >/dev/null 2>&1
 echo "share of the processor time, with what is called:"
-perf report -i "$folder/perf.data" --children -g none --percent-limit 1.5 --stdio 2>/dev/null | grep -v '^#' | grep . | head -40
+perf report -i "$folder/perf.data" --children -g none --percent-limit 1.5 --stdio 2>/dev/null | grep -v '^#' | grep . | sed -n 1,40p
 echo
 perf lock record -o "$folder/lock.data" -- "$build/haul" "${again[@]}" >/dev/null 2>&1
 echo "waits for locks in the kernel, the longest first, of this processor time:"
@@ -100,4 +100,4 @@ import sys, h5py
 with h5py.File(sys.argv[1]) as f:
     row = f["phases"][list(f["phases"])[0]]["ranks"][0]
     print((int(row["cpu_user_ns"]) + int(row["cpu_system_ns"])) / 1e9, "s")' "$folder/results.h5"
-perf lock contention -i "$folder/lock.data" 2>&1 | head -14
+perf lock contention -i "$folder/lock.data" 2>&1 | sed -n 1,14p

@@ -287,8 +287,8 @@ static void stops_when_asked(void)
 		"\"null_steps\":0,\"preprocess\":\"60 s\",\"sync\":\"step\",\"loader\":{\"workers\":0}",
 		"\"null_steps\":0,\"compute\":\"60 s\",\"sync\":\"step\",\"loader\":\"sample\"",
 		"\"null_steps\":0,\"preprocess\":\"60 s\",\"sync\":\"none\",\"loader\":\"sample\"",
-		"\"null_steps\":0,\"preprocess\":\"60 s\",\"sync\":\"step\",\"batch\":4,"
-		"\"loader\":{\"kind\":\"batch\",\"pin_memory\":true}",
+		("\"null_steps\":0,\"preprocess\":\"60 s\",\"sync\":\"step\",\"batch\":4,"
+		 "\"loader\":{\"kind\":\"batch\",\"pin_memory\":true}"),
 		"\"null_steps\":0,\"sync\":\"step\",\"loader\":{\"h2d\":\"1 KB/s\"}",
 	};
 
