@@ -16,6 +16,7 @@ int attempts_open(struct queue *q, struct err *err)
 			return err_set(err, -ENOMEM, "no memory for the figures of %u endpoints",
 				       store->endpoints->count);
 	}
+	q->channel.counts = q->endpoint_counts;
 	return retry_open(&q->retry, store->retry, q->channel.depth, seed, err);
 }
 
@@ -27,13 +28,15 @@ void attempts_close(struct queue *q)
 
 void attempt_begin(struct queue *q, struct io *io, uint64_t now_ns)
 {
+	const struct backend_ops *ops = q->channel.store->ops;
 	struct endpoints *e = q->channel.store->endpoints;
 
+	io->asked = !ops->asks || ops->asks(&q->channel, io);
 	io->attempt_ns = now_ns;
 	io->before_bytes = io->done_bytes;
 	io->before_wire_bytes = io->wire_bytes;
 	io->before_connections = io->connections;
-	if (e)
+	if (e && io->asked)
 		io->endpoint = endpoints_choose(e, &q->retry.random,
 						io->fault ? io->endpoint : UINT32_MAX, now_ns);
 	io->status = 0;
@@ -56,7 +59,6 @@ static void count(struct queue *q, const struct io *io, uint64_t took_ns)
 	c->time_ns += took_ns;
 	c->max_ns = took_ns > c->max_ns ? took_ns : c->max_ns;
 	c->fault[io->fault < IO_FAULTS ? io->fault : IO_FAULT_OTHER]++;
-	c->status[io->protocol_status < ENDPOINT_STATUSES ? io->protocol_status : 0]++;
 	c->latency[endpoint_bucket(took_ns)]++;
 }
 
@@ -64,7 +66,7 @@ bool attempt_end(struct queue *q, struct io *io, uint64_t now_ns, uint64_t *agai
 {
 	uint64_t took_ns = now_ns > io->attempt_ns ? now_ns - io->attempt_ns : 0;
 
-	if (q->endpoint_counts) {
+	if (q->endpoint_counts && io->asked) {
 		count(q, io, took_ns);
 		endpoints_done(q->channel.store->endpoints, io->endpoint, io->fault, took_ns,
 			       now_ns);

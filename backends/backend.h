@@ -127,6 +127,7 @@ struct io {
 	 * when the first attempt ended. */
 	uint64_t attempt_ns, before_bytes, before_wire_bytes, first_attempt_ns;
 	uint32_t before_connections;
+	bool asked; /* the attempt under way goes to the store */
 };
 
 enum backend_capability {
@@ -198,6 +199,9 @@ struct channel {
 	/* channel_open may set it: for the reads of this channel it is as BACKEND_STREAMS says, and
 	 * chunk may be handed memory of the backend's own, only to be read. */
 	bool streams;
+	/* Where there are endpoints: the backend counts requests and status here, whatever the number
+	 * that an attempt needs; the queue all else. By endpoint; set after channel_open. */
+	struct endpoint_counts *counts;
 	void *state; /* the backend's */
 };
 
@@ -227,6 +231,9 @@ struct backend_ops {
 	/* The caller's buffers will come from here: see queue_memory. NULL: it does not matter. */
 	void (*channel_memory)(struct channel *c, void *base, uint64_t bytes);
 
+	/* Whether the store is asked at all, so that an endpoint must be chosen: some of what is a
+	 * request on files is nothing on objects. NULL: always. */
+	bool (*asks)(const struct channel *c, const struct io *io);
 	/* Accepts n requests (never more in flight than depth). A synchronous backend completes
 	 * each before it returns. Reads and writes continue at done_bytes (0 on the first attempt)
 	 * and add to it; short counts are allowed, the queue submits the request again. Fills

@@ -79,11 +79,12 @@ static inline unsigned endpoint_bucket(uint64_t ns)
 }
 uint64_t endpoint_bucket_edge(unsigned i);
 
-/* What one queue counts of one endpoint. Plain words, merged by adding but for max_ns. */
+/* What one queue counts of one endpoint. Plain words, merged by adding but for max_ns. requests are those
+ * on the wire, of which an attempt may need several. */
 struct endpoint_counts {
-	uint64_t attempts, failures, bytes, wire_bytes, connections, time_ns, max_ns;
+	uint64_t requests, attempts, failures, bytes, wire_bytes, connections, time_ns, max_ns;
 	uint64_t fault[IO_FAULTS];
-	uint64_t status[ENDPOINT_STATUSES]; /* answers by protocol status; 0: none came */
+	uint64_t status[ENDPOINT_STATUSES]; /* answers of requests; 0: none came */
 	uint64_t latency[ENDPOINT_BUCKETS];
 };
 void endpoint_counts_merge(struct endpoint_counts *into, const struct endpoint_counts *from);

@@ -9,5 +9,7 @@ extern const struct backend_ops direct_backend; /* file_backend by a shorter nam
 extern const struct backend_ops mem_backend;
 extern const struct backend_ops sim_backend;
 extern const struct backend_ops null_backend;
+/* Where HAVE_HTTP is defined. */
+extern const struct backend_ops s3_backend;
 
 #endif

@@ -4,7 +4,11 @@
 #include "backends/stores.h"
 
 static const struct backend_ops *const backends[] = {
-	&file_backend, &direct_backend, &mem_backend, &sim_backend, &null_backend, NULL,
+	&file_backend, &direct_backend, &mem_backend,
+#ifdef HAVE_HTTP
+	&s3_backend,
+#endif
+	&sim_backend,  &null_backend,   NULL,
 };
 
 #ifdef HAVE_URING
@@ -13,8 +17,15 @@ static const struct backend_ops *const backends[] = {
 #define URING_BUILT false
 #endif
 
+#ifdef HAVE_HTTP
+#define HTTP_BUILT true
+#else
+#define HTTP_BUILT false
+#endif
+
 static const struct backend_part parts[] = {
 	{"engine uring of file://", "liburing 2.3", URING_BUILT},
+	{"object stores", "libcurl 7.85, OpenSSL 3.0 and expat", HTTP_BUILT},
 	{NULL, NULL, false},
 };
 

@@ -1,0 +1,76 @@
+#include "backends/http/credentials.h"
+
+#include <errno.h>
+#include <openssl/crypto.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { RENEW_BEFORE_S = 300 };
+
+int credentials_init(struct credential_source *s, const struct transport_options *transport)
+{
+	*s = (struct credential_source){.transport = *transport, .origin = "none"};
+	s->transport.depth = 1;
+	s->transport.connections = 1;
+	return -pthread_mutex_init(&s->lock, NULL);
+}
+
+void credentials_free(struct credential_source *s)
+{
+	if (s->document)
+		OPENSSL_cleanse(s->document, strlen(s->document));
+	free(s->document);
+	pthread_mutex_destroy(&s->lock);
+	OPENSSL_cleanse(&s->now, sizeof(s->now));
+}
+
+static void copy_now(struct credential_source *s, struct credential_copy *copy)
+{
+	copy->c = s->now;
+	copy->generation = atomic_load_explicit(&s->generation, memory_order_relaxed);
+}
+
+/* With the lock held. On failure what was there stays. */
+static bool fetch(struct credential_source *s)
+{
+	struct credentials fresh = {0};
+
+	if (s->fetch(s, &fresh, NULL) < 0)
+		return false;
+	s->now = fresh;
+	OPENSSL_cleanse(&fresh, sizeof(fresh));
+	atomic_store_explicit(&s->expires, s->now.expires, memory_order_relaxed);
+	atomic_fetch_add_explicit(&s->generation, 1, memory_order_release);
+	return true;
+}
+
+void credentials_renew(struct credential_source *s, struct credential_copy *copy, int64_t now)
+{
+	int64_t expires = atomic_load_explicit(&s->expires, memory_order_relaxed);
+
+	if (s->fetch && expires && now > expires - RENEW_BEFORE_S &&
+	    pthread_mutex_trylock(&s->lock) == 0) {
+		if (atomic_load_explicit(&s->expires, memory_order_relaxed) == expires)
+			fetch(s);
+		pthread_mutex_unlock(&s->lock);
+	}
+	if (copy->generation == atomic_load_explicit(&s->generation, memory_order_acquire))
+		return;
+	pthread_mutex_lock(&s->lock);
+	copy_now(s, copy);
+	pthread_mutex_unlock(&s->lock);
+}
+
+bool credentials_expired(struct credential_source *s, struct credential_copy *copy)
+{
+	bool newer;
+
+	if (!s->fetch)
+		return false;
+	pthread_mutex_lock(&s->lock);
+	newer = copy->generation != atomic_load_explicit(&s->generation, memory_order_relaxed) ||
+		fetch(s);
+	copy_now(s, copy);
+	pthread_mutex_unlock(&s->lock);
+	return newer;
+}

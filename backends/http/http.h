@@ -1,0 +1,185 @@
+/* What the stores behind HTTP share: options, the open store, a channel's requests in flight, and the
+ * dialect, in which S3, Azure and Google differ. Not for workloads.
+ *
+ * A request of the queue becomes exchanges, step by step: most are one, a commit is two (publish, then
+ * ask what the store has). A dialect makes the request of a step, signs it and reads its answer; the
+ * channel does everything else. */
+#ifndef HAUL_BACKENDS_HTTP_HTTP_H
+#define HAUL_BACKENDS_HTTP_HTTP_H
+
+#include "backends/endpoint.h"
+#include "backends/http/credentials.h"
+#include "backends/http/request.h"
+#include "backends/http/server.h"
+#include "backends/http/transport.h"
+#include "backends/http/xml.h"
+#include "backends/retry.h"
+
+enum {
+	SMALL_BYTES = 4096, /* of an answer that is no content */
+	UPLOAD_ID_BYTES = 1024,
+	PART_ETAG_BYTES = 72,
+	REDIRECTS_MAX = 4,
+	BUCKET_BYTES = 256
+};
+
+/* Options of every store behind HTTP; a store's own struct begins with this one. */
+struct http_options {
+	struct store_options common;
+	struct texts endpoints;
+	struct endpoint_options balance;
+	struct retry_options retry;
+	bool insecure;
+	char ca[512];
+	uint64_t connect_ns, first_byte_ns, stall_ns;
+	bool head_on_open;
+};
+extern const struct option http_option_table[];
+
+enum http_step {
+	STEP_HEAD,
+	STEP_GET,
+	STEP_PUT,   /* the whole object */
+	STEP_BEGIN, /* an upload in parts */
+	STEP_PART,
+	STEP_COMPLETE, /* of an upload in parts */
+	STEP_ABANDON,  /* an upload in parts */
+	STEP_DELETE,
+	STEP_LIST
+};
+
+/* A new version of an object being written: the word in object.state points to it. Of the channel that
+ * began it; parts may come by others. */
+struct upload {
+	_Atomic bool used;
+	bool whole;               /* one PUT does it */
+	bool published;           /* the store has it; a commit asks for its size yet */
+	uint64_t length, part;    /* as begun */
+	_Atomic uint64_t written; /* bytes that the store has accepted */
+	char id[UPLOAD_ID_BYTES];
+	char (*etags)
+		[PART_ETAG_BYTES]; /* [dialect->parts_max], as S3 wants them back; "": no such part */
+};
+
+struct http_store {
+	const struct dialect *dialect;
+	const struct http_options *options;
+	char bucket[BUCKET_BYTES]; /* or container */
+	char prefix[URI_BYTES];    /* "" or "train/": before every key */
+	bool virtual_host;         /* the bucket stands before the host's name */
+	bool presigned;            /* signatures go into the URL */
+	bool sign_payload;         /* bodies are hashed into the signature */
+	char region[64];
+	struct servers servers;
+	struct transport_options transport;
+	struct credential_source credentials;
+	/* Servers' clock less this machine's, in seconds, learnt when a signature is refused for it. */
+	_Atomic int64_t skew;
+};
+
+/* One request in flight. */
+struct slot {
+	struct exchange exchange;
+	struct request request;
+	struct http_channel *channel;
+	struct io *io;
+	enum http_step step;
+	uint32_t redirects;
+	char elsewhere[SERVER_HOST_BYTES + 16]; /* redirected to it ("https://host"); "": not */
+	uint64_t started_bytes;                 /* io->done_bytes when the step began */
+	bool embedded;                          /* what came instead of content is an error */
+	uint64_t listed, skip;    /* list: entries met in this page; given by an attempt before */
+	uint64_t entry_size;      /* of the entry under way, whose name is in small */
+	struct xml *xml;          /* made by the first list */
+	uint64_t piece, piece_at; /* complete: where in the list of parts the body is */
+	uint32_t small_used;
+	char small[SMALL_BYTES];
+	char buffer[REQUEST_BYTES];
+};
+
+struct http_channel {
+	struct channel *channel;
+	struct http_store *store;
+	struct transport *transport;
+	struct sign_v4 v4;
+	struct credential_copy credentials;
+	struct slot *slots; /* [depth] */
+	struct slot **free; /* [depth] */
+	uint32_t free_count;
+	struct io **ready; /* done without an exchange. [depth] */
+	uint32_t ready_count;
+	struct exchange **ended; /* [depth] */
+	struct upload *uploads;  /* [depth] */
+	char *etags;             /* of all uploads: one mapping, touched as it is used */
+	uint64_t etag_bytes;
+};
+
+struct dialect {
+	const char *name;
+	uint64_t part_min, parts_max; /* of an upload in parts; all but the last */
+	bool begins; /* an upload in parts must be begun, and abandoned: STEP_BEGIN, STEP_ABANDON */
+
+	/* The open store: what lies behind scheme:// goes to bucket and prefix, the servers are found,
+	 * credentials. http->transport is set. Nothing to undo but what is in *http. */
+	int (*open)(struct store *store, struct http_store *http, struct err *err);
+	/* Puts together and signs slot->request for slot->step. A negative errno ends the io. */
+	int (*make)(struct slot *s);
+	/* Reads an answer of a step that has a small one (small, exchange.answer): 0, or a negative
+	 * errno that ends the io as an error of the store's. */
+	int (*read)(struct slot *s);
+	/* An element of a page of a listing. */
+	int (*element)(void *slot, const char *path, const char *text);
+	/* What is special about a failure: sets status, why, transient. True: it was. */
+	bool (*explain)(struct slot *s, const char *code);
+};
+
+/* http_store.c: the ends of backend_ops. */
+int http_open(struct store *store, const struct dialect *dialect, struct err *err);
+void http_close(struct store *store);
+int http_check(const void *options, const char *path, struct err *err);
+void http_describe(const struct store *store, struct store_facts *facts);
+/* "bucket/a/b" into bucket and "a/b/". -EINVAL with a sentence. */
+int http_split_root(const struct store *store, const char *what, struct http_store *http,
+		    struct err *err);
+/* Seconds since 1970, as the servers see it. */
+int64_t http_now(const struct http_store *http);
+
+/* http_channel.c */
+int http_channel_open(struct channel *c, struct err *err);
+void http_channel_close(struct channel *c);
+bool http_asks(const struct channel *c, const struct io *io);
+void http_submit(struct channel *c, struct io *const *ios, uint32_t n);
+uint32_t http_reap(struct channel *c, struct io **done, uint32_t min, uint32_t max,
+		   uint64_t deadline_ns);
+
+/* http_body.c: what exchanges send and receive. */
+int body_produce_object(struct exchange *x, uint64_t at, void *to, uint64_t n);
+int body_consume(struct exchange *x, const void *data, uint64_t n);
+
+/* http_fault.c: what an answer that is no success means. Sets io's status, fault, transient, why,
+ * retry_after_ns. */
+void fault_of_exchange(struct slot *s);
+void fault_of_answer(struct slot *s);
+/* An error in an answer whose status says success: its errno, or 0: there is none. */
+int fault_in_success(struct slot *s);
+
+/* For dialects. */
+static inline const struct server *slot_server(const struct slot *s)
+{
+	const struct http_store *http = s->channel->store;
+
+	return &http->servers.list[s->io->endpoint % http->servers.count];
+}
+
+static inline struct upload *slot_upload(const struct slot *s)
+{
+	return (struct upload *)(uintptr_t)s->io->object->state[0];
+}
+
+/* The number of the part that a write is: from 1. */
+static inline uint64_t slot_part(const struct slot *s)
+{
+	return s->io->offset / slot_upload(s)->part + 1;
+}
+
+#endif

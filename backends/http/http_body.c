@@ -1,0 +1,128 @@
+/* Bodies: the bytes of objects straight from and into the caller's memory, small answers into the slot,
+ * listings into the XML reader. */
+#include <errno.h>
+#include <string.h>
+
+#include "backends/http/http.h"
+
+/* Through the window, which the caller fills piece by piece. */
+static int produce_chunks(struct io *io, uint64_t at, char *to, uint64_t n)
+{
+	while (n) {
+		uint64_t in = at % io->window, room = io->window - in, left = io->length - at + in;
+		int rc = 0;
+
+		if (in == 0)
+			rc = io->chunk(io, io->offset + at, io->data,
+				       left < io->window ? left : io->window);
+		if (rc < 0)
+			return rc;
+		room = room < n ? room : n;
+		memcpy(to, (char *)io->data + in, room);
+		to += room;
+		at += room;
+		n -= room;
+	}
+	return 0;
+}
+
+int body_produce_object(struct exchange *x, uint64_t at, void *to, uint64_t n)
+{
+	const struct slot *s = x->user;
+
+	if (s->io->chunk)
+		return produce_chunks(s->io, at, to, n);
+	memcpy(to, (const char *)s->io->data + at, n);
+	return 0;
+}
+
+static int consume_chunks(struct io *io, const char *data, uint64_t n)
+{
+	while (n) {
+		uint64_t in = io->done_bytes % io->window, room = io->window - in;
+		int rc = 0;
+
+		room = room < n ? room : n;
+		memcpy((char *)io->data + in, data, room);
+		io->done_bytes += room;
+		data += room;
+		n -= room;
+		if (in + room == io->window || io->done_bytes == io->length)
+			rc = io->chunk(io, io->offset + io->done_bytes - in - room, io->data,
+				       in + room);
+		if (rc < 0)
+			return rc;
+	}
+	return 0;
+}
+
+/* The first bytes tell whether this is the range that was asked for. */
+static int check_range(const struct slot *s)
+{
+	const struct answer *a = &s->exchange.answer;
+	uint64_t wanted = s->io->offset + s->started_bytes;
+
+	if (a->status == 206)
+		return a->range_first == ANSWER_UNKNOWN || a->range_first == wanted ? 0 : -EPROTO;
+	return wanted == 0 ? 0 : -EPROTO;
+}
+
+static int consume_small(struct slot *s, const char *data, uint64_t n)
+{
+	uint64_t room = sizeof(s->small) - 1 - s->small_used;
+
+	n = n < room ? n : room;
+	memcpy(s->small + s->small_used, data, n);
+	s->small_used += (uint32_t)n;
+	return 0;
+}
+
+/* Less than was asked for, not as a range, and an XML document of an error. */
+static bool is_error(const struct slot *s, const char *data, uint64_t n)
+{
+	const struct answer *a = &s->exchange.answer;
+
+	return a->status == 200 && a->length < sizeof(s->small) && a->length < s->io->length &&
+	       memmem(data, n, "<Error>", 7);
+}
+
+static int consume_object(struct slot *s, const char *data, uint64_t n)
+{
+	struct io *io = s->io;
+	uint64_t left = io->length - io->done_bytes;
+	int rc;
+
+	if (!s->exchange.received_bytes && is_error(s, data, n))
+		s->embedded = true;
+	if (s->embedded)
+		return consume_small(s, data, n);
+	rc = s->exchange.received_bytes ? 0 : check_range(s);
+
+	if (rc < 0) {
+		io->why = "the server answered with another range than was asked for";
+		return rc;
+	}
+	/* A server without ranges sends the whole of an object of which the beginning was wanted. */
+	if (n > left) {
+		io->why = "the server sent more than was asked for";
+		return -EPROTO;
+	}
+	if (io->chunk)
+		return consume_chunks(io, data, n);
+	memcpy((char *)io->data + io->done_bytes, data, n);
+	io->done_bytes += n;
+	return 0;
+}
+
+int body_consume(struct exchange *x, const void *data, uint64_t n)
+{
+	struct slot *s = x->user;
+	bool good = x->answer.status >= 200 && x->answer.status < 300;
+
+	if (good && s->step == STEP_GET)
+		return consume_object(s, data, n);
+	if (good && s->step == STEP_LIST)
+		return xml_feed(s->xml, data, n);
+	/* Of an error, the beginning says what it is. */
+	return consume_small(s, data, n);
+}

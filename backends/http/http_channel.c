@@ -1,0 +1,570 @@
+/* A channel: requests of the queue as exchanges, step by step. */
+#include <errno.h>
+#include <openssl/crypto.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "backends/http/http.h"
+#include "backends/queue.h"
+
+enum { OBJECT_OPEN = 1 }; /* the word of an object open for reading */
+
+static int uploads_open(struct http_channel *ch, uint32_t depth)
+{
+	uint64_t one = ch->store->dialect->parts_max * PART_ETAG_BYTES;
+
+	ch->uploads = calloc(depth, sizeof(*ch->uploads));
+	if (!ch->uploads)
+		return -ENOMEM;
+	if (!ch->store->dialect->begins)
+		return 0;
+	ch->etag_bytes = one * depth;
+	ch->etags = mmap(NULL, ch->etag_bytes, PROT_READ | PROT_WRITE,
+			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (ch->etags == MAP_FAILED) {
+		ch->etags = NULL;
+		return -ENOMEM;
+	}
+	for (uint32_t i = 0; i < depth; i++)
+		ch->uploads[i].etags = (char(*)[PART_ETAG_BYTES])(ch->etags + i * one);
+	return 0;
+}
+
+static int slots_open(struct http_channel *ch, uint32_t depth)
+{
+	ch->slots = calloc(depth, sizeof(*ch->slots));
+	ch->free = calloc(depth, sizeof(struct slot *));
+	ch->ready = calloc(depth, sizeof(struct io *));
+	ch->ended = calloc(depth, sizeof(struct exchange *));
+	if (!ch->slots || !ch->free || !ch->ready || !ch->ended)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < depth; i++) {
+		ch->slots[i].channel = ch;
+		ch->slots[i].exchange.user = &ch->slots[i];
+		ch->slots[i].exchange.consume = body_consume;
+		ch->free[ch->free_count++] = &ch->slots[i];
+	}
+	return 0;
+}
+
+int http_channel_open(struct channel *c, struct err *err)
+{
+	struct http_store *http = c->store->state;
+	struct transport_options options = http->transport;
+	struct http_channel *ch = calloc(1, sizeof(*ch));
+	int rc = -ENOMEM;
+
+	if (ch) {
+		c->state = ch;
+		ch->channel = c;
+		ch->store = http;
+		options.depth = c->depth;
+		options.connections = c->depth * http->servers.count;
+		rc = slots_open(ch, c->depth);
+		if (rc == 0)
+			rc = uploads_open(ch, c->depth);
+	}
+	if (rc < 0)
+		err_set(err, rc, "no memory for a queue of depth %u", c->depth);
+	else
+		rc = transport_curl.open(&ch->transport, &options, err);
+	if (rc < 0)
+		http_channel_close(c);
+	return rc;
+}
+
+void http_channel_close(struct channel *c)
+{
+	struct http_channel *ch = c->state;
+
+	if (!ch)
+		return;
+	if (ch->transport)
+		ch->transport->ops->close(ch->transport);
+	for (uint32_t i = 0; ch->slots && i < c->depth; i++)
+		xml_close(ch->slots[i].xml);
+	if (ch->etags)
+		munmap(ch->etags, ch->etag_bytes);
+	OPENSSL_cleanse(&ch->credentials, sizeof(ch->credentials));
+	OPENSSL_cleanse(&ch->v4, sizeof(ch->v4));
+	free(ch->slots);
+	free(ch->free);
+	free(ch->ready);
+	free(ch->ended);
+	free(ch->uploads);
+	free(ch);
+	c->state = NULL;
+}
+
+static void finish(struct slot *s)
+{
+	struct http_channel *ch = s->channel;
+
+	ch->free[ch->free_count++] = s;
+	ch->ready[ch->ready_count++] = s->io;
+}
+
+/* The address that the slot's connections go to: slots spread over all, an attempt after a failure
+ * goes to the next. */
+static const struct address *address_of(const struct slot *s)
+{
+	const struct server *v = slot_server(s);
+	uint64_t number = (uint64_t)(s - s->channel->slots) + s->io->attempts - 1;
+
+	return v->address_count && !s->elsewhere[0] ? &v->addresses[number % v->address_count]
+						    : NULL;
+}
+
+/* Begins the step's exchange; where that cannot be, the io is over. */
+static void step(struct slot *s, enum http_step what)
+{
+	struct http_channel *ch = s->channel;
+	struct exchange *x = &s->exchange;
+	int rc;
+
+	s->step = what;
+	s->small_used = 0;
+	s->embedded = false;
+	s->started_bytes = s->io->done_bytes;
+	x->produce = NULL;
+	credentials_renew(&ch->store->credentials, &ch->credentials, http_now(ch->store));
+	rc = ch->store->dialect->make(s);
+	if (rc < 0) {
+		s->io->status = rc;
+		s->io->fault = IO_FAULT_OTHER;
+		finish(s);
+		return;
+	}
+	x->address = address_of(s);
+	ch->transport->ops->start(ch->transport, x);
+}
+
+/* Done without asking the store. */
+static void at_once(struct slot *s, int status)
+{
+	s->io->status = status;
+	finish(s);
+}
+
+static struct upload *upload_take(struct http_channel *ch)
+{
+	for (uint32_t i = 0; i < ch->channel->depth; i++) {
+		struct upload *u = &ch->uploads[i];
+		bool used = false;
+
+		if (atomic_compare_exchange_strong(&u->used, &used, true))
+			return u;
+	}
+	return NULL;
+}
+
+static void upload_drop(struct object *o)
+{
+	struct upload *u = (struct upload *)(uintptr_t)o->state[0];
+
+	memset(o->state, 0, sizeof(o->state));
+	atomic_store(&u->used, false);
+}
+
+/* No folder holds anything by itself: it is gone with its last object. */
+static bool names_folder(const struct object *o)
+{
+	size_t n = strnlen(o->key, OBJECT_KEY_BYTES);
+
+	return n == 0 || o->key[n - 1] == '/';
+}
+
+/* Small enough for one PUT. */
+static bool whole(const struct http_channel *ch, const struct io *io)
+{
+	uint64_t part = io->part ? io->part : store_transfer(ch->channel->store);
+
+	return io->length && io->length <= part;
+}
+
+bool http_asks(const struct channel *c, const struct io *io)
+{
+	const struct http_channel *ch = c->state;
+	const struct upload *u;
+
+	switch (io->op) {
+	case IO_OPEN:
+		return ch->store->options->head_on_open;
+	case IO_CLOSE:
+		return false;
+	case IO_READ:
+		return io->length > io->done_bytes;
+	case IO_DELETE:
+		return !names_folder(io->object);
+	case IO_BEGIN:
+		return ch->store->dialect->begins && !whole(ch, io);
+	case IO_ABORT:
+		u = (const struct upload *)(uintptr_t)io->object->state[0];
+		return u && (u->published || u->id[0]);
+	default:
+		return true;
+	}
+}
+
+static void begin(struct slot *s)
+{
+	struct http_store *http = s->channel->store;
+	struct io *io = s->io;
+	struct upload *u;
+
+	/* A further attempt finds it begun. */
+	if (!io->object->state[0]) {
+		u = upload_take(s->channel);
+		if (!u) {
+			io->why = "more objects begun at once than the queue is deep";
+			at_once(s, -EMFILE);
+			return;
+		}
+		u->length = io->length;
+		u->part = io->part ? io->part : store_transfer(s->channel->channel->store);
+		u->whole = whole(s->channel, io);
+		u->published = false;
+		u->id[0] = '\0';
+		atomic_store(&u->written, 0);
+		if (u->etags)
+			madvise(u->etags, http->dialect->parts_max * PART_ETAG_BYTES,
+				MADV_DONTNEED);
+		io->object->state[0] = (uintptr_t)u;
+		if (!u->whole &&
+		    (u->part < http->dialect->part_min ||
+		     (u->length && (u->length - 1) / u->part >= http->dialect->parts_max))) {
+			io->why =
+				u->part < http->dialect->part_min
+					? "parts of an upload have at least 5 MiB; set \"transfer\" "
+					  "to 5 MiB or more"
+					: "too many parts; set a larger \"transfer\"";
+			upload_drop(io->object);
+			at_once(s, -EINVAL);
+			return;
+		}
+	}
+	if (slot_upload(s)->whole || !http->dialect->begins)
+		at_once(s, 0);
+	else
+		step(s, STEP_BEGIN);
+}
+
+static void write_piece(struct slot *s)
+{
+	struct upload *u = slot_upload(s);
+	struct io *io = s->io;
+	bool last = u && u->length && io->offset + io->length == u->length;
+
+	if (!u)
+		at_once(s, -EBADF);
+	else if (u->whole && io->offset == 0 && io->length == u->length)
+		step(s, STEP_PUT);
+	else if (u->whole || io->offset % u->part || io->length > u->part ||
+		 (io->length < u->part && u->length && !last))
+		at_once(s, -EINVAL);
+	else
+		step(s, STEP_PART);
+}
+
+static void commit(struct slot *s)
+{
+	struct upload *u = slot_upload(s);
+
+	if (!u)
+		at_once(s, -EBADF);
+	else if (u->published)
+		step(s, STEP_HEAD);
+	else if (u->whole || atomic_load(&u->written) == 0)
+		step(s, STEP_PUT);
+	else
+		step(s, STEP_COMPLETE);
+}
+
+static void abandon(struct slot *s)
+{
+	struct upload *u = slot_upload(s);
+
+	if (!u) {
+		at_once(s, -EBADF);
+	} else if (u->published) {
+		step(s, STEP_DELETE);
+	} else if (u->id[0]) {
+		step(s, STEP_ABANDON);
+	} else {
+		upload_drop(s->io->object);
+		at_once(s, 0);
+	}
+}
+
+static int list_open(struct slot *s)
+{
+	if (!s->xml)
+		return xml_open(&s->xml, s->channel->store->dialect->element, s);
+	xml_reset(s->xml);
+	return 0;
+}
+
+static void list(struct slot *s)
+{
+	int rc = list_open(s);
+
+	/* What an attempt before gave is not given again. */
+	s->listed = 0;
+	s->skip = s->io->done_bytes;
+	s->io->listing->more = false;
+	if (rc < 0)
+		at_once(s, rc);
+	else
+		step(s, STEP_LIST);
+}
+
+static void start(struct slot *s)
+{
+	struct io *io = s->io;
+
+	switch (io->op) {
+	case IO_OPEN:
+		if (s->channel->store->options->head_on_open) {
+			step(s, STEP_HEAD);
+			break;
+		}
+		io->object->state[0] = OBJECT_OPEN;
+		at_once(s, 0);
+		break;
+	case IO_CLOSE:
+		memset(io->object->state, 0, sizeof(io->object->state));
+		at_once(s, 0);
+		break;
+	case IO_READ:
+		if (io->length == io->done_bytes)
+			at_once(s, 0);
+		else
+			step(s, STEP_GET);
+		break;
+	case IO_STAT:
+		step(s, STEP_HEAD);
+		break;
+	case IO_DELETE:
+		if (names_folder(io->object))
+			at_once(s, -ENOENT);
+		else
+			step(s, STEP_DELETE);
+		break;
+	case IO_BEGIN:
+		begin(s);
+		break;
+	case IO_WRITE:
+		write_piece(s);
+		break;
+	case IO_COMMIT:
+		commit(s);
+		break;
+	case IO_ABORT:
+		abandon(s);
+		break;
+	case IO_LIST:
+		list(s);
+		break;
+	default:
+		at_once(s, -ENOTSUP);
+	}
+}
+
+/* The answer of a step that succeeded: the io is over, or the next step begins. */
+static void succeed(struct slot *s)
+{
+	const struct answer *a = &s->exchange.answer;
+	struct upload *u = slot_upload(s);
+	struct io *io = s->io;
+
+	io->status = 0;
+	io->why = NULL;
+	switch (s->step) {
+	case STEP_HEAD:
+		io->object->size = a->length == ANSWER_UNKNOWN ? 0 : a->length;
+		if (io->op == IO_OPEN)
+			io->object->state[0] = OBJECT_OPEN;
+		else
+			io->done_bytes = io->object->size;
+		if (io->op == IO_COMMIT)
+			upload_drop(io->object);
+		break;
+	case STEP_GET:
+		if (io->done_bytes == io->length)
+			break;
+		/* A whole answer, and short: so is the object. */
+		io->status = -ENODATA;
+		io->fault = IO_FAULT_OTHER;
+		break;
+	case STEP_PUT:
+		u->published = true;
+		if (io->op == IO_COMMIT) {
+			step(s, STEP_HEAD);
+			return;
+		}
+		io->done_bytes = io->length;
+		break;
+	case STEP_PART:
+		atomic_fetch_add(&u->written, io->length);
+		io->done_bytes = io->length;
+		break;
+	case STEP_COMPLETE:
+		u->published = true;
+		step(s, STEP_HEAD);
+		return;
+	case STEP_ABANDON:
+		upload_drop(io->object);
+		break;
+	case STEP_DELETE:
+		if (io->op == IO_ABORT)
+			upload_drop(io->object);
+		break;
+	default:
+		break;
+	}
+	finish(s);
+}
+
+/* Elsewhere, signed anew: the same step again. False: not followed. */
+static bool redirect(struct slot *s)
+{
+	const struct answer *a = &s->exchange.answer;
+	const char *rest = strstr(a->location, "://");
+	size_t n;
+
+	if ((a->status != 307 && a->status != 308 && a->status != 302 && a->status != 301) ||
+	    !rest || s->redirects++ >= REDIRECTS_MAX)
+		return false;
+	/* Never from TLS to none. */
+	if (slot_server(s)->tls && strncmp(a->location, "https://", 8) != 0)
+		return false;
+	n = (size_t)(rest - a->location) + 3;
+	n += strcspn(a->location + n, "/?");
+	if (n >= sizeof(s->elsewhere))
+		return false;
+	memcpy(s->elsewhere, a->location, n);
+	s->elsewhere[n] = '\0';
+	step(s, s->step);
+	return true;
+}
+
+/* An error may come in an answer that is a success by its status. */
+static bool small_answer(const struct slot *s)
+{
+	return s->embedded || (s->step != STEP_GET && s->step != STEP_HEAD && s->step != STEP_LIST);
+}
+
+/* What was to be dropped is not there, which is as well; or an attempt before has published it, and its
+ * answer was lost: the size will tell. */
+static bool gone(const struct slot *s)
+{
+	if (s->exchange.answer.status != 404)
+		return false;
+	return s->step == STEP_ABANDON || (s->step == STEP_DELETE && s->io->op == IO_ABORT) ||
+	       (s->step == STEP_COMPLETE && s->io->attempts > 1);
+}
+
+static int settle_list(struct slot *s)
+{
+	int rc = xml_end(s->xml);
+
+	if (rc == -EPROTO) {
+		s->io->why = "the list is no XML";
+		s->io->fault = IO_FAULT_OTHER;
+	}
+	return rc;
+}
+
+static void count(const struct slot *s)
+{
+	struct endpoint_counts *c = &s->channel->channel->counts[s->io->endpoint];
+	uint16_t status = s->exchange.answer.status;
+
+	c->requests++;
+	c->status[s->exchange.status < 0 || status >= ENDPOINT_STATUSES ? 0 : status]++;
+}
+
+static void ended(struct slot *s)
+{
+	struct exchange *x = &s->exchange;
+	struct io *io = s->io;
+	int rc = 0;
+
+	count(s);
+	io->wire_bytes += x->wire_bytes;
+	io->connections += x->connections;
+	io->protocol_status = x->answer.status;
+	if (!io->first_byte_ns)
+		io->first_byte_ns = x->first_byte_ns;
+	s->small[s->small_used] = '\0';
+	if (x->status < 0) {
+		fault_of_exchange(s);
+	} else if (x->answer.status < 200 || x->answer.status >= 300) {
+		if (redirect(s))
+			return;
+		if (gone(s)) {
+			succeed(s);
+			return;
+		}
+		fault_of_answer(s);
+	} else {
+		if (s->step == STEP_LIST)
+			rc = settle_list(s);
+		else if (small_answer(s))
+			rc = fault_in_success(s);
+		if (rc == 0 && s->channel->store->dialect->read)
+			rc = s->channel->store->dialect->read(s);
+		if (rc == 0) {
+			succeed(s);
+			return;
+		}
+		io->status = rc;
+		io->fault = io->fault ? io->fault : (uint8_t)IO_FAULT_OTHER;
+	}
+	finish(s);
+}
+
+static void work(struct http_channel *ch, uint32_t min, uint64_t deadline_ns)
+{
+	uint32_t n = ch->transport->ops->poll(ch->transport, ch->ended, min, ch->channel->depth,
+					      deadline_ns);
+
+	for (uint32_t i = 0; i < n; i++)
+		ended(ch->ended[i]->user);
+}
+
+void http_submit(struct channel *c, struct io *const *ios, uint32_t n)
+{
+	struct http_channel *ch = c->state;
+
+	for (uint32_t i = 0; i < n; i++) {
+		struct slot *s = ch->free[--ch->free_count];
+
+		s->io = ios[i];
+		s->redirects = 0;
+		s->elsewhere[0] = '\0';
+		start(s);
+	}
+	/* So that requests go out now, whenever the caller comes to reap. */
+	work(ch, 0, 0);
+}
+
+uint32_t http_reap(struct channel *c, struct io **done, uint32_t min, uint32_t max,
+		   uint64_t deadline_ns)
+{
+	struct http_channel *ch = c->state;
+	uint32_t n = 0;
+
+	for (;;) {
+		while (n < max && ch->ready_count)
+			done[n++] = ch->ready[--ch->ready_count];
+		if (n == max || (n && n >= min))
+			return n;
+		/* An exchange that ends may lead to another: its io is not ready for that. */
+		work(ch, n < min ? 1 : 0, deadline_ns);
+		if (!ch->ready_count && (n >= min || clock_now(c->store->clock) >= deadline_ns ||
+					 ch->free_count == c->depth))
+			return n;
+	}
+}

@@ -1,0 +1,227 @@
+/* What failures mean: errno, kind, whether another attempt may do better, and a sentence. */
+#include <errno.h>
+#include <string.h>
+#include <strings.h>
+
+#include "backends/http/http.h"
+
+enum { PATIENCE_S = 3600 };
+
+static void say(struct io *io, int status, enum io_fault fault, bool transient, const char *why)
+{
+	io->status = status;
+	io->fault = (uint8_t)fault;
+	io->transient = transient;
+	if (why || !io->why)
+		io->why = why;
+}
+
+/* No whole answer. */
+void fault_of_exchange(struct slot *s)
+{
+	const struct exchange *x = &s->exchange;
+	bool passes =
+		x->fault != IO_FAULT_NONE && x->fault != IO_FAULT_TLS && x->fault != IO_FAULT_OTHER;
+
+	say(s->io, x->status, x->fault == IO_FAULT_NONE ? IO_FAULT_OTHER : x->fault, passes,
+	    x->why);
+}
+
+struct meaning {
+	const char *code; /* as S3, Azure or Google name it */
+	int status;
+	enum io_fault fault;
+	bool transient;
+	const char *why;
+};
+
+static const struct meaning meanings[] = {
+	{"SignatureDoesNotMatch", -EACCES, IO_FAULT_DENIED, false,
+	 "the secret does not fit the access key (SignatureDoesNotMatch)"},
+	{"InvalidAccessKeyId", -EACCES, IO_FAULT_DENIED, false,
+	 "no such access key (InvalidAccessKeyId)"},
+	{"AccessDenied", -EACCES, IO_FAULT_DENIED, false,
+	 "these credentials may not do this (AccessDenied)"},
+	{"InvalidToken", -EACCES, IO_FAULT_DENIED, false, "the session token is not valid"},
+	{"AuthenticationFailed", -EACCES, IO_FAULT_DENIED, false,
+	 "the account key or signature is not accepted (AuthenticationFailed)"},
+	{"AuthorizationFailure", -EACCES, IO_FAULT_DENIED, false,
+	 "the account key or signature is not accepted (AuthorizationFailure)"},
+	{"AuthorizationPermissionMismatch", -EACCES, IO_FAULT_DENIED, false,
+	 "these credentials may not do this (AuthorizationPermissionMismatch)"},
+	{"InvalidAuthenticationInfo", -EACCES, IO_FAULT_DENIED, false,
+	 "the credentials are not of the kind or form that the server takes"},
+	{"AuthorizationHeaderMalformed", -EACCES, IO_FAULT_DENIED, false,
+	 "signed for another region than the bucket's; set \"region\""},
+	{"NoAuthenticationInformation", -EACCES, IO_FAULT_DENIED, false,
+	 "the container is not public, and there are no credentials"},
+	{"PublicAccessNotPermitted", -EACCES, IO_FAULT_DENIED, false,
+	 "the account allows nothing without credentials"},
+	{"NoSuchBucket", -ENXIO, IO_FAULT_MISSING, false, "there is no such bucket"},
+	{"ContainerNotFound", -ENXIO, IO_FAULT_MISSING, false, "there is no such container"},
+	{"NoSuchKey", -ENOENT, IO_FAULT_MISSING, false, NULL},
+	{"BlobNotFound", -ENOENT, IO_FAULT_MISSING, false, NULL},
+	{"NoSuchUpload", -ESTALE, IO_FAULT_MISSING, false,
+	 "the upload in parts is gone (NoSuchUpload)"},
+	{"EntityTooSmall", -EINVAL, IO_FAULT_OTHER, false,
+	 "parts of an upload have at least 5 MiB (EntityTooSmall)"},
+	{"EntityTooLarge", -EFBIG, IO_FAULT_OTHER, false, "larger than the store allows"},
+	{"BadDigest", -EILSEQ, IO_FAULT_OTHER, true, "the bytes changed on their way (BadDigest)"},
+	{"Md5Mismatch", -EILSEQ, IO_FAULT_OTHER, true,
+	 "the bytes changed on their way (Md5Mismatch)"},
+	{"XAmzContentSHA256Mismatch", -EILSEQ, IO_FAULT_OTHER, true,
+	 "the bytes changed on their way (XAmzContentSHA256Mismatch)"},
+	{"QuotaExceeded", -EDQUOT, IO_FAULT_OTHER, false, "the quota is used up"},
+	{"RequestTimeout", -ETIMEDOUT, IO_FAULT_TIMEOUT, true,
+	 "the server waited too long for the request"},
+	{"OperationTimedOut", -ETIMEDOUT, IO_FAULT_SERVER, true,
+	 "the server did not manage it in time"},
+	{"OperationAborted", -EAGAIN, IO_FAULT_SERVER, true, NULL},
+	{"SlowDown", -EAGAIN, IO_FAULT_THROTTLE, true, "the store asks to slow down (SlowDown)"},
+	{"ServerBusy", -EAGAIN, IO_FAULT_THROTTLE, true, "the store is busy (ServerBusy)"},
+	{"TooManyRequests", -EAGAIN, IO_FAULT_THROTTLE, true, "too many requests"},
+	{"InternalError", -EIO, IO_FAULT_SERVER, true, "the store failed (InternalError)"},
+	{"ServiceUnavailable", -EAGAIN, IO_FAULT_SERVER, true, "the store is not available"},
+};
+
+static const struct meaning *meaning_of(const char *code)
+{
+	for (size_t i = 0; code[0] && i < sizeof(meanings) / sizeof(meanings[0]); i++) {
+		if (strcasecmp(meanings[i].code, code) == 0)
+			return &meanings[i];
+	}
+	return NULL;
+}
+
+static void by_status(struct io *io, unsigned status)
+{
+	switch (status) {
+	case 400:
+		say(io, -EINVAL, IO_FAULT_OTHER, false,
+		    "the server does not take the request (400)");
+		break;
+	case 401:
+	case 403:
+		say(io, -EACCES, IO_FAULT_DENIED, false, "the server denies it");
+		break;
+	case 404:
+	case 410:
+		say(io, -ENOENT, IO_FAULT_MISSING, false, NULL);
+		break;
+	case 408:
+		say(io, -ETIMEDOUT, IO_FAULT_TIMEOUT, true,
+		    "the server waited too long for the request");
+		break;
+	case 409:
+	case 412:
+		say(io, -EBUSY, IO_FAULT_OTHER, false, "the object's state does not allow it");
+		break;
+	case 416:
+		say(io, -ENODATA, IO_FAULT_OTHER, false, NULL);
+		break;
+	case 429:
+		say(io, -EAGAIN, IO_FAULT_THROTTLE, true, "too many requests");
+		break;
+	case 500:
+		say(io, -EIO, IO_FAULT_SERVER, true, "the store failed (500)");
+		break;
+	case 502:
+	case 504:
+		say(io, -EIO, IO_FAULT_SERVER, true, "what stands before the store got no answer");
+		break;
+	case 503:
+		say(io, -EAGAIN, IO_FAULT_SERVER, true, "the store is not available (503)");
+		break;
+	case 501:
+		say(io, -ENOTSUP, IO_FAULT_OTHER, false, "the store does not know this operation");
+		break;
+	default:
+		say(io, status / 100 == 3 ? -EREMOTE : -EPROTO, IO_FAULT_OTHER, false,
+		    status / 100 == 3 ? "redirected to nowhere" : "an answer that makes no sense");
+	}
+}
+
+static int code_element(void *user, const char *path, const char *text)
+{
+	struct answer *a = user;
+	size_t n = strlen(text);
+
+	if (strcmp(path, "Error/Code") == 0 && n < sizeof(a->code))
+		memcpy(a->code, text, n + 1);
+	return 0;
+}
+
+/* "<Error><Code>…" */
+static void find_code(struct slot *s)
+{
+	struct answer *a = &s->exchange.answer;
+	struct xml *x;
+
+	if (a->code[0] || !s->small_used || s->small[0] != '<' || xml_open(&x, code_element, a) < 0)
+		return;
+	xml_feed(x, s->small, s->small_used);
+	xml_close(x);
+}
+
+/* What another signature may mend: the clock, or keys that have expired. */
+static bool mend(struct slot *s, const char *code)
+{
+	struct http_channel *ch = s->channel;
+	int64_t date = answer_date(&s->exchange.answer);
+	bool skewed = strcasecmp(code, "RequestTimeTooSkewed") == 0;
+	bool expired = strcasecmp(code, "ExpiredToken") == 0 || s->exchange.answer.status == 401;
+
+	if (skewed && date) {
+		atomic_store(&ch->store->skew, date - (int64_t)(clock_utc_ns() / 1000000000));
+		say(s->io, -EACCES, IO_FAULT_DENIED, s->io->attempts <= 2,
+		    "the clocks of this machine and the store differ too much");
+		return true;
+	}
+	if (expired && s->io->attempts <= 2 &&
+	    credentials_expired(&ch->store->credentials, &ch->credentials)) {
+		say(s->io, -EACCES, IO_FAULT_DENIED, true, "the credentials have expired");
+		return true;
+	}
+	if (expired) {
+		say(s->io, -EACCES, IO_FAULT_DENIED, false,
+		    "the credentials have expired, or are none, and there are no newer ones");
+		return true;
+	}
+	return false;
+}
+
+void fault_of_answer(struct slot *s)
+{
+	struct answer *a = &s->exchange.answer;
+	const struct meaning *m;
+	uint64_t retry_after_s;
+
+	find_code(s);
+	retry_after_s = answer_retry_after(a);
+	s->io->retry_after_ns =
+		(retry_after_s < PATIENCE_S ? retry_after_s : PATIENCE_S) * UINT64_C(1000000000);
+	if (mend(s, a->code))
+		return;
+	by_status(s->io, a->status);
+	m = meaning_of(a->code);
+	if (m)
+		say(s->io, m->status, m->fault, m->transient, m->why);
+	if (s->channel->store->dialect->explain)
+		s->channel->store->dialect->explain(s, a->code);
+}
+
+int fault_in_success(struct slot *s)
+{
+	struct io *io = s->io;
+	const struct meaning *m;
+
+	find_code(s);
+	if (!s->exchange.answer.code[0])
+		return 0;
+	m = meaning_of(s->exchange.answer.code);
+	if (m)
+		say(io, m->status, m->fault, m->transient, m->why);
+	else
+		say(io, -EIO, IO_FAULT_SERVER, true, "an error in an answer that says success");
+	return io->status;
+}

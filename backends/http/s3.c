@@ -1,0 +1,516 @@
+/* s3://bucket/prefix: Amazon S3 and what speaks like it. */
+#include "backends/http/s3.h"
+
+#include <errno.h>
+#include <openssl/evp.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "backends/queue.h"
+#include "backends/stores.h"
+
+enum { PRESIGNED_S = 3600 };
+
+struct s3_options {
+	struct http_options http; /* must come first */
+	uint32_t addressing;
+	char region[64];
+	char profile[64];
+	bool anonymous;
+	uint32_t sign;
+	uint32_t payload;
+};
+
+const char *const addressing_names[] = {"auto", "path", "virtual", NULL};
+static const char *const sign_names[] = {"header", "query", NULL};
+static const char *const payload_names[] = {"unsigned", "sha256", NULL};
+
+static const struct option s3_option_table[] = {
+	OPT_CHOICE(
+		"addressing", struct s3_options, addressing, .choices = addressing_names,
+		.help = "the bucket in the path or before the host's name; auto: as the server is "
+			"known to want it"),
+	OPT_TEXT("region", struct s3_options, region, .def_text = "",
+		 .help = "that requests are signed for; empty: AWS_REGION, else us-east-1"),
+	OPT_TEXT("profile", struct s3_options, profile, .def_text = "",
+		 .help = "of ~/.aws/credentials; empty: the environment first, then AWS_PROFILE or "
+			 "default"),
+	OPT_BOOL("anonymous", struct s3_options, anonymous, .def = false,
+		 .help = "sends no signature, for public buckets"),
+	OPT_CHOICE("sign", struct s3_options, sign, .choices = sign_names,
+		   .help = "where the signature stands: in a header, or in the URL (presigned)"),
+	OPT_CHOICE("payload", struct s3_options, payload, .choices = payload_names,
+		   .help = "whether what is written is hashed into the signature"),
+	OPT_END,
+};
+
+static const char *first_of(const char *const *names)
+{
+	for (; *names; names++) {
+		const char *value = getenv(*names);
+
+		if (value && value[0])
+			return value;
+	}
+	return NULL;
+}
+
+static int find_servers(struct http_store *http, struct err *err)
+{
+	/* In the order of s3dlio and MLPerf Storage, then Amazon's own. */
+	static const char *const lists[] = {"S3_ENDPOINT_URIS", "S3_ENDPOINT_TEMPLATE", NULL};
+	static const char *const urls[] = {"AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL", NULL};
+	const struct texts *given = &http->options->endpoints;
+	const char *text = first_of(lists), *file = getenv("S3_ENDPOINT_FILE");
+	char line[1024];
+	struct text t = text_in(line, sizeof(line));
+
+	if (given->count && given->items[0][0])
+		return servers_parse(&http->servers, (const char *const *)given->items,
+				     given->count, "endpoints", err);
+	if (!text && file && file[0])
+		text_add(&t, "file:");
+	else if (!text)
+		text = first_of(urls);
+	if (line[0])
+		text_add(&t, file);
+	else if (text)
+		text_add(&t, text);
+	else
+		text_add(&t, "https://s3.");
+	if (!text && strncmp(line, "file:", 5) != 0) {
+		text_add(&t, http->region);
+		text_add(&t, ".amazonaws.com");
+	}
+	text = line;
+	if (t.full)
+		return err_set(err, -EINVAL, "the environment's endpoints are too long a text");
+	return servers_parse(&http->servers, &text, 1, "the environment's endpoints", err);
+}
+
+/* Lower case, digits and hyphens: without dots, so that a wildcard certificate covers it. */
+static bool host_label(const char *bucket)
+{
+	return strlen(bucket) < 64 &&
+	       bucket[strspn(bucket, "abcdefghijklmnopqrstuvwxyz0123456789-")] == '\0';
+}
+
+void s3_address(struct http_store *http, enum addressing wanted)
+{
+	bool public = true;
+
+	for (uint32_t i = 0; i < http->servers.count; i++) {
+		const char *host = http->servers.list[i].host;
+
+		public = public &&
+			 (strstr(host, ".amazonaws.com") || strstr(host, ".googleapis.com"));
+	}
+	http->virtual_host = wanted == ADDRESSING_VIRTUAL ||
+			     (wanted == ADDRESSING_AUTO && public && host_label(http->bucket));
+}
+
+static int s3_open(struct store *store, struct http_store *http, struct err *err)
+{
+	static const char *const regions[] = {"AWS_REGION", "AWS_DEFAULT_REGION", NULL};
+	const struct s3_options *o = store->options;
+	const char *region = o->region[0] ? o->region : first_of(regions);
+	struct text t = text_in(http->region, sizeof(http->region));
+	int rc = http_split_root(store, "bucket", http, err);
+
+	if (rc < 0)
+		return rc;
+	text_add(&t, region ? region : "us-east-1");
+	if (t.full)
+		return err_set(err, -EINVAL, "the region's name is too long");
+	http->presigned = o->sign;
+	http->sign_payload = o->payload;
+	rc = find_servers(http, err);
+	if (rc < 0)
+		return rc;
+	s3_address(http, (enum addressing)o->addressing);
+	return o->anonymous ? 0 : credentials_aws(&http->credentials, o->profile, err);
+}
+
+/* Scheme and host that the request goes to. */
+static void target(struct slot *s, struct request *r, enum http_method method)
+{
+	const struct http_store *http = s->channel->store;
+	const struct server *v = slot_server(s);
+	char host[SERVER_HOST_BYTES + BUCKET_BYTES];
+	struct text t = text_in(host, sizeof(host));
+	const char *rest = strstr(s->elsewhere, "://");
+
+	if (rest) {
+		request_begin(r, s->buffer, sizeof(s->buffer), method,
+			      strncmp(s->elsewhere, "https", 5) == 0 ? "https" : "http", rest + 3);
+		return;
+	}
+	request_begin(r, s->buffer, sizeof(s->buffer), method, v->tls ? "https" : "http", v->host);
+	if (!http->virtual_host)
+		return;
+	text_add(&t, http->bucket);
+	text_add_char(&t, '.');
+	text_add(&t, v->host);
+	r->host = request_keep(r, host, t.used);
+}
+
+/* The path of the object, or with key NULL of the bucket. */
+static void path(struct slot *s, struct request *r, const char *key)
+{
+	const struct http_store *http = s->channel->store;
+	bool virtual_host = http->virtual_host;
+	const char *const pieces[] = {slot_server(s)->base,
+				      virtual_host ? "" : "/",
+				      virtual_host ? "" : http->bucket,
+				      key || virtual_host ? "/" : "",
+				      key ? http->prefix : "",
+				      key ? key : "",
+				      NULL};
+
+	request_path(r, pieces);
+}
+
+/* The body's hash: of memory, or of what is made piece by piece, which is then made twice. */
+static int hash_payload(struct slot *s, uint64_t bytes, char out[SHA256_TEXT_BYTES])
+{
+	struct exchange *x = &s->exchange;
+	EVP_MD_CTX *context = EVP_MD_CTX_new();
+	uint8_t digest[SHA256_BYTES], piece[16 << 10];
+	struct text t = text_in(out, SHA256_TEXT_BYTES);
+	int rc = context && EVP_DigestInit_ex(context, EVP_sha256(), NULL) ? 0 : -ENOMEM;
+
+	for (uint64_t at = 0; at < bytes && rc == 0; at += sizeof(piece)) {
+		uint64_t n = bytes - at < sizeof(piece) ? bytes - at : sizeof(piece);
+
+		rc = x->produce(x, at, piece, n);
+		EVP_DigestUpdate(context, piece, n);
+	}
+	if (rc == 0)
+		EVP_DigestFinal_ex(context, digest, NULL);
+	EVP_MD_CTX_free(context);
+	text_add_hex(&t, digest, sizeof(digest));
+	return rc;
+}
+
+static int sign(struct slot *s, struct request *r)
+{
+	struct http_channel *ch = s->channel;
+	const struct http_store *http = ch->store;
+	const struct credential_copy *c = &ch->credentials;
+	char hash[SHA256_TEXT_BYTES], bearer[CREDENTIAL_TOKEN_BYTES + 8];
+	struct text t = text_in(bearer, sizeof(bearer));
+	int64_t now = http_now(http);
+	int rc;
+
+	if (http->credentials.kind == CREDENTIAL_NONE)
+		return 0;
+	if (http->credentials.kind == CREDENTIAL_BEARER) {
+		text_add(&t, "Bearer ");
+		text_add(&t, c->c.token);
+		request_header(r, "authorization", bearer);
+		return 0;
+	}
+	if (http->presigned) {
+		sign_v4_query(&ch->v4, r, &c->c, c->generation, http->region, PRESIGNED_S, now);
+		return 0;
+	}
+	if (!http->sign_payload || !r->body_bytes) {
+		sign_v4(&ch->v4, r, &c->c, c->generation, http->region, SIGN_UNSIGNED, now);
+		return 0;
+	}
+	rc = hash_payload(s, r->body_bytes, hash);
+	sign_v4(&ch->v4, r, &c->c, c->generation, http->region, hash, now);
+	return rc;
+}
+
+/* One piece of CompleteMultipartUpload: its beginning, a part, its end; NULL: no more. Pieces are
+ * numbered 0, 1 … parts_max, parts_max + 1; a part that was not written has none. */
+static const char *complete_piece(const struct slot *s, uint64_t piece, char buffer[256])
+{
+	const struct upload *u = slot_upload(s);
+	uint64_t most = s->channel->store->dialect->parts_max;
+	uint64_t parts = u->length ? (u->length + u->part - 1) / u->part : most;
+	struct text t = text_in(buffer, 256);
+
+	if (piece == 0)
+		return "<CompleteMultipartUpload>";
+	if (piece == parts + 1)
+		return "</CompleteMultipartUpload>";
+	if (piece > parts + 1)
+		return NULL;
+	if (!u->etags[piece - 1][0])
+		return "";
+	text_add(&t, "<Part><PartNumber>");
+	text_add_u64(&t, piece);
+	text_add(&t, "</PartNumber><ETag>");
+	text_add(&t, u->etags[piece - 1]);
+	text_add(&t, "</ETag></Part>");
+	return buffer;
+}
+
+static int produce_complete(struct exchange *x, uint64_t at, void *to, uint64_t n)
+{
+	struct slot *s = x->user;
+	char buffer[256], *out = to;
+	const char *piece;
+
+	if (at == 0) {
+		s->piece = 0;
+		s->piece_at = 0;
+	}
+	while (n && (piece = complete_piece(s, s->piece, buffer)) != NULL) {
+		uint64_t left = strlen(piece) - s->piece_at, k = left < n ? left : n;
+
+		memcpy(out, piece + s->piece_at, k);
+		out += k;
+		n -= k;
+		s->piece_at += k;
+		if (k == left) {
+			s->piece++;
+			s->piece_at = 0;
+		}
+	}
+	return n ? -EPROTO : 0;
+}
+
+static uint64_t complete_bytes(const struct slot *s)
+{
+	char buffer[256];
+	const char *piece;
+	uint64_t bytes = 0;
+
+	for (uint64_t i = 0; (piece = complete_piece(s, i, buffer)) != NULL; i++)
+		bytes += strlen(piece);
+	return bytes;
+}
+
+static void make_list(struct slot *s, struct request *r)
+{
+	const struct http_store *http = s->channel->store;
+	const struct io *io = s->io;
+	char prefix[URI_BYTES + OBJECT_KEY_BYTES];
+	struct text t = text_in(prefix, sizeof(prefix));
+
+	text_add(&t, http->prefix);
+	text_add(&t, io->object->key);
+	request_query(r, "list-type", "2");
+	request_query(r, "delimiter", "/");
+	request_query(r, "encoding-type", "url");
+	request_query_u64(r, "max-keys", io->length ? io->length : LIST_PAGE_ENTRIES);
+	request_query(r, "prefix", prefix);
+	if (io->listing->marker[0])
+		request_query(r, "continuation-token", io->listing->marker);
+}
+
+static void body(struct slot *s, struct request *r, uint64_t bytes,
+		 int (*produce)(struct exchange *, uint64_t, void *, uint64_t))
+{
+	r->body_bytes = bytes;
+	s->exchange.produce = produce;
+}
+
+static void make_step(struct slot *s, struct request *r)
+{
+	const struct io *io = s->io;
+
+	switch (s->step) {
+	case STEP_GET:
+		request_range(r, "range", io->offset + io->done_bytes, io->length - io->done_bytes);
+		break;
+	case STEP_PUT:
+		body(s, r, io->op == IO_WRITE ? io->length : 0, body_produce_object);
+		break;
+	case STEP_BEGIN:
+		request_query(r, "uploads", "");
+		break;
+	case STEP_PART:
+		request_query_u64(r, "partNumber", slot_part(s));
+		request_query(r, "uploadId", slot_upload(s)->id);
+		body(s, r, io->length, body_produce_object);
+		break;
+	case STEP_COMPLETE:
+		request_query(r, "uploadId", slot_upload(s)->id);
+		body(s, r, complete_bytes(s), produce_complete);
+		break;
+	case STEP_ABANDON:
+		request_query(r, "uploadId", slot_upload(s)->id);
+		break;
+	case STEP_LIST:
+		make_list(s, r);
+		break;
+	default:
+		break;
+	}
+}
+
+int s3_make(struct slot *s)
+{
+	static const enum http_method methods[] = {
+		[STEP_HEAD] = HTTP_HEAD,      [STEP_GET] = HTTP_GET,
+		[STEP_PUT] = HTTP_PUT,        [STEP_BEGIN] = HTTP_POST,
+		[STEP_PART] = HTTP_PUT,       [STEP_COMPLETE] = HTTP_POST,
+		[STEP_ABANDON] = HTTP_DELETE, [STEP_DELETE] = HTTP_DELETE,
+		[STEP_LIST] = HTTP_GET,
+	};
+	struct request *r = &s->request;
+	int rc;
+
+	target(s, r, methods[s->step]);
+	path(s, r, s->step == STEP_LIST ? NULL : s->io->object->key);
+	make_step(s, r);
+	rc = sign(s, r);
+	if (rc < 0)
+		return rc;
+	return request_finish(r, NULL, &s->exchange);
+}
+
+static int upload_element(void *user, const char *path, const char *text)
+{
+	struct upload *u = user;
+	size_t n = strlen(text);
+
+	if (strcmp(path, "InitiateMultipartUploadResult/UploadId") != 0)
+		return 0;
+	if (n >= sizeof(u->id))
+		return -EPROTO;
+	memcpy(u->id, text, n + 1);
+	return 0;
+}
+
+static int read_upload(struct slot *s)
+{
+	struct upload *u = slot_upload(s);
+	struct xml *x;
+	int rc = xml_open(&x, upload_element, u);
+
+	if (rc < 0)
+		return rc;
+	rc = xml_feed(x, s->small, s->small_used);
+	xml_close(x);
+	if (rc == 0 && u->id[0])
+		return 0;
+	s->io->why = "the server began an upload and did not name it";
+	return -EPROTO;
+}
+
+int s3_read(struct slot *s)
+{
+	const char *etag = s->exchange.answer.etag;
+	size_t n = strlen(etag);
+
+	if (s->step == STEP_BEGIN)
+		return read_upload(s);
+	if (s->step != STEP_PART)
+		return 0;
+	if (n == 0 || n >= PART_ETAG_BYTES) {
+		s->io->why = "the server took a part and did not name it";
+		return -EPROTO;
+	}
+	memcpy(slot_upload(s)->etags[slot_part(s) - 1], etag, n + 1);
+	return 0;
+}
+
+static int digit(char c)
+{
+	if (c >= '0' && c <= '9')
+		return c - '0';
+	c |= 0x20;
+	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+/* "a%20b" or "a+b" to "a b". */
+static void decode(char *out, size_t size, const char *s)
+{
+	size_t n = 0;
+
+	for (; *s && n + 1 < size; s++) {
+		if (*s == '%' && digit(s[1]) >= 0 && digit(s[2]) >= 0) {
+			out[n++] = (char)(digit(s[1]) << 4 | digit(s[2]));
+			s += 2;
+		} else {
+			out[n++] = *s == '+' ? ' ' : *s;
+		}
+	}
+	out[n] = '\0';
+}
+
+/* What stands in the folder that is listed is named without it. */
+static int give(struct slot *s, uint64_t size)
+{
+	size_t before = strlen(s->channel->store->prefix) + strlen(s->io->object->key);
+	const char *name = s->small;
+
+	if (strlen(name) <= before || s->listed++ < s->skip)
+		return 0;
+	s->io->done_bytes++;
+	return s->io->listing->entry(s->io, name + before, size);
+}
+
+int s3_element(void *slot, const char *path, const char *text)
+{
+	struct slot *s = slot;
+	struct listing *l = s->io->listing;
+	size_t n = strlen(text);
+
+	if (strncmp(path, "ListBucketResult/", 17) != 0)
+		return 0;
+	path += 17;
+	if (strcmp(path, "Contents/Key") == 0 || strcmp(path, "CommonPrefixes/Prefix") == 0)
+		decode(s->small, sizeof(s->small), text);
+	else if (strcmp(path, "Contents/Size") == 0)
+		s->entry_size = strtoull(text, NULL, 10);
+	else if (strcmp(path, "Contents") == 0)
+		return give(s, s->entry_size);
+	else if (strcmp(path, "CommonPrefixes") == 0)
+		return give(s, LIST_SIZE_UNKNOWN);
+	else if (strcmp(path, "IsTruncated") == 0)
+		l->more = strcmp(text, "true") == 0;
+	else if (strcmp(path, "NextContinuationToken") == 0 && n >= sizeof(l->marker))
+		return -EPROTO;
+	else if (strcmp(path, "NextContinuationToken") == 0)
+		memcpy(l->marker, text, n + 1);
+	return 0;
+}
+
+static const struct dialect s3_dialect = {
+	.name = "S3",
+	.part_min = 5 << 20,
+	.parts_max = 10000,
+	.begins = true,
+	.open = s3_open,
+	.make = s3_make,
+	.read = s3_read,
+	.element = s3_element,
+};
+
+static int store_open_s3(struct store *store, struct err *err)
+{
+	return http_open(store, &s3_dialect, err);
+}
+
+const struct backend_ops s3_backend = {
+	.scheme = "s3",
+	.help = "objects of Amazon S3 and what speaks like it",
+	.section =
+		{
+			.name = "s3",
+			.help = "objects of Amazon S3 and what speaks like it",
+			.tables = {store_common_options, http_option_table, s3_option_table},
+			.size = sizeof(struct s3_options),
+			.owner = &s3_backend,
+		},
+	.capabilities = BACKEND_CONTENT | BACKEND_RANGES | BACKEND_FIRST_BYTE |
+			BACKEND_ATOMIC_COMMIT | BACKEND_PERSISTENT | BACKEND_MANY_NODES |
+			BACKEND_MISSING_IS_ERROR | BACKEND_DEPTH | BACKEND_STREAMS | BACKEND_LIST,
+	.transfer = 8 << 20,
+	.depth_max = QUEUE_DEPTH_MAX,
+	.check = http_check,
+	.open = store_open_s3,
+	.close = http_close,
+	.describe = http_describe,
+	.channel_open = http_channel_open,
+	.channel_close = http_channel_close,
+	.asks = http_asks,
+	.submit = http_submit,
+	.reap = http_reap,
+};

@@ -1,0 +1,237 @@
+#include "backends/http/server.h"
+
+#include <arpa/inet.h>
+#include <ctype.h>
+#include <errno.h>
+#include <netdb.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+enum { SERVER_TEXT_BYTES = 1024, RANGE_MAX = ENDPOINTS_MAX };
+
+static int add(struct servers *s, const char *text, const char *path, struct err *err);
+
+/* Splits "//host:port/base" behind the scheme. */
+static int parse(struct server *v, const char *text, const char *path, struct err *err)
+{
+	const char *rest = strstr(text, "://"), *slash, *colon;
+	size_t n;
+
+	v->tls = true;
+	if (rest) {
+		if (strncasecmp(text, "http://", 7) == 0)
+			v->tls = false;
+		else if (strncasecmp(text, "https://", 8) != 0)
+			return err_set(err, -EINVAL,
+				       "%s: \"%s\" is no endpoint; write http://host:port or "
+				       "https://host",
+				       path, text);
+		rest += 3;
+	} else {
+		rest = text;
+	}
+	slash = strchr(rest, '/');
+	n = slash ? (size_t)(slash - rest) : strlen(rest);
+	if (n == 0 || n >= sizeof(v->host) || strpbrk(rest, " \t?#@\\\"<>") || rest[0] == ':')
+		return err_set(err, -EINVAL, "%s: \"%s\" names no server", path, text);
+	memcpy(v->host, rest, n);
+	v->host[n] = '\0';
+	colon = strrchr(v->host, ':');
+	if (colon && strchr(colon, ']'))
+		colon = NULL;
+	if (colon && (!isdigit((unsigned char)colon[1]) || strtoul(colon + 1, NULL, 10) > 65535 ||
+		      colon[1 + strspn(colon + 1, "0123456789")]))
+		return err_set(err, -EINVAL, "%s: \"%s\" has no port behind the colon", path, text);
+	if (colon && strcmp(colon, v->tls ? ":443" : ":80") == 0)
+		v->host[colon - v->host] = '\0';
+	n = slash ? strlen(slash) : 0;
+	while (n && slash[n - 1] == '/')
+		n--;
+	if (n >= sizeof(v->base))
+		return err_set(err, -EINVAL, "%s: \"%s\" has too long a path", path, text);
+	if (n)
+		memcpy(v->base, slash, n);
+	v->base[n] = '\0';
+	n = (size_t)snprintf(v->name, sizeof(v->name), "%s://%s%s", v->tls ? "https" : "http",
+			     v->host, v->base);
+	if (n >= sizeof(v->name))
+		return err_set(err, -EINVAL, "%s: \"%s\" is too long", path, text);
+	return 0;
+}
+
+static int append(struct servers *s, const char *text, const char *path, struct err *err)
+{
+	struct server *list;
+
+	if (s->count == ENDPOINTS_MAX)
+		return err_set(err, -EINVAL, "%s: more than %d endpoints", path, ENDPOINTS_MAX);
+	list = realloc(s->list, (s->count + 1) * sizeof(*list));
+	if (!list)
+		return err_set(err, -ENOMEM, "no memory for %u endpoints", s->count + 1);
+	s->list = list;
+	list[s->count] = (struct server){0};
+	s->count++;
+	return parse(&list[s->count - 1], text, path, err);
+}
+
+/* "a{first...last}b", where first tells the digits: {01...16} is 01, 02 … 16. */
+static int expand(struct servers *s, const char *text, const char *open, const char *path,
+		  struct err *err)
+{
+	unsigned long first, last;
+	int width = 0, end = 0, rc = 0;
+	char one[SERVER_TEXT_BYTES];
+
+	if (sscanf(open, "{%lu%n...%lu}%n", &first, &width, &last, &end) != 2 || !end)
+		return err_set(err, -EINVAL, "%s: \"%s\": a range is written {1...8}", path, text);
+	if (last < first || last - first >= RANGE_MAX)
+		return err_set(err, -EINVAL, "%s: \"%s\": the range is empty or too long", path,
+			       text);
+	width = open[1] == '0' ? width - 1 : 1;
+	for (unsigned long i = first; i <= last && rc == 0; i++) {
+		int n = snprintf(one, sizeof(one), "%.*s%0*lu%s", (int)(open - text), text, width,
+				 i, open + end);
+
+		if (n < 0 || (size_t)n >= sizeof(one))
+			return err_set(err, -EINVAL, "%s: \"%s\" is too long", path, text);
+		rc = add(s, one, path, err);
+	}
+	return rc;
+}
+
+static int add_file(struct servers *s, const char *name, const char *path, struct err *err)
+{
+	FILE *f = fopen(name, "re");
+	char line[SERVER_TEXT_BYTES];
+	int rc = 0;
+
+	if (!f)
+		return err_set(err, -errno, "%s: %s: %s", path, name, strerror(errno));
+	while (rc == 0 && fgets(line, sizeof(line), f)) {
+		char *at = line + strspn(line, " \t");
+
+		at[strcspn(at, "#\r\n")] = '\0';
+		while (*at && isspace((unsigned char)at[strlen(at) - 1]))
+			at[strlen(at) - 1] = '\0';
+		if (*at)
+			rc = add(s, at, path, err);
+	}
+	fclose(f);
+	return rc;
+}
+
+/* One text of a list: commas, then ranges. */
+static int add(struct servers *s, const char *text, const char *path, struct err *err)
+{
+	const char *comma = strchr(text, ','), *open = strchr(text, '{');
+	char one[SERVER_TEXT_BYTES];
+	int rc;
+
+	if (comma) {
+		if ((size_t)(comma - text) >= sizeof(one))
+			return err_set(err, -EINVAL, "%s: an endpoint is too long", path);
+		memcpy(one, text, (size_t)(comma - text));
+		one[comma - text] = '\0';
+		rc = add(s, one, path, err);
+		return rc < 0 ? rc : add(s, comma + 1 + strspn(comma + 1, " "), path, err);
+	}
+	return open ? expand(s, text, open, path, err) : append(s, text, path, err);
+}
+
+int servers_parse(struct servers *s, const char *const *texts, uint32_t count, const char *path,
+		  struct err *err)
+{
+	int rc = 0;
+
+	*s = (struct servers){0};
+	for (uint32_t i = 0; i < count && rc == 0; i++) {
+		if (strncmp(texts[i], "file:", 5) == 0)
+			rc = add_file(s, texts[i] + 5, path, err);
+		else
+			rc = add(s, texts[i], path, err);
+	}
+	if (rc == 0 && !s->count)
+		rc = err_set(err, -EINVAL, "%s: names no endpoint", path);
+	if (rc < 0)
+		servers_free(s);
+	return rc;
+}
+
+void servers_free(struct servers *s)
+{
+	for (uint32_t i = 0; i < s->count; i++)
+		free(s->list[i].addresses);
+	free(s->list);
+	*s = (struct servers){0};
+}
+
+static bool literal(const char *host)
+{
+	struct in_addr a;
+
+	return host[0] == '[' || inet_pton(AF_INET, host, &a) == 1;
+}
+
+/* Two addresses of one machine, of which a server often serves only one. */
+static bool local(const char *name)
+{
+	size_t n = strlen(name);
+
+	return n >= 9 && strcasecmp(name + n - 9, "localhost") == 0;
+}
+
+static void keep_address(struct server *v, const struct addrinfo *a, const char *port)
+{
+	char ip[INET6_ADDRSTRLEN];
+	struct address *to = &v->addresses[v->address_count];
+	const void *from = a->ai_family == AF_INET6
+				   ? (const void *)&((struct sockaddr_in6 *)a->ai_addr)->sin6_addr
+				   : (const void *)&((struct sockaddr_in *)a->ai_addr)->sin_addr;
+
+	if (!inet_ntop(a->ai_family, from, ip, sizeof(ip)))
+		return;
+	snprintf(to->connect_to, sizeof(to->connect_to),
+		 a->ai_family == AF_INET6 ? "::[%s]:%s" : "::%s:%s", ip, port);
+	v->address_count++;
+}
+
+static int resolve(struct server *v, const char *label)
+{
+	char name[SERVER_HOST_BYTES + 64], *colon;
+	const char *port = v->tls ? "443" : "80";
+	struct addrinfo hints = {.ai_socktype = SOCK_STREAM}, *found = NULL;
+
+	snprintf(name, sizeof(name), "%s%s", label, v->host);
+	colon = strrchr(name, ':');
+	if (literal(v->host) || (colon && strchr(name, '[')))
+		return 0;
+	if (colon) {
+		*colon = '\0';
+		port = colon + 1;
+	}
+	if (literal(name) || local(name) || getaddrinfo(name, port, &hints, &found) != 0)
+		return 0;
+	v->addresses = calloc(SERVER_ADDRESSES, sizeof(*v->addresses));
+	for (struct addrinfo *a = found; v->addresses && a; a = a->ai_next) {
+		/* Of the family that is preferred here: the other may lead nowhere. */
+		if (a->ai_family == found->ai_family && v->address_count < SERVER_ADDRESSES)
+			keep_address(v, a, port);
+	}
+	freeaddrinfo(found);
+	if (!v->addresses)
+		return -ENOMEM;
+	if (v->address_count == 1)
+		v->address_count = 0;
+	return 0;
+}
+
+int servers_resolve(struct servers *s, const char *label)
+{
+	int rc = 0;
+
+	for (uint32_t i = 0; i < s->count && rc == 0; i++)
+		rc = resolve(&s->list[i], label);
+	return rc;
+}

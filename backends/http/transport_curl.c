@@ -1,0 +1,579 @@
+/* The transport on libcurl: its multi interface driven by epoll, one easy handle for each exchange at
+ * once, made at open and used again. Bytes received are copied once, from curl's buffer into the
+ * consumer's.
+ *
+ * curl sends a request again by itself when a connection that it had kept turns out to be dead. That
+ * would be an attempt that nobody counts: the second sending is refused, and the queue tries again. */
+#include <curl/curl.h>
+#include <errno.h>
+#include <openssl/x509_vfy.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+#include "backends/http/transport.h"
+
+enum {
+	EVENTS = 64,
+	OWN_HEADERS = 3, /* those of curl's that are left out */
+	BUFFERS_BYTES = 32 << 20,
+	BUFFER_MIN = 64 << 10,
+	BUFFER_MAX = 512 << 10
+};
+#define CHECK_NS   UINT64_C(100000000)
+#define IDLE_MAX_S 3600L
+#define NS_IN_MS   UINT64_C(1000000)
+
+struct handle {
+	CURL *easy;
+	struct exchange *exchange; /* NULL: idle */
+	struct curl_transport *owner;
+	const char *connect_to; /* the address it is set to */
+	uint32_t sendings;
+	bool connected;
+	struct curl_slist headers[EXCHANGE_HEADERS + OWN_HEADERS];
+	struct curl_slist to;
+};
+
+struct curl_transport {
+	struct transport base;
+	CURLM *multi;
+	int epoll;
+	uint64_t now_ns, timer_ns, check_ns; /* timer_ns UINT64_MAX: none */
+	uint32_t active, free_count, ended_count;
+	struct handle *handles;  /* [depth] */
+	struct handle **free;    /* [depth] */
+	struct exchange **ended; /* [depth] */
+};
+
+const char *http_method_name(enum http_method method)
+{
+	static const char *const names[] = {"GET", "HEAD", "PUT", "POST", "DELETE"};
+
+	return names[method];
+}
+
+static int transport_open(struct transport **out, const struct transport_options *options,
+			  struct err *err);
+static void transport_close(struct transport *base);
+static void transport_start(struct transport *base, struct exchange *x);
+static uint32_t transport_poll(struct transport *base, struct exchange **ended, uint32_t min,
+			       uint32_t max, uint64_t deadline_ns);
+
+const struct transport_ops transport_curl = {
+	.name = "curl",
+	.copies = 1,
+	.open = transport_open,
+	.close = transport_close,
+	.start = transport_start,
+	.poll = transport_poll,
+};
+
+static int on_socket(CURL *easy, curl_socket_t socket, int what, void *user, void *known)
+{
+	struct curl_transport *t = user;
+	struct epoll_event event = {.data.fd = socket};
+
+	(void)easy;
+	if (what == CURL_POLL_REMOVE) {
+		epoll_ctl(t->epoll, EPOLL_CTL_DEL, socket, NULL);
+		return 0;
+	}
+	event.events =
+		(what & CURL_POLL_IN ? EPOLLIN : 0u) | (what & CURL_POLL_OUT ? EPOLLOUT : 0u);
+	if (known) {
+		epoll_ctl(t->epoll, EPOLL_CTL_MOD, socket, &event);
+		return 0;
+	}
+	/* A socket of that number that curl had forgotten may be there still. */
+	if (epoll_ctl(t->epoll, EPOLL_CTL_ADD, socket, &event) < 0 && errno == EEXIST)
+		epoll_ctl(t->epoll, EPOLL_CTL_MOD, socket, &event);
+	curl_multi_assign(t->multi, socket, t);
+	return 0;
+}
+
+static int on_timer(CURLM *multi, long ms, void *user)
+{
+	struct curl_transport *t = user;
+
+	(void)multi;
+	t->timer_ns =
+		ms < 0 ? UINT64_MAX : clock_now(t->base.options.clock) + (uint64_t)ms * NS_IN_MS;
+	return 0;
+}
+
+static int on_sending(void *user, char *to, char *from, int to_port, int from_port)
+{
+	struct handle *h = user;
+
+	(void)to;
+	(void)from;
+	(void)to_port;
+	(void)from_port;
+	h->connected = true;
+	h->exchange->active_ns = h->owner->now_ns;
+	return h->sendings++ ? CURL_PREREQFUNC_ABORT : CURL_PREREQFUNC_OK;
+}
+
+static size_t on_header(char *line, size_t size, size_t n, void *user)
+{
+	struct handle *h = user;
+	struct exchange *x = h->exchange;
+
+	x->active_ns = h->owner->now_ns;
+	if (!x->first_byte_ns)
+		x->first_byte_ns = clock_now(h->owner->base.options.clock);
+	answer_line(&x->answer, line, size * n);
+	return size * n;
+}
+
+static size_t on_body(char *data, size_t size, size_t n, void *user)
+{
+	struct handle *h = user;
+	struct exchange *x = h->exchange;
+	int rc = x->consume ? x->consume(x, data, size * n) : 0;
+
+	x->active_ns = h->owner->now_ns;
+	x->received_bytes += size * n;
+	if (rc >= 0)
+		return size * n;
+	x->ended = rc;
+	return 0; /* less than came: curl ends it */
+}
+
+static size_t on_send(char *to, size_t size, size_t n, void *user)
+{
+	struct handle *h = user;
+	struct exchange *x = h->exchange;
+	uint64_t bytes = x->send_bytes - x->sent_bytes;
+	int rc;
+
+	if (bytes > size * n)
+		bytes = size * n;
+	x->active_ns = h->owner->now_ns;
+	rc = bytes ? x->produce(x, x->sent_bytes, to, bytes) : 0;
+	if (rc < 0) {
+		x->ended = rc;
+		return CURL_READFUNC_ABORT;
+	}
+	x->sent_bytes += bytes;
+	return bytes;
+}
+
+/* For the sending again that on_sending refuses. */
+static int on_seek(void *user, curl_off_t to, int origin)
+{
+	(void)user;
+	return to == 0 && origin == SEEK_SET ? CURL_SEEKFUNC_OK : CURL_SEEKFUNC_FAIL;
+}
+
+/* What holds for every exchange. */
+static void handle_set(struct handle *h)
+{
+	const struct transport_options *o = &h->owner->base.options;
+	CURL *e = h->easy;
+
+	curl_easy_setopt(e, CURLOPT_PRIVATE, h);
+	curl_easy_setopt(e, CURLOPT_NOSIGNAL, 1L);
+	curl_easy_setopt(e, CURLOPT_PROTOCOLS_STR, "http,https");
+	curl_easy_setopt(e, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
+	curl_easy_setopt(e, CURLOPT_PATH_AS_IS, 1L);
+	curl_easy_setopt(e, CURLOPT_PROXY, "");
+	curl_easy_setopt(e, CURLOPT_USERAGENT, "haul");
+	curl_easy_setopt(e, CURLOPT_BUFFERSIZE, (long)o->buffer_bytes);
+	curl_easy_setopt(e, CURLOPT_UPLOAD_BUFFERSIZE, (long)o->buffer_bytes);
+	curl_easy_setopt(e, CURLOPT_TCP_KEEPALIVE, 1L);
+	curl_easy_setopt(e, CURLOPT_MAXAGE_CONN, IDLE_MAX_S);
+	curl_easy_setopt(e, CURLOPT_CONNECTTIMEOUT_MS, (long)(o->connect_ns / NS_IN_MS));
+	curl_easy_setopt(e, CURLOPT_SSL_VERIFYPEER, o->insecure ? 0L : 1L);
+	curl_easy_setopt(e, CURLOPT_SSL_VERIFYHOST, o->insecure ? 0L : 2L);
+	if (o->ca)
+		curl_easy_setopt(e, CURLOPT_CAINFO, o->ca);
+	curl_easy_setopt(e, CURLOPT_PREREQFUNCTION, on_sending);
+	curl_easy_setopt(e, CURLOPT_PREREQDATA, h);
+	curl_easy_setopt(e, CURLOPT_HEADERFUNCTION, on_header);
+	curl_easy_setopt(e, CURLOPT_HEADERDATA, h);
+	curl_easy_setopt(e, CURLOPT_WRITEFUNCTION, on_body);
+	curl_easy_setopt(e, CURLOPT_WRITEDATA, h);
+	curl_easy_setopt(e, CURLOPT_READFUNCTION, on_send);
+	curl_easy_setopt(e, CURLOPT_READDATA, h);
+	curl_easy_setopt(e, CURLOPT_SEEKFUNCTION, on_seek);
+}
+
+static int handles_open(struct curl_transport *t)
+{
+	uint32_t depth = t->base.options.depth;
+
+	t->handles = calloc(depth, sizeof(*t->handles));
+	t->free = calloc(depth, sizeof(struct handle *));
+	t->ended = calloc(depth, sizeof(struct exchange *));
+	if (!t->handles || !t->free || !t->ended)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < depth; i++) {
+		struct handle *h = &t->handles[i];
+
+		h->owner = t;
+		h->easy = curl_easy_init();
+		if (!h->easy)
+			return -ENOMEM;
+		handle_set(h);
+		t->free[t->free_count++] = h;
+	}
+	return 0;
+}
+
+/* 512 KiB a receive, less where many go on at once. */
+static uint64_t buffer_bytes(uint32_t depth)
+{
+	uint64_t bytes = BUFFERS_BYTES / depth;
+
+	if (bytes > BUFFER_MAX)
+		bytes = BUFFER_MAX;
+	return bytes < BUFFER_MIN ? BUFFER_MIN : bytes;
+}
+
+static int transport_open(struct transport **out, const struct transport_options *options,
+			  struct err *err)
+{
+	struct curl_transport *t;
+
+	*out = NULL;
+	if (curl_global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK)
+		return err_set(err, -ENOMEM, "libcurl does not start");
+	t = calloc(1, sizeof(*t));
+	if (!t) {
+		curl_global_cleanup();
+		return err_set(err, -ENOMEM, "no memory for %u exchanges", options->depth);
+	}
+	t->base = (struct transport){.ops = &transport_curl, .options = *options};
+	t->base.options.buffer_bytes = buffer_bytes(options->depth);
+	t->timer_ns = UINT64_MAX;
+	t->now_ns = clock_now(options->clock);
+	t->epoll = epoll_create1(EPOLL_CLOEXEC);
+	t->multi = curl_multi_init();
+	if (t->epoll < 0 || !t->multi || handles_open(t) < 0) {
+		transport_close(&t->base);
+		return err_set(err, -ENOMEM, "no memory for %u exchanges", options->depth);
+	}
+	curl_multi_setopt(t->multi, CURLMOPT_SOCKETFUNCTION, on_socket);
+	curl_multi_setopt(t->multi, CURLMOPT_SOCKETDATA, t);
+	curl_multi_setopt(t->multi, CURLMOPT_TIMERFUNCTION, on_timer);
+	curl_multi_setopt(t->multi, CURLMOPT_TIMERDATA, t);
+	curl_multi_setopt(t->multi, CURLMOPT_MAXCONNECTS, (long)options->connections);
+	curl_multi_setopt(t->multi, CURLMOPT_PIPELINING, (long)CURLPIPE_NOTHING);
+	*out = &t->base;
+	return 0;
+}
+
+static void transport_close(struct transport *base)
+{
+	struct curl_transport *t = (struct curl_transport *)base;
+
+	for (uint32_t i = 0; t->handles && i < base->options.depth; i++) {
+		if (t->handles[i].exchange)
+			curl_multi_remove_handle(t->multi, t->handles[i].easy);
+		curl_easy_cleanup(t->handles[i].easy);
+	}
+	curl_multi_cleanup(t->multi);
+	if (t->epoll >= 0)
+		close(t->epoll);
+	free(t->handles);
+	free(t->free);
+	free(t->ended);
+	free(t);
+	curl_global_cleanup();
+}
+
+/* Headers of the exchange, without those that curl would add. Nodes are the handle's own. */
+static void set_headers(struct handle *h, const struct exchange *x)
+{
+	static const char *const left_out[OWN_HEADERS] = {"Accept:", "Expect:", "Content-Type:"};
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < x->header_count; i++)
+		h->headers[n++].data = (char *)x->headers[i];
+	for (uint32_t i = 0; i < OWN_HEADERS; i++) {
+		uint32_t k;
+
+		for (k = 0; k < x->header_count; k++) {
+			if (strncasecmp(x->headers[k], left_out[i], strlen(left_out[i])) == 0)
+				break;
+		}
+		if (k == x->header_count)
+			h->headers[n++].data = (char *)left_out[i];
+	}
+	for (uint32_t i = 0; i < n; i++)
+		h->headers[i].next = i + 1 < n ? &h->headers[i + 1] : NULL;
+	curl_easy_setopt(h->easy, CURLOPT_HTTPHEADER, h->headers);
+}
+
+static void set_method(CURL *e, const struct exchange *x)
+{
+	curl_easy_setopt(e, CURLOPT_HTTPGET, 1L);
+	curl_easy_setopt(e, CURLOPT_CUSTOMREQUEST, x->method == HTTP_DELETE ? "DELETE" : NULL);
+	if (x->method == HTTP_HEAD)
+		curl_easy_setopt(e, CURLOPT_NOBODY, 1L);
+	if (x->method == HTTP_PUT) {
+		curl_easy_setopt(e, CURLOPT_UPLOAD, 1L);
+		curl_easy_setopt(e, CURLOPT_INFILESIZE_LARGE, (curl_off_t)x->send_bytes);
+	}
+	if (x->method == HTTP_POST) {
+		curl_easy_setopt(e, CURLOPT_POST, 1L);
+		curl_easy_setopt(e, CURLOPT_POSTFIELDS, NULL);
+		curl_easy_setopt(e, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)x->send_bytes);
+	}
+}
+
+static void end(struct curl_transport *t, struct handle *h, CURLcode code);
+
+static void transport_start(struct transport *base, struct exchange *x)
+{
+	struct curl_transport *t = (struct curl_transport *)base;
+	struct handle *h = t->free[--t->free_count];
+
+	answer_clear(&x->answer);
+	x->first_byte_ns = 0;
+	x->received_bytes = 0;
+	x->wire_bytes = 0;
+	x->connections = 0;
+	x->sent_bytes = 0;
+	x->status = 0;
+	x->ended = 0;
+	x->fault = IO_FAULT_NONE;
+	x->why = NULL;
+	x->transport = h;
+	h->exchange = x;
+	h->sendings = 0;
+	h->connected = false;
+	curl_easy_setopt(h->easy, CURLOPT_URL, x->url);
+	if (x->address && h->connect_to != x->address->connect_to) {
+		h->connect_to = x->address->connect_to;
+		h->to = (struct curl_slist){.data = (char *)h->connect_to};
+		curl_easy_setopt(h->easy, CURLOPT_CONNECT_TO, &h->to);
+	} else if (!x->address && h->connect_to) {
+		h->connect_to = NULL;
+		curl_easy_setopt(h->easy, CURLOPT_CONNECT_TO, NULL);
+	}
+	set_headers(h, x);
+	set_method(h->easy, x);
+	t->active++;
+	if (curl_multi_add_handle(t->multi, h->easy) != CURLM_OK)
+		end(t, h, CURLE_FAILED_INIT);
+}
+
+/* Why a certificate was not believed. */
+static const char *tls_why(CURL *e, CURLcode code)
+{
+	long result = 0;
+
+	curl_easy_getinfo(e, CURLINFO_SSL_VERIFYRESULT, &result);
+	if (code == CURLE_SSL_CACERT_BADFILE)
+		return "the CA bundle cannot be read";
+	switch (result) {
+	case X509_V_OK:
+		return code == CURLE_PEER_FAILED_VERIFICATION
+			       ? "the server's certificate is for another host"
+			       : "no TLS with this server";
+	case X509_V_ERR_CERT_HAS_EXPIRED:
+		return "the server's certificate has expired";
+	case X509_V_ERR_CERT_NOT_YET_VALID:
+		return "the server's certificate is not valid yet";
+	case X509_V_ERR_DEPTH_ZERO_SELF_SIGNED_CERT:
+	case X509_V_ERR_SELF_SIGNED_CERT_IN_CHAIN:
+	case X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT:
+	case X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT_LOCALLY:
+	case X509_V_ERR_UNABLE_TO_VERIFY_LEAF_SIGNATURE:
+		return "no CA that is known signed the server's certificate; name its bundle by "
+		       "\"ca\"";
+	default:
+		return "the server's certificate is not accepted";
+	}
+}
+
+static void fail(struct exchange *x, int status, enum io_fault fault, const char *why)
+{
+	x->status = status;
+	x->fault = fault;
+	x->why = why;
+}
+
+static void classify(struct handle *h, struct exchange *x, CURLcode code)
+{
+	long os = 0;
+
+	curl_easy_getinfo(h->easy, CURLINFO_OS_ERRNO, &os);
+	switch (code) {
+	case CURLE_OK:
+		break;
+	case CURLE_COULDNT_RESOLVE_HOST:
+		fail(x, -EHOSTUNREACH, IO_FAULT_CONNECT, "the server's name is not known");
+		break;
+	case CURLE_COULDNT_CONNECT:
+		fail(x, os ? (int)-os : -ECONNREFUSED, IO_FAULT_CONNECT, "no connection");
+		break;
+	case CURLE_OPERATION_TIMEDOUT:
+		fail(x, -ETIMEDOUT, IO_FAULT_CONNECT, "no connection in time");
+		break;
+	case CURLE_SSL_CONNECT_ERROR:
+		/* Ended in the handshake: a server that dies looks like this. */
+		if (os == ECONNRESET || os == EPIPE)
+			fail(x, (int)-os, IO_FAULT_CONNECT,
+			     "the connection broke in the handshake");
+		else
+			fail(x, -EPROTO, IO_FAULT_TLS, tls_why(h->easy, code));
+		break;
+	case CURLE_PEER_FAILED_VERIFICATION:
+	case CURLE_SSL_CACERT_BADFILE:
+	case CURLE_SSL_CERTPROBLEM:
+	case CURLE_SSL_CIPHER:
+	case CURLE_SSL_ISSUER_ERROR:
+		fail(x, -EPROTO, IO_FAULT_TLS, tls_why(h->easy, code));
+		break;
+	case CURLE_OUT_OF_MEMORY:
+		fail(x, -ENOMEM, IO_FAULT_OTHER, NULL);
+		break;
+	case CURLE_URL_MALFORMAT:
+	case CURLE_UNSUPPORTED_PROTOCOL:
+	case CURLE_FAILED_INIT:
+		fail(x, -EINVAL, IO_FAULT_OTHER, "libcurl takes no such request");
+		break;
+	default: /* received or sent less than a whole answer, or no HTTP */
+		fail(x, -ECONNRESET, IO_FAULT_BROKEN, "the connection broke");
+	}
+}
+
+/* What curl saw of it, before the handle goes on to another. */
+static void measure(struct handle *h, struct exchange *x)
+{
+	curl_off_t down = 0, up = 0;
+	long heads = 0, asked = 0, connects = 0;
+
+	curl_easy_getinfo(h->easy, CURLINFO_SIZE_DOWNLOAD_T, &down);
+	curl_easy_getinfo(h->easy, CURLINFO_SIZE_UPLOAD_T, &up);
+	curl_easy_getinfo(h->easy, CURLINFO_HEADER_SIZE, &heads);
+	curl_easy_getinfo(h->easy, CURLINFO_REQUEST_SIZE, &asked);
+	curl_easy_getinfo(h->easy, CURLINFO_NUM_CONNECTS, &connects);
+	x->wire_bytes = (uint64_t)down + (uint64_t)up + (uint64_t)heads + (uint64_t)asked;
+	x->connections = (uint32_t)connects;
+}
+
+static void end(struct curl_transport *t, struct handle *h, CURLcode code)
+{
+	struct exchange *x = h->exchange;
+
+	measure(h, x);
+	if (x->fault == IO_FAULT_NONE && x->ended < 0)
+		x->status = x->ended;
+	else if (x->fault == IO_FAULT_NONE)
+		classify(h, x, code);
+	curl_multi_remove_handle(t->multi, h->easy);
+	h->exchange = NULL;
+	t->free[t->free_count++] = h;
+	t->active--;
+	t->ended[t->ended_count++] = x;
+}
+
+static void collect(struct curl_transport *t)
+{
+	struct handle *h;
+	CURLMsg *m;
+	CURLcode code;
+	int left;
+
+	while ((m = curl_multi_info_read(t->multi, &left)) != NULL) {
+		if (m->msg != CURLMSG_DONE)
+			continue;
+		code = m->data.result;
+		h = NULL;
+		curl_easy_getinfo(m->easy_handle, CURLINFO_PRIVATE, (char **)&h);
+		end(t, h, code);
+	}
+}
+
+/* Ends what has been silent for too long. Connecting has its limit in curl. */
+static void check_limits(struct curl_transport *t)
+{
+	const struct transport_options *o = &t->base.options;
+
+	if (t->now_ns < t->check_ns)
+		return;
+	t->check_ns = t->now_ns + CHECK_NS;
+	for (uint32_t i = 0; i < o->depth; i++) {
+		struct handle *h = &t->handles[i];
+		struct exchange *x = h->exchange;
+		bool waits = x && !x->first_byte_ns && x->sent_bytes == x->send_bytes;
+
+		if (!x || !h->connected || t->now_ns < x->active_ns)
+			continue;
+		if (t->now_ns - x->active_ns < (waits ? o->first_byte_ns : o->stall_ns))
+			continue;
+		if (waits)
+			fail(x, -ETIMEDOUT, IO_FAULT_TIMEOUT, "no answer in time");
+		else
+			fail(x, -ETIMEDOUT, IO_FAULT_STALL, "bytes stopped coming");
+		end(t, h, CURLE_OPERATION_TIMEDOUT);
+	}
+}
+
+static void act(struct curl_transport *t, const struct epoll_event *events, int n)
+{
+	int running;
+
+	for (int i = 0; i < n; i++) {
+		int what = (events[i].events & EPOLLIN ? CURL_CSELECT_IN : 0) |
+			   (events[i].events & EPOLLOUT ? CURL_CSELECT_OUT : 0) |
+			   (events[i].events & (EPOLLERR | EPOLLHUP) ? CURL_CSELECT_ERR : 0);
+
+		curl_multi_socket_action(t->multi, events[i].data.fd, what, &running);
+	}
+	if (t->now_ns >= t->timer_ns) {
+		t->timer_ns = UINT64_MAX;
+		curl_multi_socket_action(t->multi, CURL_SOCKET_TIMEOUT, 0, &running);
+	}
+	collect(t);
+	check_limits(t);
+}
+
+/* Milliseconds until something must be done, rounded up. */
+static int patience(const struct curl_transport *t, uint64_t deadline_ns)
+{
+	uint64_t until = deadline_ns < t->timer_ns ? deadline_ns : t->timer_ns;
+
+	if (t->active && until > t->check_ns)
+		until = t->check_ns;
+	if (until <= t->now_ns)
+		return 0;
+	until = (until - t->now_ns + NS_IN_MS - 1) / NS_IN_MS;
+	return until < 1000 ? (int)until : 1000;
+}
+
+static uint32_t give(struct curl_transport *t, struct exchange **ended, uint32_t max)
+{
+	uint32_t n = 0;
+
+	while (n < max && t->ended_count)
+		ended[n++] = t->ended[--t->ended_count];
+	return n;
+}
+
+static uint32_t transport_poll(struct transport *base, struct exchange **ended, uint32_t min,
+			       uint32_t max, uint64_t deadline_ns)
+{
+	struct curl_transport *t = (struct curl_transport *)base;
+	struct epoll_event events[EVENTS];
+	uint32_t n = 0;
+	int ready;
+
+	t->now_ns = clock_now(base->options.clock);
+	for (;;) {
+		n += give(t, ended + n, max - n);
+		ready = epoll_wait(t->epoll, events, EVENTS,
+				   n >= min ? 0 : patience(t, deadline_ns));
+		t->now_ns = clock_now(base->options.clock);
+		act(t, events, ready > 0 ? ready : 0);
+		n += give(t, ended + n, max - n);
+		if (n >= min || !t->active || t->now_ns >= deadline_ns)
+			return n;
+	}
+}

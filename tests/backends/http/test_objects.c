@@ -1,0 +1,403 @@
+/* An object store behind HTTP, against a real server that tests/servers/run.py has started: all
+ * operations, awkward keys, sizes around the limits. The store's JSON comes in HAUL_TEST_STORE (with
+ * "uri" of an existing, empty bucket or container). */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/random.h"
+#include "tests/backends/rig.h"
+#include "tests/unit.h"
+
+enum { MIB = 1 << 20, LARGE_MIB = 200 };
+
+static struct clock real;
+
+static const char *store_json(void)
+{
+	return getenv("HAUL_TEST_STORE");
+}
+
+static void begin(struct rig *r, struct queue *q, uint32_t depth)
+{
+	rig_init(r);
+	clock_init(&real);
+	r->clock = &real;
+	CU_ASSERT_EQUAL(rig_open(r, store_json()), 0);
+	if (r->err.text[0])
+		fprintf(stderr, "%s\n", r->err.text);
+	CU_ASSERT_EQUAL_FATAL(queue_open(q, &r->store, depth, &r->err), 0);
+}
+
+static void end(struct rig *r, struct queue *q)
+{
+	queue_close(q);
+	rig_close(r);
+}
+
+/* Eight bytes at a time where it goes; any place may be a beginning. */
+static void fill(uint8_t *data, uint64_t offset, uint64_t n, uint64_t salt)
+{
+	uint64_t word;
+
+	for (uint64_t i = 0; i < n;) {
+		uint64_t in = (offset + i) % 8, bytes = 8 - in < n - i ? 8 - in : n - i;
+
+		word = mix64((offset + i) / 8 + salt * 1000003);
+		memcpy(data + i, (uint8_t *)&word + in, bytes);
+		i += bytes;
+	}
+}
+
+static bool same(const uint8_t *data, uint64_t offset, uint64_t n, uint64_t salt)
+{
+	uint8_t wanted[4096];
+
+	for (uint64_t i = 0; i < n; i += sizeof(wanted)) {
+		uint64_t bytes = n - i < sizeof(wanted) ? n - i : sizeof(wanted);
+
+		fill(wanted, offset + i, bytes, salt);
+		if (memcmp(data + i, wanted, bytes) != 0)
+			return false;
+	}
+	return true;
+}
+
+static void test_keys(void)
+{
+	static const char *const keys[] = {
+		"plain",
+		"a/b/c",
+		"with space",
+		"per%cent",
+		"per%2Fcent",
+		"plus+and&amp=~",
+		"double//slash",
+		"dots/../and/./more",
+		"quote'(*)!@:;,$#?",
+		"\xc3\xa9t\xc3\xa9/\xe6\x96\x87\xe4\xbb\xb6",
+		"tail.",
+		"<xml>\"&'",
+	};
+	uint8_t data[32], back[32];
+	struct object o = {0};
+	struct queue q;
+	struct rig r;
+
+	begin(&r, &q, 4);
+	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
+		uint64_t size = 0;
+
+		fill(data, 0, sizeof(data), i);
+		memset(back, 0, sizeof(back));
+		snprintf(o.key, sizeof(o.key), "%s", keys[i]);
+		CU_ASSERT_EQUAL(rig_put(&q, keys[i], data, sizeof(data)), 0);
+		CU_ASSERT_EQUAL(rig_do(&q, &o, IO_STAT, 0, 0, NULL, &size), 0);
+		CU_ASSERT_EQUAL(size, sizeof(data));
+		CU_ASSERT_EQUAL(rig_get(&q, keys[i], back, sizeof(back)), 0);
+		CU_ASSERT_EQUAL(memcmp(data, back, sizeof(data)), 0);
+	}
+	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
+		snprintf(o.key, sizeof(o.key), "%s", keys[i]);
+		CU_ASSERT_EQUAL(rig_do(&q, &o, IO_DELETE, 0, 0, NULL, NULL), 0);
+		CU_ASSERT_EQUAL(rig_do(&q, &o, IO_STAT, 0, 0, NULL, NULL), -ENOENT);
+	}
+	end(&r, &q);
+}
+
+/* Written in parts where it is larger than one, read in ranges. */
+static void put_get(struct queue *q, const char *key, uint64_t size, uint64_t part, uint64_t range)
+{
+	uint64_t most = part > range ? part : range, stored = 0;
+	uint8_t *data = malloc(most);
+	struct object o = {0};
+	struct io io = {.op = IO_BEGIN, .object = &o, .length = size, .part = part};
+
+	snprintf(o.key, sizeof(o.key), "%s", key);
+	CU_ASSERT_EQUAL(queue_do(q, &io), 0);
+	for (uint64_t at = 0; at < size; at += part) {
+		uint64_t n = size - at < part ? size - at : part;
+
+		fill(data, at, n, size);
+		CU_ASSERT_EQUAL(rig_do(q, &o, IO_WRITE, at, n, data, NULL), 0);
+	}
+	CU_ASSERT_EQUAL(rig_do(q, &o, IO_COMMIT, 0, 0, NULL, &stored), 0);
+	CU_ASSERT_EQUAL(stored, size);
+	CU_ASSERT_EQUAL(rig_do(q, &o, IO_OPEN, 0, 0, NULL, NULL), 0);
+	for (uint64_t at = 0; at < size; at += range) {
+		uint64_t n = size - at < range ? size - at : range, got = 0;
+
+		memset(data, 0, n);
+		CU_ASSERT_EQUAL(rig_do(q, &o, IO_READ, at, n, data, &got), 0);
+		CU_ASSERT_EQUAL(got, n);
+		CU_ASSERT(same(data, at, n, size));
+	}
+	CU_ASSERT_EQUAL(rig_do(q, &o, IO_READ, size, 1, data, NULL), -ENODATA);
+	if (size)
+		CU_ASSERT_EQUAL(rig_do(q, &o, IO_READ, size - 1, 2, data, NULL), -ENODATA);
+	CU_ASSERT_EQUAL(rig_do(q, &o, IO_CLOSE, 0, 0, NULL, NULL), 0);
+	CU_ASSERT_EQUAL(rig_do(q, &o, IO_DELETE, 0, 0, NULL, NULL), 0);
+	free(data);
+}
+
+static void test_sizes(void)
+{
+	struct queue q;
+	struct rig r;
+
+	begin(&r, &q, 1);
+	put_get(&q, "s/0", 0, 8 * MIB, MIB);
+	put_get(&q, "s/1", 1, 8 * MIB, MIB);
+	put_get(&q, "s/5m-1", 5 * MIB - 1, 5 * MIB, MIB);
+	put_get(&q, "s/5m", 5 * MIB, 5 * MIB, 5 * MIB);
+	put_get(&q, "s/5m+1", 5 * MIB + 1, 5 * MIB, 3 * MIB);
+	put_get(&q, "s/200m", (uint64_t)LARGE_MIB * MIB, 16 * MIB, 8 * MIB);
+	end(&r, &q);
+}
+
+/* Parts and ranges many at a time, in whatever order they end. */
+static void test_many_at_once(void)
+{
+	enum { DEPTH = 8, PARTS = 7 };
+	static struct io ios[DEPTH], *done[DEPTH], *list[DEPTH];
+	uint64_t size = (uint64_t)PARTS * 5 * MIB - 12345, stored;
+	uint8_t *data = malloc((size_t)PARTS * 5 * MIB);
+	struct object o = {.key = "many"};
+	struct io io = {.op = IO_BEGIN, .object = &o, .length = size, .part = 5 * MIB};
+	struct queue q;
+	struct rig r;
+
+	begin(&r, &q, DEPTH);
+	fill(data, 0, size, 7);
+	CU_ASSERT_EQUAL(queue_do(&q, &io), 0);
+	for (int pass = 0; pass < 2; pass++) {
+		for (int i = 0; i < PARTS; i++) {
+			uint64_t at = (uint64_t)(PARTS - 1 - i) * 5 * MIB;
+
+			ios[i] = (struct io){.op = pass ? IO_READ : IO_WRITE,
+					     .object = &o,
+					     .offset = at,
+					     .length = size - at < 5 * MIB ? size - at : 5 * MIB,
+					     .data = data + at};
+			list[i] = &ios[i];
+		}
+		CU_ASSERT_EQUAL(queue_submit(&q, list, PARTS), 0);
+		CU_ASSERT_EQUAL(queue_reap(&q, done, PARTS, PARTS, UINT64_MAX), PARTS);
+		for (int i = 0; i < PARTS; i++)
+			CU_ASSERT_EQUAL(ios[i].status, 0);
+		if (pass)
+			break;
+		CU_ASSERT_EQUAL(rig_do(&q, &o, IO_COMMIT, 0, 0, NULL, &stored), 0);
+		CU_ASSERT_EQUAL(stored, size);
+		memset(data, 0, size);
+		CU_ASSERT_EQUAL(rig_do(&q, &o, IO_OPEN, 0, 0, NULL, NULL), 0);
+	}
+	CU_ASSERT(same(data, 0, size, 7));
+	CU_ASSERT(ios[0].first_byte_ns >= ios[0].submit_ns);
+	CU_ASSERT(ios[0].first_byte_ns <= ios[0].done_ns);
+	CU_ASSERT_EQUAL(q.stats->op[IO_READ].bytes, size);
+	rig_do(&q, &o, IO_DELETE, 0, 0, NULL, NULL);
+	free(data);
+	end(&r, &q);
+}
+
+static int chunk_fill(struct io *io, uint64_t offset, void *data, uint64_t length)
+{
+	(void)io;
+	fill(data, offset, length, 9);
+	return 0;
+}
+
+static int chunk_check(struct io *io, uint64_t offset, void *data, uint64_t length)
+{
+	*(uint64_t *)io->user += length;
+	return same(data, offset, length, 9) ? 0 : -EILSEQ;
+}
+
+/* Through a small window, written in one PUT and read by one GET. */
+static void test_streams(void)
+{
+	static uint8_t window[100000];
+	uint64_t size = 3 * MIB + 17, seen = 0;
+	struct object o = {.key = "stream"};
+	struct io io = {.op = IO_BEGIN, .object = &o, .length = size, .part = 8 * MIB};
+	struct queue q;
+	struct rig r;
+
+	begin(&r, &q, 2);
+	CU_ASSERT_EQUAL(queue_do(&q, &io), 0);
+	io = (struct io){.op = IO_WRITE,
+			 .object = &o,
+			 .length = size,
+			 .data = window,
+			 .window = sizeof(window),
+			 .chunk = chunk_fill};
+	CU_ASSERT_EQUAL(queue_do(&q, &io), 0);
+	CU_ASSERT_EQUAL(rig_do(&q, &o, IO_COMMIT, 0, 0, NULL, NULL), 0);
+	rig_do(&q, &o, IO_OPEN, 0, 0, NULL, NULL);
+	io = (struct io){.op = IO_READ,
+			 .object = &o,
+			 .offset = 11,
+			 .length = size - 11,
+			 .data = window,
+			 .window = sizeof(window),
+			 .chunk = chunk_check,
+			 .user = &seen};
+	CU_ASSERT_EQUAL(queue_do(&q, &io), 0);
+	CU_ASSERT_EQUAL(seen, size - 11);
+	CU_ASSERT_EQUAL(io.attempts, 1);
+	rig_do(&q, &o, IO_DELETE, 0, 0, NULL, NULL);
+	end(&r, &q);
+}
+
+static void test_what_is_not_there(void)
+{
+	struct object o = {.key = "none"};
+	uint8_t byte;
+	struct queue q;
+	struct rig r;
+
+	begin(&r, &q, 1);
+	CU_ASSERT_EQUAL(rig_do(&q, &o, IO_STAT, 0, 0, NULL, NULL), -ENOENT);
+	CU_ASSERT_EQUAL(rig_get(&q, "none", &byte, 1), -ENOENT);
+	CU_ASSERT_EQUAL(q.stats->op[IO_STAT].errors, 0);
+	strcpy(o.key, "folder/");
+	CU_ASSERT_EQUAL(rig_do(&q, &o, IO_DELETE, 0, 0, NULL, NULL), -ENOENT);
+	end(&r, &q);
+}
+
+/* Nothing remains, whether one PUT was to do it or parts, and what was there before stays. */
+static void test_abort(void)
+{
+	static uint8_t data[5 * MIB];
+	struct object o = {.key = "aborted"};
+	struct io io;
+	uint64_t size = 0;
+	struct queue q;
+	struct rig r;
+
+	begin(&r, &q, 1);
+	for (uint64_t bytes = 100; bytes <= 8 * MIB; bytes *= 83886) {
+		io = (struct io){.op = IO_BEGIN, .object = &o, .length = bytes, .part = 5 * MIB};
+		CU_ASSERT_EQUAL(queue_do(&q, &io), 0);
+		CU_ASSERT_EQUAL(rig_do(&q, &o, IO_WRITE, 0,
+				       bytes < sizeof(data) ? bytes : sizeof(data), data, NULL),
+				0);
+		CU_ASSERT_EQUAL(rig_do(&q, &o, IO_ABORT, 0, 0, NULL, NULL), 0);
+		CU_ASSERT_EQUAL(o.state[0], 0);
+		CU_ASSERT_EQUAL(rig_do(&q, &o, IO_STAT, 0, 0, NULL, NULL), -ENOENT);
+	}
+	CU_ASSERT_EQUAL(rig_put(&q, "aborted", "before", 6), 0);
+	io = (struct io){.op = IO_BEGIN, .object = &o, .length = 8 * MIB, .part = 5 * MIB};
+	CU_ASSERT_EQUAL(queue_do(&q, &io), 0);
+	CU_ASSERT_EQUAL(rig_do(&q, &o, IO_WRITE, 0, sizeof(data), data, NULL), 0);
+	CU_ASSERT_EQUAL(rig_do(&q, &o, IO_ABORT, 0, 0, NULL, NULL), 0);
+	CU_ASSERT_EQUAL(rig_do(&q, &o, IO_STAT, 0, 0, NULL, &size), 0);
+	CU_ASSERT_EQUAL(size, 6);
+	rig_do(&q, &o, IO_DELETE, 0, 0, NULL, NULL);
+	end(&r, &q);
+}
+
+struct seen {
+	uint32_t entries, folders;
+	uint64_t sizes, sum;
+};
+
+static int entry(struct io *io, const char *name, uint64_t size)
+{
+	struct seen *seen = io->user;
+
+	seen->entries++;
+	if (name[strlen(name) - 1] == '/') {
+		seen->folders++;
+		CU_ASSERT_EQUAL(size, LIST_SIZE_UNKNOWN);
+		return 0;
+	}
+	seen->sizes += size;
+	seen->sum += (uint64_t)strtoul(name + strlen(name) - 3, NULL, 10);
+	return 0;
+}
+
+static void test_list(void)
+{
+	enum { OBJECTS = 25, PAGE = 10 };
+	struct object o = {0};
+	struct listing listing = {.entry = entry};
+	struct seen seen = {0};
+	struct io io = {.user = &seen};
+	uint32_t pages = 0;
+	struct queue q;
+	struct rig r;
+
+	begin(&r, &q, 2);
+	for (int i = 0; i < OBJECTS; i++) {
+		snprintf(o.key, sizeof(o.key), "l/a b+%%&\xc3\xa9 %03d", i);
+		CU_ASSERT_EQUAL(rig_put(&q, o.key, "12345", (uint64_t)(i % 3)), 0);
+	}
+	CU_ASSERT_EQUAL(rig_put(&q, "l/sub/one", "1", 1), 0);
+	do {
+		strcpy(o.key, "l/");
+		io = (struct io){.op = IO_LIST,
+				 .object = &o,
+				 .length = PAGE,
+				 .listing = &listing,
+				 .user = &seen};
+		CU_ASSERT_EQUAL_FATAL(queue_do(&q, &io), 0);
+		CU_ASSERT(io.done_bytes <= PAGE);
+	} while (++pages < 10 && listing.more);
+	CU_ASSERT_EQUAL(pages, 3);
+	CU_ASSERT_EQUAL(seen.entries, OBJECTS + 1);
+	CU_ASSERT_EQUAL(seen.folders, 1);
+	CU_ASSERT_EQUAL(seen.sizes, 8 * 3 + 0);
+	CU_ASSERT_EQUAL(seen.sum, OBJECTS * (OBJECTS - 1) / 2);
+	for (int i = 0; i < OBJECTS; i++) {
+		snprintf(o.key, sizeof(o.key), "l/a b+%%&\xc3\xa9 %03d", i);
+		rig_do(&q, &o, IO_DELETE, 0, 0, NULL, NULL);
+	}
+	strcpy(o.key, "l/sub/one");
+	rig_do(&q, &o, IO_DELETE, 0, 0, NULL, NULL);
+	end(&r, &q);
+}
+
+/* One connection serves them all. */
+static void test_connections_are_kept(void)
+{
+	uint64_t opens = strstr(store_json(), "head_on_open") ? 20 : 0;
+	struct queue q;
+	struct rig r;
+	uint8_t byte;
+
+	begin(&r, &q, 4);
+	CU_ASSERT_EQUAL(rig_put(&q, "kept", "x", 1), 0);
+	for (int i = 0; i < 20; i++)
+		CU_ASSERT_EQUAL(rig_get(&q, "kept", &byte, 1), 0);
+	CU_ASSERT_EQUAL(q.endpoint_counts[0].connections, 1);
+	CU_ASSERT_EQUAL(q.endpoint_counts[0].failures, 0);
+	CU_ASSERT_EQUAL(q.endpoint_counts[0].attempts, 22 + opens);
+	CU_ASSERT_EQUAL(q.endpoint_counts[0].requests, 22 + opens);
+	CU_ASSERT_EQUAL(q.endpoint_counts[0].status[206], 20);
+	CU_ASSERT(q.endpoint_counts[0].wire_bytes > q.endpoint_counts[0].bytes);
+	end(&r, &q);
+}
+
+int main(void)
+{
+	CU_TestInfo tests[] = {
+		{"keys", test_keys},
+		{"sizes", test_sizes},
+		{"many at once", test_many_at_once},
+		{"streams", test_streams},
+		{"what is not there", test_what_is_not_there},
+		{"abort", test_abort},
+		{"list", test_list},
+		{"connections are kept", test_connections_are_kept},
+		CU_TEST_INFO_NULL,
+	};
+
+	if (!store_json()) {
+		fprintf(stderr, "HAUL_TEST_STORE says no store: see tests/servers/run.py\n");
+		return 77;
+	}
+	return unit_main("objects", tests);
+}

@@ -1,0 +1,364 @@
+"""Real servers for the tests of object stores, each in a folder of its own and on ports of its own, so that
+tests may run side by side. Started by `with`, gone at its end:
+
+    with Rgw() as rgw:
+        rgw.bucket("train")
+        env = rgw.env()
+
+A server that is not installed raises Missing: the test is skipped.
+"""
+import contextlib
+import http.client
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+import uuid
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+AZURITE = "3.37.0"
+
+
+class Missing(Exception):
+    """What a test needs and this machine has not."""
+
+
+def need(*programs):
+    for program in programs:
+        if not shutil.which(program, path=os.environ.get("PATH", "") + ":/usr/sbin:/sbin"):
+            raise Missing(f"{program} is not installed")
+
+
+def free_ports(n):
+    """Ports nobody has now. Another may take one meanwhile: who starts a server tries again."""
+    sockets = [socket.socket() for _ in range(n)]
+    for s in sockets:
+        s.bind(("127.0.0.1", 0))
+    ports = [s.getsockname()[1] for s in sockets]
+    for s in sockets:
+        s.close()
+    return ports
+
+
+def wait_for(port, seconds, process=None):
+    """Until something listens on the port, or the process has ended."""
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), 1):
+            return True
+        if process is not None and process.poll() is not None:
+            return False
+        time.sleep(0.02)
+    return False
+
+
+class Server:
+    """A folder and processes, ended by their ids."""
+
+    def __init__(self):
+        self.folder = tempfile.mkdtemp(prefix="haul-srv-", dir="/tmp")
+        self.processes = []
+
+    def __enter__(self):
+        try:
+            self.start()
+        except BaseException:
+            self.stop()
+            raise
+        return self
+
+    def __exit__(self, *_):
+        self.stop()
+
+    def path(self, *names):
+        return os.path.join(self.folder, *names)
+
+    def write(self, name, text):
+        with open(self.path(name), "w", encoding="utf-8") as f:
+            f.write(text)
+        return self.path(name)
+
+    def run(self, *args, timeout=30, **more):
+        return subprocess.run(args, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                              text=True, timeout=timeout, check=False, **more)
+
+    def spawn(self, name, *args, **more):
+        with open(self.path(name + ".out"), "a", encoding="utf-8") as out:
+            process = subprocess.Popen(args, stdin=subprocess.DEVNULL, stdout=out, stderr=out,
+                                       start_new_session=True, **more)
+        self.processes.append(process)
+        return process
+
+    def end(self, process, how=signal.SIGTERM):
+        if process.poll() is None:
+            process.send_signal(how)
+            try:
+                process.wait(10)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+
+    def stop(self):
+        for process in reversed(self.processes):
+            self.end(process)
+        self.processes = []
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+CEPH_CONF = """[global]
+fsid = {fsid}
+mon host = v1:127.0.0.1:{mon}
+ms bind msgr2 = false
+ms bind ipv4 = true
+public addr = 127.0.0.1
+cluster addr = 127.0.0.1
+auth cluster required = none
+auth service required = none
+auth client required = none
+osd pool default size = 1
+osd pool default min size = 1
+osd pool default pg num = 1
+osd pool default pgp num = 1
+osd crush chooseleaf type = 0
+osd pool default pg autoscale mode = off
+mon allow pool size one = true
+mon warn on pool no redundancy = false
+mon data = {folder}/mon
+osd data = {folder}/osd
+osd objectstore = memstore
+memstore device bytes = 8589934592
+osd class load list = *
+osd class default list = *
+run dir = {folder}
+admin socket = {folder}/$name.asok
+log file = {folder}/$name.log
+pid file =
+paxos propose interval = 0.02
+paxos min wait = 0.01
+mon tick interval = 1
+debug rgw = 0
+[client.rgw]
+rgw dns name = localhost
+rgw enable usage log = false
+rgw enable ops log = false
+rgw gc obj min wait = 5
+rgw thread pool size = 64
+rgw override bucket index max shards = 1
+rgw dynamic resharding = false
+"""
+
+
+class Rgw(Server):
+    """Ceph's gateway on a store in memory: S3 that verifies signatures. gateways: so many ways in.
+    tls: a certificate and its key in one file, then there is https, too."""
+
+    KEY, SECRET = "testak", "testsecret01"
+
+    def __init__(self, gateways=1, tls=None):
+        super().__init__()
+        need("ceph-mon", "ceph-osd", "radosgw", "ceph", "monmaptool", "ceph-authtool")
+        self.count, self.tls = gateways, tls
+        self.ports, self.gateways = [], []
+
+    def start(self):
+        # A young monitor on a busy machine refuses the first commands now and then.
+        for left in (3, 2, 1, 0):
+            try:
+                self.start_once()
+                return
+            except (RuntimeError, subprocess.TimeoutExpired):
+                if not left:
+                    raise
+                for process in reversed(self.processes):
+                    self.end(process, signal.SIGKILL)
+                self.processes = []
+                shutil.rmtree(self.folder, ignore_errors=True)
+                os.mkdir(self.folder)
+
+    def must(self, *args, tries=1):
+        for i in range(tries):
+            done = self.run(*args)
+            if done.returncode == 0:
+                return done.stdout
+            time.sleep(0.1 * (i > 0))
+        raise RuntimeError(f"{' '.join(args)}: {done.stdout[-600:]}")
+
+    def start_once(self):
+        mon, *self.ports = free_ports(1 + 2 * self.count)
+        fsid, osd = str(uuid.uuid4()), str(uuid.uuid4())
+        conf = self.write("ceph.conf", CEPH_CONF.format(fsid=fsid, mon=mon, folder=self.folder))
+        for name in ("mon", "osd"):
+            os.mkdir(self.path(name))
+        self.must("monmaptool", "--create", "--clobber", "--addv", "a", f"[v1:127.0.0.1:{mon}/0]", "--fsid", fsid,
+                  self.path("monmap"))
+        self.must("ceph-authtool", "--create-keyring", self.path("keyring"), "--gen-key", "-n", "mon.", "--cap", "mon",
+                  "allow *")
+        self.must("ceph-mon", "-c", conf, "-i", "a", "--mkfs", "--monmap", self.path("monmap"), "--keyring",
+                  self.path("keyring"))
+        self.spawn("mon", "ceph-mon", "-c", conf, "-i", "a", "-f")
+        if not wait_for(mon, 20, self.processes[-1]):
+            raise RuntimeError("the monitor does not come up")
+        self.must("ceph", "-c", conf, "--connect-timeout", "10", "osd", "new", osd, tries=50)
+        self.must("ceph-osd", "-c", conf, "-i", "0", "--mkfs", "--osd-uuid", osd, "--no-mon-config", tries=5)
+        self.spawn("osd", "ceph-osd", "-c", conf, "-i", "0", "-f")
+        self.gateways = [self.gateway(i) for i in range(self.count)]
+        for i, process in enumerate(self.gateways):
+            if not wait_for(self.ports[2 * i], 60, process):
+                raise RuntimeError("a gateway does not come up")
+        self.must("radosgw-admin", "-c", conf, "user", "create", "--uid=t", "--display-name=t",
+                  f"--access-key={self.KEY}", f"--secret-key={self.SECRET}", tries=20)
+
+    def gateway(self, i):
+        ends = f"endpoint=127.0.0.1:{self.ports[2 * i]}"
+        if self.tls:
+            ends += f" ssl_endpoint=127.0.0.1:{self.ports[2 * i + 1]} ssl_certificate={self.tls}"
+        return self.spawn(f"rgw{i}", "radosgw", "-c", self.path("ceph.conf"), "-f", "-n", f"client.rgw.{i}",
+                          "--rgw-frontends", f"beast {ends}", "--rgw-dns-name", "localhost")
+
+    def restart(self, i):
+        self.gateways[i] = self.gateway(i)
+        if not wait_for(self.ports[2 * i], 60, self.gateways[i]):
+            raise RuntimeError("a gateway does not come up again")
+
+    def endpoint(self, i=0, tls=False, host="127.0.0.1"):
+        return f"http{'s' if tls else ''}://{host}:{self.ports[2 * i + tls]}"
+
+    def endpoints(self):
+        return [self.endpoint(i) for i in range(self.count)]
+
+    def env(self):
+        return {"AWS_ACCESS_KEY_ID": self.KEY, "AWS_SECRET_ACCESS_KEY": self.SECRET}
+
+    def requests(self, i=0):
+        """What the gateway itself has counted."""
+        text = self.must("ceph", "--admin-daemon", self.path(f"client.rgw.{i}.asok"), "perf", "dump")
+        return json.loads(text[text.index("{"):])["rgw"]
+
+    def client(self, i=0, **more):
+        """boto3, for buckets and as the other side of what haul writes and reads."""
+        try:
+            import boto3
+            from botocore.config import Config
+        except ImportError as e:
+            raise Missing("python3-boto3 is not installed") from e
+        return boto3.client("s3", endpoint_url=self.endpoint(i), aws_access_key_id=self.KEY,
+                            aws_secret_access_key=self.SECRET, region_name="us-east-1",
+                            config=Config(signature_version="s3v4", s3={"addressing_style": "path"}), **more)
+
+    def bucket(self, name):
+        self.client().create_bucket(Bucket=name)
+        return name
+
+
+class Azurite(Server):
+    """Azure's emulator of its blob store, kept in memory. tls: (certificate, key), and then tokens are
+    taken, too."""
+
+    ACCOUNT = "devstoreaccount1"
+    # The emulator's own, which everybody knows.
+    KEY = "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw=="
+
+    def __init__(self, tls=None):
+        super().__init__()
+        need("node", "npm")
+        self.tls = tls
+        self.main = self.find()
+
+    @staticmethod
+    def find():
+        """Where the emulator is: as HAUL_AZURITE says, or fetched once into the user's cache."""
+        place = os.environ.get("HAUL_AZURITE") or os.path.join(
+            os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "haul", "azurite-" + AZURITE)
+        main = os.path.join(place, "node_modules", "azurite", "dist", "src", "blob", "main.js")
+        if not os.path.exists(main):
+            os.makedirs(place, exist_ok=True)
+            done = subprocess.run(["npm", "install", "--no-fund", "--no-audit", "--prefix", place,
+                                   "azurite@" + AZURITE], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                                  timeout=300, check=False)
+            if done.returncode != 0 or not os.path.exists(main):
+                raise Missing("npm does not install azurite: " + done.stdout[-200:])
+        return main
+
+    def start(self):
+        self.port, = free_ports(1)
+        args = ["node", self.main, "--blobHost", "127.0.0.1", "--blobPort", str(self.port), "--inMemoryPersistence",
+                "--extentMemoryLimit", "4096", "--silent", "--skipApiVersionCheck", "--disableTelemetry"]
+        if self.tls:
+            args += ["--cert", self.tls[0], "--key", self.tls[1], "--oauth", "basic"]
+        process = self.spawn("azurite", *args, cwd=self.folder)
+        if not wait_for(self.port, 60, process):
+            with open(self.path("azurite.out"), encoding="utf-8") as f:
+                raise RuntimeError("azurite does not come up: " + f.read()[-400:])
+
+    def endpoint(self):
+        return f"http{'s' if self.tls else ''}://127.0.0.1:{self.port}/{self.ACCOUNT}"
+
+    def env(self):
+        return {"AZURE_STORAGE_ACCOUNT": self.ACCOUNT, "AZURE_STORAGE_KEY": self.KEY}
+
+
+class Tls(Server):
+    """A certificate authority of our own, and certificates: good, for another host, expired."""
+
+    def start(self):
+        need("openssl")
+        self.openssl("req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-keyout", "ca.key",
+                     "-out", "ca.crt", "-days", "30", "-subj", "/CN=haul test authority")
+        self.make("good", "DNS:localhost,DNS:*.localhost,IP:127.0.0.1", "30")
+        self.make("wronghost", "DNS:other.example", "30")
+        self.make("expired", "DNS:localhost,IP:127.0.0.1", "-1")
+        self.ca = self.path("ca.crt")
+
+    def openssl(self, *args):
+        done = self.run("openssl", *args, cwd=self.folder)
+        if done.returncode != 0:
+            raise RuntimeError(done.stdout)
+
+    def make(self, name, names, days):
+        self.openssl("req", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-keyout", name + ".key",
+                     "-out", name + ".csr", "-subj", "/CN=" + name)
+        self.write(name + ".ext", "subjectAltName=" + names)
+        self.openssl("x509", "-req", "-in", name + ".csr", "-CA", "ca.crt", "-CAkey", "ca.key", "-CAcreateserial", "-days",
+                     days, "-extfile", name + ".ext", "-out", name + ".crt")
+        with open(self.path(name + ".pem"), "w", encoding="ascii") as out:
+            for part in (".key", ".crt"):
+                with open(self.path(name + part), encoding="ascii") as f:
+                    out.write(f.read())
+
+    def pem(self, name):
+        return self.path(name + ".pem")
+
+    def pair(self, name):
+        return self.path(name + ".crt"), self.path(name + ".key")
+
+
+class Proxy(Server):
+    """faults.py before a server: does harm by rule, and counts it."""
+
+    def __init__(self, upstream, *rules):
+        super().__init__()
+        self.upstream = upstream.split("://")[-1].split("/")[0]
+        self.base = "/" + upstream.split("://")[-1].partition("/")[2] if "/" in upstream.split("://")[-1] else ""
+        self.rules = rules
+
+    def start(self):
+        for _ in range(3):
+            self.port, = free_ports(1)
+            process = self.spawn("proxy", "/usr/bin/python3", "-B", os.path.join(HERE, "faults.py"), str(self.port),
+                                 self.upstream, *self.rules)
+            if wait_for(self.port, 20, process):
+                return
+        with open(self.path("proxy.out"), encoding="utf-8") as f:
+            raise RuntimeError("the proxy does not come up: " + f.read()[-400:])
+
+    def endpoint(self):
+        return f"http://127.0.0.1:{self.port}{self.base}"
+
+    def stats(self):
+        c = http.client.HTTPConnection("127.0.0.1", self.port, timeout=10)
+        c.request("GET", "/__stats")
+        return json.loads(c.getresponse().read())
