@@ -47,6 +47,9 @@ const char *io_op_name(enum io_op op);
 
 /* What a request's status means, for people: "ends early" for -ENODATA, else the errno's text. */
 const char *io_status_text(int status);
+struct io;
+/* The same of a request that failed, in the store's own words where it has some. */
+const char *io_text(const struct io *io);
 
 enum { OBJECT_KEY_BYTES = 512, OBJECT_STATE_WORDS = 4 };
 

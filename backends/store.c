@@ -52,6 +52,11 @@ const char *io_status_text(int status)
 	return text ? text : "unknown error";
 }
 
+const char *io_text(const struct io *io)
+{
+	return io->why ? io->why : io_status_text(io->status);
+}
+
 uint32_t backend_depth(const struct job_store *described)
 {
 	const struct backend_ops *ops = described->section->owner;

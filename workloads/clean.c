@@ -184,7 +184,7 @@ static int remove_key(struct file_worker *w, const char *key)
 		return rc;
 	/* The first one is told at the end; the others may still go. */
 	if (w->failure.error == 0)
-		file_worker_fail(w, &io, rc, io_status_text(rc));
+		file_worker_fail(w, &io, rc, io_text(&io));
 	return rc;
 }
 
@@ -201,7 +201,7 @@ static int clean_file(struct file_worker *w, uint64_t file)
 	snprintf(part, sizeof(part), "%s.haul-part", o.key);
 	rc = queue_do(&w->queue, &io);
 	if (rc < 0 && rc != -ENOENT && w->failure.error == 0)
-		file_worker_fail(w, &io, rc, io_status_text(rc));
+		file_worker_fail(w, &io, rc, io_text(&io));
 	dataset_layout(&c->dataset, file, &l);
 	if (rc == -ENOENT) {
 		w->counts[COUNT_ABSENT]++;

@@ -72,15 +72,16 @@ static int check_head(const struct looker *k, const uint8_t *head, uint64_t byte
 
 static int read_head(struct looker *k, uint64_t bytes, struct err *err)
 {
-	struct io io = {.op = IO_READ, .object = &k->object, .data = k->window};
-	int rc = queue_do(&k->queue, &(struct io){.op = IO_OPEN, .object = &k->object});
+	struct io io = {.op = IO_OPEN, .object = &k->object};
+	int rc = queue_do(&k->queue, &io);
 
 	if (rc < 0)
-		return refuse(k, rc, io_status_text(rc), err);
+		return refuse(k, rc, io_text(&io), err);
+	io = (struct io){.op = IO_READ, .object = &k->object, .data = k->window};
 	io.length = bytes < EXISTING_HEAD_BYTES ? bytes : EXISTING_HEAD_BYTES;
 	rc = queue_do(&k->queue, &io);
 	if (rc < 0)
-		refuse(k, rc, io_status_text(rc), err);
+		refuse(k, rc, io_text(&io), err);
 	else
 		rc = check_head(k, (uint8_t *)k->window + io.lead, io.length, err);
 	queue_do(&k->queue, &(struct io){.op = IO_CLOSE, .object = &k->object});
@@ -105,7 +106,7 @@ static int look_at(struct looker *k, uint64_t file, struct err *err)
 		return refuse(k, rc, text, err);
 	}
 	if (rc < 0)
-		return refuse(k, rc, io_status_text(rc), err);
+		return refuse(k, rc, io_text(&io), err);
 	k->bytes += io.done_bytes;
 	rc = check_size(k, io.done_bytes, err);
 	return rc < 0 ? rc : read_head(k, io.done_bytes, err);

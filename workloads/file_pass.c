@@ -233,6 +233,10 @@ int file_worker_fail(struct file_worker *w, const struct io *io, int rc, const c
 	struct failure *f = &w->failure;
 
 	err_set(&w->err, rc, "%s/%s: %s", w->pass->store->uri, io->object->key, text);
+	if (io->protocol_status)
+		snprintf(w->err.text + strlen(w->err.text),
+			 sizeof(w->err.text) - strlen(w->err.text), " (%u, %u attempt%s)",
+			 io->protocol_status, io->attempts, io->attempts == 1 ? "" : "s");
 	*f = (struct failure){
 		.offset = io->offset,
 		.length = io->length,
@@ -254,7 +258,7 @@ int file_worker_do(struct file_worker *w, struct io *io)
 
 	if (rc == 0 || (rc == -ENOENT && (io->op == IO_STAT || io->op == IO_DELETE)))
 		return rc;
-	return file_worker_fail(w, io, rc, io_status_text(rc));
+	return file_worker_fail(w, io, rc, io_text(io));
 }
 
 uint64_t file_pass_count(const struct file_pass *p, unsigned which)

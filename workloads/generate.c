@@ -383,6 +383,11 @@ static int look_at_file(struct file_worker *w, uint64_t file)
 
 static int write_file(struct file_worker *w, struct object *o, const struct layout *l);
 
+static uint64_t write_bytes(const struct generate *g)
+{
+	return g->content ? g->pass.buffer_bytes : piece_bytes(store_transfer(&g->store));
+}
+
 static int make_file(struct file_worker *w, uint64_t file)
 {
 	struct generate *g = w->pass->argument;
@@ -400,7 +405,7 @@ static int make_file(struct file_worker *w, uint64_t file)
 		if (rc == 0 && io.done_bytes == l.size)
 			return 0;
 	}
-	io = (struct io){.op = IO_BEGIN, .object = &o, .length = l.size};
+	io = (struct io){.op = IO_BEGIN, .object = &o, .length = l.size, .part = write_bytes(g)};
 	rc = file_worker_do(w, &io);
 	if (rc < 0)
 		return rc;
@@ -418,8 +423,7 @@ static int write_file(struct file_worker *w, struct object *o, const struct layo
 {
 	struct generate *g = w->pass->argument;
 	struct clock *clock = g->store.clock;
-	uint64_t piece =
-		g->content ? w->pass->buffer_bytes : piece_bytes(store_transfer(&g->store));
+	uint64_t piece = write_bytes(g);
 	struct io io;
 	char text[96];
 	int rc;

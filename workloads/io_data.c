@@ -162,7 +162,7 @@ static int check(struct io_thread *t, const struct io_slot *slot, char text[FAIL
 	uint64_t good;
 
 	if (io->status < 0) {
-		snprintf(text, FAILURE_TEXT_BYTES, "%s", io_status_text(io->status));
+		snprintf(text, FAILURE_TEXT_BYTES, "%s", io_text(io));
 		if (io->status == -ENODATA)
 			snprintf(text, FAILURE_TEXT_BYTES, "ends at byte %" PRIu64,
 				 io->offset + io->done_bytes);
@@ -203,7 +203,7 @@ static void moved(struct io_thread *t, struct io_slot *slot)
 static int check_closed(const struct io_thread *t, const struct io *io,
 			char text[FAILURE_TEXT_BYTES])
 {
-	snprintf(text, FAILURE_TEXT_BYTES, "%s", io_status_text(io->status));
+	snprintf(text, FAILURE_TEXT_BYTES, "%s", io_text(io));
 	if (io->status < 0 || io->op != IO_COMMIT || io->done_bytes == io->length ||
 	    !t->work->content)
 		return io->status;

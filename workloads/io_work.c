@@ -131,7 +131,7 @@ void io_fail(struct io_thread *t, struct io_slot *slot, int rc, const char *text
 		t->first_failed = slot->number;
 	/* The first is told; all are counted. */
 	if (t->failed++ == 0)
-		file_worker_fail(w, &slot->io, rc, text ? text : io_status_text(rc));
+		file_worker_fail(w, &slot->io, rc, text ? text : io_text(&slot->io));
 	if (t->work->options->on_error == IO_ERROR_STOP) {
 		t->rc = t->rc ? t->rc : rc;
 		t->over = true;

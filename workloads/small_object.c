@@ -45,7 +45,8 @@ int small_object_load(struct queue *q, const char *key, uint64_t bytes_max, char
 		rc = read_whole(q, &o, window, *length, &io);
 	if (rc < 0 || !window) {
 		free(window);
-		return err_set(err, rc, "%s/%s: %s", store->uri, key, io_status_text(rc));
+		return err_set(err, rc, "%s/%s: %s", store->uri, key,
+			       io.status == rc ? io_text(&io) : io_status_text(rc));
 	}
 	/* With direct I/O the payload begins behind the window's start. */
 	memmove(window, (char *)window + io.lead, *length);
@@ -54,15 +55,22 @@ int small_object_load(struct queue *q, const char *key, uint64_t bytes_max, char
 	return 0;
 }
 
-static int write_whole(struct queue *q, struct object *o, void *data, uint64_t length)
+static int write_whole(struct queue *q, struct object *o, void *data, uint64_t length,
+		       const char **why)
 {
-	int rc = queue_do(q, &(struct io){.op = IO_BEGIN, .object = o, .length = length});
+	struct io io = {.op = IO_BEGIN, .object = o, .length = length, .part = length};
+	int rc = queue_do(q, &io);
 
+	*why = io_text(&io);
 	if (rc < 0)
 		return rc;
-	rc = queue_do(q, &(struct io){.op = IO_WRITE, .object = o, .length = length, .data = data});
-	if (rc == 0)
-		rc = queue_do(q, &(struct io){.op = IO_COMMIT, .object = o});
+	io = (struct io){.op = IO_WRITE, .object = o, .length = length, .data = data};
+	rc = queue_do(q, &io);
+	if (rc == 0) {
+		io = (struct io){.op = IO_COMMIT, .object = o};
+		rc = queue_do(q, &io);
+	}
+	*why = io_text(&io);
 	if (rc < 0)
 		queue_do(q, &(struct io){.op = IO_ABORT, .object = o});
 	return rc;
@@ -71,6 +79,7 @@ static int write_whole(struct queue *q, struct object *o, void *data, uint64_t l
 int small_object_save(struct queue *q, const char *key, const char *text, struct err *err)
 {
 	struct object o = {0};
+	const char *why = NULL;
 	void *data = NULL;
 	int rc;
 
@@ -79,10 +88,10 @@ int small_object_save(struct queue *q, const char *key, const char *text, struct
 	rc = -posix_memalign(&data, SMALL_ALIGNMENT, queue_window(q->channel.store, strlen(text)));
 	if (rc == 0 && data) {
 		memcpy(data, text, strlen(text));
-		rc = write_whole(q, &o, data, strlen(text));
+		rc = write_whole(q, &o, data, strlen(text), &why);
 	}
 	free(data);
 	return rc < 0 ? err_set(err, rc, "%s/%s: %s", q->channel.store->uri, key,
-				io_status_text(rc))
+				why ? why : io_status_text(rc))
 		      : 0;
 }

@@ -104,5 +104,5 @@ void worker_fail(struct worker *w, const struct reading *r, const struct io *io,
 	f->step = (uint32_t)w->step + 1;
 	snprintf(f->operation, sizeof(f->operation), "%s", io_op_name(io->op));
 	snprintf(f->object, sizeof(f->object), "%.*s", FAILURE_OBJECT_BYTES - 1, r->object.key);
-	snprintf(f->text, sizeof(f->text), "%s", text ? text : strerror(-rc));
+	snprintf(f->text, sizeof(f->text), "%s", text ? text : io_text(io));
 }

@@ -23,7 +23,9 @@ LIBRARIES = {
     r"(hdf5|H5\w+)\.h": {"results-schema"},
     r"curl/.*": {"backends"},
     r"hwloc.*": {"plan", "ranks", "cli"},
-    r"(cjson/)?cJSON\.h": {"core", "plan", "report", "cli", "results-schema", "workloads"},
+    r"openssl/.*": {"backends"},
+    r"expat\.h": {"backends"},
+    r"(cjson/)?cJSON\.h": {"core", "backends", "plan", "report", "cli", "results-schema", "workloads"},
 }
 GENERATED = {"haul_build.h"}
 FILE_LINES, FUNCTION_LINES = 600, 60
