@@ -20,7 +20,6 @@ import time
 import uuid
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-AZURITE = "3.37.0"
 
 
 class Missing(Exception):
@@ -264,23 +263,16 @@ class Azurite(Server):
 
     def __init__(self, tls=None):
         super().__init__()
-        need("node", "npm")
+        need("node")
         self.tls = tls
         self.main = self.find()
 
     @staticmethod
     def find():
-        """Where the emulator is: as HAUL_AZURITE says, or fetched once into the user's cache."""
-        place = os.environ.get("HAUL_AZURITE") or os.path.join(
-            os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "haul", "azurite-" + AZURITE)
-        main = os.path.join(place, "node_modules", "azurite", "dist", "src", "blob", "main.js")
+        npm = os.environ.get("HAUL_NPM") or os.path.join(HERE, "..", "..", "build", "npm")
+        main = os.path.join(npm, "node_modules", "azurite", "dist", "src", "blob", "main.js")
         if not os.path.exists(main):
-            os.makedirs(place, exist_ok=True)
-            done = subprocess.run(["npm", "install", "--no-fund", "--no-audit", "--prefix", place,
-                                   "azurite@" + AZURITE], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                                  timeout=300, check=False)
-            if done.returncode != 0 or not os.path.exists(main):
-                raise Missing("npm does not install azurite: " + done.stdout[-200:])
+            raise Missing("azurite is not installed: packaging/install-npm.sh")
         return main
 
     def start(self):
