@@ -120,6 +120,30 @@ static void put_needs(FILE *out, const struct plan *plan, const struct plan_phas
 	fputc('\n', out);
 }
 
+/* Phases that have no steps: what they move, and for how long they may. */
+static void put_moves(FILE *out, const struct plan *plan)
+{
+	const char *label = "moves";
+	char text[UNITS_TEXT_BYTES];
+	uint32_t i;
+
+	for (i = 0; i < plan->phase_count; i++) {
+		const struct demand *d = &plan->phases[i].demand;
+
+		if (d->epochs || (d->bytes <= 0 && d->seconds <= 0 && d->seconds_limit <= 0))
+			continue;
+		fprintf(out, "%-11s%s", label, plan->phases[i].phase->name);
+		if (d->bytes > 0)
+			fprintf(out, " · %s", units_bytes_decimal(text, d->bytes));
+		if (d->seconds > 0)
+			fprintf(out, " · at its rate %s", units_time(text, d->seconds));
+		if (d->seconds_limit > 0)
+			fprintf(out, " · ends after %s", units_time(text, d->seconds_limit));
+		fputc('\n', out);
+		label = "";
+	}
+}
+
 static void put_space(FILE *out, const struct plan *plan, const struct job *job)
 {
 	const char *label = "space";
@@ -167,6 +191,7 @@ char *plan_text(const struct plan *plan, const struct job *job)
 	put_ranks(out, plan, stepped);
 	for (i = 0; i < plan->phase_count; i++)
 		put_needs(out, plan, &plan->phases[i], needing > 1);
+	put_moves(out, plan);
 	put_space(out, plan, job);
 	put_notes(out, plan, job);
 	if (fclose(out) != 0) {

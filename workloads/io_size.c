@@ -10,16 +10,12 @@ static double least(double a, double b)
 	return a < b ? a : b;
 }
 
-/* How long what has a limit of time or rate takes at least; 0: as long as the store takes. */
+/* How long so many operations take at least where a rate holds them back; 0: as long as the store. */
 static double seconds_of(const struct io_options *o, double operations)
 {
 	double rate = o->bandwidth ? (double)o->bandwidth / (double)o->block : o->rate;
-	double seconds = rate > 0 ? operations / rate : 0;
 
-	if (o->seconds_ns && (o->passes == 0 || rate > 0) && o->count == 0 && o->bytes == 0)
-		seconds = seconds > 0 ? least(seconds, (double)o->seconds_ns / 1e9)
-				      : (double)o->seconds_ns / 1e9;
-	return seconds > 0 ? seconds + (double)o->warmup_ns / 1e9 : 0;
+	return rate > 0 ? operations / rate + (double)o->warmup_ns / 1e9 : 0;
 }
 
 static void note(struct demand *out, const char *text)
@@ -60,6 +56,7 @@ int io_size(const struct job *job, const struct job_phase *phase, uint32_t ranks
 	out->bytes = out->bytes_per_rank * ranks;
 	out->files = o->layout == IO_OBJECTS ? o->objects * ranks : 1;
 	out->seconds = seconds_of(o, operations * ranks);
+	out->seconds_limit = (double)(o->seconds_ns ? o->seconds_ns + o->warmup_ns : 0) / 1e9;
 	out->memory_per_rank = o->threads * io_thread_bytes(o, ops->capabilities & BACKEND_CONTENT);
 	if (ops->capabilities & BACKEND_CONTENT &&
 	    (o->operation == IO_DO_WRITE || o->operation == IO_DO_CREATE)) {

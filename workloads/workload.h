@@ -20,6 +20,7 @@ struct demand {
 	double opens_per_second;
 	double target;                            /* target AU, 0: none */
 	double seconds;                           /* if fed; of an epoch where there are epochs */
+	double seconds_limit;                     /* it ends then; 0: when its work is done */
 	uint64_t memory_per_rank;                 /* bytes of buffers */
 	uint64_t files, samples, samples_dropped; /* a epoch's tail */
 	double space_bytes;                       /* new on the store */

@@ -1,6 +1,8 @@
 """Every ready job, made small: generates and trains for two epochs, all bytes verified, and moves the bytes
 that its format's readers take."""
 import glob
+import json
+import os
 
 from haultest import *
 
@@ -32,8 +34,43 @@ def run_small(name):
         return train, sum(e["samples"] for e in train["epochs"]), made
 
 
+def run_small_io(name):
+    """Plain I/O: a few blocks or objects, nothing left behind."""
+    with open(f"{SOURCE}/workloads/catalog/{name}.json") as f:
+        phases = json.load(f)["phases"]
+    with Folder() as folder:
+        sets = [f"stores.data.uri=file://{folder}/data"]
+        if name == "io_random":
+            sets.append("stores.data.direct=false")
+        for i, phase in enumerate(phases):
+            io = phase["io"]
+            if "size" in io and io["size"] != 3901:
+                sets.append(f"phases.{i}.io.size={470080 if name == 'io_shared' else '4 MiB'}")
+            if "objects" in io:
+                sets.append(f"phases.{i}.io.objects=20")
+            if "seconds" in io:
+                sets.append(f"phases.{i}.io.seconds=0.5")
+            if "warmup" in io:
+                sets.append(f"phases.{i}.io.warmup=0.1")
+        r = mpi(RANKS, "run", name, "--quiet", *[a for s in sets for a in ("--set", s)], cwd=folder,
+                env={"HAUL_DATA": folder})
+        check(r.rc == 0, f"{name}: {r}")
+        done = report(f"{folder}/results.h5")["phases"]
+        check(len(done) == len(phases), f"{name}: {len(done)} phases")
+        for p in done:
+            check(p["errors"] == 0 and p["measures"]["done"] > 0, f"{name}: {p['name']}: {p['measures']}")
+        left = [n for _, _, names in os.walk(f"{folder}/data") for n in names]
+        check(not left, f"{name}: leaves {left[:5]}")
+
+
+def test_io():
+    for name in ("io_sequential", "io_shared", "io_metadata", "io_random"):
+        run_small_io(name)
+
+
 def test_all():
-    names = sorted(os.path.basename(p)[:-5] for p in glob.glob(f"{SOURCE}/workloads/catalog/*.json"))
+    names = sorted(os.path.basename(p)[:-5] for p in glob.glob(f"{SOURCE}/workloads/catalog/*.json")
+                   if not os.path.basename(p).startswith("io_"))
     check(len(names) >= 11, f"{names}")
     for name in names:
         train, samples, made = run_small(name)
@@ -46,4 +83,4 @@ def test_all():
                   f"{name}: {train['bytes_read']} bytes for {samples} pictures")
 
 
-main(test_all)
+main(test_io, test_all)
