@@ -88,8 +88,8 @@ def test_compress_and_dedup():
     for compress, dedup in ((1, 1), (2, 1), (1, 2), (4, 1.5)):
         with Folder() as folder:
             write_job(folder, {"name": "io", "stores": {"d": {"uri": f"file://{folder}/data"}}, "phases": [
-                io("write", objects=4, size="3 MiB", compress=compress, dedup=dedup, dedup_distance="1 MiB",
-                   name="write")]})
+                io(what, objects=4, size="3 MiB", compress=compress, dedup=dedup, dedup_distance="1 MiB", verify="full",
+                   name=what) for what in ("write", "read")]})
             r = mpi(2, "run", "job.json", cwd=folder)
             check(r.rc == 0, f"{r}")
             blocks = []
@@ -128,6 +128,29 @@ def test_first_and_last_done():
                   f"{m['first_done']} of {m['done']}, wanted {first} of {last}")
             near(figures["bytes_rate_first_done"], m["first_done"] * 2**20 / fast, 5e6, "GB/s first")
             near(figures["bytes_rate_last_done"], last * 2**20 / (fast / 0.3), 2e6, "GB/s last")
+
+
+def test_shift():
+    """Who reads what rank 0 wrote: whoever finds the wrong byte in it."""
+    for ranks, nodes, shift, reader, node in ((2, 2, "node", 1, 1), (4, 2, "node", None, 1), (6, 3, "node", None, None),
+                                              (4, 1, "rank", 3, 0), (4, 2, "none", 0, 0), (3, 1, "node", 0, 0)):
+        with Folder() as folder:
+            write_job(folder, {"name": "io", "stores": {"d": {"uri": f"file://{folder}/data"}}, "phases": [
+                io("write", size="1 MiB", name="write"),
+                io("read", size="1 MiB", name="read", shift=shift, verify="full", on_error="count")]})
+            r = mpi(ranks, "run", "job.json", "--fake-nodes", nodes, "--only", "write", cwd=folder)
+            check(r.rc == 0, f"{r}")
+            with open(f"{folder}/data/io/0000000.0000000000", "r+b") as f:
+                byte = f.read(1)
+                f.seek(0)
+                f.write(bytes([byte[0] ^ 1]))
+            r = mpi(ranks, "run", "job.json", "--fake-nodes", nodes, "--only", "read", "--force", cwd=folder)
+            p = report(f"{folder}/results.h5")["phases"][0]
+            what = f"{ranks} ranks, {nodes} nodes, {shift}: {p['failures']}"
+            check(r.rc == 0 and p["errors"] == 1 and p["measures"]["reads"] == ranks, what)
+            found = p["failures"][0]
+            check(reader is None or found["rank"] == reader, what)
+            check(found["node"] == node if node is not None else found["node"] != 0, what)
 
 
 def test_beside_a_training():
@@ -171,5 +194,28 @@ def test_one_flipped_byte():
         check(r.rc == 0, f"{r}")
 
 
-main(test_counts_equal_strace, test_compress_and_dedup, test_first_and_last_done, test_beside_a_training,
-     test_one_flipped_byte)
+def test_interrupted():
+    """A run that is ended leaves a set that is read as far as it goes, and deleted whole."""
+    with Folder() as folder:
+        common = {"objects": 2, "size": "4 MiB", "block": "64 KiB"}
+        write_job(folder, {"name": "io", "stores": {"d": {"uri": f"file://{folder}/data"}}, "phases": [
+            io("write", name="write", bandwidth="4 MB/s", **common),
+            io("read", name="read", verify="full", **common), io("delete", name="delete", **common)]})
+        began = time.monotonic()
+        p = start(2, "run", "job.json", "--only", "write", cwd=folder)
+        while not os.path.exists(f"{folder}/data/io/0000001.0000000000") and time.monotonic() - began < 20:
+            time.sleep(0.05)
+        time.sleep(0.5)
+        p.terminate()
+        finish(p, began)
+        check(report(f"{folder}/results.h5")["status"] == "interrupted", "not interrupted")
+        r = mpi(2, "run", "job.json", "--skip", "write", "--force", cwd=folder)
+        check(r.rc == 0, f"{r}")
+        read, deleted = report(f"{folder}/results.h5")["phases"]
+        check(0 < read["measures"]["done"] < 256 and read["errors"] == 0, f"{read['measures']}")
+        check("not written to their end" in read["said"], read["said"])
+        check(not os.path.exists(f"{folder}/data/io"), "something remains")
+
+
+main(test_counts_equal_strace, test_compress_and_dedup, test_first_and_last_done, test_shift, test_beside_a_training,
+     test_one_flipped_byte, test_interrupted)

@@ -189,8 +189,7 @@ static void test_files(void)
 		"\"objects\": 4, \"size\": \"48 KiB\", \"block\": \"4 KiB\"",
 		"\"objects\": 4, \"size\": \"48 KiB\", \"block\": \"4 KiB\", \"folder_per_rank\": true",
 		"\"layout\": \"segmented\", \"size\": 47008, \"block\": 1808",
-		"\"layout\": \"strided\", \"size\": 47008, \"block\": 1808, \"compress\": 2, \"dedup\": 1.5, "
-		"\"dedup_distance\": 8192",
+		"\"layout\": \"strided\", \"size\": 47008, \"block\": 1808, \"compress\": 2",
 	};
 	static const char *const engines[] = {"psync", "uring"};
 	char store[256];
