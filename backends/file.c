@@ -221,6 +221,19 @@ static int fsync_folder(char *path)
 	return rc;
 }
 
+/* The padding of the last block, the room that was not used. Where there is none nothing is done: a file
+ * system may make a transaction of it. */
+static int cut(const struct store *store, int fd, uint64_t bytes)
+{
+	struct stat st;
+
+	if (!options_of(store)->direct && !options_of(store)->preallocate)
+		return 0;
+	if (fstat(fd, &st) < 0)
+		return -1;
+	return (uint64_t)st.st_size == bytes ? 0 : ftruncate(fd, (off_t)bytes);
+}
+
 /* What must be in the file before it may be published. The descriptor is closed then: some file
  * systems tell only there that a write failed. */
 static int complete(const struct store *store, struct io *io)
@@ -231,8 +244,7 @@ static int complete(const struct store *store, struct io *io)
 
 	if (fd < 0)
 		return -EBADF;
-	if ((options_of(store)->direct || options_of(store)->preallocate) &&
-	    ftruncate(fd, (off_t)o->state[FILE_WRITTEN]) < 0)
+	if (cut(store, fd, o->state[FILE_WRITTEN]) < 0)
 		return -errno;
 	if (options_of(store)->fsync != FILE_FSYNC_NONE && fsync(fd) < 0)
 		return -errno;
