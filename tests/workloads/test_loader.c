@@ -19,20 +19,20 @@ struct desk {
 	struct assignment assignment;
 };
 
-static void desk_open(struct desk *d, enum loader_kind kind, uint32_t workers, uint32_t prefetch)
+static void desk_open_on(struct desk *d, const char *job, bool fake, enum loader_kind kind,
+			 uint32_t workers, uint32_t prefetch, uint32_t depth)
 {
 	struct loader_options l = {.kind = kind, .workers = workers, .prefetch = prefetch};
-	struct worker_options o = {
-		.depth = kind == LOADER_BATCH ? 2 : 1, .seed = 1, .source_count = 1};
+	struct worker_options o = {.depth = depth, .seed = 1, .source_count = 1};
 	struct err err = {0};
 
 	memset(d, 0, sizeof(*d));
 	d->log.fd = -1;
 	d->place = (struct place){.ranks = 1, .nodes = 1, .local_ranks = 1};
-	d->job = fixture_new(
-		"{\"stores\":{\"s\":{\"uri\":\"null://x\"}},\"dataset\":{\"store\":\"s\",\"format\":\"raw\","
-		"\"files\":33,\"sample_bytes\":1000},\"phases\":[{\"train\":{}}]}");
+	d->job = fixture_new(job);
 	CU_ASSERT_PTR_NOT_NULL_FATAL(d->job);
+	if (fake)
+		clock_init_fake(&d->job->clock, 1000000000);
 	CU_ASSERT_EQUAL_FATAL(
 		dataset_init(&d->dataset, d->job->job.datasets[0].options, 1, "/dataset", &err), 0);
 	CU_ASSERT_EQUAL_FATAL(store_open(&d->store, &d->job->job.stores[0], &d->place, NULL,
@@ -45,6 +45,15 @@ static void desk_open(struct desk *d, enum loader_kind kind, uint32_t workers, u
 	d->assignment =
 		(struct assignment){.epoch = 1, .batches = BATCHES, .batch = BATCH, .ranks = 1};
 	order_init(&d->assignment.order, ORDER_ALL, true, 1, 33, 1);
+}
+
+static void desk_open(struct desk *d, enum loader_kind kind, uint32_t workers, uint32_t prefetch)
+{
+	desk_open_on(
+		d,
+		"{\"stores\":{\"s\":{\"uri\":\"null://x\"}},\"dataset\":{\"store\":\"s\",\"format\":\"raw\","
+		"\"files\":33,\"sample_bytes\":1000},\"phases\":[{\"train\":{}}]}",
+		false, kind, workers, prefetch, kind == LOADER_BATCH ? 2 : 1);
 }
 
 static void desk_close(struct desk *d)
@@ -139,6 +148,48 @@ static void given_up(void)
 	}
 }
 
+/* A batch of 3 samples of 1000 bytes, each 20 ms to its first byte and 10 us to be sent, one after the other.
+ * No time passes but what the store takes: what was waited is blamed to the nanosecond. */
+static void known_answers(void)
+{
+	static const struct {
+		enum loader_kind kind;
+		uint32_t depth;
+		uint64_t first_byte_ns, transfer_ns;
+	} cases[] = {
+		{LOADER_PYTORCH, 1, 60000000, 30000},
+		{LOADER_SAMPLE, 1, 60000000, 30000},
+		{LOADER_BATCH, 1, 60000000, 30000},
+		/* the first two together, the third when the first of them is done: that is 10 us
+		 * before the second is */
+		{LOADER_BATCH, 2, 39990000, 30000},
+		{LOADER_BATCH, 3, 20000000, 30000},
+	};
+	const char *job =
+		"{\"stores\":{\"s\":{\"uri\":\"sim://x\",\"bandwidth\":\"100 MB/s\",\"first_byte\":\"20 ms\"}},"
+		"\"dataset\":{\"store\":\"s\",\"format\":\"raw\",\"files\":33,\"sample_bytes\":1000},"
+		"\"phases\":[{\"train\":{}}]}";
+
+	for (unsigned c = 0; c < sizeof(cases) / sizeof(cases[0]); c++) {
+		struct desk d;
+		struct batch b;
+
+		desk_open_on(&d, job, true, cases[c].kind, 0, 1, cases[c].depth);
+		loader_begin(&d.loader, &d.assignment);
+		for (uint64_t k = 0; k < 3; k++) {
+			uint64_t began_ns = clock_now(&d.job->clock);
+
+			CU_ASSERT_EQUAL(take(&d, k, &b), 0);
+			CU_ASSERT_EQUAL(b.samples, BATCH);
+			CU_ASSERT_EQUAL(b.blamed[ACCOUNT_FIRST_BYTE], cases[c].first_byte_ns);
+			CU_ASSERT_EQUAL(b.blamed[ACCOUNT_TRANSFER], cases[c].transfer_ns);
+			CU_ASSERT_EQUAL(clock_now(&d.job->clock) - began_ns,
+					cases[c].first_byte_ns + cases[c].transfer_ns);
+		}
+		desk_close(&d);
+	}
+}
+
 static void requests_fit(void)
 {
 	CU_ASSERT_EQUAL(worker_request_bytes(4 << 20, 16 << 20, UINT64_MAX), 4 << 20);
@@ -156,6 +207,7 @@ int main(void)
 		{"batches come in order", in_order},
 		{"credits bound what is built ahead", credits},
 		{"an epoch given up leaves nothing", given_up},
+		{"what was waited for, to the nanosecond", known_answers},
 		{"requests fit their windows", requests_fit},
 		CU_TEST_INFO_NULL,
 	};

@@ -227,7 +227,7 @@ static void agrees_with_sim(void)
 			"\"batch\":%d,\"warmup_steps\":15,\"null_steps\":0,%s}}]}",
 			cases[c].store, files * (int)cases[c].ranks, batch, cases[c].train);
 		/* A busy machine wakes sleepers late: such a run says nothing, another is tried. */
-		for (int tries = 0; tries < 5 && (!f || farthest(f, cases[c].au) > 0.02); tries++) {
+		for (int tries = 0; tries < 8 && (!f || farthest(f, cases[c].au) > 0.02); tries++) {
 			fixture_free(f);
 			f = fixture_of(job, cases[c].ranks);
 			CU_ASSERT_PTR_NOT_NULL_FATAL(f);
@@ -249,6 +249,28 @@ static void agrees_with_sim(void)
 		if (strcmp(cases[c].name, "skewed") == 0)
 			CU_ASSERT(f->tallies[0].rank_row[TRAIN_ACCOUNTS + ACCOUNT_RANKS] >
 				  4 * f->tallies[1].rank_row[TRAIN_ACCOUNTS + ACCOUNT_RANKS]);
+		fixture_free(f);
+	}
+}
+
+/* The copy into pinned memory is done, byte for byte, and what a step waits for it is in its account:
+ * 10 batches of 6.4 MB, that no machine of today copies at 1 TB/s. */
+static void copies_are_counted(void)
+{
+	static const char *const loaders[] = {"\"workers\":0", "\"workers\":1,\"prefetch\":1"};
+
+	for (unsigned i = 0; i < sizeof(loaders) / sizeof(loaders[0]); i++) {
+		char train[128];
+		struct fixture *f;
+
+		snprintf(train, sizeof(train),
+			 "\"batch\":64,\"null_steps\":0,\"loader\":{%s,\"pin_memory\":true}",
+			 loaders[i]);
+		f = run(1, EMPTY_JOB, "null://x", 640, train);
+		CU_ASSERT_PTR_NOT_NULL_FATAL(f);
+		CU_ASSERT_EQUAL(f->rc[0], 0);
+		CU_ASSERT(fixture_sum(f, TRAIN_ACCOUNTS + ACCOUNT_COPY) > 10 * 6400);
+		CU_ASSERT(fixture_accounts_add_up(f));
 		fixture_free(f);
 	}
 }
@@ -459,6 +481,7 @@ int main(void)
 		{"limits of steps and seconds", limits},
 		{"evaluation", evaluates},
 		{"AU on sim:// as by hand", agrees_with_sim},
+		{"copies are counted", copies_are_counted},
 		{"null AU", null_au},
 		{"stops when asked", stops_when_asked},
 		{"an error stops all", error_stops_all},

@@ -80,6 +80,37 @@ static void no_compute(void)
 	fixture_free(f);
 }
 
+/* Windows of the workers' requests, and of the copy. */
+static void memory(void)
+{
+	static const struct {
+		const char *loader;
+		uint64_t bytes;
+	} cases[] = {
+		{"\"workers\":2", 2 * (1 << 20)},
+		{"\"kind\":\"sample\",\"workers\":3", 3 * (1 << 20)},
+		{"\"kind\":\"sample\",\"workers\":3,\"depth\":4", 12 * (1 << 20)},
+		{"\"kind\":\"batch\",\"workers\":2", 2 * 5 * (1 << 20)},
+		{"\"kind\":\"batch\",\"workers\":2,\"depth\":3", 2 * 3 * (1 << 20)},
+		{"\"workers\":2,\"pin_memory\":true", (2 + 16) * (1 << 20)},
+	};
+
+	for (unsigned c = 0; c < sizeof(cases) / sizeof(cases[0]); c++) {
+		struct fixture *f;
+		struct demand d;
+		struct err err;
+		char train[128];
+
+		snprintf(train, sizeof(train), "\"batch\":5,\"loader\":{%s}", cases[c].loader);
+		f = job("mem://x\",\"transfer\":\"1 MiB",
+			"\"format\":\"raw\",\"files\":50,\"sample_bytes\":9000000", train);
+		CU_ASSERT_PTR_NOT_NULL_FATAL(f);
+		CU_ASSERT_EQUAL(train_size(&f->job, f->job.phases, 1, 1, &d, &err), 0);
+		CU_ASSERT_EQUAL(d.memory_per_rank, cases[c].bytes);
+		fixture_free(f);
+	}
+}
+
 static void refusals(void)
 {
 	static const struct {
@@ -117,6 +148,7 @@ int main(void)
 	CU_TestInfo tests[] = {
 		{"the Aurora table", aurora},
 		{"no compute, few steps", no_compute},
+		{"memory of each loader", memory},
 		{"refusals", refusals},
 		CU_TEST_INFO_NULL,
 	};
