@@ -335,6 +335,9 @@ static void say(struct run *r)
 		snprintf(
 			r->ctx->said, sizeof(r->ctx->said),
 			"the objects were not written to their end; what all threads had written was read");
+	if (r->options->warmup_ns && !r->ctx->tally->rank_row[IO_DONE])
+		snprintf(r->ctx->said, sizeof(r->ctx->said),
+			 "ended within its warm-up: nothing was counted");
 }
 
 /* After the work, however it ended: counts, and what stands now. Collective. */

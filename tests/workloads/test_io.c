@@ -506,6 +506,56 @@ static void test_wear_out(void)
 	fixture_free(f);
 }
 
+/* The same where objects are written whole: one begun before the time was over is ended after it. */
+static void test_wear_out_of_whole_objects(void)
+{
+	static const char *const phases[] = {
+		"\"operation\": \"write\", \"rate\": 300, \"seconds\": \"100 ms\", \"wear_out\": true",
+		"\"operation\": \"read\", \"verify\": \"full\"",
+	};
+	struct fixture *f = run("\"mem://\"", "\"objects\": 3, \"size\": 65536, \"block\": 4096",
+				phases, 2, 2, NULL);
+	uint64_t done = fixture_sum(f, IO_DONE);
+
+	expect_ok(f);
+	CU_ASSERT_TRUE(done >= 20 && done <= 34);
+	CU_ASSERT_EQUAL(f->tallies[0].rank_row[IO_DONE], f->tallies[1].rank_row[IO_DONE]);
+	CU_ASSERT_EQUAL(fixture_sum(f, IO_READS), done);
+	CU_ASSERT_EQUAL(fixture_sum(f, TALLY_ERRORS), 0);
+	fixture_free(f);
+}
+
+static void spoil_description(struct fixture *f, struct group *g, struct group *node)
+{
+	char path[128];
+	int fd;
+
+	(void)f, (void)node;
+	snprintf(path, sizeof(path), "%s/data/io/.haul-io.json", folder);
+	if (g->rank == 0) {
+		fd = open(path, O_WRONLY | O_TRUNC);
+		CU_ASSERT_EQUAL(write(fd, "{\"folder\": 3}", 13), 13);
+		close(fd);
+	}
+	group_barrier(g);
+}
+
+static void test_spoiled_description(void)
+{
+	static const char *const phases[] = {"\"operation\": \"write\"",
+					     "\"operation\": \"delete\""};
+	char path[128];
+	struct fixture *f;
+
+	fresh_folder();
+	f = run(on_files(), "\"size\": 4096, \"block\": 4096", phases, 2, 2, spoil_description);
+	expect_refused(f, -EINVAL, "/data/io/.haul-io.json: /folder: must be");
+	fixture_free(f);
+	snprintf(path, sizeof(path), "%s/data/io/0000000.0000000000", folder);
+	CU_ASSERT_EQUAL(access(path, F_OK), 0);
+	drop_folder();
+}
+
 static void test_time_limit(void)
 {
 	static const char *const phases[] = {
@@ -674,6 +724,8 @@ int main(void)
 		{"nothing foreign is touched", test_nothing_foreign_is_touched},
 		{"first and last done", test_first_and_last_done},
 		{"wear out", test_wear_out},
+		{"wear out of whole objects", test_wear_out_of_whole_objects},
+		{"spoiled description", test_spoiled_description},
 		{"time limit", test_time_limit},
 		{"series", test_series},
 		{"poisson", test_poisson},
