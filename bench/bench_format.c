@@ -63,7 +63,7 @@ static int measure(const struct format_ops *format, uint64_t sample_bytes)
 	l.samples = sample_bytes < PIECE ? SAMPLES : 1;
 	if (format->check && format->check(&plain, l.samples, sample_bytes, sample_bytes, NULL) < 0)
 		l.samples = 1; /* pictures */
-	format->layout(&l);
+	layout_make(&l);
 	data = malloc(l.size);
 	piece = malloc(PIECE);
 	scratch = malloc(LAYOUT_SCRATCH_BYTES);

@@ -87,7 +87,7 @@ static int check_given_names(const struct dataset *d, const char *path, struct e
 {
 	const struct dataset_options *o = &d->options;
 	const char *key = d->naming == NAMING_LIST ? "list" : "names";
-	size_t used = strlen(o->folder) + 1;
+	size_t used = strlen(o->folder) + 1 + FORMAT_SUFFIX_BYTES;
 	int rc;
 
 	if (o->subfolders)
@@ -179,6 +179,7 @@ int dataset_init(struct dataset *d, const struct dataset_options *options, uint6
 	d->naming = naming_of(options);
 	d->existing = dataset_is_existing(options);
 	d->format = options->sizes == SIZES_STAT ? &format_parts : format_table()[options->format];
+	d->objects = format_objects(d->format);
 	d->seed = seed;
 	d->stream = random_at(
 		seed, text_hash(text_hash(0xcbf29ce484222325u, options->folder), options->prefix),
@@ -292,6 +293,17 @@ void dataset_key(const struct dataset *d, uint64_t file, char key[OBJECT_KEY_BYT
 		patterned_name(d, file, key + used, OBJECT_KEY_BYTES - used);
 }
 
+void dataset_object_key(const struct dataset *d, uint64_t file, uint32_t object,
+			char key[OBJECT_KEY_BYTES])
+{
+	size_t used;
+
+	dataset_key(d, file, key);
+	used = strlen(key);
+	if (object)
+		snprintf(key + used, OBJECT_KEY_BYTES - used, "%s", d->format->beside[object - 1]);
+}
+
 /* random_normal takes a sign and 63 bits of the tail's probability: the upper half is mirrored to
  * make it the quantile of at / 2^64. */
 static double normal_quantile(uint64_t at)
@@ -336,17 +348,18 @@ uint64_t dataset_sample_bytes_max(const struct dataset *d)
 	return stratum_bytes(d, d->options.files - 1);
 }
 
-static void layout_of(const struct dataset *d, uint64_t file, uint64_t sample_bytes,
-		      struct layout *l)
+static void layout_of(const struct dataset *d, uint64_t file, uint32_t object,
+		      uint64_t sample_bytes, struct layout *l)
 {
 	l->format = d->format;
 	l->options = &d->options.formats;
 	l->file = file;
+	l->object = object;
 	l->key = fill_key(d->stream, file);
 	l->first_id = file * d->options.samples_per_file;
 	l->samples = d->options.samples_per_file;
 	l->sample_bytes = sample_bytes;
-	d->format->layout(l);
+	layout_make(l);
 	if (d->existing)
 		l->id_bytes = 0;
 }
@@ -355,11 +368,23 @@ void dataset_layout_found(struct layout *l, uint64_t file_bytes)
 {
 	l->size = file_bytes;
 	l->sample_bytes = file_bytes / l->samples;
+	l->logical_bytes = l->sample_bytes;
 }
 
 void dataset_layout(const struct dataset *d, uint64_t file, struct layout *l)
 {
-	layout_of(d, file, dataset_sample_bytes(d, file), l);
+	dataset_object_layout(d, file, 0, l);
+}
+
+void dataset_object_layout(const struct dataset *d, uint64_t file, uint32_t object,
+			   struct layout *l)
+{
+	layout_of(d, file, object, dataset_sample_bytes(d, file), l);
+}
+
+void dataset_mean_layout(const struct dataset *d, struct layout *l)
+{
+	layout_of(d, 0, 0, d->options.sample_bytes, l);
 }
 
 uint64_t dataset_extent_bytes_max(const struct dataset *d)
@@ -371,7 +396,7 @@ uint64_t dataset_extent_bytes_max(const struct dataset *d)
 
 	if (d->options.sizes == SIZES_STAT)
 		return (uint64_t)1 << FILE_BYTES_MAX_BITS;
-	layout_of(d, 0, dataset_sample_bytes_max(d), &l);
+	layout_of(d, 0, 0, dataset_sample_bytes_max(d), &l);
 	n = d->format->extents(&l, 0, extents);
 	for (uint32_t i = 0; i < n; i++)
 		if (extents[i].length > largest)
@@ -382,7 +407,11 @@ uint64_t dataset_extent_bytes_max(const struct dataset *d)
 double dataset_bytes_expected(const struct dataset *d)
 {
 	struct layout l;
+	double bytes = 0;
 
-	layout_of(d, 0, d->options.sample_bytes, &l);
-	return (double)l.size * (double)d->options.files;
+	for (uint32_t i = 0; i < d->objects; i++) {
+		layout_of(d, 0, i, d->options.sample_bytes, &l);
+		bytes += (double)l.size;
+	}
+	return bytes * (double)d->options.files;
 }

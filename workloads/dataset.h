@@ -39,6 +39,7 @@ struct dataset {
 	bool existing;                /* haul did not make it */
 	const struct name_list *list; /* NULL: none, or not opened */
 	const struct format_ops *format;
+	uint32_t objects;       /* a file */
 	uint64_t seed, samples; /* samples in all */
 	uint64_t stream; /* what payload keys are made from: the seed, the folder and the prefix */
 	/* Sizes: constant, uniform in mean +- sigma * sqrt(3), or log-normal above sigma = mean / sqrt(3).
@@ -69,11 +70,18 @@ uint64_t dataset_sample_bytes(const struct dataset *d, uint64_t file);
 /* With sizes by stat: as the job expects it, until dataset_layout_found says what is there. */
 void dataset_layout(const struct dataset *d, uint64_t file, struct layout *l);
 void dataset_layout_found(struct layout *l, uint64_t file_bytes);
+/* Another object of the file; 0 is the file itself. */
+void dataset_object_key(const struct dataset *d, uint64_t file, uint32_t object,
+			char key[OBJECT_KEY_BYTES]);
+void dataset_object_layout(const struct dataset *d, uint64_t file, uint32_t object,
+			   struct layout *l);
+/* A file of samples of mean size. */
+void dataset_mean_layout(const struct dataset *d, struct layout *l);
 uint64_t dataset_sample_bytes_min(const struct dataset *d);
 uint64_t dataset_sample_bytes_max(const struct dataset *d);
 /* The longest range that a reader takes at once: of a sample or, in some formats, a file. */
 uint64_t dataset_extent_bytes_max(const struct dataset *d);
-/* All files, headers included, in the mean. */
+/* All objects of all files, headers included, in the mean. */
 double dataset_bytes_expected(const struct dataset *d);
 
 #endif

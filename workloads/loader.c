@@ -211,6 +211,8 @@ void loader_end(struct loader *l)
 		credits_give(&l->lots[i].credits, l->worker_count);
 	for (i = 0; i < l->thread_count; i++)
 		loader_sem_wait(&l->threads[i].rest);
+	if (!l->options.workers)
+		worker_rest(&l->workers[0]);
 	l->busy = false;
 }
 

@@ -65,7 +65,7 @@ static void loader_hand_over(struct loader_thread *t, struct loader_slot *slot)
 
 /* A worker that met an error reads no more but goes on to take its units: others' batches before it must
  * become whole, and the main thread ends at the one that has the error. */
-void loader_work(struct loader_thread *t)
+static void loader_work_units(struct loader_thread *t)
 {
 	struct loader *l = t->loader;
 	const struct assignment *a = &l->assignment;
@@ -87,6 +87,12 @@ void loader_work(struct loader_thread *t)
 		failed = failed || part->error;
 		loader_hand_over(t, &l->slots[k % l->slot_count]);
 	}
+}
+
+void loader_work(struct loader_thread *t)
+{
+	loader_work_units(t);
+	worker_rest(&t->loader->workers[t->index]);
 }
 
 void loader_copy(struct loader *l, struct batch *b, bool (*quits)(void *argument), void *argument)

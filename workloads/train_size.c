@@ -31,12 +31,7 @@ static double sample_read_bytes(const struct dataset *d)
 	uint32_t n, i;
 	double bytes = 0;
 
-	memset(&l, 0, sizeof(l));
-	l.format = d->format;
-	l.options = &d->options.formats;
-	l.samples = d->options.samples_per_file;
-	l.sample_bytes = d->options.sample_bytes;
-	d->format->layout(&l);
+	dataset_mean_layout(d, &l);
 	n = d->format->extents(&l, 0, extents);
 	for (i = 0; i < n; i++)
 		bytes += (double)extents[i].length;

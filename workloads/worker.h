@@ -18,6 +18,7 @@
 #include "core/tally.h"
 #include "workloads/account.h"
 #include "workloads/dataset.h"
+#include "workloads/formats/kept.h"
 #include "workloads/order.h"
 #include "workloads/residency.h"
 
@@ -87,16 +88,26 @@ struct worker_options {
 	const struct wanted *wanted; /* may be NULL */
 };
 
-enum reading_state { READING_OPEN, READING_STAT, READING_EXTENTS, READING_CLOSE, READING_OVER };
+enum reading_state {
+	READING_LEAVE, /* closes the file of the sample before */
+	READING_OPEN,
+	READING_STAT,
+	READING_EXTENTS,
+	READING_CLOSE,
+	READING_OVER
+};
 
-/* A sample on its way, from open to close. What a format keeps of a file from one sample to the next
- * stays in the lane: a file laid out is not laid out again. */
+/* A sample on its way. The lane outlives it: a file laid out is not laid out again, and one whose
+ * format's readers leave it open (stays_open) stays open, with what they keep of it, until the lane comes
+ * to a sample of another file, an error, or the epoch's end. */
 struct reading {
 	enum reading_state state;
 	uint64_t sample; /* as planned */
 	uint64_t id;     /* as its bytes say */
 	bool id_seen, ready;
-	struct object object;
+	struct object objects[FORMAT_OBJECTS_MAX]; /* of the file */
+	uint32_t opened;                           /* of them */
+	struct kept kept;
 	struct layout layout;
 	uint64_t laid_out; /* source and file of layout + 1; 0: none */
 	struct extent extents[FORMAT_EXTENTS_MAX];
@@ -146,6 +157,9 @@ void worker_close(struct worker *w);
 /* Reads the samples [from, to) of batch k of the assignment and adds them to b. */
 void worker_build(struct worker *w, const struct assignment *a, uint64_t k, uint64_t from,
 		  uint64_t to, struct batch *b);
+
+/* At the end of an epoch, by the thread that built its batches: closes the files left open. */
+void worker_rest(struct worker *w);
 
 /* Bytes a request may have: transfer, cut to what budget bytes of window hold (but at least 64 KiB),
  * and to the largest file. */

@@ -1,9 +1,11 @@
 #include "workloads/worker_internal.h"
 
 #define SLICE_NS 10000000u
+#define RUN      1024 /* samples that need nothing of the store, between two looks around */
 #define LOOK_NS  250000000u
 
 static void build_start(struct worker *w, uint64_t *at, uint64_t to);
+static void build_end(struct worker *w, struct reading *r);
 static void build_exchange(struct worker *w);
 static void worker_preprocess(struct worker *w);
 static void worker_look(struct worker *w);
@@ -33,11 +35,13 @@ void worker_build(struct worker *w, const struct assignment *a, uint64_t k, uint
 		if (worker_quits(w))
 			b->cut = true;
 		build_start(w, &at, to);
-		if (w->idle_count == w->options->lanes)
+		if (w->idle_count < w->options->lanes)
+			build_exchange(w);
+		if (w->idle_count < w->options->lanes)
+			continue;
+		worker_preprocess(w);
+		if (at == to || b->error || b->cut)
 			break;
-		build_exchange(w);
-		if (w->idle_count == w->options->lanes)
-			worker_preprocess(w);
 	}
 	worker_look(w);
 }
@@ -55,13 +59,19 @@ static void build_start(struct worker *w, uint64_t *at, uint64_t to)
 {
 	const struct assignment *a = w->assignment;
 	struct reading *r;
+	unsigned run = 0;
 
-	while (w->idle_count && *at < to && !w->batch->error && !w->batch->cut) {
+	while (w->idle_count && *at < to && !w->batch->error && !w->batch->cut && run < RUN) {
 		r = w->idle[--w->idle_count];
 		reading_begin(w, r,
 			      order_at(&a->order, order_position(w->step, a->batch, a->ranks,
 								 a->rank, (*at)++)));
-		build_ready(w, r);
+		if (r->state != READING_OVER) {
+			build_ready(w, r);
+			continue;
+		}
+		build_end(w, r);
+		run++;
 	}
 }
 
@@ -120,7 +130,7 @@ static void build_end(struct worker *w, struct reading *r)
 	b->id_sum += r->id;
 	b->id_hash += mix64(r->id);
 	b->ids_from_bytes += r->id_seen;
-	b->logical_bytes += r->layout.sample_bytes;
+	b->logical_bytes += r->layout.logical_bytes;
 	w->undone++;
 }
 

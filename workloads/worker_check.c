@@ -6,51 +6,63 @@
 
 static const uint64_t verify_stream = 0x76657269; /* "veri" */
 
-static uint64_t worker_verify(struct worker *w, const struct reading *r, const struct io *io,
-			      const uint8_t *data);
+static uint64_t worker_verify(struct worker *w, const struct reading *r, const struct layout *l,
+			      const struct io *io, const uint8_t *data);
+
+/* Of the object that was read; made at out where it is not the file itself. */
+static const struct layout *layout_read(const struct reading *r, const struct io *io,
+					struct layout *out)
+{
+	if (io->object == r->objects)
+		return &r->layout;
+	layout_beside(&r->layout, (uint32_t)(io->object - r->objects), out);
+	return out;
+}
 
 int worker_received(struct worker *w, struct reading *r, const struct io *io)
 {
 	const struct dataset *d = w->options->sources[w->assignment->source].dataset;
 	const uint8_t *data = io->data ? (const uint8_t *)io->data + io->lead : NULL;
+	struct layout beside;
+	const struct layout *l = layout_read(r, io, &beside);
 	uint64_t at, good;
 	char text[FAILURE_TEXT_BYTES];
 
 	if (io->status < 0 && io->status != -ENODATA) {
-		worker_fail(w, r, io, io->status, NULL);
+		worker_fail(w, io, io->status, NULL);
 		return io->status;
 	}
 	if (io->status == -ENODATA || io->done_bytes < io->length) {
 		w->short_objects++;
 		snprintf(text, sizeof(text), "ends at byte %llu of %llu",
 			 (unsigned long long)(io->offset + io->done_bytes),
-			 (unsigned long long)r->layout.size);
-		worker_fail(w, r, io, -ENODATA, text);
+			 (unsigned long long)l->size);
+		worker_fail(w, io, -ENODATA, text);
 		return -ENODATA;
 	}
 	if (!data)
 		return 0;
-	if (!r->id_seen && layout_id_at(&r->layout, r->sample % d->options.samples_per_file,
-					io->offset, io->length, &at)) {
-		r->id = layout_id(&r->layout, data + at);
+	if (!r->id_seen &&
+	    layout_id_at(l, r->sample % d->options.samples_per_file, io->offset, io->length, &at)) {
+		r->id = layout_id(l, data + at);
 		r->id_seen = true;
 	}
 	if (w->options->verify == VERIFY_NONE || d->existing)
 		return 0;
-	good = worker_verify(w, r, io, data);
+	good = worker_verify(w, r, l, io, data);
 	worker_mark(w, ACCOUNT_HAUL, clock_now(w->options->clock));
 	if (good == io->length)
 		return 0;
 	w->payload_errors++;
 	snprintf(text, sizeof(text), "payload differs at byte %llu",
 		 (unsigned long long)(io->offset + good));
-	worker_fail(w, r, io, -EILSEQ, text);
+	worker_fail(w, io, -EILSEQ, text);
 	return -EILSEQ;
 }
 
 /* Verifies what the job asks for. Returns length, or where the first wrong byte stands. */
-static uint64_t worker_verify(struct worker *w, const struct reading *r, const struct io *io,
-			      const uint8_t *data)
+static uint64_t worker_verify(struct worker *w, const struct reading *r, const struct layout *l,
+			      const struct io *io, const uint8_t *data)
 {
 	const struct worker_options *o = w->options;
 	uint64_t at = 0, length = io->length, good;
@@ -61,13 +73,13 @@ static uint64_t worker_verify(struct worker *w, const struct reading *r, const s
 		at = at % (length - WORKER_PIECE_BYTES + 1) & ~(uint64_t)7;
 		length = WORKER_PIECE_BYTES;
 	}
-	good = layout_verify(&r->layout, io->offset + at, data + at, length, w->scratch);
+	good = layout_verify(l, io->offset + at, data + at, length, w->scratch);
 	return good == length ? io->length : at + good;
 }
 
 int worker_identify(struct worker *w, struct reading *r)
 {
-	struct io io = {.op = IO_READ, .attempts = 1};
+	struct io io = {.op = IO_READ, .object = &r->objects[0], .attempts = 1};
 	char text[FAILURE_TEXT_BYTES];
 
 	if (!r->id_seen || r->id == r->sample || w->options->verify == VERIFY_NONE)
@@ -75,12 +87,11 @@ int worker_identify(struct worker *w, struct reading *r)
 	w->payload_errors++;
 	snprintf(text, sizeof(text), "holds sample %llu where sample %llu belongs",
 		 (unsigned long long)r->id, (unsigned long long)r->sample);
-	worker_fail(w, r, &io, -EILSEQ, text);
+	worker_fail(w, &io, -EILSEQ, text);
 	return -EILSEQ;
 }
 
-void worker_fail(struct worker *w, const struct reading *r, const struct io *io, int rc,
-		 const char *text)
+void worker_fail(struct worker *w, const struct io *io, int rc, const char *text)
 {
 	struct failure *f;
 
@@ -103,6 +114,6 @@ void worker_fail(struct worker *w, const struct reading *r, const struct io *io,
 	f->epoch = (uint32_t)w->assignment->epoch;
 	f->step = (uint32_t)w->step + 1;
 	snprintf(f->operation, sizeof(f->operation), "%s", io_op_name(io->op));
-	snprintf(f->object, sizeof(f->object), "%.*s", FAILURE_OBJECT_BYTES - 1, r->object.key);
+	snprintf(f->object, sizeof(f->object), "%.*s", FAILURE_OBJECT_BYTES - 1, io->object->key);
 	snprintf(f->text, sizeof(f->text), "%s", text ? text : io_text(io));
 }

@@ -25,7 +25,6 @@ int worker_identify(struct worker *w, struct reading *r);
 
 /* Keeps the failure (the first few whole) and, where errors stop the run, the batch's end. text NULL:
  * what rc says. */
-void worker_fail(struct worker *w, const struct reading *r, const struct io *io, int rc,
-		 const char *text);
+void worker_fail(struct worker *w, const struct io *io, int rc, const char *text);
 
 #endif

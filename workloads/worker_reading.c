@@ -8,31 +8,58 @@ static const struct source *source_of(const struct worker *w)
 	return &w->options->sources[w->assignment->source];
 }
 
-static void reading_lay_out(struct worker *w, struct reading *r, uint64_t file)
+static void reading_take(struct worker *w, struct reading *r);
+static void reading_advance(struct worker *w, struct reading *r);
+
+static uint32_t objects_of(const struct worker *w)
+{
+	return source_of(w)->dataset->objects;
+}
+
+/* None of its objects is open. */
+static void reading_lay_out(struct worker *w, struct reading *r)
 {
 	const struct dataset *d = source_of(w)->dataset;
+	uint64_t file = r->sample / w->assignment->order.samples_per_file;
 	uint64_t wanted = file * WORKER_SOURCES + w->assignment->source + 1;
+	uint32_t i;
 
-	if (r->laid_out == wanted)
-		return;
-	dataset_layout(d, file, &r->layout);
-	dataset_key(d, file, r->object.key);
+	for (i = 0; i < d->objects; i++) {
+		struct object *o = &r->objects[i];
+
+		o->size = 0;
+		memset(o->state, 0, sizeof(o->state));
+		if (r->laid_out != wanted)
+			dataset_object_key(d, file, i, o->key);
+	}
+	if (r->laid_out != wanted)
+		dataset_layout(d, file, &r->layout);
 	r->laid_out = wanted;
+	r->state = READING_OPEN;
+	r->began_ns = w->mark_ns;
 }
 
 void reading_begin(struct worker *w, struct reading *r, uint64_t sample)
 {
-	reading_lay_out(w, r, sample / w->assignment->order.samples_per_file);
-	r->state = READING_OPEN;
+	uint64_t file = sample / w->assignment->order.samples_per_file;
+
 	r->sample = sample;
 	r->id = sample;
 	r->id_seen = false;
-	r->object.size = 0;
-	memset(r->object.state, 0, sizeof(r->object.state));
 	r->flying = 0;
 	r->rc = 0;
+	r->began_ns = w->mark_ns;
+	if (r->opened && r->layout.file == file) {
+		reading_take(w, r);
+		if (r->state == READING_OVER)
+			return;
+	}
 	worker_mark(w, ACCOUNT_HAUL, clock_now(w->options->clock));
 	r->began_ns = w->mark_ns;
+	if (!r->opened)
+		reading_lay_out(w, r);
+	else if (r->layout.file != file)
+		r->state = READING_LEAVE;
 }
 
 /* The window of a request, the same one always; NULL where no store gives bytes. */
@@ -44,14 +71,11 @@ static void *reading_window(const struct worker *w, const struct io *io)
 }
 
 static bool reading_ask(const struct worker *w, struct reading *r, struct io *io, enum io_op op,
-			uint64_t length)
+			uint32_t object)
 {
 	*io = (struct io){
 		.op = op,
-		.object = &r->object,
-		.offset = op == IO_READ ? r->at : 0,
-		.length = length,
-		.data = op == IO_READ ? reading_window(w, io) : NULL,
+		.object = &r->objects[object],
 		.user = r,
 		.due_ns = w->mark_ns,
 	};
@@ -59,43 +83,55 @@ static bool reading_ask(const struct worker *w, struct reading *r, struct io *io
 	return true;
 }
 
-/* The next piece of the extents, each of which begins when the one before has come whole. */
-static bool reading_extents(struct worker *w, struct reading *r, struct io *io)
+/* The next piece of the extent under way. */
+static bool reading_extent(const struct worker *w, struct reading *r, struct io *io)
 {
-	uint64_t most = source_of(w)->request_bytes, left, piece;
+	const struct extent *e = &r->extents[r->extent];
+	uint64_t most = source_of(w)->request_bytes, left = e->offset + e->length - r->at;
+	uint64_t piece = e->step && e->step < most ? e->step : most;
 
-	if (w->batch->cut && !r->rc)
-		r->rc = -ECANCELED;
-	while (!r->rc && r->extent < r->extent_count) {
-		const struct extent *e = &r->extents[r->extent];
-
-		left = e->offset + e->length - r->at;
-		if (left) {
-			piece = e->step && e->step < most ? e->step : most;
-			reading_ask(w, r, io, IO_READ, left < piece ? left : piece);
-			r->at += io->length;
-			return true;
-		}
-		if (r->flying)
-			return false;
-		if (++r->extent < r->extent_count)
-			r->at = r->extents[r->extent].offset;
-	}
-	if (r->flying)
+	if (!left)
 		return false;
-	if (!r->rc)
-		hist_record(&w->sample_hist, w->mark_ns - r->began_ns);
-	r->state = READING_CLOSE;
-	return reading_ask(w, r, io, IO_CLOSE, 0);
+	reading_ask(w, r, io, IO_READ, e->object);
+	io->offset = r->at;
+	io->length = left < piece ? left : piece;
+	io->data = reading_window(w, io);
+	r->at += io->length;
+	return true;
 }
 
 bool reading_next(struct worker *w, struct reading *r, struct io *io)
 {
+	if (r->state == READING_EXTENTS && !r->flying)
+		reading_advance(w, r);
 	if (r->state == READING_EXTENTS)
-		return reading_extents(w, r, io);
-	if (r->state == READING_OVER || r->state == READING_CLOSE || r->flying)
+		return !r->rc && !w->batch->cut && reading_extent(w, r, io);
+	if (r->state == READING_OVER || r->flying)
 		return false;
-	return reading_ask(w, r, io, r->state == READING_OPEN ? IO_OPEN : IO_STAT, 0);
+	if (r->state == READING_LEAVE || r->state == READING_CLOSE)
+		return reading_ask(w, r, io, IO_CLOSE, r->opened - 1);
+	return reading_ask(w, r, io, r->state == READING_OPEN ? IO_OPEN : IO_STAT,
+			   r->state == READING_OPEN ? r->opened : 0);
+}
+
+/* Nothing is in flight. An extent begins when the one before has come whole; behind the last the sample
+ * is over, and its file is closed unless it stays open for the next. */
+static void reading_advance(struct worker *w, struct reading *r)
+{
+	const struct extent *e = &r->extents[r->extent];
+
+	if (w->batch->cut && !r->rc)
+		r->rc = -ECANCELED;
+	if (!r->rc && r->extent < r->extent_count && r->at == e->offset + e->length &&
+	    ++r->extent < r->extent_count)
+		r->at = e[1].offset;
+	if (!r->rc && r->extent < r->extent_count)
+		return;
+	if (!r->rc)
+		hist_record(&w->sample_hist, w->mark_ns - r->began_ns);
+	r->state = READING_OVER;
+	if (r->rc || !r->layout.format->stays_open)
+		r->state = READING_CLOSE;
 }
 
 /* Files are of whatever size they have: the store tells it at the open, or must be asked. */
@@ -112,36 +148,62 @@ static void reading_witness(struct worker *w, const struct reading *r)
 	uint64_t looks = w->residency.looks;
 
 	for (uint32_t i = 0; i < r->extent_count; i++)
-		residency_look(&w->residency, source_of(w)->store, &r->object, r->extents[i].offset,
+		residency_look(&w->residency, source_of(w)->store,
+			       &r->objects[r->extents[i].object], r->extents[i].offset,
 			       r->extents[i].length);
 	if (w->residency.looks != looks)
 		worker_mark(w, ACCOUNT_HAUL, clock_now(w->options->clock));
 }
 
-/* Open, and its size known: its extents follow, in the order in which a real reader takes them. */
-static void reading_opened(struct worker *w, struct reading *r, const struct io *io)
+/* The file is open: what the sample needs of it and is not kept, in the order of a real reader. */
+static void reading_take(struct worker *w, struct reading *r)
 {
 	uint64_t k = r->sample % w->assignment->order.samples_per_file;
-	bool asked = reading_size_unknown(w);
 
-	if (asked && !r->object.size && io->op == IO_OPEN) {
-		r->state = READING_STAT;
-		return;
-	}
-	if (asked && !r->object.size && !r->rc) {
-		r->rc = -ENODATA;
-		worker_fail(w, r, io, r->rc, "is empty");
-	}
 	r->state = READING_EXTENTS;
 	r->extent = 0;
-	r->extent_count = 0;
-	if (r->rc)
-		return;
-	if (asked)
-		dataset_layout_found(&r->layout, r->object.size);
-	r->extent_count = r->layout.format->extents(&r->layout, k, r->extents);
+	r->extent_count = kept_extents(&r->kept, &r->layout, k, r->extents);
 	r->at = r->extents[0].offset;
-	reading_witness(w, r);
+	if (r->extent_count)
+		reading_witness(w, r);
+	else
+		reading_advance(w, r);
+}
+
+/* An object is open, or its size has come. */
+static void reading_opened(struct worker *w, struct reading *r, const struct io *io)
+{
+	struct object *file = &r->objects[0];
+
+	if (io->op == IO_OPEN && ++r->opened < objects_of(w))
+		return;
+	if (reading_size_unknown(w)) {
+		if (!file->size && io->op == IO_OPEN) {
+			r->state = READING_STAT;
+			return;
+		}
+		if (!file->size && !r->rc) {
+			r->rc = -ENODATA;
+			worker_fail(w, io, r->rc, "is empty");
+		}
+		dataset_layout_found(&r->layout, file->size);
+	}
+	kept_nothing(&r->kept);
+	if (r->rc)
+		r->state = READING_CLOSE;
+	else
+		reading_take(w, r);
+}
+
+/* One is closed, whatever became of it. */
+static void reading_closed(struct worker *w, struct reading *r)
+{
+	if (--r->opened)
+		return;
+	if (r->state == READING_LEAVE && !r->rc)
+		reading_lay_out(w, r);
+	else
+		r->state = READING_OVER;
 }
 
 void reading_answered(struct worker *w, struct reading *r, const struct io *io)
@@ -152,11 +214,28 @@ void reading_answered(struct worker *w, struct reading *r, const struct io *io)
 	if (io->op == IO_READ)
 		rc = worker_received(w, r, io);
 	else if (rc < 0)
-		worker_fail(w, r, io, rc, NULL);
+		worker_fail(w, io, rc, NULL);
 	if (!r->rc)
 		r->rc = rc < 0 ? rc : 0;
-	if (io->op == IO_STAT || (io->op == IO_OPEN && rc >= 0))
+	if (io->op == IO_CLOSE)
+		reading_closed(w, r);
+	else if (io->op == IO_STAT || (io->op == IO_OPEN && rc >= 0))
 		reading_opened(w, r, io);
-	else if (io->op != IO_READ)
-		r->state = READING_OVER;
+	else if (io->op == IO_OPEN)
+		r->state = r->opened ? READING_CLOSE : READING_OVER;
+	else if (!r->flying)
+		reading_advance(w, r);
+}
+
+void worker_rest(struct worker *w)
+{
+	for (uint32_t i = 0; i < w->options->lanes; i++) {
+		struct reading *r = &w->lanes[i];
+
+		/* It was only read: a failure is in the queue's counts, and no sample's. */
+		for (; r->opened; r->opened--)
+			queue_do(
+				&w->queues[w->assignment->source],
+				&(struct io){.op = IO_CLOSE, .object = &r->objects[r->opened - 1]});
+	}
 }

@@ -47,11 +47,12 @@ static void make_layout(struct layout *l, const struct format_ops *format,
 	l->format = format;
 	l->options = options;
 	l->file = 3;
+	l->object = 0;
 	l->key = fill_key(42, 3);
 	l->first_id = 3 * samples;
 	l->samples = samples;
 	l->sample_bytes = sample_bytes;
-	format->layout(l);
+	layout_make(l);
 }
 
 /* Calls body for one format, size and number of samples, unless the file would have many MB. */

@@ -56,7 +56,7 @@ static int write_file(const char *folder, const struct format_ops *format,
 	FILE *f;
 	int rc = 0;
 
-	format->layout(&l);
+	layout_make(&l);
 	snprintf(path, sizeof(path), "%s/%s-%" PRIu64 "-%" PRIu64 "%s.%s", folder, format->name,
 		 samples, sample_bytes, variant->name, format->name);
 	f = fopen(path, "wb");

@@ -41,6 +41,30 @@ const struct format_ops *const *format_table(void)
 	return formats;
 }
 
+uint32_t format_objects(const struct format_ops *format)
+{
+	uint32_t n = 1;
+
+	while (n < FORMAT_OBJECTS_MAX && format->beside[n - 1][0])
+		n++;
+	return n;
+}
+
+void layout_make(struct layout *l)
+{
+	l->logical_bytes = l->sample_bytes;
+	l->group_samples = 0;
+	l->groups_kept = 0;
+	l->format->layout(l);
+}
+
+void layout_beside(const struct layout *l, uint32_t object, struct layout *out)
+{
+	*out = *l;
+	out->object = object;
+	layout_make(out);
+}
+
 static uint64_t smaller(uint64_t a, uint64_t b)
 {
 	return a < b ? a : b;

@@ -16,9 +16,22 @@
 
 enum { FORMAT_EXTENTS_MAX = 12, FORMAT_HEADER_BYTES = 1280, FORMAT_UNIT_MAX = 16 << 20 };
 
-/* A range, and what a reader asks for at once of it (0: as much as it can). */
+/* A file may be several objects: itself, 0, and others beside it. */
+enum { FORMAT_OBJECTS_MAX = 3, FORMAT_SUFFIX_BYTES = 16 };
+
+/* How long a reader has what it read. All is gone when the file is closed. */
+enum keep {
+	KEEP_SAMPLE, /* each sample reads it */
+	KEEP_GROUP,  /* while its group of samples is among the last few: layout.groups_kept */
+	KEEP_FILE    /* as long as the file is open */
+};
+
+/* A range of an object of the file, what a reader asks for at once of it (0: as much as it can), and how
+ * long it is kept. */
 struct extent {
 	uint64_t offset, length, step;
+	uint32_t object;
+	enum keep keep;
 };
 
 /* What a data set may say about its format, under the format's name: {"hdf5": {"datasets": 2}}. The
@@ -40,6 +53,7 @@ struct column_run {
 struct parquet_options {
 	struct texts columns; /* a run each */
 	uint64_t row_group;   /* rows */
+	uint64_t row_groups_kept;
 };
 extern const struct option parquet_options[];
 
@@ -55,11 +69,16 @@ struct layout {
 	const struct format_ops *format;
 	const struct format_options *options; /* the data set's */
 	uint64_t file;                        /* index in the data set */
+	uint32_t object;                      /* of the file: what is laid out */
 	uint64_t key;                         /* fill_key of its payload */
 	uint64_t first_id;                    /* id of its sample 0 */
 	uint64_t samples;                     /* in this file */
 	uint64_t sample_bytes;                /* of each sample in this file */
-	uint64_t size;                        /* of the file, bytes */
+	uint64_t size;                        /* of the object, bytes */
+	uint64_t logical_bytes;               /* of a sample, that a loader hands on */
+	/* Samples that share what is KEEP_GROUP, and groups a reader keeps. 0: none. */
+	uint64_t group_samples;
+	uint32_t groups_kept;
 	/* header [0, data_offset) | data part, data_bytes, made by format->payload | trailer */
 	uint64_t data_offset, data_bytes;
 	uint64_t stride; /* from one sample to the next */
@@ -74,11 +93,11 @@ struct layout {
 	uint64_t gap_bytes;
 	uint32_t crc_state;     /* npz: the CRC register that each block returns to */
 	uint32_t width, height; /* png: in pixels; jpeg: in blocks of 8 x 8 */
-	/* parquet: its columns, the run of which the first holds the ids, bytes of a row that are
-	 * read, and where the footer begins. */
+	/* parquet: its columns, the run of which the first holds the ids, and where the footer
+	 * begins. */
 	struct column_run runs[FORMAT_RUNS_MAX];
 	uint32_t run_count, id_run;
-	uint64_t column_bytes, footer_at;
+	uint64_t footer_at;
 	uint64_t group_bytes; /* of a row group but the last */
 	uint8_t header[FORMAT_HEADER_BYTES], trailer[FORMAT_HEADER_BYTES];
 };
@@ -89,6 +108,11 @@ struct format_ops {
 	/* What every file of the format begins with; no bytes: not known. */
 	const char *begins;
 	uint32_t begins_bytes;
+	/* A reader leaves the file open for the next sample of it. Else each sample opens it and
+	 * closes it, and all that is kept is kept in vain. */
+	bool stays_open;
+	/* Objects 1 … of a file: its name and this. */
+	char beside[FORMAT_OBJECTS_MAX - 1][FORMAT_SUFFIX_BYTES];
 	/* Bytes that must be made to make any byte of the data part (npz: 64 KiB). Less than the
 	 * whole of what a checksum covers where only the checksum's own bytes need that. */
 	uint64_t unit;
@@ -96,10 +120,10 @@ struct format_ops {
 	 * NULL. */
 	int (*check)(const struct format_options *options, uint64_t samples,
 		     uint64_t sample_bytes_min, uint64_t sample_bytes_max, struct err *err);
-	/* options, file, key, first_id, samples, sample_bytes are set; fills the rest. */
+	/* Called by layout_make; fills the rest. */
 	void (*layout)(struct layout *l);
-	/* The ranges a reader takes for sample (0-based in the file), in order. Returns how
-	 * many. */
+	/* The ranges a reader that has nothing yet takes for sample (0-based in the file), in order.
+	 * l is of object 0. Returns how many. */
 	uint32_t (*extents)(const struct layout *l, uint64_t sample,
 			    struct extent out[FORMAT_EXTENTS_MAX]);
 	/* The bytes [offset, offset + length) of the file, inside the data part. */
@@ -127,7 +151,15 @@ extern const char *const format_names[]; /* the same order, NULL-terminated, for
 /* Not in the table: files that haul did not make. Has neither payload nor unit. */
 extern const struct format_ops format_parts;
 
-/* Makes the file's bytes [offset, offset + length): header, payload with ids, trailer. */
+/* Objects of a file. */
+uint32_t format_objects(const struct format_ops *format);
+
+/* Lays out: format, options, file, object, key, first_id, samples, sample_bytes are set. */
+void layout_make(struct layout *l);
+/* Another object of l's file. */
+void layout_beside(const struct layout *l, uint32_t object, struct layout *out);
+
+/* Makes the object's bytes [offset, offset + length): header, payload with ids, trailer. */
 void layout_image(const struct layout *l, uint64_t offset, void *data, uint64_t length);
 
 /* Compares. Returns length when all agree, else the position in data of the first byte that

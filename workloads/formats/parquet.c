@@ -15,7 +15,8 @@
  * more.
  *
  * A reader takes the last 8 bytes, the footer, and of the sample's row group the column chunks it
- * reads, those of a run in one range as they lie side by side. Source: parquet-format 2.10,
+ * reads, those of a run in one range as they lie side by side. It has the footer while the file is
+ * open, and the last few row groups. Source: parquet-format 2.10,
  * parquet.thrift; Thrift's compact protocol specification. */
 #include <errno.h>
 #include <inttypes.h>
@@ -24,6 +25,7 @@
 #include <string.h>
 
 #include "core/fill.h"
+#include "workloads/formats/kept.h"
 #include "workloads/formats/parquet.h"
 #include "workloads/formats/payload.h"
 
@@ -40,6 +42,7 @@ const struct format_ops format_parquet = {
 	.help = "Parquet: rows in row groups, columns of given types, plain, not compressed",
 	.begins = "PAR1",
 	.begins_bytes = PARQUET_MARK_BYTES,
+	.stays_open = true,
 	.unit = 1,
 	.check = parquet_check,
 	.layout = parquet_layout,
@@ -55,6 +58,9 @@ const struct option parquet_options[] = {
 			  "read (none marked: all). Left out: one column of sample_bytes"),
 	OPT_U64("row_group", struct parquet_options, row_group, .def = 1024, .min = 1,
 		.max = 1 << 30, .help = "rows a row group"),
+	OPT_U64("row_groups_kept", struct parquet_options, row_groups_kept, .def = 4,
+		.max = KEPT_GROUPS_MAX,
+		.help = "row groups that a reader keeps of the file it has open"),
 	OPT_END};
 
 static const struct {
@@ -182,11 +188,13 @@ static void parquet_layout(struct layout *l)
 	l->gap_bytes = 0;
 	l->stride = 0;
 	l->id_bytes = 0;
-	l->column_bytes = 0;
+	l->logical_bytes = 0;
+	l->group_samples = l->options->parquet.row_group;
+	l->groups_kept = (uint32_t)l->options->parquet.row_groups_kept;
 	for (uint32_t i = l->run_count; i--;) {
 		if (!l->runs[i].read)
 			continue;
-		l->column_bytes += l->runs[i].columns * l->runs[i].bytes;
+		l->logical_bytes += l->runs[i].columns * l->runs[i].bytes;
 		if (l->runs[i].bytes >= ID_BYTES) {
 			l->id_bytes = ID_BYTES;
 			l->id_run = i;
@@ -253,14 +261,17 @@ static uint32_t parquet_extents(const struct layout *l, uint64_t sample,
 	uint32_t n = 2;
 
 	out[0] = (struct extent){.offset = l->size - PARQUET_TAIL_BYTES,
-				 .length = PARQUET_TAIL_BYTES};
+				 .length = PARQUET_TAIL_BYTES,
+				 .keep = KEEP_FILE};
 	out[1] = (struct extent){.offset = l->footer_at,
-				 .length = l->size - PARQUET_TAIL_BYTES - l->footer_at};
+				 .length = l->size - PARQUET_TAIL_BYTES - l->footer_at,
+				 .keep = KEEP_FILE};
 	for (uint32_t i = 0; i < l->run_count; i++) {
 		uint64_t bytes = l->runs[i].columns * parquet_chunk_bytes(&l->runs[i], rows);
 
 		if (l->runs[i].read)
-			out[n++] = (struct extent){.offset = at, .length = bytes};
+			out[n++] =
+				(struct extent){.offset = at, .length = bytes, .keep = KEEP_GROUP};
 		at += bytes;
 	}
 	return n;

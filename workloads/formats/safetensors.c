@@ -7,7 +7,7 @@
  *   row: "sample.07":{"dtype":"U8","shape":[1000],"data_offsets":[  7000,  8000]},
  *
  * Numbers are padded, so all rows have one length and any of them is made on its own; JSON allows
- * the spaces. A reader takes n, then the JSON, then a tensor. Source: the format's README,
+ * the spaces. A reader takes n and the JSON once, and of the open file a tensor after another. Source: the format's README,
  * "Format"; its own reader refuses a header above 100 MB. */
 #include <errno.h>
 #include <inttypes.h>
@@ -32,6 +32,7 @@ static void safetensors_payload(const struct layout *l, uint64_t offset, void *d
 const struct format_ops format_safetensors = {
 	.name = "safetensors",
 	.help = "safetensors: a tensor of bytes a sample behind a JSON header",
+	.stays_open = true,
 	.unit = 1,
 	.check = safetensors_check,
 	.layout = safetensors_layout,
@@ -107,8 +108,9 @@ static void safetensors_layout(struct layout *l)
 static uint32_t safetensors_extents(const struct layout *l, uint64_t sample,
 				    struct extent out[FORMAT_EXTENTS_MAX])
 {
-	out[0] = (struct extent){.offset = 0, .length = COUNT_BYTES};
-	out[1] = (struct extent){.offset = COUNT_BYTES, .length = l->id_at - COUNT_BYTES};
+	out[0] = (struct extent){.offset = 0, .length = COUNT_BYTES, .keep = KEEP_FILE};
+	out[1] = (struct extent){
+		.offset = COUNT_BYTES, .length = l->id_at - COUNT_BYTES, .keep = KEEP_FILE};
 	out[2] = (struct extent){.offset = l->id_at + sample * l->stride, .length = l->stride};
 	return 3;
 }

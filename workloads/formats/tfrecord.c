@@ -43,6 +43,7 @@ static void tfrecord_payload(const struct layout *l, uint64_t offset, void *data
 const struct format_ops format_tfrecord = {
 	.name = "tfrecord",
 	.help = "TFRecord: an Example with image, label and size a sample, CRC-32C",
+	.stays_open = true,
 	.unit = 1,
 	.check = tfrecord_check,
 	.layout = tfrecord_layout,

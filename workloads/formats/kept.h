@@ -1,0 +1,23 @@
+/* What a reader has of a file that it leaves open, from one sample to the next. */
+#ifndef HAUL_WORKLOADS_FORMATS_KEPT_H
+#define HAUL_WORKLOADS_FORMATS_KEPT_H
+
+#include "workloads/formats/format.h"
+
+enum { KEPT_GROUPS_MAX = 16 };
+
+struct kept {
+	bool file; /* what is KEEP_FILE */
+	uint32_t group_count;
+	uint64_t groups[KEPT_GROUPS_MAX]; /* the one used last first */
+};
+
+/* The file has been closed, or was never open. */
+void kept_nothing(struct kept *k);
+
+/* The ranges that are still to be taken for sample, in order; from now on they count as had. Returns
+ * how many: none, where all was kept. */
+uint32_t kept_extents(struct kept *k, const struct layout *l, uint64_t sample,
+		      struct extent out[FORMAT_EXTENTS_MAX]);
+
+#endif
