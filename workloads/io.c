@@ -27,7 +27,7 @@ static int open_all(struct run *r, struct err *err);
 static int choose_shift(struct run *r);
 static int open_threads(struct run *r, struct err *err);
 static void close_all(struct run *r);
-static void begin(struct run *r);
+static int begin(struct run *r);
 static int go_on(struct run *r, enum stop_reason *stopped, struct err *err);
 static int settle(struct run *r, bool failed, struct err *err);
 
@@ -42,10 +42,9 @@ static int run_all(struct run *r, enum stop_reason *stopped, struct err *err)
 	if (rc == 0)
 		rc = open_threads(r, err);
 	if (rc == 0)
-		rc = group_barrier(ctx->group);
+		rc = begin(r);
 	if (rc < 0)
 		return rc;
-	begin(r);
 	rc = file_pass_run(&r->pass, io_thread_run, stopped, err);
 	if (rc == 0 && *stopped == STOP_NONE && r->options->seconds_ns)
 		rc = go_on(r, stopped, err);
@@ -251,15 +250,22 @@ static int open_threads(struct run *r, struct err *err)
 	return group_agree(r->ctx->group, rc, err);
 }
 
-/* All start from here. */
-static void begin(struct run *r)
+/* All start from here. Ranks of a node count from one time: one that gets a core late has begun late. */
+static int begin(struct run *r)
 {
 	const struct io_options *o = r->options;
 	struct phase_context *ctx = r->ctx;
-	uint64_t now_ns = clock_now(ctx->clock);
+	uint64_t now_ns, first_ns;
+	int rc = group_barrier(ctx->group);
 
+	if (rc < 0)
+		return rc;
 	if (ctx->begins)
 		ctx->begins(ctx->begins_argument);
+	now_ns = clock_now(ctx->clock);
+	first_ns = now_ns;
+	if (ctx->node && group_allreduce(ctx->node, MERGE_MIN, &first_ns, 1) == 0)
+		now_ns = first_ns;
 	r->work.start_ns = now_ns;
 	r->work.origin_ns = now_ns + o->warmup_ns;
 	r->work.until_ns = o->seconds_ns ? r->work.origin_ns + o->seconds_ns : 0;
@@ -271,6 +277,7 @@ static void begin(struct run *r)
 			     ctx->group->rank * o->threads + i, ctx->group->size * o->threads,
 			     now_ns);
 	}
+	return 0;
 }
 
 /* The time may be over: a normal end, or from there all go on to what the first of them has done. */

@@ -6,7 +6,7 @@
 
 #include <stdint.h>
 
-enum { SERIES_ROWS = 4096, SERIES_SHIFT_FIRST = 16 };
+enum { SERIES_ROWS = 4096, SERIES_SHIFT_FIRST = 10 };
 
 struct io_series {
 	unsigned shift; /* an interval is 2^shift ns */

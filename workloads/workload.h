@@ -44,7 +44,7 @@ struct phase_context {
 	const struct job_phase *phase;
 	const struct place *place;
 	struct group *group; /* this phase's own */
-	struct group *node;  /* the ranks of this node; only for store_open */
+	struct group *node;  /* the ranks of this node: for store_open, and before work begins */
 	struct clock *clock;
 	const struct log *log;
 	struct stop *stop;    /* asked for from outside; checked at every status round */
