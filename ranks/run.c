@@ -15,6 +15,7 @@
 #include "ranks/mpi_group.h"
 #include "ranks/run_state.h"
 #include "workloads/clean.h"
+#include "workloads/io_clean.h"
 
 int run_begin(struct run **out, int *argc, char ***argv, struct err *err)
 {
@@ -188,6 +189,10 @@ static enum exit_status run_clean(struct run *run, struct err *err)
 	struct clean_counts counts = {0};
 	int rc = 0;
 
+	for (uint32_t i = 0; rc == 0 && i < run->job.phase_count; i++)
+		if (run->job.phases[i].section->owner == &io_workload)
+			rc = io_clean(&run->job, &run->job.phases[i], &run->place, run->world,
+				      run->nodes.node, &run->clock, &run->log, &counts, err);
 	for (uint32_t i = 0; rc == 0 && i < run->job.dataset_count; i++)
 		rc = clean_run(&run->job, &run->job.datasets[i], &run->place, run->world,
 			       run->nodes.node, &run->clock, &run->log, &counts, err);

@@ -5,6 +5,7 @@
  *	io_options.c   the options' table, refusals; io_size.c what a phase asks of the machine
  *	io_measures.c  measures, figures, histograms; from the threads to the tally
  *	io_set.c       the objects that phases share: their names, and what of them stands
+ *	io_clean.c     their removal by `haul clean`
  *	io_share.c     which part of a set is whose, and in which order
  *	io_work.c      a thread's loop; io_data.c reads and writes; io_names.c all else
  *	io_pace.c      when an operation starts; io_series.c how many were done when */

@@ -8,8 +8,6 @@
 
 enum step { STEP_ONLY, STEP_CREATED, STEP_CLOSED, STEP_THERE, STEP_BACK, STEP_PAGE };
 
-static const char moved_suffix[] = ".renamed";
-
 static void send(struct io_thread *t, struct io_slot *slot, enum io_op op, enum step step)
 {
 	slot->io = (struct io){.op = op, .object = &slot->name->object, .due_ns = slot->due_ns};
@@ -61,7 +59,8 @@ void io_names_begin(struct io_thread *t, struct io_slot *slot)
 		send(t, slot, IO_UPDATE, STEP_CREATED);
 		return;
 	case IO_DO_RENAME:
-		strcpy(stpcpy(n->target, n->object.key), moved_suffix);
+		strcpy(n->target, n->object.key);
+		io_set_renamed(n->target);
 		send(t, slot, IO_RENAME, STEP_THERE);
 		slot->io.target = n->target;
 		return;

@@ -100,6 +100,11 @@ void io_set_key(const struct io_set *s, uint64_t rank, uint64_t object, char key
 	*at = '\0';
 }
 
+void io_set_renamed(char key[OBJECT_KEY_BYTES])
+{
+	strcat(key, ".renamed");
+}
+
 static void description_key(const struct io_set *s, char key[OBJECT_KEY_BYTES])
 {
 	snprintf(key, OBJECT_KEY_BYTES, "%s%s.haul-io.json", s->folder, s->folder[0] ? "/" : "");
@@ -126,6 +131,21 @@ static int load(struct io_set *have, const struct io_set *s, struct queue *q, st
 	arena_free(&arena);
 	free(text);
 	return rc;
+}
+
+int io_set_load(struct io_set *s, struct queue *q, struct err *err)
+{
+	struct io_set have = {0};
+	int rc = load(&have, s, q, err);
+
+	if (rc < 0)
+		return rc;
+	if (strcmp(have.folder, s->folder) != 0)
+		return err_set(err, -EINVAL,
+			       "%s/%s: says its objects are in folder \"%s\"; nothing was removed",
+			       q->channel.store->uri, s->folder, have.folder);
+	*s = have;
+	return 0;
 }
 
 static int save(const struct io_set *s, struct queue *q, struct err *err)
@@ -329,25 +349,36 @@ static void remove_key(struct queue *q, const char *key)
 }
 
 /* Folders that hold something else stay: removing them fails. */
-static int end_deleted(const struct io_set *s, struct queue *q, struct group *group)
+void io_set_remove_folder(const struct io_set *s, uint64_t rank, struct queue *q)
 {
-	bool persistent = store_can(q->channel.store, BACKEND_PERSISTENT);
 	char key[OBJECT_KEY_BYTES];
-	int rc;
 
-	if (s->folder_per_rank && persistent) {
-		io_set_folder(s, group->rank, key);
+	io_set_folder(s, rank, key);
+	if (store_can(q->channel.store, BACKEND_PERSISTENT) && key[0])
 		remove_key(q, key);
-	}
-	rc = group_barrier(group);
-	if (rc < 0 || group->rank != 0)
-		return rc;
+}
+
+void io_set_remove(const struct io_set *s, struct queue *q)
+{
+	char key[OBJECT_KEY_BYTES];
+
 	description_key(s, key);
 	remove_key(q, key);
 	snprintf(key, sizeof(key), "%s/", s->folder);
-	if (s->folder[0] && persistent)
+	if (s->folder[0] && store_can(q->channel.store, BACKEND_PERSISTENT))
 		remove_key(q, key);
-	return 0;
+}
+
+static int end_deleted(const struct io_set *s, struct queue *q, struct group *group)
+{
+	int rc;
+
+	if (s->folder_per_rank)
+		io_set_remove_folder(s, group->rank, q);
+	rc = group_barrier(group);
+	if (rc == 0 && group->rank == 0)
+		io_set_remove(s, q);
+	return rc;
 }
 
 int io_set_end(struct io_set *s, const struct io_options *o, uint64_t done, bool all,

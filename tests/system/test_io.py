@@ -217,5 +217,29 @@ def test_interrupted():
         check(not os.path.exists(f"{folder}/data/io"), "something remains")
 
 
+def test_clean():
+    """haul clean, with another number of ranks: what the description says, a renamed object too; not what is
+    foreign, not what has another size."""
+    with Folder() as folder:
+        data = f"{folder}/data"
+        common = {"objects": 5, "size": 8192, "block": 4096}
+        write_job(folder, {"name": "io", "stores": {"d": {"uri": f"file://{data}"}}, "phases": [
+            io("write", name="write", **common), io("read", name="read", **common),
+            io("create", name="create", folder="names", folder_per_rank=True, objects=4),
+            io("write", name="shared", folder="one", layout="strided", size=8192, block=4096)]})
+        r = mpi(3, "run", "job.json", cwd=folder)
+        check(r.rc == 0, f"{r}")
+        os.rename(f"{data}/io/0000001.0000000003", f"{data}/io/0000001.0000000003.renamed")
+        with open(f"{data}/io/mine", "w") as f:
+            f.write("foreign")
+        with open(f"{data}/io/0000002.0000000004", "a") as f:
+            f.write("longer than haul made it")
+        r = mpi(2, "clean", "job.json", cwd=folder)
+        check(r.rc == 0 and "removed 27 files; 1 were not" in r.out, f"{r}")
+        check(sorted(os.listdir(data)) == ["io"], f"{os.listdir(data)}")
+        check(sorted(os.listdir(f"{data}/io")) == [".haul-io.json", "0000002.0000000004", "mine"],
+              f"{os.listdir(data + '/io')}")
+
+
 main(test_counts_equal_strace, test_compress_and_dedup, test_first_and_last_done, test_shift, test_beside_a_training,
-     test_one_flipped_byte, test_interrupted)
+     test_one_flipped_byte, test_interrupted, test_clean)
