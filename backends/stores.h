@@ -11,5 +11,7 @@ extern const struct backend_ops sim_backend;
 extern const struct backend_ops null_backend;
 /* Where HAVE_HTTP is defined. */
 extern const struct backend_ops s3_backend;
+extern const struct backend_ops azure_backend;
+extern const struct backend_ops gcs_backend;
 
 #endif

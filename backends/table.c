@@ -6,7 +6,7 @@
 static const struct backend_ops *const backends[] = {
 	&file_backend, &direct_backend, &mem_backend,
 #ifdef HAVE_HTTP
-	&s3_backend,
+	&s3_backend,   &azure_backend,  &gcs_backend,
 #endif
 	&sim_backend,  &null_backend,   NULL,
 };

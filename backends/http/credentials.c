@@ -1,9 +1,12 @@
 #include "backends/http/credentials.h"
 
+#include <cjson/cJSON.h>
 #include <errno.h>
 #include <openssl/crypto.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "core/json.h"
 
 enum { RENEW_BEFORE_S = 300 };
 
@@ -73,4 +76,30 @@ bool credentials_expired(struct credential_source *s, struct credential_copy *co
 	copy_now(s, copy);
 	pthread_mutex_unlock(&s->lock);
 	return newer;
+}
+
+int credentials_parse_token(const char *json, size_t n, struct credentials *out)
+{
+	const char *token, *text;
+	double seconds;
+	cJSON *root, *lasts;
+	int rc = json_parse(&root, json, n, 8, 64, NULL);
+
+	*out = (struct credentials){0};
+	if (rc < 0)
+		return rc;
+	token = cJSON_GetStringValue(cJSON_GetObjectItem(root, "access_token"));
+	lasts = cJSON_GetObjectItem(root, "expires_in");
+	text = cJSON_GetStringValue(lasts); /* Azure's metadata service quotes it */
+	seconds = text ? strtod(text, NULL) : cJSON_IsNumber(lasts) ? lasts->valuedouble : 0;
+	if (!token || !token[0] || strlen(token) >= sizeof(out->token) || seconds < 0 ||
+	    seconds > 1e9) {
+		rc = -EINVAL;
+	} else {
+		strcpy(out->token, token);
+		if (seconds > 0)
+			out->expires = (int64_t)(clock_utc_ns() / 1000000000) + (int64_t)seconds;
+	}
+	cJSON_Delete(root);
+	return rc;
 }

@@ -55,6 +55,27 @@ bool credentials_expired(struct credential_source *s, struct credential_copy *co
  * a sentence that says where was looked. */
 int credentials_aws(struct credential_source *s, const char *profile, struct err *err);
 
+/* Azure's: connection string, account key, shared access signature, service principal, managed identity.
+ * endpoint: set where the connection string names one. */
+int credentials_azure(struct credential_source *s, const char *account, char *endpoint, size_t size,
+		      struct err *err);
+/* Google's: HMAC keys, a service account's file, the metadata service. */
+int credentials_google(struct credential_source *s, struct err *err);
+/* The signed claim of a service account (a JSON web token, RS256), which a token server takes. */
+int credentials_google_claim(const char *mail, const char *token_uri, const char *pem, int64_t now,
+			     char *out, size_t size);
+
+struct azure_connection {
+	char account[64], key[CREDENTIAL_SECRET_BYTES], sas[2048], endpoint[512];
+	char protocol[16], suffix[128];
+};
+/* A connection string, which is taken apart. endpoint is made where it has none. -EINVAL. */
+int credentials_parse_connection(char *text, struct azure_connection *out);
+/* When a shared access signature ends, by its "se"; -1: it does not say. */
+int64_t credentials_sas_end(const char *sas);
+/* A token server's answer: access_token, expires_in. */
+int credentials_parse_token(const char *json, size_t n, struct credentials *out);
+
 /* One profile of a shared credentials file. text is taken apart. -ENOENT: not in it. */
 int credentials_parse_profile(char *text, const char *profile, struct credentials *out);
 /* A container's or instance's answer, in JSON. */

@@ -16,6 +16,7 @@
 #include "backends/retry.h"
 
 enum {
+	PIECE_BYTES = 256,  /* of a body put together by pieces */
 	SMALL_BYTES = 4096, /* of an answer that is no content */
 	UPLOAD_ID_BYTES = 1024,
 	PART_ETAG_BYTES = 72,
@@ -45,7 +46,8 @@ enum http_step {
 	STEP_COMPLETE, /* of an upload in parts */
 	STEP_ABANDON,  /* an upload in parts */
 	STEP_DELETE,
-	STEP_LIST
+	STEP_LIST,
+	STEP_EXPLAIN /* after a HEAD that was denied, which has no body to say why */
 };
 
 /* A new version of an object being written: the word in object.state points to it. Of the channel that
@@ -65,6 +67,7 @@ struct http_store {
 	const struct dialect *dialect;
 	const struct http_options *options;
 	char bucket[BUCKET_BYTES]; /* or container */
+	char account[64];          /* Azure's */
 	char prefix[URI_BYTES];    /* "" or "train/": before every key */
 	bool virtual_host;         /* the bucket stands before the host's name */
 	bool presigned;            /* signatures go into the URL */
@@ -88,10 +91,12 @@ struct slot {
 	char elsewhere[SERVER_HOST_BYTES + 16]; /* redirected to it ("https://host"); "": not */
 	uint64_t started_bytes;                 /* io->done_bytes when the step began */
 	bool embedded;                          /* what came instead of content is an error */
-	uint64_t listed, skip;    /* list: entries met in this page; given by an attempt before */
-	uint64_t entry_size;      /* of the entry under way, whose name is in small */
-	struct xml *xml;          /* made by the first list */
-	uint64_t piece, piece_at; /* complete: where in the list of parts the body is */
+	uint64_t listed, skip; /* list: entries met in this page; given by an attempt before */
+	uint64_t entry_size;   /* of the entry under way, whose name is in small */
+	struct xml *xml;       /* made by the first list */
+	/* complete: the pieces of the body, and where it is in them */
+	const char *(*pieces)(const struct slot *s, uint64_t piece, char buffer[PIECE_BYTES]);
+	uint64_t piece, piece_at;
 	uint32_t small_used;
 	char small[SMALL_BYTES];
 	char buffer[REQUEST_BYTES];
@@ -114,6 +119,12 @@ struct http_channel {
 	uint64_t etag_bytes;
 };
 
+#define HTTP_CAPABILITIES \
+	(BACKEND_CONTENT | BACKEND_RANGES | BACKEND_FIRST_BYTE | BACKEND_ATOMIC_COMMIT | \
+	 BACKEND_PERSISTENT | BACKEND_MANY_NODES | BACKEND_MISSING_IS_ERROR | BACKEND_DEPTH | \
+	 BACKEND_STREAMS | BACKEND_LIST)
+#define HTTP_TRANSFER (8 << 20)
+
 struct dialect {
 	const char *name;
 	uint64_t part_min, parts_max; /* of an upload in parts; all but the last */
@@ -129,8 +140,8 @@ struct dialect {
 	int (*read)(struct slot *s);
 	/* An element of a page of a listing. */
 	int (*element)(void *slot, const char *path, const char *text);
-	/* What is special about a failure: sets status, why, transient. True: it was. */
-	bool (*explain)(struct slot *s, const char *code);
+	/* What more is known about an answer that is no success, whose meaning is set. */
+	void (*explain)(struct slot *s);
 };
 
 /* http_store.c: the ends of backend_ops. */
@@ -153,7 +164,10 @@ uint32_t http_reap(struct channel *c, struct io **done, uint32_t min, uint32_t m
 		   uint64_t deadline_ns);
 
 /* http_body.c: what exchanges send and receive. */
-int body_produce_object(struct exchange *x, uint64_t at, void *to, uint64_t n);
+void body_of_object(struct slot *s, uint64_t bytes);
+/* Of texts that pieces gives for 0, 1 … until NULL; the same each time. */
+void body_of_pieces(struct slot *s, const char *(*pieces)(const struct slot *s, uint64_t piece,
+							  char buffer[PIECE_BYTES]));
 int body_consume(struct exchange *x, const void *data, uint64_t n);
 
 /* http_fault.c: what an answer that is no success means. Sets io's status, fault, transient, why,
@@ -164,6 +178,14 @@ void fault_of_answer(struct slot *s);
 int fault_in_success(struct slot *s);
 
 /* For dialects. */
+
+/* Begins slot->request: scheme and host of the endpoint, or of where it was redirected to. */
+void slot_target(struct slot *s, enum http_method method);
+/* An entry of a listing, whose key in the bucket stands in slot->small. */
+int slot_list_entry(struct slot *s, uint64_t size);
+/* The first of these variables that is set and not empty, or NULL. names: NULL-terminated. */
+const char *environment_first(const char *const *names);
+
 static inline const struct server *slot_server(const struct slot *s)
 {
 	const struct http_store *http = s->channel->store;
@@ -180,6 +202,15 @@ static inline struct upload *slot_upload(const struct slot *s)
 static inline uint64_t slot_part(const struct slot *s)
 {
 	return s->io->offset / slot_upload(s)->part + 1;
+}
+
+/* Parts written; of an upload of unknown length all but the last are full. */
+static inline uint64_t slot_parts(const struct slot *s)
+{
+	const struct upload *u = slot_upload(s);
+	uint64_t bytes = u->length ? u->length : atomic_load(&u->written);
+
+	return (bytes + u->part - 1) / u->part;
 }
 
 #endif

@@ -26,7 +26,7 @@ static int produce_chunks(struct io *io, uint64_t at, char *to, uint64_t n)
 	return 0;
 }
 
-int body_produce_object(struct exchange *x, uint64_t at, void *to, uint64_t n)
+static int body_produce_object(struct exchange *x, uint64_t at, void *to, uint64_t n)
 {
 	const struct slot *s = x->user;
 
@@ -34,6 +34,50 @@ int body_produce_object(struct exchange *x, uint64_t at, void *to, uint64_t n)
 		return produce_chunks(s->io, at, to, n);
 	memcpy(to, (const char *)s->io->data + at, n);
 	return 0;
+}
+
+void body_of_object(struct slot *s, uint64_t bytes)
+{
+	s->request.body_bytes = bytes;
+	s->exchange.produce = body_produce_object;
+}
+
+static int produce_pieces(struct exchange *x, uint64_t at, void *to, uint64_t n)
+{
+	struct slot *s = x->user;
+	char buffer[PIECE_BYTES], *out = to;
+	const char *piece;
+
+	if (at == 0) {
+		s->piece = 0;
+		s->piece_at = 0;
+	}
+	while (n && (piece = s->pieces(s, s->piece, buffer)) != NULL) {
+		uint64_t left = strlen(piece) - s->piece_at, k = left < n ? left : n;
+
+		memcpy(out, piece + s->piece_at, k);
+		out += k;
+		n -= k;
+		s->piece_at += k;
+		if (k == left) {
+			s->piece++;
+			s->piece_at = 0;
+		}
+	}
+	return n ? -EPROTO : 0;
+}
+
+void body_of_pieces(struct slot *s, const char *(*pieces)(const struct slot *s, uint64_t piece,
+							  char buffer[PIECE_BYTES]))
+{
+	char buffer[PIECE_BYTES];
+	const char *piece;
+
+	s->pieces = pieces;
+	s->request.body_bytes = 0;
+	for (uint64_t i = 0; (piece = pieces(s, i, buffer)) != NULL; i++)
+		s->request.body_bytes += strlen(piece);
+	s->exchange.produce = produce_pieces;
 }
 
 static int consume_chunks(struct io *io, const char *data, uint64_t n)
@@ -125,4 +169,16 @@ int body_consume(struct exchange *x, const void *data, uint64_t n)
 		return xml_feed(s->xml, data, n);
 	/* Of an error, the beginning says what it is. */
 	return consume_small(s, data, n);
+}
+
+int slot_list_entry(struct slot *s, uint64_t size)
+{
+	size_t before = strlen(s->channel->store->prefix) + strlen(s->io->object->key);
+	const char *name = s->small;
+
+	/* The folder's own mark, and what an attempt before has given. */
+	if (strlen(name) <= before || s->listed++ < s->skip)
+		return 0;
+	s->io->done_bytes++;
+	return s->io->listing->entry(s->io, name + before, size);
 }

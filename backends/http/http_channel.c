@@ -105,6 +105,29 @@ static void finish(struct slot *s)
 	ch->ready[ch->ready_count++] = s->io;
 }
 
+void slot_target(struct slot *s, enum http_method method)
+{
+	const struct http_store *http = s->channel->store;
+	const struct server *v = slot_server(s);
+	struct request *r = &s->request;
+	char host[SERVER_HOST_BYTES + BUCKET_BYTES];
+	struct text t = text_in(host, sizeof(host));
+	const char *rest = strstr(s->elsewhere, "://");
+
+	if (rest) {
+		request_begin(r, s->buffer, sizeof(s->buffer), method,
+			      strncmp(s->elsewhere, "https", 5) == 0 ? "https" : "http", rest + 3);
+		return;
+	}
+	request_begin(r, s->buffer, sizeof(s->buffer), method, v->tls ? "https" : "http", v->host);
+	if (!http->virtual_host)
+		return;
+	text_add(&t, http->bucket);
+	text_add_char(&t, '.');
+	text_add(&t, v->host);
+	r->host = request_keep(r, host, t.used);
+}
+
 /* The address that the slot's connections go to: slots spread over all, an attempt after a failure
  * goes to the next. */
 static const struct address *address_of(const struct slot *s)
@@ -465,6 +488,12 @@ static bool gone(const struct slot *s)
 	       (s->step == STEP_COMPLETE && s->io->attempts > 1);
 }
 
+/* For reasons that only a body names. */
+static bool denied(uint16_t status)
+{
+	return status == 400 || status == 401 || status == 403;
+}
+
 static int settle_list(struct slot *s)
 {
 	int rc = xml_end(s->xml);
@@ -507,7 +536,15 @@ static void ended(struct slot *s)
 			succeed(s);
 			return;
 		}
+		if (s->step == STEP_HEAD && denied(x->answer.status)) {
+			step(s, STEP_EXPLAIN);
+			return;
+		}
 		fault_of_answer(s);
+	} else if (s->step == STEP_EXPLAIN) {
+		io->status = -EACCES;
+		io->fault = IO_FAULT_DENIED;
+		io->why = "a GET is allowed, a HEAD is not";
 	} else {
 		if (s->step == STEP_LIST)
 			rc = settle_list(s);

@@ -207,7 +207,7 @@ void fault_of_answer(struct slot *s)
 	if (m)
 		say(s->io, m->status, m->fault, m->transient, m->why);
 	if (s->channel->store->dialect->explain)
-		s->channel->store->dialect->explain(s, a->code);
+		s->channel->store->dialect->explain(s);
 }
 
 int fault_in_success(struct slot *s)

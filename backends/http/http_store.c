@@ -82,6 +82,17 @@ int http_split_root(const struct store *store, const char *what, struct http_sto
 	return 0;
 }
 
+const char *environment_first(const char *const *names)
+{
+	for (; *names; names++) {
+		const char *value = getenv(*names);
+
+		if (value && value[0])
+			return value;
+	}
+	return NULL;
+}
+
 int64_t http_now(const struct http_store *http)
 {
 	return (int64_t)(clock_utc_ns() / 1000000000) +

@@ -44,24 +44,13 @@ static const struct option s3_option_table[] = {
 	OPT_END,
 };
 
-static const char *first_of(const char *const *names)
-{
-	for (; *names; names++) {
-		const char *value = getenv(*names);
-
-		if (value && value[0])
-			return value;
-	}
-	return NULL;
-}
-
 static int find_servers(struct http_store *http, struct err *err)
 {
 	/* In the order of s3dlio and MLPerf Storage, then Amazon's own. */
 	static const char *const lists[] = {"S3_ENDPOINT_URIS", "S3_ENDPOINT_TEMPLATE", NULL};
 	static const char *const urls[] = {"AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL", NULL};
 	const struct texts *given = &http->options->endpoints;
-	const char *text = first_of(lists), *file = getenv("S3_ENDPOINT_FILE");
+	const char *text = environment_first(lists), *file = getenv("S3_ENDPOINT_FILE");
 	char line[1024];
 	struct text t = text_in(line, sizeof(line));
 
@@ -71,7 +60,7 @@ static int find_servers(struct http_store *http, struct err *err)
 	if (!text && file && file[0])
 		text_add(&t, "file:");
 	else if (!text)
-		text = first_of(urls);
+		text = environment_first(urls);
 	if (line[0])
 		text_add(&t, file);
 	else if (text)
@@ -113,7 +102,7 @@ static int s3_open(struct store *store, struct http_store *http, struct err *err
 {
 	static const char *const regions[] = {"AWS_REGION", "AWS_DEFAULT_REGION", NULL};
 	const struct s3_options *o = store->options;
-	const char *region = o->region[0] ? o->region : first_of(regions);
+	const char *region = o->region[0] ? o->region : environment_first(regions);
 	struct text t = text_in(http->region, sizeof(http->region));
 	int rc = http_split_root(store, "bucket", http, err);
 
@@ -129,29 +118,6 @@ static int s3_open(struct store *store, struct http_store *http, struct err *err
 		return rc;
 	s3_address(http, (enum addressing)o->addressing);
 	return o->anonymous ? 0 : credentials_aws(&http->credentials, o->profile, err);
-}
-
-/* Scheme and host that the request goes to. */
-static void target(struct slot *s, struct request *r, enum http_method method)
-{
-	const struct http_store *http = s->channel->store;
-	const struct server *v = slot_server(s);
-	char host[SERVER_HOST_BYTES + BUCKET_BYTES];
-	struct text t = text_in(host, sizeof(host));
-	const char *rest = strstr(s->elsewhere, "://");
-
-	if (rest) {
-		request_begin(r, s->buffer, sizeof(s->buffer), method,
-			      strncmp(s->elsewhere, "https", 5) == 0 ? "https" : "http", rest + 3);
-		return;
-	}
-	request_begin(r, s->buffer, sizeof(s->buffer), method, v->tls ? "https" : "http", v->host);
-	if (!http->virtual_host)
-		return;
-	text_add(&t, http->bucket);
-	text_add_char(&t, '.');
-	text_add(&t, v->host);
-	r->host = request_keep(r, host, t.used);
 }
 
 /* The path of the object, or with key NULL of the bucket. */
@@ -223,14 +189,12 @@ static int sign(struct slot *s, struct request *r)
 	return rc;
 }
 
-/* One piece of CompleteMultipartUpload: its beginning, a part, its end; NULL: no more. Pieces are
- * numbered 0, 1 … parts_max, parts_max + 1; a part that was not written has none. */
-static const char *complete_piece(const struct slot *s, uint64_t piece, char buffer[256])
+/* CompleteMultipartUpload: its beginning, parts 1, 2 …, its end. A part that was not written has none. */
+static const char *complete_piece(const struct slot *s, uint64_t piece, char buffer[PIECE_BYTES])
 {
 	const struct upload *u = slot_upload(s);
-	uint64_t most = s->channel->store->dialect->parts_max;
-	uint64_t parts = u->length ? (u->length + u->part - 1) / u->part : most;
-	struct text t = text_in(buffer, 256);
+	uint64_t parts = u->length ? slot_parts(s) : s->channel->store->dialect->parts_max;
+	struct text t = text_in(buffer, PIECE_BYTES);
 
 	if (piece == 0)
 		return "<CompleteMultipartUpload>";
@@ -246,42 +210,6 @@ static const char *complete_piece(const struct slot *s, uint64_t piece, char buf
 	text_add(&t, u->etags[piece - 1]);
 	text_add(&t, "</ETag></Part>");
 	return buffer;
-}
-
-static int produce_complete(struct exchange *x, uint64_t at, void *to, uint64_t n)
-{
-	struct slot *s = x->user;
-	char buffer[256], *out = to;
-	const char *piece;
-
-	if (at == 0) {
-		s->piece = 0;
-		s->piece_at = 0;
-	}
-	while (n && (piece = complete_piece(s, s->piece, buffer)) != NULL) {
-		uint64_t left = strlen(piece) - s->piece_at, k = left < n ? left : n;
-
-		memcpy(out, piece + s->piece_at, k);
-		out += k;
-		n -= k;
-		s->piece_at += k;
-		if (k == left) {
-			s->piece++;
-			s->piece_at = 0;
-		}
-	}
-	return n ? -EPROTO : 0;
-}
-
-static uint64_t complete_bytes(const struct slot *s)
-{
-	char buffer[256];
-	const char *piece;
-	uint64_t bytes = 0;
-
-	for (uint64_t i = 0; (piece = complete_piece(s, i, buffer)) != NULL; i++)
-		bytes += strlen(piece);
-	return bytes;
 }
 
 static void make_list(struct slot *s, struct request *r)
@@ -302,13 +230,6 @@ static void make_list(struct slot *s, struct request *r)
 		request_query(r, "continuation-token", io->listing->marker);
 }
 
-static void body(struct slot *s, struct request *r, uint64_t bytes,
-		 int (*produce)(struct exchange *, uint64_t, void *, uint64_t))
-{
-	r->body_bytes = bytes;
-	s->exchange.produce = produce;
-}
-
 static void make_step(struct slot *s, struct request *r)
 {
 	const struct io *io = s->io;
@@ -317,8 +238,11 @@ static void make_step(struct slot *s, struct request *r)
 	case STEP_GET:
 		request_range(r, "range", io->offset + io->done_bytes, io->length - io->done_bytes);
 		break;
+	case STEP_EXPLAIN:
+		request_range(r, "range", 0, 1);
+		break;
 	case STEP_PUT:
-		body(s, r, io->op == IO_WRITE ? io->length : 0, body_produce_object);
+		body_of_object(s, io->op == IO_WRITE ? io->length : 0);
 		break;
 	case STEP_BEGIN:
 		request_query(r, "uploads", "");
@@ -326,11 +250,11 @@ static void make_step(struct slot *s, struct request *r)
 	case STEP_PART:
 		request_query_u64(r, "partNumber", slot_part(s));
 		request_query(r, "uploadId", slot_upload(s)->id);
-		body(s, r, io->length, body_produce_object);
+		body_of_object(s, io->length);
 		break;
 	case STEP_COMPLETE:
 		request_query(r, "uploadId", slot_upload(s)->id);
-		body(s, r, complete_bytes(s), produce_complete);
+		body_of_pieces(s, complete_piece);
 		break;
 	case STEP_ABANDON:
 		request_query(r, "uploadId", slot_upload(s)->id);
@@ -350,12 +274,12 @@ int s3_make(struct slot *s)
 		[STEP_PUT] = HTTP_PUT,        [STEP_BEGIN] = HTTP_POST,
 		[STEP_PART] = HTTP_PUT,       [STEP_COMPLETE] = HTTP_POST,
 		[STEP_ABANDON] = HTTP_DELETE, [STEP_DELETE] = HTTP_DELETE,
-		[STEP_LIST] = HTTP_GET,
+		[STEP_LIST] = HTTP_GET,       [STEP_EXPLAIN] = HTTP_GET,
 	};
 	struct request *r = &s->request;
 	int rc;
 
-	target(s, r, methods[s->step]);
+	slot_target(s, methods[s->step]);
 	path(s, r, s->step == STEP_LIST ? NULL : s->io->object->key);
 	make_step(s, r);
 	rc = sign(s, r);
@@ -434,18 +358,6 @@ static void decode(char *out, size_t size, const char *s)
 	out[n] = '\0';
 }
 
-/* What stands in the folder that is listed is named without it. */
-static int give(struct slot *s, uint64_t size)
-{
-	size_t before = strlen(s->channel->store->prefix) + strlen(s->io->object->key);
-	const char *name = s->small;
-
-	if (strlen(name) <= before || s->listed++ < s->skip)
-		return 0;
-	s->io->done_bytes++;
-	return s->io->listing->entry(s->io, name + before, size);
-}
-
 int s3_element(void *slot, const char *path, const char *text)
 {
 	struct slot *s = slot;
@@ -460,9 +372,9 @@ int s3_element(void *slot, const char *path, const char *text)
 	else if (strcmp(path, "Contents/Size") == 0)
 		s->entry_size = strtoull(text, NULL, 10);
 	else if (strcmp(path, "Contents") == 0)
-		return give(s, s->entry_size);
+		return slot_list_entry(s, s->entry_size);
 	else if (strcmp(path, "CommonPrefixes") == 0)
-		return give(s, LIST_SIZE_UNKNOWN);
+		return slot_list_entry(s, LIST_SIZE_UNKNOWN);
 	else if (strcmp(path, "IsTruncated") == 0)
 		l->more = strcmp(text, "true") == 0;
 	else if (strcmp(path, "NextContinuationToken") == 0 && n >= sizeof(l->marker))
@@ -499,10 +411,8 @@ const struct backend_ops s3_backend = {
 			.size = sizeof(struct s3_options),
 			.owner = &s3_backend,
 		},
-	.capabilities = BACKEND_CONTENT | BACKEND_RANGES | BACKEND_FIRST_BYTE |
-			BACKEND_ATOMIC_COMMIT | BACKEND_PERSISTENT | BACKEND_MANY_NODES |
-			BACKEND_MISSING_IS_ERROR | BACKEND_DEPTH | BACKEND_STREAMS | BACKEND_LIST,
-	.transfer = 8 << 20,
+	.capabilities = HTTP_CAPABILITIES,
+	.transfer = HTTP_TRANSFER,
 	.depth_max = QUEUE_DEPTH_MAX,
 	.check = http_check,
 	.open = store_open_s3,

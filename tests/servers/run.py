@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """Starts a server, makes an empty bucket or container in it, says where in HAUL_TEST_STORE, runs a program.
 
-    run.py rgw|rgw-virtual|rgw-presigned|rgw-sha256|azurite|azurite-sas|gcs-hmac PROGRAM [ARGS…]
+    run.py KIND PROGRAM [ARGS…]
 
 Exit status: the program's; 77 where the server is not installed.
 """
@@ -23,11 +23,39 @@ def s3(options):
         return run(store, rgw.env())
 
 
+def azure(env_of):
+    with servers.Azurite() as azurite:
+        servers.azure_container(azurite, "objects")
+        return run({"uri": f"az://{azurite.ACCOUNT}/objects/pre fix", "endpoints": azurite.endpoint()}, env_of(azurite))
+
+
+def gcs_hmac():
+    with servers.Rgw() as rgw:
+        rgw.bucket("objects")
+        return run({"uri": "gs://objects/pre fix", "endpoints": rgw.endpoint()},
+                   {"GS_ACCESS_KEY_ID": rgw.KEY, "GS_SECRET_ACCESS_KEY": rgw.SECRET})
+
+
+def gcs_tokens():
+    """Tokens that expire every two seconds."""
+    with servers.Rgw() as rgw:
+        servers.public_bucket(rgw, "objects")
+        with servers.Proxy(rgw.endpoint(), tokens=2) as facade:
+            return run({"uri": "gs://objects/pre fix", "endpoints": facade.endpoint()},
+                       {"GCE_METADATA_HOST": facade.host()})
+
+
 KINDS = {
     "rgw": lambda: s3({}),
     "rgw-virtual": lambda: s3({"addressing": "virtual"}),
     "rgw-presigned": lambda: s3({"sign": "query"}),
     "rgw-sha256": lambda: s3({"payload": "sha256", "head_on_open": True}),
+    "azurite": lambda: azure(lambda a: a.env()),
+    "azurite-sas": lambda: azure(lambda a: {"AZURE_STORAGE_SAS_TOKEN": servers.azure_sas(a, "objects")}),
+    "azurite-connection": lambda: azure(lambda a: {
+        "AZURE_STORAGE_CONNECTION_STRING": f"AccountName={a.ACCOUNT};AccountKey={a.KEY};BlobEndpoint={a.endpoint()};"}),
+    "gcs-hmac": gcs_hmac,
+    "gcs-tokens": gcs_tokens,
 }
 
 

@@ -7,7 +7,10 @@ tests may run side by side. Started by `with`, gone at its end:
 
 A server that is not installed raises Missing: the test is skipped.
 """
+import base64
 import contextlib
+import hashlib
+import hmac
 import http.client
 import json
 import os
@@ -17,6 +20,7 @@ import socket
 import subprocess
 import tempfile
 import time
+import urllib.parse
 import uuid
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -329,28 +333,87 @@ class Tls(Server):
 
 
 class Proxy(Server):
-    """faults.py before a server: does harm by rule, and counts it."""
+    """proxy.py before a server: does harm by rule, and counts. tokens: it asks for them, good for so many
+    seconds."""
 
-    def __init__(self, upstream, *rules):
+    def __init__(self, upstream, *rules, tokens=None):
         super().__init__()
-        self.upstream = upstream.split("://")[-1].split("/")[0]
-        self.base = "/" + upstream.split("://")[-1].partition("/")[2] if "/" in upstream.split("://")[-1] else ""
-        self.rules = rules
+        rest = upstream.split("://")[-1]
+        self.upstream, _, base = rest.partition("/")
+        self.base = "/" + base if base else ""
+        self.arguments = (["--tokens", str(tokens)] if tokens else []) + list(rules)
 
     def start(self):
         for _ in range(3):
             self.port, = free_ports(1)
-            process = self.spawn("proxy", "/usr/bin/python3", "-B", os.path.join(HERE, "faults.py"), str(self.port),
-                                 self.upstream, *self.rules)
+            process = self.spawn("proxy", "/usr/bin/python3", "-B", os.path.join(HERE, "proxy.py"), str(self.port),
+                                 self.upstream, *self.arguments)
             if wait_for(self.port, 20, process):
                 return
         with open(self.path("proxy.out"), encoding="utf-8") as f:
             raise RuntimeError("the proxy does not come up: " + f.read()[-400:])
 
+    def host(self):
+        return f"127.0.0.1:{self.port}"
+
     def endpoint(self):
-        return f"http://127.0.0.1:{self.port}{self.base}"
+        return f"http://{self.host()}{self.base}"
 
     def stats(self):
         c = http.client.HTTPConnection("127.0.0.1", self.port, timeout=10)
         c.request("GET", "/__stats")
         return json.loads(c.getresponse().read())
+
+
+def public_bucket(rgw, name):
+    """A bucket that everyone may use, for what stands before the gateway and takes signatures off."""
+    rgw.bucket(name)
+    rgw.client().put_bucket_policy(Bucket=name, Policy=json.dumps({
+        "Version": "2012-10-17", "Statement": [{
+            "Effect": "Allow", "Principal": "*", "Action": "s3:*",
+            "Resource": [f"arn:aws:s3:::{name}", f"arn:aws:s3:::{name}/*"]}]}))
+    return name
+
+
+def azure_request(azurite, method, path, query=(), headers=(), body=b"", ca=None):
+    """One request signed by the account's key, by our own hand: (status, headers, body). path: "ctr/blob"."""
+    import ssl
+    base = "/" + azurite.ACCOUNT
+    target = base + "/" + urllib.parse.quote(path, safe="/~")
+    head = {**dict(headers), "x-ms-date": time.strftime("%a, %d %b %Y %H:%M:%S GMT", time.gmtime()),
+            "x-ms-version": "2021-12-02"}
+    if method == "PUT":
+        head["Content-Length"] = str(len(body))
+    lines = [method, "", "", str(len(body)) if body else "", "", head.get("Content-Type", ""), "", "", "", "", "",
+             head.get("Range", "")]
+    text = "\n".join(lines) + "\n"
+    text += "".join(f"{k}:{v}\n" for k, v in sorted(head.items()) if k.startswith("x-ms-"))
+    text += "/" + azurite.ACCOUNT + target + "".join(f"\n{k}:{v}" for k, v in sorted(query))
+    mac = hmac.new(base64.b64decode(azurite.KEY), text.encode(), hashlib.sha256).digest()
+    head["Authorization"] = f"SharedKey {azurite.ACCOUNT}:{base64.b64encode(mac).decode()}"
+    if azurite.tls:
+        c = http.client.HTTPSConnection("127.0.0.1", azurite.port, context=ssl.create_default_context(cafile=ca))
+    else:
+        c = http.client.HTTPConnection("127.0.0.1", azurite.port, timeout=60)
+    c.request(method, target + ("?" + urllib.parse.urlencode(query, quote_via=urllib.parse.quote) if query else ""), body,
+              head)
+    r = c.getresponse()
+    return r.status, dict(r.getheaders()), r.read()
+
+
+def azure_container(azurite, name, ca=None):
+    status, _, body = azure_request(azurite, "PUT", name, [("restype", "container")], ca=ca)
+    if status != 201:
+        raise RuntimeError(f"no container: {status} {body}")
+    return name
+
+
+def azure_sas(azurite, container, seconds=3600):
+    """A shared access signature for all that a container allows, that ends in so many seconds."""
+    version = "2021-12-02"
+    ends = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() + seconds))
+    rights = "racwdl"
+    fields = [rights, "", ends, f"/blob/{azurite.ACCOUNT}/{container}", "", "", "", version, "c"] + [""] * 7
+    mac = hmac.new(base64.b64decode(azurite.KEY), "\n".join(fields).encode(), hashlib.sha256).digest()
+    return urllib.parse.urlencode({"sv": version, "sr": "c", "sp": rights, "se": ends,
+                                   "sig": base64.b64encode(mac).decode()})

@@ -1,0 +1,83 @@
+/* gs://bucket/prefix: Google's cloud storage by its XML interface, which is S3's but for credentials. */
+#include <errno.h>
+#include <string.h>
+
+#include "backends/http/s3.h"
+#include "backends/queue.h"
+#include "backends/stores.h"
+
+struct gcs_options {
+	struct http_options http; /* must come first */
+	uint32_t addressing;
+	bool anonymous;
+};
+
+static const struct option gcs_option_table[] = {
+	OPT_CHOICE(
+		"addressing", struct gcs_options, addressing, .choices = addressing_names,
+		.help = "the bucket in the path or before the host's name; auto: as the server is "
+			"known to want it"),
+	OPT_BOOL("anonymous", struct gcs_options, anonymous, .def = false,
+		 .help = "sends no credentials, for public buckets"),
+	OPT_END,
+};
+
+static int gcs_open(struct store *store, struct http_store *http, struct err *err)
+{
+	static const char *const standard[] = {"https://storage.googleapis.com"};
+	const struct gcs_options *o = store->options;
+	bool given = o->http.endpoints.count && o->http.endpoints.items[0][0];
+	int rc = http_split_root(store, "bucket", http, err);
+
+	if (rc < 0)
+		return rc;
+	strcpy(http->region, "auto");
+	rc = servers_parse(&http->servers,
+			   given ? (const char *const *)o->http.endpoints.items : standard,
+			   given ? o->http.endpoints.count : 1, "endpoints", err);
+	if (rc < 0)
+		return rc;
+	s3_address(http, (enum addressing)o->addressing);
+	return o->anonymous ? 0 : credentials_google(&http->credentials, err);
+}
+
+static const struct dialect gcs_dialect = {
+	.name = "Google Cloud Storage",
+	.part_min = 5 << 20,
+	.parts_max = 10000,
+	.begins = true,
+	.open = gcs_open,
+	.make = s3_make,
+	.read = s3_read,
+	.element = s3_element,
+};
+
+static int store_open_gcs(struct store *store, struct err *err)
+{
+	return http_open(store, &gcs_dialect, err);
+}
+
+const struct backend_ops gcs_backend = {
+	.scheme = "gs",
+	.help = "Google's cloud storage, by its XML interface",
+	.section =
+		{
+			.name = "gs",
+			.help = "Google's cloud storage, by its XML interface",
+			.tables = {store_common_options, http_option_table, gcs_option_table},
+			.size = sizeof(struct gcs_options),
+			.owner = &gcs_backend,
+		},
+	.capabilities = HTTP_CAPABILITIES,
+	.transfer = HTTP_TRANSFER,
+	.depth_max = QUEUE_DEPTH_MAX,
+	.check = http_check,
+	.open = store_open_gcs,
+	.close = http_close,
+	.describe = http_describe,
+	.channel_open = http_channel_open,
+	.channel_close = http_channel_close,
+	.asks = http_asks,
+	.submit = http_submit,
+	.reap = http_reap,
+};

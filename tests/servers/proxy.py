@@ -1,0 +1,284 @@
+#!/usr/bin/python3
+"""A proxy before an HTTP server that does harm by rule, or asks for tokens, and counts what it did. It
+keeps the Host header, so that signatures still hold.
+
+    proxy.py PORT HOST:PORT [--tokens SECONDS] [RULE…]
+
+RULE is fault[:argument][@every=N][@first=N][@from=N][@p=SHARE@seed=S][@method=GET][@path=PART]:
+
+    503 500 429 408 403exp  that answer instead (429 and 503 with Retry-After: argument, 0)
+    rst close               the connection ends before an answer, by RST or FIN
+    rstmid:BYTES            RST after so many bytes of the body
+    trunc:BYTES             FIN after so many bytes of the body
+    stall:SECONDS           before the answer
+    stallmid:SECONDS        in the middle of the body
+    slow:BYTES              so many bytes a second
+    delay:SECONDS           every answer comes later
+    corrupt:OFFSET          one byte of the body is another
+    err200                  200 with an <Error> as the body
+    307:BASE                to the same path at BASE ("http://127.0.0.1:7480")
+    date:SECONDS            the answer's Date is off by so many
+
+--tokens: requests need `Authorization: Bearer` with a token that was handed out by this server less than
+so many seconds ago (metadata of Google and Azure; token servers: POST /token, …/oauth2/v2.0/token); else
+401. The token is taken off before the request goes on.
+
+GET /__stats gives what was counted, as JSON.
+"""
+import asyncio
+import base64
+import json
+import random
+import secrets
+import socket
+import struct
+import sys
+import time
+import urllib.parse
+
+
+class Rule:
+    def __init__(self, text):
+        fault, *options = text.split("@")
+        self.fault, _, self.argument = fault.partition(":")
+        given = dict(o.split("=", 1) for o in options)
+        self.every, self.first, self.after = (int(given.get(k, 0)) for k in ("every", "first", "from"))
+        self.share, self.random = float(given.get("p", 0)), random.Random(int(given.get("seed", 1)))
+        self.method, self.path = given.get("method"), given.get("path")
+        self.always = not (self.every or self.first or self.after or self.share)
+        self.seen = self.hits = 0
+
+    def hit(self, method, path):
+        if (self.method and self.method != method) or (self.path and self.path not in path):
+            return False
+        self.seen += 1
+        hit = bool(self.always or (self.first and self.seen <= self.first) or (self.after and self.seen >= self.after)
+                   or (self.every and self.seen % self.every == 0)
+                   or (self.share and self.random.random() < self.share))
+        self.hits += hit
+        return hit
+
+
+class Broken(Exception):
+    """The client's connection is to end."""
+
+
+def reset(writer):
+    s = writer.get_extra_info("socket")
+    s.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    writer.transport.abort()
+
+
+def error(status, code, *headers):
+    body = f'<?xml version="1.0" encoding="UTF-8"?><Error><Code>{code}</Code><Message>injected</Message></Error>'.encode()
+    head = [f"HTTP/1.1 {status} Injected", "Content-Type: application/xml", f"Content-Length: {len(body)}", *headers]
+    return ("\r\n".join(head) + "\r\n\r\n").encode() + body
+
+
+def answer(value):
+    body = json.dumps(value).encode()
+    return f"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n".encode() + body
+
+
+async def read_head(reader):
+    raw = await reader.readuntil(b"\r\n\r\n")
+    first, *lines = raw.decode("latin1").rstrip("\r\n").split("\r\n")
+    headers = {}
+    for line in lines:
+        name, _, value = line.partition(":")
+        headers[name.strip().lower()] = value.strip()
+    return first, lines, headers
+
+
+def join(first, lines):
+    return ("\r\n".join([first, *lines]) + "\r\n\r\n").encode("latin1")
+
+
+class Proxy:
+    def __init__(self, upstream, rules, lasts):
+        self.host, _, self.port = upstream.rpartition(":")
+        self.rules, self.lasts = rules, lasts
+        self.tokens = {}
+        self.stats = {"requests": 0, "connections": 0, "handed": 0, "answers": {}, "methods": {}}
+
+    def sent(self, status):
+        """An answer whose head went out whole. A broken body counts by its status and under "broken"."""
+        self.stats["answers"][str(status)] = self.stats["answers"].get(str(status), 0) + 1
+
+    def counts(self):
+        return {**self.stats, "rules": {f"{i}:{r.fault}": r.hits for i, r in enumerate(self.rules)}}
+
+    # Tokens.
+
+    def hand_out(self):
+        token = "tok-" + secrets.token_hex(8)
+        self.tokens[token] = time.monotonic() + self.lasts
+        self.stats["handed"] += 1
+        return answer({"access_token": token, "expires_in": self.lasts, "token_type": "Bearer"})
+
+    def token_request(self, method, path, headers, body):
+        """What a token server or a metadata service answers, or None: it is no such request."""
+        if path.startswith("/computeMetadata/v1/instance/service-accounts/default/token"):
+            return self.hand_out() if headers.get("metadata-flavor") == "Google" else error(403, "NoFlavor")
+        if path.startswith("/metadata/identity/oauth2/token"):
+            return self.hand_out() if headers.get("metadata") == "true" else error(400, "NoMetadata")
+        if method == "POST" and (path == "/token" or path.endswith("/oauth2/v2.0/token")):
+            form = urllib.parse.parse_qs(body.decode())
+            if "assertion" in form and len(form["assertion"][0].split(".")) == 3:
+                claim = form["assertion"][0].split(".")[1]
+                claim = json.loads(base64.urlsafe_b64decode(claim + "=" * (-len(claim) % 4)))
+                return self.hand_out() if claim["exp"] > time.time() else error(400, "invalid_grant")
+            return self.hand_out() if form.get("client_secret") == ["secret+/="] else error(401, "invalid_client")
+        return None
+
+    def token_good(self, headers):
+        kind, _, token = headers.get("authorization", "").partition(" ")
+        return kind == "Bearer" and self.tokens.get(token, 0) > time.monotonic()
+
+    # Requests.
+
+    async def client(self, reader, writer):
+        self.stats["connections"] += 1
+        up = None
+        try:
+            while True:
+                up = await self.one(reader, writer, up)
+        except (asyncio.IncompleteReadError, ConnectionError, Broken, asyncio.LimitOverrunError):
+            pass
+        finally:
+            writer.close()
+            if up:
+                up[1].close()
+
+    async def one(self, reader, writer, up):
+        first, lines, headers = await read_head(reader)
+        method, path, _ = first.split(" ", 2)
+        if path == "/__stats":
+            writer.write(answer(self.counts()))
+            await writer.drain()
+            return up
+        self.stats["requests"] += 1
+        self.stats["methods"][method] = self.stats["methods"].get(method, 0) + 1
+        rule = next((r for r in self.rules if r.hit(method, path)), None)
+        fault, argument = (rule.fault, rule.argument) if rule else ("", "")
+        if fault == "rst":
+            reset(writer)
+            raise Broken
+        if fault == "close":
+            raise Broken
+        body = await reader.readexactly(int(headers.get("content-length", 0)))
+        reply = self.instead(fault, argument, path, method)
+        if reply is None and self.lasts is not None:
+            reply = self.token_request(method, path, headers, body)
+            if reply is None and not self.token_good(headers):
+                reply = error(401, "AuthenticationRequired")
+            lines = [x for x in lines if not x.lower().startswith("authorization:")]
+        if reply is not None:
+            self.sent(reply.split(b" ", 2)[1].decode())
+            writer.write(reply)
+            await writer.drain()
+            return up
+        if fault in ("stall", "delay"):
+            await asyncio.sleep(float(argument))
+        return await self.forward(writer, up, join(first, lines) + body, method, fault, argument)
+
+    @staticmethod
+    def instead(fault, argument, path, method):
+        table = {
+            "503": (503, "SlowDown", "Retry-After: " + (argument or "0")),
+            "500": (500, "InternalError"),
+            "408": (408, "RequestTimeout"),
+            "429": (429, "TooManyRequests", "Retry-After: " + (argument or "0")),
+            "403exp": (403, "ExpiredToken"),
+            "err200": (200, "InternalError"),
+            "307": (307, "TemporaryRedirect", "Location: " + argument + path),
+        }
+        if fault not in table:
+            return None
+        reply = error(*table[fault])
+        return reply if method != "HEAD" else reply[:reply.index(b"\r\n\r\n") + 4]
+
+    async def forward(self, writer, up, request, method, fault, argument):
+        for _ in (0, 1):
+            try:
+                if up is None:
+                    up = await asyncio.open_connection(self.host, self.port, limit=1 << 20)
+                up[1].write(request)
+                await up[1].drain()
+                first, lines, headers = await read_head(up[0])
+                break
+            except (asyncio.IncompleteReadError, ConnectionError):
+                up = None
+        else:
+            raise Broken
+        status = int(first.split(" ")[1])
+        if headers.get("transfer-encoding") == "chunked":
+            body = await self.chunks(up[0])
+            lines = [x for x in lines if not x.lower().startswith("transfer-encoding:")]
+            lines.append(f"Content-Length: {len(body)}")
+            self.sent(status)
+            writer.write(join(first, lines) + body)
+            await writer.drain()
+            return up
+        if fault == "date":
+            lines = [x for x in lines if not x.lower().startswith("date:")]
+            lines.append("Date: " + time.strftime("%a, %d %b %Y %H:%M:%S GMT", time.gmtime(time.time() + float(argument))))
+        self.sent(status)
+        writer.write(join(first, lines))
+        left = 0 if method == "HEAD" or status in (204, 304) else int(headers.get("content-length", 0))
+        await self.body(writer, up, left, fault, argument)
+        return None if headers.get("connection", "").lower() == "close" else up
+
+    @staticmethod
+    async def chunks(reader):
+        body = b""
+        while True:
+            size = int((await reader.readline()).split(b";")[0], 16)
+            body += (await reader.readexactly(size + 2))[:-2]
+            if size == 0:
+                return body
+
+    async def body(self, writer, up, total, fault, argument):
+        limit = int(argument) if fault in ("rstmid", "trunc") else total
+        piece = max(1024, int(argument) // 10) if fault == "slow" else 65536
+        sent = 0
+        while sent < total:
+            data = bytearray(await up[0].read(min(piece, total - sent)))
+            if not data:
+                raise Broken
+            if fault == "corrupt" and sent <= int(argument) < sent + len(data):
+                data[int(argument) - sent] ^= 0xFF
+            if fault == "stallmid" and sent <= total // 2 < sent + len(data):
+                await writer.drain()
+                await asyncio.sleep(float(argument))
+            if limit < total and sent + len(data) >= limit:
+                writer.write(data[:limit - sent])
+                await writer.drain()
+                await asyncio.sleep(0.02)
+                up[1].close()
+                if fault == "rstmid":
+                    reset(writer)
+                raise Broken
+            writer.write(data)
+            await writer.drain()
+            sent += len(data)
+            if fault == "slow":
+                await asyncio.sleep(0.1)
+
+
+async def main(port, upstream, *rest):
+    rest = list(rest)
+    lasts = None
+    if rest and rest[0] == "--tokens":
+        lasts = float(rest[1])
+        rest = rest[2:]
+    proxy = Proxy(upstream, [Rule(r) for r in rest], lasts)
+    server = await asyncio.start_server(proxy.client, "127.0.0.1", int(port), limit=1 << 20, backlog=1024)
+    async with server:
+        await server.serve_forever()
+
+
+if __name__ == "__main__":
+    if len(sys.argv) < 3:
+        sys.exit(__doc__)
+    asyncio.run(main(*sys.argv[1:]))
