@@ -8,7 +8,7 @@
 
 #include "core/json.h"
 
-enum { RENEW_BEFORE_S = 300 };
+enum { RENEW_BEFORE_S = 300, AGAIN_S = 5 };
 
 int credentials_init(struct credential_source *s, const struct transport_options *transport)
 {
@@ -33,27 +33,49 @@ static void copy_now(struct credential_source *s, struct credential_copy *copy)
 	copy->generation = atomic_load_explicit(&s->generation, memory_order_relaxed);
 }
 
-/* With the lock held. On failure what was there stays. */
+static int64_t seconds_now(void)
+{
+	return (int64_t)(clock_utc_ns() / 1000000000);
+}
+
+/* Five minutes before they expire, or, where they last shorter, at the last quarter. */
+static int64_t renew_at(const struct credentials *c)
+{
+	int64_t lasts = c->expires - seconds_now();
+
+	if (!c->expires)
+		return 0;
+	return c->expires - (lasts / 4 < RENEW_BEFORE_S ? lasts / 4 : RENEW_BEFORE_S);
+}
+
+void credentials_begin(struct credential_source *s)
+{
+	atomic_store(&s->renew, renew_at(&s->now));
+	atomic_store(&s->generation, 1);
+}
+
+/* With the lock held. On failure what was there stays, and is tried again a little later. */
 static bool fetch(struct credential_source *s)
 {
 	struct credentials fresh = {0};
 
-	if (s->fetch(s, &fresh, NULL) < 0)
+	if (s->fetch(s, &fresh, NULL) < 0) {
+		atomic_store(&s->renew, seconds_now() + AGAIN_S);
 		return false;
+	}
 	s->now = fresh;
 	OPENSSL_cleanse(&fresh, sizeof(fresh));
-	atomic_store_explicit(&s->expires, s->now.expires, memory_order_relaxed);
+	atomic_store(&s->renew, renew_at(&s->now));
 	atomic_fetch_add_explicit(&s->generation, 1, memory_order_release);
 	return true;
 }
 
-void credentials_renew(struct credential_source *s, struct credential_copy *copy, int64_t now)
+void credentials_renew(struct credential_source *s, struct credential_copy *copy)
 {
-	int64_t expires = atomic_load_explicit(&s->expires, memory_order_relaxed);
+	int64_t renew = atomic_load_explicit(&s->renew, memory_order_relaxed);
 
-	if (s->fetch && expires && now > expires - RENEW_BEFORE_S &&
-	    pthread_mutex_trylock(&s->lock) == 0) {
-		if (atomic_load_explicit(&s->expires, memory_order_relaxed) == expires)
+	if (s->fetch && renew && seconds_now() >= renew && pthread_mutex_trylock(&s->lock) == 0) {
+		if (atomic_load_explicit(&s->renew, memory_order_relaxed) == renew)
 			fetch(s);
 		pthread_mutex_unlock(&s->lock);
 	}

@@ -32,7 +32,7 @@ struct credential_source {
 	struct transport_options transport;
 	pthread_mutex_t lock;
 	_Atomic uint64_t generation; /* of now; 1 is the first */
-	_Atomic int64_t expires;     /* of now; 0: never */
+	_Atomic int64_t renew;       /* when to get others; 0: never */
 	struct credentials now;
 };
 
@@ -42,12 +42,14 @@ struct credential_copy {
 	struct credentials c;
 };
 
+/* The first ones stand in now. */
+void credentials_begin(struct credential_source *s);
 int credentials_init(struct credential_source *s, const struct transport_options *transport);
 void credentials_free(struct credential_source *s);
 
 /* Brings the copy up to date; gets new ones when they are about to expire (one thread does, the others
- * go on with what they have). now: seconds since 1970. */
-void credentials_renew(struct credential_source *s, struct credential_copy *copy, int64_t now);
+ * go on with what they have). */
+void credentials_renew(struct credential_source *s, struct credential_copy *copy);
 /* The store said they have expired. False: there are no newer ones to be had. */
 bool credentials_expired(struct credential_source *s, struct credential_copy *copy);
 

@@ -247,7 +247,6 @@ int credentials_aws(struct credential_source *s, const char *profile, struct err
 			"no credentials: not in AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, "
 			"not in ~/.aws/credentials under \"%s\", no instance metadata",
 			s->profile);
-	atomic_store(&s->expires, s->now.expires);
-	atomic_store(&s->generation, 1);
+	credentials_begin(s);
 	return 0;
 }

@@ -247,7 +247,6 @@ int credentials_azure(struct credential_source *s, const char *account, char *en
 
 	if (rc < 0)
 		return rc;
-	atomic_store(&s->expires, s->now.expires);
-	atomic_store(&s->generation, 1);
+	credentials_begin(s);
 	return 0;
 }

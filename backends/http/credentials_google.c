@@ -196,7 +196,6 @@ int credentials_google(struct credential_source *s, struct err *err)
 			"GOOGLE_APPLICATION_CREDENTIALS, no metadata service");
 	if (rc < 0)
 		return rc;
-	atomic_store(&s->expires, s->now.expires);
-	atomic_store(&s->generation, 1);
+	credentials_begin(s);
 	return 0;
 }

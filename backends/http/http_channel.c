@@ -151,7 +151,7 @@ static void step(struct slot *s, enum http_step what)
 	s->embedded = false;
 	s->started_bytes = s->io->done_bytes;
 	x->produce = NULL;
-	credentials_renew(&ch->store->credentials, &ch->credentials, http_now(ch->store));
+	credentials_renew(&ch->store->credentials, &ch->credentials);
 	rc = ch->store->dialect->make(s);
 	if (rc < 0) {
 		s->io->status = rc;

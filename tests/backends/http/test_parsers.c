@@ -221,6 +221,49 @@ static void test_metadata(void)
 		CU_ASSERT(credentials_parse_aws(bad[i], strlen(bad[i]), &c) < 0);
 }
 
+static void test_tokens(void)
+{
+	static const char number[] =
+		"{\"access_token\":\"t\",\"expires_in\":3600,\"token_type\":\"Bearer\"}";
+	static const char quoted[] = "{\"access_token\":\"t\",\"expires_in\":\"86399\"}";
+	static const char *const bad[] = {"{}", "{\"access_token\":\"\"}",
+					  "{\"access_token\":\"t\",\"expires_in\":-1}"};
+	int64_t now = (int64_t)(clock_utc_ns() / 1000000000);
+	struct credentials c;
+
+	CU_ASSERT_EQUAL(credentials_parse_token(number, strlen(number), &c), 0);
+	CU_ASSERT_STRING_EQUAL(c.token, "t");
+	CU_ASSERT(c.expires >= now + 3600 && c.expires <= now + 3602);
+	CU_ASSERT_EQUAL(credentials_parse_token(quoted, strlen(quoted), &c), 0);
+	CU_ASSERT(c.expires >= now + 86399 && c.expires <= now + 86401);
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+		CU_ASSERT(credentials_parse_token(bad[i], strlen(bad[i]), &c) < 0);
+}
+
+static void test_connection_strings(void)
+{
+	char full[] = "DefaultEndpointsProtocol=http;AccountName=a;AccountKey=aGVsbG8=;"
+		      "BlobEndpoint=http://127.0.0.1:10000/a;";
+	char made[] = "AccountName=acc;AccountKey=aGVsbG8=;EndpointSuffix=example.net";
+	char sas[] = "AccountName=acc;SharedAccessSignature=sv=1&sig=a%3D;";
+	char none[] = "AccountName=acc";
+	struct azure_connection c;
+
+	CU_ASSERT_EQUAL(credentials_parse_connection(full, &c), 0);
+	CU_ASSERT_STRING_EQUAL(c.account, "a");
+	CU_ASSERT_STRING_EQUAL(c.key, "aGVsbG8=");
+	CU_ASSERT_STRING_EQUAL(c.endpoint, "http://127.0.0.1:10000/a");
+	CU_ASSERT_EQUAL(credentials_parse_connection(made, &c), 0);
+	CU_ASSERT_STRING_EQUAL(c.endpoint, "https://acc.blob.example.net");
+	CU_ASSERT_EQUAL(credentials_parse_connection(sas, &c), 0);
+	CU_ASSERT_STRING_EQUAL(c.sas, "sv=1&sig=a%3D");
+	CU_ASSERT_EQUAL(credentials_parse_connection(none, &c), -EINVAL);
+	CU_ASSERT_EQUAL(credentials_sas_end("sv=1&se=2024-02-29T12%3A34%3A56Z&sp=r"), 1709210096);
+	CU_ASSERT_EQUAL(credentials_sas_end("se=2024-02-29T12:34:56Z"), 1709210096);
+	CU_ASSERT_EQUAL(credentials_sas_end("sv=1&use=2024-02-29T12:34:56Z"), -1);
+	CU_ASSERT_EQUAL(credentials_sas_end("se="), -1);
+}
+
 int main(void)
 {
 	CU_TestInfo tests[] = {
@@ -231,6 +274,8 @@ int main(void)
 		{"servers from a file", test_servers_from_a_file},
 		{"profiles", test_profiles},
 		{"metadata", test_metadata},
+		{"tokens", test_tokens},
+		{"connection strings", test_connection_strings},
 		CU_TEST_INFO_NULL,
 	};
 
