@@ -118,6 +118,18 @@ bool option_is_default(const struct option *o, const void *from)
 	}
 }
 
+const char *option_choice(const char *name, const struct option *table, const void *from)
+{
+	while (strcmp(table->name, name) != 0)
+		table++;
+	return table->choices[*(const uint32_t *)option_member_of(from, table)];
+}
+
+bool option_chosen(const struct option *o, const struct option *table, const void *from)
+{
+	return !o->of || strcmp(option_choice(o->of, table, from), o->name) == 0;
+}
+
 static int lower(char c)
 {
 	return c >= 'A' && c <= 'Z' ? c + 32 : c;

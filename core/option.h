@@ -60,6 +60,9 @@ struct option {
 	const char *def_text;       /* text, texts (one item) */
 	const char *const *choices; /* choice: NULL-terminated */
 	const struct option *table; /* table */
+	/* table: a choice in the same table. Given only where the choice is this option's name. NULL:
+	 * always. */
+	const char *of;
 	const char *help;
 };
 

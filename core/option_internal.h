@@ -46,6 +46,11 @@ char *option_exact(char buf[OPTION_EXACT_BYTES], enum option_kind kind, uint64_t
 bool option_default_valid(const struct option *o);
 bool option_is_default(const struct option *o, const void *from);
 
+/* What is chosen for the choice called name in a table, of the struct at from. */
+const char *option_choice(const char *name, const struct option *table, const void *from);
+/* Whether o, of that table, may be given: it belongs to no choice, or to what is chosen. */
+bool option_chosen(const struct option *o, const struct option *table, const void *from);
+
 /* Bounds of a real, with "both 0: unbounded" resolved. */
 double option_min_real(const struct option *o);
 double option_max_real(const struct option *o);

@@ -29,6 +29,8 @@ static int refuse_key(const struct option_part *parts, unsigned count, const cha
 		      const char *key, const char *where, struct err *err);
 static int parts_required(const struct option_part *parts, unsigned count,
 			  const struct cJSON *object, const char *path, struct err *err);
+static int parts_chosen(const struct option_part *parts, unsigned count, const struct cJSON *object,
+			const char *path, struct err *err);
 static int parse_whole(const struct option *o, uint64_t *out, const struct cJSON *value,
 		       const char *where, struct err *err);
 static int parse_real(const struct option *o, double *out, const struct cJSON *value,
@@ -84,7 +86,8 @@ int options_parse_parts(const struct option_part *parts, unsigned count, const c
 		if (rc < 0)
 			return rc;
 	}
-	return parts_required(parts, count, object, path, err);
+	rc = parts_required(parts, count, object, path, err);
+	return rc < 0 ? rc : parts_chosen(parts, count, object, path, err);
 }
 
 static int parts_default(const struct option_part *parts, unsigned count, struct arena *arena,
@@ -242,6 +245,26 @@ static int parts_required(const struct option_part *parts, unsigned count,
 				    !cJSON_GetObjectItemCaseSensitive(object, o->name))
 					return err_set(err, -EINVAL, "%s/%s: is missing", path,
 						       o->name);
+	return 0;
+}
+
+/* Tables that belong to a choice are not given with another. */
+static int parts_chosen(const struct option_part *parts, unsigned count, const struct cJSON *object,
+			const char *path, struct err *err)
+{
+	const struct option *const *table;
+	const struct option *o;
+	unsigned i;
+
+	for (i = 0; i < count; i++)
+		for (table = parts[i].tables; *table; table++)
+			for (o = *table; o->name; o++)
+				if (cJSON_GetObjectItemCaseSensitive(object, o->name) &&
+				    !option_chosen(o, *table, parts[i].into))
+					return err_set(err, -EINVAL,
+						       "%s/%s: is of %s \"%s\", not of \"%s\"",
+						       path, o->name, o->of, o->name,
+						       option_choice(o->of, *table, parts[i].into));
 	return 0;
 }
 

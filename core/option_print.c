@@ -33,7 +33,8 @@ static bool add_table(struct cJSON *object, const struct option *table, const vo
 	cJSON *item;
 
 	for (o = table; o->name; o++) {
-		if (!option_default_valid(o) && option_is_default(o, from))
+		if ((!option_default_valid(o) && option_is_default(o, from)) ||
+		    !option_chosen(o, table, from))
 			continue;
 		item = option_to_json(o, from);
 		if (!item)

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "workloads/file_pass.h"
@@ -29,7 +30,7 @@ static int open_store(struct clean *c, const struct job *job, const struct job_d
 		      const struct place *place, struct group *group, struct group *node,
 		      struct clock *clock, const struct log *log, struct err *err);
 static int find_manifest(struct clean *c, const char *folder, struct group *group, struct err *err);
-static int clean_file(struct file_worker *w, uint64_t file);
+static int clean_object(struct file_worker *w, uint64_t i);
 static int clean_folders(struct clean *c, struct group *group, struct err *err);
 static int clean_end(struct clean *c, struct group *group, struct err *err);
 static int first_error(const struct clean *c, struct err *err);
@@ -41,7 +42,7 @@ static int clean_all(struct clean *c, const char *folder, struct group *group, s
 
 	if (rc < 0)
 		return rc;
-	rc = file_pass_run(&c->pass, clean_file, &stopped, err);
+	rc = file_pass_run(&c->pass, clean_object, &stopped, err);
 	if (rc == 0)
 		rc = group_agree(group, first_error(c, err), err);
 	if (rc == 0)
@@ -94,6 +95,7 @@ int clean_run(const struct job *job, const struct job_dataset *dataset, const st
 	file_pass_close(&c.pass);
 	if (c.store.ops)
 		store_close(&c.store);
+	manifest_free(&c.manifest);
 	return rc < 0 ? rc : counted;
 }
 
@@ -158,17 +160,37 @@ static int load_manifest(struct clean *c, const char *folder, struct err *err)
 	return 0;
 }
 
+/* From rank 0 to all, as text. */
+static int share_manifest(struct clean *c, struct group *group, struct err *err)
+{
+	char *text = group->rank == 0 ? manifest_text(&c->manifest) : NULL;
+	uint64_t length = text ? strlen(text) + 1 : 0;
+	int rc = group_broadcast(group, &length, sizeof(length));
+
+	if (rc == 0 && group->rank != 0)
+		text = malloc(length);
+	if (rc == 0)
+		rc = group_agree(group, text ? 0 : err_set(err, -ENOMEM, "no memory"), err);
+	if (rc == 0)
+		rc = group_broadcast(group, text, length);
+	if (rc == 0 && group->rank != 0)
+		rc = manifest_parse(&c->manifest, text, length - 1, err);
+	free(text);
+	return group_agree(group, rc, err);
+}
+
 static int find_manifest(struct clean *c, const char *folder, struct group *group, struct err *err)
 {
 	int rc = group_agree(group, group->rank == 0 ? load_manifest(c, folder, err) : 0, err);
 
 	if (rc < 0)
 		return rc;
-	rc = group_broadcast(group, &c->manifest, sizeof(c->manifest));
+	rc = share_manifest(c, group, err);
 	if (rc < 0)
 		return rc;
-	c->pass.files = c->manifest.dataset.files;
-	return dataset_init(&c->dataset, &c->manifest.dataset, c->manifest.seed, "manifest", err);
+	rc = dataset_init(&c->dataset, &c->manifest.dataset, c->manifest.seed, "manifest", err);
+	c->pass.files = dataset_objects(&c->dataset);
+	return rc;
 }
 
 /* Removes a key. What is not there or not empty is no error. */
@@ -188,21 +210,24 @@ static int remove_key(struct file_worker *w, const char *key)
 	return rc;
 }
 
-static int clean_file(struct file_worker *w, uint64_t file)
+static int clean_object(struct file_worker *w, uint64_t i)
 {
 	struct clean *c = w->pass->argument;
 	struct object o = {0};
 	struct io io = {.op = IO_STAT, .object = &o};
 	char part[OBJECT_KEY_BYTES + 16];
 	struct layout l;
+	uint64_t file;
+	uint32_t object;
 	int rc;
 
-	dataset_key(&c->dataset, file, o.key);
+	dataset_object(&c->dataset, i, &file, &object);
+	dataset_object_key(&c->dataset, file, object, o.key);
 	snprintf(part, sizeof(part), "%s.haul-part", o.key);
 	rc = queue_do(&w->queue, &io);
 	if (rc < 0 && rc != -ENOENT && w->failure.error == 0)
 		file_worker_fail(w, &io, rc, io_text(&io));
-	dataset_layout(&c->dataset, file, &l);
+	dataset_object_layout(&c->dataset, file, object, &l);
 	if (rc == -ENOENT) {
 		w->counts[COUNT_ABSENT]++;
 	} else if (rc == 0 && io.done_bytes != l.size) {

@@ -167,18 +167,21 @@ void cold_close(struct cold *c)
 int cold_drop_file(struct cold *c, const struct dataset *d, const struct store *store,
 		   uint64_t file, struct err *err)
 {
-	struct object o = {0};
 	int64_t stayed;
 
-	dataset_key(d, file, o.key);
-	stayed = store_evict(store, &o);
-	if (stayed >= 0)
-		c->stayed_bytes += (uint64_t)stayed;
-	/* What is missing is the reader's to tell, when it comes there. */
-	if (stayed >= 0 || stayed == -ENOENT)
-		return 0;
-	return err_set(err, (int)stayed, "%s/%s: dropping its pages: %s", store->uri, o.key,
-		       strerror((int)-stayed));
+	for (uint32_t i = 0; i < d->objects; i++) {
+		struct object o = {0};
+
+		dataset_object_key(d, file, i, o.key);
+		stayed = store_evict(store, &o);
+		/* What is missing is the reader's to tell, when it comes there. */
+		if (stayed < 0 && stayed != -ENOENT)
+			return err_set(err, (int)stayed, "%s/%s: dropping its pages: %s",
+				       store->uri, o.key, strerror((int)-stayed));
+		if (stayed >= 0)
+			c->stayed_bytes += (uint64_t)stayed;
+	}
+	return 0;
 }
 
 bool cold_ends(const struct cold *c)

@@ -57,9 +57,9 @@ static const struct option dataset_options_table[] = {
 		.help = "sizes of existing files: as the format gives them for sample_bytes, or as "
 			"each is found at its open, sample_bytes being what to expect"),
 	OPT_TABLE("hdf5", struct dataset_options, formats.hdf5, .table = hdf5_options,
-		  .help = "of format hdf5: how records are stored"),
+		  .of = "format", .help = "of format hdf5: how records are stored"),
 	OPT_TABLE("parquet", struct dataset_options, formats.parquet, .table = parquet_options,
-		  .help = "of format parquet: columns and row groups"),
+		  .of = "format", .help = "of format parquet: columns and row groups"),
 	OPT_END,
 };
 
@@ -291,6 +291,17 @@ void dataset_key(const struct dataset *d, uint64_t file, char key[OBJECT_KEY_BYT
 		names_expand(o->names, file, o->files, key + used, OBJECT_KEY_BYTES - used);
 	else
 		patterned_name(d, file, key + used, OBJECT_KEY_BYTES - used);
+}
+
+uint64_t dataset_objects(const struct dataset *d)
+{
+	return d->options.files * d->objects;
+}
+
+void dataset_object(const struct dataset *d, uint64_t i, uint64_t *file, uint32_t *object)
+{
+	*file = i % d->options.files;
+	*object = (uint32_t)(i / d->options.files);
 }
 
 void dataset_object_key(const struct dataset *d, uint64_t file, uint32_t object,

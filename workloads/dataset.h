@@ -70,7 +70,10 @@ uint64_t dataset_sample_bytes(const struct dataset *d, uint64_t file);
 /* With sizes by stat: as the job expects it, until dataset_layout_found says what is there. */
 void dataset_layout(const struct dataset *d, uint64_t file, struct layout *l);
 void dataset_layout_found(struct layout *l, uint64_t file_bytes);
-/* Another object of the file; 0 is the file itself. */
+/* All objects, first each file itself, then what lies beside each. */
+uint64_t dataset_objects(const struct dataset *d);
+void dataset_object(const struct dataset *d, uint64_t i, uint64_t *file, uint32_t *object);
+/* One object of a file; 0 is the file itself. */
 void dataset_object_key(const struct dataset *d, uint64_t file, uint32_t object,
 			char key[OBJECT_KEY_BYTES]);
 void dataset_object_layout(const struct dataset *d, uint64_t file, uint32_t object,

@@ -20,6 +20,7 @@ struct looker {
 	struct queue queue;
 	struct object object;
 	uint64_t file, bytes; /* under the eye; all sizes found */
+	uint32_t which;       /* object of the file */
 	void *window;
 };
 
@@ -38,7 +39,7 @@ static int check_size(const struct looker *k, uint64_t bytes, struct err *err)
 		return refuse(k, -ENODATA, "is empty", err);
 	if (o->sizes == SIZES_STAT)
 		return 0;
-	dataset_layout(k->dataset, k->file, &l);
+	dataset_object_layout(k->dataset, k->file, k->which, &l);
 	if (bytes == l.size)
 		return 0;
 	snprintf(text, sizeof(text),
@@ -88,7 +89,7 @@ static int read_head(struct looker *k, uint64_t bytes, struct err *err)
 	return rc;
 }
 
-static int look_at(struct looker *k, uint64_t file, struct err *err)
+static int look_at(struct looker *k, uint64_t file, uint32_t which, struct err *err)
 {
 	struct io io = {.op = IO_STAT, .object = &k->object};
 	char text[128];
@@ -96,7 +97,8 @@ static int look_at(struct looker *k, uint64_t file, struct err *err)
 
 	memset(&k->object, 0, sizeof(k->object));
 	k->file = file;
-	dataset_key(k->dataset, file, k->object.key);
+	k->which = which;
+	dataset_object_key(k->dataset, file, which, k->object.key);
 	rc = queue_do(&k->queue, &io);
 	if (rc == -ENOENT) {
 		snprintf(text, sizeof(text),
@@ -109,7 +111,7 @@ static int look_at(struct looker *k, uint64_t file, struct err *err)
 		return refuse(k, rc, io_text(&io), err);
 	k->bytes += io.done_bytes;
 	rc = check_size(k, io.done_bytes, err);
-	return rc < 0 ? rc : read_head(k, io.done_bytes, err);
+	return rc < 0 || which ? rc : read_head(k, io.done_bytes, err);
 }
 
 static int look(struct looker *k, struct store *store, uint32_t rank, struct err *err)
@@ -126,7 +128,10 @@ static int look(struct looker *k, struct store *store, uint32_t rank, struct err
 	for (uint64_t i = 0; rc == 0 && i < EXISTING_LOOKS; i++) {
 		uint64_t drawn = random_at(d->seed ^ existing_stream, rank, i) % files;
 
-		rc = look_at(k, i == 0 ? 0 : i == 1 ? files - 1 : drawn, err);
+		uint64_t file = i == 0 ? 0 : i == 1 ? files - 1 : drawn;
+
+		for (uint32_t which = 0; rc == 0 && which < d->objects; which++)
+			rc = look_at(k, file, which, err);
 	}
 	free(k->window);
 	queue_close(&k->queue);

@@ -175,7 +175,7 @@ static int generate_size(const struct job *job, const struct job_phase *phase, u
 	if (ops->capabilities & BACKEND_CONTENT) {
 		out->memory_per_rank = o->threads * piece_bytes(transfer ? transfer : UINT64_MAX);
 		out->space_bytes = out->bytes;
-		out->inodes = d.options.files;
+		out->inodes = dataset_objects(&d);
 		if (ops->capabilities & BACKEND_PERSISTENT)
 			out->inodes += 1 + d.options.subfolders;
 	}
@@ -216,8 +216,8 @@ struct generate {
 static int open_all(struct generate *g, struct phase_context *ctx, uint64_t start_ns,
 		    struct err *err);
 static int find_manifest(struct generate *g, struct group *group, struct err *err);
-static int look_at_file(struct file_worker *w, uint64_t file);
-static int make_file(struct file_worker *w, uint64_t file);
+static int look_at_file(struct file_worker *w, uint64_t i);
+static int make_file(struct file_worker *w, uint64_t i);
 static int save_manifest(struct generate *g, struct group *group, bool complete, struct err *err);
 static void count_all(const struct generate *g, struct phase_context *ctx);
 static int say(const struct generate *g, struct phase_context *ctx);
@@ -244,7 +244,7 @@ static int make_all(struct generate *g, struct phase_context *ctx, enum stop_rea
 	rc = group_allreduce(ctx->group, MERGE_SUM, &whole, 1);
 	if (rc < 0)
 		return rc;
-	if (whole == g->dataset.options.files && g->was_complete)
+	if (whole == g->pass.files && g->was_complete)
 		return 0; /* nothing is written: the store may be read-only */
 	if (g->keeps_manifest) {
 		rc = save_manifest(g, ctx->group, false, err);
@@ -299,7 +299,7 @@ static int open_all(struct generate *g, struct phase_context *ctx, uint64_t star
 	g->looks = store_can(&g->store, BACKEND_MISSING_IS_ERROR);
 	g->keeps_manifest = g->content && store_can(&g->store, BACKEND_PERSISTENT);
 	g->pass = (struct file_pass){
-		.files = g->dataset.options.files,
+		.files = dataset_objects(&g->dataset),
 		.store = &g->store,
 		.group = ctx->group,
 		.stop = ctx->stop,
@@ -328,6 +328,7 @@ static int find_manifest(struct generate *g, struct group *group, struct err *er
 			found[0] = true;
 			found[1] = m.complete;
 			rc = manifest_matches(&m, &g->dataset, g->store.uri, err);
+			manifest_free(&m);
 		} else if (rc == -ENOENT) {
 			rc = 0;
 		}
@@ -352,7 +353,18 @@ static int save_manifest(struct generate *g, struct group *group, bool complete,
 	return group_agree(group, rc, err);
 }
 
-static int look_at_file(struct file_worker *w, uint64_t file)
+/* Object i of all. */
+static void lay_out(const struct generate *g, uint64_t i, struct object *o, struct layout *l)
+{
+	uint64_t file;
+	uint32_t object;
+
+	dataset_object(&g->dataset, i, &file, &object);
+	dataset_object_key(&g->dataset, file, object, o->key);
+	dataset_object_layout(&g->dataset, file, object, l);
+}
+
+static int look_at_file(struct file_worker *w, uint64_t i)
 {
 	struct generate *g = w->pass->argument;
 	struct object o = {0};
@@ -360,7 +372,7 @@ static int look_at_file(struct file_worker *w, uint64_t file)
 	struct layout l;
 	int rc;
 
-	dataset_key(&g->dataset, file, o.key);
+	lay_out(g, i, &o, &l);
 	rc = file_worker_do(w, &io);
 	if (rc == -ENOENT)
 		return 0;
@@ -371,7 +383,6 @@ static int look_at_file(struct file_worker *w, uint64_t file)
 			w, &io, -EEXIST,
 			"is there already, and no manifest says that haul made it: it stays; "
 			"use another folder");
-	dataset_layout(&g->dataset, file, &l);
 	if (io.done_bytes == l.size) {
 		w->counts[COUNT_WHOLE]++;
 		w->counts[COUNT_WHOLE_BYTES] += l.size;
@@ -388,7 +399,7 @@ static uint64_t write_bytes(const struct generate *g)
 	return g->content ? g->pass.buffer_bytes : piece_bytes(store_transfer(&g->store));
 }
 
-static int make_file(struct file_worker *w, uint64_t file)
+static int make_file(struct file_worker *w, uint64_t i)
 {
 	struct generate *g = w->pass->argument;
 	struct object o = {0};
@@ -396,8 +407,7 @@ static int make_file(struct file_worker *w, uint64_t file)
 	struct layout l;
 	int rc;
 
-	dataset_layout(&g->dataset, file, &l);
-	dataset_key(&g->dataset, file, o.key);
+	lay_out(g, i, &o, &l);
 	if (g->something) {
 		rc = file_worker_do(w, &io);
 		if (rc < 0 && rc != -ENOENT)
@@ -500,7 +510,7 @@ static int say(const struct generate *g, struct phase_context *ctx)
 	if (rc < 0)
 		return rc;
 	units_count(kept, words[0]);
-	units_count(files, g->dataset.options.files);
+	units_count(files, g->pass.files);
 	units_count(other, words[1]);
 	ctx->said[0] = '\0';
 	if (words[0])

@@ -68,7 +68,6 @@ static int parse_head(struct manifest *m, const cJSON *root, struct err *err)
 int manifest_parse(struct manifest *m, const char *text, size_t length, struct err *err)
 {
 	const cJSON *dataset;
-	struct arena arena = {0};
 	cJSON *root = NULL;
 	int rc;
 
@@ -86,12 +85,14 @@ int manifest_parse(struct manifest *m, const char *text, size_t length, struct e
 		rc = err_set(err, -EINVAL, "has no \"dataset\"");
 		goto out_delete;
 	}
-	rc = options_parse(dataset_section.tables, &m->dataset, dataset, "/dataset", &arena, err);
+	rc = options_parse(dataset_section.tables, &m->dataset, dataset, "/dataset", &m->arena,
+			   err);
 	if (rc == 0 && dataset_is_existing(&m->dataset))
 		rc = err_set(err, -EINVAL,
 			     "/dataset/names: describes files that haul did not make");
 out_delete:
-	arena_free(&arena);
+	if (rc < 0)
+		manifest_free(m);
 	cJSON_Delete(root);
 	return rc;
 }
@@ -146,6 +147,11 @@ int manifest_save(const struct manifest *m, struct queue *q, struct err *err)
 	return rc;
 }
 
+void manifest_free(struct manifest *m)
+{
+	arena_free(&m->arena);
+}
+
 static int differs(const char *what, const char *where, const char *key, const char *was,
 		   const char *is, struct err *err)
 {
@@ -154,6 +160,31 @@ static int differs(const char *what, const char *where, const char *key, const c
 		"%s/%s: this data set was made with %s %s, this job says %s; run `haul clean` with the old job "
 		"or use another folder",
 		where, key, what, was, is);
+}
+
+/* The options of their one format. */
+static int options_match(const struct dataset_options *a, const struct dataset_options *b,
+			 const char *where, const char *key, struct err *err)
+{
+	const char *format = format_names[b->format];
+	cJSON *was = options_to_json(dataset_section.tables, a);
+	cJSON *is = options_to_json(dataset_section.tables, b);
+	cJSON *x = cJSON_GetObjectItemCaseSensitive(was, format);
+	cJSON *y = cJSON_GetObjectItemCaseSensitive(is, format);
+	char *text[2] = {NULL};
+	int rc = was && is ? 0 : err_set(err, -ENOMEM, "%s/%s: no memory", where, key);
+
+	if (rc == 0 && x && y && !cJSON_Compare(x, y, true)) {
+		text[0] = json_print(x);
+		text[1] = json_print(y);
+		rc = differs(format, where, key, text[0] ? text[0] : "", text[1] ? text[1] : "",
+			     err);
+	}
+	free(text[0]);
+	free(text[1]);
+	cJSON_Delete(was);
+	cJSON_Delete(is);
+	return rc;
 }
 
 int manifest_matches(const struct manifest *have, const struct dataset *d, const char *where,
@@ -194,5 +225,5 @@ int manifest_matches(const struct manifest *have, const struct dataset *d, const
 		if (strcmp(texts[i].was, texts[i].is) != 0)
 			return differs(texts[i].name, where, key, was, is, err);
 	}
-	return 0;
+	return options_match(a, b, where, key, err);
 }

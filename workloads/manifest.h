@@ -9,6 +9,7 @@
 #define HAUL_WORKLOADS_MANIFEST_H
 
 #include "backends/queue.h"
+#include "core/arena.h"
 #include "workloads/dataset.h"
 
 enum {
@@ -20,12 +21,16 @@ enum {
 struct manifest {
 	struct dataset_options dataset; /* store is left empty: names of stores are the job's own */
 	uint64_t seed;
-	uint64_t layout;  /* MANIFEST_LAYOUT of the haul that made it */
-	bool complete;    /* every file is there */
-	char made_by[32]; /* haul's version */
+	uint64_t layout;    /* MANIFEST_LAYOUT of the haul that made it */
+	bool complete;      /* every file is there */
+	char made_by[32];   /* haul's version */
+	struct arena arena; /* lists in dataset, where it was parsed */
 };
 
-/* What generating d would leave. */
+/* After a manifest_parse or manifest_load that returned 0. */
+void manifest_free(struct manifest *m);
+
+/* What generating d would leave. Shares d's lists; nothing to free. */
 void manifest_of(struct manifest *m, const struct dataset *d, bool complete);
 
 /* "train/.haul-manifest.json" */

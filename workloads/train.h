@@ -26,6 +26,7 @@ struct train_loader {
 	uint32_t kind;
 	uint64_t workers, prefetch;
 	uint64_t depth; /* 0: train_depth says */
+	uint64_t keep;  /* groups of samples, of the file a reader has open */
 	bool pin_memory;
 	uint64_t h2d; /* bytes a second; 0: not emulated */
 };

@@ -24,6 +24,8 @@ static const struct option loader_options[] = {
 		.help = "batches that each worker builds ahead; sample: all workers together"),
 	OPT_U64("depth", struct train_loader, depth, .def = 0, .max = QUEUE_DEPTH_MAX,
 		.help = "requests in flight for each worker, of one sample or (batch) of several; 0: one, or (batch) one a sample, at most 64 and what the store takes"),
+	OPT_U64("keep", struct train_loader, keep, .def = 4, .max = KEPT_GROUPS_MAX,
+		.help = "row groups of Parquet (pages of a mapped index) that a reader keeps of the file it has open"),
 	OPT_BOOL(
 		"pin_memory", struct train_loader, pin_memory, .def = 0,
 		.help = "one more thread copies each batch, as into memory that the accelerator reads"),

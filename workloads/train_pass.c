@@ -340,6 +340,7 @@ static int pass_open(struct pass *p, struct err *err)
 		.clock = ctx->clock,
 		.depth = UINT32_MAX,
 		.verify = o->verify,
+		.keep = (uint32_t)o->loader.keep,
 		.evidence_bytes = o->cold.evidence_bytes,
 		.count_errors = o->on_error == ON_ERROR_COUNT,
 		.preprocess = o->preprocess,

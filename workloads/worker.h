@@ -74,6 +74,7 @@ struct worker_options {
 	unsigned source_count;
 	uint32_t depth;          /* requests in flight */
 	uint32_t lanes;          /* samples on their way at once: 1 … depth */
+	uint32_t keep;           /* groups of samples, of a file that stays open (kept.h) */
 	enum verify verify;      /* files that exist without haul are never verified */
 	uint64_t evidence_bytes; /* from one look at the page cache to the next; 0: none */
 	bool count_errors;       /* else the first error ends the batch */

@@ -22,12 +22,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	}
 	text = manifest_text(&m);
 	if (!text)
-		return 0;
+		abort();
 	if (manifest_parse(&again, text, strlen(text), &err) < 0)
 		abort();
 	if (dataset_init(&d, &m.dataset, m.seed, "manifest", &err) == 0 &&
 	    m.layout == MANIFEST_LAYOUT && manifest_matches(&again, &d, "here", &err) < 0)
 		abort();
+	manifest_free(&again);
+	manifest_free(&m);
 	free(text);
 	return 0;
 }

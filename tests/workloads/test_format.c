@@ -70,10 +70,15 @@ static void one_layout(const struct format_ops *format, const struct variant *va
 	     format->check(&variant->options, samples, sample_bytes, sample_bytes, &err) < 0))
 		return;
 	make_layout(&l, format, &variant->options, samples, sample_bytes);
-	whole = malloc(l.size);
-	layout_image(&l, 0, whole, l.size);
-	body(&l, whole);
-	free(whole);
+	for (uint32_t object = 0; object < format_objects(format); object++) {
+		struct layout one;
+
+		layout_beside(&l, object, &one);
+		whole = malloc(one.size);
+		layout_image(&one, 0, whole, one.size);
+		body(&one, whole);
+		free(whole);
+	}
 }
 
 /* Calls body for every format, size and number of samples, and what formats may be told. */
@@ -132,7 +137,7 @@ static void check_ids(const struct layout *l, const uint8_t *whole)
 		bool there = layout_id_at(l, sample, 0, l->size, &position);
 
 		CU_ASSERT_EQUAL(there, l->id_bytes > 0);
-		if (l->format != format_table()[FORMAT_HDF5] &&
+		if (!l->object && l->format != format_table()[FORMAT_HDF5] &&
 		    l->format != format_table()[FORMAT_PARQUET])
 			CU_ASSERT_EQUAL(there, l->sample_bytes >= 8);
 		if (!there)
@@ -160,19 +165,25 @@ static void check_extents(const struct layout *l, const uint8_t *whole)
 	struct extent e[FORMAT_EXTENTS_MAX];
 
 	(void)whole;
+	if (l->object)
+		return;
 	for (uint64_t sample = 0; sample < l->samples; sample += 1 + l->samples / 5) {
 		uint32_t n = l->format->extents(l, sample, e);
 		uint64_t position;
 
 		CU_ASSERT_TRUE(n >= 1 && n <= FORMAT_EXTENTS_MAX);
-		for (uint32_t i = 0; i < n; i++)
-			CU_ASSERT_TRUE(e[i].length > 0 && e[i].offset + e[i].length <= l->size);
+		for (uint32_t i = 0; i < n; i++) {
+			struct layout in;
+
+			layout_beside(l, e[i].object, &in);
+			CU_ASSERT_TRUE(e[i].length > 0 && e[i].offset + e[i].length <= in.size);
+		}
 		if (l->id_bytes) {
 			bool seen = false;
 
 			for (uint32_t i = 0; i < n; i++)
-				seen |= layout_id_at(l, sample, e[i].offset, e[i].length,
-						     &position);
+				seen |= !e[i].object && layout_id_at(l, sample, e[i].offset,
+								     e[i].length, &position);
 			CU_ASSERT_TRUE(seen);
 		}
 	}

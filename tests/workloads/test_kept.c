@@ -23,14 +23,14 @@ static void lay_out(struct layout *l, enum format_index format, uint64_t samples
 }
 
 /* Ranges taken for each sample of the sequence. */
-static void expect(const struct layout *l, const uint64_t *samples, const uint32_t *ranges,
-		   unsigned n)
+static void expect(const struct layout *l, uint32_t groups, const uint64_t *samples,
+		   const uint32_t *ranges, unsigned n)
 {
 	struct extent e[FORMAT_EXTENTS_MAX];
 	struct kept k;
 
 	memset(&k, 0xaa, sizeof(k));
-	kept_nothing(&k);
+	kept_init(&k, groups);
 	for (unsigned i = 0; i < n; i++)
 		CU_ASSERT_EQUAL(kept_extents(&k, l, samples[i], e), ranges[i]);
 }
@@ -44,15 +44,11 @@ static void row_groups(void)
 	static const uint32_t none[] = {3, 1, 1, 1, 1, 1, 1, 1, 1};
 	struct layout l;
 
-	options.parquet = (struct parquet_options){.row_group = 3, .row_groups_kept = 2};
+	options.parquet = (struct parquet_options){.row_group = 3};
 	lay_out(&l, FORMAT_PARQUET, 10, 100);
-	expect(&l, samples, two, 9);
-	options.parquet.row_groups_kept = 3;
-	lay_out(&l, FORMAT_PARQUET, 10, 100);
-	expect(&l, samples, three, 9);
-	options.parquet.row_groups_kept = 0;
-	lay_out(&l, FORMAT_PARQUET, 10, 100);
-	expect(&l, samples, none, 9);
+	expect(&l, 2, samples, two, 9);
+	expect(&l, 3, samples, three, 9);
+	expect(&l, 0, samples, none, 9);
 }
 
 /* The row group used last stays, the one not used for longest goes. */
@@ -62,9 +58,9 @@ static void least_recent(void)
 	static const uint32_t ranges[] = {3, 1, 0, 1, 0, 1};
 	struct layout l;
 
-	options.parquet = (struct parquet_options){.row_group = 3, .row_groups_kept = 2};
+	options.parquet = (struct parquet_options){.row_group = 3};
 	lay_out(&l, FORMAT_PARQUET, 10, 100);
-	expect(&l, samples, ranges, 6);
+	expect(&l, 2, samples, ranges, 6);
 }
 
 static void headers(void)
@@ -74,9 +70,9 @@ static void headers(void)
 	struct layout l;
 
 	lay_out(&l, FORMAT_SAFETENSORS, 10, 100);
-	expect(&l, samples, once, 4);
+	expect(&l, 2, samples, once, 4);
 	lay_out(&l, FORMAT_NPY, 10, 100);
-	expect(&l, samples, always, 4);
+	expect(&l, 2, samples, always, 4);
 }
 
 static void what_is_left(void)
@@ -85,9 +81,9 @@ static void what_is_left(void)
 	struct kept k;
 	struct layout l;
 
-	options.parquet = (struct parquet_options){.row_group = 3, .row_groups_kept = 2};
+	options.parquet = (struct parquet_options){.row_group = 3};
 	lay_out(&l, FORMAT_PARQUET, 10, 100);
-	kept_nothing(&k);
+	kept_init(&k, 2);
 	CU_ASSERT_EQUAL(kept_extents(&k, &l, 0, e), 3);
 	CU_ASSERT_EQUAL(e[0].offset + e[0].length, l.size);
 	CU_ASSERT_EQUAL(kept_extents(&k, &l, 4, e), 1);

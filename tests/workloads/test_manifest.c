@@ -40,6 +40,7 @@ static void test_text_and_back(void)
 		CU_ASSERT_EQUAL(back.complete, complete);
 		CU_ASSERT_EQUAL(back.seed, UINT64_MAX - 1);
 		CU_ASSERT_EQUAL(manifest_matches(&back, &d, "file:///x", &err), 0);
+		manifest_free(&back);
 		free(text);
 	}
 }
@@ -64,6 +65,37 @@ static void test_differences(void)
 	manifest_of(&m, &d, true);
 	m.dataset.subfolders = 0;
 	CU_ASSERT_EQUAL(manifest_matches(&m, &d, "file:///x", &err), -EEXIST);
+}
+
+/* Options of the format are part of what was made, lists too. */
+static void test_format_options(void)
+{
+	static char *some[] = {"4 int16", "float64 read"}, *others[] = {"3 int16", "float64 read"};
+	struct dataset_options o = {.format = FORMAT_PARQUET,
+				    .files = 3,
+				    .samples_per_file = 10,
+				    .sample_bytes = 16,
+				    .prefix = "img",
+				    .formats.parquet = {.columns = {2, some}, .row_group = 5}};
+	struct manifest m, back;
+	struct err err = {0};
+	struct dataset d;
+	char *text;
+
+	CU_ASSERT_EQUAL_FATAL(dataset_init(&d, &o, 1, "/dataset", &err), 0);
+	manifest_of(&m, &d, true);
+	text = manifest_text(&m);
+	CU_ASSERT_PTR_NULL(strstr(text, "hdf5"));
+	CU_ASSERT_EQUAL_FATAL(manifest_parse(&back, text, strlen(text), &err), 0);
+	CU_ASSERT_EQUAL(manifest_matches(&back, &d, "file:///x", &err), 0);
+	d.options.formats.parquet.row_group = 6;
+	CU_ASSERT_EQUAL(manifest_matches(&back, &d, "file:///x", &err), -EEXIST);
+	CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "was made with parquet {"));
+	d.options.formats.parquet.row_group = 5;
+	d.options.formats.parquet.columns.items = others;
+	CU_ASSERT_EQUAL(manifest_matches(&back, &d, "file:///x", &err), -EEXIST);
+	manifest_free(&back);
+	free(text);
 }
 
 static void test_rubbish(void)
@@ -102,6 +134,7 @@ int main(void)
 	CU_TestInfo tests[] = {
 		{"text and back", test_text_and_back},
 		{"the first difference is named", test_differences},
+		{"options of the format", test_format_options},
 		{"rubbish is refused", test_rubbish},
 		CU_TEST_INFO_NULL,
 	};

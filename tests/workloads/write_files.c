@@ -41,6 +41,30 @@ static const struct variant {
 		      .row_group = 3}}},
 };
 
+static int write_object(const char *path, const struct layout *l)
+{
+	static uint8_t piece[PIECE];
+	FILE *f = fopen(path, "wb");
+	int rc = 0;
+
+	if (!f) {
+		perror(path);
+		return -1;
+	}
+	for (uint64_t at = 0; at < l->size; at += PIECE) {
+		uint64_t n = l->size - at < PIECE ? l->size - at : PIECE;
+
+		layout_image(l, at, piece, n);
+		if (fwrite(piece, 1, n, f) != n)
+			rc = -1;
+	}
+	if (fclose(f) || rc) {
+		perror(path);
+		return -1;
+	}
+	return 0;
+}
+
 static int write_file(const char *folder, const struct format_ops *format,
 		      const struct variant *variant, uint64_t samples, uint64_t sample_bytes)
 {
@@ -51,31 +75,18 @@ static int write_file(const char *folder, const struct format_ops *format,
 			   .first_id = 1000 * samples,
 			   .samples = samples,
 			   .sample_bytes = sample_bytes};
-	static uint8_t piece[PIECE];
+	struct layout object;
 	char path[512];
-	FILE *f;
 	int rc = 0;
 
-	layout_make(&l);
-	snprintf(path, sizeof(path), "%s/%s-%" PRIu64 "-%" PRIu64 "%s.%s", folder, format->name,
-		 samples, sample_bytes, variant->name, format->name);
-	f = fopen(path, "wb");
-	if (!f) {
-		perror(path);
-		return -1;
+	for (uint32_t i = 0; i < format_objects(format); i++) {
+		snprintf(path, sizeof(path), "%s/%s-%" PRIu64 "-%" PRIu64 "%s.%s%s", folder,
+			 format->name, samples, sample_bytes, variant->name, format->name,
+			 i ? format->beside[i - 1] : "");
+		layout_beside(&l, i, &object);
+		rc |= write_object(path, &object);
 	}
-	for (uint64_t at = 0; at < l.size; at += PIECE) {
-		uint64_t n = l.size - at < PIECE ? l.size - at : PIECE;
-
-		layout_image(&l, at, piece, n);
-		if (fwrite(piece, 1, n, f) != n)
-			rc = -1;
-	}
-	if (fclose(f) || rc) {
-		perror(path);
-		return -1;
-	}
-	return 0;
+	return rc;
 }
 
 static int write_all(const char *folder, const struct format_ops *format,

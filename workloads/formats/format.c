@@ -19,6 +19,8 @@ static const struct format_ops *const formats[] = {
 	[FORMAT_HDF5] = &format_hdf5,
 	[FORMAT_SAFETENSORS] = &format_safetensors,
 	[FORMAT_PARQUET] = &format_parquet,
+	[FORMAT_INDEXED_BINARY] = &format_indexed_binary,
+	[FORMAT_MMAP_INDEXED_BINARY] = &format_mmap_indexed_binary,
 	NULL,
 };
 
@@ -33,6 +35,8 @@ const char *const format_names[] = {
 	[FORMAT_HDF5] = "hdf5",
 	[FORMAT_SAFETENSORS] = "safetensors",
 	[FORMAT_PARQUET] = "parquet",
+	[FORMAT_INDEXED_BINARY] = "indexed_binary",
+	[FORMAT_MMAP_INDEXED_BINARY] = "mmap_indexed_binary",
 	NULL,
 };
 
@@ -54,7 +58,6 @@ void layout_make(struct layout *l)
 {
 	l->logical_bytes = l->sample_bytes;
 	l->group_samples = 0;
-	l->groups_kept = 0;
 	l->format->layout(l);
 }
 

@@ -22,7 +22,7 @@ enum { FORMAT_OBJECTS_MAX = 3, FORMAT_SUFFIX_BYTES = 16 };
 /* How long a reader has what it read. All is gone when the file is closed. */
 enum keep {
 	KEEP_SAMPLE, /* each sample reads it */
-	KEEP_GROUP,  /* while its group of samples is among the last few: layout.groups_kept */
+	KEEP_GROUP,  /* while its group of samples is among the last few used */
 	KEEP_FILE    /* as long as the file is open */
 };
 
@@ -53,7 +53,6 @@ struct column_run {
 struct parquet_options {
 	struct texts columns; /* a run each */
 	uint64_t row_group;   /* rows */
-	uint64_t row_groups_kept;
 };
 extern const struct option parquet_options[];
 
@@ -76,9 +75,7 @@ struct layout {
 	uint64_t sample_bytes;                /* of each sample in this file */
 	uint64_t size;                        /* of the object, bytes */
 	uint64_t logical_bytes;               /* of a sample, that a loader hands on */
-	/* Samples that share what is KEEP_GROUP, and groups a reader keeps. 0: none. */
-	uint64_t group_samples;
-	uint32_t groups_kept;
+	uint64_t group_samples;               /* that share what is KEEP_GROUP; 0: nothing is */
 	/* header [0, data_offset) | data part, data_bytes, made by format->payload | trailer */
 	uint64_t data_offset, data_bytes;
 	uint64_t stride; /* from one sample to the next */
@@ -144,7 +141,9 @@ enum format_index {
 	FORMAT_CSV,
 	FORMAT_HDF5,
 	FORMAT_SAFETENSORS,
-	FORMAT_PARQUET
+	FORMAT_PARQUET,
+	FORMAT_INDEXED_BINARY,
+	FORMAT_MMAP_INDEXED_BINARY
 };
 extern const char *const format_names[]; /* the same order, NULL-terminated, for OPT_CHOICE */
 

@@ -299,9 +299,7 @@ static void part_extent(const struct part *p, uint64_t begin, uint64_t sample, s
 {
 	uint64_t chunk = p->chunk_rows * p->chunk_bytes;
 
-	e->offset = begin + sample * p->stride;
-	e->length = p->stride;
-	e->step = 0;
+	*e = (struct extent){.offset = begin + sample * p->stride, .length = p->stride};
 	if (p->chunk_bytes < p->row)
 		e->step = p->chunk_bytes; /* 0 where contiguous */
 	else if (chunk && chunk <= CHUNK_CACHE_BYTES) {

@@ -2,6 +2,12 @@
 
 #include <string.h>
 
+void kept_init(struct kept *k, uint32_t groups)
+{
+	k->group_most = groups;
+	kept_nothing(k);
+}
+
 void kept_nothing(struct kept *k)
 {
 	k->file = false;
@@ -9,18 +15,18 @@ void kept_nothing(struct kept *k)
 }
 
 /* Puts group before all others; the one not used for longest goes. Returns whether it was there. */
-static bool kept_use(struct kept *k, uint64_t group, uint32_t most)
+static bool kept_use(struct kept *k, uint64_t group)
 {
 	uint32_t i = 0;
 	bool had;
 
-	if (!most)
+	if (!k->group_most)
 		return false;
 	while (i < k->group_count && k->groups[i] != group)
 		i++;
 	had = i < k->group_count;
 	if (!had)
-		i = k->group_count < most ? k->group_count++ : most - 1;
+		i = k->group_count < k->group_most ? k->group_count++ : k->group_most - 1;
 	memmove(k->groups + 1, k->groups, i * sizeof(k->groups[0]));
 	k->groups[0] = group;
 	return had;
@@ -29,7 +35,7 @@ static bool kept_use(struct kept *k, uint64_t group, uint32_t most)
 uint32_t kept_extents(struct kept *k, const struct layout *l, uint64_t sample,
 		      struct extent out[FORMAT_EXTENTS_MAX])
 {
-	bool group = l->group_samples && kept_use(k, sample / l->group_samples, l->groups_kept);
+	bool group = l->group_samples && kept_use(k, sample / l->group_samples);
 	uint32_t n = l->format->extents(l, sample, out), left = 0, i;
 
 	for (i = 0; i < n; i++) {

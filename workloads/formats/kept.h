@@ -7,12 +7,16 @@
 enum { KEPT_GROUPS_MAX = 16 };
 
 struct kept {
-	bool file; /* what is KEEP_FILE */
+	uint32_t group_most; /* groups kept */
+	bool file;           /* what is KEEP_FILE is kept */
 	uint32_t group_count;
 	uint64_t groups[KEPT_GROUPS_MAX]; /* the one used last first */
 };
 
-/* The file has been closed, or was never open. */
+/* groups: at most KEPT_GROUPS_MAX. */
+void kept_init(struct kept *k, uint32_t groups);
+
+/* The file has been closed. */
 void kept_nothing(struct kept *k);
 
 /* The ranges that are still to be taken for sample, in order; from now on they count as had. Returns

@@ -25,7 +25,6 @@
 #include <string.h>
 
 #include "core/fill.h"
-#include "workloads/formats/kept.h"
 #include "workloads/formats/parquet.h"
 #include "workloads/formats/payload.h"
 
@@ -58,9 +57,6 @@ const struct option parquet_options[] = {
 			  "read (none marked: all). Left out: one column of sample_bytes"),
 	OPT_U64("row_group", struct parquet_options, row_group, .def = 1024, .min = 1,
 		.max = 1 << 30, .help = "rows a row group"),
-	OPT_U64("row_groups_kept", struct parquet_options, row_groups_kept, .def = 4,
-		.max = KEPT_GROUPS_MAX,
-		.help = "row groups that a reader keeps of the file it has open"),
 	OPT_END};
 
 static const struct {
@@ -190,7 +186,6 @@ static void parquet_layout(struct layout *l)
 	l->id_bytes = 0;
 	l->logical_bytes = 0;
 	l->group_samples = l->options->parquet.row_group;
-	l->groups_kept = (uint32_t)l->options->parquet.row_groups_kept;
 	for (uint32_t i = l->run_count; i--;) {
 		if (!l->runs[i].read)
 			continue;

@@ -41,6 +41,7 @@ enum { NPY_HEADER_MAX = 192 };
 uint32_t npy_header(uint8_t *out, const char *descr, uint64_t samples, uint64_t sample_bytes);
 
 extern const struct format_ops format_raw, format_npy, format_npz, format_tfrecord, format_png,
-	format_jpeg, format_csv, format_hdf5, format_safetensors, format_parquet;
+	format_jpeg, format_csv, format_hdf5, format_safetensors, format_parquet,
+	format_indexed_binary, format_mmap_indexed_binary;
 
 #endif
