@@ -55,7 +55,9 @@ static void train_say(struct phase_context *ctx)
 {
 	const struct tally *t = ctx->tally;
 	char samples[UNITS_TEXT_BYTES];
-	uint64_t proven = 0, judged = 0, read = 0;
+	char bytes[2][UNITS_TEXT_BYTES];
+	uint64_t proven = 0, judged = 0, words[3];
+	size_t used;
 	uint32_t i;
 
 	for (i = 0; i < t->epochs; i++) {
@@ -64,10 +66,12 @@ static void train_say(struct phase_context *ctx)
 		judged += row[EPOCH_JUDGED];
 		proven += row[EPOCH_PROVEN];
 	}
-	read = t->rank_row[TRAIN_SAMPLES];
-	if (group_allreduce(ctx->group, MERGE_SUM, &read, 1) < 0)
+	words[0] = t->rank_row[TRAIN_SAMPLES];
+	words[1] = t->rank_row[TRAIN_LOGICAL_BYTES];
+	words[2] = t->rank_row[TALLY_BYTES_READ];
+	if (group_allreduce(ctx->group, MERGE_SUM, words, 3) < 0)
 		return;
-	units_count(samples, read);
+	units_count(samples, words[0]);
 	if (t->epochs && proven == t->epochs)
 		snprintf(ctx->said, sizeof(ctx->said), "%s samples, each exactly once an epoch",
 			 samples);
@@ -75,6 +79,10 @@ static void train_say(struct phase_context *ctx)
 		snprintf(ctx->said, sizeof(ctx->said),
 			 "%s samples; %llu of %u epochs ended unevenly and are not judged", samples,
 			 (unsigned long long)(t->epochs - judged), t->epochs);
+	used = strlen(ctx->said);
+	snprintf(ctx->said + used, sizeof(ctx->said) - used, "%s%s of samples, %s moved",
+		 used ? "; " : "", units_bytes_decimal(bytes[0], (double)words[1]),
+		 units_bytes_decimal(bytes[1], (double)words[2]));
 }
 
 /* And what else the reader of the report must know of these reads. */

@@ -3,7 +3,7 @@
  *
  *	train.c           the workload: opens what the passes need, runs them, agrees on the outcome
  *	train_options.c   the options' tables, refusals
- *	train_size.c      what a phase asks of the machine
+ *	train_size.c      what a phase asks of the machine; train_reads.c what a sample costs
  *	train_measures.c  the tables of measures, figures and histograms
  *	train_pass.c      the loop over epochs; train_step.c one step; train_count.c what workers counted
  *	train_cold.c     epochs whose data left the page cache before
@@ -145,6 +145,15 @@ int train_dataset(const struct job *job, const struct job_phase *phase, const ch
 
 void train_order(const struct train_options *o, const struct dataset *d, uint64_t seed,
 		 struct order *order);
+
+/* Of a sample of mean size, in the mean over an epoch in that order. */
+struct train_reads {
+	double bytes; /* moved */
+	double opens;
+};
+void train_reads(const struct train_options *o, const struct job_store *store,
+		 const struct dataset *d, enum order_kind kind, uint64_t batch, uint32_t ranks,
+		 struct train_reads *out);
 
 /* Bytes a request of a store has at most, before any window (UINT64_MAX: an extent whole). */
 uint64_t train_transfer(const struct job_store *store);

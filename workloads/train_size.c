@@ -23,21 +23,6 @@ static void note(struct demand *d, const char *format, ...)
 	va_end(list);
 }
 
-/* What a reader takes of the store for a sample of mean size. */
-static double sample_read_bytes(const struct dataset *d)
-{
-	struct extent extents[FORMAT_EXTENTS_MAX];
-	struct layout l;
-	uint32_t n, i;
-	double bytes = 0;
-
-	dataset_mean_layout(d, &l);
-	n = d->format->extents(&l, 0, extents);
-	for (i = 0; i < n; i++)
-		bytes += (double)extents[i].length;
-	return bytes;
-}
-
 /* Windows of all workers; 0 where the store gives no bytes. */
 static uint64_t memory_bytes(const struct train_options *o, const struct dataset *d,
 			     const struct job_store *store, struct demand *out)
@@ -92,6 +77,7 @@ static int moved(const struct job *job, const struct job_phase *phase, uint32_t 
 	const struct train_options *o = phase->options;
 	uint64_t global = o->batch * ranks, steps = out->steps_per_epoch * o->epochs, evaluations;
 	const struct job_store *store;
+	struct train_reads reads;
 	struct dataset d;
 	int rc;
 
@@ -105,13 +91,14 @@ static int moved(const struct job *job, const struct job_phase *phase, uint32_t 
 		rc = train_dataset(job, phase, o->evaluation.dataset, &d, &store, err);
 		if (rc < 0)
 			return rc;
+		train_reads(o, store, &d, ORDER_AS_IS, o->evaluation.batch, ranks, &reads);
 		evaluations = out->steps_per_epoch
 				      ? steps / out->steps_per_epoch / o->evaluation.every
 				      : 0;
 		out->bytes += (double)evaluations *
 			      (double)(order_steps(d.samples, o->evaluation.batch, ranks) *
 				       o->evaluation.batch * ranks) *
-			      sample_read_bytes(&d);
+			      reads.bytes;
 	}
 	out->bytes_per_rank = out->bytes / ranks;
 	return 0;
@@ -121,9 +108,11 @@ int train_size(const struct job *job, const struct job_phase *phase, uint32_t ra
 	       uint32_t ranks_per_node, struct demand *out, struct err *err)
 {
 	const struct train_options *o = phase->options;
-	double compute_s = draw_mean(&o->compute) * 1e-9, sample_bytes;
+	double compute_s = draw_mean(&o->compute) * 1e-9;
 	uint64_t global = o->batch * ranks;
 	const struct job_store *store;
+	struct train_reads reads;
+	struct order order;
 	struct dataset d;
 	int rc;
 
@@ -131,14 +120,14 @@ int train_size(const struct job *job, const struct job_phase *phase, uint32_t ra
 	rc = train_dataset(job, phase, o->dataset, &d, &store, err);
 	if (rc < 0)
 		return rc;
-	sample_bytes = sample_read_bytes(&d);
+	train_order(o, &d, job->seed, &order);
+	train_reads(o, store, &d, order.kind, o->batch, ranks, &reads);
 	out->files = d.options.files;
 	out->samples = d.samples;
 	out->steps_per_epoch = order_steps(d.samples, o->batch, ranks);
 	out->samples_dropped = d.samples - out->steps_per_epoch * global;
-	out->bytes_per_second =
-		compute_s > 0 ? (double)global * sample_bytes / compute_s : INFINITY;
-	out->opens_per_second = compute_s > 0 ? (double)global / compute_s : INFINITY;
+	out->bytes_per_second = compute_s > 0 ? (double)global * reads.bytes / compute_s : INFINITY;
+	out->opens_per_second = compute_s > 0 ? (double)global * reads.opens / compute_s : INFINITY;
 	out->target = o->target_au;
 	out->seconds = (double)out->steps_per_epoch * compute_s;
 	snprintf(out->store, sizeof(out->store), "%s", store->name);
@@ -150,5 +139,5 @@ int train_size(const struct job *job, const struct job_phase *phase, uint32_t ra
 		     100 * o->cold.memory_hog_share);
 	if (o->loader.pin_memory)
 		out->memory_per_rank += COPIER_WINDOWS * COPIER_WINDOW_BYTES;
-	return moved(job, phase, ranks, sample_bytes, out, err);
+	return moved(job, phase, ranks, reads.bytes, out, err);
 }

@@ -1,0 +1,204 @@
+"""What training reads of each format, counted from outside: bytes and opens of an epoch, by strace, against what
+a real reader of the format takes, worked out here from the files themselves; the same in the report and in the
+plan. Memory of a rank with many samples a file."""
+import collections
+import os
+import re
+import struct
+import subprocess
+
+from haultest import *
+
+FILE, GROUP, SAMPLE = "file", "group", "sample"
+STAYS_OPEN = {"tfrecord", "safetensors", "parquet", "indexed_binary", "mmap_indexed_binary"}
+WIDE = ["4 int16", "float64 read", "3 float32 read"]  # 8 + 8 + 12 bytes a row, 20 of them read
+CASES = [  # format, files, samples a file, sample bytes, options of the format
+    ("raw", 6, 37, 3000, {}),
+    ("npy", 6, 37, 3000, {}),
+    ("npz", 6, 37, 3000, {}),
+    ("npz", 30, 1, 3000, {}),
+    ("tfrecord", 6, 37, 3000, {}),
+    ("png", 30, 1, 3000, {}),
+    ("jpeg", 30, 1, 3000, {}),
+    ("csv", 4, 5, 3000, {}),
+    ("hdf5", 6, 37, 3000, {}),
+    ("hdf5", 6, 37, 3000, {"chunk_samples": 4}),
+    ("hdf5", 6, 37, 3000, {"chunk_bytes": 1000, "datasets": 2}),
+    ("safetensors", 6, 37, 3000, {}),
+    ("parquet", 6, 37, 3000, {"row_group": 8}),
+    ("parquet", 6, 200, 28, {"row_group": 8, "columns": WIDE}),
+    ("indexed_binary", 6, 37, 3000, {}),
+    ("mmap_indexed_binary", 3, 1300, 24, {}),
+]
+
+
+def npz_parts(path):
+    """The directory with its end, and where the payload of the first member begins."""
+    with open(path, "rb") as f:
+        data = f.read()
+    directory = struct.unpack("<I", data[-22 + 16:-22 + 20])[0]
+    name, extra = struct.unpack("<HH", data[26:30])
+    npy = 30 + name + extra
+    return len(data) - directory, npy + 10 + struct.unpack("<H", data[npy + 8:npy + 10])[0]
+
+
+def reads(fmt, path, k, samples, size, options):
+    """What a reader takes for sample k that has nothing yet: (bytes, how long it has them)."""
+    whole = os.path.getsize(path)
+    if fmt == "raw":
+        return [(size, SAMPLE)]
+    if fmt == "npy":
+        return [(whole - samples * size, SAMPLE), (size, SAMPLE)]
+    if fmt in ("png", "jpeg", "csv") or (fmt == "npz" and samples == 1):
+        return [(whole, SAMPLE)]
+    if fmt == "npz":
+        return [(n, SAMPLE) for n in npz_parts(path)] + [(size, SAMPLE)]
+    if fmt == "tfrecord":
+        return [(whole // samples, SAMPLE)]
+    if fmt == "hdf5":
+        rows, sets = options.get("chunk_samples", 1), options.get("datasets", 1)
+        piece = options.get("chunk_bytes", size // sets)
+        row = sets * -(-size // sets // piece) * piece  # whole chunks: they fit libhdf5's cache
+        data = -(-samples // rows) * rows * row + 8 * samples
+        return [(whole - data, SAMPLE), (rows * row, SAMPLE)]
+    if fmt == "safetensors":
+        with open(path, "rb") as f:
+            return [(8 + struct.unpack("<Q", f.read(8))[0], FILE), (size, SAMPLE)]
+    if fmt == "indexed_binary":
+        return [(2 * 8 * samples, FILE), (size, SAMPLE)]
+    if fmt == "mmap_indexed_binary":
+        page = min(4096, 8 * samples - k // 512 * 4096)
+        return [(2 * page, k // 512), (size, SAMPLE)]
+    group = options["row_group"]
+    rows = min(group, samples - k // group * group)
+    with open(path, "rb") as f:
+        f.seek(-8, os.SEEK_END)
+        footer = 8 + struct.unpack("<I", f.read(4))[0]
+    chunk = (29 + 8 * rows) + 3 * (29 + 4 * rows) if "columns" in options else 29 + size * rows
+    return [(footer, FILE), (chunk, k // group)]
+
+
+class Lane:
+    """A reader of its own: the file it has open, what it has of it, and the last four groups."""
+
+    def __init__(self, fmt):
+        self.fmt, self.file, self.kept, self.groups, self.bytes, self.opens = fmt, None, False, [], 0, 0
+
+    def sample(self, path, k, *shape):
+        if self.file != path or self.fmt not in STAYS_OPEN:
+            self.file, self.kept, self.groups = path, False, []
+            self.opens += 3 if "indexed" in self.fmt else 1
+        for n, keep in reads(self.fmt, path, k, *shape):
+            if keep == FILE and self.kept:
+                continue
+            if keep in (FILE, SAMPLE):
+                self.bytes += n
+                continue
+            if keep in self.groups:
+                self.groups.remove(keep)
+            else:
+                self.bytes += n
+            self.groups = [keep] + self.groups[:3]
+        self.kept = True
+
+
+def expected(folder, case, ranks, workers, batch, epochs):
+    fmt, files, samples, size, options = case
+    names = sorted(n for n in os.listdir(f"{folder}/data") if n.endswith("." + fmt))
+    check(len(names) == files, f"{names}")
+    moved = opens = 0
+    for _ in range(epochs):
+        lanes = [Lane(fmt) for _ in range(ranks * workers)]
+        steps = files * samples // (batch * ranks)
+        for step in range(steps):
+            for rank in range(ranks):
+                lane = lanes[rank * workers + step % workers]
+                for j in range(batch):
+                    at = (step * ranks + rank) * batch + j
+                    lane.sample(f"{folder}/data/{names[at // samples]}", at % samples, samples, size, options)
+        moved += sum(l.bytes for l in lanes)
+        opens += sum(l.opens for l in lanes)
+    return moved, opens, epochs * steps * batch * ranks
+
+
+def job(folder, case, workers, batch, epochs, **train):
+    fmt, files, samples, size, options = case
+    data = {"store": "data", "format": fmt, "files": files, "samples_per_file": samples, "sample_bytes": size}
+    if options:
+        data[fmt] = options
+    return {"name": "reading", "seed": 7, "stores": {"data": {"uri": f"file://{folder}/data"}}, "dataset": data,
+            "phases": [{"generate": {}},
+                       {"train": {"epochs": epochs, "batch": batch, "shuffle": "none", "verify": "full", "null_steps": 0,
+                                  "loader": {"workers": workers}, **train}}]}
+
+
+def traced(folder, ranks):
+    """(bytes read, opens, reads) of the data set's objects, by the kernel's account."""
+    args = command(ranks, "run", "job.json", "--only", "train", "--force")
+    at = args.index(HAUL)
+    strace = ["strace", "-ff", "-y", "-e", "trace=openat,read,pread64,preadv,preadv2", "-o",
+              os.path.join(folder, "trace")]
+    r = subprocess.run(args[:at] + strace + args[at:], cwd=folder, capture_output=True, text=True, timeout=200,
+                       env=environment(64))
+    check(r.returncode == 0, f"{r.stdout} {r.stderr}")
+    calls, moved = collections.Counter(), 0
+    for name in os.listdir(folder):
+        if not name.startswith("trace."):
+            continue
+        with open(os.path.join(folder, name), errors="replace") as f:
+            for line in f:
+                m = re.match(r"(\w+)\(.*?img_\d+_of_\d+.*\) = (\d+)", line)
+                if m:
+                    kind = "open" if m.group(1) == "openat" else "read"
+                    calls[kind] += 1
+                    moved += int(m.group(2)) if kind == "read" else 0
+        os.unlink(os.path.join(folder, name))
+    return moved, calls["open"], calls["read"], r.stdout
+
+
+def formats():
+    r = alone("schema")
+    check(r.rc == 0, f"{r}")
+    found = []
+
+    def walk(value):
+        if isinstance(value, dict):
+            if "npz" in value.get("enum", []):
+                found.extend(value["enum"])
+            for v in value.values():
+                walk(v)
+    walk(json.loads(r.out))
+    return set(found)
+
+
+def test_bytes_and_opens():
+    check(formats() == {c[0] for c in CASES}, f"another format: {formats()}")
+    for i, case in enumerate(CASES):
+        ranks, workers, batch, epochs = ((1, 1, 10, 1), (2, 1, 5, 2), (1, 2, 10, 1))[i % 3]
+        if case[0] in STAYS_OPEN:
+            ranks, workers = ((1, 1), (2, 2))[i % 2]
+        with Folder() as folder:
+            j = job(folder, case, workers, batch, epochs)
+            write_job(folder, j)
+            what = f"{case}, {ranks} ranks, {workers} workers"
+            r = mpi(1, "generate", "job.json", cwd=folder)
+            check(r.rc == 0, f"{what}: {r}")
+            moved, opens, samples = expected(folder, case, ranks, workers, batch, epochs)
+            seen = traced(folder, ranks)
+            check(seen[0] == moved, f"{what}: {seen[0]} bytes read by strace, {moved} wanted")
+            check(seen[1] == opens, f"{what}: {seen[1]} opens by strace, {opens} wanted")
+            p = report(f"{folder}/results.h5")["phases"][0]
+            check(p["bytes_read"] == moved, f"{what}: {p['bytes_read']} bytes in the report, {moved} wanted")
+            size = 20 if "columns" in case[4] else case[3]
+            check(p["measures"]["logical_bytes"] == samples * size, f"{what}: {p['measures']}")
+            check(p["measures"]["samples"] == samples, f"{what}: {p['measures']}")
+            check(" of samples, " in seen[3] and " moved" in seen[3], f"{what}: {seen[3]}")
+            if case[4].get("chunk_bytes"):  # the header, and of each of two rows two chunks
+                check(seen[2] == samples * 5, f"{what}: {seen[2]} reads of {samples} samples")
+            plan = alone("plan", "job.json", "--json", "--ranks-per-node", ranks, cwd=folder)
+            check(plan.rc == 0, f"{what}: {plan}")
+            wanted = json.loads(plan.out)["phases"][1]["bytes"]
+            check(abs(wanted - moved) < 0.03 * moved, f"{what}: plan says {wanted} bytes, {moved} moved")
+
+
+main(test_bytes_and_opens)
