@@ -4,6 +4,7 @@
 #include "backends/backend.h"
 #include "cli/cli.h"
 #include "haul_build.h"
+#include "import/yaml_tree.h"
 #include "ranks/library.h"
 #include "ranks/run.h"
 #include "results-schema/library.h"
@@ -26,6 +27,10 @@ static int version_run(const struct call *call)
 			printf("with   %s\n", part->name);
 		else
 			printf("lacks  %s: built without %s\n", part->name, part->needs);
+	if (yaml_tree_built())
+		printf("with   haul import dlio\n");
+	else
+		printf("lacks  haul import dlio: built without libyaml\n");
 	return EXIT_DONE;
 }
 

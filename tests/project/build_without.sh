@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# A cluster that lacks liburing and CUnit: haul is configured, built, installed and run there, and says
+# A cluster that lacks liburing, libyaml and CUnit: haul is configured, built, installed and run there, and says
 # what it lacks; a serial HDF5 is refused. Libraries are hidden from pkg-config, as if not installed.
 set -uo pipefail
 root=${HAUL_SOURCE:?}
@@ -45,7 +45,7 @@ mkdir "$work/pc"
 for folder in $(pkg-config --variable pc_path pkg-config | tr : ' '); do
 	for file in "$folder"/*.pc; do
 		case $file in
-		*/liburing.pc | */cunit.pc | *'*.pc') ;;
+		*/liburing.pc | */yaml-0.1.pc | */cunit.pc | *'*.pc') ;;
 		*) ln -sf "$file" "$work/pc/" ;;
 		esac
 	done
@@ -55,6 +55,7 @@ unset PKG_CONFIG_PATH
 
 must "configuring without liburing and CUnit" configure "$work/build"
 says "what is missing is said" "engine uring of file:// no: needs liburing>=2.3" cat "$work/log"
+says "libyaml, too" "haul import dlio no: needs yaml-0.1" cat "$work/log"
 says "so are the tests" "tests no: needs cunit" cat "$work/log"
 must "building" cmake --build "$work/build" --parallel 2
 must "installing" cmake --install "$work/build"
@@ -68,6 +69,8 @@ says "the catalogue is found beside the program" only_here "$haul" catalog
 says "the completion is installed" "haul" bash -c \
 	"source '$work/moved/share/bash-completion/completions/haul' && complete -p haul"
 says "version says what is missing" "lacks engine uring of file://: built without liburing" "$haul" version
+says "libyaml, too" "lacks haul import dlio: built without libyaml" "$haul" version
+says "and import says it" "was built without libyaml" "$haul" import dlio "$root/tests/import/argonne/default.yaml"
 says "doctor, too" "has no engine uring of file:// *build it with liburing" "$haul" doctor
 if find "$work/moved" -name '*.md' | grep -q install.md; then
 	echo "ok    the documents are installed"

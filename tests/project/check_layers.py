@@ -15,7 +15,8 @@ KNOWS = {
     "results-schema": {"core", "results-schema"},
     "ranks": {"core", "backends", "workloads", "plan", "results-schema", "ranks"},
     "report": {"core", "results-schema", "report"},
-    "cli": {"core", "backends", "workloads", "plan", "results-schema", "ranks", "report", "cli"},
+    "import": {"core", "import"},
+    "cli": {"core", "backends", "workloads", "plan", "results-schema", "ranks", "report", "import", "cli"},
 }
 # A library's header, and the layers that may include it. Tests and benches may include anything.
 LIBRARIES = {
@@ -25,7 +26,8 @@ LIBRARIES = {
     r"hwloc.*": {"plan", "ranks", "cli"},
     r"openssl/.*": {"backends"},
     r"expat\.h": {"backends"},
-    r"(cjson/)?cJSON\.h": {"core", "backends", "plan", "report", "cli", "results-schema", "workloads"},
+    r"(cjson/)?cJSON\.h": {"core", "backends", "plan", "report", "cli", "results-schema", "workloads", "import"},
+    r"yaml\.h": {"import"},
 }
 GENERATED = {"haul_build.h"}
 FILE_LINES, FUNCTION_LINES = 600, 60

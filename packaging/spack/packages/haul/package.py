@@ -16,6 +16,7 @@ class Haul(CMakePackage):
     version("main")
 
     variant("uring", default=True, description="The uring engine of file:// (io_uring)")
+    variant("yaml", default=True, description="haul import dlio (libyaml)")
 
     depends_on("c", type="build")
     depends_on("cmake@3.25:", type="build")
@@ -26,12 +27,14 @@ class Haul(CMakePackage):
     depends_on("cjson")
     depends_on("isa-l")
     depends_on("liburing@2.3:", when="+uring")
+    depends_on("libyaml", when="+yaml")
 
     def cmake_args(self):
         return [
             self.define("MPI_C_COMPILER", self.spec["mpi"].mpicc),
             self.define("HDF5_ROOT", self.spec["hdf5"].prefix),
             self.define_from_variant("HAUL_URING", "uring"),
+            self.define_from_variant("HAUL_YAML", "yaml"),
             self.define("HAUL_TESTS", False),
             self.define("HAUL_BENCH", False),
             self.define("HAUL_WERROR", False),

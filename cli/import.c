@@ -1,0 +1,173 @@
+/* haul import dlio FILE [OVERRIDES]: the job on standard output, what became of the keys on standard
+ * error. */
+#include "import/import.h"
+
+#include <cjson/cJSON.h>
+#include <errno.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/cli.h"
+#include "core/json.h"
+#include "plan/plan.h"
+#include "ranks/run.h"
+
+enum { NAME_BYTES = 256, LINE_COLUMNS = 100, INDENT = 6, OVERRIDES_MAX = 1024 };
+
+struct import_args {
+	uint32_t as;
+	bool keys;
+};
+
+static const char *const as_names[] = {"meant", "dlio-bugs", NULL};
+
+static const struct verb_option import_options[] = {
+	{.name = "as",
+	 .kind = VERB_CHOICE,
+	 .offset = offsetof(struct import_args, as),
+	 .choices = as_names,
+	 .help = "what keys say, or what DLIO makes of them"},
+	{.name = "keys",
+	 .kind = VERB_FLAG,
+	 .offset = offsetof(struct import_args, keys),
+	 .help = "lists the keys and where each goes"},
+	{.name = NULL},
+};
+
+/* "unet3d_h100" of "/work/unet3d_h100.yaml". */
+static const char *base_name(const char *path, char name[NAME_BYTES])
+{
+	const char *slash = strrchr(path, '/');
+	char *dot;
+
+	snprintf(name, NAME_BYTES, "%s", slash ? slash + 1 : path);
+	dot = strrchr(name, '.');
+	if (dot && dot != name)
+		*dot = '\0';
+	return name;
+}
+
+/* Words on standard error, cut into lines. */
+static void put_wrapped(const char *text)
+{
+	size_t column = LINE_COLUMNS;
+
+	while (*text) {
+		size_t n = strcspn(text, " ");
+
+		if (column + 1 + n > LINE_COLUMNS) {
+			fprintf(stderr, "\n%*s", INDENT, "");
+			column = INDENT;
+		} else {
+			fputc(' ', stderr);
+			column++;
+		}
+		fprintf(stderr, "%.*s", (int)n, text);
+		column += n;
+		text += n + strspn(text + n, " ");
+	}
+	fputc('\n', stderr);
+}
+
+static void put_findings(const struct import *found, enum import_fate fate, const char *heading)
+{
+	bool any = false;
+
+	for (uint32_t i = 0; i < found->count; i++) {
+		const struct import_finding *f = &found->findings[i];
+		char key[JSON_QUOTE_BYTES];
+
+		if (f->fate != fate)
+			continue;
+		if (!any)
+			fprintf(stderr, "%s:\n", heading);
+		any = true;
+		fprintf(stderr, "  %s%s%s",
+			json_text_plain(f->key) ? f->key : json_quote(key, f->key),
+			f->value[0] ? " = " : "", f->value);
+		put_wrapped(f->why);
+	}
+}
+
+static void put_table(const struct import *found)
+{
+	if (!cli_speaks())
+		return;
+	put_findings(found, IMPORT_CHANGED, "mapped, with a difference");
+	put_findings(found, IMPORT_LEFT, "not mapped");
+	put_findings(found, IMPORT_UNKNOWN, "unknown");
+	fprintf(stderr, "%u keys\n", found->keys);
+}
+
+/* A job that haul itself does not take (a store of another build, say) is said, not kept back. */
+static void try_job(const char *text)
+{
+	struct err err = {0};
+	struct job job = {0};
+
+	if (job_parse(&job, plan_schema(), "job", text, strlen(text), NULL, 0, &err) < 0)
+		cli_say("this haul cannot run the job: %s", err.text);
+	job_free(&job);
+}
+
+static int import_file(const struct call *call)
+{
+	const struct import_args *args = call->options;
+	const char *path = call->arguments[1];
+	char name[NAME_BYTES], *text = NULL;
+	struct import found = {0};
+	struct err err = {0};
+	size_t length = 0;
+	int rc, status = EXIT_USAGE;
+
+	rc = job_read_file(path, &text, &length, &err);
+	if (rc == 0) {
+		rc = import_dlio(&found, base_name(path, name), text, length, call->arguments + 2,
+				 call->argument_count - 2, (enum import_as)args->as, &err);
+		if (rc < 0)
+			err_wrap(&err, rc, "%s", path);
+		put_table(&found);
+	}
+	free(text);
+	if (rc < 0) {
+		cli_say("%s", err.text);
+	} else {
+		text = json_print(found.job);
+		if (text)
+			try_job(text);
+		status = cli_print(text);
+	}
+	import_free(&found);
+	return status;
+}
+
+static int import_run(const struct call *call)
+{
+	const struct import_args *args = call->options;
+
+	if (strcmp(call->arguments[0], "dlio") != 0) {
+		cli_say("import: knows the job files of dlio, not of \"%s\"", call->arguments[0]);
+		return EXIT_USAGE;
+	}
+	if (args->keys)
+		return cli_print(import_dlio_keys());
+	if (call->argument_count < 2) {
+		cli_say("import: needs a FILE; haul import --help");
+		return EXIT_USAGE;
+	}
+	return import_file(call);
+}
+
+const struct verb import_verb = {
+	.name = "import",
+	.arguments = "dlio FILE [KEY=VALUE…]",
+	.help = "a DLIO workload file as a haul job; what cannot be mapped is said",
+	.example = "haul import dlio unet3d_h100.yaml ++workload.reader.batch_size=4 > job.json",
+	.options = import_options,
+	.options_bytes = sizeof(struct import_args),
+	.arguments_min = 1,
+	.arguments_max = 2 + OVERRIDES_MAX,
+	.run = import_run,
+};

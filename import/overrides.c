@@ -1,0 +1,195 @@
+#include "import/overrides.h"
+
+#include <cjson/cJSON.h>
+#include <ctype.h>
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/json.h"
+#include "import/yaml_tree.h"
+
+enum { PATH_BYTES = 256, PARTS_MAX = 8, OVERRIDE_BYTES = 1 << 16 };
+#define GROUP "workload"
+
+static bool is_path(const char *path)
+{
+	for (const char *at = path; *at; at++) {
+		if (*at == '.' && (at == path || at[-1] == '.'))
+			return false;
+		if (!isalnum((unsigned char)*at) && !strchr("_-.", *at))
+			return false;
+	}
+	return path[0] && path[strlen(path) - 1] != '.';
+}
+
+/* A comma outside quotes and brackets. */
+static bool is_sweep(const char *text)
+{
+	char quote = '\0';
+	int depth = 0;
+
+	for (; *text; text++) {
+		if (quote)
+			quote = *text == quote ? '\0' : quote;
+		else if (*text == '\'' || *text == '"')
+			quote = *text;
+		else if (*text == '[' || *text == '{')
+			depth++;
+		else if (*text == ']' || *text == '}')
+			depth--;
+		else if (*text == ',' && depth == 0)
+			return true;
+	}
+	return false;
+}
+
+/* Hydra reads {a:b}; for YAML that is the key "a:b" without a value. */
+static int split_keys(cJSON *value)
+{
+	cJSON *child, *split;
+	char *colon;
+	int rc = 0;
+
+	for (child = value->child; rc == 0 && child; child = child->next) {
+		colon = child->string ? strchr(child->string, ':') : NULL;
+		if (!colon || colon == child->string || !cJSON_IsNull(child)) {
+			rc = split_keys(child);
+			continue;
+		}
+		*colon = '\0';
+		if (cJSON_GetObjectItemCaseSensitive(value, child->string) != child)
+			return -EEXIST;
+		split = yaml_scalar(colon + 1);
+		if (!split)
+			return -ENOMEM;
+		split->string = strdup(child->string);
+		if (!split->string || !cJSON_ReplaceItemViaPointer(value, child, split)) {
+			cJSON_Delete(split);
+			return -ENOMEM;
+		}
+		child = split;
+	}
+	return rc;
+}
+
+static int read_value(const char *text, cJSON **out, struct err *err)
+{
+	int rc;
+
+	if (is_sweep(text))
+		return err_set(err, -EINVAL,
+			       "several values are a sweep; haul run --sweep makes one");
+	if (!*text || !strchr("[{'\"", *text)) {
+		*out = *text ? yaml_scalar(text) : cJSON_CreateString("");
+		return *out ? 0 : err_set(err, -ENOMEM, "no memory");
+	}
+	rc = yaml_tree_read(out, text, strlen(text), err);
+	if (rc < 0)
+		return rc;
+	rc = split_keys(*out);
+	if (rc < 0) {
+		cJSON_Delete(*out);
+		*out = NULL;
+		err_set(err, rc, rc == -EEXIST ? "a key stands twice" : "no memory");
+	}
+	return rc;
+}
+
+/* Cuts path into its parts, in place; "workload" before the others falls away. 0: too many. */
+static unsigned cut(char *path, char *parts[PARTS_MAX])
+{
+	unsigned n = 0;
+	char *rest = NULL;
+
+	for (char *part = strtok_r(path, ".", &rest); part && n < PARTS_MAX;
+	     part = strtok_r(NULL, ".", &rest))
+		parts[n++] = part;
+	if (rest && *rest)
+		return 0;
+	if (n > 1 && strcmp(parts[0], GROUP) == 0)
+		memmove(parts, parts + 1, --n * sizeof(*parts));
+	return n;
+}
+
+static int set_at(cJSON *tree, char *const *parts, unsigned n, cJSON *value, struct err *err)
+{
+	for (unsigned i = 0; i + 1 < n; i++) {
+		cJSON *next = cJSON_GetObjectItemCaseSensitive(tree, parts[i]);
+
+		if (cJSON_IsNull(next)) {
+			cJSON_DeleteItemFromObjectCaseSensitive(tree, parts[i]);
+			next = NULL;
+		}
+		if (next && !cJSON_IsObject(next))
+			return err_set(err, -EINVAL, "\"%s\" holds a value, no keys", parts[i]);
+		if (!next)
+			next = cJSON_AddObjectToObject(tree, parts[i]);
+		if (!next)
+			return err_set(err, -ENOMEM, "no memory");
+		tree = next;
+	}
+	cJSON_DeleteItemFromObjectCaseSensitive(tree, parts[n - 1]);
+	if (!cJSON_AddItemToObject(tree, parts[n - 1], value))
+		return err_set(err, -ENOMEM, "no memory");
+	return 0;
+}
+
+/* ~a.b, or ~a.b=value, which Hydra takes for the same where the value is that. */
+static int remove_at(cJSON *tree, char *const *parts, unsigned n, struct err *err)
+{
+	for (unsigned i = 0; tree && i + 1 < n; i++)
+		tree = cJSON_GetObjectItemCaseSensitive(tree, parts[i]);
+	if (!cJSON_IsObject(tree) || !cJSON_GetObjectItemCaseSensitive(tree, parts[n - 1]))
+		return err_set(err, -EINVAL, "there is no such key to remove");
+	cJSON_DeleteItemFromObjectCaseSensitive(tree, parts[n - 1]);
+	return 0;
+}
+
+static int apply(cJSON *tree, const char *text, struct err *err)
+{
+	char path[PATH_BYTES], *parts[PARTS_MAX];
+	bool removes = *text == '~';
+	const char *begin = text, *equals = strchr(text, '=');
+	cJSON *value = NULL;
+	unsigned n;
+	int rc = 0;
+
+	begin += removes;
+	while (!removes && *begin == '+' && begin < text + 2)
+		begin++;
+	if (!removes && !equals)
+		return err_set(err, -EINVAL, "is no override; write it as KEY=VALUE");
+	n = (unsigned)snprintf(path, sizeof(path), "%.*s",
+			       equals ? (int)(equals - begin) : OVERRIDE_BYTES, begin);
+	if (n >= sizeof(path) || !is_path(path))
+		return err_set(err, -EINVAL, "must begin with a key such as reader.batch_size");
+	n = cut(path, parts);
+	if (n == 0)
+		return err_set(err, -EINVAL, "has more than %d parts in its key", PARTS_MAX);
+	if (n == 1 && strcmp(parts[0], GROUP) == 0)
+		return err_set(err, -EINVAL,
+			       "names another workload file; import that one instead");
+	if (removes)
+		return remove_at(tree, parts, n, err);
+	rc = read_value(equals + 1, &value, err);
+	if (rc == 0)
+		rc = set_at(tree, parts, n, value, err);
+	if (rc < 0)
+		cJSON_Delete(value);
+	return rc;
+}
+
+int override_apply(struct cJSON *tree, const char *text, struct err *err)
+{
+	char quoted[JSON_QUOTE_BYTES];
+	int rc = -EINVAL;
+
+	if (strlen(text) < OVERRIDE_BYTES && json_text_plain(text))
+		rc = apply(tree, text, err);
+	else
+		err_set(err, rc, "is too long, or no plain text");
+	return rc < 0 ? err_wrap(err, rc, "override %s", json_quote(quoted, text)) : 0;
+}

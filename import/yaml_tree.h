@@ -1,0 +1,28 @@
+/* YAML 1.1, as PyYAML and Hydra read it, into the tree that JSON has. The text comes from outside: its
+ * size, depth and number of values are bounded, aliases count as what they stand for, a key that stands
+ * twice, an unknown tag and a second document are refused.
+ *
+ * No state; any thread. */
+#ifndef HAUL_IMPORT_YAML_TREE_H
+#define HAUL_IMPORT_YAML_TREE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "core/err.h"
+
+struct cJSON;
+
+enum { YAML_TEXT_MAX = 1 << 20, YAML_DEPTH_MAX = 32, YAML_VALUES_MAX = 1 << 14 };
+
+/* Whether this build has libyaml. Without it yaml_tree_read refuses with -ENOTSUP. */
+bool yaml_tree_built(void);
+
+/* The caller owns *out (cJSON_Delete). -EINVAL with "line 3, column 12: sentence". */
+int yaml_tree_read(struct cJSON **out, const char *text, size_t length, struct err *err);
+
+/* What a scalar without quotes is: null, true, 5, 0.3 or text. Whole numbers above 2^53 stay text.
+ * NULL: no memory. */
+struct cJSON *yaml_scalar(const char *text);
+
+#endif

@@ -1,0 +1,59 @@
+/* Any bytes as a DLIO workload file, and behind a zero byte as overrides, one behind each further zero
+ * byte: refused with a sentence, or a job that is JSON, with a reason for each finding. */
+#include <cjson/cJSON.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/json.h"
+#include "import/import.h"
+
+enum { OVERRIDES = 8, DEPTH = 32, VALUES = 1 << 17 };
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void check(const struct import *found)
+{
+	char *text = json_print(found->job);
+	struct err err = {0};
+
+	if (!text || json_check(text, strlen(text), DEPTH, VALUES, &err) < 0)
+		abort();
+	for (uint32_t i = 0; i < found->count; i++)
+		if (!found->findings[i].why[0])
+			abort();
+	free(text);
+}
+
+static void import_text(const char *text, size_t length, const char *const *overrides,
+			unsigned count, enum import_as as)
+{
+	struct import found;
+	struct err err = {0};
+
+	if (import_dlio(&found, "fuzz", text, length, overrides, count, as, &err) == 0)
+		check(&found);
+	else if (!err.text[0])
+		abort();
+	import_free(&found);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	char *text = malloc(size + 1);
+	const char *overrides[OVERRIDES];
+	unsigned count = 0;
+	size_t length;
+
+	if (!text)
+		return 0;
+	memcpy(text, data, size);
+	text[size] = '\0';
+	length = strlen(text);
+	for (size_t at = length + 1; at < size && count < OVERRIDES; at += strlen(text + at) + 1)
+		overrides[count++] = text + at;
+	import_text(text, length, overrides, count, IMPORT_AS_MEANT);
+	import_text(text, length, overrides, count, IMPORT_AS_DLIO_BUGS);
+	free(text);
+	return 0;
+}
