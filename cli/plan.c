@@ -10,11 +10,12 @@
 #include "cli/cli.h"
 #include "core/clock.h"
 #include "core/units.h"
+#include "plan/choice.h"
 #include "ranks/run.h"
 
 struct plan_args {
 	uint64_t nodes, ranks_per_node;
-	struct verb_texts sets;
+	struct verb_texts sets, only, skip;
 	bool json;
 };
 
@@ -38,6 +39,16 @@ static const struct verb_option plan_options[] = {
 	 .offset = offsetof(struct plan_args, sets),
 	 .value = "PATH=VALUE",
 	 .help = "changes the job: train.batch=4; may be repeated"},
+	{.name = "only",
+	 .kind = VERB_TEXTS,
+	 .offset = offsetof(struct plan_args, only),
+	 .value = "PHASE",
+	 .help = "only the phases of this name or kind; may be repeated"},
+	{.name = "skip",
+	 .kind = VERB_TEXTS,
+	 .offset = offsetof(struct plan_args, skip),
+	 .value = "PHASE",
+	 .help = "all but the phases of this name or kind; may be repeated"},
 	{.name = "json",
 	 .kind = VERB_FLAG,
 	 .offset = offsetof(struct plan_args, json),
@@ -64,9 +75,16 @@ static unsigned long peak_mib(void)
 static int make(const struct plan_args *args, const char *path, struct job *job, struct plan *plan,
 		struct err *err)
 {
+	const struct choice choice = {.only = args->only.items,
+				      .only_count = args->only.count,
+				      .skip = args->skip.items,
+				      .skip_count = args->skip.count};
 	uint64_t nodes = args->nodes ? args->nodes : 1, ranks;
 	int rc;
 
+	rc = choice_apply(&choice, job, err);
+	if (rc < 0)
+		return rc;
 	if (args->ranks_per_node)
 		job->cluster.ranks_per_node = args->ranks_per_node;
 	ranks = nodes * (job->cluster.ranks_per_node ? job->cluster.ranks_per_node : 1);

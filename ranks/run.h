@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "core/err.h"
+#include "plan/choice.h"
 
 enum run_verb { RUN_ALL, RUN_GENERATE, RUN_CLEAN };
 
@@ -16,10 +17,7 @@ struct run_options {
 	bool force, strict, quiet;
 	const char *const *sets; /* path=value */
 	unsigned set_count;
-	const char *const *only; /* phase names */
-	unsigned only_count;
-	const char *const *skip;
-	unsigned skip_count;
+	struct choice choice;
 	const char *const *sweeps; /* path=a,b,c */
 	unsigned sweep_count;
 	uint32_t repeat, warmup; /* runs of each combination; repeat 0: 1 */

@@ -9,80 +9,35 @@
 #include "plan/plan.h"
 #include "ranks/run_state.h"
 
-static bool listed(const char *const *names, unsigned count, const struct job_phase *phase)
-{
-	for (unsigned i = 0; i < count; i++)
-		if (strcmp(names[i], phase->name) == 0 ||
-		    strcmp(names[i], phase->section->name) == 0)
-			return true;
-	return false;
-}
-
 bool run_wants(const struct run_options *options, const struct job_phase *phase)
 {
 	const struct workload *workload = phase->section->owner;
 
 	if (options->verb == RUN_GENERATE && !workload->generating)
 		return false;
-	if (options->only_count && !listed(options->only, options->only_count, phase))
-		return false;
-	return !listed(options->skip, options->skip_count, phase);
-}
-
-/* "there are generate, train (train), warm (train)": cut where it is very long. */
-static int refuse_name(const struct job *job, const char *option, const char *name, struct err *err)
-{
-	char known[512] = "";
-	size_t n = 0;
-
-	for (uint32_t k = 0; k < job->phase_count && n < sizeof(known); k++) {
-		const struct job_phase *phase = &job->phases[k];
-		bool told = strcmp(phase->name, phase->section->name) == 0;
-
-		n += (size_t)snprintf(known + n, sizeof(known) - n, "%s%s%s%s%s", k ? ", " : "",
-				      phase->name, told ? "" : " (",
-				      told ? "" : phase->section->name, told ? "" : ")");
-	}
-	return err_set(err, -EINVAL, "%s %.100s: no phase is called %.100s; there are %s%s", option,
-		       name, name, known, n < sizeof(known) ? "" : "…");
-}
-
-static int check_names(const struct job *job, const char *option, const char *const *names,
-		       unsigned count, struct err *err)
-{
-	for (unsigned i = 0; i < count; i++) {
-		bool found = false;
-
-		for (uint32_t k = 0; k < job->phase_count && !found; k++)
-			found = listed(&names[i], 1, &job->phases[k]);
-		if (!found)
-			return refuse_name(job, option, names[i], err);
-	}
-	return 0;
+	return choice_wants(&options->choice, phase);
 }
 
 /* What is left of the job by --only and --skip must be worth its runs. */
-static int check_wanted(const struct run *run, const struct run_options *options,
-			const struct job *job, struct err *err)
+static int choose(const struct run *run, const struct run_options *options, struct job *job,
+		  struct err *err)
 {
-	uint32_t wanted = 0, repeated = 0;
+	uint32_t generating = 0, repeated = 0;
 	int rc;
 
 	if (options->verb == RUN_CLEAN)
 		return 0;
-	rc = check_names(job, "--only", options->only, options->only_count, err);
-	if (rc == 0)
-		rc = check_names(job, "--skip", options->skip, options->skip_count, err);
+	rc = choice_apply(&options->choice, job, err);
 	if (rc < 0)
 		return rc;
 	for (uint32_t i = 0; i < job->phase_count; i++) {
 		const struct workload *workload = job->phases[i].section->owner;
 
-		wanted += run_wants(options, &job->phases[i]);
-		repeated += run_wants(options, &job->phases[i]) && !workload->generating;
+		generating += workload->generating;
+		repeated += !workload->generating;
 	}
-	if (!wanted && options->only_count + options->skip_count)
-		return err_set(err, -EINVAL, "--only and --skip leave no phase to run");
+	if (options->verb == RUN_GENERATE && !generating)
+		return err_set(err, -EINVAL, "there is no phase that generates");
 	if (!repeated && run->series.warmup + run->series.repeat > 1)
 		return err_set(err, -EINVAL,
 			       "no phase is left to repeat: what generates runs once in a series");
@@ -148,19 +103,6 @@ static int wrap_sets(const struct run *run, const struct run_options *options,
 			series_label(sets, run->series.sweep_count, label, sizeof(label)));
 }
 
-/* What --only and --skip leave out need not be possible here: data that exists is not generated. */
-static void leave_out(const struct run_options *options, struct job *job)
-{
-	uint32_t kept = 0;
-
-	if (options->verb != RUN_ALL)
-		return;
-	for (uint32_t i = 0; i < job->phase_count; i++)
-		if (run_wants(options, &job->phases[i]))
-			job->phases[kept++] = job->phases[i];
-	job->phase_count = kept;
-}
-
 static int check_combination(const struct run *run, const struct run_options *options,
 			     uint32_t combination, struct made *made, struct err *err)
 {
@@ -172,9 +114,8 @@ static int check_combination(const struct run *run, const struct run_options *op
 	rc = parse(run, options, sets, &job, err);
 	if (rc < 0)
 		return rc;
-	rc = check_wanted(run, options, &job, err);
+	rc = choose(run, options, &job, err);
 	if (rc == 0) {
-		leave_out(options, &job);
 		rc = plan_check(&job, run->world->size, run->nodes.count, true, err);
 		if (rc == 0)
 			rc = check_made(options, &job, made, combination + 1, err);

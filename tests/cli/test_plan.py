@@ -70,6 +70,8 @@ def test_refusals():
     refused(haul("plan", "/nonexistent/job.json"), "/nonexistent/job.json", "No such file")
     refused(haul("plan", "unet3d_demo", "--set", "train.bach=4"), "bach")
     refused(haul("plan", "unet3d_demo", "--set", "cluster.tensor=64"), "/cluster/tensor")
+    refused(haul("plan", "unet3d_demo", "--skip", "trian"), "--skip trian: no phase is called trian; there are generate, train")
+    refused(haul("plan", "unet3d_demo", "--only", "train", "--skip", "train"), "--only and --skip leave no phase to run")
 
 
 def test_too_few_samples_is_a_note():
@@ -77,4 +79,16 @@ def test_too_few_samples_is_a_note():
     check(r.returncode == 0 and "will be refused" in r.stdout, r)
 
 
-main(test_aurora, test_text, test_time_and_memory, test_refusals, test_too_few_samples_is_a_note)
+def test_phases_left_out():
+    """A ready job on data that exists: what generates could not be, and takes no space."""
+    existing = ("--set", "dataset.names=dlio", "--set", "dataset.sizes=stat")
+    refused(haul("plan", "unet3d_h100", *existing), "leave the phase out (--skip generate)")
+    for words in (("--skip", "generate"), ("--only", "train")):
+        r = haul("plan", "unet3d_h100", *existing, *words)
+        check(r.returncode == 0 and "unet3d_h100 · train · seed" in r.stdout, r)
+        check("space" not in r.stdout and "moves" not in r.stdout, r)
+        phases = json.loads(haul("plan", "unet3d_h100", *existing, *words, "--json").stdout)["phases"]
+        check([p["name"] for p in phases] == ["train"], phases)
+
+
+main(test_aurora, test_phases_left_out, test_text, test_time_and_memory, test_refusals, test_too_few_samples_is_a_note)
