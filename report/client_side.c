@@ -276,10 +276,9 @@ static void judge_links(const struct results_file *f, struct client_side *c, boo
 	found.more = count - 1;
 	limited_by(c, rdma ? CLIENT_LIMIT_RDMA : CLIENT_LIMIT_NIC);
 	say(c, &found,
-	    "node %s's %s ran at %.0f %% of %s speed: the client's network was the limit, not the "
+	    "node %s's %s ran at %.0f %% of their links' speed: the client's network was the limit, not the "
 	    "storage.",
-	    host(f, found.node), rdma ? "RDMA ports" : "network interfaces", found.worst * 100,
-	    "their links'");
+	    host(f, found.node), rdma ? "RDMA ports" : "network interfaces", found.worst * 100);
 }
 
 static void judge_limits(const struct results_file *f, struct client_side *c)
@@ -355,6 +354,14 @@ static void share_cell(char to[TABLE_CELL_BYTES], double share)
 		strcpy(to, "–");
 }
 
+static void rate_cell(char to[TABLE_CELL_BYTES], double bytes_per_second)
+{
+	if (bytes_per_second > 0)
+		units_rate(to, bytes_per_second);
+	else
+		strcpy(to, isfinite(bytes_per_second) ? "0" : "–");
+}
+
 /* RDMA ports and interfaces may count the same bytes (Slingshot): the larger of the two. */
 static void side_row(struct table_row *row, const struct results_file *f,
 		     const struct results_phase_read *p, const struct client_side *c)
@@ -375,10 +382,10 @@ static void side_row(struct table_row *row, const struct results_file *f,
 	share_cell(row->cell[SIDE_BUSY], m->busy);
 	share_cell(row->cell[SIDE_HAUL], m->haul);
 	share_cell(row->cell[SIDE_STEAL], m->steal);
-	table_figure(row->cell[SIDE_NET_IN], fmax(m->nic_in, m->rdma_in) / 1e9);
-	table_figure(row->cell[SIDE_NET_OUT], fmax(m->nic_out, m->rdma_out) / 1e9);
-	table_figure(row->cell[SIDE_DISK_READ], m->disk_read / 1e9);
-	table_figure(row->cell[SIDE_DISK_WRITTEN], m->disk_written / 1e9);
+	rate_cell(row->cell[SIDE_NET_IN], fmax(m->nic_in, m->rdma_in));
+	rate_cell(row->cell[SIDE_NET_OUT], fmax(m->nic_out, m->rdma_out));
+	rate_cell(row->cell[SIDE_DISK_READ], m->disk_read);
+	rate_cell(row->cell[SIDE_DISK_WRITTEN], m->disk_written);
 	/* Of a few bytes it tells nothing. */
 	table_figure(row->cell[SIDE_CPU_PER_GB],
 		     bytes >= 1e7 ? results_value(&p->merged, 0, "cpu_s_per_GB") : NAN);
@@ -402,8 +409,8 @@ static void print_said(FILE *out, const struct results_file *f, const struct res
 void client_side_print(FILE *out, const struct results_file *f)
 {
 	static const char *const headings[SIDES] = {
-		"client",      "busiest node", "cores busy",     "haul",    "steal",
-		"net in GB/s", "out",          "disk read GB/s", "written", "CPU s/GB"};
+		"client", "busiest node", "cores busy", "haul",       "steal",
+		"net in", "net out",      "disk read",  "disk write", "CPU s/GB"};
 	struct table_row *rows = calloc(f->phase_count + 1, sizeof(*rows));
 	const char *before = "\n";
 	unsigned count = 1;

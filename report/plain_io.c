@@ -50,13 +50,6 @@ void plain_io_sentence(const struct results_file *file, const struct results_pha
 		 units_bytes_decimal(rate, c.bytes_per_second), c.phase->name, c.share * 100);
 }
 
-static void time_cell(char cell[TABLE_CELL_BYTES], uint64_t ns)
-{
-	char text[UNITS_TEXT_BYTES];
-
-	snprintf(cell, TABLE_CELL_BYTES, "%s", units_time(text, (double)ns / 1e9));
-}
-
 static void fill_row(struct table_row *row, const struct results_phase_read *p)
 {
 	const struct hist *h = results_find_hist(p, p->main_hist);
@@ -73,10 +66,10 @@ static void fill_row(struct table_row *row, const struct results_phase_read *p)
 	if (!h)
 		return;
 	table_name(row->cell[WHAT], p->main_hist);
-	time_cell(row->cell[P50], hist_quantile_ns(h, 0.5));
-	time_cell(row->cell[P99], hist_quantile_ns(h, 0.99));
-	time_cell(row->cell[P999], hist_quantile_ns(h, 0.999));
-	time_cell(row->cell[MAX], h->max_ns);
+	table_time(row->cell[P50], hist_quantile_ns(h, 0.5));
+	table_time(row->cell[P99], hist_quantile_ns(h, 0.99));
+	table_time(row->cell[P999], hist_quantile_ns(h, 0.999));
+	table_time(row->cell[MAX], h->max_ns);
 }
 
 void plain_io_print(FILE *out, const struct results_file *file)

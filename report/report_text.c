@@ -268,13 +268,6 @@ static void utilisations(const struct page *page)
 		utilisation(page, &f->phases[i], utilised > 1);
 }
 
-static void time_cell(char cell[TABLE_CELL_BYTES], uint64_t ns)
-{
-	char text[UNITS_TEXT_BYTES];
-
-	snprintf(cell, TABLE_CELL_BYTES, "%s", units_time(text, (double)ns / 1e9));
-}
-
 enum table_column {
 	COL_PHASE,
 	COL_SECONDS,
@@ -311,10 +304,10 @@ static void table_phase(struct table_row *row, const struct results_file *f,
 	table_figure(row->cell[COL_GB], bytes / p->seconds / 1e9);
 	table_figure(row->cell[COL_SAMPLES], results_value(&p->merged, 0, "samples") / p->seconds);
 	if (h) {
-		time_cell(row->cell[COL_P50], hist_quantile_ns(h, 0.5));
-		time_cell(row->cell[COL_P99], hist_quantile_ns(h, 0.99));
-		time_cell(row->cell[COL_P999], hist_quantile_ns(h, 0.999));
-		time_cell(row->cell[COL_MAX], h->max_ns);
+		table_time(row->cell[COL_P50], hist_quantile_ns(h, 0.5));
+		table_time(row->cell[COL_P99], hist_quantile_ns(h, 0.99));
+		table_time(row->cell[COL_P999], hist_quantile_ns(h, 0.999));
+		table_time(row->cell[COL_MAX], h->max_ns);
 	}
 	snprintf(row->cell[COL_ERRORS], TABLE_CELL_BYTES, "%s",
 		 units_count(count, isnan(errors) ? 0 : (uint64_t)errors));
@@ -399,6 +392,21 @@ static bool note_line(const struct page *page, const struct results_phase_read *
 	return any;
 }
 
+/* In one line, or where that is too long a line a clause. */
+static void print_note(const struct page *page, char *line)
+{
+	unsigned indent = 0;
+	char *end;
+
+	for (; indent + text_width(line) > REPORT_COLUMNS && (end = strstr(line, "; "));
+	     line = end + 2) {
+		*end = '\0';
+		text_wrap(page->out, line, indent, 2);
+		indent = 2;
+	}
+	text_wrap(page->out, line, indent, 2);
+}
+
 static void phase_notes(const struct page *page)
 {
 	char count[UNITS_TEXT_BYTES], line[2048], name[SERIES_PHASE_BYTES];
@@ -410,7 +418,7 @@ static void phase_notes(const struct page *page)
 		if (note_line(page, p, line, sizeof(line))) {
 			fputs(before, page->out);
 			before = "";
-			text_wrap(page->out, line, 0, 2);
+			print_note(page, line);
 		}
 		if (!p->failure_count)
 			continue;

@@ -82,6 +82,16 @@ static bool add_phase(struct series_lines *s, const struct results_phase_read *p
 	return true;
 }
 
+/* Student's interval knows nothing of what can be: no rate or time is below 0, no AU above 1. */
+static struct stats possible(struct stats s, enum series_figure figure)
+{
+	if (s.low < 0)
+		s.low = 0;
+	if (figure == SERIES_AU && s.high > 1)
+		s.high = 1;
+	return s;
+}
+
 bool series_make(struct series_lines *s, const struct results_file *f)
 {
 	bool whole;
@@ -94,7 +104,8 @@ bool series_make(struct series_lines *s, const struct results_file *f)
 	for (uint32_t i = 0; whole && i < s->count; i++)
 		for (int k = 0; k < SERIES_FIGURES; k++)
 			s->lines[i].figures[k] =
-				stats_of(s->lines[i].values[k], s->lines[i].repeats);
+				possible(stats_of(s->lines[i].values[k], s->lines[i].repeats),
+					 (enum series_figure)k);
 	return whole;
 }
 

@@ -17,8 +17,8 @@ struct series_line {
 		*first; /* of its repeats: name, combination, sets, target */
 	uint32_t nth;   /* of that name in its run, from 0 */
 	uint32_t repeats;
-	double *values[SERIES_FIGURES]; /* [repeats] */
-	struct stats figures[SERIES_FIGURES];
+	double *values[SERIES_FIGURES];       /* [repeats] */
+	struct stats figures[SERIES_FIGURES]; /* intervals cut at what is possible */
 };
 
 struct series_lines {

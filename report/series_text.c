@@ -5,7 +5,9 @@
 #include "report/series.h"
 #include "report/table.h"
 
-enum { PHASES_SHOWN = 40, KEY_COLUMNS = 40, KEYS_MAX = TABLE_COLUMNS - SERIES_FIGURES - 1 };
+enum { PHASES_SHOWN = 40, KEYS_MAX = TABLE_COLUMNS - SERIES_FIGURES - 1 };
+/* What the figures leave of a line to the values of the sweeps, with and without intervals. */
+enum { KEY_COLUMNS = 60, KEY_COLUMNS_REPEATED = 32 };
 
 /* How a figure is shown: its values by factor, behind them unit. */
 struct shown {
@@ -48,20 +50,26 @@ static void heading(char cell[TABLE_CELL_BYTES], int figure, const struct result
 		 figure == SERIES_P99 && *p->main_hist ? " " : "", labels[figure]);
 }
 
-/* "1.12 ± 0.02": the mean, and half of the confidence interval where there is one. */
-static void mean_cell(char cell[TABLE_CELL_BYTES], const struct stats *s, enum series_figure figure)
+/* "1.12 ± 0.02": the mean, and how far the confidence interval reaches from it, where there is one. Whether
+ * it tells anything: what may be 0 as well as twice as much is "±?". */
+static bool mean_cell(char cell[TABLE_CELL_BYTES], const struct stats *s, enum series_figure figure)
 {
 	struct shown as = shown_as(figure, s->mean);
-	double mean = s->mean * as.factor, half = (s->high - s->low) / 2 * as.factor;
+	double mean = s->mean * as.factor,
+	       half = fmax(s->mean - s->low, s->high - s->mean) * as.factor;
+	bool vague = half >= mean && half > 0;
 	int places = decimals(mean, 3);
 
 	if (!isfinite(mean))
 		strcpy(cell, "–");
+	else if (vague)
+		snprintf(cell, TABLE_CELL_BYTES, "%.*f ±?%s", places, mean, as.unit);
 	else if (isfinite(half))
 		snprintf(cell, TABLE_CELL_BYTES, "%.*f ± %.*f%s", places, mean, places, half,
 			 as.unit);
 	else
 		snprintf(cell, TABLE_CELL_BYTES, "%.*f%s", places, mean, as.unit);
+	return !vague;
 }
 
 enum stats_column {
@@ -137,9 +145,10 @@ static void cut_cell(char cell[TABLE_CELL_BYTES], const char *text, size_t bytes
 
 /* The last part of a swept path, as "batch" of "train.batch", and the value. */
 static void key_cells(struct table_row *head, struct table_row *row,
-		      const struct results_phase_read *p, unsigned keys)
+		      const struct results_phase_read *p, unsigned keys, bool repeated)
 {
-	unsigned columns = KEY_COLUMNS / keys;
+	unsigned share = (repeated ? KEY_COLUMNS_REPEATED : KEY_COLUMNS) / keys,
+		 columns = share > 3 ? share - 2 : 1; /* the ellipsis, a gap */
 
 	for (unsigned i = 0; i < keys; i++) {
 		const char *set = p->sets[i], *equals = strchr(set, '='), *name = set;
@@ -160,20 +169,19 @@ static void sweep_table(FILE *out, const struct series_lines *s, const struct se
 	struct table_row *rows = calloc(s->count + 1, sizeof(*rows));
 	unsigned keys = of->first->set_count < KEYS_MAX ? of->first->set_count : KEYS_MAX,
 		 count = 1;
-	bool repeated = false;
+	bool repeated = of->repeats > 1, told = true;
 
 	for (uint32_t i = 0; rows && i < s->count; i++) {
 		const struct series_line *line = &s->lines[i];
 
 		if (!series_same_phase(line, of) || line->first->set_count < keys)
 			continue;
-		key_cells(&rows[0], &rows[count], line->first, keys);
+		key_cells(&rows[0], &rows[count], line->first, keys, repeated);
 		for (int k = 0; k < SERIES_FIGURES; k++)
-			mean_cell(rows[count].cell[keys + (unsigned)k], &line->figures[k],
-				  (enum series_figure)k);
+			told &= mean_cell(rows[count].cell[keys + (unsigned)k], &line->figures[k],
+					  (enum series_figure)k);
 		snprintf(rows[count].cell[keys + SERIES_FIGURES], TABLE_CELL_BYTES, "%u",
 			 line->repeats);
-		repeated |= line->repeats > 1;
 		count++;
 	}
 	if (rows && count > 2) {
@@ -183,6 +191,9 @@ static void sweep_table(FILE *out, const struct series_lines *s, const struct se
 		fprintf(out, "\n%s%s\n", of->first->name,
 			repeated ? ", mean ± half of the 95 % confidence interval" : "");
 		table_print(out, rows, count, keys + SERIES_FIGURES + repeated);
+		if (!told)
+			fputs("±?: too few repeats to tell; they may mean 0 as well as twice as much.\n",
+			      out);
 	}
 	free(rows);
 }

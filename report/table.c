@@ -58,12 +58,21 @@ void table_figure(char cell[TABLE_CELL_BYTES], double value)
 		strcpy(cell, "–");
 	else if (value == 0)
 		strcpy(cell, "0");
+	else if (value > 0 && value < 0.0001)
+		strcpy(cell, "<0.0001");
 	else if (value < 0.0995)
 		snprintf(cell, TABLE_CELL_BYTES, "%.2g", value);
 	else if (value < 99.95)
 		snprintf(cell, TABLE_CELL_BYTES, "%.*f", value < 9.995 ? 2 : 1, value);
 	else
 		snprintf(cell, TABLE_CELL_BYTES, "%s", units_count(count, (uint64_t)(value + 0.5)));
+}
+
+void table_time(char cell[TABLE_CELL_BYTES], uint64_t ns)
+{
+	char text[UNITS_TEXT_BYTES];
+
+	snprintf(cell, TABLE_CELL_BYTES, "%s", units_time(text, (double)ns / 1e9));
 }
 
 void table_name(char cell[TABLE_CELL_BYTES], const char *name)

@@ -3,6 +3,7 @@
 #ifndef HAUL_REPORT_TABLE_H
 #define HAUL_REPORT_TABLE_H
 
+#include <stdint.h>
 #include <stdio.h>
 
 enum { TABLE_COLUMNS = 16, TABLE_CELL_BYTES = 48, REPORT_COLUMNS = 100 };
@@ -17,6 +18,8 @@ void table_print(FILE *out, const struct table_row *rows, unsigned row_count, un
 
 /* Three figures or so, and no unit; a dash for what is no number. */
 void table_figure(char cell[TABLE_CELL_BYTES], double value);
+
+void table_time(char cell[TABLE_CELL_BYTES], uint64_t ns);
 
 /* Cut to 24 columns, with an ellipsis. */
 void table_name(char cell[TABLE_CELL_BYTES], const char *name);

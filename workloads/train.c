@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,6 +10,9 @@
 #include "core/units.h"
 #include "workloads/existing.h"
 #include "workloads/train_pass.h"
+
+/* So many are due on average that one at least would have been made. */
+enum { CERTAIN_LOOKS = 32 };
 
 /* Bytes a request of this store has here: an extent whole where it gives no bytes anyway; else what a
  * worker's share of the buffers holds, the blocks around it included where I/O is direct. */
@@ -85,27 +89,43 @@ static void train_say(struct phase_context *ctx)
 		 units_bytes_decimal(bytes[1], (double)words[2]));
 }
 
+static void say_too(struct phase_context *ctx, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+static void say_too(struct phase_context *ctx, const char *format, ...)
+{
+	size_t used = strlen(ctx->said);
+	va_list arguments;
+
+	if (used)
+		used += (size_t)snprintf(ctx->said + used, sizeof(ctx->said) - used, "; ");
+	if (used >= sizeof(ctx->said))
+		return;
+	va_start(arguments, format);
+	vsnprintf(ctx->said + used, sizeof(ctx->said) - used, format, arguments);
+	va_end(arguments);
+}
+
 /* And what else the reader of the report must know of these reads. */
 static void say_of_cache(struct phase_context *ctx, const struct pass_input *in)
 {
+	const struct train_options *o = ctx->phase->options;
 	const uint64_t *row = ctx->tally->rank_row;
-	uint64_t words[2] = {row[TRAIN_RESIDENT_SAMPLED_BYTES], row[TRAIN_RESIDENT_BYTES]};
-	size_t used = strlen(ctx->said);
+	uint64_t words[3] = {row[TRAIN_RESIDENT_SAMPLED_BYTES], row[TRAIN_RESIDENT_BYTES],
+			     row[TALLY_BYTES_READ]};
 
-	if (group_allreduce(ctx->group, MERGE_SUM, words, 2) < 0)
+	if (group_allreduce(ctx->group, MERGE_SUM, words, 3) < 0)
 		return;
 	if (in->store.cache == CACHE_MEMORY)
-		used += (size_t)snprintf(
-			ctx->said + used, sizeof(ctx->said) - used,
-			"; the store is this node's memory (tmpfs) and never cold");
+		say_too(ctx, "the store is this node's memory (tmpfs) and never cold");
 	else if (words[0])
-		used += (size_t)snprintf(
-			ctx->said + used, sizeof(ctx->said) - used,
-			"; %.1f %% of the bytes were in the page cache before they were read",
+		say_too(ctx, "%.1f %% of the bytes were in the page cache",
 			100 * (double)words[1] / (double)words[0]);
-	if (in->dataset.existing && used < sizeof(ctx->said))
-		snprintf(ctx->said + used, sizeof(ctx->said) - used,
-			 "; not made by haul: ids as planned, bytes not verified");
+	else if (in->store.cache == CACHE_PAGES && o->cold.evidence_bytes &&
+		 words[2] / o->cold.evidence_bytes >= CERTAIN_LOOKS)
+		say_too(ctx, "what was in the page cache is not told to a user who may not write "
+			     "the files");
+	if (in->dataset.existing)
+		say_too(ctx, "not made by haul: ids as planned, bytes not verified");
 }
 
 static int train_pass(struct phase_context *ctx, struct pass_input inputs[PASS_SOURCES],

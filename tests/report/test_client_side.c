@@ -263,8 +263,8 @@ static void the_table_names_the_busiest_node(void)
 	CU_ASSERT_STRING_EQUAL(
 		text,
 		"\n"
-		"client  busiest node  cores busy  haul  steal  net in GB/s  out  disk read GB/s  written  CPU s/GB\n"
-		"read           nid02        97 %  61 %    0 %         0.50    0               0        0         –\n"
+		"client  busiest node  cores busy  haul  steal    net in  net out  disk read  disk write  CPU s/GB\n"
+		"read           nid02        97 %  61 %    0 %  500 MB/s        0          0           0         –\n"
 		"\n"
 		"read: node nid02's cores were 97 % busy, 61 % with haul: the client was the limit, not the storage.\n");
 	free(text);

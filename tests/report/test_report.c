@@ -348,6 +348,50 @@ static void test_csv(void)
 	free(text);
 }
 
+static void test_notes(void)
+{
+	static char three
+		[] = "128 samples, each exactly once an epoch; 100.0 % of the bytes were in the page "
+		     "cache; not made by haul: ids as planned, bytes not verified",
+	   two[] = "128 samples, each exactly once an epoch; 100.0 % of the bytes were in the page "
+		   "cache";
+	struct results_phase_read phases[2];
+	struct results_file f = demo(phases);
+	char *text;
+
+	phases[1].said = two;
+	text = report_text(&f, false);
+	CU_ASSERT_PTR_NOT_NULL(text &&
+			       strstr(text, "\ntrain: 128 samples, each exactly once an epoch; "
+					    "100.0 % of the bytes were in the page cache\n"));
+	free(text);
+	phases[1].said = three;
+	text = report_text(&f, false);
+	CU_ASSERT_PTR_NOT_NULL(
+		text &&
+		strstr(text,
+		       "\ntrain: 128 samples, each exactly once an epoch\n"
+		       "  100.0 % of the bytes were in the page cache; not made by haul: ids as "
+		       "planned, bytes not verified\n"));
+	free(text);
+}
+
+static void test_figures(void)
+{
+	static const struct {
+		double value;
+		const char *shown;
+	} cases[] = {{0, "0"},        {3.2e-5, "<0.0001"}, {0.00034, "0.00034"}, {0.0995, "0.10"},
+		     {9.99, "9.99"},  {9.996, "10.0"},     {99.94, "99.9"},      {1234.4, "1,234"},
+		     {INFINITY, "–"}, {NAN, "–"}};
+	char cell[TABLE_CELL_BYTES];
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		table_figure(cell, cases[i].value);
+		CU_ASSERT_STRING_EQUAL(cell, cases[i].shown);
+	}
+}
+
 /* What is lost adds up to the rounded whole, whatever the parts. */
 static void test_tenths(void)
 {
@@ -396,6 +440,8 @@ int main(void)
 		{"nothing wider than 100 columns", test_width},
 		{"JSON has the promised keys", test_json},
 		{"CSV has as many fields as headings", test_csv},
+		{"a clause a line where one would be too long", test_notes},
+		{"figures", test_figures},
 		{"shares add up", test_tenths},
 		{"broken files are refused", test_broken_files},
 		CU_TEST_INFO_NULL,

@@ -216,26 +216,54 @@ static void test_text_of_a_sweep(void)
 	free(text);
 }
 
+/* 0.94 and 0.99: 12.7062 x 0.0353553 / sqrt(2) = 0.317655, of which 0.035 is possible above the mean. 0.1 and
+ * 0.9 are 5.08 apart from their mean: nothing is known. */
+static void test_what_is_possible(void)
+{
+	struct fixture x;
+	struct series_lines s;
+	char *text;
+
+	swept(&x);
+	x.cells[0][3].real = 0.94;
+	x.cells[1][3].real = 0.99;
+	x.cells[2][3].real = 0.1;
+	x.cells[3][3].real = 0.9;
+	CU_ASSERT_FATAL(series_make(&s, &x.file));
+	CU_ASSERT_DOUBLE_EQUAL(s.lines[0].figures[SERIES_AU].low, 0.965 - 0.317655, 1e-6);
+	CU_ASSERT_EQUAL(s.lines[0].figures[SERIES_AU].high, 1);
+	CU_ASSERT_EQUAL(s.lines[1].figures[SERIES_AU].low, 0);
+	CU_ASSERT_EQUAL(s.lines[1].figures[SERIES_AU].high, 1);
+	CU_ASSERT_DOUBLE_EQUAL(s.lines[0].figures[SERIES_SAMPLES].high, 500, 1e-9);
+	series_free_lines(&s);
+	text = report_text(&x.file, false);
+	CU_ASSERT_PTR_NOT_NULL_FATAL(text);
+	CU_ASSERT_PTR_NOT_NULL(strstr(text, "\n1 ms      96.5 ± 31.8 %   "));
+	CU_ASSERT_PTR_NOT_NULL(strstr(text, "\n2 ms          50.0 ±? %   "));
+	CU_ASSERT_PTR_NOT_NULL(strstr(text, "\n±?: too few repeats to tell"));
+	free(text);
+}
+
 /* Eight sweeps of long values still stand within the width. */
 static void test_width(void)
 {
-	static char long_sets[2][8][RESULTS_SET_BYTES];
+	static char long_sets[4][8][RESULTS_SET_BYTES];
 	struct fixture x;
 	char *text, *line, *rest;
 
-	begin(&x, 2);
-	for (uint32_t i = 0; i < 2; i++) {
-		add(&x, i + 1, 1, false, 0.5);
-		x.phases[i].combination = i + 1;
+	begin(&x, 4);
+	for (uint32_t i = 0; i < 4; i++) {
+		add(&x, i + 1, i % 2 + 1, false, 0.5 + 0.1 * (i % 2));
+		x.phases[i].combination = i / 2 + 1;
 		x.phases[i].sets = long_sets[i];
 		x.phases[i].set_count = 8;
 		for (int k = 0; k < 8; k++)
 			snprintf(long_sets[i][k], RESULTS_SET_BYTES,
-				 "stores.data.a_long_option_%d=µµµµµµµµµµµµµ %u", k, i);
+				 "stores.data.a_long_option_%d=µµµµµµµµµµµµµ %u", k, i / 2);
 	}
 	text = report_text(&x.file, false);
 	CU_ASSERT_PTR_NOT_NULL_FATAL(text);
-	CU_ASSERT_PTR_NOT_NULL(strstr(text, "µµµµµ…"));
+	CU_ASSERT_PTR_NOT_NULL(strstr(text, "µµ…"));
 	for (line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest))
 		CU_ASSERT(text_width(line) <= REPORT_COLUMNS);
 	free(text);
@@ -293,6 +321,7 @@ int main(void)
 		{"repeats taken together", test_repeats},
 		{"text of repeats", test_text_of_repeats},
 		{"text of a sweep", test_text_of_a_sweep},
+		{"intervals of what is possible", test_what_is_possible},
 		{"text within its width", test_width},
 		{"JSON and CSV", test_json_and_csv},
 		CU_TEST_INFO_NULL,

@@ -73,6 +73,26 @@ def test_direct_has_no_evidence():
         check(shares(a) == [None] and "page cache" not in a["said"], f"{shares(a)} {a['said']}")
 
 
+def test_somebody_elses_files():
+    """The kernel does not tell a user who may not write them: said, for who asks for cold reads must know."""
+    if os.getuid() != 0:
+        return
+    with disk() as folder:
+        write_job(folder, job(folder, {"cold": {"drop": "fadvise", "evidence": "64 KiB"}}))
+        r = mpi(2, "generate", "job.json", cwd=folder)
+        check(r.rc == 0, f"{r}")
+        os.makedirs(folder + "/out")
+        for path, mode in ((folder, 0o755), (folder + "/data", 0o755), (folder + "/out", 0o777)):
+            os.chmod(path, mode)
+        whole = command(2, "run", "../job.json", "--skip", "generate")
+        at = whole.index(HAUL)
+        user = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
+        r = subprocess.run(whole[:at] + user + whole[at:], cwd=folder + "/out", capture_output=True, text=True,
+                           timeout=100, env=environment(2))
+        check(r.returncode == 0, f"{r}")
+        check("not told to a user who may not write the files" in " ".join(r.stdout.split()), r.stdout)
+
+
 def test_memory_is_never_cold():
     if not os.path.isdir("/dev/shm") or os.statvfs("/dev/shm").f_bavail * 4096 < 200 * MIB:
         return
@@ -112,4 +132,4 @@ def test_memory_hog():
 
 
 main(test_warm_and_dropped, test_once_before_the_phase, test_many_samples_in_a_file, test_direct_has_no_evidence,
-     test_memory_is_never_cold, test_drop_caches_only_for_root, test_memory_hog)
+     test_somebody_elses_files, test_memory_is_never_cold, test_drop_caches_only_for_root, test_memory_hog)
