@@ -53,7 +53,10 @@ static int loader_allocate(struct loader *l, struct err *err)
 	l->lots = aligned_alloc(64, l->lot_count * sizeof(*l->lots));
 	l->slots = aligned_alloc(64, l->slot_count * sizeof(*l->slots));
 	l->parts = calloc((size_t)l->slot_count * l->part_count, sizeof(*l->parts));
-	if (!l->workers || !l->threads || !l->lots || !l->slots || !l->parts)
+	if (o->window)
+		l->arrivals = calloc(o->window + l->slot_count * o->batch, sizeof(*l->arrivals));
+	if (!l->workers || !l->threads || !l->lots || !l->slots || !l->parts ||
+	    (o->window && !l->arrivals))
 		return err_set(err, -ENOMEM, "no memory for %u readers, %u batches each",
 			       l->worker_count, o->prefetch);
 	memset(l->lots, 0, l->lot_count * sizeof(*l->lots));
@@ -141,12 +144,52 @@ void loader_begin(struct loader *l, const struct assignment *a)
 	l->assignment = *a;
 	l->assignment.first_serial = l->next_serial;
 	l->next_serial += a->batches;
-	l->batch_units = samples_shared(l) ? a->batch : 1;
+	l->batch_units = samples_shared(l) ? a->share.batch : 1;
+	if (a->share.window)
+		share_window(&a->share, &l->window, l->arrivals);
 	l->busy = true;
 	atomic_store(&l->cancel, false);
 	loader_reset(l);
 	for (i = 0; i < l->thread_count; i++)
 		sem_post(&l->threads[i].go);
+}
+
+/* Where what is read for batch k waits. */
+static struct arrival *loader_arrivals(const struct loader *l, uint64_t k)
+{
+	return l->arrivals + l->options.window + k % l->slot_count * l->options.batch;
+}
+
+void loader_batch(const struct loader *l, uint64_t k, struct batch *out)
+{
+	const struct share *s = &l->assignment.share;
+	uint64_t ahead;
+
+	batch_clear(out, l->assignment.first_serial + k);
+	if (!s->window)
+		return;
+	ahead = window_ahead(s->window, s->samples);
+	out->arrivals = (struct arrivals){
+		.window = l->arrivals,
+		.here = loader_arrivals(l, k),
+		.ahead = ahead,
+		.first = ahead + k * s->batch,
+	};
+}
+
+/* What was read for batch k goes into the window, and its samples come out. */
+static void loader_shuffle(struct loader *l, uint64_t k, struct batch *out)
+{
+	const struct arrival *next = loader_arrivals(l, k);
+	struct arrival sample;
+	uint64_t i;
+
+	if (!l->assignment.share.window || out->error || out->cut)
+		return;
+	for (i = 0; i < l->assignment.share.batch; i++) {
+		sample = window_take(&l->window, window_more(&l->window) ? next++ : NULL);
+		batch_take(out, &sample);
+	}
 }
 
 /* The wait was that for the worker which ended the batch. */
@@ -162,6 +205,7 @@ void loader_collect(struct loader *l, uint64_t k, struct batch *out)
 			batch_add(out, &parts[i]);
 	i = l->part_count > 1 ? l->slots[k % l->slot_count].last : 0;
 	memcpy(out->blamed, parts[i].blamed, sizeof(out->blamed));
+	loader_shuffle(l, k, out);
 }
 
 static bool loader_paused(void *loader)
@@ -173,8 +217,12 @@ static bool loader_paused(void *loader)
 
 static int loader_build_here(struct loader *l, uint64_t k, struct batch *out)
 {
-	batch_clear(out, l->assignment.first_serial + k);
-	worker_build(&l->workers[0], &l->assignment, k, 0, l->assignment.batch, out);
+	uint64_t from, to;
+
+	loader_batch(l, k, out);
+	share_arrivals(&l->assignment.share, k, &from, &to);
+	worker_build(&l->workers[0], &l->assignment, k, from, to, out);
+	loader_shuffle(l, k, out);
 	if (l->options.pin_memory && !out->cut)
 		loader_copy(l, out, loader_paused, l);
 	return 0;
@@ -252,6 +300,7 @@ static void loader_free(struct loader *l)
 	free(l->lots);
 	free(l->slots);
 	free(l->parts);
+	free(l->arrivals);
 	memset(l, 0, sizeof(*l));
 }
 

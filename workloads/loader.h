@@ -32,6 +32,7 @@ struct loader_options {
 	enum loader_kind kind;
 	uint32_t workers, prefetch; /* prefetch at least 1 */
 	bool pin_memory;
+	uint64_t window, batch; /* of any epoch at most; window 0: none ever */
 };
 
 /* A thread of the loader: at rest until it is told to go. */
@@ -69,6 +70,9 @@ struct loader {
 	struct loader_lot *lots;
 	struct loader_slot *slots;
 	struct batch *parts; /* of a slot: one of each worker that builds it */
+	/* Batches come out of it, taken by whoever gathers them. */
+	struct window window;
+	struct arrival *arrivals; /* the window's, then batch a slot */
 	struct copier copier;
 	uint32_t worker_count, thread_count, lot_count, slot_count, part_count;
 	uint64_t batch_units; /* of the assignment */
@@ -114,7 +118,10 @@ void loader_pin(struct loader_thread *t);
 /* Waits for a semaphore until deadline_ns (kernel clock). -ETIMEDOUT. */
 int loader_wait(sem_t *semaphore, uint64_t deadline_ns);
 
-/* Batch k, whose slot is filled, of all its parts. */
+/* Batch k, or a part of it, empty. */
+void loader_batch(const struct loader *l, uint64_t k, struct batch *out);
+
+/* Batch k, whose slot is filled, of all its parts. In their order. */
 void loader_collect(struct loader *l, uint64_t k, struct batch *out);
 
 /* The copy of b into pinned memory. */

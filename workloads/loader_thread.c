@@ -63,25 +63,35 @@ static void loader_hand_over(struct loader_thread *t, struct loader_slot *slot)
 	sem_post(&slot->filled);
 }
 
+/* What is to be read for a unit: of several of a batch each has as much. */
+static void loader_unit(const struct loader *l, uint64_t unit, uint64_t *from, uint64_t *to)
+{
+	uint64_t i = unit % l->batch_units, n;
+
+	share_arrivals(&l->assignment.share, unit / l->batch_units, from, to);
+	n = *to - *from;
+	*to = *from + n * (i + 1) / l->batch_units;
+	*from += n * i / l->batch_units;
+}
+
 /* A worker that met an error reads no more but goes on to take its units: others' batches before it must
  * become whole, and the main thread ends at the one that has the error. */
 static void loader_work_units(struct loader_thread *t)
 {
 	struct loader *l = t->loader;
 	const struct assignment *a = &l->assignment;
-	uint64_t samples = a->batch / l->batch_units, unit, k, from, serial;
+	uint64_t unit, k, from, to;
 	struct batch *part;
 	bool failed = false;
 
 	while (!loader_cancelled(l) && loader_claim(t, &unit)) {
 		k = unit / l->batch_units;
-		from = unit % l->batch_units * samples;
 		part = loader_parts(l, k) + (l->part_count > 1 ? t->index : 0);
-		serial = a->first_serial + k;
-		if (part->serial != serial)
-			batch_clear(part, serial);
+		if (part->serial != a->first_serial + k)
+			loader_batch(l, k, part);
+		loader_unit(l, unit, &from, &to);
 		if (!failed)
-			worker_build(&l->workers[t->index], a, k, from, from + samples, part);
+			worker_build(&l->workers[t->index], a, k, from, to, part);
 		if (part->cut)
 			return;
 		failed = failed || part->error;

@@ -32,6 +32,12 @@ static uint64_t order_within(const struct order *o, uint64_t file, uint64_t k)
 	return permutation_at(&inside, k);
 }
 
+uint64_t order_file(const struct order *o, uint64_t place)
+{
+	return o->kind == ORDER_FILES || o->kind == ORDER_BOTH ? permutation_at(&o->all, place)
+							       : place;
+}
+
 uint64_t order_at(const struct order *o, uint64_t position)
 {
 	uint64_t file, k;
@@ -40,10 +46,8 @@ uint64_t order_at(const struct order *o, uint64_t position)
 		return position;
 	if (o->kind == ORDER_ALL)
 		return permutation_at(&o->all, position);
-	file = position / o->samples_per_file;
+	file = order_file(o, position / o->samples_per_file);
 	k = position % o->samples_per_file;
-	if (o->kind == ORDER_FILES || o->kind == ORDER_BOTH)
-		file = permutation_at(&o->all, file);
 	if (o->kind == ORDER_SAMPLES || o->kind == ORDER_BOTH)
 		k = order_within(o, file, k);
 	return file * o->samples_per_file + k;

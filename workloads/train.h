@@ -35,6 +35,7 @@ struct train_shuffle {
 	uint32_t order;
 	bool files, samples; /* both: one permutation of all samples */
 	bool whole_files;    /* ... but a file's samples stay together */
+	uint64_t window;     /* samples come out of one of so many; 0: none */
 };
 
 struct train_evaluation {

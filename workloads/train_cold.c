@@ -7,20 +7,16 @@
 static int drop_own(struct pass *p, struct err *err)
 {
 	const struct pass_input *in = p->inputs[p->stage.source];
-	const struct order *order = &p->orders[p->stage.source];
-	const struct group *g = p->ctx->group;
-	uint64_t batch =
-		p->stage.source == PASS_TRAIN ? p->options->batch : p->options->evaluation.batch;
-	uint64_t samples = p->stage.steps * batch, file, last = UINT64_MAX;
+	struct share *share = &p->shares[p->stage.source];
+	uint64_t file, last = UINT64_MAX, samples, from;
 	int rc = 0;
 
+	share_arrivals(share, p->stage.steps - 1, &from, &samples);
 	if (samples > in->dataset.options.files / p->ctx->place->local_ranks)
 		return cold_drop_all(p->cold, &in->dataset, &in->store, err);
-	order_epoch(&p->orders[p->stage.source], p->stage.epoch);
+	order_epoch(&share->order, p->stage.epoch);
 	for (uint64_t k = 0; k < samples && rc == 0 && !cold_ends(p->cold); k++) {
-		file = order_at(order,
-				order_position(k / batch, batch, g->size, g->rank, k % batch)) /
-		       in->dataset.options.samples_per_file;
+		file = share_at(share, k) / in->dataset.options.samples_per_file;
 		if (file != last)
 			rc = cold_drop_file(p->cold, &in->dataset, &in->store, file, err);
 		last = file;

@@ -44,6 +44,8 @@ static const struct option shuffle_options[] = {
 	OPT_BOOL(
 		"whole_files", struct train_shuffle, whole_files, .def = 0,
 		.help = "with both: files are shuffled, and samples inside each, but a file's samples stay together"),
+	OPT_U64("window", struct train_shuffle, window, .def = 0, .max = 1 << 24,
+		.help = "samples are read as their files hold them, and drawn from a window of so many; 0: none"),
 	OPT_END};
 
 static const struct option evaluation_options[] = {
@@ -124,11 +126,11 @@ void train_order(const struct train_options *o, const struct dataset *d, uint64_
 
 	if (o->shuffle.order == SHUFFLE_NONE)
 		kind = ORDER_AS_IS;
-	else if (o->shuffle.files && o->shuffle.samples)
+	else if (o->shuffle.files && o->shuffle.samples && !o->shuffle.window)
 		kind = o->shuffle.whole_files ? ORDER_BOTH : ORDER_ALL;
 	else if (o->shuffle.files)
 		kind = ORDER_FILES;
-	else if (o->shuffle.samples)
+	else if (o->shuffle.samples && !o->shuffle.window)
 		kind = ORDER_SAMPLES;
 	order_init(order, kind, o->shuffle.order == SHUFFLE_EACH_EPOCH, seed, d->options.files,
 		   d->options.samples_per_file);
@@ -216,6 +218,19 @@ static int check_known(const struct train_options *o, const struct job_phase *ph
 	return 0;
 }
 
+static int check_shuffle(const struct train_options *o, const struct job_phase *phase,
+			 struct err *err)
+{
+	const struct train_shuffle *s = &o->shuffle;
+
+	if (!s->window || (s->order != SHUFFLE_NONE && s->samples && !s->whole_files))
+		return 0;
+	return err_set(err, -EINVAL, "%s/shuffle/window: shuffles samples, and %s", phase->path,
+		       s->whole_files             ? "\"whole_files\" has them shuffled otherwise"
+		       : s->order == SHUFFLE_NONE ? "\"order\" says that nothing is shuffled"
+						  : "\"samples\" says that they are not");
+}
+
 /* -ERANGE: no data set fills one step; a plan may still show it. */
 static int check_steps(const struct dataset *d, uint64_t batch, uint32_t ranks, const char *path,
 		       const char *what, struct err *err)
@@ -245,6 +260,8 @@ int train_check(const struct job *job, const struct job_phase *phase, uint32_t r
 		rc = check_known(o, phase, &d, err);
 	if (rc == 0)
 		rc = check_cold(o, phase, store, err);
+	if (rc == 0)
+		rc = check_shuffle(o, phase, err);
 	if (rc == 0)
 		rc = check_steps(&d, o->batch, ranks, phase->path, "/batch", err);
 	if (rc < 0 || !o->evaluation.every)

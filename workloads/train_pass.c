@@ -122,9 +122,7 @@ static void session_end(struct pass *p)
 
 static uint64_t stage_steps(const struct pass *p, enum pass_source source)
 {
-	uint64_t batch = source == PASS_TRAIN ? p->options->batch : p->options->evaluation.batch;
-
-	return order_steps(p->inputs[source]->dataset.samples, batch, p->ctx->group->size);
+	return p->shares[source].samples / p->shares[source].batch;
 }
 
 /* Row i of the tally: epochs in their order, and an evaluation after each `every` of them. */
@@ -145,11 +143,6 @@ static struct stage stage_at(const struct pass *p, uint64_t i)
 		s.steps = left < s.steps ? left : s.steps;
 	}
 	return s;
-}
-
-static uint64_t stage_batch(const struct pass *p, enum pass_source source)
-{
-	return source == PASS_TRAIN ? p->options->batch : p->options->evaluation.batch;
 }
 
 /* The row's own last figures. extra_ns: the wait for other ranks at the epoch's end. */
@@ -209,15 +202,11 @@ static void stage_run(struct pass *p, uint32_t index)
 {
 	bool own = p->options->sync == SYNC_EPOCH ||
 		   (p->options->sync == SYNC_STEP && p->stage.source == PASS_EVALUATION);
-	const struct group *g = p->ctx->group;
 	struct accounts before;
 	struct assignment a = {
 		.source = p->stage.source,
 		.epoch = p->stage.epoch,
 		.batches = p->stage.steps,
-		.batch = stage_batch(p, p->stage.source),
-		.rank = g->rank,
-		.ranks = g->size,
 	};
 	uint64_t began_ns, ended_ns, k;
 
@@ -228,8 +217,8 @@ static void stage_run(struct pass *p, uint32_t index)
 	p->row[EPOCH_EVALUATION] = p->stage.source == PASS_EVALUATION;
 	p->open_bytes = loader_live_bytes(&p->loader);
 	p->open_residency = pass_residency(p);
-	order_epoch(&p->orders[p->stage.source], p->stage.epoch);
-	a.order = p->orders[p->stage.source];
+	order_epoch(&p->shares[p->stage.source].order, p->stage.epoch);
+	a.share = p->shares[p->stage.source];
 	if (own)
 		session_begin(p);
 	began_ns = clock_now(p->ctx->clock);
@@ -261,10 +250,10 @@ static int stage_prove(struct pass *p, uint32_t i, struct err *err)
 
 	row[EPOCH_NUMBER] = s.epoch;
 	row[EPOCH_EVALUATION] = s.source == PASS_EVALUATION;
-	order_epoch(&p->orders[s.source], s.epoch);
+	order_epoch(&p->shares[s.source].order, s.epoch);
 	account_switch(&p->accounts, ACCOUNT_RANKS, clock_now(p->ctx->clock));
-	rc = proof_judge(p->ctx->group, &p->orders[s.source], p->taken[i], stage_batch(p, s.source),
-			 !p->error, &p->shares[s.source], row, &verdict, err);
+	rc = proof_judge(p->ctx->group, &p->shares[s.source], p->taken[i], !p->error,
+			 &p->parts[s.source], row, &verdict, err);
 	account_switch(&p->accounts, ACCOUNT_HAUL, clock_now(p->ctx->clock));
 	return rc;
 }
@@ -326,6 +315,26 @@ static int pass_stages(struct pass *p, struct err *err)
 	return pass_prove(p, err);
 }
 
+static void pass_shares(struct pass *p)
+{
+	const struct train_options *o = p->options;
+	struct share *train = &p->shares[PASS_TRAIN], *evaluation = &p->shares[PASS_EVALUATION];
+
+	train_order(o, &p->inputs[PASS_TRAIN]->dataset, p->seed, &train->order);
+	train->batch = o->batch;
+	train->window = o->shuffle.window;
+	if (p->inputs[PASS_EVALUATION])
+		order_init(&evaluation->order, ORDER_AS_IS, false, p->seed,
+			   p->inputs[PASS_EVALUATION]->dataset.options.files,
+			   p->inputs[PASS_EVALUATION]->dataset.options.samples_per_file);
+	evaluation->batch = o->evaluation.batch;
+	for (int s = 0; s < PASS_SOURCES && p->inputs[s]; s++) {
+		p->shares[s].rank = p->ctx->group->rank;
+		p->shares[s].ranks = p->ctx->group->size;
+		share_init(&p->shares[s]);
+	}
+}
+
 static int pass_open(struct pass *p, struct err *err)
 {
 	const struct train_options *o = p->options;
@@ -335,6 +344,8 @@ static int pass_open(struct pass *p, struct err *err)
 		.workers = (uint32_t)o->loader.workers,
 		.prefetch = (uint32_t)o->loader.prefetch,
 		.pin_memory = o->loader.pin_memory,
+		.window = o->shuffle.window,
+		.batch = o->batch,
 	};
 	struct worker_options w = {
 		.clock = ctx->clock,
@@ -358,11 +369,7 @@ static int pass_open(struct pass *p, struct err *err)
 		w.depth = p->inputs[s]->depth < w.depth ? p->inputs[s]->depth : w.depth;
 		w.source_count++;
 	}
-	train_order(o, &p->inputs[PASS_TRAIN]->dataset, p->seed, &p->orders[PASS_TRAIN]);
-	if (p->inputs[PASS_EVALUATION])
-		order_init(&p->orders[PASS_EVALUATION], ORDER_AS_IS, false, p->seed,
-			   p->inputs[PASS_EVALUATION]->dataset.options.files,
-			   p->inputs[PASS_EVALUATION]->dataset.options.samples_per_file);
+	pass_shares(p);
 	p->random =
 		(struct random){.key = random_at(p->seed ^ compute_stream, ctx->place->rank, 0)};
 	p->steps_total = stage_steps(p, PASS_TRAIN) * o->epochs;

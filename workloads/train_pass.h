@@ -45,8 +45,8 @@ struct pass {
 	struct rounds rounds;
 	struct accounts accounts;
 	struct random random; /* draws of compute */
-	struct order orders[PASS_SOURCES];
-	struct proof_share shares[PASS_SOURCES];
+	struct share shares[PASS_SOURCES];
+	struct proof_part parts[PASS_SOURCES];
 	uint64_t *taken;     /* batches taken, a row each */
 	uint64_t open_bytes; /* of requests so far, when the stage began */
 	struct residency open_residency;

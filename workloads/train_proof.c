@@ -1,6 +1,7 @@
 #include "workloads/train_proof.h"
 
 #include <errno.h>
+#include <stdlib.h>
 
 #include "core/random.h"
 #include "workloads/train.h"
@@ -26,35 +27,75 @@ void ids_range(struct ids *ids, uint64_t first, uint64_t end)
 		ids->hash += mix64(id);
 }
 
-/* Where the share of rank begins in n things. */
-static uint64_t share_at(uint64_t n, uint32_t rank, uint32_t ranks)
+/* Where the part of rank begins in n things. */
+static uint64_t part_at(uint64_t n, uint32_t rank, uint32_t ranks)
 {
 	return (uint64_t)((unsigned __int128)n * rank / ranks);
 }
 
-void proof_expect(const struct order *o, uint64_t used, uint32_t rank, uint32_t ranks,
-		  struct proof_share *share, struct ids *expected)
+static void expect_positions(const struct share *s, uint64_t used, struct proof_part *part,
+			     struct ids *expected)
 {
+	const struct order *o = &s->order;
 	uint64_t tail = o->samples - used, k, end;
 	struct ids some = {0};
 
 	if (used < tail) {
-		end = share_at(used, rank + 1, ranks);
-		for (k = share_at(used, rank, ranks); k < end; k++)
+		end = part_at(used, s->rank + 1, s->ranks);
+		for (k = part_at(used, s->rank, s->ranks); k < end; k++)
 			ids_add(&some, order_at(o, k));
 		*expected = some;
 		return;
 	}
-	if (!share->made)
-		ids_range(&share->ids, share_at(o->samples, rank, ranks),
-			  share_at(o->samples, rank + 1, ranks));
-	share->made = true;
-	end = used + share_at(tail, rank + 1, ranks);
-	for (k = used + share_at(tail, rank, ranks); k < end; k++)
+	if (!part->made)
+		ids_range(&part->ids, part_at(o->samples, s->rank, s->ranks),
+			  part_at(o->samples, s->rank + 1, s->ranks));
+	part->made = true;
+	end = used + part_at(tail, s->rank + 1, s->ranks);
+	for (k = used + part_at(tail, s->rank, s->ranks); k < end; k++)
 		ids_add(&some, order_at(o, k));
-	expected->count = share->ids.count - some.count;
-	expected->sum = share->ids.sum - some.sum;
-	expected->hash = share->ids.hash - some.hash;
+	expected->count = part->ids.count - some.count;
+	expected->sum = part->ids.sum - some.sum;
+	expected->hash = part->ids.hash - some.hash;
+}
+
+/* What a window that is cut has let out so far. */
+static int expect_shuffled(const struct share *s, uint64_t used, struct ids *expected,
+			   struct err *err)
+{
+	struct arrival *in = calloc(s->window, sizeof(*in)), next, out;
+	struct window w;
+	uint64_t q;
+
+	if (!in)
+		return err_set(err, -ENOMEM, "no memory for a shuffle window of %llu samples",
+			       (unsigned long long)s->window);
+	share_window(s, &w, in);
+	for (q = 0; q < w.came; q++)
+		in[q].id = share_at(s, q);
+	while (used--) {
+		if (window_more(&w))
+			next.id = share_at(s, w.came);
+		out = window_take(&w, window_more(&w) ? &next : NULL);
+		ids_add(expected, out.id);
+	}
+	free(in);
+	return 0;
+}
+
+int proof_expect(const struct share *s, uint64_t batches, struct proof_part *part,
+		 struct ids *expected, struct err *err)
+{
+	uint64_t used = batches * s->batch, q;
+
+	*expected = (struct ids){0};
+	if (s->window && used < s->samples)
+		return expect_shuffled(s, used, expected, err);
+	if (!s->interleave)
+		expect_positions(s, used * s->ranks, part, expected);
+	for (q = 0; s->interleave && q < used; q++)
+		ids_add(expected, share_at(s, q));
+	return 0;
 }
 
 static int proof_mismatch(const uint64_t *row, const struct ids *got, const struct ids *wanted,
@@ -74,8 +115,8 @@ static int proof_mismatch(const uint64_t *row, const struct ids *got, const stru
 		(unsigned long long)got->sum, (unsigned long long)wanted->sum);
 }
 
-int proof_judge(struct group *g, const struct order *o, uint64_t taken, uint64_t batch, bool whole,
-		struct proof_share *share, uint64_t *row, enum proof_verdict *verdict,
+int proof_judge(struct group *g, const struct share *s, uint64_t taken, bool whole,
+		struct proof_part *part, uint64_t *row, enum proof_verdict *verdict,
 		struct err *err)
 {
 	uint64_t even[3] = {taken, ~taken, whole ? 0 : 1};
@@ -91,7 +132,9 @@ int proof_judge(struct group *g, const struct order *o, uint64_t taken, uint64_t
 		return err_set(err, rc, "the ranks could not compare their samples");
 	if (even[0] != ~even[1] || even[2])
 		return 0;
-	proof_expect(o, taken * batch * g->size, g->rank, g->size, share, &expected);
+	rc = group_agree(g, proof_expect(s, taken, part, &expected, err), err);
+	if (rc < 0)
+		return rc;
 	row[EPOCH_EXPECTED_SAMPLES] = expected.count;
 	row[EPOCH_EXPECTED_ID_SUM] = expected.sum;
 	row[EPOCH_EXPECTED_ID_HASH] = expected.hash;

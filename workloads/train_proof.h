@@ -6,14 +6,14 @@
 
 #include "core/err.h"
 #include "core/group.h"
-#include "workloads/order.h"
+#include "workloads/share.h"
 
 struct ids {
 	uint64_t count, sum, hash;
 };
 
-/* A rank's share of all ids of a data set: the same each epoch, made once. */
-struct proof_share {
+/* A part of all ids of a data set: the same each epoch, made once. */
+struct proof_part {
 	bool made;
 	struct ids ids;
 };
@@ -23,19 +23,20 @@ void ids_add(struct ids *ids, uint64_t id);
 /* All ids in [first, end). The count and the sum are closed forms, the hash is not. */
 void ids_range(struct ids *ids, uint64_t first, uint64_t end);
 
-/* This rank's share of what the first `used` positions of the order hold. From all ids less the tail,
- * or from the positions themselves, whichever is less work. */
-void proof_expect(const struct order *o, uint64_t used, uint32_t rank, uint32_t ranks,
-		  struct proof_share *share, struct ids *expected);
+/* This rank's part of what the first batches of all ranks hold. One by one: from all ids less the tail,
+ * or from the positions themselves, whichever is less work. Streams, and a shuffle window that is cut:
+ * its own batches, gone through again. */
+int proof_expect(const struct share *s, uint64_t batches, struct proof_part *part,
+		 struct ids *expected, struct err *err);
 
 enum proof_verdict { PROOF_NOT_JUDGED, PROOF_MISMATCH, PROOF_HOLDS };
 
 /* Judges a row of an epoch (enum train_epoch; ids read and failed are in it) and fills in what was
- * expected, whether it was judged and proven. taken: batches that this rank took, each of batch
- * samples; whole: false where an error makes the epoch unfit. Collective; *verdict is the same on
- * every rank. -EBADMSG with a sentence on a mismatch. */
-int proof_judge(struct group *g, const struct order *o, uint64_t taken, uint64_t batch, bool whole,
-		struct proof_share *share, uint64_t *row, enum proof_verdict *verdict,
+ * expected, whether it was judged and proven. taken: batches that this rank took; whole: false where an
+ * error makes the epoch unfit. Collective; *verdict is the same on every rank. -EBADMSG with a sentence on
+ * a mismatch. */
+int proof_judge(struct group *g, const struct share *s, uint64_t taken, bool whole,
+		struct proof_part *part, uint64_t *row, enum proof_verdict *verdict,
 		struct err *err);
 
 #endif

@@ -5,8 +5,8 @@
 
 #include "core/units.h"
 #include "workloads/copier.h"
+#include "workloads/loader.h"
 #include "workloads/train.h"
-#include "workloads/worker.h"
 
 enum { MLPERF_STEPS = 500 };
 
@@ -68,6 +68,15 @@ static void notes(const struct train_options *o, struct demand *out, uint32_t ra
 		     (unsigned long long)out->steps_per_epoch);
 	if (o->sync == SYNC_STEP && o->seconds_ns && draw_mean(&o->compute) > (double)o->seconds_ns)
 		note(out, "one step takes longer than the limit of seconds");
+}
+
+/* Samples that the shuffle window and what waits for it have room for. */
+static uint64_t window_places(const struct train_options *o)
+{
+	uint64_t lots =
+		o->loader.kind == LOADER_SAMPLE || !o->loader.workers ? 1 : o->loader.workers;
+
+	return o->shuffle.window + lots * o->loader.prefetch * o->batch;
 }
 
 /* Bytes and steps of the whole phase: epochs cut by steps, evaluations beside. */
@@ -137,6 +146,8 @@ int train_size(const struct job *job, const struct job_phase *phase, uint32_t ra
 	if (o->cold.memory_hog_share > 0)
 		note(out, "%.0f %% of each node's memory is taken, and not counted here",
 		     100 * o->cold.memory_hog_share);
+	if (o->shuffle.window)
+		out->memory_per_rank += window_places(o) * sizeof(struct arrival);
 	if (o->loader.pin_memory)
 		out->memory_per_rank += COPIER_WINDOWS * COPIER_WINDOW_BYTES;
 	return moved(job, phase, ranks, reads.bytes, out, err);

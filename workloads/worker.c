@@ -132,6 +132,21 @@ void batch_clear(struct batch *b, uint64_t serial)
 	b->serial = serial;
 }
 
+void batch_take(struct batch *b, const struct arrival *sample)
+{
+	if (sample->failed) {
+		b->failed++;
+		b->failed_id_sum += sample->id;
+		b->failed_id_hash += mix64(sample->id);
+		return;
+	}
+	b->samples++;
+	b->id_sum += sample->id;
+	b->id_hash += mix64(sample->id);
+	b->ids_from_bytes += sample->id_from_bytes;
+	b->logical_bytes += sample->logical_bytes;
+}
+
 void batch_add(struct batch *b, const struct batch *part)
 {
 	b->samples += part->samples;

@@ -19,8 +19,9 @@
 #include "workloads/account.h"
 #include "workloads/dataset.h"
 #include "workloads/formats/kept.h"
-#include "workloads/order.h"
 #include "workloads/residency.h"
+#include "workloads/share.h"
+#include "workloads/window.h"
 
 enum { WORKER_SOURCES = 2, WORKER_PIECE_BYTES = 4096 };
 
@@ -34,17 +35,25 @@ struct source {
 /* An epoch's work, the same for all workers of a rank; set while they rest. */
 struct assignment {
 	unsigned source;
-	struct order order;
+	struct share share;
 	uint64_t epoch; /* 1-based, for messages and draws */
 	uint64_t
 		first_serial; /* batch k has the serial first_serial + k; never 0, never used again */
-	uint64_t batches, batch;
-	uint32_t rank, ranks;
+	uint64_t batches;     /* to be built: no more than the share's */
+};
+
+/* Where the samples read for a batch go, if it comes out of a shuffle window: the first of the epoch fill
+ * the window, the others wait to go in, in their order. */
+struct arrivals {
+	struct arrival *window, *here;
+	uint64_t ahead; /* in the window */
+	uint64_t first; /* here[0] */
 };
 
 /* A batch, or what one worker made of it. Sums of ids are modulo 2^64. */
 struct batch {
 	uint64_t serial;
+	struct arrivals arrivals;                       /* no window: samples count as they come */
 	uint64_t samples, id_sum, id_hash;              /* read whole */
 	uint64_t failed, failed_id_sum, failed_id_hash; /* as planned, not read */
 	uint64_t ids_from_bytes;
@@ -56,6 +65,8 @@ struct batch {
 };
 
 void batch_clear(struct batch *b, uint64_t serial);
+/* One more sample. */
+void batch_take(struct batch *b, const struct arrival *sample);
 /* All but what was blamed: workers that read at the same time were waited for once. */
 void batch_add(struct batch *b, const struct batch *part);
 
@@ -103,6 +114,7 @@ enum reading_state {
  * to a sample of another file, an error, or the epoch's end. */
 struct reading {
 	enum reading_state state;
+	uint64_t place;  /* in the share */
 	uint64_t sample; /* as planned */
 	uint64_t id;     /* as its bytes say */
 	bool id_seen, ready;
@@ -155,7 +167,7 @@ int worker_open(struct worker *w, const struct worker_options *options, uint32_t
 		struct err *err);
 void worker_close(struct worker *w);
 
-/* Reads the samples [from, to) of batch k of the assignment and adds them to b. */
+/* Reads [from, to) of the share for batch k of the assignment, and adds it to b. */
 void worker_build(struct worker *w, const struct assignment *a, uint64_t k, uint64_t from,
 		  uint64_t to, struct batch *b);
 

@@ -57,15 +57,12 @@ static void build_ready(struct worker *w, struct reading *r)
 
 static void build_start(struct worker *w, uint64_t *at, uint64_t to)
 {
-	const struct assignment *a = w->assignment;
 	struct reading *r;
 	unsigned run = 0;
 
 	while (w->idle_count && *at < to && !w->batch->error && !w->batch->cut && run < RUN) {
 		r = w->idle[--w->idle_count];
-		reading_begin(w, r,
-			      order_at(&a->order, order_position(w->step, a->batch, a->ranks,
-								 a->rank, (*at)++)));
+		reading_begin(w, r, (*at)++);
 		if (r->state != READING_OVER) {
 			build_ready(w, r);
 			continue;
@@ -115,23 +112,25 @@ static void worker_mark_io(struct worker *w, const struct io *io, uint64_t now)
 static void build_end(struct worker *w, struct reading *r)
 {
 	struct batch *b = w->batch;
+	const struct arrivals *to = &b->arrivals;
 	int rc = r->rc ? r->rc : worker_identify(w, r);
+	struct arrival got = {
+		.id = rc < 0 ? r->sample : r->id,
+		.logical_bytes = r->layout.logical_bytes,
+		.failed = rc < 0,
+		.id_from_bytes = r->id_seen,
+	};
 
 	w->idle[w->idle_count++] = r;
 	if (b->cut)
 		return;
-	if (rc < 0) {
-		b->failed++;
-		b->failed_id_sum += r->sample;
-		b->failed_id_hash += mix64(r->sample);
-		return;
-	}
-	b->samples++;
-	b->id_sum += r->id;
-	b->id_hash += mix64(r->id);
-	b->ids_from_bytes += r->id_seen;
-	b->logical_bytes += r->layout.logical_bytes;
-	w->undone++;
+	if (!to->window)
+		batch_take(b, &got);
+	else if (r->place < to->ahead)
+		to->window[r->place] = got;
+	else
+		to->here[r->place - to->first] = got;
+	w->undone += rc == 0;
 }
 
 /* Sends what can be sent, takes what has come. Time is charged before anything is done with it. */

@@ -7,8 +7,8 @@
 /* Closes the stretch since the last mark: charged to account, as far as the main thread waits. */
 void worker_mark(struct worker *w, enum account account, uint64_t to);
 
-/* Sends r, an idle lane, to read a sample of the assignment. */
-void reading_begin(struct worker *w, struct reading *r, uint64_t sample);
+/* Sends r, an idle lane, to read what stands at place in the share. */
+void reading_begin(struct worker *w, struct reading *r, uint64_t place);
 
 /* Makes io the next request of r. False: r has none to send before an answer, or is over. */
 bool reading_next(struct worker *w, struct reading *r, struct io *io);

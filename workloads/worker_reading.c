@@ -20,7 +20,7 @@ static uint32_t objects_of(const struct worker *w)
 static void reading_lay_out(struct worker *w, struct reading *r)
 {
 	const struct dataset *d = source_of(w)->dataset;
-	uint64_t file = r->sample / w->assignment->order.samples_per_file;
+	uint64_t file = r->sample / w->assignment->share.order.samples_per_file;
 	uint64_t wanted = file * WORKER_SOURCES + w->assignment->source + 1;
 	uint32_t i;
 
@@ -39,10 +39,12 @@ static void reading_lay_out(struct worker *w, struct reading *r)
 	r->began_ns = w->mark_ns;
 }
 
-void reading_begin(struct worker *w, struct reading *r, uint64_t sample)
+void reading_begin(struct worker *w, struct reading *r, uint64_t place)
 {
-	uint64_t file = sample / w->assignment->order.samples_per_file;
+	uint64_t sample = share_at(&w->assignment->share, place);
+	uint64_t file = sample / w->assignment->share.order.samples_per_file;
 
+	r->place = place;
 	r->sample = sample;
 	r->id = sample;
 	r->id_seen = false;
@@ -158,7 +160,7 @@ static void reading_witness(struct worker *w, const struct reading *r)
 /* The file is open: what the sample needs of it and is not kept, in the order of a real reader. */
 static void reading_take(struct worker *w, struct reading *r)
 {
-	uint64_t k = r->sample % w->assignment->order.samples_per_file;
+	uint64_t k = r->sample % w->assignment->share.order.samples_per_file;
 
 	r->state = READING_EXTENTS;
 	r->extent = 0;

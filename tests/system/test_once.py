@@ -19,6 +19,8 @@ GRID = [  # ranks, batch, files, samples a file, workers (or the loader), format
     (2, 3, 20, 1, 1, "png", "each_epoch", "step"),
     (2, 3, 20, 1, 1, "jpeg", "each_epoch", "none"),
     (3, 2, 13, 4, 1, "csv", "each_epoch", "step"),
+    (3, 2, 13, 9, 3, "tfrecord", {"window": 20}, "step"),
+    (2, 5, 40, 3, {"kind": "sample", "workers": 3}, "npz", {"window": 1000, "files": False}, "none"),
     (64, 1, 130, 1, 1, "raw", "each_epoch", "step"),
     (1, 4, 21, 1, {"kind": "sample", "workers": 3}, "npz", "each_epoch", "step"),
     (2, 5, 7, 13, {"kind": "sample", "workers": 5, "prefetch": 1}, "raw", "each_epoch", "epoch"),

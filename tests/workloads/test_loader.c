@@ -7,7 +7,7 @@
 #include "tests/workloads/train_fixture.h"
 #include "workloads/loader.h"
 
-enum { SAMPLE_BYTES = 1000, BATCH = 3, BATCHES = 11, KINDS = LOADER_BATCH + 1 };
+enum { SAMPLE_BYTES = 1000, BATCH = 3, BATCHES = 11, WINDOW = 40, KINDS = LOADER_BATCH + 1 };
 
 struct desk {
 	struct fixture *job; /* only parsed */
@@ -22,7 +22,11 @@ struct desk {
 static void desk_open_on(struct desk *d, const char *job, bool fake, enum loader_kind kind,
 			 uint32_t workers, uint32_t prefetch, uint32_t depth)
 {
-	struct loader_options l = {.kind = kind, .workers = workers, .prefetch = prefetch};
+	struct loader_options l = {.kind = kind,
+				   .workers = workers,
+				   .prefetch = prefetch,
+				   .window = WINDOW,
+				   .batch = BATCH};
 	struct worker_options o = {.depth = depth, .seed = 1, .source_count = 1};
 	struct err err = {0};
 
@@ -42,9 +46,10 @@ static void desk_open_on(struct desk *d, const char *job, bool fake, enum loader
 	o.sources[0] = (struct source){&d->dataset, &d->store, UINT64_MAX};
 	CU_ASSERT_EQUAL_FATAL(loader_open(&d->loader, &l, &o, &err), 0);
 	loader_start(&d->loader, clock_now(&d->job->clock));
-	d->assignment =
-		(struct assignment){.epoch = 1, .batches = BATCHES, .batch = BATCH, .ranks = 1};
-	order_init(&d->assignment.order, ORDER_ALL, true, 1, 33, 1);
+	d->assignment = (struct assignment){
+		.epoch = 1, .batches = BATCHES, .share = {.batch = BATCH, .ranks = 1}};
+	order_init(&d->assignment.share.order, ORDER_ALL, true, 1, 33, 1);
+	share_init(&d->assignment.share);
 }
 
 static void desk_open(struct desk *d, enum loader_kind kind, uint32_t workers, uint32_t prefetch)
@@ -80,13 +85,13 @@ static void in_order(void)
 	for (unsigned w = 0; w < KINDS * sizeof(workers) / sizeof(workers[0]); w++) {
 		desk_open(&d, (enum loader_kind)(w % KINDS), workers[w / KINDS], 2);
 		for (uint64_t epoch = 1; epoch <= 3; epoch++) {
-			order_epoch(&d.assignment.order, epoch);
+			order_epoch(&d.assignment.share.order, epoch);
 			loader_begin(&d.loader, &d.assignment);
 			for (uint64_t k = 0; k < BATCHES; k++) {
 				uint64_t sum = 0;
 
 				for (uint64_t j = 0; j < BATCH; j++)
-					sum += order_at(&d.assignment.order, k * BATCH + j);
+					sum += share_at(&d.assignment.share, k * BATCH + j);
 				CU_ASSERT_EQUAL_FATAL(take(&d, k, &b), 0);
 				CU_ASSERT_EQUAL(b.samples, BATCH);
 				CU_ASSERT_EQUAL(b.id_sum, sum);
@@ -97,6 +102,42 @@ static void in_order(void)
 		CU_ASSERT_EQUAL(loader_live_bytes(&d.loader), 3 * BATCHES * BATCH * SAMPLE_BYTES);
 		desk_close(&d);
 	}
+}
+
+/* Whoever read them, samples come out of the window in the same batches; each once, in whole epochs and
+ * in those given up. */
+static void windows(void)
+{
+	static const uint32_t workers[] = {0, 1, 2, 5};
+	static const uint64_t sizes[] = {1, 2, 3, 7, 32, 33, WINDOW};
+	uint64_t first[BATCHES] = {0};
+	struct batch b;
+	struct desk d;
+
+	for (unsigned s = 0; s < sizeof(sizes) / sizeof(sizes[0]); s++)
+		for (unsigned w = 0; w < KINDS * 4; w++) {
+			uint64_t all = 0;
+
+			desk_open(&d, (enum loader_kind)(w % KINDS), workers[w / KINDS], 2);
+			d.assignment.share.window = sizes[s];
+			for (unsigned cut = 0; cut < 3; cut++) {
+				loader_begin(&d.loader, &d.assignment);
+				for (uint64_t k = 0; k < BATCHES - cut * 5; k++) {
+					CU_ASSERT_EQUAL_FATAL(take(&d, k, &b), 0);
+					CU_ASSERT_EQUAL(b.samples, BATCH);
+					CU_ASSERT_EQUAL(b.logical_bytes, BATCH * SAMPLE_BYTES);
+					all += cut ? 0 : b.id_hash;
+					if (!w && !cut)
+						first[k] = b.id_hash;
+					CU_ASSERT_EQUAL(b.id_hash, first[k]);
+				}
+				loader_end(&d.loader);
+			}
+			for (uint64_t id = 0; id < BATCHES * BATCH; id++)
+				all -= mix64(id);
+			CU_ASSERT_EQUAL(all, 0);
+			desk_close(&d);
+		}
 }
 
 /* Nobody builds more ahead than the credits allow, the batch under way included. */
@@ -138,7 +179,7 @@ static void given_up(void)
 				uint64_t sum = 0;
 
 				for (uint64_t j = 0; j < BATCH; j++)
-					sum += order_at(&d.assignment.order, k * BATCH + j);
+					sum += share_at(&d.assignment.share, k * BATCH + j);
 				CU_ASSERT_EQUAL_FATAL(take(&d, k, &b), 0);
 				CU_ASSERT_EQUAL(b.id_sum, sum);
 			}
@@ -205,6 +246,7 @@ int main(void)
 {
 	CU_TestInfo tests[] = {
 		{"batches come in order", in_order},
+		{"a window shuffles the same for all", windows},
 		{"credits bound what is built ahead", credits},
 		{"an epoch given up leaves nothing", given_up},
 		{"what was waited for, to the nanosecond", known_answers},

@@ -57,6 +57,9 @@ static void each_once(void)
 		{8, 13, 7, 4099, "raw",
 		 "\"batch\":5,\"epochs\":2,\"shuffle\":{\"whole_files\":true},\"loader\":{%s,\"prefetch\":3}",
 		 5},
+		{3, 14, 9, 4099, "raw",
+		 "\"batch\":2,\"epochs\":2,\"shuffle\":{\"window\":10},\"loader\":{%s,\"workers\":2}",
+		 2},
 		{64, 331, 1, 1000, "raw", "\"batch\":2,\"epochs\":2,\"loader\":{%s,\"workers\":2}",
 		 2},
 	};
@@ -114,6 +117,15 @@ static void limits(void)
 	CU_ASSERT_EQUAL(fixture_epoch_sum(f, 1, EPOCH_SAMPLES), 3 * 6);
 	CU_ASSERT_EQUAL(fixture_epoch_sum(f, 1, EPOCH_PROVEN), 3);
 	CU_ASSERT_EQUAL(f->tallies[2].rank_row[TRAIN_STEPS], 11);
+	fixture_free(f);
+
+	/* What a window that is cut has let out is known, too. */
+	f = run(3, MEMORY_JOB, 1, "raw", 50, 1, 3000,
+		"\"batch\":2,\"epochs\":4,\"steps\":11,\"shuffle\":{\"window\":7}");
+	CU_ASSERT_PTR_NOT_NULL_FATAL(f);
+	CU_ASSERT_EQUAL(f->rc[0], 0);
+	CU_ASSERT_EQUAL(fixture_epoch_sum(f, 1, EPOCH_SAMPLES), 3 * 6);
+	CU_ASSERT_EQUAL(fixture_epoch_sum(f, 1, EPOCH_PROVEN), 3);
 	fixture_free(f);
 
 	f = run(2, EMPTY_JOB, "null://x", 100000,

@@ -29,19 +29,23 @@ static void shares_add_up(void)
 {
 	static const uint32_t ranks[] = {1, 2, 3, 8, 64};
 	static const uint64_t used[] = {0, 1, 64, 500, 501, 960, 1000};
-	struct order o;
+	struct err err = {0};
 
-	order_init(&o, ORDER_ALL, true, 5, 1000, 1);
 	for (unsigned r = 0; r < 5; r++)
 		for (unsigned u = 0; u < 7; u++) {
+			struct share s = {.ranks = ranks[r], .batch = 1};
 			struct ids wanted = {0}, sum = {0}, part;
+			uint64_t batches = used[u] / ranks[r];
 
-			for (uint64_t k = 0; k < used[u]; k++)
-				ids_add(&wanted, order_at(&o, k));
+			order_init(&s.order, ORDER_ALL, true, 5, 1000, 1);
+			share_init(&s);
+			for (uint64_t k = 0; k < batches * ranks[r]; k++)
+				ids_add(&wanted, order_at(&s.order, k));
 			for (uint32_t rank = 0; rank < ranks[r]; rank++) {
-				struct proof_share share = {0};
+				struct proof_part own = {0};
 
-				proof_expect(&o, used[u], rank, ranks[r], &share, &part);
+				s.rank = rank;
+				CU_ASSERT_EQUAL(proof_expect(&s, batches, &own, &part, &err), 0);
 				sum.count += part.count;
 				sum.sum += part.sum;
 				sum.hash += part.hash;
@@ -58,23 +62,24 @@ static int judge(struct group *g, void *argument)
 {
 	enum fault fault = *(enum fault *)argument;
 	uint64_t row[EPOCH_MEASURES] = {[EPOCH_NUMBER] = 2}, taken = STEPS;
-	struct proof_share share = {0};
+	struct share s = {.batch = BATCH, .rank = g->rank, .ranks = RANKS};
+	struct proof_part part = {0};
 	enum proof_verdict verdict;
 	struct err err = {0};
-	struct order o;
 	int rc;
 
-	order_init(&o, ORDER_ALL, true, 5, 100, 1); /* a tail of 10 */
-	order_epoch(&o, 2);
-	for (uint64_t s = 0; s < STEPS; s++)
+	order_init(&s.order, ORDER_ALL, true, 5, 100, 1); /* a tail of 10 */
+	order_epoch(&s.order, 2);
+	share_init(&s);
+	for (uint64_t k = 0; k < STEPS; k++)
 		for (uint64_t j = 0; j < BATCH; j++) {
-			bool here = g->rank == 1 && s == 3 && j == 2;
-			uint64_t id = order_at(&o, order_position(s, BATCH, RANKS, g->rank, j));
+			bool here = g->rank == 1 && k == 3 && j == 2;
+			uint64_t id = share_at(&s, k * BATCH + j);
 
 			if (here && fault == FAULT_TWICE)
-				id = order_at(&o, order_position(s, BATCH, RANKS, g->rank, j - 1));
+				id = share_at(&s, k * BATCH + j - 1);
 			if (fault == FAULT_SWAPPED && g->rank == 1 &&
-			    s == 3) /* the sum does not change */
+			    k == 3) /* the sum does not change */
 				id += j == 0 ? 1 : j == 1 ? -1 : 0;
 			if (here && fault == FAULT_MISSING)
 				continue;
@@ -90,7 +95,7 @@ static int judge(struct group *g, void *argument)
 		}
 	if (fault == FAULT_UNEVEN && g->rank == 2)
 		taken--;
-	rc = proof_judge(g, &o, taken, BATCH, true, &share, row, &verdict, &err);
+	rc = proof_judge(g, &s, taken, true, &part, row, &verdict, &err);
 	switch (fault) {
 	case FAULT_NONE:
 	case FAULT_FAILED:
