@@ -70,13 +70,16 @@ static void read_back(struct run *r, struct group *g, const struct place *place)
 					 r->job.seed, &err),
 			      0);
 	CU_ASSERT_EQUAL_FATAL(queue_open(&q, &store, 1, &err), 0);
-	for (uint64_t i = 0; i < d.options.files; i++) {
+	for (uint64_t i = 0; i < dataset_objects(&d); i++) {
 		struct object o = {0};
 		struct layout l;
 		uint8_t *data;
+		uint64_t file;
+		uint32_t object;
 
-		dataset_layout(&d, i, &l);
-		dataset_key(&d, i, o.key);
+		dataset_object(&d, i, &file, &object);
+		dataset_object_layout(&d, file, object, &l);
+		dataset_object_key(&d, file, object, o.key);
 		data = malloc(l.size);
 		CU_ASSERT_EQUAL_FATAL(queue_do(&q, &(struct io){.op = IO_OPEN, .object = &o}), 0);
 		CU_ASSERT_EQUAL(o.size, l.size);
@@ -154,34 +157,34 @@ static uint64_t sum_of(const struct run *r, const char *measure)
 static void test_same_for_any_ranks(void)
 {
 	static const struct {
-		const char *name;
-		unsigned samples;
-	} formats[] = {{"raw", 3}, {"npy", 3},  {"npz", 3}, {"tfrecord", 3},
-		       {"png", 1}, {"jpeg", 1}, {"csv", 3}};
-	static const struct {
 		uint32_t ranks;
-		unsigned threads;
-	} with[] = {{1, 1}, {1, 3}, {3, 1}, {3, 2}, {7, 1}};
+		unsigned threads, transfer;
+	} with[] = {{1, 1, 65536}, {1, 3, 1000}, {3, 1, 77777}, {3, 2, 65536}, {7, 1, 1 << 20}};
 	char text[1024];
 
-	for (unsigned f = 0; f < sizeof(formats) / sizeof(formats[0]); f++) {
+	for (const struct format_ops *const *f = format_table(); *f; f++) {
+		unsigned samples = 3;
 		uint64_t hash = 0;
+
+		if ((*f)->check == format_table()[FORMAT_PNG]->check ||
+		    (*f)->check == format_table()[FORMAT_JPEG]->check)
+			samples = 1;
 
 		for (unsigned i = 0; i < sizeof(with) / sizeof(with[0]); i++) {
 			struct run r;
 
 			snprintf(
 				text, sizeof(text),
-				"{\"seed\": 42, \"stores\": {\"m\": {\"uri\": \"mem://\", \"transfer\": 65536}},"
+				"{\"seed\": 42, \"stores\": {\"m\": {\"uri\": \"mem://\", \"transfer\": %u}},"
 				"\"dataset\": {\"format\": \"%s\", \"files\": 23, \"samples_per_file\": %u, \"sample_bytes\": 60000,"
 				"\"sample_bytes_stdev\": 30000, \"folder\": \"a/b\", \"subfolders\": 5},"
 				"\"phases\": [{\"generate\": {\"threads\": %u}}]}",
-				formats[f].name, formats[f].samples, with[i].threads);
+				with[i].transfer, (*f)->name, samples, with[i].threads);
 			start(&r, text);
 			r.read_back = true;
 			CU_ASSERT_EQUAL(thread_group_run(with[i].ranks, generate_body, &r, NULL),
 					0);
-			CU_ASSERT_EQUAL(sum_of(&r, "files_made"), 23);
+			CU_ASSERT_EQUAL(sum_of(&r, "files_made"), 23 * format_objects(*f));
 			if (!hash)
 				hash = r.hash[0];
 			for (uint32_t k = 0; k < with[i].ranks; k++)
