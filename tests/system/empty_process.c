@@ -1,0 +1,19 @@
+/* A process that has MPI and HDF5 and does nothing: the memory that haul's own is counted from. Prints its
+ * greatest resident set in KiB. */
+#include <hdf5.h>
+#include <mpi.h>
+#include <stdio.h>
+#include <sys/resource.h>
+
+int main(int argc, char **argv)
+{
+	struct rusage usage;
+
+	MPI_Init(&argc, &argv);
+	H5open();
+	getrusage(RUSAGE_SELF, &usage);
+	printf("%ld\n", usage.ru_maxrss);
+	H5close();
+	MPI_Finalize();
+	return 0;
+}
