@@ -102,15 +102,23 @@ void train_reads(const struct train_options *o, const struct job_store *store,
 	if (kind == ORDER_ALL && files > 1)
 		visit = (double)samples * (1 - (double)(samples - 1) / (double)(d->samples - 1));
 	if (l.group_samples) {
+		double m = (double)samples / visit, share;
+
 		groups = ceil((double)samples / (double)l.group_samples);
 		add_costs(&l, samples - 1, &last);
-		c.group += (last.group - c.group) / groups;
-		if (in_order && o->loader.keep)
+		/* Of the last group among those read; few samples of many come as rarely to it as it
+		 * has samples. */
+		share = 1 / groups;
+		if (in_order && o->loader.keep) {
 			reads = groups *
 				visits(&r, samples < l.group_samples ? samples : l.group_samples);
-		else
-			reads = visit * random_reads((double)samples / visit, groups,
-						     (double)o->loader.keep);
+		} else {
+			reads = visit * random_reads(m, groups, (double)o->loader.keep);
+			if (m < groups || !o->loader.keep)
+				share = (double)((samples - 1) % l.group_samples + 1) /
+					(double)samples;
+		}
+		c.group += (last.group - c.group) * share;
 	}
 	out->bytes = (visit * c.file + reads * c.group) / (double)samples + c.sample;
 	out->opens = visit * d->objects / (double)samples;

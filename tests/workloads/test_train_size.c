@@ -6,6 +6,7 @@
 
 #include "tests/unit.h"
 #include "tests/workloads/train_fixture.h"
+#include "workloads/formats/kept.h"
 
 static struct fixture *job(const char *uri, const char *dataset, const char *train)
 {
@@ -61,6 +62,98 @@ static void aurora(void)
 		CU_ASSERT_STRING_EQUAL(d.notes[0], "100 steps an epoch: MLPerf wants 500");
 		fixture_free(f);
 	}
+}
+
+/* Readers, one after another: what an epoch moves, and opens. */
+static void read_epoch(const struct dataset *d, struct order *order, uint64_t batch,
+		       uint32_t readers, uint32_t keep, double *bytes, double *opens)
+{
+	for (uint32_t reader = 0; reader < readers; reader++) {
+		struct extent e[FORMAT_EXTENTS_MAX];
+		uint64_t open = UINT64_MAX;
+		struct layout l;
+		struct kept kept;
+
+		kept_init(&kept, keep);
+		for (uint64_t k = reader; k < d->samples / batch; k += readers) {
+			for (uint64_t j = 0; j < batch; j++) {
+				uint64_t sample = order_at(order, k * batch + j);
+				uint64_t file = sample / d->options.samples_per_file;
+				uint32_t n;
+
+				if (file != open || !d->format->stays_open) {
+					kept_nothing(&kept);
+					*opens += d->objects;
+					dataset_layout(d, file, &l);
+				}
+				open = file;
+				n = kept_extents(&kept, &l, sample % d->options.samples_per_file,
+						 e);
+				while (n--)
+					*bytes += (double)e[n].length;
+			}
+		}
+	}
+}
+
+/* The mean of the plan against each sample of an epoch. */
+static void reads(void)
+{
+	static const char *const formats[] = {
+		"\"format\":\"parquet\",\"parquet\":{\"row_group\":8}",
+		"\"format\":\"indexed_binary\"", "\"format\":\"mmap_indexed_binary\"",
+		"\"format\":\"safetensors\"", "\"format\":\"npy\""};
+	static const char *const orders[] = {"\"none\"", "\"each_epoch\"", "{\"samples\":false}",
+					     "{\"files\":false}", "{\"whole_files\":true}"};
+	static const struct {
+		unsigned files, samples, batch, workers, keep;
+	} shapes[] = {{7, 640, 16, 3, 4},   {3, 1500, 10, 1, 0}, {40, 24, 12, 2, 2},
+		      {1, 3000, 50, 2, 16}, {5, 2000, 7, 4, 4},  {200, 3, 6, 1, 4}};
+	unsigned f, o, s;
+
+	for (f = 0; f < sizeof(formats) / sizeof(formats[0]); f++)
+		for (o = 0; o < sizeof(orders) / sizeof(orders[0]); o++)
+			for (s = 0; s < sizeof(shapes) / sizeof(shapes[0]); s++) {
+				char dataset[256], train[256];
+				const struct train_options *options;
+				const struct job_store *store;
+				double bytes = 0, opens = 0, samples;
+				struct train_reads got;
+				struct err err = {0};
+				struct order order;
+				struct fixture *j;
+				struct dataset d;
+
+				snprintf(
+					dataset, sizeof(dataset),
+					"%s,\"files\":%u,\"samples_per_file\":%u,\"sample_bytes\":300",
+					formats[f], shapes[s].files, shapes[s].samples);
+				snprintf(
+					train, sizeof(train),
+					"\"batch\":%u,\"shuffle\":%s,\"loader\":{\"workers\":%u,\"keep\":%u}",
+					shapes[s].batch, orders[o], shapes[s].workers,
+					shapes[s].keep);
+				j = job("null://x", dataset, train);
+				CU_ASSERT_PTR_NOT_NULL_FATAL(j);
+				options = j->job.phases[0].options;
+				CU_ASSERT_EQUAL_FATAL(
+					train_dataset(&j->job, j->job.phases, "", &d, &store, &err),
+					0);
+				train_order(options, &d, 42, &order);
+				read_epoch(&d, &order, shapes[s].batch, 2 * shapes[s].workers,
+					   shapes[s].keep, &bytes, &opens);
+				samples = (double)(d.samples / shapes[s].batch * shapes[s].batch);
+				train_reads(options, store, &d, order.kind, shapes[s].batch, 2,
+					    &got);
+				CU_ASSERT(fabs(got.bytes * samples / bytes - 1) < 0.07);
+				CU_ASSERT(fabs(got.opens * samples / opens - 1) < 0.07);
+				if (fabs(got.bytes * samples / bytes - 1) >= 0.07 ||
+				    fabs(got.opens * samples / opens - 1) >= 0.07)
+					printf("%s %s shape %u: %g bytes for %g, %g opens for %g\n",
+					       formats[f], orders[o], s, got.bytes * samples, bytes,
+					       got.opens * samples, opens);
+				fixture_free(j);
+			}
 }
 
 static void no_compute(void)
@@ -147,6 +240,7 @@ int main(void)
 {
 	CU_TestInfo tests[] = {
 		{"the Aurora table", aurora},
+		{"what a sample costs", reads},
 		{"no compute, few steps", no_compute},
 		{"memory of each loader", memory},
 		{"refusals", refusals},
