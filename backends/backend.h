@@ -7,6 +7,7 @@
 #ifndef HAUL_BACKENDS_BACKEND_H
 #define HAUL_BACKENDS_BACKEND_H
 
+#include <errno.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -133,6 +134,12 @@ struct io {
 	bool asked; /* the attempt under way goes to the store */
 };
 
+/* Whether a finished request counts as an error: absence is an answer to stat and delete. */
+static inline bool io_failed(const struct io *io)
+{
+	return io->status && !(io->status == -ENOENT && (io->op == IO_STAT || io->op == IO_DELETE));
+}
+
 enum backend_capability {
 	BACKEND_CONTENT = 1 << 0, /* keeps what is written: reads give data that can be verified */
 	BACKEND_RANGES = 1 << 1,  /* reads any byte range */
@@ -155,6 +162,7 @@ struct backend_ops;
 struct store;
 struct channel;
 struct endpoints;
+struct op_log;
 struct retry_options;
 
 /* Options every store has; a backend's own struct begins with this one. */
@@ -190,6 +198,8 @@ struct store {
 	 * and how it tries again what is transient. */
 	struct endpoints *endpoints;
 	const struct retry_options *retry;
+	/* Set before its queues are opened: they write a row for each request there. NULL: none. */
+	struct op_log *op_log;
 	void *state; /* the backend's */
 };
 

@@ -2,10 +2,12 @@
  * everything else is adding to plain counters. */
 #include "backends/queue.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 
 #include "backends/attempt.h"
+#include "backends/op_log.h"
 #include "backends/store.h"
 
 static bool synchronous(const struct queue *q)
@@ -71,6 +73,12 @@ int queue_open(struct queue *q, struct store *store, uint32_t depth, struct err 
 	rc = attempts_open(q, err);
 	if (rc < 0)
 		goto out_channel;
+	if (store->op_log) {
+		rc = op_log_join(&q->logged, store, err);
+		if (rc < 0)
+			goto out_channel;
+		queue_listen(q, op_log_see, q->logged);
+	}
 	q->now_ns = clock_now(store->clock);
 	return 0;
 
@@ -86,9 +94,30 @@ void queue_close(struct queue *q)
 {
 	if (!q->stats)
 		return;
+	queue_unlogged(q);
 	if (q->channel.store->ops->channel_close)
 		q->channel.store->ops->channel_close(&q->channel);
 	memory_free(q);
+}
+
+void queue_listen(struct queue *q, void (*see)(void *argument, const struct io *io), void *argument)
+{
+	assert(q->tap_count < QUEUE_TAPS);
+	q->taps[q->tap_count++] = (struct queue_tap){see, argument};
+}
+
+void queue_unlogged(struct queue *q)
+{
+	uint32_t kept = 0;
+
+	if (!q->logged)
+		return;
+	op_log_leave(q->logged);
+	for (uint32_t i = 0; i < q->tap_count; i++)
+		if (q->taps[i].argument != q->logged)
+			q->taps[kept++] = q->taps[i];
+	q->tap_count = kept;
+	q->logged = NULL;
 }
 
 void queue_memory(struct queue *q, void *base, uint64_t bytes)
@@ -119,12 +148,6 @@ static void prepare(const struct queue *q, struct io *io, uint64_t now_ns)
 	io->endpoint = q->channel.store->place.endpoint;
 }
 
-/* An answer that is no error: what was asked for is not there. */
-static bool absent(const struct io *io)
-{
-	return io->status == -ENOENT && (io->op == IO_STAT || io->op == IO_DELETE);
-}
-
 static void finish(struct queue *q, struct io *io)
 {
 	struct queue_counts *counts = &q->stats->op[io->op];
@@ -134,7 +157,7 @@ static void finish(struct queue *q, struct io *io)
 	counts->operations++;
 	if (io->op == IO_READ || io->op == IO_WRITE)
 		counts->bytes += io->done_bytes;
-	if (io->status && !absent(io))
+	if (io_failed(io))
 		counts->errors++;
 	if (q->timeout_ns && service_ns > q->timeout_ns)
 		counts->late++;
@@ -147,8 +170,8 @@ static void finish(struct queue *q, struct io *io)
 	hist_record(&q->stats->response[io->op], io->done_ns > due_ns ? io->done_ns - due_ns : 0);
 	if (io->done_ns > q->now_ns)
 		q->now_ns = io->done_ns;
-	if (q->tap)
-		q->tap(q->tap_argument, io);
+	for (uint32_t i = 0; i < q->tap_count; i++)
+		q->taps[i].see(q->taps[i].argument, io);
 }
 
 /* Whether another attempt must follow the one that has come back. One that moved nothing ends it:

@@ -1,6 +1,6 @@
 /* A queue of requests on a store: above every backend it finishes short transfers, chooses the endpoint
- * of each attempt, tries again what is transient, stamps, counts, keeps both latencies and feeds one
- * tap.
+ * of each attempt, tries again what is transient, stamps, counts, keeps both latencies and feeds its
+ * taps.
  *
  * A queue belongs to one thread. Nothing here allocates after queue_open. Two latencies are kept:
  * response (from due_ns, so a stalled queue cannot hide its own delay) and service (from
@@ -13,7 +13,7 @@
 #include "backends/retry.h"
 #include "core/hist.h"
 
-enum { QUEUE_DEPTH_MAX = 4096 };
+enum { QUEUE_DEPTH_MAX = 4096, QUEUE_TAPS = 4 };
 
 /* Every finished request counts once, failed ones too. An answer of -ENOENT to stat or delete is no
  * error. bytes are those of reads and writes. late: took longer than the store's timeout. retries:
@@ -40,10 +40,13 @@ struct queue {
 	 * goes back; on sim:// in virtual time, at or before the clock's own. */
 	uint64_t now_ns;
 	struct queue_stats *stats;
-	/* Called for every finished request: timelines, operation logs, live figures. May be NULL. */
-	void (*tap)(void *tap_argument, const struct io *io);
-	void *tap_argument;
-	struct io **done; /* completed and not yet reaped: a ring of depth */
+	struct queue_tap {
+		void (*see)(void *argument, const struct io *io);
+		void *argument;
+	} taps[QUEUE_TAPS];
+	uint32_t tap_count;
+	struct op_log_queue *logged; /* its place in the store's operation log; NULL: none */
+	struct io **done;            /* completed and not yet reaped: a ring of depth */
 	uint32_t done_head, done_count;
 	/* Asynchronous channels: the piece under way of each streamed request. [depth] */
 	struct io *pieces, **free_pieces;
@@ -57,6 +60,15 @@ struct queue {
  * engine psync works on one request at a time; set depth 1 or another engine"). */
 int queue_open(struct queue *q, struct store *store, uint32_t depth, struct err *err);
 void queue_close(struct queue *q);
+
+/* From now on see is called for every finished request, in the queue's thread: timelines, operation
+ * logs, live figures. Of QUEUE_TAPS the queue itself may take one, the rest are its owner's. */
+void queue_listen(struct queue *q, void (*see)(void *argument, const struct io *io),
+		  void *argument);
+
+/* What it does is not the phase's own work, is not in the results, and so has no rows in the store's
+ * operation log. Before its first request. */
+void queue_unlogged(struct queue *q);
 
 /* Says that data of later requests will lie in [base, base + bytes): an engine may register it and
  * then move bytes for less. Data elsewhere works too. The memory must outlive the queue; call it

@@ -23,9 +23,16 @@ static const struct backend_ops *const backends[] = {
 #define HTTP_BUILT false
 #endif
 
+#ifdef HAVE_ZSTD
+#define ZSTD_BUILT true
+#else
+#define ZSTD_BUILT false
+#endif
+
 static const struct backend_part parts[] = {
 	{"engine uring of file://", "liburing 2.3", URING_BUILT},
 	{"object stores", "libcurl 7.85, OpenSSL 3.0 and expat", HTTP_BUILT},
+	{"operation log", "libzstd 1.4", ZSTD_BUILT},
 	{NULL, NULL, false},
 };
 

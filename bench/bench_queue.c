@@ -5,9 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "backends/op_log.h"
 #include "backends/queue.h"
 
-enum { ROUNDS = 7, OPERATIONS = 2000000, BOUND_PS = 100000 };
+enum { ROUNDS = 7, OPERATIONS = 2000000, BOUND_PS = 100000, BURSTS = 40, BURST = 4000 };
+
+#define BURST_EVERY_NS 25000000u
 
 static int by_value(const void *a, const void *b)
 {
@@ -57,12 +60,66 @@ static void print(const char *what, double ns[ROUNDS])
 	printf("%-28s %7.1f ns   (%.1f to %.1f)\n", what, ns[ROUNDS / 2], ns[0], ns[ROUNDS - 1]);
 }
 
+/* As requests come from storage: fewer than the log's thread makes rows of, so that rings stay short. Between
+ * bursts that a ring holds it gets the time to empty it. */
+static double bursts_ns(struct queue *q, struct object *o)
+{
+	uint64_t spent = 0, start;
+
+	for (int b = 0; b < BURSTS; b++) {
+		start = clock_kernel_ns();
+		for (uint64_t i = 0; i < BURST; i++) {
+			struct io io = {
+				.op = IO_READ, .object = o, .offset = i << 20, .length = 1 << 20};
+
+			queue_do(q, &io);
+		}
+		spent += clock_kernel_ns() - start;
+		clock_sleep_until(q->channel.store->clock, start + BURST_EVERY_NS);
+	}
+	return (double)spent / BURSTS / BURST;
+}
+
+/* What a request pays for its row in the operation log. */
+static void logged(struct store *store, struct object *o)
+{
+	struct op_log_options options = {
+		.path = "bench_queue.tsv.zst", .force = true, .ranks = 1, .rows = OP_LOG_ROWS};
+	double with[ROUNDS], without[ROUNDS], costs[ROUNDS];
+	struct queue plain, logging;
+	uint64_t rows, dropped;
+	struct op_log *log;
+	struct err err;
+
+	if (op_log_open(&log, &options, &err) < 0) {
+		printf("no operation log: %s\n", err.text);
+		return;
+	}
+	queue_open(&plain, store, 1, NULL);
+	store->op_log = log;
+	queue_open(&logging, store, 1, NULL);
+	for (int i = 0; i < ROUNDS; i++) {
+		without[i] = bursts_ns(&plain, o);
+		with[i] = bursts_ns(&logging, o);
+		costs[i] = with[i] - without[i];
+	}
+	print("bursts of queue_do", without);
+	print("with the operation log", with);
+	print("a row costs", costs);
+	queue_close(&logging);
+	queue_close(&plain);
+	op_log_close(log, &rows, &dropped, &err);
+	printf("%llu rows, %llu requests without one\n", (unsigned long long)rows,
+	       (unsigned long long)dropped);
+	remove(options.path);
+}
+
 int main(void)
 {
 	struct store_options options = {.uri = {.count = 1, .items = (char *[]){"null://"}}};
 	struct job_store described = {.name = "null", .options = &options};
 	struct place place = {.ranks = 1, .nodes = 1, .local_ranks = 1};
-	struct object o = {.key = "x"};
+	struct object o = {.key = "train/0000042/img_0001234_of_4300800.npz"};
 	double clocks[ROUNDS], whole[ROUNDS], split[ROUNDS];
 	struct store store;
 	struct clock clock;
@@ -90,6 +147,7 @@ int main(void)
 	printf("the bound is %.2f us an operation: %s\n", BOUND_PS / 1e6,
 	       split[ROUNDS / 2] <= BOUND_PS / 1e3 ? "held" : "missed");
 	queue_close(&q);
+	logged(&store, &o);
 	store_close(&store);
 	return 0;
 }

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "backends/op_log.h"
 #include "cli/catalog.h"
 #include "cli/cli.h"
 #include "haul_build.h"
@@ -18,7 +19,8 @@ struct run_args {
 	const char *results;
 	bool force, strict, quiet;
 	struct verb_texts sets, sweeps, only, skip;
-	uint64_t repeat, warmup, deadline_ns, fake_nodes;
+	const char *op_log;
+	uint64_t op_log_rows, repeat, warmup, deadline_ns, fake_nodes;
 };
 
 #define ROW(n, k, member, ...) \
@@ -60,6 +62,10 @@ static const struct verb_option run_options[] = {
 	ROW_ONLY,
 	ROW_SKIP,
 	ROW_DEADLINE,
+	ROW("op-log", VERB_TEXT, op_log, .value = "FILE.tsv.zst",
+	    .help = "a row for each request, a file a rank; docs/results.md has the columns"),
+	ROW("op-log-rows", VERB_COUNT, op_log_rows, .value = "N", .min = OP_LOG_ROWS_MIN,
+	    .max = 1 << 26, .help = "rows that a queue keeps until they are written; default 8192"),
 	ROW_FAKE_NODES,
 	ROW_QUIET,
 	{.name = NULL},
@@ -142,6 +148,8 @@ static int run_as(const struct call *call, enum run_verb verb)
 		.sweep_count = args->sweeps.count,
 		.repeat = (uint32_t)args->repeat,
 		.warmup = (uint32_t)args->warmup,
+		.op_log = args->op_log,
+		.op_log_rows = args->op_log_rows,
 		.deadline_ns = args->deadline_ns,
 		.fake_nodes = (uint32_t)args->fake_nodes,
 		.command_line = command,

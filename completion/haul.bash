@@ -18,7 +18,7 @@ _haul()
 		words=$("$program" __complete "$verb" 2>/dev/null)
 	fi
 	case $before in
-	--results)
+	--results | --op-log)
 		words=$(compgen -f -- "$word")
 		;;
 	*)

@@ -44,7 +44,7 @@ struct hist_kind {
 /* Every workload's rank columns begin with these measures, in this order, so that a summary can be
  * made of any phase. TALLY_COMMON_MEASURES is the initialiser of their rows, TALLY_COMMON_FIGURES of
  * the figures made of them, which stand among every workload's. The workload counts them, but for the
- * processor time, which whoever runs the phase puts there. */
+ * processor time and the operation log's, which whoever runs the phase puts there. */
 enum tally_common {
 	TALLY_WALL_NS,
 	TALLY_BYTES_READ,
@@ -54,6 +54,7 @@ enum tally_common {
 	TALLY_RETRIES,
 	TALLY_CPU_USER_NS,
 	TALLY_CPU_SYSTEM_NS,
+	TALLY_OP_LOG_DROPPED,
 	TALLY_COMMON
 };
 /* clang-format off */
@@ -65,7 +66,8 @@ enum tally_common {
 	{"errors", "", MERGE_SUM, "requests that failed for good"}, \
 	{"retries", "", MERGE_SUM, "attempts beyond the first"}, \
 	{"cpu_user_ns", "ns", MERGE_SUM, "processor time of the ranks' processes, user"}, \
-	{"cpu_system_ns", "ns", MERGE_SUM, "processor time of the ranks' processes, system"}
+	{"cpu_system_ns", "ns", MERGE_SUM, "processor time of the ranks' processes, system"}, \
+	{"op_log_dropped", "", MERGE_SUM, "requests without a row in the operation log"}
 #define TALLY_COMMON_FIGURES \
 	{"cpu_s_per_GB", "s/GB", tally_cpu_per_gb, \
 	 "processor seconds of the ranks' processes for 10^9 bytes read or written"}

@@ -241,7 +241,11 @@ static int run_prepare(struct run *run, const struct run_options *options, enum 
 	if (rc < 0)
 		return rc;
 	run->signals.log = &run->log;
-	rc = run_create_results(run, options, err);
+	rc = run_log_open(run, options, err);
+	if (rc == 0)
+		rc = run_create_results(run, options, err);
+	if (rc < 0)
+		run_log_discard(run);
 	if (rc == -EEXIST)
 		*status = EXIT_USAGE;
 	return rc;
@@ -271,6 +275,11 @@ enum exit_status run_job(struct run *run, const struct run_options *options, boo
 	if (options->verb == RUN_CLEAN)
 		return run_clean(run, err);
 	rc = run_series(run, options, &status, err);
+	if (run_log_close(run, options, &late) < 0 && status != EXIT_FAILED) {
+		*err = late;
+		rc = late.code;
+		status = EXIT_FAILED;
+	}
 	if (run->results) {
 		enum results_status end = status == EXIT_INTERRUPTED ? RESULTS_INTERRUPTED
 					  : status == EXIT_FAILED    ? RESULTS_FAILED

@@ -21,6 +21,8 @@ struct run_options {
 	const char *const *sweeps; /* path=a,b,c */
 	unsigned sweep_count;
 	uint32_t repeat, warmup; /* runs of each combination; repeat 0: 1 */
+	const char *op_log;      /* path of the operation log; NULL: none */
+	uint64_t op_log_rows;    /* that a queue keeps until they are written; 0: OP_LOG_ROWS */
 	uint64_t deadline_ns;    /* from the start of the run; 0: none */
 	uint32_t fake_nodes;     /* 0 or 1: as the machine is */
 	const char *command_line, *version, *build;

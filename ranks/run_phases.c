@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "backends/op_log.h"
 #include "plan/plan.h"
 #include "ranks/progress.h"
 #include "ranks/run_state.h"
@@ -49,6 +50,7 @@ static int phase_open(struct run *run, const struct run_options *options, struct
 		.tally = &p->tally,
 		.begins = watch_begin,
 		.begins_argument = &p->watch,
+		.op_log = run->op_log,
 		.stores = run->stores,
 		.null_au = NAN,
 		.target_au = NAN,
@@ -139,6 +141,7 @@ static int phase_do(struct run *run, const struct run_options *options, struct j
 		    struct err *err)
 {
 	struct phase_run p;
+	uint64_t dropped = run->op_log ? op_log_dropped(run->op_log) : 0;
 	struct err publish = {0};
 	int rc;
 
@@ -149,10 +152,14 @@ static int phase_do(struct run *run, const struct run_options *options, struct j
 	}
 	group_barrier(run->world);
 	progress_start(&p.line, &run->clock, STDERR_FILENO, run->at.run, series_runs(&run->series));
+	if (run->op_log)
+		op_log_phase(run->op_log, phase->name, run->at.run);
 	p.watch.sampler = run->sampler;
 	watch_begin(&p.watch);
 	p.rc = p.workload->run(&p.ctx, &p.stopped, err);
 	p.client = watch_end(&p.watch, p.tally.rank_row);
+	if (run->op_log)
+		p.tally.rank_row[TALLY_OP_LOG_DROPPED] = op_log_dropped(run->op_log) - dropped;
 	progress_end(&p.line);
 	rc = p.rc;
 	*stopped = p.stopped;

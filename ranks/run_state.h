@@ -42,6 +42,7 @@ struct run {
 	char cores_found[RESULTS_TEXT];
 	struct store_facts stores[JOB_STORES_MAX]; /* as last opened by a phase */
 	struct results *results;                   /* NULL: the verb leaves none */
+	struct op_log *op_log;                     /* NULL: none is kept */
 	struct sampler *sampler; /* of a node, on its first rank, where there are results */
 	char said[RUN_SAID_BYTES];
 };
@@ -70,6 +71,12 @@ int run_phases(struct run *run, const struct run_options *options, struct repeat
 /* All runs of the series. */
 int run_series(struct run *run, const struct run_options *options, enum exit_status *status,
 	       struct err *err);
+
+/* The operation log, where options ask for it: opened by all ranks or none, and closed by all. Collective.
+ * close fails where a row could not be written. */
+int run_log_open(struct run *run, const struct run_options *options, struct err *err);
+void run_log_discard(struct run *run); /* where the run does not begin: no file remains */
+int run_log_close(struct run *run, const struct run_options *options, struct err *err);
 
 /* Gives run->stores of all nodes to the results, for the next publication. Collective. */
 int run_record_stores(struct run *run, struct err *err);

@@ -122,6 +122,7 @@ static int look(struct looker *k, struct store *store, uint32_t rank, struct err
 
 	if (rc < 0)
 		return rc;
+	queue_unlogged(&k->queue);
 	if (posix_memalign(&k->window, HEAD_ALIGNMENT, queue_window(store, EXISTING_HEAD_BYTES)) !=
 	    0)
 		rc = err_set(err, -ENOMEM, "no memory to look at files");

@@ -43,10 +43,10 @@ int file_pass_open(struct file_pass *p, struct err *err)
 		w->buffer = p->buffer_bytes ? buffers_take(&p->buffers) : NULL;
 		timeline_init(&w->timeline, p->start_ns);
 		rc = queue_open(&w->queue, p->store, p->depth ? p->depth : 1, err);
-		if (rc == 0)
-			queue_memory(&w->queue, w->buffer, p->buffers.slot_bytes);
-		w->queue.tap = tap;
-		w->queue.tap_argument = w;
+		if (rc < 0)
+			break;
+		queue_memory(&w->queue, w->buffer, p->buffers.slot_bytes);
+		queue_listen(&w->queue, tap, w);
 	}
 	return rc;
 }
@@ -256,9 +256,7 @@ int file_worker_do(struct file_worker *w, struct io *io)
 {
 	int rc = queue_do(&w->queue, io);
 
-	if (rc == 0 || (rc == -ENOENT && (io->op == IO_STAT || io->op == IO_DELETE)))
-		return rc;
-	return file_worker_fail(w, io, rc, io_text(io));
+	return io_failed(io) ? file_worker_fail(w, io, rc, io_text(io)) : rc;
 }
 
 uint64_t file_pass_count(const struct file_pass *p, unsigned which)

@@ -147,6 +147,8 @@ static int open_all(struct run *r, struct err *err)
 	};
 	rc = queue_open(&r->side, &r->store, 1, err);
 	if (rc == 0)
+		queue_unlogged(&r->side);
+	if (rc == 0)
 		rc = file_pass_open(&r->pass, err);
 	return group_agree(ctx->group, rc, err);
 }

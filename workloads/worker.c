@@ -9,9 +9,9 @@
 static const uint64_t preprocess_stream = 0x70726570; /* "prep" */
 
 /* Every finished request, in this worker's thread. */
-static void worker_tap(void *tap_argument, const struct io *io)
+static void worker_tap(void *argument, const struct io *io)
 {
-	struct worker *w = tap_argument;
+	struct worker *w = argument;
 	uint64_t bytes;
 
 	timeline_add(&w->timeline, io->done_ns, SECOND_OPERATIONS, 1);
@@ -87,8 +87,7 @@ int worker_open(struct worker *w, const struct worker_options *options, uint32_t
 		if (rc < 0)
 			break;
 		queue_memory(&w->queues[s], w->windows.base, w->windows.mapped_bytes);
-		w->queues[s].tap = worker_tap;
-		w->queues[s].tap_argument = w;
+		queue_listen(&w->queues[s], worker_tap, w);
 	}
 	if (rc < 0)
 		worker_close(w);
@@ -100,8 +99,7 @@ void worker_close(struct worker *w)
 	unsigned s;
 
 	for (s = 0; s < WORKER_SOURCES; s++)
-		if (w->queues[s].tap)
-			queue_close(&w->queues[s]);
+		queue_close(&w->queues[s]);
 	if (w->windows.base)
 		buffers_free(&w->windows);
 	free(w->ios);

@@ -44,6 +44,8 @@ int workload_store_open(const struct phase_context *ctx, const struct job_store 
 	int rc = store_open(store, described, ctx->place, ctx->node, ctx->clock, ctx->log,
 			    ctx->job->seed, err);
 
+	if (rc == 0)
+		store->op_log = ctx->op_log;
 	if (rc == 0 && ctx->stores)
 		store_describe(store, described, &ctx->stores[described - ctx->job->stores]);
 	return rc;

@@ -56,7 +56,8 @@ struct phase_context {
 	 * watched from outside (processor time, the node's counters) starts anew. NULL: nobody watches. */
 	void (*begins)(void *begins_argument);
 	void *begins_argument;
-	struct tally *tally; /* made by the caller from workload->schema */
+	struct tally *tally;   /* made by the caller from workload->schema */
+	struct op_log *op_log; /* workload_store_open gives it to the phase's stores; NULL: none */
 	/* [job->store_count]: workload_store_open notes here what is in effect. NULL: not asked. */
 	struct store_facts *stores;
 	double null_au, target_au; /* set by run where it has them; NaN before */

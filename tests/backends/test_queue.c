@@ -378,23 +378,24 @@ static void count_bytes(void *argument, const struct io *io)
 	*(uint64_t *)argument += io->done_bytes;
 }
 
-static void test_the_tap_sees_every_request(void)
+static void test_the_taps_see_every_request(void)
 {
 	unsigned char data[10];
 	struct object o = {0};
 	struct io io = {.op = IO_READ, .object = &o, .length = 10, .data = data}, *ios[] = {&io},
 		  *done[1];
-	uint64_t bytes = 0;
+	uint64_t bytes = 0, again = 0;
 	struct script s;
 
 	script_begin(&s, &async_ops, 1);
-	s.queue.tap = count_bytes;
-	s.queue.tap_argument = &bytes;
+	queue_listen(&s.queue, count_bytes, &bytes);
+	queue_listen(&s.queue, count_bytes, &again);
 	for (int i = 0; i < 3; i++) {
 		queue_submit(&s.queue, ios, 1);
 		CU_ASSERT_EQUAL(queue_reap(&s.queue, done, 1, 1, UINT64_MAX), 1);
 	}
 	CU_ASSERT_EQUAL(bytes, 30);
+	CU_ASSERT_EQUAL(again, 30);
 	queue_close(&s.queue);
 }
 
@@ -451,7 +452,7 @@ int main(void)
 		{"streams run side by side", test_streams_run_side_by_side},
 		{"depth bounds what is in flight", test_depth_bounds_what_is_in_flight},
 		{"depth is refused in a sentence", test_depth_is_refused_in_a_sentence},
-		{"the tap sees every request", test_the_tap_sees_every_request},
+		{"the taps see every request", test_the_taps_see_every_request},
 		{"merged equals recorded together", test_merged_equals_recorded_together},
 		{"window has room for whole blocks", test_window_has_room_for_whole_blocks},
 		CU_TEST_INFO_NULL,

@@ -17,6 +17,7 @@ class Haul(CMakePackage):
 
     variant("uring", default=True, description="The uring engine of file:// (io_uring)")
     variant("yaml", default=True, description="haul import dlio (libyaml)")
+    variant("zstd", default=True, description="The operation log (--op-log)")
 
     depends_on("c", type="build")
     depends_on("cmake@3.25:", type="build")
@@ -28,6 +29,7 @@ class Haul(CMakePackage):
     depends_on("isa-l")
     depends_on("liburing@2.3:", when="+uring")
     depends_on("libyaml", when="+yaml")
+    depends_on("zstd@1.4:", when="+zstd")
 
     def cmake_args(self):
         return [
@@ -35,6 +37,7 @@ class Haul(CMakePackage):
             self.define("HDF5_ROOT", self.spec["hdf5"].prefix),
             self.define_from_variant("HAUL_URING", "uring"),
             self.define_from_variant("HAUL_YAML", "yaml"),
+            self.define_from_variant("HAUL_ZSTD", "zstd"),
             self.define("HAUL_TESTS", False),
             self.define("HAUL_BENCH", False),
             self.define("HAUL_WERROR", False),

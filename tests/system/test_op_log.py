@@ -1,0 +1,180 @@
+"""--op-log: what stands there is what the results count, row by row, on every store and in every phase."""
+import collections
+import csv
+import datetime
+import glob
+import io
+import signal
+import subprocess
+import time
+
+from haultest import *
+
+WARP = ["idx", "thread", "op", "client_id", "n_objects", "bytes", "endpoint", "file", "error", "start", "first_byte",
+        "last_byte", "end", "duration_ns", "cat"]
+MIB = 1 << 20
+
+
+def unpack(*files):
+    # Files one behind the other are one table.
+    whole = b"".join(open(f, "rb").read() for f in files)
+    done = subprocess.run(["zstd", "-dc"], input=whole, capture_output=True)
+    return done.returncode, done.stdout.decode()
+
+
+def rows(folder, pattern="ops*.tsv.zst"):
+    rc, text = unpack(*sorted(glob.glob(f"{folder}/{pattern}")))
+    check(rc == 0, "zstd refuses it")
+    table = csv.DictReader(io.StringIO("".join(l for l in text.splitlines(True) if l[0] != "#")), delimiter="\t")
+    check(table.fieldnames[:15] == WARP, f"columns: {table.fieldnames}")
+    return list(table), [l for l in text.splitlines() if l[0] == "#"]
+
+
+def seconds(text):
+    whole, rest = text.rstrip("Z").split(".")
+    check(len(rest) == 9, text)
+    return datetime.datetime.fromisoformat(whole + "+00:00").timestamp() + int(rest) / 1e9
+
+
+def same(folder, phases):
+    """Rows by phase and rank against the results."""
+    found, ends = rows(folder)
+    for phase in phases:
+        mine = [r for r in found if r["phase"] == phase["name"]]
+        moved = collections.Counter()
+        for r in mine:
+            moved[r["op"]] += int(r["bytes"])
+        errors = sum(1 for r in mine if r["error"])
+        retries = sum(int(r["attempts"]) - 1 for r in mine)
+        is_so = (len(mine), moved["GET"], moved["PUT"], errors, retries)
+        m = phase["measures"]
+        wanted = (m["operations"] + m.get("warmup_operations", 0), m["bytes_read"], m["bytes_written"], m["errors"],
+                  m["retries"])
+        if m.get("warmup_operations"):
+            # Whose bytes the results leave out.
+            is_so, wanted = is_so[0], wanted[0]
+        check(is_so == wanted, f"{phase['name']}: rows say {is_so}, the results {wanted}")
+        check(m["op_log_dropped"] == 0, "dropped")
+    check(len(found) == sum(len([r for r in found if r["phase"] == p["name"]]) for p in phases), "rows of no phase")
+    return found, ends
+
+
+def run(folder, job, ranks=2, *more):
+    write_job(folder, job)
+    r = mpi(ranks, "run", "job.json", "--op-log", "ops.tsv.zst", *more, cwd=folder)
+    check(r.rc == 0, f"{r}")
+    return report(f"{folder}/results.h5")["phases"]
+
+
+def training(uri, **more):
+    return {"name": "log", "stores": {"data": {"uri": uri, **more}},
+            "dataset": {"store": "data", "format": "npz", "files": 24, "sample_bytes": 100000},
+            "phases": [{"generate": {"threads": 2}},
+                       {"train": {"batch": 2, "epochs": 2, "compute": "1 ms", "null_steps": 4,
+                                  "loader": {"workers": 2}}}]}
+
+
+def test_training():
+    for uri, more in (("file://./data", {}), ("direct://./data", {"transfer": "32 KiB"}), ("mem://data", {}),
+                      ("sim://data", {"latency": "1 ms", "failure_rate": 0})):
+        with Folder() as folder:
+            before = time.time()
+            phases = run(folder, training(uri, **more))
+            found, ends = same(folder, phases)
+            check(ends == [f"# rank {r} of 2: {sum(x['client_id'] == str(r) for x in found)} rows, 0 dropped"
+                           for r in (0, 1)], f"{ends}")
+            scheme = uri.split("://")[0]
+            check({r["endpoint"] for r in found} == {scheme + "://"}, "endpoints")
+            check(all(r["file"].startswith("data/") or "/data/" in r["file"] for r in found), "files")
+            for r in found:
+                start, end = seconds(r["start"]), seconds(r["end"])
+                check(before - 1 < start <= end + 1e-9 < time.time() + 1, f"times: {r}")
+                near(end - start, int(r["duration_ns"]) / 1e9, 2e-6, "duration")
+                check(r["op"] != "GET" or r["last_byte"] == r["end"], f"last byte: {r}")
+            check({r["thread"] for r in found} <= set("0123"), "threads keep small numbers")
+            by_rank = collections.Counter(r["client_id"] for r in found)
+            check(set(by_rank) == {"0", "1"}, f"ranks {by_rank}")
+
+
+def test_plain_io_and_its_warmup():
+    io_phase = {"operation": "read", "size": "4 MiB", "block": "64 KiB", "threads": 2}
+    job = {"name": "io", "stores": {"data": {"uri": "file://./plain"}},
+           "phases": [{"io": {**io_phase, "name": "write", "operation": "write"}},
+                      {"io": {**io_phase, "name": "read", "order": "random", "passes": 0, "seconds": "300 ms",
+                                              "warmup": "100 ms", "rate": 2000}},
+                      {"io": {**io_phase, "name": "stat", "operation": "stat", "threads": 1}}]}
+    with Folder() as folder:
+        phases = run(folder, job, 1)
+        found, _ = same(folder, phases)
+        check({r["op"] for r in found} >= {"PUT", "GET", "STAT"}, f"{ {r['op'] for r in found} }")
+
+
+def test_errors_stand_there():
+    job = training("sim://faulty", failure_rate=0.2)
+    job["phases"][1]["train"].update({"on_error": "count", "null_steps": 0})
+    job["phases"].pop(0)
+    with Folder() as folder:
+        phases = run(folder, job, 1)
+        found, _ = same(folder, phases)
+        texts = {r["error"] for r in found if r["error"]}
+        check(phases[0]["measures"]["errors"] > 0 and texts == {"Input/output error"}, f"{texts}")
+
+
+def test_runs_of_a_series():
+    job = training("mem://series")
+    with Folder() as folder:
+        write_job(folder, job)
+        r = mpi(1, "run", "job.json", "--op-log", "ops.tsv.zst", "--repeat", "2", "--warmup", "1", cwd=folder)
+        check(r.rc == 0, f"{r}")
+        phases = report(f"{folder}/results.h5")["phases"]
+        found, _ = rows(folder)
+        by_run = collections.Counter(int(r["run"]) for r in found if r["phase"] == "train")
+        wanted = [p["measures"]["operations"] for p in phases if p["name"] == "train"]
+        check([by_run[i + 1] for i in range(3)] == wanted, f"{by_run}, wanted {wanted}")
+
+
+def test_what_does_not_fit_is_counted():
+    job = {"name": "fast", "stores": {"n": {"uri": "null://n"}},
+           "phases": [{"io": {"operation": "read", "size": "1 GiB", "block": 4096, "passes": 0, "count": 400000}}]}
+    with Folder() as folder:
+        write_job(folder, job)
+        r = mpi(1, "run", "job.json", "--op-log", "ops.tsv.zst", "--op-log-rows", "8", cwd=folder)
+        check(r.rc == 0, f"{r}")
+        m = report(f"{folder}/results.h5")["phases"][0]["measures"]
+        found, ends = rows(folder)
+        check(m["op_log_dropped"] > 0, "nothing was dropped: the test shows nothing")
+        check(len(found) + m["op_log_dropped"] == m["operations"], f"{len(found)} rows, {m}")
+        check(ends == [f"# rank 0 of 1: {len(found)} rows, {m['op_log_dropped']} dropped"], f"{ends}")
+        check("operations have no row; --op-log-rows keeps more" in r.err, f"{r.err}")
+
+
+def test_refused_before_anything_runs():
+    with Folder() as folder:
+        job = write_job(folder, training("file://./data"))
+        open(f"{folder}/ops.1.tsv.zst", "w").close()
+        r = mpi(2, "run", job, "--op-log", "ops.tsv.zst", cwd=folder)
+        check(r.rc == 2 and "ops.1.tsv.zst exists; name another with --op-log, or say --force" in r.err, f"{r}")
+        left = set(os.listdir(folder))
+        check(left == {"job.json", "ops.1.tsv.zst"}, f"{left}")
+        r = mpi(2, "run", job, "--op-log", "ops.tsv.zst", "--force", cwd=folder)
+        check(r.rc == 0, f"{r}")
+        r = mpi(1, "run", job, "--op-log", "no/such/ops.zst", "--results", "b.h5", cwd=folder)
+        check(r.rc == 1 and "no/such/ops.zst: No such file or directory" in r.err, f"{r}")
+
+
+def test_killed_it_opens():
+    job = training("sim://slow", latency="5 ms")
+    job["phases"] = [{"train": {"batch": 2, "epochs": 1000, "compute": 0, "null_steps": 0}}]
+    with Folder() as folder:
+        write_job(folder, job)
+        p = subprocess.Popen([HAUL, "run", "job.json", "--op-log", "ops.tsv.zst"], cwd=folder, env=environment(1),
+                             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        time.sleep(4)
+        p.send_signal(signal.SIGKILL)
+        p.wait()
+        rc, text = unpack(f"{folder}/ops.tsv.zst")
+        check(rc != 0 and text.count("\tGET\t") > 100, f"zstd {rc}, {text.count(chr(10))} rows")
+
+
+main(test_training, test_plain_io_and_its_warmup, test_errors_stand_there, test_runs_of_a_series,
+     test_what_does_not_fit_is_counted, test_refused_before_anything_runs, test_killed_it_opens)
