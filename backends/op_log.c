@@ -127,10 +127,9 @@ static struct op_log_queue *place_take(struct op_log *l)
 		p = p->next;
 	if (p)
 		return p;
-	p = aligned_alloc(_Alignof(struct op_log_queue), sizeof(*p));
+	p = calloc(1, sizeof(*p));
 	if (!p)
 		return NULL;
-	memset(p, 0, sizeof(*p));
 	if (!ring_init(&p->ring, l->options.rows * RECORD_BYTES)) {
 		free(p);
 		return NULL;

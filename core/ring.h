@@ -19,11 +19,14 @@ struct ring {
 	uint8_t *memory;
 	uint64_t bytes; /* a power of two */
 	/* The writer's; each side keeps to its own cache lines. */
-	_Alignas(64) _Atomic uint64_t head;
+	uint8_t before_head[64 - 2 * RING_WORD];
+	_Atomic uint64_t head;
 	uint64_t claimed, tail_seen;
 	/* The reader's. */
-	_Alignas(64) _Atomic uint64_t tail;
+	uint8_t before_tail[64 - 3 * RING_WORD];
+	_Atomic uint64_t tail;
 	uint64_t head_seen;
+	uint8_t behind[64 - 2 * RING_WORD];
 };
 
 /* bytes: at least, and at least twice the largest record. All pages are touched. Returns whether there was
