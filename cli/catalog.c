@@ -20,6 +20,8 @@ enum {
 	TARGET_COLUMNS = 11
 };
 
+#define LEAST_RATE 0.01 /* GB/s that two digits show */
+
 static void print_rate(const struct plan *plan)
 {
 	char rate[UNITS_TEXT_BYTES] = "–", target[UNITS_TEXT_BYTES] = "–";
@@ -27,10 +29,13 @@ static void print_rate(const struct plan *plan)
 
 	for (i = 0; i < plan->phase_count; i++) {
 		const struct demand *d = &plan->phases[i].demand;
+		double each;
 
 		if (d->bytes_per_second <= 0 || isinf(d->bytes_per_second))
 			continue;
-		snprintf(rate, sizeof(rate), "%.2f", d->bytes_per_second / plan->ranks / 1e9);
+		each = d->bytes_per_second / plan->ranks / 1e9;
+		snprintf(rate, sizeof(rate), each < LEAST_RATE ? "< %.2f" : "%.2f",
+			 each < LEAST_RATE ? LEAST_RATE : each);
 		if (d->target > 0)
 			snprintf(target, sizeof(target), "%.0f %%", d->target * 100);
 		break;

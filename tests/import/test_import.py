@@ -318,6 +318,14 @@ reader: {data_loader: pytorch, file_shuffle: seed, sample_shuffle: seed}
     check("model_size_bytes" in said and "never calls fsync" in said, said)
 
 
+def test_shuffle_behind_the_reads():
+    r = run("import", "dlio", f"{HERE}/argonne/bert_v100.yaml")
+    t = phase(json.loads(r.stdout), "train")
+    check(t["shuffle"] == {"order": "once", "files": True, "samples": False} and "once read" in r.stderr, r)
+    check(t["steps"] == 1000 and t["loader"]["kind"] == "sample", t)
+    check(json.loads(r.stdout)["stores"]["data"]["transfer"] == 262144, r.stdout)
+
+
 def test_unknown():
     _, said = imported("framework: pytorch\nreader: {batchsize: 4}\ntrain: {batch_size: 3}\nzzzzz: 1\n'reader.x': 1\n")
     check('reader.batchsize = 4' in said and 'did you mean "reader.batch_size"?' in said, said)

@@ -44,6 +44,9 @@ for name, files, samples, steps, epochs, demand in (
         ("resnet50_h100", 1024, 1024 * 1251, 400, 5, 400 * 114660.07 / .224),
         ("cosmoflow_a100", 524288, 524288, 65536, 5, 2828486 / .00551),
         ("cosmoflow_h100", 524288, 524288, 65536, 5, 2828486 / .0035),
+        ("resnet50_v100", 1024, 1024 * 1251, 2502, 5, 64 * 114660.07 / .195),
+        ("resnet50_tf", 1024, 1024 * 1251, 2502, 1, 64 * 114660.07 / .098),
+        ("cosmoflow_v100", 524288, 524288, 65536, 5, 2828486 / .00936),
         ("retinanet_b200", 1170301, 1170301, 6095, 8, 24 * 322957 / .04755),
         ("retinanet_mi355", 1170301, 1170301, 4063, 8, 36 * 322957 / .071325)):
     planned = plan(name, 1, 8)
@@ -51,6 +54,24 @@ for name, files, samples, steps, epochs, demand in (
     assert planned["dataset"]["files"] == files and planned["dataset"]["samples"] == samples, planned["dataset"]
     assert phase["steps_per_epoch"] == steps and phase["epochs"] == epochs, phase
     near(name, phase["demand"]["bytes_per_second"], 8 * demand)
+
+# What is read beside the samples: bert's frames around 2,500 bytes, Parquet's footers and page headers, a row
+# group of flux (a file) once for each worker that has a batch of it.
+for name, files, samples, steps, epochs, least, most in (
+        ("bert_v100", 500, 500 * 313532, 408244, 1, 48 * 2500 / .968, 1.04),
+        ("default", 64, 64, 2, 10, 4 * 4096, 1.2),
+        ("dlrm", 1, 1024, 128, 1, 671088640 / .064296, 1.01),
+        ("dlrm_b200", 1024, 1024 * 4718592, 49152, 1, 12288 * 160 / .000375, 1.6),
+        ("dlrm_mi355", 1024, 1024 * 4718592, 32768, 1, 18432 * 160 / .0005625, 1.6),
+        ("flux_b200", 4296, 4296 * 288, 3222, 1, 6 * 48 * 2164832 / 1.35, 1.01),
+        ("flux_mi355", 4296, 4296 * 288, 2148, 1, 4 * 72 * 2164832 / 2.025, 1.01),
+        ("megatron_deepspeed", 1, 277203535, 2165652, 1, 16 * 2048 / 2.44, 8)):
+    planned = plan(name, 1, 8)
+    phase = train(planned)
+    assert planned["dataset"]["files"] == files and planned["dataset"]["samples"] == samples, planned["dataset"]
+    assert phase["steps_per_epoch"] == steps and phase["epochs"] == epochs, phase
+    demand = phase["demand"]["bytes_per_second"] / 8
+    assert least <= demand <= most * least, f"{name}: {demand}, wanted {least} to {most} times as much"
 
 aurora = plan("unet3d_aurora", 512, 12)
 phase = train(aurora)

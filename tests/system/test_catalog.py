@@ -6,22 +6,32 @@ import os
 
 from haultest import *
 
-SMALL = {  # what a job of the family is cut to, and bytes of a sample
-    "cosmoflow": ("dataset.files=40", 30000, 700),
-    "resnet50": ("dataset.files=2", 1000, 0),
-    "retinanet": ("dataset.files=150", 20000, 0),
-    "unet3d": ("dataset.files=40", 50000, 20000),
+SMALL = {  # what a job of the family is cut to; a whole name goes before its family
+    "bert": {"files": 3, "samples_per_file": 200, "sample_bytes": 500},
+    "cosmoflow": {"files": 40, "sample_bytes": 30000, "sample_bytes_stdev": 700},
+    "default": {},
+    "dlrm": {"train.samples_per_file": 50, "train.sample_bytes": 3000, "valid.samples_per_file": 20,
+             "valid.sample_bytes": 3000},
+    "dlrm_b200": {"files": 4, "samples_per_file": 7000},
+    "dlrm_mi355": {"files": 4, "samples_per_file": 7000},
+    "flux": {"files": 3, "samples_per_file": 4},
+    "megatron": {"samples_per_file": 5000, "sample_bytes": 64},
+    "resnet50": {"files": 2, "sample_bytes": 1000},
+    "retinanet": {"files": 150, "sample_bytes": 20000},
+    "unet3d": {"files": 40, "sample_bytes": 50000, "sample_bytes_stdev": 20000},
 }
+BATCH = {"dlrm_b200": 1000, "dlrm_mi355": 1000, "flux_b200": 2, "flux_mi355": 2}
 RANKS = 2
 
 
 def run_small(name):
-    files, size, stdev = SMALL[name.split("_")[0]]
+    cut = SMALL.get(name, SMALL[name.split("_")[0]])
     with Folder() as folder:
-        sets = [files, f"dataset.sample_bytes={size}", "train.epochs=2", "train.compute=0", "train.verify=full",
-                "train.null_steps=0", f"stores.data.uri=file://{folder}/data"]
-        if stdev:
-            sets.append(f"dataset.sample_bytes_stdev={stdev}")
+        sets = [f"datasets.{k}={v}" if "." in k else f"dataset.{k}={v}" for k, v in cut.items()]
+        sets += ["train.epochs=2", "train.steps=0", "train.compute=0", "train.verify=full", "train.null_steps=0",
+                 f"stores.data.uri=file://{folder}/data"]
+        if name in BATCH:
+            sets.append(f"train.batch={BATCH[name]}")
         if name.endswith("aurora"):
             sets += [f"cluster.ranks_per_node={RANKS}", f"cluster.gpus={RANKS}"]
         arguments = [a for s in sets for a in ("--set", s)]
@@ -29,6 +39,8 @@ def run_small(name):
         check(r.rc == 0, f"{name}: {r}")
         train = next(p for p in report(f"{folder}/results.h5")["phases"] if p["kind"] == "train")
         check(len(train["epochs"]) == 2 and train["errors"] == 0, f"{name}: {train['epochs']}")
+        evaluated = len(train.get("evaluations", []))
+        check(evaluated == (2 if name in ("default", "dlrm") else 0), f"{name}: {evaluated} evaluations")
         made = [os.path.getsize(os.path.join(t, n)) for t, _, names in os.walk(f"{folder}/data") for n in names
                 if not n.startswith(".")]
         return train, sum(e["samples"] for e in train["epochs"]), made
@@ -71,7 +83,7 @@ def test_io():
 def test_all():
     names = sorted(os.path.basename(p)[:-5] for p in glob.glob(f"{SOURCE}/workloads/catalog/*.json")
                    if not os.path.basename(p).startswith("io_"))
-    check(len(names) >= 11, f"{names}")
+    check(len(names) >= 23, f"{names}")
     for name in names:
         train, samples, made = run_small(name)
         check(samples > 0, f"{name}: no sample")
