@@ -18,6 +18,7 @@ enum verb_option_kind {
 	VERB_TEXTS, /* struct verb_texts: may be given several times */
 	VERB_COUNT, /* uint64_t, min … max */
 	VERB_TIME,  /* uint64_t ns: "30 min" */
+	VERB_BYTES, /* uint64_t: "512 GiB" */
 	VERB_CHOICE /* uint32_t: index into choices */
 };
 

@@ -89,6 +89,9 @@ static int read_value(const struct verb_option *o, const char *text, void *optio
 	case VERB_TIME:
 		rc = units_parse_time(text, (uint64_t *)(void *)at, err);
 		return rc < 0 ? err_wrap(err, rc, "--%s", o->name) : 0;
+	case VERB_BYTES:
+		rc = units_parse_bytes(text, (uint64_t *)(void *)at, err);
+		return rc < 0 ? err_wrap(err, rc, "--%s", o->name) : 0;
 	case VERB_CHOICE:
 		return read_choice(o, text, (uint32_t *)(void *)at, err);
 	}

@@ -14,7 +14,7 @@
 #include "ranks/run.h"
 
 struct plan_args {
-	uint64_t nodes, ranks_per_node;
+	uint64_t nodes, ranks_per_node, memory;
 	struct verb_texts sets, only, skip;
 	bool json;
 };
@@ -34,6 +34,11 @@ static const struct verb_option plan_options[] = {
 	 .min = 1,
 	 .max = 1 << 16,
 	 .help = "P ranks a node; default what the job says, or 1"},
+	{.name = "memory",
+	 .kind = VERB_BYTES,
+	 .offset = offsetof(struct plan_args, memory),
+	 .value = "SIZE",
+	 .help = "of a node, for the size of data set that MLPerf wants; default this node's"},
 	{.name = "set",
 	 .kind = VERB_TEXTS,
 	 .offset = offsetof(struct plan_args, sets),
@@ -96,6 +101,10 @@ static int make(const struct plan_args *args, const char *path, struct job *job,
 	rc = plan_check(job, (uint32_t)ranks, (uint32_t)nodes, false, err);
 	if (rc == 0)
 		rc = plan_make(plan, job, (uint32_t)ranks, (uint32_t)nodes, err);
+	if (args->memory) {
+		plan->node_memory_bytes = (double)args->memory;
+		plan->node_memory_told = true;
+	}
 	return rc < 0 ? err_wrap(err, rc, "%s", path) : 0;
 }
 

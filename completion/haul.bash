@@ -24,6 +24,8 @@ _haul()
 	*)
 		if [[ $word == -* ]]; then
 			words=$(grep -e '^-' <<<"$words")
+		elif [ "$verb" = import ]; then
+			words="dlio $(compgen -f -X '!*.yaml' -- "$word") $(compgen -f -X '!*.yml' -- "$word")"
 		elif [ "$verb" = report ]; then
 			words=$(compgen -f -X '!*.h5' -- "$word")
 		elif [ -n "$verb" ]; then

@@ -115,7 +115,7 @@ const struct dlio_key dlio_keys[] = {
 	MAPPED("reader.write_threads", DLIO_WHOLE, "generate.threads", 1),
 	MAPPED_TEXT("reader.file_shuffle", DLIO_SWITCH, "train.shuffle.files", "off"),
 	MAPPED_TEXT("reader.sample_shuffle", DLIO_SWITCH, "train.shuffle.samples", "off"),
-	LEFT("reader.shuffle_size", DLIO_NUMBER, "a window of TensorFlow's shuffle, behind the reads"),
+	MAPPED("reader.shuffle_size", DLIO_WHOLE, "train.shuffle.window", 1024),
 	LEFT("reader.read_type", DLIO_TEXT, "haul opens, reads and closes as readers of the format do"),
 	LEFT("reader.file_access", DLIO_TEXT, NEVER_USED),
 	MAPPED("reader.transfer_size", DLIO_WHOLE, "stores.data.transfer", 0),

@@ -83,13 +83,6 @@ static int add_shuffle(struct dlio *d, cJSON *train)
 		rc = dlio_find(d, IMPORT_CHANGED, "reader.file_shuffle",
 			       "as DLIO does with \"off\" as a text: files are shuffled");
 	}
-	if (rc == 0 && samples && d->tensorflow &&
-	    strcmp(dlio_text(d, "dataset.format"), "tfrecord") == 0 &&
-	    dlio_number(d, "dataset.num_samples_per_file") > 1) {
-		samples = false;
-		rc = dlio_find(d, IMPORT_CHANGED, "reader.sample_shuffle",
-			       "TensorFlow shuffles records once read: the reads are in order");
-	}
 	if (!files && !samples) {
 		cJSON_AddStringToObject(train, "shuffle", "none");
 		return rc;
@@ -98,6 +91,10 @@ static int add_shuffle(struct dlio *d, cJSON *train)
 	cJSON_AddStringToObject(shuffle, "order", order);
 	cJSON_AddBoolToObject(shuffle, "files", files);
 	cJSON_AddBoolToObject(shuffle, "samples", samples);
+	/* TensorFlow reads records in their order and draws from a window of them. */
+	if (samples && d->tensorflow && strcmp(dlio_text(d, "dataset.format"), "tfrecord") == 0 &&
+	    dlio_number(d, "reader.shuffle_size") > 1)
+		cJSON_AddNumberToObject(shuffle, "window", dlio_number(d, "reader.shuffle_size"));
 	return rc;
 }
 

@@ -3,13 +3,10 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "core/units.h"
+#include "plan/datasize.h"
 #include "plan/look.h"
-
-/* MLPerf's rule, and a good one: what is less than this many times the memory may never leave it. */
-enum { MEMORY_RULE = 5 };
 
 static void __attribute__((format(printf, 2, 3))) note(struct notes *n, const char *format, ...)
 {
@@ -28,13 +25,6 @@ static void __attribute__((format(printf, 2, 3))) note(struct notes *n, const ch
 	n->count++;
 }
 
-static double node_memory(void)
-{
-	long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
-
-	return pages > 0 && page > 0 ? (double)pages * (double)page : 0;
-}
-
 /* Whether the page cache of a node may hold what is read: only where bytes are really kept. */
 static bool may_be_cached(const struct job *job, const struct job_dataset *d)
 {
@@ -47,7 +37,7 @@ static bool may_be_cached(const struct job *job, const struct job_dataset *d)
 static void note_memory_rule(struct notes *n, const struct plan *plan, const struct job *job)
 {
 	char bytes[UNITS_TEXT_BYTES], has[UNITS_TEXT_BYTES];
-	double memory = node_memory();
+	double memory = plan->node_memory_bytes;
 	uint32_t i;
 
 	for (i = 0; memory > 0 && i < job->dataset_count; i++) {
@@ -58,20 +48,19 @@ static void note_memory_rule(struct notes *n, const struct plan *plan, const str
 		    dataset_init(&d, job->datasets[i].options, job->seed, "", NULL) < 0)
 			continue;
 		share = dataset_bytes_expected(&d) / plan->nodes;
-		if (share >= MEMORY_RULE * memory)
+		if (share >= DATASIZE_MEMORY * memory)
 			continue;
 		units_bytes_decimal(bytes, share);
 		units_bytes_binary(has, memory);
-		note(n,
-		     "%s a node is less than %d × this node's memory (%s): reads may come from caches",
-		     bytes, MEMORY_RULE, has);
+		note(n, "%s a node is less than %d × %s memory (%s): reads may come from caches",
+		     bytes, DATASIZE_MEMORY, plan->node_memory_told ? "its" : "this node's", has);
 	}
 }
 
 void notes_gather(struct notes *n, const struct plan *plan, const struct job *job)
 {
 	uint64_t tensor = job->cluster.tensor;
-	double memory = node_memory();
+	double memory = plan->node_memory_bytes;
 	char need[UNITS_TEXT_BYTES], has[UNITS_TEXT_BYTES];
 	uint32_t i, k;
 
@@ -84,7 +73,8 @@ void notes_gather(struct notes *n, const struct plan *plan, const struct job *jo
 	if (memory > 0 && (double)plan->memory_bytes_per_node > memory) {
 		units_bytes_binary(need, (double)plan->memory_bytes_per_node);
 		units_bytes_binary(has, memory);
-		note(n, "buffers of %s a node are more than this node's memory (%s)", need, has);
+		note(n, "buffers of %s a node are more than %s memory (%s)", need,
+		     plan->node_memory_told ? "its" : "this node's", has);
 	}
 	note_memory_rule(n, plan, job);
 	for (i = 0; i < plan->phase_count; i++) {

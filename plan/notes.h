@@ -7,7 +7,7 @@
 
 #include "plan/plan.h"
 
-enum { NOTES_MAX = 32, NOTE_BYTES = 192, SPACE_BYTES = 320 };
+enum { NOTES_MAX = 32, NOTE_BYTES = 192, SPACE_BYTES = 320, SPACE_PATH_BYTES = 4096 };
 
 struct notes {
 	unsigned count;
@@ -22,5 +22,15 @@ void notes_gather(struct notes *n, const struct plan *plan, const struct job *jo
  * Returns false when the phase adds nothing. *lacking: there is not enough. */
 bool space_sentence(const struct job *job, const struct demand *d, char text[SPACE_BYTES],
 		    bool *lacking);
+
+/* What is free where a store lies: the nearest folder of it that exists. */
+struct space {
+	char path[SPACE_PATH_BYTES];
+	double free_bytes;
+	uint64_t free_inodes;
+	bool inodes_counted;   /* by the file system; else there is no end of them */
+	char why[SPACE_BYTES]; /* where it cannot be told: the reason */
+};
+bool space_look(const struct job_store *store, struct space *s);
 
 #endif

@@ -2,9 +2,17 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 /* What a rank may take beside its buffers, above an empty MPI and HDF5 process (the design's bound). */
 enum { RANK_BYTES = 32 << 20 };
+
+static double node_memory(void)
+{
+	long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
+
+	return pages > 0 && page > 0 ? (double)pages * (double)page : 0;
+}
 
 int plan_make(struct plan *plan, const struct job *job, uint32_t ranks, uint32_t nodes,
 	      struct err *err)
@@ -13,7 +21,10 @@ int plan_make(struct plan *plan, const struct job *job, uint32_t ranks, uint32_t
 	uint64_t most = 0;
 	int rc = 0;
 
-	*plan = (struct plan){.ranks = ranks, .nodes = nodes, .phase_count = job->phase_count};
+	*plan = (struct plan){.ranks = ranks,
+			      .nodes = nodes,
+			      .phase_count = job->phase_count,
+			      .node_memory_bytes = node_memory()};
 	plan->phases = calloc(job->phase_count ? job->phase_count : 1, sizeof(*plan->phases));
 	if (!plan->phases)
 		return err_set(err, -ENOMEM, "no memory for the plan of %u phases",

@@ -31,7 +31,9 @@ struct plan_phase {
 struct plan {
 	uint32_t ranks, nodes, phase_count;
 	struct plan_phase *phases;
-	uint64_t memory_bytes_per_node;
+	uint64_t memory_bytes_per_node; /* of haul's buffers */
+	double node_memory_bytes;       /* that a node has: this one's, unless told; 0: not known */
+	bool node_memory_told;
 };
 int plan_make(struct plan *plan, const struct job *job, uint32_t ranks, uint32_t nodes,
 	      struct err *err);

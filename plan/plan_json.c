@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "plan/datasize.h"
 #include "plan/look.h"
 #include "plan/notes.h"
 
@@ -48,7 +49,45 @@ static cJSON *demand_json(const struct demand *d)
 	return json;
 }
 
-static cJSON *phase_json(const struct plan_phase *p)
+/* What is free on a store's file system; null where that cannot be told from here. */
+static cJSON *space_json(const struct job_store *store)
+{
+	cJSON *json;
+	struct space s;
+
+	if (!store || !space_look(store, &s))
+		return cJSON_CreateNull();
+	json = cJSON_CreateObject();
+	cJSON_AddStringToObject(json, "path", s.path);
+	add_number(json, "free_bytes", s.free_bytes);
+	add_number(json, "free_inodes", s.inodes_counted ? (double)s.free_inodes : NAN);
+	return json;
+}
+
+static void add_datasize(cJSON *to, const struct plan *plan, const struct job *job,
+			 const struct plan_phase *p)
+{
+	struct datasize s;
+	cJSON *json;
+
+	if (!datasize_of(plan, job, p, &s))
+		return;
+	json = cJSON_AddObjectToObject(to, "datasize");
+	cJSON_AddStringToObject(json, "dataset", s.dataset->name);
+	add_number(json, "node_memory_bytes", plan->node_memory_bytes);
+	add_number(json, "files", (double)s.files);
+	add_number(json, "files_for_steps", (double)s.files_steps);
+	add_number(json, "files_for_memory", (double)s.files_memory);
+	add_number(json, "bytes", s.bytes);
+	add_number(json, "inodes", (double)s.inodes);
+	add_number(json, "folders_advised", (double)s.advised_folders);
+	add_number(json, "files_missing", s.has < s.files ? (double)(s.files - s.has) : 0);
+	add_number(json, "folders", s.folders ? (double)s.folders : NAN);
+	add_number(json, "files_per_folder", s.folders ? (double)s.files_per_folder : NAN);
+	cJSON_AddItemToObject(json, "space", space_json(s.store));
+}
+
+static cJSON *phase_json(const struct plan *plan, const struct job *job, const struct plan_phase *p)
 {
 	const struct demand *d = &p->demand;
 	cJSON *json = cJSON_CreateObject();
@@ -76,7 +115,10 @@ static cJSON *phase_json(const struct plan_phase *p)
 	add_number(json, "memory_bytes_per_rank", (double)d->memory_per_rank);
 	add_number(json, "space_bytes", d->space_bytes);
 	add_number(json, "inodes", (double)d->inodes);
+	if (d->space_bytes > 0 || d->inodes)
+		cJSON_AddItemToObject(json, "space", space_json(job_find_store(job, d->store)));
 	cJSON_AddItemToObject(json, "demand", demand_json(d));
+	add_datasize(json, plan, job, p);
 	return json;
 }
 
@@ -111,7 +153,7 @@ char *plan_json(const struct plan *plan, const struct job *job)
 	add_number(json, "memory_bytes_per_node", (double)plan->memory_bytes_per_node);
 	list = cJSON_AddArrayToObject(json, "phases");
 	for (i = 0; i < plan->phase_count; i++)
-		cJSON_AddItemToArray(list, phase_json(&plan->phases[i]));
+		cJSON_AddItemToArray(list, phase_json(plan, job, &plan->phases[i]));
 	list = cJSON_AddArrayToObject(json, "notes");
 	notes_gather(&notes, plan, job);
 	for (i = 0; i < notes.count; i++)

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "core/units.h"
+#include "plan/datasize.h"
 #include "plan/look.h"
 #include "plan/notes.h"
 
@@ -160,6 +161,56 @@ static void put_space(FILE *out, const struct plan *plan, const struct job *job)
 	}
 }
 
+static void put_folders(FILE *out, const struct datasize *s)
+{
+	char folders[UNITS_TEXT_BYTES], files[UNITS_TEXT_BYTES];
+
+	if (!s->folders)
+		return;
+	units_count(files, s->files_per_folder);
+	if (s->folders == 1)
+		fprintf(out, "           %s files in one folder", files);
+	else
+		fprintf(out, "           %s folders of %s files each",
+			units_count(folders, s->folders), files);
+	if (s->advised_folders > 1 && s->folders < s->advised_folders)
+		fprintf(out, "; for so many files mlpstorage advises %s",
+			units_count(folders, s->advised_folders));
+	fputc('\n', out);
+}
+
+/* What MLPerf's rules want of the data set, and whether it is that. */
+static void put_datasize(FILE *out, const struct plan *plan, const struct job *job,
+			 const struct plan_phase *p)
+{
+	char files[UNITS_TEXT_BYTES], decimal[UNITS_TEXT_BYTES], binary[UNITS_TEXT_BYTES];
+	char text[SPACE_BYTES], rule[128], has[UNITS_TEXT_BYTES];
+	struct demand needed = {0};
+	struct datasize s;
+	bool lacking;
+
+	if (!datasize_of(plan, job, p, &s))
+		return;
+	if (s.files == s.files_memory)
+		snprintf(rule, sizeof(rule), "%d × %s of memory × %u node%s", DATASIZE_MEMORY,
+			 units_bytes_binary(has, plan->node_memory_bytes), plan->nodes,
+			 plan->nodes == 1 ? "" : "s");
+	else
+		snprintf(rule, sizeof(rule), "%d steps an epoch", DATASIZE_STEPS);
+	fprintf(out, "datasize   MLPerf wants %s files · %s (%s): %s\n",
+		units_count(files, s.files), units_bytes_decimal(decimal, s.bytes),
+		units_bytes_binary(binary, s.bytes), rule);
+	put_folders(out, &s);
+	if (s.has >= s.files)
+		return;
+	snprintf(needed.store, sizeof(needed.store), "%s", s.store->name);
+	needed.space_bytes = s.bytes;
+	needed.inodes = s.inodes;
+	fprintf(out, "           this data set has %s\n", units_count(files, s.has));
+	if (space_sentence(job, &needed, text, &lacking))
+		fprintf(out, "           %s\n", text);
+}
+
 static void put_notes(FILE *out, const struct plan *plan, const struct job *job)
 {
 	struct notes notes;
@@ -193,6 +244,8 @@ char *plan_text(const struct plan *plan, const struct job *job)
 		put_needs(out, plan, &plan->phases[i], needing > 1);
 	put_moves(out, plan);
 	put_space(out, plan, job);
+	for (i = 0; i < plan->phase_count; i++)
+		put_datasize(out, plan, job, &plan->phases[i]);
 	put_notes(out, plan, job);
 	if (fclose(out) != 0) {
 		free(text);

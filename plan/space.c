@@ -1,5 +1,4 @@
 /* What new files would find on a file store, seen from here. */
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,35 +26,59 @@ static bool nearest_parent(char *path, struct statvfs *found)
 	return true;
 }
 
-static void compare(const char *path, const struct statvfs *fs, const struct demand *d,
-		    const char *wanted, char text[SPACE_BYTES], bool *lacking)
+/* The URI of a file store as a path. */
+static bool find_path(const struct job_store *store, struct space *s)
 {
-	double room = (double)fs->f_bavail * (double)fs->f_frsize;
-	bool few_inodes = fs->f_files && (double)fs->f_favail < (double)d->inodes;
-	char bytes[UNITS_TEXT_BYTES], inodes[UNITS_TEXT_BYTES];
+	static const struct place first = {.ranks = 1, .nodes = 1, .local_ranks = 1};
+	const struct store_options *common = store->options;
+	struct err err = {0};
+	char uri[URI_BYTES];
 
-	*lacking = room < d->space_bytes || few_inodes;
-	units_bytes_decimal(bytes, room);
-	units_count(inodes, fs->f_favail);
-	if (fs->f_files)
-		snprintf(text, SPACE_BYTES, "%s: %.100s has %s%s and %s inodes free", wanted, path,
-			 *lacking ? "only " : "", bytes, inodes);
-	else
-		snprintf(text, SPACE_BYTES, "%s: %.100s has %s%s free", wanted, path,
-			 *lacking ? "only " : "", bytes);
+	if ((strcmp(store->section->name, "file") != 0 &&
+	     strcmp(store->section->name, "direct") != 0) ||
+	    !common->uri.count) {
+		snprintf(s->why, sizeof(s->why), "%s", store->section->name);
+		return false;
+	}
+	if (uri_expand(common->uri.items[0], &first, uri, &err) < 0 || !strstr(uri, "://")) {
+		snprintf(s->why, sizeof(s->why), "%.160s", err.text);
+		return false;
+	}
+	snprintf(s->path, sizeof(s->path), "%s", strstr(uri, "://") + 3);
+	if (!s->path[0])
+		strcpy(s->path, ".");
+	return true;
+}
+
+bool space_look(const struct job_store *store, struct space *s)
+{
+	char given[SPACE_PATH_BYTES], *whole;
+	struct statvfs fs;
+
+	memset(s, 0, sizeof(*s));
+	if (!find_path(store, s))
+		return false;
+	memcpy(given, s->path, sizeof(given));
+	if (!nearest_parent(s->path, &fs)) {
+		snprintf(s->why, sizeof(s->why), "no folder of %.100s exists", given);
+		return false;
+	}
+	whole = realpath(s->path, NULL);
+	if (whole)
+		snprintf(s->path, sizeof(s->path), "%s", whole);
+	free(whole);
+	s->free_bytes = (double)fs.f_bavail * (double)fs.f_frsize;
+	s->free_inodes = fs.f_favail;
+	s->inodes_counted = fs.f_files != 0;
+	return true;
 }
 
 bool space_sentence(const struct job *job, const struct demand *d, char text[SPACE_BYTES],
 		    bool *lacking)
 {
 	const struct job_store *store = job_find_store(job, d->store);
-	static const struct place first = {.ranks = 1, .nodes = 1, .local_ranks = 1};
-	char bytes[UNITS_TEXT_BYTES], inodes[UNITS_TEXT_BYTES], wanted[96], uri[URI_BYTES],
-		whole[PATH_MAX];
-	const struct store_options *common;
-	struct err err = {0};
-	struct statvfs fs;
-	const char *rest;
+	char bytes[UNITS_TEXT_BYTES], inodes[UNITS_TEXT_BYTES], wanted[96], more[64] = "";
+	struct space s;
 
 	*lacking = false;
 	if (!store || (d->space_bytes <= 0 && !d->inodes))
@@ -63,25 +86,16 @@ bool space_sentence(const struct job *job, const struct demand *d, char text[SPA
 	units_bytes_decimal(bytes, d->space_bytes);
 	units_count(inodes, d->inodes);
 	snprintf(wanted, sizeof(wanted), "%s and %s inodes", bytes, inodes);
-	common = store->options;
-	if ((strcmp(store->section->name, "file") != 0 &&
-	     strcmp(store->section->name, "direct") != 0) ||
-	    !common->uri.count) {
-		snprintf(text, SPACE_BYTES, "%s: not checked (%s)", wanted, store->section->name);
+	if (!space_look(store, &s)) {
+		snprintf(text, SPACE_BYTES, "%s: not checked (%.200s)", wanted, s.why);
 		return true;
 	}
-	if (uri_expand(common->uri.items[0], &first, uri, &err) < 0 || !strstr(uri, "://")) {
-		snprintf(text, SPACE_BYTES, "%s: not checked (%.160s)", wanted, err.text);
-		return true;
-	}
-	rest = strstr(uri, "://") + 3;
-	memmove(uri, rest, strlen(rest) + 1);
-	if (!uri[0])
-		strcpy(uri, ".");
-	if (nearest_parent(uri, &fs))
-		compare(realpath(uri, whole) ? whole : uri, &fs, d, wanted, text, lacking);
-	else
-		snprintf(text, SPACE_BYTES, "%s: not checked (no folder of %.100s exists)", wanted,
-			 uri);
+	*lacking = s.free_bytes < d->space_bytes || (s.inodes_counted && s.free_inodes < d->inodes);
+	units_bytes_decimal(bytes, s.free_bytes);
+	units_count(inodes, s.free_inodes);
+	if (s.inodes_counted)
+		snprintf(more, sizeof(more), " and %s inodes", inodes);
+	snprintf(text, SPACE_BYTES, "%s: %.100s has %s%s%s free", wanted, s.path,
+		 *lacking ? "only " : "", bytes, more);
 	return true;
 }

@@ -2,6 +2,7 @@
 import json
 import os
 import re
+import tempfile
 import time
 
 from clitest import check, haul, main, refused
@@ -65,6 +66,41 @@ def test_time_and_memory():
             check(took < 1 and memory < 64, f"{took} s, {memory} MiB")
 
 
+def datasize(job, *args):
+    p = plan(job, *args)
+    return phase(p, "train")["datasize"]
+
+
+def test_datasize():
+    """MLPerf's rules by hand: 500 steps of all accelerators, 5 times the memory of all nodes; whole files."""
+    tib = 1 << 40
+    for job, nodes, ranks, memory, steps, by_memory in (
+            ("unet3d_h100", 1, 1, "16 GiB", 3500, 586),           # 500 * 7; 85899345920 / 146600628 = 585.9
+            ("unet3d_h100", 4, 2, "512 GiB", 28000, 75001),       # 10995116277760 / 146600628 = 75000.5
+            ("resnet50_h100", 1, 8, "1 GiB", 1279, 38),           # 1600000 / 1251 = 1278.98; 143441 a sample
+            ("retinanet_b200", 1, 8, "1 TiB", 96000, 17022570)):
+        s = datasize(job, "--nodes", nodes, "--ranks-per-node", ranks, "--memory", memory)
+        check((s["files_for_steps"], s["files_for_memory"]) == (steps, by_memory), f"{job}: {s}")
+        check(s["files"] == max(steps, by_memory), f"{job}: {s}")
+    check((s["folders"], s["files_per_folder"], s["folders_advised"]) == (117, 10003, 1702), s)
+    check(s["files_missing"] == 17022570 - 1170301 and s["node_memory_bytes"] == tib, s)
+    near(s["bytes"], 17022570 * 322957, 0.001)
+    check(s["inodes"] == 17022570 + 1702, s)
+    with tempfile.TemporaryDirectory() as folder:
+        s = datasize("unet3d_h100", "--set", f"stores.data.uri=file://{folder}/not/yet")
+        fs = os.statvfs(folder)
+        check(s["space"]["path"] == os.path.realpath(folder), s)
+        near(s["space"]["free_bytes"], fs.f_bavail * fs.f_frsize, 0.05)
+        near(s["space"]["free_inodes"], fs.f_favail, 0.05)
+    check(s["node_memory_bytes"] == os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGESIZE"), s)
+    check("datasize" not in phase(plan("unet3d_h100", "--set", "stores.data.uri=sim://x"), "train"), "sim://")
+    r = haul("plan", "unet3d_h100", "--memory", "2 TiB", "--nodes", 2)
+    check("MLPerf wants 150,001 files" in r.stdout and
+          "5 × 2 TiB of memory × 2 nodes" in r.stdout and "this data set has 28,000" in r.stdout, r.stdout)
+    check(all(len(line) <= 100 for line in r.stdout.splitlines()), r.stdout)
+    refused(haul("plan", "unet3d_h100", "--memory", "much"), "--memory", "much")
+
+
 def test_refusals():
     refused(haul("plan", "unet3d_aurra"), "unet3d_aurra", 'did you mean "unet3d_aurora"?')
     refused(haul("plan", "/nonexistent/job.json"), "/nonexistent/job.json", "No such file")
@@ -91,4 +127,4 @@ def test_phases_left_out():
         check([p["name"] for p in phases] == ["train"], phases)
 
 
-main(test_aurora, test_phases_left_out, test_text, test_time_and_memory, test_refusals, test_too_few_samples_is_a_note)
+main(test_aurora, test_phases_left_out, test_text, test_time_and_memory, test_datasize, test_refusals, test_too_few_samples_is_a_note)

@@ -1,0 +1,60 @@
+#include "plan/datasize.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "plan/look.h"
+
+static uint64_t over(double a, double b)
+{
+	return (uint64_t)ceil(a / b);
+}
+
+/* Folders that the data set's own names make: none where a template or a list says them. */
+static void count_folders(const struct dataset *d, struct datasize *out)
+{
+	if (d->naming >= NAMING_TEMPLATE)
+		return;
+	out->folders = d->options.subfolders ? d->options.subfolders : 1;
+	out->files_per_folder = (d->options.files + out->folders - 1) / out->folders * d->objects;
+}
+
+static void count_files(const struct plan *plan, uint64_t batch, const struct dataset *d,
+			struct datasize *out)
+{
+	double file = (double)d->options.samples_per_file * (double)d->options.sample_bytes;
+	double samples = (double)DATASIZE_STEPS * (double)plan->ranks * (double)batch;
+	double memory = (double)DATASIZE_MEMORY * (double)plan->nodes * plan->node_memory_bytes;
+
+	out->has = d->options.files;
+	out->files_steps = over(samples, (double)d->options.samples_per_file);
+	out->files_memory = over(memory, file);
+	out->files = out->files_steps > out->files_memory ? out->files_steps : out->files_memory;
+	out->bytes = dataset_bytes_expected(d) / (double)d->options.files * (double)out->files;
+	out->advised_folders =
+		out->files > DATASIZE_FOLDER_FILES ? out->files / DATASIZE_FOLDER_FILES : 0;
+	out->inodes = out->files * d->objects + out->advised_folders;
+}
+
+bool datasize_of(const struct plan *plan, const struct job *job, const struct plan_phase *phase,
+		 struct datasize *out)
+{
+	const struct job_phase *p = phase->phase;
+	const struct backend_ops *ops;
+	struct look name, batch;
+	struct dataset d;
+
+	memset(out, 0, sizeof(*out));
+	if (!phase->demand.epochs ||
+	    !look_up(p->section, p->options, p->path, "dataset", OPTION_TEXT, &name) ||
+	    !look_up(p->section, p->options, p->path, "batch", OPTION_U64, &batch) ||
+	    workload_dataset(job, p, name.value, &out->dataset, &out->store, NULL) < 0)
+		return false;
+	ops = out->store->section->owner;
+	if (!(ops->capabilities & BACKEND_CONTENT) || !(ops->capabilities & BACKEND_PERSISTENT) ||
+	    dataset_init(&d, out->dataset->options, job->seed, "", NULL) < 0)
+		return false;
+	count_folders(&d, out);
+	count_files(plan, *(const uint64_t *)batch.value, &d, out);
+	return true;
+}
