@@ -10,12 +10,14 @@
 #include <unistd.h>
 
 #include "core/units.h"
-#include "workloads/residency.h"
 
 static const char *const drop_names[] = {"none", "fadvise", "drop_caches", NULL};
 static const char *const when_names[] = {"epochs", "phase", NULL};
 
 #define EVIDENCE_MIN 65536
+
+/* So many are due on average that one at least would have been made. */
+enum { CERTAIN_LOOKS = 32 };
 
 const struct option cold_options[] = {
 	OPT_CHOICE(
@@ -24,7 +26,7 @@ const struct option cold_options[] = {
 			"which only root may"),
 	OPT_CHOICE(
 		"when", struct cold_options, when, .choices = when_names,
-		.help = "before each epoch what it will read, or once before the phase everything"),
+		.help = "before each epoch what it will read, or once before the phase everything; plain I/O is one epoch"),
 	OPT_BYTES(
 		"evidence", struct cold_options, evidence_bytes, .def = RESIDENCY_EVERY_BYTES,
 		.max = (uint64_t)1 << 40,
@@ -64,6 +66,15 @@ int cold_check(const struct cold_options *o, const struct job_store *store, cons
 			"them out",
 			path);
 	return 0;
+}
+
+void cold_size(const struct cold_options *o, uint32_t ranks_per_node, struct demand *out)
+{
+	out->memory_per_rank += o->memory_hog_bytes / (ranks_per_node ? ranks_per_node : 1);
+	if (o->memory_hog_share > 0 && out->note_count < sizeof(out->notes) / sizeof(out->notes[0]))
+		snprintf(out->notes[out->note_count++], sizeof(out->notes[0]),
+			 "%.0f %% of each node's memory is taken, and not counted here",
+			 100 * o->memory_hog_share);
 }
 
 static bool leads_node(const struct cold *c)
@@ -164,20 +175,20 @@ void cold_close(struct cold *c)
 	c->hog = NULL;
 }
 
-int cold_drop_file(struct cold *c, const struct dataset *d, const struct store *store,
-		   uint64_t file, struct err *err)
+int cold_drop_one(struct cold *c, const struct cold_objects *objects, uint64_t number,
+		  struct err *err)
 {
 	int64_t stayed;
 
-	for (uint32_t i = 0; i < d->objects; i++) {
+	for (uint32_t i = 0; i < objects->parts; i++) {
 		struct object o = {0};
 
-		dataset_object_key(d, file, i, o.key);
-		stayed = store_evict(store, &o);
+		objects->key(objects->argument, number, i, o.key);
+		stayed = store_evict(objects->store, &o);
 		/* What is missing is the reader's to tell, when it comes there. */
 		if (stayed < 0 && stayed != -ENOENT)
 			return err_set(err, (int)stayed, "%s/%s: dropping its pages: %s",
-				       store->uri, o.key, strerror((int)-stayed));
+				       objects->store->uri, o.key, strerror((int)-stayed));
 		if (stayed >= 0)
 			c->stayed_bytes += (uint64_t)stayed;
 	}
@@ -192,16 +203,45 @@ bool cold_ends(const struct cold *c)
 	       (ctx->deadline_ns && clock_now(ctx->clock) >= ctx->deadline_ns);
 }
 
-int cold_drop_all(struct cold *c, const struct dataset *d, const struct store *store,
-		  struct err *err)
+int cold_drop_all(struct cold *c, const struct cold_objects *objects, struct err *err)
 {
 	const struct place *place = c->ctx->place;
 	int rc = 0;
 
 	if (c->options->drop == DROP_CACHES)
 		return cold_drop_caches(c, err);
-	for (uint64_t i = place->local_rank; i < d->options.files && rc == 0 && !cold_ends(c);
+	for (uint64_t i = place->local_rank; i < objects->count && rc == 0 && !cold_ends(c);
 	     i += place->local_ranks)
-		rc = cold_drop_file(c, d, store, i, err);
+		rc = cold_drop_one(c, objects, i, err);
 	return group_agree(c->ctx->group, rc, err);
+}
+
+void cold_warn(const struct cold *c, const struct store *store)
+{
+	if (c->options->drop != DROP_NONE && store->cache == CACHE_MEMORY &&
+	    c->ctx->group->rank == 0)
+		log_say(c->ctx->log, LOG_WARNING,
+			"%s: is this node's memory (tmpfs); whatever is dropped, its reads are "
+			"never cold",
+			store->uri);
+}
+
+void cold_say(struct phase_context *ctx, const struct cold_options *o, const struct store *store,
+	      uint64_t sampled_bytes, uint64_t resident_bytes, uint64_t read_bytes)
+{
+	uint64_t words[3] = {sampled_bytes, resident_bytes, read_bytes};
+
+	if (group_allreduce(ctx->group, MERGE_SUM, words, 3) < 0)
+		return;
+	if (store->cache == CACHE_MEMORY)
+		workload_say(ctx, "the store is this node's memory (tmpfs) and never cold");
+	else if (words[0])
+		workload_say(ctx, "%.1f %% of the bytes were in the page cache",
+			     100 * (double)words[1] / (double)words[0]);
+	else if (store->cache == CACHE_PAGES && o->evidence_bytes &&
+		 words[2] / o->evidence_bytes >= CERTAIN_LOOKS)
+		workload_say(
+			ctx,
+			"what was in the page cache is not told to a user who may not write the "
+			"files");
 }

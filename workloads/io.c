@@ -7,8 +7,8 @@
 
 #include "core/fill.h"
 #include "core/units.h"
+#include "workloads/io_cold.h"
 #include "workloads/io_measures.h"
-#include "workloads/io_work.h"
 
 static const uint64_t pattern_stream = 0x7061747465726e; /* "pattern" */
 
@@ -20,6 +20,7 @@ struct run {
 	struct file_pass pass;
 	struct io_set set;
 	struct io_work work;
+	struct cold cold;
 	uint64_t shift; /* ranks */
 };
 
@@ -27,6 +28,7 @@ static int open_all(struct run *r, struct err *err);
 static int choose_shift(struct run *r);
 static int open_threads(struct run *r, struct err *err);
 static void close_all(struct run *r);
+static int make_cold(struct run *r, struct err *err);
 static int begin(struct run *r);
 static int go_on(struct run *r, enum stop_reason *stopped, struct err *err);
 static int settle(struct run *r, bool failed, struct err *err);
@@ -41,6 +43,8 @@ static int run_all(struct run *r, enum stop_reason *stopped, struct err *err)
 		rc = choose_shift(r);
 	if (rc == 0)
 		rc = open_threads(r, err);
+	if (rc == 0)
+		rc = make_cold(r, err);
 	if (rc == 0)
 		rc = begin(r);
 	if (rc < 0)
@@ -158,6 +162,7 @@ static void close_all(struct run *r)
 	for (uint32_t i = 0; r->work.threads && i < r->pass.threads; i++)
 		io_thread_close(&r->work.threads[i]);
 	free(r->work.threads);
+	cold_close(&r->cold);
 	file_pass_close(&r->pass);
 	queue_close(&r->side);
 	if (r->store.ops)
@@ -252,6 +257,18 @@ static int open_threads(struct run *r, struct err *err)
 	return group_agree(r->ctx->group, rc, err);
 }
 
+/* Before the work, in none of its times: memory taken, caches dropped. */
+static int make_cold(struct run *r, struct err *err)
+{
+	struct phase_context *ctx = r->ctx;
+	uint64_t from = (ctx->group->rank + r->shift) % ctx->group->size;
+	int rc = cold_open(&r->cold, &r->options->cold, ctx, err);
+
+	if (rc == 0)
+		rc = io_cold_drop(&r->cold, &r->set, &r->store, from, ctx->tally->rank_row, err);
+	return rc;
+}
+
 /* All start from here. Ranks of a node count from one time: one that gets a core late has begun late. */
 static int begin(struct run *r)
 {
@@ -340,13 +357,17 @@ static uint64_t first_mark(const struct run *r)
 
 static void say(struct run *r)
 {
+	const uint64_t *row = r->ctx->tally->rank_row;
+
 	if (!r->set.complete && r->options->operation == IO_DO_READ)
-		snprintf(
-			r->ctx->said, sizeof(r->ctx->said),
+		workload_say(
+			r->ctx,
 			"the objects were not written to their end; what all threads had written was read");
-	if (r->options->warmup_ns && !r->ctx->tally->rank_row[IO_DONE])
-		snprintf(r->ctx->said, sizeof(r->ctx->said),
-			 "ended within its warm-up: nothing was counted");
+	if (r->options->warmup_ns && !row[IO_DONE])
+		workload_say(r->ctx, "ended within its warm-up: nothing was counted");
+	if (io_reads(r->options))
+		cold_say(r->ctx, &r->options->cold, &r->store, row[IO_RESIDENT_SAMPLED_BYTES],
+			 row[IO_RESIDENT_BYTES], row[TALLY_BYTES_READ]);
 }
 
 /* After the work, however it ended: counts, and what stands now. Collective. */

@@ -8,10 +8,12 @@
  *	io_clean.c     their removal by `haul clean`
  *	io_share.c     which part of a set is whose, and in which order
  *	io_work.c      a thread's loop; io_data.c reads and writes; io_names.c all else
- *	io_pace.c      when an operation starts; io_series.c how many were done when */
+ *	io_pace.c      when an operation starts; io_series.c how many were done when
+ *	io_cold.c      reads from the storage and not from this client's page cache */
 #ifndef HAUL_WORKLOADS_IO_H
 #define HAUL_WORKLOADS_IO_H
 
+#include "workloads/cold.h"
 #include "workloads/workload.h"
 
 enum io_operation {
@@ -50,6 +52,7 @@ struct io_options {
 	double rate; /* operations a second, all ranks */
 	uint64_t bandwidth;
 	uint32_t arrivals;
+	struct cold_options cold;
 };
 extern const struct option io_options_table[];
 extern const struct tally_schema io_schema;
@@ -82,12 +85,21 @@ enum io_measure {
 	IO_LATE_START_NS,
 	IO_LATE,
 	IO_SHORT_TRANSFERS,
+	IO_RESIDENT_SAMPLED_BYTES,
+	IO_RESIDENT_BYTES,
+	IO_DROP_NS,
+	IO_STAYED_BYTES,
 	IO_MEASURES
 };
 
 static inline bool io_moves(const struct io_options *o)
 {
 	return o->operation <= IO_DO_MIXED;
+}
+
+static inline bool io_reads(const struct io_options *o)
+{
+	return o->operation == IO_DO_READ || o->operation == IO_DO_MIXED;
 }
 
 static inline bool io_writes(const struct io_options *o)

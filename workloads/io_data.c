@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "workloads/io_work.h"
+#include "workloads/io_cold.h"
 
 enum step { STEP_EVICT, STEP_OPEN, STEP_MOVE, STEP_CLOSE };
 static const uint64_t verify_stream = 0x76657269; /* "veri" */
@@ -83,6 +83,8 @@ static void move(struct io_thread *t, struct io_slot *slot)
 			     slot->io.offset, slot->buffer, slot->io.length);
 		t->fill_ns += clock_now(work->store->clock) - begin_ns;
 	}
+	if (!slot->writes)
+		io_cold_reads(t, slot);
 	io_send(t, slot, STEP_MOVE);
 }
 
@@ -133,6 +135,7 @@ static void opened(struct io_thread *t, struct io_slot *slot)
 		io_fail(t, slot, slot->io.status, NULL);
 	} else {
 		h->state = HANDLE_OPEN;
+		io_cold_opened(t, slot);
 		move(t, slot);
 	}
 	wake(t, h);

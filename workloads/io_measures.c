@@ -31,6 +31,7 @@ static const struct measure measures[] = {
 	 "open loop: the longest that an operation started after it was due"},
 	{"late", "", MERGE_SUM, "requests that took longer than the store's timeout"},
 	{"short_transfers", "", MERGE_SUM, "reads and writes that the store served in pieces"},
+	COLD_MEASURES,
 };
 _Static_assert(sizeof(measures) / sizeof(measures[0]) == IO_MEASURES, "one row a measure");
 
@@ -64,6 +65,13 @@ static double entries_last(const uint64_t *row)
 	return rate(row, IO_ENTRIES, IO_LAST_DONE_NS);
 }
 
+static double cached_share(const uint64_t *row)
+{
+	return row[IO_RESIDENT_SAMPLED_BYTES]
+		       ? (double)row[IO_RESIDENT_BYTES] / (double)row[IO_RESIDENT_SAMPLED_BYTES]
+		       : NAN;
+}
+
 static const struct figure figures[] = {
 	{"bytes_rate_first_done", "B/s", bytes_first,
 	 "bytes a second until the first thread had done its part"},
@@ -73,6 +81,7 @@ static const struct figure figures[] = {
 	{"rate_last_done", "1/s", done_last, "operations a second until the last one had"},
 	{"entries_rate", "1/s", entries_last, "objects listed in a second"},
 	TALLY_COMMON_FIGURES,
+	COLD_FIGURE(cached_share),
 };
 
 static const struct hist_kind hists[] = {
@@ -182,6 +191,8 @@ void io_measure(const struct file_pass *pass, const struct io_work *work, uint64
 		row[IO_ABSENT] += thread->absent;
 		row[IO_FILL_NS] += thread->fill_ns;
 		row[IO_VERIFY_NS] += thread->verify_ns;
+		row[IO_RESIDENT_SAMPLED_BYTES] += thread->residency.sampled_bytes;
+		row[IO_RESIDENT_BYTES] += thread->residency.resident_bytes;
 		timeline_merge(t->timeline, &w->timeline);
 		if (!w->failure.error)
 			continue;

@@ -73,6 +73,9 @@ const struct option io_options_table[] = {
 	OPT_CHOICE(
 		"arrivals", struct io_options, arrivals, .choices = arrival_names,
 		.help = "with a rate; paced: no faster than it; constant, poisson: operations are due at times that do not wait for the store, and response counts from then"),
+	OPT_TABLE(
+		"cold", struct io_options, cold, .table = cold_options,
+		.help = "reads that come from the storage: caches dropped, memory taken, evidence"),
 	OPT_END,
 };
 
@@ -214,18 +217,34 @@ static int check_rate(const struct io_options *o, const char *path, struct err *
 	return 0;
 }
 
+/* All caches hold what names are looked up by, too; a file's pages only its bytes. */
+static int check_cold(const struct io_options *o, const struct job_store *store, const char *path,
+		      struct err *err)
+{
+	if (o->cold.drop == DROP_FADVISE && !io_reads(o))
+		return err_set(
+			err, -EINVAL,
+			"%s/cold/drop: %s reads no bytes; say \"drop_caches\", or leave it out",
+			path, operation_names[o->operation]);
+	return cold_check(&o->cold, store, path, err);
+}
+
 int io_check(const struct job *job, const struct job_phase *phase, uint32_t ranks, struct err *err)
 {
 	const struct io_options *o = phase->options;
+	const struct job_store *store;
 	int rc;
 
-	(void)job;
-	rc = check_shared(o, phase->path, err);
+	rc = io_store(job, phase, &store, err);
+	if (rc == 0)
+		rc = check_shared(o, phase->path, err);
 	if (rc == 0)
 		rc = check_limits(o, phase->path, err);
 	if (rc == 0)
 		rc = check_rate(o, phase->path, err);
 	if (rc == 0)
 		rc = check_work(o, phase->path, ranks, err);
+	if (rc == 0)
+		rc = check_cold(o, store, phase->path, err);
 	return rc;
 }

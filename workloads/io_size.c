@@ -27,7 +27,8 @@ static void note(struct demand *out, const char *text)
 static void add_notes(const struct io_options *o, uint32_t ranks, uint32_t ranks_per_node,
 		      struct demand *out)
 {
-	if (o->operation == IO_DO_READ && o->shift == IO_SHIFT_NODE && ranks_per_node >= ranks)
+	if (o->operation == IO_DO_READ && o->shift == IO_SHIFT_NODE && ranks_per_node >= ranks &&
+	    o->cold.drop == DROP_NONE)
 		note(out, "io on one node reads what the same node wrote, perhaps from its cache");
 	if (!o->passes && !o->count && !o->bytes)
 		note(out, "the bytes of io depend on its seconds: one pass is counted here");
@@ -69,6 +70,7 @@ int io_size(const struct job *job, const struct job_phase *phase, uint32_t ranks
 			out->inodes += 2 + (o->folder_per_rank ? ranks : 0);
 	}
 	add_notes(o, ranks, ranks_per_node, out);
+	cold_size(&o->cold, ranks_per_node, out);
 	snprintf(out->store, sizeof(out->store), "%s", store->name);
 	return 0;
 }

@@ -8,6 +8,7 @@
 #include "workloads/io_pace.h"
 #include "workloads/io_series.h"
 #include "workloads/io_share.h"
+#include "workloads/residency.h"
 
 struct io_thread;
 struct io_handle;
@@ -82,6 +83,8 @@ struct io_thread {
 	bool over; /* starts nothing more: its limit, its time, an error */
 	bool timed_out;
 	int rc;
+
+	struct residency residency; /* its counts: warm-up included */
 
 	/* Results. Times count from origin_ns. */
 	bool warm;

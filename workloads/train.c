@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,9 +9,6 @@
 #include "core/units.h"
 #include "workloads/existing.h"
 #include "workloads/train_pass.h"
-
-/* So many are due on average that one at least would have been made. */
-enum { CERTAIN_LOOKS = 32 };
 
 /* Bytes a request of this store has here: an extent whole where it gives no bytes anyway; else what a
  * worker's share of the buffers holds, the blocks around it included where I/O is direct. */
@@ -61,7 +57,6 @@ static void train_say(struct phase_context *ctx)
 	char samples[UNITS_TEXT_BYTES];
 	char bytes[2][UNITS_TEXT_BYTES];
 	uint64_t proven = 0, judged = 0, words[3];
-	size_t used;
 	uint32_t i;
 
 	for (i = 0; i < t->epochs; i++) {
@@ -83,49 +78,21 @@ static void train_say(struct phase_context *ctx)
 		snprintf(ctx->said, sizeof(ctx->said),
 			 "%s samples; %llu of %u epochs ended unevenly and are not judged", samples,
 			 (unsigned long long)(t->epochs - judged), t->epochs);
-	used = strlen(ctx->said);
-	snprintf(ctx->said + used, sizeof(ctx->said) - used, "%s%s of samples, %s moved",
-		 used ? "; " : "", units_bytes_decimal(bytes[0], (double)words[1]),
-		 units_bytes_decimal(bytes[1], (double)words[2]));
-}
-
-static void say_too(struct phase_context *ctx, const char *format, ...)
-	__attribute__((format(printf, 2, 3)));
-static void say_too(struct phase_context *ctx, const char *format, ...)
-{
-	size_t used = strlen(ctx->said);
-	va_list arguments;
-
-	if (used)
-		used += (size_t)snprintf(ctx->said + used, sizeof(ctx->said) - used, "; ");
-	if (used >= sizeof(ctx->said))
-		return;
-	va_start(arguments, format);
-	vsnprintf(ctx->said + used, sizeof(ctx->said) - used, format, arguments);
-	va_end(arguments);
+	workload_say(ctx, "%s of samples, %s moved",
+		     units_bytes_decimal(bytes[0], (double)words[1]),
+		     units_bytes_decimal(bytes[1], (double)words[2]));
 }
 
 /* And what else the reader of the report must know of these reads. */
-static void say_of_cache(struct phase_context *ctx, const struct pass_input *in)
+static void say_of_reads(struct phase_context *ctx, const struct pass_input *in)
 {
 	const struct train_options *o = ctx->phase->options;
 	const uint64_t *row = ctx->tally->rank_row;
-	uint64_t words[3] = {row[TRAIN_RESIDENT_SAMPLED_BYTES], row[TRAIN_RESIDENT_BYTES],
-			     row[TALLY_BYTES_READ]};
 
-	if (group_allreduce(ctx->group, MERGE_SUM, words, 3) < 0)
-		return;
-	if (in->store.cache == CACHE_MEMORY)
-		say_too(ctx, "the store is this node's memory (tmpfs) and never cold");
-	else if (words[0])
-		say_too(ctx, "%.1f %% of the bytes were in the page cache",
-			100 * (double)words[1] / (double)words[0]);
-	else if (in->store.cache == CACHE_PAGES && o->cold.evidence_bytes &&
-		 words[2] / o->cold.evidence_bytes >= CERTAIN_LOOKS)
-		say_too(ctx, "what was in the page cache is not told to a user who may not write "
-			     "the files");
+	cold_say(ctx, &o->cold, &in->store, row[TRAIN_RESIDENT_SAMPLED_BYTES],
+		 row[TRAIN_RESIDENT_BYTES], row[TALLY_BYTES_READ]);
 	if (in->dataset.existing)
-		say_too(ctx, "not made by haul: ids as planned, bytes not verified");
+		workload_say(ctx, "not made by haul: ids as planned, bytes not verified");
 }
 
 static int train_pass(struct phase_context *ctx, struct pass_input inputs[PASS_SOURCES],
@@ -147,31 +114,27 @@ static int train_pass(struct phase_context *ctx, struct pass_input inputs[PASS_S
 	p->seed = ctx->job->seed;
 	rc = pass_run(p, stopped, err);
 	train_say(ctx);
-	say_of_cache(ctx, &inputs[PASS_TRAIN]);
+	say_of_reads(ctx, &inputs[PASS_TRAIN]);
 out_free:
 	free(p);
 	return rc;
 }
 
 /* Before the phase: memory taken, and everything dropped where the job says so. */
-static int make_cold(struct phase_context *ctx, const struct pass_input inputs[PASS_SOURCES],
-		     struct cold *cold, struct err *err)
+static int make_cold(const struct pass_input inputs[PASS_SOURCES], struct cold *cold,
+		     struct err *err)
 {
 	const struct cold_options *o = cold->options;
 	int rc = 0;
 
 	for (unsigned s = 0; s < PASS_SOURCES && rc == 0 && o->drop != DROP_NONE; s++) {
-		const struct pass_input *in = &inputs[s];
+		const struct cold_objects files = pass_objects(&inputs[s]);
 
-		if (!in->open)
+		if (!inputs[s].open)
 			continue;
-		if (in->store.cache == CACHE_MEMORY && ctx->group->rank == 0)
-			log_say(ctx->log, LOG_WARNING,
-				"%s: is this node's memory (tmpfs); whatever is dropped, its reads are "
-				"never cold",
-				in->store.uri);
+		cold_warn(cold, &inputs[s].store);
 		if (o->when == COLD_PHASE)
-			rc = cold_drop_all(cold, &in->dataset, &in->store, err);
+			rc = cold_drop_all(cold, &files, err);
 	}
 	return rc;
 }
@@ -198,7 +161,7 @@ static int train_run(struct phase_context *ctx, enum stop_reason *stopped, struc
 	if (rc == 0)
 		rc = cold_open(&cold, &o->cold, ctx, err);
 	if (rc == 0)
-		rc = make_cold(ctx, inputs, &cold, err);
+		rc = make_cold(inputs, &cold, err);
 	if (rc == 0 && ctx->begins)
 		ctx->begins(ctx->begins_argument);
 	if (rc == 0)

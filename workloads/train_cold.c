@@ -2,23 +2,35 @@
  * phase's time. */
 #include "workloads/train_pass.h"
 
+static void key_of(const void *dataset, uint64_t file, uint32_t part, char key[OBJECT_KEY_BYTES])
+{
+	dataset_object_key(dataset, file, part, key);
+}
+
+struct cold_objects pass_objects(const struct pass_input *in)
+{
+	return (struct cold_objects){&in->store, in->dataset.options.files, in->dataset.objects,
+				     key_of, &in->dataset};
+}
+
 /* Only the files that this rank will read: no others' pages can answer it. Where that would be more
  * than its share of all files, since a file has many samples, all are dropped, shared out. */
 static int drop_own(struct pass *p, struct err *err)
 {
 	const struct pass_input *in = p->inputs[p->stage.source];
 	struct share *share = &p->shares[p->stage.source];
+	const struct cold_objects files = pass_objects(in);
 	uint64_t file, last = UINT64_MAX, samples, from;
 	int rc = 0;
 
 	share_arrivals(share, p->stage.steps - 1, &from, &samples);
 	if (samples > in->dataset.options.files / p->ctx->place->local_ranks)
-		return cold_drop_all(p->cold, &in->dataset, &in->store, err);
+		return cold_drop_all(p->cold, &files, err);
 	order_epoch(&share->order, p->stage.epoch);
 	for (uint64_t k = 0; k < samples && rc == 0 && !cold_ends(p->cold); k++) {
 		file = share_at(share, k) / in->dataset.options.samples_per_file;
 		if (file != last)
-			rc = cold_drop_file(p->cold, &in->dataset, &in->store, file, err);
+			rc = cold_drop_one(p->cold, &files, file, err);
 		last = file;
 	}
 	return group_agree(p->ctx->group, rc, err);

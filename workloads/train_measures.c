@@ -1,6 +1,5 @@
 #include <math.h>
 
-#include "workloads/residency.h"
 #include "workloads/train.h"
 
 #define ACCOUNT_MEASURES \
@@ -43,11 +42,7 @@ static const struct measure train_rank_measures[] = {
 	{"late", "", MERGE_SUM, "requests that took longer than the store's timeout"},
 	{"short_transfers", "", MERGE_SUM, "requests that needed more than one transfer"},
 	{"last_step", "", MERGE_MAX, "number in its epoch of the last step completed"},
-	RESIDENCY_MEASURES,
-	{"drop_ns", "ns", MERGE_MAX,
-	 "dropping caches before epochs; in no account and not in wall_ns"},
-	{"stayed_bytes", "bytes", MERGE_SUM,
-	 "of files dropped: what was in the page cache all the same"},
+	COLD_MEASURES,
 };
 _Static_assert(sizeof(train_rank_measures) / sizeof(train_rank_measures[0]) == TRAIN_RANK_MEASURES,
 	       "a row in train_rank_measures for each of enum train_rank");
@@ -177,8 +172,7 @@ static const struct figure train_rank_figures[] = {
 	{"samples_per_second", "1/s", rank_samples_per_second,
 	 "samples over the phase's wall time"},
 	TALLY_COMMON_FIGURES,
-	{"cached_share", "fraction", rank_cached_share,
-	 "of the bytes looked at before they were read: what was in the page cache"},
+	COLD_FIGURE(rank_cached_share),
 };
 
 static double epoch_au(const uint64_t *row)
@@ -218,8 +212,7 @@ static const struct figure train_epoch_figures[] = {
 	{"au_mlperf", "fraction", epoch_au_mlperf, "by DLIO's formula"},
 	{"seconds", "s", epoch_seconds, "from the epoch's start to its last step's end"},
 	{"storage_s", "s", epoch_storage_s, "account: waiting for storage"},
-	{"cached_share", "fraction", epoch_cached_share,
-	 "of the bytes looked at before they were read: what was in the page cache"},
+	COLD_FIGURE(epoch_cached_share),
 };
 
 static const struct hist_kind train_hists[] = {

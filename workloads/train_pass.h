@@ -91,6 +91,8 @@ void pass_progress(struct pass *p);
 
 /* Makes the stage that follows cold where the job says so; train_cold.c. Collective. */
 int pass_cold(struct pass *p, struct err *err);
+/* The files of a data set, to be dropped. Refers to in. */
+struct cold_objects pass_objects(const struct pass_input *in);
 
 /* What the workers, at rest, saw of the page cache so far. */
 struct residency pass_residency(const struct pass *p);

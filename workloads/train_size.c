@@ -141,11 +141,8 @@ int train_size(const struct job *job, const struct job_phase *phase, uint32_t ra
 	out->seconds = (double)out->steps_per_epoch * compute_s;
 	snprintf(out->store, sizeof(out->store), "%s", store->name);
 	notes(o, out, ranks, d.existing);
-	out->memory_per_rank = memory_bytes(o, &d, store, out) +
-			       o->cold.memory_hog_bytes / (ranks_per_node ? ranks_per_node : 1);
-	if (o->cold.memory_hog_share > 0)
-		note(out, "%.0f %% of each node's memory is taken, and not counted here",
-		     100 * o->cold.memory_hog_share);
+	out->memory_per_rank = memory_bytes(o, &d, store, out);
+	cold_size(&o->cold, ranks_per_node, out);
 	if (o->shuffle.window)
 		out->memory_per_rank += window_places(o) * sizeof(struct arrival);
 	if (o->loader.pin_memory)

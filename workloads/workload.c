@@ -1,6 +1,9 @@
 #include "workloads/workload.h"
 
 #include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
 
 #include "workloads/dataset.h"
 
@@ -36,6 +39,20 @@ int workload_dataset(const struct job *job, const struct job_phase *phase, const
 	if (!*s)
 		return err_set(err, -EINVAL, "%s: there is no store \"%s\"", phase->path, store);
 	return 0;
+}
+
+void workload_say(struct phase_context *ctx, const char *format, ...)
+{
+	size_t used = strlen(ctx->said);
+	va_list arguments;
+
+	if (used)
+		used += (size_t)snprintf(ctx->said + used, sizeof(ctx->said) - used, "; ");
+	if (used >= sizeof(ctx->said))
+		return;
+	va_start(arguments, format);
+	vsnprintf(ctx->said + used, sizeof(ctx->said) - used, format, arguments);
+	va_end(arguments);
 }
 
 int workload_store_open(const struct phase_context *ctx, const struct job_store *described,

@@ -93,6 +93,10 @@ const struct workload *const *workload_table(void); /* NULL-terminated: workload
 int workload_dataset(const struct job *job, const struct job_phase *phase, const char *dataset,
 		     const struct job_dataset **d, const struct job_store **s, struct err *err);
 
+/* Adds a sentence to ctx->said. */
+void workload_say(struct phase_context *ctx, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
 /* Opens one of the job's stores for the phase (store_open), and notes what is in effect on it. */
 int workload_store_open(const struct phase_context *ctx, const struct job_store *described,
 			struct store *store, struct err *err);

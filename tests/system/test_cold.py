@@ -103,6 +103,61 @@ def test_memory_is_never_cold():
         check("its reads are never cold" in " ".join(r.err.split()), r.err)
 
 
+def plain(folder, *phases, ranks=2, **store):
+    """Phases of io over one set, each with its options; what the report has of each."""
+    write_job(folder, {"name": "cold", "stores": {"data": {"uri": f"file://{folder}/data", **store}},
+                       "phases": [{"io": {"size": "8 MiB", "objects": 4, **p}} for p in phases]})
+    r = mpi(ranks, "run", "job.json", "--force", cwd=folder)
+    check(r.rc == 0, f"{r}")
+    return r, report(folder + "/results.h5")["phases"]
+
+
+def test_plain_reads():
+    """Must hold for io as for training, whatever the order, the layout and the threads: each read's bytes are
+    looked at before the kernel reads ahead."""
+    for more in ({}, {"order": "random", "block": 65536}, {"threads": 2, "depth": 1}, {"layout": "segmented", "objects": 1},
+                 {"layout": "strided", "objects": 1, "order": "random", "block": 65536}, {"operation": "mixed", "block": 65536}):
+        with disk() as folder:
+            read = {"operation": "read", **more, "cold": {"evidence": "64 KiB"}}
+            cold = {**read, "cold": {"drop": "fadvise", "evidence": "64 KiB"}}
+            write = {"operation": "write", **{k: v for k, v in more.items() if k == "layout" or k == "objects"}}
+            _, (w, warm, dropped, once) = plain(folder, write, read, cold,
+                                                {**cold, "cold": {**cold["cold"], "when": "phase"}})
+            check(w["measures"]["resident_sampled_bytes"] == 0 and w["figures"]["cached_share"] is None, f"{w}")
+            check("page cache" not in w["said"], w["said"])
+            check(warm["figures"]["cached_share"] == 1, f"{more}: {warm['figures']}")
+            check("100.0 % of the bytes were in the page cache" in warm["said"], warm["said"])
+            for p in (dropped, once):
+                check(p["figures"]["cached_share"] < 0.01, f"{more}: {p['figures']}")
+                check("0.0 % of the bytes were in the page cache" in p["said"], p["said"])
+                check(p["measures"]["drop_ns"] > 0 and p["measures"]["stayed_bytes"] == 0, f"{p['measures']}")
+            for p in (warm, dropped, once):
+                looks = p["measures"]["resident_sampled_bytes"] / 4096
+                # mixed looks at all of what it opens, in order: about half of it is then written
+                wanted = 2 * more.get("objects", 4) * 8 * MIB / 65536
+                near(looks, wanted, 0.1 * wanted + 4, f"{more}: looks")
+
+
+def test_plain_reads_again():
+    """What has been read is cached the second time."""
+    for order in ("sequential", "random"):
+        with disk() as folder:
+            _, (_, p) = plain(folder, {"operation": "write"}, {"operation": "read", "order": order, "passes": 2,
+                                                               "cold": {"drop": "fadvise", "evidence": "64 KiB"}})
+            near(p["figures"]["cached_share"], 0.5, 0.03, f"{order}: cached")
+
+
+def test_plain_reads_of_memory_and_direct():
+    if os.path.isdir("/dev/shm"):
+        with Folder("/dev/shm") as folder:
+            r, (_, p) = plain(folder, {"operation": "write"}, {"operation": "read", "cold": "fadvise"})
+            check(p["figures"]["cached_share"] == 1 and "(tmpfs) and never cold" in p["said"], f"{p['said']}")
+            check("its reads are never cold" in " ".join(r.err.split()), r.err)
+    with disk() as folder:
+        _, (_, p) = plain(folder, {"operation": "write"}, {"operation": "read"}, direct=True)
+        check(p["figures"]["cached_share"] is None and "page cache" not in p["said"], f"{p['said']}")
+
+
 def test_drop_caches_only_for_root():
     with disk() as folder:
         write_job(folder, job(folder, {}, {"cold": {"drop": "drop_caches", "evidence": "64 KiB"}}))
@@ -132,4 +187,5 @@ def test_memory_hog():
 
 
 main(test_warm_and_dropped, test_once_before_the_phase, test_many_samples_in_a_file, test_direct_has_no_evidence,
-     test_somebody_elses_files, test_memory_is_never_cold, test_drop_caches_only_for_root, test_memory_hog)
+     test_somebody_elses_files, test_memory_is_never_cold, test_plain_reads, test_plain_reads_again,
+     test_plain_reads_of_memory_and_direct, test_drop_caches_only_for_root, test_memory_hog)

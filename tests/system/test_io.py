@@ -12,18 +12,22 @@ from haultest import *
 CALLS = "openat,close,pread64,pwrite64,stat,newfstatat,rename,unlink,getdents64"
 
 
+# strace before 6.6 knows the number alone
+LOOKS = r"(cachestat|syscall_0x1c3|mincore)\("
+
+
 def io(operation, **more):
     return {"io": {"operation": operation, **more}}
 
 
-def traced(folder, ranks, only):
+def traced(folder, ranks, only, trace=CALLS):
     """What the ranks' system calls did to the objects, counted by kind (paths of descriptors by -y)."""
     args = command(ranks, "run", "job.json", "--only", only, "--force")
     at = args.index(HAUL)
     for name in os.listdir(folder):
         if name.startswith("trace."):
             os.unlink(os.path.join(folder, name))
-    strace = ["strace", "-ff", "-y", "-e", "trace=" + CALLS, "-o", os.path.join(folder, "trace")]
+    strace = ["strace", "-ff", "-y", "-e", "trace=" + trace, "-o", os.path.join(folder, "trace")]
     r = subprocess.run(args[:at] + strace + args[at:], cwd=folder, capture_output=True, text=True, timeout=100,
                        env=environment(64))
     check(r.returncode == 0, f"{only}: {r.stdout} {r.stderr}")
@@ -33,6 +37,8 @@ def traced(folder, ranks, only):
             continue
         with open(os.path.join(folder, name), errors="replace") as f:
             for line in f:
+                if re.match(LOOKS, line):
+                    calls["looks"] += 1
                 m = re.match(r"(\w+)\(.*?/data/io/(\d{7}\.\d{10}|shared|[\">])", line)
                 if not m:
                     continue
@@ -81,6 +87,27 @@ def test_counts_equal_strace():
                     m["renames"] + m["lists"] + m["deletes"]
                 check(p["operations"] == done, f"{what}: {p['operations']} operations, {done} by kind")
             check(not os.path.exists(f"{folder}/data/io"), f"{ranks} ranks: objects or their folder remain")
+
+
+def test_evidence_costs_looks_alone():
+    """Reads whose evidence is taken make the same calls as those without, and one more for each look."""
+    with Folder(os.getcwd()) as folder:
+        common = {"objects": 3, "size": "1 MiB", "block": "256 KiB"}
+        write_job(folder, {"name": "io", "stores": {"d": {"uri": f"file://{folder}/data"}}, "phases": [
+            io("write", name="write", **common), io("read", name="off", cold={"evidence": 0}, **common),
+            io("read", name="on", cold={"evidence": "64 KiB"}, **common)]})
+        r = mpi(2, "run", "job.json", "--only", "write", cwd=folder)
+        check(r.rc == 0, f"{r}")
+        seen = {}
+        for name, least, most in (("off", 0, 0), ("on", 80, 116)):
+            calls, moved = traced(folder, 2, name, "all")
+            p = report(f"{folder}/results.h5")["phases"][0]
+            looks = calls.pop("looks", 0)
+            check(least <= looks <= most, f"{name}: {looks} looks")
+            check(p["measures"]["resident_sampled_bytes"] == 4096 * looks, f"{name}: {looks}, {p['measures']}")
+            seen[name] = {c: calls[c] for c in CALLS.split(",")}, moved
+        check(seen["on"] == seen["off"], f"{seen}")
+        check(seen["on"][0]["pread64"] == 24, f"{seen}")
 
 
 def test_compress_and_dedup():
@@ -241,5 +268,5 @@ def test_clean():
               f"{os.listdir(data + '/io')}")
 
 
-main(test_counts_equal_strace, test_compress_and_dedup, test_first_and_last_done, test_shift, test_beside_a_training,
+main(test_counts_equal_strace, test_evidence_costs_looks_alone, test_compress_and_dedup, test_first_and_last_done, test_shift, test_beside_a_training,
      test_one_flipped_byte, test_interrupted, test_clean)
