@@ -6,6 +6,7 @@
  * would be an attempt that nobody counts: the second sending is refused, and the queue tries again. */
 #include <curl/curl.h>
 #include <errno.h>
+#include <malloc.h>
 #include <openssl/x509_vfy.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +18,7 @@
 enum {
 	EVENTS = 64,
 	OWN_HEADERS = 3, /* those of curl's that are left out */
+	WATCHED_MAX = 1 << 16,
 	BUFFERS_BYTES = 32 << 20,
 	BUFFER_MIN = 64 << 10,
 	BUFFER_MAX = 512 << 10
@@ -40,6 +42,9 @@ struct curl_transport {
 	struct transport base;
 	CURLM *multi;
 	int epoll;
+	uint8_t *watched; /* events that epoll knows of a descriptor; 0: none. [WATCHED_MAX] */
+	bool *idle;       /* no exchange uses it. [WATCHED_MAX] */
+	bool *kept;       /* a connection, closed by on_close and nobody else. [WATCHED_MAX] */
 	uint64_t now_ns, timer_ns, check_ns; /* timer_ns UINT64_MAX: none */
 	uint32_t active, free_count, ended_count;
 	struct handle *handles;  /* [depth] */
@@ -70,26 +75,72 @@ const struct transport_ops transport_curl = {
 	.poll = transport_poll,
 };
 
-static int on_socket(CURL *easy, curl_socket_t socket, int what, void *user, void *known)
+/* How many bytes of what curl frees the heap keeps: curl frees its buffers after each exchange, and to get
+ * their pages back from the kernel would cost as much as the exchange. */
+static void keep_freed_memory(void)
+{
+	mallopt(M_MMAP_THRESHOLD, 4 * BUFFER_MAX);
+	mallopt(M_TRIM_THRESHOLD, 4 * BUFFERS_BYTES);
+}
+
+/* A socket stays with epoll between exchanges: taking it off and putting it on again would be two calls
+ * of the kernel a request. What happens on it meanwhile takes it off. */
+static void watch(struct curl_transport *t, int fd, uint32_t events)
+{
+	struct epoll_event event = {.data.fd = fd, .events = events};
+	bool known = fd < WATCHED_MAX;
+
+	if (known && t->watched[fd] == events)
+		return;
+	if (epoll_ctl(t->epoll, EPOLL_CTL_MOD, fd, &event) < 0 && errno == ENOENT)
+		epoll_ctl(t->epoll, EPOLL_CTL_ADD, fd, &event);
+	if (known)
+		t->watched[fd] = (uint8_t)events;
+}
+
+static void unwatch(struct curl_transport *t, int fd)
+{
+	epoll_ctl(t->epoll, EPOLL_CTL_DEL, fd, NULL);
+	if (fd < WATCHED_MAX)
+		t->watched[fd] = 0;
+}
+
+static curl_socket_t on_open(void *user, curlsocktype purpose, struct curl_sockaddr *a)
 {
 	struct curl_transport *t = user;
-	struct epoll_event event = {.data.fd = socket};
+	int fd = socket(a->family, a->socktype | SOCK_CLOEXEC, a->protocol);
+
+	(void)purpose;
+	if (fd >= 0 && fd < WATCHED_MAX)
+		t->kept[fd] = true;
+	return fd < 0 ? CURL_SOCKET_BAD : fd;
+}
+
+static int on_close(void *user, curl_socket_t fd)
+{
+	struct curl_transport *t = user;
+
+	unwatch(t, fd);
+	if (fd < WATCHED_MAX)
+		t->kept[fd] = false;
+	return close(fd);
+}
+
+static int on_socket(CURL *easy, curl_socket_t fd, int what, void *user, void *known)
+{
+	struct curl_transport *t = user;
+	uint32_t events =
+		(what & CURL_POLL_IN ? EPOLLIN : 0u) | (what & CURL_POLL_OUT ? EPOLLOUT : 0u);
 
 	(void)easy;
-	if (what == CURL_POLL_REMOVE) {
-		epoll_ctl(t->epoll, EPOLL_CTL_DEL, socket, NULL);
-		return 0;
-	}
-	event.events =
-		(what & CURL_POLL_IN ? EPOLLIN : 0u) | (what & CURL_POLL_OUT ? EPOLLOUT : 0u);
-	if (known) {
-		epoll_ctl(t->epoll, EPOLL_CTL_MOD, socket, &event);
-		return 0;
-	}
-	/* A socket of that number that curl had forgotten may be there still. */
-	if (epoll_ctl(t->epoll, EPOLL_CTL_ADD, socket, &event) < 0 && errno == EEXIST)
-		epoll_ctl(t->epoll, EPOLL_CTL_MOD, socket, &event);
-	curl_multi_assign(t->multi, socket, t);
+	(void)known;
+	if (what != CURL_POLL_REMOVE)
+		watch(t, fd, events);
+	else if (fd >= WATCHED_MAX || !t->kept[fd])
+		unwatch(t,
+			fd); /* curl's own, to hear of a name looked up: it may be closed unseen */
+	if (fd < WATCHED_MAX)
+		t->idle[fd] = what == CURL_POLL_REMOVE;
 	return 0;
 }
 
@@ -199,6 +250,10 @@ static void handle_set(struct handle *h)
 	curl_easy_setopt(e, CURLOPT_READFUNCTION, on_send);
 	curl_easy_setopt(e, CURLOPT_READDATA, h);
 	curl_easy_setopt(e, CURLOPT_SEEKFUNCTION, on_seek);
+	curl_easy_setopt(e, CURLOPT_OPENSOCKETFUNCTION, on_open);
+	curl_easy_setopt(e, CURLOPT_OPENSOCKETDATA, h->owner);
+	curl_easy_setopt(e, CURLOPT_CLOSESOCKETFUNCTION, on_close);
+	curl_easy_setopt(e, CURLOPT_CLOSESOCKETDATA, h->owner);
 }
 
 static int handles_open(struct curl_transport *t)
@@ -208,7 +263,10 @@ static int handles_open(struct curl_transport *t)
 	t->handles = calloc(depth, sizeof(*t->handles));
 	t->free = calloc(depth, sizeof(struct handle *));
 	t->ended = calloc(depth, sizeof(struct exchange *));
-	if (!t->handles || !t->free || !t->ended)
+	t->watched = calloc(WATCHED_MAX, sizeof(*t->watched));
+	t->idle = calloc(WATCHED_MAX, sizeof(*t->idle));
+	t->kept = calloc(WATCHED_MAX, sizeof(*t->kept));
+	if (!t->handles || !t->free || !t->ended || !t->watched || !t->idle || !t->kept)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < depth; i++) {
 		struct handle *h = &t->handles[i];
@@ -246,6 +304,7 @@ static int transport_open(struct transport **out, const struct transport_options
 		curl_global_cleanup();
 		return err_set(err, -ENOMEM, "no memory for %u exchanges", options->depth);
 	}
+	keep_freed_memory();
 	t->base = (struct transport){.ops = &transport_curl, .options = *options};
 	t->base.options.buffer_bytes = buffer_bytes(options->depth);
 	t->timer_ns = UINT64_MAX;
@@ -281,6 +340,9 @@ static void transport_close(struct transport *base)
 	free(t->handles);
 	free(t->free);
 	free(t->ended);
+	free(t->watched);
+	free(t->idle);
+	free(t->kept);
 	free(t);
 	curl_global_cleanup();
 }
@@ -293,7 +355,9 @@ static void set_headers(struct handle *h, const struct exchange *x)
 
 	for (uint32_t i = 0; i < x->header_count; i++)
 		h->headers[n++].data = (char *)x->headers[i];
-	for (uint32_t i = 0; i < OWN_HEADERS; i++) {
+	/* The others come only with a body. */
+	for (uint32_t i = 0;
+	     i < (x->method == HTTP_PUT || x->method == HTTP_POST ? OWN_HEADERS : 1); i++) {
 		uint32_t k;
 
 		for (k = 0; k < x->header_count; k++) {
@@ -525,7 +589,12 @@ static void act(struct curl_transport *t, const struct epoll_event *events, int 
 			   (events[i].events & EPOLLOUT ? CURL_CSELECT_OUT : 0) |
 			   (events[i].events & (EPOLLERR | EPOLLHUP) ? CURL_CSELECT_ERR : 0);
 
-		curl_multi_socket_action(t->multi, events[i].data.fd, what, &running);
+		if (events[i].data.fd < WATCHED_MAX && t->idle[events[i].data.fd])
+			/* The server ended a connection that was kept: curl finds out when it is
+			 * about to use it. */
+			unwatch(t, events[i].data.fd);
+		else
+			curl_multi_socket_action(t->multi, events[i].data.fd, what, &running);
 	}
 	if (t->now_ns >= t->timer_ns) {
 		t->timer_ns = UINT64_MAX;

@@ -1,0 +1,200 @@
+/* Objects read or written over HTTP through the queue as a reader thread does it, one thread: what wrk and
+ * ab are asked beside it. Prints GB/s, requests/s, CPU seconds a GB, CPU microseconds a request.
+ *
+ *	bench_http get|put STORE_JSON KEY_FORMAT OBJECTS BYTES DEPTH SECONDS
+ *	bench_http sign
+ *
+ * KEY_FORMAT has one %u. put writes each object by one PUT and asks no size. */
+#include <cjson/cJSON.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+
+#include "backends/http/sign.h"
+#include "backends/queue.h"
+#include "core/arena.h"
+#include "core/buffers.h"
+
+struct bench {
+	struct arena arena;
+	struct job_store described;
+	struct clock clock;
+	struct log log;
+	struct place place;
+	struct store store;
+	struct queue queue;
+	struct buffers windows;
+	struct io *ios, **done;
+	struct object *objects; /* [depth] */
+	const char *keys;
+	unsigned count;
+	uint64_t bytes, seen, failed;
+	uint32_t depth;
+	bool put;
+};
+
+static double cpu_seconds(void)
+{
+	struct rusage u;
+
+	getrusage(RUSAGE_SELF, &u);
+	return (double)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) +
+	       (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec) * 1e-6;
+}
+
+static int open_store(struct bench *b, const char *text, struct err *err)
+{
+	cJSON *json = cJSON_Parse(text);
+	const char *uri = cJSON_GetStringValue(cJSON_GetObjectItem(json, "uri"));
+	char scheme[URI_SCHEME_BYTES];
+	const struct backend_ops *ops;
+	int rc = uri ? uri_scheme(uri, scheme, err) : -1;
+
+	ops = rc == 0 ? backend_find(scheme) : NULL;
+	if (!ops)
+		return err_set(err, -1, "no store: %s", text);
+	strcpy(b->described.name, "bench");
+	b->described.section = &ops->section;
+	b->described.options = arena_alloc(&b->arena, ops->section.size);
+	rc = options_parse(ops->section.tables, b->described.options, json, "/store", &b->arena,
+			   err);
+	cJSON_Delete(json);
+	clock_init(&b->clock);
+	log_init(&b->log, 2, LOG_WARNING, 0, 1);
+	b->place = (struct place){.ranks = 1, .nodes = 1, .local_ranks = 1};
+	if (rc == 0)
+		rc = store_open(&b->store, &b->described, &b->place, NULL, &b->clock, &b->log, 42,
+				err);
+	if (rc == 0)
+		rc = queue_open(&b->queue, &b->store, b->depth, err);
+	if (rc == 0)
+		rc = buffers_init(&b->windows, b->depth, b->bytes, err);
+	return rc;
+}
+
+/* The next object in this slot. A write is preceded by its begin, which asks nothing of the store. */
+static void next(struct bench *b, uint32_t slot, uint64_t number)
+{
+	struct object *o = &b->objects[slot];
+	struct io *io = &b->ios[slot], *one = io;
+	void *data = (char *)b->windows.base + slot * b->windows.slot_bytes;
+
+	memset(o->state, 0, sizeof(o->state));
+	snprintf(o->key, sizeof(o->key), b->keys, (unsigned)(number % b->count));
+	*io = (struct io){.op = b->put ? IO_BEGIN : IO_READ,
+			  .object = o,
+			  .length = b->bytes,
+			  .part = b->bytes,
+			  .data = data};
+	queue_submit(&b->queue, &one, 1);
+}
+
+/* Of a put: begin, write. What it began is dropped by hand, so that no request asks for it. */
+static bool goes_on(struct bench *b, struct io *io)
+{
+	struct io *one = io;
+
+	if (!b->put || io->op == IO_WRITE)
+		return false;
+	io->op = IO_WRITE;
+	queue_submit(&b->queue, &one, 1);
+	return true;
+}
+
+static void run(struct bench *b, double seconds)
+{
+	uint64_t start = clock_kernel_ns(), end = start + (uint64_t)(seconds * 1e9), number = 0,
+		 now;
+	uint64_t most = b->put ? b->count : UINT64_MAX;
+	double cpu = cpu_seconds(), took;
+	uint32_t n, flying = 0;
+
+	for (; flying < b->depth && number < most; flying++)
+		next(b, flying, number++);
+	while (flying) {
+		n = queue_reap(&b->queue, b->done, 1, b->depth, UINT64_MAX);
+		now = clock_kernel_ns();
+		for (uint32_t i = 0; i < n; i++) {
+			struct io *io = b->done[i];
+
+			if (goes_on(b, io))
+				continue;
+			b->seen++;
+			b->failed += io->status != 0;
+			flying--;
+			if (now >= end || number >= most)
+				continue;
+			next(b, (uint32_t)(io - b->ios), number++);
+			flying++;
+		}
+	}
+	took = (double)(clock_kernel_ns() - start) * 1e-9;
+	cpu = cpu_seconds() - cpu;
+	printf("%.4f %.1f %.5f %.2f failed %llu connections %llu\n",
+	       (double)b->seen * (double)b->bytes / took * 1e-9, (double)b->seen / took,
+	       cpu / ((double)b->seen * (double)b->bytes * 1e-9), cpu / (double)b->seen * 1e6,
+	       (unsigned long long)b->failed,
+	       (unsigned long long)b->queue.endpoint_counts[0].connections);
+}
+
+/* A ranged GET put together and signed, as the data path does it. */
+static void sign(void)
+{
+	enum { REQUESTS = 200000 };
+	static char buffer[REQUEST_BYTES];
+	static const char *const path[] = {"/", "bucket", "/", "train/00/img_0000001.npz", NULL};
+	struct credentials c = {.key = "AKIAIOSFODNN7EXAMPLE", .secret = "wJalrXUtnFEMI"};
+	struct sign_v4 s = {0};
+	struct exchange x = {0};
+	struct request r;
+	double cpu = cpu_seconds();
+
+	for (int i = 0; i < REQUESTS; i++) {
+		request_begin(&r, buffer, sizeof(buffer), HTTP_GET, "http", "s3-1:9000");
+		request_path(&r, path);
+		request_range(&r, "range", (uint64_t)i << 20, 8 << 20);
+		sign_v4(&s, &r, &c, 1, "us-east-1", SIGN_UNSIGNED, 1369353600 + i / 1000);
+		request_finish(&r, NULL, &x);
+	}
+	printf("%.2f us a request, put together and signed\n",
+	       (cpu_seconds() - cpu) / REQUESTS * 1e6);
+}
+
+int main(int argc, char **argv)
+{
+	struct bench b = {0};
+	struct err err = {0};
+
+	if (argc == 2 && strcmp(argv[1], "sign") == 0) {
+		sign();
+		return 0;
+	}
+	if (argc != 8) {
+		fprintf(stderr,
+			"bench_http get|put STORE_JSON KEY_FORMAT OBJECTS BYTES DEPTH SECONDS\n"
+			"bench_http sign\n");
+		return 2;
+	}
+	b.put = strcmp(argv[1], "put") == 0;
+	b.keys = argv[3];
+	b.count = (unsigned)atoi(argv[4]);
+	b.bytes = strtoull(argv[5], NULL, 10);
+	b.depth = (uint32_t)atoi(argv[6]);
+	b.ios = calloc(b.depth, sizeof(*b.ios));
+	b.done = calloc(b.depth, sizeof(struct io *));
+	b.objects = calloc(b.depth, sizeof(*b.objects));
+	if (open_store(&b, argv[2], &err) < 0) {
+		fprintf(stderr, "bench_http: %s\n", err.text);
+		return 1;
+	}
+	run(&b, atof(argv[7]));
+	queue_close(&b.queue);
+	store_close(&b.store);
+	buffers_free(&b.windows);
+	arena_free(&b.arena);
+	free(b.ios);
+	free(b.done);
+	free(b.objects);
+	return 0;
+}
