@@ -47,19 +47,29 @@ void attempt_begin(struct queue *q, struct io *io, uint64_t now_ns)
 	io->retry_after_ns = 0;
 }
 
+/* An answer that is no failure: what was asked for is not there. */
+static bool absent(const struct io *io)
+{
+	return io->status == -ENOENT && (io->op == IO_STAT || io->op == IO_DELETE);
+}
+
 static void count(struct queue *q, const struct io *io, uint64_t took_ns)
 {
 	struct endpoint_counts *c = &q->endpoint_counts[io->endpoint];
+	bool moves = io->op == IO_READ || io->op == IO_WRITE;
 
 	c->attempts++;
-	c->failures += io->fault != IO_FAULT_NONE;
-	c->bytes += io->done_bytes > io->before_bytes ? io->done_bytes - io->before_bytes : 0;
 	c->wire_bytes += io->wire_bytes - io->before_wire_bytes;
 	c->connections += io->connections - io->before_connections;
 	c->time_ns += took_ns;
 	c->max_ns = took_ns > c->max_ns ? took_ns : c->max_ns;
+	c->latency[tally_latency_bucket(took_ns)]++;
+	if (moves && io->done_bytes > io->before_bytes)
+		c->bytes += io->done_bytes - io->before_bytes;
+	if (io->fault == IO_FAULT_NONE || absent(io))
+		return;
+	c->failures++;
 	c->fault[io->fault < IO_FAULTS ? io->fault : IO_FAULT_OTHER]++;
-	c->latency[endpoint_bucket(took_ns)]++;
 }
 
 bool attempt_end(struct queue *q, struct io *io, uint64_t now_ns, uint64_t *again_ns)
@@ -82,4 +92,16 @@ bool attempt_end(struct queue *q, struct io *io, uint64_t now_ns, uint64_t *agai
 	*again_ns = retry_at(&q->retry, io, now_ns);
 	io->attempts++;
 	return true;
+}
+
+void queue_count_endpoints(const struct queue *q, struct tally *t)
+{
+	const struct endpoints *e = q->endpoint_counts ? q->channel.store->endpoints : NULL;
+
+	for (uint32_t i = 0; e && i < e->count; i++) {
+		struct tally_endpoint *to = tally_endpoint(t, e->list[i].name);
+
+		if (to)
+			endpoint_counts_add(&q->endpoint_counts[i], to);
+	}
 }

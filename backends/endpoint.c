@@ -196,23 +196,24 @@ void endpoints_done(struct endpoints *e, uint32_t index, enum io_fault fault, ui
 		eject(e, p, now_ns);
 }
 
-uint64_t endpoint_bucket_edge(unsigned i)
-{
-	if (i < 16)
-		return i;
-	if (i >= ENDPOINT_BUCKETS)
-		return UINT64_C(1) << 42;
-	return (uint64_t)(8 + (i & 7)) << ((i >> 3) - 1);
-}
+_Static_assert(ENDPOINT_MEASURES == ENDPOINT_FAULTS + IO_FAULTS - 1, "a measure a fault");
 
-void endpoint_counts_merge(struct endpoint_counts *into, const struct endpoint_counts *from)
+void endpoint_counts_add(const struct endpoint_counts *counts, struct tally_endpoint *to)
 {
-	uint64_t *to = (uint64_t *)into;
-	const uint64_t *words = (const uint64_t *)from;
-	uint64_t most = into->max_ns > from->max_ns ? into->max_ns : from->max_ns;
+	struct tally_endpoint from = {
+		.row = {[ENDPOINT_REQUESTS] = counts->requests,
+			[ENDPOINT_ATTEMPTS] = counts->attempts,
+			[ENDPOINT_FAILURES] = counts->failures,
+			[ENDPOINT_BYTES] = counts->bytes,
+			[ENDPOINT_WIRE_BYTES] = counts->wire_bytes,
+			[ENDPOINT_CONNECTIONS] = counts->connections,
+			[ENDPOINT_TIME_NS] = counts->time_ns,
+			[ENDPOINT_MAX_NS] = counts->max_ns},
+	};
 
-	_Static_assert(sizeof(*into) % sizeof(uint64_t) == 0, "a plain array");
-	for (size_t i = 0; i < sizeof(*into) / sizeof(uint64_t); i++)
-		to[i] += words[i];
-	into->max_ns = most;
+	for (unsigned fault = 1; fault < IO_FAULTS; fault++)
+		from.row[ENDPOINT_FAULTS + fault - 1] = counts->fault[fault];
+	memcpy(from.status, counts->status, sizeof(from.status));
+	memcpy(from.latency, counts->latency, sizeof(from.latency));
+	tally_endpoint_merge(to, &from);
 }

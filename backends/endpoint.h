@@ -11,8 +11,9 @@
 
 #include "backends/backend.h"
 #include "core/random.h"
+#include "core/tally_endpoints.h"
 
-enum { ENDPOINTS_MAX = 4096, ENDPOINT_NAME_BYTES = 256 };
+enum { ENDPOINTS_MAX = 4096, ENDPOINT_NAME_BYTES = TALLY_ENDPOINT_NAME_BYTES };
 
 enum balance {
 	BALANCE_RANK,         /* rank modulo endpoints */
@@ -63,30 +64,15 @@ uint32_t endpoints_choose(struct endpoints *e, struct random *r, uint32_t avoid,
 void endpoints_done(struct endpoints *e, uint32_t index, enum io_fault fault, uint64_t took_ns,
 		    uint64_t now_ns);
 
-/* Latencies of an endpoint's attempts: log-linear like core/hist.h, but 8 sub-buckets an octave
- * (<= 6.3 %), so that thousands of endpoints fit. */
-enum { ENDPOINT_BUCKETS = 320, ENDPOINT_STATUSES = 600 };
-static inline unsigned endpoint_bucket(uint64_t ns)
-{
-	unsigned m;
-
-	if (ns < 16)
-		return (unsigned)ns;
-	if (ns >> 42)
-		return ENDPOINT_BUCKETS - 1;
-	m = 63 - (unsigned)__builtin_clzll(ns);
-	return ((m - 2) << 3) + (unsigned)((ns >> (m - 3)) & 7);
-}
-uint64_t endpoint_bucket_edge(unsigned i);
-
-/* What one queue counts of one endpoint. Plain words, merged by adding but for max_ns. requests are those
+/* What one queue counts of one endpoint. requests are those
  * on the wire, of which an attempt may need several. */
 struct endpoint_counts {
 	uint64_t requests, attempts, failures, bytes, wire_bytes, connections, time_ns, max_ns;
 	uint64_t fault[IO_FAULTS];
-	uint64_t status[ENDPOINT_STATUSES]; /* answers of requests; 0: none came */
-	uint64_t latency[ENDPOINT_BUCKETS];
+	uint64_t status[TALLY_STATUSES]; /* answers of requests; 0: none came whole */
+	uint64_t latency[TALLY_LATENCIES];
 };
-void endpoint_counts_merge(struct endpoint_counts *into, const struct endpoint_counts *from);
+/* Into the row of a tally. */
+void endpoint_counts_add(const struct endpoint_counts *counts, struct tally_endpoint *to);
 
 #endif

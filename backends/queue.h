@@ -90,6 +90,9 @@ int queue_do(struct queue *q, struct io *io);
  * reads whole blocks around an unaligned range. Buffers must be aligned to store->alignment. */
 uint64_t queue_window(const struct store *store, uint64_t length);
 
+/* What the queue met at each endpoint, added to the tally's rows. */
+void queue_count_endpoints(const struct queue *q, struct tally *t);
+
 /* The latencies of the first attempts of all requests of that kind. */
 void queue_first_attempts(const struct queue_stats *stats, enum io_op op, struct hist *out);
 

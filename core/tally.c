@@ -38,6 +38,7 @@ int tally_init(struct tally *t, const struct tally_schema *schema, uint32_t epoc
 
 void tally_free(struct tally *t)
 {
+	free(t->endpoints);
 	free(t->rank_row);
 	free(t->epoch_rows);
 	free(t->hists);

@@ -132,6 +132,8 @@ struct tally {
 	struct timeline *timeline;
 	struct failure failures[TALLY_FAILURES];
 	uint32_t failure_count; /* may exceed TALLY_FAILURES: only the first are kept */
+	uint32_t endpoint_count;
+	struct tally_endpoint *endpoints; /* core/tally_endpoints.h */
 };
 
 int tally_init(struct tally *t, const struct tally_schema *schema, uint32_t epoch_capacity,

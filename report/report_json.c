@@ -125,6 +125,39 @@ static cJSON *epoch(const struct results_table *t, uint64_t row)
 	return e;
 }
 
+/* Cells by their columns' names; the statuses that it gave, by number. */
+static cJSON *endpoint(const struct results_phase_read *p, uint64_t row)
+{
+	const struct results_table *t = &p->endpoints;
+	cJSON *o = cJSON_CreateObject(), *statuses;
+	char status[8];
+
+	cJSON_AddStringToObject(o, "name", p->endpoint_names[row]);
+	for (uint32_t c = 0; c < t->column_count; c++) {
+		if (strcmp(t->columns[c].name, "endpoint") != 0)
+			cell(o, t, row, c);
+	}
+	statuses = cJSON_AddObjectToObject(o, "statuses");
+	for (uint64_t i = 0; i < p->status_count; i++) {
+		if (p->statuses[i][0] != row)
+			continue;
+		snprintf(status, sizeof(status), "%u", (unsigned)p->statuses[i][1] % 1000);
+		cJSON_AddNumberToObject(statuses, status, (double)p->statuses[i][2]);
+	}
+	return o;
+}
+
+static void add_endpoints(cJSON *to, const struct results_phase_read *p)
+{
+	cJSON *list;
+
+	if (!p->endpoints.row_count)
+		return;
+	list = cJSON_AddArrayToObject(to, "endpoints");
+	for (uint64_t i = 0; i < p->endpoints.row_count; i++)
+		cJSON_AddItemToArray(list, endpoint(p, i));
+}
+
 /* Evaluations stand apart: they are no epochs of training. */
 static void add_epochs(cJSON *to, const struct results_phase_read *p)
 {
@@ -337,6 +370,7 @@ static cJSON *phase(const struct results_file *f, const struct results_phase_rea
 	add_utilisation(o, f, p);
 	add_accounts(o, p);
 	add_epochs(o, p);
+	add_endpoints(o, p);
 	add_latencies(o, p);
 	measures = cJSON_AddObjectToObject(o, "measures");
 	figures = cJSON_AddObjectToObject(o, "figures");

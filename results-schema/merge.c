@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "results-schema/merge_endpoints.h"
 #include "results-schema/merge_failures.h"
 
 static int merge_text(struct merged *m, const struct results_phase *phase, uint64_t run_seconds_ns,
@@ -34,6 +35,8 @@ int merged_make(struct merged *m, const struct results_phase *phase, uint64_t ru
 	if (rc == 0)
 		rc = merge_client(m, phase->client, group);
 	if (rc == 0)
+		rc = merge_endpoints(m, phase->tally, group, err);
+	if (rc == 0)
 		rc = merge_failures(m, phase->tally, group, err);
 	return group_agree(group, rc, err);
 }
@@ -49,6 +52,7 @@ void merged_free(struct merged *m)
 	}
 	free(m->hists);
 	free(m->timeline);
+	free(m->endpoints);
 	free(m->failures);
 	memset(m, 0, sizeof(*m));
 }
@@ -391,6 +395,9 @@ uint64_t merged_room(const struct merged *m, uint32_t ranks, uint32_t hist_rows)
 			(24 << 10);
 	room += (uint64_t)m->seconds * (SECOND_WORDS + 1) * sizeof(uint64_t) + (32 << 10);
 	room += (uint64_t)m->client.nodes * m->client.rows * (CLIENT_COLUMNS + 3) * 8 + (48 << 10);
+	if (m->endpoint_count)
+		room += (uint64_t)m->endpoint_count * sizeof(struct tally_endpoint) +
+			24ull * m->status_rows + (64 << 10);
 	room += m->failure_rows * sizeof(struct failure) + (8 << 10);
 	return room;
 }

@@ -8,6 +8,7 @@
 
 #include "core/err.h"
 #include "core/group.h"
+#include "core/tally_endpoints.h"
 #include "results-schema/results.h"
 
 enum { MERGED_SETS_MAX = 8, MERGED_SET_BYTES = 256 };
@@ -66,6 +67,8 @@ struct merged {
 	uint32_t seconds;     /* its rows */
 	uint64_t *timeline;   /* [seconds][SECOND_WORDS], rank 0 */
 	struct merged_client client;
+	uint32_t endpoint_count, status_rows; /* status_rows: those of all endpoints */
+	struct tally_endpoint *endpoints;     /* names; figures on rank 0 */
 	uint64_t failure_count;
 	uint32_t failure_rows;
 	struct failure *failures; /* [failure_rows], rank 0, by time */

@@ -8,6 +8,7 @@
 
 #include "results-schema/h5.h"
 #include "results-schema/phase_client.h"
+#include "results-schema/phase_endpoints.h"
 #include "results-schema/rows.h"
 
 static const char *const rank_keys[] = {"rank", "node"};
@@ -45,6 +46,8 @@ int phase_write(hid_t file, const struct merged *m, const struct phase_writer *w
 		rc = write_timeline(phase, m, w->first, err);
 	if (rc == 0)
 		rc = phase_write_client(phase, m, w, err);
+	if (rc == 0)
+		rc = phase_write_endpoints(phase, m, w, err);
 	if (rc == 0)
 		rc = write_failures(phase, m, w->first, err);
 	if (rc == 0)

@@ -31,6 +31,60 @@ static int load_stores(hid_t file, struct results_file *f, struct err *err)
 
 static int load_head(hid_t file, struct results_file *f, struct err *err);
 static int load_phases(hid_t file, struct results_file *f, struct err *err);
+static int load_statuses(hid_t group, struct results_phase_read *p, struct err *err)
+{
+	hid_t dataset = H5Dopen2(group, "statuses", H5P_DEFAULT), space;
+	hsize_t dims[2] = {0, 0};
+	int rc = 0;
+
+	if (dataset < 0)
+		return h5_fail(err, "its statuses cannot be read");
+	space = H5Dget_space(dataset);
+	if (space < 0 || H5Sget_simple_extent_ndims(space) != 2 ||
+	    H5Sget_simple_extent_dims(space, dims, NULL) < 0 || dims[1] != 3 ||
+	    dims[0] > (hsize_t)TALLY_STATUSES * (p->endpoints.row_count + 1))
+		rc = err_set(err, -EINVAL, "its statuses are none");
+	p->statuses = rc == 0 ? calloc(dims[0] + 1, sizeof(*p->statuses)) : NULL;
+	if (rc == 0 && !p->statuses)
+		rc = err_set(err, -ENOMEM, "no memory for its statuses");
+	if (rc == 0 &&
+	    H5Dread(dataset, H5T_NATIVE_UINT64, H5S_ALL, H5S_ALL, H5P_DEFAULT, p->statuses) < 0)
+		rc = h5_fail(err, "its statuses cannot be read");
+	if (rc == 0)
+		p->status_count = dims[0];
+	if (space >= 0)
+		H5Sclose(space);
+	H5Dclose(dataset);
+	return rc;
+}
+
+static int load_endpoints(hid_t phase, struct results_phase_read *p, struct err *err)
+{
+	uint64_t names = 0;
+	hid_t group, type;
+	int rc;
+
+	if (H5Lexists(phase, "endpoints", H5P_DEFAULT) <= 0)
+		return 0;
+	group = H5Gopen2(phase, "endpoints", H5P_DEFAULT);
+	if (group < 0)
+		return h5_fail(err, "its group endpoints cannot be read");
+	type = h5_text_type(TALLY_ENDPOINT_NAME_BYTES);
+	rc = h5_read_table(group, "rows", &p->endpoints, err);
+	if (rc == 0)
+		rc = h5_read_records(group, "names", type, TALLY_ENDPOINT_NAME_BYTES,
+				     (void **)&p->endpoint_names, &names, err);
+	if (rc == 0 && names != p->endpoints.row_count)
+		rc = err_set(err, -EINVAL, "its endpoints have not a name each");
+	for (uint64_t i = 0; rc == 0 && i < names; i++)
+		p->endpoint_names[i][TALLY_ENDPOINT_NAME_BYTES - 1] = '\0';
+	if (rc == 0)
+		rc = load_statuses(group, p, err);
+	H5Tclose(type);
+	H5Gclose(group);
+	return rc;
+}
+
 static int load_phase(hid_t phases, const char *name, struct results_phase_read *p,
 		      struct err *err);
 
@@ -118,6 +172,9 @@ void results_unload(struct results_file *f)
 		table_free(&p->merged);
 		table_free(&p->ranks);
 		table_free(&p->epochs);
+		table_free(&p->endpoints);
+		free(p->endpoint_names);
+		free(p->statuses);
 		table_free(&p->client);
 		free(p->ranks_stalled);
 		free(p->hists);
@@ -444,6 +501,8 @@ static int load_phase(hid_t phases, const char *name, struct results_phase_read 
 		rc = load_client(phase, p, err);
 	if (rc == 0)
 		rc = load_hists(phase, p, err);
+	if (rc == 0)
+		rc = load_endpoints(phase, p, err);
 	if (rc == 0)
 		rc = load_failures(phase, p, err);
 	H5Gclose(phase);

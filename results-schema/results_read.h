@@ -12,6 +12,7 @@
 #include "core/hist.h"
 #include "core/store_facts.h"
 #include "core/tally.h"
+#include "core/tally_endpoints.h"
 
 enum { RESULTS_NAME_BYTES = 64, RESULTS_UNIT_BYTES = 24, RESULTS_SET_BYTES = 256 };
 
@@ -69,8 +70,13 @@ struct results_phase_read {
 	double *ranks_stalled;
 	uint32_t hist_count;
 	struct results_hist *hists; /* those that are not empty */
-	uint64_t failure_count;     /* all that were met */
-	uint32_t failure_rows;      /* those kept */
+	/* A row an endpoint; rows 0 where no store has any. */
+	struct results_table endpoints;
+	char (*endpoint_names)[TALLY_ENDPOINT_NAME_BYTES]; /* [endpoints.row_count] */
+	uint64_t status_count;
+	uint64_t (*statuses)[3]; /* endpoint, status, requests. [status_count] */
+	uint64_t failure_count;  /* all that were met */
+	uint32_t failure_rows;   /* those kept */
 	struct failure *failures;
 };
 

@@ -493,6 +493,7 @@ static void count_all(const struct generate *g, struct phase_context *ctx)
 		row[TALLY_RETRIES] += w->retries;
 		for (unsigned h = 0; h < GENERATE_HISTS; h++)
 			hist_merge(&t->hists[h], &stats->service[generate_hist_ops[h]]);
+		queue_count_endpoints(&w->queue, t);
 		timeline_merge(t->timeline, &w->timeline);
 		if (w->failure.error)
 			tally_fail(t, &w->failure);

@@ -181,6 +181,7 @@ void io_measure(const struct file_pass *pass, const struct io_work *work, uint64
 		const struct file_worker *w = &pass->workers[i];
 
 		measure_queue(t, w->queue.stats);
+		queue_count_endpoints(&w->queue, t);
 		measure_thread(t, thread, first_ns);
 		row[TALLY_RETRIES] += w->retries;
 		/* What was wrong though the request succeeded. */

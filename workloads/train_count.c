@@ -31,8 +31,10 @@ static void count_worker(struct tally *t, const struct worker *w)
 	uint32_t i, kept;
 	unsigned s;
 
-	for (s = 0; s < w->options->source_count; s++)
+	for (s = 0; s < w->options->source_count; s++) {
 		count_queue(t, w->queues[s].stats);
+		queue_count_endpoints(&w->queues[s], t);
+	}
 	rank[TALLY_RETRIES] += w->retries;
 	/* Wrong bytes came by a request that succeeded. */
 	rank[TALLY_ERRORS] += w->payload_errors;

@@ -436,6 +436,7 @@ static const char *tls_why(CURL *e, CURLcode code)
 		return "the CA bundle cannot be read";
 	switch (result) {
 	case X509_V_OK:
+	case X509_V_ERR_UNSPECIFIED: /* what stands there until a certificate has been looked at */
 		return code == CURLE_PEER_FAILED_VERIFICATION
 			       ? "the server's certificate is for another host"
 			       : "no TLS with this server";

@@ -17,8 +17,10 @@ import os
 import shutil
 import signal
 import socket
+import ssl
 import subprocess
 import tempfile
+import threading
 import time
 import urllib.parse
 import uuid
@@ -332,6 +334,37 @@ class Tls(Server):
         return self.path(name + ".crt"), self.path(name + ".key")
 
 
+class Listener(Server):
+    """Shakes hands by TLS and answers nothing: for certificates that are to be refused."""
+
+    def __init__(self, pem):
+        super().__init__()
+        self.pem = pem
+
+    def start(self):
+        self.socket = socket.create_server(("127.0.0.1", 0))
+        self.port = self.socket.getsockname()[1]
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(self.pem)
+        threading.Thread(target=self.serve, args=(context,), daemon=True).start()
+
+    def serve(self, context):
+        while True:
+            try:
+                client, _ = self.socket.accept()
+            except OSError:
+                return
+            with contextlib.suppress(OSError), context.wrap_socket(client, server_side=True) as s:
+                s.recv(1)
+
+    def stop(self):
+        self.socket.close()
+        super().stop()
+
+    def endpoint(self, host="127.0.0.1"):
+        return f"https://{host}:{self.port}"
+
+
 class Proxy(Server):
     """proxy.py before a server: does harm by rule, and counts. tokens: it asks for them, good for so many
     seconds."""
@@ -377,7 +410,6 @@ def public_bucket(rgw, name):
 
 def azure_request(azurite, method, path, query=(), headers=(), body=b"", ca=None):
     """One request signed by the account's key, by our own hand: (status, headers, body). path: "ctr/blob"."""
-    import ssl
     base = "/" + azurite.ACCOUNT
     target = base + "/" + urllib.parse.quote(path, safe="/~")
     head = {**dict(headers), "x-ms-date": time.strftime("%a, %d %b %Y %H:%M:%S GMT", time.gmtime()),

@@ -1,0 +1,202 @@
+"""Object stores from outside: the same training on each, byte for byte with other clients, counts that the
+servers' own agree with, and sentences for what is refused."""
+import os
+import sys
+import time
+
+sys.path.insert(0, os.path.join(os.environ["HAUL_SOURCE"], "tests", "servers"))
+import servers  # noqa: E402
+from haultest import Folder, check, mpi, report, write_job  # noqa: E402
+
+FILES, EPOCHS = 24, 2
+
+
+def job(store, **more):
+    """What every store runs, with nothing but the store's description changed."""
+    return {
+        "name": "objects", "seed": 7, "stores": {"data": store},
+        "dataset": {"store": "data", "format": "npz", "files": FILES, "samples_per_file": 1,
+                    "sample_bytes": "1 MiB", "sample_bytes_stdev": "100 KiB", "folder": "set one"},
+        "phases": [{"generate": {"threads": 2}},
+                   {"train": {"epochs": EPOCHS, "batch": 2, "compute": "5 ms", "verify": "full",
+                              "loader": {"workers": 2}}}],
+        **more,
+    }
+
+
+def run(folder, name, store, env, ranks=2, **more):
+    path = write_job(folder, job(store, **more), name + ".json")
+    results = os.path.join(folder, name + ".h5")
+    r = mpi(ranks, "run", path, "--results", results, cwd=folder, env=env)
+    check(r.rc == 0, f"{name}: {r}")
+    return report(results)
+
+
+def phase(d, kind):
+    return next(p for p in d["phases"] if p["kind"] == kind)
+
+
+def test_the_same_training_everywhere(s):
+    rgw, azurite = s["rgw"], s["azurite"]
+    rgw.bucket("train")
+    servers.azure_container(azurite, "train")
+    servers.public_bucket(rgw, "open")
+    with Folder() as folder, servers.Proxy(rgw.endpoint(), tokens=4) as facade:
+        runs = {
+            "file": run(folder, "file", {"uri": f"file://{folder}/data"}, {}),
+            "s3": run(folder, "s3", {"uri": "s3://train/a", "endpoints": rgw.endpoints(), "balance": "round_robin"},
+                      rgw.env()),
+            "az": run(folder, "az", {"uri": f"az://{azurite.ACCOUNT}/train/a", "endpoints": azurite.endpoint()},
+                      azurite.env()),
+            "gs": run(folder, "gs", {"uri": "gs://open/a", "endpoints": facade.endpoint()},
+                      {"GCE_METADATA_HOST": facade.host()}),
+        }
+        check(facade.stats()["handed"] >= 2, f"tokens: {facade.stats()}")
+    wanted = [(e["samples"], e["id_sum"], e["id_hash"]) for e in phase(runs["file"], "train")["epochs"]]
+    for name, d in runs.items():
+        train = phase(d, "train")
+        check(d["status"] == "done" and train["errors"] == 0, f"{name}: {train}")
+        check([(e["samples"], e["id_sum"], e["id_hash"]) for e in train["epochs"]] == wanted, f"{name}: {train['epochs']}")
+        check(train["bytes_read"] == phase(runs["file"], "train")["bytes_read"], f"{name}: {train['bytes_read']}")
+
+
+def test_counts_are_the_gateways(s):
+    rgw = s["rgw"]
+    rgw.bucket("counted")
+    before = [rgw.requests(i) for i in range(3)]
+    with Folder() as folder:
+        d = run(folder, "counted", {"uri": "s3://counted/x", "endpoints": rgw.endpoints(), "balance": "round_robin"},
+                rgw.env())
+    after = [rgw.requests(i) for i in range(3)]
+    ours = {}
+    for p in d["phases"]:
+        for e in p["endpoints"]:
+            ours[e["name"]] = ours.get(e["name"], 0) + e["requests"]
+    for i in range(3):
+        theirs = after[i]["req"] - before[i]["req"]
+        check(ours[rgw.endpoint(i)] == theirs, f"endpoint {i}: {ours[rgw.endpoint(i)]} here, {theirs} there")
+    train = phase(d, "train")["endpoints"]
+    # Each of two ranks goes round in its own order: they differ by one a rank at most.
+    share = [e["attempts"] for e in train]
+    check(sum(share) == FILES * EPOCHS and max(share) - min(share) <= 2, f"shares: {share}")
+    check(sum(e["bytes"] for e in train) == phase(d, "train")["bytes_read"], f"bytes: {train}")
+    check(all(e["wire_bytes"] > e["bytes"] and e["failures"] == 0 for e in train), f"{train}")
+    check(all(e["statuses"] == {"206": e["requests"]} for e in train), f"{train}")
+
+
+def test_other_clients_read_and_write_the_same(s):
+    rgw, azurite = s["rgw"], s["azurite"]
+    client = rgw.client()
+    rgw.bucket("interop")
+    servers.azure_container(azurite, "interop")
+    with Folder() as folder:
+        only = {"phases": [{"generate": {}}]}
+        run(folder, "file", {"uri": f"file://{folder}/data"}, {}, **only)
+        s3 = {"uri": "s3://interop/w", "endpoints": rgw.endpoint()}
+        az = {"uri": f"az://{azurite.ACCOUNT}/interop/w", "endpoints": azurite.endpoint()}
+        run(folder, "s3", s3, rgw.env(), **only)
+        run(folder, "az", az, azurite.env(), **only)
+        names = sorted(n for n in os.listdir(f"{folder}/data/set one"))
+        check(len(names) == FILES + 1, f"{names}")
+        for name in names:
+            with open(f"{folder}/data/set one/{name}", "rb") as f:
+                wanted = f.read()
+            got = client.get_object(Bucket="interop", Key=f"w/set one/{name}")["Body"].read()
+            check(got == wanted, f"s3 {name}: {len(got)} bytes")
+            status, _, got = servers.azure_request(azurite, "GET", f"interop/w/set one/{name}")
+            check(status == 200 and got == wanted, f"az {name}: {status}, {len(got)} bytes")
+            client.put_object(Bucket="interop", Key=f"r/set one/{name}", Body=wanted)
+            status, _, _ = servers.azure_request(azurite, "PUT", f"interop/r/set one/{name}",
+                                                 headers=[("x-ms-blob-type", "BlockBlob")], body=wanted)
+            check(status == 201, f"az put {name}: {status}")
+        train = {"phases": [job({})["phases"][1]]}
+        for name, store, env in (("s3r", s3, rgw.env()), ("azr", az, azurite.env())):
+            store["uri"] = store["uri"][:-1] + "r"
+            d = run(folder, name, store, env, **train)
+            check(phase(d, "train")["errors"] == 0, f"{name}: {d}")
+
+
+def refused(folder, name, store, env, *words):
+    path = write_job(folder, job(store), name + ".json")
+    env = {"AWS_EC2_METADATA_DISABLED": "true", "AZURE_POD_IDENTITY_AUTHORITY_HOST": "http://127.0.0.1:1",
+           "GCE_METADATA_HOST": "127.0.0.1:1", "HOME": folder, **env}
+    r = mpi(2, "run", path, "--results", os.path.join(folder, name + ".h5"), cwd=folder, env=env)
+    check(r.rc in (1, 2), f"{name}: {r}")
+    for word in words:
+        check(word in r.err + r.out, f"{name}: no \"{word}\" in {r}")
+    for secret in (rgw_secret, azure_secret, "wrongsecret"):
+        check(secret not in r.err + r.out, f"{name}: a secret is shown: {r}")
+
+
+rgw_secret, azure_secret = servers.Rgw.SECRET, servers.Azurite.KEY
+
+
+def test_refusals(s):
+    rgw, azurite, tls = s["rgw"], s["azurite"], s["tls"]
+    rgw.bucket("refused")
+    servers.azure_container(azurite, "refused")
+    s3 = {"uri": "s3://refused/x", "endpoints": rgw.endpoint()}
+    az = {"uri": f"az://{azurite.ACCOUNT}/refused/x", "endpoints": azurite.endpoint()}
+    with Folder() as folder, servers.Listener(tls.pem("wronghost")) as wrong, \
+            servers.Listener(tls.pem("expired")) as expired, servers.Listener(tls.pem("good")) as unknown:
+        def ask(name, store, env, *words):
+            refused(folder, name, store, env, *words)
+        ask("secret", s3, {**rgw.env(), "AWS_SECRET_ACCESS_KEY": "wrongsecret"}, "SignatureDoesNotMatch")
+        ask("key", s3, {**rgw.env(), "AWS_ACCESS_KEY_ID": "nobody"}, "InvalidAccessKeyId")
+        ask("none", s3, {}, "no credentials")
+        ask("profile", {**s3, "profile": "away"}, {}, "has no profile \"away\"")
+        ask("bucket", {**s3, "uri": "s3://nosuchbucket/x"}, rgw.env(), "no such bucket")
+        ask("account key", az, {"AZURE_STORAGE_KEY": "A" * 86 + "=="}, "the account key or signature is not accepted")
+        ask("account", {**az, "uri": "az://nobody/refused/x"}, azurite.env(), "AZURE_STORAGE_ACCOUNT is",
+            "the URI's account is \"nobody\"")
+        ask("container", {**az, "uri": f"az://{azurite.ACCOUNT}/missing/x"}, azurite.env(), "no such container")
+        ask("expired", az, {"AZURE_STORAGE_SAS_TOKEN": servers.azure_sas(azurite, "refused", -60)},
+            "the shared access signature has expired")
+        ask("other sas", az, {"AZURE_STORAGE_SAS_TOKEN": servers.azure_sas(azurite, "other")},
+            "the shared access signature does not allow this")
+        ask("google", {"uri": "gs://refused/x", "endpoints": rgw.endpoint()}, {}, "no credentials")
+        ask("hmac", {"uri": "gs://refused/x", "endpoints": rgw.endpoint()},
+            {"GS_ACCESS_KEY_ID": rgw.KEY, "GS_SECRET_ACCESS_KEY": "wrongsecret"}, "SignatureDoesNotMatch")
+        ca = {"ca": tls.ca}
+        ask("wrong host", {**s3, "endpoints": wrong.endpoint(), **ca}, rgw.env(), "certificate is for another host")
+        ask("old", {**s3, "endpoints": expired.endpoint(), **ca}, rgw.env(), "certificate has expired")
+        ask("unknown", {**s3, "endpoints": unknown.endpoint()}, rgw.env(), "no CA that is known")
+        ask("nobody", {**s3, "endpoints": "http://127.0.0.1:1", "retry": {"attempts": 2}}, rgw.env(), "no connection")
+
+
+def test_tls(s):
+    """By a bundle it is verified; what is not verified stands in the results."""
+    rgw, tls = s["rgw"], s["tls"]
+    rgw.bucket("tls")
+    only = {"phases": [{"generate": {}}]}
+    with Folder() as folder:
+        d = run(folder, "good", {"uri": "s3://tls/x", "endpoints": rgw.endpoint(tls=True), "ca": tls.ca}, rgw.env(), **only)
+        check(all("insecure" not in row["note"] for row in d["stores"]), f"{d['stores']}")
+        d = run(folder, "bundle", {"uri": "s3://tls/b", "endpoints": rgw.endpoint(tls=True)},
+                {**rgw.env(), "AWS_CA_BUNDLE": tls.ca}, **only)
+        d = run(folder, "insecure", {"uri": "s3://tls/y", "endpoints": rgw.endpoint(tls=True), "insecure": True}, rgw.env(),
+                **only)
+        check("insecure" in d["stores"][0]["note"], f"{d['stores']}")
+        check(d["stores"][0]["copies_read"] == 1 and d["stores"][0]["engine"] == "libcurl", f"{d['stores']}")
+
+
+def main():
+    tests = [v for k, v in globals().items() if k.startswith("test_")]
+    wanted = sys.argv[1:]
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN"):
+        os.environ.pop(name, None)
+    with servers.Tls() as tls, servers.Rgw(gateways=3, tls=tls.pem("good")) as rgw, servers.Azurite() as azurite:
+        for t in tests:
+            if wanted and t.__name__ not in wanted:
+                continue
+            began = time.monotonic()
+            t({"tls": tls, "rgw": rgw, "azurite": azurite})
+            print(f"ok    {t.__name__}  {time.monotonic() - began:.1f} s", flush=True)
+
+
+if __name__ == "__main__":
+    try:
+        main()
+    except servers.Missing as e:
+        print(f"skipped: {e}")
+        sys.exit(77)
