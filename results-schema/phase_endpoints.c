@@ -6,7 +6,6 @@
 
 #include "results-schema/h5.h"
 #include "results-schema/phase_client.h"
-#include "results-schema/phase_client.h"
 #include "results-schema/rows.h"
 
 static const char *const keys[] = {"endpoint"};

@@ -212,7 +212,7 @@ class Rgw(Server):
         self.spawn("osd", "ceph-osd", "-c", conf, "-i", "0", "-f")
         self.gateways = [self.gateway(i) for i in range(self.count)]
         for i, process in enumerate(self.gateways):
-            if not wait_for(self.ports[2 * i], 15, process):
+            if not wait_for(self.ports[2 * i], 30, process):
                 raise RuntimeError("a gateway does not come up")
         self.must("radosgw-admin", "-c", conf, "user", "create", "--uid=t", "--display-name=t",
                   f"--access-key={self.KEY}", f"--secret-key={self.SECRET}", tries=20)
