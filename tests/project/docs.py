@@ -22,6 +22,13 @@ for verb in haul("__complete").stdout.split():
     verbs[verb] = set(w for w in haul("__complete", verb).stdout.split() if w.startswith("-"))
 assert "run" in verbs, "no verbs"
 
+with open(os.path.join(SOURCE, "backends", "backend.h"), encoding="utf-8") as stream:
+    bits = re.findall(r"\bBACKEND_(\w+) = 1 << ", stream.read())
+with open(os.path.join(SOURCE, "docs", "add-a-backend.md"), encoding="utf-8") as stream:
+    rows = re.findall(r"^   \| `([A-Z_]+)` \|", stream.read(), re.M)
+if bits != rows:
+    wrong.append(f"docs/add-a-backend.md: the table has {rows}, backend.h {bits}")
+
 pages = [os.path.join(SOURCE, "README.md"), *glob.glob(os.path.join(SOURCE, "docs", "*.md"))]
 for page in pages:
     name = os.path.relpath(page, SOURCE)
