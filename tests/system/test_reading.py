@@ -136,7 +136,7 @@ def traced(folder, ranks):
     """(bytes read, opens, reads) of the data set's objects, by the kernel's account."""
     args = command(ranks, "run", "job.json", "--only", "train", "--force")
     at = args.index(HAUL)
-    strace = ["strace", "-ff", "-y", "-e", "trace=openat,read,pread64,preadv,preadv2", "-o",
+    strace = ["strace", "-ff", "-y", "-e", "trace=openat,close,read,pread64,preadv,preadv2", "-o",
               os.path.join(folder, "trace")]
     r = subprocess.run(args[:at] + strace + args[at:], cwd=folder, capture_output=True, text=True, timeout=200,
                        env=environment(64))
@@ -149,11 +149,12 @@ def traced(folder, ranks):
             for line in f:
                 m = re.match(r"(\w+)\(.*?img_\d+_of_\d+.*\) = (\d+)", line)
                 if m:
-                    kind = "open" if m.group(1) == "openat" else "read"
+                    kind = m.group(1) if m.group(1) in ("openat", "close") else "read"
                     calls[kind] += 1
                     moved += int(m.group(2)) if kind == "read" else 0
         os.unlink(os.path.join(folder, name))
-    return moved, calls["open"], calls["read"], r.stdout
+    check(calls["close"] == calls["openat"], f"{calls}")
+    return moved, calls["openat"], calls["read"], r.stdout
 
 
 def formats():
@@ -201,4 +202,40 @@ def test_bytes_and_opens():
             check(abs(wanted - moved) < 0.03 * moved, f"{what}: plan says {wanted} bytes, {moved} moved")
 
 
-main(test_bytes_and_opens)
+def test_objects_of_a_file():
+    """Indexes are made, continued, told of and cleaned as their files are."""
+    with Folder() as folder:
+        write_job(folder, job(folder, ("indexed_binary", 3, 50, 100, {}), 1, 10, 1))
+        plan = alone("plan", "job.json", "--json", cwd=folder)
+        phase = json.loads(plan.out)["phases"][0]
+        check(phase["bytes"] == 3 * (50 * 100 + 2 * 50 * 8) and phase["inodes"] == 9 + 1, f"{phase}")
+        check(mpi(2, "generate", "job.json", cwd=folder).rc == 0, "generate")
+        names = sorted(n for n in os.listdir(f"{folder}/data") if n.startswith("img"))
+        check(len(names) == 9, f"{names}")
+        before = {n: open(f"{folder}/data/{n}", "rb").read() for n in names}
+        os.unlink(f"{folder}/data/{names[1]}")
+        os.truncate(f"{folder}/data/{names[5]}", 17)
+        r = mpi(3, "generate", "job.json", "--force", cwd=folder)
+        check(r.rc == 0 and "7 of 9 files were whole already" in r.out, f"{r}")
+        check(before == {n: open(f"{folder}/data/{n}", "rb").read() for n in names}, "made otherwise")
+        r = mpi(2, "clean", "job.json", cwd=folder)
+        check(r.rc == 0, f"{r}")
+        check(not os.path.exists(f"{folder}/data") or os.listdir(f"{folder}/data") == [], f"left: {r}")
+
+
+def test_columns_in_the_manifest():
+    """What a list says of files is kept beside them, and known to all ranks that clean."""
+    with Folder() as folder:
+        case = ("parquet", 3, 40, 28, {"row_group": 8, "columns": WIDE})
+        write_job(folder, job(folder, case, 1, 10, 1))
+        check(mpi(2, "generate", "job.json", cwd=folder).rc == 0, "generate")
+        other = job(folder, (*case[:4], {"row_group": 8, "columns": ["28 int8"]}), 1, 10, 1)
+        write_job(folder, other, "other.json")
+        r = mpi(2, "generate", "other.json", "--force", cwd=folder)
+        check(r.rc != 0 and "was made with parquet {" in r.err, f"{r}")
+        r = mpi(3, "clean", "job.json", cwd=folder)
+        check(r.rc == 0, f"{r}")
+        check(not os.path.exists(f"{folder}/data") or os.listdir(f"{folder}/data") == [], f"left: {r}")
+
+
+main(test_bytes_and_opens, test_objects_of_a_file, test_columns_in_the_manifest)
