@@ -152,7 +152,8 @@ int op_log_join(struct op_log_queue **out, const struct store *store, struct err
 		p->joined = true;
 		p->dropped = 0;
 		memcpy(p->phase, l->phase, sizeof(p->phase));
-		memcpy(p->root, store->root, sizeof(p->root));
+		/* Not store->root: a backend may keep less there than what tells names apart. */
+		snprintf(p->root, sizeof(p->root), "%s", strstr(store->uri, "://") + 3);
 		p->context = (struct op_row_context){
 			.rank = l->options.rank,
 			.thread = p->context.thread,

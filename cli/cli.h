@@ -68,7 +68,7 @@ const struct verb *const *verb_table(void); /* NULL-terminated: main.c */
 const struct verb *verb_find(const char *name);
 
 extern const struct verb catalog_verb, clean_verb, complete_verb, doctor_verb, generate_verb,
-	help_verb, import_verb, plan_verb, report_verb, run_verb, schema_verb, topo_verb,
+	help_verb, ls_verb, import_verb, plan_verb, report_verb, run_verb, schema_verb, topo_verb,
 	version_verb;
 
 /* Reads the verb's options and arguments from argv[2 …] into options (verb->options_bytes, zeroed)

@@ -11,6 +11,8 @@
 #include "core/job_internal.h"
 #include "core/json.h"
 
+enum { JOB_STORE_SET_BYTES = 64 << 10 };
+
 static int job_from_tree(struct job *job, const struct job_schema *schema, const char *source,
 			 cJSON *root, const struct job_changes *changes, struct err *err);
 static int blame(const char *source, const struct job_changes *changes, char *const *pointers,
@@ -108,6 +110,34 @@ int job_load(struct job *job, const struct job_schema *schema, const char *path,
 		return rc;
 	rc = job_parse(job, schema, path, text, length, sets, set_count, err);
 	free(text);
+	return rc;
+}
+
+/* The paths that messages and --set give name the store, which has no name of its own here. */
+int job_parse_store(struct job *job, const struct job_schema *schema, const char *uri,
+		    const char *const *sets, unsigned set_count, struct err *err)
+{
+	char set[JOB_STORE_SET_BYTES], pointer[JOB_POINTER_BYTES];
+	cJSON *root = cJSON_CreateObject(), *stores = cJSON_AddObjectToObject(root, "stores");
+	cJSON *store = cJSON_AddObjectToObject(stores, "store");
+	int rc = 0;
+
+	memset(job, 0, sizeof(*job));
+	if (!cJSON_AddStringToObject(store, "uri", uri))
+		rc = err_set(err, -ENOMEM, "no memory for the store");
+	for (unsigned i = 0; rc == 0 && i < set_count; i++) {
+		if (snprintf(set, sizeof(set), "stores.store.%s", sets[i]) >= (int)sizeof(set))
+			rc = err_set(err, -EINVAL, "is longer than a value may be");
+		else
+			rc = job_set(schema, root, set, pointer, err);
+		if (rc < 0)
+			err_wrap(err, rc, "--set %.100s", sets[i]);
+	}
+	if (rc == 0)
+		rc = job_read_stores(job, schema, stores, err);
+	cJSON_Delete(root);
+	if (rc < 0)
+		job_free(job);
 	return rc;
 }
 

@@ -102,6 +102,11 @@ int job_parse_changed(struct job *job, const struct job_schema *schema, const ch
 		      struct err *err);
 void job_free(struct job *job);
 
+/* A job of one store, which needs no phases: what uri says, and options of the store as "key=value"
+ * strings. -EINVAL with a sentence; the job is then empty. */
+int job_parse_store(struct job *job, const struct job_schema *schema, const char *uri,
+		    const char *const *sets, unsigned set_count, struct err *err);
+
 /* The resolved job as JSON text: defaults filled in, ${VARIABLE} unexpanded. Parsing it gives the
  * same job. The caller frees. NULL: no memory. */
 char *job_text(const struct job *job, const struct job_schema *schema);

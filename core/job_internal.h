@@ -22,6 +22,10 @@ extern const char *const job_parts[];
 /* Fills job from the tree: job_read.c. */
 int job_read(struct job *job, const struct job_schema *schema, const cJSON *root, struct err *err);
 
+/* The stores alone, of the object at /stores. */
+int job_read_stores(struct job *job, const struct job_schema *schema, const cJSON *stores,
+		    struct err *err);
+
 /* Changes the tree as one --set says, and tells which place of it: job_set.c. */
 int job_set(const struct job_schema *schema, cJSON *root, const char *set,
 	    char pointer[JOB_POINTER_BYTES], struct err *err);

@@ -53,8 +53,6 @@ const struct option *const job_phase_tables[] = {phase_options, NULL};
 const char *const job_parts[] = {"cluster", "stores", "dataset", "datasets", "phases", NULL};
 
 static int read_cluster(struct job *job, const cJSON *item, struct err *err);
-static int read_stores(struct job *job, const struct job_schema *schema, const cJSON *item,
-		       struct err *err);
 static int read_store(struct job *job, const struct job_schema *schema, const cJSON *item,
 		      struct err *err);
 static int store_section(const struct job_schema *schema, const cJSON *store, const char *path,
@@ -91,7 +89,7 @@ int job_read(struct job *job, const struct job_schema *schema, const cJSON *root
 	rc = read_cluster(job, cJSON_GetObjectItemCaseSensitive(root, "cluster"), err);
 	if (rc < 0)
 		return rc;
-	rc = read_stores(job, schema, cJSON_GetObjectItemCaseSensitive(root, "stores"), err);
+	rc = job_read_stores(job, schema, cJSON_GetObjectItemCaseSensitive(root, "stores"), err);
 	if (rc < 0)
 		return rc;
 	rc = read_datasets(job, schema, root, err);
@@ -153,8 +151,8 @@ static void member_path(char path[JOB_POINTER_BYTES], const char *where, const c
 	snprintf(path, JOB_POINTER_BYTES, "%s/%.*s", where, (int)strlen(quoted) - 2, quoted + 1);
 }
 
-static int read_stores(struct job *job, const struct job_schema *schema, const cJSON *item,
-		       struct err *err)
+int job_read_stores(struct job *job, const struct job_schema *schema, const cJSON *item,
+		    struct err *err)
 {
 	const cJSON *child;
 	int rc;

@@ -1,7 +1,7 @@
 """Help of each verb, and what is said of verbs and options that there are not."""
 from clitest import check, haul, main, refused
 
-VERBS = ["plan", "run", "generate", "clean", "catalog", "import", "report", "schema", "topo", "doctor", "version", "help"]
+VERBS = ["plan", "run", "generate", "clean", "catalog", "import", "ls", "report", "schema", "topo", "doctor", "version", "help"]
 
 
 def test_overview():

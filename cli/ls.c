@@ -1,0 +1,216 @@
+/* haul ls: a look into a store, by pages. Memory is bounded by a page for each folder on the way down. */
+#include <errno.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "backends/queue.h"
+#include "cli/cli.h"
+#include "cli/ls.h"
+#include "plan/plan.h"
+#include "ranks/run.h"
+
+enum { PAGE_ENTRIES = 256, MAX_DEFAULT = 1000 };
+
+struct ls_args {
+	struct verb_texts sets;
+	uint64_t max;
+	bool recursive, json;
+};
+
+#define ROW(n, k, member, ...) \
+	{ \
+		.name = (n), .kind = (k), .offset = offsetof(struct ls_args, member), __VA_ARGS__ \
+	}
+
+static const struct verb_option ls_options[] = {
+	ROW("recursive", VERB_FLAG, recursive, .help = "what lies in the folders, too"),
+	ROW("max", VERB_COUNT, max, .value = "N", .min = 1, .max = UINT64_MAX,
+	    .help = "entries shown at most; default 1000"),
+	ROW("set", VERB_TEXTS, sets, .value = "KEY=VALUE",
+	    .help = "an option of the store, as in jobs: endpoints=http://s3:9000; may be repeated"),
+	ROW("json", VERB_FLAG, json, .help = "for programs"),
+	{.name = NULL},
+};
+
+struct ls {
+	struct store store;
+	struct queue queue;
+	struct ls_show show;
+	uint64_t left; /* that may still be shown */
+	bool recursive, more;
+	struct err *err;
+};
+
+/* A folder on the way down: the page that is gone through, the listing from where the next goes on. */
+struct page {
+	struct ls *ls;
+	struct object folder;
+	struct listing listing;
+	uint32_t count;
+	uint64_t sizes[PAGE_ENTRIES];
+	char names[PAGE_ENTRIES][OBJECT_KEY_BYTES];
+};
+
+static int list_folder(struct ls *ls, const char *key);
+
+/* Names that no key could hold are none of haul's: counted as more, not shown. */
+static int keep(struct io *io, const char *name, uint64_t size)
+{
+	struct page *p = io->user;
+
+	if (p->count == PAGE_ENTRIES || strlen(name) >= OBJECT_KEY_BYTES) {
+		p->ls->more = true;
+		return 0;
+	}
+	memcpy(p->names[p->count], name, strlen(name) + 1);
+	p->sizes[p->count++] = size;
+	return 0;
+}
+
+static int refuse(struct ls *ls, const struct io *io)
+{
+	const char *key = io->object->key;
+	bool absent = io->op == IO_LIST && io->status == -ENOENT && !io->why;
+
+	return err_set(ls->err, io->status, "%s%s%s: %s", ls->store.uri, *key ? "/" : "", key,
+		       absent ? "there is no such folder" : io_text(io));
+}
+
+/* Where telling the size costs more than listing, it costs a request. */
+static int find_size(struct ls *ls, const char *key, uint64_t *size)
+{
+	struct object o = {0};
+	struct io io = {.op = IO_STAT, .object = &o};
+
+	snprintf(o.key, sizeof(o.key), "%s", key);
+	if (queue_do(&ls->queue, &io) == 0)
+		*size = io.done_bytes;
+	else if (io.status != -ENOENT && io.status != -EACCES)
+		return refuse(ls, &io);
+	return 0;
+}
+
+static int show(struct ls *ls, const struct page *p, uint32_t i)
+{
+	const char *name = p->names[i];
+	size_t n = strlen(name);
+	uint64_t size = p->sizes[i];
+	char key[OBJECT_KEY_BYTES];
+	bool folder = n && name[n - 1] == '/';
+	int rc = 0;
+
+	if (!ls->left ||
+	    snprintf(key, sizeof(key), "%s%s", p->folder.key, name) >= (int)sizeof(key)) {
+		ls->more = true;
+		return 0;
+	}
+	if (!folder && size == LIST_SIZE_UNKNOWN)
+		rc = find_size(ls, key, &size);
+	if (rc < 0)
+		return rc;
+	ls->left--;
+	ls_entry(&ls->show, key, size);
+	return folder && ls->recursive ? list_folder(ls, key) : 0;
+}
+
+static int list_folder(struct ls *ls, const char *key)
+{
+	struct page *p = calloc(1, sizeof(*p));
+	struct io io = {.op = IO_LIST, .length = PAGE_ENTRIES, .user = p};
+	int rc = 0;
+
+	if (!p)
+		return err_set(ls->err, -ENOMEM, "no memory for a page");
+	p->ls = ls;
+	p->listing.entry = keep;
+	snprintf(p->folder.key, sizeof(p->folder.key), "%s", key);
+	io.object = &p->folder;
+	io.listing = &p->listing;
+	do {
+		p->count = 0;
+		if (queue_do(&ls->queue, &io) < 0)
+			rc = refuse(ls, &io);
+		for (uint32_t i = 0; rc == 0 && i < p->count; i++)
+			rc = show(ls, p, i);
+	} while (rc == 0 && p->listing.more && ls->left);
+	ls->more = ls->more || p->listing.more;
+	free(p);
+	return rc;
+}
+
+/* Opened as by a rank alone. */
+static int look(struct ls *ls, const struct job_store *described, struct err *err)
+{
+	static const struct place place = {.ranks = 1, .nodes = 1, .local_ranks = 1};
+	struct clock clock;
+	struct log log;
+	int rc;
+
+	clock_init(&clock);
+	log_init(&log, STDERR_FILENO, LOG_WARNING, 0, 1);
+	rc = store_open(&ls->store, described, &place, NULL, &clock, &log, 1, err);
+	if (rc < 0)
+		return rc;
+	rc = queue_open(&ls->queue, &ls->store, 1, err);
+	if (rc == 0) {
+		ls->show.uri = ls->store.uri;
+		ls_begin(&ls->show);
+		rc = list_folder(ls, "");
+		/* What was shown stands; a list for programs is whole or has no end. */
+		if (rc == 0)
+			ls_end(&ls->show, ls->more);
+		queue_close(&ls->queue);
+	}
+	store_close(&ls->store);
+	return rc;
+}
+
+static int ls_run(const struct call *call)
+{
+	const struct ls_args *args = call->options;
+	const struct backend_ops *ops;
+	struct err err = {0};
+	struct ls ls = {.recursive = args->recursive,
+			.left = args->max ? args->max : MAX_DEFAULT,
+			.show = {.json = args->json},
+			.err = &err};
+	struct job job;
+	int rc;
+
+	rc = job_parse_store(&job, plan_schema(), call->arguments[0], args->sets.items,
+			     args->sets.count, &err);
+	if (rc < 0) {
+		cli_say("%s", err.text);
+		return EXIT_USAGE;
+	}
+	ops = job.stores[0].section->owner;
+	if ((ops->capabilities & (BACKEND_LIST | BACKEND_PERSISTENT)) !=
+	    (BACKEND_LIST | BACKEND_PERSISTENT)) {
+		cli_say("%s:// keeps nothing from one run to the next: there is nothing to list",
+			ops->scheme);
+		job_free(&job);
+		return EXIT_USAGE;
+	}
+	rc = look(&ls, &job.stores[0], &err);
+	job_free(&job);
+	if (rc == 0)
+		return EXIT_DONE;
+	fflush(stdout);
+	cli_say("%s", err.text);
+	return EXIT_FAILED;
+}
+
+const struct verb ls_verb = {
+	.name = "ls",
+	.arguments = "URI",
+	.help = "lists what lies in a store or a folder of it",
+	.example = "haul ls s3://train/unet3d --set endpoints=http://s3:9000",
+	.options = ls_options,
+	.options_bytes = sizeof(struct ls_args),
+	.arguments_min = 1,
+	.arguments_max = 1,
+	.run = ls_run,
+};

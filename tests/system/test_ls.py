@@ -1,0 +1,126 @@
+"""haul ls against what is there: folders of this machine, and with HAUL_TEST_STORE (tests/servers/run.py) an object
+store that haul itself has filled."""
+import subprocess
+
+from haultest import *
+
+STORE = json.loads(os.environ.get("HAUL_TEST_STORE", "null"))
+
+
+def listed(*args, **more):
+    r = alone("ls", *args, "--json", **more)
+    check(r.rc == 0, f"{r}")
+    found = json.loads(r.out)
+    files = {e["name"]: e["size"] for e in found["entries"] if not e["name"].endswith("/")}
+    folders = {e["name"] for e in found["entries"] if e["name"].endswith("/")}
+    check(found["objects"] == len(files) and found["folders"] == len(folders), f"counts: {r}")
+    check(found["bytes"] == sum(files.values()), f"bytes: {r}")
+    return files, folders, found["more"]
+
+
+def tree(folder):
+    """More than four pages in one folder, and folders in folders."""
+    wanted, folders = {}, set()
+    for i in range(1100):
+        wanted[f"many/{i:04}"] = i
+    wanted.update({"a": 1500, "deep/er/x y": 0, "deep/er/z%2B\"&=~": 12, "deep/\u00e4": 3})
+    for name, size in wanted.items():
+        path = os.path.join(folder, name)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, "wb") as f:
+            f.write(bytes(size))
+        while "/" in name:
+            name = name.rsplit("/", 1)[0]
+            folders.add(name + "/")
+    return wanted, folders
+
+
+def test_folders():
+    with Folder() as folder:
+        wanted, folders = tree(folder)
+        for uri in (f"file://{folder}", f"file://{folder}/", "file://./"):
+            files, found, more = listed(uri, cwd=folder)
+            check((files, found, more) == ({"a": 1500}, {"many/", "deep/"}, False), f"{files} {found} {more}")
+        files, found, more = listed(f"file://{folder}", "--recursive", "--max", "100000")
+        check(files == wanted and found == folders and not more, f"{len(files)} of {len(wanted)}")
+        files, found, more = listed(f"file://{folder}/many")
+        check(len(files) == 1000 and more, "the default is 1000")
+        files, _, more = listed(f"file://{folder}/many", "--max", "1100")
+        check(len(files) == 1100 and not more, "all and no more")
+        files, _, more = listed(f"file://{folder}/many", "--max", "1099")
+        check(len(files) == 1099 and more, "one is left")
+        files, _, _ = listed(f"file://{folder}/many", "--max", "1100", "--set", "engine=mmap")
+        check(len(files) == 1100, "options of the store")
+
+
+def test_text():
+    with Folder() as folder:
+        os.makedirs(f"{folder}/sub")
+        for name, size in (("small", 7), ("large", 123456789)):
+            with open(f"{folder}/{name}", "wb") as f:
+                f.truncate(size)
+        r = alone("ls", f"file://{folder}")
+        lines = r.out.splitlines()
+        check(r.rc == 0 and sorted(lines[:3]) == sorted(["      7 B  small", " 123.5 MB  large", "           sub/"]),
+              f"{r}")
+        check(lines[3:] == [" 123.5 MB  in 2 objects, beside 1 folder"], f"{r}")
+        r = alone("ls", f"file://{folder}", "--max", "1")
+        check(r.out.splitlines()[-1].endswith("; there are more, --max shows them"), f"{r}")
+        r = alone("ls", f"file://{folder}/sub")
+        check((r.rc, r.out) == (0, "nothing lies there\n"), f"{r}")
+
+
+def test_refusals():
+    for args, rc, sentence in (
+            (["file:///no/such"], 1, "file:///no/such: there is no such folder"),
+            (["file:///etc/passwd"], 1, "file:///etc/passwd: there is no such folder"),
+            (["mem://x"], 2, "mem:// keeps nothing from one run to the next: there is nothing to list"),
+            (["sim://x"], 2, "sim:// keeps nothing from one run to the next: there is nothing to list"),
+            (["file:///tmp", "--set", "engin=uring"], 2, '/stores/store/engin: unknown key; did you mean "engine"?'),
+            (["file:///tmp", "--set", "engine"], 2, "--set engine: write it as path=value, as in train.batch=4"),
+            (["/tmp"], 2, "/stores/store/uri: ")):
+        r = alone("ls", *args)
+        check(r.rc == rc and r.err.startswith(f"haul: {sentence}") and r.err.count("\n") == 1 and not r.out, f"{r}")
+
+
+def test_object_store():
+    sets = [a for k, v in STORE.items() if k != "uri" for a in ("--set", f"{k}={json.dumps(v)}")]
+    job = {"name": "fill", "stores": {"data": STORE},
+           "dataset": {"store": "data", "format": "raw", "files": 600, "sample_bytes": 100, "sample_bytes_stdev": 20,
+                       "folder": "set one", "subfolders": 3},
+           "phases": [{"generate": {"threads": 4}}]}
+    with Folder() as folder:
+        r = mpi(1, "run", write_job(folder, job), "--op-log", "ops.tsv.zst", cwd=folder)
+        check(r.rc == 0, f"{r}")
+        phase = report(f"{folder}/results.h5")["phases"][0]
+        text = subprocess.run(["zstd", "-dc", f"{folder}/ops.tsv.zst"], capture_output=True, text=True).stdout
+    rows = [line.split("\t") for line in text.splitlines()[1:-1]]
+    check(len(rows) == phase["operations"], f"{len(rows)} rows, {phase['operations']} operations")
+    endpoint = STORE["endpoints"]
+    check({r[6] for r in rows} == {endpoint}, f"endpoints: { {r[6] for r in rows} }, wanted {endpoint}")
+    check(any(r[2] == "PUT" and r[17] in ("200", "201") for r in rows), f"status: {rows[-1]}")
+    files, folders, more = listed(STORE["uri"], *sets)
+    check(folders == {"set one/"} and not files and not more, f"{files} {folders}")
+    files, folders, more = listed(STORE["uri"], *sets, "--recursive", "--max", "5000")
+    data = {n: s for n, s in files.items() if ".haul" not in n}
+    check(len(data) == 600 and len(folders) == 4 and not more, f"{len(data)} objects, {folders}")
+    put = {r[7]: int(r[5]) for r in rows if r[2] == "PUT"}
+    root = STORE["uri"].split("://")[1]
+    odd = {f"{root}/{n}": s for n, s in files.items()}.items() ^ put.items()
+    check(not odd, f"what was put last under each name is what is listed, but {sorted(odd)[:2]} {sorted(odd)[-2:]} of {len(odd)}")
+    one = sorted(folders)[1]
+    here, none, _ = listed(f"{STORE['uri']}/{one}", *sets)
+    check({one + n for n in here} == {n for n in data if n.startswith(one)} and not none, f"{one}: {len(here)}")
+    r = alone("ls", STORE["uri"] + "/nobody", *sets)
+    check((r.rc, r.out) == (0, "nothing lies there\n"), f"{r}")
+    if STORE["uri"].startswith("s3://"):
+        r = alone("ls", STORE["uri"], *sets, env={"AWS_SECRET_ACCESS_KEY": "wrong"})
+        check((r.rc, r.out) == (1, "") and r.err == f"haul: {STORE['uri']}: the secret does not fit the access key (SignatureDoesNotMatch)\n", f"{r}")
+        r = alone("ls", "s3://nosuchbucket/x", *sets)
+        check((r.rc, r.out) == (1, "") and r.err == f"haul: s3://nosuchbucket/x: there is no such bucket\n", f"{r}")
+
+
+if STORE:
+    main(test_object_store)
+else:
+    main(test_folders, test_text, test_refusals)
