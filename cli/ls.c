@@ -30,7 +30,7 @@ static const struct verb_option ls_options[] = {
 	ROW("max", VERB_COUNT, max, .value = "N", .min = 1, .max = UINT64_MAX,
 	    .help = "entries shown at most; default 1000"),
 	ROW("set", VERB_TEXTS, sets, .value = "KEY=VALUE",
-	    .help = "an option of the store, as in jobs: endpoints=http://s3:9000; may be repeated"),
+	    .help = "an option of the store: endpoints=http://s3:9000; may be repeated"),
 	ROW("json", VERB_FLAG, json, .help = "for programs"),
 	{.name = NULL},
 };
