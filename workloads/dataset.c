@@ -179,6 +179,7 @@ int dataset_init(struct dataset *d, const struct dataset_options *options, uint6
 	d->naming = naming_of(options);
 	d->existing = dataset_is_existing(options);
 	d->format = options->sizes == SIZES_STAT ? &format_parts : format_table()[options->format];
+	d->stays_open = format_table()[options->format]->stays_open;
 	d->objects = format_objects(d->format);
 	d->seed = seed;
 	d->stream = random_at(

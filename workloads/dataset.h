@@ -39,6 +39,7 @@ struct dataset {
 	bool existing;                /* haul did not make it */
 	const struct name_list *list; /* NULL: none, or not opened */
 	const struct format_ops *format;
+	bool stays_open;        /* as readers of the format leave files, of known layout or not */
 	uint32_t objects;       /* a file */
 	uint64_t seed, samples; /* samples in all */
 	uint64_t stream; /* what payload keys are made from: the seed, the folder and the prefix */

@@ -96,7 +96,7 @@ void train_reads(const struct train_options *o, const struct job_store *store,
 	add_costs(&l, 0, &c);
 	out->bytes = c.file + c.group + c.sample;
 	out->opens = d->objects;
-	if (!l.format->stays_open)
+	if (!d->stays_open)
 		return;
 	visit = visits(&r, samples);
 	if (kind == ORDER_ALL && files > 1)

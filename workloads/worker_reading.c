@@ -124,15 +124,15 @@ static void reading_advance(struct worker *w, struct reading *r)
 
 	if (w->batch->cut && !r->rc)
 		r->rc = -ECANCELED;
-	if (!r->rc && r->extent < r->extent_count && r->at == e->offset + e->length &&
-	    ++r->extent < r->extent_count)
-		r->at = e[1].offset;
+	for (; !r->rc && r->extent < r->extent_count && r->at == e->offset + e->length; e++)
+		if (++r->extent < r->extent_count)
+			r->at = e[1].offset;
 	if (!r->rc && r->extent < r->extent_count)
 		return;
 	if (!r->rc)
 		hist_record(&w->sample_hist, w->mark_ns - r->began_ns);
 	r->state = READING_OVER;
-	if (r->rc || !r->layout.format->stays_open)
+	if (r->rc || !source_of(w)->dataset->stays_open)
 		r->state = READING_CLOSE;
 }
 
@@ -168,8 +168,7 @@ static void reading_take(struct worker *w, struct reading *r)
 	r->at = r->extents[0].offset;
 	if (r->extent_count)
 		reading_witness(w, r);
-	else
-		reading_advance(w, r);
+	reading_advance(w, r);
 }
 
 /* An object is open, or its size has come. */

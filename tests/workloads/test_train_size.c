@@ -81,7 +81,7 @@ static void read_epoch(const struct dataset *d, struct order *order, uint64_t ba
 				uint64_t file = sample / d->options.samples_per_file;
 				uint32_t n;
 
-				if (file != open || !d->format->stays_open) {
+				if (file != open || !d->stays_open) {
 					kept_nothing(&kept);
 					*opens += d->objects;
 					dataset_layout(d, file, &l);
