@@ -7,6 +7,8 @@ keeps the Host header, so that signatures still hold.
 RULE is fault[:argument][@every=N][@first=N][@from=N][@p=SHARE@seed=S][@method=GET][@path=PART]:
 
     503 500 429 408 403exp  that answer instead (429 and 503 with Retry-After: argument, 0)
+    refuse                  each connection that the rule hits is reset before a request is read
+    down:SECONDS            nobody listens for so long, and all connections are reset
     rst close               the connection ends before an answer, by RST or FIN
     rstmid:BYTES            RST after so many bytes of the body
     trunc:BYTES             FIN after so many bytes of the body
@@ -99,6 +101,7 @@ class Proxy:
         self.host, _, self.port = upstream.rpartition(":")
         self.rules, self.lasts = rules, lasts
         self.tokens = {}
+        self.writers, self.server, self.coming = set(), None, None
         self.stats = {"requests": 0, "connections": 0, "handed": 0, "answers": {}, "methods": {}}
 
     def sent(self, status):
@@ -137,15 +140,34 @@ class Proxy:
 
     # Requests.
 
+    async def listen(self, port):
+        self.server = await asyncio.start_server(self.client, "127.0.0.1", port, limit=1 << 20, backlog=4096)
+
+    async def come_back(self, port, seconds):
+        await asyncio.sleep(seconds)
+        await self.listen(port)
+
+    def die(self, seconds):
+        port = self.server.sockets[0].getsockname()[1]
+        self.server.close()
+        for writer in self.writers:
+            reset(writer)
+        self.coming = asyncio.ensure_future(self.come_back(port, seconds))
+
     async def client(self, reader, writer):
         self.stats["connections"] += 1
+        self.writers.add(writer)
         up = None
         try:
+            if any(r.fault == "refuse" and r.hit("", "") for r in self.rules):
+                reset(writer)
+                return
             while True:
                 up = await self.one(reader, writer, up)
         except (asyncio.IncompleteReadError, ConnectionError, Broken, asyncio.LimitOverrunError):
             pass
         finally:
+            self.writers.discard(writer)
             writer.close()
             if up:
                 up[1].close()
@@ -154,13 +176,17 @@ class Proxy:
         first, lines, headers = await read_head(reader)
         method, path, _ = first.split(" ", 2)
         if path == "/__stats":
+            self.stats["connections"] -= 1
             writer.write(answer(self.counts()))
             await writer.drain()
-            return up
+            raise Broken
         self.stats["requests"] += 1
         self.stats["methods"][method] = self.stats["methods"].get(method, 0) + 1
-        rule = next((r for r in self.rules if r.hit(method, path)), None)
+        rule = next((r for r in self.rules if r.fault != "refuse" and r.hit(method, path)), None)
         fault, argument = (rule.fault, rule.argument) if rule else ("", "")
+        if fault == "down":
+            self.die(float(argument))
+            raise Broken
         if fault == "rst":
             reset(writer)
             raise Broken
@@ -273,9 +299,9 @@ async def main(port, upstream, *rest):
         lasts = float(rest[1])
         rest = rest[2:]
     proxy = Proxy(upstream, [Rule(r) for r in rest], lasts)
-    server = await asyncio.start_server(proxy.client, "127.0.0.1", int(port), limit=1 << 20, backlog=1024)
-    async with server:
-        await server.serve_forever()
+    await proxy.listen(int(port))
+    while True:
+        await asyncio.sleep(3600)
 
 
 if __name__ == "__main__":

@@ -61,20 +61,39 @@ def wait_for(port, seconds, process=None):
     return False
 
 
+# Ends what a test leaves when it is killed itself: its end of the pipe then closes.
+GUARD = """while read -r pid; do pids="$pids $pid"; done
+for pid in $pids; do kill -9 -- "-$pid" 2>/dev/null; done
+rm -rf "$1"
+"""
+
+
 class Server:
-    """A folder and processes, ended by their ids."""
+    """A folder and processes, ended by their ids, whatever becomes of the test."""
 
     def __init__(self):
         self.folder = tempfile.mkdtemp(prefix="haul-srv-", dir="/tmp")
         self.processes = []
+        self.guard = subprocess.Popen(["bash", "-c", GUARD, "guard", self.folder], stdin=subprocess.PIPE, text=True,
+                                      start_new_session=True)
 
     def __enter__(self):
+        """Tried again: somebody may have taken a port, and a young Ceph on a busy machine refuses the first
+        commands now and then."""
         try:
-            self.start()
+            for left in (3, 2, 1, 0):
+                try:
+                    self.start()
+                    return self
+                except (RuntimeError, subprocess.TimeoutExpired):
+                    self.end_all(signal.SIGKILL)
+                    if not left:
+                        raise
+                    shutil.rmtree(self.folder, ignore_errors=True)
+                    os.mkdir(self.folder)
         except BaseException:
             self.stop()
             raise
-        return self
 
     def __exit__(self, *_):
         self.stop()
@@ -96,6 +115,8 @@ class Server:
             process = subprocess.Popen(args, stdin=subprocess.DEVNULL, stdout=out, stderr=out,
                                        start_new_session=True, **more)
         self.processes.append(process)
+        self.guard.stdin.write(f"{process.pid}\n")
+        self.guard.stdin.flush()
         return process
 
     def end(self, process, how=signal.SIGTERM):
@@ -107,11 +128,20 @@ class Server:
                 process.kill()
                 process.wait()
 
-    def stop(self):
+    def end_all(self, how=signal.SIGTERM):
         for process in reversed(self.processes):
-            self.end(process)
+            self.end(process, how)
         self.processes = []
-        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def stop(self):
+        self.end_all()
+        self.guard.stdin.close()
+        self.guard.wait(30)
+
+    def said(self, name):
+        """The end of what a process has written."""
+        with open(self.path(name + ".out"), encoding="utf-8", errors="replace") as f:
+            return f.read()[-600:]
 
 
 CEPH_CONF = """[global]
@@ -145,6 +175,7 @@ pid file =
 paxos propose interval = 0.02
 paxos min wait = 0.01
 mon tick interval = 1
+objecter tick interval = 0.5
 debug rgw = 0
 [client.rgw]
 rgw dns name = localhost
@@ -169,21 +200,6 @@ class Rgw(Server):
         self.count, self.tls = gateways, tls
         self.ports, self.gateways = [], []
 
-    def start(self):
-        # A young monitor on a busy machine refuses the first commands now and then.
-        for left in (3, 2, 1, 0):
-            try:
-                self.start_once()
-                return
-            except (RuntimeError, subprocess.TimeoutExpired):
-                if not left:
-                    raise
-                for process in reversed(self.processes):
-                    self.end(process, signal.SIGKILL)
-                self.processes = []
-                shutil.rmtree(self.folder, ignore_errors=True)
-                os.mkdir(self.folder)
-
     def must(self, *args, tries=1):
         for i in range(tries):
             done = self.run(*args)
@@ -192,7 +208,7 @@ class Rgw(Server):
             time.sleep(0.1 * (i > 0))
         raise RuntimeError(f"{' '.join(args)}: {done.stdout[-600:]}")
 
-    def start_once(self):
+    def start(self):
         mon, *self.ports = free_ports(1 + 2 * self.count)
         fsid, osd = str(uuid.uuid4()), str(uuid.uuid4())
         conf = self.write("ceph.conf", CEPH_CONF.format(fsid=fsid, mon=mon, folder=self.folder))
@@ -209,13 +225,25 @@ class Rgw(Server):
             raise RuntimeError("the monitor does not come up")
         self.must("ceph", "-c", conf, "--connect-timeout", "10", "osd", "new", osd, tries=50)
         self.must("ceph-osd", "-c", conf, "-i", "0", "--mkfs", "--osd-uuid", osd, "--no-mon-config", tries=5)
-        self.spawn("osd", "ceph-osd", "-c", conf, "-i", "0", "-f")
+        self.osd = self.store()
         self.gateways = [self.gateway(i) for i in range(self.count)]
-        for i, process in enumerate(self.gateways):
-            if not wait_for(self.ports[2 * i], 30, process):
-                raise RuntimeError("a gateway does not come up")
+        for i in range(self.count):
+            self.come_up(i)
         self.must("radosgw-admin", "-c", conf, "user", "create", "--uid=t", "--display-name=t",
                   f"--access-key={self.KEY}", f"--secret-key={self.SECRET}", tries=20)
+
+    def store(self):
+        return self.spawn("osd", "ceph-osd", "-c", self.path("ceph.conf"), "-i", "0", "-f")
+
+    def come_up(self, i):
+        """A store that asks before it knows its monitor ends at once, and is started again."""
+        deadline = time.monotonic() + 60
+        while time.monotonic() < deadline and self.gateways[i].poll() is None:
+            if wait_for(self.ports[2 * i], 0.5, self.gateways[i]):
+                return
+            if self.osd.poll() is not None:
+                self.osd = self.store()
+        raise RuntimeError("a gateway does not come up: " + self.said("osd"))
 
     def gateway(self, i):
         ends = f"endpoint=127.0.0.1:{self.ports[2 * i]}"
@@ -226,8 +254,7 @@ class Rgw(Server):
 
     def restart(self, i):
         self.gateways[i] = self.gateway(i)
-        if not wait_for(self.ports[2 * i], 60, self.gateways[i]):
-            raise RuntimeError("a gateway does not come up again")
+        self.come_up(i)
 
     def endpoint(self, i=0, tls=False, host="127.0.0.1"):
         return f"http{'s' if tls else ''}://{host}:{self.ports[2 * i + tls]}"
@@ -289,8 +316,7 @@ class Azurite(Server):
             args += ["--cert", self.tls[0], "--key", self.tls[1], "--oauth", "basic"]
         process = self.spawn("azurite", *args, cwd=self.folder)
         if not wait_for(self.port, 60, process):
-            with open(self.path("azurite.out"), encoding="utf-8") as f:
-                raise RuntimeError("azurite does not come up: " + f.read()[-400:])
+            raise RuntimeError("azurite does not come up: " + self.said("azurite"))
 
     def endpoint(self):
         return f"http{'s' if self.tls else ''}://127.0.0.1:{self.port}/{self.ACCOUNT}"
@@ -377,14 +403,14 @@ class Proxy(Server):
         self.arguments = (["--tokens", str(tokens)] if tokens else []) + list(rules)
 
     def start(self):
-        for _ in range(3):
-            self.port, = free_ports(1)
-            process = self.spawn("proxy", "/usr/bin/python3", "-B", os.path.join(HERE, "proxy.py"), str(self.port),
-                                 self.upstream, *self.arguments)
-            if wait_for(self.port, 20, process):
-                return
-        with open(self.path("proxy.out"), encoding="utf-8") as f:
-            raise RuntimeError("the proxy does not come up: " + f.read()[-400:])
+        self.port, = free_ports(1)
+        process = self.spawn("proxy", "/usr/bin/python3", "-B", os.path.join(HERE, "proxy.py"), str(self.port),
+                             self.upstream, *self.arguments)
+        # Not by a connection, which would count.
+        while "listening" not in self.said("proxy") and process.poll() is None:
+            time.sleep(0.02)
+        if process.poll() is not None:
+            raise RuntimeError("the proxy does not come up: " + self.said("proxy"))
 
     def host(self):
         return f"127.0.0.1:{self.port}"
