@@ -192,6 +192,9 @@ class Proxy:
             raise Broken
         if fault == "close":
             raise Broken
+        if headers.get("expect", "").lower() == "100-continue":
+            writer.write(b"HTTP/1.1 100 Continue\r\n\r\n")
+            lines = [x for x in lines if not x.lower().startswith("expect:")]
         body = await reader.readexactly(int(headers.get("content-length", 0)))
         reply = self.instead(fault, argument, path, method)
         if reply is None and self.lasts is not None:
@@ -300,6 +303,7 @@ async def main(port, upstream, *rest):
         rest = rest[2:]
     proxy = Proxy(upstream, [Rule(r) for r in rest], lasts)
     await proxy.listen(int(port))
+    print("listening", flush=True)
     while True:
         await asyncio.sleep(3600)
 
