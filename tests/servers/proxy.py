@@ -20,6 +20,7 @@ RULE is fault[:argument][@every=N][@first=N][@from=N][@p=SHARE@seed=S][@method=G
     err200                  200 with an <Error> as the body
     307:BASE                to the same path at BASE ("http://127.0.0.1:7480")
     date:SECONDS            the answer's Date is off by so many
+    count                   nothing is done, but the hits are counted
 
 --tokens: requests need `Authorization: Bearer` with a token that was handed out by this server less than
 so many seconds ago (metadata of Google and Azure; token servers: POST /token, …/oauth2/v2.0/token); else
