@@ -17,11 +17,11 @@ struct clean {
 	int rc; /* the first error */
 };
 
-static int say(struct clean *c, const char *key, int rc, struct err *err)
+static int say(struct clean *c, const struct io *io, int rc, struct err *err)
 {
 	if (c->rc == 0) {
 		c->rc = rc;
-		err_set(err, rc, "%s/%s: %s", c->store.uri, key, io_status_text(rc));
+		err_set(err, rc, "%s/%s: %s", c->store.uri, io->object->key, io_text(io));
 	}
 	return rc;
 }
@@ -54,7 +54,7 @@ static int remove_object(struct clean *c, const char *key, struct err *err)
 	if (rc == 0)
 		rc = queue_do(&c->queue, &io);
 	if (rc < 0 && rc != -ENOENT)
-		return say(c, key, rc, err);
+		return say(c, &io, rc, err);
 	c->words[REMOVED]++;
 	c->words[REMOVED_BYTES] += bytes;
 	return 0;

@@ -187,8 +187,7 @@ static int check_empty(const struct io_set *s, struct queue *q, struct err *err)
 	if (rc == -ENOENT)
 		return 0;
 	if (rc < 0)
-		return err_set(err, rc, "%s/%s: %s", q->channel.store->uri, o.key,
-			       io_status_text(rc));
+		return err_set(err, rc, "%s/%s: %s", q->channel.store->uri, o.key, io_text(&io));
 	if (!name[0])
 		return 0;
 	return err_set(
