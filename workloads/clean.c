@@ -204,10 +204,8 @@ static int remove_key(struct file_worker *w, const char *key)
 	rc = queue_do(&w->queue, &io);
 	if (rc == 0 || rc == -ENOENT || rc == -ENOTEMPTY || rc == -EEXIST || rc == -ENOTDIR)
 		return rc;
-	/* The first one is told at the end; the others may still go. */
-	if (w->failure.error == 0)
-		file_worker_fail(w, &io, rc, io_text(&io));
-	return rc;
+	/* Told at the end; others may still go. */
+	return file_worker_fail(w, &io, rc, io_text(&io));
 }
 
 static int clean_object(struct file_worker *w, uint64_t i)
@@ -225,7 +223,7 @@ static int clean_object(struct file_worker *w, uint64_t i)
 	dataset_object_key(&c->dataset, file, object, o.key);
 	snprintf(part, sizeof(part), "%s.haul-part", o.key);
 	rc = queue_do(&w->queue, &io);
-	if (rc < 0 && rc != -ENOENT && w->failure.error == 0)
+	if (rc < 0 && rc != -ENOENT)
 		file_worker_fail(w, &io, rc, io_text(&io));
 	dataset_object_layout(&c->dataset, file, object, &l);
 	if (rc == -ENOENT) {
@@ -247,9 +245,9 @@ static int first_error(const struct clean *c, struct err *err)
 	for (uint32_t i = 0; i < c->pass.threads; i++) {
 		const struct file_worker *w = &c->pass.workers[i];
 
-		if (w->failure.error) {
+		if (w->failure_count) {
 			*err = w->err;
-			return w->failure.error;
+			return w->failures[0].error;
 		}
 	}
 	return 0;

@@ -228,15 +228,29 @@ void file_worker_note_now(struct file_worker *w)
 	w->p99_due_ns = w->queue.now_ns + p99_every_ns;
 }
 
-int file_worker_fail(struct file_worker *w, const struct io *io, int rc, const char *text)
+/* "uri/key: the connection broke (3 attempts)" */
+static void say_failure(struct file_worker *w, const struct io *io, int rc, const char *text)
 {
-	struct failure *f = &w->failure;
+	char answer[16] = "";
 
 	err_set(&w->err, rc, "%s/%s: %s", w->pass->store->uri, io->object->key, text);
 	if (io->protocol_status)
+		snprintf(answer, sizeof(answer), "%u, ", io->protocol_status);
+	if (io->protocol_status || io->attempts > 1)
 		snprintf(w->err.text + strlen(w->err.text),
-			 sizeof(w->err.text) - strlen(w->err.text), " (%u, %u attempt%s)",
-			 io->protocol_status, io->attempts, io->attempts == 1 ? "" : "s");
+			 sizeof(w->err.text) - strlen(w->err.text), " (%s%u attempt%s)", answer,
+			 io->attempts, io->attempts == 1 ? "" : "s");
+}
+
+int file_worker_fail(struct file_worker *w, const struct io *io, int rc, const char *text)
+{
+	struct failure *f;
+
+	if (w->failure_count == 0)
+		say_failure(w, io, rc, text);
+	if (w->failure_count++ >= TALLY_FAILURES)
+		return rc;
+	f = &w->failures[w->failure_count - 1];
 	*f = (struct failure){
 		.offset = io->offset,
 		.length = io->length,
@@ -250,6 +264,15 @@ int file_worker_fail(struct file_worker *w, const struct io *io, int rc, const c
 	snprintf(f->object, sizeof(f->object), "%.*s", FAILURE_OBJECT_BYTES - 1, io->object->key);
 	snprintf(f->text, sizeof(f->text), "%s", text);
 	return rc;
+}
+
+void file_worker_failures(const struct file_worker *w, struct tally *t)
+{
+	uint64_t kept = w->failure_count < TALLY_FAILURES ? w->failure_count : TALLY_FAILURES;
+
+	for (uint64_t i = 0; i < kept; i++)
+		tally_fail(t, &w->failures[i]);
+	t->failure_count += (uint32_t)(w->failure_count - kept);
 }
 
 int file_worker_do(struct file_worker *w, struct io *io)

@@ -27,9 +27,10 @@ struct file_worker {
 	uint64_t counts[FILE_COUNTS]; /* the body's own, kept over passes */
 	uint64_t retries;
 	struct timeline timeline;
-	int rc; /* the body's first error */
-	struct err err;
-	struct failure failure; /* filled by file_worker_fail */
+	int rc;         /* the body's first error */
+	struct err err; /* of the first failure */
+	struct failure failures[TALLY_FAILURES];
+	uint64_t failure_count; /* may exceed TALLY_FAILURES: only the first are kept */
 	_Atomic uint64_t files,
 		bytes; /* so far in this pass, for the status: files by a body once */
 	_Atomic uint64_t p99_ns;
@@ -76,10 +77,12 @@ void file_pass_close(struct file_pass *p);
 int file_pass_run(struct file_pass *p, int (*body)(struct file_worker *w, uint64_t file),
 		  enum stop_reason *stopped, struct err *err);
 
-/* For bodies: does the request; on failure writes w->err ("uri/key: No space left on device") and
- * w->failure. -ENOENT of a stat or delete is returned without. */
+/* For bodies: does the request; on failure keeps it, and of the first one writes w->err ("uri/key: No
+ * space left on device"). -ENOENT of a stat or delete is returned without. */
 int file_worker_do(struct file_worker *w, struct io *io);
 int file_worker_fail(struct file_worker *w, const struct io *io, int rc, const char *text);
+/* All of them to the phase's. */
+void file_worker_failures(const struct file_worker *w, struct tally *t);
 
 /* Takes the p99 for the status anew, where it is time to. */
 void file_worker_note_now(struct file_worker *w);

@@ -495,8 +495,7 @@ static void count_all(const struct generate *g, struct phase_context *ctx)
 			hist_merge(&t->hists[h], &stats->service[generate_hist_ops[h]]);
 		queue_count_endpoints(&w->queue, t);
 		timeline_merge(t->timeline, &w->timeline);
-		if (w->failure.error)
-			tally_fail(t, &w->failure);
+		file_worker_failures(w, t);
 	}
 }
 

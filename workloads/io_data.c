@@ -7,7 +7,7 @@
 
 #include "workloads/io_cold.h"
 
-enum step { STEP_EVICT, STEP_OPEN, STEP_MOVE, STEP_CLOSE };
+enum step { STEP_EVICT, STEP_OPEN, STEP_MOVE, STEP_CLOSE, STEP_DROP };
 static const uint64_t verify_stream = 0x76657269; /* "veri" */
 
 static void want(struct io_thread *t, struct io_slot *slot);
@@ -221,6 +221,13 @@ static void closed(struct io_thread *t, struct io_slot *slot)
 	char text[FAILURE_TEXT_BYTES];
 	int rc = check_closed(t, &slot->io, text);
 
+	/* What could not be published must not stay as a part of something. */
+	if (slot->io.op == IO_COMMIT && slot->io.status < 0) {
+		io_fails(t, slot, rc, text);
+		slot->io = (struct io){.op = IO_ABORT, .object = &h->object};
+		io_send(t, slot, STEP_DROP);
+		return;
+	}
 	h->state = HANDLE_CLOSED;
 	if (rc < 0)
 		io_fail(t, slot, rc, text);
@@ -246,6 +253,11 @@ void io_data_step(struct io_thread *t, struct io_slot *slot)
 	case STEP_MOVE:
 		moved(t, slot);
 		return;
+	case STEP_DROP:
+		slot->handle->state = HANDLE_CLOSED;
+		io_let_go(t, slot);
+		wake(t, slot->handle);
+		return;
 	default:
 		closed(t, slot);
 	}
@@ -269,6 +281,9 @@ int io_data_end(struct io_thread *t)
 			continue;
 		io = (struct io){.op = closing(t, h), .object = &h->object, .length = h->bytes};
 		queue_do(&t->worker->queue, &io);
+		if (io.op == IO_COMMIT && io.status < 0)
+			queue_do(&t->worker->queue,
+				 &(struct io){.op = IO_ABORT, .object = &h->object});
 		h->state = HANDLE_CLOSED;
 		closed_rc = check_closed(t, &io, text);
 		if (closed_rc < 0 && rc == 0)

@@ -195,9 +195,6 @@ void io_measure(const struct file_pass *pass, const struct io_work *work, uint64
 		row[IO_RESIDENT_SAMPLED_BYTES] += thread->residency.sampled_bytes;
 		row[IO_RESIDENT_BYTES] += thread->residency.resident_bytes;
 		timeline_merge(t->timeline, &w->timeline);
-		if (!w->failure.error)
-			continue;
-		tally_fail(t, &w->failure);
-		t->failure_count += thread->failed ? (uint32_t)thread->failed - 1 : 0;
+		file_worker_failures(w, t);
 	}
 }

@@ -101,7 +101,7 @@ void io_send(struct io_thread *t, struct io_slot *slot, uint32_t step)
 	t->ready[t->ready_count++] = &slot->io;
 }
 
-static void let_go(struct io_thread *t, struct io_slot *slot)
+void io_let_go(struct io_thread *t, struct io_slot *slot)
 {
 	slot->next = t->free;
 	t->free = slot;
@@ -121,23 +121,26 @@ void io_count(struct io_thread *t, struct io_slot *slot)
 void io_done(struct io_thread *t, struct io_slot *slot)
 {
 	io_count(t, slot);
-	let_go(t, slot);
+	io_let_go(t, slot);
 }
 
-void io_fail(struct io_thread *t, struct io_slot *slot, int rc, const char *text)
+void io_fails(struct io_thread *t, struct io_slot *slot, int rc, const char *text)
 {
 	struct file_worker *w = t->worker;
 
 	if (slot->number < t->first_failed)
 		t->first_failed = slot->number;
-	/* The first is told; all are counted. */
-	if (t->failed++ == 0)
-		file_worker_fail(w, &slot->io, rc, text ? text : io_text(&slot->io));
+	file_worker_fail(w, &slot->io, rc, text ? text : io_text(&slot->io));
 	if (t->work->options->on_error == IO_ERROR_STOP) {
 		t->rc = t->rc ? t->rc : rc;
 		t->over = true;
 	}
-	let_go(t, slot);
+}
+
+void io_fail(struct io_thread *t, struct io_slot *slot, int rc, const char *text)
+{
+	io_fails(t, slot, rc, text);
+	io_let_go(t, slot);
 }
 
 static void start(struct io_thread *t, uint64_t now_ns)

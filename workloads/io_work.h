@@ -90,7 +90,7 @@ struct io_thread {
 	bool warm;
 	struct io_series series;
 	struct hist whole; /* operations from when they were due to their end */
-	uint64_t done, failed, first_failed, warmup_operations;
+	uint64_t done, first_failed, warmup_operations;
 	uint64_t mark_ns, end_ns; /* its part done, or its time over; at rest for good */
 	uint64_t payload_errors, missing, absent, entries, fill_ns, verify_ns, late_start_ns;
 };
@@ -116,6 +116,9 @@ void io_send(struct io_thread *t, struct io_slot *slot, uint32_t step);
 void io_count(struct io_thread *t, struct io_slot *slot);
 void io_done(struct io_thread *t, struct io_slot *slot);
 void io_fail(struct io_thread *t, struct io_slot *slot, int rc, const char *text);
+/* The same in two: it failed, and has something to do yet; now the slot is free. */
+void io_fails(struct io_thread *t, struct io_slot *slot, int rc, const char *text);
+void io_let_go(struct io_thread *t, struct io_slot *slot);
 
 /* Begins an operation; goes on with it when its request has come back. */
 void io_data_begin(struct io_thread *t, struct io_slot *slot);
