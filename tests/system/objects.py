@@ -1,0 +1,93 @@
+"""What tests of object stores need beside haultest: the servers, jobs on them, comparisons."""
+import filecmp
+import os
+import sys
+
+sys.path.insert(0, os.path.join(os.environ["HAUL_SOURCE"], "tests", "servers"))
+import haultest  # noqa: E402
+import servers  # noqa: E402
+from haultest import check, mpi, report, write_job  # noqa: E402
+
+# What a machine may have set up for somebody else.
+CLEAN = {name: "" for name in os.environ if name.startswith(("AWS_", "AZURE_", "GOOGLE_", "GS_", "GCE_", "S3_"))}
+CLEAN.update({"AWS_SHARED_CREDENTIALS_FILE": "/dev/null", "AWS_CONFIG_FILE": "/dev/null",
+              "AWS_EC2_METADATA_DISABLED": "true"})
+AWKWARD = "sp ace/per%cent+plus&amp=eq~/é文//x"
+
+
+def io(operation, **more):
+    return {"io": {"operation": operation, "name": operation, **more}}
+
+
+def run(ranks, folder, store, phases, env, only=None, dataset=None, timeout=200, **job):
+    """One job on one store: (run, report or None)."""
+    if dataset:
+        job["dataset"] = {"store": "d", **dataset}
+    write_job(folder, {"name": "objects", "stores": {"d": store}, **job, "phases": phases})
+    args = ["--only", only] if only else []
+    r = mpi(ranks, "run", "job.json", "--force", *args, cwd=folder, env={**CLEAN, **env}, timeout=timeout)
+    path = os.path.join(folder, "results.h5")
+    return r, report(path) if os.path.exists(path) else None
+
+
+def works(*args, **more):
+    r, result = run(*args, **more)
+    check(r.rc == 0, f"{r}")
+    return result
+
+
+def refused(sentence, *args, within=30, **more):
+    """The run fails, soon, and says so."""
+    r, _ = run(*args, **more)
+    check(r.rc == 1, f"must fail: {r}")
+    for part in [sentence] if isinstance(sentence, str) else sentence:
+        check(part in r.err, f"does not say {part!r}: {r}")
+    check(r.seconds < within, f"refused after {r.seconds:.0f} s only: {r}")
+
+
+def keys(client, bucket, prefix=""):
+    """All of a bucket's keys and sizes."""
+    found = {}
+    for page in client.get_paginator("list_objects_v2").paginate(Bucket=bucket, Prefix=prefix):
+        found.update((o["Key"], o["Size"]) for o in page.get("Contents", []))
+    return found
+
+
+def files_below(folder):
+    return sorted(os.path.relpath(os.path.join(at, name), folder)
+                  for at, _, names in os.walk(folder) for name in names)
+
+
+def download(client, bucket, prefix, folder):
+    for key in keys(client, bucket, prefix):
+        path = os.path.join(folder, key[len(prefix):])
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        client.download_file(bucket, key, path)
+
+
+def upload(client, bucket, prefix, folder):
+    for name in files_below(folder):
+        client.upload_file(os.path.join(folder, name), bucket, prefix + name)
+
+
+def same_files(one, other, what):
+    """Byte for byte; what haul keeps of itself may differ."""
+    names = [n for n in files_below(one) if not os.path.basename(n).startswith(".haul")]
+    others = [n for n in files_below(other) if not os.path.basename(n).startswith(".haul")]
+    check(names and names == others, f"{what}: {names[:5]} … {others[:5]}")
+    for name in names:
+        check(filecmp.cmp(os.path.join(one, name), os.path.join(other, name), shallow=False), f"{what}: {name} differs")
+    return names
+
+
+def data_requests(proxy):
+    """Requests that the proxy saw by rule "count", in the rules' order."""
+    return list(proxy.stats()["rules"].values())
+
+
+def main(*tests):
+    try:
+        haultest.main(*tests)
+    except servers.Missing as e:
+        print(f"skipped: {e}")
+        sys.exit(77)

@@ -1,0 +1,147 @@
+"""What goes wrong between haul and a store, one fault at a time, by a proxy that does it and counts: the run
+completes where it can, and the results count what the proxy counted."""
+from haultest import Folder, check
+from objects import io, main, refused, run, servers, works
+
+DATA = "/io/000000"
+READS = 40  # of 2 ranks
+SMALL = {"objects": 20, "size": "256 KiB", "block": "256 KiB", "depth": 4}
+QUICK = {"retry": {"first": "5 ms", "longest": "200 ms"}, "eject_failures": 0}
+GET, PUT = f"@method=GET@path={DATA}", f"@method=PUT@path={DATA}"
+
+
+class Bench:
+    """A gateway with objects to read, and a folder to run in."""
+
+    def __enter__(self):
+        self.folder, self.rgw = Folder(), servers.Rgw()
+        self.at = self.folder.__enter__()
+        self.rgw.__enter__()
+        self.rgw.bucket("train")
+        works(2, self.at, self.store(self.rgw), [io("write", **SMALL)], self.rgw.env())
+        return self
+
+    def __exit__(self, *_):
+        self.rgw.__exit__()
+        self.folder.__exit__()
+
+    def store(self, server, **more):
+        return {"uri": "s3://train", "endpoints": server.endpoint(), **QUICK, **more}
+
+    def run(self, proxy, *phases, **more):
+        return works(2, self.at, self.store(proxy, **more), list(phases), self.rgw.env())["phases"]
+
+
+def read_through(bench, rule, **more):
+    """All objects read and compared through one fault: (the phase, hits, requests of data)."""
+    with servers.Proxy(bench.rgw.endpoint(), rule + GET, "count" + GET) as proxy:
+        p, = bench.run(proxy, io("read", verify="full", **SMALL), **more)
+        hits, rest = proxy.stats()["rules"].values()
+        return p, hits, hits + rest
+
+
+def test_reads_complete():
+    """Each fault is met by one more attempt, and each object arrives whole."""
+    quick = {"first_byte_timeout": "400 ms", "stall_timeout": "400 ms"}
+    table = (
+        ("503@every=5", {}), ("500@every=5", {}), ("408@every=5", {}), ("429:0@every=5", {}), ("err200@every=5", {}),
+        ("rst@every=5", {}), ("close@every=5", {}), ("rstmid:100000@every=5", {}), ("trunc:100000@every=5", {}),
+        ("trunc:0@every=5", {}), ("stall:3@every=20", quick), ("stallmid:3@every=20", quick),
+    )
+    with Bench() as bench:
+        for rule, more in table:
+            p, hits, requests = read_through(bench, rule, **more)
+            check(hits >= 2, f"{rule}: done {hits} times only")
+            check(p["retries"] == hits, f"{rule}: {p['retries']} retries, done {hits} times")
+            check(requests == READS + hits, f"{rule}: {requests} requests of {READS} objects, done {hits} times")
+            check(p["errors"] == 0 and p["bytes_read"] == READS * 262144, f"{rule}: {p}")
+
+
+def test_nothing_to_retry():
+    """Slowness and redirections are no failures."""
+    with Bench() as bench:
+        p, hits, requests = read_through(bench, "slow:1000000@every=10")
+        check((p["retries"], requests) == (0, READS) and hits == 4, f"slow: {p['retries']} retries, {requests} requests")
+        p, hits, requests = read_through(bench, f"307:{bench.rgw.endpoint()}@every=4")
+        check((p["retries"], p["errors"], requests, hits) == (0, 0, READS, 10), f"307: {p['retries']}, {requests}, {hits}")
+
+
+def test_refused_connections():
+    with Bench() as bench, servers.Proxy(bench.rgw.endpoint(), "refuse@first=6") as proxy:
+        p, = bench.run(proxy, io("read", verify="full", **SMALL))
+        check(proxy.stats()["rules"] == {"0:refuse": 6}, f"{proxy.stats()}")
+        check(p["errors"] == 0 and p["bytes_read"] == READS * 262144, f"{p}")
+
+
+def test_retry_after():
+    """The store's own wish is longer than haul's waits, and holds."""
+    with Bench() as bench:
+        p, hits, _ = read_through(bench, "429:1@first=1")
+        check(hits == p["retries"] == 1 and p["seconds"] >= 1, f"{p['retries']} retries in {p['seconds']} s")
+        check(p["latency_ns"]["read"]["max"] >= 1e9, f"{p['latency_ns']['read']}")
+
+
+def test_corrupt_bytes_are_found():
+    """By the content alone: nothing else tells."""
+    with Bench() as bench:
+        for rule in ("corrupt:0@every=8", "corrupt:131071@every=8", "corrupt:262143@every=8"):
+            with servers.Proxy(bench.rgw.endpoint(), rule + GET) as proxy:
+                p, = bench.run(proxy, io("read", verify="full", on_error="count", **SMALL))
+                hits, = proxy.stats()["rules"].values()
+                check(hits == 5 and p["measures"]["payload_errors"] == p["errors"] == hits, f"{rule}: {hits}, {p}")
+                at = rule.split(":")[1].split("@")[0]
+                check(all(f"payload differs at byte {at}" in f["text"] for f in p["failures"]), f"{p['failures']}")
+
+
+def test_dies_and_comes_back():
+    """The only one: requests wait for it, by trying again."""
+    with Bench() as bench, servers.Proxy(bench.rgw.endpoint(), f"down:1.5@path={DATA}@first=1") as proxy:
+        p, = bench.run(proxy, io("read", verify="full", **SMALL), retry={"attempts": 50, "first": "50 ms", "longest": "500 ms"},
+                       eject_failures=3, eject_time="200 ms")
+        check(proxy.stats()["rules"] == {"0:down": 1}, f"{proxy.stats()}")
+        check(p["errors"] == 0 and p["bytes_read"] == READS * 262144 and p["retries"] > 0, f"{p}")
+        check(p["seconds"] > 1, f"{p['seconds']} s")
+
+
+def test_writes_complete():
+    """What is written through faults is what is read without."""
+    large = {"objects": 1, "size": "24 MiB", "block": "8 MiB", "depth": 3, "folder": "large"}
+    table = (("503@every=5", PUT, SMALL), ("rst@every=5", PUT, SMALL), ("429:0@every=5", PUT, SMALL),
+             ("500@every=2", "@method=PUT@path=partNumber", large), ("rst@every=2", "@method=PUT@path=partNumber", large),
+             ("503@first=1", "@method=POST@path=uploads", large), ("err200@first=1", "@method=POST@path=uploadId", large))
+    with Bench() as bench:
+        for rule, where, what in table:
+            with servers.Proxy(bench.rgw.endpoint(), rule + where) as proxy:
+                p, = bench.run(proxy, io("write", **what))
+                hits, = proxy.stats()["rules"].values()
+                check(hits >= 1 and p["retries"] == hits and p["errors"] == 0,
+                      f"{rule}{where}: {p['retries']} retries, {p['errors']} errors, done {hits} times")
+            p, = bench.run(bench.rgw, io("read", verify="full", **what))
+            check(p["errors"] == 0, f"{rule}{where}: {p}")
+
+
+def test_given_up():
+    """No hope: said after the attempts that the job allows; an upload that fails leaves nothing."""
+    write = [io("write", objects=1, size="24 MiB", block="8 MiB", folder="never")]
+    read = [io("read", **SMALL)]
+    with Bench() as bench:
+        def no(sentence, rule, phases, retry=3):
+            with servers.Proxy(bench.rgw.endpoint(), rule) as proxy:
+                store = bench.store(proxy, retry={"attempts": retry, "first": "5 ms", "longest": "20 ms"})
+                refused(sentence, 2, bench.at, store, phases, bench.rgw.env())
+                return next(iter(proxy.stats()["rules"].values()))
+
+        no(["SlowDown", "3 attempts"], "503" + GET, read)
+        no("3 attempts", "rst" + GET, read)
+        no("1 attempt)", "403exp" + GET, read)
+        no("3 attempts", "500@method=POST@path=uploadId", write)
+        left = bench.rgw.client().list_multipart_uploads(Bucket="train").get("Uploads", [])
+        check(not left, f"uploads in parts remain open: {left}")
+        r, _ = run(2, bench.at, {**bench.store(bench.rgw), "endpoints": f"http://127.0.0.1:{servers.free_ports(1)[0]}",
+                                 "retry": {"attempts": 2, "first": "5 ms"}}, read, bench.rgw.env())
+        check(r.rc == 1 and "no connection" in r.err, f"{r}")
+
+
+if __name__ == "__main__":
+    main(test_reads_complete, test_nothing_to_retry, test_refused_connections, test_retry_after,
+         test_corrupt_bytes_are_found, test_dies_and_comes_back, test_writes_complete, test_given_up)
