@@ -244,12 +244,11 @@ static int add_names(struct dlio *d, cJSON *dataset, const struct part *part)
 			       "DLIO fails with one subfolder; taken for none");
 	if (d->generates) {
 		cJSON_AddStringToObject(dataset, "folder", part->folder);
-		if (rc == 0 && subfolders > 1)
-			rc = dlio_find(d, IMPORT_CHANGED, part->subfolders,
-				       "for DLIO to read these files, move %s/.haul-manifest.json "
-				       "away: it counts what lies there",
-				       part->folder);
-		return rc;
+		return rc < 0 ? rc
+			      : dlio_find(d, IMPORT_CHANGED, part->files,
+					  "made under DLIO's names in %s/; before DLIO lists that "
+					  "folder, move .haul-manifest.json out of it",
+					  part->folder);
 	}
 	cJSON_AddStringToObject(dataset, "names", part->names);
 	cJSON_AddStringToObject(dataset, "sizes", "stat");
@@ -284,7 +283,7 @@ static int add_part(struct dlio *d, cJSON *dataset, const struct part *part)
 int dlio_add_datasets(struct dlio *d, struct cJSON *job)
 {
 	bool both = dlio_number(d, "dataset.num_files_eval") > 0 && (d->generates || d->evaluates);
-	uint32_t before;
+	uint32_t before, k;
 	cJSON *all;
 	int rc;
 
@@ -297,12 +296,17 @@ int dlio_add_datasets(struct dlio *d, struct cJSON *job)
 	}
 	all = cJSON_AddObjectToObject(job, "datasets");
 	rc = add_part(d, cJSON_AddObjectToObject(all, train_part.name), &train_part);
-	/* The second says what the first has said, but for its own subfolders. */
+	/* The second says what the first has said, but for its own files. */
 	before = d->out->count;
 	if (rc == 0)
 		rc = add_part(d, cJSON_AddObjectToObject(all, valid_part.name), &valid_part);
-	while (d->out->count > before &&
-	       strcmp(d->out->findings[d->out->count - 1].key, valid_part.subfolders) != 0)
-		d->out->count--;
+	for (k = before; k < d->out->count; k++) {
+		struct import_finding *f = &d->out->findings[k];
+
+		if (strcmp(f->key, valid_part.subfolders) == 0 ||
+		    strcmp(f->key, valid_part.files) == 0)
+			d->out->findings[before++] = *f;
+	}
+	d->out->count = before;
 	return rc;
 }
