@@ -12,7 +12,8 @@
 #include "import/overrides.h"
 #include "import/yaml_tree.h"
 
-enum { PATH_BYTES = 256, JOB_NAME_MAX = 63 };
+/* HINTS_MAX: unknown keys for which the nearest known one is looked for; a text may hold thousands. */
+enum { PATH_BYTES = 256, JOB_NAME_MAX = 63, HINTS_MAX = 100 };
 
 static int take_root(struct dlio *d, cJSON *root);
 static int walk(struct dlio *d, cJSON *node, const char *prefix);
@@ -136,7 +137,7 @@ static const char *nearest(const char *path)
 
 static int find_unknown(struct dlio *d, const char *path, const cJSON *value)
 {
-	const char *near = nearest(path);
+	const char *near = d->unknown++ < HINTS_MAX ? nearest(path) : NULL;
 
 	return near ? import_find(d->out, IMPORT_UNKNOWN, path, value, d->err,
 				  "no key of DLIO; did you mean \"%s\"?", near)

@@ -47,8 +47,9 @@ struct dlio {
 		[DLIO_KEYS_MAX]; /* by place in the table: what nobody asked for is said at the end */
 	/* Worked out in this order. */
 	bool generates, trains, evaluates;
-	bool tensorflow; /* or another loader that hands out samples, not batches */
-	bool synthetic;  /* nothing is read */
+	bool tensorflow;  /* or another loader that hands out samples, not batches */
+	bool synthetic;   /* nothing is read */
+	unsigned unknown; /* keys so far */
 	struct err *err;
 };
 

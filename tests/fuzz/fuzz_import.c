@@ -52,8 +52,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	length = strlen(text);
 	for (size_t at = length + 1; at < size && count < OVERRIDES; at += strlen(text + at) + 1)
 		overrides[count++] = text + at;
-	import_text(text, length, overrides, count, IMPORT_AS_MEANT);
-	import_text(text, length, overrides, count, IMPORT_AS_DLIO_BUGS);
+	import_text(text, length, overrides, count,
+		    size & 1 ? IMPORT_AS_DLIO_BUGS : IMPORT_AS_MEANT);
 	free(text);
 	return 0;
 }
