@@ -17,6 +17,7 @@ enum { PATH_BYTES = 256, JOB_NAME_MAX = 63, HINTS_MAX = 100 };
 
 static int take_root(struct dlio *d, cJSON *root);
 static int walk(struct dlio *d, cJSON *node, const char *prefix);
+static const cJSON *look_at(const struct dlio *d, const char *path);
 static int find_unused(struct dlio *d);
 static int make_job(struct dlio *d, const char *name);
 
@@ -215,14 +216,12 @@ static int walk(struct dlio *d, cJSON *node, const char *prefix)
 	return rc;
 }
 
-const struct cJSON *dlio_at(struct dlio *d, const char *path)
+/* As dlio_at, but the key does not count as asked for. */
+static const cJSON *look_at(const struct dlio *d, const char *path)
 {
-	const struct dlio_key *k = dlio_key(path);
 	const cJSON *at = d->tree;
 	char part[PATH_BYTES];
 
-	if (k && k - dlio_keys < DLIO_KEYS_MAX)
-		d->asked[k - dlio_keys] = true;
 	while (at && *path) {
 		size_t n = strcspn(path, ".");
 
@@ -231,6 +230,15 @@ const struct cJSON *dlio_at(struct dlio *d, const char *path)
 		path += n + (path[n] == '.');
 	}
 	return cJSON_IsNull(at) ? NULL : at;
+}
+
+const struct cJSON *dlio_at(struct dlio *d, const char *path)
+{
+	const struct dlio_key *k = dlio_key(path);
+
+	if (k)
+		d->asked[k - dlio_keys] = true;
+	return look_at(d, path);
 }
 
 double dlio_number(struct dlio *d, const char *path)
@@ -310,7 +318,7 @@ static int find_unused(struct dlio *d)
 		bool of_training = strncmp(k->path, "dataset.", 8) != 0 &&
 				   strncmp(k->path, "storage.", 8) != 0;
 
-		if (!k->to || d->asked[k - dlio_keys] || !dlio_at(d, k->path))
+		if (!k->to || d->asked[k - dlio_keys] || !look_at(d, k->path))
 			continue;
 		rc = dlio_find(d, IMPORT_LEFT, k->path, "%s",
 			       of_training && !d->trains

@@ -188,6 +188,8 @@ const struct dlio_key dlio_keys[] = {
 	{.path = NULL},
 };
 /* clang-format on */
+_Static_assert(sizeof(dlio_keys) / sizeof(dlio_keys[0]) <= DLIO_KEYS_MAX,
+	       "asked[] has a place for each key");
 
 const struct dlio_key *dlio_key(const char *path)
 {
