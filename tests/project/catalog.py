@@ -12,7 +12,7 @@ HAUL, SOURCE = os.environ["HAUL"], os.environ["HAUL_SOURCE"]
 def plan(job, nodes, ranks_per_node):
     out = subprocess.run([HAUL, "plan", job, "--nodes", str(nodes), "--ranks-per-node", str(ranks_per_node),
                           "--json"], check=True, capture_output=True, text=True,
-                         env={**os.environ, "HAUL_DATA": "/tmp"})
+                         env={**os.environ, "HAUL_DATA": "/tmp", "HAUL_BUCKET": "account/bucket"})
     return json.loads(out.stdout)
 
 
