@@ -65,8 +65,9 @@ static int uring_open(struct channel *c, struct err *err)
 	rc = ring_make(u);
 	if (rc < 0) {
 		free(u);
-		return err_set(err, rc, "file:// engine uring: a ring of depth %u: %s", c->depth,
-			       strerror(-rc));
+		/* From Linux 6.13 on rings count as locked memory, too. */
+		return err_set(err, rc, "a ring of depth %u: %s%s", c->depth, strerror(-rc),
+			       rc == -ENOMEM ? "; ulimit -l says how much may be locked" : "");
 	}
 	ch->engine = u;
 	return 0;

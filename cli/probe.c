@@ -49,12 +49,13 @@ void probe_io_uring(struct probe *p)
 	ring = syscall(__NR_io_uring_setup, 4, &parameters);
 	if (ring < 0) {
 		found(p, "%s", errno == ENOSYS ? "the kernel has none" : strerror(errno));
-		verdict(p, errno == ENOSYS ? "not needed: files are read by pread"
-					   : "kernel.io_uring_disabled=0");
+		verdict(p, errno == ENOSYS   ? "engine psync takes uring's place"
+			   : errno == ENOMEM ? "ulimit -l unlimited"
+					     : "kernel.io_uring_disabled=0");
 		return;
 	}
 	close((int)ring);
-	found(p, "the kernel gives rings; files are read by pread");
+	found(p, "the kernel gives rings, for \"engine\": \"uring\"");
 }
 
 /* KiB of this process that stand in transparent huge pages. */

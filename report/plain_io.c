@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "core/units.h"
+#include "report/series.h"
 #include "report/table.h"
 
 enum column { PHASE, WHAT, GB_FIRST, GB_LAST, DONE_FIRST, DONE_LAST, P50, P99, P999, MAX, COLS };
@@ -50,13 +51,16 @@ void plain_io_sentence(const struct results_file *file, const struct results_pha
 		 units_bytes_decimal(rate, c.bytes_per_second), c.phase->name, c.share * 100);
 }
 
-static void fill_row(struct table_row *row, const struct results_phase_read *p)
+static void fill_row(struct table_row *row, const struct results_file *f,
+		     const struct results_phase_read *p)
 {
+	char name[SERIES_PHASE_BYTES];
 	const struct hist *h = results_find_hist(p, p->main_hist);
 
 	for (int c = 0; c < COLS; c++)
 		strcpy(row->cell[c], "–");
-	table_name(row->cell[PHASE], p->name);
+	series_phase_name(f, p, name, sizeof(name));
+	table_name(row->cell[PHASE], name);
 	table_figure(row->cell[GB_FIRST],
 		     results_value(&p->merged, 0, "bytes_rate_first_done") / 1e9);
 	table_figure(row->cell[GB_LAST],
@@ -86,7 +90,7 @@ void plain_io_print(FILE *out, const struct results_file *file)
 		strcpy(rows[0].cell[c], headings[c]);
 	for (uint32_t i = 0; i < file->phase_count; i++)
 		if (plain(&file->phases[i]))
-			fill_row(&rows[n++], &file->phases[i]);
+			fill_row(&rows[n++], file, &file->phases[i]);
 	if (n > 1) {
 		fputc('\n', out);
 		table_print(out, rows, n, COLS);

@@ -327,6 +327,7 @@ static bool add_series(cJSON *to, const struct results_file *f)
 		[SERIES_AU] = "au",
 		[SERIES_BYTES] = "bytes_per_second",
 		[SERIES_SAMPLES] = "samples_per_second",
+		[SERIES_OPERATIONS] = "operations_per_second",
 		[SERIES_P99] = "p99_ns",
 	};
 	cJSON *all = cJSON_AddArrayToObject(to, "series");

@@ -49,9 +49,10 @@ char *report_text(const struct results_file *file, bool color)
 		utilisations(&page);
 	if (file->phase_count)
 		phase_table(&page);
-	if (file->phase_count && !series_long(file))
+	if (file->phase_count && !series_long(file)) {
 		client_side_print(page.out, file);
-	plain_io_print(page.out, file);
+		plain_io_print(page.out, file);
+	}
 	phase_notes(&page);
 	store_notes(&page);
 	last_line(&page);

@@ -30,9 +30,13 @@ static double figure_of(const struct results_phase_read *p, enum series_figure f
 	case SERIES_AU:
 		return spread_of(&p->ranks, "au").mean;
 	case SERIES_BYTES:
+		if (results_column(&p->merged, "bytes_rate_last_done") >= 0)
+			return results_value(&p->merged, 0, "bytes_rate_last_done");
 		return (results_value(&p->merged, 0, "bytes_read") +
 			results_value(&p->merged, 0, "bytes_written")) /
 		       p->seconds;
+	case SERIES_OPERATIONS:
+		return results_value(&p->merged, 0, "rate_last_done");
 	case SERIES_SAMPLES:
 		return results_value(&p->merged, 0, "samples") / p->seconds;
 	case SERIES_P99:

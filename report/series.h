@@ -9,8 +9,16 @@
 #include "report/stats.h"
 #include "results-schema/results_read.h"
 
-/* au: mean over the ranks; the p99 is that of the phase's main histogram. */
-enum series_figure { SERIES_AU, SERIES_BYTES, SERIES_SAMPLES, SERIES_P99, SERIES_FIGURES };
+/* au: mean over the ranks. Of plain I/O the rates are those until the last thread had done its part, and
+ * operations are told; of training samples. The p99 is that of the phase's main histogram. */
+enum series_figure {
+	SERIES_AU,
+	SERIES_BYTES,
+	SERIES_SAMPLES,
+	SERIES_OPERATIONS,
+	SERIES_P99,
+	SERIES_FIGURES
+};
 
 struct series_line {
 	const struct results_phase_read

@@ -28,13 +28,14 @@ static struct shown shown_as(enum series_figure figure, double mean)
 		       : mean < 1e9 ? (struct shown){1e-6, " ms"}
 				    : (struct shown){1e-9, " s"};
 	case SERIES_SAMPLES:
+	case SERIES_OPERATIONS:
 	case SERIES_FIGURES:
 		break;
 	}
 	return (struct shown){1, ""};
 }
 
-static const char *const labels[SERIES_FIGURES] = {"AU", "GB/s", "samples/s", "p99"};
+static const char *const labels[SERIES_FIGURES] = {"AU", "GB/s", "samples/s", "ops/s", "p99"};
 
 /* Digits behind the point so that value shows so many in all. */
 static int decimals(double value, int digits)
@@ -163,35 +164,53 @@ static void key_cells(struct table_row *head, struct table_row *row,
 	}
 }
 
+/* Which figures a phase has in any combination, in their order; how many. */
+static unsigned told_figures(const struct series_lines *s, const struct series_line *of,
+			     enum series_figure told[SERIES_FIGURES])
+{
+	unsigned n = 0;
+
+	for (int k = 0; k < SERIES_FIGURES; k++) {
+		bool any = false;
+
+		for (uint32_t i = 0; i < s->count && !any; i++)
+			any = series_same_phase(&s->lines[i], of) && s->lines[i].figures[k].n;
+		if (any)
+			told[n++] = (enum series_figure)k;
+	}
+	return n;
+}
+
 /* A line for each combination in which the phase has run. */
 static void sweep_table(FILE *out, const struct series_lines *s, const struct series_line *of)
 {
 	struct table_row *rows = calloc(s->count + 1, sizeof(*rows));
 	unsigned keys = of->first->set_count < KEYS_MAX ? of->first->set_count : KEYS_MAX,
-		 count = 1;
-	bool repeated = of->repeats > 1, told = true;
+		 count = 1, figures;
+	enum series_figure told[SERIES_FIGURES];
+	bool repeated = of->repeats > 1, sure = true;
 
+	figures = told_figures(s, of, told);
 	for (uint32_t i = 0; rows && i < s->count; i++) {
 		const struct series_line *line = &s->lines[i];
 
 		if (!series_same_phase(line, of) || line->first->set_count < keys)
 			continue;
 		key_cells(&rows[0], &rows[count], line->first, keys, repeated);
-		for (int k = 0; k < SERIES_FIGURES; k++)
-			told &= mean_cell(rows[count].cell[keys + (unsigned)k], &line->figures[k],
-					  (enum series_figure)k);
-		snprintf(rows[count].cell[keys + SERIES_FIGURES], TABLE_CELL_BYTES, "%u",
-			 line->repeats);
+		for (unsigned k = 0; k < figures; k++)
+			sure &= mean_cell(rows[count].cell[keys + k], &line->figures[told[k]],
+					  told[k]);
+		snprintf(rows[count].cell[keys + figures], TABLE_CELL_BYTES, "%u", line->repeats);
 		count++;
 	}
-	if (rows && count > 2) {
-		for (int k = 0; k < SERIES_FIGURES; k++)
-			heading(rows[0].cell[keys + (unsigned)k], k, of->first);
-		strcpy(rows[0].cell[keys + SERIES_FIGURES], "repeats");
+	if (rows && count > 2 && figures) {
+		for (unsigned k = 0; k < figures; k++)
+			heading(rows[0].cell[keys + k], (int)told[k], of->first);
+		strcpy(rows[0].cell[keys + figures], "repeats");
 		fprintf(out, "\n%s%s\n", of->first->name,
 			repeated ? ", mean ± half of the 95 % confidence interval" : "");
-		table_print(out, rows, count, keys + SERIES_FIGURES + repeated);
-		if (!told)
+		table_print(out, rows, count, keys + figures + repeated);
+		if (!sure)
 			fputs("±?: too few repeats to tell; they may mean 0 as well as twice as much.\n",
 			      out);
 	}

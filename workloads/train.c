@@ -50,6 +50,9 @@ static int input_open(struct phase_context *ctx, const char *name, struct pass_i
 	return existing_check(&in->dataset, &in->store, ctx->group, err);
 }
 
+/* By so much bytes moved differ from those of the samples before both are told. */
+static const double told_share = 0.01;
+
 /* What the proof says of the whole phase, for the report. */
 static void train_say(struct phase_context *ctx)
 {
@@ -78,9 +81,10 @@ static void train_say(struct phase_context *ctx)
 		snprintf(ctx->said, sizeof(ctx->said),
 			 "%s samples; %llu of %u epochs ended unevenly and are not judged", samples,
 			 (unsigned long long)(t->epochs - judged), t->epochs);
-	workload_say(ctx, "%s of samples, %s moved",
-		     units_bytes_decimal(bytes[0], (double)words[1]),
-		     units_bytes_decimal(bytes[1], (double)words[2]));
+	if (fabs((double)words[2] - (double)words[1]) >= told_share * (double)words[1])
+		workload_say(ctx, "%s of samples, %s moved",
+			     units_bytes_decimal(bytes[0], (double)words[1]),
+			     units_bytes_decimal(bytes[1], (double)words[2]));
 }
 
 /* And what else the reader of the report must know of these reads. */
