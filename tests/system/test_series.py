@@ -185,6 +185,24 @@ def test_ended_early():
             check(last == ("interrupted" if how == signal.SIGTERM else "done"), f"{how}: {last}")
 
 
+def test_plain_io():
+    """8 MB written at 20 MB/s: 0.4 s, in requests of 100 or 50 kB. Operations are told, and of which run."""
+    with Folder() as folder:
+        write_job(folder, {
+            "name": "plain", "stores": {"d": {"uri": "sim://known", "bandwidth": 20 * MB}},
+            "phases": [{"io": {"operation": "write", "objects": 4, "size": MB, "block": 100000}}]})
+        r = mpi(2, "run", "job.json", "--sweep", "io.block=100000,50000", "--repeat", 2, cwd=folder)
+        check(r.rc == 0, f"{r}")
+        series = report(f"{folder}/results.h5")["series"]
+        for s, operations in zip(series, (200, 400)):
+            near(s["operations_per_second"]["mean"], operations, 0.1 * operations, f"{s}")
+            near(s["bytes_per_second"]["mean"], 20 * MB, 2 * MB, f"{s}")
+            check(s["au"]["mean"] is None and s["samples_per_second"]["mean"] is None, f"{s}")
+        lines = [line.split() for line in r.out.splitlines()]
+        check(["block", "GB/s", "ops/s", "write", "p99", "repeats"] in lines, r.out)
+        check(sum(line[:3] == [str(run), "io", "write"] for run in range(1, 5) for line in lines) == 4, r.out)
+
+
 def test_deadline():
     """It holds for the whole series."""
     with Folder() as folder:
@@ -195,4 +213,4 @@ def test_deadline():
 
 
 main(steady(test_repeats), steady(test_sweep), test_data_are_made_once, test_refusals, test_target, test_ended_early,
-     test_deadline)
+     steady(test_plain_io), test_deadline)
