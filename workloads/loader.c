@@ -12,6 +12,21 @@ static bool samples_shared(const struct loader *l)
 	return l->options.kind == LOADER_SAMPLE && l->options.workers;
 }
 
+/* All of a batch's workers build it together. */
+static bool batches_shared(const struct loader *l)
+{
+	return l->options.kind == LOADER_STREAM && l->options.workers;
+}
+
+uint32_t loader_lanes(const struct loader_options *o, uint32_t depth)
+{
+	uint32_t workers = o->workers ? o->workers : 1;
+
+	if (o->kind == LOADER_STREAM)
+		return (o->interleave + workers - 1) / workers;
+	return o->kind == LOADER_BATCH ? depth : 1;
+}
+
 int loader_open(struct loader *l, const struct loader_options *options,
 		const struct worker_options *worker_options, struct err *err)
 {
@@ -21,7 +36,8 @@ int loader_open(struct loader *l, const struct loader_options *options,
 	memset(l, 0, sizeof(*l));
 	l->options = *options;
 	l->worker_options = *worker_options;
-	l->worker_options.lanes = options->kind == LOADER_BATCH ? worker_options->depth : 1;
+	l->worker_options.readers = options->workers ? options->workers : 1;
+	l->worker_options.lanes = loader_lanes(options, worker_options->depth);
 	l->worker_options.cancel = &l->cancel;
 	l->worker_options.wanted = &l->wanted;
 	l->next_serial = 1;
@@ -46,8 +62,8 @@ static int loader_allocate(struct loader *l, struct err *err)
 	l->worker_count = o->workers ? o->workers : 1;
 	l->thread_count = o->workers ? o->workers + o->pin_memory : 0;
 	l->lot_count = samples_shared(l) ? 1 : l->worker_count;
-	l->part_count = samples_shared(l) ? l->worker_count : 1;
-	l->slot_count = l->lot_count * o->prefetch;
+	l->part_count = samples_shared(l) || batches_shared(l) ? l->worker_count : 1;
+	l->slot_count = (batches_shared(l) ? 1 : l->lot_count) * o->prefetch;
 	l->workers = calloc(l->worker_count, sizeof(*l->workers));
 	l->threads = calloc(l->thread_count + 1, sizeof(*l->threads));
 	l->lots = aligned_alloc(64, l->lot_count * sizeof(*l->lots));
@@ -122,7 +138,7 @@ static void sem_drain(sem_t *semaphore)
 /* All threads rest: what an epoch given up has left is put away. */
 static void loader_reset(struct loader *l)
 {
-	uint64_t credits = l->options.prefetch * l->batch_units;
+	uint64_t credits = l->options.prefetch * l->lot_units;
 	uint32_t i;
 
 	for (i = 0; i < l->lot_count; i++) {
@@ -144,7 +160,8 @@ void loader_begin(struct loader *l, const struct assignment *a)
 	l->assignment = *a;
 	l->assignment.first_serial = l->next_serial;
 	l->next_serial += a->batches;
-	l->batch_units = samples_shared(l) ? a->share.batch : 1;
+	l->lot_units = samples_shared(l) ? a->share.batch : 1;
+	l->batch_units = batches_shared(l) ? l->worker_count : l->lot_units;
 	if (a->share.window)
 		share_window(&a->share, &l->window, l->arrivals);
 	l->busy = true;
@@ -232,6 +249,7 @@ int loader_take(struct loader *l, uint64_t k, uint64_t since_ns, uint64_t deadli
 		struct batch *out)
 {
 	struct loader_slot *slot = &l->slots[k % l->slot_count];
+	uint32_t i;
 
 	wanted_set(&l->wanted, l->assignment.first_serial + k, since_ns);
 	if (!l->options.workers)
@@ -243,7 +261,8 @@ int loader_take(struct loader *l, uint64_t k, uint64_t since_ns, uint64_t deadli
 	else
 		loader_collect(l, k, out);
 	atomic_store_explicit(&slot->left, l->batch_units, memory_order_relaxed);
-	credits_give(&l->lots[k % l->lot_count].credits, (uint32_t)l->batch_units);
+	for (i = 0; i < (batches_shared(l) ? l->lot_count : 1); i++)
+		credits_give(&l->lots[(k + i) % l->lot_count].credits, (uint32_t)l->lot_units);
 	return 0;
 }
 

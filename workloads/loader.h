@@ -4,13 +4,15 @@
  *	pytorch   batch    worker k % W, in order      one sample, in `depth` requests
  *	sample    sample   whoever is free             one sample, in `depth` requests
  *	batch     batch    worker k % W, in order      `depth` samples of the batch
+ *	stream    batch    all, each its files' part   one sample of each of its files
  *
  * pytorch is torch's DataLoader. sample is tf.data's map and interleave and DALI's thread pool: the
- * results are put in order again. batch is a batch read at once: PyDAOS's, s3dlio's window.
+ * results are put in order again. batch is a batch read at once: PyDAOS's, s3dlio's window. stream is
+ * tf.data's TFRecordDataset: files read from one end to the other, several side by side.
  *
  * The main thread gets batch k from slot k % slots. Work begins on a credit and a credit returns when
  * the main thread takes the batch: with pytorch and batch each worker builds or holds at most `prefetch`
- * batches (torch's prefetch_factor), with sample all of them together do. Nothing is prefetched across
+ * batches (torch's prefetch_factor), with sample and stream all of them together do. Nothing is prefetched across
  * epochs. Torch starts its worker processes anew each epoch; here the threads stay and only their work
  * starts anew. With pin_memory one more thread copies each batch before the main thread gets it.
  *
@@ -26,13 +28,14 @@
 #include "workloads/copier.h"
 #include "workloads/worker.h"
 
-enum loader_kind { LOADER_PYTORCH, LOADER_SAMPLE, LOADER_BATCH };
+enum loader_kind { LOADER_PYTORCH, LOADER_SAMPLE, LOADER_BATCH, LOADER_STREAM };
 
 struct loader_options {
 	enum loader_kind kind;
 	uint32_t workers, prefetch; /* prefetch at least 1 */
 	bool pin_memory;
 	uint64_t window, batch; /* of any epoch at most; window 0: none ever */
+	uint32_t interleave;    /* stream */
 };
 
 /* A thread of the loader: at rest until it is told to go. */
@@ -75,16 +78,19 @@ struct loader {
 	struct arrival *arrivals; /* the window's, then batch a slot */
 	struct copier copier;
 	uint32_t worker_count, thread_count, lot_count, slot_count, part_count;
-	uint64_t batch_units; /* of the assignment */
+	uint64_t batch_units, lot_units; /* of a batch of the assignment: in all, of a lot */
 	uint64_t next_serial;
 	bool busy;
 	_Atomic bool cancel, quit;
 };
 
-/* worker_options: lanes, wanted and cancel are set here. */
+/* worker_options: lanes, readers, wanted and cancel are set here. */
 int loader_open(struct loader *l, const struct loader_options *options,
 		const struct worker_options *worker_options, struct err *err);
 void loader_close(struct loader *l);
+
+/* Samples that a worker has on their way at once, with so many requests in flight. */
+uint32_t loader_lanes(const struct loader_options *options, uint32_t depth);
 
 /* From when times of failures and timelines count. Before the first epoch. */
 void loader_start(struct loader *l, uint64_t start_ns);

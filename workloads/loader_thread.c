@@ -63,12 +63,15 @@ static void loader_hand_over(struct loader_thread *t, struct loader_slot *slot)
 	sem_post(&slot->filled);
 }
 
-/* What is to be read for a unit: of several of a batch each has as much. */
+/* What is to be read for a unit: of several of a batch each has as much. Of streams, each worker's unit is
+ * all, of which it reads what is of its files. */
 static void loader_unit(const struct loader *l, uint64_t unit, uint64_t *from, uint64_t *to)
 {
 	uint64_t i = unit % l->batch_units, n;
 
 	share_arrivals(&l->assignment.share, unit / l->batch_units, from, to);
+	if (l->options.kind == LOADER_STREAM)
+		return;
 	n = *to - *from;
 	*to = *from + n * (i + 1) / l->batch_units;
 	*from += n * i / l->batch_units;

@@ -47,7 +47,7 @@ static struct record record_at(const struct share *s, uint64_t q)
 	struct record r;
 
 	if (!by_file(&s->order, s->ranks))
-		q = q * s->ranks + s->rank;
+		q = q * s->ranks + (s->rank + q) % s->ranks;
 	first = q / (s->interleave * per_file) * s->interleave;
 	at = q - first * per_file;
 	r.streams = files - first < s->interleave ? files - first : s->interleave;

@@ -4,10 +4,11 @@
  *	one by one  q is the place q % B of the batch of step q / B (order_position)
  *	streams     q is a record of the rank's own files, `interleave` of them read side by side, a record
  *	            of each in turn: tf.data's interleave. All files have equally many records, so that this
- *	            too is a function. A rank has every P-th file of the order (P ranks); with fewer files than
- *	            ranks all files, and takes every P-th record: as tf.data's shard does
+ *	            too is a function. A rank has every P-th file of the order (P ranks), as tf.data's
+ *	            shard; with fewer files than ranks it reads all, and takes one of every P records, another
+ *	            in turn, so that they are not all of one file
  *
- * Read-only after share_epoch; any thread. */
+ * Read-only after share_init and order_epoch; any thread. */
 #ifndef HAUL_WORKLOADS_SHARE_H
 #define HAUL_WORKLOADS_SHARE_H
 

@@ -14,9 +14,9 @@
  * worker's share of the buffers holds, the blocks around it included where I/O is direct. */
 static uint64_t request_bytes(const struct train_options *o, const struct pass_input *in)
 {
-	uint64_t budget = train_window(o, in->depth), transfer = store_transfer(&in->store);
-	uint64_t largest = dataset_extent_bytes_max(&in->dataset) + WORKER_PIECE_BYTES, bytes,
-		 window;
+	uint64_t budget = train_window(o, in->depth),
+		 transfer = train_request(o, store_transfer(&in->store));
+	uint64_t largest = train_extent(o, &in->dataset), bytes, window;
 
 	if (!store_can(&in->store, BACKEND_CONTENT))
 		return transfer;

@@ -22,8 +22,13 @@ enum train_shuffle_order { SHUFFLE_NONE, SHUFFLE_EACH_EPOCH, SHUFFLE_ONCE };
 enum train_sync { SYNC_STEP, SYNC_EPOCH, SYNC_NONE };
 enum train_on_error { ON_ERROR_STOP, ON_ERROR_COUNT };
 
+struct train_stream {
+	uint64_t interleave, transfer;
+};
+
 struct train_loader {
 	uint32_t kind;
+	struct train_stream stream;
 	uint64_t workers, prefetch;
 	uint64_t depth; /* 0: train_depth says */
 	uint64_t keep;  /* groups of samples, of the file a reader has open */
@@ -156,11 +161,26 @@ void train_reads(const struct train_options *o, const struct job_store *store,
 		 const struct dataset *d, enum order_kind kind, uint64_t batch, uint32_t ranks,
 		 struct train_reads *out);
 
+/* Samples of the shuffle window; 0: none. */
+uint64_t train_shuffle_window(const struct train_options *o);
+
+/* Files read side by side as streams; 0: samples are read one by one. */
+uint32_t train_interleave(const struct train_options *o);
+
+/* Steps of an epoch of d. */
+uint64_t train_steps(const struct train_options *o, const struct dataset *d, uint64_t batch,
+		     uint32_t ranks);
+
 /* Bytes a request of a store has at most, before any window (UINT64_MAX: an extent whole). */
 uint64_t train_transfer(const struct job_store *store);
 /* Requests that a worker has in flight, on this store. */
 uint32_t train_depth(const struct train_options *o, const struct job_store *store);
-/* Bytes of the window that each of depth requests in flight has. */
+/* Windows that a worker has, with so many requests in flight, and the bytes of each. */
+uint32_t train_windows(const struct train_options *o, uint32_t depth);
 uint64_t train_window(const struct train_options *o, uint32_t depth);
+/* The longest range read at once, and room for what is checked of it. */
+uint64_t train_extent(const struct train_options *o, const struct dataset *d);
+/* transfer, or the less that the loader asks for at once. */
+uint64_t train_request(const struct train_options *o, uint64_t transfer);
 
 #endif

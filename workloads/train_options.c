@@ -6,22 +6,31 @@
 #include "workloads/loader.h"
 #include "workloads/train.h"
 
-enum { BATCH_DEPTH = 64 };
+enum { BATCH_DEPTH = 64, STREAM_WINDOW = 1024 };
 
-static const char *const loader_kinds[] = {"pytorch", "sample", "batch", NULL};
+static const char *const loader_kinds[] = {"pytorch", "sample", "batch", "stream", NULL};
 static const char *const shuffle_orders[] = {"none", "each_epoch", "once", NULL};
 static const char *const sync_names[] = {"step", "epoch", "none", NULL};
 static const char *const verify_names[] = {"none", "sampled", "full", NULL};
 static const char *const on_error_names[] = {"stop", "count", NULL};
 
+static const struct option stream_options[] = {
+	OPT_U64("interleave", struct train_stream, interleave, .def = 4, .min = 1, .max = 1 << 16,
+		.help = "files of a rank read side by side, a record of each in turn; each belongs to one worker"),
+	OPT_BYTES("transfer", struct train_stream, transfer, .def = 256 << 10, .min = 4096,
+		  .max = 1ull << 40, .help = "bytes asked for at a time, of each file"),
+	OPT_END};
+
 static const struct option loader_options[] = {
 	OPT_CHOICE(
 		"kind", struct train_loader, kind, .def = LOADER_PYTORCH, .choices = loader_kinds,
-		.help = "pytorch: a worker builds a whole batch, sample by sample; sample: workers take samples, results are put in order; batch: a worker asks for all samples of a batch at once"),
+		.help = "pytorch: a worker builds a whole batch, sample by sample; sample: workers take samples, results are put in order; batch: a worker asks for all samples of a batch at once; stream: files are read from one end to the other, several side by side"),
+	OPT_TABLE("stream", struct train_loader, stream, .table = stream_options, .of = "kind",
+		  .help = "how files are read as streams"),
 	OPT_U64("workers", struct train_loader, workers, .def = 4, .max = 1024,
 		.help = "reader threads of a rank; 0: the main thread reads"),
 	OPT_U64("prefetch", struct train_loader, prefetch, .def = 2, .min = 1, .max = 4096,
-		.help = "batches that each worker builds ahead; sample: all workers together"),
+		.help = "batches that each worker builds ahead; sample, stream: all workers together"),
 	OPT_U64("depth", struct train_loader, depth, .def = 0, .max = QUEUE_DEPTH_MAX,
 		.help = "requests in flight for each worker, of one sample or (batch) of several; 0: one, or (batch) one a sample, at most 64 and what the store takes"),
 	OPT_U64("keep", struct train_loader, keep, .def = 4, .max = KEPT_GROUPS_MAX,
@@ -45,7 +54,7 @@ static const struct option shuffle_options[] = {
 		"whole_files", struct train_shuffle, whole_files, .def = 0,
 		.help = "with both: files are shuffled, and samples inside each, but a file's samples stay together"),
 	OPT_U64("window", struct train_shuffle, window, .def = 0, .max = 1 << 24,
-		.help = "samples are read as their files hold them, and drawn from a window of so many; 0: none"),
+		.help = "samples are read as their files hold them, and drawn from a window of so many; 0: none, or (stream) 1024"),
 	OPT_END};
 
 static const struct option evaluation_options[] = {
@@ -124,16 +133,39 @@ void train_order(const struct train_options *o, const struct dataset *d, uint64_
 {
 	enum order_kind kind = ORDER_AS_IS;
 
+	bool samples = o->shuffle.samples && !train_shuffle_window(o);
+
 	if (o->shuffle.order == SHUFFLE_NONE)
 		kind = ORDER_AS_IS;
-	else if (o->shuffle.files && o->shuffle.samples && !o->shuffle.window)
+	else if (o->shuffle.files && samples)
 		kind = o->shuffle.whole_files ? ORDER_BOTH : ORDER_ALL;
 	else if (o->shuffle.files)
 		kind = ORDER_FILES;
-	else if (o->shuffle.samples && !o->shuffle.window)
+	else if (samples)
 		kind = ORDER_SAMPLES;
 	order_init(order, kind, o->shuffle.order == SHUFFLE_EACH_EPOCH, seed, d->options.files,
 		   d->options.samples_per_file);
+}
+
+uint64_t train_shuffle_window(const struct train_options *o)
+{
+	if (o->shuffle.order == SHUFFLE_NONE || !o->shuffle.samples)
+		return 0;
+	return o->shuffle.window || !train_interleave(o) ? o->shuffle.window : STREAM_WINDOW;
+}
+
+uint32_t train_interleave(const struct train_options *o)
+{
+	return o->loader.kind == LOADER_STREAM ? (uint32_t)o->loader.stream.interleave : 0;
+}
+
+uint64_t train_steps(const struct train_options *o, const struct dataset *d, uint64_t batch,
+		     uint32_t ranks)
+{
+	struct order order;
+
+	order_init(&order, ORDER_AS_IS, false, 0, d->options.files, d->options.samples_per_file);
+	return share_batches(&order, train_interleave(o), batch, ranks);
 }
 
 uint64_t train_transfer(const struct job_store *store)
@@ -152,14 +184,40 @@ uint32_t train_depth(const struct train_options *o, const struct job_store *stor
 
 	if (o->loader.depth)
 		return (uint32_t)o->loader.depth;
-	if (o->loader.kind != LOADER_BATCH)
+	if (o->loader.kind == LOADER_STREAM)
+		depth = train_windows(o, 1);
+	else if (o->loader.kind != LOADER_BATCH)
 		return 1;
 	return depth < most ? (uint32_t)depth : most;
 }
 
+uint32_t train_windows(const struct train_options *o, uint32_t depth)
+{
+	struct loader_options l = {
+		.kind = (enum loader_kind)o->loader.kind,
+		.workers = (uint32_t)o->loader.workers,
+		.interleave = train_interleave(o),
+	};
+	uint32_t lanes = loader_lanes(&l, depth);
+
+	return lanes > depth ? lanes : depth;
+}
+
 uint64_t train_window(const struct train_options *o, uint32_t depth)
 {
-	return o->buffers / (o->loader.workers ? o->loader.workers : 1) / depth;
+	return o->buffers / (o->loader.workers ? o->loader.workers : 1) / train_windows(o, depth);
+}
+
+uint64_t train_extent(const struct train_options *o, const struct dataset *d)
+{
+	return train_interleave(o) ? UINT64_MAX : dataset_extent_bytes_max(d) + WORKER_PIECE_BYTES;
+}
+
+uint64_t train_request(const struct train_options *o, uint64_t transfer)
+{
+	uint64_t piece = o->loader.stream.transfer;
+
+	return train_interleave(o) && piece < transfer ? piece : transfer;
 }
 
 uint32_t train_epoch_rows(const struct job_phase *phase)
@@ -177,6 +235,12 @@ static int check_store(const struct train_options *o, const struct job_phase *ph
 	const struct backend_ops *ops = store->section->owner;
 	uint32_t most = backend_depth(store);
 
+	if (o->loader.depth && train_interleave(o))
+		return err_set(
+			err, -EINVAL,
+			"%s/loader/depth: a stream has one request in flight; say \"interleave\" "
+			"for more of them",
+			phase->path);
 	if (o->loader.depth > most)
 		return err_set(
 			err, -EINVAL,
@@ -209,6 +273,14 @@ static int check_cold(const struct train_options *o, const struct job_phase *pha
 static int check_known(const struct train_options *o, const struct job_phase *phase,
 		       const struct dataset *d, struct err *err)
 {
+	const struct format_ops *format = format_table()[d->options.format];
+
+	if (train_interleave(o) && !format->streams)
+		return err_set(
+			err, -EINVAL,
+			"%s/loader/kind: %s is no format that is read as a stream; tfrecord and raw "
+			"are",
+			phase->path, format->name);
 	if (o->verify == VERIFY_FULL && d->existing)
 		return err_set(
 			err, -EINVAL,
@@ -223,6 +295,12 @@ static int check_shuffle(const struct train_options *o, const struct job_phase *
 {
 	const struct train_shuffle *s = &o->shuffle;
 
+	if (s->whole_files && train_interleave(o))
+		return err_set(
+			err, -EINVAL,
+			"%s/shuffle/whole_files: a stream gives its file's samples in their order; "
+			"\"window\" shuffles them",
+			phase->path);
 	if (!s->window || (s->order != SHUFFLE_NONE && s->samples && !s->whole_files))
 		return 0;
 	return err_set(err, -EINVAL, "%s/shuffle/window: shuffles samples, and %s", phase->path,
@@ -232,13 +310,22 @@ static int check_shuffle(const struct train_options *o, const struct job_phase *
 }
 
 /* -ERANGE: no data set fills one step; a plan may still show it. */
-static int check_steps(const struct dataset *d, uint64_t batch, uint32_t ranks, const char *path,
-		       const char *what, struct err *err)
+static int check_steps(const struct train_options *o, const struct dataset *d, uint64_t batch,
+		       uint32_t ranks, const char *path, const char *what, struct err *err)
 {
 	char samples[UNITS_TEXT_BYTES], global[UNITS_TEXT_BYTES];
 
-	if (order_steps(d->samples, batch, ranks))
+	if (train_steps(o, d, batch, ranks))
 		return 0;
+	if (train_interleave(o) && d->options.files >= ranks)
+		return err_set(
+			err, -ERANGE,
+			"%s%s: %llu samples of each rank's whole files do not fill a batch of "
+			"%llu",
+			path, what,
+			(unsigned long long)(d->options.files / ranks *
+					     d->options.samples_per_file),
+			(unsigned long long)batch);
 	return err_set(err, -ERANGE,
 		       "%s%s: %s samples do not fill one step of %u ranks x batch %llu = %s", path,
 		       what, units_count(samples, d->samples), ranks, (unsigned long long)batch,
@@ -263,7 +350,7 @@ int train_check(const struct job *job, const struct job_phase *phase, uint32_t r
 	if (rc == 0)
 		rc = check_shuffle(o, phase, err);
 	if (rc == 0)
-		rc = check_steps(&d, o->batch, ranks, phase->path, "/batch", err);
+		rc = check_steps(o, &d, o->batch, ranks, phase->path, "/batch", err);
 	if (rc < 0 || !o->evaluation.every)
 		return rc;
 	rc = train_dataset(job, phase, o->evaluation.dataset, &d, &store, err);
@@ -272,7 +359,7 @@ int train_check(const struct job *job, const struct job_phase *phase, uint32_t r
 	if (rc == 0)
 		rc = check_known(o, phase, &d, err);
 	if (rc == 0)
-		rc = check_steps(&d, o->evaluation.batch, ranks, phase->path, "/evaluation/batch",
-				 err);
+		rc = check_steps(o, &d, o->evaluation.batch, ranks, phase->path,
+				 "/evaluation/batch", err);
 	return rc;
 }

@@ -322,13 +322,14 @@ static void pass_shares(struct pass *p)
 
 	train_order(o, &p->inputs[PASS_TRAIN]->dataset, p->seed, &train->order);
 	train->batch = o->batch;
-	train->window = o->shuffle.window;
+	train->window = train_shuffle_window(o);
 	if (p->inputs[PASS_EVALUATION])
 		order_init(&evaluation->order, ORDER_AS_IS, false, p->seed,
 			   p->inputs[PASS_EVALUATION]->dataset.options.files,
 			   p->inputs[PASS_EVALUATION]->dataset.options.samples_per_file);
 	evaluation->batch = o->evaluation.batch;
 	for (int s = 0; s < PASS_SOURCES && p->inputs[s]; s++) {
+		p->shares[s].interleave = train_interleave(o);
 		p->shares[s].rank = p->ctx->group->rank;
 		p->shares[s].ranks = p->ctx->group->size;
 		share_init(&p->shares[s]);
@@ -344,7 +345,8 @@ static int pass_open(struct pass *p, struct err *err)
 		.workers = (uint32_t)o->loader.workers,
 		.prefetch = (uint32_t)o->loader.prefetch,
 		.pin_memory = o->loader.pin_memory,
-		.window = o->shuffle.window,
+		.interleave = train_interleave(o),
+		.window = train_shuffle_window(o),
 		.batch = o->batch,
 	};
 	struct worker_options w = {

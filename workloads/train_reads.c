@@ -93,6 +93,12 @@ void train_reads(const struct train_options *o, const struct job_store *store,
 	struct layout l;
 
 	dataset_mean_layout(d, &l);
+	if (train_interleave(o)) {
+		visit = files >= ranks ? 1 : ranks;
+		out->bytes = visit * (double)l.size / (double)samples;
+		out->opens = visit / (double)samples;
+		return;
+	}
 	add_costs(&l, 0, &c);
 	out->bytes = c.file + c.group + c.sample;
 	out->opens = d->objects;

@@ -29,20 +29,20 @@ static uint64_t memory_bytes(const struct train_options *o, const struct dataset
 {
 	const struct backend_ops *ops = store->section->owner;
 	uint64_t workers = o->loader.workers ? o->loader.workers : 1;
-	uint64_t transfer = train_transfer(store), largest = dataset_extent_bytes_max(d), request;
+	uint64_t transfer = train_request(o, train_transfer(store)), largest, request;
 	char text[2][UNITS_TEXT_BYTES];
 	uint32_t depth;
 
 	if (!(ops->capabilities & BACKEND_CONTENT))
 		return 0;
 	depth = train_depth(o, store);
-	request = worker_request_bytes(transfer, train_window(o, depth),
-				       largest + WORKER_PIECE_BYTES);
+	largest = train_extent(o, d);
+	request = worker_request_bytes(transfer, train_window(o, depth), largest);
 	if (request < transfer && request < largest)
 		note(out, "buffers of %s cut requests to %s",
 		     units_bytes_binary(text[0], (double)o->buffers),
 		     units_bytes_binary(text[1], (double)request));
-	return workers * depth * request;
+	return workers * train_windows(o, depth) * request;
 }
 
 static void notes(const struct train_options *o, struct demand *out, uint32_t ranks, bool existing)
@@ -66,6 +66,9 @@ static void notes(const struct train_options *o, struct demand *out, uint32_t ra
 		note(out, "%llu workers for %llu steps an epoch: some never read",
 		     (unsigned long long)o->loader.workers,
 		     (unsigned long long)out->steps_per_epoch);
+	if (o->loader.workers > train_interleave(o) && train_interleave(o))
+		note(out, "%llu workers for %u files at a time: some never read",
+		     (unsigned long long)o->loader.workers, train_interleave(o));
 	if (o->sync == SYNC_STEP && o->seconds_ns && draw_mean(&o->compute) > (double)o->seconds_ns)
 		note(out, "one step takes longer than the limit of seconds");
 }
@@ -73,10 +76,10 @@ static void notes(const struct train_options *o, struct demand *out, uint32_t ra
 /* Samples that the shuffle window and what waits for it have room for. */
 static uint64_t window_places(const struct train_options *o)
 {
-	uint64_t lots =
-		o->loader.kind == LOADER_SAMPLE || !o->loader.workers ? 1 : o->loader.workers;
+	bool together = o->loader.kind == LOADER_SAMPLE || train_interleave(o);
+	uint64_t lots = together || !o->loader.workers ? 1 : o->loader.workers;
 
-	return o->shuffle.window + lots * o->loader.prefetch * o->batch;
+	return train_shuffle_window(o) + lots * o->loader.prefetch * o->batch;
 }
 
 /* Bytes and steps of the whole phase: epochs cut by steps, evaluations beside. */
@@ -105,7 +108,7 @@ static int moved(const struct job *job, const struct job_phase *phase, uint32_t 
 				      ? steps / out->steps_per_epoch / o->evaluation.every
 				      : 0;
 		out->bytes += (double)evaluations *
-			      (double)(order_steps(d.samples, o->evaluation.batch, ranks) *
+			      (double)(train_steps(o, &d, o->evaluation.batch, ranks) *
 				       o->evaluation.batch * ranks) *
 			      reads.bytes;
 	}
@@ -133,7 +136,7 @@ int train_size(const struct job *job, const struct job_phase *phase, uint32_t ra
 	train_reads(o, store, &d, order.kind, o->batch, ranks, &reads);
 	out->files = d.options.files;
 	out->samples = d.samples;
-	out->steps_per_epoch = order_steps(d.samples, o->batch, ranks);
+	out->steps_per_epoch = train_steps(o, &d, o->batch, ranks);
 	out->samples_dropped = d.samples - out->steps_per_epoch * global;
 	out->bytes_per_second = compute_s > 0 ? (double)global * reads.bytes / compute_s : INFINITY;
 	out->opens_per_second = compute_s > 0 ? (double)global * reads.opens / compute_s : INFINITY;
@@ -143,7 +146,7 @@ int train_size(const struct job *job, const struct job_phase *phase, uint32_t ra
 	notes(o, out, ranks, d.existing);
 	out->memory_per_rank = memory_bytes(o, &d, store, out);
 	cold_size(&o->cold, ranks_per_node, out);
-	if (o->shuffle.window)
+	if (train_shuffle_window(o))
 		out->memory_per_rank += window_places(o) * sizeof(struct arrival);
 	if (o->loader.pin_memory)
 		out->memory_per_rank += COPIER_WINDOWS * COPIER_WINDOW_BYTES;

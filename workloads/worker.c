@@ -39,7 +39,7 @@ static int worker_windows(struct worker *w, struct err *err)
 	}
 	if (!bytes)
 		return 0;
-	return buffers_init(&w->windows, o->depth, bytes, err);
+	return buffers_init(&w->windows, o->depth > o->lanes ? o->depth : o->lanes, bytes, err);
 }
 
 static int worker_allocate(struct worker *w, struct err *err)

@@ -83,10 +83,11 @@ struct worker_options {
 	struct clock *clock;
 	struct source sources[WORKER_SOURCES];
 	unsigned source_count;
-	uint32_t depth;          /* requests in flight */
-	uint32_t lanes;          /* samples on their way at once: 1 … depth */
-	uint32_t keep;           /* groups of samples, of a file that stays open (kept.h) */
-	enum verify verify;      /* files that exist without haul are never verified */
+	uint32_t depth;     /* requests in flight */
+	uint32_t lanes;     /* samples on their way at once */
+	uint32_t readers;   /* workers in all: a stream is lane i of worker w, i * readers + w */
+	uint32_t keep;      /* groups of samples, of a file that stays open (kept.h) */
+	enum verify verify; /* files that exist without haul are never verified */
 	uint64_t evidence_bytes; /* from one look at the page cache to the next; 0: none */
 	bool count_errors;       /* else the first error ends the batch */
 	struct draw preprocess;  /* emulated work a sample */
@@ -98,6 +99,15 @@ struct worker_options {
 	void *pause_argument;
 	const _Atomic bool *cancel;  /* give up; may be NULL */
 	const struct wanted *wanted; /* may be NULL */
+};
+
+/* Of a stream: how far it has been read, the piece that came last, and the bytes before it. */
+struct piece {
+	uint64_t end;        /* of what was asked for */
+	const uint8_t *data; /* NULL: nothing, or the store gives no bytes */
+	uint64_t at, bytes;
+	uint8_t before[8]; /* up to at */
+	uint32_t before_bytes;
 };
 
 enum reading_state {
@@ -114,6 +124,7 @@ enum reading_state {
  * to a sample of another file, an error, or the epoch's end. */
 struct reading {
 	enum reading_state state;
+	uint64_t next;   /* streams: where in the share this one's goes on */
 	uint64_t place;  /* in the share */
 	uint64_t sample; /* as planned */
 	uint64_t id;     /* as its bytes say */
@@ -121,6 +132,7 @@ struct reading {
 	struct object objects[FORMAT_OBJECTS_MAX]; /* of the file */
 	uint32_t opened;                           /* of them */
 	struct kept kept;
+	struct piece piece; /* streams */
 	struct layout layout;
 	uint64_t laid_out; /* source and file of layout + 1; 0: none */
 	struct extent extents[FORMAT_EXTENTS_MAX];
@@ -137,7 +149,7 @@ struct worker {
 	const struct worker_options *options;
 	uint32_t index;
 	struct queue queues[WORKER_SOURCES];
-	struct buffers windows; /* one a request */
+	struct buffers windows; /* one a request; streams: one a lane */
 	struct io *ios;
 	struct io **free_ios, **done, **out; /* [depth] */
 	uint32_t free_count;
@@ -151,6 +163,7 @@ struct worker {
 	struct batch *batch;
 	const struct assignment *assignment;
 	uint64_t step;
+	uint64_t next;      /* of the share, where samples are for any lane */
 	uint64_t undone;    /* samples read and not preprocessed yet */
 	uint64_t mark_ns;   /* everything before is charged */
 	uint64_t looked_ns; /* when live_p99_ns was made */

@@ -4,7 +4,7 @@
 #define RUN      1024 /* samples that need nothing of the store, between two looks around */
 #define LOOK_NS  250000000u
 
-static void build_start(struct worker *w, uint64_t *at, uint64_t to);
+static bool build_start(struct worker *w, uint64_t to);
 static void build_end(struct worker *w, struct reading *r);
 static void build_exchange(struct worker *w);
 static void worker_preprocess(struct worker *w);
@@ -25,24 +25,29 @@ static bool worker_quits(const struct worker *w)
 void worker_build(struct worker *w, const struct assignment *a, uint64_t k, uint64_t from,
 		  uint64_t to, struct batch *b)
 {
-	uint64_t at = from;
+	uint32_t i;
+	bool more;
 
 	w->batch = b;
 	w->assignment = a;
 	w->step = k;
+	w->next = from;
+	for (i = 0; i < w->options->lanes; i++)
+		w->lanes[i].next = from;
 	w->mark_ns = clock_now(w->options->clock);
-	for (;;) {
+	do {
 		if (worker_quits(w))
 			b->cut = true;
-		build_start(w, &at, to);
-		if (w->idle_count < w->options->lanes)
+		more = build_start(w, to);
+		if (w->idle_count < w->options->lanes) {
 			build_exchange(w);
+			more = true;
+		}
 		if (w->idle_count < w->options->lanes)
 			continue;
 		worker_preprocess(w);
-		if (at == to || b->error || b->cut)
-			break;
-	}
+		more = more && !b->error && !b->cut;
+	} while (more);
 	worker_look(w);
 }
 
@@ -55,21 +60,42 @@ static void build_ready(struct worker *w, struct reading *r)
 	w->ready[w->ready_count++] = r;
 }
 
-static void build_start(struct worker *w, uint64_t *at, uint64_t to)
+/* The next sample for r, an idle lane: any, or the next of its stream. Returns its place, or to: none. */
+static uint64_t build_next(struct worker *w, struct reading *r, uint64_t to)
 {
-	struct reading *r;
-	unsigned run = 0;
+	uint32_t stream = (uint32_t)(r - w->lanes) * w->options->readers + w->index;
+	uint64_t place;
 
-	while (w->idle_count && *at < to && !w->batch->error && !w->batch->cut && run < RUN) {
-		r = w->idle[--w->idle_count];
-		reading_begin(w, r, (*at)++);
-		if (r->state != READING_OVER) {
-			build_ready(w, r);
-			continue;
+	if (!worker_streams(w))
+		return w->next < to ? w->next++ : to;
+	place = share_stream_next(&w->assignment->share, stream, r->next, to);
+	r->next = place + 1;
+	return place;
+}
+
+/* Idle lanes take samples, those that need nothing of the store one after the other. Returns whether it
+ * was long enough for a look around. */
+static bool build_start(struct worker *w, uint64_t to)
+{
+	uint32_t i = w->idle_count, run = 0;
+
+	while (i-- && !w->batch->error && !w->batch->cut) {
+		struct reading *r = w->idle[i];
+		bool busy = false;
+		uint64_t place;
+
+		for (; !busy && run < RUN && (place = build_next(w, r, to)) < to; run++) {
+			reading_begin(w, r, place);
+			busy = r->state != READING_OVER;
+			if (!busy)
+				build_end(w, r);
 		}
-		build_end(w, r);
-		run++;
+		if (!busy)
+			continue;
+		w->idle[i] = w->idle[--w->idle_count];
+		build_ready(w, r);
 	}
+	return run == RUN;
 }
 
 /* All requests that may be sent, as far as there are free ones. */
@@ -121,7 +147,6 @@ static void build_end(struct worker *w, struct reading *r)
 		.id_from_bytes = r->id_seen,
 	};
 
-	w->idle[w->idle_count++] = r;
 	if (b->cut)
 		return;
 	if (!to->window)
@@ -151,10 +176,12 @@ static void build_exchange(struct worker *w)
 
 		reading_answered(w, r, w->done[i]);
 		w->free_ios[w->free_count++] = w->done[i];
-		if (r->state == READING_OVER)
-			build_end(w, r);
-		else
+		if (r->state != READING_OVER) {
 			build_ready(w, r);
+			continue;
+		}
+		build_end(w, r);
+		w->idle[w->idle_count++] = r;
 	}
 }
 

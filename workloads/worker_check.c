@@ -42,8 +42,13 @@ int worker_received(struct worker *w, struct reading *r, const struct io *io)
 	}
 	if (!data)
 		return 0;
-	if (!r->id_seen &&
-	    layout_id_at(l, r->sample % d->options.samples_per_file, io->offset, io->length, &at)) {
+	if (worker_streams(w)) {
+		r->piece.data = data;
+		r->piece.at = io->offset;
+		r->piece.bytes = io->length;
+		worker_look_back(w, r);
+	} else if (!r->id_seen && layout_id_at(l, r->sample % d->options.samples_per_file,
+					       io->offset, io->length, &at)) {
 		r->id = layout_id(l, data + at);
 		r->id_seen = true;
 	}
@@ -58,6 +63,25 @@ int worker_received(struct worker *w, struct reading *r, const struct io *io)
 		 (unsigned long long)(io->offset + good));
 	worker_fail(w, io, -EILSEQ, text);
 	return -EILSEQ;
+}
+
+void worker_look_back(const struct worker *w, struct reading *r)
+{
+	const struct dataset *d = w->options->sources[w->assignment->source].dataset;
+	const struct layout *l = &r->layout;
+	const struct piece *p = &r->piece;
+	uint8_t bytes[sizeof(p->before)];
+	uint64_t at, i;
+
+	if (r->id_seen || !p->data || l->id_bytes != sizeof(bytes) ||
+	    !layout_id_at(l, r->sample % d->options.samples_per_file, 0, l->size, &at) ||
+	    at + sizeof(bytes) > p->at + p->bytes || at + p->before_bytes < p->at)
+		return;
+	for (i = 0; i < sizeof(bytes); i++)
+		bytes[i] = at + i < p->at ? p->before[p->before_bytes - (p->at - at - i)]
+					  : p->data[at + i - p->at];
+	r->id = layout_id(l, bytes);
+	r->id_seen = true;
 }
 
 /* Verifies what the job asks for. Returns length, or where the first wrong byte stands. */

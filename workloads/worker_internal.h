@@ -4,6 +4,11 @@
 
 #include "workloads/worker.h"
 
+static inline bool worker_streams(const struct worker *w)
+{
+	return w->assignment->share.interleave > 0;
+}
+
 /* Closes the stretch since the last mark: charged to account, as far as the main thread waits. */
 void worker_mark(struct worker *w, enum account account, uint64_t to);
 
@@ -18,6 +23,9 @@ void reading_answered(struct worker *w, struct reading *r, const struct io *io);
 
 /* A read has come back: its outcome, the id in it, its payload. */
 int worker_received(struct worker *w, struct reading *r, const struct io *io);
+
+/* A sample of a stream may lie in what its lane has read already: takes its id from there. */
+void worker_look_back(const struct worker *w, struct reading *r);
 
 /* The whole sample has been read. With verification the id in the bytes must be the one planned;
  * without, the proof at the epoch's end finds out. */

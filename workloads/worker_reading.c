@@ -64,12 +64,13 @@ void reading_begin(struct worker *w, struct reading *r, uint64_t place)
 		r->state = READING_LEAVE;
 }
 
-/* The window of a request, the same one always; NULL where no store gives bytes. */
-static void *reading_window(const struct worker *w, const struct io *io)
+/* The window of a request, the same one always; a stream's is its lane's, which looks back at what came.
+ * NULL where no store gives bytes. */
+static void *reading_window(const struct worker *w, const struct reading *r, const struct io *io)
 {
-	return w->windows.base
-		       ? (char *)w->windows.base + (uint64_t)(io - w->ios) * w->windows.slot_bytes
-		       : NULL;
+	uint64_t i = (uint64_t)(worker_streams(w) ? r - w->lanes : io - w->ios);
+
+	return w->windows.base ? (char *)w->windows.base + i * w->windows.slot_bytes : NULL;
 }
 
 static bool reading_ask(const struct worker *w, struct reading *r, struct io *io, enum io_op op,
@@ -85,6 +86,42 @@ static bool reading_ask(const struct worker *w, struct reading *r, struct io *io
 	return true;
 }
 
+/* The window is about to be filled again: the end of what it holds may be the begin of an id. */
+static void stream_went_on(struct reading *r)
+{
+	struct piece *p = &r->piece;
+	uint64_t n = p->bytes < sizeof(p->before) ? p->bytes : sizeof(p->before);
+
+	if (p->data)
+		memcpy(p->before, p->data + p->bytes - n, n);
+	p->before_bytes = p->data ? (uint32_t)n : 0;
+	p->data = NULL;
+	p->bytes = 0;
+	p->end = r->at;
+}
+
+/* What a stream has not been read of yet, up to the end of a sample, in pieces: they lie where they would if
+ * the file were read to its end. */
+static uint32_t stream_extents(const struct worker *w, struct reading *r, uint64_t k,
+			       struct extent out[FORMAT_EXTENTS_MAX])
+{
+	uint64_t piece = source_of(w)->request_bytes, end, from = r->piece.end;
+
+	if (piece > r->layout.size)
+		piece = r->layout.size;
+	r->layout.format->extents(&r->layout, k, out);
+	end = out->offset + out->length;
+	if (end <= from)
+		return 0;
+	if (!from)
+		from = out->offset - out->offset % piece;
+	end = from + (end - from + piece - 1) / piece * piece;
+	if (end > r->layout.size)
+		end = r->layout.size;
+	*out = (struct extent){.offset = from, .length = end - from, .step = piece};
+	return 1;
+}
+
 /* The next piece of the extent under way. */
 static bool reading_extent(const struct worker *w, struct reading *r, struct io *io)
 {
@@ -97,8 +134,10 @@ static bool reading_extent(const struct worker *w, struct reading *r, struct io 
 	reading_ask(w, r, io, IO_READ, e->object);
 	io->offset = r->at;
 	io->length = left < piece ? left : piece;
-	io->data = reading_window(w, io);
+	io->data = reading_window(w, r, io);
 	r->at += io->length;
+	if (worker_streams(w))
+		stream_went_on(r);
 	return true;
 }
 
@@ -107,7 +146,8 @@ bool reading_next(struct worker *w, struct reading *r, struct io *io)
 	if (r->state == READING_EXTENTS && !r->flying)
 		reading_advance(w, r);
 	if (r->state == READING_EXTENTS)
-		return !r->rc && !w->batch->cut && reading_extent(w, r, io);
+		return !r->rc && !w->batch->cut && !(r->flying && worker_streams(w)) &&
+		       reading_extent(w, r, io);
 	if (r->state == READING_OVER || r->flying)
 		return false;
 	if (r->state == READING_LEAVE || r->state == READING_CLOSE)
@@ -132,7 +172,7 @@ static void reading_advance(struct worker *w, struct reading *r)
 	if (!r->rc)
 		hist_record(&w->sample_hist, w->mark_ns - r->began_ns);
 	r->state = READING_OVER;
-	if (r->rc || !source_of(w)->dataset->stays_open)
+	if (r->rc || !(source_of(w)->dataset->stays_open || worker_streams(w)))
 		r->state = READING_CLOSE;
 }
 
@@ -164,7 +204,12 @@ static void reading_take(struct worker *w, struct reading *r)
 
 	r->state = READING_EXTENTS;
 	r->extent = 0;
-	r->extent_count = kept_extents(&r->kept, &r->layout, k, r->extents);
+	if (worker_streams(w)) {
+		r->extent_count = stream_extents(w, r, k, r->extents);
+		worker_look_back(w, r);
+	} else {
+		r->extent_count = kept_extents(&r->kept, &r->layout, k, r->extents);
+	}
 	r->at = r->extents[0].offset;
 	if (r->extent_count)
 		reading_witness(w, r);
@@ -190,6 +235,7 @@ static void reading_opened(struct worker *w, struct reading *r, const struct io 
 		dataset_layout_found(&r->layout, file->size);
 	}
 	kept_nothing(&r->kept);
+	r->piece = (struct piece){0};
 	if (r->rc)
 		r->state = READING_CLOSE;
 	else

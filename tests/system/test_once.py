@@ -21,6 +21,8 @@ GRID = [  # ranks, batch, files, samples a file, workers (or the loader), format
     (3, 2, 13, 4, 1, "csv", "each_epoch", "step"),
     (3, 2, 13, 9, 3, "tfrecord", {"window": 20}, "step"),
     (2, 5, 40, 3, {"kind": "sample", "workers": 3}, "npz", {"window": 1000, "files": False}, "none"),
+    (2, 4, 11, 9, {"kind": "stream", "workers": 2}, "tfrecord", {"window": 30}, "epoch"),
+    (3, 2, 13, 7, {"kind": "stream", "workers": 0, "stream": {"interleave": 2}}, "raw", "none", "none"),
     (64, 1, 130, 1, 1, "raw", "each_epoch", "step"),
     (1, 4, 21, 1, {"kind": "sample", "workers": 3}, "npz", "each_epoch", "step"),
     (2, 5, 7, 13, {"kind": "sample", "workers": 5, "prefetch": 1}, "raw", "each_epoch", "epoch"),

@@ -239,4 +239,31 @@ def test_columns_in_the_manifest():
         check(not os.path.exists(f"{folder}/data") or os.listdir(f"{folder}/data") == [], f"left: {r}")
 
 
-main(test_bytes_and_opens, test_objects_of_a_file, test_columns_in_the_manifest)
+def test_streams():
+    """Files read as streams: each byte once, in pieces of so many; by every rank where there are fewer files."""
+    for fmt, files, samples, size, ranks, transfer, interleave, batch in (
+            ("tfrecord", 6, 37, 3000, 1, 4096, 2, 6), ("tfrecord", 8, 25, 11466, 2, 65536, 4, 5),
+            ("raw", 5, 40, 3000, 1, 262144, 4, 8), ("tfrecord", 2, 30, 3000, 3, 16384, 2, 4)):
+        with Folder() as folder:
+            j = job(folder, (fmt, files, samples, size, {}), 0, batch, 2)
+            j["phases"][1]["train"].update(
+                loader={"kind": "stream", "workers": 2, "stream": {"interleave": interleave, "transfer": transfer}},
+                shuffle={"window": 20})
+            write_job(folder, j)
+            what = f"{fmt}, {files} x {samples}, {ranks} ranks"
+            r = mpi(1, "generate", "job.json", cwd=folder)
+            check(r.rc == 0, f"{what}: {r}")
+            sizes = [os.path.getsize(f"{folder}/data/{n}") for n in os.listdir(f"{folder}/data") if n.endswith(fmt)]
+            times = 2 * (ranks if files < ranks else 1)
+            bytes_read, opens, reads_made, _ = traced(folder, ranks)
+            check(bytes_read == times * sum(sizes), f"{what}: {bytes_read} bytes of {times} x {sum(sizes)}")
+            check(opens == times * files, f"{what}: {opens} opens")
+            pieces = times * sum(-(-n // transfer) for n in sizes)
+            check(reads_made == pieces, f"{what}: {reads_made} reads, {pieces} wanted")
+            plan = alone("plan", "job.json", "--json", "--ranks-per-node", ranks, cwd=folder)
+            check(plan.rc == 0, f"{what}: {plan}")
+            wanted = json.loads(plan.out)["phases"][1]["bytes"]
+            check(abs(wanted - bytes_read) < 0.03 * bytes_read, f"{what}: plan says {wanted}, {bytes_read} were read")
+
+
+main(test_bytes_and_opens, test_objects_of_a_file, test_columns_in_the_manifest, test_streams)

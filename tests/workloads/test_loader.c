@@ -7,7 +7,14 @@
 #include "tests/workloads/train_fixture.h"
 #include "workloads/loader.h"
 
-enum { SAMPLE_BYTES = 1000, BATCH = 3, BATCHES = 11, WINDOW = 40, KINDS = LOADER_BATCH + 1 };
+enum {
+	SAMPLE_BYTES = 1000,
+	BATCH = 3,
+	BATCHES = 11,
+	WINDOW = 40,
+	STREAMS = 3,
+	KINDS = LOADER_BATCH + 1
+};
 
 struct desk {
 	struct fixture *job; /* only parsed */
@@ -26,7 +33,8 @@ static void desk_open_on(struct desk *d, const char *job, bool fake, enum loader
 				   .workers = workers,
 				   .prefetch = prefetch,
 				   .window = WINDOW,
-				   .batch = BATCH};
+				   .batch = BATCH,
+				   .interleave = STREAMS};
 	struct worker_options o = {.depth = depth, .seed = 1, .source_count = 1};
 	struct err err = {0};
 
@@ -140,6 +148,44 @@ static void windows(void)
 		}
 }
 
+/* Streams give the same batches whoever reads them, windowed or not. */
+static void streams(void)
+{
+	static const uint32_t workers[] = {0, 1, 2, 3, 5};
+	uint64_t first[BATCHES] = {0};
+	struct batch b;
+	struct desk d;
+
+	for (unsigned i = 0; i < 2 * 5; i++) {
+		uint64_t all = 0;
+
+		desk_open_on(
+			&d,
+			"{\"stores\":{\"s\":{\"uri\":\"null://x\"}},\"dataset\":{\"store\":\"s\",\"format\":\"raw\","
+			"\"files\":11,\"samples_per_file\":3,\"sample_bytes\":1000},\"phases\":[{\"train\":{}}]}",
+			false, LOADER_STREAM, workers[i % 5], 2, 1);
+		order_init(&d.assignment.share.order, ORDER_FILES, true, 1, 11, 3);
+		d.assignment.share.interleave = STREAMS;
+		d.assignment.share.window = i / 5 * 7;
+		loader_begin(&d.loader, &d.assignment);
+		for (uint64_t k = 0; k < BATCHES; k++) {
+			CU_ASSERT_EQUAL_FATAL(take(&d, k, &b), 0);
+			CU_ASSERT_EQUAL(b.samples, BATCH);
+			if (i % 5 == 0)
+				first[k] = b.id_hash;
+			CU_ASSERT_EQUAL(b.id_hash, first[k]);
+			all += b.id_hash;
+		}
+		for (uint64_t id = 0; id < BATCHES * BATCH; id++)
+			all -= mix64(id);
+		CU_ASSERT_EQUAL(all, 0);
+		loader_end(&d.loader);
+		/* Pieces are as large as files here. */
+		CU_ASSERT_EQUAL(loader_live_bytes(&d.loader), BATCHES * BATCH * SAMPLE_BYTES);
+		desk_close(&d);
+	}
+}
+
 /* Nobody builds more ahead than the credits allow, the batch under way included. */
 static void credits(void)
 {
@@ -247,6 +293,7 @@ int main(void)
 	CU_TestInfo tests[] = {
 		{"batches come in order", in_order},
 		{"a window shuffles the same for all", windows},
+		{"streams are the same for all", streams},
 		{"credits bound what is built ahead", credits},
 		{"an epoch given up leaves nothing", given_up},
 		{"what was waited for, to the nanosecond", known_answers},

@@ -82,8 +82,8 @@ static void files_are_streams(void)
 static void known_interleave(void)
 {
 	static const uint64_t two[] = {0, 3, 1, 4, 2, 5, 6, 9, 7, 10, 8, 11, 12, 13, 14};
-	/* Two files of three ranks: every third record of 0 3 1 4 2 5. */
-	static const uint64_t thirds[] = {0, 4, 3, 2, 1, 5};
+	/* Two files of three ranks: of 0 3 1 and of 4 2 5 one each, the next in turn. */
+	static const uint64_t thirds[] = {0, 2, 3, 5, 1, 4};
 	struct share s;
 
 	make(&s, ORDER_AS_IS, 5, 3, 1, 1, 2, 0);

@@ -108,6 +108,9 @@ struct format_ops {
 	/* A reader leaves the file open for the next sample of it. Else each sample opens it and
 	 * closes it, and all that is kept is kept in vain. */
 	bool stays_open;
+	/* A file is its samples one behind the other, from its first byte to its last, each one range:
+	 * it may be read as a stream. */
+	bool streams;
 	/* Objects 1 … of a file: its name and this. */
 	char beside[FORMAT_OBJECTS_MAX - 1][FORMAT_SUFFIX_BYTES];
 	/* Bytes that must be made to make any byte of the data part (npz: 64 KiB). Less than the

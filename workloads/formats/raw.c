@@ -22,6 +22,7 @@ static uint32_t raw_extents(const struct layout *l, uint64_t sample,
 const struct format_ops format_raw = {
 	.name = "raw",
 	.help = "samples one after another, without a header",
+	.streams = true,
 	.unit = 1,
 	.layout = raw_layout,
 	.extents = raw_extents,

@@ -44,6 +44,7 @@ const struct format_ops format_tfrecord = {
 	.name = "tfrecord",
 	.help = "TFRecord: an Example with image, label and size a sample, CRC-32C",
 	.stays_open = true,
+	.streams = true,
 	.unit = 1,
 	.check = tfrecord_check,
 	.layout = tfrecord_layout,
