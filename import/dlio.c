@@ -294,6 +294,7 @@ static int choose(struct dlio *d)
 	d->evaluates = dlio_bool(d, "workflow.evaluation") && d->trains &&
 		       dlio_number(d, "dataset.num_files_eval") > 0;
 	d->tensorflow = strcmp(loader, "tensorflow") == 0 || strstr(loader, "dali") != NULL;
+	d->streams = d->tensorflow && strcmp(dlio_text(d, "dataset.format"), "tfrecord") == 0;
 	d->synthetic = strcmp(loader, "synthetic") == 0 ||
 		       strcmp(dlio_text(d, "dataset.format"), "synthetic") == 0;
 	if (dlio_bool(d, "workflow.checkpoint"))

@@ -48,6 +48,7 @@ struct dlio {
 	/* Worked out in this order. */
 	bool generates, trains, evaluates;
 	bool tensorflow;  /* or another loader that hands out samples, not batches */
+	bool streams;     /* ... from tfrecord: files are read from one end to the other */
 	bool synthetic;   /* nothing is read */
 	unsigned unknown; /* keys so far */
 	struct err *err;

@@ -118,7 +118,7 @@ const struct dlio_key dlio_keys[] = {
 	MAPPED("reader.shuffle_size", DLIO_WHOLE, "train.shuffle.window", 1024),
 	LEFT("reader.read_type", DLIO_TEXT, "haul opens, reads and closes as readers of the format do"),
 	LEFT("reader.file_access", DLIO_TEXT, NEVER_USED),
-	MAPPED("reader.transfer_size", DLIO_WHOLE, "stores.data.transfer", 0),
+	MAPPED("reader.transfer_size", DLIO_WHOLE, "train.loader.stream.transfer, stores.data.transfer", 0),
 	LEFT("reader.dont_use_mmap", DLIO_BOOL, "of DALI; haul's file stores map only with \"engine\": \"mmap\""),
 	MAPPED("reader.preprocess_time", DLIO_DRAW, "train.preprocess", 0),
 	MAPPED("reader.preprocess_time_stdev", DLIO_NUMBER, "train.preprocess", 0),

@@ -34,6 +34,17 @@ static void add_generate(struct dlio *d, cJSON *phases, bool two)
 	}
 }
 
+/* As many files side by side as there are threads. */
+static void add_stream(struct dlio *d, cJSON *loader, double workers)
+{
+	cJSON *stream = cJSON_AddObjectToObject(loader, "stream");
+	double transfer = dlio_number(d, "reader.transfer_size");
+
+	cJSON_AddNumberToObject(stream, "interleave", fmax(workers, 1));
+	if (transfer > 0)
+		cJSON_AddNumberToObject(stream, "transfer", fmax(transfer, 512));
+}
+
 /* Torch prefetches so many batches a worker (ceil(prefetch / workers), or 2 for 0); tf.data and DALI so
  * many in all. */
 static int add_loader(struct dlio *d, cJSON *train)
@@ -45,9 +56,14 @@ static int add_loader(struct dlio *d, cJSON *train)
 
 	if (!d->tensorflow)
 		prefetch = prefetch > 0 ? ceil(prefetch / (workers > 0 ? workers : 1)) : 2;
-	cJSON_AddStringToObject(loader, "kind", d->tensorflow ? "sample" : "pytorch");
+	cJSON_AddStringToObject(loader, "kind",
+				d->streams      ? "stream"
+				: d->tensorflow ? "sample"
+						: "pytorch");
 	cJSON_AddNumberToObject(loader, "workers", workers);
 	cJSON_AddNumberToObject(loader, "prefetch", prefetch > 0 ? prefetch : 1);
+	if (d->streams)
+		add_stream(d, loader, workers);
 	if (dlio_bool(d, "reader.pin_memory"))
 		cJSON_AddTrueToObject(loader, "pin_memory");
 	if (strcmp(name, "custom") == 0 || strcmp(name, "none") == 0)
@@ -92,9 +108,9 @@ static int add_shuffle(struct dlio *d, cJSON *train)
 	cJSON_AddBoolToObject(shuffle, "files", files);
 	cJSON_AddBoolToObject(shuffle, "samples", samples);
 	/* TensorFlow reads records in their order and draws from a window of them. */
-	if (samples && d->tensorflow && strcmp(dlio_text(d, "dataset.format"), "tfrecord") == 0 &&
-	    dlio_number(d, "reader.shuffle_size") > 1)
-		cJSON_AddNumberToObject(shuffle, "window", dlio_number(d, "reader.shuffle_size"));
+	if (samples && d->streams)
+		cJSON_AddNumberToObject(shuffle, "window",
+					fmax(dlio_number(d, "reader.shuffle_size"), 1));
 	return rc;
 }
 

@@ -191,7 +191,7 @@ int dlio_add_store(struct dlio *d, struct cJSON *job)
 	}
 	local = strncmp(uri, "file:", 5) == 0 || strncmp(uri, "direct:", 7) == 0;
 	cJSON_AddStringToObject(store, "uri", uri);
-	if (dlio_number(d, "reader.transfer_size") > 0)
+	if (!d->streams && dlio_number(d, "reader.transfer_size") > 0)
 		cJSON_AddNumberToObject(store, "transfer", dlio_number(d, "reader.transfer_size"));
 	if (!local)
 		return add_object_options(d, store, uri);

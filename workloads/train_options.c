@@ -17,7 +17,7 @@ static const char *const on_error_names[] = {"stop", "count", NULL};
 static const struct option stream_options[] = {
 	OPT_U64("interleave", struct train_stream, interleave, .def = 4, .min = 1, .max = 1 << 16,
 		.help = "files of a rank read side by side, a record of each in turn; each belongs to one worker"),
-	OPT_BYTES("transfer", struct train_stream, transfer, .def = 256 << 10, .min = 4096,
+	OPT_BYTES("transfer", struct train_stream, transfer, .def = 256 << 10, .min = 512,
 		  .max = 1ull << 40, .help = "bytes asked for at a time, of each file"),
 	OPT_END};
 

@@ -322,8 +322,9 @@ def test_shuffle_window():
     r = run("import", "dlio", f"{HERE}/argonne/bert_v100.yaml")
     t = phase(json.loads(r.stdout), "train")
     check(t["shuffle"] == {"order": "once", "files": True, "samples": True, "window": 1024}, r)
-    check(t["steps"] == 1000 and t["loader"]["kind"] == "sample", t)
-    check(json.loads(r.stdout)["stores"]["data"]["transfer"] == 262144, r.stdout)
+    check(t["steps"] == 1000 and t["loader"]["kind"] == "stream", t)
+    check(t["loader"]["stream"] == {"interleave": 1, "transfer": 262144}, t)
+    check("transfer" not in json.loads(r.stdout)["stores"]["data"], r.stdout)
 
 
 def test_unknown():

@@ -256,10 +256,14 @@ def test_streams():
             sizes = [os.path.getsize(f"{folder}/data/{n}") for n in os.listdir(f"{folder}/data") if n.endswith(fmt)]
             times = 2 * (ranks if files < ranks else 1)
             bytes_read, opens, reads_made, _ = traced(folder, ranks)
-            check(bytes_read == times * sum(sizes), f"{what}: {bytes_read} bytes of {times} x {sum(sizes)}")
             check(opens == times * files, f"{what}: {opens} opens")
             pieces = times * sum(-(-n // transfer) for n in sizes)
-            check(reads_made == pieces, f"{what}: {reads_made} reads, {pieces} wanted")
+            if files >= ranks:
+                check(bytes_read == times * sum(sizes), f"{what}: {bytes_read} bytes of {times} x {sum(sizes)}")
+                check(reads_made == pieces, f"{what}: {reads_made} reads, {pieces} wanted")
+            else:  # a rank's last record need not reach into a file's last piece
+                check(0 <= times * sum(sizes) - bytes_read < times * files * transfer, f"{what}: {bytes_read} bytes")
+                check(0 <= pieces - reads_made <= times * files, f"{what}: {reads_made} reads")
             plan = alone("plan", "job.json", "--json", "--ranks-per-node", ranks, cwd=folder)
             check(plan.rc == 0, f"{what}: {plan}")
             wanted = json.loads(plan.out)["phases"][1]["bytes"]
