@@ -78,7 +78,8 @@ int io_thread_open(struct io_thread *t, struct io_work *work, struct file_worker
 	slots_init(t);
 	io_series_clear(&t->series);
 	t->first_failed = UINT64_MAX;
-	residency_init(&t->residency, io_reads(o) ? o->cold.evidence_bytes : 0);
+	if (io_reads(o) && work->store->cache != CACHE_UNKNOWN)
+		residency_init(&t->residency, o->cold.evidence_bytes);
 	t->key = random_at(work->set->seed ^ thread_stream, work->store->place.rank,
 			   (uint64_t)(t - work->threads));
 	t->mixed_below = o->read_share >= 1 ? UINT64_MAX : (uint64_t)(o->read_share * 0x1p64);
