@@ -73,16 +73,18 @@ static int open_store(struct bench *b, const char *text, struct err *err)
 	return rc;
 }
 
-/* The next object in this slot. A write is preceded by its begin, which asks nothing of the store. */
+/* The next object in this slot. The first write is preceded by a begin, which asks nothing of the store and
+ * stands for all that follow: nothing is committed, so that a PUT is one request. */
 static void next(struct bench *b, uint32_t slot, uint64_t number)
 {
 	struct object *o = &b->objects[slot];
 	struct io *io = &b->ios[slot], *one = io;
 	void *data = (char *)b->windows.base + slot * b->windows.slot_bytes;
 
-	memset(o->state, 0, sizeof(o->state));
 	snprintf(o->key, sizeof(o->key), b->keys, (unsigned)(number % b->count));
-	*io = (struct io){.op = b->put ? IO_BEGIN : IO_READ,
+	*io = (struct io){.op = !b->put       ? IO_READ
+				: o->state[0] ? IO_WRITE
+					      : IO_BEGIN,
 			  .object = o,
 			  .length = b->bytes,
 			  .part = b->bytes,
@@ -90,7 +92,6 @@ static void next(struct bench *b, uint32_t slot, uint64_t number)
 	queue_submit(&b->queue, &one, 1);
 }
 
-/* Of a put: begin, write. What it began is dropped by hand, so that no request asks for it. */
 static bool goes_on(struct bench *b, struct io *io)
 {
 	struct io *one = io;

@@ -207,7 +207,7 @@ static int azure_make(struct slot *s)
 	return request_finish(&s->request, shared ? ch->credentials.c.token : NULL, &s->exchange);
 }
 
-static int azure_element(void *slot, const char *path, const char *text)
+int azure_element(void *slot, const char *path, const char *text)
 {
 	struct slot *s = slot;
 	struct listing *l = s->io->listing;

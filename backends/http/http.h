@@ -177,6 +177,9 @@ void fault_of_answer(struct slot *s);
 /* An error in an answer whose status says success: its errno, or 0: there is none. */
 int fault_in_success(struct slot *s);
 
+/* An element of a page of Azure's listings. */
+int azure_element(void *slot, const char *path, const char *text);
+
 /* For dialects. */
 
 /* Begins slot->request: scheme and host of the endpoint, or of where it was redirected to. */

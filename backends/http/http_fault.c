@@ -129,8 +129,9 @@ static void by_status(struct io *io, unsigned status)
 	case 504:
 		say(io, -EIO, IO_FAULT_SERVER, true, "what stands before the store got no answer");
 		break;
-	case 503:
-		say(io, -EAGAIN, IO_FAULT_SERVER, true, "the store is not available (503)");
+	case 503: /* S3's and Azure's word for too many requests; a HEAD has no body that says so */
+		say(io, -EAGAIN, IO_FAULT_THROTTLE, true,
+		    "the store asks to come back later (503)");
 		break;
 	case 501:
 		say(io, -ENOTSUP, IO_FAULT_OTHER, false, "the store does not know this operation");

@@ -13,6 +13,30 @@ enum { SERVER_TEXT_BYTES = 1024, RANGE_MAX = ENDPOINTS_MAX };
 
 static int add(struct servers *s, const char *text, const char *path, struct err *err);
 
+/* Bytes of the name before the port: letters, digits, '.', '-' and '_', or an address of IPv6 in
+ * brackets. 0: there is none. */
+static size_t name_bytes(const char *host)
+{
+	static const char letters[] =
+		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_";
+	size_t n = strspn(host, letters);
+
+	if (host[0] == '[') {
+		n = 1 + strspn(host + 1, "0123456789abcdefABCDEF:.");
+		n = n > 1 && host[n] == ']' ? n + 1 : 0;
+	}
+	return host[n] == '\0' || host[n] == ':' ? n : 0;
+}
+
+static bool plain(const char *path)
+{
+	for (; *path; path++) {
+		if (*path <= ' ' || *path > '~' || strchr("?#\\\"<>{},", *path))
+			return false;
+	}
+	return true;
+}
+
 /* Splits "//host:port/base" behind the scheme. */
 static int parse(struct server *v, const char *text, const char *path, struct err *err)
 {
@@ -34,13 +58,14 @@ static int parse(struct server *v, const char *text, const char *path, struct er
 	}
 	slash = strchr(rest, '/');
 	n = slash ? (size_t)(slash - rest) : strlen(rest);
-	if (n == 0 || n >= sizeof(v->host) || strpbrk(rest, " \t?#@\\\"<>") || rest[0] == ':')
+	if (n < sizeof(v->host)) {
+		memcpy(v->host, rest, n);
+		v->host[n] = '\0';
+	}
+	if (n >= sizeof(v->host) || !name_bytes(v->host) || !plain(slash ? slash : ""))
 		return err_set(err, -EINVAL, "%s: \"%s\" names no server", path, text);
-	memcpy(v->host, rest, n);
-	v->host[n] = '\0';
-	colon = strrchr(v->host, ':');
-	if (colon && strchr(colon, ']'))
-		colon = NULL;
+	n = name_bytes(v->host);
+	colon = v->host[n] ? v->host + n : NULL;
 	if (colon && (!isdigit((unsigned char)colon[1]) || strtoul(colon + 1, NULL, 10) > 65535 ||
 		      colon[1 + strspn(colon + 1, "0123456789")]))
 		return err_set(err, -EINVAL, "%s: \"%s\" has no port behind the colon", path, text);
@@ -67,7 +92,10 @@ static int append(struct servers *s, const char *text, const char *path, struct 
 
 	if (s->count == ENDPOINTS_MAX)
 		return err_set(err, -EINVAL, "%s: more than %d endpoints", path, ENDPOINTS_MAX);
-	list = realloc(s->list, (s->count + 1) * sizeof(*list));
+	/* Doubled when it is full. */
+	list = s->count & (s->count - 1)
+		       ? s->list
+		       : realloc(s->list, (s->count ? 2 * s->count : 1) * sizeof(*list));
 	if (!list)
 		return err_set(err, -ENOMEM, "no memory for %u endpoints", s->count + 1);
 	s->list = list;
