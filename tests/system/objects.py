@@ -45,29 +45,9 @@ def refused(sentence, *args, within=30, **more):
     check(r.seconds < within, f"refused after {r.seconds:.0f} s only: {r}")
 
 
-def keys(client, bucket, prefix=""):
-    """All of a bucket's keys and sizes."""
-    found = {}
-    for page in client.get_paginator("list_objects_v2").paginate(Bucket=bucket, Prefix=prefix):
-        found.update((o["Key"], o["Size"]) for o in page.get("Contents", []))
-    return found
-
-
 def files_below(folder):
     return sorted(os.path.relpath(os.path.join(at, name), folder)
                   for at, _, names in os.walk(folder) for name in names)
-
-
-def download(client, bucket, prefix, folder):
-    for key in keys(client, bucket, prefix):
-        path = os.path.join(folder, key[len(prefix):])
-        os.makedirs(os.path.dirname(path), exist_ok=True)
-        client.download_file(bucket, key, path)
-
-
-def upload(client, bucket, prefix, folder):
-    for name in files_below(folder):
-        client.upload_file(os.path.join(folder, name), bucket, prefix + name)
 
 
 def same_files(one, other, what):
@@ -78,11 +58,6 @@ def same_files(one, other, what):
     for name in names:
         check(filecmp.cmp(os.path.join(one, name), os.path.join(other, name), shallow=False), f"{what}: {name} differs")
     return names
-
-
-def data_requests(proxy):
-    """Requests that the proxy saw by rule "count", in the rules' order."""
-    return list(proxy.stats()["rules"].values())
 
 
 def main(*tests):

@@ -7,6 +7,7 @@ DATA = "/io/000000"
 READS = 40  # of 2 ranks
 SMALL = {"objects": 20, "size": "256 KiB", "block": "256 KiB", "depth": 4}
 QUICK = {"retry": {"first": "5 ms", "longest": "200 ms"}, "eject_failures": 0}
+KINDS = ("connect", "tls", "timeout", "stall", "broken", "throttle", "server", "denied", "missing", "other")
 GET, PUT = f"@method=GET@path={DATA}", f"@method=PUT@path={DATA}"
 
 
@@ -33,37 +34,49 @@ class Bench:
 
 
 def read_through(bench, rule, **more):
-    """All objects read and compared through one fault: (the phase, hits, requests of data)."""
+    """All objects read and compared through one fault: (the phase, its only endpoint, hits, requests of data)."""
     with servers.Proxy(bench.rgw.endpoint(), rule + GET, "count" + GET) as proxy:
         p, = bench.run(proxy, io("read", verify="full", **SMALL), **more)
         hits, rest = proxy.stats()["rules"].values()
-        return p, hits, hits + rest
+        return p, p["endpoints"][0], hits, hits + rest
 
 
 def test_reads_complete():
-    """Each fault is met by one more attempt, and each object arrives whole."""
+    """Each fault is met by one more attempt, each object arrives whole, and the results tell what the proxy did:
+    how often, with which status, by what kind of failure. Those that broke in the middle go on from there."""
     quick = {"first_byte_timeout": "400 ms", "stall_timeout": "400 ms"}
     table = (
-        ("503@every=5", {}), ("500@every=5", {}), ("408@every=5", {}), ("429:0@every=5", {}), ("err200@every=5", {}),
-        ("rst@every=5", {}), ("close@every=5", {}), ("rstmid:100000@every=5", {}), ("trunc:100000@every=5", {}),
-        ("trunc:0@every=5", {}), ("stall:3@every=20", quick), ("stallmid:3@every=20", quick),
+        # rule, options, the status of a failed attempt (0: no whole answer), its kind
+        ("503@every=5", {}, 503, "throttle"), ("500@every=5", {}, 500, "server"), ("408@every=5", {}, 408, "timeout"),
+        ("429:0@every=5", {}, 429, "throttle"), ("err200@every=5", {}, 200, "server"), ("rst@every=5", {}, 0, "broken"),
+        ("close@every=5", {}, 0, "broken"), ("rstmid:100000@every=5", {}, 0, "broken"),
+        ("trunc:100000@every=5", {}, 0, "broken"), ("trunc:0@every=5", {}, 0, "broken"),
+        ("stall:3@every=20", quick, 0, "timeout"), ("stallmid:3@every=20", quick, 0, "stall"),
     )
     with Bench() as bench:
-        for rule, more in table:
-            p, hits, requests = read_through(bench, rule, **more)
+        for rule, more, status, kind in table:
+            p, e, hits, requests = read_through(bench, rule, **more)
             check(hits >= 2, f"{rule}: done {hits} times only")
             check(p["retries"] == hits, f"{rule}: {p['retries']} retries, done {hits} times")
-            check(requests == READS + hits, f"{rule}: {requests} requests of {READS} objects, done {hits} times")
-            check(p["errors"] == 0 and p["bytes_read"] == READS * 262144, f"{rule}: {p}")
+            check(requests == e["requests"] == READS + hits, f"{rule}: {requests} requests of {READS} objects, {e}")
+            check(p["errors"] == 0 and p["bytes_read"] == e["bytes"] == READS * 262144, f"{rule}: {p}")
+            check((e["attempts"], e["failures"]) == (READS + hits, hits), f"{rule}: done {hits} times, {e}")
+            check(e["statuses"] == {"206": READS, str(status): hits}, f"{rule}: {e}")
+            check({k: e[k] for k in KINDS if e[k]} == {kind: hits}, f"{rule}: {e}")
+            if "mid" in rule or "trunc" in rule:
+                # Wire bytes: one GET's head and tail, not twice its body.
+                check(e["wire_bytes"] < READS * (262144 + 2000) + hits * 4000, f"{rule}: {e}")
 
 
 def test_nothing_to_retry():
     """Slowness and redirections are no failures."""
     with Bench() as bench:
-        p, hits, requests = read_through(bench, "slow:1000000@every=10")
+        p, e, hits, requests = read_through(bench, "slow:1000000@every=10")
         check((p["retries"], requests) == (0, READS) and hits == 4, f"slow: {p['retries']} retries, {requests} requests")
-        p, hits, requests = read_through(bench, f"307:{bench.rgw.endpoint()}@every=4")
+        p, e, hits, requests = read_through(bench, f"307:{bench.rgw.endpoint()}@every=4")
         check((p["retries"], p["errors"], requests, hits) == (0, 0, READS, 10), f"307: {p['retries']}, {requests}, {hits}")
+        check(e["requests"] == READS + hits and e["attempts"] == READS, f"307: {e}")
+        check(e["statuses"] == {"206": READS, "307": hits}, f"307: {e}")
 
 
 def test_refused_connections():
@@ -76,7 +89,7 @@ def test_refused_connections():
 def test_retry_after():
     """The store's own wish is longer than haul's waits, and holds."""
     with Bench() as bench:
-        p, hits, _ = read_through(bench, "429:1@first=1")
+        p, _, hits, _ = read_through(bench, "429:1@first=1")
         check(hits == p["retries"] == 1 and p["seconds"] >= 1, f"{p['retries']} retries in {p['seconds']} s")
         check(p["latency_ns"]["read"]["max"] >= 1e9, f"{p['latency_ns']['read']}")
 

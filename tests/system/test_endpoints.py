@@ -1,0 +1,134 @@
+"""Many ways into one store: several gateways whose own counters say who was asked how often."""
+import signal
+import threading
+import time
+
+from haultest import Folder, check, steady
+from objects import io, main, servers, works
+
+GATEWAYS = 4
+QUICK = {"retry": {"first": "5 ms", "longest": "200 ms"}}
+SMALL = {"objects": 32, "size": "64 KiB", "block": "64 KiB", "depth": 2}
+RANKS = 4
+
+
+def store_of(endpoints, balance, **more):
+    return {"uri": "s3://train", "endpoints": endpoints, "balance": balance, **QUICK, **more}
+
+
+def counted(rgw):
+    return [rgw.requests(i)["req"] for i in range(GATEWAYS)]
+
+
+def test_policies():
+    """Every kind of operation is balanced: what each gateway counted itself is what the results say of it."""
+    asked = {"write": 2, "read": 1, "stat": 1, "delete": 1}  # of an object; a commit asks for the size
+    with Folder() as folder, servers.Rgw(gateways=GATEWAYS) as rgw:
+        rgw.bucket("train")
+        for balance, least, most in (("rank", 1, 1), ("round_robin", 0.95, 1.05), ("random", 0.5, 1.6),
+                                     ("least_loaded", 0.4, 2)):
+            for operation, times in asked.items():
+                what, before = f"{balance}, {operation}", counted(rgw)
+                p = works(RANKS, folder, store_of(rgw.endpoints(), balance), [io(operation, **SMALL)],
+                          rgw.env())["phases"][0]
+                seen = [b - a for a, b in zip(before, counted(rgw))]
+                ours = [e["requests"] for e in p["endpoints"]]
+                check([e["name"] for e in p["endpoints"]] == rgw.endpoints(), f"{what}: {p['endpoints']}")
+                # Besides its objects' requests the phase makes a few for what it keeps of itself.
+                check(sum(ours) == RANKS * 32 * times and p["errors"] == p["retries"] == 0, f"{what}: {ours}")
+                check(all(0 <= n - m <= 12 for n, m in zip(seen, ours)), f"{what}: {ours}, the gateways {seen}")
+                check(all(least * 32 * times <= n <= most * 32 * times for n in ours), f"{what}: {ours}")
+
+
+def test_node():
+    """All ranks of this one node go one way."""
+    with Folder() as folder, servers.Rgw(gateways=GATEWAYS) as rgw:
+        rgw.bucket("train")
+        before = counted(rgw)
+        works(RANKS, folder, store_of(rgw.endpoints(), "node"), [io("write", **SMALL)], rgw.env())
+        seen = [b - a for a, b in zip(before, counted(rgw))]
+        check(seen[0] >= 2 * RANKS * 32 and sum(seen[1:]) == 0, f"{seen}")
+
+
+@steady
+def test_slow_one():
+    """One of four answers ten times later: load moves away from it, and does not with round robin."""
+    reads = {**SMALL, "objects": 64, "depth": 8}
+    with Folder() as folder, servers.Rgw(gateways=GATEWAYS) as rgw:
+        rgw.bucket("train")
+        works(1, folder, store_of(rgw.endpoints(), "rank"), [io("write", **reads)], rgw.env())
+        shares = {}
+        for balance in ("round_robin", "least_loaded", "latency"):
+            with servers.Proxy(rgw.endpoint(0), "delay:0.1") as slow, servers.Proxy(rgw.endpoint(1), "delay:0.01") as b, \
+                    servers.Proxy(rgw.endpoint(2), "delay:0.01") as c, servers.Proxy(rgw.endpoint(3), "delay:0.01") as d:
+                proxies = (slow, b, c, d)
+                p = works(1, folder, store_of([x.endpoint() for x in proxies], balance),
+                          [io("read", passes=4, verify="full", **reads)], rgw.env())["phases"][0]
+                seen = [x.stats()["requests"] for x in proxies]
+                shares[balance] = seen[0] / sum(seen)
+                check(p["errors"] == 0 and sum(seen) >= 256, f"{balance}: {seen}")
+        check(0.22 < shares["round_robin"] < 0.28, f"{shares}")
+        check(shares["least_loaded"] < 0.15 and shares["latency"] < 0.15, f"{shares}")
+
+
+@steady
+def test_killed_one():
+    """One gateway of four is killed under way, and comes back: nothing is lost, and it is used again."""
+    for balance in ("rank", "round_robin", "least_loaded"):
+        with Folder() as folder, servers.Rgw(gateways=GATEWAYS) as rgw:
+            rgw.bucket("train")
+            store = store_of(rgw.endpoints(), balance, eject_failures=3, eject_time="100 ms")
+            works(RANKS, folder, store, [io("write", **SMALL)], rgw.env())
+            other = threading.Thread(target=kill_for_a_while, args=(rgw, 2))
+            other.start()
+            p = works(RANKS, folder, store, [io("read", verify="full", passes=0, seconds=8, **SMALL)],
+                      rgw.env())["phases"][0]
+            other.join()
+            check(p["errors"] == 0, f"{balance}: {p['errors']} errors")
+            check(p["retries"] > 0 and p["endpoints"][2]["failures"] > 0, f"{balance}: {p['endpoints']}")
+            check(rgw.requests(2)["get"] > 0, f"{balance}: nobody came back to it")
+
+
+def kill_for_a_while(rgw, i):
+    time.sleep(1.5)
+    rgw.end(rgw.gateways[i], signal.SIGKILL)
+    time.sleep(0.5)
+    rgw.restart(i)
+
+
+def test_lists_and_ranges():
+    """Endpoints as ranges, from a file, from the environment's names."""
+    write = [io("write", **SMALL)]
+    with Folder() as folder, servers.Rgw(gateways=2) as rgw:
+        rgw.bucket("train")
+        listed = f"{folder}/endpoints"
+        with open(listed, "w", encoding="ascii") as f:
+            f.write("# two\n" + "\n".join(rgw.endpoints()) + "\n")
+        both = ",".join(rgw.endpoints())
+        bare = {k: v for k, v in store_of("", "round_robin").items() if k != "endpoints"}
+        for store, env in ((store_of("file:" + listed, "round_robin"), {}), (bare, {"S3_ENDPOINT_URIS": both}),
+                           (bare, {"S3_ENDPOINT_FILE": listed})):
+            before = [rgw.requests(i)["put"] for i in range(2)]
+            works(2, folder, store, write, {**rgw.env(), **env})
+            seen = [rgw.requests(i)["put"] - before[i] for i in range(2)]
+            check(all(30 <= n <= 36 for n in seen), f"{store} {env}: {seen}")
+        works(2, folder, bare, write, {**rgw.env(), "AWS_ENDPOINT_URL": rgw.endpoint()})
+
+
+def test_connections_are_kept():
+    """10,000 small objects, 256 requests in flight: no connection is made twice that could have been kept."""
+    many = {"objects": 5000, "size": "1 KiB", "block": "1 KiB", "depth": 128}
+    with Folder() as folder, servers.Rgw() as rgw, servers.Proxy(rgw.endpoint()) as proxy:
+        rgw.bucket("train")
+        works(2, folder, store_of(rgw.endpoint(), "rank"), [io("write", **many)], rgw.env())
+        p = works(2, folder, store_of(proxy.endpoint(), "rank"), [io("read", verify="full", **many)], rgw.env())["phases"][0]
+        stats = proxy.stats()
+        check(p["measures"]["reads"] == 10000 and p["errors"] == p["retries"] == 0, f"{p}")
+        # 256, and those of the phase's own few requests.
+        check(stats["requests"] >= 10000 and stats["connections"] <= 256 + 4, f"{stats}")
+        made, = (e["connections"] for e in p["endpoints"])
+        check(made <= 256 and stats["connections"] - 4 <= made, f"{made} connections, the proxy's {stats}")
+
+
+if __name__ == "__main__":
+    main(test_policies, test_node, test_slow_one, test_killed_one, test_lists_and_ranges, test_connections_are_kept)
