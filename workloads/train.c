@@ -59,7 +59,7 @@ static void train_say(struct phase_context *ctx)
 	const struct tally *t = ctx->tally;
 	char samples[UNITS_TEXT_BYTES];
 	char bytes[2][UNITS_TEXT_BYTES];
-	uint64_t proven = 0, judged = 0, words[3];
+	uint64_t proven = 0, judged = 0, words[4];
 	uint32_t i;
 
 	for (i = 0; i < t->epochs; i++) {
@@ -71,10 +71,16 @@ static void train_say(struct phase_context *ctx)
 	words[0] = t->rank_row[TRAIN_SAMPLES];
 	words[1] = t->rank_row[TRAIN_LOGICAL_BYTES];
 	words[2] = t->rank_row[TALLY_BYTES_READ];
-	if (group_allreduce(ctx->group, MERGE_SUM, words, 3) < 0)
+	words[3] = t->rank_row[TRAIN_SAMPLES_FAILED];
+	if (group_allreduce(ctx->group, MERGE_SUM, words, 4) < 0)
 		return;
 	units_count(samples, words[0]);
-	if (t->epochs && proven == t->epochs)
+	if (t->epochs && proven == t->epochs && words[3])
+		snprintf(
+			ctx->said, sizeof(ctx->said),
+			"%s samples, %s more could not be read, each asked for exactly once an epoch",
+			samples, units_count(bytes[0], words[3]));
+	else if (t->epochs && proven == t->epochs)
 		snprintf(ctx->said, sizeof(ctx->said), "%s samples, each exactly once an epoch",
 			 samples);
 	else if (proven == judged)

@@ -88,6 +88,10 @@ def test_counted():
         check(r.rc == 0, f"{r}")
         phase = report(folder + "/results.h5")["phases"][0]
         check(phase["errors"] == 4, f"{phase['errors']} errors in two epochs with two bad files")
+        m = phase["measures"]
+        check(m["samples_failed"] >= 2 and m["samples"] + m["samples_failed"] == 2 * len(names), f"{m}")
+        check(phase["said"].startswith(f"{m['samples']} samples, {m['samples_failed']} more could not be read, each asked "
+                                       "for exactly once an epoch"), phase["said"])
 
 
 class Tmpfs:
