@@ -200,6 +200,14 @@ static enum exit_status run_clean(struct run *run, struct err *err)
 		 "removed %llu files%s; %llu were not as haul made them and stay",
 		 (unsigned long long)counts.removed, counts.complete ? "" : " so far",
 		 (unsigned long long)counts.kept);
+	/* Of what came before it: a job has several data sets, and plain I/O. */
+	if (rc < 0 && counts.removed) {
+		size_t told = strlen(err->text);
+
+		snprintf(err->text + told, sizeof(err->text) - told,
+			 "; before that %llu files were removed",
+			 (unsigned long long)counts.removed);
+	}
 	return rc < 0 ? EXIT_FAILED : EXIT_DONE;
 }
 

@@ -143,7 +143,7 @@ static int load_manifest(struct clean *c, const char *folder, struct err *err)
 	if (rc == -ENOENT)
 		return err_set(
 			err, rc,
-			"%s/%s: there is no manifest, so nothing is known to be haul's and nothing was removed",
+			"%s/%s: there is no manifest, so nothing there is known to be haul's and nothing there was removed",
 			c->store.uri, key);
 	if (rc < 0)
 		return rc;

@@ -266,6 +266,15 @@ def test_clean():
         check(sorted(os.listdir(data)) == ["io"], f"{os.listdir(data)}")
         check(sorted(os.listdir(f"{data}/io")) == [".haul-io.json", "0000002.0000000004", "mine"],
               f"{os.listdir(data + '/io')}")
+        j = {"name": "io", "stores": {"d": {"uri": f"file://{data}"}}, "phases": [
+                {"generate": {}}, io("write", folder="two", **common)],
+             "dataset": {"store": "d", "format": "raw", "files": 2, "sample_bytes": 100, "folder": "set"}}
+        write_job(folder, j)
+        r = mpi(2, "run", "job.json", "--only", "io", "--force", cwd=folder)
+        check(r.rc == 0, f"{r}")
+        r = mpi(2, "clean", "job.json", cwd=folder)
+        check(r.rc == 1 and "nothing there was removed; before that 10 files were removed" in " ".join(r.err.split()),
+              f"{r}")
 
 
 main(test_counts_equal_strace, test_evidence_costs_looks_alone, test_compress_and_dedup, test_first_and_last_done, test_shift, test_beside_a_training,
