@@ -57,7 +57,7 @@ struct train_options {
 	struct train_shuffle shuffle;
 	uint32_t sync;
 	uint64_t warmup_steps;
-	uint32_t verify, on_error;
+	uint32_t decode, verify, on_error;
 	double target_au;
 	uint64_t buffers;
 	struct train_evaluation evaluation;

@@ -44,6 +44,7 @@ static void null_options(const struct train_options *from, struct train_options 
 	o->compute =
 		(struct draw){DRAW_CONSTANT, mean < NULL_COMPUTE_NS ? mean : NULL_COMPUTE_NS, 0};
 	o->preprocess = (struct draw){DRAW_CONSTANT, 0, 0};
+	o->decode = 0;
 	o->verify = VERIFY_NONE;
 	o->loader.h2d = 0;
 	o->loader.pin_memory = false;

@@ -11,6 +11,7 @@ enum { BATCH_DEPTH = 64, STREAM_WINDOW = 1024 };
 static const char *const loader_kinds[] = {"pytorch", "sample", "batch", "stream", NULL};
 static const char *const shuffle_orders[] = {"none", "each_epoch", "once", NULL};
 static const char *const sync_names[] = {"step", "epoch", "none", NULL};
+static const char *const decode_names[] = {"none", "checksum", NULL};
 static const char *const verify_names[] = {"none", "sampled", "full", NULL};
 static const char *const on_error_names[] = {"stop", "count", NULL};
 
@@ -91,6 +92,8 @@ const struct option train_options[] = {
 		   .help = "where ranks wait for each other"),
 	OPT_U64("warmup_steps", struct train_options, warmup_steps, .def = 1, .max = 1 << 20,
 		.help = "steps at the start of each epoch that AU leaves out"),
+	OPT_CHOICE("decode", struct train_options, decode, .def = 0, .choices = decode_names,
+		   .help = "checksum: structure and checksums of what is read are walked through"),
 	OPT_CHOICE("verify", struct train_options, verify, .def = VERIFY_SAMPLED,
 		   .choices = verify_names,
 		   .help = "bytes compared with what was written: 4 KiB of each request, or all"),
@@ -309,6 +312,31 @@ static int check_shuffle(const struct train_options *o, const struct job_phase *
 						  : "\"samples\" says that they are not");
 }
 
+/* Walks begin at a file's first byte, or haul's own record's, and take bytes in their order. */
+static int check_decode(const struct train_options *o, const struct job_phase *phase,
+			const struct dataset *d, uint32_t ranks, struct err *err)
+{
+	const struct format_ops *format = format_table()[d->options.format];
+	bool streams = train_interleave(o), several = d->options.samples_per_file > 1;
+	const char *why = NULL;
+
+	if (!o->decode)
+		return 0;
+	if (!format->walk || (several && d->options.format == FORMAT_NPZ))
+		why = "png, jpeg, csv, tfrecord and npz of one sample a file are";
+	else if (o->loader.depth > 1)
+		why = "samples in several requests at once (loader.depth) are not";
+	else if (o->loader.kind == LOADER_BATCH)
+		why = "batches in several requests at once (loader.kind) are not";
+	else if (d->existing && several && format->streams &&
+		 (!streams || d->options.files < ranks || o->on_error == ON_ERROR_COUNT))
+		why = "records of files that haul did not make are only from their first on: whole "
+		      "streams, \"on_error\": \"stop\"";
+	return why ? err_set(err, -EINVAL, "%s/decode: %s is not decoded so; %s", phase->path,
+			     format->name, why)
+		   : 0;
+}
+
 /* -ERANGE: no data set fills one step; a plan may still show it. */
 static int check_steps(const struct train_options *o, const struct dataset *d, uint64_t batch,
 		       uint32_t ranks, const char *path, const char *what, struct err *err)
@@ -346,6 +374,8 @@ int train_check(const struct job *job, const struct job_phase *phase, uint32_t r
 	if (rc == 0)
 		rc = check_known(o, phase, &d, err);
 	if (rc == 0)
+		rc = check_decode(o, phase, &d, ranks, err);
+	if (rc == 0)
 		rc = check_cold(o, phase, store, err);
 	if (rc == 0)
 		rc = check_shuffle(o, phase, err);
@@ -358,6 +388,8 @@ int train_check(const struct job *job, const struct job_phase *phase, uint32_t r
 		rc = check_store(o, phase, store, err);
 	if (rc == 0)
 		rc = check_known(o, phase, &d, err);
+	if (rc == 0)
+		rc = check_decode(o, phase, &d, ranks, err);
 	if (rc == 0)
 		rc = check_steps(o, &d, o->evaluation.batch, ranks, phase->path,
 				 "/evaluation/batch", err);

@@ -352,6 +352,7 @@ static int pass_open(struct pass *p, struct err *err)
 	struct worker_options w = {
 		.clock = ctx->clock,
 		.depth = UINT32_MAX,
+		.decode = o->decode,
 		.verify = o->verify,
 		.keep = (uint32_t)o->loader.keep,
 		.evidence_bytes = o->cold.evidence_bytes,

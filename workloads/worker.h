@@ -19,6 +19,7 @@
 #include "workloads/account.h"
 #include "workloads/dataset.h"
 #include "workloads/formats/kept.h"
+#include "workloads/formats/walk.h"
 #include "workloads/residency.h"
 #include "workloads/share.h"
 #include "workloads/window.h"
@@ -87,6 +88,7 @@ struct worker_options {
 	uint32_t lanes;     /* samples on their way at once */
 	uint32_t readers;   /* workers in all: a stream is lane i of worker w, i * readers + w */
 	uint32_t keep;      /* groups of samples, of a file that stays open (kept.h) */
+	bool decode;        /* samples are walked through, of a format that can be */
 	enum verify verify; /* files that exist without haul are never verified */
 	uint64_t evidence_bytes; /* from one look at the page cache to the next; 0: none */
 	bool count_errors;       /* else the first error ends the batch */
@@ -133,6 +135,8 @@ struct reading {
 	uint32_t opened;                           /* of them */
 	struct kept kept;
 	struct piece piece; /* streams */
+	struct walk walk;   /* decode: of the sample, or the stream */
+	uint64_t walked;    /* ... up to here */
 	struct layout layout;
 	uint64_t laid_out; /* source and file of layout + 1; 0: none */
 	struct extent extents[FORMAT_EXTENTS_MAX];

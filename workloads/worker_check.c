@@ -19,6 +19,42 @@ static const struct layout *layout_read(const struct reading *r, const struct io
 	return out;
 }
 
+static int worker_undecodable(struct worker *w, const struct io *io, const char *wrong)
+{
+	char text[FAILURE_TEXT_BYTES];
+
+	w->payload_errors++;
+	snprintf(text, sizeof(text), "decode: %s, in bytes %llu to %llu", wrong,
+		 (unsigned long long)io->offset, (unsigned long long)(io->offset + io->length));
+	worker_fail(w, io, -EILSEQ, text);
+	return -EILSEQ;
+}
+
+/* A stream opened again after an error begins in the middle of a piece, at the sample. */
+static int worker_decode(struct worker *w, struct reading *r, const struct io *io,
+			 const uint8_t *data)
+{
+	uint64_t skip = worker_streams(w) && r->walked > io->offset ? r->walked - io->offset : 0;
+	struct walk_piece p = {data + skip, io->length - skip};
+	const char *wrong = r->layout.format->walk(&r->walk, &p);
+
+	r->walked = io->offset + io->length;
+	worker_mark(w, ACCOUNT_DECODE, clock_now(w->options->clock));
+	return wrong ? worker_undecodable(w, io, wrong) : 0;
+}
+
+int worker_decoded(struct worker *w, struct reading *r)
+{
+	struct io io = {
+		.op = IO_READ, .object = &r->objects[0], .length = r->layout.size, .attempts = 1};
+	const char *wrong;
+
+	if (!w->options->decode || worker_streams(w) || !w->windows.base)
+		return 0;
+	wrong = r->layout.format->walk_end(&r->walk, r->layout.samples);
+	return wrong ? worker_undecodable(w, &io, wrong) : 0;
+}
+
 int worker_received(struct worker *w, struct reading *r, const struct io *io)
 {
 	const struct dataset *d = w->options->sources[w->assignment->source].dataset;
@@ -51,6 +87,12 @@ int worker_received(struct worker *w, struct reading *r, const struct io *io)
 					       io->offset, io->length, &at)) {
 		r->id = layout_id(l, data + at);
 		r->id_seen = true;
+	}
+	if (w->options->decode) {
+		int rc = worker_decode(w, r, io, data);
+
+		if (rc < 0)
+			return rc;
 	}
 	if (w->options->verify == VERIFY_NONE || d->existing)
 		return 0;

@@ -24,6 +24,9 @@ void reading_answered(struct worker *w, struct reading *r, const struct io *io);
 /* A read has come back: its outcome, the id in it, its payload. */
 int worker_received(struct worker *w, struct reading *r, const struct io *io);
 
+/* decode: all bytes of the sample have come. Not of streams, whose records end as they come. */
+int worker_decoded(struct worker *w, struct reading *r);
+
 /* A sample of a stream may lie in what its lane has read already: takes its id from there. */
 void worker_look_back(const struct worker *w, struct reading *r);
 

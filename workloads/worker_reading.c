@@ -113,8 +113,11 @@ static uint32_t stream_extents(const struct worker *w, struct reading *r, uint64
 	end = out->offset + out->length;
 	if (end <= from)
 		return 0;
-	if (!from)
+	if (!from) { /* its file has just been opened */
 		from = out->offset - out->offset % piece;
+		r->walk = (struct walk){0};
+		r->walked = out->offset;
+	}
 	end = from + (end - from + piece - 1) / piece * piece;
 	if (end > r->layout.size)
 		end = r->layout.size;
@@ -170,6 +173,8 @@ static void reading_advance(struct worker *w, struct reading *r)
 	if (!r->rc && r->extent < r->extent_count)
 		return;
 	if (!r->rc)
+		r->rc = worker_decoded(w, r);
+	if (!r->rc)
 		hist_record(&w->sample_hist, w->mark_ns - r->began_ns);
 	r->state = READING_OVER;
 	if (r->rc || !(source_of(w)->dataset->stays_open || worker_streams(w)))
@@ -211,6 +216,8 @@ static void reading_take(struct worker *w, struct reading *r)
 		r->extent_count = kept_extents(&r->kept, &r->layout, k, r->extents);
 	}
 	r->at = r->extents[0].offset;
+	if (!worker_streams(w))
+		r->walk = (struct walk){0};
 	if (r->extent_count)
 		reading_witness(w, r);
 	reading_advance(w, r);

@@ -9,6 +9,7 @@
 #include "core/random.h"
 #include "tests/unit.h"
 #include "workloads/formats/crc32.h"
+#include "workloads/formats/walk.h"
 
 static char *wide_columns[] = {"2 float64", "int64 read", "3 int32 read",
 			       "4 float32", "4 float16",  "bytes:3"};
@@ -160,6 +161,41 @@ static void test_ids(void)
 	for_each_layout(check_ids);
 }
 
+/* What is wrong with the bytes, walked in pieces. */
+static const char *walk(const struct layout *l, const uint8_t *whole, uint64_t piece)
+{
+	struct walk w = {0};
+
+	for (uint64_t at = 0; at < l->size; at += piece) {
+		struct walk_piece p = {whole + at, l->size - at < piece ? l->size - at : piece};
+		const char *wrong = l->format->walk(&w, &p);
+
+		if (wrong)
+			return wrong;
+	}
+	return l->format->walk_end(&w, l->samples);
+}
+
+/* Walked in pieces of any size nothing is wrong; a flipped bit of the payload is, where it is summed. */
+static void check_walk(const struct layout *l, const uint8_t *whole)
+{
+	static const uint64_t pieces[] = {1, 7, 4096, UINT32_MAX};
+	enum format_index summed[] = {FORMAT_PNG, FORMAT_NPZ, FORMAT_TFRECORD};
+	uint8_t *flipped = (uint8_t *)whole;
+	uint64_t at = l->size / 2;
+
+	if (!l->format->walk || !l->samples || l->object)
+		return;
+	for (unsigned i = l->size > 1 << 20 ? 2 : 0; i < 4; i++)
+		CU_ASSERT_PTR_NULL(walk(l, whole, pieces[i]));
+	for (unsigned i = 0; i < 3; i++)
+		if (l->format == format_table()[summed[i]] && l->sample_bytes > 1000) {
+			flipped[at] ^= 4;
+			CU_ASSERT_PTR_NOT_NULL(walk(l, whole, 4096));
+			flipped[at] ^= 4;
+		}
+}
+
 static void check_extents(const struct layout *l, const uint8_t *whole)
 {
 	struct extent e[FORMAT_EXTENTS_MAX];
@@ -283,6 +319,11 @@ static void test_zip64(void)
 	CU_ASSERT_EQUAL(little(l.header + 18, 4), 4000000000 + 128);
 }
 
+static void test_walk(void)
+{
+	for_each_layout(check_walk);
+}
+
 int main(void)
 {
 	CU_TestInfo tests[] = {
@@ -290,6 +331,7 @@ int main(void)
 		{"ids stand where they should", test_ids},
 		{"extents lie in the file and hold the id", test_extents},
 		{"verify finds the first byte that differs", test_verify},
+		{"walked as a decoder would", test_walk},
 		{"CRC-32 of every member, by zlib", test_crc},
 		{"CRC register arithmetic", test_crc_register},
 		{"zip64 from nearly 4 GiB", test_zip64},

@@ -15,6 +15,7 @@
 
 #include "core/fill.h"
 #include "workloads/formats/payload.h"
+#include "workloads/formats/walk.h"
 
 enum {
 	NUMBERS_AT = ID_DIGITS + 1,
@@ -38,6 +39,8 @@ const struct format_ops format_csv = {
 	.layout = csv_layout,
 	.extents = payload_whole_file,
 	.payload = csv_payload,
+	.walk = walk_csv,
+	.walk_end = walk_csv_end,
 };
 
 static int csv_check(const struct format_options *options, uint64_t samples, uint64_t least,

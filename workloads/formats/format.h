@@ -62,6 +62,8 @@ struct format_options {
 };
 
 struct format_ops;
+struct walk;
+struct walk_piece;
 
 /* One file, laid out. Made by format->layout; plain data, read-only afterwards, any thread. */
 struct layout {
@@ -128,6 +130,9 @@ struct format_ops {
 			    struct extent out[FORMAT_EXTENTS_MAX]);
 	/* The bytes [offset, offset + length) of the file, inside the data part. */
 	void (*payload)(const struct layout *l, uint64_t offset, void *data, uint64_t length);
+	/* Looks through a sample as its bytes come (walk.h), and at its end; NULL: haul cannot. */
+	const char *(*walk)(struct walk *w, struct walk_piece *p);
+	const char *(*walk_end)(const struct walk *w, uint64_t samples);
 	/* Where the id of a sample stands, in layouts that have ids; NULL: id_at and strides. */
 	uint64_t (*id_place)(const struct layout *l, uint64_t sample);
 };

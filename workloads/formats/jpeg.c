@@ -25,6 +25,7 @@
 
 #include "core/fill.h"
 #include "workloads/formats/payload.h"
+#include "workloads/formats/walk.h"
 
 enum {
 	BLOCK = 64,
@@ -67,6 +68,8 @@ const struct format_ops format_jpeg = {
 	.layout = jpeg_layout,
 	.extents = payload_whole_file,
 	.payload = jpeg_payload,
+	.walk = walk_jpeg,
+	.walk_end = walk_jpeg_end,
 };
 
 static int jpeg_check(const struct format_options *options, uint64_t samples, uint64_t least,

@@ -26,6 +26,7 @@
 #include "core/fill.h"
 #include "workloads/formats/crc32.h"
 #include "workloads/formats/payload.h"
+#include "workloads/formats/walk.h"
 
 enum {
 	BLOCK = 64 << 10,
@@ -58,6 +59,8 @@ const struct format_ops format_npz = {
 	.layout = npz_layout,
 	.extents = npz_extents,
 	.payload = npz_payload,
+	.walk = walk_npz,
+	.walk_end = walk_npz_end,
 };
 
 /* A file that is read whole is taken in one range; of a larger one the directory's end first, then

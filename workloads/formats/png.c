@@ -22,6 +22,7 @@
 #include "core/fill.h"
 #include "workloads/formats/crc32.h"
 #include "workloads/formats/payload.h"
+#include "workloads/formats/walk.h"
 
 enum {
 	CHUNK_BYTES = 12, /* of a PNG chunk beside its data: length, type, CRC-32 */
@@ -61,6 +62,8 @@ const struct format_ops format_png = {
 	.layout = png_layout,
 	.extents = payload_whole_file,
 	.payload = png_payload,
+	.walk = walk_png,
+	.walk_end = walk_png_end,
 };
 
 static int png_check(const struct format_options *options, uint64_t samples, uint64_t least,

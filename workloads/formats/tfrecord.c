@@ -20,6 +20,7 @@
 
 #include "core/fill.h"
 #include "workloads/formats/payload.h"
+#include "workloads/formats/walk.h"
 
 enum {
 	LENGTH_BYTES = 8,
@@ -50,6 +51,8 @@ const struct format_ops format_tfrecord = {
 	.layout = tfrecord_layout,
 	.extents = tfrecord_extents,
 	.payload = tfrecord_payload,
+	.walk = walk_tfrecord,
+	.walk_end = walk_tfrecord_end,
 };
 
 static int tfrecord_check(const struct format_options *options, uint64_t samples, uint64_t least,
