@@ -2,11 +2,11 @@
 """A proxy before an HTTP server that does harm by rule, or asks for tokens, and counts what it did. It
 keeps the Host header, so that signatures still hold.
 
-    proxy.py PORT HOST:PORT [--tokens SECONDS] [RULE…]
+    proxy.py PORT HOST:PORT [--tokens SECONDS] [--public-key FILE] [RULE…]
 
 RULE is fault[:argument][@every=N][@first=N][@from=N][@p=SHARE@seed=S][@method=GET][@path=PART]:
 
-    503 500 429 408 403exp  that answer instead (429 and 503 with Retry-After: argument, 0)
+    503 500 429 408 401 403exp  that answer instead (429 and 503 with Retry-After: argument, 0)
     refuse                  each connection that the rule hits is reset before a request is read
     down:SECONDS            nobody listens for so long, and all connections are reset
     rst close               the connection ends before an answer, by RST or FIN
@@ -24,7 +24,8 @@ RULE is fault[:argument][@every=N][@first=N][@from=N][@p=SHARE@seed=S][@method=G
 
 --tokens: requests need `Authorization: Bearer` with a token that was handed out by this server less than
 so many seconds ago (metadata of Google and Azure; token servers: POST /token, …/oauth2/v2.0/token); else
-401. The token is taken off before the request goes on.
+401. The token is taken off before the request goes on. Azurite takes these tokens, too. --public-key: of the
+service account, whose signature POST /token then asks for.
 
 GET /__stats gives what was counted, as JSON.
 """
@@ -35,7 +36,9 @@ import random
 import secrets
 import socket
 import struct
+import subprocess
 import sys
+import tempfile
 import time
 import urllib.parse
 
@@ -83,6 +86,10 @@ def answer(value):
     return f"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n".encode() + body
 
 
+def unbase64(text):
+    return base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
+
+
 async def read_head(reader):
     raw = await reader.readuntil(b"\r\n\r\n")
     first, *lines = raw.decode("latin1").rstrip("\r\n").split("\r\n")
@@ -98,9 +105,9 @@ def join(first, lines):
 
 
 class Proxy:
-    def __init__(self, upstream, rules, lasts):
+    def __init__(self, upstream, rules, lasts, public_key):
         self.host, _, self.port = upstream.rpartition(":")
-        self.rules, self.lasts = rules, lasts
+        self.rules, self.lasts, self.public_key = rules, lasts, public_key
         self.tokens = {}
         self.writers, self.server, self.coming = set(), None, None
         self.stats = {"requests": 0, "connections": 0, "handed": 0, "answers": {}, "methods": {}}
@@ -115,7 +122,11 @@ class Proxy:
     # Tokens.
 
     def hand_out(self):
-        token = "tok-" + secrets.token_hex(8)
+        now = int(time.time())
+        claim = {"aud": "https://storage.azure.com", "iss": "https://sts.windows-ppe.net/haul-tests/", "iat": now,
+                 "nbf": now, "exp": int(now + self.lasts)}
+        parts = [json.dumps({"alg": "RS256", "typ": "JWT"}).encode(), json.dumps(claim).encode(), secrets.token_bytes(9)]
+        token = ".".join(base64.urlsafe_b64encode(p).decode().rstrip("=") for p in parts)
         self.tokens[token] = time.monotonic() + self.lasts
         self.stats["handed"] += 1
         return answer({"access_token": token, "expires_in": self.lasts, "token_type": "Bearer"})
@@ -129,11 +140,23 @@ class Proxy:
         if method == "POST" and (path == "/token" or path.endswith("/oauth2/v2.0/token")):
             form = urllib.parse.parse_qs(body.decode())
             if "assertion" in form and len(form["assertion"][0].split(".")) == 3:
-                claim = form["assertion"][0].split(".")[1]
-                claim = json.loads(base64.urlsafe_b64decode(claim + "=" * (-len(claim) % 4)))
-                return self.hand_out() if claim["exp"] > time.time() else error(400, "invalid_grant")
+                good = self.assertion_good(form["assertion"][0], path)
+                return self.hand_out() if good else error(400, "invalid_grant")
             return self.hand_out() if form.get("client_secret") == ["secret+/="] else error(401, "invalid_client")
         return None
+
+    def assertion_good(self, assertion, path):
+        head, claim, signature = assertion.split(".")
+        said = json.loads(unbase64(claim))
+        if said["exp"] <= time.time() or said["exp"] > time.time() + 3660 or not said["aud"].endswith(path):
+            return False
+        if not self.public_key:
+            return True
+        with tempfile.NamedTemporaryFile() as f:
+            f.write(unbase64(signature))
+            f.flush()
+            return subprocess.run(["openssl", "dgst", "-sha256", "-verify", self.public_key, "-signature", f.name],
+                                  input=f"{head}.{claim}".encode(), stdout=subprocess.DEVNULL, check=False).returncode == 0
 
     def token_good(self, headers):
         kind, _, token = headers.get("authorization", "").partition(" ")
@@ -216,6 +239,7 @@ class Proxy:
     def instead(fault, argument, path, method):
         table = {
             "503": (503, "SlowDown", "Retry-After: " + (argument or "0")),
+            "401": (401, "AuthenticationRequired"),
             "500": (500, "InternalError"),
             "408": (408, "RequestTimeout"),
             "429": (429, "TooManyRequests", "Retry-After: " + (argument or "0")),
@@ -298,11 +322,11 @@ class Proxy:
 
 async def main(port, upstream, *rest):
     rest = list(rest)
-    lasts = None
-    if rest and rest[0] == "--tokens":
-        lasts = float(rest[1])
-        rest = rest[2:]
-    proxy = Proxy(upstream, [Rule(r) for r in rest], lasts)
+    given = {}
+    while rest and rest[0].startswith("--"):
+        given[rest[0]], rest = rest[1], rest[2:]
+    lasts = float(given["--tokens"]) if "--tokens" in given else None
+    proxy = Proxy(upstream, [Rule(r) for r in rest], lasts, given.get("--public-key"))
     await proxy.listen(int(port))
     print("listening", flush=True)
     while True:

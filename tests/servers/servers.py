@@ -399,12 +399,13 @@ class Proxy(Server):
     """proxy.py before a server: does harm by rule, and counts. tokens: it asks for them, good for so many
     seconds."""
 
-    def __init__(self, upstream, *rules, tokens=None):
+    def __init__(self, upstream, *rules, tokens=None, public_key=None):
         super().__init__()
         rest = upstream.split("://")[-1]
         self.upstream, _, base = rest.partition("/")
         self.base = "/" + base if base else ""
-        self.arguments = (["--tokens", str(tokens)] if tokens else []) + list(rules)
+        self.arguments = (["--tokens", str(tokens)] if tokens else []) + \
+            (["--public-key", public_key] if public_key else []) + list(rules)
 
     def start(self):
         self.port, = free_ports(1)

@@ -12,30 +12,37 @@ GET, PUT = f"@method=GET@path={DATA}", f"@method=PUT@path={DATA}"
 
 
 class Bench:
-    """A gateway with objects to read, and a folder to run in."""
+    """A server with objects to read, and a folder to run in."""
+
+    def __init__(self, server=servers.Rgw):
+        self.server = server()
+        self.uri = "s3://train" if server is servers.Rgw else f"az://{server.ACCOUNT}/train"
 
     def __enter__(self):
-        self.folder, self.rgw = Folder(), servers.Rgw()
+        self.folder = Folder()
         self.at = self.folder.__enter__()
-        self.rgw.__enter__()
-        self.rgw.bucket("train")
-        works(2, self.at, self.store(self.rgw), [io("write", **SMALL)], self.rgw.env())
+        self.server.__enter__()
+        if isinstance(self.server, servers.Rgw):
+            self.server.bucket("train")
+        else:
+            servers.azure_container(self.server, "train")
+        works(2, self.at, self.store(self.server), [io("write", **SMALL)], self.server.env())
         return self
 
     def __exit__(self, *_):
-        self.rgw.__exit__()
+        self.server.__exit__()
         self.folder.__exit__()
 
     def store(self, server, **more):
-        return {"uri": "s3://train", "endpoints": server.endpoint(), **QUICK, **more}
+        return {"uri": self.uri, "endpoints": server.endpoint(), **QUICK, **more}
 
     def run(self, proxy, *phases, **more):
-        return works(2, self.at, self.store(proxy, **more), list(phases), self.rgw.env())["phases"]
+        return works(2, self.at, self.store(proxy, **more), list(phases), self.server.env())["phases"]
 
 
 def read_through(bench, rule, **more):
     """All objects read and compared through one fault: (the phase, its only endpoint, hits, requests of data)."""
-    with servers.Proxy(bench.rgw.endpoint(), rule + GET, "count" + GET) as proxy:
+    with servers.Proxy(bench.server.endpoint(), rule + GET, "count" + GET) as proxy:
         p, = bench.run(proxy, io("read", verify="full", **SMALL), **more)
         hits, rest = proxy.stats()["rules"].values()
         return p, p["endpoints"][0], hits, hits + rest
@@ -73,14 +80,14 @@ def test_nothing_to_retry():
     with Bench() as bench:
         p, e, hits, requests = read_through(bench, "slow:1000000@every=10")
         check((p["retries"], requests) == (0, READS) and hits == 4, f"slow: {p['retries']} retries, {requests} requests")
-        p, e, hits, requests = read_through(bench, f"307:{bench.rgw.endpoint()}@every=4")
+        p, e, hits, requests = read_through(bench, f"307:{bench.server.endpoint()}@every=4")
         check((p["retries"], p["errors"], requests, hits) == (0, 0, READS, 10), f"307: {p['retries']}, {requests}, {hits}")
         check(e["requests"] == READS + hits and e["attempts"] == READS, f"307: {e}")
         check(e["statuses"] == {"206": READS, "307": hits}, f"307: {e}")
 
 
 def test_refused_connections():
-    with Bench() as bench, servers.Proxy(bench.rgw.endpoint(), "refuse@first=6") as proxy:
+    with Bench() as bench, servers.Proxy(bench.server.endpoint(), "refuse@first=6") as proxy:
         p, = bench.run(proxy, io("read", verify="full", **SMALL))
         check(proxy.stats()["rules"] == {"0:refuse": 6}, f"{proxy.stats()}")
         check(p["errors"] == 0 and p["bytes_read"] == READS * 262144, f"{p}")
@@ -98,7 +105,7 @@ def test_corrupt_bytes_are_found():
     """By the content alone: nothing else tells."""
     with Bench() as bench:
         for rule in ("corrupt:0@every=8", "corrupt:131071@every=8", "corrupt:262143@every=8"):
-            with servers.Proxy(bench.rgw.endpoint(), rule + GET) as proxy:
+            with servers.Proxy(bench.server.endpoint(), rule + GET) as proxy:
                 p, = bench.run(proxy, io("read", verify="full", on_error="count", **SMALL))
                 hits, = proxy.stats()["rules"].values()
                 check(hits == 5 and p["measures"]["payload_errors"] == p["errors"] == hits, f"{rule}: {hits}, {p}")
@@ -108,7 +115,7 @@ def test_corrupt_bytes_are_found():
 
 def test_dies_and_comes_back():
     """The only one: requests wait for it, by trying again."""
-    with Bench() as bench, servers.Proxy(bench.rgw.endpoint(), f"down:1.5@path={DATA}@first=1") as proxy:
+    with Bench() as bench, servers.Proxy(bench.server.endpoint(), f"down:1.5@path={DATA}@first=1") as proxy:
         p, = bench.run(proxy, io("read", verify="full", **SMALL), retry={"attempts": 50, "first": "50 ms", "longest": "500 ms"},
                        eject_failures=3, eject_time="200 ms")
         check(proxy.stats()["rules"] == {"0:down": 1}, f"{proxy.stats()}")
@@ -124,13 +131,35 @@ def test_writes_complete():
              ("503@first=1", "@method=POST@path=uploads", large), ("err200@first=1", "@method=POST@path=uploadId", large))
     with Bench() as bench:
         for rule, where, what in table:
-            with servers.Proxy(bench.rgw.endpoint(), rule + where) as proxy:
+            with servers.Proxy(bench.server.endpoint(), rule + where) as proxy:
                 p, = bench.run(proxy, io("write", **what))
                 hits, = proxy.stats()["rules"].values()
                 check(hits >= 1 and p["retries"] == hits and p["errors"] == 0,
                       f"{rule}{where}: {p['retries']} retries, {p['errors']} errors, done {hits} times")
-            p, = bench.run(bench.rgw, io("read", verify="full", **what))
+            p, = bench.run(bench.server, io("read", verify="full", **what))
             check(p["errors"] == 0, f"{rule}{where}: {p}")
+
+
+def test_azure():
+    """The same on az://: reads, small and large writes, a byte."""
+    blocks = {"objects": 1, "size": "24 MiB", "block": "8 MiB", "depth": 3, "folder": "large"}
+    with Bench(servers.Azurite) as bench:
+        for rule, status, kind in (("503@every=5", 503, "throttle"), ("500@every=5", 500, "server"),
+                                   ("rst@every=5", 0, "broken"), ("trunc:100000@every=5", 0, "broken")):
+            p, e, hits, _ = read_through(bench, rule)
+            check(p["errors"] == 0 and p["retries"] == hits >= 2, f"{rule}: done {hits} times, {p['retries']} retries")
+            check(e["statuses"] == {"206": READS, str(status): hits} and e[kind] == hits, f"{rule}: {e}")
+        for rule, what in (("500@every=5" + PUT, SMALL), ("rst@every=3@method=PUT@path=blockid=", blocks),
+                           ("500@first=1@method=PUT@path=comp=blocklist", blocks)):
+            with servers.Proxy(bench.server.endpoint(), rule) as proxy:
+                p, = bench.run(proxy, io("write", **what))
+                hits, = proxy.stats()["rules"].values()
+            check(p["errors"] == 0 and p["retries"] == hits >= 1, f"{rule}: done {hits} times, {p['retries']} retries")
+            p, = bench.run(bench.server, io("read", verify="full", **what))
+            check(p["errors"] == 0, f"{rule}: {p}")
+        with servers.Proxy(bench.server.endpoint(), "corrupt:77@every=8" + GET) as proxy:
+            p, = bench.run(proxy, io("read", verify="full", on_error="count", **SMALL))
+            check(p["errors"] == 5 and "differs at byte 77" in p["failures"][0]["text"], f"{p['failures']}")
 
 
 def test_given_up():
@@ -139,22 +168,22 @@ def test_given_up():
     read = [io("read", **SMALL)]
     with Bench() as bench:
         def no(sentence, rule, phases, retry=3):
-            with servers.Proxy(bench.rgw.endpoint(), rule) as proxy:
+            with servers.Proxy(bench.server.endpoint(), rule) as proxy:
                 store = bench.store(proxy, retry={"attempts": retry, "first": "5 ms", "longest": "20 ms"})
-                refused(sentence, 2, bench.at, store, phases, bench.rgw.env())
+                refused(sentence, 2, bench.at, store, phases, bench.server.env())
                 return next(iter(proxy.stats()["rules"].values()))
 
         no(["SlowDown", "3 attempts"], "503" + GET, read)
         no("3 attempts", "rst" + GET, read)
         no("1 attempt)", "403exp" + GET, read)
         no("3 attempts", "500@method=POST@path=uploadId", write)
-        left = bench.rgw.client().list_multipart_uploads(Bucket="train").get("Uploads", [])
+        left = bench.server.client().list_multipart_uploads(Bucket="train").get("Uploads", [])
         check(not left, f"uploads in parts remain open: {left}")
-        r, _ = run(2, bench.at, {**bench.store(bench.rgw), "endpoints": f"http://127.0.0.1:{servers.free_ports(1)[0]}",
-                                 "retry": {"attempts": 2, "first": "5 ms"}}, read, bench.rgw.env())
+        r, _ = run(2, bench.at, {**bench.store(bench.server), "endpoints": f"http://127.0.0.1:{servers.free_ports(1)[0]}",
+                                 "retry": {"attempts": 2, "first": "5 ms"}}, read, bench.server.env())
         check(r.rc == 1 and "no connection" in r.err, f"{r}")
 
 
 if __name__ == "__main__":
     main(test_reads_complete, test_nothing_to_retry, test_refused_connections, test_retry_after,
-         test_corrupt_bytes_are_found, test_dies_and_comes_back, test_writes_complete, test_given_up)
+         test_corrupt_bytes_are_found, test_dies_and_comes_back, test_writes_complete, test_azure, test_given_up)

@@ -1,0 +1,77 @@
+"""Tokens: of Google's metadata and of a service account's key, of Azure's managed identity and client secret; they
+expire under way, and are renewed."""
+import json
+
+from haultest import Folder, check
+from objects import io, main, refused, servers, works
+
+SMALL = {"objects": 20, "size": "16 KiB", "block": "16 KiB", "depth": 4}
+NOWHERE = {"GCE_METADATA_HOST": "127.0.0.1:1", "AZURE_POD_IDENTITY_AUTHORITY_HOST": "http://127.0.0.1:1"}
+
+
+def long_read(seconds):
+    return io("read", verify="full", passes=0, seconds=seconds, rate=200, **SMALL)
+
+
+def store_of(facade):
+    return {"uri": "gs://open/a", "endpoints": facade.endpoint()}
+
+
+def test_google_metadata():
+    """Tokens of four seconds, nine seconds of reads: nobody notices. One that is withdrawn is met by a new one."""
+    with Folder() as folder, servers.Rgw() as rgw:
+        servers.public_bucket(rgw, "open")
+        with servers.Proxy(rgw.endpoint(), tokens=4) as facade:
+            env = {"GCE_METADATA_HOST": facade.host()}
+            p = works(2, folder, store_of(facade), [io("write", **SMALL), long_read(9)], env)["phases"][1]
+            stats = facade.stats()
+            check(p["errors"] == 0 and p["measures"]["reads"] > 500, f"{p['errors']} errors, {p['measures']['reads']} reads")
+            check(stats["handed"] >= 5 and "401" not in stats["answers"], f"{stats}")
+        with servers.Proxy(rgw.endpoint(), "401@first=1@method=GET@path=/a/io/000", tokens=600) as facade:
+            env = {"GCE_METADATA_HOST": facade.host()}
+            p = works(2, folder, store_of(facade), [long_read(1)], env)["phases"][0]
+            stats = facade.stats()
+            check(p["errors"] == 0 and p["retries"] == stats["answers"]["401"] == 1 and stats["handed"] == 3, f"{p}\n{stats}")
+        with servers.Proxy(rgw.endpoint(), tokens=600) as facade:
+            refused("credentials", 2, folder, store_of(facade), [long_read(1)], NOWHERE)
+
+
+def test_google_service_account():
+    with Folder() as folder, servers.Rgw() as rgw, servers.Tls() as tls:
+        servers.public_bucket(rgw, "open")
+        for name in ("account", "other"):
+            tls.openssl("genrsa", "-out", name + ".pem", "2048")
+            tls.openssl("rsa", "-in", name + ".pem", "-pubout", "-out", name + ".pub")
+        with servers.Proxy(rgw.endpoint(), tokens=4, public_key=tls.path("account.pub")) as facade:
+            env = {}
+            for name in ("account", "other"):
+                with open(tls.path(name + ".pem"), encoding="ascii") as f:
+                    key = {"type": "service_account", "client_email": "haul@tests.example", "private_key": f.read(),
+                           "token_uri": facade.endpoint() + "/token"}
+                env[name] = {**NOWHERE, "GOOGLE_APPLICATION_CREDENTIALS": tls.write(name + ".json", json.dumps(key))}
+            p = works(2, folder, store_of(facade), [io("write", **SMALL), long_read(6)], env["account"])["phases"][1]
+            check(p["errors"] == 0 and facade.stats()["handed"] >= 4, f"{p['errors']} errors, {facade.stats()}")
+            refused("token", 1, folder, store_of(facade), [io("write", **SMALL)], env["other"])
+
+
+def test_azure():
+    """Over TLS, as Azure wants it with tokens."""
+    with Folder() as folder, servers.Tls() as tls, servers.Azurite(tls=tls.pair("good")) as azurite, \
+            servers.Proxy("127.0.0.1:1", tokens=4) as facade:
+        servers.azure_container(azurite, "train", ca=tls.ca)
+        store = {"uri": f"az://{azurite.ACCOUNT}/train/a", "endpoints": azurite.endpoint(), "ca": tls.ca}
+        identity = {"AZURE_POD_IDENTITY_AUTHORITY_HOST": "http://" + facade.host()}
+        secret = {**NOWHERE, "AZURE_AUTHORITY_HOST": "http://" + facade.host(), "AZURE_TENANT_ID": "haul-tests",
+                  "AZURE_CLIENT_ID": "haul", "AZURE_CLIENT_SECRET": "secret+/="}
+        handed = 0
+        for env in (identity, secret):
+            p = works(2, folder, store, [io("write", **SMALL), long_read(6)], env)["phases"][1]
+            check(p["errors"] == 0, f"{p}")
+            check(facade.stats()["handed"] - handed >= 4, f"{facade.stats()}")
+            handed = facade.stats()["handed"]
+        refused("token", 1, folder, store, [io("write", **SMALL)], {**secret, "AZURE_CLIENT_SECRET": "wrong"})
+        refused("certificate", 1, folder, {**store, "ca": ""}, [io("write", **SMALL)], identity)
+
+
+if __name__ == "__main__":
+    main(test_google_metadata, test_google_service_account, test_azure)
