@@ -1,10 +1,14 @@
 """Many ways into one store: several gateways whose own counters say who was asked how often."""
+import os
 import signal
+import subprocess
 import threading
 import time
 
-from haultest import Folder, check, steady
-from objects import io, main, servers, works
+from haultest import HAUL, Folder, check, steady, write_job
+from objects import CLEAN, io, main, servers, works
+
+MIB = 1 << 20
 
 GATEWAYS = 4
 QUICK = {"retry": {"first": "5 ms", "longest": "200 ms"}}
@@ -130,5 +134,32 @@ def test_connections_are_kept():
         check(made <= 256 and stats["connections"] - 4 <= made, f"{made} connections, the proxy's {stats}")
 
 
+def test_memory_is_bounded():
+    """By what the job names: 256 in flight cost their buffers, and little more than one does."""
+    with Folder() as folder, servers.Rgw() as rgw:
+        rgw.bucket("train")
+        peak = {}
+        for size, depth, objects in ((1024, 1, 1000), (1024, 256, 10000), (262144, 256, 1024)):
+            for operation in ("write", "read"):
+                job = {"name": "memory", "stores": {"d": store_of(rgw.endpoint(), "rank")}, "phases": [
+                    io(operation, objects=objects, size=size, block=size, depth=depth, folder=f"{size} {depth}")]}
+                peak[operation, size, depth] = peak_memory(write_job(folder, job), {**CLEAN, **rgw.env()})
+        for operation in ("write", "read"):
+            least = peak[operation, 1024, 1]
+            check(peak[operation, 1024, 256] <= least + 16 * MIB, f"{operation}: {peak}")
+            # A socket's worth of upload stands in libcurl, too: 64 KiB each.
+            check(peak[operation, 262144, 256] <= least + 256 * (262144 + 65536) + 48 * MIB, f"{operation}: {peak}")
+
+
+def peak_memory(job, env):
+    with subprocess.Popen([HAUL, "run", job, "--force"], cwd=os.path.dirname(job), env={**os.environ, **env},
+                          stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as p:
+        _, status, used = os.wait4(p.pid, 0)
+        p.returncode = status
+    check(status == 0, f"{job}: exit {status}")
+    return used.ru_maxrss * 1024
+
+
 if __name__ == "__main__":
-    main(test_policies, test_node, test_slow_one, test_killed_one, test_lists_and_ranges, test_connections_are_kept)
+    main(test_policies, test_node, test_slow_one, test_killed_one, test_lists_and_ranges, test_connections_are_kept,
+         test_memory_is_bounded)
