@@ -1,20 +1,21 @@
 #!/usr/bin/env bash
-# Installs what tests use from npm (tests/npm/package.json) into build/npm, where it is not there yet.
+# Installs what tests use from npm (tests/npm/package-lock.json) into build/npm, where it is not there yet.
 # Asks nothing; runs no scripts of packages. Exit status 0: it is there; 1: the sentence on standard error says why not.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-wanted=$(sha256sum <tests/npm/package.json | cut -d' ' -f1)
+wanted=$(cat tests/npm/package.json tests/npm/package-lock.json | sha256sum | cut -d' ' -f1)
 if [ "$(cat build/npm/installed 2>/dev/null || true)" = "$wanted" ]; then
 	exit 0
 fi
 command -v npm >/dev/null || { echo "haul: npm is not installed" >&2; exit 1; }
 rm -rf build/npm
 mkdir -p build/npm
-cp tests/npm/package.json build/npm/
+cp tests/npm/package.json tests/npm/package-lock.json build/npm/
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
-if ! (cd build/npm && npm install --no-package-lock --ignore-scripts --no-audit --no-fund </dev/null >"$log" 2>&1); then
+# Not `npm ci`: it wants the lock to name what other systems would take, too.
+if ! (cd build/npm && npm install --ignore-scripts --no-audit --no-fund </dev/null >"$log" 2>&1); then
 	tail -n 15 "$log" >&2
 	echo "haul: npm could not install what tests/npm/package.json names" >&2
 	exit 1
