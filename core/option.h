@@ -63,6 +63,9 @@ struct option {
 	/* table: a choice in the same table. Given only where the choice is this option's name. NULL:
 	 * always. */
 	const char *of;
+	/* choice: stands for values of other options of its struct. Called where it is given, before
+	 * all that is given beside it, which therefore wins. NULL: it stands for itself. */
+	void (*preset)(void *into);
 	const char *help;
 };
 

@@ -22,6 +22,11 @@ static int table_default(const struct option *table, void *into, struct arena *a
 			 struct err *err);
 static int texts_default(const struct option *o, struct texts *texts, struct arena *arena,
 			 struct err *err);
+static int parts_fill(const struct option_part *parts, unsigned count, const char *const *others,
+		      const struct cJSON *object, const char *path, struct arena *arena,
+		      struct err *err);
+static int parts_preset(const struct option_part *parts, unsigned count, const struct cJSON *object,
+			const char *path, struct arena *arena, struct err *err);
 static int parse_key(const struct option_part *parts, unsigned count, const char *const *others,
 		     const struct cJSON *child, const char *path, struct arena *arena,
 		     struct err *err);
@@ -67,15 +72,25 @@ int options_parse_parts(const struct option_part *parts, unsigned count, const c
 			const struct cJSON *object, const char *path, struct arena *arena,
 			struct err *err)
 {
+	int rc = parts_default(parts, count, arena, err);
+
+	return rc < 0 || !object ? rc : parts_fill(parts, count, others, object, path, arena, err);
+}
+
+/* What is given, over what the structs hold already. */
+static int parts_fill(const struct option_part *parts, unsigned count, const char *const *others,
+		      const struct cJSON *object, const char *path, struct arena *arena,
+		      struct err *err)
+{
 	char where[OPTION_PATH_BYTES];
 	const cJSON *child;
 	int rc;
 
-	rc = parts_default(parts, count, arena, err);
-	if (rc < 0 || !object)
-		return rc;
 	if (!cJSON_IsObject(object))
 		return refuse(*path ? path : "/", "an object", object, err);
+	rc = parts_preset(parts, count, object, path, arena, err);
+	if (rc < 0)
+		return rc;
 	cJSON_ArrayForEach(child, object)
 	{
 		if (cJSON_GetObjectItemCaseSensitive(object, child->string) != child) {
@@ -157,6 +172,31 @@ static int texts_default(const struct option *o, struct texts *texts, struct are
 	if (!texts->items || !texts->items[0])
 		return err_set(err, -ENOMEM, "no memory for the default of %s", o->name);
 	texts->count = 1;
+	return 0;
+}
+
+static int parts_preset(const struct option_part *parts, unsigned count, const struct cJSON *object,
+			const char *path, struct arena *arena, struct err *err)
+{
+	const struct option *const *table;
+	const struct option *o;
+	const cJSON *child;
+	unsigned i;
+	int rc;
+
+	for (i = 0; i < count; i++)
+		for (table = parts[i].tables; *table; table++)
+			for (o = *table; o->name; o++) {
+				if (!o->preset)
+					continue;
+				child = cJSON_GetObjectItemCaseSensitive(object, o->name);
+				if (!child)
+					continue;
+				rc = parse_key(parts, count, NULL, child, path, arena, err);
+				if (rc < 0)
+					return rc;
+				o->preset(parts[i].into);
+			}
 	return 0;
 }
 
@@ -532,16 +572,16 @@ static int parse_factors(const struct option *o, struct factors *out, const stru
 	return 0;
 }
 
+/* It has its defaults from the table that it lies in, or what a preset made of them. */
 static int parse_table(const struct option *o, void *out, const struct cJSON *value,
 		       const char *where, struct arena *arena, struct err *err)
 {
 	const struct option *const tables[] = {o->table, NULL};
-	int rc;
+	const struct option_part part = {tables, out};
 
 	if (cJSON_IsObject(value))
-		return options_parse(tables, out, value, where, arena, err);
+		return parts_fill(&part, 1, NULL, value, where, arena, err);
 	if (cJSON_IsArray(value) || cJSON_IsNull(value))
 		return refuse(where, "an object", value, err);
-	rc = options_parse(tables, out, NULL, where, arena, err);
-	return rc < 0 ? rc : option_parse_one(o->table, out, value, where, arena, err);
+	return option_parse_one(o->table, out, value, where, arena, err);
 }

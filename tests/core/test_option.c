@@ -342,6 +342,56 @@ static void parts_and_others(void)
 }
 
 /* Values at the edges of what doubles hold come back as they were. */
+static void paint(void *into)
+{
+	struct all *a = into;
+
+	a->number = a->choice == 2 ? 77 : 1;
+	a->inner.workers = a->choice == 2 ? 8 : 4;
+	a->inner.kind = 1;
+}
+
+/* What a choice stands for is a default, whatever the order of the text. */
+static void presets(void)
+{
+	static const struct option painted[] = {
+		OPT_CHOICE("choice", struct all, choice, .def = 1, .choices = choice_names,
+			   .preset = paint, .help = "of a colour"),
+		OPT_TABLE("inner", struct all, inner, .table = inner_options, .help = "more"),
+		OPT_END};
+	static const struct option *const with[] = {all_options, painted, NULL};
+	static const struct {
+		const char *text;
+		uint64_t number, workers;
+		uint32_t kind;
+	} cases[] = {
+		{"{}", 1, 4, 0},
+		{"{\"choice\": \"blue\"}", 77, 8, 1},
+		{"{\"choice\": \"green\"}", 1, 4, 1},
+		{"{\"number\": 5, \"choice\": \"blue\"}", 5, 8, 1},
+		{"{\"choice\": \"blue\", \"number\": 1}", 1, 8, 1},
+		{"{\"inner\": {\"workers\": 2}, \"choice\": \"blue\"}", 77, 2, 1},
+		{"{\"inner\": \"slow\", \"choice\": \"blue\"}", 77, 8, 0},
+	};
+	struct cJSON *tree;
+	struct err err;
+	struct all a;
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct arena arena = {0};
+
+		CU_ASSERT_EQUAL_FATAL(
+			json_parse(&tree, cases[i].text, strlen(cases[i].text), 32, 10000, &err),
+			0);
+		CU_ASSERT_EQUAL(options_parse(with, &a, tree, "/p", &arena, &err), 0);
+		CU_ASSERT_EQUAL(a.number, cases[i].number);
+		CU_ASSERT_EQUAL(a.inner.workers, cases[i].workers);
+		CU_ASSERT_EQUAL(a.inner.kind, cases[i].kind);
+		cJSON_Delete(tree);
+		arena_free(&arena);
+	}
+}
+
 static void to_json_and_back(void)
 {
 	static const uint64_t wholes[] = {
@@ -496,6 +546,7 @@ int main(void)
 			       {"too many factors", too_many_factors},
 			       {"many keys are cheap", many_keys_are_cheap},
 			       {"parts and others", parts_and_others},
+			       {"presets", presets},
 			       {"to JSON and back", to_json_and_back},
 			       {"unset is left out", unset_is_left_out},
 			       {"reference", reference},
