@@ -228,6 +228,11 @@ struct backend_ops {
 	uint32_t depth_max; /* requests in flight a queue; 1: one at a time */
 	/* Where the options say how many: at most depth_max. NULL: depth_max. See backend_depth. */
 	uint32_t (*depth)(const void *options);
+	/* Where the options say more of it than transfer: see backend_range, backend_part,
+	 * backend_in_flight. NULL: transfer; one. */
+	uint64_t (*range)(const void *options, uint64_t largest, uint32_t depth);
+	uint64_t (*part)(const void *options, uint64_t length);
+	uint32_t (*in_flight)(const void *options);
 
 	/* What options say that no table can refuse. path is the store's JSON path. May be NULL. */
 	int (*check)(const void *options, const char *path, struct err *err);
@@ -282,6 +287,14 @@ const struct backend_ops *backend_find(const char *scheme);
 /* Requests in flight a queue on the store described, at most. */
 uint32_t backend_depth(const struct job_store *described);
 
+/* Bytes a read, of extents of at most largest bytes, when depth reads are in flight at once. UINT64_MAX:
+ * an extent whole. On an open store: store_range, store_part. */
+uint64_t backend_range(const struct job_store *described, uint64_t largest, uint32_t depth);
+/* Bytes a write, of an object of length bytes (0: unknown). UINT64_MAX: whole. */
+uint64_t backend_part(const struct job_store *described, uint64_t length);
+/* Reads or writes of one object in flight at once, where the phase does not say. */
+uint32_t backend_in_flight(const struct job_store *described);
+
 /* What no table can refuse of a store: URIs of several schemes, and what its backend checks. path
  * is its JSON path, for messages. */
 int store_check(const struct job_store *described, const char *path, struct err *err);
@@ -309,5 +322,8 @@ bool store_can(const struct store *store, enum backend_capability what);
 /* Bytes a request; UINT64_MAX: any extent whole. With direct I/O a multiple of store->alignment, at
  * which writes must begin; only the last one of an object may have a length that is no multiple. */
 uint64_t store_transfer(const struct store *store);
+/* backend_range and backend_part in the same way. */
+uint64_t store_range(const struct store *store, uint64_t largest, uint32_t depth);
+uint64_t store_part(const struct store *store, uint64_t length);
 
 #endif

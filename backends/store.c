@@ -64,6 +64,42 @@ uint32_t backend_depth(const struct job_store *described)
 	return ops->depth ? ops->depth(described->options) : ops->depth_max;
 }
 
+static uint64_t transfer_of(const struct backend_ops *ops, const void *options)
+{
+	const struct store_options *common = options;
+	uint64_t bytes = common->transfer ? common->transfer : ops->transfer;
+
+	return bytes ? bytes : UINT64_MAX;
+}
+
+static uint64_t range_of(const struct backend_ops *ops, const void *options, uint64_t largest,
+			 uint32_t depth)
+{
+	return ops->range ? ops->range(options, largest, depth) : transfer_of(ops, options);
+}
+
+uint64_t backend_range(const struct job_store *described, uint64_t largest, uint32_t depth)
+{
+	return range_of(described->section->owner, described->options, largest, depth);
+}
+
+static uint64_t part_of(const struct backend_ops *ops, const void *options, uint64_t length)
+{
+	return ops->part ? ops->part(options, length) : transfer_of(ops, options);
+}
+
+uint64_t backend_part(const struct job_store *described, uint64_t length)
+{
+	return part_of(described->section->owner, described->options, length);
+}
+
+uint32_t backend_in_flight(const struct job_store *described)
+{
+	const struct backend_ops *ops = described->section->owner;
+
+	return ops->in_flight ? ops->in_flight(described->options) : 1;
+}
+
 int store_check(const struct job_store *described, const char *path, struct err *err)
 {
 	const struct backend_ops *ops = described->section->owner;
@@ -185,16 +221,27 @@ int64_t store_evict(const struct store *store, const struct object *o)
 	return store->ops->evict ? store->ops->evict(store, o) : -ENOTSUP;
 }
 
-uint64_t store_transfer(const struct store *store)
+static uint64_t align(const struct store *store, uint64_t bytes)
 {
-	uint64_t bytes = store_common(store)->transfer;
-
-	if (!bytes)
-		bytes = store->ops->transfer;
-	if (!bytes)
-		return UINT64_MAX;
+	if (bytes == UINT64_MAX)
+		return bytes;
 	bytes -= bytes % store->alignment;
 	return bytes ? bytes : store->alignment;
+}
+
+uint64_t store_transfer(const struct store *store)
+{
+	return align(store, transfer_of(store->ops, store->options));
+}
+
+uint64_t store_range(const struct store *store, uint64_t largest, uint32_t depth)
+{
+	return align(store, range_of(store->ops, store->options, largest, depth));
+}
+
+uint64_t store_part(const struct store *store, uint64_t length)
+{
+	return align(store, part_of(store->ops, store->options, length));
 }
 
 uint64_t text_hash(const char *text)

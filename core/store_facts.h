@@ -11,6 +11,7 @@ struct store_facts {
 	char uri[256];        /* as the job writes it: variables unexpanded; of a list the first */
 	char engine[32];      /* what moves the bytes: "uring", "psync", "libcurl" */
 	char file_system[32]; /* "ext4"; of an object store the service */
+	char client[32];      /* of an object store: the library that is stood in for */
 	char layout[96];      /* striping said to the store, or why none was */
 	char note[256];       /* where it is not as asked for: a sentence for the report */
 	uint64_t direct;      /* 1: past the page cache */

@@ -393,6 +393,7 @@ static cJSON *store(const struct store_facts *s)
 	number(o, "block_bytes", (double)s->block_bytes);
 	cJSON_AddStringToObject(o, "file_system", s->file_system);
 	cJSON_AddStringToObject(o, "layout", s->layout);
+	cJSON_AddStringToObject(o, "client", s->client);
 	number(o, "copies_read", (double)s->copies_read);
 	number(o, "copies_streamed", (double)s->copies_streamed);
 	number(o, "copies_written", (double)s->copies_written);

@@ -201,6 +201,7 @@ hid_t rows_store_type(void)
 		TEXT(struct store_facts, "file_system", file_system),
 		NUMBER(struct store_facts, "block_bytes", block_bytes, MEMBER_U64),
 		TEXT(struct store_facts, "layout", layout),
+		TEXT(struct store_facts, "client", client),
 		NUMBER(struct store_facts, "copies_read", copies_read, MEMBER_U64),
 		NUMBER(struct store_facts, "copies_streamed", copies_streamed, MEMBER_U64),
 		NUMBER(struct store_facts, "copies_written", copies_written, MEMBER_U64),

@@ -15,8 +15,14 @@
 #include "core/units.h"
 #include "workloads/file_pass.h"
 #include "workloads/manifest.h"
+#include "workloads/object_write.h"
 
-enum { GENERATE_PIECE_MAX = 16 << 20, GENERATE_PIECE_WHOLE = 1 << 20 };
+/* A write that its window does not hold whole is made as it goes. */
+enum {
+	GENERATE_WINDOW_MAX = 16 << 20,
+	GENERATE_WINDOW_MANY = 1 << 20, /* of each of several writes in flight */
+	GENERATE_PIECE_WHOLE = 1 << 20
+};
 
 static int generate_check(const struct job *job, const struct job_phase *phase, uint32_t ranks,
 			  struct err *err);
@@ -143,12 +149,22 @@ static int generate_check(const struct job *job, const struct job_phase *phase, 
 	return find(job, phase, &store, &d, err);
 }
 
-/* Bytes of a write. */
-static uint64_t piece_bytes(uint64_t transfer)
+/* Bytes of a write, where the store has so many. */
+static uint64_t piece_bytes(const struct backend_ops *ops, uint64_t part)
 {
-	if (transfer == UINT64_MAX)
+	if (part == UINT64_MAX)
 		return GENERATE_PIECE_WHOLE;
-	return transfer < GENERATE_PIECE_MAX ? transfer : GENERATE_PIECE_MAX;
+	/* Only where parts are the store's own measure may they be larger than the window. */
+	return ops->part || part < GENERATE_WINDOW_MAX ? part : GENERATE_WINDOW_MAX;
+}
+
+/* Of each write in flight. */
+static uint64_t window_bytes(const struct backend_ops *ops, uint64_t part, uint32_t depth)
+{
+	uint64_t most = depth > 1 ? GENERATE_WINDOW_MANY : GENERATE_WINDOW_MAX;
+	uint64_t piece = piece_bytes(ops, part);
+
+	return piece < most ? piece : most;
 }
 
 static int generate_size(const struct job *job, const struct job_phase *phase, uint32_t ranks,
@@ -156,24 +172,23 @@ static int generate_size(const struct job *job, const struct job_phase *phase, u
 {
 	const struct generate_options *o = phase->options;
 	const struct backend_ops *ops;
-	const struct store_options *common;
 	const struct job_store *store;
 	struct dataset d;
-	uint64_t transfer;
+	uint32_t depth;
 	int rc = find(job, phase, &store, &d, err);
 
 	(void)ranks_per_node;
 	if (rc < 0)
 		return rc;
+	depth = backend_in_flight(store);
 	ops = store->section->owner;
-	common = store->options;
-	transfer = common->transfer ? common->transfer : ops->transfer;
 	out->files = d.options.files;
 	out->samples = d.samples;
 	out->bytes = dataset_bytes_expected(&d);
 	out->bytes_per_rank = out->bytes / ranks;
 	if (ops->capabilities & BACKEND_CONTENT) {
-		out->memory_per_rank = o->threads * piece_bytes(transfer ? transfer : UINT64_MAX);
+		out->memory_per_rank =
+			o->threads * depth * window_bytes(ops, backend_part(store, 0), depth);
 		out->space_bytes = out->bytes;
 		out->inodes = dataset_objects(&d);
 		if (ops->capabilities & BACKEND_PERSISTENT)
@@ -204,6 +219,7 @@ enum generate_count {
 struct generate {
 	struct dataset dataset;
 	struct store store;
+	uint64_t window; /* of each write in flight */
 	struct file_pass pass;
 	bool content; /* the store keeps what is written */
 	bool looks;   /* the store can tell whether a file is there */
@@ -288,6 +304,7 @@ static int open_all(struct generate *g, struct phase_context *ctx, uint64_t star
 	const struct generate_options *o = ctx->phase->options;
 	const struct job_store *described;
 	int rc = find(ctx->job, ctx->phase, &described, &g->dataset, err);
+	uint32_t depth;
 
 	if (rc == 0)
 		rc = workload_store_open(ctx, described, &g->store, err);
@@ -297,6 +314,8 @@ static int open_all(struct generate *g, struct phase_context *ctx, uint64_t star
 	}
 	g->content = store_can(&g->store, BACKEND_CONTENT);
 	g->looks = store_can(&g->store, BACKEND_MISSING_IS_ERROR);
+	depth = backend_in_flight(described);
+	g->window = window_bytes(g->store.ops, store_part(&g->store, 0), depth);
 	g->keeps_manifest = g->content && store_can(&g->store, BACKEND_PERSISTENT);
 	g->pass = (struct file_pass){
 		.files = dataset_objects(&g->dataset),
@@ -307,7 +326,8 @@ static int open_all(struct generate *g, struct phase_context *ctx, uint64_t star
 		.start_ns = start_ns,
 		.main_op = IO_WRITE,
 		.threads = (uint32_t)o->threads,
-		.buffer_bytes = g->content ? piece_bytes(store_transfer(&g->store)) : 0,
+		.depth = depth,
+		.buffer_bytes = g->content ? depth * g->window : 0,
 		.progress_argument = ctx->progress_argument,
 		.kind = "generate",
 		.argument = g,
@@ -394,9 +414,9 @@ static int look_at_file(struct file_worker *w, uint64_t i)
 
 static int write_file(struct file_worker *w, struct object *o, const struct layout *l);
 
-static uint64_t write_bytes(const struct generate *g)
+static uint64_t piece_of(const struct generate *g, uint64_t length)
 {
-	return g->content ? g->pass.buffer_bytes : piece_bytes(store_transfer(&g->store));
+	return piece_bytes(g->store.ops, store_part(&g->store, length));
 }
 
 static int make_file(struct file_worker *w, uint64_t i)
@@ -415,7 +435,8 @@ static int make_file(struct file_worker *w, uint64_t i)
 		if (rc == 0 && io.done_bytes == l.size)
 			return 0;
 	}
-	io = (struct io){.op = IO_BEGIN, .object = &o, .length = l.size, .part = write_bytes(g)};
+	io = (struct io){
+		.op = IO_BEGIN, .object = &o, .length = l.size, .part = piece_of(g, l.size)};
 	rc = file_worker_do(w, &io);
 	if (rc < 0)
 		return rc;
@@ -428,35 +449,24 @@ static int make_file(struct file_worker *w, uint64_t i)
 	return 0;
 }
 
-/* Piece by piece through the worker's buffer, and the commit. */
 static int write_file(struct file_worker *w, struct object *o, const struct layout *l)
 {
 	struct generate *g = w->pass->argument;
-	struct clock *clock = g->store.clock;
-	uint64_t piece = write_bytes(g);
-	struct io io;
+	struct io io = {.op = IO_COMMIT, .object = o, .length = l->size};
+	struct object_write write = {.w = w,
+				     .object = o,
+				     .layout = l,
+				     .content = g->content,
+				     .depth = g->pass.depth,
+				     .window = g->window,
+				     .piece = piece_of(g, l->size),
+				     .fill_ns = &w->counts[COUNT_FILL_NS],
+				     .wait_ns = &w->counts[COUNT_WRITE_NS]};
 	char text[96];
-	int rc;
+	int rc = object_write(&write);
 
-	for (uint64_t at = 0; at < l->size; at += piece) {
-		uint64_t n = l->size - at < piece ? l->size - at : piece;
-		uint64_t before_ns;
-
-		if (atomic_load_explicit(&w->pass->halt, memory_order_relaxed))
-			return -ECANCELED;
-		if (g->content) {
-			before_ns = clock_now(clock);
-			layout_image(l, at, w->buffer, n);
-			w->counts[COUNT_FILL_NS] += clock_now(clock) - before_ns;
-		}
-		io = (struct io){
-			.op = IO_WRITE, .object = o, .offset = at, .length = n, .data = w->buffer};
-		rc = file_worker_do(w, &io);
-		w->counts[COUNT_WRITE_NS] += io.done_ns - io.submit_ns;
-		if (rc < 0)
-			return rc;
-	}
-	io = (struct io){.op = IO_COMMIT, .object = o, .length = l->size};
+	if (rc < 0)
+		return rc;
 	rc = file_worker_do(w, &io);
 	w->counts[COUNT_WRITE_NS] += io.done_ns - io.submit_ns;
 	if (rc == 0 && g->content && io.done_bytes != l->size) {

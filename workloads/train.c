@@ -14,9 +14,10 @@
  * worker's share of the buffers holds, the blocks around it included where I/O is direct. */
 static uint64_t request_bytes(const struct train_options *o, const struct pass_input *in)
 {
-	uint64_t budget = train_window(o, in->depth),
-		 transfer = train_request(o, store_transfer(&in->store));
+	uint64_t budget = train_window(o, in->depth);
 	uint64_t largest = train_extent(o, &in->dataset), bytes, window;
+	uint64_t range = store_range(&in->store, train_longest(o, &in->dataset), in->depth);
+	uint64_t transfer = train_request(o, range);
 
 	if (!store_can(&in->store, BACKEND_CONTENT))
 		return transfer;
@@ -45,7 +46,7 @@ static int input_open(struct phase_context *ctx, const char *name, struct pass_i
 	rc = group_agree(ctx->group, rc, err);
 	if (rc < 0)
 		return rc;
-	in->depth = train_depth(o, store);
+	in->depth = train_depth(o, store, &in->dataset);
 	in->request_bytes = request_bytes(o, in);
 	return existing_check(&in->dataset, &in->store, ctx->group, err);
 }

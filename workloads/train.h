@@ -171,14 +171,14 @@ uint32_t train_interleave(const struct train_options *o);
 uint64_t train_steps(const struct train_options *o, const struct dataset *d, uint64_t batch,
 		     uint32_t ranks);
 
-/* Bytes a request of a store has at most, before any window (UINT64_MAX: an extent whole). */
-uint64_t train_transfer(const struct job_store *store);
-/* Requests that a worker has in flight, on this store. */
-uint32_t train_depth(const struct train_options *o, const struct job_store *store);
+/* Requests that a worker has in flight, of this data set on this store. */
+uint32_t train_depth(const struct train_options *o, const struct job_store *store,
+		     const struct dataset *d);
 /* Windows that a worker has, with so many requests in flight, and the bytes of each. */
 uint32_t train_windows(const struct train_options *o, uint32_t depth);
 uint64_t train_window(const struct train_options *o, uint32_t depth);
-/* The longest range read at once, and room for what is checked of it. */
+/* The longest range read at once (UINT64_MAX: any); and room for what is checked of it. */
+uint64_t train_longest(const struct train_options *o, const struct dataset *d);
 uint64_t train_extent(const struct train_options *o, const struct dataset *d);
 /* transfer, or the less that the loader asks for at once. */
 uint64_t train_request(const struct train_options *o, uint64_t transfer);

@@ -171,16 +171,25 @@ uint64_t train_steps(const struct train_options *o, const struct dataset *d, uin
 	return share_batches(&order, train_interleave(o), batch, ranks);
 }
 
-uint64_t train_transfer(const struct job_store *store)
+/* As many pieces of a sample as the store wants at once and the buffers hold, none of them cut for it. */
+static uint32_t piece_depth(const struct train_options *o, const struct job_store *store,
+			    uint64_t largest)
 {
-	const struct backend_ops *ops = store->section->owner;
-	const struct store_options *common = store->options;
-	uint64_t transfer = common->transfer ? common->transfer : ops->transfer;
+	uint32_t depth = backend_in_flight(store);
 
-	return transfer ? transfer : UINT64_MAX;
+	while (depth > 1) {
+		uint64_t range = backend_range(store, largest, depth);
+
+		if (range <= train_window(o, depth) && range < largest &&
+		    (largest - 1) / range >= depth - 1)
+			break;
+		depth--;
+	}
+	return depth;
 }
 
-uint32_t train_depth(const struct train_options *o, const struct job_store *store)
+uint32_t train_depth(const struct train_options *o, const struct job_store *store,
+		     const struct dataset *d)
 {
 	uint64_t depth = o->batch < BATCH_DEPTH ? o->batch : BATCH_DEPTH;
 	uint32_t most = backend_depth(store);
@@ -190,7 +199,7 @@ uint32_t train_depth(const struct train_options *o, const struct job_store *stor
 	if (o->loader.kind == LOADER_STREAM)
 		depth = train_windows(o, 1);
 	else if (o->loader.kind != LOADER_BATCH)
-		return 1;
+		return piece_depth(o, store, train_longest(o, d));
 	return depth < most ? (uint32_t)depth : most;
 }
 
@@ -211,9 +220,16 @@ uint64_t train_window(const struct train_options *o, uint32_t depth)
 	return o->buffers / (o->loader.workers ? o->loader.workers : 1) / train_windows(o, depth);
 }
 
+uint64_t train_longest(const struct train_options *o, const struct dataset *d)
+{
+	return train_interleave(o) ? UINT64_MAX : dataset_extent_bytes_max(d);
+}
+
 uint64_t train_extent(const struct train_options *o, const struct dataset *d)
 {
-	return train_interleave(o) ? UINT64_MAX : dataset_extent_bytes_max(d) + WORKER_PIECE_BYTES;
+	uint64_t longest = train_longest(o, d);
+
+	return longest < UINT64_MAX ? longest + WORKER_PIECE_BYTES : longest;
 }
 
 uint64_t train_request(const struct train_options *o, uint64_t transfer)

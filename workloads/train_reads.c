@@ -27,14 +27,15 @@ struct readers {
 };
 
 static struct readers readers_of(const struct train_options *o, const struct job_store *store,
-				 uint64_t batch, uint32_t ranks)
+				 const struct dataset *d, uint64_t batch, uint32_t ranks)
 {
 	double workers = o->loader.workers ? (double)o->loader.workers : 1;
 
 	if (o->loader.kind == LOADER_SAMPLE)
 		return (struct readers){ranks, workers, batch};
 	return (struct readers){ranks * workers,
-				o->loader.kind == LOADER_BATCH ? train_depth(o, store) : 1, batch};
+				o->loader.kind == LOADER_BATCH ? train_depth(o, store, d) : 1,
+				batch};
 }
 
 /* Lanes that come to a stretch of n positions. */
@@ -86,7 +87,7 @@ void train_reads(const struct train_options *o, const struct job_store *store,
 		 struct train_reads *out)
 {
 	uint64_t samples = d->options.samples_per_file, files = d->options.files;
-	struct readers r = readers_of(o, store, batch, ranks);
+	struct readers r = readers_of(o, store, d, batch, ranks);
 	bool in_order = kind == ORDER_AS_IS || kind == ORDER_FILES;
 	double visit, groups, reads = 0; /* visits, groups and reads of groups, a file */
 	struct costs c, last;

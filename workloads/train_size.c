@@ -29,14 +29,15 @@ static uint64_t memory_bytes(const struct train_options *o, const struct dataset
 {
 	const struct backend_ops *ops = store->section->owner;
 	uint64_t workers = o->loader.workers ? o->loader.workers : 1;
-	uint64_t transfer = train_request(o, train_transfer(store)), largest, request;
+	uint64_t largest, transfer, request;
 	char text[2][UNITS_TEXT_BYTES];
 	uint32_t depth;
 
 	if (!(ops->capabilities & BACKEND_CONTENT))
 		return 0;
-	depth = train_depth(o, store);
+	depth = train_depth(o, store, d);
 	largest = train_extent(o, d);
+	transfer = train_request(o, backend_range(store, train_longest(o, d), depth));
 	request = worker_request_bytes(transfer, train_window(o, depth), largest);
 	if (request < transfer && request < largest)
 		note(out, "buffers of %s cut requests to %s",

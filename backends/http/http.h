@@ -21,7 +21,8 @@ enum {
 	UPLOAD_ID_BYTES = 1024,
 	PART_ETAG_BYTES = 72,
 	REDIRECTS_MAX = 4,
-	BUCKET_BYTES = 256
+	BUCKET_BYTES = 256,
+	HTTP_IN_FLIGHT_MAX = 64
 };
 
 /* Options of every store behind HTTP; a store's own struct begins with this one. */
@@ -33,9 +34,14 @@ struct http_options {
 	bool insecure;
 	char ca[512];
 	uint64_t connect_ns, first_byte_ns, stall_ns;
+	uint32_t client;
 	bool head_on_open;
+	uint32_t split; /* enum http_split */
+	uint64_t split_from, part, put_whole, in_flight;
+	uint32_t payload; /* S3's only, but clients differ in it */
 };
 extern const struct option http_option_table[];
+enum http_split { SPLIT_SIZE, SPLIT_ADAPTIVE, SPLIT_OFF };
 
 enum http_step {
 	STEP_HEAD,
@@ -149,6 +155,18 @@ int http_open(struct store *store, const struct dialect *dialect, struct err *er
 void http_close(struct store *store);
 int http_check(const void *options, const char *path, struct err *err);
 void http_describe(const struct store *store, struct store_facts *facts);
+uint64_t http_range(const void *options, uint64_t largest, uint32_t depth);
+uint64_t http_part(const void *options, uint64_t length);
+uint32_t http_in_flight(const void *options);
+
+/* profile.c: what known libraries do on the wire. */
+enum { CLIENT_HAUL, CLIENT_S3DLIO, CLIENT_S3TORCHCONNECTOR, CLIENT_MINIO };
+extern const char *const client_names[];
+/* A preset of the options, for those at into. */
+void client_preset(void *into);
+/* -EINVAL: that library does not know the scheme. */
+int client_check(const struct http_options *o, const char *path, struct err *err);
+
 /* "bucket/a/b" into bucket and "a/b/". -EINVAL with a sentence. */
 int http_split_root(const struct store *store, const char *what, struct http_store *http,
 		    struct err *err);

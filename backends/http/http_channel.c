@@ -201,7 +201,7 @@ static bool names_folder(const struct object *o)
 /* Small enough for one PUT. */
 static bool whole(const struct http_channel *ch, const struct io *io)
 {
-	uint64_t part = io->part ? io->part : store_transfer(ch->channel->store);
+	uint64_t part = io->part ? io->part : http_part(ch->store->options, io->length);
 
 	return io->length && io->length <= part;
 }
@@ -245,7 +245,7 @@ static void begin(struct slot *s)
 			return;
 		}
 		u->length = io->length;
-		u->part = io->part ? io->part : store_transfer(s->channel->channel->store);
+		u->part = io->part ? io->part : http_part(http->options, io->length);
 		u->whole = whole(s->channel, io);
 		u->published = false;
 		u->id[0] = '\0';

@@ -7,6 +7,9 @@
 #include "backends/http/http.h"
 #include "backends/store.h"
 
+enum { ADAPTIVE_MIN = 1 << 20 };
+static const char *const split_names[] = {"size", "adaptive", "off", NULL};
+
 const struct option http_option_table[] = {
 	OPT_TEXTS(
 		"endpoints", struct http_options, endpoints, .def_text = "",
@@ -35,8 +38,25 @@ const struct option http_option_table[] = {
 		 .min = 1000000, .max = 86400000000000, .help = "from the request to its answer"),
 	OPT_TIME("stall_timeout", struct http_options, stall_ns, .def = 30000000000, .min = 1000000,
 		 .max = 86400000000000, .help = "without a byte moving"),
+	OPT_CHOICE("client", struct http_options, client, .choices = client_names,
+		   .preset = client_preset,
+		   .help = "which library is stood in for: what it does by default is the default "
+			   "of the options here"),
 	OPT_BOOL("head_on_open", struct http_options, head_on_open, .def = false,
 		 .help = "asks for an object's size when it is opened, as some libraries do"),
+	OPT_CHOICE("split", struct http_options, split, .choices = split_names,
+		   .help = "a read of data is cut by transfer; or over the requests in flight, "
+			   "1 MiB to transfer each; or not at all"),
+	OPT_BYTES("split_from", struct http_options, split_from, .def = 0, .max = 1ull << 40,
+		  .help = "reads are cut where they may be so long; 0: all"),
+	OPT_BYTES("part", struct http_options, part, .def = 0, .max = 4000ull << 20,
+		  .help = "of an object made in parts; 0: transfer"),
+	OPT_BYTES("put_whole", struct http_options, put_whole, .def = 0, .max = 5ull << 30,
+		  .help = "objects up to this size are made by one request; 0: up to a part"),
+	OPT_U64("in_flight", struct http_options, in_flight, .def = 1, .min = 1,
+		.max = HTTP_IN_FLIGHT_MAX,
+		.help = "requests of one sample read, or parts of one object made, at once at most; "
+			"the loader's depth goes first"),
 	OPT_END,
 };
 
@@ -46,8 +66,10 @@ int http_check(const void *options, const char *path, struct err *err)
 	const struct http_options *o = options;
 	char where[256];
 	struct servers s;
-	int rc;
+	int rc = client_check(o, path, err);
 
+	if (rc < 0)
+		return rc;
 	snprintf(where, sizeof(where), "%s/endpoints", path);
 	for (uint32_t i = 0; i < o->endpoints.count; i++) {
 		const char *text = o->endpoints.items[i];
@@ -60,6 +82,39 @@ int http_check(const void *options, const char *path, struct err *err)
 		servers_free(&s);
 	}
 	return 0;
+}
+
+static uint64_t transfer_of(const struct http_options *o)
+{
+	return o->common.transfer ? o->common.transfer : HTTP_TRANSFER;
+}
+
+uint64_t http_range(const void *options, uint64_t largest, uint32_t depth)
+{
+	const struct http_options *o = options;
+	uint64_t bytes = transfer_of(o), share;
+
+	if (o->split == SPLIT_OFF || largest < o->split_from)
+		return UINT64_MAX;
+	if (o->split == SPLIT_SIZE)
+		return bytes;
+	share = (largest - 1) / depth / ADAPTIVE_MIN * ADAPTIVE_MIN;
+	return largest && share < bytes ? share + ADAPTIVE_MIN : bytes;
+}
+
+uint64_t http_part(const void *options, uint64_t length)
+{
+	const struct http_options *o = options;
+	uint64_t part = o->part ? o->part : transfer_of(o);
+
+	return length && length <= o->put_whole ? length : part;
+}
+
+uint32_t http_in_flight(const void *options)
+{
+	const struct http_options *o = options;
+
+	return (uint32_t)o->in_flight;
 }
 
 int http_split_root(const struct store *store, const char *what, struct http_store *http,
@@ -182,6 +237,7 @@ void http_describe(const struct store *store, struct store_facts *facts)
 	snprintf(facts->layout, sizeof(facts->layout), "%u endpoint%s, by %s", http->servers.count,
 		 http->servers.count == 1 ? "" : "s",
 		 balance_names[http->options->balance.balance]);
+	snprintf(facts->client, sizeof(facts->client), "%s", client_names[http->options->client]);
 	if (http->options->insecure)
 		snprintf(facts->note, sizeof(facts->note),
 			 "insecure: the servers' certificates are not verified");

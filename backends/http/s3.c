@@ -18,7 +18,6 @@ struct s3_options {
 	char profile[64];
 	bool anonymous;
 	uint32_t sign;
-	uint32_t payload;
 };
 
 const char *const addressing_names[] = {"auto", "path", "virtual", NULL};
@@ -39,7 +38,7 @@ static const struct option s3_option_table[] = {
 		 .help = "sends no signature, for public buckets"),
 	OPT_CHOICE("sign", struct s3_options, sign, .choices = sign_names,
 		   .help = "where the signature stands: in a header, or in the URL (presigned)"),
-	OPT_CHOICE("payload", struct s3_options, payload, .choices = payload_names,
+	OPT_CHOICE("payload", struct s3_options, http.payload, .choices = payload_names,
 		   .help = "whether what is written is hashed into the signature"),
 	OPT_END,
 };
@@ -112,7 +111,7 @@ static int s3_open(struct store *store, struct http_store *http, struct err *err
 	if (t.full)
 		return err_set(err, -EINVAL, "the region's name is too long");
 	http->presigned = o->sign;
-	http->sign_payload = o->payload;
+	http->sign_payload = o->http.payload;
 	rc = find_servers(http, err);
 	if (rc < 0)
 		return rc;
@@ -414,6 +413,9 @@ const struct backend_ops s3_backend = {
 	.capabilities = HTTP_CAPABILITIES,
 	.transfer = HTTP_TRANSFER,
 	.depth_max = QUEUE_DEPTH_MAX,
+	.range = http_range,
+	.part = http_part,
+	.in_flight = http_in_flight,
 	.check = http_check,
 	.open = store_open_s3,
 	.close = http_close,

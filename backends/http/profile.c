@@ -1,0 +1,88 @@
+/* Client profiles: what known libraries do on the wire when nobody tells them otherwise, as the options that
+ * make haul do the same. What is not known of a library is not here: haul's own default stays. The same
+ * table stands in docs/object-stores.md, with what cannot be said by options. */
+#include <errno.h>
+#include <string.h>
+
+#include "backends/http/http.h"
+
+const char *const client_names[] = {
+	[CLIENT_HAUL] = "haul",
+	[CLIENT_S3DLIO] = "s3dlio",
+	[CLIENT_S3TORCHCONNECTOR] = "s3torchconnector",
+	[CLIENT_MINIO] = "minio",
+	NULL,
+};
+
+/* 0: haul's default. */
+struct profile {
+	bool s3_only;
+	bool head;
+	enum http_split split;
+	uint64_t split_from, range;
+	uint64_t put_whole, part;
+	uint64_t in_flight;
+	uint64_t attempts, connect_ns;
+	bool sha256; /* what is written is hashed into its signature */
+};
+
+static const struct profile profiles[] = {
+	[CLIENT_HAUL] = {0},
+	[CLIENT_S3DLIO] =
+		{
+			.head = true,
+			.split_from = 32 << 20,
+			.put_whole = (32 << 20) - 1,
+			.part = 16 << 20,
+			.in_flight = 32,
+			.attempts = 3,
+			.connect_ns = 20000000000,
+		},
+	[CLIENT_S3TORCHCONNECTOR] =
+		{
+			.s3_only = true,
+			.range = 8 << 20,
+			.part = 8 << 20,
+			.in_flight = 25,
+		},
+	[CLIENT_MINIO] =
+		{
+			.s3_only = true,
+			.split = SPLIT_OFF,
+			.part = 32 << 20,
+			.in_flight = 3,
+			.attempts = 6,
+			.sha256 = true,
+		},
+};
+
+static void set(uint64_t *option, uint64_t value)
+{
+	if (value)
+		*option = value;
+}
+
+void client_preset(void *into)
+{
+	struct http_options *o = into;
+	const struct profile *p = &profiles[o->client];
+
+	o->head_on_open = p->head;
+	o->split = p->split;
+	o->payload = p->sha256;
+	set(&o->split_from, p->split_from);
+	set(&o->common.transfer, p->range);
+	set(&o->put_whole, p->put_whole);
+	set(&o->part, p->part);
+	set(&o->in_flight, p->in_flight);
+	set(&o->retry.attempts, p->attempts);
+	set(&o->connect_ns, p->connect_ns);
+}
+
+int client_check(const struct http_options *o, const char *path, struct err *err)
+{
+	if (!profiles[o->client].s3_only || strncmp(o->common.uri.items[0], "s3:", 3) == 0)
+		return 0;
+	return err_set(err, -EINVAL, "%s/client: %s speaks s3:// only", path,
+		       client_names[o->client]);
+}
