@@ -98,8 +98,11 @@ uint64_t http_range(const void *options, uint64_t largest, uint32_t depth)
 		return UINT64_MAX;
 	if (o->split == SPLIT_SIZE)
 		return bytes;
-	share = (largest - 1) / depth / ADAPTIVE_MIN * ADAPTIVE_MIN;
-	return largest && share < bytes ? share + ADAPTIVE_MIN : bytes;
+	share = largest ? (largest - 1) / depth : 0;
+	if (share >= bytes)
+		return bytes;
+	share = (share / ADAPTIVE_MIN + 1) * ADAPTIVE_MIN;
+	return share < bytes ? share : bytes;
 }
 
 uint64_t http_part(const void *options, uint64_t length)

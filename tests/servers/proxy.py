@@ -27,7 +27,8 @@ so many seconds ago (metadata of Google and Azure; token servers: POST /token, â
 401. The token is taken off before the request goes on. Azurite takes these tokens, too. --public-key: of the
 service account, whose signature POST /token then asks for.
 
-GET /__stats gives what was counted, as JSON.
+GET /__stats gives what was counted, as JSON; GET /__trace the first 10,000 requests in their order, each with
+how many were under way with it.
 """
 import asyncio
 import base64
@@ -110,6 +111,7 @@ class Proxy:
         self.rules, self.lasts, self.public_key = rules, lasts, public_key
         self.tokens = {}
         self.writers, self.server, self.coming = set(), None, None
+        self.trace, self.under_way = [], 0
         self.stats = {"requests": 0, "connections": 0, "handed": 0, "answers": {}, "methods": {}}
 
     def sent(self, status):
@@ -199,11 +201,26 @@ class Proxy:
     async def one(self, reader, writer, up):
         first, lines, headers = await read_head(reader)
         method, path, _ = first.split(" ", 2)
-        if path == "/__stats":
+        if path in ("/__stats", "/__trace"):
             self.stats["connections"] -= 1
-            writer.write(answer(self.counts()))
+            writer.write(answer(self.counts() if path == "/__stats" else self.trace))
             await writer.drain()
             raise Broken
+        self.under_way += 1
+        try:
+            return await self.serve(reader, writer, up, first, lines, headers)
+        finally:
+            self.under_way -= 1
+
+    def note(self, method, path, headers):
+        if len(self.trace) < 10000:
+            self.trace.append({"method": method, "path": path, "range": headers.get("range", ""),
+                               "bytes": int(headers.get("content-length", 0)), "under_way": self.under_way,
+                               "sha256": headers.get("x-amz-content-sha256", "")})
+
+    async def serve(self, reader, writer, up, first, lines, headers):
+        method, path, _ = first.split(" ", 2)
+        self.note(method, path, headers)
         self.stats["requests"] += 1
         self.stats["methods"][method] = self.stats["methods"].get(method, 0) + 1
         rule = next((r for r in self.rules if r.fault != "refuse" and r.hit(method, path)), None)

@@ -424,10 +424,16 @@ class Proxy(Server):
     def endpoint(self):
         return f"http://{self.host()}{self.base}"
 
-    def stats(self):
+    def ask(self, path):
         c = http.client.HTTPConnection("127.0.0.1", self.port, timeout=10)
-        c.request("GET", "/__stats")
+        c.request("GET", path)
         return json.loads(c.getresponse().read())
+
+    def stats(self):
+        return self.ask("/__stats")
+
+    def trace(self):
+        return self.ask("/__trace")
 
 
 def public_bucket(rgw, name):

@@ -1,0 +1,94 @@
+"""Client profiles against Ceph's gateway: what each asks for on the wire is what its row of docs/object-stores.md
+says, and the job's own options go first."""
+import json
+
+import h5py
+
+from haultest import Folder, check
+from objects import main, run, servers, works
+
+MIB = 1 << 20
+# Of 40 MiB: parts written and ranges read, in MiB; how many of each must have been under way at once, at least
+# and at most; whether the object is asked for when it is opened; whether what is written is hashed.
+CLIENTS = {
+    None: ([8] * 5, [8] * 5, (1, 1), (1, 1), 0, False),
+    "haul": ([8] * 5, [8] * 5, (1, 1), (1, 1), 0, False),
+    "s3dlio": ([8, 16, 16], [8] * 5, (2, 3), (2, 5), 1, False),
+    "s3torchconnector": ([8] * 5, [8] * 5, (2, 5), (2, 5), 0, False),
+    "minio": ([8, 32], [40], (2, 2), (1, 1), 0, True),
+}
+
+
+def length(r):
+    first, last = r["range"].split("=")[1].split("-")
+    return int(last) - int(first) + 1
+
+
+def mib(lengths):
+    """Whole ones as such, so that a stray byte shows."""
+    return sorted(n // MIB if n % MIB == 0 else n / MIB for n in lengths)
+
+
+def pattern(proxy, seen):
+    """What was asked of data objects since, as a row of CLIENTS has it; and the answers to do it again with."""
+    new = [r for r in proxy.trace()[seen:] if "/.haul" not in r["path"] and ".raw" in r["path"]]
+    puts = [r for r in new if r["method"] == "PUT"]
+    gets = [r for r in new if r["method"] == "GET"]
+    return {"puts": mib(r["bytes"] for r in puts), "gets": mib(length(r) for r in gets),
+            "puts_under_way": max((r["under_way"] for r in puts), default=0),
+            "gets_under_way": max((r["under_way"] for r in gets), default=0),
+            "heads": sum(r["method"] == "HEAD" for r in new), "posts": sum(r["method"] == "POST" for r in new),
+            "hashed": all(len(r["sha256"]) == 64 for r in puts)}
+
+
+def go(folder, rgw, proxy, size, **store):
+    """(pattern of writing, pattern of reading) of one object of size MiB."""
+    store = {"uri": f"s3://train/{len(proxy.trace())}", "endpoints": proxy.endpoint(), **store}
+    dataset = {"format": "raw", "files": 1, "samples_per_file": 1, "sample_bytes": size * MIB}
+    phases = [{"generate": {}}, {"train": {"epochs": 1, "batch": 1, "compute": 0, "buffers": "1 GiB", "verify": "full",
+                                           "null_steps": 0, "loader": {"kind": "pytorch", "workers": 1}}}]
+    result = []
+    for kind in ("generate", "train"):
+        seen = len(proxy.trace())
+        works(1, folder, store, phases, rgw.env(), only=kind, dataset=dataset)
+        result.append(pattern(proxy, seen))
+    return result
+
+
+def test_wire():
+    with Folder() as folder, servers.Rgw() as rgw, servers.Proxy(rgw.endpoint(), "delay:0.1@path=.raw") as proxy:
+        rgw.bucket("train")
+        for client, (parts, ranges, writing, reading, heads, hashed) in CLIENTS.items():
+            w, r = go(folder, rgw, proxy, 40, **({"client": client} if client else {}))
+            check(w["puts"] == parts and w["posts"] == 2 and not w["gets"], f"{client} writes {w}")
+            check(writing[0] <= w["puts_under_way"] <= writing[1], f"{client} writes {w}")
+            check(w["hashed"] == hashed, f"{client} writes {w}")
+            check(r["gets"] == ranges and not r["puts"] and r["heads"] == heads, f"{client} reads {r}")
+            check(reading[0] <= r["gets_under_way"] <= reading[1], f"{client} reads {r}")
+            with h5py.File(f"{folder}/results.h5") as f:
+                row = f["stores"][0]
+                check(row["client"].decode() == (client or "haul"), f"{row}")
+
+
+def test_small_and_own_options():
+    """Below s3dlio's thresholds one request each way; what the job says goes first, and only that."""
+    with Folder() as folder, servers.Rgw() as rgw, servers.Proxy(rgw.endpoint(), "delay:0.1@path=.raw") as proxy:
+        rgw.bucket("train")
+        w, r = go(folder, rgw, proxy, 20, client="s3dlio")
+        check((w["puts"], w["posts"], r["gets"], r["heads"]) == ([20], 0, [20], 1), f"{w} {r}")
+        w, r = go(folder, rgw, proxy, 40, client="s3dlio", part="8 MiB", head_on_open=False, transfer="20 MiB",
+                  retry={"first": "10 ms"})
+        check((w["puts"], r["gets"], r["heads"]) == ([8] * 5, [20, 20], 0), f"{w} {r}")
+        with h5py.File(f"{folder}/results.h5") as f:
+            job = f["job"][()] if "job" in f else f.attrs["job"]
+            store = json.loads(job)["stores"]["d"]
+            check(store["retry"]["attempts"] == 3 and store["in_flight"] == 32 and store["part"] == 8 * MIB, f"{store}")
+        w, r = go(folder, rgw, proxy, 40, split="adaptive", in_flight=4, transfer="16 MiB")
+        check(r["gets"] == [10] * 4 and w["puts"] == [8, 16, 16], f"{w} {r}")
+        r, _ = run(1, folder, {"uri": "gs://train/x", "client": "minio"}, [{"generate": {}}], rgw.env(),
+                   dataset={"format": "raw", "files": 1, "sample_bytes": 4096})
+        check(r.rc == 2 and "/stores/d/client: minio speaks s3:// only" in r.err, f"{r}")
+
+
+if __name__ == "__main__":
+    main(test_wire, test_small_and_own_options)
