@@ -72,14 +72,14 @@ class Server:
     """A folder and processes, ended by their ids, whatever becomes of the test."""
 
     def __init__(self):
-        self.folder = tempfile.mkdtemp(prefix="haul-srv-", dir="/tmp")
-        self.processes = []
-        self.guard = subprocess.Popen(["bash", "-c", GUARD, "guard", self.folder], stdin=subprocess.PIPE, text=True,
-                                      start_new_session=True)
+        self.folder, self.processes, self.guard = None, [], None
 
     def __enter__(self):
         """Tried again: somebody may have taken a port, and a young Ceph on a busy machine refuses the first
         commands now and then."""
+        self.folder = tempfile.mkdtemp(prefix="haul-srv-", dir="/tmp")
+        self.guard = subprocess.Popen(["bash", "-c", GUARD, "guard", self.folder], stdin=subprocess.PIPE, text=True,
+                                      start_new_session=True)
         try:
             for left in (3, 2, 1, 0):
                 try:

@@ -140,6 +140,27 @@ def test_writes_complete():
             check(p["errors"] == 0, f"{rule}{where}: {p}")
 
 
+def test_training():
+    """A data set is made and trained on through all sorts of harm, each sample verified, and is the one of file://; a
+    wrong byte ends it."""
+    rules = ("count@path=.haul", "503@every=9", "rst@every=11", "rstmid:3000@every=13@method=GET", "500@every=17",
+             "429:0@every=19", "trunc:50000@every=23@method=GET")
+    dataset = {"format": "npz", "files": 24, "samples_per_file": 1, "sample_bytes": "200 kB"}
+    phases = [{"generate": {}}, {"train": {"epochs": 3, "batch": 2, "compute": "1 ms", "verify": "full"}}]
+    with Folder() as folder, servers.Rgw() as rgw, servers.Proxy(rgw.endpoint(), *rules) as proxy:
+        rgw.bucket("train")
+        store = {"uri": "s3://train/set", "endpoints": proxy.endpoint(), **QUICK}
+        here = works(2, folder, {"uri": f"file://{folder}/data"}, phases, {}, dataset=dataset)["phases"][1]
+        made, there = works(2, folder, store, phases, rgw.env(), dataset=dataset)["phases"]
+        kept, *hits = proxy.stats()["rules"].values()
+        check(all(hits) and made["retries"] + there["retries"] == sum(hits) and kept,
+              f"{made['retries']} and {there['retries']} retries, {proxy.stats()}")
+        check([(e["samples"], e["id_sum"], e["id_hash"]) for e in there["epochs"]] ==
+              [(e["samples"], e["id_sum"], e["id_hash"]) for e in here["epochs"]], f"{there['epochs']}")
+        with servers.Proxy(rgw.endpoint(), "corrupt:77777@from=30@method=GET@path=/set/") as wrong:
+            refused("differs", 2, folder, {**store, "endpoints": wrong.endpoint()}, phases[1:], rgw.env(), dataset=dataset)
+
+
 def test_azure():
     """The same on az://: reads, small and large writes, a byte."""
     blocks = {"objects": 1, "size": "24 MiB", "block": "8 MiB", "depth": 3, "folder": "large"}
@@ -186,4 +207,4 @@ def test_given_up():
 
 if __name__ == "__main__":
     main(test_reads_complete, test_nothing_to_retry, test_refused_connections, test_retry_after,
-         test_corrupt_bytes_are_found, test_dies_and_comes_back, test_writes_complete, test_azure, test_given_up)
+         test_corrupt_bytes_are_found, test_dies_and_comes_back, test_writes_complete, test_training, test_azure, test_given_up)
