@@ -1,60 +1,35 @@
 """A second reading of indexed_binary and mmap_indexed_binary, as DLIO's readers do it with numpy, of the
-files that write_files made: records by offset and size, which lie one behind the other; ids where they
-should stand.
+files that write_files made: records by offset and size, which lie one behind the other; every byte.
 
 check_indexed.py WRITE_FILES"""
-import glob
-import os
-import struct
-import subprocess
-import sys
-import tempfile
+from written import each_file, need, numbers, payload
 
-import numpy
+numpy, = need("numpy")
 
 
 def index_read(path):
-    return numpy.fromfile(path, dtype=numpy.uint64)
+    return numpy.fromfile(path, dtype="<u8")
 
 
 def index_mapped(path):
-    return numpy.frombuffer(memoryview(numpy.memmap(path, mode="r", order="C")), dtype=numpy.uint64)
+    return numpy.frombuffer(memoryview(numpy.memmap(path, mode="r", order="C")), dtype="<u8")
 
 
-def check(path, index):
-    samples, size = [int(p) for p in os.path.basename(path).split(".")[0].split("-")[1:]]
+def check(path):
+    index = index_mapped if path.endswith(".mmap_indexed_binary") else index_read
+    samples, size = numbers(path)
+    want = payload(samples, size)
     offsets, sizes = index(path + ".off.idx"), index(path + ".sz.idx")
     assert offsets.shape == sizes.shape == (samples,), (offsets.shape, sizes.shape)
-    assert offsets.dtype.byteorder in "=<"
-    at, seen = 0, set()
+    at = 0
     with open(path, "rb") as f:
         for i in range(samples):
             assert int(offsets[i]) == at and int(sizes[i]) == size, (i, offsets[i], sizes[i])
             f.seek(int(offsets[i]))
-            record = f.read(int(sizes[i]))
-            assert len(record) == size
-            if size >= 8:
-                assert struct.unpack("<Q", record[:8]) == (1000 * samples + i,)
-            if size >= 24:
-                seen.add(record[8:])
+            assert f.read(int(sizes[i])) == want[i].tobytes(), i
             at += size
         assert f.read() == b""
-    assert not seen or len(seen) == samples, "records are alike"
 
 
-def main():
-    with tempfile.TemporaryDirectory() as folder:
-        subprocess.run([sys.argv[1], folder], check=True)
-        for name, index in (("indexed_binary", index_read), ("mmap_indexed_binary", index_mapped)):
-            paths = glob.glob(os.path.join(folder, f"*.{name}"))
-            assert len(paths) > 100, len(paths)
-            for path in paths:
-                try:
-                    check(path, index)
-                except Exception:
-                    print(path)
-                    raise
-            print(name, len(paths), "files")
-
-
-main()
+each_file(check, "indexed_binary", 100)
+each_file(check, "mmap_indexed_binary", 100)

@@ -1,32 +1,40 @@
-"""numpy.load and zipfile read what write_files made: shapes, ids, labels, checksums.
+"""numpy.load and zipfile read what write_files made: shapes, labels, checksums, ids, and every byte.
 
 check_numpy.py WRITE_FILES [BYTES]: with BYTES, one npz of that size instead."""
 import os
-import subprocess
 import sys
-import tempfile
 import zipfile
 
-try:
-    import numpy
-except ImportError:
-    # The python3 found first may be one without Debian's numpy.
-    if sys.executable != "/usr/bin/python3" and os.path.exists("/usr/bin/python3"):
-        os.execv("/usr/bin/python3", ["/usr/bin/python3", "-B"] + sys.argv)
-    print("numpy is not installed")
-    sys.exit(77)
+from written import each_file, need, numbers, payload
+
+numpy, = need("numpy")
+BLOCK, PATCH = 64 << 10, 4  # npz: of each block four bytes bring the CRC back, workloads/formats/npz.c
 
 
-def check_ids(array, samples, size):
-    rows = array.reshape(samples, size)
-    if size >= 8:
-        ids = rows[:, :8].copy().view("<u8").reshape(-1)
-        assert (ids == 1000 * samples + numpy.arange(samples, dtype="u8")).all(), ids
+def patched(wrong, samples, size):
+    """The positions where an npz differs from the stream: four bytes a block at most, outside of the ids."""
+    blocks = -(-samples * size // BLOCK)
+    assert len(wrong) <= PATCH * blocks, len(wrong)
+    assert size < 8 or (wrong % size >= 8).all(), wrong
+    for block in numpy.unique(wrong // BLOCK):
+        here = wrong[wrong // BLOCK == block]
+        assert here[-1] - here[0] < PATCH or block + 2 >= blocks, here
+
+
+def check_values(array, samples, size, form):
+    want = payload(samples, size)
+    if form == "npz" and 8 <= size < 8 + PATCH:
+        want[:, 8:] = 0  # no room for both
+    wrong = numpy.flatnonzero(array.reshape(samples, size) != want)
+    if form == "npz" and samples * size >= PATCH:
+        patched(wrong, samples, size)
+    else:
+        assert not len(wrong), wrong
 
 
 def check(path):
-    form, samples, size = os.path.basename(path).split(".")[0].split("-")
-    samples, size = int(samples), int(size)
+    form = os.path.basename(path).split("-")[0]
+    samples, size = numbers(path)
     shape = (size,) if samples == 1 else (samples, size)
     if form == "raw":
         array = numpy.fromfile(path, dtype="u1")
@@ -42,16 +50,11 @@ def check(path):
         array, labels = loaded["x"], loaded["y"]
         assert array.shape == shape and array.dtype == "u1", (array.shape, array.dtype)
         assert labels.shape == (samples,) and labels.dtype == "i8" and not labels.any(), labels
-    check_ids(array, samples, size)
+    check_values(array, samples, size, form)
 
 
-with tempfile.TemporaryDirectory() as folder:
-    subprocess.run([sys.argv[1], folder] + sys.argv[2:], check=True)
-    files = sorted(n for n in os.listdir(folder) if n.split("-")[0] in ("raw", "npy", "npz"))
-    assert files
-    for name in files:
-        try:
-            check(os.path.join(folder, name))
-        except Exception as e:
-            sys.exit(f"{name}: {type(e).__name__}: {e}")
-    print(f"{len(files)} files read by numpy {numpy.__version__}")
+if sys.argv[2:]:
+    each_file(check, "npz", 1, sys.argv[2])
+else:
+    for form in ("raw", "npy", "npz"):
+        each_file(check, form, 100)

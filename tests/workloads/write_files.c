@@ -106,23 +106,30 @@ static int write_all(const char *folder, const struct format_ops *format,
 }
 
 /* write_files FOLDER            all of them
+ * write_files FOLDER FORMAT     those of that format
  * write_files FOLDER BYTES      one npz with one sample of that size (zip64 from 4 GiB) */
 int main(int argc, char **argv)
 {
+	const char *only = argc == 3 ? argv[2] : NULL;
 	int rc = 0;
 
-	if (argc == 3)
-		return write_file(argv[1], format_table()[FORMAT_NPZ], variants, 1,
-				  strtoull(argv[2], NULL, 10))
-			       ? 1
-			       : 0;
-	if (argc != 2) {
-		fprintf(stderr, "write_files FOLDER [BYTES]\n");
+	if (argc != 2 && argc != 3) {
+		fprintf(stderr, "write_files FOLDER [FORMAT | BYTES]\n");
 		return 2;
 	}
+	if (only && *only >= '0' && *only <= '9')
+		return write_file(argv[1], format_table()[FORMAT_NPZ], variants, 1,
+				  strtoull(only, NULL, 10))
+			       ? 1
+			       : 0;
 	for (const struct format_ops *const *f = format_table(); *f; f++)
-		rc |= write_all(argv[1], *f, variants);
-	for (size_t v = 1; v < sizeof(variants) / sizeof(variants[0]); v++)
-		rc |= write_all(argv[1], format_table()[variants[v].format], &variants[v]);
+		if (!only || strcmp(only, (*f)->name) == 0)
+			rc |= write_all(argv[1], *f, variants);
+	for (size_t v = 1; v < sizeof(variants) / sizeof(variants[0]); v++) {
+		const struct format_ops *format = format_table()[variants[v].format];
+
+		if (!only || strcmp(only, format->name) == 0)
+			rc |= write_all(argv[1], format, &variants[v]);
+	}
 	return rc ? 1 : 0;
 }
