@@ -85,7 +85,7 @@ static const char *wrong_kind(enum dlio_kind kind, const cJSON *value)
 		return cJSON_IsNumber(value) && value->valuedouble >= 0 &&
 				       value->valuedouble == floor(value->valuedouble)
 			       ? NULL
-			       : "must be a whole number";
+			       : "must be a whole number of 0 or more";
 	case DLIO_NUMBER:
 		return cJSON_IsNumber(value) ? NULL : "must be a number";
 	case DLIO_BOOL:
@@ -93,7 +93,10 @@ static const char *wrong_kind(enum dlio_kind kind, const cJSON *value)
 	case DLIO_TEXT:
 		return cJSON_IsString(value) ? NULL : "must be a text";
 	case DLIO_SWITCH:
-		return cJSON_IsString(value) || cJSON_IsFalse(value)
+		return cJSON_IsFalse(value) || (cJSON_IsString(value) &&
+						(strcmp(value->valuestring, "off") == 0 ||
+						 strcmp(value->valuestring, "seed") == 0 ||
+						 strcmp(value->valuestring, "random") == 0))
 			       ? NULL
 			       : "must be off, seed or random";
 	case DLIO_TEXTS:

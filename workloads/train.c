@@ -54,13 +54,14 @@ static int input_open(struct phase_context *ctx, const char *name, struct pass_i
 /* By so much bytes moved differ from those of the samples before both are told. */
 static const double told_share = 0.01;
 
-/* What the proof says of the whole phase, for the report. */
+/* What the proof says of the whole phase, for the report, and what it rests on: of a sample that was
+ * kept, is too small or lies in a store without bytes only the plan knows the id. */
 static void train_say(struct phase_context *ctx)
 {
 	const struct tally *t = ctx->tally;
 	char samples[UNITS_TEXT_BYTES];
 	char bytes[2][UNITS_TEXT_BYTES];
-	uint64_t proven = 0, judged = 0, words[4];
+	uint64_t proven = 0, judged = 0, words[5];
 	uint32_t i;
 
 	for (i = 0; i < t->epochs; i++) {
@@ -73,7 +74,8 @@ static void train_say(struct phase_context *ctx)
 	words[1] = t->rank_row[TRAIN_LOGICAL_BYTES];
 	words[2] = t->rank_row[TALLY_BYTES_READ];
 	words[3] = t->rank_row[TRAIN_SAMPLES_FAILED];
-	if (group_allreduce(ctx->group, MERGE_SUM, words, 4) < 0)
+	words[4] = t->rank_row[TRAIN_IDS_FROM_BYTES];
+	if (group_allreduce(ctx->group, MERGE_SUM, words, 5) < 0)
 		return;
 	units_count(samples, words[0]);
 	if (t->epochs && proven == t->epochs && words[3])
@@ -88,6 +90,11 @@ static void train_say(struct phase_context *ctx)
 		snprintf(ctx->said, sizeof(ctx->said),
 			 "%s samples; %llu of %u epochs ended unevenly and are not judged", samples,
 			 (unsigned long long)(t->epochs - judged), t->epochs);
+	if (!words[4] && words[0])
+		workload_say(ctx, "ids as planned");
+	else if (words[4] < words[0])
+		workload_say(ctx, "%s ids from the bytes read, the others as planned",
+			     units_count(samples, words[4]));
 	if (fabs((double)words[2] - (double)words[1]) >= told_share * (double)words[1])
 		workload_say(ctx, "%s of samples, %s moved",
 			     units_bytes_decimal(bytes[0], (double)words[1]),
@@ -103,7 +110,7 @@ static void say_of_reads(struct phase_context *ctx, const struct pass_input *in)
 	cold_say(ctx, &o->cold, &in->store, row[TRAIN_RESIDENT_SAMPLED_BYTES],
 		 row[TRAIN_RESIDENT_BYTES], row[TALLY_BYTES_READ]);
 	if (in->dataset.existing)
-		workload_say(ctx, "not made by haul: ids as planned, bytes not verified");
+		workload_say(ctx, "not made by haul: bytes not verified");
 }
 
 static int train_pass(struct phase_context *ctx, struct pass_input inputs[PASS_SOURCES],

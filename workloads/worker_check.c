@@ -70,7 +70,10 @@ int worker_received(struct worker *w, struct reading *r, const struct io *io)
 	}
 	if (io->status == -ENODATA || io->done_bytes < io->length) {
 		w->short_objects++;
-		snprintf(text, sizeof(text), "ends at byte %llu of %llu",
+		/* Where nothing came the end may lie before. */
+		snprintf(text, sizeof(text),
+			 io->done_bytes || !io->offset ? "ends at byte %llu of %llu"
+						       : "ends at byte %llu of %llu or before",
 			 (unsigned long long)(io->offset + io->done_bytes),
 			 (unsigned long long)l->size);
 		worker_fail(w, io, -ENODATA, text);

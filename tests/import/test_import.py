@@ -288,7 +288,9 @@ def test_overrides():
     for override, word in (("reader.batch_size=1,2", "--sweep"), ("~reader.x", "no such key"), ("batch", "KEY=VALUE"),
                            ("workload=unet3d", "another workload"), ("=3", "must begin"), ("a..b=3", "must begin"),
                            ("framework.x=3", "no keys"), ("x={a:1,a:2}", "twice"), ("x=[1", "line"),
-                           ("reader.batch_size=four", "whole number")):
+                           ("reader.batch_size=four", "whole number"), ("reader.batch_size=-1", "of 0 or more, is -1"),
+                           ("reader.sample_shuffle=sed", "must be off, seed or random, is \"sed\""),
+                           ("reader.file_shuffle=true", "must be off, seed or random")):
         _, said = imported(base, override, rc=2)
         check(word in said, f"{override}: {said}")
 

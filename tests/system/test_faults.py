@@ -73,6 +73,24 @@ def test_missing():
 
 def test_truncated():
     broken_file(truncate, 61)
+    with Folder() as folder:  # what is asked for first lies far behind the end
+        write_job(folder, {"stores": {"data": {"uri": f"file://{folder}/data"}},
+                           "dataset": {"store": "data", "format": "raw", "files": 1, "samples_per_file": 20,
+                                       "sample_bytes": 1000},
+                           "phases": [{"generate": {}}, {"train": {"batch": 10, "compute": 0, "shuffle": "none",
+                                                                   "null_steps": 0}}]})
+        r = mpi(1, "generate", "job.json", cwd=folder)
+        check(r.rc == 0, f"{r}")
+        for ranks, left, said in ((1, 19500, "ends at byte 19500 of 20000 (epoch 1, step 2)"),
+                                  (1, 3500, "ends at byte 3500 of 20000 (epoch 1, step 1)"),
+                                  (2, 3500, "of 20000"), (1, 0, "ends at byte 0 of 20000 (epoch 1, step 1)")):
+            os.truncate(f"{folder}/data/img_0_of_1.raw", left)
+            r = mpi(ranks, "run", "job.json", "--only", "train", "--force", cwd=folder)
+            check(r.rc == 1 and said in r.err, f"{left}: {r}")
+            if ranks == 2:  # the second rank begins in the middle
+                said = sorted(e["text"].decode() for e in errors(folder)[1])
+                check(said in (["ends at byte 10000 of 20000 or before", "ends at byte 3500 of 20000"],
+                               ["ends at byte 3500 of 20000"], ["ends at byte 10000 of 20000 or before"]), f"{said}")
 
 
 def test_corrupted():

@@ -195,6 +195,11 @@ def test_bytes_and_opens():
             check(p["measures"]["samples"] == samples, f"{what}: {p['measures']}")
             apart = abs(moved - samples * size) >= 0.01 * samples * size
             check((" of samples, " in seen[3] and " moved" in seen[3]) == apart, f"{what}: {seen[3]}")
+            # A row group's ids come with the first sample of it, the others' are not in any bytes.
+            ids = p["measures"]["ids_from_bytes"]
+            check(0 < ids < samples if case[0] == "parquet" else ids == samples, f"{what}: {ids} ids of {samples}")
+            told = f"{ids:,} ids from the bytes read, the others as planned"
+            check(told in p["said"] if ids < samples else " ids " not in p["said"], f"{what}: {p['said']}")
             if case[4].get("chunk_bytes"):  # the header, and of each of two rows two chunks
                 check(seen[2] == samples * 5, f"{what}: {seen[2]} reads of {samples} samples")
             plan = alone("plan", "job.json", "--json", "--ranks-per-node", ranks, cwd=folder)
