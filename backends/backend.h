@@ -107,6 +107,7 @@ struct io {
 	uint64_t window; /* bytes at data when chunk is used */
 	uint64_t part;   /* see IO_BEGIN */
 	int (*chunk)(struct io *io, uint64_t offset, void *data, uint64_t length);
+	bool discard; /* read: nobody wants the bytes; data stays as it is. Needs BACKEND_DISCARD */
 	const char *target;      /* rename: the new key */
 	struct listing *listing; /* list: length is entries at most, 0: LIST_PAGE_ENTRIES */
 	void *user;              /* the caller's */
@@ -155,7 +156,8 @@ enum backend_capability {
 	BACKEND_STREAMS = 1 << 9,
 	BACKEND_RENAME = 1 << 10,
 	BACKEND_LIST = 1 << 11,
-	BACKEND_UPDATE = 1 << 12 /* writes in place (IO_UPDATE) */
+	BACKEND_UPDATE = 1 << 12, /* writes in place (IO_UPDATE) */
+	BACKEND_DISCARD = 1 << 13 /* drops what is read where it arrives (io.discard) */
 };
 
 struct backend_ops;

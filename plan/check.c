@@ -152,6 +152,7 @@ static const struct {
 	{BACKEND_RENAME, "cannot rename"},
 	{BACKEND_LIST, "cannot list"},
 	{BACKEND_UPDATE, "cannot write in place"},
+	{BACKEND_DISCARD, "hands over all that it reads"},
 };
 
 static int check_needs(const struct job_phase *phase, const struct job_store *store,

@@ -363,6 +363,8 @@ static void say(struct run *r)
 		workload_say(
 			r->ctx,
 			"the objects were not written to their end; what all threads had written was read");
+	if (r->options->discard)
+		workload_say(r->ctx, "bytes read were dropped where they arrived: nobody saw them");
 	if (r->options->warmup_ns && !row[IO_DONE])
 		workload_say(r->ctx, "ended within its warm-up: nothing was counted");
 	if (io_reads(r->options))

@@ -47,6 +47,7 @@ struct io_options {
 	uint64_t passes, count, bytes, seconds_ns, warmup_ns;
 	bool wear_out;
 	uint32_t shift, verify, on_error;
+	bool discard;
 	double compress, dedup;
 	uint64_t dedup_distance;
 	double rate; /* operations a second, all ranks */

@@ -76,6 +76,7 @@ static void move(struct io_thread *t, struct io_slot *slot)
 			       .offset = slot->item.offset,
 			       .length = work->options->block,
 			       .data = slot->buffer,
+			       .discard = work->options->discard,
 			       .due_ns = slot->due_ns};
 	if (slot->writes && slot->buffer) {
 		begin_ns = clock_now(work->store->clock);

@@ -58,6 +58,9 @@ const struct option io_options_table[] = {
 	OPT_CHOICE("verify", struct io_options, verify, .def = IO_VERIFY_SAMPLED,
 		   .choices = verify_names,
 		   .help = "bytes compared with what was written: 4 KiB of each read, or all"),
+	OPT_BOOL(
+		"discard", struct io_options, discard, .def = false,
+		.help = "bytes read are dropped where they arrive, nobody sees them: with object stores and verify none"),
 	OPT_CHOICE("on_error", struct io_options, on_error, .choices = on_error_names,
 		   .help = "an operation that fails stops all ranks or is counted"),
 	OPT_REAL("compress", struct io_options, compress, .def_real = 1, .min_real = 1,
@@ -120,7 +123,7 @@ uint32_t io_needs(const void *options)
 
 	switch (o->operation) {
 	case IO_DO_READ:
-		return BACKEND_RANGES;
+		return BACKEND_RANGES | (o->discard ? BACKEND_DISCARD : 0);
 	case IO_DO_MIXED:
 		return BACKEND_RANGES | BACKEND_UPDATE;
 	case IO_DO_CREATE:
@@ -229,6 +232,21 @@ static int check_cold(const struct io_options *o, const struct job_store *store,
 	return cold_check(&o->cold, store, path, err);
 }
 
+static int check_discard(const struct io_options *o, const char *path, struct err *err)
+{
+	if (!o->discard)
+		return 0;
+	if (o->operation != IO_DO_READ)
+		return err_set(err, -EINVAL, "%s/discard: is of reads, not of \"%s\"", path,
+			       operation_names[o->operation]);
+	if (o->verify != IO_VERIFY_NONE)
+		return err_set(err, -EINVAL,
+			       "%s/discard: what is dropped cannot be compared; set \"verify\": "
+			       "\"none\"",
+			       path);
+	return 0;
+}
+
 int io_check(const struct job *job, const struct job_phase *phase, uint32_t ranks, struct err *err)
 {
 	const struct io_options *o = phase->options;
@@ -246,5 +264,7 @@ int io_check(const struct job *job, const struct job_phase *phase, uint32_t rank
 		rc = check_work(o, phase->path, ranks, err);
 	if (rc == 0)
 		rc = check_cold(o, store, phase->path, err);
+	if (rc == 0)
+		rc = check_discard(o, phase->path, err);
 	return rc;
 }

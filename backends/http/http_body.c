@@ -151,9 +151,10 @@ static int consume_object(struct slot *s, const char *data, uint64_t n)
 		io->why = "the server sent more than was asked for";
 		return -EPROTO;
 	}
-	if (io->chunk)
+	if (io->chunk && !io->discard)
 		return consume_chunks(io, data, n);
-	memcpy((char *)io->data + io->done_bytes, data, n);
+	if (!io->discard)
+		memcpy((char *)io->data + io->done_bytes, data, n);
 	io->done_bytes += n;
 	return 0;
 }

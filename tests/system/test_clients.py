@@ -5,7 +5,7 @@ import json
 import h5py
 
 from haultest import Folder, check
-from objects import main, run, servers, works
+from objects import io, main, run, servers, works
 
 MIB = 1 << 20
 # Of 40 MiB: parts written and ranges read, in MiB; how many of each must have been under way at once, at least
@@ -90,5 +90,22 @@ def test_small_and_own_options():
         check(r.rc == 2 and "/stores/d/client: minio speaks s3:// only" in r.err, f"{r}")
 
 
+def test_discard():
+    """Every byte is asked for and counted, none is looked at: a corrupt one passes, and the results say so."""
+    data = {"objects": 2, "size": "3 MiB", "block": "1 MiB"}
+    with Folder() as folder, servers.Rgw() as rgw, servers.Proxy(rgw.endpoint(), "corrupt:7@method=GET@path=/io/00") as proxy:
+        rgw.bucket("train")
+        store = {"uri": "s3://train", "endpoints": proxy.endpoint()}
+        works(1, folder, store, [io("write", **{**data, "block": "3 MiB"})], rgw.env())
+        p = works(1, folder, store, [io("read", verify="none", discard=True, **data)], rgw.env())["phases"][0]
+        check(p["bytes_read"] == 6 * MIB and p["errors"] == 0 and "nobody saw them" in p["said"], f"{p}")
+        r, _ = run(1, folder, store, [io("read", verify="full", **data)], rgw.env())
+        check(r.rc == 1, f"the corrupt byte must be found: {r}")
+        for uri, more, sentence in (("s3://train", {}, "/discard: what is dropped cannot be compared"),
+                                    ("file://./x", {"verify": "none"}, "hands over all that it reads")):
+            r, _ = run(1, folder, {"uri": uri}, [io("read", discard=True, **data, **more)], rgw.env())
+            check(r.rc == 2 and sentence in r.err, f"{r}")
+
+
 if __name__ == "__main__":
-    main(test_wire, test_small_and_own_options)
+    main(test_wire, test_small_and_own_options, test_discard)
