@@ -1,0 +1,140 @@
+#!/usr/bin/python3
+"""haul's object stores beside wrk and ab on the same nginx over loopback, in turn, one thread each: medians,
+ratios and a verdict a row, for RESULTS.md.
+
+    bench/run_http.py BENCH_HTTP [ROUNDS [SECONDS]]
+
+BENCH_HTTP is the program of that name in the build. Needs nginx, wrk, ab (packages-bench.txt), openssl, and 200 MB
+of /dev/shm. A round runs both on each row, one after the other; ratios are medians of each round's.
+"""
+import os
+import re
+import resource
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "tests", "servers"))
+import servers  # noqa: E402
+
+CONF = """worker_processes 1; pid {at}/pid; error_log {at}/error; daemon off; {user}
+events {{ worker_connections 4096; }}
+http {{
+ access_log off; sendfile on; tcp_nopush on; tcp_nodelay on; keepalive_requests 100000000; keepalive_timeout 3600;
+ open_file_cache max=1000; client_max_body_size 0; client_body_buffer_size 16m;
+ client_body_temp_path {data}/body; proxy_temp_path {at}/p; fastcgi_temp_path {at}/f; uwsgi_temp_path {at}/u; scgi_temp_path {at}/s;
+ ssl_certificate {crt}; ssl_certificate_key {key}; ssl_protocols TLSv1.3;
+ server {{ listen 127.0.0.1:{http} reuseport; listen 127.0.0.1:{https} ssl reuseport; root {data};
+  location /b/put/ {{ dav_methods PUT; create_full_put_path on; }} }}
+}}
+"""
+MIB = 1 << 20
+# name, operation, TLS, bytes, objects; then haul's GB/s at least, and CPU at most, to the other's.
+ROWS = [
+    ("GET 8 MiB", "get", False, 8 * MIB, 8, 0.9, 1.0),
+    ("GET 64 KiB", "get", False, 64 << 10, 64, 0.9, 1.6),
+    ("GET 8 MiB, TLS", "get", True, 8 * MIB, 8, 0.9, 1.0),
+    ("GET 64 KiB, TLS", "get", True, 64 << 10, 64, 0.9, 1.6),
+    ("PUT 8 MiB", "put", False, 8 * MIB, 8, 0.9, None),
+]
+DEPTH = 8
+
+
+def cpu_of(args, **more):
+    """Output, and CPU seconds of the process."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    done = subprocess.run(args, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                          check=True, **more)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return done.stdout, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+class Nginx(servers.Server):
+    def start(self):
+        servers.need("nginx", "wrk", "ab")
+        self.data = tempfile.mkdtemp(prefix="haul-bench-", dir="/dev/shm")
+        self.tls = servers.Tls()
+        self.tls.__enter__()
+        self.http, self.https = servers.free_ports(2)
+        for size, count in ((8 * MIB, 8), (64 << 10, 64)):
+            os.makedirs(f"{self.data}/b/{size}")
+            for i in range(count):
+                with open(f"{self.data}/b/{size}/{i}", "wb") as f:
+                    f.write(os.urandom(size))
+        os.makedirs(f"{self.data}/b/put")
+        with open(f"{self.data}/body8", "wb") as f:
+            f.write(os.urandom(8 * MIB))
+        crt, key = self.tls.pair("good")
+        conf = self.write("conf", CONF.format(at=self.folder, data=self.data, crt=crt, key=key, http=self.http,
+                                              https=self.https, user="user root;" if os.getuid() == 0 else ""))
+        process = self.spawn("nginx", shutil.which("nginx", path=os.environ["PATH"] + ":/usr/sbin"), "-c", conf, "-e",
+                             self.path("error"))
+        if not servers.wait_for(self.https, 10, process):
+            raise RuntimeError("nginx does not come up")
+
+    def stop(self):
+        super().stop()
+        self.tls.stop()
+        shutil.rmtree(self.data, ignore_errors=True)
+
+    def base(self, tls):
+        return f"https://127.0.0.1:{self.https}" if tls else f"http://127.0.0.1:{self.http}"
+
+
+def haul(bench, nginx, op, tls, size, objects, seconds):
+    """(GB/s, CPU seconds a GB)"""
+    folder = "put" if op == "put" else str(size)
+    store = f'{{"uri": "s3://b/{folder}", "endpoints": "{nginx.base(tls)}", "ca": "{nginx.tls.ca}"}}'
+    # A put stops after so many objects.
+    count = str(max(objects, int(seconds * 100))) if op == "put" else str(objects)
+    out, _ = cpu_of([bench, op, store, "%u", count, str(size), str(DEPTH), str(seconds)],
+                    env={**os.environ, "AWS_ACCESS_KEY_ID": "a", "AWS_SECRET_ACCESS_KEY": "s"})
+    words = out.split()
+    if words[words.index("failed") + 1] != "0" or int(words[-1]) > DEPTH:
+        sys.exit(f"run_http.py: {out}")
+    return float(words[0]), float(words[2])
+
+
+def peer(nginx, op, tls, size, seconds):
+    if op == "put":
+        n = max(8, int(seconds * 100))
+        out, cpu = cpu_of(["ab", "-k", "-q", "-c", str(DEPTH), "-n", str(n), "-u", f"{nginx.data}/body8", "-T",
+                           "application/octet-stream", f"{nginx.base(tls)}/b/put/ab"])
+        took = float(re.search(r"Time taken for tests:\s+([\d.]+)", out).group(1))
+        return n * size / took / 1e9, cpu / (n * size / 1e9)
+    began = time.monotonic()
+    out, cpu = cpu_of(["wrk", "-t1", f"-c{DEPTH}", f"-d{int(seconds)}", f"{nginx.base(tls)}/b/{size}/0"])
+    took = time.monotonic() - began
+    moved = int(re.search(r"(\d+) requests in", out).group(1)) * size / 1e9
+    took = float(re.search(r"requests in ([\d.]+)s", out).group(1)) or took
+    return moved / took, cpu / moved
+
+
+def main():
+    if len(sys.argv) < 2:
+        sys.exit(__doc__)
+    bench, rounds = sys.argv[1], int(sys.argv[2]) if len(sys.argv) > 2 else 7
+    seconds = float(sys.argv[3]) if len(sys.argv) > 3 else 2
+    with Nginx() as nginx:
+        seen = {row[0]: [] for row in ROWS}
+        for _ in range(rounds):
+            for name, op, tls, size, objects, _, _ in ROWS:
+                seen[name].append((haul(bench, nginx, op, tls, size, objects, seconds), peer(nginx, op, tls, size, seconds)))
+    print("| one thread, 8 connections | haul GB/s | wrk or ab | ratio | haul CPU s/GB | wrk or ab | ratio | holds |")
+    print("|---|---|---|---|---|---|---|---|")
+    for name, _, _, _, _, least, most in ROWS:
+        pairs = seen[name]
+        speed = statistics.median(h[0] / p[0] for h, p in pairs)
+        cpu = statistics.median(h[1] / p[1] for h, p in pairs)
+        holds = speed >= least and (most is None or cpu <= most)
+        middle = [statistics.median(x) for x in ([h[0] for h, _ in pairs], [p[0] for _, p in pairs],
+                                                 [h[1] for h, _ in pairs], [p[1] for _, p in pairs])]
+        print(f"| {name} | {middle[0]:.2f} | {middle[1]:.2f} | {speed:.2f} | {middle[2]:.3f} | {middle[3]:.3f} | {cpu:.2f} | "
+              f"{'yes' if holds else 'no'} |")
+
+
+if __name__ == "__main__":
+    main()
