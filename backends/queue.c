@@ -559,6 +559,16 @@ void queue_first_attempts(const struct queue_stats *stats, enum io_op op, struct
 		out->max_ns = hist_edge(highest + 1) - 1;
 }
 
+void queue_add_first_attempts(const struct queue *q, enum io_op op, struct hist *into)
+{
+	struct hist first;
+
+	if (!q->retry.options || !q->stats->op[op].operations)
+		return;
+	queue_first_attempts(q->stats, op, &first);
+	hist_merge(into, &first);
+}
+
 void queue_stats_merge(struct queue_stats *into, const struct queue_stats *from)
 {
 	for (int op = 0; op < IO_OPS; op++) {

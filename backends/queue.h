@@ -95,6 +95,8 @@ void queue_count_endpoints(const struct queue *q, struct tally *t);
 
 /* The latencies of the first attempts of all requests of that kind. */
 void queue_first_attempts(const struct queue_stats *stats, enum io_op op, struct hist *out);
+/* Adds those to into, where the store tries again at all. */
+void queue_add_first_attempts(const struct queue *q, enum io_op op, struct hist *into);
 
 void queue_stats_merge(struct queue_stats *into, const struct queue_stats *from);
 

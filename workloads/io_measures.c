@@ -100,9 +100,11 @@ static const struct hist_kind hists[] = {
 	{"rename_response", "a rename, from when it was due"},
 	{"list_response", "a page of a listing, from when it was due"},
 	{"delete_response", "a delete, from when it was due"},
+	{"read_first_attempt", "the first attempt at a read, where a store is tried again"},
+	{"write_first_attempt", "the first attempt at a write, where a store is tried again"},
 	{"operation", "an operation with its opens and closes, from when it was due"},
 };
-enum { HISTS = sizeof(hists) / sizeof(hists[0]), KINDS = 9, RESPONSES = 6 };
+enum { HISTS = sizeof(hists) / sizeof(hists[0]), KINDS = 9, RESPONSES = 6, FIRSTS = 2 };
 
 const struct tally_schema io_schema = {
 	.rank = {.measures = measures,
@@ -182,6 +184,9 @@ void io_measure(const struct file_pass *pass, const struct io_work *work, uint64
 
 		measure_queue(t, w->queue.stats);
 		queue_count_endpoints(&w->queue, t);
+		for (unsigned k = 0; k < FIRSTS; k++)
+			queue_add_first_attempts(&w->queue, kinds[k].ops[0],
+						 &t->hists[KINDS + RESPONSES + k]);
 		measure_thread(t, thread, first_ns);
 		row[TALLY_RETRIES] += w->retries;
 		/* What was wrong though the request succeeded. */

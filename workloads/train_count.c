@@ -34,6 +34,8 @@ static void count_worker(struct tally *t, const struct worker *w)
 	for (s = 0; s < w->options->source_count; s++) {
 		count_queue(t, w->queues[s].stats);
 		queue_count_endpoints(&w->queues[s], t);
+		queue_add_first_attempts(&w->queues[s], IO_READ,
+					 &t->hists[TRAIN_HIST_READ_FIRST_ATTEMPT]);
 	}
 	rank[TALLY_RETRIES] += w->retries;
 	/* Wrong bytes came by a request that succeeded. */

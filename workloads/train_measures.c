@@ -224,6 +224,7 @@ static const struct hist_kind train_hists[] = {
 	{"batch_wait", "what a step waited for its batch"},
 	{"step", "a step, whole"},
 	{"step_stall", "a step beyond the compute asked for"},
+	{"read_first_attempt", "the first attempt at a read, where a store is tried again"},
 };
 _Static_assert(sizeof(train_hists) / sizeof(train_hists[0]) == TRAIN_HISTS,
 	       "a row for each of enum train_hist");
