@@ -328,7 +328,8 @@ static int check_shuffle(const struct train_options *o, const struct job_phase *
 						  : "\"samples\" says that they are not");
 }
 
-/* Walks begin at a file's first byte, or haul's own record's, and take bytes in their order. */
+/* Walks begin at a file's first byte, or with what haul's own files are read by, and take bytes in their
+ * order. */
 static int check_decode(const struct train_options *o, const struct job_phase *phase,
 			const struct dataset *d, uint32_t ranks, struct err *err)
 {
@@ -338,12 +339,16 @@ static int check_decode(const struct train_options *o, const struct job_phase *p
 
 	if (!o->decode)
 		return 0;
-	if (!format->walk || (several && d->options.format == FORMAT_NPZ))
-		why = "png, jpeg, csv, tfrecord and npz of one sample a file are";
+	if (!format->walk)
+		why = "has neither checksums nor structure that haul knows";
+	else if (several && d->options.format == FORMAT_NPZ)
+		why = "of one sample a file it is";
 	else if (o->loader.depth > 1)
 		why = "samples in several requests at once (loader.depth) are not";
 	else if (o->loader.kind == LOADER_BATCH)
 		why = "batches in several requests at once (loader.kind) are not";
+	else if (d->existing && !format->streams && (several || format_objects(format) > 1))
+		why = "files that haul did not make are where each is one sample";
 	else if (d->existing && several && format->streams &&
 		 (!streams || d->options.files < ranks || o->on_error == ON_ERROR_COUNT))
 		why = "records of files that haul did not make are only from their first on: whole "

@@ -19,6 +19,12 @@ static const struct layout *layout_read(const struct reading *r, const struct io
 	return out;
 }
 
+/* Of what is read, whoever made it. */
+static const struct format_ops *worker_format(const struct worker *w)
+{
+	return format_table()[w->options->sources[w->assignment->source].dataset->options.format];
+}
+
 static int worker_undecodable(struct worker *w, const struct io *io, const char *wrong)
 {
 	char text[FAILURE_TEXT_BYTES];
@@ -35,8 +41,9 @@ static int worker_decode(struct worker *w, struct reading *r, const struct io *i
 			 const uint8_t *data)
 {
 	uint64_t skip = worker_streams(w) && r->walked > io->offset ? r->walked - io->offset : 0;
-	struct walk_piece p = {data + skip, io->length - skip};
-	const char *wrong = r->layout.format->walk(&r->walk, &p);
+	struct walk_piece p = {data + skip, io->length - skip, io->offset + skip,
+			       (uint32_t)(io->object - r->objects)};
+	const char *wrong = worker_format(w)->walk(&r->walk, &p);
 
 	r->walked = io->offset + io->length;
 	worker_mark(w, ACCOUNT_DECODE, clock_now(w->options->clock));
@@ -51,7 +58,7 @@ int worker_decoded(struct worker *w, struct reading *r)
 
 	if (!w->options->decode || worker_streams(w) || !w->windows.base)
 		return 0;
-	wrong = r->layout.format->walk_end(&r->walk, r->layout.samples);
+	wrong = worker_format(w)->walk_end(&r->walk, r->layout.samples);
 	return wrong ? worker_undecodable(w, &io, wrong) : 0;
 }
 

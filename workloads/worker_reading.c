@@ -115,7 +115,7 @@ static uint32_t stream_extents(const struct worker *w, struct reading *r, uint64
 		return 0;
 	if (!from) { /* its file has just been opened */
 		from = out->offset - out->offset % piece;
-		r->walk = (struct walk){0};
+		r->walk = (struct walk){.size = r->layout.size};
 		r->walked = out->offset;
 	}
 	end = from + (end - from + piece - 1) / piece * piece;
@@ -202,6 +202,12 @@ static void reading_witness(struct worker *w, const struct reading *r)
 		worker_mark(w, ACCOUNT_HAUL, clock_now(w->options->clock));
 }
 
+/* With a header that is kept, its walk goes on from sample to sample. */
+static bool walks_anew(const struct worker *w, const struct reading *r)
+{
+	return !r->kept.file || r->layout.format->streams || source_of(w)->dataset->existing;
+}
+
 /* The file is open: what the sample needs of it and is not kept, in the order of a real reader. */
 static void reading_take(struct worker *w, struct reading *r)
 {
@@ -209,6 +215,8 @@ static void reading_take(struct worker *w, struct reading *r)
 
 	r->state = READING_EXTENTS;
 	r->extent = 0;
+	if (!worker_streams(w) && walks_anew(w, r))
+		r->walk = (struct walk){.size = r->layout.size};
 	if (worker_streams(w)) {
 		r->extent_count = stream_extents(w, r, k, r->extents);
 		worker_look_back(w, r);
@@ -216,8 +224,6 @@ static void reading_take(struct worker *w, struct reading *r)
 		r->extent_count = kept_extents(&r->kept, &r->layout, k, r->extents);
 	}
 	r->at = r->extents[0].offset;
-	if (!worker_streams(w))
-		r->walk = (struct walk){0};
 	if (r->extent_count)
 		reading_witness(w, r);
 	reading_advance(w, r);

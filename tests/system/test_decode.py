@@ -11,7 +11,13 @@ CASES = [  # format, samples a file, loader, what is said of a flipped bit in th
     ("npz", 1, {"workers": 1}, "a member's CRC is not that of its bytes"),
     ("jpeg", 1, {"workers": 1}, "has a marker where none may stand"),
     ("csv", 3, {"workers": 0}, "has another number of rows than samples"),
+    ("npy", 3, {"workers": 1}, "has no array where one must begin"),
+    ("hdf5", 3, {"workers": 1}, "has no HDF5 signature"),
+    ("indexed_binary", 5, {"workers": 1}, "an offset is not where a sample can begin"),
+    ("mmap_indexed_binary", 5, {"workers": 1}, "sizes are not the steps of the offsets"),
 ]
+# Where the file's own name does not end so, or its middle is payload: the suffix, and the byte.
+STRUCTURE = {"npy": ("", 3), "hdf5": ("", 2), "indexed_binary": (".off.idx", 23), "mmap_indexed_binary": (".sz.idx", 9)}
 
 
 def test_decode():
@@ -29,15 +35,17 @@ def test_decode():
             check(p["errors"] == 0, f"{fmt}: {p}")
             if not loader["workers"]:  # others may be ahead of who waits
                 check(p["accounts"]["decode"] > 0, f"{fmt}: {p['accounts']}")
-            path = next(f"{folder}/data/{n}" for n in sorted(os.listdir(f"{folder}/data")) if n.endswith(fmt))
-            middle = os.path.getsize(path) // 2
+            suffix, middle = STRUCTURE.get(fmt, ("", None))
+            path = next(f"{folder}/data/{n}" for n in sorted(os.listdir(f"{folder}/data")) if n.endswith(fmt + suffix))
+            if middle is None:
+                middle = os.path.getsize(path) // 2
             with open(path, "r+b") as f:
                 f.seek(middle)
                 byte = f.read(1)[0]
                 f.seek(middle)
                 f.write({"jpeg": b"\xff\x02", "csv": b"\n"}.get(fmt, bytes([byte ^ 1])))
             r = mpi(2, "run", "job.json", "--only", "train", "--force", cwd=folder)
-            check(r.rc == 1 and f"decode: {sentence}" in r.err and os.path.basename(path) in r.err, f"{fmt}: {r}")
+            check(r.rc == 1 and f"decode: {sentence}" in r.err and os.path.basename(path).removesuffix(suffix) in r.err, f"{fmt}: {r}")
 
 
 main(test_decode)

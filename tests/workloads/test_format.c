@@ -164,10 +164,11 @@ static void test_ids(void)
 /* What is wrong with the bytes, walked in pieces. */
 static const char *walk(const struct layout *l, const uint8_t *whole, uint64_t piece)
 {
-	struct walk w = {0};
+	struct walk w = {.size = l->size};
 
 	for (uint64_t at = 0; at < l->size; at += piece) {
-		struct walk_piece p = {whole + at, l->size - at < piece ? l->size - at : piece};
+		struct walk_piece p = {whole + at, l->size - at < piece ? l->size - at : piece, at,
+				       0};
 		const char *wrong = l->format->walk(&w, &p);
 
 		if (wrong)
@@ -184,7 +185,7 @@ static void check_walk(const struct layout *l, const uint8_t *whole)
 	uint8_t *flipped = (uint8_t *)whole;
 	uint64_t at = l->size / 2;
 
-	if (!l->format->walk || !l->samples || l->object)
+	if (!l->format->walk || !l->samples || format_objects(l->format) > 1)
 		return;
 	for (unsigned i = l->size > 1 << 20 ? 2 : 0; i < 4; i++)
 		CU_ASSERT_PTR_NULL(walk(l, whole, pieces[i]));
@@ -194,6 +195,96 @@ static void check_walk(const struct layout *l, const uint8_t *whole)
 			CU_ASSERT_PTR_NOT_NULL(walk(l, whole, 4096));
 			flipped[at] ^= 4;
 		}
+}
+
+/* What is wrong with a sample, walked as it is read, a byte of an object flipped (length 0: none). */
+static const char *walk_sample(const struct layout *l, uint64_t sample, uint64_t piece,
+			       const struct extent *flip)
+{
+	struct extent e[FORMAT_EXTENTS_MAX];
+	struct walk w = {.size = l->size};
+	const char *wrong = NULL;
+	uint32_t n = l->format->extents(l, sample, e);
+
+	for (uint32_t i = 0; i < n; i++) {
+		uint8_t *data = malloc(e[i].length);
+		struct layout in;
+
+		layout_beside(l, e[i].object, &in);
+		layout_image(&in, e[i].offset, data, e[i].length);
+		if (flip->length && flip->object == e[i].object && flip->offset >= e[i].offset &&
+		    flip->offset < e[i].offset + e[i].length)
+			data[flip->offset - e[i].offset] ^= 4;
+		for (uint64_t at = 0; at < e[i].length && !wrong; at += piece) {
+			struct walk_piece p = {data + at,
+					       e[i].length - at < piece ? e[i].length - at : piece,
+					       e[i].offset + at, e[i].object};
+
+			wrong = l->format->walk(&w, &p);
+		}
+		free(data);
+	}
+	return wrong ? wrong : l->format->walk_end(&w, l->samples);
+}
+
+/* What is read in ranges is whole, the header or the tables first. */
+static void check_walk_ranges(const struct layout *l, const uint8_t *whole)
+{
+	static const struct extent none = {.length = 0};
+
+	(void)whole;
+	if (!l->format->walk || l->object || l->format->streams ||
+	    (l->format == format_table()[FORMAT_NPZ] && l->samples > 1) ||
+	    l->samples * l->sample_bytes > 1 << 18)
+		return;
+	CU_ASSERT_PTR_NULL(walk_sample(l, l->samples / 2, 7, &none));
+	CU_ASSERT_PTR_NULL(walk_sample(l, l->samples - 1, 4096, &none));
+}
+
+static void test_walk_ranges(void)
+{
+	for_each_layout(check_walk_ranges);
+}
+
+/* One flipped byte of a structure, in a file of 5 samples of 3000 bytes. at < 0: from the end. */
+static void test_walk_finds(void)
+{
+	static const struct {
+		enum format_index format;
+		uint32_t object;
+		int64_t at;
+		const char *says;
+	} cases[] = {
+		{FORMAT_NPY, 0, 3, "has no array where one must begin"},
+		{FORMAT_NPY, 0, 8, "has an array's header that is no header"},
+		{FORMAT_NPY, 0, 61, "an array's shape is not that of its bytes"},
+		{FORMAT_HDF5, 0, 2, "has no HDF5 signature"},
+		{FORMAT_HDF5, 0, 30, "the superblock has another checksum"},
+		{FORMAT_HDF5, 0, 48, "has no object header where a link leads to one"},
+		{FORMAT_HDF5, 0, 75, "an object header has another checksum"},
+		{FORMAT_HDF5, 0, 200, "an object header has another checksum"},
+		{FORMAT_INDEXED_BINARY, 1, 23, "an offset is not where a sample can begin"},
+		{FORMAT_INDEXED_BINARY, 2, 8, "sizes are not the steps of the offsets"},
+		{FORMAT_INDEXED_BINARY, 1, 17, "sizes are not the steps of the offsets"},
+		{FORMAT_INDEXED_BINARY, 2, 36, "a sample's size is more than its file has"},
+		{FORMAT_MMAP_INDEXED_BINARY, 1, 24, "sizes are not the steps of the offsets"},
+		{FORMAT_MMAP_INDEXED_BINARY, 2, 33, "a sample's size is more than its file has"},
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct extent flip = {.length = 1, .object = cases[i].object};
+		struct layout l;
+		const char *wrong;
+
+		make_layout(&l, format_table()[cases[i].format], &variants[0].options, 5, 3000);
+		flip.offset =
+			cases[i].at < 0 ? l.size - (uint64_t)-cases[i].at : (uint64_t)cases[i].at;
+		wrong = walk_sample(&l, 2, 4096, &flip);
+		if (!wrong || strcmp(wrong, cases[i].says) != 0)
+			fprintf(stderr, "case %zu: %s, not %s\n", i, wrong ? wrong : "nothing",
+				cases[i].says);
+		CU_ASSERT_TRUE(wrong && strcmp(wrong, cases[i].says) == 0);
+	}
 }
 
 static void check_extents(const struct layout *l, const uint8_t *whole)
@@ -332,6 +423,8 @@ int main(void)
 		{"extents lie in the file and hold the id", test_extents},
 		{"verify finds the first byte that differs", test_verify},
 		{"walked as a decoder would", test_walk},
+		{"walked as samples are read", test_walk_ranges},
+		{"a flipped byte of a structure is found", test_walk_finds},
 		{"CRC-32 of every member, by zlib", test_crc},
 		{"CRC register arithmetic", test_crc_register},
 		{"zip64 from nearly 4 GiB", test_zip64},

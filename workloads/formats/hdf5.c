@@ -21,6 +21,7 @@
 
 #include "workloads/formats/lookup3.h"
 #include "workloads/formats/payload.h"
+#include "workloads/formats/walk.h"
 
 enum {
 	SUPERBLOCK_BYTES = 48,
@@ -68,6 +69,8 @@ const struct format_ops format_hdf5 = {
 	.layout = hdf5_layout,
 	.extents = hdf5_extents,
 	.payload = payload_plain,
+	.walk = walk_hdf5,
+	.walk_end = walk_hdf5_end,
 };
 
 static int hdf5_check(const struct format_options *options, uint64_t samples, uint64_t least,

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "workloads/formats/payload.h"
+#include "workloads/formats/walk.h"
 
 enum { OBJECT_DATA, OBJECT_OFFSETS, OBJECT_SIZES };
 enum { ENTRY_BYTES = 8, PAGE_BYTES = 4096 };
@@ -33,6 +34,8 @@ const struct format_ops format_indexed_binary = {
 	.layout = indexed_layout,
 	.extents = indexed_extents,
 	.payload = indexed_payload,
+	.walk = walk_indexed,
+	.walk_end = walk_indexed_end,
 };
 
 const struct format_ops format_mmap_indexed_binary = {
@@ -44,6 +47,8 @@ const struct format_ops format_mmap_indexed_binary = {
 	.layout = mmap_layout,
 	.extents = mmap_extents,
 	.payload = indexed_payload,
+	.walk = walk_indexed,
+	.walk_end = walk_indexed_end,
 };
 
 static void indexed_layout(struct layout *l)

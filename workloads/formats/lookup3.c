@@ -1,6 +1,6 @@
 #include "workloads/formats/lookup3.h"
 
-enum { BLOCK = 12 };
+#include <string.h>
 
 static uint32_t turn(uint32_t x, unsigned by)
 {
@@ -40,16 +40,44 @@ static void add_bytes(uint32_t v[3], const uint8_t *data, size_t length)
 
 uint32_t lookup3(const uint8_t *data, size_t length)
 {
-	uint32_t start = 0xdeadbeefu + (uint32_t)length;
-	uint32_t v[3] = {start, start, start};
+	struct lookup3 s;
 
-	for (; length > BLOCK; data += BLOCK, length -= BLOCK) {
-		add_bytes(v, data, BLOCK);
-		mix(v);
+	lookup3_begin(&s, length);
+	lookup3_add(&s, data, length);
+	return lookup3_end(&s);
+}
+
+void lookup3_begin(struct lookup3 *s, uint64_t length)
+{
+	uint32_t start = 0xdeadbeefu + (uint32_t)length;
+
+	*s = (struct lookup3){.v = {start, start, start}};
+}
+
+/* A full block waits: the last one is not mixed. */
+void lookup3_add(struct lookup3 *s, const uint8_t *data, uint64_t length)
+{
+	while (length) {
+		uint64_t n;
+
+		if (s->have == LOOKUP3_BLOCK) {
+			add_bytes(s->v, s->block, LOOKUP3_BLOCK);
+			mix(s->v);
+			s->have = 0;
+		}
+		n = LOOKUP3_BLOCK - s->have < length ? LOOKUP3_BLOCK - s->have : length;
+		memcpy(s->block + s->have, data, n);
+		s->have += (uint32_t)n;
+		data += n;
+		length -= n;
 	}
-	if (!length)
-		return v[2];
-	add_bytes(v, data, length);
-	finish(v);
-	return v[2];
+}
+
+uint32_t lookup3_end(struct lookup3 *s)
+{
+	if (!s->have)
+		return s->v[2];
+	add_bytes(s->v, s->block, s->have);
+	finish(s->v);
+	return s->v[2];
 }

@@ -8,4 +8,15 @@
 
 uint32_t lookup3(const uint8_t *data, size_t length);
 
+/* The same of bytes that come in pieces. */
+enum { LOOKUP3_BLOCK = 12 };
+struct lookup3 {
+	uint32_t v[3], have;
+	uint8_t block[LOOKUP3_BLOCK];
+};
+
+void lookup3_begin(struct lookup3 *s, uint64_t length); /* of all bytes */
+void lookup3_add(struct lookup3 *s, const uint8_t *data, uint64_t length);
+uint32_t lookup3_end(struct lookup3 *s);
+
 #endif

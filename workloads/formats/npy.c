@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "workloads/formats/payload.h"
+#include "workloads/formats/walk.h"
 
 enum { NPY_TEXT_AT = 10, NPY_ALIGNMENT = 64 };
 
@@ -65,4 +66,6 @@ const struct format_ops format_npy = {
 	.layout = npy_layout,
 	.extents = npy_extents,
 	.payload = payload_plain,
+	.walk = walk_npy,
+	.walk_end = walk_npy_end,
 };

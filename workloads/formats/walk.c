@@ -2,6 +2,15 @@
 
 #include <string.h>
 
+bool walk_jumps(struct walk *w, const struct walk_piece *p)
+{
+	bool jumps = p->offset != w->next || p->object != w->object;
+
+	w->next = p->offset + p->left;
+	w->object = p->object;
+	return jumps;
+}
+
 bool walk_gather(struct walk *w, struct walk_piece *p, uint32_t n)
 {
 	uint64_t some = n - w->have < p->left ? n - w->have : p->left;
@@ -9,6 +18,7 @@ bool walk_gather(struct walk *w, struct walk_piece *p, uint32_t n)
 	memcpy(w->bytes + w->have, p->at, some);
 	w->have += (uint32_t)some;
 	p->at += some;
+	p->offset += some;
 	p->left -= some;
 	return w->have == n;
 }
@@ -19,6 +29,7 @@ uint64_t walk_span(struct walk *w, struct walk_piece *p, const uint8_t **span)
 
 	*span = p->at;
 	p->at += n;
+	p->offset += n;
 	p->left -= n;
 	w->left -= n;
 	return n;

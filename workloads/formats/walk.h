@@ -2,13 +2,15 @@
  * and checksums, nothing is kept. Believes no byte: what is wrong is said in a sentence. One walk belongs to
  * one thread.
  *
- * Begins zeroed. */
+ * Begins zeroed but for the size. */
 #ifndef HAUL_WORKLOADS_FORMATS_WALK_H
 #define HAUL_WORKLOADS_FORMATS_WALK_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#include "workloads/formats/lookup3.h"
 
 enum { WALK_BYTES = 320, WALK_DEPTH = 4 };
 
@@ -22,13 +24,22 @@ struct walk {
 	/* tfrecord: messages inside each other. Other formats use some of these for what they must know. */
 	uint64_t at, ends[WALK_DEPTH], value, pass;
 	uint32_t depth, shift, field;
+	uint64_t size; /* of the file, not of objects beside it */
+	/* Of what is read in ranges: where the next piece would go on. */
+	uint64_t next;
+	uint32_t object;
+	struct lookup3 lookup3; /* hdf5 */
 };
 
-/* What is still to be looked at of a piece. */
+/* What is still to be looked at of a piece, and where in which object of the file it stands. */
 struct walk_piece {
 	const uint8_t *at;
-	uint64_t left;
+	uint64_t left, offset;
+	uint32_t object;
 };
+
+/* A piece begins; true: elsewhere than where the one before ended. */
+bool walk_jumps(struct walk *w, const struct walk_piece *p);
 
 /* The next n bytes, at most WALK_BYTES, together in w->bytes. False: the piece ended before. The caller sets
  * w->have to 0 when it has used them. */
@@ -48,6 +59,12 @@ const char *walk_jpeg(struct walk *w, struct walk_piece *p);
 const char *walk_jpeg_end(const struct walk *w, uint64_t samples);
 const char *walk_npz(struct walk *w, struct walk_piece *p);
 const char *walk_npz_end(const struct walk *w, uint64_t samples);
+const char *walk_npy(struct walk *w, struct walk_piece *p);
+const char *walk_npy_end(const struct walk *w, uint64_t samples);
+const char *walk_hdf5(struct walk *w, struct walk_piece *p);
+const char *walk_hdf5_end(const struct walk *w, uint64_t samples);
+const char *walk_indexed(struct walk *w, struct walk_piece *p);
+const char *walk_indexed_end(const struct walk *w, uint64_t samples);
 const char *walk_csv(struct walk *w, struct walk_piece *p);
 const char *walk_csv_end(const struct walk *w, uint64_t samples);
 const char *walk_tfrecord(struct walk *w, struct walk_piece *p);
