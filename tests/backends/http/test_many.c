@@ -1,0 +1,139 @@
+/* Ten thousand small objects, 256 requests in flight, against a real server (tests/servers/run.py): no
+ * connection is made that could have been kept, and memory does not grow with the objects. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/backends/rig.h"
+#include "tests/unit.h"
+
+enum { OBJECTS = 10000, DEPTH = 256, BYTES = 4096, GROWTH_MAX_KIB = 64 << 10 };
+
+static struct io ios[DEPTH], *done[DEPTH];
+static struct object objects[DEPTH];
+static char data[DEPTH][BYTES];
+
+/* The most so far, of this program alone. */
+static long resident_kib(void)
+{
+	FILE *f = fopen("/proc/self/status", "r");
+	char line[128];
+	long kib = 0;
+
+	while (f && fgets(line, sizeof(line), f))
+		sscanf(line, "VmHWM: %ld", &kib);
+	if (f)
+		fclose(f);
+	return kib;
+}
+
+static void fill(char *to, unsigned number)
+{
+	for (unsigned i = 0; i < BYTES; i++)
+		to[i] = (char)(number * 31 + i * 7);
+}
+
+/* Sends the step op of the object in this slot. */
+static void send(struct queue *q, uint32_t slot, enum io_op op)
+{
+	struct io *one = &ios[slot];
+
+	ios[slot] = (struct io){
+		.op = op, .object = &objects[slot], .length = BYTES, .data = data[slot]};
+	CU_ASSERT_EQUAL_FATAL(queue_submit(q, &one, 1), 0);
+}
+
+static void start(struct queue *q, uint32_t slot, unsigned number, enum io_op op)
+{
+	memset(&objects[slot], 0, sizeof(objects[slot]));
+	snprintf(objects[slot].key, sizeof(objects[slot].key), "many/%05u", number);
+	if (op == IO_BEGIN)
+		fill(data[slot], number);
+	else
+		memset(data[slot], 0, BYTES);
+	send(q, slot, op);
+}
+
+static void check(uint32_t slot)
+{
+	char wanted[BYTES];
+
+	fill(wanted, (unsigned)strtoul(objects[slot].key + 5, NULL, 10));
+	CU_ASSERT_EQUAL_FATAL(memcmp(data[slot], wanted, BYTES), 0);
+}
+
+/* Each object's steps one after the other, those of 256 objects at once. */
+static void run(struct queue *q, const enum io_op *steps)
+{
+	unsigned next = 0, over = 0;
+	uint32_t n;
+
+	for (; next < DEPTH; next++)
+		start(q, next, next, steps[0]);
+	while (over < OBJECTS) {
+		n = queue_reap(q, done, 1, DEPTH, UINT64_MAX);
+		for (uint32_t i = 0; i < n; i++) {
+			uint32_t slot = (uint32_t)(done[i] - ios), k = 0;
+
+			CU_ASSERT_EQUAL_FATAL(done[i]->status, 0);
+			while (steps[k] != done[i]->op)
+				k++;
+			if (done[i]->op == IO_READ)
+				check(slot);
+			if (steps[k + 1] != IO_OPS) {
+				send(q, slot, steps[k + 1]);
+				continue;
+			}
+			over++;
+			if (next < OBJECTS)
+				start(q, slot, next++, steps[0]);
+		}
+	}
+}
+
+static void test_many(void)
+{
+	static const enum io_op write[] = {IO_BEGIN, IO_WRITE, IO_COMMIT, IO_OPS};
+	static const enum io_op read[] = {IO_READ, IO_OPS};
+	static const enum io_op drop[] = {IO_DELETE, IO_OPS};
+	const struct endpoint_counts *counts;
+	struct clock real;
+	struct queue q;
+	struct rig r;
+	long before;
+
+	rig_init(&r);
+	clock_init(&real);
+	r.clock = &real;
+	CU_ASSERT_EQUAL_FATAL(rig_open(&r, getenv("HAUL_TEST_STORE")), 0);
+	memset(data, 1, sizeof(data));
+	before = resident_kib();
+	CU_ASSERT_EQUAL_FATAL(queue_open(&q, &r.store, DEPTH, &r.err), 0);
+	run(&q, write);
+	run(&q, read);
+	run(&q, drop);
+	counts = &q.endpoint_counts[0];
+	printf("%llu requests, %llu connections, %ld KiB more resident\n",
+	       (unsigned long long)counts->requests, (unsigned long long)counts->connections,
+	       resident_kib() - before);
+	/* A PUT and a HEAD, a GET, a DELETE. */
+	CU_ASSERT_EQUAL(counts->requests - counts->failures, 4 * OBJECTS);
+	CU_ASSERT(counts->connections - counts->fault[IO_FAULT_BROKEN] <= DEPTH);
+	CU_ASSERT(before > 0 && resident_kib() - before < GROWTH_MAX_KIB);
+	queue_close(&q);
+	rig_close(&r);
+}
+
+int main(void)
+{
+	CU_TestInfo tests[] = {
+		{"many", test_many},
+		CU_TEST_INFO_NULL,
+	};
+
+	if (!getenv("HAUL_TEST_STORE")) {
+		fprintf(stderr, "HAUL_TEST_STORE says no store: see tests/servers/run.py\n");
+		return 77;
+	}
+	return unit_main("many", tests);
+}
