@@ -84,9 +84,13 @@ static const struct hist_kind generate_hists[] = {
 	{"commit", "time of a commit"},
 	{"begin", "time to begin a file"},
 	{"stat", "time to look whether a file is there"},
+	{"write_first_attempt", "the first attempt at a write, where a store is tried again"},
 };
 static const enum io_op generate_hist_ops[] = {IO_WRITE, IO_COMMIT, IO_BEGIN, IO_STAT};
-enum { GENERATE_HISTS = sizeof(generate_hists) / sizeof(generate_hists[0]) };
+enum {
+	GENERATE_HISTS = sizeof(generate_hists) / sizeof(generate_hists[0]),
+	GENERATE_FIRST = sizeof(generate_hist_ops) / sizeof(generate_hist_ops[0])
+};
 
 static const struct tally_schema generate_schema = {
 	.rank =
@@ -501,8 +505,9 @@ static void count_all(const struct generate *g, struct phase_context *ctx)
 		row[TALLY_BYTES_READ] += stats->op[IO_READ].bytes;
 		row[TALLY_BYTES_WRITTEN] += stats->op[IO_WRITE].bytes;
 		row[TALLY_RETRIES] += w->retries;
-		for (unsigned h = 0; h < GENERATE_HISTS; h++)
+		for (unsigned h = 0; h < GENERATE_FIRST; h++)
 			hist_merge(&t->hists[h], &stats->service[generate_hist_ops[h]]);
+		queue_add_first_attempts(&w->queue, IO_WRITE, &t->hists[GENERATE_FIRST]);
 		queue_count_endpoints(&w->queue, t);
 		timeline_merge(t->timeline, &w->timeline);
 		file_worker_failures(w, t);

@@ -99,6 +99,9 @@ def test_retry_after():
         p, _, hits, _ = read_through(bench, "429:1@first=1")
         check(hits == p["retries"] == 1 and p["seconds"] >= 1, f"{p['retries']} retries in {p['seconds']} s")
         check(p["latency_ns"]["read"]["max"] >= 1e9, f"{p['latency_ns']['read']}")
+        whole, first = p["latency_ns"]["read"], p["latency_ns"]["read_first_attempt"]
+        check(whole["count"] == first["count"] == READS, f"{whole} {first}")
+        check(whole["mean"] * READS - first["mean"] * READS >= 1e9, f"the wait is in the first attempts: {whole} {first}")
 
 
 def test_corrupt_bytes_are_found():
