@@ -20,6 +20,7 @@ RULE is fault[:argument][@every=N][@first=N][@from=N][@p=SHARE@seed=S][@method=G
     err200                  200 with an <Error> as the body
     307:BASE                to the same path at BASE ("http://127.0.0.1:7480")
     date:SECONDS            the answer's Date is off by so many
+    skewed:SECONDS          the signature is refused for its time, by a clock that is off by so many
     count                   nothing is done, but the hits are counted
 
 --tokens: requests need `Authorization: Bearer` with a token that was handed out by this server less than
@@ -64,6 +65,10 @@ class Rule:
                    or (self.share and self.random.random() < self.share))
         self.hits += hit
         return hit
+
+
+def http_date(off):
+    return time.strftime("%a, %d %b %Y %H:%M:%S GMT", time.gmtime(time.time() + float(off or 0)))
 
 
 class Broken(Exception):
@@ -216,7 +221,7 @@ class Proxy:
         if len(self.trace) < 10000:
             self.trace.append({"method": method, "path": path, "range": headers.get("range", ""),
                                "bytes": int(headers.get("content-length", 0)), "under_way": self.under_way,
-                               "sha256": headers.get("x-amz-content-sha256", "")})
+                               "date": headers.get("x-amz-date", ""), "sha256": headers.get("x-amz-content-sha256", "")})
 
     async def serve(self, reader, writer, up, first, lines, headers):
         method, path, _ = first.split(" ", 2)
@@ -262,6 +267,7 @@ class Proxy:
             "429": (429, "TooManyRequests", "Retry-After: " + (argument or "0")),
             "403exp": (403, "ExpiredToken"),
             "err200": (200, "InternalError"),
+            "skewed": (403, "RequestTimeTooSkewed", "Date: " + http_date(argument)),
             "307": (307, "TemporaryRedirect", "Location: " + argument + path),
         }
         if fault not in table:
@@ -293,7 +299,7 @@ class Proxy:
             return up
         if fault == "date":
             lines = [x for x in lines if not x.lower().startswith("date:")]
-            lines.append("Date: " + time.strftime("%a, %d %b %Y %H:%M:%S GMT", time.gmtime(time.time() + float(argument))))
+            lines.append("Date: " + http_date(argument))
         self.sent(status)
         writer.write(join(first, lines))
         left = 0 if method == "HEAD" or status in (204, 304) else int(headers.get("content-length", 0))

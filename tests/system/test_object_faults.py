@@ -1,5 +1,8 @@
 """What goes wrong between haul and a store, one fault at a time, by a proxy that does it and counts: the run
 completes where it can, and the results count what the proxy counted."""
+import calendar
+import time
+
 from haultest import Folder, check
 from objects import io, main, refused, run, servers, works
 
@@ -102,6 +105,17 @@ def test_retry_after():
         whole, first = p["latency_ns"]["read"], p["latency_ns"]["read_first_attempt"]
         check(whole["count"] == first["count"] == READS, f"{whole} {first}")
         check(whole["mean"] * READS - first["mean"] * READS >= 1e9, f"the wait is in the first attempts: {whole} {first}")
+
+
+def test_clock():
+    """A server whose clock goes ten minutes before is believed after one refusal, by all that a rank then sends."""
+    with Bench() as bench, servers.Proxy(bench.server.endpoint(), "skewed:600@first=2" + GET, "count" + GET) as proxy:
+        p, = bench.run(proxy, io("read", verify="full", **{**SMALL, "depth": 1}))
+        reads = [r for r in proxy.trace() if r["method"] == "GET" and DATA in r["path"]]
+        off = sorted(calendar.timegm(time.strptime(r["date"], "%Y%m%dT%H%M%SZ")) - time.time() for r in reads)
+        check(p["errors"] == 0 and len(off) == READS + p["retries"] and 1 <= p["retries"] <= 2, f"{p['retries']} {off}")
+        own = [s for s in off if s < 300]
+        check(len(own) == 2 and all(abs(s) < 60 for s in own) and all(abs(s - 600) < 60 for s in off[len(own):]), f"{off}")
 
 
 def test_corrupt_bytes_are_found():
@@ -209,5 +223,5 @@ def test_given_up():
 
 
 if __name__ == "__main__":
-    main(test_reads_complete, test_nothing_to_retry, test_refused_connections, test_retry_after,
+    main(test_reads_complete, test_nothing_to_retry, test_refused_connections, test_retry_after, test_clock,
          test_corrupt_bytes_are_found, test_dies_and_comes_back, test_writes_complete, test_training, test_azure, test_given_up)
