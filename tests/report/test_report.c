@@ -361,13 +361,12 @@ static void test_notes(void)
 
 	phases[1].said = two;
 	text = report_text(&f, false);
-	CU_ASSERT_PTR_NOT_NULL(text &&
-			       strstr(text, "\ntrain: 128 samples, each exactly once an epoch; "
+	CU_ASSERT_TRUE(text && strstr(text, "\ntrain: 128 samples, each exactly once an epoch; "
 					    "100.0 % of the bytes were in the page cache\n"));
 	free(text);
 	phases[1].said = three;
 	text = report_text(&f, false);
-	CU_ASSERT_PTR_NOT_NULL(
+	CU_ASSERT_TRUE(
 		text &&
 		strstr(text,
 		       "\ntrain: 128 samples, each exactly once an epoch\n"
