@@ -341,8 +341,6 @@ static int check_decode(const struct train_options *o, const struct job_phase *p
 		return 0;
 	if (!format->walk)
 		why = "has neither checksums nor structure that haul knows";
-	else if (several && d->options.format == FORMAT_NPZ)
-		why = "of one sample a file it is";
 	else if (o->loader.depth > 1)
 		why = "samples in several requests at once (loader.depth) are not";
 	else if (o->loader.kind == LOADER_BATCH)

@@ -10,10 +10,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 static const struct {
 	const char *(*walk)(struct walk *w, struct walk_piece *p);
 	const char *(*end)(const struct walk *w, uint64_t samples);
-} formats[] = {{walk_png, walk_png_end},           {walk_jpeg, walk_jpeg_end},
-	       {walk_npz, walk_npz_end},           {walk_csv, walk_csv_end},
-	       {walk_tfrecord, walk_tfrecord_end}, {walk_npy, walk_npy_end},
-	       {walk_hdf5, walk_hdf5_end},         {walk_indexed, walk_indexed_end}};
+} formats[] = {{walk_png, walk_png_end},
+	       {walk_jpeg, walk_jpeg_end},
+	       {walk_npz, walk_npz_end},
+	       {walk_csv, walk_csv_end},
+	       {walk_tfrecord, walk_tfrecord_end},
+	       {walk_npy, walk_npy_end},
+	       {walk_hdf5, walk_hdf5_end},
+	       {walk_indexed, walk_indexed_end},
+	       {walk_safetensors, walk_safetensors_end}};
 enum { FORMATS = sizeof(formats) / sizeof(formats[0]), RANGES = 128, BESIDE = 64 };
 
 static const char *walk_range(struct walk *w, unsigned format, struct walk_piece range,

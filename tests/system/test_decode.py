@@ -12,12 +12,15 @@ CASES = [  # format, samples a file, loader, what is said of a flipped bit in th
     ("jpeg", 1, {"workers": 1}, "has a marker where none may stand"),
     ("csv", 3, {"workers": 0}, "has another number of rows than samples"),
     ("npy", 3, {"workers": 1}, "has no array where one must begin"),
+    ("npz", 3, {"workers": 1}, "a member is not what its directory says"),
+    ("safetensors", 5, {"workers": 1}, "has a header longer than its file"),
     ("hdf5", 3, {"workers": 1}, "has no HDF5 signature"),
     ("indexed_binary", 5, {"workers": 1}, "an offset is not where a sample can begin"),
     ("mmap_indexed_binary", 5, {"workers": 1}, "sizes are not the steps of the offsets"),
 ]
 # Where the file's own name does not end so, or its middle is payload: the suffix, and the byte.
-STRUCTURE = {"npy": ("", 3), "hdf5": ("", 2), "indexed_binary": (".off.idx", 23), "mmap_indexed_binary": (".sz.idx", 9)}
+STRUCTURE = {("npy", 3): ("", 3), ("npz", 3): ("", 14), ("safetensors", 5): ("", 6), ("hdf5", 3): ("", 2),
+             ("indexed_binary", 5): (".off.idx", 23), ("mmap_indexed_binary", 5): (".sz.idx", 9)}
 
 
 def test_decode():
@@ -35,7 +38,7 @@ def test_decode():
             check(p["errors"] == 0, f"{fmt}: {p}")
             if not loader["workers"]:  # others may be ahead of who waits
                 check(p["accounts"]["decode"] > 0, f"{fmt}: {p['accounts']}")
-            suffix, middle = STRUCTURE.get(fmt, ("", None))
+            suffix, middle = STRUCTURE.get((fmt, samples), ("", None))
             path = next(f"{folder}/data/{n}" for n in sorted(os.listdir(f"{folder}/data")) if n.endswith(fmt + suffix))
             if middle is None:
                 middle = os.path.getsize(path) // 2

@@ -16,6 +16,7 @@
 
 #include "core/fill.h"
 #include "workloads/formats/payload.h"
+#include "workloads/formats/walk.h"
 
 enum { COUNT_BYTES = 8, ROW_MAX = 192, JSON_MAX = 100000000 };
 
@@ -38,6 +39,8 @@ const struct format_ops format_safetensors = {
 	.layout = safetensors_layout,
 	.extents = safetensors_extents,
 	.payload = safetensors_payload,
+	.walk = walk_safetensors,
+	.walk_end = walk_safetensors_end,
 };
 
 static int digits(uint64_t value)

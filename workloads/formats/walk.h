@@ -61,6 +61,8 @@ const char *walk_npz(struct walk *w, struct walk_piece *p);
 const char *walk_npz_end(const struct walk *w, uint64_t samples);
 const char *walk_npy(struct walk *w, struct walk_piece *p);
 const char *walk_npy_end(const struct walk *w, uint64_t samples);
+const char *walk_safetensors(struct walk *w, struct walk_piece *p);
+const char *walk_safetensors_end(const struct walk *w, uint64_t samples);
 const char *walk_hdf5(struct walk *w, struct walk_piece *p);
 const char *walk_hdf5_end(const struct walk *w, uint64_t samples);
 const char *walk_indexed(struct walk *w, struct walk_piece *p);

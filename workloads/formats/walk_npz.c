@@ -1,9 +1,27 @@
 /* npz: a stored zip. Members with the CRC-32 of their bytes, then as many rows of the directory, then its end;
- * sizes in the local headers, or in their zip64 field. */
+ * sizes in the local headers, or in their zip64 field.
+ *
+ * Of several samples it is read in ranges, as haul reads it: the directory, the first member's header, then a
+ * sample. The sum is of all bytes and cannot be known; what directory, header and array say of them is. */
 #include "workloads/formats/crc32.h"
-#include "workloads/formats/walk.h"
+#include "workloads/formats/walk_npy.h"
 
-enum { SIGNATURE, LOCAL, NAME, EXTRA, DATA, ROW, PASS, END64, END64_PLACE, END, COMMENT };
+enum {
+	SIGNATURE,
+	LOCAL,
+	NAME,
+	EXTRA,
+	DATA,
+	ROW,
+	PASS,
+	END64,
+	END64_PLACE,
+	END,
+	COMMENT,
+	ARRAY,
+	TEXT,
+	RANGE
+};
 enum { ZIP64_FIELD = 20, NAME_MAX = WALK_BYTES - ZIP64_FIELD };
 
 static const char *signature(struct walk *w)
@@ -42,6 +60,8 @@ static const char *local(struct walk *w)
 		return "has a member behind its directory";
 	if (zip64 && (extra < ZIP64_FIELD || name > NAME_MAX))
 		return "has a member without its size";
+	if (w->pass && walk_little(b + 14, 8) != w->at)
+		return "a member is not what its directory says";
 	w->value = walk_little(b + 18, 4);
 	w->shift = (uint32_t)walk_little(b + 14, 4); /* the CRC */
 	w->field = zip64 ? name + ZIP64_FIELD : 0;
@@ -68,7 +88,11 @@ static const char *row(struct walk *w)
 {
 	const uint8_t *b = w->bytes;
 
-	w->depth++;
+	if (!w->depth++) {
+		w->at = walk_little(b + 16, 8); /* CRC and size */
+		if (w->pass && walk_little(b + 42, 4) != 0)
+			return "has another first member";
+	}
 	walk_part(w, PASS,
 		  walk_little(b + 28, 2) + walk_little(b + 30, 2) + walk_little(b + 32, 2));
 	return NULL;
@@ -76,7 +100,12 @@ static const char *row(struct walk *w)
 
 static const char *end(struct walk *w)
 {
-	if (w->depth != w->count || walk_little(w->bytes + 10, 2) != (w->count & UINT16_MAX))
+	uint64_t begins = walk_little(w->bytes + 16, 4);
+
+	if (w->pass && begins != UINT32_MAX && begins != w->pass)
+		return "has its directory elsewhere";
+	if ((w->depth != w->count && !w->pass) ||
+	    walk_little(w->bytes + 10, 2) != (w->depth & UINT16_MAX))
 		return "has a directory of other members";
 	walk_part(w, COMMENT, walk_little(w->bytes + 20, 2));
 	return NULL;
@@ -110,15 +139,50 @@ static const char *passed(struct walk *w, struct walk_piece *p)
 	if (w->part == DATA)
 		return summed(w);
 	if (w->part == EXTRA)
-		walk_part(w, DATA, w->value);
+		walk_part(w, w->pass ? ARRAY : DATA, w->value);
 	else if (w->part == PASS)
 		walk_part(w, SIGNATURE, 0);
 	return NULL;
 }
 
-const char *walk_npz(struct walk *w, struct walk_piece *p)
+/* A range begins elsewhere than where the one before ended. */
+static const char *range(struct walk *w, const struct walk_piece *p)
+{
+	if (w->part == SIGNATURE && !w->have && !w->count && !w->depth) {
+		w->pass = p->offset; /* where the directory begins */
+	} else if (w->pass && w->part == COMMENT && !w->left && !p->offset) {
+		w->depth = 0;
+		walk_part(w, SIGNATURE, 0);
+	} else if (w->part != RANGE) {
+		return "has its parts elsewhere than its directory says";
+	}
+	return NULL;
+}
+
+static const char *array(struct walk *w, struct walk_piece *p)
 {
 	const char *wrong = NULL;
+	uint64_t text = 0;
+
+	if (w->part == RANGE) {
+		p->left = 0;
+	} else if (w->part == TEXT) {
+		if (!walk_gather(w, p, (uint32_t)w->left))
+			return NULL;
+		wrong = walk_npy_text(w->bytes, w->left, w->value);
+		walk_part(w, RANGE, 0);
+	} else if (walk_npy_head(w, p, &wrong, &text) && !wrong) {
+		if (text > WALK_BYTES || w->have + text > w->value)
+			return "has an array's header longer than numpy's";
+		w->value -= w->have + text;
+		walk_part(w, TEXT, text);
+	}
+	return wrong;
+}
+
+const char *walk_npz(struct walk *w, struct walk_piece *p)
+{
+	const char *wrong = walk_jumps(w, p) ? range(w, p) : NULL;
 
 	while (!wrong) {
 		bool passes = w->part == EXTRA || w->part == DATA || w->part == PASS;
@@ -127,6 +191,8 @@ const char *walk_npz(struct walk *w, struct walk_piece *p)
 			return NULL;
 		if (passes || (w->part == COMMENT && w->left))
 			wrong = passed(w, p);
+		else if (w->part >= ARRAY)
+			wrong = array(w, p);
 		else if (w->part == COMMENT)
 			wrong = "goes on behind its end";
 		else if (w->part == NAME)
@@ -145,5 +211,7 @@ const char *walk_npz(struct walk *w, struct walk_piece *p)
 const char *walk_npz_end(const struct walk *w, uint64_t samples)
 {
 	(void)samples;
+	if (w->pass)
+		return w->part == RANGE ? NULL : "ends before its array does";
 	return w->part == COMMENT && !w->left ? NULL : "ends before its directory does";
 }
