@@ -74,6 +74,22 @@ static void notes(const struct train_options *o, struct demand *out, uint32_t ra
 		note(out, "one step takes longer than the limit of seconds");
 }
 
+/* From here on what a reader reads beside and again is worth a sentence before the run. */
+static const double amplified = 2;
+
+static void note_amplified(const struct dataset *d, double sample_bytes, struct demand *out)
+{
+	char text[2][UNITS_TEXT_BYTES];
+	struct layout l;
+
+	dataset_mean_layout(d, &l);
+	if (sample_bytes >= amplified * (double)l.logical_bytes)
+		note(out,
+		     "a sample of %s moves %s in the mean: headers, groups and files read again",
+		     units_bytes_decimal(text[0], (double)l.logical_bytes),
+		     units_bytes_decimal(text[1], sample_bytes));
+}
+
 /* Samples that the shuffle window and what waits for it have room for. */
 static uint64_t window_places(const struct train_options *o)
 {
@@ -145,6 +161,7 @@ int train_size(const struct job *job, const struct job_phase *phase, uint32_t ra
 	out->seconds = (double)out->steps_per_epoch * compute_s;
 	snprintf(out->store, sizeof(out->store), "%s", store->name);
 	notes(o, out, ranks, d.existing);
+	note_amplified(&d, reads.bytes, out);
 	out->memory_per_rank = memory_bytes(o, &d, store, out);
 	cold_size(&o->cold, ranks_per_node, out);
 	if (train_shuffle_window(o))

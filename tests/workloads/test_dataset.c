@@ -282,6 +282,34 @@ static void test_format_refusals(void)
 	}
 }
 
+static void test_chunk_refusals(void)
+{
+	static const struct {
+		uint64_t samples, bytes, chunk_samples;
+		const char *says; /* "": taken */
+	} cases[] = {
+		{4, 1000, 4, ""},
+		{4, 1000, 5, "at most the samples of a file, 4, chunk_samples is 5"},
+		{8, 1 << 30, 4, "less than 4 GiB, 4 samples (chunk_samples)"},
+		{8, 1 << 30, 3, ""},
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct dataset_options o = usual();
+		struct dataset d;
+		struct err err = {0};
+
+		o.format = FORMAT_HDF5;
+		o.samples_per_file = cases[i].samples;
+		o.sample_bytes = cases[i].bytes;
+		o.sample_bytes_stdev = 0;
+		o.formats.hdf5 = (struct hdf5_options){1, cases[i].chunk_samples, 0};
+		CU_ASSERT_EQUAL(dataset_init(&d, &o, 42, "/dataset", &err),
+				cases[i].says[0] ? -EINVAL : 0);
+		CU_ASSERT_PTR_NOT_NULL(strstr(err.text, cases[i].says));
+	}
+}
+
 int main(void)
 {
 	CU_TestInfo tests[] = {
@@ -291,6 +319,7 @@ int main(void)
 		{"160 million files", test_160_million_files},
 		{"refusals name the place", test_refusals},
 		{"what a format cannot hold", test_format_refusals},
+		{"chunks that no file holds", test_chunk_refusals},
 		{"existing refusals", test_existing_refusals},
 		{"parts", test_parts},
 		{"the longest range", test_extent_max},

@@ -64,6 +64,39 @@ static void aurora(void)
 	}
 }
 
+/* Shuffled one by one, each sample that is not in the one row group kept takes one of its own, up to
+ * 29 + 1024 x 20 bytes. In file order each is read once. */
+static void test_amplified(void)
+{
+	static const struct {
+		const char *shuffle;
+		bool told;
+	} rows[] = {{"each_epoch", true}, {"none", false}};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct err err = {0};
+		struct demand d;
+		char train[128];
+		struct fixture *f;
+		bool told = false;
+
+		snprintf(train, sizeof(train),
+			 "\"batch\":100,\"loader\":{\"kind\":\"batch\",\"workers\":1,\"keep\":1},"
+			 "\"shuffle\":\"%s\"",
+			 rows[i].shuffle);
+		f = job("file:///x",
+			"\"format\":\"parquet\",\"files\":1,\"samples_per_file\":5000,"
+			"\"sample_bytes\":20",
+			train);
+		CU_ASSERT_PTR_NOT_NULL_FATAL(f);
+		CU_ASSERT_EQUAL(train_size(&f->job, f->job.phases, 1, 1, &d, &err), 0);
+		for (uint32_t k = 0; k < d.note_count; k++)
+			told |= strncmp(d.notes[k], "a sample of 20 B moves 1", 24) == 0;
+		CU_ASSERT_EQUAL(told, rows[i].told);
+		fixture_free(f);
+	}
+}
+
 /* Readers, one after another: what an epoch moves, and opens. */
 static void read_epoch(const struct dataset *d, struct order *order, uint64_t batch,
 		       uint32_t readers, uint32_t keep, double *bytes, double *opens)
@@ -244,6 +277,7 @@ int main(void)
 		{"no compute, few steps", no_compute},
 		{"memory of each loader", memory},
 		{"refusals", refusals},
+		{"a sample that moves much more than it has", test_amplified},
 		CU_TEST_INFO_NULL,
 	};
 

@@ -87,12 +87,16 @@ static int hdf5_check(const struct format_options *options, uint64_t samples, ui
 		return err_set(err, -EINVAL,
 			       "chunks hold chunk_samples whole rows or chunk_bytes of one row; "
 			       "give one of them");
-	if (o->chunk_samples &&
-	    (o->chunk_samples > samples || largest > UINT32_MAX / o->chunk_samples))
+	if (o->chunk_samples > samples)
 		return err_set(err, -EINVAL,
-			       "a chunk has at most a file's samples and 4 GiB, chunk_samples is "
-			       "%" PRIu64,
-			       o->chunk_samples);
+			       "a chunk has at most the samples of a file, %" PRIu64
+			       ", chunk_samples is %" PRIu64,
+			       samples, o->chunk_samples);
+	if (o->chunk_samples && largest > UINT32_MAX / o->chunk_samples)
+		return err_set(err, -EINVAL,
+			       "a chunk has less than 4 GiB, %" PRIu64
+			       " samples (chunk_samples) of up to %" PRIu64 " bytes have more",
+			       o->chunk_samples, largest);
 	return 0;
 }
 
