@@ -86,7 +86,7 @@ int credentials_parse_profile(char *text, const char *profile, struct credential
 
 int credentials_parse_aws(const char *json, size_t n, struct credentials *out)
 {
-	const char *expires;
+	const char *expires, *token;
 	cJSON *root;
 	int rc = json_parse(&root, json, n, 8, 64, NULL);
 
@@ -98,9 +98,10 @@ int credentials_parse_aws(const char *json, size_t n, struct credentials *out)
 	if (rc == 0)
 		rc = take(out->secret, sizeof(out->secret),
 			  cJSON_GetStringValue(cJSON_GetObjectItem(root, "SecretAccessKey")));
-	if (rc == 0)
-		rc = take(out->token, sizeof(out->token),
-			  cJSON_GetStringValue(cJSON_GetObjectItem(root, "Token")));
+	/* Some services of this form hand out keys without a session. */
+	token = cJSON_GetStringValue(cJSON_GetObjectItem(root, "Token"));
+	if (rc == 0 && token && token[0])
+		rc = take(out->token, sizeof(out->token), token);
 	expires = cJSON_GetStringValue(cJSON_GetObjectItem(root, "Expiration"));
 	out->expires = expires ? date_parse(expires) : 0;
 	if (out->expires < 0)

@@ -1,0 +1,135 @@
+"""Where the keys of s3:// come from: a shared file, a container's and an instance's metadata service, and that
+they are asked for again before they expire. Each is tried against a gateway that verifies them."""
+import http.server
+import json
+import os
+import sys
+import threading
+import time
+
+sys.path.insert(0, os.path.join(os.environ["HAUL_SOURCE"], "tests", "servers"))
+import servers  # noqa: E402
+from haultest import Folder, check, mpi, report, write_job  # noqa: E402
+
+ROLE = "/latest/meta-data/iam/security-credentials/"
+
+
+class Metadata(http.server.BaseHTTPRequestHandler):
+    """Version 2 of an instance's service, and a container's. Keys last as long as server.lasts says."""
+
+    def answer(self, status, text):
+        self.send_response(status)
+        self.send_header("Content-Length", str(len(text)))
+        self.end_headers()
+        self.wfile.write(text.encode())
+
+    def keys(self):
+        self.server.handed += 1
+        ends = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() + self.server.lasts))
+        return json.dumps({"Code": "Success", "AccessKeyId": servers.Rgw.KEY, "SecretAccessKey": servers.Rgw.SECRET,
+                           "Token": "", "Expiration": ends})
+
+    def do_PUT(self):
+        good = self.path == "/latest/api/token" and "x-aws-ec2-metadata-token-ttl-seconds" in self.headers
+        self.answer(200 if good else 400, "session-1" if good else "")
+
+    def do_GET(self):
+        if self.path == "/container" and self.headers.get("authorization") == "Basic tok":
+            self.answer(200, self.keys())
+        elif self.headers.get("x-aws-ec2-metadata-token") != "session-1":
+            self.answer(401, "")
+        elif self.path == ROLE:
+            self.answer(200, "role one\n".replace(" ", "-"))
+        elif self.path == ROLE + "role-one":
+            self.answer(200, self.keys())
+        else:
+            self.answer(404, "")
+
+    def log_message(self, *_):
+        pass
+
+
+class Service:
+    def __init__(self, lasts):
+        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Metadata)
+        self.server.lasts, self.server.handed = lasts, 0
+
+    def __enter__(self):
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+        self.url = f"http://127.0.0.1:{self.server.server_address[1]}"
+        return self
+
+    def __exit__(self, *_):
+        self.server.shutdown()
+        self.server.server_close()
+
+
+def run(folder, rgw, env, seconds=0, **more):
+    job = {"name": "credentials", "stores": {"d": {"uri": "s3://keys/x", "endpoints": rgw.endpoint(), **more}},
+           "dataset": {"store": "d", "format": "npy", "files": 8, "samples_per_file": 1, "sample_bytes": 4096},
+           "phases": [{"generate": {}},
+                      {"train": {"epochs": 4, "batch": 2, "compute": seconds / 16, "loader": {"workers": 1}}}]}
+    path = write_job(folder, job)
+    clean = {k: "" for k in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AWS_PROFILE")}
+    env = {**clean, "AWS_SHARED_CREDENTIALS_FILE": "/dev/null", "AWS_EC2_METADATA_DISABLED": "true", **env}
+    r = mpi(1, "run", path, "--results", f"{folder}/r.h5", "--force", cwd=folder, env=env)
+    check(servers.Rgw.SECRET not in r.out + r.err, f"a secret is shown: {r}")
+    return r
+
+
+def good(r, folder):
+    check(r.rc == 0 and report(f"{folder}/r.h5")["status"] == "done", f"{r}")
+    with open(f"{folder}/r.h5", "rb") as f:
+        check(servers.Rgw.SECRET.encode() not in f.read(), "a secret is stored")
+
+
+def test_shared_file(rgw):
+    with Folder() as folder:
+        with open(f"{folder}/keys", "w", encoding="ascii") as f:
+            f.write("[default]\naws_access_key_id = nobody\naws_secret_access_key = x\n"
+                    f"[ours]\naws_access_key_id = {rgw.KEY}\naws_secret_access_key = {rgw.SECRET}\n")
+        env = {"AWS_SHARED_CREDENTIALS_FILE": f"{folder}/keys"}
+        good(run(folder, rgw, env, profile="ours"), folder)
+        good(run(folder, rgw, {**env, "AWS_PROFILE": "ours"}), folder)
+        r = run(folder, rgw, env)
+        check(r.rc == 1 and "InvalidAccessKeyId" in r.err, f"{r}")
+
+
+def test_instance(rgw):
+    with Folder() as folder, Service(3600) as service:
+        env = {"AWS_EC2_METADATA_DISABLED": "", "AWS_EC2_METADATA_SERVICE_ENDPOINT": service.url}
+        good(run(folder, rgw, env), folder)
+        check(service.server.handed == 2, f"once a phase: {service.server.handed}")
+
+
+def test_container(rgw):
+    with Folder() as folder, Service(3600) as service:
+        env = {"AWS_CONTAINER_CREDENTIALS_FULL_URI": service.url + "/container"}
+        r = run(folder, rgw, env)
+        check(r.rc == 1 and "no credentials" in r.err, f"{r}")
+        good(run(folder, rgw, {**env, "AWS_CONTAINER_AUTHORIZATION_TOKEN": "Basic tok"}), folder)
+
+
+def test_renewal(rgw):
+    """Keys of four seconds are asked for again after three, long before a request is refused."""
+    with Folder() as folder, Service(4) as service:
+        env = {"AWS_EC2_METADATA_DISABLED": "", "AWS_EC2_METADATA_SERVICE_ENDPOINT": service.url}
+        good(run(folder, rgw, env, seconds=8), folder)
+        # Once a phase, and again.
+        check(service.server.handed >= 3, f"{service.server.handed} times")
+
+
+def main():
+    with servers.Rgw() as rgw:
+        rgw.bucket("keys")
+        for test in (test_shared_file, test_instance, test_container, test_renewal):
+            test(rgw)
+            print("ok    " + test.__name__, flush=True)
+
+
+if __name__ == "__main__":
+    try:
+        main()
+    except servers.Missing as e:
+        print(f"skipped: {e}")
+        sys.exit(77)
