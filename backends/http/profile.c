@@ -16,11 +16,11 @@ const char *const client_names[] = {
 
 /* 0: haul's default. */
 struct profile {
-	enum http_split split;
 	uint64_t split_from, range;
 	uint64_t put_whole, part;
 	uint64_t in_flight;
 	uint64_t attempts, connect_ns;
+	enum http_split split;
 	bool s3_only, head;
 	bool sha256; /* what is written is hashed into its signature */
 };
