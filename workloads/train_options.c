@@ -379,6 +379,23 @@ static int check_steps(const struct train_options *o, const struct dataset *d, u
 		       units_count(global, batch * ranks));
 }
 
+/* One of the data sets that are read, by its name. */
+static int check_source(const struct job *job, const struct job_phase *phase, const char *name,
+			uint32_t ranks, struct dataset *d, const struct job_store **store,
+			struct err *err)
+{
+	const struct train_options *o = phase->options;
+	int rc = train_dataset(job, phase, name, d, store, err);
+
+	if (rc == 0)
+		rc = check_store(o, phase, *store, err);
+	if (rc == 0)
+		rc = check_known(o, phase, d, err);
+	if (rc == 0)
+		rc = check_decode(o, phase, d, ranks, err);
+	return rc;
+}
+
 int train_check(const struct job *job, const struct job_phase *phase, uint32_t ranks,
 		struct err *err)
 {
@@ -387,13 +404,7 @@ int train_check(const struct job *job, const struct job_phase *phase, uint32_t r
 	struct dataset d;
 	int rc;
 
-	rc = train_dataset(job, phase, o->dataset, &d, &store, err);
-	if (rc == 0)
-		rc = check_store(o, phase, store, err);
-	if (rc == 0)
-		rc = check_known(o, phase, &d, err);
-	if (rc == 0)
-		rc = check_decode(o, phase, &d, ranks, err);
+	rc = check_source(job, phase, o->dataset, ranks, &d, &store, err);
 	if (rc == 0)
 		rc = check_cold(o, phase, store, err);
 	if (rc == 0)
@@ -402,13 +413,7 @@ int train_check(const struct job *job, const struct job_phase *phase, uint32_t r
 		rc = check_steps(o, &d, o->batch, ranks, phase->path, "/batch", err);
 	if (rc < 0 || !o->evaluation.every)
 		return rc;
-	rc = train_dataset(job, phase, o->evaluation.dataset, &d, &store, err);
-	if (rc == 0)
-		rc = check_store(o, phase, store, err);
-	if (rc == 0)
-		rc = check_known(o, phase, &d, err);
-	if (rc == 0)
-		rc = check_decode(o, phase, &d, ranks, err);
+	rc = check_source(job, phase, o->evaluation.dataset, ranks, &d, &store, err);
 	if (rc == 0)
 		rc = check_steps(o, &d, o->evaluation.batch, ranks, phase->path,
 				 "/evaluation/batch", err);

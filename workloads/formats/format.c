@@ -197,7 +197,7 @@ uint32_t payload_whole_file(const struct layout *l, uint64_t sample,
 }
 
 int payload_check_picture(const char *name, uint64_t samples, uint64_t least, uint64_t largest,
-			  uint64_t size_min, uint64_t size_max, struct err *err)
+			  uint64_t size_min, struct err *err)
 {
 	if (samples > 1)
 		return err_set(
@@ -209,11 +209,11 @@ int payload_check_picture(const char *name, uint64_t samples, uint64_t least, ui
 			       "a %s file has at least %" PRIu64
 			       " bytes, the smallest sample would have %" PRIu64,
 			       name, size_min, least);
-	if (largest > size_max)
+	if (largest > PICTURE_BYTES_MAX)
 		return err_set(err, -EINVAL,
 			       "a %s file has at most %" PRIu64
 			       " bytes here, the largest sample would have %" PRIu64,
-			       name, size_max, largest);
+			       name, PICTURE_BYTES_MAX, largest);
 	return 0;
 }
 

@@ -46,12 +46,9 @@ enum {
 	SIZE_MIN = FIXED_BYTES + BLOCK + MARKER_BYTES,
 	RESTARTS = 8
 };
-#define SIZE_MAX_BYTES (UINT64_C(256) << 20)
-/* The padding's place in the stream of the key, behind any coefficient. */
-#define PADDING_STREAM (UINT64_C(1) << 40)
 /* In each byte. */
-#define TOP_BITS       UINT64_C(0x8080808080808080)
-#define LOW_BITS       UINT64_C(0x0101010101010101)
+#define TOP_BITS UINT64_C(0x8080808080808080)
+#define LOW_BITS UINT64_C(0x0101010101010101)
 
 static int jpeg_check(const struct format_options *options, uint64_t samples, uint64_t least,
 		      uint64_t largest, struct err *err);
@@ -76,8 +73,7 @@ static int jpeg_check(const struct format_options *options, uint64_t samples, ui
 		      uint64_t largest, struct err *err)
 {
 	(void)options;
-	return payload_check_picture("jpeg", samples, least, largest, SIZE_MIN, SIZE_MAX_BYTES,
-				     err);
+	return payload_check_picture("jpeg", samples, least, largest, SIZE_MIN, err);
 }
 
 static uint64_t row_bytes(const struct layout *l)
@@ -221,7 +217,7 @@ static void jpeg_payload(const struct layout *l, uint64_t offset, void *data, ui
 
 		if (at < padding) {
 			n = padding - at < length ? padding - at : length;
-			fill(l->key, PADDING_STREAM + at, out, n);
+			fill(l->key, PICTURE_PADDING_STREAM + at, out, n);
 		} else if (at - padding < SOS_BYTES) {
 			n = padding + SOS_BYTES - at;
 			n = n < length ? n : length;

@@ -30,9 +30,14 @@ uint8_t *put_big(uint8_t *at, uint64_t value, unsigned bytes);
 uint32_t payload_whole_file(const struct layout *l, uint64_t sample,
 			    struct extent out[FORMAT_EXTENTS_MAX]);
 
-/* The check hook of pictures, one a file, whose sizes lie in [size_min, size_max]. */
+/* What pictures, one a file, share: the largest, and the place of the bytes that make a file's size exact
+ * in the stream of its key, behind all that is seen. */
+#define PICTURE_BYTES_MAX      (UINT64_C(256) << 20)
+#define PICTURE_PADDING_STREAM (UINT64_C(1) << 40)
+
+/* Their check hook; size_min is the format's. */
 int payload_check_picture(const char *name, uint64_t samples, uint64_t least, uint64_t largest,
-			  uint64_t size_min, uint64_t size_max, struct err *err);
+			  uint64_t size_min, struct err *err);
 
 /* Writes a numpy 1.0 header for samples x sample_bytes values of type descr ("|u1"), padded to
  * a multiple of 64; with sample_bytes 0 or samples 1 the shape has the one other dimension.

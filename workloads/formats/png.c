@@ -43,9 +43,6 @@ enum {
 	SIZE_MIN = FIXED_BYTES + BLOCK_EXTRA + 1 + PIXEL_BYTES,
 	PIECE_MAX = BLOCK + 64
 };
-#define SIZE_MAX_BYTES (UINT64_C(256) << 20)
-/* The padding's place in the stream of the key, behind any pixel. */
-#define PADDING_STREAM (UINT64_C(1) << 40)
 
 static int png_check(const struct format_options *options, uint64_t samples, uint64_t least,
 		     uint64_t largest, struct err *err);
@@ -70,7 +67,7 @@ static int png_check(const struct format_options *options, uint64_t samples, uin
 		     uint64_t largest, struct err *err)
 {
 	(void)options;
-	return payload_check_picture("png", samples, least, largest, SIZE_MIN, SIZE_MAX_BYTES, err);
+	return payload_check_picture("png", samples, least, largest, SIZE_MIN, err);
 }
 
 /* The data part's pieces: the padding with the zlib head; blocks; the end. */
@@ -157,7 +154,7 @@ static void make_padding(const struct layout *l, const struct pieces *p, uint8_t
 	uint32_t reg =
 		crc32_run(CRC32_START, l->header + PADDING_AT + 4, (size_t)TYPE_BYTES + ID_BYTES);
 
-	fill(l->key, PADDING_STREAM, out, p->padding);
+	fill(l->key, PICTURE_PADDING_STREAM, out, p->padding);
 	reg = crc32_run(reg, out, p->padding);
 	out = put_big(out + p->padding, ~reg, CRC_BYTES);
 	out = put_chunk(out, "IDAT", ZLIB_HEAD_BYTES);
