@@ -37,21 +37,22 @@ static int object_scheme(struct dlio *d, const char **scheme)
 		       wanted);
 }
 
+static const char *library_of(struct dlio *d)
+{
+	return in_either(STORAGE "storage_library", OPTIONS "storage_library", d);
+}
+
 static int find_scheme(struct dlio *d, const char **scheme)
 {
 	const char *type = dlio_text(d, STORAGE "storage_type");
-	const char *library_path =
-		in_either(STORAGE "storage_library", OPTIONS "storage_library", d);
-	const char *library = dlio_text(d, library_path);
+	const char *library = dlio_text(d, library_of(d));
 	bool object = strcmp(type, "s3") == 0 || strcmp(type, "s3dlio") == 0 ||
 		      strcmp(type, "aistore") == 0;
 	bool direct = strcmp(type, "direct_fs") == 0 || (!object && strcmp(library, "direct") == 0);
 	int rc = 0;
 
 	*scheme = direct ? "direct" : "file";
-	if (*library && strcmp(library, "direct") != 0)
-		rc = dlio_find(d, IMPORT_LEFT, library_path, "haul has clients of its own");
-	if (rc == 0 && strcmp(type, "parallel_fs") == 0)
+	if (strcmp(type, "parallel_fs") == 0)
 		rc = dlio_find(d, IMPORT_CHANGED, STORAGE "storage_type",
 			       "DLIO refuses it; taken for a file system");
 	if (rc == 0 && strcmp(type, "aistore") == 0)
@@ -173,6 +174,20 @@ static void add_file_options(struct dlio *d, cJSON *store, const char *uri)
 		cJSON_AddTrueToObject(store, "direct");
 }
 
+/* The client whose habits on the wire haul takes on. */
+static int add_client(struct dlio *d, cJSON *store, const char *uri)
+{
+	static const char *const known[] = {"s3dlio", "s3torchconnector", "minio", NULL};
+	const char *library = dlio_text(d, library_of(d));
+
+	if (!*library || strcmp(library, "direct") == 0)
+		return 0;
+	for (unsigned i = 0; strncmp(uri, "s3:", 3) == 0 && known[i]; i++)
+		if (strcmp(library, known[i]) == 0)
+			return cJSON_AddStringToObject(store, "client", library) ? 0 : no_memory(d);
+	return dlio_find(d, IMPORT_LEFT, library_of(d), "haul has no such client for this store");
+}
+
 int dlio_add_store(struct dlio *d, struct cJSON *job)
 {
 	cJSON *store = cJSON_AddObjectToObject(cJSON_AddObjectToObject(job, "stores"), "data");
@@ -193,8 +208,9 @@ int dlio_add_store(struct dlio *d, struct cJSON *job)
 	cJSON_AddStringToObject(store, "uri", uri);
 	if (!d->streams && dlio_number(d, "reader.transfer_size") > 0)
 		cJSON_AddNumberToObject(store, "transfer", dlio_number(d, "reader.transfer_size"));
-	if (!local)
-		return add_object_options(d, store, uri);
-	add_file_options(d, store, uri);
-	return 0;
+	if (local)
+		add_file_options(d, store, uri);
+	else
+		rc = add_object_options(d, store, uri);
+	return rc < 0 ? rc : add_client(d, store, uri);
 }

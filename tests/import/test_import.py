@@ -265,6 +265,12 @@ storage:
     check(job["stores"]["data"] == {"uri": "s3://b/data", "endpoints": "http://h:9000", "region": "eu",
                                     "addressing": "path", "retry": {"attempts": 3}}, job)
     check("AWS_ACCESS_KEY_ID" in said and "AKIASECRET" not in said, said)
+    for library, client in (("s3dlio", "s3dlio"), ("s3torchconnector", "s3torchconnector"), ("minio", "minio"),
+                            ("boto", None)):
+        job, said = imported("framework: pytorch\nstorage: {storage_type: s3, storage_root: b, storage_library: "
+                             f"{library}}}\n")
+        check(job["stores"]["data"].get("client") == client, job)
+        check(("no such client" in said) == (client is None), said)
     _, said = imported("framework: pytorch\nstorage: {storage_options: {region: eu}}\n")
     check("storage.storage_options.region" in said, said)
 
