@@ -345,8 +345,10 @@ static int check_decode(const struct train_options *o, const struct job_phase *p
 		why = "samples in several requests at once (loader.depth) are not";
 	else if (o->loader.kind == LOADER_BATCH)
 		why = "batches in several requests at once (loader.kind) are not";
-	else if (d->existing && !format->streams && (several || format_objects(format) > 1))
-		why = "files that haul did not make are where each is one sample";
+	else if (d->existing && !format->streams &&
+		 (several || format_objects(format) > 1 || d->options.format == FORMAT_PARQUET))
+		why = "of files that haul did not make those are that hold one sample, from their "
+		      "first byte on";
 	else if (d->existing && several && format->streams &&
 		 (!streams || d->options.files < ranks || o->on_error == ON_ERROR_COUNT))
 		why = "records of files that haul did not make are only from their first on: whole "

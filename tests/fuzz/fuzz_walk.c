@@ -1,6 +1,7 @@
 /* Any bytes as a file, of the format that the first byte says: no fault, and the same said of them whole and
- * cut into pieces of the second byte's size. The first byte's highest bit: in two ranges, that behind the place in
- * the next two bytes first; the bit below: these are the tables beside the file. */
+ * cut into pieces of the second byte's size. The first byte's highest bit: in three ranges, that behind the place in
+ * the next two bytes first, then back to the second place, the rest last and without the mark that files begin
+ * with; the bit below: the first two are tables beside the file. */
 #include <stdlib.h>
 
 #include "workloads/formats/walk.h"
@@ -18,7 +19,8 @@ static const struct {
 	       {walk_npy, walk_npy_end},
 	       {walk_hdf5, walk_hdf5_end},
 	       {walk_indexed, walk_indexed_end},
-	       {walk_safetensors, walk_safetensors_end}};
+	       {walk_safetensors, walk_safetensors_end},
+	       {walk_parquet, walk_parquet_end}};
 enum { FORMATS = sizeof(formats) / sizeof(formats[0]), RANGES = 128, BESIDE = 64 };
 
 static const char *walk_range(struct walk *w, unsigned format, struct walk_piece range,
@@ -42,31 +44,32 @@ static const char *walk_range(struct walk *w, unsigned format, struct walk_piece
 	return NULL;
 }
 
-static const char *walk(uint8_t how, const uint8_t *data, size_t size, size_t piece, size_t place)
+static const char *walk(const uint8_t *head, const uint8_t *data, size_t size, size_t piece)
 {
-	unsigned format = (how & (BESIDE - 1)) % FORMATS;
+	unsigned format = (head[0] & (BESIDE - 1)) % FORMATS;
+	bool ranges = head[0] & RANGES, beside = head[0] & BESIDE;
+	size_t place = ranges && size ? walk_little(head + 2, 2) % size : 0;
+	size_t second = place ? walk_little(head + 4, 2) % place : 0, mark = second < 4 ? 0 : 4;
 	struct walk w = {.size = size};
-	struct walk_piece first = {data + place, size - place, how & BESIDE ? 0 : place,
-				   how & BESIDE ? 1 : 0};
-	struct walk_piece second = {data, place, 0, how & BESIDE ? 2 : 0};
-	const char *wrong = walk_range(&w, format, first, piece);
+	struct walk_piece range[] = {
+		{data + place, size - place, beside ? 0 : place, beside ? 1 : 0},
+		{data + second, place - second, beside ? 0 : second, beside ? 2 : 0},
+		{data + mark, second - mark, mark, 0}};
+	const char *wrong = NULL;
 
-	if (!wrong)
-		wrong = walk_range(&w, format, second, piece);
+	for (unsigned i = 0; i < 3 && !wrong; i++)
+		wrong = walk_range(&w, format, range[i], piece);
 	return wrong ? wrong : formats[format].end(&w, 3);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	size_t head = size && data[0] & RANGES ? 4 : 2, place = 0;
+	size_t head = size && data[0] & RANGES ? 6 : 2;
 
 	if (size < head)
 		return 0;
-	size -= head;
-	if (head == 4 && size)
-		place = walk_little(data + 2, 2) % size;
-	if (walk(data[0], data + head, size, size, place) !=
-	    walk(data[0], data + head, size, 1 + data[1] % 64, place))
+	if (walk(data, data + head, size - head, size) !=
+	    walk(data, data + head, size - head, 1 + data[1] % 64))
 		abort();
 	return 0;
 }

@@ -14,12 +14,13 @@ CASES = [  # format, samples a file, loader, what is said of a flipped bit in th
     ("npy", 3, {"workers": 1}, "has no array where one must begin"),
     ("npz", 3, {"workers": 1}, "a member is not what its directory says"),
     ("safetensors", 5, {"workers": 1}, "has a header longer than its file"),
+    ("parquet", 5, {"workers": 1}, "has no mark at its end"),
     ("hdf5", 3, {"workers": 1}, "has no HDF5 signature"),
     ("indexed_binary", 5, {"workers": 1}, "an offset is not where a sample can begin"),
     ("mmap_indexed_binary", 5, {"workers": 1}, "sizes are not the steps of the offsets"),
 ]
 # Where the file's own name does not end so, or its middle is payload: the suffix, and the byte.
-STRUCTURE = {("npy", 3): ("", 3), ("npz", 3): ("", 14), ("safetensors", 5): ("", 6), ("hdf5", 3): ("", 2),
+STRUCTURE = {("npy", 3): ("", 3), ("npz", 3): ("", 14), ("safetensors", 5): ("", 6), ("parquet", 5): ("", -2), ("hdf5", 3): ("", 2),
              ("indexed_binary", 5): (".off.idx", 23), ("mmap_indexed_binary", 5): (".sz.idx", 9)}
 
 
@@ -42,6 +43,7 @@ def test_decode():
             path = next(f"{folder}/data/{n}" for n in sorted(os.listdir(f"{folder}/data")) if n.endswith(fmt + suffix))
             if middle is None:
                 middle = os.path.getsize(path) // 2
+            middle %= os.path.getsize(path)
             with open(path, "r+b") as f:
                 f.seek(middle)
                 byte = f.read(1)[0]

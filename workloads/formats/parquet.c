@@ -27,6 +27,7 @@
 #include "core/fill.h"
 #include "workloads/formats/parquet.h"
 #include "workloads/formats/payload.h"
+#include "workloads/formats/walk.h"
 
 static int parquet_check(const struct format_options *options, uint64_t samples, uint64_t least,
 			 uint64_t largest, struct err *err);
@@ -47,6 +48,8 @@ const struct format_ops format_parquet = {
 	.layout = parquet_layout,
 	.extents = parquet_extents,
 	.payload = parquet_payload,
+	.walk = walk_parquet,
+	.walk_end = walk_parquet_end,
 	.id_place = parquet_id_place,
 };
 

@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "workloads/formats/lookup3.h"
+#include "workloads/formats/thrift.h"
 
 enum { WALK_BYTES = 320, WALK_DEPTH = 4 };
 
@@ -29,6 +30,7 @@ struct walk {
 	uint64_t next;
 	uint32_t object;
 	struct lookup3 lookup3; /* hdf5 */
+	struct thrift thrift;   /* parquet */
 };
 
 /* What is still to be looked at of a piece, and where in which object of the file it stands. */
@@ -61,6 +63,8 @@ const char *walk_npz(struct walk *w, struct walk_piece *p);
 const char *walk_npz_end(const struct walk *w, uint64_t samples);
 const char *walk_npy(struct walk *w, struct walk_piece *p);
 const char *walk_npy_end(const struct walk *w, uint64_t samples);
+const char *walk_parquet(struct walk *w, struct walk_piece *p);
+const char *walk_parquet_end(const struct walk *w, uint64_t samples);
 const char *walk_safetensors(struct walk *w, struct walk_piece *p);
 const char *walk_safetensors_end(const struct walk *w, uint64_t samples);
 const char *walk_hdf5(struct walk *w, struct walk_piece *p);
