@@ -48,6 +48,9 @@ static int input_open(struct phase_context *ctx, const char *name, struct pass_i
 		return rc;
 	in->depth = train_depth(o, store, &in->dataset);
 	in->request_bytes = request_bytes(o, in);
+	in->whole =
+		store_can(&in->store, BACKEND_STREAMS) &&
+		store_range(&in->store, train_longest(o, &in->dataset), in->depth) == UINT64_MAX;
 	return existing_check(&in->dataset, &in->store, ctx->group, err);
 }
 

@@ -23,6 +23,7 @@ struct pass_input {
 	bool open;
 	uint32_t depth; /* requests in flight a worker, at most */
 	uint64_t request_bytes;
+	bool whole; /* see struct source */
 };
 
 /* Where a row of the tally's epochs stands in the sequence of epochs and evaluations. */

@@ -62,8 +62,10 @@ static int worker_allocate(struct worker *w, struct err *err)
 	w->free_count = depth;
 	for (i = 0; i < lanes; i++)
 		w->idle[i] = &w->lanes[i];
-	for (i = 0; i < lanes; i++)
+	for (i = 0; i < lanes; i++) {
+		w->lanes[i].worker = w;
 		kept_init(&w->lanes[i].kept, w->options->keep);
+	}
 	w->idle_count = lanes;
 	return worker_windows(w, err);
 }

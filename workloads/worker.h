@@ -30,7 +30,8 @@ enum { WORKER_SOURCES = 2, WORKER_PIECE_BYTES = 4096 };
 struct source {
 	const struct dataset *dataset;
 	struct store *store;
-	uint64_t request_bytes; /* a request at most */
+	uint64_t request_bytes; /* a request at most, or the window of one that is streamed */
+	bool whole;             /* an extent by one request, streamed through its window */
 };
 
 /* An epoch's work, the same for all workers of a rank; set while they rest. */
@@ -124,7 +125,9 @@ enum reading_state {
 /* A sample on its way. The lane outlives it: a file laid out is not laid out again, and one whose
  * format's readers leave it open (stays_open) stays open, with what they keep of it, until the lane comes
  * to a sample of another file, an error, or the epoch's end. */
+struct worker;
 struct reading {
+	struct worker *worker;
 	enum reading_state state;
 	uint64_t next;   /* streams: where in the share this one's goes on */
 	uint64_t place;  /* in the share */

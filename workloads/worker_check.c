@@ -86,7 +86,8 @@ int worker_received(struct worker *w, struct reading *r, const struct io *io)
 		worker_fail(w, io, -ENODATA, text);
 		return -ENODATA;
 	}
-	if (!data)
+	/* What was streamed has been looked at piece by piece. */
+	if (!data || io->chunk)
 		return 0;
 	if (worker_streams(w)) {
 		r->piece.data = data;

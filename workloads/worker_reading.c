@@ -125,19 +125,47 @@ static uint32_t stream_extents(const struct worker *w, struct reading *r, uint64
 	return 1;
 }
 
+/* What has come of a request that is longer than its window. A piece that is wrong does not end the
+ * transfer, which would cost the connection. */
+static int reading_chunk(struct io *io, uint64_t offset, void *data, uint64_t length)
+{
+	struct reading *r = io->user;
+	struct worker *w = r->worker;
+	struct io piece = *io;
+	int rc;
+
+	piece.chunk = NULL;
+	piece.offset = offset;
+	piece.length = length;
+	piece.done_bytes = length;
+	piece.data = data;
+	if (io->first_byte_ns)
+		worker_mark(w, ACCOUNT_FIRST_BYTE, io->first_byte_ns);
+	worker_mark(w, ACCOUNT_TRANSFER, clock_now(w->options->clock));
+	rc = worker_received(w, r, &piece);
+	if (rc < 0 && !r->rc)
+		r->rc = rc;
+	return 0;
+}
+
 /* The next piece of the extent under way. */
 static bool reading_extent(const struct worker *w, struct reading *r, struct io *io)
 {
 	const struct extent *e = &r->extents[r->extent];
 	uint64_t most = source_of(w)->request_bytes, left = e->offset + e->length - r->at;
 	uint64_t piece = e->step && e->step < most ? e->step : most;
+	bool whole = source_of(w)->whole && !e->step && !worker_streams(w);
 
 	if (!left)
 		return false;
 	reading_ask(w, r, io, IO_READ, e->object);
 	io->offset = r->at;
-	io->length = left < piece ? left : piece;
+	io->length = left < piece || whole ? left : piece;
 	io->data = reading_window(w, r, io);
+	if (io->data && io->length > most) {
+		io->chunk = reading_chunk;
+		io->window = most;
+	}
 	r->at += io->length;
 	if (worker_streams(w))
 		stream_went_on(r);
@@ -272,7 +300,7 @@ void reading_answered(struct worker *w, struct reading *r, const struct io *io)
 
 	r->flying--;
 	if (io->op == IO_READ)
-		rc = worker_received(w, r, io);
+		rc = io->chunk && r->rc ? r->rc : worker_received(w, r, io);
 	else if (rc < 0)
 		worker_fail(w, io, rc, NULL);
 	if (!r->rc)

@@ -140,6 +140,8 @@ static int consume_object(struct slot *s, const char *data, uint64_t n)
 		s->embedded = true;
 	if (s->embedded)
 		return consume_small(s, data, n);
+	if (!io->first_byte_ns)
+		io->first_byte_ns = s->exchange.first_byte_ns;
 	rc = s->exchange.received_bytes ? 0 : check_range(s);
 
 	if (rc < 0) {

@@ -180,6 +180,22 @@ def test_tls(s):
         check(d["stores"][0]["copies_read"] == 1 and d["stores"][0]["engine"] == "libcurl", f"{d['stores']}")
 
 
+def test_whole_objects(s):
+    """Not split, an object is one GET, though the buffers hold a piece of it only; every byte is looked at."""
+    rgw = s["rgw"]
+    rgw.bucket("whole")
+    store = {"uri": "s3://whole/x", "split": "off"}
+    phases = job({})["phases"]
+    phases[1]["train"]["buffers"] = "512 KiB"
+    with Folder() as folder, servers.Proxy(rgw.endpoint(), "corrupt:900000@from=3@method=GET") as proxy:
+        d = run(folder, "whole", {**store, "endpoints": rgw.endpoint()}, rgw.env(), phases=phases)
+        gets = sum(e["requests"] for e in phase(d, "train")["endpoints"])
+        check(gets == FILES * EPOCHS, f"{gets} requests for {FILES * EPOCHS} samples")
+        path = write_job(folder, job({**store, "endpoints": proxy.endpoint()}, phases=phases[1:]), "corrupt.json")
+        r = mpi(2, "run", path, "--results", os.path.join(folder, "corrupt.h5"), cwd=folder, env=rgw.env())
+        check(r.rc == 1 and "differs at byte" in r.err, f"{r}")
+
+
 def main():
     tests = [v for k, v in globals().items() if k.startswith("test_")]
     wanted = sys.argv[1:]
