@@ -75,7 +75,8 @@ const char *io_fault_name(enum io_fault fault);
  * The caller owns it and may use it for one request at a time, or for several reads or writes. */
 struct object {
 	char key[OBJECT_KEY_BYTES]; /* relative to the store's URI: "train/00/img_0000001.npz" */
-	uint64_t size;              /* set by open (where the backend knows it) and stat */
+	/* Before open what the caller knows, or 0; set by open (where the backend knows it) and stat */
+	uint64_t size;
 	uint64_t state[OBJECT_STATE_WORDS]; /* the backend's; zero when not open */
 };
 

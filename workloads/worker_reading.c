@@ -8,6 +8,7 @@ static const struct source *source_of(const struct worker *w)
 	return &w->options->sources[w->assignment->source];
 }
 
+static bool reading_size_unknown(const struct worker *w);
 static void reading_take(struct worker *w, struct reading *r);
 static void reading_advance(struct worker *w, struct reading *r);
 
@@ -34,6 +35,8 @@ static void reading_lay_out(struct worker *w, struct reading *r)
 	}
 	if (r->laid_out != wanted)
 		dataset_layout(d, file, &r->layout);
+	if (source_of(w)->whole && !reading_size_unknown(w))
+		r->objects[0].size = r->layout.size;
 	r->laid_out = wanted;
 	r->state = READING_OPEN;
 	r->began_ns = w->mark_ns;

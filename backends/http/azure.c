@@ -129,6 +129,8 @@ static void make_step(struct slot *s)
 
 	switch (s->step) {
 	case STEP_GET:
+		if (slot_reads_all(s))
+			break;
 		request_range(r, "range", io->offset + io->done_bytes, io->length - io->done_bytes);
 		break;
 	case STEP_EXPLAIN:

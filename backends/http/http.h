@@ -225,6 +225,14 @@ static inline uint64_t slot_part(const struct slot *s)
 	return s->io->offset / slot_upload(s)->part + 1;
 }
 
+/* Whether the read that begins asks for all of an object whose size is known: then without a range. */
+static inline bool slot_reads_all(const struct slot *s)
+{
+	const struct io *io = s->io;
+
+	return io->offset == 0 && io->done_bytes == 0 && io->length == io->object->size;
+}
+
 /* Parts written; of an upload of unknown length all but the last are full. */
 static inline uint64_t slot_parts(const struct slot *s)
 {

@@ -235,6 +235,8 @@ static void make_step(struct slot *s, struct request *r)
 
 	switch (s->step) {
 	case STEP_GET:
+		if (slot_reads_all(s))
+			break;
 		request_range(r, "range", io->offset + io->done_bytes, io->length - io->done_bytes);
 		break;
 	case STEP_EXPLAIN:

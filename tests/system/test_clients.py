@@ -19,7 +19,9 @@ CLIENTS = {
 }
 
 
-def length(r):
+def length(r, whole):
+    if not r["range"]:
+        return whole * MIB
     first, last = r["range"].split("=")[1].split("-")
     return int(last) - int(first) + 1
 
@@ -29,12 +31,12 @@ def mib(lengths):
     return sorted(n // MIB if n % MIB == 0 else n / MIB for n in lengths)
 
 
-def pattern(proxy, seen):
+def pattern(proxy, seen, whole):
     """What was asked of data objects since, as a row of CLIENTS has it; and the answers to do it again with."""
     new = [r for r in proxy.trace()[seen:] if "/.haul" not in r["path"] and ".raw" in r["path"]]
     puts = [r for r in new if r["method"] == "PUT"]
     gets = [r for r in new if r["method"] == "GET"]
-    return {"puts": mib(r["bytes"] for r in puts), "gets": mib(length(r) for r in gets),
+    return {"puts": mib(r["bytes"] for r in puts), "gets": mib(length(r, whole) for r in gets),
             "puts_under_way": max((r["under_way"] for r in puts), default=0),
             "gets_under_way": max((r["under_way"] for r in gets), default=0),
             "heads": sum(r["method"] == "HEAD" for r in new), "posts": sum(r["method"] == "POST" for r in new),
@@ -51,7 +53,7 @@ def go(folder, rgw, proxy, size, **store):
     for kind in ("generate", "train"):
         seen = len(proxy.trace())
         works(1, folder, store, phases, rgw.env(), only=kind, dataset=dataset)
-        result.append(pattern(proxy, seen))
+        result.append(pattern(proxy, seen, size))
     return result
 
 

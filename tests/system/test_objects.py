@@ -191,6 +191,7 @@ def test_whole_objects(s):
         d = run(folder, "whole", {**store, "endpoints": rgw.endpoint()}, rgw.env(), phases=phases)
         gets = sum(e["requests"] for e in phase(d, "train")["endpoints"])
         check(gets == FILES * EPOCHS, f"{gets} requests for {FILES * EPOCHS} samples")
+        check(all(set(e["statuses"]) == {"200"} for e in phase(d, "train")["endpoints"]), f"{d}")
         path = write_job(folder, job({**store, "endpoints": proxy.endpoint()}, phases=phases[1:]), "corrupt.json")
         r = mpi(2, "run", path, "--results", os.path.join(folder, "corrupt.h5"), cwd=folder, env=rgw.env())
         check(r.rc == 1 and "differs at byte" in r.err, f"{r}")

@@ -376,7 +376,8 @@ static void test_connections_are_kept(void)
 	CU_ASSERT_EQUAL(q.endpoint_counts[0].failures, 0);
 	CU_ASSERT_EQUAL(q.endpoint_counts[0].attempts, 22 + opens);
 	CU_ASSERT_EQUAL(q.endpoint_counts[0].requests, 22 + opens);
-	CU_ASSERT_EQUAL(q.endpoint_counts[0].status[206], 20);
+	/* What is known to be the whole object is asked for without a range. */
+	CU_ASSERT_EQUAL(q.endpoint_counts[0].status[206], 20 - opens);
 	CU_ASSERT(q.endpoint_counts[0].wire_bytes > q.endpoint_counts[0].bytes);
 	end(&r, &q);
 }
