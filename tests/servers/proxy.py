@@ -267,7 +267,7 @@ class Proxy:
             "429": (429, "TooManyRequests", "Retry-After: " + (argument or "0")),
             "403exp": (403, "ExpiredToken"),
             "err200": (200, "InternalError"),
-            "skewed": (403, "RequestTimeTooSkewed", "Date: " + http_date(argument)),
+            "skewed": (403, "RequestTimeTooSkewed", "Date: " + (http_date(argument) if fault == "skewed" else "")),
             "307": (307, "TemporaryRedirect", "Location: " + argument + path),
         }
         if fault not in table:
