@@ -107,15 +107,27 @@ def test_retry_after():
         check(whole["mean"] * READS - first["mean"] * READS >= 1e9, f"the wait is in the first attempts: {whole} {first}")
 
 
-def test_clock():
-    """A server whose clock goes ten minutes before is believed after one refusal, by all that a rank then sends."""
-    with Bench() as bench, servers.Proxy(bench.server.endpoint(), "skewed:600@first=2" + GET, "count" + GET) as proxy:
+def offsets(bench):
+    """Reads past a server whose clock goes ten minutes before, for two refusals: the phase, and how far the date of
+    each signed request was from ours."""
+    with servers.Proxy(bench.server.endpoint(), "skewed:600@first=2" + GET, "count" + GET) as proxy:
         p, = bench.run(proxy, io("read", verify="full", **{**SMALL, "depth": 1}))
         reads = [r for r in proxy.trace() if r["method"] == "GET" and DATA in r["path"]]
-        off = sorted(calendar.timegm(time.strptime(r["date"], "%Y%m%dT%H%M%SZ")) - time.time() for r in reads)
-        check(p["errors"] == 0 and len(off) == READS + p["retries"] and 1 <= p["retries"] <= 2, f"{p['retries']} {off}")
-        own = [s for s in off if s < 300]
-        check(len(own) == 2 and all(abs(s) < 60 for s in own) and all(abs(s - 600) < 60 for s in off[len(own):]), f"{off}")
+        return p, sorted(calendar.timegm(time.strptime(r["date"], "%Y%m%dT%H%M%SZ")) - time.time() for r in reads)
+
+
+def test_clock():
+    """A server's clock is believed after one refusal, by all that a rank then sends."""
+    with Bench() as bench:
+        for _ in range(5):
+            p, off = offsets(bench)
+            check(p["errors"] == 0 and len(off) == READS + p["retries"] and 1 <= p["retries"] <= 2, f"{p['retries']} {off}")
+            own = [s for s in off if s < 300]
+            check(all(abs(s) < 60 for s in own) and all(abs(s - 600) < 60 for s in off[len(own):]), f"{off}")
+            if len(own) == 2:
+                return
+            # One rank was late and met no refusal: it had nothing to learn. Once more.
+        check(False, f"never two requests by ranks' own clocks: {off}")
 
 
 def test_corrupt_bytes_are_found():
