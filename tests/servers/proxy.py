@@ -115,7 +115,7 @@ class Proxy:
         self.host, _, self.port = upstream.rpartition(":")
         self.rules, self.lasts, self.public_key = rules, lasts, public_key
         self.tokens = {}
-        self.writers, self.server, self.coming = set(), None, None
+        self.writers, self.server, self.coming, self.dead = set(), None, None, False
         self.trace, self.under_way = [], 0
         self.stats = {"requests": 0, "connections": 0, "handed": 0, "answers": {}, "methods": {}}
 
@@ -175,12 +175,18 @@ class Proxy:
         self.server = await asyncio.start_server(self.client, "127.0.0.1", port, limit=1 << 20, backlog=4096)
 
     async def come_back(self, port, seconds):
-        await asyncio.sleep(seconds)
-        await self.listen(port)
+        with socket.socket() as kept:
+            # Bound, not listening: nobody else's connection gets the port meanwhile.
+            kept.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            kept.bind(("127.0.0.1", port))
+            await asyncio.sleep(seconds)
+            self.dead = False
+            await self.listen(port)
 
     def die(self, seconds):
         port = self.server.sockets[0].getsockname()[1]
         self.server.close()
+        self.dead = True
         for writer in self.writers:
             reset(writer)
         self.coming = asyncio.ensure_future(self.come_back(port, seconds))
@@ -190,7 +196,8 @@ class Proxy:
         self.writers.add(writer)
         up = None
         try:
-            if any(r.fault == "refuse" and r.hit("", "") for r in self.rules):
+            # Dead: accepted just before, as one of many that waited.
+            if self.dead or any(r.fault == "refuse" and r.hit("", "") for r in self.rules):
                 reset(writer)
                 return
             while True:
