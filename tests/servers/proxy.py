@@ -174,7 +174,16 @@ class Proxy:
     async def listen(self, port):
         self.server = await asyncio.start_server(self.client, "127.0.0.1", port, limit=1 << 20, backlog=4096)
 
-    async def come_back(self, port, seconds):
+    async def die(self, seconds):
+        listening = self.server.sockets[0]
+        port = listening.getsockname()[1]
+        self.dead = True
+        # What was accepted a moment ago becomes a connection only in the loop's next rounds, for an open server.
+        asyncio.get_running_loop().remove_reader(listening.fileno())
+        await asyncio.sleep(0.01)
+        self.server.close()
+        for writer in self.writers:
+            reset(writer)
         with socket.socket() as kept:
             # Bound, not listening: nobody else's connection gets the port meanwhile.
             kept.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -183,20 +192,11 @@ class Proxy:
             self.dead = False
             await self.listen(port)
 
-    def die(self, seconds):
-        port = self.server.sockets[0].getsockname()[1]
-        self.server.close()
-        self.dead = True
-        for writer in self.writers:
-            reset(writer)
-        self.coming = asyncio.ensure_future(self.come_back(port, seconds))
-
     async def client(self, reader, writer):
         self.stats["connections"] += 1
         self.writers.add(writer)
         up = None
         try:
-            # Dead: accepted just before, as one of many that waited.
             if self.dead or any(r.fault == "refuse" and r.hit("", "") for r in self.rules):
                 reset(writer)
                 return
@@ -238,7 +238,7 @@ class Proxy:
         rule = next((r for r in self.rules if r.fault != "refuse" and r.hit(method, path)), None)
         fault, argument = (rule.fault, rule.argument) if rule else ("", "")
         if fault == "down":
-            self.die(float(argument))
+            self.coming = asyncio.ensure_future(self.die(float(argument)))
             raise Broken
         if fault == "rst":
             reset(writer)
