@@ -7,13 +7,12 @@
 #include <curl/curl.h>
 #include <errno.h>
 #include <malloc.h>
-#include <openssl/x509_vfy.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <unistd.h>
 
-#include "backends/http/transport.h"
+#include "backends/http/curl_outcome.h"
 
 enum {
 	EVENTS = 64,
@@ -426,112 +425,11 @@ static void transport_start(struct transport *base, struct exchange *x)
 		end(t, h, CURLE_FAILED_INIT);
 }
 
-/* Why a certificate was not believed. */
-static const char *tls_why(CURL *e, CURLcode code)
-{
-	long result = 0;
-
-	curl_easy_getinfo(e, CURLINFO_SSL_VERIFYRESULT, &result);
-	if (code == CURLE_SSL_CACERT_BADFILE)
-		return "the CA bundle cannot be read";
-	switch (result) {
-	case X509_V_OK:
-	case X509_V_ERR_UNSPECIFIED: /* what stands there until a certificate has been looked at */
-		return code == CURLE_PEER_FAILED_VERIFICATION
-			       ? "the server's certificate is for another host"
-			       : "no TLS with this server";
-	case X509_V_ERR_CERT_HAS_EXPIRED:
-		return "the server's certificate has expired";
-	case X509_V_ERR_CERT_NOT_YET_VALID:
-		return "the server's certificate is not valid yet";
-	case X509_V_ERR_DEPTH_ZERO_SELF_SIGNED_CERT:
-	case X509_V_ERR_SELF_SIGNED_CERT_IN_CHAIN:
-	case X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT:
-	case X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT_LOCALLY:
-	case X509_V_ERR_UNABLE_TO_VERIFY_LEAF_SIGNATURE:
-		return "no CA that is known signed the server's certificate; name its bundle by "
-		       "\"ca\"";
-	default:
-		return "the server's certificate is not accepted";
-	}
-}
-
-static void fail(struct exchange *x, int status, enum io_fault fault, const char *why)
-{
-	x->status = status;
-	x->fault = fault;
-	x->why = why;
-}
-
-static void classify(struct handle *h, struct exchange *x, CURLcode code)
-{
-	long os = 0;
-
-	curl_easy_getinfo(h->easy, CURLINFO_OS_ERRNO, &os);
-	switch (code) {
-	case CURLE_OK:
-		break;
-	case CURLE_COULDNT_RESOLVE_HOST:
-		fail(x, -EHOSTUNREACH, IO_FAULT_CONNECT, "the server's name is not known");
-		break;
-	case CURLE_COULDNT_CONNECT:
-		fail(x, os ? (int)-os : -ECONNREFUSED, IO_FAULT_CONNECT, "no connection");
-		break;
-	case CURLE_OPERATION_TIMEDOUT:
-		fail(x, -ETIMEDOUT, IO_FAULT_CONNECT, "no connection in time");
-		break;
-	case CURLE_SSL_CONNECT_ERROR:
-		/* Ended in the handshake: a server that dies looks like this. */
-		if (os == ECONNRESET || os == EPIPE)
-			fail(x, (int)-os, IO_FAULT_CONNECT,
-			     "the connection broke in the handshake");
-		else
-			fail(x, -EPROTO, IO_FAULT_TLS, tls_why(h->easy, code));
-		break;
-	case CURLE_PEER_FAILED_VERIFICATION:
-	case CURLE_SSL_CACERT_BADFILE:
-	case CURLE_SSL_CERTPROBLEM:
-	case CURLE_SSL_CIPHER:
-	case CURLE_SSL_ISSUER_ERROR:
-		fail(x, -EPROTO, IO_FAULT_TLS, tls_why(h->easy, code));
-		break;
-	case CURLE_OUT_OF_MEMORY:
-		fail(x, -ENOMEM, IO_FAULT_OTHER, NULL);
-		break;
-	case CURLE_URL_MALFORMAT:
-	case CURLE_UNSUPPORTED_PROTOCOL:
-	case CURLE_FAILED_INIT:
-		fail(x, -EINVAL, IO_FAULT_OTHER, "libcurl takes no such request");
-		break;
-	default: /* received or sent less than a whole answer, or no HTTP */
-		fail(x, -ECONNRESET, IO_FAULT_BROKEN, "the connection broke");
-	}
-}
-
-/* What curl saw of it, before the handle goes on to another. */
-static void measure(struct handle *h, struct exchange *x)
-{
-	curl_off_t down = 0, up = 0;
-	long heads = 0, asked = 0, connects = 0;
-
-	curl_easy_getinfo(h->easy, CURLINFO_SIZE_DOWNLOAD_T, &down);
-	curl_easy_getinfo(h->easy, CURLINFO_SIZE_UPLOAD_T, &up);
-	curl_easy_getinfo(h->easy, CURLINFO_HEADER_SIZE, &heads);
-	curl_easy_getinfo(h->easy, CURLINFO_REQUEST_SIZE, &asked);
-	curl_easy_getinfo(h->easy, CURLINFO_NUM_CONNECTS, &connects);
-	x->wire_bytes = (uint64_t)down + (uint64_t)up + (uint64_t)heads + (uint64_t)asked;
-	x->connections = (uint32_t)connects;
-}
-
 static void end(struct curl_transport *t, struct handle *h, CURLcode code)
 {
 	struct exchange *x = h->exchange;
 
-	measure(h, x);
-	if (x->fault == IO_FAULT_NONE && x->ended < 0)
-		x->status = x->ended;
-	else if (x->fault == IO_FAULT_NONE)
-		classify(h, x, code);
+	curl_outcome(h->easy, x, code);
 	curl_multi_remove_handle(t->multi, h->easy);
 	h->exchange = NULL;
 	t->free[t->free_count++] = h;
@@ -574,9 +472,9 @@ static void check_limits(struct curl_transport *t)
 		if (t->now_ns - x->active_ns < (waits ? o->first_byte_ns : o->stall_ns))
 			continue;
 		if (waits)
-			fail(x, -ETIMEDOUT, IO_FAULT_TIMEOUT, "no answer in time");
+			exchange_fail(x, -ETIMEDOUT, IO_FAULT_TIMEOUT, "no answer in time");
 		else
-			fail(x, -ETIMEDOUT, IO_FAULT_STALL, "bytes stopped coming");
+			exchange_fail(x, -ETIMEDOUT, IO_FAULT_STALL, "bytes stopped coming");
 		end(t, h, CURLE_OPERATION_TIMEDOUT);
 	}
 }
