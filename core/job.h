@@ -75,7 +75,7 @@ struct job {
 	uint32_t store_count, dataset_count, phase_count;
 	struct job_store stores[JOB_STORES_MAX];
 	struct job_dataset datasets[JOB_DATASETS_MAX];
-	struct job_phase *phases; /* [phase_count] */
+	struct job_phase *phases; /* [phase_count]; of none there is a plan but no run */
 	struct arena arena;
 };
 

@@ -316,12 +316,10 @@ static int read_phases(struct job *job, const struct job_schema *schema, const c
 	int count, rc;
 
 	if (!item)
-		return err_set(err, -EINVAL, "/phases: is missing; a job needs at least one phase");
+		return err_set(err, -EINVAL, "/phases: is missing; a job lists its phases there");
 	if (!cJSON_IsArray(item))
 		return refuse_shape(item, "/phases", "a list", err);
 	count = cJSON_GetArraySize(item);
-	if (!count)
-		return err_set(err, -EINVAL, "/phases: must hold at least one phase");
 	if (count > JOB_PHASES_MAX)
 		return err_set(err, -EINVAL, "/phases: must hold at most %d phases, holds %d",
 			       JOB_PHASES_MAX, count);

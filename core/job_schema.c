@@ -130,7 +130,6 @@ static bool add_phases_schema(cJSON *properties, const struct job_schema *schema
 	bool ok;
 
 	ok = add(phases, "type", cJSON_CreateString("array")) &&
-	     add(phases, "minItems", cJSON_CreateNumber(1)) &&
 	     add(phases, "maxItems", cJSON_CreateNumber(JOB_PHASES_MAX));
 	any = cJSON_AddArrayToObject(cJSON_AddObjectToObject(phases, "items"), "oneOf");
 	for (s = schema->phases; *s && ok; s++)

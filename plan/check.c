@@ -244,8 +244,8 @@ int plan_check(const struct job *job, uint32_t ranks, uint32_t nodes, bool stric
 
 	if (!ranks || !nodes || nodes > ranks)
 		return err_set(err, -EINVAL, "%u ranks cannot stand on %u nodes", ranks, nodes);
-	if (!job->phase_count)
-		return err_set(err, -EINVAL, "/phases: is empty; a job needs at least one phase");
+	if (!job->phase_count && strict)
+		return err_set(err, -EINVAL, "/phases: is empty; a run needs at least one phase");
 	rc = check_cluster(job, ranks, nodes, err);
 	for (i = 0; rc == 0 && i < job->store_count; i++)
 		rc = check_store(&job->stores[i], nodes, strict, err);

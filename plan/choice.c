@@ -35,7 +35,7 @@ static int refuse_name(const struct job *job, const char *option, const char *na
 				      told ? "" : phase->section->name, told ? "" : ")");
 	}
 	return err_set(err, -EINVAL, "%s %.100s: no phase is called %.100s; there are %s%s", option,
-		       name, name, known, n < sizeof(known) ? "" : "…");
+		       name, name, n ? known : "none", n < sizeof(known) ? "" : "…");
 }
 
 static int check_names(const struct job *job, const char *option, const char *const *names,

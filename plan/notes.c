@@ -65,6 +65,8 @@ void notes_gather(struct notes *n, const struct plan *plan, const struct job *jo
 	uint32_t i, k;
 
 	n->count = 0;
+	if (!plan->phase_count)
+		note(n, "the job has no phases: this will be refused");
 	for (i = 0; i < plan->phase_count; i++)
 		for (k = 0; k < plan->phases[i].demand.note_count; k++)
 			note(n, "%s", plan->phases[i].demand.notes[k]);

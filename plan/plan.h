@@ -12,7 +12,8 @@ const struct job_schema *plan_schema(void);
 
 /* Refuses, in a sentence with the JSON path, what the job asks and these ranks, stores or formats
  * cannot give: unknown stores and data sets, missing capabilities, fewer ranks than tensor x
- * pipeline or than cluster.ranks, zero steps (strict: a run; else a note). Opens nothing. */
+ * pipeline or than cluster.ranks, no phases or zero steps (strict: a run; else a note). Opens
+ * nothing. */
 int plan_check(const struct job *job, uint32_t ranks, uint32_t nodes, bool strict, struct err *err);
 
 /* The store a phase works on: by its data set, else by name, else the job's only one. */

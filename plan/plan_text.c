@@ -13,7 +13,7 @@ static void put_job(FILE *out, const struct plan *plan, const struct job *job)
 {
 	uint32_t i, k;
 
-	fprintf(out, "job        %s ·", job->name);
+	fprintf(out, "job        %s ·%s", job->name, plan->phase_count ? "" : " no phases");
 	for (i = 0; i < plan->phase_count; i++) {
 		const char *kind = plan->phases[i].phase->section->name;
 

@@ -28,7 +28,7 @@ static int choose(const struct run *run, const struct run_options *options, stru
 	if (options->verb == RUN_CLEAN)
 		return 0;
 	rc = choice_apply(&options->choice, job, err);
-	if (rc < 0)
+	if (rc < 0 || !job->phase_count) /* none at all: plan_check says so */
 		return rc;
 	for (uint32_t i = 0; i < job->phase_count; i++) {
 		const struct workload *workload = job->phases[i].section->owner;

@@ -115,6 +115,16 @@ def test_too_few_samples_is_a_note():
     check(r.returncode == 0 and "will be refused" in r.stdout, r)
 
 
+def test_no_phases_is_a_note():
+    r = haul("plan", "unet3d_demo", "--set", "phases=[]")
+    check(r.returncode == 0 and "· no phases ·" in r.stdout and
+          "notes      the job has no phases: this will be refused" in r.stdout, r)
+    p = plan("unet3d_demo", "--set", "phases=[]", "--nodes", 4)
+    check(p["phases"] == [] and "the job has no phases: this will be refused" in p["notes"], p)
+    refused(haul("plan", "unet3d_demo", "--set", "phases=[]", "--only", "train"),
+            "--only train: no phase is called train; there are none")
+
+
 def test_phases_left_out():
     """A ready job on data that exists: what generates could not be, and takes no space."""
     existing = ("--set", "dataset.names=dlio", "--set", "dataset.sizes=stat")
@@ -127,4 +137,5 @@ def test_phases_left_out():
         check([p["name"] for p in phases] == ["train"], phases)
 
 
-main(test_aurora, test_phases_left_out, test_text, test_time_and_memory, test_datasize, test_refusals, test_too_few_samples_is_a_note)
+main(test_aurora, test_phases_left_out, test_text, test_time_and_memory, test_datasize, test_refusals, test_too_few_samples_is_a_note,
+     test_no_phases_is_a_note)

@@ -95,22 +95,6 @@ static void least_job(void)
 	job_free(&job);
 }
 
-static void datasets(void)
-{
-	struct job job;
-
-	parse_well(
-		&job,
-		"{\"datasets\": {\"train\": {\"store\": \"s\", \"files\": 1, \"sample_bytes\": 1},"
-		"\"eval\": {\"store\": \"s\", \"files\": 2, \"sample_bytes\": 1}}, \"phases\": [{\"generate\": {}}]}",
-		NULL, 0);
-	CU_ASSERT_EQUAL(job.dataset_count, 2);
-	CU_ASSERT_EQUAL(
-		((const struct sample_dataset *)job_find_dataset(&job, "eval")->options)->files, 2);
-	CU_ASSERT_PTR_NULL(job_find_dataset(&job, ""));
-	job_free(&job);
-}
-
 static void check_round_trip(const struct job *job)
 {
 	char *text = job_text(job, sample_schema()), *again;
@@ -129,6 +113,38 @@ static void check_round_trip(const struct job *job)
 	free(text);
 	free(again);
 	job_free(&second);
+}
+
+/* A job may be planned before anybody knows what it is to do. */
+static void no_phases(void)
+{
+	static const char *const add[] = {"phases=[{\"generate\": {}}]"};
+	struct job job;
+
+	parse_well(&job, "{\"stores\": {\"s\": {\"uri\": \"sim://a\"}}, \"phases\": []}", NULL, 0);
+	CU_ASSERT_EQUAL(job.phase_count, 0);
+	CU_ASSERT_EQUAL(job.store_count, 1);
+	check_round_trip(&job);
+	job_free(&job);
+	parse_well(&job, "{\"phases\": []}", add, 1);
+	CU_ASSERT_EQUAL(job.phase_count, 1);
+	job_free(&job);
+}
+
+static void datasets(void)
+{
+	struct job job;
+
+	parse_well(
+		&job,
+		"{\"datasets\": {\"train\": {\"store\": \"s\", \"files\": 1, \"sample_bytes\": 1},"
+		"\"eval\": {\"store\": \"s\", \"files\": 2, \"sample_bytes\": 1}}, \"phases\": [{\"generate\": {}}]}",
+		NULL, 0);
+	CU_ASSERT_EQUAL(job.dataset_count, 2);
+	CU_ASSERT_EQUAL(
+		((const struct sample_dataset *)job_find_dataset(&job, "eval")->options)->files, 2);
+	CU_ASSERT_PTR_NULL(job_find_dataset(&job, ""));
+	job_free(&job);
 }
 
 static void text_reads_back(void)
@@ -293,7 +309,7 @@ static void set_refusals(void)
 		 "--set stores.data.uri=/tmp: /stores/data/uri: \"/tmp\" is no URI; write it as "
 		 "file:///tmp"},
 		{"seed=-1", "--set seed=-1: /seed: must be at least 0, is -1"},
-		{"phases=[]", "--set phases=[]: /phases: must hold at least one phase"},
+		{"phases={}", "--set phases={}: /phases: must be a list, is an object"},
 		{"name=a\nb", "--set name=a\nb: its value holds control characters"},
 		{"big.batch=[[[[[[[[[[[[[[[[[[[[[[[[[[1]]]]]]]]]]]]]]]]]]]]]]]]]]",
 		 "--set big.batch=[[[[[[[[[[[[[[[[[[[[[[[[[[1]]]]]]]]]]]]]]]]]]]]]]]]]]: /phases/1/train/batch: must be a whole "
@@ -380,6 +396,7 @@ int main(int argc, char **argv)
 {
 	CU_TestInfo tests[] = {{"reads all", reads_all},
 			       {"the least job", least_job},
+			       {"no phases", no_phases},
 			       {"data sets", datasets},
 			       {"its text reads back", text_reads_back},
 			       {"variables stay unexpanded", variables_stay_unexpanded},

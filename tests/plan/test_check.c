@@ -24,7 +24,7 @@ static const struct refusal refusals[] = {
 	{"{\"tensor\":2,\"pipeline\":2}", NULL_STORE, DATA, TRAIN, 8, 2, NULL},
 	{"{}", FILE_STORE, DATA, TRAIN, 2, 2, NULL},
 	{"{}", MEM_STORE, DATA, TRAIN, 2, 1, NULL},
-	{"{}", NULL_STORE, DATA, "[]", 2, 1, "/phases"},
+	{"{}", NULL_STORE, DATA, "[]", 2, 1, "/phases: is empty; a run needs at least one phase"},
 	{"{\"tensor\":8,\"gpus\":4}", NULL_STORE, DATA, TRAIN, 8, 1,
 	 "/cluster/tensor: is 8, but a node has 4"},
 	{"{\"tensor\":4}", NULL_STORE, DATA, TRAIN, 4, 2,
@@ -93,6 +93,7 @@ static void test_lenient(void)
 	static const struct refusal lenient[] = {
 		{"{}", "{\"d\":{\"uri\":\"file://${HAUL_NOT_SET}/x\"}}", DATA, TRAIN, 2, 1, NULL},
 		{"{}", NULL_STORE, DATA, TRAIN, 64, 1, NULL},
+		{"{}", NULL_STORE, DATA, "[]", 2, 1, NULL},
 	};
 	unsigned i;
 

@@ -92,11 +92,48 @@ static void test_unbounded(void)
 	job_free(&job);
 }
 
+/* Planned with a note; what there is stands in it. */
+static void test_no_phases(void)
+{
+	static const char job_text_[] =
+		"{\"name\":\"none\",\"stores\":{\"d\":{\"uri\":\"null://x\"}},\"dataset\":{\"store\":\"d\","
+		"\"format\":\"raw\",\"files\":10,\"sample_bytes\":100},\"phases\":[]}";
+	struct err err = {0};
+	cJSON *json, *notes;
+	struct plan plan;
+	struct job job;
+	char *text;
+
+	load(&job, job_text_);
+	CU_ASSERT_FATAL(plan_check(&job, 4, 2, false, &err) == 0);
+	CU_ASSERT_FATAL(plan_make(&plan, &job, 4, 2, &err) == 0);
+	text = plan_json(&plan, &job);
+	json = cJSON_Parse(text);
+	CU_ASSERT_PTR_NOT_NULL_FATAL(json);
+	CU_ASSERT_EQUAL(cJSON_GetArraySize(cJSON_GetObjectItem(json, "phases")), 0);
+	notes = cJSON_GetObjectItem(json, "notes");
+	CU_ASSERT_EQUAL_FATAL(cJSON_GetArraySize(notes), 1);
+	CU_ASSERT_STRING_EQUAL(cJSON_GetArrayItem(notes, 0)->valuestring,
+			       "the job has no phases: this will be refused");
+	cJSON_Delete(json);
+	free(text);
+	text = plan_text(&plan, &job);
+	CU_ASSERT_STRING_EQUAL(text, "job        none · no phases · seed 42\n"
+				     "data set   10 files · raw · 1 kB (1000 B) · null://x\n"
+				     "ranks      4 on 2 nodes\n"
+				     "memory     64 MiB a node\n"
+				     "notes      the job has no phases: this will be refused\n");
+	free(text);
+	plan_free(&plan);
+	job_free(&job);
+}
+
 int main(void)
 {
 	CU_TestInfo tests[] = {
 		{"Aurora's table", test_aurora},
 		{"no compute time", test_unbounded},
+		{"no phases", test_no_phases},
 		CU_TEST_INFO_NULL,
 	};
 

@@ -63,4 +63,16 @@ def test_too_few_ranks():
         refuse(path, "tensor", 2)
 
 
-main(test_refused, test_huge, test_missing_job, test_unreadable_folder, test_too_few_ranks)
+def test_no_phases():
+    """Such a job can be planned; whatever would run it says so, in one sentence."""
+    with Folder() as folder:
+        write_job(folder, {"name": "none", "stores": {"d": {"uri": f"file://{folder}/data"}}, "phases": []})
+        for words in (["run"], ["run", "--repeat", 3], ["run", "--sweep", "seed=1,2"], ["generate"], ["clean"]):
+            r = mpi(2, words[0], "job.json", *words[1:], cwd=folder)
+            who = "--sweep seed=1" if "--sweep" in words else "job.json"
+            check(r.rc == 2 and r.out == "" and
+                  r.err == f"haul: {who}: /phases: is empty; a run needs at least one phase\n", f"{words}: {r}")
+            check(os.listdir(folder) == ["job.json"], f"{words}: wrote {os.listdir(folder)}")
+
+
+main(test_refused, test_no_phases, test_huge, test_missing_job, test_unreadable_folder, test_too_few_ranks)
