@@ -285,32 +285,46 @@ int dlio_find(struct dlio *d, enum import_fate fate, const char *path, const cha
 	return import_find(d->out, fate, path, dlio_at(d, path), d->err, "%s", why);
 }
 
-static int choose(struct dlio *d)
+/* One that only checkpoints has no data set. */
+static bool uses_data(const struct dlio *d)
+{
+	return d->generates || d->trains;
+}
+
+static void choose_reader(struct dlio *d)
 {
 	const char *framework = dlio_text(d, "framework");
 	const char *loader =
 		dlio_at(d, "reader.data_loader") ? dlio_text(d, "reader.data_loader") : framework;
-	int rc = 0;
 
-	d->generates = dlio_bool(d, "workflow.generate_data");
-	d->trains = dlio_bool(d, "workflow.train");
 	d->evaluates = dlio_bool(d, "workflow.evaluation") && d->trains &&
 		       dlio_number(d, "dataset.num_files_eval") > 0;
 	d->tensorflow = strcmp(loader, "tensorflow") == 0 || strstr(loader, "dali") != NULL;
 	d->streams = d->tensorflow && strcmp(dlio_text(d, "dataset.format"), "tfrecord") == 0;
 	d->synthetic = strcmp(loader, "synthetic") == 0 ||
 		       strcmp(dlio_text(d, "dataset.format"), "synthetic") == 0;
-	if (dlio_bool(d, "workflow.checkpoint"))
-		rc = dlio_find(d, IMPORT_LEFT, "workflow.checkpoint", DLIO_CHECKPOINT);
+}
+
+static int choose(struct dlio *d)
+{
+	bool checkpoints = dlio_bool(d, "workflow.checkpoint");
+	int rc = 0;
+
+	d->generates = dlio_bool(d, "workflow.generate_data");
+	d->trains = dlio_bool(d, "workflow.train");
+	if (uses_data(d))
+		choose_reader(d);
+	else if (!checkpoints)
+		return err_set(d->err, -EINVAL,
+			       "makes no data, does not train and writes no checkpoints: there is "
+			       "nothing to import");
+	if (checkpoints)
+		rc = dlio_find(d, IMPORT_LEFT, "workflow.checkpoint", "%s%s", DLIO_CHECKPOINT,
+			       uses_data(d) ? "" : ", so the job has none to run");
 	if (rc == 0 && dlio_bool(d, "workflow.profiling"))
 		rc = dlio_find(d, IMPORT_CHANGED, "workflow.profiling",
 			       "haul records the node's counters in every run");
-	if (rc < 0 || d->generates || d->trains)
-		return rc;
-	return err_set(
-		d->err, -EINVAL, "makes no data and does not train%s: there is nothing to import",
-		dlio_bool(d, "workflow.checkpoint") ? "; its checkpoints have no phase in haul yet"
-						    : "");
+	return rc;
 }
 
 /* Keys that could be mapped, had this workload any use for them. */
@@ -346,7 +360,7 @@ static int make_job(struct dlio *d, const char *name)
 	    !cJSON_AddNumberToObject(job, "seed", dlio_number(d, "train.seed")))
 		return err_set(d->err, -ENOMEM, "no memory for the job");
 	rc = dlio_add_store(d, job);
-	if (rc == 0)
+	if (rc == 0 && uses_data(d))
 		rc = dlio_add_datasets(d, job);
 	return rc == 0 ? dlio_add_phases(d, job) : rc;
 }
