@@ -31,7 +31,9 @@ enum io_op {
 	IO_COMMIT, /* publishes it whole: done_bytes is the size the store then reports */
 	IO_ABORT,  /* drops it: nothing of it remains */
 	IO_STAT,   /* done_bytes: the size. -ENOENT: not there. Needs no open object */
-	/* -ENOENT: not there. A key that ends in '/' names a folder, removed only when empty */
+	/* -ENOENT: not there. A key that ends in '/' names a folder, removed only when empty. With keys
+	 * (BACKEND_BATCH) all of them by one request: objects, no folders. Then status is 0 when all
+	 * are gone, else that of one that is not; each has its own */
 	IO_DELETE,
 	/* Gives the object the key at target, whose folder must stand; what had it goes. -ENOENT: not
 	 * there. Needs no open object */
@@ -95,6 +97,16 @@ struct listing {
 	char marker[LIST_MARKER_BYTES]; /* the store's */
 };
 
+/* A key of a delete of several. */
+enum { IO_KEYS_MAX = 1000 };
+struct io_key {
+	char key[OBJECT_KEY_BYTES];
+	/* Filled in: 0, -ENOENT where the store can tell, or why it is still there. */
+	int32_t status;
+	const char *why; /* in the store's words, or NULL. Static */
+	bool again;      /* the next attempt asks for it, too; the queue's and the backend's */
+};
+
 /* One request. The caller owns it; a backend allocates nothing of its own on the data path.
  * Small requests carry data; large ones are streamed: chunk() is called with each piece in order
  * (a producer fills it for writes, a consumer checks or drops it for reads; a negative return ends
@@ -111,7 +123,9 @@ struct io {
 	bool discard; /* read: nobody wants the bytes; data stays as it is. Needs BACKEND_DISCARD */
 	const char *target;      /* rename: the new key */
 	struct listing *listing; /* list: length is entries at most, 0: LIST_PAGE_ENTRIES */
-	void *user;              /* the caller's */
+	struct io_key *keys; /* [key_count] delete of several; object then only names the first */
+	uint32_t key_count;  /* at most IO_KEYS_MAX; 0: the object alone */
+	void *user;          /* the caller's */
 
 	/* Filled in on completion. */
 	/* The caller's: when it should have started, or 0: at submit. Not changed. */
@@ -142,6 +156,9 @@ static inline bool io_failed(const struct io *io)
 	return io->status && !(io->status == -ENOENT && (io->op == IO_STAT || io->op == IO_DELETE));
 }
 
+/* How many errors a finished request is: of a delete of several, one a key that did not go. */
+uint32_t io_failures(const struct io *io);
+
 enum backend_capability {
 	BACKEND_CONTENT = 1 << 0, /* keeps what is written: reads give data that can be verified */
 	BACKEND_RANGES = 1 << 1,  /* reads any byte range */
@@ -157,8 +174,9 @@ enum backend_capability {
 	BACKEND_STREAMS = 1 << 9,
 	BACKEND_RENAME = 1 << 10,
 	BACKEND_LIST = 1 << 11,
-	BACKEND_UPDATE = 1 << 12, /* writes in place (IO_UPDATE) */
-	BACKEND_DISCARD = 1 << 13 /* drops what is read where it arrives (io.discard) */
+	BACKEND_UPDATE = 1 << 12,  /* writes in place (IO_UPDATE) */
+	BACKEND_DISCARD = 1 << 13, /* drops what is read where it arrives (io.discard) */
+	BACKEND_BATCH = 1 << 14    /* deletes several keys by one request (io.keys) */
 };
 
 struct backend_ops;

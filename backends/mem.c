@@ -284,6 +284,22 @@ static uint64_t hash_of(const struct mem *m, const char *key)
 	return mix64(m->root_hash) ^ text_hash(key);
 }
 
+/* One by one under one lock. */
+static int delete_keys(struct mem *m, struct io *io)
+{
+	struct object o = {0};
+	struct io one = {.op = IO_DELETE, .object = &o};
+
+	for (uint32_t i = 0; i < io->key_count; i++) {
+		struct io_key *k = &io->keys[i];
+
+		memcpy(o.key, k->key, sizeof(o.key));
+		k->status = on_entry(m->block, &one, hash_of(m, k->key));
+		k->again = false;
+	}
+	return 0;
+}
+
 /* The extent changes its entry. In a full table the one that it leaves is the room for it. */
 static int rename_entry(struct mem *m, struct io *io, uint64_t hash)
 {
@@ -346,9 +362,12 @@ static int under_lock(struct mem *m, struct io *io)
 		return list_page(m, io);
 	case IO_UPDATE: /* objects are written whole: no BACKEND_UPDATE */
 		return -EOPNOTSUPP;
+	case IO_DELETE:
+		if (io->key_count)
+			return delete_keys(m, io);
+		return on_entry(m->block, io, hash);
 	case IO_OPEN:
 	case IO_STAT:
-	case IO_DELETE:
 		return on_entry(m->block, io, hash);
 	case IO_BEGIN:
 		return begin(m->block, io);
@@ -416,7 +435,8 @@ const struct backend_ops mem_backend = {
 			.owner = &mem_backend,
 		},
 	.capabilities = BACKEND_CONTENT | BACKEND_RANGES | BACKEND_ATOMIC_COMMIT |
-			BACKEND_MISSING_IS_ERROR | BACKEND_DEPTH | BACKEND_RENAME | BACKEND_LIST,
+			BACKEND_MISSING_IS_ERROR | BACKEND_DEPTH | BACKEND_RENAME | BACKEND_LIST |
+			BACKEND_BATCH,
 	.transfer = 4 << 20,
 	.depth_max = QUEUE_DEPTH_MAX,
 	.open = mem_open,

@@ -202,7 +202,7 @@ void op_log_see(void *place, const struct io *io)
 	r->done_ns = io->done_ns;
 	r->offset = moves ? io->offset : 0;
 	r->bytes = moves ? io->done_bytes : 0;
-	r->entries = io->op == IO_LIST ? io->done_bytes : 1;
+	r->entries = io->op == IO_LIST ? io->done_bytes : io->key_count ? io->key_count : 1;
 	r->error = io_failed(io) ? io_text(io) : NULL;
 	r->attempts = io->attempts;
 	r->endpoint = io->endpoint;

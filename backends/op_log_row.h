@@ -7,7 +7,7 @@
 /* What a queue writes; its ring holds no more of a request than this. */
 struct op_record {
 	uint64_t submit_ns, first_byte_ns, done_ns;
-	uint64_t offset, bytes, entries; /* entries: of a listing's page, else 1 */
+	uint64_t offset, bytes, entries; /* entries: of a page, keys of a delete, else 1 */
 	const char *error;               /* static; NULL: none */
 	uint32_t attempts, endpoint;
 	uint16_t protocol_status, key_bytes;

@@ -146,6 +146,11 @@ static void prepare(const struct queue *q, struct io *io, uint64_t now_ns)
 	io->connections = 0;
 	io->attempts = 1;
 	io->endpoint = q->channel.store->place.endpoint;
+	for (uint32_t i = 0; i < io->key_count; i++) {
+		io->keys[i].status = -EINPROGRESS;
+		io->keys[i].why = NULL;
+		io->keys[i].again = true;
+	}
 }
 
 static void finish(struct queue *q, struct io *io)
@@ -157,8 +162,7 @@ static void finish(struct queue *q, struct io *io)
 	counts->operations++;
 	if (io->op == IO_READ || io->op == IO_WRITE)
 		counts->bytes += io->done_bytes;
-	if (io_failed(io))
-		counts->errors++;
+	counts->errors += io_failures(io);
 	if (q->timeout_ns && service_ns > q->timeout_ns)
 		counts->late++;
 	hist_record(&q->stats->service[io->op], service_ns);

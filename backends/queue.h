@@ -15,8 +15,8 @@
 
 enum { QUEUE_DEPTH_MAX = 4096, QUEUE_TAPS = 4 };
 
-/* Every finished request counts once, failed ones too. An answer of -ENOENT to stat or delete is no
- * error. bytes are those of reads and writes. late: took longer than the store's timeout. retries:
+/* Every finished request counts once, failed ones too; its errors as io_failures says. An answer of
+ * -ENOENT to stat or delete is no error. bytes are those of reads and writes. late: took longer than the store's timeout. retries:
  * attempts beyond the first. */
 struct queue_counts {
 	uint64_t operations, errors, bytes, late, short_transfers, retries;

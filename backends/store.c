@@ -24,6 +24,17 @@ static const char *const op_names[IO_OPS] = {
 	[IO_RENAME] = "rename", [IO_LIST] = "list",   [IO_UPDATE] = "update",
 };
 
+uint32_t io_failures(const struct io *io)
+{
+	uint32_t n = 0;
+
+	if (!io->key_count)
+		return io_failed(io);
+	for (uint32_t i = 0; i < io->key_count; i++)
+		n += io->keys[i].status && io->keys[i].status != -ENOENT;
+	return n;
+}
+
 const char *io_op_name(enum io_op op)
 {
 	return (unsigned)op < IO_OPS ? op_names[op] : "unknown";

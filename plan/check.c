@@ -153,6 +153,7 @@ static const struct {
 	{BACKEND_LIST, "cannot list"},
 	{BACKEND_UPDATE, "cannot write in place"},
 	{BACKEND_DISCARD, "hands over all that it reads"},
+	{BACKEND_BATCH, "cannot delete several keys by one request"},
 };
 
 static int check_needs(const struct job_phase *phase, const struct job_store *store,

@@ -7,6 +7,7 @@
 
 #include "workloads/file_pass.h"
 #include "workloads/manifest.h"
+#include "workloads/remover.h"
 
 enum { CLEAN_THREADS = 4 };
 enum clean_count {
@@ -24,6 +25,7 @@ struct clean {
 	struct dataset dataset; /* as the manifest says */
 	struct store store;
 	struct file_pass pass;
+	struct remover removers[CLEAN_THREADS]; /* each its thread's */
 };
 
 static int open_store(struct clean *c, const struct job *job, const struct job_dataset *described,
@@ -31,6 +33,7 @@ static int open_store(struct clean *c, const struct job *job, const struct job_d
 		      struct clock *clock, const struct log *log, struct err *err);
 static int find_manifest(struct clean *c, const char *folder, struct group *group, struct err *err);
 static int clean_object(struct file_worker *w, uint64_t i);
+static void removed(void *worker, const struct io *io, uint64_t bytes);
 static int clean_folders(struct clean *c, struct group *group, struct err *err);
 static int clean_end(struct clean *c, struct group *group, struct err *err);
 static int first_error(const struct clean *c, struct err *err);
@@ -43,6 +46,9 @@ static int clean_all(struct clean *c, const char *folder, struct group *group, s
 	if (rc < 0)
 		return rc;
 	rc = file_pass_run(&c->pass, clean_object, &stopped, err);
+	/* The threads are at rest. */
+	for (unsigned i = 0; i < CLEAN_THREADS; i++)
+		remover_flush(&c->removers[i]);
 	if (rc == 0)
 		rc = group_agree(group, first_error(c, err), err);
 	if (rc == 0)
@@ -92,6 +98,8 @@ int clean_run(const struct job *job, const struct job_dataset *dataset, const st
 	if (rc == 0)
 		rc = clean_all(&c, options->folder, group, err);
 	counted = add_counts(&c, group, rc == 0, counts);
+	for (unsigned i = 0; i < CLEAN_THREADS; i++)
+		remover_close(&c.removers[i]);
 	file_pass_close(&c.pass);
 	if (c.store.ops)
 		store_close(&c.store);
@@ -131,6 +139,9 @@ static int open_store(struct clean *c, const struct job *job, const struct job_d
 	};
 	if (rc == 0)
 		rc = file_pass_open(&c->pass, err);
+	for (unsigned i = 0; rc == 0 && i < CLEAN_THREADS; i++)
+		rc = remover_open(&c->removers[i], &c->pass.workers[i].queue, removed,
+				  &c->pass.workers[i], err);
 	return group_agree(group, rc, err);
 }
 
@@ -193,19 +204,34 @@ static int find_manifest(struct clean *c, const char *folder, struct group *grou
 	return rc;
 }
 
-/* Removes a key. What is not there or not empty is no error. */
+/* What is not there or not empty is no error. Others are told at the end: the rest may still go. */
+static int settle(struct file_worker *w, const struct io *io)
+{
+	int rc = io->status;
+
+	if (rc == 0 || rc == -ENOENT || rc == -ENOTEMPTY || rc == -EEXIST || rc == -ENOTDIR)
+		return rc;
+	return file_worker_fail(w, io, rc, io_text(io));
+}
+
+static void removed(void *worker, const struct io *io, uint64_t bytes)
+{
+	struct file_worker *w = worker;
+
+	if (settle(w, io) < 0)
+		return;
+	w->counts[COUNT_REMOVED]++;
+	w->counts[COUNT_REMOVED_BYTES] += bytes;
+}
+
 static int remove_key(struct file_worker *w, const char *key)
 {
 	struct object o = {0};
 	struct io io = {.op = IO_DELETE, .object = &o};
-	int rc;
 
 	snprintf(o.key, sizeof(o.key), "%s", key);
-	rc = queue_do(&w->queue, &io);
-	if (rc == 0 || rc == -ENOENT || rc == -ENOTEMPTY || rc == -EEXIST || rc == -ENOTDIR)
-		return rc;
-	/* Told at the end; others may still go. */
-	return file_worker_fail(w, &io, rc, io_text(&io));
+	queue_do(&w->queue, &io);
+	return settle(w, &io);
 }
 
 static int clean_object(struct file_worker *w, uint64_t i)
@@ -230,9 +256,8 @@ static int clean_object(struct file_worker *w, uint64_t i)
 		w->counts[COUNT_ABSENT]++;
 	} else if (rc == 0 && io.done_bytes != l.size) {
 		w->counts[COUNT_KEPT]++;
-	} else if (rc == 0 && remove_key(w, o.key) == 0) {
-		w->counts[COUNT_REMOVED]++;
-		w->counts[COUNT_REMOVED_BYTES] += l.size;
+	} else if (rc == 0) {
+		remover_add(&c->removers[w - w->pass->workers], o.key, l.size);
 	}
 	/* A complete data set has no unfinished files: each was renamed. */
 	if (!c->manifest.complete && remove_key(w, part) == 0)

@@ -43,7 +43,7 @@ struct io_options {
 	bool folder_per_rank;
 	uint64_t objects, size, block; /* objects: a rank */
 	uint32_t order;
-	uint64_t depth, threads;
+	uint64_t depth, threads, batch;
 	uint64_t passes, count, bytes, seconds_ns, warmup_ns;
 	bool wear_out;
 	uint32_t shift, verify, on_error;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "workloads/io_set.h"
+#include "workloads/remover.h"
 
 enum clean_word { REMOVED, REMOVED_BYTES, KEPT, ABSENT, WORDS };
 
@@ -12,18 +13,32 @@ struct clean {
 	struct io_set set;
 	struct store store;
 	struct queue queue;
+	struct remover remover;
 	struct group *group;
 	uint64_t words[WORDS];
-	int rc; /* the first error */
+	struct err *err;
+	int rc; /* the first error, which is in err */
 };
 
-static int say(struct clean *c, const struct io *io, int rc, struct err *err)
+static int say(struct clean *c, const struct io *io, int rc)
 {
 	if (c->rc == 0) {
 		c->rc = rc;
-		err_set(err, rc, "%s/%s: %s", c->store.uri, io->object->key, io_text(io));
+		err_set(c->err, rc, "%s/%s: %s", c->store.uri, io->object->key, io_text(io));
 	}
 	return rc;
+}
+
+static void removed(void *clean, const struct io *io, uint64_t bytes)
+{
+	struct clean *c = clean;
+
+	if (io_failed(io)) {
+		say(c, io, io->status);
+		return;
+	}
+	c->words[REMOVED]++;
+	c->words[REMOVED_BYTES] += bytes;
 }
 
 /* As it was made, or less of it where a run ended early. */
@@ -34,44 +49,37 @@ static bool is_ours(const struct io_set *s, uint64_t bytes)
 	return s->complete ? bytes == whole : bytes <= whole;
 }
 
-static int remove_object(struct clean *c, const char *key, struct err *err)
+static int remove_object(struct clean *c, const char *key)
 {
 	struct object o = {0};
 	struct io io = {.op = IO_STAT, .object = &o};
-	uint64_t bytes;
 	int rc;
 
 	snprintf(o.key, sizeof(o.key), "%s", key);
 	rc = queue_do(&c->queue, &io);
 	if (rc == -ENOENT)
 		return rc;
-	bytes = io.done_bytes;
-	if (rc == 0 && !is_ours(&c->set, bytes)) {
+	if (rc < 0)
+		return say(c, &io, rc);
+	if (is_ours(&c->set, io.done_bytes))
+		remover_add(&c->remover, key, io.done_bytes);
+	else
 		c->words[KEPT]++;
-		return 0;
-	}
-	io = (struct io){.op = IO_DELETE, .object = &o};
-	if (rc == 0)
-		rc = queue_do(&c->queue, &io);
-	if (rc < 0 && rc != -ENOENT)
-		return say(c, &io, rc, err);
-	c->words[REMOVED]++;
-	c->words[REMOVED_BYTES] += bytes;
 	return 0;
 }
 
 /* An object that a rename was interrupted at has its other name. */
-static void remove_one(struct clean *c, uint64_t rank, uint64_t object, struct err *err)
+static void remove_one(struct clean *c, uint64_t rank, uint64_t object)
 {
 	char key[OBJECT_KEY_BYTES];
 	int rc;
 
 	io_set_key(&c->set, rank, object, key);
-	rc = remove_object(c, key, err);
+	rc = remove_object(c, key);
 	if (rc != -ENOENT)
 		return;
 	io_set_renamed(key);
-	if (remove_object(c, key, err) == -ENOENT)
+	if (remove_object(c, key) == -ENOENT)
 		c->words[ABSENT]++;
 }
 
@@ -82,10 +90,13 @@ static int remove_all(struct clean *c, struct err *err)
 
 	for (uint64_t rank = c->group->rank; rank < s->ranks; rank += size) {
 		for (uint64_t i = 0; i < s->objects && (s->layout == IO_OBJECTS || !rank); i++)
-			remove_one(c, rank, i, err);
-		if (s->folder_per_rank)
+			remove_one(c, rank, i);
+		if (s->folder_per_rank) {
+			remover_flush(&c->remover);
 			io_set_remove_folder(s, rank, &c->queue);
+		}
 	}
+	remover_flush(&c->remover);
 	return group_agree(c->group, c->rc, err);
 }
 
@@ -136,7 +147,7 @@ int io_clean(const struct job *job, const struct job_phase *phase, const struct 
 	     struct clean_counts *counts, struct err *err)
 {
 	const struct io_options *o = phase->options;
-	struct clean c = {.group = group};
+	struct clean c = {.group = group, .err = err};
 	const struct job_store *described;
 	int rc;
 
@@ -150,7 +161,10 @@ int io_clean(const struct job *job, const struct job_phase *phase, const struct 
 		return group_agree(group, rc, err);
 	}
 	io_set_of(&c.set, o, job->seed, group->size);
-	rc = group_agree(group, queue_open(&c.queue, &c.store, 1, err), err);
+	rc = queue_open(&c.queue, &c.store, 1, err);
+	if (rc == 0)
+		rc = remover_open(&c.remover, &c.queue, removed, &c, err);
+	rc = group_agree(group, rc, err);
 	if (rc == 0 && store_can(&c.store, BACKEND_PERSISTENT | BACKEND_CONTENT))
 		rc = clean_set(&c, err);
 	counts->removed += c.words[REMOVED];
@@ -158,6 +172,7 @@ int io_clean(const struct job *job, const struct job_phase *phase, const struct 
 	counts->kept += c.words[KEPT];
 	counts->absent += c.words[ABSENT];
 	counts->complete = rc == 0;
+	remover_close(&c.remover);
 	queue_close(&c.queue);
 	store_close(&c.store);
 	return rc;

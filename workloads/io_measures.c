@@ -21,7 +21,7 @@ static const struct measure measures[] = {
 	{"creates", "", MERGE_SUM, "begins of an object, and opens for writing in place"},
 	{"renames", "", MERGE_SUM, "renames"},
 	{"lists", "", MERGE_SUM, "pages of listings"},
-	{"deletes", "", MERGE_SUM, "deletes"},
+	{"deletes", "", MERGE_SUM, "requests that delete, of one key or of several (batch)"},
 	{"entries", "", MERGE_SUM, "objects listed"},
 	{"absent", "", MERGE_SUM, "stats and deletes of objects that were not there"},
 	{"payload_errors", "", MERGE_SUM, "reads whose bytes were wrong"},

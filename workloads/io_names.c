@@ -6,7 +6,9 @@
 
 #include "workloads/io_work.h"
 
-enum step { STEP_ONLY, STEP_CREATED, STEP_CLOSED, STEP_THERE, STEP_BACK, STEP_PAGE };
+enum step { STEP_ONLY, STEP_CREATED, STEP_CLOSED, STEP_THERE, STEP_BACK, STEP_PAGE, STEP_MANY };
+
+static const char not_there[] = "is not there, though it was written";
 
 static void send(struct io_thread *t, struct io_slot *slot, enum io_op op, enum step step)
 {
@@ -45,6 +47,25 @@ static void begin_listing(struct io_thread *t, struct io_slot *slot)
 	send_page(t, slot);
 }
 
+/* Several deletes by one request, each an operation that takes its own turn. */
+static void begin_batch(struct io_thread *t, struct io_slot *slot)
+{
+	const struct io_work *work = t->work;
+	uint64_t most = t->limit - slot->number;
+	uint32_t n = (uint32_t)(most < work->options->batch ? most : work->options->batch);
+	struct io_name *name = slot->name;
+	struct io_item item;
+
+	strcpy(name->keys[0].key, name->object.key);
+	for (uint32_t i = 1; i < n; i++) {
+		io_take(t, slot, &item);
+		io_set_key(work->set, t->share.rank, item.object, name->keys[i].key);
+	}
+	send(t, slot, IO_DELETE, STEP_MANY);
+	slot->io.keys = name->keys;
+	slot->io.key_count = n;
+}
+
 void io_names_begin(struct io_thread *t, struct io_slot *slot)
 {
 	struct io_name *n = slot->name;
@@ -68,8 +89,35 @@ void io_names_begin(struct io_thread *t, struct io_slot *slot)
 		begin_listing(t, slot);
 		return;
 	default:
-		send(t, slot, IO_DELETE, STEP_ONLY);
+		if (n->keys)
+			begin_batch(t, slot);
+		else
+			send(t, slot, IO_DELETE, STEP_ONLY);
 	}
+}
+
+/* Each of several deletes is done or has failed by itself. */
+static void answered_each(struct io_thread *t, struct io_slot *slot)
+{
+	const struct io_work *work = t->work;
+
+	for (uint32_t i = 0; i < slot->io.key_count; i++, slot->number++) {
+		const struct io_key *k = &slot->io.keys[i];
+		bool absent = k->status == -ENOENT;
+
+		t->absent += absent;
+		t->missing += absent && work->strict;
+		if (!k->status || (absent && !work->strict)) {
+			io_count(t, slot);
+			continue;
+		}
+		strcpy(slot->name->object.key, k->key);
+		io_fails(t, slot, k->status,
+			 absent   ? not_there
+			 : k->why ? k->why
+				  : io_status_text(k->status));
+	}
+	io_let_go(t, slot);
 }
 
 /* A stat or delete has been answered. */
@@ -87,7 +135,7 @@ static void answered(struct io_thread *t, struct io_slot *slot)
 			return;
 		}
 		t->missing++;
-		io_fail(t, slot, -ENOENT, "is not there, though it was written");
+		io_fail(t, slot, -ENOENT, not_there);
 		return;
 	}
 	if (io->status == 0 && io->op == IO_STAT && work->strict &&
@@ -155,6 +203,9 @@ void io_names_step(struct io_thread *t, struct io_slot *slot)
 	switch (slot->step) {
 	case STEP_ONLY:
 		answered(t, slot);
+		return;
+	case STEP_MANY:
+		answered_each(t, slot);
 		return;
 	case STEP_CREATED:
 		if (slot->io.status < 0)

@@ -39,6 +39,8 @@ const struct option io_options_table[] = {
 		.help = "operations in flight for each thread"),
 	OPT_U64("threads", struct io_options, threads, .def = 1, .min = 1, .max = 1024,
 		.help = "a rank; its work is shared out over them"),
+	OPT_U64("batch", struct io_options, batch, .def = 1, .min = 1, .max = IO_KEYS_MAX,
+		.help = "delete: keys that one request removes, where a store takes several (s3); depth counts requests"),
 	OPT_U64("passes", struct io_options, passes, .def = 1, .max = 1ull << 40,
 		.help = "times over the work; 0: until another limit"),
 	OPT_U64("count", struct io_options, count, .def = 0,
@@ -138,6 +140,8 @@ uint32_t io_needs(const void *options)
 				       o->threads > o->objects
 			       ? BACKEND_UPDATE
 			       : 0;
+	case IO_DO_DELETE:
+		return o->batch > 1 ? BACKEND_BATCH : 0;
 	default:
 		return 0;
 	}
@@ -173,6 +177,9 @@ static int check_work(const struct io_options *o, const char *path, uint32_t ran
 	if ((double)o->size * (double)o->objects * ranks > 0x1p62)
 		return err_set(err, -EINVAL, "%s/size: %llu objects on %u ranks are too large",
 			       path, (unsigned long long)o->objects, ranks);
+	if (o->batch > 1 && o->operation != IO_DO_DELETE)
+		return err_set(err, -EINVAL, "%s/batch: is of deletes, not of \"%s\"", path,
+			       operation_names[o->operation]);
 	if (o->threads > io_items(o))
 		return err_set(err, -EINVAL, "%s/threads: %llu threads share %llu %s", path,
 			       (unsigned long long)o->threads, (unsigned long long)io_items(o),

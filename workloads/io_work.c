@@ -31,7 +31,8 @@ uint64_t io_thread_bytes(const struct io_options *o, bool content)
 	uint64_t slot = sizeof(struct io_slot) + 2 * sizeof(struct io *);
 
 	if (!io_moves(o))
-		slot += sizeof(struct io_name);
+		slot += sizeof(struct io_name) +
+			(o->batch > 1 ? o->batch : 0) * sizeof(struct io_key);
 	else if (content)
 		slot += o->block;
 	return sizeof(struct io_thread) + sizeof(struct file_worker) + sizeof(struct queue_stats) +
@@ -50,6 +51,8 @@ static void slots_init(struct io_thread *t)
 			slot->buffer = (char *)t->worker->buffer + i * bytes;
 		if (t->names)
 			slot->name = &t->names[i];
+		if (t->keys)
+			t->names[i].keys = &t->keys[i * o->batch];
 		slot->next = t->free;
 		t->free = slot;
 	}
@@ -72,7 +75,10 @@ int io_thread_open(struct io_thread *t, struct io_work *work, struct file_worker
 		t->handles = calloc(t->handle_count, sizeof(*t->handles));
 	else
 		t->names = calloc(o->depth, sizeof(*t->names));
-	if (!t->slots || !t->ready || !t->reaped || (!t->handles && !t->names))
+	if (o->batch > 1)
+		t->keys = calloc(o->depth * o->batch, sizeof(*t->keys));
+	if (!t->slots || !t->ready || !t->reaped || (!t->handles && !t->names) ||
+	    (o->batch > 1 && !t->keys))
 		return err_set(err, -ENOMEM, "no memory for %llu operations in flight",
 			       (unsigned long long)o->depth);
 	slots_init(t);
@@ -93,6 +99,7 @@ void io_thread_close(struct io_thread *t)
 	free(t->reaped);
 	free(t->handles);
 	free(t->names);
+	free(t->keys);
 }
 
 void io_send(struct io_thread *t, struct io_slot *slot, uint32_t step)
@@ -142,6 +149,13 @@ void io_fail(struct io_thread *t, struct io_slot *slot, int rc, const char *text
 {
 	io_fails(t, slot, rc, text);
 	io_let_go(t, slot);
+}
+
+void io_take(struct io_thread *t, struct io_slot *slot, struct io_item *item)
+{
+	io_pace_take(&t->pace, slot->begin_ns);
+	t->issued++;
+	io_share_next(&t->share, item);
 }
 
 static void start(struct io_thread *t, uint64_t now_ns)

@@ -19,6 +19,7 @@ struct io_name {
 	char target[OBJECT_KEY_BYTES];
 	struct listing listing;
 	uint64_t entries;
+	struct io_key *keys; /* [batch] of a delete of several; NULL: of one */
 };
 
 struct io_slot {
@@ -74,6 +75,7 @@ struct io_thread {
 
 	struct io_slot *slots, *free;
 	struct io_name *names;
+	struct io_key *keys; /* [depth * batch], of all names; NULL: deletes of one */
 	struct io_handle *handles;
 	uint32_t handle_count;
 	struct io **ready, **reaped; /* [depth]: to be submitted next; come back */
@@ -112,6 +114,8 @@ int io_thread_run(struct file_worker *w, uint64_t number);
 
 /* Sends the slot's io with the next requests; when it is done the slot's step goes on. */
 void io_send(struct io_thread *t, struct io_slot *slot, uint32_t step);
+/* One more operation starts with the slot's, which has begun: its item, its number, its turn. */
+void io_take(struct io_thread *t, struct io_slot *slot, struct io_item *item);
 /* The operation has ended well, or not: the slot is free. io_count: another operation of it follows. */
 void io_count(struct io_thread *t, struct io_slot *slot);
 void io_done(struct io_thread *t, struct io_slot *slot);

@@ -11,13 +11,14 @@
 #include "backends/http/credentials.h"
 #include "backends/http/request.h"
 #include "backends/http/server.h"
+#include "backends/http/sum.h"
 #include "backends/http/transport.h"
 #include "backends/http/xml.h"
 #include "backends/retry.h"
 
 enum {
-	PIECE_BYTES = 256,  /* of a body put together by pieces */
-	SMALL_BYTES = 4096, /* of an answer that is no content */
+	PIECE_BYTES = 8 << 10, /* of a body put together by pieces: a key, every byte escaped */
+	SMALL_BYTES = 4096,    /* of an answer that is no content */
 	UPLOAD_ID_BYTES = 1024,
 	PART_ETAG_BYTES = 72,
 	REDIRECTS_MAX = 4,
@@ -52,6 +53,7 @@ enum http_step {
 	STEP_COMPLETE, /* of an upload in parts */
 	STEP_ABANDON,  /* an upload in parts */
 	STEP_DELETE,
+	STEP_DELETE_MANY, /* io->keys */
 	STEP_LIST,
 	STEP_EXPLAIN /* after a HEAD that was denied, which has no body to say why */
 };
@@ -99,8 +101,9 @@ struct slot {
 	bool embedded;                          /* what came instead of content is an error */
 	uint64_t listed, skip; /* list: entries met in this page; given by an attempt before */
 	uint64_t entry_size;   /* of the entry under way, whose name is in small */
-	struct xml *xml;       /* made by the first list */
-	/* complete: the pieces of the body, and where it is in them */
+	uint32_t answered;     /* delete of several: behind the key that was answered last */
+	struct xml *xml;       /* made by the first list, or delete of several */
+	/* complete, delete of several: the pieces of the body, and where it is in them */
 	const char *(*pieces)(const struct slot *s, uint64_t piece, char buffer[PIECE_BYTES]);
 	uint64_t piece, piece_at;
 	uint32_t small_used;
@@ -113,6 +116,7 @@ struct http_channel {
 	struct http_store *store;
 	struct transport *transport;
 	struct sign_v4 v4;
+	struct sum sum; /* of bodies to be sent, one after the other */
 	struct credential_copy credentials;
 	struct slot *slots; /* [depth] */
 	struct slot **free; /* [depth] */
@@ -144,8 +148,11 @@ struct dialect {
 	/* Reads an answer of a step that has a small one (small, exchange.answer): 0, or a negative
 	 * errno that ends the io as an error of the store's. */
 	int (*read)(struct slot *s);
-	/* An element of a page of a listing. */
+	/* An element of a page of a listing, or of the answer to a delete of several. */
 	int (*element)(void *slot, const char *path, const char *text);
+	/* The answer to a delete of several is over: what became of the io, from what became of its
+	 * keys. NULL: the store takes one key at a time. */
+	void (*deleted)(struct slot *s);
 	/* What more is known about an answer that is no success, whose meaning is set. */
 	void (*explain)(struct slot *s);
 };
@@ -186,6 +193,10 @@ void body_of_object(struct slot *s, uint64_t bytes);
 /* Of texts that pieces gives for 0, 1 … until NULL; the same each time. */
 void body_of_pieces(struct slot *s, const char *(*pieces)(const struct slot *s, uint64_t piece,
 							  char buffer[PIECE_BYTES]));
+/* Shows all of a body of that many bytes before it is sent; it will be made again then. A negative errno
+ * of whoever makes it. */
+int body_each(struct slot *s, uint64_t bytes,
+	      void (*see)(void *argument, const void *data, uint64_t n), void *argument);
 int body_consume(struct exchange *x, const void *data, uint64_t n);
 
 /* http_fault.c: what an answer that is no success means. Sets io's status, fault, transient, why,
@@ -194,6 +205,10 @@ void fault_of_exchange(struct slot *s);
 void fault_of_answer(struct slot *s);
 /* An error in an answer whose status says success: its errno, or 0: there is none. */
 int fault_in_success(struct slot *s);
+
+/* What an error that the store names for one key of a delete means: into the key, and into io's fault,
+ * where what may pass goes first. */
+void fault_of_key(struct slot *s, struct io_key *k, const char *code);
 
 /* An element of a page of Azure's listings. */
 int azure_element(void *slot, const char *path, const char *text);

@@ -80,6 +80,23 @@ void body_of_pieces(struct slot *s, const char *(*pieces)(const struct slot *s, 
 	s->exchange.produce = produce_pieces;
 }
 
+int body_each(struct slot *s, uint64_t bytes,
+	      void (*see)(void *argument, const void *data, uint64_t n), void *argument)
+{
+	struct exchange *x = &s->exchange;
+	uint8_t piece[16 << 10];
+	int rc = 0;
+
+	for (uint64_t at = 0; at < bytes && rc == 0; at += sizeof(piece)) {
+		uint64_t n = bytes - at < sizeof(piece) ? bytes - at : sizeof(piece);
+
+		rc = x->produce(x, at, piece, n);
+		if (rc == 0)
+			see(argument, piece, n);
+	}
+	return rc;
+}
+
 static int consume_chunks(struct io *io, const char *data, uint64_t n)
 {
 	while (n) {
@@ -168,7 +185,7 @@ int body_consume(struct exchange *x, const void *data, uint64_t n)
 
 	if (good && s->step == STEP_GET)
 		return consume_object(s, data, n);
-	if (good && s->step == STEP_LIST)
+	if (good && (s->step == STEP_LIST || s->step == STEP_DELETE_MANY))
 		return xml_feed(s->xml, data, n);
 	/* Of an error, the beginning says what it is. */
 	return consume_small(s, data, n);

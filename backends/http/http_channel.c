@@ -63,6 +63,8 @@ int http_channel_open(struct channel *c, struct err *err)
 		options.connections = c->depth * http->servers.count;
 		rc = slots_open(ch, c->depth);
 		if (rc == 0)
+			rc = sum_open(&ch->sum);
+		if (rc == 0)
 			rc = uploads_open(ch, c->depth);
 	}
 	if (rc < 0)
@@ -88,6 +90,7 @@ void http_channel_close(struct channel *c)
 		munmap(ch->etags, ch->etag_bytes);
 	OPENSSL_cleanse(&ch->credentials, sizeof(ch->credentials));
 	OPENSSL_cleanse(&ch->v4, sizeof(ch->v4));
+	sum_close(&ch->sum);
 	free(ch->slots);
 	free(ch->free);
 	free(ch->ready);
@@ -97,10 +100,24 @@ void http_channel_close(struct channel *c)
 	c->state = NULL;
 }
 
+/* What became of a request as a whole became of each key that has no answer of its own. */
+static void settle_keys(const struct io *io)
+{
+	for (uint32_t i = 0; i < io->key_count; i++) {
+		struct io_key *k = &io->keys[i];
+
+		if (k->status != -EINPROGRESS)
+			continue;
+		k->status = io->status;
+		k->why = io->why;
+	}
+}
+
 static void finish(struct slot *s)
 {
 	struct http_channel *ch = s->channel;
 
+	settle_keys(s->io);
 	ch->free[ch->free_count++] = s;
 	ch->ready[ch->ready_count++] = s->io;
 }
@@ -219,7 +236,7 @@ bool http_asks(const struct channel *c, const struct io *io)
 	case IO_READ:
 		return io->length > io->done_bytes;
 	case IO_DELETE:
-		return !names_folder(io->object);
+		return io->key_count || !names_folder(io->object);
 	case IO_BEGIN:
 		return ch->store->dialect->begins && !whole(ch, io);
 	case IO_ABORT:
@@ -320,7 +337,7 @@ static void abandon(struct slot *s)
 	}
 }
 
-static int list_open(struct slot *s)
+static int reader_open(struct slot *s)
 {
 	if (!s->xml)
 		return xml_open(&s->xml, s->channel->store->dialect->element, s);
@@ -330,7 +347,7 @@ static int list_open(struct slot *s)
 
 static void list(struct slot *s)
 {
-	int rc = list_open(s);
+	int rc = reader_open(s);
 
 	/* What an attempt before gave is not given again. */
 	s->listed = 0;
@@ -340,6 +357,22 @@ static void list(struct slot *s)
 		at_once(s, rc);
 	else
 		step(s, STEP_LIST);
+}
+
+static void delete_many(struct slot *s)
+{
+	int rc = s->channel->store->dialect->deleted ? reader_open(s) : -ENOTSUP;
+	struct io *io = s->io;
+
+	s->answered = 0;
+	for (uint32_t i = 0; i < io->key_count; i++) {
+		if (io->keys[i].again)
+			io->keys[i].status = -EINPROGRESS;
+	}
+	if (rc < 0)
+		at_once(s, rc);
+	else
+		step(s, STEP_DELETE_MANY);
 }
 
 static void start(struct slot *s)
@@ -369,7 +402,9 @@ static void start(struct slot *s)
 		step(s, STEP_HEAD);
 		break;
 	case IO_DELETE:
-		if (names_folder(io->object))
+		if (io->key_count)
+			delete_many(s);
+		else if (names_folder(io->object))
 			at_once(s, -ENOENT);
 		else
 			step(s, STEP_DELETE);
@@ -443,6 +478,9 @@ static void succeed(struct slot *s)
 		if (io->op == IO_ABORT)
 			upload_drop(io->object);
 		break;
+	case STEP_DELETE_MANY:
+		s->channel->store->dialect->deleted(s);
+		break;
 	default:
 		break;
 	}
@@ -499,7 +537,7 @@ static int settle_list(struct slot *s)
 	int rc = xml_end(s->xml);
 
 	if (rc == -EPROTO) {
-		s->io->why = "the list is no XML";
+		s->io->why = s->step == STEP_LIST ? "the list is no XML" : "the answer is no XML";
 		s->io->fault = IO_FAULT_OTHER;
 	}
 	return rc;
@@ -546,9 +584,9 @@ static void ended(struct slot *s)
 		io->fault = IO_FAULT_DENIED;
 		io->why = "a GET is allowed, a HEAD is not";
 	} else {
-		if (s->step == STEP_LIST)
+		if (s->step == STEP_LIST || s->step == STEP_DELETE_MANY)
 			rc = settle_list(s);
-		else if (small_answer(s))
+		if (rc == 0 && small_answer(s))
 			rc = fault_in_success(s);
 		if (rc == 0 && s->channel->store->dialect->read)
 			rc = s->channel->store->dialect->read(s);

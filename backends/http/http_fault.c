@@ -211,6 +211,20 @@ void fault_of_answer(struct slot *s)
 		s->channel->store->dialect->explain(s);
 }
 
+void fault_of_key(struct slot *s, struct io_key *k, const char *code)
+{
+	static const struct meaning unknown = {"", -EIO, IO_FAULT_SERVER, true,
+					       "the store could not delete it"};
+	const struct meaning *m = meaning_of(code);
+
+	m = m ? m : &unknown;
+	k->status = m->status;
+	k->why = m->why;
+	k->again = m->transient;
+	if (m->status != -ENOENT && (!s->io->fault || (m->transient && !s->io->transient)))
+		say(s->io, m->status, m->fault, m->transient, m->why);
+}
+
 int fault_in_success(struct slot *s)
 {
 	struct io *io = s->io;

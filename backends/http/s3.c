@@ -135,21 +135,20 @@ static void path(struct slot *s, struct request *r, const char *key)
 	request_path(r, pieces);
 }
 
-/* The body's hash: of memory, or of what is made piece by piece, which is then made twice. */
+static void add_to_hash(void *context, const void *data, uint64_t n)
+{
+	EVP_DigestUpdate(context, data, n);
+}
+
 static int hash_payload(struct slot *s, uint64_t bytes, char out[SHA256_TEXT_BYTES])
 {
-	struct exchange *x = &s->exchange;
 	EVP_MD_CTX *context = EVP_MD_CTX_new();
-	uint8_t digest[SHA256_BYTES], piece[16 << 10];
+	uint8_t digest[SHA256_BYTES] = {0};
 	struct text t = text_in(out, SHA256_TEXT_BYTES);
 	int rc = context && EVP_DigestInit_ex(context, EVP_sha256(), NULL) ? 0 : -ENOMEM;
 
-	for (uint64_t at = 0; at < bytes && rc == 0; at += sizeof(piece)) {
-		uint64_t n = bytes - at < sizeof(piece) ? bytes - at : sizeof(piece);
-
-		rc = x->produce(x, at, piece, n);
-		EVP_DigestUpdate(context, piece, n);
-	}
+	if (rc == 0)
+		rc = body_each(s, bytes, add_to_hash, context);
 	if (rc == 0)
 		EVP_DigestFinal_ex(context, digest, NULL);
 	EVP_MD_CTX_free(context);
@@ -229,7 +228,7 @@ static void make_list(struct slot *s, struct request *r)
 		request_query(r, "continuation-token", io->listing->marker);
 }
 
-static void make_step(struct slot *s, struct request *r)
+static int make_step(struct slot *s, struct request *r)
 {
 	const struct io *io = s->io;
 
@@ -263,27 +262,33 @@ static void make_step(struct slot *s, struct request *r)
 	case STEP_LIST:
 		make_list(s, r);
 		break;
+	case STEP_DELETE_MANY:
+		return s3_make_delete(s, r);
 	default:
 		break;
 	}
+	return 0;
 }
 
 int s3_make(struct slot *s)
 {
 	static const enum http_method methods[] = {
-		[STEP_HEAD] = HTTP_HEAD,      [STEP_GET] = HTTP_GET,
-		[STEP_PUT] = HTTP_PUT,        [STEP_BEGIN] = HTTP_POST,
-		[STEP_PART] = HTTP_PUT,       [STEP_COMPLETE] = HTTP_POST,
-		[STEP_ABANDON] = HTTP_DELETE, [STEP_DELETE] = HTTP_DELETE,
-		[STEP_LIST] = HTTP_GET,       [STEP_EXPLAIN] = HTTP_GET,
+		[STEP_HEAD] = HTTP_HEAD,        [STEP_GET] = HTTP_GET,
+		[STEP_PUT] = HTTP_PUT,          [STEP_BEGIN] = HTTP_POST,
+		[STEP_PART] = HTTP_PUT,         [STEP_COMPLETE] = HTTP_POST,
+		[STEP_ABANDON] = HTTP_DELETE,   [STEP_DELETE] = HTTP_DELETE,
+		[STEP_LIST] = HTTP_GET,         [STEP_EXPLAIN] = HTTP_GET,
+		[STEP_DELETE_MANY] = HTTP_POST,
 	};
+	bool of_bucket = s->step == STEP_LIST || s->step == STEP_DELETE_MANY;
 	struct request *r = &s->request;
 	int rc;
 
 	slot_target(s, methods[s->step]);
-	path(s, r, s->step == STEP_LIST ? NULL : s->io->object->key);
-	make_step(s, r);
-	rc = sign(s, r);
+	path(s, r, of_bucket ? NULL : s->io->object->key);
+	rc = make_step(s, r);
+	if (rc == 0)
+		rc = sign(s, r);
 	if (rc < 0)
 		return rc;
 	return request_finish(r, NULL, &s->exchange);
@@ -365,6 +370,8 @@ int s3_element(void *slot, const char *path, const char *text)
 	struct listing *l = s->io->listing;
 	size_t n = strlen(text);
 
+	if (s->step == STEP_DELETE_MANY)
+		return s3_deleted_element(s, path, text);
 	if (strncmp(path, "ListBucketResult/", 17) != 0)
 		return 0;
 	path += 17;
@@ -394,6 +401,7 @@ static const struct dialect s3_dialect = {
 	.make = s3_make,
 	.read = s3_read,
 	.element = s3_element,
+	.deleted = s3_deleted,
 };
 
 static int store_open_s3(struct store *store, struct err *err)
@@ -412,7 +420,7 @@ const struct backend_ops s3_backend = {
 			.size = sizeof(struct s3_options),
 			.owner = &s3_backend,
 		},
-	.capabilities = HTTP_CAPABILITIES,
+	.capabilities = HTTP_CAPABILITIES | BACKEND_BATCH,
 	.transfer = HTTP_TRANSFER,
 	.depth_max = QUEUE_DEPTH_MAX,
 	.range = http_range,

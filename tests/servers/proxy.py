@@ -17,6 +17,8 @@ RULE is fault[:argument][@every=N][@first=N][@from=N][@p=SHARE@seed=S][@method=G
     slow:BYTES              so many bytes a second
     delay:SECONDS           every answer comes later
     corrupt:OFFSET          one byte of the body is another
+    spoil:OFFSET            one byte of the request's body is another
+    keys:NUMBER-CODE        of a delete of several the first so many keys, though deleted, are answered as errors
     err200                  200 with an <Error> as the body
     307:BASE                to the same path at BASE ("http://127.0.0.1:7480")
     date:SECONDS            the answer's Date is off by so many
@@ -29,12 +31,14 @@ so many seconds ago (metadata of Google and Azure; token servers: POST /token, â
 service account, whose signature POST /token then asks for.
 
 GET /__stats gives what was counted, as JSON; GET /__trace the first 10,000 requests in their order, each with
-how many were under way with it.
+how many were under way with it, and whether the checksums in its head are those of its body.
 """
 import asyncio
 import base64
+import hashlib
 import json
 import random
+import re
 import secrets
 import socket
 import struct
@@ -90,6 +94,18 @@ def error(status, code, *headers):
 def answer(value):
     body = json.dumps(value).encode()
     return f"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n".encode() + body
+
+
+def keys_failed(body, number, code):
+    """DeleteResult with the first so many keys as errors."""
+    return re.sub(rb"<Deleted>(<Key>.*?</Key>).*?</Deleted>",
+                  lambda m: b"<Error>" + m[1] + b"<Code>" + code.encode() + b"</Code></Error>", body, int(number))
+
+
+def sums(headers, body):
+    """{header: whether it is true}"""
+    said = headers.get("content-md5")
+    return {"content-md5": said == base64.b64encode(hashlib.md5(body).digest()).decode()} if said else {}
 
 
 def unbase64(text):
@@ -225,14 +241,16 @@ class Proxy:
             self.under_way -= 1
 
     def note(self, method, path, headers):
+        noted = {"method": method, "path": path, "range": headers.get("range", ""), "keys": 0,
+                 "bytes": int(headers.get("content-length", 0)), "under_way": self.under_way,
+                 "date": headers.get("x-amz-date", ""), "sha256": headers.get("x-amz-content-sha256", "")}
         if len(self.trace) < 10000:
-            self.trace.append({"method": method, "path": path, "range": headers.get("range", ""),
-                               "bytes": int(headers.get("content-length", 0)), "under_way": self.under_way,
-                               "date": headers.get("x-amz-date", ""), "sha256": headers.get("x-amz-content-sha256", "")})
+            self.trace.append(noted)
+        return noted
 
     async def serve(self, reader, writer, up, first, lines, headers):
         method, path, _ = first.split(" ", 2)
-        self.note(method, path, headers)
+        noted = self.note(method, path, headers)
         self.stats["requests"] += 1
         self.stats["methods"][method] = self.stats["methods"].get(method, 0) + 1
         rule = next((r for r in self.rules if r.fault != "refuse" and r.hit(method, path)), None)
@@ -249,6 +267,10 @@ class Proxy:
             writer.write(b"HTTP/1.1 100 Continue\r\n\r\n")
             lines = [x for x in lines if not x.lower().startswith("expect:")]
         body = await reader.readexactly(int(headers.get("content-length", 0)))
+        noted["keys"] = body.count(b"<Key>") if method == "POST" else 0
+        noted["sums"] = sums(headers, body)
+        if fault == "spoil" and len(body) > int(argument):
+            body = body[:int(argument)] + bytes([body[int(argument)] ^ 1]) + body[int(argument) + 1:]
         reply = self.instead(fault, argument, path, method)
         if reply is None and self.lasts is not None:
             reply = self.token_request(method, path, headers, body)
@@ -298,6 +320,8 @@ class Proxy:
         status = int(first.split(" ")[1])
         if headers.get("transfer-encoding") == "chunked":
             body = await self.chunks(up[0])
+            if fault == "keys":
+                body = keys_failed(body, *argument.split("-"))
             lines = [x for x in lines if not x.lower().startswith("transfer-encoding:")]
             lines.append(f"Content-Length: {len(body)}")
             self.sent(status)

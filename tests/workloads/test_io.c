@@ -175,6 +175,16 @@ static void test_counts(void)
 		CU_ASSERT_EQUAL(
 			written_by(mem, three, "\"operation\": \"delete\"", ranks[i], IO_DELETES),
 			3 * n);
+		/* Two by one request, then the third. */
+		CU_ASSERT_EQUAL(written_by(mem, three,
+					   "\"operation\": \"delete\", \"batch\": 2, \"depth\": 3",
+					   ranks[i], IO_DELETES),
+				2 * n);
+		CU_ASSERT_EQUAL(
+			written_by(mem, three,
+				   "\"operation\": \"delete\", \"batch\": 1000, \"threads\": 2",
+				   ranks[i], IO_DONE),
+			3 * n);
 		CU_ASSERT_EQUAL(written_by(mem, three, "\"operation\": \"write\", \"passes\": 2",
 					   ranks[i], IO_WRITES),
 				48 * n);

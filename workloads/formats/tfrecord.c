@@ -16,8 +16,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include <isa-l/crc.h>
-
+#include "core/crc32c.h"
 #include "core/fill.h"
 #include "workloads/formats/payload.h"
 #include "workloads/formats/walk.h"
@@ -76,14 +75,9 @@ static uint32_t tfrecord_extents(const struct layout *l, uint64_t sample,
 	return 1;
 }
 
-static uint32_t crc32c_run(uint32_t reg, const void *data, uint64_t length)
-{
-	return crc32_iscsi((unsigned char *)data, (int)length, reg);
-}
-
 static uint32_t masked(uint32_t reg)
 {
-	uint32_t crc = ~reg;
+	uint32_t crc = crc32c_end(reg);
 
 	return (crc >> 15 | crc << 17) + 0xa282ead8u;
 }
@@ -152,7 +146,7 @@ static void tfrecord_layout(struct layout *l)
 	example = field_bytes(features);
 
 	end = put_little(l->header, example, LENGTH_BYTES);
-	end = put_little(end, masked(crc32c_run(UINT32_MAX, l->header, LENGTH_BYTES)), CRC_BYTES);
+	end = put_little(end, masked(crc32c_add(CRC32C_BEGIN, l->header, LENGTH_BYTES)), CRC_BYTES);
 	end = put_field(end, FIELD_1, features);
 	end = put_entry(end, "image", feature);
 	end = put_field(end, FIELD_1, list);
@@ -184,11 +178,11 @@ static void make_payload(const struct layout *l, uint64_t at, void *out, uint64_
 	payload_stamp_ids(l, l->sample_bytes, at, out, length);
 	if (at % l->sample_bytes == 0)
 		*sum = (struct running){.next = at,
-					.reg = crc32c_run(UINT32_MAX, l->header + FRAME_BYTES,
+					.reg = crc32c_add(CRC32C_BEGIN, l->header + FRAME_BYTES,
 							  l->header_bytes - FRAME_BYTES)};
 	if (sum->next != at)
 		return;
-	sum->reg = crc32c_run(sum->reg, out, length);
+	sum->reg = crc32c_add(sum->reg, out, length);
 	sum->next += length;
 }
 
@@ -215,7 +209,7 @@ static void make_trailer(const struct layout *l, uint64_t sample, uint8_t *out, 
 	if (sum->next != (sample + 1) * l->sample_bytes)
 		sum_again(l, sample, sum);
 	memcpy(out, l->trailer, plain);
-	put_little(out + plain, masked(crc32c_run(sum->reg, l->trailer, plain)), CRC_BYTES);
+	put_little(out + plain, masked(crc32c_add(sum->reg, l->trailer, plain)), CRC_BYTES);
 }
 
 /* At most length bytes of the record of sample from position at, counted from its payload's begin:

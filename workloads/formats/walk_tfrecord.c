@@ -1,7 +1,6 @@
 /* tfrecord: records of length, its masked CRC-32C, an Example, and its masked CRC-32C. Of the Example the
  * messages around the features' values are walked: Example, Features and each entry of its map. */
-#include <isa-l/crc.h>
-
+#include "core/crc32c.h"
 #include "workloads/formats/walk.h"
 
 enum { HEAD, BODY, SUM };
@@ -15,18 +14,10 @@ enum {
 	LENGTH,
 	NUMBER
 };
-#define PIECE_MAX (1u << 30)
-
-static uint32_t crc32c_run(uint32_t reg, const uint8_t *data, uint64_t length)
-{
-	for (; length > PIECE_MAX; data += PIECE_MAX, length -= PIECE_MAX)
-		reg = crc32_iscsi((unsigned char *)data, PIECE_MAX, reg);
-	return crc32_iscsi((unsigned char *)data, (int)length, reg);
-}
 
 static bool masked(uint32_t reg, const uint8_t *bytes)
 {
-	uint32_t crc = ~reg;
+	uint32_t crc = crc32c_end(reg);
 
 	return (crc >> 15 | crc << 17) + 0xa282ead8u == walk_little(bytes, 4);
 }
@@ -36,7 +27,7 @@ static const char *head(struct walk *w)
 {
 	uint64_t length = walk_little(w->bytes, 8);
 
-	if (!masked(crc32c_run(UINT32_MAX, w->bytes, 8), w->bytes + 8))
+	if (!masked(crc32c_add(CRC32C_BEGIN, w->bytes, 8), w->bytes + 8))
 		return "a record's length has another CRC";
 	w->sum = UINT32_MAX;
 	walk_part(w, BODY, length);
@@ -142,7 +133,7 @@ const char *walk_tfrecord(struct walk *w, struct walk_piece *p)
 			break;
 		case BODY:
 			n = walk_span(w, p, &span);
-			w->sum = crc32c_run(w->sum, span, n);
+			w->sum = crc32c_add(w->sum, span, n);
 			wrong = messages(w, span, n);
 			if (!wrong && !w->left)
 				walk_part(w, SUM, 0);

@@ -360,6 +360,60 @@ static void test_list(void)
 	end(&r, &q);
 }
 
+/* Several by one request: awkward keys, one that is not there, one that cannot be asked for; nothing else goes.
+ * Where the store takes one at a time, it says so and nothing goes. */
+static void test_delete_many(void)
+{
+	static const char *const keys[] = {
+		"d/plain",
+		"d/with space",
+		"d/per%cent",
+		"d/per%2F+plus",
+		"d/amp&amp;=<>\"'~",
+		"d//slash",
+		"d/\xc3\xa9\xe6\x96\x87",
+		"d/not there",
+		"d/bell\x07",
+	};
+	enum { KEYS = sizeof(keys) / sizeof(keys[0]), PUT = KEYS - 2 };
+	struct io_key list[KEYS] = {0};
+	struct object o = {.key = "d/plain"};
+	struct io io = {.op = IO_DELETE, .object = &o, .keys = list, .key_count = KEYS};
+	uint64_t requests;
+	struct queue q;
+	struct rig r;
+	bool several;
+
+	begin(&r, &q, 2);
+	several = store_can(&r.store, BACKEND_BATCH);
+	CU_ASSERT_EQUAL(rig_put(&q, "d/stays", "1", 1), 0);
+	for (int i = 0; i < KEYS; i++) {
+		snprintf(list[i].key, sizeof(list[i].key), "%s", keys[i]);
+		if (i < PUT)
+			CU_ASSERT_EQUAL(rig_put(&q, keys[i], "12345", 5), 0);
+	}
+	requests = q.endpoint_counts[0].requests;
+	CU_ASSERT_EQUAL(queue_do(&q, &io), several ? -EINVAL : -ENOTSUP);
+	CU_ASSERT_EQUAL(q.endpoint_counts[0].requests - requests, several);
+	CU_ASSERT_EQUAL(io_failures(&io), several ? 1 : KEYS);
+	CU_ASSERT_EQUAL(q.stats->op[IO_DELETE].errors, several ? 1 : KEYS);
+	CU_ASSERT_EQUAL(q.stats->op[IO_DELETE].operations, 1);
+	for (int i = 0; i < PUT; i++) {
+		snprintf(o.key, sizeof(o.key), "%s", keys[i]);
+		CU_ASSERT_EQUAL(list[i].status, several ? 0 : -ENOTSUP);
+		CU_ASSERT_EQUAL(rig_do(&q, &o, IO_STAT, 0, 0, NULL, NULL), several ? -ENOENT : 0);
+		rig_do(&q, &o, IO_DELETE, 0, 0, NULL, NULL);
+	}
+	/* S3 does not tell whether there was anything. */
+	CU_ASSERT_EQUAL(list[PUT].status, several ? 0 : -ENOTSUP);
+	CU_ASSERT_EQUAL(list[PUT + 1].status, several ? -EINVAL : -ENOTSUP);
+	CU_ASSERT_PTR_NOT_NULL(several ? list[PUT + 1].why : "");
+	strcpy(o.key, "d/stays");
+	CU_ASSERT_EQUAL(rig_do(&q, &o, IO_STAT, 0, 0, NULL, NULL), 0);
+	CU_ASSERT_EQUAL(rig_do(&q, &o, IO_DELETE, 0, 0, NULL, NULL), 0);
+	end(&r, &q);
+}
+
 /* One connection serves them all. */
 static void test_connections_are_kept(void)
 {
@@ -392,6 +446,7 @@ int main(void)
 		{"what is not there", test_what_is_not_there},
 		{"abort", test_abort},
 		{"list", test_list},
+		{"delete of several", test_delete_many},
 		{"connections are kept", test_connections_are_kept},
 		CU_TEST_INFO_NULL,
 	};

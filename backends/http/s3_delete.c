@@ -1,0 +1,189 @@
+/* DeleteObjects: up to a thousand keys by one request, whose answer says of each what became of it. It is
+ * asked to name those that are gone, too ("Quiet" is not set): a key counts as deleted when the store said
+ * so, not when it said nothing. */
+#include <errno.h>
+#include <string.h>
+
+#include "backends/http/s3.h"
+
+enum { S3_KEY_BYTES = 1024 };
+
+/* What XML would read as something else: marks, and ends of lines. */
+static void add_escaped(struct text *t, const char *key)
+{
+	for (; *key; key++) {
+		switch (*key) {
+		case '&':
+			text_add(t, "&amp;");
+			break;
+		case '<':
+			text_add(t, "&lt;");
+			break;
+		case '>':
+			text_add(t, "&gt;");
+			break;
+		case '\t':
+			text_add(t, "&#9;");
+			break;
+		case '\n':
+			text_add(t, "&#10;");
+			break;
+		case '\r':
+			text_add(t, "&#13;");
+			break;
+		default:
+			text_add_char(t, *key);
+		}
+	}
+}
+
+/* Its beginning, a piece for each key, its end. */
+static const char *delete_piece(const struct slot *s, uint64_t piece, char buffer[PIECE_BYTES])
+{
+	const struct io *io = s->io;
+	struct text t = text_in(buffer, PIECE_BYTES);
+
+	if (piece == 0)
+		return "<Delete xmlns=\"http://s3.amazonaws.com/doc/2006-03-01/\">";
+	if (piece == io->key_count + 1ull)
+		return "</Delete>";
+	if (piece > io->key_count + 1ull)
+		return NULL;
+	if (!io->keys[piece - 1].again)
+		return "";
+	text_add(&t, "<Object><Key>");
+	add_escaped(&t, s->channel->store->prefix);
+	add_escaped(&t, io->keys[piece - 1].key);
+	text_add(&t, "</Key></Object>");
+	return buffer;
+}
+
+/* Keys that cannot stand in the request are answered here. How many can. */
+static uint32_t choose_keys(struct slot *s)
+{
+	size_t prefix = strlen(s->channel->store->prefix);
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < s->io->key_count; i++) {
+		struct io_key *k = &s->io->keys[i];
+		const unsigned char *c = (const unsigned char *)k->key;
+
+		if (!k->again)
+			continue;
+		while (*c >= ' ' || *c == '\t' || *c == '\n' || *c == '\r')
+			c++;
+		k->again = *c == '\0' && prefix + strlen(k->key) <= S3_KEY_BYTES;
+		n += k->again;
+		if (k->again)
+			continue;
+		k->status = *c ? -EINVAL : -ENAMETOOLONG;
+		k->why = *c ? "a control character cannot stand in a delete of several keys"
+			    : "keys have 1024 bytes at most";
+	}
+	return n;
+}
+
+static void add_to_sum(void *sum, const void *data, uint64_t n)
+{
+	sum_add(sum, data, n);
+}
+
+int s3_make_delete(struct slot *s, struct request *r)
+{
+	struct sum *sum = &s->channel->sum;
+	char text[SUM_TEXT_BYTES];
+	int rc;
+
+	if (!choose_keys(s)) {
+		s3_deleted(s);
+		return s->io->status ? s->io->status : -EINVAL;
+	}
+	request_query(r, "delete", "");
+	body_of_pieces(s, delete_piece);
+	/* Without it S3 refuses the request. */
+	rc = sum_begin(sum, SUM_MD5);
+	if (rc == 0)
+		rc = body_each(s, r->body_bytes, add_to_sum, sum);
+	if (rc < 0)
+		return rc;
+	sum_end(sum, text);
+	request_header(r, "content-md5", text);
+	request_header(r, "content-type", "application/xml");
+	return 0;
+}
+
+/* The key that the answer names, which comes in the order of the request as a rule; NULL: none of those that
+ * were asked for and have no answer yet. */
+static struct io_key *find_key(struct slot *s, const char *name)
+{
+	const struct io *io = s->io;
+	const char *prefix = s->channel->store->prefix;
+	size_t n = strlen(prefix);
+
+	if (strncmp(name, prefix, n) != 0)
+		return NULL;
+	for (uint32_t i = 0; i < io->key_count; i++) {
+		uint32_t at = (s->answered + i) % io->key_count;
+		struct io_key *k = &io->keys[at];
+
+		if (k->status != -EINPROGRESS || strcmp(k->key, name + n) != 0)
+			continue;
+		s->answered = at + 1;
+		return k;
+	}
+	return NULL;
+}
+
+int s3_deleted_element(struct slot *s, const char *path, const char *text)
+{
+	struct answer *a = &s->exchange.answer;
+	struct io_key *k;
+
+	if (strcmp(path, "DeleteResult/Deleted/Key") == 0 ||
+	    strcmp(path, "DeleteResult/Error/Key") == 0) {
+		memcpy(s->small, text, strlen(text) + 1);
+	} else if (strcmp(path, "DeleteResult/Error/Code") == 0 ||
+		   strcmp(path, "Error/Code") == 0) {
+		a->code[0] = '\0';
+		strncat(a->code, text, sizeof(a->code) - 1);
+	} else if (strcmp(path, "DeleteResult/Deleted") == 0 ||
+		   strcmp(path, "DeleteResult/Error") == 0) {
+		k = find_key(s, s->small);
+		if (k && path[13] == 'D') {
+			k->status = 0;
+			k->why = NULL;
+			k->again = false;
+		} else if (k) {
+			fault_of_key(s, k, a->code);
+		}
+		s->small[0] = '\0';
+		a->code[0] = '\0';
+	}
+	return 0;
+}
+
+void s3_deleted(struct slot *s)
+{
+	struct io *io = s->io;
+	const struct io_key *worst = NULL;
+
+	io->transient = false;
+	for (uint32_t i = 0; i < io->key_count; i++) {
+		struct io_key *k = &io->keys[i];
+
+		if (k->status == -EINPROGRESS) {
+			k->status = -EPROTO;
+			k->why = "the store did not say what became of it";
+			k->again = false;
+		}
+		if (k->status && k->status != -ENOENT && (!worst || (k->again && !worst->again)))
+			worst = k;
+		io->transient = io->transient || k->again;
+	}
+	io->status = worst ? worst->status : 0;
+	io->why = worst ? worst->why : NULL;
+	if (!worst)
+		io->fault = IO_FAULT_NONE;
+	else if (!io->fault)
+		io->fault = IO_FAULT_OTHER;
+}

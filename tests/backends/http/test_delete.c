@@ -1,0 +1,201 @@
+/* DeleteObjects: the request for given keys, to the byte, with its Content-MD5; and what is made of answers.
+ * Sums by known vectors. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "backends/http/s3.h"
+#include "tests/unit.h"
+
+enum { KEYS = 3 };
+
+static struct http_store store;
+static struct http_channel channel;
+static struct slot slot;
+static struct io_key keys[KEYS];
+static struct object object;
+static struct io io;
+
+static void begin(const char *prefix)
+{
+	static struct server server = {.host = "s3.test", .name = "http://s3.test"};
+
+	for (unsigned i = 0; i < KEYS; i++)
+		keys[i] = (struct io_key){.status = -EINPROGRESS, .again = true};
+	strcpy(keys[0].key, "plain");
+	strcpy(keys[1].key, "a b%+=&<>\"'\xc3\xa9\r\n");
+	strcpy(keys[2].key, "last");
+	memset(&store, 0, sizeof(store));
+	strcpy(store.prefix, prefix);
+	store.servers.list = &server;
+	store.servers.count = 1;
+	memset(&channel, 0, sizeof(channel));
+	channel.store = &store;
+	CU_ASSERT_EQUAL_FATAL(sum_open(&channel.sum), 0);
+	memset(&slot, 0, sizeof(slot));
+	io = (struct io){
+		.op = IO_DELETE, .object = &object, .keys = keys, .key_count = KEYS, .attempts = 1};
+	slot.channel = &channel;
+	slot.io = &io;
+	slot.step = STEP_DELETE_MANY;
+	slot.exchange.user = &slot;
+	request_begin(&slot.request, slot.buffer, sizeof(slot.buffer), HTTP_POST, "http",
+		      "s3.test");
+}
+
+static void end(void)
+{
+	sum_close(&channel.sum);
+}
+
+static const char *header(const char *name)
+{
+	for (uint32_t i = 0; i < slot.request.header_count; i++) {
+		const struct request_header *h = &slot.request.headers[i];
+
+		if (text_is(h->line, h->name_bytes, name))
+			return request_header_value(h);
+	}
+	return "";
+}
+
+/* The body in pieces of so many bytes is always the same. */
+static void expect_body(const char *wanted)
+{
+	uint64_t n = strlen(wanted);
+	char body[1024];
+
+	CU_ASSERT_EQUAL_FATAL(slot.request.body_bytes, n);
+	for (uint64_t step = 1; step <= n; step += 7) {
+		memset(body, 0, sizeof(body));
+		for (uint64_t at = 0; at < n; at += step)
+			CU_ASSERT_EQUAL(slot.exchange.produce(&slot.exchange, at, body + at,
+							      n - at < step ? n - at : step),
+					0);
+		CU_ASSERT_STRING_EQUAL(body, wanted);
+	}
+}
+
+#define NAMESPACE "http://s3.amazonaws.com/doc/2006-03-01/"
+
+static void test_request(void)
+{
+	begin("pre fix/");
+	CU_ASSERT_EQUAL(s3_make_delete(&slot, &slot.request), 0);
+	expect_body("<Delete xmlns=\"" NAMESPACE "\">"
+		    "<Object><Key>pre fix/plain</Key></Object>"
+		    "<Object><Key>pre fix/a b%+=&amp;&lt;&gt;\"'\xc3\xa9&#13;&#10;</Key></Object>"
+		    "<Object><Key>pre fix/last</Key></Object></Delete>");
+	/* openssl dgst -md5 -binary | base64 */
+	CU_ASSERT_STRING_EQUAL(header("content-md5"), "TsZcA/A5XlXfgfrso+TlUw==");
+	CU_ASSERT_STRING_EQUAL(header("content-type"), "application/xml");
+	CU_ASSERT_STRING_EQUAL(slot.request.queries[0].name, "delete");
+	end();
+}
+
+/* Only what is not decided yet is asked for again; what cannot be asked for is answered at once. */
+static void test_again(void)
+{
+	begin("");
+	keys[0].again = false;
+	keys[0].status = 0;
+	keys[1].key[0] = 7;
+	CU_ASSERT_EQUAL(s3_make_delete(&slot, &slot.request), 0);
+	expect_body("<Delete xmlns=\"" NAMESPACE "\"><Object><Key>last</Key></Object></Delete>");
+	CU_ASSERT_EQUAL(keys[1].status, -EINVAL);
+	end();
+	begin("");
+	memset(store.prefix, 'p', 1022);
+	CU_ASSERT_EQUAL(s3_make_delete(&slot, &slot.request), -ENAMETOOLONG);
+	CU_ASSERT_STRING_EQUAL(keys[2].why, "keys have 1024 bytes at most");
+	end();
+}
+
+static void answer(const char *xml)
+{
+	struct xml *x;
+
+	CU_ASSERT_EQUAL_FATAL(xml_open(&x, s3_element, &slot), 0);
+	CU_ASSERT_EQUAL(xml_feed(x, xml, strlen(xml)), 0);
+	CU_ASSERT_EQUAL(xml_end(x), 0);
+	xml_close(x);
+	s3_deleted(&slot);
+}
+
+static void test_answers(void)
+{
+	begin("p/");
+	answer("<DeleteResult><Deleted><Key>p/last</Key></Deleted><Deleted><Key>p/plain</Key>"
+	       "<DeleteMarker>true</DeleteMarker></Deleted>"
+	       "<Deleted><Key>p/a b%+=&amp;&lt;&gt;&quot;'\xc3\xa9&#13;&#10;</Key></Deleted>"
+	       "</DeleteResult>");
+	for (unsigned i = 0; i < KEYS; i++)
+		CU_ASSERT(keys[i].status == 0 && !keys[i].again);
+	CU_ASSERT_EQUAL(io.status, 0);
+	CU_ASSERT_EQUAL(io.fault, IO_FAULT_NONE);
+	CU_ASSERT_EQUAL(io_failures(&io), 0);
+	end();
+
+	/* One is refused for good, one in passing, of one nothing is said; a stranger is named. */
+	begin("p/");
+	answer("<DeleteResult><Error><Key>p/plain</Key><Code>AccessDenied</Code></Error>"
+	       "<Deleted><Key>p/stranger</Key></Deleted>"
+	       "<Error><Code>SlowDown</Code><Key>p/last</Key></Error></DeleteResult>");
+	CU_ASSERT_EQUAL(keys[0].status, -EACCES);
+	CU_ASSERT_FALSE(keys[0].again);
+	CU_ASSERT_EQUAL(keys[1].status, -EPROTO);
+	CU_ASSERT_FALSE(keys[1].again);
+	CU_ASSERT_EQUAL(keys[2].status, -EAGAIN);
+	CU_ASSERT(keys[2].again);
+	/* So the io is tried again for the sake of that one. */
+	CU_ASSERT_EQUAL(io.status, -EAGAIN);
+	CU_ASSERT_EQUAL(io.fault, IO_FAULT_THROTTLE);
+	CU_ASSERT(io.transient);
+	CU_ASSERT_EQUAL(io_failures(&io), 3);
+	end();
+
+	begin("p/");
+	answer("<Error><Code>InternalError</Code></Error>");
+	CU_ASSERT_STRING_EQUAL(slot.exchange.answer.code, "InternalError");
+	end();
+}
+
+static void test_sums(void)
+{
+	static const struct {
+		enum sum_kind kind;
+		const char *text, *sum;
+	} table[] = {
+		{SUM_NONE, "123456789", ""},
+		/* RFC 1321 */
+		{SUM_MD5, "", "1B2M2Y8AsgTpgAmY7PhCfg=="},
+		{SUM_MD5, "abc", "kAFQmDzST7DWlj99KOF/cg=="},
+		/* The check of the catalogue of CRCs: e3069283; and RFC 3720's of nothing. */
+		{SUM_CRC32C, "123456789", "4waSgw=="},
+		{SUM_CRC32C, "", "AAAAAA=="},
+	};
+	char text[SUM_TEXT_BYTES];
+	struct sum s;
+
+	CU_ASSERT_EQUAL_FATAL(sum_open(&s), 0);
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+		for (size_t cut = 0; cut <= strlen(table[i].text); cut++) {
+			CU_ASSERT_EQUAL(sum_begin(&s, table[i].kind), 0);
+			sum_add(&s, table[i].text, cut);
+			sum_add(&s, table[i].text + cut, strlen(table[i].text) - cut);
+			sum_end(&s, text);
+			CU_ASSERT_STRING_EQUAL(text, table[i].sum);
+		}
+	}
+	sum_close(&s);
+}
+
+int main(void)
+{
+	CU_TestInfo tests[] = {
+		{"request", test_request}, {"again", test_again}, {"answers", test_answers},
+		{"sums", test_sums},       CU_TEST_INFO_NULL,
+	};
+
+	return unit_main("delete", tests);
+}

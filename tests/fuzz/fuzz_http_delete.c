@@ -1,0 +1,45 @@
+/* Any bytes as the answer to a delete of several, as it may come: in pieces. Every key gets an answer, and none
+ * is deleted of which it does not say so. */
+#include <errno.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "backends/http/s3.h"
+
+enum { KEYS = 4 };
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	static struct http_store store = {.prefix = "p/"};
+	static struct slot slot;
+	struct io_key keys[KEYS] = {{.key = "a"}, {.key = "a b&<"}, {.key = "c/d"}, {.key = "a"}};
+	struct http_channel channel = {.store = &store};
+	struct io io = {.op = IO_DELETE, .keys = keys, .key_count = KEYS};
+	size_t piece = size / 3 + 1;
+	struct xml *x;
+
+	memset(&slot, 0, sizeof(slot));
+	slot.channel = &channel;
+	slot.io = &io;
+	slot.step = STEP_DELETE_MANY;
+	for (unsigned i = 0; i < KEYS; i++) {
+		keys[i].status = -EINPROGRESS;
+		keys[i].again = true;
+	}
+	if (xml_open(&x, s3_element, &slot) < 0)
+		return 0;
+	for (size_t at = 0; at < size; at += piece)
+		xml_feed(x, data + at, size - at < piece ? size - at : piece);
+	xml_end(x);
+	xml_close(x);
+	s3_deleted(&slot);
+	for (unsigned i = 0; i < KEYS; i++) {
+		if (keys[i].status > 0 || keys[i].status == -EINPROGRESS ||
+		    (keys[i].status == 0 && !memmem(data, size, "Deleted", 7)))
+			abort();
+	}
+	return 0;
+}
