@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,10 +11,10 @@
 #include <unistd.h>
 
 #include "tests/unit.h"
-#include "tests/workloads/train_fixture.h"
+#include "tests/workloads/io_fixture.h"
 #include "workloads/io_share.h"
 
-static char folder[64], job[2048];
+static char folder[64];
 
 static void fresh_folder(void)
 {
@@ -31,26 +30,6 @@ static void drop_folder(void)
 	CU_ASSERT_EQUAL(system(command), 0);
 }
 
-/* Phases after each other on a store. common stands in every phase. */
-static struct fixture *run(const char *store, const char *common, const char *const *phases,
-			   unsigned count, uint32_t ranks,
-			   void (*between)(struct fixture *, struct group *, struct group *))
-{
-	struct fixture *f;
-	size_t n = (size_t)snprintf(job, sizeof(job),
-				    "{\"stores\": {\"s\": {\"uri\": %s}}, \"phases\": [", store);
-
-	for (unsigned i = 0; i < count; i++)
-		n += (size_t)snprintf(job + n, sizeof(job) - n, "%s{\"io\": {%s%s%s}}",
-				      i ? ", " : "", common, *common ? ", " : "", phases[i]);
-	snprintf(job + n, sizeof(job) - n, "]}");
-	f = fixture_new(job);
-	CU_ASSERT_PTR_NOT_NULL_FATAL(f);
-	f->between = between;
-	fixture_run(f, ranks);
-	return f;
-}
-
 static const char *on_files(void)
 {
 	static char uri[128];
@@ -59,31 +38,14 @@ static const char *on_files(void)
 	return uri;
 }
 
-static void expect_ok(const struct fixture *f)
-{
-	for (uint32_t r = 0; r < f->ranks; r++) {
-		CU_ASSERT_EQUAL(f->rc[r], 0);
-		if (f->rc[r] && r == 0)
-			fprintf(stderr, "\n%s\n%s\n", job, f->err[r].text);
-	}
-}
-
-static void expect_refused(const struct fixture *f, int rc, const char *says)
-{
-	CU_ASSERT_EQUAL(f->rc[0], rc);
-	CU_ASSERT_PTR_NOT_NULL(strstr(f->err[0].text, says));
-	if (!strstr(f->err[0].text, says))
-		fprintf(stderr, "\n%s\nsays: %s\n", job, f->err[0].text);
-}
-
 static uint64_t written_by(const char *store, const char *common, const char *last, uint32_t ranks,
 			   unsigned measure)
 {
 	const char *phases[] = {"\"operation\": \"write\"", last};
-	struct fixture *f = run(store, common, phases, 2, ranks, NULL);
+	struct fixture *f = io_run(store, common, phases, 2, ranks, NULL);
 	uint64_t sum = fixture_sum(f, measure);
 
-	expect_ok(f);
+	io_expect_ok(f);
 	CU_ASSERT_EQUAL(fixture_sum(f, TALLY_ERRORS), 0);
 	fixture_free(f);
 	return sum;
@@ -219,14 +181,14 @@ static void test_files(void)
 			fresh_folder();
 			snprintf(store, sizeof(store), "%s, \"engine\": \"%s\"", on_files(),
 				 engines[e]);
-			f = run(store, common[i], phases, 3, 3, NULL);
-			expect_ok(f);
+			f = io_run(store, common[i], phases, 3, 3, NULL);
+			io_expect_ok(f);
 			CU_ASSERT_EQUAL(fixture_sum(f, TALLY_ERRORS), 0);
 			CU_ASSERT_EQUAL(fixture_sum(f, TALLY_BYTES_READ),
 					i < 2 ? 3 * 4 * 48 * 1024 : 3 * 47008);
 			fixture_free(f);
-			f = run(store, common[i], &phases[3], 1, 3, NULL);
-			expect_ok(f);
+			f = io_run(store, common[i], &phases[3], 1, 3, NULL);
+			io_expect_ok(f);
 			fixture_free(f);
 			snprintf(path, sizeof(path), "%s/data/io", folder);
 			CU_ASSERT_EQUAL(access(path, F_OK), -1);
@@ -286,7 +248,7 @@ static void test_flipped_byte(void)
 				i < 8 ? (i / 2 + i % 2 < pages ? (i / 2 + i % 2) * 4096 + i % 3 : 1)
 				: i == 8 ? sets[s].bytes - 1
 					 : i * 104729 % sets[s].bytes;
-			f = run(on_files(), sets[s].common, phases, 2, 2, flip_byte);
+			f = io_run(on_files(), sets[s].common, phases, 2, 2, flip_byte);
 			snprintf(says, sizeof(says), "payload differs at byte %llu",
 				 (unsigned long long)flip.at);
 			CU_ASSERT_EQUAL(f->rc[0], -EILSEQ);
@@ -311,9 +273,9 @@ static void test_errors_are_counted(void)
 	fresh_folder();
 	flip.name = "0000000.0000000000";
 	flip.at = 5000;
-	f = run(on_files(), "\"objects\": 2, \"size\": 16384, \"block\": 4096", phases, 2, 2,
-		flip_byte);
-	expect_ok(f);
+	f = io_run(on_files(), "\"objects\": 2, \"size\": 16384, \"block\": 4096", phases, 2, 2,
+		   flip_byte);
+	io_expect_ok(f);
 	CU_ASSERT_EQUAL(fixture_sum(f, TALLY_ERRORS), 1);
 	CU_ASSERT_EQUAL(fixture_sum(f, IO_READS), 16);
 	CU_ASSERT_EQUAL(fixture_sum(f, IO_DONE), 15);
@@ -345,8 +307,8 @@ static void test_missing_object(void)
 
 		snprintf(phase, sizeof(phase), "\"operation\": \"%s\"", last[i]);
 		fresh_folder();
-		f = run(on_files(), "\"objects\": 4, \"size\": 4096, \"block\": 4096", phases, 2, 2,
-			remove_one);
+		f = io_run(on_files(), "\"objects\": 4, \"size\": 4096, \"block\": 4096", phases, 2,
+			   2, remove_one);
 		CU_ASSERT_TRUE(f->rc[0] < 0);
 		CU_ASSERT_PTR_NOT_NULL(strstr(f->err[0].text, says[i]));
 		fixture_free(f);
@@ -376,20 +338,20 @@ static void test_ended_early(void)
 		snprintf(write, sizeof(write),
 			 "\"operation\": \"write\", \"count\": 5, \"order\": \"%s\"", orders[i]);
 		fresh_folder();
-		f = run(on_files(), common, phases, 2, 3, NULL);
-		expect_ok(f);
+		f = io_run(on_files(), common, phases, 2, 3, NULL);
+		io_expect_ok(f);
 		CU_ASSERT_EQUAL(fixture_sum(f, TALLY_ERRORS), 0);
 		CU_ASSERT_EQUAL(fixture_sum(f, IO_READS), 2 * 5 * 2 * 3);
 		fixture_free(f);
-		f = run(on_files(), "", refused, 1, 3, NULL);
-		expect_refused(f, -EINVAL,
-			       "can be read with the same threads (2) and block (4096)");
+		f = io_run(on_files(), "", refused, 1, 3, NULL);
+		io_expect_refused(f, -EINVAL,
+				  "can be read with the same threads (2) and block (4096)");
 		fixture_free(f);
-		f = run(on_files(), common, mixed, 1, 3, NULL);
-		expect_refused(f, -EINVAL, "not all objects were written");
+		f = io_run(on_files(), common, mixed, 1, 3, NULL);
+		io_expect_refused(f, -EINVAL, "not all objects were written");
 		fixture_free(f);
-		f = run(on_files(), common, deleted, 1, 3, NULL);
-		expect_ok(f);
+		f = io_run(on_files(), common, deleted, 1, 3, NULL);
+		io_expect_ok(f);
 		fixture_free(f);
 		drop_folder();
 	}
@@ -428,19 +390,19 @@ static void test_nothing_foreign_is_touched(void)
 
 	fresh_folder();
 	put_foreign("0000000.0000000000");
-	f = run(on_files(), common, phases, 1, 2, NULL);
-	expect_refused(f, -EEXIST, "holds \"0000000.0000000000\"");
+	f = io_run(on_files(), common, phases, 1, 2, NULL);
+	io_expect_refused(f, -EEXIST, "holds \"0000000.0000000000\"");
 	fixture_free(f);
-	f = run(on_files(), common, phases + 1, 1, 2, NULL);
-	expect_refused(f, -ENOENT, "no io phase has written objects there");
+	f = io_run(on_files(), common, phases + 1, 1, 2, NULL);
+	io_expect_refused(f, -ENOENT, "no io phase has written objects there");
 	fixture_free(f);
 	snprintf(path, sizeof(path), "%s/data/io/0000000.0000000000", folder);
 	CU_ASSERT_EQUAL(access(path, F_OK), 0);
 	drop_folder();
 
 	fresh_folder();
-	f = run(on_files(), common, phases, 2, 2, put_between);
-	expect_ok(f);
+	f = io_run(on_files(), common, phases, 2, 2, put_between);
+	io_expect_ok(f);
 	fixture_free(f);
 	snprintf(path, sizeof(path), "%s/data/io/0000000.txt", folder);
 	CU_ASSERT_EQUAL(access(path, F_OK), 0);
@@ -449,88 +411,16 @@ static void test_nothing_foreign_is_touched(void)
 	drop_folder();
 
 	fresh_folder();
-	f = run(on_files(), common, phases, 1, 2, NULL);
-	expect_ok(f);
+	f = io_run(on_files(), common, phases, 1, 2, NULL);
+	io_expect_ok(f);
 	fixture_free(f);
-	f = run(on_files(), "\"objects\": 2, \"block\": 4096", other, 1, 2, NULL);
-	expect_refused(f, -EEXIST, "were made with size 4096, this phase says 8192");
+	f = io_run(on_files(), "\"objects\": 2, \"block\": 4096", other, 1, 2, NULL);
+	io_expect_refused(f, -EEXIST, "were made with size 4096, this phase says 8192");
 	fixture_free(f);
-	f = run(on_files(), common, phases, 1, 3, NULL);
-	expect_refused(f, -EEXIST, "were made with ranks 2, this phase says 3");
+	f = io_run(on_files(), common, phases, 1, 3, NULL);
+	io_expect_refused(f, -EEXIST, "were made with ranks 2, this phase says 3");
 	fixture_free(f);
 	drop_folder();
-}
-
-/* Blocks of 1 MiB at 100 MB/s take 10.49 ms, on the slow rank 34.95: when the fast one has done its 8,
- * the slow one has done 2. Other work on this machine may spoil a try. */
-static bool slow_rank(void)
-{
-	static const char *const phases[] = {"\"operation\": \"write\", \"size\": \"8 MiB\""};
-	struct fixture *f =
-		run("\"sim://s\", \"rank_bandwidth\": \"100 MB/s\", \"slow_ranks\": {\"1\": 0.3}",
-		    "", phases, 1, 2, NULL);
-	const uint64_t *row = f->tallies[0].rank_row, *slow = f->tallies[1].rank_row;
-	double fast_ns = 8 * 1048576e9 / 100e6, slow_ns = fast_ns / 0.3;
-	bool right;
-
-	expect_ok(f);
-	CU_ASSERT_EQUAL(fixture_sum(f, IO_DONE), 16);
-	CU_ASSERT_EQUAL(fixture_sum(f, IO_DONE_BYTES), 16 << 20);
-	right = fixture_sum(f, IO_FIRST_DONE) == 10 && slow[IO_FIRST_DONE] == 2 &&
-		fixture_sum(f, IO_FIRST_DONE_BYTES) == 10 << 20 &&
-		fabs((double)row[IO_FIRST_DONE_NS] - fast_ns) < 2e6 &&
-		fabs((double)slow[IO_LAST_DONE_NS] - slow_ns) < 2e6;
-	fixture_free(f);
-	return right;
-}
-
-static void test_first_and_last_done(void)
-{
-	bool right = false;
-
-	for (unsigned i = 0; i < 5 && !right; i++)
-		right = slow_rank();
-	CU_ASSERT_TRUE(right);
-}
-
-/* All go on until each has done as much as the fastest had when the time was over. */
-static void test_wear_out(void)
-{
-	static const char *const phases[] = {
-		"\"operation\": \"write\", \"size\": \"64 MiB\", \"seconds\": \"100 ms\", \"wear_out\": true"};
-	struct fixture *f =
-		run("\"sim://s\", \"rank_bandwidth\": \"100 MB/s\", \"slow_ranks\": {\"1\": 0.5}",
-		    "", phases, 1, 3, NULL);
-	uint64_t done = f->tallies[0].rank_row[IO_DONE];
-
-	expect_ok(f);
-	CU_ASSERT_EQUAL(f->stopped[0], STOP_NONE);
-	CU_ASSERT_TRUE(done >= 8 && done <= 11);
-	for (uint32_t r = 0; r < 3; r++)
-		CU_ASSERT_EQUAL(f->tallies[r].rank_row[IO_DONE], done);
-	CU_ASSERT_TRUE(fixture_sum(f, IO_FIRST_DONE) < 3 * done);
-	CU_ASSERT_TRUE(f->tallies[1].rank_row[IO_LAST_DONE_NS] >
-		       f->tallies[1].rank_row[IO_FIRST_DONE_NS] * 3 / 2);
-	fixture_free(f);
-}
-
-/* The same where objects are written whole: one begun before the time was over is ended after it. */
-static void test_wear_out_of_whole_objects(void)
-{
-	static const char *const phases[] = {
-		"\"operation\": \"write\", \"rate\": 300, \"seconds\": \"100 ms\", \"wear_out\": true",
-		"\"operation\": \"read\", \"verify\": \"full\"",
-	};
-	struct fixture *f = run("\"mem://\"", "\"objects\": 3, \"size\": 65536, \"block\": 4096",
-				phases, 2, 2, NULL);
-	uint64_t done = fixture_sum(f, IO_DONE);
-
-	expect_ok(f);
-	CU_ASSERT_TRUE(done >= 20 && done <= 34);
-	CU_ASSERT_EQUAL(f->tallies[0].rank_row[IO_DONE], f->tallies[1].rank_row[IO_DONE]);
-	CU_ASSERT_EQUAL(fixture_sum(f, IO_READS), done);
-	CU_ASSERT_EQUAL(fixture_sum(f, TALLY_ERRORS), 0);
-	fixture_free(f);
 }
 
 static void spoil_description(struct fixture *f, struct group *g, struct group *node)
@@ -556,43 +446,12 @@ static void test_spoiled_description(void)
 	struct fixture *f;
 
 	fresh_folder();
-	f = run(on_files(), "\"size\": 4096, \"block\": 4096", phases, 2, 2, spoil_description);
-	expect_refused(f, -EINVAL, "/data/io/.haul-io.json: /folder: must be");
+	f = io_run(on_files(), "\"size\": 4096, \"block\": 4096", phases, 2, 2, spoil_description);
+	io_expect_refused(f, -EINVAL, "/data/io/.haul-io.json: /folder: must be");
 	fixture_free(f);
 	snprintf(path, sizeof(path), "%s/data/io/0000000.0000000000", folder);
 	CU_ASSERT_EQUAL(access(path, F_OK), 0);
 	drop_folder();
-}
-
-static void test_time_limit(void)
-{
-	static const char *const phases[] = {
-		"\"operation\": \"read\", \"size\": \"64 MiB\", \"passes\": 0, \"seconds\": \"60 ms\""};
-	struct fixture *f =
-		run("\"sim://s\", \"rank_bandwidth\": \"100 MB/s\"", "", phases, 1, 2, NULL);
-
-	expect_ok(f);
-	CU_ASSERT_EQUAL(f->stopped[0], STOP_LIMIT);
-	CU_ASSERT_TRUE(fixture_sum(f, IO_DONE) >= 8 && fixture_sum(f, IO_DONE) <= 14);
-	fixture_free(f);
-}
-
-/* Due every 5 ms at a store that takes 10: service stays, response grows by 5 ms each time. */
-static void test_open_loop(void)
-{
-	static const char *const phases[] = {
-		"\"operation\": \"read\", \"size\": 20480, \"block\": 1024, \"rate\": 200, "
-		"\"arrivals\": \"constant\""};
-	struct fixture *f = run("\"sim://s\", \"latency\": \"10 ms\"", "", phases, 1, 1, NULL);
-	const struct hist *service = &f->tallies[0].hists[0], *response = &f->tallies[0].hists[9];
-
-	expect_ok(f);
-	CU_ASSERT_STRING_EQUAL(io_schema.hists[9].name, "read_response");
-	CU_ASSERT_EQUAL(hist_count(response), 20);
-	CU_ASSERT_DOUBLE_EQUAL((double)hist_quantile_ns(service, 0.5), 10e6, 0.2e6);
-	CU_ASSERT_TRUE(response->max_ns >= 104000000);
-	CU_ASSERT_TRUE(f->tallies[0].rank_row[IO_LATE_START_NS] >= 94000000);
-	fixture_free(f);
 }
 
 int main(void)
@@ -606,12 +465,7 @@ int main(void)
 		{"missing object", test_missing_object},
 		{"ended early", test_ended_early},
 		{"nothing foreign is touched", test_nothing_foreign_is_touched},
-		{"first and last done", test_first_and_last_done},
-		{"wear out", test_wear_out},
-		{"wear out of whole objects", test_wear_out_of_whole_objects},
 		{"spoiled description", test_spoiled_description},
-		{"time limit", test_time_limit},
-		{"open loop", test_open_loop},
 		CU_TEST_INFO_NULL,
 	};
 
