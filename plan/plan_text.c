@@ -82,16 +82,22 @@ static void put_ranks(FILE *out, const struct plan *plan, unsigned stepped)
 		units_bytes_binary(text, (double)plan->memory_bytes_per_node));
 }
 
+#define LEAST_RATE \
+	0.1 /* a second that two decimals show; below it the time between two says more */
+
 static void put_rate(FILE *out, const char *label, const struct plan *plan, const struct demand *d,
 		     double au)
 {
 	char all[UNITS_TEXT_BYTES], node[UNITS_TEXT_BYTES], opens[UNITS_TEXT_BYTES];
+	double rate = d->opens_per_second * au;
 
 	units_rate(all, d->bytes_per_second * au);
 	units_rate(node, d->bytes_per_second * au / plan->nodes);
-	units_short(opens, d->opens_per_second * au);
-	fprintf(out, "%-11sAU %3.0f %%   %-10s  %-10s a node   %s opens/s\n", label, au * 100, all,
-		node, opens);
+	fprintf(out, "%-11sAU %3.0f %%   %-10s  %-10s a node   ", label, au * 100, all, node);
+	if (rate > 0 && rate < LEAST_RATE)
+		fprintf(out, "one open every %s\n", units_time(opens, 1 / rate));
+	else
+		fprintf(out, "%s opens/s\n", units_short(opens, rate));
 }
 
 static void put_needs(FILE *out, const struct plan *plan, const struct plan_phase *p, bool named)

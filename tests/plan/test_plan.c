@@ -1,5 +1,6 @@
 /* The figures of `haul plan` against arithmetic done by hand. */
 #include <cjson/cJSON.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -92,6 +93,46 @@ static void test_unbounded(void)
 	job_free(&job);
 }
 
+/* Files of many samples are opened seldom: no rate of theirs is called 0. */
+static void test_rare_opens(void)
+{
+	static const struct {
+		const char *samples, *batch, *compute, *at_full, *at_target;
+	} rows[] = {
+		{"313532", "48", "968 ms", "one open every 105 min", "one open every 117 min"},
+		{"1000", "1", "50 ms", "one open every 50 s", "one open every 55.6 s"},
+		{"1000", "1", "5 ms", "0.2 opens/s", "0.18 opens/s"},
+		{"1", "1", "1 ms", "1 k opens/s", "900 opens/s"},
+	};
+
+	for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct err err = {0};
+		struct plan plan;
+		struct job job;
+		char given[512], *text, *full, *target;
+
+		snprintf(
+			given, sizeof(given),
+			"{\"stores\":{\"d\":{\"uri\":\"null://x\"}},\"dataset\":{\"store\":\"d\",\"format\":"
+			"\"tfrecord\",\"files\":500,\"samples_per_file\":%s,\"sample_bytes\":2500},"
+			"\"phases\":[{\"train\":{\"batch\":%s,\"compute\":\"%s\",\"target_au\":0.9,\"loader\":\"stream\"}}]}",
+			rows[i].samples, rows[i].batch, rows[i].compute);
+		load(&job, given);
+		CU_ASSERT_FATAL(plan_make(&plan, &job, 1, 1, &err) == 0);
+		text = plan_text(&plan, &job);
+		full = strstr(text, rows[i].at_full);
+		target = strstr(text, rows[i].at_target);
+		CU_ASSERT_PTR_NOT_NULL(full);
+		CU_ASSERT_PTR_NOT_NULL(target);
+		CU_ASSERT_PTR_NULL(strstr(text, " 0 opens/s"));
+		if (!full || !target)
+			printf("case %u:\n%s", i, text);
+		free(text);
+		plan_free(&plan);
+		job_free(&job);
+	}
+}
+
 /* Planned with a note; what there is stands in it. */
 static void test_no_phases(void)
 {
@@ -133,6 +174,7 @@ int main(void)
 	CU_TestInfo tests[] = {
 		{"Aurora's table", test_aurora},
 		{"no compute time", test_unbounded},
+		{"rare opens", test_rare_opens},
 		{"no phases", test_no_phases},
 		CU_TEST_INFO_NULL,
 	};
