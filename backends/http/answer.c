@@ -16,6 +16,8 @@ void answer_clear(struct answer *a)
 	a->date[0] = '\0';
 	a->etag[0] = '\0';
 	a->code[0] = '\0';
+	a->md5[0] = '\0';
+	a->crc32c[0] = '\0';
 	a->location[0] = '\0';
 }
 
@@ -64,6 +66,29 @@ static void keep(char *to, size_t size, const char *value)
 	memcpy(to, value, n + 1);
 }
 
+static void keep_sum(char to[ANSWER_SUM_BYTES], const char *value, size_t n)
+{
+	if (n >= ANSWER_SUM_BYTES)
+		return;
+	memcpy(to, value, n);
+	to[n] = '\0';
+}
+
+/* "crc32c=4waSgw==,md5=kAFQmDzST7DWlj99KOF/cg==", or one of them, in a header or two. */
+static void sums(struct answer *a, const char *value)
+{
+	while (*value) {
+		size_t n = strcspn(value, ",");
+
+		if (strncmp(value, "md5=", 4) == 0)
+			keep_sum(a->md5, value + 4, n - 4);
+		else if (strncmp(value, "crc32c=", 7) == 0)
+			keep_sum(a->crc32c, value + 7, n - 7);
+		value += n;
+		value += strspn(value, ", ");
+	}
+}
+
 static void header(struct answer *a, const char *name, size_t n, const char *value)
 {
 	const char *s = value;
@@ -78,6 +103,12 @@ static void header(struct answer *a, const char *name, size_t n, const char *val
 		keep(a->date, sizeof(a->date), value);
 	else if (text_is(name, n, "retry-after"))
 		keep(a->retry_after, sizeof(a->retry_after), value);
+	else if (text_is(name, n, "content-md5"))
+		keep_sum(a->md5, value, strlen(value));
+	else if (text_is(name, n, "x-amz-checksum-crc32c"))
+		keep_sum(a->crc32c, value, strlen(value));
+	else if (text_is(name, n, "x-goog-hash"))
+		sums(a, value);
 	else if (text_is(name, n, "location"))
 		keep(a->location, sizeof(a->location), value);
 	else if (text_is(name, n, "x-ms-error-code"))

@@ -9,6 +9,7 @@ enum {
 	ANSWER_DATE_BYTES = 40,
 	ANSWER_ETAG_BYTES = 80,
 	ANSWER_CODE_BYTES = 64,
+	ANSWER_SUM_BYTES = 32,
 	ANSWER_LOCATION_BYTES = 2048
 };
 
@@ -22,6 +23,8 @@ struct answer {
 	char date[ANSWER_DATE_BYTES];
 	char etag[ANSWER_ETAG_BYTES]; /* as it came, quotes included */
 	char code[ANSWER_CODE_BYTES]; /* x-ms-error-code, or the body's <Code> */
+	/* Of the content, in base64, maybe with "-" and a number of parts; "": not said. */
+	char md5[ANSWER_SUM_BYTES], crc32c[ANSWER_SUM_BYTES];
 	char location[ANSWER_LOCATION_BYTES];
 };
 

@@ -38,7 +38,13 @@ static int gcs_open(struct store *store, struct http_store *http, struct err *er
 	if (rc < 0)
 		return rc;
 	s3_address(http, (enum addressing)o->addressing);
-	return o->anonymous ? 0 : credentials_google(&http->credentials, err);
+	rc = o->anonymous ? 0 : credentials_google(&http->credentials, err);
+	if (rc == 0 && o->http.checksum == SUM_CRC32C && http->credentials.kind == CREDENTIAL_V4)
+		rc = err_set(
+			err, -EINVAL,
+			"checksum: with HMAC keys there are x-amz- headers, beside which Google "
+			"takes no x-goog-hash; set \"md5\"");
+	return rc;
 }
 
 static const struct dialect gcs_dialect = {
@@ -46,6 +52,8 @@ static const struct dialect gcs_dialect = {
 	.part_min = 5 << 20,
 	.parts_max = 10000,
 	.begins = true,
+	.crc32c_header = "x-goog-hash",
+	.crc32c_before = "crc32c=",
 	.open = gcs_open,
 	.make = s3_make,
 	.read = s3_read,

@@ -39,7 +39,8 @@ struct http_options {
 	bool head_on_open;
 	uint32_t split; /* enum http_split */
 	uint64_t split_from, part, put_whole, in_flight;
-	uint32_t payload; /* S3's only, but clients differ in it */
+	uint32_t payload;  /* S3's only, but clients differ in it */
+	uint32_t checksum; /* enum sum_kind */
 };
 extern const struct option http_option_table[];
 enum http_split { SPLIT_SIZE, SPLIT_ADAPTIVE, SPLIT_OFF };
@@ -68,7 +69,8 @@ struct upload {
 	_Atomic uint64_t written; /* bytes that the store has accepted */
 	char id[UPLOAD_ID_BYTES];
 	char (*etags)
-		[PART_ETAG_BYTES]; /* [dialect->parts_max], as S3 wants them back; "": no such part */
+		[PART_ETAG_BYTES]; /* [dialect->parts_max], as S3 wants them back, a CRC-32C behind
+				    * a line's end; "": no such part */
 };
 
 struct http_store {
@@ -99,6 +101,8 @@ struct slot {
 	char elsewhere[SERVER_HOST_BYTES + 16]; /* redirected to it ("https://host"); "": not */
 	uint64_t started_bytes;                 /* io->done_bytes when the step began */
 	bool embedded;                          /* what came instead of content is an error */
+	struct sum sum; /* of the content that comes; SUM_NONE: nothing to compare with */
+	char sum_sent[SUM_TEXT_BYTES]; /* of the body under way */
 	uint64_t listed, skip; /* list: entries met in this page; given by an attempt before */
 	uint64_t entry_size;   /* of the entry under way, whose name is in small */
 	uint32_t answered;     /* delete of several: behind the key that was answered last */
@@ -139,6 +143,10 @@ struct dialect {
 	const char *name;
 	uint64_t part_min, parts_max; /* of an upload in parts; all but the last */
 	bool begins; /* an upload in parts must be begun, and abandoned: STEP_BEGIN, STEP_ABANDON */
+
+	/* A CRC-32C travels in this header, behind these characters. NULL: in none. */
+	const char *crc32c_header, *crc32c_before;
+	bool sums_parts; /* an upload is begun for CRC-32C, and completed with each part's */
 
 	/* The open store: what lies behind scheme:// goes to bucket and prefix, the servers are found,
 	 * credentials. http->transport is set. Nothing to undo but what is in *http. */
@@ -198,6 +206,19 @@ void body_of_pieces(struct slot *s, const char *(*pieces)(const struct slot *s, 
 int body_each(struct slot *s, uint64_t bytes,
 	      void (*see)(void *argument, const void *data, uint64_t n), void *argument);
 int body_consume(struct exchange *x, const void *data, uint64_t n);
+
+/* http_sum.c */
+extern const char *const sum_names[];
+/* -EINVAL: that store does not know the checksum. */
+int sum_check(const struct http_options *o, const char *path, struct err *err);
+/* Into slot->sum_sent that of the body that has been put together; and, for an object's bytes, the option's
+ * into a header. A negative errno of whoever makes the body. */
+int slot_sum_sent(struct slot *s, enum sum_kind kind);
+int slot_sum_object(struct slot *s);
+/* The store will tell the option's sum of the content that is asked for. */
+int slot_sum_received(struct slot *s);
+/* The content is whole: -EILSEQ when it is not what the store's sum is of. */
+int slot_sum_compare(struct slot *s);
 
 /* http_fault.c: what an answer that is no success means. Sets io's status, fault, transient, why,
  * retry_after_ns. */

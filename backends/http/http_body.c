@@ -170,6 +170,7 @@ static int consume_object(struct slot *s, const char *data, uint64_t n)
 		io->why = "the server sent more than was asked for";
 		return -EPROTO;
 	}
+	sum_add(&s->sum, data, n);
 	if (io->chunk && !io->discard)
 		return consume_chunks(io, data, n);
 	if (!io->discard)

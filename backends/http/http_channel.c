@@ -43,6 +43,8 @@ static int slots_open(struct http_channel *ch, uint32_t depth)
 		ch->slots[i].channel = ch;
 		ch->slots[i].exchange.user = &ch->slots[i];
 		ch->slots[i].exchange.consume = body_consume;
+		if (ch->store->options->checksum != SUM_NONE && sum_open(&ch->slots[i].sum) < 0)
+			return -ENOMEM;
 		ch->free[ch->free_count++] = &ch->slots[i];
 	}
 	return 0;
@@ -84,8 +86,10 @@ void http_channel_close(struct channel *c)
 		return;
 	if (ch->transport)
 		ch->transport->ops->close(ch->transport);
-	for (uint32_t i = 0; ch->slots && i < c->depth; i++)
+	for (uint32_t i = 0; ch->slots && i < c->depth; i++) {
 		xml_close(ch->slots[i].xml);
+		sum_close(&ch->slots[i].sum);
+	}
 	if (ch->etags)
 		munmap(ch->etags, ch->etag_bytes);
 	OPENSSL_cleanse(&ch->credentials, sizeof(ch->credentials));
@@ -166,6 +170,7 @@ static void step(struct slot *s, enum http_step what)
 	s->step = what;
 	s->small_used = 0;
 	s->embedded = false;
+	s->sum.kind = SUM_NONE;
 	s->started_bytes = s->io->done_bytes;
 	x->produce = NULL;
 	credentials_renew(&ch->store->credentials, &ch->credentials);
@@ -588,6 +593,8 @@ static void ended(struct slot *s)
 			rc = settle_list(s);
 		if (rc == 0 && small_answer(s))
 			rc = fault_in_success(s);
+		if (rc == 0 && s->step == STEP_GET)
+			rc = slot_sum_compare(s);
 		if (rc == 0 && s->channel->store->dialect->read)
 			rc = s->channel->store->dialect->read(s);
 		if (rc == 0) {

@@ -69,6 +69,8 @@ static const struct meaning meanings[] = {
 	{"BadDigest", -EILSEQ, IO_FAULT_OTHER, true, "the bytes changed on their way (BadDigest)"},
 	{"Md5Mismatch", -EILSEQ, IO_FAULT_OTHER, true,
 	 "the bytes changed on their way (Md5Mismatch)"},
+	{"XAmzContentChecksumMismatch", -EILSEQ, IO_FAULT_OTHER, true,
+	 "the bytes changed on their way (XAmzContentChecksumMismatch)"},
 	{"XAmzContentSHA256Mismatch", -EILSEQ, IO_FAULT_OTHER, true,
 	 "the bytes changed on their way (XAmzContentSHA256Mismatch)"},
 	{"QuotaExceeded", -EDQUOT, IO_FAULT_OTHER, false, "the quota is used up"},

@@ -57,6 +57,9 @@ const struct option http_option_table[] = {
 		.max = HTTP_IN_FLIGHT_MAX,
 		.help = "requests of one sample read, or parts of one object made, at once at most; "
 			"the loader's depth goes first"),
+	OPT_CHOICE("checksum", struct http_options, checksum, .choices = sum_names,
+		   .help = "sent with what is written, compared with what is read where the store "
+			   "tells one"),
 	OPT_END,
 };
 
@@ -68,6 +71,8 @@ int http_check(const void *options, const char *path, struct err *err)
 	struct servers s;
 	int rc = client_check(o, path, err);
 
+	if (rc == 0)
+		rc = sum_check(o, path, err);
 	if (rc < 0)
 		return rc;
 	snprintf(where, sizeof(where), "%s/endpoints", path);

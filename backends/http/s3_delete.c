@@ -83,15 +83,8 @@ static uint32_t choose_keys(struct slot *s)
 	return n;
 }
 
-static void add_to_sum(void *sum, const void *data, uint64_t n)
-{
-	sum_add(sum, data, n);
-}
-
 int s3_make_delete(struct slot *s, struct request *r)
 {
-	struct sum *sum = &s->channel->sum;
-	char text[SUM_TEXT_BYTES];
 	int rc;
 
 	if (!choose_keys(s)) {
@@ -101,13 +94,10 @@ int s3_make_delete(struct slot *s, struct request *r)
 	request_query(r, "delete", "");
 	body_of_pieces(s, delete_piece);
 	/* Without it S3 refuses the request. */
-	rc = sum_begin(sum, SUM_MD5);
-	if (rc == 0)
-		rc = body_each(s, r->body_bytes, add_to_sum, sum);
+	rc = slot_sum_sent(s, SUM_MD5);
 	if (rc < 0)
 		return rc;
-	sum_end(sum, text);
-	request_header(r, "content-md5", text);
+	request_header(r, "content-md5", s->sum_sent);
 	request_header(r, "content-type", "application/xml");
 	return 0;
 }

@@ -2,7 +2,7 @@
 """A proxy before an HTTP server that does harm by rule, or asks for tokens, and counts what it did. It
 keeps the Host header, so that signatures still hold.
 
-    proxy.py PORT HOST:PORT [--tokens SECONDS] [--public-key FILE] [RULE…]
+    proxy.py PORT HOST:PORT [--tokens SECONDS] [--public-key FILE] [--sums KIND] [RULE…]
 
 RULE is fault[:argument][@every=N][@first=N][@from=N][@p=SHARE@seed=S][@method=GET][@path=PART]:
 
@@ -29,6 +29,10 @@ RULE is fault[:argument][@every=N][@first=N][@from=N][@p=SHARE@seed=S][@method=G
 so many seconds ago (metadata of Google and Azure; token servers: POST /token, …/oauth2/v2.0/token); else
 401. The token is taken off before the request goes on. Azurite takes these tokens, too. --public-key: of the
 service account, whose signature POST /token then asks for.
+
+--sums s3 or gs: knows checksums as these services do, where the server behind may not. What comes with another than
+its body's is refused (400 BadDigest); the whole of an object is told with its own (s3: where asked for; gs: MD5 and
+CRC-32C always). An upload of s3 that is begun for CRC-32C is completed only with each part's.
 
 GET /__stats gives what was counted, as JSON; GET /__trace the first 10,000 requests in their order, each with
 how many were under way with it, and whether the checksums in its head are those of its body.
@@ -102,10 +106,28 @@ def keys_failed(body, number, code):
                   lambda m: b"<Error>" + m[1] + b"<Code>" + code.encode() + b"</Code></Error>", body, int(number))
 
 
+CRC32C = []
+for n in range(256):
+    for _ in range(8):
+        n = n >> 1 ^ (0x82F63B78 if n & 1 else 0)
+    CRC32C.append(n)
+
+
+def crc32c(body):
+    crc = 0xFFFFFFFF
+    for byte in body:
+        crc = CRC32C[(crc ^ byte) & 0xFF] ^ crc >> 8
+    return base64.b64encode((crc ^ 0xFFFFFFFF).to_bytes(4, "big")).decode()
+
+
+def md5(body):
+    return base64.b64encode(hashlib.md5(body).digest()).decode()
+
+
 def sums(headers, body):
     """{header: whether it is true}"""
-    said = headers.get("content-md5")
-    return {"content-md5": said == base64.b64encode(hashlib.md5(body).digest()).decode()} if said else {}
+    table = {"content-md5": md5, "x-amz-checksum-crc32c": crc32c, "x-goog-hash": lambda b: "crc32c=" + crc32c(b)}
+    return {name: headers[name] == of(body) for name, of in table.items() if name in headers}
 
 
 def unbase64(text):
@@ -127,10 +149,11 @@ def join(first, lines):
 
 
 class Proxy:
-    def __init__(self, upstream, rules, lasts, public_key):
+    def __init__(self, upstream, rules, lasts, public_key, sums_as):
         self.host, _, self.port = upstream.rpartition(":")
         self.rules, self.lasts, self.public_key = rules, lasts, public_key
         self.tokens = {}
+        self.sums_as, self.parts = sums_as, {}
         self.writers, self.server, self.coming, self.dead = set(), None, None, False
         self.trace, self.under_way = [], 0
         self.stats = {"requests": 0, "connections": 0, "handed": 0, "answers": {}, "methods": {}}
@@ -243,6 +266,7 @@ class Proxy:
     def note(self, method, path, headers):
         noted = {"method": method, "path": path, "range": headers.get("range", ""), "keys": 0,
                  "bytes": int(headers.get("content-length", 0)), "under_way": self.under_way,
+                 "sum_asked": headers.get("x-amz-checksum-mode", "") == "ENABLED",
                  "date": headers.get("x-amz-date", ""), "sha256": headers.get("x-amz-content-sha256", "")}
         if len(self.trace) < 10000:
             self.trace.append(noted)
@@ -268,10 +292,12 @@ class Proxy:
             lines = [x for x in lines if not x.lower().startswith("expect:")]
         body = await reader.readexactly(int(headers.get("content-length", 0)))
         noted["keys"] = body.count(b"<Key>") if method == "POST" else 0
-        noted["sums"] = sums(headers, body)
         if fault == "spoil" and len(body) > int(argument):
             body = body[:int(argument)] + bytes([body[int(argument)] ^ 1]) + body[int(argument) + 1:]
+        noted["sums"] = sums(headers, body)
         reply = self.instead(fault, argument, path, method)
+        if reply is None and self.sums_as:
+            reply = self.sums_refused(method, path, headers, body, noted["sums"])
         if reply is None and self.lasts is not None:
             reply = self.token_request(method, path, headers, body)
             if reply is None and not self.token_good(headers):
@@ -284,7 +310,31 @@ class Proxy:
             return up
         if fault in ("stall", "delay"):
             await asyncio.sleep(float(argument))
-        return await self.forward(writer, up, join(first, lines) + body, method, fault, argument)
+        return await self.forward(writer, up, join(first, lines) + body, noted, fault, argument)
+
+    def sums_refused(self, method, path, headers, body, said):
+        """What the service answers where the sums are not as they must be, or None."""
+        query = dict(urllib.parse.parse_qsl(urllib.parse.urlsplit(path).query, keep_blank_values=True))
+        upload = query.get("uploadId")
+        if not all(said.values()):
+            return error(400, "BadDigest")
+        if self.sums_as != "s3":
+            return None
+        if method == "PUT" and upload:
+            self.parts[upload, query["partNumber"]] = headers.get("x-amz-checksum-crc32c")
+        if method == "POST" and upload:
+            parts = {k: v for k, v in self.parts.items() if k[0] == upload and v}
+            listed = re.findall(rb"<PartNumber>(\d+)</PartNumber>.*?<ChecksumCRC32C>(.*?)</ChecksumCRC32C>", body)
+            if {(upload, n.decode()): c.decode() for n, c in listed} != parts:
+                return error(400, "InvalidRequest")
+        if method == "POST" and "uploads" in query and headers.get("x-amz-checksum-algorithm", "CRC32C") != "CRC32C":
+            return error(400, "InvalidRequest")
+        return None
+
+    def sums_told(self, noted, body):
+        if self.sums_as == "gs":
+            return [f"x-goog-hash: crc32c={crc32c(body)}", f"x-goog-hash: md5={md5(body)}"]
+        return [f"x-amz-checksum-crc32c: {crc32c(body)}"] if noted["sum_asked"] else []
 
     @staticmethod
     def instead(fault, argument, path, method):
@@ -304,7 +354,8 @@ class Proxy:
         reply = error(*table[fault])
         return reply if method != "HEAD" else reply[:reply.index(b"\r\n\r\n") + 4]
 
-    async def forward(self, writer, up, request, method, fault, argument):
+    async def forward(self, writer, up, request, noted, fault, argument):
+        method = noted["method"]
         for _ in (0, 1):
             try:
                 if up is None:
@@ -331,6 +382,15 @@ class Proxy:
         if fault == "date":
             lines = [x for x in lines if not x.lower().startswith("date:")]
             lines.append("Date: " + http_date(argument))
+        if self.sums_as and method == "GET" and status == 200:
+            body = bytearray(await up[0].readexactly(int(headers["content-length"])))
+            lines += self.sums_told(noted, body)
+            if fault == "corrupt":
+                body[int(argument)] ^= 0xFF
+            self.sent(status)
+            writer.write(join(first, lines) + body)
+            await writer.drain()
+            return up
         self.sent(status)
         writer.write(join(first, lines))
         left = 0 if method == "HEAD" or status in (204, 304) else int(headers.get("content-length", 0))
@@ -380,7 +440,7 @@ async def main(port, upstream, *rest):
     while rest and rest[0].startswith("--"):
         given[rest[0]], rest = rest[1], rest[2:]
     lasts = float(given["--tokens"]) if "--tokens" in given else None
-    proxy = Proxy(upstream, [Rule(r) for r in rest], lasts, given.get("--public-key"))
+    proxy = Proxy(upstream, [Rule(r) for r in rest], lasts, given.get("--public-key"), given.get("--sums"))
     await proxy.listen(int(port))
     print("listening", flush=True)
     while True:

@@ -398,15 +398,16 @@ class Listener(Server):
 
 class Proxy(Server):
     """proxy.py before a server: does harm by rule, and counts. tokens: it asks for them, good for so many
-    seconds."""
+    seconds. sums: it knows checksums as s3 or gs do."""
 
-    def __init__(self, upstream, *rules, tokens=None, public_key=None):
+    def __init__(self, upstream, *rules, tokens=None, public_key=None, sums=None):
         super().__init__()
         rest = upstream.split("://")[-1]
         self.upstream, _, base = rest.partition("/")
         self.base = "/" + base if base else ""
         self.arguments = (["--tokens", str(tokens)] if tokens else []) + \
-            (["--public-key", public_key] if public_key else []) + list(rules)
+            (["--public-key", public_key] if public_key else []) + \
+            (["--sums", sums] if sums else []) + list(rules)
 
     def start(self):
         self.port, = free_ports(1)

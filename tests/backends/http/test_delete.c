@@ -1,5 +1,5 @@
 /* DeleteObjects: the request for given keys, to the byte, with its Content-MD5; and what is made of answers.
- * Sums by known vectors. */
+ * Checksums by known vectors, and the headers that they travel in. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -190,11 +190,50 @@ static void test_sums(void)
 	sum_close(&s);
 }
 
+/* Of an object's bytes, in the words of each store; the sum stays for the upload's end. */
+static void test_headers(void)
+{
+	static const struct dialect s3 = {.crc32c_header = "x-amz-checksum-crc32c",
+					  .crc32c_before = ""};
+	static const struct dialect google = {.crc32c_header = "x-goog-hash",
+					      .crc32c_before = "crc32c="};
+	static const struct {
+		const struct dialect *dialect;
+		enum sum_kind kind;
+		const char *name, *value, *sum;
+	} table[] = {
+		{&s3, SUM_NONE, "content-md5", "", ""},
+		{&s3, SUM_MD5, "content-md5",
+		 "JfnnlDI7RTiF9RgfG2JNCw==", "JfnnlDI7RTiF9RgfG2JNCw=="},
+		{&s3, SUM_CRC32C, "x-amz-checksum-crc32c", "4waSgw==", "4waSgw=="},
+		{&google, SUM_MD5, "content-md5",
+		 "JfnnlDI7RTiF9RgfG2JNCw==", "JfnnlDI7RTiF9RgfG2JNCw=="},
+		{&google, SUM_CRC32C, "x-goog-hash", "crc32c=4waSgw==", "4waSgw=="},
+	};
+
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+		struct http_options options = {.checksum = table[i].kind};
+
+		begin("");
+		store.options = &options;
+		store.dialect = table[i].dialect;
+		slot.step = STEP_PUT;
+		io = (struct io){
+			.op = IO_WRITE, .object = &object, .length = 9, .data = "123456789"};
+		body_of_object(&slot, 9);
+		CU_ASSERT_EQUAL(slot_sum_object(&slot), 0);
+		CU_ASSERT_EQUAL(slot.request.header_count, table[i].kind != SUM_NONE);
+		CU_ASSERT_STRING_EQUAL(header(table[i].name), table[i].value);
+		CU_ASSERT_STRING_EQUAL(slot.sum_sent, table[i].sum);
+		end();
+	}
+}
+
 int main(void)
 {
 	CU_TestInfo tests[] = {
-		{"request", test_request}, {"again", test_again}, {"answers", test_answers},
-		{"sums", test_sums},       CU_TEST_INFO_NULL,
+		{"request", test_request}, {"again", test_again},     {"answers", test_answers},
+		{"sums", test_sums},       {"headers", test_headers}, CU_TEST_INFO_NULL,
 	};
 
 	return unit_main("delete", tests);

@@ -45,7 +45,17 @@ static void test_answer(void)
 	CU_ASSERT_EQUAL(answer_retry_after(&a), 30);
 	line(&a, "Retry-After: soon\r\n");
 	CU_ASSERT_EQUAL(answer_retry_after(&a), 0);
+	line(&a, "Content-MD5: kAFQmDzST7DWlj99KOF/cg==");
+	line(&a, "x-amz-checksum-crc32c: ROC8NA==-2");
+	CU_ASSERT_STRING_EQUAL(a.md5, "kAFQmDzST7DWlj99KOF/cg==");
+	CU_ASSERT_STRING_EQUAL(a.crc32c, "ROC8NA==-2");
+	line(&a, "X-Goog-Hash: crc32c=4waSgw==, md5=1B2M2Y8AsgTpgAmY7PhCfg==");
+	CU_ASSERT_STRING_EQUAL(a.crc32c, "4waSgw==");
+	CU_ASSERT_STRING_EQUAL(a.md5, "1B2M2Y8AsgTpgAmY7PhCfg==");
+	line(&a, "x-goog-hash: crc32c=AAAAAA==,other,crc32c=0123456789012345678901234567890123");
+	CU_ASSERT_STRING_EQUAL(a.crc32c, "AAAAAA==");
 	line(&a, "HTTP/1.1 416 Range Not Satisfiable");
+	CU_ASSERT_STRING_EQUAL(a.crc32c, "");
 	line(&a, "Content-Range: bytes */42");
 	CU_ASSERT_EQUAL(a.status, 416);
 	CU_ASSERT_EQUAL(a.range_first, ANSWER_UNKNOWN);

@@ -1,0 +1,75 @@
+/* Checksums of objects' bytes: sent with what is written, compared with what is read where the store tells
+ * one. What a dialect calls them stands in struct dialect. */
+#include <errno.h>
+#include <string.h>
+
+#include "backends/http/http.h"
+
+const char *const sum_names[] = {
+	[SUM_NONE] = "none", [SUM_MD5] = "md5", [SUM_CRC32C] = "crc32c", NULL};
+
+int sum_check(const struct http_options *o, const char *path, struct err *err)
+{
+	if (o->checksum != SUM_CRC32C || strncmp(o->common.uri.items[0], "az:", 3) != 0)
+		return 0;
+	return err_set(err, -EINVAL, "%s/checksum: Azure knows no CRC-32C; set \"md5\"", path);
+}
+
+static void add(void *sum, const void *data, uint64_t n)
+{
+	sum_add(sum, data, n);
+}
+
+int slot_sum_sent(struct slot *s, enum sum_kind kind)
+{
+	struct sum *sum = &s->channel->sum;
+	int rc = sum_begin(sum, kind);
+
+	if (rc == 0)
+		rc = body_each(s, s->request.body_bytes, add, sum);
+	if (rc == 0)
+		sum_end(sum, s->sum_sent);
+	return rc;
+}
+
+int slot_sum_object(struct slot *s)
+{
+	const struct dialect *d = s->channel->store->dialect;
+	enum sum_kind kind = (enum sum_kind)s->channel->store->options->checksum;
+	char value[SUM_TEXT_BYTES + 8];
+	struct text t = text_in(value, sizeof(value));
+	int rc;
+
+	if (kind == SUM_NONE)
+		return 0;
+	rc = slot_sum_sent(s, kind);
+	if (rc < 0)
+		return rc;
+	if (kind == SUM_CRC32C)
+		text_add(&t, d->crc32c_before);
+	text_add(&t, s->sum_sent);
+	request_header(&s->request, kind == SUM_MD5 ? "content-md5" : d->crc32c_header, value);
+	return 0;
+}
+
+int slot_sum_received(struct slot *s)
+{
+	return sum_begin(&s->sum, (enum sum_kind)s->channel->store->options->checksum);
+}
+
+int slot_sum_compare(struct slot *s)
+{
+	const struct answer *a = &s->exchange.answer;
+	const char *said = s->sum.kind == SUM_MD5 ? a->md5 : a->crc32c;
+	char text[SUM_TEXT_BYTES];
+
+	if (s->sum.kind == SUM_NONE || s->embedded || !said[0])
+		return 0;
+	sum_end(&s->sum, text);
+	/* Of an object made in parts S3 may tell a sum of the parts' sums, with their number behind. */
+	if (strcmp(said, text) == 0 || strchr(said, '-'))
+		return 0;
+	/* Not tried again: whoever reads by pieces has seen the bytes. */
+	s->io->why = "the bytes that came have another checksum than the store says";
+	return -EILSEQ;
+}

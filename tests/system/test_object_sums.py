@@ -1,0 +1,108 @@
+"""Checksums that a store gets with what is written, and tells with what is read: they are true, a byte that changes on
+its way is found, by the store or by haul, and nothing of it is there unless asked for. MD5 against Ceph's gateway and
+Azurite themselves; CRC-32C and what is told of S3's and Google's objects against proxy.py --sums before the gateway."""
+from haultest import Folder, check
+from objects import io, main, refused, run, servers, works
+
+QUICK = {"retry": {"first": "5 ms", "longest": "50 ms", "attempts": 4}, "eject_failures": 0}
+SMALL = {"objects": 8, "size": "64 KiB", "block": "64 KiB", "depth": 2}
+PARTS = {"folder": "parts", "objects": 1, "size": "11 MiB", "block": "5632 KiB", "depth": 1}  # two parts
+DATA = "@path=.0000000"
+CHANGED = "the bytes changed on their way"
+OTHER = "the bytes that came have another checksum than the store says"
+
+
+def written(folder, bench, checksum, header, shape, name, where=DATA, **proxied):
+    """Written through a proxy that changes a byte of a third of the bodies, read back with every byte compared."""
+    server, uri, env = bench
+    with servers.Proxy(server, f"spoil:1000@every=3@method=PUT{where}", **proxied) as proxy:
+        store = {"uri": uri, "endpoints": proxy.endpoint(), **QUICK, "checksum": checksum, "transfer": "5632 KiB"}
+        w, r = works(2, folder, store, [io("write", **shape), io("read", verify="full", **shape)], env)["phases"]
+        hits, = proxy.stats()["rules"].values()
+        puts = [t for t in proxy.trace() if t["method"] == "PUT" and ".0000000" in t["path"] and t["bytes"] > 1000]
+        e, = w["endpoints"]
+        # A part's or an object's sum stands in each; those that were spoiled are untrue, refused, sent again.
+        check(hits >= 1 and len(puts) == 2 * shape["objects"] * (2 if shape is PARTS else 1) + hits, f"{name}: {puts}")
+        check(sorted(t["sums"].get(header, "none") for t in puts) == sorted(hits * [False] + (len(puts) - hits) * [True]),
+              f"{name}: {puts}")
+        check((w["errors"], w["retries"], e["other"], e["statuses"].get("400")) == (0, hits, hits, hits), f"{name}: {e}")
+        check(r["errors"] == 0 and r["retries"] == 0, f"{name}: {r}")
+    with servers.Proxy(server, f"spoil:1000@method=PUT{where}", **proxied) as proxy:
+        refused((CHANGED, "(400, 4 attempts)"), 2, folder, {**store, "endpoints": proxy.endpoint()},
+                [io("write", **shape)], env)
+
+
+def read(folder, bench, checksum, shape, name, finds=True, **proxied):
+    """Of what is read one object's byte changes: an error of that read, which is not tried again."""
+    server, uri, env = bench
+    store = {"uri": uri, **QUICK, "checksum": checksum, **proxied.pop("store", {})}
+    works(2, folder, {**store, "endpoints": server, "checksum": "none"}, [io("write", **shape)], env)
+    with servers.Proxy(server, f"corrupt:5000@first=1@method=GET{DATA}", **proxied) as proxy:
+        r, result = run(2, folder, {**store, "endpoints": proxy.endpoint()},
+                        [io("read", verify="none", on_error="count", **shape)], env)
+        p, = result["phases"]
+        check((p["errors"], p["retries"]) == (1 if finds else 0, 0), f"{name}: {r} {p}")
+        check([f["text"] for f in p["failures"]] == ([OTHER] if finds else []), f"{name}: {p['failures']}")
+        check(p["measures"]["done"] == 2 * shape["objects"] - finds, f"{name}: {p}")
+
+
+def test_s3():
+    with Folder() as folder, servers.Rgw() as rgw:
+        rgw.bucket("train")
+        bench = (rgw.endpoint(), "s3://train/sp ace", rgw.env())
+        written(folder, bench, "md5", "content-md5", SMALL, "md5")
+        written(folder, bench, "md5", "content-md5", PARTS, "md5 of parts")
+        written(folder, bench, "crc32c", "x-amz-checksum-crc32c", SMALL, "crc32c", sums="s3")
+        written(folder, bench, "crc32c", "x-amz-checksum-crc32c", PARTS, "crc32c of parts", sums="s3")
+        whole = {"head_on_open": True}
+        read(folder, bench, "crc32c", SMALL, "crc32c of whole objects", sums="s3", store=whole)
+        # No sum is told of a part, and none of the MD5 by the protocol.
+        read(folder, bench, "crc32c", SMALL, "crc32c of ranges", finds=False, sums="s3")
+        read(folder, bench, "md5", SMALL, "md5", finds=False, sums="s3", store=whole)
+
+
+def test_google():
+    with Folder() as folder, servers.Rgw() as rgw:
+        servers.public_bucket(rgw, "train")
+        with servers.Proxy(rgw.endpoint(), tokens=600) as gate:
+            bench = (gate.endpoint(), "gs://train/x", {"GCE_METADATA_HOST": gate.host()})
+            written(folder, bench, "crc32c", "x-goog-hash", SMALL, "crc32c", sums="gs")
+            written(folder, bench, "crc32c", "x-goog-hash", PARTS, "crc32c of parts", sums="gs")
+            written(folder, bench, "md5", "content-md5", SMALL, "md5", sums="gs")
+            for checksum in ("md5", "crc32c"):
+                read(folder, bench, checksum, SMALL, checksum, sums="gs", store={"head_on_open": True})
+
+
+def test_azure():
+    with Folder() as folder, servers.Azurite() as azurite:
+        servers.azure_container(azurite, "train")
+        bench = (azurite.endpoint(), f"az://{azurite.ACCOUNT}/train/x", azurite.env())
+        written(folder, bench, "md5", "content-md5", SMALL, "md5")
+        written(folder, bench, "md5", "content-md5", PARTS, "md5 of blocks", where="@path=blockid=")
+        read(folder, bench, "md5", SMALL, "md5 of ranges")
+        read(folder, bench, "md5", SMALL, "md5 of whole blobs", store={"head_on_open": True})
+        # Ranges of more than 4 MiB have none.
+        read(folder, bench, "md5", {**PARTS, "folder": "large", "size": "5 MiB", "block": "5 MiB"}, "large ranges", finds=False)
+
+
+def test_none_by_default():
+    with Folder() as folder, servers.Rgw() as rgw:
+        rgw.bucket("train")
+        for client in ("haul", "s3dlio", "s3torchconnector", "minio"):
+            with servers.Proxy(rgw.endpoint()) as proxy:
+                works(1, folder, {"uri": "s3://train", "endpoints": proxy.endpoint(), "client": client},
+                      [io("write", **SMALL), io("read", **SMALL)], rgw.env())
+                check(not any(t["sums"] or t["sum_asked"] for t in proxy.trace()), f"{client}: {proxy.trace()}")
+
+
+def test_where_it_cannot():
+    with Folder() as folder:
+        env = {"GS_ACCESS_KEY_ID": "a", "GS_SECRET_ACCESS_KEY": "b", "AWS_ACCESS_KEY_ID": "a", "AWS_SECRET_ACCESS_KEY": "b"}
+        for store, rc, says in (({"uri": "az://account/train"}, 2, "/checksum: Azure knows no CRC-32C"),
+                                ({"uri": "gs://train"}, 1, "checksum: with HMAC keys"),
+                                ({"uri": "s3://train", "sign": "query"}, 1, "checksum: a URL's signature covers no")):
+            r, _ = run(1, folder, {**store, "checksum": "crc32c"}, [io("write", **SMALL)], env)
+            check(r.rc == rc and says in r.err, f"{store}: {r}")
+
+
+main(test_s3, test_google, test_azure, test_none_by_default, test_where_it_cannot)
