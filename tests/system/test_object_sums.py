@@ -85,6 +85,25 @@ def test_azure():
         read(folder, bench, "md5", {**PARTS, "folder": "large", "size": "5 MiB", "block": "5 MiB"}, "large ranges", finds=False)
 
 
+def test_training():
+    """Bodies that are made piece by piece are made twice, and the sum is that of what went out; what is streamed by one
+    GET is compared at its end, an error of the run."""
+    data = {"format": "raw", "files": 4, "samples_per_file": 1, "sample_bytes": "20 MiB"}
+    train = {"train": {"batch": 1, "verify": "none", "buffers": "8 MiB"}}
+    with Folder() as folder, servers.Azurite() as azurite:
+        servers.azure_container(azurite, "train")
+        store = {"uri": f"az://{azurite.ACCOUNT}/train/x", **QUICK, "checksum": "md5", "put_whole": "32 MiB", "split": "off"}
+        with servers.Proxy(azurite.endpoint(), "spoil:9000000@first=1@method=PUT@path=.raw") as proxy:
+            g, t = works(2, folder, {**store, "endpoints": proxy.endpoint()}, [{"generate": {}}, train], azurite.env(),
+                         dataset=data)["phases"]
+            check((g["retries"], g["errors"], t["errors"]) == (1, 0, 0), f"{g}")
+            puts = [x for x in proxy.trace() if x["method"] == "PUT" and x["bytes"] >= 20 << 20]
+            check(sorted(x["sums"]["content-md5"] for x in puts) == [False] + 4 * [True], f"{puts}")
+        with servers.Proxy(azurite.endpoint(), "corrupt:9000000@first=1@method=GET@path=.raw") as proxy:
+            refused(OTHER, 2, folder, {**store, "endpoints": proxy.endpoint()}, [{"generate": {}}, train], azurite.env(),
+                    dataset=data)
+
+
 def test_none_by_default():
     with Folder() as folder, servers.Rgw() as rgw:
         rgw.bucket("train")
@@ -105,4 +124,4 @@ def test_where_it_cannot():
             check(r.rc == rc and says in r.err, f"{store}: {r}")
 
 
-main(test_s3, test_google, test_azure, test_none_by_default, test_where_it_cannot)
+main(test_s3, test_google, test_azure, test_training, test_none_by_default, test_where_it_cannot)
