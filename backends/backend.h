@@ -25,7 +25,8 @@ enum io_op {
 	IO_READ, /* offset, length into data (or by chunk) */
 	IO_CLOSE,
 	/* starts a new version of the object, length bytes in all (0: unknown), in writes of part
-	 * bytes each but the last (0: store_transfer) */
+	 * bytes each but the last (0: store_transfer). With shared: by many ranks,
+	 * see struct shared_version */
 	IO_BEGIN,
 	IO_WRITE,  /* offset, length from data (or by chunk) */
 	IO_COMMIT, /* publishes it whole: done_bytes is the size the store then reports */
@@ -82,6 +83,18 @@ struct object {
 	uint64_t state[OBJECT_STATE_WORDS]; /* the backend's; zero when not open */
 };
 
+/* One version of an object that many ranks write. One of them begins it with an empty id, which is filled
+ * in; the others begin it with that id, and the same length (which must be known) and part: nothing is
+ * asked of the store then. Each writes parts: from a multiple of part, part bytes but for the object's
+ * last; a part written again goes in the place of the first. Who has joined ends with IO_CLOSE and leaves
+ * what it wrote. After that, who began it commits: the store is asked for all parts and their sizes, and
+ * where one lacks the commit fails with -ENODATA, done_bytes being what has come, and nothing is
+ * published; it stays begun. Or aborts, which may not be while others write. */
+enum { SHARED_ID_BYTES = 1024 };
+struct shared_version {
+	char id[SHARED_ID_BYTES]; /* a text of the store's; plain data, to be handed on */
+};
+
 /* A listing under way, page by page, so that memory is bounded whatever the number of objects. Zeroed
  * by the caller before the first page (but for entry); each page sets more, and the marker from
  * where the next goes on. Entries come in the store's own order. */
@@ -117,8 +130,9 @@ struct io {
 	struct object *object;
 	uint64_t offset, length; /* bytes of the object */
 	void *data; /* [length], or with chunk the window; NULL where the store keeps no content */
-	uint64_t window; /* bytes at data when chunk is used */
-	uint64_t part;   /* see IO_BEGIN */
+	uint64_t window;               /* bytes at data when chunk is used */
+	uint64_t part;                 /* see IO_BEGIN */
+	struct shared_version *shared; /* begin: not of one rank alone. Needs BACKEND_SHARED */
 	int (*chunk)(struct io *io, uint64_t offset, void *data, uint64_t length);
 	bool discard; /* read: nobody wants the bytes; data stays as it is. Needs BACKEND_DISCARD */
 	const char *target;      /* rename: the new key */
@@ -174,9 +188,12 @@ enum backend_capability {
 	BACKEND_STREAMS = 1 << 9,
 	BACKEND_RENAME = 1 << 10,
 	BACKEND_LIST = 1 << 11,
-	BACKEND_UPDATE = 1 << 12,  /* writes in place (IO_UPDATE) */
-	BACKEND_DISCARD = 1 << 13, /* drops what is read where it arrives (io.discard) */
-	BACKEND_BATCH = 1 << 14    /* deletes several keys by one request (io.keys) */
+	BACKEND_UPDATE = 1 << 12, /* writes in place (IO_UPDATE) */
+	/* many ranks write one object: in place, or without BACKEND_UPDATE as a version that they
+	 * share (io.shared) */
+	BACKEND_SHARED = 1 << 13,
+	BACKEND_DISCARD = 1 << 14, /* drops what is read where it arrives (io.discard) */
+	BACKEND_BATCH = 1 << 15    /* deletes several keys by one request (io.keys) */
 };
 
 struct backend_ops;
@@ -255,6 +272,9 @@ struct backend_ops {
 	uint64_t (*part)(const void *options, uint64_t length);
 	uint32_t (*in_flight)(const void *options);
 
+	/* Of an object made in parts: bytes of each but the last at least, how many at most. 0: any. */
+	uint64_t part_min, parts_max;
+
 	/* What options say that no table can refuse. path is the store's JSON path. May be NULL. */
 	int (*check)(const void *options, const char *path, struct err *err);
 
@@ -313,6 +333,10 @@ uint32_t backend_depth(const struct job_store *described);
 uint64_t backend_range(const struct job_store *described, uint64_t largest, uint32_t depth);
 /* Bytes a write, of an object of length bytes (0: unknown). UINT64_MAX: whole. */
 uint64_t backend_part(const struct job_store *described, uint64_t length);
+/* Whether the store takes an object of length bytes in parts of part bytes. -EINVAL with a sentence that
+ * begins with path. */
+int backend_check_parts(const struct job_store *described, uint64_t length, uint64_t part,
+			const char *path, struct err *err);
 /* Reads or writes of one object in flight at once, where the phase does not say. */
 uint32_t backend_in_flight(const struct job_store *described);
 

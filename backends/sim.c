@@ -350,7 +350,7 @@ const struct backend_ops sim_backend = {
 		},
 	.capabilities = BACKEND_RANGES | BACKEND_FIRST_BYTE | BACKEND_ATOMIC_COMMIT |
 			BACKEND_MANY_NODES | BACKEND_DEPTH | BACKEND_RENAME | BACKEND_LIST |
-			BACKEND_UPDATE,
+			BACKEND_UPDATE | BACKEND_SHARED,
 	.depth_max = QUEUE_DEPTH_MAX,
 	.check = sim_check,
 	.open = sim_open,

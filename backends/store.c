@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "backends/store.h"
+#include "core/units.h"
 
 const struct option store_common_options[] = {
 	OPT_TEXTS("uri", struct store_options, uri, .required = true,
@@ -102,6 +103,26 @@ static uint64_t part_of(const struct backend_ops *ops, const void *options, uint
 uint64_t backend_part(const struct job_store *described, uint64_t length)
 {
 	return part_of(described->section->owner, described->options, length);
+}
+
+int backend_check_parts(const struct job_store *described, uint64_t length, uint64_t part,
+			const char *path, struct err *err)
+{
+	const struct backend_ops *ops = described->section->owner;
+	uint64_t parts = length ? (length - 1) / part + 1 : 1;
+	char least[UNITS_TEXT_BYTES], is[UNITS_TEXT_BYTES];
+
+	units_bytes_binary(is, (double)part);
+	if (parts > 1 && part < ops->part_min)
+		return err_set(err, -EINVAL,
+			       "%s: parts of an object of %s:// have at least %s, not %s", path,
+			       ops->scheme, units_bytes_binary(least, (double)ops->part_min), is);
+	if (ops->parts_max && parts > ops->parts_max)
+		return err_set(err, -EINVAL,
+			       "%s: an object of %s:// has at most %llu parts, not %llu of %s",
+			       path, ops->scheme, (unsigned long long)ops->parts_max,
+			       (unsigned long long)parts, is);
+	return 0;
 }
 
 uint32_t backend_in_flight(const struct job_store *described)

@@ -152,6 +152,7 @@ static const struct {
 	{BACKEND_RENAME, "cannot rename"},
 	{BACKEND_LIST, "cannot list"},
 	{BACKEND_UPDATE, "cannot write in place"},
+	{BACKEND_SHARED, "cannot take one object from many ranks"},
 	{BACKEND_DISCARD, "hands over all that it reads"},
 	{BACKEND_BATCH, "cannot delete several keys by one request"},
 };

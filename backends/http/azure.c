@@ -1,5 +1,6 @@
 /* az://account/container/prefix: Azure's block blobs. Writes in parts are blocks, whose names follow from
- * their numbers; blocks that are never committed show nowhere, and the service drops them after a week. */
+ * their numbers and from what the upload is called, so that none is taken for one that an earlier upload
+ * left; blocks that are never committed show nowhere, and the service drops them after a week. */
 #include <errno.h>
 #include <openssl/crypto.h>
 #include <stdio.h>
@@ -10,7 +11,13 @@
 #include "backends/queue.h"
 #include "backends/stores.h"
 
-enum { ACCOUNT_KEY_BYTES = 128, BLOCK_NAME_BYTES = 16, RANGE_MD5_MAX = 4 << 20 };
+enum {
+	ACCOUNT_KEY_BYTES = 128,
+	BLOCK_DIGITS = 8,
+	BLOCK_RAW_BYTES = UPLOAD_NAME_BYTES - 1 + BLOCK_DIGITS,
+	BLOCK_NAME_BYTES = (BLOCK_RAW_BYTES + 2) / 3 * 4 + 1,
+	RANGE_MD5_MAX = 4 << 20
+};
 
 static const char version[] = "2021-12-02";
 
@@ -72,16 +79,34 @@ static void path(struct slot *s, const char *key)
 }
 
 /* Of one length, as they must be. */
-static void block_name(char out[BLOCK_NAME_BYTES], uint64_t number)
+static void block_name(char out[BLOCK_NAME_BYTES], const struct upload *u, uint64_t number)
 {
 	struct text t = text_in(out, BLOCK_NAME_BYTES);
-	uint8_t digits[8];
+	uint8_t raw[BLOCK_RAW_BYTES];
 
-	for (int i = 7; i >= 0; i--) {
-		digits[i] = (uint8_t)('0' + number % 10);
+	memcpy(raw, u->id, UPLOAD_NAME_BYTES - 1);
+	for (int i = BLOCK_RAW_BYTES - 1; i >= UPLOAD_NAME_BYTES - 1; i--) {
+		raw[i] = (uint8_t)('0' + number % 10);
 		number /= 10;
 	}
-	text_add_base64(&t, digits, sizeof(digits));
+	text_add_base64(&t, raw, sizeof(raw));
+}
+
+/* 0: a block of another upload. */
+static uint64_t block_number(const struct upload *u, const char *name)
+{
+	uint8_t raw[BLOCK_RAW_BYTES];
+	uint64_t number = 0;
+
+	if (text_from_base64(name, raw, sizeof(raw)) != BLOCK_RAW_BYTES ||
+	    memcmp(raw, u->id, UPLOAD_NAME_BYTES - 1) != 0)
+		return 0;
+	for (int i = UPLOAD_NAME_BYTES - 1; i < BLOCK_RAW_BYTES; i++) {
+		if (raw[i] < '0' || raw[i] > '9')
+			return 0;
+		number = number * 10 + (raw[i] - '0');
+	}
+	return number;
 }
 
 static const char *block_piece(const struct slot *s, uint64_t piece, char buffer[PIECE_BYTES])
@@ -96,7 +121,7 @@ static const char *block_piece(const struct slot *s, uint64_t piece, char buffer
 		return "</BlockList>";
 	if (piece > parts + 1)
 		return NULL;
-	block_name(name, piece);
+	block_name(name, slot_upload(s), piece);
 	text_add(&t, "<Latest>");
 	text_add(&t, name);
 	text_add(&t, "</Latest>");
@@ -155,11 +180,15 @@ static int make_step(struct slot *s)
 		body_of_object(s, io->op == IO_WRITE ? io->length : 0);
 		return slot_sum_object(s);
 	case STEP_PART:
-		block_name(name, slot_part(s));
+		block_name(name, slot_upload(s), slot_part(s));
 		request_query(r, "comp", "block");
 		request_query(r, "blockid", name);
 		body_of_object(s, io->length);
 		return slot_sum_object(s);
+	case STEP_PARTS:
+		request_query(r, "comp", "blocklist");
+		request_query(r, "blocklisttype", "uncommitted");
+		break;
 	case STEP_COMPLETE:
 		request_query(r, "comp", "blocklist");
 		body_of_pieces(s, block_piece);
@@ -208,7 +237,7 @@ static int azure_make(struct slot *s)
 	static const enum http_method methods[] = {
 		[STEP_HEAD] = HTTP_HEAD, [STEP_GET] = HTTP_GET,      [STEP_PUT] = HTTP_PUT,
 		[STEP_PART] = HTTP_PUT,  [STEP_COMPLETE] = HTTP_PUT, [STEP_DELETE] = HTTP_DELETE,
-		[STEP_LIST] = HTTP_GET,  [STEP_EXPLAIN] = HTTP_GET,
+		[STEP_LIST] = HTTP_GET,  [STEP_EXPLAIN] = HTTP_GET,  [STEP_PARTS] = HTTP_GET,
 	};
 	const struct http_channel *ch = s->channel;
 	bool shared = ch->store->credentials.kind == CREDENTIAL_SAS;
@@ -225,12 +254,29 @@ static int azure_make(struct slot *s)
 	return request_finish(&s->request, shared ? ch->credentials.c.token : NULL, &s->exchange);
 }
 
+/* BlockList: all of them, in no order that is promised. */
+static int block_element(struct slot *s, const char *path, const char *text)
+{
+	if (strncmp(path, "BlockList/UncommittedBlocks/", 28) != 0)
+		return 0;
+	path += 28;
+	if (strcmp(path, "Block/Name") == 0)
+		s->number = block_number(slot_upload(s), text);
+	else if (strcmp(path, "Block/Size") == 0)
+		s->entry_size = strtoull(text, NULL, 10);
+	else if (strcmp(path, "Block") == 0)
+		return upload_met(s, s->number, s->entry_size, NULL);
+	return 0;
+}
+
 int azure_element(void *slot, const char *path, const char *text)
 {
 	struct slot *s = slot;
 	struct listing *l = s->io->listing;
 	size_t n = strlen(text);
 
+	if (s->step == STEP_PARTS)
+		return block_element(s, path, text);
 	if (strncmp(path, "EnumerationResults/", 19) != 0)
 		return 0;
 	path += 19;
@@ -251,12 +297,15 @@ int azure_element(void *slot, const char *path, const char *text)
 	return 0;
 }
 
-/* A signature that was handed out says its end itself. */
+/* A signature that was handed out says its end itself. Of an object that never was, without a block, there
+ * is no list of them. */
 static void azure_explain(struct slot *s)
 {
 	struct http_channel *ch = s->channel;
 	int64_t ends;
 
+	if (s->step == STEP_PARTS && s->io->status == -ENOENT)
+		upload_lacks(s);
 	if (ch->store->credentials.kind != CREDENTIAL_SAS || s->exchange.answer.status != 403)
 		return;
 	ends = credentials_sas_end(ch->credentials.c.token);
@@ -268,7 +317,6 @@ static void azure_explain(struct slot *s)
 
 static const struct dialect azure_dialect = {
 	.name = "Azure Blob",
-	.parts_max = 50000,
 	.open = azure_open,
 	.make = azure_make,
 	.element = azure_element,
@@ -292,18 +340,7 @@ const struct backend_ops azure_backend = {
 			.owner = &azure_backend,
 		},
 	.capabilities = HTTP_CAPABILITIES,
-	.transfer = HTTP_TRANSFER,
-	.depth_max = QUEUE_DEPTH_MAX,
-	.range = http_range,
-	.part = http_part,
-	.in_flight = http_in_flight,
-	.check = http_check,
+	.parts_max = 50000,
 	.open = store_open_azure,
-	.close = http_close,
-	.describe = http_describe,
-	.channel_open = http_channel_open,
-	.channel_close = http_channel_close,
-	.asks = http_asks,
-	.submit = http_submit,
-	.reap = http_reap,
+	HTTP_OPERATIONS,
 };

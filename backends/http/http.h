@@ -19,11 +19,12 @@
 enum {
 	PIECE_BYTES = 8 << 10, /* of a body put together by pieces: a key, every byte escaped */
 	SMALL_BYTES = 4096,    /* of an answer that is no content */
-	UPLOAD_ID_BYTES = 1024,
 	PART_ETAG_BYTES = 72,
+	UPLOAD_NAME_BYTES = 9,
 	REDIRECTS_MAX = 4,
 	BUCKET_BYTES = 256,
-	HTTP_IN_FLIGHT_MAX = 64
+	HTTP_IN_FLIGHT_MAX = 64,
+	OBJECT_OPEN = 1 /* the word in object.state of one open for reading */
 };
 
 /* Options of every store behind HTTP; a store's own struct begins with this one. */
@@ -51,6 +52,7 @@ enum http_step {
 	STEP_PUT,   /* the whole object */
 	STEP_BEGIN, /* an upload in parts */
 	STEP_PART,
+	STEP_PARTS,    /* which of them the store has, a page */
 	STEP_COMPLETE, /* of an upload in parts */
 	STEP_ABANDON,  /* an upload in parts */
 	STEP_DELETE,
@@ -64,12 +66,16 @@ enum http_step {
 struct upload {
 	_Atomic bool used;
 	bool whole;               /* one PUT does it */
+	bool shared, joined;      /* by several ranks; begun by another of them */
 	bool published;           /* the store has it; a commit asks for its size yet */
 	uint64_t length, part;    /* as begun */
 	_Atomic uint64_t written; /* bytes that the store has accepted */
-	char id[UPLOAD_ID_BYTES];
-	char (*etags)
-		[PART_ETAG_BYTES]; /* [dialect->parts_max], as S3 wants them back, a CRC-32C behind
+	/* Shared: parts and bytes that the store says it has, in the pages so far; where the next page
+	 * begins; whether that was all of them. */
+	uint64_t met, met_bytes, after;
+	bool proven;
+	char id[SHARED_ID_BYTES]; /* the store's where it begins uploads, else made here: UPLOAD_NAME_BYTES */
+	char (*etags)[PART_ETAG_BYTES]; /* [parts_max], as S3 wants them back, a CRC-32C behind
 				    * a line's end; "": no such part */
 };
 
@@ -105,8 +111,12 @@ struct slot {
 	char sum_sent[SUM_TEXT_BYTES]; /* of the body under way */
 	uint64_t listed, skip; /* list: entries met in this page; given by an attempt before */
 	uint64_t entry_size;   /* of the entry under way, whose name is in small */
-	uint32_t answered;     /* delete of several: behind the key that was answered last */
-	struct xml *xml;       /* made by the first list, or delete of several */
+	uint64_t number;       /* of the part under way, whose size and ETag are there */
+	/* parts: of this page; whether another follows, and after which number */
+	uint64_t met, met_bytes, next;
+	bool truncated;
+	uint32_t answered; /* delete of several: behind the key that was answered last */
+	struct xml *xml;   /* made by the first answer that is read as it comes */
 	/* complete, delete of several: the pieces of the body, and where it is in them */
 	const char *(*pieces)(const struct slot *s, uint64_t piece, char buffer[PIECE_BYTES]);
 	uint64_t piece, piece_at;
@@ -136,12 +146,19 @@ struct http_channel {
 #define HTTP_CAPABILITIES \
 	(BACKEND_CONTENT | BACKEND_RANGES | BACKEND_FIRST_BYTE | BACKEND_ATOMIC_COMMIT | \
 	 BACKEND_PERSISTENT | BACKEND_MANY_NODES | BACKEND_MISSING_IS_ERROR | BACKEND_DEPTH | \
-	 BACKEND_STREAMS | BACKEND_LIST | BACKEND_DISCARD)
+	 BACKEND_STREAMS | BACKEND_LIST | BACKEND_DISCARD | BACKEND_SHARED)
 #define HTTP_TRANSFER (8 << 20)
+
+/* All of a store's backend_ops but what it is called, what it can and takes, and what opens it. */
+#define HTTP_OPERATIONS \
+	.transfer = HTTP_TRANSFER, .depth_max = QUEUE_DEPTH_MAX, .range = http_range, \
+	.part = http_part, .in_flight = http_in_flight, .check = http_check, .close = http_close, \
+	.describe = http_describe, .channel_open = http_channel_open, \
+	.channel_close = http_channel_close, .asks = http_asks, .submit = http_submit, \
+	.reap = http_reap
 
 struct dialect {
 	const char *name;
-	uint64_t part_min, parts_max; /* of an upload in parts; all but the last */
 	bool begins; /* an upload in parts must be begun, and abandoned: STEP_BEGIN, STEP_ABANDON */
 
 	/* A CRC-32C travels in this header, behind these characters. NULL: in none. */
@@ -156,7 +173,7 @@ struct dialect {
 	/* Reads an answer of a step that has a small one (small, exchange.answer): 0, or a negative
 	 * errno that ends the io as an error of the store's. */
 	int (*read)(struct slot *s);
-	/* An element of a page of a listing, or of the answer to a delete of several. */
+	/* An element of an answer that is read as it comes: slot_lists. */
 	int (*element)(void *slot, const char *path, const char *text);
 	/* The answer to a delete of several is over: what became of the io, from what became of its
 	 * keys. NULL: the store takes one key at a time. */
@@ -195,6 +212,29 @@ bool http_asks(const struct channel *c, const struct io *io);
 void http_submit(struct channel *c, struct io *const *ios, uint32_t n);
 uint32_t http_reap(struct channel *c, struct io **done, uint32_t min, uint32_t max,
 		   uint64_t deadline_ns);
+
+/* For http_upload.c: the next exchange of the io; or it is over without another. */
+void slot_step(struct slot *s, enum http_step what);
+void slot_done(struct slot *s, int status);
+
+/* http_upload.c: new versions of objects, from begin to commit. */
+int uploads_open(struct http_channel *ch, uint32_t depth);
+void uploads_close(struct http_channel *ch);
+/* Small enough for one PUT. */
+bool upload_whole(const struct http_channel *ch, const struct io *io);
+/* Takes an upload of this channel for io->object. */
+void upload_begin(struct slot *s);
+void upload_write(struct slot *s);
+void upload_commit(struct slot *s);
+void upload_abort(struct slot *s);
+/* IO_CLOSE of an object that was joined, or of one open for reading. */
+void upload_close(struct slot *s);
+/* The step was a success. True: the io is over, or goes on with the next step. */
+bool upload_succeeds(struct slot *s);
+/* The io says that parts have not come. */
+int upload_lacks(struct slot *s);
+/* For dialects: the page has the part of that number. etag: as S3 wants it back, or NULL. */
+int upload_met(struct slot *s, uint64_t number, uint64_t bytes, const char *etag);
 
 /* http_body.c: what exchanges send and receive. */
 void body_of_object(struct slot *s, uint64_t bytes);
@@ -253,6 +293,12 @@ static inline const struct server *slot_server(const struct slot *s)
 static inline struct upload *slot_upload(const struct slot *s)
 {
 	return (struct upload *)(uintptr_t)s->io->object->state[0];
+}
+
+/* Whether the step's answer is read as it comes, by the dialect's element. */
+static inline bool slot_lists(const struct slot *s)
+{
+	return s->step == STEP_LIST || s->step == STEP_PARTS || s->step == STEP_DELETE_MANY;
 }
 
 /* The number of the part that a write is: from 1. */

@@ -186,7 +186,7 @@ int body_consume(struct exchange *x, const void *data, uint64_t n)
 
 	if (good && s->step == STEP_GET)
 		return consume_object(s, data, n);
-	if (good && (s->step == STEP_LIST || s->step == STEP_DELETE_MANY))
+	if (good && slot_lists(s))
 		return xml_feed(s->xml, data, n);
 	/* Of an error, the beginning says what it is. */
 	return consume_small(s, data, n);

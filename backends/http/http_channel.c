@@ -3,33 +3,9 @@
 #include <openssl/crypto.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #include "backends/http/http.h"
 #include "backends/queue.h"
-
-enum { OBJECT_OPEN = 1 }; /* the word of an object open for reading */
-
-static int uploads_open(struct http_channel *ch, uint32_t depth)
-{
-	uint64_t one = ch->store->dialect->parts_max * PART_ETAG_BYTES;
-
-	ch->uploads = calloc(depth, sizeof(*ch->uploads));
-	if (!ch->uploads)
-		return -ENOMEM;
-	if (!ch->store->dialect->begins)
-		return 0;
-	ch->etag_bytes = one * depth;
-	ch->etags = mmap(NULL, ch->etag_bytes, PROT_READ | PROT_WRITE,
-			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	if (ch->etags == MAP_FAILED) {
-		ch->etags = NULL;
-		return -ENOMEM;
-	}
-	for (uint32_t i = 0; i < depth; i++)
-		ch->uploads[i].etags = (char(*)[PART_ETAG_BYTES])(ch->etags + i * one);
-	return 0;
-}
 
 static int slots_open(struct http_channel *ch, uint32_t depth)
 {
@@ -90,8 +66,7 @@ void http_channel_close(struct channel *c)
 		xml_close(ch->slots[i].xml);
 		sum_close(&ch->slots[i].sum);
 	}
-	if (ch->etags)
-		munmap(ch->etags, ch->etag_bytes);
+	uploads_close(ch);
 	OPENSSL_cleanse(&ch->credentials, sizeof(ch->credentials));
 	OPENSSL_cleanse(&ch->v4, sizeof(ch->v4));
 	sum_close(&ch->sum);
@@ -99,7 +74,6 @@ void http_channel_close(struct channel *c)
 	free(ch->free);
 	free(ch->ready);
 	free(ch->ended);
-	free(ch->uploads);
 	free(ch);
 	c->state = NULL;
 }
@@ -160,8 +134,17 @@ static const struct address *address_of(const struct slot *s)
 						    : NULL;
 }
 
+/* For an answer that is a list: the reader is there, at its beginning. */
+static int list_open(struct slot *s)
+{
+	if (!s->xml)
+		return xml_open(&s->xml, s->channel->store->dialect->element, s);
+	xml_reset(s->xml);
+	return 0;
+}
+
 /* Begins the step's exchange; where that cannot be, the io is over. */
-static void step(struct slot *s, enum http_step what)
+void slot_step(struct slot *s, enum http_step what)
 {
 	struct http_channel *ch = s->channel;
 	struct exchange *x = &s->exchange;
@@ -174,7 +157,9 @@ static void step(struct slot *s, enum http_step what)
 	s->started_bytes = s->io->done_bytes;
 	x->produce = NULL;
 	credentials_renew(&ch->store->credentials, &ch->credentials);
-	rc = ch->store->dialect->make(s);
+	rc = slot_lists(s) ? list_open(s) : 0;
+	if (rc == 0)
+		rc = ch->store->dialect->make(s);
 	if (rc < 0) {
 		s->io->status = rc;
 		s->io->fault = IO_FAULT_OTHER;
@@ -185,31 +170,10 @@ static void step(struct slot *s, enum http_step what)
 	ch->transport->ops->start(ch->transport, x);
 }
 
-/* Done without asking the store. */
-static void at_once(struct slot *s, int status)
+void slot_done(struct slot *s, int status)
 {
 	s->io->status = status;
 	finish(s);
-}
-
-static struct upload *upload_take(struct http_channel *ch)
-{
-	for (uint32_t i = 0; i < ch->channel->depth; i++) {
-		struct upload *u = &ch->uploads[i];
-		bool used = false;
-
-		if (atomic_compare_exchange_strong(&u->used, &used, true))
-			return u;
-	}
-	return NULL;
-}
-
-static void upload_drop(struct object *o)
-{
-	struct upload *u = (struct upload *)(uintptr_t)o->state[0];
-
-	memset(o->state, 0, sizeof(o->state));
-	atomic_store(&u->used, false);
 }
 
 /* No folder holds anything by itself: it is gone with its last object. */
@@ -218,14 +182,6 @@ static bool names_folder(const struct object *o)
 	size_t n = strnlen(o->key, OBJECT_KEY_BYTES);
 
 	return n == 0 || o->key[n - 1] == '/';
-}
-
-/* Small enough for one PUT. */
-static bool whole(const struct http_channel *ch, const struct io *io)
-{
-	uint64_t part = io->part ? io->part : http_part(ch->store->options, io->length);
-
-	return io->length && io->length <= part;
 }
 
 bool http_asks(const struct channel *c, const struct io *io)
@@ -243,130 +199,28 @@ bool http_asks(const struct channel *c, const struct io *io)
 	case IO_DELETE:
 		return io->key_count || !names_folder(io->object);
 	case IO_BEGIN:
-		return ch->store->dialect->begins && !whole(ch, io);
+		return ch->store->dialect->begins && !upload_whole(ch, io) &&
+		       !(io->shared && io->shared->id[0]);
 	case IO_ABORT:
 		u = (const struct upload *)(uintptr_t)io->object->state[0];
-		return u && (u->published || u->id[0]);
+		return u && !u->joined &&
+		       (u->published || (u->id[0] && ch->store->dialect->begins));
 	default:
 		return true;
 	}
 }
 
-static void begin(struct slot *s)
-{
-	struct http_store *http = s->channel->store;
-	struct io *io = s->io;
-	struct upload *u;
-
-	/* A further attempt finds it begun. */
-	if (!io->object->state[0]) {
-		u = upload_take(s->channel);
-		if (!u) {
-			io->why = "more objects begun at once than the queue is deep";
-			at_once(s, -EMFILE);
-			return;
-		}
-		u->length = io->length;
-		u->part = io->part ? io->part : http_part(http->options, io->length);
-		u->whole = whole(s->channel, io);
-		u->published = false;
-		u->id[0] = '\0';
-		atomic_store(&u->written, 0);
-		if (u->etags)
-			madvise(u->etags, http->dialect->parts_max * PART_ETAG_BYTES,
-				MADV_DONTNEED);
-		io->object->state[0] = (uintptr_t)u;
-		if (!u->whole &&
-		    (u->part < http->dialect->part_min ||
-		     (u->length && (u->length - 1) / u->part >= http->dialect->parts_max))) {
-			io->why =
-				u->part < http->dialect->part_min
-					? "parts of an upload have at least 5 MiB; set \"transfer\" "
-					  "to 5 MiB or more"
-					: "too many parts; set a larger \"transfer\"";
-			upload_drop(io->object);
-			at_once(s, -EINVAL);
-			return;
-		}
-	}
-	if (slot_upload(s)->whole || !http->dialect->begins)
-		at_once(s, 0);
-	else
-		step(s, STEP_BEGIN);
-}
-
-static void write_piece(struct slot *s)
-{
-	struct upload *u = slot_upload(s);
-	struct io *io = s->io;
-	bool last = u && u->length && io->offset + io->length == u->length;
-
-	if (!u)
-		at_once(s, -EBADF);
-	else if (u->whole && io->offset == 0 && io->length == u->length)
-		step(s, STEP_PUT);
-	else if (u->whole || io->offset % u->part || io->length > u->part ||
-		 (io->length < u->part && u->length && !last))
-		at_once(s, -EINVAL);
-	else
-		step(s, STEP_PART);
-}
-
-static void commit(struct slot *s)
-{
-	struct upload *u = slot_upload(s);
-
-	if (!u)
-		at_once(s, -EBADF);
-	else if (u->published)
-		step(s, STEP_HEAD);
-	else if (u->whole || atomic_load(&u->written) == 0)
-		step(s, STEP_PUT);
-	else
-		step(s, STEP_COMPLETE);
-}
-
-static void abandon(struct slot *s)
-{
-	struct upload *u = slot_upload(s);
-
-	if (!u) {
-		at_once(s, -EBADF);
-	} else if (u->published) {
-		step(s, STEP_DELETE);
-	} else if (u->id[0]) {
-		step(s, STEP_ABANDON);
-	} else {
-		upload_drop(s->io->object);
-		at_once(s, 0);
-	}
-}
-
-static int reader_open(struct slot *s)
-{
-	if (!s->xml)
-		return xml_open(&s->xml, s->channel->store->dialect->element, s);
-	xml_reset(s->xml);
-	return 0;
-}
-
 static void list(struct slot *s)
 {
-	int rc = reader_open(s);
-
 	/* What an attempt before gave is not given again. */
 	s->listed = 0;
 	s->skip = s->io->done_bytes;
 	s->io->listing->more = false;
-	if (rc < 0)
-		at_once(s, rc);
-	else
-		step(s, STEP_LIST);
+	slot_step(s, STEP_LIST);
 }
 
 static void delete_many(struct slot *s)
 {
-	int rc = s->channel->store->dialect->deleted ? reader_open(s) : -ENOTSUP;
 	struct io *io = s->io;
 
 	s->answered = 0;
@@ -374,10 +228,10 @@ static void delete_many(struct slot *s)
 		if (io->keys[i].again)
 			io->keys[i].status = -EINPROGRESS;
 	}
-	if (rc < 0)
-		at_once(s, rc);
+	if (s->channel->store->dialect->deleted)
+		slot_step(s, STEP_DELETE_MANY);
 	else
-		step(s, STEP_DELETE_MANY);
+		slot_done(s, -ENOTSUP);
 }
 
 static void start(struct slot *s)
@@ -387,50 +241,49 @@ static void start(struct slot *s)
 	switch (io->op) {
 	case IO_OPEN:
 		if (s->channel->store->options->head_on_open) {
-			step(s, STEP_HEAD);
+			slot_step(s, STEP_HEAD);
 			break;
 		}
 		io->object->state[0] = OBJECT_OPEN;
-		at_once(s, 0);
+		slot_done(s, 0);
 		break;
 	case IO_CLOSE:
-		memset(io->object->state, 0, sizeof(io->object->state));
-		at_once(s, 0);
+		upload_close(s);
 		break;
 	case IO_READ:
 		if (io->length == io->done_bytes)
-			at_once(s, 0);
+			slot_done(s, 0);
 		else
-			step(s, STEP_GET);
+			slot_step(s, STEP_GET);
 		break;
 	case IO_STAT:
-		step(s, STEP_HEAD);
+		slot_step(s, STEP_HEAD);
 		break;
 	case IO_DELETE:
 		if (io->key_count)
 			delete_many(s);
 		else if (names_folder(io->object))
-			at_once(s, -ENOENT);
+			slot_done(s, -ENOENT);
 		else
-			step(s, STEP_DELETE);
+			slot_step(s, STEP_DELETE);
 		break;
 	case IO_BEGIN:
-		begin(s);
+		upload_begin(s);
 		break;
 	case IO_WRITE:
-		write_piece(s);
+		upload_write(s);
 		break;
 	case IO_COMMIT:
-		commit(s);
+		upload_commit(s);
 		break;
 	case IO_ABORT:
-		abandon(s);
+		upload_abort(s);
 		break;
 	case IO_LIST:
 		list(s);
 		break;
 	default:
-		at_once(s, -ENOTSUP);
+		slot_done(s, -ENOTSUP);
 	}
 }
 
@@ -438,7 +291,6 @@ static void start(struct slot *s)
 static void succeed(struct slot *s)
 {
 	const struct answer *a = &s->exchange.answer;
-	struct upload *u = slot_upload(s);
 	struct io *io = s->io;
 
 	io->status = 0;
@@ -450,8 +302,6 @@ static void succeed(struct slot *s)
 			io->object->state[0] = OBJECT_OPEN;
 		else
 			io->done_bytes = io->object->size;
-		if (io->op == IO_COMMIT)
-			upload_drop(io->object);
 		break;
 	case STEP_GET:
 		if (io->done_bytes == io->length)
@@ -460,36 +310,14 @@ static void succeed(struct slot *s)
 		io->status = -ENODATA;
 		io->fault = IO_FAULT_OTHER;
 		break;
-	case STEP_PUT:
-		u->published = true;
-		if (io->op == IO_COMMIT) {
-			step(s, STEP_HEAD);
-			return;
-		}
-		io->done_bytes = io->length;
-		break;
-	case STEP_PART:
-		atomic_fetch_add(&u->written, io->length);
-		io->done_bytes = io->length;
-		break;
-	case STEP_COMPLETE:
-		u->published = true;
-		step(s, STEP_HEAD);
-		return;
-	case STEP_ABANDON:
-		upload_drop(io->object);
-		break;
-	case STEP_DELETE:
-		if (io->op == IO_ABORT)
-			upload_drop(io->object);
-		break;
 	case STEP_DELETE_MANY:
 		s->channel->store->dialect->deleted(s);
 		break;
 	default:
 		break;
 	}
-	finish(s);
+	if (upload_succeeds(s))
+		finish(s);
 }
 
 /* Elsewhere, signed anew: the same step again. False: not followed. */
@@ -511,7 +339,7 @@ static bool redirect(struct slot *s)
 		return false;
 	memcpy(s->elsewhere, a->location, n);
 	s->elsewhere[n] = '\0';
-	step(s, s->step);
+	slot_step(s, s->step);
 	return true;
 }
 
@@ -580,7 +408,7 @@ static void ended(struct slot *s)
 			return;
 		}
 		if (s->step == STEP_HEAD && denied(x->answer.status)) {
-			step(s, STEP_EXPLAIN);
+			slot_step(s, STEP_EXPLAIN);
 			return;
 		}
 		fault_of_answer(s);
@@ -589,7 +417,7 @@ static void ended(struct slot *s)
 		io->fault = IO_FAULT_DENIED;
 		io->why = "a GET is allowed, a HEAD is not";
 	} else {
-		if (s->step == STEP_LIST || s->step == STEP_DELETE_MANY)
+		if (slot_lists(s))
 			rc = settle_list(s);
 		if (rc == 0 && small_answer(s))
 			rc = fault_in_success(s);

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <openssl/evp.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -196,7 +197,8 @@ static int sign(struct slot *s, struct request *r)
 static const char *complete_piece(const struct slot *s, uint64_t piece, char buffer[PIECE_BYTES])
 {
 	const struct upload *u = slot_upload(s);
-	uint64_t parts = u->length ? slot_parts(s) : s->channel->store->dialect->parts_max;
+	uint64_t most = s->channel->channel->store->ops->parts_max;
+	uint64_t parts = u->length ? slot_parts(s) : most;
 	struct text t = text_in(buffer, PIECE_BYTES);
 	const char *etag, *sum;
 
@@ -288,6 +290,11 @@ static int make_step(struct slot *s, struct request *r)
 		request_query(r, "uploadId", slot_upload(s)->id);
 		body_of_object(s, io->length);
 		return slot_sum_object(s);
+	case STEP_PARTS:
+		request_query(r, "uploadId", slot_upload(s)->id);
+		if (slot_upload(s)->after)
+			request_query_u64(r, "part-number-marker", slot_upload(s)->after);
+		break;
 	case STEP_COMPLETE:
 		request_query(r, "uploadId", slot_upload(s)->id);
 		body_of_pieces(s, complete_piece);
@@ -314,7 +321,7 @@ int s3_make(struct slot *s)
 		[STEP_PART] = HTTP_PUT,         [STEP_COMPLETE] = HTTP_POST,
 		[STEP_ABANDON] = HTTP_DELETE,   [STEP_DELETE] = HTTP_DELETE,
 		[STEP_LIST] = HTTP_GET,         [STEP_EXPLAIN] = HTTP_GET,
-		[STEP_DELETE_MANY] = HTTP_POST,
+		[STEP_DELETE_MANY] = HTTP_POST, [STEP_PARTS] = HTTP_GET,
 	};
 	bool of_bucket = s->step == STEP_LIST || s->step == STEP_DELETE_MANY;
 	struct request *r = &s->request;
@@ -405,6 +412,44 @@ static void decode(char *out, size_t size, const char *s)
 	out[n] = '\0';
 }
 
+/* An upload begun for CRC-32C wants each part's back, too. */
+static int part_met(struct slot *s)
+{
+	char etag[PART_ETAG_BYTES];
+	struct text t = text_in(etag, sizeof(etag));
+
+	text_add(&t, s->small);
+	if (sums_parts(s) && s->sum_sent[0]) {
+		text_add_char(&t, '\n');
+		text_add(&t, s->sum_sent);
+	}
+	s->sum_sent[0] = '\0';
+	return t.full ? -EPROTO : upload_met(s, s->number, s->entry_size, etag);
+}
+
+/* ListPartsResult: parts in the order of their numbers. */
+static int part_element(struct slot *s, const char *path, const char *text)
+{
+	if (strncmp(path, "ListPartsResult/", 16) != 0)
+		return 0;
+	path += 16;
+	if (strcmp(path, "Part/PartNumber") == 0)
+		s->number = strtoull(text, NULL, 10);
+	else if (strcmp(path, "Part/Size") == 0)
+		s->entry_size = strtoull(text, NULL, 10);
+	else if (strcmp(path, "Part/ETag") == 0)
+		snprintf(s->small, sizeof(s->small), "%s", text);
+	else if (strcmp(path, "Part/ChecksumCRC32C") == 0)
+		snprintf(s->sum_sent, sizeof(s->sum_sent), "%s", text);
+	else if (strcmp(path, "Part") == 0)
+		return part_met(s);
+	else if (strcmp(path, "IsTruncated") == 0 && strcmp(text, "true") == 0)
+		s->truncated = true;
+	else if (strcmp(path, "NextPartNumberMarker") == 0)
+		s->next = strtoull(text, NULL, 10);
+	return 0;
+}
+
 int s3_element(void *slot, const char *path, const char *text)
 {
 	struct slot *s = slot;
@@ -413,6 +458,8 @@ int s3_element(void *slot, const char *path, const char *text)
 
 	if (s->step == STEP_DELETE_MANY)
 		return s3_deleted_element(s, path, text);
+	if (s->step == STEP_PARTS)
+		return part_element(s, path, text);
 	if (strncmp(path, "ListBucketResult/", 17) != 0)
 		return 0;
 	path += 17;
@@ -435,8 +482,6 @@ int s3_element(void *slot, const char *path, const char *text)
 
 static const struct dialect s3_dialect = {
 	.name = "S3",
-	.part_min = 5 << 20,
-	.parts_max = 10000,
 	.begins = true,
 	.crc32c_header = "x-amz-checksum-crc32c",
 	.crc32c_before = "",
@@ -465,18 +510,8 @@ const struct backend_ops s3_backend = {
 			.owner = &s3_backend,
 		},
 	.capabilities = HTTP_CAPABILITIES | BACKEND_BATCH,
-	.transfer = HTTP_TRANSFER,
-	.depth_max = QUEUE_DEPTH_MAX,
-	.range = http_range,
-	.part = http_part,
-	.in_flight = http_in_flight,
-	.check = http_check,
+	.part_min = 5 << 20,
+	.parts_max = 10000,
 	.open = store_open_s3,
-	.close = http_close,
-	.describe = http_describe,
-	.channel_open = http_channel_open,
-	.channel_close = http_channel_close,
-	.asks = http_asks,
-	.submit = http_submit,
-	.reap = http_reap,
+	HTTP_OPERATIONS,
 };

@@ -1,4 +1,4 @@
-/* Any bytes as a page of a listing, in S3's dialect and Azure's, as they may come: in pieces. */
+/* Any bytes as a page of a listing, and as one of an upload's parts, in S3's dialect and Azure's, as they may come: in pieces. */
 #include <errno.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -15,10 +15,17 @@ static int entry(struct io *io, const char *name, uint64_t size)
 	return name[0] ? 0 : -EINVAL;
 }
 
-static void read_as(xml_element element, const uint8_t *data, size_t size)
+static void read_as(enum http_step step, xml_element element, const uint8_t *data, size_t size)
 {
-	static struct http_store store = {.prefix = "p/"};
+	static const struct dialect dialect = {.sums_parts = true};
+	static const struct http_options options = {.checksum = SUM_CRC32C};
+	static struct http_store store = {.prefix = "p/", .dialect = &dialect, .options = &options};
 	static struct slot slot;
+	static char etags[10][PART_ETAG_BYTES];
+	struct upload upload = {.length = 95,
+				.part = 10,
+				.id = "01234567",
+				.etags = element == s3_element ? etags : NULL};
 	struct http_channel channel = {.store = &store};
 	struct object object = {.key = "f/"};
 	struct listing listing = {.entry = entry};
@@ -29,6 +36,9 @@ static void read_as(xml_element element, const uint8_t *data, size_t size)
 	memset(&slot, 0, sizeof(slot));
 	slot.channel = &channel;
 	slot.io = &io;
+	slot.step = step;
+	if (step == STEP_PARTS)
+		object.state[0] = (uintptr_t)&upload;
 	if (xml_open(&x, element, &slot) < 0)
 		return;
 	for (size_t at = 0; at < size; at += piece)
@@ -41,7 +51,9 @@ static void read_as(xml_element element, const uint8_t *data, size_t size)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	read_as(s3_element, data, size);
-	read_as(azure_element, data, size);
+	read_as(STEP_LIST, s3_element, data, size);
+	read_as(STEP_LIST, azure_element, data, size);
+	read_as(STEP_PARTS, s3_element, data, size);
+	read_as(STEP_PARTS, azure_element, data, size);
 	return 0;
 }

@@ -299,6 +299,92 @@ static void test_abort(void)
 	end(&r, &q);
 }
 
+/* One version by two stores, as two ranks have them. A part that lacks is said, and can come yet. */
+static void test_shared(void)
+{
+	enum { PARTS = 5, PART = 5 * MIB, SIZE = PARTS * PART - 4321 };
+	uint8_t *data = malloc(PARTS * PART);
+	struct object one = {.key = "shared"}, two = {.key = "shared"};
+	struct shared_version version = {0};
+	struct io io = {
+		.op = IO_BEGIN, .object = &one, .length = SIZE, .part = PART, .shared = &version};
+	struct queue q, other;
+	struct rig r, far;
+	uint64_t stored = 0, requests;
+
+	begin(&r, &q, 1);
+	begin(&far, &other, 2);
+	fill(data, 0, SIZE, 3);
+	CU_ASSERT_EQUAL(queue_do(&q, &io), 0);
+	CU_ASSERT(version.id[0] != '\0');
+	io.object = &two;
+	CU_ASSERT_EQUAL(queue_do(&other, &io), 0);
+	CU_ASSERT_EQUAL(other.endpoint_counts[0].requests, 0);
+	CU_ASSERT_EQUAL(rig_do(&q, &one, IO_COMMIT, 0, 0, NULL, &stored), -ENODATA);
+	CU_ASSERT_EQUAL(stored, 0);
+	for (uint64_t at = 0; at < SIZE; at += PART) {
+		bool far_one = at / PART % 2;
+
+		if (at == 2 * PART)
+			continue;
+		CU_ASSERT_EQUAL(rig_do(far_one ? &other : &q, far_one ? &two : &one, IO_WRITE, at,
+				       SIZE - at < PART ? SIZE - at : PART, data + at, NULL),
+				0);
+	}
+	CU_ASSERT_EQUAL(rig_do(&other, &two, IO_COMMIT, 0, 0, NULL, NULL), -EBADF);
+	CU_ASSERT_EQUAL(rig_do(&q, &one, IO_COMMIT, 0, 0, NULL, &stored), -ENODATA);
+	CU_ASSERT_EQUAL(stored, SIZE - PART);
+	CU_ASSERT_EQUAL(rig_do(&q, &one, IO_STAT, 0, 0, NULL, NULL), -ENOENT);
+	CU_ASSERT_EQUAL(rig_do(&other, &two, IO_WRITE, 2 * PART, PART, data + 2 * PART, NULL), 0);
+	requests = other.endpoint_counts[0].requests;
+	CU_ASSERT_EQUAL(rig_do(&other, &two, IO_CLOSE, 0, 0, NULL, NULL), 0);
+	CU_ASSERT_EQUAL(two.state[0], 0);
+	CU_ASSERT_EQUAL(other.endpoint_counts[0].requests, requests);
+	CU_ASSERT_EQUAL(rig_do(&q, &one, IO_COMMIT, 0, 0, NULL, &stored), 0);
+	CU_ASSERT_EQUAL(stored, SIZE);
+	memset(data, 0, SIZE);
+	CU_ASSERT_EQUAL(rig_get(&other, "shared", data, SIZE), 0);
+	CU_ASSERT(same(data, 0, SIZE, 3));
+	CU_ASSERT_EQUAL(rig_do(&q, &one, IO_DELETE, 0, 0, NULL, NULL), 0);
+	free(data);
+	end(&far, &other);
+	end(&r, &q);
+}
+
+/* Dropped by who began it, whatever the others wrote; a part left by an earlier one is none of the next. */
+static void test_shared_abort(void)
+{
+	enum { PART = 5 * MIB, SIZE = 2 * PART };
+	uint8_t *data = calloc(1, SIZE);
+	struct object one = {.key = "left"}, two = {.key = "left"};
+	uint64_t stored = 0;
+	struct queue q;
+	struct rig r;
+
+	begin(&r, &q, 2);
+	for (int i = 0; i < 2; i++) {
+		struct shared_version version = {0};
+		struct io io = {.op = IO_BEGIN,
+				.object = &one,
+				.length = SIZE,
+				.part = PART,
+				.shared = &version};
+
+		CU_ASSERT_EQUAL(queue_do(&q, &io), 0);
+		io.object = &two;
+		CU_ASSERT_EQUAL(queue_do(&q, &io), 0);
+		CU_ASSERT_EQUAL(rig_do(&q, &two, IO_WRITE, (uint64_t)i * PART, PART, data, NULL),
+				0);
+		CU_ASSERT_EQUAL(rig_do(&q, &two, IO_CLOSE, 0, 0, NULL, NULL), 0);
+		CU_ASSERT_EQUAL(rig_do(&q, &one, IO_COMMIT, 0, 0, NULL, &stored), -ENODATA);
+		CU_ASSERT_EQUAL(stored, PART);
+		CU_ASSERT_EQUAL(rig_do(&q, &one, IO_ABORT, 0, 0, NULL, NULL), 0);
+		CU_ASSERT_EQUAL(rig_do(&q, &one, IO_STAT, 0, 0, NULL, NULL), -ENOENT);
+	}
+	free(data);
+	end(&r, &q);
+}
+
 struct seen {
 	uint32_t entries, folders;
 	uint64_t sizes, sum;
@@ -445,6 +531,8 @@ int main(void)
 		{"streams", test_streams},
 		{"what is not there", test_what_is_not_there},
 		{"abort", test_abort},
+		{"shared", test_shared},
+		{"shared, abort", test_shared_abort},
 		{"list", test_list},
 		{"delete of several", test_delete_many},
 		{"connections are kept", test_connections_are_kept},
