@@ -9,6 +9,7 @@
 #include "core/units.h"
 #include "workloads/io_cold.h"
 #include "workloads/io_measures.h"
+#include "workloads/shared_object.h"
 
 static const uint64_t pattern_stream = 0x7061747465726e; /* "pattern" */
 
@@ -21,6 +22,7 @@ struct run {
 	struct io_set set;
 	struct io_work work;
 	struct cold cold;
+	struct shared_object shared;
 	uint64_t shift; /* ranks */
 };
 
@@ -30,6 +32,7 @@ static int open_threads(struct run *r, struct err *err);
 static void close_all(struct run *r);
 static int make_cold(struct run *r, struct err *err);
 static int begin(struct run *r);
+static int begin_shared(struct run *r, struct err *err);
 static int go_on(struct run *r, enum stop_reason *stopped, struct err *err);
 static int settle(struct run *r, bool failed, struct err *err);
 
@@ -47,6 +50,8 @@ static int run_all(struct run *r, enum stop_reason *stopped, struct err *err)
 		rc = make_cold(r, err);
 	if (rc == 0)
 		rc = begin(r);
+	if (rc == 0)
+		rc = begin_shared(r, err);
 	if (rc < 0)
 		return rc;
 	rc = file_pass_run(&r->pass, io_thread_run, stopped, err);
@@ -101,8 +106,17 @@ static int check_direct(const struct run *r, struct err *err)
 {
 	uint64_t align = r->store.alignment;
 
-	if (!io_writes(r->options) || align <= 1 || r->options->block % align == 0)
+	if (!io_writes(r->options) || align <= 1)
 		return 0;
+	if (r->options->block % align == 0 && r->options->size % align == 0)
+		return 0;
+	if (r->options->block % align == 0)
+		return err_set(
+			err, -EINVAL,
+			"%s/size: direct writes go by whole blocks of %llu bytes; %llu is no "
+			"multiple",
+			r->ctx->phase->path, (unsigned long long)align,
+			(unsigned long long)r->options->size);
 	return err_set(
 		err, -EINVAL,
 		"%s/block: direct writes go by whole blocks of %llu bytes; %llu is no multiple",
@@ -230,6 +244,7 @@ static void describe_work(struct run *r)
 	r->work.strict = set->complete && store_can(&r->store, BACKEND_CONTENT) &&
 			 store_can(&r->store, BACKEND_MISSING_IS_ERROR);
 	r->work.in_place = store_can(&r->store, BACKEND_UPDATE);
+	r->work.shared = shared && o->operation == IO_DO_WRITE && !r->work.in_place;
 	r->work.objects = shared ? 0 : set->objects;
 	pattern_init(&r->work.pattern, fill_key(set->seed, folder_hash(set->folder)),
 		     shared ? set->size * set->ranks : set->size, set->compress, set->dedup,
@@ -299,6 +314,40 @@ static int begin(struct run *r)
 	return 0;
 }
 
+/* One version of the object of all, in parts of a block. It is part of the work, as opening files is. */
+static int begin_shared(struct run *r, struct err *err)
+{
+	int rc;
+
+	if (!r->work.shared)
+		return 0;
+	io_set_key(&r->set, 0, 0, r->shared.object.key);
+	rc = shared_object_begin(&r->shared, r->set.size * r->set.ranks, r->options->block,
+				 &r->pass.workers[0], r->ctx->group, err);
+	for (uint32_t i = 0; rc == 0 && i < r->pass.threads; i++)
+		io_data_share(&r->work.threads[i], &r->shared.object);
+	return rc;
+}
+
+/* It stands where all threads of all ranks have written their parts, or not at all. The phase is done when
+ * it does. */
+static int end_shared(struct run *r, uint64_t *done, bool *all, struct err *err)
+{
+	struct io_thread *t = &r->work.threads[0];
+	uint64_t now_ns;
+	int rc;
+
+	if (!r->work.shared)
+		return 0;
+	rc = shared_object_end(&r->shared, all, &r->pass.workers[0], r->ctx->group, err);
+	if (!*all)
+		*done = 0;
+	now_ns = r->pass.workers[0].queue.now_ns;
+	if (*all && now_ns > r->work.origin_ns + t->end_ns)
+		t->end_ns = now_ns - r->work.origin_ns;
+	return rc;
+}
+
 /* The time may be over: a normal end, or from there all go on to what the first of them has done. */
 static int go_on(struct run *r, enum stop_reason *stopped, struct err *err)
 {
@@ -363,6 +412,10 @@ static void say(struct run *r)
 		workload_say(
 			r->ctx,
 			"the objects were not written to their end; what all threads had written was read");
+	if (r->work.shared && !r->set.complete)
+		workload_say(
+			r->ctx,
+			"the object was not written to its end, and was dropped: the store has it whole or not");
 	if (r->options->discard)
 		workload_say(r->ctx, "bytes read were dropped where they arrived: nobody saw them");
 	if (r->options->warmup_ns && !row[IO_DONE])
@@ -378,7 +431,7 @@ static int settle(struct run *r, bool failed, struct err *err)
 	struct phase_context *ctx = r->ctx;
 	uint64_t words[3], done;
 	bool all;
-	int rc = 0, ended;
+	int rc = 0, ended, shared;
 
 	/* Threads that were to go on and did not have left objects open. */
 	for (uint32_t i = 0; i < r->pass.threads; i++) {
@@ -388,18 +441,21 @@ static int settle(struct run *r, bool failed, struct err *err)
 		if (t->handles && io_data_end(t) < 0)
 			failed = true;
 	}
-	ctx->tally->rank_row[TALLY_WALL_NS] = clock_now(ctx->clock) - r->work.start_ns;
 	least_done(r, &done, &all);
+	all = all && !failed;
+	shared = end_shared(r, &done, &all, err);
+	ctx->tally->rank_row[TALLY_WALL_NS] = clock_now(ctx->clock) - r->work.start_ns;
 	words[0] = first_mark(r);
 	words[1] = done;
-	words[2] = all && !failed;
+	words[2] = all;
 	rc = group_allreduce(ctx->group, MERGE_MIN, words, 3);
 	if (rc < 0)
 		return rc;
 	io_measure(&r->pass, &r->work, words[0] == UINT64_MAX ? 0 : words[0], ctx->tally);
-	ended = io_set_end(&r->set, r->options, words[1], words[2], &r->side, ctx->group, err);
+	ended = io_set_end(&r->set, r->options, words[1], words[2], &r->side, ctx->group,
+			   shared < 0 ? NULL : err);
 	say(r);
-	return ended;
+	return shared < 0 ? shared : ended;
 }
 
 const struct workload io_workload = {

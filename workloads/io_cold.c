@@ -72,8 +72,10 @@ static bool ahead(const struct io_thread *t, const struct io_slot *slot)
 
 static void look(struct io_thread *t, const struct io_slot *slot, uint64_t offset, uint64_t blocks)
 {
+	uint64_t bytes = blocks * t->share.block, left = t->share.bytes - offset;
+
 	residency_look(&t->residency, t->work->store, &slot->handle->object, offset,
-		       blocks * t->share.block);
+		       bytes < left ? bytes : left);
 }
 
 void io_cold_opened(struct io_thread *t, const struct io_slot *slot)
@@ -89,7 +91,7 @@ void io_cold_opened(struct io_thread *t, const struct io_slot *slot)
 			to = from + t->limit - slot->number;
 	}
 	if (s->set->layout == IO_SEGMENTED) {
-		look(t, slot, (s->rank * s->blocks + from) * s->block, to - from);
+		look(t, slot, (s->base + from) * s->block, to - from);
 	} else if (s->set->layout == IO_STRIDED) {
 		for (; from < to; from++)
 			look(t, slot, (from * s->set->ranks + s->rank) * s->block, 1);

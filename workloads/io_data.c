@@ -70,11 +70,11 @@ static void move(struct io_thread *t, struct io_slot *slot)
 	uint64_t begin_ns;
 
 	h->users++;
-	h->last = h->last || slot->item.last;
+	h->last = h->last || (slot->item.last && !work->shared);
 	slot->io = (struct io){.op = slot->writes ? IO_WRITE : IO_READ,
 			       .object = &h->object,
 			       .offset = slot->item.offset,
-			       .length = work->options->block,
+			       .length = slot->item.length,
 			       .data = slot->buffer,
 			       .discard = work->options->discard,
 			       .due_ns = slot->due_ns};
@@ -264,6 +264,14 @@ void io_data_step(struct io_thread *t, struct io_slot *slot)
 	}
 }
 
+void io_data_share(struct io_thread *t, const struct object *object)
+{
+	struct io_handle *h = &t->handles[0];
+
+	h->object = *object;
+	h->state = HANDLE_OPEN;
+}
+
 int io_data_end(struct io_thread *t)
 {
 	int rc = 0;
@@ -274,7 +282,7 @@ int io_data_end(struct io_thread *t)
 		struct io io;
 		int closed_rc;
 
-		if (h->state != HANDLE_OPEN)
+		if (h->state != HANDLE_OPEN || t->work->shared)
 			continue;
 		/* More of it may follow where the time was over. */
 		if (t->timed_out && whole(t) && t->work->options->wear_out && t->rc == 0 &&

@@ -158,13 +158,14 @@ static void measure_thread(struct tally *t, const struct io_thread *thread, uint
 	const struct io_options *o = thread->work->options;
 	uint64_t bytes = io_moves(o) ? o->block : 0, *row = t->rank_row;
 	uint64_t first = io_series_until(&thread->series, first_ns);
+	uint64_t whole = bytes ? thread->done * bytes - thread->short_bytes : 0;
 
 	if (!thread->warm)
 		return; /* ended within its warm-up */
 	row[IO_DONE] += thread->done;
 	row[IO_FIRST_DONE] += first;
-	row[IO_DONE_BYTES] += thread->done * bytes;
-	row[IO_FIRST_DONE_BYTES] += first * bytes;
+	row[IO_DONE_BYTES] += whole;
+	row[IO_FIRST_DONE_BYTES] += first * bytes < whole ? first * bytes : whole;
 	if (thread->end_ns > row[IO_LAST_DONE_NS])
 		row[IO_LAST_DONE_NS] = thread->end_ns;
 	if (thread->late_start_ns > row[IO_LATE_START_NS])

@@ -30,9 +30,9 @@ const struct option io_options_table[] = {
 	OPT_U64("objects", struct io_options, objects, .def = 1, .min = 1, .max = 9999999999,
 		.help = "objects a rank"),
 	OPT_BYTES("size", struct io_options, size, .def = 64 << 20, .min = 1, .max = 1ull << 50,
-		  .help = "bytes of an object; of a shared one, a rank's part"),
+		  .help = "bytes of an object; of a shared one, a rank's part on average"),
 	OPT_BYTES("block", struct io_options, block, .def = 1 << 20, .min = 1, .max = 1 << 30,
-		  .help = "bytes of a read or write"),
+		  .help = "bytes of a read or write; where objects are made in parts, of a part"),
 	OPT_CHOICE("order", struct io_options, order, .choices = order_names,
 		   .help = "random: each block or object once; replacement: drawn anew each time"),
 	OPT_U64("depth", struct io_options, depth, .def = 1, .min = 1, .max = QUEUE_DEPTH_MAX,
@@ -93,10 +93,10 @@ int io_store(const struct job *job, const struct job_phase *phase, const struct 
 	return *store ? 0 : err_set(err, -EINVAL, "%s: needs a \"store\"", phase->path);
 }
 
-/* Blocks of an object, or of a rank's part of a shared one. */
+/* Blocks of an object, or of a rank's part of a shared one at most. */
 static uint64_t blocks_of(const struct io_options *o)
 {
-	return o->size / o->block;
+	return (o->size - 1) / o->block + 1;
 }
 
 uint64_t io_items(const struct io_options *o)
@@ -135,11 +135,13 @@ uint32_t io_needs(const void *options)
 	case IO_DO_LIST:
 		return BACKEND_LIST;
 	case IO_DO_WRITE:
+		/* Some blocks twice, others never. */
+		if (o->order == IO_REPLACEMENT)
+			return BACKEND_UPDATE;
+		if (o->layout != IO_OBJECTS)
+			return BACKEND_SHARED;
 		/* What is written whole is written by one thread, from its begin to its end. */
-		return o->layout != IO_OBJECTS || o->order != IO_SEQUENTIAL ||
-				       o->threads > o->objects
-			       ? BACKEND_UPDATE
-			       : 0;
+		return o->order != IO_SEQUENTIAL || o->threads > o->objects ? BACKEND_UPDATE : 0;
 	case IO_DO_DELETE:
 		return o->batch > 1 ? BACKEND_BATCH : 0;
 	default:
@@ -170,7 +172,7 @@ static int check_work(const struct io_options *o, const char *path, uint32_t ran
 {
 	char size[UNITS_TEXT_BYTES], block[UNITS_TEXT_BYTES];
 
-	if (io_moves(o) && o->size % o->block)
+	if (io_moves(o) && o->layout == IO_OBJECTS && o->size % o->block)
 		return err_set(err, -EINVAL, "%s/size: %s is no multiple of block, %s", path,
 			       units_bytes_binary(size, (double)o->size),
 			       units_bytes_binary(block, (double)o->block));
@@ -227,6 +229,28 @@ static int check_rate(const struct io_options *o, const char *path, struct err *
 	return 0;
 }
 
+/* What is made in parts, of blocks, stands once all of them have come. */
+static int check_parts(const struct job_phase *phase, const struct job_store *store, uint32_t ranks,
+		       struct err *err)
+{
+	const struct io_options *o = phase->options;
+	const struct backend_ops *ops = store->section->owner;
+	uint64_t items = (io_items(o) + o->threads - 1) / o->threads;
+	char where[sizeof(phase->path) + 8];
+	int rc;
+
+	if (o->operation != IO_DO_WRITE || ops->capabilities & BACKEND_UPDATE)
+		return 0;
+	snprintf(where, sizeof(where), "%s/block", phase->path);
+	rc = backend_check_parts(store, o->layout == IO_OBJECTS ? o->size : o->size * ranks,
+				 o->block, where, err);
+	if (rc < 0 || o->layout == IO_OBJECTS || io_limit(o, items) >= items)
+		return rc;
+	return err_set(err, -EINVAL,
+		       "%s/%s: ends before the object is whole, and %s:// keeps nothing of it then",
+		       phase->path, o->count ? "count" : "bytes", ops->scheme);
+}
+
 /* All caches hold what names are looked up by, too; a file's pages only its bytes. */
 static int check_cold(const struct io_options *o, const struct job_store *store, const char *path,
 		      struct err *err)
@@ -269,6 +293,8 @@ int io_check(const struct job *job, const struct job_phase *phase, uint32_t rank
 		rc = check_rate(o, phase->path, err);
 	if (rc == 0)
 		rc = check_work(o, phase->path, ranks, err);
+	if (rc == 0)
+		rc = check_parts(phase, store, ranks, err);
 	if (rc == 0)
 		rc = check_cold(o, store, phase->path, err);
 	if (rc == 0)

@@ -203,16 +203,19 @@ static int check_same(const struct io_set *have, const struct io_set *s, const s
 {
 	static const char advice[] = "; delete them with the old options or use another folder";
 	bool moves = io_moves(o) || o->operation == IO_DO_CREATE;
+	/* What a rank's part of one object is, each phase may say for itself. */
+	bool shared = have->layout != IO_OBJECTS && s->layout != IO_OBJECTS;
 	const struct {
 		const char *name;
 		uint64_t was, is;
 		bool matters;
 	} counts[] = {
-		{"ranks", have->ranks, s->ranks, true},
-		{"layout", have->layout, s->layout, true},
+		{"ranks", have->ranks, s->ranks, !shared},
+		{"layout", have->layout, s->layout, !shared},
 		{"folder_per_rank", have->folder_per_rank, s->folder_per_rank, true},
 		{"objects", have->objects, s->objects, true},
-		{"size", have->size, s->size, moves},
+		{"size", have->size, s->size, moves && !shared},
+		{"bytes in all", have->size * have->ranks, s->size * s->ranks, moves && shared},
 		{"seed", have->seed, s->seed, moves},
 		{"dedup_distance", have->dedup_distance, s->dedup_distance, moves && s->dedup > 1},
 	};
@@ -262,6 +265,11 @@ static int check_complete(const struct io_set *have, const struct io_set *s,
 			err, -EINVAL,
 			"%s/%s: nothing was written by every thread, so there is nothing to read",
 			where, s->folder);
+	if (have->ranks != s->ranks || have->layout != s->layout)
+		return err_set(err, -EINVAL,
+			       "%s/%s: not all was written; what was can be read by the same ranks "
+			       "(%llu), in the same layout",
+			       where, s->folder, (unsigned long long)have->ranks);
 	if (have->threads != s->threads || have->block != s->block)
 		return err_set(
 			err, -EINVAL,
@@ -306,16 +314,18 @@ static int begin_one(struct io_set *s, const struct io_options *o, struct queue 
 		return rc;
 	s->complete = have.complete;
 	s->written = have.written;
-	if (o->operation != IO_DO_DELETE && !(makes(o) && !have.complete)) {
+	/* Of one object for all, ranks that move it have parts of their own. */
+	if (s->layout == IO_OBJECTS || !io_moves(o)) {
 		s->size = have.size;
+		s->ranks = have.ranks;
+	}
+	if (o->operation != IO_DO_DELETE && !(makes(o) && !have.complete)) {
 		s->threads = have.threads;
 		s->block = have.block;
 		s->order = have.order;
 		return 0;
 	}
 	/* From here on nothing is known to stand, until the end says so. */
-	if (o->operation == IO_DO_DELETE)
-		s->size = have.size;
 	have = *s;
 	have.complete = false;
 	have.written = 0;

@@ -25,6 +25,21 @@ static void take_part(struct io_share *s, const struct io_options *o, uint64_t t
 	s->items = cut(units, thread + 1, o->threads) * unit - s->first;
 }
 
+/* The rank's blocks of the object of all. */
+static void take_shared(struct io_share *s)
+{
+	uint64_t ranks = s->set->ranks, all;
+
+	s->bytes *= ranks;
+	all = (s->bytes - 1) / s->block + 1;
+	if (s->set->layout == IO_STRIDED) {
+		s->blocks = all / ranks + (s->rank < all % ranks);
+		return;
+	}
+	s->base = cut(all, s->rank, ranks);
+	s->blocks = cut(all, s->rank + 1, ranks) - s->base;
+}
+
 void io_share_init(struct io_share *s, const struct io_set *set, const struct io_options *o,
 		   uint64_t rank, uint64_t thread)
 {
@@ -33,6 +48,7 @@ void io_share_init(struct io_share *s, const struct io_set *set, const struct io
 		.rank = rank,
 		.blocks = io_moves(o) ? o->size / o->block : 1,
 		.block = o->block,
+		.bytes = o->size,
 		.order = o->order,
 		.key = key_of(set, rank, thread),
 	};
@@ -41,6 +57,8 @@ void io_share_init(struct io_share *s, const struct io_set *set, const struct io
 		s->order = IO_SEQUENTIAL;
 		return;
 	}
+	if (io_moves(o) && set->layout != IO_OBJECTS)
+		take_shared(s);
 	take_part(s, o, thread);
 	/* The object of all is deleted by one. */
 	if (o->operation == IO_DO_DELETE && set->layout != IO_OBJECTS && rank)
@@ -78,7 +96,7 @@ void io_share_next(struct io_share *s, struct io_item *item)
 	uint64_t part = ordered(s), at = s->first + part, block;
 
 	if (s->blocks == 1 && s->set->layout == IO_OBJECTS) {
-		*item = (struct io_item){.object = at, .last = true};
+		*item = (struct io_item){.object = at, .length = s->block, .last = true};
 		return;
 	}
 	if (s->set->layout == IO_OBJECTS) {
@@ -86,11 +104,12 @@ void io_share_next(struct io_share *s, struct io_item *item)
 		item->object = at / s->blocks;
 		item->last = block == s->blocks - 1 || part == s->items - 1;
 	} else {
-		block = s->set->layout == IO_SEGMENTED ? s->rank * s->blocks + at
+		block = s->set->layout == IO_SEGMENTED ? s->base + at
 						       : at * s->set->ranks + s->rank;
 		item->object = 0;
 		item->last = part == s->items - 1;
 	}
 	item->offset = block * s->block;
+	item->length = s->bytes - item->offset < s->block ? s->bytes - item->offset : s->block;
 	item->last = item->last && s->order == IO_SEQUENTIAL && !s->rewrites;
 }

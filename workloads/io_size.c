@@ -53,7 +53,8 @@ int io_size(const struct job *job, const struct job_phase *phase, uint32_t ranks
 			     : least((double)limit * (double)o->threads,
 				     (double)items * (double)(o->passes ? o->passes : 1));
 	if (io_moves(o))
-		out->bytes_per_rank = operations * (double)o->block;
+		out->bytes_per_rank =
+			operations / (double)items * (double)o->size * (double)o->objects;
 	out->bytes = out->bytes_per_rank * ranks;
 	out->files = o->layout == IO_OBJECTS ? o->objects * ranks : 1;
 	out->seconds = seconds_of(o, operations * ranks);

@@ -121,6 +121,7 @@ void io_count(struct io_thread *t, struct io_slot *slot)
 	uint64_t now_ns = slot->io.done_ns, origin_ns = t->work->origin_ns;
 
 	t->done++;
+	t->short_bytes += t->share.block - slot->item.length;
 	hist_record(&t->whole, now_ns > from_ns ? now_ns - from_ns : 0);
 	io_series_add(&t->series, now_ns > origin_ns ? now_ns - origin_ns : 0);
 	atomic_store_explicit(&t->worker->files, t->done, memory_order_relaxed);
@@ -217,7 +218,8 @@ static void end_warmup(struct io_thread *t)
 	}
 	hist_clear(&t->whole);
 	io_series_clear(&t->series);
-	t->done = t->fill_ns = t->verify_ns = t->late_start_ns = t->entries = t->absent = 0;
+	t->done = t->short_bytes = t->fill_ns = t->verify_ns = t->late_start_ns = t->entries =
+		t->absent = 0;
 	t->warm = true;
 }
 

@@ -58,6 +58,7 @@ struct io_work {
 	bool content;  /* the store keeps what is written */
 	bool strict;   /* ... and can tell that an object is missing, and all of the set stands */
 	bool in_place; /* writes go into objects that stand */
+	bool shared; /* all threads of all ranks write the version that is open in their handles */
 	uint64_t objects;             /* of the pattern: of a rank, or 0 where one is shared */
 	uint64_t start_ns, origin_ns; /* of the phase; of what is counted, after the warm-up */
 	uint64_t until_ns;            /* nothing new from then on; 0: no limit */
@@ -93,6 +94,7 @@ struct io_thread {
 	struct io_series series;
 	struct hist whole; /* operations from when they were due to their end */
 	uint64_t done, first_failed, warmup_operations;
+	uint64_t short_bytes;     /* that what was done is less than whole blocks */
 	uint64_t mark_ns, end_ns; /* its part done, or its time over; at rest for good */
 	uint64_t payload_errors, missing, absent, entries, fill_ns, verify_ns, late_start_ns;
 };
@@ -127,6 +129,8 @@ void io_let_go(struct io_thread *t, struct io_slot *slot);
 /* Begins an operation; goes on with it when its request has come back. */
 void io_data_begin(struct io_thread *t, struct io_slot *slot);
 void io_data_step(struct io_thread *t, struct io_slot *slot);
+/* The object of all, begun by shared_object_begin: from here on it is open, and not the thread's to close. */
+void io_data_share(struct io_thread *t, const struct object *object);
 /* At rest: closes what is still open. A negative errno with worker->err. */
 int io_data_end(struct io_thread *t);
 void io_names_begin(struct io_thread *t, struct io_slot *slot);

@@ -102,6 +102,58 @@ static void test_each_item_once(void)
 	}
 }
 
+/* A shared object whose blocks cannot be shared out evenly: each once, ranks differ by one block at most, the
+ * last block is what is left. */
+static void test_shares_of_any_size(void)
+{
+	static const struct {
+		uint64_t ranks, threads, size, all; /* blocks of 1000 bytes */
+	} cases[] = {{1, 1, 999, 1},   {3, 1, 25001, 76}, {8, 2, 3126, 26},
+		     {64, 1, 500, 32}, {7, 3, 7000, 49},  {2, 2, 1, 1}};
+	enum { MOST = 80 };
+
+	for (unsigned c = 0; c < 2 * sizeof(cases) / sizeof(cases[0]); c++) {
+		struct io_options o = {.operation = IO_DO_WRITE,
+				       .layout = c % 2 ? IO_STRIDED : IO_SEGMENTED,
+				       .objects = 1,
+				       .threads = cases[c / 2].threads,
+				       .block = 1000,
+				       .size = cases[c / 2].size};
+		uint64_t ranks = cases[c / 2].ranks, whole = ranks * o.size;
+		uint64_t least = UINT64_MAX, most = 0, bytes = 0;
+		unsigned seen[MOST] = {0};
+		struct io_set set;
+
+		io_set_of(&set, &o, 42, ranks);
+		for (uint64_t rank = 0; rank < ranks; rank++) {
+			uint64_t items = 0;
+
+			for (uint64_t thread = 0; thread < o.threads; thread++) {
+				struct io_share s;
+				struct io_item item;
+
+				io_share_init(&s, &set, &o, rank, thread);
+				for (uint64_t i = 0; i < s.items; i++) {
+					io_share_next(&s, &item);
+					CU_ASSERT_FATAL(item.offset + item.length <= whole);
+					CU_ASSERT(item.length == 1000 ||
+						  item.offset + item.length == whole);
+					seen[item.offset / 1000]++;
+					bytes += item.length;
+				}
+				items += s.items;
+			}
+			CU_ASSERT(items <= io_items(&o));
+			least = items < least ? items : least;
+			most = items > most ? items : most;
+		}
+		for (uint64_t i = 0; i < MOST; i++)
+			CU_ASSERT_EQUAL(seen[i], i < cases[c / 2].all);
+		CU_ASSERT_EQUAL(bytes, whole);
+		CU_ASSERT(most - least <= 1);
+	}
+}
+
 static void test_counts(void)
 {
 	static const uint32_t ranks[] = {1, 2, 3, 8, 64};
@@ -160,11 +212,14 @@ static void test_files(void)
 		"\"objects\": 4, \"size\": \"48 KiB\", \"block\": \"4 KiB\", \"folder_per_rank\": true",
 		"\"layout\": \"segmented\", \"size\": 47008, \"block\": 1808",
 		"\"layout\": \"strided\", \"size\": 47008, \"block\": 1808, \"compress\": 2",
+		"\"layout\": \"segmented\", \"size\": 47009, \"block\": 1808",
+		"\"layout\": \"strided\", \"size\": 46000, \"block\": 1808",
 	};
+	static const uint64_t bytes[] = {4 * 48 * 1024, 4 * 48 * 1024, 47008, 47008, 47009, 46000};
 	static const char *const engines[] = {"psync", "uring"};
 	char store[256];
 
-	for (unsigned i = 0; i < 4; i++) {
+	for (unsigned i = 0; i < sizeof(common) / sizeof(common[0]); i++) {
 		for (unsigned e = 0; e < 2; e++) {
 			const char *phases[] = {
 				e ? "\"operation\": \"write\", \"depth\": 7, \"order\": \"random\""
@@ -184,8 +239,8 @@ static void test_files(void)
 			f = io_run(store, common[i], phases, 3, 3, NULL);
 			io_expect_ok(f);
 			CU_ASSERT_EQUAL(fixture_sum(f, TALLY_ERRORS), 0);
-			CU_ASSERT_EQUAL(fixture_sum(f, TALLY_BYTES_READ),
-					i < 2 ? 3 * 4 * 48 * 1024 : 3 * 47008);
+			CU_ASSERT_EQUAL(fixture_sum(f, TALLY_BYTES_READ), 3 * bytes[i]);
+			CU_ASSERT_EQUAL(fixture_sum(f, IO_DONE_BYTES), 3 * bytes[i]);
 			fixture_free(f);
 			f = io_run(store, common[i], &phases[3], 1, 3, NULL);
 			io_expect_ok(f);
@@ -458,6 +513,7 @@ int main(void)
 {
 	CU_TestInfo tests[] = {
 		{"each item once", test_each_item_once},
+		{"shares of any size", test_shares_of_any_size},
 		{"counts", test_counts},
 		{"files", test_files},
 		{"flipped byte", test_flipped_byte},

@@ -1,0 +1,209 @@
+"""One object in parts, written by all ranks: byte for byte what one rank makes on files, in as many parts as it should
+have, read by any number of ranks; and nothing at all where a part did not come."""
+import os
+
+from haultest import Folder, check, mpi, write_job
+from objects import CLEAN, io, main, refused, run, servers, works
+
+EVEN = {"total": 192 << 20, "block": 8 << 20, "layout": "segmented"}
+UNEVEN = {"total": 209715192, "block": 5 << 20, "layout": "strided"}  # 24 divides it; 40 parts, the last one shorter
+QUICK = {"retry": {"first": "5 ms", "longest": "200 ms"}, "eject_failures": 0}
+SMALL = {"total": 48 << 20, "block": 8 << 20, "layout": "strided"}
+
+
+def share(what, ranks, **more):
+    check(what["total"] % ranks == 0, f"{what} by {ranks}")
+    return {"layout": what["layout"], "size": what["total"] // ranks, "block": what["block"], **more}
+
+
+def made_by_one(folder, what):
+    """The same on files: what the bytes must be."""
+    works(1, folder, {"uri": f"file://{folder}/reference"}, [io("write", **share(what, 1))], {})
+    with open(f"{folder}/reference/io/shared", "rb") as f:
+        data = f.read()
+    os.unlink(f"{folder}/reference/io/shared")
+    os.unlink(f"{folder}/reference/io/.haul-io.json")
+    check(len(data) == what["total"], f"{len(data)} bytes")
+    return data
+
+
+class S3:
+    """By boto3."""
+
+    def __init__(self, server, scheme="s3"):
+        self.server, self.bucket = server, "by-" + scheme
+        server.bucket(self.bucket)
+        self.client = server.client()
+        self.uri = f"{scheme}://{self.bucket}/x"
+        self.env = server.env() if scheme == "s3" else {"GS_ACCESS_KEY_ID": server.KEY,
+                                                        "GS_SECRET_ACCESS_KEY": server.SECRET}
+
+    def store(self, endpoint=None, **more):
+        return {"uri": self.uri, "endpoints": endpoint or self.server.endpoint(), **QUICK, **more}
+
+    def get(self):
+        return self.client.get_object(Bucket=self.bucket, Key="x/io/shared")["Body"].read()
+
+    def parts(self):
+        return int(self.client.head_object(Bucket=self.bucket, Key="x/io/shared")["ETag"].strip('"').split("-")[1])
+
+    def left(self):
+        """Uploads that are open yet, and whether the object stands."""
+        keys = [o["Key"] for o in self.client.list_objects_v2(Bucket=self.bucket).get("Contents", [])]
+        return self.client.list_multipart_uploads(Bucket=self.bucket).get("Uploads", []), "x/io/shared" in keys
+
+
+class Azure(S3):
+    """By requests of the test's own."""
+
+    def __init__(self, server):
+        self.server = server
+        servers.azure_container(server, "shared")
+        self.uri, self.env = f"az://{server.ACCOUNT}/shared/x", server.env()
+
+    def get(self):
+        status, _, data = servers.azure_request(self.server, "GET", "shared/x/io/shared")
+        check(status == 200, f"{status}")
+        return data
+
+    def parts(self):
+        _, _, text = servers.azure_request(self.server, "GET", "shared/x/io/shared",
+                                           [("blocklisttype", "committed"), ("comp", "blocklist")])
+        return text.count(b"<Block>")
+
+    def left(self):
+        status, _, _ = servers.azure_request(self.server, "HEAD", "shared/x/io/shared")
+        return [], status == 200
+
+
+def whole(at, folder, what, ranks, readers, wanted, store=None):
+    """Written, looked at by another client, read, deleted."""
+    parts = -(-what["total"] // what["block"])
+    p, = works(ranks, folder, store or at.store(), [io("write", depth=2, **share(what, ranks))], at.env)["phases"]
+    m = p["measures"]
+    check(p["errors"] == 0 and p["bytes_written"] == what["total"] and m["done_bytes"] == what["total"], f"{p}")
+    check(m["writes"] == m["done"] == parts and m["creates"] == m["closes"] == ranks, f"{m}")
+    check(at.get() == wanted, f"{ranks} ranks, {what}: other bytes")
+    check(at.parts() == parts, f"{at.parts()} parts, not {parts}")
+    check(at.left() == ([], True), f"{at.left()}")
+    for n in readers:
+        p, = works(n, folder, at.store(), [io("read", verify="full", **share(what, n))], at.env)["phases"]
+        check(p["errors"] == 0 and p["bytes_read"] == what["total"], f"{n} read: {p}")
+    return p
+
+
+def delete(at, folder, what):
+    works(1, folder, at.store(), [io("delete", **share(what, 1))], at.env)
+    check(not at.left()[1], "it stands yet")
+
+
+def test_any_number_of_ranks():
+    with Folder() as folder, servers.Rgw() as rgw, servers.Azurite() as azurite:
+        stores = (S3(rgw), (1, 3, 8)), (S3(rgw, "gs"), (3,)), (Azure(azurite), (1, 3, 8))
+        for what in (EVEN, UNEVEN):
+            wanted = made_by_one(folder, what)
+            for at, all_ranks in stores:
+                for ranks in all_ranks:
+                    whole(at, folder, what, ranks, (2,) if ranks > 1 else (3,), wanted)
+                delete(at, folder, what)
+
+
+def test_again():
+    """Over what stands, by other ranks, at random, by several threads each, every part twice."""
+    with Folder() as folder, servers.Rgw() as rgw:
+        at, wanted = S3(rgw), made_by_one(folder, SMALL)
+        whole(at, folder, SMALL, 2, (), wanted)
+        again = {**share(SMALL, 3), "threads": 2, "order": "random", "passes": 2}
+        p, = works(3, folder, at.store(), [io("write", **again)], at.env)["phases"]
+        check(p["bytes_written"] == 2 * SMALL["total"] and at.get() == wanted, f"{p}")
+        check(at.left() == ([], True), f"{at.left()}")
+
+
+FAULTS = (
+    # rule, where it strikes
+    ("503@every=3", "@method=PUT@path=partNumber"), ("rst@every=3", "@method=PUT@path=partNumber"),
+    ("503@first=1", "@method=POST@path=uploads"), ("500@first=1", "@method=GET@path=uploadId"),
+    ("rst@first=1", "@method=GET@path=uploadId"), ("trunc:300@first=1", "@method=GET@path=uploadId"),
+    ("503@first=1", "@method=POST@path=uploadId"), ("rst@first=1", "@method=POST@path=uploadId"),
+    ("err200@first=1", "@method=POST@path=uploadId"), ("close@first=1", "@method=POST@path=uploadId"),
+)
+
+
+def test_faults():
+    """On parts, on what the store is asked about them, on the commit: one more attempt, and the same bytes."""
+    azure = (("503@every=3", "@method=PUT@path=blockid="), ("500@first=1", "@method=GET@path=comp=blocklist"),
+             ("trunc:300@first=1", "@method=GET@path=comp=blocklist"), ("rst@first=1", "@method=PUT@path=comp=blocklist"))
+    with Folder() as folder, servers.Rgw() as rgw, servers.Azurite() as azurite:
+        wanted = made_by_one(folder, SMALL)
+        for at, rules in ((S3(rgw), FAULTS), (Azure(azurite), azure)):
+            for rule, where in rules:
+                with servers.Proxy(at.server.endpoint(), rule + where) as proxy:
+                    whole(at, folder, SMALL, 3, (), wanted, at.store(proxy.endpoint()))
+                    hits, = proxy.stats()["rules"].values()
+                    check(hits >= 1, f"{rule}{where}: never done")
+            delete(at, folder, SMALL)
+
+
+def test_a_rank_fails():
+    """Parts are refused for good: all ranks end, the upload is gone, and so is the object; one that stood before
+    stays as it was."""
+    with Folder() as folder, servers.Rgw() as rgw, servers.Azurite() as azurite:
+        for at, part in ((S3(rgw), "partNumber="), (Azure(azurite), "blockid=")):
+            write = [io("write", **share(SMALL, 3))]
+
+            def no(sentence, rule):
+                with servers.Proxy(at.server.endpoint(), rule) as proxy:
+                    store = at.store(proxy.endpoint(), retry={"attempts": 3, "first": "5 ms", "longest": "20 ms"})
+                    refused(sentence, 3, folder, store, write, at.env)
+                    check(next(iter(proxy.stats()["rules"].values())) >= 1, f"{rule}: never done")
+
+            no("io/shared", "403exp@from=3@method=PUT@path=" + part)
+            check(at.left() == ([], False), f"{at.left()}")
+            if part == "partNumber=":
+                no("3 attempts", "500@method=POST@path=uploadId")
+                check(at.left() == ([], False), f"{at.left()}")
+                no("3 attempts", "500@method=GET@path=uploadId")
+                check(at.left() == ([], False), f"{at.left()}")
+            works(3, folder, at.store(), write, at.env)
+            before = at.get()
+            no("io/shared", "rst@from=3@method=PUT@path=" + part)
+            check(at.left() == ([], True) and at.get() == before, "not as it was")
+            delete(at, folder, SMALL)
+
+
+def test_time_is_over():
+    """Less than the object by then: nothing stands, and that is said; more than it: it stands."""
+    with Folder() as folder, servers.Rgw() as rgw:
+        at = S3(rgw)
+        with servers.Proxy(rgw.endpoint(), "delay:1@method=PUT@path=partNumber") as proxy:
+            d = works(2, folder, at.store(proxy.endpoint()), [io("write", seconds="300 ms", **share(SMALL, 2))], at.env)
+        check("was dropped" in str(d["phases"][0]), f"{d['phases'][0]}")
+        check(at.left() == ([], False), f"{at.left()}")
+        r, _ = run(2, folder, at.store(), [io("read", **share(SMALL, 2))], at.env)
+        check(r.rc == 1 and "nothing was written" in r.err, f"{r}")
+        works(2, folder, at.store(), [io("write", seconds="2 s", passes=0, **share(SMALL, 2))], at.env)
+        check(at.left() == ([], True) and len(at.get()) == SMALL["total"], f"{at.left()}")
+        works(3, folder, at.store(), [io("read", verify="full", **share(SMALL, 3))], at.env)
+
+
+def test_a_plan_refuses():
+    s3, az = {"uri": "s3://b/x", "endpoints": "http://127.0.0.1:1"}, {"uri": "az://a/c/x", "endpoints": "http://127.0.0.1:1"}
+    table = (
+        (s3, {"size": "8 MiB", "block": "1 MiB"}, "/block: parts of an object of s3:// have at least 5 MiB, not 1 MiB"),
+        (s3, {"size": "50 GiB", "block": "5 MiB"},
+         "/block: an object of s3:// has at most 10000 parts, not 20480 of 5 MiB"),
+        (az, {"size": "50 GiB", "block": "1 MiB"},
+         "/block: an object of az:// has at most 50000 parts, not 102400 of 1 MiB"),
+        (s3, {"size": "48 MiB", "block": "8 MiB", "count": 3}, "/count: ends before the object is whole"),
+        (s3, {"size": "48 MiB", "block": "8 MiB", "order": "replacement"}, "cannot write in place"),
+        ({"uri": "mem://m"}, {"size": "48 MiB", "block": "8 MiB"}, "cannot take one object from many ranks"),
+    )
+    with Folder() as folder:
+        for store, what, sentence in table:
+            write_job(folder, {"name": "no", "stores": {"d": store}, "phases": [io("write", layout="strided", **what)]})
+            r = mpi(2, "run", "job.json", cwd=folder, env=CLEAN)
+            check(r.rc == 2 and sentence in r.err, f"{sentence}: {r}")
+
+
+if __name__ == "__main__":
+    main(test_a_plan_refuses, test_any_number_of_ranks, test_again, test_faults, test_a_rank_fails, test_time_is_over)
