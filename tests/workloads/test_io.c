@@ -371,6 +371,26 @@ static void test_missing_object(void)
 	}
 }
 
+/* What an earlier phase has deleted of a set is absent for one that deletes several by one request, and no
+ * error; each is an operation that takes its turn at a rate. */
+static void test_missing_in_a_batch(void)
+{
+	static const char *const phases[] = {
+		"\"operation\": \"write\"", "\"operation\": \"delete\", \"count\": 1",
+		"\"operation\": \"delete\", \"batch\": 3, \"rate\": 20000, "
+		"\"arrivals\": \"poisson\""};
+	struct fixture *f =
+		io_run("\"mem://\", \"capacity\": \"16 MiB\"",
+		       "\"objects\": 4, \"size\": 4096, \"block\": 4096", phases, 3, 2, NULL);
+
+	io_expect_ok(f);
+	CU_ASSERT_EQUAL(fixture_sum(f, IO_DELETES), 2 * 2);
+	CU_ASSERT_EQUAL(fixture_sum(f, IO_DONE), 2 * 4);
+	CU_ASSERT_EQUAL(fixture_sum(f, IO_ABSENT), 2);
+	CU_ASSERT_EQUAL(fixture_sum(f, TALLY_ERRORS), 0);
+	fixture_free(f);
+}
+
 /* What a phase left early is read as far as every thread came, and no further. */
 static void test_ended_early(void)
 {
@@ -519,6 +539,7 @@ int main(void)
 		{"flipped byte", test_flipped_byte},
 		{"errors are counted", test_errors_are_counted},
 		{"missing object", test_missing_object},
+		{"missing in a batch", test_missing_in_a_batch},
 		{"ended early", test_ended_early},
 		{"nothing foreign is touched", test_nothing_foreign_is_touched},
 		{"spoiled description", test_spoiled_description},
