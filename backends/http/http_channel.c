@@ -154,6 +154,7 @@ void slot_step(struct slot *s, enum http_step what)
 	s->small_used = 0;
 	s->embedded = false;
 	s->sum.kind = SUM_NONE;
+	s->sum_sent[0] = '\0';
 	s->started_bytes = s->io->done_bytes;
 	x->produce = NULL;
 	credentials_renew(&ch->store->credentials, &ch->credentials);

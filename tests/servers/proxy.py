@@ -331,6 +331,15 @@ class Proxy:
             return error(400, "InvalidRequest")
         return None
 
+    def parts_told(self, path, body):
+        """ListPartsResult with the sum of each part that came with one."""
+        upload = dict(urllib.parse.parse_qsl(urllib.parse.urlsplit(path).query)).get("uploadId")
+
+        def told(m):
+            crc = self.parts.get((upload, m[1].decode()))
+            return m[0] + (f"<ChecksumCRC32C>{crc}</ChecksumCRC32C>".encode() if crc else b"")
+        return re.sub(rb"<PartNumber>(\d+)</PartNumber>", told, body) if b"<ListPartsResult" in body else body
+
     def sums_told(self, noted, body):
         if self.sums_as == "gs":
             return [f"x-goog-hash: crc32c={crc32c(body)}", f"x-goog-hash: md5={md5(body)}"]
@@ -370,7 +379,7 @@ class Proxy:
             raise Broken
         status = int(first.split(" ")[1])
         if headers.get("transfer-encoding") == "chunked":
-            body = await self.chunks(up[0])
+            body = self.parts_told(noted["path"], await self.chunks(up[0]))
             if fault == "keys":
                 body = keys_failed(body, *argument.split("-"))
             lines = [x for x in lines if not x.lower().startswith("transfer-encoding:")]
@@ -383,7 +392,9 @@ class Proxy:
             lines = [x for x in lines if not x.lower().startswith("date:")]
             lines.append("Date: " + http_date(argument))
         if self.sums_as and method == "GET" and status == 200:
-            body = bytearray(await up[0].readexactly(int(headers["content-length"])))
+            body = self.parts_told(noted["path"], await up[0].readexactly(int(headers["content-length"])))
+            body = bytearray(body)
+            lines = [x for x in lines if not x.lower().startswith("content-length:")] + [f"Content-Length: {len(body)}"]
             lines += self.sums_told(noted, body)
             if fault == "corrupt":
                 body[int(argument)] ^= 0xFF

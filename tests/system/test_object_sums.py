@@ -54,6 +54,13 @@ def test_s3():
         written(folder, bench, "md5", "content-md5", PARTS, "md5 of parts")
         written(folder, bench, "crc32c", "x-amz-checksum-crc32c", SMALL, "crc32c", sums="s3")
         written(folder, bench, "crc32c", "x-amz-checksum-crc32c", PARTS, "crc32c of parts", sums="s3")
+        # One object of all ranks, whose parts' sums the store is asked for.
+        shared = {"folder": "shared", "layout": "segmented", "size": "10 MiB", "block": "5 MiB"}
+        with servers.Proxy(rgw.endpoint(), sums="s3") as proxy:
+            store = {"uri": bench[1], "endpoints": proxy.endpoint(), **QUICK, "checksum": "crc32c"}
+            w, r = works(2, folder, store, [io("write", **shared), io("read", verify="full", **shared)], rgw.env())["phases"]
+            check((w["errors"], w["retries"], r["errors"]) == (0, 0, 0), f"{w}")
+            check(any(x["method"] == "GET" and "uploadId" in x["path"] for x in proxy.trace()), f"{proxy.trace()}")
         whole = {"head_on_open": True}
         read(folder, bench, "crc32c", SMALL, "crc32c of whole objects", sums="s3", store=whole)
         # No sum is told of a part, and none of the MD5 by the protocol.
