@@ -92,7 +92,7 @@ static void init(struct slot *s, struct upload *u)
 	u->met = u->met_bytes = u->after = 0;
 	atomic_store(&u->written, 0);
 	u->id[0] = '\0';
-	if (u->joined)
+	if (io->shared && u->joined)
 		memcpy(u->id, io->shared->id, sizeof(u->id));
 	else if (!http->dialect->begins)
 		name(s, u);
@@ -121,7 +121,7 @@ static void begun(const struct slot *s)
 {
 	const struct upload *u = slot_upload(s);
 
-	if (u->shared && !u->joined)
+	if (s->io->shared && !u->joined)
 		memcpy(s->io->shared->id, u->id, sizeof(u->id));
 }
 
@@ -178,7 +178,6 @@ static void ask_for_parts(struct slot *s)
 	s->met = s->met_bytes = s->next = 0;
 	s->number = s->entry_size = 0;
 	s->truncated = false;
-	s->sum_sent[0] = '\0';
 	slot_step(s, STEP_PARTS);
 }
 

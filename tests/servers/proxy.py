@@ -23,6 +23,7 @@ RULE is fault[:argument][@every=N][@first=N][@from=N][@p=SHARE@seed=S][@method=G
     307:BASE                to the same path at BASE ("http://127.0.0.1:7480")
     date:SECONDS            the answer's Date is off by so many
     skewed:SECONDS          the signature is refused for its time, by a clock that is off by so many
+    page:PARTS              a list of an upload's parts has so many at most, and says that more follow
     count                   nothing is done, but the hits are counted
 
 --tokens: requests need `Authorization: Bearer` with a token that was handed out by this server less than
@@ -104,6 +105,18 @@ def keys_failed(body, number, code):
     """DeleteResult with the first so many keys as errors."""
     return re.sub(rb"<Deleted>(<Key>.*?</Key>).*?</Deleted>",
                   lambda m: b"<Error>" + m[1] + b"<Code>" + code.encode() + b"</Code></Error>", body, int(number))
+
+
+def parts_paged(body, most):
+    """ListPartsResult cut to so many parts, as a server may."""
+    parts = list(re.finditer(rb"<Part>.*?<PartNumber>(\d+)</PartNumber>.*?</Part>", body, re.S))
+    if len(parts) <= most:
+        return body
+    body = body[:parts[most].start()] + body[parts[-1].end():]
+    last = parts[most - 1][1]
+    body = re.sub(rb"<NextPartNumberMarker>\d*</NextPartNumberMarker>", b"<NextPartNumberMarker>" + last +
+                  b"</NextPartNumberMarker>", body)
+    return body.replace(b"<IsTruncated>false<", b"<IsTruncated>true<")
 
 
 CRC32C = []
@@ -340,6 +353,9 @@ class Proxy:
             return m[0] + (f"<ChecksumCRC32C>{crc}</ChecksumCRC32C>".encode() if crc else b"")
         return re.sub(rb"<PartNumber>(\d+)</PartNumber>", told, body) if b"<ListPartsResult" in body else body
 
+    def listed(self, noted, body, fault, argument):
+        return self.parts_told(noted["path"], parts_paged(body, int(argument)) if fault == "page" else body)
+
     def sums_told(self, noted, body):
         if self.sums_as == "gs":
             return [f"x-goog-hash: crc32c={crc32c(body)}", f"x-goog-hash: md5={md5(body)}"]
@@ -379,21 +395,24 @@ class Proxy:
             raise Broken
         status = int(first.split(" ")[1])
         if headers.get("transfer-encoding") == "chunked":
-            body = self.parts_told(noted["path"], await self.chunks(up[0]))
+            body = self.listed(noted, await self.chunks(up[0]), fault, argument)
             if fault == "keys":
                 body = keys_failed(body, *argument.split("-"))
             lines = [x for x in lines if not x.lower().startswith("transfer-encoding:")]
             lines.append(f"Content-Length: {len(body)}")
             self.sent(status)
+            if fault == "trunc":
+                writer.write(join(first, lines) + body[:int(argument)])
+                await writer.drain()
+                raise Broken
             writer.write(join(first, lines) + body)
             await writer.drain()
             return up
         if fault == "date":
             lines = [x for x in lines if not x.lower().startswith("date:")]
             lines.append("Date: " + http_date(argument))
-        if self.sums_as and method == "GET" and status == 200:
-            body = self.parts_told(noted["path"], await up[0].readexactly(int(headers["content-length"])))
-            body = bytearray(body)
+        if (self.sums_as or fault == "page") and method == "GET" and status == 200:
+            body = bytearray(self.listed(noted, await up[0].readexactly(int(headers["content-length"])), fault, argument))
             lines = [x for x in lines if not x.lower().startswith("content-length:")] + [f"Content-Length: {len(body)}"]
             lines += self.sums_told(noted, body)
             if fault == "corrupt":

@@ -1,8 +1,10 @@
 """One object in parts, written by all ranks: byte for byte what one rank makes on files, in as many parts as it should
 have, read by any number of ranks; and nothing at all where a part did not come."""
 import os
+import signal
+import time
 
-from haultest import Folder, check, mpi, write_job
+from haultest import Folder, check, finish, mpi, start, write_job
 from objects import CLEAN, io, main, refused, run, servers, works
 
 EVEN = {"total": 192 << 20, "block": 8 << 20, "layout": "segmented"}
@@ -138,10 +140,26 @@ def test_faults():
         for at, rules in ((S3(rgw), FAULTS), (Azure(azurite), azure)):
             for rule, where in rules:
                 with servers.Proxy(at.server.endpoint(), rule + where) as proxy:
-                    whole(at, folder, SMALL, 3, (), wanted, at.store(proxy.endpoint()))
+                    p = whole(at, folder, SMALL, 3, (), wanted, at.store(proxy.endpoint()))
                     hits, = proxy.stats()["rules"].values()
-                    check(hits >= 1, f"{rule}{where}: never done")
+                    check(hits >= 1 and p["retries"] == hits, f"{rule}{where}: done {hits} times, {p['retries']} retries")
             delete(at, folder, SMALL)
+
+
+def test_pages_and_sums():
+    """What parts there are is told a few at a time, one page again; each part's checksum goes along, and is told and wanted
+    back as S3 does it."""
+    with Folder() as folder, servers.Rgw() as rgw:
+        at, wanted = S3(rgw), made_by_one(folder, SMALL)
+        with servers.Proxy(rgw.endpoint(), "rst@every=3@method=GET@path=uploadId", "page:2@method=GET@path=uploadId",
+                           sums="s3") as proxy:
+            whole(at, folder, SMALL, 3, (), wanted, at.store(proxy.endpoint(), checksum="crc32c"))
+            pages = [t["path"] for t in proxy.trace() if t["method"] == "GET" and "uploadId" in t["path"]]
+            check(proxy.stats()["rules"] == {"0:rst": 1, "1:page": 3} and len(pages) == 4, f"{proxy.stats()} {pages}")
+            markers = [page.split("part-number-marker=")[1].split("&")[0] for page in pages[1:]]
+            check(markers == ["2", "4", "4"], f"{pages}")
+            parts = [t for t in proxy.trace() if "partNumber=" in t["path"]]
+            check(len(parts) == 6 and all(t["sums"] == {"x-amz-checksum-crc32c": True} for t in parts), f"{parts}")
 
 
 def test_a_rank_fails():
@@ -186,6 +204,22 @@ def test_time_is_over():
         works(3, folder, at.store(), [io("read", verify="full", **share(SMALL, 3))], at.env)
 
 
+def test_interrupted():
+    """By a signal, in the middle of the parts: nothing stays open."""
+    with Folder() as folder, servers.Rgw() as rgw, \
+            servers.Proxy(rgw.endpoint(), "delay:0.3@method=PUT@path=partNumber") as proxy:
+        at = S3(rgw)
+        write_job(folder, {"name": "stopped", "stores": {"d": at.store(proxy.endpoint())},
+                           "phases": [io("write", passes=50, **share(SMALL, 3))]})
+        process = start(3, "run", "job.json", cwd=folder, env={**CLEAN, **at.env})
+        while proxy.stats()["requests"] < 15 and process.poll() is None:
+            time.sleep(0.05)
+        check(len(at.left()[0]) == 1, f"{at.left()}")
+        process.send_signal(signal.SIGTERM)
+        r = finish(process, time.monotonic(), 30)
+        check(r.rc != 0 and at.left() == ([], False), f"{at.left()} {r}")
+
+
 def test_a_plan_refuses():
     s3, az = {"uri": "s3://b/x", "endpoints": "http://127.0.0.1:1"}, {"uri": "az://a/c/x", "endpoints": "http://127.0.0.1:1"}
     table = (
@@ -206,4 +240,4 @@ def test_a_plan_refuses():
 
 
 if __name__ == "__main__":
-    main(test_a_plan_refuses, test_any_number_of_ranks, test_again, test_faults, test_a_rank_fails, test_time_is_over)
+    main(test_a_plan_refuses, test_any_number_of_ranks, test_again, test_faults, test_pages_and_sums, test_a_rank_fails, test_time_is_over, test_interrupted)
