@@ -23,6 +23,7 @@ struct run {
 	struct io_work work;
 	struct cold cold;
 	struct shared_object shared;
+	bool dropped;   /* it was not written to its end */
 	uint64_t shift; /* ranks */
 };
 
@@ -340,6 +341,7 @@ static int end_shared(struct run *r, uint64_t *done, bool *all, struct err *err)
 	if (!r->work.shared)
 		return 0;
 	rc = shared_object_end(&r->shared, all, &r->pass.workers[0], r->ctx->group, err);
+	r->dropped = !*all;
 	if (!*all)
 		*done = 0;
 	now_ns = r->pass.workers[0].queue.now_ns;
@@ -412,7 +414,7 @@ static void say(struct run *r)
 		workload_say(
 			r->ctx,
 			"the objects were not written to their end; what all threads had written was read");
-	if (r->work.shared && !r->set.complete)
+	if (r->dropped)
 		workload_say(
 			r->ctx,
 			"the object was not written to its end, and was dropped: the store has it whole or not");

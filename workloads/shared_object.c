@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 /* For the phase's sentence, if none of this worker's requests has failed before. */
 static int fail(struct file_worker *w, const struct io *io, int rc, const char *text,
@@ -10,6 +11,24 @@ static int fail(struct file_worker *w, const struct io *io, int rc, const char *
 {
 	file_worker_fail(w, io, rc, text);
 	return err_set(err, rc, "%s", w->err.text);
+}
+
+/* What rank 0 tells the others. */
+struct begun {
+	struct shared_version version;
+	char uri[URI_BYTES];
+};
+
+/* A URI may be one of a list, or of a rank. */
+static int check_uri(const struct shared_object *s, const char *first, const struct file_worker *w,
+		     struct err *err)
+{
+	const char *uri = w->pass->store->uri;
+
+	if (strcmp(uri, first) == 0)
+		return 0;
+	return err_set(err, -EINVAL, "%s/%s: rank 0 has %s, and one object cannot lie in both", uri,
+		       s->object.key, first);
 }
 
 static int begin_one(struct shared_object *s, struct shared_version *version, uint64_t part,
@@ -29,20 +48,24 @@ static int begin_one(struct shared_object *s, struct shared_version *version, ui
 int shared_object_begin(struct shared_object *s, uint64_t length, uint64_t part,
 			struct file_worker *w, struct group *g, struct err *err)
 {
-	struct shared_version version = {0};
+	struct begun begun = {0};
 	bool whole = false;
 	int rc = 0;
 
 	s->length = length;
 	s->begun = false;
-	if (g->rank == 0)
-		rc = begin_one(s, &version, part, w, err);
+	if (g->rank == 0) {
+		memcpy(begun.uri, w->pass->store->uri, sizeof(begun.uri));
+		rc = begin_one(s, &begun.version, part, w, err);
+	}
 	rc = group_agree(g, rc, err);
 	if (rc < 0)
 		return rc;
-	rc = group_broadcast(g, &version, sizeof(version));
+	rc = group_broadcast(g, &begun, sizeof(begun));
+	if (rc == 0)
+		rc = check_uri(s, begun.uri, w, err);
 	if (rc == 0 && g->rank != 0)
-		rc = begin_one(s, &version, part, w, err);
+		rc = begin_one(s, &begun.version, part, w, err);
 	rc = group_agree(g, rc, err);
 	if (rc < 0)
 		shared_object_end(s, &whole, w, g, NULL);

@@ -15,7 +15,7 @@ struct shared_object {
 };
 
 /* length bytes in all, in parts of part bytes: the same on all ranks. All have it or none has; failures
- * are the worker's, too. */
+ * are the worker's, too. -EINVAL: the ranks' stores are different ones. */
 int shared_object_begin(struct shared_object *s, uint64_t length, uint64_t part,
 			struct file_worker *w, struct group *g, struct err *err);
 

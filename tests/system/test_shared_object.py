@@ -110,6 +110,16 @@ def test_any_number_of_ranks():
                 delete(at, folder, what)
 
 
+def test_another_store():
+    """Ranks whose stores are different ones cannot write one object; those who can tell it do, and drop it."""
+    with Folder() as folder, servers.Rgw() as rgw:
+        at = S3(rgw)
+        store = {**at.store(), "uri": [at.uri, at.uri + "y"]}
+        r, _ = run(2, folder, store, [io("write", **share(SMALL, 2))], at.env)
+        check(r.rc == 1 and "one object cannot lie in both" in r.err, f"{r}")
+        check(at.left() == ([], False), f"{at.left()}")
+
+
 def test_again():
     """Over what stands, by other ranks, at random, by several threads each, every part twice."""
     with Folder() as folder, servers.Rgw() as rgw:
@@ -240,4 +250,4 @@ def test_a_plan_refuses():
 
 
 if __name__ == "__main__":
-    main(test_a_plan_refuses, test_any_number_of_ranks, test_again, test_faults, test_pages_and_sums, test_a_rank_fails, test_time_is_over, test_interrupted)
+    main(test_a_plan_refuses, test_any_number_of_ranks, test_another_store, test_again, test_faults, test_pages_and_sums, test_a_rank_fails, test_time_is_over, test_interrupted)
