@@ -94,6 +94,7 @@ struct http_store {
 	struct credential_source credentials;
 	/* Servers' clock less this machine's, in seconds, learnt when a signature is refused for it. */
 	_Atomic int64_t skew;
+	_Atomic uint32_t depth; /* of all open channels together */
 };
 
 /* One request in flight. */

@@ -37,6 +37,8 @@ int http_channel_open(struct channel *c, struct err *err)
 		c->state = ch;
 		ch->channel = c;
 		ch->store = http;
+		atomic_fetch_add(&http->depth, c->depth);
+		options.together = &http->depth;
 		options.depth = c->depth;
 		options.connections = c->depth * http->servers.count;
 		rc = slots_open(ch, c->depth);
@@ -62,6 +64,7 @@ void http_channel_close(struct channel *c)
 		return;
 	if (ch->transport)
 		ch->transport->ops->close(ch->transport);
+	atomic_fetch_sub(&ch->store->depth, c->depth);
 	for (uint32_t i = 0; ch->slots && i < c->depth; i++) {
 		xml_close(ch->slots[i].xml);
 		sum_close(&ch->slots[i].sum);

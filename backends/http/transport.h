@@ -56,9 +56,10 @@ struct exchange {
 };
 
 struct transport_options {
-	uint32_t depth;        /* exchanges at once */
-	uint32_t connections;  /* kept idle at most */
-	uint64_t buffer_bytes; /* of one receive */
+	uint32_t depth;       /* exchanges at once */
+	uint32_t connections; /* kept idle at most */
+	/* Exchanges at once of all transports that share the memory for what is on its way; NULL: its own. */
+	const _Atomic uint32_t *together;
 	uint64_t connect_ns, first_byte_ns, stall_ns;
 	bool insecure;
 	const char *ca; /* bundle; NULL: the system's */

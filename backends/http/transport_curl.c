@@ -3,7 +3,8 @@
  * consumer's.
  *
  * curl sends a request again by itself when a connection that it had kept turns out to be dead. That
- * would be an attempt that nobody counts: the second sending is refused, and the queue tries again. */
+ * would be an attempt that nobody counts: neither a connection is made for it nor is it sent, and the
+ * queue tries again. */
 #include <curl/curl.h>
 #include <errno.h>
 #include <malloc.h>
@@ -18,8 +19,9 @@ enum {
 	EVENTS = 64,
 	OWN_HEADERS = 3, /* those of curl's that are left out */
 	WATCHED_MAX = 1 << 16,
-	BUFFERS_BYTES = 32 << 20,
-	BUFFER_MIN = 64 << 10,
+	RECEIVED_BYTES = 12 << 20, /* of all exchanges under way */
+	SENT_BYTES = 8 << 20,
+	BUFFER_MIN = 16 << 10, /* curl's own least, of what is sent */
 	BUFFER_MAX = 512 << 10
 };
 #define CHECK_NS   UINT64_C(100000000)
@@ -43,6 +45,7 @@ struct curl_transport {
 	int epoll;
 	uint8_t *watched; /* events that epoll knows of a descriptor; 0: none. [WATCHED_MAX] */
 	bool *idle;       /* no exchange uses it. [WATCHED_MAX] */
+	bool shares;      /* libcurl has one receive buffer for all exchanges (8.7.0) */
 	bool *kept;       /* a connection, closed by on_close and nobody else. [WATCHED_MAX] */
 	uint64_t now_ns, timer_ns, check_ns; /* timer_ns UINT64_MAX: none */
 	uint32_t active, free_count, ended_count;
@@ -79,7 +82,7 @@ const struct transport_ops transport_curl = {
 static void keep_freed_memory(void)
 {
 	mallopt(M_MMAP_THRESHOLD, 4 * BUFFER_MAX);
-	mallopt(M_TRIM_THRESHOLD, 4 * BUFFERS_BYTES);
+	mallopt(M_TRIM_THRESHOLD, 4 * RECEIVED_BYTES);
 }
 
 /* A socket stays with epoll between exchanges: taking it off and putting it on again would be two calls
@@ -106,8 +109,9 @@ static void unwatch(struct curl_transport *t, int fd)
 
 static curl_socket_t on_open(void *user, curlsocktype purpose, struct curl_sockaddr *a)
 {
-	struct curl_transport *t = user;
-	int fd = socket(a->family, a->socktype | SOCK_CLOEXEC, a->protocol);
+	struct handle *h = user;
+	struct curl_transport *t = h->owner;
+	int fd = h->sendings ? -1 : socket(a->family, a->socktype | SOCK_CLOEXEC, a->protocol);
 
 	(void)purpose;
 	if (fd >= 0 && fd < WATCHED_MAX)
@@ -231,8 +235,6 @@ static void handle_set(struct handle *h)
 	curl_easy_setopt(e, CURLOPT_PATH_AS_IS, 1L);
 	curl_easy_setopt(e, CURLOPT_PROXY, "");
 	curl_easy_setopt(e, CURLOPT_USERAGENT, "haul");
-	curl_easy_setopt(e, CURLOPT_BUFFERSIZE, (long)o->buffer_bytes);
-	curl_easy_setopt(e, CURLOPT_UPLOAD_BUFFERSIZE, (long)o->buffer_bytes);
 	curl_easy_setopt(e, CURLOPT_TCP_KEEPALIVE, 1L);
 	curl_easy_setopt(e, CURLOPT_MAXAGE_CONN, IDLE_MAX_S);
 	curl_easy_setopt(e, CURLOPT_CONNECTTIMEOUT_MS, (long)(o->connect_ns / NS_IN_MS));
@@ -250,7 +252,7 @@ static void handle_set(struct handle *h)
 	curl_easy_setopt(e, CURLOPT_READDATA, h);
 	curl_easy_setopt(e, CURLOPT_SEEKFUNCTION, on_seek);
 	curl_easy_setopt(e, CURLOPT_OPENSOCKETFUNCTION, on_open);
-	curl_easy_setopt(e, CURLOPT_OPENSOCKETDATA, h->owner);
+	curl_easy_setopt(e, CURLOPT_OPENSOCKETDATA, h);
 	curl_easy_setopt(e, CURLOPT_CLOSESOCKETFUNCTION, on_close);
 	curl_easy_setopt(e, CURLOPT_CLOSESOCKETDATA, h->owner);
 }
@@ -280,16 +282,6 @@ static int handles_open(struct curl_transport *t)
 	return 0;
 }
 
-/* 512 KiB a receive, less where many go on at once. */
-static uint64_t buffer_bytes(uint32_t depth)
-{
-	uint64_t bytes = BUFFERS_BYTES / depth;
-
-	if (bytes > BUFFER_MAX)
-		bytes = BUFFER_MAX;
-	return bytes < BUFFER_MIN ? BUFFER_MIN : bytes;
-}
-
 static int transport_open(struct transport **out, const struct transport_options *options,
 			  struct err *err)
 {
@@ -305,7 +297,7 @@ static int transport_open(struct transport **out, const struct transport_options
 	}
 	keep_freed_memory();
 	t->base = (struct transport){.ops = &transport_curl, .options = *options};
-	t->base.options.buffer_bytes = buffer_bytes(options->depth);
+	t->shares = curl_version_info(CURLVERSION_NOW)->version_num >= 0x080700;
 	t->timer_ns = UINT64_MAX;
 	t->now_ns = clock_now(options->clock);
 	t->epoll = epoll_create1(EPOLL_CLOEXEC);
@@ -371,6 +363,30 @@ static void set_headers(struct handle *h, const struct exchange *x)
 	curl_easy_setopt(h->easy, CURLOPT_HTTPHEADER, h->headers);
 }
 
+/* The buffer of one exchange: long, so that content takes few calls, and less where many go on at once. */
+static long buffer_bytes(const struct curl_transport *t, uint64_t all)
+{
+	const struct transport_options *o = &t->base.options;
+	uint64_t bytes = all / (o->together ? atomic_load(o->together) : o->depth);
+
+	if (bytes > BUFFER_MAX)
+		return BUFFER_MAX;
+	return bytes < BUFFER_MIN ? BUFFER_MIN : (long)bytes;
+}
+
+/* Curl allocates both when an exchange begins, and frees them at its end. What answers a write is short. */
+static void set_buffers(struct handle *h, const struct exchange *x)
+{
+	long receive = x->method != HTTP_GET ? BUFFER_MIN
+		       : h->owner->shares    ? BUFFER_MAX
+					     : buffer_bytes(h->owner, RECEIVED_BYTES);
+
+	curl_easy_setopt(h->easy, CURLOPT_BUFFERSIZE, receive);
+	if (x->send_bytes)
+		curl_easy_setopt(h->easy, CURLOPT_UPLOAD_BUFFERSIZE,
+				 buffer_bytes(h->owner, SENT_BYTES));
+}
+
 static void set_method(CURL *e, const struct exchange *x)
 {
 	curl_easy_setopt(e, CURLOPT_HTTPGET, 1L);
@@ -420,6 +436,7 @@ static void transport_start(struct transport *base, struct exchange *x)
 	}
 	set_headers(h, x);
 	set_method(h->easy, x);
+	set_buffers(h, x);
 	t->active++;
 	if (curl_multi_add_handle(t->multi, h->easy) != CURLM_OK)
 		end(t, h, CURLE_FAILED_INIT);
