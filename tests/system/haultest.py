@@ -107,10 +107,10 @@ class Folder:
 def steady(test):
     """For answers that depend on the clock: other work on this machine may spoil a try, never make one.
     Tried up to four times, each failure said."""
-    def tried():
+    def tried(*args):
         for left in (3, 2, 1, 0):
             try:
-                return test()
+                return test(*args)
             except AssertionError as e:
                 if not left:
                     raise

@@ -60,8 +60,20 @@ def same_files(one, other, what):
     return names
 
 
-def main(*tests):
+def given(test, one):
+    def called():
+        return test(one)
+
+    called.__name__ = test.__name__
+    return called
+
+
+def main(*tests, server=None):
+    """server: makes one for all tests, which are called with it."""
     try:
+        if server:
+            with server() as one:
+                haultest.main(*(given(test, one) for test in tests))
         haultest.main(*tests)
     except servers.Missing as e:
         print(f"skipped: {e}")
