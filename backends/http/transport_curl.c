@@ -446,6 +446,8 @@ static void end(struct curl_transport *t, struct handle *h, CURLcode code)
 {
 	struct exchange *x = h->exchange;
 
+	if (h->sendings && code == CURLE_COULDNT_CONNECT)
+		code = CURLE_RECV_ERROR; /* the first one broke; the second was denied */
 	curl_outcome(h->easy, x, code);
 	curl_multi_remove_handle(t->multi, h->easy);
 	h->exchange = NULL;

@@ -9,6 +9,7 @@ RULE is fault[:argument][@every=N][@first=N][@from=N][@p=SHARE@seed=S][@method=G
     503 500 429 408 401 403exp  that answer instead (429 and 503 with Retry-After: argument, 0)
     refuse                  each connection that the rule hits is reset before a request is read
     down:SECONDS            nobody listens for so long, and all connections are reset
+    deaf:SECONDS            all connections are reset, new ones too, for so long; those that owed an answer are counted
     rst close               the connection ends before an answer, by RST or FIN
     rstmid:BYTES            RST after so many bytes of the body
     trunc:BYTES             FIN after so many bytes of the body
@@ -167,9 +168,9 @@ class Proxy:
         self.rules, self.lasts, self.public_key = rules, lasts, public_key
         self.tokens = {}
         self.sums_as, self.parts = sums_as, {}
-        self.writers, self.server, self.coming, self.dead = set(), None, None, False
+        self.writers, self.idle, self.server, self.coming, self.dead = set(), set(), None, None, False
         self.trace, self.under_way = [], 0
-        self.stats = {"requests": 0, "connections": 0, "handed": 0, "answers": {}, "methods": {}}
+        self.stats = {"requests": 0, "connections": 0, "handed": 0, "answers": {}, "methods": {}, "owed": 0}
 
     def sent(self, status):
         """An answer whose head went out whole. A broken body counts by its status and under "broken"."""
@@ -226,6 +227,18 @@ class Proxy:
     async def listen(self, port):
         self.server = await asyncio.start_server(self.client, "127.0.0.1", port, limit=1 << 20, backlog=4096)
 
+    def reset_all(self):
+        for writer in self.writers:
+            self.stats["owed"] += writer not in self.idle
+            reset(writer)
+
+    async def deaf(self, seconds):
+        self.dead = True
+        self.stats["owed"] += 1
+        self.reset_all()
+        await asyncio.sleep(seconds)
+        self.dead = False
+
     async def die(self, seconds):
         listening = self.server.sockets[0]
         port = listening.getsockname()[1]
@@ -234,8 +247,7 @@ class Proxy:
         asyncio.get_running_loop().remove_reader(listening.fileno())
         await asyncio.sleep(0.01)
         self.server.close()
-        for writer in self.writers:
-            reset(writer)
+        self.reset_all()
         with socket.socket() as kept:
             # Bound, not listening: nobody else's connection gets the port meanwhile.
             kept.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -250,20 +262,24 @@ class Proxy:
         up = None
         try:
             if self.dead or any(r.fault == "refuse" and r.hit("", "") for r in self.rules):
+                self.stats["owed"] += self.dead
                 reset(writer)
                 return
             while True:
                 up = await self.one(reader, writer, up)
+                self.idle.add(writer)
         except (asyncio.IncompleteReadError, ConnectionError, Broken, asyncio.LimitOverrunError):
             pass
         finally:
             self.writers.discard(writer)
+            self.idle.discard(writer)
             writer.close()
             if up:
                 up[1].close()
 
     async def one(self, reader, writer, up):
         first, lines, headers = await read_head(reader)
+        self.idle.discard(writer)
         method, path, _ = first.split(" ", 2)
         if path in ("/__stats", "/__trace"):
             self.stats["connections"] -= 1
@@ -292,8 +308,9 @@ class Proxy:
         self.stats["methods"][method] = self.stats["methods"].get(method, 0) + 1
         rule = next((r for r in self.rules if r.fault != "refuse" and r.hit(method, path)), None)
         fault, argument = (rule.fault, rule.argument) if rule else ("", "")
-        if fault == "down":
-            self.coming = asyncio.ensure_future(self.die(float(argument)))
+        if fault in ("down", "deaf"):
+            self.writers.discard(writer)
+            self.coming = asyncio.ensure_future((self.die if fault == "down" else self.deaf)(float(argument)))
             raise Broken
         if fault == "rst":
             reset(writer)
@@ -437,7 +454,8 @@ class Proxy:
                 return body
 
     async def body(self, writer, up, total, fault, argument):
-        limit = int(argument) if fault in ("rstmid", "trunc") else total
+        # Of a short rest all but a byte: who counts this has seen harm done.
+        limit = min(int(argument), max(total - 1, 0)) if fault in ("rstmid", "trunc") else total
         piece = max(1024, int(argument) // 10) if fault == "slow" else 65536
         sent = 0
         while sent < total:

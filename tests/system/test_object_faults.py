@@ -90,10 +90,13 @@ def test_nothing_to_retry():
 
 
 def test_refused_connections():
-    with Bench() as bench, servers.Proxy(bench.server.endpoint(), "refuse@first=6") as proxy:
+    """Each connection that is reset before its request was read costs one attempt."""
+    with Bench() as bench, servers.Proxy(bench.server.endpoint(), "refuse@every=3", "count" + GET) as proxy:
         p, = bench.run(proxy, io("read", verify="full", **SMALL))
-        check(proxy.stats()["rules"] == {"0:refuse": 6}, f"{proxy.stats()}")
-        check(p["errors"] == 0 and p["bytes_read"] == READS * 262144, f"{p}")
+        e, (hits, served) = p["endpoints"][0], proxy.stats()["rules"].values()
+        check(p["errors"] == 0 and p["bytes_read"] == READS * 262144 and served == READS, f"{p} {served}")
+        check(hits >= 2 and p["retries"] == e["failures"] == e["connect"] + e["broken"] == hits, f"{hits} {e}")
+        check(e["attempts"] == READS + hits and e["statuses"] == {"206": READS, "0": hits}, f"{hits} {e}")
 
 
 def test_retry_after():
@@ -143,13 +146,21 @@ def test_corrupt_bytes_are_found():
 
 
 def test_dies_and_comes_back():
-    """The only one: requests wait for it, by trying again."""
-    with Bench() as bench, servers.Proxy(bench.server.endpoint(), f"down:1.5@path={DATA}@first=1") as proxy:
-        p, = bench.run(proxy, io("read", verify="full", **SMALL), retry={"attempts": 50, "first": "50 ms", "longest": "500 ms"},
-                       eject_failures=3, eject_time="200 ms")
-        check(proxy.stats()["rules"] == {"0:down": 1}, f"{proxy.stats()}")
-        check(p["errors"] == 0 and p["bytes_read"] == READS * 262144 and p["retries"] > 0, f"{p}")
-        check(p["seconds"] > 1, f"{p['seconds']} s")
+    """The only one: requests wait for it, by trying again. What still answers by resets counts them; who listens no
+    more cannot."""
+    with Bench() as bench:
+        for rule in ("deaf:1.5", "down:1.5"):
+            with servers.Proxy(bench.server.endpoint(), f"{rule}@path={DATA}@first=1") as proxy:
+                p, = bench.run(proxy, io("read", verify="full", **SMALL), eject_failures=3, eject_time="200 ms",
+                               retry={"attempts": 50, "first": "50 ms", "longest": "500 ms"})
+                e, stats = p["endpoints"][0], proxy.stats()
+            check(stats["rules"] == {"0:" + rule.split(":")[0]: 1}, f"{rule}: {stats}")
+            check(p["errors"] == 0 and p["bytes_read"] == READS * 262144 and p["seconds"] > 1, f"{rule}: {p}")
+            check(p["retries"] == e["failures"] == e["connect"] + e["broken"] > 8, f"{rule}: {e}")
+            check(e["attempts"] == e["requests"] == READS + e["failures"], f"{rule}: {e}")
+            check(e["statuses"] == {"206": READS, "0": e["failures"]}, f"{rule}: {e}")
+            if rule == "deaf:1.5":
+                check(e["failures"] == stats["owed"], f"{rule}: {e} {stats}")
 
 
 def test_writes_complete():
