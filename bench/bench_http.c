@@ -1,10 +1,11 @@
 /* Objects read or written over HTTP through the queue as a reader thread does it, one thread: what wrk and
  * ab are asked beside it. Prints GB/s, requests/s, CPU seconds a GB, CPU microseconds a request.
  *
- *	bench_http get|put STORE_JSON KEY_FORMAT OBJECTS BYTES DEPTH SECONDS
+ *	bench_http get|drop|put STORE_JSON KEY_FORMAT OBJECTS BYTES DEPTH SECONDS
  *	bench_http sign
  *
- * KEY_FORMAT has one %u. put writes each object by one PUT and asks no size. */
+ * KEY_FORMAT has one %u. drop reads as get does, and keeps nothing of it. put writes each object by one PUT and
+ * asks no size. */
 #include <cjson/cJSON.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,7 +32,7 @@ struct bench {
 	unsigned count;
 	uint64_t bytes, seen, failed;
 	uint32_t depth;
-	bool put;
+	bool put, drop;
 };
 
 static double cpu_seconds(void)
@@ -88,6 +89,7 @@ static void next(struct bench *b, uint32_t slot, uint64_t number)
 			  .object = o,
 			  .length = b->bytes,
 			  .part = b->bytes,
+			  .discard = b->drop,
 			  .data = data};
 	queue_submit(&b->queue, &one, 1);
 }
@@ -173,11 +175,12 @@ int main(int argc, char **argv)
 	}
 	if (argc != 8) {
 		fprintf(stderr,
-			"bench_http get|put STORE_JSON KEY_FORMAT OBJECTS BYTES DEPTH SECONDS\n"
+			"bench_http get|drop|put STORE_JSON KEY_FORMAT OBJECTS BYTES DEPTH SECONDS\n"
 			"bench_http sign\n");
 		return 2;
 	}
 	b.put = strcmp(argv[1], "put") == 0;
+	b.drop = strcmp(argv[1], "drop") == 0;
 	b.keys = argv[3];
 	b.count = (unsigned)atoi(argv[4]);
 	b.bytes = strtoull(argv[5], NULL, 10);

@@ -1,11 +1,12 @@
 /* What failures mean: errno, kind, whether another attempt may do better, and a sentence. */
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
 #include "backends/http/http.h"
 
-enum { PATIENCE_S = 3600 };
+enum { PATIENCE_S = 3600, SKEW_MAX_S = 900 };
 
 static void say(struct io *io, int status, enum io_fault fault, bool transient, const char *why)
 {
@@ -166,16 +167,31 @@ static void find_code(struct slot *s)
 	xml_close(x);
 }
 
+/* The server's clock less this machine's, in seconds. */
+static int64_t clock_off(int64_t date)
+{
+	return date - (int64_t)(clock_utc_ns() / 1000000000);
+}
+
+/* A signature was refused for its time. Azure has no code of its own for that: the refusal's date tells. By
+ * this machine's clock, not by what has been learnt: others were signed before that. */
+static bool refused_for_time(const char *code, int64_t date)
+{
+	if (strcasecmp(code, "RequestTimeTooSkewed") == 0)
+		return date;
+	return date && strcasecmp(code, "AuthenticationFailed") == 0 &&
+	       llabs(clock_off(date)) > SKEW_MAX_S;
+}
+
 /* What another signature may mend: the clock, or keys that have expired. */
 static bool mend(struct slot *s, const char *code)
 {
 	struct http_channel *ch = s->channel;
 	int64_t date = answer_date(&s->exchange.answer);
-	bool skewed = strcasecmp(code, "RequestTimeTooSkewed") == 0;
 	bool expired = strcasecmp(code, "ExpiredToken") == 0 || s->exchange.answer.status == 401;
 
-	if (skewed && date) {
-		atomic_store(&ch->store->skew, date - (int64_t)(clock_utc_ns() / 1000000000));
+	if (refused_for_time(code, date)) {
+		atomic_store(&ch->store->skew, clock_off(date));
 		say(s->io, -EACCES, IO_FAULT_DENIED, s->io->attempts <= 2,
 		    "the clocks of this machine and the store differ too much");
 		return true;

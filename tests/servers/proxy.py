@@ -24,6 +24,7 @@ RULE is fault[:argument][@every=N][@first=N][@from=N][@p=SHARE@seed=S][@method=G
     307:BASE                to the same path at BASE ("http://127.0.0.1:7480")
     date:SECONDS            the answer's Date is off by so many
     skewed:SECONDS          the signature is refused for its time, by a clock that is off by so many
+    late:SECONDS            the same as Azure says it
     page:PARTS              a list of an upload's parts has so many at most, and says that more follow
     count                   nothing is done, but the hits are counted
 
@@ -296,7 +297,7 @@ class Proxy:
         noted = {"method": method, "path": path, "range": headers.get("range", ""), "keys": 0,
                  "bytes": int(headers.get("content-length", 0)), "under_way": self.under_way,
                  "sum_asked": headers.get("x-amz-checksum-mode", "") == "ENABLED",
-                 "date": headers.get("x-amz-date", ""), "sha256": headers.get("x-amz-content-sha256", "")}
+                 "date": headers.get("x-amz-date", headers.get("x-ms-date", "")), "sha256": headers.get("x-amz-content-sha256", "")}
         if len(self.trace) < 10000:
             self.trace.append(noted)
         return noted
@@ -389,6 +390,7 @@ class Proxy:
             "403exp": (403, "ExpiredToken"),
             "err200": (200, "InternalError"),
             "skewed": (403, "RequestTimeTooSkewed", "Date: " + (http_date(argument) if fault == "skewed" else "")),
+            "late": (403, "AuthenticationFailed", "Date: " + (http_date(argument) if fault == "late" else "")),
             "307": (307, "TemporaryRedirect", "Location: " + argument + path),
         }
         if fault not in table:

@@ -110,13 +110,18 @@ def test_retry_after():
         check(whole["mean"] * READS - first["mean"] * READS >= 1e9, f"the wait is in the first attempts: {whole} {first}")
 
 
+def utc(date):
+    """Of a request to S3 or Azure, in seconds."""
+    return calendar.timegm(time.strptime(date, "%Y%m%dT%H%M%SZ" if date.endswith("Z") else "%a, %d %b %Y %H:%M:%S GMT"))
+
+
 def offsets(bench):
     """Reads past a server whose clock goes ten minutes before, for two refusals: the phase, and how far the date of
     each signed request was from ours."""
     with servers.Proxy(bench.server.endpoint(), "skewed:600@first=2" + GET, "count" + GET) as proxy:
         p, = bench.run(proxy, io("read", verify="full", **{**SMALL, "depth": 1}))
         reads = [r for r in proxy.trace() if r["method"] == "GET" and DATA in r["path"]]
-        return p, sorted(calendar.timegm(time.strptime(r["date"], "%Y%m%dT%H%M%SZ")) - time.time() for r in reads)
+        return p, sorted(utc(r["date"]) - time.time() for r in reads)
 
 
 def test_clock():
@@ -218,6 +223,12 @@ def test_azure():
             check(p["errors"] == 0 and p["retries"] == hits >= 1, f"{rule}: done {hits} times, {p['retries']} retries")
             p, = bench.run(bench.server, io("read", verify="full", **what))
             check(p["errors"] == 0, f"{rule}: {p}")
+        with servers.Proxy(bench.server.endpoint(), "late:1200@first=2" + GET, "count" + GET) as proxy:
+            p, = bench.run(proxy, io("read", verify="full", **{**SMALL, "depth": 1}))
+            off = [utc(r["date"]) - time.time() for r in proxy.trace() if r["method"] == "GET" and DATA in r["path"]]
+            check(p["errors"] == 0 and p["retries"] == 2 and p["endpoints"][0]["denied"] == 2, f"clock: {p}")
+            # A rank that came late met no refusal, and had nothing to learn.
+            check(all(min(abs(s), abs(s - 1200)) < 60 for s in off) and sum(s > 600 for s in off) >= READS // 2, f"{off}")
         with servers.Proxy(bench.server.endpoint(), "corrupt:77@every=8" + GET) as proxy:
             p, = bench.run(proxy, io("read", verify="full", on_error="count", **SMALL))
             check(p["errors"] == 5 and "differs at byte 77" in p["failures"][0]["text"], f"{p['failures']}")
