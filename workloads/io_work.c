@@ -51,8 +51,8 @@ static void slots_init(struct io_thread *t)
 			slot->buffer = (char *)t->worker->buffer + i * bytes;
 		if (t->names)
 			slot->name = &t->names[i];
-		if (t->keys)
-			t->names[i].keys = &t->keys[i * o->batch];
+		if (slot->name && t->keys)
+			slot->name->keys = &t->keys[i * o->batch];
 		slot->next = t->free;
 		t->free = slot;
 	}

@@ -110,11 +110,13 @@ def test_killed_one(rgw):
         with Folder() as folder:
             store = store_of(rgw.endpoints(), balance, eject_failures=3, eject_time="100 ms",
                              uri=f"s3://train/killed-{balance}")
+            # By itself: a write asks for sizes, which a gateway counts as it counts reads.
+            works(RANKS, folder, store, [io("write", **SMALL)], rgw.env())
             for seconds in (3, 6, 12, 24, 48):
                 killer = Killer(rgw, which, 20)
                 killer.start()
-                p = works(RANKS, folder, store, [io("write", **SMALL), io("read", verify="full", passes=0, seconds=seconds,
-                                                                          rate=200, **SMALL)], rgw.env())["phases"][1]
+                p, = works(RANKS, folder, store, [io("read", verify="full", passes=0, seconds=seconds, rate=200, **SMALL)],
+                           rgw.env())["phases"]
                 killer.over = True
                 killer.join()
                 check(p["errors"] == 0, f"{balance}: {p['errors']} errors")

@@ -377,8 +377,8 @@ static void test_missing_in_a_batch(void)
 {
 	static const char *const phases[] = {
 		"\"operation\": \"write\"", "\"operation\": \"delete\", \"count\": 1",
-		"\"operation\": \"delete\", \"batch\": 3, \"rate\": 20000, "
-		"\"arrivals\": \"poisson\""};
+		("\"operation\": \"delete\", \"batch\": 3, \"rate\": 20000, "
+		 "\"arrivals\": \"poisson\"")};
 	struct fixture *f =
 		io_run("\"mem://\", \"capacity\": \"16 MiB\"",
 		       "\"objects\": 4, \"size\": 4096, \"block\": 4096", phases, 3, 2, NULL);
