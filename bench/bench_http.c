@@ -148,11 +148,14 @@ static void sign(void)
 	static char buffer[REQUEST_BYTES];
 	static const char *const path[] = {"/", "bucket", "/", "train/00/img_0000001.npz", NULL};
 	struct credentials c = {.key = "AKIAIOSFODNN7EXAMPLE", .secret = "wJalrXUtnFEMI"};
-	struct sign_v4 s = {0};
+	struct sign_v4 s;
 	struct exchange x = {0};
 	struct request r;
-	double cpu = cpu_seconds();
+	double cpu;
 
+	if (sign_v4_open(&s, NULL) < 0)
+		return;
+	cpu = cpu_seconds();
 	for (int i = 0; i < REQUESTS; i++) {
 		request_begin(&r, buffer, sizeof(buffer), HTTP_GET, "http", "s3-1:9000");
 		request_path(&r, path);
@@ -162,6 +165,7 @@ static void sign(void)
 	}
 	printf("%.2f us a request, put together and signed\n",
 	       (cpu_seconds() - cpu) / REQUESTS * 1e6);
+	sign_v4_close(&s);
 }
 
 int main(int argc, char **argv)

@@ -45,6 +45,8 @@ int http_channel_open(struct channel *c, struct err *err)
 		if (rc == 0)
 			rc = sum_open(&ch->sum);
 		if (rc == 0)
+			rc = sign_v4_open(&ch->v4, err);
+		if (rc == 0)
 			rc = uploads_open(ch, c->depth);
 	}
 	if (rc < 0)
@@ -71,7 +73,7 @@ void http_channel_close(struct channel *c)
 	}
 	uploads_close(ch);
 	OPENSSL_cleanse(&ch->credentials, sizeof(ch->credentials));
-	OPENSSL_cleanse(&ch->v4, sizeof(ch->v4));
+	sign_v4_close(&ch->v4);
 	sum_close(&ch->sum);
 	free(ch->slots);
 	free(ch->free);

@@ -6,7 +6,11 @@
 #ifndef HAUL_BACKENDS_HTTP_SIGN_H
 #define HAUL_BACKENDS_HTTP_SIGN_H
 
+#include <openssl/types.h>
+
 #include "backends/http/request.h"
+
+struct err;
 
 enum {
 	CREDENTIAL_KEY_BYTES = 256,
@@ -24,12 +28,18 @@ struct credentials {
 	int64_t expires;
 };
 
-/* The signing key of a day, kept. */
+/* A signer: the signing key of a day, kept inside an HMAC, and a digest. To have OpenSSL look for its
+ * algorithms and to hash a key anew for each request would cost as much again. */
 struct sign_v4 {
 	char day[9];         /* "20130524"; "": none */
 	uint64_t generation; /* of the credentials that it was made of */
-	uint8_t key[SHA256_BYTES];
+	EVP_MAC_CTX *mac;
+	EVP_MD_CTX *digest;
 };
+
+/* -ENOMEM. Close takes a signer of zeros, too. */
+int sign_v4_open(struct sign_v4 *s, struct err *err);
+void sign_v4_close(struct sign_v4 *s);
 
 #define SIGN_UNSIGNED "UNSIGNED-PAYLOAD"
 

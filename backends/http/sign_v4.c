@@ -1,8 +1,12 @@
+#include <errno.h>
+#include <openssl/core_names.h>
 #include <openssl/evp.h>
 #include <openssl/hmac.h>
+#include <openssl/params.h>
 #include <string.h>
 
 #include "backends/http/sign.h"
+#include "core/err.h"
 
 enum { CANONICAL_BYTES = 16 << 10, SCOPE_BYTES = 128 };
 
@@ -14,25 +18,46 @@ static void hmac(uint8_t out[SHA256_BYTES], const void *key, size_t key_bytes, c
 	HMAC(EVP_sha256(), key, (int)key_bytes, (const unsigned char *)data, n, out, &length);
 }
 
-static void sha256(uint8_t out[SHA256_BYTES], const void *data, size_t n)
-{
-	EVP_Digest(data, n, out, NULL, EVP_sha256(), NULL);
-}
-
 void sign_sha256(const void *data, size_t n, char out[SHA256_TEXT_BYTES])
 {
 	struct text t = text_in(out, SHA256_TEXT_BYTES);
 	uint8_t digest[SHA256_BYTES];
 
-	sha256(digest, data, n);
+	EVP_Digest(data, n, digest, NULL, EVP_sha256(), NULL);
 	text_add_hex(&t, digest, sizeof(digest));
+}
+
+int sign_v4_open(struct sign_v4 *s, struct err *err)
+{
+	char name[] = "SHA256";
+	const OSSL_PARAM params[] = {
+		OSSL_PARAM_construct_utf8_string(OSSL_MAC_PARAM_DIGEST, name, 0),
+		OSSL_PARAM_construct_end()};
+	EVP_MAC *hmac_of = EVP_MAC_fetch(NULL, "HMAC", NULL);
+	EVP_MD *sha256 = EVP_MD_fetch(NULL, name, NULL);
+
+	*s = (struct sign_v4){.mac = hmac_of ? EVP_MAC_CTX_new(hmac_of) : NULL,
+			      .digest = EVP_MD_CTX_new()};
+	if (!s->mac || !s->digest || !EVP_MAC_CTX_set_params(s->mac, params) ||
+	    !EVP_DigestInit_ex2(s->digest, sha256, NULL))
+		sign_v4_close(s);
+	EVP_MD_free(sha256);
+	EVP_MAC_free(hmac_of);
+	return s->mac ? 0 : err_set(err, -ENOMEM, "OpenSSL gives no HMAC of SHA-256");
+}
+
+void sign_v4_close(struct sign_v4 *s)
+{
+	EVP_MAC_CTX_free(s->mac);
+	EVP_MD_CTX_free(s->digest);
+	*s = (struct sign_v4){0};
 }
 
 static void day_key(struct sign_v4 *s, const struct credentials *c, uint64_t generation,
 		    const char *region, const char *day)
 {
 	char first[CREDENTIAL_SECRET_BYTES + 4] = "AWS4";
-	uint8_t a[SHA256_BYTES], b[SHA256_BYTES];
+	uint8_t a[SHA256_BYTES], b[SHA256_BYTES], key[SHA256_BYTES];
 
 	if (s->generation == generation && memcmp(s->day, day, 8) == 0)
 		return;
@@ -40,8 +65,10 @@ static void day_key(struct sign_v4 *s, const struct credentials *c, uint64_t gen
 	hmac(a, first, 4 + strlen(c->secret), day, 8);
 	hmac(b, a, sizeof(a), region, strlen(region));
 	hmac(a, b, sizeof(b), "s3", 2);
-	hmac(s->key, a, sizeof(a), "aws4_request", 12);
+	hmac(key, a, sizeof(a), "aws4_request", 12);
+	EVP_MAC_init(s->mac, key, sizeof(key), NULL);
 	OPENSSL_cleanse(first, sizeof(first));
+	OPENSSL_cleanse(key, sizeof(key));
 	memcpy(s->day, day, 8);
 	s->generation = generation;
 }
@@ -119,14 +146,37 @@ static void scope_of(char out[SCOPE_BYTES], const char *date, const char *region
 	text_add(&t, "/s3/aws4_request");
 }
 
+/* The digest in hex of what is signed first, then the HMAC in hex of what is signed at last. */
+static void hash(struct sign_v4 *s, const struct text *canonical, char out[SHA256_TEXT_BYTES])
+{
+	struct text t = text_in(out, SHA256_TEXT_BYTES);
+	uint8_t digest[SHA256_BYTES];
+
+	EVP_DigestInit_ex2(s->digest, NULL, NULL);
+	EVP_DigestUpdate(s->digest, canonical->at, canonical->used);
+	EVP_DigestFinal_ex(s->digest, digest, NULL);
+	text_add_hex(&t, digest, sizeof(digest));
+}
+
+static void seal(struct sign_v4 *s, const struct text *string, char out[SHA256_TEXT_BYTES])
+{
+	struct text t = text_in(out, SHA256_TEXT_BYTES);
+	uint8_t digest[SHA256_BYTES];
+	size_t length;
+
+	EVP_MAC_init(s->mac, NULL, 0, NULL); /* with the key that it has */
+	EVP_MAC_update(s->mac, (const unsigned char *)string->at, string->used);
+	EVP_MAC_final(s->mac, digest, &length, sizeof(digest));
+	text_add_hex(&t, digest, sizeof(digest));
+}
+
 /* The signature in hex. */
-static void signature(const struct sign_v4 *s, const struct request *r, const char *names, bool all,
+static void signature(struct sign_v4 *s, const struct request *r, const char *names, bool all,
 		      const char *payload, const char *date, const char *scope,
 		      char out[SHA256_TEXT_BYTES])
 {
 	char canonical[CANONICAL_BYTES], string[512], digest_text[SHA256_TEXT_BYTES];
 	struct text t = text_in(canonical, sizeof(canonical));
-	uint8_t digest[SHA256_BYTES];
 
 	text_add(&t, http_method_name(r->method));
 	text_add_char(&t, '\n');
@@ -139,7 +189,7 @@ static void signature(const struct sign_v4 *s, const struct request *r, const ch
 	text_add(&t, names);
 	text_add_char(&t, '\n');
 	text_add(&t, payload);
-	sign_sha256(canonical, t.used, digest_text);
+	hash(s, &t, digest_text);
 	t = text_in(string, sizeof(string));
 	text_add(&t, "AWS4-HMAC-SHA256\n");
 	text_add(&t, date);
@@ -147,9 +197,7 @@ static void signature(const struct sign_v4 *s, const struct request *r, const ch
 	text_add(&t, scope);
 	text_add_char(&t, '\n');
 	text_add(&t, digest_text);
-	hmac(digest, s->key, sizeof(s->key), string, t.used);
-	t = text_in(out, SHA256_TEXT_BYTES);
-	text_add_hex(&t, digest, sizeof(digest));
+	seal(s, &t, out);
 }
 
 void sign_v4(struct sign_v4 *s, struct request *r, const struct credentials *c, uint64_t generation,

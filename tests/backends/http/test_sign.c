@@ -34,11 +34,13 @@ static const char *header(const struct request *r, const char *name)
 static void check_v4(struct request *r, const char *payload, const char *names,
 		     const char *signature)
 {
-	struct sign_v4 s = {0};
+	struct sign_v4 s;
 	char wanted[1024];
 	struct text t = text_in(wanted, sizeof(wanted));
 
+	CU_ASSERT_EQUAL_FATAL(sign_v4_open(&s, NULL), 0);
 	sign_v4(&s, r, &amazon, 1, "us-east-1", payload, MAY_24_2013);
+	sign_v4_close(&s);
 	text_add(&t, "AWS4-HMAC-SHA256 "
 		     "Credential=AKIAIOSFODNN7EXAMPLE/20130524/us-east-1/s3/aws4_request, "
 		     "SignedHeaders=");
@@ -92,12 +94,14 @@ static void test_queries(void)
 
 static void test_presigned(void)
 {
-	struct sign_v4 s = {0};
+	struct sign_v4 s;
 	struct exchange x = {0};
 	struct request r;
 
 	ask(&r, HTTP_GET, "/test.txt");
+	CU_ASSERT_EQUAL_FATAL(sign_v4_open(&s, NULL), 0);
 	sign_v4_query(&s, &r, &amazon, 1, "us-east-1", 86400, MAY_24_2013);
+	sign_v4_close(&s);
 	CU_ASSERT_EQUAL(request_finish(&r, NULL, &x), 0);
 	CU_ASSERT_STRING_EQUAL(
 		x.url,
@@ -111,24 +115,27 @@ static void test_presigned(void)
 /* The kept key is made anew on another day, in another region's channel and for other credentials. */
 static void test_the_key_is_kept(void)
 {
-	struct sign_v4 kept = {0}, fresh;
+	struct sign_v4 kept, fresh;
 	struct credentials other = amazon;
 	struct request r, again;
 	char first[2048];
 
 	strcpy(other.secret, "another");
+	CU_ASSERT_EQUAL_FATAL(sign_v4_open(&kept, NULL), 0);
 	for (int i = 0; i < 3; i++) {
 		const struct credentials *c = i == 2 ? &other : &amazon;
 		int64_t now = MAY_24_2013 + (i >= 1) * 86400;
 
-		fresh = (struct sign_v4){0};
+		CU_ASSERT_EQUAL_FATAL(sign_v4_open(&fresh, NULL), 0);
 		ask(&r, HTTP_GET, "/k");
 		sign_v4(&kept, &r, c, (uint64_t)(i == 2) + 1, "eu-west-1", EMPTY_SHA256, now);
 		strcpy(first, header(&r, "authorization"));
 		ask(&again, HTTP_GET, "/k");
 		sign_v4(&fresh, &again, c, 1, "eu-west-1", EMPTY_SHA256, now);
 		CU_ASSERT_STRING_EQUAL(header(&again, "authorization"), first);
+		sign_v4_close(&fresh);
 	}
+	sign_v4_close(&kept);
 }
 
 /* HMAC-SHA256 with the key of Azurite's documentation, over the text that azure documents, made with
