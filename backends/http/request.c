@@ -3,6 +3,13 @@
 #include <errno.h>
 #include <string.h>
 
+const char *http_method_name(enum http_method method)
+{
+	static const char *const names[] = {"GET", "HEAD", "PUT", "POST", "DELETE"};
+
+	return names[method];
+}
+
 void request_begin(struct request *r, char *buffer, size_t size, enum http_method method,
 		   const char *scheme, const char *host)
 {

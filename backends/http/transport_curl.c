@@ -13,11 +13,12 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
+#include "backends/http/curl_ahead.h"
 #include "backends/http/curl_outcome.h"
+#include "backends/http/curl_request.h"
 
 enum {
 	EVENTS = 64,
-	OWN_HEADERS = 3, /* those of curl's that are left out */
 	WATCHED_MAX = 1 << 16,
 	RECEIVED_BYTES = 12 << 20, /* of all exchanges under way */
 	SENT_BYTES = 8 << 20,
@@ -34,8 +35,11 @@ struct handle {
 	struct curl_transport *owner;
 	const char *connect_to; /* the address it is set to */
 	uint32_t sendings;
+	int socket; /* of its connection, the last that curl named */
 	bool connected;
-	struct curl_slist headers[EXCHANGE_HEADERS + OWN_HEADERS];
+	bool ahead; /* its exchange is read ahead */
+	bool moved; /* stands in the transport's moved */
+	struct curl_slist headers[CURL_REQUEST_HEADERS];
 	struct curl_slist to;
 };
 
@@ -46,20 +50,15 @@ struct curl_transport {
 	uint8_t *watched; /* events that epoll knows of a descriptor; 0: none. [WATCHED_MAX] */
 	bool *idle;       /* no exchange uses it. [WATCHED_MAX] */
 	bool shares;      /* libcurl has one receive buffer for all exchanges (8.7.0) */
+	bool ahead;       /* TLS is read ahead: curl_ahead.h */
 	bool *kept;       /* a connection, closed by on_close and nobody else. [WATCHED_MAX] */
 	uint64_t now_ns, timer_ns, check_ns; /* timer_ns UINT64_MAX: none */
-	uint32_t active, free_count, ended_count;
+	uint32_t active, free_count, ended_count, moved_count;
 	struct handle *handles;  /* [depth] */
 	struct handle **free;    /* [depth] */
 	struct exchange **ended; /* [depth] */
+	struct handle **moved;   /* received by TLS since they were last looked at. [depth] */
 };
-
-const char *http_method_name(enum http_method method)
-{
-	static const char *const names[] = {"GET", "HEAD", "PUT", "POST", "DELETE"};
-
-	return names[method];
-}
 
 static int transport_open(struct transport **out, const struct transport_options *options,
 			  struct err *err);
@@ -132,11 +131,14 @@ static int on_close(void *user, curl_socket_t fd)
 static int on_socket(CURL *easy, curl_socket_t fd, int what, void *user, void *known)
 {
 	struct curl_transport *t = user;
+	struct handle *h = NULL;
 	uint32_t events =
 		(what & CURL_POLL_IN ? EPOLLIN : 0u) | (what & CURL_POLL_OUT ? EPOLLOUT : 0u);
 
-	(void)easy;
 	(void)known;
+	curl_easy_getinfo(easy, CURLINFO_PRIVATE, (char **)&h);
+	if (h && what != CURL_POLL_REMOVE)
+		h->socket = fd;
 	if (what != CURL_POLL_REMOVE)
 		watch(t, fd, events);
 	else if (fd >= WATCHED_MAX || !t->kept[fd])
@@ -170,12 +172,24 @@ static int on_sending(void *user, char *to, char *from, int to_port, int from_po
 	return h->sendings++ ? CURL_PREREQFUNC_ABORT : CURL_PREREQFUNC_OK;
 }
 
+/* It received, and so may have more than it was given. */
+static void note_moved(struct handle *h)
+{
+	struct curl_transport *t = h->owner;
+
+	if (!h->ahead || h->moved)
+		return;
+	h->moved = true;
+	t->moved[t->moved_count++] = h;
+}
+
 static size_t on_header(char *line, size_t size, size_t n, void *user)
 {
 	struct handle *h = user;
 	struct exchange *x = h->exchange;
 
 	x->active_ns = h->owner->now_ns;
+	note_moved(h);
 	if (!x->first_byte_ns)
 		x->first_byte_ns = clock_now(h->owner->base.options.clock);
 	answer_line(&x->answer, line, size * n);
@@ -190,6 +204,7 @@ static size_t on_body(char *data, size_t size, size_t n, void *user)
 
 	x->active_ns = h->owner->now_ns;
 	x->received_bytes += size * n;
+	note_moved(h);
 	if (rc >= 0)
 		return size * n;
 	x->ended = rc;
@@ -242,6 +257,8 @@ static void handle_set(struct handle *h)
 	curl_easy_setopt(e, CURLOPT_SSL_VERIFYHOST, o->insecure ? 0L : 2L);
 	if (o->ca)
 		curl_easy_setopt(e, CURLOPT_CAINFO, o->ca);
+	if (h->owner->ahead)
+		curl_ahead_set(e);
 	curl_easy_setopt(e, CURLOPT_PREREQFUNCTION, on_sending);
 	curl_easy_setopt(e, CURLOPT_PREREQDATA, h);
 	curl_easy_setopt(e, CURLOPT_HEADERFUNCTION, on_header);
@@ -264,10 +281,12 @@ static int handles_open(struct curl_transport *t)
 	t->handles = calloc(depth, sizeof(*t->handles));
 	t->free = calloc(depth, sizeof(struct handle *));
 	t->ended = calloc(depth, sizeof(struct exchange *));
+	t->moved = calloc(depth, sizeof(struct handle *));
 	t->watched = calloc(WATCHED_MAX, sizeof(*t->watched));
 	t->idle = calloc(WATCHED_MAX, sizeof(*t->idle));
 	t->kept = calloc(WATCHED_MAX, sizeof(*t->kept));
-	if (!t->handles || !t->free || !t->ended || !t->watched || !t->idle || !t->kept)
+	if (!t->handles || !t->free || !t->ended || !t->moved || !t->watched || !t->idle ||
+	    !t->kept)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < depth; i++) {
 		struct handle *h = &t->handles[i];
@@ -298,6 +317,7 @@ static int transport_open(struct transport **out, const struct transport_options
 	keep_freed_memory();
 	t->base = (struct transport){.ops = &transport_curl, .options = *options};
 	t->shares = curl_version_info(CURLVERSION_NOW)->version_num >= 0x080700;
+	t->ahead = curl_ahead_possible();
 	t->timer_ns = UINT64_MAX;
 	t->now_ns = clock_now(options->clock);
 	t->epoll = epoll_create1(EPOLL_CLOEXEC);
@@ -331,36 +351,12 @@ static void transport_close(struct transport *base)
 	free(t->handles);
 	free(t->free);
 	free(t->ended);
+	free(t->moved);
 	free(t->watched);
 	free(t->idle);
 	free(t->kept);
 	free(t);
 	curl_global_cleanup();
-}
-
-/* Headers of the exchange, without those that curl would add. Nodes are the handle's own. */
-static void set_headers(struct handle *h, const struct exchange *x)
-{
-	static const char *const left_out[OWN_HEADERS] = {"Accept:", "Expect:", "Content-Type:"};
-	uint32_t n = 0;
-
-	for (uint32_t i = 0; i < x->header_count; i++)
-		h->headers[n++].data = (char *)x->headers[i];
-	/* The others come only with a body. */
-	for (uint32_t i = 0;
-	     i < (x->method == HTTP_PUT || x->method == HTTP_POST ? OWN_HEADERS : 1); i++) {
-		uint32_t k;
-
-		for (k = 0; k < x->header_count; k++) {
-			if (strncasecmp(x->headers[k], left_out[i], strlen(left_out[i])) == 0)
-				break;
-		}
-		if (k == x->header_count)
-			h->headers[n++].data = (char *)left_out[i];
-	}
-	for (uint32_t i = 0; i < n; i++)
-		h->headers[i].next = i + 1 < n ? &h->headers[i + 1] : NULL;
-	curl_easy_setopt(h->easy, CURLOPT_HTTPHEADER, h->headers);
 }
 
 /* The buffer of one exchange: long, so that content takes few calls, and less where many go on at once. */
@@ -387,23 +383,6 @@ static void set_buffers(struct handle *h, const struct exchange *x)
 				 buffer_bytes(h->owner, SENT_BYTES));
 }
 
-static void set_method(CURL *e, const struct exchange *x)
-{
-	curl_easy_setopt(e, CURLOPT_HTTPGET, 1L);
-	curl_easy_setopt(e, CURLOPT_CUSTOMREQUEST, x->method == HTTP_DELETE ? "DELETE" : NULL);
-	if (x->method == HTTP_HEAD)
-		curl_easy_setopt(e, CURLOPT_NOBODY, 1L);
-	if (x->method == HTTP_PUT) {
-		curl_easy_setopt(e, CURLOPT_UPLOAD, 1L);
-		curl_easy_setopt(e, CURLOPT_INFILESIZE_LARGE, (curl_off_t)x->send_bytes);
-	}
-	if (x->method == HTTP_POST) {
-		curl_easy_setopt(e, CURLOPT_POST, 1L);
-		curl_easy_setopt(e, CURLOPT_POSTFIELDS, NULL);
-		curl_easy_setopt(e, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)x->send_bytes);
-	}
-}
-
 static void end(struct curl_transport *t, struct handle *h, CURLcode code);
 
 static void transport_start(struct transport *base, struct exchange *x)
@@ -425,6 +404,7 @@ static void transport_start(struct transport *base, struct exchange *x)
 	h->exchange = x;
 	h->sendings = 0;
 	h->connected = false;
+	h->ahead = t->ahead && strncmp(x->url, "https:", 6) == 0;
 	curl_easy_setopt(h->easy, CURLOPT_URL, x->url);
 	if (x->address && h->connect_to != x->address->connect_to) {
 		h->connect_to = x->address->connect_to;
@@ -434,8 +414,7 @@ static void transport_start(struct transport *base, struct exchange *x)
 		h->connect_to = NULL;
 		curl_easy_setopt(h->easy, CURLOPT_CONNECT_TO, NULL);
 	}
-	set_headers(h, x);
-	set_method(h->easy, x);
+	curl_request_set(h->easy, x, h->headers);
 	set_buffers(h, x);
 	t->active++;
 	if (curl_multi_add_handle(t->multi, h->easy) != CURLM_OK)
@@ -498,6 +477,22 @@ static void check_limits(struct curl_transport *t)
 	}
 }
 
+/* Until what TLS has read ahead is used up: no event tells of it. */
+static void act_ahead(struct curl_transport *t)
+{
+	struct handle *h;
+	int running;
+
+	while (t->moved_count) {
+		h = t->moved[--t->moved_count];
+		h->moved = false;
+		if (!h->exchange || !curl_ahead_left(h->easy))
+			continue;
+		curl_multi_socket_action(t->multi, h->socket, CURL_CSELECT_IN, &running);
+		collect(t);
+	}
+}
+
 static void act(struct curl_transport *t, const struct epoll_event *events, int n)
 {
 	int running;
@@ -519,6 +514,7 @@ static void act(struct curl_transport *t, const struct epoll_event *events, int 
 		curl_multi_socket_action(t->multi, CURL_SOCKET_TIMEOUT, 0, &running);
 	}
 	collect(t);
+	act_ahead(t);
 	check_limits(t);
 }
 
