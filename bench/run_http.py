@@ -2,10 +2,15 @@
 """haul's object stores beside wrk and ab on the same nginx over loopback, in turn, one thread each: medians,
 ratios and a verdict a row, for RESULTS.md.
 
-    bench/run_http.py BENCH_HTTP [ROUNDS [SECONDS]]
+    bench/run_http.py [--here] BENCH_HTTP [ROUNDS [SECONDS]]
 
-BENCH_HTTP is the program of that name in the build. Needs nginx, wrk, ab (packages-bench.txt), openssl, and 200 MB
-of /dev/shm. A round runs both on each row, one after the other; ratios are medians of each round's.
+BENCH_HTTP is the program of that name in the build. Needs nginx, wrk, ab (packages-bench.txt), openssl, and 1 GB of
+/dev/shm for each of the SECONDS. A round runs both on each row, one after the other; ratios are medians of each
+round's. Both read the same object, and send the same headers.
+
+root runs it in a network of its own with the congestion control of Debian, cubic: one that paces what it sends, as bbr
+does, makes nginx spend its time on timers, which the client's pattern of reading shifts by a fifth. --here, and
+anybody else, measures in the machine's own network.
 """
 import os
 import re
@@ -32,18 +37,23 @@ http {{
 }}
 """
 MIB = 1 << 20
-# name, operation, TLS, bytes, objects; then haul's GB/s at least, and CPU at most, to the other's.
+CONGESTION = "net.ipv4.tcp_congestion_control"
+# What haul's signed GET of a whole object carries.
+HEADERS = ["x-amz-content-sha256: UNSIGNED-PAYLOAD", "x-amz-date: 20261121T000000Z", "range: bytes=0-{last}",
+           "authorization: AWS4-HMAC-SHA256 Credential=a/20261121/us-east-1/s3/aws4_request, "
+           "SignedHeaders=host;range;x-amz-content-sha256;x-amz-date, Signature=" + "0" * 64]
+# name, operation, TLS, bytes; then haul's GB/s at least, and CPU at most, to the other's.
 # wrk drops what it reads, out of a buffer of 8 KiB: "dropped" is haul's read that does so, too.
 ROWS = [
-    ("GET 8 MiB", "get", False, 8 * MIB, 8, 0.9, 1.0),
-    ("GET 8 MiB, dropped", "drop", False, 8 * MIB, 8, 0.9, 1.0),
-    ("GET 64 KiB", "get", False, 64 << 10, 64, 0.9, 1.6),
-    ("GET 64 KiB, dropped", "drop", False, 64 << 10, 64, 0.9, 1.6),
-    ("GET 8 MiB, TLS", "get", True, 8 * MIB, 8, 0.9, 1.0),
-    ("GET 8 MiB, TLS, dropped", "drop", True, 8 * MIB, 8, 0.9, 1.0),
-    ("GET 64 KiB, TLS", "get", True, 64 << 10, 64, 0.9, 1.6),
-    ("GET 64 KiB, TLS, dropped", "drop", True, 64 << 10, 64, 0.9, 1.6),
-    ("PUT 8 MiB", "put", False, 8 * MIB, 8, 0.9, None),
+    ("GET 8 MiB", "get", False, 8 * MIB, 0.9, 1.0),
+    ("GET 8 MiB, dropped", "drop", False, 8 * MIB, 0.9, 1.0),
+    ("GET 64 KiB", "get", False, 64 << 10, 0.9, 1.6),
+    ("GET 64 KiB, dropped", "drop", False, 64 << 10, 0.9, 1.6),
+    ("GET 8 MiB, TLS", "get", True, 8 * MIB, 0.9, 1.0),
+    ("GET 8 MiB, TLS, dropped", "drop", True, 8 * MIB, 0.9, 1.0),
+    ("GET 64 KiB, TLS", "get", True, 64 << 10, 0.9, 1.6),
+    ("GET 64 KiB, TLS, dropped", "drop", True, 64 << 10, 0.9, 1.6),
+    ("PUT 8 MiB", "put", False, 8 * MIB, 0.9, None),
 ]
 DEPTH = 8
 
@@ -64,11 +74,10 @@ class Nginx(servers.Server):
         self.tls = servers.Tls()
         self.tls.__enter__()
         self.http, self.https = servers.free_ports(2)
-        for size, count in ((8 * MIB, 8), (64 << 10, 64)):
+        for size in (8 * MIB, 64 << 10):
             os.makedirs(f"{self.data}/b/{size}")
-            for i in range(count):
-                with open(f"{self.data}/b/{size}/{i}", "wb") as f:
-                    f.write(os.urandom(size))
+            with open(f"{self.data}/b/{size}/0", "wb") as f:
+                f.write(os.urandom(size))
         os.makedirs(f"{self.data}/b/put")
         with open(f"{self.data}/body8", "wb") as f:
             f.write(os.urandom(8 * MIB))
@@ -89,12 +98,15 @@ class Nginx(servers.Server):
         return f"https://127.0.0.1:{self.https}" if tls else f"http://127.0.0.1:{self.http}"
 
 
-def haul(bench, nginx, op, tls, size, objects, seconds):
+def puts(seconds):
+    return max(DEPTH, int(seconds * 100))
+
+
+def haul(bench, nginx, op, tls, size, seconds):
     """(GB/s, CPU seconds a GB)"""
     folder = "put" if op == "put" else str(size)
     store = f'{{"uri": "s3://b/{folder}", "endpoints": "{nginx.base(tls)}", "ca": "{nginx.tls.ca}"}}'
-    # A put stops after so many objects.
-    count = str(max(objects, int(seconds * 100))) if op == "put" else str(objects)
+    count = str(puts(seconds)) if op == "put" else "1"
     out, _ = cpu_of([bench, op, store, "%u", count, str(size), str(DEPTH), str(seconds)],
                     env={**os.environ, "AWS_ACCESS_KEY_ID": "a", "AWS_SECRET_ACCESS_KEY": "s"})
     words = out.split()
@@ -105,32 +117,46 @@ def haul(bench, nginx, op, tls, size, objects, seconds):
 
 def peer(nginx, op, tls, size, seconds):
     if op == "put":
-        n = max(8, int(seconds * 100))
+        n = puts(seconds)
         out, cpu = cpu_of(["ab", "-k", "-q", "-c", str(DEPTH), "-n", str(n), "-u", f"{nginx.data}/body8", "-T",
                            "application/octet-stream", f"{nginx.base(tls)}/b/put/ab"])
         took = float(re.search(r"Time taken for tests:\s+([\d.]+)", out).group(1))
         return n * size / took / 1e9, cpu / (n * size / 1e9)
     began = time.monotonic()
-    out, cpu = cpu_of(["wrk", "-t1", f"-c{DEPTH}", f"-d{int(seconds)}", f"{nginx.base(tls)}/b/{size}/0"])
+    headers = [word for h in HEADERS for word in ("-H", h.format(last=size - 1))]
+    out, cpu = cpu_of(["wrk", "-t1", f"-c{DEPTH}", f"-d{int(seconds)}", *headers, f"{nginx.base(tls)}/b/{size}/0"])
     took = time.monotonic() - began
     moved = int(re.search(r"(\d+) requests in", out).group(1)) * size / 1e9
     took = float(re.search(r"requests in ([\d.]+)s", out).group(1)) or took
     return moved / took, cpu / moved
 
 
+def own_network(args):
+    """Goes on in a network namespace; returns where that cannot be."""
+    if os.geteuid() != 0:
+        return
+    script = f'ip link set lo up && sysctl -q -w {CONGESTION}=cubic && exec "$@"'
+    os.execvp("unshare", ["unshare", "-n", "sh", "-c", script, "sh", sys.executable, __file__, "--here", *args])
+
+
 def main():
-    if len(sys.argv) < 2:
+    args = [a for a in sys.argv[1:] if a != "--here"]
+    if not args:
         sys.exit(__doc__)
-    bench, rounds = sys.argv[1], int(sys.argv[2]) if len(sys.argv) > 2 else 7
-    seconds = float(sys.argv[3]) if len(sys.argv) > 3 else 2
+    if len(args) == len(sys.argv) - 1:
+        own_network(args)
+    bench, rounds = args[0], int(args[1]) if len(args) > 1 else 7
+    seconds = float(args[2]) if len(args) > 2 else 2
+    with open("/proc/sys/" + CONGESTION.replace(".", "/")) as f:
+        print(f"congestion control: {f.read().strip()}\n")
     with Nginx() as nginx:
         seen = {row[0]: [] for row in ROWS}
         for _ in range(rounds):
-            for name, op, tls, size, objects, _, _ in ROWS:
-                seen[name].append((haul(bench, nginx, op, tls, size, objects, seconds), peer(nginx, op, tls, size, seconds)))
+            for name, op, tls, size, _, _ in ROWS:
+                seen[name].append((haul(bench, nginx, op, tls, size, seconds), peer(nginx, op, tls, size, seconds)))
     print("| one thread, 8 connections | haul GB/s | wrk or ab | ratio | haul CPU s/GB | wrk or ab | ratio | holds |")
     print("|---|---|---|---|---|---|---|---|")
-    for name, _, _, _, _, least, most in ROWS:
+    for name, _, _, _, least, most in ROWS:
         pairs = seen[name]
         speed = statistics.median(h[0] / p[0] for h, p in pairs)
         cpu = statistics.median(h[1] / p[1] for h, p in pairs)
