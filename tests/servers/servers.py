@@ -14,6 +14,7 @@ import hmac
 import http.client
 import json
 import os
+import select
 import shutil
 import signal
 import socket
@@ -398,6 +399,47 @@ class Listener(Server):
 
     def endpoint(self, host="127.0.0.1"):
         return f"https://{host}:{self.port}"
+
+
+class Relay(Server):
+    """Passes bytes on as they are to a port here, and those that come back in pieces of so many with a pause after
+    each: TLS records come in twos and threes, and cut through."""
+
+    def __init__(self, port, piece, pause):
+        super().__init__()
+        self.target, self.piece, self.pause = port, piece, pause
+
+    def start(self):
+        self.socket = socket.create_server(("127.0.0.1", 0))
+        self.port = self.socket.getsockname()[1]
+        threading.Thread(target=self.serve, daemon=True).start()
+
+    def serve(self):
+        while True:
+            try:
+                near, _ = self.socket.accept()
+            except OSError:
+                return
+            far = socket.create_connection(("127.0.0.1", self.target))
+            near.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            threading.Thread(target=self.pass_on, args=(near, far, 0), daemon=True).start()
+            threading.Thread(target=self.pass_on, args=(far, near, self.piece), daemon=True).start()
+
+    def pass_on(self, source, sink, piece):
+        with contextlib.suppress(OSError), source, sink:
+            while data := source.recv(piece or 1 << 16):
+                while len(data) < piece and select.select([source], [], [], self.pause)[0]:
+                    more = source.recv(piece - len(data))
+                    if not more:
+                        break
+                    data += more
+                sink.sendall(data)
+                time.sleep(self.pause if piece else 0)
+            sink.shutdown(socket.SHUT_WR)
+
+    def stop(self):
+        self.socket.close()
+        super().stop()
 
 
 class Proxy(Server):

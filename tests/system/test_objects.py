@@ -180,6 +180,18 @@ def test_tls(s):
         check(d["stores"][0]["copies_read"] == 1 and d["stores"][0]["engine"] == "libcurl", f"{d['stores']}")
 
 
+def test_tls_in_pieces(s):
+    """What OpenSSL has received and libcurl does not know of is read: nothing waits for an event that has been."""
+    rgw, tls = s["rgw"], s["tls"]
+    rgw.bucket("pieces")
+    with Folder() as folder, servers.Relay(rgw.ports[1], 40000, 0.003) as relay:
+        store = {"uri": "s3://pieces/x", "endpoints": f"https://127.0.0.1:{relay.port}", "ca": tls.ca}
+        train = phase(run(folder, "pieces", store, rgw.env()), "train")
+        check(sum(e["samples"] for e in train["epochs"]) == FILES * EPOCHS and train["errors"] == 0, f"{train}")
+        check(all(e["failures"] == 0 and e["attempts"] == e["requests"] for e in train["endpoints"]), f"{train}")
+        check(max(e["seconds"] for e in train["epochs"]) < 10, f"{train}")
+
+
 def test_whole_objects(s):
     """Not split, an object is one GET, though the buffers hold a piece of it only; every byte is looked at."""
     rgw = s["rgw"]
