@@ -250,7 +250,8 @@ static void agrees_with_sim(void)
 			"\"batch\":%d,\"warmup_steps\":15,\"null_steps\":0,%s}}]}",
 			cases[c].store, files * (int)cases[c].ranks, batch, cases[c].train);
 		/* A busy machine wakes sleepers late: such a run says nothing, another is tried. */
-		for (int tries = 0; tries < 8 && (!f || farthest(f, cases[c].au) > 0.02); tries++) {
+		for (int tries = 0; tries < 20 && (!f || farthest(f, cases[c].au) > 0.02);
+		     tries++) {
 			fixture_free(f);
 			f = fixture_of(job, cases[c].ranks);
 			CU_ASSERT_PTR_NOT_NULL_FATAL(f);
