@@ -109,11 +109,10 @@ static void run(struct bench *b, double seconds)
 {
 	uint64_t start = clock_kernel_ns(), end = start + (uint64_t)(seconds * 1e9), number = 0,
 		 now;
-	uint64_t most = b->put ? b->count : UINT64_MAX;
 	double cpu = cpu_seconds(), took;
 	uint32_t n, flying = 0;
 
-	for (; flying < b->depth && number < most; flying++)
+	for (; flying < b->depth; flying++)
 		next(b, flying, number++);
 	while (flying) {
 		n = queue_reap(&b->queue, b->done, 1, b->depth, UINT64_MAX);
@@ -126,7 +125,7 @@ static void run(struct bench *b, double seconds)
 			b->seen++;
 			b->failed += io->status != 0;
 			flying--;
-			if (now >= end || number >= most)
+			if (now >= end)
 				continue;
 			next(b, (uint32_t)(io - b->ios), number++);
 			flying++;

@@ -4,9 +4,9 @@ ratios and a verdict a row, for RESULTS.md.
 
     bench/run_http.py [--here] BENCH_HTTP [ROUNDS [SECONDS]]
 
-BENCH_HTTP is the program of that name in the build. Needs nginx, wrk, ab (packages-bench.txt), openssl, and 1 GB of
-/dev/shm for each of the SECONDS. A round runs both on each row, one after the other; ratios are medians of each
-round's. Both read the same object, and send the same headers.
+BENCH_HTTP is the program of that name in the build. Needs nginx, wrk, ab (packages-bench.txt), openssl, and 300 MB
+of /dev/shm. A round runs both on each row, one after the other; ratios are medians of each
+round's. Both ask for the same object, and send the same headers.
 
 root runs it in a network of its own with the congestion control of Debian, cubic: one that paces what it sends, as bbr
 does, makes nginx spend its time on timers, which the client's pattern of reading shifts by a fifth. --here, and
@@ -98,16 +98,11 @@ class Nginx(servers.Server):
         return f"https://127.0.0.1:{self.https}" if tls else f"http://127.0.0.1:{self.http}"
 
 
-def puts(seconds):
-    return max(DEPTH, int(seconds * 100))
-
-
 def haul(bench, nginx, op, tls, size, seconds):
     """(GB/s, CPU seconds a GB)"""
     folder = "put" if op == "put" else str(size)
     store = f'{{"uri": "s3://b/{folder}", "endpoints": "{nginx.base(tls)}", "ca": "{nginx.tls.ca}"}}'
-    count = str(puts(seconds)) if op == "put" else "1"
-    out, _ = cpu_of([bench, op, store, "%u", count, str(size), str(DEPTH), str(seconds)],
+    out, _ = cpu_of([bench, op, store, "%u", "1", str(size), str(DEPTH), str(seconds)],
                     env={**os.environ, "AWS_ACCESS_KEY_ID": "a", "AWS_SECRET_ACCESS_KEY": "s"})
     words = out.split()
     if words[words.index("failed") + 1] != "0" or int(words[-1]) > DEPTH:
@@ -117,7 +112,7 @@ def haul(bench, nginx, op, tls, size, seconds):
 
 def peer(nginx, op, tls, size, seconds):
     if op == "put":
-        n = puts(seconds)
+        n = max(DEPTH, int(seconds * 100))
         out, cpu = cpu_of(["ab", "-k", "-q", "-c", str(DEPTH), "-n", str(n), "-u", f"{nginx.data}/body8", "-T",
                            "application/octet-stream", f"{nginx.base(tls)}/b/put/ab"])
         took = float(re.search(r"Time taken for tests:\s+([\d.]+)", out).group(1))
