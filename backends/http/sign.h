@@ -57,7 +57,4 @@ void sign_v4_query(struct sign_v4 *s, struct request *r, const struct credential
 void sign_shared_key(struct request *r, const char *account, const uint8_t *key, size_t key_bytes,
 		     int64_t now);
 
-/* SHA-256 of a body, in hex. */
-void sign_sha256(const void *data, size_t n, char out[SHA256_TEXT_BYTES]);
-
 #endif

@@ -18,15 +18,6 @@ static void hmac(uint8_t out[SHA256_BYTES], const void *key, size_t key_bytes, c
 	HMAC(EVP_sha256(), key, (int)key_bytes, (const unsigned char *)data, n, out, &length);
 }
 
-void sign_sha256(const void *data, size_t n, char out[SHA256_TEXT_BYTES])
-{
-	struct text t = text_in(out, SHA256_TEXT_BYTES);
-	uint8_t digest[SHA256_BYTES];
-
-	EVP_Digest(data, n, digest, NULL, EVP_sha256(), NULL);
-	text_add_hex(&t, digest, sizeof(digest));
-}
-
 int sign_v4_open(struct sign_v4 *s, struct err *err)
 {
 	char name[] = "SHA256";

@@ -1,8 +1,7 @@
 """On null:// haul's own cost shows: the accounts add up exactly, the median step reaches AU 99.5 % at
 5 ms a step with 2 ranks (tried again when the machine was busy: the run's own record tells).
 
-A machine that wakes a bare sleeper 50 us late, twice what 99.5 % leaves to a step, shows itself and not
-haul: there a step's stall must stay within 25 us beyond that lateness."""
+What a machine that wakes sleepers late takes of those 25 us is said, and not forgiven."""
 import ctypes
 import statistics
 import time
@@ -53,7 +52,7 @@ def test_null():
     if best < 0.995:
         late, least = lateness(), 0.005 / best - 0.005
         print(f"this machine wakes sleepers {late * 1e6:.0f} us late; a step stalled {least * 1e6:.0f} us")
-        check(late >= 50e-6 and least <= 25e-6 + late, f"median step AU {best:.4f}")
+    check(best >= 0.995, f"median step AU {best:.4f}")
 
 
 main(test_null)

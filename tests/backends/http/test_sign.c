@@ -63,12 +63,11 @@ static void test_get_object(void)
 
 static void test_put_object(void)
 {
-	char hash[SHA256_TEXT_BYTES];
+	/* of "Welcome to Amazon S3." */
+	static const char hash[] =
+		"44ce7dd67c959e0d3524ffac1771dfbba87d2b6b4b4e99e42034a8b803f8b072";
 	struct request r;
 
-	sign_sha256("Welcome to Amazon S3.", 21, hash);
-	CU_ASSERT_STRING_EQUAL(hash,
-			       "44ce7dd67c959e0d3524ffac1771dfbba87d2b6b4b4e99e42034a8b803f8b072");
 	ask(&r, HTTP_PUT, "/test$file.text");
 	CU_ASSERT_STRING_EQUAL(r.path, "/test%24file.text");
 	request_header(&r, "x-amz-storage-class", "REDUCED_REDUNDANCY");
