@@ -88,7 +88,8 @@ struct file_store {
 	struct file_system system;
 	enum file_layout_way layout;
 	char layout_text[96];
-	char note[256]; /* what is not as asked for, or "" */
+	char note[256];               /* what is not as asked for, or "" */
+	_Atomic bool threads_refused; /* io_uring was, and it has been said */
 };
 
 /* The engine that works here: the wanted one, or psync after a warning that says why (one a node), and

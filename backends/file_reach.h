@@ -67,4 +67,7 @@ static inline void reach_end(struct io *io, const struct reach *r, uint64_t move
 		word_raise(&io->object->state[FILE_WRITTEN], end);
 }
 
+/* The attempt itself by one pread or pwrite, in the calling thread (file_psync.c). */
+void reach_move(struct io *io, const struct reach *r);
+
 #endif

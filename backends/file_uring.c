@@ -6,11 +6,16 @@
  * submit, and made anew where a queue, nothing in flight, has passed to another thread.
  *
  * Memory that queue_memory names is registered: the kernel pins its pages once instead of for each
- * request. Files are not: a file is open for a sample or two, and registering costs more than it saves. */
+ * request. Files are not: a file is open for a sample or two, and registering costs more than it saves.
+ *
+ * What cannot be done without waiting (buffered writes to most file systems, for one) the kernel gives to
+ * threads of its own. Where it may start none (RLIMIT_NPROC, a control group's pids.max, no memory) it
+ * cancels the request, and the engine makes it itself. */
 #include <errno.h>
 #include <fcntl.h>
 #include <liburing.h>
 #include <sched.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -275,6 +280,19 @@ static void uring_submit(struct channel *c, struct io *const *ios, uint32_t n)
 		flush(c, u);
 }
 
+/* The kernel gave up a request that nobody cancelled. */
+static void move_here(const struct channel *c, struct io *io, const struct reach *r)
+{
+	struct file_store *fs = c->store->state;
+
+	reach_move(io, r);
+	if (c->store->place.local_rank == 0 && !atomic_exchange(&fs->threads_refused, true))
+		log_say(c->store->log, LOG_WARNING,
+			"%s: io_uring may start no thread for requests that must wait (ulimit -u, a "
+			"control group's pids.max); such requests are made one after the other",
+			c->store->uri);
+}
+
 /* Returns whether the request is over. */
 static bool take(struct channel *c, struct uring *u, struct io *io, int result)
 {
@@ -285,7 +303,9 @@ static bool take(struct channel *c, struct uring *u, struct io *io, int result)
 		prepare_one(u, io, &r);
 		return false;
 	}
-	if (result < 0)
+	if (result == -ECANCELED && c->store->state) /* the probe shall see it */
+		move_here(c, io, &r);
+	else if (result < 0)
 		io->status = result;
 	else
 		reach_end(io, &r, (uint64_t)result);
