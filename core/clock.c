@@ -7,12 +7,14 @@
 static const uint64_t second_ns = 1000000000;
 
 static void kernel_sleep_until(uint64_t until_ns);
+static void nap_until(struct clock *c, uint64_t until_ns);
 static void spin_until(uint64_t until_ns);
 
 void clock_init(struct clock *c)
 {
 	c->fake = false;
 	c->spin = false;
+	atomic_init(&c->spin_ns, CLOCK_SPIN_NS);
 	atomic_init(&c->fake_ns, 0);
 }
 
@@ -20,6 +22,7 @@ void clock_init_fake(struct clock *c, uint64_t start_ns)
 {
 	c->fake = true;
 	c->spin = false;
+	atomic_init(&c->spin_ns, CLOCK_SPIN_NS);
 	atomic_init(&c->fake_ns, start_ns);
 }
 
@@ -61,9 +64,36 @@ void clock_sleep_until(struct clock *c, uint64_t until_ns)
 		kernel_sleep_until(until_ns);
 		return;
 	}
-	if (until_ns > CLOCK_SPIN_NS)
-		kernel_sleep_until(until_ns - CLOCK_SPIN_NS);
+	nap_until(c, until_ns);
 	spin_until(until_ns);
+}
+
+uint32_t clock_spin_next(uint32_t spin_ns, uint64_t late_ns)
+{
+	if (late_ns <= spin_ns)
+		return spin_ns - (spin_ns - CLOCK_SPIN_NS) / 64;
+	spin_ns += spin_ns / 4;
+	return spin_ns < CLOCK_SPIN_MAX_NS ? spin_ns : CLOCK_SPIN_MAX_NS;
+}
+
+/* Sleeps until as long before until_ns as has to be spun, and learns from how late that ends. Several
+ * threads may do so at once: what one of them learned may be lost. */
+static void nap_until(struct clock *c, uint64_t until_ns)
+{
+	uint32_t learned = atomic_load_explicit(&c->spin_ns, memory_order_relaxed);
+	uint64_t now = clock_kernel_ns(), spin = CLOCK_SPIN_NS, most;
+
+	if (until_ns < now + spin)
+		return;
+	most = (until_ns - now) / CLOCK_SPIN_PART;
+	if (most > spin)
+		spin = most < learned ? most : learned;
+	kernel_sleep_until(until_ns - spin);
+	now = clock_kernel_ns();
+	if (spin == learned)
+		atomic_store_explicit(&c->spin_ns,
+				      clock_spin_next(learned, now - (until_ns - spin)),
+				      memory_order_relaxed);
 }
 
 /* An absolute deadline, so that a signal or a late start does not add up. Asks the clock first: a

@@ -10,11 +10,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { CLOCK_SPIN_NS = 100000 };
+/* What a sleep spins at its end: at least and at most, and at most this part of what it sleeps. */
+enum { CLOCK_SPIN_NS = 100000, CLOCK_SPIN_MAX_NS = 400000, CLOCK_SPIN_PART = 16 };
 
 struct clock {
 	bool fake;
-	bool spin; /* a sleep ends with up to CLOCK_SPIN_NS of spinning: exact, for ranks <= cores */
+	bool spin;                /* a sleep's end is spun: exact, for ranks <= cores */
+	_Atomic uint32_t spin_ns; /* as long as this machine wakes sleepers late: learned */
 	_Atomic uint64_t fake_ns;
 };
 
@@ -31,9 +33,14 @@ static inline uint64_t clock_now(const struct clock *c)
 		       : clock_kernel_ns();
 }
 
-/* Returns at until_ns or later, never earlier (a signal does not shorten it). With c->spin the
- * last CLOCK_SPIN_NS are spun, so that it returns within a microsecond or so. */
+/* Returns at until_ns or later, never earlier (a signal does not shorten it). With c->spin the end
+ * is spun, so that it returns within a microsecond or so: CLOCK_SPIN_NS, and longer on a machine
+ * that wakes sleepers later than that (virtual ones often do). */
 void clock_sleep_until(struct clock *c, uint64_t until_ns);
+
+/* How long to spin after a sleep that was to leave spin_ns for it and ended late_ns late. Settles
+ * where about one sleep in 25 ends too late. */
+uint32_t clock_spin_next(uint32_t spin_ns, uint64_t late_ns);
 
 /* Wall clock: ns since 1970 UTC, for dates in results only. */
 uint64_t clock_utc_ns(void);

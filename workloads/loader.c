@@ -249,7 +249,6 @@ int loader_take(struct loader *l, uint64_t k, uint64_t since_ns, uint64_t deadli
 		struct batch *out)
 {
 	struct loader_slot *slot = &l->slots[k % l->slot_count];
-	uint32_t i;
 
 	wanted_set(&l->wanted, l->assignment.first_serial + k, since_ns);
 	if (!l->options.workers)
@@ -260,10 +259,19 @@ int loader_take(struct loader *l, uint64_t k, uint64_t since_ns, uint64_t deadli
 		*out = slot->batch;
 	else
 		loader_collect(l, k, out);
-	atomic_store_explicit(&slot->left, l->batch_units, memory_order_relaxed);
+	return 0;
+}
+
+void loader_give(struct loader *l, uint64_t k)
+{
+	uint32_t i;
+
+	if (!l->options.workers)
+		return;
+	atomic_store_explicit(&l->slots[k % l->slot_count].left, l->batch_units,
+			      memory_order_relaxed);
 	for (i = 0; i < (batches_shared(l) ? l->lot_count : 1); i++)
 		credits_give(&l->lots[(k + i) % l->lot_count].credits, (uint32_t)l->lot_units);
-	return 0;
 }
 
 void loader_end(struct loader *l)

@@ -103,6 +103,10 @@ void loader_begin(struct loader *l, const struct assignment *a);
 int loader_take(struct loader *l, uint64_t k, uint64_t since_ns, uint64_t deadline_ns,
 		struct batch *out);
 
+/* The place of batch k, taken, is free: a worker is woken for another. To wake it takes some us, so the
+ * accelerator, which has what it waited for, is set to work first. */
+void loader_give(struct loader *l, uint64_t k);
+
 /* Ends the epoch, before its end too: returns when all workers rest. */
 void loader_end(struct loader *l);
 

@@ -23,6 +23,8 @@ static bool step_take(struct pass *p, uint64_t k, struct step *s, struct batch *
 	p->waiting = false;
 	s->batch_ns = clock_now(p->ctx->clock);
 	account_switch(&p->accounts, ACCOUNT_HAUL, s->batch_ns);
+	if (there)
+		loader_give(&p->loader, k);
 	timeline_add_span(p->tally->timeline, s->start_ns, s->batch_ns, SECOND_STALLED_NS);
 	if (!there) {
 		p->waited_ns = s->batch_ns - s->start_ns;

@@ -60,6 +60,33 @@ static void real_never_returns_early(void)
 	}
 }
 
+static void spinning_follows_lateness(void)
+{
+	static const struct {
+		uint32_t spin_ns;
+		uint64_t late_ns;
+		uint32_t next_ns;
+	} table[] = {
+		{100000, 0, 100000},      {100000, 100000, 100000}, {100000, 100001, 125000},
+		{125000, 5000, 124610},   {200000, 200000, 198438}, {390000, 1000000000, 400000},
+		{400000, 400001, 400000}, {400000, 1, 395313},      {100063, 0, 100063},
+	};
+	uint32_t spin = CLOCK_SPIN_NS;
+
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++)
+		CU_ASSERT_EQUAL(clock_spin_next(table[i].spin_ns, table[i].late_ns),
+				table[i].next_ns);
+	/* One sleep in 25 later than the others: spun for, and given up slowly. */
+	for (int i = 0; i < 1000; i++) {
+		spin = clock_spin_next(spin, i % 25 ? 10000 : 150000);
+		CU_ASSERT(spin < 188000);
+	}
+	CU_ASSERT(spin > 120000);
+	for (int i = 0; i < 1000; i++)
+		spin = clock_spin_next(spin, 10000);
+	CU_ASSERT(spin <= CLOCK_SPIN_NS + 63);
+}
+
 static void ignore(int signal)
 {
 	(void)signal;
@@ -106,6 +133,7 @@ int main(void)
 		{"a fake clock moves only when told", fake_moves_only_when_told},
 		{"a fake clock is shared by threads", fake_is_shared},
 		{"a sleep never ends early", real_never_returns_early},
+		{"spinning follows lateness", spinning_follows_lateness},
 		{"signals do not shorten a sleep", signals_do_not_shorten_a_sleep},
 		{"the wall clock is in ns since 1970", utc_is_a_date_of_this_century},
 		CU_TEST_INFO_NULL,

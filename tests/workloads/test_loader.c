@@ -79,8 +79,11 @@ static void desk_close(struct desk *d)
 static int take(struct desk *d, uint64_t k, struct batch *b)
 {
 	uint64_t now = clock_now(&d->job->clock);
+	int rc = loader_take(&d->loader, k, now, clock_kernel_ns() + 2000000000, b);
 
-	return loader_take(&d->loader, k, now, clock_kernel_ns() + 2000000000, b);
+	if (rc == 0)
+		loader_give(&d->loader, k);
+	return rc;
 }
 
 /* Batch k holds the samples of step k, whoever built it. */
