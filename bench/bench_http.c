@@ -4,8 +4,8 @@
  *	bench_http get|drop|put STORE_JSON KEY_FORMAT OBJECTS BYTES DEPTH SECONDS
  *	bench_http sign
  *
- * KEY_FORMAT has one %u. drop reads as get does, and keeps nothing of it. put writes each object by one PUT and
- * asks no size. */
+ * KEY_FORMAT has one %u. get reads into memory, longer objects through a window, as a training does; drop keeps
+ * nothing of what it reads. put writes each object by one PUT and asks no size. */
 #include <cjson/cJSON.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,7 +30,7 @@ struct bench {
 	struct object *objects; /* [depth] */
 	const char *keys;
 	unsigned count;
-	uint64_t bytes, seen, failed;
+	uint64_t bytes, seen, failed, streamed;
 	uint32_t depth;
 	bool put, drop;
 };
@@ -70,8 +70,32 @@ static int open_store(struct bench *b, const char *text, struct err *err)
 	if (rc == 0)
 		rc = queue_open(&b->queue, &b->store, b->depth, err);
 	if (rc == 0)
-		rc = buffers_init(&b->windows, b->depth, b->bytes, err);
+		rc = buffers_init(&b->windows, b->depth,
+				  b->put || b->bytes < QUEUE_STREAM_BYTES ? b->bytes
+									  : QUEUE_STREAM_BYTES,
+				  err);
 	return rc;
+}
+
+/* A training would look at it here. */
+static int arrived(struct io *io, uint64_t offset, void *data, uint64_t length)
+{
+	struct bench *b = io->user;
+
+	(void)offset;
+	(void)data;
+	b->streamed += length;
+	return 0;
+}
+
+/* As a training reads: what is longer than a window is streamed through it. */
+static void through_window(struct bench *b, struct io *io)
+{
+	if (b->put || b->drop || b->bytes <= QUEUE_STREAM_BYTES)
+		return;
+	io->window = QUEUE_STREAM_BYTES;
+	io->chunk = arrived;
+	io->user = b;
 }
 
 /* The next object in this slot. The first write is preceded by a begin, which asks nothing of the store and
@@ -91,6 +115,7 @@ static void next(struct bench *b, uint32_t slot, uint64_t number)
 			  .part = b->bytes,
 			  .discard = b->drop,
 			  .data = data};
+	through_window(b, io);
 	queue_submit(&b->queue, &one, 1);
 }
 
@@ -123,7 +148,8 @@ static void run(struct bench *b, double seconds)
 			if (goes_on(b, io))
 				continue;
 			b->seen++;
-			b->failed += io->status != 0;
+			b->failed += io->status != 0 ||
+				     (io->chunk && b->streamed < (b->seen - b->failed) * b->bytes);
 			flying--;
 			if (now >= end)
 				continue;

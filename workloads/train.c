@@ -10,22 +10,18 @@
 #include "workloads/existing.h"
 #include "workloads/train_pass.h"
 
-/* Bytes a request of this store has here: an extent whole where it gives no bytes anyway; else what a
- * worker's share of the buffers holds, the blocks around it included where I/O is direct. */
-static uint64_t request_bytes(const struct train_options *o, const struct pass_input *in)
+/* Where I/O is direct a worker's share of the buffers holds the blocks around a request, too. */
+static void input_sizes(const struct train_options *o, struct pass_input *in)
 {
-	uint64_t budget = train_window(o, in->depth);
-	uint64_t largest = train_extent(o, &in->dataset), bytes, window;
+	uint64_t budget = train_window(o, in->depth), bytes, window;
 	uint64_t range = store_range(&in->store, train_longest(o, &in->dataset), in->depth);
-	uint64_t transfer = train_request(o, range);
 
-	if (!store_can(&in->store, BACKEND_CONTENT))
-		return transfer;
-	bytes = worker_request_bytes(transfer, budget, largest);
+	train_sizes(o, &in->dataset, in->store.ops->capabilities, range, budget, &in->sizes);
+	bytes = in->sizes.window;
 	window = queue_window(&in->store, bytes);
 	if (window > budget && window - bytes < bytes)
-		bytes = worker_request_bytes(transfer, budget - (window - bytes), largest);
-	return bytes;
+		train_sizes(o, &in->dataset, in->store.ops->capabilities, range,
+			    budget - (window - bytes), &in->sizes);
 }
 
 static int input_open(struct phase_context *ctx, const char *name, struct pass_input *in,
@@ -47,7 +43,7 @@ static int input_open(struct phase_context *ctx, const char *name, struct pass_i
 	if (rc < 0)
 		return rc;
 	in->depth = train_depth(o, store, &in->dataset);
-	in->request_bytes = request_bytes(o, in);
+	input_sizes(o, in);
 	in->whole =
 		store_can(&in->store, BACKEND_STREAMS) &&
 		store_range(&in->store, train_longest(o, &in->dataset), in->depth) == UINT64_MAX;

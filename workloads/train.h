@@ -181,7 +181,14 @@ uint64_t train_window(const struct train_options *o, uint32_t depth);
 /* The longest range read at once (UINT64_MAX: any); and room for what is checked of it. */
 uint64_t train_longest(const struct train_options *o, const struct dataset *d);
 uint64_t train_extent(const struct train_options *o, const struct dataset *d);
-/* transfer, or the less that the loader asks for at once. */
-uint64_t train_request(const struct train_options *o, uint64_t transfer);
+/* What the loader asks a store for at once, and the memory it has for that. */
+struct train_sizes {
+	uint64_t wanted;  /* by the store's range or the loader's piece */
+	uint64_t request; /* what of it there is memory for; all of it where it is streamed */
+	uint64_t window;  /* 0 where the store gives no bytes */
+};
+/* capabilities: the backend's; range: the store's; budget: what a window may take. */
+void train_sizes(const struct train_options *o, const struct dataset *d, uint32_t capabilities,
+		 uint64_t range, uint64_t budget, struct train_sizes *out);
 
 #endif

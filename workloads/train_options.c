@@ -106,7 +106,7 @@ const struct option train_options[] = {
 	OPT_BYTES(
 		"buffers", struct train_options, buffers, .def = 64 << 20, .min = 64 << 10,
 		.max = 1ull << 40,
-		.help = "windows of a rank's workers together; a request is cut to its share, at least 64 KiB"),
+		.help = "windows of a rank's workers together; a request that is not streamed is cut to its share, at least 64 KiB"),
 	OPT_TABLE("evaluation", struct train_options, evaluation, .table = evaluation_options,
 		  .help = "reading another data set every few epochs"),
 	OPT_TABLE(
@@ -232,11 +232,23 @@ uint64_t train_extent(const struct train_options *o, const struct dataset *d)
 	return longest < UINT64_MAX ? longest + WORKER_PIECE_BYTES : longest;
 }
 
-uint64_t train_request(const struct train_options *o, uint64_t transfer)
+void train_sizes(const struct train_options *o, const struct dataset *d, uint32_t capabilities,
+		 uint64_t range, uint64_t budget, struct train_sizes *out)
 {
 	uint64_t piece = o->loader.stream.transfer;
 
-	return train_interleave(o) && piece < transfer ? piece : transfer;
+	out->wanted = train_interleave(o) && piece < range ? piece : range;
+	out->request = out->wanted;
+	out->window = 0;
+	if (!(capabilities & BACKEND_CONTENT))
+		return;
+	/* A stream looks back at what its window held: at a request whole. */
+	if (capabilities & BACKEND_STREAMS && !train_interleave(o)) {
+		out->window = worker_request_bytes(QUEUE_STREAM_BYTES, budget, train_extent(o, d));
+		return;
+	}
+	out->request = worker_request_bytes(out->wanted, budget, train_extent(o, d));
+	out->window = out->request;
 }
 
 uint32_t train_epoch_rows(const struct job_phase *phase)

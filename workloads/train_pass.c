@@ -368,7 +368,8 @@ static int pass_open(struct pass *p, struct err *err)
 
 	for (s = 0; s < PASS_SOURCES && p->inputs[s]; s++) {
 		w.sources[s] = (struct source){&p->inputs[s]->dataset, &p->inputs[s]->store,
-					       p->inputs[s]->request_bytes, p->inputs[s]->whole};
+					       p->inputs[s]->sizes.request,
+					       p->inputs[s]->sizes.window, p->inputs[s]->whole};
 		w.depth = p->inputs[s]->depth < w.depth ? p->inputs[s]->depth : w.depth;
 		w.source_count++;
 	}

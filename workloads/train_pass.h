@@ -22,7 +22,7 @@ struct pass_input {
 	struct store store;
 	bool open;
 	uint32_t depth; /* requests in flight a worker, at most */
-	uint64_t request_bytes;
+	struct train_sizes sizes;
 	bool whole; /* see struct source */
 };
 

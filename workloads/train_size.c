@@ -29,21 +29,20 @@ static uint64_t memory_bytes(const struct train_options *o, const struct dataset
 {
 	const struct backend_ops *ops = store->section->owner;
 	uint64_t workers = o->loader.workers ? o->loader.workers : 1;
-	uint64_t largest, transfer, request;
+	struct train_sizes sizes;
 	char text[2][UNITS_TEXT_BYTES];
 	uint32_t depth;
 
 	if (!(ops->capabilities & BACKEND_CONTENT))
 		return 0;
 	depth = train_depth(o, store, d);
-	largest = train_extent(o, d);
-	transfer = train_request(o, backend_range(store, train_longest(o, d), depth));
-	request = worker_request_bytes(transfer, train_window(o, depth), largest);
-	if (request < transfer && request < largest)
+	train_sizes(o, d, ops->capabilities, backend_range(store, train_longest(o, d), depth),
+		    train_window(o, depth), &sizes);
+	if (sizes.request < sizes.wanted && sizes.request < train_extent(o, d))
 		note(out, "buffers of %s cut requests to %s",
 		     units_bytes_binary(text[0], (double)o->buffers),
-		     units_bytes_binary(text[1], (double)request));
-	return workers * train_windows(o, depth) * request;
+		     units_bytes_binary(text[1], (double)sizes.request));
+	return workers * train_windows(o, depth) * sizes.window;
 }
 
 static void notes(const struct train_options *o, struct demand *out, uint32_t ranks, bool existing)

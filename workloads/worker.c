@@ -34,7 +34,7 @@ static int worker_windows(struct worker *w, struct err *err)
 	for (s = 0; s < o->source_count; s++) {
 		if (!store_can(o->sources[s].store, BACKEND_CONTENT))
 			continue;
-		window = queue_window(o->sources[s].store, o->sources[s].request_bytes);
+		window = queue_window(o->sources[s].store, o->sources[s].window_bytes);
 		bytes = window > bytes ? window : bytes;
 	}
 	if (!bytes)

@@ -30,8 +30,9 @@ enum { WORKER_SOURCES = 2, WORKER_PIECE_BYTES = 4096 };
 struct source {
 	const struct dataset *dataset;
 	struct store *store;
-	uint64_t request_bytes; /* a request at most, or the window of one that is streamed */
-	bool whole;             /* an extent by one request, streamed through its window */
+	uint64_t request_bytes; /* a request at most */
+	uint64_t window_bytes;  /* the memory of one; a longer one is streamed through it */
+	bool whole;             /* an extent is one request: its size need not be asked for */
 };
 
 /* An epoch's work, the same for all workers of a rank; set while they rest. */

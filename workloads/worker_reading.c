@@ -157,17 +157,16 @@ static bool reading_extent(const struct worker *w, struct reading *r, struct io 
 	const struct extent *e = &r->extents[r->extent];
 	uint64_t most = source_of(w)->request_bytes, left = e->offset + e->length - r->at;
 	uint64_t piece = e->step && e->step < most ? e->step : most;
-	bool whole = source_of(w)->whole && !e->step && !worker_streams(w);
 
 	if (!left)
 		return false;
 	reading_ask(w, r, io, IO_READ, e->object);
 	io->offset = r->at;
-	io->length = left < piece || whole ? left : piece;
+	io->length = left < piece ? left : piece;
 	io->data = reading_window(w, r, io);
-	if (io->data && io->length > most) {
+	if (io->data && io->length > source_of(w)->window_bytes) {
 		io->chunk = reading_chunk;
-		io->window = most;
+		io->window = source_of(w)->window_bytes;
 	}
 	r->at += io->length;
 	if (worker_streams(w))

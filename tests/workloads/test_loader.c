@@ -51,7 +51,8 @@ static void desk_open_on(struct desk *d, const char *job, bool fake, enum loader
 					 &d->job->clock, &d->log, 1, &err),
 			      0);
 	o.clock = &d->job->clock;
-	o.sources[0] = (struct source){&d->dataset, &d->store, UINT64_MAX, .whole = false};
+	o.sources[0] =
+		(struct source){&d->dataset, &d->store, UINT64_MAX, UINT64_MAX, .whole = false};
 	CU_ASSERT_EQUAL_FATAL(loader_open(&d->loader, &l, &o, &err), 0);
 	loader_start(&d->loader, clock_now(&d->job->clock));
 	d->assignment = (struct assignment){
