@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "backends/file_cache.h"
@@ -154,10 +155,27 @@ static int open_made(const struct store *store, char *path, int flags)
 	return rc < 0 ? rc : open_laid_out(store, path, flags);
 }
 
-/* Where the file system reserves no room, which was noted at open, it does without. */
+/* Whether the file system says that so many bytes do not fit. A file that is there may hold some of them. */
+static bool too_many(int fd, uint64_t bytes)
+{
+	struct statvfs fs;
+	struct stat st;
+
+	if (fstatvfs(fd, &fs) < 0 || !fs.f_blocks || fstat(fd, &st) < 0)
+		return false;
+	return bytes / fs.f_frsize > fs.f_bavail + (uint64_t)st.st_blocks * 512 / fs.f_frsize;
+}
+
+/* Where the file system reserves no room, which was noted at open, it does without. Asks for no more than
+ * there is: ext4 takes all of it before it says that it is too little, and until it has given it back
+ * nobody else writes a byte. */
 static int reserve(const struct store *store, int fd, uint64_t bytes)
 {
-	if (!options_of(store)->preallocate || !bytes || fallocate(fd, 0, 0, (off_t)bytes) == 0)
+	if (!options_of(store)->preallocate || !bytes)
+		return 0;
+	if (too_many(fd, bytes))
+		return -ENOSPC;
+	if (fallocate(fd, 0, 0, (off_t)bytes) == 0)
 		return 0;
 	return errno == EOPNOTSUPP ? 0 : -errno;
 }

@@ -90,12 +90,12 @@ static int start_workers(struct file_pass *p, uint32_t *started, struct err *err
 /* How this rank stands. */
 static void stand(struct file_pass *p, int rc, struct status *s)
 {
-	const struct clock *clock = p->store->clock;
+	uint64_t now_ns = clock_now(p->store->clock);
 
 	memset(s, 0, sizeof(*s));
 	if (p->stop)
 		s->stop = stop_asked(p->stop);
-	if (p->deadline_ns && s->stop < STOP_DEADLINE && clock_now(clock) >= p->deadline_ns)
+	if (p->deadline_ns && s->stop < STOP_DEADLINE && now_ns >= p->deadline_ns)
 		s->stop = STOP_DEADLINE;
 	if (rc < 0)
 		s->stop = STOP_ERROR;
@@ -111,7 +111,7 @@ static void stand(struct file_pass *p, int rc, struct status *s)
 	/* A halt that nobody asked for from outside is a worker's error. */
 	if (atomic_load(&p->halt))
 		s->stop = STOP_ERROR;
-	s->wall_ns = clock_now(clock) - p->start_ns;
+	s->wall_ns = now_ns > p->start_ns ? now_ns - p->start_ns : 0;
 	s->waiting = !s->unfinished;
 }
 

@@ -12,6 +12,8 @@
 #include "workloads/shared_object.h"
 
 static const uint64_t pattern_stream = 0x7061747465726e; /* "pattern" */
+/* From when all know that all are there until work begins. */
+#define BEGIN_NS UINT64_C(20000000)
 
 struct run {
 	struct phase_context *ctx;
@@ -62,6 +64,14 @@ static int run_all(struct run *r, enum stop_reason *stopped, struct err *err)
 	return rc < 0 ? rc : ended;
 }
 
+/* Threads that could not be made have not waited for the start. */
+static uint64_t since_start(const struct run *r)
+{
+	uint64_t now_ns = clock_now(r->ctx->clock);
+
+	return now_ns > r->work.start_ns ? now_ns - r->work.start_ns : 0;
+}
+
 static int io_run(struct phase_context *ctx, enum stop_reason *stopped, struct err *err)
 {
 	uint64_t start_ns = clock_now(ctx->clock);
@@ -85,7 +95,7 @@ static int io_run(struct phase_context *ctx, enum stop_reason *stopped, struct e
 	if (rc < 0)
 		*stopped = STOP_ERROR;
 	if (!ctx->tally->rank_row[TALLY_WALL_NS])
-		ctx->tally->rank_row[TALLY_WALL_NS] = clock_now(ctx->clock) - r->work.start_ns;
+		ctx->tally->rank_row[TALLY_WALL_NS] = since_start(r);
 	close_all(r);
 	free(r);
 	return rc;
@@ -285,22 +295,24 @@ static int make_cold(struct run *r, struct err *err)
 	return rc;
 }
 
-/* All start from here. Ranks of a node count from one time: one that gets a core late has begun late. */
+/* All start from here: the ranks of a node at one time of its clock, so far ahead that agreeing on it, which
+ * takes milliseconds where they outnumber the cores, is no part of the work. One that gets a core later
+ * has begun late. */
 static int begin(struct run *r)
 {
 	const struct io_options *o = r->options;
 	struct phase_context *ctx = r->ctx;
-	uint64_t now_ns, first_ns;
+	uint64_t now_ns, ahead_ns;
 	int rc = group_barrier(ctx->group);
 
 	if (rc < 0)
 		return rc;
+	now_ns = clock_now(ctx->clock);
+	ahead_ns = now_ns + BEGIN_NS;
+	if (ctx->node && group_allreduce(ctx->node, MERGE_MAX, &ahead_ns, 1) == 0)
+		now_ns = ahead_ns;
 	if (ctx->begins)
 		ctx->begins(ctx->begins_argument);
-	now_ns = clock_now(ctx->clock);
-	first_ns = now_ns;
-	if (ctx->node && group_allreduce(ctx->node, MERGE_MIN, &first_ns, 1) == 0)
-		now_ns = first_ns;
 	r->work.start_ns = now_ns;
 	r->work.origin_ns = now_ns + o->warmup_ns;
 	r->work.until_ns = o->seconds_ns ? r->work.origin_ns + o->seconds_ns : 0;
@@ -322,6 +334,7 @@ static int begin_shared(struct run *r, struct err *err)
 
 	if (!r->work.shared)
 		return 0;
+	clock_sleep_until(r->ctx->clock, r->work.start_ns);
 	io_set_key(&r->set, 0, 0, r->shared.object.key);
 	rc = shared_object_begin(&r->shared, r->set.size * r->set.ranks, r->options->block,
 				 &r->pass.workers[0], r->ctx->group, err);
@@ -446,7 +459,7 @@ static int settle(struct run *r, bool failed, struct err *err)
 	least_done(r, &done, &all);
 	all = all && !failed;
 	shared = end_shared(r, &done, &all, err);
-	ctx->tally->rank_row[TALLY_WALL_NS] = clock_now(ctx->clock) - r->work.start_ns;
+	ctx->tally->rank_row[TALLY_WALL_NS] = since_start(r);
 	words[0] = first_mark(r);
 	words[1] = done;
 	words[2] = all;

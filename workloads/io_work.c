@@ -281,6 +281,7 @@ int io_thread_run(struct file_worker *w, uint64_t number)
 	int rc;
 
 	t->over = t->share.items == 0;
+	clock_sleep_until(work->store->clock, work->start_ns);
 	run(t);
 	rc = t->handles ? io_data_end(t) : 0;
 	end_ns = w->queue.now_ns > work->origin_ns ? w->queue.now_ns - work->origin_ns : 0;

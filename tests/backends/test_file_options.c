@@ -1,10 +1,13 @@
 /* What the options of file:// and direct:// do, seen from outside, and what is refused. */
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "backends/file.h"
@@ -160,6 +163,49 @@ static void test_advice_has_its_effect(void)
 			SIZE);
 }
 
+/* How much room the file system has had at the least. */
+struct watch {
+	pthread_t thread;
+	atomic_bool over;
+	uint64_t free_at_first, free_least; /* bytes */
+};
+
+static uint64_t free_bytes(void)
+{
+	struct statvfs fs;
+
+	CU_ASSERT_EQUAL(statvfs(".", &fs), 0);
+	return fs.f_bavail * fs.f_frsize;
+}
+
+static void *watch_room(void *argument)
+{
+	struct watch *w = argument;
+
+	while (!atomic_load(&w->over)) {
+		uint64_t now = free_bytes();
+
+		w->free_least = now < w->free_least ? now : w->free_least;
+	}
+	return NULL;
+}
+
+/* More than there is: refused at once, nothing is left, and nobody is robbed of room in between. */
+static void check_too_much(struct files *f, const char *part)
+{
+	struct object o = {.key = "x"};
+	struct watch w = {.over = false};
+
+	w.free_at_first = w.free_least = free_bytes();
+	CU_ASSERT_EQUAL_FATAL(pthread_create(&w.thread, NULL, watch_room, &w), 0);
+	CU_ASSERT_EQUAL(rig_do(&f->queue, &o, IO_BEGIN, 0, 2 * w.free_at_first, NULL, NULL),
+			-ENOSPC);
+	atomic_store(&w.over, true);
+	pthread_join(w.thread, NULL);
+	CU_ASSERT(w.free_least > w.free_at_first / 2);
+	CU_ASSERT_EQUAL(access(part, F_OK), -1);
+}
+
 /* Room while it is begun; no more than was written when it stands. */
 static void test_preallocate(void)
 {
@@ -178,9 +224,7 @@ static void test_preallocate(void)
 	CU_ASSERT_EQUAL(stat(f.path, &st), 0);
 	CU_ASSERT_EQUAL(st.st_size, sizeof(text));
 	CU_ASSERT(st.st_blocks * 512 < SIZE);
-	/* More than there is: refused at once, and nothing is left. */
-	CU_ASSERT_EQUAL(rig_do(&f.queue, &o, IO_BEGIN, 0, 1ull << 42, NULL, NULL), -ENOSPC);
-	CU_ASSERT_EQUAL(access(part, F_OK), -1);
+	check_too_much(&f, part);
 	/* In place: for all that it will hold. */
 	CU_ASSERT_EQUAL(rig_do(&f.queue, &o, IO_UPDATE, 0, SIZE, NULL, NULL), 0);
 	CU_ASSERT_EQUAL(stat(f.path, &st), 0);
