@@ -75,6 +75,21 @@ int group_shared(struct group *g, size_t bytes, void **block, struct err *err)
 	return g->ops->shared(g, bytes, block, err);
 }
 
+void status_merge(struct status *into, const struct status *from)
+{
+	uint64_t a[STATUS_WORDS], b[STATUS_WORDS];
+
+	memcpy(a, into, sizeof(a));
+	memcpy(b, from, sizeof(b));
+	for (int i = 0; i < STATUS_WORDS; i++) {
+		if (i >= STATUS_MAX_WORDS)
+			a[i] += b[i];
+		else if (b[i] > a[i])
+			a[i] = b[i];
+	}
+	memcpy(into, a, sizeof(a));
+}
+
 void group_status_post(struct group *g, const struct status *mine)
 {
 	g->ops->status_post(g, mine);

@@ -30,6 +30,8 @@ struct status {
 enum { STATUS_MAX_WORDS = 4, STATUS_WORDS = 8 };
 _Static_assert(sizeof(struct status) == 8 * STATUS_WORDS, "a plain array");
 
+void status_merge(struct status *into, const struct status *from);
+
 struct group;
 
 struct group_ops {
@@ -81,7 +83,7 @@ int group_duplicate(struct group *g, struct group **out, struct err *err);
 int group_shared(struct group *g, size_t bytes, void **block, struct err *err);
 
 /* Status rounds: at most one is under way. post starts one with this rank's words; test says whether
- * it has completed and gives the merged words. Never blocks. */
+ * it has completed and gives the merged words. Never blocks. A round gets on while its ranks test it. */
 void group_status_post(struct group *g, const struct status *mine);
 bool group_status_test(struct group *g, struct status *merged);
 

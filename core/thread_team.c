@@ -188,17 +188,13 @@ static struct team_message **message_find(struct team *t, uint32_t from, uint32_
  * round k. */
 uint64_t team_status_post(struct team *t, const struct status *mine)
 {
-	uint64_t *into, from[STATUS_WORDS], number;
+	uint64_t number;
 
-	memcpy(from, mine, sizeof(from));
 	pthread_mutex_lock(&t->lock);
 	number = t->status_number;
-	into = (uint64_t *)(void *)&t->status[number & 1];
 	if (t->status_posted == 0)
-		memset(into, 0, sizeof(from));
-	team_merge(MERGE_MAX, into, from, STATUS_MAX_WORDS);
-	team_merge(MERGE_SUM, into + STATUS_MAX_WORDS, from + STATUS_MAX_WORDS,
-		   STATUS_WORDS - STATUS_MAX_WORDS);
+		memset(&t->status[number & 1], 0, sizeof(*mine));
+	status_merge(&t->status[number & 1], mine);
 	if (++t->status_posted == t->size) {
 		t->status_posted = 0;
 		t->status_number++;

@@ -7,9 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ranks/meeting.h"
 #include "ranks/wait.h"
 
-enum { GROUP_BLOCKS_MAX = 64, GROUP_TAG = 1 };
+enum { GROUP_BLOCKS_MAX = 64, GROUP_TAG = 1, STATUS_LOOKS = 20 };
 
 struct mpi_block {
 	MPI_Win window; /* MPI_WIN_NULL: plain memory of a group of one */
@@ -20,11 +21,12 @@ struct mpi_group {
 	struct group base;
 	MPI_Comm comm;
 	struct waiting waiting;
+	uint32_t parts; /* of a machine, for tests */
 	bool status_busy;
-	MPI_Request status_request;
-	MPI_Datatype status_type;
-	MPI_Op status_op, max_op, min_op;
-	struct status mine, merged;
+	unsigned status_looks; /* for the round under way, without success */
+	struct status merged;
+	struct meeting meeting;
+	MPI_Op max_op, min_op;
 	uint32_t block_count;
 	struct mpi_block blocks[GROUP_BLOCKS_MAX];
 };
@@ -34,21 +36,6 @@ static const struct group_ops mpi_group_ops;
 static struct mpi_group *mpi(const struct group *g)
 {
 	return (struct mpi_group *)g;
-}
-
-/* MPI's user function for status rounds: maxima first, then sums. */
-static void merge_status(void *in, void *into, int *count, MPI_Datatype *type)
-{
-	const uint64_t *from = in;
-	uint64_t *to = into;
-
-	(void)type;
-	for (int i = 0; i < *count * STATUS_WORDS; i++) {
-		if (i % STATUS_WORDS >= STATUS_MAX_WORDS)
-			to[i] += from[i];
-		else if (from[i] > to[i])
-			to[i] = from[i];
-	}
 }
 
 /* MPICH 4.0.2 compares MPI_UINT64_T as if it were signed (MPI_MAX of 1 and 2^64 - 1 gives 1), so
@@ -75,7 +62,8 @@ static void merge_min(void *in, void *into, int *count, MPI_Datatype *type)
 			to[i] = from[i];
 }
 
-int mpi_group_own(MPI_Comm comm, const struct waiting *how, struct group **out, struct err *err)
+static int group_make(MPI_Comm comm, uint32_t parts, const struct waiting *how, struct group **out,
+		      struct err *err)
 {
 	struct mpi_group *m = calloc(1, sizeof(*m));
 	int rank, size;
@@ -87,18 +75,18 @@ int mpi_group_own(MPI_Comm comm, const struct waiting *how, struct group **out, 
 	m->base = (struct group){
 		.ops = &mpi_group_ops, .rank = (uint32_t)rank, .size = (uint32_t)size};
 	m->comm = comm;
+	m->parts = parts;
 	m->waiting = *how;
-	MPI_Type_contiguous(STATUS_WORDS, MPI_UINT64_T, &m->status_type);
-	MPI_Type_commit(&m->status_type);
-	MPI_Op_create(merge_status, 1, &m->status_op);
 	MPI_Op_create(merge_max, 1, &m->max_op);
 	MPI_Op_create(merge_min, 1, &m->min_op);
-#if MPI_VERSION >= 4
-	MPI_Allreduce_init(&m->mine, &m->merged, 1, m->status_type, m->status_op, comm,
-			   MPI_INFO_NULL, &m->status_request);
-#endif
+	meeting_open(&m->meeting, comm, parts);
 	*out = &m->base;
 	return 0;
+}
+
+int mpi_group_own(MPI_Comm comm, const struct waiting *how, struct group **out, struct err *err)
+{
+	return group_make(comm, 0, how, out, err);
 }
 
 int mpi_group_world(struct group **out, struct err *err)
@@ -114,18 +102,11 @@ int mpi_group_world(struct group **out, struct err *err)
 
 int mpi_group_node(struct group *world, uint32_t parts, struct group **out, struct err *err)
 {
-	MPI_Comm machine, part;
-	int rank, size;
+	MPI_Comm node;
 
-	MPI_Comm_split_type(mpi(world)->comm, MPI_COMM_TYPE_SHARED, (int)world->rank, MPI_INFO_NULL,
-			    &machine);
-	if (parts <= 1)
-		return mpi_group_own(machine, &mpi(world)->waiting, out, err);
-	MPI_Comm_rank(machine, &rank);
-	MPI_Comm_size(machine, &size);
-	MPI_Comm_split(machine, (int)((uint64_t)rank * parts / (uint64_t)size), rank, &part);
-	MPI_Comm_free(&machine);
-	return mpi_group_own(part, &mpi(world)->waiting, out, err);
+	mpi(world)->parts = parts;
+	meeting_cut(mpi(world)->comm, parts, &node);
+	return mpi_group_own(node, &mpi(world)->waiting, out, err);
 }
 
 void mpi_group_set_patient(struct group *g, bool patient)
@@ -227,7 +208,7 @@ static int mpi_split(struct group *g, uint32_t color, struct group **out, struct
 	MPI_Comm comm;
 
 	MPI_Comm_split(mpi(g)->comm, (int)color, (int)g->rank, &comm);
-	return mpi_group_own(comm, &mpi(g)->waiting, out, err);
+	return group_make(comm, mpi(g)->parts, &mpi(g)->waiting, out, err);
 }
 
 static int mpi_shared(struct group *g, size_t bytes, void **out, struct err *err)
@@ -260,28 +241,35 @@ static void mpi_status_post(struct group *g, const struct status *mine)
 {
 	struct mpi_group *m = mpi(g);
 
-	m->mine = *mine;
-#if MPI_VERSION >= 4
-	/* Planned once: a third less of what each step's barrier takes. */
-	MPI_Start(&m->status_request);
-#else
-	MPI_Iallreduce(&m->mine, &m->merged, 1, m->status_type, m->status_op, m->comm,
-		       &m->status_request);
-#endif
+	meeting_post(&m->meeting, mine);
 	m->status_busy = true;
+	m->status_looks = 0;
+}
+
+static bool status_done(void *group)
+{
+	struct mpi_group *m = group;
+	int flag;
+
+	if (meeting_look(&m->meeting, &m->merged)) {
+		m->status_busy = false;
+		return true;
+	}
+	/* What this rank has sent may still want it to make MPI progress. */
+	if (++m->status_looks > STATUS_LOOKS)
+		MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, m->comm, &flag, MPI_STATUS_IGNORE);
+	return false;
 }
 
 static bool mpi_status_test(struct group *g, struct status *merged)
 {
 	struct mpi_group *m = mpi(g);
-	int done = 0;
 
 	if (!m->status_busy)
 		return false;
-	MPI_Test(&m->status_request, &done, MPI_STATUS_IGNORE);
-	if (!done)
+	m->status_looks = STATUS_LOOKS;
+	if (!status_done(m))
 		return false;
-	m->status_busy = false;
 	*merged = m->merged;
 	return true;
 }
@@ -290,8 +278,7 @@ static void mpi_status_wait(struct group *g, struct status *merged)
 {
 	struct mpi_group *m = mpi(g);
 
-	wait_for(&m->status_request, &m->waiting, "a status round");
-	m->status_busy = false;
+	wait_until(status_done, m, &m->waiting, "a status round");
 	*merged = m->merged;
 }
 
@@ -300,7 +287,8 @@ static void mpi_free(struct group *g)
 	struct mpi_group *m = mpi(g);
 
 	if (m->status_busy)
-		wait_for(&m->status_request, &m->waiting, "a status round");
+		wait_until(status_done, m, &m->waiting, "a status round");
+	meeting_close(&m->meeting);
 	while (m->block_count) {
 		struct mpi_block *block = &m->blocks[--m->block_count];
 
@@ -309,11 +297,6 @@ static void mpi_free(struct group *g)
 		else
 			free(block->memory);
 	}
-#if MPI_VERSION >= 4
-	MPI_Request_free(&m->status_request);
-#endif
-	MPI_Type_free(&m->status_type);
-	MPI_Op_free(&m->status_op);
 	MPI_Op_free(&m->max_op);
 	MPI_Op_free(&m->min_op);
 	MPI_Comm_free(&m->comm);

@@ -30,18 +30,14 @@ static void say_slow(struct waiting *how, const char *what, uint64_t *since, boo
 	how->say_after_ns *= 2;
 }
 
-void wait_for(MPI_Request *request, struct waiting *how, const char *what)
+void wait_until(bool (*done)(void *argument), void *argument, struct waiting *how, const char *what)
 {
 	struct timespec pause = {0, WAIT_SLEEP_MIN_NS};
 	uint64_t yield_until = 0, since = 0;
 	bool said = false;
 	unsigned tests = 0;
-	int done = 0;
 
-	for (;;) {
-		MPI_Test(request, &done, MPI_STATUS_IGNORE);
-		if (done)
-			return;
+	while (!done(argument)) {
 		if (++tests <= WAIT_YIELDS) {
 			sched_yield();
 			continue;
@@ -61,4 +57,17 @@ void wait_for(MPI_Request *request, struct waiting *how, const char *what)
 		if (pause.tv_nsec < WAIT_SLEEP_MAX_NS)
 			pause.tv_nsec += pause.tv_nsec / 2;
 	}
+}
+
+static bool request_done(void *request)
+{
+	int done;
+
+	MPI_Test(request, &done, MPI_STATUS_IGNORE);
+	return done;
+}
+
+void wait_for(MPI_Request *request, struct waiting *how, const char *what)
+{
+	wait_until(request_done, request, how, what);
 }

@@ -1,5 +1,6 @@
 /* The one polite wait: every MPI operation in haul is non-blocking and waited for here, so that
- * waiting ranks leave the cores to I/O threads and to each other (MPICH would spin for ever). */
+ * waiting ranks leave the cores to I/O threads and to each other (MPICH would spin for ever). So are
+ * the status rounds (meeting.h). */
 #ifndef HAUL_RANKS_WAIT_H
 #define HAUL_RANKS_WAIT_H
 
@@ -20,7 +21,12 @@ struct waiting {
 	uint64_t say_after_ns;
 };
 
-/* Waits for *request. what: the operation, as a noun with its article. */
+/* Until done says so: it is asked again and again, and may make MPI progress. what: the operation, as a
+ * noun with its article. */
+void wait_until(bool (*done)(void *argument), void *argument, struct waiting *how,
+		const char *what);
+
+/* Waits for *request. */
 void wait_for(MPI_Request *request, struct waiting *how, const char *what);
 
 #endif

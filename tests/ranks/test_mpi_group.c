@@ -81,13 +81,46 @@ static void test_split(struct group *g)
 	group_free(copy);
 }
 
+/* Each round carries this round's words, of all ranks, to all. */
 static void test_status(struct group *g)
 {
-	struct status mine = {.stop = g->rank == g->size / 2, .step = g->rank, .bytes = 10}, all;
+	enum { STEPS = 50 };
+	uint64_t n = g->size;
 
-	expect(group_status(g, &mine, &all) == 0, "status");
-	expect(all.stop == 1 && all.step == g->size - 1 && all.bytes == 10ull * g->size,
-	       "merged words");
+	for (uint64_t step = 0; step < STEPS; step++) {
+		struct status mine = {.stop = g->rank == n / 2 && step == STEPS - 1,
+				      .step = g->rank + step,
+				      .p99_ns = UINT64_MAX - step,
+				      .bytes = 10 * step},
+			      all;
+
+		expect(group_status(g, &mine, &all) == 0, "status");
+		expect(all.stop == (step == STEPS - 1) && all.step == n - 1 + step &&
+			       all.p99_ns == UINT64_MAX - step && all.bytes == 10 * step * n,
+		       "merged words");
+	}
+}
+
+/* Ranks that look when they like, some seldom, end after the same round. */
+static void test_rolling(struct group *g)
+{
+	uint64_t steps = 1 + g->rank % 5, done = 0, rounds = 0, words[2];
+	struct status mine = {.unfinished = 1}, all = {0};
+
+	for (group_status_post(g, &mine);; group_status_post(g, &mine)) {
+		while (!group_status_test(g, &all))
+			usleep(g->rank % 2 ? 100 : 1500);
+		rounds++;
+		if (!all.unfinished)
+			break;
+		done += done < steps;
+		mine = (struct status){.unfinished = done < steps, .step = done, .waiting = 1};
+	}
+	expect(all.waiting == g->size && all.step == (g->size < 5 ? g->size : 5), "last round");
+	words[0] = rounds;
+	words[1] = ~rounds;
+	group_allreduce(g, MERGE_MAX, words, 2);
+	expect(words[0] == rounds && words[1] == ~rounds, "the same number of rounds");
 }
 
 static void test_agree(struct group *g)
@@ -150,6 +183,20 @@ static void test_nodes(struct group *g)
 	nodes_free(&nodes);
 }
 
+/* Rounds that go from node to node, of machines cut in three. */
+static void test_status_of_nodes(struct group *g)
+{
+	struct group *node, *copy;
+	struct err err = {0};
+
+	expect(mpi_group_node(g, 3, &node, &err) == 0, "a third of the machine");
+	expect(group_duplicate(g, &copy, &err) == 0, "duplicate");
+	test_status(copy);
+	test_rolling(copy);
+	group_free(copy);
+	group_free(node);
+}
+
 int main(int argc, char **argv)
 {
 	struct group *world;
@@ -163,8 +210,10 @@ int main(int argc, char **argv)
 	test_records(world);
 	test_split(world);
 	test_status(world);
+	test_rolling(world);
 	test_agree(world);
 	test_nodes(world);
+	test_status_of_nodes(world);
 	test_slow_waits(world);
 	group_allreduce(world, MERGE_SUM, &failed, 1);
 	group_free(world);
