@@ -6,6 +6,7 @@
 #include <mpi.h>
 
 #include "core/group.h"
+#include "ranks/meeting.h"
 #include "ranks/wait.h"
 
 /* All ranks of MPI_COMM_WORLD. Waits are patient until mpi_group_set_patient says otherwise. */
@@ -17,6 +18,11 @@ int mpi_group_own(MPI_Comm comm, const struct waiting *how, struct group **out, 
 /* The ranks that share memory with this one, cut into parts for tests (0, 1: whole): contiguous runs
  * of ranks, as even as can be. */
 int mpi_group_node(struct group *world, uint32_t parts, struct group **out, struct err *err);
+
+/* Status rounds of g, which has all ranks of the meeting in their order, are there from now on. One group at a
+ * time may have one under way; the meeting stays the caller's and outlives the group. Groups made from g do
+ * not inherit it. */
+void mpi_group_meet(struct group *g, struct meeting *meeting);
 
 /* Whether waits sleep early (more ranks than cores). Groups made from g inherit it. */
 void mpi_group_set_patient(struct group *g, bool patient);

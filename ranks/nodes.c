@@ -36,7 +36,9 @@ int nodes_find(struct nodes *n, struct group *world, uint32_t fake, struct err *
 	rc = group_broadcast(n->node, place, sizeof(place));
 	n->index = (uint32_t)place[0];
 	n->count = (uint32_t)place[1];
-	return rc;
+	if (rc < 0)
+		return rc;
+	return meeting_open(&n->meeting, n->node, n->leaders, n->count, err);
 }
 
 void nodes_free(struct nodes *n)

@@ -7,6 +7,7 @@
 
 #include "backends/op_log.h"
 #include "plan/plan.h"
+#include "ranks/mpi_group.h"
 #include "ranks/progress.h"
 #include "ranks/run_state.h"
 #include "ranks/watch.h"
@@ -59,7 +60,10 @@ static int phase_open(struct run *run, const struct run_options *options, struct
 		p->ctx.progress = progress_show;
 		p->ctx.progress_argument = &p->line;
 	}
-	return group_duplicate(run->world, &p->ctx.group, err);
+	rc = group_duplicate(run->world, &p->ctx.group, err);
+	if (rc == 0)
+		mpi_group_meet(p->ctx.group, &run->nodes.meeting);
+	return rc;
 }
 
 static void phase_close(struct phase_run *p)

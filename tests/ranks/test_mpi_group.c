@@ -183,18 +183,23 @@ static void test_nodes(struct group *g)
 	nodes_free(&nodes);
 }
 
-/* Rounds that go from node to node, of machines cut in three. */
-static void test_status_of_nodes(struct group *g)
+/* Rounds of ranks that meet by nodes, of which this machine is one or cut into some. */
+static void test_meeting(struct group *g, uint32_t fake)
 {
-	struct group *node, *copy;
+	struct group *copy;
+	struct nodes nodes;
 	struct err err = {0};
 
-	expect(mpi_group_node(g, 3, &node, &err) == 0, "a third of the machine");
-	expect(group_duplicate(g, &copy, &err) == 0, "duplicate");
-	test_status(copy);
-	test_rolling(copy);
-	group_free(copy);
-	group_free(node);
+	expect(nodes_find(&nodes, g, fake, &err) == 0, "nodes");
+	/* One after another, as phases do. */
+	for (int i = 0; i < 3; i++) {
+		expect(group_duplicate(g, &copy, &err) == 0, "duplicate");
+		mpi_group_meet(copy, &nodes.meeting);
+		test_status(copy);
+		test_rolling(copy);
+		group_free(copy);
+	}
+	nodes_free(&nodes);
 }
 
 int main(int argc, char **argv)
@@ -213,7 +218,9 @@ int main(int argc, char **argv)
 	test_rolling(world);
 	test_agree(world);
 	test_nodes(world);
-	test_status_of_nodes(world);
+	test_meeting(world, 0);
+	test_meeting(world, 2);
+	test_meeting(world, 3);
 	test_slow_waits(world);
 	group_allreduce(world, MERGE_SUM, &failed, 1);
 	group_free(world);
