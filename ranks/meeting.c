@@ -3,20 +3,27 @@
 #include <stdatomic.h>
 #include <string.h>
 
-/* One rank's words, on lines of its own. */
+/* Keeps what stands before it and behind off the same cache lines, and pairs of lines, wherever the block
+ * begins. */
+enum { APART_BYTES = 128 };
+
 struct meeting_seat {
-	_Alignas(128) struct status said;
+	struct status said;
+	char apart[APART_BYTES];
 };
 
 /* Counts only grow. A rank posts round r + 1 only after it has read round r, so nothing is overwritten
  * that somebody still has to read. */
 struct meeting_board {
-	_Alignas(128) _Atomic uint64_t posts;    /* of all ranks and rounds */
-	_Alignas(128) _Atomic uint64_t gathered; /* rounds whose words of this node are merged */
+	_Atomic uint64_t posts; /* of all ranks and rounds */
+	char apart_posts[APART_BYTES];
+	_Atomic uint64_t gathered; /* rounds whose words of this node are merged */
 	struct status here;
-	_Alignas(128) _Atomic uint64_t complete; /* rounds whose words of all nodes are */
+	char apart_here[APART_BYTES];
+	_Atomic uint64_t complete; /* rounds whose words of all nodes are */
 	struct status everywhere;
-	struct meeting_seat seats[];
+	char apart_everywhere[APART_BYTES];
+	struct meeting_seat seats[]; /* one for each rank of the node */
 };
 
 int meeting_open(struct meeting *m, struct group *node, struct group *leaders, uint32_t count,
