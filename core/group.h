@@ -30,6 +30,7 @@ struct status {
 enum { STATUS_MAX_WORDS = 4, STATUS_WORDS = 8 };
 _Static_assert(sizeof(struct status) == 8 * STATUS_WORDS, "a plain array");
 
+/* Adds the words of one to those of others. */
 void status_merge(struct status *into, const struct status *from);
 
 struct group;
