@@ -13,11 +13,11 @@
 
 #include "core/clock.h"
 #include "core/err.h"
-#include "core/group.h"
-#include "core/job.h"
+#include "core/group/group.h"
+#include "core/job/job.h"
 #include "core/log.h"
-#include "core/place.h"
-#include "core/store_facts.h"
+#include "core/measure/store_facts.h"
+#include "core/rank_place.h"
 #include "core/uri.h"
 
 enum io_op {

@@ -10,8 +10,8 @@
 #include <stdatomic.h>
 
 #include "backends/backend.h"
-#include "core/random.h"
-#include "core/tally_endpoints.h"
+#include "core/content/random.h"
+#include "core/measure/endpoints.h"
 
 enum { ENDPOINTS_MAX = 4096, ENDPOINT_NAME_BYTES = TALLY_ENDPOINT_NAME_BYTES };
 

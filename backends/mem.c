@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "backends/queue.h"
+#include "backends/queue/queue.h"
 #include "backends/store.h"
 #include "backends/stores.h"
 

@@ -8,10 +8,10 @@
 
 #include "core/buffers.h"
 #include "core/clock.h"
-#include "core/fill.h"
-#include "core/hist.h"
-#include "core/permutation.h"
-#include "core/random.h"
+#include "core/content/fill.h"
+#include "core/content/permutation.h"
+#include "core/content/random.h"
+#include "core/measure/hist.h"
 
 enum { REPEATS = 7, VALUES = 1 << 16 };
 

@@ -15,11 +15,11 @@
 
 #include <cjson/cJSON.h>
 
-#include "backends/queue.h"
+#include "backends/queue/queue.h"
 #include "core/arena.h"
 #include "core/buffers.h"
-#include "core/fill.h"
-#include "core/random.h"
+#include "core/content/fill.h"
+#include "core/content/random.h"
 
 struct work {
 	const char *folder, *engine;

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "core/clock.h"
-#include "core/fill.h"
+#include "core/content/fill.h"
 #include "workloads/formats/format.h"
 
 enum { REPEATS = 7, PIECE = 1 << 20, BYTES = 128 << 20, SAMPLES = 8 };

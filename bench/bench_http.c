@@ -12,8 +12,8 @@
 #include <string.h>
 #include <sys/resource.h>
 
-#include "backends/http/sign.h"
-#include "backends/queue.h"
+#include "backends/http/auth/sign.h"
+#include "backends/queue/queue.h"
 #include "core/arena.h"
 #include "core/buffers.h"
 

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "backends/op_log.h"
-#include "backends/queue.h"
+#include "backends/op_log/op_log.h"
+#include "backends/queue/queue.h"
 
 enum { ROUNDS = 7, OPERATIONS = 2000000, BOUND_PS = 100000, BURSTS = 40, BURST = 4000 };
 

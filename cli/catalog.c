@@ -9,8 +9,8 @@
 #include "cli/cli.h"
 #include "core/units.h"
 #include "plan/plan.h"
-#include "ranks/run.h"
-#include "workloads/dataset.h"
+#include "ranks/run/run.h"
+#include "workloads/dataset/dataset.h"
 
 enum {
 	NAME_COLUMNS = 20,

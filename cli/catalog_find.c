@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "cli/catalog.h"
-#include "core/option.h"
+#include "core/option/option.h"
 #include "haul_build.h"
 
 enum { NAMES_MAX = 1024 };

@@ -4,7 +4,7 @@
 
 #include "cli/catalog.h"
 #include "cli/cli.h"
-#include "ranks/run.h"
+#include "ranks/run/run.h"
 
 static int print_name(void *argument, const char *name)
 {

@@ -4,8 +4,8 @@
 #include "backends/backend.h"
 #include "cli/cli.h"
 #include "cli/probe.h"
-#include "ranks/library.h"
-#include "ranks/run.h"
+#include "ranks/mpi/library.h"
+#include "ranks/run/run.h"
 #include "results-schema/library.h"
 
 static void row(const char *what, const struct probe *p)

@@ -1,7 +1,7 @@
 #include <stdio.h>
 
 #include "cli/cli.h"
-#include "ranks/run.h"
+#include "ranks/run/run.h"
 
 static int help_all(void)
 {

@@ -12,7 +12,7 @@
 #include "cli/cli.h"
 #include "core/json.h"
 #include "plan/plan.h"
-#include "ranks/run.h"
+#include "ranks/run/run.h"
 
 enum { NAME_BYTES = 256, LINE_COLUMNS = 100, INDENT = 6, OVERRIDES_MAX = 1024 };
 

@@ -6,11 +6,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "backends/queue.h"
+#include "backends/queue/queue.h"
 #include "cli/cli.h"
 #include "cli/ls.h"
 #include "plan/plan.h"
-#include "ranks/run.h"
+#include "ranks/run/run.h"
 
 enum { PAGE_ENTRIES = 256, MAX_DEFAULT = 1000 };
 

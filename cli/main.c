@@ -6,8 +6,8 @@
 
 #include "cli/cli.h"
 #include "core/clock.h"
-#include "core/option.h"
-#include "ranks/run.h"
+#include "core/option/option.h"
+#include "ranks/run/run.h"
 
 static const struct verb *const verbs[] = {
 	&plan_verb,   &run_verb,     &generate_verb, &clean_verb,    &catalog_verb,

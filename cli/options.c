@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/option.h"
+#include "core/option/option.h"
 #include "core/units.h"
 
 enum { OPTIONS_MAX = 32, HELP_COLUMN = 26 };

@@ -10,8 +10,8 @@
 #include "cli/cli.h"
 #include "core/clock.h"
 #include "core/units.h"
-#include "plan/choice.h"
-#include "ranks/run.h"
+#include "plan/phase_filter.h"
+#include "ranks/run/run.h"
 
 struct plan_args {
 	uint64_t nodes, ranks_per_node, memory;

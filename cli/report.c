@@ -5,7 +5,7 @@
 #include <stdio.h>
 
 #include "cli/cli.h"
-#include "ranks/run.h"
+#include "ranks/run/run.h"
 
 enum { FILES_MAX = 4096 };
 

@@ -1,16 +1,16 @@
 /* run, generate and clean: the verbs under mpiexec (alone they are one rank). */
-#include "ranks/run.h"
+#include "ranks/run/run.h"
 
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "backends/op_log.h"
+#include "backends/op_log/op_log.h"
 #include "cli/catalog.h"
 #include "cli/cli.h"
 #include "haul_build.h"
-#include "plan/series.h"
+#include "plan/series/series.h"
 #include "report/report.h"
 
 enum { COMMAND_BYTES = 4096 };

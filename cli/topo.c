@@ -5,8 +5,8 @@
 #include <unistd.h>
 
 #include "cli/cli.h"
-#include "plan/pin.h"
-#include "ranks/run.h"
+#include "plan/pin/pin.h"
+#include "ranks/run/run.h"
 
 enum { TOPO_RANKS_DEFAULT = 1 };
 

@@ -4,9 +4,9 @@
 #include "backends/backend.h"
 #include "cli/cli.h"
 #include "haul_build.h"
-#include "import/yaml_tree.h"
-#include "ranks/library.h"
-#include "ranks/run.h"
+#include "import/yaml/tree.h"
+#include "ranks/mpi/library.h"
+#include "ranks/run/run.h"
 #include "results-schema/library.h"
 
 static int version_run(const struct call *call)

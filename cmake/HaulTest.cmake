@@ -1,7 +1,7 @@
 # Tests are declared where they stand, by one of three functions. A test that exits with 77 is
 # skipped; every test has a time limit; a test whose figures depend on the clock says SERIAL.
 #
-#   haul_unit_test(test_hist LIBS haul_core)            builds test_hist.c with CUnit, adds the test
+#   haul_unit_test(measure/test_hist LIBS haul_core)    builds measure/test_hist.c with CUnit, adds test_hist
 #   haul_mpi_test(test_group RANKS 4 LIBS haul_ranks)   builds it and runs it under mpiexec
 #   haul_script_test(run_demo SCRIPT run_demo.py)       runs a script with the program in $HAUL
 #
@@ -33,24 +33,26 @@ function(haul_test_properties test)
 		RUN_SERIAL "${arg_SERIAL}" LABELS "${arg_LABELS}")
 endfunction()
 
-function(haul_test_program name)
-	add_executable(${name} ${name}.c ${arg_SOURCES})
+function(haul_test_program name source)
+	add_executable(${name} ${source}.c ${arg_SOURCES})
 	target_link_libraries(${name} PRIVATE haul_unit ${arg_LIBS})
 endfunction()
 
-function(haul_unit_test name)
+function(haul_unit_test source)
+	get_filename_component(name ${source} NAME)
 	cmake_parse_arguments(PARSE_ARGV 1 arg "SERIAL;YIELD" "TIMEOUT;SCRIPT" "SOURCES;LIBS;ARGS;LABELS;RANKS")
 	list(APPEND arg_LABELS unit)
-	haul_test_program(${name})
+	haul_test_program(${name} ${source})
 	add_test(NAME ${name} COMMAND ${name} ${arg_ARGS})
 	set_tests_properties(${name} PROPERTIES ENVIRONMENT "${HAUL_TEST_ENVIRONMENT}")
 	haul_test_properties(${name})
 endfunction()
 
-function(haul_mpi_test name)
+function(haul_mpi_test source)
+	get_filename_component(name ${source} NAME)
 	cmake_parse_arguments(PARSE_ARGV 1 arg "SERIAL;YIELD" "TIMEOUT;SCRIPT" "SOURCES;LIBS;ARGS;LABELS;RANKS")
 	list(APPEND arg_LABELS mpi)
-	haul_test_program(${name})
+	haul_test_program(${name} ${source})
 	set(preload)
 	if(arg_YIELD)
 		set(preload -genv LD_PRELOAD ${HAUL_YIELD})

@@ -5,7 +5,7 @@
 #include <stddef.h>
 
 #include "core/err.h"
-#include "core/place.h"
+#include "core/rank_place.h"
 
 enum { URI_BYTES = 1024, URI_SCHEME_BYTES = 16 };
 

@@ -3,9 +3,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "plan/look.h"
-#include "plan/pin.h"
-#include "plan/pin_list.h"
+#include "plan/option_ref.h"
+#include "plan/pin/list.h"
+#include "plan/pin/pin.h"
 #include "plan/plan.h"
 
 static uint32_t ranks_a_node(uint32_t ranks, uint32_t nodes)

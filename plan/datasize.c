@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "plan/look.h"
+#include "plan/option_ref.h"
 
 static uint64_t over(double a, double b)
 {

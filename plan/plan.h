@@ -3,8 +3,8 @@
 #ifndef HAUL_PLAN_PLAN_H
 #define HAUL_PLAN_PLAN_H
 
-#include "core/job.h"
-#include "core/place.h"
+#include "core/job/job.h"
+#include "core/rank_place.h"
 #include "workloads/workload.h"
 
 /* Everything a job may hold, assembled from the tables of backends and workloads. */

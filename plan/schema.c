@@ -3,7 +3,7 @@
 #include <pthread.h>
 
 #include "plan/plan.h"
-#include "workloads/dataset.h"
+#include "workloads/dataset/dataset.h"
 
 enum { SECTIONS_MAX = 64 };
 

@@ -7,8 +7,8 @@
 #include <stdint.h>
 
 #include "core/err.h"
-#include "core/group.h"
-#include "core/tally_endpoints.h"
+#include "core/group/group.h"
+#include "core/measure/endpoints.h"
 #include "results-schema/results.h"
 
 enum { MERGED_SETS_MAX = 8, MERGED_SET_BYTES = 256 };

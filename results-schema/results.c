@@ -7,10 +7,10 @@
 #include <unistd.h>
 
 #include "core/clock.h"
+#include "results-schema/file_head.h"
 #include "results-schema/h5.h"
-#include "results-schema/head.h"
-#include "results-schema/part.h"
 #include "results-schema/phase.h"
+#include "results-schema/staging.h"
 
 #ifndef H5_HAVE_PARALLEL
 #error "haul needs a parallel HDF5 (hdf5-mpich, hdf5-openmpi): this one is serial"

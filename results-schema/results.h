@@ -9,12 +9,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "core/client.h"
+#include "core/client/client.h"
 #include "core/err.h"
-#include "core/group.h"
-#include "core/place.h"
-#include "core/store_facts.h"
-#include "core/tally.h"
+#include "core/group/group.h"
+#include "core/measure/store_facts.h"
+#include "core/measure/tally.h"
+#include "core/rank_place.h"
 
 enum { RESULTS_TEXT = 128 };
 

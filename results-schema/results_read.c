@@ -9,9 +9,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "results-schema/file_head.h"
 #include "results-schema/h5.h"
 #include "results-schema/h5_read.h"
-#include "results-schema/head.h"
 #include "results-schema/rows.h"
 
 static int load_stores(hid_t file, struct results_file *f, struct err *err)

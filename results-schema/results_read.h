@@ -9,10 +9,10 @@
 #include <stdint.h>
 
 #include "core/err.h"
-#include "core/hist.h"
-#include "core/store_facts.h"
-#include "core/tally.h"
-#include "core/tally_endpoints.h"
+#include "core/measure/endpoints.h"
+#include "core/measure/hist.h"
+#include "core/measure/store_facts.h"
+#include "core/measure/tally.h"
 
 enum { RESULTS_NAME_BYTES = 64, RESULTS_UNIT_BYTES = 24, RESULTS_SET_BYTES = 256 };
 
@@ -61,7 +61,7 @@ struct results_phase_read {
 		merged; /* one row: the measures merged, and the figures made of them */
 	struct results_table ranks;
 	struct results_table epochs; /* rows 0 where a phase has none */
-	/* A row a node and interval, by node, then by time (core/client.h); rows 0 where nothing is known. */
+	/* A row a node and interval, by node, then by time (core/client/client.h); rows 0 where nothing is known. */
 	struct results_table client;
 	double client_interval_s;
 	/* Of the timeline: how many ranks on average waited for storage; rows 0 where there is none. */

@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 #include "core/err.h"
-#include "core/tally.h"
+#include "core/measure/tally.h"
 #include "results-schema/results.h"
 
 struct row_shape {

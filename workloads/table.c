@@ -2,9 +2,9 @@
 
 #include <stddef.h>
 
-#include "workloads/generate.h"
-#include "workloads/io.h"
-#include "workloads/train.h"
+#include "workloads/generate/generate.h"
+#include "workloads/io/io.h"
+#include "workloads/train/train.h"
 
 static const struct workload *const workloads[] = {
 	&generate_workload,

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "workloads/dataset.h"
+#include "workloads/dataset/dataset.h"
 
 int workload_dataset(const struct job *job, const struct job_phase *phase, const char *dataset,
 		     const struct job_dataset **d, const struct job_store **s, struct err *err)

@@ -5,12 +5,12 @@
 
 #include "backends/backend.h"
 #include "core/clock.h"
-#include "core/group.h"
-#include "core/job.h"
+#include "core/group/group.h"
+#include "core/job/job.h"
 #include "core/log.h"
-#include "core/place.h"
+#include "core/measure/tally.h"
+#include "core/rank_place.h"
 #include "core/stop.h"
-#include "core/tally.h"
 
 /* What a phase asks of the machine, for `haul plan`. Rates are 0 where there are none. */
 struct demand {

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "backends/http/s3.h"
-#include "backends/queue.h"
+#include "backends/queue/queue.h"
 #include "backends/stores.h"
 
 struct gcs_options {

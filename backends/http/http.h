@@ -8,13 +8,13 @@
 #define HAUL_BACKENDS_HTTP_HTTP_H
 
 #include "backends/endpoint.h"
-#include "backends/http/credentials.h"
-#include "backends/http/request.h"
+#include "backends/http/auth/credentials.h"
 #include "backends/http/server.h"
-#include "backends/http/sum.h"
-#include "backends/http/transport.h"
-#include "backends/http/xml.h"
-#include "backends/retry.h"
+#include "backends/http/wire/request.h"
+#include "backends/http/wire/sum.h"
+#include "backends/http/wire/transport.h"
+#include "backends/http/wire/xml.h"
+#include "backends/queue/retry.h"
 
 enum {
 	PIECE_BYTES = 8 << 10, /* of a body put together by pieces: a key, every byte escaped */

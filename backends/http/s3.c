@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "backends/queue.h"
+#include "backends/queue/queue.h"
 #include "backends/stores.h"
 
 enum { PRESIGNED_S = 3600 };

@@ -4,7 +4,7 @@
 #define HAUL_BACKENDS_HTTP_SERVER_H
 
 #include "backends/endpoint.h"
-#include "backends/http/transport.h"
+#include "backends/http/wire/transport.h"
 
 enum { SERVER_HOST_BYTES = 256, SERVER_BASE_BYTES = 256, SERVER_ADDRESSES = 64 };
 

@@ -2,7 +2,7 @@
 #ifndef HAUL_TESTS_BACKENDS_RIG_H
 #define HAUL_TESTS_BACKENDS_RIG_H
 
-#include "backends/queue.h"
+#include "backends/queue/queue.h"
 #include "core/arena.h"
 
 struct rig {

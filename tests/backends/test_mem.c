@@ -3,8 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "core/random.h"
-#include "core/thread_group.h"
+#include "core/content/random.h"
+#include "core/group/thread_group.h"
 #include "tests/backends/rig.h"
 #include "tests/unit.h"
 

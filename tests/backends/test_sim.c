@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/thread_group.h"
+#include "core/group/thread_group.h"
 #include "tests/backends/rig.h"
 #include "tests/unit.h"
 

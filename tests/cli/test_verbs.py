@@ -45,7 +45,7 @@ def test_topo():
     check("2 packages · 2 NUMA nodes · 104 cores · 208 threads" in r.stdout, r.stdout)
     check(all(len(line) <= 100 for line in r.stdout.splitlines()), r.stdout)
     check(haul("topo").returncode == 0, haul("topo"))
-    folder = os.path.join(os.environ["HAUL_SOURCE"], "tests", "plan", "topologies")
+    folder = os.path.join(os.environ["HAUL_SOURCE"], "tests", "fixtures", "topologies")
     for node in ("aurora", "aurora_hidden", "aurora_cgroup", "dual", "dual_cgroup"):
         for pin in ("none", "core", "numa", "tile", "nic"):
             for ranks in (1, 5, 12, 100):

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "core/buffers.h"
-#include "core/random.h"
+#include "core/content/random.h"
 #include "tests/unit.h"
 
 static void slots_are_apart_and_aligned(void)

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/content/random.h"
 #include "core/json.h"
-#include "core/random.h"
 #include "tests/unit.h"
 
 static void accepts(void)

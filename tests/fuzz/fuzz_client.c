@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/client_parse.h"
+#include "core/client/parse.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

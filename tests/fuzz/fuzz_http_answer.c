@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "backends/http/answer.h"
+#include "backends/http/wire/answer.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

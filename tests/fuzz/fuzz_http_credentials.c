@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "backends/http/credentials.h"
+#include "backends/http/auth/credentials.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/job.h"
+#include "core/job/job.h"
 #include "core/json.h"
-#include "tests/core/sample_schema.h"
+#include "tests/core/job/sample_schema.h"
 
 enum { SETS_MAX = 8, SEPARATOR = 0x1e };
 

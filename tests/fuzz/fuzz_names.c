@@ -7,8 +7,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "workloads/name_list.h"
-#include "workloads/names.h"
+#include "workloads/dataset/name_list.h"
+#include "workloads/dataset/names.h"
 
 enum { ROOM = 128, FILES = 1000, TEMPLATE_BYTES = 256 };
 

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/random.h"
+#include "core/content/random.h"
 
 enum { FILES_MAX = 1024, INPUT_MAX = 64 << 10, EDITS_MAX = 6 };
 

@@ -8,7 +8,7 @@ import sys
 import tempfile
 
 HAUL, SOURCE = os.environ["HAUL"], os.environ["HAUL_SOURCE"]
-HERE = os.path.dirname(os.path.abspath(__file__))
+HERE = os.path.join(os.environ["HAUL_SOURCE"], "tests", "fixtures", "dlio")
 
 # The keys of DLIO's schema and its forks' additions, by section.
 KEYS = """

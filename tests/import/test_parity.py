@@ -9,7 +9,7 @@ import sys
 import tempfile
 
 HAUL, SOURCE, MPIEXEC = os.environ["HAUL"], os.environ["HAUL_SOURCE"], os.environ["HAUL_MPIEXEC"]
-HERE = os.path.dirname(os.path.abspath(__file__))
+HERE = os.path.join(os.environ["HAUL_SOURCE"], "tests", "fixtures", "dlio")
 SCRIPT = os.path.join(SOURCE, "bench", "parity.py")
 
 spec = importlib.util.spec_from_file_location("parity", SCRIPT)

@@ -70,7 +70,7 @@ says "the completion is installed" "haul" bash -c \
 	"source '$work/moved/share/bash-completion/completions/haul' && complete -p haul"
 says "version says what is missing" "lacks engine uring of file://: built without liburing" "$haul" version
 says "libyaml, too" "lacks haul import dlio: built without libyaml" "$haul" version
-says "and import says it" "was built without libyaml" "$haul" import dlio "$root/tests/import/argonne/default.yaml"
+says "and import says it" "was built without libyaml" "$haul" import dlio "$root/tests/fixtures/dlio/argonne/default.yaml"
 says "doctor, too" "has no engine uring of file:// *build it with liburing" "$haul" doctor
 if find "$work/moved" -name '*.md' | grep -q install.md; then
 	echo "ok    the documents are installed"

@@ -9,7 +9,7 @@
 
 #include "report/accounts.h"
 #include "report/report.h"
-#include "report/table.h"
+#include "report/text/table.h"
 #include "tests/unit.h"
 
 static const struct results_column columns[] = {

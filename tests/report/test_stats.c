@@ -7,7 +7,7 @@
 
 #include "report/report.h"
 #include "report/series.h"
-#include "report/table.h"
+#include "report/text/table.h"
 #include "tests/unit.h"
 
 static void test_t95(void)

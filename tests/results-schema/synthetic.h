@@ -2,8 +2,8 @@
 #ifndef HAUL_TESTS_RESULTS_SYNTHETIC_H
 #define HAUL_TESTS_RESULTS_SYNTHETIC_H
 
-#include "core/client.h"
-#include "core/tally.h"
+#include "core/client/client.h"
+#include "core/measure/tally.h"
 
 enum synthetic_measure {
 	SYN_SAMPLES = TALLY_COMMON,

@@ -10,7 +10,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "ranks/mpi_group.h"
+#include "ranks/mpi/group.h"
 #include "results-schema/results.h"
 #include "results-schema/results_read.h"
 #include "tests/results-schema/synthetic.h"

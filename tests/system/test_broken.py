@@ -1,12 +1,12 @@
 """Broken jobs: refused on all ranks at once, exit status 2, one sentence with the JSON path, nothing
-written. The cases stand in tests/broken, with what their sentence must say."""
+written. The cases stand in tests/fixtures/jobs, with what their sentence must say."""
 import os
 
 from haultest import *
 
 
 def cases():
-    folder = os.path.join(SOURCE, "tests", "broken")
+    folder = os.path.join(SOURCE, "tests", "fixtures", "jobs")
     with open(os.path.join(folder, "expected.txt")) as f:
         for line in f:
             line = line.rstrip("\n")

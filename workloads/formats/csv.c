@@ -13,7 +13,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "core/fill.h"
+#include "core/content/fill.h"
 #include "workloads/formats/payload.h"
 #include "workloads/formats/walk.h"
 

@@ -5,7 +5,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "core/fill.h"
+#include "core/content/fill.h"
 #include "workloads/formats/payload.h"
 
 static const struct format_ops *const formats[] = {

@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #include "core/err.h"
-#include "core/option.h"
+#include "core/option/option.h"
 
 enum { FORMAT_EXTENTS_MAX = 12, FORMAT_HEADER_BYTES = 1280, FORMAT_UNIT_MAX = 16 << 20 };
 

@@ -23,7 +23,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "core/fill.h"
+#include "core/content/fill.h"
 #include "workloads/formats/payload.h"
 #include "workloads/formats/walk.h"
 

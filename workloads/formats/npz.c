@@ -23,7 +23,7 @@
  * Files of nearly 4 GiB and more use zip64 for every size and offset. */
 #include <string.h>
 
-#include "core/fill.h"
+#include "core/content/fill.h"
 #include "workloads/formats/crc32.h"
 #include "workloads/formats/payload.h"
 #include "workloads/formats/walk.h"

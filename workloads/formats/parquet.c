@@ -24,7 +24,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/fill.h"
+#include "core/content/fill.h"
 #include "workloads/formats/parquet.h"
 #include "workloads/formats/payload.h"
 #include "workloads/formats/walk.h"

@@ -19,7 +19,7 @@
 
 #include <isa-l/igzip_lib.h>
 
-#include "core/fill.h"
+#include "core/content/fill.h"
 #include "workloads/formats/crc32.h"
 #include "workloads/formats/payload.h"
 #include "workloads/formats/walk.h"

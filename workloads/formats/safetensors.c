@@ -14,7 +14,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "core/fill.h"
+#include "core/content/fill.h"
 #include "workloads/formats/payload.h"
 #include "workloads/formats/walk.h"
 

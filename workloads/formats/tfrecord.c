@@ -16,8 +16,8 @@
 #include <errno.h>
 #include <string.h>
 
-#include "core/crc32c.h"
-#include "core/fill.h"
+#include "core/content/crc32c.h"
+#include "core/content/fill.h"
 #include "workloads/formats/payload.h"
 #include "workloads/formats/walk.h"
 

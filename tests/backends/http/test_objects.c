@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/random.h"
+#include "core/content/random.h"
 #include "tests/backends/rig.h"
 #include "tests/unit.h"
 

@@ -5,10 +5,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "backends/http/answer.h"
-#include "backends/http/credentials.h"
+#include "backends/http/auth/credentials.h"
 #include "backends/http/server.h"
-#include "backends/http/xml.h"
+#include "backends/http/wire/answer.h"
+#include "backends/http/wire/xml.h"
 #include "tests/unit.h"
 
 static void line(struct answer *a, const char *text)

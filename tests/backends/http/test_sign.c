@@ -2,7 +2,7 @@
  * documentation's own keys), Azure's by hand, and the encodings they are made of. */
 #include <string.h>
 
-#include "backends/http/sign.h"
+#include "backends/http/auth/sign.h"
 #include "tests/unit.h"
 
 #define EMPTY_SHA256 "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"

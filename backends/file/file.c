@@ -1,0 +1,451 @@
+/* file://: a folder of files. file:///absolute/path or file://./relative/path; keys are paths in it.
+ *
+ * A new version of an object is written to "<key>.haul-part" beside it, whose folders are made as
+ * needed, and renamed over it by commit: a reader sees the old version or the new one whole. */
+#include "backends/file/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include "backends/file/cache.h"
+#include "backends/file/list.h"
+#include "backends/queue/queue.h"
+#include "backends/store.h"
+#include "backends/stores.h"
+
+enum { FILE_PATH_BYTES = URI_BYTES + OBJECT_KEY_BYTES + 16 };
+
+static const char part_suffix[] = ".haul-part";
+
+static const struct file_options *options_of(const struct store *store)
+{
+	return store->options;
+}
+
+static const struct file_store *files_of(const struct store *store)
+{
+	return store->state;
+}
+
+static const struct file_engine *engine_of(const struct store *store)
+{
+	return files_of(store)->engine;
+}
+
+static void path_of(const struct store *store, const struct object *o, const char *suffix,
+		    char path[FILE_PATH_BYTES])
+{
+	size_t root = strlen(store->root), key = strnlen(o->key, OBJECT_KEY_BYTES - 1);
+
+	memcpy(path, store->root, root);
+	path[root] = '/';
+	memcpy(path + root + 1, o->key, key);
+	strcpy(path + root + 1 + key, suffix);
+}
+
+/* Makes every folder on the way to path. Another rank may be making the same ones. */
+static int make_folders(char *path)
+{
+	for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+		int failed;
+
+		*slash = '\0';
+		failed = mkdir(path, 0777) < 0 && errno != EEXIST ? -errno : 0;
+		/* A folder that stands may be one that we could not have made. */
+		if (failed && access(path, F_OK) == 0)
+			failed = 0;
+		*slash = '/';
+		if (failed)
+			return failed;
+	}
+	return 0;
+}
+
+static int open_retried(const char *path, int flags)
+{
+	int fd;
+
+	do {
+		fd = open(path, flags | O_CLOEXEC, 0666);
+	} while (fd < 0 && errno == EINTR);
+	return fd < 0 ? -errno : fd;
+}
+
+static int direct_flag(const struct store *store)
+{
+	return options_of(store)->direct ? O_DIRECT : 0;
+}
+
+/* The kernel lets go of the descriptor whatever close returns. */
+static int do_close(const struct store *store, struct object *o)
+{
+	int fd = file_descriptor(o), rc = 0;
+
+	if (fd < 0)
+		return -EBADF;
+	if (engine_of(store)->object_close)
+		engine_of(store)->object_close(o);
+	if (o->state[FILE_WRITTEN] && options_of(store)->fsync != FILE_FSYNC_NONE && fsync(fd) < 0)
+		rc = -errno;
+	memset(o->state, 0, sizeof(o->state));
+	if (close(fd) < 0 && errno != EINTR && rc == 0)
+		rc = -errno;
+	return rc;
+}
+
+static int do_open(const struct store *store, struct object *o)
+{
+	static const int advice[] = {
+		[FILE_FADVISE_NONE] = POSIX_FADV_NORMAL,
+		[FILE_FADVISE_SEQUENTIAL] = POSIX_FADV_SEQUENTIAL,
+		[FILE_FADVISE_RANDOM] = POSIX_FADV_RANDOM,
+		[FILE_FADVISE_WILLNEED] = POSIX_FADV_WILLNEED,
+		[FILE_FADVISE_NOREUSE] = POSIX_FADV_NOREUSE,
+	};
+	char path[FILE_PATH_BYTES];
+	struct stat st;
+	int fd, rc;
+
+	path_of(store, o, "", path);
+	fd = open_retried(path, O_RDONLY | direct_flag(store));
+	if (fd < 0)
+		return fd;
+	if (fstat(fd, &st) < 0) {
+		rc = -errno;
+		close(fd);
+		return rc;
+	}
+	o->size = (uint64_t)st.st_size;
+	o->state[FILE_DESCRIPTOR] = (uint64_t)fd + 1;
+	if (advice[options_of(store)->fadvise])
+		posix_fadvise(fd, 0, 0, advice[options_of(store)->fadvise]);
+	rc = engine_of(store)->object_open ? engine_of(store)->object_open(o) : 0;
+	if (rc < 0)
+		do_close(store, o);
+	return rc;
+}
+
+/* Made where it does not stand, with the layout of the options where that can be said. */
+static int open_laid_out(const struct store *store, const char *path, int flags)
+{
+	const struct file_store *f = files_of(store);
+	int rc = 0;
+
+	if (f->layout != FILE_LAYOUT_NONE)
+		rc = file_layout_make(f->layout, &options_of(store)->layout, path);
+	if (rc < 0 && rc != -EEXIST)
+		return rc;
+	return open_retried(path, O_CREAT | flags | direct_flag(store));
+}
+
+/* The same, and the folders on the way. */
+static int open_made(const struct store *store, char *path, int flags)
+{
+	int fd = open_laid_out(store, path, flags), rc;
+
+	if (fd != -ENOENT)
+		return fd;
+	rc = make_folders(path);
+	return rc < 0 ? rc : open_laid_out(store, path, flags);
+}
+
+/* Whether the file system says that so many bytes do not fit. A file that is there may hold some of them. */
+static bool too_many(int fd, uint64_t bytes)
+{
+	struct statvfs fs;
+	struct stat st;
+
+	if (fstatvfs(fd, &fs) < 0 || !fs.f_blocks || fstat(fd, &st) < 0)
+		return false;
+	return bytes / fs.f_frsize > fs.f_bavail + (uint64_t)st.st_blocks * 512 / fs.f_frsize;
+}
+
+/* Where the file system reserves no room, which was noted at open, it does without. Asks for no more than
+ * there is: ext4 takes all of it before it says that it is too little, and until it has given it back
+ * nobody else writes a byte. */
+static int reserve(const struct store *store, int fd, uint64_t bytes)
+{
+	if (!options_of(store)->preallocate || !bytes)
+		return 0;
+	if (too_many(fd, bytes))
+		return -ENOSPC;
+	if (fallocate(fd, 0, 0, (off_t)bytes) == 0)
+		return 0;
+	return errno == EOPNOTSUPP ? 0 : -errno;
+}
+
+static int do_begin(const struct store *store, const struct io *io)
+{
+	struct object *o = io->object;
+	char path[FILE_PATH_BYTES];
+	int fd, rc;
+
+	path_of(store, o, part_suffix, path);
+	/* One left by an earlier run would keep its own layout. */
+	if (files_of(store)->layout != FILE_LAYOUT_NONE)
+		unlink(path);
+	fd = open_made(store, path, O_TRUNC | O_WRONLY);
+	if (fd < 0)
+		return fd;
+	rc = reserve(store, fd, io->length);
+	if (rc < 0) {
+		close(fd);
+		unlink(path);
+		return rc;
+	}
+	o->state[FILE_DESCRIPTOR] = (uint64_t)fd + 1;
+	o->state[FILE_WRITTEN] = 0;
+	return 0;
+}
+
+static int do_update(const struct store *store, const struct io *io)
+{
+	struct object *o = io->object;
+	char path[FILE_PATH_BYTES];
+	int fd, rc;
+
+	path_of(store, o, "", path);
+	fd = open_made(store, path, O_RDWR);
+	if (fd < 0)
+		return fd;
+	rc = reserve(store, fd, io->length);
+	if (rc < 0) {
+		close(fd);
+		return rc;
+	}
+	o->state[FILE_DESCRIPTOR] = (uint64_t)fd + 1;
+	o->state[FILE_WRITTEN] = 0;
+	return 0;
+}
+
+static int fsync_folder(char *path)
+{
+	char *slash = strrchr(path, '/');
+	int fd, rc = 0;
+
+	slash[slash == path ? 1 : 0] = '\0';
+	fd = open_retried(path, O_RDONLY | O_DIRECTORY);
+	if (fd < 0)
+		return fd;
+	if (fsync(fd) < 0)
+		rc = -errno;
+	close(fd);
+	return rc;
+}
+
+/* The padding of the last block, the room that was not used. Where there is none nothing is done: a file
+ * system may make a transaction of it. */
+static int cut(const struct store *store, int fd, uint64_t bytes)
+{
+	struct stat st;
+
+	if (!options_of(store)->direct && !options_of(store)->preallocate)
+		return 0;
+	if (fstat(fd, &st) < 0)
+		return -1;
+	return (uint64_t)st.st_size == bytes ? 0 : ftruncate(fd, (off_t)bytes);
+}
+
+/* What must be in the file before it may be published. The descriptor is closed then: some file
+ * systems tell only there that a write failed. */
+static int complete(const struct store *store, struct io *io)
+{
+	struct object *o = io->object;
+	int fd = file_descriptor(o), rc = 0;
+	struct stat st;
+
+	if (fd < 0)
+		return -EBADF;
+	if (cut(store, fd, o->state[FILE_WRITTEN]) < 0)
+		return -errno;
+	if (options_of(store)->fsync != FILE_FSYNC_NONE && fsync(fd) < 0)
+		return -errno;
+	if (fstat(fd, &st) < 0)
+		return -errno;
+	o->state[FILE_DESCRIPTOR] = FILE_CLOSED;
+	if (close(fd) < 0 && errno != EINTR)
+		rc = -errno;
+	io->done_bytes = (uint64_t)st.st_size;
+	return rc;
+}
+
+/* On failure the object stays begun, for an abort, unless the new version stands already. */
+static int do_commit(const struct store *store, struct io *io)
+{
+	char part[FILE_PATH_BYTES], path[FILE_PATH_BYTES];
+	int rc = complete(store, io);
+
+	if (rc < 0)
+		return rc;
+	path_of(store, io->object, part_suffix, part);
+	path_of(store, io->object, "", path);
+	if (rename(part, path) < 0)
+		return -errno;
+	memset(io->object->state, 0, sizeof(io->object->state));
+	return options_of(store)->fsync == FILE_FSYNC_FOLDER ? fsync_folder(path) : 0;
+}
+
+static int do_abort(const struct store *store, struct object *o)
+{
+	char path[FILE_PATH_BYTES];
+	int fd = file_descriptor(o);
+
+	if (!o->state[FILE_DESCRIPTOR])
+		return -EBADF;
+	if (fd >= 0)
+		close(fd);
+	memset(o->state, 0, sizeof(o->state));
+	path_of(store, o, part_suffix, path);
+	return unlink(path) < 0 && errno != ENOENT ? -errno : 0;
+}
+
+static int do_stat(const struct store *store, struct io *io)
+{
+	char path[FILE_PATH_BYTES];
+	struct stat st;
+
+	path_of(store, io->object, "", path);
+	if (stat(path, &st) < 0)
+		return errno == ENOTDIR ? -ENOENT : -errno;
+	io->object->size = (uint64_t)st.st_size;
+	io->done_bytes = (uint64_t)st.st_size;
+	return 0;
+}
+
+static int do_delete(const struct store *store, const struct object *o)
+{
+	char path[FILE_PATH_BYTES];
+	size_t length = strnlen(o->key, OBJECT_KEY_BYTES);
+	bool folder = length && o->key[length - 1] == '/';
+
+	path_of(store, o, "", path);
+	if ((folder ? rmdir(path) : unlink(path)) < 0)
+		return errno == EEXIST ? -ENOTEMPTY : -errno;
+	return 0;
+}
+
+static int do_rename(const struct store *store, const struct io *io)
+{
+	char from[FILE_PATH_BYTES], to[FILE_PATH_BYTES];
+	struct object target;
+
+	snprintf(target.key, sizeof(target.key), "%s", io->target);
+	path_of(store, io->object, "", from);
+	path_of(store, &target, "", to);
+	return rename(from, to) < 0 ? -errno : 0;
+}
+
+static int do_list(const struct store *store, struct io *io)
+{
+	char path[FILE_PATH_BYTES];
+
+	path_of(store, io->object, "", path);
+	return file_list(path, io);
+}
+
+/* All but reads and writes: done at once, whatever the engine. */
+static int do_other(const struct store *store, struct io *io)
+{
+	switch (io->op) {
+	case IO_OPEN:
+		return do_open(store, io->object);
+	case IO_CLOSE:
+		return do_close(store, io->object);
+	case IO_BEGIN:
+		return do_begin(store, io);
+	case IO_COMMIT:
+		return do_commit(store, io);
+	case IO_ABORT:
+		return do_abort(store, io->object);
+	case IO_STAT:
+		return do_stat(store, io);
+	case IO_DELETE:
+		return do_delete(store, io->object);
+	case IO_RENAME:
+		return do_rename(store, io);
+	case IO_LIST:
+		return do_list(store, io);
+	case IO_UPDATE:
+		return do_update(store, io);
+	default:
+		return -EINVAL;
+	}
+}
+
+static bool moves(const struct io *io)
+{
+	return io->op == IO_READ || io->op == IO_WRITE;
+}
+
+static void submit_one(struct channel *c, struct io *io)
+{
+	if (moves(io))
+		engine_of(c->store)->move(c, io);
+	else
+		io->status = do_other(c->store, io);
+}
+
+/* Reads and writes that stand together go to the engine as one batch. */
+static void submit_batches(struct channel *c, struct io *const *ios, uint32_t n)
+{
+	uint32_t i = 0, end;
+
+	while (i < n) {
+		for (end = i; end < n && moves(ios[end]); end++)
+			;
+		if (end > i) {
+			engine_of(c->store)->submit(c, ios + i, end - i);
+			i = end;
+			continue;
+		}
+		ios[i]->status = do_other(c->store, ios[i]);
+		file_ready(c, ios[i++]);
+	}
+}
+
+void file_submit(struct channel *c, struct io *const *ios, uint32_t n)
+{
+	if (!c->synchronous) {
+		submit_batches(c, ios, n);
+		return;
+	}
+	for (uint32_t i = 0; i < n; i++)
+		submit_one(c, ios[i]);
+}
+
+uint32_t file_reap(struct channel *c, struct io **done, uint32_t min, uint32_t max,
+		   uint64_t deadline_ns)
+{
+	struct file_channel *ch = c->state;
+	uint32_t n = 0;
+
+	while (n < max && ch->ready_count)
+		done[n++] = ch->ready[--ch->ready_count];
+	if (n == max)
+		return n;
+	return n +
+	       engine_of(c->store)->reap(c, done + n, min > n ? min - n : 0, max - n, deadline_ns);
+}
+
+int64_t file_resident(const struct store *store, const struct object *o, uint64_t offset,
+		      uint64_t length)
+{
+	int fd = file_descriptor(o);
+
+	(void)store;
+	return fd < 0 ? -EBADF : file_cache_resident(fd, offset, length);
+}
+
+int64_t file_evict(const struct store *store, const struct object *o)
+{
+	char path[FILE_PATH_BYTES];
+
+	path_of(store, o, "", path);
+	return file_cache_evict(path);
+}

@@ -1,0 +1,125 @@
+/* What file.c and its engines share. Engines move bytes; file.c does all else. */
+#ifndef HAUL_BACKENDS_FILE_FILE_H
+#define HAUL_BACKENDS_FILE_FILE_H
+
+#include <fcntl.h>
+
+#include "backends/backend.h"
+#include "backends/file/layout.h"
+#include "backends/file/system.h"
+
+enum file_fsync { FILE_FSYNC_NONE, FILE_FSYNC_FILE, FILE_FSYNC_FOLDER };
+
+enum file_fadvise {
+	FILE_FADVISE_NONE,
+	FILE_FADVISE_SEQUENTIAL,
+	FILE_FADVISE_RANDOM,
+	FILE_FADVISE_WILLNEED,
+	FILE_FADVISE_NOREUSE
+};
+
+struct file_options {
+	struct store_options common;
+	uint32_t engine; /* index into the engines of file_store.c */
+	bool direct;
+	uint32_t fsync;   /* enum file_fsync */
+	uint32_t fadvise; /* enum file_fadvise */
+	uint64_t readahead;
+	bool preallocate;
+	struct file_layout_options layout;
+};
+
+/* What an object's state words hold while it is open. */
+enum {
+	FILE_DESCRIPTOR, /* + 1, or FILE_CLOSED: begun, its part file stands, but is closed */
+	FILE_WRITTEN,    /* end of the writes: direct I/O pads the last block, commit cuts it off */
+	FILE_MAP,        /* where it is mapped, and how much of it: open for reading with mmap */
+	FILE_MAP_BYTES,
+	FILE_BROKEN = FILE_WRITTEN /* of a mapped one: see fault_guard.h */
+};
+#define FILE_CLOSED UINT64_MAX
+
+/* A synchronous engine has move alone; an asynchronous one has all but move. */
+struct file_engine {
+	const char *name;
+	uint32_t depth_max;
+	uint32_t copies_read; /* of each byte, in user space, where a request carries data */
+	bool streams;         /* hands its own memory to chunk: see channel.streams */
+	bool cached_only;     /* knows no direct I/O */
+	/* One attempt at an IO_READ or IO_WRITE, from done_bytes on. */
+	void (*move)(struct channel *c, struct io *io);
+
+	/* Moves one block below root through the engine, in time; a sentence says why it cannot. */
+	int (*probe)(const struct store *store, struct err *err);
+	int (*start)(void); /* once a process at least, before all that follows. NULL: nothing */
+	/* Of an object open for reading: behind its open, before its close. NULL: nothing. */
+	int (*object_open)(struct object *o);
+	void (*object_close)(struct object *o);
+	int (*open)(struct channel *c, struct err *err); /* sets file_channel.engine */
+	void (*close)(struct channel *c);
+	void (*add_memory)(struct channel *c, void *base, uint64_t bytes);
+	/* Starts one attempt each. What cannot even start goes to file_ready. */
+	void (*submit)(struct channel *c, struct io *const *ios, uint32_t n);
+	uint32_t (*reap)(struct channel *c, struct io **done, uint32_t min, uint32_t max,
+			 uint64_t deadline_ns);
+};
+
+extern const struct file_engine file_psync;
+extern const struct file_engine file_mmap;
+extern const struct file_engine file_uring; /* where liburing is absent, one whose probe says so */
+
+/* A channel of an asynchronous engine. What completes inside submit waits for reap in ready. */
+struct file_channel {
+	void *engine;
+	uint32_t ready_count;
+	struct io **ready; /* [depth] */
+};
+
+static inline void file_ready(struct channel *c, struct io *io)
+{
+	struct file_channel *ch = c->state;
+
+	ch->ready[ch->ready_count++] = io;
+}
+
+/* What is in effect on an open store. */
+struct file_store {
+	const struct file_engine *engine; /* at work, which may not be the one in the options */
+	struct file_system system;
+	enum file_layout_way layout;
+	char layout_text[96];
+	char note[256];               /* what is not as asked for, or "" */
+	_Atomic bool threads_refused; /* io_uring was, and it has been said */
+};
+
+/* The engine that works here: the wanted one, or psync after a warning that says why (one a node), and
+ * a note of it. */
+const struct file_engine *file_engine_working(const struct store *store,
+					      const struct file_engine *wanted, char note[256]);
+
+/* The descriptor of an open object, or -1. */
+static inline int file_descriptor(const struct object *o)
+{
+	uint64_t word = o->state[FILE_DESCRIPTOR];
+
+	return word && word != FILE_CLOSED ? (int)(word - 1) : -1;
+}
+
+/* The kernel is asked to fetch what lies behind a read, where the options say how much. */
+static inline void file_ask_ahead(const struct store *store, int fd, uint64_t end)
+{
+	const struct file_options *o = store->options;
+
+	if (o->readahead)
+		posix_fadvise(fd, (off_t)end, (off_t)o->readahead, POSIX_FADV_WILLNEED);
+}
+
+/* Verbs (file.c); the store itself, its options and what is found out about it (file_store.c). */
+void file_submit(struct channel *c, struct io *const *ios, uint32_t n);
+uint32_t file_reap(struct channel *c, struct io **done, uint32_t min, uint32_t max,
+		   uint64_t deadline_ns);
+int64_t file_resident(const struct store *store, const struct object *o, uint64_t offset,
+		      uint64_t length);
+int64_t file_evict(const struct store *store, const struct object *o);
+
+#endif

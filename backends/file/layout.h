@@ -1,0 +1,36 @@
+/* Striping of new files, said to the file systems that have it, without their libraries:
+ *
+ *	            Lustre                      BeeGFS
+ *	stripe_count  OSTs a file               targets a file
+ *	stripe_size   stripe, times 64 KiB      chunk, a power of two from 64 KiB
+ *	class         pool of OSTs              –
+ *
+ * A file gets its layout when it is made; what stands keeps its own. DAOS takes a layout (an object
+ * class) through its library only, so dfuse does not: said, not done. */
+#ifndef HAUL_BACKENDS_FILE_LAYOUT_H
+#define HAUL_BACKENDS_FILE_LAYOUT_H
+
+#include <stdbool.h>
+
+#include "backends/file/system.h"
+
+enum { FILE_STRIPE_BYTES = 65536, FILE_CLASS_BYTES = 16 };
+
+struct file_layout_options {
+	uint64_t stripe_count, stripe_bytes; /* 0: the folder's own */
+	char class[FILE_CLASS_BYTES];        /* "": the folder's own */
+};
+
+enum file_layout_way { FILE_LAYOUT_NONE, FILE_LAYOUT_LUSTRE, FILE_LAYOUT_BEEGFS };
+
+bool file_layout_wanted(const struct file_layout_options *o);
+
+/* How a layout is said on this file system; text[96]: what is said, or why nothing is. */
+enum file_layout_way file_layout_way(const struct file_layout_options *o,
+				     const struct file_system *fs, char text[96]);
+
+/* Makes an empty file with the layout. -EEXIST: one stands already; -EOPNOTSUPP: there is no way. */
+int file_layout_make(enum file_layout_way way, const struct file_layout_options *o,
+		     const char *path);
+
+#endif

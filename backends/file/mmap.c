@@ -1,0 +1,184 @@
+/* The mmap engine: a file is mapped when it is opened, and its bytes are taken from the page cache
+ * itself. A request that carries data is one copy, as the kernel's is with pread; one that streams is
+ * handed the mapping, and nothing is copied at all. Writes go by pwrite.
+ *
+ * Pages are brought in by one system call a request, not by a fault each. A file that is cut short
+ * while it is mapped has pages no more: see fault_guard.h. From then on all reads of the object give
+ * -EIO, since what the mapping shows is not the file. */
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "backends/file/direct.h"
+#include "backends/file/fault_guard.h"
+#include "backends/file/file.h"
+
+#ifndef MADV_POPULATE_READ
+#define MADV_POPULATE_READ 22 /* Linux 5.14 */
+#endif
+
+enum { STREAM_BYTES = 4 << 20 };
+
+static int mmap_object_open(struct object *o)
+{
+	void *map;
+
+	o->state[FILE_BROKEN] = 0;
+	o->state[FILE_MAP_BYTES] = 0;
+	if (!o->size)
+		return 0;
+	map = mmap(NULL, o->size, PROT_READ, MAP_SHARED, file_descriptor(o), 0);
+	if (map == MAP_FAILED)
+		return -errno;
+	o->state[FILE_MAP] = (uintptr_t)map;
+	o->state[FILE_MAP_BYTES] = o->size;
+	return 0;
+}
+
+static void mmap_object_close(struct object *o)
+{
+	if (o->state[FILE_MAP_BYTES])
+		munmap((void *)(uintptr_t)o->state[FILE_MAP], o->state[FILE_MAP_BYTES]);
+}
+
+/* The whole pages around a range of the mapping. */
+static struct fault_guard pages_around(struct object *o, char *from, uint64_t bytes)
+{
+	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), before = (uintptr_t)from & (page - 1);
+
+	return (struct fault_guard){.base = from - before,
+				    .bytes = (before + bytes + page - 1) & ~(page - 1),
+				    .page_bytes = page,
+				    .broken = &o->state[FILE_BROKEN]};
+}
+
+/* Brings the pages in. Older kernels cannot: each is then brought in by a fault. */
+static int populate(const struct fault_guard *g)
+{
+	if (madvise(g->base, g->bytes, MADV_POPULATE_READ) == 0 || errno == EINVAL)
+		return 0;
+	return errno == EFAULT || errno == EHWPOISON ? -EIO : -errno;
+}
+
+/* bytes at offset at, to data or to the chunk call. */
+static int take(struct io *io, uint64_t at, uint64_t bytes)
+{
+	struct object *o = io->object;
+	char *from = (char *)(uintptr_t)o->state[FILE_MAP] + at;
+	struct fault_guard g = pages_around(o, from, bytes);
+	int rc = populate(&g);
+
+	if (rc < 0)
+		return rc;
+	fault_guard_enter(&g);
+	if (io->chunk)
+		rc = io->chunk(io, at, from, bytes);
+	else
+		memcpy((char *)io->data + (at - io->offset), from, bytes);
+	fault_guard_leave();
+	if (__atomic_load_n(g.broken, __ATOMIC_SEQ_CST))
+		return -EIO;
+	/* What has been streamed is not held: it would count as this process's memory. */
+	if (io->chunk)
+		madvise(g.base, g.bytes, MADV_DONTNEED);
+	return rc < 0 ? rc : 0;
+}
+
+/* What is open to be written too is not mapped, for it grows: read through the window. */
+static void move_unmapped(struct channel *c, struct io *io)
+{
+	struct io piece = {.op = IO_READ, .object = io->object, .data = io->data};
+	uint64_t left = io->length - io->done_bytes;
+	int rc;
+
+	if (!io->chunk) {
+		file_psync.move(c, io);
+		return;
+	}
+	while (io->status == 0 && left) {
+		piece.offset = io->offset + io->done_bytes;
+		piece.length = left < io->window ? left : io->window;
+		piece.done_bytes = 0;
+		file_psync.move(c, &piece);
+		if (piece.status == 0 && !piece.done_bytes)
+			return;
+		rc = piece.status;
+		if (rc == 0)
+			rc = io->chunk(io, piece.offset, piece.data, piece.done_bytes);
+		if (rc < 0)
+			io->status = rc;
+		else
+			io->done_bytes += piece.done_bytes;
+		left = io->length - io->done_bytes;
+	}
+}
+
+static void mmap_move(struct channel *c, struct io *io)
+{
+	struct object *o = io->object;
+	uint64_t at = io->offset + io->done_bytes, end = io->offset + io->length;
+	uint64_t size = o->state[FILE_MAP_BYTES], piece = end - at;
+	int fd = file_descriptor(o);
+
+	io->status = fd < 0 ? -EBADF : 0;
+	if (io->status)
+		return;
+	if (io->op == IO_WRITE)
+		file_psync.move(c, io);
+	if (io->op == IO_READ && !size)
+		move_unmapped(c, io);
+	if (io->op == IO_WRITE || !size)
+		return;
+	if (end > size)
+		end = size;
+	if (io->chunk)
+		piece = io->window ? io->window : STREAM_BYTES;
+	while (io->status == 0 && at < end) {
+		if (piece > end - at)
+			piece = end - at;
+		file_ask_ahead(c->store, fd, at + piece);
+		io->status = take(io, at, piece);
+		if (io->status == 0)
+			io->done_bytes += piece;
+		at += piece;
+	}
+}
+
+/* One page, written by pwrite, through a mapping. */
+static int mmap_probe(const struct store *store, struct err *err)
+{
+	static const char text[] = "haul";
+	char *map;
+	int fd = file_trial(store->root, 0), rc = 0;
+
+	if (fd < 0)
+		return err_set(err, fd, "no file to try it on: %s", strerror(-fd));
+	if (pwrite(fd, text, sizeof(text), 0) != sizeof(text)) {
+		close(fd);
+		return 0; /* a full disk says nothing about the engine */
+	}
+	map = mmap(NULL, sizeof(text), PROT_READ, MAP_SHARED, fd, 0);
+	if (map == MAP_FAILED)
+		rc = err_set(err, -errno, "mapping a file: %s", strerror(errno));
+	else if (memcmp(map, text, sizeof(text)) != 0)
+		rc = err_set(err, -EIO, "a mapped file does not show what was written to it");
+	if (map != MAP_FAILED)
+		munmap(map, sizeof(text));
+	close(fd);
+	return rc;
+}
+
+const struct file_engine file_mmap = {
+	.name = "mmap",
+	.depth_max = 1,
+	.copies_read = 1,
+	.streams = true,
+	.cached_only = true,
+	.move = mmap_move,
+	.probe = mmap_probe,
+	.start = fault_guard_install,
+	.object_open = mmap_object_open,
+	.object_close = mmap_object_close,
+};

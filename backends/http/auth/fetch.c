@@ -1,0 +1,100 @@
+#include "backends/http/auth/fetch.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define FETCH_NS UINT64_C(5000000000)
+
+struct fetch {
+	const char *body;
+	char *out;
+	size_t size, used;
+};
+
+static int produce(struct exchange *x, uint64_t at, void *to, uint64_t n)
+{
+	const struct fetch *f = x->user;
+
+	memcpy(to, f->body + at, n);
+	return 0;
+}
+
+static int consume(struct exchange *x, const void *data, uint64_t n)
+{
+	struct fetch *f = x->user;
+
+	if (f->used + n >= f->size)
+		return -EMSGSIZE;
+	memcpy(f->out + f->used, data, n);
+	f->used += n;
+	return 0;
+}
+
+int fetch_text(const struct transport_options *options, enum http_method method, const char *url,
+	       const char *const *headers, const char *body, char *out, size_t size,
+	       struct err *err)
+{
+	struct fetch f = {.body = body, .out = out, .size = size};
+	struct transport_options quick = *options;
+	struct exchange x = {.method = method,
+			     .url = url,
+			     .produce = produce,
+			     .consume = consume,
+			     .send_bytes = body ? strlen(body) : 0,
+			     .user = &f};
+	struct exchange *ended;
+	struct transport *t;
+	uint32_t n;
+	int rc;
+
+	/* A metadata service is near, or not there. */
+	quick.connect_ns = FETCH_NS / 5;
+	quick.first_byte_ns = FETCH_NS;
+	quick.stall_ns = FETCH_NS;
+	out[0] = '\0';
+	rc = transport_curl.open(&t, &quick, err);
+	if (rc < 0)
+		return rc;
+	for (; headers && headers[x.header_count]; x.header_count++)
+		x.headers[x.header_count] = headers[x.header_count];
+	t->ops->start(t, &x);
+	n = t->ops->poll(t, &ended, 1, 1, clock_now(options->clock) + 2 * FETCH_NS);
+	t->ops->close(t);
+	out[f.used] = '\0';
+	if (n == 0)
+		return err_set(err, -ETIMEDOUT, "%s: no answer in time", url);
+	if (x.status < 0)
+		return err_set(err, x.status, "%s: %s", url, x.why ? x.why : strerror(-x.status));
+	if (x.answer.status != 200)
+		return err_set(err, -EPROTO, "%s: answers %u", url, x.answer.status);
+	return 0;
+}
+
+int file_text(const char *name, size_t max, char **out)
+{
+	FILE *f = fopen(name, "re");
+	size_t n;
+	int rc = 0;
+
+	*out = NULL;
+	if (!f)
+		return -errno;
+	*out = malloc(max + 1);
+	n = *out ? fread(*out, 1, max + 1, f) : 0;
+	if (!*out)
+		rc = -ENOMEM;
+	else if (ferror(f))
+		rc = -EIO;
+	else if (n > max)
+		rc = -EFBIG;
+	fclose(f);
+	if (rc < 0) {
+		free(*out);
+		*out = NULL;
+		return rc;
+	}
+	(*out)[n] = '\0';
+	return 0;
+}

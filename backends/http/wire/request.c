@@ -1,0 +1,162 @@
+#include "backends/http/wire/request.h"
+
+#include <errno.h>
+#include <string.h>
+
+const char *http_method_name(enum http_method method)
+{
+	static const char *const names[] = {"GET", "HEAD", "PUT", "POST", "DELETE"};
+
+	return names[method];
+}
+
+void request_begin(struct request *r, char *buffer, size_t size, enum http_method method,
+		   const char *scheme, const char *host)
+{
+	*r = (struct request){.method = method,
+			      .scheme = scheme,
+			      .host = host,
+			      .path = "/",
+			      .text = text_in(buffer, size)};
+}
+
+const char *request_keep(struct request *r, const char *s, size_t n)
+{
+	const char *at = r->text.at + r->text.used;
+
+	text_add_n(&r->text, s, n);
+	if (r->text.used + 1 >= r->text.size)
+		r->text.full = true;
+	if (r->text.full)
+		return "";
+	r->text.used++; /* the end is kept, too */
+	r->text.at[r->text.used] = '\0';
+	return at;
+}
+
+/* Ends a text begun at from in the buffer, and keeps its end. */
+static const char *closed(struct request *r, size_t from)
+{
+	request_keep(r, "", 0);
+	return r->text.full ? "" : r->text.at + from;
+}
+
+void request_path(struct request *r, const char *const *pieces)
+{
+	size_t from = r->text.used;
+
+	for (; *pieces; pieces++)
+		text_add_encoded(&r->text, *pieces, true);
+	r->path = closed(r, from);
+}
+
+void request_query(struct request *r, const char *name, const char *value)
+{
+	uint32_t i = r->query_count;
+
+	if (i == REQUEST_QUERIES) {
+		r->text.full = true;
+		return;
+	}
+	for (; i && strcmp(r->queries[i - 1].name, name) > 0; i--)
+		r->queries[i] = r->queries[i - 1];
+	r->queries[i].name = name;
+	r->queries[i].value = request_keep(r, value, strlen(value));
+	r->query_count++;
+}
+
+void request_query_u64(struct request *r, const char *name, uint64_t value)
+{
+	char digits[24];
+	struct text t = text_in(digits, sizeof(digits));
+
+	text_add_u64(&t, value);
+	request_query(r, name, digits);
+}
+
+static void add_line(struct request *r, const char *line, size_t name_bytes)
+{
+	uint32_t i = r->header_count;
+
+	if (i == EXCHANGE_HEADERS) {
+		r->text.full = true;
+		return;
+	}
+	for (; i; i--) {
+		const struct request_header *h = &r->headers[i - 1];
+		size_t n = h->name_bytes < name_bytes ? h->name_bytes : name_bytes;
+		int order = memcmp(h->line, line, n);
+
+		if (order < 0 || (order == 0 && h->name_bytes <= name_bytes))
+			break;
+		r->headers[i] = *h;
+	}
+	r->headers[i] = (struct request_header){line, name_bytes};
+	r->header_count++;
+}
+
+void request_header(struct request *r, const char *name, const char *value)
+{
+	size_t from = r->text.used;
+
+	text_add(&r->text, name);
+	text_add(&r->text, ": ");
+	text_add(&r->text, value);
+	add_line(r, closed(r, from), strlen(name));
+}
+
+void request_range(struct request *r, const char *name, uint64_t first, uint64_t bytes)
+{
+	size_t from = r->text.used;
+
+	text_add(&r->text, name);
+	text_add(&r->text, ": bytes=");
+	text_add_u64(&r->text, first);
+	text_add_char(&r->text, '-');
+	text_add_u64(&r->text, first + bytes - 1);
+	add_line(r, closed(r, from), strlen(name));
+}
+
+void request_queries(const struct request *r, struct text *out)
+{
+	for (uint32_t i = 0; i < r->query_count; i++) {
+		if (i)
+			text_add_char(out, '&');
+		text_add_encoded(out, r->queries[i].name, false);
+		text_add_char(out, '=');
+		text_add_encoded(out, r->queries[i].value, false);
+	}
+}
+
+const char *request_header_value(const struct request_header *h)
+{
+	return h->line + h->name_bytes + 2;
+}
+
+int request_finish(struct request *r, const char *tail, struct exchange *x)
+{
+	struct text *t = &r->text;
+	size_t from = t->used;
+
+	text_add(t, r->scheme);
+	text_add(t, "://");
+	text_add(t, r->host);
+	text_add(t, r->path);
+	if (r->query_count || tail)
+		text_add_char(t, '?');
+	request_queries(r, t);
+	if (tail) {
+		text_add(t, r->query_count ? "&" : "");
+		text_add(t, tail);
+	}
+	r->url = closed(r, from);
+	if (t->full)
+		return -ENAMETOOLONG;
+	x->method = r->method;
+	x->url = r->url;
+	x->send_bytes = r->body_bytes;
+	x->header_count = r->header_count;
+	for (uint32_t i = 0; i < r->header_count; i++)
+		x->headers[i] = r->headers[i].line;
+	return 0;
+}

@@ -1,0 +1,145 @@
+#include "backends/http/wire/xml.h"
+
+#include <errno.h>
+#include <expat.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct xml {
+	XML_Parser parser;
+	xml_element element;
+	void *user;
+	int rc;
+	unsigned depth;
+	size_t path_used, ends[XML_DEPTH]; /* of the path, level by level */
+	size_t text_used;
+	bool leaf; /* the element under way has had none within */
+	char path[XML_PATH_BYTES];
+	char text[XML_TEXT_BYTES];
+};
+
+static void stop(struct xml *x, int rc)
+{
+	if (!x->rc)
+		x->rc = rc;
+	XML_StopParser(x->parser, XML_FALSE);
+}
+
+static void XMLCALL on_start(void *user, const XML_Char *name, const XML_Char **attributes)
+{
+	const char *colon = strrchr(name, ':');
+	struct xml *x = user;
+	size_t n;
+
+	(void)attributes;
+	name = colon ? colon + 1 : name;
+	n = strlen(name);
+	if (x->depth == XML_DEPTH || x->path_used + n + 2 > sizeof(x->path)) {
+		stop(x, -EPROTO);
+		return;
+	}
+	if (x->depth)
+		x->path[x->path_used++] = '/';
+	memcpy(x->path + x->path_used, name, n + 1);
+	x->path_used += n;
+	x->ends[x->depth++] = x->path_used;
+	x->text_used = 0;
+	x->leaf = true;
+}
+
+static void XMLCALL on_text(void *user, const XML_Char *s, int n)
+{
+	struct xml *x = user;
+
+	if (!x->leaf)
+		return;
+	if (x->text_used + (size_t)n >= sizeof(x->text)) {
+		stop(x, -EPROTO);
+		return;
+	}
+	memcpy(x->text + x->text_used, s, (size_t)n);
+	x->text_used += (size_t)n;
+}
+
+static void XMLCALL on_end(void *user, const XML_Char *name)
+{
+	struct xml *x = user;
+	int rc;
+
+	(void)name;
+	x->text[x->leaf ? x->text_used : 0] = '\0';
+	rc = x->rc ? x->rc : x->element(x->user, x->path, x->text);
+	x->depth--;
+	x->path_used = x->depth ? x->ends[x->depth - 1] : 0;
+	x->path[x->path_used] = '\0';
+	x->leaf = false;
+	if (rc < 0)
+		stop(x, rc);
+}
+
+/* None of these stores sends one; entities come with it. */
+static void XMLCALL on_doctype(void *user, const XML_Char *name, const XML_Char *sysid,
+			       const XML_Char *pubid, int internal)
+{
+	(void)name;
+	(void)sysid;
+	(void)pubid;
+	(void)internal;
+	stop(user, -EPROTO);
+}
+
+void xml_reset(struct xml *x)
+{
+	XML_ParserReset(x->parser, NULL);
+	XML_SetUserData(x->parser, x);
+	XML_SetElementHandler(x->parser, on_start, on_end);
+	XML_SetCharacterDataHandler(x->parser, on_text);
+	XML_SetStartDoctypeDeclHandler(x->parser, on_doctype);
+	x->rc = 0;
+	x->depth = 0;
+	x->path_used = 0;
+	x->text_used = 0;
+	x->leaf = false;
+	x->path[0] = '\0';
+}
+
+int xml_open(struct xml **out, xml_element element, void *user)
+{
+	struct xml *x = calloc(1, sizeof(*x));
+
+	*out = NULL;
+	if (!x)
+		return -ENOMEM;
+	x->parser = XML_ParserCreate(NULL);
+	if (!x->parser) {
+		free(x);
+		return -ENOMEM;
+	}
+	x->element = element;
+	x->user = user;
+	xml_reset(x);
+	*out = x;
+	return 0;
+}
+
+void xml_close(struct xml *x)
+{
+	if (!x)
+		return;
+	XML_ParserFree(x->parser);
+	free(x);
+}
+
+int xml_feed(struct xml *x, const void *data, size_t n)
+{
+	if (x->rc == 0 && XML_Parse(x->parser, data, (int)n, 0) != XML_STATUS_OK && x->rc == 0)
+		x->rc = -EPROTO;
+	return x->rc;
+}
+
+int xml_end(struct xml *x)
+{
+	if (x->rc == 0 && XML_Parse(x->parser, "", 0, 1) != XML_STATUS_OK && x->rc == 0)
+		x->rc = -EPROTO;
+	return x->rc;
+}

@@ -1,0 +1,323 @@
+#include "backends/op_log/op_log.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "backends/op_log/file.h"
+#include "backends/op_log/row.h"
+#include "core/ring.h"
+
+enum { RECORD_BYTES = 128, PATH_BYTES = 4096 };
+
+/* The thread looks more often the fuller it finds the rings. */
+static const uint64_t look_min_ns = 250000, look_max_ns = 20000000, flush_ns = 1000000000;
+
+struct op_log_queue {
+	struct ring ring;
+	uint64_t dropped; /* the queue's thread, until it leaves */
+	struct op_log *log;
+	struct op_log_queue *next;
+	bool joined; /* by log->lock */
+	struct op_row_context context;
+	char phase[JOB_NAME_BYTES], root[URI_BYTES];
+};
+
+struct op_log {
+	struct op_log_options options;
+	struct op_log_file *file;
+	char path[PATH_BYTES];
+	pthread_t thread;
+	pthread_mutex_t lock; /* joining and leaving only */
+	sem_t wake;
+	_Atomic bool end;
+	_Atomic(struct op_log_queue *) queues; /* they stay until the end, taken anew when left */
+	uint32_t queue_count;
+	_Atomic uint64_t dropped;
+	char phase[JOB_NAME_BYTES];
+	uint32_t run;
+	/* The writing thread's. */
+	uint64_t rows;
+	struct op_row_second second;
+	int rc; /* of the file; what follows is lost */
+};
+
+static void *write_rows(void *argument);
+static bool rank_path(char out[PATH_BYTES], const struct op_log_options *o);
+
+int op_log_open(struct op_log **out, const struct op_log_options *options, struct err *err)
+{
+	struct op_log *l = calloc(1, sizeof(*l));
+	int rc;
+
+	if (!l)
+		return err_set(err, -ENOMEM, "no memory for the operation log");
+	l->options = *options;
+	if (!rank_path(l->path, options)) {
+		rc = err_set(err, -ENAMETOOLONG, "%.100s…: too long for a name", options->path);
+		goto out_free;
+	}
+	rc = op_log_file_open(&l->file, l->path, options->force, err);
+	if (rc < 0)
+		goto out_free;
+	if (options->rank == 0)
+		l->rc = op_log_file_write(l->file, op_row_header, strlen(op_row_header));
+	pthread_mutex_init(&l->lock, NULL);
+	sem_init(&l->wake, 0, 0);
+	rc = pthread_create(&l->thread, NULL, write_rows, l);
+	if (rc) {
+		rc = err_set(err, -rc, "no thread for the operation log: %s", strerror(rc));
+		goto out_file;
+	}
+	*out = l;
+	return 0;
+out_file:
+	sem_destroy(&l->wake);
+	pthread_mutex_destroy(&l->lock);
+	op_log_file_close(l->file);
+out_free:
+	free(l);
+	return rc;
+}
+
+/* "ops.tsv.zst" of rank 7 of 64 is "ops.07.tsv.zst": before the endings, so that names sort by rank. */
+static bool rank_path(char out[PATH_BYTES], const struct op_log_options *o)
+{
+	const char *slash = strrchr(o->path, '/'), *name = slash ? slash + 1 : o->path;
+	size_t stem = strlen(name), before;
+	int digits = snprintf(NULL, 0, "%u", o->ranks - 1);
+
+	if (o->ranks == 1)
+		return snprintf(out, PATH_BYTES, "%s", o->path) < PATH_BYTES;
+	if (stem > 4 && strcmp(name + stem - 4, ".zst") == 0)
+		stem -= 4;
+	before = stem;
+	while (before > 0 && name[before - 1] != '.')
+		before--;
+	if (before > 1)
+		stem = before - 1;
+	return snprintf(out, PATH_BYTES, "%.*s%.*s.%0*u%s", (int)(name - o->path), o->path,
+			(int)stem, name, digits, o->rank, name + stem) < PATH_BYTES;
+}
+
+void op_log_phase(struct op_log *log, const char *phase, uint32_t run)
+{
+	pthread_mutex_lock(&log->lock);
+	snprintf(log->phase, sizeof(log->phase), "%s", phase);
+	log->run = run;
+	pthread_mutex_unlock(&log->lock);
+}
+
+uint64_t op_log_dropped(const struct op_log *log)
+{
+	return atomic_load(&log->dropped);
+}
+
+/* A place that was left, or a new one; with the lock held. */
+static struct op_log_queue *place_take(struct op_log *l)
+{
+	struct op_log_queue *p = atomic_load_explicit(&l->queues, memory_order_relaxed);
+
+	while (p && p->joined)
+		p = p->next;
+	if (p)
+		return p;
+	p = calloc(1, sizeof(*p));
+	if (!p)
+		return NULL;
+	if (!ring_init(&p->ring, l->options.rows * RECORD_BYTES)) {
+		free(p);
+		return NULL;
+	}
+	p->log = l;
+	p->context.thread = l->queue_count++;
+	p->next = atomic_load_explicit(&l->queues, memory_order_relaxed);
+	atomic_store_explicit(&l->queues, p, memory_order_release);
+	return p;
+}
+
+int op_log_join(struct op_log_queue **out, const struct store *store, struct err *err)
+{
+	struct op_log *l = store->op_log;
+	struct op_log_queue *p;
+
+	pthread_mutex_lock(&l->lock);
+	p = place_take(l);
+	if (p) {
+		p->joined = true;
+		p->dropped = 0;
+		memcpy(p->phase, l->phase, sizeof(p->phase));
+		/* Not store->root: a backend may keep less there than what tells names apart. */
+		snprintf(p->root, sizeof(p->root), "%s", strstr(store->uri, "://") + 3);
+		p->context = (struct op_row_context){
+			.rank = l->options.rank,
+			.thread = p->context.thread,
+			.run = l->run,
+			.utc_ns = l->options.utc_ns,
+			.phase = p->phase,
+			.root = p->root,
+			.scheme = store->ops->scheme,
+			.endpoints = store->endpoints,
+		};
+	}
+	pthread_mutex_unlock(&l->lock);
+	*out = p;
+	return p ? 0 : err_set(err, -ENOMEM, "no memory for the operation log");
+}
+
+void op_log_leave(struct op_log_queue *place)
+{
+	static const struct timespec moment = {.tv_nsec = 50000};
+	struct op_log *l = place->log;
+
+	if (!ring_empty(&place->ring))
+		sem_post(&l->wake);
+	while (!ring_empty(&place->ring))
+		nanosleep(&moment, NULL);
+	atomic_fetch_add(&l->dropped, place->dropped);
+	pthread_mutex_lock(&l->lock);
+	place->joined = false;
+	pthread_mutex_unlock(&l->lock);
+}
+
+void op_log_see(void *place, const struct io *io)
+{
+	struct op_log_queue *p = place;
+	const char *key = io->object ? io->object->key : "";
+	size_t key_bytes = strlen(key);
+	bool moves = io->op == IO_READ || io->op == IO_WRITE;
+	struct op_record *r = ring_claim(&p->ring, sizeof(*r) + key_bytes);
+
+	if (!r) {
+		p->dropped++;
+		return;
+	}
+	r->submit_ns = io->submit_ns;
+	r->first_byte_ns = io->first_byte_ns;
+	r->done_ns = io->done_ns;
+	r->offset = moves ? io->offset : 0;
+	r->bytes = moves ? io->done_bytes : 0;
+	r->entries = io->op == IO_LIST ? io->done_bytes : io->key_count ? io->key_count : 1;
+	r->error = io_failed(io) ? io_text(io) : NULL;
+	r->attempts = io->attempts;
+	r->endpoint = io->endpoint;
+	r->protocol_status = io->protocol_status;
+	r->key_bytes = (uint16_t)key_bytes;
+	r->op = (uint8_t)io->op;
+	memcpy(r->key, key, key_bytes);
+	ring_publish(&p->ring);
+}
+
+/* Empties a ring; true when it was more than a quarter full. */
+static bool drain(struct op_log *l, struct op_log_queue *p)
+{
+	bool full = ring_held(&p->ring) > p->ring.bytes / 4;
+	const struct op_record *r;
+	char row[OP_ROW_BYTES];
+
+	while ((r = ring_front(&p->ring)) != NULL) {
+		size_t n = op_row_write(row, l->rows, r, &p->context, &l->second);
+
+		if (l->rc == 0)
+			l->rc = op_log_file_write(l->file, row, n);
+		if (l->rc == 0)
+			l->rows++;
+		else
+			atomic_fetch_add(&l->dropped, 1);
+		ring_release(&p->ring);
+	}
+	return full;
+}
+
+static void sleep_for(struct op_log *l, uint64_t ns)
+{
+	struct timespec until;
+
+	clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_nsec += (long)ns;
+	if (until.tv_nsec >= 1000000000) {
+		until.tv_nsec -= 1000000000;
+		until.tv_sec++;
+	}
+	sem_timedwait(&l->wake, &until);
+}
+
+static void *write_rows(void *argument)
+{
+	struct op_log *l = argument;
+	uint64_t look_ns = look_max_ns, slept_ns = 0;
+	bool last = false;
+
+	while (!last) {
+		bool full = false;
+		struct op_log_queue *p;
+
+		last = atomic_load_explicit(&l->end, memory_order_acquire);
+		p = atomic_load_explicit(&l->queues, memory_order_acquire);
+		for (; p; p = p->next)
+			full = drain(l, p) || full;
+		if (slept_ns >= flush_ns) {
+			slept_ns = 0;
+			l->rc = l->rc ? l->rc : op_log_file_flush(l->file);
+		}
+		if (full && look_ns > look_min_ns)
+			look_ns /= 2;
+		else if (!full && look_ns < look_max_ns)
+			look_ns *= 2;
+		if (!last)
+			sleep_for(l, look_ns);
+		slept_ns += look_ns;
+	}
+	return NULL;
+}
+
+/* What is known only now stands behind the rows, as a comment. */
+static void write_end(struct op_log *l)
+{
+	char text[128];
+	int n = snprintf(text, sizeof(text), "# rank %u of %u: %llu rows, %llu dropped\n",
+			 l->options.rank, l->options.ranks, (unsigned long long)l->rows,
+			 (unsigned long long)op_log_dropped(l));
+
+	if (l->rc == 0)
+		l->rc = op_log_file_write(l->file, text, (size_t)n);
+}
+
+void op_log_discard(struct op_log *l)
+{
+	uint64_t rows, dropped;
+
+	unlink(l->path);
+	op_log_close(l, &rows, &dropped, NULL);
+}
+
+int op_log_close(struct op_log *l, uint64_t *rows, uint64_t *dropped, struct err *err)
+{
+	struct op_log_queue *p, *next;
+	int rc;
+
+	atomic_store_explicit(&l->end, true, memory_order_release);
+	sem_post(&l->wake);
+	pthread_join(l->thread, NULL);
+	write_end(l);
+	rc = op_log_file_close(l->file);
+	rc = l->rc ? l->rc : rc;
+	if (rc < 0)
+		err_set(err, rc, "%s: %s", l->path, strerror(-rc));
+	*rows = l->rows;
+	*dropped = op_log_dropped(l);
+	for (p = atomic_load(&l->queues); p; p = next) {
+		next = p->next;
+		ring_free(&p->ring);
+		free(p);
+	}
+	sem_destroy(&l->wake);
+	pthread_mutex_destroy(&l->lock);
+	free(l);
+	return rc;
+}

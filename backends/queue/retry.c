@@ -1,0 +1,92 @@
+#include "backends/queue/retry.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+enum { TOKEN = 10 };
+
+const struct option retry_option_table[] = {
+	OPT_U64("attempts", struct retry_options, attempts, .def = 10, .min = 1, .max = 1000,
+		.help = "attempts of a request at most, the first included"),
+	OPT_TIME(
+		"first", struct retry_options, first_ns, .def = 50000000, .min = 1,
+		.max = 3600000000000,
+		.help = "bound of the random wait before the second attempt, doubled for each further one"),
+	OPT_TIME("longest", struct retry_options, longest_ns, .def = 5000000000, .min = 1,
+		 .max = 3600000000000, .help = "bound of any wait that the store did not ask for"),
+	OPT_U64("budget", struct retry_options, budget, .def = 1000, .max = 1 << 30,
+		.help = "further attempts of a thread in all; a tenth of the successes is added; 0: no bound"),
+	OPT_END,
+};
+
+int retry_open(struct retry *r, const struct retry_options *options, uint32_t depth, uint64_t seed,
+	       struct err *err)
+{
+	*r = (struct retry){.options = options, .soonest_ns = UINT64_MAX, .random = {.key = seed}};
+	if (!options)
+		return 0;
+	r->tenths = options->budget * TOKEN;
+	r->waiting = calloc(depth, sizeof(*r->waiting));
+	return r->waiting ? 0 : err_set(err, -ENOMEM, "no memory for a queue of depth %u", depth);
+}
+
+void retry_close(struct retry *r)
+{
+	free(r->waiting);
+	r->waiting = NULL;
+}
+
+bool retry_allows(struct retry *r, const struct io *io)
+{
+	if (!r->options || !io->transient || io->attempts >= r->options->attempts)
+		return false;
+	if (!r->options->budget)
+		return true;
+	if (r->tenths < TOKEN)
+		return false;
+	r->tenths -= TOKEN;
+	return true;
+}
+
+uint64_t retry_at(struct retry *r, const struct io *io, uint64_t now_ns)
+{
+	uint64_t bound = r->options->first_ns, wait;
+
+	for (uint32_t n = 1; n < io->attempts && bound < r->options->longest_ns; n++)
+		bound *= 2;
+	if (bound > r->options->longest_ns)
+		bound = r->options->longest_ns;
+	wait = random_next(&r->random) % bound;
+	return now_ns + (wait > io->retry_after_ns ? wait : io->retry_after_ns);
+}
+
+void retry_succeeded(struct retry *r)
+{
+	if (r->options && r->tenths < r->options->budget * TOKEN)
+		r->tenths++;
+}
+
+void retry_keep(struct retry *r, struct io *io, uint64_t at_ns)
+{
+	r->waiting[r->count++] = (struct retry_waiting){at_ns, io};
+	if (at_ns < r->soonest_ns)
+		r->soonest_ns = at_ns;
+}
+
+struct io *retry_due(struct retry *r, uint64_t now_ns)
+{
+	struct io *io = NULL;
+
+	if (now_ns < r->soonest_ns)
+		return NULL;
+	r->soonest_ns = UINT64_MAX;
+	for (uint32_t i = 0; i < r->count; i++) {
+		if (!io && r->waiting[i].at_ns <= now_ns) {
+			io = r->waiting[i].io;
+			r->waiting[i--] = r->waiting[--r->count];
+		} else if (r->waiting[i].at_ns < r->soonest_ns) {
+			r->soonest_ns = r->waiting[i].at_ns;
+		}
+	}
+	return io;
+}

@@ -1,0 +1,48 @@
+/* Trying again what is transient: how often, after how long, and when no more.
+ *
+ * The wait before attempt n + 1 is uniform in [0, min(longest, first * 2^(n-1))) ("full jitter"), or
+ * what the store asked for where that is longer. A budget bounds the load that trying again adds to a
+ * store in trouble: it starts full, each further attempt takes one from it, each success gives a tenth
+ * back. Belongs to a queue's thread; allocates nothing after open. */
+#ifndef HAUL_BACKENDS_QUEUE_RETRY_H
+#define HAUL_BACKENDS_QUEUE_RETRY_H
+
+#include "backends/backend.h"
+#include "core/content/random.h"
+
+struct retry_options {
+	uint64_t attempts; /* of a request, the first included */
+	uint64_t first_ns, longest_ns;
+	uint64_t budget; /* further attempts a queue; 0: no bound */
+};
+extern const struct option retry_option_table[]; /* for OPT_TABLE */
+
+struct retry_waiting {
+	uint64_t at_ns;
+	struct io *io;
+};
+
+struct retry {
+	const struct retry_options *options; /* NULL: never */
+	struct random random;
+	uint64_t tenths; /* of the budget */
+	uint32_t count;
+	uint64_t soonest_ns;           /* UINT64_MAX: none waits */
+	struct retry_waiting *waiting; /* [depth] */
+};
+
+int retry_open(struct retry *r, const struct retry_options *options, uint32_t depth, uint64_t seed,
+	       struct err *err);
+void retry_close(struct retry *r);
+
+/* Whether io, whose attempt has just failed, gets another; takes it from the budget. */
+bool retry_allows(struct retry *r, const struct io *io);
+/* When. */
+uint64_t retry_at(struct retry *r, const struct io *io, uint64_t now_ns);
+void retry_succeeded(struct retry *r);
+
+/* Keeps io until then; gives back one that is due, or NULL. */
+void retry_keep(struct retry *r, struct io *io, uint64_t at_ns);
+struct io *retry_due(struct retry *r, uint64_t now_ns);
+
+#endif

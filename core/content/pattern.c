@@ -1,0 +1,107 @@
+#include "core/content/pattern.h"
+
+#include <math.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include "core/content/fill.h"
+
+void pattern_init(struct pattern *p, uint64_t key, uint64_t object_bytes, double compress,
+		  double dedup, uint64_t distance)
+{
+	uint64_t unique = (distance + PATTERN_BLOCK - 1) / PATTERN_BLOCK;
+	uint64_t words = (uint64_t)llround(PATTERN_BLOCK / 8.0 / (compress > 1 ? compress : 1));
+
+	p->key = key;
+	p->object_blocks = (object_bytes + PATTERN_BLOCK - 1) / PATTERN_BLOCK;
+	p->random_bytes = (words ? words : 1) * 8;
+	p->unique = unique ? unique : 1;
+	p->cycle = dedup > 1 ? (uint64_t)llround((double)p->unique * dedup) : p->unique;
+}
+
+/* All new and all random: one stream for the whole set. */
+static bool plain(const struct pattern *p)
+{
+	return p->random_bytes == PATTERN_BLOCK && p->cycle == p->unique;
+}
+
+/* Where in the stream the bytes of a block come from. */
+static uint64_t source_of(const struct pattern *p, uint64_t block)
+{
+	if (p->cycle == p->unique)
+		return block * PATTERN_BLOCK;
+	return (block / p->cycle * p->unique + block % p->cycle % p->unique) * PATTERN_BLOCK;
+}
+
+/* A piece that lies in one block: its random part at the front, and zeroes. */
+struct piece {
+	uint64_t stream; /* of its first byte */
+	size_t length, random;
+};
+
+static struct piece piece_at(const struct pattern *p, uint64_t object, uint64_t offset, size_t left)
+{
+	uint64_t in = offset % PATTERN_BLOCK;
+	uint64_t block = object * p->object_blocks + offset / PATTERN_BLOCK;
+	struct piece s = {.stream = source_of(p, block) + in, .length = PATTERN_BLOCK - in};
+
+	if (s.length > left)
+		s.length = left;
+	s.random = in < p->random_bytes ? p->random_bytes - in : 0;
+	if (s.random > s.length)
+		s.random = s.length;
+	return s;
+}
+
+void pattern_fill(const struct pattern *p, uint64_t object, uint64_t offset, void *data,
+		  size_t length)
+{
+	uint8_t *at = data;
+
+	if (plain(p)) {
+		fill(p->key, object * p->object_blocks * PATTERN_BLOCK + offset, data, length);
+		return;
+	}
+	while (length) {
+		struct piece s = piece_at(p, object, offset, length);
+
+		fill(p->key, s.stream, at, s.random);
+		memset(at + s.random, 0, s.length - s.random);
+		at += s.length;
+		offset += s.length;
+		length -= s.length;
+	}
+}
+
+static size_t zeroes(const uint8_t *data, size_t length)
+{
+	size_t i = 0;
+
+	if (length && data[0] == 0 && memcmp(data, data + 1, length - 1) == 0)
+		return length;
+	while (i < length && data[i] == 0)
+		i++;
+	return i;
+}
+
+size_t pattern_verify(const struct pattern *p, uint64_t object, uint64_t offset, const void *data,
+		      size_t length)
+{
+	const uint8_t *bytes = data;
+	size_t done = 0, good;
+
+	if (plain(p))
+		return fill_verify(p->key, object * p->object_blocks * PATTERN_BLOCK + offset, data,
+				   length);
+	while (done < length) {
+		struct piece s = piece_at(p, object, offset + done, length - done);
+
+		good = fill_verify(p->key, s.stream, bytes + done, s.random);
+		if (good == s.random)
+			good += zeroes(bytes + done + s.random, s.length - s.random);
+		done += good;
+		if (good < s.length)
+			break;
+	}
+	return done;
+}

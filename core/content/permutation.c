@@ -1,0 +1,60 @@
+/* Keyed permutation of [0, n): see permutation.h.
+ *
+ * A Feistel network is a bijection of its whole domain, 2^bits numbers; walking along its cycle
+ * until the number is below n again makes it one of [0, n). As 2^bits < 2n, that takes fewer than
+ * two steps on average. Over so few bits as 3 its orders are not even (of 5 numbers one is 2 % more
+ * often first than it should be), so few numbers are shuffled outright. */
+#include "core/content/permutation.h"
+
+#include "core/content/random.h"
+
+enum { ROUNDS = 8, SHUFFLED_MAX = 16 };
+
+static const uint64_t golden = 0x9e3779b97f4a7c15u;
+
+static uint64_t shuffled_at(const struct permutation *p, uint64_t i);
+
+void permutation_init(struct permutation *p, uint64_t n, uint64_t key)
+{
+	unsigned bits = n > 1 ? 64 - (unsigned)__builtin_clzll(n - 1) : 0;
+
+	p->n = n;
+	p->key = mix64(key + golden);
+	p->low_bits = bits / 2;
+	p->high_bits = bits - p->low_bits;
+}
+
+uint64_t permutation_at(const struct permutation *p, uint64_t i)
+{
+	const uint64_t low_mask = (1ull << p->low_bits) - 1;
+	const uint64_t high_mask = (1ull << p->high_bits) - 1;
+
+	if (p->n <= SHUFFLED_MAX)
+		return shuffled_at(p, i);
+	do {
+		uint64_t high = i >> p->low_bits, low = i & low_mask, round_key = p->key;
+
+		for (int r = 0; r < ROUNDS; r += 2) {
+			low ^= mix64(high + round_key) & low_mask;
+			round_key += golden;
+			high ^= mix64(low + round_key) & high_mask;
+			round_key += golden;
+		}
+		i = high << p->low_bits | low;
+	} while (i >= p->n);
+	return i;
+}
+
+/* Fisher and Yates' shuffle, done anew for each element. */
+static uint64_t shuffled_at(const struct permutation *p, uint64_t i)
+{
+	uint8_t order[SHUFFLED_MAX] = {0};
+
+	for (unsigned k = 0; k < p->n; k++) {
+		unsigned other = (unsigned)((mix64(p->key + k * golden) >> 32) % (k + 1));
+
+		order[k] = order[other];
+		order[other] = (uint8_t)k;
+	}
+	return order[i];
+}

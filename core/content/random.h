@@ -1,0 +1,55 @@
+/* Random numbers as functions: mix64 of a counter, and times drawn from named distributions. No
+ * state is shared, so any rank computes any element. */
+#ifndef HAUL_CORE_CONTENT_RANDOM_H
+#define HAUL_CORE_CONTENT_RANDOM_H
+
+#include <stdint.h>
+
+/* splitmix64's finaliser: a bijection of 64 bits (Steele, Lea, Flood, OOPSLA 2014). */
+static inline uint64_t mix64(uint64_t x)
+{
+	x ^= x >> 30;
+	x *= 0xbf58476d1ce4e5b9u;
+	x ^= x >> 27;
+	x *= 0x94d049bb133111ebu;
+	return x ^ x >> 31;
+}
+
+/* One 64-bit value for (key, a, b); independent values for different arguments. */
+uint64_t random_at(uint64_t key, uint64_t a, uint64_t b);
+
+/* Uniform in [0, 1) with 53 bits, of a value such as random_at's. */
+double random_unit(uint64_t bits);
+
+/* Standard normal by inversion of one value: deterministic, no rejection. */
+double random_normal(uint64_t bits);
+
+/* A stream for draws that need a varying number of values (gamma, poisson). Owned by one thread. */
+struct random {
+	uint64_t key, counter;
+};
+uint64_t random_next(struct random *r);
+
+/* A non-negative quantity drawn from a distribution, or a constant (times: in ns). */
+enum draw_kind {
+	DRAW_CONSTANT,
+	DRAW_NORMAL,
+	DRAW_UNIFORM,
+	DRAW_GAMMA,
+	DRAW_EXPONENTIAL,
+	DRAW_POISSON,
+	DRAW_KINDS
+};
+
+struct draw {
+	enum draw_kind kind;
+	/* constant: a            normal: mean a, stdev b      uniform: from a to b
+	 * gamma: shape a, scale b    exponential: mean a      poisson: mean a (in units of b ns) */
+	double a, b;
+};
+
+/* Draws one value, rounded to whole units; never negative (a negative normal is 0). */
+uint64_t draw_next(const struct draw *d, struct random *r);
+double draw_mean(const struct draw *d);
+
+#endif

@@ -1,0 +1,187 @@
+/* Groups: what every implementation shares. See group.h. */
+#include "core/group/group.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "core/content/random.h"
+
+/* What the rank with the error tells the others: the sentence as err keeps it. */
+struct verdict {
+	int64_t rc;
+	char text[ERR_TEXT_BYTES];
+};
+
+static void verdict_of(struct verdict *v, int rc, const struct err *err);
+static uint64_t verdict_hash(const struct verdict *v);
+
+int group_allreduce(struct group *g, enum merge merge, uint64_t *words, size_t n)
+{
+	return g->ops->allreduce(g, merge, words, n);
+}
+
+int group_reduce(struct group *g, enum merge merge, uint64_t *words, size_t n)
+{
+	return g->ops->reduce(g, merge, words, n);
+}
+
+int group_barrier(struct group *g)
+{
+	uint64_t word = 0;
+
+	return g->ops->allreduce(g, MERGE_MAX, &word, 1);
+}
+
+int group_broadcast(struct group *g, void *data, size_t bytes)
+{
+	return g->ops->broadcast(g, data, bytes);
+}
+
+int group_gather(struct group *g, const void *record, size_t bytes, void *all)
+{
+	return g->ops->gather(g, record, bytes, all);
+}
+
+int group_scatter(struct group *g, const void *all, size_t bytes, void *record)
+{
+	return g->ops->scatter(g, all, bytes, record);
+}
+
+int group_send(struct group *g, uint32_t to, const void *data, size_t bytes)
+{
+	return g->ops->send(g, to, data, bytes);
+}
+
+int group_receive(struct group *g, uint32_t from, void *data, size_t bytes)
+{
+	return g->ops->receive(g, from, data, bytes);
+}
+
+int group_split(struct group *g, uint32_t color, struct group **out, struct err *err)
+{
+	return g->ops->split(g, color, out, err);
+}
+
+int group_duplicate(struct group *g, struct group **out, struct err *err)
+{
+	return g->ops->split(g, 0, out, err);
+}
+
+int group_shared(struct group *g, size_t bytes, void **block, struct err *err)
+{
+	return g->ops->shared(g, bytes, block, err);
+}
+
+void status_merge(struct status *into, const struct status *from)
+{
+	uint64_t a[STATUS_WORDS], b[STATUS_WORDS];
+
+	memcpy(a, into, sizeof(a));
+	memcpy(b, from, sizeof(b));
+	for (int i = 0; i < STATUS_WORDS; i++) {
+		if (i >= STATUS_MAX_WORDS)
+			a[i] += b[i];
+		else if (b[i] > a[i])
+			a[i] = b[i];
+	}
+	memcpy(into, a, sizeof(a));
+}
+
+void group_status_post(struct group *g, const struct status *mine)
+{
+	g->ops->status_post(g, mine);
+}
+
+bool group_status_test(struct group *g, struct status *merged)
+{
+	return g->ops->status_test(g, merged);
+}
+
+/* Yields a while, as most rounds are over soon; then sleeps longer and longer, so that the cores
+ * are the I/O threads' while this rank waits for a slow one. */
+int group_status(struct group *g, const struct status *mine, struct status *merged)
+{
+	enum { YIELDS = 20, SLEEP_MIN_NS = 20000, SLEEP_MAX_NS = 500000 };
+	struct timespec nap = {.tv_nsec = SLEEP_MIN_NS};
+
+	g->ops->status_post(g, mine);
+	if (g->ops->status_wait) {
+		g->ops->status_wait(g, merged);
+		return 0;
+	}
+	for (unsigned tries = 0; !g->ops->status_test(g, merged); tries++) {
+		if (tries < YIELDS) {
+			sched_yield();
+			continue;
+		}
+		nanosleep(&nap, NULL);
+		if (nap.tv_nsec < SLEEP_MAX_NS)
+			nap.tv_nsec += nap.tv_nsec / 2;
+	}
+	return 0;
+}
+
+/* One reduction tells the lowest rank with an error and whether all say the same (least hash and
+ * greatest agree); that rank hands its verdict to rank 0, which broadcasts it. */
+int(group_agree)(struct group *g, int rc, struct err *err)
+{
+	struct verdict v;
+	uint64_t words[3];
+	uint32_t from;
+	bool same;
+	int failed;
+
+	verdict_of(&v, rc, err);
+	words[0] = rc < 0 ? g->rank : UINT64_MAX;
+	words[1] = verdict_hash(&v);
+	words[2] = ~words[1];
+	failed = g->ops->allreduce(g, MERGE_MIN, words, 3);
+	if (failed < 0)
+		return err_set(err, failed, "the ranks could not agree: %s", strerror(-failed));
+	if (words[0] == UINT64_MAX)
+		return 0;
+
+	from = (uint32_t)words[0];
+	same = words[1] == ~words[2];
+	if (from != 0 && g->rank == from)
+		failed = g->ops->send(g, 0, &v, sizeof(v));
+	else if (from != 0 && g->rank == 0)
+		failed = g->ops->receive(g, from, &v, sizeof(v));
+	if (failed == 0)
+		failed = g->ops->broadcast(g, &v, sizeof(v));
+	if (failed < 0)
+		return err_set(err, failed, "rank %u met an error and could not tell it: %s", from,
+			       strerror(-failed));
+	if (g->rank == from || same)
+		return err_set(err, (int)v.rc, "%s", v.text);
+	return err_set(err, (int)v.rc, "rank %u: %s", from, v.text);
+}
+
+/* The whole record is defined, so that ranks can compare and send it. */
+static void verdict_of(struct verdict *v, int rc, const struct err *err)
+{
+	memset(v, 0, sizeof(*v));
+	if (rc >= 0)
+		return;
+	v->rc = rc;
+	snprintf(v->text, sizeof(v->text), "%s",
+		 err && err->code && err->text[0] ? err->text : strerror(-rc));
+}
+
+static uint64_t verdict_hash(const struct verdict *v)
+{
+	uint64_t hash = mix64((uint64_t)v->rc + 1);
+
+	for (const char *c = v->text; *c; c++)
+		hash = mix64(hash + (unsigned char)*c + 1);
+	return hash;
+}
+
+void group_free(struct group *g)
+{
+	if (g)
+		g->ops->free(g);
+}

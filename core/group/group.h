@@ -1,0 +1,112 @@
+/* A group of ranks, as workloads see it: a table of operations, implemented on MPI by ranks/ and on
+ * threads of one process by core/thread_group. Everything is uint64_t words or fixed records.
+ *
+ * A group belongs to one thread of each rank (the main thread); every call but group_status_* is
+ * collective and in the same order on all ranks. Waits are polite: they leave the cores to I/O
+ * threads. Calls return 0 or a negative errno that is the same on every rank. */
+#ifndef HAUL_CORE_GROUP_GROUP_H
+#define HAUL_CORE_GROUP_GROUP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/err.h"
+
+enum merge { MERGE_SUM, MERGE_MAX, MERGE_MIN, MERGES };
+
+/* What a status round carries. The first STATUS_MAX_WORDS words are merged by maximum, the rest by
+ * addition. */
+struct status {
+	uint64_t stop;       /* enum stop_reason */
+	uint64_t unfinished; /* 1 while this rank has steps to do; at a step's barrier: this step */
+	uint64_t step;       /* steps done */
+	uint64_t p99_ns;     /* of this rank's main operation so far, for the progress line */
+	uint64_t compute_ns; /* so far in this phase, warm-up excluded: for the progress line */
+	uint64_t wall_ns;
+	uint64_t bytes;
+	uint64_t waiting; /* 1 while waiting for storage */
+};
+enum { STATUS_MAX_WORDS = 4, STATUS_WORDS = 8 };
+_Static_assert(sizeof(struct status) == 8 * STATUS_WORDS, "a plain array");
+
+/* Adds the words of one to those of others. */
+void status_merge(struct status *into, const struct status *from);
+
+struct group;
+
+struct group_ops {
+	int (*allreduce)(struct group *g, enum merge merge, uint64_t *words, size_t n);
+	int (*reduce)(struct group *g, enum merge merge, uint64_t *words, size_t n);
+	int (*broadcast)(struct group *g, void *data, size_t bytes);
+	int (*gather)(struct group *g, const void *record, size_t bytes, void *all);
+	int (*scatter)(struct group *g, const void *all, size_t bytes, void *record);
+	int (*send)(struct group *g, uint32_t to, const void *data, size_t bytes);
+	int (*receive)(struct group *g, uint32_t from, void *data, size_t bytes);
+	int (*split)(struct group *g, uint32_t color, struct group **out, struct err *err);
+	int (*shared)(struct group *g, size_t bytes, void **block, struct err *err);
+	void (*status_post)(struct group *g, const struct status *mine);
+	bool (*status_test)(struct group *g, struct status *merged);
+	void (*status_wait)(struct group *g, struct status *merged); /* NULL: by testing */
+	void (*free)(struct group *g);
+};
+
+struct group {
+	const struct group_ops *ops;
+	uint32_t rank, size;
+	void *kept; /* the first of the named blocks that stores keep here (backends/store.h); NULL at first */
+};
+
+/* In place; the result stands on every rank (allreduce) or on rank 0 (reduce; others' words are
+ * then undefined). */
+int group_allreduce(struct group *g, enum merge merge, uint64_t *words, size_t n);
+int group_reduce(struct group *g, enum merge merge, uint64_t *words, size_t n);
+int group_barrier(struct group *g);
+
+/* From rank 0 to all. */
+int group_broadcast(struct group *g, void *data, size_t bytes);
+
+/* Fixed records: all holds size records of bytes each on rank 0, NULL elsewhere. */
+int group_gather(struct group *g, const void *record, size_t bytes, void *all);
+int group_scatter(struct group *g, const void *all, size_t bytes, void *record);
+
+/* Small messages between two ranks of the group. */
+int group_send(struct group *g, uint32_t to, const void *data, size_t bytes);
+int group_receive(struct group *g, uint32_t from, void *data, size_t bytes);
+
+/* Ranks of the same colour form a new group, in the order of their ranks. group_duplicate: the same
+ * ranks, separate messages: each phase that runs beside another has its own. */
+int group_split(struct group *g, uint32_t color, struct group **out, struct err *err);
+int group_duplicate(struct group *g, struct group **out, struct err *err);
+
+/* A zeroed block shared by all ranks of the group, which must be on one node; freed with the group.
+ * Its pages are touched by whoever uses them first. */
+int group_shared(struct group *g, size_t bytes, void **block, struct err *err);
+
+/* Status rounds: at most one is under way. post starts one with this rank's words; test says whether
+ * it has completed and gives the merged words. Never blocks. A round gets on while its ranks test it. */
+void group_status_post(struct group *g, const struct status *mine);
+bool group_status_test(struct group *g, struct status *merged);
+
+/* A status round waited for to its end: the barrier of a step. */
+int group_status(struct group *g, const struct status *mine, struct status *merged);
+
+/* All ranks agree on an error: every rank calls with its own rc and err; all return the rc of the
+ * lowest rank that has one, with its sentence in err (prefixed "rank N: " when from another rank
+ * and ranks differ). 0 when none has one. */
+int group_agree(struct group *g, int rc, struct err *err);
+
+/* For clang's analyzer, which reads one file at a time: an own error is never answered by 0. */
+#ifdef __clang_analyzer__
+static inline int group_agree_seen(struct group *g, int rc, struct err *err)
+{
+	int agreed = group_agree(g, rc, err);
+
+	return rc < 0 ? rc : agreed;
+}
+#define group_agree(g, rc, err) group_agree_seen(g, rc, err)
+#endif
+
+void group_free(struct group *g);
+
+#endif

@@ -1,0 +1,33 @@
+/* Shared by the job_*.c files only. */
+#ifndef HAUL_CORE_JOB_INTERNAL_H
+#define HAUL_CORE_JOB_INTERNAL_H
+
+#include <cjson/cJSON.h>
+
+#include "core/job/job.h"
+
+enum { JOB_POINTER_BYTES = 256 };
+
+/* The keys of a job itself, of /cluster, and those that every phase has besides its kind's own. */
+extern const struct option *const job_tables[];
+extern const struct option *const job_cluster_tables[];
+extern const struct option *const job_phase_tables[];
+
+/* The keys of a job that are no options: NULL-terminated. */
+extern const char *const job_parts[];
+
+/* What a name of a store, a data set or a phase is made of, as a regular expression. */
+#define JOB_NAME_PATTERN "^[A-Za-z0-9_-]{1,63}$"
+
+/* Fills job from the tree: job_read.c. */
+int job_read(struct job *job, const struct job_schema *schema, const cJSON *root, struct err *err);
+
+/* The stores alone, of the object at /stores. */
+int job_read_stores(struct job *job, const struct job_schema *schema, const cJSON *stores,
+		    struct err *err);
+
+/* Changes the tree as one --set says, and tells which place of it: job_set.c. */
+int job_set(const struct job_schema *schema, cJSON *root, const char *set,
+	    char pointer[JOB_POINTER_BYTES], struct err *err);
+
+#endif

@@ -1,0 +1,216 @@
+/* The way from text to a job: check, parse, --set, read. */
+#include "core/job/job.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/job/internal.h"
+#include "core/json.h"
+
+enum { JOB_STORE_SET_BYTES = 64 << 10 };
+
+static int job_from_tree(struct job *job, const struct job_schema *schema, const char *source,
+			 cJSON *root, const struct job_changes *changes, struct err *err);
+static int blame(const char *source, const struct job_changes *changes, char *const *pointers,
+		 int rc, struct err *err);
+static int read_whole(const char *path, char **text, size_t *length, struct err *err);
+
+int job_parse(struct job *job, const struct job_schema *schema, const char *source,
+	      const char *text, size_t length, const char *const *sets, unsigned set_count,
+	      struct err *err)
+{
+	struct job_changes changes = {.items = sets, .count = set_count};
+
+	return job_parse_changed(job, schema, source, text, length, &changes, err);
+}
+
+int job_parse_changed(struct job *job, const struct job_schema *schema, const char *source,
+		      const char *text, size_t length, const struct job_changes *changes,
+		      struct err *err)
+{
+	cJSON *root;
+	int rc;
+
+	memset(job, 0, sizeof(*job));
+	if (length > JOB_TEXT_MAX)
+		return err_set(err, -EINVAL, "%s: is larger than %d MiB, the most a job may be",
+			       source, JOB_TEXT_MAX >> 20);
+	rc = json_parse(&root, text, length, JOB_DEPTH_MAX, JOB_VALUES_MAX, err);
+	if (rc < 0)
+		return err_wrap(err, rc, "%s", source);
+	rc = job_from_tree(job, schema, source, root, changes, err);
+	cJSON_Delete(root);
+	if (rc < 0)
+		job_free(job);
+	return rc;
+}
+
+static int change_wrap(const struct job_changes *changes, unsigned i, int rc, struct err *err)
+{
+	return err_wrap(err, rc, "%s %.100s",
+			i < changes->count - changes->swept ? "--set" : "--sweep",
+			changes->items[i]);
+}
+
+static int job_from_tree(struct job *job, const struct job_schema *schema, const char *source,
+			 cJSON *root, const struct job_changes *changes, struct err *err)
+{
+	char **pointers;
+	unsigned i;
+	int rc;
+
+	if (!cJSON_IsObject(root))
+		return err_set(err, -EINVAL, "%s: /: must be an object, is %s", source,
+			       cJSON_IsArray(root) ? "a list" : "a bare value");
+	pointers = arena_alloc(&job->arena, (changes->count + 1) * sizeof(*pointers));
+	for (i = 0; i < changes->count && pointers; i++) {
+		pointers[i] = arena_alloc(&job->arena, JOB_POINTER_BYTES);
+		if (!pointers[i])
+			break;
+		rc = job_set(schema, root, changes->items[i], pointers[i], err);
+		if (rc < 0)
+			return change_wrap(changes, i, rc, err);
+	}
+	if (!pointers || i < changes->count)
+		return err_set(err, -ENOMEM, "%s: no memory", source);
+	rc = job_read(job, schema, root, err);
+	return rc < 0 ? blame(source, changes, pointers, rc, err) : 0;
+}
+
+/* Names the last change that wrote the place the sentence is about; else it is the file's own fault. */
+static int blame(const char *source, const struct job_changes *changes, char *const *pointers,
+		 int rc, struct err *err)
+{
+	const char *text = err ? err->text : "";
+	unsigned i = changes->count;
+	size_t n;
+
+	while (i--) {
+		n = strlen(pointers[i]);
+		if (!strncmp(text, pointers[i], n) && (text[n] == ':' || text[n] == '/'))
+			return change_wrap(changes, i, rc, err);
+	}
+	return err_wrap(err, rc, "%s", source);
+}
+
+int job_load(struct job *job, const struct job_schema *schema, const char *path,
+	     const char *const *sets, unsigned set_count, struct err *err)
+{
+	size_t length = 0;
+	char *text = NULL;
+	int rc;
+
+	memset(job, 0, sizeof(*job));
+	rc = job_read_file(path, &text, &length, err);
+	if (rc < 0)
+		return rc;
+	rc = job_parse(job, schema, path, text, length, sets, set_count, err);
+	free(text);
+	return rc;
+}
+
+/* The paths that messages and --set give name the store, which has no name of its own here. */
+int job_parse_store(struct job *job, const struct job_schema *schema, const char *uri,
+		    const char *const *sets, unsigned set_count, struct err *err)
+{
+	char set[JOB_STORE_SET_BYTES], pointer[JOB_POINTER_BYTES];
+	cJSON *root = cJSON_CreateObject(), *stores = cJSON_AddObjectToObject(root, "stores");
+	cJSON *store = cJSON_AddObjectToObject(stores, "store");
+	int rc = 0;
+
+	memset(job, 0, sizeof(*job));
+	if (!cJSON_AddStringToObject(store, "uri", uri))
+		rc = err_set(err, -ENOMEM, "no memory for the store");
+	for (unsigned i = 0; rc == 0 && i < set_count; i++) {
+		if (snprintf(set, sizeof(set), "stores.store.%s", sets[i]) >= (int)sizeof(set))
+			rc = err_set(err, -EINVAL, "is longer than a value may be");
+		else
+			rc = job_set(schema, root, set, pointer, err);
+		if (rc < 0)
+			err_wrap(err, rc, "--set %.100s", sets[i]);
+	}
+	if (rc == 0)
+		rc = job_read_stores(job, schema, stores, err);
+	cJSON_Delete(root);
+	if (rc < 0)
+		job_free(job);
+	return rc;
+}
+
+int job_read_file(const char *path, char **text, size_t *length, struct err *err)
+{
+	int rc = read_whole(path, text, length, err);
+
+	return rc < 0 ? err_wrap(err, rc, "%s", path) : 0;
+}
+
+/* Reads up to one byte more than a job may have: from a file, a pipe, a process substitution. */
+static int read_whole(const char *path, char **text, size_t *length, struct err *err)
+{
+	size_t size = 64 << 10, have = 0;
+	char *buf, *larger;
+	ssize_t n = 1;
+	int fd, rc = 0;
+
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return err_set(err, -errno, "%s", strerror(errno));
+	buf = malloc(size);
+	while (buf && n && have <= JOB_TEXT_MAX) {
+		if (have == size) {
+			larger = realloc(buf, size *= 2);
+			if (!larger)
+				free(buf);
+			buf = larger;
+			continue;
+		}
+		n = read(fd, buf + have, size - have);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0) {
+			rc = err_set(err, -errno, "%s", strerror(errno));
+			break;
+		}
+		have += (size_t)n;
+	}
+	close(fd);
+	if (!buf)
+		return err_set(err, -ENOMEM, "no memory");
+	if (rc < 0) {
+		free(buf);
+		return rc;
+	}
+	*text = buf;
+	*length = have;
+	return 0;
+}
+
+void job_free(struct job *job)
+{
+	arena_free(&job->arena);
+	memset(job, 0, sizeof(*job));
+}
+
+const struct job_store *job_find_store(const struct job *job, const char *name)
+{
+	uint32_t i;
+
+	for (i = 0; i < job->store_count; i++)
+		if (!strcmp(job->stores[i].name, name))
+			return &job->stores[i];
+	return NULL;
+}
+
+const struct job_dataset *job_find_dataset(const struct job *job, const char *name)
+{
+	uint32_t i;
+
+	for (i = 0; i < job->dataset_count; i++)
+		if (!strcmp(job->datasets[i].name, name))
+			return &job->datasets[i];
+	return NULL;
+}

@@ -1,0 +1,121 @@
+/* The job: what a JSON job file says, typed, bounded and defaulted.
+ *
+ * core knows the job's shape (cluster, stores, data sets, phases); what a store, a data set or a
+ * phase may say is told by a struct job_schema that plan/ assembles from the owners' tables. */
+#ifndef HAUL_CORE_JOB_JOB_H
+#define HAUL_CORE_JOB_JOB_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "core/arena.h"
+#include "core/err.h"
+#include "core/option/option.h"
+
+enum {
+	JOB_NAME_BYTES = 64,
+	JOB_STORES_MAX = 16,
+	JOB_DATASETS_MAX = 16,
+	JOB_PHASES_MAX = 256,
+	JOB_TEXT_MAX = 4 << 20,
+	JOB_DEPTH_MAX = 32,
+	JOB_VALUES_MAX = 1 << 17,
+	SECTION_TABLES = 4
+};
+
+/* One kind of store, data set or phase: a struct and the tables that fill it. */
+struct section {
+	const char *name; /* a phase's kind ("train"), a store's scheme ("file") */
+	const char *help;
+	const struct option *tables[SECTION_TABLES]; /* NULL-terminated */
+	size_t size;                                 /* of the struct they fill */
+	const void *owner; /* const struct workload * or const struct backend_ops * */
+};
+
+struct job_schema {
+	const struct section *const *stores; /* NULL-terminated, chosen by the URI's scheme */
+	const struct section *dataset;
+	const struct section *const *phases; /* NULL-terminated, chosen by the key */
+};
+
+struct job_cluster {
+	uint64_t ranks;          /* that the job wants at least; 0: any number */
+	uint64_t ranks_per_node; /* 0: as launched */
+	uint64_t gpus;           /* a node; 0: ranks a node */
+	uint64_t tensor, pipeline;
+	uint32_t pin;    /* enum pin in plan/pin/pin.h: none, core, numa, tile, nic, list */
+	char cores[512]; /* pin list: "1-8:9-16:…", one set a local rank */
+	char reserved_cores
+		[128]; /* "0,52": cut out of every slice; "none"; "": as known of the node */
+};
+
+struct job_store {
+	char name[JOB_NAME_BYTES];
+	const struct section *section;
+	void *options;
+};
+
+struct job_dataset {
+	char name[JOB_NAME_BYTES]; /* "" for /dataset */
+	void *options;
+};
+
+struct job_phase {
+	char name[JOB_NAME_BYTES];  /* as given, or the kind */
+	char store[JOB_NAME_BYTES]; /* as given, or "" */
+	const struct section *section;
+	void *options;
+	char path[64]; /* "/phases/1/train", for messages */
+};
+
+struct job {
+	char name[JOB_NAME_BYTES];
+	uint64_t seed;
+	struct job_cluster cluster;
+	uint32_t store_count, dataset_count, phase_count;
+	struct job_store stores[JOB_STORES_MAX];
+	struct job_dataset datasets[JOB_DATASETS_MAX];
+	struct job_phase *phases; /* [phase_count]; of none there is a plan but no run */
+	struct arena arena;
+};
+
+/* Parses text (length bytes, not necessarily terminated). source names it in messages ("job.json").
+ * sets are "path=value" strings of --set, applied in order ("phases.1.train.batch=4", value JSON or
+ * bare text; data sets and phases may also be named: "train.batch=4"). -EINVAL with
+ * "source: /json/path: sentence"; the job is then empty. */
+int job_parse(struct job *job, const struct job_schema *schema, const char *source,
+	      const char *text, size_t length, const char *const *sets, unsigned set_count,
+	      struct err *err);
+int job_load(struct job *job, const struct job_schema *schema, const char *path,
+	     const char *const *sets, unsigned set_count, struct err *err);
+
+/* The same in two steps, for a job that is parsed several times with different changes. items are
+ * strings as of --set; the last swept of them are a sweep's, and messages call them so. The caller
+ * frees *text. */
+struct job_changes {
+	const char *const *items;
+	unsigned count, swept;
+};
+int job_read_file(const char *path, char **text, size_t *length, struct err *err);
+int job_parse_changed(struct job *job, const struct job_schema *schema, const char *source,
+		      const char *text, size_t length, const struct job_changes *changes,
+		      struct err *err);
+void job_free(struct job *job);
+
+/* A job of one store, which needs no phases: what uri says, and options of the store as "key=value"
+ * strings. -EINVAL with a sentence; the job is then empty. */
+int job_parse_store(struct job *job, const struct job_schema *schema, const char *uri,
+		    const char *const *sets, unsigned set_count, struct err *err);
+
+/* The resolved job as JSON text: defaults filled in, ${VARIABLE} unexpanded. Parsing it gives the
+ * same job. The caller frees. NULL: no memory. */
+char *job_text(const struct job *job, const struct job_schema *schema);
+
+/* JSON Schema of jobs, and the reference as text. The caller frees. */
+char *job_json_schema(const struct job_schema *schema);
+char *job_reference(const struct job_schema *schema);
+
+const struct job_store *job_find_store(const struct job *job, const char *name);
+const struct job_dataset *job_find_dataset(const struct job *job, const char *name);
+
+#endif

@@ -1,0 +1,432 @@
+/* From the JSON tree to struct job: the job's own tables, then stores, data sets and phases, each by
+ * its owner's tables. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "core/job/internal.h"
+#include "core/json.h"
+#include "core/uri.h"
+
+static const struct option job_options[] = {
+	OPT_TEXT("name", struct job, name, .def_text = "job", .help = "names the job in reports"),
+	OPT_U64("seed", struct job, seed, .def = 42, .help = "everything random follows from it"),
+	OPT_END};
+
+static const char *const pin_choices[] = {"none", "core", "numa", "tile",
+					  "nic",  "list", NULL}; /* enum pin's order */
+enum { PIN_CHOICE_NONE = 0, PIN_CHOICE_LIST = 5 };
+
+static const struct option cluster_options[] = {
+	OPT_U64("ranks", struct job_cluster, ranks, .max = 1 << 24,
+		.help = "ranks the job needs at least; 0: any number"),
+	OPT_U64("ranks_per_node", struct job_cluster, ranks_per_node, .max = 1 << 14,
+		.help = "ranks on each node; 0: as launched"),
+	OPT_U64("gpus", struct job_cluster, gpus, .max = 1 << 14,
+		.help = "accelerators a node that the ranks stand for; 0: its ranks"),
+	OPT_U64("tensor", struct job_cluster, tensor, .def = 1, .min = 1, .max = 1 << 14,
+		.help = "ranks that share a layer: tensor parallelism"),
+	OPT_U64("pipeline", struct job_cluster, pipeline, .def = 1, .min = 1, .max = 1 << 16,
+		.help = "groups of layers: pipeline parallelism"),
+	OPT_CHOICE(
+		"pin", struct job_cluster, pin, .choices = pin_choices,
+		.help = "cores of a rank: all it was given, an equal slice, a slice inside one NUMA node, "
+			"near its accelerator, near its NIC, a list"),
+	OPT_TEXT("cores", struct job_cluster, cores,
+		 .help = "with pin list: \"1-8:9-16\", one set a local rank"),
+	OPT_TEXT(
+		"reserved_cores", struct job_cluster, reserved_cores,
+		.help = "cores that no rank is pinned to: \"0,52\"; \"none\"; absent: as known of the "
+			"node (Aurora: 0 and 52)"),
+	OPT_END};
+
+static const struct option phase_options[] = {
+	OPT_TEXT("name", struct job_phase, name,
+		 .help = "of the phase in reports and for --set; else its kind"),
+	OPT_TEXT("store", struct job_phase, store,
+		 .help = "the store it works on; else its data set's"),
+	OPT_END};
+
+const struct option *const job_tables[] = {job_options, NULL};
+const struct option *const job_cluster_tables[] = {cluster_options, NULL};
+const struct option *const job_phase_tables[] = {phase_options, NULL};
+const char *const job_parts[] = {"cluster", "stores", "dataset", "datasets", "phases", NULL};
+
+static int read_cluster(struct job *job, const cJSON *item, struct err *err);
+static int read_store(struct job *job, const struct job_schema *schema, const cJSON *item,
+		      struct err *err);
+static int store_section(const struct job_schema *schema, const cJSON *store, const char *path,
+			 const struct section **section, struct err *err);
+static int check_uri(const struct job_schema *schema, const cJSON *uri, const char *path,
+		     const struct section **section, struct err *err);
+static int read_datasets(struct job *job, const struct job_schema *schema, const cJSON *root,
+			 struct err *err);
+static int read_dataset(struct job *job, const struct job_schema *schema, const cJSON *item,
+			const char *name, const char *path, struct err *err);
+static int read_phases(struct job *job, const struct job_schema *schema, const cJSON *item,
+		       struct err *err);
+static int read_phase(struct job *job, const struct job_schema *schema, const cJSON *item,
+		      struct err *err);
+static int phase_section(const struct job_schema *schema, const cJSON *item, uint32_t index,
+			 const struct section **section, struct err *err);
+static int refuse_kind(const struct job_schema *schema, const char *kind, const char *path,
+		       struct err *err);
+static int check_phase(const struct job *job, struct job_phase *phase, struct err *err);
+
+static int no_memory(const char *path, struct err *err)
+{
+	return err_set(err, -ENOMEM, "%s: no memory", path);
+}
+
+int job_read(struct job *job, const struct job_schema *schema, const cJSON *root, struct err *err)
+{
+	const struct option_part part = {job_tables, job};
+	int rc;
+
+	rc = options_parse_parts(&part, 1, job_parts, root, "", &job->arena, err);
+	if (rc < 0)
+		return rc;
+	rc = read_cluster(job, cJSON_GetObjectItemCaseSensitive(root, "cluster"), err);
+	if (rc < 0)
+		return rc;
+	rc = job_read_stores(job, schema, cJSON_GetObjectItemCaseSensitive(root, "stores"), err);
+	if (rc < 0)
+		return rc;
+	rc = read_datasets(job, schema, root, err);
+	if (rc < 0)
+		return rc;
+	return read_phases(job, schema, cJSON_GetObjectItemCaseSensitive(root, "phases"), err);
+}
+
+static int read_cluster(struct job *job, const cJSON *item, struct err *err)
+{
+	struct job_cluster *c = &job->cluster;
+	int rc = options_parse(job_cluster_tables, c, item, "/cluster", &job->arena, err);
+
+	if (rc < 0)
+		return rc;
+	if (c->pin == PIN_CHOICE_LIST && !c->cores[0])
+		return err_set(
+			err, -EINVAL,
+			"/cluster/cores: is missing; pin \"list\" needs it, as in \"1-8:9-16\"");
+	if (c->pin != PIN_CHOICE_LIST && c->cores[0])
+		return err_set(err, -EINVAL,
+			       "/cluster/cores: is only for pin \"list\", which is \"%s\"",
+			       pin_choices[c->pin]);
+	if ((c->pin == PIN_CHOICE_NONE || c->pin == PIN_CHOICE_LIST) && c->reserved_cores[0])
+		return err_set(
+			err, -EINVAL,
+			"/cluster/reserved_cores: is only where haul cuts the slices, not for "
+			"pin \"%s\"",
+			pin_choices[c->pin]);
+	return 0;
+}
+
+/* Names stand in paths, in --set and in results: letters, digits, "_" and "-". */
+static int check_name(const char *name, const char *path, struct err *err)
+{
+	size_t n = strspn(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-");
+
+	if (n && !name[n] && n < JOB_NAME_BYTES)
+		return 0;
+	return err_set(err, -EINVAL,
+		       "%s: a name is made of letters, digits, \"_\" and \"-\", at most %d", path,
+		       JOB_NAME_BYTES - 1);
+}
+
+static int refuse_shape(const cJSON *item, const char *path, const char *wanted, struct err *err)
+{
+	char is[JSON_QUOTE_BYTES];
+
+	return err_set(err, -EINVAL, "%s: must be %s, is %s", path, wanted,
+		       json_describe(is, item));
+}
+
+/* "/stores/data", for messages. */
+static void member_path(char path[JOB_POINTER_BYTES], const char *where, const char *key)
+{
+	char quoted[JSON_QUOTE_BYTES];
+
+	json_quote(quoted, key);
+	snprintf(path, JOB_POINTER_BYTES, "%s/%.*s", where, (int)strlen(quoted) - 2, quoted + 1);
+}
+
+int job_read_stores(struct job *job, const struct job_schema *schema, const cJSON *item,
+		    struct err *err)
+{
+	const cJSON *child;
+	int rc;
+
+	if (!item)
+		return 0;
+	if (!cJSON_IsObject(item))
+		return refuse_shape(item, "/stores", "an object", err);
+	cJSON_ArrayForEach(child, item)
+	{
+		if (job->store_count == JOB_STORES_MAX)
+			return err_set(err, -EINVAL, "/stores: must hold at most %d stores",
+				       JOB_STORES_MAX);
+		rc = read_store(job, schema, child, err);
+		if (rc < 0)
+			return rc;
+	}
+	return 0;
+}
+
+static int read_store(struct job *job, const struct job_schema *schema, const cJSON *item,
+		      struct err *err)
+{
+	struct job_store *store = &job->stores[job->store_count];
+	char path[JOB_POINTER_BYTES];
+	int rc;
+
+	member_path(path, "/stores", item->string);
+	rc = check_name(item->string, path, err);
+	if (rc < 0)
+		return rc;
+	if (job_find_store(job, item->string))
+		return err_set(err, -EINVAL, "%s: given twice", path);
+	if (!cJSON_IsObject(item))
+		return refuse_shape(item, path, "an object", err);
+	rc = store_section(schema, item, path, &store->section, err);
+	if (rc < 0)
+		return rc;
+	snprintf(store->name, sizeof(store->name), "%s", item->string);
+	store->options = arena_alloc(&job->arena, store->section->size);
+	if (!store->options)
+		return no_memory(path, err);
+	job->store_count++;
+	return options_parse(store->section->tables, store->options, item, path, &job->arena, err);
+}
+
+/* The URI's scheme says what else the store may hold. */
+static int store_section(const struct job_schema *schema, const cJSON *store, const char *path,
+			 const struct section **section, struct err *err)
+{
+	const cJSON *uri = cJSON_GetObjectItemCaseSensitive(store, "uri"), *child;
+	const struct section *first = NULL;
+	char at[JOB_POINTER_BYTES + 24];
+	unsigned i = 0;
+	int rc;
+
+	snprintf(at, sizeof(at), "%s/uri", path);
+	if (!uri)
+		return err_set(err, -EINVAL,
+			       "%s: is missing; a store needs one, as in \"file:///scratch/train\"",
+			       at);
+	if (!cJSON_IsArray(uri))
+		return check_uri(schema, uri, at, section, err);
+	if (!uri->child)
+		return err_set(err, -EINVAL, "%s: must hold at least one URI", at);
+	cJSON_ArrayForEach(child, uri)
+	{
+		snprintf(at, sizeof(at), "%s/uri/%u", path, i++);
+		rc = check_uri(schema, child, at, section, err);
+		if (rc < 0)
+			return rc;
+		if (first && *section != first)
+			return err_set(err, -EINVAL,
+				       "%s: must be %s:// as the first is: a store has one scheme",
+				       at, first->name);
+		first = *section;
+	}
+	return 0;
+}
+
+static int check_uri(const struct job_schema *schema, const cJSON *uri, const char *path,
+		     const struct section **section, struct err *err)
+{
+	char scheme[URI_SCHEME_BYTES], expanded[URI_BYTES], known[256] = "";
+	const struct section *const *s;
+	int rc;
+
+	if (!cJSON_IsString(uri))
+		return refuse_shape(uri, path, "a string such as \"file:///scratch/train\"", err);
+	rc = uri_scheme(uri->valuestring, scheme, err);
+	/* Variables may be set only where the job will run: plan_check looks at them. */
+	if (!rc && !strstr(uri->valuestring, "${"))
+		rc = uri_expand(uri->valuestring, NULL, expanded, err);
+	if (rc < 0)
+		return err_wrap(err, rc, "%s", path);
+	for (s = schema->stores; *s; s++) {
+		if (!strcmp((*s)->name, scheme)) {
+			*section = *s;
+			return 0;
+		}
+		snprintf(known + strlen(known), sizeof(known) - strlen(known), "%s%s://",
+			 *known ? ", " : "", (*s)->name);
+	}
+	return err_set(err, -EINVAL, "%s: no store is known for %s://; known are %s", path, scheme,
+		       known);
+}
+
+static int read_datasets(struct job *job, const struct job_schema *schema, const cJSON *root,
+			 struct err *err)
+{
+	const cJSON *one = cJSON_GetObjectItemCaseSensitive(root, "dataset"), *child;
+	const cJSON *several = cJSON_GetObjectItemCaseSensitive(root, "datasets");
+	char path[JOB_POINTER_BYTES];
+	int rc;
+
+	if (one && several)
+		return err_set(err, -EINVAL,
+			       "/datasets: the job has \"dataset\", too; keep one of them");
+	if (one)
+		return read_dataset(job, schema, one, "", "/dataset", err);
+	if (!several)
+		return 0;
+	if (!cJSON_IsObject(several))
+		return refuse_shape(several, "/datasets", "an object", err);
+	cJSON_ArrayForEach(child, several)
+	{
+		if (job->dataset_count == JOB_DATASETS_MAX)
+			return err_set(err, -EINVAL, "/datasets: must hold at most %d data sets",
+				       JOB_DATASETS_MAX);
+		member_path(path, "/datasets", child->string);
+		rc = check_name(child->string, path, err);
+		if (!rc && job_find_dataset(job, child->string))
+			rc = err_set(err, -EINVAL, "%s: given twice", path);
+		if (!rc)
+			rc = read_dataset(job, schema, child, child->string, path, err);
+		if (rc < 0)
+			return rc;
+	}
+	return 0;
+}
+
+static int read_dataset(struct job *job, const struct job_schema *schema, const cJSON *item,
+			const char *name, const char *path, struct err *err)
+{
+	struct job_dataset *d = &job->datasets[job->dataset_count];
+
+	if (!cJSON_IsObject(item))
+		return refuse_shape(item, path, "an object", err);
+	snprintf(d->name, sizeof(d->name), "%s", name);
+	d->options = arena_alloc(&job->arena, schema->dataset->size);
+	if (!d->options)
+		return no_memory(path, err);
+	job->dataset_count++;
+	return options_parse(schema->dataset->tables, d->options, item, path, &job->arena, err);
+}
+
+static int read_phases(struct job *job, const struct job_schema *schema, const cJSON *item,
+		       struct err *err)
+{
+	const cJSON *child;
+	int count, rc;
+
+	if (!item)
+		return err_set(err, -EINVAL, "/phases: is missing; a job lists its phases there");
+	if (!cJSON_IsArray(item))
+		return refuse_shape(item, "/phases", "a list", err);
+	count = cJSON_GetArraySize(item);
+	if (count > JOB_PHASES_MAX)
+		return err_set(err, -EINVAL, "/phases: must hold at most %d phases, holds %d",
+			       JOB_PHASES_MAX, count);
+	job->phases = arena_alloc(&job->arena, (size_t)count * sizeof(*job->phases));
+	if (!job->phases)
+		return no_memory("/phases", err);
+	cJSON_ArrayForEach(child, item)
+	{
+		rc = read_phase(job, schema, child, err);
+		if (rc < 0)
+			return rc;
+	}
+	return 0;
+}
+
+static int read_phase(struct job *job, const struct job_schema *schema, const cJSON *item,
+		      struct err *err)
+{
+	struct job_phase *phase = &job->phases[job->phase_count];
+	struct option_part parts[2];
+	int rc;
+
+	rc = phase_section(schema, item, job->phase_count, &phase->section, err);
+	if (rc < 0)
+		return rc;
+	snprintf(phase->path, sizeof(phase->path), "/phases/%u/%s", job->phase_count,
+		 phase->section->name);
+	phase->options = arena_alloc(&job->arena, phase->section->size);
+	if (!phase->options)
+		return no_memory(phase->path, err);
+	parts[0] = (struct option_part){job_phase_tables, phase};
+	parts[1] = (struct option_part){phase->section->tables, phase->options};
+	rc = options_parse_parts(parts, 2, NULL, item->child, phase->path, &job->arena, err);
+	if (rc < 0)
+		return rc;
+	job->phase_count++;
+	return check_phase(job, phase, err);
+}
+
+/* A phase is {"kind": {...}}. */
+static int phase_section(const struct job_schema *schema, const cJSON *item, uint32_t index,
+			 const struct section **section, struct err *err)
+{
+	char path[JOB_POINTER_BYTES], where[32];
+	const struct section *const *s;
+	int count;
+
+	snprintf(where, sizeof(where), "/phases/%u", index);
+	if (!cJSON_IsObject(item))
+		return refuse_shape(item, where, "an object such as {\"train\": {...}}", err);
+	count = cJSON_GetArraySize(item);
+	if (count != 1)
+		return err_set(
+			err, -EINVAL,
+			"%s: must hold one key, the kind of phase, as in {\"train\": {...}}; holds %d",
+			where, count);
+	member_path(path, where, item->child->string);
+	for (s = schema->phases; *s; s++) {
+		if (!strcmp((*s)->name, item->child->string)) {
+			*section = *s;
+			return 0;
+		}
+	}
+	return refuse_kind(schema, item->child->string, path, err);
+}
+
+static int refuse_kind(const struct job_schema *schema, const char *kind, const char *path,
+		       struct err *err)
+{
+	const char *names[32], *near;
+	char known[256] = "";
+	unsigned n;
+
+	if (!strcmp(kind, "together"))
+		return err_set(err, -EINVAL, "%s: together is not available in this version", path);
+	for (n = 0; schema->phases[n] && n < 31; n++) {
+		names[n] = schema->phases[n]->name;
+		snprintf(known + strlen(known), sizeof(known) - strlen(known), "%s%s",
+			 n ? ", " : "", names[n]);
+	}
+	names[n] = NULL;
+	near = option_nearest(kind, names);
+	if (near)
+		return err_set(err, -EINVAL, "%s: unknown kind of phase; did you mean \"%s\"?",
+			       path, near);
+	return err_set(err, -EINVAL, "%s: unknown kind of phase; known are: %s", path, known);
+}
+
+static int check_phase(const struct job *job, struct job_phase *phase, struct err *err)
+{
+	char path[JOB_POINTER_BYTES], known[512] = "", quoted[JSON_QUOTE_BYTES];
+	uint32_t i;
+
+	snprintf(path, sizeof(path), "%s/name", phase->path);
+	if (!phase->name[0])
+		snprintf(phase->name, sizeof(phase->name), "%s", phase->section->name);
+	if (check_name(phase->name, path, err) < 0)
+		return -EINVAL;
+	if (!phase->store[0] || job_find_store(job, phase->store))
+		return 0;
+	for (i = 0; i < job->store_count; i++)
+		snprintf(known + strlen(known), sizeof(known) - strlen(known), "%s%s",
+			 i ? ", " : "", job->stores[i].name);
+	json_quote(quoted, phase->store);
+	if (!job->store_count)
+		return err_set(err, -EINVAL, "%s/store: no store %s; the job has no stores",
+			       phase->path, quoted);
+	return err_set(err, -EINVAL, "%s/store: no store %s; there are: %s", phase->path, quoted,
+		       known);
+}

@@ -1,0 +1,218 @@
+/* What a job may say, for programs (JSON Schema) and for people (reference text). */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/job/internal.h"
+#include "core/json.h"
+
+static bool add(cJSON *object, const char *key, cJSON *item);
+static bool add_stores_schema(cJSON *properties, const struct job_schema *schema);
+static cJSON *store_schema(const struct section *section);
+static bool add_datasets_schema(cJSON *properties, const struct job_schema *schema);
+static bool add_phases_schema(cJSON *properties, const struct job_schema *schema);
+static cJSON *phase_schema(const struct section *section);
+static bool add_named(cJSON *object, unsigned max);
+
+char *job_json_schema(const struct job_schema *schema)
+{
+	cJSON *root = cJSON_CreateObject(), *body = options_schema(job_tables), *properties, *item;
+	bool ok = root && body &&
+		  add(root, "$schema",
+		      cJSON_CreateString("https://json-schema.org/draft/2020-12/schema")) &&
+		  add(root, "title", cJSON_CreateString("haul job"));
+	char *text = NULL;
+
+	while (ok && body->child) {
+		item = cJSON_DetachItemViaPointer(body, body->child);
+		ok = add(root, item->string, item);
+	}
+	properties = cJSON_GetObjectItemCaseSensitive(root, "properties");
+	ok = ok && add(properties, "cluster", options_schema(job_cluster_tables)) &&
+	     add_stores_schema(properties, schema) && add_datasets_schema(properties, schema) &&
+	     add_phases_schema(properties, schema);
+	item = ok ? cJSON_AddArrayToObject(root, "required") : NULL;
+	if (item && cJSON_AddItemToArray(item, cJSON_CreateString("phases")))
+		text = json_print(root);
+	cJSON_Delete(body);
+	cJSON_Delete(root);
+	return text;
+}
+
+static bool add(cJSON *object, const char *key, cJSON *item)
+{
+	if (object && item && cJSON_AddItemToObject(object, key, item))
+		return true;
+	cJSON_Delete(item);
+	return false;
+}
+
+static bool append(cJSON *list, cJSON *item)
+{
+	if (list && item && cJSON_AddItemToArray(list, item))
+		return true;
+	cJSON_Delete(item);
+	return false;
+}
+
+/* An object of at most max members with names as stores and data sets have them. */
+static bool add_named(cJSON *object, unsigned max)
+{
+	return add(object, "type", cJSON_CreateString("object")) &&
+	       add(cJSON_AddObjectToObject(object, "propertyNames"), "pattern",
+		   cJSON_CreateString(JOB_NAME_PATTERN)) &&
+	       add(object, "maxProperties", cJSON_CreateNumber(max));
+}
+
+static bool add_stores_schema(cJSON *properties, const struct job_schema *schema)
+{
+	cJSON *stores = cJSON_AddObjectToObject(properties, "stores"), *any;
+	const struct section *const *s;
+
+	if (!stores || !add_named(stores, JOB_STORES_MAX))
+		return false;
+	any = cJSON_AddArrayToObject(cJSON_AddObjectToObject(stores, "additionalProperties"),
+				     "oneOf");
+	for (s = schema->stores; *s; s++)
+		if (!append(any, store_schema(*s)))
+			return false;
+	return any != NULL;
+}
+
+/* The scheme of the URI tells one kind of store from another. */
+static cJSON *store_schema(const struct section *section)
+{
+	cJSON *store = options_schema(section->tables), *uri = cJSON_CreateObject(), *any, *list;
+	cJSON *text = cJSON_CreateObject(), *items = cJSON_CreateObject(), *properties;
+	char pattern[64];
+	bool ok;
+
+	snprintf(pattern, sizeof(pattern), "^%s://", section->name);
+	any = cJSON_AddArrayToObject(uri, "oneOf");
+	list = cJSON_CreateObject();
+	ok = add(text, "type", cJSON_CreateString("string")) &&
+	     add(text, "pattern", cJSON_CreateString(pattern)) &&
+	     add(items, "type", cJSON_CreateString("string")) &&
+	     add(items, "pattern", cJSON_CreateString(pattern)) &&
+	     add(list, "type", cJSON_CreateString("array")) &&
+	     add(list, "minItems", cJSON_CreateNumber(1));
+	ok = add(list, "items", items) && ok;
+	ok = append(any, text) && ok;
+	ok = append(any, list) && ok;
+	properties = cJSON_GetObjectItemCaseSensitive(store, "properties");
+	if (cJSON_GetObjectItemCaseSensitive(properties, "uri"))
+		ok = cJSON_ReplaceItemInObjectCaseSensitive(properties, "uri", uri) && ok;
+	else
+		ok = add(properties, "uri", uri) && ok;
+	if (ok && section->help)
+		ok = add(store, "description", cJSON_CreateString(section->help));
+	if (ok)
+		return store;
+	cJSON_Delete(store);
+	return NULL;
+}
+
+static bool add_datasets_schema(cJSON *properties, const struct job_schema *schema)
+{
+	cJSON *several;
+
+	if (!add(properties, "dataset", options_schema(schema->dataset->tables)))
+		return false;
+	several = cJSON_AddObjectToObject(properties, "datasets");
+	return several && add_named(several, JOB_DATASETS_MAX) &&
+	       add(several, "additionalProperties", options_schema(schema->dataset->tables));
+}
+
+static bool add_phases_schema(cJSON *properties, const struct job_schema *schema)
+{
+	cJSON *phases = cJSON_AddObjectToObject(properties, "phases"), *any;
+	const struct section *const *s;
+	bool ok;
+
+	ok = add(phases, "type", cJSON_CreateString("array")) &&
+	     add(phases, "maxItems", cJSON_CreateNumber(JOB_PHASES_MAX));
+	any = cJSON_AddArrayToObject(cJSON_AddObjectToObject(phases, "items"), "oneOf");
+	for (s = schema->phases; *s && ok; s++)
+		ok = append(any, phase_schema(*s));
+	return ok;
+}
+
+/* {"kind": {options of the kind, and those of every phase}}, and nothing else. */
+static cJSON *phase_schema(const struct section *section)
+{
+	const struct option *tables[SECTION_TABLES + 1] = {job_phase_tables[0]};
+	cJSON *phase = cJSON_CreateObject(), *properties, *required, *options;
+	unsigned i;
+	bool ok;
+
+	for (i = 0; section->tables[i]; i++)
+		tables[i + 1] = section->tables[i];
+	ok = add(phase, "type", cJSON_CreateString("object"));
+	properties = cJSON_AddObjectToObject(phase, "properties");
+	options = options_schema(tables);
+	if (options && section->help)
+		ok = add(options, "description", cJSON_CreateString(section->help)) && ok;
+	ok = add(properties, section->name, options) && ok;
+	required = cJSON_AddArrayToObject(phase, "required");
+	ok = append(required, cJSON_CreateString(section->name)) && ok;
+	ok = add(phase, "additionalProperties", cJSON_CreateFalse()) && ok;
+	if (ok)
+		return phase;
+	cJSON_Delete(phase);
+	return NULL;
+}
+
+static bool write_section(FILE *f, const char *title, const char *help,
+			  const struct option *const *tables);
+
+char *job_reference(const struct job_schema *schema)
+{
+	const struct section *const *s;
+	char title[80], *text = NULL;
+	size_t length;
+	FILE *f = open_memstream(&text, &length);
+	bool ok;
+
+	if (!f)
+		return NULL;
+	fputs("A job is one JSON object. Sizes and times are numbers (bytes, seconds) or strings with a unit\n"
+	      "(\"140 MiB\", \"323 ms\"); whole numbers of 2^53 and more are strings. A drawn time is a time or\n"
+	      "{\"type\": \"normal\", \"mean\": \"5 ms\", \"stdev\": \"1 ms\"}; other types are uniform (min, max),\n"
+	      "gamma (shape, scale), exponential (mean) and poisson (mean, unit). A key written here as a.b is b\n"
+	      "inside the object a; a value in place of the object a stands for its first key. --set names a\n"
+	      "key by its path: stores.data.uri=…, phases.1.train.batch=4, or train.batch=4.\n",
+	      f);
+	ok = write_section(f, "/", "the job", job_tables) &&
+	     write_section(f, "/cluster", "the machine it stands for", job_cluster_tables);
+	for (s = schema->stores; *s && ok; s++) {
+		snprintf(title, sizeof(title), "/stores/NAME with a URI %.20s://", (*s)->name);
+		ok = write_section(f, title, (*s)->help, (*s)->tables);
+	}
+	ok = ok &&
+	     write_section(f, "/dataset, or /datasets/NAME", schema->dataset->help,
+			   schema->dataset->tables) &&
+	     write_section(f, "/phases/N/KIND", "what every phase may say", job_phase_tables);
+	for (s = schema->phases; *s && ok; s++) {
+		snprintf(title, sizeof(title), "/phases/N/%.40s", (*s)->name);
+		ok = write_section(f, title, (*s)->help, (*s)->tables);
+	}
+	if (fclose(f) || !ok) {
+		free(text);
+		return NULL;
+	}
+	return text;
+}
+
+static bool write_section(FILE *f, const char *title, const char *help,
+			  const struct option *const *tables)
+{
+	char *text = options_reference(tables);
+
+	fprintf(f, "\n%s%s%s\n%s", title, help ? ": " : "", help ? help : "",
+		!text || *text ? "" : "  (no options)\n");
+	if (!text)
+		return false;
+	fputs(text, f);
+	free(text);
+	return true;
+}

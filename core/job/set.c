@@ -1,0 +1,288 @@
+/* --set path=value: changes the JSON tree before it is read, so that what it says is checked and
+ * refused just as the file is. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/job/internal.h"
+#include "core/json.h"
+
+enum { SET_SEGMENTS_MAX = 12, SET_PATH_BYTES = 200 };
+
+struct set {
+	char path[SET_PATH_BYTES]; /* cut at its dots */
+	const char *segments[SET_SEGMENTS_MAX];
+	unsigned count, at; /* at: the next segment */
+	char *pointer;      /* the JSON path so far */
+	const struct job_schema *schema;
+	const struct option *const *tables; /* of the node, where it is a phase's kind; or NULL */
+	const struct option *table;         /* of the node, where it is an option with a table */
+	struct err *err;
+};
+
+static int set_split(struct set *s, const char *text, size_t length);
+static const struct option *const *kind_tables(const struct set *s, const char *kind);
+static int set_value(const char *text, cJSON **value, struct err *err);
+static int set_start(struct set *s, cJSON **node);
+static int set_enter(struct set *s, cJSON **node);
+static int set_store(struct set *s, cJSON *node, cJSON *value);
+static int set_index(struct set *s, const cJSON *list, const char *segment, int *index);
+
+int job_set(const struct job_schema *schema, cJSON *root, const char *text,
+	    char pointer[JOB_POINTER_BYTES], struct err *err)
+{
+	const char *equals = strchr(text, '=');
+	struct set s = {.pointer = pointer, .schema = schema, .err = err};
+	cJSON *node = root, *value;
+	int rc;
+
+	pointer[0] = '\0';
+	if (!equals || equals == text)
+		return err_set(err, -EINVAL, "write it as path=value, as in train.batch=4");
+	rc = set_split(&s, text, (size_t)(equals - text));
+	if (rc < 0)
+		return rc;
+	rc = set_start(&s, &node);
+	while (!rc && s.at + 1 < s.count)
+		rc = set_enter(&s, &node);
+	if (rc < 0)
+		return rc;
+	rc = set_value(equals + 1, &value, err);
+	if (rc < 0)
+		return rc;
+	rc = set_store(&s, node, value);
+	if (rc < 0)
+		cJSON_Delete(value);
+	return rc;
+}
+
+static int set_split(struct set *s, const char *text, size_t length)
+{
+	char *p = s->path;
+
+	if (length >= sizeof(s->path))
+		return err_set(s->err, -EINVAL, "its path is longer than %zu bytes",
+			       sizeof(s->path) - 1);
+	memcpy(s->path, text, length);
+	if (!json_text_plain(s->path))
+		return err_set(s->err, -EINVAL, "its path holds control characters");
+	while (p) {
+		if (s->count == SET_SEGMENTS_MAX)
+			return err_set(s->err, -EINVAL, "its path has more than %d parts",
+				       SET_SEGMENTS_MAX);
+		s->segments[s->count++] = p;
+		p = strchr(p, '.');
+		if (p)
+			*p++ = '\0';
+		if (!*s->segments[s->count - 1])
+			return err_set(s->err, -EINVAL, "its path has an empty part");
+	}
+	return 0;
+}
+
+/* JSON where it is JSON, else the bare text. */
+static int set_value(const char *text, cJSON **value, struct err *err)
+{
+	if (!json_parse(value, text, strlen(text), JOB_DEPTH_MAX - SET_SEGMENTS_MAX, JOB_VALUES_MAX,
+			NULL))
+		return 0;
+	if (!json_text_plain(text))
+		return err_set(err, -EINVAL, "its value holds control characters");
+	*value = cJSON_CreateString(text);
+	return *value ? 0 : err_set(err, -ENOMEM, "no memory");
+}
+
+static void add_pointer(struct set *s, const char *segment)
+{
+	size_t n = strlen(s->pointer);
+
+	snprintf(s->pointer + n, JOB_POINTER_BYTES - n, "/%s", segment);
+}
+
+/* A phase's name: given, or else its kind. */
+static bool phase_is(const cJSON *phase, const char *name)
+{
+	const cJSON *given;
+
+	if (!cJSON_IsObject(phase) || !phase->child)
+		return false;
+	given = cJSON_GetObjectItemCaseSensitive(phase->child, "name");
+	return !strcmp(cJSON_IsString(given) ? given->valuestring : phase->child->string, name);
+}
+
+static bool is_part(const char *segment)
+{
+	const struct option *o;
+	const char *const *part;
+
+	for (part = job_parts; *part; part++)
+		if (!strcmp(*part, segment))
+			return true;
+	for (o = job_tables[0]; o->name; o++)
+		if (!strcmp(o->name, segment))
+			return true;
+	return false;
+}
+
+static const struct option *const *kind_tables(const struct set *s, const char *kind)
+{
+	const struct section *const *section;
+
+	for (section = s->schema->phases; *section; section++)
+		if (!strcmp((*section)->name, kind))
+			return (*section)->tables;
+	return NULL;
+}
+
+/* The first part: a key of the job, the name of a phase, or the name of a data set. */
+static int set_start(struct set *s, cJSON **node)
+{
+	cJSON *phases = cJSON_GetObjectItemCaseSensitive(*node, "phases");
+	cJSON *datasets = cJSON_GetObjectItemCaseSensitive(*node, "datasets"), *child;
+	const char *name = s->segments[0];
+	char quoted[JSON_QUOTE_BYTES];
+	int i = 0;
+
+	if (is_part(name))
+		return 0;
+	s->at = 1;
+	cJSON_ArrayForEach(child, phases)
+	{
+		if (phase_is(child, name)) {
+			snprintf(s->pointer, JOB_POINTER_BYTES, "/phases/%d", i);
+			add_pointer(s, child->child->string);
+			*node = child->child;
+			s->tables = kind_tables(s, child->child->string);
+			break;
+		}
+		i++;
+	}
+	if (!child)
+		child = cJSON_IsObject(datasets) ? cJSON_GetObjectItemCaseSensitive(datasets, name)
+						 : NULL;
+	if (!child)
+		return err_set(s->err, -EINVAL,
+			       "the job has no %s; a path starts with name, seed, cluster, stores, "
+			       "dataset, datasets, phases, or the name of a phase or data set",
+			       json_quote(quoted, name));
+	if (!s->pointer[0]) {
+		snprintf(s->pointer, JOB_POINTER_BYTES, "/datasets/%s", name);
+		*node = child;
+	}
+	if (s->count == 1)
+		return err_set(s->err, -EINVAL,
+			       "%s is not an option but holds some, as in %s.batch=4", name, name);
+	return 0;
+}
+
+static const struct option *find_table(const struct option *table, const char *name)
+{
+	for (; table && table->name; table++)
+		if (table->kind == OPTION_TABLE && !strcmp(table->name, name))
+			return table->table;
+	return NULL;
+}
+
+/* The tables of what segment names in the node. */
+static void set_follow(struct set *s, const char *segment)
+{
+	const struct option *const *tables = s->tables, *found = find_table(s->table, segment);
+
+	for (; tables && *tables && !found; tables++)
+		found = find_table(*tables, segment);
+	s->table = found;
+	s->tables = NULL;
+	if (s->at == 3 && !strcmp(s->segments[0], "phases"))
+		s->tables = kind_tables(s, segment);
+}
+
+/* A bare value that stands for the first option of a table becomes the object it is short for. */
+static int set_unfold(struct set *s, cJSON *parent, const char *segment, cJSON **child)
+{
+	cJSON *object, *bare;
+
+	if (!s->table || cJSON_IsObject(*child) || cJSON_IsArray(*child))
+		return 0;
+	object = cJSON_CreateObject();
+	bare = cJSON_Duplicate(*child, true);
+	if (!object || !bare || !cJSON_AddItemToObject(object, s->table->name, bare)) {
+		cJSON_Delete(bare);
+		cJSON_Delete(object);
+		return err_set(s->err, -ENOMEM, "no memory");
+	}
+	if (!cJSON_ReplaceItemInObjectCaseSensitive(parent, segment, object)) {
+		cJSON_Delete(object);
+		return err_set(s->err, -ENOMEM, "no memory");
+	}
+	*child = object;
+	return 0;
+}
+
+/* Goes down one part, making the object that is not there yet. */
+static int set_enter(struct set *s, cJSON **node)
+{
+	const char *segment = s->segments[s->at++];
+	char is[JSON_QUOTE_BYTES];
+	cJSON *child = NULL;
+	int index, rc;
+
+	if (cJSON_IsArray(*node)) {
+		rc = set_index(s, *node, segment, &index);
+		if (rc < 0)
+			return rc;
+		child = cJSON_GetArrayItem(*node, index);
+	} else if (cJSON_IsObject(*node)) {
+		child = cJSON_GetObjectItemCaseSensitive(*node, segment);
+		if (!child)
+			child = cJSON_AddObjectToObject(*node, segment);
+		if (!child)
+			return err_set(s->err, -ENOMEM, "no memory");
+		set_follow(s, segment);
+		rc = set_unfold(s, *node, segment, &child);
+		if (rc < 0)
+			return rc;
+	} else {
+		return err_set(s->err, -EINVAL, "%s holds nothing, it is %s", s->pointer,
+			       json_describe(is, *node));
+	}
+	add_pointer(s, segment);
+	*node = child;
+	return 0;
+}
+
+static int set_store(struct set *s, cJSON *node, cJSON *value)
+{
+	const char *segment = s->segments[s->at];
+	char is[JSON_QUOTE_BYTES];
+	bool done;
+	int index, rc;
+
+	if (cJSON_IsArray(node)) {
+		rc = set_index(s, node, segment, &index);
+		if (rc < 0)
+			return rc;
+		done = cJSON_ReplaceItemInArray(node, index, value);
+	} else if (!cJSON_IsObject(node)) {
+		return err_set(s->err, -EINVAL, "%s holds nothing, it is %s", s->pointer,
+			       json_describe(is, node));
+	} else if (cJSON_GetObjectItemCaseSensitive(node, segment)) {
+		done = cJSON_ReplaceItemInObjectCaseSensitive(node, segment, value);
+	} else {
+		done = cJSON_AddItemToObject(node, segment, value);
+	}
+	add_pointer(s, segment);
+	return done ? 0 : err_set(s->err, -ENOMEM, "no memory");
+}
+
+static int set_index(struct set *s, const cJSON *list, const char *segment, int *index)
+{
+	int size = cJSON_GetArraySize(list);
+
+	*index = segment[strspn(segment, "0123456789")] || strlen(segment) > 8 ? size
+									       : atoi(segment);
+	if (*index < size)
+		return 0;
+	return err_set(s->err, -EINVAL, "%s holds %d, counted from 0; there is no %s", s->pointer,
+		       size, segment);
+}

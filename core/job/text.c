@@ -1,0 +1,100 @@
+/* The resolved job as text: every option with its value, so that results.h5 says what ran. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/job/internal.h"
+#include "core/json.h"
+
+static bool add(cJSON *object, const char *key, cJSON *item);
+static bool add_stores(cJSON *root, const struct job *job);
+static bool add_datasets(cJSON *root, const struct job *job, const struct job_schema *schema);
+static bool add_phases(cJSON *root, const struct job *job);
+static cJSON *phase_to_json(const struct job_phase *phase);
+
+char *job_text(const struct job *job, const struct job_schema *schema)
+{
+	cJSON *root = options_to_json(job_tables, job);
+	char *text = NULL;
+
+	if (root && add(root, "cluster", options_to_json(job_cluster_tables, &job->cluster)) &&
+	    add_stores(root, job) && add_datasets(root, job, schema) && add_phases(root, job))
+		text = json_print(root);
+	cJSON_Delete(root);
+	return text;
+}
+
+static bool add(cJSON *object, const char *key, cJSON *item)
+{
+	if (item && cJSON_AddItemToObject(object, key, item))
+		return true;
+	cJSON_Delete(item);
+	return false;
+}
+
+static bool add_stores(cJSON *root, const struct job *job)
+{
+	cJSON *stores = cJSON_AddObjectToObject(root, "stores");
+	const struct job_store *s;
+	uint32_t i;
+
+	for (i = 0; i < job->store_count && stores; i++) {
+		s = &job->stores[i];
+		if (!add(stores, s->name, options_to_json(s->section->tables, s->options)))
+			return false;
+	}
+	return stores != NULL;
+}
+
+static bool add_datasets(cJSON *root, const struct job *job, const struct job_schema *schema)
+{
+	const struct job_dataset *d = job->datasets;
+	cJSON *into = root;
+	uint32_t i;
+
+	if (!job->dataset_count)
+		return true;
+	if (!d->name[0])
+		return add(root, "dataset", options_to_json(schema->dataset->tables, d->options));
+	into = cJSON_AddObjectToObject(root, "datasets");
+	for (i = 0; i < job->dataset_count && into; i++, d++)
+		if (!add(into, d->name, options_to_json(schema->dataset->tables, d->options)))
+			return false;
+	return into != NULL;
+}
+
+static bool add_phases(cJSON *root, const struct job *job)
+{
+	cJSON *phases = cJSON_AddArrayToObject(root, "phases"), *phase;
+	uint32_t i;
+
+	for (i = 0; i < job->phase_count && phases; i++) {
+		phase = cJSON_CreateObject();
+		if (!phase || !cJSON_AddItemToArray(phases, phase)) {
+			cJSON_Delete(phase);
+			return false;
+		}
+		if (!add(phase, job->phases[i].section->name, phase_to_json(&job->phases[i])))
+			return false;
+	}
+	return phases != NULL;
+}
+
+/* What all phases have, then the kind's own. */
+static cJSON *phase_to_json(const struct job_phase *phase)
+{
+	cJSON *object = options_to_json(job_phase_tables, phase);
+	cJSON *own = options_to_json(phase->section->tables, phase->options), *item;
+	bool ok = object && own;
+
+	if (ok && !phase->store[0])
+		cJSON_DeleteItemFromObjectCaseSensitive(object, "store");
+	while (ok && own->child) {
+		item = cJSON_DetachItemViaPointer(own, own->child);
+		ok = add(object, item->string, item);
+	}
+	cJSON_Delete(own);
+	if (ok)
+		return object;
+	cJSON_Delete(object);
+	return NULL;
+}

@@ -1,0 +1,185 @@
+/* What parsing, printing and describing options share: paths, bounds, the nearest name. */
+#include "core/option/option.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "core/json.h"
+#include "core/option/internal.h"
+
+enum { WORD_MAX = 40 };
+
+void option_path(char where[OPTION_PATH_BYTES], const char *path, const char *key)
+{
+	char quoted[JSON_QUOTE_BYTES], escaped[2 * JSON_QUOTE_BYTES];
+	size_t n, i, at = 0;
+
+	json_quote(quoted, key);
+	n = strlen(quoted) - 1; /* without the quotes; as RFC 6901 writes keys */
+	for (i = 1; i < n; i++) {
+		if (quoted[i] == '~' || quoted[i] == '/') {
+			escaped[at++] = '~';
+			escaped[at++] = quoted[i] == '~' ? '0' : '1';
+		} else {
+			escaped[at++] = quoted[i];
+		}
+	}
+	escaped[at] = '\0';
+	snprintf(where, OPTION_PATH_BYTES, "%.140s/%s", path, escaped);
+}
+
+char *option_exact(char buf[OPTION_EXACT_BYTES], enum option_kind kind, uint64_t value)
+{
+	static const struct {
+		uint64_t factor;
+		const char *name;
+	} sizes[] = {{1ull << 40, "TiB"}, {1ull << 30, "GiB"},      {1ull << 20, "MiB"},
+		     {1ull << 10, "KiB"}, {1000000000000ull, "TB"}, {1000000000ull, "GB"},
+		     {1000000ull, "MB"},  {1000ull, "kB"},          {1, "B"}},
+	  times[] = {{86400000000000ull, "d"},
+		     {3600000000000ull, "h"},
+		     {60000000000ull, "min"},
+		     {1000000000ull, "s"},
+		     {1000000ull, "ms"},
+		     {1000ull, "us"},
+		     {1, "ns"}};
+	const char *suffix = kind == OPTION_RATE ? "/s" : "";
+	size_t i = 0;
+
+	if (kind == OPTION_TIME) {
+		while (value % times[i].factor || (!value && times[i].factor != 1000000000ull))
+			i++;
+		snprintf(buf, OPTION_EXACT_BYTES, "%llu %s",
+			 (unsigned long long)(value / times[i].factor), times[i].name);
+	} else if (kind == OPTION_BYTES || kind == OPTION_RATE) {
+		while (value % sizes[i].factor || (!value && sizes[i].factor != 1))
+			i++;
+		snprintf(buf, OPTION_EXACT_BYTES, "%llu %s%s",
+			 (unsigned long long)(value / sizes[i].factor), sizes[i].name, suffix);
+	} else {
+		snprintf(buf, OPTION_EXACT_BYTES, "%llu", (unsigned long long)value);
+	}
+	return buf;
+}
+
+double option_min_real(const struct option *o)
+{
+	return o->min_real == 0 && o->max_real == 0 ? -INFINITY : o->min_real;
+}
+
+double option_max_real(const struct option *o)
+{
+	return o->max_real < o->min_real || (o->min_real == 0 && o->max_real == 0) ? INFINITY
+										   : o->max_real;
+}
+
+bool option_default_valid(const struct option *o)
+{
+	uint32_t n = 0;
+
+	switch (o->kind) {
+	case OPTION_U64:
+	case OPTION_BYTES:
+	case OPTION_TIME:
+	case OPTION_RATE:
+		return o->def >= o->min && (!o->max || o->def <= o->max);
+	case OPTION_REAL:
+		return isfinite(o->def_real) && o->def_real >= option_min_real(o) &&
+		       o->def_real <= option_max_real(o);
+	case OPTION_CHOICE:
+		while (o->choices[n])
+			n++;
+		return o->def < n;
+	default:
+		return true;
+	}
+}
+
+bool option_is_default(const struct option *o, const void *from)
+{
+	const void *member = option_member_of(from, o);
+	double d;
+
+	switch (o->kind) {
+	case OPTION_U64:
+	case OPTION_BYTES:
+	case OPTION_TIME:
+	case OPTION_RATE:
+		return *(const uint64_t *)member == o->def;
+	case OPTION_REAL:
+		d = *(const double *)member;
+		return !(d < o->def_real) &&
+		       !(d > o->def_real); /* NaN, too, when that is the default */
+	case OPTION_CHOICE:
+		return *(const uint32_t *)member == o->def;
+	default:
+		return false;
+	}
+}
+
+const char *option_choice(const char *name, const struct option *table, const void *from)
+{
+	while (strcmp(table->name, name) != 0)
+		table++;
+	return table->choices[*(const uint32_t *)option_member_of(from, table)];
+}
+
+bool option_chosen(const struct option *o, const struct option *table, const void *from)
+{
+	return !o->of || strcmp(option_choice(o->of, table, from), o->name) == 0;
+}
+
+static int lower(char c)
+{
+	return c >= 'A' && c <= 'Z' ? c + 32 : c;
+}
+
+static size_t least(size_t a, size_t b)
+{
+	return a < b ? a : b;
+}
+
+/* Edits that turn a into b: insert, delete, replace, swap neighbours (optimal string alignment).
+ * Both at most WORD_MAX long. */
+static size_t distance(const char *a, const char *b)
+{
+	size_t rows[3][WORD_MAX + 1], n = strlen(a), m = strlen(b), i, j, cost;
+	size_t *older = rows[0], *old = rows[1], *now = rows[2], *spare;
+
+	for (j = 0; j <= m; j++)
+		old[j] = j;
+	for (i = 1; i <= n; i++) {
+		now[0] = i;
+		for (j = 1; j <= m; j++) {
+			cost = lower(a[i - 1]) != lower(b[j - 1]);
+			now[j] = least(least(old[j], now[j - 1]) + 1, old[j - 1] + cost);
+			if (i > 1 && j > 1 && cost && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
+				now[j] = least(now[j], older[j - 2] + 1);
+		}
+		spare = older;
+		older = old;
+		old = now;
+		now = spare;
+	}
+	return old[m];
+}
+
+const char *option_nearest(const char *word, const char *const *names)
+{
+	size_t length = strlen(word), best = (length + 2) / 3 + 1, d;
+	const char *nearest = NULL;
+
+	if (!length || length > WORD_MAX)
+		return NULL;
+	for (; *names; names++) {
+		if (strlen(*names) > WORD_MAX)
+			continue;
+		d = distance(word, *names);
+		if (d < best && d < length) {
+			best = d;
+			nearest = *names;
+		}
+	}
+	return nearest;
+}

@@ -1,0 +1,137 @@
+/* Options are declared once, in tables beside their owner. From a table come the parser with its
+ * defaults, bounds and messages, --set, the resolved job text, the JSON Schema and the reference.
+ *
+ *	static const struct option train_options[] = {
+ *		OPT_U64("batch", struct train_options, batch, .def = 1, .min = 1, .max = 1 << 20,
+ *			.help = "samples a rank takes each step"),
+ *		OPT_END
+ *	};
+ *
+ * Tables are const. Parsing fills a caller-owned struct; text lists live in the caller's arena. */
+#ifndef HAUL_CORE_OPTION_OPTION_H
+#define HAUL_CORE_OPTION_OPTION_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/content/random.h"
+#include "core/err.h"
+
+struct cJSON;
+struct arena;
+
+enum option_kind {
+	OPTION_U64,    /* uint64_t; in JSON a number, or a decimal string (above 2^53) */
+	OPTION_BYTES,  /* uint64_t; a number of bytes or "140 MiB" */
+	OPTION_TIME,   /* uint64_t ns; a number of seconds or "323 ms" */
+	OPTION_RATE,   /* uint64_t bytes a second; a number or "2 GB/s"; 0: unlimited */
+	OPTION_REAL,   /* double */
+	OPTION_BOOL,   /* bool */
+	OPTION_TEXT,   /* char[n] */
+	OPTION_TEXTS,  /* struct texts; a string or a list of strings */
+	OPTION_CHOICE, /* uint32_t: index into .choices */
+	/* struct draw in ns; a time, or {"type": "normal", "mean": "5 ms", "stdev": "1 ms"} */
+	OPTION_DRAW,
+	OPTION_FACTORS, /* struct factors: {"3": 0.25}, a factor for each index named */
+	OPTION_TABLE /* a nested struct with its own table; a bare value stands for its first option */
+};
+
+struct texts {
+	uint32_t count;
+	char **items; /* in the arena */
+};
+
+enum { FACTORS_MAX = 64 };
+struct factors {
+	uint32_t count;
+	uint32_t index[FACTORS_MAX];
+	double factor[FACTORS_MAX];
+};
+
+struct option {
+	const char *name; /* NULL ends a table */
+	enum option_kind kind;
+	uint32_t offset, size; /* of the member in its struct */
+	bool required;
+	uint64_t def, min, max; /* u64, bytes, time, rate, bool, choice; max 0: unbounded */
+	/* real, factors; both bounds 0: unbounded. draw: def_real ns */
+	double def_real, min_real, max_real;
+	const char *def_text;       /* text, texts (one item) */
+	const char *const *choices; /* choice: NULL-terminated */
+	const struct option *table; /* table */
+	/* table: a choice in the same table. Given only where the choice is this option's name. NULL:
+	 * always. */
+	const char *of;
+	/* choice: stands for values of other options of its struct. Called where it is given, before
+	 * all that is given beside it, which therefore wins. NULL: it stands for itself. */
+	void (*preset)(void *into);
+	const char *help;
+};
+
+/* OPTION_MEMBER: offset and size of a member; stops the build where the member has not the option's
+ * type. */
+/* clang-format off */
+#define OPTION_MEMBER(type, member, wanted) \
+	.offset = (uint32_t)offsetof(type, member), \
+	.size = (uint32_t)(sizeof(((type *)0)->member) + \
+			   0 * sizeof(char[_Generic(((type *)0)->member, wanted : 1, default : -1)]))
+
+#define OPT_U64(n, type, member, ...) \
+	{.name = (n), .kind = OPTION_U64, OPTION_MEMBER(type, member, uint64_t), __VA_ARGS__}
+#define OPT_BYTES(n, type, member, ...) \
+	{.name = (n), .kind = OPTION_BYTES, OPTION_MEMBER(type, member, uint64_t), __VA_ARGS__}
+#define OPT_TIME(n, type, member, ...) \
+	{.name = (n), .kind = OPTION_TIME, OPTION_MEMBER(type, member, uint64_t), __VA_ARGS__}
+#define OPT_RATE(n, type, member, ...) \
+	{.name = (n), .kind = OPTION_RATE, OPTION_MEMBER(type, member, uint64_t), __VA_ARGS__}
+#define OPT_REAL(n, type, member, ...) \
+	{.name = (n), .kind = OPTION_REAL, OPTION_MEMBER(type, member, double), __VA_ARGS__}
+#define OPT_BOOL(n, type, member, ...) \
+	{.name = (n), .kind = OPTION_BOOL, OPTION_MEMBER(type, member, bool), __VA_ARGS__}
+#define OPT_TEXT(n, type, member, ...) \
+	{.name = (n), .kind = OPTION_TEXT, OPTION_MEMBER(type, member, char *), __VA_ARGS__}
+#define OPT_TEXTS(n, type, member, ...) \
+	{.name = (n), .kind = OPTION_TEXTS, OPTION_MEMBER(type, member, struct texts), __VA_ARGS__}
+#define OPT_CHOICE(n, type, member, ...) \
+	{.name = (n), .kind = OPTION_CHOICE, OPTION_MEMBER(type, member, uint32_t), __VA_ARGS__}
+#define OPT_DRAW(n, type, member, ...) \
+	{.name = (n), .kind = OPTION_DRAW, OPTION_MEMBER(type, member, struct draw), __VA_ARGS__}
+#define OPT_FACTORS(n, type, member, ...) \
+	{.name = (n), .kind = OPTION_FACTORS, OPTION_MEMBER(type, member, struct factors), __VA_ARGS__}
+#define OPT_TABLE(n, type, member, ...) \
+	{.name = (n), .kind = OPTION_TABLE, .offset = (uint32_t)offsetof(type, member), \
+	 .size = (uint32_t)sizeof(((type *)0)->member), __VA_ARGS__}
+#define OPT_END {.name = NULL}
+/* clang-format on */
+
+/* Fills the struct at into from the JSON object (NULL: all defaults). tables is a NULL-terminated
+ * list: a section may share common options with others, and all write into the same struct. path is the JSON path of
+ * object, for messages ("/phases/1/train"). -EINVAL with "path/key: sentence" when a key is unknown
+ * (naming the nearest), doubled, of the wrong type or out of bounds, or a required one is missing. */
+int options_parse(const struct option *const *tables, void *into, const struct cJSON *object,
+		  const char *path, struct arena *arena, struct err *err);
+
+/* The same for an object whose keys fill several structs: each part's tables fill its own. others
+ * (NULL-terminated, or NULL) names further keys, which the caller reads itself. */
+struct option_part {
+	const struct option *const *tables;
+	void *into;
+};
+int options_parse_parts(const struct option_part *parts, unsigned count, const char *const *others,
+			const struct cJSON *object, const char *path, struct arena *arena,
+			struct err *err);
+
+/* The same values as a new JSON object, every option in the tables' order, defaults included; sizes
+ * in bytes and times in seconds as numbers. The caller owns it (cJSON_Delete). NULL: no memory. */
+struct cJSON *options_to_json(const struct option *const *tables, const void *from);
+
+/* JSON Schema (2020-12) of such an object; and lines of reference text, one an option:
+ * "  batch        whole number, 1 … 1048576, default 1   samples a rank takes each step". */
+struct cJSON *options_schema(const struct option *const *tables);
+char *options_reference(const struct option *const *tables); /* caller frees */
+
+/* The nearest of names (NULL-terminated) to word by edit distance, or NULL when none is near. */
+const char *option_nearest(const char *word, const char *const *names);
+
+#endif

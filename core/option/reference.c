@@ -1,0 +1,204 @@
+/* What options may be, for people: reference text. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/option/internal.h"
+
+enum { REFERENCE_WIDTH = 100, REFERENCE_NAME_MAX = 96, REFERENCE_WHAT_MAX = 256 };
+
+static void describe(char what[REFERENCE_WHAT_MAX], const struct option *o);
+static size_t describe_range(char *out, size_t size, const struct option *o);
+static void describe_default(char *out, size_t size, const struct option *o);
+static void reference_table(FILE *f, const struct option *table, const char *prefix, int width);
+static void reference_line(FILE *f, const char *name, const struct option *o, int width);
+static int widest_name(const struct option *table, size_t prefix);
+
+char *options_reference(const struct option *const *tables)
+{
+	const struct option *const *table;
+	char *text = NULL;
+	size_t length;
+	FILE *f = open_memstream(&text, &length);
+	int width = 12, w;
+
+	if (!f)
+		return NULL;
+	for (table = tables; *table; table++) {
+		w = widest_name(*table, 0);
+		if (w > width)
+			width = w;
+	}
+	for (table = tables; *table; table++)
+		reference_table(f, *table, "", width);
+	if (fclose(f)) {
+		free(text);
+		return NULL;
+	}
+	return text;
+}
+
+static int widest_name(const struct option *table, size_t prefix)
+{
+	int widest = 0, w;
+
+	for (; table->name; table++) {
+		w = (int)(prefix + strlen(table->name));
+		if (table->kind == OPTION_TABLE)
+			w = widest_name(table->table, prefix + strlen(table->name) + 1);
+		if (w > widest)
+			widest = w;
+	}
+	return widest;
+}
+
+/* Nested tables are shown as --set names their options: loader.workers. */
+static void reference_table(FILE *f, const struct option *table, const char *prefix, int width)
+{
+	char name[REFERENCE_NAME_MAX];
+	const struct option *o;
+
+	for (o = table; o->name; o++) {
+		snprintf(name, sizeof(name), "%s%s%s", prefix, o->name,
+			 o->kind == OPTION_TABLE ? "." : "");
+		if (o->kind == OPTION_TABLE)
+			reference_table(f, o->table, name, width);
+		else
+			reference_line(f, name, o, width);
+	}
+}
+
+/* Columns that text takes: code points. */
+static int columns(const char *text, size_t bytes)
+{
+	int n = 0;
+
+	for (; bytes--; text++)
+		n += ((unsigned char)*text & 0xc0) != 0x80;
+	return n;
+}
+
+/* Writes words from column at on, wrapped at REFERENCE_WIDTH to the column indent. */
+static int wrap(FILE *f, const char *words, int at, int indent)
+{
+	size_t n;
+
+	while (*words) {
+		n = strcspn(words, " ");
+		if (at + 1 + columns(words, n) > REFERENCE_WIDTH) {
+			fprintf(f, "\n%*s", indent, "");
+			at = indent;
+		} else if (at > indent) {
+			fputc(' ', f);
+			at++;
+		}
+		fwrite(words, 1, n, f);
+		at += columns(words, n);
+		words += n + (words[n] == ' ');
+	}
+	return at;
+}
+
+static void reference_line(FILE *f, const char *name, const struct option *o, int width)
+{
+	char what[REFERENCE_WHAT_MAX];
+	const char *help = o->help ? o->help : "";
+	int indent = 2 + width + 1, at;
+
+	describe(what, o);
+	fprintf(f, "  %-*s ", width, name);
+	at = wrap(f, what, indent, indent);
+	if (*help && at + 3 + columns(help, strlen(help)) <= REFERENCE_WIDTH) {
+		fprintf(f, "   %s", help);
+	} else if (*help) {
+		fprintf(f, "\n%*s", indent + 2, "");
+		wrap(f, help, indent + 2, indent + 2);
+	}
+	fputc('\n', f);
+}
+
+static void describe(char what[REFERENCE_WHAT_MAX], const struct option *o)
+{
+	static const char *const words[] = {
+		[OPTION_U64] = "whole number",
+		[OPTION_BYTES] = "size",
+		[OPTION_TIME] = "time",
+		[OPTION_RATE] = "rate",
+		[OPTION_REAL] = "number",
+		[OPTION_BOOL] = "true or false",
+		[OPTION_TEXT] = "text",
+		[OPTION_TEXTS] = "text or list of texts",
+		[OPTION_CHOICE] = "",
+		[OPTION_DRAW] = "time or distribution",
+		[OPTION_FACTORS] = "{\"index\": factor}",
+		[OPTION_TABLE] = "",
+	};
+	size_t at = (size_t)snprintf(what, REFERENCE_WHAT_MAX, "%s", words[o->kind]);
+	static const char *const none[] = {NULL};
+	const char *const *name;
+
+	for (name = o->kind == OPTION_CHOICE ? o->choices : none; *name; name++) {
+		snprintf(what + at, REFERENCE_WHAT_MAX - at, "%s%s", at ? " | " : "", *name);
+		at = strlen(what);
+	}
+	at += describe_range(what + at, REFERENCE_WHAT_MAX - at, o);
+	if (o->required)
+		snprintf(what + at, REFERENCE_WHAT_MAX - at, ", required");
+	else if (option_default_valid(o))
+		describe_default(what + at, REFERENCE_WHAT_MAX - at, o);
+}
+
+static size_t describe_range(char *out, size_t size, const struct option *o)
+{
+	char min[OPTION_EXACT_BYTES], max[OPTION_EXACT_BYTES];
+
+	*out = '\0';
+	if (o->kind == OPTION_REAL || o->kind == OPTION_FACTORS) {
+		if (isfinite(option_min_real(o)) && isfinite(option_max_real(o)))
+			snprintf(out, size, ", %g … %g", option_min_real(o), option_max_real(o));
+		else if (isfinite(option_min_real(o)))
+			snprintf(out, size, ", at least %g", option_min_real(o));
+	} else if (o->kind <= OPTION_RATE || o->kind == OPTION_DRAW) {
+		option_exact(min, o->kind == OPTION_DRAW ? OPTION_TIME : o->kind, o->min);
+		option_exact(max, o->kind == OPTION_DRAW ? OPTION_TIME : o->kind, o->max);
+		if (o->max)
+			snprintf(out, size, ", %s … %s", min, max);
+		else if (o->min)
+			snprintf(out, size, ", at least %s", min);
+	}
+	return strlen(out);
+}
+
+static void describe_default(char *out, size_t size, const struct option *o)
+{
+	char exact[OPTION_EXACT_BYTES];
+
+	switch (o->kind) {
+	case OPTION_REAL:
+		snprintf(out, size, ", default %g", o->def_real);
+		break;
+	case OPTION_BOOL:
+		snprintf(out, size, ", default %s", o->def ? "true" : "false");
+		break;
+	case OPTION_TEXT:
+	case OPTION_TEXTS:
+		if (o->def_text && *o->def_text)
+			snprintf(out, size, ", default \"%s\"", o->def_text);
+		break;
+	case OPTION_CHOICE:
+		snprintf(out, size, ", default %s", o->choices[o->def]);
+		break;
+	case OPTION_DRAW:
+		snprintf(out, size, ", default %s",
+			 option_exact(exact, OPTION_TIME, (uint64_t)o->def_real));
+		break;
+	case OPTION_FACTORS:
+	case OPTION_TABLE:
+		break;
+	default:
+		snprintf(out, size, ", default %s",
+			 o->kind == OPTION_RATE && !o->def ? "unlimited"
+							   : option_exact(exact, o->kind, o->def));
+	}
+}

@@ -1,0 +1,312 @@
+/* The data set: files, their sizes, names and format. */
+#include <cjson/cJSON.h>
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+
+#include "import/dlio/dlio.h"
+
+/* Of what DLIO says it writes, its JPEG generator writes so much (quality 75, noise). */
+#define DLIO_JPEG_SHARE 0.5551
+
+static const struct {
+	const char *format, *haul;
+} formats[] = {
+	{"tfrecord", "tfrecord"},
+	{"hdf5", "hdf5"},
+	{"hdf5_opt", "hdf5"},
+	{"csv", "csv"},
+	{"npz", "npz"},
+	{"npy", "npy"},
+	{"jpeg", "jpeg"},
+	{"png", "png"},
+	{"indexed_binary", "indexed_binary"},
+	{"mmap_indexed_binary", "mmap_indexed_binary"},
+	{"parquet", "parquet"},
+	{"synthetic", "raw"},
+};
+
+static int find_format(struct dlio *d, const char **format)
+{
+	const char *given = dlio_text(d, "dataset.format");
+
+	*format = NULL;
+	for (unsigned i = 0; i < sizeof(formats) / sizeof(formats[0]); i++)
+		if (strcmp(formats[i].format, given) == 0)
+			*format = formats[i].haul;
+	if (!*format)
+		return err_set(d->err, -EINVAL, "dataset.format: unknown format \"%.32s\"", given);
+	if (strcmp(given, "hdf5_opt") == 0)
+		return dlio_find(d, IMPORT_CHANGED, "dataset.format",
+				 "DLIO has no reader for it; taken for hdf5");
+	if (!dlio_at(d, "dataset.format"))
+		return dlio_find(d, IMPORT_CHANGED, "dataset.format",
+				 "not given: DLIO's default, tfrecord");
+	return 0;
+}
+
+static double element_bytes(struct dlio *d)
+{
+	static const struct {
+		const char *type;
+		double bytes;
+	} types[] = {{"uint8", 1},   {"int8", 1},    {"bool", 1},   {"uint16", 2},
+		     {"int16", 2},   {"float16", 2}, {"uint32", 4}, {"int32", 4},
+		     {"float32", 4}, {"uint64", 8},  {"int64", 8},  {"float64", 8}};
+	const char *type = dlio_text(d, "dataset.record_element_type");
+
+	if (!dlio_at(d, "dataset.record_element_type") &&
+	    dlio_at(d, "dataset.record_element_bytes"))
+		return dlio_number(d, "dataset.record_element_bytes");
+	for (unsigned i = 0; i < sizeof(types) / sizeof(types[0]); i++)
+		if (strcmp(types[i].type, type) == 0)
+			return types[i].bytes;
+	return dlio_at(d, "dataset.record_element_bytes")
+		       ? dlio_number(d, "dataset.record_element_bytes")
+		       : 1;
+}
+
+/* The product of a list of numbers; 0: none is given. */
+static int product(struct dlio *d, const char *path, double *out)
+{
+	const cJSON *list = dlio_at(d, path), *item;
+
+	*out = list && list->child ? 1 : 0;
+	cJSON_ArrayForEach(item, list)
+	{
+		if (!cJSON_IsNumber(item) || item->valuedouble < 1)
+			return err_set(d->err, -EINVAL, "%s: must be a list of whole numbers",
+				       path);
+		*out *= item->valuedouble;
+	}
+	return 0;
+}
+
+/* flux's own file writes record_length, which DLIO does not read. */
+static int misspelt(struct dlio *d, const char *right, const char *wrong, const char **path)
+{
+	*path = right;
+	if (!dlio_at(d, wrong))
+		return 0;
+	if (dlio_at(d, right) || d->as == IMPORT_AS_DLIO_BUGS)
+		return dlio_find(d, IMPORT_LEFT, wrong, "DLIO reads %s", right);
+	*path = wrong;
+	return dlio_find(d, IMPORT_CHANGED, wrong,
+			 "DLIO reads %s and ignores this one: meant is that", right);
+}
+
+/* What DLIO writes in place of what it is told to. */
+static int bend_size(struct dlio *d, const char *format, bool dims, double *bytes, double *stdev)
+{
+	int rc = 0;
+
+	if (d->as != IMPORT_AS_DLIO_BUGS)
+		return 0;
+	if (!dims && *stdev <= 0 && strcmp(format, "parquet") != 0)
+		*bytes = floor(sqrt(*bytes)) * floor(sqrt(*bytes));
+	if (*stdev > 0) {
+		*stdev /= sqrt(2);
+		rc = dlio_find(d, IMPORT_CHANGED, "dataset.record_length_bytes_stdev",
+			       "as DLIO draws it: 1/sqrt(2) of what is asked for");
+	}
+	if (rc == 0 && strcmp(format, "jpeg") == 0) {
+		*bytes *= DLIO_JPEG_SHARE;
+		*stdev *= DLIO_JPEG_SHARE;
+		rc = dlio_find(d, IMPORT_CHANGED, "dataset.record_length_bytes",
+			       "as DLIO's JPEG files are: 0.555 of it, while it counts all of it");
+	}
+	return rc;
+}
+
+static int find_size(struct dlio *d, const char *format, double *bytes, double *stdev)
+{
+	const char *length_path = "", *stdev_path = "";
+	double dims;
+	int rc = product(d, "dataset.record_dims", &dims);
+
+	if (rc == 0)
+		rc = misspelt(d, "dataset.record_length_bytes", "dataset.record_length",
+			      &length_path);
+	if (rc == 0)
+		rc = misspelt(d, "dataset.record_length_bytes_stdev", "dataset.record_length_stdev",
+			      &stdev_path);
+	if (rc < 0)
+		return rc;
+	*bytes = dims > 0 ? dims * element_bytes(d) : dlio_number(d, length_path);
+	*stdev = dims > 0 ? 0 : dlio_number(d, stdev_path);
+	if (dims > 0 && dlio_at(d, length_path))
+		rc = dlio_find(d, IMPORT_LEFT, length_path, "record_dims goes before it");
+	if (rc == 0 && dims > 0 && dlio_at(d, stdev_path))
+		rc = dlio_find(d, IMPORT_LEFT, stdev_path, "record_dims goes before it");
+	return rc == 0 ? bend_size(d, format, dims > 0, bytes, stdev) : rc;
+}
+
+static int add_hdf5(struct dlio *d, cJSON *dataset, double row)
+{
+	double datasets = dlio_number(d, "dataset.hdf5.num_dset_per_record"), chunk;
+	cJSON *hdf5 = cJSON_AddObjectToObject(dataset, "hdf5");
+	int rc = product(d, "dataset.hdf5.chunk_dims", &chunk);
+
+	if (rc < 0)
+		return rc;
+	cJSON_AddNumberToObject(hdf5, "datasets", datasets > 1 ? datasets : 1);
+	chunk *= element_bytes(d);
+	if (chunk <= 0 && dlio_bool(d, "dataset.enable_chunking")) {
+		chunk = dlio_number(d, "dataset.chunk_size");
+		rc = dlio_find(d, IMPORT_CHANGED, "dataset.enable_chunking",
+			       "DLIO reads it and never uses it; meant are chunks of chunk_size");
+	}
+	if (chunk > 0)
+		cJSON_AddNumberToObject(hdf5, "chunk_bytes", chunk < row ? chunk : row);
+	return rc;
+}
+
+static int add_parquet(struct dlio *d, cJSON *dataset, bool made, double *bytes)
+{
+	cJSON *columns, *parquet = cJSON_AddObjectToObject(dataset, "parquet");
+	double row;
+	int rc = dlio_columns(d, &columns, &row);
+
+	if (rc < 0)
+		return rc;
+	cJSON_AddNumberToObject(parquet, "row_group",
+				dlio_number(d, "dataset.parquet.row_group_size"));
+	if (!columns)
+		return 0;
+	cJSON_AddItemToObject(parquet, "columns", columns);
+	if (row != *bytes)
+		rc = dlio_find(d, IMPORT_CHANGED, "dataset.record_length_bytes",
+			       "a row of these columns has %.0f bytes", row);
+	*bytes = row;
+	if (rc == 0 && !made)
+		rc = dlio_find(d, IMPORT_CHANGED, "dataset.parquet.columns",
+			       "files that haul did not make are read in equal parts, all columns; "
+			       "with generate_data the columns count");
+	return rc;
+}
+
+static int add_format_options(struct dlio *d, cJSON *dataset, const char *format, bool made,
+			      double *bytes)
+{
+	const char *compression = dlio_text(d, "dataset.compression");
+	int rc = 0;
+
+	if (strcmp(compression, "none") != 0)
+		rc = dlio_find(d, IMPORT_LEFT, "dataset.compression",
+			       made ? "haul's files are stored, not compressed"
+				    : "haul reads the bytes and unpacks none");
+	if (rc == 0 && strcmp(format, "hdf5") == 0)
+		rc = add_hdf5(d, dataset, *bytes);
+	if (rc == 0 && strcmp(format, "parquet") == 0)
+		rc = add_parquet(d, dataset, made, bytes);
+	return rc;
+}
+
+/* Several samples a file; pictures have one, whatever is said. */
+static int add_samples(struct dlio *d, cJSON *dataset, const char *format)
+{
+	double samples = dlio_number(d, "dataset.num_samples_per_file");
+	bool picture = strcmp(format, "jpeg") == 0 || strcmp(format, "png") == 0;
+
+	cJSON_AddNumberToObject(dataset, "samples_per_file", picture ? 1 : samples);
+	if (samples <= 1)
+		return 0;
+	if (picture)
+		return dlio_find(d, IMPORT_CHANGED, "dataset.num_samples_per_file",
+				 "a picture is one sample; DLIO counts each several times");
+	if (strcmp(format, "tfrecord") != 0 && strcmp(format, "parquet") != 0 &&
+	    strstr(format, "binary") == NULL && strcmp(format, "hdf5") != 0)
+		return dlio_find(d, IMPORT_CHANGED, "dataset.num_samples_per_file",
+				 "haul reads a sample's bytes; DLIO the whole file for each");
+	return 0;
+}
+
+struct part {
+	const char *name, *folder, *names; /* haul's name, DLIO's folder, haul's naming of it */
+	const char *files, *subfolders;    /* keys */
+};
+static const struct part train_part = {"train", "train", "dlio", "dataset.num_files_train",
+				       "dataset.num_subfolders_train"};
+static const struct part valid_part = {"valid", "valid", "dlio_valid", "dataset.num_files_eval",
+				       "dataset.num_subfolders_eval"};
+
+/* haul's own names below "train" are DLIO's. What exists keeps the size that it is found to have. */
+static int add_names(struct dlio *d, cJSON *dataset, const struct part *part)
+{
+	double subfolders = dlio_number(d, part->subfolders);
+	int rc = 0;
+
+	cJSON_AddStringToObject(dataset, "prefix", dlio_text(d, "dataset.file_prefix"));
+	if (subfolders > 1)
+		cJSON_AddNumberToObject(dataset, "subfolders", subfolders);
+	if (subfolders == 1)
+		rc = dlio_find(d, IMPORT_CHANGED, part->subfolders,
+			       "DLIO fails with one subfolder; taken for none");
+	if (d->generates) {
+		cJSON_AddStringToObject(dataset, "folder", part->folder);
+		return rc < 0 ? rc
+			      : dlio_find(d, IMPORT_CHANGED, part->files,
+					  "made under DLIO's names in %s/; before DLIO lists that "
+					  "folder, move .haul-manifest.json out of it",
+					  part->folder);
+	}
+	cJSON_AddStringToObject(dataset, "names", part->names);
+	cJSON_AddStringToObject(dataset, "sizes", "stat");
+	return rc;
+}
+
+static int add_part(struct dlio *d, cJSON *dataset, const struct part *part)
+{
+	double bytes = 0, stdev = 0;
+	const char *format;
+	bool made = d->generates || d->synthetic;
+	int rc = find_format(d, &format);
+
+	if (rc == 0)
+		rc = find_size(d, format, &bytes, &stdev);
+	if (rc < 0)
+		return rc;
+	cJSON_AddStringToObject(dataset, "store", "data");
+	cJSON_AddStringToObject(dataset, "format", format);
+	cJSON_AddNumberToObject(dataset, "files", dlio_number(d, part->files));
+	rc = add_samples(d, dataset, format);
+	if (rc == 0)
+		rc = add_format_options(d, dataset, format, made, &bytes);
+	if (rc < 0)
+		return rc;
+	cJSON_AddNumberToObject(dataset, "sample_bytes", floor(bytes + 0.5));
+	if (stdev > 0)
+		cJSON_AddNumberToObject(dataset, "sample_bytes_stdev", floor(stdev + 0.5));
+	return d->synthetic ? 0 : add_names(d, dataset, part);
+}
+
+int dlio_add_datasets(struct dlio *d, struct cJSON *job)
+{
+	bool both = dlio_number(d, "dataset.num_files_eval") > 0 && (d->generates || d->evaluates);
+	uint32_t before, k;
+	cJSON *all;
+	int rc;
+
+	if (!both) {
+		rc = add_part(d, cJSON_AddObjectToObject(job, "dataset"), &train_part);
+		if (rc == 0 && dlio_number(d, "dataset.num_files_eval") > 0)
+			rc = dlio_find(d, IMPORT_LEFT, "dataset.num_files_eval",
+				       "workflow.evaluation is false: they are not read");
+		return rc;
+	}
+	all = cJSON_AddObjectToObject(job, "datasets");
+	rc = add_part(d, cJSON_AddObjectToObject(all, train_part.name), &train_part);
+	/* The second says what the first has said, but for its own files. */
+	before = d->out->count;
+	if (rc == 0)
+		rc = add_part(d, cJSON_AddObjectToObject(all, valid_part.name), &valid_part);
+	for (k = before; k < d->out->count; k++) {
+		struct import_finding *f = &d->out->findings[k];
+
+		if (strcmp(f->key, valid_part.subfolders) == 0 ||
+		    strcmp(f->key, valid_part.files) == 0)
+			d->out->findings[before++] = *f;
+	}
+	d->out->count = before;
+	return rc;
+}

@@ -1,0 +1,216 @@
+/* The phases: generate, train. */
+#include <cjson/cJSON.h>
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+
+#include "import/dlio/dlio.h"
+
+static bool has_two(const struct cJSON *job)
+{
+	return cJSON_GetObjectItemCaseSensitive(job, "datasets") != NULL;
+}
+
+static cJSON *add_phase(cJSON *phases, const char *kind)
+{
+	cJSON *phase = cJSON_CreateObject();
+
+	cJSON_AddItemToArray(phases, phase);
+	return cJSON_AddObjectToObject(phase, kind);
+}
+
+static void add_generate(struct dlio *d, cJSON *phases, bool two)
+{
+	static const char *const names[] = {"train", "valid"};
+
+	for (unsigned i = 0; i < (two ? 2 : 1); i++) {
+		cJSON *generate = add_phase(phases, "generate");
+
+		if (two)
+			cJSON_AddStringToObject(generate, "dataset", names[i]);
+		if (dlio_number(d, "reader.write_threads") > 1)
+			cJSON_AddNumberToObject(generate, "threads",
+						dlio_number(d, "reader.write_threads"));
+	}
+}
+
+/* As many files side by side as there are threads. */
+static void add_stream(struct dlio *d, cJSON *loader, double workers)
+{
+	cJSON *stream = cJSON_AddObjectToObject(loader, "stream");
+	double transfer = dlio_number(d, "reader.transfer_size");
+
+	cJSON_AddNumberToObject(stream, "interleave", fmax(workers, 1));
+	if (transfer > 0)
+		cJSON_AddNumberToObject(stream, "transfer", fmax(transfer, 512));
+}
+
+/* Torch prefetches so many batches a worker (ceil(prefetch / workers), or 2 for 0); tf.data and DALI so
+ * many in all. */
+static int add_loader(struct dlio *d, cJSON *train)
+{
+	cJSON *loader = cJSON_AddObjectToObject(train, "loader");
+	double workers = dlio_number(d, "reader.read_threads");
+	double prefetch = dlio_number(d, "reader.prefetch_size");
+	const char *name = dlio_text(d, "reader.data_loader");
+
+	if (!d->tensorflow)
+		prefetch = prefetch > 0 ? ceil(prefetch / (workers > 0 ? workers : 1)) : 2;
+	cJSON_AddStringToObject(loader, "kind",
+				d->streams      ? "stream"
+				: d->tensorflow ? "sample"
+						: "pytorch");
+	cJSON_AddNumberToObject(loader, "workers", workers);
+	cJSON_AddNumberToObject(loader, "prefetch", prefetch > 0 ? prefetch : 1);
+	if (d->streams)
+		add_stream(d, loader, workers);
+	if (dlio_bool(d, "reader.pin_memory"))
+		cJSON_AddTrueToObject(loader, "pin_memory");
+	if (strcmp(name, "custom") == 0 || strcmp(name, "none") == 0)
+		return dlio_find(d, IMPORT_CHANGED, "reader.data_loader",
+				 "haul loads no Python class: torch's loader is emulated");
+	if (d->synthetic && strcmp(name, "synthetic") == 0)
+		return dlio_find(d, IMPORT_CHANGED, "reader.data_loader",
+				 "torch's loader on null://; DLIO itself stops with an error");
+	return 0;
+}
+
+static bool shuffles(struct dlio *d, const char *path)
+{
+	return strcmp(dlio_switch(d, path), "off") != 0;
+}
+
+static int add_shuffle(struct dlio *d, cJSON *train)
+{
+	bool files = shuffles(d, "reader.file_shuffle"),
+	     samples = shuffles(d, "reader.sample_shuffle");
+	const char *order = dlio_bool(d, "train.seed_change_epoch") ? "each_epoch" : "once";
+	cJSON *shuffle;
+	int rc = 0;
+
+	if (d->as == IMPORT_AS_DLIO_BUGS && !d->tensorflow && (files || samples)) {
+		cJSON_AddStringToObject(train, "shuffle", "none");
+		return dlio_find(d, IMPORT_CHANGED, "reader.sample_shuffle",
+				 "as DLIO does with torch: nothing is shuffled");
+	}
+	if (d->as == IMPORT_AS_DLIO_BUGS && !files &&
+	    cJSON_IsString(dlio_at(d, "reader.file_shuffle"))) {
+		files = true;
+		rc = dlio_find(d, IMPORT_CHANGED, "reader.file_shuffle",
+			       "as DLIO does with \"off\" as a text: files are shuffled");
+	}
+	if (!files && !samples) {
+		cJSON_AddStringToObject(train, "shuffle", "none");
+		return rc;
+	}
+	shuffle = cJSON_AddObjectToObject(train, "shuffle");
+	cJSON_AddStringToObject(shuffle, "order", order);
+	cJSON_AddBoolToObject(shuffle, "files", files);
+	cJSON_AddBoolToObject(shuffle, "samples", samples);
+	/* TensorFlow reads records in their order and draws from a window of them. */
+	if (samples && d->streams)
+		cJSON_AddNumberToObject(shuffle, "window",
+					fmax(dlio_number(d, "reader.shuffle_size"), 1));
+	return rc;
+}
+
+static int add_draw(struct dlio *d, cJSON *to, const char *name, const char *path,
+		    const char *stdev_path)
+{
+	cJSON *draw;
+	int rc = dlio_draw(d, path, stdev_path, &draw);
+
+	if (rc == 0 && draw && !cJSON_AddItemToObject(to, name, draw)) {
+		cJSON_Delete(draw);
+		rc = err_set(d->err, -ENOMEM, "no memory for the job");
+	}
+	return rc;
+}
+
+static int add_evaluation(struct dlio *d, cJSON *train)
+{
+	double every = dlio_number(d, "evaluation.epochs_between_evals");
+	double first = dlio_number(d, "evaluation.eval_after_epoch");
+	cJSON *evaluation;
+	int rc = 0;
+
+	if (!d->evaluates)
+		return 0;
+	every = every > 0 ? every : 1;
+	evaluation = cJSON_AddObjectToObject(train, "evaluation");
+	cJSON_AddNumberToObject(evaluation, "every", every);
+	cJSON_AddStringToObject(evaluation, "dataset", "valid");
+	cJSON_AddNumberToObject(evaluation, "batch", dlio_number(d, "reader.batch_size_eval"));
+	if (first != every)
+		rc = dlio_find(d, IMPORT_CHANGED, "evaluation.eval_after_epoch",
+			       "haul evaluates every %.0f epochs, first after the %.0fth", every,
+			       every);
+	return rc < 0 ? rc
+		      : add_draw(d, evaluation, "compute", "evaluation.eval_time",
+				 "evaluation.eval_time_stdev");
+}
+
+static int add_steps(struct dlio *d, cJSON *train)
+{
+	double steps = dlio_number(d, "train.total_training_steps");
+
+	cJSON_AddNumberToObject(train, "epochs", dlio_number(d, "train.epochs"));
+	if (steps <= 0)
+		return 0;
+	cJSON_AddNumberToObject(train, "steps", steps);
+	if (dlio_number(d, "train.epochs") <= 1)
+		return 0;
+	return dlio_find(d, IMPORT_CHANGED, "train.total_training_steps",
+			 "steps in all; DLIO takes so many in each epoch");
+}
+
+/* DLIO writes 0.9; a percentage is meant where it is more than 1. */
+static int add_target(struct dlio *d, cJSON *train)
+{
+	double au = dlio_number(d, "metric.au");
+
+	if (au < 0 || au > 100)
+		return err_set(d->err, -EINVAL, "metric.au: must be 0 … 1, is %g", au);
+	cJSON_AddNumberToObject(train, "target_au", au > 1 ? au / 100 : au);
+	return au > 1 ? dlio_find(d, IMPORT_CHANGED, "metric.au", "taken for a percentage") : 0;
+}
+
+static int add_train(struct dlio *d, cJSON *phases, bool two)
+{
+	cJSON *train = add_phase(phases, "train");
+	int rc;
+
+	if (two)
+		cJSON_AddStringToObject(train, "dataset", "train");
+	rc = add_steps(d, train);
+	cJSON_AddNumberToObject(train, "batch", dlio_number(d, "reader.batch_size"));
+	if (rc == 0)
+		rc = add_draw(d, train, "compute", "train.computation_time",
+			      "train.computation_time_stdev");
+	if (rc == 0)
+		rc = add_draw(d, train, "preprocess", "reader.preprocess_time",
+			      "reader.preprocess_time_stdev");
+	if (rc == 0)
+		rc = add_loader(d, train);
+	if (rc == 0)
+		rc = add_shuffle(d, train);
+	cJSON_AddStringToObject(train, "sync", "step");
+	cJSON_AddNumberToObject(train, "warmup_steps",
+				dlio_number(d, "output.metric.exclude_start_steps"));
+	if (rc == 0)
+		rc = add_target(d, train);
+	return rc == 0 ? add_evaluation(d, train) : rc;
+}
+
+int dlio_add_phases(struct dlio *d, struct cJSON *job)
+{
+	cJSON *phases = cJSON_AddArrayToObject(job, "phases");
+
+	if (!phases)
+		return err_set(d->err, -ENOMEM, "no memory for the job");
+	if (d->generates)
+		add_generate(d, phases, has_two(job));
+	if (!d->trains)
+		return 0;
+	return add_train(d, phases, has_two(job));
+}

@@ -1,0 +1,387 @@
+/* From libyaml's events. Nothing recurses on the way in; what is being built stands on a stack of
+ * YAML_DEPTH_MAX levels and is hung into its parent when it is whole. So an alias of what is not whole
+ * yet (a cycle) is an unknown one, and what an alias stands for is copied and counted. */
+#include "import/yaml/tree.h"
+
+#include <cjson/cJSON.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <yaml.h>
+
+#include "core/json.h"
+
+enum { ANCHORS_MAX = 256 };
+#define CORE_TAG "tag:yaml.org,2002:"
+
+struct level {
+	cJSON *node;   /* a list or an object */
+	cJSON *merged; /* of an object: what "<<" gave, or NULL */
+	char *key;     /* of an object: the key whose value comes next */
+	char *anchor;
+};
+
+struct anchor {
+	char *name;
+	cJSON *copy;
+};
+
+struct builder {
+	yaml_parser_t parser;
+	struct level levels[YAML_DEPTH_MAX];
+	unsigned depth, anchor_count, values, documents;
+	struct anchor anchors[ANCHORS_MAX];
+	cJSON *root;
+	struct err *err;
+};
+
+static int refuse(struct builder *b, const yaml_mark_t *at, const char *sentence, const char *text)
+{
+	char quoted[JSON_QUOTE_BYTES] = "";
+
+	if (text)
+		json_quote(quoted, text);
+	return err_set(b->err, -EINVAL, "line %zu, column %zu: %s%s%s", at->line + 1,
+		       at->column + 1, sentence, text ? " " : "", quoted);
+}
+
+static int no_memory(struct builder *b)
+{
+	return err_set(b->err, -ENOMEM, "no memory for the YAML text");
+}
+
+/* Counts node and all in it; the depth of the deepest, node itself at 1. */
+static unsigned measure(const cJSON *node, unsigned *values)
+{
+	unsigned deepest = 0;
+	const cJSON *child;
+
+	++*values;
+	cJSON_ArrayForEach(child, node)
+	{
+		unsigned depth = measure(child, values);
+
+		deepest = depth > deepest ? depth : deepest;
+	}
+	return deepest + 1;
+}
+
+/* What an alias stands for, or what "<<" merges, as a copy of its own. */
+static int copy_counted(struct builder *b, const yaml_mark_t *at, const cJSON *node, cJSON **copy)
+{
+	unsigned values = 0;
+
+	if (measure(node, &values) + b->depth > YAML_DEPTH_MAX)
+		return refuse(b, at, "an alias makes the text too deep", NULL);
+	b->values += values;
+	if (b->values > YAML_VALUES_MAX)
+		return refuse(b, at, "aliases make more values than are allowed", NULL);
+	*copy = cJSON_Duplicate(node, true);
+	return *copy ? 0 : no_memory(b);
+}
+
+static int remember(struct builder *b, const yaml_mark_t *at, char *name, const cJSON *node)
+{
+	struct anchor *a = NULL;
+
+	for (unsigned i = 0; i < b->anchor_count; i++)
+		if (strcmp(b->anchors[i].name, name) == 0)
+			a = &b->anchors[i];
+	if (!a && b->anchor_count == ANCHORS_MAX) {
+		free(name);
+		return refuse(b, at, "too many anchors", NULL);
+	}
+	if (!a) {
+		a = &b->anchors[b->anchor_count++];
+		a->name = name;
+	} else {
+		free(name);
+		cJSON_Delete(a->copy);
+		a->copy = NULL;
+	}
+	return copy_counted(b, at, node, &a->copy);
+}
+
+static int merge_one(struct builder *b, const yaml_mark_t *at, cJSON *into, const cJSON *from)
+{
+	const cJSON *child;
+	int rc;
+
+	if (!cJSON_IsObject(from))
+		return refuse(b, at, "\"<<\" merges mappings only", NULL);
+	cJSON_ArrayForEach(child, from)
+	{
+		cJSON *copy;
+
+		if (cJSON_GetObjectItemCaseSensitive(into, child->string))
+			continue;
+		rc = copy_counted(b, at, child, &copy);
+		if (rc < 0)
+			return rc;
+		if (!cJSON_AddItemToObject(into, child->string, copy)) {
+			cJSON_Delete(copy);
+			return no_memory(b);
+		}
+	}
+	return 0;
+}
+
+/* The object's own keys go before what is merged, the first merged before the later. */
+static int merge(struct builder *b, const yaml_mark_t *at, struct level *l)
+{
+	const cJSON *from;
+	int rc = 0;
+
+	if (!cJSON_IsArray(l->merged))
+		return merge_one(b, at, l->node, l->merged);
+	cJSON_ArrayForEach(from, l->merged)
+	{
+		rc = merge_one(b, at, l->node, from);
+		if (rc < 0)
+			break;
+	}
+	return rc;
+}
+
+/* Hangs a whole value where it belongs; it is the tree's from then on, or freed. */
+static int attach(struct builder *b, const yaml_mark_t *at, cJSON *value)
+{
+	struct level *l;
+	int rc = 0;
+
+	if (!value)
+		return no_memory(b);
+	if (!b->depth) {
+		b->root = value;
+		return 0;
+	}
+	l = &b->levels[b->depth - 1];
+	if (cJSON_IsArray(l->node)) {
+		if (cJSON_AddItemToArray(l->node, value))
+			return 0;
+		rc = no_memory(b);
+	} else if (!l->key) {
+		rc = refuse(b, at, "a key must be plain text", NULL);
+	} else if (strcmp(l->key, "<<") == 0
+			   ? l->merged != NULL
+			   : cJSON_GetObjectItemCaseSensitive(l->node, l->key) != NULL) {
+		rc = refuse(b, at, "stands twice: key", l->key);
+	} else if (strcmp(l->key, "<<") == 0) {
+		l->merged = value;
+	} else if (!cJSON_AddItemToObject(l->node, l->key, value)) {
+		rc = no_memory(b);
+	}
+	free(l->key);
+	l->key = NULL;
+	if (rc < 0)
+		cJSON_Delete(value);
+	return rc;
+}
+
+static int open_level(struct builder *b, const yaml_event_t *e, cJSON *node,
+		      const yaml_char_t *anchor, const yaml_char_t *tag)
+{
+	struct level *l;
+
+	if (!node)
+		return no_memory(b);
+	if (tag && strcmp((const char *)tag, CORE_TAG "seq") != 0 &&
+	    strcmp((const char *)tag, CORE_TAG "map") != 0) {
+		cJSON_Delete(node);
+		return refuse(b, &e->start_mark, "unknown tag", (const char *)tag);
+	}
+	if (b->depth == YAML_DEPTH_MAX) {
+		cJSON_Delete(node);
+		return refuse(b, &e->start_mark, "too deep", NULL);
+	}
+	l = &b->levels[b->depth++];
+	*l = (struct level){.node = node};
+	if (anchor) {
+		l->anchor = strdup((const char *)anchor);
+		if (!l->anchor)
+			return no_memory(b);
+	}
+	return 0;
+}
+
+static int close_level(struct builder *b, const yaml_event_t *e)
+{
+	struct level *l = &b->levels[b->depth - 1];
+	cJSON *node = l->node;
+	int rc = l->merged ? merge(b, &e->start_mark, l) : 0;
+
+	if (rc == 0 && l->anchor) {
+		rc = remember(b, &e->start_mark, l->anchor, node);
+		l->anchor = NULL;
+	}
+	if (rc < 0)
+		return rc;
+	cJSON_Delete(l->merged);
+	b->depth--;
+	return attach(b, &e->start_mark, node);
+}
+
+/* A scalar by its tag; "!" and quotes make it text. NULL with *rc set where the tag is unknown. */
+static cJSON *scalar_value(struct builder *b, const yaml_event_t *e, int *rc)
+{
+	static const char *const resolved[] = {"int", "float", "bool", "null", NULL};
+	const char *tag = (const char *)e->data.scalar.tag;
+	const char *text = (const char *)e->data.scalar.value;
+
+	*rc = 0;
+	if (!tag)
+		return e->data.scalar.style == YAML_PLAIN_SCALAR_STYLE ? yaml_scalar(text)
+								       : cJSON_CreateString(text);
+	if (strcmp(tag, "!") == 0 || strcmp(tag, CORE_TAG "str") == 0)
+		return cJSON_CreateString(text);
+	if (strncmp(tag, CORE_TAG, strlen(CORE_TAG)) == 0)
+		for (unsigned i = 0; resolved[i]; i++)
+			if (strcmp(tag + strlen(CORE_TAG), resolved[i]) == 0)
+				return yaml_scalar(text);
+	*rc = refuse(b, &e->start_mark, "unknown tag", tag);
+	return NULL;
+}
+
+static int take_scalar(struct builder *b, const yaml_event_t *e)
+{
+	const char *text = (const char *)e->data.scalar.value;
+	struct level *l = b->depth ? &b->levels[b->depth - 1] : NULL;
+	cJSON *value;
+	char *name;
+	int rc;
+
+	if (strlen(text) != e->data.scalar.length)
+		return refuse(b, &e->start_mark, "holds a zero byte", NULL);
+	if (l && cJSON_IsObject(l->node) && !l->key) {
+		if (e->data.scalar.anchor)
+			return refuse(b, &e->start_mark, "an anchor at a key", NULL);
+		l->key = strdup(text);
+		return l->key ? 0 : no_memory(b);
+	}
+	value = scalar_value(b, e, &rc);
+	if (rc < 0 || !value)
+		return rc < 0 ? rc : no_memory(b);
+	if (e->data.scalar.anchor) {
+		name = strdup((const char *)e->data.scalar.anchor);
+		rc = name ? remember(b, &e->start_mark, name, value) : no_memory(b);
+		if (rc < 0) {
+			cJSON_Delete(value);
+			return rc;
+		}
+	}
+	return attach(b, &e->start_mark, value);
+}
+
+static int take_alias(struct builder *b, const yaml_event_t *e)
+{
+	const char *name = (const char *)e->data.alias.anchor;
+	cJSON *copy = NULL;
+	int rc;
+
+	for (unsigned i = 0; i < b->anchor_count; i++) {
+		if (strcmp(b->anchors[i].name, name) != 0)
+			continue;
+		rc = copy_counted(b, &e->start_mark, b->anchors[i].copy, &copy);
+		return rc < 0 ? rc : attach(b, &e->start_mark, copy);
+	}
+	return refuse(b, &e->start_mark, "unknown alias", name);
+}
+
+static int take(struct builder *b, const yaml_event_t *e)
+{
+	if (++b->values > YAML_VALUES_MAX)
+		return refuse(b, &e->start_mark, "more values than are allowed", NULL);
+	switch (e->type) {
+	case YAML_DOCUMENT_START_EVENT:
+		return b->documents++ ? refuse(b, &e->start_mark, "a second document", NULL) : 0;
+	case YAML_SCALAR_EVENT:
+		return take_scalar(b, e);
+	case YAML_ALIAS_EVENT:
+		return take_alias(b, e);
+	case YAML_SEQUENCE_START_EVENT:
+		return open_level(b, e, cJSON_CreateArray(), e->data.sequence_start.anchor,
+				  e->data.sequence_start.tag);
+	case YAML_MAPPING_START_EVENT:
+		return open_level(b, e, cJSON_CreateObject(), e->data.mapping_start.anchor,
+				  e->data.mapping_start.tag);
+	case YAML_SEQUENCE_END_EVENT:
+	case YAML_MAPPING_END_EVENT:
+		return close_level(b, e);
+	case YAML_NO_EVENT:
+	case YAML_STREAM_START_EVENT:
+	case YAML_STREAM_END_EVENT:
+	case YAML_DOCUMENT_END_EVENT:
+		break;
+	}
+	return 0;
+}
+
+static int take_all(struct builder *b)
+{
+	yaml_event_t e;
+	bool end = false;
+	int rc = 0;
+
+	while (rc == 0 && !end) {
+		if (!yaml_parser_parse(&b->parser, &e))
+			return refuse(b,
+				      b->parser.problem_mark.index ? &b->parser.problem_mark
+								   : &b->parser.mark,
+				      b->parser.problem ? b->parser.problem : "is no YAML", NULL);
+		end = e.type == YAML_STREAM_END_EVENT;
+		rc = take(b, &e);
+		yaml_event_delete(&e);
+	}
+	return rc;
+}
+
+static void drop(struct builder *b)
+{
+	while (b->depth) {
+		struct level *l = &b->levels[--b->depth];
+
+		cJSON_Delete(l->node);
+		cJSON_Delete(l->merged);
+		free(l->key);
+		free(l->anchor);
+	}
+	while (b->anchor_count) {
+		struct anchor *a = &b->anchors[--b->anchor_count];
+
+		free(a->name);
+		cJSON_Delete(a->copy);
+	}
+	yaml_parser_delete(&b->parser);
+}
+
+bool yaml_tree_built(void)
+{
+	return true;
+}
+
+int yaml_tree_read(struct cJSON **out, const char *text, size_t length, struct err *err)
+{
+	struct builder *b;
+	int rc;
+
+	*out = NULL;
+	if (length > YAML_TEXT_MAX)
+		return err_set(err, -EINVAL, "is larger than %d bytes", YAML_TEXT_MAX);
+	b = calloc(1, sizeof(*b));
+	if (!b || !yaml_parser_initialize(&b->parser)) {
+		free(b);
+		return err_set(err, -ENOMEM, "no memory for the YAML text");
+	}
+	b->err = err;
+	yaml_parser_set_input_string(&b->parser, (const unsigned char *)text, length);
+	rc = take_all(b);
+	if (rc == 0 && !b->root)
+		rc = err_set(err, -EINVAL, "holds nothing");
+	drop(b);
+	if (rc < 0)
+		cJSON_Delete(b->root);
+	else
+		*out = b->root;
+	free(b);
+	return rc;
+}

@@ -1,0 +1,87 @@
+#include "plan/pin/list.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+static bool read_number(const char **text, unsigned *value)
+{
+	unsigned long n = 0;
+	const char *p = *text;
+
+	if (!isdigit((unsigned char)*p))
+		return false;
+	for (; isdigit((unsigned char)*p) && n <= PIN_LIST_PU_MAX; p++)
+		n = n * 10 + (unsigned long)(*p - '0');
+	*text = p;
+	*value = (unsigned)n;
+	return n <= PIN_LIST_PU_MAX;
+}
+
+/* One set, up to ':' or the end. */
+static bool read_set(const char **text, hwloc_bitmap_t set)
+{
+	unsigned first, last;
+
+	for (;;) {
+		if (!read_number(text, &first))
+			return false;
+		last = first;
+		if (**text == '-') {
+			(*text)++;
+			if (!read_number(text, &last) || last < first)
+				return false;
+		}
+		if (set)
+			hwloc_bitmap_set_range(set, first, (int)last);
+		if (**text != ',')
+			return **text == ':' || **text == '\0';
+		(*text)++;
+	}
+}
+
+int pin_list_set(const char *list, uint32_t rank, uint32_t ranks, hwloc_bitmap_t set,
+		 struct err *err)
+{
+	const char *p = list;
+	uint32_t count = 0;
+
+	if (set)
+		hwloc_bitmap_zero(set);
+	if (!*list)
+		return err_set(err, -EINVAL,
+			       "/cluster/cores: pin \"list\" needs core sets, one a local rank: "
+			       "\"1-8:9-16\"");
+	for (;; p++) {
+		if (!read_set(&p, count == rank ? set : NULL))
+			return err_set(err, -EINVAL,
+				       "/cluster/cores: \"%s\" is no list of core sets at "
+				       "\"%s\"; write it as \"1-8:9-16:17,19\"",
+				       list, p);
+		count++;
+		if (*p == '\0')
+			break;
+	}
+	if (count < ranks)
+		return err_set(err, -EINVAL,
+			       "/cluster/cores: names %u set%s, but a node has %u ranks", count,
+			       count == 1 ? "" : "s", ranks);
+	return 0;
+}
+
+int pin_list_reserved(const char *text, hwloc_bitmap_t set, struct err *err)
+{
+	const char *p = text;
+
+	if (set)
+		hwloc_bitmap_zero(set);
+	if (strcmp(text, "none") == 0 || (read_set(&p, set) && *p == '\0'))
+		return 0;
+	return err_set(
+		err, -EINVAL,
+		"/cluster/reserved_cores: \"%s\" is no set of cores; write it as \"0,52\", or "
+		"\"none\"",
+		text);
+}

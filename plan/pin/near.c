@@ -1,0 +1,249 @@
+#include "plan/pin/near.h"
+
+#include <string.h>
+
+/* PCI classes that compute: 3D controllers, other displays, processing accelerators. A VGA controller
+ * (0x0300) may be a server's console: it counts only with a computing device on it. */
+static bool class_computes(unsigned class_id)
+{
+	return class_id == 0x0302 || class_id == 0x0380 || class_id == 0x1200;
+}
+
+static bool name_is_fast(const char *name)
+{
+	return name && (strncmp(name, "hsn", 3) == 0 || strncmp(name, "ib", 2) == 0);
+}
+
+/* A PCI function stands for the devices on it (ze0 and its parts, mlx5_0 and ib0). */
+static hwloc_obj_t body_of(hwloc_obj_t device)
+{
+	while (device->parent && (device->parent->type == HWLOC_OBJ_OS_DEVICE ||
+				  device->parent->type == HWLOC_OBJ_PCI_DEVICE))
+		device = device->parent;
+	return device;
+}
+
+static bool is_wanted(enum near_kind kind, hwloc_obj_t device, bool fast)
+{
+	hwloc_obj_t pci = body_of(device);
+	hwloc_obj_osdev_type_t type = device->attr->osdev.type;
+	bool on_pci = pci->type == HWLOC_OBJ_PCI_DEVICE;
+
+	if (kind == NEAR_NIC)
+		return type == HWLOC_OBJ_OSDEV_OPENFABRICS ||
+		       (type == HWLOC_OBJ_OSDEV_NETWORK &&
+			(fast ? name_is_fast(device->name) : on_pci));
+	return type == HWLOC_OBJ_OSDEV_COPROC || (type == HWLOC_OBJ_OSDEV_GPU && on_pci &&
+						  class_computes(pci->attr->pcidev.class_id));
+}
+
+static bool has_fast_nics(hwloc_topology_t topology)
+{
+	hwloc_obj_t device = NULL;
+
+	while ((device = hwloc_get_next_osdev(topology, device)))
+		if (device->attr->osdev.type == HWLOC_OBJ_OSDEV_OPENFABRICS ||
+		    (device->attr->osdev.type == HWLOC_OBJ_OSDEV_NETWORK &&
+		     name_is_fast(device->name)))
+			return true;
+	return false;
+}
+
+uint32_t near_devices(hwloc_topology_t topology, enum near_kind kind,
+		      hwloc_obj_t devices[NEAR_DEVICES_MAX])
+{
+	bool fast = has_fast_nics(topology);
+	hwloc_obj_t device = NULL, body;
+	uint32_t count = 0, i;
+
+	while ((device = hwloc_get_next_osdev(topology, device)) && count < NEAR_DEVICES_MAX) {
+		if (!is_wanted(kind, device, fast))
+			continue;
+		body = body_of(device);
+		for (i = 0; i < count && devices[i] != body; i++)
+			;
+		if (i == count)
+			devices[count++] = body;
+	}
+	/* A GPU whose computing devices this hwloc does not see has its PCI function alone. */
+	device = NULL;
+	while (kind == NEAR_TILE && (device = hwloc_get_next_pcidev(topology, device)) &&
+	       count < NEAR_DEVICES_MAX) {
+		if (!class_computes(device->attr->pcidev.class_id))
+			continue;
+		for (i = 0; i < count && devices[i] != device; i++)
+			;
+		if (i == count)
+			devices[count++] = device;
+	}
+	return count;
+}
+
+/* Of the operating system's names the one that says most: a NIC's own before its InfiniBand twin. */
+const char *near_name(enum near_kind kind, hwloc_obj_t device)
+{
+	hwloc_obj_t child;
+
+	if (device->type == HWLOC_OBJ_OS_DEVICE)
+		return device->name;
+	for (child = device->io_first_child; child; child = child->next_sibling)
+		if (child->type == HWLOC_OBJ_OS_DEVICE && child->name &&
+		    is_wanted(kind, child, kind == NEAR_NIC))
+			return child->name;
+	for (child = device->io_first_child; child; child = child->next_sibling)
+		if (child->type == HWLOC_OBJ_OS_DEVICE && child->name)
+			return child->name;
+	return device->name ? device->name : "a device";
+}
+
+/* Level Zero shows tiles as parts of a device: ze0.0, ze0.1. */
+static uint32_t parts_of(hwloc_obj_t device)
+{
+	uint32_t parts = 0;
+	hwloc_obj_t child;
+
+	for (child = device->io_first_child; child; child = child->next_sibling)
+		parts += parts_of(child) + (child->type == HWLOC_OBJ_OS_DEVICE && child->name &&
+					    strncmp(child->name, "ze", 2) == 0 &&
+					    strchr(child->name, '.'));
+	return parts;
+}
+
+static uint32_t tiles_of(hwloc_obj_t device)
+{
+	uint32_t parts = parts_of(device);
+
+	return parts ? parts : 1;
+}
+
+static uint32_t cores_in(const struct cores *c, hwloc_const_bitmap_t set)
+{
+	uint32_t n = 0, i;
+
+	for (i = 0; i < c->count; i++)
+		n += hwloc_bitmap_isincluded(c->objects[i]->cpuset, set) ? 1 : 0;
+	return n;
+}
+
+/* False: set meets another group's cores without being the same. */
+static bool add(struct near *n, hwloc_const_bitmap_t set, uint32_t units)
+{
+	uint32_t g;
+
+	n->units += units;
+	for (g = 0; g < n->count; g++) {
+		if (hwloc_bitmap_isequal(n->groups[g].set, set)) {
+			n->groups[g].units += units;
+			return true;
+		}
+		if (hwloc_bitmap_intersects(n->groups[g].set, set))
+			return false;
+	}
+	if (n->count == NEAR_GROUPS_MAX)
+		return false;
+	n->groups[n->count++] = (struct near_group){set, units};
+	return true;
+}
+
+bool near_find(struct near *n, hwloc_topology_t topology, const struct cores *c,
+	       enum near_kind kind, uint32_t units)
+{
+	hwloc_const_bitmap_t whole = hwloc_topology_get_topology_cpuset(topology);
+	hwloc_obj_t devices[NEAR_DEVICES_MAX];
+	uint32_t count = near_devices(topology, kind, devices), i, g;
+
+	*n = (struct near){0};
+	for (i = 0; i < count; i++) {
+		hwloc_obj_t near = hwloc_get_non_io_ancestor_obj(topology, devices[i]);
+
+		/* Beside the whole of a node of several parts: its place is not told. */
+		if (!near || !near->cpuset ||
+		    (c->domain_count > 1 && hwloc_bitmap_isequal(near->cpuset, whole)))
+			return false;
+		if (cores_in(c, near->cpuset) &&
+		    !add(n, near->cpuset, kind == NEAR_TILE ? tiles_of(devices[i]) : 1))
+			return false;
+	}
+	/* The job counts tiles where the topology shows whole GPUs. */
+	if (kind == NEAR_TILE && n->units == count && units > count && count &&
+	    units % count == 0) {
+		for (g = 0; g < n->count; g++)
+			n->groups[g].units *= units / count;
+		n->units = units;
+	}
+	return n->count > 0;
+}
+
+void near_known(struct near *n, hwloc_topology_t topology, const struct cores *c,
+		const struct pin_known *known)
+{
+	hwloc_obj_t package = NULL;
+
+	*n = (struct near){0};
+	while ((package = hwloc_get_next_obj_by_type(topology, HWLOC_OBJ_PACKAGE, package)))
+		if (cores_in(c, package->cpuset))
+			add(n, package->cpuset, known->package_tiles);
+}
+
+/* Cores that every unit can have. */
+static uint32_t unit_cores(const struct near *n, const struct cores *c)
+{
+	uint32_t width = UINT32_MAX, g, each;
+
+	for (g = 0; g < n->count; g++) {
+		each = cores_in(c, n->groups[g].set) / n->groups[g].units;
+		width = each < width ? each : width;
+	}
+	return width;
+}
+
+static uint32_t group_of(const struct near *n, uint32_t unit, uint32_t *first)
+{
+	uint32_t g;
+
+	for (g = 0, *first = 0; unit >= *first + n->groups[g].units; g++)
+		*first += n->groups[g].units;
+	return g;
+}
+
+static uint32_t unit_of(const struct near *n, uint32_t rank, uint32_t ranks)
+{
+	return (uint32_t)((uint64_t)rank * n->units / ranks);
+}
+
+/* How many units a rank gets, the same for all, so that no rank leaves its group. */
+static uint32_t units_each(const struct near *n, uint32_t ranks)
+{
+	uint32_t each, r, first, last;
+
+	for (each = n->units / ranks; each > 1; each--) {
+		for (r = 0; r < ranks; r++) {
+			uint32_t unit = unit_of(n, r, ranks);
+
+			if (group_of(n, unit, &first) != group_of(n, unit + each - 1, &last))
+				break;
+		}
+		if (r == ranks)
+			break;
+	}
+	return each;
+}
+
+struct near_slice near_cut(const struct near *n, const struct cores *c, uint32_t rank,
+			   uint32_t ranks)
+{
+	uint32_t unit = unit_of(n, rank, ranks), width = unit_cores(n, c), first, slot;
+	uint32_t share = (ranks + n->units - 1) / n->units; /* ranks a unit, at most */
+	struct near_slice slice = {.set = n->groups[group_of(n, unit, &first)].set};
+
+	slice.first = (unit - first) * width;
+	if (ranks <= n->units) {
+		slice.count = width * units_each(n, ranks);
+		return slice;
+	}
+	/* The lowest rank on this unit is ceil(unit * ranks / units). */
+	slot = rank - (uint32_t)(((uint64_t)unit * ranks + n->units - 1) / n->units);
+	slice.count = width / share;
+	slice.first += slot * slice.count;
+	return slice;
+}

@@ -1,0 +1,126 @@
+/* Which data sets a series has made: each as the place where it lies and the text that describes it. */
+#include <cjson/cJSON.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "plan/option_ref.h"
+#include "plan/plan.h"
+#include "plan/series/series.h"
+
+struct made_entry {
+	char *place, *what;
+	uint32_t run;
+};
+
+static char *options_text(const struct section *section, const void *options)
+{
+	cJSON *json = options_to_json(section->tables, options);
+	char *text = json ? cJSON_PrintUnformatted(json) : NULL, *copy = text ? strdup(text) : NULL;
+
+	cJSON_free(text);
+	cJSON_Delete(json);
+	return copy;
+}
+
+static void entry_free(struct made_entry *e)
+{
+	free(e->place);
+	free(e->what);
+}
+
+/* The store's URIs and the folder below them; the description of the data set, and of the phase where
+ * nothing but the phase itself is left of it. */
+static int describe(const struct job *job, const struct job_phase *phase,
+		    const struct job_store *store, const struct job_dataset *dataset,
+		    struct made_entry *e, struct err *err)
+{
+	const struct backend_ops *ops = store->section->owner;
+	const struct store_options *common = store->options;
+	const struct dataset_options *options = dataset->options;
+	bool content = ops->capabilities & BACKEND_CONTENT;
+	char *data = options_text(&dataset_section, options);
+	char *own = content ? strdup("") : options_text(phase->section, phase->options);
+	size_t size = 0;
+	FILE *place = open_memstream(&e->place, &size);
+	bool whole = data && own && place;
+
+	for (uint32_t i = 0; place && i < common->uri.count; i++)
+		fprintf(place, "%s ", common->uri.items[i]);
+	if (place)
+		fprintf(place, "%s", options->folder);
+	if (place && fclose(place) != 0)
+		whole = false;
+	if (whole && asprintf(&e->what, "%llu %s %s", (unsigned long long)job->seed, data, own) < 0)
+		e->what = NULL;
+	free(data);
+	free(own);
+	if (e->place && e->what)
+		return 0;
+	entry_free(e);
+	return err_set(err, -ENOMEM, "no memory for what a series has made");
+}
+
+static enum made_before find(const struct made *m, const struct made_entry *e, bool content,
+			     bool *noted)
+{
+	enum made_before before = MADE_NOT;
+
+	*noted = false;
+	for (uint32_t i = 0; i < m->count; i++) {
+		const struct made_entry *have = &m->entries[i];
+		bool same = strcmp(have->what, e->what) == 0;
+
+		if (strcmp(have->place, e->place) != 0)
+			continue;
+		*noted |= same;
+		if (have->run == e->run)
+			continue;
+		if (same)
+			return MADE_SAME;
+		if (content)
+			before = MADE_OTHER;
+	}
+	return before;
+}
+
+int made_phase(struct made *m, const struct job *job, const struct job_phase *phase, uint32_t run,
+	       enum made_before *before, struct err *err)
+{
+	const struct job_dataset *dataset;
+	const struct job_store *store;
+	struct made_entry e = {.run = run}, *larger;
+	const struct backend_ops *ops;
+	struct look look;
+	bool noted;
+	int rc;
+
+	*before = MADE_NOT;
+	if (!look_up(phase->section, phase->options, phase->path, "dataset", OPTION_TEXT, &look))
+		return 0;
+	rc = workload_dataset(job, phase, look.value, &dataset, &store, err);
+	if (rc < 0)
+		return rc;
+	rc = describe(job, phase, store, dataset, &e, err);
+	if (rc < 0)
+		return rc;
+	ops = store->section->owner;
+	*before = find(m, &e, ops->capabilities & BACKEND_CONTENT, &noted);
+	larger = noted ? NULL : realloc(m->entries, (m->count + 1) * sizeof(*larger));
+	if (larger) {
+		m->entries = larger;
+		m->entries[m->count++] = e;
+		return 0;
+	}
+	entry_free(&e);
+	return noted ? 0 : err_set(err, -ENOMEM, "no memory for what a series has made");
+}
+
+void made_free(struct made *m)
+{
+	for (uint32_t i = 0; i < m->count; i++)
+		entry_free(&m->entries[i]);
+	free(m->entries);
+	*m = (struct made){0};
+}

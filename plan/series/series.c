@@ -1,0 +1,174 @@
+#include "plan/series/series.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int read_sweep(struct series *s, const char *text, struct err *err);
+static int count_runs(const struct series *s, struct err *err);
+
+int series_init(struct series *s, const char *const *sweeps, unsigned count, uint32_t repeat,
+		uint32_t warmup, struct err *err)
+{
+	unsigned i;
+	int rc = 0;
+
+	*s = (struct series){.combinations = 1, .repeat = repeat, .warmup = warmup};
+	if (count > SERIES_SWEEPS_MAX)
+		return err_set(err, -EINVAL, "--sweep: is given more than %d times",
+			       SERIES_SWEEPS_MAX);
+	for (i = 0; rc == 0 && i < count; i++) {
+		rc = read_sweep(s, sweeps[i], err);
+		if (rc < 0)
+			err_wrap(err, rc, "--sweep %.100s", sweeps[i]);
+		else
+			rc = count_runs(s, err);
+	}
+	if (rc == 0)
+		rc = count_runs(s, err);
+	if (rc < 0)
+		series_free(s);
+	return rc;
+}
+
+void series_free(struct series *s)
+{
+	arena_free(&s->arena);
+	memset(s, 0, sizeof(*s));
+}
+
+static int count_runs(const struct series *s, struct err *err)
+{
+	uint64_t runs = (uint64_t)s->combinations * (s->warmup + s->repeat);
+
+	if (runs <= SERIES_RUNS_MAX)
+		return 0;
+	return err_set(err, -EINVAL, "%llu runs are more than %d, the most of a series",
+		       (unsigned long long)runs, SERIES_RUNS_MAX);
+}
+
+/* The end of the value that begins at text: a comma outside brackets and quotes, or the end. NULL: one
+ * of them is left open. */
+static const char *value_end(const char *text)
+{
+	bool quoted = false;
+	int depth = 0;
+
+	for (; *text && (*text != ',' || depth || quoted); text++) {
+		if (quoted && *text == '\\' && text[1])
+			text++;
+		else if (*text == '"')
+			quoted = !quoted;
+		else if (!quoted && (*text == '[' || *text == '{'))
+			depth++;
+		else if (!quoted && (*text == ']' || *text == '}'))
+			depth--;
+	}
+	return depth || quoted ? NULL : text;
+}
+
+/* "path=value" of the value between two places, without the blanks around it. NULL: no memory. */
+static char *make_set(struct series *s, const struct sweep *w, const char *from, const char *to)
+{
+	size_t path = strlen(w->path), n;
+	char *set;
+
+	while (from < to && *from == ' ')
+		from++;
+	while (to > from && to[-1] == ' ')
+		to--;
+	n = (size_t)(to - from);
+	set = arena_alloc(&s->arena, path + n + 2);
+	if (!set)
+		return NULL;
+	memcpy(set, w->path, path);
+	set[path] = '=';
+	memcpy(set + path + 1, from, n);
+	return set;
+}
+
+static int add_value(struct series *s, struct sweep *w, const char *from, const char *to,
+		     struct err *err)
+{
+	char *set = make_set(s, w, from, to);
+	uint32_t i;
+
+	if (!set)
+		return err_set(err, -ENOMEM, "no memory");
+	if (!set[strlen(w->path) + 1])
+		return err_set(err, -EINVAL, "its value number %u is empty", w->count + 1);
+	for (i = 0; i < w->count; i++)
+		if (strcmp(w->sets[i], set) == 0)
+			return err_set(err, -EINVAL, "%s stands in it twice",
+				       set + strlen(w->path) + 1);
+	w->sets[w->count++] = set;
+	return 0;
+}
+
+static int check_path(const struct series *s, const char *path, struct err *err)
+{
+	uint32_t i;
+
+	if (strcmp(path, "cluster") == 0 || strncmp(path, "cluster.", 8) == 0)
+		return err_set(
+			err, -EINVAL,
+			"ranks are placed once for the whole series: /cluster cannot change");
+	for (i = 0; i < s->sweep_count; i++)
+		if (strcmp(s->sweeps[i].path, path) == 0)
+			return err_set(err, -EINVAL, "%s is swept already", path);
+	return 0;
+}
+
+static int read_sweep(struct series *s, const char *text, struct err *err)
+{
+	struct sweep *w = &s->sweeps[s->sweep_count];
+	const char *equals = strchr(text, '='), *from, *to;
+	char *path;
+	int rc;
+
+	if (!equals || equals == text)
+		return err_set(err, -EINVAL, "write it as path=a,b,c, as in train.batch=2,4,8");
+	path = arena_alloc(&s->arena, (size_t)(equals - text) + 1);
+	/* There are no more values than characters. */
+	w->sets = arena_alloc(&s->arena, (strlen(equals) + 1) * sizeof(*w->sets));
+	if (!path || !w->sets)
+		return err_set(err, -ENOMEM, "no memory");
+	memcpy(path, text, (size_t)(equals - text));
+	rc = check_path(s, path, err);
+	w->path = path;
+	for (from = equals + 1, to = NULL; rc == 0 && (!to || *to); from = to + 1) {
+		to = value_end(from);
+		if (!to)
+			return err_set(err, -EINVAL, "a bracket or a quote is left open");
+		rc = add_value(s, w, from, to, err);
+	}
+	if (rc < 0)
+		return rc;
+	s->sweep_count++;
+	s->combinations *= w->count;
+	return 0;
+}
+
+void series_sets(const struct series *s, uint32_t combination, const char **sets)
+{
+	uint32_t i;
+
+	for (i = s->sweep_count; i--;) {
+		const struct sweep *w = &s->sweeps[i];
+
+		sets[i] = w->sets[combination % w->count];
+		combination /= w->count;
+	}
+}
+
+char *series_label(const char *const *sets, uint32_t count, char *out, size_t size)
+{
+	size_t n = 0;
+	uint32_t i;
+
+	out[0] = '\0';
+	for (i = 0; i < count && n < size; i++)
+		n += (size_t)snprintf(out + n, size - n, "%s%s", i ? ", " : "", sets[i]);
+	return out;
+}

@@ -1,0 +1,59 @@
+/* A series of runs: every combination of the values that sweeps name, each run several times. And
+ * what the generating phases of a series have made, so that data are made once. No MPI; every rank
+ * holds the same. */
+#ifndef HAUL_PLAN_SERIES_SERIES_H
+#define HAUL_PLAN_SERIES_SERIES_H
+
+#include "core/arena.h"
+#include "core/job/job.h"
+
+enum { SERIES_SWEEPS_MAX = 8, SERIES_RUNS_MAX = 1000 };
+
+struct sweep {
+	const char *path;
+	uint32_t count;
+	const char **sets; /* [count]: "path=value", each as --set takes it */
+};
+
+struct series {
+	uint32_t sweep_count, combinations, repeat, warmup;
+	struct sweep sweeps[SERIES_SWEEPS_MAX];
+	struct arena arena;
+};
+
+/* sweeps: "path=a,b,c" strings; a comma inside brackets or quotes is part of a value. repeat >= 1.
+ * -EINVAL with the option and a sentence. */
+int series_init(struct series *s, const char *const *sweeps, unsigned count, uint32_t repeat,
+		uint32_t warmup, struct err *err);
+void series_free(struct series *s);
+
+static inline uint32_t series_runs(const struct series *s)
+{
+	return s->combinations * (s->warmup + s->repeat);
+}
+
+/* sets[sweep_count] of a combination, from 0; the last sweep runs fastest. */
+void series_sets(const struct series *s, uint32_t combination, const char **sets);
+
+/* "train.batch=4, train.compute=10 ms", cut where it is longer than size. Returns out. */
+char *series_label(const char *const *sets, uint32_t count, char *out, size_t size);
+
+/* What generating phases have made. All zeros at first. */
+struct made {
+	struct made_entry *entries;
+	uint32_t count;
+};
+enum made_before {
+	MADE_NOT,  /* not by an earlier run */
+	MADE_SAME, /* by an earlier run: the phase has nothing to do */
+	MADE_OTHER /* an earlier run made another data set in this place */
+};
+
+/* Says what runs before this one have made of the data set that the phase generates, and notes it as
+ * made by this one. A store that keeps no content holds no data set either: there only the same phase
+ * counts as the same. */
+int made_phase(struct made *m, const struct job *job, const struct job_phase *phase, uint32_t run,
+	       enum made_before *before, struct err *err);
+void made_free(struct made *m);
+
+#endif

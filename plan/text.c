@@ -1,0 +1,261 @@
+/* `haul plan` for people: lines of a label and figures. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/units.h"
+#include "plan/datasize.h"
+#include "plan/notes.h"
+#include "plan/option_ref.h"
+
+static void put_job(FILE *out, const struct plan *plan, const struct job *job)
+{
+	uint32_t i, k;
+
+	fprintf(out, "job        %s ·%s", job->name, plan->phase_count ? "" : " no phases");
+	for (i = 0; i < plan->phase_count; i++) {
+		const char *kind = plan->phases[i].phase->section->name;
+
+		for (k = 0;
+		     k < i && plan->phases[k].phase->section != plan->phases[i].phase->section; k++)
+			;
+		if (k == i)
+			fprintf(out, "%s %s", i ? "," : "", kind);
+	}
+	fprintf(out, " · seed %llu\n", (unsigned long long)job->seed);
+}
+
+static void put_dataset(FILE *out, const struct job *job, const struct job_dataset *described)
+{
+	const struct dataset_options *options = described->options;
+	const struct job_store *store = look_store(job, options);
+	char files[UNITS_TEXT_BYTES], decimal[UNITS_TEXT_BYTES], binary[UNITS_TEXT_BYTES];
+	const struct store_options *common = store ? store->options : NULL;
+	struct dataset d;
+	double bytes;
+
+	if (dataset_init(&d, options, job->seed, "", NULL) < 0)
+		return;
+	bytes = dataset_bytes_expected(&d);
+	units_count(files, options->files);
+	units_bytes_decimal(decimal, bytes);
+	units_bytes_binary(binary, bytes);
+	fprintf(out, "data set   %s%s%s files · %s · %s (%s)", described->name,
+		described->name[0] ? ": " : "", files, format_names[d.options.format], decimal,
+		binary);
+	if (common && common->uri.count)
+		fprintf(out, " · %s%s", common->uri.items[0], common->uri.count > 1 ? " …" : "");
+	fputc('\n', out);
+}
+
+static void put_steps(FILE *out, const struct plan_phase *p, bool named)
+{
+	const struct demand *d = &p->demand;
+	char text[UNITS_TEXT_BYTES];
+	struct look look;
+
+	fprintf(out, "steps      ");
+	if (named)
+		fprintf(out, "%s: ", p->phase->name);
+	if (look_up(p->phase->section, p->phase->options, p->phase->path, "batch", OPTION_U64,
+		    &look))
+		fprintf(out, "batch %s · ", units_count(text, *(const uint64_t *)look.value));
+	if (d->steps_per_epoch)
+		fprintf(out, "global batch %s · ",
+			units_count(text, (d->samples - d->samples_dropped) / d->steps_per_epoch));
+	fprintf(out, "%s steps an epoch", units_count(text, d->steps_per_epoch));
+	fprintf(out, " · %s samples dropped\n", units_count(text, d->samples_dropped));
+}
+
+static void put_ranks(FILE *out, const struct plan *plan, unsigned stepped)
+{
+	char text[UNITS_TEXT_BYTES];
+	uint32_t i;
+
+	fprintf(out, "ranks      %s on ", units_count(text, plan->ranks));
+	fprintf(out, "%s node%s\n", units_count(text, plan->nodes), plan->nodes == 1 ? "" : "s");
+	for (i = 0; i < plan->phase_count; i++)
+		if (plan->phases[i].demand.epochs)
+			put_steps(out, &plan->phases[i], stepped > 1);
+	fprintf(out, "memory     %s a node\n",
+		units_bytes_binary(text, (double)plan->memory_bytes_per_node));
+}
+
+#define LEAST_RATE \
+	0.1 /* a second that two decimals show; below it the time between two says more */
+
+static void put_rate(FILE *out, const char *label, const struct plan *plan, const struct demand *d,
+		     double au)
+{
+	char all[UNITS_TEXT_BYTES], node[UNITS_TEXT_BYTES], opens[UNITS_TEXT_BYTES];
+	double rate = d->opens_per_second * au;
+
+	units_rate(all, d->bytes_per_second * au);
+	units_rate(node, d->bytes_per_second * au / plan->nodes);
+	fprintf(out, "%-11sAU %3.0f %%   %-10s  %-10s a node   ", label, au * 100, all, node);
+	if (rate > 0 && rate < LEAST_RATE)
+		fprintf(out, "one open every %s\n", units_time(opens, 1 / rate));
+	else
+		fprintf(out, "%s opens/s\n", units_short(opens, rate));
+}
+
+static void put_needs(FILE *out, const struct plan *plan, const struct plan_phase *p, bool named)
+{
+	const struct demand *d = &p->demand;
+	char each[UNITS_TEXT_BYTES], all[UNITS_TEXT_BYTES];
+
+	if (d->bytes_per_second <= 0)
+		return;
+	if (named)
+		fprintf(out, "phase      %s\n", p->phase->name);
+	if (isinf(d->bytes_per_second)) {
+		fprintf(out, "needs      all that storage gives: no compute time is set\n");
+		return;
+	}
+	put_rate(out, "needs", plan, d, 1);
+	if (d->target > 0 && d->target < 1)
+		put_rate(out, "", plan, d, d->target);
+	if (d->seconds <= 0)
+		return;
+	fprintf(out, "takes      %s%s if fed", units_time(each, d->seconds),
+		d->epochs ? " an epoch" : "");
+	if (d->epochs > 1)
+		fprintf(out, " · %s for %llu epochs",
+			units_time(all, d->seconds * (double)d->epochs),
+			(unsigned long long)d->epochs);
+	fputc('\n', out);
+}
+
+/* Phases that have no steps: what they move, and for how long they may. */
+static void put_moves(FILE *out, const struct plan *plan)
+{
+	const char *label = "moves";
+	char text[UNITS_TEXT_BYTES];
+	uint32_t i;
+
+	for (i = 0; i < plan->phase_count; i++) {
+		const struct demand *d = &plan->phases[i].demand;
+
+		if (d->epochs || (d->bytes <= 0 && d->seconds <= 0 && d->seconds_limit <= 0))
+			continue;
+		fprintf(out, "%-11s%s", label, plan->phases[i].phase->name);
+		if (d->bytes > 0)
+			fprintf(out, " · %s", units_bytes_decimal(text, d->bytes));
+		if (d->seconds > 0)
+			fprintf(out, " · at its rate %s", units_time(text, d->seconds));
+		if (d->seconds_limit > 0)
+			fprintf(out, " · ends after %s", units_time(text, d->seconds_limit));
+		fputc('\n', out);
+		label = "";
+	}
+}
+
+static void put_space(FILE *out, const struct plan *plan, const struct job *job)
+{
+	const char *label = "space";
+	uint32_t i;
+
+	for (i = 0; i < plan->phase_count; i++) {
+		char text[SPACE_BYTES];
+		bool lacking;
+
+		if (!space_sentence(job, &plan->phases[i].demand, text, &lacking))
+			continue;
+		fprintf(out, "%-11s%s\n", label, text);
+		label = "";
+	}
+}
+
+static void put_folders(FILE *out, const struct datasize *s)
+{
+	char folders[UNITS_TEXT_BYTES], files[UNITS_TEXT_BYTES];
+
+	if (!s->folders)
+		return;
+	units_count(files, s->files_per_folder);
+	if (s->folders == 1)
+		fprintf(out, "           %s files in one folder", files);
+	else
+		fprintf(out, "           %s folders of %s files each",
+			units_count(folders, s->folders), files);
+	if (s->advised_folders > 1 && s->folders < s->advised_folders)
+		fprintf(out, "; for so many files mlpstorage advises %s",
+			units_count(folders, s->advised_folders));
+	fputc('\n', out);
+}
+
+/* What MLPerf's rules want of the data set, and whether it is that. */
+static void put_datasize(FILE *out, const struct plan *plan, const struct job *job,
+			 const struct plan_phase *p)
+{
+	char files[UNITS_TEXT_BYTES], decimal[UNITS_TEXT_BYTES], binary[UNITS_TEXT_BYTES];
+	char text[SPACE_BYTES], rule[128], has[UNITS_TEXT_BYTES];
+	struct demand needed = {0};
+	struct datasize s;
+	bool lacking;
+
+	if (!datasize_of(plan, job, p, &s))
+		return;
+	if (s.files == s.files_memory)
+		snprintf(rule, sizeof(rule), "%d × %s of memory × %u node%s", DATASIZE_MEMORY,
+			 units_bytes_binary(has, plan->node_memory_bytes), plan->nodes,
+			 plan->nodes == 1 ? "" : "s");
+	else
+		snprintf(rule, sizeof(rule), "%d steps an epoch", DATASIZE_STEPS);
+	fprintf(out, "datasize   MLPerf wants %s files · %s (%s): %s\n",
+		units_count(files, s.files), units_bytes_decimal(decimal, s.bytes),
+		units_bytes_binary(binary, s.bytes), rule);
+	put_folders(out, &s);
+	if (s.has >= s.files)
+		return;
+	snprintf(needed.store, sizeof(needed.store), "%s", s.store->name);
+	needed.space_bytes = s.bytes;
+	needed.inodes = s.inodes;
+	fprintf(out, "           this data set has %s\n", units_count(files, s.has));
+	if (space_sentence(job, &needed, text, &lacking))
+		fprintf(out, "           %s\n", text);
+}
+
+static void put_notes(FILE *out, const struct plan *plan, const struct job *job)
+{
+	struct notes notes;
+	unsigned i;
+
+	notes_gather(&notes, plan, job);
+	for (i = 0; i < notes.count; i++)
+		fprintf(out, "%-11s%s\n", i ? "" : "notes", notes.text[i]);
+}
+
+char *plan_text(const struct plan *plan, const struct job *job)
+{
+	unsigned stepped = 0, needing = 0;
+	char *text = NULL;
+	size_t bytes;
+	FILE *out;
+	uint32_t i;
+
+	out = open_memstream(&text, &bytes);
+	if (!out)
+		return NULL;
+	for (i = 0; i < plan->phase_count; i++) {
+		stepped += plan->phases[i].demand.epochs ? 1 : 0;
+		needing += plan->phases[i].demand.bytes_per_second > 0 ? 1 : 0;
+	}
+	put_job(out, plan, job);
+	for (i = 0; i < job->dataset_count; i++)
+		put_dataset(out, job, &job->datasets[i]);
+	put_ranks(out, plan, stepped);
+	for (i = 0; i < plan->phase_count; i++)
+		put_needs(out, plan, &plan->phases[i], needing > 1);
+	put_moves(out, plan);
+	put_space(out, plan, job);
+	for (i = 0; i < plan->phase_count; i++)
+		put_datasize(out, plan, job, &plan->phases[i]);
+	put_notes(out, plan, job);
+	if (fclose(out) != 0) {
+		free(text);
+		return NULL;
+	}
+	return text;
+}

@@ -1,0 +1,366 @@
+/* Every operation is a non-blocking one and the polite wait. MPI errors are fatal by MPI's default:
+ * a rank that cannot reach the others has nobody to agree with. */
+#include "ranks/mpi/group.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ranks/mpi/wait.h"
+
+enum { GROUP_BLOCKS_MAX = 64, GROUP_TAG = 1, STATUS_LOOKS = 20 };
+
+struct mpi_block {
+	MPI_Win window; /* MPI_WIN_NULL: plain memory of a group of one */
+	void *memory;
+};
+
+struct mpi_group {
+	struct group base;
+	MPI_Comm comm;
+	struct waiting waiting;
+	struct meeting *meeting; /* where its status rounds are; NULL: among all ranks, by MPI */
+	bool status_busy;
+	unsigned status_looks; /* for the round under way, in vain */
+	MPI_Request status_request;
+	MPI_Datatype status_type;
+	MPI_Op status_op, max_op, min_op;
+	struct status mine, merged;
+	uint32_t block_count;
+	struct mpi_block blocks[GROUP_BLOCKS_MAX];
+};
+
+static const struct group_ops mpi_group_ops;
+
+static struct mpi_group *mpi(const struct group *g)
+{
+	return (struct mpi_group *)g;
+}
+
+/* MPI's user function. */
+static void merge_status(void *in, void *into, int *count, MPI_Datatype *type)
+{
+	const struct status *from = in;
+	struct status *to = into;
+
+	(void)type;
+	for (int i = 0; i < *count; i++)
+		status_merge(&to[i], &from[i]);
+}
+
+/* MPICH 4.0.2 compares MPI_UINT64_T as if it were signed (MPI_MAX of 1 and 2^64 - 1 gives 1), so
+ * maxima and minima are our own too. */
+static void merge_max(void *in, void *into, int *count, MPI_Datatype *type)
+{
+	const uint64_t *from = in;
+	uint64_t *to = into;
+
+	(void)type;
+	for (int i = 0; i < *count; i++)
+		if (from[i] > to[i])
+			to[i] = from[i];
+}
+
+static void merge_min(void *in, void *into, int *count, MPI_Datatype *type)
+{
+	const uint64_t *from = in;
+	uint64_t *to = into;
+
+	(void)type;
+	for (int i = 0; i < *count; i++)
+		if (from[i] < to[i])
+			to[i] = from[i];
+}
+
+int mpi_group_own(MPI_Comm comm, const struct waiting *how, struct group **out, struct err *err)
+{
+	struct mpi_group *m = calloc(1, sizeof(*m));
+	int rank, size;
+
+	if (!m)
+		return err_set(err, -ENOMEM, "no memory for a group of ranks");
+	MPI_Comm_rank(comm, &rank);
+	MPI_Comm_size(comm, &size);
+	m->base = (struct group){
+		.ops = &mpi_group_ops, .rank = (uint32_t)rank, .size = (uint32_t)size};
+	m->comm = comm;
+	m->waiting = *how;
+	MPI_Type_contiguous(STATUS_WORDS, MPI_UINT64_T, &m->status_type);
+	MPI_Type_commit(&m->status_type);
+	MPI_Op_create(merge_status, 1, &m->status_op);
+	MPI_Op_create(merge_max, 1, &m->max_op);
+	MPI_Op_create(merge_min, 1, &m->min_op);
+#if MPI_VERSION >= 4
+	MPI_Allreduce_init(&m->mine, &m->merged, 1, m->status_type, m->status_op, comm,
+			   MPI_INFO_NULL, &m->status_request);
+#endif
+	*out = &m->base;
+	return 0;
+}
+
+int mpi_group_world(struct group **out, struct err *err)
+{
+	struct waiting patient = {.patient = true};
+	MPI_Comm comm;
+	MPI_Request request;
+
+	MPI_Comm_idup(MPI_COMM_WORLD, &comm, &request);
+	wait_for(&request, &patient, "a first duplicate of all ranks");
+	return mpi_group_own(comm, &patient, out, err);
+}
+
+int mpi_group_node(struct group *world, uint32_t parts, struct group **out, struct err *err)
+{
+	MPI_Comm machine, part;
+	int rank, size;
+
+	MPI_Comm_split_type(mpi(world)->comm, MPI_COMM_TYPE_SHARED, (int)world->rank, MPI_INFO_NULL,
+			    &machine);
+	if (parts <= 1)
+		return mpi_group_own(machine, &mpi(world)->waiting, out, err);
+	MPI_Comm_rank(machine, &rank);
+	MPI_Comm_size(machine, &size);
+	MPI_Comm_split(machine, (int)((uint64_t)rank * parts / (uint64_t)size), rank, &part);
+	MPI_Comm_free(&machine);
+	return mpi_group_own(part, &mpi(world)->waiting, out, err);
+}
+
+void mpi_group_meet(struct group *g, struct meeting *meeting)
+{
+	mpi(g)->meeting = meeting;
+}
+
+void mpi_group_set_patient(struct group *g, bool patient)
+{
+	mpi(g)->waiting.patient = patient;
+}
+
+void mpi_group_set_log(struct group *g, const struct log *log, uint64_t after_ns)
+{
+	mpi(g)->waiting.log = log;
+	mpi(g)->waiting.say_after_ns = after_ns;
+}
+
+const void *mpi_group_comm(const struct group *g)
+{
+	return &mpi(g)->comm;
+}
+
+static MPI_Op merge_op(const struct group *g, enum merge merge)
+{
+	return merge == MERGE_SUM ? MPI_SUM : merge == MERGE_MAX ? mpi(g)->max_op : mpi(g)->min_op;
+}
+
+static int mpi_allreduce(struct group *g, enum merge merge, uint64_t *words, size_t n)
+{
+	MPI_Request request;
+
+	MPI_Iallreduce(MPI_IN_PLACE, words, (int)n, MPI_UINT64_T, merge_op(g, merge), mpi(g)->comm,
+		       &request);
+	wait_for(&request, &mpi(g)->waiting, "an all-reduce");
+	return 0;
+}
+
+static int mpi_reduce(struct group *g, enum merge merge, uint64_t *words, size_t n)
+{
+	MPI_Request request;
+
+	if (g->rank == 0)
+		MPI_Ireduce(MPI_IN_PLACE, words, (int)n, MPI_UINT64_T, merge_op(g, merge), 0,
+			    mpi(g)->comm, &request);
+	else
+		MPI_Ireduce(words, NULL, (int)n, MPI_UINT64_T, merge_op(g, merge), 0, mpi(g)->comm,
+			    &request);
+	wait_for(&request, &mpi(g)->waiting, "a reduction");
+	return 0;
+}
+
+static int mpi_broadcast(struct group *g, void *data, size_t bytes)
+{
+	MPI_Request request;
+
+	if (bytes > INT_MAX)
+		return -EMSGSIZE;
+	MPI_Ibcast(data, (int)bytes, MPI_BYTE, 0, mpi(g)->comm, &request);
+	wait_for(&request, &mpi(g)->waiting, "a broadcast");
+	return 0;
+}
+
+static int mpi_gather(struct group *g, const void *record, size_t bytes, void *all)
+{
+	MPI_Request request;
+
+	MPI_Igather(record, (int)bytes, MPI_BYTE, all, (int)bytes, MPI_BYTE, 0, mpi(g)->comm,
+		    &request);
+	wait_for(&request, &mpi(g)->waiting, "a gather");
+	return 0;
+}
+
+static int mpi_scatter(struct group *g, const void *all, size_t bytes, void *record)
+{
+	MPI_Request request;
+
+	MPI_Iscatter(all, (int)bytes, MPI_BYTE, record, (int)bytes, MPI_BYTE, 0, mpi(g)->comm,
+		     &request);
+	wait_for(&request, &mpi(g)->waiting, "a scatter");
+	return 0;
+}
+
+static int mpi_send(struct group *g, uint32_t to, const void *data, size_t bytes)
+{
+	MPI_Request request;
+
+	MPI_Isend(data, (int)bytes, MPI_BYTE, (int)to, GROUP_TAG, mpi(g)->comm, &request);
+	wait_for(&request, &mpi(g)->waiting, "a message to another");
+	return 0;
+}
+
+static int mpi_receive(struct group *g, uint32_t from, void *data, size_t bytes)
+{
+	MPI_Request request;
+
+	MPI_Irecv(data, (int)bytes, MPI_BYTE, (int)from, GROUP_TAG, mpi(g)->comm, &request);
+	wait_for(&request, &mpi(g)->waiting, "a message from another");
+	return 0;
+}
+
+static int mpi_split(struct group *g, uint32_t color, struct group **out, struct err *err)
+{
+	MPI_Comm comm;
+
+	MPI_Comm_split(mpi(g)->comm, (int)color, (int)g->rank, &comm);
+	return mpi_group_own(comm, &mpi(g)->waiting, out, err);
+}
+
+static int mpi_shared(struct group *g, size_t bytes, void **out, struct err *err)
+{
+	struct mpi_group *m = mpi(g);
+	struct mpi_block *block = &m->blocks[m->block_count];
+	MPI_Aint size;
+	int unit;
+
+	if (m->block_count == GROUP_BLOCKS_MAX)
+		return err_set(err, -ENOSPC, "too many shared blocks");
+	block->window = MPI_WIN_NULL;
+	if (g->size == 1) {
+		block->memory = calloc(1, bytes);
+		if (!block->memory)
+			return err_set(err, -ENOMEM, "no memory for a shared block of %zu bytes",
+				       bytes);
+	} else {
+		/* Fresh shared memory is zero pages: MPICH maps a new file. */
+		MPI_Win_allocate_shared(g->rank ? 0 : (MPI_Aint)bytes, 1, MPI_INFO_NULL, m->comm,
+					&block->memory, &block->window);
+		MPI_Win_shared_query(block->window, 0, &size, &unit, &block->memory);
+	}
+	m->block_count++;
+	*out = block->memory;
+	return group_barrier(g);
+}
+
+static void mpi_status_post(struct group *g, const struct status *mine)
+{
+	struct mpi_group *m = mpi(g);
+
+	m->status_busy = true;
+	m->status_looks = 0;
+	if (m->meeting) {
+		meeting_post(m->meeting, mine);
+		return;
+	}
+	m->mine = *mine;
+#if MPI_VERSION >= 4
+	/* Planned once: a third less of what each round takes. */
+	MPI_Start(&m->status_request);
+#else
+	MPI_Iallreduce(&m->mine, &m->merged, 1, m->status_type, m->status_op, m->comm,
+		       &m->status_request);
+#endif
+}
+
+/* What this rank has sent before may still want it to make MPI progress, which a meeting does not. */
+static bool status_look(struct mpi_group *m)
+{
+	int done;
+
+	if (!m->meeting) {
+		MPI_Test(&m->status_request, &done, MPI_STATUS_IGNORE);
+		return done;
+	}
+	if (meeting_look(m->meeting, &m->merged))
+		return true;
+	if (++m->status_looks > STATUS_LOOKS)
+		MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, m->comm, &done, MPI_STATUS_IGNORE);
+	return false;
+}
+
+static bool status_done(void *group)
+{
+	struct mpi_group *m = group;
+
+	m->status_busy = !status_look(m);
+	return !m->status_busy;
+}
+
+static bool mpi_status_test(struct group *g, struct status *merged)
+{
+	struct mpi_group *m = mpi(g);
+
+	if (!m->status_busy)
+		return false;
+	m->status_looks = STATUS_LOOKS;
+	if (!status_done(m))
+		return false;
+	*merged = m->merged;
+	return true;
+}
+
+static void mpi_status_wait(struct group *g, struct status *merged)
+{
+	struct mpi_group *m = mpi(g);
+
+	wait_until(status_done, m, &m->waiting, "a status round");
+	*merged = m->merged;
+}
+
+static void mpi_free(struct group *g)
+{
+	struct mpi_group *m = mpi(g);
+
+	if (m->status_busy)
+		wait_until(status_done, m, &m->waiting, "a status round");
+	while (m->block_count) {
+		struct mpi_block *block = &m->blocks[--m->block_count];
+
+		if (block->window != MPI_WIN_NULL)
+			MPI_Win_free(&block->window);
+		else
+			free(block->memory);
+	}
+#if MPI_VERSION >= 4
+	MPI_Request_free(&m->status_request);
+#endif
+	MPI_Type_free(&m->status_type);
+	MPI_Op_free(&m->status_op);
+	MPI_Op_free(&m->max_op);
+	MPI_Op_free(&m->min_op);
+	MPI_Comm_free(&m->comm);
+	free(m);
+}
+
+static const struct group_ops mpi_group_ops = {
+	.allreduce = mpi_allreduce,
+	.reduce = mpi_reduce,
+	.broadcast = mpi_broadcast,
+	.gather = mpi_gather,
+	.scatter = mpi_scatter,
+	.send = mpi_send,
+	.receive = mpi_receive,
+	.split = mpi_split,
+	.shared = mpi_shared,
+	.status_post = mpi_status_post,
+	.status_test = mpi_status_test,
+	.status_wait = mpi_status_wait,
+	.free = mpi_free,
+};

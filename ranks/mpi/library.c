@@ -1,0 +1,35 @@
+#include "ranks/mpi/library.h"
+
+#include <mpi.h>
+#include <stdio.h>
+#include <string.h>
+
+/* The rest of the line "<label>  <value>" in a text of several lines. */
+static void field(const char *text, const char *label, char *out, size_t bytes)
+{
+	const char *at = strstr(text, label);
+	size_t n;
+
+	out[0] = '\0';
+	if (!at)
+		return;
+	at += strlen(label);
+	at += strspn(at, " \t");
+	n = strcspn(at, "\n");
+	snprintf(out, bytes, "%.*s", (int)n, at);
+}
+
+void mpi_library(char text[MPI_LIBRARY_BYTES])
+{
+	char whole[MPI_MAX_LIBRARY_VERSION_STRING + 1] = "", version[64], device[40];
+	int length = 0;
+
+	MPI_Get_library_version(whole, &length);
+	field(whole, "MPICH Version:", version, sizeof(version));
+	field(whole, "MPICH Device:", device, sizeof(device));
+	if (version[0])
+		snprintf(text, MPI_LIBRARY_BYTES, "MPICH %s%s%s%s", version, device[0] ? " (" : "",
+			 device, device[0] ? ")" : "");
+	else /* others say it in their first line */
+		snprintf(text, MPI_LIBRARY_BYTES, "%.*s", (int)strcspn(whole, ",\n"), whole);
+}

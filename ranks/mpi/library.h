@@ -1,0 +1,11 @@
+/* Which MPI this program runs on, for `haul version` and `haul doctor`. May be called without
+ * MPI_Init. */
+#ifndef HAUL_RANKS_MPI_LIBRARY_H
+#define HAUL_RANKS_MPI_LIBRARY_H
+
+enum { MPI_LIBRARY_BYTES = 128 };
+
+/* "MPICH 4.0.2 (ch4:ucx)". */
+void mpi_library(char text[MPI_LIBRARY_BYTES]);
+
+#endif

@@ -1,0 +1,32 @@
+/* The one polite wait: every MPI operation in haul is non-blocking and waited for here, so that
+ * waiting ranks leave the cores to I/O threads and to each other (MPICH would spin for ever). So are
+ * the status rounds (meeting.h). */
+#ifndef HAUL_RANKS_MPI_WAIT_H
+#define HAUL_RANKS_MPI_WAIT_H
+
+#include <mpi.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "core/log.h"
+
+/* How to wait. */
+struct waiting {
+	/* Ranks outnumber cores, so sleep early; else yield for 200 us first, because a sleeping peer makes
+	 * large messages slow. */
+	bool patient;
+	/* Where a wait that lasts longer than say_after_ns names itself, once; the next one has to last
+	 * twice as long. NULL: it does not. */
+	const struct log *log;
+	uint64_t say_after_ns;
+};
+
+/* Until done says so: it is asked again and again, and may make MPI progress. what: the operation, as a
+ * noun with its article. */
+void wait_until(bool (*done)(void *argument), void *argument, struct waiting *how,
+		const char *what);
+
+/* Waits for *request. */
+void wait_for(MPI_Request *request, struct waiting *how, const char *what);
+
+#endif

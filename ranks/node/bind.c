@@ -1,0 +1,186 @@
+#include "ranks/node/bind.h"
+
+#include <errno.h>
+#include <hwloc.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "plan/pin/pin.h"
+
+void bind_prepare(void)
+{
+	setenv("HWLOC_COMPONENTS", "-x86", 0);
+}
+
+/* Rank 0 of the node loads and exports; the others import. IS_THISSYSTEM, or binding would be
+ * without effect. */
+static int topology_share(const struct nodes *n, hwloc_topology_t *out, struct err *err)
+{
+	const unsigned long flags = HWLOC_TOPOLOGY_FLAG_IS_THISSYSTEM |
+				    HWLOC_TOPOLOGY_FLAG_THISSYSTEM_ALLOWED_RESOURCES;
+	bool loader = n->node->rank == 0;
+	hwloc_topology_t topology;
+	uint64_t bytes = 0;
+	char *xml = NULL, *copy = NULL;
+	int length = 0, rc = 0;
+
+	if (hwloc_topology_init(&topology) < 0)
+		return err_set(err, -ENOMEM, "hwloc: no topology");
+	if (loader) {
+		hwloc_topology_set_io_types_filter(topology, HWLOC_TYPE_FILTER_KEEP_IMPORTANT);
+		if (hwloc_topology_load(topology) == 0 &&
+		    hwloc_topology_export_xmlbuffer(topology, &xml, &length, 0) == 0)
+			bytes = (uint64_t)length;
+	}
+	group_broadcast(n->node, &bytes, sizeof(bytes));
+	if (!bytes)
+		rc = err_set(err, -EIO, "hwloc: the node's topology cannot be read");
+	copy = bytes ? malloc(bytes) : NULL;
+	if (!rc && !copy)
+		rc = err_set(err, -ENOMEM, "no memory for the topology");
+	if (bytes && copy) {
+		if (xml)
+			memcpy(copy, xml, bytes);
+		group_broadcast(n->node, copy, bytes);
+	}
+	if (!rc && !loader) {
+		hwloc_topology_set_xmlbuffer(topology, copy, (int)bytes);
+		hwloc_topology_set_flags(topology, flags);
+		hwloc_topology_set_io_types_filter(topology, HWLOC_TYPE_FILTER_KEEP_IMPORTANT);
+		if (hwloc_topology_load(topology) < 0)
+			rc = err_set(err, -EIO, "hwloc: the topology handed on cannot be read");
+	}
+	free(copy);
+	if (xml)
+		hwloc_free_xmlbuffer(topology, xml);
+	if (rc < 0)
+		hwloc_topology_destroy(topology);
+	else
+		*out = topology;
+	return rc;
+}
+
+/* FNV-1a of the mask's text: ranks are to tell equal masks, not to read them. */
+static uint64_t mask_hash(hwloc_const_bitmap_t mask)
+{
+	uint64_t hash = 0xcbf29ce484222325u;
+	char *text = NULL;
+
+	if (hwloc_bitmap_asprintf(&text, mask) < 0)
+		return 0;
+	for (const char *p = text; *p; p++)
+		hash = (hash ^ (unsigned char)*p) * 0x100000001b3u;
+	free(text);
+	return hash;
+}
+
+static void seats_count(const uint64_t *masks, uint32_t ranks, struct pin_seat *seats)
+{
+	for (uint32_t r = 0; r < ranks; r++) {
+		seats[r] = (struct pin_seat){.local_rank = r, .local_ranks = ranks};
+		for (uint32_t other = 0; other < ranks; other++) {
+			if (masks[other] != masks[r])
+				continue;
+			seats[r].sharers++;
+			seats[r].index += other < r ? 1 : 0;
+		}
+	}
+}
+
+/* Which ranks of the node have the same mask: they share it out. Collective. */
+static int seat_find(const struct nodes *n, hwloc_const_bitmap_t mask, struct pin_seat *seat,
+		     struct err *err)
+{
+	struct group *node = n->node;
+	uint64_t mine = mask_hash(mask), *masks = NULL;
+	struct pin_seat *seats = NULL;
+	int rc = 0;
+
+	if (node->rank == 0) {
+		masks = calloc(node->size, sizeof(*masks));
+		seats = calloc(node->size, sizeof(*seats));
+		if (!masks || !seats)
+			rc = err_set(err, -ENOMEM, "no memory for the seats of %u ranks",
+				     node->size);
+	}
+	rc = group_agree(node, rc, err);
+	if (rc < 0)
+		goto out_free;
+	group_gather(node, &mine, sizeof(mine), masks);
+	if (masks && seats)
+		seats_count(masks, node->size, seats);
+	rc = group_scatter(node, seats, sizeof(*seat), seat);
+out_free:
+	free(masks);
+	free(seats);
+	return rc;
+}
+
+/* Said once a run: by the first rank of the first node. */
+static void say_once(const struct nodes *n, const struct log *log, enum log_level level,
+		     const char *said)
+{
+	if (said && n->index == 0 && n->node->rank == 0)
+		log_say(log, level, "%s", said);
+}
+
+static int cut_and_bind(const struct nodes *n, const struct job_cluster *cluster,
+			const struct log *log, hwloc_topology_t topology,
+			hwloc_const_bitmap_t allowed, const struct pin_seat *seat, struct err *err)
+{
+	hwloc_bitmap_t reserved = hwloc_bitmap_alloc(), wanted = NULL;
+	const char *said = NULL;
+	int rc = reserved ? 0 : err_set(err, -ENOMEM, "no memory for a core set");
+
+	if (rc == 0 && cluster->pin != PIN_LIST)
+		rc = pin_reserved(cluster, topology, reserved, &said, err);
+	if (rc < 0)
+		goto out_free;
+	say_once(n, log, LOG_INFO, said);
+	rc = pin_cut(cluster, topology, allowed, seat, &wanted, &said, err);
+	if (rc < 0)
+		goto out_free;
+	say_once(n, log, LOG_WARNING, said);
+	if (hwloc_set_cpubind(topology, wanted, HWLOC_CPUBIND_PROCESS) < 0)
+		log_say(log, LOG_WARNING, "cannot bind: %s", strerror(errno));
+out_free:
+	hwloc_bitmap_free(reserved);
+	hwloc_bitmap_free(wanted);
+	return rc;
+}
+
+int bind_rank(const struct nodes *n, const struct job_cluster *cluster, const struct log *log,
+	      char found[RESULTS_TEXT], bool *crowded, struct err *err)
+{
+	hwloc_topology_t topology = NULL;
+	hwloc_bitmap_t allowed;
+	struct pin_seat seat;
+	int rc;
+
+	found[0] = '\0';
+	allowed = hwloc_bitmap_alloc();
+	rc = allowed ? 0 : err_set(err, -ENOMEM, "no memory for a core set");
+	rc = group_agree(n->node, rc, err);
+	if (rc == 0)
+		rc = group_agree(n->node, topology_share(n, &topology, err), err);
+	if (rc < 0)
+		goto out_free;
+	/* The main thread's mask is what the launcher gave; a library's threads may have others. */
+	if (hwloc_get_cpubind(topology, allowed, HWLOC_CPUBIND_THREAD) < 0)
+		hwloc_bitmap_copy(allowed, hwloc_topology_get_allowed_cpuset(topology));
+	rc = seat_find(n, allowed, &seat, err);
+	if (rc < 0)
+		goto out_free;
+	*crowded = n->node->size > (uint32_t)hwloc_bitmap_weight(
+					   hwloc_topology_get_allowed_cpuset(topology)) ||
+		   seat.sharers > (uint32_t)hwloc_bitmap_weight(allowed);
+	if (cluster->pin != PIN_NONE)
+		rc = cut_and_bind(n, cluster, log, topology, allowed, &seat, err);
+	if (rc == 0 && hwloc_get_cpubind(topology, allowed, HWLOC_CPUBIND_PROCESS) == 0)
+		hwloc_bitmap_list_snprintf(found, RESULTS_TEXT, allowed);
+out_free:
+	hwloc_bitmap_free(allowed);
+	if (topology)
+		hwloc_topology_destroy(topology);
+	return rc;
+}

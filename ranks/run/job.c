@@ -1,0 +1,203 @@
+/* Rank 0 alone reads the job; the others get its resolved text, so that what runs is what stands in
+ * the results. In a series with sweeps each combination of their values is the same text parsed with
+ * other changes; all of them are checked before anything runs. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "plan/plan.h"
+#include "ranks/run/state.h"
+
+bool run_wants(const struct run_options *options, const struct job_phase *phase)
+{
+	const struct workload *workload = phase->section->owner;
+
+	if (options->verb == RUN_GENERATE && !workload->generating)
+		return false;
+	return choice_wants(&options->choice, phase);
+}
+
+/* What is left of the job by --only and --skip must be worth its runs. */
+static int choose(const struct run *run, const struct run_options *options, struct job *job,
+		  struct err *err)
+{
+	uint32_t generating = 0, repeated = 0;
+	int rc;
+
+	if (options->verb == RUN_CLEAN)
+		return 0;
+	rc = choice_apply(&options->choice, job, err);
+	if (rc < 0 || !job->phase_count) /* none at all: plan_check says so */
+		return rc;
+	for (uint32_t i = 0; i < job->phase_count; i++) {
+		const struct workload *workload = job->phases[i].section->owner;
+
+		generating += workload->generating;
+		repeated += !workload->generating;
+	}
+	if (options->verb == RUN_GENERATE && !generating)
+		return err_set(err, -EINVAL, "there is no phase that generates");
+	if (!repeated && run->series.warmup + run->series.repeat > 1)
+		return err_set(err, -EINVAL,
+			       "no phase is left to repeat: what generates runs once in a series");
+	return 0;
+}
+
+/* Two runs of a series cannot make different data sets in one place. */
+static int check_made(const struct run_options *options, const struct job *job, struct made *made,
+		      uint32_t combination, struct err *err)
+{
+	enum made_before before;
+
+	for (uint32_t i = 0; i < job->phase_count; i++) {
+		int rc = 0;
+
+		if (!run_wants(options, &job->phases[i]) ||
+		    !((const struct workload *)job->phases[i].section->owner)->generating)
+			continue;
+		rc = made_phase(made, job, &job->phases[i], combination, &before, err);
+		if (rc == 0 && before == MADE_OTHER)
+			rc = err_set(
+				err, -EINVAL,
+				"%s: an earlier run of the series makes another data set in this "
+				"place; sweep the data set as a whole, each with its own folder: "
+				"--sweep 'dataset={\"folder\": \"a\", …},{\"folder\": \"b\", …}'",
+				job->phases[i].path);
+		if (rc < 0)
+			return rc;
+	}
+	return 0;
+}
+
+/* The job's text with --set, and with what the sweeps say for a combination; NULL: without them. */
+static int parse(const struct run *run, const struct run_options *options, const char *const *swept,
+		 struct job *job, struct err *err)
+{
+	unsigned more = swept ? run->series.sweep_count : 0;
+	struct job_changes changes = {.count = options->set_count + more, .swept = more};
+	const char **items = calloc(changes.count + 1, sizeof(*items));
+	int rc;
+
+	if (!items)
+		return err_set(err, -ENOMEM, "no memory for the job");
+	for (unsigned i = 0; i < changes.count; i++)
+		items[i] =
+			i < options->set_count ? options->sets[i] : swept[i - options->set_count];
+	changes.items = items;
+	rc = job_parse_changed(job, plan_schema(), options->job, run->text, run->text_bytes,
+			       &changes, err);
+	free(items);
+	return rc;
+}
+
+/* Whose fault it is that the plan refuses: the sweeps' values, or the job itself. */
+static int wrap_sets(const struct run *run, const struct run_options *options,
+		     const char *const *sets, int rc, struct err *err)
+{
+	char label[256];
+
+	if (!run->series.sweep_count)
+		return err_wrap(err, rc, "%s", options->job);
+	return err_wrap(err, rc, "--sweep %s",
+			series_label(sets, run->series.sweep_count, label, sizeof(label)));
+}
+
+static int check_combination(const struct run *run, const struct run_options *options,
+			     uint32_t combination, struct made *made, struct err *err)
+{
+	const char *sets[SERIES_SWEEPS_MAX];
+	struct job job;
+	int rc;
+
+	series_sets(&run->series, combination, sets);
+	rc = parse(run, options, sets, &job, err);
+	if (rc < 0)
+		return rc;
+	rc = choose(run, options, &job, err);
+	if (rc == 0) {
+		rc = plan_check(&job, run->world->size, run->nodes.count, true, err);
+		if (rc == 0)
+			rc = check_made(options, &job, made, combination + 1, err);
+		if (rc < 0)
+			rc = wrap_sets(run, options, sets, rc, err);
+	}
+	job_free(&job);
+	return rc;
+}
+
+/* Rank 0's part: every combination checked, then the job without the sweeps as text. */
+static int read_job(struct run *run, const struct run_options *options, char **text,
+		    struct err *err)
+{
+	struct made made = {0};
+	int rc;
+
+	rc = job_read_file(options->job, &run->text, &run->text_bytes, err);
+	if (rc == 0)
+		rc = parse(run, options, NULL, &run->job, err);
+	for (uint32_t i = 0; rc == 0 && i < run->series.combinations; i++)
+		rc = check_combination(run, options, i, &made, err);
+	made_free(&made);
+	if (rc < 0)
+		return rc;
+	*text = job_text(&run->job, plan_schema());
+	return *text ? 0 : err_set(err, -ENOMEM, "no memory for the job's text");
+}
+
+/* Rank 0 has the job and its text, or rc: the others get it. Frees text. */
+static int hand_out(struct run *run, const struct run_options *options, char *text, int rc,
+		    struct err *err)
+{
+	bool first = run->world->rank == 0;
+	uint64_t length = 0;
+
+	rc = group_agree(run->world, rc, err);
+	if (rc < 0)
+		goto out_free;
+	if (text)
+		length = strlen(text);
+	group_broadcast(run->world, &length, sizeof(length));
+	if (!first) {
+		text = malloc(length + 1);
+		if (!text)
+			rc = err_set(err, -ENOMEM, "no memory for the job's text");
+	}
+	rc = group_agree(run->world, rc, err);
+	if (rc < 0)
+		goto out_free;
+	group_broadcast(run->world, text, length);
+	if (!first)
+		rc = job_parse(&run->job, plan_schema(), options->job, text, length, NULL, 0, err);
+	rc = group_agree(run->world, rc, err);
+out_free:
+	free(text);
+	return rc;
+}
+
+int run_share_job(struct run *run, const struct run_options *options, struct err *err)
+{
+	char *text = NULL;
+	int rc = 0;
+
+	if (run->world->rank == 0)
+		rc = read_job(run, options, &text, err);
+	return hand_out(run, options, text, rc, err);
+}
+
+int run_share_combination(struct run *run, const struct run_options *options,
+			  const char *const *sets, struct err *err)
+{
+	char *text = NULL;
+	int rc = 0;
+
+	job_free(&run->job);
+	if (run->world->rank == 0) {
+		rc = parse(run, options, sets, &run->job, err);
+		if (rc == 0)
+			text = job_text(&run->job, plan_schema());
+		if (rc == 0 && !text)
+			rc = err_set(err, -ENOMEM, "no memory for the job's text");
+	}
+	return hand_out(run, options, text, rc, err);
+}

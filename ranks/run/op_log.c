@@ -1,0 +1,57 @@
+/* The operation log of a run: each rank's file, times as node 0's clock tells them, what was dropped said once. */
+#include <errno.h>
+#include <stdio.h>
+
+#include "backends/op_log/op_log.h"
+#include "ranks/run/state.h"
+
+int run_log_open(struct run *run, const struct run_options *options, struct err *err)
+{
+	struct op_log_options o = {
+		.path = options->op_log,
+		.force = options->force,
+		.rank = run->world->rank,
+		.ranks = run->world->size,
+		.rows = options->op_log_rows ? options->op_log_rows : OP_LOG_ROWS,
+	};
+	uint64_t utc_ns;
+	int rc;
+
+	if (!options->op_log)
+		return 0;
+	/* One moment for all: wall clocks of nodes differ, their aligned ones do not. */
+	utc_ns = clock_utc_ns() - clock_kernel_ns() - (uint64_t)run->nodes.offset_ns;
+	rc = group_broadcast(run->world, &utc_ns, sizeof(utc_ns));
+	o.utc_ns = (int64_t)utc_ns + run->nodes.offset_ns;
+	if (rc == 0)
+		rc = op_log_open(&run->op_log, &o, err);
+	return group_agree(run->world, rc, err);
+}
+
+void run_log_discard(struct run *run)
+{
+	if (run->op_log)
+		op_log_discard(run->op_log);
+	run->op_log = NULL;
+}
+
+int run_log_close(struct run *run, const struct run_options *options, struct err *err)
+{
+	uint64_t counts[2] = {0, 0};
+	int rc = 0;
+
+	if (!options->op_log)
+		return 0;
+	if (run->op_log)
+		rc = op_log_close(run->op_log, &counts[0], &counts[1], err);
+	run->op_log = NULL;
+	rc = group_agree(run->world, rc, err);
+	group_allreduce(run->world, MERGE_SUM, counts, 2);
+	if (run->world->rank == 0 && counts[1])
+		log_say(&run->log, LOG_WARNING,
+			"%s: %llu of %llu operations have no row; --op-log-rows keeps more of them "
+			"until they are written",
+			options->op_log, (unsigned long long)counts[1],
+			(unsigned long long)(counts[0] + counts[1]));
+	return rc;
+}

@@ -1,0 +1,228 @@
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "backends/op_log/op_log.h"
+#include "plan/plan.h"
+#include "ranks/mpi/group.h"
+#include "ranks/node/watch.h"
+#include "ranks/run/progress.h"
+#include "ranks/run/state.h"
+#include "workloads/workload.h"
+
+#define NANO 1e9
+
+struct phase_run {
+	const struct workload *workload;
+	struct phase_context ctx;
+	struct tally tally;
+	struct progress_line line;
+	struct watch watch;
+	struct client_series *client;
+	enum stop_reason stopped;
+	int rc;
+};
+
+/* Memory, messages and the context of one phase; all ranks or none. */
+static int phase_open(struct run *run, const struct run_options *options, struct job_phase *phase,
+		      struct phase_run *p, struct err *err)
+{
+	int rc;
+
+	memset(p, 0, sizeof(*p));
+	p->workload = phase->section->owner;
+	rc = tally_init(&p->tally, p->workload->schema,
+			p->workload->epoch_rows ? p->workload->epoch_rows(phase) : 0, err);
+	rc = group_agree(run->world, rc, err);
+	if (rc < 0)
+		return rc;
+	p->ctx = (struct phase_context){
+		.job = &run->job,
+		.phase = phase,
+		.place = &run->place,
+		.node = run->nodes.node,
+		.clock = &run->clock,
+		.log = &run->log,
+		.stop = &run->stop,
+		.deadline_ns = options->deadline_ns ? run->start_ns + options->deadline_ns : 0,
+		.tally = &p->tally,
+		.begins = watch_begin,
+		.begins_argument = &p->watch,
+		.op_log = run->op_log,
+		.stores = run->stores,
+		.null_au = NAN,
+		.target_au = NAN,
+	};
+	if (run->world->rank == 0 && !options->quiet) {
+		p->ctx.progress = progress_show;
+		p->ctx.progress_argument = &p->line;
+	}
+	rc = group_duplicate(run->world, &p->ctx.group, err);
+	if (rc == 0)
+		mpi_group_meet(p->ctx.group, &run->nodes.meeting);
+	return rc;
+}
+
+static void phase_close(struct phase_run *p)
+{
+	if (p->ctx.group)
+		group_free(p->ctx.group);
+	tally_free(&p->tally);
+}
+
+/* Adds the mean over ranks of the figure "au" where the phase has a target for it. */
+static void add_au(struct run *run, const struct phase_run *p, struct repeat_au *into)
+{
+	const struct columns *columns = &p->workload->schema->rank;
+	uint64_t sum = 0;
+
+	if (isnan(p->ctx.target_au) || p->ctx.target_au <= 0)
+		return;
+	for (uint32_t i = 0; i < columns->figure_count; i++)
+		if (strcmp(columns->figures[i].name, "au") == 0) {
+			double au = columns->figures[i].value(p->tally.rank_row);
+
+			sum = isnan(au) ? 0 : (uint64_t)llround(au * NANO);
+		}
+	group_allreduce(run->world, MERGE_SUM, &sum, 1);
+	into->sum += (double)sum / NANO / run->world->size;
+	into->target = p->ctx.target_au;
+	into->count++;
+}
+
+static const char *phase_status(const struct phase_run *p)
+{
+	if (p->rc < 0)
+		return "failed";
+	return p->stopped == STOP_LIMIT  ? "limit"
+	       : p->stopped == STOP_NONE ? "done"
+					 : "interrupted";
+}
+
+static int phase_publish(struct run *run, const struct run_options *options, struct phase_run *p,
+			 const struct err *failure, struct err *err)
+{
+	const struct job_store *store = NULL;
+	struct results_phase phase = {
+		.number = run->published++,
+		.run = run->at,
+		.kind = p->ctx.phase->section->name,
+		.name = p->ctx.phase->name,
+		.said = p->ctx.said,
+		.status = phase_status(p),
+		.error = p->rc < 0 ? failure->text : "",
+		.null_au = p->ctx.null_au,
+		.target_au = p->ctx.target_au,
+		.tally = &p->tally,
+		.client = p->client,
+	};
+	/* The workload's own account of it; what goes before (its null run) is not the phase. */
+	uint64_t wall = p->tally.rank_row[TALLY_WALL_NS];
+	int rc;
+
+	/* Data are made once: that is no warm-up, whichever run it falls into. */
+	phase.run.warmup = phase.run.warmup && !p->workload->generating;
+	if (plan_phase_store(&run->job, p->ctx.phase, &store, NULL) == 0)
+		phase.store = store->name;
+	group_allreduce(run->world, MERGE_MAX, &wall, 1);
+	phase.seconds_ns = wall;
+	signals_watch(&run->signals, RUN_WRITE_LIMIT_NS);
+	rc = run_record_stores(run, err);
+	if (rc == 0)
+		rc = results_publish(run->results, &phase, err);
+	signals_unwatch(&run->signals);
+	if (rc < 0)
+		err_wrap(err, rc, "%s", options->results ? options->results : "results.h5");
+	return rc;
+}
+
+/* One phase from its start to its publication. *status says how the run goes on. */
+static int phase_do(struct run *run, const struct run_options *options, struct job_phase *phase,
+		    struct repeat_au *au, enum exit_status *status, enum stop_reason *stopped,
+		    struct err *err)
+{
+	struct phase_run p;
+	uint64_t dropped = run->op_log ? op_log_dropped(run->op_log) : 0;
+	struct err publish = {0};
+	int rc;
+
+	rc = phase_open(run, options, phase, &p, err);
+	if (rc < 0) {
+		*status = EXIT_FAILED;
+		goto out_close;
+	}
+	group_barrier(run->world);
+	progress_start(&p.line, &run->clock, STDERR_FILENO, run->at.run, series_runs(&run->series));
+	if (run->op_log)
+		op_log_phase(run->op_log, phase->name, run->at.run);
+	p.watch.sampler = run->sampler;
+	watch_begin(&p.watch);
+	p.rc = p.workload->run(&p.ctx, &p.stopped, err);
+	p.client = watch_end(&p.watch, p.tally.rank_row);
+	if (run->op_log)
+		p.tally.rank_row[TALLY_OP_LOG_DROPPED] = op_log_dropped(run->op_log) - dropped;
+	progress_end(&p.line);
+	rc = p.rc;
+	*stopped = p.stopped;
+	if (rc < 0)
+		*status = EXIT_FAILED;
+	else if (p.stopped > STOP_LIMIT)
+		*status = EXIT_INTERRUPTED;
+	else
+		add_au(run, &p, au);
+	if (p.ctx.said[0])
+		snprintf(run->said, sizeof(run->said), "%s: %s", phase->name, p.ctx.said);
+	if (run->results && phase_publish(run, options, &p, err, &publish) < 0) {
+		/* The phase's own error is the first cause and keeps the sentence. */
+		if (rc == 0)
+			*err = publish;
+		rc = rc ? rc : publish.code;
+		*status = EXIT_FAILED;
+	}
+out_close:
+	phase_close(&p);
+	return rc;
+}
+
+/* A generating phase has nothing to do where an earlier run of the series has made its data. */
+static int phase_left(struct run *run, const struct run_options *options,
+		      const struct job_phase *phase, bool *left, struct err *err)
+{
+	const struct workload *workload = phase->section->owner;
+	enum made_before before = MADE_NOT;
+	int rc = 0;
+
+	*left = run_wants(options, phase);
+	if (*left && workload->generating)
+		rc = made_phase(&run->made, &run->job, phase, run->at.run, &before, err);
+	*left = *left && before != MADE_SAME;
+	return group_agree(run->world, rc, err);
+}
+
+int run_phases(struct run *run, const struct run_options *options, struct repeat_au *au,
+	       enum exit_status *status, struct err *err)
+{
+	enum stop_reason stopped = STOP_NONE;
+	bool left;
+	int rc = 0;
+
+	*status = EXIT_DONE;
+	for (uint32_t i = 0; i < run->job.phase_count; i++) {
+		struct job_phase *phase = &run->job.phases[i];
+
+		rc = phase_left(run, options, phase, &left, err);
+		if (rc < 0)
+			*status = EXIT_FAILED;
+		else if (left)
+			rc = phase_do(run, options, phase, &au[i], status, &stopped, err);
+		if (*status == EXIT_FAILED || *status == EXIT_INTERRUPTED)
+			break;
+	}
+	if (*status == EXIT_INTERRUPTED)
+		rc = err_set(err, -EINTR, "stopped %s",
+			     stopped == STOP_SIGNAL ? "by a signal" : "at the deadline");
+	return rc;
+}

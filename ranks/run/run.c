@@ -1,0 +1,311 @@
+#include "ranks/run/run.h"
+
+#include <errno.h>
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "core/sched.h"
+#include "plan/plan.h"
+#include "ranks/mpi/group.h"
+#include "ranks/node/bind.h"
+#include "ranks/run/state.h"
+#include "workloads/common/clean.h"
+#include "workloads/io/clean.h"
+
+int run_begin(struct run **out, int *argc, char ***argv, struct err *err)
+{
+	struct run *run = calloc(1, sizeof(*run));
+	int provided, rc;
+
+	if (!run)
+		return err_set(err, -ENOMEM, "no memory");
+	clock_init(&run->clock);
+	run->start_ns = clock_now(&run->clock);
+	run->started_utc_ns = clock_utc_ns();
+	/* Inherited by every thread made later: sleeps end within microseconds, not 50 of them. */
+	prctl(PR_SET_TIMERSLACK, 1UL, 0UL, 0UL, 0UL);
+	bind_prepare();
+	rc = signals_start(&run->signals, &run->stop, err);
+	if (rc < 0)
+		goto out_free;
+	MPI_Init_thread(argc, argv, MPI_THREAD_FUNNELED, &provided);
+	rc = mpi_group_world(&run->world, err);
+	if (rc < 0)
+		goto out_free;
+	log_init(&run->log, STDERR_FILENO, LOG_INFO, run->world->rank, run->world->size);
+	if (run->world->rank == 0)
+		mpi_group_set_log(run->world, &run->log, RUN_WAIT_SAID_NS);
+	*out = run;
+	return 0;
+out_free:
+	free(run);
+	return rc;
+}
+
+uint32_t run_rank(const struct run *run)
+{
+	return run->world->rank;
+}
+
+const char *run_said(const struct run *run)
+{
+	return run->said;
+}
+
+void run_end(struct run *run)
+{
+	sampler_close(run->sampler);
+	job_free(&run->job);
+	free(run->text);
+	made_free(&run->made);
+	series_free(&run->series);
+	nodes_free(&run->nodes);
+	group_free(run->world);
+	MPI_Finalize();
+	signals_end(&run->signals);
+	free(run);
+}
+
+/* Rank 0 counts on which node each rank is and tells everyone where it stands. */
+static int run_place(struct run *run, struct err *err)
+{
+	bool first = run->world->rank == 0;
+	uint32_t *node_of = NULL, mine = run->nodes.index;
+	struct place *places = NULL;
+	int rc = 0;
+
+	if (first) {
+		node_of = calloc(run->world->size, sizeof(*node_of));
+		places = calloc(run->world->size, sizeof(*places));
+		if (!node_of || !places)
+			rc = err_set(err, -ENOMEM, "no memory for %u places", run->world->size);
+	}
+	rc = group_agree(run->world, rc, err);
+	if (rc < 0)
+		goto out_free;
+	group_gather(run->world, &mine, sizeof(mine), node_of);
+	if (first)
+		rc = plan_places(&run->job, node_of, run->world->size, places, err);
+	rc = group_agree(run->world, rc, err);
+	if (rc == 0)
+		rc = group_scatter(run->world, places, sizeof(*places), &run->place);
+out_free:
+	free(node_of);
+	free(places);
+	return rc;
+}
+
+/* This rank's row of /ranks, with its processor time so far. */
+static void run_describe(const struct run *run, struct rank_row *row)
+{
+	uint64_t alive;
+	struct rusage used;
+
+	memset(row, 0, sizeof(*row));
+	row->place = run->place;
+	memcpy(row->cores_found, run->cores_found, sizeof(row->cores_found));
+	sched_times(&alive, &row->runnable_ns);
+	if (getrusage(RUSAGE_SELF, &used) == 0)
+		row->run_ns =
+			(uint64_t)(used.ru_utime.tv_sec + used.ru_stime.tv_sec) * 1000000000u +
+			(uint64_t)(used.ru_utime.tv_usec + used.ru_stime.tv_usec) * 1000u;
+}
+
+/* Once more at the end: what the run has cost is known only then. */
+static void run_renew_ranks(struct run *run)
+{
+	struct rank_row row, *rows = NULL;
+	struct err err = {0};
+	int rc = 0;
+
+	run_describe(run, &row);
+	if (run->world->rank == 0) {
+		rows = calloc(run->world->size, sizeof(*rows));
+		if (!rows)
+			rc = -ENOMEM;
+	}
+	/* Without memory for them the rows of the start stand. */
+	if (group_agree(run->world, rc, &err) == 0 &&
+	    group_gather(run->world, &row, sizeof(row), rows) == 0 && rows)
+		results_set_ranks(run->results, rows);
+	free(rows);
+}
+
+/* Creates results.h5 with the job, the nodes and the ranks. */
+static int run_create_results(struct run *run, const struct run_options *options, struct err *err)
+{
+	struct results_head head = {
+		.version = options->version,
+		.build = options->build,
+		.command_line = options->command_line,
+		.job_name = run->job.name,
+		.started_utc_ns = run->started_utc_ns,
+		.ranks = run->world->size,
+		.nodes = run->nodes.count,
+		.runs = series_runs(&run->series),
+	};
+	struct rank_row rank, *ranks = NULL;
+	struct node_row node = {0}, *nodes = NULL;
+	bool first = run->world->rank == 0;
+	char *text = NULL;
+	int rc = 0;
+
+	run_describe(run, &rank);
+	if (first) {
+		text = job_text(&run->job, plan_schema());
+		ranks = calloc(head.ranks, sizeof(*ranks));
+		nodes = calloc(head.nodes, sizeof(*nodes));
+		if (!text || !ranks || !nodes)
+			rc = err_set(err, -ENOMEM, "no memory for the results' head");
+	}
+	rc = group_agree(run->world, rc, err);
+	if (rc < 0)
+		goto out_free;
+	head.job_text = text;
+	group_gather(run->world, &rank, sizeof(rank), ranks);
+	if (run->nodes.leaders) {
+		nodes_describe(&run->nodes, sampler_facts(run->sampler), &node);
+		group_gather(run->nodes.leaders, &node, sizeof(node), nodes);
+	}
+	signals_watch(&run->signals, RUN_WRITE_LIMIT_NS);
+	rc = results_create(&run->results, options->results ? options->results : "results.h5",
+			    options->force, mpi_group_comm(run->world), run->world, &head, nodes,
+			    ranks, err);
+	signals_unwatch(&run->signals);
+out_free:
+	free(text);
+	free(ranks);
+	free(nodes);
+	return rc;
+}
+
+static enum exit_status run_clean(struct run *run, struct err *err)
+{
+	struct clean_counts counts = {0};
+	int rc = 0;
+
+	for (uint32_t i = 0; rc == 0 && i < run->job.phase_count; i++)
+		if (run->job.phases[i].section->owner == &io_workload)
+			rc = io_clean(&run->job, &run->job.phases[i], &run->place, run->world,
+				      run->nodes.node, &run->clock, &run->log, &counts, err);
+	for (uint32_t i = 0; rc == 0 && i < run->job.dataset_count; i++)
+		rc = clean_run(&run->job, &run->job.datasets[i], &run->place, run->world,
+			       run->nodes.node, &run->clock, &run->log, &counts, err);
+	snprintf(run->said, sizeof(run->said),
+		 "removed %llu files%s; %llu were not as haul made them and stay",
+		 (unsigned long long)counts.removed, counts.complete ? "" : " so far",
+		 (unsigned long long)counts.kept);
+	/* Of what came before it: a job has several data sets, and plain I/O. */
+	if (rc < 0 && counts.removed) {
+		size_t told = strlen(err->text);
+
+		snprintf(err->text + told, sizeof(err->text) - told,
+			 "; before that %llu files were removed",
+			 (unsigned long long)counts.removed);
+	}
+	return rc < 0 ? EXIT_FAILED : EXIT_DONE;
+}
+
+/* Everything between the accepted job and the first phase. */
+static int run_prepare(struct run *run, const struct run_options *options, enum exit_status *status,
+		       struct err *err)
+{
+	bool crowded = true;
+	int rc;
+
+	*status = EXIT_USAGE;
+	rc = nodes_find(&run->nodes, run->world, options->fake_nodes, err);
+	if (rc == 0)
+		rc = group_agree(run->world,
+				 series_init(&run->series, options->sweeps, options->sweep_count,
+					     options->repeat ? options->repeat : 1, options->warmup,
+					     err),
+				 err);
+	if (rc == 0)
+		rc = run_share_job(run, options, err);
+	if (rc == 0)
+		rc = run_place(run, err);
+	if (rc < 0)
+		return rc;
+	*status = EXIT_FAILED;
+	rc = bind_rank(&run->nodes, &run->job.cluster, &run->log, run->cores_found, &crowded, err);
+	rc = group_agree(run->world, rc, err);
+	if (rc < 0)
+		return rc;
+	run->clock.spin = !crowded;
+	mpi_group_set_patient(run->world, crowded);
+	mpi_group_set_patient(run->nodes.node, crowded);
+	rc = nodes_align(&run->nodes, err);
+	if (rc < 0 || options->verb == RUN_CLEAN ||
+	    (options->verb == RUN_GENERATE && !options->results))
+		return rc;
+	rc = sampler_open(&run->sampler, run->nodes.node, &run->log, err);
+	rc = group_agree(run->world, rc, err);
+	if (rc < 0)
+		return rc;
+	run->signals.log = &run->log;
+	rc = run_log_open(run, options, err);
+	if (rc == 0)
+		rc = run_create_results(run, options, err);
+	if (rc < 0)
+		run_log_discard(run);
+	if (rc == -EEXIST)
+		*status = EXIT_USAGE;
+	return rc;
+}
+
+/* What the user has now, below what went wrong. */
+static void say_what_stands(const struct run *run, const char *where, struct err *err)
+{
+	size_t said = strlen(err->text);
+
+	snprintf(err->text + said, sizeof(err->text) - said,
+		 "\n      stopped all %u rank%s; results so far are in %s", run->world->size,
+		 run->world->size == 1 ? "" : "s", where);
+}
+
+enum exit_status run_job(struct run *run, const struct run_options *options, bool *speak,
+			 struct err *err)
+{
+	enum exit_status status;
+	struct err late = {0};
+	int rc;
+
+	*speak = run->world->rank == 0;
+	rc = run_prepare(run, options, &status, err);
+	if (rc < 0)
+		return status;
+	if (options->verb == RUN_CLEAN)
+		return run_clean(run, err);
+	rc = run_series(run, options, &status, err);
+	if (run_log_close(run, options, &late) < 0 && status != EXIT_FAILED) {
+		*err = late;
+		rc = late.code;
+		status = EXIT_FAILED;
+	}
+	if (run->results) {
+		enum results_status end = status == EXIT_INTERRUPTED ? RESULTS_INTERRUPTED
+					  : status == EXIT_FAILED    ? RESULTS_FAILED
+								     : RESULTS_DONE;
+
+		run_renew_ranks(run);
+		signals_watch(&run->signals, RUN_WRITE_LIMIT_NS);
+		if (results_finish(run->results, end, rc < 0 ? err->text : "", &late) < 0 &&
+		    status != EXIT_FAILED) {
+			*err = late;
+			status = EXIT_FAILED;
+		}
+		signals_unwatch(&run->signals);
+		if (status == EXIT_FAILED || status == EXIT_INTERRUPTED)
+			say_what_stands(run, options->results ? options->results : "results.h5",
+					err);
+		results_free(run->results);
+		run->results = NULL;
+	}
+	return status;
+}

@@ -1,0 +1,51 @@
+/* A run under MPI: the only place with MPI_Init. Called by cli/ for the verbs run, generate, clean. */
+#ifndef HAUL_RANKS_RUN_RUN_H
+#define HAUL_RANKS_RUN_RUN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "core/err.h"
+#include "plan/phase_filter.h"
+
+enum run_verb { RUN_ALL, RUN_GENERATE, RUN_CLEAN };
+
+struct run_options {
+	enum run_verb verb;
+	const char *job;     /* path, or a catalogue name resolved to a path by cli/ on rank 0 */
+	const char *results; /* path; NULL: results.h5 */
+	bool force, strict, quiet;
+	const char *const *sets; /* path=value */
+	unsigned set_count;
+	struct choice choice;
+	const char *const *sweeps; /* path=a,b,c */
+	unsigned sweep_count;
+	uint32_t repeat, warmup; /* runs of each combination; repeat 0: 1 */
+	const char *op_log;      /* path of the operation log; NULL: none */
+	uint64_t op_log_rows;    /* that a queue keeps until they are written; 0: OP_LOG_ROWS */
+	uint64_t deadline_ns;    /* from the start of the run; 0: none */
+	uint32_t fake_nodes;     /* 0 or 1: as the machine is */
+	const char *command_line, *version, *build;
+};
+
+enum exit_status {
+	EXIT_DONE = 0,
+	EXIT_FAILED = 1,
+	EXIT_USAGE = 2,
+	EXIT_INTERRUPTED = 4,
+	EXIT_TARGET_MISSED = 8
+};
+
+/* run_begin initialises MPI (signals are blocked and handed to one thread first); run_job does
+ * everything; run_end finalises. The exit status is the same on every rank. Sentences for people are
+ * given to print(rank 0's) by cli: run_job fills err and, on rank 0 only, tells through *speak
+ * whether this rank should print it. */
+struct run;
+int run_begin(struct run **out, int *argc, char ***argv, struct err *err);
+enum exit_status run_job(struct run *run, const struct run_options *options, bool *speak,
+			 struct err *err);
+uint32_t run_rank(const struct run *run);
+const char *run_said(const struct run *run); /* a sentence about what was done, or "" */
+void run_end(struct run *run);
+
+#endif

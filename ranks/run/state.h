@@ -1,0 +1,84 @@
+/* What a run holds on one rank; private to ranks/. */
+#ifndef HAUL_RANKS_RUN_STATE_H
+#define HAUL_RANKS_RUN_STATE_H
+
+#include "core/clock.h"
+#include "core/job/job.h"
+#include "core/log.h"
+#include "core/rank_place.h"
+#include "core/stop.h"
+#include "plan/series/series.h"
+#include "ranks/node/nodes.h"
+#include "ranks/node/sampler.h"
+#include "ranks/run/run.h"
+#include "ranks/run/signals.h"
+#include "results-schema/results.h"
+
+enum { RUN_SAID_BYTES = 512 };
+
+/* A results write that takes longer is taken to hang. */
+#define RUN_WRITE_LIMIT_NS 120000000000u
+
+/* A wait of rank 0 for the others that takes longer is said. */
+#define RUN_WAIT_SAID_NS 30000000000u
+
+struct run {
+	struct group *world;
+	struct nodes nodes;
+	struct clock clock;
+	struct log log;
+	struct stop stop;
+	struct signals signals;
+	uint64_t start_ns, started_utc_ns;
+	struct series series;
+	char *text; /* rank 0: the job's file as read, for the combinations of a series */
+	size_t text_bytes;
+	struct job job; /* that of the combination under way */
+	struct made made;
+	struct results_run at;               /* the run of the series under way */
+	const char *sets[SERIES_SWEEPS_MAX]; /* of its combination */
+	uint32_t published;                  /* phases so far */
+	struct place place;
+	char cores_found[RESULTS_TEXT];
+	struct store_facts stores[JOB_STORES_MAX]; /* as last opened by a phase */
+	struct results *results;                   /* NULL: the verb leaves none */
+	struct op_log *op_log;                     /* NULL: none is kept */
+	struct sampler *sampler; /* of a node, on its first rank, where there are results */
+	char said[RUN_SAID_BYTES];
+};
+
+/* Reads, checks and hands out the job; a refusal is the same on every rank. */
+int run_share_job(struct run *run, const struct run_options *options, struct err *err);
+
+/* The same for one combination of the sweeps' values, whose check run_share_job has made. */
+int run_share_combination(struct run *run, const struct run_options *options,
+			  const char *const *sets, struct err *err);
+
+/* Whether --only and --skip leave this phase in. */
+bool run_wants(const struct run_options *options, const struct job_phase *phase);
+
+/* The AU of a phase over the repeats of a combination, each the mean over the ranks. */
+struct repeat_au {
+	double sum, target;
+	uint32_t count;
+};
+
+/* Runs and publishes every phase wanted of run->job, once. *status is the exit status that all ranks
+ * share; au[phase_count] gathers the phases that have a target. */
+int run_phases(struct run *run, const struct run_options *options, struct repeat_au *au,
+	       enum exit_status *status, struct err *err);
+
+/* All runs of the series. */
+int run_series(struct run *run, const struct run_options *options, enum exit_status *status,
+	       struct err *err);
+
+/* The operation log, where options ask for it: opened by all ranks or none, and closed by all. Collective.
+ * close fails where a row could not be written. */
+int run_log_open(struct run *run, const struct run_options *options, struct err *err);
+void run_log_discard(struct run *run); /* where the run does not begin: no file remains */
+int run_log_close(struct run *run, const struct run_options *options, struct err *err);
+
+/* Gives run->stores of all nodes to the results, for the next publication. Collective. */
+int run_record_stores(struct run *run, struct err *err);
+
+#endif

@@ -1,0 +1,132 @@
+#include "results-schema/staging.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <libgen.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { COPY_BYTES = 1 << 20 };
+
+char *part_path(const char *path)
+{
+	char *part;
+
+	return asprintf(&part, "%s.part", path) < 0 ? NULL : part;
+}
+
+/* Through memory, not by copy_file_range: a copy that shares blocks would need new ones when they are
+ * written to, which no reservation covers. */
+static int copy_bytes(int from, int to)
+{
+	char *buffer = malloc(COPY_BYTES);
+	int rc = buffer ? 0 : -ENOMEM;
+
+	while (rc == 0) {
+		ssize_t n = read(from, buffer, COPY_BYTES);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0) {
+			rc = n < 0 ? -errno : 0;
+			break;
+		}
+		for (ssize_t done = 0; done < n && rc == 0;) {
+			ssize_t k = write(to, buffer + done, (size_t)(n - done));
+
+			if (k >= 0)
+				done += k;
+			else if (errno != EINTR)
+				rc = -errno;
+		}
+	}
+	free(buffer);
+	return rc;
+}
+
+int part_copy(const char *path, const char *part, uint64_t room, struct err *err)
+{
+	struct stat st;
+	int from, to = -1, rc = 0;
+
+	from = open(path, O_RDONLY | O_CLOEXEC);
+	if (from < 0 || fstat(from, &st) < 0) {
+		rc = err_set(err, -errno, "results file %s cannot be read: %s", path,
+			     strerror(errno));
+		goto out_from;
+	}
+	to = open(part, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, st.st_mode & 0777);
+	if (to < 0) {
+		rc = err_set(err, -errno, "%s cannot be made: %s", part, strerror(errno));
+		goto out_from;
+	}
+	rc = copy_bytes(from, to);
+	if (rc == 0 && room)
+		rc = -posix_fallocate(to, st.st_size, (off_t)room);
+	if (close(to) < 0 && rc == 0)
+		rc = -errno;
+	if (rc < 0) {
+		err_set(err, rc, "no room for results beside %s: %s; what it holds stands", path,
+			strerror(-rc));
+		unlink(part);
+	}
+out_from:
+	if (from >= 0)
+		close(from);
+	return rc;
+}
+
+/* Not every file system can sync a folder; then there is nothing to be done. */
+static int sync_folder(const char *path)
+{
+	char *copy = strdup(path);
+	int fd, rc = 0;
+
+	if (!copy)
+		return -ENOMEM;
+	fd = open(dirname(copy), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd >= 0) {
+		if (fsync(fd) < 0 && errno != EINVAL && errno != ENOTSUP && errno != EBADF)
+			rc = -errno;
+		close(fd);
+	}
+	free(copy);
+	return rc;
+}
+
+static int rename_exclusive(const char *part, const char *path)
+{
+	if (renameat2(AT_FDCWD, part, AT_FDCWD, path, RENAME_NOREPLACE) == 0)
+		return 0;
+	if (errno != EINVAL && errno != ENOSYS && errno != ENOTSUP)
+		return -errno;
+	if (access(path, F_OK) == 0)
+		return -EEXIST;
+	return rename(part, path) < 0 ? -errno : 0;
+}
+
+int part_publish(const char *part, const char *path, bool exclusive, struct err *err)
+{
+	int fd = open(part, O_RDWR | O_CLOEXEC), rc = 0;
+
+	if (fd < 0 || fdatasync(fd) < 0)
+		rc = -errno;
+	if (fd >= 0)
+		close(fd);
+	if (rc == 0 && exclusive)
+		rc = rename_exclusive(part, path);
+	else if (rc == 0 && rename(part, path) < 0)
+		rc = -errno;
+	if (rc < 0) {
+		unlink(part);
+		return err_set(err, rc, "results file %s cannot be put in place: %s", path,
+			       strerror(-rc));
+	}
+	rc = sync_folder(path);
+	return rc < 0 ? err_set(err, rc, "the folder of %s cannot be synced: %s", path,
+				strerror(-rc))
+		      : 0;
+}

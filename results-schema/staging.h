@@ -1,0 +1,22 @@
+/* The file beside the file: results.h5.part, in which a publication is made before it is renamed.
+ * Only rank 0 calls these; no HDF5, no MPI. */
+#ifndef HAUL_RESULTS_SCHEMA_STAGING_H
+#define HAUL_RESULTS_SCHEMA_STAGING_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "core/err.h"
+
+/* "PATH.part". The caller frees. */
+char *part_path(const char *path);
+
+/* Copies path to part, whose blocks are all its own, and reserves room bytes behind it, so that nothing
+ * written there can meet a full disk. -ENOSPC and the like with a sentence; part is then removed. */
+int part_copy(const char *path, const char *part, uint64_t room, struct err *err);
+
+/* part is on disk, then becomes path, and that is on disk too. exclusive: -EEXIST where path has come
+ * into being meanwhile. part is removed where it fails. */
+int part_publish(const char *part, const char *path, bool exclusive, struct err *err);
+
+#endif

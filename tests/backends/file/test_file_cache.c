@@ -1,0 +1,88 @@
+/* What of a file is in the page cache: in the working directory (the build's, on a disk), and on
+ * tmpfs, where nothing can leave it. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "backends/file/cache.h"
+#include "tests/unit.h"
+
+enum { FILE_BYTES = 8 << 20 };
+
+static int make_file(char *path)
+{
+	char *bytes = calloc(1, FILE_BYTES);
+	int fd = mkstemp(path);
+
+	CU_ASSERT_FATAL(fd >= 0 && bytes);
+	CU_ASSERT_EQUAL_FATAL(write(fd, bytes, FILE_BYTES), FILE_BYTES);
+	free(bytes);
+	return fd;
+}
+
+static void told_by_page(void)
+{
+	static const struct {
+		uint64_t offset, length, read_from, read_bytes;
+		int64_t cached;
+	} cases[] = {
+		{0, FILE_BYTES, 0, 0, 0},
+		{0, 4096, 0, 1, 4096},
+		{4096, 4096, 0, 4096, 0},
+		{100, 50, 0, 4096, 50},
+		/* one of the two pages touched */
+		{4000, 200, 0, 4096, 100},
+		{0, 0, 0, 4096, 0},
+		{FILE_BYTES - 4096, 4096, FILE_BYTES - 1, 1, 4096},
+		/* what no page can hold: behind the end */
+		{FILE_BYTES + 4096, 4096, 0, FILE_BYTES, 0},
+		{1 << 20, 1 << 20, 0, FILE_BYTES, 1 << 20},
+	};
+	char path[] = "./test_file_cache.XXXXXX", *bytes = malloc(FILE_BYTES);
+	int fd = make_file(path);
+
+	posix_fadvise(fd, 0, 0, POSIX_FADV_RANDOM);
+	for (size_t i = 0; !file_cache_is_memory(".") && i < sizeof(cases) / sizeof(cases[0]);
+	     i++) {
+		CU_ASSERT_EQUAL(file_cache_evict(path), 0);
+		CU_ASSERT_EQUAL(pread(fd, bytes, cases[i].read_bytes, (off_t)cases[i].read_from),
+				(ssize_t)cases[i].read_bytes);
+		CU_ASSERT_EQUAL(file_cache_resident(fd, cases[i].offset, cases[i].length),
+				cases[i].cached);
+		CU_ASSERT_EQUAL(file_cache_mincore(fd, cases[i].offset, cases[i].length),
+				cases[i].cached);
+	}
+	CU_ASSERT_EQUAL(file_cache_evict("./not/there"), -ENOENT);
+	CU_ASSERT_EQUAL(file_cache_resident(-1, 0, 1), -EBADF);
+	unlink(path);
+	close(fd);
+	free(bytes);
+}
+
+static void memory_is_never_cold(void)
+{
+	char path[] = "/dev/shm/test_file_cache.XXXXXX";
+	int fd;
+
+	CU_ASSERT_FALSE(file_cache_is_memory("/proc"));
+	if (!file_cache_is_memory("/dev/shm/not/there"))
+		return; /* another file system here */
+	fd = make_file(path);
+	CU_ASSERT_EQUAL(file_cache_evict(path), FILE_BYTES);
+	CU_ASSERT_EQUAL(file_cache_resident(fd, 0, FILE_BYTES), FILE_BYTES);
+	unlink(path);
+	close(fd);
+}
+
+int main(void)
+{
+	CU_TestInfo tests[] = {
+		{"told by page", told_by_page},
+		{"memory is never cold", memory_is_never_cold},
+		CU_TEST_INFO_NULL,
+	};
+
+	return unit_main("file_cache", tests);
+}

@@ -1,0 +1,293 @@
+/* What the options of file:// and direct:// do, seen from outside, and what is refused. */
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include "backends/file/cache.h"
+#include "backends/file/file.h"
+#include "tests/backends/rig.h"
+#include "tests/unit.h"
+
+enum { SIZE = 8 << 20 };
+
+struct files {
+	struct rig rig;
+	struct queue queue;
+	char folder[64], path[128];
+};
+
+static int files_open(struct files *f, const char *parent, const char *scheme, const char *options)
+{
+	char json[512];
+	int rc;
+
+	memset(f, 0, sizeof(*f));
+	rig_init(&f->rig);
+	snprintf(f->folder, sizeof(f->folder), "%s/test_file_options.XXXXXX", parent);
+	CU_ASSERT_PTR_NOT_NULL_FATAL(mkdtemp(f->folder));
+	snprintf(f->path, sizeof(f->path), "%s/x", f->folder);
+	snprintf(json, sizeof(json), "{\"uri\": \"%s://%s\"%s}", scheme, f->folder, options);
+	rc = rig_open(&f->rig, json);
+	return rc < 0 ? rc : queue_open(&f->queue, &f->rig.store, 1, &f->rig.err);
+}
+
+static void files_close(struct files *f)
+{
+	unlink(f->path);
+	CU_ASSERT_EQUAL(rmdir(f->folder), 0);
+	queue_close(&f->queue);
+	rig_close(&f->rig);
+}
+
+static void put(struct files *f, uint64_t bytes)
+{
+	char *data = calloc(1, SIZE + 4096);
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(data);
+	CU_ASSERT_EQUAL(rig_put(&f->queue, "x", data, bytes), 0);
+	free(data);
+}
+
+static void test_refused(void)
+{
+	static const struct {
+		const char *scheme, *options, *sentence;
+	} cases[] = {
+		{"file", ", \"engine\": \"mmap\", \"direct\": true",
+		 "/stores/s/engine: mmap reads through the page cache"},
+		{"direct", ", \"engine\": \"mmap\"",
+		 "/stores/s/engine: mmap reads through the page cache"},
+		{"direct", ", \"direct\": false", "/stores/s/direct: direct:// is direct"},
+		{"file", ", \"direct\": true, \"fadvise\": \"random\"",
+		 "/stores/s/fadvise: speaks of the page cache"},
+		{"direct", ", \"readahead\": \"1 MiB\"",
+		 "/stores/s/readahead: speaks of the page cache"},
+		{"file", ", \"layout\": {\"stripe_size\": 1000}",
+		 "/stores/s/layout/stripe_size: must be a multiple of 64 KiB"},
+		{"file", ", \"layout\": {\"class\": \"sixteen_letters_\"}",
+		 "/stores/s/layout/class"},
+		{"file", ", \"fadvise\": \"sequentially\"", "sequential"},
+	};
+	struct files f;
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		CU_ASSERT_EQUAL(files_open(&f, ".", cases[i].scheme, cases[i].options), -EINVAL);
+		if (!strstr(f.rig.err.text, cases[i].sentence))
+			fprintf(stderr, "case %zu: %s\n", i, f.rig.err.text);
+		CU_ASSERT_PTR_NOT_NULL(strstr(f.rig.err.text, cases[i].sentence));
+		files_close(&f);
+	}
+}
+
+static bool refuses_direct(void)
+{
+	int fd = open(".", O_TMPFILE | O_RDWR | O_DIRECT, 0600);
+
+	if (fd >= 0)
+		close(fd);
+	return fd < 0;
+}
+
+/* The same store by a shorter name: what the job does not say is uring and direct. */
+static void test_direct_is_file(void)
+{
+	const struct backend_ops *file = backend_find("file"), *direct = backend_find("direct");
+	struct store_facts facts;
+	struct files f;
+
+	CU_ASSERT_PTR_NOT_EQUAL_FATAL(direct, NULL);
+	CU_ASSERT_PTR_EQUAL(file->open, direct->open);
+	CU_ASSERT_PTR_EQUAL(file->submit, direct->submit);
+	CU_ASSERT_EQUAL(file->capabilities, direct->capabilities);
+	if (refuses_direct())
+		return;
+	CU_ASSERT_EQUAL_FATAL(files_open(&f, ".", "direct", ", \"fsync\": \"file\""), 0);
+	store_describe(&f.rig.store, &f.rig.described, &facts);
+	CU_ASSERT(strcmp(facts.engine, "uring") == 0 || strstr(facts.note, "engine uring"));
+	CU_ASSERT_EQUAL(facts.direct, 1);
+	CU_ASSERT(f.rig.store.alignment >= 512);
+	CU_ASSERT_EQUAL(((const struct file_options *)f.rig.store.options)->fsync, FILE_FSYNC_FILE);
+	files_close(&f);
+	CU_ASSERT_EQUAL_FATAL(files_open(&f, ".", "direct", ", \"engine\": \"psync\""), 0);
+	store_describe(&f.rig.store, &f.rig.described, &facts);
+	CU_ASSERT_STRING_EQUAL(facts.engine, "psync");
+	CU_ASSERT_EQUAL(facts.direct, 1);
+	files_close(&f);
+}
+
+/* Bytes of the file in the cache after `bytes` at its start were read, or after opening it alone. */
+static int64_t cached_after(const char *options, uint64_t bytes)
+{
+	struct object o = {.key = "x"};
+	char *data = malloc(SIZE);
+	int64_t before = -1, now = -1;
+	struct files f;
+
+	CU_ASSERT_EQUAL_FATAL(files_open(&f, ".", "file", options), 0);
+	put(&f, SIZE);
+	CU_ASSERT_EQUAL(file_cache_evict(f.path), 0);
+	CU_ASSERT_EQUAL(rig_do(&f.queue, &o, IO_OPEN, 0, 0, NULL, NULL), 0);
+	if (bytes)
+		CU_ASSERT_EQUAL(rig_do(&f.queue, &o, IO_READ, 0, bytes, data, NULL), 0);
+	/* The kernel fetches behind the caller's back: until nothing more comes. */
+	while (now != before || now < 0) {
+		before = now;
+		usleep(20000);
+		now = store_resident(&f.rig.store, &o, 0, SIZE);
+	}
+	CU_ASSERT_EQUAL(rig_do(&f.queue, &o, IO_CLOSE, 0, 0, NULL, NULL), 0);
+	files_close(&f);
+	free(data);
+	return now;
+}
+
+/* Their effect, not what the calls return. */
+static void test_advice_has_its_effect(void)
+{
+	if (file_cache_is_memory("."))
+		return;
+	CU_ASSERT_EQUAL(cached_after("", 0), 0);
+	CU_ASSERT_EQUAL(cached_after(", \"fadvise\": \"willneed\"", 0), SIZE);
+	CU_ASSERT_EQUAL(cached_after(", \"fadvise\": \"random\"", 4096), 4096);
+	CU_ASSERT(cached_after(", \"fadvise\": \"sequential\"", 4096) > 4096);
+	CU_ASSERT_EQUAL(cached_after(", \"fadvise\": \"random\", \"readahead\": \"1 MiB\"", 4096),
+			4096 + (1 << 20));
+	CU_ASSERT_EQUAL(cached_after(", \"fadvise\": \"noreuse\", \"engine\": \"mmap\"", SIZE),
+			SIZE);
+}
+
+/* How much room the file system has had at the least. */
+struct watch {
+	pthread_t thread;
+	atomic_bool over;
+	uint64_t free_at_first, free_least; /* bytes */
+};
+
+static uint64_t free_bytes(void)
+{
+	struct statvfs fs;
+
+	CU_ASSERT_EQUAL(statvfs(".", &fs), 0);
+	return fs.f_bavail * fs.f_frsize;
+}
+
+static void *watch_room(void *argument)
+{
+	struct watch *w = argument;
+
+	while (!atomic_load(&w->over)) {
+		uint64_t now = free_bytes();
+
+		w->free_least = now < w->free_least ? now : w->free_least;
+	}
+	return NULL;
+}
+
+/* More than there is: refused at once, nothing is left, and nobody is robbed of room in between. */
+static void check_too_much(struct files *f, const char *part)
+{
+	struct object o = {.key = "x"};
+	struct watch w = {.over = false};
+
+	w.free_at_first = w.free_least = free_bytes();
+	CU_ASSERT_EQUAL_FATAL(pthread_create(&w.thread, NULL, watch_room, &w), 0);
+	CU_ASSERT_EQUAL(rig_do(&f->queue, &o, IO_BEGIN, 0, 2 * w.free_at_first, NULL, NULL),
+			-ENOSPC);
+	atomic_store(&w.over, true);
+	pthread_join(w.thread, NULL);
+	CU_ASSERT(w.free_least > w.free_at_first / 2);
+	CU_ASSERT_EQUAL(access(part, F_OK), -1);
+}
+
+/* Room while it is begun; no more than was written when it stands. */
+static void test_preallocate(void)
+{
+	struct object o = {.key = "x"};
+	char text[100] = "text", part[160];
+	struct files f;
+	struct stat st;
+
+	CU_ASSERT_EQUAL_FATAL(files_open(&f, ".", "file", ", \"preallocate\": true"), 0);
+	CU_ASSERT_EQUAL(rig_do(&f.queue, &o, IO_BEGIN, 0, SIZE, NULL, NULL), 0);
+	snprintf(part, sizeof(part), "%s.haul-part", f.path);
+	CU_ASSERT_EQUAL(stat(part, &st), 0);
+	CU_ASSERT(st.st_blocks * 512 >= SIZE);
+	CU_ASSERT_EQUAL(rig_do(&f.queue, &o, IO_WRITE, 0, sizeof(text), text, NULL), 0);
+	CU_ASSERT_EQUAL(rig_do(&f.queue, &o, IO_COMMIT, 0, 0, NULL, NULL), 0);
+	CU_ASSERT_EQUAL(stat(f.path, &st), 0);
+	CU_ASSERT_EQUAL(st.st_size, sizeof(text));
+	CU_ASSERT(st.st_blocks * 512 < SIZE);
+	check_too_much(&f, part);
+	/* In place: for all that it will hold. */
+	CU_ASSERT_EQUAL(rig_do(&f.queue, &o, IO_UPDATE, 0, SIZE, NULL, NULL), 0);
+	CU_ASSERT_EQUAL(stat(f.path, &st), 0);
+	CU_ASSERT(st.st_size == SIZE && st.st_blocks * 512 >= SIZE);
+	CU_ASSERT_EQUAL(rig_do(&f.queue, &o, IO_CLOSE, 0, 0, NULL, NULL), 0);
+	files_close(&f);
+}
+
+static void test_layout_is_reported(void)
+{
+	static const struct {
+		uint64_t magic;
+		const char *name, *class, *text;
+		enum file_layout_way way;
+	} cases[] = {
+		{FILE_SYSTEM_LUSTRE, "lustre", "flash",
+		 "lustre: stripe count 4 size 1048576 B class flash", FILE_LAYOUT_LUSTRE},
+		{FILE_SYSTEM_BEEGFS, "beegfs", "", "beegfs: stripe count 4 size 1048576 B",
+		 FILE_LAYOUT_BEEGFS},
+		{FILE_SYSTEM_BEEGFS, "beegfs", "x", "not applied: beegfs takes no class",
+		 FILE_LAYOUT_NONE},
+		{0x65735546, "fuse.daos", "",
+		 "not applied: dfuse takes none, set the folder's by `daos fs set-attr`",
+		 FILE_LAYOUT_NONE},
+		{0xef53, "ext4", "", "not applied: ext4 has no striping that haul can set",
+		 FILE_LAYOUT_NONE},
+	};
+	struct file_layout_options o = {.stripe_count = 4, .stripe_bytes = 1 << 20};
+	struct store_facts facts;
+	struct file_system fs;
+	struct files f;
+	char text[96];
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		fs.magic = cases[i].magic;
+		strcpy(fs.name, cases[i].name);
+		strcpy(o.class, cases[i].class);
+		CU_ASSERT_EQUAL(file_layout_way(&o, &fs, text), cases[i].way);
+		CU_ASSERT_STRING_EQUAL(text, cases[i].text);
+	}
+	o = (struct file_layout_options){0};
+	CU_ASSERT_EQUAL(file_layout_way(&o, &fs, text), FILE_LAYOUT_NONE);
+	CU_ASSERT_STRING_EQUAL(text, "");
+	CU_ASSERT_EQUAL(file_layout_make(FILE_LAYOUT_NONE, &o, "./x"), -EOPNOTSUPP);
+	CU_ASSERT_EQUAL_FATAL(files_open(&f, ".", "file", ", \"layout\": {\"stripe_count\": 4}"),
+			      0);
+	put(&f, 10);
+	store_describe(&f.rig.store, &f.rig.described, &facts);
+	CU_ASSERT_EQUAL(strncmp(facts.layout, "not applied: ", 13), 0);
+	CU_ASSERT_PTR_NOT_NULL(strstr(facts.note, facts.layout));
+	files_close(&f);
+}
+
+int main(void)
+{
+	CU_TestInfo tests[] = {
+		{"refused", test_refused},
+		{"direct:// is file://", test_direct_is_file},
+		{"advice has its effect", test_advice_has_its_effect},
+		{"preallocate", test_preallocate},
+		{"layout is reported", test_layout_is_reported},
+		CU_TEST_INFO_NULL,
+	};
+
+	return unit_main("file_options", tests);
+}

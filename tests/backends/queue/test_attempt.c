@@ -1,0 +1,379 @@
+/* Attempts: trying again, the endpoints they take, and what is counted, on a backend made for it. */
+#include <errno.h>
+#include <string.h>
+
+#include "backends/queue/queue.h"
+#include "tests/unit.h"
+
+enum { SCRIPT = 64, ENDPOINTS = 3 };
+
+struct step {
+	int status;
+	enum io_fault fault;
+	bool transient;
+	uint64_t bytes, retry_after_ns;
+};
+
+struct script {
+	struct step steps[SCRIPT];
+	uint64_t takes_ns, at_ns[SCRIPT];
+	uint32_t attempts, taken[SCRIPT];
+	struct io *held[SCRIPT];
+	uint32_t held_count;
+	struct clock clock;
+	struct store_options options;
+	struct retry_options retry;
+	struct endpoint_options balance;
+	struct store store;
+	struct queue queue;
+};
+
+static void attempt(struct script *s, struct io *io)
+{
+	const struct step *step = &s->steps[s->attempts];
+
+	s->at_ns[s->attempts] = clock_now(&s->clock);
+	s->taken[s->attempts++] = io->endpoint;
+	clock_advance(&s->clock, s->takes_ns);
+	io->status = step->status;
+	io->fault = (uint8_t)step->fault;
+	io->transient = step->transient;
+	io->retry_after_ns = step->retry_after_ns;
+	io->protocol_status = step->status ? 503 : 200;
+	io->done_bytes = step->status ? io->done_bytes + step->bytes : io->length;
+	io->wire_bytes += step->status ? step->bytes + 7 : io->length;
+}
+
+static void sync_submit(struct channel *c, struct io *const *ios, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++)
+		attempt(c->store->state, ios[i]);
+}
+
+static void async_submit(struct channel *c, struct io *const *ios, uint32_t n)
+{
+	struct script *s = c->store->state;
+
+	for (uint32_t i = 0; i < n; i++)
+		s->held[s->held_count++] = ios[i];
+}
+
+/* The first that came comes back first, one a call. */
+static uint32_t async_reap(struct channel *c, struct io **done, uint32_t min, uint32_t max,
+			   uint64_t deadline_ns)
+{
+	struct script *s = c->store->state;
+
+	(void)deadline_ns;
+	if (!min || !max || !s->held_count)
+		return 0;
+	done[0] = s->held[0];
+	memmove(s->held, s->held + 1, --s->held_count * sizeof(s->held[0]));
+	attempt(s, done[0]);
+	return 1;
+}
+
+static const struct backend_ops sync_ops = {
+	.scheme = "sync", .capabilities = BACKEND_CONTENT, .depth_max = 8, .submit = sync_submit};
+static const struct backend_ops async_ops = {.scheme = "async",
+					     .capabilities = BACKEND_CONTENT,
+					     .depth_max = 8,
+					     .submit = async_submit,
+					     .reap = async_reap};
+
+static void script_begin(struct script *s, const struct backend_ops *ops, uint32_t depth,
+			 enum balance balance)
+{
+	static const char *const names[ENDPOINTS] = {"http://a", "http://b", "http://c"};
+
+	*s = (struct script){
+		.retry = {.attempts = 4, .first_ns = 1000, .longest_ns = 3000, .budget = 0},
+		.balance = {.balance = balance, .eject_failures = 2, .eject_ns = 1000000},
+		.takes_ns = 100,
+	};
+	clock_init_fake(&s->clock, 1000000);
+	s->store = (struct store){.ops = ops,
+				  .options = &s->options,
+				  .clock = &s->clock,
+				  .alignment = 1,
+				  .place = {.rank = 4, .ranks = 8, .node = 2, .nodes = 4},
+				  .retry = &s->retry,
+				  .state = s};
+	CU_ASSERT_EQUAL_FATAL(endpoints_open(&s->store.endpoints, names, ENDPOINTS, &s->balance,
+					     &s->store.place, NULL),
+			      0);
+	CU_ASSERT_EQUAL_FATAL(queue_open(&s->queue, &s->store, depth, NULL), 0);
+}
+
+static void script_end(struct script *s)
+{
+	queue_close(&s->queue);
+	endpoints_close(s->store.endpoints);
+}
+
+static const struct step busy = {.status = -EBUSY, .fault = IO_FAULT_THROTTLE, .transient = true};
+static const struct step dead = {
+	.status = -ECONNREFUSED, .fault = IO_FAULT_CONNECT, .transient = true};
+
+static int read_one(struct script *s, struct io *io)
+{
+	static struct object o;
+
+	*io = (struct io){.op = IO_READ, .object = &o, .length = 100};
+	return queue_do(&s->queue, io);
+}
+
+static void test_what_passes_is_tried_again(void)
+{
+	static const struct backend_ops *const ops[] = {&sync_ops, &async_ops};
+	struct script s;
+	struct io io;
+	struct hist first;
+
+	for (int i = 0; i < 2; i++) {
+		script_begin(&s, ops[i], 2, BALANCE_RANK);
+		s.steps[0] = busy;
+		s.steps[0].bytes = 40;
+		s.steps[1] = busy;
+		s.steps[1].retry_after_ns = 50000;
+		CU_ASSERT_EQUAL(read_one(&s, &io), 0);
+		CU_ASSERT_EQUAL(io.attempts, 3);
+		CU_ASSERT_EQUAL(s.attempts, 3);
+		CU_ASSERT(s.at_ns[1] < s.at_ns[0] + 100 + 1000);
+		CU_ASSERT_EQUAL(s.at_ns[2], s.at_ns[1] + 100 + 50000);
+		CU_ASSERT_EQUAL(io.done_bytes, 100);
+		CU_ASSERT_EQUAL(io.fault, IO_FAULT_NONE);
+		CU_ASSERT_EQUAL(io.wire_bytes, 47 + 7 + 100);
+		CU_ASSERT_EQUAL(s.queue.stats->op[IO_READ].operations, 1);
+		CU_ASSERT_EQUAL(s.queue.stats->op[IO_READ].retries, 2);
+		CU_ASSERT_EQUAL(s.queue.stats->op[IO_READ].errors, 0);
+		CU_ASSERT_EQUAL(io.done_ns - io.submit_ns,
+				s.at_ns[2] - s.at_ns[0] + 100); /* total */
+		CU_ASSERT_EQUAL(s.queue.stats->first[IO_READ].sum_ns, 100);
+		s.steps[3] = (struct step){0};
+		CU_ASSERT_EQUAL(read_one(&s, &io), 0);
+		queue_first_attempts(s.queue.stats, IO_READ, &first);
+		CU_ASSERT_EQUAL(hist_count(&first), 2);
+		CU_ASSERT_EQUAL(first.sum_ns, 200);
+		CU_ASSERT_EQUAL(first.bucket[hist_index(100)], 2);
+		CU_ASSERT(first.max_ns >= 100 && first.max_ns < 102);
+		script_end(&s);
+	}
+}
+
+static void test_it_ends(void)
+{
+	struct script s;
+	struct io io;
+
+	/* After so many attempts. */
+	script_begin(&s, &async_ops, 1, BALANCE_RANK);
+	for (int i = 0; i < 10; i++)
+		s.steps[i] = busy;
+	CU_ASSERT_EQUAL(read_one(&s, &io), -EBUSY);
+	CU_ASSERT_EQUAL(io.attempts, 4);
+	CU_ASSERT_EQUAL(s.attempts, 4);
+	CU_ASSERT_EQUAL(s.queue.stats->op[IO_READ].errors, 1);
+	CU_ASSERT(s.at_ns[3] - s.at_ns[2] < 100 + 3000);
+	script_end(&s);
+
+	/* At once, where it will not pass. */
+	script_begin(&s, &async_ops, 1, BALANCE_RANK);
+	s.steps[0] = (struct step){.status = -EACCES, .fault = IO_FAULT_DENIED};
+	CU_ASSERT_EQUAL(read_one(&s, &io), -EACCES);
+	CU_ASSERT_EQUAL(s.attempts, 1);
+	script_end(&s);
+
+	/* When the budget is spent: 2 from the start, 10 successes give one more. */
+	script_begin(&s, &sync_ops, 1, BALANCE_RANK);
+	queue_close(&s.queue);
+	s.retry.budget = 2;
+	CU_ASSERT_EQUAL_FATAL(queue_open(&s.queue, &s.store, 1, NULL), 0);
+	for (int i = 0; i < 3; i++)
+		s.steps[i] = busy;
+	CU_ASSERT_EQUAL(read_one(&s, &io), -EBUSY);
+	CU_ASSERT_EQUAL(io.attempts, 3);
+	for (int i = 0; i < 10; i++)
+		CU_ASSERT_EQUAL(read_one(&s, &io), 0);
+	s.steps[s.attempts] = busy;
+	s.steps[s.attempts + 1] = busy;
+	CU_ASSERT_EQUAL(read_one(&s, &io), -EBUSY);
+	CU_ASSERT_EQUAL(io.attempts, 2);
+	script_end(&s);
+}
+
+/* One that waits to be tried again does not hold up the others. */
+static void test_others_go_on(void)
+{
+	struct io ios[3], *all[3] = {&ios[0], &ios[1], &ios[2]}, *done[3];
+	struct object o = {0};
+	struct script s;
+
+	script_begin(&s, &async_ops, 3, BALANCE_RANK);
+	s.steps[0] = busy;
+	s.steps[0].retry_after_ns = 1000000;
+	for (int i = 0; i < 3; i++)
+		ios[i] = (struct io){.op = IO_READ, .object = &o, .length = 10};
+	CU_ASSERT_EQUAL(queue_submit(&s.queue, all, 3), 0);
+	CU_ASSERT_EQUAL(queue_reap(&s.queue, done, 2, 3, UINT64_MAX), 2);
+	CU_ASSERT_PTR_EQUAL(done[0], &ios[1]);
+	CU_ASSERT_PTR_EQUAL(done[1], &ios[2]);
+	CU_ASSERT(clock_now(&s.clock) < 1000000 + 1000);
+	CU_ASSERT_EQUAL(queue_reap(&s.queue, done, 1, 3, 1500000), 0);
+	CU_ASSERT_EQUAL(clock_now(&s.clock), 1500000);
+	CU_ASSERT_EQUAL(queue_reap(&s.queue, done, 1, 3, UINT64_MAX), 1);
+	CU_ASSERT_PTR_EQUAL(done[0], &ios[0]);
+	CU_ASSERT_EQUAL(ios[0].status, 0);
+	CU_ASSERT_EQUAL(s.queue.in_flight, 0);
+	script_end(&s);
+}
+
+static void test_policies(void)
+{
+	static const struct {
+		enum balance balance;
+		uint32_t taken[4];
+	} cases[] = {
+		{BALANCE_RANK, {1, 1, 1, 1}},
+		{BALANCE_NODE, {2, 2, 2, 2}},
+		{BALANCE_ROUND_ROBIN, {1, 2, 0, 1}},
+	};
+	struct script s;
+	struct io io;
+	uint32_t seen = 0;
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		script_begin(&s, &sync_ops, 1, cases[i].balance);
+		for (int k = 0; k < 4; k++) {
+			read_one(&s, &io);
+			CU_ASSERT_EQUAL(s.taken[k], cases[i].taken[k]);
+		}
+		script_end(&s);
+	}
+	script_begin(&s, &sync_ops, 1, BALANCE_RANDOM);
+	for (int k = 0; k < 40; k++) {
+		read_one(&s, &io);
+		seen |= 1u << s.taken[k];
+	}
+	CU_ASSERT_EQUAL(seen, 7);
+	script_end(&s);
+}
+
+/* What the store is not asked for takes no endpoint's turn. */
+static bool asks(const struct channel *c, const struct io *io)
+{
+	(void)c;
+	return io->op == IO_READ;
+}
+
+static void test_turns(void)
+{
+	static const uint32_t taken[] = {1, 2, 0};
+	struct backend_ops ops = sync_ops;
+	struct object o = {0};
+	struct script s;
+	struct io io;
+
+	ops.asks = asks;
+	script_begin(&s, &ops, 1, BALANCE_ROUND_ROBIN);
+	for (int i = 0; i < 3; i++) {
+		io = (struct io){.op = IO_OPEN, .object = &o};
+		queue_do(&s.queue, &io);
+		read_one(&s, &io);
+		CU_ASSERT_EQUAL(io.endpoint, taken[i]);
+		CU_ASSERT_EQUAL(s.queue.endpoint_counts[taken[i]].attempts, 1);
+	}
+	script_end(&s);
+}
+
+static void test_load_and_latency(void)
+{
+	struct endpoint_options o = {.balance = BALANCE_LEAST_LOADED};
+	static const char *const names[] = {"a", "b", "c"};
+	struct place place = {.ranks = 1};
+	struct random r = {0};
+	struct endpoints *e;
+
+	CU_ASSERT_EQUAL_FATAL(endpoints_open(&e, names, 3, &o, &place, NULL), 0);
+	/* One each, then the first to be free; of several free, the one idle longest. */
+	CU_ASSERT_EQUAL(endpoints_choose(e, &r, UINT32_MAX, 10), 0);
+	CU_ASSERT_EQUAL(endpoints_choose(e, &r, UINT32_MAX, 20), 1);
+	CU_ASSERT_EQUAL(endpoints_choose(e, &r, UINT32_MAX, 30), 2);
+	endpoints_done(e, 1, IO_FAULT_NONE, 5, 40);
+	CU_ASSERT_EQUAL(endpoints_choose(e, &r, UINT32_MAX, 50), 1);
+	endpoints_done(e, 2, IO_FAULT_NONE, 5, 60);
+	endpoints_done(e, 0, IO_FAULT_NONE, 5, 60);
+	CU_ASSERT_EQUAL(endpoints_choose(e, &r, UINT32_MAX, 70), 0);
+	endpoints_close(e);
+
+	/* Ten times slower: one of eleven goes there at most; an idle second halves what is known. */
+	o.balance = BALANCE_LATENCY;
+	CU_ASSERT_EQUAL_FATAL(endpoints_open(&e, names, 2, &o, &place, NULL), 0);
+	for (uint32_t i = 0; i < 2; i++) {
+		CU_ASSERT_EQUAL(endpoints_choose(e, &r, UINT32_MAX, i + 1), i);
+		endpoints_done(e, i, IO_FAULT_NONE, i ? 1000 : 10000, 10);
+	}
+	for (int i = 0; i < 10; i++)
+		CU_ASSERT_EQUAL(endpoints_choose(e, &r, UINT32_MAX, 20), i < 9 ? 1 : 0);
+	for (int i = 0; i < 9; i++)
+		endpoints_done(e, 1, IO_FAULT_NONE, 1000, 30);
+	endpoints_done(e, 0, IO_FAULT_NONE, 10000, 30);
+	CU_ASSERT_EQUAL(endpoints_choose(e, &r, UINT32_MAX, 2000000000), 1);
+	endpoints_done(e, 1, IO_FAULT_NONE, 1000, 2000001000);
+	CU_ASSERT_EQUAL(endpoints_choose(e, &r, UINT32_MAX, 8000000000), 1);
+	CU_ASSERT_EQUAL(endpoints_choose(e, &r, UINT32_MAX, 8000000000), 0);
+	endpoints_close(e);
+}
+
+/* Two failures in a row eject it for 1 ms; then one attempt tries it, fails, and it is out for 2. */
+static void test_the_dead_are_left(void)
+{
+	struct script s;
+	struct io io;
+
+	script_begin(&s, &sync_ops, 1, BALANCE_RANK);
+	s.steps[0] = dead;
+	s.steps[1] = dead;
+	CU_ASSERT_EQUAL(read_one(&s, &io), 0);
+	CU_ASSERT_EQUAL(s.taken[0], 1);
+	CU_ASSERT_EQUAL(s.taken[1], 1);
+	CU_ASSERT_EQUAL(s.taken[2], 2);
+	read_one(&s, &io);
+	CU_ASSERT_EQUAL(s.taken[3], 2);
+	clock_advance(&s.clock, 1000000);
+	s.steps[4] = dead;
+	read_one(&s, &io);
+	CU_ASSERT_EQUAL(s.taken[4], 1);
+	CU_ASSERT_EQUAL(s.taken[5], 2);
+	clock_advance(&s.clock, 1000000);
+	read_one(&s, &io);
+	CU_ASSERT_EQUAL(s.taken[6], 2);
+	clock_advance(&s.clock, 1000000);
+	read_one(&s, &io);
+	read_one(&s, &io);
+	CU_ASSERT_EQUAL(s.taken[7], 1);
+	CU_ASSERT_EQUAL(s.taken[8], 1);
+	CU_ASSERT_EQUAL(s.queue.endpoint_counts[1].attempts, 5);
+	CU_ASSERT_EQUAL(s.queue.endpoint_counts[1].failures, 3);
+	CU_ASSERT_EQUAL(s.queue.endpoint_counts[1].fault[IO_FAULT_CONNECT], 3);
+	CU_ASSERT_EQUAL(s.queue.endpoint_counts[2].attempts, 4);
+	CU_ASSERT_EQUAL(s.queue.endpoint_counts[2].bytes, 400);
+	CU_ASSERT_EQUAL(s.queue.endpoint_counts[2].time_ns, 400);
+	script_end(&s);
+}
+
+int main(void)
+{
+	CU_TestInfo tests[] = {
+		{"what passes is tried again", test_what_passes_is_tried_again},
+		{"it ends", test_it_ends},
+		{"others go on", test_others_go_on},
+		{"policies", test_policies},
+		{"turns", test_turns},
+		{"load and latency", test_load_and_latency},
+		{"the dead are left", test_the_dead_are_left},
+		CU_TEST_INFO_NULL,
+	};
+
+	return unit_main("attempt", tests);
+}

@@ -1,0 +1,444 @@
+/* Groups of threads: the contract of core/group/group.h, with 1 to 64 ranks. CUnit's assertions are not
+ * for several threads, so a rank returns the line of the first check that failed, negated. */
+#include <CUnit/CUnit.h>
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "core/clock.h"
+#include "core/content/random.h"
+#include "core/group/thread_group.h"
+#include "core/stop.h"
+#include "tests/unit.h"
+
+#define HOLDS(condition) \
+	do { \
+		if (!(condition)) \
+			return -__LINE__; \
+	} while (0)
+
+static const uint32_t sizes[] = {1, 2, 3, 64};
+enum { SIZES = 4 };
+
+static void run_all(int (*body)(struct group *g, void *argument))
+{
+	for (unsigned i = 0; i < SIZES; i++) {
+		struct err err = {0};
+		_Atomic uint32_t shared;
+		int rc;
+
+		atomic_init(&shared, 0);
+		rc = thread_group_run(sizes[i], body, &shared, &err);
+		if (rc != 0)
+			printf("%u ranks: line %d: %s\n", sizes[i], -rc, err.text);
+		CU_ASSERT_EQUAL(rc, 0);
+	}
+}
+
+static int reduces(struct group *g, void *argument)
+{
+	(void)argument;
+	for (uint64_t round = 0; round < 50; round++) {
+		uint64_t words[3] = {g->rank + round, 1, UINT64_MAX - g->rank};
+		uint64_t n = g->size, all = n * (n - 1) / 2 + n * round;
+		uint64_t many[200];
+
+		HOLDS(group_allreduce(g, MERGE_SUM, words, 2) == 0);
+		HOLDS(words[0] == all && words[1] == n);
+		HOLDS(words[2] == UINT64_MAX - g->rank);
+		HOLDS(group_allreduce(g, MERGE_MIN, words + 2, 1) == 0);
+		HOLDS(words[2] == UINT64_MAX - (n - 1));
+		for (unsigned i = 0; i < 200; i++)
+			many[i] = i * g->rank;
+		HOLDS(group_allreduce(g, MERGE_MAX, many, 200) == 0);
+		for (unsigned i = 0; i < 200; i++)
+			HOLDS(many[i] == i * (n - 1));
+		many[0] = 1;
+		HOLDS(group_reduce(g, MERGE_SUM, many, 1) == 0);
+		HOLDS(g->rank != 0 || many[0] == n);
+		HOLDS(group_allreduce(g, MERGE_SUM, words, 0) == 0);
+	}
+	return 0;
+}
+
+static void allreduce_and_reduce(void)
+{
+	run_all(reduces);
+}
+
+struct record {
+	uint32_t rank;
+	char text[20];
+};
+
+static int moves_records(struct group *g, void *argument)
+{
+	struct record mine, all[64], first;
+
+	(void)argument;
+	for (uint32_t round = 0; round < 20; round++) {
+		memset(&mine, 0, sizeof(mine));
+		mine.rank = g->rank;
+		snprintf(mine.text, sizeof(mine.text), "rank %u", g->rank);
+		HOLDS(group_gather(g, &mine, sizeof(mine), g->rank == 0 ? all : NULL) == 0);
+		for (uint32_t i = 0; g->rank == 0 && i < g->size; i++) {
+			char text[20];
+
+			snprintf(text, sizeof(text), "rank %u", i);
+			HOLDS(all[i].rank == i && strcmp(all[i].text, text) == 0);
+			all[i].rank = 1000 * round + i;
+		}
+		HOLDS(group_scatter(g, g->rank == 0 ? all : NULL, sizeof(mine), &mine) == 0);
+		HOLDS(mine.rank == 1000 * round + g->rank);
+		first.rank = g->rank == 0 ? round + 7 : 0;
+		HOLDS(group_broadcast(g, &first, sizeof(first)) == 0);
+		HOLDS(first.rank == round + 7);
+	}
+	return 0;
+}
+
+static void gather_scatter_broadcast(void)
+{
+	run_all(moves_records);
+}
+
+/* No rank leaves a barrier before all have come to it. */
+static int meets(struct group *g, void *argument)
+{
+	_Atomic uint32_t *come = argument;
+
+	for (uint32_t round = 1; round <= 30; round++) {
+		atomic_fetch_add(come, 1);
+		HOLDS(group_barrier(g) == 0);
+		HOLDS(atomic_load(come) >= round * g->size);
+		HOLDS(group_barrier(g) == 0);
+	}
+	return 0;
+}
+
+static void barrier(void)
+{
+	run_all(meets);
+}
+
+/* Each rank sends two messages to every other before it receives: no order of sending may hang, and
+ * the messages between two ranks stay in order. */
+static int sends(struct group *g, void *argument)
+{
+	uint32_t word[2];
+
+	(void)argument;
+	for (uint32_t to = 0; to < g->size; to++) {
+		for (uint32_t i = 0; i < 2; i++) {
+			word[0] = g->rank * 100 + to;
+			word[1] = i;
+			HOLDS(group_send(g, to, word, sizeof(word)) == 0);
+		}
+	}
+	for (uint32_t from = g->size; from-- > 0;) {
+		for (uint32_t i = 0; i < 2; i++) {
+			HOLDS(group_receive(g, from, word, sizeof(word)) == 0);
+			HOLDS(word[0] == from * 100 + g->rank && word[1] == i);
+		}
+	}
+	HOLDS(group_send(g, g->size, word, 4) == -EINVAL);
+	HOLDS(group_receive(g, g->size, word, 4) == -EINVAL);
+	HOLDS(group_send(g, g->rank, word, 4) == 0);
+	HOLDS(group_receive(g, g->rank, word, 8) == -EMSGSIZE);
+	return 0;
+}
+
+static void send_and_receive(void)
+{
+	run_all(sends);
+}
+
+static int splits(struct group *g, void *argument)
+{
+	struct group *third, *again, *twin;
+	struct err err = {0};
+	uint64_t word;
+
+	(void)argument;
+	for (int round = 0; round < 5; round++) {
+		HOLDS(group_split(g, g->rank % 3 + 10, &third, &err) == 0);
+		HOLDS(third->size == (g->size - g->rank % 3 + 2) / 3);
+		HOLDS(third->rank == g->rank / 3);
+		word = g->rank % 3;
+		HOLDS(group_allreduce(third, MERGE_SUM, &word, 1) == 0);
+		HOLDS(word == (uint64_t)third->size * (g->rank % 3));
+
+		HOLDS(group_split(third, third->rank / 2, &again, &err) == 0);
+		HOLDS(again->size <= 2 && again->rank == third->rank % 2);
+		group_free(third); /* a group does not need the one it came from */
+		HOLDS(group_barrier(again) == 0);
+		group_free(again);
+
+		/* Rounds of twins do not meet. */
+		HOLDS(group_duplicate(g, &twin, &err) == 0);
+		HOLDS(twin->rank == g->rank && twin->size == g->size);
+		word = 1;
+		HOLDS(group_allreduce(twin, MERGE_SUM, &word, 1) == 0);
+		HOLDS(word == g->size);
+		if (round < 4)
+			group_free(twin); /* the last is left over */
+	}
+	return 0;
+}
+
+static void split_and_duplicate(void)
+{
+	run_all(splits);
+}
+
+static int shares(struct group *g, void *argument)
+{
+	_Atomic uint64_t *block;
+	struct err err = {0};
+	void *first, *second;
+
+	(void)argument;
+	HOLDS(group_shared(g, 4096 * sizeof(*block), &first, &err) == 0);
+	HOLDS(group_shared(g, 8, &second, &err) == 0);
+	HOLDS(first != second);
+	block = first;
+	HOLDS(atomic_load(&block[4095]) == 0);
+	HOLDS(group_barrier(g) == 0);
+	atomic_fetch_add(&block[4095], g->rank + 1);
+	HOLDS(group_barrier(g) == 0);
+	HOLDS(atomic_load(&block[4095]) == (uint64_t)g->size * (g->size + 1) / 2);
+	HOLDS(group_shared(g, (size_t)1 << 60, &first, &err) == -ENOMEM);
+	HOLDS(strlen(err.text) > 10);
+	return 0;
+}
+
+static void shared_blocks(void)
+{
+	run_all(shares);
+}
+
+/* Ranks do unequal numbers of steps without a collective, and all end after the same round. */
+static int rolls(struct group *g, void *argument)
+{
+	uint64_t steps = 1 + random_at(3, 0, g->rank) % 200, done = 0, rounds = 0, most = 0, word;
+	struct status mine = {0}, merged = {0};
+
+	(void)argument;
+	for (uint32_t r = 0; r < g->size; r++)
+		most = 1 + random_at(3, 0, r) % 200 > most ? 1 + random_at(3, 0, r) % 200 : most;
+	mine.unfinished = 1;
+	group_status_post(g, &mine);
+	for (;;) {
+		if (done < steps)
+			done++;
+		if (!group_status_test(g, &merged)) {
+			struct timespec nap = {.tv_nsec = 20000};
+
+			nanosleep(&nap, NULL);
+			continue;
+		}
+		rounds++;
+		HOLDS(merged.stop == STOP_NONE);
+		if (!merged.unfinished)
+			break;
+		mine.unfinished = done < steps;
+		mine.step = done;
+		mine.bytes = done * 10;
+		mine.waiting = 1;
+		group_status_post(g, &mine);
+	}
+	HOLDS(merged.step == most);       /* a maximum */
+	HOLDS(merged.waiting == g->size); /* a sum */
+	word = rounds;
+	HOLDS(group_allreduce(g, MERGE_MAX, &word, 1) == 0 && word == rounds);
+	word = steps * 10;
+	HOLDS(group_allreduce(g, MERGE_SUM, &word, 1) == 0 && word == merged.bytes);
+	return 0;
+}
+
+static void status_rounds(void)
+{
+	run_all(rolls);
+}
+
+static int waits_for_status(struct group *g, void *argument)
+{
+	(void)argument;
+	for (uint64_t step = 0; step < 30; step++) {
+		struct status mine = {.stop = g->rank == g->size - 1 && step == 29 ? STOP_SIGNAL
+										   : 0,
+				      .step = step + g->rank,
+				      .compute_ns = 5},
+			      merged;
+
+		HOLDS(group_status(g, &mine, &merged) == 0);
+		HOLDS(merged.stop == (step == 29 ? STOP_SIGNAL : STOP_NONE));
+		HOLDS(merged.step == step + g->size - 1);
+		HOLDS(merged.compute_ns == 5 * (uint64_t)g->size);
+	}
+	return 0;
+}
+
+static void status_as_barrier(void)
+{
+	run_all(waits_for_status);
+}
+
+static int agrees(struct group *g, void *argument)
+{
+	struct err err = {0};
+	uint32_t guilty = g->size > 2 ? 2 : g->size - 1;
+	char expected[64];
+
+	(void)argument;
+	HOLDS(group_agree(g, 0, &err) == 0 && err.code == 0 && err.text[0] == '\0');
+
+	/* Two ranks fail, each with its own sentence: the lower one's counts. */
+	if (g->rank >= guilty && g->rank < guilty + 2)
+		err_set(&err, g->rank == guilty ? -ENOSPC : -EIO, "disk %u is full", g->rank);
+	HOLDS(group_agree(g, err.code, &err) == -ENOSPC);
+	snprintf(expected, sizeof(expected), "rank %u: disk %u is full", guilty, guilty);
+	HOLDS(err.code == -ENOSPC);
+	HOLDS(strcmp(err.text, expected + (g->rank == guilty ? strlen("rank 0: ") : 0)) == 0);
+
+	/* All fail alike: nobody's number. */
+	memset(&err, 0, sizeof(err));
+	err_set(&err, -EINVAL, "no such key");
+	HOLDS(group_agree(g, -EINVAL, &err) == -EINVAL);
+	HOLDS(strcmp(err.text, "no such key") == 0);
+
+	/* No sentence, no struct err. */
+	memset(&err, 0, sizeof(err));
+	HOLDS(group_agree(g, g->rank == 0 ? -EACCES : 0, g->rank == 0 ? NULL : &err) == -EACCES);
+	HOLDS(g->rank == 0 || strcmp(err.text, "rank 0: Permission denied") == 0);
+	return 0;
+}
+
+static void agree_on_an_error(void)
+{
+	run_all(agrees);
+}
+
+/* Rank 1 returns after two barriers; the others, in every kind of wait, are told. */
+static int leaves_early(struct group *g, void *argument)
+{
+	struct status mine = {.unfinished = 1}, merged;
+	struct group *twin;
+	struct err err = {0};
+	uint64_t word = 5;
+
+	(void)argument;
+	HOLDS(group_duplicate(g, &twin, &err) == 0);
+	HOLDS(group_barrier(g) == 0);
+	HOLDS(group_barrier(twin) == 0);
+	if (g->rank == 1) {
+		HOLDS(group_send(g, 0, &word, sizeof(word)) == 0);
+		return -ECANCELED;
+	}
+	if (g->rank == 0) {
+		word = 0;
+		HOLDS(group_receive(g, 1, &word, sizeof(word)) == 0 && word == 5);
+		HOLDS(group_receive(g, 1, &word, sizeof(word)) == -EPIPE);
+	}
+	for (int i = 0; i < 3; i++)
+		HOLDS(group_barrier(g) == -EPIPE);
+	HOLDS(group_status(g, &mine, &merged) == 0 && merged.stop == STOP_ERROR);
+	HOLDS(group_split(twin, 0, &twin, &err) == -EPIPE);
+	HOLDS(group_agree(g, 0, &err) == -EPIPE);
+	return 0;
+}
+
+static void early_return_stops_the_others(void)
+{
+	struct err err = {0};
+
+	CU_ASSERT_EQUAL(thread_group_run(2, leaves_early, NULL, &err), -ECANCELED);
+	CU_ASSERT_EQUAL(thread_group_run(16, leaves_early, NULL, &err), -ECANCELED);
+}
+
+/* A rank that is done and gone keeps nobody from hearing a third one. */
+static int passes_on(struct group *g, void *argument)
+{
+	uint32_t word = 0;
+
+	(void)argument;
+	if (g->rank == 2) {
+		struct timespec nap = {.tv_nsec = 2000000};
+
+		nanosleep(&nap, NULL);
+		word = 9;
+		return group_send(g, 0, &word, sizeof(word));
+	}
+	if (g->rank == 0)
+		HOLDS(group_receive(g, 2, &word, sizeof(word)) == 0 && word == 9);
+	return 0;
+}
+
+static void one_gone_does_not_silence_another(void)
+{
+	struct err err = {0};
+
+	CU_ASSERT_EQUAL(thread_group_run(3, passes_on, NULL, &err), 0);
+}
+
+static int fails_by_rank(struct group *g, void *argument)
+{
+	(void)argument;
+	return g->rank < 2 ? 0 : -(int)g->rank;
+}
+
+static void first_failure_by_rank_is_returned(void)
+{
+	struct err err = {0};
+
+	CU_ASSERT_EQUAL(thread_group_run(8, fails_by_rank, NULL, &err), -2);
+	CU_ASSERT_EQUAL(thread_group_run(0, fails_by_rank, NULL, &err), -EINVAL);
+}
+
+static void alone(void)
+{
+	struct group *g, *part;
+	struct err err = {0};
+	struct status mine = {.step = 3, .bytes = 4}, merged;
+	void *block;
+
+	CU_ASSERT_EQUAL_FATAL(group_alone(&g, &err), 0);
+	CU_ASSERT_EQUAL(g->rank, 0);
+	CU_ASSERT_EQUAL(g->size, 1);
+	CU_ASSERT_PTR_NULL(g->kept);
+	CU_ASSERT_EQUAL(reduces(g, NULL), 0);
+	CU_ASSERT_EQUAL(moves_records(g, NULL), 0);
+	CU_ASSERT_EQUAL(sends(g, NULL), 0);
+	CU_ASSERT_EQUAL(group_status(g, &mine, &merged), 0);
+	CU_ASSERT_EQUAL(memcmp(&mine, &merged, sizeof(mine)), 0);
+	CU_ASSERT_EQUAL(group_shared(g, 100, &block, &err), 0);
+	CU_ASSERT_EQUAL(group_split(g, 4, &part, &err), 0);
+	group_free(g);
+	CU_ASSERT_EQUAL(group_barrier(part), 0);
+	group_free(part);
+	group_free(NULL);
+}
+
+int main(void)
+{
+	CU_TestInfo tests[] = {
+		{"all-reduce and reduce", allreduce_and_reduce},
+		{"gather, scatter, broadcast", gather_scatter_broadcast},
+		{"barrier", barrier},
+		{"send and receive", send_and_receive},
+		{"split and duplicate", split_and_duplicate},
+		{"shared blocks", shared_blocks},
+		{"status rounds end together", status_rounds},
+		{"a status round as a barrier", status_as_barrier},
+		{"agree on an error", agree_on_an_error},
+		{"an early return stops the others", early_return_stops_the_others},
+		{"one gone does not silence another", one_gone_does_not_silence_another},
+		{"the first failure by rank is returned", first_failure_by_rank_is_returned},
+		{"alone", alone},
+		CU_TEST_INFO_NULL,
+	};
+
+	return unit_main("group", tests);
+}

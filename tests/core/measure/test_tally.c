@@ -1,0 +1,272 @@
+#include <CUnit/CUnit.h>
+#include <math.h>
+#include <string.h>
+
+#include "core/content/random.h"
+#include "core/group/thread_group.h"
+#include "core/measure/tally.h"
+#include "tests/unit.h"
+
+static const struct measure measures[] = {
+	TALLY_COMMON_MEASURES,
+	{"first_ns", "ns", MERGE_MIN, "when the first sample came"},
+	{"samples", "", MERGE_SUM, "samples read"},
+	{"largest", "bytes", MERGE_MAX, "largest sample"},
+};
+enum { MEASURES = sizeof(measures) / sizeof(*measures) };
+
+static const struct hist_kind kinds[] = {{"read", "reads"}, {"open", "opens"}};
+static const struct tally_schema schema = {
+	.rank = {.measures = measures, .measure_count = MEASURES},
+	.epoch = {.measures = measures, .measure_count = 2},
+	.hists = kinds,
+	.hist_count = 2,
+};
+static const struct tally_schema bare = {
+	.rank = {.measures = measures, .measure_count = TALLY_COMMON}};
+
+static void row_of(uint64_t *row, uint32_t n, uint32_t rank)
+{
+	for (uint32_t i = 0; i < n; i++)
+		row[i] = random_at(5, rank, i) >> 20;
+}
+
+static void starts_empty(void)
+{
+	struct tally t;
+	struct err err = {0};
+
+	CU_ASSERT_EQUAL_FATAL(tally_init(&t, &schema, 3, &err), 0);
+	CU_ASSERT_PTR_EQUAL(t.schema, &schema);
+	CU_ASSERT_EQUAL(t.epoch_capacity, 3);
+	CU_ASSERT_EQUAL(t.epochs, 0);
+	for (unsigned i = 0; i < MEASURES; i++)
+		CU_ASSERT_EQUAL(t.rank_row[i], 0);
+	for (unsigned i = 0; i < 6; i++)
+		CU_ASSERT_EQUAL(t.epoch_rows[i], 0);
+	CU_ASSERT_EQUAL(hist_count(&t.hists[1]), 0);
+	CU_ASSERT_EQUAL(t.timeline->interval_ns, 1000000000);
+	tally_free(&t);
+	CU_ASSERT_EQUAL_FATAL(tally_init(&t, &bare, 0, &err), 0);
+	tally_free(&t);
+	tally_free(&t);
+}
+
+static void processor_time_for_a_gigabyte(void)
+{
+	uint64_t row[TALLY_COMMON] = {[TALLY_BYTES_READ] = 3000000000,
+				      [TALLY_BYTES_WRITTEN] = 1000000000,
+				      [TALLY_CPU_USER_NS] = 1500000000,
+				      [TALLY_CPU_SYSTEM_NS] = 500000000};
+	const uint64_t none[TALLY_COMMON] = {[TALLY_CPU_USER_NS] = 1500000000};
+
+	CU_ASSERT_DOUBLE_EQUAL(tally_cpu_per_gb(row), 0.5, 1e-12);
+	CU_ASSERT(isnan(tally_cpu_per_gb(none)));
+}
+
+static void merging_goes_by_the_table(void)
+{
+	uint64_t into[MEASURES], from[MEASURES], was[MEASURES];
+
+	row_of(into, MEASURES, 1);
+	row_of(from, MEASURES, 2);
+	memcpy(was, into, sizeof(was));
+	tally_merge_row(&schema.rank, into, from);
+	for (unsigned i = 0; i < MEASURES; i++) {
+		uint64_t low = was[i] < from[i] ? was[i] : from[i];
+
+		if (measures[i].merge == MERGE_SUM)
+			CU_ASSERT_EQUAL(into[i], was[i] + from[i]);
+		if (measures[i].merge == MERGE_MAX)
+			CU_ASSERT_EQUAL(into[i], was[i] + from[i] - low);
+		if (measures[i].merge == MERGE_MIN)
+			CU_ASSERT_EQUAL(into[i], low);
+	}
+}
+
+/* Wider than one piece of the reduction, so that its seams are crossed. */
+enum { WIDE = 300 };
+
+static int reduces_rows(struct group *g, void *argument)
+{
+	struct measure wide[WIDE];
+	struct columns columns = {.measures = wide, .measure_count = WIDE};
+	uint64_t row[WIDE], merged[WIDE], other[WIDE];
+	int rc;
+
+	(void)argument;
+	for (unsigned i = 0; i < WIDE; i++)
+		wide[i] = (struct measure){"x", "", (enum merge)(random_at(1, 0, i) % MERGES), ""};
+	row_of(row, WIDE, g->rank);
+	rc = tally_reduce_row(&columns, g, row);
+	if (rc < 0)
+		return rc;
+	row_of(merged, WIDE, 0);
+	for (uint32_t r = 1; r < g->size; r++) {
+		row_of(other, WIDE, r);
+		tally_merge_row(&columns, merged, other);
+	}
+	row_of(other, WIDE, g->rank);
+	return memcmp(row, g->rank == 0 ? merged : other, sizeof(row)) ? -1 : 0;
+}
+
+static void reducing_equals_merging_rows(void)
+{
+	struct err err = {0};
+
+	CU_ASSERT_EQUAL(thread_group_run(1, reduces_rows, NULL, &err), 0);
+	CU_ASSERT_EQUAL(thread_group_run(7, reduces_rows, NULL, &err), 0);
+	CU_ASSERT_EQUAL(thread_group_run(64, reduces_rows, NULL, &err), 0);
+}
+
+static uint64_t total(const struct timeline *t, enum tally_second what)
+{
+	uint64_t sum = 0;
+
+	for (uint32_t i = 0; i < TALLY_SECONDS; i++)
+		sum += t->row[i][what];
+	return sum;
+}
+
+static void time_folds_and_keeps_sums(void)
+{
+	const uint64_t second = 1000000000, start = 7 * second + 5;
+	static struct timeline t;
+	uint64_t bytes = 0;
+
+	timeline_init(&t, start);
+	timeline_add(&t, start - 1, SECOND_BYTES_READ, 1); /* before the start: the first row */
+	bytes++;
+	for (uint64_t i = 0; i < 5000; i++) {
+		timeline_add(&t, start + i * second + second / 2, SECOND_BYTES_READ, i);
+		timeline_add(&t, start + i * second, SECOND_OPERATIONS, 1);
+		bytes += i;
+		CU_ASSERT_TRUE(t.rows <= TALLY_SECONDS);
+	}
+	CU_ASSERT_EQUAL(t.interval_ns, 8 * second);
+	CU_ASSERT_EQUAL(t.rows, 625);
+	CU_ASSERT_EQUAL(total(&t, SECOND_BYTES_READ), bytes);
+	CU_ASSERT_EQUAL(total(&t, SECOND_OPERATIONS), 5000);
+	for (uint32_t i = 0; i < t.rows; i++)
+		CU_ASSERT_EQUAL(t.row[i][SECOND_OPERATIONS], 8);
+	timeline_fold(&t, 64 * second);
+	CU_ASSERT_EQUAL(t.interval_ns, 64 * second);
+	CU_ASSERT_EQUAL(t.rows, 79);
+	CU_ASSERT_EQUAL(t.row[78][SECOND_OPERATIONS], 5000 - 78 * 64);
+	CU_ASSERT_EQUAL(total(&t, SECOND_BYTES_READ), bytes);
+	timeline_fold(&t, second); /* coarser already */
+	CU_ASSERT_EQUAL(t.interval_ns, 64 * second);
+}
+
+static void the_far_future_has_a_row(void)
+{
+	static struct timeline t;
+
+	timeline_init(&t, 0);
+	timeline_add(&t, UINT64_MAX, SECOND_OPERATIONS, 3);
+	CU_ASSERT_EQUAL(total(&t, SECOND_OPERATIONS), 3);
+	CU_ASSERT_TRUE(t.rows <= TALLY_SECONDS);
+	timeline_init(&t, 0);
+	timeline_add_span(&t, UINT64_MAX - 10, UINT64_MAX, SECOND_STALLED_NS);
+	CU_ASSERT_EQUAL(total(&t, SECOND_STALLED_NS), 10);
+}
+
+static void spans_are_shared_out(void)
+{
+	const uint64_t second = 1000000000;
+	static struct timeline t, whole;
+	uint64_t at = 0, stalled = 0;
+
+	timeline_init(&t, 0);
+	timeline_add_span(&t, second / 2, 3 * second + second / 4, SECOND_STALLED_NS);
+	CU_ASSERT_EQUAL(t.rows, 4);
+	CU_ASSERT_EQUAL(t.row[0][SECOND_STALLED_NS], second / 2);
+	CU_ASSERT_EQUAL(t.row[1][SECOND_STALLED_NS], second);
+	CU_ASSERT_EQUAL(t.row[2][SECOND_STALLED_NS], second);
+	CU_ASSERT_EQUAL(t.row[3][SECOND_STALLED_NS], second / 4);
+	timeline_add_span(&t, second, second, SECOND_STALLED_NS);
+	timeline_add_span(&t, 2 * second, second, SECOND_STALLED_NS);
+	timeline_add_span(&t, 4 * second, 5 * second,
+			  SECOND_STALLED_NS); /* ends where a row ends */
+	CU_ASSERT_EQUAL(t.rows, 5);
+	CU_ASSERT_EQUAL(t.row[4][SECOND_STALLED_NS], second);
+
+	/* No row holds more than its interval, whatever the pieces. */
+	timeline_init(&whole, 3);
+	for (uint64_t i = 0; i < 4000; i++) {
+		uint64_t length = random_at(1, 0, i) % (2 * second),
+			 gap = random_at(2, 0, i) % second;
+
+		timeline_add_span(&whole, 3 + at, 3 + at + length, SECOND_STALLED_NS);
+		at += length + gap;
+		stalled += length;
+	}
+	CU_ASSERT_EQUAL(total(&whole, SECOND_STALLED_NS), stalled);
+	for (uint32_t i = 0; i < whole.rows; i++)
+		CU_ASSERT_TRUE(whole.row[i][SECOND_STALLED_NS] <= whole.interval_ns);
+}
+
+/* Merged timelines are the timeline of everything, also where one ran longer and is coarser. */
+static void merging_equals_adding_all(void)
+{
+	const uint64_t second = 1000000000;
+	static struct timeline a, b, both, other;
+	static const uint64_t starts[2] = {100, 5555};
+
+	timeline_init(&a, starts[0]);
+	timeline_init(&b, starts[1]);
+	timeline_init(&both, 0);
+	for (uint64_t i = 0; i < 3000; i++) {
+		uint64_t bits = random_at(6, 0, i);
+		uint64_t now = bits % ((i & 1 ? 5000 : 300) * second);
+
+		timeline_add(i & 1 ? &a : &b, starts[!(i & 1)] + now, SECOND_OPERATIONS,
+			     bits >> 60);
+		timeline_add(&both, now, SECOND_OPERATIONS, bits >> 60);
+	}
+	CU_ASSERT_TRUE(a.interval_ns > b.interval_ns);
+	other = b;
+	timeline_merge(&other, &a);
+	timeline_merge(&a, &b);
+	CU_ASSERT_EQUAL(a.interval_ns, both.interval_ns);
+	CU_ASSERT_EQUAL(a.rows, both.rows);
+	CU_ASSERT_EQUAL(memcmp(a.row, both.row, sizeof(a.row)), 0);
+	CU_ASSERT_EQUAL(memcmp(other.row, both.row, sizeof(a.row)), 0);
+	CU_ASSERT_EQUAL(other.start_ns, starts[1]);
+}
+
+static void first_failures_are_kept_all_counted(void)
+{
+	struct tally t;
+	struct err err = {0};
+
+	CU_ASSERT_EQUAL_FATAL(tally_init(&t, &schema, 1, &err), 0);
+	for (uint32_t i = 0; i < 40; i++) {
+		struct failure f = {.rank = i, .error = -5};
+
+		tally_fail(&t, &f);
+	}
+	CU_ASSERT_EQUAL(t.failure_count, 40);
+	for (uint32_t i = 0; i < TALLY_FAILURES; i++)
+		CU_ASSERT_EQUAL(t.failures[i].rank, i);
+	tally_free(&t);
+}
+
+int main(void)
+{
+	CU_TestInfo tests[] = {
+		{"starts empty", starts_empty},
+		{"processor time for a gigabyte", processor_time_for_a_gigabyte},
+		{"merging goes by the table", merging_goes_by_the_table},
+		{"reducing equals merging rows", reducing_equals_merging_rows},
+		{"time folds and keeps sums", time_folds_and_keeps_sums},
+		{"the far future has a row", the_far_future_has_a_row},
+		{"spans are shared out", spans_are_shared_out},
+		{"merging timelines equals adding all", merging_equals_adding_all},
+		{"the first failures are kept, all are counted",
+		 first_failures_are_kept_all_counted},
+		CU_TEST_INFO_NULL,
+	};
+
+	return unit_main("tally", tests);
+}

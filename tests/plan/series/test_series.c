@@ -1,0 +1,160 @@
+/* Sweeps: how values are divided, combined and refused; which data sets a series has made. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "plan/plan.h"
+#include "plan/series/series.h"
+#include "tests/unit.h"
+
+static void test_one(void)
+{
+	struct series s;
+	struct err err = {0};
+
+	CU_ASSERT_EQUAL(series_init(&s, NULL, 0, 3, 2, &err), 0);
+	CU_ASSERT_EQUAL(s.combinations, 1);
+	CU_ASSERT_EQUAL(series_runs(&s), 5);
+	series_sets(&s, 0, NULL);
+	series_free(&s);
+}
+
+static void test_combinations(void)
+{
+	static const char *const sweeps[] = {"train.batch=2, 4 ,8", "stores.d.latency=1 ms,2 ms"};
+	static const char *const wanted[6][2] = {
+		{"train.batch=2", "stores.d.latency=1 ms"},
+		{"train.batch=2", "stores.d.latency=2 ms"},
+		{"train.batch=4", "stores.d.latency=1 ms"},
+		{"train.batch=4", "stores.d.latency=2 ms"},
+		{"train.batch=8", "stores.d.latency=1 ms"},
+		{"train.batch=8", "stores.d.latency=2 ms"},
+	};
+	struct series s;
+	const char *sets[2];
+	char label[64], cut[8];
+	struct err err = {0};
+
+	CU_ASSERT_EQUAL_FATAL(series_init(&s, sweeps, 2, 2, 1, &err), 0);
+	CU_ASSERT_EQUAL(s.combinations, 6);
+	CU_ASSERT_EQUAL(series_runs(&s), 18);
+	for (uint32_t i = 0; i < 6; i++) {
+		series_sets(&s, i, sets);
+		CU_ASSERT_STRING_EQUAL(sets[0], wanted[i][0]);
+		CU_ASSERT_STRING_EQUAL(sets[1], wanted[i][1]);
+	}
+	CU_ASSERT_STRING_EQUAL(series_label(sets, 2, label, sizeof(label)),
+			       "train.batch=8, stores.d.latency=2 ms");
+	CU_ASSERT_STRING_EQUAL(series_label(sets, 2, cut, sizeof(cut)), "train.b");
+	series_free(&s);
+}
+
+/* A comma inside brackets or quotes divides nothing. */
+static void test_values(void)
+{
+	static const char *const sweep =
+		"x={\"a\":[1,2],\"b\":\"},\\\",\"},\"p,q\",[[3,4],5],bare=6";
+	static const char *const wanted[] = {"x={\"a\":[1,2],\"b\":\"},\\\",\"}", "x=\"p,q\"",
+					     "x=[[3,4],5]", "x=bare=6"};
+	struct series s;
+	struct err err = {0};
+
+	CU_ASSERT_EQUAL_FATAL(series_init(&s, &sweep, 1, 1, 0, &err), 0);
+	CU_ASSERT_EQUAL_FATAL(s.sweeps[0].count, 4);
+	CU_ASSERT_STRING_EQUAL(s.sweeps[0].path, "x");
+	for (unsigned i = 0; i < 4; i++)
+		CU_ASSERT_STRING_EQUAL(s.sweeps[0].sets[i], wanted[i]);
+	series_free(&s);
+}
+
+static void test_refusals(void)
+{
+	static const struct {
+		const char *sweeps[2];
+		uint32_t repeat, warmup;
+		const char *said;
+	} cases[] = {
+		{{"train.batch"},
+		 1,
+		 0,
+		 "--sweep train.batch: write it as path=a,b,c, as in train.batch=2,4,8"},
+		{{"=1,2"}, 1, 0, "--sweep =1,2: write it as path=a,b,c, as in train.batch=2,4,8"},
+		{{"a="}, 1, 0, "--sweep a=: its value number 1 is empty"},
+		{{"a=1, ,2"}, 1, 0, "--sweep a=1, ,2: its value number 2 is empty"},
+		{{"a=1,2,"}, 1, 0, "--sweep a=1,2,: its value number 3 is empty"},
+		{{"a=1,[2"}, 1, 0, "--sweep a=1,[2: a bracket or a quote is left open"},
+		{{"a=\"1,2"}, 1, 0, "--sweep a=\"1,2: a bracket or a quote is left open"},
+		{{"a=1,2,1"}, 1, 0, "--sweep a=1,2,1: 1 stands in it twice"},
+		{{"a=1,2", "a=3"}, 1, 0, "--sweep a=3: a is swept already"},
+		{{"cluster.tensor=1,2"},
+		 1,
+		 0,
+		 "--sweep cluster.tensor=1,2: ranks are placed once for the whole series: /cluster "
+		 "cannot change"},
+		{{NULL}, 1000, 1, "1001 runs are more than 1000, the most of a series"},
+		{{"a=1,2,3"}, 334, 0, "1002 runs are more than 1000, the most of a series"},
+	};
+	struct series s;
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		unsigned count = 0;
+		struct err err = {0};
+
+		while (count < 2 && cases[i].sweeps[count])
+			count++;
+		CU_ASSERT_EQUAL(series_init(&s, cases[i].sweeps, count, cases[i].repeat,
+					    cases[i].warmup, &err),
+				-EINVAL);
+		CU_ASSERT_STRING_EQUAL(err.text, cases[i].said);
+	}
+}
+
+static enum made_before before(struct made *m, const char *uri, const char *data,
+			       const char *generate, uint32_t run)
+{
+	enum made_before said = MADE_NOT;
+	struct err err = {0};
+	struct job job;
+	char text[512];
+
+	snprintf(text, sizeof(text),
+		 "{\"name\":\"m\",\"stores\":{\"d\":{\"uri\":\"%s\"}},\"dataset\":{\"files\":4,"
+		 "\"sample_bytes\":4096%s},\"phases\":[{\"generate\":{%s}}]}",
+		 uri, data, generate);
+	CU_ASSERT_EQUAL_FATAL(
+		job_parse(&job, plan_schema(), "job.json", text, strlen(text), NULL, 0, &err), 0);
+	CU_ASSERT_EQUAL(made_phase(m, &job, &job.phases[0], run, &said, &err), 0);
+	job_free(&job);
+	return said;
+}
+
+static void test_made(void)
+{
+	struct made m = {0};
+
+	CU_ASSERT_EQUAL(before(&m, "file:///a", "", "", 1), MADE_NOT);
+	CU_ASSERT_EQUAL(before(&m, "file:///a", "", "", 1), MADE_NOT); /* the job says it twice */
+	CU_ASSERT_EQUAL(m.count, 1);
+	CU_ASSERT_EQUAL(before(&m, "file:///a", "", "", 2), MADE_SAME);
+	CU_ASSERT_EQUAL(before(&m, "file:///a", "", "\"threads\":2", 2), MADE_SAME);
+	CU_ASSERT_EQUAL(before(&m, "file:///a", ",\"prefix\":\"p\"", "", 3), MADE_OTHER);
+	CU_ASSERT_EQUAL(before(&m, "file:///a", ",\"folder\":\"f\"", "", 3), MADE_NOT);
+	CU_ASSERT_EQUAL(before(&m, "file:///b", "", "", 3), MADE_NOT);
+	/* What keeps no content has no place to share; and the phase itself is all there is of it. */
+	CU_ASSERT_EQUAL(before(&m, "null://n", "", "", 4), MADE_NOT);
+	CU_ASSERT_EQUAL(before(&m, "null://n", "", "", 5), MADE_SAME);
+	CU_ASSERT_EQUAL(before(&m, "null://n", ",\"prefix\":\"p\"", "", 5), MADE_NOT);
+	CU_ASSERT_EQUAL(before(&m, "null://n", "", "\"threads\":2", 6), MADE_NOT);
+	made_free(&m);
+}
+
+int main(void)
+{
+	static const CU_TestInfo tests[] = {
+		{"one run, and repeats", test_one},  {"combinations", test_combinations},
+		{"values with commas", test_values}, {"refusals", test_refusals},
+		{"data are made once", test_made},   CU_TEST_INFO_NULL,
+	};
+
+	return unit_main("series", tests);
+}

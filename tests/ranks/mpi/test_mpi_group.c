@@ -1,0 +1,229 @@
+/* Groups on MPI keep their contract at any number of ranks; run by mpiexec. Each rank's main checks,
+ * the sum of what failed is every rank's exit status. */
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "ranks/mpi/group.h"
+#include "ranks/node/nodes.h"
+
+static uint64_t failed;
+
+static void expect(int holds, const char *what)
+{
+	if (holds)
+		return;
+	failed++;
+	fprintf(stderr, "does not hold: %s\n", what);
+}
+
+static void test_reductions(struct group *g)
+{
+	uint64_t n = g->size, words[3] = {g->rank, 1, g->rank * 7};
+
+	group_allreduce(g, MERGE_SUM, words, 2);
+	expect(words[0] == n * (n - 1) / 2 && words[1] == n, "allreduce sum");
+	words[0] = g->rank;
+	group_allreduce(g, MERGE_MIN, words, 1);
+	expect(words[0] == 0, "allreduce min");
+	words[0] = g->rank;
+	group_reduce(g, MERGE_MAX, words, 1);
+	expect(g->rank || words[0] == n - 1, "reduce max");
+	/* MPICH's own MPI_MAX takes these for negative numbers. */
+	words[0] = words[1] = g->rank ? g->rank : UINT64_MAX;
+	group_allreduce(g, MERGE_MAX, words, 1);
+	group_allreduce(g, MERGE_MIN, words + 1, 1);
+	expect(words[0] == UINT64_MAX && (n == 1 || words[1] == 1), "words above 2^63");
+}
+
+static void test_records(struct group *g)
+{
+	struct {
+		uint64_t rank, square;
+	} mine = {g->rank, (uint64_t)g->rank * g->rank}, *all = NULL, back = {0, 0};
+	char text[1000];
+
+	if (g->rank == 0)
+		all = calloc(g->size, sizeof(*all));
+	group_gather(g, &mine, sizeof(mine), all);
+	for (uint32_t i = 0; g->rank == 0 && i < g->size; i++)
+		expect(all[i].rank == i && all[i].square == (uint64_t)i * i, "gather");
+	group_scatter(g, all, sizeof(back), &back);
+	expect(back.rank == mine.rank && back.square == mine.square, "scatter");
+	free(all);
+	memset(text, g->rank ? 0 : 'x', sizeof(text));
+	group_broadcast(g, text, sizeof(text));
+	expect(text[0] == 'x' && text[999] == 'x', "broadcast");
+}
+
+static void test_split(struct group *g)
+{
+	struct err err = {0};
+	struct group *third, *copy;
+	uint64_t one = 1, *block;
+	void *memory;
+
+	expect(group_split(g, g->rank % 3, &third, &err) == 0, "split");
+	group_allreduce(third, MERGE_SUM, &one, 1);
+	expect(one == third->size && third->size == (g->size + 2 - g->rank % 3) / 3,
+	       "size of a third");
+	expect(group_shared(third, 4096, &memory, &err) == 0, "shared block");
+	block = memory;
+	__atomic_fetch_add(block, 1, __ATOMIC_SEQ_CST);
+	group_barrier(third);
+	expect(__atomic_load_n(block, __ATOMIC_SEQ_CST) == third->size, "all ranks see one block");
+	group_barrier(third);
+	group_free(third);
+	expect(group_duplicate(g, &copy, &err) == 0, "duplicate");
+	expect(copy->rank == g->rank && copy->size == g->size, "duplicate keeps ranks");
+	group_free(copy);
+}
+
+/* Each round carries this round's words, of all ranks, to all. */
+static void test_status(struct group *g)
+{
+	enum { STEPS = 50 };
+	uint64_t n = g->size;
+
+	for (uint64_t step = 0; step < STEPS; step++) {
+		struct status mine = {.stop = g->rank == n / 2 && step == STEPS - 1,
+				      .step = g->rank + step,
+				      .p99_ns = UINT64_MAX - step,
+				      .bytes = 10 * step},
+			      all;
+
+		expect(group_status(g, &mine, &all) == 0, "status");
+		expect(all.stop == (step == STEPS - 1) && all.step == n - 1 + step &&
+			       all.p99_ns == UINT64_MAX - step && all.bytes == 10 * step * n,
+		       "merged words");
+	}
+}
+
+/* Ranks that look when they like, some seldom, end after the same round. */
+static void test_rolling(struct group *g)
+{
+	uint64_t steps = 1 + g->rank % 5, done = 0, rounds = 0, words[2];
+	struct status mine = {.unfinished = 1}, all = {0};
+
+	for (group_status_post(g, &mine);; group_status_post(g, &mine)) {
+		while (!group_status_test(g, &all))
+			usleep(g->rank % 2 ? 100 : 1500);
+		rounds++;
+		if (!all.unfinished)
+			break;
+		done += done < steps;
+		mine = (struct status){.unfinished = done < steps, .step = done, .waiting = 1};
+	}
+	expect(all.waiting == g->size && all.step == (g->size < 5 ? g->size : 5), "last round");
+	words[0] = rounds;
+	words[1] = ~rounds;
+	group_allreduce(g, MERGE_MAX, words, 2);
+	expect(words[0] == rounds && words[1] == ~rounds, "the same number of rounds");
+}
+
+static void test_agree(struct group *g)
+{
+	struct err err = {0};
+	int rc = 0;
+
+	expect(group_agree(g, 0, &err) == 0, "nobody has an error");
+	if (g->rank == g->size - 1)
+		rc = err_set(&err, -5, "the disk is gone");
+	rc = group_agree(g, rc, &err);
+	expect(rc == -5 && strstr(err.text, "the disk is gone"), "one rank's error is everyone's");
+}
+
+/* Rank 0 comes first, waits, and says where. */
+static void test_slow_waits(struct group *g)
+{
+	const uint64_t late = 300000000;
+	char text[512] = "", name[] = "/tmp/test_mpi_group.XXXXXX";
+	struct log log = {.fd = -1};
+	ssize_t n;
+
+	if (g->size == 1)
+		return;
+	if (g->rank == 0) {
+		log_init(&log, mkstemp(name), LOG_INFO, 0, g->size);
+		unlink(name);
+		mpi_group_set_log(g, &log, late / 2);
+	}
+	group_barrier(g);
+	if (g->rank)
+		usleep((useconds_t)(late / 1000));
+	group_barrier(g);
+	if (g->rank)
+		return;
+	mpi_group_set_log(g, NULL, 0);
+	n = pread(log.fd, text, sizeof(text) - 1, 0);
+	close(log.fd);
+	expect(n > 0 && strstr(text, "still waiting for other ranks") &&
+		       strstr(text, "s in an all-reduce"),
+	       "a slow wait names itself");
+}
+
+static void test_nodes(struct group *g)
+{
+	uint32_t fake = g->size < 3 ? g->size : 3;
+	struct nodes nodes;
+	struct err err = {0};
+	uint64_t least = UINT64_MAX;
+
+	expect(nodes_find(&nodes, g, fake, &err) == 0, "nodes");
+	expect(nodes.count == fake && nodes.index < fake, "as many nodes as asked for");
+	least = nodes.node->size;
+	group_allreduce(g, MERGE_MIN, &least, 1);
+	expect(least >= g->size / fake, "even parts");
+	expect(nodes_align(&nodes, &err) == 0, "alignment");
+	/* One machine, one clock. */
+	expect(llabs(nodes.offset_ns) < 50000000, "offset");
+	expect(nodes.index == 0 ? nodes.offset_ns == 0 : nodes.error_ns > 0, "error");
+	nodes_free(&nodes);
+}
+
+/* Rounds of ranks that meet by nodes, of which this machine is one or cut into some. */
+static void test_meeting(struct group *g, uint32_t fake)
+{
+	struct group *copy;
+	struct nodes nodes;
+	struct err err = {0};
+
+	expect(nodes_find(&nodes, g, fake, &err) == 0, "nodes");
+	/* One after another, as phases do. */
+	for (int i = 0; i < 3; i++) {
+		expect(group_duplicate(g, &copy, &err) == 0, "duplicate");
+		mpi_group_meet(copy, &nodes.meeting);
+		test_status(copy);
+		test_rolling(copy);
+		group_free(copy);
+	}
+	nodes_free(&nodes);
+}
+
+int main(int argc, char **argv)
+{
+	struct group *world;
+	struct err err = {0};
+	int provided;
+
+	MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &provided);
+	if (mpi_group_world(&world, &err) < 0)
+		return 1;
+	test_reductions(world);
+	test_records(world);
+	test_split(world);
+	test_status(world);
+	test_rolling(world);
+	test_agree(world);
+	test_nodes(world);
+	test_meeting(world, 0);
+	test_meeting(world, 2);
+	test_meeting(world, 3);
+	test_slow_waits(world);
+	group_allreduce(world, MERGE_SUM, &failed, 1);
+	group_free(world);
+	MPI_Finalize();
+	return failed ? 1 : 0;
+}

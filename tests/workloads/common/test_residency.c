@@ -1,0 +1,81 @@
+/* Places of samples drawn evenly over bytes, on a file of the working directory. */
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "tests/backends/rig.h"
+#include "tests/unit.h"
+#include "workloads/common/residency.h"
+
+enum { FILE_BYTES = 8 << 20 };
+
+static int make_file(char *path)
+{
+	char *bytes = calloc(1, FILE_BYTES);
+	int fd = mkstemp(path);
+
+	CU_ASSERT_FATAL(fd >= 0 && bytes);
+	CU_ASSERT_EQUAL_FATAL(write(fd, bytes, FILE_BYTES), FILE_BYTES);
+	free(bytes);
+	return fd;
+}
+
+static void sampled(void)
+{
+	char path[] = "./test_file_cache.XXXXXX";
+	struct object o = {0};
+	struct residency r;
+	struct queue q;
+	struct rig rig;
+	int fd = make_file(path);
+
+	rig_init(&rig);
+	CU_ASSERT_EQUAL_FATAL(rig_open(&rig, "{\"uri\": \"file://.\"}"), 0);
+	CU_ASSERT_EQUAL_FATAL(queue_open(&q, &rig.store, 1, NULL), 0);
+	strcpy(o.key, path + 2);
+	CU_ASSERT_EQUAL(rig_do(&q, &o, IO_OPEN, 0, 0, NULL, NULL), 0);
+
+	/* Just written: all of it is there. One look every 64 KiB in the mean. */
+	residency_init(&r, 64 << 10);
+	for (uint64_t at = 0; at < FILE_BYTES; at += 1 << 20)
+		residency_look(&r, &rig.store, &o, at, 1 << 20);
+	CU_ASSERT_TRUE(r.looks > 110 && r.looks < 150);
+	CU_ASSERT_TRUE(r.sampled_bytes > (r.looks - 1) * RESIDENCY_LOOK_BYTES);
+	CU_ASSERT_EQUAL(r.resident_bytes, r.sampled_bytes);
+
+	/* Small requests have their share of looks, and the first is never left out. */
+	residency_init(&r, 64 << 10);
+	for (uint64_t at = 0; at < FILE_BYTES; at += 1000)
+		residency_look(&r, &rig.store, &o, at, 1000);
+	CU_ASSERT_TRUE(r.looks > 110 && r.looks < 150);
+	residency_init(&r, 1 << 20);
+	residency_look(&r, &rig.store, &o, 0, 10);
+	CU_ASSERT_EQUAL(r.sampled_bytes, 10);
+
+	if (rig.store.cache == CACHE_PAGES) {
+		CU_ASSERT_EQUAL(store_evict(&rig.store, &o), 0);
+		residency_init(&r, 64 << 10);
+		residency_look(&r, &rig.store, &o, 0, FILE_BYTES);
+		CU_ASSERT_TRUE(r.sampled_bytes > 100 * RESIDENCY_LOOK_BYTES);
+		CU_ASSERT_EQUAL(r.resident_bytes, 0);
+	}
+	residency_init(&r, 0);
+	residency_look(&r, &rig.store, &o, 0, FILE_BYTES);
+	CU_ASSERT_EQUAL(r.looks, 0);
+
+	CU_ASSERT_EQUAL(rig_do(&q, &o, IO_CLOSE, 0, 0, NULL, NULL), 0);
+	unlink(path);
+	close(fd);
+	queue_close(&q);
+	rig_close(&rig);
+}
+
+int main(void)
+{
+	CU_TestInfo tests[] = {
+		{"sampled", sampled},
+		CU_TEST_INFO_NULL,
+	};
+
+	return unit_main("residency", tests);
+}

@@ -1,0 +1,143 @@
+#include "workloads/dataset/manifest.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/unit.h"
+
+static struct dataset usual(void)
+{
+	struct dataset_options o = {.format = FORMAT_NPY,
+				    .files = 8400,
+				    .samples_per_file = 4,
+				    .sample_bytes = 1000000,
+				    .sample_bytes_stdev = 20,
+				    .folder = "train",
+				    .prefix = "img",
+				    .subfolders = 7,
+				    .store = "data"};
+	struct dataset d;
+
+	CU_ASSERT_EQUAL_FATAL(dataset_init(&d, &o, UINT64_MAX - 1, "/dataset", NULL), 0);
+	return d;
+}
+
+static void test_text_and_back(void)
+{
+	struct dataset d = usual();
+	struct manifest m, back;
+	struct err err = {0};
+	char *text;
+
+	for (int complete = 0; complete < 2; complete++) {
+		manifest_of(&m, &d, complete);
+		text = manifest_text(&m);
+		CU_ASSERT_PTR_NOT_NULL_FATAL(text);
+		CU_ASSERT_PTR_NULL(strstr(text, "store"));
+		CU_ASSERT_EQUAL(manifest_parse(&back, text, strlen(text), &err), 0);
+		CU_ASSERT_EQUAL(back.complete, complete);
+		CU_ASSERT_EQUAL(back.seed, UINT64_MAX - 1);
+		CU_ASSERT_EQUAL(manifest_matches(&back, &d, "file:///x", &err), 0);
+		manifest_free(&back);
+		free(text);
+	}
+}
+
+static void test_differences(void)
+{
+	struct dataset d = usual();
+	struct manifest m;
+	struct err err = {0};
+
+	manifest_of(&m, &d, true);
+	m.seed = 42;
+	CU_ASSERT_EQUAL(manifest_matches(&m, &d, "file:///x", &err), -EEXIST);
+	CU_ASSERT_PTR_NOT_NULL(
+		strstr(err.text,
+		       "file:///x/train/.haul-manifest.json: this data set was made with seed 42, "
+		       "this job says 18446744073709551614"));
+	manifest_of(&m, &d, true);
+	m.dataset.format = FORMAT_NPZ;
+	CU_ASSERT_EQUAL(manifest_matches(&m, &d, "file:///x", &err), -EEXIST);
+	CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "made with format \"npz\", this job says \"npy\""));
+	manifest_of(&m, &d, true);
+	m.dataset.subfolders = 0;
+	CU_ASSERT_EQUAL(manifest_matches(&m, &d, "file:///x", &err), -EEXIST);
+}
+
+/* Options of the format are part of what was made, lists too. */
+static void test_format_options(void)
+{
+	static char *some[] = {"4 int16", "float64 read"}, *others[] = {"3 int16", "float64 read"};
+	struct dataset_options o = {.format = FORMAT_PARQUET,
+				    .files = 3,
+				    .samples_per_file = 10,
+				    .sample_bytes = 16,
+				    .prefix = "img",
+				    .formats.parquet = {.columns = {2, some}, .row_group = 5}};
+	struct manifest m, back;
+	struct err err = {0};
+	struct dataset d;
+	char *text;
+
+	CU_ASSERT_EQUAL_FATAL(dataset_init(&d, &o, 1, "/dataset", &err), 0);
+	manifest_of(&m, &d, true);
+	text = manifest_text(&m);
+	CU_ASSERT_PTR_NULL(strstr(text, "hdf5"));
+	CU_ASSERT_EQUAL_FATAL(manifest_parse(&back, text, strlen(text), &err), 0);
+	CU_ASSERT_EQUAL(manifest_matches(&back, &d, "file:///x", &err), 0);
+	d.options.formats.parquet.row_group = 6;
+	CU_ASSERT_EQUAL(manifest_matches(&back, &d, "file:///x", &err), -EEXIST);
+	CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "was made with parquet {"));
+	d.options.formats.parquet.row_group = 5;
+	d.options.formats.parquet.columns.items = others;
+	CU_ASSERT_EQUAL(manifest_matches(&back, &d, "file:///x", &err), -EEXIST);
+	manifest_free(&back);
+	free(text);
+}
+
+static void test_rubbish(void)
+{
+	static const char *const texts[] = {
+		"",
+		"{",
+		"[]",
+		"null",
+		"{}",
+		"{\"haul_manifest\": 1}",
+		"{\"haul_manifest\": 1, \"made_by\": \"haul\", \"complete\": true, \"seed\": 42, \"dataset\": {}}",
+		"{\"haul_manifest\": 1, \"made_by\": \"haul\", \"complete\": true, \"seed\": \"-1\", \"dataset\": {}}",
+		"{\"haul_manifest\": 1, \"made_by\": \"haul\", \"complete\": true, \"seed\": \"99999999999999999999\", "
+		"\"dataset\": {}}",
+		"{\"haul_manifest\": 1, \"made_by\": \"haul\", \"complete\": true, \"seed\": \"1\", \"dataset\": {}}",
+		"{\"haul_manifest\": 1, \"made_by\": \"haul\", \"complete\": true, \"seed\": \"1\", "
+		"\"dataset\": {\"files\": 0, \"sample_bytes\": 1}}",
+		"{\"haul_manifest\": 1, \"made_by\": \"haul\", \"complete\": 1, \"seed\": \"1\", "
+		"\"dataset\": {\"files\": 1, \"sample_bytes\": 1}}",
+		"{\"haul_manifest\": 1, \"made_by\": \"haul\", \"complete\": true, \"seed\": \"1\", "
+		"\"dataset\": {\"files\": 1, \"sample_bytes\": 1, \"x\": 1}}",
+	};
+
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+		struct manifest m;
+		struct err err = {0};
+
+		CU_ASSERT_EQUAL(manifest_parse(&m, texts[i], strlen(texts[i]), &err), -EINVAL);
+		CU_ASSERT_NOT_EQUAL(err.text[0], '\0');
+	}
+}
+
+int main(void)
+{
+	CU_TestInfo tests[] = {
+		{"text and back", test_text_and_back},
+		{"the first difference is named", test_differences},
+		{"options of the format", test_format_options},
+		{"rubbish is refused", test_rubbish},
+		CU_TEST_INFO_NULL,
+	};
+
+	return unit_main("manifest", tests);
+}

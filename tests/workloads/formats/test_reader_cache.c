@@ -1,0 +1,107 @@
+/* What a reader has of an open file: hand-counted sequences of samples. */
+#include <string.h>
+
+#include "core/content/fill.h"
+#include "tests/unit.h"
+#include "workloads/formats/reader_cache.h"
+
+static struct format_options options;
+
+static void lay_out(struct layout *l, enum format_index format, uint64_t samples,
+		    uint64_t sample_bytes)
+{
+	memset(l, 0xaa, sizeof(*l));
+	l->format = format_table()[format];
+	l->options = &options;
+	l->file = 0;
+	l->object = 0;
+	l->key = fill_key(1, 1);
+	l->first_id = 0;
+	l->samples = samples;
+	l->sample_bytes = sample_bytes;
+	layout_make(l);
+}
+
+/* Ranges taken for each sample of the sequence. */
+static void expect(const struct layout *l, uint32_t groups, const uint64_t *samples,
+		   const uint32_t *ranges, unsigned n)
+{
+	struct extent e[FORMAT_EXTENTS_MAX];
+	struct kept k;
+
+	memset(&k, 0xaa, sizeof(k));
+	kept_init(&k, groups);
+	for (unsigned i = 0; i < n; i++)
+		CU_ASSERT_EQUAL(kept_extents(&k, l, samples[i], e), ranges[i]);
+}
+
+/* Groups 0 1 2 | 3 4 5 | 6 7 8 | 9: two ranges of footer, one of a row group. */
+static void row_groups(void)
+{
+	static const uint64_t samples[] = {0, 1, 2, 3, 0, 6, 3, 0, 9};
+	static const uint32_t two[] = {3, 0, 0, 1, 0, 1, 1, 1, 1};
+	static const uint32_t three[] = {3, 0, 0, 1, 0, 1, 0, 0, 1};
+	static const uint32_t none[] = {3, 1, 1, 1, 1, 1, 1, 1, 1};
+	struct layout l;
+
+	options.parquet = (struct parquet_options){.row_group = 3};
+	lay_out(&l, FORMAT_PARQUET, 10, 100);
+	expect(&l, 2, samples, two, 9);
+	expect(&l, 3, samples, three, 9);
+	expect(&l, 0, samples, none, 9);
+}
+
+/* The row group used last stays, the one not used for longest goes. */
+static void least_recent(void)
+{
+	static const uint64_t samples[] = {0, 3, 0, 6, 0, 3};
+	static const uint32_t ranges[] = {3, 1, 0, 1, 0, 1};
+	struct layout l;
+
+	options.parquet = (struct parquet_options){.row_group = 3};
+	lay_out(&l, FORMAT_PARQUET, 10, 100);
+	expect(&l, 2, samples, ranges, 6);
+}
+
+static void headers(void)
+{
+	static const uint64_t samples[] = {5, 5, 1, 5};
+	static const uint32_t once[] = {3, 1, 1, 1}, always[] = {2, 2, 2, 2};
+	struct layout l;
+
+	lay_out(&l, FORMAT_SAFETENSORS, 10, 100);
+	expect(&l, 2, samples, once, 4);
+	lay_out(&l, FORMAT_NPY, 10, 100);
+	expect(&l, 2, samples, always, 4);
+}
+
+static void what_is_left(void)
+{
+	struct extent e[FORMAT_EXTENTS_MAX];
+	struct kept k;
+	struct layout l;
+
+	options.parquet = (struct parquet_options){.row_group = 3};
+	lay_out(&l, FORMAT_PARQUET, 10, 100);
+	kept_init(&k, 2);
+	CU_ASSERT_EQUAL(kept_extents(&k, &l, 0, e), 3);
+	CU_ASSERT_EQUAL(e[0].offset + e[0].length, l.size);
+	CU_ASSERT_EQUAL(kept_extents(&k, &l, 4, e), 1);
+	CU_ASSERT_EQUAL(e[0].offset, 4 + 29 + 300);
+	CU_ASSERT_EQUAL(e[0].length, 29 + 300);
+	kept_nothing(&k);
+	CU_ASSERT_EQUAL(kept_extents(&k, &l, 4, e), 3);
+}
+
+int main(void)
+{
+	CU_TestInfo tests[] = {
+		{"row groups kept", row_groups},
+		{"the one not used for longest goes", least_recent},
+		{"headers once a file", headers},
+		{"what is left to read", what_is_left},
+		CU_TEST_INFO_NULL,
+	};
+
+	return unit_main("kept", tests);
+}

@@ -1,0 +1,74 @@
+"""What write_files makes, for the check_*.py beside this: the libraries they need, the folder, and the bytes that
+must stand in each sample, worked out here a second time from core/content/fill.h's one sentence, with numpy."""
+import importlib
+import os
+import subprocess
+import sys
+import tempfile
+
+
+def need(*names):
+    """The modules; else once more by Debian's python3, as the one found first may lack them; else skipped."""
+    try:
+        return [importlib.import_module(name) for name in names]
+    except ImportError as e:
+        if sys.executable != "/usr/bin/python3" and os.path.exists("/usr/bin/python3"):
+            os.execv("/usr/bin/python3", ["/usr/bin/python3", "-B"] + sys.argv)
+        print(f"{e.name} is not installed")
+        sys.exit(77)
+
+
+numpy, = need("numpy")
+GOLDEN = 0x9E3779B97F4A7C15
+SEED = 7  # write_files' own
+
+
+def mix64(x):
+    """splitmix64's finaliser, of an array of uint64."""
+    x = (x ^ x >> numpy.uint64(30)) * numpy.uint64(0xBF58476D1CE4E5B9)
+    x = (x ^ x >> numpy.uint64(27)) * numpy.uint64(0x94D049BB133111EB)
+    return x ^ x >> numpy.uint64(31)
+
+
+def word(x):
+    return int(mix64(numpy.array([x % 2**64], dtype="u8"))[0])
+
+
+def stream(samples, offset, length):
+    """Bytes [offset, offset + length) of the payload's stream of the file with so many samples."""
+    key = word(word(SEED + GOLDEN) + (samples + 1) * GOLDEN)
+    first, last = offset // 8, (offset + length + 7) // 8
+    counters = numpy.arange(first + 1, last + 1, dtype="u8") * numpy.uint64(GOLDEN) + numpy.uint64(key)
+    return mix64(counters).astype("<u8").view("u1")[offset - 8 * first:offset - 8 * first + length]
+
+
+def payload(samples, size):
+    """The samples' bytes, a row each, that lie one behind the other in the stream; ids where there is room."""
+    rows = stream(samples, 0, samples * size).reshape(samples, size).copy()
+    if size >= 8:
+        rows[:, :8] = (1000 * samples + numpy.arange(samples, dtype="<u8")).view("u1").reshape(samples, 8)
+    return rows
+
+
+def numbers(path):
+    """(samples, sample's bytes) by the file's name."""
+    return tuple(int(n) for n in os.path.basename(path).split(".")[0].split("-")[1:])
+
+
+def each_file(check, form, least, size=None):
+    """Makes the files of a format (an npz of that size) and calls check(path) for each; there must be so many."""
+    with tempfile.TemporaryDirectory() as folder:
+        subprocess.run([sys.argv[1], folder, size or form], check=True)
+        names = sorted(n for n in os.listdir(folder) if n.endswith(f".{form}"))
+        assert len(names) >= least, names
+        for name in names:
+            try:
+                check(os.path.join(folder, name))
+            except Exception:
+                print(name)
+                raise
+        print(f"{len(names)} {form} files read")
+
+
+# From splitmix64's reference: the first outputs of seed 0 are the finalised multiples of the constant.
+assert word(GOLDEN) == 0xE220A8397B1DCDAF and word(2 * GOLDEN) == 0x6E789E6AA1B965F4

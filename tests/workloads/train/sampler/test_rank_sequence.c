@@ -1,0 +1,234 @@
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/unit.h"
+#include "workloads/train/sampler/rank_sequence.h"
+
+static const uint32_t ranks[] = {1, 2, 3, 8, 64};
+enum { RANKS = sizeof(ranks) / sizeof(ranks[0]), SAMPLES_MAX = 4096 };
+
+static void make(struct share *s, enum order_kind kind, uint64_t files, uint64_t per_file,
+		 uint64_t batch, uint32_t n, uint32_t interleave, uint64_t window)
+{
+	*s = (struct share){.batch = batch, .ranks = n, .interleave = interleave, .window = window};
+	order_init(&s->order, kind, true, 11, files, per_file);
+	order_epoch(&s->order, 3);
+	share_init(s);
+}
+
+/* Ranks together read no sample twice, and all but a tail: of what does not fill the last batch of all
+ * ranks; of streams, of files or records that are not as many on all ranks, and of a rank's last batch. */
+static void each_once(void)
+{
+	static const struct {
+		uint64_t files, per_file, batch;
+	} sets[] = {{1, 1, 1}, {1, 700, 3}, {17, 1, 1}, {5, 7, 2}, {64, 3, 1}, {130, 11, 5}};
+	static const uint32_t interleaves[] = {0, 1, 2, 3, 4, 7, 200};
+	uint8_t seen[SAMPLES_MAX];
+
+	for (unsigned i = 0; i < 6 * RANKS * 7; i++) {
+		uint64_t files = sets[i % 6].files, per_file = sets[i % 6].per_file;
+		uint32_t n = ranks[i / 6 % RANKS], streams = interleaves[i / 6 / RANKS];
+		uint64_t own = files * per_file / n, read = 0;
+		struct share s;
+
+		make(&s, streams ? ORDER_FILES : ORDER_ALL, files, per_file, sets[i % 6].batch, n,
+		     streams, 0);
+		if (streams && files >= n)
+			own = files / n * per_file;
+		CU_ASSERT_EQUAL(s.samples, own - own % s.batch);
+		memset(seen, 0, sizeof(seen));
+		for (s.rank = 0; s.rank < n; s.rank++)
+			for (uint64_t q = 0; q < s.samples; q++, read++) {
+				uint64_t sample = share_at(&s, q);
+
+				CU_ASSERT_FATAL(sample < s.order.samples);
+				CU_ASSERT(!seen[sample]++);
+			}
+		CU_ASSERT_EQUAL(read, s.samples * n);
+	}
+}
+
+/* A file belongs to one rank and one stream, which reads it from its first record to its last. */
+static void files_are_streams(void)
+{
+	enum { FILES = 23, PER_FILE = 5 };
+
+	for (unsigned r = 0; r < RANKS; r++)
+		for (uint32_t streams = 1; streams < 9; streams++) {
+			uint32_t owner[FILES];
+			uint64_t next[FILES] = {0};
+			struct share s;
+
+			make(&s, ORDER_FILES, FILES, PER_FILE, 1, ranks[r], streams, 0);
+			memset(owner, 0xff, sizeof(owner));
+			for (s.rank = 0; s.rank < s.ranks; s.rank++)
+				for (uint64_t q = 0; q < s.samples; q++) {
+					uint64_t sample = share_at(&s, q), file = sample / PER_FILE;
+					uint32_t who = s.rank * 16 + share_stream(&s, q);
+
+					CU_ASSERT(share_stream(&s, q) < streams);
+					if (s.ranks > FILES) /* all read all, of it each its part */
+						continue;
+					CU_ASSERT(owner[file] == UINT32_MAX || owner[file] == who);
+					CU_ASSERT_EQUAL(sample % PER_FILE, next[file]);
+					owner[file] = who;
+					next[file]++;
+				}
+		}
+}
+
+/* Four files by two, then the last alone: worked out by hand. */
+static void known_interleave(void)
+{
+	static const uint64_t two[] = {0, 3, 1, 4, 2, 5, 6, 9, 7, 10, 8, 11, 12, 13, 14};
+	/* Two files of three ranks: of 0 3 1 and of 4 2 5 one each, the next in turn. */
+	static const uint64_t thirds[] = {0, 2, 3, 5, 1, 4};
+	struct share s;
+
+	make(&s, ORDER_AS_IS, 5, 3, 1, 1, 2, 0);
+	for (unsigned q = 0; q < 15; q++)
+		CU_ASSERT_EQUAL(share_at(&s, q), two[q]);
+	make(&s, ORDER_AS_IS, 2, 3, 1, 3, 2, 0);
+	CU_ASSERT_EQUAL(s.samples, 2);
+	for (unsigned q = 0; q < 6; q++) {
+		s.rank = q / 2;
+		CU_ASSERT_EQUAL(share_at(&s, q % 2), thirds[q]);
+	}
+}
+
+static void next_of_a_stream(void)
+{
+	for (unsigned r = 0; r < RANKS; r++)
+		for (uint32_t streams = 1; streams < 6; streams++) {
+			struct share s;
+
+			make(&s, ORDER_FILES, 13, 7, 1, ranks[r], streams, 0);
+			s.rank = s.ranks / 2;
+			for (uint32_t stream = 0; stream < streams; stream++)
+				for (uint64_t q = 0; q < s.samples; q++) {
+					uint64_t wanted = q;
+
+					while (wanted < s.samples &&
+					       share_stream(&s, wanted) != stream)
+						wanted++;
+					CU_ASSERT_EQUAL(share_stream_next(&s, stream, q, s.samples),
+							wanted);
+				}
+		}
+}
+
+/* What arrives for the batches one after the other is all, and in time: a full window when the first comes
+ * out. */
+static void arrivals(void)
+{
+	static const uint64_t windows[] = {0, 1, 2, 9, 100, 5000};
+
+	for (unsigned i = 0; i < 6; i++) {
+		uint64_t end = 0, from, to;
+		struct share s;
+
+		make(&s, ORDER_FILES, 10, 12, 7, 1, 0, windows[i]);
+		for (uint64_t k = 0; k < s.samples / s.batch; k++) {
+			uint64_t least = (k + 1) * s.batch + (windows[i] ? windows[i] - 1 : 0);
+
+			share_arrivals(&s, k, &from, &to);
+			CU_ASSERT_EQUAL(from, end);
+			CU_ASSERT_EQUAL(to, least < s.samples ? least : s.samples);
+			end = to;
+		}
+		CU_ASSERT_EQUAL(end, s.samples);
+	}
+}
+
+/* Lets all of n samples through; out[p] is what leaves at p. */
+static void shuffle(uint64_t key, uint64_t size, uint64_t n, uint64_t *out)
+{
+	struct arrival *in = calloc(size, sizeof(*in)), next = {0};
+	struct window w;
+
+	window_begin(&w, in, size, key, n);
+	for (uint64_t q = 0; q < w.came; q++)
+		in[q].id = q;
+	for (uint64_t p = 0; p < n; p++) {
+		next.id = w.came;
+		out[p] = window_take(&w, window_more(&w) ? &next : NULL).id;
+	}
+	CU_ASSERT_EQUAL(w.count, 0);
+	free(in);
+}
+
+static void window_bounds(void)
+{
+	static const uint64_t sizes[] = {1, 2, 3, 17, 999, 1000, 1001, 4000};
+	uint64_t out[1000];
+	uint8_t seen[1000];
+
+	for (unsigned i = 0; i < 8; i++)
+		for (uint64_t n = 1; n <= 1000; n += 333) {
+			memset(seen, 0, sizeof(seen));
+			shuffle(5, sizes[i], n, out);
+			for (uint64_t p = 0; p < n; p++) {
+				CU_ASSERT_FATAL(out[p] < n);
+				CU_ASSERT(!seen[out[p]]++);
+				CU_ASSERT(out[p] < p + sizes[i]); /* came before it left */
+			}
+		}
+	shuffle(5, 1, 1000, out);
+	for (uint64_t p = 0; p < 1000; p++)
+		CU_ASSERT_EQUAL(out[p], p);
+}
+
+/* In the middle each of the window is drawn as often: a sample waits for n outputs in the mean. With a
+ * window of all, each place is as likely: 3! orders of three, 1,000 times each. */
+static void window_is_even(void)
+{
+	enum { N = 20000, SIZE = 50, DRAWS = 6000 };
+	unsigned orders[27] = {0};
+	uint64_t *out = malloc(N * sizeof(*out)), three[3], early = 0;
+	double waited = 0;
+
+	shuffle(9, SIZE, N, out);
+	for (uint64_t p = 0; p < N; p++) {
+		waited += (double)(p + SIZE) - (double)out[p];
+		early += out[p] == p + SIZE - 1; /* the one that has just come in */
+	}
+	CU_ASSERT_DOUBLE_EQUAL(waited / N, SIZE, 2);
+	CU_ASSERT_DOUBLE_EQUAL((double)early, N / SIZE, 80); /* 4 sigma */
+	for (uint64_t key = 0; key < DRAWS; key++) {
+		shuffle(key, 3, 3, three);
+		orders[three[0] * 9 + three[1] * 3 + three[2]]++;
+	}
+	for (unsigned i = 0; i < 27; i++)
+		if (orders[i])
+			CU_ASSERT_DOUBLE_EQUAL(orders[i], DRAWS / 6.0, 130);
+	free(out);
+}
+
+static void windows_differ(void)
+{
+	uint64_t a[200], b[200];
+
+	shuffle(1, 20, 200, a);
+	shuffle(1, 20, 200, b);
+	CU_ASSERT_EQUAL(memcmp(a, b, sizeof(a)), 0);
+	shuffle(2, 20, 200, b);
+	CU_ASSERT_NOT_EQUAL(memcmp(a, b, sizeof(a)), 0);
+}
+
+int main(void)
+{
+	CU_TestInfo tests[] = {
+		{"each sample once", each_once},
+		{"files are streams", files_are_streams},
+		{"a known interleave", known_interleave},
+		{"the next of a stream", next_of_a_stream},
+		{"what arrives for a batch", arrivals},
+		{"a window's bounds", window_bounds},
+		{"a window draws evenly", window_is_even},
+		{"keys give other windows", windows_differ},
+		CU_TEST_INFO_NULL,
+	};
+
+	return unit_main("share", tests);
+}

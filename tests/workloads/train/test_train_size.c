@@ -1,0 +1,285 @@
+/* What the plan is told: figures of the Aurora table, and refusals. */
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "tests/unit.h"
+#include "tests/workloads/train/train_fixture.h"
+#include "workloads/formats/reader_cache.h"
+
+static struct fixture *job(const char *uri, const char *dataset, const char *train)
+{
+	char text[1024];
+
+	snprintf(text, sizeof(text),
+		 "{\"stores\":{\"s\":{\"uri\":\"%s\"}},\"dataset\":{\"store\":\"s\",%s},"
+		 "\"phases\":[{\"train\":{%s}}]}",
+		 uri, dataset, train);
+	return fixture_new(text);
+}
+
+static void near(double got, double wanted)
+{
+	CU_ASSERT_DOUBLE_EQUAL(got / wanted, 1, 0.001);
+	if (fabs(got / wanted - 1) > 0.001)
+		printf("%g, wanted %g\n", got, wanted);
+}
+
+static void aurora(void)
+{
+	static const struct {
+		uint32_t nodes;
+		uint64_t files;
+		double bytes_per_second, opens;
+	} rows[] = {{1, 8400, 132.05e9, 900.8},
+		    {8, 67200, 1056.4e9, 7206},
+		    {512, 4300800, 67611e9, 461193}};
+
+	for (unsigned i = 0; i < 3; i++) {
+		char dataset[256];
+		struct fixture *f;
+		struct demand d;
+		struct err err = {0};
+
+		snprintf(dataset, sizeof(dataset),
+			 "\"format\":\"npz\",\"files\":%llu,\"sample_bytes\":146600628",
+			 (unsigned long long)rows[i].files);
+		f = job("file:///x", dataset,
+			"\"epochs\":5,\"batch\":7,\"compute\":\"93.254 ms\",\"target_au\":0.9");
+		CU_ASSERT_PTR_NOT_NULL_FATAL(f);
+		CU_ASSERT_EQUAL(train_check(&f->job, f->job.phases, rows[i].nodes * 12, &err), 0);
+		CU_ASSERT_EQUAL(
+			train_size(&f->job, f->job.phases, rows[i].nodes * 12, 12, &d, &err), 0);
+		CU_ASSERT_EQUAL(d.steps_per_epoch, 100);
+		CU_ASSERT_EQUAL(d.epochs, 5);
+		CU_ASSERT_EQUAL(d.samples_dropped, 0);
+		near(d.bytes_per_second, rows[i].bytes_per_second);
+		near(d.opens_per_second, rows[i].opens);
+		near(d.bytes, 5.0 * (double)rows[i].files * 146600628);
+		near(d.seconds, 9.3254);
+		CU_ASSERT(d.memory_per_rank > 0 && d.memory_per_rank <= 64 << 20);
+		CU_ASSERT_STRING_EQUAL(d.notes[0], "100 steps an epoch: MLPerf wants 500");
+		fixture_free(f);
+	}
+}
+
+/* Shuffled one by one, each sample that is not in the one row group kept takes one of its own, up to
+ * 29 + 1024 x 20 bytes. In file order each is read once. */
+static void test_amplified(void)
+{
+	static const struct {
+		const char *shuffle;
+		bool told;
+	} rows[] = {{"each_epoch", true}, {"none", false}};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct err err = {0};
+		struct demand d;
+		char train[128];
+		struct fixture *f;
+		bool told = false;
+
+		snprintf(train, sizeof(train),
+			 "\"batch\":100,\"loader\":{\"kind\":\"batch\",\"workers\":1,\"keep\":1},"
+			 "\"shuffle\":\"%s\"",
+			 rows[i].shuffle);
+		f = job("file:///x",
+			"\"format\":\"parquet\",\"files\":1,\"samples_per_file\":5000,"
+			"\"sample_bytes\":20",
+			train);
+		CU_ASSERT_PTR_NOT_NULL_FATAL(f);
+		CU_ASSERT_EQUAL(train_size(&f->job, f->job.phases, 1, 1, &d, &err), 0);
+		for (uint32_t k = 0; k < d.note_count; k++)
+			told |= strncmp(d.notes[k], "a sample of 20 B moves 1", 24) == 0;
+		CU_ASSERT_EQUAL(told, rows[i].told);
+		fixture_free(f);
+	}
+}
+
+/* Readers, one after another: what an epoch moves, and opens. */
+static void read_epoch(const struct dataset *d, struct order *order, uint64_t batch,
+		       uint32_t readers, uint32_t keep, double *bytes, double *opens)
+{
+	for (uint32_t reader = 0; reader < readers; reader++) {
+		struct extent e[FORMAT_EXTENTS_MAX];
+		uint64_t open = UINT64_MAX;
+		struct layout l;
+		struct kept kept;
+
+		kept_init(&kept, keep);
+		for (uint64_t k = reader; k < d->samples / batch; k += readers) {
+			for (uint64_t j = 0; j < batch; j++) {
+				uint64_t sample = order_at(order, k * batch + j);
+				uint64_t file = sample / d->options.samples_per_file;
+				uint32_t n;
+
+				if (file != open || !d->stays_open) {
+					kept_nothing(&kept);
+					*opens += d->objects;
+					dataset_layout(d, file, &l);
+				}
+				open = file;
+				n = kept_extents(&kept, &l, sample % d->options.samples_per_file,
+						 e);
+				while (n--)
+					*bytes += (double)e[n].length;
+			}
+		}
+	}
+}
+
+/* The mean of the plan against each sample of an epoch. */
+static void reads(void)
+{
+	static const char *const formats[] = {
+		"\"format\":\"parquet\",\"parquet\":{\"row_group\":8}",
+		"\"format\":\"indexed_binary\"", "\"format\":\"mmap_indexed_binary\"",
+		"\"format\":\"safetensors\"", "\"format\":\"npy\""};
+	static const char *const orders[] = {"\"none\"", "\"each_epoch\"", "{\"samples\":false}",
+					     "{\"files\":false}", "{\"whole_files\":true}"};
+	static const struct {
+		unsigned files, samples, batch, workers, keep;
+	} shapes[] = {{7, 640, 16, 3, 4},   {3, 1500, 10, 1, 0}, {40, 24, 12, 2, 2},
+		      {1, 3000, 50, 2, 16}, {5, 2000, 7, 4, 4},  {200, 3, 6, 1, 4}};
+	unsigned f, o, s;
+
+	for (f = 0; f < sizeof(formats) / sizeof(formats[0]); f++)
+		for (o = 0; o < sizeof(orders) / sizeof(orders[0]); o++)
+			for (s = 0; s < sizeof(shapes) / sizeof(shapes[0]); s++) {
+				char dataset[256], train[256];
+				const struct train_options *options;
+				const struct job_store *store;
+				double bytes = 0, opens = 0, samples;
+				struct train_reads got;
+				struct err err = {0};
+				struct order order;
+				struct fixture *j;
+				struct dataset d;
+
+				snprintf(
+					dataset, sizeof(dataset),
+					"%s,\"files\":%u,\"samples_per_file\":%u,\"sample_bytes\":300",
+					formats[f], shapes[s].files, shapes[s].samples);
+				snprintf(
+					train, sizeof(train),
+					"\"batch\":%u,\"shuffle\":%s,\"loader\":{\"workers\":%u,\"keep\":%u}",
+					shapes[s].batch, orders[o], shapes[s].workers,
+					shapes[s].keep);
+				j = job("null://x", dataset, train);
+				CU_ASSERT_PTR_NOT_NULL_FATAL(j);
+				options = j->job.phases[0].options;
+				CU_ASSERT_EQUAL_FATAL(
+					train_dataset(&j->job, j->job.phases, "", &d, &store, &err),
+					0);
+				train_order(options, &d, 42, &order);
+				read_epoch(&d, &order, shapes[s].batch, 2 * shapes[s].workers,
+					   shapes[s].keep, &bytes, &opens);
+				samples = (double)(d.samples / shapes[s].batch * shapes[s].batch);
+				train_reads(options, store, &d, order.kind, shapes[s].batch, 2,
+					    &got);
+				CU_ASSERT(fabs(got.bytes * samples / bytes - 1) < 0.07);
+				CU_ASSERT(fabs(got.opens * samples / opens - 1) < 0.07);
+				if (fabs(got.bytes * samples / bytes - 1) >= 0.07 ||
+				    fabs(got.opens * samples / opens - 1) >= 0.07)
+					printf("%s %s shape %u: %g bytes for %g, %g opens for %g\n",
+					       formats[f], orders[o], s, got.bytes * samples, bytes,
+					       got.opens * samples, opens);
+				fixture_free(j);
+			}
+}
+
+static void no_compute(void)
+{
+	struct fixture *f = job("null://x", "\"format\":\"raw\",\"files\":25,\"sample_bytes\":1000",
+				"\"batch\":3,\"steps\":2");
+	struct demand d;
+	struct err err;
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(f);
+	CU_ASSERT_EQUAL(train_size(&f->job, f->job.phases, 2, 2, &d, &err), 0);
+	CU_ASSERT(isinf(d.bytes_per_second));
+	CU_ASSERT_EQUAL(d.steps_per_epoch, 4);
+	CU_ASSERT_EQUAL(d.samples_dropped, 1);
+	near(d.bytes, 2 * 6 * 1000);
+	CU_ASSERT_EQUAL(d.memory_per_rank, 0);
+	fixture_free(f);
+}
+
+/* Windows of the workers' requests, and of the copy. */
+static void memory(void)
+{
+	static const struct {
+		const char *loader;
+		uint64_t bytes;
+	} cases[] = {
+		{"\"workers\":2", 2 * (1 << 20)},
+		{"\"kind\":\"sample\",\"workers\":3", 3 * (1 << 20)},
+		{"\"kind\":\"sample\",\"workers\":3,\"depth\":4", 12 * (1 << 20)},
+		{"\"kind\":\"batch\",\"workers\":2", 2 * 5 * (1 << 20)},
+		{"\"kind\":\"batch\",\"workers\":2,\"depth\":3", 2 * 3 * (1 << 20)},
+		{"\"workers\":2,\"pin_memory\":true", (2 + 16) * (1 << 20)},
+	};
+
+	for (unsigned c = 0; c < sizeof(cases) / sizeof(cases[0]); c++) {
+		struct fixture *f;
+		struct demand d;
+		struct err err;
+		char train[128];
+
+		snprintf(train, sizeof(train), "\"batch\":5,\"loader\":{%s}", cases[c].loader);
+		f = job("mem://x\",\"transfer\":\"1 MiB",
+			"\"format\":\"raw\",\"files\":50,\"sample_bytes\":9000000", train);
+		CU_ASSERT_PTR_NOT_NULL_FATAL(f);
+		CU_ASSERT_EQUAL(train_size(&f->job, f->job.phases, 1, 1, &d, &err), 0);
+		CU_ASSERT_EQUAL(d.memory_per_rank, cases[c].bytes);
+		fixture_free(f);
+	}
+}
+
+static void refusals(void)
+{
+	static const struct {
+		const char *uri, *train;
+		int rc;
+		const char *says;
+	} cases[] = {
+		{"null://x", "\"batch\":20", -ERANGE,
+		 "/batch: 50 samples do not fill one step of 3 ranks x batch 20 = 60"},
+		{"null://x", "\"verify\":\"full\"", -EINVAL, "/phases/0/train/verify"},
+		{"file:///x", "\"loader\":{\"depth\":4}", -EINVAL, "/phases/0/train/loader/depth"},
+		{"null://x", "\"dataset\":\"nowhere\"", -EINVAL, "nowhere"},
+		{"null://x", "\"evaluation\":{\"every\":1,\"batch\":30}", -ERANGE,
+		 "/evaluation/batch"},
+		{"null://x", "\"batch\":16", 0, ""},
+	};
+
+	for (unsigned c = 0; c < sizeof(cases) / sizeof(cases[0]); c++) {
+		struct fixture *f =
+			job(cases[c].uri, "\"format\":\"raw\",\"files\":50,\"sample_bytes\":1000",
+			    cases[c].train);
+		struct err err = {0};
+
+		CU_ASSERT_PTR_NOT_NULL_FATAL(f);
+		CU_ASSERT_EQUAL(train_check(&f->job, f->job.phases, 3, &err), cases[c].rc);
+		CU_ASSERT_PTR_NOT_NULL(strstr(err.text, cases[c].says));
+		if (!strstr(err.text, cases[c].says))
+			printf("case %u: %s\n", c, err.text);
+		fixture_free(f);
+	}
+}
+
+int main(void)
+{
+	CU_TestInfo tests[] = {
+		{"the Aurora table", aurora},
+		{"what a sample costs", reads},
+		{"no compute, few steps", no_compute},
+		{"memory of each loader", memory},
+		{"refusals", refusals},
+		{"a sample that moves much more than it has", test_amplified},
+		CU_TEST_INFO_NULL,
+	};
+
+	return unit_main("train_size", tests);
+}

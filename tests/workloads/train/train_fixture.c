@@ -1,0 +1,180 @@
+#include "tests/workloads/train/train_fixture.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/group/thread_group.h"
+
+/* The schema as plan/ assembles it, from the same tables. */
+static const struct job_schema *schema(const struct section **stores, const struct section **phases)
+{
+	static struct job_schema s;
+	unsigned i;
+
+	for (i = 0; backend_table()[i]; i++)
+		stores[i] = &backend_table()[i]->section;
+	stores[i] = NULL;
+	for (i = 0; workload_table()[i]; i++)
+		phases[i] = &workload_table()[i]->section;
+	phases[i] = NULL;
+	s = (struct job_schema){.stores = stores, .dataset = &dataset_section, .phases = phases};
+	return &s;
+}
+
+struct fixture *fixture_new(const char *job)
+{
+	static const struct section *stores[32], *phases[32];
+	struct fixture *f = calloc(1, sizeof(*f));
+	struct err err = {0};
+
+	clock_init(&f->clock);
+	if (job_parse(&f->job, schema(stores, phases), "test", job, strlen(job), NULL, 0, &err) <
+	    0) {
+		fprintf(stderr, "%s\n", err.text);
+		free(f);
+		return NULL;
+	}
+	f->parsed = true;
+	return f;
+}
+
+static int run_phase(struct fixture *f, struct group *g, struct group *node,
+		     const struct place *place, const struct job_phase *phase, struct tally *tally,
+		     uint32_t rank)
+{
+	const struct workload *w = phase->section->owner;
+	struct log log = {.fd = -1};
+	struct phase_context ctx = {
+		.job = &f->job,
+		.phase = phase,
+		.place = place,
+		.group = g,
+		.node = node,
+		.clock = &f->clock,
+		.log = &log,
+		.stop = &f->stop,
+		.tally = tally,
+		.null_au = NAN,
+		.target_au = NAN,
+	};
+	int rc = tally_init(tally, w->schema, w->epoch_rows ? w->epoch_rows(phase) : 0,
+			    &f->err[rank]);
+
+	if (rc < 0)
+		return rc;
+	f->err[rank].text[0] = '\0';
+	rc = w->run(&ctx, &f->stopped[rank], &f->err[rank]);
+	f->null_au[rank] = ctx.null_au;
+	return rc;
+}
+
+static int body(struct group *g, void *argument)
+{
+	struct fixture *f = argument;
+	struct place place = {
+		.rank = g->rank,
+		.ranks = g->size,
+		.nodes = 1,
+		.local_rank = g->rank,
+		.local_ranks = g->size,
+		.data = g->rank,
+		.data_size = g->size,
+		.tensor_size = 1,
+		.pipeline_size = 1,
+	};
+	struct group *node = NULL;
+	uint32_t i, last = f->job.phase_count - 1;
+	int rc = group_duplicate(g, &node, NULL);
+
+	for (i = 0; i <= last && rc == 0; i++) {
+		struct tally *t = &f->tallies[g->rank];
+
+		if (i == last && f->between)
+			f->between(f, g, node);
+		rc = run_phase(f, g, node, &place, &f->job.phases[i], t, g->rank);
+		if (i < last)
+			tally_free(t);
+	}
+	f->rc[g->rank] = rc;
+	group_free(node);
+	return 0;
+}
+
+void fixture_run(struct fixture *f, uint32_t ranks)
+{
+	uint64_t began_ns = clock_now(&f->clock);
+	struct err err = {0};
+
+	f->ranks = ranks;
+	/* As haul's own: else the machine's late wake-ups count as steps. */
+	f->clock.spin = ranks <= (uint32_t)sysconf(_SC_NPROCESSORS_ONLN);
+	thread_group_run(ranks, body, f, &err);
+	f->seconds_ns = clock_now(&f->clock) - began_ns;
+}
+
+void fixture_free(struct fixture *f)
+{
+	uint32_t i;
+
+	if (!f)
+		return;
+	for (i = 0; i < f->ranks; i++)
+		tally_free(&f->tallies[i]);
+	if (f->parsed)
+		job_free(&f->job);
+	free(f);
+}
+
+struct fixture *fixture_of(const char *job, uint32_t ranks)
+{
+	struct fixture *f = fixture_new(job);
+
+	if (f)
+		fixture_run(f, ranks);
+	return f;
+}
+
+uint64_t fixture_sum(const struct fixture *f, unsigned measure)
+{
+	uint64_t sum = 0;
+	uint32_t i;
+
+	for (i = 0; i < f->ranks; i++)
+		sum += f->tallies[i].rank_row[measure];
+	return sum;
+}
+
+uint64_t fixture_epoch_sum(const struct fixture *f, unsigned epoch_row, unsigned measure)
+{
+	uint64_t sum = 0;
+	uint32_t i;
+
+	for (i = 0; i < f->ranks; i++)
+		sum += f->tallies[i].epoch_rows[(size_t)epoch_row * EPOCH_MEASURES + measure];
+	return sum;
+}
+
+double fixture_au(const struct fixture *f, uint32_t rank)
+{
+	return train_schema.rank.figures[0].value(f->tallies[rank].rank_row);
+}
+
+bool fixture_accounts_add_up(const struct fixture *f)
+{
+	uint32_t i;
+	int s;
+
+	for (i = 0; i < f->ranks; i++) {
+		const uint64_t *row = f->tallies[i].rank_row;
+		uint64_t sum = 0;
+
+		for (s = 0; s < ACCOUNTS; s++)
+			sum += row[TRAIN_ACCOUNTS + s];
+		if (!sum || sum != row[TALLY_WALL_NS])
+			return false;
+	}
+	return true;
+}

@@ -1,0 +1,89 @@
+/* Reads that come from the storage: dropping what this client's page cache holds of a store, memory taken
+ * away from it, and how often to look what it holds (residency.h). Of every phase that reads; which
+ * objects are dropped when is the phase's.
+ *
+ * Main thread of each rank. */
+#ifndef HAUL_WORKLOADS_COMMON_COLD_H
+#define HAUL_WORKLOADS_COMMON_COLD_H
+
+#include "core/option/option.h"
+#include "workloads/common/residency.h"
+#include "workloads/workload.h"
+
+enum cold_drop { DROP_NONE, DROP_FADVISE, DROP_CACHES };
+enum cold_when { COLD_EPOCHS, COLD_PHASE };
+
+struct cold_options {
+	uint32_t drop, when;
+	uint64_t evidence_bytes;   /* see residency_init */
+	uint64_t memory_hog_bytes; /* a node */
+	double memory_hog_share;
+};
+extern const struct option cold_options[];
+
+/* Rows of a tally's table, and the figure. */
+/* clang-format off */
+#define COLD_MEASURES \
+	RESIDENCY_MEASURES, \
+	{"drop_ns", "ns", MERGE_MAX, \
+	 "dropping caches before epochs, or before plain I/O; in no account and not in wall_ns"}, \
+	{"stayed_bytes", "bytes", MERGE_SUM, \
+	 "of files dropped: what was in the page cache all the same"}
+#define COLD_FIGURE(share) \
+	{"cached_share", "fraction", share, \
+	 "of the bytes looked at before they were read: what was in the page cache"}
+/* clang-format on */
+
+/* What no table can refuse. path: of the phase. */
+int cold_check(const struct cold_options *o, const struct job_store *store, const char *path,
+	       struct err *err);
+
+/* What it asks of the machine, added to the rest. */
+void cold_size(const struct cold_options *o, uint32_t ranks_per_node, struct demand *out);
+
+struct cold {
+	const struct cold_options *options;
+	const struct phase_context *ctx;
+	void *hog; /* held by the first rank of a node; NULL: none */
+	uint64_t hog_bytes;
+	uint64_t stayed_bytes; /* of files dropped: what is in the cache all the same */
+};
+
+/* What may be dropped, by number: each is one object of the store or several. */
+struct cold_objects {
+	const struct store *store;
+	uint64_t count;
+	uint32_t parts;
+	void (*key)(const void *argument, uint64_t number, uint32_t part,
+		    char key[OBJECT_KEY_BYTES]);
+	const void *argument;
+};
+
+/* Takes the memory, and tries what only root may. Collective. cold_close also after an error. */
+int cold_open(struct cold *c, const struct cold_options *options, const struct phase_context *ctx,
+	      struct err *err);
+void cold_close(struct cold *c);
+
+/* Whether the run is to end, for those who drop many files. */
+bool cold_ends(const struct cold *c);
+
+/* All of them, shared out over the ranks of each node; or all caches of the nodes. Collective. Ends early
+ * where a stop is asked for. */
+int cold_drop_all(struct cold *c, const struct cold_objects *objects, struct err *err);
+
+/* One of them. Not collective: a sentence for group_agree. */
+int cold_drop_one(struct cold *c, const struct cold_objects *objects, uint64_t number,
+		  struct err *err);
+
+/* All caches of all nodes. Collective. */
+int cold_drop_caches(struct cold *c, struct err *err);
+
+/* A warning where dropping is asked for and store cannot become cold. */
+void cold_warn(const struct cold *c, const struct store *store);
+
+/* Adds to ctx->said how much of what was read from store had been in the page cache: bytes sampled,
+ * resident and read, of this rank. Collective. */
+void cold_say(struct phase_context *ctx, const struct cold_options *o, const struct store *store,
+	      uint64_t sampled_bytes, uint64_t resident_bytes, uint64_t read_bytes);
+
+#endif

@@ -1,0 +1,292 @@
+#include "workloads/common/crew.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+static const uint64_t wait_ns = 5000000, wait_at_end_ns = 1000000, p99_every_ns = 500000000;
+
+static void *work(void *argument);
+
+static void tap(void *argument, const struct io *io)
+{
+	struct file_worker *w = argument;
+
+	w->retries += io->attempts > 1 ? io->attempts - 1 : 0;
+	timeline_add(&w->timeline, io->done_ns, SECOND_OPERATIONS, 1);
+	if (io->op != IO_WRITE && io->op != IO_READ)
+		return;
+	timeline_add(&w->timeline, io->done_ns,
+		     io->op == IO_WRITE ? SECOND_BYTES_WRITTEN : SECOND_BYTES_READ, io->done_bytes);
+	/* This thread alone adds. */
+	atomic_store_explicit(
+		&w->bytes, atomic_load_explicit(&w->bytes, memory_order_relaxed) + io->done_bytes,
+		memory_order_relaxed);
+}
+
+int file_pass_open(struct file_pass *p, struct err *err)
+{
+	int rc;
+
+	p->workers = calloc(p->threads, sizeof(*p->workers));
+	if (!p->workers)
+		return err_set(err, -ENOMEM, "no memory for %u threads", p->threads);
+	sem_init(&p->ended, 0, 0);
+	rc = buffers_init(&p->buffers, p->buffer_bytes ? p->threads : 0, p->buffer_bytes, err);
+	for (uint32_t i = 0; rc == 0 && i < p->threads; i++) {
+		struct file_worker *w = &p->workers[i];
+
+		w->pass = p;
+		w->buffer = p->buffer_bytes ? buffers_take(&p->buffers) : NULL;
+		timeline_init(&w->timeline, p->start_ns);
+		rc = queue_open(&w->queue, p->store, p->depth ? p->depth : 1, err);
+		if (rc < 0)
+			break;
+		queue_memory(&w->queue, w->buffer, p->buffers.slot_bytes);
+		queue_listen(&w->queue, tap, w);
+	}
+	return rc;
+}
+
+void file_pass_close(struct file_pass *p)
+{
+	if (!p->workers)
+		return;
+	for (uint32_t i = 0; i < p->threads; i++)
+		queue_close(&p->workers[i].queue);
+	buffers_free(&p->buffers);
+	sem_destroy(&p->ended);
+	free(p->workers);
+	p->workers = NULL;
+}
+
+static int start_workers(struct file_pass *p, uint32_t *started, struct err *err)
+{
+	atomic_store(&p->next, 0);
+	atomic_store(&p->halt, false);
+	for (*started = 0; *started < p->threads; ++*started) {
+		struct file_worker *w = &p->workers[*started];
+		int rc;
+
+		w->rc = 0;
+		atomic_store(&w->files, 0);
+		atomic_store(&w->bytes, 0);
+		atomic_store(&w->p99_ns, 0);
+		atomic_fetch_add(&p->running, 1);
+		rc = pthread_create(&w->thread, NULL, work, w);
+		if (rc) {
+			atomic_fetch_sub(&p->running, 1);
+			atomic_store(&p->halt, true);
+			return err_set(err, -rc, "no thread %u of %" PRIu32 ": %s", *started + 1,
+				       p->threads, strerror(rc));
+		}
+	}
+	return 0;
+}
+
+/* How this rank stands. */
+static void stand(struct file_pass *p, int rc, struct status *s)
+{
+	uint64_t now_ns = clock_now(p->store->clock);
+
+	memset(s, 0, sizeof(*s));
+	if (p->stop)
+		s->stop = stop_asked(p->stop);
+	if (p->deadline_ns && s->stop < STOP_DEADLINE && now_ns >= p->deadline_ns)
+		s->stop = STOP_DEADLINE;
+	if (rc < 0)
+		s->stop = STOP_ERROR;
+	s->unfinished = atomic_load(&p->running) > 0;
+	for (uint32_t i = 0; i < p->threads; i++) {
+		const struct file_worker *w = &p->workers[i];
+		uint64_t p99_ns = atomic_load_explicit(&w->p99_ns, memory_order_relaxed);
+
+		s->step += atomic_load_explicit(&w->files, memory_order_relaxed);
+		s->bytes += atomic_load_explicit(&w->bytes, memory_order_relaxed);
+		s->p99_ns = p99_ns > s->p99_ns ? p99_ns : s->p99_ns;
+	}
+	/* A halt that nobody asked for from outside is a worker's error. */
+	if (atomic_load(&p->halt))
+		s->stop = STOP_ERROR;
+	s->wall_ns = now_ns > p->start_ns ? now_ns - p->start_ns : 0;
+	s->waiting = !s->unfinished;
+}
+
+static void show(const struct file_pass *p, const struct status *merged)
+{
+	uint64_t steps = (p->files + p->group->size - 1) / p->group->size;
+	double over =
+		p->limit_ns ? (double)merged->wall_ns / p->group->size / (double)p->limit_ns : 0;
+	double done = steps ? (double)merged->step / (double)steps : 0;
+	struct progress shown = {.kind = p->kind,
+				 .step = merged->step,
+				 .steps = steps,
+				 .merged = *merged,
+				 .fraction = over > done ? over : done,
+				 .ranks = p->group->size};
+
+	if (p->progress)
+		p->progress(p->progress_argument, &shown);
+}
+
+/* Until a worker ends or the time is over: wall time, whatever the store's clock is. */
+static void wait_for_worker(struct file_pass *p, bool unfinished)
+{
+	struct timespec until;
+	uint64_t ns = unfinished ? wait_ns : wait_at_end_ns;
+
+	clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_nsec += (long)ns;
+	if (until.tv_nsec >= 1000000000) {
+		until.tv_nsec -= 1000000000;
+		until.tv_sec++;
+	}
+	sem_timedwait(&p->ended, &until);
+}
+
+static enum stop_reason follow(struct file_pass *p, int rc)
+{
+	struct status mine, merged;
+
+	for (;;) {
+		stand(p, rc, &mine);
+		group_status_post(p->group, &mine);
+		while (!group_status_test(p->group, &merged))
+			wait_for_worker(p, mine.unfinished);
+		show(p, &merged);
+		if (merged.stop || !merged.unfinished)
+			return (enum stop_reason)merged.stop;
+		wait_for_worker(p, mine.unfinished);
+	}
+}
+
+int file_pass_run(struct file_pass *p, int (*body)(struct file_worker *w, uint64_t file),
+		  enum stop_reason *stopped, struct err *err)
+{
+	uint32_t started;
+	int rc;
+
+	p->body = body;
+	rc = start_workers(p, &started, err);
+	*stopped = follow(p, rc);
+	if (*stopped != STOP_NONE)
+		atomic_store(&p->halt, true);
+	for (uint32_t i = 0; i < started; i++) {
+		struct file_worker *w = &p->workers[i];
+
+		pthread_join(w->thread, NULL);
+		if (w->rc < 0 && rc == 0) {
+			rc = w->rc;
+			if (err)
+				*err = w->err;
+		}
+	}
+	while (sem_trywait(&p->ended) == 0)
+		;
+	return group_agree(p->group, rc, err);
+}
+
+static void *work(void *argument)
+{
+	struct file_worker *w = argument;
+	struct file_pass *p = w->pass;
+
+	while (!atomic_load_explicit(&p->halt, memory_order_relaxed)) {
+		uint64_t file =
+			p->once ? (uint64_t)(w - p->workers)
+				: atomic_fetch_add(&p->next, 1) * p->group->size + p->group->rank;
+		int rc;
+
+		if (!p->once && file >= p->files)
+			break;
+		rc = p->body(w, file);
+		if (rc < 0) {
+			if (rc != -ECANCELED) {
+				w->rc = rc;
+				atomic_store(&p->halt, true);
+			}
+			break;
+		}
+		if (p->once)
+			break;
+		atomic_fetch_add_explicit(&w->files, 1, memory_order_relaxed);
+		file_worker_note(w);
+	}
+	atomic_fetch_sub(&p->running, 1);
+	sem_post(&p->ended);
+	return NULL;
+}
+
+void file_worker_note_now(struct file_worker *w)
+{
+	atomic_store_explicit(&w->p99_ns,
+			      hist_quantile_ns(&w->queue.stats->service[w->pass->main_op], 0.99),
+			      memory_order_relaxed);
+	w->p99_due_ns = w->queue.now_ns + p99_every_ns;
+}
+
+/* "uri/key: the connection broke (3 attempts)" */
+static void say_failure(struct file_worker *w, const struct io *io, int rc, const char *text)
+{
+	char answer[16] = "";
+
+	err_set(&w->err, rc, "%s/%s: %s", w->pass->store->uri, io->object->key, text);
+	if (io->protocol_status)
+		snprintf(answer, sizeof(answer), "%u, ", io->protocol_status);
+	if (io->protocol_status || io->attempts > 1)
+		snprintf(w->err.text + strlen(w->err.text),
+			 sizeof(w->err.text) - strlen(w->err.text), " (%s%u attempt%s)", answer,
+			 io->attempts, io->attempts == 1 ? "" : "s");
+}
+
+int file_worker_fail(struct file_worker *w, const struct io *io, int rc, const char *text)
+{
+	struct failure *f;
+
+	if (w->failure_count == 0)
+		say_failure(w, io, rc, text);
+	if (w->failure_count++ >= TALLY_FAILURES)
+		return rc;
+	f = &w->failures[w->failure_count - 1];
+	*f = (struct failure){
+		.offset = io->offset,
+		.length = io->length,
+		.error = rc,
+		.time_ns = io->done_ns > w->pass->start_ns ? io->done_ns - w->pass->start_ns : 0,
+		.rank = w->pass->store->place.rank,
+		.node = w->pass->store->place.node,
+		.protocol_status = io->protocol_status,
+		.attempts = io->attempts};
+	snprintf(f->operation, sizeof(f->operation), "%s", io_op_name(io->op));
+	snprintf(f->object, sizeof(f->object), "%.*s", FAILURE_OBJECT_BYTES - 1, io->object->key);
+	snprintf(f->text, sizeof(f->text), "%s", text);
+	return rc;
+}
+
+void file_worker_failures(const struct file_worker *w, struct tally *t)
+{
+	uint64_t kept = w->failure_count < TALLY_FAILURES ? w->failure_count : TALLY_FAILURES;
+
+	for (uint64_t i = 0; i < kept; i++)
+		tally_fail(t, &w->failures[i]);
+	t->failure_count += (uint32_t)(w->failure_count - kept);
+}
+
+int file_worker_do(struct file_worker *w, struct io *io)
+{
+	int rc = queue_do(&w->queue, io);
+
+	return io_failed(io) ? file_worker_fail(w, io, rc, io_text(io)) : rc;
+}
+
+uint64_t file_pass_count(const struct file_pass *p, unsigned which)
+{
+	uint64_t sum = 0;
+
+	for (uint32_t i = 0; i < p->threads; i++)
+		sum += p->workers[i].counts[which];
+	return sum;
+}

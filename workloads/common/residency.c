@@ -1,0 +1,47 @@
+#include "workloads/common/residency.h"
+
+#include "core/content/random.h"
+
+static const uint64_t residency_stream = 0x72657369; /* "resi" */
+
+/* Half of the mean distance to one and a half of it: no size of files falls in step with it. */
+static void draw_skip(struct residency *r)
+{
+	r->skip_bytes =
+		r->every_bytes / 2 + random_at(residency_stream, r->looks, 0) % r->every_bytes;
+}
+
+void residency_init(struct residency *r, uint64_t every_bytes)
+{
+	*r = (struct residency){.every_bytes = every_bytes};
+}
+
+static void look(struct residency *r, const struct store *store, const struct object *o,
+		 uint64_t offset, uint64_t length)
+{
+	int64_t resident;
+
+	if (length > RESIDENCY_LOOK_BYTES)
+		length = RESIDENCY_LOOK_BYTES;
+	resident = store_resident(store, o, offset, length);
+	if (resident >= 0) {
+		r->sampled_bytes += length;
+		r->resident_bytes += (uint64_t)resident;
+	}
+	r->looks++;
+	draw_skip(r);
+}
+
+void residency_look(struct residency *r, const struct store *store, const struct object *o,
+		    uint64_t offset, uint64_t length)
+{
+	uint64_t at = 0;
+
+	if (!r->every_bytes || store->cache == CACHE_UNKNOWN)
+		return;
+	while (length - at > r->skip_bytes) {
+		at += r->skip_bytes;
+		look(r, store, o, offset + at, length - at);
+	}
+	r->skip_bytes -= length - at;
+}

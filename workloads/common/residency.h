@@ -1,0 +1,40 @@
+/* Evidence of cold reads: how much of what is about to be read stands in this client's page cache.
+ *
+ * Bytes are sampled, one place in every so many on average, at places drawn anew each time: each
+ * byte has the same chance whatever the sizes of files and requests are. A look is one system call
+ * on one page. It must come before anything of the object is read: the kernel's read-ahead would be
+ * taken for an old copy.
+ *
+ * One a reader, of one thread. */
+#ifndef HAUL_WORKLOADS_COMMON_RESIDENCY_H
+#define HAUL_WORKLOADS_COMMON_RESIDENCY_H
+
+#include "backends/backend.h"
+
+enum { RESIDENCY_LOOK_BYTES = 4096, RESIDENCY_EVERY_BYTES = 1 << 20 };
+
+/* Rows of a tally's table for what is counted. */
+/* clang-format off */
+#define RESIDENCY_MEASURES \
+	{"resident_sampled_bytes", "bytes", MERGE_SUM, "bytes looked at before they were read"}, \
+	{"resident_bytes", "bytes", MERGE_SUM, \
+	 "those of them that were in this client's page cache"}
+/* clang-format on */
+
+struct residency {
+	uint64_t every_bytes; /* from one look to the next, in the mean; 0: none */
+	uint64_t skip_bytes;  /* to the next look */
+	uint64_t looks;
+	/* What is counted: bytes looked at, and those of them that were cached. */
+	uint64_t sampled_bytes, resident_bytes;
+};
+
+/* every_bytes: see RESIDENCY_EVERY_BYTES. */
+void residency_init(struct residency *r, uint64_t every_bytes);
+
+/* [offset, offset + length) of the open object o is about to be read. Looks at nothing where the store
+ * has no page cache before it. */
+void residency_look(struct residency *r, const struct store *store, const struct object *o,
+		    uint64_t offset, uint64_t length);
+
+#endif

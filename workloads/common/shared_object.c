@@ -1,0 +1,127 @@
+#include "workloads/common/shared_object.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+/* For the phase's sentence, if none of this worker's requests has failed before. */
+static int fail(struct file_worker *w, const struct io *io, int rc, const char *text,
+		struct err *err)
+{
+	file_worker_fail(w, io, rc, text);
+	return err_set(err, rc, "%s", w->err.text);
+}
+
+/* What rank 0 tells the others. */
+struct begun {
+	struct shared_version version;
+	char uri[URI_BYTES];
+};
+
+/* A URI may be one of a list, or of a rank. */
+static int check_uri(const struct shared_object *s, const char *first, const struct file_worker *w,
+		     struct err *err)
+{
+	const char *uri = w->pass->store->uri;
+
+	if (strcmp(uri, first) == 0)
+		return 0;
+	return err_set(err, -EINVAL, "%s/%s: rank 0 has %s, and one object cannot lie in both", uri,
+		       s->object.key, first);
+}
+
+static int begin_one(struct shared_object *s, struct shared_version *version, uint64_t part,
+		     struct file_worker *w, struct err *err)
+{
+	struct io io = {.op = IO_BEGIN,
+			.object = &s->object,
+			.length = s->length,
+			.part = part,
+			.shared = version};
+	int rc = queue_do(&w->queue, &io);
+
+	s->begun = rc == 0;
+	return rc < 0 ? fail(w, &io, rc, io_text(&io), err) : 0;
+}
+
+int shared_object_begin(struct shared_object *s, uint64_t length, uint64_t part,
+			struct file_worker *w, struct group *g, struct err *err)
+{
+	struct begun begun = {0};
+	bool whole = false;
+	int rc = 0;
+
+	s->length = length;
+	s->begun = false;
+	if (g->rank == 0) {
+		memcpy(begun.uri, w->pass->store->uri, sizeof(begun.uri));
+		rc = begin_one(s, &begun.version, part, w, err);
+	}
+	rc = group_agree(g, rc, err);
+	if (rc < 0)
+		return rc;
+	rc = group_broadcast(g, &begun, sizeof(begun));
+	if (rc == 0)
+		rc = check_uri(s, begun.uri, w, err);
+	if (rc == 0 && g->rank != 0)
+		rc = begin_one(s, &begun.version, part, w, err);
+	rc = group_agree(g, rc, err);
+	if (rc < 0)
+		shared_object_end(s, &whole, w, g, NULL);
+	return rc;
+}
+
+static int publish(struct shared_object *s, struct file_worker *w, struct err *err)
+{
+	struct io io = {.op = IO_COMMIT, .object = &s->object, .length = s->length};
+	char text[FAILURE_TEXT_BYTES];
+	int rc = queue_do(&w->queue, &io);
+
+	if (rc == 0 && io.done_bytes == s->length)
+		return 0;
+	snprintf(text, sizeof(text), "%s", io_text(&io));
+	if (rc == 0 || rc == -ENODATA)
+		snprintf(text, sizeof(text),
+			 "%s%sthe store has %" PRIu64 " bytes of it, not %" PRIu64,
+			 io.why ? io.why : "", io.why ? ": " : "", io.done_bytes, s->length);
+	return fail(w, &io, rc ? rc : -EIO, text, err);
+}
+
+static int drop(struct shared_object *s, struct file_worker *w, struct err *err)
+{
+	struct io io = {.op = IO_ABORT, .object = &s->object};
+	int rc = queue_do(&w->queue, &io);
+
+	return rc < 0 ? fail(w, &io, rc, io_text(&io), err) : 0;
+}
+
+static int end_one(struct shared_object *s, bool whole, struct file_worker *w, struct group *g,
+		   struct err *err)
+{
+	int rc;
+
+	if (!s->begun)
+		return 0;
+	s->begun = false;
+	if (g->rank != 0)
+		return queue_do(&w->queue, &(struct io){.op = IO_CLOSE, .object = &s->object});
+	if (!whole)
+		return drop(s, w, err);
+	rc = publish(s, w, err);
+	if (rc < 0 && s->object.state[0])
+		drop(s, w, NULL);
+	return rc;
+}
+
+int shared_object_end(struct shared_object *s, bool *whole, struct file_worker *w, struct group *g,
+		      struct err *err)
+{
+	uint64_t all = *whole && s->begun;
+	int rc = group_allreduce(g, MERGE_MIN, &all, 1), ended;
+
+	ended = end_one(s, rc == 0 && all, w, g, err);
+	rc = group_agree(g, rc < 0 ? rc : ended, err);
+	*whole = rc == 0 && all;
+	return rc;
+}

@@ -1,0 +1,18 @@
+/* Small objects read and written whole: what haul itself keeps in a store beside the data. By the
+ * thread that owns the queue, with nothing else in flight. */
+#ifndef HAUL_WORKLOADS_COMMON_SMALL_OBJECT_H
+#define HAUL_WORKLOADS_COMMON_SMALL_OBJECT_H
+
+#include <stddef.h>
+
+#include "backends/queue/queue.h"
+
+/* *text (the caller's to free, ended by a zero byte) and its length. -ENOENT (err then says so too):
+ * there is none. -EINVAL: it has more than bytes_max. */
+int small_object_load(struct queue *q, const char *key, uint64_t bytes_max, char **text,
+		      size_t *length, struct err *err);
+
+/* Replaces it whole (begin, write, commit). */
+int small_object_save(struct queue *q, const char *key, const char *text, struct err *err);
+
+#endif

@@ -1,0 +1,429 @@
+#include "workloads/dataset/dataset.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/content/fill.h"
+#include "core/content/random.h"
+#include "core/option/option.h"
+#include "workloads/dataset/name_list.h"
+#include "workloads/dataset/names.h"
+
+enum {
+	DATASET_FILES_MAX_BITS = 40,
+	DATASET_SAMPLES_MAX_BITS = 32,
+	DATASET_BYTES_MAX_BITS = 48,
+	FILE_BYTES_MAX_BITS = 60
+};
+
+static const char *const sizes_names[] = {"given", "stat", NULL};
+static const char *const ready_names[] = {"haul", "dlio", "dlio_valid"};
+
+static const struct option dataset_options_table[] = {
+	OPT_TEXT("store", struct dataset_options, store, .def_text = "",
+		 .help = "name of the store it is in; may be left out where there is only one"),
+	OPT_CHOICE("format", struct dataset_options, format, .def = FORMAT_NPZ,
+		   .choices = format_names, .help = "format of its files"),
+	OPT_U64("files", struct dataset_options, files, .required = true, .min = 1,
+		.max = (uint64_t)1 << DATASET_FILES_MAX_BITS, .help = "number of files"),
+	OPT_U64("samples_per_file", struct dataset_options, samples_per_file, .def = 1, .min = 1,
+		.max = (uint64_t)1 << DATASET_SAMPLES_MAX_BITS, .help = "samples in each file"),
+	OPT_BYTES("sample_bytes", struct dataset_options, sample_bytes, .required = true, .min = 1,
+		  .max = (uint64_t)1 << DATASET_BYTES_MAX_BITS,
+		  .help = "size of a sample, in the mean"),
+	OPT_BYTES(
+		"sample_bytes_stdev", struct dataset_options, sample_bytes_stdev, .def = 0,
+		.max = (uint64_t)1 << DATASET_BYTES_MAX_BITS,
+		.help = "standard deviation of the size from file to file: uniform up to mean / sqrt(3), "
+			"log-normal above"),
+	OPT_TEXT("folder", struct dataset_options, folder, .def_text = "",
+		 .help = "folder of the files below the store's URI"),
+	OPT_TEXT("prefix", struct dataset_options, prefix, .def_text = "img",
+		 .help = "what file names begin with"),
+	OPT_U64("subfolders", struct dataset_options, subfolders, .def = 0, .max = 1 << 20,
+		.help = "subfolders over which files are dealt out in turn; 0: none"),
+	OPT_TEXT(
+		"names", struct dataset_options, names, .def_text = "haul",
+		.help = "\"haul\": files that haul makes; else of files that exist: \"dlio\", "
+			"\"dlio_valid\" or a template such as \"{i%16:02}/img_{i:07}_of_{n}.npz\""),
+	OPT_TEXT("list", struct dataset_options, list, .def_text = "",
+		 .help = "path of a text file with the name of an existing file in each line"),
+	OPT_CHOICE(
+		"sizes", struct dataset_options, sizes, .choices = sizes_names,
+		.help = "sizes of existing files: as the format gives them for sample_bytes, or as "
+			"each is found at its open, sample_bytes being what to expect"),
+	OPT_TABLE("hdf5", struct dataset_options, formats.hdf5, .table = hdf5_options,
+		  .of = "format", .help = "of format hdf5: how records are stored"),
+	OPT_TABLE("parquet", struct dataset_options, formats.parquet, .table = parquet_options,
+		  .of = "format", .help = "of format parquet: columns and row groups"),
+	OPT_END,
+};
+
+const struct section dataset_section = {
+	.name = "dataset",
+	.help = "files and samples, as functions of their number",
+	.tables = {dataset_options_table, NULL},
+	.size = sizeof(struct dataset_options),
+};
+
+static int check_folder(const char *folder, const char *path, struct err *err)
+{
+	size_t n = strlen(folder);
+	int rc;
+
+	if (n && folder[n - 1] == '/')
+		return err_set(err, -EINVAL, "%s/folder: must not end in \"/\", is \"%s\"", path,
+			       folder);
+	rc = n ? names_check_path(folder, err) : 0;
+	return rc < 0 ? err_wrap(err, rc, "%s/folder", path) : 0;
+}
+
+/* Names that the job gives in whole: no other option has a say in them. */
+static int check_given_names(const struct dataset *d, const char *path, struct err *err)
+{
+	const struct dataset_options *o = &d->options;
+	const char *key = d->naming == NAMING_LIST ? "list" : "names";
+	size_t used = strlen(o->folder) + 1 + FORMAT_SUFFIX_BYTES;
+	int rc;
+
+	if (o->subfolders)
+		return err_set(err, -EINVAL,
+			       "%s/subfolders: \"%s\" says all of a name; a template has "
+			       "{i%%%" PRIu64 "} for it",
+			       path, key, o->subfolders);
+	if (d->naming == NAMING_LIST)
+		return strcmp(o->names, ready_names[NAMING_HAUL]) == 0
+			       ? 0
+			       : err_set(err, -EINVAL,
+					 "%s/list: \"names\" gives names too; leave one of them out",
+					 path);
+	if (!strchr(o->names, '{'))
+		return err_set(
+			err, -EINVAL,
+			"%s/names: \"%s\" is neither \"haul\", \"dlio\" nor \"dlio_valid\", nor "
+			"a template: that has {i} where the file's number stands",
+			path, o->names);
+	rc = names_check(o->names, o->files, OBJECT_KEY_BYTES - used, err);
+	return rc < 0 ? err_wrap(err, rc, "%s/names", path) : 0;
+}
+
+static int check_names(const struct dataset *d, const char *path, struct err *err)
+{
+	const struct dataset_options *o = &d->options;
+
+	if (d->naming >= NAMING_TEMPLATE) {
+		int rc = check_given_names(d, path, err);
+
+		if (rc < 0)
+			return rc;
+	}
+	if (o->sizes == SIZES_STAT && !d->existing)
+		return err_set(
+			err, -EINVAL,
+			"%s/sizes: \"stat\" is for files that exist; say how they are called "
+			"in \"names\" or \"list\"",
+			path);
+	if (o->prefix[0] == '.' || strchr(o->prefix, '/'))
+		return err_set(
+			err, -EINVAL,
+			"%s/prefix: must be the begin of a file name, without \"/\", is \"%s\"",
+			path, o->prefix);
+	return check_folder(o->folder, path, err);
+}
+
+static enum naming naming_of(const struct dataset_options *o)
+{
+	if (o->list[0])
+		return NAMING_LIST;
+	if (!o->names[0])
+		return NAMING_HAUL;
+	for (unsigned i = 0; i < sizeof(ready_names) / sizeof(ready_names[0]); i++)
+		if (strcmp(o->names, ready_names[i]) == 0)
+			return (enum naming)i;
+	return NAMING_TEMPLATE;
+}
+
+bool dataset_is_existing(const struct dataset_options *options)
+{
+	return naming_of(options) != NAMING_HAUL;
+}
+
+static unsigned digits_of(uint64_t n)
+{
+	return (unsigned)snprintf(NULL, 0, "%" PRIu64, n);
+}
+
+/* FNV-1a, so that data sets of one job differ in their bytes. */
+static uint64_t text_hash(uint64_t hash, const char *text)
+{
+	do
+		hash = (hash ^ (uint8_t)*text) * 0x100000001b3u;
+	while (*text++);
+	return hash;
+}
+
+int dataset_init(struct dataset *d, const struct dataset_options *options, uint64_t seed,
+		 const char *path, struct err *err)
+{
+	double mean = (double)options->sample_bytes;
+	double stdev = (double)options->sample_bytes_stdev;
+	uint64_t largest;
+	int rc;
+
+	memset(d, 0, sizeof(*d));
+	d->options = *options;
+	d->naming = naming_of(options);
+	d->existing = dataset_is_existing(options);
+	d->format = options->sizes == SIZES_STAT ? &format_parts : format_table()[options->format];
+	d->stays_open = format_table()[options->format]->stays_open;
+	d->objects = format_objects(d->format);
+	d->seed = seed;
+	d->stream = random_at(
+		seed, text_hash(text_hash(0xcbf29ce484222325u, options->folder), options->prefix),
+		0);
+	d->name_digits = digits_of(options->files);
+	d->folder_digits = digits_of(options->subfolders);
+	rc = check_names(d, path, err);
+	if (rc < 0)
+		return rc;
+	if (__builtin_mul_overflow(options->files, options->samples_per_file, &d->samples) ||
+	    d->samples >> FILE_BYTES_MAX_BITS)
+		return err_set(
+			err, -EINVAL,
+			"%s/samples_per_file: files times samples_per_file must be below 2^%d",
+			path, FILE_BYTES_MAX_BITS);
+	permutation_init(&d->order, options->files, random_at(seed, 1, 0));
+	if (stdev > mean / sqrt(3)) {
+		d->log_sigma = sqrt(log1p(stdev / mean * (stdev / mean)));
+		d->log_mean = log(mean) - d->log_sigma * d->log_sigma / 2;
+	}
+	largest = dataset_sample_bytes_max(d);
+	if (largest >> DATASET_BYTES_MAX_BITS ||
+	    largest > ((uint64_t)1 << FILE_BYTES_MAX_BITS) / options->samples_per_file)
+		return err_set(
+			err, -EINVAL,
+			"%s/sample_bytes_stdev: the largest file would have %.3g bytes; make it smaller",
+			path, (double)largest * (double)options->samples_per_file);
+	if (d->format->check) {
+		rc = d->format->check(&d->options.formats, options->samples_per_file,
+				      dataset_sample_bytes_min(d), largest, err);
+		if (rc < 0)
+			return err_wrap(err, rc, "%s/format", path);
+	}
+	return 0;
+}
+
+int dataset_open(struct dataset *d, struct err *err)
+{
+	const struct dataset_options *o = &d->options;
+	struct name_list *list;
+	int rc;
+
+	if (d->naming != NAMING_LIST)
+		return 0;
+	list = malloc(sizeof(*list));
+	if (!list)
+		return err_set(err, -ENOMEM, "no memory for a list of names");
+	rc = name_list_open(list, o->list, OBJECT_KEY_BYTES - strlen(o->folder) - 1, err);
+	if (rc < 0) {
+		free(list);
+		return rc;
+	}
+	d->list = list;
+	if (list->names >= o->files)
+		return 0;
+	rc = err_set(err, -EINVAL,
+		     "%s: holds %" PRIu64 " names, the data set has %" PRIu64 " files", o->list,
+		     list->names, o->files);
+	dataset_close(d);
+	return rc;
+}
+
+void dataset_close(struct dataset *d)
+{
+	struct name_list *list = (struct name_list *)d->list;
+
+	if (list)
+		name_list_close(list);
+	free(list);
+	d->list = NULL;
+}
+
+void dataset_subfolder(const struct dataset *d, uint64_t i, char key[OBJECT_KEY_BYTES])
+{
+	const char *folder = d->options.folder;
+
+	snprintf(key, OBJECT_KEY_BYTES, "%s%s%0*" PRIu64 "/", folder, folder[0] ? "/" : "",
+		 (int)d->folder_digits, i);
+}
+
+/* "03/prefix_0000123_of_8400.npz". DLIO makes no subfolders where there would be one, and its
+ * underscore stands behind an empty prefix too. */
+static void patterned_name(const struct dataset *d, uint64_t file, char *out, size_t room)
+{
+	static const char *const folders[] = {"", "train/", "valid/"};
+	const struct dataset_options *o = &d->options;
+	bool dlio = d->naming != NAMING_HAUL;
+	int used = 0;
+
+	if (o->subfolders > (dlio ? 1 : 0))
+		used = snprintf(out, room, "%s%0*" PRIu64 "/", folders[d->naming],
+				(int)d->folder_digits, file % o->subfolders);
+	else
+		used = snprintf(out, room, "%s", folders[d->naming]);
+	snprintf(out + used, room - (size_t)used, "%s%s%0*" PRIu64 "_of_%" PRIu64 ".%s", o->prefix,
+		 o->prefix[0] || dlio ? "_" : "", (int)d->name_digits, file, o->files,
+		 format_names[o->format]);
+}
+
+void dataset_key(const struct dataset *d, uint64_t file, char key[OBJECT_KEY_BYTES])
+{
+	const struct dataset_options *o = &d->options;
+	size_t used =
+		(size_t)snprintf(key, OBJECT_KEY_BYTES, "%s%s", o->folder, o->folder[0] ? "/" : "");
+
+	if (d->naming == NAMING_LIST)
+		name_list_at(d->list, file, key + used, OBJECT_KEY_BYTES - used);
+	else if (d->naming == NAMING_TEMPLATE)
+		names_expand(o->names, file, o->files, key + used, OBJECT_KEY_BYTES - used);
+	else
+		patterned_name(d, file, key + used, OBJECT_KEY_BYTES - used);
+}
+
+uint64_t dataset_objects(const struct dataset *d)
+{
+	return d->options.files * d->objects;
+}
+
+void dataset_object(const struct dataset *d, uint64_t i, uint64_t *file, uint32_t *object)
+{
+	*file = i % d->options.files;
+	*object = (uint32_t)(i / d->options.files);
+}
+
+void dataset_object_key(const struct dataset *d, uint64_t file, uint32_t object,
+			char key[OBJECT_KEY_BYTES])
+{
+	size_t used;
+
+	dataset_key(d, file, key);
+	used = strlen(key);
+	if (object)
+		snprintf(key + used, OBJECT_KEY_BYTES - used, "%s", d->format->beside[object - 1]);
+}
+
+/* random_normal takes a sign and 63 bits of the tail's probability: the upper half is mirrored to
+ * make it the quantile of at / 2^64. */
+static double normal_quantile(uint64_t at)
+{
+	return random_normal(at >> 63 ? ~at | (uint64_t)1 << 63 : at);
+}
+
+/* The size in the middle of one of as many equal strata of the distribution as there are files. */
+static uint64_t stratum_bytes(const struct dataset *d, uint64_t stratum)
+{
+	/* (stratum + 1/2) / files as a fraction of 2^64 */
+	uint64_t at = (uint64_t)(((unsigned __int128)(2 * stratum + 1) << 63) / d->options.files);
+	double mean = (double)d->options.sample_bytes;
+	double size;
+
+	if (d->options.sample_bytes_stdev == 0)
+		return d->options.sample_bytes;
+	if (d->log_sigma > 0)
+		size = exp(d->log_mean + d->log_sigma * normal_quantile(at));
+	else
+		size = mean +
+		       (double)d->options.sample_bytes_stdev * sqrt(3) * (2 * random_unit(at) - 1);
+	if (size >= 0x1p62)
+		return (uint64_t)1 << 62; /* refused by dataset_init */
+	return size < 1 ? 1 : (uint64_t)(size + 0.5);
+}
+
+uint64_t dataset_sample_bytes(const struct dataset *d, uint64_t file)
+{
+	if (d->options.sample_bytes_stdev == 0)
+		return d->options.sample_bytes;
+	return stratum_bytes(d, permutation_at(&d->order, file));
+}
+
+uint64_t dataset_sample_bytes_min(const struct dataset *d)
+{
+	return stratum_bytes(d, 0);
+}
+
+uint64_t dataset_sample_bytes_max(const struct dataset *d)
+{
+	return stratum_bytes(d, d->options.files - 1);
+}
+
+static void layout_of(const struct dataset *d, uint64_t file, uint32_t object,
+		      uint64_t sample_bytes, struct layout *l)
+{
+	l->format = d->format;
+	l->options = &d->options.formats;
+	l->file = file;
+	l->object = object;
+	l->key = fill_key(d->stream, file);
+	l->first_id = file * d->options.samples_per_file;
+	l->samples = d->options.samples_per_file;
+	l->sample_bytes = sample_bytes;
+	layout_make(l);
+	if (d->existing)
+		l->id_bytes = 0;
+}
+
+void dataset_layout_found(struct layout *l, uint64_t file_bytes)
+{
+	l->size = file_bytes;
+	l->sample_bytes = file_bytes / l->samples;
+	l->logical_bytes = l->sample_bytes;
+}
+
+void dataset_layout(const struct dataset *d, uint64_t file, struct layout *l)
+{
+	dataset_object_layout(d, file, 0, l);
+}
+
+void dataset_object_layout(const struct dataset *d, uint64_t file, uint32_t object,
+			   struct layout *l)
+{
+	layout_of(d, file, object, dataset_sample_bytes(d, file), l);
+}
+
+void dataset_mean_layout(const struct dataset *d, struct layout *l)
+{
+	layout_of(d, 0, 0, d->options.sample_bytes, l);
+}
+
+uint64_t dataset_extent_bytes_max(const struct dataset *d)
+{
+	struct extent extents[FORMAT_EXTENTS_MAX];
+	struct layout l;
+	uint64_t largest = 0;
+	uint32_t n;
+
+	if (d->options.sizes == SIZES_STAT)
+		return (uint64_t)1 << FILE_BYTES_MAX_BITS;
+	layout_of(d, 0, 0, dataset_sample_bytes_max(d), &l);
+	n = d->format->extents(&l, 0, extents);
+	for (uint32_t i = 0; i < n; i++)
+		if (extents[i].length > largest)
+			largest = extents[i].length;
+	return largest;
+}
+
+double dataset_bytes_expected(const struct dataset *d)
+{
+	struct layout l;
+	double bytes = 0;
+
+	for (uint32_t i = 0; i < d->objects; i++) {
+		layout_of(d, 0, i, d->options.sample_bytes, &l);
+		bytes += (double)l.size;
+	}
+	return bytes * (double)d->options.files;
+}

@@ -1,0 +1,91 @@
+/* A data set: files and samples as functions of their index. Nothing is listed, no list is held:
+ * 160 million files cost the memory of 160 (a list of names that the job gives, see name_list.h).
+ *
+ * A data set exists already where the job says how its files are named: haul did not make it, never
+ * writes or removes in it, and knows nothing of its bytes.
+ *
+ * Read-only after dataset_init and dataset_open; any thread. */
+#ifndef HAUL_WORKLOADS_DATASET_DATASET_H
+#define HAUL_WORKLOADS_DATASET_DATASET_H
+
+#include "backends/backend.h"
+#include "core/content/permutation.h"
+#include "core/job/job.h"
+#include "workloads/formats/format.h"
+
+enum dataset_sizes { SIZES_GIVEN, SIZES_STAT };
+enum verify { VERIFY_NONE, VERIFY_SAMPLED, VERIFY_FULL };
+
+struct dataset_options {
+	char store[JOB_NAME_BYTES];
+	uint32_t format; /* index into format_table() */
+	uint64_t files, samples_per_file;
+	uint64_t sample_bytes, sample_bytes_stdev; /* a file's samples share one drawn size */
+	char folder[128];                          /* below the store's URI; "" for none */
+	char prefix[64];                           /* of file names */
+	uint64_t subfolders;           /* files are spread over as many, round robin; 0: none */
+	char names[256];               /* "haul", "dlio", "dlio_valid" or a template (names.h) */
+	char list[512];                /* path of a list of names (name_list.h); "": none */
+	uint32_t sizes;                /* enum dataset_sizes */
+	struct format_options formats; /* each format's, under its name */
+};
+extern const struct section dataset_section;
+
+enum naming { NAMING_HAUL, NAMING_DLIO, NAMING_DLIO_VALID, NAMING_TEMPLATE, NAMING_LIST };
+
+struct dataset {
+	struct dataset_options options;
+	enum naming naming;
+	bool existing;                /* haul did not make it */
+	const struct name_list *list; /* NULL: none, or not opened */
+	const struct format_ops *format;
+	bool stays_open;        /* as readers of the format leave files, of known layout or not */
+	uint32_t objects;       /* a file */
+	uint64_t seed, samples; /* samples in all */
+	uint64_t stream; /* what payload keys are made from: the seed, the folder and the prefix */
+	/* Sizes: constant, uniform in mean +- sigma * sqrt(3), or log-normal above sigma = mean / sqrt(3).
+	 * File i takes the middle of stratum order(i) of as many equal strata as there are files, so mean
+	 * and deviation are right for few files too, and the largest size is known. */
+	struct permutation order;
+	double log_mean, log_sigma; /* log_sigma 0: not log-normal */
+	unsigned name_digits, folder_digits;
+};
+
+/* path: the data set's JSON path, for messages. */
+int dataset_init(struct dataset *d, const struct dataset_options *options, uint64_t seed,
+		 const char *path, struct err *err);
+
+/* Whether options are of a data set that exists already. */
+bool dataset_is_existing(const struct dataset_options *options);
+
+/* Opens the list of names, where there is one: before any dataset_key. Closing what is not open does
+ * nothing. Copies share the list, and only one of them closes it. */
+int dataset_open(struct dataset *d, struct err *err);
+void dataset_close(struct dataset *d);
+
+/* "folder/03/prefix_0000123_of_8400.npz" */
+void dataset_key(const struct dataset *d, uint64_t file, char key[OBJECT_KEY_BYTES]);
+/* "folder/03/", of subfolder i < options.subfolders. */
+void dataset_subfolder(const struct dataset *d, uint64_t i, char key[OBJECT_KEY_BYTES]);
+uint64_t dataset_sample_bytes(const struct dataset *d, uint64_t file);
+/* With sizes by stat: as the job expects it, until dataset_layout_found says what is there. */
+void dataset_layout(const struct dataset *d, uint64_t file, struct layout *l);
+void dataset_layout_found(struct layout *l, uint64_t file_bytes);
+/* All objects, first each file itself, then what lies beside each. */
+uint64_t dataset_objects(const struct dataset *d);
+void dataset_object(const struct dataset *d, uint64_t i, uint64_t *file, uint32_t *object);
+/* One object of a file; 0 is the file itself. */
+void dataset_object_key(const struct dataset *d, uint64_t file, uint32_t object,
+			char key[OBJECT_KEY_BYTES]);
+void dataset_object_layout(const struct dataset *d, uint64_t file, uint32_t object,
+			   struct layout *l);
+/* A file of samples of mean size. */
+void dataset_mean_layout(const struct dataset *d, struct layout *l);
+uint64_t dataset_sample_bytes_min(const struct dataset *d);
+uint64_t dataset_sample_bytes_max(const struct dataset *d);
+/* The longest range that a reader takes at once: of a sample or, in some formats, a file. */
+uint64_t dataset_extent_bytes_max(const struct dataset *d);
+/* All objects of all files, headers included, in the mean. */
+double dataset_bytes_expected(const struct dataset *d);
+
+#endif

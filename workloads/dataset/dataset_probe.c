@@ -1,0 +1,177 @@
+#include "workloads/dataset/dataset_probe.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "backends/queue/queue.h"
+#include "core/content/random.h"
+#include "core/units.h"
+
+enum { HEAD_ALIGNMENT = 4096 };
+
+static const uint64_t existing_stream = 0x65786973; /* "exis" */
+
+/* What a rank looks with. */
+struct looker {
+	const struct dataset *dataset;
+	struct queue queue;
+	struct object object;
+	uint64_t file, bytes; /* under the eye; all sizes found */
+	uint32_t which;       /* object of the file */
+	void *window;
+};
+
+static int refuse(const struct looker *k, int rc, const char *text, struct err *err)
+{
+	return err_set(err, rc, "%s/%s: %s", k->queue.channel.store->uri, k->object.key, text);
+}
+
+static int check_size(const struct looker *k, uint64_t bytes, struct err *err)
+{
+	const struct dataset_options *o = &k->dataset->options;
+	struct layout l;
+	char text[256];
+
+	if (bytes == 0)
+		return refuse(k, -ENODATA, "is empty", err);
+	if (o->sizes == SIZES_STAT)
+		return 0;
+	dataset_object_layout(k->dataset, k->file, k->which, &l);
+	if (bytes == l.size)
+		return 0;
+	snprintf(text, sizeof(text),
+		 "has %" PRIu64 " bytes, a %s file of %" PRIu64 " x %" PRIu64 " has %" PRIu64
+		 "; with \"sizes\": \"stat\" each is taken as it is",
+		 bytes, format_names[o->format], o->samples_per_file, l.sample_bytes, l.size);
+	return refuse(k, -EINVAL, text, err);
+}
+
+static void put_hex(char *out, const uint8_t *bytes, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++)
+		out += sprintf(out, "%s%02x", i ? " " : "", bytes[i]);
+}
+
+static int check_head(const struct looker *k, const uint8_t *head, uint64_t bytes, struct err *err)
+{
+	const struct format_ops *f = format_table()[k->dataset->options.format];
+	char text[160], want[3 * EXISTING_HEAD_BYTES + 1], have[3 * EXISTING_HEAD_BYTES + 1];
+	uint32_t n = bytes < f->begins_bytes ? (uint32_t)bytes : f->begins_bytes;
+
+	if (!f->begins_bytes ||
+	    (n == f->begins_bytes && memcmp(head, f->begins, f->begins_bytes) == 0))
+		return 0;
+	put_hex(want, (const uint8_t *)f->begins, f->begins_bytes);
+	put_hex(have, head, n);
+	snprintf(text, sizeof(text), "begins with the bytes %s; %s files begin with %s", have,
+		 f->name, want);
+	return refuse(k, -EINVAL, text, err);
+}
+
+static int read_head(struct looker *k, uint64_t bytes, struct err *err)
+{
+	struct io io = {.op = IO_OPEN, .object = &k->object};
+	int rc = queue_do(&k->queue, &io);
+
+	if (rc < 0)
+		return refuse(k, rc, io_text(&io), err);
+	io = (struct io){.op = IO_READ, .object = &k->object, .data = k->window};
+	io.length = bytes < EXISTING_HEAD_BYTES ? bytes : EXISTING_HEAD_BYTES;
+	rc = queue_do(&k->queue, &io);
+	if (rc < 0)
+		refuse(k, rc, io_text(&io), err);
+	else
+		rc = check_head(k, (uint8_t *)k->window + io.lead, io.length, err);
+	queue_do(&k->queue, &(struct io){.op = IO_CLOSE, .object = &k->object});
+	return rc;
+}
+
+static int look_at(struct looker *k, uint64_t file, uint32_t which, struct err *err)
+{
+	struct io io = {.op = IO_STAT, .object = &k->object};
+	char text[128];
+	int rc;
+
+	memset(&k->object, 0, sizeof(k->object));
+	k->file = file;
+	k->which = which;
+	dataset_object_key(k->dataset, file, which, k->object.key);
+	rc = queue_do(&k->queue, &io);
+	if (rc == -ENOENT) {
+		snprintf(text, sizeof(text),
+			 "is not there; the job says that file %" PRIu64 " of %" PRIu64
+			 " is called so",
+			 file, k->dataset->options.files);
+		return refuse(k, rc, text, err);
+	}
+	if (rc < 0)
+		return refuse(k, rc, io_text(&io), err);
+	k->bytes += io.done_bytes;
+	rc = check_size(k, io.done_bytes, err);
+	return rc < 0 || which ? rc : read_head(k, io.done_bytes, err);
+}
+
+static int look(struct looker *k, struct store *store, uint32_t rank, struct err *err)
+{
+	const struct dataset *d = k->dataset;
+	uint64_t files = d->options.files;
+	int rc = queue_open(&k->queue, store, 1, err);
+
+	if (rc < 0)
+		return rc;
+	queue_unlogged(&k->queue);
+	if (posix_memalign(&k->window, HEAD_ALIGNMENT, queue_window(store, EXISTING_HEAD_BYTES)) !=
+	    0)
+		rc = err_set(err, -ENOMEM, "no memory to look at files");
+	for (uint64_t i = 0; rc == 0 && i < EXISTING_LOOKS; i++) {
+		uint64_t drawn = random_at(d->seed ^ existing_stream, rank, i) % files;
+
+		uint64_t file = i == 0 ? 0 : i == 1 ? files - 1 : drawn;
+
+		for (uint32_t which = 0; rc == 0 && which < d->objects; which++)
+			rc = look_at(k, file, which, err);
+	}
+	free(k->window);
+	queue_close(&k->queue);
+	return rc;
+}
+
+/* What plan and report make of sample_bytes is as far off as these sizes are. */
+static void compare(const struct dataset *d, const struct store *store, uint64_t bytes,
+		    uint64_t files)
+{
+	double found = (double)bytes / (double)files;
+	double expected = dataset_bytes_expected(d) / (double)d->options.files;
+	char is[UNITS_TEXT_BYTES], says[UNITS_TEXT_BYTES];
+
+	if (store->place.rank != 0 || (found < 4 * expected && found > expected / 4))
+		return;
+	log_say(store->log, LOG_WARNING,
+		"%s: %" PRIu64 " files looked at have %s in the mean, the job expects %s: what the "
+		"plan says of bytes is as far off",
+		store->uri, files, units_bytes_decimal(is, found),
+		units_bytes_decimal(says, expected));
+}
+
+int existing_check(const struct dataset *d, struct store *store, struct group *group,
+		   struct err *err)
+{
+	struct looker k = {.dataset = d};
+	uint64_t words[2];
+	int rc;
+
+	if (!d->existing || !store_can(store, BACKEND_CONTENT))
+		return 0;
+	rc = group_agree(group, look(&k, store, group->rank, err), err);
+	if (rc < 0)
+		return rc;
+	words[0] = k.bytes;
+	words[1] = EXISTING_LOOKS;
+	rc = group_allreduce(group, MERGE_SUM, words, 2);
+	if (rc == 0)
+		compare(d, store, words[0], words[1]);
+	return rc;
+}

@@ -1,0 +1,229 @@
+/* The manifest as JSON:
+ *
+ *	{"haul_manifest": 1, "made_by": "haul 0.1.0", "complete": true, "seed": "42",
+ *	 "dataset": {the data set's options as in a job, without its store}}
+ */
+#include "workloads/dataset/manifest.h"
+
+#include <cjson/cJSON.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/json.h"
+#include "core/option/option.h"
+#include "haul_build.h"
+#include "workloads/common/small_object.h"
+
+enum { MANIFEST_DEPTH = 4, MANIFEST_VALUES = 256 };
+
+void manifest_of(struct manifest *m, const struct dataset *d, bool complete)
+{
+	memset(m, 0, sizeof(*m));
+	m->dataset = d->options;
+	memset(m->dataset.store, 0, sizeof(m->dataset.store));
+	m->seed = d->seed;
+	m->layout = MANIFEST_LAYOUT;
+	m->complete = complete;
+	snprintf(m->made_by, sizeof(m->made_by), "haul %s", HAUL_VERSION);
+}
+
+void manifest_key(const char *folder, char key[OBJECT_KEY_BYTES])
+{
+	snprintf(key, OBJECT_KEY_BYTES, "%s%s.haul-manifest.json", folder, folder[0] ? "/" : "");
+}
+
+static int parse_seed(uint64_t *seed, const cJSON *value, struct err *err)
+{
+	const char *text = cJSON_GetStringValue(value);
+	char *end;
+
+	if (!text || text[0] < '0' || text[0] > '9')
+		return err_set(err, -EINVAL, "\"seed\" must be a whole number in quotes");
+	errno = 0;
+	*seed = strtoull(text, &end, 10);
+	if (errno || *end)
+		return err_set(err, -EINVAL, "\"seed\" must be a whole number in quotes");
+	return 0;
+}
+
+static int parse_head(struct manifest *m, const cJSON *root, struct err *err)
+{
+	const cJSON *layout = cJSON_GetObjectItemCaseSensitive(root, "haul_manifest");
+	const cJSON *made_by = cJSON_GetObjectItemCaseSensitive(root, "made_by");
+	const cJSON *complete = cJSON_GetObjectItemCaseSensitive(root, "complete");
+
+	if (!cJSON_IsNumber(layout) || layout->valuedouble < 1 || layout->valuedouble > 1000000)
+		return err_set(err, -EINVAL, "has no \"haul_manifest\": it is none");
+	if (!cJSON_IsString(made_by) || !cJSON_IsBool(complete))
+		return err_set(err, -EINVAL, "lacks \"made_by\" or \"complete\"");
+	m->layout = (uint64_t)layout->valuedouble;
+	m->complete = cJSON_IsTrue(complete);
+	snprintf(m->made_by, sizeof(m->made_by), "%s", made_by->valuestring);
+	return parse_seed(&m->seed, cJSON_GetObjectItemCaseSensitive(root, "seed"), err);
+}
+
+int manifest_parse(struct manifest *m, const char *text, size_t length, struct err *err)
+{
+	const cJSON *dataset;
+	cJSON *root = NULL;
+	int rc;
+
+	memset(m, 0, sizeof(*m));
+	if (length > MANIFEST_TEXT_MAX)
+		return err_set(err, -EINVAL, "is larger than a manifest");
+	rc = json_parse(&root, text, length, MANIFEST_DEPTH, MANIFEST_VALUES, err);
+	if (rc < 0)
+		return rc;
+	rc = parse_head(m, root, err);
+	if (rc < 0)
+		goto out_delete;
+	dataset = cJSON_GetObjectItemCaseSensitive(root, "dataset");
+	if (!cJSON_IsObject(dataset)) {
+		rc = err_set(err, -EINVAL, "has no \"dataset\"");
+		goto out_delete;
+	}
+	rc = options_parse(dataset_section.tables, &m->dataset, dataset, "/dataset", &m->arena,
+			   err);
+	if (rc == 0 && dataset_is_existing(&m->dataset))
+		rc = err_set(err, -EINVAL,
+			     "/dataset/names: describes files that haul did not make");
+out_delete:
+	if (rc < 0)
+		manifest_free(m);
+	cJSON_Delete(root);
+	return rc;
+}
+
+char *manifest_text(const struct manifest *m)
+{
+	cJSON *dataset = options_to_json(dataset_section.tables, &m->dataset);
+	cJSON *root = cJSON_CreateObject();
+	char *text = NULL;
+	char seed[24];
+
+	snprintf(seed, sizeof(seed), "%" PRIu64, m->seed);
+	if (dataset && root && cJSON_AddNumberToObject(root, "haul_manifest", (double)m->layout) &&
+	    cJSON_AddStringToObject(root, "made_by", m->made_by) &&
+	    cJSON_AddBoolToObject(root, "complete", m->complete) &&
+	    cJSON_AddStringToObject(root, "seed", seed)) {
+		cJSON_DeleteItemFromObjectCaseSensitive(dataset, "store");
+		if (cJSON_AddItemToObject(root, "dataset", dataset)) {
+			dataset = NULL;
+			text = json_print(root);
+		}
+	}
+	cJSON_Delete(dataset);
+	cJSON_Delete(root);
+	return text;
+}
+
+int manifest_load(struct manifest *m, struct queue *q, const char *folder, struct err *err)
+{
+	char key[OBJECT_KEY_BYTES], *text;
+	size_t length;
+	int rc;
+
+	manifest_key(folder, key);
+	rc = small_object_load(q, key, MANIFEST_TEXT_MAX, &text, &length, err);
+	if (rc < 0)
+		return rc;
+	rc = manifest_parse(m, text, length, err);
+	free(text);
+	return rc < 0 ? err_wrap(err, rc, "%s/%s", q->channel.store->uri, key) : 0;
+}
+
+int manifest_save(const struct manifest *m, struct queue *q, struct err *err)
+{
+	char key[OBJECT_KEY_BYTES], *text = manifest_text(m);
+	int rc;
+
+	manifest_key(m->dataset.folder, key);
+	rc = text ? small_object_save(q, key, text, err)
+		  : err_set(err, -ENOMEM, "%s/%s: no memory", q->channel.store->uri, key);
+	free(text);
+	return rc;
+}
+
+void manifest_free(struct manifest *m)
+{
+	arena_free(&m->arena);
+}
+
+static int differs(const char *what, const char *where, const char *key, const char *was,
+		   const char *is, struct err *err)
+{
+	return err_set(
+		err, -EEXIST,
+		"%s/%s: this data set was made with %s %s, this job says %s; run `haul clean` with the old job "
+		"or use another folder",
+		where, key, what, was, is);
+}
+
+/* The options of their one format. */
+static int options_match(const struct dataset_options *a, const struct dataset_options *b,
+			 const char *where, const char *key, struct err *err)
+{
+	const char *format = format_names[b->format];
+	cJSON *was = options_to_json(dataset_section.tables, a);
+	cJSON *is = options_to_json(dataset_section.tables, b);
+	cJSON *x = cJSON_GetObjectItemCaseSensitive(was, format);
+	cJSON *y = cJSON_GetObjectItemCaseSensitive(is, format);
+	char *text[2] = {NULL};
+	int rc = was && is ? 0 : err_set(err, -ENOMEM, "%s/%s: no memory", where, key);
+
+	if (rc == 0 && x && y && !cJSON_Compare(x, y, true)) {
+		text[0] = json_print(x);
+		text[1] = json_print(y);
+		rc = differs(format, where, key, text[0] ? text[0] : "", text[1] ? text[1] : "",
+			     err);
+	}
+	free(text[0]);
+	free(text[1]);
+	cJSON_Delete(was);
+	cJSON_Delete(is);
+	return rc;
+}
+
+int manifest_matches(const struct manifest *have, const struct dataset *d, const char *where,
+		     struct err *err)
+{
+	const struct dataset_options *a = &have->dataset, *b = &d->options;
+	const struct {
+		const char *name;
+		uint64_t was, is;
+	} numbers[] = {
+		{"layout version", have->layout, MANIFEST_LAYOUT},
+		{"seed", have->seed, d->seed},
+		{"files", a->files, b->files},
+		{"samples_per_file", a->samples_per_file, b->samples_per_file},
+		{"sample_bytes", a->sample_bytes, b->sample_bytes},
+		{"sample_bytes_stdev", a->sample_bytes_stdev, b->sample_bytes_stdev},
+		{"subfolders", a->subfolders, b->subfolders},
+	};
+	const struct {
+		const char *name, *was, *is;
+	} texts[] = {
+		{"format", format_names[a->format], format_names[b->format]},
+		{"folder", a->folder, b->folder},
+		{"prefix", a->prefix, b->prefix},
+	};
+	char key[OBJECT_KEY_BYTES], was[160], is[160];
+
+	manifest_key(b->folder, key);
+	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
+		snprintf(was, sizeof(was), "%" PRIu64, numbers[i].was);
+		snprintf(is, sizeof(is), "%" PRIu64, numbers[i].is);
+		if (numbers[i].was != numbers[i].is)
+			return differs(numbers[i].name, where, key, was, is, err);
+	}
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+		snprintf(was, sizeof(was), "\"%s\"", texts[i].was);
+		snprintf(is, sizeof(is), "\"%s\"", texts[i].is);
+		if (strcmp(texts[i].was, texts[i].is) != 0)
+			return differs(texts[i].name, where, key, was, is, err);
+	}
+	return options_match(a, b, where, key, err);
+}

@@ -1,0 +1,28 @@
+/* Names of files by a template:
+ *
+ *	{i}       the file's number, from 0            img_{i:07}_of_{n}.npz
+ *	{n}       the number of files                  {i/1000:03}/{i%1000:04}.jpeg
+ *	+k /k %k  behind either, worked out in turn    part-{i+1:05}.tfrecord
+ *	:0w       at the end: at least w digits, with zeros before (:0wd says the same)
+ *	{{ }}     a brace
+ *
+ * Stateless, any thread. */
+#ifndef HAUL_WORKLOADS_DATASET_NAMES_H
+#define HAUL_WORKLOADS_DATASET_NAMES_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/err.h"
+
+/* -EINVAL with a sentence where the template is wrong, or does not surely give each of n files a name
+ * of its own, or gives one that is no plain path or longer than fits in room bytes. */
+int names_check(const char *template, uint64_t n, size_t room, struct err *err);
+
+/* The name of file i of n, by a template that was checked. */
+void names_expand(const char *template, uint64_t i, uint64_t n, char *out, size_t room);
+
+/* Whether text is a plain path: parts that are neither empty nor "." nor "..", with "/" between. */
+int names_check_path(const char *text, struct err *err);
+
+#endif

@@ -1,0 +1,50 @@
+#include "workloads/formats/reader_cache.h"
+
+#include <string.h>
+
+void kept_init(struct kept *k, uint32_t groups)
+{
+	k->group_most = groups;
+	kept_nothing(k);
+}
+
+void kept_nothing(struct kept *k)
+{
+	k->file = false;
+	k->group_count = 0;
+}
+
+/* Puts group before all others; the one not used for longest goes. Returns whether it was there. */
+static bool kept_use(struct kept *k, uint64_t group)
+{
+	uint32_t i = 0;
+	bool had;
+
+	if (!k->group_most)
+		return false;
+	while (i < k->group_count && k->groups[i] != group)
+		i++;
+	had = i < k->group_count;
+	if (!had)
+		i = k->group_count < k->group_most ? k->group_count++ : k->group_most - 1;
+	memmove(k->groups + 1, k->groups, i * sizeof(k->groups[0]));
+	k->groups[0] = group;
+	return had;
+}
+
+uint32_t kept_extents(struct kept *k, const struct layout *l, uint64_t sample,
+		      struct extent out[FORMAT_EXTENTS_MAX])
+{
+	bool group = l->group_samples && kept_use(k, sample / l->group_samples);
+	uint32_t n = l->format->extents(l, sample, out), left = 0, i;
+
+	for (i = 0; i < n; i++) {
+		if ((out[i].keep == KEEP_FILE && k->file) || (out[i].keep == KEEP_GROUP && group))
+			continue;
+		if (left != i)
+			out[left] = out[i];
+		left++;
+	}
+	k->file = true;
+	return left;
+}

@@ -1,0 +1,302 @@
+/* Reads and writes: an operation opens its object if it is not open, moves its block, and closes the
+ * object after the last one. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "workloads/io/cold.h"
+
+enum step { STEP_EVICT, STEP_OPEN, STEP_MOVE, STEP_CLOSE, STEP_DROP };
+static const uint64_t verify_stream = 0x76657269; /* "veri" */
+
+static void want(struct io_thread *t, struct io_slot *slot);
+
+/* Written whole: begun and committed, not opened in place. */
+static bool whole(const struct io_thread *t)
+{
+	return t->work->options->operation == IO_DO_WRITE && !t->work->in_place;
+}
+
+static uint64_t object_bytes(const struct io_thread *t)
+{
+	const struct io_set *set = t->work->set;
+
+	return set->layout == IO_OBJECTS ? set->size : set->size * set->ranks;
+}
+
+static void open_handle(struct io_thread *t, struct io_slot *slot)
+{
+	const struct io_options *o = t->work->options;
+	struct io_handle *h = slot->handle;
+
+	h->number = slot->item.object;
+	h->bytes = 0;
+	h->last = false;
+	memset(h->object.state, 0, sizeof(h->object.state));
+	io_set_key(t->work->set, t->share.rank, h->number, h->object.key);
+	slot->io = (struct io){.op = o->operation == IO_DO_READ ? IO_OPEN
+				     : whole(t)                 ? IO_BEGIN
+								: IO_UPDATE,
+			       .object = &h->object,
+			       .length = object_bytes(t),
+			       .part = o->block,
+			       .due_ns = slot->due_ns};
+	io_send(t, slot, STEP_OPEN);
+}
+
+/* A version that is not whole goes up only where nothing stood before. */
+static enum io_op closing(const struct io_thread *t, const struct io_handle *h)
+{
+	if (!whole(t))
+		return IO_CLOSE;
+	return h->bytes == t->work->set->size || (h->bytes && !t->work->set->complete) ? IO_COMMIT
+										       : IO_ABORT;
+}
+
+static void close_handle(struct io_thread *t, struct io_slot *slot, enum step step)
+{
+	struct io_handle *h = slot->handle;
+
+	h->state = HANDLE_BUSY;
+	slot->io = (struct io){.op = closing(t, h), .object = &h->object, .length = h->bytes};
+	io_send(t, slot, step);
+}
+
+static void move(struct io_thread *t, struct io_slot *slot)
+{
+	struct io_work *work = t->work;
+	struct io_handle *h = slot->handle;
+	uint64_t begin_ns;
+
+	h->users++;
+	h->last = h->last || (slot->item.last && !work->shared);
+	slot->io = (struct io){.op = slot->writes ? IO_WRITE : IO_READ,
+			       .object = &h->object,
+			       .offset = slot->item.offset,
+			       .length = slot->item.length,
+			       .data = slot->buffer,
+			       .discard = work->options->discard,
+			       .due_ns = slot->due_ns};
+	if (slot->writes && slot->buffer) {
+		begin_ns = clock_now(work->store->clock);
+		pattern_fill(&work->pattern, t->share.rank * work->objects + slot->item.object,
+			     slot->io.offset, slot->buffer, slot->io.length);
+		t->fill_ns += clock_now(work->store->clock) - begin_ns;
+	}
+	if (!slot->writes)
+		io_cold_reads(t, slot);
+	io_send(t, slot, STEP_MOVE);
+}
+
+/* Consecutive objects have places of their own, more of them than there are slots. */
+static void want(struct io_thread *t, struct io_slot *slot)
+{
+	struct io_handle *h = &t->handles[slot->item.object % t->handle_count];
+
+	slot->handle = h;
+	if (h->state == HANDLE_OPEN && h->number == slot->item.object) {
+		move(t, slot);
+	} else if (h->state == HANDLE_BUSY || h->users) {
+		slot->next = NULL;
+		*h->tail = slot;
+		h->tail = &slot->next;
+	} else if (h->state == HANDLE_OPEN) {
+		close_handle(t, slot, STEP_EVICT);
+	} else {
+		h->state = HANDLE_BUSY;
+		open_handle(t, slot);
+	}
+}
+
+/* Those in line ask again, in their order. */
+static void wake(struct io_thread *t, struct io_handle *h)
+{
+	struct io_slot *slot = h->waiting, *next;
+
+	h->waiting = NULL;
+	h->tail = &h->waiting;
+	for (; slot; slot = next) {
+		next = slot->next;
+		want(t, slot);
+	}
+}
+
+void io_data_begin(struct io_thread *t, struct io_slot *slot)
+{
+	want(t, slot);
+}
+
+static void opened(struct io_thread *t, struct io_slot *slot)
+{
+	struct io_handle *h = slot->handle;
+
+	if (slot->io.status < 0) {
+		h->state = HANDLE_CLOSED;
+		io_fail(t, slot, slot->io.status, NULL);
+	} else {
+		h->state = HANDLE_OPEN;
+		io_cold_opened(t, slot);
+		move(t, slot);
+	}
+	wake(t, h);
+}
+
+static uint64_t verified(struct io_thread *t, const struct io_slot *slot)
+{
+	const struct io_work *work = t->work;
+	uint64_t at = 0, length = slot->io.length, begin_ns = clock_now(work->store->clock), good;
+
+	if (work->options->verify == IO_VERIFY_SAMPLED && length > IO_PAYLOAD_SAMPLE) {
+		at = random_at(t->key ^ verify_stream, slot->number, slot->io.offset);
+		at = at % (length - IO_PAYLOAD_SAMPLE + 1) & ~(uint64_t)7;
+		length = IO_PAYLOAD_SAMPLE;
+	}
+	good = pattern_verify(&work->pattern, t->share.rank * work->objects + slot->item.object,
+			      slot->io.offset + at, (const char *)slot->buffer + slot->io.lead + at,
+			      length);
+	t->verify_ns += clock_now(work->store->clock) - begin_ns;
+	return good == length ? slot->io.length : at + good;
+}
+
+/* A block has moved: whether all of it is as it should be. */
+static int check(struct io_thread *t, const struct io_slot *slot, char text[FAILURE_TEXT_BYTES])
+{
+	const struct io *io = &slot->io;
+	uint64_t good;
+
+	if (io->status < 0) {
+		snprintf(text, FAILURE_TEXT_BYTES, "%s", io_text(io));
+		if (io->status == -ENODATA)
+			snprintf(text, FAILURE_TEXT_BYTES, "ends at byte %" PRIu64,
+				 io->offset + io->done_bytes);
+		return io->status;
+	}
+	if (slot->writes || !slot->buffer || t->work->options->verify == IO_VERIFY_NONE)
+		return 0;
+	good = verified(t, slot);
+	if (good == io->length)
+		return 0;
+	t->payload_errors++;
+	snprintf(text, FAILURE_TEXT_BYTES, "payload differs at byte %" PRIu64, io->offset + good);
+	return -EILSEQ;
+}
+
+static void moved(struct io_thread *t, struct io_slot *slot)
+{
+	struct io_handle *h = slot->handle;
+	char text[FAILURE_TEXT_BYTES];
+	int rc = check(t, slot, text);
+
+	h->users--;
+	if (rc == 0 && slot->writes)
+		h->bytes += slot->io.length;
+	if (h->users == 0 && h->last && rc == 0) {
+		close_handle(t, slot, STEP_CLOSE);
+		return;
+	}
+	if (rc < 0)
+		io_fail(t, slot, rc, text);
+	else
+		io_done(t, slot);
+	if (h->users == 0)
+		wake(t, h);
+}
+
+/* What a commit says that the store has. */
+static int check_closed(const struct io_thread *t, const struct io *io,
+			char text[FAILURE_TEXT_BYTES])
+{
+	snprintf(text, FAILURE_TEXT_BYTES, "%s", io_text(io));
+	if (io->status < 0 || io->op != IO_COMMIT || io->done_bytes == io->length ||
+	    !t->work->content)
+		return io->status;
+	snprintf(text, FAILURE_TEXT_BYTES, "the store has %" PRIu64 " bytes of it, not %" PRIu64,
+		 io->done_bytes, io->length);
+	return -EIO;
+}
+
+static void closed(struct io_thread *t, struct io_slot *slot)
+{
+	struct io_handle *h = slot->handle;
+	char text[FAILURE_TEXT_BYTES];
+	int rc = check_closed(t, &slot->io, text);
+
+	/* What could not be published must not stay as a part of something. */
+	if (slot->io.op == IO_COMMIT && slot->io.status < 0) {
+		io_fails(t, slot, rc, text);
+		slot->io = (struct io){.op = IO_ABORT, .object = &h->object};
+		io_send(t, slot, STEP_DROP);
+		return;
+	}
+	h->state = HANDLE_CLOSED;
+	if (rc < 0)
+		io_fail(t, slot, rc, text);
+	else
+		io_done(t, slot);
+	wake(t, h);
+}
+
+void io_data_step(struct io_thread *t, struct io_slot *slot)
+{
+	switch (slot->step) {
+	case STEP_EVICT:
+		/* Closing another's object went wrong: its bytes may be lost, and this one pays. */
+		if (slot->io.status < 0) {
+			closed(t, slot);
+			return;
+		}
+		open_handle(t, slot);
+		return;
+	case STEP_OPEN:
+		opened(t, slot);
+		return;
+	case STEP_MOVE:
+		moved(t, slot);
+		return;
+	case STEP_DROP:
+		slot->handle->state = HANDLE_CLOSED;
+		io_let_go(t, slot);
+		wake(t, slot->handle);
+		return;
+	default:
+		closed(t, slot);
+	}
+}
+
+void io_data_share(struct io_thread *t, const struct object *object)
+{
+	struct io_handle *h = &t->handles[0];
+
+	h->object = *object;
+	h->state = HANDLE_OPEN;
+}
+
+int io_data_end(struct io_thread *t)
+{
+	int rc = 0;
+
+	for (uint32_t i = 0; i < t->handle_count; i++) {
+		struct io_handle *h = &t->handles[i];
+		char text[FAILURE_TEXT_BYTES];
+		struct io io;
+		int closed_rc;
+
+		if (h->state != HANDLE_OPEN || t->work->shared)
+			continue;
+		/* More of it may follow where the time was over. */
+		if (t->timed_out && whole(t) && t->work->options->wear_out && t->rc == 0 &&
+		    !h->last)
+			continue;
+		io = (struct io){.op = closing(t, h), .object = &h->object, .length = h->bytes};
+		queue_do(&t->worker->queue, &io);
+		if (io.op == IO_COMMIT && io.status < 0)
+			queue_do(&t->worker->queue,
+				 &(struct io){.op = IO_ABORT, .object = &h->object});
+		h->state = HANDLE_CLOSED;
+		closed_rc = check_closed(t, &io, text);
+		if (closed_rc < 0 && rc == 0)
+			rc = file_worker_fail(t->worker, &io, closed_rc, text);
+	}
+	return rc;
+}

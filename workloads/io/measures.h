@@ -1,0 +1,11 @@
+/* From the threads of an io phase to its tally. */
+#ifndef HAUL_WORKLOADS_IO_MEASURES_H
+#define HAUL_WORKLOADS_IO_MEASURES_H
+
+#include "workloads/io/work.h"
+
+/* This rank's, once its threads rest. first_ns: when the first thread of any rank had done its part. */
+void io_measure(const struct file_pass *pass, const struct io_work *work, uint64_t first_ns,
+		struct tally *t);
+
+#endif

@@ -1,0 +1,228 @@
+/* Operations on names: stat, create, rename there and back, a listing page by page, delete. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "workloads/io/work.h"
+
+enum step { STEP_ONLY, STEP_CREATED, STEP_CLOSED, STEP_THERE, STEP_BACK, STEP_PAGE, STEP_MANY };
+
+static const char not_there[] = "is not there, though it was written";
+
+static void send(struct io_thread *t, struct io_slot *slot, enum io_op op, enum step step)
+{
+	slot->io = (struct io){.op = op, .object = &slot->name->object, .due_ns = slot->due_ns};
+	io_send(t, slot, step);
+}
+
+/* In the order of a folder's entries: those of haul's own, which are not the set's, do not count. */
+static int entry(struct io *io, const char *name, uint64_t size)
+{
+	struct io_slot *slot = io->user;
+
+	(void)size;
+	slot->name->entries += name[0] != '.' && name[strlen(name) - 1] != '/';
+	return 0;
+}
+
+static void send_page(struct io_thread *t, struct io_slot *slot)
+{
+	slot->io = (struct io){.op = IO_LIST,
+			       .object = &slot->name->object,
+			       .listing = &slot->name->listing,
+			       .due_ns = slot->due_ns};
+	io_send(t, slot, STEP_PAGE);
+}
+
+static void begin_listing(struct io_thread *t, struct io_slot *slot)
+{
+	struct io_name *n = slot->name;
+
+	io_set_folder(t->work->set, t->share.rank, n->object.key);
+	n->listing.entry = entry;
+	n->listing.more = false;
+	n->listing.marker[0] = '\0';
+	n->entries = 0;
+	send_page(t, slot);
+}
+
+/* Several deletes by one request, each an operation that takes its own turn. */
+static void begin_batch(struct io_thread *t, struct io_slot *slot)
+{
+	const struct io_work *work = t->work;
+	uint64_t most = t->limit - slot->number;
+	uint32_t n = (uint32_t)(most < work->options->batch ? most : work->options->batch);
+	struct io_name *name = slot->name;
+	struct io_item item;
+
+	strcpy(name->keys[0].key, name->object.key);
+	for (uint32_t i = 1; i < n; i++) {
+		io_take(t, slot, &item);
+		io_set_key(work->set, t->share.rank, item.object, name->keys[i].key);
+	}
+	send(t, slot, IO_DELETE, STEP_MANY);
+	slot->io.keys = name->keys;
+	slot->io.key_count = n;
+}
+
+void io_names_begin(struct io_thread *t, struct io_slot *slot)
+{
+	struct io_name *n = slot->name;
+
+	memset(n->object.state, 0, sizeof(n->object.state));
+	io_set_key(t->work->set, t->share.rank, slot->item.object, n->object.key);
+	switch (t->work->options->operation) {
+	case IO_DO_STAT:
+		send(t, slot, IO_STAT, STEP_ONLY);
+		return;
+	case IO_DO_CREATE:
+		send(t, slot, IO_UPDATE, STEP_CREATED);
+		return;
+	case IO_DO_RENAME:
+		strcpy(n->target, n->object.key);
+		io_set_renamed(n->target);
+		send(t, slot, IO_RENAME, STEP_THERE);
+		slot->io.target = n->target;
+		return;
+	case IO_DO_LIST:
+		begin_listing(t, slot);
+		return;
+	default:
+		if (n->keys)
+			begin_batch(t, slot);
+		else
+			send(t, slot, IO_DELETE, STEP_ONLY);
+	}
+}
+
+/* Each of several deletes is done or has failed by itself. */
+static void answered_each(struct io_thread *t, struct io_slot *slot)
+{
+	const struct io_work *work = t->work;
+
+	for (uint32_t i = 0; i < slot->io.key_count; i++, slot->number++) {
+		const struct io_key *k = &slot->io.keys[i];
+		bool absent = k->status == -ENOENT;
+
+		t->absent += absent;
+		t->missing += absent && work->strict;
+		if (!k->status || (absent && !work->strict)) {
+			io_count(t, slot);
+			continue;
+		}
+		strcpy(slot->name->object.key, k->key);
+		io_fails(t, slot, k->status,
+			 absent   ? not_there
+			 : k->why ? k->why
+				  : io_status_text(k->status));
+	}
+	io_let_go(t, slot);
+}
+
+/* A stat or delete has been answered. */
+static void answered(struct io_thread *t, struct io_slot *slot)
+{
+	const struct io_work *work = t->work;
+	const struct io *io = &slot->io;
+	uint64_t size = work->set->size * (work->set->layout == IO_OBJECTS ? 1 : work->set->ranks);
+	char text[FAILURE_TEXT_BYTES];
+
+	if (io->status == -ENOENT) {
+		t->absent++;
+		if (!work->strict) {
+			io_done(t, slot);
+			return;
+		}
+		t->missing++;
+		io_fail(t, slot, -ENOENT, not_there);
+		return;
+	}
+	if (io->status == 0 && io->op == IO_STAT && work->strict &&
+	    work->options->verify != IO_VERIFY_NONE && io->done_bytes != size) {
+		t->missing++;
+		snprintf(text, sizeof(text), "has %" PRIu64 " bytes, not %" PRIu64, io->done_bytes,
+			 size);
+		io_fail(t, slot, -EIO, text);
+		return;
+	}
+	if (io->status < 0)
+		io_fail(t, slot, io->status, NULL);
+	else
+		io_done(t, slot);
+}
+
+/* There: under its new name. It goes back at once, so that a set never stands half renamed. */
+static void renamed(struct io_thread *t, struct io_slot *slot)
+{
+	struct io_name *n = slot->name;
+	char key[OBJECT_KEY_BYTES];
+
+	if (slot->io.status < 0) {
+		io_fail(t, slot, slot->io.status, NULL);
+		return;
+	}
+	io_count(t, slot);
+	slot->begin_ns = slot->io.done_ns;
+	slot->due_ns = 0;
+	strcpy(key, n->object.key);
+	strcpy(n->object.key, n->target);
+	strcpy(n->target, key);
+	send(t, slot, IO_RENAME, STEP_BACK);
+	slot->io.target = n->target;
+}
+
+static void listed(struct io_thread *t, struct io_slot *slot)
+{
+	const struct io_set *set = t->work->set;
+	uint64_t wanted = set->objects * (set->folder_per_rank ? 1 : set->ranks);
+	char text[FAILURE_TEXT_BYTES];
+
+	if (slot->io.status < 0) {
+		io_fail(t, slot, slot->io.status, NULL);
+		return;
+	}
+	if (slot->name->listing.more) {
+		slot->due_ns = 0;
+		send_page(t, slot);
+		return;
+	}
+	t->entries += slot->name->entries;
+	if (!t->work->strict || slot->name->entries == wanted) {
+		io_done(t, slot);
+		return;
+	}
+	t->missing++;
+	snprintf(text, sizeof(text), "lists %" PRIu64 " objects, not %" PRIu64, slot->name->entries,
+		 wanted);
+	io_fail(t, slot, -EIO, text);
+}
+
+void io_names_step(struct io_thread *t, struct io_slot *slot)
+{
+	switch (slot->step) {
+	case STEP_ONLY:
+		answered(t, slot);
+		return;
+	case STEP_MANY:
+		answered_each(t, slot);
+		return;
+	case STEP_CREATED:
+		if (slot->io.status < 0)
+			io_fail(t, slot, slot->io.status, NULL);
+		else
+			send(t, slot, IO_CLOSE, STEP_CLOSED);
+		return;
+	case STEP_THERE:
+		renamed(t, slot);
+		return;
+	case STEP_PAGE:
+		listed(t, slot);
+		return;
+	default:
+		if (slot->io.status < 0)
+			io_fail(t, slot, slot->io.status, NULL);
+		else
+			io_done(t, slot);
+	}
+}

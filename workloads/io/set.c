@@ -1,0 +1,410 @@
+#include "workloads/io/set.h"
+
+#include <cjson/cJSON.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/arena.h"
+#include "core/json.h"
+#include "core/option/option.h"
+#include "workloads/common/small_object.h"
+
+enum {
+	SET_TEXT_MAX = 16 << 10,
+	SET_DEPTH = 4,
+	SET_VALUES = 64,
+	RANK_DIGITS = 7,
+	OBJECT_DIGITS = 10
+};
+
+static const char *const layouts[] = {"objects", "segmented", "strided", NULL};
+static const char *const orders[] = {"sequential", "random", "replacement", NULL};
+
+static const struct option set_options[] = {
+	OPT_TEXT("folder", struct io_set, folder, .def_text = "", .help = ""),
+	OPT_CHOICE("layout", struct io_set, layout, .choices = layouts, .help = ""),
+	OPT_BOOL("folder_per_rank", struct io_set, folder_per_rank, .help = ""),
+	OPT_U64("ranks", struct io_set, ranks, .required = true, .help = ""),
+	OPT_U64("objects", struct io_set, objects, .required = true, .help = ""),
+	OPT_BYTES("size", struct io_set, size, .required = true, .help = ""),
+	OPT_U64("seed", struct io_set, seed, .required = true, .help = ""),
+	OPT_REAL("compress", struct io_set, compress, .help = ""),
+	OPT_REAL("dedup", struct io_set, dedup, .help = ""),
+	OPT_BYTES("dedup_distance", struct io_set, dedup_distance, .help = ""),
+	OPT_BOOL("complete", struct io_set, complete, .required = true, .help = ""),
+	OPT_U64("written", struct io_set, written, .required = true, .help = ""),
+	OPT_U64("threads", struct io_set, threads, .required = true, .help = ""),
+	OPT_BYTES("block", struct io_set, block, .required = true, .help = ""),
+	OPT_CHOICE("order", struct io_set, order, .choices = orders, .help = ""),
+	OPT_END,
+};
+static const struct option *const set_tables[] = {set_options, NULL};
+
+void io_set_of(struct io_set *s, const struct io_options *o, uint64_t seed, uint64_t ranks)
+{
+	*s = (struct io_set){
+		.layout = o->layout,
+		.folder_per_rank = o->folder_per_rank,
+		.ranks = ranks,
+		.objects = o->objects,
+		.size = o->operation == IO_DO_CREATE ? 0 : o->size,
+		.seed = seed,
+		.compress = o->compress,
+		.dedup = o->dedup,
+		.dedup_distance = o->dedup_distance,
+		.threads = o->threads,
+		.block = o->block,
+		.order = o->order,
+	};
+	snprintf(s->folder, sizeof(s->folder), "%s", o->folder);
+}
+
+static char *put_digits(char *at, uint64_t value, unsigned digits)
+{
+	for (unsigned i = digits; i-- > 0; value /= 10)
+		at[i] = (char)('0' + value % 10);
+	return at + digits;
+}
+
+static char *put_folder(const struct io_set *s, uint64_t rank, char *at)
+{
+	at = stpcpy(at, s->folder);
+	if (s->folder[0])
+		*at++ = '/';
+	if (s->folder_per_rank) {
+		at = put_digits(at, rank, RANK_DIGITS);
+		*at++ = '/';
+	}
+	return at;
+}
+
+void io_set_folder(const struct io_set *s, uint64_t rank, char key[OBJECT_KEY_BYTES])
+{
+	*put_folder(s, rank, key) = '\0';
+}
+
+void io_set_key(const struct io_set *s, uint64_t rank, uint64_t object, char key[OBJECT_KEY_BYTES])
+{
+	char *at = put_folder(s, rank, key);
+
+	if (s->layout != IO_OBJECTS) {
+		strcpy(at, "shared");
+		return;
+	}
+	at = put_digits(at, rank, RANK_DIGITS);
+	*at++ = '.';
+	at = put_digits(at, object, OBJECT_DIGITS);
+	*at = '\0';
+}
+
+void io_set_renamed(char key[OBJECT_KEY_BYTES])
+{
+	strcat(key, ".renamed");
+}
+
+static void description_key(const struct io_set *s, char key[OBJECT_KEY_BYTES])
+{
+	snprintf(key, OBJECT_KEY_BYTES, "%s%s.haul-io.json", s->folder, s->folder[0] ? "/" : "");
+}
+
+static int load(struct io_set *have, const struct io_set *s, struct queue *q, struct err *err)
+{
+	char key[OBJECT_KEY_BYTES], *text = NULL;
+	struct arena arena = {0};
+	cJSON *root = NULL;
+	size_t length;
+	int rc;
+
+	description_key(s, key);
+	rc = small_object_load(q, key, SET_TEXT_MAX, &text, &length, err);
+	if (rc < 0)
+		return rc;
+	rc = json_parse(&root, text, length, SET_DEPTH, SET_VALUES, err);
+	if (rc == 0)
+		rc = options_parse(set_tables, have, root, "", &arena, err);
+	if (rc < 0)
+		err_wrap(err, rc, "%s/%s", q->channel.store->uri, key);
+	cJSON_Delete(root);
+	arena_free(&arena);
+	free(text);
+	return rc;
+}
+
+int io_set_load(struct io_set *s, struct queue *q, struct err *err)
+{
+	struct io_set have = {0};
+	int rc = load(&have, s, q, err);
+
+	if (rc < 0)
+		return rc;
+	if (strcmp(have.folder, s->folder) != 0)
+		return err_set(err, -EINVAL,
+			       "%s/%s: says its objects are in folder \"%s\"; nothing was removed",
+			       q->channel.store->uri, s->folder, have.folder);
+	*s = have;
+	return 0;
+}
+
+static int save(const struct io_set *s, struct queue *q, struct err *err)
+{
+	cJSON *root = options_to_json(set_tables, s);
+	char key[OBJECT_KEY_BYTES], *text = root ? json_print(root) : NULL;
+	int rc;
+
+	description_key(s, key);
+	rc = text ? small_object_save(q, key, text, err)
+		  : err_set(err, -ENOMEM, "%s/%s: no memory", q->channel.store->uri, key);
+	free(text);
+	cJSON_Delete(root);
+	return rc;
+}
+
+static int found_entry(struct io *io, const char *name, uint64_t size)
+{
+	(void)size;
+	snprintf(io->user, OBJECT_KEY_BYTES, "%s", name);
+	return 0;
+}
+
+/* A folder without a description must hold nothing, or haul's names might be someone else's. A rank's
+ * folder that an interrupted run has left is empty at most. */
+static int check_empty(const struct io_set *s, struct queue *q, struct err *err)
+{
+	struct listing listing = {.entry = found_entry};
+	char name[OBJECT_KEY_BYTES] = "";
+	struct object o = {0};
+	struct io io = {
+		.op = IO_LIST, .object = &o, .length = 1, .listing = &listing, .user = name};
+	int rc;
+
+	if (!store_can(q->channel.store, BACKEND_LIST))
+		return 0;
+	snprintf(o.key, sizeof(o.key), "%s%s", s->folder, s->folder[0] ? "/" : "");
+	rc = queue_do(q, &io);
+	if (rc == -ENOENT)
+		return 0;
+	if (rc < 0)
+		return err_set(err, rc, "%s/%s: %s", q->channel.store->uri, o.key, io_text(&io));
+	if (!name[0])
+		return 0;
+	return err_set(
+		err, -EEXIST,
+		"%s/%s: holds \"%s\", and nothing says that an io phase of haul made it: it stays; "
+		"use another folder",
+		q->channel.store->uri, o.key, name);
+}
+
+/* Whether what stands is what the phase describes. Names matter to all, bytes to those that move some. */
+static int check_same(const struct io_set *have, const struct io_set *s, const struct io_options *o,
+		      const char *where, struct err *err)
+{
+	static const char advice[] = "; delete them with the old options or use another folder";
+	bool moves = io_moves(o) || o->operation == IO_DO_CREATE;
+	/* What a rank's part of one object is, each phase may say for itself. */
+	bool shared = have->layout != IO_OBJECTS && s->layout != IO_OBJECTS;
+	const struct {
+		const char *name;
+		uint64_t was, is;
+		bool matters;
+	} counts[] = {
+		{"ranks", have->ranks, s->ranks, !shared},
+		{"layout", have->layout, s->layout, !shared},
+		{"folder_per_rank", have->folder_per_rank, s->folder_per_rank, true},
+		{"objects", have->objects, s->objects, true},
+		{"size", have->size, s->size, moves && !shared},
+		{"bytes in all", have->size * have->ranks, s->size * s->ranks, moves && shared},
+		{"seed", have->seed, s->seed, moves},
+		{"dedup_distance", have->dedup_distance, s->dedup_distance, moves && s->dedup > 1},
+	};
+	const struct {
+		const char *name;
+		double was, is;
+	} ratios[] = {{"compress", have->compress, s->compress}, {"dedup", have->dedup, s->dedup}};
+
+	for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++)
+		if (counts[i].matters && counts[i].was != counts[i].is)
+			return err_set(err, -EEXIST,
+				       "%s/%s: its objects were made with %s %" PRIu64
+				       ", this phase says %" PRIu64 "%s",
+				       where, s->folder, counts[i].name, counts[i].was,
+				       counts[i].is, advice);
+	for (size_t i = 0; moves && i < sizeof(ratios) / sizeof(ratios[0]); i++)
+		if (ratios[i].was != ratios[i].is)
+			return err_set(
+				err, -EEXIST,
+				"%s/%s: its objects were made with %s %g, this phase says %g%s",
+				where, s->folder, ratios[i].name, ratios[i].was, ratios[i].is,
+				advice);
+	return 0;
+}
+
+/* What an unfinished set can be used for. */
+static int check_complete(const struct io_set *have, const struct io_set *s,
+			  const struct io_options *o, const char *where, struct err *err)
+{
+	bool whole = o->operation == IO_DO_MIXED || o->operation == IO_DO_RENAME ||
+		     (o->operation == IO_DO_WRITE && o->order == IO_REPLACEMENT);
+
+	if (have->complete && o->operation == IO_DO_CREATE)
+		return err_set(err, -EEXIST,
+			       "%s/%s: its objects are there already; delete them first", where,
+			       s->folder);
+	if (have->complete)
+		return 0;
+	if (whole)
+		return err_set(err, -EINVAL,
+			       "%s/%s: not all objects were written, and this phase needs all",
+			       where, s->folder);
+	if (o->operation != IO_DO_READ)
+		return 0;
+	if (!have->written)
+		return err_set(
+			err, -EINVAL,
+			"%s/%s: nothing was written by every thread, so there is nothing to read",
+			where, s->folder);
+	if (have->ranks != s->ranks || have->layout != s->layout)
+		return err_set(err, -EINVAL,
+			       "%s/%s: not all was written; what was can be read by the same ranks "
+			       "(%llu), in the same layout",
+			       where, s->folder, (unsigned long long)have->ranks);
+	if (have->threads != s->threads || have->block != s->block)
+		return err_set(
+			err, -EINVAL,
+			"%s/%s: not all was written; what was can be read with the same threads "
+			"(%llu) and block (%llu)",
+			where, s->folder, (unsigned long long)have->threads,
+			(unsigned long long)have->block);
+	return 0;
+}
+
+static bool makes(const struct io_options *o)
+{
+	return (o->operation == IO_DO_WRITE && o->order != IO_REPLACEMENT) ||
+	       o->operation == IO_DO_CREATE;
+}
+
+/* Rank 0's part. */
+static int begin_one(struct io_set *s, const struct io_options *o, struct queue *q, struct err *err)
+{
+	const char *where = q->channel.store->uri;
+	struct io_set have = {0};
+	struct err none = {0};
+	int rc = load(&have, s, q, &none);
+
+	if (rc == -ENOENT && !makes(o))
+		return err_set(
+			err, rc,
+			"%s/%s: no io phase has written objects there; write or create them first",
+			where, s->folder);
+	if (rc == -ENOENT) {
+		rc = check_empty(s, q, err);
+		return rc < 0 ? rc : save(s, q, err);
+	}
+	if (rc < 0) {
+		*err = none;
+		return rc;
+	}
+	rc = check_same(&have, s, o, where, err);
+	if (rc == 0)
+		rc = check_complete(&have, s, o, where, err);
+	if (rc < 0)
+		return rc;
+	s->complete = have.complete;
+	s->written = have.written;
+	/* Of one object for all, ranks that move it have parts of their own. */
+	if (s->layout == IO_OBJECTS || !io_moves(o)) {
+		s->size = have.size;
+		s->ranks = have.ranks;
+	}
+	if (o->operation != IO_DO_DELETE && !(makes(o) && !have.complete)) {
+		s->threads = have.threads;
+		s->block = have.block;
+		s->order = have.order;
+		return 0;
+	}
+	/* From here on nothing is known to stand, until the end says so. */
+	have = *s;
+	have.complete = false;
+	have.written = 0;
+	return save(&have, q, err);
+}
+
+int io_set_begin(struct io_set *s, const struct io_options *o, struct queue *q, struct group *group,
+		 struct err *err)
+{
+	int rc = 0;
+
+	if (!store_can(q->channel.store, BACKEND_CONTENT)) {
+		s->complete = true;
+		return 0;
+	}
+	if (group->rank == 0)
+		rc = begin_one(s, o, q, err);
+	rc = group_agree(group, rc, err);
+	if (rc == 0)
+		rc = group_broadcast(group, s, sizeof(*s));
+	return rc;
+}
+
+static void remove_key(struct queue *q, const char *key)
+{
+	struct object o = {0};
+
+	snprintf(o.key, sizeof(o.key), "%s", key);
+	queue_do(q, &(struct io){.op = IO_DELETE, .object = &o});
+}
+
+/* Folders that hold something else stay: removing them fails. */
+void io_set_remove_folder(const struct io_set *s, uint64_t rank, struct queue *q)
+{
+	char key[OBJECT_KEY_BYTES];
+
+	io_set_folder(s, rank, key);
+	if (store_can(q->channel.store, BACKEND_PERSISTENT) && key[0])
+		remove_key(q, key);
+}
+
+void io_set_remove(const struct io_set *s, struct queue *q)
+{
+	char key[OBJECT_KEY_BYTES];
+
+	description_key(s, key);
+	remove_key(q, key);
+	snprintf(key, sizeof(key), "%s/", s->folder);
+	if (s->folder[0] && store_can(q->channel.store, BACKEND_PERSISTENT))
+		remove_key(q, key);
+}
+
+static int end_deleted(const struct io_set *s, struct queue *q, struct group *group)
+{
+	int rc;
+
+	if (s->folder_per_rank)
+		io_set_remove_folder(s, group->rank, q);
+	rc = group_barrier(group);
+	if (rc == 0 && group->rank == 0)
+		io_set_remove(s, q);
+	return rc;
+}
+
+int io_set_end(struct io_set *s, const struct io_options *o, uint64_t done, bool all,
+	       struct queue *q, struct group *group, struct err *err)
+{
+	int rc = 0;
+
+	if (!store_can(q->channel.store, BACKEND_CONTENT))
+		return 0;
+	if (o->operation == IO_DO_DELETE && all)
+		return end_deleted(s, q, group);
+	/* The same bytes over themselves: what stood still stands. */
+	if (!makes(o) || s->complete)
+		return 0;
+	s->complete = all;
+	s->written = done;
+	if (group->rank == 0)
+		rc = save(s, q, err);
+	return group_agree(group, rc, err);
+}

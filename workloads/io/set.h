@@ -1,0 +1,57 @@
+/* The objects that io phases share by the name of their folder: what defines them, how they are called,
+ * and what of them stands, which rank 0 keeps beside them in "<folder>/.haul-io.json".
+ *
+ *	io/0000003.0000000012              object 12 of rank 3
+ *	io/0000003/0000003.0000000012      with a folder for each rank
+ *	io/shared                          one object for all ranks
+ *
+ * haul writes into a folder that is empty or has that file, and deletes only what it describes. */
+#ifndef HAUL_WORKLOADS_IO_SET_H
+#define HAUL_WORKLOADS_IO_SET_H
+
+#include "backends/queue/queue.h"
+#include "workloads/io/io.h"
+
+struct io_set {
+	char folder[IO_FOLDER_BYTES];
+	uint32_t layout;
+	bool folder_per_rank;
+	uint64_t ranks, objects; /* a rank */
+	uint64_t size, seed;
+	double compress, dedup;
+	uint64_t dedup_distance;
+
+	/* What stands: all, or of each thread's work the first `written` items, in the order of the phase
+	 * that wrote them. */
+	bool complete;
+	uint64_t written, threads, block;
+	uint32_t order;
+};
+
+/* As a phase describes it; nothing stands yet. */
+void io_set_of(struct io_set *s, const struct io_options *o, uint64_t seed, uint64_t ranks);
+
+/* Collective, before the phase: what stands (into s), and whether this phase may work on it: -EEXIST,
+ * -ENOENT, -EINVAL with a sentence. Where the store keeps no content all is taken to stand. A phase
+ * that makes or deletes objects leaves word of that before it begins. */
+int io_set_begin(struct io_set *s, const struct io_options *o, struct queue *q, struct group *group,
+		 struct err *err);
+
+/* Collective, after it: done is what of each thread's work was done on every rank, at least; all:
+ * whether that is everything. Deleted: the folders go, and the description. */
+int io_set_end(struct io_set *s, const struct io_options *o, uint64_t done, bool all,
+	       struct queue *q, struct group *group, struct err *err);
+
+/* Names. Of a shared object, rank and object do not matter. The folder ends in '/' ("" for the root). */
+void io_set_key(const struct io_set *s, uint64_t rank, uint64_t object, char key[OBJECT_KEY_BYTES]);
+void io_set_folder(const struct io_set *s, uint64_t rank, char key[OBJECT_KEY_BYTES]);
+/* From an object's key to the one that it has while it is renamed. */
+void io_set_renamed(char key[OBJECT_KEY_BYTES]);
+
+/* One rank alone: the description in the folder of s, into s. -ENOENT: there is none. */
+int io_set_load(struct io_set *s, struct queue *q, struct err *err);
+/* Removes the folder of a rank where it is empty; the description, and the set's folder likewise. */
+void io_set_remove_folder(const struct io_set *s, uint64_t rank, struct queue *q);
+void io_set_remove(const struct io_set *s, struct queue *q);
+
+#endif

@@ -1,0 +1,77 @@
+#include <stdio.h>
+
+#include "core/units.h"
+#include "workloads/common/crew.h"
+#include "workloads/io/io.h"
+#include "workloads/io/work.h"
+
+static double least(double a, double b)
+{
+	return a < b ? a : b;
+}
+
+/* How long so many operations take at least where a rate holds them back; 0: as long as the store. */
+static double seconds_of(const struct io_options *o, double operations)
+{
+	double rate = o->bandwidth ? (double)o->bandwidth / (double)o->block : o->rate;
+
+	return rate > 0 ? operations / rate + (double)o->warmup_ns / 1e9 : 0;
+}
+
+static void note(struct demand *out, const char *text)
+{
+	if (out->note_count < sizeof(out->notes) / sizeof(out->notes[0]))
+		snprintf(out->notes[out->note_count++], sizeof(out->notes[0]), "%s", text);
+}
+
+static void add_notes(const struct io_options *o, uint32_t ranks, uint32_t ranks_per_node,
+		      struct demand *out)
+{
+	if (o->operation == IO_DO_READ && o->shift == IO_SHIFT_NODE && ranks_per_node >= ranks &&
+	    o->cold.drop == DROP_NONE)
+		note(out, "io on one node reads what the same node wrote, perhaps from its cache");
+	if (!o->passes && !o->count && !o->bytes)
+		note(out, "the bytes of io depend on its seconds: one pass is counted here");
+}
+
+int io_size(const struct job *job, const struct job_phase *phase, uint32_t ranks,
+	    uint32_t ranks_per_node, struct demand *out, struct err *err)
+{
+	const struct io_options *o = phase->options;
+	const struct backend_ops *ops;
+	const struct job_store *store;
+	uint64_t items = io_items(o), limit;
+	double operations;
+	int rc = io_store(job, phase, &store, err);
+
+	if (rc < 0)
+		return rc;
+	ops = store->section->owner;
+	limit = io_limit(o, (items + o->threads - 1) / o->threads);
+	operations = limit == UINT64_MAX
+			     ? (double)items
+			     : least((double)limit * (double)o->threads,
+				     (double)items * (double)(o->passes ? o->passes : 1));
+	if (io_moves(o))
+		out->bytes_per_rank =
+			operations / (double)items * (double)o->size * (double)o->objects;
+	out->bytes = out->bytes_per_rank * ranks;
+	out->files = o->layout == IO_OBJECTS ? o->objects * ranks : 1;
+	out->seconds = seconds_of(o, operations * ranks);
+	out->seconds_limit = (double)(o->seconds_ns ? o->seconds_ns + o->warmup_ns : 0) / 1e9;
+	out->memory_per_rank = o->threads * io_thread_bytes(o, ops->capabilities & BACKEND_CONTENT);
+	if (ops->capabilities & BACKEND_CONTENT &&
+	    (o->operation == IO_DO_WRITE || o->operation == IO_DO_CREATE)) {
+		if (o->operation == IO_DO_WRITE)
+			out->space_bytes =
+				least((double)o->size * (double)o->objects, out->bytes_per_rank) *
+				ranks;
+		out->inodes = out->files;
+		if (ops->capabilities & BACKEND_PERSISTENT)
+			out->inodes += 2 + (o->folder_per_rank ? ranks : 0);
+	}
+	add_notes(o, ranks, ranks_per_node, out);
+	cold_size(&o->cold, ranks_per_node, out);
+	snprintf(out->store, sizeof(out->store), "%s", store->name);
+	return 0;
+}

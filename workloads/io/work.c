@@ -1,0 +1,296 @@
+/* The loop: starts operations while there are free slots and their time has come, sends their requests
+ * together, takes what has come back one step further. Its clock is the queue's last stamp, so that
+ * an operation costs no reading of it beyond the queue's own. */
+#include "workloads/io/work.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { HANDLES_MIN = 64, WAIT_NS = 10000000 };
+static const uint64_t thread_stream = 0x746872656164; /* "thread" */
+
+uint64_t io_buffer_bytes(const struct io_options *o, const struct store *store)
+{
+	uint64_t window = queue_window(store, o->block);
+
+	return (window + PATTERN_BLOCK - 1) / PATTERN_BLOCK * PATTERN_BLOCK;
+}
+
+static uint32_t handles_of(const struct io_options *o)
+{
+	uint64_t wanted = o->depth + HANDLES_MIN;
+
+	if (!io_moves(o))
+		return 0;
+	return (uint32_t)(o->objects < wanted ? o->objects : wanted);
+}
+
+uint64_t io_thread_bytes(const struct io_options *o, bool content)
+{
+	uint64_t slot = sizeof(struct io_slot) + 2 * sizeof(struct io *);
+
+	if (!io_moves(o))
+		slot += sizeof(struct io_name) +
+			(o->batch > 1 ? o->batch : 0) * sizeof(struct io_key);
+	else if (content)
+		slot += o->block;
+	return sizeof(struct io_thread) + sizeof(struct file_worker) + sizeof(struct queue_stats) +
+	       slot * o->depth + handles_of(o) * sizeof(struct io_handle);
+}
+
+static void slots_init(struct io_thread *t)
+{
+	const struct io_options *o = t->work->options;
+	uint64_t bytes = io_buffer_bytes(o, t->work->store);
+
+	for (uint64_t i = o->depth; i-- > 0;) {
+		struct io_slot *slot = &t->slots[i];
+
+		if (t->worker->buffer)
+			slot->buffer = (char *)t->worker->buffer + i * bytes;
+		if (t->names)
+			slot->name = &t->names[i];
+		if (slot->name && t->keys)
+			slot->name->keys = &t->keys[i * o->batch];
+		slot->next = t->free;
+		t->free = slot;
+	}
+	for (uint32_t i = 0; t->handles && i < t->handle_count; i++)
+		t->handles[i].tail = &t->handles[i].waiting;
+}
+
+int io_thread_open(struct io_thread *t, struct io_work *work, struct file_worker *w,
+		   struct err *err)
+{
+	const struct io_options *o = work->options;
+
+	t->work = work;
+	t->worker = w;
+	t->handle_count = handles_of(o);
+	t->slots = calloc(o->depth, sizeof(*t->slots));
+	t->ready = calloc(o->depth, sizeof(struct io *));
+	t->reaped = calloc(o->depth, sizeof(struct io *));
+	if (io_moves(o))
+		t->handles = calloc(t->handle_count, sizeof(*t->handles));
+	else
+		t->names = calloc(o->depth, sizeof(*t->names));
+	if (o->batch > 1)
+		t->keys = calloc(o->depth * o->batch, sizeof(*t->keys));
+	if (!t->slots || !t->ready || !t->reaped || (!t->handles && !t->names) ||
+	    (o->batch > 1 && !t->keys))
+		return err_set(err, -ENOMEM, "no memory for %llu operations in flight",
+			       (unsigned long long)o->depth);
+	slots_init(t);
+	io_series_clear(&t->series);
+	t->first_failed = UINT64_MAX;
+	if (io_reads(o) && work->store->cache != CACHE_UNKNOWN)
+		residency_init(&t->residency, o->cold.evidence_bytes);
+	t->key = random_at(work->set->seed ^ thread_stream, work->store->place.rank,
+			   (uint64_t)(t - work->threads));
+	t->mixed_below = o->read_share >= 1 ? UINT64_MAX : (uint64_t)(o->read_share * 0x1p64);
+	return 0;
+}
+
+void io_thread_close(struct io_thread *t)
+{
+	free(t->slots);
+	free(t->ready);
+	free(t->reaped);
+	free(t->handles);
+	free(t->names);
+	free(t->keys);
+}
+
+void io_send(struct io_thread *t, struct io_slot *slot, uint32_t step)
+{
+	slot->step = step;
+	slot->io.user = slot;
+	t->ready[t->ready_count++] = &slot->io;
+}
+
+void io_let_go(struct io_thread *t, struct io_slot *slot)
+{
+	slot->next = t->free;
+	t->free = slot;
+}
+
+void io_count(struct io_thread *t, struct io_slot *slot)
+{
+	uint64_t from_ns = slot->due_ns ? slot->due_ns : slot->begin_ns;
+	uint64_t now_ns = slot->io.done_ns, origin_ns = t->work->origin_ns;
+
+	t->done++;
+	t->short_bytes += t->share.block - slot->item.length;
+	hist_record(&t->whole, now_ns > from_ns ? now_ns - from_ns : 0);
+	io_series_add(&t->series, now_ns > origin_ns ? now_ns - origin_ns : 0);
+	atomic_store_explicit(&t->worker->files, t->done, memory_order_relaxed);
+}
+
+void io_done(struct io_thread *t, struct io_slot *slot)
+{
+	io_count(t, slot);
+	io_let_go(t, slot);
+}
+
+void io_fails(struct io_thread *t, struct io_slot *slot, int rc, const char *text)
+{
+	struct file_worker *w = t->worker;
+
+	if (slot->number < t->first_failed)
+		t->first_failed = slot->number;
+	file_worker_fail(w, &slot->io, rc, text ? text : io_text(&slot->io));
+	if (t->work->options->on_error == IO_ERROR_STOP) {
+		t->rc = t->rc ? t->rc : rc;
+		t->over = true;
+	}
+}
+
+void io_fail(struct io_thread *t, struct io_slot *slot, int rc, const char *text)
+{
+	io_fails(t, slot, rc, text);
+	io_let_go(t, slot);
+}
+
+void io_take(struct io_thread *t, struct io_slot *slot, struct io_item *item)
+{
+	io_pace_take(&t->pace, slot->begin_ns);
+	t->issued++;
+	io_share_next(&t->share, item);
+}
+
+static void start(struct io_thread *t, uint64_t now_ns)
+{
+	const struct io_options *o = t->work->options;
+	struct io_slot *slot = t->free;
+
+	t->free = slot->next;
+	slot->due_ns = io_pace_take(&t->pace, now_ns);
+	if (slot->due_ns && now_ns > slot->due_ns && now_ns - slot->due_ns > t->late_start_ns)
+		t->late_start_ns = now_ns - slot->due_ns;
+	slot->begin_ns = now_ns;
+	slot->number = t->issued++;
+	io_share_next(&t->share, &slot->item);
+	slot->writes = o->operation == IO_DO_WRITE ||
+		       (o->operation == IO_DO_MIXED &&
+			random_at(t->key, slot->number, 0) >= t->mixed_below);
+	if (slot->name)
+		io_names_begin(t, slot);
+	else
+		io_data_begin(t, slot);
+}
+
+/* Starts what may start now. Returns when the next one may, UINT64_MAX: nothing waits for its time. */
+static uint64_t start_all(struct io_thread *t, uint64_t now_ns)
+{
+	const struct io_work *work = t->work;
+
+	while (t->free && !t->over) {
+		uint64_t next_ns = io_pace_next(&t->pace);
+
+		if (t->issued >= t->limit) {
+			t->over = true;
+		} else if (work->until_ns &&
+			   (now_ns >= work->until_ns || next_ns >= work->until_ns)) {
+			t->over = true;
+			t->timed_out = true;
+		} else if (next_ns > now_ns) {
+			return next_ns;
+		} else {
+			start(t, now_ns);
+		}
+	}
+	return UINT64_MAX;
+}
+
+/* What was done until here warmed up: counts begin anew. */
+static void end_warmup(struct io_thread *t)
+{
+	struct queue_stats *stats = t->worker->queue.stats;
+
+	for (int op = 0; op < IO_OPS; op++) {
+		if (!stats->op[op].operations)
+			continue;
+		t->warmup_operations += stats->op[op].operations;
+		stats->op[op] = (struct queue_counts){0};
+		hist_clear(&stats->service[op]);
+		hist_clear(&stats->response[op]);
+	}
+	hist_clear(&t->whole);
+	io_series_clear(&t->series);
+	t->done = t->short_bytes = t->fill_ns = t->verify_ns = t->late_start_ns = t->entries =
+		t->absent = 0;
+	t->warm = true;
+}
+
+static void step_all(struct io_thread *t, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++) {
+		struct io_slot *slot = t->reaped[i]->user;
+
+		if (slot->name)
+			io_names_step(t, slot);
+		else
+			io_data_step(t, slot);
+	}
+	if (!t->warm && t->worker->queue.now_ns >= t->work->origin_ns)
+		end_warmup(t);
+	file_worker_note(t->worker);
+}
+
+static bool halted(const struct io_thread *t)
+{
+	return atomic_load_explicit(&t->worker->pass->halt, memory_order_relaxed);
+}
+
+static void run(struct io_thread *t)
+{
+	const struct io_options *o = t->work->options;
+	struct queue *q = &t->worker->queue;
+	struct clock *clock = t->work->store->clock;
+	uint64_t now_ns = clock_now(clock), next_ns;
+
+	for (;;) {
+		t->over = t->over || halted(t);
+		next_ns = start_all(t, now_ns);
+		if (t->ready_count) {
+			queue_submit(q, t->ready, t->ready_count);
+			t->ready_count = 0;
+		}
+		if (q->in_flight) {
+			step_all(t, queue_reap(q, t->reaped, 1, (uint32_t)o->depth, next_ns));
+			now_ns = q->now_ns;
+			if (next_ns != UINT64_MAX)
+				now_ns = clock_now(clock);
+		} else if (next_ns == UINT64_MAX) {
+			break;
+		} else {
+			/* Not for long at once: a stop may be asked for. */
+			clock_sleep_until(clock,
+					  next_ns < now_ns + WAIT_NS ? next_ns : now_ns + WAIT_NS);
+			now_ns = clock_now(clock);
+		}
+	}
+}
+
+int io_thread_run(struct file_worker *w, uint64_t number)
+{
+	struct io_work *work = w->pass->argument;
+	struct io_thread *t = &work->threads[number];
+	uint64_t end_ns;
+	int rc;
+
+	t->over = t->share.items == 0;
+	clock_sleep_until(work->store->clock, work->start_ns);
+	run(t);
+	rc = t->handles ? io_data_end(t) : 0;
+	end_ns = w->queue.now_ns > work->origin_ns ? w->queue.now_ns - work->origin_ns : 0;
+	if (!t->mark_ns)
+		t->mark_ns = end_ns;
+	t->end_ns = end_ns;
+	if (t->rc < 0)
+		return t->rc;
+	if (rc < 0)
+		return rc;
+	return halted(t) ? -ECANCELED : 0;
+}

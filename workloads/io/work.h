@@ -1,0 +1,139 @@
+/* A thread of an io phase at work: slots, one an operation in flight, each of one request after the
+ * other (open, read, close). The thread owns all of it; nothing is allocated while it works. */
+#ifndef HAUL_WORKLOADS_IO_WORK_H
+#define HAUL_WORKLOADS_IO_WORK_H
+
+#include "core/content/pattern.h"
+#include "workloads/common/crew.h"
+#include "workloads/common/pace.h"
+#include "workloads/common/residency.h"
+#include "workloads/io/series.h"
+#include "workloads/io/share.h"
+
+struct io_thread;
+struct io_handle;
+
+/* Names and what goes with them: operations on names only. */
+struct io_name {
+	struct object object;
+	char target[OBJECT_KEY_BYTES];
+	struct listing listing;
+	uint64_t entries;
+	struct io_key *keys; /* [batch] of a delete of several; NULL: of one */
+};
+
+struct io_slot {
+	struct io io;
+	struct io_slot *next; /* free, or waiting for a handle */
+	struct io_handle *handle;
+	struct io_item item;
+	uint64_t number;           /* of the operation, from 0 */
+	uint64_t begin_ns, due_ns; /* due 0: at begin */
+	uint32_t step;
+	bool writes;
+	void *buffer;         /* of a block; NULL where the store keeps no content */
+	struct io_name *name; /* NULL for reads and writes */
+};
+
+enum io_handle_state { HANDLE_CLOSED, HANDLE_BUSY, HANDLE_OPEN };
+
+/* An open object. Slots that want it while it is being opened or closed, or while another object is in
+ * use in its place, wait in line. */
+struct io_handle {
+	struct object object;
+	uint64_t number; /* of the object */
+	uint64_t bytes;  /* written, where it is written whole */
+	uint32_t users;
+	enum io_handle_state state;
+	bool last; /* nothing more of it will be asked for: closed after its last user */
+	struct io_slot *waiting, **tail;
+};
+
+/* What all threads of a rank share, read-only while they work. */
+struct io_work {
+	const struct io_options *options;
+	const struct io_set *set;
+	struct store *store;
+	struct pattern pattern;
+	bool content;  /* the store keeps what is written */
+	bool strict;   /* ... and can tell that an object is missing, and all of the set stands */
+	bool in_place; /* writes go into objects that stand */
+	bool shared; /* all threads of all ranks write the version that is open in their handles */
+	uint64_t objects;             /* of the pattern: of a rank, or 0 where one is shared */
+	uint64_t start_ns, origin_ns; /* of the phase; of what is counted, after the warm-up */
+	uint64_t until_ns;            /* nothing new from then on; 0: no limit */
+	struct io_thread *threads;
+};
+
+struct io_thread {
+	struct io_work *work;
+	struct file_worker *worker;
+	struct io_share share;
+	struct io_pace pace;
+	uint64_t limit;       /* operations at most */
+	uint64_t mixed_below; /* a draw below reads */
+	uint64_t key;
+
+	struct io_slot *slots, *free;
+	struct io_name *names;
+	struct io_key *keys; /* [depth * batch], of all names; NULL: deletes of one */
+	struct io_handle *handles;
+	uint32_t handle_count;
+	struct io **ready, **reaped; /* [depth]: to be submitted next; come back */
+	uint32_t ready_count;
+
+	uint64_t issued;
+	bool over; /* starts nothing more: its limit, its time, an error */
+	bool timed_out;
+	int rc;
+
+	struct residency residency; /* its counts: warm-up included */
+
+	/* Results. Times count from origin_ns. */
+	bool warm;
+	struct io_series series;
+	struct hist whole; /* operations from when they were due to their end */
+	uint64_t done, first_failed, warmup_operations;
+	uint64_t short_bytes;     /* that what was done is less than whole blocks */
+	uint64_t mark_ns, end_ns; /* its part done, or its time over; at rest for good */
+	uint64_t payload_errors, missing, absent, entries, fill_ns, verify_ns, late_start_ns;
+};
+
+/* Memory for a thread of this many in flight, buffers included. */
+uint64_t io_thread_bytes(const struct io_options *o, bool content);
+/* Bytes of a slot's buffer, and of a thread's. */
+uint64_t io_buffer_bytes(const struct io_options *o, const struct store *store);
+
+int io_thread_open(struct io_thread *t, struct io_work *work, struct file_worker *w,
+		   struct err *err);
+void io_thread_close(struct io_thread *t);
+
+/* A thread's whole work: the body of a file_pass that runs once. Called again after a time limit it
+ * goes on to t->limit. */
+int io_thread_run(struct file_worker *w, uint64_t number);
+
+/* For io_data.c and io_names.c. */
+
+/* Sends the slot's io with the next requests; when it is done the slot's step goes on. */
+void io_send(struct io_thread *t, struct io_slot *slot, uint32_t step);
+/* One more operation starts with the slot's, which has begun: its item, its number, its turn. */
+void io_take(struct io_thread *t, struct io_slot *slot, struct io_item *item);
+/* The operation has ended well, or not: the slot is free. io_count: another operation of it follows. */
+void io_count(struct io_thread *t, struct io_slot *slot);
+void io_done(struct io_thread *t, struct io_slot *slot);
+void io_fail(struct io_thread *t, struct io_slot *slot, int rc, const char *text);
+/* The same in two: it failed, and has something to do yet; now the slot is free. */
+void io_fails(struct io_thread *t, struct io_slot *slot, int rc, const char *text);
+void io_let_go(struct io_thread *t, struct io_slot *slot);
+
+/* Begins an operation; goes on with it when its request has come back. */
+void io_data_begin(struct io_thread *t, struct io_slot *slot);
+void io_data_step(struct io_thread *t, struct io_slot *slot);
+/* The object of all, begun by shared_object_begin: from here on it is open, and not the thread's to close. */
+void io_data_share(struct io_thread *t, const struct object *object);
+/* At rest: closes what is still open. A negative errno with worker->err. */
+int io_data_end(struct io_thread *t);
+void io_names_begin(struct io_thread *t, struct io_slot *slot);
+void io_names_step(struct io_thread *t, struct io_slot *slot);
+
+#endif

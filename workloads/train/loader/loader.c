@@ -1,0 +1,386 @@
+#include "workloads/train/loader/loader.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int loader_allocate(struct loader *l, struct err *err);
+static int loader_thread_start(struct loader *l, uint32_t index, struct err *err);
+
+static bool samples_shared(const struct loader *l)
+{
+	return l->options.kind == LOADER_SAMPLE && l->options.workers;
+}
+
+/* All of a batch's workers build it together. */
+static bool batches_shared(const struct loader *l)
+{
+	return l->options.kind == LOADER_STREAM && l->options.workers;
+}
+
+uint32_t loader_lanes(const struct loader_options *o, uint32_t depth)
+{
+	uint32_t workers = o->workers ? o->workers : 1;
+
+	if (o->kind == LOADER_STREAM)
+		return (o->interleave + workers - 1) / workers;
+	return o->kind == LOADER_BATCH ? depth : 1;
+}
+
+int loader_open(struct loader *l, const struct loader_options *options,
+		const struct worker_options *worker_options, struct err *err)
+{
+	uint32_t i;
+	int rc;
+
+	memset(l, 0, sizeof(*l));
+	l->options = *options;
+	l->worker_options = *worker_options;
+	l->worker_options.readers = options->workers ? options->workers : 1;
+	l->worker_options.lanes = loader_lanes(options, worker_options->depth);
+	l->worker_options.cancel = &l->cancel;
+	l->worker_options.wanted = &l->wanted;
+	l->next_serial = 1;
+	rc = loader_allocate(l, err);
+	if (rc == 0 && options->pin_memory)
+		rc = copier_open(&l->copier, err);
+	for (i = 0; i < l->worker_count && rc == 0; i++)
+		rc = worker_open(&l->workers[i], &l->worker_options, i, err);
+	for (i = 0; i < l->thread_count && rc == 0; i++)
+		rc = loader_thread_start(l, i, err);
+	if (rc < 0)
+		loader_close(l);
+	return rc;
+}
+
+/* As lots are shared or not: the parts of a slot are those who may build its batch. */
+static int loader_allocate(struct loader *l, struct err *err)
+{
+	const struct loader_options *o = &l->options;
+	uint32_t i;
+
+	l->worker_count = o->workers ? o->workers : 1;
+	l->thread_count = o->workers ? o->workers + o->pin_memory : 0;
+	l->lot_count = samples_shared(l) ? 1 : l->worker_count;
+	l->part_count = samples_shared(l) || batches_shared(l) ? l->worker_count : 1;
+	l->slot_count = (batches_shared(l) ? 1 : l->lot_count) * o->prefetch;
+	l->workers = calloc(l->worker_count, sizeof(*l->workers));
+	l->threads = calloc(l->thread_count + 1, sizeof(*l->threads));
+	l->lots = aligned_alloc(64, l->lot_count * sizeof(*l->lots));
+	l->slots = aligned_alloc(64, l->slot_count * sizeof(*l->slots));
+	l->parts = calloc((size_t)l->slot_count * l->part_count, sizeof(*l->parts));
+	if (o->window)
+		l->arrivals = calloc(o->window + l->slot_count * o->batch, sizeof(*l->arrivals));
+	if (!l->workers || !l->threads || !l->lots || !l->slots || !l->parts ||
+	    (o->window && !l->arrivals))
+		return err_set(err, -ENOMEM, "no memory for %u readers, %u batches each",
+			       l->worker_count, o->prefetch);
+	memset(l->lots, 0, l->lot_count * sizeof(*l->lots));
+	memset(l->slots, 0, l->slot_count * sizeof(*l->slots));
+	for (i = 0; i < l->slot_count; i++) {
+		sem_init(&l->slots[i].filled, 0, 0);
+		sem_init(&l->slots[i].pinned, 0, 0);
+	}
+	return 0;
+}
+
+static void loader_sem_wait(sem_t *semaphore)
+{
+	while (sem_wait(semaphore) < 0 && errno == EINTR)
+		;
+}
+
+static void *loader_thread_main(void *argument)
+{
+	struct loader_thread *t = argument;
+
+	for (;;) {
+		loader_sem_wait(&t->go);
+		if (atomic_load(&t->loader->quit))
+			return NULL;
+		t->epoch(t);
+		sem_post(&t->rest);
+	}
+}
+
+static int loader_thread_start(struct loader *l, uint32_t index, struct err *err)
+{
+	struct loader_thread *t = &l->threads[index];
+	int rc;
+
+	t->loader = l;
+	t->index = index;
+	t->epoch = index < l->options.workers ? loader_work : loader_pin;
+	sem_init(&t->go, 0, 0);
+	sem_init(&t->rest, 0, 0);
+	rc = -pthread_create(&t->thread, NULL, loader_thread_main, t);
+	if (rc < 0)
+		return err_set(err, rc, "reader thread %u: %s", index, strerror(-rc));
+	t->started = true;
+	return 0;
+}
+
+void loader_start(struct loader *l, uint64_t start_ns)
+{
+	uint32_t i;
+
+	l->worker_options.start_ns = start_ns;
+	for (i = 0; i < l->worker_count; i++)
+		timeline_init(&l->workers[i].timeline, start_ns);
+}
+
+static void sem_drain(sem_t *semaphore)
+{
+	while (sem_trywait(semaphore) == 0)
+		;
+}
+
+/* All threads rest: what an epoch given up has left is put away. */
+static void loader_reset(struct loader *l)
+{
+	uint64_t credits = l->options.prefetch * l->lot_units;
+	uint32_t i;
+
+	for (i = 0; i < l->lot_count; i++) {
+		credits_init(&l->lots[i].credits,
+			     credits < INT32_MAX ? (uint32_t)credits : INT32_MAX);
+		atomic_store(&l->lots[i].next, i);
+	}
+	for (i = 0; i < l->slot_count; i++) {
+		sem_drain(&l->slots[i].filled);
+		sem_drain(&l->slots[i].pinned);
+		atomic_store(&l->slots[i].left, l->batch_units);
+	}
+}
+
+void loader_begin(struct loader *l, const struct assignment *a)
+{
+	uint32_t i;
+
+	l->assignment = *a;
+	l->assignment.first_serial = l->next_serial;
+	l->next_serial += a->batches;
+	l->lot_units = samples_shared(l) ? a->share.batch : 1;
+	l->batch_units = batches_shared(l) ? l->worker_count : l->lot_units;
+	if (a->share.window)
+		share_window(&a->share, &l->window, l->arrivals);
+	l->busy = true;
+	atomic_store(&l->cancel, false);
+	loader_reset(l);
+	for (i = 0; i < l->thread_count; i++)
+		sem_post(&l->threads[i].go);
+}
+
+/* Where what is read for batch k waits. */
+static struct arrival *loader_arrivals(const struct loader *l, uint64_t k)
+{
+	return l->arrivals + l->options.window + k % l->slot_count * l->options.batch;
+}
+
+void loader_batch(const struct loader *l, uint64_t k, struct batch *out)
+{
+	const struct share *s = &l->assignment.share;
+	uint64_t ahead;
+
+	batch_clear(out, l->assignment.first_serial + k);
+	if (!s->window)
+		return;
+	ahead = window_ahead(s->window, s->samples);
+	out->arrivals = (struct arrivals){
+		.window = l->arrivals,
+		.here = loader_arrivals(l, k),
+		.ahead = ahead,
+		.first = ahead + k * s->batch,
+	};
+}
+
+/* What was read for batch k goes into the window, and its samples come out. */
+static void loader_shuffle(struct loader *l, uint64_t k, struct batch *out)
+{
+	const struct arrival *next = loader_arrivals(l, k);
+	struct arrival sample;
+	uint64_t i;
+
+	if (!l->assignment.share.window || out->error || out->cut)
+		return;
+	for (i = 0; i < l->assignment.share.batch; i++) {
+		sample = window_take(&l->window, window_more(&l->window) ? next++ : NULL);
+		batch_take(out, &sample);
+	}
+}
+
+/* The wait was that for the worker which ended the batch. */
+void loader_collect(struct loader *l, uint64_t k, struct batch *out)
+{
+	const struct batch *parts = loader_parts(l, k);
+	uint64_t serial = l->assignment.first_serial + k;
+	uint32_t i;
+
+	batch_clear(out, serial);
+	for (i = 0; i < l->part_count; i++)
+		if (parts[i].serial == serial)
+			batch_add(out, &parts[i]);
+	i = l->part_count > 1 ? l->slots[k % l->slot_count].last : 0;
+	memcpy(out->blamed, parts[i].blamed, sizeof(out->blamed));
+	loader_shuffle(l, k, out);
+}
+
+static bool loader_paused(void *loader)
+{
+	const struct loader *l = loader;
+
+	return l->worker_options.pause && l->worker_options.pause(l->worker_options.pause_argument);
+}
+
+static int loader_build_here(struct loader *l, uint64_t k, struct batch *out)
+{
+	uint64_t from, to;
+
+	loader_batch(l, k, out);
+	share_arrivals(&l->assignment.share, k, &from, &to);
+	worker_build(&l->workers[0], &l->assignment, k, from, to, out);
+	loader_shuffle(l, k, out);
+	if (l->options.pin_memory && !out->cut)
+		loader_copy(l, out, loader_paused, l);
+	return 0;
+}
+
+int loader_take(struct loader *l, uint64_t k, uint64_t since_ns, uint64_t deadline_ns,
+		struct batch *out)
+{
+	struct loader_slot *slot = &l->slots[k % l->slot_count];
+
+	wanted_set(&l->wanted, l->assignment.first_serial + k, since_ns);
+	if (!l->options.workers)
+		return loader_build_here(l, k, out);
+	if (loader_wait(l->options.pin_memory ? &slot->pinned : &slot->filled, deadline_ns) < 0)
+		return -ETIMEDOUT;
+	if (l->options.pin_memory)
+		*out = slot->batch;
+	else
+		loader_collect(l, k, out);
+	return 0;
+}
+
+void loader_give(struct loader *l, uint64_t k)
+{
+	uint32_t i;
+
+	if (!l->options.workers)
+		return;
+	atomic_store_explicit(&l->slots[k % l->slot_count].left, l->batch_units,
+			      memory_order_relaxed);
+	for (i = 0; i < (batches_shared(l) ? l->lot_count : 1); i++)
+		credits_give(&l->lots[(k + i) % l->lot_count].credits, (uint32_t)l->lot_units);
+}
+
+void loader_end(struct loader *l)
+{
+	uint32_t i;
+
+	if (!l->busy)
+		return;
+	atomic_store(&l->cancel, true);
+	/* Nobody need sleep to the end of a wait for a credit that will not come. */
+	for (i = 0; i < l->lot_count; i++)
+		credits_give(&l->lots[i].credits, l->worker_count);
+	for (i = 0; i < l->thread_count; i++)
+		loader_sem_wait(&l->threads[i].rest);
+	if (!l->options.workers)
+		worker_rest(&l->workers[0]);
+	l->busy = false;
+}
+
+/* Of those who read for it, the one that was waited for longest; and the copy, if it had begun. */
+void loader_blamed(const struct loader *l, uint64_t k, uint64_t blamed[ACCOUNTS])
+{
+	const struct batch *parts = loader_parts(l, k);
+	const struct batch *pinned = &l->slots[k % l->slot_count].batch;
+	uint64_t serial = l->assignment.first_serial + k, most = 0, sum;
+	uint32_t i;
+	int s;
+
+	memset(blamed, 0, ACCOUNTS * sizeof(*blamed));
+	for (i = 0; i < l->part_count; i++) {
+		for (s = 0, sum = 0; s < ACCOUNTS && parts[i].serial == serial; s++)
+			sum += parts[i].blamed[s];
+		if (sum <= most)
+			continue;
+		most = sum;
+		memcpy(blamed, parts[i].blamed, sizeof(parts[i].blamed));
+	}
+	if (pinned->serial == serial)
+		blamed[ACCOUNT_COPY] += pinned->blamed[ACCOUNT_COPY];
+}
+
+static void loader_free(struct loader *l)
+{
+	uint32_t i;
+
+	for (i = 0; l->slots && i < l->slot_count; i++) {
+		sem_destroy(&l->slots[i].filled);
+		sem_destroy(&l->slots[i].pinned);
+	}
+	copier_close(&l->copier);
+	free(l->workers);
+	free(l->threads);
+	free(l->lots);
+	free(l->slots);
+	free(l->parts);
+	free(l->arrivals);
+	memset(l, 0, sizeof(*l));
+}
+
+void loader_close(struct loader *l)
+{
+	uint32_t i;
+
+	loader_end(l);
+	atomic_store(&l->quit, true);
+	for (i = 0; l->threads && i < l->thread_count; i++) {
+		struct loader_thread *t = &l->threads[i];
+
+		if (!t->started)
+			continue;
+		sem_post(&t->go);
+		pthread_join(t->thread, NULL);
+		sem_destroy(&t->go);
+		sem_destroy(&t->rest);
+	}
+	for (i = 0; l->workers && i < l->worker_count; i++)
+		if (l->workers[i].options)
+			worker_close(&l->workers[i]);
+	loader_free(l);
+}
+
+uint32_t loader_worker_count(const struct loader *l)
+{
+	return l->worker_count;
+}
+
+struct worker *loader_worker(struct loader *l, uint32_t i)
+{
+	return &l->workers[i];
+}
+
+uint64_t loader_live_bytes(const struct loader *l)
+{
+	uint64_t bytes = 0;
+	uint32_t i;
+
+	for (i = 0; i < l->worker_count; i++)
+		bytes += atomic_load_explicit(&l->workers[i].live_bytes, memory_order_relaxed);
+	return bytes;
+}
+
+uint64_t loader_live_p99_ns(const struct loader *l)
+{
+	uint64_t worst = 0, ns;
+	uint32_t i;
+
+	for (i = 0; i < l->worker_count; i++) {
+		ns = atomic_load_explicit(&l->workers[i].live_p99_ns, memory_order_relaxed);
+		worst = ns > worst ? ns : worst;
+	}
+	return worst;
+}

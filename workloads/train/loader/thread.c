@@ -1,0 +1,134 @@
+/* What the threads of a loader do: read, and copy. */
+#include <errno.h>
+
+#include "workloads/train/loader/loader.h"
+
+#define LOOK_AT_CANCEL_NS 20000000u
+
+int loader_wait(sem_t *semaphore, uint64_t deadline_ns)
+{
+	const uint64_t second_ns = 1000000000;
+	struct timespec t = {
+		.tv_sec = (time_t)(deadline_ns / second_ns),
+		.tv_nsec = (long)(deadline_ns % second_ns),
+	};
+
+	while (sem_clockwait(semaphore, CLOCK_MONOTONIC, &t) < 0)
+		if (errno != EINTR)
+			return -ETIMEDOUT;
+	return 0;
+}
+
+static bool loader_cancelled(void *loader)
+{
+	const struct loader *l = loader;
+
+	return atomic_load_explicit(&l->cancel, memory_order_relaxed);
+}
+
+/* False: the epoch is given up. */
+static bool loader_wait_long(struct loader *l, sem_t *semaphore)
+{
+	if (sem_trywait(semaphore) == 0)
+		return true;
+	while (loader_wait(semaphore, clock_kernel_ns() + LOOK_AT_CANCEL_NS) < 0)
+		if (loader_cancelled(l))
+			return false;
+	return true;
+}
+
+/* The next unit of work for this thread's worker. Units of a lot are given out in order, each on a
+ * credit: so nobody reads further ahead than the credits allow. False: none is left. */
+static bool loader_claim(struct loader_thread *t, uint64_t *unit)
+{
+	struct loader *l = t->loader;
+	struct loader_lot *lot = &l->lots[t->index % l->lot_count];
+	uint64_t units = l->assignment.batches * l->batch_units;
+
+	if (atomic_load_explicit(&lot->next, memory_order_relaxed) >= units)
+		return false;
+	while (credits_take(&lot->credits, LOOK_AT_CANCEL_NS) < 0)
+		if (loader_cancelled(l))
+			return false;
+	*unit = atomic_fetch_add_explicit(&lot->next, l->lot_count, memory_order_relaxed);
+	return *unit < units;
+}
+
+/* One unit of work has ended. The last of a batch hands it over. */
+static void loader_hand_over(struct loader_thread *t, struct loader_slot *slot)
+{
+	if (atomic_fetch_sub_explicit(&slot->left, 1, memory_order_acq_rel) > 1)
+		return;
+	slot->last = t->index;
+	sem_post(&slot->filled);
+}
+
+/* What is to be read for a unit: of several of a batch each has as much. Of streams, each worker's unit is
+ * all, of which it reads what is of its files. */
+static void loader_unit(const struct loader *l, uint64_t unit, uint64_t *from, uint64_t *to)
+{
+	uint64_t i = unit % l->batch_units, n;
+
+	share_arrivals(&l->assignment.share, unit / l->batch_units, from, to);
+	if (l->options.kind == LOADER_STREAM)
+		return;
+	n = *to - *from;
+	*to = *from + n * (i + 1) / l->batch_units;
+	*from += n * i / l->batch_units;
+}
+
+/* A worker that met an error reads no more but goes on to take its units: others' batches before it must
+ * become whole, and the main thread ends at the one that has the error. */
+static void loader_work_units(struct loader_thread *t)
+{
+	struct loader *l = t->loader;
+	const struct assignment *a = &l->assignment;
+	uint64_t unit, k, from, to;
+	struct batch *part;
+	bool failed = false;
+
+	while (!loader_cancelled(l) && loader_claim(t, &unit)) {
+		k = unit / l->batch_units;
+		part = loader_parts(l, k) + (l->part_count > 1 ? t->index : 0);
+		if (part->serial != a->first_serial + k)
+			loader_batch(l, k, part);
+		loader_unit(l, unit, &from, &to);
+		if (!failed)
+			worker_build(&l->workers[t->index], a, k, from, to, part);
+		if (part->cut)
+			return;
+		failed = failed || part->error;
+		loader_hand_over(t, &l->slots[k % l->slot_count]);
+	}
+}
+
+void loader_work(struct loader_thread *t)
+{
+	loader_work_units(t);
+	worker_rest(&t->loader->workers[t->index]);
+}
+
+void loader_copy(struct loader *l, struct batch *b, bool (*quits)(void *argument), void *argument)
+{
+	uint64_t began_ns = clock_now(l->worker_options.clock);
+
+	copier_copy(&l->copier, b->logical_bytes, quits, argument);
+	b->blamed[ACCOUNT_COPY] +=
+		wanted_span(&l->wanted, b->serial, began_ns, clock_now(l->worker_options.clock));
+}
+
+void loader_pin(struct loader_thread *t)
+{
+	struct loader *l = t->loader;
+	struct loader_slot *slot;
+	uint64_t k;
+
+	for (k = 0; k < l->assignment.batches; k++) {
+		slot = &l->slots[k % l->slot_count];
+		if (!loader_wait_long(l, &slot->filled))
+			return;
+		loader_collect(l, k, &slot->batch);
+		loader_copy(l, &slot->batch, loader_cancelled, l);
+		sem_post(&slot->pinned);
+	}
+}

@@ -1,0 +1,116 @@
+/* The null AU: the loop of the phase on null://, so that haul's own share of every result is on the
+ * record. Data set, order, loader, requests and synchronisation are the phase's; bytes, verification
+ * and preprocessing are left out, and compute is at most 5 ms a step, so that it takes no time. */
+#include <cjson/cJSON.h>
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "workloads/train/pass.h"
+
+#define NULL_COMPUTE_NS 5000000.0
+
+static int null_store(struct arena *arena, struct job_store *out, struct err *err)
+{
+	const struct backend_ops *ops = backend_find("null");
+	struct cJSON *object = cJSON_CreateObject();
+	void *options;
+	int rc;
+
+	if (!ops) {
+		cJSON_Delete(object);
+		return err_set(err, -ENOTSUP, "this haul was built without null://");
+	}
+	options = arena_alloc(arena, ops->section.size);
+	if (!options || !object || !cJSON_AddStringToObject(object, "uri", "null://null")) {
+		cJSON_Delete(object);
+		return err_set(err, -ENOMEM, "no memory for a null:// store");
+	}
+	rc = options_parse(ops->section.tables, options, object, "null://", arena, err);
+	cJSON_Delete(object);
+	*out = (struct job_store){.name = "null", .section = &ops->section, .options = options};
+	return rc;
+}
+
+static void null_options(const struct train_options *from, struct train_options *o)
+{
+	double mean = draw_mean(&from->compute);
+
+	*o = *from;
+	o->epochs = from->null_steps;
+	o->steps = from->null_steps;
+	o->seconds_ns = 0;
+	o->compute =
+		(struct draw){DRAW_CONSTANT, mean < NULL_COMPUTE_NS ? mean : NULL_COMPUTE_NS, 0};
+	o->preprocess = (struct draw){DRAW_CONSTANT, 0, 0};
+	o->decode = 0;
+	o->verify = VERIFY_NONE;
+	o->loader.h2d = 0;
+	o->loader.pin_memory = false;
+	o->evaluation.every = 0;
+	o->cold = (struct cold_options){.drop = DROP_NONE};
+}
+
+/* Mean compute against it and the median stall of a step, on the rank where that is worst. */
+static int null_figure(struct group *g, const struct tally *t, double mean, double *null_au)
+{
+	uint64_t words[2] = {t->rank_row[TRAIN_STALL_MEDIAN_NS], t->rank_row[TRAIN_AU_STEPS] == 0};
+	int rc = group_allreduce(g, MERGE_MAX, words, 2);
+
+	if (rc == 0 && !words[1])
+		*null_au = mean / (mean + (double)words[0]);
+	return rc;
+}
+
+int train_null(struct phase_context *ctx, const struct train_options *options,
+	       const struct pass_input *train, double *null_au, struct err *err)
+{
+	double mean = draw_mean(&options->compute);
+	struct phase_context quiet = *ctx;
+	struct pass_input input = *train;
+	struct train_options o;
+	struct arena arena = {0};
+	struct tally tally = {0};
+	struct job_store described;
+	enum stop_reason stopped;
+	struct pass *p;
+	int rc;
+
+	*null_au = NAN;
+	if (mean <= 0 || !options->null_steps)
+		return 0;
+	quiet.progress = NULL;
+	input.open = false;
+	null_options(options, &o);
+	p = calloc(1, sizeof(*p));
+	rc = p ? 0 : err_set(err, -ENOMEM, "no memory for the null pass");
+	if (rc == 0)
+		rc = null_store(&arena, &described, err);
+	if (rc == 0)
+		rc = tally_init(&tally, &train_schema, (uint32_t)o.epochs, err);
+	rc = group_agree(ctx->group, rc, err);
+	if (rc < 0)
+		goto out_free;
+	rc = store_open(&input.store, &described, ctx->place, ctx->node, ctx->clock, ctx->log,
+			ctx->job->seed, err);
+	input.open = rc == 0;
+	rc = group_agree(ctx->group, rc, err);
+	if (rc == 0) {
+		p->ctx = &quiet;
+		p->options = &o;
+		p->inputs[PASS_TRAIN] = &input;
+		p->tally = &tally;
+		p->seed = ctx->job->seed;
+		rc = pass_run(p, &stopped, err);
+	}
+	if (rc == 0)
+		rc = null_figure(ctx->group, &tally, mean, null_au);
+	if (input.open)
+		store_close(&input.store);
+out_free:
+	tally_free(&tally);
+	free(p);
+	arena_free(&arena);
+	return rc;
+}

@@ -1,0 +1,427 @@
+#include "workloads/train/pass.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/sched.h"
+
+#define SHOW_NS 50000000u
+#define NAP_NS  200000u
+
+static const uint64_t compute_stream = 0x636f6d70; /* "comp" */
+
+static bool pass_pause(void *pass)
+{
+	return pass_poll(pass);
+}
+
+enum stop_reason pass_stop_reason(const struct pass *p)
+{
+	const struct phase_context *ctx = p->ctx;
+	enum stop_reason reason = p->mine, asked = ctx->stop ? stop_asked(ctx->stop) : STOP_NONE;
+	uint64_t now;
+
+	reason = asked > reason ? asked : reason;
+	if (!ctx->deadline_ns && !p->limit_ns)
+		return reason;
+	now = clock_now(ctx->clock);
+	if (ctx->deadline_ns && now >= ctx->deadline_ns && reason < STOP_DEADLINE)
+		reason = STOP_DEADLINE;
+	if (p->limit_ns && now >= p->limit_ns && reason < STOP_LIMIT)
+		reason = STOP_LIMIT;
+	return reason;
+}
+
+void pass_status(const struct pass *p, struct status *s)
+{
+	*s = (struct status){
+		.stop = pass_stop_reason(p),
+		.unfinished = p->unfinished,
+		.step = p->steps_done,
+		.p99_ns = loader_live_p99_ns(&p->loader),
+		.compute_ns = p->tally->rank_row[TRAIN_AU_COMPUTE_NS],
+		.wall_ns = p->tally->rank_row[TRAIN_AU_WALL_NS],
+		.bytes = loader_live_bytes(&p->loader),
+		.waiting = p->waiting,
+	};
+}
+
+void pass_progress(struct pass *p)
+{
+	const struct phase_context *ctx = p->ctx;
+	uint64_t now;
+	double fraction, by_time;
+	struct progress told;
+
+	if (!ctx->progress)
+		return;
+	now = clock_now(ctx->clock);
+	if (now - p->shown_ns < SHOW_NS)
+		return;
+	p->shown_ns = now;
+	fraction = p->steps_total ? (double)p->steps_done / (double)p->steps_total : 0;
+	by_time =
+		p->limit_ns ? (double)(now - p->start_ns) / (double)(p->limit_ns - p->start_ns) : 0;
+	told = (struct progress){
+		.kind = p->stage.source == PASS_EVALUATION ? "evaluation" : "train",
+		.epoch = p->stage.epoch,
+		.epochs = p->options->epochs,
+		.step = p->row ? p->row[EPOCH_STEPS] : 0,
+		.steps = p->stage.steps,
+		.fraction = by_time > fraction ? by_time : fraction,
+		.merged = p->merged,
+		.ranks = ctx->group->size,
+	};
+	ctx->progress(ctx->progress_argument, &told);
+}
+
+bool pass_poll(struct pass *p)
+{
+	struct status mine;
+	bool fresh;
+
+	/* With a barrier each step only what cannot wait for it ends a step. */
+	if (!p->rolling)
+		return pass_stop_reason(p) > STOP_LIMIT;
+	pass_status(p, &mine);
+	rounds_poll(&p->rounds, &mine, &fresh);
+	if (fresh) {
+		p->merged = p->rounds.merged;
+		pass_progress(p);
+	}
+	return p->rounds.over && p->rounds.merged.stop;
+}
+
+static void session_begin(struct pass *p)
+{
+	struct status mine;
+
+	p->unfinished = true;
+	pass_status(p, &mine);
+	rounds_begin(&p->rounds, p->ctx->group, &mine);
+	p->rolling = true;
+}
+
+/* This rank has finished: answers until all have. */
+static void session_end(struct pass *p)
+{
+	struct clock *clock = p->ctx->clock;
+	uint64_t began_ns = clock_now(clock), now;
+
+	p->unfinished = false;
+	account_switch(&p->accounts, ACCOUNT_RANKS, began_ns);
+	while (pass_poll(p), !p->rounds.over)
+		clock_sleep_until(clock, clock_now(clock) + NAP_NS);
+	now = clock_now(clock);
+	account_switch(&p->accounts, ACCOUNT_HAUL, now);
+	p->rolling = false;
+	p->stopped = p->rounds.merged.stop != STOP_NONE;
+}
+
+static uint64_t stage_steps(const struct pass *p, enum pass_source source)
+{
+	return p->shares[source].samples / p->shares[source].batch;
+}
+
+/* Row i of the tally: epochs in their order, and an evaluation after each `every` of them. */
+static struct stage stage_at(const struct pass *p, uint64_t i)
+{
+	uint64_t every = p->options->evaluation.every, left;
+	struct stage s = {.source = PASS_TRAIN, .epoch = i + 1};
+
+	if (every && i % (every + 1) == every) {
+		s.source = PASS_EVALUATION;
+		s.epoch = i / (every + 1) * every + every;
+	} else if (every) {
+		s.epoch = i / (every + 1) * every + i % (every + 1) + 1;
+	}
+	s.steps = stage_steps(p, s.source);
+	if (s.source == PASS_TRAIN && p->options->steps) {
+		left = p->options->steps - p->steps_done;
+		s.steps = left < s.steps ? left : s.steps;
+	}
+	return s;
+}
+
+/* The row's own last figures. extra_ns: the wait for other ranks at the epoch's end. */
+static void stage_close(struct pass *p, uint64_t began_ns, uint64_t extra_ns,
+			const struct accounts *before)
+{
+	uint64_t *row = p->row, *rank = p->tally->rank_row, wall = p->now_ns - began_ns;
+	int s;
+
+	row[EPOCH_WALL_NS] = wall;
+	if (row[EPOCH_STEPS] > p->options->warmup_steps) {
+		row[EPOCH_AU_WALL_NS] += extra_ns;
+		row[EPOCH_AU_RANKS_NS] += extra_ns;
+	}
+	for (s = 0; s < ACCOUNTS; s++)
+		row[EPOCH_ACCOUNTS + s] = p->accounts.ns[s] - before->ns[s];
+	row[EPOCH_BYTES_READ] = loader_live_bytes(&p->loader) - p->open_bytes;
+	if (row[EPOCH_STEPS] < 2) {
+		row[EPOCH_MLPERF_COMPUTE_NS] = 0;
+		return;
+	}
+	row[EPOCH_MLPERF_WALL_NS] = wall - p->first_ns;
+	if (p->stage.source != PASS_TRAIN)
+		return;
+	if (row[EPOCH_STEPS] > p->options->warmup_steps) {
+		rank[TRAIN_AU_WALL_NS] += extra_ns;
+		rank[TRAIN_AU_RANKS_NS] += extra_ns;
+	}
+	rank[TRAIN_MLPERF_SUM_PPB] += (uint64_t)((double)row[EPOCH_MLPERF_COMPUTE_NS] * 1e9 /
+						 (double)row[EPOCH_MLPERF_WALL_NS]);
+	rank[TRAIN_MLPERF_EPOCHS]++;
+}
+
+/* What this epoch's reads would have found in the page cache. */
+static void stage_evidence(struct pass *p)
+{
+	const struct residency *before = &p->open_residency, seen = pass_residency(p);
+
+	p->row[EPOCH_RESIDENT_SAMPLED_BYTES] = seen.sampled_bytes - before->sampled_bytes;
+	p->row[EPOCH_RESIDENT_BYTES] = seen.resident_bytes - before->resident_bytes;
+}
+
+/* What a wait that was given up waited for: the worker, at rest now, has blamed its states. */
+static void stage_blame(struct pass *p)
+{
+	uint64_t blamed[ACCOUNTS];
+
+	if (!p->waited_ns)
+		return;
+	loader_blamed(&p->loader, p->waited_for, blamed);
+	account_blame(&p->accounts, p->waited_ns, blamed);
+	p->waited_ns = 0;
+}
+
+/* One epoch, or evaluation. */
+static void stage_run(struct pass *p, uint32_t index)
+{
+	bool own = p->options->sync == SYNC_EPOCH ||
+		   (p->options->sync == SYNC_STEP && p->stage.source == PASS_EVALUATION);
+	struct accounts before;
+	struct assignment a = {
+		.source = p->stage.source,
+		.epoch = p->stage.epoch,
+		.batches = p->stage.steps,
+	};
+	uint64_t began_ns, ended_ns, k;
+
+	p->stage_index = index;
+	p->row = p->tally->epoch_rows + (size_t)index * EPOCH_MEASURES;
+	p->tally->epochs = index + 1;
+	p->row[EPOCH_NUMBER] = p->stage.epoch;
+	p->row[EPOCH_EVALUATION] = p->stage.source == PASS_EVALUATION;
+	p->open_bytes = loader_live_bytes(&p->loader);
+	p->open_residency = pass_residency(p);
+	order_epoch(&p->shares[p->stage.source].order, p->stage.epoch);
+	a.share = p->shares[p->stage.source];
+	if (own)
+		session_begin(p);
+	began_ns = clock_now(p->ctx->clock);
+	account_switch(&p->accounts, ACCOUNT_HAUL, began_ns);
+	before = p->accounts;
+	p->now_ns = began_ns;
+	loader_begin(&p->loader, &a);
+	for (k = 0; k < p->stage.steps && pass_step(p, k); k++)
+		;
+	ended_ns = p->now_ns;
+	if (own) {
+		session_end(p);
+		p->now_ns = p->accounts.since_ns;
+	}
+	loader_end(&p->loader);
+	stage_blame(p);
+	stage_close(p, began_ns, p->now_ns - ended_ns, &before);
+	stage_evidence(p);
+}
+
+/* The proof of row i: collective. A rank that never came to that row (stopped, without
+ * synchronisation) takes part with an empty one. */
+static int stage_prove(struct pass *p, uint32_t i, struct err *err)
+{
+	uint64_t *row = p->tally->epoch_rows + (size_t)i * EPOCH_MEASURES;
+	struct stage s = stage_at(p, i);
+	enum proof_verdict verdict;
+	int rc;
+
+	row[EPOCH_NUMBER] = s.epoch;
+	row[EPOCH_EVALUATION] = s.source == PASS_EVALUATION;
+	order_epoch(&p->shares[s.source].order, s.epoch);
+	account_switch(&p->accounts, ACCOUNT_RANKS, clock_now(p->ctx->clock));
+	rc = proof_judge(p->ctx->group, &p->shares[s.source], p->taken[i], !p->error,
+			 &p->parts[s.source], row, &verdict, err);
+	account_switch(&p->accounts, ACCOUNT_HAUL, clock_now(p->ctx->clock));
+	return rc;
+}
+
+/* All rows of a pass that never synchronised: as many as the rank that came furthest has. */
+static int pass_prove(struct pass *p, struct err *err)
+{
+	uint64_t rows = p->tally->epochs;
+	uint32_t i;
+	int rc = group_allreduce(p->ctx->group, MERGE_MAX, &rows, 1);
+
+	p->tally->epochs = (uint32_t)rows;
+	for (i = 0; i < rows && rc == 0; i++)
+		rc = stage_prove(p, i, err);
+	return rc;
+}
+
+/* The sentence of this rank's own error. */
+static int pass_failure(struct pass *p, struct err *err)
+{
+	const struct failure *f;
+
+	if (!p->error)
+		return 0;
+	f = &loader_worker(&p->loader, p->error_by)->failures[0];
+	return err_set(err, p->error, "%s/%s: %s (epoch %u, step %u)",
+		       p->inputs[p->stage.source]->store.uri, f->object, f->text, f->epoch,
+		       f->step);
+}
+
+static int pass_stages(struct pass *p, struct err *err)
+{
+	bool none = p->options->sync == SYNC_NONE;
+	uint32_t i;
+	int rc = 0;
+
+	if (none)
+		session_begin(p);
+	for (i = 0; i < p->tally->epoch_capacity && !p->stopped && rc == 0; i++) {
+		p->stage = stage_at(p, i);
+		if (!p->stage.steps)
+			break;
+		rc = pass_cold(p, err);
+		if (rc < 0)
+			break;
+		p->unfinished = true;
+		stage_run(p, i);
+		if (!none)
+			rc = stage_prove(p, i, err);
+		if (p->error)
+			break;
+		/* An epoch cut by the job's number of steps is the last, without its evaluation. */
+		if (p->stage.source == PASS_TRAIN && p->stage.steps < stage_steps(p, PASS_TRAIN))
+			break;
+	}
+	if (!none)
+		return rc;
+	session_end(p);
+	return pass_prove(p, err);
+}
+
+static void pass_shares(struct pass *p)
+{
+	const struct train_options *o = p->options;
+	struct share *train = &p->shares[PASS_TRAIN], *evaluation = &p->shares[PASS_EVALUATION];
+
+	train_order(o, &p->inputs[PASS_TRAIN]->dataset, p->seed, &train->order);
+	train->batch = o->batch;
+	train->window = train_shuffle_window(o);
+	if (p->inputs[PASS_EVALUATION])
+		order_init(&evaluation->order, ORDER_AS_IS, false, p->seed,
+			   p->inputs[PASS_EVALUATION]->dataset.options.files,
+			   p->inputs[PASS_EVALUATION]->dataset.options.samples_per_file);
+	evaluation->batch = o->evaluation.batch;
+	for (int s = 0; s < PASS_SOURCES && p->inputs[s]; s++) {
+		p->shares[s].interleave = train_interleave(o);
+		p->shares[s].rank = p->ctx->group->rank;
+		p->shares[s].ranks = p->ctx->group->size;
+		share_init(&p->shares[s]);
+	}
+}
+
+static int pass_open(struct pass *p, struct err *err)
+{
+	const struct train_options *o = p->options;
+	const struct phase_context *ctx = p->ctx;
+	struct loader_options l = {
+		.kind = (enum loader_kind)o->loader.kind,
+		.workers = (uint32_t)o->loader.workers,
+		.prefetch = (uint32_t)o->loader.prefetch,
+		.pin_memory = o->loader.pin_memory,
+		.interleave = train_interleave(o),
+		.window = train_shuffle_window(o),
+		.batch = o->batch,
+	};
+	struct worker_options w = {
+		.clock = ctx->clock,
+		.depth = UINT32_MAX,
+		.decode = o->decode,
+		.verify = o->verify,
+		.keep = (uint32_t)o->loader.keep,
+		.evidence_bytes = o->cold.evidence_bytes,
+		.count_errors = o->on_error == ON_ERROR_COUNT,
+		.preprocess = o->preprocess,
+		.seed = p->seed,
+		.rank = ctx->place->rank,
+		.node = ctx->place->node,
+		.pause = o->loader.workers ? NULL : pass_pause,
+		.pause_argument = p,
+	};
+	int s;
+
+	for (s = 0; s < PASS_SOURCES && p->inputs[s]; s++) {
+		w.sources[s] = (struct source){&p->inputs[s]->dataset, &p->inputs[s]->store,
+					       p->inputs[s]->sizes.request,
+					       p->inputs[s]->sizes.window, p->inputs[s]->whole};
+		w.depth = p->inputs[s]->depth < w.depth ? p->inputs[s]->depth : w.depth;
+		w.source_count++;
+	}
+	pass_shares(p);
+	p->random =
+		(struct random){.key = random_at(p->seed ^ compute_stream, ctx->place->rank, 0)};
+	p->steps_total = stage_steps(p, PASS_TRAIN) * o->epochs;
+	if (o->steps && o->steps < p->steps_total)
+		p->steps_total = o->steps;
+	p->taken = calloc(p->tally->epoch_capacity, sizeof(*p->taken));
+	if (!p->taken)
+		return err_set(err, -ENOMEM, "no memory for %u epochs", p->tally->epoch_capacity);
+	return loader_open(&p->loader, &l, &w, err);
+}
+
+/* All ranks start together, unless one is asked to stop already. */
+static void pass_start(struct pass *p)
+{
+	struct status mine = {.stop = pass_stop_reason(p), .unfinished = 1};
+	uint64_t run_ns;
+
+	group_status(p->ctx->group, &mine, &p->merged);
+	p->stopped = p->merged.stop != STOP_NONE;
+	p->start_ns = clock_now(p->ctx->clock);
+	p->limit_ns = p->options->seconds_ns ? p->start_ns + p->options->seconds_ns : 0;
+	loader_start(&p->loader, p->start_ns);
+	sched_times(&run_ns, &p->runnable_ns);
+	timeline_init(p->tally->timeline, p->start_ns);
+	account_start(&p->accounts, ACCOUNT_HAUL, p->start_ns);
+}
+
+int pass_run(struct pass *p, enum stop_reason *stopped, struct err *err)
+{
+	int rc;
+
+	*stopped = STOP_NONE;
+	rc = group_agree(p->ctx->group, pass_open(p, err), err);
+	if (rc < 0)
+		goto out_close;
+	pass_start(p);
+	rc = p->stopped ? 0 : pass_stages(p, err);
+	account_switch(&p->accounts, ACCOUNT_HAUL, clock_now(p->ctx->clock));
+	pass_count(p);
+	if (p->stopped)
+		*stopped = (enum stop_reason)p->merged.stop;
+	if (p->error)
+		rc = pass_failure(p, err);
+	rc = group_agree(p->ctx->group, rc, err);
+	if (rc == 0 && *stopped == STOP_ERROR)
+		rc = err_set(err, -ECANCELED, "stopped by an error elsewhere in the run");
+out_close:
+	loader_close(&p->loader);
+	free(p->taken);
+	return rc;
+}

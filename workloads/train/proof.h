@@ -1,0 +1,42 @@
+/* The proof of an epoch: each sample outside the tail was read exactly once. What was read (count, sum
+ * of ids, sum of mix64(id), all modulo 2^64) is compared with what should have been, which each rank
+ * computes for a share of the samples that has nothing to do with what it read. */
+#ifndef HAUL_WORKLOADS_TRAIN_PROOF_H
+#define HAUL_WORKLOADS_TRAIN_PROOF_H
+
+#include "core/err.h"
+#include "core/group/group.h"
+#include "workloads/train/sampler/rank_sequence.h"
+
+struct ids {
+	uint64_t count, sum, hash;
+};
+
+/* A part of all ids of a data set: the same each epoch, made once. */
+struct proof_part {
+	bool made;
+	struct ids ids;
+};
+
+void ids_add(struct ids *ids, uint64_t id);
+
+/* All ids in [first, end). The count and the sum are closed forms, the hash is not. */
+void ids_range(struct ids *ids, uint64_t first, uint64_t end);
+
+/* This rank's part of what the first batches of all ranks hold. One by one: from all ids less the tail,
+ * or from the positions themselves, whichever is less work. Streams, and a shuffle window that is cut:
+ * its own batches, gone through again. */
+int proof_expect(const struct share *s, uint64_t batches, struct proof_part *part,
+		 struct ids *expected, struct err *err);
+
+enum proof_verdict { PROOF_NOT_JUDGED, PROOF_MISMATCH, PROOF_HOLDS };
+
+/* Judges a row of an epoch (enum train_epoch; ids read and failed are in it) and fills in what was
+ * expected, whether it was judged and proven. taken: batches that this rank took; whole: false where an
+ * error makes the epoch unfit. Collective; *verdict is the same on every rank. -EBADMSG with a sentence on
+ * a mismatch. */
+int proof_judge(struct group *g, const struct share *s, uint64_t taken, bool whole,
+		struct proof_part *part, uint64_t *row, enum proof_verdict *verdict,
+		struct err *err);
+
+#endif

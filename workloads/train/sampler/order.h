@@ -1,0 +1,57 @@
+/* The order of an epoch: which sample stands at which position, as a function. Constant memory, any
+ * position on its own, the same for any number of ranks.
+ *
+ * Rank r reads in step s the positions s * G + r * B + j, j in [0, B): B its batch, G = B * ranks the
+ * global one. What does not fill a last G is the tail; it is dropped.
+ *
+ * Read-only after order_epoch; any thread. */
+#ifndef HAUL_WORKLOADS_TRAIN_SAMPLER_ORDER_H
+#define HAUL_WORKLOADS_TRAIN_SAMPLER_ORDER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "core/content/permutation.h"
+
+enum order_kind {
+	ORDER_AS_IS,   /* position k is sample k */
+	ORDER_ALL,     /* one permutation of all samples */
+	ORDER_FILES,   /* files are permuted, each read from its first sample to its last */
+	ORDER_SAMPLES, /* files in their order, samples permuted inside each */
+	ORDER_BOTH     /* files permuted, and samples inside each: a file's samples stay together */
+};
+
+struct order {
+	enum order_kind kind;
+	bool each_epoch; /* else the order of the first epoch serves for all */
+	uint64_t seed;
+	uint64_t files, samples_per_file, samples;
+	uint64_t key;           /* of the epoch */
+	struct permutation all; /* of samples, or of files */
+};
+
+/* Stands at epoch 1 afterwards. files and samples_per_file are at least 1. */
+void order_init(struct order *o, enum order_kind kind, bool each_epoch, uint64_t seed,
+		uint64_t files, uint64_t samples_per_file);
+
+void order_epoch(struct order *o, uint64_t epoch);
+
+/* The sample (file * samples_per_file + k) at position. */
+uint64_t order_at(const struct order *o, uint64_t position);
+
+/* The file that stands at place, in orders in which a file's samples stay together. */
+uint64_t order_file(const struct order *o, uint64_t place);
+
+/* Whole steps in an epoch of samples. */
+static inline uint64_t order_steps(uint64_t samples, uint64_t batch, uint32_t ranks)
+{
+	return samples / (batch * ranks);
+}
+
+static inline uint64_t order_position(uint64_t step, uint64_t batch, uint32_t ranks, uint32_t rank,
+				      uint64_t j)
+{
+	return (step * ranks + rank) * batch + j;
+}
+
+#endif

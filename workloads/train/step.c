@@ -1,0 +1,181 @@
+/* One step: a batch, compute, the other ranks; and what is counted of it. */
+#include "workloads/train/pass.h"
+
+#define WAITING_NS 100000u
+
+/* The stamps of a step. */
+struct step {
+	uint64_t start_ns, batch_ns, moved_ns, computed_ns, end_ns;
+	uint64_t asked_ns; /* of compute */
+};
+
+/* Waits for batch k. False: ended before it came. */
+static bool step_take(struct pass *p, uint64_t k, struct step *s, struct batch *b)
+{
+	bool there = true;
+
+	p->waiting = true;
+	while (loader_take(&p->loader, k, s->start_ns, clock_kernel_ns() + PASS_SLICE_NS, b) < 0) {
+		there = !pass_poll(p);
+		if (!there)
+			break;
+	}
+	p->waiting = false;
+	s->batch_ns = clock_now(p->ctx->clock);
+	account_switch(&p->accounts, ACCOUNT_HAUL, s->batch_ns);
+	if (there)
+		loader_give(&p->loader, k);
+	timeline_add_span(p->tally->timeline, s->start_ns, s->batch_ns, SECOND_STALLED_NS);
+	if (!there) {
+		p->waited_ns = s->batch_ns - s->start_ns;
+		p->waited_for = k;
+		return false;
+	}
+	account_blame(&p->accounts, s->batch_ns - s->start_ns, b->blamed);
+	return !b->cut;
+}
+
+/* The ids and bytes of a batch taken. */
+static void step_count(struct pass *p, const struct batch *b)
+{
+	uint64_t *rank = p->tally->rank_row, *row = p->row;
+
+	rank[TRAIN_SAMPLES] += b->samples;
+	rank[TRAIN_SAMPLES_FAILED] += b->failed;
+	rank[TRAIN_IDS_FROM_BYTES] += b->ids_from_bytes;
+	rank[TRAIN_LOGICAL_BYTES] += b->logical_bytes;
+	row[EPOCH_SAMPLES] += b->samples;
+	row[EPOCH_SAMPLES_FAILED] += b->failed;
+	row[EPOCH_ID_SUM] += b->id_sum;
+	row[EPOCH_ID_HASH] += b->id_hash;
+	row[EPOCH_FAILED_ID_SUM] += b->failed_id_sum;
+	row[EPOCH_FAILED_ID_HASH] += b->failed_id_hash;
+}
+
+/* Sleeps for ns from *now on, to an absolute end. What it sleeps longer is haul's. False: ended. */
+static bool step_sleep(struct pass *p, enum account account, uint64_t ns, uint64_t *now)
+{
+	struct clock *clock = p->ctx->clock;
+	uint64_t end = *now + ns;
+	bool go_on = true;
+
+	account_switch(&p->accounts, account, *now);
+	while (*now < end && go_on) {
+		clock_sleep_until(clock, end - *now > PASS_SLICE_NS ? *now + PASS_SLICE_NS : end);
+		*now = clock_now(clock);
+		go_on = *now >= end || !pass_poll(p);
+	}
+	account_switch(&p->accounts, ACCOUNT_HAUL, *now < end ? *now : end);
+	if (*now > end)
+		p->tally->rank_row[TRAIN_OVERSLEEP_NS] += *now - end;
+	return go_on;
+}
+
+static uint64_t step_span(uint64_t bytes, uint64_t rate)
+{
+	unsigned __int128 ns = (unsigned __int128)bytes * 1000000000u / rate;
+
+	return ns < INT64_MAX ? (uint64_t)ns : INT64_MAX;
+}
+
+/* The batch goes to the accelerator, which computes on it then. False: ended. */
+static bool step_compute(struct pass *p, const struct batch *b, struct step *s)
+{
+	uint64_t now = s->batch_ns;
+	bool go_on = true;
+
+	if (p->options->loader.h2d)
+		go_on = step_sleep(p, ACCOUNT_COPY,
+				   step_span(b->logical_bytes, p->options->loader.h2d), &now);
+	s->moved_ns = now;
+	if (go_on)
+		go_on = step_sleep(p, ACCOUNT_COMPUTE, s->asked_ns, &now);
+	p->slept_ns = now - s->moved_ns;
+	s->computed_ns = now;
+	return go_on;
+}
+
+/* sync step: the status round is the barrier. A step that one rank did not come to the end of (it was
+ * stopped, or met an error) is no step of any rank: all end with the same number of them. Returns
+ * whether it was whole everywhere. */
+static bool step_meet(struct pass *p, struct step *s, bool whole)
+{
+	struct status mine;
+
+	pass_status(p, &mine);
+	mine.waiting = s->batch_ns - s->start_ns > WAITING_NS;
+	mine.unfinished = !whole;
+	account_switch(&p->accounts, ACCOUNT_RANKS, s->computed_ns);
+	group_status(p->ctx->group, &mine, &p->merged);
+	s->end_ns = clock_now(p->ctx->clock);
+	account_switch(&p->accounts, ACCOUNT_HAUL, s->end_ns);
+	p->stopped = p->merged.stop != STOP_NONE;
+	pass_progress(p);
+	return !p->merged.unfinished;
+}
+
+/* A training step completed. */
+static void step_record(struct pass *p, uint64_t k, const struct step *s)
+{
+	uint64_t *rank = p->tally->rank_row, *row = p->row;
+	uint64_t wall = s->end_ns - s->start_ns, ranks = s->end_ns - s->computed_ns;
+
+	row[EPOCH_STEPS]++;
+	if (k == 0)
+		p->first_ns = s->computed_ns - s->start_ns;
+	else
+		row[EPOCH_MLPERF_COMPUTE_NS] += p->slept_ns;
+	if (p->stage.source == PASS_TRAIN) {
+		p->steps_done++;
+		rank[TRAIN_STEPS]++;
+		rank[TRAIN_LAST_STEP] = k + 1;
+		hist_record(&p->tally->hists[TRAIN_HIST_BATCH_WAIT], s->batch_ns - s->start_ns);
+	}
+	if (k < p->options->warmup_steps)
+		return;
+	row[EPOCH_AU_COMPUTE_NS] += s->asked_ns;
+	row[EPOCH_AU_WALL_NS] += wall;
+	row[EPOCH_AU_RANKS_NS] += ranks;
+	if (p->stage.source != PASS_TRAIN)
+		return;
+	rank[TRAIN_AU_STEPS]++;
+	rank[TRAIN_AU_COMPUTE_NS] += s->asked_ns;
+	rank[TRAIN_AU_WALL_NS] += wall;
+	rank[TRAIN_AU_RANKS_NS] += ranks;
+	hist_record(&p->tally->hists[TRAIN_HIST_STEP], wall);
+	hist_record(&p->tally->hists[TRAIN_HIST_STEP_STALL],
+		    wall > s->asked_ns ? wall - s->asked_ns : 0);
+}
+
+bool pass_step(struct pass *p, uint64_t k)
+{
+	const struct train_options *o = p->options;
+	bool evaluation = p->stage.source == PASS_EVALUATION, whole;
+	struct step s = {.start_ns = p->now_ns};
+	struct batch b;
+
+	s.asked_ns = draw_next(evaluation ? &o->evaluation.compute : &o->compute, &p->random);
+	whole = step_take(p, k, &s, &b);
+	if (whole) {
+		step_count(p, &b);
+		p->taken[p->stage_index]++;
+		if (b.error) {
+			p->error = b.error;
+			p->error_by = b.failed_by;
+			p->mine = STOP_ERROR;
+			whole = false;
+		}
+	}
+	s.computed_ns = s.batch_ns;
+	if (whole)
+		whole = step_compute(p, &b, &s);
+	s.end_ns = s.computed_ns;
+	if (o->sync == SYNC_STEP && !evaluation)
+		whole = step_meet(p, &s, whole);
+	else
+		p->stopped = pass_poll(p);
+	p->now_ns = s.end_ns;
+	if (whole)
+		step_record(p, k, &s);
+	return whole && !p->stopped;
+}
