@@ -20,59 +20,59 @@
 #include "core/rank_place.h"
 #include "core/uri.h"
 
-enum io_op {
-	IO_OPEN, /* object for reading */
-	IO_READ, /* offset, length into data (or by chunk) */
-	IO_CLOSE,
+enum request_op {
+	REQ_OPEN, /* object for reading */
+	REQ_READ, /* offset, length into data (or by chunk) */
+	REQ_CLOSE,
 	/* starts a new version of the object, length bytes in all (0: unknown), in writes of part
 	 * bytes each but the last (0: store_transfer). With shared: by many ranks,
 	 * see struct shared_version */
-	IO_BEGIN,
-	IO_WRITE,  /* offset, length from data (or by chunk) */
-	IO_COMMIT, /* publishes it whole: done_bytes is the size the store then reports */
-	IO_ABORT,  /* drops it: nothing of it remains */
-	IO_STAT,   /* done_bytes: the size. -ENOENT: not there. Needs no open object */
+	REQ_BEGIN,
+	REQ_WRITE,  /* offset, length from data (or by chunk) */
+	REQ_COMMIT, /* publishes it whole: done_bytes is the size the store then reports */
+	REQ_ABORT,  /* drops it: nothing of it remains */
+	REQ_STAT,   /* done_bytes: the size. -ENOENT: not there. Needs no open object */
 	/* -ENOENT: not there. A key that ends in '/' names a folder, removed only when empty. With keys
 	 * (BACKEND_BATCH) all of them by one request: objects, no folders. Then status is 0 when all
 	 * are gone, else that of one that is not; each has its own */
-	IO_DELETE,
+	REQ_DELETE,
 	/* Gives the object the key at target, whose folder must stand; what had it goes. -ENOENT: not
 	 * there. Needs no open object */
-	IO_RENAME,
+	REQ_RENAME,
 	/* A page of what lies in the folder that the key names ("" or ending in '/'), see struct listing.
 	 * done_bytes: entries of this page. -ENOENT: no such folder, where the store can tell */
-	IO_LIST,
-	/* Opens the object to read and write it in place until IO_CLOSE, from several ranks at once;
+	REQ_LIST,
+	/* Opens the object to read and write it in place until REQ_CLOSE, from several ranks at once;
 	 * made where it is not there. length: what it will hold in the end (0: unknown) */
-	IO_UPDATE,
-	IO_OPS
+	REQ_UPDATE,
+	REQ_OPS
 };
-const char *io_op_name(enum io_op op);
+const char *request_op_name(enum request_op op);
 
 /* What a request's status means, for people: "ends early" for -ENODATA, else the errno's text. */
-const char *io_status_text(int status);
-struct io;
+const char *request_status_text(int status);
+struct request;
 /* The same of a request that failed, in the store's own words where it has some. */
-const char *io_text(const struct io *io);
+const char *request_text(const struct request *req);
 
 enum { OBJECT_KEY_BYTES = 512, OBJECT_STATE_WORDS = 4 };
 
 /* What became of an attempt that failed, as the backend tells it. */
-enum io_fault {
-	IO_FAULT_NONE,
-	IO_FAULT_CONNECT,  /* no connection: refused, unreachable, no such name, too slow */
-	IO_FAULT_TLS,      /* certificate or handshake */
-	IO_FAULT_TIMEOUT,  /* no first byte in time */
-	IO_FAULT_STALL,    /* bytes stopped coming */
-	IO_FAULT_BROKEN,   /* the connection ended too early */
-	IO_FAULT_THROTTLE, /* asked to come back later: 429, 503 SlowDown */
-	IO_FAULT_SERVER,   /* an error of the store's own: 500, 502, 503, 504 */
-	IO_FAULT_DENIED,   /* keys, tokens, permissions, clocks */
-	IO_FAULT_MISSING,
-	IO_FAULT_OTHER,
-	IO_FAULTS
+enum request_fault {
+	REQ_FAULT_NONE,
+	REQ_FAULT_CONNECT,  /* no connection: refused, unreachable, no such name, too slow */
+	REQ_FAULT_TLS,      /* certificate or handshake */
+	REQ_FAULT_TIMEOUT,  /* no first byte in time */
+	REQ_FAULT_STALL,    /* bytes stopped coming */
+	REQ_FAULT_BROKEN,   /* the connection ended too early */
+	REQ_FAULT_THROTTLE, /* asked to come back later: 429, 503 SlowDown */
+	REQ_FAULT_SERVER,   /* an error of the store's own: 500, 502, 503, 504 */
+	REQ_FAULT_DENIED,   /* keys, tokens, permissions, clocks */
+	REQ_FAULT_MISSING,
+	REQ_FAULT_OTHER,
+	REQ_FAULTS
 };
-const char *io_fault_name(enum io_fault fault);
+const char *request_fault_name(enum request_fault fault);
 
 /* A name in a store and, between open and close or begin and commit, the backend's handle on it.
  * The caller owns it and may use it for one request at a time, or for several reads or writes. */
@@ -86,7 +86,7 @@ struct object {
 /* One version of an object that many ranks write. One of them begins it with an empty id, which is filled
  * in; the others begin it with that id, and the same length (which must be known) and part: nothing is
  * asked of the store then. Each writes parts: from a multiple of part, part bytes but for the object's
- * last; a part written again goes in the place of the first. Who has joined ends with IO_CLOSE and leaves
+ * last; a part written again goes in the place of the first. Who has joined ends with REQ_CLOSE and leaves
  * what it wrote. After that, who began it commits: the store is asked for all parts and their sizes, and
  * where one lacks the commit fails with -ENODATA, done_bytes being what has come, and nothing is
  * published; it stays begun. Or aborts, which may not be while others write. */
@@ -100,19 +100,19 @@ struct shared_version {
  * where the next goes on. Entries come in the store's own order. */
 enum { LIST_MARKER_BYTES = 1024, LIST_PAGE_ENTRIES = 1000 };
 #define LIST_SIZE_UNKNOWN UINT64_MAX
-struct io;
+struct request;
 struct listing {
 	/* name: in the folder, a sub-folder's ends in '/'; a store without folders leaves those out.
 	 * size: LIST_SIZE_UNKNOWN where telling costs more than listing. A negative return ends the
 	 * request with that errno. Must not use the queue. */
-	int (*entry)(struct io *io, const char *name, uint64_t size);
+	int (*entry)(struct request *req, const char *name, uint64_t size);
 	bool more;
 	char marker[LIST_MARKER_BYTES]; /* the store's */
 };
 
 /* A key of a delete of several. */
-enum { IO_KEYS_MAX = 1000 };
-struct io_key {
+enum { REQ_KEYS_MAX = 1000 };
+struct request_key {
 	char key[OBJECT_KEY_BYTES];
 	/* Filled in: 0, -ENOENT where the store can tell, or why it is still there. */
 	int32_t status;
@@ -125,31 +125,33 @@ struct io_key {
  * (a producer fills it for writes, a consumer checks or drops it for reads; a negative return ends
  * the request with that errno), through the window at data of window bytes; offset is the object's.
  * A store that keeps no content (null, sim) never calls it. */
-struct io {
-	enum io_op op;
+struct request {
+	enum request_op op;
 	struct object *object;
 	uint64_t offset, length; /* bytes of the object */
 	void *data; /* [length], or with chunk the window; NULL where the store keeps no content */
 	uint64_t window;               /* bytes at data when chunk is used */
-	uint64_t part;                 /* see IO_BEGIN */
+	uint64_t part;                 /* see REQ_BEGIN */
 	struct shared_version *shared; /* begin: not of one rank alone. Needs BACKEND_SHARED */
-	int (*chunk)(struct io *io, uint64_t offset, void *data, uint64_t length);
+	int (*chunk)(struct request *req, uint64_t offset, void *data, uint64_t length);
 	bool discard; /* read: nobody wants the bytes; data stays as it is. Needs BACKEND_DISCARD */
 	const char *target;      /* rename: the new key */
 	struct listing *listing; /* list: length is entries at most, 0: LIST_PAGE_ENTRIES */
-	struct io_key *keys; /* [key_count] delete of several; object then only names the first */
-	uint32_t key_count;  /* at most IO_KEYS_MAX; 0: the object alone */
-	void *user;          /* the caller's */
+	struct request_key
+		*keys;      /* [key_count] delete of several; object then only names the first */
+	uint32_t key_count; /* at most REQ_KEYS_MAX; 0: the object alone */
+	void *user;         /* the caller's */
 
 	/* Filled in on completion. */
 	/* The caller's: when it should have started, or 0: at submit. Not changed. */
 	uint64_t due_ns;
 	uint64_t submit_ns, first_byte_ns, done_ns; /* first_byte_ns 0: the store cannot tell */
 	uint64_t done_bytes;
-	uint32_t lead;  /* direct reads: the payload begins at data + lead (see queue_window) */
+	uint32_t
+		lead; /* direct reads: the payload begins at data + lead (see queue_buffer_bytes) */
 	int32_t status; /* 0 or a negative errno */
 	uint16_t protocol_status;
-	uint8_t fault;   /* enum io_fault of the last attempt */
+	uint8_t fault;   /* enum request_fault of the last attempt */
 	bool transient;  /* the last attempt failed in a way that may pass: another may do better */
 	const char *why; /* what the status means, in the store's words, or NULL. Static */
 	uint32_t attempts;
@@ -165,13 +167,14 @@ struct io {
 };
 
 /* Whether a finished request counts as an error: absence is an answer to stat and delete. */
-static inline bool io_failed(const struct io *io)
+static inline bool request_failed(const struct request *req)
 {
-	return io->status && !(io->status == -ENOENT && (io->op == IO_STAT || io->op == IO_DELETE));
+	return req->status &&
+	       !(req->status == -ENOENT && (req->op == REQ_STAT || req->op == REQ_DELETE));
 }
 
 /* How many errors a finished request is: of a delete of several, one a key that did not go. */
-uint32_t io_failures(const struct io *io);
+uint32_t request_failures(const struct request *req);
 
 enum backend_capability {
 	BACKEND_CONTENT = 1 << 0, /* keeps what is written: reads give data that can be verified */
@@ -188,7 +191,7 @@ enum backend_capability {
 	BACKEND_STREAMS = 1 << 9,
 	BACKEND_RENAME = 1 << 10,
 	BACKEND_LIST = 1 << 11,
-	BACKEND_UPDATE = 1 << 12, /* writes in place (IO_UPDATE) */
+	BACKEND_UPDATE = 1 << 12, /* writes in place (REQ_UPDATE) */
 	/* many ranks write one object: in place, or without BACKEND_UPDATE as a version that they
 	 * share (io.shared) */
 	BACKEND_SHARED = 1 << 13,
@@ -223,14 +226,14 @@ enum store_cache {
 struct store {
 	const struct backend_ops *ops;
 	const void *options; /* the backend's struct, from the job */
-	struct place place;
+	struct rank_place place;
 	struct clock *clock;
 	const struct log *log;
 	struct group *node; /* the ranks of this node; NULL: alone */
 	uint64_t seed;
 	char uri[URI_BYTES];  /* expanded */
 	char root[URI_BYTES]; /* what follows scheme:// */
-	uint32_t alignment;   /* 1, or direct I/O's block: see queue_window */
+	uint32_t alignment;   /* 1, or direct I/O's block: see queue_buffer_bytes */
 	enum store_cache cache;
 	/* Set by the backend's open, where it has them: the ways in, between which the queue chooses,
 	 * and how it tries again what is transient. */
@@ -292,7 +295,7 @@ struct backend_ops {
 
 	/* Whether the store is asked at all, so that an endpoint must be chosen: some of what is a
 	 * request on files is nothing on objects. NULL: always. */
-	bool (*asks)(const struct channel *c, const struct io *io);
+	bool (*asks)(const struct channel *c, const struct request *req);
 	/* Accepts n requests (never more in flight than depth). A synchronous backend completes
 	 * each before it returns. Reads and writes continue at done_bytes (0 on the first attempt)
 	 * and add to it; short counts are allowed, the queue submits the request again. Fills
@@ -300,11 +303,11 @@ struct backend_ops {
 	 * it knows better than the queue. A store in virtual time may set submit_ns too. One that
 	 * fails says fault and, where trying again may help, transient and retry_after_ns; done_bytes
 	 * then says from where to go on. Trying again is the queue's. */
-	void (*submit)(struct channel *c, struct io *const *ios, uint32_t n);
+	void (*submit)(struct channel *c, struct request *const *reqs, uint32_t n);
 	/* Gives back completed requests: at least min unless deadline_ns passes, at most max. NULL
 	 * for synchronous backends, which complete inside submit whatever the depth. Not called on
 	 * synchronous channels. */
-	uint32_t (*reap)(struct channel *c, struct io **done, uint32_t min, uint32_t max,
+	uint32_t (*reap)(struct channel *c, struct request **done, uint32_t min, uint32_t max,
 			 uint64_t deadline_ns);
 
 	/* store_resident and store_evict: any thread. NULL: no BACKEND_CACHED. */
@@ -347,9 +350,9 @@ int store_check(const struct job_store *described, const char *path, struct err 
 /* Opens the store that the job describes, for this place. Collective over node (may be NULL for a
  * rank alone). The store keeps pointers to clock, log, node and the job's options. Closing a store
  * that did not open does nothing. */
-int store_open(struct store *store, const struct job_store *described, const struct place *place,
-	       struct group *node, struct clock *clock, const struct log *log, uint64_t seed,
-	       struct err *err);
+int store_open(struct store *store, const struct job_store *described,
+	       const struct rank_place *place, struct group *node, struct clock *clock,
+	       const struct log *log, uint64_t seed, struct err *err);
 void store_close(struct store *store);
 
 /* Bytes of [offset, offset + length) of an object open for reading that this client's page cache holds.

@@ -12,7 +12,7 @@ const char *const balance_names[] = {"rank",         "node",    "round_robin", "
 				     "least_loaded", "latency", NULL};
 
 int endpoints_open(struct endpoints **out, const char *const *names, uint32_t count,
-		   const struct endpoint_options *options, const struct place *place,
+		   const struct endpoint_options *options, const struct rank_place *place,
 		   struct err *err)
 {
 	struct endpoints *e;
@@ -142,9 +142,10 @@ uint32_t endpoints_choose(struct endpoints *e, struct random *r, uint32_t avoid,
 }
 
 /* Whether the fault speaks against the endpoint, not the request. */
-static bool sick(enum io_fault fault)
+static bool sick(enum request_fault fault)
 {
-	return fault >= IO_FAULT_CONNECT && fault <= IO_FAULT_SERVER && fault != IO_FAULT_THROTTLE;
+	return fault >= REQ_FAULT_CONNECT && fault <= REQ_FAULT_SERVER &&
+	       fault != REQ_FAULT_THROTTLE;
 }
 
 static void eject(const struct endpoints *e, struct endpoint *p, uint64_t now_ns)
@@ -176,7 +177,7 @@ static void well(struct endpoint *p)
 	}
 }
 
-void endpoints_done(struct endpoints *e, uint32_t index, enum io_fault fault, uint64_t took_ns,
+void endpoints_done(struct endpoints *e, uint32_t index, enum request_fault fault, uint64_t took_ns,
 		    uint64_t now_ns)
 {
 	struct endpoint *p = &e->list[index];
@@ -184,7 +185,7 @@ void endpoints_done(struct endpoints *e, uint32_t index, enum io_fault fault, ui
 	uint32_t failures;
 
 	atomic_fetch_sub_explicit(&p->in_flight, 1, memory_order_relaxed);
-	if (fault == IO_FAULT_NONE)
+	if (fault == REQ_FAULT_NONE)
 		note_time(p, took_ns);
 	if (!sick(fault)) {
 		well(p);
@@ -196,7 +197,7 @@ void endpoints_done(struct endpoints *e, uint32_t index, enum io_fault fault, ui
 		eject(e, p, now_ns);
 }
 
-_Static_assert(ENDPOINT_MEASURES == ENDPOINT_FAULTS + IO_FAULTS - 1, "a measure a fault");
+_Static_assert(ENDPOINT_MEASURES == ENDPOINT_FAULTS + REQ_FAULTS - 1, "a measure a fault");
 
 void endpoint_counts_add(const struct endpoint_counts *counts, struct tally_endpoint *to)
 {
@@ -211,7 +212,7 @@ void endpoint_counts_add(const struct endpoint_counts *counts, struct tally_endp
 			[ENDPOINT_MAX_NS] = counts->max_ns},
 	};
 
-	for (unsigned fault = 1; fault < IO_FAULTS; fault++)
+	for (unsigned fault = 1; fault < REQ_FAULTS; fault++)
 		from.row[ENDPOINT_FAULTS + fault - 1] = counts->fault[fault];
 	memcpy(from.status, counts->status, sizeof(from.status));
 	memcpy(from.latency, counts->latency, sizeof(from.latency));

@@ -53,7 +53,7 @@ struct endpoints {
 
 /* names: [count]. The options must outlive it. */
 int endpoints_open(struct endpoints **out, const char *const *names, uint32_t count,
-		   const struct endpoint_options *options, const struct place *place,
+		   const struct endpoint_options *options, const struct rank_place *place,
 		   struct err *err);
 void endpoints_close(struct endpoints *e);
 
@@ -61,14 +61,14 @@ void endpoints_close(struct endpoints *e);
  * is no other; UINT32_MAX: none. */
 uint32_t endpoints_choose(struct endpoints *e, struct random *r, uint32_t avoid, uint64_t now_ns);
 /* It has ended, after took_ns, with that fault. */
-void endpoints_done(struct endpoints *e, uint32_t index, enum io_fault fault, uint64_t took_ns,
+void endpoints_done(struct endpoints *e, uint32_t index, enum request_fault fault, uint64_t took_ns,
 		    uint64_t now_ns);
 
 /* What one queue counts of one endpoint. requests are those
  * on the wire, of which an attempt may need several. */
 struct endpoint_counts {
 	uint64_t requests, attempts, failures, bytes, wire_bytes, connections, time_ns, max_ns;
-	uint64_t fault[IO_FAULTS];
+	uint64_t fault[REQ_FAULTS];
 	uint64_t status[TALLY_STATUSES]; /* answers of requests; 0: none came whole */
 	uint64_t latency[TALLY_LATENCIES];
 };

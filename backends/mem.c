@@ -212,28 +212,28 @@ static struct mem_entry *entry_find(struct mem_block *b, uint64_t hash, const ch
 	return NULL;
 }
 
-static int begin(struct mem_block *b, struct io *io)
+static int begin(struct mem_block *b, struct request *req)
 {
-	struct object *o = io->object;
+	struct object *o = req->object;
 	uint64_t at;
 	int rc;
 
 	/* An extent cannot grow, so its length must be known. */
-	if (io->length == 0)
+	if (req->length == 0)
 		return -EINVAL;
-	rc = extent_take(b, io->length, &at);
+	rc = extent_take(b, req->length, &at);
 	if (rc < 0)
 		return rc;
 	o->state[STATE_EXTENT] = at + 1;
-	o->state[STATE_BYTES] = io->length;
+	o->state[STATE_BYTES] = req->length;
 	o->state[STATE_WRITTEN] = 0;
 	return 0;
 }
 
 /* The object's reference becomes the table's. */
-static int commit(struct mem_block *b, struct io *io, uint64_t hash)
+static int commit(struct mem_block *b, struct request *req, uint64_t hash)
 {
-	struct object *o = io->object;
+	struct object *o = req->object;
 	struct mem_entry *vacant, *e = entry_find(b, hash, o->key, &vacant);
 
 	if (!o->state[STATE_EXTENT])
@@ -250,27 +250,27 @@ static int commit(struct mem_block *b, struct io *io, uint64_t hash)
 	}
 	e->extent = o->state[STATE_EXTENT] - 1;
 	e->size = o->state[STATE_WRITTEN];
-	io->done_bytes = e->size;
+	req->done_bytes = e->size;
 	memset(o->state, 0, sizeof(o->state));
 	return 0;
 }
 
 /* open, stat, delete: what needs a committed object. */
-static int on_entry(struct mem_block *b, struct io *io, uint64_t hash)
+static int on_entry(struct mem_block *b, struct request *req, uint64_t hash)
 {
-	struct object *o = io->object;
+	struct object *o = req->object;
 	struct mem_entry *vacant, *e = entry_find(b, hash, o->key, &vacant);
 
 	if (!e)
 		return -ENOENT;
-	if (io->op == IO_DELETE) {
+	if (req->op == REQ_DELETE) {
 		extent_drop(b, e->extent);
 		e->used = MEM_GONE;
 		return 0;
 	}
 	o->size = e->size;
-	if (io->op == IO_STAT) {
-		io->done_bytes = e->size;
+	if (req->op == REQ_STAT) {
+		req->done_bytes = e->size;
 		return 0;
 	}
 	extent_at(b, e->extent)->references++;
@@ -285,13 +285,13 @@ static uint64_t hash_of(const struct mem *m, const char *key)
 }
 
 /* One by one under one lock. */
-static int delete_keys(struct mem *m, struct io *io)
+static int delete_keys(struct mem *m, struct request *req)
 {
 	struct object o = {0};
-	struct io one = {.op = IO_DELETE, .object = &o};
+	struct request one = {.op = REQ_DELETE, .object = &o};
 
-	for (uint32_t i = 0; i < io->key_count; i++) {
-		struct io_key *k = &io->keys[i];
+	for (uint32_t i = 0; i < req->key_count; i++) {
+		struct request_key *k = &req->keys[i];
 
 		memcpy(o.key, k->key, sizeof(o.key));
 		k->status = on_entry(m->block, &one, hash_of(m, k->key));
@@ -301,15 +301,15 @@ static int delete_keys(struct mem *m, struct io *io)
 }
 
 /* The extent changes its entry. In a full table the one that it leaves is the room for it. */
-static int rename_entry(struct mem *m, struct io *io, uint64_t hash)
+static int rename_entry(struct mem *m, struct request *req, uint64_t hash)
 {
 	struct mem_block *b = m->block;
-	struct mem_entry *vacant, *from = entry_find(b, hash, io->object->key, &vacant), *to;
-	uint64_t target = hash_of(m, io->target);
+	struct mem_entry *vacant, *from = entry_find(b, hash, req->object->key, &vacant), *to;
+	uint64_t target = hash_of(m, req->target);
 
 	if (!from)
 		return -ENOENT;
-	to = entry_find(b, target, io->target, &vacant);
+	to = entry_find(b, target, req->target, &vacant);
 	if (to == from)
 		return 0;
 	from->used = MEM_GONE;
@@ -321,58 +321,58 @@ static int rename_entry(struct mem *m, struct io *io, uint64_t hash)
 	to->hash = target;
 	to->extent = from->extent;
 	to->size = from->size;
-	snprintf(to->key, sizeof(to->key), "%s", io->target);
+	snprintf(to->key, sizeof(to->key), "%s", req->target);
 	return 0;
 }
 
 /* Slots in their order: one that is filled between two pages may be missed, none comes twice unless
  * it is renamed between them. The marker is the slot's number. */
-static int list_page(struct mem *m, struct io *io)
+static int list_page(struct mem *m, struct request *req)
 {
 	struct mem_block *b = m->block;
-	uint64_t most = io->length ? io->length : LIST_PAGE_ENTRIES, i;
-	size_t skip = strlen(io->object->key);
+	uint64_t most = req->length ? req->length : LIST_PAGE_ENTRIES, i;
+	size_t skip = strlen(req->object->key);
 	int rc = 0;
 
-	for (i = strtoull(io->listing->marker, NULL, 10); i < b->slots && rc >= 0; i++) {
+	for (i = strtoull(req->listing->marker, NULL, 10); i < b->slots && rc >= 0; i++) {
 		const struct mem_entry *e = &b->entries[i];
 
 		if (e->used != MEM_USED || e->hash != hash_of(m, e->key) ||
-		    strncmp(e->key, io->object->key, skip) != 0 || strchr(e->key + skip, '/'))
+		    strncmp(e->key, req->object->key, skip) != 0 || strchr(e->key + skip, '/'))
 			continue;
-		if (io->done_bytes == most)
+		if (req->done_bytes == most)
 			break;
-		io->done_bytes++;
-		rc = io->listing->entry(io, e->key + skip, e->size);
+		req->done_bytes++;
+		rc = req->listing->entry(req, e->key + skip, e->size);
 	}
-	io->listing->more = rc >= 0 && i < b->slots;
-	snprintf(io->listing->marker, sizeof(io->listing->marker), "%" PRIu64, i);
+	req->listing->more = rc >= 0 && i < b->slots;
+	snprintf(req->listing->marker, sizeof(req->listing->marker), "%" PRIu64, i);
 	return rc < 0 ? rc : 0;
 }
 
-static int under_lock(struct mem *m, struct io *io)
+static int under_lock(struct mem *m, struct request *req)
 {
-	struct object *o = io->object;
+	struct object *o = req->object;
 	uint64_t hash = hash_of(m, o->key);
 
-	switch (io->op) {
-	case IO_RENAME:
-		return rename_entry(m, io, hash);
-	case IO_LIST:
-		return list_page(m, io);
-	case IO_UPDATE: /* objects are written whole: no BACKEND_UPDATE */
+	switch (req->op) {
+	case REQ_RENAME:
+		return rename_entry(m, req, hash);
+	case REQ_LIST:
+		return list_page(m, req);
+	case REQ_UPDATE: /* objects are written whole: no BACKEND_UPDATE */
 		return -EOPNOTSUPP;
-	case IO_DELETE:
-		if (io->key_count)
-			return delete_keys(m, io);
-		return on_entry(m->block, io, hash);
-	case IO_OPEN:
-	case IO_STAT:
-		return on_entry(m->block, io, hash);
-	case IO_BEGIN:
-		return begin(m->block, io);
-	case IO_COMMIT:
-		return commit(m->block, io, hash);
+	case REQ_DELETE:
+		if (req->key_count)
+			return delete_keys(m, req);
+		return on_entry(m->block, req, hash);
+	case REQ_OPEN:
+	case REQ_STAT:
+		return on_entry(m->block, req, hash);
+	case REQ_BEGIN:
+		return begin(m->block, req);
+	case REQ_COMMIT:
+		return commit(m->block, req, hash);
 	default: /* close and abort: the reference goes */
 		if (!o->state[STATE_EXTENT])
 			return -EBADF;
@@ -382,43 +382,43 @@ static int under_lock(struct mem *m, struct io *io)
 	}
 }
 
-static int move(struct mem_block *b, struct io *io)
+static int move(struct mem_block *b, struct request *req)
 {
-	struct object *o = io->object;
-	uint64_t at = io->offset + io->done_bytes, bytes = io->length - io->done_bytes;
+	struct object *o = req->object;
+	uint64_t at = req->offset + req->done_bytes, bytes = req->length - req->done_bytes;
 	uint64_t limit = o->state[STATE_BYTES];
 
 	if (!o->state[STATE_EXTENT])
 		return -EBADF;
-	if (io->op == IO_WRITE && (bytes > limit || at > limit - bytes))
+	if (req->op == REQ_WRITE && (bytes > limit || at > limit - bytes))
 		return -EFBIG;
 	if (at >= limit)
 		return 0;
 	if (bytes > limit - at)
 		bytes = limit - at;
-	if (io->op == IO_READ) {
-		memcpy((char *)io->data + io->done_bytes, payload_of(b, o) + at, bytes);
+	if (req->op == REQ_READ) {
+		memcpy((char *)req->data + req->done_bytes, payload_of(b, o) + at, bytes);
 	} else {
-		memcpy(payload_of(b, o) + at, (char *)io->data + io->done_bytes, bytes);
+		memcpy(payload_of(b, o) + at, (char *)req->data + req->done_bytes, bytes);
 		word_raise(&o->state[STATE_WRITTEN], at + bytes);
 	}
-	io->done_bytes += bytes;
+	req->done_bytes += bytes;
 	return 0;
 }
 
-static void mem_submit(struct channel *c, struct io *const *ios, uint32_t n)
+static void mem_submit(struct channel *c, struct request *const *reqs, uint32_t n)
 {
 	struct mem *m = c->store->state;
 
 	for (uint32_t i = 0; i < n; i++) {
-		struct io *io = ios[i];
+		struct request *req = reqs[i];
 
-		if (io->op == IO_READ || io->op == IO_WRITE) {
-			io->status = move(m->block, io);
+		if (req->op == REQ_READ || req->op == REQ_WRITE) {
+			req->status = move(m->block, req);
 			continue;
 		}
 		block_lock(m->block);
-		io->status = under_lock(m, io);
+		req->status = under_lock(m, req);
 		block_unlock(m->block);
 	}
 }

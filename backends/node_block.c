@@ -27,7 +27,7 @@ static size_t head_bytes(const struct group *node)
 
 static struct block *find(const struct group *node, const char *name)
 {
-	struct block *b = node->kept;
+	struct block *b = node->node_blocks;
 
 	while (b && strcmp(b->name, name) != 0)
 		b = b->links[node->rank];
@@ -67,8 +67,8 @@ int node_block_get(struct store *store, size_t bytes, void **block, bool *fresh,
 		snprintf(b->name, sizeof(b->name), "%s", name);
 		b->bytes = bytes;
 	}
-	b->links[node->rank] = node->kept;
-	node->kept = b;
+	b->links[node->rank] = node->node_blocks;
+	node->node_blocks = b;
 	*block = (char *)memory + head_bytes(node);
 	/* Nobody looks for it by its name before that stands. */
 	return group_barrier(node);

@@ -11,33 +11,33 @@ static int null_open(struct store *store, struct err *err)
 	return 0;
 }
 
-static void null_do(struct io *io)
+static void null_do(struct request *req)
 {
-	struct object *o = io->object;
+	struct object *o = req->object;
 
-	switch (io->op) {
-	case IO_WRITE:
-		word_raise(&o->state[0], io->offset + io->length);
+	switch (req->op) {
+	case REQ_WRITE:
+		word_raise(&o->state[0], req->offset + req->length);
 		/* fall through */
-	case IO_READ:
-		io->done_bytes = io->length;
+	case REQ_READ:
+		req->done_bytes = req->length;
 		break;
-	case IO_COMMIT:
-		io->done_bytes = o->state[0];
+	case REQ_COMMIT:
+		req->done_bytes = o->state[0];
 		o->state[0] = 0;
 		break;
-	case IO_OPEN:
-	case IO_STAT:
+	case REQ_OPEN:
+	case REQ_STAT:
 		o->size = 0;
 		break;
-	case IO_LIST:
-		io->listing->more = false;
+	case REQ_LIST:
+		req->listing->more = false;
 		break;
-	case IO_UPDATE:
+	case REQ_UPDATE:
 		o->size = 0;
 		/* fall through */
-	case IO_BEGIN:
-	case IO_ABORT:
+	case REQ_BEGIN:
+	case REQ_ABORT:
 		o->state[0] = 0;
 		break;
 	default:
@@ -45,11 +45,11 @@ static void null_do(struct io *io)
 	}
 }
 
-static void null_submit(struct channel *c, struct io *const *ios, uint32_t n)
+static void null_submit(struct channel *c, struct request *const *reqs, uint32_t n)
 {
 	(void)c;
 	for (uint32_t i = 0; i < n; i++)
-		null_do(ios[i]);
+		null_do(reqs[i]);
 }
 
 const struct backend_ops null_backend = {

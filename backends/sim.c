@@ -73,7 +73,7 @@ struct sim {
 struct sim_channel {
 	uint64_t last_done_ns, lag_ns;
 	uint32_t count;
-	struct io *flying[];
+	struct request *flying[];
 };
 
 static int sim_check(const void *from, const char *path, struct err *err)
@@ -91,13 +91,13 @@ static int sim_check(const void *from, const char *path, struct err *err)
 }
 
 /* A place that says nothing is one node. */
-static uint32_t nodes_of(const struct place *place)
+static uint32_t nodes_of(const struct rank_place *place)
 {
 	return place->nodes ? place->nodes : 1;
 }
 
 /* Without a limit of its own a rank has what its node has. */
-static uint64_t rank_rate(const struct sim_options *o, const struct place *place)
+static uint64_t rank_rate(const struct sim_options *o, const struct rank_place *place)
 {
 	double whole = o->rank_bandwidth ? (double)o->rank_bandwidth
 					 : (double)o->bandwidth / nodes_of(place);
@@ -143,7 +143,7 @@ static void sim_close(struct store *store)
 
 static int sim_channel_open(struct channel *c, struct err *err)
 {
-	struct sim_channel *ch = calloc(1, sizeof(*ch) + c->depth * sizeof(struct io *));
+	struct sim_channel *ch = calloc(1, sizeof(*ch) + c->depth * sizeof(struct request *));
 
 	if (!ch)
 		return err_set(err, -ENOMEM, "no memory for a queue of depth %u", c->depth);
@@ -156,19 +156,19 @@ static void sim_channel_close(struct channel *c)
 	free(c->state);
 }
 
-static void heap_push(struct sim_channel *ch, struct io *io)
+static void heap_push(struct sim_channel *ch, struct request *req)
 {
 	uint32_t at = ch->count++;
 
-	for (; at && ch->flying[(at - 1) / 2]->done_ns > io->done_ns; at = (at - 1) / 2)
+	for (; at && ch->flying[(at - 1) / 2]->done_ns > req->done_ns; at = (at - 1) / 2)
 		ch->flying[at] = ch->flying[(at - 1) / 2];
-	ch->flying[at] = io;
+	ch->flying[at] = req;
 }
 
-static struct io *heap_pop(struct sim_channel *ch)
+static struct request *heap_pop(struct sim_channel *ch)
 {
-	struct io *top = ch->flying[0];
-	struct io *last = ch->flying[--ch->count];
+	struct request *top = ch->flying[0];
+	struct request *last = ch->flying[--ch->count];
 	uint32_t at = 0, child;
 
 	for (; (child = 2 * at + 1) < ch->count; at = child) {
@@ -215,14 +215,14 @@ static uint64_t key_of(struct object *o)
 	return key;
 }
 
-static uint64_t draw(const struct store *store, struct io *io, uint64_t what)
+static uint64_t draw(const struct store *store, struct request *req, uint64_t what)
 {
-	uint64_t key = mix64(store->seed ^ mix64(key_of(io->object) + what));
+	uint64_t key = mix64(store->seed ^ mix64(key_of(req->object) + what));
 
-	return random_at(key, io->offset, io->op);
+	return random_at(key, req->offset, req->op);
 }
 
-static uint64_t latency_ns(const struct store *store, struct io *io)
+static uint64_t latency_ns(const struct store *store, struct request *req)
 {
 	const struct sim_options *o = store->options;
 	double ns;
@@ -230,74 +230,74 @@ static uint64_t latency_ns(const struct store *store, struct io *io)
 	if (!o->latency_stdev_ns)
 		return o->latency_ns;
 	ns = (double)o->latency_ns +
-	     (double)o->latency_stdev_ns * random_normal(draw(store, io, SIM_DRAW_LATENCY));
+	     (double)o->latency_stdev_ns * random_normal(draw(store, req, SIM_DRAW_LATENCY));
 	return ns > 0 ? (uint64_t)llround(ns) : 0;
 }
 
 /* A read or write: when its first byte comes and when it is done. */
-static void serve(const struct store *store, struct io *io)
+static void serve(const struct store *store, struct request *req)
 {
 	const struct sim_options *o = store->options;
 	struct sim *s = store->state;
-	uint64_t wait = latency_ns(store, io) + o->first_byte_ns;
+	uint64_t wait = latency_ns(store, req) + o->first_byte_ns;
 	uint64_t store_span, rank_span, store_start, rank_start, store_end, rank_end;
 
 	if (o->failure_rate > 0 &&
-	    random_unit(draw(store, io, SIM_DRAW_FAILURE)) < o->failure_rate) {
-		io->status = -EIO;
-		io->done_ns = io->submit_ns + wait;
+	    random_unit(draw(store, req, SIM_DRAW_FAILURE)) < o->failure_rate) {
+		req->status = -EIO;
+		req->done_ns = req->submit_ns + wait;
 		return;
 	}
-	store_span = span_ns(io->length, o->bandwidth, s->nodes);
-	rank_span = span_ns(io->length, s->rank_bandwidth, 1);
-	store_start = o->bandwidth ? reserve(&s->block->store_free_ns, io->submit_ns, store_span)
-				   : io->submit_ns;
+	store_span = span_ns(req->length, o->bandwidth, s->nodes);
+	rank_span = span_ns(req->length, s->rank_bandwidth, 1);
+	store_start = o->bandwidth ? reserve(&s->block->store_free_ns, req->submit_ns, store_span)
+				   : req->submit_ns;
 	rank_start =
 		s->rank_bandwidth ? reserve(&s->rank_free_ns, store_start, rank_span) : store_start;
 	store_end = store_start + store_span;
 	rank_end = rank_start + rank_span;
-	if (io->op == IO_READ)
-		io->first_byte_ns = store_start + wait;
+	if (req->op == REQ_READ)
+		req->first_byte_ns = store_start + wait;
 	else
-		word_raise(&io->object->state[STATE_WRITTEN], io->offset + io->length);
-	io->done_ns = (store_end > rank_end ? store_end : rank_end) + wait;
-	io->done_bytes = io->length;
+		word_raise(&req->object->state[STATE_WRITTEN], req->offset + req->length);
+	req->done_ns = (store_end > rank_end ? store_end : rank_end) + wait;
+	req->done_bytes = req->length;
 }
 
-static void serve_other(const struct store *store, struct io *io)
+static void serve_other(const struct store *store, struct request *req)
 {
 	const struct sim_options *options = store->options;
-	struct object *o = io->object;
+	struct object *o = req->object;
 
-	io->done_ns = io->submit_ns;
-	if (io->op == IO_OPEN || io->op == IO_STAT || io->op == IO_UPDATE || io->op == IO_RENAME ||
-	    io->op == IO_LIST)
-		io->done_ns += options->open_latency_ns;
-	if (io->op == IO_OPEN || io->op == IO_STAT || io->op == IO_UPDATE)
+	req->done_ns = req->submit_ns;
+	if (req->op == REQ_OPEN || req->op == REQ_STAT || req->op == REQ_UPDATE ||
+	    req->op == REQ_RENAME || req->op == REQ_LIST)
+		req->done_ns += options->open_latency_ns;
+	if (req->op == REQ_OPEN || req->op == REQ_STAT || req->op == REQ_UPDATE)
 		o->size = 0;
-	if (io->op == IO_LIST)
-		io->listing->more = false;
-	if (io->op == IO_COMMIT)
-		io->done_bytes = o->state[STATE_WRITTEN];
-	if (io->op != IO_STAT && io->op != IO_DELETE && io->op != IO_RENAME)
+	if (req->op == REQ_LIST)
+		req->listing->more = false;
+	if (req->op == REQ_COMMIT)
+		req->done_bytes = o->state[STATE_WRITTEN];
+	if (req->op != REQ_STAT && req->op != REQ_DELETE && req->op != REQ_RENAME)
 		memset(o->state, 0, sizeof(o->state));
 }
 
-static void sim_submit(struct channel *c, struct io *const *ios, uint32_t n)
+static void sim_submit(struct channel *c, struct request *const *reqs, uint32_t n)
 {
 	struct sim_channel *ch = c->state;
 
 	for (uint32_t i = 0; i < n; i++) {
-		struct io *io = ios[i];
+		struct request *req = reqs[i];
 
-		io->submit_ns = io->submit_ns > ch->lag_ns ? io->submit_ns - ch->lag_ns : 0;
-		if (io->submit_ns < ch->last_done_ns)
-			io->submit_ns = ch->last_done_ns;
-		if (io->op == IO_READ || io->op == IO_WRITE)
-			serve(c->store, io);
+		req->submit_ns = req->submit_ns > ch->lag_ns ? req->submit_ns - ch->lag_ns : 0;
+		if (req->submit_ns < ch->last_done_ns)
+			req->submit_ns = ch->last_done_ns;
+		if (req->op == REQ_READ || req->op == REQ_WRITE)
+			serve(c->store, req);
 		else
-			serve_other(c->store, io);
-		heap_push(ch, io);
+			serve_other(c->store, req);
+		heap_push(ch, req);
 	}
 }
 
@@ -311,7 +311,7 @@ static void note_lag(struct sim_channel *ch, uint64_t now_ns, bool slept)
 		ch->lag_ns = late_ns;
 }
 
-static uint32_t sim_reap(struct channel *c, struct io **done, uint32_t min, uint32_t max,
+static uint32_t sim_reap(struct channel *c, struct request **done, uint32_t min, uint32_t max,
 			 uint64_t deadline_ns)
 {
 	struct sim_channel *ch = c->state;

@@ -18,44 +18,44 @@ const struct option store_common_options[] = {
 	OPT_END,
 };
 
-static const char *const op_names[IO_OPS] = {
-	[IO_OPEN] = "open",     [IO_READ] = "read",   [IO_CLOSE] = "close",
-	[IO_BEGIN] = "begin",   [IO_WRITE] = "write", [IO_COMMIT] = "commit",
-	[IO_ABORT] = "abort",   [IO_STAT] = "stat",   [IO_DELETE] = "delete",
-	[IO_RENAME] = "rename", [IO_LIST] = "list",   [IO_UPDATE] = "update",
+static const char *const op_names[REQ_OPS] = {
+	[REQ_OPEN] = "open",     [REQ_READ] = "read",   [REQ_CLOSE] = "close",
+	[REQ_BEGIN] = "begin",   [REQ_WRITE] = "write", [REQ_COMMIT] = "commit",
+	[REQ_ABORT] = "abort",   [REQ_STAT] = "stat",   [REQ_DELETE] = "delete",
+	[REQ_RENAME] = "rename", [REQ_LIST] = "list",   [REQ_UPDATE] = "update",
 };
 
-uint32_t io_failures(const struct io *io)
+uint32_t request_failures(const struct request *req)
 {
 	uint32_t n = 0;
 
-	if (!io->key_count)
-		return io_failed(io);
-	for (uint32_t i = 0; i < io->key_count; i++)
-		n += io->keys[i].status && io->keys[i].status != -ENOENT;
+	if (!req->key_count)
+		return request_failed(req);
+	for (uint32_t i = 0; i < req->key_count; i++)
+		n += req->keys[i].status && req->keys[i].status != -ENOENT;
 	return n;
 }
 
-const char *io_op_name(enum io_op op)
+const char *request_op_name(enum request_op op)
 {
-	return (unsigned)op < IO_OPS ? op_names[op] : "unknown";
+	return (unsigned)op < REQ_OPS ? op_names[op] : "unknown";
 }
 
-static const char *const fault_names[IO_FAULTS] = {
-	[IO_FAULT_NONE] = "none",         [IO_FAULT_CONNECT] = "connect",
-	[IO_FAULT_TLS] = "tls",           [IO_FAULT_TIMEOUT] = "timeout",
-	[IO_FAULT_STALL] = "stall",       [IO_FAULT_BROKEN] = "broken",
-	[IO_FAULT_THROTTLE] = "throttle", [IO_FAULT_SERVER] = "server",
-	[IO_FAULT_DENIED] = "denied",     [IO_FAULT_MISSING] = "missing",
-	[IO_FAULT_OTHER] = "other",
+static const char *const fault_names[REQ_FAULTS] = {
+	[REQ_FAULT_NONE] = "none",         [REQ_FAULT_CONNECT] = "connect",
+	[REQ_FAULT_TLS] = "tls",           [REQ_FAULT_TIMEOUT] = "timeout",
+	[REQ_FAULT_STALL] = "stall",       [REQ_FAULT_BROKEN] = "broken",
+	[REQ_FAULT_THROTTLE] = "throttle", [REQ_FAULT_SERVER] = "server",
+	[REQ_FAULT_DENIED] = "denied",     [REQ_FAULT_MISSING] = "missing",
+	[REQ_FAULT_OTHER] = "other",
 };
 
-const char *io_fault_name(enum io_fault fault)
+const char *request_fault_name(enum request_fault fault)
 {
-	return (unsigned)fault < IO_FAULTS ? fault_names[fault] : "unknown";
+	return (unsigned)fault < REQ_FAULTS ? fault_names[fault] : "unknown";
 }
 
-const char *io_status_text(int status)
+const char *request_status_text(int status)
 {
 	const char *text = strerrordesc_np(-status);
 
@@ -64,9 +64,9 @@ const char *io_status_text(int status)
 	return text ? text : "unknown error";
 }
 
-const char *io_text(const struct io *io)
+const char *request_text(const struct request *req)
 {
-	return io->why ? io->why : io_status_text(io->status);
+	return req->why ? req->why : request_status_text(req->status);
 }
 
 uint32_t backend_depth(const struct job_store *described)
@@ -185,9 +185,9 @@ static int agree(struct store *store, int rc, struct err *err)
 	return store->node ? group_agree(store->node, rc, err) : rc;
 }
 
-int store_open(struct store *store, const struct job_store *described, const struct place *place,
-	       struct group *node, struct clock *clock, const struct log *log, uint64_t seed,
-	       struct err *err)
+int store_open(struct store *store, const struct job_store *described,
+	       const struct rank_place *place, struct group *node, struct clock *clock,
+	       const struct log *log, uint64_t seed, struct err *err)
 {
 	int rc, mine;
 

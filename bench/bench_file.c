@@ -45,24 +45,24 @@ static uint64_t offset_of(const struct work *w, const struct object *o, uint64_t
 	return (w->random ? random_at(1, i, 0) % blocks : i % blocks) * w->block;
 }
 
-static void prepare(const struct work *w, struct object *o, struct io *io, uint64_t i)
+static void prepare(const struct work *w, struct object *o, struct request *req, uint64_t i)
 {
-	io->op = w->write ? IO_WRITE : IO_READ;
-	io->object = o;
-	io->length = w->block;
-	io->offset = w->write ? i * w->block : offset_of(w, o, i);
+	req->op = w->write ? REQ_WRITE : REQ_READ;
+	req->object = o;
+	req->length = w->block;
+	req->offset = w->write ? i * w->block : offset_of(w, o, i);
 	if (w->unique)
-		fill(1, io->offset, io->data, io->length);
+		fill(1, req->offset, req->data, req->length);
 }
 
-static int loop(const struct work *w, struct queue *q, struct object *o, struct io *ios,
-		struct io **list, struct io **done)
+static int loop(const struct work *w, struct queue *q, struct object *o, struct request *reqs,
+		struct request **list, struct request **done)
 {
 	uint64_t count = w->total / w->block, sent = 0, got = 0;
 	uint32_t n = w->depth < count ? w->depth : (uint32_t)count;
 
 	for (uint32_t i = 0; i < n; i++)
-		list[i] = &ios[i];
+		list[i] = &reqs[i];
 	while (got < count) {
 		for (uint32_t i = 0; i < n; i++)
 			prepare(w, o, list[i], sent++);
@@ -81,25 +81,25 @@ static int loop(const struct work *w, struct queue *q, struct object *o, struct 
 	return 0;
 }
 
-static int one(struct queue *q, struct object *o, enum io_op op, uint64_t length)
+static int one(struct queue *q, struct object *o, enum request_op op, uint64_t length)
 {
-	struct io io = {.op = op, .object = o, .length = length};
+	struct request req = {.op = op, .object = o, .length = length};
 
-	return queue_do(q, &io);
+	return queue_do(q, &req);
 }
 
 /* The loop, and for writes what makes a file of them. */
-static int timed(const struct work *w, struct queue *q, struct object *o, struct io *ios,
-		 struct io **lists)
+static int timed(const struct work *w, struct queue *q, struct object *o, struct request *reqs,
+		 struct request **lists)
 {
 	double cpu = cpu_s(), seconds, gb;
 	uint64_t start = clock_kernel_ns();
-	int rc = loop(w, q, o, ios, lists, lists + w->depth);
+	int rc = loop(w, q, o, reqs, lists, lists + w->depth);
 
 	if (rc == 0 && w->write)
-		rc = one(q, o, IO_COMMIT, 0);
+		rc = one(q, o, REQ_COMMIT, 0);
 	seconds = (double)(clock_kernel_ns() - start) / 1e9;
-	gb = (double)q->stats->op[w->write ? IO_WRITE : IO_READ].bytes / 1e9;
+	gb = (double)q->stats->op[w->write ? REQ_WRITE : REQ_READ].bytes / 1e9;
 	if (rc == 0)
 		printf("%.4f %.5f\n", gb / seconds, (cpu_s() - cpu) / gb);
 	return rc;
@@ -108,26 +108,27 @@ static int timed(const struct work *w, struct queue *q, struct object *o, struct
 static int measure(const struct work *w, struct queue *q, struct buffers *buffers, struct err *err)
 {
 	struct object o = {0};
-	struct io *ios = calloc(w->depth, sizeof(*ios));
-	struct io **lists = calloc(2 * w->depth, sizeof(struct io *));
-	int rc = ios && lists ? 0 : -ENOMEM;
+	struct request *reqs = calloc(w->depth, sizeof(*reqs));
+	struct request **lists = calloc(2 * w->depth, sizeof(struct request *));
+	int rc = reqs && lists ? 0 : -ENOMEM;
 
 	strcpy(o.key, w->write ? "out" : "data");
 	if (rc == 0)
-		rc = one(q, &o, w->write ? IO_BEGIN : IO_OPEN, w->total);
+		rc = one(q, &o, w->write ? REQ_BEGIN : REQ_OPEN, w->total);
 	for (uint32_t i = 0; rc == 0 && i < w->depth; i++) {
-		ios[i].data = buffers_take(buffers);
-		fill(2, 0, ios[i].data, w->block);
+		reqs[i].data = buffers_take(buffers);
+		fill(2, 0, reqs[i].data, w->block);
 	}
 	if (rc == 0 && !w->write && o.size < w->block)
 		rc = -ENODATA;
 	if (rc == 0)
-		rc = timed(w, q, &o, ios, lists);
+		rc = timed(w, q, &o, reqs, lists);
 	if (rc == 0)
-		rc = one(q, &o, w->write ? IO_DELETE : IO_CLOSE, 0);
+		rc = one(q, &o, w->write ? REQ_DELETE : REQ_CLOSE, 0);
 	free(lists);
-	free(ios);
-	return rc < 0 ? err_set(err, rc, "%s/%s: %s", w->folder, o.key, io_status_text(rc)) : 0;
+	free(reqs);
+	return rc < 0 ? err_set(err, rc, "%s/%s: %s", w->folder, o.key, request_status_text(rc))
+		      : 0;
 }
 
 static int describe(const struct work *w, struct job_store *described, struct arena *arena,
@@ -154,7 +155,7 @@ static int describe(const struct work *w, struct job_store *described, struct ar
 
 static int run(const struct work *w, struct err *err)
 {
-	struct place place = {.ranks = 1, .nodes = 1, .local_ranks = 1};
+	struct rank_place place = {.ranks = 1, .nodes = 1, .local_ranks = 1};
 	struct buffers buffers = {0};
 	struct arena arena = {0};
 	struct job_store described;
@@ -173,7 +174,7 @@ static int run(const struct work *w, struct err *err)
 		goto out_arena;
 	rc = queue_open(&q, &store, w->depth, err);
 	if (rc == 0)
-		rc = buffers_init(&buffers, w->depth, queue_window(&store, w->block), err);
+		rc = buffers_init(&buffers, w->depth, queue_buffer_bytes(&store, w->block), err);
 	if (rc == 0) {
 		queue_memory(&q, buffers.base, buffers.mapped_bytes);
 		rc = measure(w, &q, &buffers, err);

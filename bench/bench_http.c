@@ -22,11 +22,11 @@ struct bench {
 	struct job_store described;
 	struct clock clock;
 	struct log log;
-	struct place place;
+	struct rank_place place;
 	struct store store;
 	struct queue queue;
 	struct buffers windows;
-	struct io *ios, **done;
+	struct request *reqs, **done;
 	struct object *objects; /* [depth] */
 	const char *keys;
 	unsigned count;
@@ -63,7 +63,7 @@ static int open_store(struct bench *b, const char *text, struct err *err)
 	cJSON_Delete(json);
 	clock_init(&b->clock);
 	log_init(&b->log, 2, LOG_WARNING, 0, 1);
-	b->place = (struct place){.ranks = 1, .nodes = 1, .local_ranks = 1};
+	b->place = (struct rank_place){.ranks = 1, .nodes = 1, .local_ranks = 1};
 	if (rc == 0)
 		rc = store_open(&b->store, &b->described, &b->place, NULL, &b->clock, &b->log, 42,
 				err);
@@ -78,9 +78,9 @@ static int open_store(struct bench *b, const char *text, struct err *err)
 }
 
 /* A training would look at it here. */
-static int arrived(struct io *io, uint64_t offset, void *data, uint64_t length)
+static int arrived(struct request *req, uint64_t offset, void *data, uint64_t length)
 {
-	struct bench *b = io->user;
+	struct bench *b = req->user;
 
 	(void)offset;
 	(void)data;
@@ -89,13 +89,13 @@ static int arrived(struct io *io, uint64_t offset, void *data, uint64_t length)
 }
 
 /* As a training reads: what is longer than a window is streamed through it. */
-static void through_window(struct bench *b, struct io *io)
+static void through_window(struct bench *b, struct request *req)
 {
 	if (b->put || b->drop || b->bytes <= QUEUE_STREAM_BYTES)
 		return;
-	io->window = QUEUE_STREAM_BYTES;
-	io->chunk = arrived;
-	io->user = b;
+	req->window = QUEUE_STREAM_BYTES;
+	req->chunk = arrived;
+	req->user = b;
 }
 
 /* The next object in this slot. The first write is preceded by a begin, which asks nothing of the store and
@@ -103,29 +103,29 @@ static void through_window(struct bench *b, struct io *io)
 static void next(struct bench *b, uint32_t slot, uint64_t number)
 {
 	struct object *o = &b->objects[slot];
-	struct io *io = &b->ios[slot], *one = io;
+	struct request *req = &b->reqs[slot], *one = req;
 	void *data = (char *)b->windows.base + slot * b->windows.slot_bytes;
 
 	snprintf(o->key, sizeof(o->key), b->keys, (unsigned)(number % b->count));
-	*io = (struct io){.op = !b->put       ? IO_READ
-				: o->state[0] ? IO_WRITE
-					      : IO_BEGIN,
-			  .object = o,
-			  .length = b->bytes,
-			  .part = b->bytes,
-			  .discard = b->drop,
-			  .data = data};
-	through_window(b, io);
+	*req = (struct request){.op = !b->put       ? REQ_READ
+				      : o->state[0] ? REQ_WRITE
+						    : REQ_BEGIN,
+				.object = o,
+				.length = b->bytes,
+				.part = b->bytes,
+				.discard = b->drop,
+				.data = data};
+	through_window(b, req);
 	queue_submit(&b->queue, &one, 1);
 }
 
-static bool goes_on(struct bench *b, struct io *io)
+static bool goes_on(struct bench *b, struct request *req)
 {
-	struct io *one = io;
+	struct request *one = req;
 
-	if (!b->put || io->op == IO_WRITE)
+	if (!b->put || req->op == REQ_WRITE)
 		return false;
-	io->op = IO_WRITE;
+	req->op = REQ_WRITE;
 	queue_submit(&b->queue, &one, 1);
 	return true;
 }
@@ -143,17 +143,17 @@ static void run(struct bench *b, double seconds)
 		n = queue_reap(&b->queue, b->done, 1, b->depth, UINT64_MAX);
 		now = clock_kernel_ns();
 		for (uint32_t i = 0; i < n; i++) {
-			struct io *io = b->done[i];
+			struct request *req = b->done[i];
 
-			if (goes_on(b, io))
+			if (goes_on(b, req))
 				continue;
 			b->seen++;
-			b->failed += io->status != 0 ||
-				     (io->chunk && b->streamed < (b->seen - b->failed) * b->bytes);
+			b->failed += req->status != 0 ||
+				     (req->chunk && b->streamed < (b->seen - b->failed) * b->bytes);
 			flying--;
 			if (now >= end)
 				continue;
-			next(b, (uint32_t)(io - b->ios), number++);
+			next(b, (uint32_t)(req - b->reqs), number++);
 			flying++;
 		}
 	}
@@ -175,18 +175,18 @@ static void sign(void)
 	struct credentials c = {.key = "AKIAIOSFODNN7EXAMPLE", .secret = "wJalrXUtnFEMI"};
 	struct sign_v4 s;
 	struct exchange x = {0};
-	struct request r;
+	struct http_request r;
 	double cpu;
 
 	if (sign_v4_open(&s, NULL) < 0)
 		return;
 	cpu = cpu_seconds();
 	for (int i = 0; i < REQUESTS; i++) {
-		request_begin(&r, buffer, sizeof(buffer), HTTP_GET, "http", "s3-1:9000");
-		request_path(&r, path);
-		request_range(&r, "range", (uint64_t)i << 20, 8 << 20);
+		http_request_begin(&r, buffer, sizeof(buffer), HTTP_GET, "http", "s3-1:9000");
+		http_request_path(&r, path);
+		http_request_range(&r, "range", (uint64_t)i << 20, 8 << 20);
 		sign_v4(&s, &r, &c, 1, "us-east-1", SIGN_UNSIGNED, 1369353600 + i / 1000);
-		request_finish(&r, NULL, &x);
+		http_request_finish(&r, NULL, &x);
 	}
 	printf("%.2f us a request, put together and signed\n",
 	       (cpu_seconds() - cpu) / REQUESTS * 1e6);
@@ -214,8 +214,8 @@ int main(int argc, char **argv)
 	b.count = (unsigned)atoi(argv[4]);
 	b.bytes = strtoull(argv[5], NULL, 10);
 	b.depth = (uint32_t)atoi(argv[6]);
-	b.ios = calloc(b.depth, sizeof(*b.ios));
-	b.done = calloc(b.depth, sizeof(struct io *));
+	b.reqs = calloc(b.depth, sizeof(*b.reqs));
+	b.done = calloc(b.depth, sizeof(struct request *));
 	b.objects = calloc(b.depth, sizeof(*b.objects));
 	if (open_store(&b, argv[2], &err) < 0) {
 		fprintf(stderr, "bench_http: %s\n", err.text);
@@ -226,7 +226,7 @@ int main(int argc, char **argv)
 	store_close(&b.store);
 	buffers_free(&b.windows);
 	arena_free(&b.arena);
-	free(b.ios);
+	free(b.reqs);
 	free(b.done);
 	free(b.objects);
 	return 0;

@@ -33,9 +33,10 @@ static double do_ns(struct queue *q, struct object *o)
 	uint64_t start = clock_kernel_ns();
 
 	for (uint64_t i = 0; i < OPERATIONS; i++) {
-		struct io io = {.op = IO_READ, .object = o, .offset = i << 20, .length = 1 << 20};
+		struct request req = {
+			.op = REQ_READ, .object = o, .offset = i << 20, .length = 1 << 20};
 
-		queue_do(q, &io);
+		queue_do(q, &req);
 	}
 	return (double)(clock_kernel_ns() - start) / OPERATIONS;
 }
@@ -43,11 +44,12 @@ static double do_ns(struct queue *q, struct object *o)
 /* As a worker does it: submitted in one place, received in another. */
 static double submit_reap_ns(struct queue *q, struct object *o)
 {
-	struct io io = {.op = IO_READ, .object = o, .length = 1 << 20}, *list[] = {&io}, *done[1];
+	struct request req = {.op = REQ_READ, .object = o, .length = 1 << 20}, *list[] = {&req},
+		       *done[1];
 	uint64_t start = clock_kernel_ns();
 
 	for (uint64_t i = 0; i < OPERATIONS; i++) {
-		io.offset = i << 20;
+		req.offset = i << 20;
 		queue_submit(q, list, 1);
 		queue_reap(q, done, 1, 1, UINT64_MAX);
 	}
@@ -69,10 +71,10 @@ static double bursts_ns(struct queue *q, struct object *o)
 	for (int b = 0; b < BURSTS; b++) {
 		start = clock_kernel_ns();
 		for (uint64_t i = 0; i < BURST; i++) {
-			struct io io = {
-				.op = IO_READ, .object = o, .offset = i << 20, .length = 1 << 20};
+			struct request req = {
+				.op = REQ_READ, .object = o, .offset = i << 20, .length = 1 << 20};
 
-			queue_do(q, &io);
+			queue_do(q, &req);
 		}
 		spent += clock_kernel_ns() - start;
 		clock_sleep_until(q->channel.store->clock, start + BURST_EVERY_NS);
@@ -118,7 +120,7 @@ int main(void)
 {
 	struct store_options options = {.uri = {.count = 1, .items = (char *[]){"null://"}}};
 	struct job_store described = {.name = "null", .options = &options};
-	struct place place = {.ranks = 1, .nodes = 1, .local_ranks = 1};
+	struct rank_place place = {.ranks = 1, .nodes = 1, .local_ranks = 1};
 	struct object o = {.key = "train/0000042/img_0001234_of_4300800.npz"};
 	double clocks[ROUNDS], whole[ROUNDS], split[ROUNDS];
 	struct store store;

@@ -57,9 +57,9 @@ struct page {
 static int list_folder(struct ls *ls, const char *key);
 
 /* Names that no key could hold are none of haul's: counted as more, not shown. */
-static int keep(struct io *io, const char *name, uint64_t size)
+static int keep(struct request *req, const char *name, uint64_t size)
 {
-	struct page *p = io->user;
+	struct page *p = req->user;
 
 	if (p->count == PAGE_ENTRIES || strlen(name) >= OBJECT_KEY_BYTES) {
 		p->ls->more = true;
@@ -70,26 +70,26 @@ static int keep(struct io *io, const char *name, uint64_t size)
 	return 0;
 }
 
-static int refuse(struct ls *ls, const struct io *io)
+static int refuse(struct ls *ls, const struct request *req)
 {
-	const char *key = io->object->key;
-	bool absent = io->op == IO_LIST && io->status == -ENOENT && !io->why;
+	const char *key = req->object->key;
+	bool absent = req->op == REQ_LIST && req->status == -ENOENT && !req->why;
 
-	return err_set(ls->err, io->status, "%s%s%s: %s", ls->store.uri, *key ? "/" : "", key,
-		       absent ? "there is no such folder" : io_text(io));
+	return err_set(ls->err, req->status, "%s%s%s: %s", ls->store.uri, *key ? "/" : "", key,
+		       absent ? "there is no such folder" : request_text(req));
 }
 
 /* Where telling the size costs more than listing, it costs a request. */
 static int find_size(struct ls *ls, const char *key, uint64_t *size)
 {
 	struct object o = {0};
-	struct io io = {.op = IO_STAT, .object = &o};
+	struct request req = {.op = REQ_STAT, .object = &o};
 
 	snprintf(o.key, sizeof(o.key), "%s", key);
-	if (queue_do(&ls->queue, &io) == 0)
-		*size = io.done_bytes;
-	else if (io.status != -ENOENT && io.status != -EACCES)
-		return refuse(ls, &io);
+	if (queue_do(&ls->queue, &req) == 0)
+		*size = req.done_bytes;
+	else if (req.status != -ENOENT && req.status != -EACCES)
+		return refuse(ls, &req);
 	return 0;
 }
 
@@ -119,7 +119,7 @@ static int show(struct ls *ls, const struct page *p, uint32_t i)
 static int list_folder(struct ls *ls, const char *key)
 {
 	struct page *p = calloc(1, sizeof(*p));
-	struct io io = {.op = IO_LIST, .length = PAGE_ENTRIES, .user = p};
+	struct request req = {.op = REQ_LIST, .length = PAGE_ENTRIES, .user = p};
 	int rc = 0;
 
 	if (!p)
@@ -127,12 +127,12 @@ static int list_folder(struct ls *ls, const char *key)
 	p->ls = ls;
 	p->listing.entry = keep;
 	snprintf(p->folder.key, sizeof(p->folder.key), "%s", key);
-	io.object = &p->folder;
-	io.listing = &p->listing;
+	req.object = &p->folder;
+	req.listing = &p->listing;
 	do {
 		p->count = 0;
-		if (queue_do(&ls->queue, &io) < 0)
-			rc = refuse(ls, &io);
+		if (queue_do(&ls->queue, &req) < 0)
+			rc = refuse(ls, &req);
 		for (uint32_t i = 0; rc == 0 && i < p->count; i++)
 			rc = show(ls, p, i);
 	} while (rc == 0 && p->listing.more && ls->left);
@@ -144,7 +144,7 @@ static int list_folder(struct ls *ls, const char *key)
 /* Opened as by a rank alone. */
 static int look(struct ls *ls, const struct job_store *described, struct err *err)
 {
-	static const struct place place = {.ranks = 1, .nodes = 1, .local_ranks = 1};
+	static const struct rank_place place = {.ranks = 1, .nodes = 1, .local_ranks = 1};
 	struct clock clock;
 	struct log log;
 	int rc;

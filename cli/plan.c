@@ -80,14 +80,14 @@ static unsigned long peak_mib(void)
 static int make(const struct plan_args *args, const char *path, struct job *job, struct plan *plan,
 		struct err *err)
 {
-	const struct choice choice = {.only = args->only.items,
-				      .only_count = args->only.count,
-				      .skip = args->skip.items,
-				      .skip_count = args->skip.count};
+	const struct phase_filter filter = {.only = args->only.items,
+					    .only_count = args->only.count,
+					    .skip = args->skip.items,
+					    .skip_count = args->skip.count};
 	uint64_t nodes = args->nodes ? args->nodes : 1, ranks;
 	int rc;
 
-	rc = choice_apply(&choice, job, err);
+	rc = phase_filter_apply(&filter, job, err);
 	if (rc < 0)
 		return rc;
 	if (args->ranks_per_node)

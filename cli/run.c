@@ -114,12 +114,12 @@ static void speak_of(const struct run *run, const struct run_options *options,
 {
 	bool made =
 		status == EXIT_DONE || status == EXIT_TARGET_MISSED || status == EXIT_INTERRUPTED;
-	const char *said = run_said(run);
+	const char *message = run_message(run);
 
 	if (made && options->verb == RUN_ALL && !options->quiet)
 		print_report(options->results ? options->results : "results.h5");
-	else if (made && said[0] && !options->quiet)
-		printf("%s\n", said);
+	else if (made && message[0] && !options->quiet)
+		printf("%s\n", message);
 	fflush(stdout);
 	if (status == EXIT_TARGET_MISSED)
 		cli_say("%s", err->text[0] ? err->text : "a target was missed");
@@ -140,7 +140,7 @@ static int run_as(const struct call *call, enum run_verb verb)
 		.quiet = args->quiet,
 		.sets = args->sets.items,
 		.set_count = args->sets.count,
-		.choice = {.only = args->only.items,
+		.filter = {.only = args->only.items,
 			   .only_count = args->only.count,
 			   .skip = args->skip.items,
 			   .skip_count = args->skip.count},

@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-struct place {
+struct rank_place {
 	uint32_t rank, ranks;
 	uint32_t node, nodes;
 	uint32_t local_rank, local_ranks; /* among the ranks of its node */

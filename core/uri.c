@@ -16,7 +16,7 @@ enum { VARIABLE_BYTES = 128 };
 struct expansion {
 	char *out;
 	size_t length;
-	const struct place *place;
+	const struct rank_place *place;
 	struct err *err;
 };
 
@@ -76,7 +76,8 @@ static int uri_refuse(const char *uri, size_t scheme_length, struct err *err)
 		       *rest ? rest : "bucket/prefix");
 }
 
-int uri_expand(const char *uri, const struct place *place, char out[URI_BYTES], struct err *err)
+int uri_expand(const char *uri, const struct rank_place *place, char out[URI_BYTES],
+	       struct err *err)
 {
 	struct expansion e = {.out = out, .place = place, .err = err};
 	char quoted[JSON_QUOTE_BYTES];

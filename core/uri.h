@@ -14,6 +14,7 @@ int uri_scheme(const char *uri, char scheme[URI_SCHEME_BYTES], struct err *err);
 
 /* Expands the placeholders for a place (NULL: placeholders are only checked for being known) and
  * variables from the environment into out. -EINVAL names what is unknown or unset. */
-int uri_expand(const char *uri, const struct place *place, char out[URI_BYTES], struct err *err);
+int uri_expand(const char *uri, const struct rank_place *place, char out[URI_BYTES],
+	       struct err *err);
 
 #endif

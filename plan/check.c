@@ -122,9 +122,9 @@ int plan_phase_store(const struct job *job, const struct job_phase *phase,
 		     const struct job_store **store, struct err *err)
 {
 	const struct job_dataset *dataset;
-	struct look look;
+	struct option_ref look;
 
-	if (look_up(phase->section, phase->options, phase->path, "dataset", OPTION_TEXT, &look))
+	if (option_find(phase->section, phase->options, phase->path, "dataset", OPTION_TEXT, &look))
 		return workload_dataset(job, phase, look.value, &dataset, store, err);
 	*store = phase->store[0]         ? job_find_store(job, phase->store)
 		 : job->store_count == 1 ? &job->stores[0]
@@ -181,10 +181,10 @@ static int check_depth(const struct job_phase *phase, const struct job_store *st
 {
 	const struct backend_ops *ops = backend_of(store);
 	uint32_t most = backend_depth(store);
-	struct look look;
+	struct option_ref look;
 	uint64_t depth;
 
-	if (!look_up(phase->section, phase->options, phase->path, "depth", OPTION_U64, &look))
+	if (!option_find(phase->section, phase->options, phase->path, "depth", OPTION_U64, &look))
 		return 0;
 	depth = *(const uint64_t *)look.value;
 	if (depth <= most)
@@ -205,10 +205,11 @@ static int check_verify(const struct job_phase *phase, const struct job_store *s
 			struct err *err)
 {
 	const struct backend_ops *ops = backend_of(store);
-	struct look look;
+	struct option_ref look;
 
 	if (ops->capabilities & BACKEND_CONTENT ||
-	    !look_up(phase->section, phase->options, phase->path, "verify", OPTION_CHOICE, &look) ||
+	    !option_find(phase->section, phase->options, phase->path, "verify", OPTION_CHOICE,
+			 &look) ||
 	    strcmp(look.option->choices[*(const uint32_t *)look.value], "full") != 0)
 		return 0;
 	return err_set(err, -EINVAL,

@@ -41,13 +41,13 @@ bool datasize_of(const struct plan *plan, const struct job *job, const struct pl
 {
 	const struct job_phase *p = phase->phase;
 	const struct backend_ops *ops;
-	struct look name, batch;
+	struct option_ref name, batch;
 	struct dataset d;
 
 	memset(out, 0, sizeof(*out));
 	if (!phase->demand.epochs ||
-	    !look_up(p->section, p->options, p->path, "dataset", OPTION_TEXT, &name) ||
-	    !look_up(p->section, p->options, p->path, "batch", OPTION_U64, &batch) ||
+	    !option_find(p->section, p->options, p->path, "dataset", OPTION_TEXT, &name) ||
+	    !option_find(p->section, p->options, p->path, "batch", OPTION_U64, &batch) ||
 	    workload_dataset(job, p, name.value, &out->dataset, &out->store, NULL) < 0)
 		return false;
 	ops = out->store->section->owner;

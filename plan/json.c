@@ -92,15 +92,15 @@ static cJSON *phase_json(const struct plan *plan, const struct job *job, const s
 	const struct demand *d = &p->demand;
 	cJSON *json = cJSON_CreateObject();
 	uint64_t global_batch;
-	struct look look;
+	struct option_ref look;
 
 	cJSON_AddStringToObject(json, "kind", p->phase->section->name);
 	cJSON_AddStringToObject(json, "name", p->phase->name);
 	cJSON_AddStringToObject(json, "store", d->store);
 	add_number(json, "steps_per_epoch", (double)d->steps_per_epoch);
 	add_number(json, "epochs", (double)d->epochs);
-	if (look_up(p->phase->section, p->phase->options, p->phase->path, "batch", OPTION_U64,
-		    &look))
+	if (option_find(p->phase->section, p->phase->options, p->phase->path, "batch", OPTION_U64,
+			&look))
 		add_number(json, "batch", (double)*(const uint64_t *)look.value);
 	if (d->steps_per_epoch) {
 		global_batch = (d->samples - d->samples_dropped) / d->steps_per_epoch;

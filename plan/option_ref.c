@@ -4,7 +4,7 @@
 #include <string.h>
 
 static bool look_in(const struct option *table, const void *base, const char *path,
-		    const char *name, enum option_kind kind, struct look *found)
+		    const char *name, enum option_kind kind, struct option_ref *found)
 {
 	char nested[sizeof(found->path)];
 	const struct option *o;
@@ -25,8 +25,8 @@ static bool look_in(const struct option *table, const void *base, const char *pa
 	return false;
 }
 
-bool look_up(const struct section *section, const void *base, const char *path, const char *name,
-	     enum option_kind kind, struct look *found)
+bool option_find(const struct section *section, const void *base, const char *path,
+		 const char *name, enum option_kind kind, struct option_ref *found)
 {
 	unsigned i;
 

@@ -7,7 +7,7 @@
 #include "core/option/option.h"
 #include "workloads/dataset/dataset.h"
 
-struct look {
+struct option_ref {
 	const struct option *option;
 	const void *value; /* of the kind that option says */
 	char path[192];    /* "/phases/1/train/loader/depth" */
@@ -15,8 +15,8 @@ struct look {
 
 /* Finds the first option of that name and kind, nested tables included. base is the section's
  * struct, path its JSON path. Returns whether there is one. */
-bool look_up(const struct section *section, const void *base, const char *path, const char *name,
-	     enum option_kind kind, struct look *found);
+bool option_find(const struct section *section, const void *base, const char *path,
+		 const char *name, enum option_kind kind, struct option_ref *found);
 
 /* The store a data set lies in: the one it names, else the job's only one. NULL: it says not which. */
 const struct job_store *look_store(const struct job *job, const struct dataset_options *dataset);

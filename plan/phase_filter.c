@@ -13,7 +13,7 @@ static bool listed(const char *const *names, unsigned count, const struct job_ph
 	return false;
 }
 
-bool choice_wants(const struct choice *c, const struct job_phase *phase)
+bool phase_filter_wants(const struct phase_filter *c, const struct job_phase *phase)
 {
 	if (c->only_count && !listed(c->only, c->only_count, phase))
 		return false;
@@ -52,7 +52,7 @@ static int check_names(const struct job *job, const char *option, const char *co
 	return 0;
 }
 
-int choice_apply(const struct choice *c, struct job *job, struct err *err)
+int phase_filter_apply(const struct phase_filter *c, struct job *job, struct err *err)
 {
 	uint32_t kept = 0;
 	int rc;
@@ -63,7 +63,7 @@ int choice_apply(const struct choice *c, struct job *job, struct err *err)
 	if (rc < 0)
 		return rc;
 	for (uint32_t i = 0; i < job->phase_count; i++)
-		if (choice_wants(c, &job->phases[i]))
+		if (phase_filter_wants(c, &job->phases[i]))
 			job->phases[kept++] = job->phases[i];
 	if (job->phase_count && !kept)
 		return err_set(err, -EINVAL, "--only and --skip leave no phase to run");

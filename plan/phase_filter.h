@@ -5,17 +5,17 @@
 #include "core/job/job.h"
 
 /* None of either: all phases. */
-struct choice {
+struct phase_filter {
 	const char *const *only;
 	unsigned only_count;
 	const char *const *skip;
 	unsigned skip_count;
 };
 
-bool choice_wants(const struct choice *c, const struct job_phase *phase);
+bool phase_filter_wants(const struct phase_filter *c, const struct job_phase *phase);
 
 /* Takes the other phases out of the job: what is left out need not be possible, data that exists is not
  * generated. A name that no phase has is refused, and so is leaving nothing. */
-int choice_apply(const struct choice *c, struct job *job, struct err *err);
+int phase_filter_apply(const struct phase_filter *c, struct job *job, struct err *err);
 
 #endif

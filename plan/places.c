@@ -19,8 +19,8 @@ static uint32_t *count_nodes(const uint32_t *node_of, uint32_t ranks, uint32_t *
 	return counts;
 }
 
-int plan_places(const struct job *job, const uint32_t *node_of, uint32_t ranks, struct place *out,
-		struct err *err)
+int plan_places(const struct job *job, const uint32_t *node_of, uint32_t ranks,
+		struct rank_place *out, struct err *err)
 {
 	uint32_t tensor = (uint32_t)job->cluster.tensor, pipeline = (uint32_t)job->cluster.pipeline;
 	uint32_t *counts, *seen = NULL;
@@ -39,10 +39,11 @@ int plan_places(const struct job *job, const uint32_t *node_of, uint32_t ranks, 
 		goto out_free;
 	}
 	for (i = 0; i < ranks; i++) {
-		struct place *p = &out[i];
+		struct rank_place *p = &out[i];
 		uint64_t gpus;
 
-		*p = (struct place){.rank = i, .ranks = ranks, .node = node_of[i], .nodes = nodes};
+		*p = (struct rank_place){
+			.rank = i, .ranks = ranks, .node = node_of[i], .nodes = nodes};
 		p->local_rank = seen[p->node]++;
 		p->local_ranks = counts[p->node];
 		p->tensor = i % tensor;

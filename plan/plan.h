@@ -22,8 +22,8 @@ int plan_phase_store(const struct job *job, const struct job_phase *phase,
 
 /* Places for ranks whose node indices are node_of[0..ranks): local ranks are counted in rank order.
  * out[ranks]. */
-int plan_places(const struct job *job, const uint32_t *node_of, uint32_t ranks, struct place *out,
-		struct err *err);
+int plan_places(const struct job *job, const uint32_t *node_of, uint32_t ranks,
+		struct rank_place *out, struct err *err);
 
 struct plan_phase {
 	const struct job_phase *phase;

@@ -29,7 +29,7 @@ static bool nearest_parent(char *path, struct statvfs *found)
 /* The URI of a file store as a path. */
 static bool find_path(const struct job_store *store, struct space *s)
 {
-	static const struct place first = {.ranks = 1, .nodes = 1, .local_ranks = 1};
+	static const struct rank_place first = {.ranks = 1, .nodes = 1, .local_ranks = 1};
 	const struct store_options *common = store->options;
 	struct err err = {0};
 	char uri[URI_BYTES];

@@ -53,13 +53,13 @@ static void put_steps(FILE *out, const struct plan_phase *p, bool named)
 {
 	const struct demand *d = &p->demand;
 	char text[UNITS_TEXT_BYTES];
-	struct look look;
+	struct option_ref look;
 
 	fprintf(out, "steps      ");
 	if (named)
 		fprintf(out, "%s: ", p->phase->name);
-	if (look_up(p->phase->section, p->phase->options, p->phase->path, "batch", OPTION_U64,
-		    &look))
+	if (option_find(p->phase->section, p->phase->options, p->phase->path, "batch", OPTION_U64,
+			&look))
 		fprintf(out, "batch %s · ", units_count(text, *(const uint64_t *)look.value));
 	if (d->steps_per_epoch)
 		fprintf(out, "global batch %s · ",

@@ -255,7 +255,7 @@ static cJSON *client_means(const struct client_means *m)
 static void add_client(cJSON *to, const struct results_file *f, const struct results_phase_read *p)
 {
 	struct client_side c;
-	cJSON *client, *said, *nodes;
+	cJSON *client, *message, *nodes;
 
 	if (!client_side_of(f, p, &c)) {
 		cJSON_AddNullToObject(to, "client");
@@ -266,9 +266,9 @@ static void add_client(cJSON *to, const struct results_file *f, const struct res
 		cJSON_AddNullToObject(client, "limit");
 	else
 		cJSON_AddStringToObject(client, "limit", client_limit_name(c.limit));
-	said = cJSON_AddArrayToObject(client, "said");
-	for (uint32_t i = 0; i < c.said_count; i++)
-		cJSON_AddItemToArray(said, cJSON_CreateString(c.said[i]));
+	message = cJSON_AddArrayToObject(client, "said");
+	for (uint32_t i = 0; i < c.message_count; i++)
+		cJSON_AddItemToArray(message, cJSON_CreateString(c.message[i]));
 	nodes = cJSON_AddArrayToObject(client, "nodes");
 	for (uint32_t i = 0; i < c.node_count; i++) {
 		const struct client_node *n = &c.nodes[i];
@@ -362,7 +362,7 @@ static cJSON *phase(const struct results_file *f, const struct results_phase_rea
 	cJSON_AddStringToObject(o, "name", p->name);
 	cJSON_AddStringToObject(o, "store", p->store);
 	cJSON_AddStringToObject(o, "status", p->status);
-	cJSON_AddStringToObject(o, "said", p->said);
+	cJSON_AddStringToObject(o, "said", p->message);
 	add_run(o, p);
 	cJSON_AddStringToObject(o, "error", p->error);
 	number(o, "seconds", p->seconds);

@@ -34,8 +34,8 @@ static int try_path(const char *path, struct err *err)
 	return 0;
 }
 
-int head_create(const char *path, const struct results_head *head, const struct node_row *nodes,
-		const struct rank_row *ranks, struct err *err)
+int file_head_create(const char *path, const struct results_head *head,
+		     const struct node_row *nodes, const struct rank_row *ranks, struct err *err)
 {
 	hid_t access, creation, file;
 	int rc = try_path(path, err);
@@ -221,9 +221,9 @@ static int rewrite_ranks(hid_t file, const struct rank_row *ranks, uint32_t rank
 	return rc;
 }
 
-int head_finish(const char *path, const char *status, const char *sentence, uint64_t started_utc_ns,
-		uint64_t finished_utc_ns, const struct rank_row *ranks, uint32_t rank_count,
-		struct err *err)
+int file_head_finish(const char *path, const char *status, const char *sentence,
+		     uint64_t started_utc_ns, uint64_t finished_utc_ns,
+		     const struct rank_row *ranks, uint32_t rank_count, struct err *err)
 {
 	hid_t access = h5_file_access();
 	hid_t file = access < 0 ? H5I_INVALID_HID : H5Fopen(path, H5F_ACC_RDWR, access);
@@ -242,7 +242,8 @@ int head_finish(const char *path, const char *status, const char *sentence, uint
 	return rc;
 }
 
-int head_stores(const char *path, const struct store_facts *rows, uint32_t count, struct err *err)
+int file_head_stores(const char *path, const struct store_facts *rows, uint32_t count,
+		     struct err *err)
 {
 	hid_t access = h5_file_access(), type = rows_store_type(), dataset = H5I_INVALID_HID;
 	hid_t file = access < 0 ? H5I_INVALID_HID : H5Fopen(path, H5F_ACC_RDWR, access);

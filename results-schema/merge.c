@@ -98,7 +98,7 @@ static int merge_text(struct merged *m, const struct results_phase *phase, uint6
 		  phase->name && *phase->name ? phase->name : phase->kind);
 	copy_text(t->store, sizeof(t->store), phase->store);
 	copy_text(t->status, sizeof(t->status), phase->status);
-	copy_text(t->said, sizeof(t->said), phase->said);
+	copy_text(t->message, sizeof(t->message), phase->message);
 	copy_text(t->error, sizeof(t->error), phase->error);
 	merge_run(t, &phase->run);
 	return group_broadcast(group, t, sizeof(*t));

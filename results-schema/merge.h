@@ -15,7 +15,7 @@ enum { MERGED_SETS_MAX = 8, MERGED_SET_BYTES = 256 };
 
 /* Said by rank 0, known to all. Plain data. */
 struct merged_text {
-	char kind[32], name[64], store[64], status[16], said[512], error[ERR_TEXT_BYTES];
+	char kind[32], name[64], store[64], status[16], message[512], error[ERR_TEXT_BYTES];
 	uint32_t number;
 	uint64_t seconds_ns, run_seconds_ns;
 	double null_au, target_au;

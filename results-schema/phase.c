@@ -144,7 +144,7 @@ static int write_headline(hid_t phase, const struct merged *m, struct err *err)
 		{"name", t->name},
 		{"store", t->store},
 		{"status", t->status},
-		{"said", t->said},
+		{"said", t->message},
 		{"error", t->error},
 		{"main_histogram", m->main_hist < 0 ? "" : m->hists[m->main_hist].kind->name},
 	};

@@ -49,7 +49,7 @@ int results_create(struct results **out, const char *path, bool force, const voi
 		r->group = group;
 		r->comm = *(const MPI_Comm *)comm;
 		r->path = strdup(path);
-		r->part = part_path(path);
+		r->part = staging_path(path);
 	}
 	if (!r || !r->path || !r->part)
 		rc = err_set(err, -ENOMEM, "no memory for the results");
@@ -125,11 +125,11 @@ static int create_file(struct results *r, bool force, const struct results_head 
 	if (!force && access(r->path, F_OK) == 0)
 		rc = -EEXIST;
 	if (rc == 0) {
-		rc = head_create(r->part, head, nodes, ranks, err);
+		rc = file_head_create(r->part, head, nodes, ranks, err);
 		if (rc < 0)
 			unlink(r->part);
 		else
-			rc = part_publish(r->part, r->path, !force, err);
+			rc = staging_publish(r->part, r->path, !force, err);
 	}
 	if (rc == -EEXIST)
 		err_set(err, rc, "%s exists; name another with --results, or say --force", r->path);
@@ -202,11 +202,11 @@ out_access:
 static int begin_part(struct results *r, uint64_t room, struct err *err)
 {
 	uint64_t rows_bytes = (uint64_t)r->store_rows * sizeof(*r->stores);
-	int rc = part_copy(r->path, r->part, room + (r->stores ? rows_bytes : 0), err);
+	int rc = staging_copy(r->path, r->part, room + (r->stores ? rows_bytes : 0), err);
 
 	if (rc < 0 || !r->stores)
 		return rc;
-	rc = head_stores(r->part, r->stores, r->store_rows, err);
+	rc = file_head_stores(r->part, r->stores, r->store_rows, err);
 	if (rc < 0)
 		unlink(r->part);
 	free(r->stores);
@@ -231,7 +231,7 @@ int results_publish(struct results *r, const struct results_phase *phase, struct
 		if (r->writer.first && rc < 0)
 			unlink(r->part);
 		else if (r->writer.first)
-			rc = part_publish(r->part, r->path, false, err);
+			rc = staging_publish(r->part, r->path, false, err);
 		rc = group_agree(r->group, rc, err);
 	}
 	merged_free(&m);
@@ -278,13 +278,13 @@ static int finish_file(struct results *r, enum results_status status, const char
 
 	if (rc < 0)
 		return rc;
-	rc = head_finish(r->part, names[status], sentence, r->started_utc_ns, clock_utc_ns(),
-			 r->ranks, r->writer.ranks, err);
+	rc = file_head_finish(r->part, names[status], sentence, r->started_utc_ns, clock_utc_ns(),
+			      r->ranks, r->writer.ranks, err);
 	if (rc < 0) {
 		unlink(r->part);
 		return rc;
 	}
-	return part_publish(r->part, r->path, false, err);
+	return staging_publish(r->part, r->path, false, err);
 }
 
 int results_finish(struct results *r, enum results_status status, const char *sentence,

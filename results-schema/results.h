@@ -28,7 +28,7 @@ struct node_row {
 	uint64_t clock_error_ns;
 };
 struct rank_row {
-	struct place place;
+	struct rank_place place;
 	char cores_found[RESULTS_TEXT]; /* the binding as read back, list form "1-8" */
 	uint64_t run_ns,
 		runnable_ns; /* of the whole run: on a core, and waiting for one (/proc/self/schedstat) */
@@ -57,7 +57,7 @@ struct results_phase {   /* the same on every rank but for tally and client */
 	uint32_t number; /* 0-based, in order of publication */
 	const char *kind, *name;
 	const char *store;   /* that it works on; NULL: unknown */
-	const char *said;    /* a sentence for the report, rank 0's */
+	const char *message; /* a sentence for the report, rank 0's */
 	const char *status;  /* "done", "limit", "interrupted", "failed" */
 	const char *error;   /* sentence, or "" */
 	uint64_t seconds_ns; /* of the phase, slowest rank */

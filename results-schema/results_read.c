@@ -165,7 +165,7 @@ void results_unload(struct results_file *f)
 	for (uint32_t i = 0; f->phases && i < f->phase_count; i++) {
 		struct results_phase_read *p = &f->phases[i];
 
-		free(p->said);
+		free(p->message);
 		free(p->sweep);
 		free(p->sets);
 		free(p->error);
@@ -434,7 +434,7 @@ static int load_phase_head(hid_t phase, struct results_phase_read *p, struct err
 	if (rc == 0)
 		rc = h5_read_into(phase, "main_histogram", p->main_hist, sizeof(p->main_hist), err);
 	if (rc == 0)
-		rc = h5_read_text(phase, "said", &p->said, err);
+		rc = h5_read_text(phase, "said", &p->message, err);
 	if (rc == 0)
 		rc = h5_read_text(phase, "error", &p->error, err);
 	if (rc == 0)

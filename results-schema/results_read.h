@@ -47,7 +47,7 @@ struct results_phase_read {
 	uint32_t number;
 	char kind[RESULTS_NAME_BYTES], name[RESULTS_NAME_BYTES], status[RESULTS_NAME_BYTES];
 	char store[RESULTS_NAME_BYTES]; /* "" where the file is too old to say */
-	char *said, *error;             /* "" where there is none */
+	char *message, *error;          /* "" where there is none */
 	uint64_t run, combination,
 		repeat; /* in a series of runs, each from 1; 1 where there is none */
 	bool warmup;    /* its figures are left out of statistics */

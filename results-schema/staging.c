@@ -11,7 +11,7 @@
 
 enum { COPY_BYTES = 1 << 20 };
 
-char *part_path(const char *path)
+char *staging_path(const char *path)
 {
 	char *part;
 
@@ -47,7 +47,7 @@ static int copy_bytes(int from, int to)
 	return rc;
 }
 
-int part_copy(const char *path, const char *part, uint64_t room, struct err *err)
+int staging_copy(const char *path, const char *part, uint64_t room, struct err *err)
 {
 	struct stat st;
 	int from, to = -1, rc = 0;
@@ -108,7 +108,7 @@ static int rename_exclusive(const char *part, const char *path)
 	return rename(part, path) < 0 ? -errno : 0;
 }
 
-int part_publish(const char *part, const char *path, bool exclusive, struct err *err)
+int staging_publish(const char *part, const char *path, bool exclusive, struct err *err)
 {
 	int fd = open(part, O_RDWR | O_CLOEXEC), rc = 0;
 

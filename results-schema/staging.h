@@ -9,14 +9,14 @@
 #include "core/err.h"
 
 /* "PATH.part". The caller frees. */
-char *part_path(const char *path);
+char *staging_path(const char *path);
 
 /* Copies path to part, whose blocks are all its own, and reserves room bytes behind it, so that nothing
  * written there can meet a full disk. -ENOSPC and the like with a sentence; part is then removed. */
-int part_copy(const char *path, const char *part, uint64_t room, struct err *err);
+int staging_copy(const char *path, const char *part, uint64_t room, struct err *err);
 
 /* part is on disk, then becomes path, and that is on disk too. exclusive: -EEXIST where path has come
  * into being meanwhile. part is removed where it fails. */
-int part_publish(const char *part, const char *path, bool exclusive, struct err *err);
+int staging_publish(const char *part, const char *path, bool exclusive, struct err *err);
 
 #endif

@@ -43,15 +43,15 @@ int workload_dataset(const struct job *job, const struct job_phase *phase, const
 
 void workload_say(struct phase_context *ctx, const char *format, ...)
 {
-	size_t used = strlen(ctx->said);
+	size_t used = strlen(ctx->message);
 	va_list arguments;
 
 	if (used)
-		used += (size_t)snprintf(ctx->said + used, sizeof(ctx->said) - used, "; ");
-	if (used >= sizeof(ctx->said))
+		used += (size_t)snprintf(ctx->message + used, sizeof(ctx->message) - used, "; ");
+	if (used >= sizeof(ctx->message))
 		return;
 	va_start(arguments, format);
-	vsnprintf(ctx->said + used, sizeof(ctx->said) - used, format, arguments);
+	vsnprintf(ctx->message + used, sizeof(ctx->message) - used, format, arguments);
 	va_end(arguments);
 }
 

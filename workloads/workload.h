@@ -42,7 +42,7 @@ struct progress {
 struct phase_context {
 	const struct job *job;
 	const struct job_phase *phase;
-	const struct place *place;
+	const struct rank_place *place;
 	struct group *group; /* this phase's own */
 	struct group *node;  /* the ranks of this node: for store_open, and before work begins */
 	struct clock *clock;
@@ -54,14 +54,14 @@ struct phase_context {
 	void *progress_argument;
 	/* Called by run where work that is not the phase's own (a null run) lies behind it: what is
 	 * watched from outside (processor time, the node's counters) starts anew. NULL: nobody watches. */
-	void (*begins)(void *begins_argument);
-	void *begins_argument;
+	void (*measure_from)(void *measure_from_argument);
+	void *measure_from_argument;
 	struct tally *tally;   /* made by the caller from workload->schema */
 	struct op_log *op_log; /* workload_store_open gives it to the phase's stores; NULL: none */
 	/* [job->store_count]: workload_store_open notes here what is in effect. NULL: not asked. */
 	struct store_facts *stores;
 	double null_au, target_au; /* set by run where it has them; NaN before */
-	char said
+	char message
 		[256]; /* filled by run: a sentence for the report ("412 of 512 files were whole already") */
 };
 

@@ -180,9 +180,9 @@ static int reserve(const struct store *store, int fd, uint64_t bytes)
 	return errno == EOPNOTSUPP ? 0 : -errno;
 }
 
-static int do_begin(const struct store *store, const struct io *io)
+static int do_begin(const struct store *store, const struct request *req)
 {
-	struct object *o = io->object;
+	struct object *o = req->object;
 	char path[FILE_PATH_BYTES];
 	int fd, rc;
 
@@ -193,7 +193,7 @@ static int do_begin(const struct store *store, const struct io *io)
 	fd = open_made(store, path, O_TRUNC | O_WRONLY);
 	if (fd < 0)
 		return fd;
-	rc = reserve(store, fd, io->length);
+	rc = reserve(store, fd, req->length);
 	if (rc < 0) {
 		close(fd);
 		unlink(path);
@@ -204,9 +204,9 @@ static int do_begin(const struct store *store, const struct io *io)
 	return 0;
 }
 
-static int do_update(const struct store *store, const struct io *io)
+static int do_update(const struct store *store, const struct request *req)
 {
-	struct object *o = io->object;
+	struct object *o = req->object;
 	char path[FILE_PATH_BYTES];
 	int fd, rc;
 
@@ -214,7 +214,7 @@ static int do_update(const struct store *store, const struct io *io)
 	fd = open_made(store, path, O_RDWR);
 	if (fd < 0)
 		return fd;
-	rc = reserve(store, fd, io->length);
+	rc = reserve(store, fd, req->length);
 	if (rc < 0) {
 		close(fd);
 		return rc;
@@ -254,9 +254,9 @@ static int cut(const struct store *store, int fd, uint64_t bytes)
 
 /* What must be in the file before it may be published. The descriptor is closed then: some file
  * systems tell only there that a write failed. */
-static int complete(const struct store *store, struct io *io)
+static int complete(const struct store *store, struct request *req)
 {
-	struct object *o = io->object;
+	struct object *o = req->object;
 	int fd = file_descriptor(o), rc = 0;
 	struct stat st;
 
@@ -271,23 +271,23 @@ static int complete(const struct store *store, struct io *io)
 	o->state[FILE_DESCRIPTOR] = FILE_CLOSED;
 	if (close(fd) < 0 && errno != EINTR)
 		rc = -errno;
-	io->done_bytes = (uint64_t)st.st_size;
+	req->done_bytes = (uint64_t)st.st_size;
 	return rc;
 }
 
 /* On failure the object stays begun, for an abort, unless the new version stands already. */
-static int do_commit(const struct store *store, struct io *io)
+static int do_commit(const struct store *store, struct request *req)
 {
 	char part[FILE_PATH_BYTES], path[FILE_PATH_BYTES];
-	int rc = complete(store, io);
+	int rc = complete(store, req);
 
 	if (rc < 0)
 		return rc;
-	path_of(store, io->object, part_suffix, part);
-	path_of(store, io->object, "", path);
+	path_of(store, req->object, part_suffix, part);
+	path_of(store, req->object, "", path);
 	if (rename(part, path) < 0)
 		return -errno;
-	memset(io->object->state, 0, sizeof(io->object->state));
+	memset(req->object->state, 0, sizeof(req->object->state));
 	return options_of(store)->fsync == FILE_FSYNC_FOLDER ? fsync_folder(path) : 0;
 }
 
@@ -305,16 +305,16 @@ static int do_abort(const struct store *store, struct object *o)
 	return unlink(path) < 0 && errno != ENOENT ? -errno : 0;
 }
 
-static int do_stat(const struct store *store, struct io *io)
+static int do_stat(const struct store *store, struct request *req)
 {
 	char path[FILE_PATH_BYTES];
 	struct stat st;
 
-	path_of(store, io->object, "", path);
+	path_of(store, req->object, "", path);
 	if (stat(path, &st) < 0)
 		return errno == ENOTDIR ? -ENOENT : -errno;
-	io->object->size = (uint64_t)st.st_size;
-	io->done_bytes = (uint64_t)st.st_size;
+	req->object->size = (uint64_t)st.st_size;
+	req->done_bytes = (uint64_t)st.st_size;
 	return 0;
 }
 
@@ -330,96 +330,96 @@ static int do_delete(const struct store *store, const struct object *o)
 	return 0;
 }
 
-static int do_rename(const struct store *store, const struct io *io)
+static int do_rename(const struct store *store, const struct request *req)
 {
 	char from[FILE_PATH_BYTES], to[FILE_PATH_BYTES];
 	struct object target;
 
-	snprintf(target.key, sizeof(target.key), "%s", io->target);
-	path_of(store, io->object, "", from);
+	snprintf(target.key, sizeof(target.key), "%s", req->target);
+	path_of(store, req->object, "", from);
 	path_of(store, &target, "", to);
 	return rename(from, to) < 0 ? -errno : 0;
 }
 
-static int do_list(const struct store *store, struct io *io)
+static int do_list(const struct store *store, struct request *req)
 {
 	char path[FILE_PATH_BYTES];
 
-	path_of(store, io->object, "", path);
-	return file_list(path, io);
+	path_of(store, req->object, "", path);
+	return file_list(path, req);
 }
 
 /* All but reads and writes: done at once, whatever the engine. */
-static int do_other(const struct store *store, struct io *io)
+static int do_other(const struct store *store, struct request *req)
 {
-	switch (io->op) {
-	case IO_OPEN:
-		return do_open(store, io->object);
-	case IO_CLOSE:
-		return do_close(store, io->object);
-	case IO_BEGIN:
-		return do_begin(store, io);
-	case IO_COMMIT:
-		return do_commit(store, io);
-	case IO_ABORT:
-		return do_abort(store, io->object);
-	case IO_STAT:
-		return do_stat(store, io);
-	case IO_DELETE:
-		return do_delete(store, io->object);
-	case IO_RENAME:
-		return do_rename(store, io);
-	case IO_LIST:
-		return do_list(store, io);
-	case IO_UPDATE:
-		return do_update(store, io);
+	switch (req->op) {
+	case REQ_OPEN:
+		return do_open(store, req->object);
+	case REQ_CLOSE:
+		return do_close(store, req->object);
+	case REQ_BEGIN:
+		return do_begin(store, req);
+	case REQ_COMMIT:
+		return do_commit(store, req);
+	case REQ_ABORT:
+		return do_abort(store, req->object);
+	case REQ_STAT:
+		return do_stat(store, req);
+	case REQ_DELETE:
+		return do_delete(store, req->object);
+	case REQ_RENAME:
+		return do_rename(store, req);
+	case REQ_LIST:
+		return do_list(store, req);
+	case REQ_UPDATE:
+		return do_update(store, req);
 	default:
 		return -EINVAL;
 	}
 }
 
-static bool moves(const struct io *io)
+static bool moves(const struct request *req)
 {
-	return io->op == IO_READ || io->op == IO_WRITE;
+	return req->op == REQ_READ || req->op == REQ_WRITE;
 }
 
-static void submit_one(struct channel *c, struct io *io)
+static void submit_one(struct channel *c, struct request *req)
 {
-	if (moves(io))
-		engine_of(c->store)->move(c, io);
+	if (moves(req))
+		engine_of(c->store)->move(c, req);
 	else
-		io->status = do_other(c->store, io);
+		req->status = do_other(c->store, req);
 }
 
 /* Reads and writes that stand together go to the engine as one batch. */
-static void submit_batches(struct channel *c, struct io *const *ios, uint32_t n)
+static void submit_batches(struct channel *c, struct request *const *reqs, uint32_t n)
 {
 	uint32_t i = 0, end;
 
 	while (i < n) {
-		for (end = i; end < n && moves(ios[end]); end++)
+		for (end = i; end < n && moves(reqs[end]); end++)
 			;
 		if (end > i) {
-			engine_of(c->store)->submit(c, ios + i, end - i);
+			engine_of(c->store)->submit(c, reqs + i, end - i);
 			i = end;
 			continue;
 		}
-		ios[i]->status = do_other(c->store, ios[i]);
-		file_ready(c, ios[i++]);
+		reqs[i]->status = do_other(c->store, reqs[i]);
+		file_ready(c, reqs[i++]);
 	}
 }
 
-void file_submit(struct channel *c, struct io *const *ios, uint32_t n)
+void file_submit(struct channel *c, struct request *const *reqs, uint32_t n)
 {
 	if (!c->synchronous) {
-		submit_batches(c, ios, n);
+		submit_batches(c, reqs, n);
 		return;
 	}
 	for (uint32_t i = 0; i < n; i++)
-		submit_one(c, ios[i]);
+		submit_one(c, reqs[i]);
 }
 
-uint32_t file_reap(struct channel *c, struct io **done, uint32_t min, uint32_t max,
+uint32_t file_reap(struct channel *c, struct request **done, uint32_t min, uint32_t max,
 		   uint64_t deadline_ns)
 {
 	struct file_channel *ch = c->state;

@@ -46,8 +46,8 @@ struct file_engine {
 	uint32_t copies_read; /* of each byte, in user space, where a request carries data */
 	bool streams;         /* hands its own memory to chunk: see channel.streams */
 	bool cached_only;     /* knows no direct I/O */
-	/* One attempt at an IO_READ or IO_WRITE, from done_bytes on. */
-	void (*move)(struct channel *c, struct io *io);
+	/* One attempt at an REQ_READ or REQ_WRITE, from done_bytes on. */
+	void (*move)(struct channel *c, struct request *req);
 
 	/* Moves one block below root through the engine, in time; a sentence says why it cannot. */
 	int (*probe)(const struct store *store, struct err *err);
@@ -59,8 +59,8 @@ struct file_engine {
 	void (*close)(struct channel *c);
 	void (*add_memory)(struct channel *c, void *base, uint64_t bytes);
 	/* Starts one attempt each. What cannot even start goes to file_ready. */
-	void (*submit)(struct channel *c, struct io *const *ios, uint32_t n);
-	uint32_t (*reap)(struct channel *c, struct io **done, uint32_t min, uint32_t max,
+	void (*submit)(struct channel *c, struct request *const *reqs, uint32_t n);
+	uint32_t (*reap)(struct channel *c, struct request **done, uint32_t min, uint32_t max,
 			 uint64_t deadline_ns);
 };
 
@@ -72,14 +72,14 @@ extern const struct file_engine file_uring; /* where liburing is absent, one who
 struct file_channel {
 	void *engine;
 	uint32_t ready_count;
-	struct io **ready; /* [depth] */
+	struct request **ready; /* [depth] */
 };
 
-static inline void file_ready(struct channel *c, struct io *io)
+static inline void file_ready(struct channel *c, struct request *req)
 {
 	struct file_channel *ch = c->state;
 
-	ch->ready[ch->ready_count++] = io;
+	ch->ready[ch->ready_count++] = req;
 }
 
 /* What is in effect on an open store. */
@@ -115,8 +115,8 @@ static inline void file_ask_ahead(const struct store *store, int fd, uint64_t en
 }
 
 /* Verbs (file.c); the store itself, its options and what is found out about it (file_store.c). */
-void file_submit(struct channel *c, struct io *const *ios, uint32_t n);
-uint32_t file_reap(struct channel *c, struct io **done, uint32_t min, uint32_t max,
+void file_submit(struct channel *c, struct request *const *reqs, uint32_t n);
+uint32_t file_reap(struct channel *c, struct request **done, uint32_t min, uint32_t max,
 		   uint64_t deadline_ns);
 int64_t file_resident(const struct store *store, const struct object *o, uint64_t offset,
 		      uint64_t length);

@@ -63,9 +63,9 @@ static int populate(const struct fault_guard *g)
 }
 
 /* bytes at offset at, to data or to the chunk call. */
-static int take(struct io *io, uint64_t at, uint64_t bytes)
+static int take(struct request *req, uint64_t at, uint64_t bytes)
 {
-	struct object *o = io->object;
+	struct object *o = req->object;
 	char *from = (char *)(uintptr_t)o->state[FILE_MAP] + at;
 	struct fault_guard g = pages_around(o, from, bytes);
 	int rc = populate(&g);
@@ -73,75 +73,75 @@ static int take(struct io *io, uint64_t at, uint64_t bytes)
 	if (rc < 0)
 		return rc;
 	fault_guard_enter(&g);
-	if (io->chunk)
-		rc = io->chunk(io, at, from, bytes);
+	if (req->chunk)
+		rc = req->chunk(req, at, from, bytes);
 	else
-		memcpy((char *)io->data + (at - io->offset), from, bytes);
+		memcpy((char *)req->data + (at - req->offset), from, bytes);
 	fault_guard_leave();
 	if (__atomic_load_n(g.broken, __ATOMIC_SEQ_CST))
 		return -EIO;
 	/* What has been streamed is not held: it would count as this process's memory. */
-	if (io->chunk)
+	if (req->chunk)
 		madvise(g.base, g.bytes, MADV_DONTNEED);
 	return rc < 0 ? rc : 0;
 }
 
 /* What is open to be written too is not mapped, for it grows: read through the window. */
-static void move_unmapped(struct channel *c, struct io *io)
+static void move_unmapped(struct channel *c, struct request *req)
 {
-	struct io piece = {.op = IO_READ, .object = io->object, .data = io->data};
-	uint64_t left = io->length - io->done_bytes;
+	struct request piece = {.op = REQ_READ, .object = req->object, .data = req->data};
+	uint64_t left = req->length - req->done_bytes;
 	int rc;
 
-	if (!io->chunk) {
-		file_psync.move(c, io);
+	if (!req->chunk) {
+		file_psync.move(c, req);
 		return;
 	}
-	while (io->status == 0 && left) {
-		piece.offset = io->offset + io->done_bytes;
-		piece.length = left < io->window ? left : io->window;
+	while (req->status == 0 && left) {
+		piece.offset = req->offset + req->done_bytes;
+		piece.length = left < req->window ? left : req->window;
 		piece.done_bytes = 0;
 		file_psync.move(c, &piece);
 		if (piece.status == 0 && !piece.done_bytes)
 			return;
 		rc = piece.status;
 		if (rc == 0)
-			rc = io->chunk(io, piece.offset, piece.data, piece.done_bytes);
+			rc = req->chunk(req, piece.offset, piece.data, piece.done_bytes);
 		if (rc < 0)
-			io->status = rc;
+			req->status = rc;
 		else
-			io->done_bytes += piece.done_bytes;
-		left = io->length - io->done_bytes;
+			req->done_bytes += piece.done_bytes;
+		left = req->length - req->done_bytes;
 	}
 }
 
-static void mmap_move(struct channel *c, struct io *io)
+static void mmap_move(struct channel *c, struct request *req)
 {
-	struct object *o = io->object;
-	uint64_t at = io->offset + io->done_bytes, end = io->offset + io->length;
+	struct object *o = req->object;
+	uint64_t at = req->offset + req->done_bytes, end = req->offset + req->length;
 	uint64_t size = o->state[FILE_MAP_BYTES], piece = end - at;
 	int fd = file_descriptor(o);
 
-	io->status = fd < 0 ? -EBADF : 0;
-	if (io->status)
+	req->status = fd < 0 ? -EBADF : 0;
+	if (req->status)
 		return;
-	if (io->op == IO_WRITE)
-		file_psync.move(c, io);
-	if (io->op == IO_READ && !size)
-		move_unmapped(c, io);
-	if (io->op == IO_WRITE || !size)
+	if (req->op == REQ_WRITE)
+		file_psync.move(c, req);
+	if (req->op == REQ_READ && !size)
+		move_unmapped(c, req);
+	if (req->op == REQ_WRITE || !size)
 		return;
 	if (end > size)
 		end = size;
-	if (io->chunk)
-		piece = io->window ? io->window : STREAM_BYTES;
-	while (io->status == 0 && at < end) {
+	if (req->chunk)
+		piece = req->window ? req->window : STREAM_BYTES;
+	while (req->status == 0 && at < end) {
 		if (piece > end - at)
 			piece = end - at;
 		file_ask_ahead(c->store, fd, at + piece);
-		io->status = take(io, at, piece);
-		if (io->status == 0)
-			io->done_bytes += piece;
+		req->status = take(req, at, piece);
+		if (req->status == 0)
+			req->done_bytes += piece;
 		at += piece;
 	}
 }

@@ -5,29 +5,29 @@
 #include "backends/file/file.h"
 #include "backends/file/span.h"
 
-void reach_move(struct io *io, const struct reach *r)
+void file_span_move(struct request *req, const struct file_span *r)
 {
-	char *data = (char *)io->data + r->data;
-	int fd = file_descriptor(io->object);
+	char *data = (char *)req->data + r->data;
+	int fd = file_descriptor(req->object);
 	ssize_t moved;
 
 	do {
-		moved = io->op == IO_READ ? pread(fd, data, r->bytes, (off_t)r->at)
-					  : pwrite(fd, data, r->bytes, (off_t)r->at);
+		moved = req->op == REQ_READ ? pread(fd, data, r->bytes, (off_t)r->at)
+					    : pwrite(fd, data, r->bytes, (off_t)r->at);
 	} while (moved < 0 && errno == EINTR);
 	if (moved < 0)
-		io->status = -errno;
+		req->status = -errno;
 	else
-		reach_end(io, r, (uint64_t)moved);
+		file_span_end(req, r, (uint64_t)moved);
 }
 
-static void psync_move(struct channel *c, struct io *io)
+static void psync_move(struct channel *c, struct request *req)
 {
-	struct reach r;
+	struct file_span r;
 
-	io->status = reach_begin(c->store, io, &r);
-	if (!io->status)
-		reach_move(io, &r);
+	req->status = file_span_begin(c->store, req, &r);
+	if (!req->status)
+		file_span_move(req, &r);
 }
 
 const struct file_engine file_psync = {

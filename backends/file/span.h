@@ -18,16 +18,16 @@
 #include "backends/store.h"
 
 /* What is left of a request: a range of the file, and where in data it starts. */
-struct reach {
+struct file_span {
 	uint64_t at, bytes, data;
 };
 
-static inline struct reach reach_of(const struct io *io, uint64_t align)
+static inline struct file_span file_span_of(const struct request *req, uint64_t align)
 {
-	uint64_t base = io->offset - io->offset % align;
-	uint64_t from = io->offset + io->done_bytes;
-	uint64_t end = io->offset + io->length;
-	struct reach r;
+	uint64_t base = req->offset - req->offset % align;
+	uint64_t from = req->offset + req->done_bytes;
+	uint64_t end = req->offset + req->length;
+	struct file_span r;
 
 	r.at = from - from % align;
 	r.bytes = (end + align - 1) / align * align - r.at;
@@ -36,38 +36,39 @@ static inline struct reach reach_of(const struct io *io, uint64_t align)
 }
 
 /* Before an attempt: sets lead or pads the last block. A negative errno: it cannot be made. */
-static inline int reach_begin(const struct store *store, struct io *io, struct reach *r)
+static inline int file_span_begin(const struct store *store, struct request *req,
+				  struct file_span *r)
 {
 	uint64_t align = store->alignment;
 
-	if (file_descriptor(io->object) < 0)
+	if (file_descriptor(req->object) < 0)
 		return -EBADF;
-	*r = reach_of(io, align);
-	if (io->op == IO_READ) {
-		io->lead = (uint32_t)(io->offset % align);
-		file_ask_ahead(store, file_descriptor(io->object), io->offset + io->length);
+	*r = file_span_of(req, align);
+	if (req->op == REQ_READ) {
+		req->lead = (uint32_t)(req->offset % align);
+		file_ask_ahead(store, file_descriptor(req->object), req->offset + req->length);
 		return 0;
 	}
-	if (io->offset % align)
+	if (req->offset % align)
 		return -EINVAL;
-	memset((char *)io->data + io->length, 0, r->data + r->bytes - io->length);
+	memset((char *)req->data + req->length, 0, r->data + r->bytes - req->length);
 	return 0;
 }
 
 /* After it. Of what moved only the range counts: not the block before it, not the one behind. */
-static inline void reach_end(struct io *io, const struct reach *r, uint64_t moved)
+static inline void file_span_end(struct request *req, const struct file_span *r, uint64_t moved)
 {
 	uint64_t end = r->at + moved;
 
-	if (end > io->offset + io->length)
-		end = io->offset + io->length;
-	if (end > io->offset + io->done_bytes)
-		io->done_bytes = end - io->offset;
-	if (io->op == IO_WRITE)
-		word_raise(&io->object->state[FILE_WRITTEN], end);
+	if (end > req->offset + req->length)
+		end = req->offset + req->length;
+	if (end > req->offset + req->done_bytes)
+		req->done_bytes = end - req->offset;
+	if (req->op == REQ_WRITE)
+		word_raise(&req->object->state[FILE_WRITTEN], end);
 }
 
 /* The attempt itself by one pread or pwrite, in the calling thread (file_psync.c). */
-void reach_move(struct io *io, const struct reach *r);
+void file_span_move(struct request *req, const struct file_span *r);
 
 #endif

@@ -300,10 +300,10 @@ static int file_channel_open(struct channel *c, struct err *err)
 	c->streams = engine->streams;
 	if (c->synchronous)
 		return 0;
-	ch = calloc(1, sizeof(*ch) + c->depth * sizeof(struct io *));
+	ch = calloc(1, sizeof(*ch) + c->depth * sizeof(struct request *));
 	if (!ch)
 		return err_set(err, -ENOMEM, "no memory for a queue of depth %u", c->depth);
-	ch->ready = (struct io **)(ch + 1);
+	ch->ready = (struct request **)(ch + 1);
 	c->state = ch;
 	rc = engine->open(c, err);
 	if (rc < 0) {

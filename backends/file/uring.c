@@ -45,9 +45,9 @@ struct uring {
 	uint32_t depth;
 	bool made, enabled;
 	int failed; /* the ring takes nothing any more; made anew once what flies has come back */
-	uint32_t flying;        /* taken by the kernel and not yet come back */
-	uint32_t pending_count; /* prepared, not yet taken; in order */
-	struct io **pending;    /* [depth] */
+	uint32_t flying;          /* taken by the kernel and not yet come back */
+	uint32_t pending_count;   /* prepared, not yet taken; in order */
+	struct request **pending; /* [depth] */
 	uint32_t region_count;
 	bool registered;
 	struct iovec regions[URING_REGIONS];
@@ -60,12 +60,12 @@ static void ring_register(struct uring *u);
 static int uring_open(struct channel *c, struct err *err)
 {
 	struct file_channel *ch = c->state;
-	struct uring *u = calloc(1, sizeof(*u) + c->depth * sizeof(struct io *));
+	struct uring *u = calloc(1, sizeof(*u) + c->depth * sizeof(struct request *));
 	int rc;
 
 	if (!u)
 		return err_set(err, -ENOMEM, "no memory for a ring of depth %u", c->depth);
-	u->pending = (struct io **)(u + 1);
+	u->pending = (struct request **)(u + 1);
 	u->depth = c->depth;
 	rc = ring_make(u);
 	if (rc < 0) {
@@ -168,23 +168,23 @@ static int region_of(const struct uring *u, const char *data, uint64_t bytes)
 
 /* The kernel counts a request's bytes in 32 bits and moves less than 2 GiB: the queue sees to the
  * rest. */
-static void prepare_one(struct uring *u, struct io *io, const struct reach *r)
+static void prepare_one(struct uring *u, struct request *req, const struct file_span *r)
 {
 	struct io_uring_sqe *sqe = io_uring_get_sqe(&u->ring);
-	char *data = (char *)io->data + r->data;
+	char *data = (char *)req->data + r->data;
 	unsigned bytes = r->bytes < REGION_BYTES ? (unsigned)r->bytes : REGION_BYTES;
-	int fd = file_descriptor(io->object), region = region_of(u, data, bytes);
+	int fd = file_descriptor(req->object), region = region_of(u, data, bytes);
 
-	if (io->op == IO_READ && region >= 0)
+	if (req->op == REQ_READ && region >= 0)
 		io_uring_prep_read_fixed(sqe, fd, data, bytes, r->at, region);
-	else if (io->op == IO_READ)
+	else if (req->op == REQ_READ)
 		io_uring_prep_read(sqe, fd, data, bytes, r->at);
 	else if (region >= 0)
 		io_uring_prep_write_fixed(sqe, fd, data, bytes, r->at, region);
 	else
 		io_uring_prep_write(sqe, fd, data, bytes, r->at);
-	io_uring_sqe_set_data(sqe, io);
-	u->pending[u->pending_count++] = io;
+	io_uring_sqe_set_data(sqe, req);
+	u->pending[u->pending_count++] = req;
 }
 
 /* Makes the ring this thread's: the first time, or because the queue has passed to it. Nothing is in
@@ -192,7 +192,7 @@ static void prepare_one(struct uring *u, struct io *io, const struct reach *r)
 static int ring_own(struct uring *u, uint64_t align)
 {
 	uint32_t n = u->pending_count;
-	struct reach r;
+	struct file_span r;
 	int rc;
 
 	if (u->enabled)
@@ -204,7 +204,7 @@ static int ring_own(struct uring *u, uint64_t align)
 		ring_register(u);
 		u->pending_count = 0;
 		for (uint32_t i = 0; i < n; i++) {
-			r = reach_of(u->pending[i], align);
+			r = file_span_of(u->pending[i], align);
 			prepare_one(u, u->pending[i], &r);
 		}
 	}
@@ -234,7 +234,7 @@ static void flush(struct channel *c, struct uring *u)
 			continue;
 		u->pending_count -= (uint32_t)rc;
 		u->flying += (uint32_t)rc;
-		memmove(u->pending, u->pending + rc, u->pending_count * sizeof(struct io *));
+		memmove(u->pending, u->pending + rc, u->pending_count * sizeof(struct request *));
 	}
 	if (rc >= 0 || rc == -EAGAIN || rc == -EBUSY)
 		return;
@@ -257,20 +257,20 @@ static int ring_ready(struct uring *u, uint64_t align)
 	return u->enabled ? 0 : ring_own(u, align);
 }
 
-static void uring_submit(struct channel *c, struct io *const *ios, uint32_t n)
+static void uring_submit(struct channel *c, struct request *const *reqs, uint32_t n)
 {
 	struct uring *u = ((struct file_channel *)c->state)->engine;
 	const struct file_options *options = c->store->options;
 	uint32_t batch = options->direct ? DIRECT_BATCH : UINT32_MAX;
 	int rc = ring_ready(u, c->store->alignment);
-	struct reach r;
+	struct file_span r;
 
 	for (uint32_t i = 0; i < n; i++) {
-		ios[i]->status = rc < 0 ? rc : reach_begin(c->store, ios[i], &r);
-		if (ios[i]->status || !r.bytes)
-			file_ready(c, ios[i]);
+		reqs[i]->status = rc < 0 ? rc : file_span_begin(c->store, reqs[i], &r);
+		if (reqs[i]->status || !r.bytes)
+			file_ready(c, reqs[i]);
 		else
-			prepare_one(u, ios[i], &r);
+			prepare_one(u, reqs[i], &r);
 		if (u->pending_count >= batch) {
 			flush(c, u);
 			rc = u->failed;
@@ -281,11 +281,11 @@ static void uring_submit(struct channel *c, struct io *const *ios, uint32_t n)
 }
 
 /* The kernel gave up a request that nobody cancelled. */
-static void move_here(const struct channel *c, struct io *io, const struct reach *r)
+static void move_here(const struct channel *c, struct request *req, const struct file_span *r)
 {
 	struct file_store *fs = c->store->state;
 
-	reach_move(io, r);
+	file_span_move(req, r);
 	if (c->store->place.local_rank == 0 && !atomic_exchange(&fs->threads_refused, true))
 		log_say(c->store->log, LOG_WARNING,
 			"%s: io_uring may start no thread for requests that must wait (ulimit -u, a "
@@ -294,26 +294,26 @@ static void move_here(const struct channel *c, struct io *io, const struct reach
 }
 
 /* Returns whether the request is over. */
-static bool take(struct channel *c, struct uring *u, struct io *io, int result)
+static bool take(struct channel *c, struct uring *u, struct request *req, int result)
 {
-	struct reach r = reach_of(io, c->store->alignment);
+	struct file_span r = file_span_of(req, c->store->alignment);
 
 	u->flying--;
 	if (result == -EINTR && !u->failed) {
-		prepare_one(u, io, &r);
+		prepare_one(u, req, &r);
 		return false;
 	}
 	if (result == -ECANCELED && c->store->state) /* the probe shall see it */
-		move_here(c, io, &r);
+		move_here(c, req, &r);
 	else if (result < 0)
-		io->status = result;
+		req->status = result;
 	else
-		reach_end(io, &r, (uint64_t)result);
+		file_span_end(req, &r, (uint64_t)result);
 	return true;
 }
 
 /* What has completed already. */
-static uint32_t drain(struct channel *c, struct uring *u, struct io **done, uint32_t max)
+static uint32_t drain(struct channel *c, struct uring *u, struct request **done, uint32_t max)
 {
 	struct io_uring_cqe *cqes[REAP_BATCH];
 	uint32_t n = 0, got;
@@ -324,10 +324,10 @@ static uint32_t drain(struct channel *c, struct uring *u, struct io **done, uint
 		if (!got)
 			break;
 		for (uint32_t i = 0; i < got; i++) {
-			struct io *io = io_uring_cqe_get_data(cqes[i]);
+			struct request *req = io_uring_cqe_get_data(cqes[i]);
 
-			if (take(c, u, io, cqes[i]->res))
-				done[n++] = io;
+			if (take(c, u, req, cqes[i]->res))
+				done[n++] = req;
 		}
 		io_uring_cq_advance(&u->ring, got);
 	}
@@ -355,7 +355,7 @@ static int await(const struct channel *c, struct uring *u, uint32_t n, uint64_t 
 	return ns ? rc : -ETIME;
 }
 
-static uint32_t uring_reap(struct channel *c, struct io **done, uint32_t min, uint32_t max,
+static uint32_t uring_reap(struct channel *c, struct request **done, uint32_t min, uint32_t max,
 			   uint64_t deadline_ns)
 {
 	struct file_channel *ch = c->state;
@@ -390,8 +390,8 @@ static int probe_read(const struct store *store, struct channel *c, int fd, char
 		      uint64_t bytes)
 {
 	struct object o = {.state = {[FILE_DESCRIPTOR] = (uint64_t)fd + 1}};
-	struct io io = {.op = IO_READ, .object = &o, .length = bytes, .data = data};
-	struct io *one = &io, *done;
+	struct request req = {.op = REQ_READ, .object = &o, .length = bytes, .data = data};
+	struct request *one = &req, *done;
 
 	memset(data, 0x5a, bytes);
 	errno = 0;
@@ -402,14 +402,14 @@ static int probe_read(const struct store *store, struct channel *c, int fd, char
 	uring_submit(c, &one, 1);
 	if (file_uring.reap(c, &done, 1, 1, clock_now(store->clock) + PROBE_NS) != 1)
 		return -ETIME;
-	if (io.status)
-		return io.status;
+	if (req.status)
+		return req.status;
 	return data[0] == 0x5a && data[bytes - 1] == 0x5a ? 0 : -EIO;
 }
 
 static int probe_on(const struct store *store, int fd, char *data, uint64_t bytes, struct err *err)
 {
-	struct io *ready[1];
+	struct request *ready[1];
 	struct file_channel ch = {.ready = ready};
 	struct channel c = {.store = (struct store *)store, .depth = 1, .state = &ch};
 	int rc = uring_open(&c, err);

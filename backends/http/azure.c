@@ -75,7 +75,7 @@ static void path(struct slot *s, const char *key)
 		slot_server(s)->base, "/", http->bucket, key ? "/" : "", key ? http->prefix : "",
 		key ? key : "",       NULL};
 
-	request_path(&s->request, pieces);
+	http_request_path(&s->request, pieces);
 }
 
 /* Of one length, as they must be. */
@@ -130,67 +130,67 @@ static const char *block_piece(const struct slot *s, uint64_t piece, char buffer
 
 static void make_list(struct slot *s)
 {
-	struct request *r = &s->request;
-	const struct io *io = s->io;
+	struct http_request *r = &s->request;
+	const struct request *req = s->req;
 	char prefix[URI_BYTES + OBJECT_KEY_BYTES];
 	struct text t = text_in(prefix, sizeof(prefix));
 
 	text_add(&t, s->channel->store->prefix);
-	text_add(&t, io->object->key);
-	request_query(r, "restype", "container");
-	request_query(r, "comp", "list");
-	request_query(r, "delimiter", "/");
-	request_query_u64(r, "maxresults", io->length ? io->length : LIST_PAGE_ENTRIES);
-	request_query(r, "prefix", prefix);
-	if (io->listing->marker[0])
-		request_query(r, "marker", io->listing->marker);
+	text_add(&t, req->object->key);
+	http_request_query(r, "restype", "container");
+	http_request_query(r, "comp", "list");
+	http_request_query(r, "delimiter", "/");
+	http_request_query_u64(r, "maxresults", req->length ? req->length : LIST_PAGE_ENTRIES);
+	http_request_query(r, "prefix", prefix);
+	if (req->listing->marker[0])
+		http_request_query(r, "marker", req->listing->marker);
 }
 
 /* The service makes the MD5 of a range, when asked to and not too long; that of a whole blob it tells where
  * it has one. */
 static int make_get(struct slot *s)
 {
-	const struct io *io = s->io;
+	const struct request *req = s->req;
 	bool whole = slot_reads_all(s), summed = s->channel->store->options->checksum == SUM_MD5;
-	uint64_t left = io->length - io->done_bytes;
+	uint64_t left = req->length - req->done_bytes;
 
 	if (!whole)
-		request_range(&s->request, "range", io->offset + io->done_bytes, left);
+		http_request_range(&s->request, "range", req->offset + req->done_bytes, left);
 	if (!summed || (!whole && left > RANGE_MD5_MAX))
 		return 0;
 	if (!whole)
-		request_header(&s->request, "x-ms-range-get-content-md5", "true");
+		http_request_header(&s->request, "x-ms-range-get-content-md5", "true");
 	return slot_sum_received(s);
 }
 
 static int make_step(struct slot *s)
 {
-	struct request *r = &s->request;
-	const struct io *io = s->io;
+	struct http_request *r = &s->request;
+	const struct request *req = s->req;
 	char name[BLOCK_NAME_BYTES];
 
 	switch (s->step) {
 	case STEP_GET:
 		return make_get(s);
 	case STEP_EXPLAIN:
-		request_range(r, "range", 0, 1);
+		http_request_range(r, "range", 0, 1);
 		break;
 	case STEP_PUT:
-		request_header(r, "x-ms-blob-type", "BlockBlob");
-		body_of_object(s, io->op == IO_WRITE ? io->length : 0);
+		http_request_header(r, "x-ms-blob-type", "BlockBlob");
+		body_of_object(s, req->op == REQ_WRITE ? req->length : 0);
 		return slot_sum_object(s);
 	case STEP_PART:
 		block_name(name, slot_upload(s), slot_part(s));
-		request_query(r, "comp", "block");
-		request_query(r, "blockid", name);
-		body_of_object(s, io->length);
+		http_request_query(r, "comp", "block");
+		http_request_query(r, "blockid", name);
+		body_of_object(s, req->length);
 		return slot_sum_object(s);
 	case STEP_PARTS:
-		request_query(r, "comp", "blocklist");
-		request_query(r, "blocklisttype", "uncommitted");
+		http_request_query(r, "comp", "blocklist");
+		http_request_query(r, "blocklisttype", "uncommitted");
 		break;
 	case STEP_COMPLETE:
-		request_query(r, "comp", "blocklist");
+		http_request_query(r, "comp", "blocklist");
 		body_of_pieces(s, block_piece);
 		break;
 	case STEP_LIST:
@@ -222,10 +222,10 @@ static int sign(struct slot *s)
 		return 0;
 	case CREDENTIAL_BEARER:
 		date_http(date, now);
-		request_header(&s->request, "x-ms-date", date);
+		http_request_header(&s->request, "x-ms-date", date);
 		text_add(&t, "Bearer ");
 		text_add(&t, c->token);
-		request_header(&s->request, "authorization", text);
+		http_request_header(&s->request, "authorization", text);
 		return 0;
 	default:
 		return 0;
@@ -244,14 +244,15 @@ static int azure_make(struct slot *s)
 	int rc;
 
 	slot_target(s, methods[s->step]);
-	path(s, s->step == STEP_LIST ? NULL : s->io->object->key);
-	request_header(&s->request, "x-ms-version", version);
+	path(s, s->step == STEP_LIST ? NULL : s->req->object->key);
+	http_request_header(&s->request, "x-ms-version", version);
 	rc = make_step(s);
 	if (rc == 0)
 		rc = sign(s);
 	if (rc < 0)
 		return rc;
-	return request_finish(&s->request, shared ? ch->credentials.c.token : NULL, &s->exchange);
+	return http_request_finish(&s->request, shared ? ch->credentials.c.token : NULL,
+				   &s->exchange);
 }
 
 /* BlockList: all of them, in no order that is promised. */
@@ -272,7 +273,7 @@ static int block_element(struct slot *s, const char *path, const char *text)
 int azure_element(void *slot, const char *path, const char *text)
 {
 	struct slot *s = slot;
-	struct listing *l = s->io->listing;
+	struct listing *l = s->req->listing;
 	size_t n = strlen(text);
 
 	if (s->step == STEP_PARTS)
@@ -304,15 +305,15 @@ static void azure_explain(struct slot *s)
 	struct http_channel *ch = s->channel;
 	int64_t ends;
 
-	if (s->step == STEP_PARTS && s->io->status == -ENOENT)
+	if (s->step == STEP_PARTS && s->req->status == -ENOENT)
 		upload_lacks(s);
 	if (ch->store->credentials.kind != CREDENTIAL_SAS || s->exchange.answer.status != 403)
 		return;
 	ends = credentials_sas_end(ch->credentials.c.token);
-	s->io->why = ends > 0 && ends < http_now(ch->store)
-			     ? "the shared access signature has expired"
-			     : "the shared access signature does not allow this, or is not the "
-			       "account's";
+	s->req->why = ends > 0 && ends < http_now(ch->store)
+			      ? "the shared access signature has expired"
+			      : "the shared access signature does not allow this, or is not the "
+				"account's";
 }
 
 static const struct dialect azure_dialect = {

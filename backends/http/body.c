@@ -6,19 +6,20 @@
 #include "backends/http/http.h"
 
 /* Through the window, which the caller fills piece by piece. */
-static int produce_chunks(struct io *io, uint64_t at, char *to, uint64_t n)
+static int produce_chunks(struct request *req, uint64_t at, char *to, uint64_t n)
 {
 	while (n) {
-		uint64_t in = at % io->window, room = io->window - in, left = io->length - at + in;
+		uint64_t in = at % req->window, room = req->window - in,
+			 left = req->length - at + in;
 		int rc = 0;
 
 		if (in == 0)
-			rc = io->chunk(io, io->offset + at, io->data,
-				       left < io->window ? left : io->window);
+			rc = req->chunk(req, req->offset + at, req->data,
+					left < req->window ? left : req->window);
 		if (rc < 0)
 			return rc;
 		room = room < n ? room : n;
-		memcpy(to, (char *)io->data + in, room);
+		memcpy(to, (char *)req->data + in, room);
 		to += room;
 		at += room;
 		n -= room;
@@ -30,9 +31,9 @@ static int body_produce_object(struct exchange *x, uint64_t at, void *to, uint64
 {
 	const struct slot *s = x->user;
 
-	if (s->io->chunk)
-		return produce_chunks(s->io, at, to, n);
-	memcpy(to, (const char *)s->io->data + at, n);
+	if (s->req->chunk)
+		return produce_chunks(s->req, at, to, n);
+	memcpy(to, (const char *)s->req->data + at, n);
 	return 0;
 }
 
@@ -81,7 +82,7 @@ void body_of_pieces(struct slot *s, const char *(*pieces)(const struct slot *s, 
 }
 
 int body_each(struct slot *s, uint64_t bytes,
-	      void (*see)(void *argument, const void *data, uint64_t n), void *argument)
+	      void (*observe)(void *argument, const void *data, uint64_t n), void *argument)
 {
 	struct exchange *x = &s->exchange;
 	uint8_t piece[16 << 10];
@@ -92,25 +93,25 @@ int body_each(struct slot *s, uint64_t bytes,
 
 		rc = x->produce(x, at, piece, n);
 		if (rc == 0)
-			see(argument, piece, n);
+			observe(argument, piece, n);
 	}
 	return rc;
 }
 
-static int consume_chunks(struct io *io, const char *data, uint64_t n)
+static int consume_chunks(struct request *req, const char *data, uint64_t n)
 {
 	while (n) {
-		uint64_t in = io->done_bytes % io->window, room = io->window - in;
+		uint64_t in = req->done_bytes % req->window, room = req->window - in;
 		int rc = 0;
 
 		room = room < n ? room : n;
-		memcpy((char *)io->data + in, data, room);
-		io->done_bytes += room;
+		memcpy((char *)req->data + in, data, room);
+		req->done_bytes += room;
 		data += room;
 		n -= room;
-		if (in + room == io->window || io->done_bytes == io->length)
-			rc = io->chunk(io, io->offset + io->done_bytes - in - room, io->data,
-				       in + room);
+		if (in + room == req->window || req->done_bytes == req->length)
+			rc = req->chunk(req, req->offset + req->done_bytes - in - room, req->data,
+					in + room);
 		if (rc < 0)
 			return rc;
 	}
@@ -121,7 +122,7 @@ static int consume_chunks(struct io *io, const char *data, uint64_t n)
 static int check_range(const struct slot *s)
 {
 	const struct answer *a = &s->exchange.answer;
-	uint64_t wanted = s->io->offset + s->started_bytes;
+	uint64_t wanted = s->req->offset + s->started_bytes;
 
 	if (a->status == 206)
 		return a->range_first == ANSWER_UNKNOWN || a->range_first == wanted ? 0 : -EPROTO;
@@ -143,39 +144,39 @@ static bool is_error(const struct slot *s, const char *data, uint64_t n)
 {
 	const struct answer *a = &s->exchange.answer;
 
-	return a->status == 200 && a->length < sizeof(s->small) && a->length < s->io->length &&
+	return a->status == 200 && a->length < sizeof(s->small) && a->length < s->req->length &&
 	       memmem(data, n, "<Error>", 7);
 }
 
 static int consume_object(struct slot *s, const char *data, uint64_t n)
 {
-	struct io *io = s->io;
-	uint64_t left = io->length - io->done_bytes;
+	struct request *req = s->req;
+	uint64_t left = req->length - req->done_bytes;
 	int rc;
 
 	if (!s->exchange.received_bytes && is_error(s, data, n))
 		s->embedded = true;
 	if (s->embedded)
 		return consume_small(s, data, n);
-	if (!io->first_byte_ns)
-		io->first_byte_ns = s->exchange.first_byte_ns;
+	if (!req->first_byte_ns)
+		req->first_byte_ns = s->exchange.first_byte_ns;
 	rc = s->exchange.received_bytes ? 0 : check_range(s);
 
 	if (rc < 0) {
-		io->why = "the server answered with another range than was asked for";
+		req->why = "the server answered with another range than was asked for";
 		return rc;
 	}
 	/* A server without ranges sends the whole of an object of which the beginning was wanted. */
 	if (n > left) {
-		io->why = "the server sent more than was asked for";
+		req->why = "the server sent more than was asked for";
 		return -EPROTO;
 	}
 	sum_add(&s->sum, data, n);
-	if (io->chunk && !io->discard)
-		return consume_chunks(io, data, n);
-	if (!io->discard)
-		memcpy((char *)io->data + io->done_bytes, data, n);
-	io->done_bytes += n;
+	if (req->chunk && !req->discard)
+		return consume_chunks(req, data, n);
+	if (!req->discard)
+		memcpy((char *)req->data + req->done_bytes, data, n);
+	req->done_bytes += n;
 	return 0;
 }
 
@@ -194,12 +195,12 @@ int body_consume(struct exchange *x, const void *data, uint64_t n)
 
 int slot_list_entry(struct slot *s, uint64_t size)
 {
-	size_t before = strlen(s->channel->store->prefix) + strlen(s->io->object->key);
+	size_t before = strlen(s->channel->store->prefix) + strlen(s->req->object->key);
 	const char *name = s->small;
 
 	/* The folder's own mark, and what an attempt before has given. */
 	if (strlen(name) <= before || s->listed++ < s->skip)
 		return 0;
-	s->io->done_bytes++;
-	return s->io->listing->entry(s->io, name + before, size);
+	s->req->done_bytes++;
+	return s->req->listing->entry(s->req, name + before, size);
 }

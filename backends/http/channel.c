@@ -11,7 +11,7 @@ static int slots_open(struct http_channel *ch, uint32_t depth)
 {
 	ch->slots = calloc(depth, sizeof(*ch->slots));
 	ch->free = calloc(depth, sizeof(struct slot *));
-	ch->ready = calloc(depth, sizeof(struct io *));
+	ch->ready = calloc(depth, sizeof(struct request *));
 	ch->ended = calloc(depth, sizeof(struct exchange *));
 	if (!ch->slots || !ch->free || !ch->ready || !ch->ended)
 		return -ENOMEM;
@@ -84,15 +84,15 @@ void http_channel_close(struct channel *c)
 }
 
 /* What became of a request as a whole became of each key that has no answer of its own. */
-static void settle_keys(const struct io *io)
+static void settle_keys(const struct request *req)
 {
-	for (uint32_t i = 0; i < io->key_count; i++) {
-		struct io_key *k = &io->keys[i];
+	for (uint32_t i = 0; i < req->key_count; i++) {
+		struct request_key *k = &req->keys[i];
 
 		if (k->status != -EINPROGRESS)
 			continue;
-		k->status = io->status;
-		k->why = io->why;
+		k->status = req->status;
+		k->why = req->why;
 	}
 }
 
@@ -100,32 +100,34 @@ static void finish(struct slot *s)
 {
 	struct http_channel *ch = s->channel;
 
-	settle_keys(s->io);
+	settle_keys(s->req);
 	ch->free[ch->free_count++] = s;
-	ch->ready[ch->ready_count++] = s->io;
+	ch->ready[ch->ready_count++] = s->req;
 }
 
 void slot_target(struct slot *s, enum http_method method)
 {
 	const struct http_store *http = s->channel->store;
 	const struct server *v = slot_server(s);
-	struct request *r = &s->request;
+	struct http_request *r = &s->request;
 	char host[SERVER_HOST_BYTES + BUCKET_BYTES];
 	struct text t = text_in(host, sizeof(host));
 	const char *rest = strstr(s->elsewhere, "://");
 
 	if (rest) {
-		request_begin(r, s->buffer, sizeof(s->buffer), method,
-			      strncmp(s->elsewhere, "https", 5) == 0 ? "https" : "http", rest + 3);
+		http_request_begin(r, s->buffer, sizeof(s->buffer), method,
+				   strncmp(s->elsewhere, "https", 5) == 0 ? "https" : "http",
+				   rest + 3);
 		return;
 	}
-	request_begin(r, s->buffer, sizeof(s->buffer), method, v->tls ? "https" : "http", v->host);
+	http_request_begin(r, s->buffer, sizeof(s->buffer), method, v->tls ? "https" : "http",
+			   v->host);
 	if (!http->virtual_host)
 		return;
 	text_add(&t, http->bucket);
 	text_add_char(&t, '.');
 	text_add(&t, v->host);
-	r->host = request_keep(r, host, t.used);
+	r->host = http_request_keep(r, host, t.used);
 }
 
 /* The address that the slot's connections go to: slots spread over all, an attempt after a failure
@@ -133,7 +135,7 @@ void slot_target(struct slot *s, enum http_method method)
 static const struct address *address_of(const struct slot *s)
 {
 	const struct server *v = slot_server(s);
-	uint64_t number = (uint64_t)(s - s->channel->slots) + s->io->attempts - 1;
+	uint64_t number = (uint64_t)(s - s->channel->slots) + s->req->attempts - 1;
 
 	return v->address_count && !s->elsewhere[0] ? &v->addresses[number % v->address_count]
 						    : NULL;
@@ -160,15 +162,15 @@ void slot_step(struct slot *s, enum http_step what)
 	s->embedded = false;
 	s->sum.kind = SUM_NONE;
 	s->sum_sent[0] = '\0';
-	s->started_bytes = s->io->done_bytes;
+	s->started_bytes = s->req->done_bytes;
 	x->produce = NULL;
 	credentials_renew(&ch->store->credentials, &ch->credentials);
 	rc = slot_lists(s) ? list_open(s) : 0;
 	if (rc == 0)
 		rc = ch->store->dialect->make(s);
 	if (rc < 0) {
-		s->io->status = rc;
-		s->io->fault = IO_FAULT_OTHER;
+		s->req->status = rc;
+		s->req->fault = REQ_FAULT_OTHER;
 		finish(s);
 		return;
 	}
@@ -178,7 +180,7 @@ void slot_step(struct slot *s, enum http_step what)
 
 void slot_done(struct slot *s, int status)
 {
-	s->io->status = status;
+	s->req->status = status;
 	finish(s);
 }
 
@@ -190,25 +192,25 @@ static bool names_folder(const struct object *o)
 	return n == 0 || o->key[n - 1] == '/';
 }
 
-bool http_asks(const struct channel *c, const struct io *io)
+bool http_asks(const struct channel *c, const struct request *req)
 {
 	const struct http_channel *ch = c->state;
 	const struct upload *u;
 
-	switch (io->op) {
-	case IO_OPEN:
+	switch (req->op) {
+	case REQ_OPEN:
 		return ch->store->options->head_on_open;
-	case IO_CLOSE:
+	case REQ_CLOSE:
 		return false;
-	case IO_READ:
-		return io->length > io->done_bytes;
-	case IO_DELETE:
-		return io->key_count || !names_folder(io->object);
-	case IO_BEGIN:
-		return ch->store->dialect->begins && !upload_whole(ch, io) &&
-		       !(io->shared && io->shared->id[0]);
-	case IO_ABORT:
-		u = (const struct upload *)(uintptr_t)io->object->state[0];
+	case REQ_READ:
+		return req->length > req->done_bytes;
+	case REQ_DELETE:
+		return req->key_count || !names_folder(req->object);
+	case REQ_BEGIN:
+		return ch->store->dialect->begins && !upload_whole(ch, req) &&
+		       !(req->shared && req->shared->id[0]);
+	case REQ_ABORT:
+		u = (const struct upload *)(uintptr_t)req->object->state[0];
 		return u && !u->joined &&
 		       (u->published || (u->id[0] && ch->store->dialect->begins));
 	default:
@@ -220,19 +222,19 @@ static void list(struct slot *s)
 {
 	/* What an attempt before gave is not given again. */
 	s->listed = 0;
-	s->skip = s->io->done_bytes;
-	s->io->listing->more = false;
+	s->skip = s->req->done_bytes;
+	s->req->listing->more = false;
 	slot_step(s, STEP_LIST);
 }
 
 static void delete_many(struct slot *s)
 {
-	struct io *io = s->io;
+	struct request *req = s->req;
 
 	s->answered = 0;
-	for (uint32_t i = 0; i < io->key_count; i++) {
-		if (io->keys[i].again)
-			io->keys[i].status = -EINPROGRESS;
+	for (uint32_t i = 0; i < req->key_count; i++) {
+		if (req->keys[i].again)
+			req->keys[i].status = -EINPROGRESS;
 	}
 	if (s->channel->store->dialect->deleted)
 		slot_step(s, STEP_DELETE_MANY);
@@ -242,50 +244,50 @@ static void delete_many(struct slot *s)
 
 static void start(struct slot *s)
 {
-	struct io *io = s->io;
+	struct request *req = s->req;
 
-	switch (io->op) {
-	case IO_OPEN:
+	switch (req->op) {
+	case REQ_OPEN:
 		if (s->channel->store->options->head_on_open) {
 			slot_step(s, STEP_HEAD);
 			break;
 		}
-		io->object->state[0] = OBJECT_OPEN;
+		req->object->state[0] = OBJECT_OPEN;
 		slot_done(s, 0);
 		break;
-	case IO_CLOSE:
+	case REQ_CLOSE:
 		upload_close(s);
 		break;
-	case IO_READ:
-		if (io->length == io->done_bytes)
+	case REQ_READ:
+		if (req->length == req->done_bytes)
 			slot_done(s, 0);
 		else
 			slot_step(s, STEP_GET);
 		break;
-	case IO_STAT:
+	case REQ_STAT:
 		slot_step(s, STEP_HEAD);
 		break;
-	case IO_DELETE:
-		if (io->key_count)
+	case REQ_DELETE:
+		if (req->key_count)
 			delete_many(s);
-		else if (names_folder(io->object))
+		else if (names_folder(req->object))
 			slot_done(s, -ENOENT);
 		else
 			slot_step(s, STEP_DELETE);
 		break;
-	case IO_BEGIN:
+	case REQ_BEGIN:
 		upload_begin(s);
 		break;
-	case IO_WRITE:
+	case REQ_WRITE:
 		upload_write(s);
 		break;
-	case IO_COMMIT:
+	case REQ_COMMIT:
 		upload_commit(s);
 		break;
-	case IO_ABORT:
+	case REQ_ABORT:
 		upload_abort(s);
 		break;
-	case IO_LIST:
+	case REQ_LIST:
 		list(s);
 		break;
 	default:
@@ -297,24 +299,24 @@ static void start(struct slot *s)
 static void succeed(struct slot *s)
 {
 	const struct answer *a = &s->exchange.answer;
-	struct io *io = s->io;
+	struct request *req = s->req;
 
-	io->status = 0;
-	io->why = NULL;
+	req->status = 0;
+	req->why = NULL;
 	switch (s->step) {
 	case STEP_HEAD:
-		io->object->size = a->length == ANSWER_UNKNOWN ? 0 : a->length;
-		if (io->op == IO_OPEN)
-			io->object->state[0] = OBJECT_OPEN;
+		req->object->size = a->length == ANSWER_UNKNOWN ? 0 : a->length;
+		if (req->op == REQ_OPEN)
+			req->object->state[0] = OBJECT_OPEN;
 		else
-			io->done_bytes = io->object->size;
+			req->done_bytes = req->object->size;
 		break;
 	case STEP_GET:
-		if (io->done_bytes == io->length)
+		if (req->done_bytes == req->length)
 			break;
 		/* A whole answer, and short: so is the object. */
-		io->status = -ENODATA;
-		io->fault = IO_FAULT_OTHER;
+		req->status = -ENODATA;
+		req->fault = REQ_FAULT_OTHER;
 		break;
 	case STEP_DELETE_MANY:
 		s->channel->store->dialect->deleted(s);
@@ -361,8 +363,8 @@ static bool gone(const struct slot *s)
 {
 	if (s->exchange.answer.status != 404)
 		return false;
-	return s->step == STEP_ABANDON || (s->step == STEP_DELETE && s->io->op == IO_ABORT) ||
-	       (s->step == STEP_COMPLETE && s->io->attempts > 1);
+	return s->step == STEP_ABANDON || (s->step == STEP_DELETE && s->req->op == REQ_ABORT) ||
+	       (s->step == STEP_COMPLETE && s->req->attempts > 1);
 }
 
 /* For reasons that only a body names. */
@@ -376,15 +378,15 @@ static int settle_list(struct slot *s)
 	int rc = xml_end(s->xml);
 
 	if (rc == -EPROTO) {
-		s->io->why = s->step == STEP_LIST ? "the list is no XML" : "the answer is no XML";
-		s->io->fault = IO_FAULT_OTHER;
+		s->req->why = s->step == STEP_LIST ? "the list is no XML" : "the answer is no XML";
+		s->req->fault = REQ_FAULT_OTHER;
 	}
 	return rc;
 }
 
 static void count(const struct slot *s)
 {
-	struct endpoint_counts *c = &s->channel->channel->counts[s->io->endpoint];
+	struct endpoint_counts *c = &s->channel->channel->counts[s->req->endpoint];
 	uint16_t status = s->exchange.answer.status;
 
 	c->requests++;
@@ -394,15 +396,15 @@ static void count(const struct slot *s)
 static void ended(struct slot *s)
 {
 	struct exchange *x = &s->exchange;
-	struct io *io = s->io;
+	struct request *req = s->req;
 	int rc = 0;
 
 	count(s);
-	io->wire_bytes += x->wire_bytes;
-	io->connections += x->connections;
-	io->protocol_status = x->answer.status;
-	if (!io->first_byte_ns)
-		io->first_byte_ns = x->first_byte_ns;
+	req->wire_bytes += x->wire_bytes;
+	req->connections += x->connections;
+	req->protocol_status = x->answer.status;
+	if (!req->first_byte_ns)
+		req->first_byte_ns = x->first_byte_ns;
 	s->small[s->small_used] = '\0';
 	if (x->status < 0) {
 		fault_of_exchange(s);
@@ -419,9 +421,9 @@ static void ended(struct slot *s)
 		}
 		fault_of_answer(s);
 	} else if (s->step == STEP_EXPLAIN) {
-		io->status = -EACCES;
-		io->fault = IO_FAULT_DENIED;
-		io->why = "a GET is allowed, a HEAD is not";
+		req->status = -EACCES;
+		req->fault = REQ_FAULT_DENIED;
+		req->why = "a GET is allowed, a HEAD is not";
 	} else {
 		if (slot_lists(s))
 			rc = settle_list(s);
@@ -435,8 +437,8 @@ static void ended(struct slot *s)
 			succeed(s);
 			return;
 		}
-		io->status = rc;
-		io->fault = io->fault ? io->fault : (uint8_t)IO_FAULT_OTHER;
+		req->status = rc;
+		req->fault = req->fault ? req->fault : (uint8_t)REQ_FAULT_OTHER;
 	}
 	finish(s);
 }
@@ -450,14 +452,14 @@ static void work(struct http_channel *ch, uint32_t min, uint64_t deadline_ns)
 		ended(ch->ended[i]->user);
 }
 
-void http_submit(struct channel *c, struct io *const *ios, uint32_t n)
+void http_submit(struct channel *c, struct request *const *reqs, uint32_t n)
 {
 	struct http_channel *ch = c->state;
 
 	for (uint32_t i = 0; i < n; i++) {
 		struct slot *s = ch->free[--ch->free_count];
 
-		s->io = ios[i];
+		s->req = reqs[i];
 		s->redirects = 0;
 		s->elsewhere[0] = '\0';
 		start(s);
@@ -466,7 +468,7 @@ void http_submit(struct channel *c, struct io *const *ios, uint32_t n)
 	work(ch, 0, 0);
 }
 
-uint32_t http_reap(struct channel *c, struct io **done, uint32_t min, uint32_t max,
+uint32_t http_reap(struct channel *c, struct request **done, uint32_t min, uint32_t max,
 		   uint64_t deadline_ns)
 {
 	struct http_channel *ch = c->state;

@@ -8,83 +8,84 @@
 
 enum { PATIENCE_S = 3600, SKEW_MAX_S = 900 };
 
-static void say(struct io *io, int status, enum io_fault fault, bool transient, const char *why)
+static void say(struct request *req, int status, enum request_fault fault, bool transient,
+		const char *why)
 {
-	io->status = status;
-	io->fault = (uint8_t)fault;
-	io->transient = transient;
-	if (why || !io->why)
-		io->why = why;
+	req->status = status;
+	req->fault = (uint8_t)fault;
+	req->transient = transient;
+	if (why || !req->why)
+		req->why = why;
 }
 
 /* No whole answer. */
 void fault_of_exchange(struct slot *s)
 {
 	const struct exchange *x = &s->exchange;
-	bool passes =
-		x->fault != IO_FAULT_NONE && x->fault != IO_FAULT_TLS && x->fault != IO_FAULT_OTHER;
+	bool passes = x->fault != REQ_FAULT_NONE && x->fault != REQ_FAULT_TLS &&
+		      x->fault != REQ_FAULT_OTHER;
 
-	say(s->io, x->status, x->fault == IO_FAULT_NONE ? IO_FAULT_OTHER : x->fault, passes,
+	say(s->req, x->status, x->fault == REQ_FAULT_NONE ? REQ_FAULT_OTHER : x->fault, passes,
 	    x->why);
 }
 
 struct meaning {
 	const char *code; /* as S3, Azure or Google name it */
 	int status;
-	enum io_fault fault;
+	enum request_fault fault;
 	bool transient;
 	const char *why;
 };
 
 static const struct meaning meanings[] = {
-	{"SignatureDoesNotMatch", -EACCES, IO_FAULT_DENIED, false,
+	{"SignatureDoesNotMatch", -EACCES, REQ_FAULT_DENIED, false,
 	 "the secret does not fit the access key (SignatureDoesNotMatch)"},
-	{"InvalidAccessKeyId", -EACCES, IO_FAULT_DENIED, false,
+	{"InvalidAccessKeyId", -EACCES, REQ_FAULT_DENIED, false,
 	 "no such access key (InvalidAccessKeyId)"},
-	{"AccessDenied", -EACCES, IO_FAULT_DENIED, false,
+	{"AccessDenied", -EACCES, REQ_FAULT_DENIED, false,
 	 "these credentials may not do this (AccessDenied)"},
-	{"InvalidToken", -EACCES, IO_FAULT_DENIED, false, "the session token is not valid"},
-	{"AuthenticationFailed", -EACCES, IO_FAULT_DENIED, false,
+	{"InvalidToken", -EACCES, REQ_FAULT_DENIED, false, "the session token is not valid"},
+	{"AuthenticationFailed", -EACCES, REQ_FAULT_DENIED, false,
 	 "the account key or signature is not accepted (AuthenticationFailed)"},
-	{"AuthorizationFailure", -EACCES, IO_FAULT_DENIED, false,
+	{"AuthorizationFailure", -EACCES, REQ_FAULT_DENIED, false,
 	 "the account key or signature is not accepted (AuthorizationFailure)"},
-	{"AuthorizationPermissionMismatch", -EACCES, IO_FAULT_DENIED, false,
+	{"AuthorizationPermissionMismatch", -EACCES, REQ_FAULT_DENIED, false,
 	 "these credentials may not do this (AuthorizationPermissionMismatch)"},
-	{"InvalidAuthenticationInfo", -EACCES, IO_FAULT_DENIED, false,
+	{"InvalidAuthenticationInfo", -EACCES, REQ_FAULT_DENIED, false,
 	 "the credentials are not of the kind or form that the server takes"},
-	{"AuthorizationHeaderMalformed", -EACCES, IO_FAULT_DENIED, false,
+	{"AuthorizationHeaderMalformed", -EACCES, REQ_FAULT_DENIED, false,
 	 "signed for another region than the bucket's; set \"region\""},
-	{"NoAuthenticationInformation", -EACCES, IO_FAULT_DENIED, false,
+	{"NoAuthenticationInformation", -EACCES, REQ_FAULT_DENIED, false,
 	 "the container is not public, and there are no credentials"},
-	{"PublicAccessNotPermitted", -EACCES, IO_FAULT_DENIED, false,
+	{"PublicAccessNotPermitted", -EACCES, REQ_FAULT_DENIED, false,
 	 "the account allows nothing without credentials"},
-	{"NoSuchBucket", -ENXIO, IO_FAULT_MISSING, false, "there is no such bucket"},
-	{"ContainerNotFound", -ENXIO, IO_FAULT_MISSING, false, "there is no such container"},
-	{"NoSuchKey", -ENOENT, IO_FAULT_MISSING, false, NULL},
-	{"BlobNotFound", -ENOENT, IO_FAULT_MISSING, false, NULL},
-	{"NoSuchUpload", -ESTALE, IO_FAULT_MISSING, false,
+	{"NoSuchBucket", -ENXIO, REQ_FAULT_MISSING, false, "there is no such bucket"},
+	{"ContainerNotFound", -ENXIO, REQ_FAULT_MISSING, false, "there is no such container"},
+	{"NoSuchKey", -ENOENT, REQ_FAULT_MISSING, false, NULL},
+	{"BlobNotFound", -ENOENT, REQ_FAULT_MISSING, false, NULL},
+	{"NoSuchUpload", -ESTALE, REQ_FAULT_MISSING, false,
 	 "the upload in parts is gone (NoSuchUpload)"},
-	{"EntityTooSmall", -EINVAL, IO_FAULT_OTHER, false,
+	{"EntityTooSmall", -EINVAL, REQ_FAULT_OTHER, false,
 	 "parts of an upload have at least 5 MiB (EntityTooSmall)"},
-	{"EntityTooLarge", -EFBIG, IO_FAULT_OTHER, false, "larger than the store allows"},
-	{"BadDigest", -EILSEQ, IO_FAULT_OTHER, true, "the bytes changed on their way (BadDigest)"},
-	{"Md5Mismatch", -EILSEQ, IO_FAULT_OTHER, true,
+	{"EntityTooLarge", -EFBIG, REQ_FAULT_OTHER, false, "larger than the store allows"},
+	{"BadDigest", -EILSEQ, REQ_FAULT_OTHER, true, "the bytes changed on their way (BadDigest)"},
+	{"Md5Mismatch", -EILSEQ, REQ_FAULT_OTHER, true,
 	 "the bytes changed on their way (Md5Mismatch)"},
-	{"XAmzContentChecksumMismatch", -EILSEQ, IO_FAULT_OTHER, true,
+	{"XAmzContentChecksumMismatch", -EILSEQ, REQ_FAULT_OTHER, true,
 	 "the bytes changed on their way (XAmzContentChecksumMismatch)"},
-	{"XAmzContentSHA256Mismatch", -EILSEQ, IO_FAULT_OTHER, true,
+	{"XAmzContentSHA256Mismatch", -EILSEQ, REQ_FAULT_OTHER, true,
 	 "the bytes changed on their way (XAmzContentSHA256Mismatch)"},
-	{"QuotaExceeded", -EDQUOT, IO_FAULT_OTHER, false, "the quota is used up"},
-	{"RequestTimeout", -ETIMEDOUT, IO_FAULT_TIMEOUT, true,
+	{"QuotaExceeded", -EDQUOT, REQ_FAULT_OTHER, false, "the quota is used up"},
+	{"RequestTimeout", -ETIMEDOUT, REQ_FAULT_TIMEOUT, true,
 	 "the server waited too long for the request"},
-	{"OperationTimedOut", -ETIMEDOUT, IO_FAULT_SERVER, true,
+	{"OperationTimedOut", -ETIMEDOUT, REQ_FAULT_SERVER, true,
 	 "the server did not manage it in time"},
-	{"OperationAborted", -EAGAIN, IO_FAULT_SERVER, true, NULL},
-	{"SlowDown", -EAGAIN, IO_FAULT_THROTTLE, true, "the store asks to slow down (SlowDown)"},
-	{"ServerBusy", -EAGAIN, IO_FAULT_THROTTLE, true, "the store is busy (ServerBusy)"},
-	{"TooManyRequests", -EAGAIN, IO_FAULT_THROTTLE, true, "too many requests"},
-	{"InternalError", -EIO, IO_FAULT_SERVER, true, "the store failed (InternalError)"},
-	{"ServiceUnavailable", -EAGAIN, IO_FAULT_SERVER, true, "the store is not available"},
+	{"OperationAborted", -EAGAIN, REQ_FAULT_SERVER, true, NULL},
+	{"SlowDown", -EAGAIN, REQ_FAULT_THROTTLE, true, "the store asks to slow down (SlowDown)"},
+	{"ServerBusy", -EAGAIN, REQ_FAULT_THROTTLE, true, "the store is busy (ServerBusy)"},
+	{"TooManyRequests", -EAGAIN, REQ_FAULT_THROTTLE, true, "too many requests"},
+	{"InternalError", -EIO, REQ_FAULT_SERVER, true, "the store failed (InternalError)"},
+	{"ServiceUnavailable", -EAGAIN, REQ_FAULT_SERVER, true, "the store is not available"},
 };
 
 static const struct meaning *meaning_of(const char *code)
@@ -96,51 +97,53 @@ static const struct meaning *meaning_of(const char *code)
 	return NULL;
 }
 
-static void by_status(struct io *io, unsigned status)
+static void by_status(struct request *req, unsigned status)
 {
 	switch (status) {
 	case 400:
-		say(io, -EINVAL, IO_FAULT_OTHER, false,
+		say(req, -EINVAL, REQ_FAULT_OTHER, false,
 		    "the server does not take the request (400)");
 		break;
 	case 401:
 	case 403:
-		say(io, -EACCES, IO_FAULT_DENIED, false, "the server denies it");
+		say(req, -EACCES, REQ_FAULT_DENIED, false, "the server denies it");
 		break;
 	case 404:
 	case 410:
-		say(io, -ENOENT, IO_FAULT_MISSING, false, NULL);
+		say(req, -ENOENT, REQ_FAULT_MISSING, false, NULL);
 		break;
 	case 408:
-		say(io, -ETIMEDOUT, IO_FAULT_TIMEOUT, true,
+		say(req, -ETIMEDOUT, REQ_FAULT_TIMEOUT, true,
 		    "the server waited too long for the request");
 		break;
 	case 409:
 	case 412:
-		say(io, -EBUSY, IO_FAULT_OTHER, false, "the object's state does not allow it");
+		say(req, -EBUSY, REQ_FAULT_OTHER, false, "the object's state does not allow it");
 		break;
 	case 416:
-		say(io, -ENODATA, IO_FAULT_OTHER, false, NULL);
+		say(req, -ENODATA, REQ_FAULT_OTHER, false, NULL);
 		break;
 	case 429:
-		say(io, -EAGAIN, IO_FAULT_THROTTLE, true, "too many requests");
+		say(req, -EAGAIN, REQ_FAULT_THROTTLE, true, "too many requests");
 		break;
 	case 500:
-		say(io, -EIO, IO_FAULT_SERVER, true, "the store failed (500)");
+		say(req, -EIO, REQ_FAULT_SERVER, true, "the store failed (500)");
 		break;
 	case 502:
 	case 504:
-		say(io, -EIO, IO_FAULT_SERVER, true, "what stands before the store got no answer");
+		say(req, -EIO, REQ_FAULT_SERVER, true,
+		    "what stands before the store got no answer");
 		break;
 	case 503: /* S3's and Azure's word for too many requests; a HEAD has no body that says so */
-		say(io, -EAGAIN, IO_FAULT_THROTTLE, true,
+		say(req, -EAGAIN, REQ_FAULT_THROTTLE, true,
 		    "the store asks to come back later (503)");
 		break;
 	case 501:
-		say(io, -ENOTSUP, IO_FAULT_OTHER, false, "the store does not know this operation");
+		say(req, -ENOTSUP, REQ_FAULT_OTHER, false,
+		    "the store does not know this operation");
 		break;
 	default:
-		say(io, status / 100 == 3 ? -EREMOTE : -EPROTO, IO_FAULT_OTHER, false,
+		say(req, status / 100 == 3 ? -EREMOTE : -EPROTO, REQ_FAULT_OTHER, false,
 		    status / 100 == 3 ? "redirected to nowhere" : "an answer that makes no sense");
 	}
 }
@@ -192,17 +195,17 @@ static bool mend(struct slot *s, const char *code)
 
 	if (refused_for_time(code, date)) {
 		atomic_store(&ch->store->skew, clock_off(date));
-		say(s->io, -EACCES, IO_FAULT_DENIED, s->io->attempts <= 2,
+		say(s->req, -EACCES, REQ_FAULT_DENIED, s->req->attempts <= 2,
 		    "the clocks of this machine and the store differ too much");
 		return true;
 	}
-	if (expired && s->io->attempts <= 2 &&
+	if (expired && s->req->attempts <= 2 &&
 	    credentials_expired(&ch->store->credentials, &ch->credentials)) {
-		say(s->io, -EACCES, IO_FAULT_DENIED, true, "the credentials have expired");
+		say(s->req, -EACCES, REQ_FAULT_DENIED, true, "the credentials have expired");
 		return true;
 	}
 	if (expired) {
-		say(s->io, -EACCES, IO_FAULT_DENIED, false,
+		say(s->req, -EACCES, REQ_FAULT_DENIED, false,
 		    "the credentials have expired, or are none, and there are no newer ones");
 		return true;
 	}
@@ -217,21 +220,21 @@ void fault_of_answer(struct slot *s)
 
 	find_code(s);
 	retry_after_s = answer_retry_after(a);
-	s->io->retry_after_ns =
+	s->req->retry_after_ns =
 		(retry_after_s < PATIENCE_S ? retry_after_s : PATIENCE_S) * UINT64_C(1000000000);
 	if (mend(s, a->code))
 		return;
-	by_status(s->io, a->status);
+	by_status(s->req, a->status);
 	m = meaning_of(a->code);
 	if (m)
-		say(s->io, m->status, m->fault, m->transient, m->why);
+		say(s->req, m->status, m->fault, m->transient, m->why);
 	if (s->channel->store->dialect->explain)
 		s->channel->store->dialect->explain(s);
 }
 
-void fault_of_key(struct slot *s, struct io_key *k, const char *code)
+void fault_of_key(struct slot *s, struct request_key *k, const char *code)
 {
-	static const struct meaning unknown = {"", -EIO, IO_FAULT_SERVER, true,
+	static const struct meaning unknown = {"", -EIO, REQ_FAULT_SERVER, true,
 					       "the store could not delete it"};
 	const struct meaning *m = meaning_of(code);
 
@@ -239,13 +242,13 @@ void fault_of_key(struct slot *s, struct io_key *k, const char *code)
 	k->status = m->status;
 	k->why = m->why;
 	k->again = m->transient;
-	if (m->status != -ENOENT && (!s->io->fault || (m->transient && !s->io->transient)))
-		say(s->io, m->status, m->fault, m->transient, m->why);
+	if (m->status != -ENOENT && (!s->req->fault || (m->transient && !s->req->transient)))
+		say(s->req, m->status, m->fault, m->transient, m->why);
 }
 
 int fault_in_success(struct slot *s)
 {
-	struct io *io = s->io;
+	struct request *req = s->req;
 	const struct meaning *m;
 
 	find_code(s);
@@ -253,8 +256,8 @@ int fault_in_success(struct slot *s)
 		return 0;
 	m = meaning_of(s->exchange.answer.code);
 	if (m)
-		say(io, m->status, m->fault, m->transient, m->why);
+		say(req, m->status, m->fault, m->transient, m->why);
 	else
-		say(io, -EIO, IO_FAULT_SERVER, true, "an error in an answer that says success");
-	return io->status;
+		say(req, -EIO, REQ_FAULT_SERVER, true, "an error in an answer that says success");
+	return req->status;
 }

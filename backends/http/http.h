@@ -100,9 +100,9 @@ struct http_store {
 /* One request in flight. */
 struct slot {
 	struct exchange exchange;
-	struct request request;
+	struct http_request request;
 	struct http_channel *channel;
-	struct io *io;
+	struct request *req;
 	enum http_step step;
 	uint32_t redirects;
 	char elsewhere[SERVER_HOST_BYTES + 16]; /* redirected to it ("https://host"); "": not */
@@ -136,7 +136,7 @@ struct http_channel {
 	struct slot *slots; /* [depth] */
 	struct slot **free; /* [depth] */
 	uint32_t free_count;
-	struct io **ready; /* done without an exchange. [depth] */
+	struct request **ready; /* done without an exchange. [depth] */
 	uint32_t ready_count;
 	struct exchange **ended; /* [depth] */
 	struct upload *uploads;  /* [depth] */
@@ -209,9 +209,9 @@ int64_t http_now(const struct http_store *http);
 /* http_channel.c */
 int http_channel_open(struct channel *c, struct err *err);
 void http_channel_close(struct channel *c);
-bool http_asks(const struct channel *c, const struct io *io);
-void http_submit(struct channel *c, struct io *const *ios, uint32_t n);
-uint32_t http_reap(struct channel *c, struct io **done, uint32_t min, uint32_t max,
+bool http_asks(const struct channel *c, const struct request *req);
+void http_submit(struct channel *c, struct request *const *reqs, uint32_t n);
+uint32_t http_reap(struct channel *c, struct request **done, uint32_t min, uint32_t max,
 		   uint64_t deadline_ns);
 
 /* For http_upload.c: the next exchange of the io; or it is over without another. */
@@ -222,13 +222,13 @@ void slot_done(struct slot *s, int status);
 int uploads_open(struct http_channel *ch, uint32_t depth);
 void uploads_close(struct http_channel *ch);
 /* Small enough for one PUT. */
-bool upload_whole(const struct http_channel *ch, const struct io *io);
+bool upload_whole(const struct http_channel *ch, const struct request *req);
 /* Takes an upload of this channel for io->object. */
 void upload_begin(struct slot *s);
 void upload_write(struct slot *s);
 void upload_commit(struct slot *s);
 void upload_abort(struct slot *s);
-/* IO_CLOSE of an object that was joined, or of one open for reading. */
+/* REQ_CLOSE of an object that was joined, or of one open for reading. */
 void upload_close(struct slot *s);
 /* The step was a success. True: the io is over, or goes on with the next step. */
 bool upload_succeeds(struct slot *s);
@@ -245,7 +245,7 @@ void body_of_pieces(struct slot *s, const char *(*pieces)(const struct slot *s, 
 /* Shows all of a body of that many bytes before it is sent; it will be made again then. A negative errno
  * of whoever makes it. */
 int body_each(struct slot *s, uint64_t bytes,
-	      void (*see)(void *argument, const void *data, uint64_t n), void *argument);
+	      void (*observe)(void *argument, const void *data, uint64_t n), void *argument);
 int body_consume(struct exchange *x, const void *data, uint64_t n);
 
 /* http_sum.c */
@@ -270,7 +270,7 @@ int fault_in_success(struct slot *s);
 
 /* What an error that the store names for one key of a delete means: into the key, and into io's fault,
  * where what may pass goes first. */
-void fault_of_key(struct slot *s, struct io_key *k, const char *code);
+void fault_of_key(struct slot *s, struct request_key *k, const char *code);
 
 /* An element of a page of Azure's listings. */
 int azure_element(void *slot, const char *path, const char *text);
@@ -288,12 +288,12 @@ static inline const struct server *slot_server(const struct slot *s)
 {
 	const struct http_store *http = s->channel->store;
 
-	return &http->servers.list[s->io->endpoint % http->servers.count];
+	return &http->servers.list[s->req->endpoint % http->servers.count];
 }
 
 static inline struct upload *slot_upload(const struct slot *s)
 {
-	return (struct upload *)(uintptr_t)s->io->object->state[0];
+	return (struct upload *)(uintptr_t)s->req->object->state[0];
 }
 
 /* Whether the step's answer is read as it comes, by the dialect's element. */
@@ -305,15 +305,15 @@ static inline bool slot_lists(const struct slot *s)
 /* The number of the part that a write is: from 1. */
 static inline uint64_t slot_part(const struct slot *s)
 {
-	return s->io->offset / slot_upload(s)->part + 1;
+	return s->req->offset / slot_upload(s)->part + 1;
 }
 
 /* Whether the read that begins asks for all of an object whose size is known: then without a range. */
 static inline bool slot_reads_all(const struct slot *s)
 {
-	const struct io *io = s->io;
+	const struct request *req = s->req;
 
-	return io->offset == 0 && io->done_bytes == 0 && io->length == io->object->size;
+	return req->offset == 0 && req->done_bytes == 0 && req->length == req->object->size;
 }
 
 /* Parts written; of an upload of unknown length all but the last are full. */

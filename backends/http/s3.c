@@ -126,7 +126,7 @@ static int s3_open(struct store *store, struct http_store *http, struct err *err
 }
 
 /* The path of the object, or with key NULL of the bucket. */
-static void path(struct slot *s, struct request *r, const char *key)
+static void path(struct slot *s, struct http_request *r, const char *key)
 {
 	const struct http_store *http = s->channel->store;
 	bool virtual_host = http->virtual_host;
@@ -138,7 +138,7 @@ static void path(struct slot *s, struct request *r, const char *key)
 				      key ? key : "",
 				      NULL};
 
-	request_path(r, pieces);
+	http_request_path(r, pieces);
 }
 
 static void add_to_hash(void *context, const void *data, uint64_t n)
@@ -162,7 +162,7 @@ static int hash_payload(struct slot *s, uint64_t bytes, char out[SHA256_TEXT_BYT
 	return rc;
 }
 
-static int sign(struct slot *s, struct request *r)
+static int sign(struct slot *s, struct http_request *r)
 {
 	struct http_channel *ch = s->channel;
 	const struct http_store *http = ch->store;
@@ -177,7 +177,7 @@ static int sign(struct slot *s, struct request *r)
 	if (http->credentials.kind == CREDENTIAL_BEARER) {
 		text_add(&t, "Bearer ");
 		text_add(&t, c->c.token);
-		request_header(r, "authorization", bearer);
+		http_request_header(r, "authorization", bearer);
 		return 0;
 	}
 	if (http->presigned) {
@@ -226,22 +226,22 @@ static const char *complete_piece(const struct slot *s, uint64_t piece, char buf
 	return buffer;
 }
 
-static void make_list(struct slot *s, struct request *r)
+static void make_list(struct slot *s, struct http_request *r)
 {
 	const struct http_store *http = s->channel->store;
-	const struct io *io = s->io;
+	const struct request *req = s->req;
 	char prefix[URI_BYTES + OBJECT_KEY_BYTES];
 	struct text t = text_in(prefix, sizeof(prefix));
 
 	text_add(&t, http->prefix);
-	text_add(&t, io->object->key);
-	request_query(r, "list-type", "2");
-	request_query(r, "delimiter", "/");
-	request_query(r, "encoding-type", "url");
-	request_query_u64(r, "max-keys", io->length ? io->length : LIST_PAGE_ENTRIES);
-	request_query(r, "prefix", prefix);
-	if (io->listing->marker[0])
-		request_query(r, "continuation-token", io->listing->marker);
+	text_add(&t, req->object->key);
+	http_request_query(r, "list-type", "2");
+	http_request_query(r, "delimiter", "/");
+	http_request_query(r, "encoding-type", "url");
+	http_request_query_u64(r, "max-keys", req->length ? req->length : LIST_PAGE_ENTRIES);
+	http_request_query(r, "prefix", prefix);
+	if (req->listing->marker[0])
+		http_request_query(r, "continuation-token", req->listing->marker);
 }
 
 static bool sums_parts(const struct slot *s)
@@ -253,54 +253,55 @@ static bool sums_parts(const struct slot *s)
 
 /* S3 tells a CRC-32C when asked to, Google both sums in any case; both only of whole objects. S3's ETag is no
  * MD5 that one could count on. */
-static int ask_for_sum(struct slot *s, struct request *r)
+static int ask_for_sum(struct slot *s, struct http_request *r)
 {
 	const struct http_store *http = s->channel->store;
 
 	if (http->dialect->sums_parts && http->options->checksum != SUM_CRC32C)
 		return 0;
 	if (http->dialect->sums_parts)
-		request_header(r, "x-amz-checksum-mode", "ENABLED");
+		http_request_header(r, "x-amz-checksum-mode", "ENABLED");
 	return slot_sum_received(s);
 }
 
-static int make_step(struct slot *s, struct request *r)
+static int make_step(struct slot *s, struct http_request *r)
 {
-	const struct io *io = s->io;
+	const struct request *req = s->req;
 
 	switch (s->step) {
 	case STEP_GET:
 		if (slot_reads_all(s))
 			return ask_for_sum(s, r);
-		request_range(r, "range", io->offset + io->done_bytes, io->length - io->done_bytes);
+		http_request_range(r, "range", req->offset + req->done_bytes,
+				   req->length - req->done_bytes);
 		break;
 	case STEP_EXPLAIN:
-		request_range(r, "range", 0, 1);
+		http_request_range(r, "range", 0, 1);
 		break;
 	case STEP_PUT:
-		body_of_object(s, io->op == IO_WRITE ? io->length : 0);
+		body_of_object(s, req->op == REQ_WRITE ? req->length : 0);
 		return slot_sum_object(s);
 	case STEP_BEGIN:
-		request_query(r, "uploads", "");
+		http_request_query(r, "uploads", "");
 		if (sums_parts(s))
-			request_header(r, "x-amz-checksum-algorithm", "CRC32C");
+			http_request_header(r, "x-amz-checksum-algorithm", "CRC32C");
 		break;
 	case STEP_PART:
-		request_query_u64(r, "partNumber", slot_part(s));
-		request_query(r, "uploadId", slot_upload(s)->id);
-		body_of_object(s, io->length);
+		http_request_query_u64(r, "partNumber", slot_part(s));
+		http_request_query(r, "uploadId", slot_upload(s)->id);
+		body_of_object(s, req->length);
 		return slot_sum_object(s);
 	case STEP_PARTS:
-		request_query(r, "uploadId", slot_upload(s)->id);
+		http_request_query(r, "uploadId", slot_upload(s)->id);
 		if (slot_upload(s)->after)
-			request_query_u64(r, "part-number-marker", slot_upload(s)->after);
+			http_request_query_u64(r, "part-number-marker", slot_upload(s)->after);
 		break;
 	case STEP_COMPLETE:
-		request_query(r, "uploadId", slot_upload(s)->id);
+		http_request_query(r, "uploadId", slot_upload(s)->id);
 		body_of_pieces(s, complete_piece);
 		break;
 	case STEP_ABANDON:
-		request_query(r, "uploadId", slot_upload(s)->id);
+		http_request_query(r, "uploadId", slot_upload(s)->id);
 		break;
 	case STEP_LIST:
 		make_list(s, r);
@@ -324,17 +325,17 @@ int s3_make(struct slot *s)
 		[STEP_DELETE_MANY] = HTTP_POST, [STEP_PARTS] = HTTP_GET,
 	};
 	bool of_bucket = s->step == STEP_LIST || s->step == STEP_DELETE_MANY;
-	struct request *r = &s->request;
+	struct http_request *r = &s->request;
 	int rc;
 
 	slot_target(s, methods[s->step]);
-	path(s, r, of_bucket ? NULL : s->io->object->key);
+	path(s, r, of_bucket ? NULL : s->req->object->key);
 	rc = make_step(s, r);
 	if (rc == 0)
 		rc = sign(s, r);
 	if (rc < 0)
 		return rc;
-	return request_finish(r, NULL, &s->exchange);
+	return http_request_finish(r, NULL, &s->exchange);
 }
 
 static int upload_element(void *user, const char *path, const char *text)
@@ -362,7 +363,7 @@ static int read_upload(struct slot *s)
 	xml_close(x);
 	if (rc == 0 && u->id[0])
 		return 0;
-	s->io->why = "the server began an upload and did not name it";
+	s->req->why = "the server began an upload and did not name it";
 	return -EPROTO;
 }
 
@@ -384,7 +385,7 @@ int s3_read(struct slot *s)
 	}
 	if (n && !t.full)
 		return 0;
-	s->io->why = "the server took a part and did not name it";
+	s->req->why = "the server took a part and did not name it";
 	return -EPROTO;
 }
 
@@ -453,7 +454,7 @@ static int part_element(struct slot *s, const char *path, const char *text)
 int s3_element(void *slot, const char *path, const char *text)
 {
 	struct slot *s = slot;
-	struct listing *l = s->io->listing;
+	struct listing *l = s->req->listing;
 	size_t n = strlen(text);
 
 	if (s->step == STEP_DELETE_MANY)

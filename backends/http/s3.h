@@ -17,7 +17,7 @@ int s3_element(void *slot, const char *path, const char *text);
 
 /* s3_delete.c: DeleteObjects. s3_make_delete makes the request of io's keys but for path and signature; an
  * element of its answer; what became of the io when the answer is over. */
-int s3_make_delete(struct slot *s, struct request *r);
+int s3_make_delete(struct slot *s, struct http_request *r);
 int s3_deleted_element(struct slot *s, const char *path, const char *text);
 void s3_deleted(struct slot *s);
 

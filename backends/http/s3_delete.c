@@ -40,20 +40,20 @@ static void add_escaped(struct text *t, const char *key)
 /* Its beginning, a piece for each key, its end. */
 static const char *delete_piece(const struct slot *s, uint64_t piece, char buffer[PIECE_BYTES])
 {
-	const struct io *io = s->io;
+	const struct request *req = s->req;
 	struct text t = text_in(buffer, PIECE_BYTES);
 
 	if (piece == 0)
 		return "<Delete xmlns=\"http://s3.amazonaws.com/doc/2006-03-01/\">";
-	if (piece == io->key_count + 1ull)
+	if (piece == req->key_count + 1ull)
 		return "</Delete>";
-	if (piece > io->key_count + 1ull)
+	if (piece > req->key_count + 1ull)
 		return NULL;
-	if (!io->keys[piece - 1].again)
+	if (!req->keys[piece - 1].again)
 		return "";
 	text_add(&t, "<Object><Key>");
 	add_escaped(&t, s->channel->store->prefix);
-	add_escaped(&t, io->keys[piece - 1].key);
+	add_escaped(&t, req->keys[piece - 1].key);
 	text_add(&t, "</Key></Object>");
 	return buffer;
 }
@@ -64,8 +64,8 @@ static uint32_t choose_keys(struct slot *s)
 	size_t prefix = strlen(s->channel->store->prefix);
 	uint32_t n = 0;
 
-	for (uint32_t i = 0; i < s->io->key_count; i++) {
-		struct io_key *k = &s->io->keys[i];
+	for (uint32_t i = 0; i < s->req->key_count; i++) {
+		struct request_key *k = &s->req->keys[i];
 		const unsigned char *c = (const unsigned char *)k->key;
 
 		if (!k->again)
@@ -83,38 +83,38 @@ static uint32_t choose_keys(struct slot *s)
 	return n;
 }
 
-int s3_make_delete(struct slot *s, struct request *r)
+int s3_make_delete(struct slot *s, struct http_request *r)
 {
 	int rc;
 
 	if (!choose_keys(s)) {
 		s3_deleted(s);
-		return s->io->status ? s->io->status : -EINVAL;
+		return s->req->status ? s->req->status : -EINVAL;
 	}
-	request_query(r, "delete", "");
+	http_request_query(r, "delete", "");
 	body_of_pieces(s, delete_piece);
 	/* Without it S3 refuses the request. */
 	rc = slot_sum_sent(s, SUM_MD5);
 	if (rc < 0)
 		return rc;
-	request_header(r, "content-md5", s->sum_sent);
-	request_header(r, "content-type", "application/xml");
+	http_request_header(r, "content-md5", s->sum_sent);
+	http_request_header(r, "content-type", "application/xml");
 	return 0;
 }
 
 /* The key that the answer names, which comes in the order of the request as a rule; NULL: none of those that
  * were asked for and have no answer yet. */
-static struct io_key *find_key(struct slot *s, const char *name)
+static struct request_key *find_key(struct slot *s, const char *name)
 {
-	const struct io *io = s->io;
+	const struct request *req = s->req;
 	const char *prefix = s->channel->store->prefix;
 	size_t n = strlen(prefix);
 
 	if (strncmp(name, prefix, n) != 0)
 		return NULL;
-	for (uint32_t i = 0; i < io->key_count; i++) {
-		uint32_t at = (s->answered + i) % io->key_count;
-		struct io_key *k = &io->keys[at];
+	for (uint32_t i = 0; i < req->key_count; i++) {
+		uint32_t at = (s->answered + i) % req->key_count;
+		struct request_key *k = &req->keys[at];
 
 		if (k->status != -EINPROGRESS || strcmp(k->key, name + n) != 0)
 			continue;
@@ -127,7 +127,7 @@ static struct io_key *find_key(struct slot *s, const char *name)
 int s3_deleted_element(struct slot *s, const char *path, const char *text)
 {
 	struct answer *a = &s->exchange.answer;
-	struct io_key *k;
+	struct request_key *k;
 
 	if (strcmp(path, "DeleteResult/Deleted/Key") == 0 ||
 	    strcmp(path, "DeleteResult/Error/Key") == 0) {
@@ -154,12 +154,12 @@ int s3_deleted_element(struct slot *s, const char *path, const char *text)
 
 void s3_deleted(struct slot *s)
 {
-	struct io *io = s->io;
-	const struct io_key *worst = NULL;
+	struct request *req = s->req;
+	const struct request_key *worst = NULL;
 
-	io->transient = false;
-	for (uint32_t i = 0; i < io->key_count; i++) {
-		struct io_key *k = &io->keys[i];
+	req->transient = false;
+	for (uint32_t i = 0; i < req->key_count; i++) {
+		struct request_key *k = &req->keys[i];
 
 		if (k->status == -EINPROGRESS) {
 			k->status = -EPROTO;
@@ -168,12 +168,12 @@ void s3_deleted(struct slot *s)
 		}
 		if (k->status && k->status != -ENOENT && (!worst || (k->again && !worst->again)))
 			worst = k;
-		io->transient = io->transient || k->again;
+		req->transient = req->transient || k->again;
 	}
-	io->status = worst ? worst->status : 0;
-	io->why = worst ? worst->why : NULL;
+	req->status = worst ? worst->status : 0;
+	req->why = worst ? worst->why : NULL;
 	if (!worst)
-		io->fault = IO_FAULT_NONE;
-	else if (!io->fault)
-		io->fault = IO_FAULT_OTHER;
+		req->fault = REQ_FAULT_NONE;
+	else if (!req->fault)
+		req->fault = REQ_FAULT_OTHER;
 }

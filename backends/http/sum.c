@@ -48,7 +48,7 @@ int slot_sum_object(struct slot *s)
 	if (kind == SUM_CRC32C)
 		text_add(&t, d->crc32c_before);
 	text_add(&t, s->sum_sent);
-	request_header(&s->request, kind == SUM_MD5 ? "content-md5" : d->crc32c_header, value);
+	http_request_header(&s->request, kind == SUM_MD5 ? "content-md5" : d->crc32c_header, value);
 	return 0;
 }
 
@@ -60,16 +60,16 @@ int slot_sum_received(struct slot *s)
 int slot_sum_compare(struct slot *s)
 {
 	const struct answer *a = &s->exchange.answer;
-	const char *said = s->sum.kind == SUM_MD5 ? a->md5 : a->crc32c;
+	const char *message = s->sum.kind == SUM_MD5 ? a->md5 : a->crc32c;
 	char text[SUM_TEXT_BYTES];
 
-	if (s->sum.kind == SUM_NONE || s->embedded || !said[0])
+	if (s->sum.kind == SUM_NONE || s->embedded || !message[0])
 		return 0;
 	sum_end(&s->sum, text);
 	/* Of an object made in parts S3 may tell a sum of the parts' sums, with their number behind. */
-	if (strcmp(said, text) == 0 || strchr(said, '-'))
+	if (strcmp(message, text) == 0 || strchr(message, '-'))
 		return 0;
 	/* Not tried again: whoever reads by pieces has seen the bytes. */
-	s->io->why = "the bytes that came have another checksum than the store says";
+	s->req->why = "the bytes that came have another checksum than the store says";
 	return -EILSEQ;
 }

@@ -60,11 +60,11 @@ static void drop(struct object *o)
 	atomic_store(&u->used, false);
 }
 
-bool upload_whole(const struct http_channel *ch, const struct io *io)
+bool upload_whole(const struct http_channel *ch, const struct request *req)
 {
-	uint64_t part = io->part ? io->part : http_part(ch->store->options, io->length);
+	uint64_t part = req->part ? req->part : http_part(ch->store->options, req->length);
 
-	return io->length && io->length <= part && !io->shared;
+	return req->length && req->length <= part && !req->shared;
 }
 
 /* Where the store gives uploads no name of its own: one that no other upload of the object has had. */
@@ -80,20 +80,20 @@ static void name(struct slot *s, struct upload *u)
 static void init(struct slot *s, struct upload *u)
 {
 	const struct http_store *http = s->channel->store;
-	const struct io *io = s->io;
+	const struct request *req = s->req;
 
-	u->length = io->length;
-	u->part = io->part ? io->part : http_part(http->options, io->length);
-	u->whole = upload_whole(s->channel, io);
-	u->shared = io->shared;
-	u->joined = io->shared && io->shared->id[0];
+	u->length = req->length;
+	u->part = req->part ? req->part : http_part(http->options, req->length);
+	u->whole = upload_whole(s->channel, req);
+	u->shared = req->shared;
+	u->joined = req->shared && req->shared->id[0];
 	u->published = false;
 	u->proven = false;
 	u->met = u->met_bytes = u->after = 0;
 	atomic_store(&u->written, 0);
 	u->id[0] = '\0';
-	if (io->shared && u->joined)
-		memcpy(u->id, io->shared->id, sizeof(u->id));
+	if (req->shared && u->joined)
+		memcpy(u->id, req->shared->id, sizeof(u->id));
 	else if (!http->dialect->begins)
 		name(s, u);
 	if (u->etags)
@@ -121,28 +121,28 @@ static void begun(const struct slot *s)
 {
 	const struct upload *u = slot_upload(s);
 
-	if (s->io->shared && !u->joined)
-		memcpy(s->io->shared->id, u->id, sizeof(u->id));
+	if (s->req->shared && !u->joined)
+		memcpy(s->req->shared->id, u->id, sizeof(u->id));
 }
 
 void upload_begin(struct slot *s)
 {
-	struct io *io = s->io;
+	struct request *req = s->req;
 	struct upload *u = slot_upload(s);
 
 	/* A further attempt finds it begun. */
 	if (!u) {
 		u = take(s->channel);
 		if (!u) {
-			io->why = "more objects begun at once than the queue is deep";
+			req->why = "more objects begun at once than the queue is deep";
 			slot_done(s, -EMFILE);
 			return;
 		}
-		io->object->state[0] = (uintptr_t)u;
+		req->object->state[0] = (uintptr_t)u;
 		init(s, u);
-		io->why = forbidden(s, u);
-		if (io->why) {
-			drop(io->object);
+		req->why = forbidden(s, u);
+		if (req->why) {
+			drop(req->object);
 			slot_done(s, -EINVAL);
 			return;
 		}
@@ -158,15 +158,15 @@ void upload_begin(struct slot *s)
 void upload_write(struct slot *s)
 {
 	struct upload *u = slot_upload(s);
-	struct io *io = s->io;
-	bool last = u && u->length && io->offset + io->length == u->length;
+	struct request *req = s->req;
+	bool last = u && u->length && req->offset + req->length == u->length;
 
 	if (!u)
 		slot_done(s, -EBADF);
-	else if (u->whole && io->offset == 0 && io->length == u->length)
+	else if (u->whole && req->offset == 0 && req->length == u->length)
 		slot_step(s, STEP_PUT);
-	else if (u->whole || io->offset % u->part || io->length > u->part ||
-		 (io->length < u->part && u->length && !last))
+	else if (u->whole || req->offset % u->part || req->length > u->part ||
+		 (req->length < u->part && u->length && !last))
 		slot_done(s, -EINVAL);
 	else
 		slot_step(s, STEP_PART);
@@ -208,14 +208,14 @@ void upload_abort(struct slot *s)
 	} else if (u->id[0] && !u->joined && s->channel->store->dialect->begins) {
 		slot_step(s, STEP_ABANDON);
 	} else {
-		drop(s->io->object);
+		drop(s->req->object);
 		slot_done(s, 0);
 	}
 }
 
 void upload_close(struct slot *s)
 {
-	struct object *o = s->io->object;
+	struct object *o = s->req->object;
 
 	if (o->state[0] > OBJECT_OPEN && !slot_upload(s)->joined) {
 		slot_done(s, -EBADF);
@@ -251,11 +251,11 @@ int upload_lacks(struct slot *s)
 {
 	struct upload *u = slot_upload(s);
 
-	s->io->status = -ENODATA;
-	s->io->fault = IO_FAULT_OTHER;
-	s->io->transient = false;
-	s->io->why = "parts of the upload have not come, or not whole";
-	s->io->done_bytes = u->met_bytes;
+	s->req->status = -ENODATA;
+	s->req->fault = REQ_FAULT_OTHER;
+	s->req->transient = false;
+	s->req->why = "parts of the upload have not come, or not whole";
+	s->req->done_bytes = u->met_bytes;
 	/* They may come yet: a further commit asks for all anew. */
 	u->met = u->met_bytes = u->after = 0;
 	return -ENODATA;
@@ -285,7 +285,7 @@ static bool page(struct slot *s)
 bool upload_succeeds(struct slot *s)
 {
 	struct upload *u = slot_upload(s);
-	struct io *io = s->io;
+	struct request *req = s->req;
 
 	switch (s->step) {
 	case STEP_BEGIN:
@@ -293,11 +293,11 @@ bool upload_succeeds(struct slot *s)
 		return true;
 	case STEP_PUT:
 		u->published = true;
-		io->done_bytes = io->op == IO_COMMIT ? 0 : io->length;
+		req->done_bytes = req->op == REQ_COMMIT ? 0 : req->length;
 		break;
 	case STEP_PART:
-		atomic_fetch_add(&u->written, io->length);
-		io->done_bytes = io->length;
+		atomic_fetch_add(&u->written, req->length);
+		req->done_bytes = req->length;
 		return true;
 	case STEP_PARTS:
 		return page(s);
@@ -305,18 +305,18 @@ bool upload_succeeds(struct slot *s)
 		u->published = true;
 		break;
 	case STEP_ABANDON:
-		drop(io->object);
+		drop(req->object);
 		return true;
 	case STEP_HEAD:
 	case STEP_DELETE:
-		if (io->op == IO_COMMIT || io->op == IO_ABORT)
-			drop(io->object);
+		if (req->op == REQ_COMMIT || req->op == REQ_ABORT)
+			drop(req->object);
 		return true;
 	default:
 		return true;
 	}
 	/* Published: the size that the store has of it. */
-	if (io->op != IO_COMMIT)
+	if (req->op != REQ_COMMIT)
 		return true;
 	slot_step(s, STEP_HEAD);
 	return false;

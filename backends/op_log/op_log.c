@@ -185,30 +185,30 @@ void op_log_leave(struct op_log_queue *place)
 	pthread_mutex_unlock(&l->lock);
 }
 
-void op_log_see(void *place, const struct io *io)
+void op_log_see(void *place, const struct request *req)
 {
 	struct op_log_queue *p = place;
-	const char *key = io->object ? io->object->key : "";
+	const char *key = req->object ? req->object->key : "";
 	size_t key_bytes = strlen(key);
-	bool moves = io->op == IO_READ || io->op == IO_WRITE;
+	bool moves = req->op == REQ_READ || req->op == REQ_WRITE;
 	struct op_record *r = ring_claim(&p->ring, sizeof(*r) + key_bytes);
 
 	if (!r) {
 		p->dropped++;
 		return;
 	}
-	r->submit_ns = io->submit_ns;
-	r->first_byte_ns = io->first_byte_ns;
-	r->done_ns = io->done_ns;
-	r->offset = moves ? io->offset : 0;
-	r->bytes = moves ? io->done_bytes : 0;
-	r->entries = io->op == IO_LIST ? io->done_bytes : io->key_count ? io->key_count : 1;
-	r->error = io_failed(io) ? io_text(io) : NULL;
-	r->attempts = io->attempts;
-	r->endpoint = io->endpoint;
-	r->protocol_status = io->protocol_status;
+	r->submit_ns = req->submit_ns;
+	r->first_byte_ns = req->first_byte_ns;
+	r->done_ns = req->done_ns;
+	r->offset = moves ? req->offset : 0;
+	r->bytes = moves ? req->done_bytes : 0;
+	r->entries = req->op == REQ_LIST ? req->done_bytes : req->key_count ? req->key_count : 1;
+	r->error = request_failed(req) ? request_text(req) : NULL;
+	r->attempts = req->attempts;
+	r->endpoint = req->endpoint;
+	r->protocol_status = req->protocol_status;
 	r->key_bytes = (uint16_t)key_bytes;
-	r->op = (uint8_t)io->op;
+	r->op = (uint8_t)req->op;
 	memcpy(r->key, key, key_bytes);
 	ring_publish(&p->ring);
 }

@@ -13,11 +13,11 @@ const char op_row_header[] =
 	"last_byte\tend\tduration_ns\tcat\toffset\tattempts\tstatus\tphase\trun\n";
 
 /* Where the logs of object stores have a word for it, theirs. */
-static const char *const op_words[IO_OPS] = {
-	[IO_OPEN] = "OPEN",     [IO_READ] = "GET",  [IO_CLOSE] = "CLOSE",
-	[IO_BEGIN] = "BEGIN",   [IO_WRITE] = "PUT", [IO_COMMIT] = "COMMIT",
-	[IO_ABORT] = "ABORT",   [IO_STAT] = "STAT", [IO_DELETE] = "DELETE",
-	[IO_RENAME] = "RENAME", [IO_LIST] = "LIST", [IO_UPDATE] = "UPDATE",
+static const char *const op_words[REQ_OPS] = {
+	[REQ_OPEN] = "OPEN",     [REQ_READ] = "GET",  [REQ_CLOSE] = "CLOSE",
+	[REQ_BEGIN] = "BEGIN",   [REQ_WRITE] = "PUT", [REQ_COMMIT] = "COMMIT",
+	[REQ_ABORT] = "ABORT",   [REQ_STAT] = "STAT", [REQ_DELETE] = "DELETE",
+	[REQ_RENAME] = "RENAME", [REQ_LIST] = "LIST", [REQ_UPDATE] = "UPDATE",
 };
 
 static char *put_text(char *at, const char *text)
@@ -122,7 +122,7 @@ static char *put_endpoint(char *at, const struct op_record *r, const struct op_r
 size_t op_row_write(char out[OP_ROW_BYTES], uint64_t idx, const struct op_record *r,
 		    const struct op_row_context *c, struct op_row_second *second)
 {
-	bool whole = r->op == IO_READ && !r->error;
+	bool whole = r->op == REQ_READ && !r->error;
 	char *at = put_field(out, idx);
 
 	at = put_field(at, c->thread);

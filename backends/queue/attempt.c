@@ -26,71 +26,71 @@ void attempts_close(struct queue *q)
 	retry_close(&q->retry);
 }
 
-void attempt_begin(struct queue *q, struct io *io, uint64_t now_ns)
+void attempt_begin(struct queue *q, struct request *req, uint64_t now_ns)
 {
 	const struct backend_ops *ops = q->channel.store->ops;
 	struct endpoints *e = q->channel.store->endpoints;
 
-	io->asked = !ops->asks || ops->asks(&q->channel, io);
-	io->attempt_ns = now_ns;
-	io->before_bytes = io->done_bytes;
-	io->before_wire_bytes = io->wire_bytes;
-	io->before_connections = io->connections;
-	if (e && io->asked)
-		io->endpoint = endpoints_choose(e, &q->retry.random,
-						io->fault ? io->endpoint : UINT32_MAX, now_ns);
-	io->status = 0;
-	io->protocol_status = 0;
-	io->fault = IO_FAULT_NONE;
-	io->transient = false;
-	io->why = NULL;
-	io->retry_after_ns = 0;
+	req->asked = !ops->asks || ops->asks(&q->channel, req);
+	req->attempt_ns = now_ns;
+	req->before_bytes = req->done_bytes;
+	req->before_wire_bytes = req->wire_bytes;
+	req->before_connections = req->connections;
+	if (e && req->asked)
+		req->endpoint = endpoints_choose(e, &q->retry.random,
+						 req->fault ? req->endpoint : UINT32_MAX, now_ns);
+	req->status = 0;
+	req->protocol_status = 0;
+	req->fault = REQ_FAULT_NONE;
+	req->transient = false;
+	req->why = NULL;
+	req->retry_after_ns = 0;
 }
 
 /* An answer that is no failure: what was asked for is not there. */
-static bool absent(const struct io *io)
+static bool absent(const struct request *req)
 {
-	return io->status == -ENOENT && (io->op == IO_STAT || io->op == IO_DELETE);
+	return req->status == -ENOENT && (req->op == REQ_STAT || req->op == REQ_DELETE);
 }
 
-static void count(struct queue *q, const struct io *io, uint64_t took_ns)
+static void count(struct queue *q, const struct request *req, uint64_t took_ns)
 {
-	struct endpoint_counts *c = &q->endpoint_counts[io->endpoint];
-	bool moves = io->op == IO_READ || io->op == IO_WRITE;
+	struct endpoint_counts *c = &q->endpoint_counts[req->endpoint];
+	bool moves = req->op == REQ_READ || req->op == REQ_WRITE;
 
 	c->attempts++;
-	c->wire_bytes += io->wire_bytes - io->before_wire_bytes;
-	c->connections += io->connections - io->before_connections;
+	c->wire_bytes += req->wire_bytes - req->before_wire_bytes;
+	c->connections += req->connections - req->before_connections;
 	c->time_ns += took_ns;
 	c->max_ns = took_ns > c->max_ns ? took_ns : c->max_ns;
 	c->latency[tally_latency_bucket(took_ns)]++;
-	if (moves && io->done_bytes > io->before_bytes)
-		c->bytes += io->done_bytes - io->before_bytes;
-	if (io->fault == IO_FAULT_NONE || absent(io))
+	if (moves && req->done_bytes > req->before_bytes)
+		c->bytes += req->done_bytes - req->before_bytes;
+	if (req->fault == REQ_FAULT_NONE || absent(req))
 		return;
 	c->failures++;
-	c->fault[io->fault < IO_FAULTS ? io->fault : IO_FAULT_OTHER]++;
+	c->fault[req->fault < REQ_FAULTS ? req->fault : REQ_FAULT_OTHER]++;
 }
 
-bool attempt_end(struct queue *q, struct io *io, uint64_t now_ns, uint64_t *again_ns)
+bool attempt_end(struct queue *q, struct request *req, uint64_t now_ns, uint64_t *again_ns)
 {
-	uint64_t took_ns = now_ns > io->attempt_ns ? now_ns - io->attempt_ns : 0;
+	uint64_t took_ns = now_ns > req->attempt_ns ? now_ns - req->attempt_ns : 0;
 
-	if (q->endpoint_counts && io->asked) {
-		count(q, io, took_ns);
-		endpoints_done(q->channel.store->endpoints, io->endpoint, io->fault, took_ns,
+	if (q->endpoint_counts && req->asked) {
+		count(q, req, took_ns);
+		endpoints_done(q->channel.store->endpoints, req->endpoint, req->fault, took_ns,
 			       now_ns);
 	}
-	if (io->status >= 0) {
+	if (req->status >= 0) {
 		retry_succeeded(&q->retry);
 		return false;
 	}
-	if (io->attempts == 1)
-		io->first_attempt_ns = now_ns;
-	if (!retry_allows(&q->retry, io))
+	if (req->attempts == 1)
+		req->first_attempt_ns = now_ns;
+	if (!retry_allows(&q->retry, req))
 		return false;
-	*again_ns = retry_at(&q->retry, io, now_ns);
-	io->attempts++;
+	*again_ns = retry_at(&q->retry, req, now_ns);
+	req->attempts++;
 	return true;
 }
 

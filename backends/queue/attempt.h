@@ -15,9 +15,9 @@ static inline bool attempts_matter(const struct queue *q)
 }
 
 /* The next attempt at io, which is handed to the backend now. */
-void attempt_begin(struct queue *q, struct io *io, uint64_t now_ns);
+void attempt_begin(struct queue *q, struct request *req, uint64_t now_ns);
 
 /* It has come back. True: another attempt must be made, at *again_ns or later. */
-bool attempt_end(struct queue *q, struct io *io, uint64_t now_ns, uint64_t *again_ns);
+bool attempt_end(struct queue *q, struct request *req, uint64_t now_ns, uint64_t *again_ns);
 
 #endif

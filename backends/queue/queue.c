@@ -20,7 +20,7 @@ static int pieces_open(struct queue *q)
 	uint32_t depth = q->channel.depth;
 
 	q->pieces = calloc(depth, sizeof(*q->pieces));
-	q->free_pieces = calloc(depth, sizeof(struct io *));
+	q->free_pieces = calloc(depth, sizeof(struct request *));
 	if (!q->pieces || !q->free_pieces)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < depth; i++)
@@ -77,7 +77,7 @@ int queue_open(struct queue *q, struct store *store, uint32_t depth, struct err 
 		rc = op_log_join(&q->logged, store, err);
 		if (rc < 0)
 			goto out_channel;
-		queue_listen(q, op_log_see, q->logged);
+		queue_observe(q, op_log_see, q->logged);
 	}
 	q->now_ns = clock_now(store->clock);
 	return 0;
@@ -100,10 +100,11 @@ void queue_close(struct queue *q)
 	memory_free(q);
 }
 
-void queue_listen(struct queue *q, void (*see)(void *argument, const struct io *io), void *argument)
+void queue_observe(struct queue *q, void (*observe)(void *argument, const struct request *req),
+		   void *argument)
 {
-	assert(q->tap_count < QUEUE_TAPS);
-	q->taps[q->tap_count++] = (struct queue_tap){see, argument};
+	assert(q->observer_count < QUEUE_OBSERVERS);
+	q->observers[q->observer_count++] = (struct queue_observer){observe, argument};
 }
 
 void queue_unlogged(struct queue *q)
@@ -113,10 +114,10 @@ void queue_unlogged(struct queue *q)
 	if (!q->logged)
 		return;
 	op_log_leave(q->logged);
-	for (uint32_t i = 0; i < q->tap_count; i++)
-		if (q->taps[i].argument != q->logged)
-			q->taps[kept++] = q->taps[i];
-	q->tap_count = kept;
+	for (uint32_t i = 0; i < q->observer_count; i++)
+		if (q->observers[i].argument != q->logged)
+			q->observers[kept++] = q->observers[i];
+	q->observer_count = kept;
 	q->logged = NULL;
 }
 
@@ -128,220 +129,223 @@ void queue_memory(struct queue *q, void *base, uint64_t bytes)
 		ops->channel_memory(&q->channel, base, bytes);
 }
 
-static void prepare(const struct queue *q, struct io *io, uint64_t now_ns)
+static void prepare(const struct queue *q, struct request *req, uint64_t now_ns)
 {
-	io->submit_ns = now_ns;
-	io->first_byte_ns = 0;
-	io->done_ns = 0;
-	io->done_bytes = 0;
-	io->before_bytes = 0;
-	io->retry_after_ns = 0;
-	io->lead = 0;
-	io->status = 0;
-	io->protocol_status = 0;
-	io->fault = IO_FAULT_NONE;
-	io->transient = false;
-	io->why = NULL;
-	io->wire_bytes = 0;
-	io->connections = 0;
-	io->attempts = 1;
-	io->endpoint = q->channel.store->place.endpoint;
-	for (uint32_t i = 0; i < io->key_count; i++) {
-		io->keys[i].status = -EINPROGRESS;
-		io->keys[i].why = NULL;
-		io->keys[i].again = true;
+	req->submit_ns = now_ns;
+	req->first_byte_ns = 0;
+	req->done_ns = 0;
+	req->done_bytes = 0;
+	req->before_bytes = 0;
+	req->retry_after_ns = 0;
+	req->lead = 0;
+	req->status = 0;
+	req->protocol_status = 0;
+	req->fault = REQ_FAULT_NONE;
+	req->transient = false;
+	req->why = NULL;
+	req->wire_bytes = 0;
+	req->connections = 0;
+	req->attempts = 1;
+	req->endpoint = q->channel.store->place.endpoint;
+	for (uint32_t i = 0; i < req->key_count; i++) {
+		req->keys[i].status = -EINPROGRESS;
+		req->keys[i].why = NULL;
+		req->keys[i].again = true;
 	}
 }
 
-static void finish(struct queue *q, struct io *io)
+static void finish(struct queue *q, struct request *req)
 {
-	struct queue_counts *counts = &q->stats->op[io->op];
-	uint64_t due_ns = io->due_ns ? io->due_ns : io->submit_ns;
-	uint64_t service_ns = io->done_ns - io->submit_ns;
+	struct queue_counts *counts = &q->stats->op[req->op];
+	uint64_t due_ns = req->due_ns ? req->due_ns : req->submit_ns;
+	uint64_t service_ns = req->done_ns - req->submit_ns;
 
 	counts->operations++;
-	if (io->op == IO_READ || io->op == IO_WRITE)
-		counts->bytes += io->done_bytes;
-	counts->errors += io_failures(io);
+	if (req->op == REQ_READ || req->op == REQ_WRITE)
+		counts->bytes += req->done_bytes;
+	counts->errors += request_failures(req);
 	if (q->timeout_ns && service_ns > q->timeout_ns)
 		counts->late++;
-	hist_record(&q->stats->service[io->op], service_ns);
-	if (io->attempts > 1) {
-		counts->retries += io->attempts - 1;
-		hist_record(&q->stats->retried[io->op], service_ns);
-		hist_record(&q->stats->first[io->op], io->first_attempt_ns - io->submit_ns);
+	hist_record(&q->stats->service[req->op], service_ns);
+	if (req->attempts > 1) {
+		counts->retries += req->attempts - 1;
+		hist_record(&q->stats->retried[req->op], service_ns);
+		hist_record(&q->stats->first[req->op], req->first_attempt_ns - req->submit_ns);
 	}
-	hist_record(&q->stats->response[io->op], io->done_ns > due_ns ? io->done_ns - due_ns : 0);
-	if (io->done_ns > q->now_ns)
-		q->now_ns = io->done_ns;
-	for (uint32_t i = 0; i < q->tap_count; i++)
-		q->taps[i].see(q->taps[i].argument, io);
+	hist_record(&q->stats->response[req->op],
+		    req->done_ns > due_ns ? req->done_ns - due_ns : 0);
+	if (req->done_ns > q->now_ns)
+		q->now_ns = req->done_ns;
+	for (uint32_t i = 0; i < q->observer_count; i++)
+		q->observers[i].observe(q->observers[i].argument, req);
 }
 
 /* Whether another attempt must follow the one that has come back. One that moved nothing ends it:
  * the object is shorter than asked for, or takes no more. */
-static bool falls_short(struct queue *q, struct io *io)
+static bool falls_short(struct queue *q, struct request *req)
 {
-	if ((io->op != IO_READ && io->op != IO_WRITE) || io->status || io->done_bytes >= io->length)
+	if ((req->op != REQ_READ && req->op != REQ_WRITE) || req->status ||
+	    req->done_bytes >= req->length)
 		return false;
-	if (io->done_bytes == io->before_bytes) {
-		io->status = io->op == IO_READ ? -ENODATA : -EIO;
+	if (req->done_bytes == req->before_bytes) {
+		req->status = req->op == REQ_READ ? -ENODATA : -EIO;
 		return false;
 	}
-	q->stats->op[io->op].short_transfers++;
-	io->before_bytes = io->done_bytes;
-	io->done_ns = 0;
+	q->stats->op[req->op].short_transfers++;
+	req->before_bytes = req->done_bytes;
+	req->done_ns = 0;
 	return true;
 }
 
-static void hand_over(struct queue *q, struct io *const *ios, uint32_t n)
+static void hand_over(struct queue *q, struct request *const *reqs, uint32_t n)
 {
 	uint64_t now_ns;
 
 	if (attempts_matter(q)) {
 		now_ns = clock_now(q->channel.store->clock);
 		for (uint32_t i = 0; i < n; i++)
-			attempt_begin(q, ios[i], now_ns);
+			attempt_begin(q, reqs[i], now_ns);
 	}
 	q->out += n;
-	q->channel.store->ops->submit(&q->channel, ios, n);
+	q->channel.store->ops->submit(&q->channel, reqs, n);
 }
 
 /* An attempt has come back. True: another must be made, which is not before *again_ns. */
-static bool goes_on(struct queue *q, struct io *io, uint64_t *again_ns)
+static bool goes_on(struct queue *q, struct request *req, uint64_t *again_ns)
 {
 	uint64_t now_ns;
 
 	q->out--;
 	*again_ns = 0;
 	if (attempts_matter(q)) {
-		now_ns = io->done_ns ? io->done_ns : clock_now(q->channel.store->clock);
-		if (attempt_end(q, io, now_ns, again_ns)) {
-			io->done_ns = 0;
+		now_ns = req->done_ns ? req->done_ns : clock_now(q->channel.store->clock);
+		if (attempt_end(q, req, now_ns, again_ns)) {
+			req->done_ns = 0;
 			return true;
 		}
 	}
-	return falls_short(q, io);
+	return falls_short(q, req);
 }
 
-static void run_whole(struct queue *q, struct io *io)
+static void run_whole(struct queue *q, struct request *req)
 {
 	uint64_t again_ns;
 
-	hand_over(q, &io, 1);
-	while (goes_on(q, io, &again_ns)) {
+	hand_over(q, &req, 1);
+	while (goes_on(q, req, &again_ns)) {
 		if (again_ns)
 			clock_sleep_until(q->channel.store->clock, again_ns);
-		hand_over(q, &io, 1);
+		hand_over(q, &req, 1);
 	}
 }
 
 /* A request that goes through a window in pieces. They end at multiples of the alignment, so that
  * direct I/O reads no block twice and writes only whole ones before the last. */
-static bool streams(const struct queue *q, const struct io *io)
+static bool streams(const struct queue *q, const struct request *req)
 {
 	const struct store *store = q->channel.store;
 
-	if (io->op == IO_READ && q->channel.streams)
+	if (req->op == REQ_READ && q->channel.streams)
 		return false;
-	return io->chunk && store_can(store, BACKEND_CONTENT) && !store_can(store, BACKEND_STREAMS);
+	return req->chunk && store_can(store, BACKEND_CONTENT) &&
+	       !store_can(store, BACKEND_STREAMS);
 }
 
 /* The piece that begins at at, filled where it is to be written. False: none follows, be it the end
  * or an error, which io->status says. */
-static bool piece_begin(struct queue *q, struct io *io, struct io *piece, uint64_t at)
+static bool piece_begin(struct queue *q, struct request *req, struct request *piece, uint64_t at)
 {
 	uint64_t align = q->channel.store->alignment;
-	uint64_t room = io->window - io->window % align;
-	uint64_t end = io->offset + io->length;
+	uint64_t room = req->window - req->window % align;
+	uint64_t end = req->offset + req->length;
 	uint64_t stop = at - at % align + room;
 	int rc = 0;
 
-	if (io->status || at >= end)
+	if (req->status || at >= end)
 		return false;
 	if (stop > end)
 		stop = end;
-	*piece = (struct io){.op = io->op,
-			     .object = io->object,
-			     .offset = at,
-			     .length = stop - at,
-			     .data = io->data,
-			     .user = io,
-			     .attempts = 1};
+	*piece = (struct request){.op = req->op,
+				  .object = req->object,
+				  .offset = at,
+				  .length = stop - at,
+				  .data = req->data,
+				  .user = req,
+				  .attempts = 1};
 	if (!room)
 		rc = -EINVAL;
-	else if (io->op == IO_WRITE)
-		rc = io->chunk(io, at, io->data, piece->length);
+	else if (req->op == REQ_WRITE)
+		rc = req->chunk(req, at, req->data, piece->length);
 	if (rc < 0)
-		io->status = rc;
+		req->status = rc;
 	return rc >= 0;
 }
 
-static void piece_end(struct io *io, const struct io *piece)
+static void piece_end(struct request *req, const struct request *piece)
 {
 	int rc = piece->status;
 
-	if (io->op == IO_READ && rc == 0)
-		rc = io->chunk(io, piece->offset, (char *)io->data + piece->lead, piece->length);
-	io->status = rc < 0 ? rc : 0;
-	io->done_bytes += piece->done_bytes;
-	io->protocol_status = piece->protocol_status;
-	io->fault = piece->fault;
-	io->why = piece->why;
-	io->endpoint = piece->endpoint;
-	io->wire_bytes += piece->wire_bytes;
-	io->connections += piece->connections;
-	if (piece->attempts > 1 && io->attempts == 1)
-		io->first_attempt_ns = piece->first_attempt_ns;
-	io->attempts += piece->attempts - 1;
-	if (!io->first_byte_ns)
-		io->first_byte_ns = piece->first_byte_ns;
+	if (req->op == REQ_READ && rc == 0)
+		rc = req->chunk(req, piece->offset, (char *)req->data + piece->lead, piece->length);
+	req->status = rc < 0 ? rc : 0;
+	req->done_bytes += piece->done_bytes;
+	req->protocol_status = piece->protocol_status;
+	req->fault = piece->fault;
+	req->why = piece->why;
+	req->endpoint = piece->endpoint;
+	req->wire_bytes += piece->wire_bytes;
+	req->connections += piece->connections;
+	if (piece->attempts > 1 && req->attempts == 1)
+		req->first_attempt_ns = piece->first_attempt_ns;
+	req->attempts += piece->attempts - 1;
+	if (!req->first_byte_ns)
+		req->first_byte_ns = piece->first_byte_ns;
 }
 
-static void run_stream(struct queue *q, struct io *io)
+static void run_stream(struct queue *q, struct request *req)
 {
-	struct io piece;
+	struct request piece;
 
-	for (uint64_t at = io->offset; piece_begin(q, io, &piece, at);
+	for (uint64_t at = req->offset; piece_begin(q, req, &piece, at);
 	     at = piece.offset + piece.length) {
 		run_whole(q, &piece);
-		piece_end(io, &piece);
+		piece_end(req, &piece);
 	}
 }
 
 /* One request from submit to done. Back to back, one's done stamp is the next one's submit. */
-static void run(struct queue *q, struct io *io, uint64_t now_ns)
+static void run(struct queue *q, struct request *req, uint64_t now_ns)
 {
-	prepare(q, io, now_ns);
-	if (streams(q, io))
-		run_stream(q, io);
+	prepare(q, req, now_ns);
+	if (streams(q, req))
+		run_stream(q, req);
 	else
-		run_whole(q, io);
-	if (!io->done_ns)
-		io->done_ns = clock_now(q->channel.store->clock);
-	finish(q, io);
+		run_whole(q, req);
+	if (!req->done_ns)
+		req->done_ns = clock_now(q->channel.store->clock);
+	finish(q, req);
 }
 
-static void done_push(struct queue *q, struct io *io)
+static void done_push(struct queue *q, struct request *req)
 {
 	uint32_t tail = q->done_head + q->done_count++;
 
-	q->done[tail < q->channel.depth ? tail : tail - q->channel.depth] = io;
+	q->done[tail < q->channel.depth ? tail : tail - q->channel.depth] = req;
 }
 
-static void submit_sync(struct queue *q, struct io *const *ios, uint32_t n, uint64_t now_ns)
+static void submit_sync(struct queue *q, struct request *const *reqs, uint32_t n, uint64_t now_ns)
 {
 	for (uint32_t i = 0; i < n; i++) {
-		run(q, ios[i], now_ns);
-		now_ns = ios[i]->done_ns;
-		done_push(q, ios[i]);
+		run(q, reqs[i], now_ns);
+		now_ns = reqs[i]->done_ns;
+		done_push(q, reqs[i]);
 	}
 }
 
 /* Sends the next piece of a streamed request on its way. False: it is over. */
-static bool stream_on(struct queue *q, struct io *io, struct io *piece, uint64_t at)
+static bool stream_on(struct queue *q, struct request *req, struct request *piece, uint64_t at)
 {
-	if (!piece_begin(q, io, piece, at)) {
+	if (!piece_begin(q, req, piece, at)) {
 		q->free_pieces[q->free_count++] = piece;
 		return false;
 	}
@@ -349,37 +353,37 @@ static bool stream_on(struct queue *q, struct io *io, struct io *piece, uint64_t
 	return true;
 }
 
-static void stream_start(struct queue *q, struct io *io)
+static void stream_start(struct queue *q, struct request *req)
 {
-	struct io *piece = q->free_pieces[--q->free_count];
+	struct request *piece = q->free_pieces[--q->free_count];
 
-	if (stream_on(q, io, piece, io->offset))
+	if (stream_on(q, req, piece, req->offset))
 		return;
-	io->done_ns = clock_now(q->channel.store->clock);
-	finish(q, io);
-	done_push(q, io);
+	req->done_ns = clock_now(q->channel.store->clock);
+	finish(q, req);
+	done_push(q, req);
 }
 
 /* What need not be cut goes to the store as one batch. */
-static void submit_async(struct queue *q, struct io *const *ios, uint32_t n, uint64_t now_ns)
+static void submit_async(struct queue *q, struct request *const *reqs, uint32_t n, uint64_t now_ns)
 {
 	uint32_t from = 0;
 
 	for (uint32_t i = 0; i < n; i++)
-		prepare(q, ios[i], now_ns);
+		prepare(q, reqs[i], now_ns);
 	for (uint32_t i = 0; i < n; i++) {
-		if (!streams(q, ios[i]))
+		if (!streams(q, reqs[i]))
 			continue;
 		if (i > from)
-			hand_over(q, ios + from, i - from);
-		stream_start(q, ios[i]);
+			hand_over(q, reqs + from, i - from);
+		stream_start(q, reqs[i]);
 		from = i + 1;
 	}
 	if (n > from)
-		hand_over(q, ios + from, n - from);
+		hand_over(q, reqs + from, n - from);
 }
 
-int queue_submit(struct queue *q, struct io *const *ios, uint32_t n)
+int queue_submit(struct queue *q, struct request *const *reqs, uint32_t n)
 {
 	struct store *store = q->channel.store;
 	uint64_t now_ns;
@@ -389,13 +393,13 @@ int queue_submit(struct queue *q, struct io *const *ios, uint32_t n)
 	now_ns = clock_now(store->clock);
 	q->in_flight += n;
 	if (synchronous(q))
-		submit_sync(q, ios, n, now_ns);
+		submit_sync(q, reqs, n, now_ns);
 	else
-		submit_async(q, ios, n, now_ns);
+		submit_async(q, reqs, n, now_ns);
 	return 0;
 }
 
-static uint32_t done_pop(struct queue *q, struct io **done, uint32_t max)
+static uint32_t done_pop(struct queue *q, struct request **done, uint32_t max)
 {
 	uint32_t n;
 
@@ -408,44 +412,44 @@ static uint32_t done_pop(struct queue *q, struct io **done, uint32_t max)
 	return n;
 }
 
-static bool is_piece(const struct queue *q, const struct io *io)
+static bool is_piece(const struct queue *q, const struct request *req)
 {
-	return q->pieces && io >= q->pieces && io < q->pieces + q->channel.depth;
+	return q->pieces && req >= q->pieces && req < q->pieces + q->channel.depth;
 }
 
 /* A piece has come back: the whole request if it was the last, else NULL. */
-static struct io *piece_done(struct queue *q, struct io *piece)
+static struct request *piece_done(struct queue *q, struct request *piece)
 {
-	struct io *io = piece->user;
+	struct request *req = piece->user;
 
-	piece_end(io, piece);
-	return stream_on(q, io, piece, piece->offset + piece->length) ? NULL : io;
+	piece_end(req, piece);
+	return stream_on(q, req, piece, piece->offset + piece->length) ? NULL : req;
 }
 
 /* Keeps those of the n at done that are finished, in order; sends the others on their way again. */
-static uint32_t settle(struct queue *q, struct io **done, uint32_t n)
+static uint32_t settle(struct queue *q, struct request **done, uint32_t n)
 {
 	uint64_t now_ns = 0, again_ns;
 	uint32_t kept = 0;
 
 	for (uint32_t i = 0; i < n; i++) {
-		struct io *io = done[i];
+		struct request *req = done[i];
 
-		if (goes_on(q, io, &again_ns)) {
+		if (goes_on(q, req, &again_ns)) {
 			if (again_ns)
-				retry_keep(&q->retry, io, again_ns);
+				retry_keep(&q->retry, req, again_ns);
 			else
-				hand_over(q, &io, 1);
+				hand_over(q, &req, 1);
 			continue;
 		}
-		if (is_piece(q, io) && !(io = piece_done(q, io)))
+		if (is_piece(q, req) && !(req = piece_done(q, req)))
 			continue;
-		if (!io->done_ns) {
+		if (!req->done_ns) {
 			now_ns = now_ns ? now_ns : clock_now(q->channel.store->clock);
-			io->done_ns = now_ns;
+			req->done_ns = now_ns;
 		}
-		finish(q, io);
-		done[kept++] = io;
+		finish(q, req);
+		done[kept++] = req;
 	}
 	return kept;
 }
@@ -453,13 +457,13 @@ static uint32_t settle(struct queue *q, struct io **done, uint32_t n)
 static void resume_due(struct queue *q)
 {
 	uint64_t now_ns;
-	struct io *io;
+	struct request *req;
 
 	if (!q->retry.count)
 		return;
 	now_ns = clock_now(q->channel.store->clock);
-	while ((io = retry_due(&q->retry, now_ns)) != NULL)
-		hand_over(q, &io, 1);
+	while ((req = retry_due(&q->retry, now_ns)) != NULL)
+		hand_over(q, &req, 1);
 }
 
 /* Between attempts, when the backend holds none. False: the deadline comes first. */
@@ -471,7 +475,7 @@ static bool await_due(struct queue *q, uint64_t deadline_ns)
 	return due;
 }
 
-static uint32_t reap_async(struct queue *q, struct io **done, uint32_t min, uint32_t max,
+static uint32_t reap_async(struct queue *q, struct request **done, uint32_t min, uint32_t max,
 			   uint64_t deadline_ns)
 {
 	uint32_t n = done_pop(q, done, max);
@@ -502,7 +506,7 @@ static uint32_t reap_async(struct queue *q, struct io **done, uint32_t min, uint
 	return n;
 }
 
-uint32_t queue_reap(struct queue *q, struct io **done, uint32_t min, uint32_t max,
+uint32_t queue_reap(struct queue *q, struct request **done, uint32_t min, uint32_t max,
 		    uint64_t deadline_ns)
 {
 	uint32_t n;
@@ -518,24 +522,24 @@ uint32_t queue_reap(struct queue *q, struct io **done, uint32_t min, uint32_t ma
 	return n;
 }
 
-int queue_do(struct queue *q, struct io *io)
+int queue_do(struct queue *q, struct request *req)
 {
-	struct io *done;
+	struct request *done;
 
 	if (q->in_flight) {
-		io->status = -EBUSY;
+		req->status = -EBUSY;
 		return -EBUSY;
 	}
 	if (synchronous(q)) {
-		run(q, io, clock_now(q->channel.store->clock));
-		return io->status;
+		run(q, req, clock_now(q->channel.store->clock));
+		return req->status;
 	}
-	queue_submit(q, &io, 1);
+	queue_submit(q, &req, 1);
 	queue_reap(q, &done, 1, 1, UINT64_MAX);
-	return io->status;
+	return req->status;
 }
 
-uint64_t queue_window(const struct store *store, uint64_t length)
+uint64_t queue_buffer_bytes(const struct store *store, uint64_t length)
 {
 	uint64_t align = store->alignment;
 
@@ -544,7 +548,7 @@ uint64_t queue_window(const struct store *store, uint64_t length)
 	return (length + align - 1) / align * align + align;
 }
 
-void queue_first_attempts(const struct queue_stats *stats, enum io_op op, struct hist *out)
+void queue_first_attempts(const struct queue_stats *stats, enum request_op op, struct hist *out)
 {
 	const struct hist *retried = &stats->retried[op], *first = &stats->first[op];
 	unsigned lowest, highest;
@@ -563,7 +567,7 @@ void queue_first_attempts(const struct queue_stats *stats, enum io_op op, struct
 		out->max_ns = hist_edge(highest + 1) - 1;
 }
 
-void queue_add_first_attempts(const struct queue *q, enum io_op op, struct hist *into)
+void queue_add_first_attempts(const struct queue *q, enum request_op op, struct hist *into)
 {
 	struct hist first;
 
@@ -575,7 +579,7 @@ void queue_add_first_attempts(const struct queue *q, enum io_op op, struct hist 
 
 void queue_stats_merge(struct queue_stats *into, const struct queue_stats *from)
 {
-	for (int op = 0; op < IO_OPS; op++) {
+	for (int op = 0; op < REQ_OPS; op++) {
 		const struct queue_counts *c = &from->op[op];
 
 		/* What was never used stays untouched memory on both sides. */

@@ -13,9 +13,9 @@
 #include "backends/queue/retry.h"
 #include "core/measure/hist.h"
 
-enum { QUEUE_DEPTH_MAX = 4096, QUEUE_TAPS = 4 };
+enum { QUEUE_DEPTH_MAX = 4096, QUEUE_OBSERVERS = 4 };
 
-/* Every finished request counts once, failed ones too; its errors as io_failures says. An answer of
+/* Every finished request counts once, failed ones too; its errors as request_failures says. An answer of
  * -ENOENT to stat or delete is no error. bytes are those of reads and writes. late: took longer than the store's timeout. retries:
  * attempts beyond the first. */
 struct queue_counts {
@@ -23,13 +23,13 @@ struct queue_counts {
 };
 
 struct queue_stats {
-	struct queue_counts op[IO_OPS];
-	struct hist service[IO_OPS];
-	struct hist response[IO_OPS];
+	struct queue_counts op[REQ_OPS];
+	struct hist service[REQ_OPS];
+	struct hist response[REQ_OPS];
 	/* Of the requests that took several attempts alone: how long all took, as in service, and how
 	 * long the first. So the first attempts of all are service - retried + first. */
-	struct hist retried[IO_OPS];
-	struct hist first[IO_OPS];
+	struct hist retried[REQ_OPS];
+	struct hist first[REQ_OPS];
 };
 
 struct queue {
@@ -40,16 +40,16 @@ struct queue {
 	 * goes back; on sim:// in virtual time, at or before the clock's own. */
 	uint64_t now_ns;
 	struct queue_stats *stats;
-	struct queue_tap {
-		void (*see)(void *argument, const struct io *io);
+	struct queue_observer {
+		void (*observe)(void *argument, const struct request *req);
 		void *argument;
-	} taps[QUEUE_TAPS];
-	uint32_t tap_count;
+	} observers[QUEUE_OBSERVERS];
+	uint32_t observer_count;
 	struct op_log_queue *logged; /* its place in the store's operation log; NULL: none */
-	struct io **done;            /* completed and not yet reaped: a ring of depth */
+	struct request **done;       /* completed and not yet reaped: a ring of depth */
 	uint32_t done_head, done_count;
 	/* Asynchronous channels: the piece under way of each streamed request. [depth] */
-	struct io *pieces, **free_pieces;
+	struct request *pieces, **free_pieces;
 	uint32_t free_count;
 	uint32_t out; /* attempts that the backend holds */
 	struct retry retry;
@@ -62,9 +62,9 @@ int queue_open(struct queue *q, struct store *store, uint32_t depth, struct err 
 void queue_close(struct queue *q);
 
 /* From now on see is called for every finished request, in the queue's thread: timelines, operation
- * logs, live figures. Of QUEUE_TAPS the queue itself may take one, the rest are its owner's. */
-void queue_listen(struct queue *q, void (*see)(void *argument, const struct io *io),
-		  void *argument);
+ * logs, live figures. Of QUEUE_OBSERVERS the queue itself may take one, the rest are its owner's. */
+void queue_observe(struct queue *q, void (*observe)(void *argument, const struct request *req),
+		   void *argument);
 
 /* What it does is not the phase's own work, is not in the results, and so has no rows in the store's
  * operation log. Before its first request. */
@@ -76,19 +76,19 @@ void queue_unlogged(struct queue *q);
 void queue_memory(struct queue *q, void *base, uint64_t bytes);
 
 /* Accepts n requests; -EAGAIN, none accepted, when more than depth would be in flight. */
-int queue_submit(struct queue *q, struct io *const *ios, uint32_t n);
+int queue_submit(struct queue *q, struct request *const *reqs, uint32_t n);
 
 /* Finished requests: waits for at least min (0: does not wait) until deadline_ns (0: now,
  * UINT64_MAX: for ever), gives at most max. Returns how many. */
-uint32_t queue_reap(struct queue *q, struct io **done, uint32_t min, uint32_t max,
+uint32_t queue_reap(struct queue *q, struct request **done, uint32_t min, uint32_t max,
 		    uint64_t deadline_ns);
 
 /* One request, submitted and waited for; nothing else may be in flight. Returns io->status. */
-int queue_do(struct queue *q, struct io *io);
+int queue_do(struct queue *q, struct request *req);
 
 /* Bytes a data buffer needs for requests of at most length bytes: more than length where direct I/O
  * reads whole blocks around an unaligned range. Buffers must be aligned to store->alignment. */
-uint64_t queue_window(const struct store *store, uint64_t length);
+uint64_t queue_buffer_bytes(const struct store *store, uint64_t length);
 
 /* A window for what is streamed through it: eight of them stay in a core's second cache. Objects of
  * 8 MiB by HTTP cost 5 to 12 % less CPU so than through windows of their own size. */
@@ -98,9 +98,9 @@ enum { QUEUE_STREAM_BYTES = 64 << 10 };
 void queue_count_endpoints(const struct queue *q, struct tally *t);
 
 /* The latencies of the first attempts of all requests of that kind. */
-void queue_first_attempts(const struct queue_stats *stats, enum io_op op, struct hist *out);
+void queue_first_attempts(const struct queue_stats *stats, enum request_op op, struct hist *out);
 /* Adds those to into, where the store tries again at all. */
-void queue_add_first_attempts(const struct queue *q, enum io_op op, struct hist *into);
+void queue_add_first_attempts(const struct queue *q, enum request_op op, struct hist *into);
 
 void queue_stats_merge(struct queue_stats *into, const struct queue_stats *from);
 

@@ -36,9 +36,9 @@ void retry_close(struct retry *r)
 	r->waiting = NULL;
 }
 
-bool retry_allows(struct retry *r, const struct io *io)
+bool retry_allows(struct retry *r, const struct request *req)
 {
-	if (!r->options || !io->transient || io->attempts >= r->options->attempts)
+	if (!r->options || !req->transient || req->attempts >= r->options->attempts)
 		return false;
 	if (!r->options->budget)
 		return true;
@@ -48,16 +48,16 @@ bool retry_allows(struct retry *r, const struct io *io)
 	return true;
 }
 
-uint64_t retry_at(struct retry *r, const struct io *io, uint64_t now_ns)
+uint64_t retry_at(struct retry *r, const struct request *req, uint64_t now_ns)
 {
 	uint64_t bound = r->options->first_ns, wait;
 
-	for (uint32_t n = 1; n < io->attempts && bound < r->options->longest_ns; n++)
+	for (uint32_t n = 1; n < req->attempts && bound < r->options->longest_ns; n++)
 		bound *= 2;
 	if (bound > r->options->longest_ns)
 		bound = r->options->longest_ns;
 	wait = random_next(&r->random) % bound;
-	return now_ns + (wait > io->retry_after_ns ? wait : io->retry_after_ns);
+	return now_ns + (wait > req->retry_after_ns ? wait : req->retry_after_ns);
 }
 
 void retry_succeeded(struct retry *r)
@@ -66,27 +66,27 @@ void retry_succeeded(struct retry *r)
 		r->tenths++;
 }
 
-void retry_keep(struct retry *r, struct io *io, uint64_t at_ns)
+void retry_keep(struct retry *r, struct request *req, uint64_t at_ns)
 {
-	r->waiting[r->count++] = (struct retry_waiting){at_ns, io};
+	r->waiting[r->count++] = (struct retry_waiting){at_ns, req};
 	if (at_ns < r->soonest_ns)
 		r->soonest_ns = at_ns;
 }
 
-struct io *retry_due(struct retry *r, uint64_t now_ns)
+struct request *retry_due(struct retry *r, uint64_t now_ns)
 {
-	struct io *io = NULL;
+	struct request *req = NULL;
 
 	if (now_ns < r->soonest_ns)
 		return NULL;
 	r->soonest_ns = UINT64_MAX;
 	for (uint32_t i = 0; i < r->count; i++) {
-		if (!io && r->waiting[i].at_ns <= now_ns) {
-			io = r->waiting[i].io;
+		if (!req && r->waiting[i].at_ns <= now_ns) {
+			req = r->waiting[i].req;
 			r->waiting[i--] = r->waiting[--r->count];
 		} else if (r->waiting[i].at_ns < r->soonest_ns) {
 			r->soonest_ns = r->waiting[i].at_ns;
 		}
 	}
-	return io;
+	return req;
 }

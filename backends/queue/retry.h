@@ -19,7 +19,7 @@ extern const struct option retry_option_table[]; /* for OPT_TABLE */
 
 struct retry_waiting {
 	uint64_t at_ns;
-	struct io *io;
+	struct request *req;
 };
 
 struct retry {
@@ -36,13 +36,13 @@ int retry_open(struct retry *r, const struct retry_options *options, uint32_t de
 void retry_close(struct retry *r);
 
 /* Whether io, whose attempt has just failed, gets another; takes it from the budget. */
-bool retry_allows(struct retry *r, const struct io *io);
+bool retry_allows(struct retry *r, const struct request *req);
 /* When. */
-uint64_t retry_at(struct retry *r, const struct io *io, uint64_t now_ns);
+uint64_t retry_at(struct retry *r, const struct request *req, uint64_t now_ns);
 void retry_succeeded(struct retry *r);
 
 /* Keeps io until then; gives back one that is due, or NULL. */
-void retry_keep(struct retry *r, struct io *io, uint64_t at_ns);
-struct io *retry_due(struct retry *r, uint64_t now_ns);
+void retry_keep(struct retry *r, struct request *req, uint64_t at_ns);
+struct request *retry_due(struct retry *r, uint64_t now_ns);
 
 #endif

@@ -54,7 +54,7 @@ struct group_ops {
 struct group {
 	const struct group_ops *ops;
 	uint32_t rank, size;
-	void *kept; /* the first of the named blocks that stores keep here (backends/store.h); NULL at first */
+	void *node_blocks; /* the first of the named blocks that stores keep here (backends/store.h); NULL at first */
 };
 
 /* In place; the result stands on every rank (allreduce) or on rank 0 (reduce; others' words are

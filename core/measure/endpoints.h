@@ -13,7 +13,7 @@ enum tally_endpoint_measure {
 	ENDPOINT_CONNECTIONS,
 	ENDPOINT_TIME_NS,
 	ENDPOINT_MAX_NS,
-	ENDPOINT_FAULTS, /* the first of them, in the order of enum io_fault without the first */
+	ENDPOINT_FAULTS, /* the first of them, in the order of enum request_fault without the first */
 	ENDPOINT_MEASURES = ENDPOINT_FAULTS + 10
 };
 extern const struct columns tally_endpoint_columns;

@@ -70,7 +70,7 @@ uint32_t pin_known_nic(const struct pin_known *known, hwloc_obj_t core)
 	       number % known->cores % known->package_nics;
 }
 
-struct choice {
+struct phase_filter {
 	const struct pin_known *known;
 	const struct cores *c;
 	bool *used;     /* [c->count] */
@@ -78,7 +78,7 @@ struct choice {
 };
 
 /* The lowest core not yet used, of that NIC from number after on; UINT32_MAX: there is none. */
-static uint32_t lowest(const struct choice *choice, uint32_t nic, uint32_t after)
+static uint32_t lowest(const struct phase_filter *choice, uint32_t nic, uint32_t after)
 {
 	uint32_t best = UINT32_MAX, best_number = UINT32_MAX, i;
 
@@ -95,7 +95,7 @@ static uint32_t lowest(const struct choice *choice, uint32_t nic, uint32_t after
 }
 
 /* The next core of nic, or, when it has none left, of the NICs after it. */
-static uint32_t take(struct choice *choice, uint32_t nic)
+static uint32_t take(struct phase_filter *choice, uint32_t nic)
 {
 	uint32_t nics = choice->known->packages * choice->known->package_nics, i;
 	uint32_t best = lowest(choice, nic, choice->after);
@@ -109,7 +109,7 @@ static uint32_t take(struct choice *choice, uint32_t nic)
 /* The NICs of a package in turn, one core each. Within a turn cores lie one further than NICs do, so
  * that they spread; a last turn that is not full takes the first NICs in even packages, the last in
  * odd ones: as ALCF recommends for 12 ranks, 4:9:14:19:20:25 and 56:61:66:71:74:79. */
-static uint32_t take_in_package(struct choice *choice, uint32_t package, uint32_t rank,
+static uint32_t take_in_package(struct phase_filter *choice, uint32_t package, uint32_t rank,
 				uint32_t ranks)
 {
 	uint32_t nics = choice->known->package_nics, left = ranks % nics, i, taken = 0;
@@ -130,7 +130,8 @@ hwloc_obj_t pin_known_nic_core(const struct pin_known *known, const struct cores
 			       uint32_t ranks)
 {
 	uint32_t usable[CORES_DOMAINS_MAX] = {0}, packages = 0, seat = 0, p, i, taken = 0, before;
-	struct choice choice = {.known = known, .c = c, .used = calloc(c->count, sizeof(bool))};
+	struct phase_filter choice = {
+		.known = known, .c = c, .used = calloc(c->count, sizeof(bool))};
 
 	if (!choice.used)
 		return NULL;

@@ -30,7 +30,7 @@ struct picture {
 	hwloc_bitmap_t *sets; /* [ranks] */
 	uint32_t ranks;
 	struct devices nics, gpus;
-	const char *said, *reserved_said;
+	const char *message, *reserved_said;
 };
 
 static hwloc_obj_type_t core_type(hwloc_topology_t topology)
@@ -90,8 +90,8 @@ static void draw_head(const struct picture *p, const struct job_cluster *cluster
 	fprintf(p->out, "\n");
 	if (p->reserved_said)
 		fprintf(p->out, "reserved   %s\n", p->reserved_said);
-	if (p->said)
-		fprintf(p->out, "note       %s\n", p->said);
+	if (p->message)
+		fprintf(p->out, "note       %s\n", p->message);
 }
 
 /* Names with the same stem and numbers in a row become one: "hsn0-3". */
@@ -313,7 +313,8 @@ static int cut_all(struct picture *p, const struct job_cluster *cluster, struct 
 		return err_set(err, -ENOMEM, "no memory for %u core sets", p->ranks);
 	for (r = 0; r < p->ranks && rc == 0; r++) {
 		seat.local_rank = seat.index = r;
-		rc = pin_cut(cluster, p->topology, p->allowed, &seat, &p->sets[r], &p->said, err);
+		rc = pin_cut(cluster, p->topology, p->allowed, &seat, &p->sets[r], &p->message,
+			     err);
 	}
 	return rc;
 }

@@ -82,7 +82,7 @@ static struct slice cut(const struct cores *c, enum pin pin, uint32_t rank, uint
 }
 
 static int cut_list(const struct job_cluster *cluster, hwloc_const_bitmap_t allowed,
-		    const struct pin_seat *seat, hwloc_bitmap_t out, const char **said,
+		    const struct pin_seat *seat, hwloc_bitmap_t out, const char **message,
 		    struct err *err)
 {
 	int rc = pin_list_set(cluster->cores, seat->local_rank, seat->local_ranks, out, err);
@@ -96,20 +96,20 @@ static int cut_list(const struct job_cluster *cluster, hwloc_const_bitmap_t allo
 			       seat->local_rank);
 	if (!hwloc_bitmap_isincluded(out, allowed)) {
 		hwloc_bitmap_and(out, out, allowed);
-		*said = "cluster.cores names cores that the launcher did not give: left out";
+		*message = "cluster.cores names cores that the launcher did not give: left out";
 	}
 	return 0;
 }
 
 int pin_reserved(const struct job_cluster *cluster, hwloc_topology_t topology, hwloc_bitmap_t out,
-		 const char **said, struct err *err)
+		 const char **message, struct err *err)
 {
 	const struct pin_known *known = NULL;
 	const char *list = cluster->reserved_cores;
 	hwloc_obj_t core = NULL;
 	int rc;
 
-	*said = NULL;
+	*message = NULL;
 	hwloc_bitmap_zero(out);
 	if (!list[0]) {
 		known = pin_known_find(topology);
@@ -124,7 +124,7 @@ int pin_reserved(const struct job_cluster *cluster, hwloc_topology_t topology, h
 		if (hwloc_bitmap_intersects(core->cpuset, out))
 			hwloc_bitmap_or(out, out, core->cpuset);
 	if (known && hwloc_bitmap_intersects(out, hwloc_topology_get_topology_cpuset(topology)))
-		*said = known->reserved_said;
+		*message = known->reserved_said;
 	return 0;
 }
 
@@ -156,30 +156,30 @@ static void near_set(const struct cores *c, struct near_slice slice, hwloc_const
 }
 
 static void cut_domains(const struct cores *c, enum pin pin, hwloc_const_bitmap_t allowed,
-			const struct pin_seat *seat, hwloc_bitmap_t out, const char **said)
+			const struct pin_seat *seat, hwloc_bitmap_t out, const char **message)
 {
 	struct slice slice = cut(c, pin, seat->index, seat->sharers);
 
 	if (slice.count)
 		slice_set(c, slice, allowed, out);
 	else
-		*said = "more ranks than cores: not pinned";
+		*message = "more ranks than cores: not pinned";
 }
 
 static void cut_near(const struct near *n, const struct cores *c, hwloc_const_bitmap_t allowed,
-		     const struct pin_seat *seat, hwloc_bitmap_t out, const char **said)
+		     const struct pin_seat *seat, hwloc_bitmap_t out, const char **message)
 {
 	struct near_slice slice = near_cut(n, c, seat->index, seat->sharers);
 
 	if (slice.count)
 		near_set(c, slice, allowed, out);
 	else
-		*said = "too few cores for equal slices: not pinned";
+		*message = "too few cores for equal slices: not pinned";
 }
 
 static void cut_tile(const struct job_cluster *cluster, hwloc_topology_t topology,
 		     const struct cores *c, hwloc_const_bitmap_t allowed,
-		     const struct pin_seat *seat, hwloc_bitmap_t out, const char **said)
+		     const struct pin_seat *seat, hwloc_bitmap_t out, const char **message)
 {
 	const struct pin_known *known = pin_known_find(topology);
 	struct near near;
@@ -187,17 +187,18 @@ static void cut_tile(const struct job_cluster *cluster, hwloc_topology_t topolog
 	if (known)
 		near_known(&near, topology, c, known);
 	else if (!near_find(&near, topology, c, NEAR_TILE, (uint32_t)cluster->gpus)) {
-		cut_domains(c, PIN_NUMA, allowed, seat, out, said);
-		if (!*said)
-			*said = "this node does not tell where its accelerators are: pinned as by "
+		cut_domains(c, PIN_NUMA, allowed, seat, out, message);
+		if (!*message)
+			*message =
+				"this node does not tell where its accelerators are: pinned as by "
 				"pin numa";
 		return;
 	}
-	cut_near(&near, c, allowed, seat, out, said);
+	cut_near(&near, c, allowed, seat, out, message);
 }
 
 static int cut_nic(hwloc_topology_t topology, const struct cores *c, hwloc_const_bitmap_t allowed,
-		   const struct pin_seat *seat, hwloc_bitmap_t out, const char **said,
+		   const struct pin_seat *seat, hwloc_bitmap_t out, const char **message,
 		   struct err *err)
 {
 	const struct pin_known *known = pin_known_find(topology);
@@ -211,13 +212,14 @@ static int cut_nic(hwloc_topology_t topology, const struct cores *c, hwloc_const
 		hwloc_bitmap_and(out, core->cpuset, allowed);
 	} else if (known || near_find(&near, topology, c, NEAR_NIC, 0)) {
 		if (known)
-			*said = "more ranks than cores: not pinned";
+			*message = "more ranks than cores: not pinned";
 		else
-			cut_near(&near, c, allowed, seat, out, said);
+			cut_near(&near, c, allowed, seat, out, message);
 	} else {
-		cut_domains(c, PIN_NUMA, allowed, seat, out, said);
-		if (!*said)
-			*said = "this node does not tell where its NICs are: pinned as by pin numa";
+		cut_domains(c, PIN_NUMA, allowed, seat, out, message);
+		if (!*message)
+			*message =
+				"this node does not tell where its NICs are: pinned as by pin numa";
 	}
 	return 0;
 }
@@ -228,12 +230,12 @@ static int find_usable(const struct job_cluster *cluster, hwloc_topology_t topol
 		       hwloc_const_bitmap_t allowed, hwloc_bitmap_t usable, struct err *err)
 {
 	hwloc_bitmap_t reserved = hwloc_bitmap_alloc();
-	const char *said;
+	const char *message;
 	int rc;
 
 	if (!reserved)
 		return err_set(err, -ENOMEM, "no memory for a core set");
-	rc = pin_reserved(cluster, topology, reserved, &said, err);
+	rc = pin_reserved(cluster, topology, reserved, &message, err);
 	if (rc == 0 && !hwloc_bitmap_isincluded(allowed, reserved))
 		hwloc_bitmap_andnot(usable, allowed, reserved);
 	hwloc_bitmap_free(reserved);
@@ -243,7 +245,7 @@ static int find_usable(const struct job_cluster *cluster, hwloc_topology_t topol
 /* out holds allowed, and keeps it where nothing better is found. */
 static int cut_slices(const struct job_cluster *cluster, hwloc_topology_t topology,
 		      hwloc_const_bitmap_t allowed, const struct pin_seat *seat, hwloc_bitmap_t out,
-		      const char **said, struct err *err)
+		      const char **message, struct err *err)
 {
 	hwloc_bitmap_t usable = hwloc_bitmap_dup(allowed);
 	struct cores cores;
@@ -260,13 +262,13 @@ static int cut_slices(const struct job_cluster *cluster, hwloc_topology_t topolo
 	hwloc_bitmap_copy(out, usable);
 	if (seat->sharers == 1) {
 		if (seat->local_ranks > 1)
-			*said = "the launcher has bound each rank by itself: its choice stands";
+			*message = "the launcher has bound each rank by itself: its choice stands";
 	} else if (cluster->pin == PIN_TILE) {
-		cut_tile(cluster, topology, &cores, usable, seat, out, said);
+		cut_tile(cluster, topology, &cores, usable, seat, out, message);
 	} else if (cluster->pin == PIN_NIC) {
-		rc = cut_nic(topology, &cores, usable, seat, out, said, err);
+		rc = cut_nic(topology, &cores, usable, seat, out, message, err);
 	} else {
-		cut_domains(&cores, (enum pin)cluster->pin, usable, seat, out, said);
+		cut_domains(&cores, (enum pin)cluster->pin, usable, seat, out, message);
 	}
 	cores_free(&cores);
 out_free:
@@ -276,15 +278,15 @@ out_free:
 
 int pin_cut(const struct job_cluster *cluster, hwloc_topology_t topology,
 	    hwloc_const_bitmap_t allowed, const struct pin_seat *seat, hwloc_bitmap_t *out,
-	    const char **said, struct err *err)
+	    const char **message, struct err *err)
 {
 	const char *unheard;
 	hwloc_bitmap_t set;
 	int rc = 0;
 
 	*out = NULL;
-	said = said ? said : &unheard;
-	*said = NULL;
+	message = message ? message : &unheard;
+	*message = NULL;
 	if (seat->local_rank >= seat->local_ranks || seat->index >= seat->sharers)
 		return err_set(err, -EINVAL, "local rank %u of %u, %u of %u with its mask",
 			       seat->local_rank, seat->local_ranks, seat->index, seat->sharers);
@@ -292,9 +294,9 @@ int pin_cut(const struct job_cluster *cluster, hwloc_topology_t topology,
 	if (!set)
 		return err_set(err, -ENOMEM, "no memory for a core set");
 	if (cluster->pin == PIN_LIST)
-		rc = cut_list(cluster, allowed, seat, set, said, err);
+		rc = cut_list(cluster, allowed, seat, set, message, err);
 	else if (cluster->pin != PIN_NONE)
-		rc = cut_slices(cluster, topology, allowed, seat, set, said, err);
+		rc = cut_slices(cluster, topology, allowed, seat, set, message, err);
 	if (rc < 0) {
 		hwloc_bitmap_free(set);
 		return rc;

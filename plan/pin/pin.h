@@ -28,7 +28,7 @@ struct pin_seat {
  *         nodes, whole ones
  *   tile  near the rank's accelerator: the cores beside an accelerator's memory are cut into as many
  *         equal slices as it has tiles, and a rank gets its tiles' (rank r of n the tiles from
- *         r * tiles / n, as struct place says)
+ *         r * tiles / n, as struct rank_place says)
  *   nic   near the rank's NIC, in the same way; where NICs belong to single cores (Aurora), one core
  *         of its NIC each, NICs in turn
  *   list  cluster.cores, less what is not allowed
@@ -39,13 +39,13 @@ struct pin_seat {
  * else NULL. */
 int pin_cut(const struct job_cluster *cluster, hwloc_topology_t topology,
 	    hwloc_const_bitmap_t allowed, const struct pin_seat *seat, hwloc_bitmap_t *out,
-	    const char **said, struct err *err);
+	    const char **message, struct err *err);
 
 /* The PUs that no slice gets: cluster.reserved_cores with all their cores' threads, or, where the job
  * names none, those that the system of a known node keeps; *said then is a static sentence, else
  * NULL. */
 int pin_reserved(const struct job_cluster *cluster, hwloc_topology_t topology, hwloc_bitmap_t out,
-		 const char **said, struct err *err);
+		 const char **message, struct err *err);
 
 /* `haul topo`: this node's packages, NUMA nodes, cores, NICs, GPUs, and who would get which cores, as
  * a picture in text. The caller frees. */

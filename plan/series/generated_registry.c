@@ -9,7 +9,7 @@
 #include "plan/plan.h"
 #include "plan/series/series.h"
 
-struct made_entry {
+struct generated_entry {
 	char *place, *what;
 	uint32_t run;
 };
@@ -24,7 +24,7 @@ static char *options_text(const struct section *section, const void *options)
 	return copy;
 }
 
-static void entry_free(struct made_entry *e)
+static void entry_free(struct generated_entry *e)
 {
 	free(e->place);
 	free(e->what);
@@ -34,7 +34,7 @@ static void entry_free(struct made_entry *e)
  * nothing but the phase itself is left of it. */
 static int describe(const struct job *job, const struct job_phase *phase,
 		    const struct job_store *store, const struct job_dataset *dataset,
-		    struct made_entry *e, struct err *err)
+		    struct generated_entry *e, struct err *err)
 {
 	const struct backend_ops *ops = store->section->owner;
 	const struct store_options *common = store->options;
@@ -62,14 +62,14 @@ static int describe(const struct job *job, const struct job_phase *phase,
 	return err_set(err, -ENOMEM, "no memory for what a series has made");
 }
 
-static enum made_before find(const struct made *m, const struct made_entry *e, bool content,
-			     bool *noted)
+static enum generated_before find(const struct generated_registry *m,
+				  const struct generated_entry *e, bool content, bool *noted)
 {
-	enum made_before before = MADE_NOT;
+	enum generated_before before = MADE_NOT;
 
 	*noted = false;
 	for (uint32_t i = 0; i < m->count; i++) {
-		const struct made_entry *have = &m->entries[i];
+		const struct generated_entry *have = &m->entries[i];
 		bool same = strcmp(have->what, e->what) == 0;
 
 		if (strcmp(have->place, e->place) != 0)
@@ -85,19 +85,21 @@ static enum made_before find(const struct made *m, const struct made_entry *e, b
 	return before;
 }
 
-int made_phase(struct made *m, const struct job *job, const struct job_phase *phase, uint32_t run,
-	       enum made_before *before, struct err *err)
+int generated_phase(struct generated_registry *m, const struct job *job,
+		    const struct job_phase *phase, uint32_t run, enum generated_before *before,
+		    struct err *err)
 {
 	const struct job_dataset *dataset;
 	const struct job_store *store;
-	struct made_entry e = {.run = run}, *larger;
+	struct generated_entry e = {.run = run}, *larger;
 	const struct backend_ops *ops;
-	struct look look;
+	struct option_ref look;
 	bool noted;
 	int rc;
 
 	*before = MADE_NOT;
-	if (!look_up(phase->section, phase->options, phase->path, "dataset", OPTION_TEXT, &look))
+	if (!option_find(phase->section, phase->options, phase->path, "dataset", OPTION_TEXT,
+			 &look))
 		return 0;
 	rc = workload_dataset(job, phase, look.value, &dataset, &store, err);
 	if (rc < 0)
@@ -117,10 +119,10 @@ int made_phase(struct made *m, const struct job *job, const struct job_phase *ph
 	return noted ? 0 : err_set(err, -ENOMEM, "no memory for what a series has made");
 }
 
-void made_free(struct made *m)
+void generated_free(struct generated_registry *m)
 {
 	for (uint32_t i = 0; i < m->count; i++)
 		entry_free(&m->entries[i]);
 	free(m->entries);
-	*m = (struct made){0};
+	*m = (struct generated_registry){0};
 }

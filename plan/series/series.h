@@ -39,11 +39,11 @@ void series_sets(const struct series *s, uint32_t combination, const char **sets
 char *series_label(const char *const *sets, uint32_t count, char *out, size_t size);
 
 /* What generating phases have made. All zeros at first. */
-struct made {
-	struct made_entry *entries;
+struct generated_registry {
+	struct generated_entry *entries;
 	uint32_t count;
 };
-enum made_before {
+enum generated_before {
 	MADE_NOT,  /* not by an earlier run */
 	MADE_SAME, /* by an earlier run: the phase has nothing to do */
 	MADE_OTHER /* an earlier run made another data set in this place */
@@ -52,8 +52,9 @@ enum made_before {
 /* Says what runs before this one have made of the data set that the phase generates, and notes it as
  * made by this one. A store that keeps no content holds no data set either: there only the same phase
  * counts as the same. */
-int made_phase(struct made *m, const struct job *job, const struct job_phase *phase, uint32_t run,
-	       enum made_before *before, struct err *err);
-void made_free(struct made *m);
+int generated_phase(struct generated_registry *m, const struct job *job,
+		    const struct job_phase *phase, uint32_t run, enum generated_before *before,
+		    struct err *err);
+void generated_free(struct generated_registry *m);
 
 #endif

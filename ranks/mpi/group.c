@@ -20,7 +20,8 @@ struct mpi_group {
 	struct group base;
 	MPI_Comm comm;
 	struct waiting waiting;
-	struct meeting *meeting; /* where its status rounds are; NULL: among all ranks, by MPI */
+	struct node_status
+		*node_status; /* where its status rounds are; NULL: among all ranks, by MPI */
 	bool status_busy;
 	unsigned status_looks; /* for the round under way, in vain */
 	MPI_Request status_request;
@@ -126,9 +127,9 @@ int mpi_group_node(struct group *world, uint32_t parts, struct group **out, stru
 	return mpi_group_own(part, &mpi(world)->waiting, out, err);
 }
 
-void mpi_group_meet(struct group *g, struct meeting *meeting)
+void mpi_group_set_node_status(struct group *g, struct node_status *node_status)
 {
-	mpi(g)->meeting = meeting;
+	mpi(g)->node_status = node_status;
 }
 
 void mpi_group_set_patient(struct group *g, bool patient)
@@ -265,8 +266,8 @@ static void mpi_status_post(struct group *g, const struct status *mine)
 
 	m->status_busy = true;
 	m->status_looks = 0;
-	if (m->meeting) {
-		meeting_post(m->meeting, mine);
+	if (m->node_status) {
+		node_status_post(m->node_status, mine);
 		return;
 	}
 	m->mine = *mine;
@@ -284,11 +285,11 @@ static bool status_look(struct mpi_group *m)
 {
 	int done;
 
-	if (!m->meeting) {
+	if (!m->node_status) {
 		MPI_Test(&m->status_request, &done, MPI_STATUS_IGNORE);
 		return done;
 	}
-	if (meeting_look(m->meeting, &m->merged))
+	if (node_status_look(m->node_status, &m->merged))
 		return true;
 	if (++m->status_looks > STATUS_LOOKS)
 		MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, m->comm, &done, MPI_STATUS_IGNORE);

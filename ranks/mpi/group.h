@@ -22,7 +22,7 @@ int mpi_group_node(struct group *world, uint32_t parts, struct group **out, stru
 /* Status rounds of g, which has all ranks of the meeting in their order, are there from now on. One group at a
  * time may have one under way; the meeting stays the caller's and outlives the group. Groups made from g do
  * not inherit it. */
-void mpi_group_meet(struct group *g, struct meeting *meeting);
+void mpi_group_set_node_status(struct group *g, struct node_status *node_status);
 
 /* Whether waits sleep early (more ranks than cores). Groups made from g inherit it. */
 void mpi_group_set_patient(struct group *g, bool patient);

@@ -7,14 +7,14 @@
  * begins. */
 enum { APART_BYTES = 128 };
 
-struct meeting_seat {
-	struct status said;
+struct node_status_seat {
+	struct status message;
 	char apart[APART_BYTES];
 };
 
 /* Counts only grow. A rank posts round r + 1 only after it has read round r, so nothing is overwritten
  * that somebody still has to read. */
-struct meeting_board {
+struct node_status_board {
 	_Atomic uint64_t posts; /* of all ranks and rounds */
 	char apart_posts[APART_BYTES];
 	_Atomic uint64_t gathered; /* rounds whose words of this node are merged */
@@ -23,11 +23,11 @@ struct meeting_board {
 	_Atomic uint64_t complete; /* rounds whose words of all nodes are */
 	struct status everywhere;
 	char apart_everywhere[APART_BYTES];
-	struct meeting_seat seats[]; /* one for each rank of the node */
+	struct node_status_seat seats[]; /* one for each rank of the node */
 };
 
-int meeting_open(struct meeting *m, struct group *node, struct group *leaders, uint32_t count,
-		 struct err *err)
+int node_status_open(struct node_status *m, struct group *node, struct group *leaders,
+		     uint32_t count, struct err *err)
 {
 	void *board;
 	int rc;
@@ -45,20 +45,20 @@ int meeting_open(struct meeting *m, struct group *node, struct group *leaders, u
 	return 0;
 }
 
-static void complete(struct meeting *m, const struct status *everywhere)
+static void complete(struct node_status *m, const struct status *everywhere)
 {
 	m->board->everywhere = *everywhere;
 	atomic_store_explicit(&m->board->complete, m->round, memory_order_release);
 }
 
 /* The last rank of the node to come. */
-static void gather(struct meeting *m)
+static void gather(struct node_status *m)
 {
-	struct meeting_board *b = m->board;
-	struct status here = b->seats[0].said;
+	struct node_status_board *b = m->board;
+	struct status here = b->seats[0].message;
 
 	for (uint32_t i = 1; i < m->size; i++)
-		status_merge(&here, &b->seats[i].said);
+		status_merge(&here, &b->seats[i].message);
 	if (m->alone) {
 		complete(m, &here);
 		return;
@@ -68,7 +68,7 @@ static void gather(struct meeting *m)
 }
 
 /* The first rank of a node among several: from its node to the others', and back. */
-static void carry(struct meeting *m)
+static void carry(struct node_status *m)
 {
 	struct status everywhere;
 
@@ -84,19 +84,19 @@ static void carry(struct meeting *m)
 	complete(m, &everywhere);
 }
 
-void meeting_post(struct meeting *m, const struct status *mine)
+void node_status_post(struct node_status *m, const struct status *mine)
 {
-	struct meeting_board *b = m->board;
+	struct node_status_board *b = m->board;
 
 	m->round++;
-	b->seats[m->rank].said = *mine;
+	b->seats[m->rank].message = *mine;
 	if (atomic_fetch_add_explicit(&b->posts, 1, memory_order_acq_rel) + 1 == m->round * m->size)
 		gather(m);
 	if (m->leaders)
 		carry(m);
 }
 
-bool meeting_look(struct meeting *m, struct status *merged)
+bool node_status_look(struct node_status *m, struct status *merged)
 {
 	if (m->leaders &&
 	    atomic_load_explicit(&m->board->complete, memory_order_relaxed) != m->round)

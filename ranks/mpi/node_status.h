@@ -12,26 +12,26 @@
 
 #include "core/group/group.h"
 
-struct meeting_board;
+struct node_status_board;
 
-struct meeting {
-	struct meeting_board *board; /* the node's */
-	struct group *leaders;       /* NULL on one node, and on ranks that do not lead theirs */
-	bool alone;                  /* the only node */
-	bool carried;                /* leaders: this round is under way between them */
-	uint32_t rank, size;         /* in the node */
-	uint64_t round;              /* posted last, from 1 */
+struct node_status {
+	struct node_status_board *board; /* the node's */
+	struct group *leaders; /* NULL on one node, and on ranks that do not lead theirs */
+	bool alone;            /* the only node */
+	bool carried;          /* leaders: this round is under way between them */
+	uint32_t rank, size;   /* in the node */
+	uint64_t round;        /* posted last, from 1 */
 };
 
 /* Collective over node. leaders: the first ranks of all nodes, count of them; NULL elsewhere. Both groups
  * stay the caller's and outlive the meeting, whose memory is node's; status rounds of leaders are from
  * now on the meeting's. */
-int meeting_open(struct meeting *m, struct group *node, struct group *leaders, uint32_t count,
-		 struct err *err);
+int node_status_open(struct node_status *m, struct group *node, struct group *leaders,
+		     uint32_t count, struct err *err);
 
-void meeting_post(struct meeting *m, const struct status *mine);
+void node_status_post(struct node_status *m, const struct status *mine);
 
 /* Whether the round posted last is complete: then *merged is it. Never blocks. */
-bool meeting_look(struct meeting *m, struct status *merged);
+bool node_status_look(struct node_status *m, struct status *merged);
 
 #endif

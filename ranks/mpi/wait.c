@@ -13,11 +13,11 @@ enum {
 };
 
 /* The clock is read only where a wait has come to sleep. */
-static void say_slow(struct waiting *how, const char *what, uint64_t *since, bool *said)
+static void say_slow(struct waiting *how, const char *what, uint64_t *since, bool *message)
 {
 	uint64_t now;
 
-	if (!how->log || *said)
+	if (!how->log || *message)
 		return;
 	now = clock_kernel_ns();
 	if (!*since)
@@ -26,7 +26,7 @@ static void say_slow(struct waiting *how, const char *what, uint64_t *since, boo
 		return;
 	log_say(how->log, LOG_INFO, "still waiting for other ranks, %.3g s in %s",
 		(double)(now - *since) / 1e9, what);
-	*said = true;
+	*message = true;
 	how->say_after_ns *= 2;
 }
 
@@ -34,7 +34,7 @@ void wait_until(bool (*done)(void *argument), void *argument, struct waiting *ho
 {
 	struct timespec pause = {0, WAIT_SLEEP_MIN_NS};
 	uint64_t yield_until = 0, since = 0;
-	bool said = false;
+	bool message = false;
 	unsigned tests = 0;
 
 	while (!done(argument)) {
@@ -52,7 +52,7 @@ void wait_until(bool (*done)(void *argument), void *argument, struct waiting *ho
 				continue;
 			}
 		}
-		say_slow(how, what, &since, &said);
+		say_slow(how, what, &since, &message);
 		nanosleep(&pause, NULL);
 		if (pause.tv_nsec < WAIT_SLEEP_MAX_NS)
 			pause.tv_nsec += pause.tv_nsec / 2;

@@ -118,10 +118,10 @@ out_free:
 
 /* Said once a run: by the first rank of the first node. */
 static void say_once(const struct nodes *n, const struct log *log, enum log_level level,
-		     const char *said)
+		     const char *message)
 {
-	if (said && n->index == 0 && n->node->rank == 0)
-		log_say(log, level, "%s", said);
+	if (message && n->index == 0 && n->node->rank == 0)
+		log_say(log, level, "%s", message);
 }
 
 static int cut_and_bind(const struct nodes *n, const struct job_cluster *cluster,
@@ -129,18 +129,18 @@ static int cut_and_bind(const struct nodes *n, const struct job_cluster *cluster
 			hwloc_const_bitmap_t allowed, const struct pin_seat *seat, struct err *err)
 {
 	hwloc_bitmap_t reserved = hwloc_bitmap_alloc(), wanted = NULL;
-	const char *said = NULL;
+	const char *message = NULL;
 	int rc = reserved ? 0 : err_set(err, -ENOMEM, "no memory for a core set");
 
 	if (rc == 0 && cluster->pin != PIN_LIST)
-		rc = pin_reserved(cluster, topology, reserved, &said, err);
+		rc = pin_reserved(cluster, topology, reserved, &message, err);
 	if (rc < 0)
 		goto out_free;
-	say_once(n, log, LOG_INFO, said);
-	rc = pin_cut(cluster, topology, allowed, seat, &wanted, &said, err);
+	say_once(n, log, LOG_INFO, message);
+	rc = pin_cut(cluster, topology, allowed, seat, &wanted, &message, err);
 	if (rc < 0)
 		goto out_free;
-	say_once(n, log, LOG_WARNING, said);
+	say_once(n, log, LOG_WARNING, message);
 	if (hwloc_set_cpubind(topology, wanted, HWLOC_CPUBIND_PROCESS) < 0)
 		log_say(log, LOG_WARNING, "cannot bind: %s", strerror(errno));
 out_free:

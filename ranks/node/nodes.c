@@ -38,7 +38,7 @@ int nodes_find(struct nodes *n, struct group *world, uint32_t fake, struct err *
 	n->count = (uint32_t)place[1];
 	if (rc < 0)
 		return rc;
-	return meeting_open(&n->meeting, n->node, n->leaders, n->count, err);
+	return node_status_open(&n->node_status, n->node, n->leaders, n->count, err);
 }
 
 void nodes_free(struct nodes *n)

@@ -8,12 +8,12 @@
 #include "results-schema/results.h"
 
 struct nodes {
-	struct group *node;     /* the ranks of this node */
-	struct group *leaders;  /* the first rank of each node; NULL on other ranks */
-	struct meeting meeting; /* of all ranks */
-	uint32_t index, count;  /* this node's, and how many */
-	int64_t offset_ns;      /* add to this node's clock to get node 0's */
-	uint64_t error_ns;      /* half the best round trip */
+	struct group *node;             /* the ranks of this node */
+	struct group *leaders;          /* the first rank of each node; NULL on other ranks */
+	struct node_status node_status; /* of all ranks */
+	uint32_t index, count;          /* this node's, and how many */
+	int64_t offset_ns;              /* add to this node's clock to get node 0's */
+	uint64_t error_ns;              /* half the best round trip */
 };
 
 /* Collective over world. fake: splits each machine into so many nodes, for tests. */

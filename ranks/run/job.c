@@ -15,7 +15,7 @@ bool run_wants(const struct run_options *options, const struct job_phase *phase)
 
 	if (options->verb == RUN_GENERATE && !workload->generating)
 		return false;
-	return choice_wants(&options->choice, phase);
+	return phase_filter_wants(&options->filter, phase);
 }
 
 /* What is left of the job by --only and --skip must be worth its runs. */
@@ -27,7 +27,7 @@ static int choose(const struct run *run, const struct run_options *options, stru
 
 	if (options->verb == RUN_CLEAN)
 		return 0;
-	rc = choice_apply(&options->choice, job, err);
+	rc = phase_filter_apply(&options->filter, job, err);
 	if (rc < 0 || !job->phase_count) /* none at all: plan_check says so */
 		return rc;
 	for (uint32_t i = 0; i < job->phase_count; i++) {
@@ -45,10 +45,11 @@ static int choose(const struct run *run, const struct run_options *options, stru
 }
 
 /* Two runs of a series cannot make different data sets in one place. */
-static int check_made(const struct run_options *options, const struct job *job, struct made *made,
-		      uint32_t combination, struct err *err)
+static int check_generated(const struct run_options *options, const struct job *job,
+			   struct generated_registry *generated, uint32_t combination,
+			   struct err *err)
 {
-	enum made_before before;
+	enum generated_before before;
 
 	for (uint32_t i = 0; i < job->phase_count; i++) {
 		int rc = 0;
@@ -56,7 +57,7 @@ static int check_made(const struct run_options *options, const struct job *job, 
 		if (!run_wants(options, &job->phases[i]) ||
 		    !((const struct workload *)job->phases[i].section->owner)->generating)
 			continue;
-		rc = made_phase(made, job, &job->phases[i], combination, &before, err);
+		rc = generated_phase(generated, job, &job->phases[i], combination, &before, err);
 		if (rc == 0 && before == MADE_OTHER)
 			rc = err_set(
 				err, -EINVAL,
@@ -104,7 +105,8 @@ static int wrap_sets(const struct run *run, const struct run_options *options,
 }
 
 static int check_combination(const struct run *run, const struct run_options *options,
-			     uint32_t combination, struct made *made, struct err *err)
+			     uint32_t combination, struct generated_registry *generated,
+			     struct err *err)
 {
 	const char *sets[SERIES_SWEEPS_MAX];
 	struct job job;
@@ -118,7 +120,7 @@ static int check_combination(const struct run *run, const struct run_options *op
 	if (rc == 0) {
 		rc = plan_check(&job, run->world->size, run->nodes.count, true, err);
 		if (rc == 0)
-			rc = check_made(options, &job, made, combination + 1, err);
+			rc = check_generated(options, &job, generated, combination + 1, err);
 		if (rc < 0)
 			rc = wrap_sets(run, options, sets, rc, err);
 	}
@@ -130,15 +132,15 @@ static int check_combination(const struct run *run, const struct run_options *op
 static int read_job(struct run *run, const struct run_options *options, char **text,
 		    struct err *err)
 {
-	struct made made = {0};
+	struct generated_registry generated = {0};
 	int rc;
 
 	rc = job_read_file(options->job, &run->text, &run->text_bytes, err);
 	if (rc == 0)
 		rc = parse(run, options, NULL, &run->job, err);
 	for (uint32_t i = 0; rc == 0 && i < run->series.combinations; i++)
-		rc = check_combination(run, options, i, &made, err);
-	made_free(&made);
+		rc = check_combination(run, options, i, &generated, err);
+	generated_free(&generated);
 	if (rc < 0)
 		return rc;
 	*text = job_text(&run->job, plan_schema());

@@ -49,8 +49,8 @@ static int phase_open(struct run *run, const struct run_options *options, struct
 		.stop = &run->stop,
 		.deadline_ns = options->deadline_ns ? run->start_ns + options->deadline_ns : 0,
 		.tally = &p->tally,
-		.begins = watch_begin,
-		.begins_argument = &p->watch,
+		.measure_from = watch_begin,
+		.measure_from_argument = &p->watch,
 		.op_log = run->op_log,
 		.stores = run->stores,
 		.null_au = NAN,
@@ -62,7 +62,7 @@ static int phase_open(struct run *run, const struct run_options *options, struct
 	}
 	rc = group_duplicate(run->world, &p->ctx.group, err);
 	if (rc == 0)
-		mpi_group_meet(p->ctx.group, &run->nodes.meeting);
+		mpi_group_set_node_status(p->ctx.group, &run->nodes.node_status);
 	return rc;
 }
 
@@ -111,7 +111,7 @@ static int phase_publish(struct run *run, const struct run_options *options, str
 		.run = run->at,
 		.kind = p->ctx.phase->section->name,
 		.name = p->ctx.phase->name,
-		.said = p->ctx.said,
+		.message = p->ctx.message,
 		.status = phase_status(p),
 		.error = p->rc < 0 ? failure->text : "",
 		.null_au = p->ctx.null_au,
@@ -173,8 +173,8 @@ static int phase_do(struct run *run, const struct run_options *options, struct j
 		*status = EXIT_INTERRUPTED;
 	else
 		add_au(run, &p, au);
-	if (p.ctx.said[0])
-		snprintf(run->said, sizeof(run->said), "%s: %s", phase->name, p.ctx.said);
+	if (p.ctx.message[0])
+		snprintf(run->message, sizeof(run->message), "%s: %s", phase->name, p.ctx.message);
 	if (run->results && phase_publish(run, options, &p, err, &publish) < 0) {
 		/* The phase's own error is the first cause and keeps the sentence. */
 		if (rc == 0)
@@ -192,12 +192,12 @@ static int phase_left(struct run *run, const struct run_options *options,
 		      const struct job_phase *phase, bool *left, struct err *err)
 {
 	const struct workload *workload = phase->section->owner;
-	enum made_before before = MADE_NOT;
+	enum generated_before before = MADE_NOT;
 	int rc = 0;
 
 	*left = run_wants(options, phase);
 	if (*left && workload->generating)
-		rc = made_phase(&run->made, &run->job, phase, run->at.run, &before, err);
+		rc = generated_phase(&run->generated, &run->job, phase, run->at.run, &before, err);
 	*left = *left && before != MADE_SAME;
 	return group_agree(run->world, rc, err);
 }

@@ -52,9 +52,9 @@ uint32_t run_rank(const struct run *run)
 	return run->world->rank;
 }
 
-const char *run_said(const struct run *run)
+const char *run_message(const struct run *run)
 {
-	return run->said;
+	return run->message;
 }
 
 void run_end(struct run *run)
@@ -62,7 +62,7 @@ void run_end(struct run *run)
 	sampler_close(run->sampler);
 	job_free(&run->job);
 	free(run->text);
-	made_free(&run->made);
+	generated_free(&run->generated);
 	series_free(&run->series);
 	nodes_free(&run->nodes);
 	group_free(run->world);
@@ -76,7 +76,7 @@ static int run_place(struct run *run, struct err *err)
 {
 	bool first = run->world->rank == 0;
 	uint32_t *node_of = NULL, mine = run->nodes.index;
-	struct place *places = NULL;
+	struct rank_place *places = NULL;
 	int rc = 0;
 
 	if (first) {
@@ -196,7 +196,7 @@ static enum exit_status run_clean(struct run *run, struct err *err)
 	for (uint32_t i = 0; rc == 0 && i < run->job.dataset_count; i++)
 		rc = clean_run(&run->job, &run->job.datasets[i], &run->place, run->world,
 			       run->nodes.node, &run->clock, &run->log, &counts, err);
-	snprintf(run->said, sizeof(run->said),
+	snprintf(run->message, sizeof(run->message),
 		 "removed %llu files%s; %llu were not as haul made them and stay",
 		 (unsigned long long)counts.removed, counts.complete ? "" : " so far",
 		 (unsigned long long)counts.kept);
@@ -262,9 +262,9 @@ static int run_prepare(struct run *run, const struct run_options *options, enum 
 /* What the user has now, below what went wrong. */
 static void say_what_stands(const struct run *run, const char *where, struct err *err)
 {
-	size_t said = strlen(err->text);
+	size_t message = strlen(err->text);
 
-	snprintf(err->text + said, sizeof(err->text) - said,
+	snprintf(err->text + message, sizeof(err->text) - message,
 		 "\n      stopped all %u rank%s; results so far are in %s", run->world->size,
 		 run->world->size == 1 ? "" : "s", where);
 }

@@ -17,7 +17,7 @@ struct run_options {
 	bool force, strict, quiet;
 	const char *const *sets; /* path=value */
 	unsigned set_count;
-	struct choice choice;
+	struct phase_filter filter;
 	const char *const *sweeps; /* path=a,b,c */
 	unsigned sweep_count;
 	uint32_t repeat, warmup; /* runs of each combination; repeat 0: 1 */
@@ -45,7 +45,7 @@ int run_begin(struct run **out, int *argc, char ***argv, struct err *err);
 enum exit_status run_job(struct run *run, const struct run_options *options, bool *speak,
 			 struct err *err);
 uint32_t run_rank(const struct run *run);
-const char *run_said(const struct run *run); /* a sentence about what was done, or "" */
+const char *run_message(const struct run *run); /* a sentence about what was done, or "" */
 void run_end(struct run *run);
 
 #endif

@@ -34,17 +34,17 @@ struct run {
 	char *text; /* rank 0: the job's file as read, for the combinations of a series */
 	size_t text_bytes;
 	struct job job; /* that of the combination under way */
-	struct made made;
+	struct generated_registry generated;
 	struct results_run at;               /* the run of the series under way */
 	const char *sets[SERIES_SWEEPS_MAX]; /* of its combination */
 	uint32_t published;                  /* phases so far */
-	struct place place;
+	struct rank_place place;
 	char cores_found[RESULTS_TEXT];
 	struct store_facts stores[JOB_STORES_MAX]; /* as last opened by a phase */
 	struct results *results;                   /* NULL: the verb leaves none */
 	struct op_log *op_log;                     /* NULL: none is kept */
 	struct sampler *sampler; /* of a node, on its first rank, where there are results */
-	char said[RUN_SAID_BYTES];
+	char message[RUN_SAID_BYTES];
 };
 
 /* Reads, checks and hands out the job; a refusal is the same on every rank. */

@@ -193,9 +193,9 @@ static void say(struct client_side *c, const struct finding *found, const char *
 	va_list arguments;
 	size_t n;
 
-	if (c->said_count == CLIENT_SENTENCES)
+	if (c->message_count == CLIENT_SENTENCES)
 		return;
-	text = c->said[c->said_count++];
+	text = c->message[c->message_count++];
 	va_start(arguments, format);
 	vsnprintf(text, CLIENT_SENTENCE_BYTES, format, arguments);
 	va_end(arguments);
@@ -398,10 +398,10 @@ static void print_said(FILE *out, const struct results_file *f, const struct res
 
 	series_phase_name(f, p, name, sizeof(name));
 
-	for (uint32_t i = 0; i < c->said_count; i++) {
+	for (uint32_t i = 0; i < c->message_count; i++) {
 		fputs(*before, out);
 		*before = "";
-		snprintf(line, sizeof(line), "%s: %s", name, c->said[i]);
+		snprintf(line, sizeof(line), "%s: %s", name, c->message[i]);
 		text_wrap(out, line, 0, 2);
 	}
 }

@@ -38,8 +38,8 @@ struct client_side {
 	struct client_node *nodes;
 	bool weighed;            /* waiting differs from whole */
 	enum client_limit limit; /* the first that holds */
-	uint32_t said_count;
-	char said[CLIENT_SENTENCES][CLIENT_SENTENCE_BYTES];
+	uint32_t message_count;
+	char message[CLIENT_SENTENCES][CLIENT_SENTENCE_BYTES];
 };
 
 /* false: nothing is known, or there is no memory. client_side_free after true. */

@@ -142,19 +142,19 @@ static void add_storage(char *buf, size_t size, const int tenths[ACCOUNTS])
 		{ACCOUNT_QUEUE, "queue"},
 	};
 	enum { PARTS = sizeof(parts) / sizeof(*parts) };
-	bool said[PARTS] = {false};
+	bool message[PARTS] = {false};
 	const char *before = " (";
 
 	for (int n = 0; n < PARTS; n++) {
 		int most = -1;
 
 		for (int i = 0; i < PARTS; i++)
-			if (!said[i] && tenths[parts[i].account] &&
+			if (!message[i] && tenths[parts[i].account] &&
 			    (most < 0 || tenths[parts[i].account] > tenths[parts[most].account]))
 				most = i;
 		if (most < 0)
 			break;
-		said[most] = true;
+		message[most] = true;
 		add(buf, size, "%s%s %.1f", before, parts[most].name,
 		    tenths[parts[most].account] / 10.0);
 		before = ", ";
@@ -378,7 +378,7 @@ static bool note_line(const struct page *page, const struct results_phase_read *
 							       : p->status;
 	/* Later runs of a series say what the first has said. */
 	const char *parts[] = {status, strcmp(p->error, page->file->error) == 0 ? "" : p->error,
-			       p->run > 1 ? "" : p->said};
+			       p->run > 1 ? "" : p->message};
 	const char *before = ": ";
 	bool any = false;
 

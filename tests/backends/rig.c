@@ -47,14 +47,15 @@ void rig_close(struct rig *r)
 	arena_free(&r->arena);
 }
 
-int rig_do(struct queue *q, struct object *o, enum io_op op, uint64_t offset, uint64_t length,
+int rig_do(struct queue *q, struct object *o, enum request_op op, uint64_t offset, uint64_t length,
 	   void *data, uint64_t *done_bytes)
 {
-	struct io io = {.op = op, .object = o, .offset = offset, .length = length, .data = data};
-	int status = queue_do(q, &io);
+	struct request req = {
+		.op = op, .object = o, .offset = offset, .length = length, .data = data};
+	int status = queue_do(q, &req);
 
 	if (done_bytes)
-		*done_bytes = io.done_bytes;
+		*done_bytes = req.done_bytes;
 	return status;
 }
 
@@ -64,13 +65,13 @@ int rig_put(struct queue *q, const char *key, const void *data, uint64_t length)
 	int rc;
 
 	snprintf(o.key, sizeof(o.key), "%s", key);
-	rc = rig_do(q, &o, IO_BEGIN, 0, length, NULL, NULL);
+	rc = rig_do(q, &o, REQ_BEGIN, 0, length, NULL, NULL);
 	if (rc < 0)
 		return rc;
-	rc = rig_do(q, &o, IO_WRITE, 0, length, (void *)data, NULL);
+	rc = rig_do(q, &o, REQ_WRITE, 0, length, (void *)data, NULL);
 	if (rc == 0)
-		return rig_do(q, &o, IO_COMMIT, 0, 0, NULL, NULL);
-	rig_do(q, &o, IO_ABORT, 0, 0, NULL, NULL);
+		return rig_do(q, &o, REQ_COMMIT, 0, 0, NULL, NULL);
+	rig_do(q, &o, REQ_ABORT, 0, 0, NULL, NULL);
 	return rc;
 }
 
@@ -80,10 +81,10 @@ int rig_get(struct queue *q, const char *key, void *data, uint64_t length)
 	int rc, closed;
 
 	snprintf(o.key, sizeof(o.key), "%s", key);
-	rc = rig_do(q, &o, IO_OPEN, 0, 0, NULL, NULL);
+	rc = rig_do(q, &o, REQ_OPEN, 0, 0, NULL, NULL);
 	if (rc < 0)
 		return rc;
-	rc = rig_do(q, &o, IO_READ, 0, length, data, NULL);
-	closed = rig_do(q, &o, IO_CLOSE, 0, 0, NULL, NULL);
+	rc = rig_do(q, &o, REQ_READ, 0, length, data, NULL);
+	closed = rig_do(q, &o, REQ_CLOSE, 0, 0, NULL, NULL);
 	return rc < 0 ? rc : closed;
 }

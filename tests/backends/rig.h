@@ -10,7 +10,7 @@ struct rig {
 	struct job_store described;
 	struct clock *clock, own_clock; /* fake, at 1 s, unless the caller gives one */
 	struct log log;
-	struct place place;
+	struct rank_place place;
 	struct group *node;
 	uint64_t seed;
 	struct store store;
@@ -25,7 +25,7 @@ int rig_open(struct rig *r, const char *json);
 void rig_close(struct rig *r);
 
 /* One request done on a queue; returns its status. */
-int rig_do(struct queue *q, struct object *o, enum io_op op, uint64_t offset, uint64_t length,
+int rig_do(struct queue *q, struct object *o, enum request_op op, uint64_t offset, uint64_t length,
 	   void *data, uint64_t *done_bytes);
 
 /* Puts an object with these bytes, by begin, one write, commit; and reads it whole. */

@@ -30,27 +30,27 @@ static void test_objects(void)
 	struct rig r;
 
 	mem_begin(&r, &q, "{\"uri\": \"mem://m\"}");
-	CU_ASSERT_EQUAL(rig_do(&q, &o, IO_STAT, 0, 0, NULL, NULL), -ENOENT);
-	CU_ASSERT_EQUAL(rig_do(&q, &o, IO_OPEN, 0, 0, NULL, NULL), -ENOENT);
-	CU_ASSERT_EQUAL(rig_do(&q, &o, IO_READ, 0, 1, back, NULL), -EBADF);
-	CU_ASSERT_EQUAL(rig_do(&q, &o, IO_BEGIN, 0, 0, NULL, NULL), -EINVAL);
+	CU_ASSERT_EQUAL(rig_do(&q, &o, REQ_STAT, 0, 0, NULL, NULL), -ENOENT);
+	CU_ASSERT_EQUAL(rig_do(&q, &o, REQ_OPEN, 0, 0, NULL, NULL), -ENOENT);
+	CU_ASSERT_EQUAL(rig_do(&q, &o, REQ_READ, 0, 1, back, NULL), -EBADF);
+	CU_ASSERT_EQUAL(rig_do(&q, &o, REQ_BEGIN, 0, 0, NULL, NULL), -EINVAL);
 	CU_ASSERT_EQUAL(rig_put(&q, "a/b", text, sizeof(text)), 0);
-	CU_ASSERT_EQUAL(rig_do(&q, &o, IO_STAT, 0, 0, NULL, &bytes), 0);
+	CU_ASSERT_EQUAL(rig_do(&q, &o, REQ_STAT, 0, 0, NULL, &bytes), 0);
 	CU_ASSERT_EQUAL(bytes, sizeof(text));
 	CU_ASSERT_EQUAL(rig_get(&q, "a/b", back, sizeof(back)), 0);
 	CU_ASSERT_STRING_EQUAL(back, text);
-	CU_ASSERT_EQUAL(rig_do(&q, &o, IO_OPEN, 0, 0, NULL, NULL), 0);
+	CU_ASSERT_EQUAL(rig_do(&q, &o, REQ_OPEN, 0, 0, NULL, NULL), 0);
 	CU_ASSERT_EQUAL(o.size, sizeof(text));
-	CU_ASSERT_EQUAL(rig_do(&q, &o, IO_READ, 5, 4, back, NULL), 0);
+	CU_ASSERT_EQUAL(rig_do(&q, &o, REQ_READ, 5, 4, back, NULL), 0);
 	CU_ASSERT_EQUAL(memcmp(back, text + 5, 4), 0);
-	CU_ASSERT_EQUAL(rig_do(&q, &o, IO_READ, sizeof(text) - 2, 4, back, &bytes), -ENODATA);
+	CU_ASSERT_EQUAL(rig_do(&q, &o, REQ_READ, sizeof(text) - 2, 4, back, &bytes), -ENODATA);
 	CU_ASSERT_EQUAL(bytes, 2);
-	CU_ASSERT_EQUAL(rig_do(&q, &o, IO_CLOSE, 0, 0, NULL, NULL), 0);
-	CU_ASSERT_EQUAL(rig_do(&q, &o, IO_BEGIN, 0, 10, NULL, NULL), 0);
-	CU_ASSERT_EQUAL(rig_do(&q, &o, IO_WRITE, 5, 6, text, NULL), -EFBIG);
-	CU_ASSERT_EQUAL(rig_do(&q, &o, IO_ABORT, 0, 0, NULL, NULL), 0);
-	CU_ASSERT_EQUAL(rig_do(&q, &o, IO_DELETE, 0, 0, NULL, NULL), 0);
-	CU_ASSERT_EQUAL(rig_do(&q, &o, IO_DELETE, 0, 0, NULL, NULL), -ENOENT);
+	CU_ASSERT_EQUAL(rig_do(&q, &o, REQ_CLOSE, 0, 0, NULL, NULL), 0);
+	CU_ASSERT_EQUAL(rig_do(&q, &o, REQ_BEGIN, 0, 10, NULL, NULL), 0);
+	CU_ASSERT_EQUAL(rig_do(&q, &o, REQ_WRITE, 5, 6, text, NULL), -EFBIG);
+	CU_ASSERT_EQUAL(rig_do(&q, &o, REQ_ABORT, 0, 0, NULL, NULL), 0);
+	CU_ASSERT_EQUAL(rig_do(&q, &o, REQ_DELETE, 0, 0, NULL, NULL), 0);
+	CU_ASSERT_EQUAL(rig_do(&q, &o, REQ_DELETE, 0, 0, NULL, NULL), -ENOENT);
 	mem_end(&r, &q);
 }
 
@@ -65,12 +65,12 @@ static void test_a_reader_keeps_its_version(void)
 	memset(other, 'b', sizeof(other));
 	mem_begin(&r, &q, "{\"uri\": \"mem://m\", \"capacity\": \"64 KiB\"}");
 	CU_ASSERT_EQUAL(rig_put(&q, "x", data, sizeof(data)), 0);
-	CU_ASSERT_EQUAL(rig_do(&q, &o, IO_OPEN, 0, 0, NULL, NULL), 0);
+	CU_ASSERT_EQUAL(rig_do(&q, &o, REQ_OPEN, 0, 0, NULL, NULL), 0);
 	for (int i = 0; i < 100; i++)
 		CU_ASSERT_EQUAL(rig_put(&q, "x", other, sizeof(other)), 0);
-	CU_ASSERT_EQUAL(rig_do(&q, &o, IO_READ, 0, sizeof(back), back, NULL), 0);
+	CU_ASSERT_EQUAL(rig_do(&q, &o, REQ_READ, 0, sizeof(back), back, NULL), 0);
 	CU_ASSERT_EQUAL(memcmp(back, data, sizeof(back)), 0);
-	CU_ASSERT_EQUAL(rig_do(&q, &o, IO_CLOSE, 0, 0, NULL, NULL), 0);
+	CU_ASSERT_EQUAL(rig_do(&q, &o, REQ_CLOSE, 0, 0, NULL, NULL), 0);
 	CU_ASSERT_EQUAL(rig_get(&q, "x", back, sizeof(back)), 0);
 	CU_ASSERT_EQUAL(memcmp(back, other, sizeof(back)), 0);
 	mem_end(&r, &q);
@@ -96,7 +96,7 @@ static void test_capacity(void)
 		for (int i = 100; i < 104; i++) {
 			o = (struct object){0};
 			snprintf(o.key, sizeof(o.key), "%d", i);
-			CU_ASSERT_EQUAL(rig_do(&q, &o, IO_DELETE, 0, 0, NULL, NULL), 0);
+			CU_ASSERT_EQUAL(rig_do(&q, &o, REQ_DELETE, 0, 0, NULL, NULL), 0);
 		}
 		CU_ASSERT_EQUAL(rig_put(&q, "large", data, 16129 + 192), -ENOSPC);
 		CU_ASSERT_EQUAL(rig_put(&q, "large", data, sizeof(data)), 0);
@@ -104,18 +104,18 @@ static void test_capacity(void)
 		for (int i = 0; i < 256; i++) {
 			o = (struct object){0};
 			snprintf(o.key, sizeof(o.key), "%d", i);
-			CU_ASSERT_EQUAL(rig_do(&q, &o, IO_DELETE, 0, 0, NULL, NULL),
+			CU_ASSERT_EQUAL(rig_do(&q, &o, REQ_DELETE, 0, 0, NULL, NULL),
 					i / 4 == 25 ? -ENOENT : 0);
 		}
 		strcpy(o.key, "large");
-		CU_ASSERT_EQUAL(rig_do(&q, &o, IO_DELETE, 0, 0, NULL, NULL), 0);
+		CU_ASSERT_EQUAL(rig_do(&q, &o, REQ_DELETE, 0, 0, NULL, NULL), 0);
 		strcpy(o.key, "more");
-		CU_ASSERT_EQUAL(rig_do(&q, &o, IO_DELETE, 0, 0, NULL, NULL), 0);
+		CU_ASSERT_EQUAL(rig_do(&q, &o, REQ_DELETE, 0, 0, NULL, NULL), 0);
 	}
-	CU_ASSERT_EQUAL(rig_do(&q, &o, IO_BEGIN, 0, UINT64_MAX, NULL, NULL), -ENOSPC);
-	CU_ASSERT_EQUAL(rig_do(&q, &o, IO_BEGIN, 0, (1 << 20) - 63, NULL, NULL), -ENOSPC);
-	CU_ASSERT_EQUAL(rig_do(&q, &o, IO_BEGIN, 0, (1 << 20) - 64, NULL, NULL), 0);
-	CU_ASSERT_EQUAL(rig_do(&q, &o, IO_ABORT, 0, 0, NULL, NULL), 0);
+	CU_ASSERT_EQUAL(rig_do(&q, &o, REQ_BEGIN, 0, UINT64_MAX, NULL, NULL), -ENOSPC);
+	CU_ASSERT_EQUAL(rig_do(&q, &o, REQ_BEGIN, 0, (1 << 20) - 63, NULL, NULL), -ENOSPC);
+	CU_ASSERT_EQUAL(rig_do(&q, &o, REQ_BEGIN, 0, (1 << 20) - 64, NULL, NULL), 0);
+	CU_ASSERT_EQUAL(rig_do(&q, &o, REQ_ABORT, 0, 0, NULL, NULL), 0);
 	mem_end(&r, &q);
 }
 
@@ -138,7 +138,7 @@ static void test_against_a_model(void)
 		if (random_at(1, i, 2) % 3 == 0) {
 			o = (struct object){0};
 			strcpy(o.key, key);
-			CU_ASSERT_EQUAL(rig_do(&q, &o, IO_DELETE, 0, 0, NULL, NULL),
+			CU_ASSERT_EQUAL(rig_do(&q, &o, REQ_DELETE, 0, 0, NULL, NULL),
 					length[k] ? 0 : -ENOENT);
 			length[k] = 0;
 			continue;

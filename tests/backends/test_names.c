@@ -34,16 +34,16 @@ static int delete (struct queue *q, const char *key)
 	struct object o = {0};
 
 	snprintf(o.key, sizeof(o.key), "%s", key);
-	return rig_do(q, &o, IO_DELETE, 0, 0, NULL, NULL);
+	return rig_do(q, &o, REQ_DELETE, 0, 0, NULL, NULL);
 }
 
 static int rename_to(struct queue *q, const char *from, const char *to)
 {
 	struct object o = {0};
-	struct io io = {.op = IO_RENAME, .object = &o, .target = to};
+	struct request req = {.op = REQ_RENAME, .object = &o, .target = to};
 
 	snprintf(o.key, sizeof(o.key), "%s", from);
-	return queue_do(q, &io);
+	return queue_do(q, &req);
 }
 
 static void test_rename(void)
@@ -75,9 +75,9 @@ struct seen {
 	unsigned times[FILES], folders, others;
 };
 
-static int note(struct io *io, const char *name, uint64_t size)
+static int note(struct request *req, const char *name, uint64_t size)
 {
-	struct seen *s = io->user;
+	struct seen *s = req->user;
 	unsigned i;
 
 	(void)size;
@@ -90,9 +90,9 @@ static int note(struct io *io, const char *name, uint64_t size)
 	return 0;
 }
 
-static int refuse(struct io *io, const char *name, uint64_t size)
+static int refuse(struct request *req, const char *name, uint64_t size)
 {
-	(void)io, (void)name, (void)size;
+	(void)req, (void)name, (void)size;
 	return -EILSEQ;
 }
 
@@ -106,12 +106,12 @@ static uint64_t list_pages(struct queue *q, const char *key, uint64_t page, stru
 	snprintf(o.key, sizeof(o.key), "%s", key);
 	memset(s, 0, sizeof(*s));
 	for (*pages = 0; *pages == 0 || l.more; ++*pages) {
-		struct io io = {
-			.op = IO_LIST, .object = &o, .length = page, .listing = &l, .user = s};
+		struct request req = {
+			.op = REQ_LIST, .object = &o, .length = page, .listing = &l, .user = s};
 
-		CU_ASSERT_EQUAL_FATAL(queue_do(q, &io), 0);
-		CU_ASSERT_TRUE(io.done_bytes <= (page ? page : LIST_PAGE_ENTRIES));
-		entries += io.done_bytes;
+		CU_ASSERT_EQUAL_FATAL(queue_do(q, &req), 0);
+		CU_ASSERT_TRUE(req.done_bytes <= (page ? page : LIST_PAGE_ENTRIES));
+		entries += req.done_bytes;
 	}
 	return entries;
 }
@@ -121,7 +121,7 @@ static void test_list(void)
 	static const char *const schemes[] = {"file", "mem"};
 	struct listing stubborn;
 	struct object root = {.key = ""};
-	struct io io = {.op = IO_LIST, .object = &root, .listing = &stubborn};
+	struct request req = {.op = REQ_LIST, .object = &root, .listing = &stubborn};
 	unsigned pages;
 	struct seen s;
 	struct queue q;
@@ -148,7 +148,7 @@ static void test_list(void)
 		CU_ASSERT_EQUAL(list_pages(&q, "deep/", 1, &s, &pages), 1);
 		CU_ASSERT_EQUAL(s.times[3], 1);
 		stubborn = (struct listing){.entry = refuse};
-		CU_ASSERT_EQUAL(queue_do(&q, &io), -EILSEQ);
+		CU_ASSERT_EQUAL(queue_do(&q, &req), -EILSEQ);
 		for (unsigned n = 0; n < FILES; n++) {
 			snprintf(key, sizeof(key), "n%u", n);
 			delete (&q, key);
@@ -169,15 +169,15 @@ static void test_update(void)
 
 	names_begin(&r, &q, "file");
 	CU_ASSERT_TRUE(store_can(&r.store, BACKEND_UPDATE));
-	CU_ASSERT_EQUAL(rig_do(&q, &a, IO_UPDATE, 0, 8, NULL, NULL), 0);
-	CU_ASSERT_EQUAL(rig_do(&q, &b, IO_UPDATE, 0, 8, NULL, NULL), 0);
-	CU_ASSERT_EQUAL(rig_do(&q, &b, IO_WRITE, 4, 4, "5678", NULL), 0);
-	CU_ASSERT_EQUAL(rig_do(&q, &a, IO_WRITE, 0, 4, "1234", NULL), 0);
-	CU_ASSERT_EQUAL(rig_do(&q, &a, IO_READ, 0, 8, back, NULL), 0);
+	CU_ASSERT_EQUAL(rig_do(&q, &a, REQ_UPDATE, 0, 8, NULL, NULL), 0);
+	CU_ASSERT_EQUAL(rig_do(&q, &b, REQ_UPDATE, 0, 8, NULL, NULL), 0);
+	CU_ASSERT_EQUAL(rig_do(&q, &b, REQ_WRITE, 4, 4, "5678", NULL), 0);
+	CU_ASSERT_EQUAL(rig_do(&q, &a, REQ_WRITE, 0, 4, "1234", NULL), 0);
+	CU_ASSERT_EQUAL(rig_do(&q, &a, REQ_READ, 0, 8, back, NULL), 0);
 	CU_ASSERT_STRING_EQUAL(back, "12345678");
-	CU_ASSERT_EQUAL(rig_do(&q, &a, IO_CLOSE, 0, 0, NULL, NULL), 0);
-	CU_ASSERT_EQUAL(rig_do(&q, &b, IO_CLOSE, 0, 0, NULL, NULL), 0);
-	CU_ASSERT_EQUAL(rig_do(&q, &a, IO_STAT, 0, 0, NULL, &bytes), 0);
+	CU_ASSERT_EQUAL(rig_do(&q, &a, REQ_CLOSE, 0, 0, NULL, NULL), 0);
+	CU_ASSERT_EQUAL(rig_do(&q, &b, REQ_CLOSE, 0, 0, NULL, NULL), 0);
+	CU_ASSERT_EQUAL(rig_do(&q, &a, REQ_STAT, 0, 0, NULL, &bytes), 0);
 	CU_ASSERT_EQUAL(bytes, 8);
 	delete (&q, "sub/x");
 	delete (&q, "sub/");
@@ -185,7 +185,7 @@ static void test_update(void)
 
 	names_begin(&r, &q, "mem");
 	CU_ASSERT_FALSE(store_can(&r.store, BACKEND_UPDATE));
-	CU_ASSERT_EQUAL(rig_do(&q, &a, IO_UPDATE, 0, 8, NULL, NULL), -EOPNOTSUPP);
+	CU_ASSERT_EQUAL(rig_do(&q, &a, REQ_UPDATE, 0, 8, NULL, NULL), -EOPNOTSUPP);
 	names_end(&r, &q);
 }
 

@@ -15,7 +15,7 @@ static const uint64_t start_ns = 1000000000;
 /* ns that count reads of bytes take on one queue with depth in flight. */
 static uint64_t reads_take(const char *json, uint32_t depth, uint32_t count, uint64_t bytes)
 {
-	struct io ios[DEPTH], *list[DEPTH], *done[DEPTH];
+	struct request reqs[DEPTH], *list[DEPTH], *done[DEPTH];
 	struct object o = {.key = "x"};
 	uint32_t sent = 0, got = 0, n;
 	struct queue q;
@@ -26,9 +26,9 @@ static uint64_t reads_take(const char *json, uint32_t depth, uint32_t count, uin
 	CU_ASSERT_EQUAL_FATAL(rig_open(&r, json), 0);
 	CU_ASSERT_EQUAL_FATAL(queue_open(&q, &r.store, depth, NULL), 0);
 	for (; sent < depth && sent < count; sent++) {
-		ios[sent] =
-			(struct io){.op = IO_READ, .object = &o, .offset = sent, .length = bytes};
-		list[sent] = &ios[sent];
+		reqs[sent] = (struct request){
+			.op = REQ_READ, .object = &o, .offset = sent, .length = bytes};
+		list[sent] = &reqs[sent];
 		CU_ASSERT_EQUAL(queue_submit(&q, &list[sent], 1), 0);
 	}
 	while (got < count) {
@@ -38,7 +38,7 @@ static uint64_t reads_take(const char *json, uint32_t depth, uint32_t count, uin
 		for (uint32_t i = 0; i < n && sent < count; i++, sent++)
 			CU_ASSERT_EQUAL(queue_submit(&q, &done[i], 1), 0);
 	}
-	CU_ASSERT_EQUAL(q.stats->op[IO_READ].bytes, count * bytes);
+	CU_ASSERT_EQUAL(q.stats->op[REQ_READ].bytes, count * bytes);
 	CU_ASSERT_EQUAL(q.now_ns, clock_now(r.clock));
 	ns = q.now_ns - start_ns;
 	queue_close(&q);
@@ -88,7 +88,7 @@ static void test_known_answers(void)
 static void test_stamps(void)
 {
 	struct object o = {.key = "x"};
-	struct io io = {.op = IO_READ, .object = &o, .length = 2 * MB};
+	struct request req = {.op = REQ_READ, .object = &o, .length = 2 * MB};
 	struct queue q;
 	struct rig r;
 
@@ -99,21 +99,21 @@ static void test_stamps(void)
 			 "\"first_byte\": \"1 ms\", \"open_latency\": \"7 ms\"}"),
 		0);
 	CU_ASSERT_EQUAL_FATAL(queue_open(&q, &r.store, 1, NULL), 0);
-	CU_ASSERT_EQUAL(queue_do(&q, &io), 0);
-	CU_ASSERT_EQUAL(io.submit_ns, start_ns);
-	CU_ASSERT_EQUAL(io.first_byte_ns, start_ns + 4 * MS);
-	CU_ASSERT_EQUAL(io.done_ns, start_ns + 6 * MS);
-	CU_ASSERT_EQUAL(rig_do(&q, &o, IO_OPEN, 0, 0, NULL, NULL), 0);
-	CU_ASSERT_EQUAL(rig_do(&q, &o, IO_CLOSE, 0, 0, NULL, NULL), 0);
+	CU_ASSERT_EQUAL(queue_do(&q, &req), 0);
+	CU_ASSERT_EQUAL(req.submit_ns, start_ns);
+	CU_ASSERT_EQUAL(req.first_byte_ns, start_ns + 4 * MS);
+	CU_ASSERT_EQUAL(req.done_ns, start_ns + 6 * MS);
+	CU_ASSERT_EQUAL(rig_do(&q, &o, REQ_OPEN, 0, 0, NULL, NULL), 0);
+	CU_ASSERT_EQUAL(rig_do(&q, &o, REQ_CLOSE, 0, 0, NULL, NULL), 0);
 	CU_ASSERT_EQUAL(clock_now(r.clock), start_ns + 13 * MS);
 	/* 5 ms of compute, then the store is free */
 	clock_advance(r.clock, 5 * MS);
-	io.due_ns = start_ns + 14 * MS;
-	CU_ASSERT_EQUAL(queue_do(&q, &io), 0);
-	CU_ASSERT_EQUAL(io.submit_ns, start_ns + 18 * MS);
-	CU_ASSERT_EQUAL(io.done_ns, start_ns + 24 * MS);
-	CU_ASSERT_EQUAL(q.stats->service[IO_READ].max_ns, 6 * MS);
-	CU_ASSERT_EQUAL(q.stats->response[IO_READ].max_ns, 10 * MS);
+	req.due_ns = start_ns + 14 * MS;
+	CU_ASSERT_EQUAL(queue_do(&q, &req), 0);
+	CU_ASSERT_EQUAL(req.submit_ns, start_ns + 18 * MS);
+	CU_ASSERT_EQUAL(req.done_ns, start_ns + 24 * MS);
+	CU_ASSERT_EQUAL(q.stats->service[REQ_READ].max_ns, 6 * MS);
+	CU_ASSERT_EQUAL(q.stats->response[REQ_READ].max_ns, 10 * MS);
 	queue_close(&q);
 	rig_close(&r);
 }
@@ -128,10 +128,10 @@ static void test_writes(void)
 	rig_init(&r);
 	CU_ASSERT_EQUAL_FATAL(rig_open(&r, "{\"uri\": \"sim://x\", \"bandwidth\": \"1 GB/s\"}"), 0);
 	CU_ASSERT_EQUAL_FATAL(queue_open(&q, &r.store, 1, NULL), 0);
-	CU_ASSERT_EQUAL(rig_do(&q, &o, IO_BEGIN, 0, 0, NULL, NULL), 0);
-	CU_ASSERT_EQUAL(rig_do(&q, &o, IO_WRITE, 0, MB, NULL, NULL), 0);
-	CU_ASSERT_EQUAL(rig_do(&q, &o, IO_WRITE, MB, MB, NULL, NULL), 0);
-	CU_ASSERT_EQUAL(rig_do(&q, &o, IO_COMMIT, 0, 0, NULL, &bytes), 0);
+	CU_ASSERT_EQUAL(rig_do(&q, &o, REQ_BEGIN, 0, 0, NULL, NULL), 0);
+	CU_ASSERT_EQUAL(rig_do(&q, &o, REQ_WRITE, 0, MB, NULL, NULL), 0);
+	CU_ASSERT_EQUAL(rig_do(&q, &o, REQ_WRITE, MB, MB, NULL, NULL), 0);
+	CU_ASSERT_EQUAL(rig_do(&q, &o, REQ_COMMIT, 0, 0, NULL, &bytes), 0);
 	CU_ASSERT_EQUAL(bytes, 2 * MB);
 	CU_ASSERT_EQUAL(clock_now(r.clock), start_ns + 2 * MS);
 	queue_close(&q);
@@ -141,14 +141,14 @@ static void test_writes(void)
 static void test_deadline_ends_a_wait(void)
 {
 	struct object o = {.key = "x"};
-	struct io io[2], *list[2] = {&io[0], &io[1]}, *done[2];
+	struct request req[2], *list[2] = {&req[0], &req[1]}, *done[2];
 	struct queue q;
 	struct rig r;
 
 	rig_init(&r);
 	CU_ASSERT_EQUAL_FATAL(rig_open(&r, "{\"uri\": \"sim://x\", \"bandwidth\": \"1 GB/s\"}"), 0);
 	CU_ASSERT_EQUAL_FATAL(queue_open(&q, &r.store, 2, NULL), 0);
-	io[0] = io[1] = (struct io){.op = IO_READ, .object = &o, .length = 10 * MB};
+	req[0] = req[1] = (struct request){.op = REQ_READ, .object = &o, .length = 10 * MB};
 	queue_submit(&q, list, 2);
 	CU_ASSERT_EQUAL(queue_reap(&q, done, 0, 2, UINT64_MAX), 0);
 	CU_ASSERT_EQUAL(clock_now(r.clock), start_ns);
@@ -157,7 +157,7 @@ static void test_deadline_ends_a_wait(void)
 	CU_ASSERT_EQUAL(queue_reap(&q, done, 1, 2, start_ns + 4 * MS), 0);
 	CU_ASSERT_EQUAL(clock_now(r.clock), start_ns + 4 * MS);
 	CU_ASSERT_EQUAL(queue_reap(&q, done, 2, 2, start_ns + 15 * MS), 1);
-	CU_ASSERT_PTR_EQUAL(done[0], &io[0]);
+	CU_ASSERT_PTR_EQUAL(done[0], &req[0]);
 	CU_ASSERT_EQUAL(clock_now(r.clock), start_ns + 15 * MS);
 	CU_ASSERT_EQUAL(queue_reap(&q, done, 1, 1, UINT64_MAX), 1);
 	CU_ASSERT_EQUAL(clock_now(r.clock), start_ns + 20 * MS);
@@ -169,7 +169,7 @@ static void test_deadline_ends_a_wait(void)
 static void test_earliest_first(void)
 {
 	enum { COUNT = 200 };
-	static struct io ios[COUNT], *list[COUNT], *done[COUNT];
+	static struct request reqs[COUNT], *list[COUNT], *done[COUNT];
 	struct object o = {.key = "x"};
 	double sum = 0, squares = 0, mean;
 	uint64_t last = 0;
@@ -184,9 +184,9 @@ static void test_earliest_first(void)
 		0);
 	CU_ASSERT_EQUAL_FATAL(queue_open(&q, &r.store, COUNT, NULL), 0);
 	for (uint32_t i = 0; i < COUNT; i++) {
-		ios[i] = (struct io){
-			.op = IO_READ, .object = &o, .offset = i * 4096, .length = 4096};
-		list[i] = &ios[i];
+		reqs[i] = (struct request){
+			.op = REQ_READ, .object = &o, .offset = i * 4096, .length = 4096};
+		list[i] = &reqs[i];
 	}
 	CU_ASSERT_EQUAL(queue_submit(&q, list, COUNT), 0);
 	CU_ASSERT_EQUAL(queue_reap(&q, done, COUNT, COUNT, UINT64_MAX), COUNT);
@@ -224,7 +224,7 @@ static uint64_t failures(uint64_t seed, uint32_t *count)
 	CU_ASSERT_EQUAL_FATAL(queue_open(&q, &r.store, 1, NULL), 0);
 	for (uint64_t i = 0; i < 10000; i++) {
 		uint64_t bytes, before = clock_now(r.clock);
-		int status = rig_do(&q, &o, IO_READ, i * MB, MB, NULL, &bytes);
+		int status = rig_do(&q, &o, REQ_READ, i * MB, MB, NULL, &bytes);
 
 		CU_ASSERT(status == 0 || status == -EIO);
 		CU_ASSERT_EQUAL(bytes, status ? 0 : MB);
@@ -232,7 +232,7 @@ static uint64_t failures(uint64_t seed, uint32_t *count)
 		*count += status != 0;
 		hash = mix64(hash + (status ? i + 1 : 0));
 	}
-	CU_ASSERT_EQUAL(q.stats->op[IO_READ].errors, *count);
+	CU_ASSERT_EQUAL(q.stats->op[REQ_READ].errors, *count);
 	queue_close(&q);
 	rig_close(&r);
 	return hash;
@@ -265,13 +265,13 @@ static int one_rank(struct group *g, void *argument)
 
 	rig_init(&r);
 	r.node = g;
-	r.place = (struct place){
+	r.place = (struct rank_place){
 		.rank = g->rank, .ranks = g->size * ranks->nodes, .nodes = ranks->nodes};
 	if (rig_open(&r, ranks->json) < 0 || queue_open(&q, &r.store, 1, NULL) < 0)
 		return -1;
 	for (int i = 0; i < 20; i++) {
-		struct io io = {.op = IO_READ, .object = &o, .length = MB}, *list[] = {&io},
-			  *done[1];
+		struct request req = {.op = REQ_READ, .object = &o, .length = MB}, *list[] = {&req},
+			       *done[1];
 
 		for (uint32_t turn = 0; turn < g->size; turn++) {
 			if (turn == g->rank)
@@ -329,11 +329,11 @@ static void test_oversleep_is_not_the_stores(void)
 			rig_open(&r, "{\"uri\": \"sim://x\", \"bandwidth\": \"2 GB/s\"}"), 0);
 		CU_ASSERT_EQUAL_FATAL(queue_open(&q, &r.store, 1, NULL), 0);
 		for (int i = 0; i < COUNT; i++) {
-			struct io io = {.op = IO_READ, .object = &o, .length = MB / 5};
+			struct request req = {.op = REQ_READ, .object = &o, .length = MB / 5};
 
-			CU_ASSERT_EQUAL(queue_do(&q, &io), 0);
-			first = first ? first : io.submit_ns;
-			last = io.done_ns;
+			CU_ASSERT_EQUAL(queue_do(&q, &req), 0);
+			first = first ? first : req.submit_ns;
+			last = req.done_ns;
 		}
 		CU_ASSERT(clock_now(&clock) >= last);
 		best = last - first < best ? last - first : best;

@@ -18,8 +18,8 @@ static void test_every_backend_is_whole(void)
 		CU_ASSERT_EQUAL((*b)->depth_max > 1, ((*b)->capabilities & BACKEND_DEPTH) != 0);
 	}
 	CU_ASSERT_PTR_NULL(backend_find("nfs"));
-	for (int op = 0; op < IO_OPS; op++)
-		CU_ASSERT_STRING_NOT_EQUAL(io_op_name((enum io_op)op), "unknown");
+	for (int op = 0; op < REQ_OPS; op++)
+		CU_ASSERT_STRING_NOT_EQUAL(request_op_name((enum request_op)op), "unknown");
 }
 
 static void test_uris_are_shared_out(void)
@@ -98,17 +98,17 @@ static void test_null_moves_nothing(void)
 	CU_ASSERT_EQUAL(rig_open(&r, "{\"uri\": \"null://\"}"), 0);
 	CU_ASSERT_EQUAL_FATAL(queue_open(&q, &r.store, 8, NULL), 0);
 	CU_ASSERT_FALSE(store_can(&r.store, BACKEND_CONTENT));
-	CU_ASSERT_EQUAL(rig_do(&q, &o, IO_STAT, 0, 0, NULL, &bytes), 0);
+	CU_ASSERT_EQUAL(rig_do(&q, &o, REQ_STAT, 0, 0, NULL, &bytes), 0);
 	CU_ASSERT_EQUAL(bytes, 0);
-	CU_ASSERT_EQUAL(rig_do(&q, &o, IO_OPEN, 0, 0, NULL, NULL), 0);
-	CU_ASSERT_EQUAL(rig_do(&q, &o, IO_READ, 1ull << 40, 1 << 30, NULL, &bytes), 0);
+	CU_ASSERT_EQUAL(rig_do(&q, &o, REQ_OPEN, 0, 0, NULL, NULL), 0);
+	CU_ASSERT_EQUAL(rig_do(&q, &o, REQ_READ, 1ull << 40, 1 << 30, NULL, &bytes), 0);
 	CU_ASSERT_EQUAL(bytes, 1 << 30);
-	CU_ASSERT_EQUAL(rig_do(&q, &o, IO_CLOSE, 0, 0, NULL, NULL), 0);
-	CU_ASSERT_EQUAL(rig_do(&q, &o, IO_BEGIN, 0, 0, NULL, NULL), 0);
-	CU_ASSERT_EQUAL(rig_do(&q, &o, IO_WRITE, 4096, 10, NULL, NULL), 0);
-	CU_ASSERT_EQUAL(rig_do(&q, &o, IO_COMMIT, 0, 0, NULL, &bytes), 0);
+	CU_ASSERT_EQUAL(rig_do(&q, &o, REQ_CLOSE, 0, 0, NULL, NULL), 0);
+	CU_ASSERT_EQUAL(rig_do(&q, &o, REQ_BEGIN, 0, 0, NULL, NULL), 0);
+	CU_ASSERT_EQUAL(rig_do(&q, &o, REQ_WRITE, 4096, 10, NULL, NULL), 0);
+	CU_ASSERT_EQUAL(rig_do(&q, &o, REQ_COMMIT, 0, 0, NULL, &bytes), 0);
 	CU_ASSERT_EQUAL(bytes, 4106);
-	CU_ASSERT_EQUAL(q.stats->op[IO_READ].bytes, 1 << 30);
+	CU_ASSERT_EQUAL(q.stats->op[REQ_READ].bytes, 1 << 30);
 	queue_close(&q);
 	rig_close(&r);
 }

@@ -64,7 +64,7 @@ static void expands(void)
 		{"file:///$HOME/}", "file:///$HOME/}"},
 		{"file:///${HAUL_TEST_EMPTY}x", "file:///x"},
 	};
-	const struct place place = {.rank = 12, .node = 3, .local_rank = 4};
+	const struct rank_place place = {.rank = 12, .node = 3, .local_rank = 4};
 	char out[URI_BYTES];
 	size_t i;
 

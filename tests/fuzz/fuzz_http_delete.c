@@ -15,15 +15,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static struct http_store store = {.prefix = "p/"};
 	static struct slot slot;
-	struct io_key keys[KEYS] = {{.key = "a"}, {.key = "a b&<"}, {.key = "c/d"}, {.key = "a"}};
+	struct request_key keys[KEYS] = {
+		{.key = "a"}, {.key = "a b&<"}, {.key = "c/d"}, {.key = "a"}};
 	struct http_channel channel = {.store = &store};
-	struct io io = {.op = IO_DELETE, .keys = keys, .key_count = KEYS};
+	struct request req = {.op = REQ_DELETE, .keys = keys, .key_count = KEYS};
 	size_t piece = size / 3 + 1;
 	struct xml *x;
 
 	memset(&slot, 0, sizeof(slot));
 	slot.channel = &channel;
-	slot.io = &io;
+	slot.req = &req;
 	slot.step = STEP_DELETE_MANY;
 	for (unsigned i = 0; i < KEYS; i++) {
 		keys[i].status = -EINPROGRESS;

@@ -8,9 +8,9 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static int entry(struct io *io, const char *name, uint64_t size)
+static int entry(struct request *req, const char *name, uint64_t size)
 {
-	(void)io;
+	(void)req;
 	(void)size;
 	return name[0] ? 0 : -EINVAL;
 }
@@ -29,13 +29,13 @@ static void read_as(enum http_step step, xml_element element, const uint8_t *dat
 	struct http_channel channel = {.store = &store};
 	struct object object = {.key = "f/"};
 	struct listing listing = {.entry = entry};
-	struct io io = {.op = IO_LIST, .object = &object, .listing = &listing};
+	struct request req = {.op = REQ_LIST, .object = &object, .listing = &listing};
 	size_t piece = size / 3 + 1;
 	struct xml *x;
 
 	memset(&slot, 0, sizeof(slot));
 	slot.channel = &channel;
-	slot.io = &io;
+	slot.req = &req;
 	slot.step = step;
 	if (step == STEP_PARTS)
 		object.state[0] = (uintptr_t)&upload;

@@ -8,7 +8,7 @@
 struct refusal {
 	const char *cluster, *stores, *dataset, *phases;
 	uint32_t ranks, nodes;
-	const char *said; /* NULL: accepted */
+	const char *message; /* NULL: accepted */
 };
 
 #define NULL_STORE    "{\"d\":{\"uri\":\"null://x\"}}"
@@ -78,8 +78,8 @@ static void test_refusals(void)
 	for (i = 0; i < sizeof(refusals) / sizeof(refusals[0]); i++) {
 		struct err err = {0};
 		int rc = check(&refusals[i], true, &err);
-		bool right =
-			refusals[i].said ? rc < 0 && strstr(err.text, refusals[i].said) : rc == 0;
+		bool right = refusals[i].message ? rc < 0 && strstr(err.text, refusals[i].message)
+						 : rc == 0;
 
 		if (!right)
 			printf("case %u: %d \"%s\"\n", i, rc, err.text);

@@ -5,7 +5,7 @@
 static void test_grid(void)
 {
 	struct job job = {.cluster = {.tensor = 2, .pipeline = 3}};
-	struct place places[24];
+	struct rank_place places[24];
 	uint32_t node_of[24], i;
 	struct err err = {0};
 
@@ -13,7 +13,7 @@ static void test_grid(void)
 		node_of[i] = i / 8;
 	CU_ASSERT_FATAL(plan_places(&job, node_of, 24, places, &err) == 0);
 	for (i = 0; i < 24; i++) {
-		const struct place *p = &places[i];
+		const struct rank_place *p = &places[i];
 
 		CU_ASSERT_EQUAL(p->rank, i);
 		CU_ASSERT_EQUAL(
@@ -34,7 +34,7 @@ static void test_round_robin(void)
 	struct job job = {.cluster = {.tensor = 1, .pipeline = 1, .gpus = 6}};
 	static const uint32_t node_of[] = {0, 1, 0, 1, 0};
 	static const uint32_t local[] = {0, 0, 1, 1, 2}, gpus[] = {0, 0, 2, 3, 4};
-	struct place places[5];
+	struct rank_place places[5];
 	struct err err = {0};
 	unsigned i;
 
@@ -50,7 +50,7 @@ static void test_more_ranks_than_gpus(void)
 {
 	struct job job = {.cluster = {.tensor = 1, .pipeline = 1, .gpus = 2}};
 	static const uint32_t node_of[4] = {0}, gpus[] = {0, 0, 1, 1};
-	struct place places[4];
+	struct rank_place places[4];
 	struct err err = {0};
 	unsigned i;
 
@@ -63,7 +63,7 @@ static void test_refused(void)
 {
 	struct job job = {.cluster = {.tensor = 2, .pipeline = 2}};
 	static const uint32_t node_of[6] = {0};
-	struct place places[6];
+	struct rank_place places[6];
 	struct err err = {0};
 
 	CU_ASSERT(plan_places(&job, node_of, 6, places, &err) < 0);

@@ -98,7 +98,7 @@ static struct results_file demo(struct results_phase_read *phases)
 		(struct results_phase_read){.kind = "generate",
 					    .name = "generate",
 					    .status = "done",
-					    .said = empty,
+					    .message = empty,
 					    .sweep = empty,
 					    .error = empty,
 					    .seconds = 1.4,
@@ -111,7 +111,7 @@ static struct results_file demo(struct results_phase_read *phases)
 		.kind = "train",
 		.name = "train",
 		.status = "done",
-		.said = empty,
+		.message = empty,
 		.sweep = empty,
 		.error = empty,
 		.seconds = 6.8,
@@ -194,7 +194,7 @@ static void test_text_of_trouble(void)
 
 	strcpy(f.status, "failed");
 	f.error = why;
-	phases[0].said = resumed;
+	phases[0].message = resumed;
 	phases[1].error = why;
 	strcpy(phases[1].status, "failed");
 	phases[1].target_au = 0.975;
@@ -359,12 +359,12 @@ static void test_notes(void)
 	struct results_file f = demo(phases);
 	char *text;
 
-	phases[1].said = two;
+	phases[1].message = two;
 	text = report_text(&f, false);
 	CU_ASSERT_TRUE(text && strstr(text, "\ntrain: 128 samples, each exactly once an epoch; "
 					    "100.0 % of the bytes were in the page cache\n"));
 	free(text);
-	phases[1].said = three;
+	phases[1].message = three;
 	text = report_text(&f, false);
 	CU_ASSERT_TRUE(
 		text &&

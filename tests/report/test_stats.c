@@ -92,7 +92,7 @@ static void add(struct fixture *x, uint64_t run, uint64_t repeat, bool warmup, d
 						   .kind = "train",
 						   .name = "train",
 						   .status = "done",
-						   .said = empty,
+						   .message = empty,
 						   .error = empty,
 						   .sweep = empty,
 						   .seconds = 1,

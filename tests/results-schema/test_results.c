@@ -64,7 +64,7 @@ static int publish(struct results *r, uint32_t number, const char *kind,
 				      .kind = kind,
 				      .name = kind,
 				      .status = "done",
-				      .said = g->rank ? "not rank 0's" : "all is well",
+				      .message = g->rank ? "not rank 0's" : "all is well",
 				      .error = "",
 				      .seconds_ns = 1400000000,
 				      .null_au = NAN,
@@ -123,7 +123,7 @@ static void check_train(const struct results_phase_read *p, uint32_t ranks)
 	expect(p->failure_rows && p->failures[0].error == -5 && p->failures[0].step == 7 &&
 		       strcmp(p->failures[0].object, "file:///data/img_7.npz") == 0,
 	       "a failure, whole");
-	expect(strcmp(p->said, "all is well") == 0 && strcmp(p->main_hist, "read") == 0,
+	expect(strcmp(p->message, "all is well") == 0 && strcmp(p->main_hist, "read") == 0,
 	       "texts are rank 0's");
 }
 

@@ -29,8 +29,9 @@ struct clean_counts {
  * alone). Adds to counts. Returns what all ranks agree on: 0; -ENOENT without a manifest;
  * -ENOTSUP where the store keeps nothing; else the first error met, after all that could be
  * removed was. */
-int clean_run(const struct job *job, const struct job_dataset *dataset, const struct place *place,
-	      struct group *group, struct group *node, struct clock *clock, const struct log *log,
-	      struct clean_counts *counts, struct err *err);
+int clean_run(const struct job *job, const struct job_dataset *dataset,
+	      const struct rank_place *place, struct group *group, struct group *node,
+	      struct clock *clock, const struct log *log, struct clean_counts *counts,
+	      struct err *err);
 
 #endif

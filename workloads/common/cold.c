@@ -205,7 +205,7 @@ bool cold_ends(const struct cold *c)
 
 int cold_drop_all(struct cold *c, const struct cold_objects *objects, struct err *err)
 {
-	const struct place *place = c->ctx->place;
+	const struct rank_place *place = c->ctx->place;
 	int rc = 0;
 
 	if (c->options->drop == DROP_CACHES)

@@ -11,64 +11,65 @@ static const uint64_t wait_ns = 5000000, wait_at_end_ns = 1000000, p99_every_ns 
 
 static void *work(void *argument);
 
-static void tap(void *argument, const struct io *io)
+static void observer(void *argument, const struct request *req)
 {
-	struct file_worker *w = argument;
+	struct crew_thread *w = argument;
 
-	w->retries += io->attempts > 1 ? io->attempts - 1 : 0;
-	timeline_add(&w->timeline, io->done_ns, SECOND_OPERATIONS, 1);
-	if (io->op != IO_WRITE && io->op != IO_READ)
+	w->retries += req->attempts > 1 ? req->attempts - 1 : 0;
+	timeline_add(&w->timeline, req->done_ns, SECOND_OPERATIONS, 1);
+	if (req->op != REQ_WRITE && req->op != REQ_READ)
 		return;
-	timeline_add(&w->timeline, io->done_ns,
-		     io->op == IO_WRITE ? SECOND_BYTES_WRITTEN : SECOND_BYTES_READ, io->done_bytes);
+	timeline_add(&w->timeline, req->done_ns,
+		     req->op == REQ_WRITE ? SECOND_BYTES_WRITTEN : SECOND_BYTES_READ,
+		     req->done_bytes);
 	/* This thread alone adds. */
 	atomic_store_explicit(
-		&w->bytes, atomic_load_explicit(&w->bytes, memory_order_relaxed) + io->done_bytes,
+		&w->bytes, atomic_load_explicit(&w->bytes, memory_order_relaxed) + req->done_bytes,
 		memory_order_relaxed);
 }
 
-int file_pass_open(struct file_pass *p, struct err *err)
+int crew_open(struct crew *p, struct err *err)
 {
 	int rc;
 
-	p->workers = calloc(p->threads, sizeof(*p->workers));
-	if (!p->workers)
+	p->members = calloc(p->threads, sizeof(*p->members));
+	if (!p->members)
 		return err_set(err, -ENOMEM, "no memory for %u threads", p->threads);
 	sem_init(&p->ended, 0, 0);
 	rc = buffers_init(&p->buffers, p->buffer_bytes ? p->threads : 0, p->buffer_bytes, err);
 	for (uint32_t i = 0; rc == 0 && i < p->threads; i++) {
-		struct file_worker *w = &p->workers[i];
+		struct crew_thread *w = &p->members[i];
 
-		w->pass = p;
+		w->crew = p;
 		w->buffer = p->buffer_bytes ? buffers_take(&p->buffers) : NULL;
 		timeline_init(&w->timeline, p->start_ns);
 		rc = queue_open(&w->queue, p->store, p->depth ? p->depth : 1, err);
 		if (rc < 0)
 			break;
 		queue_memory(&w->queue, w->buffer, p->buffers.slot_bytes);
-		queue_listen(&w->queue, tap, w);
+		queue_observe(&w->queue, observer, w);
 	}
 	return rc;
 }
 
-void file_pass_close(struct file_pass *p)
+void crew_close(struct crew *p)
 {
-	if (!p->workers)
+	if (!p->members)
 		return;
 	for (uint32_t i = 0; i < p->threads; i++)
-		queue_close(&p->workers[i].queue);
+		queue_close(&p->members[i].queue);
 	buffers_free(&p->buffers);
 	sem_destroy(&p->ended);
-	free(p->workers);
-	p->workers = NULL;
+	free(p->members);
+	p->members = NULL;
 }
 
-static int start_workers(struct file_pass *p, uint32_t *started, struct err *err)
+static int start_workers(struct crew *p, uint32_t *started, struct err *err)
 {
 	atomic_store(&p->next, 0);
 	atomic_store(&p->halt, false);
 	for (*started = 0; *started < p->threads; ++*started) {
-		struct file_worker *w = &p->workers[*started];
+		struct crew_thread *w = &p->members[*started];
 		int rc;
 
 		w->rc = 0;
@@ -88,7 +89,7 @@ static int start_workers(struct file_pass *p, uint32_t *started, struct err *err
 }
 
 /* How this rank stands. */
-static void stand(struct file_pass *p, int rc, struct status *s)
+static void stand(struct crew *p, int rc, struct status *s)
 {
 	uint64_t now_ns = clock_now(p->store->clock);
 
@@ -101,7 +102,7 @@ static void stand(struct file_pass *p, int rc, struct status *s)
 		s->stop = STOP_ERROR;
 	s->unfinished = atomic_load(&p->running) > 0;
 	for (uint32_t i = 0; i < p->threads; i++) {
-		const struct file_worker *w = &p->workers[i];
+		const struct crew_thread *w = &p->members[i];
 		uint64_t p99_ns = atomic_load_explicit(&w->p99_ns, memory_order_relaxed);
 
 		s->step += atomic_load_explicit(&w->files, memory_order_relaxed);
@@ -115,7 +116,7 @@ static void stand(struct file_pass *p, int rc, struct status *s)
 	s->waiting = !s->unfinished;
 }
 
-static void show(const struct file_pass *p, const struct status *merged)
+static void show(const struct crew *p, const struct status *merged)
 {
 	uint64_t steps = (p->files + p->group->size - 1) / p->group->size;
 	double over =
@@ -133,7 +134,7 @@ static void show(const struct file_pass *p, const struct status *merged)
 }
 
 /* Until a worker ends or the time is over: wall time, whatever the store's clock is. */
-static void wait_for_worker(struct file_pass *p, bool unfinished)
+static void wait_for_worker(struct crew *p, bool unfinished)
 {
 	struct timespec until;
 	uint64_t ns = unfinished ? wait_ns : wait_at_end_ns;
@@ -147,7 +148,7 @@ static void wait_for_worker(struct file_pass *p, bool unfinished)
 	sem_timedwait(&p->ended, &until);
 }
 
-static enum stop_reason follow(struct file_pass *p, int rc)
+static enum stop_reason follow(struct crew *p, int rc)
 {
 	struct status mine, merged;
 
@@ -163,8 +164,8 @@ static enum stop_reason follow(struct file_pass *p, int rc)
 	}
 }
 
-int file_pass_run(struct file_pass *p, int (*body)(struct file_worker *w, uint64_t file),
-		  enum stop_reason *stopped, struct err *err)
+int crew_run(struct crew *p, int (*body)(struct crew_thread *w, uint64_t file),
+	     enum stop_reason *stopped, struct err *err)
 {
 	uint32_t started;
 	int rc;
@@ -175,7 +176,7 @@ int file_pass_run(struct file_pass *p, int (*body)(struct file_worker *w, uint64
 	if (*stopped != STOP_NONE)
 		atomic_store(&p->halt, true);
 	for (uint32_t i = 0; i < started; i++) {
-		struct file_worker *w = &p->workers[i];
+		struct crew_thread *w = &p->members[i];
 
 		pthread_join(w->thread, NULL);
 		if (w->rc < 0 && rc == 0) {
@@ -191,12 +192,12 @@ int file_pass_run(struct file_pass *p, int (*body)(struct file_worker *w, uint64
 
 static void *work(void *argument)
 {
-	struct file_worker *w = argument;
-	struct file_pass *p = w->pass;
+	struct crew_thread *w = argument;
+	struct crew *p = w->crew;
 
 	while (!atomic_load_explicit(&p->halt, memory_order_relaxed)) {
 		uint64_t file =
-			p->once ? (uint64_t)(w - p->workers)
+			p->once ? (uint64_t)(w - p->members)
 				: atomic_fetch_add(&p->next, 1) * p->group->size + p->group->rank;
 		int rc;
 
@@ -213,60 +214,60 @@ static void *work(void *argument)
 		if (p->once)
 			break;
 		atomic_fetch_add_explicit(&w->files, 1, memory_order_relaxed);
-		file_worker_note(w);
+		crew_note(w);
 	}
 	atomic_fetch_sub(&p->running, 1);
 	sem_post(&p->ended);
 	return NULL;
 }
 
-void file_worker_note_now(struct file_worker *w)
+void crew_note_now(struct crew_thread *w)
 {
 	atomic_store_explicit(&w->p99_ns,
-			      hist_quantile_ns(&w->queue.stats->service[w->pass->main_op], 0.99),
+			      hist_quantile_ns(&w->queue.stats->service[w->crew->main_op], 0.99),
 			      memory_order_relaxed);
 	w->p99_due_ns = w->queue.now_ns + p99_every_ns;
 }
 
 /* "uri/key: the connection broke (3 attempts)" */
-static void say_failure(struct file_worker *w, const struct io *io, int rc, const char *text)
+static void say_failure(struct crew_thread *w, const struct request *req, int rc, const char *text)
 {
 	char answer[16] = "";
 
-	err_set(&w->err, rc, "%s/%s: %s", w->pass->store->uri, io->object->key, text);
-	if (io->protocol_status)
-		snprintf(answer, sizeof(answer), "%u, ", io->protocol_status);
-	if (io->protocol_status || io->attempts > 1)
+	err_set(&w->err, rc, "%s/%s: %s", w->crew->store->uri, req->object->key, text);
+	if (req->protocol_status)
+		snprintf(answer, sizeof(answer), "%u, ", req->protocol_status);
+	if (req->protocol_status || req->attempts > 1)
 		snprintf(w->err.text + strlen(w->err.text),
 			 sizeof(w->err.text) - strlen(w->err.text), " (%s%u attempt%s)", answer,
-			 io->attempts, io->attempts == 1 ? "" : "s");
+			 req->attempts, req->attempts == 1 ? "" : "s");
 }
 
-int file_worker_fail(struct file_worker *w, const struct io *io, int rc, const char *text)
+int crew_fail(struct crew_thread *w, const struct request *req, int rc, const char *text)
 {
 	struct failure *f;
 
 	if (w->failure_count == 0)
-		say_failure(w, io, rc, text);
+		say_failure(w, req, rc, text);
 	if (w->failure_count++ >= TALLY_FAILURES)
 		return rc;
 	f = &w->failures[w->failure_count - 1];
 	*f = (struct failure){
-		.offset = io->offset,
-		.length = io->length,
+		.offset = req->offset,
+		.length = req->length,
 		.error = rc,
-		.time_ns = io->done_ns > w->pass->start_ns ? io->done_ns - w->pass->start_ns : 0,
-		.rank = w->pass->store->place.rank,
-		.node = w->pass->store->place.node,
-		.protocol_status = io->protocol_status,
-		.attempts = io->attempts};
-	snprintf(f->operation, sizeof(f->operation), "%s", io_op_name(io->op));
-	snprintf(f->object, sizeof(f->object), "%.*s", FAILURE_OBJECT_BYTES - 1, io->object->key);
+		.time_ns = req->done_ns > w->crew->start_ns ? req->done_ns - w->crew->start_ns : 0,
+		.rank = w->crew->store->place.rank,
+		.node = w->crew->store->place.node,
+		.protocol_status = req->protocol_status,
+		.attempts = req->attempts};
+	snprintf(f->operation, sizeof(f->operation), "%s", request_op_name(req->op));
+	snprintf(f->object, sizeof(f->object), "%.*s", FAILURE_OBJECT_BYTES - 1, req->object->key);
 	snprintf(f->text, sizeof(f->text), "%s", text);
 	return rc;
 }
 
-void file_worker_failures(const struct file_worker *w, struct tally *t)
+void crew_failures(const struct crew_thread *w, struct tally *t)
 {
 	uint64_t kept = w->failure_count < TALLY_FAILURES ? w->failure_count : TALLY_FAILURES;
 
@@ -275,18 +276,18 @@ void file_worker_failures(const struct file_worker *w, struct tally *t)
 	t->failure_count += (uint32_t)(w->failure_count - kept);
 }
 
-int file_worker_do(struct file_worker *w, struct io *io)
+int crew_do(struct crew_thread *w, struct request *req)
 {
-	int rc = queue_do(&w->queue, io);
+	int rc = queue_do(&w->queue, req);
 
-	return io_failed(io) ? file_worker_fail(w, io, rc, io_text(io)) : rc;
+	return request_failed(req) ? crew_fail(w, req, rc, request_text(req)) : rc;
 }
 
-uint64_t file_pass_count(const struct file_pass *p, unsigned which)
+uint64_t crew_count(const struct crew *p, unsigned which)
 {
 	uint64_t sum = 0;
 
 	for (uint32_t i = 0; i < p->threads; i++)
-		sum += p->workers[i].counts[which];
+		sum += p->members[i].counts[which];
 	return sum;
 }

@@ -17,14 +17,14 @@
 #include "core/stop.h"
 #include "workloads/workload.h"
 
-enum { FILE_COUNTS = 6 };
+enum { CREW_COUNTS = 6 };
 
-struct file_worker {
-	struct file_pass *pass;
+struct crew_thread {
+	struct crew *crew;
 	pthread_t thread;
 	struct queue queue;
 	void *buffer;                 /* of pass->buffer_bytes; NULL: none asked for */
-	uint64_t counts[FILE_COUNTS]; /* the body's own, kept over passes */
+	uint64_t counts[CREW_COUNTS]; /* the body's own, kept over passes */
 	uint64_t retries;
 	struct timeline timeline;
 	int rc;         /* the body's first error */
@@ -37,16 +37,16 @@ struct file_worker {
 	uint64_t p99_due_ns;
 };
 
-struct file_pass {
-	/* Set by the caller before file_pass_open. */
+struct crew {
+	/* Set by the caller before crew_open. */
 	uint64_t files; /* of all ranks */
 	bool once; /* body is called once a thread, with the thread's number; files are for progress */
 	struct store *store;
 	struct group *group;
-	struct stop *stop;    /* NULL: none */
-	uint64_t deadline_ns; /* 0: none */
-	uint64_t start_ns;    /* of the phase */
-	enum io_op main_op;   /* whose p99 the progress shows */
+	struct stop *stop;       /* NULL: none */
+	uint64_t deadline_ns;    /* 0: none */
+	uint64_t start_ns;       /* of the phase */
+	enum request_op main_op; /* whose p99 the progress shows */
 	uint32_t threads;
 	uint32_t depth; /* of each thread's queue; 0: 1 */
 	uint64_t
@@ -57,9 +57,9 @@ struct file_pass {
 	const char *kind;
 
 	/* Its own. */
-	struct file_worker *workers;
+	struct crew_thread *members;
 	struct buffers buffers;
-	int (*body)(struct file_worker *w, uint64_t file);
+	int (*body)(struct crew_thread *w, uint64_t file);
 	void *argument;        /* the caller's, for the body */
 	_Atomic uint64_t next; /* files of this rank taken so far */
 	_Atomic bool halt;     /* workers stop at the next piece */
@@ -67,32 +67,32 @@ struct file_pass {
 	sem_t ended; /* posted by each worker at its end */
 };
 
-/* Opens the workers' queues and buffers. Not collective; file_pass_close also after an error. */
-int file_pass_open(struct file_pass *p, struct err *err);
-void file_pass_close(struct file_pass *p);
+/* Opens the workers' queues and buffers. Not collective; crew_close also after an error. */
+int crew_open(struct crew *p, struct err *err);
+void crew_close(struct crew *p);
 
 /* Calls body for each file of this rank. A body returns 0, -ECANCELED when it saw halt, or a
  * negative errno with w->err. Collective; returns the error all ranks agree on. *stopped: why
  * it ended early. */
-int file_pass_run(struct file_pass *p, int (*body)(struct file_worker *w, uint64_t file),
-		  enum stop_reason *stopped, struct err *err);
+int crew_run(struct crew *p, int (*body)(struct crew_thread *w, uint64_t file),
+	     enum stop_reason *stopped, struct err *err);
 
 /* For bodies: does the request; on failure keeps it, and of the first one writes w->err ("uri/key: No
  * space left on device"). -ENOENT of a stat or delete is returned without. */
-int file_worker_do(struct file_worker *w, struct io *io);
-int file_worker_fail(struct file_worker *w, const struct io *io, int rc, const char *text);
+int crew_do(struct crew_thread *w, struct request *req);
+int crew_fail(struct crew_thread *w, const struct request *req, int rc, const char *text);
 /* All of them to the phase's. */
-void file_worker_failures(const struct file_worker *w, struct tally *t);
+void crew_failures(const struct crew_thread *w, struct tally *t);
 
 /* Takes the p99 for the status anew, where it is time to. */
-void file_worker_note_now(struct file_worker *w);
-static inline void file_worker_note(struct file_worker *w)
+void crew_note_now(struct crew_thread *w);
+static inline void crew_note(struct crew_thread *w)
 {
 	if (w->queue.now_ns >= w->p99_due_ns)
-		file_worker_note_now(w);
+		crew_note_now(w);
 }
 
 /* Of all workers of this rank. */
-uint64_t file_pass_count(const struct file_pass *p, unsigned which);
+uint64_t crew_count(const struct crew *p, unsigned which);
 
 #endif

@@ -6,10 +6,10 @@
 #include <string.h>
 
 /* For the phase's sentence, if none of this worker's requests has failed before. */
-static int fail(struct file_worker *w, const struct io *io, int rc, const char *text,
+static int fail(struct crew_thread *w, const struct request *req, int rc, const char *text,
 		struct err *err)
 {
-	file_worker_fail(w, io, rc, text);
+	crew_fail(w, req, rc, text);
 	return err_set(err, rc, "%s", w->err.text);
 }
 
@@ -20,10 +20,10 @@ struct begun {
 };
 
 /* A URI may be one of a list, or of a rank. */
-static int check_uri(const struct shared_object *s, const char *first, const struct file_worker *w,
+static int check_uri(const struct shared_object *s, const char *first, const struct crew_thread *w,
 		     struct err *err)
 {
-	const char *uri = w->pass->store->uri;
+	const char *uri = w->crew->store->uri;
 
 	if (strcmp(uri, first) == 0)
 		return 0;
@@ -32,21 +32,21 @@ static int check_uri(const struct shared_object *s, const char *first, const str
 }
 
 static int begin_one(struct shared_object *s, struct shared_version *version, uint64_t part,
-		     struct file_worker *w, struct err *err)
+		     struct crew_thread *w, struct err *err)
 {
-	struct io io = {.op = IO_BEGIN,
-			.object = &s->object,
-			.length = s->length,
-			.part = part,
-			.shared = version};
-	int rc = queue_do(&w->queue, &io);
+	struct request req = {.op = REQ_BEGIN,
+			      .object = &s->object,
+			      .length = s->length,
+			      .part = part,
+			      .shared = version};
+	int rc = queue_do(&w->queue, &req);
 
 	s->begun = rc == 0;
-	return rc < 0 ? fail(w, &io, rc, io_text(&io), err) : 0;
+	return rc < 0 ? fail(w, &req, rc, request_text(&req), err) : 0;
 }
 
 int shared_object_begin(struct shared_object *s, uint64_t length, uint64_t part,
-			struct file_worker *w, struct group *g, struct err *err)
+			struct crew_thread *w, struct group *g, struct err *err)
 {
 	struct begun begun = {0};
 	bool whole = false;
@@ -55,7 +55,7 @@ int shared_object_begin(struct shared_object *s, uint64_t length, uint64_t part,
 	s->length = length;
 	s->begun = false;
 	if (g->rank == 0) {
-		memcpy(begun.uri, w->pass->store->uri, sizeof(begun.uri));
+		memcpy(begun.uri, w->crew->store->uri, sizeof(begun.uri));
 		rc = begin_one(s, &begun.version, part, w, err);
 	}
 	rc = group_agree(g, rc, err);
@@ -72,31 +72,31 @@ int shared_object_begin(struct shared_object *s, uint64_t length, uint64_t part,
 	return rc;
 }
 
-static int publish(struct shared_object *s, struct file_worker *w, struct err *err)
+static int publish(struct shared_object *s, struct crew_thread *w, struct err *err)
 {
-	struct io io = {.op = IO_COMMIT, .object = &s->object, .length = s->length};
+	struct request req = {.op = REQ_COMMIT, .object = &s->object, .length = s->length};
 	char text[FAILURE_TEXT_BYTES];
-	int rc = queue_do(&w->queue, &io);
+	int rc = queue_do(&w->queue, &req);
 
-	if (rc == 0 && io.done_bytes == s->length)
+	if (rc == 0 && req.done_bytes == s->length)
 		return 0;
-	snprintf(text, sizeof(text), "%s", io_text(&io));
+	snprintf(text, sizeof(text), "%s", request_text(&req));
 	if (rc == 0 || rc == -ENODATA)
 		snprintf(text, sizeof(text),
 			 "%s%sthe store has %" PRIu64 " bytes of it, not %" PRIu64,
-			 io.why ? io.why : "", io.why ? ": " : "", io.done_bytes, s->length);
-	return fail(w, &io, rc ? rc : -EIO, text, err);
+			 req.why ? req.why : "", req.why ? ": " : "", req.done_bytes, s->length);
+	return fail(w, &req, rc ? rc : -EIO, text, err);
 }
 
-static int drop(struct shared_object *s, struct file_worker *w, struct err *err)
+static int drop(struct shared_object *s, struct crew_thread *w, struct err *err)
 {
-	struct io io = {.op = IO_ABORT, .object = &s->object};
-	int rc = queue_do(&w->queue, &io);
+	struct request req = {.op = REQ_ABORT, .object = &s->object};
+	int rc = queue_do(&w->queue, &req);
 
-	return rc < 0 ? fail(w, &io, rc, io_text(&io), err) : 0;
+	return rc < 0 ? fail(w, &req, rc, request_text(&req), err) : 0;
 }
 
-static int end_one(struct shared_object *s, bool whole, struct file_worker *w, struct group *g,
+static int end_one(struct shared_object *s, bool whole, struct crew_thread *w, struct group *g,
 		   struct err *err)
 {
 	int rc;
@@ -105,7 +105,8 @@ static int end_one(struct shared_object *s, bool whole, struct file_worker *w, s
 		return 0;
 	s->begun = false;
 	if (g->rank != 0)
-		return queue_do(&w->queue, &(struct io){.op = IO_CLOSE, .object = &s->object});
+		return queue_do(&w->queue,
+				&(struct request){.op = REQ_CLOSE, .object = &s->object});
 	if (!whole)
 		return drop(s, w, err);
 	rc = publish(s, w, err);
@@ -114,7 +115,7 @@ static int end_one(struct shared_object *s, bool whole, struct file_worker *w, s
 	return rc;
 }
 
-int shared_object_end(struct shared_object *s, bool *whole, struct file_worker *w, struct group *g,
+int shared_object_end(struct shared_object *s, bool *whole, struct crew_thread *w, struct group *g,
 		      struct err *err)
 {
 	uint64_t all = *whole && s->begun;

@@ -17,12 +17,12 @@ struct shared_object {
 /* length bytes in all, in parts of part bytes: the same on all ranks. All have it or none has; failures
  * are the worker's, too. -EINVAL: the ranks' stores are different ones. */
 int shared_object_begin(struct shared_object *s, uint64_t length, uint64_t part,
-			struct file_worker *w, struct group *g, struct err *err);
+			struct crew_thread *w, struct group *g, struct err *err);
 
 /* No rank has a write in flight. *whole: this rank has written all of its part; afterwards: all have, and
  * the object stands. Else nothing of it remains, which by itself is no error. Does nothing where it is not
  * begun. */
-int shared_object_end(struct shared_object *s, bool *whole, struct file_worker *w, struct group *g,
+int shared_object_end(struct shared_object *s, bool *whole, struct crew_thread *w, struct group *g,
 		      struct err *err);
 
 #endif

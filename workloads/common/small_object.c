@@ -8,17 +8,17 @@
 enum { SMALL_ALIGNMENT = 4096 };
 
 static int read_whole(struct queue *q, struct object *o, void *window, uint64_t length,
-		      struct io *io)
+		      struct request *req)
 {
 	int rc;
 
-	*io = (struct io){.op = IO_OPEN, .object = o};
-	rc = queue_do(q, io);
+	*req = (struct request){.op = REQ_OPEN, .object = o};
+	rc = queue_do(q, req);
 	if (rc < 0)
 		return rc;
-	*io = (struct io){.op = IO_READ, .object = o, .length = length, .data = window};
-	rc = length ? queue_do(q, io) : 0;
-	queue_do(q, &(struct io){.op = IO_CLOSE, .object = o});
+	*req = (struct request){.op = REQ_READ, .object = o, .length = length, .data = window};
+	rc = length ? queue_do(q, req) : 0;
+	queue_do(q, &(struct request){.op = REQ_CLOSE, .object = o});
 	return rc;
 }
 
@@ -27,29 +27,30 @@ int small_object_load(struct queue *q, const char *key, uint64_t bytes_max, char
 {
 	const struct store *store = q->channel.store;
 	struct object o = {0};
-	struct io io = {.op = IO_STAT, .object = &o};
+	struct request req = {.op = REQ_STAT, .object = &o};
 	void *window = NULL;
 	int rc;
 
 	snprintf(o.key, sizeof(o.key), "%s", key);
-	rc = queue_do(q, &io);
-	if (rc == 0 && io.done_bytes > bytes_max)
+	rc = queue_do(q, &req);
+	if (rc == 0 && req.done_bytes > bytes_max)
 		return err_set(err, -EINVAL, "%s/%s: has %llu bytes, which is too large",
-			       store->uri, key, (unsigned long long)io.done_bytes);
-	*length = io.done_bytes;
+			       store->uri, key, (unsigned long long)req.done_bytes);
+	*length = req.done_bytes;
 	if (rc == 0)
-		rc = -posix_memalign(&window, SMALL_ALIGNMENT, queue_window(store, *length) + 1);
+		rc = -posix_memalign(&window, SMALL_ALIGNMENT,
+				     queue_buffer_bytes(store, *length) + 1);
 	if (rc == 0 && !window)
 		rc = -ENOMEM;
 	if (rc == 0)
-		rc = read_whole(q, &o, window, *length, &io);
+		rc = read_whole(q, &o, window, *length, &req);
 	if (rc < 0 || !window) {
 		free(window);
 		return err_set(err, rc, "%s/%s: %s", store->uri, key,
-			       io.status == rc ? io_text(&io) : io_status_text(rc));
+			       req.status == rc ? request_text(&req) : request_status_text(rc));
 	}
 	/* With direct I/O the payload begins behind the window's start. */
-	memmove(window, (char *)window + io.lead, *length);
+	memmove(window, (char *)window + req.lead, *length);
 	((char *)window)[*length] = '\0';
 	*text = window;
 	return 0;
@@ -58,21 +59,21 @@ int small_object_load(struct queue *q, const char *key, uint64_t bytes_max, char
 static int write_whole(struct queue *q, struct object *o, void *data, uint64_t length,
 		       const char **why)
 {
-	struct io io = {.op = IO_BEGIN, .object = o, .length = length, .part = length};
-	int rc = queue_do(q, &io);
+	struct request req = {.op = REQ_BEGIN, .object = o, .length = length, .part = length};
+	int rc = queue_do(q, &req);
 
-	*why = io_text(&io);
+	*why = request_text(&req);
 	if (rc < 0)
 		return rc;
-	io = (struct io){.op = IO_WRITE, .object = o, .length = length, .data = data};
-	rc = queue_do(q, &io);
+	req = (struct request){.op = REQ_WRITE, .object = o, .length = length, .data = data};
+	rc = queue_do(q, &req);
 	if (rc == 0) {
-		io = (struct io){.op = IO_COMMIT, .object = o};
-		rc = queue_do(q, &io);
+		req = (struct request){.op = REQ_COMMIT, .object = o};
+		rc = queue_do(q, &req);
 	}
-	*why = io_text(&io);
+	*why = request_text(&req);
 	if (rc < 0)
-		queue_do(q, &(struct io){.op = IO_ABORT, .object = o});
+		queue_do(q, &(struct request){.op = REQ_ABORT, .object = o});
 	return rc;
 }
 
@@ -85,13 +86,14 @@ int small_object_save(struct queue *q, const char *key, const char *text, struct
 
 	snprintf(o.key, sizeof(o.key), "%s", key);
 	/* Direct I/O writes whole blocks from aligned memory. */
-	rc = -posix_memalign(&data, SMALL_ALIGNMENT, queue_window(q->channel.store, strlen(text)));
+	rc = -posix_memalign(&data, SMALL_ALIGNMENT,
+			     queue_buffer_bytes(q->channel.store, strlen(text)));
 	if (rc == 0 && data) {
 		memcpy(data, text, strlen(text));
 		rc = write_whole(q, &o, data, strlen(text), &why);
 	}
 	free(data);
 	return rc < 0 ? err_set(err, rc, "%s/%s: %s", q->channel.store->uri, key,
-				why ? why : io_status_text(rc))
+				why ? why : request_status_text(rc))
 		      : 0;
 }

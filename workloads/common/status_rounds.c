@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-void rounds_begin(struct rounds *r, struct group *g, const struct status *mine)
+void status_rounds_begin(struct status_rounds *r, struct group *g, const struct status *mine)
 {
 	r->group = g;
 	r->open = true;
@@ -11,7 +11,7 @@ void rounds_begin(struct rounds *r, struct group *g, const struct status *mine)
 	group_status_post(g, mine);
 }
 
-bool rounds_poll(struct rounds *r, const struct status *mine, bool *fresh)
+bool status_rounds_poll(struct status_rounds *r, const struct status *mine, bool *fresh)
 {
 	if (fresh)
 		*fresh = false;

@@ -10,17 +10,17 @@
 #include "core/clock.h"
 #include "core/group/group.h"
 
-struct rounds {
+struct status_rounds {
 	struct group *group;
 	bool open, over;
 	struct status merged; /* of the last round that completed */
 };
 
 /* Opens a session: every rank of the group, in the same order as its other collectives. */
-void rounds_begin(struct rounds *r, struct group *g, const struct status *mine);
+void status_rounds_begin(struct status_rounds *r, struct group *g, const struct status *mine);
 
 /* Looks whether the round has completed, and posts the next with mine if there is to be one. True
  * when the session is over. Never blocks. *fresh (may be NULL): whether merged is new. */
-bool rounds_poll(struct rounds *r, const struct status *mine, bool *fresh);
+bool status_rounds_poll(struct status_rounds *r, const struct status *mine, bool *fresh);
 
 #endif

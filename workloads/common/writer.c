@@ -4,7 +4,7 @@
 
 static uint64_t fill(const struct object_write *o, uint64_t at, void *to, uint64_t n)
 {
-	struct clock *clock = o->w->pass->store->clock;
+	struct clock *clock = o->w->crew->store->clock;
 	uint64_t before_ns = clock_now(clock), ns;
 
 	layout_image(o->layout, at, to, n);
@@ -14,9 +14,9 @@ static uint64_t fill(const struct object_write *o, uint64_t at, void *to, uint64
 }
 
 /* While the store waits for it. */
-static int fill_window(struct io *io, uint64_t offset, void *data, uint64_t length)
+static int fill_window(struct request *req, uint64_t offset, void *data, uint64_t length)
 {
-	const struct object_write *o = io->user;
+	const struct object_write *o = req->user;
 
 	*o->wait_ns -= fill(o, offset, data, length);
 	return 0;
@@ -25,21 +25,21 @@ static int fill_window(struct io *io, uint64_t offset, void *data, uint64_t leng
 static int send(struct object_write *o)
 {
 	uint64_t left = o->layout->size - o->at, n = left < o->piece ? left : o->piece;
-	struct io *io = o->free[--o->free_count];
+	struct request *req = o->free[--o->free_count];
 
-	*io = (struct io){
-		.op = IO_WRITE, .object = o->object, .offset = o->at, .length = n, .user = o};
+	*req = (struct request){
+		.op = REQ_WRITE, .object = o->object, .offset = o->at, .length = n, .user = o};
 	o->at += n;
 	if (o->content) {
-		io->data = (char *)o->w->buffer + (uint64_t)(io - o->ios) * o->window;
+		req->data = (char *)o->w->buffer + (uint64_t)(req - o->reqs) * o->window;
 		if (n <= o->window) {
-			fill(o, io->offset, io->data, n);
+			fill(o, req->offset, req->data, n);
 		} else {
-			io->window = o->window;
-			io->chunk = fill_window;
+			req->window = o->window;
+			req->chunk = fill_window;
 		}
 	}
-	return queue_submit(&o->w->queue, &io, 1);
+	return queue_submit(&o->w->queue, &req, 1);
 }
 
 /* Waits for one at least. Time in which several were in flight counts once. */
@@ -49,15 +49,15 @@ static int receive(struct object_write *o)
 	int rc = 0;
 
 	for (uint32_t i = 0; i < n; i++) {
-		const struct io *io = o->done[i];
-		uint64_t from_ns = io->submit_ns > o->done_ns ? io->submit_ns : o->done_ns;
+		const struct request *req = o->done[i];
+		uint64_t from_ns = req->submit_ns > o->done_ns ? req->submit_ns : o->done_ns;
 
-		if (io->done_ns > from_ns) {
-			*o->wait_ns += io->done_ns - from_ns;
-			o->done_ns = io->done_ns;
+		if (req->done_ns > from_ns) {
+			*o->wait_ns += req->done_ns - from_ns;
+			o->done_ns = req->done_ns;
 		}
-		if (io->status && rc == 0)
-			rc = file_worker_fail(o->w, io, io->status, io_text(io));
+		if (req->status && rc == 0)
+			rc = crew_fail(o->w, req, req->status, request_text(req));
 		o->free[o->free_count++] = o->done[i];
 	}
 	return rc;
@@ -68,10 +68,10 @@ int object_write(struct object_write *o)
 	int rc = 0, received;
 
 	for (uint32_t i = o->depth; i-- > 0;)
-		o->free[o->free_count++] = &o->ios[i];
+		o->free[o->free_count++] = &o->reqs[i];
 	while ((rc == 0 && o->at < o->layout->size) || o->free_count < o->depth) {
 		if (rc == 0 && o->at < o->layout->size && o->free_count) {
-			if (atomic_load_explicit(&o->w->pass->halt, memory_order_relaxed))
+			if (atomic_load_explicit(&o->w->crew->halt, memory_order_relaxed))
 				rc = -ECANCELED;
 			else
 				rc = send(o);

@@ -10,7 +10,7 @@ enum { OBJECT_WRITES_MAX = 64 };
 
 struct object_write {
 	/* The caller's. */
-	struct file_worker *w; /* its buffer holds depth windows */
+	struct crew_thread *w; /* its buffer holds depth windows */
 	struct object *object;
 	const struct layout *layout;
 	bool content; /* the store keeps what is written */
@@ -22,10 +22,10 @@ struct object_write {
 	uint64_t at;      /* what is on its way or done */
 	uint64_t done_ns; /* when the last came back */
 	uint32_t free_count;
-	struct io ios[OBJECT_WRITES_MAX], *free[OBJECT_WRITES_MAX], *done[OBJECT_WRITES_MAX];
+	struct request reqs[OBJECT_WRITES_MAX], *free[OBJECT_WRITES_MAX], *done[OBJECT_WRITES_MAX];
 };
 
-/* 0, -ECANCELED where the pass is halted, or what file_worker_fail said of the first failure; then
+/* 0, -ECANCELED where the pass is halted, or what crew_fail said of the first failure; then
  * nothing is in flight. */
 int object_write(struct object_write *o);
 

@@ -12,7 +12,7 @@
 
 enum { HEAD_ALIGNMENT = 4096 };
 
-static const uint64_t existing_stream = 0x65786973; /* "exis" */
+static const uint64_t dataset_existing_stream = 0x65786973; /* "exis" */
 
 /* What a rank looks with. */
 struct looker {
@@ -58,7 +58,8 @@ static void put_hex(char *out, const uint8_t *bytes, uint32_t n)
 static int check_head(const struct looker *k, const uint8_t *head, uint64_t bytes, struct err *err)
 {
 	const struct format_ops *f = format_table()[k->dataset->options.format];
-	char text[160], want[3 * EXISTING_HEAD_BYTES + 1], have[3 * EXISTING_HEAD_BYTES + 1];
+	char text[160], want[3 * DATASET_PROBE_HEAD_BYTES + 1],
+		have[3 * DATASET_PROBE_HEAD_BYTES + 1];
 	uint32_t n = bytes < f->begins_bytes ? (uint32_t)bytes : f->begins_bytes;
 
 	if (!f->begins_bytes ||
@@ -73,25 +74,25 @@ static int check_head(const struct looker *k, const uint8_t *head, uint64_t byte
 
 static int read_head(struct looker *k, uint64_t bytes, struct err *err)
 {
-	struct io io = {.op = IO_OPEN, .object = &k->object};
-	int rc = queue_do(&k->queue, &io);
+	struct request req = {.op = REQ_OPEN, .object = &k->object};
+	int rc = queue_do(&k->queue, &req);
 
 	if (rc < 0)
-		return refuse(k, rc, io_text(&io), err);
-	io = (struct io){.op = IO_READ, .object = &k->object, .data = k->window};
-	io.length = bytes < EXISTING_HEAD_BYTES ? bytes : EXISTING_HEAD_BYTES;
-	rc = queue_do(&k->queue, &io);
+		return refuse(k, rc, request_text(&req), err);
+	req = (struct request){.op = REQ_READ, .object = &k->object, .data = k->window};
+	req.length = bytes < DATASET_PROBE_HEAD_BYTES ? bytes : DATASET_PROBE_HEAD_BYTES;
+	rc = queue_do(&k->queue, &req);
 	if (rc < 0)
-		refuse(k, rc, io_text(&io), err);
+		refuse(k, rc, request_text(&req), err);
 	else
-		rc = check_head(k, (uint8_t *)k->window + io.lead, io.length, err);
-	queue_do(&k->queue, &(struct io){.op = IO_CLOSE, .object = &k->object});
+		rc = check_head(k, (uint8_t *)k->window + req.lead, req.length, err);
+	queue_do(&k->queue, &(struct request){.op = REQ_CLOSE, .object = &k->object});
 	return rc;
 }
 
 static int look_at(struct looker *k, uint64_t file, uint32_t which, struct err *err)
 {
-	struct io io = {.op = IO_STAT, .object = &k->object};
+	struct request req = {.op = REQ_STAT, .object = &k->object};
 	char text[128];
 	int rc;
 
@@ -99,7 +100,7 @@ static int look_at(struct looker *k, uint64_t file, uint32_t which, struct err *
 	k->file = file;
 	k->which = which;
 	dataset_object_key(k->dataset, file, which, k->object.key);
-	rc = queue_do(&k->queue, &io);
+	rc = queue_do(&k->queue, &req);
 	if (rc == -ENOENT) {
 		snprintf(text, sizeof(text),
 			 "is not there; the job says that file %" PRIu64 " of %" PRIu64
@@ -108,10 +109,10 @@ static int look_at(struct looker *k, uint64_t file, uint32_t which, struct err *
 		return refuse(k, rc, text, err);
 	}
 	if (rc < 0)
-		return refuse(k, rc, io_text(&io), err);
-	k->bytes += io.done_bytes;
-	rc = check_size(k, io.done_bytes, err);
-	return rc < 0 || which ? rc : read_head(k, io.done_bytes, err);
+		return refuse(k, rc, request_text(&req), err);
+	k->bytes += req.done_bytes;
+	rc = check_size(k, req.done_bytes, err);
+	return rc < 0 || which ? rc : read_head(k, req.done_bytes, err);
 }
 
 static int look(struct looker *k, struct store *store, uint32_t rank, struct err *err)
@@ -123,11 +124,11 @@ static int look(struct looker *k, struct store *store, uint32_t rank, struct err
 	if (rc < 0)
 		return rc;
 	queue_unlogged(&k->queue);
-	if (posix_memalign(&k->window, HEAD_ALIGNMENT, queue_window(store, EXISTING_HEAD_BYTES)) !=
-	    0)
+	if (posix_memalign(&k->window, HEAD_ALIGNMENT,
+			   queue_buffer_bytes(store, DATASET_PROBE_HEAD_BYTES)) != 0)
 		rc = err_set(err, -ENOMEM, "no memory to look at files");
-	for (uint64_t i = 0; rc == 0 && i < EXISTING_LOOKS; i++) {
-		uint64_t drawn = random_at(d->seed ^ existing_stream, rank, i) % files;
+	for (uint64_t i = 0; rc == 0 && i < DATASET_PROBE_LOOKS; i++) {
+		uint64_t drawn = random_at(d->seed ^ dataset_existing_stream, rank, i) % files;
 
 		uint64_t file = i == 0 ? 0 : i == 1 ? files - 1 : drawn;
 
@@ -156,8 +157,8 @@ static void compare(const struct dataset *d, const struct store *store, uint64_t
 		units_bytes_decimal(says, expected));
 }
 
-int existing_check(const struct dataset *d, struct store *store, struct group *group,
-		   struct err *err)
+int dataset_probe(const struct dataset *d, struct store *store, struct group *group,
+		  struct err *err)
 {
 	struct looker k = {.dataset = d};
 	uint64_t words[2];
@@ -169,7 +170,7 @@ int existing_check(const struct dataset *d, struct store *store, struct group *g
 	if (rc < 0)
 		return rc;
 	words[0] = k.bytes;
-	words[1] = EXISTING_LOOKS;
+	words[1] = DATASET_PROBE_LOOKS;
 	rc = group_allreduce(group, MERGE_SUM, words, 2);
 	if (rc == 0)
 		compare(d, store, words[0], words[1]);

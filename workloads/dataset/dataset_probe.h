@@ -10,9 +10,9 @@
  * for a data set of haul's own or a store without content. Collective; returns what all ranks agree
  * on, with the file's name in the sentence. Sizes found far from what the job expects are only warned
  * of. */
-int existing_check(const struct dataset *d, struct store *store, struct group *group,
-		   struct err *err);
+int dataset_probe(const struct dataset *d, struct store *store, struct group *group,
+		  struct err *err);
 
-enum { EXISTING_LOOKS = 4, EXISTING_HEAD_BYTES = 16 };
+enum { DATASET_PROBE_LOOKS = 4, DATASET_PROBE_HEAD_BYTES = 16 };
 
 #endif

@@ -1,6 +1,6 @@
 /* The manifest as JSON:
  *
- *	{"haul_manifest": 1, "made_by": "haul 0.1.0", "complete": true, "seed": "42",
+ *	{"haul_manifest": 1, "generated_by": "haul 0.1.0", "complete": true, "seed": "42",
  *	 "dataset": {the data set's options as in a job, without its store}}
  */
 #include "workloads/dataset/manifest.h"
@@ -27,7 +27,7 @@ void manifest_of(struct manifest *m, const struct dataset *d, bool complete)
 	m->seed = d->seed;
 	m->layout = MANIFEST_LAYOUT;
 	m->complete = complete;
-	snprintf(m->made_by, sizeof(m->made_by), "haul %s", HAUL_VERSION);
+	snprintf(m->generated_by, sizeof(m->generated_by), "haul %s", HAUL_VERSION);
 }
 
 void manifest_key(const char *folder, char key[OBJECT_KEY_BYTES])
@@ -52,16 +52,16 @@ static int parse_seed(uint64_t *seed, const cJSON *value, struct err *err)
 static int parse_head(struct manifest *m, const cJSON *root, struct err *err)
 {
 	const cJSON *layout = cJSON_GetObjectItemCaseSensitive(root, "haul_manifest");
-	const cJSON *made_by = cJSON_GetObjectItemCaseSensitive(root, "made_by");
+	const cJSON *generated_by = cJSON_GetObjectItemCaseSensitive(root, "made_by");
 	const cJSON *complete = cJSON_GetObjectItemCaseSensitive(root, "complete");
 
 	if (!cJSON_IsNumber(layout) || layout->valuedouble < 1 || layout->valuedouble > 1000000)
 		return err_set(err, -EINVAL, "has no \"haul_manifest\": it is none");
-	if (!cJSON_IsString(made_by) || !cJSON_IsBool(complete))
+	if (!cJSON_IsString(generated_by) || !cJSON_IsBool(complete))
 		return err_set(err, -EINVAL, "lacks \"made_by\" or \"complete\"");
 	m->layout = (uint64_t)layout->valuedouble;
 	m->complete = cJSON_IsTrue(complete);
-	snprintf(m->made_by, sizeof(m->made_by), "%s", made_by->valuestring);
+	snprintf(m->generated_by, sizeof(m->generated_by), "%s", generated_by->valuestring);
 	return parse_seed(&m->seed, cJSON_GetObjectItemCaseSensitive(root, "seed"), err);
 }
 
@@ -106,7 +106,7 @@ char *manifest_text(const struct manifest *m)
 
 	snprintf(seed, sizeof(seed), "%" PRIu64, m->seed);
 	if (dataset && root && cJSON_AddNumberToObject(root, "haul_manifest", (double)m->layout) &&
-	    cJSON_AddStringToObject(root, "made_by", m->made_by) &&
+	    cJSON_AddStringToObject(root, "made_by", m->generated_by) &&
 	    cJSON_AddBoolToObject(root, "complete", m->complete) &&
 	    cJSON_AddStringToObject(root, "seed", seed)) {
 		cJSON_DeleteItemFromObjectCaseSensitive(dataset, "store");

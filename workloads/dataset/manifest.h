@@ -21,10 +21,10 @@ enum {
 struct manifest {
 	struct dataset_options dataset; /* store is left empty: names of stores are the job's own */
 	uint64_t seed;
-	uint64_t layout;    /* MANIFEST_LAYOUT of the haul that made it */
-	bool complete;      /* every file is there */
-	char made_by[32];   /* haul's version */
-	struct arena arena; /* lists in dataset, where it was parsed */
+	uint64_t layout;       /* MANIFEST_LAYOUT of the haul that made it */
+	bool complete;         /* every file is there */
+	char generated_by[32]; /* haul's version */
+	struct arena arena;    /* lists in dataset, where it was parsed */
 };
 
 /* After a manifest_parse or manifest_load that returned 0. */

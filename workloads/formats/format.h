@@ -20,10 +20,10 @@ enum { FORMAT_EXTENTS_MAX = 12, FORMAT_HEADER_BYTES = 1280, FORMAT_UNIT_MAX = 16
 enum { FORMAT_OBJECTS_MAX = 3, FORMAT_SUFFIX_BYTES = 16 };
 
 /* How long a reader has what it read. All is gone when the file is closed. */
-enum keep {
-	KEEP_SAMPLE, /* each sample reads it */
-	KEEP_GROUP,  /* while its group of samples is among the last few used */
-	KEEP_FILE    /* as long as the file is open */
+enum cache_scope {
+	CACHE_FOR_SAMPLE, /* each sample reads it */
+	CACHE_FOR_GROUP,  /* while its group of samples is among the last few used */
+	CACHE_FOR_FILE    /* as long as the file is open */
 };
 
 /* A range of an object of the file, what a reader asks for at once of it (0: as much as it can), and how
@@ -31,7 +31,7 @@ enum keep {
 struct extent {
 	uint64_t offset, length, step;
 	uint32_t object;
-	enum keep keep;
+	enum cache_scope cache;
 };
 
 /* What a data set may say about its format, under the format's name: {"hdf5": {"datasets": 2}}. The
@@ -77,7 +77,7 @@ struct layout {
 	uint64_t sample_bytes;                /* of each sample in this file */
 	uint64_t size;                        /* of the object, bytes */
 	uint64_t logical_bytes;               /* of a sample, that a loader hands on */
-	uint64_t group_samples;               /* that share what is KEEP_GROUP; 0: nothing is */
+	uint64_t group_samples; /* that share what is CACHE_FOR_GROUP; 0: nothing is */
 	/* header [0, data_offset) | data part, data_bytes, made by format->payload | trailer */
 	uint64_t data_offset, data_bytes;
 	uint64_t stride; /* from one sample to the next */

@@ -84,8 +84,9 @@ static uint32_t indexed_extents(const struct layout *l, uint64_t sample,
 	uint32_t n = 0;
 
 	for (uint32_t object = OBJECT_OFFSETS; object <= OBJECT_SIZES; object++)
-		out[n++] = (struct extent){
-			.length = l->samples * ENTRY_BYTES, .object = object, .keep = KEEP_FILE};
+		out[n++] = (struct extent){.length = l->samples * ENTRY_BYTES,
+					   .object = object,
+					   .cache = CACHE_FOR_FILE};
 	return n + put_record(l, sample, &out[n]);
 }
 
@@ -100,7 +101,7 @@ static uint32_t mmap_extents(const struct layout *l, uint64_t sample,
 		out[n++] = (struct extent){.offset = page,
 					   .length = left < PAGE_BYTES ? left : PAGE_BYTES,
 					   .object = object,
-					   .keep = KEEP_GROUP};
+					   .cache = CACHE_FOR_GROUP};
 	return n + put_record(l, sample, &out[n]);
 }
 

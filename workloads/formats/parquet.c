@@ -260,16 +260,16 @@ static uint32_t parquet_extents(const struct layout *l, uint64_t sample,
 
 	out[0] = (struct extent){.offset = l->size - PARQUET_TAIL_BYTES,
 				 .length = PARQUET_TAIL_BYTES,
-				 .keep = KEEP_FILE};
+				 .cache = CACHE_FOR_FILE};
 	out[1] = (struct extent){.offset = l->footer_at,
 				 .length = l->size - PARQUET_TAIL_BYTES - l->footer_at,
-				 .keep = KEEP_FILE};
+				 .cache = CACHE_FOR_FILE};
 	for (uint32_t i = 0; i < l->run_count; i++) {
 		uint64_t bytes = l->runs[i].columns * parquet_chunk_bytes(&l->runs[i], rows);
 
 		if (l->runs[i].read)
-			out[n++] =
-				(struct extent){.offset = at, .length = bytes, .keep = KEEP_GROUP};
+			out[n++] = (struct extent){
+				.offset = at, .length = bytes, .cache = CACHE_FOR_GROUP};
 		at += bytes;
 	}
 	return n;

@@ -2,20 +2,20 @@
 
 #include <string.h>
 
-void kept_init(struct kept *k, uint32_t groups)
+void reader_cache_init(struct reader_cache *k, uint32_t groups)
 {
 	k->group_most = groups;
-	kept_nothing(k);
+	reader_cache_clear(k);
 }
 
-void kept_nothing(struct kept *k)
+void reader_cache_clear(struct reader_cache *k)
 {
 	k->file = false;
 	k->group_count = 0;
 }
 
 /* Puts group before all others; the one not used for longest goes. Returns whether it was there. */
-static bool kept_use(struct kept *k, uint64_t group)
+static bool reader_cache_use(struct reader_cache *k, uint64_t group)
 {
 	uint32_t i = 0;
 	bool had;
@@ -32,14 +32,15 @@ static bool kept_use(struct kept *k, uint64_t group)
 	return had;
 }
 
-uint32_t kept_extents(struct kept *k, const struct layout *l, uint64_t sample,
-		      struct extent out[FORMAT_EXTENTS_MAX])
+uint32_t reader_cache_extents(struct reader_cache *k, const struct layout *l, uint64_t sample,
+			      struct extent out[FORMAT_EXTENTS_MAX])
 {
-	bool group = l->group_samples && kept_use(k, sample / l->group_samples);
+	bool group = l->group_samples && reader_cache_use(k, sample / l->group_samples);
 	uint32_t n = l->format->extents(l, sample, out), left = 0, i;
 
 	for (i = 0; i < n; i++) {
-		if ((out[i].keep == KEEP_FILE && k->file) || (out[i].keep == KEEP_GROUP && group))
+		if ((out[i].cache == CACHE_FOR_FILE && k->file) ||
+		    (out[i].cache == CACHE_FOR_GROUP && group))
 			continue;
 		if (left != i)
 			out[left] = out[i];

@@ -4,24 +4,24 @@
 
 #include "workloads/formats/format.h"
 
-enum { KEPT_GROUPS_MAX = 16 };
+enum { READER_CACHE_GROUPS_MAX = 16 };
 
-struct kept {
+struct reader_cache {
 	uint32_t group_most; /* groups kept */
-	bool file;           /* what is KEEP_FILE is kept */
+	bool file;           /* what is CACHE_FOR_FILE is kept */
 	uint32_t group_count;
-	uint64_t groups[KEPT_GROUPS_MAX]; /* the one used last first */
+	uint64_t groups[READER_CACHE_GROUPS_MAX]; /* the one used last first */
 };
 
-/* groups: at most KEPT_GROUPS_MAX. */
-void kept_init(struct kept *k, uint32_t groups);
+/* groups: at most READER_CACHE_GROUPS_MAX. */
+void reader_cache_init(struct reader_cache *k, uint32_t groups);
 
 /* The file has been closed. */
-void kept_nothing(struct kept *k);
+void reader_cache_clear(struct reader_cache *k);
 
 /* The ranges that are still to be taken for sample, in order; from now on they count as had. Returns
  * how many: none, where all was kept. */
-uint32_t kept_extents(struct kept *k, const struct layout *l, uint64_t sample,
-		      struct extent out[FORMAT_EXTENTS_MAX]);
+uint32_t reader_cache_extents(struct reader_cache *k, const struct layout *l, uint64_t sample,
+			      struct extent out[FORMAT_EXTENTS_MAX]);
 
 #endif

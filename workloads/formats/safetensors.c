@@ -111,9 +111,9 @@ static void safetensors_layout(struct layout *l)
 static uint32_t safetensors_extents(const struct layout *l, uint64_t sample,
 				    struct extent out[FORMAT_EXTENTS_MAX])
 {
-	out[0] = (struct extent){.offset = 0, .length = COUNT_BYTES, .keep = KEEP_FILE};
+	out[0] = (struct extent){.offset = 0, .length = COUNT_BYTES, .cache = CACHE_FOR_FILE};
 	out[1] = (struct extent){
-		.offset = COUNT_BYTES, .length = l->id_at - COUNT_BYTES, .keep = KEEP_FILE};
+		.offset = COUNT_BYTES, .length = l->id_at - COUNT_BYTES, .cache = CACHE_FOR_FILE};
 	out[2] = (struct extent){.offset = l->id_at + sample * l->stride, .length = l->stride};
 	return 3;
 }

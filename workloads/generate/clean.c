@@ -18,22 +18,22 @@ enum clean_count {
 	COUNT_ABSENT,
 	COUNT_FOLDERS
 };
-_Static_assert((int)COUNT_FOLDERS < (int)FILE_COUNTS, "room for each");
+_Static_assert((int)COUNT_FOLDERS < (int)CREW_COUNTS, "room for each");
 
 struct clean {
 	struct manifest manifest;
 	struct dataset dataset; /* as the manifest says */
 	struct store store;
-	struct file_pass pass;
-	struct remover removers[CLEAN_THREADS]; /* each its thread's */
+	struct crew crew;
+	struct batch_delete deletes[CLEAN_THREADS]; /* each its thread's */
 };
 
 static int open_store(struct clean *c, const struct job *job, const struct job_dataset *described,
-		      const struct place *place, struct group *group, struct group *node,
+		      const struct rank_place *place, struct group *group, struct group *node,
 		      struct clock *clock, const struct log *log, struct err *err);
 static int find_manifest(struct clean *c, const char *folder, struct group *group, struct err *err);
-static int clean_object(struct file_worker *w, uint64_t i);
-static void removed(void *worker, const struct io *io, uint64_t bytes);
+static int clean_object(struct crew_thread *w, uint64_t i);
+static void removed(void *member, const struct request *req, uint64_t bytes);
 static int clean_folders(struct clean *c, struct group *group, struct err *err);
 static int clean_end(struct clean *c, struct group *group, struct err *err);
 static int first_error(const struct clean *c, struct err *err);
@@ -45,10 +45,10 @@ static int clean_all(struct clean *c, const char *folder, struct group *group, s
 
 	if (rc < 0)
 		return rc;
-	rc = file_pass_run(&c->pass, clean_object, &stopped, err);
+	rc = crew_run(&c->crew, clean_object, &stopped, err);
 	/* The threads are at rest. */
 	for (unsigned i = 0; i < CLEAN_THREADS; i++)
-		remover_flush(&c->removers[i]);
+		batch_delete_flush(&c->deletes[i]);
 	if (rc == 0)
 		rc = group_agree(group, first_error(c, err), err);
 	if (rc == 0)
@@ -62,12 +62,12 @@ static int clean_all(struct clean *c, const char *folder, struct group *group, s
 static int add_counts(const struct clean *c, struct group *group, bool complete,
 		      struct clean_counts *counts)
 {
-	uint64_t words[FILE_COUNTS];
+	uint64_t words[CREW_COUNTS];
 	int rc;
 
-	for (unsigned i = 0; i < FILE_COUNTS; i++)
-		words[i] = c->pass.workers ? file_pass_count(&c->pass, i) : 0;
-	rc = group_allreduce(group, MERGE_SUM, words, FILE_COUNTS);
+	for (unsigned i = 0; i < CREW_COUNTS; i++)
+		words[i] = c->crew.members ? crew_count(&c->crew, i) : 0;
+	rc = group_allreduce(group, MERGE_SUM, words, CREW_COUNTS);
 	if (rc < 0)
 		return rc;
 	counts->removed += words[COUNT_REMOVED];
@@ -80,9 +80,10 @@ static int add_counts(const struct clean *c, struct group *group, bool complete,
 	return 0;
 }
 
-int clean_run(const struct job *job, const struct job_dataset *dataset, const struct place *place,
-	      struct group *group, struct group *node, struct clock *clock, const struct log *log,
-	      struct clean_counts *counts, struct err *err)
+int clean_run(const struct job *job, const struct job_dataset *dataset,
+	      const struct rank_place *place, struct group *group, struct group *node,
+	      struct clock *clock, const struct log *log, struct clean_counts *counts,
+	      struct err *err)
 {
 	const struct dataset_options *options = dataset->options;
 	struct clean c = {0};
@@ -99,8 +100,8 @@ int clean_run(const struct job *job, const struct job_dataset *dataset, const st
 		rc = clean_all(&c, options->folder, group, err);
 	counted = add_counts(&c, group, rc == 0, counts);
 	for (unsigned i = 0; i < CLEAN_THREADS; i++)
-		remover_close(&c.removers[i]);
-	file_pass_close(&c.pass);
+		batch_delete_close(&c.deletes[i]);
+	crew_close(&c.crew);
 	if (c.store.ops)
 		store_close(&c.store);
 	manifest_free(&c.manifest);
@@ -108,7 +109,7 @@ int clean_run(const struct job *job, const struct job_dataset *dataset, const st
 }
 
 static int open_store(struct clean *c, const struct job *job, const struct job_dataset *described,
-		      const struct place *place, struct group *group, struct group *node,
+		      const struct rank_place *place, struct group *group, struct group *node,
 		      struct clock *clock, const struct log *log, struct err *err)
 {
 	struct job_phase none = {.path = "/dataset"};
@@ -128,27 +129,27 @@ static int open_store(struct clean *c, const struct job *job, const struct job_d
 	if (!store_can(&c->store, BACKEND_PERSISTENT | BACKEND_CONTENT))
 		rc = err_set(err, -ENOTSUP, "%s keeps nothing: there is nothing to clean",
 			     c->store.uri);
-	c->pass = (struct file_pass){
+	c->crew = (struct crew){
 		.store = &c->store,
 		.group = group,
 		.start_ns = clock_now(clock),
-		.main_op = IO_DELETE,
+		.main_op = REQ_DELETE,
 		.threads = CLEAN_THREADS,
 		.kind = "clean",
 		.argument = c,
 	};
 	if (rc == 0)
-		rc = file_pass_open(&c->pass, err);
+		rc = crew_open(&c->crew, err);
 	for (unsigned i = 0; rc == 0 && i < CLEAN_THREADS; i++)
-		rc = remover_open(&c->removers[i], &c->pass.workers[i].queue, removed,
-				  &c->pass.workers[i], err);
+		rc = batch_delete_open(&c->deletes[i], &c->crew.members[i].queue, removed,
+				       &c->crew.members[i], err);
 	return group_agree(group, rc, err);
 }
 
 static int load_manifest(struct clean *c, const char *folder, struct err *err)
 {
 	char key[OBJECT_KEY_BYTES];
-	int rc = manifest_load(&c->manifest, &c->pass.workers[0].queue, folder, err);
+	int rc = manifest_load(&c->manifest, &c->crew.members[0].queue, folder, err);
 
 	manifest_key(folder, key);
 	if (rc == -ENOENT)
@@ -162,7 +163,7 @@ static int load_manifest(struct clean *c, const char *folder, struct err *err)
 		return err_set(
 			err, -EINVAL,
 			"%s/%s: made by %s, which named or sized files otherwise; clean with that one",
-			c->store.uri, key, c->manifest.made_by);
+			c->store.uri, key, c->manifest.generated_by);
 	if (strcmp(c->manifest.dataset.folder, folder) != 0)
 		return err_set(
 			err, -EINVAL,
@@ -200,45 +201,45 @@ static int find_manifest(struct clean *c, const char *folder, struct group *grou
 	if (rc < 0)
 		return rc;
 	rc = dataset_init(&c->dataset, &c->manifest.dataset, c->manifest.seed, "manifest", err);
-	c->pass.files = dataset_objects(&c->dataset);
+	c->crew.files = dataset_objects(&c->dataset);
 	return rc;
 }
 
 /* What is not there or not empty is no error. Others are told at the end: the rest may still go. */
-static int settle(struct file_worker *w, const struct io *io)
+static int settle(struct crew_thread *w, const struct request *req)
 {
-	int rc = io->status;
+	int rc = req->status;
 
 	if (rc == 0 || rc == -ENOENT || rc == -ENOTEMPTY || rc == -EEXIST || rc == -ENOTDIR)
 		return rc;
-	return file_worker_fail(w, io, rc, io_text(io));
+	return crew_fail(w, req, rc, request_text(req));
 }
 
-static void removed(void *worker, const struct io *io, uint64_t bytes)
+static void removed(void *member, const struct request *req, uint64_t bytes)
 {
-	struct file_worker *w = worker;
+	struct crew_thread *w = member;
 
-	if (settle(w, io) < 0)
+	if (settle(w, req) < 0)
 		return;
 	w->counts[COUNT_REMOVED]++;
 	w->counts[COUNT_REMOVED_BYTES] += bytes;
 }
 
-static int remove_key(struct file_worker *w, const char *key)
+static int remove_key(struct crew_thread *w, const char *key)
 {
 	struct object o = {0};
-	struct io io = {.op = IO_DELETE, .object = &o};
+	struct request req = {.op = REQ_DELETE, .object = &o};
 
 	snprintf(o.key, sizeof(o.key), "%s", key);
-	queue_do(&w->queue, &io);
-	return settle(w, &io);
+	queue_do(&w->queue, &req);
+	return settle(w, &req);
 }
 
-static int clean_object(struct file_worker *w, uint64_t i)
+static int clean_object(struct crew_thread *w, uint64_t i)
 {
-	struct clean *c = w->pass->argument;
+	struct clean *c = w->crew->argument;
 	struct object o = {0};
-	struct io io = {.op = IO_STAT, .object = &o};
+	struct request req = {.op = REQ_STAT, .object = &o};
 	char part[OBJECT_KEY_BYTES + 16];
 	struct layout l;
 	uint64_t file;
@@ -248,16 +249,16 @@ static int clean_object(struct file_worker *w, uint64_t i)
 	dataset_object(&c->dataset, i, &file, &object);
 	dataset_object_key(&c->dataset, file, object, o.key);
 	snprintf(part, sizeof(part), "%s.haul-part", o.key);
-	rc = queue_do(&w->queue, &io);
+	rc = queue_do(&w->queue, &req);
 	if (rc < 0 && rc != -ENOENT)
-		file_worker_fail(w, &io, rc, io_text(&io));
+		crew_fail(w, &req, rc, request_text(&req));
 	dataset_object_layout(&c->dataset, file, object, &l);
 	if (rc == -ENOENT) {
 		w->counts[COUNT_ABSENT]++;
-	} else if (rc == 0 && io.done_bytes != l.size) {
+	} else if (rc == 0 && req.done_bytes != l.size) {
 		w->counts[COUNT_KEPT]++;
 	} else if (rc == 0) {
-		remover_add(&c->removers[w - w->pass->workers], o.key, l.size);
+		batch_delete_add(&c->deletes[w - w->crew->members], o.key, l.size);
 	}
 	/* A complete data set has no unfinished files: each was renamed. */
 	if (!c->manifest.complete && remove_key(w, part) == 0)
@@ -267,8 +268,8 @@ static int clean_object(struct file_worker *w, uint64_t i)
 
 static int first_error(const struct clean *c, struct err *err)
 {
-	for (uint32_t i = 0; i < c->pass.threads; i++) {
-		const struct file_worker *w = &c->pass.workers[i];
+	for (uint32_t i = 0; i < c->crew.threads; i++) {
+		const struct crew_thread *w = &c->crew.members[i];
 
 		if (w->failure_count) {
 			*err = w->err;
@@ -281,7 +282,7 @@ static int first_error(const struct clean *c, struct err *err)
 /* Subfolders that held files, each by one rank. */
 static int clean_folders(struct clean *c, struct group *group, struct err *err)
 {
-	struct file_worker *w = &c->pass.workers[0];
+	struct crew_thread *w = &c->crew.members[0];
 	const struct dataset_options *o = &c->dataset.options;
 	uint64_t used = o->subfolders < o->files ? o->subfolders : o->files;
 	char key[OBJECT_KEY_BYTES];
@@ -297,7 +298,7 @@ static int clean_folders(struct clean *c, struct group *group, struct err *err)
 /* Rank 0, at last: the manifest, and the folder if nothing else is in it. */
 static int clean_end(struct clean *c, struct group *group, struct err *err)
 {
-	struct file_worker *w = &c->pass.workers[0];
+	struct crew_thread *w = &c->crew.members[0];
 	char key[OBJECT_KEY_BYTES];
 
 	if (group->rank == 0) {

@@ -86,7 +86,7 @@ static const struct hist_kind generate_hists[] = {
 	{"stat", "time to look whether a file is there"},
 	{"write_first_attempt", "the first attempt at a write, where a store is tried again"},
 };
-static const enum io_op generate_hist_ops[] = {IO_WRITE, IO_COMMIT, IO_BEGIN, IO_STAT};
+static const enum request_op generate_hist_ops[] = {REQ_WRITE, REQ_COMMIT, REQ_BEGIN, REQ_STAT};
 enum {
 	GENERATE_HISTS = sizeof(generate_hists) / sizeof(generate_hists[0]),
 	GENERATE_FIRST = sizeof(generate_hist_ops) / sizeof(generate_hist_ops[0])
@@ -199,7 +199,7 @@ static int generate_size(const struct job *job, const struct job_phase *phase, u
 			out->inodes += 1 + d.options.subfolders;
 	}
 	out->memory_per_rank +=
-		o->threads * (sizeof(struct file_worker) + sizeof(struct queue_stats));
+		o->threads * (sizeof(struct crew_thread) + sizeof(struct queue_stats));
 	snprintf(out->store, sizeof(out->store), "%s", store->name);
 	return 0;
 }
@@ -224,7 +224,7 @@ struct generate {
 	struct dataset dataset;
 	struct store store;
 	uint64_t window; /* of each write in flight */
-	struct file_pass pass;
+	struct crew crew;
 	bool content; /* the store keeps what is written */
 	bool looks;   /* the store can tell whether a file is there */
 	bool keeps_manifest;
@@ -236,8 +236,8 @@ struct generate {
 static int open_all(struct generate *g, struct phase_context *ctx, uint64_t start_ns,
 		    struct err *err);
 static int find_manifest(struct generate *g, struct group *group, struct err *err);
-static int look_at_file(struct file_worker *w, uint64_t i);
-static int make_file(struct file_worker *w, uint64_t i);
+static int look_at_file(struct crew_thread *w, uint64_t i);
+static int make_file(struct crew_thread *w, uint64_t i);
 static int save_manifest(struct generate *g, struct group *group, bool complete, struct err *err);
 static void count_all(const struct generate *g, struct phase_context *ctx);
 static int say(const struct generate *g, struct phase_context *ctx);
@@ -255,24 +255,24 @@ static int make_all(struct generate *g, struct phase_context *ctx, enum stop_rea
 			return rc;
 	}
 	if (g->looks) {
-		rc = file_pass_run(&g->pass, look_at_file, stopped, err);
+		rc = crew_run(&g->crew, look_at_file, stopped, err);
 		if (rc < 0 || *stopped)
 			return rc;
 	}
-	whole = file_pass_count(&g->pass, COUNT_WHOLE);
+	whole = crew_count(&g->crew, COUNT_WHOLE);
 	g->something = whole > 0;
 	rc = group_allreduce(ctx->group, MERGE_SUM, &whole, 1);
 	if (rc < 0)
 		return rc;
-	if (whole == g->pass.files && g->was_complete)
+	if (whole == g->crew.files && g->was_complete)
 		return 0; /* nothing is written: the store may be read-only */
 	if (g->keeps_manifest) {
 		rc = save_manifest(g, ctx->group, false, err);
 		if (rc < 0)
 			return rc;
 	}
-	g->pass.progress = ctx->progress;
-	rc = file_pass_run(&g->pass, make_file, stopped, err);
+	g->crew.progress = ctx->progress;
+	rc = crew_run(&g->crew, make_file, stopped, err);
 	if (rc < 0 || *stopped || !g->keeps_manifest)
 		return rc;
 	return save_manifest(g, ctx->group, true, err);
@@ -291,11 +291,11 @@ static int generate_run(struct phase_context *ctx, enum stop_reason *stopped, st
 		rc = make_all(&g, ctx, stopped, err);
 	if (rc < 0)
 		*stopped = STOP_ERROR;
-	if (g.pass.workers)
+	if (g.crew.members)
 		count_all(&g, ctx);
 	if (rc == 0)
 		rc = say(&g, ctx);
-	file_pass_close(&g.pass);
+	crew_close(&g.crew);
 	if (g.store.ops)
 		store_close(&g.store);
 	ctx->tally->rank_row[TALLY_WALL_NS] = clock_now(ctx->clock) - start_ns;
@@ -321,14 +321,14 @@ static int open_all(struct generate *g, struct phase_context *ctx, uint64_t star
 	depth = backend_in_flight(described);
 	g->window = window_bytes(g->store.ops, store_part(&g->store, 0), depth);
 	g->keeps_manifest = g->content && store_can(&g->store, BACKEND_PERSISTENT);
-	g->pass = (struct file_pass){
+	g->crew = (struct crew){
 		.files = dataset_objects(&g->dataset),
 		.store = &g->store,
 		.group = ctx->group,
 		.stop = ctx->stop,
 		.deadline_ns = ctx->deadline_ns,
 		.start_ns = start_ns,
-		.main_op = IO_WRITE,
+		.main_op = REQ_WRITE,
 		.threads = (uint32_t)o->threads,
 		.depth = depth,
 		.buffer_bytes = g->content ? depth * g->window : 0,
@@ -336,7 +336,7 @@ static int open_all(struct generate *g, struct phase_context *ctx, uint64_t star
 		.kind = "generate",
 		.argument = g,
 	};
-	return group_agree(ctx->group, file_pass_open(&g->pass, err), err);
+	return group_agree(ctx->group, crew_open(&g->crew, err), err);
 }
 
 /* Rank 0 reads it, all learn what it means. */
@@ -347,7 +347,7 @@ static int find_manifest(struct generate *g, struct group *group, struct err *er
 	int rc = 0;
 
 	if (group->rank == 0) {
-		rc = manifest_load(&m, &g->pass.workers[0].queue, g->dataset.options.folder, err);
+		rc = manifest_load(&m, &g->crew.members[0].queue, g->dataset.options.folder, err);
 		if (rc == 0) {
 			found[0] = true;
 			found[1] = m.complete;
@@ -372,7 +372,7 @@ static int save_manifest(struct generate *g, struct group *group, bool complete,
 
 	if (group->rank == 0) {
 		manifest_of(&m, &g->dataset, complete);
-		rc = manifest_save(&m, &g->pass.workers[0].queue, err);
+		rc = manifest_save(&m, &g->crew.members[0].queue, err);
 	}
 	return group_agree(group, rc, err);
 }
@@ -388,26 +388,26 @@ static void lay_out(const struct generate *g, uint64_t i, struct object *o, stru
 	dataset_object_layout(&g->dataset, file, object, l);
 }
 
-static int look_at_file(struct file_worker *w, uint64_t i)
+static int look_at_file(struct crew_thread *w, uint64_t i)
 {
-	struct generate *g = w->pass->argument;
+	struct generate *g = w->crew->argument;
 	struct object o = {0};
-	struct io io = {.op = IO_STAT, .object = &o};
+	struct request req = {.op = REQ_STAT, .object = &o};
 	struct layout l;
 	int rc;
 
 	lay_out(g, i, &o, &l);
-	rc = file_worker_do(w, &io);
+	rc = crew_do(w, &req);
 	if (rc == -ENOENT)
 		return 0;
 	if (rc < 0)
 		return rc;
 	if (!g->resumes)
-		return file_worker_fail(
-			w, &io, -EEXIST,
+		return crew_fail(
+			w, &req, -EEXIST,
 			"is there already, and no manifest says that haul made it: it stays; "
 			"use another folder");
-	if (io.done_bytes == l.size) {
+	if (req.done_bytes == l.size) {
 		w->counts[COUNT_WHOLE]++;
 		w->counts[COUNT_WHOLE_BYTES] += l.size;
 	} else {
@@ -416,52 +416,52 @@ static int look_at_file(struct file_worker *w, uint64_t i)
 	return 0;
 }
 
-static int write_file(struct file_worker *w, struct object *o, const struct layout *l);
+static int write_file(struct crew_thread *w, struct object *o, const struct layout *l);
 
 static uint64_t piece_of(const struct generate *g, uint64_t length)
 {
 	return piece_bytes(g->store.ops, store_part(&g->store, length));
 }
 
-static int make_file(struct file_worker *w, uint64_t i)
+static int make_file(struct crew_thread *w, uint64_t i)
 {
-	struct generate *g = w->pass->argument;
+	struct generate *g = w->crew->argument;
 	struct object o = {0};
-	struct io io = {.op = IO_STAT, .object = &o};
+	struct request req = {.op = REQ_STAT, .object = &o};
 	struct layout l;
 	int rc;
 
 	lay_out(g, i, &o, &l);
 	if (g->something) {
-		rc = file_worker_do(w, &io);
+		rc = crew_do(w, &req);
 		if (rc < 0 && rc != -ENOENT)
 			return rc;
-		if (rc == 0 && io.done_bytes == l.size)
+		if (rc == 0 && req.done_bytes == l.size)
 			return 0;
 	}
-	io = (struct io){
-		.op = IO_BEGIN, .object = &o, .length = l.size, .part = piece_of(g, l.size)};
-	rc = file_worker_do(w, &io);
+	req = (struct request){
+		.op = REQ_BEGIN, .object = &o, .length = l.size, .part = piece_of(g, l.size)};
+	rc = crew_do(w, &req);
 	if (rc < 0)
 		return rc;
 	rc = write_file(w, &o, &l);
 	if (rc < 0) {
-		queue_do(&w->queue, &(struct io){.op = IO_ABORT, .object = &o});
+		queue_do(&w->queue, &(struct request){.op = REQ_ABORT, .object = &o});
 		return rc;
 	}
 	w->counts[COUNT_MADE]++;
 	return 0;
 }
 
-static int write_file(struct file_worker *w, struct object *o, const struct layout *l)
+static int write_file(struct crew_thread *w, struct object *o, const struct layout *l)
 {
-	struct generate *g = w->pass->argument;
-	struct io io = {.op = IO_COMMIT, .object = o, .length = l->size};
+	struct generate *g = w->crew->argument;
+	struct request req = {.op = REQ_COMMIT, .object = o, .length = l->size};
 	struct object_write write = {.w = w,
 				     .object = o,
 				     .layout = l,
 				     .content = g->content,
-				     .depth = g->pass.depth,
+				     .depth = g->crew.depth,
 				     .window = g->window,
 				     .piece = piece_of(g, l->size),
 				     .fill_ns = &w->counts[COUNT_FILL_NS],
@@ -471,12 +471,12 @@ static int write_file(struct file_worker *w, struct object *o, const struct layo
 
 	if (rc < 0)
 		return rc;
-	rc = file_worker_do(w, &io);
-	w->counts[COUNT_WRITE_NS] += io.done_ns - io.submit_ns;
-	if (rc == 0 && g->content && io.done_bytes != l->size) {
+	rc = crew_do(w, &req);
+	w->counts[COUNT_WRITE_NS] += req.done_ns - req.submit_ns;
+	if (rc == 0 && g->content && req.done_bytes != l->size) {
 		snprintf(text, sizeof(text), "the store has %" PRIu64 " bytes of it, not %" PRIu64,
-			 io.done_bytes, l->size);
-		return file_worker_fail(w, &io, -EIO, text);
+			 req.done_bytes, l->size);
+		return crew_fail(w, &req, -EIO, text);
 	}
 	return rc;
 }
@@ -487,37 +487,36 @@ static void count_all(const struct generate *g, struct phase_context *ctx)
 	struct tally *t = ctx->tally;
 	uint64_t *row = t->rank_row;
 
-	row[GENERATE_FILES_MADE] = file_pass_count(&g->pass, COUNT_MADE);
-	row[GENERATE_FILES_KEPT] = file_pass_count(&g->pass, COUNT_WHOLE);
-	row[GENERATE_BYTES_KEPT] = file_pass_count(&g->pass, COUNT_WHOLE_BYTES);
-	row[GENERATE_FILL_NS] = file_pass_count(&g->pass, COUNT_FILL_NS);
-	row[GENERATE_WRITE_NS] = file_pass_count(&g->pass, COUNT_WRITE_NS);
-	for (uint32_t i = 0; i < g->pass.threads; i++) {
-		const struct file_worker *w = &g->pass.workers[i];
+	row[GENERATE_FILES_MADE] = crew_count(&g->crew, COUNT_MADE);
+	row[GENERATE_FILES_KEPT] = crew_count(&g->crew, COUNT_WHOLE);
+	row[GENERATE_BYTES_KEPT] = crew_count(&g->crew, COUNT_WHOLE_BYTES);
+	row[GENERATE_FILL_NS] = crew_count(&g->crew, COUNT_FILL_NS);
+	row[GENERATE_WRITE_NS] = crew_count(&g->crew, COUNT_WRITE_NS);
+	for (uint32_t i = 0; i < g->crew.threads; i++) {
+		const struct crew_thread *w = &g->crew.members[i];
 		const struct queue_stats *stats = w->queue.stats;
 
 		if (!stats)
 			continue; /* its queue could not be opened */
-		for (unsigned op = 0; op < IO_OPS; op++) {
+		for (unsigned op = 0; op < REQ_OPS; op++) {
 			row[TALLY_OPERATIONS] += stats->op[op].operations;
 			row[TALLY_ERRORS] += stats->op[op].errors;
 		}
-		row[TALLY_BYTES_READ] += stats->op[IO_READ].bytes;
-		row[TALLY_BYTES_WRITTEN] += stats->op[IO_WRITE].bytes;
+		row[TALLY_BYTES_READ] += stats->op[REQ_READ].bytes;
+		row[TALLY_BYTES_WRITTEN] += stats->op[REQ_WRITE].bytes;
 		row[TALLY_RETRIES] += w->retries;
 		for (unsigned h = 0; h < GENERATE_FIRST; h++)
 			hist_merge(&t->hists[h], &stats->service[generate_hist_ops[h]]);
-		queue_add_first_attempts(&w->queue, IO_WRITE, &t->hists[GENERATE_FIRST]);
+		queue_add_first_attempts(&w->queue, REQ_WRITE, &t->hists[GENERATE_FIRST]);
 		queue_count_endpoints(&w->queue, t);
 		timeline_merge(t->timeline, &w->timeline);
-		file_worker_failures(w, t);
+		crew_failures(w, t);
 	}
 }
 
 static int say(const struct generate *g, struct phase_context *ctx)
 {
-	uint64_t words[2] = {file_pass_count(&g->pass, COUNT_WHOLE),
-			     file_pass_count(&g->pass, COUNT_OTHER)};
+	uint64_t words[2] = {crew_count(&g->crew, COUNT_WHOLE), crew_count(&g->crew, COUNT_OTHER)};
 	char kept[UNITS_TEXT_BYTES], files[UNITS_TEXT_BYTES], other[UNITS_TEXT_BYTES];
 	int rc = group_allreduce(ctx->group, MERGE_SUM, words, 2);
 	int used = 0;
@@ -525,14 +524,14 @@ static int say(const struct generate *g, struct phase_context *ctx)
 	if (rc < 0)
 		return rc;
 	units_count(kept, words[0]);
-	units_count(files, g->pass.files);
+	units_count(files, g->crew.files);
 	units_count(other, words[1]);
-	ctx->said[0] = '\0';
+	ctx->message[0] = '\0';
 	if (words[0])
-		used = snprintf(ctx->said, sizeof(ctx->said), "%s of %s files were whole already",
-				kept, files);
+		used = snprintf(ctx->message, sizeof(ctx->message),
+				"%s of %s files were whole already", kept, files);
 	if (words[1])
-		snprintf(ctx->said + used, sizeof(ctx->said) - (size_t)used,
+		snprintf(ctx->message + used, sizeof(ctx->message) - (size_t)used,
 			 "%s%s had another size and were made again", used ? "; " : "", other);
 	return 0;
 }

@@ -13,28 +13,28 @@ struct clean {
 	struct io_set set;
 	struct store store;
 	struct queue queue;
-	struct remover remover;
+	struct batch_delete remover;
 	struct group *group;
 	uint64_t words[WORDS];
 	struct err *err;
 	int rc; /* the first error, which is in err */
 };
 
-static int say(struct clean *c, const struct io *io, int rc)
+static int say(struct clean *c, const struct request *req, int rc)
 {
 	if (c->rc == 0) {
 		c->rc = rc;
-		err_set(c->err, rc, "%s/%s: %s", c->store.uri, io->object->key, io_text(io));
+		err_set(c->err, rc, "%s/%s: %s", c->store.uri, req->object->key, request_text(req));
 	}
 	return rc;
 }
 
-static void removed(void *clean, const struct io *io, uint64_t bytes)
+static void removed(void *clean, const struct request *req, uint64_t bytes)
 {
 	struct clean *c = clean;
 
-	if (io_failed(io)) {
-		say(c, io, io->status);
+	if (request_failed(req)) {
+		say(c, req, req->status);
 		return;
 	}
 	c->words[REMOVED]++;
@@ -52,17 +52,17 @@ static bool is_ours(const struct io_set *s, uint64_t bytes)
 static int remove_object(struct clean *c, const char *key)
 {
 	struct object o = {0};
-	struct io io = {.op = IO_STAT, .object = &o};
+	struct request req = {.op = REQ_STAT, .object = &o};
 	int rc;
 
 	snprintf(o.key, sizeof(o.key), "%s", key);
-	rc = queue_do(&c->queue, &io);
+	rc = queue_do(&c->queue, &req);
 	if (rc == -ENOENT)
 		return rc;
 	if (rc < 0)
-		return say(c, &io, rc);
-	if (is_ours(&c->set, io.done_bytes))
-		remover_add(&c->remover, key, io.done_bytes);
+		return say(c, &req, rc);
+	if (is_ours(&c->set, req.done_bytes))
+		batch_delete_add(&c->remover, key, req.done_bytes);
 	else
 		c->words[KEPT]++;
 	return 0;
@@ -92,11 +92,11 @@ static int remove_all(struct clean *c, struct err *err)
 		for (uint64_t i = 0; i < s->objects && (s->layout == IO_OBJECTS || !rank); i++)
 			remove_one(c, rank, i);
 		if (s->folder_per_rank) {
-			remover_flush(&c->remover);
+			batch_delete_flush(&c->remover);
 			io_set_remove_folder(s, rank, &c->queue);
 		}
 	}
-	remover_flush(&c->remover);
+	batch_delete_flush(&c->remover);
 	return group_agree(c->group, c->rc, err);
 }
 
@@ -142,7 +142,7 @@ static bool cleaned(const struct job *job, const struct job_phase *phase)
 	return false;
 }
 
-int io_clean(const struct job *job, const struct job_phase *phase, const struct place *place,
+int io_clean(const struct job *job, const struct job_phase *phase, const struct rank_place *place,
 	     struct group *group, struct group *node, struct clock *clock, const struct log *log,
 	     struct clean_counts *counts, struct err *err)
 {
@@ -163,7 +163,7 @@ int io_clean(const struct job *job, const struct job_phase *phase, const struct 
 	io_set_of(&c.set, o, job->seed, group->size);
 	rc = queue_open(&c.queue, &c.store, 1, err);
 	if (rc == 0)
-		rc = remover_open(&c.remover, &c.queue, removed, &c, err);
+		rc = batch_delete_open(&c.remover, &c.queue, removed, &c, err);
 	rc = group_agree(group, rc, err);
 	if (rc == 0 && store_can(&c.store, BACKEND_PERSISTENT | BACKEND_CONTENT))
 		rc = clean_set(&c, err);
@@ -172,7 +172,7 @@ int io_clean(const struct job *job, const struct job_phase *phase, const struct 
 	counts->kept += c.words[KEPT];
 	counts->absent += c.words[ABSENT];
 	counts->complete = rc == 0;
-	remover_close(&c.remover);
+	batch_delete_close(&c.remover);
 	queue_close(&c.queue);
 	store_close(&c.store);
 	return rc;

@@ -10,7 +10,7 @@
 
 /* Collective over group, as clean_run. Adds to counts. 0 also where there is no description, or the
  * store keeps nothing; else the first error met, after all that could be removed was. */
-int io_clean(const struct job *job, const struct job_phase *phase, const struct place *place,
+int io_clean(const struct job *job, const struct job_phase *phase, const struct rank_place *place,
 	     struct group *group, struct group *node, struct clock *clock, const struct log *log,
 	     struct clean_counts *counts, struct err *err);
 

@@ -35,23 +35,23 @@ static void open_handle(struct io_thread *t, struct io_slot *slot)
 	h->last = false;
 	memset(h->object.state, 0, sizeof(h->object.state));
 	io_set_key(t->work->set, t->share.rank, h->number, h->object.key);
-	slot->io = (struct io){.op = o->operation == IO_DO_READ ? IO_OPEN
-				     : whole(t)                 ? IO_BEGIN
-								: IO_UPDATE,
-			       .object = &h->object,
-			       .length = object_bytes(t),
-			       .part = o->block,
-			       .due_ns = slot->due_ns};
+	slot->req = (struct request){.op = o->operation == IO_DO_READ ? REQ_OPEN
+					   : whole(t)                 ? REQ_BEGIN
+								      : REQ_UPDATE,
+				     .object = &h->object,
+				     .length = object_bytes(t),
+				     .part = o->block,
+				     .due_ns = slot->due_ns};
 	io_send(t, slot, STEP_OPEN);
 }
 
 /* A version that is not whole goes up only where nothing stood before. */
-static enum io_op closing(const struct io_thread *t, const struct io_handle *h)
+static enum request_op closing(const struct io_thread *t, const struct io_handle *h)
 {
 	if (!whole(t))
-		return IO_CLOSE;
-	return h->bytes == t->work->set->size || (h->bytes && !t->work->set->complete) ? IO_COMMIT
-										       : IO_ABORT;
+		return REQ_CLOSE;
+	return h->bytes == t->work->set->size || (h->bytes && !t->work->set->complete) ? REQ_COMMIT
+										       : REQ_ABORT;
 }
 
 static void close_handle(struct io_thread *t, struct io_slot *slot, enum step step)
@@ -59,7 +59,7 @@ static void close_handle(struct io_thread *t, struct io_slot *slot, enum step st
 	struct io_handle *h = slot->handle;
 
 	h->state = HANDLE_BUSY;
-	slot->io = (struct io){.op = closing(t, h), .object = &h->object, .length = h->bytes};
+	slot->req = (struct request){.op = closing(t, h), .object = &h->object, .length = h->bytes};
 	io_send(t, slot, step);
 }
 
@@ -71,17 +71,17 @@ static void move(struct io_thread *t, struct io_slot *slot)
 
 	h->users++;
 	h->last = h->last || (slot->item.last && !work->shared);
-	slot->io = (struct io){.op = slot->writes ? IO_WRITE : IO_READ,
-			       .object = &h->object,
-			       .offset = slot->item.offset,
-			       .length = slot->item.length,
-			       .data = slot->buffer,
-			       .discard = work->options->discard,
-			       .due_ns = slot->due_ns};
+	slot->req = (struct request){.op = slot->writes ? REQ_WRITE : REQ_READ,
+				     .object = &h->object,
+				     .offset = slot->item.offset,
+				     .length = slot->item.length,
+				     .data = slot->buffer,
+				     .discard = work->options->discard,
+				     .due_ns = slot->due_ns};
 	if (slot->writes && slot->buffer) {
 		begin_ns = clock_now(work->store->clock);
 		pattern_fill(&work->pattern, t->share.rank * work->objects + slot->item.object,
-			     slot->io.offset, slot->buffer, slot->io.length);
+			     slot->req.offset, slot->buffer, slot->req.length);
 		t->fill_ns += clock_now(work->store->clock) - begin_ns;
 	}
 	if (!slot->writes)
@@ -131,9 +131,9 @@ static void opened(struct io_thread *t, struct io_slot *slot)
 {
 	struct io_handle *h = slot->handle;
 
-	if (slot->io.status < 0) {
+	if (slot->req.status < 0) {
 		h->state = HANDLE_CLOSED;
-		io_fail(t, slot, slot->io.status, NULL);
+		io_fail(t, slot, slot->req.status, NULL);
 	} else {
 		h->state = HANDLE_OPEN;
 		io_cold_opened(t, slot);
@@ -145,40 +145,40 @@ static void opened(struct io_thread *t, struct io_slot *slot)
 static uint64_t verified(struct io_thread *t, const struct io_slot *slot)
 {
 	const struct io_work *work = t->work;
-	uint64_t at = 0, length = slot->io.length, begin_ns = clock_now(work->store->clock), good;
+	uint64_t at = 0, length = slot->req.length, begin_ns = clock_now(work->store->clock), good;
 
 	if (work->options->verify == IO_VERIFY_SAMPLED && length > IO_PAYLOAD_SAMPLE) {
-		at = random_at(t->key ^ verify_stream, slot->number, slot->io.offset);
+		at = random_at(t->key ^ verify_stream, slot->number, slot->req.offset);
 		at = at % (length - IO_PAYLOAD_SAMPLE + 1) & ~(uint64_t)7;
 		length = IO_PAYLOAD_SAMPLE;
 	}
 	good = pattern_verify(&work->pattern, t->share.rank * work->objects + slot->item.object,
-			      slot->io.offset + at, (const char *)slot->buffer + slot->io.lead + at,
-			      length);
+			      slot->req.offset + at,
+			      (const char *)slot->buffer + slot->req.lead + at, length);
 	t->verify_ns += clock_now(work->store->clock) - begin_ns;
-	return good == length ? slot->io.length : at + good;
+	return good == length ? slot->req.length : at + good;
 }
 
 /* A block has moved: whether all of it is as it should be. */
 static int check(struct io_thread *t, const struct io_slot *slot, char text[FAILURE_TEXT_BYTES])
 {
-	const struct io *io = &slot->io;
+	const struct request *req = &slot->req;
 	uint64_t good;
 
-	if (io->status < 0) {
-		snprintf(text, FAILURE_TEXT_BYTES, "%s", io_text(io));
-		if (io->status == -ENODATA)
+	if (req->status < 0) {
+		snprintf(text, FAILURE_TEXT_BYTES, "%s", request_text(req));
+		if (req->status == -ENODATA)
 			snprintf(text, FAILURE_TEXT_BYTES, "ends at byte %" PRIu64,
-				 io->offset + io->done_bytes);
-		return io->status;
+				 req->offset + req->done_bytes);
+		return req->status;
 	}
 	if (slot->writes || !slot->buffer || t->work->options->verify == IO_VERIFY_NONE)
 		return 0;
 	good = verified(t, slot);
-	if (good == io->length)
+	if (good == req->length)
 		return 0;
 	t->payload_errors++;
-	snprintf(text, FAILURE_TEXT_BYTES, "payload differs at byte %" PRIu64, io->offset + good);
+	snprintf(text, FAILURE_TEXT_BYTES, "payload differs at byte %" PRIu64, req->offset + good);
 	return -EILSEQ;
 }
 
@@ -190,7 +190,7 @@ static void moved(struct io_thread *t, struct io_slot *slot)
 
 	h->users--;
 	if (rc == 0 && slot->writes)
-		h->bytes += slot->io.length;
+		h->bytes += slot->req.length;
 	if (h->users == 0 && h->last && rc == 0) {
 		close_handle(t, slot, STEP_CLOSE);
 		return;
@@ -204,15 +204,15 @@ static void moved(struct io_thread *t, struct io_slot *slot)
 }
 
 /* What a commit says that the store has. */
-static int check_closed(const struct io_thread *t, const struct io *io,
+static int check_closed(const struct io_thread *t, const struct request *req,
 			char text[FAILURE_TEXT_BYTES])
 {
-	snprintf(text, FAILURE_TEXT_BYTES, "%s", io_text(io));
-	if (io->status < 0 || io->op != IO_COMMIT || io->done_bytes == io->length ||
+	snprintf(text, FAILURE_TEXT_BYTES, "%s", request_text(req));
+	if (req->status < 0 || req->op != REQ_COMMIT || req->done_bytes == req->length ||
 	    !t->work->content)
-		return io->status;
+		return req->status;
 	snprintf(text, FAILURE_TEXT_BYTES, "the store has %" PRIu64 " bytes of it, not %" PRIu64,
-		 io->done_bytes, io->length);
+		 req->done_bytes, req->length);
 	return -EIO;
 }
 
@@ -220,12 +220,12 @@ static void closed(struct io_thread *t, struct io_slot *slot)
 {
 	struct io_handle *h = slot->handle;
 	char text[FAILURE_TEXT_BYTES];
-	int rc = check_closed(t, &slot->io, text);
+	int rc = check_closed(t, &slot->req, text);
 
 	/* What could not be published must not stay as a part of something. */
-	if (slot->io.op == IO_COMMIT && slot->io.status < 0) {
+	if (slot->req.op == REQ_COMMIT && slot->req.status < 0) {
 		io_fails(t, slot, rc, text);
-		slot->io = (struct io){.op = IO_ABORT, .object = &h->object};
+		slot->req = (struct request){.op = REQ_ABORT, .object = &h->object};
 		io_send(t, slot, STEP_DROP);
 		return;
 	}
@@ -242,7 +242,7 @@ void io_data_step(struct io_thread *t, struct io_slot *slot)
 	switch (slot->step) {
 	case STEP_EVICT:
 		/* Closing another's object went wrong: its bytes may be lost, and this one pays. */
-		if (slot->io.status < 0) {
+		if (slot->req.status < 0) {
 			closed(t, slot);
 			return;
 		}
@@ -279,24 +279,25 @@ int io_data_end(struct io_thread *t)
 	for (uint32_t i = 0; i < t->handle_count; i++) {
 		struct io_handle *h = &t->handles[i];
 		char text[FAILURE_TEXT_BYTES];
-		struct io io;
+		struct request req;
 		int closed_rc;
 
 		if (h->state != HANDLE_OPEN || t->work->shared)
 			continue;
 		/* More of it may follow where the time was over. */
-		if (t->timed_out && whole(t) && t->work->options->wear_out && t->rc == 0 &&
+		if (t->timed_out && whole(t) && t->work->options->stonewall && t->rc == 0 &&
 		    !h->last)
 			continue;
-		io = (struct io){.op = closing(t, h), .object = &h->object, .length = h->bytes};
-		queue_do(&t->worker->queue, &io);
-		if (io.op == IO_COMMIT && io.status < 0)
-			queue_do(&t->worker->queue,
-				 &(struct io){.op = IO_ABORT, .object = &h->object});
+		req = (struct request){
+			.op = closing(t, h), .object = &h->object, .length = h->bytes};
+		queue_do(&t->member->queue, &req);
+		if (req.op == REQ_COMMIT && req.status < 0)
+			queue_do(&t->member->queue,
+				 &(struct request){.op = REQ_ABORT, .object = &h->object});
 		h->state = HANDLE_CLOSED;
-		closed_rc = check_closed(t, &io, text);
+		closed_rc = check_closed(t, &req, text);
 		if (closed_rc < 0 && rc == 0)
-			rc = file_worker_fail(t->worker, &io, closed_rc, text);
+			rc = crew_fail(t->member, &req, closed_rc, text);
 	}
 	return rc;
 }

@@ -20,7 +20,7 @@ struct run {
 	const struct io_options *options;
 	struct store store;
 	struct queue side; /* for what is not the phase's own work: descriptions, folders */
-	struct file_pass pass;
+	struct crew crew;
 	struct io_set set;
 	struct io_work work;
 	struct cold cold;
@@ -57,7 +57,7 @@ static int run_all(struct run *r, enum stop_reason *stopped, struct err *err)
 		rc = begin_shared(r, err);
 	if (rc < 0)
 		return rc;
-	rc = file_pass_run(&r->pass, io_thread_run, stopped, err);
+	rc = crew_run(&r->crew, io_thread_run, stopped, err);
 	if (rc == 0 && *stopped == STOP_NONE && r->options->seconds_ns)
 		rc = go_on(r, stopped, err);
 	ended = settle(r, rc < 0 || *stopped > STOP_LIMIT, rc < 0 ? NULL : err);
@@ -101,12 +101,12 @@ static int io_run(struct phase_context *ctx, enum stop_reason *stopped, struct e
 	return rc;
 }
 
-static enum io_op main_op(const struct io_options *o)
+static enum request_op main_op(const struct io_options *o)
 {
-	static const enum io_op ops[] = {
-		[IO_DO_WRITE] = IO_WRITE, [IO_DO_READ] = IO_READ,     [IO_DO_MIXED] = IO_READ,
-		[IO_DO_STAT] = IO_STAT,   [IO_DO_CREATE] = IO_UPDATE, [IO_DO_RENAME] = IO_RENAME,
-		[IO_DO_LIST] = IO_LIST,   [IO_DO_DELETE] = IO_DELETE,
+	static const enum request_op ops[] = {
+		[IO_DO_WRITE] = REQ_WRITE, [IO_DO_READ] = REQ_READ,     [IO_DO_MIXED] = REQ_READ,
+		[IO_DO_STAT] = REQ_STAT,   [IO_DO_CREATE] = REQ_UPDATE, [IO_DO_RENAME] = REQ_RENAME,
+		[IO_DO_LIST] = REQ_LIST,   [IO_DO_DELETE] = REQ_DELETE,
 	};
 
 	return ops[o->operation];
@@ -153,7 +153,7 @@ static int open_all(struct run *r, struct err *err)
 		return rc;
 	io_set_of(&r->set, o, ctx->job->seed, ctx->group->size);
 	r->work.content = store_can(&r->store, BACKEND_CONTENT);
-	r->pass = (struct file_pass){
+	r->crew = (struct crew){
 		.files = o->seconds_ns && !o->passes
 				 ? 0
 				 : io_items(o) * (o->passes ? o->passes : 1) * ctx->group->size,
@@ -178,17 +178,17 @@ static int open_all(struct run *r, struct err *err)
 	if (rc == 0)
 		queue_unlogged(&r->side);
 	if (rc == 0)
-		rc = file_pass_open(&r->pass, err);
+		rc = crew_open(&r->crew, err);
 	return group_agree(ctx->group, rc, err);
 }
 
 static void close_all(struct run *r)
 {
-	for (uint32_t i = 0; r->work.threads && i < r->pass.threads; i++)
+	for (uint32_t i = 0; r->work.threads && i < r->crew.threads; i++)
 		io_thread_close(&r->work.threads[i]);
 	free(r->work.threads);
 	cold_close(&r->cold);
-	file_pass_close(&r->pass);
+	crew_close(&r->crew);
 	queue_close(&r->side);
 	if (r->store.ops)
 		store_close(&r->store);
@@ -271,11 +271,11 @@ static int open_threads(struct run *r, struct err *err)
 	describe_work(r);
 	r->work.threads = calloc(o->threads, sizeof(*r->work.threads));
 	if (!r->work.threads)
-		rc = err_set(err, -ENOMEM, "no memory for %u threads", r->pass.threads);
+		rc = err_set(err, -ENOMEM, "no memory for %u threads", r->crew.threads);
 	for (uint32_t i = 0; rc == 0 && i < o->threads; i++) {
 		struct io_thread *t = &r->work.threads[i];
 
-		rc = io_thread_open(t, &r->work, &r->pass.workers[i], err);
+		rc = io_thread_open(t, &r->work, &r->crew.members[i], err);
 		io_share_init(&t->share, &r->set, o, rank, i);
 		t->limit = io_limit(o, t->share.items);
 		t->warm = o->warmup_ns == 0;
@@ -311,15 +311,15 @@ static int begin(struct run *r)
 	ahead_ns = now_ns + BEGIN_NS;
 	if (ctx->node && group_allreduce(ctx->node, MERGE_MAX, &ahead_ns, 1) == 0)
 		now_ns = ahead_ns;
-	if (ctx->begins)
-		ctx->begins(ctx->begins_argument);
+	if (ctx->measure_from)
+		ctx->measure_from(ctx->measure_from_argument);
 	r->work.start_ns = now_ns;
 	r->work.origin_ns = now_ns + o->warmup_ns;
 	r->work.until_ns = o->seconds_ns ? r->work.origin_ns + o->seconds_ns : 0;
-	r->pass.start_ns = now_ns;
+	r->crew.start_ns = now_ns;
 	timeline_init(ctx->tally->timeline, now_ns);
 	for (uint32_t i = 0; i < o->threads; i++) {
-		timeline_init(&r->pass.workers[i].timeline, now_ns);
+		timeline_init(&r->crew.members[i].timeline, now_ns);
 		io_pace_init(&r->work.threads[i].pace, o, ctx->job->seed,
 			     ctx->group->rank * o->threads + i, ctx->group->size * o->threads,
 			     now_ns);
@@ -337,8 +337,8 @@ static int begin_shared(struct run *r, struct err *err)
 	clock_sleep_until(r->ctx->clock, r->work.start_ns);
 	io_set_key(&r->set, 0, 0, r->shared.object.key);
 	rc = shared_object_begin(&r->shared, r->set.size * r->set.ranks, r->options->block,
-				 &r->pass.workers[0], r->ctx->group, err);
-	for (uint32_t i = 0; rc == 0 && i < r->pass.threads; i++)
+				 &r->crew.members[0], r->ctx->group, err);
+	for (uint32_t i = 0; rc == 0 && i < r->crew.threads; i++)
 		io_data_share(&r->work.threads[i], &r->shared.object);
 	return rc;
 }
@@ -353,11 +353,11 @@ static int end_shared(struct run *r, uint64_t *done, bool *all, struct err *err)
 
 	if (!r->work.shared)
 		return 0;
-	rc = shared_object_end(&r->shared, all, &r->pass.workers[0], r->ctx->group, err);
+	rc = shared_object_end(&r->shared, all, &r->crew.members[0], r->ctx->group, err);
 	r->dropped = !*all;
 	if (!*all)
 		*done = 0;
-	now_ns = r->pass.workers[0].queue.now_ns;
+	now_ns = r->crew.members[0].queue.now_ns;
 	if (*all && now_ns > r->work.origin_ns + t->end_ns)
 		t->end_ns = now_ns - r->work.origin_ns;
 	return rc;
@@ -369,7 +369,7 @@ static int go_on(struct run *r, enum stop_reason *stopped, struct err *err)
 	uint64_t words[2] = {0, 0}; /* most issued; whether any was stopped by its time */
 	int rc;
 
-	for (uint32_t i = 0; i < r->pass.threads; i++) {
+	for (uint32_t i = 0; i < r->crew.threads; i++) {
 		const struct io_thread *t = &r->work.threads[i];
 
 		words[0] = t->issued > words[0] ? t->issued : words[0];
@@ -378,18 +378,18 @@ static int go_on(struct run *r, enum stop_reason *stopped, struct err *err)
 	rc = group_allreduce(r->ctx->group, MERGE_MAX, words, 2);
 	if (rc < 0 || !words[1])
 		return rc;
-	if (!r->options->wear_out) {
+	if (!r->options->stonewall) {
 		*stopped = STOP_LIMIT;
 		return 0;
 	}
 	r->work.until_ns = 0;
-	for (uint32_t i = 0; i < r->pass.threads; i++) {
+	for (uint32_t i = 0; i < r->crew.threads; i++) {
 		struct io_thread *t = &r->work.threads[i];
 
 		t->timed_out = false;
 		t->limit = words[0] < t->limit ? words[0] : t->limit;
 	}
-	return file_pass_run(&r->pass, io_thread_run, stopped, err);
+	return crew_run(&r->crew, io_thread_run, stopped, err);
 }
 
 /* What the least of the threads has done for sure, and whether it was all. */
@@ -397,7 +397,7 @@ static void least_done(const struct run *r, uint64_t *done, bool *all)
 {
 	*done = UINT64_MAX;
 	*all = true;
-	for (uint32_t i = 0; i < r->pass.threads; i++) {
+	for (uint32_t i = 0; i < r->crew.threads; i++) {
 		const struct io_thread *t = &r->work.threads[i];
 		uint64_t sure = t->issued < t->first_failed ? t->issued : t->first_failed;
 
@@ -410,7 +410,7 @@ static uint64_t first_mark(const struct run *r)
 {
 	uint64_t first = UINT64_MAX;
 
-	for (uint32_t i = 0; i < r->pass.threads; i++) {
+	for (uint32_t i = 0; i < r->crew.threads; i++) {
 		const struct io_thread *t = &r->work.threads[i];
 
 		if (t->issued && t->mark_ns < first)
@@ -449,7 +449,7 @@ static int settle(struct run *r, bool failed, struct err *err)
 	int rc = 0, ended, shared;
 
 	/* Threads that were to go on and did not have left objects open. */
-	for (uint32_t i = 0; i < r->pass.threads; i++) {
+	for (uint32_t i = 0; i < r->crew.threads; i++) {
 		struct io_thread *t = &r->work.threads[i];
 
 		t->timed_out = false;
@@ -466,7 +466,7 @@ static int settle(struct run *r, bool failed, struct err *err)
 	rc = group_allreduce(ctx->group, MERGE_MIN, words, 3);
 	if (rc < 0)
 		return rc;
-	io_measure(&r->pass, &r->work, words[0] == UINT64_MAX ? 0 : words[0], ctx->tally);
+	io_measure(&r->crew, &r->work, words[0] == UINT64_MAX ? 0 : words[0], ctx->tally);
 	ended = io_set_end(&r->set, r->options, words[1], words[2], &r->side, ctx->group,
 			   shared < 0 ? NULL : err);
 	say(r);

@@ -45,7 +45,7 @@ struct io_options {
 	uint32_t order;
 	uint64_t depth, threads, batch;
 	uint64_t passes, count, bytes, seconds_ns, warmup_ns;
-	bool wear_out;
+	bool stonewall;
 	uint32_t shift, verify, on_error;
 	bool discard;
 	double compress, dedup;

@@ -117,31 +117,31 @@ const struct tally_schema io_schema = {
 
 /* In the order of the first histograms; each with the measure that counts it. */
 static const struct {
-	enum io_op ops[2];
+	enum request_op ops[2];
 	unsigned measure;
 } kinds[KINDS] = {
-	{{IO_READ, IO_READ}, IO_READS},      {{IO_WRITE, IO_WRITE}, IO_WRITES},
-	{{IO_STAT, IO_STAT}, IO_STATS},      {{IO_RENAME, IO_RENAME}, IO_RENAMES},
-	{{IO_LIST, IO_LIST}, IO_LISTS},      {{IO_DELETE, IO_DELETE}, IO_DELETES},
-	{{IO_BEGIN, IO_UPDATE}, IO_CREATES}, {{IO_OPEN, IO_OPEN}, IO_OPENS},
-	{{IO_CLOSE, IO_COMMIT}, IO_CLOSES},
+	{{REQ_READ, REQ_READ}, IO_READS},      {{REQ_WRITE, REQ_WRITE}, IO_WRITES},
+	{{REQ_STAT, REQ_STAT}, IO_STATS},      {{REQ_RENAME, REQ_RENAME}, IO_RENAMES},
+	{{REQ_LIST, REQ_LIST}, IO_LISTS},      {{REQ_DELETE, REQ_DELETE}, IO_DELETES},
+	{{REQ_BEGIN, REQ_UPDATE}, IO_CREATES}, {{REQ_OPEN, REQ_OPEN}, IO_OPENS},
+	{{REQ_CLOSE, REQ_COMMIT}, IO_CLOSES},
 };
 
 static void measure_queue(struct tally *t, const struct queue_stats *stats)
 {
 	uint64_t *row = t->rank_row;
 
-	for (unsigned op = 0; op < IO_OPS; op++) {
+	for (unsigned op = 0; op < REQ_OPS; op++) {
 		row[TALLY_OPERATIONS] += stats->op[op].operations;
 		row[TALLY_ERRORS] += stats->op[op].errors;
 		row[IO_LATE] += stats->op[op].late;
 		row[IO_SHORT_TRANSFERS] += stats->op[op].short_transfers;
 	}
-	row[TALLY_BYTES_READ] += stats->op[IO_READ].bytes;
-	row[TALLY_BYTES_WRITTEN] += stats->op[IO_WRITE].bytes;
+	row[TALLY_BYTES_READ] += stats->op[REQ_READ].bytes;
+	row[TALLY_BYTES_WRITTEN] += stats->op[REQ_WRITE].bytes;
 	for (unsigned k = 0; k < KINDS; k++) {
 		for (unsigned i = 0; i < 2; i++) {
-			enum io_op op = kinds[k].ops[i];
+			enum request_op op = kinds[k].ops[i];
 
 			if (!stats->op[op].operations || (i && op == kinds[k].ops[0]))
 				continue;
@@ -173,15 +173,15 @@ static void measure_thread(struct tally *t, const struct io_thread *thread, uint
 	hist_merge(&t->hists[HISTS - 1], &thread->whole);
 }
 
-void io_measure(const struct file_pass *pass, const struct io_work *work, uint64_t first_ns,
+void io_measure(const struct crew *crew, const struct io_work *work, uint64_t first_ns,
 		struct tally *t)
 {
 	uint64_t *row = t->rank_row;
 
 	row[IO_FIRST_DONE_NS] = first_ns;
-	for (uint32_t i = 0; i < pass->threads; i++) {
+	for (uint32_t i = 0; i < crew->threads; i++) {
 		const struct io_thread *thread = &work->threads[i];
-		const struct file_worker *w = &pass->workers[i];
+		const struct crew_thread *w = &crew->members[i];
 
 		measure_queue(t, w->queue.stats);
 		queue_count_endpoints(&w->queue, t);
@@ -201,6 +201,6 @@ void io_measure(const struct file_pass *pass, const struct io_work *work, uint64
 		row[IO_RESIDENT_SAMPLED_BYTES] += thread->residency.sampled_bytes;
 		row[IO_RESIDENT_BYTES] += thread->residency.resident_bytes;
 		timeline_merge(t->timeline, &w->timeline);
-		file_worker_failures(w, t);
+		crew_failures(w, t);
 	}
 }

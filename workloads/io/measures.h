@@ -5,7 +5,7 @@
 #include "workloads/io/work.h"
 
 /* This rank's, once its threads rest. first_ns: when the first thread of any rank had done its part. */
-void io_measure(const struct file_pass *pass, const struct io_work *work, uint64_t first_ns,
+void io_measure(const struct crew *pass, const struct io_work *work, uint64_t first_ns,
 		struct tally *t);
 
 #endif

@@ -10,16 +10,17 @@ enum step { STEP_ONLY, STEP_CREATED, STEP_CLOSED, STEP_THERE, STEP_BACK, STEP_PA
 
 static const char not_there[] = "is not there, though it was written";
 
-static void send(struct io_thread *t, struct io_slot *slot, enum io_op op, enum step step)
+static void send(struct io_thread *t, struct io_slot *slot, enum request_op op, enum step step)
 {
-	slot->io = (struct io){.op = op, .object = &slot->name->object, .due_ns = slot->due_ns};
+	slot->req =
+		(struct request){.op = op, .object = &slot->name->object, .due_ns = slot->due_ns};
 	io_send(t, slot, step);
 }
 
 /* In the order of a folder's entries: those of haul's own, which are not the set's, do not count. */
-static int entry(struct io *io, const char *name, uint64_t size)
+static int entry(struct request *req, const char *name, uint64_t size)
 {
-	struct io_slot *slot = io->user;
+	struct io_slot *slot = req->user;
 
 	(void)size;
 	slot->name->entries += name[0] != '.' && name[strlen(name) - 1] != '/';
@@ -28,10 +29,10 @@ static int entry(struct io *io, const char *name, uint64_t size)
 
 static void send_page(struct io_thread *t, struct io_slot *slot)
 {
-	slot->io = (struct io){.op = IO_LIST,
-			       .object = &slot->name->object,
-			       .listing = &slot->name->listing,
-			       .due_ns = slot->due_ns};
+	slot->req = (struct request){.op = REQ_LIST,
+				     .object = &slot->name->object,
+				     .listing = &slot->name->listing,
+				     .due_ns = slot->due_ns};
 	io_send(t, slot, STEP_PAGE);
 }
 
@@ -61,9 +62,9 @@ static void begin_batch(struct io_thread *t, struct io_slot *slot)
 		io_take(t, slot, &item);
 		io_set_key(work->set, t->share.rank, item.object, name->keys[i].key);
 	}
-	send(t, slot, IO_DELETE, STEP_MANY);
-	slot->io.keys = name->keys;
-	slot->io.key_count = n;
+	send(t, slot, REQ_DELETE, STEP_MANY);
+	slot->req.keys = name->keys;
+	slot->req.key_count = n;
 }
 
 void io_names_begin(struct io_thread *t, struct io_slot *slot)
@@ -74,16 +75,16 @@ void io_names_begin(struct io_thread *t, struct io_slot *slot)
 	io_set_key(t->work->set, t->share.rank, slot->item.object, n->object.key);
 	switch (t->work->options->operation) {
 	case IO_DO_STAT:
-		send(t, slot, IO_STAT, STEP_ONLY);
+		send(t, slot, REQ_STAT, STEP_ONLY);
 		return;
 	case IO_DO_CREATE:
-		send(t, slot, IO_UPDATE, STEP_CREATED);
+		send(t, slot, REQ_UPDATE, STEP_CREATED);
 		return;
 	case IO_DO_RENAME:
 		strcpy(n->target, n->object.key);
 		io_set_renamed(n->target);
-		send(t, slot, IO_RENAME, STEP_THERE);
-		slot->io.target = n->target;
+		send(t, slot, REQ_RENAME, STEP_THERE);
+		slot->req.target = n->target;
 		return;
 	case IO_DO_LIST:
 		begin_listing(t, slot);
@@ -92,7 +93,7 @@ void io_names_begin(struct io_thread *t, struct io_slot *slot)
 		if (n->keys)
 			begin_batch(t, slot);
 		else
-			send(t, slot, IO_DELETE, STEP_ONLY);
+			send(t, slot, REQ_DELETE, STEP_ONLY);
 	}
 }
 
@@ -101,8 +102,8 @@ static void answered_each(struct io_thread *t, struct io_slot *slot)
 {
 	const struct io_work *work = t->work;
 
-	for (uint32_t i = 0; i < slot->io.key_count; i++, slot->number++) {
-		const struct io_key *k = &slot->io.keys[i];
+	for (uint32_t i = 0; i < slot->req.key_count; i++, slot->number++) {
+		const struct request_key *k = &slot->req.keys[i];
 		bool absent = k->status == -ENOENT;
 
 		t->absent += absent;
@@ -115,7 +116,7 @@ static void answered_each(struct io_thread *t, struct io_slot *slot)
 		io_fails(t, slot, k->status,
 			 absent   ? not_there
 			 : k->why ? k->why
-				  : io_status_text(k->status));
+				  : request_status_text(k->status));
 	}
 	io_let_go(t, slot);
 }
@@ -124,11 +125,11 @@ static void answered_each(struct io_thread *t, struct io_slot *slot)
 static void answered(struct io_thread *t, struct io_slot *slot)
 {
 	const struct io_work *work = t->work;
-	const struct io *io = &slot->io;
+	const struct request *req = &slot->req;
 	uint64_t size = work->set->size * (work->set->layout == IO_OBJECTS ? 1 : work->set->ranks);
 	char text[FAILURE_TEXT_BYTES];
 
-	if (io->status == -ENOENT) {
+	if (req->status == -ENOENT) {
 		t->absent++;
 		if (!work->strict) {
 			io_done(t, slot);
@@ -138,16 +139,16 @@ static void answered(struct io_thread *t, struct io_slot *slot)
 		io_fail(t, slot, -ENOENT, not_there);
 		return;
 	}
-	if (io->status == 0 && io->op == IO_STAT && work->strict &&
-	    work->options->verify != IO_VERIFY_NONE && io->done_bytes != size) {
+	if (req->status == 0 && req->op == REQ_STAT && work->strict &&
+	    work->options->verify != IO_VERIFY_NONE && req->done_bytes != size) {
 		t->missing++;
-		snprintf(text, sizeof(text), "has %" PRIu64 " bytes, not %" PRIu64, io->done_bytes,
+		snprintf(text, sizeof(text), "has %" PRIu64 " bytes, not %" PRIu64, req->done_bytes,
 			 size);
 		io_fail(t, slot, -EIO, text);
 		return;
 	}
-	if (io->status < 0)
-		io_fail(t, slot, io->status, NULL);
+	if (req->status < 0)
+		io_fail(t, slot, req->status, NULL);
 	else
 		io_done(t, slot);
 }
@@ -158,18 +159,18 @@ static void renamed(struct io_thread *t, struct io_slot *slot)
 	struct io_name *n = slot->name;
 	char key[OBJECT_KEY_BYTES];
 
-	if (slot->io.status < 0) {
-		io_fail(t, slot, slot->io.status, NULL);
+	if (slot->req.status < 0) {
+		io_fail(t, slot, slot->req.status, NULL);
 		return;
 	}
 	io_count(t, slot);
-	slot->begin_ns = slot->io.done_ns;
+	slot->begin_ns = slot->req.done_ns;
 	slot->due_ns = 0;
 	strcpy(key, n->object.key);
 	strcpy(n->object.key, n->target);
 	strcpy(n->target, key);
-	send(t, slot, IO_RENAME, STEP_BACK);
-	slot->io.target = n->target;
+	send(t, slot, REQ_RENAME, STEP_BACK);
+	slot->req.target = n->target;
 }
 
 static void listed(struct io_thread *t, struct io_slot *slot)
@@ -178,8 +179,8 @@ static void listed(struct io_thread *t, struct io_slot *slot)
 	uint64_t wanted = set->objects * (set->folder_per_rank ? 1 : set->ranks);
 	char text[FAILURE_TEXT_BYTES];
 
-	if (slot->io.status < 0) {
-		io_fail(t, slot, slot->io.status, NULL);
+	if (slot->req.status < 0) {
+		io_fail(t, slot, slot->req.status, NULL);
 		return;
 	}
 	if (slot->name->listing.more) {
@@ -208,10 +209,10 @@ void io_names_step(struct io_thread *t, struct io_slot *slot)
 		answered_each(t, slot);
 		return;
 	case STEP_CREATED:
-		if (slot->io.status < 0)
-			io_fail(t, slot, slot->io.status, NULL);
+		if (slot->req.status < 0)
+			io_fail(t, slot, slot->req.status, NULL);
 		else
-			send(t, slot, IO_CLOSE, STEP_CLOSED);
+			send(t, slot, REQ_CLOSE, STEP_CLOSED);
 		return;
 	case STEP_THERE:
 		renamed(t, slot);
@@ -220,8 +221,8 @@ void io_names_step(struct io_thread *t, struct io_slot *slot)
 		listed(t, slot);
 		return;
 	default:
-		if (slot->io.status < 0)
-			io_fail(t, slot, slot->io.status, NULL);
+		if (slot->req.status < 0)
+			io_fail(t, slot, slot->req.status, NULL);
 		else
 			io_done(t, slot);
 	}

@@ -39,7 +39,7 @@ const struct option io_options_table[] = {
 		.help = "operations in flight for each thread"),
 	OPT_U64("threads", struct io_options, threads, .def = 1, .min = 1, .max = 1024,
 		.help = "a rank; its work is shared out over them"),
-	OPT_U64("batch", struct io_options, batch, .def = 1, .min = 1, .max = IO_KEYS_MAX,
+	OPT_U64("batch", struct io_options, batch, .def = 1, .min = 1, .max = REQ_KEYS_MAX,
 		.help = "delete: keys that one request removes, where a store takes several (s3); depth counts requests"),
 	OPT_U64("passes", struct io_options, passes, .def = 1, .max = 1ull << 40,
 		.help = "times over the work; 0: until another limit"),
@@ -52,7 +52,7 @@ const struct option io_options_table[] = {
 	OPT_TIME("warmup", struct io_options, warmup_ns, .def = 0,
 		 .help = "time at the start that is not counted, before \"seconds\""),
 	OPT_BOOL(
-		"wear_out", struct io_options, wear_out, .def = false,
+		"wear_out", struct io_options, stonewall, .def = false,
 		.help = "after \"seconds\" all threads go on until each has done as much as the first"),
 	OPT_CHOICE(
 		"shift", struct io_options, shift, .choices = shift_names,
@@ -211,7 +211,7 @@ static int check_limits(const struct io_options *o, const char *path, struct err
 			       operation_names[o->operation]);
 	if (o->bytes && o->bytes < o->block)
 		return err_set(err, -EINVAL, "%s/bytes: is less than one block", path);
-	if (o->wear_out && !o->seconds_ns)
+	if (o->stonewall && !o->seconds_ns)
 		return err_set(err, -EINVAL, "%s/wear_out: needs \"seconds\"", path);
 	return 0;
 }

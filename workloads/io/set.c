@@ -162,10 +162,10 @@ static int save(const struct io_set *s, struct queue *q, struct err *err)
 	return rc;
 }
 
-static int found_entry(struct io *io, const char *name, uint64_t size)
+static int found_entry(struct request *req, const char *name, uint64_t size)
 {
 	(void)size;
-	snprintf(io->user, OBJECT_KEY_BYTES, "%s", name);
+	snprintf(req->user, OBJECT_KEY_BYTES, "%s", name);
 	return 0;
 }
 
@@ -176,18 +176,19 @@ static int check_empty(const struct io_set *s, struct queue *q, struct err *err)
 	struct listing listing = {.entry = found_entry};
 	char name[OBJECT_KEY_BYTES] = "";
 	struct object o = {0};
-	struct io io = {
-		.op = IO_LIST, .object = &o, .length = 1, .listing = &listing, .user = name};
+	struct request req = {
+		.op = REQ_LIST, .object = &o, .length = 1, .listing = &listing, .user = name};
 	int rc;
 
 	if (!store_can(q->channel.store, BACKEND_LIST))
 		return 0;
 	snprintf(o.key, sizeof(o.key), "%s%s", s->folder, s->folder[0] ? "/" : "");
-	rc = queue_do(q, &io);
+	rc = queue_do(q, &req);
 	if (rc == -ENOENT)
 		return 0;
 	if (rc < 0)
-		return err_set(err, rc, "%s/%s: %s", q->channel.store->uri, o.key, io_text(&io));
+		return err_set(err, rc, "%s/%s: %s", q->channel.store->uri, o.key,
+			       request_text(&req));
 	if (!name[0])
 		return 0;
 	return err_set(
@@ -354,7 +355,7 @@ static void remove_key(struct queue *q, const char *key)
 	struct object o = {0};
 
 	snprintf(o.key, sizeof(o.key), "%s", key);
-	queue_do(q, &(struct io){.op = IO_DELETE, .object = &o});
+	queue_do(q, &(struct request){.op = REQ_DELETE, .object = &o});
 }
 
 /* Folders that hold something else stay: removing them fails. */

@@ -12,7 +12,7 @@ static const uint64_t thread_stream = 0x746872656164; /* "thread" */
 
 uint64_t io_buffer_bytes(const struct io_options *o, const struct store *store)
 {
-	uint64_t window = queue_window(store, o->block);
+	uint64_t window = queue_buffer_bytes(store, o->block);
 
 	return (window + PATTERN_BLOCK - 1) / PATTERN_BLOCK * PATTERN_BLOCK;
 }
@@ -28,14 +28,14 @@ static uint32_t handles_of(const struct io_options *o)
 
 uint64_t io_thread_bytes(const struct io_options *o, bool content)
 {
-	uint64_t slot = sizeof(struct io_slot) + 2 * sizeof(struct io *);
+	uint64_t slot = sizeof(struct io_slot) + 2 * sizeof(struct request *);
 
 	if (!io_moves(o))
 		slot += sizeof(struct io_name) +
-			(o->batch > 1 ? o->batch : 0) * sizeof(struct io_key);
+			(o->batch > 1 ? o->batch : 0) * sizeof(struct request_key);
 	else if (content)
 		slot += o->block;
-	return sizeof(struct io_thread) + sizeof(struct file_worker) + sizeof(struct queue_stats) +
+	return sizeof(struct io_thread) + sizeof(struct crew_thread) + sizeof(struct queue_stats) +
 	       slot * o->depth + handles_of(o) * sizeof(struct io_handle);
 }
 
@@ -47,8 +47,8 @@ static void slots_init(struct io_thread *t)
 	for (uint64_t i = o->depth; i-- > 0;) {
 		struct io_slot *slot = &t->slots[i];
 
-		if (t->worker->buffer)
-			slot->buffer = (char *)t->worker->buffer + i * bytes;
+		if (t->member->buffer)
+			slot->buffer = (char *)t->member->buffer + i * bytes;
 		if (t->names)
 			slot->name = &t->names[i];
 		if (slot->name && t->keys)
@@ -60,17 +60,17 @@ static void slots_init(struct io_thread *t)
 		t->handles[i].tail = &t->handles[i].waiting;
 }
 
-int io_thread_open(struct io_thread *t, struct io_work *work, struct file_worker *w,
+int io_thread_open(struct io_thread *t, struct io_work *work, struct crew_thread *w,
 		   struct err *err)
 {
 	const struct io_options *o = work->options;
 
 	t->work = work;
-	t->worker = w;
+	t->member = w;
 	t->handle_count = handles_of(o);
 	t->slots = calloc(o->depth, sizeof(*t->slots));
-	t->ready = calloc(o->depth, sizeof(struct io *));
-	t->reaped = calloc(o->depth, sizeof(struct io *));
+	t->ready = calloc(o->depth, sizeof(struct request *));
+	t->reaped = calloc(o->depth, sizeof(struct request *));
 	if (io_moves(o))
 		t->handles = calloc(t->handle_count, sizeof(*t->handles));
 	else
@@ -105,8 +105,8 @@ void io_thread_close(struct io_thread *t)
 void io_send(struct io_thread *t, struct io_slot *slot, uint32_t step)
 {
 	slot->step = step;
-	slot->io.user = slot;
-	t->ready[t->ready_count++] = &slot->io;
+	slot->req.user = slot;
+	t->ready[t->ready_count++] = &slot->req;
 }
 
 void io_let_go(struct io_thread *t, struct io_slot *slot)
@@ -118,13 +118,13 @@ void io_let_go(struct io_thread *t, struct io_slot *slot)
 void io_count(struct io_thread *t, struct io_slot *slot)
 {
 	uint64_t from_ns = slot->due_ns ? slot->due_ns : slot->begin_ns;
-	uint64_t now_ns = slot->io.done_ns, origin_ns = t->work->origin_ns;
+	uint64_t now_ns = slot->req.done_ns, origin_ns = t->work->origin_ns;
 
 	t->done++;
 	t->short_bytes += t->share.block - slot->item.length;
 	hist_record(&t->whole, now_ns > from_ns ? now_ns - from_ns : 0);
 	io_series_add(&t->series, now_ns > origin_ns ? now_ns - origin_ns : 0);
-	atomic_store_explicit(&t->worker->files, t->done, memory_order_relaxed);
+	atomic_store_explicit(&t->member->files, t->done, memory_order_relaxed);
 }
 
 void io_done(struct io_thread *t, struct io_slot *slot)
@@ -135,11 +135,11 @@ void io_done(struct io_thread *t, struct io_slot *slot)
 
 void io_fails(struct io_thread *t, struct io_slot *slot, int rc, const char *text)
 {
-	struct file_worker *w = t->worker;
+	struct crew_thread *w = t->member;
 
 	if (slot->number < t->first_failed)
 		t->first_failed = slot->number;
-	file_worker_fail(w, &slot->io, rc, text ? text : io_text(&slot->io));
+	crew_fail(w, &slot->req, rc, text ? text : request_text(&slot->req));
 	if (t->work->options->on_error == IO_ERROR_STOP) {
 		t->rc = t->rc ? t->rc : rc;
 		t->over = true;
@@ -206,9 +206,9 @@ static uint64_t start_all(struct io_thread *t, uint64_t now_ns)
 /* What was done until here warmed up: counts begin anew. */
 static void end_warmup(struct io_thread *t)
 {
-	struct queue_stats *stats = t->worker->queue.stats;
+	struct queue_stats *stats = t->member->queue.stats;
 
-	for (int op = 0; op < IO_OPS; op++) {
+	for (int op = 0; op < REQ_OPS; op++) {
 		if (!stats->op[op].operations)
 			continue;
 		t->warmup_operations += stats->op[op].operations;
@@ -233,20 +233,20 @@ static void step_all(struct io_thread *t, uint32_t n)
 		else
 			io_data_step(t, slot);
 	}
-	if (!t->warm && t->worker->queue.now_ns >= t->work->origin_ns)
+	if (!t->warm && t->member->queue.now_ns >= t->work->origin_ns)
 		end_warmup(t);
-	file_worker_note(t->worker);
+	crew_note(t->member);
 }
 
 static bool halted(const struct io_thread *t)
 {
-	return atomic_load_explicit(&t->worker->pass->halt, memory_order_relaxed);
+	return atomic_load_explicit(&t->member->crew->halt, memory_order_relaxed);
 }
 
 static void run(struct io_thread *t)
 {
 	const struct io_options *o = t->work->options;
-	struct queue *q = &t->worker->queue;
+	struct queue *q = &t->member->queue;
 	struct clock *clock = t->work->store->clock;
 	uint64_t now_ns = clock_now(clock), next_ns;
 
@@ -273,9 +273,9 @@ static void run(struct io_thread *t)
 	}
 }
 
-int io_thread_run(struct file_worker *w, uint64_t number)
+int io_thread_run(struct crew_thread *w, uint64_t number)
 {
-	struct io_work *work = w->pass->argument;
+	struct io_work *work = w->crew->argument;
 	struct io_thread *t = &work->threads[number];
 	uint64_t end_ns;
 	int rc;

@@ -19,11 +19,11 @@ struct io_name {
 	char target[OBJECT_KEY_BYTES];
 	struct listing listing;
 	uint64_t entries;
-	struct io_key *keys; /* [batch] of a delete of several; NULL: of one */
+	struct request_key *keys; /* [batch] of a delete of several; NULL: of one */
 };
 
 struct io_slot {
-	struct io io;
+	struct request req;
 	struct io_slot *next; /* free, or waiting for a handle */
 	struct io_handle *handle;
 	struct io_item item;
@@ -67,7 +67,7 @@ struct io_work {
 
 struct io_thread {
 	struct io_work *work;
-	struct file_worker *worker;
+	struct crew_thread *member;
 	struct io_share share;
 	struct io_pace pace;
 	uint64_t limit;       /* operations at most */
@@ -76,10 +76,10 @@ struct io_thread {
 
 	struct io_slot *slots, *free;
 	struct io_name *names;
-	struct io_key *keys; /* [depth * batch], of all names; NULL: deletes of one */
+	struct request_key *keys; /* [depth * batch], of all names; NULL: deletes of one */
 	struct io_handle *handles;
 	uint32_t handle_count;
-	struct io **ready, **reaped; /* [depth]: to be submitted next; come back */
+	struct request **ready, **reaped; /* [depth]: to be submitted next; come back */
 	uint32_t ready_count;
 
 	uint64_t issued;
@@ -104,13 +104,13 @@ uint64_t io_thread_bytes(const struct io_options *o, bool content);
 /* Bytes of a slot's buffer, and of a thread's. */
 uint64_t io_buffer_bytes(const struct io_options *o, const struct store *store);
 
-int io_thread_open(struct io_thread *t, struct io_work *work, struct file_worker *w,
+int io_thread_open(struct io_thread *t, struct io_work *work, struct crew_thread *w,
 		   struct err *err);
 void io_thread_close(struct io_thread *t);
 
 /* A thread's whole work: the body of a file_pass that runs once. Called again after a time limit it
  * goes on to t->limit. */
-int io_thread_run(struct file_worker *w, uint64_t number);
+int io_thread_run(struct crew_thread *w, uint64_t number);
 
 /* For io_data.c and io_names.c. */
 

@@ -17,18 +17,18 @@ struct cold_objects pass_objects(const struct pass_input *in)
  * than its share of all files, since a file has many samples, all are dropped, shared out. */
 static int drop_own(struct pass *p, struct err *err)
 {
-	const struct pass_input *in = p->inputs[p->stage.source];
-	struct share *share = &p->shares[p->stage.source];
+	const struct pass_input *in = p->inputs[p->epoch_row.source];
+	struct rank_sequence *sequence = &p->sequences[p->epoch_row.source];
 	const struct cold_objects files = pass_objects(in);
 	uint64_t file, last = UINT64_MAX, samples, from;
 	int rc = 0;
 
-	share_arrivals(share, p->stage.steps - 1, &from, &samples);
+	sequence_arrivals(sequence, p->epoch_row.steps - 1, &from, &samples);
 	if (samples > in->dataset.options.files / p->ctx->place->local_ranks)
 		return cold_drop_all(p->cold, &files, err);
-	order_epoch(&share->order, p->stage.epoch);
+	order_epoch(&sequence->order, p->epoch_row.epoch);
 	for (uint64_t k = 0; k < samples && rc == 0 && !cold_ends(p->cold); k++) {
-		file = share_at(share, k) / in->dataset.options.samples_per_file;
+		file = sequence_at(sequence, k) / in->dataset.options.samples_per_file;
 		if (file != last)
 			rc = cold_drop_one(p->cold, &files, file, err);
 		last = file;

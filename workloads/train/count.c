@@ -8,24 +8,24 @@ static void count_queue(struct tally *t, const struct queue_stats *q)
 	uint64_t *rank = t->rank_row;
 	int op;
 
-	for (op = 0; op < IO_OPS; op++) {
+	for (op = 0; op < REQ_OPS; op++) {
 		rank[TALLY_OPERATIONS] += q->op[op].operations;
 		rank[TALLY_ERRORS] += q->op[op].errors;
 		rank[TRAIN_LATE] += q->op[op].late;
 		rank[TRAIN_SHORT_TRANSFERS] += q->op[op].short_transfers;
 	}
-	rank[TALLY_BYTES_READ] += q->op[IO_READ].bytes;
-	if (q->op[IO_READ].operations) {
-		hist_merge(&t->hists[TRAIN_HIST_READ], &q->service[IO_READ]);
-		hist_merge(&t->hists[TRAIN_HIST_READ_RESPONSE], &q->response[IO_READ]);
+	rank[TALLY_BYTES_READ] += q->op[REQ_READ].bytes;
+	if (q->op[REQ_READ].operations) {
+		hist_merge(&t->hists[TRAIN_HIST_READ], &q->service[REQ_READ]);
+		hist_merge(&t->hists[TRAIN_HIST_READ_RESPONSE], &q->response[REQ_READ]);
 	}
-	if (q->op[IO_OPEN].operations) {
-		hist_merge(&t->hists[TRAIN_HIST_OPEN], &q->service[IO_OPEN]);
-		hist_merge(&t->hists[TRAIN_HIST_OPEN_RESPONSE], &q->response[IO_OPEN]);
+	if (q->op[REQ_OPEN].operations) {
+		hist_merge(&t->hists[TRAIN_HIST_OPEN], &q->service[REQ_OPEN]);
+		hist_merge(&t->hists[TRAIN_HIST_OPEN_RESPONSE], &q->response[REQ_OPEN]);
 	}
 }
 
-static void count_worker(struct tally *t, const struct worker *w)
+static void count_reader(struct tally *t, const struct reader *w)
 {
 	uint64_t *rank = t->rank_row;
 	uint32_t i, kept;
@@ -34,7 +34,7 @@ static void count_worker(struct tally *t, const struct worker *w)
 	for (s = 0; s < w->options->source_count; s++) {
 		count_queue(t, w->queues[s].stats);
 		queue_count_endpoints(&w->queues[s], t);
-		queue_add_first_attempts(&w->queues[s], IO_READ,
+		queue_add_first_attempts(&w->queues[s], REQ_READ,
 					 &t->hists[TRAIN_HIST_READ_FIRST_ATTEMPT]);
 	}
 	rank[TALLY_RETRIES] += w->retries;
@@ -54,9 +54,9 @@ struct residency pass_residency(const struct pass *p)
 {
 	struct residency sum = {0};
 
-	for (uint32_t i = 0; i < loader_worker_count(&p->loader); i++) {
+	for (uint32_t i = 0; i < loader_reader_count(&p->loader); i++) {
 		const struct residency *r =
-			&loader_worker((struct loader *)&p->loader, i)->residency;
+			&loader_reader((struct loader *)&p->loader, i)->residency;
 
 		sum.sampled_bytes += r->sampled_bytes;
 		sum.resident_bytes += r->resident_bytes;
@@ -75,8 +75,8 @@ void pass_count(struct pass *p)
 
 	sched_times(&run_ns, &runnable_ns);
 	rank[TRAIN_RUNNABLE_NS] = runnable_ns > p->runnable_ns ? runnable_ns - p->runnable_ns : 0;
-	for (i = 0; i < loader_worker_count(&p->loader); i++)
-		count_worker(t, loader_worker(&p->loader, i));
+	for (i = 0; i < loader_reader_count(&p->loader); i++)
+		count_reader(t, loader_reader(&p->loader, i));
 	for (s = 0; s < ACCOUNTS; s++)
 		rank[TRAIN_ACCOUNTS + s] = p->accounts.ns[s];
 	seen = pass_residency(p);

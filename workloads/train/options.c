@@ -34,7 +34,7 @@ static const struct option loader_options[] = {
 		.help = "batches that each worker builds ahead; sample, stream: all workers together"),
 	OPT_U64("depth", struct train_loader, depth, .def = 0, .max = QUEUE_DEPTH_MAX,
 		.help = "requests in flight for each worker, of one sample or (batch) of several; 0: one, or (batch) one a sample, at most 64 and what the store takes"),
-	OPT_U64("keep", struct train_loader, keep, .def = 4, .max = KEPT_GROUPS_MAX,
+	OPT_U64("keep", struct train_loader, keep, .def = 4, .max = READER_CACHE_GROUPS_MAX,
 		.help = "row groups of Parquet (pages of a mapped index) that a reader keeps of the file it has open"),
 	OPT_BOOL(
 		"pin_memory", struct train_loader, pin_memory, .def = 0,
@@ -136,7 +136,7 @@ void train_order(const struct train_options *o, const struct dataset *d, uint64_
 {
 	enum order_kind kind = ORDER_AS_IS;
 
-	bool samples = o->shuffle.samples && !train_shuffle_window(o);
+	bool samples = o->shuffle.samples && !train_shuffle_samples(o);
 
 	if (o->shuffle.order == SHUFFLE_NONE)
 		kind = ORDER_AS_IS;
@@ -150,7 +150,7 @@ void train_order(const struct train_options *o, const struct dataset *d, uint64_
 		   d->options.samples_per_file);
 }
 
-uint64_t train_shuffle_window(const struct train_options *o)
+uint64_t train_shuffle_samples(const struct train_options *o)
 {
 	if (o->shuffle.order == SHUFFLE_NONE || !o->shuffle.samples)
 		return 0;
@@ -168,7 +168,7 @@ uint64_t train_steps(const struct train_options *o, const struct dataset *d, uin
 	struct order order;
 
 	order_init(&order, ORDER_AS_IS, false, 0, d->options.files, d->options.samples_per_file);
-	return share_batches(&order, train_interleave(o), batch, ranks);
+	return sequence_batches(&order, train_interleave(o), batch, ranks);
 }
 
 /* As many pieces of a sample as the store wants at once and the buffers hold, none of them cut for it. */
@@ -180,7 +180,7 @@ static uint32_t piece_depth(const struct train_options *o, const struct job_stor
 	while (depth > 1) {
 		uint64_t range = backend_range(store, largest, depth);
 
-		if (range <= train_window(o, depth) && range < largest &&
+		if (range <= train_buffer_bytes(o, depth) && range < largest &&
 		    (largest - 1) / range >= depth - 1)
 			break;
 		depth--;
@@ -197,27 +197,28 @@ uint32_t train_depth(const struct train_options *o, const struct job_store *stor
 	if (o->loader.depth)
 		return (uint32_t)o->loader.depth;
 	if (o->loader.kind == LOADER_STREAM)
-		depth = train_windows(o, 1);
+		depth = train_buffer_count(o, 1);
 	else if (o->loader.kind != LOADER_BATCH)
 		return piece_depth(o, store, train_longest(o, d));
 	return depth < most ? (uint32_t)depth : most;
 }
 
-uint32_t train_windows(const struct train_options *o, uint32_t depth)
+uint32_t train_buffer_count(const struct train_options *o, uint32_t depth)
 {
 	struct loader_options l = {
 		.kind = (enum loader_kind)o->loader.kind,
 		.workers = (uint32_t)o->loader.workers,
 		.interleave = train_interleave(o),
 	};
-	uint32_t lanes = loader_lanes(&l, depth);
+	uint32_t read_slots = loader_read_slots(&l, depth);
 
-	return lanes > depth ? lanes : depth;
+	return read_slots > depth ? read_slots : depth;
 }
 
-uint64_t train_window(const struct train_options *o, uint32_t depth)
+uint64_t train_buffer_bytes(const struct train_options *o, uint32_t depth)
 {
-	return o->buffers / (o->loader.workers ? o->loader.workers : 1) / train_windows(o, depth);
+	return o->buffers / (o->loader.workers ? o->loader.workers : 1) /
+	       train_buffer_count(o, depth);
 }
 
 uint64_t train_longest(const struct train_options *o, const struct dataset *d)
@@ -229,7 +230,7 @@ uint64_t train_extent(const struct train_options *o, const struct dataset *d)
 {
 	uint64_t longest = train_longest(o, d);
 
-	return longest < UINT64_MAX ? longest + WORKER_PIECE_BYTES : longest;
+	return longest < UINT64_MAX ? longest + READER_PIECE_BYTES : longest;
 }
 
 void train_sizes(const struct train_options *o, const struct dataset *d, uint32_t capabilities,
@@ -244,10 +245,10 @@ void train_sizes(const struct train_options *o, const struct dataset *d, uint32_
 		return;
 	/* A stream looks back at what its window held: at a request whole. */
 	if (capabilities & BACKEND_STREAMS && !train_interleave(o)) {
-		out->window = worker_request_bytes(QUEUE_STREAM_BYTES, budget, train_extent(o, d));
+		out->window = reader_request_bytes(QUEUE_STREAM_BYTES, budget, train_extent(o, d));
 		return;
 	}
-	out->request = worker_request_bytes(out->wanted, budget, train_extent(o, d));
+	out->request = reader_request_bytes(out->wanted, budget, train_extent(o, d));
 	out->window = out->request;
 }
 

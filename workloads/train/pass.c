@@ -65,11 +65,11 @@ void pass_progress(struct pass *p)
 	by_time =
 		p->limit_ns ? (double)(now - p->start_ns) / (double)(p->limit_ns - p->start_ns) : 0;
 	told = (struct progress){
-		.kind = p->stage.source == PASS_EVALUATION ? "evaluation" : "train",
-		.epoch = p->stage.epoch,
+		.kind = p->epoch_row.source == PASS_EVALUATION ? "evaluation" : "train",
+		.epoch = p->epoch_row.epoch,
 		.epochs = p->options->epochs,
 		.step = p->row ? p->row[EPOCH_STEPS] : 0,
-		.steps = p->stage.steps,
+		.steps = p->epoch_row.steps,
 		.fraction = by_time > fraction ? by_time : fraction,
 		.merged = p->merged,
 		.ranks = ctx->group->size,
@@ -86,12 +86,12 @@ bool pass_poll(struct pass *p)
 	if (!p->rolling)
 		return pass_stop_reason(p) > STOP_LIMIT;
 	pass_status(p, &mine);
-	rounds_poll(&p->rounds, &mine, &fresh);
+	status_rounds_poll(&p->status_rounds, &mine, &fresh);
 	if (fresh) {
-		p->merged = p->rounds.merged;
+		p->merged = p->status_rounds.merged;
 		pass_progress(p);
 	}
-	return p->rounds.over && p->rounds.merged.stop;
+	return p->status_rounds.over && p->status_rounds.merged.stop;
 }
 
 static void session_begin(struct pass *p)
@@ -100,7 +100,7 @@ static void session_begin(struct pass *p)
 
 	p->unfinished = true;
 	pass_status(p, &mine);
-	rounds_begin(&p->rounds, p->ctx->group, &mine);
+	status_rounds_begin(&p->status_rounds, p->ctx->group, &mine);
 	p->rolling = true;
 }
 
@@ -112,24 +112,24 @@ static void session_end(struct pass *p)
 
 	p->unfinished = false;
 	account_switch(&p->accounts, ACCOUNT_RANKS, began_ns);
-	while (pass_poll(p), !p->rounds.over)
+	while (pass_poll(p), !p->status_rounds.over)
 		clock_sleep_until(clock, clock_now(clock) + NAP_NS);
 	now = clock_now(clock);
 	account_switch(&p->accounts, ACCOUNT_HAUL, now);
 	p->rolling = false;
-	p->stopped = p->rounds.merged.stop != STOP_NONE;
+	p->stopped = p->status_rounds.merged.stop != STOP_NONE;
 }
 
-static uint64_t stage_steps(const struct pass *p, enum pass_source source)
+static uint64_t epoch_row_steps(const struct pass *p, enum pass_source source)
 {
-	return p->shares[source].samples / p->shares[source].batch;
+	return p->sequences[source].samples / p->sequences[source].batch;
 }
 
 /* Row i of the tally: epochs in their order, and an evaluation after each `every` of them. */
-static struct stage stage_at(const struct pass *p, uint64_t i)
+static struct epoch_row epoch_row_at(const struct pass *p, uint64_t i)
 {
 	uint64_t every = p->options->evaluation.every, left;
-	struct stage s = {.source = PASS_TRAIN, .epoch = i + 1};
+	struct epoch_row s = {.source = PASS_TRAIN, .epoch = i + 1};
 
 	if (every && i % (every + 1) == every) {
 		s.source = PASS_EVALUATION;
@@ -137,7 +137,7 @@ static struct stage stage_at(const struct pass *p, uint64_t i)
 	} else if (every) {
 		s.epoch = i / (every + 1) * every + i % (every + 1) + 1;
 	}
-	s.steps = stage_steps(p, s.source);
+	s.steps = epoch_row_steps(p, s.source);
 	if (s.source == PASS_TRAIN && p->options->steps) {
 		left = p->options->steps - p->steps_done;
 		s.steps = left < s.steps ? left : s.steps;
@@ -146,8 +146,8 @@ static struct stage stage_at(const struct pass *p, uint64_t i)
 }
 
 /* The row's own last figures. extra_ns: the wait for other ranks at the epoch's end. */
-static void stage_close(struct pass *p, uint64_t began_ns, uint64_t extra_ns,
-			const struct accounts *before)
+static void epoch_row_close(struct pass *p, uint64_t began_ns, uint64_t extra_ns,
+			    const struct accounts *before)
 {
 	uint64_t *row = p->row, *rank = p->tally->rank_row, wall = p->now_ns - began_ns;
 	int s;
@@ -165,7 +165,7 @@ static void stage_close(struct pass *p, uint64_t began_ns, uint64_t extra_ns,
 		return;
 	}
 	row[EPOCH_MLPERF_WALL_NS] = wall - p->first_ns;
-	if (p->stage.source != PASS_TRAIN)
+	if (p->epoch_row.source != PASS_TRAIN)
 		return;
 	if (row[EPOCH_STEPS] > p->options->warmup_steps) {
 		rank[TRAIN_AU_WALL_NS] += extra_ns;
@@ -177,7 +177,7 @@ static void stage_close(struct pass *p, uint64_t began_ns, uint64_t extra_ns,
 }
 
 /* What this epoch's reads would have found in the page cache. */
-static void stage_evidence(struct pass *p)
+static void epoch_row_evidence(struct pass *p)
 {
 	const struct residency *before = &p->open_residency, seen = pass_residency(p);
 
@@ -186,7 +186,7 @@ static void stage_evidence(struct pass *p)
 }
 
 /* What a wait that was given up waited for: the worker, at rest now, has blamed its states. */
-static void stage_blame(struct pass *p)
+static void epoch_row_blame(struct pass *p)
 {
 	uint64_t blamed[ACCOUNTS];
 
@@ -198,27 +198,27 @@ static void stage_blame(struct pass *p)
 }
 
 /* One epoch, or evaluation. */
-static void stage_run(struct pass *p, uint32_t index)
+static void epoch_row_run(struct pass *p, uint32_t index)
 {
 	bool own = p->options->sync == SYNC_EPOCH ||
-		   (p->options->sync == SYNC_STEP && p->stage.source == PASS_EVALUATION);
+		   (p->options->sync == SYNC_STEP && p->epoch_row.source == PASS_EVALUATION);
 	struct accounts before;
 	struct assignment a = {
-		.source = p->stage.source,
-		.epoch = p->stage.epoch,
-		.batches = p->stage.steps,
+		.source = p->epoch_row.source,
+		.epoch = p->epoch_row.epoch,
+		.batches = p->epoch_row.steps,
 	};
 	uint64_t began_ns, ended_ns, k;
 
-	p->stage_index = index;
+	p->epoch_row_index = index;
 	p->row = p->tally->epoch_rows + (size_t)index * EPOCH_MEASURES;
 	p->tally->epochs = index + 1;
-	p->row[EPOCH_NUMBER] = p->stage.epoch;
-	p->row[EPOCH_EVALUATION] = p->stage.source == PASS_EVALUATION;
+	p->row[EPOCH_NUMBER] = p->epoch_row.epoch;
+	p->row[EPOCH_EVALUATION] = p->epoch_row.source == PASS_EVALUATION;
 	p->open_bytes = loader_live_bytes(&p->loader);
 	p->open_residency = pass_residency(p);
-	order_epoch(&p->shares[p->stage.source].order, p->stage.epoch);
-	a.share = p->shares[p->stage.source];
+	order_epoch(&p->sequences[p->epoch_row.source].order, p->epoch_row.epoch);
+	a.sequence = p->sequences[p->epoch_row.source];
 	if (own)
 		session_begin(p);
 	began_ns = clock_now(p->ctx->clock);
@@ -226,7 +226,7 @@ static void stage_run(struct pass *p, uint32_t index)
 	before = p->accounts;
 	p->now_ns = began_ns;
 	loader_begin(&p->loader, &a);
-	for (k = 0; k < p->stage.steps && pass_step(p, k); k++)
+	for (k = 0; k < p->epoch_row.steps && pass_step(p, k); k++)
 		;
 	ended_ns = p->now_ns;
 	if (own) {
@@ -234,25 +234,25 @@ static void stage_run(struct pass *p, uint32_t index)
 		p->now_ns = p->accounts.since_ns;
 	}
 	loader_end(&p->loader);
-	stage_blame(p);
-	stage_close(p, began_ns, p->now_ns - ended_ns, &before);
-	stage_evidence(p);
+	epoch_row_blame(p);
+	epoch_row_close(p, began_ns, p->now_ns - ended_ns, &before);
+	epoch_row_evidence(p);
 }
 
 /* The proof of row i: collective. A rank that never came to that row (stopped, without
  * synchronisation) takes part with an empty one. */
-static int stage_prove(struct pass *p, uint32_t i, struct err *err)
+static int epoch_row_prove(struct pass *p, uint32_t i, struct err *err)
 {
 	uint64_t *row = p->tally->epoch_rows + (size_t)i * EPOCH_MEASURES;
-	struct stage s = stage_at(p, i);
+	struct epoch_row s = epoch_row_at(p, i);
 	enum proof_verdict verdict;
 	int rc;
 
 	row[EPOCH_NUMBER] = s.epoch;
 	row[EPOCH_EVALUATION] = s.source == PASS_EVALUATION;
-	order_epoch(&p->shares[s.source].order, s.epoch);
+	order_epoch(&p->sequences[s.source].order, s.epoch);
 	account_switch(&p->accounts, ACCOUNT_RANKS, clock_now(p->ctx->clock));
-	rc = proof_judge(p->ctx->group, &p->shares[s.source], p->taken[i], !p->error,
+	rc = proof_judge(p->ctx->group, &p->sequences[s.source], p->taken[i], !p->error,
 			 &p->parts[s.source], row, &verdict, err);
 	account_switch(&p->accounts, ACCOUNT_HAUL, clock_now(p->ctx->clock));
 	return rc;
@@ -267,7 +267,7 @@ static int pass_prove(struct pass *p, struct err *err)
 
 	p->tally->epochs = (uint32_t)rows;
 	for (i = 0; i < rows && rc == 0; i++)
-		rc = stage_prove(p, i, err);
+		rc = epoch_row_prove(p, i, err);
 	return rc;
 }
 
@@ -278,13 +278,13 @@ static int pass_failure(struct pass *p, struct err *err)
 
 	if (!p->error)
 		return 0;
-	f = &loader_worker(&p->loader, p->error_by)->failures[0];
+	f = &loader_reader(&p->loader, p->error_by)->failures[0];
 	return err_set(err, p->error, "%s/%s: %s (epoch %u, step %u)",
-		       p->inputs[p->stage.source]->store.uri, f->object, f->text, f->epoch,
+		       p->inputs[p->epoch_row.source]->store.uri, f->object, f->text, f->epoch,
 		       f->step);
 }
 
-static int pass_stages(struct pass *p, struct err *err)
+static int pass_epoch_rows(struct pass *p, struct err *err)
 {
 	bool none = p->options->sync == SYNC_NONE;
 	uint32_t i;
@@ -293,20 +293,21 @@ static int pass_stages(struct pass *p, struct err *err)
 	if (none)
 		session_begin(p);
 	for (i = 0; i < p->tally->epoch_capacity && !p->stopped && rc == 0; i++) {
-		p->stage = stage_at(p, i);
-		if (!p->stage.steps)
+		p->epoch_row = epoch_row_at(p, i);
+		if (!p->epoch_row.steps)
 			break;
 		rc = pass_cold(p, err);
 		if (rc < 0)
 			break;
 		p->unfinished = true;
-		stage_run(p, i);
+		epoch_row_run(p, i);
 		if (!none)
-			rc = stage_prove(p, i, err);
+			rc = epoch_row_prove(p, i, err);
 		if (p->error)
 			break;
 		/* An epoch cut by the job's number of steps is the last, without its evaluation. */
-		if (p->stage.source == PASS_TRAIN && p->stage.steps < stage_steps(p, PASS_TRAIN))
+		if (p->epoch_row.source == PASS_TRAIN &&
+		    p->epoch_row.steps < epoch_row_steps(p, PASS_TRAIN))
 			break;
 	}
 	if (!none)
@@ -315,24 +316,25 @@ static int pass_stages(struct pass *p, struct err *err)
 	return pass_prove(p, err);
 }
 
-static void pass_shares(struct pass *p)
+static void pass_sequences(struct pass *p)
 {
 	const struct train_options *o = p->options;
-	struct share *train = &p->shares[PASS_TRAIN], *evaluation = &p->shares[PASS_EVALUATION];
+	struct rank_sequence *train = &p->sequences[PASS_TRAIN],
+			     *evaluation = &p->sequences[PASS_EVALUATION];
 
 	train_order(o, &p->inputs[PASS_TRAIN]->dataset, p->seed, &train->order);
 	train->batch = o->batch;
-	train->window = train_shuffle_window(o);
+	train->window = train_shuffle_samples(o);
 	if (p->inputs[PASS_EVALUATION])
 		order_init(&evaluation->order, ORDER_AS_IS, false, p->seed,
 			   p->inputs[PASS_EVALUATION]->dataset.options.files,
 			   p->inputs[PASS_EVALUATION]->dataset.options.samples_per_file);
 	evaluation->batch = o->evaluation.batch;
 	for (int s = 0; s < PASS_SOURCES && p->inputs[s]; s++) {
-		p->shares[s].interleave = train_interleave(o);
-		p->shares[s].rank = p->ctx->group->rank;
-		p->shares[s].ranks = p->ctx->group->size;
-		share_init(&p->shares[s]);
+		p->sequences[s].interleave = train_interleave(o);
+		p->sequences[s].rank = p->ctx->group->rank;
+		p->sequences[s].ranks = p->ctx->group->size;
+		sequence_init(&p->sequences[s]);
 	}
 }
 
@@ -346,15 +348,15 @@ static int pass_open(struct pass *p, struct err *err)
 		.prefetch = (uint32_t)o->loader.prefetch,
 		.pin_memory = o->loader.pin_memory,
 		.interleave = train_interleave(o),
-		.window = train_shuffle_window(o),
+		.window = train_shuffle_samples(o),
 		.batch = o->batch,
 	};
-	struct worker_options w = {
+	struct reader_options w = {
 		.clock = ctx->clock,
 		.depth = UINT32_MAX,
 		.decode = o->decode,
 		.verify = o->verify,
-		.keep = (uint32_t)o->loader.keep,
+		.cache_groups = (uint32_t)o->loader.keep,
 		.evidence_bytes = o->cold.evidence_bytes,
 		.count_errors = o->on_error == ON_ERROR_COUNT,
 		.preprocess = o->preprocess,
@@ -373,10 +375,10 @@ static int pass_open(struct pass *p, struct err *err)
 		w.depth = p->inputs[s]->depth < w.depth ? p->inputs[s]->depth : w.depth;
 		w.source_count++;
 	}
-	pass_shares(p);
+	pass_sequences(p);
 	p->random =
 		(struct random){.key = random_at(p->seed ^ compute_stream, ctx->place->rank, 0)};
-	p->steps_total = stage_steps(p, PASS_TRAIN) * o->epochs;
+	p->steps_total = epoch_row_steps(p, PASS_TRAIN) * o->epochs;
 	if (o->steps && o->steps < p->steps_total)
 		p->steps_total = o->steps;
 	p->taken = calloc(p->tally->epoch_capacity, sizeof(*p->taken));
@@ -410,7 +412,7 @@ int pass_run(struct pass *p, enum stop_reason *stopped, struct err *err)
 	if (rc < 0)
 		goto out_close;
 	pass_start(p);
-	rc = p->stopped ? 0 : pass_stages(p, err);
+	rc = p->stopped ? 0 : pass_epoch_rows(p, err);
 	account_switch(&p->accounts, ACCOUNT_HAUL, clock_now(p->ctx->clock));
 	pass_count(p);
 	if (p->stopped)

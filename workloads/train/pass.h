@@ -27,7 +27,7 @@ struct pass_input {
 };
 
 /* Where a row of the tally's epochs stands in the sequence of epochs and evaluations. */
-struct stage {
+struct epoch_row {
 	enum pass_source source;
 	uint64_t epoch; /* 1-based */
 	uint64_t steps; /* it may do */
@@ -43,10 +43,10 @@ struct pass {
 	uint64_t seed;
 
 	struct loader loader;
-	struct rounds rounds;
+	struct status_rounds status_rounds;
 	struct accounts accounts;
 	struct random random; /* draws of compute */
-	struct share shares[PASS_SOURCES];
+	struct rank_sequence sequences[PASS_SOURCES];
 	struct proof_part parts[PASS_SOURCES];
 	uint64_t *taken;     /* batches taken, a row each */
 	uint64_t open_bytes; /* of requests so far, when the stage began */
@@ -62,8 +62,8 @@ struct pass {
 	uint64_t shown_ns; /* when progress was last told */
 
 	/* The stage under way. */
-	struct stage stage;
-	uint32_t stage_index;
+	struct epoch_row epoch_row;
+	uint32_t epoch_row_index;
 	uint64_t *row;
 	uint64_t slept_ns;  /* of the last compute, as measured */
 	uint64_t first_ns;  /* DLIO: load and compute of the first step */

@@ -33,7 +33,7 @@ static uint64_t part_at(uint64_t n, uint32_t rank, uint32_t ranks)
 	return (uint64_t)((unsigned __int128)n * rank / ranks);
 }
 
-static void expect_positions(const struct share *s, uint64_t used, struct proof_part *part,
+static void expect_positions(const struct rank_sequence *s, uint64_t used, struct proof_part *part,
 			     struct ids *expected)
 {
 	const struct order *o = &s->order;
@@ -60,30 +60,30 @@ static void expect_positions(const struct share *s, uint64_t used, struct proof_
 }
 
 /* What a window that is cut has let out so far. */
-static int expect_shuffled(const struct share *s, uint64_t used, struct ids *expected,
+static int expect_shuffled(const struct rank_sequence *s, uint64_t used, struct ids *expected,
 			   struct err *err)
 {
 	struct arrival *in = calloc(s->window, sizeof(*in)), next, out;
-	struct window w;
+	struct shuffle_buffer w;
 	uint64_t q;
 
 	if (!in)
 		return err_set(err, -ENOMEM, "no memory for a shuffle window of %llu samples",
 			       (unsigned long long)s->window);
-	share_window(s, &w, in);
+	sequence_shuffle_buffer(s, &w, in);
 	for (q = 0; q < w.came; q++)
-		in[q].id = share_at(s, q);
+		in[q].id = sequence_at(s, q);
 	while (used--) {
-		if (window_more(&w))
-			next.id = share_at(s, w.came);
-		out = window_take(&w, window_more(&w) ? &next : NULL);
+		if (shuffle_buffer_more(&w))
+			next.id = sequence_at(s, w.came);
+		out = shuffle_buffer_take(&w, shuffle_buffer_more(&w) ? &next : NULL);
 		ids_add(expected, out.id);
 	}
 	free(in);
 	return 0;
 }
 
-int proof_expect(const struct share *s, uint64_t batches, struct proof_part *part,
+int proof_expect(const struct rank_sequence *s, uint64_t batches, struct proof_part *part,
 		 struct ids *expected, struct err *err)
 {
 	uint64_t used = batches * s->batch, q;
@@ -94,7 +94,7 @@ int proof_expect(const struct share *s, uint64_t batches, struct proof_part *par
 	if (!s->interleave)
 		expect_positions(s, used * s->ranks, part, expected);
 	for (q = 0; s->interleave && q < used; q++)
-		ids_add(expected, share_at(s, q));
+		ids_add(expected, sequence_at(s, q));
 	return 0;
 }
 
@@ -115,7 +115,7 @@ static int proof_mismatch(const uint64_t *row, const struct ids *got, const stru
 		(unsigned long long)got->sum, (unsigned long long)wanted->sum);
 }
 
-int proof_judge(struct group *g, const struct share *s, uint64_t taken, bool whole,
+int proof_judge(struct group *g, const struct rank_sequence *s, uint64_t taken, bool whole,
 		struct proof_part *part, uint64_t *row, enum proof_verdict *verdict,
 		struct err *err)
 {

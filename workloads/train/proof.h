@@ -26,7 +26,7 @@ void ids_range(struct ids *ids, uint64_t first, uint64_t end);
 /* This rank's part of what the first batches of all ranks hold. One by one: from all ids less the tail,
  * or from the positions themselves, whichever is less work. Streams, and a shuffle window that is cut:
  * its own batches, gone through again. */
-int proof_expect(const struct share *s, uint64_t batches, struct proof_part *part,
+int proof_expect(const struct rank_sequence *s, uint64_t batches, struct proof_part *part,
 		 struct ids *expected, struct err *err);
 
 enum proof_verdict { PROOF_NOT_JUDGED, PROOF_MISMATCH, PROOF_HOLDS };
@@ -35,7 +35,7 @@ enum proof_verdict { PROOF_NOT_JUDGED, PROOF_MISMATCH, PROOF_HOLDS };
  * expected, whether it was judged and proven. taken: batches that this rank took; whole: false where an
  * error makes the epoch unfit. Collective; *verdict is the same on every rank. -EBADMSG with a sentence on
  * a mismatch. */
-int proof_judge(struct group *g, const struct share *s, uint64_t taken, bool whole,
+int proof_judge(struct group *g, const struct rank_sequence *s, uint64_t taken, bool whole,
 		struct proof_part *part, uint64_t *row, enum proof_verdict *verdict,
 		struct err *err);
 

@@ -21,31 +21,32 @@ static double gcd(uint64_t a, uint64_t b)
 }
 
 /* Who reads: readers take batches in turn, and inside each so many lanes take samples. */
-struct readers {
-	double number, lanes;
+struct reader_count {
+	double number, read_slots;
 	uint64_t batch;
 };
 
-static struct readers readers_of(const struct train_options *o, const struct job_store *store,
-				 const struct dataset *d, uint64_t batch, uint32_t ranks)
+static struct reader_count reader_count_of(const struct train_options *o,
+					   const struct job_store *store, const struct dataset *d,
+					   uint64_t batch, uint32_t ranks)
 {
 	double workers = o->loader.workers ? (double)o->loader.workers : 1;
 
 	if (o->loader.kind == LOADER_SAMPLE)
-		return (struct readers){ranks, workers, batch};
-	return (struct readers){ranks * workers,
-				o->loader.kind == LOADER_BATCH ? train_depth(o, store, d) : 1,
-				batch};
+		return (struct reader_count){ranks, workers, batch};
+	return (struct reader_count){ranks * workers,
+				     o->loader.kind == LOADER_BATCH ? train_depth(o, store, d) : 1,
+				     batch};
 }
 
 /* Lanes that come to a stretch of n positions. */
-static double visits(const struct readers *r, uint64_t n)
+static double visits(const struct reader_count *r, uint64_t n)
 {
 	double batch = (double)r->batch;
 	double batches = 1 + (double)n / batch - gcd(n, r->batch) / batch;
-	double readers = fmin(r->number, batches);
+	double reader_count = fmin(r->number, batches);
 
-	return readers * fmin(r->lanes, fmax(1, (double)n / readers));
+	return reader_count * fmin(r->read_slots, fmax(1, (double)n / reader_count));
 }
 
 /* Groups read for m samples at random in groups of which kept are kept. */
@@ -74,9 +75,9 @@ static void add_costs(const struct layout *l, uint64_t sample, struct costs *c)
 
 	*c = (struct costs){0};
 	for (uint32_t i = 0; i < n; i++) {
-		double *to = e[i].keep == KEEP_FILE    ? &c->file
-			     : e[i].keep == KEEP_GROUP ? &c->group
-						       : &c->sample;
+		double *to = e[i].cache == CACHE_FOR_FILE    ? &c->file
+			     : e[i].cache == CACHE_FOR_GROUP ? &c->group
+							     : &c->sample;
 
 		*to += (double)e[i].length;
 	}
@@ -87,7 +88,7 @@ void train_reads(const struct train_options *o, const struct job_store *store,
 		 struct train_reads *out)
 {
 	uint64_t samples = d->options.samples_per_file, files = d->options.files;
-	struct readers r = readers_of(o, store, d, batch, ranks);
+	struct reader_count r = reader_count_of(o, store, d, batch, ranks);
 	bool in_order = kind == ORDER_AS_IS || kind == ORDER_FILES;
 	double visit, groups, reads = 0; /* visits, groups and reads of groups, a file */
 	struct costs c, last;
@@ -109,23 +110,23 @@ void train_reads(const struct train_options *o, const struct job_store *store,
 	if (kind == ORDER_ALL && files > 1)
 		visit = (double)samples * (1 - (double)(samples - 1) / (double)(d->samples - 1));
 	if (l.group_samples) {
-		double m = (double)samples / visit, share;
+		double m = (double)samples / visit, sequence;
 
 		groups = ceil((double)samples / (double)l.group_samples);
 		add_costs(&l, samples - 1, &last);
 		/* Of the last group among those read; few samples of many come as rarely to it as it
 		 * has samples. */
-		share = 1 / groups;
+		sequence = 1 / groups;
 		if (in_order && o->loader.keep) {
 			reads = groups *
 				visits(&r, samples < l.group_samples ? samples : l.group_samples);
 		} else {
 			reads = visit * random_reads(m, groups, (double)o->loader.keep);
 			if (m < groups || !o->loader.keep)
-				share = (double)((samples - 1) % l.group_samples + 1) /
-					(double)samples;
+				sequence = (double)((samples - 1) % l.group_samples + 1) /
+					   (double)samples;
 		}
-		c.group += (last.group - c.group) * share;
+		c.group += (last.group - c.group) * sequence;
 	}
 	out->bytes = (visit * c.file + reads * c.group) / (double)samples + c.sample;
 	out->opens = visit * d->objects / (double)samples;

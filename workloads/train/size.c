@@ -37,12 +37,12 @@ static uint64_t memory_bytes(const struct train_options *o, const struct dataset
 		return 0;
 	depth = train_depth(o, store, d);
 	train_sizes(o, d, ops->capabilities, backend_range(store, train_longest(o, d), depth),
-		    train_window(o, depth), &sizes);
+		    train_buffer_bytes(o, depth), &sizes);
 	if (sizes.request < sizes.wanted && sizes.request < train_extent(o, d))
 		note(out, "buffers of %s cut requests to %s",
 		     units_bytes_binary(text[0], (double)o->buffers),
 		     units_bytes_binary(text[1], (double)sizes.request));
-	return workers * train_windows(o, depth) * sizes.window;
+	return workers * train_buffer_count(o, depth) * sizes.window;
 }
 
 static void notes(const struct train_options *o, struct demand *out, uint32_t ranks, bool existing)
@@ -93,9 +93,9 @@ static void note_amplified(const struct dataset *d, double sample_bytes, struct 
 static uint64_t window_places(const struct train_options *o)
 {
 	bool together = o->loader.kind == LOADER_SAMPLE || train_interleave(o);
-	uint64_t lots = together || !o->loader.workers ? 1 : o->loader.workers;
+	uint64_t work_queues = together || !o->loader.workers ? 1 : o->loader.workers;
 
-	return train_shuffle_window(o) + lots * o->loader.prefetch * o->batch;
+	return train_shuffle_samples(o) + work_queues * o->loader.prefetch * o->batch;
 }
 
 /* Bytes and steps of the whole phase: epochs cut by steps, evaluations beside. */
@@ -163,9 +163,9 @@ int train_size(const struct job *job, const struct job_phase *phase, uint32_t ra
 	note_amplified(&d, reads.bytes, out);
 	out->memory_per_rank = memory_bytes(o, &d, store, out);
 	cold_size(&o->cold, ranks_per_node, out);
-	if (train_shuffle_window(o))
+	if (train_shuffle_samples(o))
 		out->memory_per_rank += window_places(o) * sizeof(struct arrival);
 	if (o->loader.pin_memory)
-		out->memory_per_rank += COPIER_WINDOWS * COPIER_WINDOW_BYTES;
+		out->memory_per_rank += PIN_COPY_BUFFERS * PIN_COPY_BUFFER_BYTES;
 	return moved(job, phase, ranks, reads.bytes, out, err);
 }

@@ -125,7 +125,7 @@ static void step_record(struct pass *p, uint64_t k, const struct step *s)
 		p->first_ns = s->computed_ns - s->start_ns;
 	else
 		row[EPOCH_MLPERF_COMPUTE_NS] += p->slept_ns;
-	if (p->stage.source == PASS_TRAIN) {
+	if (p->epoch_row.source == PASS_TRAIN) {
 		p->steps_done++;
 		rank[TRAIN_STEPS]++;
 		rank[TRAIN_LAST_STEP] = k + 1;
@@ -136,7 +136,7 @@ static void step_record(struct pass *p, uint64_t k, const struct step *s)
 	row[EPOCH_AU_COMPUTE_NS] += s->asked_ns;
 	row[EPOCH_AU_WALL_NS] += wall;
 	row[EPOCH_AU_RANKS_NS] += ranks;
-	if (p->stage.source != PASS_TRAIN)
+	if (p->epoch_row.source != PASS_TRAIN)
 		return;
 	rank[TRAIN_AU_STEPS]++;
 	rank[TRAIN_AU_COMPUTE_NS] += s->asked_ns;
@@ -150,7 +150,7 @@ static void step_record(struct pass *p, uint64_t k, const struct step *s)
 bool pass_step(struct pass *p, uint64_t k)
 {
 	const struct train_options *o = p->options;
-	bool evaluation = p->stage.source == PASS_EVALUATION, whole;
+	bool evaluation = p->epoch_row.source == PASS_EVALUATION, whole;
 	struct step s = {.start_ns = p->now_ns};
 	struct batch b;
 
@@ -158,7 +158,7 @@ bool pass_step(struct pass *p, uint64_t k)
 	whole = step_take(p, k, &s, &b);
 	if (whole) {
 		step_count(p, &b);
-		p->taken[p->stage_index]++;
+		p->taken[p->epoch_row_index]++;
 		if (b.error) {
 			p->error = b.error;
 			p->error_by = b.failed_by;

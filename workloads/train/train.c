@@ -13,12 +13,12 @@
 /* Where I/O is direct a worker's share of the buffers holds the blocks around a request, too. */
 static void input_sizes(const struct train_options *o, struct pass_input *in)
 {
-	uint64_t budget = train_window(o, in->depth), bytes, window;
+	uint64_t budget = train_buffer_bytes(o, in->depth), bytes, window;
 	uint64_t range = store_range(&in->store, train_longest(o, &in->dataset), in->depth);
 
 	train_sizes(o, &in->dataset, in->store.ops->capabilities, range, budget, &in->sizes);
 	bytes = in->sizes.window;
-	window = queue_window(&in->store, bytes);
+	window = queue_buffer_bytes(&in->store, bytes);
 	if (window > budget && window - bytes < bytes)
 		train_sizes(o, &in->dataset, in->store.ops->capabilities, range,
 			    budget - (window - bytes), &in->sizes);
@@ -47,7 +47,7 @@ static int input_open(struct phase_context *ctx, const char *name, struct pass_i
 	in->whole =
 		store_can(&in->store, BACKEND_STREAMS) &&
 		store_range(&in->store, train_longest(o, &in->dataset), in->depth) == UINT64_MAX;
-	return existing_check(&in->dataset, &in->store, ctx->group, err);
+	return dataset_probe(&in->dataset, &in->store, ctx->group, err);
 }
 
 /* By so much bytes moved differ from those of the samples before both are told. */
@@ -79,14 +79,14 @@ static void train_say(struct phase_context *ctx)
 	units_count(samples, words[0]);
 	if (t->epochs && proven == t->epochs && words[3])
 		snprintf(
-			ctx->said, sizeof(ctx->said),
+			ctx->message, sizeof(ctx->message),
 			"%s samples, %s more could not be read, each asked for exactly once an epoch",
 			samples, units_count(bytes[0], words[3]));
 	else if (t->epochs && proven == t->epochs)
-		snprintf(ctx->said, sizeof(ctx->said), "%s samples, each exactly once an epoch",
-			 samples);
+		snprintf(ctx->message, sizeof(ctx->message),
+			 "%s samples, each exactly once an epoch", samples);
 	else if (proven == judged)
-		snprintf(ctx->said, sizeof(ctx->said),
+		snprintf(ctx->message, sizeof(ctx->message),
 			 "%s samples; %llu of %u epochs ended unevenly and are not judged", samples,
 			 (unsigned long long)(t->epochs - judged), t->epochs);
 	if (!words[4] && words[0])
@@ -179,8 +179,8 @@ static int train_run(struct phase_context *ctx, enum stop_reason *stopped, struc
 		rc = cold_open(&cold, &o->cold, ctx, err);
 	if (rc == 0)
 		rc = make_cold(inputs, &cold, err);
-	if (rc == 0 && ctx->begins)
-		ctx->begins(ctx->begins_argument);
+	if (rc == 0 && ctx->measure_from)
+		ctx->measure_from(ctx->measure_from_argument);
 	if (rc == 0)
 		rc = train_pass(ctx, inputs, &cold, stopped, err);
 	cold_close(&cold);

@@ -163,7 +163,7 @@ void train_reads(const struct train_options *o, const struct job_store *store,
 		 struct train_reads *out);
 
 /* Samples of the shuffle window; 0: none. */
-uint64_t train_shuffle_window(const struct train_options *o);
+uint64_t train_shuffle_samples(const struct train_options *o);
 
 /* Files read side by side as streams; 0: samples are read one by one. */
 uint32_t train_interleave(const struct train_options *o);
@@ -176,8 +176,8 @@ uint64_t train_steps(const struct train_options *o, const struct dataset *d, uin
 uint32_t train_depth(const struct train_options *o, const struct job_store *store,
 		     const struct dataset *d);
 /* Windows that a worker has, with so many requests in flight, and the bytes of each. */
-uint32_t train_windows(const struct train_options *o, uint32_t depth);
-uint64_t train_window(const struct train_options *o, uint32_t depth);
+uint32_t train_buffer_count(const struct train_options *o, uint32_t depth);
+uint64_t train_buffer_bytes(const struct train_options *o, uint32_t depth);
 /* The longest range read at once (UINT64_MAX: any); and room for what is checked of it. */
 uint64_t train_longest(const struct train_options *o, const struct dataset *d);
 uint64_t train_extent(const struct train_options *o, const struct dataset *d);

@@ -46,15 +46,15 @@ void sign_v4_close(struct sign_v4 *s);
 /* Adds x-amz-date, x-amz-content-sha256, x-amz-security-token and authorization. payload: the body's
  * SHA-256 in hex, or SIGN_UNSIGNED. generation changes when the credentials do. now: seconds since
  * 1970 by the server's clock. */
-void sign_v4(struct sign_v4 *s, struct request *r, const struct credentials *c, uint64_t generation,
-	     const char *region, const char *payload, int64_t now);
+void sign_v4(struct sign_v4 *s, struct http_request *r, const struct credentials *c,
+	     uint64_t generation, const char *region, const char *payload, int64_t now);
 
 /* The same by queries, good for so many seconds: then nothing but host is signed. */
-void sign_v4_query(struct sign_v4 *s, struct request *r, const struct credentials *c,
+void sign_v4_query(struct sign_v4 *s, struct http_request *r, const struct credentials *c,
 		   uint64_t generation, const char *region, uint32_t seconds, int64_t now);
 
 /* Adds x-ms-date and authorization. key: the account's, decoded. -EINVAL: no room. */
-void sign_shared_key(struct request *r, const char *account, const uint8_t *key, size_t key_bytes,
-		     int64_t now);
+void sign_shared_key(struct http_request *r, const char *account, const uint8_t *key,
+		     size_t key_bytes, int64_t now);
 
 #endif

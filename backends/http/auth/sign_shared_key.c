@@ -7,33 +7,33 @@
 
 enum { STRING_BYTES = 12 << 10 };
 
-static const char *value_of(const struct request *r, const char *name)
+static const char *value_of(const struct http_request *r, const char *name)
 {
 	for (uint32_t i = 0; i < r->header_count; i++) {
-		const struct request_header *h = &r->headers[i];
+		const struct http_request_header *h = &r->headers[i];
 
 		if (text_is(h->line, h->name_bytes, name))
-			return request_header_value(h);
+			return http_request_header_value(h);
 	}
 	return "";
 }
 
-static void add_headers(const struct request *r, struct text *t)
+static void add_headers(const struct http_request *r, struct text *t)
 {
 	for (uint32_t i = 0; i < r->header_count; i++) {
-		const struct request_header *h = &r->headers[i];
+		const struct http_request_header *h = &r->headers[i];
 
 		if (h->name_bytes < 5 || memcmp(h->line, "x-ms-", 5) != 0)
 			continue;
 		text_add_n(t, h->line, h->name_bytes);
 		text_add_char(t, ':');
-		text_add(t, request_header_value(h));
+		text_add(t, http_request_header_value(h));
 		text_add_char(t, '\n');
 	}
 }
 
-void sign_shared_key(struct request *r, const char *account, const uint8_t *key, size_t key_bytes,
-		     int64_t now)
+void sign_shared_key(struct http_request *r, const char *account, const uint8_t *key,
+		     size_t key_bytes, int64_t now)
 {
 	/* In this order; a date stands in x-ms-date. */
 	static const char *const lines[] = {"content-md5",         "content-type", "date",
@@ -45,7 +45,7 @@ void sign_shared_key(struct request *r, const char *account, const uint8_t *key,
 	unsigned length = sizeof(digest);
 
 	date_http(date, now);
-	request_header(r, "x-ms-date", date);
+	http_request_header(r, "x-ms-date", date);
 	text_add(&t, http_method_name(r->method));
 	text_add(&t, "\n\n\n"); /* no Content-Encoding, no Content-Language */
 	if (r->body_bytes)
@@ -72,5 +72,5 @@ void sign_shared_key(struct request *r, const char *account, const uint8_t *key,
 	text_add(&t, account);
 	text_add_char(&t, ':');
 	text_add_base64(&t, digest, sizeof(digest));
-	request_header(r, "authorization", authorization);
+	http_request_header(r, "authorization", authorization);
 }

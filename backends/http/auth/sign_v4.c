@@ -65,17 +65,17 @@ static void day_key(struct sign_v4 *s, const struct credentials *c, uint64_t gen
 }
 
 /* "host;range;x-amz-date": every header but those that servers in between may change. */
-static bool signs(const struct request_header *h)
+static bool signs(const struct http_request_header *h)
 {
 	return !text_is(h->line, h->name_bytes, "expect");
 }
 
-static void signed_headers(const struct request *r, struct text *out, bool all)
+static void signed_headers(const struct http_request *r, struct text *out, bool all)
 {
 	bool host_done = false;
 
 	for (uint32_t i = 0; all && i < r->header_count; i++) {
-		const struct request_header *h = &r->headers[i];
+		const struct http_request_header *h = &r->headers[i];
 
 		if (!signs(h))
 			continue;
@@ -100,12 +100,12 @@ static void add_trimmed(struct text *out, const char *value)
 	}
 }
 
-static void canonical_headers(const struct request *r, struct text *out, bool all)
+static void canonical_headers(const struct http_request *r, struct text *out, bool all)
 {
 	bool host_done = false;
 
 	for (uint32_t i = 0; all && i < r->header_count; i++) {
-		const struct request_header *h = &r->headers[i];
+		const struct http_request_header *h = &r->headers[i];
 
 		if (!signs(h))
 			continue;
@@ -117,7 +117,7 @@ static void canonical_headers(const struct request *r, struct text *out, bool al
 		}
 		text_add_n(out, h->line, h->name_bytes);
 		text_add_char(out, ':');
-		add_trimmed(out, request_header_value(h));
+		add_trimmed(out, http_request_header_value(h));
 		text_add_char(out, '\n');
 	}
 	if (!host_done) {
@@ -162,7 +162,7 @@ static void seal(struct sign_v4 *s, const struct text *string, char out[SHA256_T
 }
 
 /* The signature in hex. */
-static void signature(struct sign_v4 *s, const struct request *r, const char *names, bool all,
+static void signature(struct sign_v4 *s, const struct http_request *r, const char *names, bool all,
 		      const char *payload, const char *date, const char *scope,
 		      char out[SHA256_TEXT_BYTES])
 {
@@ -173,7 +173,7 @@ static void signature(struct sign_v4 *s, const struct request *r, const char *na
 	text_add_char(&t, '\n');
 	text_add(&t, r->path);
 	text_add_char(&t, '\n');
-	request_queries(r, &t);
+	http_request_queries(r, &t);
 	text_add_char(&t, '\n');
 	canonical_headers(r, &t, all);
 	text_add_char(&t, '\n');
@@ -191,8 +191,8 @@ static void signature(struct sign_v4 *s, const struct request *r, const char *na
 	seal(s, &t, out);
 }
 
-void sign_v4(struct sign_v4 *s, struct request *r, const struct credentials *c, uint64_t generation,
-	     const char *region, const char *payload, int64_t now)
+void sign_v4(struct sign_v4 *s, struct http_request *r, const struct credentials *c,
+	     uint64_t generation, const char *region, const char *payload, int64_t now)
 {
 	char date[DATE_BASIC_BYTES], scope[SCOPE_BYTES], names[512], hex[SHA256_TEXT_BYTES];
 	char authorization[1280];
@@ -200,10 +200,10 @@ void sign_v4(struct sign_v4 *s, struct request *r, const struct credentials *c, 
 
 	date_basic(date, now);
 	scope_of(scope, date, region);
-	request_header(r, "x-amz-content-sha256", payload);
-	request_header(r, "x-amz-date", date);
+	http_request_header(r, "x-amz-content-sha256", payload);
+	http_request_header(r, "x-amz-date", date);
 	if (c->token[0])
-		request_header(r, "x-amz-security-token", c->token);
+		http_request_header(r, "x-amz-security-token", c->token);
 	day_key(s, c, generation, region, date);
 	signed_headers(r, &t, true);
 	signature(s, r, names, true, payload, date, scope, hex);
@@ -216,10 +216,10 @@ void sign_v4(struct sign_v4 *s, struct request *r, const struct credentials *c, 
 	text_add(&t, names);
 	text_add(&t, ", Signature=");
 	text_add(&t, hex);
-	request_header(r, "authorization", authorization);
+	http_request_header(r, "authorization", authorization);
 }
 
-void sign_v4_query(struct sign_v4 *s, struct request *r, const struct credentials *c,
+void sign_v4_query(struct sign_v4 *s, struct http_request *r, const struct credentials *c,
 		   uint64_t generation, const char *region, uint32_t seconds, int64_t now)
 {
 	char date[DATE_BASIC_BYTES], scope[SCOPE_BYTES], hex[SHA256_TEXT_BYTES];
@@ -232,13 +232,13 @@ void sign_v4_query(struct sign_v4 *s, struct request *r, const struct credential
 	text_add(&t, c->key);
 	text_add_char(&t, '/');
 	text_add(&t, scope);
-	request_query(r, "X-Amz-Algorithm", "AWS4-HMAC-SHA256");
-	request_query(r, "X-Amz-Credential", credential);
-	request_query(r, "X-Amz-Date", date);
-	request_query_u64(r, "X-Amz-Expires", seconds);
+	http_request_query(r, "X-Amz-Algorithm", "AWS4-HMAC-SHA256");
+	http_request_query(r, "X-Amz-Credential", credential);
+	http_request_query(r, "X-Amz-Date", date);
+	http_request_query_u64(r, "X-Amz-Expires", seconds);
 	if (c->token[0])
-		request_query(r, "X-Amz-Security-Token", c->token);
-	request_query(r, "X-Amz-SignedHeaders", "host");
+		http_request_query(r, "X-Amz-Security-Token", c->token);
+	http_request_query(r, "X-Amz-SignedHeaders", "host");
 	signature(s, r, "host", false, SIGN_UNSIGNED, date, scope, hex);
-	request_query(r, "X-Amz-Signature", hex);
+	http_request_query(r, "X-Amz-Signature", hex);
 }

@@ -34,7 +34,7 @@ static const char *tls_why(CURL *e, CURLcode code)
 	}
 }
 
-void exchange_fail(struct exchange *x, int status, enum io_fault fault, const char *why)
+void exchange_fail(struct exchange *x, int status, enum request_fault fault, const char *why)
 {
 	x->status = status;
 	x->fault = fault;
@@ -50,39 +50,40 @@ static void classify(CURL *e, struct exchange *x, CURLcode code)
 	case CURLE_OK:
 		break;
 	case CURLE_COULDNT_RESOLVE_HOST:
-		exchange_fail(x, -EHOSTUNREACH, IO_FAULT_CONNECT, "the server's name is not known");
+		exchange_fail(x, -EHOSTUNREACH, REQ_FAULT_CONNECT,
+			      "the server's name is not known");
 		break;
 	case CURLE_COULDNT_CONNECT:
-		exchange_fail(x, os ? (int)-os : -ECONNREFUSED, IO_FAULT_CONNECT, "no connection");
+		exchange_fail(x, os ? (int)-os : -ECONNREFUSED, REQ_FAULT_CONNECT, "no connection");
 		break;
 	case CURLE_OPERATION_TIMEDOUT:
-		exchange_fail(x, -ETIMEDOUT, IO_FAULT_CONNECT, "no connection in time");
+		exchange_fail(x, -ETIMEDOUT, REQ_FAULT_CONNECT, "no connection in time");
 		break;
 	case CURLE_SSL_CONNECT_ERROR:
 		/* Ended in the handshake: a server that dies looks like this. */
 		if (os == ECONNRESET || os == EPIPE)
-			exchange_fail(x, (int)-os, IO_FAULT_CONNECT,
+			exchange_fail(x, (int)-os, REQ_FAULT_CONNECT,
 				      "the connection broke in the handshake");
 		else
-			exchange_fail(x, -EPROTO, IO_FAULT_TLS, tls_why(e, code));
+			exchange_fail(x, -EPROTO, REQ_FAULT_TLS, tls_why(e, code));
 		break;
 	case CURLE_PEER_FAILED_VERIFICATION:
 	case CURLE_SSL_CACERT_BADFILE:
 	case CURLE_SSL_CERTPROBLEM:
 	case CURLE_SSL_CIPHER:
 	case CURLE_SSL_ISSUER_ERROR:
-		exchange_fail(x, -EPROTO, IO_FAULT_TLS, tls_why(e, code));
+		exchange_fail(x, -EPROTO, REQ_FAULT_TLS, tls_why(e, code));
 		break;
 	case CURLE_OUT_OF_MEMORY:
-		exchange_fail(x, -ENOMEM, IO_FAULT_OTHER, NULL);
+		exchange_fail(x, -ENOMEM, REQ_FAULT_OTHER, NULL);
 		break;
 	case CURLE_URL_MALFORMAT:
 	case CURLE_UNSUPPORTED_PROTOCOL:
 	case CURLE_FAILED_INIT:
-		exchange_fail(x, -EINVAL, IO_FAULT_OTHER, "libcurl takes no such request");
+		exchange_fail(x, -EINVAL, REQ_FAULT_OTHER, "libcurl takes no such request");
 		break;
 	default: /* received or sent less than a whole answer, or no HTTP */
-		exchange_fail(x, -ECONNRESET, IO_FAULT_BROKEN, "the connection broke");
+		exchange_fail(x, -ECONNRESET, REQ_FAULT_BROKEN, "the connection broke");
 	}
 }
 
@@ -104,8 +105,8 @@ static void measure(CURL *e, struct exchange *x)
 void curl_outcome(CURL *e, struct exchange *x, CURLcode code)
 {
 	measure(e, x);
-	if (x->fault == IO_FAULT_NONE && x->ended < 0)
+	if (x->fault == REQ_FAULT_NONE && x->ended < 0)
 		x->status = x->ended;
-	else if (x->fault == IO_FAULT_NONE)
+	else if (x->fault == REQ_FAULT_NONE)
 		classify(e, x, code);
 }

@@ -12,6 +12,6 @@
 void curl_outcome(CURL *e, struct exchange *x, CURLcode code);
 
 /* Of a fault that haul and not curl found: status is a negative errno; why is a constant sentence. */
-void exchange_fail(struct exchange *x, int status, enum io_fault fault, const char *why);
+void exchange_fail(struct exchange *x, int status, enum request_fault fault, const char *why);
 
 #endif

@@ -398,7 +398,7 @@ static void transport_start(struct transport *base, struct exchange *x)
 	x->sent_bytes = 0;
 	x->status = 0;
 	x->ended = 0;
-	x->fault = IO_FAULT_NONE;
+	x->fault = REQ_FAULT_NONE;
 	x->why = NULL;
 	x->transport = h;
 	h->exchange = x;
@@ -470,9 +470,9 @@ static void check_limits(struct curl_transport *t)
 		if (t->now_ns - x->active_ns < (waits ? o->first_byte_ns : o->stall_ns))
 			continue;
 		if (waits)
-			exchange_fail(x, -ETIMEDOUT, IO_FAULT_TIMEOUT, "no answer in time");
+			exchange_fail(x, -ETIMEDOUT, REQ_FAULT_TIMEOUT, "no answer in time");
 		else
-			exchange_fail(x, -ETIMEDOUT, IO_FAULT_STALL, "bytes stopped coming");
+			exchange_fail(x, -ETIMEDOUT, REQ_FAULT_STALL, "bytes stopped coming");
 		end(t, h, CURLE_OPERATION_TIMEDOUT);
 	}
 }

@@ -10,17 +10,17 @@ const char *http_method_name(enum http_method method)
 	return names[method];
 }
 
-void request_begin(struct request *r, char *buffer, size_t size, enum http_method method,
-		   const char *scheme, const char *host)
+void http_request_begin(struct http_request *r, char *buffer, size_t size, enum http_method method,
+			const char *scheme, const char *host)
 {
-	*r = (struct request){.method = method,
-			      .scheme = scheme,
-			      .host = host,
-			      .path = "/",
-			      .text = text_in(buffer, size)};
+	*r = (struct http_request){.method = method,
+				   .scheme = scheme,
+				   .host = host,
+				   .path = "/",
+				   .text = text_in(buffer, size)};
 }
 
-const char *request_keep(struct request *r, const char *s, size_t n)
+const char *http_request_keep(struct http_request *r, const char *s, size_t n)
 {
 	const char *at = r->text.at + r->text.used;
 
@@ -35,13 +35,13 @@ const char *request_keep(struct request *r, const char *s, size_t n)
 }
 
 /* Ends a text begun at from in the buffer, and keeps its end. */
-static const char *closed(struct request *r, size_t from)
+static const char *closed(struct http_request *r, size_t from)
 {
-	request_keep(r, "", 0);
+	http_request_keep(r, "", 0);
 	return r->text.full ? "" : r->text.at + from;
 }
 
-void request_path(struct request *r, const char *const *pieces)
+void http_request_path(struct http_request *r, const char *const *pieces)
 {
 	size_t from = r->text.used;
 
@@ -50,7 +50,7 @@ void request_path(struct request *r, const char *const *pieces)
 	r->path = closed(r, from);
 }
 
-void request_query(struct request *r, const char *name, const char *value)
+void http_request_query(struct http_request *r, const char *name, const char *value)
 {
 	uint32_t i = r->query_count;
 
@@ -61,20 +61,20 @@ void request_query(struct request *r, const char *name, const char *value)
 	for (; i && strcmp(r->queries[i - 1].name, name) > 0; i--)
 		r->queries[i] = r->queries[i - 1];
 	r->queries[i].name = name;
-	r->queries[i].value = request_keep(r, value, strlen(value));
+	r->queries[i].value = http_request_keep(r, value, strlen(value));
 	r->query_count++;
 }
 
-void request_query_u64(struct request *r, const char *name, uint64_t value)
+void http_request_query_u64(struct http_request *r, const char *name, uint64_t value)
 {
 	char digits[24];
 	struct text t = text_in(digits, sizeof(digits));
 
 	text_add_u64(&t, value);
-	request_query(r, name, digits);
+	http_request_query(r, name, digits);
 }
 
-static void add_line(struct request *r, const char *line, size_t name_bytes)
+static void add_line(struct http_request *r, const char *line, size_t name_bytes)
 {
 	uint32_t i = r->header_count;
 
@@ -83,7 +83,7 @@ static void add_line(struct request *r, const char *line, size_t name_bytes)
 		return;
 	}
 	for (; i; i--) {
-		const struct request_header *h = &r->headers[i - 1];
+		const struct http_request_header *h = &r->headers[i - 1];
 		size_t n = h->name_bytes < name_bytes ? h->name_bytes : name_bytes;
 		int order = memcmp(h->line, line, n);
 
@@ -91,11 +91,11 @@ static void add_line(struct request *r, const char *line, size_t name_bytes)
 			break;
 		r->headers[i] = *h;
 	}
-	r->headers[i] = (struct request_header){line, name_bytes};
+	r->headers[i] = (struct http_request_header){line, name_bytes};
 	r->header_count++;
 }
 
-void request_header(struct request *r, const char *name, const char *value)
+void http_request_header(struct http_request *r, const char *name, const char *value)
 {
 	size_t from = r->text.used;
 
@@ -105,7 +105,7 @@ void request_header(struct request *r, const char *name, const char *value)
 	add_line(r, closed(r, from), strlen(name));
 }
 
-void request_range(struct request *r, const char *name, uint64_t first, uint64_t bytes)
+void http_request_range(struct http_request *r, const char *name, uint64_t first, uint64_t bytes)
 {
 	size_t from = r->text.used;
 
@@ -117,7 +117,7 @@ void request_range(struct request *r, const char *name, uint64_t first, uint64_t
 	add_line(r, closed(r, from), strlen(name));
 }
 
-void request_queries(const struct request *r, struct text *out)
+void http_request_queries(const struct http_request *r, struct text *out)
 {
 	for (uint32_t i = 0; i < r->query_count; i++) {
 		if (i)
@@ -128,12 +128,12 @@ void request_queries(const struct request *r, struct text *out)
 	}
 }
 
-const char *request_header_value(const struct request_header *h)
+const char *http_request_header_value(const struct http_request_header *h)
 {
 	return h->line + h->name_bytes + 2;
 }
 
-int request_finish(struct request *r, const char *tail, struct exchange *x)
+int http_request_finish(struct http_request *r, const char *tail, struct exchange *x)
 {
 	struct text *t = &r->text;
 	size_t from = t->used;
@@ -144,7 +144,7 @@ int request_finish(struct request *r, const char *tail, struct exchange *x)
 	text_add(t, r->path);
 	if (r->query_count || tail)
 		text_add_char(t, '?');
-	request_queries(r, t);
+	http_request_queries(r, t);
 	if (tail) {
 		text_add(t, r->query_count ? "&" : "");
 		text_add(t, tail);

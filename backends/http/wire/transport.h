@@ -45,7 +45,7 @@ struct exchange {
 	/* How it ended: 0, whatever the answer's status; or a negative errno, what kind of fault, and
 	 * a sentence. A caller's own error has no fault. */
 	int status;
-	enum io_fault fault;
+	enum request_fault fault;
 	const char *why;
 
 	void *user;      /* the caller's */

@@ -36,7 +36,7 @@ static void files_end(struct place_of_files *f)
 {
 	struct object root = {.key = "/"};
 
-	CU_ASSERT_EQUAL(rig_do(&f->queue, &root, IO_DELETE, 0, 0, NULL, NULL), 0);
+	CU_ASSERT_EQUAL(rig_do(&f->queue, &root, REQ_DELETE, 0, 0, NULL, NULL), 0);
 	CU_ASSERT_EQUAL(rmdir(f->folder), 0);
 	queue_close(&f->queue);
 	rig_close(&f->rig);
@@ -56,7 +56,7 @@ static int delete (struct place_of_files *f, const char *key)
 	struct object o = {0};
 
 	strcpy(o.key, key);
-	return rig_do(&f->queue, &o, IO_DELETE, 0, 0, NULL, NULL);
+	return rig_do(&f->queue, &o, REQ_DELETE, 0, 0, NULL, NULL);
 }
 
 static void write_and_read(const char *options)
@@ -67,18 +67,18 @@ static void write_and_read(const char *options)
 	uint64_t bytes;
 
 	files_begin(&f, options);
-	CU_ASSERT_EQUAL(rig_do(&f.queue, &o, IO_STAT, 0, 0, NULL, NULL), -ENOENT);
-	CU_ASSERT_EQUAL(rig_do(&f.queue, &o, IO_OPEN, 0, 0, NULL, NULL), -ENOENT);
-	CU_ASSERT_EQUAL(rig_do(&f.queue, &o, IO_BEGIN, 0, sizeof(text), NULL, NULL), 0);
-	CU_ASSERT_EQUAL(rig_do(&f.queue, &o, IO_WRITE, 8, sizeof(text) - 8, text + 8, NULL), 0);
-	CU_ASSERT_EQUAL(rig_do(&f.queue, &o, IO_WRITE, 0, 8, text, NULL), 0);
+	CU_ASSERT_EQUAL(rig_do(&f.queue, &o, REQ_STAT, 0, 0, NULL, NULL), -ENOENT);
+	CU_ASSERT_EQUAL(rig_do(&f.queue, &o, REQ_OPEN, 0, 0, NULL, NULL), -ENOENT);
+	CU_ASSERT_EQUAL(rig_do(&f.queue, &o, REQ_BEGIN, 0, sizeof(text), NULL, NULL), 0);
+	CU_ASSERT_EQUAL(rig_do(&f.queue, &o, REQ_WRITE, 8, sizeof(text) - 8, text + 8, NULL), 0);
+	CU_ASSERT_EQUAL(rig_do(&f.queue, &o, REQ_WRITE, 0, 8, text, NULL), 0);
 	CU_ASSERT_TRUE(stands(&f, "a/b/c.bin.haul-part"));
 	CU_ASSERT_FALSE(stands(&f, "a/b/c.bin"));
-	CU_ASSERT_EQUAL(rig_do(&f.queue, &o, IO_COMMIT, 0, 0, NULL, &bytes), 0);
+	CU_ASSERT_EQUAL(rig_do(&f.queue, &o, REQ_COMMIT, 0, 0, NULL, &bytes), 0);
 	CU_ASSERT_EQUAL(bytes, sizeof(text));
 	CU_ASSERT_FALSE(stands(&f, "a/b/c.bin.haul-part"));
 	CU_ASSERT_EQUAL(o.state[0] | o.state[1], 0);
-	CU_ASSERT_EQUAL(rig_do(&f.queue, &o, IO_STAT, 0, 0, NULL, &bytes), 0);
+	CU_ASSERT_EQUAL(rig_do(&f.queue, &o, REQ_STAT, 0, 0, NULL, &bytes), 0);
 	CU_ASSERT_EQUAL(bytes, sizeof(text));
 	CU_ASSERT_EQUAL(rig_get(&f.queue, "a/b/c.bin", back, sizeof(back)), 0);
 	CU_ASSERT_STRING_EQUAL(back, text);
@@ -107,15 +107,15 @@ static void test_truncated_object_ends_early(void)
 
 	files_begin(&f, "");
 	CU_ASSERT_EQUAL(rig_put(&f.queue, "short", text, 60), 0);
-	CU_ASSERT_EQUAL(rig_do(&f.queue, &o, IO_OPEN, 0, 0, NULL, NULL), 0);
+	CU_ASSERT_EQUAL(rig_do(&f.queue, &o, REQ_OPEN, 0, 0, NULL, NULL), 0);
 	CU_ASSERT_EQUAL(o.size, 60);
-	CU_ASSERT_EQUAL(rig_do(&f.queue, &o, IO_READ, 0, 100, back, &bytes), -ENODATA);
+	CU_ASSERT_EQUAL(rig_do(&f.queue, &o, REQ_READ, 0, 100, back, &bytes), -ENODATA);
 	CU_ASSERT_EQUAL(bytes, 60);
-	CU_ASSERT_EQUAL(rig_do(&f.queue, &o, IO_READ, 60, 1, back, NULL), -ENODATA);
-	CU_ASSERT_EQUAL(rig_do(&f.queue, &o, IO_READ, 60, 0, back, NULL), 0);
-	CU_ASSERT_EQUAL(rig_do(&f.queue, &o, IO_CLOSE, 0, 0, NULL, NULL), 0);
-	CU_ASSERT_EQUAL(rig_do(&f.queue, &o, IO_CLOSE, 0, 0, NULL, NULL), -EBADF);
-	CU_ASSERT_EQUAL(rig_do(&f.queue, &o, IO_READ, 0, 1, back, NULL), -EBADF);
+	CU_ASSERT_EQUAL(rig_do(&f.queue, &o, REQ_READ, 60, 1, back, NULL), -ENODATA);
+	CU_ASSERT_EQUAL(rig_do(&f.queue, &o, REQ_READ, 60, 0, back, NULL), 0);
+	CU_ASSERT_EQUAL(rig_do(&f.queue, &o, REQ_CLOSE, 0, 0, NULL, NULL), 0);
+	CU_ASSERT_EQUAL(rig_do(&f.queue, &o, REQ_CLOSE, 0, 0, NULL, NULL), -EBADF);
+	CU_ASSERT_EQUAL(rig_do(&f.queue, &o, REQ_READ, 0, 1, back, NULL), -EBADF);
 	CU_ASSERT_EQUAL(delete (&f, "short"), 0);
 	files_end(&f);
 }
@@ -128,21 +128,21 @@ static void test_abort_keeps_the_old_version(void)
 
 	files_begin(&f, "");
 	CU_ASSERT_EQUAL(rig_put(&f.queue, "x", old, sizeof(old)), 0);
-	CU_ASSERT_EQUAL(rig_do(&f.queue, &o, IO_BEGIN, 0, 0, NULL, NULL), 0);
-	CU_ASSERT_EQUAL(rig_do(&f.queue, &o, IO_WRITE, 0, sizeof(young), young, NULL), 0);
-	CU_ASSERT_EQUAL(rig_do(&f.queue, &o, IO_ABORT, 0, 0, NULL, NULL), 0);
-	CU_ASSERT_EQUAL(rig_do(&f.queue, &o, IO_ABORT, 0, 0, NULL, NULL), -EBADF);
+	CU_ASSERT_EQUAL(rig_do(&f.queue, &o, REQ_BEGIN, 0, 0, NULL, NULL), 0);
+	CU_ASSERT_EQUAL(rig_do(&f.queue, &o, REQ_WRITE, 0, sizeof(young), young, NULL), 0);
+	CU_ASSERT_EQUAL(rig_do(&f.queue, &o, REQ_ABORT, 0, 0, NULL, NULL), 0);
+	CU_ASSERT_EQUAL(rig_do(&f.queue, &o, REQ_ABORT, 0, 0, NULL, NULL), -EBADF);
 	CU_ASSERT_FALSE(stands(&f, "x.haul-part"));
 	CU_ASSERT_EQUAL(rig_get(&f.queue, "x", back, sizeof(back)), 0);
 	CU_ASSERT_STRING_EQUAL(back, "old");
 	/* What cannot be published can still be dropped. */
 	CU_ASSERT_EQUAL(delete (&f, "x"), 0);
 	CU_ASSERT_EQUAL(rig_put(&f.queue, "x/y", old, sizeof(old)), 0);
-	CU_ASSERT_EQUAL(rig_do(&f.queue, &o, IO_BEGIN, 0, 0, NULL, NULL), 0);
-	CU_ASSERT_EQUAL(rig_do(&f.queue, &o, IO_WRITE, 0, sizeof(young), young, NULL), 0);
-	CU_ASSERT_EQUAL(rig_do(&f.queue, &o, IO_COMMIT, 0, 0, NULL, NULL), -EISDIR);
+	CU_ASSERT_EQUAL(rig_do(&f.queue, &o, REQ_BEGIN, 0, 0, NULL, NULL), 0);
+	CU_ASSERT_EQUAL(rig_do(&f.queue, &o, REQ_WRITE, 0, sizeof(young), young, NULL), 0);
+	CU_ASSERT_EQUAL(rig_do(&f.queue, &o, REQ_COMMIT, 0, 0, NULL, NULL), -EISDIR);
 	CU_ASSERT_TRUE(stands(&f, "x.haul-part"));
-	CU_ASSERT_EQUAL(rig_do(&f.queue, &o, IO_ABORT, 0, 0, NULL, NULL), 0);
+	CU_ASSERT_EQUAL(rig_do(&f.queue, &o, REQ_ABORT, 0, 0, NULL, NULL), 0);
 	CU_ASSERT_FALSE(stands(&f, "x.haul-part"));
 	CU_ASSERT_EQUAL(delete (&f, "x/y"), 0);
 	CU_ASSERT_EQUAL(delete (&f, "x/"), 0);
@@ -170,9 +170,9 @@ struct check {
 	uint64_t key, next;
 };
 
-static int filler(struct io *io, uint64_t offset, void *data, uint64_t length)
+static int filler(struct request *req, uint64_t offset, void *data, uint64_t length)
 {
-	struct check *c = io->user;
+	struct check *c = req->user;
 
 	CU_ASSERT_EQUAL(offset, c->next);
 	c->next += length;
@@ -180,31 +180,31 @@ static int filler(struct io *io, uint64_t offset, void *data, uint64_t length)
 	return 0;
 }
 
-static int checker(struct io *io, uint64_t offset, void *data, uint64_t length)
+static int checker(struct request *req, uint64_t offset, void *data, uint64_t length)
 {
-	struct check *c = io->user;
+	struct check *c = req->user;
 
 	CU_ASSERT_EQUAL(offset, c->next);
 	c->next += length;
 	return fill_verify(c->key, offset, data, length) == length ? 0 : -EBADMSG;
 }
 
-static int stream(struct queue *q, struct object *o, enum io_op op, uint64_t offset,
+static int stream(struct queue *q, struct object *o, enum request_op op, uint64_t offset,
 		  uint64_t length, void *window, uint64_t bytes)
 {
 	struct check c = {.key = 7, .next = offset};
-	struct io io = {.op = op,
-			.object = o,
-			.offset = offset,
-			.length = length,
-			.data = window,
-			.window = bytes,
-			.chunk = op == IO_READ ? checker : filler,
-			.user = &c};
-	int status = queue_do(q, &io);
+	struct request req = {.op = op,
+			      .object = o,
+			      .offset = offset,
+			      .length = length,
+			      .data = window,
+			      .window = bytes,
+			      .chunk = op == REQ_READ ? checker : filler,
+			      .user = &c};
+	int status = queue_do(q, &req);
 
 	CU_ASSERT_EQUAL(c.next, offset + length);
-	CU_ASSERT_EQUAL(io.done_bytes, length);
+	CU_ASSERT_EQUAL(req.done_bytes, length);
 	return status;
 }
 
@@ -228,34 +228,34 @@ static void ranges(const char *options)
 
 	files_begin(&f, options);
 	CU_ASSERT_EQUAL_FATAL(posix_memalign(&data, 4096, ROOM), 0);
-	CU_ASSERT_EQUAL(rig_do(&f.queue, &o, IO_BEGIN, 0, SIZE, NULL, NULL), 0);
-	CU_ASSERT_EQUAL(stream(&f.queue, &o, IO_WRITE, 0, SIZE, data, WINDOW), 0);
-	CU_ASSERT_EQUAL(rig_do(&f.queue, &o, IO_COMMIT, 0, 0, NULL, &bytes), 0);
+	CU_ASSERT_EQUAL(rig_do(&f.queue, &o, REQ_BEGIN, 0, SIZE, NULL, NULL), 0);
+	CU_ASSERT_EQUAL(stream(&f.queue, &o, REQ_WRITE, 0, SIZE, data, WINDOW), 0);
+	CU_ASSERT_EQUAL(rig_do(&f.queue, &o, REQ_COMMIT, 0, 0, NULL, &bytes), 0);
 	CU_ASSERT_EQUAL(bytes, SIZE);
-	CU_ASSERT_EQUAL(rig_do(&f.queue, &o, IO_OPEN, 0, 0, NULL, NULL), 0);
+	CU_ASSERT_EQUAL(rig_do(&f.queue, &o, REQ_OPEN, 0, 0, NULL, NULL), 0);
 	CU_ASSERT_EQUAL(o.size, SIZE);
 	for (uint64_t i = 0; i < 300; i++) {
-		struct io io = {.op = IO_READ, .object = &o, .data = data};
+		struct request req = {.op = REQ_READ, .object = &o, .data = data};
 
-		io.offset = random_at(3, i, 0) % SIZE;
-		io.length = 1 + random_at(3, i, 1) % (SIZE - io.offset);
-		room = queue_window(&f.rig.store, io.length);
+		req.offset = random_at(3, i, 0) % SIZE;
+		req.length = 1 + random_at(3, i, 1) % (SIZE - req.offset);
+		room = queue_buffer_bytes(&f.rig.store, req.length);
 		CU_ASSERT_FATAL(room <= ROOM);
 		memset((char *)data + room, 0x5a, ROOM - room);
-		CU_ASSERT_EQUAL(queue_do(&f.queue, &io), 0);
-		CU_ASSERT_EQUAL(io.lead, io.offset % f.rig.store.alignment);
-		CU_ASSERT_EQUAL(io.done_bytes, io.length);
-		CU_ASSERT_EQUAL(fill_verify(7, io.offset, (char *)data + io.lead, io.length),
-				io.length);
+		CU_ASSERT_EQUAL(queue_do(&f.queue, &req), 0);
+		CU_ASSERT_EQUAL(req.lead, req.offset % f.rig.store.alignment);
+		CU_ASSERT_EQUAL(req.done_bytes, req.length);
+		CU_ASSERT_EQUAL(fill_verify(7, req.offset, (char *)data + req.lead, req.length),
+				req.length);
 		CU_ASSERT(all_bytes((unsigned char *)data + room, ROOM - room, 0x5a));
 		if (i % 10 == 0)
-			CU_ASSERT_EQUAL(
-				stream(&f.queue, &o, IO_READ, io.offset, io.length, data, WINDOW),
-				0);
+			CU_ASSERT_EQUAL(stream(&f.queue, &o, REQ_READ, req.offset, req.length, data,
+					       WINDOW),
+					0);
 	}
-	CU_ASSERT_EQUAL(rig_do(&f.queue, &o, IO_READ, SIZE - 5, 10, data, &bytes), -ENODATA);
+	CU_ASSERT_EQUAL(rig_do(&f.queue, &o, REQ_READ, SIZE - 5, 10, data, &bytes), -ENODATA);
 	CU_ASSERT_EQUAL(bytes, 5);
-	CU_ASSERT_EQUAL(rig_do(&f.queue, &o, IO_CLOSE, 0, 0, NULL, NULL), 0);
+	CU_ASSERT_EQUAL(rig_do(&f.queue, &o, REQ_CLOSE, 0, 0, NULL, NULL), 0);
 	CU_ASSERT_EQUAL(delete (&f, "ranges"), 0);
 	free(data);
 	files_end(&f);
@@ -292,9 +292,9 @@ static void test_direct_writes_begin_at_blocks(void)
 	files_begin(&f, ", \"direct\": true");
 	CU_ASSERT(f.rig.store.alignment >= 512);
 	CU_ASSERT_EQUAL_FATAL(posix_memalign(&data, 4096, 65536), 0);
-	CU_ASSERT_EQUAL(rig_do(&f.queue, &o, IO_BEGIN, 0, 0, NULL, NULL), 0);
-	CU_ASSERT_EQUAL(rig_do(&f.queue, &o, IO_WRITE, 100, 4096, data, NULL), -EINVAL);
-	CU_ASSERT_EQUAL(rig_do(&f.queue, &o, IO_ABORT, 0, 0, NULL, NULL), 0);
+	CU_ASSERT_EQUAL(rig_do(&f.queue, &o, REQ_BEGIN, 0, 0, NULL, NULL), 0);
+	CU_ASSERT_EQUAL(rig_do(&f.queue, &o, REQ_WRITE, 100, 4096, data, NULL), -EINVAL);
+	CU_ASSERT_EQUAL(rig_do(&f.queue, &o, REQ_ABORT, 0, 0, NULL, NULL), 0);
 	write_and_read("");
 	free(data);
 	files_end(&f);
@@ -311,9 +311,9 @@ static void test_errors_are_the_systems(void)
 	CU_ASSERT_EQUAL(rig_put(&f.queue, "file", text, sizeof(text)), 0);
 	CU_ASSERT_EQUAL(rig_put(&f.queue, "file/below", text, sizeof(text)), -ENOTDIR);
 	strcpy(o.key, "file/below");
-	CU_ASSERT_EQUAL(rig_do(&f.queue, &o, IO_STAT, 0, 0, NULL, NULL), -ENOENT);
+	CU_ASSERT_EQUAL(rig_do(&f.queue, &o, REQ_STAT, 0, 0, NULL, NULL), -ENOENT);
 	memset(o.key, 'x', 300);
-	CU_ASSERT_EQUAL(rig_do(&f.queue, &o, IO_BEGIN, 0, 0, NULL, NULL), -ENAMETOOLONG);
+	CU_ASSERT_EQUAL(rig_do(&f.queue, &o, REQ_BEGIN, 0, 0, NULL, NULL), -ENAMETOOLONG);
 	CU_ASSERT_EQUAL(delete (&f, "file"), 0);
 	files_end(&f);
 }

@@ -47,12 +47,12 @@ static void files_begin(struct files *f, const char *parent)
 	memset(f->data, 0, SIZE);
 	strcpy(f->o.key, "x");
 	snprintf(f->path, sizeof(f->path), "%s/x", f->folder);
-	CU_ASSERT_EQUAL_FATAL(rig_do(&f->queue, &f->o, IO_OPEN, 0, 0, NULL, NULL), 0);
+	CU_ASSERT_EQUAL_FATAL(rig_do(&f->queue, &f->o, REQ_OPEN, 0, 0, NULL, NULL), 0);
 }
 
 static void files_end(struct files *f)
 {
-	CU_ASSERT_EQUAL(rig_do(&f->queue, &f->o, IO_CLOSE, 0, 0, NULL, NULL), 0);
+	CU_ASSERT_EQUAL(rig_do(&f->queue, &f->o, REQ_CLOSE, 0, 0, NULL, NULL), 0);
 	CU_ASSERT_EQUAL(unlink(f->path), 0);
 	CU_ASSERT_EQUAL(rmdir(f->folder), 0);
 	queue_close(&f->queue);
@@ -62,7 +62,7 @@ static void files_end(struct files *f)
 
 static int read_at(struct files *f, uint64_t offset, uint64_t length)
 {
-	return rig_do(&f->queue, &f->o, IO_READ, offset, length, f->data, NULL);
+	return rig_do(&f->queue, &f->o, REQ_READ, offset, length, f->data, NULL);
 }
 
 struct stream {
@@ -72,15 +72,15 @@ struct stream {
 };
 
 /* Checks each piece; cuts the file when it has come to cut_at, and then touches what is no more. */
-static int consume(struct io *io, uint64_t offset, void *data, uint64_t length)
+static int consume(struct request *req, uint64_t offset, void *data, uint64_t length)
 {
-	struct stream *s = io->user;
+	struct stream *s = req->user;
 
 	CU_ASSERT_EQUAL(offset, s->next);
 	CU_ASSERT(length <= WINDOW);
 	s->next += length;
 	s->pieces++;
-	s->lent = s->lent && data != io->data;
+	s->lent = s->lent && data != req->data;
 	if (s->cut_at && s->next > s->cut_at) {
 		CU_ASSERT_EQUAL(truncate(s->files->path, 4096), 0);
 		/* Zeroes, whatever the file held; not the end of the process. */
@@ -91,17 +91,17 @@ static int consume(struct io *io, uint64_t offset, void *data, uint64_t length)
 	return fill_verify(KEY, offset, data, length) == length ? 0 : -EBADMSG;
 }
 
-static struct io stream_of(struct files *f, struct stream *s, uint64_t offset, uint64_t length)
+static struct request stream_of(struct files *f, struct stream *s, uint64_t offset, uint64_t length)
 {
 	*s = (struct stream){.files = f, .next = offset, .lent = true};
-	return (struct io){.op = IO_READ,
-			   .object = &f->o,
-			   .offset = offset,
-			   .length = length,
-			   .data = f->data,
-			   .window = WINDOW,
-			   .chunk = consume,
-			   .user = s};
+	return (struct request){.op = REQ_READ,
+				.object = &f->o,
+				.offset = offset,
+				.length = length,
+				.data = f->data,
+				.window = WINDOW,
+				.chunk = consume,
+				.user = s};
 }
 
 static void test_streams_are_not_copied(void)
@@ -109,20 +109,20 @@ static void test_streams_are_not_copied(void)
 	struct store_facts facts;
 	struct stream s;
 	struct files f;
-	struct io io;
+	struct request req;
 
 	files_begin(&f, ".");
-	io = stream_of(&f, &s, 777, SIZE - 777);
-	CU_ASSERT_EQUAL(queue_do(&f.queue, &io), 0);
-	CU_ASSERT_EQUAL(io.done_bytes, SIZE - 777);
+	req = stream_of(&f, &s, 777, SIZE - 777);
+	CU_ASSERT_EQUAL(queue_do(&f.queue, &req), 0);
+	CU_ASSERT_EQUAL(req.done_bytes, SIZE - 777);
 	CU_ASSERT_EQUAL(s.next, SIZE);
 	CU_ASSERT_EQUAL(s.pieces, 10);
 	CU_ASSERT(s.lent);
-	CU_ASSERT_EQUAL(f.queue.stats->op[IO_READ].operations, 1);
-	CU_ASSERT_EQUAL(f.queue.stats->op[IO_READ].bytes, SIZE - 777);
-	io = stream_of(&f, &s, SIZE - 100, 200);
-	CU_ASSERT_EQUAL(queue_do(&f.queue, &io), -ENODATA);
-	CU_ASSERT_EQUAL(io.done_bytes, 100);
+	CU_ASSERT_EQUAL(f.queue.stats->op[REQ_READ].operations, 1);
+	CU_ASSERT_EQUAL(f.queue.stats->op[REQ_READ].bytes, SIZE - 777);
+	req = stream_of(&f, &s, SIZE - 100, 200);
+	CU_ASSERT_EQUAL(queue_do(&f.queue, &req), -ENODATA);
+	CU_ASSERT_EQUAL(req.done_bytes, 100);
 	store_describe(&f.rig.store, &f.rig.described, &facts);
 	CU_ASSERT_STRING_EQUAL(facts.engine, "mmap");
 	CU_ASSERT_EQUAL(facts.copies_read, 1);
@@ -130,9 +130,9 @@ static void test_streams_are_not_copied(void)
 	files_end(&f);
 }
 
-static int refuse(struct io *io, uint64_t offset, void *data, uint64_t length)
+static int refuse(struct request *req, uint64_t offset, void *data, uint64_t length)
 {
-	(void)io;
+	(void)req;
 	(void)data;
 	(void)length;
 	return offset >= 2 * WINDOW ? -ECANCELED : 0;
@@ -142,13 +142,13 @@ static void test_a_consumer_may_end_it(void)
 {
 	struct stream s;
 	struct files f;
-	struct io io;
+	struct request req;
 
 	files_begin(&f, ".");
-	io = stream_of(&f, &s, 0, SIZE);
-	io.chunk = refuse;
-	CU_ASSERT_EQUAL(queue_do(&f.queue, &io), -ECANCELED);
-	CU_ASSERT_EQUAL(io.done_bytes, 2 * WINDOW);
+	req = stream_of(&f, &s, 0, SIZE);
+	req.chunk = refuse;
+	CU_ASSERT_EQUAL(queue_do(&f.queue, &req), -ECANCELED);
+	CU_ASSERT_EQUAL(req.done_bytes, 2 * WINDOW);
 	files_end(&f);
 }
 
@@ -165,7 +165,7 @@ static void cut_before_a_read(const char *parent)
 	CU_ASSERT_EQUAL(fill_verify(KEY, 0, f.data, 1 << 20), 1 << 20);
 	CU_ASSERT_EQUAL(read_at(&f, 2 << 20, 100), -EIO);
 	CU_ASSERT_EQUAL(read_at(&f, 0, SIZE), -EIO);
-	CU_ASSERT_EQUAL(f.queue.stats->op[IO_READ].errors, 2);
+	CU_ASSERT_EQUAL(f.queue.stats->op[REQ_READ].errors, 2);
 	files_end(&f);
 }
 
@@ -175,18 +175,18 @@ static void cut_in_a_read(const char *parent)
 {
 	struct stream s;
 	struct files f;
-	struct io io;
+	struct request req;
 
 	files_begin(&f, parent);
-	io = stream_of(&f, &s, 0, SIZE);
+	req = stream_of(&f, &s, 0, SIZE);
 	s.cut_at = 3 * WINDOW;
-	CU_ASSERT_EQUAL(queue_do(&f.queue, &io), -EIO);
+	CU_ASSERT_EQUAL(queue_do(&f.queue, &req), -EIO);
 	CU_ASSERT_EQUAL(s.next, 4 * WINDOW);
-	CU_ASSERT_EQUAL(io.done_bytes, 3 * WINDOW);
+	CU_ASSERT_EQUAL(req.done_bytes, 3 * WINDOW);
 	CU_ASSERT_EQUAL(read_at(&f, 3 * WINDOW + 5, 100), -EIO);
 	CU_ASSERT_EQUAL(read_at(&f, 0, 100), -EIO);
-	CU_ASSERT_EQUAL(rig_do(&f.queue, &f.o, IO_CLOSE, 0, 0, NULL, NULL), 0);
-	CU_ASSERT_EQUAL(rig_do(&f.queue, &f.o, IO_OPEN, 0, 0, NULL, NULL), 0);
+	CU_ASSERT_EQUAL(rig_do(&f.queue, &f.o, REQ_CLOSE, 0, 0, NULL, NULL), 0);
+	CU_ASSERT_EQUAL(rig_do(&f.queue, &f.o, REQ_OPEN, 0, 0, NULL, NULL), 0);
 	CU_ASSERT_EQUAL(f.o.size, 4096);
 	CU_ASSERT_EQUAL(read_at(&f, 0, 4096), 0);
 	CU_ASSERT_EQUAL(fill_verify(KEY, 0, f.data, 4096), 4096);
@@ -210,10 +210,10 @@ static void *read_own(void *argument)
 {
 	struct files *f = argument;
 	struct stream s;
-	struct io io = stream_of(f, &s, 0, SIZE);
+	struct request req = stream_of(f, &s, 0, SIZE);
 
 	s.cut_at = f->cut_at;
-	return (void *)(intptr_t)queue_do(&f->queue, &io);
+	return (void *)(intptr_t)queue_do(&f->queue, &req);
 }
 
 static void test_a_fault_is_its_threads_own(void)
@@ -267,25 +267,25 @@ static void test_written_in_place(void)
 	struct stream s;
 	struct files f;
 	char path[160];
-	struct io io;
+	struct request req;
 
 	files_begin(&f, ".");
-	CU_ASSERT_EQUAL(rig_do(&f.queue, &o, IO_UPDATE, 0, 0, NULL, NULL), 0);
+	CU_ASSERT_EQUAL(rig_do(&f.queue, &o, REQ_UPDATE, 0, 0, NULL, NULL), 0);
 	fill(KEY, 0, f.data, SIZE);
-	CU_ASSERT_EQUAL(rig_do(&f.queue, &o, IO_WRITE, 0, SIZE, f.data, NULL), 0);
+	CU_ASSERT_EQUAL(rig_do(&f.queue, &o, REQ_WRITE, 0, SIZE, f.data, NULL), 0);
 	memset(f.data, 0, SIZE);
-	CU_ASSERT_EQUAL(rig_do(&f.queue, &o, IO_READ, 5, SIZE - 5, f.data, NULL), 0);
+	CU_ASSERT_EQUAL(rig_do(&f.queue, &o, REQ_READ, 5, SIZE - 5, f.data, NULL), 0);
 	CU_ASSERT_EQUAL(fill_verify(KEY, 5, f.data, SIZE - 5), SIZE - 5);
-	io = stream_of(&f, &s, 777, SIZE - 777);
-	io.object = &o;
-	CU_ASSERT_EQUAL(queue_do(&f.queue, &io), 0);
+	req = stream_of(&f, &s, 777, SIZE - 777);
+	req.object = &o;
+	CU_ASSERT_EQUAL(queue_do(&f.queue, &req), 0);
 	CU_ASSERT_EQUAL(s.next, SIZE);
 	CU_ASSERT_FALSE(s.lent);
-	io = stream_of(&f, &s, SIZE - 5, 6);
-	io.object = &o;
-	CU_ASSERT_EQUAL(queue_do(&f.queue, &io), -ENODATA);
-	CU_ASSERT_EQUAL(io.done_bytes, 5);
-	CU_ASSERT_EQUAL(rig_do(&f.queue, &o, IO_CLOSE, 0, 0, NULL, NULL), 0);
+	req = stream_of(&f, &s, SIZE - 5, 6);
+	req.object = &o;
+	CU_ASSERT_EQUAL(queue_do(&f.queue, &req), -ENODATA);
+	CU_ASSERT_EQUAL(req.done_bytes, 5);
+	CU_ASSERT_EQUAL(rig_do(&f.queue, &o, REQ_CLOSE, 0, 0, NULL, NULL), 0);
 	snprintf(path, sizeof(path), "%s/grows", f.folder);
 	CU_ASSERT_EQUAL(unlink(path), 0);
 	files_end(&f);
@@ -299,11 +299,11 @@ static void test_empty_and_sparse(void)
 
 	files_begin(&f, ".");
 	CU_ASSERT_EQUAL(rig_put(&f.queue, "empty", "", 0), 0);
-	CU_ASSERT_EQUAL(rig_do(&f.queue, &o, IO_OPEN, 0, 0, NULL, NULL), 0);
-	CU_ASSERT_EQUAL(rig_do(&f.queue, &o, IO_READ, 0, 0, f.data, NULL), 0);
-	CU_ASSERT_EQUAL(rig_do(&f.queue, &o, IO_READ, 0, 1, f.data, NULL), -ENODATA);
-	CU_ASSERT_EQUAL(rig_do(&f.queue, &o, IO_CLOSE, 0, 0, NULL, NULL), 0);
-	CU_ASSERT_EQUAL(rig_do(&f.queue, &o, IO_READ, 0, 1, f.data, NULL), -EBADF);
+	CU_ASSERT_EQUAL(rig_do(&f.queue, &o, REQ_OPEN, 0, 0, NULL, NULL), 0);
+	CU_ASSERT_EQUAL(rig_do(&f.queue, &o, REQ_READ, 0, 0, f.data, NULL), 0);
+	CU_ASSERT_EQUAL(rig_do(&f.queue, &o, REQ_READ, 0, 1, f.data, NULL), -ENODATA);
+	CU_ASSERT_EQUAL(rig_do(&f.queue, &o, REQ_CLOSE, 0, 0, NULL, NULL), 0);
+	CU_ASSERT_EQUAL(rig_do(&f.queue, &o, REQ_READ, 0, 1, f.data, NULL), -EBADF);
 	snprintf(path, sizeof(path), "%s/empty", f.folder);
 	CU_ASSERT_EQUAL(truncate(path, 1 << 20), 0);
 	memset(f.data, 1, 1 << 20);

@@ -133,16 +133,16 @@ static int64_t cached_after(const char *options, uint64_t bytes)
 	CU_ASSERT_EQUAL_FATAL(files_open(&f, ".", "file", options), 0);
 	put(&f, SIZE);
 	CU_ASSERT_EQUAL(file_cache_evict(f.path), 0);
-	CU_ASSERT_EQUAL(rig_do(&f.queue, &o, IO_OPEN, 0, 0, NULL, NULL), 0);
+	CU_ASSERT_EQUAL(rig_do(&f.queue, &o, REQ_OPEN, 0, 0, NULL, NULL), 0);
 	if (bytes)
-		CU_ASSERT_EQUAL(rig_do(&f.queue, &o, IO_READ, 0, bytes, data, NULL), 0);
+		CU_ASSERT_EQUAL(rig_do(&f.queue, &o, REQ_READ, 0, bytes, data, NULL), 0);
 	/* The kernel fetches behind the caller's back: until nothing more comes. */
 	while (now != before || now < 0) {
 		before = now;
 		usleep(20000);
 		now = store_resident(&f.rig.store, &o, 0, SIZE);
 	}
-	CU_ASSERT_EQUAL(rig_do(&f.queue, &o, IO_CLOSE, 0, 0, NULL, NULL), 0);
+	CU_ASSERT_EQUAL(rig_do(&f.queue, &o, REQ_CLOSE, 0, 0, NULL, NULL), 0);
 	files_close(&f);
 	free(data);
 	return now;
@@ -198,7 +198,7 @@ static void check_too_much(struct files *f, const char *part)
 
 	w.free_at_first = w.free_least = free_bytes();
 	CU_ASSERT_EQUAL_FATAL(pthread_create(&w.thread, NULL, watch_room, &w), 0);
-	CU_ASSERT_EQUAL(rig_do(&f->queue, &o, IO_BEGIN, 0, 2 * w.free_at_first, NULL, NULL),
+	CU_ASSERT_EQUAL(rig_do(&f->queue, &o, REQ_BEGIN, 0, 2 * w.free_at_first, NULL, NULL),
 			-ENOSPC);
 	atomic_store(&w.over, true);
 	pthread_join(w.thread, NULL);
@@ -215,21 +215,21 @@ static void test_preallocate(void)
 	struct stat st;
 
 	CU_ASSERT_EQUAL_FATAL(files_open(&f, ".", "file", ", \"preallocate\": true"), 0);
-	CU_ASSERT_EQUAL(rig_do(&f.queue, &o, IO_BEGIN, 0, SIZE, NULL, NULL), 0);
+	CU_ASSERT_EQUAL(rig_do(&f.queue, &o, REQ_BEGIN, 0, SIZE, NULL, NULL), 0);
 	snprintf(part, sizeof(part), "%s.haul-part", f.path);
 	CU_ASSERT_EQUAL(stat(part, &st), 0);
 	CU_ASSERT(st.st_blocks * 512 >= SIZE);
-	CU_ASSERT_EQUAL(rig_do(&f.queue, &o, IO_WRITE, 0, sizeof(text), text, NULL), 0);
-	CU_ASSERT_EQUAL(rig_do(&f.queue, &o, IO_COMMIT, 0, 0, NULL, NULL), 0);
+	CU_ASSERT_EQUAL(rig_do(&f.queue, &o, REQ_WRITE, 0, sizeof(text), text, NULL), 0);
+	CU_ASSERT_EQUAL(rig_do(&f.queue, &o, REQ_COMMIT, 0, 0, NULL, NULL), 0);
 	CU_ASSERT_EQUAL(stat(f.path, &st), 0);
 	CU_ASSERT_EQUAL(st.st_size, sizeof(text));
 	CU_ASSERT(st.st_blocks * 512 < SIZE);
 	check_too_much(&f, part);
 	/* In place: for all that it will hold. */
-	CU_ASSERT_EQUAL(rig_do(&f.queue, &o, IO_UPDATE, 0, SIZE, NULL, NULL), 0);
+	CU_ASSERT_EQUAL(rig_do(&f.queue, &o, REQ_UPDATE, 0, SIZE, NULL, NULL), 0);
 	CU_ASSERT_EQUAL(stat(f.path, &st), 0);
 	CU_ASSERT(st.st_size == SIZE && st.st_blocks * 512 >= SIZE);
-	CU_ASSERT_EQUAL(rig_do(&f.queue, &o, IO_CLOSE, 0, 0, NULL, NULL), 0);
+	CU_ASSERT_EQUAL(rig_do(&f.queue, &o, REQ_CLOSE, 0, 0, NULL, NULL), 0);
 	files_close(&f);
 }
 

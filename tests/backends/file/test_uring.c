@@ -68,7 +68,7 @@ static int delete (struct place_of_files *f, const char *key)
 	struct object o = {0};
 
 	strcpy(o.key, key);
-	return rig_do(&f->queue, &o, IO_DELETE, 0, 0, NULL, NULL);
+	return rig_do(&f->queue, &o, REQ_DELETE, 0, 0, NULL, NULL);
 }
 
 static void files_end(struct place_of_files *f)
@@ -81,37 +81,37 @@ static void files_end(struct place_of_files *f)
 }
 
 /* A failure says what the kernel said: not every one comes a second time. */
-static void expect_whole(const struct io *io)
+static void expect_whole(const struct request *req)
 {
-	CU_ASSERT_EQUAL(io->status, 0);
-	CU_ASSERT_EQUAL(io->done_bytes, io->length);
-	if (io->status || io->done_bytes != io->length)
+	CU_ASSERT_EQUAL(req->status, 0);
+	CU_ASSERT_EQUAL(req->done_bytes, req->length);
+	if (req->status || req->done_bytes != req->length)
 		fprintf(stderr,
 			"%s of %" PRIu64 " bytes at %" PRIu64 " of %s: %s, %" PRIu64 " moved\n",
-			io->op == IO_READ ? "read" : "write", io->length, io->offset,
-			io->object->key, strerror(-io->status), io->done_bytes);
+			req->op == REQ_READ ? "read" : "write", req->length, req->offset,
+			req->object->key, strerror(-req->status), req->done_bytes);
 }
 
 /* All of the object, in writes of 64 KiB, as many in flight as the queue takes. */
 static void write_deep(struct place_of_files *f, struct object *o)
 {
-	struct io ios[DEPTH], *io, *done[DEPTH];
+	struct request reqs[DEPTH], *req, *done[DEPTH];
 	uint32_t depth = f->queue.channel.depth, flying = 0, n;
 	uint64_t at = 0, bytes;
 
-	CU_ASSERT_EQUAL_FATAL(rig_do(&f->queue, o, IO_BEGIN, 0, SIZE, NULL, NULL), 0);
+	CU_ASSERT_EQUAL_FATAL(rig_do(&f->queue, o, REQ_BEGIN, 0, SIZE, NULL, NULL), 0);
 	for (uint32_t i = 0; i < depth; i++)
-		ios[i] = (struct io){.data = buffers_take(&f->buffers)};
+		reqs[i] = (struct request){.data = buffers_take(&f->buffers)};
 	while (at < SIZE || flying) {
-		for (io = NULL; at < SIZE && flying < depth; at += io->length) {
+		for (req = NULL; at < SIZE && flying < depth; at += req->length) {
 			/* A free one: its length is 0. */
-			for (io = ios; io->length; io++)
+			for (req = reqs; req->length; req++)
 				;
-			*io = (struct io){
-				.op = IO_WRITE, .object = o, .offset = at, .data = io->data};
-			io->length = SIZE - at < 65536 ? SIZE - at : 65536;
-			fill(KEY, at, io->data, io->length);
-			CU_ASSERT_EQUAL_FATAL(queue_submit(&f->queue, &io, 1), 0);
+			*req = (struct request){
+				.op = REQ_WRITE, .object = o, .offset = at, .data = req->data};
+			req->length = SIZE - at < 65536 ? SIZE - at : 65536;
+			fill(KEY, at, req->data, req->length);
+			CU_ASSERT_EQUAL_FATAL(queue_submit(&f->queue, &req, 1), 0);
 			flying++;
 		}
 		n = queue_reap(&f->queue, done, 1, depth, UINT64_MAX);
@@ -123,34 +123,35 @@ static void write_deep(struct place_of_files *f, struct object *o)
 		flying -= n;
 	}
 	for (uint32_t i = 0; i < depth; i++)
-		buffers_give(&f->buffers, ios[i].data);
-	CU_ASSERT_EQUAL(rig_do(&f->queue, o, IO_COMMIT, 0, 0, NULL, &bytes), 0);
+		buffers_give(&f->buffers, reqs[i].data);
+	CU_ASSERT_EQUAL(rig_do(&f->queue, o, REQ_COMMIT, 0, 0, NULL, &bytes), 0);
 	CU_ASSERT_EQUAL(bytes, SIZE);
 }
 
-static void check_read(struct place_of_files *f, const struct io *io)
+static void check_read(struct place_of_files *f, const struct request *req)
 {
-	expect_whole(io);
-	CU_ASSERT_EQUAL(io->lead, io->offset % f->rig.store.alignment);
-	CU_ASSERT_EQUAL(fill_verify(KEY, io->offset, (char *)io->data + io->lead, io->length),
-			io->length);
+	expect_whole(req);
+	CU_ASSERT_EQUAL(req->lead, req->offset % f->rig.store.alignment);
+	CU_ASSERT_EQUAL(fill_verify(KEY, req->offset, (char *)req->data + req->lead, req->length),
+			req->length);
 }
 
 /* count random ranges, submitted in batches of random size. */
 static void read_deep(struct place_of_files *f, struct object *o, uint32_t count)
 {
 	uint32_t depth = f->queue.channel.depth, sent = 0, got = 0, free_count = depth, n, batch;
-	struct io ios[DEPTH], *free_ios[DEPTH], *done[DEPTH], *list[DEPTH];
+	struct request reqs[DEPTH], *free_ios[DEPTH], *done[DEPTH], *list[DEPTH];
 
 	for (uint32_t i = 0; i < depth; i++) {
-		ios[i] = (struct io){.data = buffers_take(&f->buffers)};
-		free_ios[i] = &ios[i];
+		reqs[i] = (struct request){.data = buffers_take(&f->buffers)};
+		free_ios[i] = &reqs[i];
 	}
 	while (got < count) {
 		batch = 1 + (uint32_t)(random_at(3, sent, 2) % depth);
 		for (n = 0; n < batch && sent < count && free_count; n++, sent++) {
 			list[n] = free_ios[--free_count];
-			*list[n] = (struct io){.op = IO_READ, .object = o, .data = list[n]->data};
+			*list[n] = (struct request){
+				.op = REQ_READ, .object = o, .data = list[n]->data};
 			list[n]->offset = random_at(3, sent, 0) % (SIZE - ROOM / 2);
 			list[n]->length = 1 + random_at(3, sent, 1) % (ROOM / 2);
 			memset(list[n]->data, 0, ROOM);
@@ -167,7 +168,7 @@ static void read_deep(struct place_of_files *f, struct object *o, uint32_t count
 	}
 	CU_ASSERT_EQUAL(free_count, depth);
 	for (uint32_t i = 0; i < depth; i++)
-		buffers_give(&f->buffers, ios[i].data);
+		buffers_give(&f->buffers, reqs[i].data);
 }
 
 static void ranges(const char *parent, const char *options, uint32_t depth, bool told)
@@ -179,11 +180,11 @@ static void ranges(const char *parent, const char *options, uint32_t depth, bool
 	if (told)
 		queue_memory(&f.queue, f.buffers.base, f.buffers.mapped_bytes);
 	write_deep(&f, &o);
-	CU_ASSERT_EQUAL_FATAL(rig_do(&f.queue, &o, IO_OPEN, 0, 0, NULL, NULL), 0);
+	CU_ASSERT_EQUAL_FATAL(rig_do(&f.queue, &o, REQ_OPEN, 0, 0, NULL, NULL), 0);
 	CU_ASSERT_EQUAL(o.size, SIZE);
 	read_deep(&f, &o, 200);
-	CU_ASSERT_EQUAL(f.queue.stats->op[IO_READ].operations, 200);
-	CU_ASSERT_EQUAL(rig_do(&f.queue, &o, IO_CLOSE, 0, 0, NULL, NULL), 0);
+	CU_ASSERT_EQUAL(f.queue.stats->op[REQ_READ].operations, 200);
+	CU_ASSERT_EQUAL(rig_do(&f.queue, &o, REQ_CLOSE, 0, 0, NULL, NULL), 0);
 	CU_ASSERT_EQUAL(delete (&f, "a/b"), 0);
 	CU_ASSERT_EQUAL(delete (&f, "a/"), 0);
 	files_end(&f);
@@ -216,9 +217,9 @@ static void test_ranges(void)
 	}
 }
 
-static int consume(struct io *io, uint64_t offset, void *data, uint64_t length)
+static int consume(struct request *req, uint64_t offset, void *data, uint64_t length)
 {
-	uint64_t *next = io->user;
+	uint64_t *next = req->user;
 
 	CU_ASSERT_EQUAL(offset, *next);
 	*next += length;
@@ -229,7 +230,7 @@ static int consume(struct io *io, uint64_t offset, void *data, uint64_t length)
 static void test_streams(void)
 {
 	struct object o = {.key = "x"};
-	struct io ios[5], *list[5], *done[5];
+	struct request reqs[5], *list[5], *done[5];
 	struct place_of_files f;
 	uint64_t next[5];
 	uint32_t got = 0;
@@ -237,28 +238,28 @@ static void test_streams(void)
 	files_begin(&f, ".", ", \"engine\": \"uring\"", 5);
 	queue_memory(&f.queue, f.buffers.base, f.buffers.mapped_bytes);
 	write_deep(&f, &o);
-	CU_ASSERT_EQUAL_FATAL(rig_do(&f.queue, &o, IO_OPEN, 0, 0, NULL, NULL), 0);
+	CU_ASSERT_EQUAL_FATAL(rig_do(&f.queue, &o, REQ_OPEN, 0, 0, NULL, NULL), 0);
 	for (uint64_t i = 0; i < 5; i++) {
 		next[i] = i * 1001;
-		ios[i] = (struct io){.op = IO_READ,
-				     .object = &o,
-				     .offset = i * 1001,
-				     .length = SIZE - i * 1001,
-				     .data = buffers_take(&f.buffers),
-				     .window = 100000 + i,
-				     .chunk = consume,
-				     .user = &next[i]};
-		list[i] = &ios[i];
+		reqs[i] = (struct request){.op = REQ_READ,
+					   .object = &o,
+					   .offset = i * 1001,
+					   .length = SIZE - i * 1001,
+					   .data = buffers_take(&f.buffers),
+					   .window = 100000 + i,
+					   .chunk = consume,
+					   .user = &next[i]};
+		list[i] = &reqs[i];
 	}
 	CU_ASSERT_EQUAL(queue_submit(&f.queue, list, 5), 0);
 	while (got < 5)
 		got += queue_reap(&f.queue, done, 1, 5, UINT64_MAX);
 	for (int i = 0; i < 5; i++) {
-		CU_ASSERT_EQUAL(ios[i].status, 0);
+		CU_ASSERT_EQUAL(reqs[i].status, 0);
 		CU_ASSERT_EQUAL(next[i], SIZE);
-		buffers_give(&f.buffers, ios[i].data);
+		buffers_give(&f.buffers, reqs[i].data);
 	}
-	CU_ASSERT_EQUAL(rig_do(&f.queue, &o, IO_CLOSE, 0, 0, NULL, NULL), 0);
+	CU_ASSERT_EQUAL(rig_do(&f.queue, &o, REQ_CLOSE, 0, 0, NULL, NULL), 0);
 	CU_ASSERT_EQUAL(delete (&f, "x"), 0);
 	files_end(&f);
 }
@@ -267,33 +268,33 @@ static void test_errors(void)
 {
 	char text[100] = {1}, back[100], not_mine[8];
 	struct object o = {.key = "short"}, gone = {.key = "gone"};
-	struct io ios[4] = {
-		{.op = IO_READ, .object = &o, .length = 60, .data = back},
-		{.op = IO_STAT, .object = &gone},
-		{.op = IO_READ, .object = &gone, .length = 8, .data = not_mine},
-		{.op = IO_READ, .object = &o, .offset = 55, .length = 10, .data = not_mine},
+	struct request reqs[4] = {
+		{.op = REQ_READ, .object = &o, .length = 60, .data = back},
+		{.op = REQ_STAT, .object = &gone},
+		{.op = REQ_READ, .object = &gone, .length = 8, .data = not_mine},
+		{.op = REQ_READ, .object = &o, .offset = 55, .length = 10, .data = not_mine},
 	};
-	struct io *list[] = {&ios[0], &ios[1], &ios[2], &ios[3]}, *done[4];
+	struct request *list[] = {&reqs[0], &reqs[1], &reqs[2], &reqs[3]}, *done[4];
 	struct place_of_files f;
 	uint64_t bytes;
 
 	files_begin(&f, ".", ", \"engine\": \"uring\"", 4);
-	CU_ASSERT_EQUAL(rig_do(&f.queue, &gone, IO_OPEN, 0, 0, NULL, NULL), -ENOENT);
+	CU_ASSERT_EQUAL(rig_do(&f.queue, &gone, REQ_OPEN, 0, 0, NULL, NULL), -ENOENT);
 	CU_ASSERT_EQUAL(rig_put(&f.queue, "short", text, 60), 0);
-	CU_ASSERT_EQUAL(rig_do(&f.queue, &o, IO_OPEN, 0, 0, NULL, NULL), 0);
-	CU_ASSERT_EQUAL(rig_do(&f.queue, &o, IO_READ, 0, 100, back, &bytes), -ENODATA);
+	CU_ASSERT_EQUAL(rig_do(&f.queue, &o, REQ_OPEN, 0, 0, NULL, NULL), 0);
+	CU_ASSERT_EQUAL(rig_do(&f.queue, &o, REQ_READ, 0, 100, back, &bytes), -ENODATA);
 	CU_ASSERT_EQUAL(bytes, 60);
-	CU_ASSERT_EQUAL(rig_do(&f.queue, &o, IO_READ, 60, 0, back, NULL), 0);
-	CU_ASSERT_EQUAL(rig_do(&f.queue, &o, IO_WRITE, 0, 1, text, NULL), -EBADF);
+	CU_ASSERT_EQUAL(rig_do(&f.queue, &o, REQ_READ, 60, 0, back, NULL), 0);
+	CU_ASSERT_EQUAL(rig_do(&f.queue, &o, REQ_WRITE, 0, 1, text, NULL), -EBADF);
 	CU_ASSERT_EQUAL(queue_submit(&f.queue, list, 4), 0);
 	CU_ASSERT_EQUAL(queue_reap(&f.queue, done, 4, 4, UINT64_MAX), 4);
-	CU_ASSERT_EQUAL(ios[0].status, 0);
+	CU_ASSERT_EQUAL(reqs[0].status, 0);
 	CU_ASSERT_EQUAL(memcmp(back, text, 60), 0);
-	CU_ASSERT_EQUAL(ios[1].status, -ENOENT);
-	CU_ASSERT_EQUAL(ios[2].status, -EBADF);
-	CU_ASSERT_EQUAL(ios[3].status, -ENODATA);
-	CU_ASSERT_EQUAL(ios[3].done_bytes, 5);
-	CU_ASSERT_EQUAL(rig_do(&f.queue, &o, IO_CLOSE, 0, 0, NULL, NULL), 0);
+	CU_ASSERT_EQUAL(reqs[1].status, -ENOENT);
+	CU_ASSERT_EQUAL(reqs[2].status, -EBADF);
+	CU_ASSERT_EQUAL(reqs[3].status, -ENODATA);
+	CU_ASSERT_EQUAL(reqs[3].done_bytes, 5);
+	CU_ASSERT_EQUAL(rig_do(&f.queue, &o, REQ_CLOSE, 0, 0, NULL, NULL), 0);
 	CU_ASSERT_EQUAL(delete (&f, "short"), 0);
 	files_end(&f);
 }
@@ -303,8 +304,8 @@ static void test_deadlines_and_short_transfers(void)
 {
 	struct object o = {.key = "pipe"};
 	char back[20] = {0};
-	struct io io = {.op = IO_READ, .object = &o, .length = 20, .data = back};
-	struct io *list[] = {&io}, *done[1];
+	struct request req = {.op = REQ_READ, .object = &o, .length = 20, .data = back};
+	struct request *list[] = {&req}, *done[1];
 	struct place_of_files f;
 	uint64_t start;
 	int ends[2];
@@ -323,9 +324,9 @@ static void test_deadlines_and_short_transfers(void)
 	CU_ASSERT_EQUAL(queue_reap(&f.queue, done, 1, 1, clock_kernel_ns() + 20000000), 0);
 	CU_ASSERT_EQUAL(write(ends[1], "abcdefghij", 10), 10);
 	CU_ASSERT_EQUAL(queue_reap(&f.queue, done, 1, 1, UINT64_MAX), 1);
-	CU_ASSERT_EQUAL(io.status, 0);
+	CU_ASSERT_EQUAL(req.status, 0);
 	CU_ASSERT_EQUAL(memcmp(back, "0123456789abcdefghij", 20), 0);
-	CU_ASSERT_EQUAL(f.queue.stats->op[IO_READ].short_transfers, 1);
+	CU_ASSERT_EQUAL(f.queue.stats->op[REQ_READ].short_transfers, 1);
 	close(ends[0]);
 	close(ends[1]);
 	files_end(&f);
@@ -433,16 +434,16 @@ static int without_threads(int log_fd)
 	    buffers_init(&f.buffers, DEPTH, ROOM, NULL) < 0)
 		return 1;
 	write_deep(&f, &o);
-	rc = rig_do(&f.queue, &o, IO_OPEN, 0, 0, NULL, NULL);
+	rc = rig_do(&f.queue, &o, REQ_OPEN, 0, 0, NULL, NULL);
 	read_deep(&f, &o, 50);
-	rc = rc || rig_do(&f.queue, &o, IO_CLOSE, 0, 0, NULL, NULL) || delete (&f, "x");
+	rc = rc || rig_do(&f.queue, &o, REQ_CLOSE, 0, 0, NULL, NULL) || delete (&f, "x");
 	rc = rc || CU_get_number_of_failures() > before;
 	files_end(&f);
 	return rc || rmdir(parent) ? 2 : 0;
 }
 
 /* Runs it in a process of its own. Returns its exit status; said: what it logged. */
-static int apart(int (*run)(int log_fd), char said[512])
+static int apart(int (*run)(int log_fd), char message[512])
 {
 	int ends[2], status = 0;
 	ssize_t n = 0;
@@ -456,39 +457,39 @@ static int apart(int (*run)(int log_fd), char said[512])
 	close(ends[1]);
 	CU_ASSERT_EQUAL(waitpid(child, &status, 0), child);
 	CU_ASSERT(WIFEXITED(status));
-	n = read(ends[0], said, 511);
-	said[n > 0 ? n : 0] = '\0';
+	n = read(ends[0], message, 511);
+	message[n > 0 ? n : 0] = '\0';
 	close(ends[0]);
 	return WEXITSTATUS(status);
 }
 
 static void test_psync_takes_its_place(void)
 {
-	char said[512];
-	int rc = apart(without_io_uring, said);
+	char message[512];
+	int rc = apart(without_io_uring, message);
 
 	if (rc == 77)
 		return;
 	CU_ASSERT_EQUAL(rc, 0);
-	CU_ASSERT_PTR_NOT_NULL(strstr(said, "engine uring does not work here"));
-	CU_ASSERT_PTR_NOT_NULL(strstr(said, "Operation not permitted"));
-	CU_ASSERT_PTR_EQUAL(strchr(said, '\n'), said + strlen(said) - 1);
+	CU_ASSERT_PTR_NOT_NULL(strstr(message, "engine uring does not work here"));
+	CU_ASSERT_PTR_NOT_NULL(strstr(message, "Operation not permitted"));
+	CU_ASSERT_PTR_EQUAL(strchr(message, '\n'), message + strlen(message) - 1);
 }
 
 /* ext4 gives its buffered writes to the kernel's threads; not every file system does. */
 static void test_what_no_thread_takes_is_made_here(void)
 {
 	struct statfs fs;
-	char said[512];
-	int rc = apart(without_threads, said);
+	char message[512];
+	int rc = apart(without_threads, message);
 
 	if (rc == 77)
 		return;
 	CU_ASSERT_EQUAL(rc, 0);
 	if (statfs("/tmp", &fs) == 0 && fs.f_type == EXT4_SUPER_MAGIC)
-		CU_ASSERT_PTR_NOT_NULL(strstr(said, "io_uring may start no thread"));
-	if (said[0])
-		CU_ASSERT_PTR_EQUAL(strchr(said, '\n'), said + strlen(said) - 1);
+		CU_ASSERT_PTR_NOT_NULL(strstr(message, "io_uring may start no thread"));
+	if (message[0])
+		CU_ASSERT_PTR_EQUAL(strchr(message, '\n'), message + strlen(message) - 1);
 }
 
 static int refuses(const struct store *store, struct err *err)
@@ -502,7 +503,7 @@ static void test_one_warning_a_node(void)
 {
 	static const struct file_engine broken = {.name = "broken", .probe = refuses};
 	struct store store = {.uri = "file:///x"};
-	char said[512] = "", note[256];
+	char message[512] = "", note[256];
 	struct log log;
 	int ends[2];
 
@@ -519,8 +520,8 @@ static void test_one_warning_a_node(void)
 	note[0] = '\0';
 	CU_ASSERT_PTR_EQUAL(file_engine_working(&store, &file_psync, note), &file_psync);
 	CU_ASSERT_STRING_EQUAL(note, "");
-	CU_ASSERT(read(ends[0], said, sizeof(said) - 1) > 0);
-	CU_ASSERT_STRING_EQUAL(said,
+	CU_ASSERT(read(ends[0], message, sizeof(message) - 1) > 0);
+	CU_ASSERT_STRING_EQUAL(message,
 			       "haul: warning: file:///x: engine broken does not work here (tried "
 			       "in vain); psync takes its place, one request at a time\n");
 	close(ends[0]);

@@ -12,16 +12,16 @@ enum { KEYS = 3 };
 static struct http_store store;
 static struct http_channel channel;
 static struct slot slot;
-static struct io_key keys[KEYS];
+static struct request_key keys[KEYS];
 static struct object object;
-static struct io io;
+static struct request req;
 
 static void begin(const char *prefix)
 {
 	static struct server server = {.host = "s3.test", .name = "http://s3.test"};
 
 	for (unsigned i = 0; i < KEYS; i++)
-		keys[i] = (struct io_key){.status = -EINPROGRESS, .again = true};
+		keys[i] = (struct request_key){.status = -EINPROGRESS, .again = true};
 	strcpy(keys[0].key, "plain");
 	strcpy(keys[1].key, "a b%+=&<>\"'\xc3\xa9\r\n");
 	strcpy(keys[2].key, "last");
@@ -33,14 +33,17 @@ static void begin(const char *prefix)
 	channel.store = &store;
 	CU_ASSERT_EQUAL_FATAL(sum_open(&channel.sum), 0);
 	memset(&slot, 0, sizeof(slot));
-	io = (struct io){
-		.op = IO_DELETE, .object = &object, .keys = keys, .key_count = KEYS, .attempts = 1};
+	req = (struct request){.op = REQ_DELETE,
+			       .object = &object,
+			       .keys = keys,
+			       .key_count = KEYS,
+			       .attempts = 1};
 	slot.channel = &channel;
-	slot.io = &io;
+	slot.req = &req;
 	slot.step = STEP_DELETE_MANY;
 	slot.exchange.user = &slot;
-	request_begin(&slot.request, slot.buffer, sizeof(slot.buffer), HTTP_POST, "http",
-		      "s3.test");
+	http_request_begin(&slot.request, slot.buffer, sizeof(slot.buffer), HTTP_POST, "http",
+			   "s3.test");
 }
 
 static void end(void)
@@ -51,10 +54,10 @@ static void end(void)
 static const char *header(const char *name)
 {
 	for (uint32_t i = 0; i < slot.request.header_count; i++) {
-		const struct request_header *h = &slot.request.headers[i];
+		const struct http_request_header *h = &slot.request.headers[i];
 
 		if (text_is(h->line, h->name_bytes, name))
-			return request_header_value(h);
+			return http_request_header_value(h);
 	}
 	return "";
 }
@@ -131,9 +134,9 @@ static void test_answers(void)
 	       "</DeleteResult>");
 	for (unsigned i = 0; i < KEYS; i++)
 		CU_ASSERT(keys[i].status == 0 && !keys[i].again);
-	CU_ASSERT_EQUAL(io.status, 0);
-	CU_ASSERT_EQUAL(io.fault, IO_FAULT_NONE);
-	CU_ASSERT_EQUAL(io_failures(&io), 0);
+	CU_ASSERT_EQUAL(req.status, 0);
+	CU_ASSERT_EQUAL(req.fault, REQ_FAULT_NONE);
+	CU_ASSERT_EQUAL(request_failures(&req), 0);
 	end();
 
 	/* One is refused for good, one in passing, of one nothing is said; a stranger is named. */
@@ -148,10 +151,10 @@ static void test_answers(void)
 	CU_ASSERT_EQUAL(keys[2].status, -EAGAIN);
 	CU_ASSERT(keys[2].again);
 	/* So the io is tried again for the sake of that one. */
-	CU_ASSERT_EQUAL(io.status, -EAGAIN);
-	CU_ASSERT_EQUAL(io.fault, IO_FAULT_THROTTLE);
-	CU_ASSERT(io.transient);
-	CU_ASSERT_EQUAL(io_failures(&io), 3);
+	CU_ASSERT_EQUAL(req.status, -EAGAIN);
+	CU_ASSERT_EQUAL(req.fault, REQ_FAULT_THROTTLE);
+	CU_ASSERT(req.transient);
+	CU_ASSERT_EQUAL(request_failures(&req), 3);
 	end();
 
 	begin("p/");
@@ -218,8 +221,8 @@ static void test_headers(void)
 		store.options = &options;
 		store.dialect = table[i].dialect;
 		slot.step = STEP_PUT;
-		io = (struct io){
-			.op = IO_WRITE, .object = &object, .length = 9, .data = "123456789"};
+		req = (struct request){
+			.op = REQ_WRITE, .object = &object, .length = 9, .data = "123456789"};
 		body_of_object(&slot, 9);
 		CU_ASSERT_EQUAL(slot_sum_object(&slot), 0);
 		CU_ASSERT_EQUAL(slot.request.header_count, table[i].kind != SUM_NONE);

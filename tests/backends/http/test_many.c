@@ -9,7 +9,7 @@
 
 enum { OBJECTS = 10000, DEPTH = 256, BYTES = 4096, GROWTH_MAX_KIB = 64 << 10 };
 
-static struct io ios[DEPTH], *done[DEPTH];
+static struct request reqs[DEPTH], *done[DEPTH];
 static struct object objects[DEPTH];
 static char data[DEPTH][BYTES];
 
@@ -34,20 +34,20 @@ static void fill(char *to, unsigned number)
 }
 
 /* Sends the step op of the object in this slot. */
-static void send(struct queue *q, uint32_t slot, enum io_op op)
+static void send(struct queue *q, uint32_t slot, enum request_op op)
 {
-	struct io *one = &ios[slot];
+	struct request *one = &reqs[slot];
 
-	ios[slot] = (struct io){
+	reqs[slot] = (struct request){
 		.op = op, .object = &objects[slot], .length = BYTES, .data = data[slot]};
 	CU_ASSERT_EQUAL_FATAL(queue_submit(q, &one, 1), 0);
 }
 
-static void start(struct queue *q, uint32_t slot, unsigned number, enum io_op op)
+static void start(struct queue *q, uint32_t slot, unsigned number, enum request_op op)
 {
 	memset(&objects[slot], 0, sizeof(objects[slot]));
 	snprintf(objects[slot].key, sizeof(objects[slot].key), "many/%05u", number);
-	if (op == IO_BEGIN)
+	if (op == REQ_BEGIN)
 		fill(data[slot], number);
 	else
 		memset(data[slot], 0, BYTES);
@@ -63,7 +63,7 @@ static void check(uint32_t slot)
 }
 
 /* Each object's steps one after the other, those of 256 objects at once. */
-static void run(struct queue *q, const enum io_op *steps)
+static void run(struct queue *q, const enum request_op *steps)
 {
 	unsigned next = 0, over = 0;
 	uint32_t n;
@@ -73,14 +73,14 @@ static void run(struct queue *q, const enum io_op *steps)
 	while (over < OBJECTS) {
 		n = queue_reap(q, done, 1, DEPTH, UINT64_MAX);
 		for (uint32_t i = 0; i < n; i++) {
-			uint32_t slot = (uint32_t)(done[i] - ios), k = 0;
+			uint32_t slot = (uint32_t)(done[i] - reqs), k = 0;
 
 			CU_ASSERT_EQUAL_FATAL(done[i]->status, 0);
 			while (steps[k] != done[i]->op)
 				k++;
-			if (done[i]->op == IO_READ)
+			if (done[i]->op == REQ_READ)
 				check(slot);
-			if (steps[k + 1] != IO_OPS) {
+			if (steps[k + 1] != REQ_OPS) {
 				send(q, slot, steps[k + 1]);
 				continue;
 			}
@@ -93,9 +93,9 @@ static void run(struct queue *q, const enum io_op *steps)
 
 static void test_many(void)
 {
-	static const enum io_op write[] = {IO_BEGIN, IO_WRITE, IO_COMMIT, IO_OPS};
-	static const enum io_op read[] = {IO_READ, IO_OPS};
-	static const enum io_op drop[] = {IO_DELETE, IO_OPS};
+	static const enum request_op write[] = {REQ_BEGIN, REQ_WRITE, REQ_COMMIT, REQ_OPS};
+	static const enum request_op read[] = {REQ_READ, REQ_OPS};
+	static const enum request_op drop[] = {REQ_DELETE, REQ_OPS};
 	const char *sanitized = getenv("HAUL_SANITIZED");
 	const struct endpoint_counts *counts;
 	struct clock real;
@@ -119,7 +119,7 @@ static void test_many(void)
 	       resident_kib() - before);
 	/* A PUT and a HEAD, a GET, a DELETE. */
 	CU_ASSERT_EQUAL(counts->requests - counts->failures, 4 * OBJECTS);
-	CU_ASSERT(counts->connections - counts->fault[IO_FAULT_BROKEN] <= DEPTH);
+	CU_ASSERT(counts->connections - counts->fault[REQ_FAULT_BROKEN] <= DEPTH);
 	/* A sanitizer keeps what was freed for a while. */
 	if (!sanitized || strcmp(sanitized, "1") != 0)
 		CU_ASSERT(before > 0 && resident_kib() - before < GROWTH_MAX_KIB);

@@ -93,15 +93,15 @@ static void test_keys(void)
 		memset(back, 0, sizeof(back));
 		snprintf(o.key, sizeof(o.key), "%s", keys[i]);
 		CU_ASSERT_EQUAL(rig_put(&q, keys[i], data, sizeof(data)), 0);
-		CU_ASSERT_EQUAL(rig_do(&q, &o, IO_STAT, 0, 0, NULL, &size), 0);
+		CU_ASSERT_EQUAL(rig_do(&q, &o, REQ_STAT, 0, 0, NULL, &size), 0);
 		CU_ASSERT_EQUAL(size, sizeof(data));
 		CU_ASSERT_EQUAL(rig_get(&q, keys[i], back, sizeof(back)), 0);
 		CU_ASSERT_EQUAL(memcmp(data, back, sizeof(data)), 0);
 	}
 	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
 		snprintf(o.key, sizeof(o.key), "%s", keys[i]);
-		CU_ASSERT_EQUAL(rig_do(&q, &o, IO_DELETE, 0, 0, NULL, NULL), 0);
-		CU_ASSERT_EQUAL(rig_do(&q, &o, IO_STAT, 0, 0, NULL, NULL), -ENOENT);
+		CU_ASSERT_EQUAL(rig_do(&q, &o, REQ_DELETE, 0, 0, NULL, NULL), 0);
+		CU_ASSERT_EQUAL(rig_do(&q, &o, REQ_STAT, 0, 0, NULL, NULL), -ENOENT);
 	}
 	end(&r, &q);
 }
@@ -112,32 +112,32 @@ static void put_get(struct queue *q, const char *key, uint64_t size, uint64_t pa
 	uint64_t most = part > range ? part : range, stored = 0;
 	uint8_t *data = malloc(most);
 	struct object o = {0};
-	struct io io = {.op = IO_BEGIN, .object = &o, .length = size, .part = part};
+	struct request req = {.op = REQ_BEGIN, .object = &o, .length = size, .part = part};
 
 	snprintf(o.key, sizeof(o.key), "%s", key);
-	CU_ASSERT_EQUAL(queue_do(q, &io), 0);
+	CU_ASSERT_EQUAL(queue_do(q, &req), 0);
 	for (uint64_t at = 0; at < size; at += part) {
 		uint64_t n = size - at < part ? size - at : part;
 
 		fill(data, at, n, size);
-		CU_ASSERT_EQUAL(rig_do(q, &o, IO_WRITE, at, n, data, NULL), 0);
+		CU_ASSERT_EQUAL(rig_do(q, &o, REQ_WRITE, at, n, data, NULL), 0);
 	}
-	CU_ASSERT_EQUAL(rig_do(q, &o, IO_COMMIT, 0, 0, NULL, &stored), 0);
+	CU_ASSERT_EQUAL(rig_do(q, &o, REQ_COMMIT, 0, 0, NULL, &stored), 0);
 	CU_ASSERT_EQUAL(stored, size);
-	CU_ASSERT_EQUAL(rig_do(q, &o, IO_OPEN, 0, 0, NULL, NULL), 0);
+	CU_ASSERT_EQUAL(rig_do(q, &o, REQ_OPEN, 0, 0, NULL, NULL), 0);
 	for (uint64_t at = 0; at < size; at += range) {
 		uint64_t n = size - at < range ? size - at : range, got = 0;
 
 		memset(data, 0, n);
-		CU_ASSERT_EQUAL(rig_do(q, &o, IO_READ, at, n, data, &got), 0);
+		CU_ASSERT_EQUAL(rig_do(q, &o, REQ_READ, at, n, data, &got), 0);
 		CU_ASSERT_EQUAL(got, n);
 		CU_ASSERT(same(data, at, n, size));
 	}
-	CU_ASSERT_EQUAL(rig_do(q, &o, IO_READ, size, 1, data, NULL), -ENODATA);
+	CU_ASSERT_EQUAL(rig_do(q, &o, REQ_READ, size, 1, data, NULL), -ENODATA);
 	if (size)
-		CU_ASSERT_EQUAL(rig_do(q, &o, IO_READ, size - 1, 2, data, NULL), -ENODATA);
-	CU_ASSERT_EQUAL(rig_do(q, &o, IO_CLOSE, 0, 0, NULL, NULL), 0);
-	CU_ASSERT_EQUAL(rig_do(q, &o, IO_DELETE, 0, 0, NULL, NULL), 0);
+		CU_ASSERT_EQUAL(rig_do(q, &o, REQ_READ, size - 1, 2, data, NULL), -ENODATA);
+	CU_ASSERT_EQUAL(rig_do(q, &o, REQ_CLOSE, 0, 0, NULL, NULL), 0);
+	CU_ASSERT_EQUAL(rig_do(q, &o, REQ_DELETE, 0, 0, NULL, NULL), 0);
 	free(data);
 }
 
@@ -160,58 +160,59 @@ static void test_sizes(void)
 static void test_many_at_once(void)
 {
 	enum { DEPTH = 8, PARTS = 7 };
-	static struct io ios[DEPTH], *done[DEPTH], *list[DEPTH];
+	static struct request reqs[DEPTH], *done[DEPTH], *list[DEPTH];
 	uint64_t size = (uint64_t)PARTS * 5 * MIB - 12345, stored;
 	uint8_t *data = malloc((size_t)PARTS * 5 * MIB);
 	struct object o = {.key = "many"};
-	struct io io = {.op = IO_BEGIN, .object = &o, .length = size, .part = 5 * MIB};
+	struct request req = {.op = REQ_BEGIN, .object = &o, .length = size, .part = 5 * MIB};
 	struct queue q;
 	struct rig r;
 
 	begin(&r, &q, DEPTH);
 	fill(data, 0, size, 7);
-	CU_ASSERT_EQUAL(queue_do(&q, &io), 0);
+	CU_ASSERT_EQUAL(queue_do(&q, &req), 0);
 	for (int pass = 0; pass < 2; pass++) {
 		for (int i = 0; i < PARTS; i++) {
 			uint64_t at = (uint64_t)(PARTS - 1 - i) * 5 * MIB;
 
-			ios[i] = (struct io){.op = pass ? IO_READ : IO_WRITE,
-					     .object = &o,
-					     .offset = at,
-					     .length = size - at < 5 * MIB ? size - at : 5 * MIB,
-					     .data = data + at};
-			list[i] = &ios[i];
+			reqs[i] = (struct request){.op = pass ? REQ_READ : REQ_WRITE,
+						   .object = &o,
+						   .offset = at,
+						   .length = size - at < 5 * MIB ? size - at
+										 : 5 * MIB,
+						   .data = data + at};
+			list[i] = &reqs[i];
 		}
 		CU_ASSERT_EQUAL(queue_submit(&q, list, PARTS), 0);
 		CU_ASSERT_EQUAL(queue_reap(&q, done, PARTS, PARTS, UINT64_MAX), PARTS);
 		for (int i = 0; i < PARTS; i++)
-			CU_ASSERT_EQUAL(ios[i].status, 0);
+			CU_ASSERT_EQUAL(reqs[i].status, 0);
 		if (pass)
 			break;
-		CU_ASSERT_EQUAL(rig_do(&q, &o, IO_COMMIT, 0, 0, NULL, &stored), 0);
+		CU_ASSERT_EQUAL(rig_do(&q, &o, REQ_COMMIT, 0, 0, NULL, &stored), 0);
 		CU_ASSERT_EQUAL(stored, size);
 		memset(data, 0, size);
-		CU_ASSERT_EQUAL(rig_do(&q, &o, IO_OPEN, 0, 0, NULL, NULL), 0);
+		CU_ASSERT_EQUAL(rig_do(&q, &o, REQ_OPEN, 0, 0, NULL, NULL), 0);
 	}
 	CU_ASSERT(same(data, 0, size, 7));
-	CU_ASSERT(ios[0].first_byte_ns >= ios[0].submit_ns);
-	CU_ASSERT(ios[0].first_byte_ns <= ios[0].done_ns);
-	CU_ASSERT_EQUAL(q.stats->op[IO_READ].bytes, size);
-	rig_do(&q, &o, IO_DELETE, 0, 0, NULL, NULL);
+	CU_ASSERT(reqs[0].first_byte_ns >= reqs[0].submit_ns);
+	CU_ASSERT(reqs[0].first_byte_ns <= reqs[0].done_ns);
+	CU_ASSERT_EQUAL(q.stats->op[REQ_READ].bytes, size);
+	rig_do(&q, &o, REQ_DELETE, 0, 0, NULL, NULL);
 	free(data);
 	end(&r, &q);
 }
 
-static int chunk_fill(struct io *io, uint64_t offset, void *data, uint64_t length)
+static int chunk_fill(struct request *req, uint64_t offset, void *data, uint64_t length)
 {
-	(void)io;
+	(void)req;
 	fill(data, offset, length, 9);
 	return 0;
 }
 
-static int chunk_check(struct io *io, uint64_t offset, void *data, uint64_t length)
+static int chunk_check(struct request *req, uint64_t offset, void *data, uint64_t length)
 {
-	*(uint64_t *)io->user += length;
+	*(uint64_t *)req->user += length;
 	return same(data, offset, length, 9) ? 0 : -EILSEQ;
 }
 
@@ -221,33 +222,33 @@ static void test_streams(void)
 	static uint8_t window[100000];
 	uint64_t size = 3 * MIB + 17, seen = 0;
 	struct object o = {.key = "stream"};
-	struct io io = {.op = IO_BEGIN, .object = &o, .length = size, .part = 8 * MIB};
+	struct request req = {.op = REQ_BEGIN, .object = &o, .length = size, .part = 8 * MIB};
 	struct queue q;
 	struct rig r;
 
 	begin(&r, &q, 2);
-	CU_ASSERT_EQUAL(queue_do(&q, &io), 0);
-	io = (struct io){.op = IO_WRITE,
-			 .object = &o,
-			 .length = size,
-			 .data = window,
-			 .window = sizeof(window),
-			 .chunk = chunk_fill};
-	CU_ASSERT_EQUAL(queue_do(&q, &io), 0);
-	CU_ASSERT_EQUAL(rig_do(&q, &o, IO_COMMIT, 0, 0, NULL, NULL), 0);
-	rig_do(&q, &o, IO_OPEN, 0, 0, NULL, NULL);
-	io = (struct io){.op = IO_READ,
-			 .object = &o,
-			 .offset = 11,
-			 .length = size - 11,
-			 .data = window,
-			 .window = sizeof(window),
-			 .chunk = chunk_check,
-			 .user = &seen};
-	CU_ASSERT_EQUAL(queue_do(&q, &io), 0);
+	CU_ASSERT_EQUAL(queue_do(&q, &req), 0);
+	req = (struct request){.op = REQ_WRITE,
+			       .object = &o,
+			       .length = size,
+			       .data = window,
+			       .window = sizeof(window),
+			       .chunk = chunk_fill};
+	CU_ASSERT_EQUAL(queue_do(&q, &req), 0);
+	CU_ASSERT_EQUAL(rig_do(&q, &o, REQ_COMMIT, 0, 0, NULL, NULL), 0);
+	rig_do(&q, &o, REQ_OPEN, 0, 0, NULL, NULL);
+	req = (struct request){.op = REQ_READ,
+			       .object = &o,
+			       .offset = 11,
+			       .length = size - 11,
+			       .data = window,
+			       .window = sizeof(window),
+			       .chunk = chunk_check,
+			       .user = &seen};
+	CU_ASSERT_EQUAL(queue_do(&q, &req), 0);
 	CU_ASSERT_EQUAL(seen, size - 11);
-	CU_ASSERT_EQUAL(io.attempts, 1);
-	rig_do(&q, &o, IO_DELETE, 0, 0, NULL, NULL);
+	CU_ASSERT_EQUAL(req.attempts, 1);
+	rig_do(&q, &o, REQ_DELETE, 0, 0, NULL, NULL);
 	end(&r, &q);
 }
 
@@ -259,11 +260,11 @@ static void test_what_is_not_there(void)
 	struct rig r;
 
 	begin(&r, &q, 1);
-	CU_ASSERT_EQUAL(rig_do(&q, &o, IO_STAT, 0, 0, NULL, NULL), -ENOENT);
+	CU_ASSERT_EQUAL(rig_do(&q, &o, REQ_STAT, 0, 0, NULL, NULL), -ENOENT);
 	CU_ASSERT_EQUAL(rig_get(&q, "none", &byte, 1), -ENOENT);
-	CU_ASSERT_EQUAL(q.stats->op[IO_STAT].errors, 0);
+	CU_ASSERT_EQUAL(q.stats->op[REQ_STAT].errors, 0);
 	strcpy(o.key, "folder/");
-	CU_ASSERT_EQUAL(rig_do(&q, &o, IO_DELETE, 0, 0, NULL, NULL), -ENOENT);
+	CU_ASSERT_EQUAL(rig_do(&q, &o, REQ_DELETE, 0, 0, NULL, NULL), -ENOENT);
 	end(&r, &q);
 }
 
@@ -272,30 +273,31 @@ static void test_abort(void)
 {
 	static uint8_t data[5 * MIB];
 	struct object o = {.key = "aborted"};
-	struct io io;
+	struct request req;
 	uint64_t size = 0;
 	struct queue q;
 	struct rig r;
 
 	begin(&r, &q, 1);
 	for (uint64_t bytes = 100; bytes <= 8 * MIB; bytes *= 83886) {
-		io = (struct io){.op = IO_BEGIN, .object = &o, .length = bytes, .part = 5 * MIB};
-		CU_ASSERT_EQUAL(queue_do(&q, &io), 0);
-		CU_ASSERT_EQUAL(rig_do(&q, &o, IO_WRITE, 0,
+		req = (struct request){
+			.op = REQ_BEGIN, .object = &o, .length = bytes, .part = 5 * MIB};
+		CU_ASSERT_EQUAL(queue_do(&q, &req), 0);
+		CU_ASSERT_EQUAL(rig_do(&q, &o, REQ_WRITE, 0,
 				       bytes < sizeof(data) ? bytes : sizeof(data), data, NULL),
 				0);
-		CU_ASSERT_EQUAL(rig_do(&q, &o, IO_ABORT, 0, 0, NULL, NULL), 0);
+		CU_ASSERT_EQUAL(rig_do(&q, &o, REQ_ABORT, 0, 0, NULL, NULL), 0);
 		CU_ASSERT_EQUAL(o.state[0], 0);
-		CU_ASSERT_EQUAL(rig_do(&q, &o, IO_STAT, 0, 0, NULL, NULL), -ENOENT);
+		CU_ASSERT_EQUAL(rig_do(&q, &o, REQ_STAT, 0, 0, NULL, NULL), -ENOENT);
 	}
 	CU_ASSERT_EQUAL(rig_put(&q, "aborted", "before", 6), 0);
-	io = (struct io){.op = IO_BEGIN, .object = &o, .length = 8 * MIB, .part = 5 * MIB};
-	CU_ASSERT_EQUAL(queue_do(&q, &io), 0);
-	CU_ASSERT_EQUAL(rig_do(&q, &o, IO_WRITE, 0, sizeof(data), data, NULL), 0);
-	CU_ASSERT_EQUAL(rig_do(&q, &o, IO_ABORT, 0, 0, NULL, NULL), 0);
-	CU_ASSERT_EQUAL(rig_do(&q, &o, IO_STAT, 0, 0, NULL, &size), 0);
+	req = (struct request){.op = REQ_BEGIN, .object = &o, .length = 8 * MIB, .part = 5 * MIB};
+	CU_ASSERT_EQUAL(queue_do(&q, &req), 0);
+	CU_ASSERT_EQUAL(rig_do(&q, &o, REQ_WRITE, 0, sizeof(data), data, NULL), 0);
+	CU_ASSERT_EQUAL(rig_do(&q, &o, REQ_ABORT, 0, 0, NULL, NULL), 0);
+	CU_ASSERT_EQUAL(rig_do(&q, &o, REQ_STAT, 0, 0, NULL, &size), 0);
 	CU_ASSERT_EQUAL(size, 6);
-	rig_do(&q, &o, IO_DELETE, 0, 0, NULL, NULL);
+	rig_do(&q, &o, REQ_DELETE, 0, 0, NULL, NULL);
 	end(&r, &q);
 }
 
@@ -306,8 +308,8 @@ static void test_shared(void)
 	uint8_t *data = malloc(PARTS * PART);
 	struct object one = {.key = "shared"}, two = {.key = "shared"};
 	struct shared_version version = {0};
-	struct io io = {
-		.op = IO_BEGIN, .object = &one, .length = SIZE, .part = PART, .shared = &version};
+	struct request req = {
+		.op = REQ_BEGIN, .object = &one, .length = SIZE, .part = PART, .shared = &version};
 	struct queue q, other;
 	struct rig r, far;
 	uint64_t stored = 0, requests;
@@ -315,37 +317,37 @@ static void test_shared(void)
 	begin(&r, &q, 1);
 	begin(&far, &other, 2);
 	fill(data, 0, SIZE, 3);
-	CU_ASSERT_EQUAL(queue_do(&q, &io), 0);
+	CU_ASSERT_EQUAL(queue_do(&q, &req), 0);
 	CU_ASSERT(version.id[0] != '\0');
-	io.object = &two;
-	CU_ASSERT_EQUAL(queue_do(&other, &io), 0);
+	req.object = &two;
+	CU_ASSERT_EQUAL(queue_do(&other, &req), 0);
 	CU_ASSERT_EQUAL(other.endpoint_counts[0].requests, 0);
-	CU_ASSERT_EQUAL(rig_do(&q, &one, IO_COMMIT, 0, 0, NULL, &stored), -ENODATA);
+	CU_ASSERT_EQUAL(rig_do(&q, &one, REQ_COMMIT, 0, 0, NULL, &stored), -ENODATA);
 	CU_ASSERT_EQUAL(stored, 0);
 	for (uint64_t at = 0; at < SIZE; at += PART) {
 		bool far_one = at / PART % 2;
 
 		if (at == 2 * PART)
 			continue;
-		CU_ASSERT_EQUAL(rig_do(far_one ? &other : &q, far_one ? &two : &one, IO_WRITE, at,
+		CU_ASSERT_EQUAL(rig_do(far_one ? &other : &q, far_one ? &two : &one, REQ_WRITE, at,
 				       SIZE - at < PART ? SIZE - at : PART, data + at, NULL),
 				0);
 	}
-	CU_ASSERT_EQUAL(rig_do(&other, &two, IO_COMMIT, 0, 0, NULL, NULL), -EBADF);
-	CU_ASSERT_EQUAL(rig_do(&q, &one, IO_COMMIT, 0, 0, NULL, &stored), -ENODATA);
+	CU_ASSERT_EQUAL(rig_do(&other, &two, REQ_COMMIT, 0, 0, NULL, NULL), -EBADF);
+	CU_ASSERT_EQUAL(rig_do(&q, &one, REQ_COMMIT, 0, 0, NULL, &stored), -ENODATA);
 	CU_ASSERT_EQUAL(stored, SIZE - PART);
-	CU_ASSERT_EQUAL(rig_do(&q, &one, IO_STAT, 0, 0, NULL, NULL), -ENOENT);
-	CU_ASSERT_EQUAL(rig_do(&other, &two, IO_WRITE, 2 * PART, PART, data + 2 * PART, NULL), 0);
+	CU_ASSERT_EQUAL(rig_do(&q, &one, REQ_STAT, 0, 0, NULL, NULL), -ENOENT);
+	CU_ASSERT_EQUAL(rig_do(&other, &two, REQ_WRITE, 2 * PART, PART, data + 2 * PART, NULL), 0);
 	requests = other.endpoint_counts[0].requests;
-	CU_ASSERT_EQUAL(rig_do(&other, &two, IO_CLOSE, 0, 0, NULL, NULL), 0);
+	CU_ASSERT_EQUAL(rig_do(&other, &two, REQ_CLOSE, 0, 0, NULL, NULL), 0);
 	CU_ASSERT_EQUAL(two.state[0], 0);
 	CU_ASSERT_EQUAL(other.endpoint_counts[0].requests, requests);
-	CU_ASSERT_EQUAL(rig_do(&q, &one, IO_COMMIT, 0, 0, NULL, &stored), 0);
+	CU_ASSERT_EQUAL(rig_do(&q, &one, REQ_COMMIT, 0, 0, NULL, &stored), 0);
 	CU_ASSERT_EQUAL(stored, SIZE);
 	memset(data, 0, SIZE);
 	CU_ASSERT_EQUAL(rig_get(&other, "shared", data, SIZE), 0);
 	CU_ASSERT(same(data, 0, SIZE, 3));
-	CU_ASSERT_EQUAL(rig_do(&q, &one, IO_DELETE, 0, 0, NULL, NULL), 0);
+	CU_ASSERT_EQUAL(rig_do(&q, &one, REQ_DELETE, 0, 0, NULL, NULL), 0);
 	free(data);
 	end(&far, &other);
 	end(&r, &q);
@@ -364,22 +366,22 @@ static void test_shared_abort(void)
 	begin(&r, &q, 2);
 	for (int i = 0; i < 2; i++) {
 		struct shared_version version = {0};
-		struct io io = {.op = IO_BEGIN,
-				.object = &one,
-				.length = SIZE,
-				.part = PART,
-				.shared = &version};
+		struct request req = {.op = REQ_BEGIN,
+				      .object = &one,
+				      .length = SIZE,
+				      .part = PART,
+				      .shared = &version};
 
-		CU_ASSERT_EQUAL(queue_do(&q, &io), 0);
-		io.object = &two;
-		CU_ASSERT_EQUAL(queue_do(&q, &io), 0);
-		CU_ASSERT_EQUAL(rig_do(&q, &two, IO_WRITE, (uint64_t)i * PART, PART, data, NULL),
+		CU_ASSERT_EQUAL(queue_do(&q, &req), 0);
+		req.object = &two;
+		CU_ASSERT_EQUAL(queue_do(&q, &req), 0);
+		CU_ASSERT_EQUAL(rig_do(&q, &two, REQ_WRITE, (uint64_t)i * PART, PART, data, NULL),
 				0);
-		CU_ASSERT_EQUAL(rig_do(&q, &two, IO_CLOSE, 0, 0, NULL, NULL), 0);
-		CU_ASSERT_EQUAL(rig_do(&q, &one, IO_COMMIT, 0, 0, NULL, &stored), -ENODATA);
+		CU_ASSERT_EQUAL(rig_do(&q, &two, REQ_CLOSE, 0, 0, NULL, NULL), 0);
+		CU_ASSERT_EQUAL(rig_do(&q, &one, REQ_COMMIT, 0, 0, NULL, &stored), -ENODATA);
 		CU_ASSERT_EQUAL(stored, PART);
-		CU_ASSERT_EQUAL(rig_do(&q, &one, IO_ABORT, 0, 0, NULL, NULL), 0);
-		CU_ASSERT_EQUAL(rig_do(&q, &one, IO_STAT, 0, 0, NULL, NULL), -ENOENT);
+		CU_ASSERT_EQUAL(rig_do(&q, &one, REQ_ABORT, 0, 0, NULL, NULL), 0);
+		CU_ASSERT_EQUAL(rig_do(&q, &one, REQ_STAT, 0, 0, NULL, NULL), -ENOENT);
 	}
 	free(data);
 	end(&r, &q);
@@ -390,9 +392,9 @@ struct seen {
 	uint64_t sizes, sum;
 };
 
-static int entry(struct io *io, const char *name, uint64_t size)
+static int entry(struct request *req, const char *name, uint64_t size)
 {
-	struct seen *seen = io->user;
+	struct seen *seen = req->user;
 
 	seen->entries++;
 	if (name[strlen(name) - 1] == '/') {
@@ -411,7 +413,7 @@ static void test_list(void)
 	struct object o = {0};
 	struct listing listing = {.entry = entry};
 	struct seen seen = {0};
-	struct io io = {.user = &seen};
+	struct request req = {.user = &seen};
 	uint32_t pages = 0;
 	struct queue q;
 	struct rig r;
@@ -424,13 +426,13 @@ static void test_list(void)
 	CU_ASSERT_EQUAL(rig_put(&q, "l/sub/one", "1", 1), 0);
 	do {
 		strcpy(o.key, "l/");
-		io = (struct io){.op = IO_LIST,
-				 .object = &o,
-				 .length = PAGE,
-				 .listing = &listing,
-				 .user = &seen};
-		CU_ASSERT_EQUAL_FATAL(queue_do(&q, &io), 0);
-		CU_ASSERT(io.done_bytes <= PAGE);
+		req = (struct request){.op = REQ_LIST,
+				       .object = &o,
+				       .length = PAGE,
+				       .listing = &listing,
+				       .user = &seen};
+		CU_ASSERT_EQUAL_FATAL(queue_do(&q, &req), 0);
+		CU_ASSERT(req.done_bytes <= PAGE);
 	} while (++pages < 10 && listing.more);
 	CU_ASSERT_EQUAL(pages, 3);
 	CU_ASSERT_EQUAL(seen.entries, OBJECTS + 1);
@@ -439,10 +441,10 @@ static void test_list(void)
 	CU_ASSERT_EQUAL(seen.sum, OBJECTS * (OBJECTS - 1) / 2);
 	for (int i = 0; i < OBJECTS; i++) {
 		snprintf(o.key, sizeof(o.key), "l/a b+%%&\xc3\xa9 %03d", i);
-		rig_do(&q, &o, IO_DELETE, 0, 0, NULL, NULL);
+		rig_do(&q, &o, REQ_DELETE, 0, 0, NULL, NULL);
 	}
 	strcpy(o.key, "l/sub/one");
-	rig_do(&q, &o, IO_DELETE, 0, 0, NULL, NULL);
+	rig_do(&q, &o, REQ_DELETE, 0, 0, NULL, NULL);
 	end(&r, &q);
 }
 
@@ -462,9 +464,9 @@ static void test_delete_many(void)
 		"d/bell\x07",
 	};
 	enum { KEYS = sizeof(keys) / sizeof(keys[0]), PUT = KEYS - 2 };
-	struct io_key list[KEYS] = {0};
+	struct request_key list[KEYS] = {0};
 	struct object o = {.key = "d/plain"};
-	struct io io = {.op = IO_DELETE, .object = &o, .keys = list, .key_count = KEYS};
+	struct request req = {.op = REQ_DELETE, .object = &o, .keys = list, .key_count = KEYS};
 	uint64_t requests;
 	struct queue q;
 	struct rig r;
@@ -479,24 +481,24 @@ static void test_delete_many(void)
 			CU_ASSERT_EQUAL(rig_put(&q, keys[i], "12345", 5), 0);
 	}
 	requests = q.endpoint_counts[0].requests;
-	CU_ASSERT_EQUAL(queue_do(&q, &io), several ? -EINVAL : -ENOTSUP);
+	CU_ASSERT_EQUAL(queue_do(&q, &req), several ? -EINVAL : -ENOTSUP);
 	CU_ASSERT_EQUAL(q.endpoint_counts[0].requests - requests, several);
-	CU_ASSERT_EQUAL(io_failures(&io), several ? 1 : KEYS);
-	CU_ASSERT_EQUAL(q.stats->op[IO_DELETE].errors, several ? 1 : KEYS);
-	CU_ASSERT_EQUAL(q.stats->op[IO_DELETE].operations, 1);
+	CU_ASSERT_EQUAL(request_failures(&req), several ? 1 : KEYS);
+	CU_ASSERT_EQUAL(q.stats->op[REQ_DELETE].errors, several ? 1 : KEYS);
+	CU_ASSERT_EQUAL(q.stats->op[REQ_DELETE].operations, 1);
 	for (int i = 0; i < PUT; i++) {
 		snprintf(o.key, sizeof(o.key), "%s", keys[i]);
 		CU_ASSERT_EQUAL(list[i].status, several ? 0 : -ENOTSUP);
-		CU_ASSERT_EQUAL(rig_do(&q, &o, IO_STAT, 0, 0, NULL, NULL), several ? -ENOENT : 0);
-		rig_do(&q, &o, IO_DELETE, 0, 0, NULL, NULL);
+		CU_ASSERT_EQUAL(rig_do(&q, &o, REQ_STAT, 0, 0, NULL, NULL), several ? -ENOENT : 0);
+		rig_do(&q, &o, REQ_DELETE, 0, 0, NULL, NULL);
 	}
 	/* S3 does not tell whether there was anything. */
 	CU_ASSERT_EQUAL(list[PUT].status, several ? 0 : -ENOTSUP);
 	CU_ASSERT_EQUAL(list[PUT + 1].status, several ? -EINVAL : -ENOTSUP);
 	CU_ASSERT_PTR_NOT_NULL(several ? list[PUT + 1].why : "");
 	strcpy(o.key, "d/stays");
-	CU_ASSERT_EQUAL(rig_do(&q, &o, IO_STAT, 0, 0, NULL, NULL), 0);
-	CU_ASSERT_EQUAL(rig_do(&q, &o, IO_DELETE, 0, 0, NULL, NULL), 0);
+	CU_ASSERT_EQUAL(rig_do(&q, &o, REQ_STAT, 0, 0, NULL, NULL), 0);
+	CU_ASSERT_EQUAL(rig_do(&q, &o, REQ_DELETE, 0, 0, NULL, NULL), 0);
 	end(&r, &q);
 }
 

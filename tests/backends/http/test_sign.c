@@ -14,24 +14,25 @@ static const struct credentials amazon = {
 };
 static char buffer[REQUEST_BYTES];
 
-static void ask(struct request *r, enum http_method method, const char *path)
+static void ask(struct http_request *r, enum http_method method, const char *path)
 {
 	const char *const pieces[] = {path, NULL};
 
-	request_begin(r, buffer, sizeof(buffer), method, "https", "examplebucket.s3.amazonaws.com");
-	request_path(r, pieces);
+	http_request_begin(r, buffer, sizeof(buffer), method, "https",
+			   "examplebucket.s3.amazonaws.com");
+	http_request_path(r, pieces);
 }
 
-static const char *header(const struct request *r, const char *name)
+static const char *header(const struct http_request *r, const char *name)
 {
 	for (uint32_t i = 0; i < r->header_count; i++) {
 		if (text_is(r->headers[i].line, r->headers[i].name_bytes, name))
-			return request_header_value(&r->headers[i]);
+			return http_request_header_value(&r->headers[i]);
 	}
 	return "";
 }
 
-static void check_v4(struct request *r, const char *payload, const char *names,
+static void check_v4(struct http_request *r, const char *payload, const char *names,
 		     const char *signature)
 {
 	struct sign_v4 s;
@@ -53,10 +54,10 @@ static void check_v4(struct request *r, const char *payload, const char *names,
 
 static void test_get_object(void)
 {
-	struct request r;
+	struct http_request r;
 
 	ask(&r, HTTP_GET, "/test.txt");
-	request_range(&r, "range", 0, 10);
+	http_request_range(&r, "range", 0, 10);
 	check_v4(&r, EMPTY_SHA256, "host;range;x-amz-content-sha256;x-amz-date",
 		 "f0e8bdb87c964420e857bd35b5d6ed310bd44f0170aba48dd91039c6036bdb41");
 }
@@ -66,27 +67,27 @@ static void test_put_object(void)
 	/* of "Welcome to Amazon S3." */
 	static const char hash[] =
 		"44ce7dd67c959e0d3524ffac1771dfbba87d2b6b4b4e99e42034a8b803f8b072";
-	struct request r;
+	struct http_request r;
 
 	ask(&r, HTTP_PUT, "/test$file.text");
 	CU_ASSERT_STRING_EQUAL(r.path, "/test%24file.text");
-	request_header(&r, "x-amz-storage-class", "REDUCED_REDUNDANCY");
-	request_header(&r, "date", "Fri, 24 May 2013 00:00:00 GMT");
+	http_request_header(&r, "x-amz-storage-class", "REDUCED_REDUNDANCY");
+	http_request_header(&r, "date", "Fri, 24 May 2013 00:00:00 GMT");
 	check_v4(&r, hash, "date;host;x-amz-content-sha256;x-amz-date;x-amz-storage-class",
 		 "98ad721746da40c64f1a55b78f14c238d841ea1380cd77a1b5971af0ece108bd");
 }
 
 static void test_queries(void)
 {
-	struct request r;
+	struct http_request r;
 
 	ask(&r, HTTP_GET, "/");
-	request_query(&r, "lifecycle", "");
+	http_request_query(&r, "lifecycle", "");
 	check_v4(&r, EMPTY_SHA256, "host;x-amz-content-sha256;x-amz-date",
 		 "fea454ca298b7da1c68078a5d1bdbfbbe0d65c699e0f91ac7a200a0136783543");
 	ask(&r, HTTP_GET, "/");
-	request_query(&r, "prefix", "J"); /* sorted by us */
-	request_query(&r, "max-keys", "2");
+	http_request_query(&r, "prefix", "J"); /* sorted by us */
+	http_request_query(&r, "max-keys", "2");
 	check_v4(&r, EMPTY_SHA256, "host;x-amz-content-sha256;x-amz-date",
 		 "34b48302e7b5fa45bde8084f4b7868a86f0a534bc59db6670ed5711ef69dc6f7");
 }
@@ -95,13 +96,13 @@ static void test_presigned(void)
 {
 	struct sign_v4 s;
 	struct exchange x = {0};
-	struct request r;
+	struct http_request r;
 
 	ask(&r, HTTP_GET, "/test.txt");
 	CU_ASSERT_EQUAL_FATAL(sign_v4_open(&s, NULL), 0);
 	sign_v4_query(&s, &r, &amazon, 1, "us-east-1", 86400, MAY_24_2013);
 	sign_v4_close(&s);
-	CU_ASSERT_EQUAL(request_finish(&r, NULL, &x), 0);
+	CU_ASSERT_EQUAL(http_request_finish(&r, NULL, &x), 0);
 	CU_ASSERT_STRING_EQUAL(
 		x.url,
 		"https://examplebucket.s3.amazonaws.com/test.txt?X-Amz-Algorithm=AWS4-HMAC-SHA256"
@@ -116,7 +117,7 @@ static void test_the_key_is_kept(void)
 {
 	struct sign_v4 kept, fresh;
 	struct credentials other = amazon;
-	struct request r, again;
+	struct http_request r, again;
 	char first[2048];
 
 	strcpy(other.secret, "another");
@@ -146,15 +147,15 @@ static void test_shared_key(void)
 		"K1SZFPTOtr/KBHBeksoGMGw==";
 	const char *const pieces[] = {"/devstoreaccount1/ctr/", "a b", NULL};
 	uint8_t key[64];
-	struct request r;
+	struct http_request r;
 
 	CU_ASSERT_EQUAL_FATAL(text_from_base64(key_text, key, sizeof(key)), 64);
-	request_begin(&r, buffer, sizeof(buffer), HTTP_PUT, "http", "127.0.0.1:10000");
-	request_path(&r, pieces);
-	request_query(&r, "comp", "block");
-	request_query(&r, "blockid", "MDE=");
-	request_header(&r, "x-ms-version", "2021-12-02");
-	request_header(&r, "content-type", "application/octet-stream");
+	http_request_begin(&r, buffer, sizeof(buffer), HTTP_PUT, "http", "127.0.0.1:10000");
+	http_request_path(&r, pieces);
+	http_request_query(&r, "comp", "block");
+	http_request_query(&r, "blockid", "MDE=");
+	http_request_header(&r, "x-ms-version", "2021-12-02");
+	http_request_header(&r, "content-type", "application/octet-stream");
 	r.body_bytes = 11;
 	sign_shared_key(&r, "devstoreaccount1", key, sizeof(key), MAY_24_2013);
 	CU_ASSERT_STRING_EQUAL(header(&r, "x-ms-date"), "Fri, 24 May 2013 00:00:00 GMT");
@@ -212,14 +213,14 @@ static void test_dates(void)
 static void test_too_long(void)
 {
 	struct exchange x = {0};
-	struct request r;
+	struct http_request r;
 	char small[64];
 
-	request_begin(&r, small, sizeof(small), HTTP_GET, "http", "host");
-	request_query(&r, "prefix", "0123456789012345678901234567890123456789");
-	CU_ASSERT(request_finish(&r, NULL, &x) < 0);
-	request_begin(&r, small, sizeof(small), HTTP_GET, "http", "host");
-	CU_ASSERT_EQUAL(request_finish(&r, "sv=1&sig=a%2F", &x), 0);
+	http_request_begin(&r, small, sizeof(small), HTTP_GET, "http", "host");
+	http_request_query(&r, "prefix", "0123456789012345678901234567890123456789");
+	CU_ASSERT(http_request_finish(&r, NULL, &x) < 0);
+	http_request_begin(&r, small, sizeof(small), HTTP_GET, "http", "host");
+	CU_ASSERT_EQUAL(http_request_finish(&r, "sv=1&sig=a%2F", &x), 0);
 	CU_ASSERT_STRING_EQUAL(x.url, "http://host/?sv=1&sig=a%2F");
 }
 

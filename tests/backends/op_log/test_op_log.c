@@ -57,7 +57,7 @@ static void test_a_row(void)
 		 "41\t3\tGET\t12\t1\t99\tmem://\tbucket/p/a b/%2B\t\t2000-01-01T00:00:00.000000005Z\t"
 		 "2000-01-01T00:00:01.000000004Z\t2000-01-01T00:00:02.000000005Z\t"
 		 "2000-01-01T00:00:02.000000005Z\t2000000000\t0\t7\t2\t206\ttrain\t4\n",
-		 {.op = IO_READ,
+		 {.op = REQ_READ,
 		  .submit_ns = 5,
 		  .first_byte_ns = 1000000004,
 		  .done_ns = 2000000005,
@@ -70,7 +70,7 @@ static void test_a_row(void)
 		 "r/",
 		 "41\t3\tSTAT\t12\t1\t0\tmem://\t\"r/t\"\"a\tb\nc\"\tAccess denied\t"
 		 "2000-01-01T00:00:00.000000001Z\t\t\t2000-01-01T00:00:00.000000002Z\t1\t0\t0\t1\t0\ttrain\t4\n",
-		 {.op = IO_STAT,
+		 {.op = REQ_STAT,
 		  .submit_ns = 1,
 		  .done_ns = 2,
 		  .entries = 1,
@@ -80,7 +80,7 @@ static void test_a_row(void)
 		 "",
 		 "41\t3\tLIST\t12\t1000\t0\tmem://\t\t\t2000-01-01T00:00:00.000000001Z\t\t\t"
 		 "2000-01-01T00:00:00.000000001Z\t0\t0\t0\t1\t0\ttrain\t4\n",
-		 {.op = IO_LIST, .submit_ns = 1, .done_ns = 1, .entries = 1000, .attempts = 1}},
+		 {.op = REQ_LIST, .submit_ns = 1, .done_ns = 1, .entries = 1000, .attempts = 1}},
 	};
 	struct op_row_context c = {.rank = 12,
 				   .thread = 3,
@@ -132,7 +132,7 @@ static void test_the_longest_row_fits(void)
 				.entries = UINT64_MAX,
 				.attempts = UINT32_MAX,
 				.protocol_status = 999,
-				.op = IO_READ,
+				.op = REQ_READ,
 				.key_bytes = OBJECT_KEY_BYTES - 1};
 	memset(r->key, '"', OBJECT_KEY_BYTES - 1);
 	c.scheme = "direct";
@@ -214,7 +214,7 @@ static void test_drops_are_counted(void)
 {
 	enum { REQUESTS = 200000 };
 	struct object o = {.key = "x"};
-	struct io io = {.op = IO_READ, .object = &o, .length = 4096};
+	struct request req = {.op = REQ_READ, .object = &o, .length = 4096};
 	uint64_t rows, dropped;
 	struct op_log *log;
 	struct queue q;
@@ -227,8 +227,8 @@ static void test_drops_are_counted(void)
 	r.store.op_log = log;
 	CU_ASSERT_EQUAL_FATAL(queue_open(&q, &r.store, 1, NULL), 0);
 	for (int i = 0; i < REQUESTS; i++)
-		queue_do(&q, &io);
-	CU_ASSERT_EQUAL(q.stats->op[IO_READ].operations, REQUESTS);
+		queue_do(&q, &req);
+	CU_ASSERT_EQUAL(q.stats->op[REQ_READ].operations, REQUESTS);
 	queue_close(&q);
 	CU_ASSERT_TRUE(op_log_dropped(log) > 0);
 	CU_ASSERT_EQUAL(op_log_close(log, &rows, &dropped, NULL), 0);
@@ -289,7 +289,7 @@ static void test_a_file_that_takes_no_more(void)
 	struct op_log_options o = {
 		.path = "/dev/full", .force = true, .ranks = 1, .rows = OP_LOG_ROWS};
 	struct object o1 = {.key = "x"};
-	struct io io = {.op = IO_READ, .object = &o1, .length = 1};
+	struct request req = {.op = REQ_READ, .object = &o1, .length = 1};
 	uint64_t rows, dropped;
 	struct op_log *log;
 	struct err err = {0};
@@ -301,7 +301,7 @@ static void test_a_file_that_takes_no_more(void)
 	CU_ASSERT_EQUAL_FATAL(op_log_open(&log, &o, &err), 0);
 	r.store.op_log = log;
 	CU_ASSERT_EQUAL_FATAL(queue_open(&q, &r.store, 1, NULL), 0);
-	CU_ASSERT_EQUAL(queue_do(&q, &io), 0);
+	CU_ASSERT_EQUAL(queue_do(&q, &req), 0);
 	queue_close(&q);
 	CU_ASSERT_EQUAL(op_log_close(log, &rows, &dropped, &err), -ENOSPC);
 	CU_ASSERT_STRING_EQUAL(err.text, "/dev/full: No space left on device");

@@ -9,7 +9,7 @@ enum { SCRIPT = 64, ENDPOINTS = 3 };
 
 struct step {
 	int status;
-	enum io_fault fault;
+	enum request_fault fault;
 	bool transient;
 	uint64_t bytes, retry_after_ns;
 };
@@ -18,7 +18,7 @@ struct script {
 	struct step steps[SCRIPT];
 	uint64_t takes_ns, at_ns[SCRIPT];
 	uint32_t attempts, taken[SCRIPT];
-	struct io *held[SCRIPT];
+	struct request *held[SCRIPT];
 	uint32_t held_count;
 	struct clock clock;
 	struct store_options options;
@@ -28,38 +28,38 @@ struct script {
 	struct queue queue;
 };
 
-static void attempt(struct script *s, struct io *io)
+static void attempt(struct script *s, struct request *req)
 {
 	const struct step *step = &s->steps[s->attempts];
 
 	s->at_ns[s->attempts] = clock_now(&s->clock);
-	s->taken[s->attempts++] = io->endpoint;
+	s->taken[s->attempts++] = req->endpoint;
 	clock_advance(&s->clock, s->takes_ns);
-	io->status = step->status;
-	io->fault = (uint8_t)step->fault;
-	io->transient = step->transient;
-	io->retry_after_ns = step->retry_after_ns;
-	io->protocol_status = step->status ? 503 : 200;
-	io->done_bytes = step->status ? io->done_bytes + step->bytes : io->length;
-	io->wire_bytes += step->status ? step->bytes + 7 : io->length;
+	req->status = step->status;
+	req->fault = (uint8_t)step->fault;
+	req->transient = step->transient;
+	req->retry_after_ns = step->retry_after_ns;
+	req->protocol_status = step->status ? 503 : 200;
+	req->done_bytes = step->status ? req->done_bytes + step->bytes : req->length;
+	req->wire_bytes += step->status ? step->bytes + 7 : req->length;
 }
 
-static void sync_submit(struct channel *c, struct io *const *ios, uint32_t n)
+static void sync_submit(struct channel *c, struct request *const *reqs, uint32_t n)
 {
 	for (uint32_t i = 0; i < n; i++)
-		attempt(c->store->state, ios[i]);
+		attempt(c->store->state, reqs[i]);
 }
 
-static void async_submit(struct channel *c, struct io *const *ios, uint32_t n)
+static void async_submit(struct channel *c, struct request *const *reqs, uint32_t n)
 {
 	struct script *s = c->store->state;
 
 	for (uint32_t i = 0; i < n; i++)
-		s->held[s->held_count++] = ios[i];
+		s->held[s->held_count++] = reqs[i];
 }
 
 /* The first that came comes back first, one a call. */
-static uint32_t async_reap(struct channel *c, struct io **done, uint32_t min, uint32_t max,
+static uint32_t async_reap(struct channel *c, struct request **done, uint32_t min, uint32_t max,
 			   uint64_t deadline_ns)
 {
 	struct script *s = c->store->state;
@@ -111,23 +111,23 @@ static void script_end(struct script *s)
 	endpoints_close(s->store.endpoints);
 }
 
-static const struct step busy = {.status = -EBUSY, .fault = IO_FAULT_THROTTLE, .transient = true};
+static const struct step busy = {.status = -EBUSY, .fault = REQ_FAULT_THROTTLE, .transient = true};
 static const struct step dead = {
-	.status = -ECONNREFUSED, .fault = IO_FAULT_CONNECT, .transient = true};
+	.status = -ECONNREFUSED, .fault = REQ_FAULT_CONNECT, .transient = true};
 
-static int read_one(struct script *s, struct io *io)
+static int read_one(struct script *s, struct request *req)
 {
 	static struct object o;
 
-	*io = (struct io){.op = IO_READ, .object = &o, .length = 100};
-	return queue_do(&s->queue, io);
+	*req = (struct request){.op = REQ_READ, .object = &o, .length = 100};
+	return queue_do(&s->queue, req);
 }
 
 static void test_what_passes_is_tried_again(void)
 {
 	static const struct backend_ops *const ops[] = {&sync_ops, &async_ops};
 	struct script s;
-	struct io io;
+	struct request req;
 	struct hist first;
 
 	for (int i = 0; i < 2; i++) {
@@ -136,23 +136,23 @@ static void test_what_passes_is_tried_again(void)
 		s.steps[0].bytes = 40;
 		s.steps[1] = busy;
 		s.steps[1].retry_after_ns = 50000;
-		CU_ASSERT_EQUAL(read_one(&s, &io), 0);
-		CU_ASSERT_EQUAL(io.attempts, 3);
+		CU_ASSERT_EQUAL(read_one(&s, &req), 0);
+		CU_ASSERT_EQUAL(req.attempts, 3);
 		CU_ASSERT_EQUAL(s.attempts, 3);
 		CU_ASSERT(s.at_ns[1] < s.at_ns[0] + 100 + 1000);
 		CU_ASSERT_EQUAL(s.at_ns[2], s.at_ns[1] + 100 + 50000);
-		CU_ASSERT_EQUAL(io.done_bytes, 100);
-		CU_ASSERT_EQUAL(io.fault, IO_FAULT_NONE);
-		CU_ASSERT_EQUAL(io.wire_bytes, 47 + 7 + 100);
-		CU_ASSERT_EQUAL(s.queue.stats->op[IO_READ].operations, 1);
-		CU_ASSERT_EQUAL(s.queue.stats->op[IO_READ].retries, 2);
-		CU_ASSERT_EQUAL(s.queue.stats->op[IO_READ].errors, 0);
-		CU_ASSERT_EQUAL(io.done_ns - io.submit_ns,
+		CU_ASSERT_EQUAL(req.done_bytes, 100);
+		CU_ASSERT_EQUAL(req.fault, REQ_FAULT_NONE);
+		CU_ASSERT_EQUAL(req.wire_bytes, 47 + 7 + 100);
+		CU_ASSERT_EQUAL(s.queue.stats->op[REQ_READ].operations, 1);
+		CU_ASSERT_EQUAL(s.queue.stats->op[REQ_READ].retries, 2);
+		CU_ASSERT_EQUAL(s.queue.stats->op[REQ_READ].errors, 0);
+		CU_ASSERT_EQUAL(req.done_ns - req.submit_ns,
 				s.at_ns[2] - s.at_ns[0] + 100); /* total */
-		CU_ASSERT_EQUAL(s.queue.stats->first[IO_READ].sum_ns, 100);
+		CU_ASSERT_EQUAL(s.queue.stats->first[REQ_READ].sum_ns, 100);
 		s.steps[3] = (struct step){0};
-		CU_ASSERT_EQUAL(read_one(&s, &io), 0);
-		queue_first_attempts(s.queue.stats, IO_READ, &first);
+		CU_ASSERT_EQUAL(read_one(&s, &req), 0);
+		queue_first_attempts(s.queue.stats, REQ_READ, &first);
 		CU_ASSERT_EQUAL(hist_count(&first), 2);
 		CU_ASSERT_EQUAL(first.sum_ns, 200);
 		CU_ASSERT_EQUAL(first.bucket[hist_index(100)], 2);
@@ -164,23 +164,23 @@ static void test_what_passes_is_tried_again(void)
 static void test_it_ends(void)
 {
 	struct script s;
-	struct io io;
+	struct request req;
 
 	/* After so many attempts. */
 	script_begin(&s, &async_ops, 1, BALANCE_RANK);
 	for (int i = 0; i < 10; i++)
 		s.steps[i] = busy;
-	CU_ASSERT_EQUAL(read_one(&s, &io), -EBUSY);
-	CU_ASSERT_EQUAL(io.attempts, 4);
+	CU_ASSERT_EQUAL(read_one(&s, &req), -EBUSY);
+	CU_ASSERT_EQUAL(req.attempts, 4);
 	CU_ASSERT_EQUAL(s.attempts, 4);
-	CU_ASSERT_EQUAL(s.queue.stats->op[IO_READ].errors, 1);
+	CU_ASSERT_EQUAL(s.queue.stats->op[REQ_READ].errors, 1);
 	CU_ASSERT(s.at_ns[3] - s.at_ns[2] < 100 + 3000);
 	script_end(&s);
 
 	/* At once, where it will not pass. */
 	script_begin(&s, &async_ops, 1, BALANCE_RANK);
-	s.steps[0] = (struct step){.status = -EACCES, .fault = IO_FAULT_DENIED};
-	CU_ASSERT_EQUAL(read_one(&s, &io), -EACCES);
+	s.steps[0] = (struct step){.status = -EACCES, .fault = REQ_FAULT_DENIED};
+	CU_ASSERT_EQUAL(read_one(&s, &req), -EACCES);
 	CU_ASSERT_EQUAL(s.attempts, 1);
 	script_end(&s);
 
@@ -191,21 +191,21 @@ static void test_it_ends(void)
 	CU_ASSERT_EQUAL_FATAL(queue_open(&s.queue, &s.store, 1, NULL), 0);
 	for (int i = 0; i < 3; i++)
 		s.steps[i] = busy;
-	CU_ASSERT_EQUAL(read_one(&s, &io), -EBUSY);
-	CU_ASSERT_EQUAL(io.attempts, 3);
+	CU_ASSERT_EQUAL(read_one(&s, &req), -EBUSY);
+	CU_ASSERT_EQUAL(req.attempts, 3);
 	for (int i = 0; i < 10; i++)
-		CU_ASSERT_EQUAL(read_one(&s, &io), 0);
+		CU_ASSERT_EQUAL(read_one(&s, &req), 0);
 	s.steps[s.attempts] = busy;
 	s.steps[s.attempts + 1] = busy;
-	CU_ASSERT_EQUAL(read_one(&s, &io), -EBUSY);
-	CU_ASSERT_EQUAL(io.attempts, 2);
+	CU_ASSERT_EQUAL(read_one(&s, &req), -EBUSY);
+	CU_ASSERT_EQUAL(req.attempts, 2);
 	script_end(&s);
 }
 
 /* One that waits to be tried again does not hold up the others. */
 static void test_others_go_on(void)
 {
-	struct io ios[3], *all[3] = {&ios[0], &ios[1], &ios[2]}, *done[3];
+	struct request reqs[3], *all[3] = {&reqs[0], &reqs[1], &reqs[2]}, *done[3];
 	struct object o = {0};
 	struct script s;
 
@@ -213,17 +213,17 @@ static void test_others_go_on(void)
 	s.steps[0] = busy;
 	s.steps[0].retry_after_ns = 1000000;
 	for (int i = 0; i < 3; i++)
-		ios[i] = (struct io){.op = IO_READ, .object = &o, .length = 10};
+		reqs[i] = (struct request){.op = REQ_READ, .object = &o, .length = 10};
 	CU_ASSERT_EQUAL(queue_submit(&s.queue, all, 3), 0);
 	CU_ASSERT_EQUAL(queue_reap(&s.queue, done, 2, 3, UINT64_MAX), 2);
-	CU_ASSERT_PTR_EQUAL(done[0], &ios[1]);
-	CU_ASSERT_PTR_EQUAL(done[1], &ios[2]);
+	CU_ASSERT_PTR_EQUAL(done[0], &reqs[1]);
+	CU_ASSERT_PTR_EQUAL(done[1], &reqs[2]);
 	CU_ASSERT(clock_now(&s.clock) < 1000000 + 1000);
 	CU_ASSERT_EQUAL(queue_reap(&s.queue, done, 1, 3, 1500000), 0);
 	CU_ASSERT_EQUAL(clock_now(&s.clock), 1500000);
 	CU_ASSERT_EQUAL(queue_reap(&s.queue, done, 1, 3, UINT64_MAX), 1);
-	CU_ASSERT_PTR_EQUAL(done[0], &ios[0]);
-	CU_ASSERT_EQUAL(ios[0].status, 0);
+	CU_ASSERT_PTR_EQUAL(done[0], &reqs[0]);
+	CU_ASSERT_EQUAL(reqs[0].status, 0);
 	CU_ASSERT_EQUAL(s.queue.in_flight, 0);
 	script_end(&s);
 }
@@ -239,20 +239,20 @@ static void test_policies(void)
 		{BALANCE_ROUND_ROBIN, {1, 2, 0, 1}},
 	};
 	struct script s;
-	struct io io;
+	struct request req;
 	uint32_t seen = 0;
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		script_begin(&s, &sync_ops, 1, cases[i].balance);
 		for (int k = 0; k < 4; k++) {
-			read_one(&s, &io);
+			read_one(&s, &req);
 			CU_ASSERT_EQUAL(s.taken[k], cases[i].taken[k]);
 		}
 		script_end(&s);
 	}
 	script_begin(&s, &sync_ops, 1, BALANCE_RANDOM);
 	for (int k = 0; k < 40; k++) {
-		read_one(&s, &io);
+		read_one(&s, &req);
 		seen |= 1u << s.taken[k];
 	}
 	CU_ASSERT_EQUAL(seen, 7);
@@ -260,10 +260,10 @@ static void test_policies(void)
 }
 
 /* What the store is not asked for takes no endpoint's turn. */
-static bool asks(const struct channel *c, const struct io *io)
+static bool asks(const struct channel *c, const struct request *req)
 {
 	(void)c;
-	return io->op == IO_READ;
+	return req->op == REQ_READ;
 }
 
 static void test_turns(void)
@@ -272,15 +272,15 @@ static void test_turns(void)
 	struct backend_ops ops = sync_ops;
 	struct object o = {0};
 	struct script s;
-	struct io io;
+	struct request req;
 
 	ops.asks = asks;
 	script_begin(&s, &ops, 1, BALANCE_ROUND_ROBIN);
 	for (int i = 0; i < 3; i++) {
-		io = (struct io){.op = IO_OPEN, .object = &o};
-		queue_do(&s.queue, &io);
-		read_one(&s, &io);
-		CU_ASSERT_EQUAL(io.endpoint, taken[i]);
+		req = (struct request){.op = REQ_OPEN, .object = &o};
+		queue_do(&s.queue, &req);
+		read_one(&s, &req);
+		CU_ASSERT_EQUAL(req.endpoint, taken[i]);
 		CU_ASSERT_EQUAL(s.queue.endpoint_counts[taken[i]].attempts, 1);
 	}
 	script_end(&s);
@@ -290,7 +290,7 @@ static void test_load_and_latency(void)
 {
 	struct endpoint_options o = {.balance = BALANCE_LEAST_LOADED};
 	static const char *const names[] = {"a", "b", "c"};
-	struct place place = {.ranks = 1};
+	struct rank_place place = {.ranks = 1};
 	struct random r = {0};
 	struct endpoints *e;
 
@@ -299,10 +299,10 @@ static void test_load_and_latency(void)
 	CU_ASSERT_EQUAL(endpoints_choose(e, &r, UINT32_MAX, 10), 0);
 	CU_ASSERT_EQUAL(endpoints_choose(e, &r, UINT32_MAX, 20), 1);
 	CU_ASSERT_EQUAL(endpoints_choose(e, &r, UINT32_MAX, 30), 2);
-	endpoints_done(e, 1, IO_FAULT_NONE, 5, 40);
+	endpoints_done(e, 1, REQ_FAULT_NONE, 5, 40);
 	CU_ASSERT_EQUAL(endpoints_choose(e, &r, UINT32_MAX, 50), 1);
-	endpoints_done(e, 2, IO_FAULT_NONE, 5, 60);
-	endpoints_done(e, 0, IO_FAULT_NONE, 5, 60);
+	endpoints_done(e, 2, REQ_FAULT_NONE, 5, 60);
+	endpoints_done(e, 0, REQ_FAULT_NONE, 5, 60);
 	CU_ASSERT_EQUAL(endpoints_choose(e, &r, UINT32_MAX, 70), 0);
 	endpoints_close(e);
 
@@ -311,15 +311,15 @@ static void test_load_and_latency(void)
 	CU_ASSERT_EQUAL_FATAL(endpoints_open(&e, names, 2, &o, &place, NULL), 0);
 	for (uint32_t i = 0; i < 2; i++) {
 		CU_ASSERT_EQUAL(endpoints_choose(e, &r, UINT32_MAX, i + 1), i);
-		endpoints_done(e, i, IO_FAULT_NONE, i ? 1000 : 10000, 10);
+		endpoints_done(e, i, REQ_FAULT_NONE, i ? 1000 : 10000, 10);
 	}
 	for (int i = 0; i < 10; i++)
 		CU_ASSERT_EQUAL(endpoints_choose(e, &r, UINT32_MAX, 20), i < 9 ? 1 : 0);
 	for (int i = 0; i < 9; i++)
-		endpoints_done(e, 1, IO_FAULT_NONE, 1000, 30);
-	endpoints_done(e, 0, IO_FAULT_NONE, 10000, 30);
+		endpoints_done(e, 1, REQ_FAULT_NONE, 1000, 30);
+	endpoints_done(e, 0, REQ_FAULT_NONE, 10000, 30);
 	CU_ASSERT_EQUAL(endpoints_choose(e, &r, UINT32_MAX, 2000000000), 1);
-	endpoints_done(e, 1, IO_FAULT_NONE, 1000, 2000001000);
+	endpoints_done(e, 1, REQ_FAULT_NONE, 1000, 2000001000);
 	CU_ASSERT_EQUAL(endpoints_choose(e, &r, UINT32_MAX, 8000000000), 1);
 	CU_ASSERT_EQUAL(endpoints_choose(e, &r, UINT32_MAX, 8000000000), 0);
 	endpoints_close(e);
@@ -329,33 +329,33 @@ static void test_load_and_latency(void)
 static void test_the_dead_are_left(void)
 {
 	struct script s;
-	struct io io;
+	struct request req;
 
 	script_begin(&s, &sync_ops, 1, BALANCE_RANK);
 	s.steps[0] = dead;
 	s.steps[1] = dead;
-	CU_ASSERT_EQUAL(read_one(&s, &io), 0);
+	CU_ASSERT_EQUAL(read_one(&s, &req), 0);
 	CU_ASSERT_EQUAL(s.taken[0], 1);
 	CU_ASSERT_EQUAL(s.taken[1], 1);
 	CU_ASSERT_EQUAL(s.taken[2], 2);
-	read_one(&s, &io);
+	read_one(&s, &req);
 	CU_ASSERT_EQUAL(s.taken[3], 2);
 	clock_advance(&s.clock, 1000000);
 	s.steps[4] = dead;
-	read_one(&s, &io);
+	read_one(&s, &req);
 	CU_ASSERT_EQUAL(s.taken[4], 1);
 	CU_ASSERT_EQUAL(s.taken[5], 2);
 	clock_advance(&s.clock, 1000000);
-	read_one(&s, &io);
+	read_one(&s, &req);
 	CU_ASSERT_EQUAL(s.taken[6], 2);
 	clock_advance(&s.clock, 1000000);
-	read_one(&s, &io);
-	read_one(&s, &io);
+	read_one(&s, &req);
+	read_one(&s, &req);
 	CU_ASSERT_EQUAL(s.taken[7], 1);
 	CU_ASSERT_EQUAL(s.taken[8], 1);
 	CU_ASSERT_EQUAL(s.queue.endpoint_counts[1].attempts, 5);
 	CU_ASSERT_EQUAL(s.queue.endpoint_counts[1].failures, 3);
-	CU_ASSERT_EQUAL(s.queue.endpoint_counts[1].fault[IO_FAULT_CONNECT], 3);
+	CU_ASSERT_EQUAL(s.queue.endpoint_counts[1].fault[REQ_FAULT_CONNECT], 3);
 	CU_ASSERT_EQUAL(s.queue.endpoint_counts[2].attempts, 4);
 	CU_ASSERT_EQUAL(s.queue.endpoint_counts[2].bytes, 400);
 	CU_ASSERT_EQUAL(s.queue.endpoint_counts[2].time_ns, 400);

@@ -13,7 +13,7 @@ struct script {
 	int status[SCRIPT];
 	uint64_t takes_ns;
 	uint32_t attempts;
-	struct io *held[SCRIPT];
+	struct request *held[SCRIPT];
 	uint32_t held_count;
 	struct clock clock;
 	struct store_options options;
@@ -26,42 +26,42 @@ static unsigned char byte_at(uint64_t at)
 	return (unsigned char)(at * 7 + 3);
 }
 
-static void attempt(struct script *s, struct io *io)
+static void attempt(struct script *s, struct request *req)
 {
-	uint64_t bytes = io->length - io->done_bytes;
-	unsigned char *data = io->data;
+	uint64_t bytes = req->length - req->done_bytes;
+	unsigned char *data = req->data;
 
 	clock_advance(&s->clock, s->takes_ns);
-	io->status = s->status[s->attempts];
+	req->status = s->status[s->attempts];
 	if (bytes > s->most[s->attempts])
 		bytes = s->most[s->attempts];
 	s->attempts++;
-	if (io->status || (io->op != IO_READ && io->op != IO_WRITE))
+	if (req->status || (req->op != REQ_READ && req->op != REQ_WRITE))
 		return;
-	for (uint64_t i = io->done_bytes; i < io->done_bytes + bytes; i++) {
-		if (io->op == IO_READ)
-			data[i] = byte_at(io->offset + i);
+	for (uint64_t i = req->done_bytes; i < req->done_bytes + bytes; i++) {
+		if (req->op == REQ_READ)
+			data[i] = byte_at(req->offset + i);
 		else
-			CU_ASSERT_EQUAL(data[i], byte_at(io->offset + i));
+			CU_ASSERT_EQUAL(data[i], byte_at(req->offset + i));
 	}
-	io->done_bytes += bytes;
+	req->done_bytes += bytes;
 }
 
-static void sync_submit(struct channel *c, struct io *const *ios, uint32_t n)
+static void sync_submit(struct channel *c, struct request *const *reqs, uint32_t n)
 {
 	for (uint32_t i = 0; i < n; i++)
-		attempt(c->store->state, ios[i]);
+		attempt(c->store->state, reqs[i]);
 }
 
-static void async_submit(struct channel *c, struct io *const *ios, uint32_t n)
+static void async_submit(struct channel *c, struct request *const *reqs, uint32_t n)
 {
 	struct script *s = c->store->state;
 
 	for (uint32_t i = 0; i < n; i++)
-		s->held[s->held_count++] = ios[i];
+		s->held[s->held_count++] = reqs[i];
 }
 
-static uint32_t async_reap(struct channel *c, struct io **done, uint32_t min, uint32_t max,
+static uint32_t async_reap(struct channel *c, struct request **done, uint32_t min, uint32_t max,
 			   uint64_t deadline_ns)
 {
 	struct script *s = c->store->state;
@@ -107,23 +107,23 @@ static void test_short_transfers_are_finished(void)
 	struct script s;
 
 	for (int i = 0; i < 2; i++) {
-		struct io io = {
-			.op = IO_READ, .object = &o, .offset = 11, .length = 100, .data = data};
+		struct request req = {
+			.op = REQ_READ, .object = &o, .offset = 11, .length = 100, .data = data};
 
 		memset(data, 0, sizeof(data));
 		script_begin(&s, ops[i], 1);
 		s.most[0] = 33;
 		s.most[1] = 1;
 		s.takes_ns = 500;
-		CU_ASSERT_EQUAL(queue_do(&s.queue, &io), 0);
-		CU_ASSERT_EQUAL(io.done_bytes, 100);
+		CU_ASSERT_EQUAL(queue_do(&s.queue, &req), 0);
+		CU_ASSERT_EQUAL(req.done_bytes, 100);
 		CU_ASSERT_EQUAL(s.attempts, 3);
-		CU_ASSERT_EQUAL(io.done_ns - io.submit_ns, 1500);
+		CU_ASSERT_EQUAL(req.done_ns - req.submit_ns, 1500);
 		check_bytes(data, 11, 100);
-		CU_ASSERT_EQUAL(s.queue.stats->op[IO_READ].short_transfers, 2);
-		CU_ASSERT_EQUAL(s.queue.stats->op[IO_READ].operations, 1);
-		CU_ASSERT_EQUAL(s.queue.stats->op[IO_READ].bytes, 100);
-		CU_ASSERT_EQUAL(s.queue.stats->op[IO_READ].errors, 0);
+		CU_ASSERT_EQUAL(s.queue.stats->op[REQ_READ].short_transfers, 2);
+		CU_ASSERT_EQUAL(s.queue.stats->op[REQ_READ].operations, 1);
+		CU_ASSERT_EQUAL(s.queue.stats->op[REQ_READ].bytes, 100);
+		CU_ASSERT_EQUAL(s.queue.stats->op[REQ_READ].errors, 0);
 		queue_close(&s.queue);
 	}
 }
@@ -132,7 +132,7 @@ static void test_no_progress_ends_it(void)
 {
 	unsigned char data[10];
 	struct object o = {0};
-	struct io io = {.op = IO_READ, .object = &o, .length = 10, .data = data};
+	struct request req = {.op = REQ_READ, .object = &o, .length = 10, .data = data};
 	struct script s;
 
 	for (int i = 0; i < 10; i++)
@@ -140,14 +140,14 @@ static void test_no_progress_ends_it(void)
 	script_begin(&s, &sync_ops, 1);
 	s.most[0] = 4;
 	s.most[1] = 0;
-	CU_ASSERT_EQUAL(queue_do(&s.queue, &io), -ENODATA);
-	CU_ASSERT_EQUAL(io.done_bytes, 4);
-	CU_ASSERT_STRING_EQUAL(io_status_text(io.status), "ends early");
-	CU_ASSERT_EQUAL(s.queue.stats->op[IO_READ].errors, 1);
-	io.op = IO_WRITE;
+	CU_ASSERT_EQUAL(queue_do(&s.queue, &req), -ENODATA);
+	CU_ASSERT_EQUAL(req.done_bytes, 4);
+	CU_ASSERT_STRING_EQUAL(request_status_text(req.status), "ends early");
+	CU_ASSERT_EQUAL(s.queue.stats->op[REQ_READ].errors, 1);
+	req.op = REQ_WRITE;
 	s.most[2] = 0;
-	CU_ASSERT_EQUAL(queue_do(&s.queue, &io), -EIO);
-	CU_ASSERT_EQUAL(s.queue.stats->op[IO_WRITE].errors, 1);
+	CU_ASSERT_EQUAL(queue_do(&s.queue, &req), -EIO);
+	CU_ASSERT_EQUAL(s.queue.stats->op[REQ_WRITE].errors, 1);
 	queue_close(&s.queue);
 }
 
@@ -157,12 +157,12 @@ static void test_errors_are_counted_absence_is_an_answer(void)
 	struct script s;
 
 	script_begin(&s, &sync_ops, 1);
-	for (int op = 0; op < IO_OPS; op++) {
-		struct io io = {.op = (enum io_op)op, .object = &o};
-		bool answer = op == IO_STAT || op == IO_DELETE;
+	for (int op = 0; op < REQ_OPS; op++) {
+		struct request req = {.op = (enum request_op)op, .object = &o};
+		bool answer = op == REQ_STAT || op == REQ_DELETE;
 
 		s.status[s.attempts] = -ENOENT;
-		CU_ASSERT_EQUAL(queue_do(&s.queue, &io), -ENOENT);
+		CU_ASSERT_EQUAL(queue_do(&s.queue, &req), -ENOENT);
 		CU_ASSERT_EQUAL(s.queue.stats->op[op].errors, answer ? 0 : 1);
 		CU_ASSERT_EQUAL(s.queue.stats->op[op].operations, 1);
 		CU_ASSERT_EQUAL(hist_count(&s.queue.stats->service[op]), 1);
@@ -173,40 +173,40 @@ static void test_errors_are_counted_absence_is_an_answer(void)
 static void test_late_requests_are_counted(void)
 {
 	struct object o = {0};
-	struct io io = {.op = IO_STAT, .object = &o};
+	struct request req = {.op = REQ_STAT, .object = &o};
 	struct script s;
 
 	script_begin(&s, &sync_ops, 1);
 	s.queue.timeout_ns = 1000;
 	s.takes_ns = 1000;
-	queue_do(&s.queue, &io);
-	CU_ASSERT_EQUAL(s.queue.stats->op[IO_STAT].late, 0);
+	queue_do(&s.queue, &req);
+	CU_ASSERT_EQUAL(s.queue.stats->op[REQ_STAT].late, 0);
 	s.takes_ns = 1001;
-	queue_do(&s.queue, &io);
-	CU_ASSERT_EQUAL(s.queue.stats->op[IO_STAT].late, 1);
-	CU_ASSERT_EQUAL(io.status, 0);
+	queue_do(&s.queue, &req);
+	CU_ASSERT_EQUAL(s.queue.stats->op[REQ_STAT].late, 1);
+	CU_ASSERT_EQUAL(req.status, 0);
 	queue_close(&s.queue);
 }
 
 static void test_two_latencies(void)
 {
 	struct object o = {0};
-	struct io io = {.op = IO_OPEN, .object = &o};
+	struct request req = {.op = REQ_OPEN, .object = &o};
 	struct queue_stats *stats;
 	struct script s;
 
 	script_begin(&s, &sync_ops, 1);
 	stats = s.queue.stats;
 	s.takes_ns = 100;
-	io.due_ns = 400; /* submitted at 1000 */
-	queue_do(&s.queue, &io);
-	CU_ASSERT_EQUAL(io.due_ns, 400);
-	CU_ASSERT_EQUAL(stats->service[IO_OPEN].max_ns, 100);
-	CU_ASSERT_EQUAL(stats->response[IO_OPEN].max_ns, 700);
-	io.due_ns = 0; /* at submit */
-	queue_do(&s.queue, &io);
-	CU_ASSERT_EQUAL(~stats->response[IO_OPEN].min_not_ns, 100);
-	CU_ASSERT_EQUAL(stats->service[IO_OPEN].sum_ns, 200);
+	req.due_ns = 400; /* submitted at 1000 */
+	queue_do(&s.queue, &req);
+	CU_ASSERT_EQUAL(req.due_ns, 400);
+	CU_ASSERT_EQUAL(stats->service[REQ_OPEN].max_ns, 100);
+	CU_ASSERT_EQUAL(stats->response[REQ_OPEN].max_ns, 700);
+	req.due_ns = 0; /* at submit */
+	queue_do(&s.queue, &req);
+	CU_ASSERT_EQUAL(~stats->response[REQ_OPEN].min_not_ns, 100);
+	CU_ASSERT_EQUAL(stats->service[REQ_OPEN].sum_ns, 200);
 	CU_ASSERT_EQUAL(s.queue.now_ns, 1200);
 	queue_close(&s.queue);
 }
@@ -216,12 +216,12 @@ struct pieces {
 	bool filling;
 };
 
-static int piece(struct io *io, uint64_t offset, void *data, uint64_t length)
+static int piece(struct request *req, uint64_t offset, void *data, uint64_t length)
 {
-	struct pieces *p = io->user;
+	struct pieces *p = req->user;
 
 	CU_ASSERT_EQUAL(offset, p->next);
-	CU_ASSERT(length > 0 && length <= io->window);
+	CU_ASSERT(length > 0 && length <= req->window);
 	p->next += length;
 	if (++p->count == p->fail_at)
 		return -EBADMSG;
@@ -234,7 +234,7 @@ static int piece(struct io *io, uint64_t offset, void *data, uint64_t length)
 
 static void stream_both_ways(const struct backend_ops *ops)
 {
-	static const enum io_op kinds[] = {IO_READ, IO_WRITE};
+	static const enum request_op kinds[] = {REQ_READ, REQ_WRITE};
 	unsigned char window[16];
 	struct object o = {0};
 	struct pieces p;
@@ -242,35 +242,35 @@ static void stream_both_ways(const struct backend_ops *ops)
 
 	script_begin(&s, ops, 1);
 	for (int i = 0; i < 2; i++) {
-		struct io io = {.op = kinds[i],
-				.object = &o,
-				.offset = 5,
-				.length = 101,
-				.data = window,
-				.window = sizeof(window),
-				.chunk = piece,
-				.user = &p};
+		struct request req = {.op = kinds[i],
+				      .object = &o,
+				      .offset = 5,
+				      .length = 101,
+				      .data = window,
+				      .window = sizeof(window),
+				      .chunk = piece,
+				      .user = &p};
 
-		p = (struct pieces){.next = 5, .filling = kinds[i] == IO_WRITE};
-		CU_ASSERT_EQUAL(queue_do(&s.queue, &io), 0);
-		CU_ASSERT_EQUAL(io.done_bytes, 101);
+		p = (struct pieces){.next = 5, .filling = kinds[i] == REQ_WRITE};
+		CU_ASSERT_EQUAL(queue_do(&s.queue, &req), 0);
+		CU_ASSERT_EQUAL(req.done_bytes, 101);
 		CU_ASSERT_EQUAL(p.next, 106);
 		CU_ASSERT_EQUAL(p.count, 7);
 		CU_ASSERT_EQUAL(s.queue.stats->op[kinds[i]].operations, 1);
 		CU_ASSERT_EQUAL(s.queue.stats->op[kinds[i]].bytes, 101);
 		/* The consumer's or producer's refusal ends the request. */
-		p = (struct pieces){.next = 5, .filling = kinds[i] == IO_WRITE, .fail_at = 3};
-		CU_ASSERT_EQUAL(queue_do(&s.queue, &io), -EBADMSG);
+		p = (struct pieces){.next = 5, .filling = kinds[i] == REQ_WRITE, .fail_at = 3};
+		CU_ASSERT_EQUAL(queue_do(&s.queue, &req), -EBADMSG);
 		CU_ASSERT_EQUAL(p.count, 3);
-		CU_ASSERT_EQUAL(io.done_bytes, kinds[i] == IO_WRITE ? 32 : 48);
+		CU_ASSERT_EQUAL(req.done_bytes, kinds[i] == REQ_WRITE ? 32 : 48);
 		/* At once, before any piece. */
-		p = (struct pieces){.next = 5, .filling = kinds[i] == IO_WRITE, .fail_at = 1};
-		CU_ASSERT_EQUAL(queue_do(&s.queue, &io), -EBADMSG);
-		io.length = 0;
-		CU_ASSERT_EQUAL(queue_do(&s.queue, &io), 0);
-		io.window = 0;
-		io.length = 1;
-		CU_ASSERT_EQUAL(queue_do(&s.queue, &io), -EINVAL);
+		p = (struct pieces){.next = 5, .filling = kinds[i] == REQ_WRITE, .fail_at = 1};
+		CU_ASSERT_EQUAL(queue_do(&s.queue, &req), -EBADMSG);
+		req.length = 0;
+		CU_ASSERT_EQUAL(queue_do(&s.queue, &req), 0);
+		req.window = 0;
+		req.length = 1;
+		CU_ASSERT_EQUAL(queue_do(&s.queue, &req), -EINVAL);
 		CU_ASSERT_EQUAL(s.queue.in_flight, 0);
 	}
 	queue_close(&s.queue);
@@ -286,7 +286,7 @@ static void test_large_requests_are_streamed(void)
 static void test_streams_run_side_by_side(void)
 {
 	unsigned char data[4][64];
-	struct io ios[4], *list[4], *done[4];
+	struct request reqs[4], *list[4], *done[4];
 	struct object o = {0};
 	struct pieces p[4];
 	struct script s;
@@ -296,18 +296,18 @@ static void test_streams_run_side_by_side(void)
 	s.most[1] = 3;
 	s.most[4] = 5;
 	for (uint64_t i = 0; i < 4; i++) {
-		ios[i] = (struct io){.op = IO_READ,
-				     .object = &o,
-				     .offset = i * 1000,
-				     .length = 40 + i,
-				     .data = data[i]};
+		reqs[i] = (struct request){.op = REQ_READ,
+					   .object = &o,
+					   .offset = i * 1000,
+					   .length = 40 + i,
+					   .data = data[i]};
 		p[i] = (struct pieces){.next = i * 1000};
-		list[i] = &ios[i];
+		list[i] = &reqs[i];
 		if (i == 2)
 			continue;
-		ios[i].window = 16;
-		ios[i].chunk = piece;
-		ios[i].user = &p[i];
+		reqs[i].window = 16;
+		reqs[i].chunk = piece;
+		reqs[i].user = &p[i];
 	}
 	CU_ASSERT_EQUAL(queue_submit(&s.queue, list, 4), 0);
 	while (got < 4) {
@@ -317,27 +317,27 @@ static void test_streams_run_side_by_side(void)
 		got += n;
 	}
 	for (uint64_t i = 0; i < 4; i++) {
-		CU_ASSERT_EQUAL(ios[i].status, 0);
-		CU_ASSERT_EQUAL(ios[i].done_bytes, 40 + i);
+		CU_ASSERT_EQUAL(reqs[i].status, 0);
+		CU_ASSERT_EQUAL(reqs[i].done_bytes, 40 + i);
 		CU_ASSERT_EQUAL(p[i].next, i == 2 ? 2000 : i * 1000 + 40 + i);
 	}
 	check_bytes(data[2], 2000, 42);
-	CU_ASSERT_EQUAL(s.queue.stats->op[IO_READ].operations, 4);
-	CU_ASSERT_EQUAL(s.queue.stats->op[IO_READ].bytes, 40 + 41 + 42 + 43);
-	CU_ASSERT_EQUAL(s.queue.stats->op[IO_READ].short_transfers, 2);
+	CU_ASSERT_EQUAL(s.queue.stats->op[REQ_READ].operations, 4);
+	CU_ASSERT_EQUAL(s.queue.stats->op[REQ_READ].bytes, 40 + 41 + 42 + 43);
+	CU_ASSERT_EQUAL(s.queue.stats->op[REQ_READ].short_transfers, 2);
 	queue_close(&s.queue);
 }
 
 static void test_depth_bounds_what_is_in_flight(void)
 {
 	static const struct backend_ops *const ops[] = {&sync_ops, &async_ops};
-	struct io ios[5], *list[5], *done[5];
+	struct request reqs[5], *list[5], *done[5];
 	struct object o = {0};
 	struct script s;
 
 	for (int i = 0; i < 5; i++) {
-		ios[i] = (struct io){.op = IO_OPEN, .object = &o};
-		list[i] = &ios[i];
+		reqs[i] = (struct request){.op = REQ_OPEN, .object = &o};
+		list[i] = &reqs[i];
 	}
 	for (int i = 0; i < 2; i++) {
 		script_begin(&s, ops[i], 3);
@@ -354,7 +354,7 @@ static void test_depth_bounds_what_is_in_flight(void)
 		}
 		CU_ASSERT_EQUAL(queue_reap(&s.queue, done, 5, 5, UINT64_MAX), 2);
 		CU_ASSERT_EQUAL(queue_reap(&s.queue, done, 1, 5, UINT64_MAX), 0);
-		CU_ASSERT_EQUAL(s.queue.stats->op[IO_OPEN].operations, 12);
+		CU_ASSERT_EQUAL(s.queue.stats->op[REQ_OPEN].operations, 12);
 		queue_close(&s.queue);
 	}
 }
@@ -373,25 +373,25 @@ static void test_depth_is_refused_in_a_sentence(void)
 	queue_close(&s.queue);
 }
 
-static void count_bytes(void *argument, const struct io *io)
+static void count_bytes(void *argument, const struct request *req)
 {
-	*(uint64_t *)argument += io->done_bytes;
+	*(uint64_t *)argument += req->done_bytes;
 }
 
 static void test_the_taps_see_every_request(void)
 {
 	unsigned char data[10];
 	struct object o = {0};
-	struct io io = {.op = IO_READ, .object = &o, .length = 10, .data = data}, *ios[] = {&io},
-		  *done[1];
+	struct request req = {.op = REQ_READ, .object = &o, .length = 10, .data = data},
+		       *reqs[] = {&req}, *done[1];
 	uint64_t bytes = 0, again = 0;
 	struct script s;
 
 	script_begin(&s, &async_ops, 1);
-	queue_listen(&s.queue, count_bytes, &bytes);
-	queue_listen(&s.queue, count_bytes, &again);
+	queue_observe(&s.queue, count_bytes, &bytes);
+	queue_observe(&s.queue, count_bytes, &again);
 	for (int i = 0; i < 3; i++) {
-		queue_submit(&s.queue, ios, 1);
+		queue_submit(&s.queue, reqs, 1);
 		CU_ASSERT_EQUAL(queue_reap(&s.queue, done, 1, 1, UINT64_MAX), 1);
 	}
 	CU_ASSERT_EQUAL(bytes, 30);
@@ -407,18 +407,18 @@ static void test_merged_equals_recorded_together(void)
 	script_begin(&a, &sync_ops, 1);
 	script_begin(&b, &sync_ops, 1);
 	for (int i = 0; i < 30; i++) {
-		struct io io = {.op = i % 2 ? IO_OPEN : IO_STAT, .object = &o};
+		struct request req = {.op = i % 2 ? REQ_OPEN : REQ_STAT, .object = &o};
 
 		a.takes_ns = b.takes_ns = (uint64_t)i * 100;
-		queue_do(i % 3 ? &a.queue : &b.queue, &io);
+		queue_do(i % 3 ? &a.queue : &b.queue, &req);
 	}
 	queue_stats_merge(a.queue.stats, b.queue.stats);
-	CU_ASSERT_EQUAL(a.queue.stats->op[IO_OPEN].operations, 15);
-	CU_ASSERT_EQUAL(hist_count(&a.queue.stats->service[IO_OPEN]), 15);
-	CU_ASSERT_EQUAL(a.queue.stats->service[IO_OPEN].sum_ns +
-				a.queue.stats->service[IO_STAT].sum_ns,
+	CU_ASSERT_EQUAL(a.queue.stats->op[REQ_OPEN].operations, 15);
+	CU_ASSERT_EQUAL(hist_count(&a.queue.stats->service[REQ_OPEN]), 15);
+	CU_ASSERT_EQUAL(a.queue.stats->service[REQ_OPEN].sum_ns +
+				a.queue.stats->service[REQ_STAT].sum_ns,
 			43500);
-	CU_ASSERT_EQUAL(a.queue.stats->response[IO_OPEN].max_ns, 2900);
+	CU_ASSERT_EQUAL(a.queue.stats->response[REQ_OPEN].max_ns, 2900);
 	queue_close(&a.queue);
 	queue_close(&b.queue);
 }
@@ -427,16 +427,16 @@ static void test_window_has_room_for_whole_blocks(void)
 {
 	struct store buffered = {.alignment = 1}, direct = {.alignment = 512};
 
-	CU_ASSERT_EQUAL(queue_window(&buffered, 1000), 1000);
+	CU_ASSERT_EQUAL(queue_buffer_bytes(&buffered, 1000), 1000);
 	for (uint64_t offset = 0; offset < 1024; offset += 37) {
 		for (uint64_t length = 1; length < 2000; length += 111) {
 			uint64_t from = offset / 512 * 512,
 				 end = (offset + length + 511) / 512 * 512;
 
-			CU_ASSERT(queue_window(&direct, length) >= end - from);
+			CU_ASSERT(queue_buffer_bytes(&direct, length) >= end - from);
 		}
 	}
-	CU_ASSERT_EQUAL(queue_window(&direct, UINT64_MAX), UINT64_MAX);
+	CU_ASSERT_EQUAL(queue_buffer_bytes(&direct, UINT64_MAX), UINT64_MAX);
 }
 
 int main(void)

@@ -222,7 +222,8 @@ static void shared_blocks(void)
 /* Ranks do unequal numbers of steps without a collective, and all end after the same round. */
 static int rolls(struct group *g, void *argument)
 {
-	uint64_t steps = 1 + random_at(3, 0, g->rank) % 200, done = 0, rounds = 0, most = 0, word;
+	uint64_t steps = 1 + random_at(3, 0, g->rank) % 200, done = 0, status_rounds = 0, most = 0,
+		 word;
 	struct status mine = {0}, merged = {0};
 
 	(void)argument;
@@ -239,7 +240,7 @@ static int rolls(struct group *g, void *argument)
 			nanosleep(&nap, NULL);
 			continue;
 		}
-		rounds++;
+		status_rounds++;
 		HOLDS(merged.stop == STOP_NONE);
 		if (!merged.unfinished)
 			break;
@@ -251,8 +252,8 @@ static int rolls(struct group *g, void *argument)
 	}
 	HOLDS(merged.step == most);       /* a maximum */
 	HOLDS(merged.waiting == g->size); /* a sum */
-	word = rounds;
-	HOLDS(group_allreduce(g, MERGE_MAX, &word, 1) == 0 && word == rounds);
+	word = status_rounds;
+	HOLDS(group_allreduce(g, MERGE_MAX, &word, 1) == 0 && word == status_rounds);
 	word = steps * 10;
 	HOLDS(group_allreduce(g, MERGE_SUM, &word, 1) == 0 && word == merged.bytes);
 	return 0;
@@ -407,7 +408,7 @@ static void alone(void)
 	CU_ASSERT_EQUAL_FATAL(group_alone(&g, &err), 0);
 	CU_ASSERT_EQUAL(g->rank, 0);
 	CU_ASSERT_EQUAL(g->size, 1);
-	CU_ASSERT_PTR_NULL(g->kept);
+	CU_ASSERT_PTR_NULL(g->node_blocks);
 	CU_ASSERT_EQUAL(reduces(g, NULL), 0);
 	CU_ASSERT_EQUAL(moves_records(g, NULL), 0);
 	CU_ASSERT_EQUAL(sends(g, NULL), 0);

@@ -27,7 +27,7 @@ struct all {
 };
 
 static const char *const inner_names[] = {"slow", "quick", NULL};
-static const char *const choice_names[] = {"red", "green", "blue", NULL};
+static const char *const phase_filter_names[] = {"red", "green", "blue", NULL};
 static const struct option inner_options[] = {
 	OPT_CHOICE("kind", struct inner, kind, .choices = inner_names, .help = "how"),
 	OPT_U64("workers", struct inner, workers, .def = 4, .max = 8, .help = "how many"), OPT_END};
@@ -47,7 +47,7 @@ static const struct option all_options[] = {
 	OPT_TEXTS("texts", struct all, texts, .def_text = "one", .help = "more words"),
 	OPT_END};
 static const struct option more_options[] = {
-	OPT_CHOICE("choice", struct all, choice, .def = 1, .choices = choice_names,
+	OPT_CHOICE("choice", struct all, choice, .def = 1, .choices = phase_filter_names,
 		   .help = "of a colour"),
 	OPT_DRAW("draw", struct all, draw, .def_real = 2e6, .help = "a time"),
 	OPT_FACTORS("factors", struct all, factors, .min_real = 0.5, .max_real = 2,
@@ -355,7 +355,7 @@ static void paint(void *into)
 static void presets(void)
 {
 	static const struct option painted[] = {
-		OPT_CHOICE("choice", struct all, choice, .def = 1, .choices = choice_names,
+		OPT_CHOICE("choice", struct all, choice, .def = 1, .choices = phase_filter_names,
 			   .preset = paint, .help = "of a colour"),
 		OPT_TABLE("inner", struct all, inner, .table = inner_options, .help = "more"),
 		OPT_END};

@@ -41,13 +41,13 @@ static void reserve(struct node *n)
 }
 
 static hwloc_bitmap_t cut(const struct node *n, const struct job_cluster *cluster, uint32_t rank,
-			  uint32_t ranks, const char **said)
+			  uint32_t ranks, const char **message)
 {
 	hwloc_bitmap_t set = NULL;
 	struct err err = {0};
 
 	CU_ASSERT_FATAL(pin_cut(cluster, n->topology, n->allowed,
-				&(struct pin_seat){rank, ranks, rank, ranks}, &set, said,
+				&(struct pin_seat){rank, ranks, rank, ranks}, &set, message,
 				&err) == 0);
 	CU_ASSERT(hwloc_bitmap_isincluded(set, n->allowed));
 	return set;
@@ -73,13 +73,13 @@ static void check_lists(const struct node *n, const struct job_cluster *cluster,
 	uint32_t r;
 
 	for (r = 0; r < ranks; r++) {
-		const char *said;
-		hwloc_bitmap_t set = cut(n, cluster, r, ranks, &said);
+		const char *message;
+		hwloc_bitmap_t set = cut(n, cluster, r, ranks, &message);
 		char text[128];
 
 		core_list(n, set, text, sizeof(text));
 		CU_ASSERT_STRING_EQUAL(text, wanted[r]);
-		CU_ASSERT_PTR_NULL(said);
+		CU_ASSERT_PTR_NULL(message);
 		CU_ASSERT_FALSE(hwloc_bitmap_intersects(used, set));
 		hwloc_bitmap_or(used, used, set);
 		hwloc_bitmap_free(set);
@@ -145,15 +145,15 @@ static void test_two_cores(void)
 {
 	static const char *const wanted[] = {"0", "1"};
 	const struct job_cluster numa = {.pin = PIN_NUMA}, by_core = {.pin = PIN_CORE};
-	const char *said;
+	const char *message;
 	hwloc_bitmap_t set;
 	struct node n;
 
 	node_open(&n, "core:2 pu:1");
 	check_lists(&n, &numa, wanted, 2);
 	check_lists(&n, &by_core, wanted, 2);
-	set = cut(&n, &numa, 2, 3, &said);
-	CU_ASSERT_STRING_EQUAL(said, "more ranks than cores: not pinned");
+	set = cut(&n, &numa, 2, 3, &message);
+	CU_ASSERT_STRING_EQUAL(message, "more ranks than cores: not pinned");
 	CU_ASSERT(hwloc_bitmap_isequal(set, n.allowed));
 	hwloc_bitmap_free(set);
 	node_close(&n);
@@ -188,14 +188,14 @@ static void test_launcher_mask_stands(void)
 	for (i = 0; i < sizeof(pins) / sizeof(pins[0]); i++) {
 		const struct job_cluster cluster = {.pin = pins[i]};
 		const struct pin_seat seat = {1, 12, 0, 1};
-		const char *said;
+		const char *message;
 		struct err err = {0};
 
 		CU_ASSERT_FATAL(
-			pin_cut(&cluster, n.topology, n.allowed, &seat, &set, &said, &err) == 0);
+			pin_cut(&cluster, n.topology, n.allowed, &seat, &set, &message, &err) == 0);
 		CU_ASSERT(hwloc_bitmap_isequal(set, mask));
-		CU_ASSERT_PTR_NOT_NULL_FATAL(said);
-		CU_ASSERT_PTR_NOT_NULL(strstr(said, "its choice stands"));
+		CU_ASSERT_PTR_NOT_NULL_FATAL(message);
+		CU_ASSERT_PTR_NOT_NULL(strstr(message, "its choice stands"));
 		hwloc_bitmap_free(set);
 	}
 	hwloc_bitmap_free(mask);
@@ -216,21 +216,21 @@ static void test_list(void)
 	struct job_cluster cluster = {.pin = PIN_LIST, .cores = "2-9:10,12-13:300"};
 	hwloc_bitmap_t set;
 	struct err err = {0};
-	const char *said;
+	const char *message;
 	char text[64];
 	struct node n;
 
 	node_open(&n, aurora);
-	set = cut(&n, &cluster, 1, 3, &said);
+	set = cut(&n, &cluster, 1, 3, &message);
 	hwloc_bitmap_list_snprintf(text, sizeof(text), set);
 	CU_ASSERT_STRING_EQUAL(text, "10,12-13");
-	CU_ASSERT_PTR_NULL(said);
+	CU_ASSERT_PTR_NULL(message);
 	hwloc_bitmap_free(set);
 	hwloc_bitmap_clr(n.allowed, 12); /* never wider than the launcher's */
-	set = cut(&n, &cluster, 1, 3, &said);
+	set = cut(&n, &cluster, 1, 3, &message);
 	hwloc_bitmap_list_snprintf(text, sizeof(text), set);
 	CU_ASSERT_STRING_EQUAL(text, "10,13");
-	CU_ASSERT_PTR_NOT_NULL(said);
+	CU_ASSERT_PTR_NOT_NULL(message);
 	hwloc_bitmap_free(set);
 	CU_ASSERT(refuse(&n, &cluster, 2, 3, &err) < 0);
 	CU_ASSERT(refuse(&n, &cluster, 0, 4, &err) < 0);

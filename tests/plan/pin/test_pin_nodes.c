@@ -114,14 +114,14 @@ static void check_reserved(const struct node_case *t, hwloc_topology_t topology)
 {
 	const struct job_cluster cluster = cluster_of(t);
 	hwloc_bitmap_t reserved = hwloc_bitmap_alloc();
-	const char *said;
+	const char *message;
 	struct err err = {0};
 
-	CU_ASSERT(pin_reserved(&cluster, topology, reserved, &said, &err) == 0);
+	CU_ASSERT(pin_reserved(&cluster, topology, reserved, &message, &err) == 0);
 	if (t->reserved_said)
-		CU_ASSERT_STRING_EQUAL(said ? said : "nothing", t->reserved_said)
+		CU_ASSERT_STRING_EQUAL(message ? message : "nothing", t->reserved_said)
 	else
-		CU_ASSERT_PTR_NULL(said);
+		CU_ASSERT_PTR_NULL(message);
 	hwloc_bitmap_free(reserved);
 }
 
@@ -137,12 +137,12 @@ static void test_lists(void)
 			const struct pin_seat seat = {r, t->ranks, r, t->ranks};
 			hwloc_const_bitmap_t allowed = hwloc_topology_get_allowed_cpuset(topology);
 			hwloc_bitmap_t set;
-			const char *said;
+			const char *message;
 			struct err err = {0};
 
-			CU_ASSERT_FATAL(pin_cut(&cluster, topology, allowed, &seat, &set, &said,
+			CU_ASSERT_FATAL(pin_cut(&cluster, topology, allowed, &seat, &set, &message,
 						&err) == 0);
-			CU_ASSERT_PTR_NULL(said);
+			CU_ASSERT_PTR_NULL(message);
 			add_list(topology, set, text, sizeof(text));
 			hwloc_bitmap_free(set);
 		}
@@ -162,19 +162,19 @@ static void check_any_count(const char *name, enum pin pin, uint32_t ranks)
 	hwloc_topology_t topology = node_load(name);
 	hwloc_const_bitmap_t allowed = hwloc_topology_get_allowed_cpuset(topology);
 	hwloc_bitmap_t used = hwloc_bitmap_alloc();
-	const char *said;
+	const char *message;
 	struct err err = {0};
 	int weight = 0;
 
-	CU_ASSERT(pin_reserved(&cluster, topology, used, &said, &err) == 0);
+	CU_ASSERT(pin_reserved(&cluster, topology, used, &message, &err) == 0);
 	for (uint32_t r = 0; r < ranks; r++) {
 		const struct pin_seat seat = {r, ranks, r, ranks};
 		hwloc_bitmap_t set;
 
-		CU_ASSERT_FATAL(pin_cut(&cluster, topology, allowed, &seat, &set, &said, &err) ==
+		CU_ASSERT_FATAL(pin_cut(&cluster, topology, allowed, &seat, &set, &message, &err) ==
 				0);
 		CU_ASSERT(hwloc_bitmap_isincluded(set, allowed));
-		if (!said) {
+		if (!message) {
 			CU_ASSERT_FALSE(hwloc_bitmap_intersects(set, used));
 			weight = r ? weight : hwloc_bitmap_weight(set);
 			CU_ASSERT_EQUAL(hwloc_bitmap_weight(set), weight);
@@ -239,12 +239,12 @@ static void test_masks_by_socket(void)
 		const struct pin_seat seat = {6 + i, 12, i, 6};
 		char text[64] = "";
 		hwloc_bitmap_t set;
-		const char *said;
+		const char *message;
 		struct err err = {0};
 
-		CU_ASSERT_FATAL(pin_cut(&cluster, topology, package->cpuset, &seat, &set, &said,
+		CU_ASSERT_FATAL(pin_cut(&cluster, topology, package->cpuset, &seat, &set, &message,
 					&err) == 0);
-		CU_ASSERT_PTR_NULL(said);
+		CU_ASSERT_PTR_NULL(message);
 		add_list(topology, set, text, sizeof(text));
 		CU_ASSERT_STRING_EQUAL(text, wanted[i]);
 		hwloc_bitmap_free(set);
@@ -283,16 +283,16 @@ static void test_nothing_told(void)
 		const struct job_cluster cluster = {.pin = pins[i]};
 		char text[64];
 		hwloc_bitmap_t set;
-		const char *said;
+		const char *message;
 		struct err err = {0};
 
 		CU_ASSERT_FATAL(pin_cut(&cluster, topology,
 					hwloc_topology_get_allowed_cpuset(topology), &seat, &set,
-					&said, &err) == 0);
+					&message, &err) == 0);
 		hwloc_bitmap_list_snprintf(text, sizeof(text), set);
 		CU_ASSERT_STRING_EQUAL(text, "4-7");
-		CU_ASSERT_PTR_NOT_NULL_FATAL(said);
-		CU_ASSERT_PTR_NOT_NULL(strstr(said, "pinned as by pin numa"));
+		CU_ASSERT_PTR_NOT_NULL_FATAL(message);
+		CU_ASSERT_PTR_NOT_NULL(strstr(message, "pinned as by pin numa"));
 		hwloc_bitmap_free(set);
 	}
 	hwloc_topology_destroy(topology);

@@ -72,7 +72,7 @@ static void test_refusals(void)
 	static const struct {
 		const char *sweeps[2];
 		uint32_t repeat, warmup;
-		const char *said;
+		const char *message;
 	} cases[] = {
 		{{"train.batch"},
 		 1,
@@ -105,14 +105,14 @@ static void test_refusals(void)
 		CU_ASSERT_EQUAL(series_init(&s, cases[i].sweeps, count, cases[i].repeat,
 					    cases[i].warmup, &err),
 				-EINVAL);
-		CU_ASSERT_STRING_EQUAL(err.text, cases[i].said);
+		CU_ASSERT_STRING_EQUAL(err.text, cases[i].message);
 	}
 }
 
-static enum made_before before(struct made *m, const char *uri, const char *data,
-			       const char *generate, uint32_t run)
+static enum generated_before before(struct generated_registry *m, const char *uri, const char *data,
+				    const char *generate, uint32_t run)
 {
-	enum made_before said = MADE_NOT;
+	enum generated_before message = MADE_NOT;
 	struct err err = {0};
 	struct job job;
 	char text[512];
@@ -123,14 +123,14 @@ static enum made_before before(struct made *m, const char *uri, const char *data
 		 uri, data, generate);
 	CU_ASSERT_EQUAL_FATAL(
 		job_parse(&job, plan_schema(), "job.json", text, strlen(text), NULL, 0, &err), 0);
-	CU_ASSERT_EQUAL(made_phase(m, &job, &job.phases[0], run, &said, &err), 0);
+	CU_ASSERT_EQUAL(generated_phase(m, &job, &job.phases[0], run, &message, &err), 0);
 	job_free(&job);
-	return said;
+	return message;
 }
 
 static void test_made(void)
 {
-	struct made m = {0};
+	struct generated_registry m = {0};
 
 	CU_ASSERT_EQUAL(before(&m, "file:///a", "", "", 1), MADE_NOT);
 	CU_ASSERT_EQUAL(before(&m, "file:///a", "", "", 1), MADE_NOT); /* the job says it twice */
@@ -145,7 +145,7 @@ static void test_made(void)
 	CU_ASSERT_EQUAL(before(&m, "null://n", "", "", 5), MADE_SAME);
 	CU_ASSERT_EQUAL(before(&m, "null://n", ",\"prefix\":\"p\"", "", 5), MADE_NOT);
 	CU_ASSERT_EQUAL(before(&m, "null://n", "", "\"threads\":2", 6), MADE_NOT);
-	made_free(&m);
+	generated_free(&m);
 }
 
 int main(void)

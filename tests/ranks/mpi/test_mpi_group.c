@@ -104,23 +104,24 @@ static void test_status(struct group *g)
 /* Ranks that look when they like, some seldom, end after the same round. */
 static void test_rolling(struct group *g)
 {
-	uint64_t steps = 1 + g->rank % 5, done = 0, rounds = 0, words[2];
+	uint64_t steps = 1 + g->rank % 5, done = 0, status_rounds = 0, words[2];
 	struct status mine = {.unfinished = 1}, all = {0};
 
 	for (group_status_post(g, &mine);; group_status_post(g, &mine)) {
 		while (!group_status_test(g, &all))
 			usleep(g->rank % 2 ? 100 : 1500);
-		rounds++;
+		status_rounds++;
 		if (!all.unfinished)
 			break;
 		done += done < steps;
 		mine = (struct status){.unfinished = done < steps, .step = done, .waiting = 1};
 	}
 	expect(all.waiting == g->size && all.step == (g->size < 5 ? g->size : 5), "last round");
-	words[0] = rounds;
-	words[1] = ~rounds;
+	words[0] = status_rounds;
+	words[1] = ~status_rounds;
 	group_allreduce(g, MERGE_MAX, words, 2);
-	expect(words[0] == rounds && words[1] == ~rounds, "the same number of rounds");
+	expect(words[0] == status_rounds && words[1] == ~status_rounds,
+	       "the same number of rounds");
 }
 
 static void test_agree(struct group *g)
@@ -194,7 +195,7 @@ static void test_meeting(struct group *g, uint32_t fake)
 	/* One after another, as phases do. */
 	for (int i = 0; i < 3; i++) {
 		expect(group_duplicate(g, &copy, &err) == 0, "duplicate");
-		mpi_group_meet(copy, &nodes.meeting);
+		mpi_group_set_node_status(copy, &nodes.node_status);
 		test_status(copy);
 		test_rolling(copy);
 		group_free(copy);

@@ -52,7 +52,7 @@ static void fresh(void)
 		.kind = "io",
 		.name = "read",
 		.status = "done",
-		.said = empty,
+		.message = empty,
 		.error = empty,
 		.seconds = 4,
 		.client = {.column_count = COLUMNS,
@@ -71,17 +71,17 @@ static void all_rows(unsigned node, enum client_column column, uint64_t value)
 		*at(node, i, column) = value;
 }
 
-static void expect(enum client_limit limit, const char *said)
+static void expect(enum client_limit limit, const char *message)
 {
 	struct client_side c;
 
 	CU_ASSERT_FATAL(client_side_of(&file, &phase, &c));
 	CU_ASSERT_EQUAL(c.limit, limit);
-	CU_ASSERT_EQUAL(c.said_count, said ? 1 : 0);
-	if (said && c.said_count) {
-		if (strcmp(c.said[0], said) != 0)
-			fprintf(stderr, "is:        %s\nshould be: %s\n", c.said[0], said);
-		CU_ASSERT_STRING_EQUAL(c.said[0], said);
+	CU_ASSERT_EQUAL(c.message_count, message ? 1 : 0);
+	if (message && c.message_count) {
+		if (strcmp(c.message[0], message) != 0)
+			fprintf(stderr, "is:        %s\nshould be: %s\n", c.message[0], message);
+		CU_ASSERT_STRING_EQUAL(c.message[0], message);
 	}
 	client_side_free(&c);
 }

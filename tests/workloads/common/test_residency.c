@@ -33,7 +33,7 @@ static void sampled(void)
 	CU_ASSERT_EQUAL_FATAL(rig_open(&rig, "{\"uri\": \"file://.\"}"), 0);
 	CU_ASSERT_EQUAL_FATAL(queue_open(&q, &rig.store, 1, NULL), 0);
 	strcpy(o.key, path + 2);
-	CU_ASSERT_EQUAL(rig_do(&q, &o, IO_OPEN, 0, 0, NULL, NULL), 0);
+	CU_ASSERT_EQUAL(rig_do(&q, &o, REQ_OPEN, 0, 0, NULL, NULL), 0);
 
 	/* Just written: all of it is there. One look every 64 KiB in the mean. */
 	residency_init(&r, 64 << 10);
@@ -63,7 +63,7 @@ static void sampled(void)
 	residency_look(&r, &rig.store, &o, 0, FILE_BYTES);
 	CU_ASSERT_EQUAL(r.looks, 0);
 
-	CU_ASSERT_EQUAL(rig_do(&q, &o, IO_CLOSE, 0, 0, NULL, NULL), 0);
+	CU_ASSERT_EQUAL(rig_do(&q, &o, REQ_CLOSE, 0, 0, NULL, NULL), 0);
 	unlink(path);
 	close(fd);
 	queue_close(&q);

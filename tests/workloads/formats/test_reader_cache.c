@@ -27,12 +27,12 @@ static void expect(const struct layout *l, uint32_t groups, const uint64_t *samp
 		   const uint32_t *ranges, unsigned n)
 {
 	struct extent e[FORMAT_EXTENTS_MAX];
-	struct kept k;
+	struct reader_cache k;
 
 	memset(&k, 0xaa, sizeof(k));
-	kept_init(&k, groups);
+	reader_cache_init(&k, groups);
 	for (unsigned i = 0; i < n; i++)
-		CU_ASSERT_EQUAL(kept_extents(&k, l, samples[i], e), ranges[i]);
+		CU_ASSERT_EQUAL(reader_cache_extents(&k, l, samples[i], e), ranges[i]);
 }
 
 /* Groups 0 1 2 | 3 4 5 | 6 7 8 | 9: two ranges of footer, one of a row group. */
@@ -78,19 +78,19 @@ static void headers(void)
 static void what_is_left(void)
 {
 	struct extent e[FORMAT_EXTENTS_MAX];
-	struct kept k;
+	struct reader_cache k;
 	struct layout l;
 
 	options.parquet = (struct parquet_options){.row_group = 3};
 	lay_out(&l, FORMAT_PARQUET, 10, 100);
-	kept_init(&k, 2);
-	CU_ASSERT_EQUAL(kept_extents(&k, &l, 0, e), 3);
+	reader_cache_init(&k, 2);
+	CU_ASSERT_EQUAL(reader_cache_extents(&k, &l, 0, e), 3);
 	CU_ASSERT_EQUAL(e[0].offset + e[0].length, l.size);
-	CU_ASSERT_EQUAL(kept_extents(&k, &l, 4, e), 1);
+	CU_ASSERT_EQUAL(reader_cache_extents(&k, &l, 4, e), 1);
 	CU_ASSERT_EQUAL(e[0].offset, 4 + 29 + 300);
 	CU_ASSERT_EQUAL(e[0].length, 29 + 300);
-	kept_nothing(&k);
-	CU_ASSERT_EQUAL(kept_extents(&k, &l, 4, e), 3);
+	reader_cache_clear(&k);
+	CU_ASSERT_EQUAL(reader_cache_extents(&k, &l, 4, e), 3);
 }
 
 int main(void)

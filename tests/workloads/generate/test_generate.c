@@ -28,7 +28,7 @@ struct run {
 	uint64_t hash[RANKS_MAX]; /* of all files, as each rank reads them */
 	uint64_t rows[RANKS_MAX][32];
 	uint32_t failures;
-	char said[256];
+	char message[256];
 	struct err err[RANKS_MAX];
 	enum stop_reason stopped[RANKS_MAX];
 	struct clean_counts cleaned;
@@ -42,21 +42,21 @@ static void start(struct run *r, const char *text)
 	log_init(&r->log, -1, LOG_ERROR, 0, 1);
 }
 
-static struct place place_of(const struct group *g)
+static struct rank_place place_of(const struct group *g)
 {
-	return (struct place){.rank = g->rank,
-			      .ranks = g->size,
-			      .nodes = 1,
-			      .local_rank = g->rank,
-			      .local_ranks = g->size,
-			      .data = g->rank,
-			      .data_size = g->size,
-			      .tensor_size = 1,
-			      .pipeline_size = 1};
+	return (struct rank_place){.rank = g->rank,
+				   .ranks = g->size,
+				   .nodes = 1,
+				   .local_rank = g->rank,
+				   .local_ranks = g->size,
+				   .data = g->rank,
+				   .data_size = g->size,
+				   .tensor_size = 1,
+				   .pipeline_size = 1};
 }
 
 /* Every file against its layout, and one number for them all. */
-static void read_back(struct run *r, struct group *g, const struct place *place)
+static void read_back(struct run *r, struct group *g, const struct rank_place *place)
 {
 	struct store store = {0};
 	struct dataset d;
@@ -81,17 +81,18 @@ static void read_back(struct run *r, struct group *g, const struct place *place)
 		dataset_object_layout(&d, file, object, &l);
 		dataset_object_key(&d, file, object, o.key);
 		data = malloc(l.size);
-		CU_ASSERT_EQUAL_FATAL(queue_do(&q, &(struct io){.op = IO_OPEN, .object = &o}), 0);
+		CU_ASSERT_EQUAL_FATAL(queue_do(&q, &(struct request){.op = REQ_OPEN, .object = &o}),
+				      0);
 		CU_ASSERT_EQUAL(o.size, l.size);
-		CU_ASSERT_EQUAL(queue_do(&q, &(struct io){.op = IO_READ,
-							  .object = &o,
-							  .length = l.size,
-							  .data = data}),
+		CU_ASSERT_EQUAL(queue_do(&q, &(struct request){.op = REQ_READ,
+							       .object = &o,
+							       .length = l.size,
+							       .data = data}),
 				0);
 		CU_ASSERT_EQUAL(layout_verify(&l, 0, data, l.size, scratch), l.size);
 		for (uint64_t k = 0; k < l.size; k++)
 			r->hash[g->rank] = (r->hash[g->rank] ^ data[k]) * 0x100000001b3u;
-		queue_do(&q, &(struct io){.op = IO_CLOSE, .object = &o});
+		queue_do(&q, &(struct request){.op = REQ_CLOSE, .object = &o});
 		free(data);
 	}
 	queue_close(&q);
@@ -102,7 +103,7 @@ static void read_back(struct run *r, struct group *g, const struct place *place)
 static int generate_body(struct group *g, void *argument)
 {
 	struct run *r = argument;
-	struct place place = place_of(g);
+	struct rank_place place = place_of(g);
 	struct tally tally;
 	struct phase_context ctx = {.job = &r->job,
 				    .phase = &r->job.phases[0],
@@ -121,7 +122,7 @@ static int generate_body(struct group *g, void *argument)
 	memcpy(r->rows[g->rank], tally.rank_row, generate_workload.schema->rank.measure_count * 8);
 	__atomic_fetch_add(&r->failures, tally.failure_count, __ATOMIC_RELAXED);
 	if (g->rank == 0)
-		memcpy(r->said, ctx.said, sizeof(r->said));
+		memcpy(r->message, ctx.message, sizeof(r->message));
 	if (rc == 0 && r->read_back)
 		read_back(r, g, &place);
 	tally_free(&tally);
@@ -131,7 +132,7 @@ static int generate_body(struct group *g, void *argument)
 static int clean_body(struct group *g, void *argument)
 {
 	struct run *r = argument;
-	struct place place = place_of(g);
+	struct rank_place place = place_of(g);
 	struct clean_counts counts = {0};
 	int rc = clean_run(&r->job, &r->job.datasets[0], &place, g, g, &r->clock, &r->log, &counts,
 			   &r->err[g->rank]);
@@ -276,7 +277,7 @@ static void test_resume(void)
 	fresh_folder();
 	start_on_files(&r, 42);
 	CU_ASSERT_EQUAL(thread_group_run(3, generate_body, &r, NULL), 0);
-	CU_ASSERT_STRING_EQUAL(r.said, "");
+	CU_ASSERT_STRING_EQUAL(r.message, "");
 	hash = r.hash[0];
 	/* Two gone, one cut short. */
 	for (uint64_t i = 5; i < 7; i++) {
@@ -293,14 +294,14 @@ static void test_resume(void)
 	CU_ASSERT_EQUAL(sum_of(&r, "files_kept"), 37);
 	CU_ASSERT_EQUAL(r.hash[1], hash);
 	CU_ASSERT_STRING_EQUAL(
-		r.said,
+		r.message,
 		"37 of 40 files were whole already; 1 had another size and were made again");
 	job_free(&r.job);
 
 	start_on_files(&r, 42);
 	CU_ASSERT_EQUAL(thread_group_run(1, generate_body, &r, NULL), 0);
 	CU_ASSERT_EQUAL(sum_of(&r, "bytes_written"), 0);
-	CU_ASSERT_STRING_EQUAL(r.said, "40 of 40 files were whole already");
+	CU_ASSERT_STRING_EQUAL(r.message, "40 of 40 files were whole already");
 	job_free(&r.job);
 	drop_folder();
 }

@@ -51,7 +51,7 @@ static void test_first_and_last_done(void)
 }
 
 /* All go on until each has done as much as the fastest had when the time was over. */
-static bool wear_out(void)
+static bool stonewall(void)
 {
 	static const char *const phases[] = {
 		"\"operation\": \"write\", \"size\": \"64 MiB\", \"seconds\": \"100 ms\", \"wear_out\": true"};
@@ -74,7 +74,7 @@ static bool wear_out(void)
 
 static void test_wear_out(void)
 {
-	expect_once(wear_out);
+	expect_once(stonewall);
 }
 
 /* The same where objects are written whole: one begun before the time was over is ended after it. */

@@ -363,11 +363,11 @@ static void stops_when_asked(void)
 static void damage(struct fixture *f, struct group *g, struct group *node, bool remove)
 {
 	const struct job_store *described = &f->job.stores[0];
-	struct place place = {.rank = g->rank,
-			      .ranks = g->size,
-			      .nodes = 1,
-			      .local_ranks = g->size,
-			      .local_rank = g->rank};
+	struct rank_place place = {.rank = g->rank,
+				   .ranks = g->size,
+				   .nodes = 1,
+				   .local_ranks = g->size,
+				   .local_rank = g->rank};
 	struct log log = {.fd = -1};
 	struct object object = {.size = 0};
 	uint8_t bytes[3000] = {1, 2, 3};
@@ -382,16 +382,16 @@ static void damage(struct fixture *f, struct group *g, struct group *node, bool 
 		dataset_key(&d, 5, object.key);
 		queue_open(&q, &store, 1, &err);
 		if (remove) {
-			queue_do(&q, &(struct io){.op = IO_DELETE, .object = &object});
+			queue_do(&q, &(struct request){.op = REQ_DELETE, .object = &object});
 		} else {
-			queue_do(&q, &(struct io){.op = IO_BEGIN,
-						  .object = &object,
-						  .length = sizeof(bytes)});
-			queue_do(&q, &(struct io){.op = IO_WRITE,
-						  .object = &object,
-						  .length = sizeof(bytes),
-						  .data = bytes});
-			queue_do(&q, &(struct io){.op = IO_COMMIT, .object = &object});
+			queue_do(&q, &(struct request){.op = REQ_BEGIN,
+						       .object = &object,
+						       .length = sizeof(bytes)});
+			queue_do(&q, &(struct request){.op = REQ_WRITE,
+						       .object = &object,
+						       .length = sizeof(bytes),
+						       .data = bytes});
+			queue_do(&q, &(struct request){.op = REQ_COMMIT, .object = &object});
 		}
 		queue_close(&q);
 	}
@@ -524,7 +524,7 @@ static void errors_are_counted(void)
 			}
 		CU_ASSERT_PTR_NOT_NULL_FATAL(failure);
 		CU_ASSERT_EQUAL(failure->error, -ENOENT);
-		CU_ASSERT_STRING_EQUAL(failure->operation, io_op_name(IO_OPEN));
+		CU_ASSERT_STRING_EQUAL(failure->operation, request_op_name(REQ_OPEN));
 		CU_ASSERT(failure->step >= 1 && failure->step <= 5);
 		fixture_free(f);
 	}

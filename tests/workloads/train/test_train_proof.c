@@ -33,12 +33,12 @@ static void shares_add_up(void)
 
 	for (unsigned r = 0; r < 5; r++)
 		for (unsigned u = 0; u < 7; u++) {
-			struct share s = {.ranks = ranks[r], .batch = 1};
+			struct rank_sequence s = {.ranks = ranks[r], .batch = 1};
 			struct ids wanted = {0}, sum = {0}, part;
 			uint64_t batches = used[u] / ranks[r];
 
 			order_init(&s.order, ORDER_ALL, true, 5, 1000, 1);
-			share_init(&s);
+			sequence_init(&s);
 			for (uint64_t k = 0; k < batches * ranks[r]; k++)
 				ids_add(&wanted, order_at(&s.order, k));
 			for (uint32_t rank = 0; rank < ranks[r]; rank++) {
@@ -62,7 +62,7 @@ static int judge(struct group *g, void *argument)
 {
 	enum fault fault = *(enum fault *)argument;
 	uint64_t row[EPOCH_MEASURES] = {[EPOCH_NUMBER] = 2}, taken = STEPS;
-	struct share s = {.batch = BATCH, .rank = g->rank, .ranks = RANKS};
+	struct rank_sequence s = {.batch = BATCH, .rank = g->rank, .ranks = RANKS};
 	struct proof_part part = {0};
 	enum proof_verdict verdict;
 	struct err err = {0};
@@ -70,14 +70,14 @@ static int judge(struct group *g, void *argument)
 
 	order_init(&s.order, ORDER_ALL, true, 5, 100, 1); /* a tail of 10 */
 	order_epoch(&s.order, 2);
-	share_init(&s);
+	sequence_init(&s);
 	for (uint64_t k = 0; k < STEPS; k++)
 		for (uint64_t j = 0; j < BATCH; j++) {
 			bool here = g->rank == 1 && k == 3 && j == 2;
-			uint64_t id = share_at(&s, k * BATCH + j);
+			uint64_t id = sequence_at(&s, k * BATCH + j);
 
 			if (here && fault == FAULT_TWICE)
-				id = share_at(&s, k * BATCH + j - 1);
+				id = sequence_at(&s, k * BATCH + j - 1);
 			if (fault == FAULT_SWAPPED && g->rank == 1 &&
 			    k == 3) /* the sum does not change */
 				id += j == 0 ? 1 : j == 1 ? -1 : 0;

@@ -99,29 +99,29 @@ static void test_amplified(void)
 
 /* Readers, one after another: what an epoch moves, and opens. */
 static void read_epoch(const struct dataset *d, struct order *order, uint64_t batch,
-		       uint32_t readers, uint32_t keep, double *bytes, double *opens)
+		       uint32_t reader_count, uint32_t keep, double *bytes, double *opens)
 {
-	for (uint32_t reader = 0; reader < readers; reader++) {
+	for (uint32_t reader = 0; reader < reader_count; reader++) {
 		struct extent e[FORMAT_EXTENTS_MAX];
 		uint64_t open = UINT64_MAX;
 		struct layout l;
-		struct kept kept;
+		struct reader_cache kept;
 
-		kept_init(&kept, keep);
-		for (uint64_t k = reader; k < d->samples / batch; k += readers) {
+		reader_cache_init(&kept, keep);
+		for (uint64_t k = reader; k < d->samples / batch; k += reader_count) {
 			for (uint64_t j = 0; j < batch; j++) {
 				uint64_t sample = order_at(order, k * batch + j);
 				uint64_t file = sample / d->options.samples_per_file;
 				uint32_t n;
 
 				if (file != open || !d->stays_open) {
-					kept_nothing(&kept);
+					reader_cache_clear(&kept);
 					*opens += d->objects;
 					dataset_layout(d, file, &l);
 				}
 				open = file;
-				n = kept_extents(&kept, &l, sample % d->options.samples_per_file,
-						 e);
+				n = reader_cache_extents(&kept, &l,
+							 sample % d->options.samples_per_file, e);
 				while (n--)
 					*bytes += (double)e[n].length;
 			}

@@ -42,8 +42,8 @@ struct fixture *fixture_new(const char *job)
 }
 
 static int run_phase(struct fixture *f, struct group *g, struct group *node,
-		     const struct place *place, const struct job_phase *phase, struct tally *tally,
-		     uint32_t rank)
+		     const struct rank_place *place, const struct job_phase *phase,
+		     struct tally *tally, uint32_t rank)
 {
 	const struct workload *w = phase->section->owner;
 	struct log log = {.fd = -1};
@@ -74,7 +74,7 @@ static int run_phase(struct fixture *f, struct group *g, struct group *node,
 static int body(struct group *g, void *argument)
 {
 	struct fixture *f = argument;
-	struct place place = {
+	struct rank_place place = {
 		.rank = g->rank,
 		.ranks = g->size,
 		.nodes = 1,

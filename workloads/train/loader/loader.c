@@ -18,7 +18,7 @@ static bool batches_shared(const struct loader *l)
 	return l->options.kind == LOADER_STREAM && l->options.workers;
 }
 
-uint32_t loader_lanes(const struct loader_options *o, uint32_t depth)
+uint32_t loader_read_slots(const struct loader_options *o, uint32_t depth)
 {
 	uint32_t workers = o->workers ? o->workers : 1;
 
@@ -28,24 +28,24 @@ uint32_t loader_lanes(const struct loader_options *o, uint32_t depth)
 }
 
 int loader_open(struct loader *l, const struct loader_options *options,
-		const struct worker_options *worker_options, struct err *err)
+		const struct reader_options *reader_options, struct err *err)
 {
 	uint32_t i;
 	int rc;
 
 	memset(l, 0, sizeof(*l));
 	l->options = *options;
-	l->worker_options = *worker_options;
-	l->worker_options.readers = options->workers ? options->workers : 1;
-	l->worker_options.lanes = loader_lanes(options, worker_options->depth);
-	l->worker_options.cancel = &l->cancel;
-	l->worker_options.wanted = &l->wanted;
-	l->next_serial = 1;
+	l->reader_options = *reader_options;
+	l->reader_options.reader_count = options->workers ? options->workers : 1;
+	l->reader_options.read_slots = loader_read_slots(options, reader_options->depth);
+	l->reader_options.cancel = &l->cancel;
+	l->reader_options.awaited = &l->awaited;
+	l->next_number = 1;
 	rc = loader_allocate(l, err);
 	if (rc == 0 && options->pin_memory)
-		rc = copier_open(&l->copier, err);
-	for (i = 0; i < l->worker_count && rc == 0; i++)
-		rc = worker_open(&l->workers[i], &l->worker_options, i, err);
+		rc = pin_copy_open(&l->pin_copy, err);
+	for (i = 0; i < l->reader_count && rc == 0; i++)
+		rc = reader_open(&l->workers[i], &l->reader_options, i, err);
 	for (i = 0; i < l->thread_count && rc == 0; i++)
 		rc = loader_thread_start(l, i, err);
 	if (rc < 0)
@@ -59,23 +59,23 @@ static int loader_allocate(struct loader *l, struct err *err)
 	const struct loader_options *o = &l->options;
 	uint32_t i;
 
-	l->worker_count = o->workers ? o->workers : 1;
+	l->reader_count = o->workers ? o->workers : 1;
 	l->thread_count = o->workers ? o->workers + o->pin_memory : 0;
-	l->lot_count = samples_shared(l) ? 1 : l->worker_count;
-	l->part_count = samples_shared(l) || batches_shared(l) ? l->worker_count : 1;
-	l->slot_count = (batches_shared(l) ? 1 : l->lot_count) * o->prefetch;
-	l->workers = calloc(l->worker_count, sizeof(*l->workers));
+	l->work_queue_count = samples_shared(l) ? 1 : l->reader_count;
+	l->part_count = samples_shared(l) || batches_shared(l) ? l->reader_count : 1;
+	l->slot_count = (batches_shared(l) ? 1 : l->work_queue_count) * o->prefetch;
+	l->workers = calloc(l->reader_count, sizeof(*l->workers));
 	l->threads = calloc(l->thread_count + 1, sizeof(*l->threads));
-	l->lots = aligned_alloc(64, l->lot_count * sizeof(*l->lots));
+	l->work_queues = aligned_alloc(64, l->work_queue_count * sizeof(*l->work_queues));
 	l->slots = aligned_alloc(64, l->slot_count * sizeof(*l->slots));
 	l->parts = calloc((size_t)l->slot_count * l->part_count, sizeof(*l->parts));
 	if (o->window)
 		l->arrivals = calloc(o->window + l->slot_count * o->batch, sizeof(*l->arrivals));
-	if (!l->workers || !l->threads || !l->lots || !l->slots || !l->parts ||
+	if (!l->workers || !l->threads || !l->work_queues || !l->slots || !l->parts ||
 	    (o->window && !l->arrivals))
 		return err_set(err, -ENOMEM, "no memory for %u readers, %u batches each",
-			       l->worker_count, o->prefetch);
-	memset(l->lots, 0, l->lot_count * sizeof(*l->lots));
+			       l->reader_count, o->prefetch);
+	memset(l->work_queues, 0, l->work_queue_count * sizeof(*l->work_queues));
 	memset(l->slots, 0, l->slot_count * sizeof(*l->slots));
 	for (i = 0; i < l->slot_count; i++) {
 		sem_init(&l->slots[i].filled, 0, 0);
@@ -124,8 +124,8 @@ void loader_start(struct loader *l, uint64_t start_ns)
 {
 	uint32_t i;
 
-	l->worker_options.start_ns = start_ns;
-	for (i = 0; i < l->worker_count; i++)
+	l->reader_options.start_ns = start_ns;
+	for (i = 0; i < l->reader_count; i++)
 		timeline_init(&l->workers[i].timeline, start_ns);
 }
 
@@ -138,18 +138,18 @@ static void sem_drain(sem_t *semaphore)
 /* All threads rest: what an epoch given up has left is put away. */
 static void loader_reset(struct loader *l)
 {
-	uint64_t credits = l->options.prefetch * l->lot_units;
+	uint64_t credits = l->options.prefetch * l->queue_items;
 	uint32_t i;
 
-	for (i = 0; i < l->lot_count; i++) {
-		credits_init(&l->lots[i].credits,
+	for (i = 0; i < l->work_queue_count; i++) {
+		credits_init(&l->work_queues[i].credits,
 			     credits < INT32_MAX ? (uint32_t)credits : INT32_MAX);
-		atomic_store(&l->lots[i].next, i);
+		atomic_store(&l->work_queues[i].next, i);
 	}
 	for (i = 0; i < l->slot_count; i++) {
 		sem_drain(&l->slots[i].filled);
 		sem_drain(&l->slots[i].pinned);
-		atomic_store(&l->slots[i].left, l->batch_units);
+		atomic_store(&l->slots[i].left, l->batch_items);
 	}
 }
 
@@ -158,12 +158,12 @@ void loader_begin(struct loader *l, const struct assignment *a)
 	uint32_t i;
 
 	l->assignment = *a;
-	l->assignment.first_serial = l->next_serial;
-	l->next_serial += a->batches;
-	l->lot_units = samples_shared(l) ? a->share.batch : 1;
-	l->batch_units = batches_shared(l) ? l->worker_count : l->lot_units;
-	if (a->share.window)
-		share_window(&a->share, &l->window, l->arrivals);
+	l->assignment.first_number = l->next_number;
+	l->next_number += a->batches;
+	l->queue_items = samples_shared(l) ? a->sequence.batch : 1;
+	l->batch_items = batches_shared(l) ? l->reader_count : l->queue_items;
+	if (a->sequence.window)
+		sequence_shuffle_buffer(&a->sequence, &l->window, l->arrivals);
 	l->busy = true;
 	atomic_store(&l->cancel, false);
 	loader_reset(l);
@@ -179,13 +179,13 @@ static struct arrival *loader_arrivals(const struct loader *l, uint64_t k)
 
 void loader_batch(const struct loader *l, uint64_t k, struct batch *out)
 {
-	const struct share *s = &l->assignment.share;
+	const struct rank_sequence *s = &l->assignment.sequence;
 	uint64_t ahead;
 
-	batch_clear(out, l->assignment.first_serial + k);
+	batch_clear(out, l->assignment.first_number + k);
 	if (!s->window)
 		return;
-	ahead = window_ahead(s->window, s->samples);
+	ahead = shuffle_buffer_ahead(s->window, s->samples);
 	out->arrivals = (struct arrivals){
 		.window = l->arrivals,
 		.here = loader_arrivals(l, k),
@@ -201,10 +201,11 @@ static void loader_shuffle(struct loader *l, uint64_t k, struct batch *out)
 	struct arrival sample;
 	uint64_t i;
 
-	if (!l->assignment.share.window || out->error || out->cut)
+	if (!l->assignment.sequence.window || out->error || out->cut)
 		return;
-	for (i = 0; i < l->assignment.share.batch; i++) {
-		sample = window_take(&l->window, window_more(&l->window) ? next++ : NULL);
+	for (i = 0; i < l->assignment.sequence.batch; i++) {
+		sample = shuffle_buffer_take(&l->window,
+					     shuffle_buffer_more(&l->window) ? next++ : NULL);
 		batch_take(out, &sample);
 	}
 }
@@ -213,12 +214,12 @@ static void loader_shuffle(struct loader *l, uint64_t k, struct batch *out)
 void loader_collect(struct loader *l, uint64_t k, struct batch *out)
 {
 	const struct batch *parts = loader_parts(l, k);
-	uint64_t serial = l->assignment.first_serial + k;
+	uint64_t number = l->assignment.first_number + k;
 	uint32_t i;
 
-	batch_clear(out, serial);
+	batch_clear(out, number);
 	for (i = 0; i < l->part_count; i++)
-		if (parts[i].serial == serial)
+		if (parts[i].number == number)
 			batch_add(out, &parts[i]);
 	i = l->part_count > 1 ? l->slots[k % l->slot_count].last : 0;
 	memcpy(out->blamed, parts[i].blamed, sizeof(out->blamed));
@@ -229,7 +230,7 @@ static bool loader_paused(void *loader)
 {
 	const struct loader *l = loader;
 
-	return l->worker_options.pause && l->worker_options.pause(l->worker_options.pause_argument);
+	return l->reader_options.pause && l->reader_options.pause(l->reader_options.pause_argument);
 }
 
 static int loader_build_here(struct loader *l, uint64_t k, struct batch *out)
@@ -237,8 +238,8 @@ static int loader_build_here(struct loader *l, uint64_t k, struct batch *out)
 	uint64_t from, to;
 
 	loader_batch(l, k, out);
-	share_arrivals(&l->assignment.share, k, &from, &to);
-	worker_build(&l->workers[0], &l->assignment, k, from, to, out);
+	sequence_arrivals(&l->assignment.sequence, k, &from, &to);
+	reader_build(&l->workers[0], &l->assignment, k, from, to, out);
 	loader_shuffle(l, k, out);
 	if (l->options.pin_memory && !out->cut)
 		loader_copy(l, out, loader_paused, l);
@@ -248,9 +249,9 @@ static int loader_build_here(struct loader *l, uint64_t k, struct batch *out)
 int loader_take(struct loader *l, uint64_t k, uint64_t since_ns, uint64_t deadline_ns,
 		struct batch *out)
 {
-	struct loader_slot *slot = &l->slots[k % l->slot_count];
+	struct batch_slot *slot = &l->slots[k % l->slot_count];
 
-	wanted_set(&l->wanted, l->assignment.first_serial + k, since_ns);
+	awaited_set(&l->awaited, l->assignment.first_number + k, since_ns);
 	if (!l->options.workers)
 		return loader_build_here(l, k, out);
 	if (loader_wait(l->options.pin_memory ? &slot->pinned : &slot->filled, deadline_ns) < 0)
@@ -268,10 +269,11 @@ void loader_give(struct loader *l, uint64_t k)
 
 	if (!l->options.workers)
 		return;
-	atomic_store_explicit(&l->slots[k % l->slot_count].left, l->batch_units,
+	atomic_store_explicit(&l->slots[k % l->slot_count].left, l->batch_items,
 			      memory_order_relaxed);
-	for (i = 0; i < (batches_shared(l) ? l->lot_count : 1); i++)
-		credits_give(&l->lots[(k + i) % l->lot_count].credits, (uint32_t)l->lot_units);
+	for (i = 0; i < (batches_shared(l) ? l->work_queue_count : 1); i++)
+		credits_give(&l->work_queues[(k + i) % l->work_queue_count].credits,
+			     (uint32_t)l->queue_items);
 }
 
 void loader_end(struct loader *l)
@@ -282,12 +284,12 @@ void loader_end(struct loader *l)
 		return;
 	atomic_store(&l->cancel, true);
 	/* Nobody need sleep to the end of a wait for a credit that will not come. */
-	for (i = 0; i < l->lot_count; i++)
-		credits_give(&l->lots[i].credits, l->worker_count);
+	for (i = 0; i < l->work_queue_count; i++)
+		credits_give(&l->work_queues[i].credits, l->reader_count);
 	for (i = 0; i < l->thread_count; i++)
 		loader_sem_wait(&l->threads[i].rest);
 	if (!l->options.workers)
-		worker_rest(&l->workers[0]);
+		reader_rest(&l->workers[0]);
 	l->busy = false;
 }
 
@@ -296,20 +298,20 @@ void loader_blamed(const struct loader *l, uint64_t k, uint64_t blamed[ACCOUNTS]
 {
 	const struct batch *parts = loader_parts(l, k);
 	const struct batch *pinned = &l->slots[k % l->slot_count].batch;
-	uint64_t serial = l->assignment.first_serial + k, most = 0, sum;
+	uint64_t number = l->assignment.first_number + k, most = 0, sum;
 	uint32_t i;
 	int s;
 
 	memset(blamed, 0, ACCOUNTS * sizeof(*blamed));
 	for (i = 0; i < l->part_count; i++) {
-		for (s = 0, sum = 0; s < ACCOUNTS && parts[i].serial == serial; s++)
+		for (s = 0, sum = 0; s < ACCOUNTS && parts[i].number == number; s++)
 			sum += parts[i].blamed[s];
 		if (sum <= most)
 			continue;
 		most = sum;
 		memcpy(blamed, parts[i].blamed, sizeof(parts[i].blamed));
 	}
-	if (pinned->serial == serial)
+	if (pinned->number == number)
 		blamed[ACCOUNT_COPY] += pinned->blamed[ACCOUNT_COPY];
 }
 
@@ -321,10 +323,10 @@ static void loader_free(struct loader *l)
 		sem_destroy(&l->slots[i].filled);
 		sem_destroy(&l->slots[i].pinned);
 	}
-	copier_close(&l->copier);
+	pin_copy_close(&l->pin_copy);
 	free(l->workers);
 	free(l->threads);
-	free(l->lots);
+	free(l->work_queues);
 	free(l->slots);
 	free(l->parts);
 	free(l->arrivals);
@@ -347,18 +349,18 @@ void loader_close(struct loader *l)
 		sem_destroy(&t->go);
 		sem_destroy(&t->rest);
 	}
-	for (i = 0; l->workers && i < l->worker_count; i++)
+	for (i = 0; l->workers && i < l->reader_count; i++)
 		if (l->workers[i].options)
-			worker_close(&l->workers[i]);
+			reader_close(&l->workers[i]);
 	loader_free(l);
 }
 
-uint32_t loader_worker_count(const struct loader *l)
+uint32_t loader_reader_count(const struct loader *l)
 {
-	return l->worker_count;
+	return l->reader_count;
 }
 
-struct worker *loader_worker(struct loader *l, uint32_t i)
+struct reader *loader_reader(struct loader *l, uint32_t i)
 {
 	return &l->workers[i];
 }
@@ -368,7 +370,7 @@ uint64_t loader_live_bytes(const struct loader *l)
 	uint64_t bytes = 0;
 	uint32_t i;
 
-	for (i = 0; i < l->worker_count; i++)
+	for (i = 0; i < l->reader_count; i++)
 		bytes += atomic_load_explicit(&l->workers[i].live_bytes, memory_order_relaxed);
 	return bytes;
 }
@@ -378,7 +380,7 @@ uint64_t loader_live_p99_ns(const struct loader *l)
 	uint64_t worst = 0, ns;
 	uint32_t i;
 
-	for (i = 0; i < l->worker_count; i++) {
+	for (i = 0; i < l->reader_count; i++) {
 		ns = atomic_load_explicit(&l->workers[i].live_p99_ns, memory_order_relaxed);
 		worst = ns > worst ? ns : worst;
 	}

@@ -50,13 +50,13 @@ struct loader_thread {
 
 /* Where workers take work from: one for each, or one for all. Units are counted on from their first to
  * the epoch's last. On lines of their own: all workers may write here. */
-struct loader_lot {
+struct work_queue {
 	_Alignas(64) struct credits credits;
 	_Atomic uint64_t next;
 };
 
 /* Batch k's place, k % slots. */
-struct loader_slot {
+struct batch_slot {
 	_Alignas(64) sem_t filled, pinned;
 	_Atomic uint64_t left; /* units */
 	uint32_t last;         /* the worker that ended it: the one waited for */
@@ -64,38 +64,38 @@ struct loader_slot {
 };
 
 struct loader {
-	struct wanted wanted;
+	struct awaited awaited;
 	struct loader_options options;
-	struct worker_options worker_options; /* of all workers */
+	struct reader_options reader_options; /* of all workers */
 	struct assignment assignment;
-	struct worker *workers;        /* [worker_count] */
+	struct reader *workers;        /* [reader_count] */
 	struct loader_thread *threads; /* the workers', then the copier's */
-	struct loader_lot *lots;
-	struct loader_slot *slots;
+	struct work_queue *work_queues;
+	struct batch_slot *slots;
 	struct batch *parts; /* of a slot: one of each worker that builds it */
 	/* Batches come out of it, taken by whoever gathers them. */
-	struct window window;
+	struct shuffle_buffer window;
 	struct arrival *arrivals; /* the window's, then batch a slot */
-	struct copier copier;
-	uint32_t worker_count, thread_count, lot_count, slot_count, part_count;
-	uint64_t batch_units, lot_units; /* of a batch of the assignment: in all, of a lot */
-	uint64_t next_serial;
+	struct pin_copy pin_copy;
+	uint32_t reader_count, thread_count, work_queue_count, slot_count, part_count;
+	uint64_t batch_items, queue_items; /* of a batch of the assignment: in all, of a lot */
+	uint64_t next_number;
 	bool busy;
 	_Atomic bool cancel, quit;
 };
 
-/* worker_options: lanes, readers, wanted and cancel are set here. */
+/* reader_options: lanes, readers, wanted and cancel are set here. */
 int loader_open(struct loader *l, const struct loader_options *options,
-		const struct worker_options *worker_options, struct err *err);
+		const struct reader_options *reader_options, struct err *err);
 void loader_close(struct loader *l);
 
 /* Samples that a worker has on their way at once, with so many requests in flight. */
-uint32_t loader_lanes(const struct loader_options *options, uint32_t depth);
+uint32_t loader_read_slots(const struct loader_options *options, uint32_t depth);
 
 /* From when times of failures and timelines count. Before the first epoch. */
 void loader_start(struct loader *l, uint64_t start_ns);
 
-/* Starts an epoch: a->first_serial is set here. */
+/* Starts an epoch: a->first_number is set here. */
 void loader_begin(struct loader *l, const struct assignment *a);
 
 /* Takes batch k (0, 1, ... in order) of the epoch, waited for since since_ns. -ETIMEDOUT at deadline_ns
@@ -114,8 +114,8 @@ void loader_end(struct loader *l);
 void loader_blamed(const struct loader *l, uint64_t k, uint64_t blamed[ACCOUNTS]);
 
 /* The workers, for their statistics, while they rest. */
-uint32_t loader_worker_count(const struct loader *l);
-struct worker *loader_worker(struct loader *l, uint32_t i);
+uint32_t loader_reader_count(const struct loader *l);
+struct reader *loader_reader(struct loader *l, uint32_t i);
 
 /* Live figures, at any time. */
 uint64_t loader_live_bytes(const struct loader *l);

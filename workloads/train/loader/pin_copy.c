@@ -2,9 +2,9 @@
 
 #include <string.h>
 
-int copier_open(struct copier *c, struct err *err)
+int pin_copy_open(struct pin_copy *c, struct err *err)
 {
-	int rc = buffers_init(&c->windows, COPIER_WINDOWS, COPIER_WINDOW_BYTES, err);
+	int rc = buffers_init(&c->windows, PIN_COPY_BUFFERS, PIN_COPY_BUFFER_BYTES, err);
 
 	if (rc < 0)
 		return rc;
@@ -13,17 +13,18 @@ int copier_open(struct copier *c, struct err *err)
 	return 0;
 }
 
-void copier_close(struct copier *c)
+void pin_copy_close(struct pin_copy *c)
 {
 	buffers_free(&c->windows);
 }
 
-void copier_copy(struct copier *c, uint64_t bytes, bool (*quits)(void *argument), void *argument)
+void pin_copy_bytes(struct pin_copy *c, uint64_t bytes, bool (*quits)(void *argument),
+		    void *argument)
 {
 	uint64_t n;
 
 	for (; bytes && !quits(argument); bytes -= n) {
-		n = bytes < COPIER_WINDOW_BYTES ? bytes : COPIER_WINDOW_BYTES;
+		n = bytes < PIN_COPY_BUFFER_BYTES ? bytes : PIN_COPY_BUFFER_BYTES;
 		memcpy(c->to, c->from, n);
 		/* Nobody reads the copy: without this the compiler might leave it out. */
 		__asm__ volatile("" : : "r"(c->to) : "memory");

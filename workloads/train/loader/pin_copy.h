@@ -12,17 +12,18 @@
 
 #include "core/buffers.h"
 
-enum { COPIER_WINDOW_BYTES = 8 << 20, COPIER_WINDOWS = 2 };
+enum { PIN_COPY_BUFFER_BYTES = 8 << 20, PIN_COPY_BUFFERS = 2 };
 
-struct copier {
+struct pin_copy {
 	struct buffers windows;
 	void *from, *to;
 };
 
-int copier_open(struct copier *c, struct err *err);
-void copier_close(struct copier *c);
+int pin_copy_open(struct pin_copy *c, struct err *err);
+void pin_copy_close(struct pin_copy *c);
 
 /* Copies bytes; asks quits, every window, whether to give up. */
-void copier_copy(struct copier *c, uint64_t bytes, bool (*quits)(void *argument), void *argument);
+void pin_copy_bytes(struct pin_copy *c, uint64_t bytes, bool (*quits)(void *argument),
+		    void *argument);
 
 #endif

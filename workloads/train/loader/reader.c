@@ -9,68 +9,69 @@
 static const uint64_t preprocess_stream = 0x70726570; /* "prep" */
 
 /* Every finished request, in this worker's thread. */
-static void worker_tap(void *argument, const struct io *io)
+static void reader_tap(void *argument, const struct request *req)
 {
-	struct worker *w = argument;
+	struct reader *w = argument;
 	uint64_t bytes;
 
-	timeline_add(&w->timeline, io->done_ns, SECOND_OPERATIONS, 1);
-	if (io->attempts > 1)
-		w->retries += io->attempts - 1;
-	if (io->op != IO_READ)
+	timeline_add(&w->timeline, req->done_ns, SECOND_OPERATIONS, 1);
+	if (req->attempts > 1)
+		w->retries += req->attempts - 1;
+	if (req->op != REQ_READ)
 		return;
-	timeline_add(&w->timeline, io->done_ns, SECOND_BYTES_READ, io->done_bytes);
+	timeline_add(&w->timeline, req->done_ns, SECOND_BYTES_READ, req->done_bytes);
 	bytes = atomic_load_explicit(&w->live_bytes, memory_order_relaxed);
-	atomic_store_explicit(&w->live_bytes, bytes + io->done_bytes, memory_order_relaxed);
+	atomic_store_explicit(&w->live_bytes, bytes + req->done_bytes, memory_order_relaxed);
 }
 
 /* One window a request in flight, where any source gives bytes. */
-static int worker_windows(struct worker *w, struct err *err)
+static int reader_windows(struct reader *w, struct err *err)
 {
-	const struct worker_options *o = w->options;
+	const struct reader_options *o = w->options;
 	uint64_t bytes = 0, window;
 	unsigned s;
 
 	for (s = 0; s < o->source_count; s++) {
 		if (!store_can(o->sources[s].store, BACKEND_CONTENT))
 			continue;
-		window = queue_window(o->sources[s].store, o->sources[s].window_bytes);
+		window = queue_buffer_bytes(o->sources[s].store, o->sources[s].window_bytes);
 		bytes = window > bytes ? window : bytes;
 	}
 	if (!bytes)
 		return 0;
-	return buffers_init(&w->windows, o->depth > o->lanes ? o->depth : o->lanes, bytes, err);
+	return buffers_init(&w->windows, o->depth > o->read_slots ? o->depth : o->read_slots, bytes,
+			    err);
 }
 
-static int worker_allocate(struct worker *w, struct err *err)
+static int reader_allocate(struct reader *w, struct err *err)
 {
-	uint32_t depth = w->options->depth, lanes = w->options->lanes, i;
+	uint32_t depth = w->options->depth, read_slots = w->options->read_slots, i;
 
-	w->ios = calloc(depth, sizeof(*w->ios));
-	w->free_ios = calloc(depth, sizeof(struct io *));
-	w->done = calloc(depth, sizeof(struct io *));
-	w->out = calloc(depth, sizeof(struct io *));
-	w->lanes = calloc(lanes, sizeof(*w->lanes));
-	w->idle = calloc(lanes, sizeof(struct reading *));
-	w->ready = calloc(lanes, sizeof(struct reading *));
+	w->reqs = calloc(depth, sizeof(*w->reqs));
+	w->free_ios = calloc(depth, sizeof(struct request *));
+	w->done = calloc(depth, sizeof(struct request *));
+	w->out = calloc(depth, sizeof(struct request *));
+	w->read_slots = calloc(read_slots, sizeof(*w->read_slots));
+	w->idle = calloc(read_slots, sizeof(struct sample_read *));
+	w->ready = calloc(read_slots, sizeof(struct sample_read *));
 	w->scratch = malloc(LAYOUT_SCRATCH_BYTES);
-	if (!w->ios || !w->free_ios || !w->done || !w->out || !w->lanes || !w->idle || !w->ready ||
-	    !w->scratch)
+	if (!w->reqs || !w->free_ios || !w->done || !w->out || !w->read_slots || !w->idle ||
+	    !w->ready || !w->scratch)
 		return err_set(err, -ENOMEM, "no memory for a reader of depth %u", depth);
 	for (i = 0; i < depth; i++)
-		w->free_ios[i] = &w->ios[i];
+		w->free_ios[i] = &w->reqs[i];
 	w->free_count = depth;
-	for (i = 0; i < lanes; i++)
-		w->idle[i] = &w->lanes[i];
-	for (i = 0; i < lanes; i++) {
-		w->lanes[i].worker = w;
-		kept_init(&w->lanes[i].kept, w->options->keep);
+	for (i = 0; i < read_slots; i++)
+		w->idle[i] = &w->read_slots[i];
+	for (i = 0; i < read_slots; i++) {
+		w->read_slots[i].reader = w;
+		reader_cache_init(&w->read_slots[i].cache, w->options->cache_groups);
 	}
-	w->idle_count = lanes;
-	return worker_windows(w, err);
+	w->idle_count = read_slots;
+	return reader_windows(w, err);
 }
 
-int worker_open(struct worker *w, const struct worker_options *options, uint32_t index,
+int reader_open(struct reader *w, const struct reader_options *options, uint32_t index,
 		struct err *err)
 {
 	unsigned s;
@@ -83,39 +84,39 @@ int worker_open(struct worker *w, const struct worker_options *options, uint32_t
 	timeline_init(&w->timeline, options->start_ns);
 	residency_init(&w->residency, options->evidence_bytes);
 	hist_clear(&w->sample_hist);
-	rc = worker_allocate(w, err);
+	rc = reader_allocate(w, err);
 	for (s = 0; s < options->source_count && rc == 0; s++) {
 		rc = queue_open(&w->queues[s], options->sources[s].store, options->depth, err);
 		if (rc < 0)
 			break;
 		queue_memory(&w->queues[s], w->windows.base, w->windows.mapped_bytes);
-		queue_listen(&w->queues[s], worker_tap, w);
+		queue_observe(&w->queues[s], reader_tap, w);
 	}
 	if (rc < 0)
-		worker_close(w);
+		reader_close(w);
 	return rc;
 }
 
-void worker_close(struct worker *w)
+void reader_close(struct reader *w)
 {
 	unsigned s;
 
-	for (s = 0; s < WORKER_SOURCES; s++)
+	for (s = 0; s < READER_SOURCES; s++)
 		queue_close(&w->queues[s]);
 	if (w->windows.base)
 		buffers_free(&w->windows);
-	free(w->ios);
+	free(w->reqs);
 	free(w->free_ios);
 	free(w->done);
 	free(w->out);
-	free(w->lanes);
+	free(w->read_slots);
 	free(w->idle);
 	free(w->ready);
 	free(w->scratch);
 	memset(w, 0, sizeof(*w));
 }
 
-uint64_t worker_request_bytes(uint64_t transfer, uint64_t budget, uint64_t largest)
+uint64_t reader_request_bytes(uint64_t transfer, uint64_t budget, uint64_t largest)
 {
 	uint64_t bytes = transfer < budget ? transfer : budget;
 
@@ -126,10 +127,10 @@ uint64_t worker_request_bytes(uint64_t transfer, uint64_t budget, uint64_t large
 	return bytes < largest ? bytes : largest;
 }
 
-void batch_clear(struct batch *b, uint64_t serial)
+void batch_clear(struct batch *b, uint64_t number)
 {
 	memset(b, 0, sizeof(*b));
-	b->serial = serial;
+	b->number = number;
 }
 
 void batch_take(struct batch *b, const struct arrival *sample)
@@ -164,17 +165,17 @@ void batch_add(struct batch *b, const struct batch *part)
 	b->failed_by = part->failed_by;
 }
 
-void wanted_set(struct wanted *w, uint64_t serial, uint64_t since_ns)
+void awaited_set(struct awaited *w, uint64_t number, uint64_t since_ns)
 {
 	atomic_store_explicit(&w->since_ns, since_ns, memory_order_relaxed);
-	atomic_store_explicit(&w->serial, serial, memory_order_release);
+	atomic_store_explicit(&w->number, number, memory_order_release);
 }
 
-uint64_t wanted_span(const struct wanted *w, uint64_t serial, uint64_t from, uint64_t to)
+uint64_t awaited_span(const struct awaited *w, uint64_t number, uint64_t from, uint64_t to)
 {
 	uint64_t since;
 
-	if (atomic_load_explicit(&w->serial, memory_order_acquire) != serial)
+	if (atomic_load_explicit(&w->number, memory_order_acquire) != number)
 		return 0;
 	since = atomic_load_explicit(&w->since_ns, memory_order_relaxed);
 	from = from < since ? since : from;

@@ -2,12 +2,12 @@
  * bytes, and says along which states of its requests the time went.
  *
  *	worker.c          what a worker owns; opened and closed
- *	worker_build.c    the loop: samples on their way, requests out, answers in
+ *	reader_build.c    the loop: samples on their way, requests out, answers in
  *	worker_reading.c  the steps of one sample: open, extents, close
  *	worker_check.c    what came: outcome, id, payload; failures
  *
  * A worker belongs to one thread. Only the atomics at its head may be read by others while it works;
- * everything else is read when it rests. Nothing allocates after worker_open. */
+ * everything else is read when it rests. Nothing allocates after reader_open. */
 #ifndef HAUL_WORKLOADS_TRAIN_LOADER_READER_H
 #define HAUL_WORKLOADS_TRAIN_LOADER_READER_H
 
@@ -24,7 +24,7 @@
 #include "workloads/train/sampler/rank_sequence.h"
 #include "workloads/train/sampler/shuffle_buffer.h"
 
-enum { WORKER_SOURCES = 2, WORKER_PIECE_BYTES = 4096 };
+enum { READER_SOURCES = 2, READER_PIECE_BYTES = 4096 };
 
 /* A data set on a store, as all workers of a rank read it. */
 struct source {
@@ -38,10 +38,10 @@ struct source {
 /* An epoch's work, the same for all workers of a rank; set while they rest. */
 struct assignment {
 	unsigned source;
-	struct share share;
+	struct rank_sequence sequence;
 	uint64_t epoch; /* 1-based, for messages and draws */
 	uint64_t
-		first_serial; /* batch k has the serial first_serial + k; never 0, never used again */
+		first_number; /* batch k has the serial first_number + k; never 0, never used again */
 	uint64_t batches;     /* to be built: no more than the share's */
 };
 
@@ -55,7 +55,7 @@ struct arrivals {
 
 /* A batch, or what one worker made of it. Sums of ids are modulo 2^64. */
 struct batch {
-	uint64_t serial;
+	uint64_t number;
 	struct arrivals arrivals;                       /* no window: samples count as they come */
 	uint64_t samples, id_sum, id_hash;              /* read whole */
 	uint64_t failed, failed_id_sum, failed_id_hash; /* as planned, not read */
@@ -67,31 +67,31 @@ struct batch {
 	bool cut;                  /* given up before its end */
 };
 
-void batch_clear(struct batch *b, uint64_t serial);
+void batch_clear(struct batch *b, uint64_t number);
 /* One more sample. */
 void batch_take(struct batch *b, const struct arrival *sample);
 /* All but what was blamed: workers that read at the same time were waited for once. */
 void batch_add(struct batch *b, const struct batch *part);
 
 /* What the main thread waits for, and since when. Written by it, read by all who work for it. */
-struct wanted {
-	_Atomic uint64_t since_ns, serial;
+struct awaited {
+	_Atomic uint64_t since_ns, number;
 };
 
-void wanted_set(struct wanted *w, uint64_t serial, uint64_t since_ns);
+void awaited_set(struct awaited *w, uint64_t number, uint64_t since_ns);
 /* How much of [from, to) the main thread has waited for just this batch. */
-uint64_t wanted_span(const struct wanted *w, uint64_t serial, uint64_t from, uint64_t to);
+uint64_t awaited_span(const struct awaited *w, uint64_t number, uint64_t from, uint64_t to);
 
-struct worker_options {
+struct reader_options {
 	struct clock *clock;
-	struct source sources[WORKER_SOURCES];
+	struct source sources[READER_SOURCES];
 	unsigned source_count;
-	uint32_t depth;     /* requests in flight */
-	uint32_t lanes;     /* samples on their way at once */
-	uint32_t readers;   /* workers in all: a stream is lane i of worker w, i * readers + w */
-	uint32_t keep;      /* groups of samples, of a file that stays open (kept.h) */
-	bool decode;        /* samples are walked through, of a format that can be */
-	enum verify verify; /* files that exist without haul are never verified */
+	uint32_t depth;        /* requests in flight */
+	uint32_t read_slots;   /* samples on their way at once */
+	uint32_t reader_count; /* workers in all: a stream is lane i of worker w, i * readers + w */
+	uint32_t cache_groups; /* groups of samples, of a file that stays open (kept.h) */
+	bool decode;           /* samples are walked through, of a format that can be */
+	enum verify verify;    /* files that exist without haul are never verified */
 	uint64_t evidence_bytes; /* from one look at the page cache to the next; 0: none */
 	bool count_errors;       /* else the first error ends the batch */
 	struct draw preprocess;  /* emulated work a sample */
@@ -101,8 +101,8 @@ struct worker_options {
 	 * preprocessing; true: give up. May be NULL. */
 	bool (*pause)(void *pause_argument);
 	void *pause_argument;
-	const _Atomic bool *cancel;  /* give up; may be NULL */
-	const struct wanted *wanted; /* may be NULL */
+	const _Atomic bool *cancel;    /* give up; may be NULL */
+	const struct awaited *awaited; /* may be NULL */
 };
 
 /* Of a stream: how far it has been read, the piece that came last, and the bytes before it. */
@@ -114,30 +114,30 @@ struct piece {
 	uint32_t before_bytes;
 };
 
-enum reading_state {
-	READING_LEAVE, /* closes the file of the sample before */
-	READING_OPEN,
-	READING_STAT,
-	READING_EXTENTS,
-	READING_CLOSE,
-	READING_OVER
+enum sample_read_state {
+	SAMPLE_LEAVE, /* closes the file of the sample before */
+	SAMPLE_OPEN,
+	SAMPLE_STAT,
+	SAMPLE_EXTENTS,
+	SAMPLE_CLOSE,
+	SAMPLE_OVER
 };
 
 /* A sample on its way. The lane outlives it: a file laid out is not laid out again, and one whose
  * format's readers leave it open (stays_open) stays open, with what they keep of it, until the lane comes
  * to a sample of another file, an error, or the epoch's end. */
-struct worker;
-struct reading {
-	struct worker *worker;
-	enum reading_state state;
-	uint64_t next;   /* streams: where in the share this one's goes on */
-	uint64_t place;  /* in the share */
-	uint64_t sample; /* as planned */
-	uint64_t id;     /* as its bytes say */
+struct reader;
+struct sample_read {
+	struct reader *reader;
+	enum sample_read_state state;
+	uint64_t next;     /* streams: where in the share this one's goes on */
+	uint64_t position; /* in the share */
+	uint64_t sample;   /* as planned */
+	uint64_t id;       /* as its bytes say */
 	bool id_seen, ready;
 	struct object objects[FORMAT_OBJECTS_MAX]; /* of the file */
 	uint32_t opened;                           /* of them */
-	struct kept kept;
+	struct reader_cache cache;
 	struct piece piece; /* streams */
 	struct walk walk;   /* decode: of the sample, or the stream */
 	uint64_t walked;    /* ... up to here */
@@ -151,18 +151,18 @@ struct reading {
 	uint64_t began_ns;
 };
 
-struct worker {
+struct reader {
 	_Atomic uint64_t live_bytes, live_p99_ns; /* for the progress line */
 
-	const struct worker_options *options;
+	const struct reader_options *options;
 	uint32_t index;
-	struct queue queues[WORKER_SOURCES];
+	struct queue queues[READER_SOURCES];
 	struct buffers windows; /* one a request; streams: one a lane */
-	struct io *ios;
-	struct io **free_ios, **done, **out; /* [depth] */
+	struct request *reqs;
+	struct request **free_ios, **done, **out; /* [depth] */
 	uint32_t free_count;
-	struct reading *lanes;
-	struct reading **idle, **ready; /* [lanes] each; ready: may have a request to send */
+	struct sample_read *read_slots;
+	struct sample_read **idle, **ready; /* [lanes] each; ready: may have a request to send */
 	uint32_t idle_count, ready_count;
 	uint8_t *scratch;
 	struct random random;
@@ -184,19 +184,19 @@ struct worker {
 	uint32_t failure_count;
 };
 
-int worker_open(struct worker *w, const struct worker_options *options, uint32_t index,
+int reader_open(struct reader *w, const struct reader_options *options, uint32_t index,
 		struct err *err);
-void worker_close(struct worker *w);
+void reader_close(struct reader *w);
 
 /* Reads [from, to) of the share for batch k of the assignment, and adds it to b. */
-void worker_build(struct worker *w, const struct assignment *a, uint64_t k, uint64_t from,
+void reader_build(struct reader *w, const struct assignment *a, uint64_t k, uint64_t from,
 		  uint64_t to, struct batch *b);
 
 /* At the end of an epoch, by the thread that built its batches: closes the files left open. */
-void worker_rest(struct worker *w);
+void reader_rest(struct reader *w);
 
 /* Bytes a request may have: transfer, cut to what budget bytes of window hold (but at least 64 KiB),
  * and to the largest file. */
-uint64_t worker_request_bytes(uint64_t transfer, uint64_t budget, uint64_t largest);
+uint64_t reader_request_bytes(uint64_t transfer, uint64_t budget, uint64_t largest);
 
 #endif

@@ -6,119 +6,119 @@
 
 static const uint64_t verify_stream = 0x76657269; /* "veri" */
 
-static uint64_t worker_verify(struct worker *w, const struct reading *r, const struct layout *l,
-			      const struct io *io, const uint8_t *data);
+static uint64_t reader_verify(struct reader *w, const struct sample_read *r, const struct layout *l,
+			      const struct request *req, const uint8_t *data);
 
 /* Of the object that was read; made at out where it is not the file itself. */
-static const struct layout *layout_read(const struct reading *r, const struct io *io,
+static const struct layout *layout_read(const struct sample_read *r, const struct request *req,
 					struct layout *out)
 {
-	if (io->object == r->objects)
+	if (req->object == r->objects)
 		return &r->layout;
-	layout_beside(&r->layout, (uint32_t)(io->object - r->objects), out);
+	layout_beside(&r->layout, (uint32_t)(req->object - r->objects), out);
 	return out;
 }
 
 /* Of what is read, whoever made it. */
-static const struct format_ops *worker_format(const struct worker *w)
+static const struct format_ops *reader_format(const struct reader *w)
 {
 	return format_table()[w->options->sources[w->assignment->source].dataset->options.format];
 }
 
-static int worker_undecodable(struct worker *w, const struct io *io, const char *wrong)
+static int reader_undecodable(struct reader *w, const struct request *req, const char *wrong)
 {
 	char text[FAILURE_TEXT_BYTES];
 
 	w->payload_errors++;
 	snprintf(text, sizeof(text), "decode: %s, in bytes %llu to %llu", wrong,
-		 (unsigned long long)io->offset, (unsigned long long)(io->offset + io->length));
-	worker_fail(w, io, -EILSEQ, text);
+		 (unsigned long long)req->offset, (unsigned long long)(req->offset + req->length));
+	reader_fail(w, req, -EILSEQ, text);
 	return -EILSEQ;
 }
 
 /* A stream opened again after an error begins in the middle of a piece, at the sample. */
-static int worker_decode(struct worker *w, struct reading *r, const struct io *io,
+static int reader_decode(struct reader *w, struct sample_read *r, const struct request *req,
 			 const uint8_t *data)
 {
-	uint64_t skip = worker_streams(w) && r->walked > io->offset ? r->walked - io->offset : 0;
-	struct walk_piece p = {data + skip, io->length - skip, io->offset + skip,
-			       (uint32_t)(io->object - r->objects)};
-	const char *wrong = worker_format(w)->walk(&r->walk, &p);
+	uint64_t skip = reader_streams(w) && r->walked > req->offset ? r->walked - req->offset : 0;
+	struct walk_piece p = {data + skip, req->length - skip, req->offset + skip,
+			       (uint32_t)(req->object - r->objects)};
+	const char *wrong = reader_format(w)->walk(&r->walk, &p);
 
-	r->walked = io->offset + io->length;
-	worker_mark(w, ACCOUNT_DECODE, clock_now(w->options->clock));
-	return wrong ? worker_undecodable(w, io, wrong) : 0;
+	r->walked = req->offset + req->length;
+	reader_mark(w, ACCOUNT_DECODE, clock_now(w->options->clock));
+	return wrong ? reader_undecodable(w, req, wrong) : 0;
 }
 
-int worker_decoded(struct worker *w, struct reading *r)
+int reader_decoded(struct reader *w, struct sample_read *r)
 {
-	struct io io = {
-		.op = IO_READ, .object = &r->objects[0], .length = r->layout.size, .attempts = 1};
+	struct request req = {
+		.op = REQ_READ, .object = &r->objects[0], .length = r->layout.size, .attempts = 1};
 	const char *wrong;
 
-	if (!w->options->decode || worker_streams(w) || !w->windows.base)
+	if (!w->options->decode || reader_streams(w) || !w->windows.base)
 		return 0;
-	wrong = worker_format(w)->walk_end(&r->walk, r->layout.samples);
-	return wrong ? worker_undecodable(w, &io, wrong) : 0;
+	wrong = reader_format(w)->walk_end(&r->walk, r->layout.samples);
+	return wrong ? reader_undecodable(w, &req, wrong) : 0;
 }
 
-int worker_received(struct worker *w, struct reading *r, const struct io *io)
+int reader_received(struct reader *w, struct sample_read *r, const struct request *req)
 {
 	const struct dataset *d = w->options->sources[w->assignment->source].dataset;
-	const uint8_t *data = io->data ? (const uint8_t *)io->data + io->lead : NULL;
+	const uint8_t *data = req->data ? (const uint8_t *)req->data + req->lead : NULL;
 	struct layout beside;
-	const struct layout *l = layout_read(r, io, &beside);
+	const struct layout *l = layout_read(r, req, &beside);
 	uint64_t at, good;
 	char text[FAILURE_TEXT_BYTES];
 
-	if (io->status < 0 && io->status != -ENODATA) {
-		worker_fail(w, io, io->status, NULL);
-		return io->status;
+	if (req->status < 0 && req->status != -ENODATA) {
+		reader_fail(w, req, req->status, NULL);
+		return req->status;
 	}
-	if (io->status == -ENODATA || io->done_bytes < io->length) {
+	if (req->status == -ENODATA || req->done_bytes < req->length) {
 		w->short_objects++;
 		/* Where nothing came the end may lie before. */
 		snprintf(text, sizeof(text),
-			 io->done_bytes || !io->offset ? "ends at byte %llu of %llu"
-						       : "ends at byte %llu of %llu or before",
-			 (unsigned long long)(io->offset + io->done_bytes),
+			 req->done_bytes || !req->offset ? "ends at byte %llu of %llu"
+							 : "ends at byte %llu of %llu or before",
+			 (unsigned long long)(req->offset + req->done_bytes),
 			 (unsigned long long)l->size);
-		worker_fail(w, io, -ENODATA, text);
+		reader_fail(w, req, -ENODATA, text);
 		return -ENODATA;
 	}
 	/* What was streamed has been looked at piece by piece. */
-	if (!data || io->chunk)
+	if (!data || req->chunk)
 		return 0;
-	if (worker_streams(w)) {
+	if (reader_streams(w)) {
 		r->piece.data = data;
-		r->piece.at = io->offset;
-		r->piece.bytes = io->length;
-		worker_look_back(w, r);
+		r->piece.at = req->offset;
+		r->piece.bytes = req->length;
+		reader_look_back(w, r);
 	} else if (!r->id_seen && layout_id_at(l, r->sample % d->options.samples_per_file,
-					       io->offset, io->length, &at)) {
+					       req->offset, req->length, &at)) {
 		r->id = layout_id(l, data + at);
 		r->id_seen = true;
 	}
 	if (w->options->decode) {
-		int rc = worker_decode(w, r, io, data);
+		int rc = reader_decode(w, r, req, data);
 
 		if (rc < 0)
 			return rc;
 	}
 	if (w->options->verify == VERIFY_NONE || d->existing)
 		return 0;
-	good = worker_verify(w, r, l, io, data);
-	worker_mark(w, ACCOUNT_HAUL, clock_now(w->options->clock));
-	if (good == io->length)
+	good = reader_verify(w, r, l, req, data);
+	reader_mark(w, ACCOUNT_HAUL, clock_now(w->options->clock));
+	if (good == req->length)
 		return 0;
 	w->payload_errors++;
 	snprintf(text, sizeof(text), "payload differs at byte %llu",
-		 (unsigned long long)(io->offset + good));
-	worker_fail(w, io, -EILSEQ, text);
+		 (unsigned long long)(req->offset + good));
+	reader_fail(w, req, -EILSEQ, text);
 	return -EILSEQ;
 }
 
-void worker_look_back(const struct worker *w, struct reading *r)
+void reader_look_back(const struct reader *w, struct sample_read *r)
 {
 	const struct dataset *d = w->options->sources[w->assignment->source].dataset;
 	const struct layout *l = &r->layout;
@@ -138,25 +138,25 @@ void worker_look_back(const struct worker *w, struct reading *r)
 }
 
 /* Verifies what the job asks for. Returns length, or where the first wrong byte stands. */
-static uint64_t worker_verify(struct worker *w, const struct reading *r, const struct layout *l,
-			      const struct io *io, const uint8_t *data)
+static uint64_t reader_verify(struct reader *w, const struct sample_read *r, const struct layout *l,
+			      const struct request *req, const uint8_t *data)
 {
-	const struct worker_options *o = w->options;
-	uint64_t at = 0, length = io->length, good;
+	const struct reader_options *o = w->options;
+	uint64_t at = 0, length = req->length, good;
 
-	if (o->verify == VERIFY_SAMPLED && length > WORKER_PIECE_BYTES) {
+	if (o->verify == VERIFY_SAMPLED && length > READER_PIECE_BYTES) {
 		at = random_at(o->seed ^ verify_stream, r->sample,
-			       io->offset ^ w->assignment->epoch << 48);
-		at = at % (length - WORKER_PIECE_BYTES + 1) & ~(uint64_t)7;
-		length = WORKER_PIECE_BYTES;
+			       req->offset ^ w->assignment->epoch << 48);
+		at = at % (length - READER_PIECE_BYTES + 1) & ~(uint64_t)7;
+		length = READER_PIECE_BYTES;
 	}
-	good = layout_verify(l, io->offset + at, data + at, length, w->scratch);
-	return good == length ? io->length : at + good;
+	good = layout_verify(l, req->offset + at, data + at, length, w->scratch);
+	return good == length ? req->length : at + good;
 }
 
-int worker_identify(struct worker *w, struct reading *r)
+int reader_identify(struct reader *w, struct sample_read *r)
 {
-	struct io io = {.op = IO_READ, .object = &r->objects[0], .attempts = 1};
+	struct request req = {.op = REQ_READ, .object = &r->objects[0], .attempts = 1};
 	char text[FAILURE_TEXT_BYTES];
 
 	if (!r->id_seen || r->id == r->sample || w->options->verify == VERIFY_NONE)
@@ -164,11 +164,11 @@ int worker_identify(struct worker *w, struct reading *r)
 	w->payload_errors++;
 	snprintf(text, sizeof(text), "holds sample %llu where sample %llu belongs",
 		 (unsigned long long)r->id, (unsigned long long)r->sample);
-	worker_fail(w, &io, -EILSEQ, text);
+	reader_fail(w, &req, -EILSEQ, text);
 	return -EILSEQ;
 }
 
-void worker_fail(struct worker *w, const struct io *io, int rc, const char *text)
+void reader_fail(struct reader *w, const struct request *req, int rc, const char *text)
 {
 	struct failure *f;
 
@@ -181,16 +181,16 @@ void worker_fail(struct worker *w, const struct io *io, int rc, const char *text
 	f = &w->failures[w->failure_count - 1];
 	memset(f, 0, sizeof(*f));
 	f->time_ns = w->mark_ns > w->options->start_ns ? w->mark_ns - w->options->start_ns : 0;
-	f->offset = io->offset;
-	f->length = io->length;
+	f->offset = req->offset;
+	f->length = req->length;
 	f->rank = w->options->rank;
 	f->node = w->options->node;
 	f->error = rc;
-	f->protocol_status = io->protocol_status;
-	f->attempts = io->attempts;
+	f->protocol_status = req->protocol_status;
+	f->attempts = req->attempts;
 	f->epoch = (uint32_t)w->assignment->epoch;
 	f->step = (uint32_t)w->step + 1;
-	snprintf(f->operation, sizeof(f->operation), "%s", io_op_name(io->op));
-	snprintf(f->object, sizeof(f->object), "%.*s", FAILURE_OBJECT_BYTES - 1, io->object->key);
-	snprintf(f->text, sizeof(f->text), "%s", text ? text : io_text(io));
+	snprintf(f->operation, sizeof(f->operation), "%s", request_op_name(req->op));
+	snprintf(f->object, sizeof(f->object), "%.*s", FAILURE_OBJECT_BYTES - 1, req->object->key);
+	snprintf(f->text, sizeof(f->text), "%s", text ? text : request_text(req));
 }

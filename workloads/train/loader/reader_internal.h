@@ -4,38 +4,38 @@
 
 #include "workloads/train/loader/reader.h"
 
-static inline bool worker_streams(const struct worker *w)
+static inline bool reader_streams(const struct reader *w)
 {
-	return w->assignment->share.interleave > 0;
+	return w->assignment->sequence.interleave > 0;
 }
 
 /* Closes the stretch since the last mark: charged to account, as far as the main thread waits. */
-void worker_mark(struct worker *w, enum account account, uint64_t to);
+void reader_mark(struct reader *w, enum account account, uint64_t to);
 
 /* Sends r, an idle lane, to read what stands at place in the share. */
-void reading_begin(struct worker *w, struct reading *r, uint64_t place);
+void sample_read_begin(struct reader *w, struct sample_read *r, uint64_t position);
 
 /* Makes io the next request of r. False: r has none to send before an answer, or is over. */
-bool reading_next(struct worker *w, struct reading *r, struct io *io);
+bool sample_read_next(struct reader *w, struct sample_read *r, struct request *req);
 
 /* A request of r has come back. */
-void reading_answered(struct worker *w, struct reading *r, const struct io *io);
+void sample_read_answered(struct reader *w, struct sample_read *r, const struct request *req);
 
 /* A read has come back: its outcome, the id in it, its payload. */
-int worker_received(struct worker *w, struct reading *r, const struct io *io);
+int reader_received(struct reader *w, struct sample_read *r, const struct request *req);
 
 /* decode: all bytes of the sample have come. Not of streams, whose records end as they come. */
-int worker_decoded(struct worker *w, struct reading *r);
+int reader_decoded(struct reader *w, struct sample_read *r);
 
 /* A sample of a stream may lie in what its lane has read already: takes its id from there. */
-void worker_look_back(const struct worker *w, struct reading *r);
+void reader_look_back(const struct reader *w, struct sample_read *r);
 
 /* The whole sample has been read. With verification the id in the bytes must be the one planned;
  * without, the proof at the epoch's end finds out. */
-int worker_identify(struct worker *w, struct reading *r);
+int reader_identify(struct reader *w, struct sample_read *r);
 
 /* Keeps the failure (the first few whole) and, where errors stop the run, the batch's end. text NULL:
  * what rc says. */
-void worker_fail(struct worker *w, const struct io *io, int rc, const char *text);
+void reader_fail(struct reader *w, const struct request *req, int rc, const char *text);
 
 #endif

@@ -4,16 +4,16 @@
 #define RUN      1024 /* samples that need nothing of the store, between two looks around */
 #define LOOK_NS  250000000u
 
-static bool build_start(struct worker *w, uint64_t to);
-static void build_end(struct worker *w, struct reading *r);
-static void build_exchange(struct worker *w);
-static void worker_preprocess(struct worker *w);
-static void worker_look(struct worker *w);
+static bool build_start(struct reader *w, uint64_t to);
+static void build_end(struct reader *w, struct sample_read *r);
+static void build_exchange(struct reader *w);
+static void reader_preprocess(struct reader *w);
+static void reader_look(struct reader *w);
 
 /* Given up: by the loader, or by the main thread that it works in. */
-static bool worker_quits(const struct worker *w)
+static bool reader_quits(const struct reader *w)
 {
-	const struct worker_options *o = w->options;
+	const struct reader_options *o = w->options;
 
 	if (o->cancel && atomic_load_explicit(o->cancel, memory_order_relaxed))
 		return true;
@@ -22,7 +22,7 @@ static bool worker_quits(const struct worker *w)
 
 /* A lane that comes free takes the next sample. Preprocessing is one thread's work, done while nothing
  * is in flight: with one lane after each sample, else when all are there. */
-void worker_build(struct worker *w, const struct assignment *a, uint64_t k, uint64_t from,
+void reader_build(struct reader *w, const struct assignment *a, uint64_t k, uint64_t from,
 		  uint64_t to, struct batch *b)
 {
 	uint32_t i;
@@ -32,27 +32,27 @@ void worker_build(struct worker *w, const struct assignment *a, uint64_t k, uint
 	w->assignment = a;
 	w->step = k;
 	w->next = from;
-	for (i = 0; i < w->options->lanes; i++)
-		w->lanes[i].next = from;
+	for (i = 0; i < w->options->read_slots; i++)
+		w->read_slots[i].next = from;
 	w->mark_ns = clock_now(w->options->clock);
 	do {
-		if (worker_quits(w))
+		if (reader_quits(w))
 			b->cut = true;
 		more = build_start(w, to);
-		if (w->idle_count < w->options->lanes) {
+		if (w->idle_count < w->options->read_slots) {
 			build_exchange(w);
 			more = true;
 		}
-		if (w->idle_count < w->options->lanes)
+		if (w->idle_count < w->options->read_slots)
 			continue;
-		worker_preprocess(w);
+		reader_preprocess(w);
 		more = more && !b->error && !b->cut;
 	} while (more);
-	worker_look(w);
+	reader_look(w);
 }
 
 /* It may have something to send. One that stands there still, as requests ran out, stands there once. */
-static void build_ready(struct worker *w, struct reading *r)
+static void build_ready(struct reader *w, struct sample_read *r)
 {
 	if (r->ready)
 		return;
@@ -61,32 +61,32 @@ static void build_ready(struct worker *w, struct reading *r)
 }
 
 /* The next sample for r, an idle lane: any, or the next of its stream. Returns its place, or to: none. */
-static uint64_t build_next(struct worker *w, struct reading *r, uint64_t to)
+static uint64_t build_next(struct reader *w, struct sample_read *r, uint64_t to)
 {
-	uint32_t stream = (uint32_t)(r - w->lanes) * w->options->readers + w->index;
-	uint64_t place;
+	uint32_t stream = (uint32_t)(r - w->read_slots) * w->options->reader_count + w->index;
+	uint64_t position;
 
-	if (!worker_streams(w))
+	if (!reader_streams(w))
 		return w->next < to ? w->next++ : to;
-	place = share_stream_next(&w->assignment->share, stream, r->next, to);
-	r->next = place + 1;
-	return place;
+	position = sequence_stream_next(&w->assignment->sequence, stream, r->next, to);
+	r->next = position + 1;
+	return position;
 }
 
 /* Idle lanes take samples, those that need nothing of the store one after the other. Returns whether it
  * was long enough for a look around. */
-static bool build_start(struct worker *w, uint64_t to)
+static bool build_start(struct reader *w, uint64_t to)
 {
 	uint32_t i = w->idle_count, run = 0;
 
 	while (i-- && !w->batch->error && !w->batch->cut) {
-		struct reading *r = w->idle[i];
+		struct sample_read *r = w->idle[i];
 		bool busy = false;
-		uint64_t place;
+		uint64_t position;
 
-		for (; !busy && run < RUN && (place = build_next(w, r, to)) < to; run++) {
-			reading_begin(w, r, place);
-			busy = r->state != READING_OVER;
+		for (; !busy && run < RUN && (position = build_next(w, r, to)) < to; run++) {
+			sample_read_begin(w, r, position);
+			busy = r->state != SAMPLE_OVER;
 			if (!busy)
 				build_end(w, r);
 		}
@@ -99,18 +99,18 @@ static bool build_start(struct worker *w, uint64_t to)
 }
 
 /* All requests that may be sent, as far as there are free ones. */
-static uint32_t build_gather(struct worker *w)
+static uint32_t build_gather(struct reader *w)
 {
-	struct reading *r;
+	struct sample_read *r;
 	uint32_t n = 0;
 
 	while (w->free_count && w->ready_count) {
-		struct io *io = w->free_ios[w->free_count - 1];
+		struct request *req = w->free_ios[w->free_count - 1];
 
 		r = w->ready[w->ready_count - 1];
-		if (reading_next(w, r, io)) {
+		if (sample_read_next(w, r, req)) {
 			w->free_count--;
-			w->out[n++] = io;
+			w->out[n++] = req;
 		} else {
 			r->ready = false;
 			w->ready_count--;
@@ -120,26 +120,26 @@ static uint32_t build_gather(struct worker *w)
 }
 
 /* The stretch that a request's completion ended, charged along its stamps. */
-static void worker_mark_io(struct worker *w, const struct io *io, uint64_t now)
+static void reader_mark_io(struct reader *w, const struct request *req, uint64_t now)
 {
-	enum account moving = io->op == IO_READ ? ACCOUNT_TRANSFER : ACCOUNT_OPEN;
-	uint64_t due = io->due_ns ? io->due_ns : io->submit_ns;
-	uint64_t done = io->done_ns < now ? io->done_ns : now;
+	enum account moving = req->op == REQ_READ ? ACCOUNT_TRANSFER : ACCOUNT_OPEN;
+	uint64_t due = req->due_ns ? req->due_ns : req->submit_ns;
+	uint64_t done = req->done_ns < now ? req->done_ns : now;
 
-	worker_mark(w, ACCOUNT_HAUL, due < now ? due : now);
-	worker_mark(w, ACCOUNT_QUEUE, io->submit_ns < now ? io->submit_ns : now);
-	if (io->op == IO_READ && io->first_byte_ns)
-		worker_mark(w, ACCOUNT_FIRST_BYTE,
-			    io->first_byte_ns < done ? io->first_byte_ns : done);
-	worker_mark(w, moving, done);
+	reader_mark(w, ACCOUNT_HAUL, due < now ? due : now);
+	reader_mark(w, ACCOUNT_QUEUE, req->submit_ns < now ? req->submit_ns : now);
+	if (req->op == REQ_READ && req->first_byte_ns)
+		reader_mark(w, ACCOUNT_FIRST_BYTE,
+			    req->first_byte_ns < done ? req->first_byte_ns : done);
+	reader_mark(w, moving, done);
 }
 
 /* A sample has come to its end. */
-static void build_end(struct worker *w, struct reading *r)
+static void build_end(struct reader *w, struct sample_read *r)
 {
 	struct batch *b = w->batch;
 	const struct arrivals *to = &b->arrivals;
-	int rc = r->rc ? r->rc : worker_identify(w, r);
+	int rc = r->rc ? r->rc : reader_identify(w, r);
 	struct arrival got = {
 		.id = rc < 0 ? r->sample : r->id,
 		.logical_bytes = r->layout.logical_bytes,
@@ -151,15 +151,15 @@ static void build_end(struct worker *w, struct reading *r)
 		return;
 	if (!to->window)
 		batch_take(b, &got);
-	else if (r->place < to->ahead)
-		to->window[r->place] = got;
+	else if (r->position < to->ahead)
+		to->window[r->position] = got;
 	else
-		to->here[r->place - to->first] = got;
+		to->here[r->position - to->first] = got;
 	w->undone += rc == 0;
 }
 
 /* Sends what can be sent, takes what has come. Time is charged before anything is done with it. */
-static void build_exchange(struct worker *w)
+static void build_exchange(struct reader *w)
 {
 	struct queue *q = &w->queues[w->assignment->source];
 	uint32_t n = build_gather(w), i;
@@ -169,14 +169,14 @@ static void build_exchange(struct worker *w)
 		queue_submit(q, w->out, n);
 	n = queue_reap(q, w->done, 1, w->options->depth, UINT64_MAX);
 	for (i = 0; i < n; i++)
-		worker_mark_io(w, w->done[i], q->now_ns);
-	worker_mark(w, ACCOUNT_HAUL, q->now_ns);
+		reader_mark_io(w, w->done[i], q->now_ns);
+	reader_mark(w, ACCOUNT_HAUL, q->now_ns);
 	for (i = 0; i < n; i++) {
-		struct reading *r = w->done[i]->user;
+		struct sample_read *r = w->done[i]->user;
 
-		reading_answered(w, r, w->done[i]);
+		sample_read_answered(w, r, w->done[i]);
 		w->free_ios[w->free_count++] = w->done[i];
-		if (r->state != READING_OVER) {
+		if (r->state != SAMPLE_OVER) {
 			build_ready(w, r);
 			continue;
 		}
@@ -185,18 +185,18 @@ static void build_exchange(struct worker *w)
 	}
 }
 
-void worker_mark(struct worker *w, enum account account, uint64_t to)
+void reader_mark(struct reader *w, enum account account, uint64_t to)
 {
 	if (to <= w->mark_ns)
 		return;
-	if (w->options->wanted)
+	if (w->options->awaited)
 		w->batch->blamed[account] +=
-			wanted_span(w->options->wanted, w->batch->serial, w->mark_ns, to);
+			awaited_span(w->options->awaited, w->batch->number, w->mark_ns, to);
 	w->mark_ns = to;
 }
 
 /* Emulated work on the samples read: sleeps in slices, so that giving up does not wait for the end. */
-static void worker_preprocess(struct worker *w)
+static void reader_preprocess(struct reader *w)
 {
 	struct clock *clock = w->options->clock;
 	uint64_t end, now;
@@ -207,25 +207,25 @@ static void worker_preprocess(struct worker *w)
 		while (now < end) {
 			clock_sleep_until(clock, end - now > SLICE_NS ? now + SLICE_NS : end);
 			now = clock_now(clock);
-			if (now < end && worker_quits(w)) {
+			if (now < end && reader_quits(w)) {
 				w->batch->cut = true;
 				break;
 			}
 		}
-		worker_mark(w, ACCOUNT_DECODE, now < end ? now : end);
-		worker_mark(w, ACCOUNT_HAUL, now);
+		reader_mark(w, ACCOUNT_DECODE, now < end ? now : end);
+		reader_mark(w, ACCOUNT_HAUL, now);
 	}
 	w->undone = 0;
 }
 
 /* The slowest percentile so far, for the progress line: only now and then, it reads all buckets. */
-static void worker_look(struct worker *w)
+static void reader_look(struct reader *w)
 {
 	const struct queue *q = &w->queues[w->assignment->source];
 
 	if (w->mark_ns - w->looked_ns < LOOK_NS)
 		return;
 	w->looked_ns = w->mark_ns;
-	atomic_store_explicit(&w->live_p99_ns, hist_quantile_ns(&q->stats->service[IO_READ], 0.99),
+	atomic_store_explicit(&w->live_p99_ns, hist_quantile_ns(&q->stats->service[REQ_READ], 0.99),
 			      memory_order_relaxed);
 }

@@ -42,20 +42,21 @@ static bool loader_wait_long(struct loader *l, sem_t *semaphore)
 static bool loader_claim(struct loader_thread *t, uint64_t *unit)
 {
 	struct loader *l = t->loader;
-	struct loader_lot *lot = &l->lots[t->index % l->lot_count];
-	uint64_t units = l->assignment.batches * l->batch_units;
+	struct work_queue *queue_of_work = &l->work_queues[t->index % l->work_queue_count];
+	uint64_t units = l->assignment.batches * l->batch_items;
 
-	if (atomic_load_explicit(&lot->next, memory_order_relaxed) >= units)
+	if (atomic_load_explicit(&queue_of_work->next, memory_order_relaxed) >= units)
 		return false;
-	while (credits_take(&lot->credits, LOOK_AT_CANCEL_NS) < 0)
+	while (credits_take(&queue_of_work->credits, LOOK_AT_CANCEL_NS) < 0)
 		if (loader_cancelled(l))
 			return false;
-	*unit = atomic_fetch_add_explicit(&lot->next, l->lot_count, memory_order_relaxed);
+	*unit = atomic_fetch_add_explicit(&queue_of_work->next, l->work_queue_count,
+					  memory_order_relaxed);
 	return *unit < units;
 }
 
 /* One unit of work has ended. The last of a batch hands it over. */
-static void loader_hand_over(struct loader_thread *t, struct loader_slot *slot)
+static void loader_hand_over(struct loader_thread *t, struct batch_slot *slot)
 {
 	if (atomic_fetch_sub_explicit(&slot->left, 1, memory_order_acq_rel) > 1)
 		return;
@@ -65,21 +66,21 @@ static void loader_hand_over(struct loader_thread *t, struct loader_slot *slot)
 
 /* What is to be read for a unit: of several of a batch each has as much. Of streams, each worker's unit is
  * all, of which it reads what is of its files. */
-static void loader_unit(const struct loader *l, uint64_t unit, uint64_t *from, uint64_t *to)
+static void loader_work_item(const struct loader *l, uint64_t unit, uint64_t *from, uint64_t *to)
 {
-	uint64_t i = unit % l->batch_units, n;
+	uint64_t i = unit % l->batch_items, n;
 
-	share_arrivals(&l->assignment.share, unit / l->batch_units, from, to);
+	sequence_arrivals(&l->assignment.sequence, unit / l->batch_items, from, to);
 	if (l->options.kind == LOADER_STREAM)
 		return;
 	n = *to - *from;
-	*to = *from + n * (i + 1) / l->batch_units;
-	*from += n * i / l->batch_units;
+	*to = *from + n * (i + 1) / l->batch_items;
+	*from += n * i / l->batch_items;
 }
 
 /* A worker that met an error reads no more but goes on to take its units: others' batches before it must
  * become whole, and the main thread ends at the one that has the error. */
-static void loader_work_units(struct loader_thread *t)
+static void loader_work_items(struct loader_thread *t)
 {
 	struct loader *l = t->loader;
 	const struct assignment *a = &l->assignment;
@@ -88,13 +89,13 @@ static void loader_work_units(struct loader_thread *t)
 	bool failed = false;
 
 	while (!loader_cancelled(l) && loader_claim(t, &unit)) {
-		k = unit / l->batch_units;
+		k = unit / l->batch_items;
 		part = loader_parts(l, k) + (l->part_count > 1 ? t->index : 0);
-		if (part->serial != a->first_serial + k)
+		if (part->number != a->first_number + k)
 			loader_batch(l, k, part);
-		loader_unit(l, unit, &from, &to);
+		loader_work_item(l, unit, &from, &to);
 		if (!failed)
-			worker_build(&l->workers[t->index], a, k, from, to, part);
+			reader_build(&l->workers[t->index], a, k, from, to, part);
 		if (part->cut)
 			return;
 		failed = failed || part->error;
@@ -104,23 +105,23 @@ static void loader_work_units(struct loader_thread *t)
 
 void loader_work(struct loader_thread *t)
 {
-	loader_work_units(t);
-	worker_rest(&t->loader->workers[t->index]);
+	loader_work_items(t);
+	reader_rest(&t->loader->workers[t->index]);
 }
 
 void loader_copy(struct loader *l, struct batch *b, bool (*quits)(void *argument), void *argument)
 {
-	uint64_t began_ns = clock_now(l->worker_options.clock);
+	uint64_t began_ns = clock_now(l->reader_options.clock);
 
-	copier_copy(&l->copier, b->logical_bytes, quits, argument);
+	pin_copy_bytes(&l->pin_copy, b->logical_bytes, quits, argument);
 	b->blamed[ACCOUNT_COPY] +=
-		wanted_span(&l->wanted, b->serial, began_ns, clock_now(l->worker_options.clock));
+		awaited_span(&l->awaited, b->number, began_ns, clock_now(l->reader_options.clock));
 }
 
 void loader_pin(struct loader_thread *t)
 {
 	struct loader *l = t->loader;
-	struct loader_slot *slot;
+	struct batch_slot *slot;
 	uint64_t k;
 
 	for (k = 0; k < l->assignment.batches; k++) {

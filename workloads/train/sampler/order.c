@@ -32,10 +32,10 @@ static uint64_t order_within(const struct order *o, uint64_t file, uint64_t k)
 	return permutation_at(&inside, k);
 }
 
-uint64_t order_file(const struct order *o, uint64_t place)
+uint64_t order_file(const struct order *o, uint64_t position)
 {
-	return o->kind == ORDER_FILES || o->kind == ORDER_BOTH ? permutation_at(&o->all, place)
-							       : place;
+	return o->kind == ORDER_FILES || o->kind == ORDER_BOTH ? permutation_at(&o->all, position)
+							       : position;
 }
 
 uint64_t order_at(const struct order *o, uint64_t position)

@@ -40,7 +40,7 @@ void order_epoch(struct order *o, uint64_t epoch);
 uint64_t order_at(const struct order *o, uint64_t position);
 
 /* The file that stands at place, in orders in which a file's samples stay together. */
-uint64_t order_file(const struct order *o, uint64_t place);
+uint64_t order_file(const struct order *o, uint64_t position);
 
 /* Whole steps in an epoch of samples. */
 static inline uint64_t order_steps(uint64_t samples, uint64_t batch, uint32_t ranks)

@@ -22,14 +22,14 @@ static uint64_t stream_samples(const struct order *o, uint32_t ranks)
 				 : o->samples / ranks;
 }
 
-uint64_t share_batches(const struct order *o, bool streams, uint64_t batch, uint32_t ranks)
+uint64_t sequence_batches(const struct order *o, bool streams, uint64_t batch, uint32_t ranks)
 {
 	return streams ? stream_samples(o, ranks) / batch : order_steps(o->samples, batch, ranks);
 }
 
-void share_init(struct share *s)
+void sequence_init(struct rank_sequence *s)
 {
-	s->samples = share_batches(&s->order, s->interleave, s->batch, s->ranks) * s->batch;
+	s->samples = sequence_batches(&s->order, s->interleave, s->batch, s->ranks) * s->batch;
 }
 
 /* A record of the files that a rank reads. */
@@ -40,7 +40,7 @@ struct record {
 	uint64_t streams; /* read side by side with it: fewer at the end */
 };
 
-static struct record record_at(const struct share *s, uint64_t q)
+static struct record record_at(const struct rank_sequence *s, uint64_t q)
 {
 	uint64_t per_file = s->order.samples_per_file, files = stream_files(&s->order, s->ranks);
 	uint64_t first, at;
@@ -57,7 +57,7 @@ static struct record record_at(const struct share *s, uint64_t q)
 	return r;
 }
 
-uint64_t share_at(const struct share *s, uint64_t q)
+uint64_t sequence_at(const struct rank_sequence *s, uint64_t q)
 {
 	struct record r;
 
@@ -70,12 +70,13 @@ uint64_t share_at(const struct share *s, uint64_t q)
 	return order_file(&s->order, r.file) * s->order.samples_per_file + r.k;
 }
 
-uint32_t share_stream(const struct share *s, uint64_t q)
+uint32_t sequence_stream(const struct rank_sequence *s, uint64_t q)
 {
 	return record_at(s, q).stream;
 }
 
-uint64_t share_stream_next(const struct share *s, uint32_t stream, uint64_t q, uint64_t end)
+uint64_t sequence_stream_next(const struct rank_sequence *s, uint32_t stream, uint64_t q,
+			      uint64_t end)
 {
 	while (q < end) {
 		struct record r = record_at(s, q);
@@ -92,20 +93,22 @@ uint64_t share_stream_next(const struct share *s, uint32_t stream, uint64_t q, u
 }
 
 /* Ends of what is read for the batches before k. */
-static uint64_t reach(const struct share *s, uint64_t k)
+static uint64_t reach(const struct rank_sequence *s, uint64_t k)
 {
 	uint64_t ahead = s->window && k ? s->window - 1 : 0;
 
 	return s->samples - k * s->batch < ahead ? s->samples : k * s->batch + ahead;
 }
 
-void share_arrivals(const struct share *s, uint64_t k, uint64_t *from, uint64_t *to)
+void sequence_arrivals(const struct rank_sequence *s, uint64_t k, uint64_t *from, uint64_t *to)
 {
 	*from = reach(s, k);
 	*to = reach(s, k + 1);
 }
 
-void share_window(const struct share *s, struct window *w, struct arrival *in)
+void sequence_shuffle_buffer(const struct rank_sequence *s, struct shuffle_buffer *w,
+			     struct arrival *in)
 {
-	window_begin(w, in, s->window, random_at(s->order.key, window_stream, s->rank), s->samples);
+	shuffle_buffer_begin(w, in, s->window, random_at(s->order.key, window_stream, s->rank),
+			     s->samples);
 }

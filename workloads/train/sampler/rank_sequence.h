@@ -8,14 +8,14 @@
  *	            shard; with fewer files than ranks it reads all, and takes one of every P records, another
  *	            in turn, so that they are not all of one file
  *
- * Read-only after share_init and order_epoch; any thread. */
+ * Read-only after sequence_init and order_epoch; any thread. */
 #ifndef HAUL_WORKLOADS_TRAIN_SAMPLER_RANK_SEQUENCE_H
 #define HAUL_WORKLOADS_TRAIN_SAMPLER_RANK_SEQUENCE_H
 
 #include "workloads/train/sampler/order.h"
 #include "workloads/train/sampler/shuffle_buffer.h"
 
-struct share {
+struct rank_sequence {
 	struct order order;
 	uint64_t batch;
 	uint32_t rank, ranks;
@@ -25,24 +25,26 @@ struct share {
 };
 
 /* order, batch, rank, ranks, interleave and window are set. */
-void share_init(struct share *s);
+void sequence_init(struct rank_sequence *s);
 
 /* Batches of an epoch. */
-uint64_t share_batches(const struct order *o, bool streams, uint64_t batch, uint32_t ranks);
+uint64_t sequence_batches(const struct order *o, bool streams, uint64_t batch, uint32_t ranks);
 
 /* The sample (file * samples_per_file + k) at q < samples. */
-uint64_t share_at(const struct share *s, uint64_t q);
+uint64_t sequence_at(const struct rank_sequence *s, uint64_t q);
 
 /* Streams: which of the files read side by side q is of, 0 … interleave - 1; and the first from q on that
  * is of that one, or end where there is none before end. */
-uint32_t share_stream(const struct share *s, uint64_t q);
-uint64_t share_stream_next(const struct share *s, uint32_t stream, uint64_t q, uint64_t end);
+uint32_t sequence_stream(const struct rank_sequence *s, uint64_t q);
+uint64_t sequence_stream_next(const struct rank_sequence *s, uint32_t stream, uint64_t q,
+			      uint64_t end);
 
 /* What has to be read for batch k after that of batch k - 1: [*from, *to). With a window batch 0 needs it
  * full. */
-void share_arrivals(const struct share *s, uint64_t k, uint64_t *from, uint64_t *to);
+void sequence_arrivals(const struct rank_sequence *s, uint64_t k, uint64_t *from, uint64_t *to);
 
 /* The epoch's window, where there is one, with its samples at in. */
-void share_window(const struct share *s, struct window *w, struct arrival *in);
+void sequence_shuffle_buffer(const struct rank_sequence *s, struct shuffle_buffer *w,
+			     struct arrival *in);
 
 #endif

@@ -2,19 +2,20 @@
 
 #include "core/content/random.h"
 
-void window_begin(struct window *w, struct arrival *in, uint64_t n, uint64_t key, uint64_t all)
+void shuffle_buffer_begin(struct shuffle_buffer *w, struct arrival *in, uint64_t n, uint64_t key,
+			  uint64_t all)
 {
-	*w = (struct window){.in = in, .n = n, .key = key, .all = all};
-	w->count = window_ahead(n, all);
+	*w = (struct shuffle_buffer){.in = in, .n = n, .key = key, .all = all};
+	w->count = shuffle_buffer_ahead(n, all);
 	w->came = w->count;
 }
 
-bool window_more(const struct window *w)
+bool shuffle_buffer_more(const struct shuffle_buffer *w)
 {
 	return w->came < w->all;
 }
 
-struct arrival window_take(struct window *w, const struct arrival *next)
+struct arrival shuffle_buffer_take(struct shuffle_buffer *w, const struct arrival *next)
 {
 	uint64_t draw = random_at(w->key, w->came, w->count), i;
 	struct arrival out;

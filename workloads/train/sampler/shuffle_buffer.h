@@ -17,7 +17,7 @@ struct arrival {
 	bool id_from_bytes;
 };
 
-struct window {
+struct shuffle_buffer {
 	struct arrival *in; /* [n] */
 	uint64_t n, key;
 	uint64_t count;     /* in it */
@@ -25,16 +25,17 @@ struct window {
 };
 
 /* Begins an epoch of all samples. n is at least 1, in has n places. */
-void window_begin(struct window *w, struct arrival *in, uint64_t n, uint64_t key, uint64_t all);
+void shuffle_buffer_begin(struct shuffle_buffer *w, struct arrival *in, uint64_t n, uint64_t key,
+			  uint64_t all);
 
-/* Before the first is taken out, the first window_ahead samples stand at in[0], in[1], ... */
-static inline uint64_t window_ahead(uint64_t n, uint64_t all)
+/* Before the first is taken out, the first shuffle_buffer_ahead samples stand at in[0], in[1], ... */
+static inline uint64_t shuffle_buffer_ahead(uint64_t n, uint64_t all)
 {
 	return n - 1 < all ? n - 1 : all;
 }
 
-/* The next comes out. next: the one that comes in for it, NULL where none is left (window_more). */
-bool window_more(const struct window *w);
-struct arrival window_take(struct window *w, const struct arrival *next);
+/* The next comes out. next: the one that comes in for it, NULL where none is left (shuffle_buffer_more). */
+bool shuffle_buffer_more(const struct shuffle_buffer *w);
+struct arrival shuffle_buffer_take(struct shuffle_buffer *w, const struct arrival *next);
 
 #endif

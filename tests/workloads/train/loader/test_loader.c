@@ -20,7 +20,7 @@ struct desk {
 	struct fixture *job; /* only parsed */
 	struct dataset dataset;
 	struct store store;
-	struct place place;
+	struct rank_place place;
 	struct log log;
 	struct loader loader;
 	struct assignment assignment;
@@ -35,12 +35,12 @@ static void desk_open_on(struct desk *d, const char *job, bool fake, enum loader
 				   .window = WINDOW,
 				   .batch = BATCH,
 				   .interleave = STREAMS};
-	struct worker_options o = {.depth = depth, .seed = 1, .source_count = 1};
+	struct reader_options o = {.depth = depth, .seed = 1, .source_count = 1};
 	struct err err = {0};
 
 	memset(d, 0, sizeof(*d));
 	d->log.fd = -1;
-	d->place = (struct place){.ranks = 1, .nodes = 1, .local_ranks = 1};
+	d->place = (struct rank_place){.ranks = 1, .nodes = 1, .local_ranks = 1};
 	d->job = fixture_new(job);
 	CU_ASSERT_PTR_NOT_NULL_FATAL(d->job);
 	if (fake)
@@ -56,9 +56,9 @@ static void desk_open_on(struct desk *d, const char *job, bool fake, enum loader
 	CU_ASSERT_EQUAL_FATAL(loader_open(&d->loader, &l, &o, &err), 0);
 	loader_start(&d->loader, clock_now(&d->job->clock));
 	d->assignment = (struct assignment){
-		.epoch = 1, .batches = BATCHES, .share = {.batch = BATCH, .ranks = 1}};
-	order_init(&d->assignment.share.order, ORDER_ALL, true, 1, 33, 1);
-	share_init(&d->assignment.share);
+		.epoch = 1, .batches = BATCHES, .sequence = {.batch = BATCH, .ranks = 1}};
+	order_init(&d->assignment.sequence.order, ORDER_ALL, true, 1, 33, 1);
+	sequence_init(&d->assignment.sequence);
 }
 
 static void desk_open(struct desk *d, enum loader_kind kind, uint32_t workers, uint32_t prefetch)
@@ -97,13 +97,13 @@ static void in_order(void)
 	for (unsigned w = 0; w < KINDS * sizeof(workers) / sizeof(workers[0]); w++) {
 		desk_open(&d, (enum loader_kind)(w % KINDS), workers[w / KINDS], 2);
 		for (uint64_t epoch = 1; epoch <= 3; epoch++) {
-			order_epoch(&d.assignment.share.order, epoch);
+			order_epoch(&d.assignment.sequence.order, epoch);
 			loader_begin(&d.loader, &d.assignment);
 			for (uint64_t k = 0; k < BATCHES; k++) {
 				uint64_t sum = 0;
 
 				for (uint64_t j = 0; j < BATCH; j++)
-					sum += share_at(&d.assignment.share, k * BATCH + j);
+					sum += sequence_at(&d.assignment.sequence, k * BATCH + j);
 				CU_ASSERT_EQUAL_FATAL(take(&d, k, &b), 0);
 				CU_ASSERT_EQUAL(b.samples, BATCH);
 				CU_ASSERT_EQUAL(b.id_sum, sum);
@@ -131,7 +131,7 @@ static void windows(void)
 			uint64_t all = 0;
 
 			desk_open(&d, (enum loader_kind)(w % KINDS), workers[w / KINDS], 2);
-			d.assignment.share.window = sizes[s];
+			d.assignment.sequence.window = sizes[s];
 			for (unsigned cut = 0; cut < 3; cut++) {
 				loader_begin(&d.loader, &d.assignment);
 				for (uint64_t k = 0; k < BATCHES - cut * 5; k++) {
@@ -168,9 +168,9 @@ static void streams(void)
 			"{\"stores\":{\"s\":{\"uri\":\"null://x\"}},\"dataset\":{\"store\":\"s\",\"format\":\"raw\","
 			"\"files\":11,\"samples_per_file\":3,\"sample_bytes\":1000},\"phases\":[{\"train\":{}}]}",
 			false, LOADER_STREAM, workers[i % 5], 2, 1);
-		order_init(&d.assignment.share.order, ORDER_FILES, true, 1, 11, 3);
-		d.assignment.share.interleave = STREAMS;
-		d.assignment.share.window = i / 5 * 7;
+		order_init(&d.assignment.sequence.order, ORDER_FILES, true, 1, 11, 3);
+		d.assignment.sequence.interleave = STREAMS;
+		d.assignment.sequence.window = i / 5 * 7;
 		loader_begin(&d.loader, &d.assignment);
 		for (uint64_t k = 0; k < BATCHES; k++) {
 			CU_ASSERT_EQUAL_FATAL(take(&d, k, &b), 0);
@@ -203,12 +203,12 @@ static void credits(void)
 		loader_begin(&d.loader, &d.assignment);
 		for (uint64_t k = 0; k < 4; k++) {
 			uint64_t until = clock_kernel_ns() + 2000000000,
-				 wanted = (ahead + k) * BATCH * SAMPLE_BYTES;
+				 awaited = (ahead + k) * BATCH * SAMPLE_BYTES;
 
-			while (loader_live_bytes(&d.loader) < wanted && clock_kernel_ns() < until)
+			while (loader_live_bytes(&d.loader) < awaited && clock_kernel_ns() < until)
 				clock_sleep_until(&d.job->clock, clock_kernel_ns() + 100000);
 			clock_sleep_until(&d.job->clock, clock_kernel_ns() + 3000000);
-			CU_ASSERT_EQUAL(loader_live_bytes(&d.loader), wanted);
+			CU_ASSERT_EQUAL(loader_live_bytes(&d.loader), awaited);
 			CU_ASSERT_EQUAL(take(&d, k, &b), 0);
 		}
 		desk_close(&d);
@@ -229,7 +229,7 @@ static void given_up(void)
 				uint64_t sum = 0;
 
 				for (uint64_t j = 0; j < BATCH; j++)
-					sum += share_at(&d.assignment.share, k * BATCH + j);
+					sum += sequence_at(&d.assignment.sequence, k * BATCH + j);
 				CU_ASSERT_EQUAL_FATAL(take(&d, k, &b), 0);
 				CU_ASSERT_EQUAL(b.id_sum, sum);
 			}
@@ -283,12 +283,12 @@ static void known_answers(void)
 
 static void requests_fit(void)
 {
-	CU_ASSERT_EQUAL(worker_request_bytes(4 << 20, 16 << 20, UINT64_MAX), 4 << 20);
-	CU_ASSERT_EQUAL(worker_request_bytes(UINT64_MAX, 16 << 20, UINT64_MAX), 16 << 20);
-	CU_ASSERT_EQUAL(worker_request_bytes(4 << 20, (1 << 20) + 1000, UINT64_MAX), 1 << 20);
-	CU_ASSERT_EQUAL(worker_request_bytes(4 << 20, 1000, UINT64_MAX), 64 << 10);
-	CU_ASSERT_EQUAL(worker_request_bytes(4 << 20, 16 << 20, 5000), 5000);
-	CU_ASSERT_EQUAL(worker_request_bytes(4096, 1000, UINT64_MAX),
+	CU_ASSERT_EQUAL(reader_request_bytes(4 << 20, 16 << 20, UINT64_MAX), 4 << 20);
+	CU_ASSERT_EQUAL(reader_request_bytes(UINT64_MAX, 16 << 20, UINT64_MAX), 16 << 20);
+	CU_ASSERT_EQUAL(reader_request_bytes(4 << 20, (1 << 20) + 1000, UINT64_MAX), 1 << 20);
+	CU_ASSERT_EQUAL(reader_request_bytes(4 << 20, 1000, UINT64_MAX), 64 << 10);
+	CU_ASSERT_EQUAL(reader_request_bytes(4 << 20, 16 << 20, 5000), 5000);
+	CU_ASSERT_EQUAL(reader_request_bytes(4096, 1000, UINT64_MAX),
 			4096); /* the job's own wish is kept */
 }
 

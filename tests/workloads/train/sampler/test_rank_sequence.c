@@ -7,13 +7,14 @@
 static const uint32_t ranks[] = {1, 2, 3, 8, 64};
 enum { RANKS = sizeof(ranks) / sizeof(ranks[0]), SAMPLES_MAX = 4096 };
 
-static void make(struct share *s, enum order_kind kind, uint64_t files, uint64_t per_file,
+static void make(struct rank_sequence *s, enum order_kind kind, uint64_t files, uint64_t per_file,
 		 uint64_t batch, uint32_t n, uint32_t interleave, uint64_t window)
 {
-	*s = (struct share){.batch = batch, .ranks = n, .interleave = interleave, .window = window};
+	*s = (struct rank_sequence){
+		.batch = batch, .ranks = n, .interleave = interleave, .window = window};
 	order_init(&s->order, kind, true, 11, files, per_file);
 	order_epoch(&s->order, 3);
-	share_init(s);
+	sequence_init(s);
 }
 
 /* Ranks together read no sample twice, and all but a tail: of what does not fill the last batch of all
@@ -30,7 +31,7 @@ static void each_once(void)
 		uint64_t files = sets[i % 6].files, per_file = sets[i % 6].per_file;
 		uint32_t n = ranks[i / 6 % RANKS], streams = interleaves[i / 6 / RANKS];
 		uint64_t own = files * per_file / n, read = 0;
-		struct share s;
+		struct rank_sequence s;
 
 		make(&s, streams ? ORDER_FILES : ORDER_ALL, files, per_file, sets[i % 6].batch, n,
 		     streams, 0);
@@ -40,7 +41,7 @@ static void each_once(void)
 		memset(seen, 0, sizeof(seen));
 		for (s.rank = 0; s.rank < n; s.rank++)
 			for (uint64_t q = 0; q < s.samples; q++, read++) {
-				uint64_t sample = share_at(&s, q);
+				uint64_t sample = sequence_at(&s, q);
 
 				CU_ASSERT_FATAL(sample < s.order.samples);
 				CU_ASSERT(!seen[sample]++);
@@ -58,16 +59,17 @@ static void files_are_streams(void)
 		for (uint32_t streams = 1; streams < 9; streams++) {
 			uint32_t owner[FILES];
 			uint64_t next[FILES] = {0};
-			struct share s;
+			struct rank_sequence s;
 
 			make(&s, ORDER_FILES, FILES, PER_FILE, 1, ranks[r], streams, 0);
 			memset(owner, 0xff, sizeof(owner));
 			for (s.rank = 0; s.rank < s.ranks; s.rank++)
 				for (uint64_t q = 0; q < s.samples; q++) {
-					uint64_t sample = share_at(&s, q), file = sample / PER_FILE;
-					uint32_t who = s.rank * 16 + share_stream(&s, q);
+					uint64_t sample = sequence_at(&s, q),
+						 file = sample / PER_FILE;
+					uint32_t who = s.rank * 16 + sequence_stream(&s, q);
 
-					CU_ASSERT(share_stream(&s, q) < streams);
+					CU_ASSERT(sequence_stream(&s, q) < streams);
 					if (s.ranks > FILES) /* all read all, of it each its part */
 						continue;
 					CU_ASSERT(owner[file] == UINT32_MAX || owner[file] == who);
@@ -84,16 +86,16 @@ static void known_interleave(void)
 	static const uint64_t two[] = {0, 3, 1, 4, 2, 5, 6, 9, 7, 10, 8, 11, 12, 13, 14};
 	/* Two files of three ranks: of 0 3 1 and of 4 2 5 one each, the next in turn. */
 	static const uint64_t thirds[] = {0, 2, 3, 5, 1, 4};
-	struct share s;
+	struct rank_sequence s;
 
 	make(&s, ORDER_AS_IS, 5, 3, 1, 1, 2, 0);
 	for (unsigned q = 0; q < 15; q++)
-		CU_ASSERT_EQUAL(share_at(&s, q), two[q]);
+		CU_ASSERT_EQUAL(sequence_at(&s, q), two[q]);
 	make(&s, ORDER_AS_IS, 2, 3, 1, 3, 2, 0);
 	CU_ASSERT_EQUAL(s.samples, 2);
 	for (unsigned q = 0; q < 6; q++) {
 		s.rank = q / 2;
-		CU_ASSERT_EQUAL(share_at(&s, q % 2), thirds[q]);
+		CU_ASSERT_EQUAL(sequence_at(&s, q % 2), thirds[q]);
 	}
 }
 
@@ -101,7 +103,7 @@ static void next_of_a_stream(void)
 {
 	for (unsigned r = 0; r < RANKS; r++)
 		for (uint32_t streams = 1; streams < 6; streams++) {
-			struct share s;
+			struct rank_sequence s;
 
 			make(&s, ORDER_FILES, 13, 7, 1, ranks[r], streams, 0);
 			s.rank = s.ranks / 2;
@@ -110,10 +112,11 @@ static void next_of_a_stream(void)
 					uint64_t wanted = q;
 
 					while (wanted < s.samples &&
-					       share_stream(&s, wanted) != stream)
+					       sequence_stream(&s, wanted) != stream)
 						wanted++;
-					CU_ASSERT_EQUAL(share_stream_next(&s, stream, q, s.samples),
-							wanted);
+					CU_ASSERT_EQUAL(
+						sequence_stream_next(&s, stream, q, s.samples),
+						wanted);
 				}
 		}
 }
@@ -126,13 +129,13 @@ static void arrivals(void)
 
 	for (unsigned i = 0; i < 6; i++) {
 		uint64_t end = 0, from, to;
-		struct share s;
+		struct rank_sequence s;
 
 		make(&s, ORDER_FILES, 10, 12, 7, 1, 0, windows[i]);
 		for (uint64_t k = 0; k < s.samples / s.batch; k++) {
 			uint64_t least = (k + 1) * s.batch + (windows[i] ? windows[i] - 1 : 0);
 
-			share_arrivals(&s, k, &from, &to);
+			sequence_arrivals(&s, k, &from, &to);
 			CU_ASSERT_EQUAL(from, end);
 			CU_ASSERT_EQUAL(to, least < s.samples ? least : s.samples);
 			end = to;
@@ -145,14 +148,14 @@ static void arrivals(void)
 static void shuffle(uint64_t key, uint64_t size, uint64_t n, uint64_t *out)
 {
 	struct arrival *in = calloc(size, sizeof(*in)), next = {0};
-	struct window w;
+	struct shuffle_buffer w;
 
-	window_begin(&w, in, size, key, n);
+	shuffle_buffer_begin(&w, in, size, key, n);
 	for (uint64_t q = 0; q < w.came; q++)
 		in[q].id = q;
 	for (uint64_t p = 0; p < n; p++) {
 		next.id = w.came;
-		out[p] = window_take(&w, window_more(&w) ? &next : NULL).id;
+		out[p] = shuffle_buffer_take(&w, shuffle_buffer_more(&w) ? &next : NULL).id;
 	}
 	CU_ASSERT_EQUAL(w.count, 0);
 	free(in);
