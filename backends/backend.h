@@ -7,10 +7,10 @@
 #ifndef HAUL_BACKENDS_BACKEND_H
 #define HAUL_BACKENDS_BACKEND_H
 
-#include <errno.h>
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "backends/request.h"
 #include "core/clock.h"
 #include "core/err.h"
 #include "core/group/group.h"
@@ -19,162 +19,6 @@
 #include "core/measure/store_facts.h"
 #include "core/rank_place.h"
 #include "core/uri.h"
-
-enum request_op {
-	REQ_OPEN, /* object for reading */
-	REQ_READ, /* offset, length into data (or by chunk) */
-	REQ_CLOSE,
-	/* starts a new version of the object, length bytes in all (0: unknown), in writes of part
-	 * bytes each but the last (0: store_transfer). With shared: by many ranks,
-	 * see struct shared_version */
-	REQ_BEGIN,
-	REQ_WRITE,  /* offset, length from data (or by chunk) */
-	REQ_COMMIT, /* publishes it whole: done_bytes is the size the store then reports */
-	REQ_ABORT,  /* drops it: nothing of it remains */
-	REQ_STAT,   /* done_bytes: the size. -ENOENT: not there. Needs no open object */
-	/* -ENOENT: not there. A key that ends in '/' names a folder, removed only when empty. With keys
-	 * (BACKEND_BATCH) all of them by one request: objects, no folders. Then status is 0 when all
-	 * are gone, else that of one that is not; each has its own */
-	REQ_DELETE,
-	/* Gives the object the key at target, whose folder must stand; what had it goes. -ENOENT: not
-	 * there. Needs no open object */
-	REQ_RENAME,
-	/* A page of what lies in the folder that the key names ("" or ending in '/'), see struct listing.
-	 * done_bytes: entries of this page. -ENOENT: no such folder, where the store can tell */
-	REQ_LIST,
-	/* Opens the object to read and write it in place until REQ_CLOSE, from several ranks at once;
-	 * made where it is not there. length: what it will hold in the end (0: unknown) */
-	REQ_UPDATE,
-	REQ_OPS
-};
-const char *request_op_name(enum request_op op);
-
-/* What a request's status means, for people: "ends early" for -ENODATA, else the errno's text. */
-const char *request_status_text(int status);
-struct request;
-/* The same of a request that failed, in the store's own words where it has some. */
-const char *request_text(const struct request *req);
-
-enum { OBJECT_KEY_BYTES = 512, OBJECT_STATE_WORDS = 4 };
-
-/* What became of an attempt that failed, as the backend tells it. */
-enum request_fault {
-	REQ_FAULT_NONE,
-	REQ_FAULT_CONNECT,  /* no connection: refused, unreachable, no such name, too slow */
-	REQ_FAULT_TLS,      /* certificate or handshake */
-	REQ_FAULT_TIMEOUT,  /* no first byte in time */
-	REQ_FAULT_STALL,    /* bytes stopped coming */
-	REQ_FAULT_BROKEN,   /* the connection ended too early */
-	REQ_FAULT_THROTTLE, /* asked to come back later: 429, 503 SlowDown */
-	REQ_FAULT_SERVER,   /* an error of the store's own: 500, 502, 503, 504 */
-	REQ_FAULT_DENIED,   /* keys, tokens, permissions, clocks */
-	REQ_FAULT_MISSING,
-	REQ_FAULT_OTHER,
-	REQ_FAULTS
-};
-const char *request_fault_name(enum request_fault fault);
-
-/* A name in a store and, between open and close or begin and commit, the backend's handle on it.
- * The caller owns it and may use it for one request at a time, or for several reads or writes. */
-struct object {
-	char key[OBJECT_KEY_BYTES]; /* relative to the store's URI: "train/00/img_0000001.npz" */
-	/* Before open what the caller knows, or 0; set by open (where the backend knows it) and stat */
-	uint64_t size;
-	uint64_t state[OBJECT_STATE_WORDS]; /* the backend's; zero when not open */
-};
-
-/* One version of an object that many ranks write. One of them begins it with an empty id, which is filled
- * in; the others begin it with that id, and the same length (which must be known) and part: nothing is
- * asked of the store then. Each writes parts: from a multiple of part, part bytes but for the object's
- * last; a part written again goes in the place of the first. Who has joined ends with REQ_CLOSE and leaves
- * what it wrote. After that, who began it commits: the store is asked for all parts and their sizes, and
- * where one lacks the commit fails with -ENODATA, done_bytes being what has come, and nothing is
- * published; it stays begun. Or aborts, which may not be while others write. */
-enum { SHARED_ID_BYTES = 1024 };
-struct shared_version {
-	char id[SHARED_ID_BYTES]; /* a text of the store's; plain data, to be handed on */
-};
-
-/* A listing under way, page by page, so that memory is bounded whatever the number of objects. Zeroed
- * by the caller before the first page (but for entry); each page sets more, and the marker from
- * where the next goes on. Entries come in the store's own order. */
-enum { LIST_MARKER_BYTES = 1024, LIST_PAGE_ENTRIES = 1000 };
-#define LIST_SIZE_UNKNOWN UINT64_MAX
-struct request;
-struct listing {
-	/* name: in the folder, a sub-folder's ends in '/'; a store without folders leaves those out.
-	 * size: LIST_SIZE_UNKNOWN where telling costs more than listing. A negative return ends the
-	 * request with that errno. Must not use the queue. */
-	int (*entry)(struct request *req, const char *name, uint64_t size);
-	bool more;
-	char marker[LIST_MARKER_BYTES]; /* the store's */
-};
-
-/* A key of a delete of several. */
-enum { REQ_KEYS_MAX = 1000 };
-struct request_key {
-	char key[OBJECT_KEY_BYTES];
-	/* Filled in: 0, -ENOENT where the store can tell, or why it is still there. */
-	int32_t status;
-	const char *why; /* in the store's words, or NULL. Static */
-	bool again;      /* the next attempt asks for it, too; the queue's and the backend's */
-};
-
-/* One request. The caller owns it; a backend allocates nothing of its own on the data path.
- * Small requests carry data; large ones are streamed: chunk() is called with each piece in order
- * (a producer fills it for writes, a consumer checks or drops it for reads; a negative return ends
- * the request with that errno), through the window at data of window bytes; offset is the object's.
- * A store that keeps no content (null, sim) never calls it. */
-struct request {
-	enum request_op op;
-	struct object *object;
-	uint64_t offset, length; /* bytes of the object */
-	void *data; /* [length], or with chunk the window; NULL where the store keeps no content */
-	uint64_t window;               /* bytes at data when chunk is used */
-	uint64_t part;                 /* see REQ_BEGIN */
-	struct shared_version *shared; /* begin: not of one rank alone. Needs BACKEND_SHARED */
-	int (*chunk)(struct request *req, uint64_t offset, void *data, uint64_t length);
-	bool discard; /* read: nobody wants the bytes; data stays as it is. Needs BACKEND_DISCARD */
-	const char *target;      /* rename: the new key */
-	struct listing *listing; /* list: length is entries at most, 0: LIST_PAGE_ENTRIES */
-	struct request_key
-		*keys;      /* [key_count] delete of several; object then only names the first */
-	uint32_t key_count; /* at most REQ_KEYS_MAX; 0: the object alone */
-	void *user;         /* the caller's */
-
-	/* Filled in on completion. */
-	/* The caller's: when it should have started, or 0: at submit. Not changed. */
-	uint64_t due_ns;
-	uint64_t submit_ns, first_byte_ns, done_ns; /* first_byte_ns 0: the store cannot tell */
-	uint64_t done_bytes;
-	uint32_t
-		lead; /* direct reads: the payload begins at data + lead (see queue_buffer_bytes) */
-	int32_t status; /* 0 or a negative errno */
-	uint16_t protocol_status;
-	uint8_t fault;   /* enum request_fault of the last attempt */
-	bool transient;  /* the last attempt failed in a way that may pass: another may do better */
-	const char *why; /* what the status means, in the store's words, or NULL. Static */
-	uint32_t attempts;
-	uint32_t endpoint;    /* of the last attempt; the queue chooses */
-	uint32_t connections; /* made for it, all attempts */
-	uint64_t wire_bytes;  /* moved for it both ways, all attempts; 0: the store cannot tell */
-	uint64_t retry_after_ns; /* the store asked for this much patience */
-	/* The queue's. When the attempt under way began; done_bytes, wire_bytes, connections then;
-	 * when the first attempt ended. */
-	uint64_t attempt_ns, before_bytes, before_wire_bytes, first_attempt_ns;
-	uint32_t before_connections;
-	bool asked; /* the attempt under way goes to the store */
-};
-
-/* Whether a finished request counts as an error: absence is an answer to stat and delete. */
-static inline bool request_failed(const struct request *req)
-{
-	return req->status &&
-	       !(req->status == -ENOENT && (req->op == REQ_STAT || req->op == REQ_DELETE));
-}
-
-/* How many errors a finished request is: of a delete of several, one a key that did not go. */
-uint32_t request_failures(const struct request *req);
 
 enum backend_capability {
 	BACKEND_CONTENT = 1 << 0, /* keeps what is written: reads give data that can be verified */

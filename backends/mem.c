@@ -250,7 +250,7 @@ static int commit(struct mem_block *b, struct request *req, uint64_t hash)
 	}
 	e->extent = o->state[STATE_EXTENT] - 1;
 	e->size = o->state[STATE_WRITTEN];
-	req->done_bytes = e->size;
+	req->answer.done_bytes = e->size;
 	memset(o->state, 0, sizeof(o->state));
 	return 0;
 }
@@ -270,7 +270,7 @@ static int on_entry(struct mem_block *b, struct request *req, uint64_t hash)
 	}
 	o->size = e->size;
 	if (req->op == REQ_STAT) {
-		req->done_bytes = e->size;
+		req->answer.done_bytes = e->size;
 		return 0;
 	}
 	extent_at(b, e->extent)->references++;
@@ -290,8 +290,8 @@ static int delete_keys(struct mem *m, struct request *req)
 	struct object o = {0};
 	struct request one = {.op = REQ_DELETE, .object = &o};
 
-	for (uint32_t i = 0; i < req->key_count; i++) {
-		struct request_key *k = &req->keys[i];
+	for (uint32_t i = 0; i < req->batch.count; i++) {
+		struct request_key *k = &req->batch.keys[i];
 
 		memcpy(o.key, k->key, sizeof(o.key));
 		k->status = on_entry(m->block, &one, hash_of(m, k->key));
@@ -340,9 +340,9 @@ static int list_page(struct mem *m, struct request *req)
 		if (e->used != MEM_USED || e->hash != hash_of(m, e->key) ||
 		    strncmp(e->key, req->object->key, skip) != 0 || strchr(e->key + skip, '/'))
 			continue;
-		if (req->done_bytes == most)
+		if (req->answer.done_bytes == most)
 			break;
-		req->done_bytes++;
+		req->answer.done_bytes++;
 		rc = req->listing->entry(req, e->key + skip, e->size);
 	}
 	req->listing->more = rc >= 0 && i < b->slots;
@@ -363,7 +363,7 @@ static int under_lock(struct mem *m, struct request *req)
 	case REQ_UPDATE: /* objects are written whole: no BACKEND_UPDATE */
 		return -EOPNOTSUPP;
 	case REQ_DELETE:
-		if (req->key_count)
+		if (req->batch.count)
 			return delete_keys(m, req);
 		return on_entry(m->block, req, hash);
 	case REQ_OPEN:
@@ -385,7 +385,8 @@ static int under_lock(struct mem *m, struct request *req)
 static int move(struct mem_block *b, struct request *req)
 {
 	struct object *o = req->object;
-	uint64_t at = req->offset + req->done_bytes, bytes = req->length - req->done_bytes;
+	uint64_t at = req->offset + req->answer.done_bytes,
+		 bytes = req->length - req->answer.done_bytes;
 	uint64_t limit = o->state[STATE_BYTES];
 
 	if (!o->state[STATE_EXTENT])
@@ -397,12 +398,12 @@ static int move(struct mem_block *b, struct request *req)
 	if (bytes > limit - at)
 		bytes = limit - at;
 	if (req->op == REQ_READ) {
-		memcpy((char *)req->data + req->done_bytes, payload_of(b, o) + at, bytes);
+		memcpy((char *)req->data + req->answer.done_bytes, payload_of(b, o) + at, bytes);
 	} else {
-		memcpy(payload_of(b, o) + at, (char *)req->data + req->done_bytes, bytes);
+		memcpy(payload_of(b, o) + at, (char *)req->data + req->answer.done_bytes, bytes);
 		word_raise(&o->state[STATE_WRITTEN], at + bytes);
 	}
-	req->done_bytes += bytes;
+	req->answer.done_bytes += bytes;
 	return 0;
 }
 
@@ -414,11 +415,11 @@ static void mem_submit(struct channel *c, struct request *const *reqs, uint32_t 
 		struct request *req = reqs[i];
 
 		if (req->op == REQ_READ || req->op == REQ_WRITE) {
-			req->status = move(m->block, req);
+			req->answer.status = move(m->block, req);
 			continue;
 		}
 		block_lock(m->block);
-		req->status = under_lock(m, req);
+		req->answer.status = under_lock(m, req);
 		block_unlock(m->block);
 	}
 }

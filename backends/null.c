@@ -20,10 +20,10 @@ static void null_do(struct request *req)
 		word_raise(&o->state[0], req->offset + req->length);
 		/* fall through */
 	case REQ_READ:
-		req->done_bytes = req->length;
+		req->answer.done_bytes = req->length;
 		break;
 	case REQ_COMMIT:
-		req->done_bytes = o->state[0];
+		req->answer.done_bytes = o->state[0];
 		o->state[0] = 0;
 		break;
 	case REQ_OPEN:

@@ -160,7 +160,8 @@ static void heap_push(struct sim_channel *ch, struct request *req)
 {
 	uint32_t at = ch->count++;
 
-	for (; at && ch->flying[(at - 1) / 2]->done_ns > req->done_ns; at = (at - 1) / 2)
+	for (; at && ch->flying[(at - 1) / 2]->answer.done_ns > req->answer.done_ns;
+	     at = (at - 1) / 2)
 		ch->flying[at] = ch->flying[(at - 1) / 2];
 	ch->flying[at] = req;
 }
@@ -173,9 +174,9 @@ static struct request *heap_pop(struct sim_channel *ch)
 
 	for (; (child = 2 * at + 1) < ch->count; at = child) {
 		if (child + 1 < ch->count &&
-		    ch->flying[child + 1]->done_ns < ch->flying[child]->done_ns)
+		    ch->flying[child + 1]->answer.done_ns < ch->flying[child]->answer.done_ns)
 			child++;
-		if (last->done_ns <= ch->flying[child]->done_ns)
+		if (last->answer.done_ns <= ch->flying[child]->answer.done_ns)
 			break;
 		ch->flying[at] = ch->flying[child];
 	}
@@ -244,24 +245,25 @@ static void serve(const struct store *store, struct request *req)
 
 	if (o->failure_rate > 0 &&
 	    random_unit(draw(store, req, SIM_DRAW_FAILURE)) < o->failure_rate) {
-		req->status = -EIO;
-		req->done_ns = req->submit_ns + wait;
+		req->answer.status = -EIO;
+		req->answer.done_ns = req->answer.submit_ns + wait;
 		return;
 	}
 	store_span = span_ns(req->length, o->bandwidth, s->nodes);
 	rank_span = span_ns(req->length, s->rank_bandwidth, 1);
-	store_start = o->bandwidth ? reserve(&s->block->store_free_ns, req->submit_ns, store_span)
-				   : req->submit_ns;
+	store_start = o->bandwidth
+			      ? reserve(&s->block->store_free_ns, req->answer.submit_ns, store_span)
+			      : req->answer.submit_ns;
 	rank_start =
 		s->rank_bandwidth ? reserve(&s->rank_free_ns, store_start, rank_span) : store_start;
 	store_end = store_start + store_span;
 	rank_end = rank_start + rank_span;
 	if (req->op == REQ_READ)
-		req->first_byte_ns = store_start + wait;
+		req->answer.first_byte_ns = store_start + wait;
 	else
 		word_raise(&req->object->state[STATE_WRITTEN], req->offset + req->length);
-	req->done_ns = (store_end > rank_end ? store_end : rank_end) + wait;
-	req->done_bytes = req->length;
+	req->answer.done_ns = (store_end > rank_end ? store_end : rank_end) + wait;
+	req->answer.done_bytes = req->length;
 }
 
 static void serve_other(const struct store *store, struct request *req)
@@ -269,16 +271,16 @@ static void serve_other(const struct store *store, struct request *req)
 	const struct sim_options *options = store->options;
 	struct object *o = req->object;
 
-	req->done_ns = req->submit_ns;
+	req->answer.done_ns = req->answer.submit_ns;
 	if (req->op == REQ_OPEN || req->op == REQ_STAT || req->op == REQ_UPDATE ||
 	    req->op == REQ_RENAME || req->op == REQ_LIST)
-		req->done_ns += options->open_latency_ns;
+		req->answer.done_ns += options->open_latency_ns;
 	if (req->op == REQ_OPEN || req->op == REQ_STAT || req->op == REQ_UPDATE)
 		o->size = 0;
 	if (req->op == REQ_LIST)
 		req->listing->more = false;
 	if (req->op == REQ_COMMIT)
-		req->done_bytes = o->state[STATE_WRITTEN];
+		req->answer.done_bytes = o->state[STATE_WRITTEN];
 	if (req->op != REQ_STAT && req->op != REQ_DELETE && req->op != REQ_RENAME)
 		memset(o->state, 0, sizeof(o->state));
 }
@@ -290,9 +292,10 @@ static void sim_submit(struct channel *c, struct request *const *reqs, uint32_t 
 	for (uint32_t i = 0; i < n; i++) {
 		struct request *req = reqs[i];
 
-		req->submit_ns = req->submit_ns > ch->lag_ns ? req->submit_ns - ch->lag_ns : 0;
-		if (req->submit_ns < ch->last_done_ns)
-			req->submit_ns = ch->last_done_ns;
+		req->answer.submit_ns =
+			req->answer.submit_ns > ch->lag_ns ? req->answer.submit_ns - ch->lag_ns : 0;
+		if (req->answer.submit_ns < ch->last_done_ns)
+			req->answer.submit_ns = ch->last_done_ns;
 		if (req->op == REQ_READ || req->op == REQ_WRITE)
 			serve(c->store, req);
 		else
@@ -320,14 +323,15 @@ static uint32_t sim_reap(struct channel *c, struct request **done, uint32_t min,
 	uint32_t n = 0;
 
 	for (;;) {
-		while (n < max && ch->count && ch->flying[0]->done_ns <= now_ns) {
+		while (n < max && ch->count && ch->flying[0]->answer.done_ns <= now_ns) {
 			done[n] = heap_pop(ch);
-			ch->last_done_ns = done[n++]->done_ns;
+			ch->last_done_ns = done[n++]->answer.done_ns;
 		}
 		if (n >= min || !ch->count || now_ns >= deadline_ns)
 			break;
-		until_ns =
-			ch->flying[0]->done_ns < deadline_ns ? ch->flying[0]->done_ns : deadline_ns;
+		until_ns = ch->flying[0]->answer.done_ns < deadline_ns
+				   ? ch->flying[0]->answer.done_ns
+				   : deadline_ns;
 		clock_sleep_until(c->store->clock, until_ns);
 		now_ns = clock_now(c->store->clock);
 		slept = true;

@@ -29,10 +29,10 @@ uint32_t request_failures(const struct request *req)
 {
 	uint32_t n = 0;
 
-	if (!req->key_count)
+	if (!request_keys(req))
 		return request_failed(req);
-	for (uint32_t i = 0; i < req->key_count; i++)
-		n += req->keys[i].status && req->keys[i].status != -ENOENT;
+	for (uint32_t i = 0; i < request_keys(req); i++)
+		n += req->batch.keys[i].status && req->batch.keys[i].status != -ENOENT;
 	return n;
 }
 
@@ -66,7 +66,7 @@ const char *request_status_text(int status)
 
 const char *request_text(const struct request *req)
 {
-	return req->why ? req->why : request_status_text(req->status);
+	return req->answer.why ? req->answer.why : request_status_text(req->answer.status);
 }
 
 uint32_t backend_depth(const struct job_store *described)

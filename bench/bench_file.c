@@ -70,8 +70,8 @@ static int loop(const struct work *w, struct queue *q, struct object *o, struct 
 			queue_submit(q, list, n);
 		n = queue_reap(q, done, 1, w->depth, UINT64_MAX);
 		for (uint32_t i = 0; i < n; i++) {
-			if (done[i]->status)
-				return done[i]->status;
+			if (done[i]->answer.status)
+				return done[i]->answer.status;
 			list[i] = done[i];
 		}
 		got += n;

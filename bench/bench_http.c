@@ -93,7 +93,7 @@ static void through_window(struct bench *b, struct request *req)
 {
 	if (b->put || b->drop || b->bytes <= QUEUE_STREAM_BYTES)
 		return;
-	req->window = QUEUE_STREAM_BYTES;
+	req->buffer_bytes = QUEUE_STREAM_BYTES;
 	req->chunk = arrived;
 	req->user = b;
 }
@@ -112,7 +112,7 @@ static void next(struct bench *b, uint32_t slot, uint64_t number)
 						    : REQ_BEGIN,
 				.object = o,
 				.length = b->bytes,
-				.part = b->bytes,
+				.begin.part = b->bytes,
 				.discard = b->drop,
 				.data = data};
 	through_window(b, req);
@@ -148,7 +148,7 @@ static void run(struct bench *b, double seconds)
 			if (goes_on(b, req))
 				continue;
 			b->seen++;
-			b->failed += req->status != 0 ||
+			b->failed += req->answer.status != 0 ||
 				     (req->chunk && b->streamed < (b->seen - b->failed) * b->bytes);
 			flying--;
 			if (now >= end)

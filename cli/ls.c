@@ -73,10 +73,10 @@ static int keep(struct request *req, const char *name, uint64_t size)
 static int refuse(struct ls *ls, const struct request *req)
 {
 	const char *key = req->object->key;
-	bool absent = req->op == REQ_LIST && req->status == -ENOENT && !req->why;
+	bool absent = req->op == REQ_LIST && req->answer.status == -ENOENT && !req->answer.why;
 
-	return err_set(ls->err, req->status, "%s%s%s: %s", ls->store.uri, *key ? "/" : "", key,
-		       absent ? "there is no such folder" : request_text(req));
+	return err_set(ls->err, req->answer.status, "%s%s%s: %s", ls->store.uri, *key ? "/" : "",
+		       key, absent ? "there is no such folder" : request_text(req));
 }
 
 /* Where telling the size costs more than listing, it costs a request. */
@@ -87,8 +87,8 @@ static int find_size(struct ls *ls, const char *key, uint64_t *size)
 
 	snprintf(o.key, sizeof(o.key), "%s", key);
 	if (queue_do(&ls->queue, &req) == 0)
-		*size = req.done_bytes;
-	else if (req.status != -ENOENT && req.status != -EACCES)
+		*size = req.answer.done_bytes;
+	else if (req.answer.status != -ENOENT && req.answer.status != -EACCES)
 		return refuse(ls, &req);
 	return 0;
 }

@@ -271,7 +271,7 @@ static int complete(const struct store *store, struct request *req)
 	o->state[FILE_DESCRIPTOR] = FILE_CLOSED;
 	if (close(fd) < 0 && errno != EINTR)
 		rc = -errno;
-	req->done_bytes = (uint64_t)st.st_size;
+	req->answer.done_bytes = (uint64_t)st.st_size;
 	return rc;
 }
 
@@ -314,7 +314,7 @@ static int do_stat(const struct store *store, struct request *req)
 	if (stat(path, &st) < 0)
 		return errno == ENOTDIR ? -ENOENT : -errno;
 	req->object->size = (uint64_t)st.st_size;
-	req->done_bytes = (uint64_t)st.st_size;
+	req->answer.done_bytes = (uint64_t)st.st_size;
 	return 0;
 }
 
@@ -388,7 +388,7 @@ static void submit_one(struct channel *c, struct request *req)
 	if (moves(req))
 		engine_of(c->store)->move(c, req);
 	else
-		req->status = do_other(c->store, req);
+		req->answer.status = do_other(c->store, req);
 }
 
 /* Reads and writes that stand together go to the engine as one batch. */
@@ -404,7 +404,7 @@ static void submit_batches(struct channel *c, struct request *const *reqs, uint3
 			i = end;
 			continue;
 		}
-		reqs[i]->status = do_other(c->store, reqs[i]);
+		reqs[i]->answer.status = do_other(c->store, reqs[i]);
 		file_ready(c, reqs[i++]);
 	}
 }

@@ -17,7 +17,7 @@ static int give(struct request *req, const struct dirent64 *d)
 
 	if (strcmp(d->d_name, ".") == 0 || strcmp(d->d_name, "..") == 0)
 		return 0;
-	req->done_bytes++;
+	req->answer.done_bytes++;
 	if (d->d_type != DT_DIR)
 		return req->listing->entry(req, d->d_name, LIST_SIZE_UNKNOWN);
 	snprintf(folder, sizeof(folder), "%s/", d->d_name);
@@ -42,7 +42,7 @@ static int page(int fd, struct request *req)
 				 (int64_t)d->d_off);
 			if (rc < 0)
 				return rc;
-			if (req->done_bytes >= most) {
+			if (req->answer.done_bytes >= most) {
 				req->listing->more = true;
 				return 0;
 			}

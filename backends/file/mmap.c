@@ -90,40 +90,40 @@ static int take(struct request *req, uint64_t at, uint64_t bytes)
 static void move_unmapped(struct channel *c, struct request *req)
 {
 	struct request piece = {.op = REQ_READ, .object = req->object, .data = req->data};
-	uint64_t left = req->length - req->done_bytes;
+	uint64_t left = req->length - req->answer.done_bytes;
 	int rc;
 
 	if (!req->chunk) {
 		file_psync.move(c, req);
 		return;
 	}
-	while (req->status == 0 && left) {
-		piece.offset = req->offset + req->done_bytes;
-		piece.length = left < req->window ? left : req->window;
-		piece.done_bytes = 0;
+	while (req->answer.status == 0 && left) {
+		piece.offset = req->offset + req->answer.done_bytes;
+		piece.length = left < req->buffer_bytes ? left : req->buffer_bytes;
+		piece.answer.done_bytes = 0;
 		file_psync.move(c, &piece);
-		if (piece.status == 0 && !piece.done_bytes)
+		if (piece.answer.status == 0 && !piece.answer.done_bytes)
 			return;
-		rc = piece.status;
+		rc = piece.answer.status;
 		if (rc == 0)
-			rc = req->chunk(req, piece.offset, piece.data, piece.done_bytes);
+			rc = req->chunk(req, piece.offset, piece.data, piece.answer.done_bytes);
 		if (rc < 0)
-			req->status = rc;
+			req->answer.status = rc;
 		else
-			req->done_bytes += piece.done_bytes;
-		left = req->length - req->done_bytes;
+			req->answer.done_bytes += piece.answer.done_bytes;
+		left = req->length - req->answer.done_bytes;
 	}
 }
 
 static void mmap_move(struct channel *c, struct request *req)
 {
 	struct object *o = req->object;
-	uint64_t at = req->offset + req->done_bytes, end = req->offset + req->length;
+	uint64_t at = req->offset + req->answer.done_bytes, end = req->offset + req->length;
 	uint64_t size = o->state[FILE_MAP_BYTES], piece = end - at;
 	int fd = file_descriptor(o);
 
-	req->status = fd < 0 ? -EBADF : 0;
-	if (req->status)
+	req->answer.status = fd < 0 ? -EBADF : 0;
+	if (req->answer.status)
 		return;
 	if (req->op == REQ_WRITE)
 		file_psync.move(c, req);
@@ -134,14 +134,14 @@ static void mmap_move(struct channel *c, struct request *req)
 	if (end > size)
 		end = size;
 	if (req->chunk)
-		piece = req->window ? req->window : STREAM_BYTES;
-	while (req->status == 0 && at < end) {
+		piece = req->buffer_bytes ? req->buffer_bytes : STREAM_BYTES;
+	while (req->answer.status == 0 && at < end) {
 		if (piece > end - at)
 			piece = end - at;
 		file_ask_ahead(c->store, fd, at + piece);
-		req->status = take(req, at, piece);
-		if (req->status == 0)
-			req->done_bytes += piece;
+		req->answer.status = take(req, at, piece);
+		if (req->answer.status == 0)
+			req->answer.done_bytes += piece;
 		at += piece;
 	}
 }

@@ -16,7 +16,7 @@ void file_span_move(struct request *req, const struct file_span *r)
 					    : pwrite(fd, data, r->bytes, (off_t)r->at);
 	} while (moved < 0 && errno == EINTR);
 	if (moved < 0)
-		req->status = -errno;
+		req->answer.status = -errno;
 	else
 		file_span_end(req, r, (uint64_t)moved);
 }
@@ -25,8 +25,8 @@ static void psync_move(struct channel *c, struct request *req)
 {
 	struct file_span r;
 
-	req->status = file_span_begin(c->store, req, &r);
-	if (!req->status)
+	req->answer.status = file_span_begin(c->store, req, &r);
+	if (!req->answer.status)
 		file_span_move(req, &r);
 }
 

@@ -25,7 +25,7 @@ struct file_span {
 static inline struct file_span file_span_of(const struct request *req, uint64_t align)
 {
 	uint64_t base = req->offset - req->offset % align;
-	uint64_t from = req->offset + req->done_bytes;
+	uint64_t from = req->offset + req->answer.done_bytes;
 	uint64_t end = req->offset + req->length;
 	struct file_span r;
 
@@ -45,7 +45,7 @@ static inline int file_span_begin(const struct store *store, struct request *req
 		return -EBADF;
 	*r = file_span_of(req, align);
 	if (req->op == REQ_READ) {
-		req->lead = (uint32_t)(req->offset % align);
+		req->answer.lead = (uint32_t)(req->offset % align);
 		file_ask_ahead(store, file_descriptor(req->object), req->offset + req->length);
 		return 0;
 	}
@@ -62,8 +62,8 @@ static inline void file_span_end(struct request *req, const struct file_span *r,
 
 	if (end > req->offset + req->length)
 		end = req->offset + req->length;
-	if (end > req->offset + req->done_bytes)
-		req->done_bytes = end - req->offset;
+	if (end > req->offset + req->answer.done_bytes)
+		req->answer.done_bytes = end - req->offset;
 	if (req->op == REQ_WRITE)
 		word_raise(&req->object->state[FILE_WRITTEN], end);
 }

@@ -239,7 +239,7 @@ static void flush(struct channel *c, struct uring *u)
 	if (rc >= 0 || rc == -EAGAIN || rc == -EBUSY)
 		return;
 	for (uint32_t i = 0; i < u->pending_count; i++) {
-		u->pending[i]->status = rc;
+		u->pending[i]->answer.status = rc;
 		file_ready(c, u->pending[i]);
 	}
 	u->pending_count = 0;
@@ -266,8 +266,8 @@ static void uring_submit(struct channel *c, struct request *const *reqs, uint32_
 	struct file_span r;
 
 	for (uint32_t i = 0; i < n; i++) {
-		reqs[i]->status = rc < 0 ? rc : file_span_begin(c->store, reqs[i], &r);
-		if (reqs[i]->status || !r.bytes)
+		reqs[i]->answer.status = rc < 0 ? rc : file_span_begin(c->store, reqs[i], &r);
+		if (reqs[i]->answer.status || !r.bytes)
 			file_ready(c, reqs[i]);
 		else
 			prepare_one(u, reqs[i], &r);
@@ -306,7 +306,7 @@ static bool take(struct channel *c, struct uring *u, struct request *req, int re
 	if (result == -ECANCELED && c->store->state) /* the probe shall see it */
 		move_here(c, req, &r);
 	else if (result < 0)
-		req->status = result;
+		req->answer.status = result;
 	else
 		file_span_end(req, &r, (uint64_t)result);
 	return true;
@@ -402,8 +402,8 @@ static int probe_read(const struct store *store, struct channel *c, int fd, char
 	uring_submit(c, &one, 1);
 	if (file_uring.reap(c, &done, 1, 1, clock_now(store->clock) + PROBE_NS) != 1)
 		return -ETIME;
-	if (req.status)
-		return req.status;
+	if (req.answer.status)
+		return req.answer.status;
 	return data[0] == 0x5a && data[bytes - 1] == 0x5a ? 0 : -EIO;
 }
 

@@ -152,10 +152,11 @@ static int make_get(struct slot *s)
 {
 	const struct request *req = s->req;
 	bool whole = slot_reads_all(s), summed = s->channel->store->options->checksum == SUM_MD5;
-	uint64_t left = req->length - req->done_bytes;
+	uint64_t left = req->length - req->answer.done_bytes;
 
 	if (!whole)
-		http_request_range(&s->request, "range", req->offset + req->done_bytes, left);
+		http_request_range(&s->request, "range", req->offset + req->answer.done_bytes,
+				   left);
 	if (!summed || (!whole && left > RANGE_MD5_MAX))
 		return 0;
 	if (!whole)
@@ -305,15 +306,16 @@ static void azure_explain(struct slot *s)
 	struct http_channel *ch = s->channel;
 	int64_t ends;
 
-	if (s->step == STEP_PARTS && s->req->status == -ENOENT)
+	if (s->step == STEP_PARTS && s->req->answer.status == -ENOENT)
 		upload_lacks(s);
 	if (ch->store->credentials.kind != CREDENTIAL_SAS || s->exchange.answer.status != 403)
 		return;
 	ends = credentials_sas_end(ch->credentials.c.token);
-	s->req->why = ends > 0 && ends < http_now(ch->store)
-			      ? "the shared access signature has expired"
-			      : "the shared access signature does not allow this, or is not the "
-				"account's";
+	s->req->answer.why =
+		ends > 0 && ends < http_now(ch->store)
+			? "the shared access signature has expired"
+			: "the shared access signature does not allow this, or is not the "
+			  "account's";
 }
 
 static const struct dialect azure_dialect = {

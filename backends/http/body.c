@@ -9,13 +9,13 @@
 static int produce_chunks(struct request *req, uint64_t at, char *to, uint64_t n)
 {
 	while (n) {
-		uint64_t in = at % req->window, room = req->window - in,
+		uint64_t in = at % req->buffer_bytes, room = req->buffer_bytes - in,
 			 left = req->length - at + in;
 		int rc = 0;
 
 		if (in == 0)
 			rc = req->chunk(req, req->offset + at, req->data,
-					left < req->window ? left : req->window);
+					left < req->buffer_bytes ? left : req->buffer_bytes);
 		if (rc < 0)
 			return rc;
 		room = room < n ? room : n;
@@ -101,17 +101,18 @@ int body_each(struct slot *s, uint64_t bytes,
 static int consume_chunks(struct request *req, const char *data, uint64_t n)
 {
 	while (n) {
-		uint64_t in = req->done_bytes % req->window, room = req->window - in;
+		uint64_t in = req->answer.done_bytes % req->buffer_bytes,
+			 room = req->buffer_bytes - in;
 		int rc = 0;
 
 		room = room < n ? room : n;
 		memcpy((char *)req->data + in, data, room);
-		req->done_bytes += room;
+		req->answer.done_bytes += room;
 		data += room;
 		n -= room;
-		if (in + room == req->window || req->done_bytes == req->length)
-			rc = req->chunk(req, req->offset + req->done_bytes - in - room, req->data,
-					in + room);
+		if (in + room == req->buffer_bytes || req->answer.done_bytes == req->length)
+			rc = req->chunk(req, req->offset + req->answer.done_bytes - in - room,
+					req->data, in + room);
 		if (rc < 0)
 			return rc;
 	}
@@ -121,7 +122,7 @@ static int consume_chunks(struct request *req, const char *data, uint64_t n)
 /* The first bytes tell whether this is the range that was asked for. */
 static int check_range(const struct slot *s)
 {
-	const struct answer *a = &s->exchange.answer;
+	const struct http_answer *a = &s->exchange.answer;
 	uint64_t wanted = s->req->offset + s->started_bytes;
 
 	if (a->status == 206)
@@ -142,7 +143,7 @@ static int consume_small(struct slot *s, const char *data, uint64_t n)
 /* Less than was asked for, not as a range, and an XML document of an error. */
 static bool is_error(const struct slot *s, const char *data, uint64_t n)
 {
-	const struct answer *a = &s->exchange.answer;
+	const struct http_answer *a = &s->exchange.answer;
 
 	return a->status == 200 && a->length < sizeof(s->small) && a->length < s->req->length &&
 	       memmem(data, n, "<Error>", 7);
@@ -151,32 +152,32 @@ static bool is_error(const struct slot *s, const char *data, uint64_t n)
 static int consume_object(struct slot *s, const char *data, uint64_t n)
 {
 	struct request *req = s->req;
-	uint64_t left = req->length - req->done_bytes;
+	uint64_t left = req->length - req->answer.done_bytes;
 	int rc;
 
 	if (!s->exchange.received_bytes && is_error(s, data, n))
 		s->embedded = true;
 	if (s->embedded)
 		return consume_small(s, data, n);
-	if (!req->first_byte_ns)
-		req->first_byte_ns = s->exchange.first_byte_ns;
+	if (!req->answer.first_byte_ns)
+		req->answer.first_byte_ns = s->exchange.first_byte_ns;
 	rc = s->exchange.received_bytes ? 0 : check_range(s);
 
 	if (rc < 0) {
-		req->why = "the server answered with another range than was asked for";
+		req->answer.why = "the server answered with another range than was asked for";
 		return rc;
 	}
 	/* A server without ranges sends the whole of an object of which the beginning was wanted. */
 	if (n > left) {
-		req->why = "the server sent more than was asked for";
+		req->answer.why = "the server sent more than was asked for";
 		return -EPROTO;
 	}
 	sum_add(&s->sum, data, n);
 	if (req->chunk && !req->discard)
 		return consume_chunks(req, data, n);
 	if (!req->discard)
-		memcpy((char *)req->data + req->done_bytes, data, n);
-	req->done_bytes += n;
+		memcpy((char *)req->data + req->answer.done_bytes, data, n);
+	req->answer.done_bytes += n;
 	return 0;
 }
 
@@ -201,6 +202,6 @@ int slot_list_entry(struct slot *s, uint64_t size)
 	/* The folder's own mark, and what an attempt before has given. */
 	if (strlen(name) <= before || s->listed++ < s->skip)
 		return 0;
-	s->req->done_bytes++;
+	s->req->answer.done_bytes++;
 	return s->req->listing->entry(s->req, name + before, size);
 }

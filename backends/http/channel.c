@@ -86,13 +86,13 @@ void http_channel_close(struct channel *c)
 /* What became of a request as a whole became of each key that has no answer of its own. */
 static void settle_keys(const struct request *req)
 {
-	for (uint32_t i = 0; i < req->key_count; i++) {
-		struct request_key *k = &req->keys[i];
+	for (uint32_t i = 0; i < request_keys(req); i++) {
+		struct request_key *k = &req->batch.keys[i];
 
 		if (k->status != -EINPROGRESS)
 			continue;
-		k->status = req->status;
-		k->why = req->why;
+		k->status = req->answer.status;
+		k->why = req->answer.why;
 	}
 }
 
@@ -135,7 +135,7 @@ void slot_target(struct slot *s, enum http_method method)
 static const struct address *address_of(const struct slot *s)
 {
 	const struct server *v = slot_server(s);
-	uint64_t number = (uint64_t)(s - s->channel->slots) + s->req->attempts - 1;
+	uint64_t number = (uint64_t)(s - s->channel->slots) + s->req->answer.attempts - 1;
 
 	return v->address_count && !s->elsewhere[0] ? &v->addresses[number % v->address_count]
 						    : NULL;
@@ -162,15 +162,15 @@ void slot_step(struct slot *s, enum http_step what)
 	s->embedded = false;
 	s->sum.kind = SUM_NONE;
 	s->sum_sent[0] = '\0';
-	s->started_bytes = s->req->done_bytes;
+	s->started_bytes = s->req->answer.done_bytes;
 	x->produce = NULL;
 	credentials_renew(&ch->store->credentials, &ch->credentials);
 	rc = slot_lists(s) ? list_open(s) : 0;
 	if (rc == 0)
 		rc = ch->store->dialect->make(s);
 	if (rc < 0) {
-		s->req->status = rc;
-		s->req->fault = REQ_FAULT_OTHER;
+		s->req->answer.status = rc;
+		s->req->answer.fault = REQ_FAULT_OTHER;
 		finish(s);
 		return;
 	}
@@ -180,7 +180,7 @@ void slot_step(struct slot *s, enum http_step what)
 
 void slot_done(struct slot *s, int status)
 {
-	s->req->status = status;
+	s->req->answer.status = status;
 	finish(s);
 }
 
@@ -203,12 +203,12 @@ bool http_asks(const struct channel *c, const struct request *req)
 	case REQ_CLOSE:
 		return false;
 	case REQ_READ:
-		return req->length > req->done_bytes;
+		return req->length > req->answer.done_bytes;
 	case REQ_DELETE:
-		return req->key_count || !names_folder(req->object);
+		return req->batch.count || !names_folder(req->object);
 	case REQ_BEGIN:
 		return ch->store->dialect->begins && !upload_whole(ch, req) &&
-		       !(req->shared && req->shared->id[0]);
+		       !(req->begin.shared && req->begin.shared->id[0]);
 	case REQ_ABORT:
 		u = (const struct upload *)(uintptr_t)req->object->state[0];
 		return u && !u->joined &&
@@ -222,7 +222,7 @@ static void list(struct slot *s)
 {
 	/* What an attempt before gave is not given again. */
 	s->listed = 0;
-	s->skip = s->req->done_bytes;
+	s->skip = s->req->answer.done_bytes;
 	s->req->listing->more = false;
 	slot_step(s, STEP_LIST);
 }
@@ -232,9 +232,9 @@ static void delete_many(struct slot *s)
 	struct request *req = s->req;
 
 	s->answered = 0;
-	for (uint32_t i = 0; i < req->key_count; i++) {
-		if (req->keys[i].again)
-			req->keys[i].status = -EINPROGRESS;
+	for (uint32_t i = 0; i < req->batch.count; i++) {
+		if (req->batch.keys[i].again)
+			req->batch.keys[i].status = -EINPROGRESS;
 	}
 	if (s->channel->store->dialect->deleted)
 		slot_step(s, STEP_DELETE_MANY);
@@ -259,7 +259,7 @@ static void start(struct slot *s)
 		upload_close(s);
 		break;
 	case REQ_READ:
-		if (req->length == req->done_bytes)
+		if (req->length == req->answer.done_bytes)
 			slot_done(s, 0);
 		else
 			slot_step(s, STEP_GET);
@@ -268,7 +268,7 @@ static void start(struct slot *s)
 		slot_step(s, STEP_HEAD);
 		break;
 	case REQ_DELETE:
-		if (req->key_count)
+		if (req->batch.count)
 			delete_many(s);
 		else if (names_folder(req->object))
 			slot_done(s, -ENOENT);
@@ -298,25 +298,25 @@ static void start(struct slot *s)
 /* The answer of a step that succeeded: the io is over, or the next step begins. */
 static void succeed(struct slot *s)
 {
-	const struct answer *a = &s->exchange.answer;
+	const struct http_answer *a = &s->exchange.answer;
 	struct request *req = s->req;
 
-	req->status = 0;
-	req->why = NULL;
+	req->answer.status = 0;
+	req->answer.why = NULL;
 	switch (s->step) {
 	case STEP_HEAD:
 		req->object->size = a->length == ANSWER_UNKNOWN ? 0 : a->length;
 		if (req->op == REQ_OPEN)
 			req->object->state[0] = OBJECT_OPEN;
 		else
-			req->done_bytes = req->object->size;
+			req->answer.done_bytes = req->object->size;
 		break;
 	case STEP_GET:
-		if (req->done_bytes == req->length)
+		if (req->answer.done_bytes == req->length)
 			break;
 		/* A whole answer, and short: so is the object. */
-		req->status = -ENODATA;
-		req->fault = REQ_FAULT_OTHER;
+		req->answer.status = -ENODATA;
+		req->answer.fault = REQ_FAULT_OTHER;
 		break;
 	case STEP_DELETE_MANY:
 		s->channel->store->dialect->deleted(s);
@@ -331,7 +331,7 @@ static void succeed(struct slot *s)
 /* Elsewhere, signed anew: the same step again. False: not followed. */
 static bool redirect(struct slot *s)
 {
-	const struct answer *a = &s->exchange.answer;
+	const struct http_answer *a = &s->exchange.answer;
 	const char *rest = strstr(a->location, "://");
 	size_t n;
 
@@ -364,7 +364,7 @@ static bool gone(const struct slot *s)
 	if (s->exchange.answer.status != 404)
 		return false;
 	return s->step == STEP_ABANDON || (s->step == STEP_DELETE && s->req->op == REQ_ABORT) ||
-	       (s->step == STEP_COMPLETE && s->req->attempts > 1);
+	       (s->step == STEP_COMPLETE && s->req->answer.attempts > 1);
 }
 
 /* For reasons that only a body names. */
@@ -378,15 +378,16 @@ static int settle_list(struct slot *s)
 	int rc = xml_end(s->xml);
 
 	if (rc == -EPROTO) {
-		s->req->why = s->step == STEP_LIST ? "the list is no XML" : "the answer is no XML";
-		s->req->fault = REQ_FAULT_OTHER;
+		s->req->answer.why =
+			s->step == STEP_LIST ? "the list is no XML" : "the answer is no XML";
+		s->req->answer.fault = REQ_FAULT_OTHER;
 	}
 	return rc;
 }
 
 static void count(const struct slot *s)
 {
-	struct endpoint_counts *c = &s->channel->channel->counts[s->req->endpoint];
+	struct endpoint_counts *c = &s->channel->channel->counts[s->req->answer.endpoint];
 	uint16_t status = s->exchange.answer.status;
 
 	c->requests++;
@@ -400,11 +401,11 @@ static void ended(struct slot *s)
 	int rc = 0;
 
 	count(s);
-	req->wire_bytes += x->wire_bytes;
-	req->connections += x->connections;
-	req->protocol_status = x->answer.status;
-	if (!req->first_byte_ns)
-		req->first_byte_ns = x->first_byte_ns;
+	req->answer.wire_bytes += x->wire_bytes;
+	req->answer.connections += x->connections;
+	req->answer.protocol_status = x->answer.status;
+	if (!req->answer.first_byte_ns)
+		req->answer.first_byte_ns = x->first_byte_ns;
 	s->small[s->small_used] = '\0';
 	if (x->status < 0) {
 		fault_of_exchange(s);
@@ -421,9 +422,9 @@ static void ended(struct slot *s)
 		}
 		fault_of_answer(s);
 	} else if (s->step == STEP_EXPLAIN) {
-		req->status = -EACCES;
-		req->fault = REQ_FAULT_DENIED;
-		req->why = "a GET is allowed, a HEAD is not";
+		req->answer.status = -EACCES;
+		req->answer.fault = REQ_FAULT_DENIED;
+		req->answer.why = "a GET is allowed, a HEAD is not";
 	} else {
 		if (slot_lists(s))
 			rc = settle_list(s);
@@ -437,8 +438,9 @@ static void ended(struct slot *s)
 			succeed(s);
 			return;
 		}
-		req->status = rc;
-		req->fault = req->fault ? req->fault : (uint8_t)REQ_FAULT_OTHER;
+		req->answer.status = rc;
+		req->answer.fault =
+			req->answer.fault ? req->answer.fault : (uint8_t)REQ_FAULT_OTHER;
 	}
 	finish(s);
 }

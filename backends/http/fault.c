@@ -11,11 +11,11 @@ enum { PATIENCE_S = 3600, SKEW_MAX_S = 900 };
 static void say(struct request *req, int status, enum request_fault fault, bool transient,
 		const char *why)
 {
-	req->status = status;
-	req->fault = (uint8_t)fault;
-	req->transient = transient;
-	if (why || !req->why)
-		req->why = why;
+	req->answer.status = status;
+	req->answer.fault = (uint8_t)fault;
+	req->answer.transient = transient;
+	if (why || !req->answer.why)
+		req->answer.why = why;
 }
 
 /* No whole answer. */
@@ -150,7 +150,7 @@ static void by_status(struct request *req, unsigned status)
 
 static int code_element(void *user, const char *path, const char *text)
 {
-	struct answer *a = user;
+	struct http_answer *a = user;
 	size_t n = strlen(text);
 
 	if (strcmp(path, "Error/Code") == 0 && n < sizeof(a->code))
@@ -161,7 +161,7 @@ static int code_element(void *user, const char *path, const char *text)
 /* "<Error><Code>…" */
 static void find_code(struct slot *s)
 {
-	struct answer *a = &s->exchange.answer;
+	struct http_answer *a = &s->exchange.answer;
 	struct xml *x;
 
 	if (a->code[0] || !s->small_used || s->small[0] != '<' || xml_open(&x, code_element, a) < 0)
@@ -195,11 +195,11 @@ static bool mend(struct slot *s, const char *code)
 
 	if (refused_for_time(code, date)) {
 		atomic_store(&ch->store->skew, clock_off(date));
-		say(s->req, -EACCES, REQ_FAULT_DENIED, s->req->attempts <= 2,
+		say(s->req, -EACCES, REQ_FAULT_DENIED, s->req->answer.attempts <= 2,
 		    "the clocks of this machine and the store differ too much");
 		return true;
 	}
-	if (expired && s->req->attempts <= 2 &&
+	if (expired && s->req->answer.attempts <= 2 &&
 	    credentials_expired(&ch->store->credentials, &ch->credentials)) {
 		say(s->req, -EACCES, REQ_FAULT_DENIED, true, "the credentials have expired");
 		return true;
@@ -214,13 +214,13 @@ static bool mend(struct slot *s, const char *code)
 
 void fault_of_answer(struct slot *s)
 {
-	struct answer *a = &s->exchange.answer;
+	struct http_answer *a = &s->exchange.answer;
 	const struct meaning *m;
 	uint64_t retry_after_s;
 
 	find_code(s);
 	retry_after_s = answer_retry_after(a);
-	s->req->retry_after_ns =
+	s->req->answer.retry_after_ns =
 		(retry_after_s < PATIENCE_S ? retry_after_s : PATIENCE_S) * UINT64_C(1000000000);
 	if (mend(s, a->code))
 		return;
@@ -242,7 +242,8 @@ void fault_of_key(struct slot *s, struct request_key *k, const char *code)
 	k->status = m->status;
 	k->why = m->why;
 	k->again = m->transient;
-	if (m->status != -ENOENT && (!s->req->fault || (m->transient && !s->req->transient)))
+	if (m->status != -ENOENT &&
+	    (!s->req->answer.fault || (m->transient && !s->req->answer.transient)))
 		say(s->req, m->status, m->fault, m->transient, m->why);
 }
 
@@ -259,5 +260,5 @@ int fault_in_success(struct slot *s)
 		say(req, m->status, m->fault, m->transient, m->why);
 	else
 		say(req, -EIO, REQ_FAULT_SERVER, true, "an error in an answer that says success");
-	return req->status;
+	return req->answer.status;
 }

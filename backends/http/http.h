@@ -288,7 +288,7 @@ static inline const struct server *slot_server(const struct slot *s)
 {
 	const struct http_store *http = s->channel->store;
 
-	return &http->servers.list[s->req->endpoint % http->servers.count];
+	return &http->servers.list[s->req->answer.endpoint % http->servers.count];
 }
 
 static inline struct upload *slot_upload(const struct slot *s)
@@ -313,7 +313,7 @@ static inline bool slot_reads_all(const struct slot *s)
 {
 	const struct request *req = s->req;
 
-	return req->offset == 0 && req->done_bytes == 0 && req->length == req->object->size;
+	return req->offset == 0 && req->answer.done_bytes == 0 && req->length == req->object->size;
 }
 
 /* Parts written; of an upload of unknown length all but the last are full. */

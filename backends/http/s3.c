@@ -272,8 +272,8 @@ static int make_step(struct slot *s, struct http_request *r)
 	case STEP_GET:
 		if (slot_reads_all(s))
 			return ask_for_sum(s, r);
-		http_request_range(r, "range", req->offset + req->done_bytes,
-				   req->length - req->done_bytes);
+		http_request_range(r, "range", req->offset + req->answer.done_bytes,
+				   req->length - req->answer.done_bytes);
 		break;
 	case STEP_EXPLAIN:
 		http_request_range(r, "range", 0, 1);
@@ -363,7 +363,7 @@ static int read_upload(struct slot *s)
 	xml_close(x);
 	if (rc == 0 && u->id[0])
 		return 0;
-	s->req->why = "the server began an upload and did not name it";
+	s->req->answer.why = "the server began an upload and did not name it";
 	return -EPROTO;
 }
 
@@ -385,7 +385,7 @@ int s3_read(struct slot *s)
 	}
 	if (n && !t.full)
 		return 0;
-	s->req->why = "the server took a part and did not name it";
+	s->req->answer.why = "the server took a part and did not name it";
 	return -EPROTO;
 }
 

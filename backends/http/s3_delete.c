@@ -45,15 +45,15 @@ static const char *delete_piece(const struct slot *s, uint64_t piece, char buffe
 
 	if (piece == 0)
 		return "<Delete xmlns=\"http://s3.amazonaws.com/doc/2006-03-01/\">";
-	if (piece == req->key_count + 1ull)
+	if (piece == req->batch.count + 1ull)
 		return "</Delete>";
-	if (piece > req->key_count + 1ull)
+	if (piece > req->batch.count + 1ull)
 		return NULL;
-	if (!req->keys[piece - 1].again)
+	if (!req->batch.keys[piece - 1].again)
 		return "";
 	text_add(&t, "<Object><Key>");
 	add_escaped(&t, s->channel->store->prefix);
-	add_escaped(&t, req->keys[piece - 1].key);
+	add_escaped(&t, req->batch.keys[piece - 1].key);
 	text_add(&t, "</Key></Object>");
 	return buffer;
 }
@@ -64,8 +64,8 @@ static uint32_t choose_keys(struct slot *s)
 	size_t prefix = strlen(s->channel->store->prefix);
 	uint32_t n = 0;
 
-	for (uint32_t i = 0; i < s->req->key_count; i++) {
-		struct request_key *k = &s->req->keys[i];
+	for (uint32_t i = 0; i < s->req->batch.count; i++) {
+		struct request_key *k = &s->req->batch.keys[i];
 		const unsigned char *c = (const unsigned char *)k->key;
 
 		if (!k->again)
@@ -89,7 +89,7 @@ int s3_make_delete(struct slot *s, struct http_request *r)
 
 	if (!choose_keys(s)) {
 		s3_deleted(s);
-		return s->req->status ? s->req->status : -EINVAL;
+		return s->req->answer.status ? s->req->answer.status : -EINVAL;
 	}
 	http_request_query(r, "delete", "");
 	body_of_pieces(s, delete_piece);
@@ -112,9 +112,9 @@ static struct request_key *find_key(struct slot *s, const char *name)
 
 	if (strncmp(name, prefix, n) != 0)
 		return NULL;
-	for (uint32_t i = 0; i < req->key_count; i++) {
-		uint32_t at = (s->answered + i) % req->key_count;
-		struct request_key *k = &req->keys[at];
+	for (uint32_t i = 0; i < req->batch.count; i++) {
+		uint32_t at = (s->answered + i) % req->batch.count;
+		struct request_key *k = &req->batch.keys[at];
 
 		if (k->status != -EINPROGRESS || strcmp(k->key, name + n) != 0)
 			continue;
@@ -126,7 +126,7 @@ static struct request_key *find_key(struct slot *s, const char *name)
 
 int s3_deleted_element(struct slot *s, const char *path, const char *text)
 {
-	struct answer *a = &s->exchange.answer;
+	struct http_answer *a = &s->exchange.answer;
 	struct request_key *k;
 
 	if (strcmp(path, "DeleteResult/Deleted/Key") == 0 ||
@@ -157,9 +157,9 @@ void s3_deleted(struct slot *s)
 	struct request *req = s->req;
 	const struct request_key *worst = NULL;
 
-	req->transient = false;
-	for (uint32_t i = 0; i < req->key_count; i++) {
-		struct request_key *k = &req->keys[i];
+	req->answer.transient = false;
+	for (uint32_t i = 0; i < req->batch.count; i++) {
+		struct request_key *k = &req->batch.keys[i];
 
 		if (k->status == -EINPROGRESS) {
 			k->status = -EPROTO;
@@ -168,12 +168,12 @@ void s3_deleted(struct slot *s)
 		}
 		if (k->status && k->status != -ENOENT && (!worst || (k->again && !worst->again)))
 			worst = k;
-		req->transient = req->transient || k->again;
+		req->answer.transient = req->answer.transient || k->again;
 	}
-	req->status = worst ? worst->status : 0;
-	req->why = worst ? worst->why : NULL;
+	req->answer.status = worst ? worst->status : 0;
+	req->answer.why = worst ? worst->why : NULL;
 	if (!worst)
-		req->fault = REQ_FAULT_NONE;
-	else if (!req->fault)
-		req->fault = REQ_FAULT_OTHER;
+		req->answer.fault = REQ_FAULT_NONE;
+	else if (!req->answer.fault)
+		req->answer.fault = REQ_FAULT_OTHER;
 }

@@ -59,7 +59,7 @@ int slot_sum_received(struct slot *s)
 
 int slot_sum_compare(struct slot *s)
 {
-	const struct answer *a = &s->exchange.answer;
+	const struct http_answer *a = &s->exchange.answer;
 	const char *message = s->sum.kind == SUM_MD5 ? a->md5 : a->crc32c;
 	char text[SUM_TEXT_BYTES];
 
@@ -70,6 +70,6 @@ int slot_sum_compare(struct slot *s)
 	if (strcmp(message, text) == 0 || strchr(message, '-'))
 		return 0;
 	/* Not tried again: whoever reads by pieces has seen the bytes. */
-	s->req->why = "the bytes that came have another checksum than the store says";
+	s->req->answer.why = "the bytes that came have another checksum than the store says";
 	return -EILSEQ;
 }

@@ -62,9 +62,10 @@ static void drop(struct object *o)
 
 bool upload_whole(const struct http_channel *ch, const struct request *req)
 {
-	uint64_t part = req->part ? req->part : http_part(ch->store->options, req->length);
+	uint64_t part =
+		req->begin.part ? req->begin.part : http_part(ch->store->options, req->length);
 
-	return req->length && req->length <= part && !req->shared;
+	return req->length && req->length <= part && !req->begin.shared;
 }
 
 /* Where the store gives uploads no name of its own: one that no other upload of the object has had. */
@@ -83,17 +84,17 @@ static void init(struct slot *s, struct upload *u)
 	const struct request *req = s->req;
 
 	u->length = req->length;
-	u->part = req->part ? req->part : http_part(http->options, req->length);
+	u->part = req->begin.part ? req->begin.part : http_part(http->options, req->length);
 	u->whole = upload_whole(s->channel, req);
-	u->shared = req->shared;
-	u->joined = req->shared && req->shared->id[0];
+	u->shared = req->begin.shared;
+	u->joined = req->begin.shared && req->begin.shared->id[0];
 	u->published = false;
 	u->proven = false;
 	u->met = u->met_bytes = u->after = 0;
 	atomic_store(&u->written, 0);
 	u->id[0] = '\0';
-	if (req->shared && u->joined)
-		memcpy(u->id, req->shared->id, sizeof(u->id));
+	if (req->begin.shared && u->joined)
+		memcpy(u->id, req->begin.shared->id, sizeof(u->id));
 	else if (!http->dialect->begins)
 		name(s, u);
 	if (u->etags)
@@ -121,8 +122,8 @@ static void begun(const struct slot *s)
 {
 	const struct upload *u = slot_upload(s);
 
-	if (s->req->shared && !u->joined)
-		memcpy(s->req->shared->id, u->id, sizeof(u->id));
+	if (s->req->op == REQ_BEGIN && s->req->begin.shared && !u->joined)
+		memcpy(s->req->begin.shared->id, u->id, sizeof(u->id));
 }
 
 void upload_begin(struct slot *s)
@@ -134,14 +135,14 @@ void upload_begin(struct slot *s)
 	if (!u) {
 		u = take(s->channel);
 		if (!u) {
-			req->why = "more objects begun at once than the queue is deep";
+			req->answer.why = "more objects begun at once than the queue is deep";
 			slot_done(s, -EMFILE);
 			return;
 		}
 		req->object->state[0] = (uintptr_t)u;
 		init(s, u);
-		req->why = forbidden(s, u);
-		if (req->why) {
+		req->answer.why = forbidden(s, u);
+		if (req->answer.why) {
 			drop(req->object);
 			slot_done(s, -EINVAL);
 			return;
@@ -251,11 +252,11 @@ int upload_lacks(struct slot *s)
 {
 	struct upload *u = slot_upload(s);
 
-	s->req->status = -ENODATA;
-	s->req->fault = REQ_FAULT_OTHER;
-	s->req->transient = false;
-	s->req->why = "parts of the upload have not come, or not whole";
-	s->req->done_bytes = u->met_bytes;
+	s->req->answer.status = -ENODATA;
+	s->req->answer.fault = REQ_FAULT_OTHER;
+	s->req->answer.transient = false;
+	s->req->answer.why = "parts of the upload have not come, or not whole";
+	s->req->answer.done_bytes = u->met_bytes;
 	/* They may come yet: a further commit asks for all anew. */
 	u->met = u->met_bytes = u->after = 0;
 	return -ENODATA;
@@ -293,11 +294,11 @@ bool upload_succeeds(struct slot *s)
 		return true;
 	case STEP_PUT:
 		u->published = true;
-		req->done_bytes = req->op == REQ_COMMIT ? 0 : req->length;
+		req->answer.done_bytes = req->op == REQ_COMMIT ? 0 : req->length;
 		break;
 	case STEP_PART:
 		atomic_fetch_add(&u->written, req->length);
-		req->done_bytes = req->length;
+		req->answer.done_bytes = req->length;
 		return true;
 	case STEP_PARTS:
 		return page(s);

@@ -197,16 +197,18 @@ void op_log_see(void *place, const struct request *req)
 		p->dropped++;
 		return;
 	}
-	r->submit_ns = req->submit_ns;
-	r->first_byte_ns = req->first_byte_ns;
-	r->done_ns = req->done_ns;
+	r->submit_ns = req->answer.submit_ns;
+	r->first_byte_ns = req->answer.first_byte_ns;
+	r->done_ns = req->answer.done_ns;
 	r->offset = moves ? req->offset : 0;
-	r->bytes = moves ? req->done_bytes : 0;
-	r->entries = req->op == REQ_LIST ? req->done_bytes : req->key_count ? req->key_count : 1;
+	r->bytes = moves ? req->answer.done_bytes : 0;
+	r->entries = req->op == REQ_LIST ? req->answer.done_bytes
+		     : request_keys(req) ? request_keys(req)
+					 : 1;
 	r->error = request_failed(req) ? request_text(req) : NULL;
-	r->attempts = req->attempts;
-	r->endpoint = req->endpoint;
-	r->protocol_status = req->protocol_status;
+	r->attempts = req->answer.attempts;
+	r->endpoint = req->answer.endpoint;
+	r->protocol_status = req->answer.protocol_status;
 	r->key_bytes = (uint16_t)key_bytes;
 	r->op = (uint8_t)req->op;
 	memcpy(r->key, key, key_bytes);

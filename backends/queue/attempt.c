@@ -5,6 +5,24 @@
 
 #include "backends/store.h"
 
+static int tickets_open(struct queue *q)
+{
+	uint32_t depth = q->channel.synchronous ? 1 : q->channel.depth;
+	uint32_t count = depth + (q->pieces ? depth : 0);
+
+	q->attempts = calloc(count, sizeof(*q->attempts));
+	q->free_tickets = calloc(depth, sizeof(*q->free_tickets));
+	if (!q->attempts || !q->free_tickets)
+		return -ENOMEM;
+	while (q->free_ticket_count < depth) {
+		q->free_tickets[q->free_ticket_count] = q->free_ticket_count;
+		q->free_ticket_count++;
+	}
+	for (uint32_t i = 0; q->pieces && i < depth; i++)
+		q->pieces[i].ticket = depth + i;
+	return 0;
+}
+
 int attempts_open(struct queue *q, struct err *err)
 {
 	const struct store *store = q->channel.store;
@@ -17,11 +35,15 @@ int attempts_open(struct queue *q, struct err *err)
 				       store->endpoints->count);
 	}
 	q->channel.counts = q->endpoint_counts;
+	if (tickets_open(q) < 0)
+		return err_set(err, -ENOMEM, "no memory for a queue of depth %u", q->channel.depth);
 	return retry_open(&q->retry, store->retry, q->channel.depth, seed, err);
 }
 
 void attempts_close(struct queue *q)
 {
+	free(q->free_tickets);
+	free(q->attempts);
 	free(q->endpoint_counts);
 	retry_close(&q->retry);
 }
@@ -30,67 +52,71 @@ void attempt_begin(struct queue *q, struct request *req, uint64_t now_ns)
 {
 	const struct backend_ops *ops = q->channel.store->ops;
 	struct endpoints *e = q->channel.store->endpoints;
+	struct attempt *a = attempt_of(q, req);
 
-	req->asked = !ops->asks || ops->asks(&q->channel, req);
-	req->attempt_ns = now_ns;
-	req->before_bytes = req->done_bytes;
-	req->before_wire_bytes = req->wire_bytes;
-	req->before_connections = req->connections;
-	if (e && req->asked)
-		req->endpoint = endpoints_choose(e, &q->retry.random,
-						 req->fault ? req->endpoint : UINT32_MAX, now_ns);
-	req->status = 0;
-	req->protocol_status = 0;
-	req->fault = REQ_FAULT_NONE;
-	req->transient = false;
-	req->why = NULL;
-	req->retry_after_ns = 0;
+	a->asked = !ops->asks || ops->asks(&q->channel, req);
+	a->begin_ns = now_ns;
+	a->before_bytes = req->answer.done_bytes;
+	a->before_wire_bytes = req->answer.wire_bytes;
+	a->before_connections = req->answer.connections;
+	if (e && a->asked)
+		req->answer.endpoint = endpoints_choose(
+			e, &q->retry.random, req->answer.fault ? req->answer.endpoint : UINT32_MAX,
+			now_ns);
+	req->answer.status = 0;
+	req->answer.protocol_status = 0;
+	req->answer.fault = REQ_FAULT_NONE;
+	req->answer.transient = false;
+	req->answer.why = NULL;
+	req->answer.retry_after_ns = 0;
 }
 
 /* An answer that is no failure: what was asked for is not there. */
 static bool absent(const struct request *req)
 {
-	return req->status == -ENOENT && (req->op == REQ_STAT || req->op == REQ_DELETE);
+	return req->answer.status == -ENOENT && (req->op == REQ_STAT || req->op == REQ_DELETE);
 }
 
 static void count(struct queue *q, const struct request *req, uint64_t took_ns)
 {
-	struct endpoint_counts *c = &q->endpoint_counts[req->endpoint];
+	struct endpoint_counts *c = &q->endpoint_counts[req->answer.endpoint];
+	const struct attempt *a = attempt_of(q, req);
 	bool moves = req->op == REQ_READ || req->op == REQ_WRITE;
 
 	c->attempts++;
-	c->wire_bytes += req->wire_bytes - req->before_wire_bytes;
-	c->connections += req->connections - req->before_connections;
+	c->wire_bytes += req->answer.wire_bytes - a->before_wire_bytes;
+	c->connections += req->answer.connections - a->before_connections;
 	c->time_ns += took_ns;
 	c->max_ns = took_ns > c->max_ns ? took_ns : c->max_ns;
 	c->latency[tally_latency_bucket(took_ns)]++;
-	if (moves && req->done_bytes > req->before_bytes)
-		c->bytes += req->done_bytes - req->before_bytes;
-	if (req->fault == REQ_FAULT_NONE || absent(req))
+	if (moves && req->answer.done_bytes > a->before_bytes)
+		c->bytes += req->answer.done_bytes - a->before_bytes;
+	if (req->answer.fault == REQ_FAULT_NONE || absent(req))
 		return;
 	c->failures++;
-	c->fault[req->fault < REQ_FAULTS ? req->fault : REQ_FAULT_OTHER]++;
+	c->fault[req->answer.fault < REQ_FAULTS ? req->answer.fault : REQ_FAULT_OTHER]++;
 }
 
 bool attempt_end(struct queue *q, struct request *req, uint64_t now_ns, uint64_t *again_ns)
 {
-	uint64_t took_ns = now_ns > req->attempt_ns ? now_ns - req->attempt_ns : 0;
+	const struct attempt *a = attempt_of(q, req);
+	uint64_t took_ns = now_ns > a->begin_ns ? now_ns - a->begin_ns : 0;
 
-	if (q->endpoint_counts && req->asked) {
+	if (q->endpoint_counts && a->asked) {
 		count(q, req, took_ns);
-		endpoints_done(q->channel.store->endpoints, req->endpoint, req->fault, took_ns,
-			       now_ns);
+		endpoints_done(q->channel.store->endpoints, req->answer.endpoint, req->answer.fault,
+			       took_ns, now_ns);
 	}
-	if (req->status >= 0) {
+	if (req->answer.status >= 0) {
 		retry_succeeded(&q->retry);
 		return false;
 	}
-	if (req->attempts == 1)
-		req->first_attempt_ns = now_ns;
+	if (req->answer.attempts == 1)
+		req->answer.first_attempt_ns = now_ns;
 	if (!retry_allows(&q->retry, req))
 		return false;
 	*again_ns = retry_at(&q->retry, req, now_ns);
-	req->attempts++;
+	req->answer.attempts++;
 	return true;
 }
 

@@ -5,6 +5,20 @@
 
 #include "backends/queue/queue.h"
 
+/* The attempt under way at a request. done_bytes, wire_bytes and connections of the answer as they were before
+ * it; asked: it goes to the store. */
+struct attempt {
+	uint64_t begin_ns;
+	uint64_t before_bytes, before_wire_bytes;
+	uint32_t before_connections;
+	bool asked;
+};
+
+static inline struct attempt *attempt_of(const struct queue *q, const struct request *req)
+{
+	return &q->attempts[req->ticket];
+}
+
 /* What a queue keeps for it. */
 int attempts_open(struct queue *q, struct err *err);
 void attempts_close(struct queue *q);

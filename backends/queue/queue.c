@@ -131,51 +131,42 @@ void queue_memory(struct queue *q, void *base, uint64_t bytes)
 
 static void prepare(const struct queue *q, struct request *req, uint64_t now_ns)
 {
-	req->submit_ns = now_ns;
-	req->first_byte_ns = 0;
-	req->done_ns = 0;
-	req->done_bytes = 0;
-	req->before_bytes = 0;
-	req->retry_after_ns = 0;
-	req->lead = 0;
-	req->status = 0;
-	req->protocol_status = 0;
-	req->fault = REQ_FAULT_NONE;
-	req->transient = false;
-	req->why = NULL;
-	req->wire_bytes = 0;
-	req->connections = 0;
-	req->attempts = 1;
-	req->endpoint = q->channel.store->place.endpoint;
-	for (uint32_t i = 0; i < req->key_count; i++) {
-		req->keys[i].status = -EINPROGRESS;
-		req->keys[i].why = NULL;
-		req->keys[i].again = true;
+	req->answer = (struct answer){
+		.submit_ns = now_ns,
+		.attempts = 1,
+		.endpoint = q->channel.store->place.endpoint,
+	};
+	for (uint32_t i = 0; i < request_keys(req); i++) {
+		req->batch.keys[i].status = -EINPROGRESS;
+		req->batch.keys[i].why = NULL;
+		req->batch.keys[i].again = true;
 	}
+	attempt_of(q, req)->before_bytes = 0;
 }
 
 static void finish(struct queue *q, struct request *req)
 {
 	struct queue_counts *counts = &q->stats->op[req->op];
-	uint64_t due_ns = req->due_ns ? req->due_ns : req->submit_ns;
-	uint64_t service_ns = req->done_ns - req->submit_ns;
+	uint64_t due_ns = req->due_ns ? req->due_ns : req->answer.submit_ns;
+	uint64_t service_ns = req->answer.done_ns - req->answer.submit_ns;
 
 	counts->operations++;
 	if (req->op == REQ_READ || req->op == REQ_WRITE)
-		counts->bytes += req->done_bytes;
+		counts->bytes += req->answer.done_bytes;
 	counts->errors += request_failures(req);
 	if (q->timeout_ns && service_ns > q->timeout_ns)
 		counts->late++;
 	hist_record(&q->stats->service[req->op], service_ns);
-	if (req->attempts > 1) {
-		counts->retries += req->attempts - 1;
+	if (req->answer.attempts > 1) {
+		counts->retries += req->answer.attempts - 1;
 		hist_record(&q->stats->retried[req->op], service_ns);
-		hist_record(&q->stats->first[req->op], req->first_attempt_ns - req->submit_ns);
+		hist_record(&q->stats->first[req->op],
+			    req->answer.first_attempt_ns - req->answer.submit_ns);
 	}
 	hist_record(&q->stats->response[req->op],
-		    req->done_ns > due_ns ? req->done_ns - due_ns : 0);
-	if (req->done_ns > q->now_ns)
-		q->now_ns = req->done_ns;
+		    req->answer.done_ns > due_ns ? req->answer.done_ns - due_ns : 0);
+	if (req->answer.done_ns > q->now_ns)
+		q->now_ns = req->answer.done_ns;
 	for (uint32_t i = 0; i < q->observer_count; i++)
 		q->observers[i].observe(q->observers[i].argument, req);
 }
@@ -184,16 +175,18 @@ static void finish(struct queue *q, struct request *req)
  * the object is shorter than asked for, or takes no more. */
 static bool falls_short(struct queue *q, struct request *req)
 {
-	if ((req->op != REQ_READ && req->op != REQ_WRITE) || req->status ||
-	    req->done_bytes >= req->length)
+	struct attempt *a = attempt_of(q, req);
+
+	if ((req->op != REQ_READ && req->op != REQ_WRITE) || req->answer.status ||
+	    req->answer.done_bytes >= req->length)
 		return false;
-	if (req->done_bytes == req->before_bytes) {
-		req->status = req->op == REQ_READ ? -ENODATA : -EIO;
+	if (req->answer.done_bytes == a->before_bytes) {
+		req->answer.status = req->op == REQ_READ ? -ENODATA : -EIO;
 		return false;
 	}
 	q->stats->op[req->op].short_transfers++;
-	req->before_bytes = req->done_bytes;
-	req->done_ns = 0;
+	a->before_bytes = req->answer.done_bytes;
+	req->answer.done_ns = 0;
 	return true;
 }
 
@@ -218,9 +211,10 @@ static bool goes_on(struct queue *q, struct request *req, uint64_t *again_ns)
 	q->out--;
 	*again_ns = 0;
 	if (attempts_matter(q)) {
-		now_ns = req->done_ns ? req->done_ns : clock_now(q->channel.store->clock);
+		now_ns = req->answer.done_ns ? req->answer.done_ns
+					     : clock_now(q->channel.store->clock);
 		if (attempt_end(q, req, now_ns, again_ns)) {
-			req->done_ns = 0;
+			req->answer.done_ns = 0;
 			return true;
 		}
 	}
@@ -256,12 +250,13 @@ static bool streams(const struct queue *q, const struct request *req)
 static bool piece_begin(struct queue *q, struct request *req, struct request *piece, uint64_t at)
 {
 	uint64_t align = q->channel.store->alignment;
-	uint64_t room = req->window - req->window % align;
+	uint64_t room = req->buffer_bytes - req->buffer_bytes % align;
 	uint64_t end = req->offset + req->length;
 	uint64_t stop = at - at % align + room;
+	uint32_t ticket = piece->ticket;
 	int rc = 0;
 
-	if (req->status || at >= end)
+	if (req->answer.status || at >= end)
 		return false;
 	if (stop > end)
 		stop = end;
@@ -271,40 +266,43 @@ static bool piece_begin(struct queue *q, struct request *req, struct request *pi
 				  .length = stop - at,
 				  .data = req->data,
 				  .user = req,
-				  .attempts = 1};
+				  .answer.attempts = 1,
+				  .ticket = ticket};
+	attempt_of(q, piece)->before_bytes = 0;
 	if (!room)
 		rc = -EINVAL;
 	else if (req->op == REQ_WRITE)
 		rc = req->chunk(req, at, req->data, piece->length);
 	if (rc < 0)
-		req->status = rc;
+		req->answer.status = rc;
 	return rc >= 0;
 }
 
 static void piece_end(struct request *req, const struct request *piece)
 {
-	int rc = piece->status;
+	int rc = piece->answer.status;
 
 	if (req->op == REQ_READ && rc == 0)
-		rc = req->chunk(req, piece->offset, (char *)req->data + piece->lead, piece->length);
-	req->status = rc < 0 ? rc : 0;
-	req->done_bytes += piece->done_bytes;
-	req->protocol_status = piece->protocol_status;
-	req->fault = piece->fault;
-	req->why = piece->why;
-	req->endpoint = piece->endpoint;
-	req->wire_bytes += piece->wire_bytes;
-	req->connections += piece->connections;
-	if (piece->attempts > 1 && req->attempts == 1)
-		req->first_attempt_ns = piece->first_attempt_ns;
-	req->attempts += piece->attempts - 1;
-	if (!req->first_byte_ns)
-		req->first_byte_ns = piece->first_byte_ns;
+		rc = req->chunk(req, piece->offset, (char *)req->data + piece->answer.lead,
+				piece->length);
+	req->answer.status = rc < 0 ? rc : 0;
+	req->answer.done_bytes += piece->answer.done_bytes;
+	req->answer.protocol_status = piece->answer.protocol_status;
+	req->answer.fault = piece->answer.fault;
+	req->answer.why = piece->answer.why;
+	req->answer.endpoint = piece->answer.endpoint;
+	req->answer.wire_bytes += piece->answer.wire_bytes;
+	req->answer.connections += piece->answer.connections;
+	if (piece->answer.attempts > 1 && req->answer.attempts == 1)
+		req->answer.first_attempt_ns = piece->answer.first_attempt_ns;
+	req->answer.attempts += piece->answer.attempts - 1;
+	if (!req->answer.first_byte_ns)
+		req->answer.first_byte_ns = piece->answer.first_byte_ns;
 }
 
 static void run_stream(struct queue *q, struct request *req)
 {
-	struct request piece;
+	struct request piece = {.ticket = req->ticket};
 
 	for (uint64_t at = req->offset; piece_begin(q, req, &piece, at);
 	     at = piece.offset + piece.length) {
@@ -321,8 +319,8 @@ static void run(struct queue *q, struct request *req, uint64_t now_ns)
 		run_stream(q, req);
 	else
 		run_whole(q, req);
-	if (!req->done_ns)
-		req->done_ns = clock_now(q->channel.store->clock);
+	if (!req->answer.done_ns)
+		req->answer.done_ns = clock_now(q->channel.store->clock);
 	finish(q, req);
 }
 
@@ -333,11 +331,19 @@ static void done_push(struct queue *q, struct request *req)
 	q->done[tail < q->channel.depth ? tail : tail - q->channel.depth] = req;
 }
 
+/* An asynchronous request has ended: its ticket is free. */
+static void finish_async(struct queue *q, struct request *req)
+{
+	q->free_tickets[q->free_ticket_count++] = req->ticket;
+	finish(q, req);
+}
+
 static void submit_sync(struct queue *q, struct request *const *reqs, uint32_t n, uint64_t now_ns)
 {
 	for (uint32_t i = 0; i < n; i++) {
+		reqs[i]->ticket = 0;
 		run(q, reqs[i], now_ns);
-		now_ns = reqs[i]->done_ns;
+		now_ns = reqs[i]->answer.done_ns;
 		done_push(q, reqs[i]);
 	}
 }
@@ -359,8 +365,8 @@ static void stream_start(struct queue *q, struct request *req)
 
 	if (stream_on(q, req, piece, req->offset))
 		return;
-	req->done_ns = clock_now(q->channel.store->clock);
-	finish(q, req);
+	req->answer.done_ns = clock_now(q->channel.store->clock);
+	finish_async(q, req);
 	done_push(q, req);
 }
 
@@ -369,8 +375,10 @@ static void submit_async(struct queue *q, struct request *const *reqs, uint32_t 
 {
 	uint32_t from = 0;
 
-	for (uint32_t i = 0; i < n; i++)
+	for (uint32_t i = 0; i < n; i++) {
+		reqs[i]->ticket = q->free_tickets[--q->free_ticket_count];
 		prepare(q, reqs[i], now_ns);
+	}
 	for (uint32_t i = 0; i < n; i++) {
 		if (!streams(q, reqs[i]))
 			continue;
@@ -444,11 +452,11 @@ static uint32_t settle(struct queue *q, struct request **done, uint32_t n)
 		}
 		if (is_piece(q, req) && !(req = piece_done(q, req)))
 			continue;
-		if (!req->done_ns) {
+		if (!req->answer.done_ns) {
 			now_ns = now_ns ? now_ns : clock_now(q->channel.store->clock);
-			req->done_ns = now_ns;
+			req->answer.done_ns = now_ns;
 		}
-		finish(q, req);
+		finish_async(q, req);
 		done[kept++] = req;
 	}
 	return kept;
@@ -527,16 +535,17 @@ int queue_do(struct queue *q, struct request *req)
 	struct request *done;
 
 	if (q->in_flight) {
-		req->status = -EBUSY;
+		req->answer.status = -EBUSY;
 		return -EBUSY;
 	}
 	if (synchronous(q)) {
+		req->ticket = 0;
 		run(q, req, clock_now(q->channel.store->clock));
-		return req->status;
+		return req->answer.status;
 	}
 	queue_submit(q, &req, 1);
 	queue_reap(q, &done, 1, 1, UINT64_MAX);
-	return req->status;
+	return req->answer.status;
 }
 
 uint64_t queue_buffer_bytes(const struct store *store, uint64_t length)

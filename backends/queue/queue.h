@@ -51,6 +51,10 @@ struct queue {
 	/* Asynchronous channels: the piece under way of each streamed request. [depth] */
 	struct request *pieces, **free_pieces;
 	uint32_t free_count;
+	/* The attempts under way, by the ticket of their request. A synchronous channel has one; else tickets
+	 * below depth are the requests' (those that are free: free_tickets), the pieces' follow. */
+	struct attempt *attempts;
+	uint32_t *free_tickets, free_ticket_count;
 	uint32_t out; /* attempts that the backend holds */
 	struct retry retry;
 	struct endpoint_counts *endpoint_counts; /* [store->endpoints->count] */

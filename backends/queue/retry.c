@@ -38,7 +38,7 @@ void retry_close(struct retry *r)
 
 bool retry_allows(struct retry *r, const struct request *req)
 {
-	if (!r->options || !req->transient || req->attempts >= r->options->attempts)
+	if (!r->options || !req->answer.transient || req->answer.attempts >= r->options->attempts)
 		return false;
 	if (!r->options->budget)
 		return true;
@@ -52,12 +52,12 @@ uint64_t retry_at(struct retry *r, const struct request *req, uint64_t now_ns)
 {
 	uint64_t bound = r->options->first_ns, wait;
 
-	for (uint32_t n = 1; n < req->attempts && bound < r->options->longest_ns; n++)
+	for (uint32_t n = 1; n < req->answer.attempts && bound < r->options->longest_ns; n++)
 		bound *= 2;
 	if (bound > r->options->longest_ns)
 		bound = r->options->longest_ns;
 	wait = random_next(&r->random) % bound;
-	return now_ns + (wait > req->retry_after_ns ? wait : req->retry_after_ns);
+	return now_ns + (wait > req->answer.retry_after_ns ? wait : req->answer.retry_after_ns);
 }
 
 void retry_succeeded(struct retry *r)

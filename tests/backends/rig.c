@@ -55,7 +55,7 @@ int rig_do(struct queue *q, struct object *o, enum request_op op, uint64_t offse
 	int status = queue_do(q, &req);
 
 	if (done_bytes)
-		*done_bytes = req.done_bytes;
+		*done_bytes = req.answer.done_bytes;
 	return status;
 }
 

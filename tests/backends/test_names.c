@@ -110,8 +110,8 @@ static uint64_t list_pages(struct queue *q, const char *key, uint64_t page, stru
 			.op = REQ_LIST, .object = &o, .length = page, .listing = &l, .user = s};
 
 		CU_ASSERT_EQUAL_FATAL(queue_do(q, &req), 0);
-		CU_ASSERT_TRUE(req.done_bytes <= (page ? page : LIST_PAGE_ENTRIES));
-		entries += req.done_bytes;
+		CU_ASSERT_TRUE(req.answer.done_bytes <= (page ? page : LIST_PAGE_ENTRIES));
+		entries += req.answer.done_bytes;
 	}
 	return entries;
 }

@@ -100,9 +100,9 @@ static void test_stamps(void)
 		0);
 	CU_ASSERT_EQUAL_FATAL(queue_open(&q, &r.store, 1, NULL), 0);
 	CU_ASSERT_EQUAL(queue_do(&q, &req), 0);
-	CU_ASSERT_EQUAL(req.submit_ns, start_ns);
-	CU_ASSERT_EQUAL(req.first_byte_ns, start_ns + 4 * MS);
-	CU_ASSERT_EQUAL(req.done_ns, start_ns + 6 * MS);
+	CU_ASSERT_EQUAL(req.answer.submit_ns, start_ns);
+	CU_ASSERT_EQUAL(req.answer.first_byte_ns, start_ns + 4 * MS);
+	CU_ASSERT_EQUAL(req.answer.done_ns, start_ns + 6 * MS);
 	CU_ASSERT_EQUAL(rig_do(&q, &o, REQ_OPEN, 0, 0, NULL, NULL), 0);
 	CU_ASSERT_EQUAL(rig_do(&q, &o, REQ_CLOSE, 0, 0, NULL, NULL), 0);
 	CU_ASSERT_EQUAL(clock_now(r.clock), start_ns + 13 * MS);
@@ -110,8 +110,8 @@ static void test_stamps(void)
 	clock_advance(r.clock, 5 * MS);
 	req.due_ns = start_ns + 14 * MS;
 	CU_ASSERT_EQUAL(queue_do(&q, &req), 0);
-	CU_ASSERT_EQUAL(req.submit_ns, start_ns + 18 * MS);
-	CU_ASSERT_EQUAL(req.done_ns, start_ns + 24 * MS);
+	CU_ASSERT_EQUAL(req.answer.submit_ns, start_ns + 18 * MS);
+	CU_ASSERT_EQUAL(req.answer.done_ns, start_ns + 24 * MS);
 	CU_ASSERT_EQUAL(q.stats->service[REQ_READ].max_ns, 6 * MS);
 	CU_ASSERT_EQUAL(q.stats->response[REQ_READ].max_ns, 10 * MS);
 	queue_close(&q);
@@ -191,10 +191,10 @@ static void test_earliest_first(void)
 	CU_ASSERT_EQUAL(queue_submit(&q, list, COUNT), 0);
 	CU_ASSERT_EQUAL(queue_reap(&q, done, COUNT, COUNT, UINT64_MAX), COUNT);
 	for (uint32_t i = 0; i < COUNT; i++) {
-		double ms = (double)(done[i]->done_ns - start_ns) / MS;
+		double ms = (double)(done[i]->answer.done_ns - start_ns) / MS;
 
-		CU_ASSERT(done[i]->done_ns >= last);
-		last = done[i]->done_ns;
+		CU_ASSERT(done[i]->answer.done_ns >= last);
+		last = done[i]->answer.done_ns;
 		sum += ms;
 		squares += ms * ms;
 	}
@@ -332,8 +332,8 @@ static void test_oversleep_is_not_the_stores(void)
 			struct request req = {.op = REQ_READ, .object = &o, .length = MB / 5};
 
 			CU_ASSERT_EQUAL(queue_do(&q, &req), 0);
-			first = first ? first : req.submit_ns;
-			last = req.done_ns;
+			first = first ? first : req.answer.submit_ns;
+			last = req.answer.done_ns;
 		}
 		CU_ASSERT(clock_now(&clock) >= last);
 		best = last - first < best ? last - first : best;

@@ -16,7 +16,7 @@ static void terminated(const char *text, size_t size)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	const char *at = (const char *)data, *end = at + size;
-	struct answer a;
+	struct http_answer a;
 
 	answer_clear(&a);
 	while (at < end) {

@@ -46,7 +46,7 @@ void batch_delete_flush(struct batch_delete *r)
 {
 	struct object o = {0};
 	struct request req = {
-		.op = REQ_DELETE, .object = &o, .keys = r->keys, .key_count = r->count};
+		.op = REQ_DELETE, .object = &o, .batch.keys = r->keys, .batch.count = r->count};
 
 	if (!r->count)
 		return;
@@ -56,10 +56,10 @@ void batch_delete_flush(struct batch_delete *r)
 		struct request one = req;
 
 		snprintf(o.key, sizeof(o.key), "%s", r->keys[i].key);
-		one.status = r->keys[i].status;
-		one.why = r->keys[i].why;
-		one.keys = NULL;
-		one.key_count = 0;
+		one.answer.status = r->keys[i].status;
+		one.answer.why = r->keys[i].why;
+		one.batch.keys = NULL;
+		one.batch.count = 0;
 		r->removed(r->argument, &one, r->bytes[i]);
 	}
 	r->count = 0;

@@ -15,17 +15,18 @@ static void observer(void *argument, const struct request *req)
 {
 	struct crew_thread *w = argument;
 
-	w->retries += req->attempts > 1 ? req->attempts - 1 : 0;
-	timeline_add(&w->timeline, req->done_ns, SECOND_OPERATIONS, 1);
+	w->retries += req->answer.attempts > 1 ? req->answer.attempts - 1 : 0;
+	timeline_add(&w->timeline, req->answer.done_ns, SECOND_OPERATIONS, 1);
 	if (req->op != REQ_WRITE && req->op != REQ_READ)
 		return;
-	timeline_add(&w->timeline, req->done_ns,
+	timeline_add(&w->timeline, req->answer.done_ns,
 		     req->op == REQ_WRITE ? SECOND_BYTES_WRITTEN : SECOND_BYTES_READ,
-		     req->done_bytes);
+		     req->answer.done_bytes);
 	/* This thread alone adds. */
-	atomic_store_explicit(
-		&w->bytes, atomic_load_explicit(&w->bytes, memory_order_relaxed) + req->done_bytes,
-		memory_order_relaxed);
+	atomic_store_explicit(&w->bytes,
+			      atomic_load_explicit(&w->bytes, memory_order_relaxed) +
+				      req->answer.done_bytes,
+			      memory_order_relaxed);
 }
 
 int crew_open(struct crew *p, struct err *err)
@@ -235,12 +236,12 @@ static void say_failure(struct crew_thread *w, const struct request *req, int rc
 	char answer[16] = "";
 
 	err_set(&w->err, rc, "%s/%s: %s", w->crew->store->uri, req->object->key, text);
-	if (req->protocol_status)
-		snprintf(answer, sizeof(answer), "%u, ", req->protocol_status);
-	if (req->protocol_status || req->attempts > 1)
+	if (req->answer.protocol_status)
+		snprintf(answer, sizeof(answer), "%u, ", req->answer.protocol_status);
+	if (req->answer.protocol_status || req->answer.attempts > 1)
 		snprintf(w->err.text + strlen(w->err.text),
 			 sizeof(w->err.text) - strlen(w->err.text), " (%s%u attempt%s)", answer,
-			 req->attempts, req->attempts == 1 ? "" : "s");
+			 req->answer.attempts, req->answer.attempts == 1 ? "" : "s");
 }
 
 int crew_fail(struct crew_thread *w, const struct request *req, int rc, const char *text)
@@ -252,15 +253,16 @@ int crew_fail(struct crew_thread *w, const struct request *req, int rc, const ch
 	if (w->failure_count++ >= TALLY_FAILURES)
 		return rc;
 	f = &w->failures[w->failure_count - 1];
-	*f = (struct failure){
-		.offset = req->offset,
-		.length = req->length,
-		.error = rc,
-		.time_ns = req->done_ns > w->crew->start_ns ? req->done_ns - w->crew->start_ns : 0,
-		.rank = w->crew->store->place.rank,
-		.node = w->crew->store->place.node,
-		.protocol_status = req->protocol_status,
-		.attempts = req->attempts};
+	*f = (struct failure){.offset = req->offset,
+			      .length = req->length,
+			      .error = rc,
+			      .time_ns = req->answer.done_ns > w->crew->start_ns
+						 ? req->answer.done_ns - w->crew->start_ns
+						 : 0,
+			      .rank = w->crew->store->place.rank,
+			      .node = w->crew->store->place.node,
+			      .protocol_status = req->answer.protocol_status,
+			      .attempts = req->answer.attempts};
 	snprintf(f->operation, sizeof(f->operation), "%s", request_op_name(req->op));
 	snprintf(f->object, sizeof(f->object), "%.*s", FAILURE_OBJECT_BYTES - 1, req->object->key);
 	snprintf(f->text, sizeof(f->text), "%s", text);

@@ -37,8 +37,8 @@ static int begin_one(struct shared_object *s, struct shared_version *version, ui
 	struct request req = {.op = REQ_BEGIN,
 			      .object = &s->object,
 			      .length = s->length,
-			      .part = part,
-			      .shared = version};
+			      .begin.part = part,
+			      .begin.shared = version};
 	int rc = queue_do(&w->queue, &req);
 
 	s->begun = rc == 0;
@@ -78,13 +78,14 @@ static int publish(struct shared_object *s, struct crew_thread *w, struct err *e
 	char text[FAILURE_TEXT_BYTES];
 	int rc = queue_do(&w->queue, &req);
 
-	if (rc == 0 && req.done_bytes == s->length)
+	if (rc == 0 && req.answer.done_bytes == s->length)
 		return 0;
 	snprintf(text, sizeof(text), "%s", request_text(&req));
 	if (rc == 0 || rc == -ENODATA)
 		snprintf(text, sizeof(text),
 			 "%s%sthe store has %" PRIu64 " bytes of it, not %" PRIu64,
-			 req.why ? req.why : "", req.why ? ": " : "", req.done_bytes, s->length);
+			 req.answer.why ? req.answer.why : "", req.answer.why ? ": " : "",
+			 req.answer.done_bytes, s->length);
 	return fail(w, &req, rc ? rc : -EIO, text, err);
 }
 

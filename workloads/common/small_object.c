@@ -33,10 +33,10 @@ int small_object_load(struct queue *q, const char *key, uint64_t bytes_max, char
 
 	snprintf(o.key, sizeof(o.key), "%s", key);
 	rc = queue_do(q, &req);
-	if (rc == 0 && req.done_bytes > bytes_max)
+	if (rc == 0 && req.answer.done_bytes > bytes_max)
 		return err_set(err, -EINVAL, "%s/%s: has %llu bytes, which is too large",
-			       store->uri, key, (unsigned long long)req.done_bytes);
-	*length = req.done_bytes;
+			       store->uri, key, (unsigned long long)req.answer.done_bytes);
+	*length = req.answer.done_bytes;
 	if (rc == 0)
 		rc = -posix_memalign(&window, SMALL_ALIGNMENT,
 				     queue_buffer_bytes(store, *length) + 1);
@@ -47,10 +47,11 @@ int small_object_load(struct queue *q, const char *key, uint64_t bytes_max, char
 	if (rc < 0 || !window) {
 		free(window);
 		return err_set(err, rc, "%s/%s: %s", store->uri, key,
-			       req.status == rc ? request_text(&req) : request_status_text(rc));
+			       req.answer.status == rc ? request_text(&req)
+						       : request_status_text(rc));
 	}
 	/* With direct I/O the payload begins behind the window's start. */
-	memmove(window, (char *)window + req.lead, *length);
+	memmove(window, (char *)window + req.answer.lead, *length);
 	((char *)window)[*length] = '\0';
 	*text = window;
 	return 0;
@@ -59,7 +60,7 @@ int small_object_load(struct queue *q, const char *key, uint64_t bytes_max, char
 static int write_whole(struct queue *q, struct object *o, void *data, uint64_t length,
 		       const char **why)
 {
-	struct request req = {.op = REQ_BEGIN, .object = o, .length = length, .part = length};
+	struct request req = {.op = REQ_BEGIN, .object = o, .length = length, .begin.part = length};
 	int rc = queue_do(q, &req);
 
 	*why = request_text(&req);

@@ -35,7 +35,7 @@ static int send(struct object_write *o)
 		if (n <= o->window) {
 			fill(o, req->offset, req->data, n);
 		} else {
-			req->window = o->window;
+			req->buffer_bytes = o->window;
 			req->chunk = fill_window;
 		}
 	}
@@ -50,14 +50,15 @@ static int receive(struct object_write *o)
 
 	for (uint32_t i = 0; i < n; i++) {
 		const struct request *req = o->done[i];
-		uint64_t from_ns = req->submit_ns > o->done_ns ? req->submit_ns : o->done_ns;
+		uint64_t from_ns =
+			req->answer.submit_ns > o->done_ns ? req->answer.submit_ns : o->done_ns;
 
-		if (req->done_ns > from_ns) {
-			*o->wait_ns += req->done_ns - from_ns;
-			o->done_ns = req->done_ns;
+		if (req->answer.done_ns > from_ns) {
+			*o->wait_ns += req->answer.done_ns - from_ns;
+			o->done_ns = req->answer.done_ns;
 		}
-		if (req->status && rc == 0)
-			rc = crew_fail(o->w, req, req->status, request_text(req));
+		if (req->answer.status && rc == 0)
+			rc = crew_fail(o->w, req, req->answer.status, request_text(req));
 		o->free[o->free_count++] = o->done[i];
 	}
 	return rc;

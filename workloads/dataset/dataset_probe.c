@@ -85,7 +85,7 @@ static int read_head(struct looker *k, uint64_t bytes, struct err *err)
 	if (rc < 0)
 		refuse(k, rc, request_text(&req), err);
 	else
-		rc = check_head(k, (uint8_t *)k->window + req.lead, req.length, err);
+		rc = check_head(k, (uint8_t *)k->window + req.answer.lead, req.length, err);
 	queue_do(&k->queue, &(struct request){.op = REQ_CLOSE, .object = &k->object});
 	return rc;
 }
@@ -110,9 +110,9 @@ static int look_at(struct looker *k, uint64_t file, uint32_t which, struct err *
 	}
 	if (rc < 0)
 		return refuse(k, rc, request_text(&req), err);
-	k->bytes += req.done_bytes;
-	rc = check_size(k, req.done_bytes, err);
-	return rc < 0 || which ? rc : read_head(k, req.done_bytes, err);
+	k->bytes += req.answer.done_bytes;
+	rc = check_size(k, req.answer.done_bytes, err);
+	return rc < 0 || which ? rc : read_head(k, req.answer.done_bytes, err);
 }
 
 static int look(struct looker *k, struct store *store, uint32_t rank, struct err *err)

@@ -208,7 +208,7 @@ static int find_manifest(struct clean *c, const char *folder, struct group *grou
 /* What is not there or not empty is no error. Others are told at the end: the rest may still go. */
 static int settle(struct crew_thread *w, const struct request *req)
 {
-	int rc = req->status;
+	int rc = req->answer.status;
 
 	if (rc == 0 || rc == -ENOENT || rc == -ENOTEMPTY || rc == -EEXIST || rc == -ENOTDIR)
 		return rc;
@@ -255,7 +255,7 @@ static int clean_object(struct crew_thread *w, uint64_t i)
 	dataset_object_layout(&c->dataset, file, object, &l);
 	if (rc == -ENOENT) {
 		w->counts[COUNT_ABSENT]++;
-	} else if (rc == 0 && req.done_bytes != l.size) {
+	} else if (rc == 0 && req.answer.done_bytes != l.size) {
 		w->counts[COUNT_KEPT]++;
 	} else if (rc == 0) {
 		batch_delete_add(&c->deletes[w - w->crew->members], o.key, l.size);

@@ -407,7 +407,7 @@ static int look_at_file(struct crew_thread *w, uint64_t i)
 			w, &req, -EEXIST,
 			"is there already, and no manifest says that haul made it: it stays; "
 			"use another folder");
-	if (req.done_bytes == l.size) {
+	if (req.answer.done_bytes == l.size) {
 		w->counts[COUNT_WHOLE]++;
 		w->counts[COUNT_WHOLE_BYTES] += l.size;
 	} else {
@@ -436,11 +436,11 @@ static int make_file(struct crew_thread *w, uint64_t i)
 		rc = crew_do(w, &req);
 		if (rc < 0 && rc != -ENOENT)
 			return rc;
-		if (rc == 0 && req.done_bytes == l.size)
+		if (rc == 0 && req.answer.done_bytes == l.size)
 			return 0;
 	}
 	req = (struct request){
-		.op = REQ_BEGIN, .object = &o, .length = l.size, .part = piece_of(g, l.size)};
+		.op = REQ_BEGIN, .object = &o, .length = l.size, .begin.part = piece_of(g, l.size)};
 	rc = crew_do(w, &req);
 	if (rc < 0)
 		return rc;
@@ -472,10 +472,10 @@ static int write_file(struct crew_thread *w, struct object *o, const struct layo
 	if (rc < 0)
 		return rc;
 	rc = crew_do(w, &req);
-	w->counts[COUNT_WRITE_NS] += req.done_ns - req.submit_ns;
-	if (rc == 0 && g->content && req.done_bytes != l->size) {
+	w->counts[COUNT_WRITE_NS] += req.answer.done_ns - req.answer.submit_ns;
+	if (rc == 0 && g->content && req.answer.done_bytes != l->size) {
 		snprintf(text, sizeof(text), "the store has %" PRIu64 " bytes of it, not %" PRIu64,
-			 req.done_bytes, l->size);
+			 req.answer.done_bytes, l->size);
 		return crew_fail(w, &req, -EIO, text);
 	}
 	return rc;

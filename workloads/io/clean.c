@@ -34,7 +34,7 @@ static void removed(void *clean, const struct request *req, uint64_t bytes)
 	struct clean *c = clean;
 
 	if (request_failed(req)) {
-		say(c, req, req->status);
+		say(c, req, req->answer.status);
 		return;
 	}
 	c->words[REMOVED]++;
@@ -61,8 +61,8 @@ static int remove_object(struct clean *c, const char *key)
 		return rc;
 	if (rc < 0)
 		return say(c, &req, rc);
-	if (is_ours(&c->set, req.done_bytes))
-		batch_delete_add(&c->remover, key, req.done_bytes);
+	if (is_ours(&c->set, req.answer.done_bytes))
+		batch_delete_add(&c->remover, key, req.answer.done_bytes);
 	else
 		c->words[KEPT]++;
 	return 0;

@@ -40,7 +40,7 @@ static void open_handle(struct io_thread *t, struct io_slot *slot)
 								      : REQ_UPDATE,
 				     .object = &h->object,
 				     .length = object_bytes(t),
-				     .part = o->block,
+				     .begin.part = o->block,
 				     .due_ns = slot->due_ns};
 	io_send(t, slot, STEP_OPEN);
 }
@@ -131,9 +131,9 @@ static void opened(struct io_thread *t, struct io_slot *slot)
 {
 	struct io_handle *h = slot->handle;
 
-	if (slot->req.status < 0) {
+	if (slot->req.answer.status < 0) {
 		h->state = HANDLE_CLOSED;
-		io_fail(t, slot, slot->req.status, NULL);
+		io_fail(t, slot, slot->req.answer.status, NULL);
 	} else {
 		h->state = HANDLE_OPEN;
 		io_cold_opened(t, slot);
@@ -154,7 +154,7 @@ static uint64_t verified(struct io_thread *t, const struct io_slot *slot)
 	}
 	good = pattern_verify(&work->pattern, t->share.rank * work->objects + slot->item.object,
 			      slot->req.offset + at,
-			      (const char *)slot->buffer + slot->req.lead + at, length);
+			      (const char *)slot->buffer + slot->req.answer.lead + at, length);
 	t->verify_ns += clock_now(work->store->clock) - begin_ns;
 	return good == length ? slot->req.length : at + good;
 }
@@ -165,12 +165,12 @@ static int check(struct io_thread *t, const struct io_slot *slot, char text[FAIL
 	const struct request *req = &slot->req;
 	uint64_t good;
 
-	if (req->status < 0) {
+	if (req->answer.status < 0) {
 		snprintf(text, FAILURE_TEXT_BYTES, "%s", request_text(req));
-		if (req->status == -ENODATA)
+		if (req->answer.status == -ENODATA)
 			snprintf(text, FAILURE_TEXT_BYTES, "ends at byte %" PRIu64,
-				 req->offset + req->done_bytes);
-		return req->status;
+				 req->offset + req->answer.done_bytes);
+		return req->answer.status;
 	}
 	if (slot->writes || !slot->buffer || t->work->options->verify == IO_VERIFY_NONE)
 		return 0;
@@ -208,11 +208,11 @@ static int check_closed(const struct io_thread *t, const struct request *req,
 			char text[FAILURE_TEXT_BYTES])
 {
 	snprintf(text, FAILURE_TEXT_BYTES, "%s", request_text(req));
-	if (req->status < 0 || req->op != REQ_COMMIT || req->done_bytes == req->length ||
-	    !t->work->content)
-		return req->status;
+	if (req->answer.status < 0 || req->op != REQ_COMMIT ||
+	    req->answer.done_bytes == req->length || !t->work->content)
+		return req->answer.status;
 	snprintf(text, FAILURE_TEXT_BYTES, "the store has %" PRIu64 " bytes of it, not %" PRIu64,
-		 req->done_bytes, req->length);
+		 req->answer.done_bytes, req->length);
 	return -EIO;
 }
 
@@ -223,7 +223,7 @@ static void closed(struct io_thread *t, struct io_slot *slot)
 	int rc = check_closed(t, &slot->req, text);
 
 	/* What could not be published must not stay as a part of something. */
-	if (slot->req.op == REQ_COMMIT && slot->req.status < 0) {
+	if (slot->req.op == REQ_COMMIT && slot->req.answer.status < 0) {
 		io_fails(t, slot, rc, text);
 		slot->req = (struct request){.op = REQ_ABORT, .object = &h->object};
 		io_send(t, slot, STEP_DROP);
@@ -242,7 +242,7 @@ void io_data_step(struct io_thread *t, struct io_slot *slot)
 	switch (slot->step) {
 	case STEP_EVICT:
 		/* Closing another's object went wrong: its bytes may be lost, and this one pays. */
-		if (slot->req.status < 0) {
+		if (slot->req.answer.status < 0) {
 			closed(t, slot);
 			return;
 		}
@@ -291,7 +291,7 @@ int io_data_end(struct io_thread *t)
 		req = (struct request){
 			.op = closing(t, h), .object = &h->object, .length = h->bytes};
 		queue_do(&t->member->queue, &req);
-		if (req.op == REQ_COMMIT && req.status < 0)
+		if (req.op == REQ_COMMIT && req.answer.status < 0)
 			queue_do(&t->member->queue,
 				 &(struct request){.op = REQ_ABORT, .object = &h->object});
 		h->state = HANDLE_CLOSED;

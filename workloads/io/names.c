@@ -63,8 +63,8 @@ static void begin_batch(struct io_thread *t, struct io_slot *slot)
 		io_set_key(work->set, t->share.rank, item.object, name->keys[i].key);
 	}
 	send(t, slot, REQ_DELETE, STEP_MANY);
-	slot->req.keys = name->keys;
-	slot->req.key_count = n;
+	slot->req.batch.keys = name->keys;
+	slot->req.batch.count = n;
 }
 
 void io_names_begin(struct io_thread *t, struct io_slot *slot)
@@ -102,8 +102,8 @@ static void answered_each(struct io_thread *t, struct io_slot *slot)
 {
 	const struct io_work *work = t->work;
 
-	for (uint32_t i = 0; i < slot->req.key_count; i++, slot->number++) {
-		const struct request_key *k = &slot->req.keys[i];
+	for (uint32_t i = 0; i < slot->req.batch.count; i++, slot->number++) {
+		const struct request_key *k = &slot->req.batch.keys[i];
 		bool absent = k->status == -ENOENT;
 
 		t->absent += absent;
@@ -129,7 +129,7 @@ static void answered(struct io_thread *t, struct io_slot *slot)
 	uint64_t size = work->set->size * (work->set->layout == IO_OBJECTS ? 1 : work->set->ranks);
 	char text[FAILURE_TEXT_BYTES];
 
-	if (req->status == -ENOENT) {
+	if (req->answer.status == -ENOENT) {
 		t->absent++;
 		if (!work->strict) {
 			io_done(t, slot);
@@ -139,16 +139,16 @@ static void answered(struct io_thread *t, struct io_slot *slot)
 		io_fail(t, slot, -ENOENT, not_there);
 		return;
 	}
-	if (req->status == 0 && req->op == REQ_STAT && work->strict &&
-	    work->options->verify != IO_VERIFY_NONE && req->done_bytes != size) {
+	if (req->answer.status == 0 && req->op == REQ_STAT && work->strict &&
+	    work->options->verify != IO_VERIFY_NONE && req->answer.done_bytes != size) {
 		t->missing++;
-		snprintf(text, sizeof(text), "has %" PRIu64 " bytes, not %" PRIu64, req->done_bytes,
-			 size);
+		snprintf(text, sizeof(text), "has %" PRIu64 " bytes, not %" PRIu64,
+			 req->answer.done_bytes, size);
 		io_fail(t, slot, -EIO, text);
 		return;
 	}
-	if (req->status < 0)
-		io_fail(t, slot, req->status, NULL);
+	if (req->answer.status < 0)
+		io_fail(t, slot, req->answer.status, NULL);
 	else
 		io_done(t, slot);
 }
@@ -159,12 +159,12 @@ static void renamed(struct io_thread *t, struct io_slot *slot)
 	struct io_name *n = slot->name;
 	char key[OBJECT_KEY_BYTES];
 
-	if (slot->req.status < 0) {
-		io_fail(t, slot, slot->req.status, NULL);
+	if (slot->req.answer.status < 0) {
+		io_fail(t, slot, slot->req.answer.status, NULL);
 		return;
 	}
 	io_count(t, slot);
-	slot->begin_ns = slot->req.done_ns;
+	slot->begin_ns = slot->req.answer.done_ns;
 	slot->due_ns = 0;
 	strcpy(key, n->object.key);
 	strcpy(n->object.key, n->target);
@@ -179,8 +179,8 @@ static void listed(struct io_thread *t, struct io_slot *slot)
 	uint64_t wanted = set->objects * (set->folder_per_rank ? 1 : set->ranks);
 	char text[FAILURE_TEXT_BYTES];
 
-	if (slot->req.status < 0) {
-		io_fail(t, slot, slot->req.status, NULL);
+	if (slot->req.answer.status < 0) {
+		io_fail(t, slot, slot->req.answer.status, NULL);
 		return;
 	}
 	if (slot->name->listing.more) {
@@ -209,8 +209,8 @@ void io_names_step(struct io_thread *t, struct io_slot *slot)
 		answered_each(t, slot);
 		return;
 	case STEP_CREATED:
-		if (slot->req.status < 0)
-			io_fail(t, slot, slot->req.status, NULL);
+		if (slot->req.answer.status < 0)
+			io_fail(t, slot, slot->req.answer.status, NULL);
 		else
 			send(t, slot, REQ_CLOSE, STEP_CLOSED);
 		return;
@@ -221,8 +221,8 @@ void io_names_step(struct io_thread *t, struct io_slot *slot)
 		listed(t, slot);
 		return;
 	default:
-		if (slot->req.status < 0)
-			io_fail(t, slot, slot->req.status, NULL);
+		if (slot->req.answer.status < 0)
+			io_fail(t, slot, slot->req.answer.status, NULL);
 		else
 			io_done(t, slot);
 	}

@@ -118,7 +118,7 @@ void io_let_go(struct io_thread *t, struct io_slot *slot)
 void io_count(struct io_thread *t, struct io_slot *slot)
 {
 	uint64_t from_ns = slot->due_ns ? slot->due_ns : slot->begin_ns;
-	uint64_t now_ns = slot->req.done_ns, origin_ns = t->work->origin_ns;
+	uint64_t now_ns = slot->req.answer.done_ns, origin_ns = t->work->origin_ns;
 
 	t->done++;
 	t->short_bytes += t->share.block - slot->item.length;

@@ -6,7 +6,7 @@
 
 enum { VALUE_BYTES = 2048 };
 
-void answer_clear(struct answer *a)
+void answer_clear(struct http_answer *a)
 {
 	a->status = 0;
 	a->length = ANSWER_UNKNOWN;
@@ -36,7 +36,7 @@ static uint64_t number(const char **s)
 }
 
 /* "bytes 0-99/1234", "bytes 0-99/" followed by a star, or "bytes" and a star over 1234. */
-static void content_range(struct answer *a, const char *s)
+static void content_range(struct http_answer *a, const char *s)
 {
 	uint64_t first;
 
@@ -75,7 +75,7 @@ static void keep_sum(char to[ANSWER_SUM_BYTES], const char *value, size_t n)
 }
 
 /* "crc32c=4waSgw==,md5=kAFQmDzST7DWlj99KOF/cg==", or one of them, in a header or two. */
-static void sums(struct answer *a, const char *value)
+static void sums(struct http_answer *a, const char *value)
 {
 	while (*value) {
 		size_t n = strcspn(value, ",");
@@ -89,7 +89,7 @@ static void sums(struct answer *a, const char *value)
 	}
 }
 
-static void header(struct answer *a, const char *name, size_t n, const char *value)
+static void header(struct http_answer *a, const char *name, size_t n, const char *value)
 {
 	const char *s = value;
 
@@ -116,7 +116,7 @@ static void header(struct answer *a, const char *name, size_t n, const char *val
 }
 
 /* "HTTP/1.1 206 Partial Content" */
-static void status_line(struct answer *a, const char *line, size_t n)
+static void status_line(struct http_answer *a, const char *line, size_t n)
 {
 	const char *space = memchr(line, ' ', n);
 	size_t at = space ? (size_t)(space - line) + 1 : n;
@@ -131,7 +131,7 @@ static void status_line(struct answer *a, const char *line, size_t n)
 	a->status = status >= 100 ? (uint16_t)status : 0;
 }
 
-void answer_line(struct answer *a, const char *line, size_t n)
+void answer_line(struct http_answer *a, const char *line, size_t n)
 {
 	const char *colon;
 	char value[VALUE_BYTES];
@@ -159,14 +159,14 @@ void answer_line(struct answer *a, const char *line, size_t n)
 	header(a, line, (size_t)(colon - line), value);
 }
 
-int64_t answer_date(const struct answer *a)
+int64_t answer_date(const struct http_answer *a)
 {
 	int64_t date = date_parse(a->date);
 
 	return date > 0 ? date : 0;
 }
 
-uint64_t answer_retry_after(const struct answer *a)
+uint64_t answer_retry_after(const struct http_answer *a)
 {
 	const char *s = a->retry_after;
 	uint64_t seconds = number(&s);

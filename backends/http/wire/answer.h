@@ -15,7 +15,7 @@ enum {
 
 #define ANSWER_UNKNOWN UINT64_MAX
 
-struct answer {
+struct http_answer {
 	uint16_t status;
 	uint64_t length;                     /* of the body; ANSWER_UNKNOWN: not said */
 	uint64_t range_first, range_total;   /* Content-Range; ANSWER_UNKNOWN: not said */
@@ -28,15 +28,15 @@ struct answer {
 	char location[ANSWER_LOCATION_BYTES];
 };
 
-void answer_clear(struct answer *a);
+void answer_clear(struct http_answer *a);
 
 /* One line without its end, n bytes, not terminated. A status line begins the answer anew (what came
  * before was 100 Continue). What is malformed is left out. */
-void answer_line(struct answer *a, const char *line, size_t n);
+void answer_line(struct http_answer *a, const char *line, size_t n);
 
 /* Seconds since 1970, 0: not said. */
-int64_t answer_date(const struct answer *a);
+int64_t answer_date(const struct http_answer *a);
 /* Seconds, 0: not said. A date counts from the answer's own. */
-uint64_t answer_retry_after(const struct answer *a);
+uint64_t answer_retry_after(const struct http_answer *a);
 
 #endif

@@ -35,7 +35,7 @@ struct exchange {
 
 	/* What comes. The head is whole when consume is first called. A negative errno ends the
 	 * exchange. */
-	struct answer answer;
+	struct http_answer answer;
 	int (*consume)(struct exchange *x, const void *data, uint64_t n);
 	uint64_t first_byte_ns;  /* when the head began, on the transport's clock */
 	uint64_t received_bytes; /* of the body */

@@ -198,13 +198,13 @@ static int stream(struct queue *q, struct object *o, enum request_op op, uint64_
 			      .offset = offset,
 			      .length = length,
 			      .data = window,
-			      .window = bytes,
+			      .buffer_bytes = bytes,
 			      .chunk = op == REQ_READ ? checker : filler,
 			      .user = &c};
 	int status = queue_do(q, &req);
 
 	CU_ASSERT_EQUAL(c.next, offset + length);
-	CU_ASSERT_EQUAL(req.done_bytes, length);
+	CU_ASSERT_EQUAL(req.answer.done_bytes, length);
 	return status;
 }
 
@@ -243,10 +243,11 @@ static void ranges(const char *options)
 		CU_ASSERT_FATAL(room <= ROOM);
 		memset((char *)data + room, 0x5a, ROOM - room);
 		CU_ASSERT_EQUAL(queue_do(&f.queue, &req), 0);
-		CU_ASSERT_EQUAL(req.lead, req.offset % f.rig.store.alignment);
-		CU_ASSERT_EQUAL(req.done_bytes, req.length);
-		CU_ASSERT_EQUAL(fill_verify(7, req.offset, (char *)data + req.lead, req.length),
-				req.length);
+		CU_ASSERT_EQUAL(req.answer.lead, req.offset % f.rig.store.alignment);
+		CU_ASSERT_EQUAL(req.answer.done_bytes, req.length);
+		CU_ASSERT_EQUAL(
+			fill_verify(7, req.offset, (char *)data + req.answer.lead, req.length),
+			req.length);
 		CU_ASSERT(all_bytes((unsigned char *)data + room, ROOM - room, 0x5a));
 		if (i % 10 == 0)
 			CU_ASSERT_EQUAL(stream(&f.queue, &o, REQ_READ, req.offset, req.length, data,

@@ -99,7 +99,7 @@ static struct request stream_of(struct files *f, struct stream *s, uint64_t offs
 				.offset = offset,
 				.length = length,
 				.data = f->data,
-				.window = WINDOW,
+				.buffer_bytes = WINDOW,
 				.chunk = consume,
 				.user = s};
 }
@@ -114,7 +114,7 @@ static void test_streams_are_not_copied(void)
 	files_begin(&f, ".");
 	req = stream_of(&f, &s, 777, SIZE - 777);
 	CU_ASSERT_EQUAL(queue_do(&f.queue, &req), 0);
-	CU_ASSERT_EQUAL(req.done_bytes, SIZE - 777);
+	CU_ASSERT_EQUAL(req.answer.done_bytes, SIZE - 777);
 	CU_ASSERT_EQUAL(s.next, SIZE);
 	CU_ASSERT_EQUAL(s.pieces, 10);
 	CU_ASSERT(s.lent);
@@ -122,7 +122,7 @@ static void test_streams_are_not_copied(void)
 	CU_ASSERT_EQUAL(f.queue.stats->op[REQ_READ].bytes, SIZE - 777);
 	req = stream_of(&f, &s, SIZE - 100, 200);
 	CU_ASSERT_EQUAL(queue_do(&f.queue, &req), -ENODATA);
-	CU_ASSERT_EQUAL(req.done_bytes, 100);
+	CU_ASSERT_EQUAL(req.answer.done_bytes, 100);
 	store_describe(&f.rig.store, &f.rig.described, &facts);
 	CU_ASSERT_STRING_EQUAL(facts.engine, "mmap");
 	CU_ASSERT_EQUAL(facts.copies_read, 1);
@@ -148,7 +148,7 @@ static void test_a_consumer_may_end_it(void)
 	req = stream_of(&f, &s, 0, SIZE);
 	req.chunk = refuse;
 	CU_ASSERT_EQUAL(queue_do(&f.queue, &req), -ECANCELED);
-	CU_ASSERT_EQUAL(req.done_bytes, 2 * WINDOW);
+	CU_ASSERT_EQUAL(req.answer.done_bytes, 2 * WINDOW);
 	files_end(&f);
 }
 
@@ -182,7 +182,7 @@ static void cut_in_a_read(const char *parent)
 	s.cut_at = 3 * WINDOW;
 	CU_ASSERT_EQUAL(queue_do(&f.queue, &req), -EIO);
 	CU_ASSERT_EQUAL(s.next, 4 * WINDOW);
-	CU_ASSERT_EQUAL(req.done_bytes, 3 * WINDOW);
+	CU_ASSERT_EQUAL(req.answer.done_bytes, 3 * WINDOW);
 	CU_ASSERT_EQUAL(read_at(&f, 3 * WINDOW + 5, 100), -EIO);
 	CU_ASSERT_EQUAL(read_at(&f, 0, 100), -EIO);
 	CU_ASSERT_EQUAL(rig_do(&f.queue, &f.o, REQ_CLOSE, 0, 0, NULL, NULL), 0);
@@ -284,7 +284,7 @@ static void test_written_in_place(void)
 	req = stream_of(&f, &s, SIZE - 5, 6);
 	req.object = &o;
 	CU_ASSERT_EQUAL(queue_do(&f.queue, &req), -ENODATA);
-	CU_ASSERT_EQUAL(req.done_bytes, 5);
+	CU_ASSERT_EQUAL(req.answer.done_bytes, 5);
 	CU_ASSERT_EQUAL(rig_do(&f.queue, &o, REQ_CLOSE, 0, 0, NULL, NULL), 0);
 	snprintf(path, sizeof(path), "%s/grows", f.folder);
 	CU_ASSERT_EQUAL(unlink(path), 0);

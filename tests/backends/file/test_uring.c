@@ -83,13 +83,13 @@ static void files_end(struct place_of_files *f)
 /* A failure says what the kernel said: not every one comes a second time. */
 static void expect_whole(const struct request *req)
 {
-	CU_ASSERT_EQUAL(req->status, 0);
-	CU_ASSERT_EQUAL(req->done_bytes, req->length);
-	if (req->status || req->done_bytes != req->length)
+	CU_ASSERT_EQUAL(req->answer.status, 0);
+	CU_ASSERT_EQUAL(req->answer.done_bytes, req->length);
+	if (req->answer.status || req->answer.done_bytes != req->length)
 		fprintf(stderr,
 			"%s of %" PRIu64 " bytes at %" PRIu64 " of %s: %s, %" PRIu64 " moved\n",
 			req->op == REQ_READ ? "read" : "write", req->length, req->offset,
-			req->object->key, strerror(-req->status), req->done_bytes);
+			req->object->key, strerror(-req->answer.status), req->answer.done_bytes);
 }
 
 /* All of the object, in writes of 64 KiB, as many in flight as the queue takes. */
@@ -131,9 +131,10 @@ static void write_deep(struct place_of_files *f, struct object *o)
 static void check_read(struct place_of_files *f, const struct request *req)
 {
 	expect_whole(req);
-	CU_ASSERT_EQUAL(req->lead, req->offset % f->rig.store.alignment);
-	CU_ASSERT_EQUAL(fill_verify(KEY, req->offset, (char *)req->data + req->lead, req->length),
-			req->length);
+	CU_ASSERT_EQUAL(req->answer.lead, req->offset % f->rig.store.alignment);
+	CU_ASSERT_EQUAL(
+		fill_verify(KEY, req->offset, (char *)req->data + req->answer.lead, req->length),
+		req->length);
 }
 
 /* count random ranges, submitted in batches of random size. */
@@ -246,7 +247,7 @@ static void test_streams(void)
 					   .offset = i * 1001,
 					   .length = SIZE - i * 1001,
 					   .data = buffers_take(&f.buffers),
-					   .window = 100000 + i,
+					   .buffer_bytes = 100000 + i,
 					   .chunk = consume,
 					   .user = &next[i]};
 		list[i] = &reqs[i];
@@ -255,7 +256,7 @@ static void test_streams(void)
 	while (got < 5)
 		got += queue_reap(&f.queue, done, 1, 5, UINT64_MAX);
 	for (int i = 0; i < 5; i++) {
-		CU_ASSERT_EQUAL(reqs[i].status, 0);
+		CU_ASSERT_EQUAL(reqs[i].answer.status, 0);
 		CU_ASSERT_EQUAL(next[i], SIZE);
 		buffers_give(&f.buffers, reqs[i].data);
 	}
@@ -288,12 +289,12 @@ static void test_errors(void)
 	CU_ASSERT_EQUAL(rig_do(&f.queue, &o, REQ_WRITE, 0, 1, text, NULL), -EBADF);
 	CU_ASSERT_EQUAL(queue_submit(&f.queue, list, 4), 0);
 	CU_ASSERT_EQUAL(queue_reap(&f.queue, done, 4, 4, UINT64_MAX), 4);
-	CU_ASSERT_EQUAL(reqs[0].status, 0);
+	CU_ASSERT_EQUAL(reqs[0].answer.status, 0);
 	CU_ASSERT_EQUAL(memcmp(back, text, 60), 0);
-	CU_ASSERT_EQUAL(reqs[1].status, -ENOENT);
-	CU_ASSERT_EQUAL(reqs[2].status, -EBADF);
-	CU_ASSERT_EQUAL(reqs[3].status, -ENODATA);
-	CU_ASSERT_EQUAL(reqs[3].done_bytes, 5);
+	CU_ASSERT_EQUAL(reqs[1].answer.status, -ENOENT);
+	CU_ASSERT_EQUAL(reqs[2].answer.status, -EBADF);
+	CU_ASSERT_EQUAL(reqs[3].answer.status, -ENODATA);
+	CU_ASSERT_EQUAL(reqs[3].answer.done_bytes, 5);
 	CU_ASSERT_EQUAL(rig_do(&f.queue, &o, REQ_CLOSE, 0, 0, NULL, NULL), 0);
 	CU_ASSERT_EQUAL(delete (&f, "short"), 0);
 	files_end(&f);
@@ -324,7 +325,7 @@ static void test_deadlines_and_short_transfers(void)
 	CU_ASSERT_EQUAL(queue_reap(&f.queue, done, 1, 1, clock_kernel_ns() + 20000000), 0);
 	CU_ASSERT_EQUAL(write(ends[1], "abcdefghij", 10), 10);
 	CU_ASSERT_EQUAL(queue_reap(&f.queue, done, 1, 1, UINT64_MAX), 1);
-	CU_ASSERT_EQUAL(req.status, 0);
+	CU_ASSERT_EQUAL(req.answer.status, 0);
 	CU_ASSERT_EQUAL(memcmp(back, "0123456789abcdefghij", 20), 0);
 	CU_ASSERT_EQUAL(f.queue.stats->op[REQ_READ].short_transfers, 1);
 	close(ends[0]);

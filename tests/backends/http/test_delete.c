@@ -35,9 +35,9 @@ static void begin(const char *prefix)
 	memset(&slot, 0, sizeof(slot));
 	req = (struct request){.op = REQ_DELETE,
 			       .object = &object,
-			       .keys = keys,
-			       .key_count = KEYS,
-			       .attempts = 1};
+			       .batch.keys = keys,
+			       .batch.count = KEYS,
+			       .answer.attempts = 1};
 	slot.channel = &channel;
 	slot.req = &req;
 	slot.step = STEP_DELETE_MANY;
@@ -134,8 +134,8 @@ static void test_answers(void)
 	       "</DeleteResult>");
 	for (unsigned i = 0; i < KEYS; i++)
 		CU_ASSERT(keys[i].status == 0 && !keys[i].again);
-	CU_ASSERT_EQUAL(req.status, 0);
-	CU_ASSERT_EQUAL(req.fault, REQ_FAULT_NONE);
+	CU_ASSERT_EQUAL(req.answer.status, 0);
+	CU_ASSERT_EQUAL(req.answer.fault, REQ_FAULT_NONE);
 	CU_ASSERT_EQUAL(request_failures(&req), 0);
 	end();
 
@@ -151,9 +151,9 @@ static void test_answers(void)
 	CU_ASSERT_EQUAL(keys[2].status, -EAGAIN);
 	CU_ASSERT(keys[2].again);
 	/* So the io is tried again for the sake of that one. */
-	CU_ASSERT_EQUAL(req.status, -EAGAIN);
-	CU_ASSERT_EQUAL(req.fault, REQ_FAULT_THROTTLE);
-	CU_ASSERT(req.transient);
+	CU_ASSERT_EQUAL(req.answer.status, -EAGAIN);
+	CU_ASSERT_EQUAL(req.answer.fault, REQ_FAULT_THROTTLE);
+	CU_ASSERT(req.answer.transient);
 	CU_ASSERT_EQUAL(request_failures(&req), 3);
 	end();
 

@@ -75,7 +75,7 @@ static void run(struct queue *q, const enum request_op *steps)
 		for (uint32_t i = 0; i < n; i++) {
 			uint32_t slot = (uint32_t)(done[i] - reqs), k = 0;
 
-			CU_ASSERT_EQUAL_FATAL(done[i]->status, 0);
+			CU_ASSERT_EQUAL_FATAL(done[i]->answer.status, 0);
 			while (steps[k] != done[i]->op)
 				k++;
 			if (done[i]->op == REQ_READ)

@@ -112,7 +112,7 @@ static void put_get(struct queue *q, const char *key, uint64_t size, uint64_t pa
 	uint64_t most = part > range ? part : range, stored = 0;
 	uint8_t *data = malloc(most);
 	struct object o = {0};
-	struct request req = {.op = REQ_BEGIN, .object = &o, .length = size, .part = part};
+	struct request req = {.op = REQ_BEGIN, .object = &o, .length = size, .begin.part = part};
 
 	snprintf(o.key, sizeof(o.key), "%s", key);
 	CU_ASSERT_EQUAL(queue_do(q, &req), 0);
@@ -164,7 +164,7 @@ static void test_many_at_once(void)
 	uint64_t size = (uint64_t)PARTS * 5 * MIB - 12345, stored;
 	uint8_t *data = malloc((size_t)PARTS * 5 * MIB);
 	struct object o = {.key = "many"};
-	struct request req = {.op = REQ_BEGIN, .object = &o, .length = size, .part = 5 * MIB};
+	struct request req = {.op = REQ_BEGIN, .object = &o, .length = size, .begin.part = 5 * MIB};
 	struct queue q;
 	struct rig r;
 
@@ -186,7 +186,7 @@ static void test_many_at_once(void)
 		CU_ASSERT_EQUAL(queue_submit(&q, list, PARTS), 0);
 		CU_ASSERT_EQUAL(queue_reap(&q, done, PARTS, PARTS, UINT64_MAX), PARTS);
 		for (int i = 0; i < PARTS; i++)
-			CU_ASSERT_EQUAL(reqs[i].status, 0);
+			CU_ASSERT_EQUAL(reqs[i].answer.status, 0);
 		if (pass)
 			break;
 		CU_ASSERT_EQUAL(rig_do(&q, &o, REQ_COMMIT, 0, 0, NULL, &stored), 0);
@@ -195,8 +195,8 @@ static void test_many_at_once(void)
 		CU_ASSERT_EQUAL(rig_do(&q, &o, REQ_OPEN, 0, 0, NULL, NULL), 0);
 	}
 	CU_ASSERT(same(data, 0, size, 7));
-	CU_ASSERT(reqs[0].first_byte_ns >= reqs[0].submit_ns);
-	CU_ASSERT(reqs[0].first_byte_ns <= reqs[0].done_ns);
+	CU_ASSERT(reqs[0].answer.first_byte_ns >= reqs[0].answer.submit_ns);
+	CU_ASSERT(reqs[0].answer.first_byte_ns <= reqs[0].answer.done_ns);
 	CU_ASSERT_EQUAL(q.stats->op[REQ_READ].bytes, size);
 	rig_do(&q, &o, REQ_DELETE, 0, 0, NULL, NULL);
 	free(data);
@@ -222,7 +222,7 @@ static void test_streams(void)
 	static uint8_t window[100000];
 	uint64_t size = 3 * MIB + 17, seen = 0;
 	struct object o = {.key = "stream"};
-	struct request req = {.op = REQ_BEGIN, .object = &o, .length = size, .part = 8 * MIB};
+	struct request req = {.op = REQ_BEGIN, .object = &o, .length = size, .begin.part = 8 * MIB};
 	struct queue q;
 	struct rig r;
 
@@ -232,7 +232,7 @@ static void test_streams(void)
 			       .object = &o,
 			       .length = size,
 			       .data = window,
-			       .window = sizeof(window),
+			       .buffer_bytes = sizeof(window),
 			       .chunk = chunk_fill};
 	CU_ASSERT_EQUAL(queue_do(&q, &req), 0);
 	CU_ASSERT_EQUAL(rig_do(&q, &o, REQ_COMMIT, 0, 0, NULL, NULL), 0);
@@ -242,12 +242,12 @@ static void test_streams(void)
 			       .offset = 11,
 			       .length = size - 11,
 			       .data = window,
-			       .window = sizeof(window),
+			       .buffer_bytes = sizeof(window),
 			       .chunk = chunk_check,
 			       .user = &seen};
 	CU_ASSERT_EQUAL(queue_do(&q, &req), 0);
 	CU_ASSERT_EQUAL(seen, size - 11);
-	CU_ASSERT_EQUAL(req.attempts, 1);
+	CU_ASSERT_EQUAL(req.answer.attempts, 1);
 	rig_do(&q, &o, REQ_DELETE, 0, 0, NULL, NULL);
 	end(&r, &q);
 }
@@ -281,7 +281,7 @@ static void test_abort(void)
 	begin(&r, &q, 1);
 	for (uint64_t bytes = 100; bytes <= 8 * MIB; bytes *= 83886) {
 		req = (struct request){
-			.op = REQ_BEGIN, .object = &o, .length = bytes, .part = 5 * MIB};
+			.op = REQ_BEGIN, .object = &o, .length = bytes, .begin.part = 5 * MIB};
 		CU_ASSERT_EQUAL(queue_do(&q, &req), 0);
 		CU_ASSERT_EQUAL(rig_do(&q, &o, REQ_WRITE, 0,
 				       bytes < sizeof(data) ? bytes : sizeof(data), data, NULL),
@@ -291,7 +291,8 @@ static void test_abort(void)
 		CU_ASSERT_EQUAL(rig_do(&q, &o, REQ_STAT, 0, 0, NULL, NULL), -ENOENT);
 	}
 	CU_ASSERT_EQUAL(rig_put(&q, "aborted", "before", 6), 0);
-	req = (struct request){.op = REQ_BEGIN, .object = &o, .length = 8 * MIB, .part = 5 * MIB};
+	req = (struct request){
+		.op = REQ_BEGIN, .object = &o, .length = 8 * MIB, .begin.part = 5 * MIB};
 	CU_ASSERT_EQUAL(queue_do(&q, &req), 0);
 	CU_ASSERT_EQUAL(rig_do(&q, &o, REQ_WRITE, 0, sizeof(data), data, NULL), 0);
 	CU_ASSERT_EQUAL(rig_do(&q, &o, REQ_ABORT, 0, 0, NULL, NULL), 0);
@@ -308,8 +309,11 @@ static void test_shared(void)
 	uint8_t *data = malloc(PARTS * PART);
 	struct object one = {.key = "shared"}, two = {.key = "shared"};
 	struct shared_version version = {0};
-	struct request req = {
-		.op = REQ_BEGIN, .object = &one, .length = SIZE, .part = PART, .shared = &version};
+	struct request req = {.op = REQ_BEGIN,
+			      .object = &one,
+			      .length = SIZE,
+			      .begin.part = PART,
+			      .begin.shared = &version};
 	struct queue q, other;
 	struct rig r, far;
 	uint64_t stored = 0, requests;
@@ -369,8 +373,8 @@ static void test_shared_abort(void)
 		struct request req = {.op = REQ_BEGIN,
 				      .object = &one,
 				      .length = SIZE,
-				      .part = PART,
-				      .shared = &version};
+				      .begin.part = PART,
+				      .begin.shared = &version};
 
 		CU_ASSERT_EQUAL(queue_do(&q, &req), 0);
 		req.object = &two;
@@ -432,7 +436,7 @@ static void test_list(void)
 				       .listing = &listing,
 				       .user = &seen};
 		CU_ASSERT_EQUAL_FATAL(queue_do(&q, &req), 0);
-		CU_ASSERT(req.done_bytes <= PAGE);
+		CU_ASSERT(req.answer.done_bytes <= PAGE);
 	} while (++pages < 10 && listing.more);
 	CU_ASSERT_EQUAL(pages, 3);
 	CU_ASSERT_EQUAL(seen.entries, OBJECTS + 1);
@@ -466,7 +470,8 @@ static void test_delete_many(void)
 	enum { KEYS = sizeof(keys) / sizeof(keys[0]), PUT = KEYS - 2 };
 	struct request_key list[KEYS] = {0};
 	struct object o = {.key = "d/plain"};
-	struct request req = {.op = REQ_DELETE, .object = &o, .keys = list, .key_count = KEYS};
+	struct request req = {
+		.op = REQ_DELETE, .object = &o, .batch.keys = list, .batch.count = KEYS};
 	uint64_t requests;
 	struct queue q;
 	struct rig r;

@@ -11,14 +11,14 @@
 #include "backends/http/wire/xml.h"
 #include "tests/unit.h"
 
-static void line(struct answer *a, const char *text)
+static void line(struct http_answer *a, const char *text)
 {
 	answer_line(a, text, strlen(text));
 }
 
 static void test_answer(void)
 {
-	struct answer a;
+	struct http_answer a;
 
 	answer_clear(&a);
 	line(&a, "HTTP/1.1 100 Continue\r\n");

@@ -33,15 +33,15 @@ static void attempt(struct script *s, struct request *req)
 	const struct step *step = &s->steps[s->attempts];
 
 	s->at_ns[s->attempts] = clock_now(&s->clock);
-	s->taken[s->attempts++] = req->endpoint;
+	s->taken[s->attempts++] = req->answer.endpoint;
 	clock_advance(&s->clock, s->takes_ns);
-	req->status = step->status;
-	req->fault = (uint8_t)step->fault;
-	req->transient = step->transient;
-	req->retry_after_ns = step->retry_after_ns;
-	req->protocol_status = step->status ? 503 : 200;
-	req->done_bytes = step->status ? req->done_bytes + step->bytes : req->length;
-	req->wire_bytes += step->status ? step->bytes + 7 : req->length;
+	req->answer.status = step->status;
+	req->answer.fault = (uint8_t)step->fault;
+	req->answer.transient = step->transient;
+	req->answer.retry_after_ns = step->retry_after_ns;
+	req->answer.protocol_status = step->status ? 503 : 200;
+	req->answer.done_bytes = step->status ? req->answer.done_bytes + step->bytes : req->length;
+	req->answer.wire_bytes += step->status ? step->bytes + 7 : req->length;
 }
 
 static void sync_submit(struct channel *c, struct request *const *reqs, uint32_t n)
@@ -137,17 +137,17 @@ static void test_what_passes_is_tried_again(void)
 		s.steps[1] = busy;
 		s.steps[1].retry_after_ns = 50000;
 		CU_ASSERT_EQUAL(read_one(&s, &req), 0);
-		CU_ASSERT_EQUAL(req.attempts, 3);
+		CU_ASSERT_EQUAL(req.answer.attempts, 3);
 		CU_ASSERT_EQUAL(s.attempts, 3);
 		CU_ASSERT(s.at_ns[1] < s.at_ns[0] + 100 + 1000);
 		CU_ASSERT_EQUAL(s.at_ns[2], s.at_ns[1] + 100 + 50000);
-		CU_ASSERT_EQUAL(req.done_bytes, 100);
-		CU_ASSERT_EQUAL(req.fault, REQ_FAULT_NONE);
-		CU_ASSERT_EQUAL(req.wire_bytes, 47 + 7 + 100);
+		CU_ASSERT_EQUAL(req.answer.done_bytes, 100);
+		CU_ASSERT_EQUAL(req.answer.fault, REQ_FAULT_NONE);
+		CU_ASSERT_EQUAL(req.answer.wire_bytes, 47 + 7 + 100);
 		CU_ASSERT_EQUAL(s.queue.stats->op[REQ_READ].operations, 1);
 		CU_ASSERT_EQUAL(s.queue.stats->op[REQ_READ].retries, 2);
 		CU_ASSERT_EQUAL(s.queue.stats->op[REQ_READ].errors, 0);
-		CU_ASSERT_EQUAL(req.done_ns - req.submit_ns,
+		CU_ASSERT_EQUAL(req.answer.done_ns - req.answer.submit_ns,
 				s.at_ns[2] - s.at_ns[0] + 100); /* total */
 		CU_ASSERT_EQUAL(s.queue.stats->first[REQ_READ].sum_ns, 100);
 		s.steps[3] = (struct step){0};
@@ -171,7 +171,7 @@ static void test_it_ends(void)
 	for (int i = 0; i < 10; i++)
 		s.steps[i] = busy;
 	CU_ASSERT_EQUAL(read_one(&s, &req), -EBUSY);
-	CU_ASSERT_EQUAL(req.attempts, 4);
+	CU_ASSERT_EQUAL(req.answer.attempts, 4);
 	CU_ASSERT_EQUAL(s.attempts, 4);
 	CU_ASSERT_EQUAL(s.queue.stats->op[REQ_READ].errors, 1);
 	CU_ASSERT(s.at_ns[3] - s.at_ns[2] < 100 + 3000);
@@ -192,13 +192,13 @@ static void test_it_ends(void)
 	for (int i = 0; i < 3; i++)
 		s.steps[i] = busy;
 	CU_ASSERT_EQUAL(read_one(&s, &req), -EBUSY);
-	CU_ASSERT_EQUAL(req.attempts, 3);
+	CU_ASSERT_EQUAL(req.answer.attempts, 3);
 	for (int i = 0; i < 10; i++)
 		CU_ASSERT_EQUAL(read_one(&s, &req), 0);
 	s.steps[s.attempts] = busy;
 	s.steps[s.attempts + 1] = busy;
 	CU_ASSERT_EQUAL(read_one(&s, &req), -EBUSY);
-	CU_ASSERT_EQUAL(req.attempts, 2);
+	CU_ASSERT_EQUAL(req.answer.attempts, 2);
 	script_end(&s);
 }
 
@@ -223,7 +223,7 @@ static void test_others_go_on(void)
 	CU_ASSERT_EQUAL(clock_now(&s.clock), 1500000);
 	CU_ASSERT_EQUAL(queue_reap(&s.queue, done, 1, 3, UINT64_MAX), 1);
 	CU_ASSERT_PTR_EQUAL(done[0], &reqs[0]);
-	CU_ASSERT_EQUAL(reqs[0].status, 0);
+	CU_ASSERT_EQUAL(reqs[0].answer.status, 0);
 	CU_ASSERT_EQUAL(s.queue.in_flight, 0);
 	script_end(&s);
 }
@@ -280,7 +280,7 @@ static void test_turns(void)
 		req = (struct request){.op = REQ_OPEN, .object = &o};
 		queue_do(&s.queue, &req);
 		read_one(&s, &req);
-		CU_ASSERT_EQUAL(req.endpoint, taken[i]);
+		CU_ASSERT_EQUAL(req.answer.endpoint, taken[i]);
 		CU_ASSERT_EQUAL(s.queue.endpoint_counts[taken[i]].attempts, 1);
 	}
 	script_end(&s);

@@ -28,23 +28,23 @@ static unsigned char byte_at(uint64_t at)
 
 static void attempt(struct script *s, struct request *req)
 {
-	uint64_t bytes = req->length - req->done_bytes;
+	uint64_t bytes = req->length - req->answer.done_bytes;
 	unsigned char *data = req->data;
 
 	clock_advance(&s->clock, s->takes_ns);
-	req->status = s->status[s->attempts];
+	req->answer.status = s->status[s->attempts];
 	if (bytes > s->most[s->attempts])
 		bytes = s->most[s->attempts];
 	s->attempts++;
-	if (req->status || (req->op != REQ_READ && req->op != REQ_WRITE))
+	if (req->answer.status || (req->op != REQ_READ && req->op != REQ_WRITE))
 		return;
-	for (uint64_t i = req->done_bytes; i < req->done_bytes + bytes; i++) {
+	for (uint64_t i = req->answer.done_bytes; i < req->answer.done_bytes + bytes; i++) {
 		if (req->op == REQ_READ)
 			data[i] = byte_at(req->offset + i);
 		else
 			CU_ASSERT_EQUAL(data[i], byte_at(req->offset + i));
 	}
-	req->done_bytes += bytes;
+	req->answer.done_bytes += bytes;
 }
 
 static void sync_submit(struct channel *c, struct request *const *reqs, uint32_t n)
@@ -116,9 +116,9 @@ static void test_short_transfers_are_finished(void)
 		s.most[1] = 1;
 		s.takes_ns = 500;
 		CU_ASSERT_EQUAL(queue_do(&s.queue, &req), 0);
-		CU_ASSERT_EQUAL(req.done_bytes, 100);
+		CU_ASSERT_EQUAL(req.answer.done_bytes, 100);
 		CU_ASSERT_EQUAL(s.attempts, 3);
-		CU_ASSERT_EQUAL(req.done_ns - req.submit_ns, 1500);
+		CU_ASSERT_EQUAL(req.answer.done_ns - req.answer.submit_ns, 1500);
 		check_bytes(data, 11, 100);
 		CU_ASSERT_EQUAL(s.queue.stats->op[REQ_READ].short_transfers, 2);
 		CU_ASSERT_EQUAL(s.queue.stats->op[REQ_READ].operations, 1);
@@ -141,8 +141,8 @@ static void test_no_progress_ends_it(void)
 	s.most[0] = 4;
 	s.most[1] = 0;
 	CU_ASSERT_EQUAL(queue_do(&s.queue, &req), -ENODATA);
-	CU_ASSERT_EQUAL(req.done_bytes, 4);
-	CU_ASSERT_STRING_EQUAL(request_status_text(req.status), "ends early");
+	CU_ASSERT_EQUAL(req.answer.done_bytes, 4);
+	CU_ASSERT_STRING_EQUAL(request_status_text(req.answer.status), "ends early");
 	CU_ASSERT_EQUAL(s.queue.stats->op[REQ_READ].errors, 1);
 	req.op = REQ_WRITE;
 	s.most[2] = 0;
@@ -184,7 +184,7 @@ static void test_late_requests_are_counted(void)
 	s.takes_ns = 1001;
 	queue_do(&s.queue, &req);
 	CU_ASSERT_EQUAL(s.queue.stats->op[REQ_STAT].late, 1);
-	CU_ASSERT_EQUAL(req.status, 0);
+	CU_ASSERT_EQUAL(req.answer.status, 0);
 	queue_close(&s.queue);
 }
 
@@ -221,7 +221,7 @@ static int piece(struct request *req, uint64_t offset, void *data, uint64_t leng
 	struct pieces *p = req->user;
 
 	CU_ASSERT_EQUAL(offset, p->next);
-	CU_ASSERT(length > 0 && length <= req->window);
+	CU_ASSERT(length > 0 && length <= req->buffer_bytes);
 	p->next += length;
 	if (++p->count == p->fail_at)
 		return -EBADMSG;
@@ -247,13 +247,13 @@ static void stream_both_ways(const struct backend_ops *ops)
 				      .offset = 5,
 				      .length = 101,
 				      .data = window,
-				      .window = sizeof(window),
+				      .buffer_bytes = sizeof(window),
 				      .chunk = piece,
 				      .user = &p};
 
 		p = (struct pieces){.next = 5, .filling = kinds[i] == REQ_WRITE};
 		CU_ASSERT_EQUAL(queue_do(&s.queue, &req), 0);
-		CU_ASSERT_EQUAL(req.done_bytes, 101);
+		CU_ASSERT_EQUAL(req.answer.done_bytes, 101);
 		CU_ASSERT_EQUAL(p.next, 106);
 		CU_ASSERT_EQUAL(p.count, 7);
 		CU_ASSERT_EQUAL(s.queue.stats->op[kinds[i]].operations, 1);
@@ -262,13 +262,13 @@ static void stream_both_ways(const struct backend_ops *ops)
 		p = (struct pieces){.next = 5, .filling = kinds[i] == REQ_WRITE, .fail_at = 3};
 		CU_ASSERT_EQUAL(queue_do(&s.queue, &req), -EBADMSG);
 		CU_ASSERT_EQUAL(p.count, 3);
-		CU_ASSERT_EQUAL(req.done_bytes, kinds[i] == REQ_WRITE ? 32 : 48);
+		CU_ASSERT_EQUAL(req.answer.done_bytes, kinds[i] == REQ_WRITE ? 32 : 48);
 		/* At once, before any piece. */
 		p = (struct pieces){.next = 5, .filling = kinds[i] == REQ_WRITE, .fail_at = 1};
 		CU_ASSERT_EQUAL(queue_do(&s.queue, &req), -EBADMSG);
 		req.length = 0;
 		CU_ASSERT_EQUAL(queue_do(&s.queue, &req), 0);
-		req.window = 0;
+		req.buffer_bytes = 0;
 		req.length = 1;
 		CU_ASSERT_EQUAL(queue_do(&s.queue, &req), -EINVAL);
 		CU_ASSERT_EQUAL(s.queue.in_flight, 0);
@@ -305,7 +305,7 @@ static void test_streams_run_side_by_side(void)
 		list[i] = &reqs[i];
 		if (i == 2)
 			continue;
-		reqs[i].window = 16;
+		reqs[i].buffer_bytes = 16;
 		reqs[i].chunk = piece;
 		reqs[i].user = &p[i];
 	}
@@ -317,8 +317,8 @@ static void test_streams_run_side_by_side(void)
 		got += n;
 	}
 	for (uint64_t i = 0; i < 4; i++) {
-		CU_ASSERT_EQUAL(reqs[i].status, 0);
-		CU_ASSERT_EQUAL(reqs[i].done_bytes, 40 + i);
+		CU_ASSERT_EQUAL(reqs[i].answer.status, 0);
+		CU_ASSERT_EQUAL(reqs[i].answer.done_bytes, 40 + i);
 		CU_ASSERT_EQUAL(p[i].next, i == 2 ? 2000 : i * 1000 + 40 + i);
 	}
 	check_bytes(data[2], 2000, 42);
@@ -375,7 +375,7 @@ static void test_depth_is_refused_in_a_sentence(void)
 
 static void count_bytes(void *argument, const struct request *req)
 {
-	*(uint64_t *)argument += req->done_bytes;
+	*(uint64_t *)argument += req->answer.done_bytes;
 }
 
 static void test_the_taps_see_every_request(void)

@@ -14,14 +14,14 @@ static void reader_tap(void *argument, const struct request *req)
 	struct reader *w = argument;
 	uint64_t bytes;
 
-	timeline_add(&w->timeline, req->done_ns, SECOND_OPERATIONS, 1);
-	if (req->attempts > 1)
-		w->retries += req->attempts - 1;
+	timeline_add(&w->timeline, req->answer.done_ns, SECOND_OPERATIONS, 1);
+	if (req->answer.attempts > 1)
+		w->retries += req->answer.attempts - 1;
 	if (req->op != REQ_READ)
 		return;
-	timeline_add(&w->timeline, req->done_ns, SECOND_BYTES_READ, req->done_bytes);
+	timeline_add(&w->timeline, req->answer.done_ns, SECOND_BYTES_READ, req->answer.done_bytes);
 	bytes = atomic_load_explicit(&w->live_bytes, memory_order_relaxed);
-	atomic_store_explicit(&w->live_bytes, bytes + req->done_bytes, memory_order_relaxed);
+	atomic_store_explicit(&w->live_bytes, bytes + req->answer.done_bytes, memory_order_relaxed);
 }
 
 /* One window a request in flight, where any source gives bytes. */

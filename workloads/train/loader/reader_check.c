@@ -52,8 +52,10 @@ static int reader_decode(struct reader *w, struct sample_read *r, const struct r
 
 int reader_decoded(struct reader *w, struct sample_read *r)
 {
-	struct request req = {
-		.op = REQ_READ, .object = &r->objects[0], .length = r->layout.size, .attempts = 1};
+	struct request req = {.op = REQ_READ,
+			      .object = &r->objects[0],
+			      .length = r->layout.size,
+			      .answer.attempts = 1};
 	const char *wrong;
 
 	if (!w->options->decode || reader_streams(w) || !w->windows.base)
@@ -65,23 +67,24 @@ int reader_decoded(struct reader *w, struct sample_read *r)
 int reader_received(struct reader *w, struct sample_read *r, const struct request *req)
 {
 	const struct dataset *d = w->options->sources[w->assignment->source].dataset;
-	const uint8_t *data = req->data ? (const uint8_t *)req->data + req->lead : NULL;
+	const uint8_t *data = req->data ? (const uint8_t *)req->data + req->answer.lead : NULL;
 	struct layout beside;
 	const struct layout *l = layout_read(r, req, &beside);
 	uint64_t at, good;
 	char text[FAILURE_TEXT_BYTES];
 
-	if (req->status < 0 && req->status != -ENODATA) {
-		reader_fail(w, req, req->status, NULL);
-		return req->status;
+	if (req->answer.status < 0 && req->answer.status != -ENODATA) {
+		reader_fail(w, req, req->answer.status, NULL);
+		return req->answer.status;
 	}
-	if (req->status == -ENODATA || req->done_bytes < req->length) {
+	if (req->answer.status == -ENODATA || req->answer.done_bytes < req->length) {
 		w->short_objects++;
 		/* Where nothing came the end may lie before. */
 		snprintf(text, sizeof(text),
-			 req->done_bytes || !req->offset ? "ends at byte %llu of %llu"
-							 : "ends at byte %llu of %llu or before",
-			 (unsigned long long)(req->offset + req->done_bytes),
+			 req->answer.done_bytes || !req->offset
+				 ? "ends at byte %llu of %llu"
+				 : "ends at byte %llu of %llu or before",
+			 (unsigned long long)(req->offset + req->answer.done_bytes),
 			 (unsigned long long)l->size);
 		reader_fail(w, req, -ENODATA, text);
 		return -ENODATA;
@@ -156,7 +159,7 @@ static uint64_t reader_verify(struct reader *w, const struct sample_read *r, con
 
 int reader_identify(struct reader *w, struct sample_read *r)
 {
-	struct request req = {.op = REQ_READ, .object = &r->objects[0], .attempts = 1};
+	struct request req = {.op = REQ_READ, .object = &r->objects[0], .answer.attempts = 1};
 	char text[FAILURE_TEXT_BYTES];
 
 	if (!r->id_seen || r->id == r->sample || w->options->verify == VERIFY_NONE)
@@ -186,8 +189,8 @@ void reader_fail(struct reader *w, const struct request *req, int rc, const char
 	f->rank = w->options->rank;
 	f->node = w->options->node;
 	f->error = rc;
-	f->protocol_status = req->protocol_status;
-	f->attempts = req->attempts;
+	f->protocol_status = req->answer.protocol_status;
+	f->attempts = req->answer.attempts;
 	f->epoch = (uint32_t)w->assignment->epoch;
 	f->step = (uint32_t)w->step + 1;
 	snprintf(f->operation, sizeof(f->operation), "%s", request_op_name(req->op));

@@ -123,14 +123,14 @@ static uint32_t build_gather(struct reader *w)
 static void reader_mark_io(struct reader *w, const struct request *req, uint64_t now)
 {
 	enum account moving = req->op == REQ_READ ? ACCOUNT_TRANSFER : ACCOUNT_OPEN;
-	uint64_t due = req->due_ns ? req->due_ns : req->submit_ns;
-	uint64_t done = req->done_ns < now ? req->done_ns : now;
+	uint64_t due = req->due_ns ? req->due_ns : req->answer.submit_ns;
+	uint64_t done = req->answer.done_ns < now ? req->answer.done_ns : now;
 
 	reader_mark(w, ACCOUNT_HAUL, due < now ? due : now);
-	reader_mark(w, ACCOUNT_QUEUE, req->submit_ns < now ? req->submit_ns : now);
-	if (req->op == REQ_READ && req->first_byte_ns)
+	reader_mark(w, ACCOUNT_QUEUE, req->answer.submit_ns < now ? req->answer.submit_ns : now);
+	if (req->op == REQ_READ && req->answer.first_byte_ns)
 		reader_mark(w, ACCOUNT_FIRST_BYTE,
-			    req->first_byte_ns < done ? req->first_byte_ns : done);
+			    req->answer.first_byte_ns < done ? req->answer.first_byte_ns : done);
 	reader_mark(w, moving, done);
 }
 

@@ -141,10 +141,10 @@ static int sample_read_chunk(struct request *req, uint64_t offset, void *data, u
 	piece.chunk = NULL;
 	piece.offset = offset;
 	piece.length = length;
-	piece.done_bytes = length;
+	piece.answer.done_bytes = length;
 	piece.data = data;
-	if (req->first_byte_ns)
-		reader_mark(w, ACCOUNT_FIRST_BYTE, req->first_byte_ns);
+	if (req->answer.first_byte_ns)
+		reader_mark(w, ACCOUNT_FIRST_BYTE, req->answer.first_byte_ns);
 	reader_mark(w, ACCOUNT_TRANSFER, clock_now(w->options->clock));
 	rc = reader_received(w, r, &piece);
 	if (rc < 0 && !r->rc)
@@ -167,7 +167,7 @@ static bool sample_read_extent(const struct reader *w, struct sample_read *r, st
 	req->data = sample_read_window(w, r, req);
 	if (req->data && req->length > source_of(w)->window_bytes) {
 		req->chunk = sample_read_chunk;
-		req->window = source_of(w)->window_bytes;
+		req->buffer_bytes = source_of(w)->window_bytes;
 	}
 	r->at += req->length;
 	if (reader_streams(w))
@@ -299,7 +299,7 @@ static void sample_read_closed(struct reader *w, struct sample_read *r)
 
 void sample_read_answered(struct reader *w, struct sample_read *r, const struct request *req)
 {
-	int rc = req->status;
+	int rc = req->answer.status;
 
 	r->flying--;
 	if (req->op == REQ_READ)
