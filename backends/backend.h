@@ -20,6 +20,9 @@
 #include "core/rank_place.h"
 #include "core/uri.h"
 
+/* Requests in flight per queue, whatever the backend could take. */
+enum { QUEUE_DEPTH_MAX = 4096 };
+
 enum backend_capability {
 	BACKEND_CONTENT = 1 << 0, /* keeps what is written: reads give data that can be verified */
 	BACKEND_RANGES = 1 << 1,  /* reads any byte range */

@@ -3,12 +3,14 @@
  *
  *	struct block | links[size] | padding to 64 | the backend's part
  */
-#include "backends/store.h"
+#include "backends/node_block.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "backends/store.h"
 
 enum { BLOCK_ALIGN = 64 };
 

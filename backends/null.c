@@ -1,6 +1,6 @@
 /* null://: every request succeeds at once and moves nothing, so that what a run takes on it is
  * haul's own cost. An object's size is 0 until written, then what the writes reached. */
-#include "backends/queue/queue.h"
+#include "backends/backend.h"
 #include "backends/store.h"
 #include "backends/stores.h"
 

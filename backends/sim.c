@@ -22,7 +22,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "backends/queue/queue.h"
+#include "backends/backend.h"
+#include "backends/node_block.h"
 #include "backends/store.h"
 #include "backends/stores.h"
 

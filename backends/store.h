@@ -12,13 +12,6 @@ static inline const struct store_options *store_common(const struct store *store
 	return store->options;
 }
 
-/* A zeroed block of memory that all ranks of store->node share. The block belongs to the store's
- * first URI as the job writes it: opening the same store again, in a later phase, finds the same
- * block. It lives as long as the node's group; where there is none, until node_block_free.
- * Collective over store->node. *fresh says whether it was made by this call. */
-int node_block_get(struct store *store, size_t bytes, void **block, bool *fresh, struct err *err);
-void node_block_free(struct store *store, void *block);
-
 /* A key (or any text) as a number, FNV-1a. */
 uint64_t text_hash(const char *text);
 

@@ -99,7 +99,7 @@ static int timed(const struct work *w, struct queue *q, struct object *o, struct
 	if (rc == 0 && w->write)
 		rc = one(q, o, REQ_COMMIT, 0);
 	seconds = (double)(clock_kernel_ns() - start) / 1e9;
-	gb = (double)q->stats->op[w->write ? REQ_WRITE : REQ_READ].bytes / 1e9;
+	gb = (double)q->op[w->write ? REQ_WRITE : REQ_READ].bytes / 1e9;
 	if (rc == 0)
 		printf("%.4f %.5f\n", gb / seconds, (cpu_s() - cpu) / gb);
 	return rc;

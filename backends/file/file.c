@@ -15,7 +15,6 @@
 
 #include "backends/file/cache.h"
 #include "backends/file/list.h"
-#include "backends/queue/queue.h"
 #include "backends/store.h"
 #include "backends/stores.h"
 

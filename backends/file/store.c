@@ -8,7 +8,6 @@
 #include "backends/file/cache.h"
 #include "backends/file/direct.h"
 #include "backends/file/file.h"
-#include "backends/queue/queue.h"
 #include "backends/store.h"
 #include "backends/stores.h"
 

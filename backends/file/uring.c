@@ -25,7 +25,6 @@
 #include "backends/file/direct.h"
 #include "backends/file/file.h"
 #include "backends/file/span.h"
-#include "backends/queue/queue.h"
 
 enum {
 	URING_REGIONS = 64,

@@ -2,7 +2,6 @@
 #include <errno.h>
 
 #include "backends/file/file.h"
-#include "backends/queue/queue.h"
 
 static int absent_probe(const struct store *store, struct err *err)
 {

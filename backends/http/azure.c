@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "backends/http/http.h"
-#include "backends/queue/queue.h"
 #include "backends/stores.h"
 
 enum {

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "backends/http/http.h"
-#include "backends/queue/queue.h"
 
 static int slots_open(struct http_channel *ch, uint32_t depth)
 {

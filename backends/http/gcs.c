@@ -2,8 +2,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include "backends/backend.h"
 #include "backends/http/s3.h"
-#include "backends/queue/queue.h"
 #include "backends/stores.h"
 
 struct gcs_options {

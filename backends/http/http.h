@@ -14,7 +14,7 @@
 #include "backends/http/wire/sum.h"
 #include "backends/http/wire/transport.h"
 #include "backends/http/wire/xml.h"
-#include "backends/queue/retry.h"
+#include "backends/retry.h"
 
 enum {
 	PIECE_BYTES = 8 << 10, /* of a body put together by pieces: a key, every byte escaped */

@@ -1,4 +1,5 @@
 /* s3://bucket/prefix: Amazon S3 and what speaks like it. */
+#include "backends/backend.h"
 #include "backends/http/s3.h"
 
 #include <errno.h>
@@ -7,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "backends/queue/queue.h"
 #include "backends/stores.h"
 
 enum { PRESIGNED_S = 3600 };

@@ -5,6 +5,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "backends/op_log/op_log.h"
 #include "backends/queue/attempt.h"
@@ -35,7 +36,6 @@ static void memory_free(struct queue *q)
 	free(q->free_pieces);
 	free(q->pieces);
 	free(q->done);
-	free(q->stats);
 	*q = (struct queue){0};
 }
 
@@ -50,10 +50,8 @@ int queue_open(struct queue *q, struct store *store, uint32_t depth, struct err 
 	};
 	if (depth == 0 || depth > QUEUE_DEPTH_MAX)
 		return err_set(err, -EINVAL, "depth is 1 to %d, not %u", QUEUE_DEPTH_MAX, depth);
-	/* Pages of counters never used are never touched. */
-	q->stats = calloc(1, sizeof(*q->stats));
 	q->done = calloc(depth, sizeof(*q->done));
-	if (!q->stats || !q->done) {
+	if (!q->done) {
 		rc = err_set(err, -ENOMEM, "no memory for a queue of depth %u", depth);
 		goto out_free;
 	}
@@ -92,7 +90,7 @@ out_free:
 
 void queue_close(struct queue *q)
 {
-	if (!q->stats)
+	if (!q->done)
 		return;
 	queue_unlogged(q);
 	if (q->channel.store->ops->channel_close)
@@ -144,29 +142,37 @@ static void prepare(const struct queue *q, struct request *req, uint64_t now_ns)
 	attempt_of(q, req)->before_bytes = 0;
 }
 
+static void keep_latency(const struct queue_latency *l, const struct request *req,
+			 uint64_t service_ns, uint64_t response_ns)
+{
+	if (l->service)
+		hist_record(l->service, service_ns);
+	if (l->response)
+		hist_record(l->response, response_ns);
+	if (req->answer.attempts > 1 && l->retried) {
+		hist_record(l->retried, service_ns);
+		hist_record(l->first, req->answer.first_attempt_ns - req->answer.submit_ns);
+	}
+}
+
 static void finish(struct queue *q, struct request *req)
 {
-	struct queue_counts *counts = &q->stats->op[req->op];
-	uint64_t due_ns = req->due_ns ? req->due_ns : req->answer.submit_ns;
-	uint64_t service_ns = req->answer.done_ns - req->answer.submit_ns;
+	const struct answer *a = &req->answer;
+	struct queue_counts *counts = &q->op[req->op];
+	uint64_t due_ns = req->due_ns ? req->due_ns : a->submit_ns;
+	uint64_t service_ns = a->done_ns - a->submit_ns;
 
 	counts->operations++;
 	if (req->op == REQ_READ || req->op == REQ_WRITE)
-		counts->bytes += req->answer.done_bytes;
+		counts->bytes += a->done_bytes;
 	counts->errors += request_failures(req);
+	counts->retries += a->attempts - 1;
 	if (q->timeout_ns && service_ns > q->timeout_ns)
 		counts->late++;
-	hist_record(&q->stats->service[req->op], service_ns);
-	if (req->answer.attempts > 1) {
-		counts->retries += req->answer.attempts - 1;
-		hist_record(&q->stats->retried[req->op], service_ns);
-		hist_record(&q->stats->first[req->op],
-			    req->answer.first_attempt_ns - req->answer.submit_ns);
-	}
-	hist_record(&q->stats->response[req->op],
-		    req->answer.done_ns > due_ns ? req->answer.done_ns - due_ns : 0);
-	if (req->answer.done_ns > q->now_ns)
-		q->now_ns = req->answer.done_ns;
+	keep_latency(&q->latency[req->op], req, service_ns,
+		     a->done_ns > due_ns ? a->done_ns - due_ns : 0);
+	if (a->done_ns > q->now_ns)
+		q->now_ns = a->done_ns;
 	for (uint32_t i = 0; i < q->observer_count; i++)
 		q->observers[i].observe(q->observers[i].argument, req);
 }
@@ -184,7 +190,7 @@ static bool falls_short(struct queue *q, struct request *req)
 		req->answer.status = req->op == REQ_READ ? -ENODATA : -EIO;
 		return false;
 	}
-	q->stats->op[req->op].short_transfers++;
+	q->op[req->op].short_transfers++;
 	a->before_bytes = req->answer.done_bytes;
 	req->answer.done_ns = 0;
 	return true;
@@ -557,13 +563,26 @@ uint64_t queue_buffer_bytes(const struct store *store, uint64_t length)
 	return (length + align - 1) / align * align + align;
 }
 
-void queue_first_attempts(const struct queue_stats *stats, enum request_op op, struct hist *out)
+void queue_record(struct queue *q, enum request_op op, const struct queue_latency *latency)
 {
-	const struct hist *retried = &stats->retried[op], *first = &stats->first[op];
+	q->latency[op] = *latency;
+}
+
+void queue_clear(struct queue *q)
+{
+	memset(q->op, 0, sizeof(q->op));
+	if (q->endpoint_counts)
+		memset(q->endpoint_counts, 0,
+		       q->channel.store->endpoints->count * sizeof(*q->endpoint_counts));
+}
+
+void queue_first_attempts(const struct queue_latency *l, struct hist *out)
+{
+	const struct hist *retried = l->retried, *first = l->first;
 	unsigned lowest, highest;
 
-	*out = stats->service[op];
-	if (!stats->op[op].retries)
+	*out = *l->service;
+	if (!hist_count(retried))
 		return;
 	for (unsigned i = 0; i < HIST_BUCKETS; i++)
 		out->bucket[i] += first->bucket[i] - retried->bucket[i];
@@ -574,37 +593,4 @@ void queue_first_attempts(const struct queue_stats *stats, enum request_op op, s
 	/* The largest may have been one that was tried again. */
 	if (out->max_ns == retried->max_ns && hist_range(out, &lowest, &highest) == 0)
 		out->max_ns = hist_edge(highest + 1) - 1;
-}
-
-void queue_add_first_attempts(const struct queue *q, enum request_op op, struct hist *into)
-{
-	struct hist first;
-
-	if (!q->retry.options || !q->stats->op[op].operations)
-		return;
-	queue_first_attempts(q->stats, op, &first);
-	hist_merge(into, &first);
-}
-
-void queue_stats_merge(struct queue_stats *into, const struct queue_stats *from)
-{
-	for (int op = 0; op < REQ_OPS; op++) {
-		const struct queue_counts *c = &from->op[op];
-
-		/* What was never used stays untouched memory on both sides. */
-		if (c->operations == 0)
-			continue;
-		into->op[op].operations += c->operations;
-		into->op[op].errors += c->errors;
-		into->op[op].bytes += c->bytes;
-		into->op[op].late += c->late;
-		into->op[op].short_transfers += c->short_transfers;
-		into->op[op].retries += c->retries;
-		if (c->retries) {
-			hist_merge(&into->retried[op], &from->retried[op]);
-			hist_merge(&into->first[op], &from->first[op]);
-		}
-		hist_merge(&into->service[op], &from->service[op]);
-		hist_merge(&into->response[op], &from->response[op]);
-	}
 }

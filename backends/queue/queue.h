@@ -13,7 +13,7 @@
 #include "backends/queue/retry.h"
 #include "core/measure/hist.h"
 
-enum { QUEUE_DEPTH_MAX = 4096, QUEUE_OBSERVERS = 4 };
+enum { QUEUE_OBSERVERS = 4 };
 
 /* Every finished request counts once, failed ones too; its errors as request_failures says. An answer of
  * -ENOENT to stat or delete is no error. bytes are those of reads and writes. late: took longer than the store's timeout. retries:
@@ -22,14 +22,14 @@ struct queue_counts {
 	uint64_t operations, errors, bytes, late, short_transfers, retries;
 };
 
-struct queue_stats {
-	struct queue_counts op[REQ_OPS];
-	struct hist service[REQ_OPS];
-	struct hist response[REQ_OPS];
+/* Where the latencies of requests are kept: histograms of the queue's owner, any of them NULL. Several kinds of
+ * requests, and several queues of one thread, may share them. */
+struct queue_latency {
+	struct hist *service;  /* from submit */
+	struct hist *response; /* from when it was due */
 	/* Of the requests that took several attempts alone: how long all took, as in service, and how
 	 * long the first. So the first attempts of all are service - retried + first. */
-	struct hist retried[REQ_OPS];
-	struct hist first[REQ_OPS];
+	struct hist *retried, *first;
 };
 
 struct queue {
@@ -39,7 +39,8 @@ struct queue {
 	/* The last stamp: callers at an operation boundary need not read the clock again. Never
 	 * goes back; on sim:// in virtual time, at or before the clock's own. */
 	uint64_t now_ns;
-	struct queue_stats *stats;
+	struct queue_counts op[REQ_OPS];
+	struct queue_latency latency[REQ_OPS];
 	struct queue_observer {
 		void (*observe)(void *argument, const struct request *req);
 		void *argument;
@@ -101,11 +102,13 @@ enum { QUEUE_STREAM_BYTES = 64 << 10 };
 /* What the queue met at each endpoint, added to the tally's rows. */
 void queue_count_endpoints(const struct queue *q, struct tally *t);
 
-/* The latencies of the first attempts of all requests of that kind. */
-void queue_first_attempts(const struct queue_stats *stats, enum request_op op, struct hist *out);
-/* Adds those to into, where the store tries again at all. */
-void queue_add_first_attempts(const struct queue *q, enum request_op op, struct hist *into);
+/* From now on the latencies of requests of that kind are kept there. */
+void queue_record(struct queue *q, enum request_op op, const struct queue_latency *latency);
 
-void queue_stats_merge(struct queue_stats *into, const struct queue_stats *from);
+/* Forgets what was counted so far, at the endpoints too; histograms are their owner's to clear. */
+void queue_clear(struct queue *q);
+
+/* The latencies of the first attempts of all requests that l has; none of its histograms is NULL. */
+void queue_first_attempts(const struct queue_latency *l, struct hist *out);
 
 #endif

@@ -8,14 +8,8 @@
 #define HAUL_BACKENDS_QUEUE_RETRY_H
 
 #include "backends/backend.h"
+#include "backends/retry.h"
 #include "core/content/random.h"
-
-struct retry_options {
-	uint64_t attempts; /* of a request, the first included */
-	uint64_t first_ns, longest_ns;
-	uint64_t budget; /* further attempts a queue; 0: no bound */
-};
-extern const struct option retry_option_table[]; /* for OPT_TABLE */
 
 struct retry_waiting {
 	uint64_t at_ns;

@@ -88,3 +88,19 @@ int rig_get(struct queue *q, const char *key, void *data, uint64_t length)
 	closed = rig_do(q, &o, REQ_CLOSE, 0, 0, NULL, NULL);
 	return rc < 0 ? rc : closed;
 }
+
+struct queue_latency rig_latency_of(struct rig_latency *l, enum request_op op)
+{
+	return (struct queue_latency){&l->service[op], &l->response[op], &l->retried[op],
+				      &l->first[op]};
+}
+
+void rig_record(struct queue *q, struct rig_latency *l)
+{
+	memset(l, 0, sizeof(*l));
+	for (int op = 0; op < REQ_OPS; op++) {
+		struct queue_latency latency = rig_latency_of(l, (enum request_op)op);
+
+		queue_record(q, (enum request_op)op, &latency);
+	}
+}

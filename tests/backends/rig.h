@@ -32,4 +32,13 @@ int rig_do(struct queue *q, struct object *o, enum request_op op, uint64_t offse
 int rig_put(struct queue *q, const char *key, const void *data, uint64_t length);
 int rig_get(struct queue *q, const char *key, void *data, uint64_t length);
 
+/* Histograms for all kinds of requests of a queue. About 900 KB: static or on the heap. */
+struct rig_latency {
+	struct hist service[REQ_OPS], response[REQ_OPS], retried[REQ_OPS], first[REQ_OPS];
+};
+/* Clears l, and keeps the latencies of q there from now on. */
+void rig_record(struct queue *q, struct rig_latency *l);
+/* Where l has those of op. */
+struct queue_latency rig_latency_of(struct rig_latency *l, enum request_op op);
+
 #endif

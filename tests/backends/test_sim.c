@@ -38,7 +38,7 @@ static uint64_t reads_take(const char *json, uint32_t depth, uint32_t count, uin
 		for (uint32_t i = 0; i < n && sent < count; i++, sent++)
 			CU_ASSERT_EQUAL(queue_submit(&q, &done[i], 1), 0);
 	}
-	CU_ASSERT_EQUAL(q.stats->op[REQ_READ].bytes, count * bytes);
+	CU_ASSERT_EQUAL(q.op[REQ_READ].bytes, count * bytes);
 	CU_ASSERT_EQUAL(q.now_ns, clock_now(r.clock));
 	ns = q.now_ns - start_ns;
 	queue_close(&q);
@@ -89,6 +89,7 @@ static void test_stamps(void)
 {
 	struct object o = {.key = "x"};
 	struct request req = {.op = REQ_READ, .object = &o, .length = 2 * MB};
+	static struct rig_latency latency;
 	struct queue q;
 	struct rig r;
 
@@ -99,6 +100,7 @@ static void test_stamps(void)
 			 "\"first_byte\": \"1 ms\", \"open_latency\": \"7 ms\"}"),
 		0);
 	CU_ASSERT_EQUAL_FATAL(queue_open(&q, &r.store, 1, NULL), 0);
+	rig_record(&q, &latency);
 	CU_ASSERT_EQUAL(queue_do(&q, &req), 0);
 	CU_ASSERT_EQUAL(req.answer.submit_ns, start_ns);
 	CU_ASSERT_EQUAL(req.answer.first_byte_ns, start_ns + 4 * MS);
@@ -112,8 +114,8 @@ static void test_stamps(void)
 	CU_ASSERT_EQUAL(queue_do(&q, &req), 0);
 	CU_ASSERT_EQUAL(req.answer.submit_ns, start_ns + 18 * MS);
 	CU_ASSERT_EQUAL(req.answer.done_ns, start_ns + 24 * MS);
-	CU_ASSERT_EQUAL(q.stats->service[REQ_READ].max_ns, 6 * MS);
-	CU_ASSERT_EQUAL(q.stats->response[REQ_READ].max_ns, 10 * MS);
+	CU_ASSERT_EQUAL(latency.service[REQ_READ].max_ns, 6 * MS);
+	CU_ASSERT_EQUAL(latency.response[REQ_READ].max_ns, 10 * MS);
 	queue_close(&q);
 	rig_close(&r);
 }
@@ -232,7 +234,7 @@ static uint64_t failures(uint64_t seed, uint32_t *count)
 		*count += status != 0;
 		hash = mix64(hash + (status ? i + 1 : 0));
 	}
-	CU_ASSERT_EQUAL(q.stats->op[REQ_READ].errors, *count);
+	CU_ASSERT_EQUAL(q.op[REQ_READ].errors, *count);
 	queue_close(&q);
 	rig_close(&r);
 	return hash;

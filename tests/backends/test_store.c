@@ -108,7 +108,7 @@ static void test_null_moves_nothing(void)
 	CU_ASSERT_EQUAL(rig_do(&q, &o, REQ_WRITE, 4096, 10, NULL, NULL), 0);
 	CU_ASSERT_EQUAL(rig_do(&q, &o, REQ_COMMIT, 0, 0, NULL, &bytes), 0);
 	CU_ASSERT_EQUAL(bytes, 4106);
-	CU_ASSERT_EQUAL(q.stats->op[REQ_READ].bytes, 1 << 30);
+	CU_ASSERT_EQUAL(q.op[REQ_READ].bytes, 1 << 30);
 	queue_close(&q);
 	rig_close(&r);
 }

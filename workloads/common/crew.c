@@ -7,27 +7,9 @@
 #include <string.h>
 #include <time.h>
 
-static const uint64_t wait_ns = 5000000, wait_at_end_ns = 1000000, p99_every_ns = 500000000;
+static const uint64_t wait_ns = 5000000, wait_at_end_ns = 1000000;
 
 static void *work(void *argument);
-
-static void observer(void *argument, const struct request *req)
-{
-	struct crew_thread *w = argument;
-
-	w->retries += req->answer.attempts > 1 ? req->answer.attempts - 1 : 0;
-	timeline_add(&w->timeline, req->answer.done_ns, SECOND_OPERATIONS, 1);
-	if (req->op != REQ_WRITE && req->op != REQ_READ)
-		return;
-	timeline_add(&w->timeline, req->answer.done_ns,
-		     req->op == REQ_WRITE ? SECOND_BYTES_WRITTEN : SECOND_BYTES_READ,
-		     req->answer.done_bytes);
-	/* This thread alone adds. */
-	atomic_store_explicit(&w->bytes,
-			      atomic_load_explicit(&w->bytes, memory_order_relaxed) +
-				      req->answer.done_bytes,
-			      memory_order_relaxed);
-}
 
 int crew_open(struct crew *p, struct err *err)
 {
@@ -43,12 +25,13 @@ int crew_open(struct crew *p, struct err *err)
 
 		w->crew = p;
 		w->buffer = p->buffer_bytes ? buffers_take(&p->buffers) : NULL;
-		timeline_init(&w->timeline, p->start_ns);
-		rc = queue_open(&w->queue, p->store, p->depth ? p->depth : 1, err);
+		rc = meter_open(&w->meter, p->layout, &p->store->place, p->start_ns, err);
+		if (rc == 0)
+			rc = queue_open(&w->queue, p->store, p->depth ? p->depth : 1, err);
 		if (rc < 0)
 			break;
 		queue_memory(&w->queue, w->buffer, p->buffers.slot_bytes);
-		queue_observe(&w->queue, observer, w);
+		meter_attach(&w->meter, &w->queue);
 	}
 	return rc;
 }
@@ -57,8 +40,10 @@ void crew_close(struct crew *p)
 {
 	if (!p->members)
 		return;
-	for (uint32_t i = 0; i < p->threads; i++)
+	for (uint32_t i = 0; i < p->threads; i++) {
 		queue_close(&p->members[i].queue);
+		meter_close(&p->members[i].meter);
+	}
 	buffers_free(&p->buffers);
 	sem_destroy(&p->ended);
 	free(p->members);
@@ -75,8 +60,7 @@ static int start_workers(struct crew *p, uint32_t *started, struct err *err)
 
 		w->rc = 0;
 		atomic_store(&w->files, 0);
-		atomic_store(&w->bytes, 0);
-		atomic_store(&w->p99_ns, 0);
+		w->begun_bytes = atomic_load(&w->meter.live_bytes);
 		atomic_fetch_add(&p->running, 1);
 		rc = pthread_create(&w->thread, NULL, work, w);
 		if (rc) {
@@ -104,10 +88,11 @@ static void stand(struct crew *p, int rc, struct status *s)
 	s->unfinished = atomic_load(&p->running) > 0;
 	for (uint32_t i = 0; i < p->threads; i++) {
 		const struct crew_thread *w = &p->members[i];
-		uint64_t p99_ns = atomic_load_explicit(&w->p99_ns, memory_order_relaxed);
+		uint64_t p99_ns = atomic_load_explicit(&w->meter.live_p99_ns, memory_order_relaxed);
 
 		s->step += atomic_load_explicit(&w->files, memory_order_relaxed);
-		s->bytes += atomic_load_explicit(&w->bytes, memory_order_relaxed);
+		s->bytes += atomic_load_explicit(&w->meter.live_bytes, memory_order_relaxed) -
+			    w->begun_bytes;
 		s->p99_ns = p99_ns > s->p99_ns ? p99_ns : s->p99_ns;
 	}
 	/* A halt that nobody asked for from outside is a worker's error. */
@@ -215,19 +200,24 @@ static void *work(void *argument)
 		if (p->once)
 			break;
 		atomic_fetch_add_explicit(&w->files, 1, memory_order_relaxed);
-		crew_note(w);
+		meter_live(&w->meter, w->queue.now_ns);
 	}
 	atomic_fetch_sub(&p->running, 1);
 	sem_post(&p->ended);
 	return NULL;
 }
 
-void crew_note_now(struct crew_thread *w)
+void crew_start(struct crew *p, uint64_t start_ns)
 {
-	atomic_store_explicit(&w->p99_ns,
-			      hist_quantile_ns(&w->queue.stats->service[w->crew->main_op], 0.99),
-			      memory_order_relaxed);
-	w->p99_due_ns = w->queue.now_ns + p99_every_ns;
+	p->start_ns = start_ns;
+	for (uint32_t i = 0; i < p->threads; i++)
+		meter_start(&p->members[i].meter, start_ns);
+}
+
+void crew_merge(const struct crew *p, struct tally *t)
+{
+	for (uint32_t i = 0; p->members && i < p->threads; i++)
+		meter_merge(&p->members[i].meter, t);
 }
 
 /* "uri/key: the connection broke (3 attempts)" */
@@ -246,36 +236,10 @@ static void say_failure(struct crew_thread *w, const struct request *req, int rc
 
 int crew_fail(struct crew_thread *w, const struct request *req, int rc, const char *text)
 {
-	struct failure *f;
-
-	if (w->failure_count == 0)
+	if (w->meter.failure_count == 0)
 		say_failure(w, req, rc, text);
-	if (w->failure_count++ >= TALLY_FAILURES)
-		return rc;
-	f = &w->failures[w->failure_count - 1];
-	*f = (struct failure){.offset = req->offset,
-			      .length = req->length,
-			      .error = rc,
-			      .time_ns = req->answer.done_ns > w->crew->start_ns
-						 ? req->answer.done_ns - w->crew->start_ns
-						 : 0,
-			      .rank = w->crew->store->place.rank,
-			      .node = w->crew->store->place.node,
-			      .protocol_status = req->answer.protocol_status,
-			      .attempts = req->answer.attempts};
-	snprintf(f->operation, sizeof(f->operation), "%s", request_op_name(req->op));
-	snprintf(f->object, sizeof(f->object), "%.*s", FAILURE_OBJECT_BYTES - 1, req->object->key);
-	snprintf(f->text, sizeof(f->text), "%s", text);
+	meter_fail(&w->meter, req, rc, req->answer.done_ns, text);
 	return rc;
-}
-
-void crew_failures(const struct crew_thread *w, struct tally *t)
-{
-	uint64_t kept = w->failure_count < TALLY_FAILURES ? w->failure_count : TALLY_FAILURES;
-
-	for (uint64_t i = 0; i < kept; i++)
-		tally_fail(t, &w->failures[i]);
-	t->failure_count += (uint32_t)(w->failure_count - kept);
 }
 
 int crew_do(struct crew_thread *w, struct request *req)

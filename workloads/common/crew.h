@@ -11,10 +11,9 @@
 #include <semaphore.h>
 #include <stdatomic.h>
 
-#include "backends/queue/queue.h"
 #include "core/buffers.h"
-#include "core/measure/tally.h"
 #include "core/stop.h"
+#include "workloads/common/meter.h"
 #include "workloads/workload.h"
 
 enum { CREW_COUNTS = 6 };
@@ -25,16 +24,12 @@ struct crew_thread {
 	struct queue queue;
 	void *buffer;                 /* of pass->buffer_bytes; NULL: none asked for */
 	uint64_t counts[CREW_COUNTS]; /* the body's own, kept over passes */
-	uint64_t retries;
-	struct timeline timeline;
+	struct meter meter;
 	int rc;         /* the body's first error */
 	struct err err; /* of the first failure */
-	struct failure failures[TALLY_FAILURES];
-	uint64_t failure_count; /* may exceed TALLY_FAILURES: only the first are kept */
-	_Atomic uint64_t files,
-		bytes; /* so far in this pass, for the status: files by a body once */
-	_Atomic uint64_t p99_ns;
-	uint64_t p99_due_ns;
+	_Atomic uint64_t
+		files; /* so far in this run, for the status: a body that runs once sets it */
+	uint64_t begun_bytes; /* of the meter's live_bytes: those of earlier runs */
 };
 
 struct crew {
@@ -43,10 +38,10 @@ struct crew {
 	bool once; /* body is called once a thread, with the thread's number; files are for progress */
 	struct store *store;
 	struct group *group;
-	struct stop *stop;       /* NULL: none */
-	uint64_t deadline_ns;    /* 0: none */
-	uint64_t start_ns;       /* of the phase */
-	enum request_op main_op; /* whose p99 the progress shows */
+	struct stop *stop;                 /* NULL: none */
+	uint64_t deadline_ns;              /* 0: none */
+	uint64_t start_ns;                 /* of the phase */
+	const struct meter_layout *layout; /* where its requests are counted; NULL: nowhere */
 	uint32_t threads;
 	uint32_t depth; /* of each thread's queue; 0: 1 */
 	uint64_t
@@ -81,16 +76,10 @@ int crew_run(struct crew *p, int (*body)(struct crew_thread *w, uint64_t file),
  * space left on device"). -ENOENT of a stat or delete is returned without. */
 int crew_do(struct crew_thread *w, struct request *req);
 int crew_fail(struct crew_thread *w, const struct request *req, int rc, const char *text);
-/* All of them to the phase's. */
-void crew_failures(const struct crew_thread *w, struct tally *t);
-
-/* Takes the p99 for the status anew, where it is time to. */
-void crew_note_now(struct crew_thread *w);
-static inline void crew_note(struct crew_thread *w)
-{
-	if (w->queue.now_ns >= w->p99_due_ns)
-		crew_note_now(w);
-}
+/* From when times of failures and timelines count, for all threads; before the first run. */
+void crew_start(struct crew *p, uint64_t start_ns);
+/* What all threads counted, into the phase's tally. Between runs; once. */
+void crew_merge(const struct crew *p, struct tally *t);
 
 /* Of all workers of this rank. */
 uint64_t crew_count(const struct crew *p, unsigned which);

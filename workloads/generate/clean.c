@@ -133,7 +133,6 @@ static int open_store(struct clean *c, const struct job *job, const struct job_d
 		.store = &c->store,
 		.group = group,
 		.start_ns = clock_now(clock),
-		.main_op = REQ_DELETE,
 		.threads = CLEAN_THREADS,
 		.kind = "clean",
 		.argument = c,
@@ -271,9 +270,9 @@ static int first_error(const struct clean *c, struct err *err)
 	for (uint32_t i = 0; i < c->crew.threads; i++) {
 		const struct crew_thread *w = &c->crew.members[i];
 
-		if (w->failure_count) {
+		if (w->meter.failure_count) {
 			*err = w->err;
-			return w->failures[0].error;
+			return w->meter.failures[0].error;
 		}
 	}
 	return 0;

@@ -79,17 +79,26 @@ static const struct figure generate_figures[] = {
 	TALLY_COMMON_FIGURES,
 };
 
-static const struct hist_kind generate_hists[] = {
-	{"write", "time of a write"},
-	{"commit", "time of a commit"},
-	{"begin", "time to begin a file"},
-	{"stat", "time to look whether a file is there"},
-	{"write_first_attempt", "the first attempt at a write, where a store is tried again"},
+enum generate_hist {
+	GENERATE_HIST_WRITE,
+	GENERATE_HIST_COMMIT,
+	GENERATE_HIST_BEGIN,
+	GENERATE_HIST_STAT,
+	GENERATE_HIST_WRITE_FIRST_ATTEMPT,
+	GENERATE_HIST_SYNC,
+	GENERATE_HIST_PUBLISH,
+	GENERATE_HISTS
 };
-static const enum request_op generate_hist_ops[] = {REQ_WRITE, REQ_COMMIT, REQ_BEGIN, REQ_STAT};
-enum {
-	GENERATE_HISTS = sizeof(generate_hists) / sizeof(generate_hists[0]),
-	GENERATE_FIRST = sizeof(generate_hist_ops) / sizeof(generate_hist_ops[0])
+
+static const struct hist_kind generate_hists[GENERATE_HISTS] = {
+	[GENERATE_HIST_WRITE] = {"write", "time of a write"},
+	[GENERATE_HIST_COMMIT] = {"commit", "time of a commit"},
+	[GENERATE_HIST_BEGIN] = {"begin", "time to begin a file"},
+	[GENERATE_HIST_STAT] = {"stat", "time to ask whether a file exists"},
+	[GENERATE_HIST_WRITE_FIRST_ATTEMPT] =
+		{"write_first_attempt", "time of the first attempt at a write, on stores that are tried again"},
+	[GENERATE_HIST_SYNC] = {"sync", "part of a commit: making the bytes durable"},
+	[GENERATE_HIST_PUBLISH] = {"publish", "part of a commit: making the file visible under its name"},
 };
 
 static const struct tally_schema generate_schema = {
@@ -102,6 +111,24 @@ static const struct tally_schema generate_schema = {
 		},
 	.hists = generate_hists,
 	.hist_count = GENERATE_HISTS,
+};
+
+static const struct meter_map generate_maps[] = {
+	{REQ_WRITE, METER_NONE, GENERATE_HIST_WRITE, METER_NONE, GENERATE_HIST_WRITE_FIRST_ATTEMPT},
+	{REQ_COMMIT, METER_NONE, GENERATE_HIST_COMMIT, METER_NONE, METER_NONE},
+	{REQ_BEGIN, METER_NONE, GENERATE_HIST_BEGIN, METER_NONE, METER_NONE},
+	{REQ_STAT, METER_NONE, GENERATE_HIST_STAT, METER_NONE, METER_NONE},
+};
+
+static const struct meter_layout generate_meter = {
+	.schema = &generate_schema,
+	.maps = generate_maps,
+	.map_count = sizeof(generate_maps) / sizeof(generate_maps[0]),
+	.late = METER_NONE,
+	.short_transfers = METER_NONE,
+	.sync = GENERATE_HIST_SYNC,
+	.publish = GENERATE_HIST_PUBLISH,
+	.live_op = REQ_WRITE,
 };
 
 const struct workload generate_workload = {
@@ -199,7 +226,7 @@ static int generate_size(const struct job *job, const struct job_phase *phase, u
 			out->inodes += 1 + d.options.subfolders;
 	}
 	out->memory_per_rank +=
-		o->threads * (sizeof(struct crew_thread) + sizeof(struct queue_stats));
+		o->threads * (sizeof(struct crew_thread) + meter_bytes(&generate_meter));
 	snprintf(out->store, sizeof(out->store), "%s", store->name);
 	return 0;
 }
@@ -328,7 +355,7 @@ static int open_all(struct generate *g, struct phase_context *ctx, uint64_t star
 		.stop = ctx->stop,
 		.deadline_ns = ctx->deadline_ns,
 		.start_ns = start_ns,
-		.main_op = REQ_WRITE,
+		.layout = &generate_meter,
 		.threads = (uint32_t)o->threads,
 		.depth = depth,
 		.buffer_bytes = g->content ? depth * g->window : 0,
@@ -476,6 +503,7 @@ static int write_file(struct crew_thread *w, struct object *o, const struct layo
 	if (rc == 0 && g->content && req.answer.done_bytes != l->size) {
 		snprintf(text, sizeof(text), "the store has %" PRIu64 " bytes of it, not %" PRIu64,
 			 req.answer.done_bytes, l->size);
+		meter_error(&w->meter);
 		return crew_fail(w, &req, -EIO, text);
 	}
 	return rc;
@@ -484,34 +512,14 @@ static int write_file(struct crew_thread *w, struct object *o, const struct layo
 /* This rank's results: from the workers into the tally. */
 static void count_all(const struct generate *g, struct phase_context *ctx)
 {
-	struct tally *t = ctx->tally;
-	uint64_t *row = t->rank_row;
+	uint64_t *row = ctx->tally->rank_row;
 
 	row[GENERATE_FILES_MADE] = crew_count(&g->crew, COUNT_MADE);
 	row[GENERATE_FILES_KEPT] = crew_count(&g->crew, COUNT_WHOLE);
 	row[GENERATE_BYTES_KEPT] = crew_count(&g->crew, COUNT_WHOLE_BYTES);
 	row[GENERATE_FILL_NS] = crew_count(&g->crew, COUNT_FILL_NS);
 	row[GENERATE_WRITE_NS] = crew_count(&g->crew, COUNT_WRITE_NS);
-	for (uint32_t i = 0; i < g->crew.threads; i++) {
-		const struct crew_thread *w = &g->crew.members[i];
-		const struct queue_stats *stats = w->queue.stats;
-
-		if (!stats)
-			continue; /* its queue could not be opened */
-		for (unsigned op = 0; op < REQ_OPS; op++) {
-			row[TALLY_OPERATIONS] += stats->op[op].operations;
-			row[TALLY_ERRORS] += stats->op[op].errors;
-		}
-		row[TALLY_BYTES_READ] += stats->op[REQ_READ].bytes;
-		row[TALLY_BYTES_WRITTEN] += stats->op[REQ_WRITE].bytes;
-		row[TALLY_RETRIES] += w->retries;
-		for (unsigned h = 0; h < GENERATE_FIRST; h++)
-			hist_merge(&t->hists[h], &stats->service[generate_hist_ops[h]]);
-		queue_add_first_attempts(&w->queue, REQ_WRITE, &t->hists[GENERATE_FIRST]);
-		queue_count_endpoints(&w->queue, t);
-		timeline_merge(t->timeline, &w->timeline);
-		crew_failures(w, t);
-	}
+	crew_merge(&g->crew, ctx->tally);
 }
 
 static int say(const struct generate *g, struct phase_context *ctx)

@@ -178,6 +178,7 @@ static int check(struct io_thread *t, const struct io_slot *slot, char text[FAIL
 	if (good == req->length)
 		return 0;
 	t->payload_errors++;
+	meter_error(&t->member->meter);
 	snprintf(text, FAILURE_TEXT_BYTES, "payload differs at byte %" PRIu64, req->offset + good);
 	return -EILSEQ;
 }
@@ -204,13 +205,14 @@ static void moved(struct io_thread *t, struct io_slot *slot)
 }
 
 /* What a commit says that the store has. */
-static int check_closed(const struct io_thread *t, const struct request *req,
+static int check_closed(struct io_thread *t, const struct request *req,
 			char text[FAILURE_TEXT_BYTES])
 {
 	snprintf(text, FAILURE_TEXT_BYTES, "%s", request_text(req));
 	if (req->answer.status < 0 || req->op != REQ_COMMIT ||
 	    req->answer.done_bytes == req->length || !t->work->content)
 		return req->answer.status;
+	meter_error(&t->member->meter);
 	snprintf(text, FAILURE_TEXT_BYTES, "the store has %" PRIu64 " bytes of it, not %" PRIu64,
 		 req->answer.done_bytes, req->length);
 	return -EIO;

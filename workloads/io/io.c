@@ -101,17 +101,6 @@ static int io_run(struct phase_context *ctx, enum stop_reason *stopped, struct e
 	return rc;
 }
 
-static enum request_op main_op(const struct io_options *o)
-{
-	static const enum request_op ops[] = {
-		[IO_DO_WRITE] = REQ_WRITE, [IO_DO_READ] = REQ_READ,     [IO_DO_MIXED] = REQ_READ,
-		[IO_DO_STAT] = REQ_STAT,   [IO_DO_CREATE] = REQ_UPDATE, [IO_DO_RENAME] = REQ_RENAME,
-		[IO_DO_LIST] = REQ_LIST,   [IO_DO_DELETE] = REQ_DELETE,
-	};
-
-	return ops[o->operation];
-}
-
 /* Blocks in place cannot be padded to whole ones of the device: what stands behind would go. */
 static int check_direct(const struct run *r, struct err *err)
 {
@@ -162,7 +151,7 @@ static int open_all(struct run *r, struct err *err)
 		.group = ctx->group,
 		.stop = ctx->stop,
 		.deadline_ns = ctx->deadline_ns,
-		.main_op = main_op(o),
+		.layout = io_meter(o),
 		.threads = (uint32_t)o->threads,
 		.depth = (uint32_t)o->depth,
 		.limit_ns = o->seconds_ns ? o->warmup_ns + o->seconds_ns : 0,
@@ -316,10 +305,9 @@ static int begin(struct run *r)
 	r->work.start_ns = now_ns;
 	r->work.origin_ns = now_ns + o->warmup_ns;
 	r->work.until_ns = o->seconds_ns ? r->work.origin_ns + o->seconds_ns : 0;
-	r->crew.start_ns = now_ns;
+	crew_start(&r->crew, now_ns);
 	timeline_init(ctx->tally->timeline, now_ns);
 	for (uint32_t i = 0; i < o->threads; i++) {
-		timeline_init(&r->crew.members[i].timeline, now_ns);
 		io_pace_init(&r->work.threads[i].pace, o, ctx->job->seed,
 			     ctx->group->rank * o->threads + i, ctx->group->size * o->threads,
 			     now_ns);

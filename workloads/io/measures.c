@@ -84,27 +84,34 @@ static const struct figure figures[] = {
 	COLD_FIGURE(cached_share),
 };
 
-static const struct hist_kind hists[] = {
-	{"read", "a read"},
-	{"write", "a write"},
-	{"stat", "a stat"},
-	{"rename", "a rename"},
-	{"list", "a page of a listing"},
-	{"delete", "a delete"},
-	{"create", "a begin, or an open for writing in place"},
-	{"open", "an open for reading"},
-	{"close", "a close or commit"},
-	{"read_response", "a read, from when it was due"},
-	{"write_response", "a write, from when it was due"},
-	{"stat_response", "a stat, from when it was due"},
-	{"rename_response", "a rename, from when it was due"},
-	{"list_response", "a page of a listing, from when it was due"},
-	{"delete_response", "a delete, from when it was due"},
-	{"read_first_attempt", "the first attempt at a read, where a store is tried again"},
-	{"write_first_attempt", "the first attempt at a write, where a store is tried again"},
-	{"operation", "an operation with its opens and closes, from when it was due"},
+static const struct hist_kind hists[IO_HISTS] = {
+	[IO_HIST_READ] = {"read", "a read"},
+	[IO_HIST_WRITE] = {"write", "a write"},
+	[IO_HIST_STAT] = {"stat", "a stat"},
+	[IO_HIST_RENAME] = {"rename", "a rename"},
+	[IO_HIST_LIST] = {"list", "a page of a listing"},
+	[IO_HIST_DELETE] = {"delete", "a delete"},
+	[IO_HIST_CREATE] = {"create", "a begin, or an open for writing in place"},
+	[IO_HIST_OPEN] = {"open", "an open for reading"},
+	[IO_HIST_CLOSE] = {"close", "a close or commit"},
+	[IO_HIST_READ_RESPONSE] = {"read_response", "a read, from when it was due"},
+	[IO_HIST_WRITE_RESPONSE] = {"write_response", "a write, from when it was due"},
+	[IO_HIST_STAT_RESPONSE] = {"stat_response", "a stat, from when it was due"},
+	[IO_HIST_RENAME_RESPONSE] = {"rename_response", "a rename, from when it was due"},
+	[IO_HIST_LIST_RESPONSE] = {"list_response", "a page of a listing, from when it was due"},
+	[IO_HIST_DELETE_RESPONSE] = {"delete_response", "a delete, from when it was due"},
+	[IO_HIST_READ_FIRST_ATTEMPT] =
+		{"read_first_attempt",
+		 "the first attempt at a read, on stores that are tried again"},
+	[IO_HIST_WRITE_FIRST_ATTEMPT] =
+		{"write_first_attempt",
+		 "the first attempt at a write, on stores that are tried again"},
+	[IO_HIST_SYNC] = {"sync", "part of a commit or close: making the bytes durable"},
+	[IO_HIST_PUBLISH] = {"publish",
+			     "part of a commit: making the object visible under its name"},
+	[IO_HIST_OPERATION] = {"operation",
+			       "an operation with its opens and closes, from when it was due"},
 };
-enum { HISTS = sizeof(hists) / sizeof(hists[0]), KINDS = 9, RESPONSES = 6, FIRSTS = 2 };
 
 const struct tally_schema io_schema = {
 	.rank = {.measures = measures,
@@ -112,45 +119,40 @@ const struct tally_schema io_schema = {
 		 .figures = figures,
 		 .figure_count = sizeof(figures) / sizeof(figures[0])},
 	.hists = hists,
-	.hist_count = HISTS,
+	.hist_count = IO_HISTS,
 };
 
-/* In the order of the first histograms; each with the measure that counts it. */
-static const struct {
-	enum request_op ops[2];
-	unsigned measure;
-} kinds[KINDS] = {
-	{{REQ_READ, REQ_READ}, IO_READS},      {{REQ_WRITE, REQ_WRITE}, IO_WRITES},
-	{{REQ_STAT, REQ_STAT}, IO_STATS},      {{REQ_RENAME, REQ_RENAME}, IO_RENAMES},
-	{{REQ_LIST, REQ_LIST}, IO_LISTS},      {{REQ_DELETE, REQ_DELETE}, IO_DELETES},
-	{{REQ_BEGIN, REQ_UPDATE}, IO_CREATES}, {{REQ_OPEN, REQ_OPEN}, IO_OPENS},
-	{{REQ_CLOSE, REQ_COMMIT}, IO_CLOSES},
+static const struct meter_map maps[] = {
+	{REQ_READ, IO_READS, IO_HIST_READ, IO_HIST_READ_RESPONSE, IO_HIST_READ_FIRST_ATTEMPT},
+	{REQ_WRITE, IO_WRITES, IO_HIST_WRITE, IO_HIST_WRITE_RESPONSE, IO_HIST_WRITE_FIRST_ATTEMPT},
+	{REQ_STAT, IO_STATS, IO_HIST_STAT, IO_HIST_STAT_RESPONSE, METER_NONE},
+	{REQ_RENAME, IO_RENAMES, IO_HIST_RENAME, IO_HIST_RENAME_RESPONSE, METER_NONE},
+	{REQ_LIST, IO_LISTS, IO_HIST_LIST, IO_HIST_LIST_RESPONSE, METER_NONE},
+	{REQ_DELETE, IO_DELETES, IO_HIST_DELETE, IO_HIST_DELETE_RESPONSE, METER_NONE},
+	{REQ_BEGIN, IO_CREATES, IO_HIST_CREATE, METER_NONE, METER_NONE},
+	{REQ_UPDATE, IO_CREATES, IO_HIST_CREATE, METER_NONE, METER_NONE},
+	{REQ_OPEN, IO_OPENS, IO_HIST_OPEN, METER_NONE, METER_NONE},
+	{REQ_CLOSE, IO_CLOSES, IO_HIST_CLOSE, METER_NONE, METER_NONE},
+	{REQ_COMMIT, IO_CLOSES, IO_HIST_CLOSE, METER_NONE, METER_NONE},
+};
+static const int own[] = {IO_HIST_OPERATION};
+
+#define IO_METER(op) \
+	{ \
+		.schema = &io_schema, .maps = maps, .map_count = sizeof(maps) / sizeof(maps[0]), \
+		.late = IO_LATE, .short_transfers = IO_SHORT_TRANSFERS, .sync = IO_HIST_SYNC, \
+		.publish = IO_HIST_PUBLISH, .own = own, .own_count = 1, .live_op = (op) \
+	}
+static const struct meter_layout meter_layouts[] = {
+	[IO_DO_WRITE] = IO_METER(REQ_WRITE),   [IO_DO_READ] = IO_METER(REQ_READ),
+	[IO_DO_MIXED] = IO_METER(REQ_READ),    [IO_DO_STAT] = IO_METER(REQ_STAT),
+	[IO_DO_CREATE] = IO_METER(REQ_UPDATE), [IO_DO_RENAME] = IO_METER(REQ_RENAME),
+	[IO_DO_LIST] = IO_METER(REQ_LIST),     [IO_DO_DELETE] = IO_METER(REQ_DELETE),
 };
 
-static void measure_queue(struct tally *t, const struct queue_stats *stats)
+const struct meter_layout *io_meter(const struct io_options *o)
 {
-	uint64_t *row = t->rank_row;
-
-	for (unsigned op = 0; op < REQ_OPS; op++) {
-		row[TALLY_OPERATIONS] += stats->op[op].operations;
-		row[TALLY_ERRORS] += stats->op[op].errors;
-		row[IO_LATE] += stats->op[op].late;
-		row[IO_SHORT_TRANSFERS] += stats->op[op].short_transfers;
-	}
-	row[TALLY_BYTES_READ] += stats->op[REQ_READ].bytes;
-	row[TALLY_BYTES_WRITTEN] += stats->op[REQ_WRITE].bytes;
-	for (unsigned k = 0; k < KINDS; k++) {
-		for (unsigned i = 0; i < 2; i++) {
-			enum request_op op = kinds[k].ops[i];
-
-			if (!stats->op[op].operations || (i && op == kinds[k].ops[0]))
-				continue;
-			row[kinds[k].measure] += stats->op[op].operations;
-			hist_merge(&t->hists[k], &stats->service[op]);
-			if (k < RESPONSES)
-				hist_merge(&t->hists[KINDS + k], &stats->response[op]);
-		}
-	}
+	return &meter_layouts[o->operation];
 }
 
 static void measure_thread(struct tally *t, const struct io_thread *thread, uint64_t first_ns)
@@ -170,7 +172,6 @@ static void measure_thread(struct tally *t, const struct io_thread *thread, uint
 		row[IO_LAST_DONE_NS] = thread->end_ns;
 	if (thread->late_start_ns > row[IO_LATE_START_NS])
 		row[IO_LATE_START_NS] = thread->late_start_ns;
-	hist_merge(&t->hists[HISTS - 1], &thread->whole);
 }
 
 void io_measure(const struct crew *crew, const struct io_work *work, uint64_t first_ns,
@@ -181,17 +182,8 @@ void io_measure(const struct crew *crew, const struct io_work *work, uint64_t fi
 	row[IO_FIRST_DONE_NS] = first_ns;
 	for (uint32_t i = 0; i < crew->threads; i++) {
 		const struct io_thread *thread = &work->threads[i];
-		const struct crew_thread *w = &crew->members[i];
 
-		measure_queue(t, w->queue.stats);
-		queue_count_endpoints(&w->queue, t);
-		for (unsigned k = 0; k < FIRSTS; k++)
-			queue_add_first_attempts(&w->queue, kinds[k].ops[0],
-						 &t->hists[KINDS + RESPONSES + k]);
 		measure_thread(t, thread, first_ns);
-		row[TALLY_RETRIES] += w->retries;
-		/* What was wrong though the request succeeded. */
-		row[TALLY_ERRORS] += thread->payload_errors + thread->missing;
 		row[IO_PAYLOAD_ERRORS] += thread->payload_errors;
 		row[IO_WARMUP_OPERATIONS] += thread->warmup_operations;
 		row[IO_ENTRIES] += thread->entries;
@@ -200,7 +192,6 @@ void io_measure(const struct crew *crew, const struct io_work *work, uint64_t fi
 		row[IO_VERIFY_NS] += thread->verify_ns;
 		row[IO_RESIDENT_SAMPLED_BYTES] += thread->residency.sampled_bytes;
 		row[IO_RESIDENT_BYTES] += thread->residency.resident_bytes;
-		timeline_merge(t->timeline, &w->timeline);
-		crew_failures(w, t);
 	}
+	crew_merge(crew, t);
 }

@@ -107,7 +107,8 @@ static void answered_each(struct io_thread *t, struct io_slot *slot)
 		bool absent = k->status == -ENOENT;
 
 		t->absent += absent;
-		t->missing += absent && work->strict;
+		if (absent && work->strict)
+			meter_error(&t->member->meter);
 		if (!k->status || (absent && !work->strict)) {
 			io_count(t, slot);
 			continue;
@@ -135,13 +136,13 @@ static void answered(struct io_thread *t, struct io_slot *slot)
 			io_done(t, slot);
 			return;
 		}
-		t->missing++;
+		meter_error(&t->member->meter);
 		io_fail(t, slot, -ENOENT, not_there);
 		return;
 	}
 	if (req->answer.status == 0 && req->op == REQ_STAT && work->strict &&
 	    work->options->verify != IO_VERIFY_NONE && req->answer.done_bytes != size) {
-		t->missing++;
+		meter_error(&t->member->meter);
 		snprintf(text, sizeof(text), "has %" PRIu64 " bytes, not %" PRIu64,
 			 req->answer.done_bytes, size);
 		io_fail(t, slot, -EIO, text);
@@ -193,7 +194,7 @@ static void listed(struct io_thread *t, struct io_slot *slot)
 		io_done(t, slot);
 		return;
 	}
-	t->missing++;
+	meter_error(&t->member->meter);
 	snprintf(text, sizeof(text), "lists %" PRIu64 " objects, not %" PRIu64, slot->name->entries,
 		 wanted);
 	io_fail(t, slot, -EIO, text);

@@ -2,6 +2,7 @@
  * together, takes what has come back one step further. Its clock is the queue's last stamp, so that
  * an operation costs no reading of it beyond the queue's own. */
 #include "workloads/io/work.h"
+#include "workloads/io/measures.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -35,7 +36,7 @@ uint64_t io_thread_bytes(const struct io_options *o, bool content)
 			(o->batch > 1 ? o->batch : 0) * sizeof(struct request_key);
 	else if (content)
 		slot += o->block;
-	return sizeof(struct io_thread) + sizeof(struct crew_thread) + sizeof(struct queue_stats) +
+	return sizeof(struct io_thread) + sizeof(struct crew_thread) + meter_bytes(io_meter(o)) +
 	       slot * o->depth + handles_of(o) * sizeof(struct io_handle);
 }
 
@@ -122,7 +123,8 @@ void io_count(struct io_thread *t, struct io_slot *slot)
 
 	t->done++;
 	t->short_bytes += t->share.block - slot->item.length;
-	hist_record(&t->whole, now_ns > from_ns ? now_ns - from_ns : 0);
+	hist_record(meter_hist(&t->member->meter, IO_HIST_OPERATION),
+		    now_ns > from_ns ? now_ns - from_ns : 0);
 	io_series_add(&t->series, now_ns > origin_ns ? now_ns - origin_ns : 0);
 	atomic_store_explicit(&t->member->files, t->done, memory_order_relaxed);
 }
@@ -203,20 +205,10 @@ static uint64_t start_all(struct io_thread *t, uint64_t now_ns)
 	return UINT64_MAX;
 }
 
-/* What was done until here warmed up: counts begin anew. */
+/* End of the warm-up: resets all counters. */
 static void end_warmup(struct io_thread *t)
 {
-	struct queue_stats *stats = t->member->queue.stats;
-
-	for (int op = 0; op < REQ_OPS; op++) {
-		if (!stats->op[op].operations)
-			continue;
-		t->warmup_operations += stats->op[op].operations;
-		stats->op[op] = (struct queue_counts){0};
-		hist_clear(&stats->service[op]);
-		hist_clear(&stats->response[op]);
-	}
-	hist_clear(&t->whole);
+	t->warmup_operations += meter_clear(&t->member->meter, t->work->origin_ns);
 	io_series_clear(&t->series);
 	t->done = t->short_bytes = t->fill_ns = t->verify_ns = t->late_start_ns = t->entries =
 		t->absent = 0;
@@ -235,7 +227,7 @@ static void step_all(struct io_thread *t, uint32_t n)
 	}
 	if (!t->warm && t->member->queue.now_ns >= t->work->origin_ns)
 		end_warmup(t);
-	crew_note(t->member);
+	meter_live(&t->member->meter, t->member->queue.now_ns);
 }
 
 static bool halted(const struct io_thread *t)

@@ -92,11 +92,10 @@ struct io_thread {
 	/* Results. Times count from origin_ns. */
 	bool warm;
 	struct io_series series;
-	struct hist whole; /* operations from when they were due to their end */
 	uint64_t done, first_failed, warmup_operations;
 	uint64_t short_bytes;     /* that what was done is less than whole blocks */
 	uint64_t mark_ns, end_ns; /* its part done, or its time over; at rest for good */
-	uint64_t payload_errors, missing, absent, entries, fill_ns, verify_ns, late_start_ns;
+	uint64_t payload_errors, absent, entries, fill_ns, verify_ns, late_start_ns;
 };
 
 /* Memory for a thread of this many in flight, buffers included. */

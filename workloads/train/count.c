@@ -3,51 +3,31 @@
 
 #include "core/sched.h"
 
-static void count_queue(struct tally *t, const struct queue_stats *q)
-{
-	uint64_t *rank = t->rank_row;
-	int op;
+static const struct meter_map maps[] = {
+	{REQ_READ, METER_NONE, TRAIN_HIST_READ, TRAIN_HIST_READ_RESPONSE,
+	 TRAIN_HIST_READ_FIRST_ATTEMPT},
+	{REQ_OPEN, METER_NONE, TRAIN_HIST_OPEN, TRAIN_HIST_OPEN_RESPONSE, METER_NONE},
+};
+static const int own[] = {TRAIN_HIST_SAMPLE};
 
-	for (op = 0; op < REQ_OPS; op++) {
-		rank[TALLY_OPERATIONS] += q->op[op].operations;
-		rank[TALLY_ERRORS] += q->op[op].errors;
-		rank[TRAIN_LATE] += q->op[op].late;
-		rank[TRAIN_SHORT_TRANSFERS] += q->op[op].short_transfers;
-	}
-	rank[TALLY_BYTES_READ] += q->op[REQ_READ].bytes;
-	if (q->op[REQ_READ].operations) {
-		hist_merge(&t->hists[TRAIN_HIST_READ], &q->service[REQ_READ]);
-		hist_merge(&t->hists[TRAIN_HIST_READ_RESPONSE], &q->response[REQ_READ]);
-	}
-	if (q->op[REQ_OPEN].operations) {
-		hist_merge(&t->hists[TRAIN_HIST_OPEN], &q->service[REQ_OPEN]);
-		hist_merge(&t->hists[TRAIN_HIST_OPEN_RESPONSE], &q->response[REQ_OPEN]);
-	}
-}
+const struct meter_layout train_meter = {
+	.schema = &train_schema,
+	.maps = maps,
+	.map_count = sizeof(maps) / sizeof(maps[0]),
+	.late = TRAIN_LATE,
+	.short_transfers = TRAIN_SHORT_TRANSFERS,
+	.sync = METER_NONE,
+	.publish = METER_NONE,
+	.own = own,
+	.own_count = sizeof(own) / sizeof(own[0]),
+	.live_op = REQ_READ,
+};
 
 static void count_reader(struct tally *t, const struct reader *w)
 {
-	uint64_t *rank = t->rank_row;
-	uint32_t i, kept;
-	unsigned s;
-
-	for (s = 0; s < w->options->source_count; s++) {
-		count_queue(t, w->queues[s].stats);
-		queue_count_endpoints(&w->queues[s], t);
-		queue_add_first_attempts(&w->queues[s], REQ_READ,
-					 &t->hists[TRAIN_HIST_READ_FIRST_ATTEMPT]);
-	}
-	rank[TALLY_RETRIES] += w->retries;
-	/* Wrong bytes came by a request that succeeded. */
-	rank[TALLY_ERRORS] += w->payload_errors;
-	rank[TRAIN_PAYLOAD_ERRORS] += w->payload_errors;
-	rank[TRAIN_SHORT_OBJECTS] += w->short_objects;
-	hist_merge(&t->hists[TRAIN_HIST_SAMPLE], &w->sample_hist);
-	timeline_merge(t->timeline, &w->timeline);
-	kept = w->failure_count < TALLY_FAILURES ? w->failure_count : TALLY_FAILURES;
-	for (i = 0; i < kept; i++)
-		tally_fail(t, &w->failures[i]);
-	t->failure_count += w->failure_count - kept;
+	meter_merge(&w->meter, t);
+	t->rank_row[TRAIN_PAYLOAD_ERRORS] += w->payload_errors;
+	t->rank_row[TRAIN_SHORT_OBJECTS] += w->short_objects;
 }
 
 struct residency pass_residency(const struct pass *p)

@@ -278,7 +278,7 @@ static int pass_failure(struct pass *p, struct err *err)
 
 	if (!p->error)
 		return 0;
-	f = &loader_reader(&p->loader, p->error_by)->failures[0];
+	f = &loader_reader(&p->loader, p->error_by)->meter.failures[0];
 	return err_set(err, p->error, "%s/%s: %s (epoch %u, step %u)",
 		       p->inputs[p->epoch_row.source]->store.uri, f->object, f->text, f->epoch,
 		       f->step);
@@ -361,8 +361,9 @@ static int pass_open(struct pass *p, struct err *err)
 		.count_errors = o->on_error == ON_ERROR_COUNT,
 		.preprocess = o->preprocess,
 		.seed = p->seed,
-		.rank = ctx->place->rank,
-		.node = ctx->place->node,
+		.place = ctx->place,
+		.layout = &train_meter,
+		.sample_hist = TRAIN_HIST_SAMPLE,
 		.pause = o->loader.workers ? NULL : pass_pause,
 		.pause_argument = p,
 	};

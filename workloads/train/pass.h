@@ -98,6 +98,9 @@ struct cold_objects pass_objects(const struct pass_input *in);
 /* What the workers, at rest, saw of the page cache so far. */
 struct residency pass_residency(const struct pass *p);
 
+/* Where readers count their requests; count.c. */
+extern const struct meter_layout train_meter;
+
 /* Moves what the loader's workers counted into the tally; train_count.c. */
 void pass_count(struct pass *p);
 

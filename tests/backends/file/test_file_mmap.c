@@ -118,8 +118,8 @@ static void test_streams_are_not_copied(void)
 	CU_ASSERT_EQUAL(s.next, SIZE);
 	CU_ASSERT_EQUAL(s.pieces, 10);
 	CU_ASSERT(s.lent);
-	CU_ASSERT_EQUAL(f.queue.stats->op[REQ_READ].operations, 1);
-	CU_ASSERT_EQUAL(f.queue.stats->op[REQ_READ].bytes, SIZE - 777);
+	CU_ASSERT_EQUAL(f.queue.op[REQ_READ].operations, 1);
+	CU_ASSERT_EQUAL(f.queue.op[REQ_READ].bytes, SIZE - 777);
 	req = stream_of(&f, &s, SIZE - 100, 200);
 	CU_ASSERT_EQUAL(queue_do(&f.queue, &req), -ENODATA);
 	CU_ASSERT_EQUAL(req.answer.done_bytes, 100);
@@ -165,7 +165,7 @@ static void cut_before_a_read(const char *parent)
 	CU_ASSERT_EQUAL(fill_verify(KEY, 0, f.data, 1 << 20), 1 << 20);
 	CU_ASSERT_EQUAL(read_at(&f, 2 << 20, 100), -EIO);
 	CU_ASSERT_EQUAL(read_at(&f, 0, SIZE), -EIO);
-	CU_ASSERT_EQUAL(f.queue.stats->op[REQ_READ].errors, 2);
+	CU_ASSERT_EQUAL(f.queue.op[REQ_READ].errors, 2);
 	files_end(&f);
 }
 

@@ -184,7 +184,7 @@ static void ranges(const char *parent, const char *options, uint32_t depth, bool
 	CU_ASSERT_EQUAL_FATAL(rig_do(&f.queue, &o, REQ_OPEN, 0, 0, NULL, NULL), 0);
 	CU_ASSERT_EQUAL(o.size, SIZE);
 	read_deep(&f, &o, 200);
-	CU_ASSERT_EQUAL(f.queue.stats->op[REQ_READ].operations, 200);
+	CU_ASSERT_EQUAL(f.queue.op[REQ_READ].operations, 200);
 	CU_ASSERT_EQUAL(rig_do(&f.queue, &o, REQ_CLOSE, 0, 0, NULL, NULL), 0);
 	CU_ASSERT_EQUAL(delete (&f, "a/b"), 0);
 	CU_ASSERT_EQUAL(delete (&f, "a/"), 0);
@@ -327,7 +327,7 @@ static void test_deadlines_and_short_transfers(void)
 	CU_ASSERT_EQUAL(queue_reap(&f.queue, done, 1, 1, UINT64_MAX), 1);
 	CU_ASSERT_EQUAL(req.answer.status, 0);
 	CU_ASSERT_EQUAL(memcmp(back, "0123456789abcdefghij", 20), 0);
-	CU_ASSERT_EQUAL(f.queue.stats->op[REQ_READ].short_transfers, 1);
+	CU_ASSERT_EQUAL(f.queue.op[REQ_READ].short_transfers, 1);
 	close(ends[0]);
 	close(ends[1]);
 	files_end(&f);

@@ -197,7 +197,7 @@ static void test_many_at_once(void)
 	CU_ASSERT(same(data, 0, size, 7));
 	CU_ASSERT(reqs[0].answer.first_byte_ns >= reqs[0].answer.submit_ns);
 	CU_ASSERT(reqs[0].answer.first_byte_ns <= reqs[0].answer.done_ns);
-	CU_ASSERT_EQUAL(q.stats->op[REQ_READ].bytes, size);
+	CU_ASSERT_EQUAL(q.op[REQ_READ].bytes, size);
 	rig_do(&q, &o, REQ_DELETE, 0, 0, NULL, NULL);
 	free(data);
 	end(&r, &q);
@@ -262,7 +262,7 @@ static void test_what_is_not_there(void)
 	begin(&r, &q, 1);
 	CU_ASSERT_EQUAL(rig_do(&q, &o, REQ_STAT, 0, 0, NULL, NULL), -ENOENT);
 	CU_ASSERT_EQUAL(rig_get(&q, "none", &byte, 1), -ENOENT);
-	CU_ASSERT_EQUAL(q.stats->op[REQ_STAT].errors, 0);
+	CU_ASSERT_EQUAL(q.op[REQ_STAT].errors, 0);
 	strcpy(o.key, "folder/");
 	CU_ASSERT_EQUAL(rig_do(&q, &o, REQ_DELETE, 0, 0, NULL, NULL), -ENOENT);
 	end(&r, &q);
@@ -489,8 +489,8 @@ static void test_delete_many(void)
 	CU_ASSERT_EQUAL(queue_do(&q, &req), several ? -EINVAL : -ENOTSUP);
 	CU_ASSERT_EQUAL(q.endpoint_counts[0].requests - requests, several);
 	CU_ASSERT_EQUAL(request_failures(&req), several ? 1 : KEYS);
-	CU_ASSERT_EQUAL(q.stats->op[REQ_DELETE].errors, several ? 1 : KEYS);
-	CU_ASSERT_EQUAL(q.stats->op[REQ_DELETE].operations, 1);
+	CU_ASSERT_EQUAL(q.op[REQ_DELETE].errors, several ? 1 : KEYS);
+	CU_ASSERT_EQUAL(q.op[REQ_DELETE].operations, 1);
 	for (int i = 0; i < PUT; i++) {
 		snprintf(o.key, sizeof(o.key), "%s", keys[i]);
 		CU_ASSERT_EQUAL(list[i].status, several ? 0 : -ENOTSUP);

@@ -228,7 +228,7 @@ static void test_drops_are_counted(void)
 	CU_ASSERT_EQUAL_FATAL(queue_open(&q, &r.store, 1, NULL), 0);
 	for (int i = 0; i < REQUESTS; i++)
 		queue_do(&q, &req);
-	CU_ASSERT_EQUAL(q.stats->op[REQ_READ].operations, REQUESTS);
+	CU_ASSERT_EQUAL(q.op[REQ_READ].operations, REQUESTS);
 	queue_close(&q);
 	CU_ASSERT_TRUE(op_log_dropped(log) > 0);
 	CU_ASSERT_EQUAL(op_log_close(log, &rows, &dropped, NULL), 0);

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "backends/queue/queue.h"
+#include "tests/backends/rig.h"
 #include "tests/unit.h"
 
 enum { SCRIPT = 64, ENDPOINTS = 3 };
@@ -128,10 +129,13 @@ static void test_what_passes_is_tried_again(void)
 	static const struct backend_ops *const ops[] = {&sync_ops, &async_ops};
 	struct script s;
 	struct request req;
+	static struct rig_latency latency;
+	struct queue_latency reads;
 	struct hist first;
 
 	for (int i = 0; i < 2; i++) {
 		script_begin(&s, ops[i], 2, BALANCE_RANK);
+		rig_record(&s.queue, &latency);
 		s.steps[0] = busy;
 		s.steps[0].bytes = 40;
 		s.steps[1] = busy;
@@ -144,15 +148,16 @@ static void test_what_passes_is_tried_again(void)
 		CU_ASSERT_EQUAL(req.answer.done_bytes, 100);
 		CU_ASSERT_EQUAL(req.answer.fault, REQ_FAULT_NONE);
 		CU_ASSERT_EQUAL(req.answer.wire_bytes, 47 + 7 + 100);
-		CU_ASSERT_EQUAL(s.queue.stats->op[REQ_READ].operations, 1);
-		CU_ASSERT_EQUAL(s.queue.stats->op[REQ_READ].retries, 2);
-		CU_ASSERT_EQUAL(s.queue.stats->op[REQ_READ].errors, 0);
+		CU_ASSERT_EQUAL(s.queue.op[REQ_READ].operations, 1);
+		CU_ASSERT_EQUAL(s.queue.op[REQ_READ].retries, 2);
+		CU_ASSERT_EQUAL(s.queue.op[REQ_READ].errors, 0);
 		CU_ASSERT_EQUAL(req.answer.done_ns - req.answer.submit_ns,
 				s.at_ns[2] - s.at_ns[0] + 100); /* total */
-		CU_ASSERT_EQUAL(s.queue.stats->first[REQ_READ].sum_ns, 100);
+		CU_ASSERT_EQUAL(latency.first[REQ_READ].sum_ns, 100);
 		s.steps[3] = (struct step){0};
 		CU_ASSERT_EQUAL(read_one(&s, &req), 0);
-		queue_first_attempts(s.queue.stats, REQ_READ, &first);
+		reads = rig_latency_of(&latency, REQ_READ);
+		queue_first_attempts(&reads, &first);
 		CU_ASSERT_EQUAL(hist_count(&first), 2);
 		CU_ASSERT_EQUAL(first.sum_ns, 200);
 		CU_ASSERT_EQUAL(first.bucket[hist_index(100)], 2);
@@ -173,7 +178,7 @@ static void test_it_ends(void)
 	CU_ASSERT_EQUAL(read_one(&s, &req), -EBUSY);
 	CU_ASSERT_EQUAL(req.answer.attempts, 4);
 	CU_ASSERT_EQUAL(s.attempts, 4);
-	CU_ASSERT_EQUAL(s.queue.stats->op[REQ_READ].errors, 1);
+	CU_ASSERT_EQUAL(s.queue.op[REQ_READ].errors, 1);
 	CU_ASSERT(s.at_ns[3] - s.at_ns[2] < 100 + 3000);
 	script_end(&s);
 

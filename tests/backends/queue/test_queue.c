@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "backends/queue/queue.h"
+#include "tests/backends/rig.h"
 #include "tests/unit.h"
 
 enum { SCRIPT = 64 };
@@ -83,6 +84,8 @@ static const struct backend_ops async_ops = {.scheme = "async",
 					     .submit = async_submit,
 					     .reap = async_reap};
 
+static struct rig_latency latency;
+
 static void script_begin(struct script *s, const struct backend_ops *ops, uint32_t depth)
 {
 	memset(s, 0, sizeof(*s));
@@ -120,10 +123,10 @@ static void test_short_transfers_are_finished(void)
 		CU_ASSERT_EQUAL(s.attempts, 3);
 		CU_ASSERT_EQUAL(req.answer.done_ns - req.answer.submit_ns, 1500);
 		check_bytes(data, 11, 100);
-		CU_ASSERT_EQUAL(s.queue.stats->op[REQ_READ].short_transfers, 2);
-		CU_ASSERT_EQUAL(s.queue.stats->op[REQ_READ].operations, 1);
-		CU_ASSERT_EQUAL(s.queue.stats->op[REQ_READ].bytes, 100);
-		CU_ASSERT_EQUAL(s.queue.stats->op[REQ_READ].errors, 0);
+		CU_ASSERT_EQUAL(s.queue.op[REQ_READ].short_transfers, 2);
+		CU_ASSERT_EQUAL(s.queue.op[REQ_READ].operations, 1);
+		CU_ASSERT_EQUAL(s.queue.op[REQ_READ].bytes, 100);
+		CU_ASSERT_EQUAL(s.queue.op[REQ_READ].errors, 0);
 		queue_close(&s.queue);
 	}
 }
@@ -143,11 +146,11 @@ static void test_no_progress_ends_it(void)
 	CU_ASSERT_EQUAL(queue_do(&s.queue, &req), -ENODATA);
 	CU_ASSERT_EQUAL(req.answer.done_bytes, 4);
 	CU_ASSERT_STRING_EQUAL(request_status_text(req.answer.status), "ends early");
-	CU_ASSERT_EQUAL(s.queue.stats->op[REQ_READ].errors, 1);
+	CU_ASSERT_EQUAL(s.queue.op[REQ_READ].errors, 1);
 	req.op = REQ_WRITE;
 	s.most[2] = 0;
 	CU_ASSERT_EQUAL(queue_do(&s.queue, &req), -EIO);
-	CU_ASSERT_EQUAL(s.queue.stats->op[REQ_WRITE].errors, 1);
+	CU_ASSERT_EQUAL(s.queue.op[REQ_WRITE].errors, 1);
 	queue_close(&s.queue);
 }
 
@@ -157,15 +160,16 @@ static void test_errors_are_counted_absence_is_an_answer(void)
 	struct script s;
 
 	script_begin(&s, &sync_ops, 1);
+	rig_record(&s.queue, &latency);
 	for (int op = 0; op < REQ_OPS; op++) {
 		struct request req = {.op = (enum request_op)op, .object = &o};
 		bool answer = op == REQ_STAT || op == REQ_DELETE;
 
 		s.status[s.attempts] = -ENOENT;
 		CU_ASSERT_EQUAL(queue_do(&s.queue, &req), -ENOENT);
-		CU_ASSERT_EQUAL(s.queue.stats->op[op].errors, answer ? 0 : 1);
-		CU_ASSERT_EQUAL(s.queue.stats->op[op].operations, 1);
-		CU_ASSERT_EQUAL(hist_count(&s.queue.stats->service[op]), 1);
+		CU_ASSERT_EQUAL(s.queue.op[op].errors, answer ? 0 : 1);
+		CU_ASSERT_EQUAL(s.queue.op[op].operations, 1);
+		CU_ASSERT_EQUAL(hist_count(&latency.service[op]), 1);
 	}
 	queue_close(&s.queue);
 }
@@ -180,10 +184,10 @@ static void test_late_requests_are_counted(void)
 	s.queue.timeout_ns = 1000;
 	s.takes_ns = 1000;
 	queue_do(&s.queue, &req);
-	CU_ASSERT_EQUAL(s.queue.stats->op[REQ_STAT].late, 0);
+	CU_ASSERT_EQUAL(s.queue.op[REQ_STAT].late, 0);
 	s.takes_ns = 1001;
 	queue_do(&s.queue, &req);
-	CU_ASSERT_EQUAL(s.queue.stats->op[REQ_STAT].late, 1);
+	CU_ASSERT_EQUAL(s.queue.op[REQ_STAT].late, 1);
 	CU_ASSERT_EQUAL(req.answer.status, 0);
 	queue_close(&s.queue);
 }
@@ -192,21 +196,20 @@ static void test_two_latencies(void)
 {
 	struct object o = {0};
 	struct request req = {.op = REQ_OPEN, .object = &o};
-	struct queue_stats *stats;
 	struct script s;
 
 	script_begin(&s, &sync_ops, 1);
-	stats = s.queue.stats;
+	rig_record(&s.queue, &latency);
 	s.takes_ns = 100;
 	req.due_ns = 400; /* submitted at 1000 */
 	queue_do(&s.queue, &req);
 	CU_ASSERT_EQUAL(req.due_ns, 400);
-	CU_ASSERT_EQUAL(stats->service[REQ_OPEN].max_ns, 100);
-	CU_ASSERT_EQUAL(stats->response[REQ_OPEN].max_ns, 700);
+	CU_ASSERT_EQUAL(latency.service[REQ_OPEN].max_ns, 100);
+	CU_ASSERT_EQUAL(latency.response[REQ_OPEN].max_ns, 700);
 	req.due_ns = 0; /* at submit */
 	queue_do(&s.queue, &req);
-	CU_ASSERT_EQUAL(~stats->response[REQ_OPEN].min_not_ns, 100);
-	CU_ASSERT_EQUAL(stats->service[REQ_OPEN].sum_ns, 200);
+	CU_ASSERT_EQUAL(~latency.response[REQ_OPEN].min_not_ns, 100);
+	CU_ASSERT_EQUAL(latency.service[REQ_OPEN].sum_ns, 200);
 	CU_ASSERT_EQUAL(s.queue.now_ns, 1200);
 	queue_close(&s.queue);
 }
@@ -256,8 +259,8 @@ static void stream_both_ways(const struct backend_ops *ops)
 		CU_ASSERT_EQUAL(req.answer.done_bytes, 101);
 		CU_ASSERT_EQUAL(p.next, 106);
 		CU_ASSERT_EQUAL(p.count, 7);
-		CU_ASSERT_EQUAL(s.queue.stats->op[kinds[i]].operations, 1);
-		CU_ASSERT_EQUAL(s.queue.stats->op[kinds[i]].bytes, 101);
+		CU_ASSERT_EQUAL(s.queue.op[kinds[i]].operations, 1);
+		CU_ASSERT_EQUAL(s.queue.op[kinds[i]].bytes, 101);
 		/* The consumer's or producer's refusal ends the request. */
 		p = (struct pieces){.next = 5, .filling = kinds[i] == REQ_WRITE, .fail_at = 3};
 		CU_ASSERT_EQUAL(queue_do(&s.queue, &req), -EBADMSG);
@@ -322,9 +325,9 @@ static void test_streams_run_side_by_side(void)
 		CU_ASSERT_EQUAL(p[i].next, i == 2 ? 2000 : i * 1000 + 40 + i);
 	}
 	check_bytes(data[2], 2000, 42);
-	CU_ASSERT_EQUAL(s.queue.stats->op[REQ_READ].operations, 4);
-	CU_ASSERT_EQUAL(s.queue.stats->op[REQ_READ].bytes, 40 + 41 + 42 + 43);
-	CU_ASSERT_EQUAL(s.queue.stats->op[REQ_READ].short_transfers, 2);
+	CU_ASSERT_EQUAL(s.queue.op[REQ_READ].operations, 4);
+	CU_ASSERT_EQUAL(s.queue.op[REQ_READ].bytes, 40 + 41 + 42 + 43);
+	CU_ASSERT_EQUAL(s.queue.op[REQ_READ].short_transfers, 2);
 	queue_close(&s.queue);
 }
 
@@ -354,7 +357,7 @@ static void test_depth_bounds_what_is_in_flight(void)
 		}
 		CU_ASSERT_EQUAL(queue_reap(&s.queue, done, 5, 5, UINT64_MAX), 2);
 		CU_ASSERT_EQUAL(queue_reap(&s.queue, done, 1, 5, UINT64_MAX), 0);
-		CU_ASSERT_EQUAL(s.queue.stats->op[REQ_OPEN].operations, 12);
+		CU_ASSERT_EQUAL(s.queue.op[REQ_OPEN].operations, 12);
 		queue_close(&s.queue);
 	}
 }
@@ -399,26 +402,28 @@ static void test_the_taps_see_every_request(void)
 	queue_close(&s.queue);
 }
 
-static void test_merged_equals_recorded_together(void)
+static void test_queues_share_histograms(void)
 {
 	struct object o = {0};
 	struct script a, b;
 
 	script_begin(&a, &sync_ops, 1);
 	script_begin(&b, &sync_ops, 1);
+	rig_record(&a.queue, &latency);
+	rig_record(&b.queue, &latency);
 	for (int i = 0; i < 30; i++) {
 		struct request req = {.op = i % 2 ? REQ_OPEN : REQ_STAT, .object = &o};
 
 		a.takes_ns = b.takes_ns = (uint64_t)i * 100;
 		queue_do(i % 3 ? &a.queue : &b.queue, &req);
 	}
-	queue_stats_merge(a.queue.stats, b.queue.stats);
-	CU_ASSERT_EQUAL(a.queue.stats->op[REQ_OPEN].operations, 15);
-	CU_ASSERT_EQUAL(hist_count(&a.queue.stats->service[REQ_OPEN]), 15);
-	CU_ASSERT_EQUAL(a.queue.stats->service[REQ_OPEN].sum_ns +
-				a.queue.stats->service[REQ_STAT].sum_ns,
-			43500);
-	CU_ASSERT_EQUAL(a.queue.stats->response[REQ_OPEN].max_ns, 2900);
+	CU_ASSERT_EQUAL(a.queue.op[REQ_OPEN].operations + b.queue.op[REQ_OPEN].operations, 15);
+	CU_ASSERT_EQUAL(hist_count(&latency.service[REQ_OPEN]), 15);
+	CU_ASSERT_EQUAL(latency.service[REQ_OPEN].sum_ns + latency.service[REQ_STAT].sum_ns, 43500);
+	CU_ASSERT_EQUAL(latency.response[REQ_OPEN].max_ns, 2900);
+	queue_clear(&a.queue);
+	CU_ASSERT_EQUAL(a.queue.op[REQ_OPEN].operations, 0);
+	CU_ASSERT_EQUAL(b.queue.op[REQ_OPEN].operations, 5);
 	queue_close(&a.queue);
 	queue_close(&b.queue);
 }
@@ -453,7 +458,7 @@ int main(void)
 		{"depth bounds what is in flight", test_depth_bounds_what_is_in_flight},
 		{"depth is refused in a sentence", test_depth_is_refused_in_a_sentence},
 		{"the taps see every request", test_the_taps_see_every_request},
-		{"merged equals recorded together", test_merged_equals_recorded_together},
+		{"merged equals recorded together", test_queues_share_histograms},
 		{"window has room for whole blocks", test_window_has_room_for_whole_blocks},
 		CU_TEST_INFO_NULL,
 	};

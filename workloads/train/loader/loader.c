@@ -126,7 +126,7 @@ void loader_start(struct loader *l, uint64_t start_ns)
 
 	l->reader_options.start_ns = start_ns;
 	for (i = 0; i < l->reader_count; i++)
-		timeline_init(&l->workers[i].timeline, start_ns);
+		meter_start(&l->workers[i].meter, start_ns);
 }
 
 static void sem_drain(sem_t *semaphore)
@@ -371,7 +371,7 @@ uint64_t loader_live_bytes(const struct loader *l)
 	uint32_t i;
 
 	for (i = 0; i < l->reader_count; i++)
-		bytes += atomic_load_explicit(&l->workers[i].live_bytes, memory_order_relaxed);
+		bytes += atomic_load_explicit(&l->workers[i].meter.live_bytes, memory_order_relaxed);
 	return bytes;
 }
 
@@ -381,7 +381,7 @@ uint64_t loader_live_p99_ns(const struct loader *l)
 	uint32_t i;
 
 	for (i = 0; i < l->reader_count; i++) {
-		ns = atomic_load_explicit(&l->workers[i].live_p99_ns, memory_order_relaxed);
+		ns = atomic_load_explicit(&l->workers[i].meter.live_p99_ns, memory_order_relaxed);
 		worst = ns > worst ? ns : worst;
 	}
 	return worst;

@@ -8,22 +8,6 @@
 
 static const uint64_t preprocess_stream = 0x70726570; /* "prep" */
 
-/* Every finished request, in this worker's thread. */
-static void reader_tap(void *argument, const struct request *req)
-{
-	struct reader *w = argument;
-	uint64_t bytes;
-
-	timeline_add(&w->timeline, req->answer.done_ns, SECOND_OPERATIONS, 1);
-	if (req->answer.attempts > 1)
-		w->retries += req->answer.attempts - 1;
-	if (req->op != REQ_READ)
-		return;
-	timeline_add(&w->timeline, req->answer.done_ns, SECOND_BYTES_READ, req->answer.done_bytes);
-	bytes = atomic_load_explicit(&w->live_bytes, memory_order_relaxed);
-	atomic_store_explicit(&w->live_bytes, bytes + req->answer.done_bytes, memory_order_relaxed);
-}
-
 /* One window a request in flight, where any source gives bytes. */
 static int reader_windows(struct reader *w, struct err *err)
 {
@@ -80,17 +64,17 @@ int reader_open(struct reader *w, const struct reader_options *options, uint32_t
 	memset(w, 0, sizeof(*w));
 	w->options = options;
 	w->index = index;
-	w->random.key = random_at(options->seed ^ preprocess_stream, options->rank, index);
-	timeline_init(&w->timeline, options->start_ns);
+	w->random.key = random_at(options->seed ^ preprocess_stream, options->place->rank, index);
 	residency_init(&w->residency, options->evidence_bytes);
-	hist_clear(&w->sample_hist);
-	rc = reader_allocate(w, err);
+	rc = meter_open(&w->meter, options->layout, options->place, options->start_ns, err);
+	if (rc == 0)
+		rc = reader_allocate(w, err);
 	for (s = 0; s < options->source_count && rc == 0; s++) {
 		rc = queue_open(&w->queues[s], options->sources[s].store, options->depth, err);
 		if (rc < 0)
 			break;
 		queue_memory(&w->queues[s], w->windows.base, w->windows.mapped_bytes);
-		queue_observe(&w->queues[s], reader_tap, w);
+		meter_attach(&w->meter, &w->queues[s]);
 	}
 	if (rc < 0)
 		reader_close(w);
@@ -103,6 +87,7 @@ void reader_close(struct reader *w)
 
 	for (s = 0; s < READER_SOURCES; s++)
 		queue_close(&w->queues[s]);
+	meter_close(&w->meter);
 	if (w->windows.base)
 		buffers_free(&w->windows);
 	free(w->reqs);

@@ -16,7 +16,7 @@
 #include "backends/queue/queue.h"
 #include "core/buffers.h"
 #include "core/measure/account.h"
-#include "core/measure/tally.h"
+#include "workloads/common/meter.h"
 #include "workloads/common/residency.h"
 #include "workloads/dataset/dataset.h"
 #include "workloads/formats/reader_cache.h"
@@ -96,7 +96,9 @@ struct reader_options {
 	bool count_errors;       /* else the first error ends the batch */
 	struct draw preprocess;  /* emulated work a sample */
 	uint64_t seed, start_ns;
-	uint32_t rank, node;
+	const struct rank_place *place;
+	const struct meter_layout *layout; /* where requests are counted */
+	int sample_hist; /* of the layout: from open to last byte of a sample */
 	/* For a worker inside the main thread: called between requests and at least every 10 ms of
 	 * preprocessing; true: give up. May be NULL. */
 	bool (*pause)(void *pause_argument);
@@ -152,7 +154,7 @@ struct sample_read {
 };
 
 struct reader {
-	_Atomic uint64_t live_bytes, live_p99_ns; /* for the progress line */
+	struct meter meter; /* its live figures may be read while the reader works */
 
 	const struct reader_options *options;
 	uint32_t index;
@@ -174,14 +176,9 @@ struct reader {
 	uint64_t next;      /* of the share, where samples are for any lane */
 	uint64_t undone;    /* samples read and not preprocessed yet */
 	uint64_t mark_ns;   /* everything before is charged */
-	uint64_t looked_ns; /* when live_p99_ns was made */
 
 	struct residency residency;
-	struct hist sample_hist; /* open to last byte */
-	struct timeline timeline;
-	uint64_t retries, payload_errors, short_objects;
-	struct failure failures[TALLY_FAILURES];
-	uint32_t failure_count;
+	uint64_t payload_errors, short_objects;
 };
 
 int reader_open(struct reader *w, const struct reader_options *options, uint32_t index,

@@ -30,6 +30,7 @@ static int reader_undecodable(struct reader *w, const struct request *req, const
 	char text[FAILURE_TEXT_BYTES];
 
 	w->payload_errors++;
+	meter_error(&w->meter);
 	snprintf(text, sizeof(text), "decode: %s, in bytes %llu to %llu", wrong,
 		 (unsigned long long)req->offset, (unsigned long long)(req->offset + req->length));
 	reader_fail(w, req, -EILSEQ, text);
@@ -115,6 +116,7 @@ int reader_received(struct reader *w, struct sample_read *r, const struct reques
 	if (good == req->length)
 		return 0;
 	w->payload_errors++;
+	meter_error(&w->meter);
 	snprintf(text, sizeof(text), "payload differs at byte %llu",
 		 (unsigned long long)(req->offset + good));
 	reader_fail(w, req, -EILSEQ, text);
@@ -165,6 +167,7 @@ int reader_identify(struct reader *w, struct sample_read *r)
 	if (!r->id_seen || r->id == r->sample || w->options->verify == VERIFY_NONE)
 		return 0;
 	w->payload_errors++;
+	meter_error(&w->meter);
 	snprintf(text, sizeof(text), "holds sample %llu where sample %llu belongs",
 		 (unsigned long long)r->id, (unsigned long long)r->sample);
 	reader_fail(w, &req, -EILSEQ, text);
@@ -179,21 +182,9 @@ void reader_fail(struct reader *w, const struct request *req, int rc, const char
 		w->batch->error = rc;
 		w->batch->failed_by = w->index;
 	}
-	if (w->failure_count++ >= TALLY_FAILURES)
+	f = meter_fail(&w->meter, req, rc, w->mark_ns, text);
+	if (!f)
 		return;
-	f = &w->failures[w->failure_count - 1];
-	memset(f, 0, sizeof(*f));
-	f->time_ns = w->mark_ns > w->options->start_ns ? w->mark_ns - w->options->start_ns : 0;
-	f->offset = req->offset;
-	f->length = req->length;
-	f->rank = w->options->rank;
-	f->node = w->options->node;
-	f->error = rc;
-	f->protocol_status = req->answer.protocol_status;
-	f->attempts = req->answer.attempts;
 	f->epoch = (uint32_t)w->assignment->epoch;
 	f->step = (uint32_t)w->step + 1;
-	snprintf(f->operation, sizeof(f->operation), "%s", request_op_name(req->op));
-	snprintf(f->object, sizeof(f->object), "%.*s", FAILURE_OBJECT_BYTES - 1, req->object->key);
-	snprintf(f->text, sizeof(f->text), "%s", text ? text : request_text(req));
 }

@@ -2,13 +2,11 @@
 
 #define SLICE_NS 10000000u
 #define RUN      1024 /* samples that need nothing of the store, between two looks around */
-#define LOOK_NS  250000000u
 
 static bool build_start(struct reader *w, uint64_t to);
 static void build_end(struct reader *w, struct sample_read *r);
 static void build_exchange(struct reader *w);
 static void reader_preprocess(struct reader *w);
-static void reader_look(struct reader *w);
 
 /* Given up: by the loader, or by the main thread that it works in. */
 static bool reader_quits(const struct reader *w)
@@ -48,7 +46,7 @@ void reader_build(struct reader *w, const struct assignment *a, uint64_t k, uint
 		reader_preprocess(w);
 		more = more && !b->error && !b->cut;
 	} while (more);
-	reader_look(w);
+	meter_live(&w->meter, w->mark_ns);
 }
 
 /* It may have something to send. One that stands there still, as requests ran out, stands there once. */
@@ -216,16 +214,4 @@ static void reader_preprocess(struct reader *w)
 		reader_mark(w, ACCOUNT_HAUL, now);
 	}
 	w->undone = 0;
-}
-
-/* The slowest percentile so far, for the progress line: only now and then, it reads all buckets. */
-static void reader_look(struct reader *w)
-{
-	const struct queue *q = &w->queues[w->assignment->source];
-
-	if (w->mark_ns - w->looked_ns < LOOK_NS)
-		return;
-	w->looked_ns = w->mark_ns;
-	atomic_store_explicit(&w->live_p99_ns, hist_quantile_ns(&q->stats->service[REQ_READ], 0.99),
-			      memory_order_relaxed);
 }

@@ -6,6 +6,7 @@
 #include "tests/unit.h"
 #include "tests/workloads/train/train_fixture.h"
 #include "workloads/train/loader/loader.h"
+#include "workloads/train/pass.h"
 
 enum {
 	SAMPLE_BYTES = 1000,
@@ -35,7 +36,12 @@ static void desk_open_on(struct desk *d, const char *job, bool fake, enum loader
 				   .window = WINDOW,
 				   .batch = BATCH,
 				   .interleave = STREAMS};
-	struct reader_options o = {.depth = depth, .seed = 1, .source_count = 1};
+	struct reader_options o = {.depth = depth,
+				   .seed = 1,
+				   .source_count = 1,
+				   .place = &d->place,
+				   .layout = &train_meter,
+				   .sample_hist = TRAIN_HIST_SAMPLE};
 	struct err err = {0};
 
 	memset(d, 0, sizeof(*d));

@@ -1,0 +1,261 @@
+#include "workloads/common/meter.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const uint64_t live_every_ns = 500000000;
+
+static void meter_observe(void *argument, const struct request *req);
+
+/* Marks the histograms that are kept. wanted: [schema->hist_count]. Returns how many there are. */
+static uint32_t meter_wanted(const struct meter_layout *l, bool *wanted)
+{
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < l->map_count; i++) {
+		const int hists[] = {l->maps[i].service, l->maps[i].response,
+				     l->maps[i].first_attempt};
+
+		for (unsigned h = 0; h < 3; h++)
+			if (hists[h] != METER_NONE)
+				wanted[hists[h]] = true;
+	}
+	for (uint32_t i = 0; i < l->own_count; i++)
+		wanted[l->own[i]] = true;
+	if (l->sync != METER_NONE)
+		wanted[l->sync] = true;
+	if (l->publish != METER_NONE)
+		wanted[l->publish] = true;
+	for (uint32_t i = 0; i < l->schema->hist_count; i++)
+		count += wanted[i];
+	return count;
+}
+
+/* First attempts are told from two histograms more: of requests with several attempts, the time of all attempts
+ * and of the first. So the usual request costs nothing. */
+static uint32_t meter_attempts(const struct meter_layout *l)
+{
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < l->map_count; i++)
+		count += l->maps[i].first_attempt != METER_NONE ? 2 : 0;
+	return count;
+}
+
+static int meter_allocate(struct meter *m)
+{
+	const struct meter_layout *l = m->layout;
+	uint32_t count = l->schema->hist_count, kept;
+	bool *wanted = calloc(count + 1, sizeof(*wanted));
+	struct hist *next;
+
+	m->hists = calloc(count + 1, sizeof(*m->hists));
+	if (!wanted || !m->hists) {
+		free(wanted);
+		return -ENOMEM;
+	}
+	kept = meter_wanted(l, wanted) + meter_attempts(l);
+	m->hist_count = kept;
+	m->memory = calloc(kept + 1, sizeof(*m->memory));
+	next = m->memory;
+	for (uint32_t i = 0; next && i < count; i++)
+		if (wanted[i])
+			m->hists[i] = next++;
+	free(wanted);
+	if (!next)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < l->map_count; i++) {
+		const struct meter_map *map = &l->maps[i];
+		struct queue_latency *latency = &m->latency[map->op];
+
+		if (map->service != METER_NONE)
+			latency->service = m->hists[map->service];
+		if (map->response != METER_NONE)
+			latency->response = m->hists[map->response];
+		if (map->first_attempt != METER_NONE) {
+			latency->retried = next++;
+			latency->first = next++;
+		}
+	}
+	return 0;
+}
+
+int meter_open(struct meter *m, const struct meter_layout *layout, const struct rank_place *place,
+	       uint64_t start_ns, struct err *err)
+{
+	memset(m, 0, sizeof(*m));
+	m->layout = layout;
+	m->rank = place->rank;
+	m->node = place->node;
+	meter_start(m, start_ns);
+	if (!layout || meter_allocate(m) == 0)
+		return 0;
+	meter_close(m);
+	return err_set(err, -ENOMEM, "no memory for the figures of a thread");
+}
+
+void meter_close(struct meter *m)
+{
+	free(m->hists);
+	free(m->memory);
+	m->hists = NULL;
+	m->memory = NULL;
+}
+
+void meter_attach(struct meter *m, struct queue *q)
+{
+	m->queues[m->queue_count++] = q;
+	for (int op = 0; op < REQ_OPS; op++)
+		queue_record(q, (enum request_op)op, &m->latency[op]);
+	queue_observe(q, meter_observe, m);
+}
+
+void meter_start(struct meter *m, uint64_t start_ns)
+{
+	m->start_ns = start_ns;
+	timeline_init(&m->timeline, start_ns);
+}
+
+uint64_t meter_clear(struct meter *m, uint64_t start_ns)
+{
+	uint64_t requests = 0;
+
+	for (uint32_t i = 0; i < m->queue_count; i++) {
+		for (int op = 0; op < REQ_OPS; op++)
+			requests += m->queues[i]->op[op].operations;
+		queue_clear(m->queues[i]);
+	}
+	for (uint32_t i = 0; i < m->hist_count; i++)
+		hist_clear(&m->memory[i]);
+	meter_start(m, start_ns);
+	m->errors = 0;
+	m->failure_count = 0;
+	return requests;
+}
+
+static void meter_observe(void *argument, const struct request *req)
+{
+	struct meter *m = argument;
+	const struct meter_layout *l = m->layout;
+	const struct answer *a = &req->answer;
+
+	timeline_add(&m->timeline, a->done_ns, SECOND_OPERATIONS, 1);
+	if (req->op == REQ_READ || req->op == REQ_WRITE) {
+		timeline_add(&m->timeline, a->done_ns,
+			     req->op == REQ_WRITE ? SECOND_BYTES_WRITTEN : SECOND_BYTES_READ,
+			     a->done_bytes);
+		/* This thread alone adds. */
+		atomic_store_explicit(&m->live_bytes,
+				      atomic_load_explicit(&m->live_bytes, memory_order_relaxed) +
+					      a->done_bytes,
+				      memory_order_relaxed);
+		return;
+	}
+	if (l && l->sync != METER_NONE && a->sync_ns)
+		hist_record(m->hists[l->sync], a->sync_ns);
+	if (l && l->publish != METER_NONE && a->publish_ns)
+		hist_record(m->hists[l->publish], a->publish_ns);
+}
+
+struct failure *meter_fail(struct meter *m, const struct request *req, int rc, uint64_t at_ns,
+			   const char *text)
+{
+	struct failure *f;
+
+	if (m->failure_count++ >= TALLY_FAILURES)
+		return NULL;
+	f = &m->failures[m->failure_count - 1];
+	*f = (struct failure){
+		.time_ns = at_ns > m->start_ns ? at_ns - m->start_ns : 0,
+		.offset = req->offset,
+		.length = req->length,
+		.rank = m->rank,
+		.node = m->node,
+		.error = rc,
+		.protocol_status = req->answer.protocol_status,
+		.attempts = req->answer.attempts,
+	};
+	snprintf(f->operation, sizeof(f->operation), "%s", request_op_name(req->op));
+	snprintf(f->object, sizeof(f->object), "%.*s", FAILURE_OBJECT_BYTES - 1, req->object->key);
+	snprintf(f->text, sizeof(f->text), "%s", text ? text : request_text(req));
+	return f;
+}
+
+void meter_live_now(struct meter *m, uint64_t now_ns)
+{
+	const struct hist *h = m->latency[m->layout ? m->layout->live_op : REQ_READ].service;
+
+	if (h)
+		atomic_store_explicit(&m->live_p99_ns, hist_quantile_ns(h, 0.99),
+				      memory_order_relaxed);
+	m->live_due_ns = now_ns + live_every_ns;
+}
+
+static void meter_merge_queue(const struct meter_layout *l, const struct queue *q, uint64_t *row)
+{
+	for (int op = 0; op < REQ_OPS; op++) {
+		const struct queue_counts *c = &q->op[op];
+
+		row[TALLY_OPERATIONS] += c->operations;
+		row[TALLY_ERRORS] += c->errors;
+		row[TALLY_RETRIES] += c->retries;
+		if (l->late != METER_NONE)
+			row[l->late] += c->late;
+		if (l->short_transfers != METER_NONE)
+			row[l->short_transfers] += c->short_transfers;
+	}
+	row[TALLY_BYTES_READ] += q->op[REQ_READ].bytes;
+	row[TALLY_BYTES_WRITTEN] += q->op[REQ_WRITE].bytes;
+	for (uint32_t i = 0; i < l->map_count; i++)
+		if (l->maps[i].measure != METER_NONE)
+			row[l->maps[i].measure] += q->op[l->maps[i].op].operations;
+}
+
+static bool meter_retries(const struct meter *m)
+{
+	for (uint32_t i = 0; i < m->queue_count; i++)
+		if (m->queues[i]->channel.store->retry)
+			return true;
+	return false;
+}
+
+static void meter_merge_hists(const struct meter *m, struct tally *t)
+{
+	const struct meter_layout *l = m->layout;
+	struct hist first;
+
+	for (uint32_t i = 0; i < l->schema->hist_count; i++)
+		if (m->hists[i])
+			hist_merge(&t->hists[i], m->hists[i]);
+	for (uint32_t i = 0; meter_retries(m) && i < l->map_count; i++) {
+		if (l->maps[i].first_attempt == METER_NONE)
+			continue;
+		queue_first_attempts(&m->latency[l->maps[i].op], &first);
+		hist_merge(&t->hists[l->maps[i].first_attempt], &first);
+	}
+}
+
+void meter_merge(const struct meter *m, struct tally *t)
+{
+	uint64_t kept = m->failure_count < TALLY_FAILURES ? m->failure_count : TALLY_FAILURES;
+
+	for (uint32_t i = 0; m->layout && i < m->queue_count; i++) {
+		meter_merge_queue(m->layout, m->queues[i], t->rank_row);
+		queue_count_endpoints(m->queues[i], t);
+	}
+	if (m->layout && m->hists)
+		meter_merge_hists(m, t);
+	t->rank_row[TALLY_ERRORS] += m->errors;
+	timeline_merge(t->timeline, &m->timeline);
+	for (uint64_t i = 0; i < kept; i++)
+		tally_fail(t, &m->failures[i]);
+	t->failure_count += (uint32_t)(m->failure_count - kept);
+}
+
+uint64_t meter_bytes(const struct meter_layout *layout)
+{
+	/* At most: each kind of request has its own. */
+	return (layout->schema->hist_count + meter_attempts(layout)) * sizeof(struct hist);
+}
