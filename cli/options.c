@@ -46,6 +46,19 @@ static int read_count(const struct verb_option *o, const char *text, uint64_t *o
 	return 0;
 }
 
+/* None of these options means anything at 0. */
+static int read_quantity(const struct verb_option *o, const char *text, uint64_t *out,
+			 struct err *err)
+{
+	int rc = o->kind == VERB_TIME ? units_parse_time(text, out, err)
+				      : units_parse_bytes(text, out, err);
+
+	if (rc < 0)
+		return err_wrap(err, rc, "--%s", o->name);
+	return *out ? 0
+		    : err_set(err, -EINVAL, "--%s: must be more than 0, is \"%s\"", o->name, text);
+}
+
 static int read_choice(const struct verb_option *o, const char *text, uint32_t *out,
 		       struct err *err)
 {
@@ -68,7 +81,6 @@ static int read_value(const struct verb_option *o, const char *text, void *optio
 {
 	char *at = (char *)options + o->offset;
 	struct verb_texts *texts;
-	int rc;
 
 	switch (o->kind) {
 	case VERB_FLAG:
@@ -87,11 +99,8 @@ static int read_value(const struct verb_option *o, const char *text, void *optio
 	case VERB_COUNT:
 		return read_count(o, text, (uint64_t *)(void *)at, err);
 	case VERB_TIME:
-		rc = units_parse_time(text, (uint64_t *)(void *)at, err);
-		return rc < 0 ? err_wrap(err, rc, "--%s", o->name) : 0;
 	case VERB_BYTES:
-		rc = units_parse_bytes(text, (uint64_t *)(void *)at, err);
-		return rc < 0 ? err_wrap(err, rc, "--%s", o->name) : 0;
+		return read_quantity(o, text, (uint64_t *)(void *)at, err);
 	case VERB_CHOICE:
 		return read_choice(o, text, (uint32_t *)(void *)at, err);
 	}

@@ -30,13 +30,14 @@ struct demand {
 	char notes[8][128]; /* sentences worth reading before a large run */
 };
 
-/* Live figures of a phase for the progress line; called on rank 0's main thread, cheap, often. */
+/* Live figures of a phase for the progress line; made on rank 0's main thread, cheap, often. */
 struct progress {
-	const char *kind;
-	uint64_t epoch, epochs, step, steps; /* this epoch's */
-	double fraction;                     /* of the whole phase, 0 … 1 */
-	struct status merged;                /* of the last status round */
-	uint32_t ranks;
+	double fraction;             /* of the whole phase, 0 ... 1 */
+	const struct status *merged; /* of the last status round */
+	/* What the phase is doing, as text of at most so many bytes: "train 2/5 · step 13/100 · AU 93.1 %". Only
+	 * called where the line is shown. elapsed_s: since the phase began. */
+	void (*text)(const struct progress *p, double elapsed_s, char *out, size_t bytes);
+	const void *phase; /* the phase's own, for text */
 };
 
 struct phase_context {

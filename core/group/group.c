@@ -75,19 +75,40 @@ int group_shared(struct group *g, size_t bytes, void **block, struct err *err)
 	return g->ops->shared(g, bytes, block, err);
 }
 
+static uint64_t larger(uint64_t a, uint64_t b)
+{
+	return a > b ? a : b;
+}
+
+static uint64_t merge_words(enum merge how, uint64_t a, uint64_t b)
+{
+	if (how == MERGE_SUM)
+		return a + b;
+	if (how == MERGE_MAX)
+		return larger(a, b);
+	return a < b ? a : b;
+}
+
 void status_merge(struct status *into, const struct status *from)
 {
-	uint64_t a[STATUS_WORDS], b[STATUS_WORDS];
+	into->stop = larger(into->stop, from->stop);
+	into->unfinished = larger(into->unfinished, from->unfinished);
+	into->step = larger(into->step, from->step);
+	into->waiting += from->waiting;
+	into->arrived_ns = larger(into->arrived_ns, from->arrived_ns);
+	for (unsigned i = 0; i < STATUS_OWN_WORDS; i++)
+		into->word[i] = merge_words((enum merge)(into->merge >> 2 * i & 3), into->word[i],
+					    from->word[i]);
+}
 
-	memcpy(a, into, sizeof(a));
-	memcpy(b, from, sizeof(b));
-	for (int i = 0; i < STATUS_WORDS; i++) {
-		if (i >= STATUS_MAX_WORDS)
-			a[i] += b[i];
-		else if (b[i] > a[i])
-			a[i] = b[i];
-	}
-	memcpy(into, a, sizeof(a));
+void group_stop_tell(struct group *g, uint64_t reason)
+{
+	g->ops->stop_tell(g, reason);
+}
+
+uint64_t group_stop_heard(struct group *g)
+{
+	return g->ops->stop_heard(g);
 }
 
 void group_status_post(struct group *g, const struct status *mine)

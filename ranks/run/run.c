@@ -240,6 +240,7 @@ static int run_prepare(struct run *run, const struct run_options *options, enum 
 	run->clock.spin = !crowded;
 	mpi_group_set_patient(run->world, crowded);
 	mpi_group_set_patient(run->nodes.node, crowded);
+	node_status_set_crowded(&run->nodes.node_status, crowded);
 	rc = nodes_align(&run->nodes, err);
 	if (rc < 0 || options->verb == RUN_CLEAN ||
 	    (options->verb == RUN_GENERATE && !options->results))
