@@ -87,6 +87,32 @@ static void add_datasize(cJSON *to, const struct plan *plan, const struct job *j
 	cJSON_AddItemToObject(json, "space", space_json(s.store));
 }
 
+/* Keys of the phase itself: all its stores together, and what is free on the first. */
+static void add_stores(cJSON *to, const struct plan_phase *p)
+{
+	cJSON *list = cJSON_AddArrayToObject(to, "stores");
+	double bytes = 0, inodes = 0;
+
+	for (uint32_t i = 0; i < p->store_count; i++) {
+		const struct phase_store *s = &p->stores[i];
+		cJSON *json = cJSON_CreateObject();
+
+		cJSON_AddStringToObject(json, "role", s->role);
+		cJSON_AddStringToObject(json, "store", s->store->name);
+		add_number(json, "space_bytes", s->space_bytes);
+		add_number(json, "inodes", (double)s->inodes);
+		if (s->space_bytes > 0 || s->inodes)
+			cJSON_AddItemToObject(json, "space", space_json(s->store));
+		cJSON_AddItemToArray(list, json);
+		bytes += s->space_bytes;
+		inodes += (double)s->inodes;
+	}
+	add_number(to, "space_bytes", bytes);
+	add_number(to, "inodes", inodes);
+	if (bytes > 0 || inodes > 0)
+		cJSON_AddItemToObject(to, "space", space_json(p->stores[0].store));
+}
+
 static cJSON *phase_json(const struct plan *plan, const struct job *job, const struct plan_phase *p)
 {
 	const struct demand *d = &p->demand;
@@ -96,7 +122,7 @@ static cJSON *phase_json(const struct plan *plan, const struct job *job, const s
 
 	cJSON_AddStringToObject(json, "kind", p->phase->section->name);
 	cJSON_AddStringToObject(json, "name", p->phase->name);
-	cJSON_AddStringToObject(json, "store", d->store);
+	cJSON_AddStringToObject(json, "store", p->stores[0].store->name);
 	add_number(json, "steps_per_epoch", (double)d->steps_per_epoch);
 	add_number(json, "epochs", (double)d->epochs);
 	if (option_find(p->phase->section, p->phase->options, p->phase->path, "batch", OPTION_U64,
@@ -113,10 +139,7 @@ static cJSON *phase_json(const struct plan *plan, const struct job *job, const s
 	add_number(json, "bytes", d->bytes);
 	add_number(json, d->epochs ? "seconds_per_epoch" : "seconds", d->seconds);
 	add_number(json, "memory_bytes_per_rank", (double)d->memory_per_rank);
-	add_number(json, "space_bytes", d->space_bytes);
-	add_number(json, "inodes", (double)d->inodes);
-	if (d->space_bytes > 0 || d->inodes)
-		cJSON_AddItemToObject(json, "space", space_json(job_find_store(job, d->store)));
+	add_stores(json, p);
 	cJSON_AddItemToObject(json, "demand", demand_json(d));
 	add_datasize(json, plan, job, p);
 	return json;

@@ -80,10 +80,14 @@ void notes_gather(struct notes *n, const struct plan *plan, const struct job *jo
 	}
 	note_memory_rule(n, plan, job);
 	for (i = 0; i < plan->phase_count; i++) {
-		char text[SPACE_BYTES];
-		bool lacking;
+		const struct plan_phase *p = &plan->phases[i];
 
-		if (space_sentence(job, &plan->phases[i].demand, text, &lacking) && lacking)
-			note(n, "not enough space for %s", plan->phases[i].phase->name);
+		for (k = 0; k < p->store_count; k++) {
+			char text[SPACE_BYTES];
+			bool lacking;
+
+			if (space_sentence(&p->stores[k], text, &lacking) && lacking)
+				note(n, "not enough space for %s", p->phase->name);
+		}
 	}
 }

@@ -35,6 +35,9 @@ int plan_make(struct plan *plan, const struct job *job, uint32_t ranks, uint32_t
 
 		p->phase = &job->phases[i];
 		rc = workload->size(job, p->phase, ranks, ranks_per_node, &p->demand, err);
+		if (rc == 0)
+			rc = plan_phase_stores(job, p->phase, ranks, p->stores, &p->store_count,
+					       err);
 		if (p->demand.memory_per_rank > most)
 			most = p->demand.memory_per_rank;
 	}

@@ -16,9 +16,9 @@ const struct job_schema *plan_schema(void);
  * nothing. */
 int plan_check(const struct job *job, uint32_t ranks, uint32_t nodes, bool strict, struct err *err);
 
-/* The store a phase works on: by its data set, else by name, else the job's only one. */
-int plan_phase_store(const struct job *job, const struct job_phase *phase,
-		     const struct job_store **store, struct err *err);
+/* The stores that a phase works on. */
+int plan_phase_stores(const struct job *job, const struct job_phase *phase, uint32_t ranks,
+		      struct phase_store out[PHASE_STORES_MAX], uint32_t *count, struct err *err);
 
 /* Places for ranks whose node indices are node_of[0..ranks): local ranks are counted in rank order.
  * out[ranks]. */
@@ -28,6 +28,8 @@ int plan_places(const struct job *job, const uint32_t *node_of, uint32_t ranks,
 struct plan_phase {
 	const struct job_phase *phase;
 	struct demand demand;
+	uint32_t store_count;
+	struct phase_store stores[PHASE_STORES_MAX];
 };
 struct plan {
 	uint32_t ranks, nodes, phase_count;

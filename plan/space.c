@@ -73,20 +73,18 @@ bool space_look(const struct job_store *store, struct space *s)
 	return true;
 }
 
-bool space_sentence(const struct job *job, const struct demand *d, char text[SPACE_BYTES],
-		    bool *lacking)
+bool space_sentence(const struct phase_store *d, char text[SPACE_BYTES], bool *lacking)
 {
-	const struct job_store *store = job_find_store(job, d->store);
 	char bytes[UNITS_TEXT_BYTES], inodes[UNITS_TEXT_BYTES], wanted[96], more[64] = "";
 	struct space s;
 
 	*lacking = false;
-	if (!store || (d->space_bytes <= 0 && !d->inodes))
+	if (d->space_bytes <= 0 && !d->inodes)
 		return false;
 	units_bytes_decimal(bytes, d->space_bytes);
 	units_count(inodes, d->inodes);
 	snprintf(wanted, sizeof(wanted), "%s and %s inodes", bytes, inodes);
-	if (!space_look(store, &s)) {
+	if (!space_look(d->store, &s)) {
 		snprintf(text, SPACE_BYTES, "%s: not checked (%.200s)", wanted, s.why);
 		return true;
 	}

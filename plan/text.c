@@ -151,20 +151,21 @@ static void put_moves(FILE *out, const struct plan *plan)
 	}
 }
 
-static void put_space(FILE *out, const struct plan *plan, const struct job *job)
+static void put_space(FILE *out, const struct plan *plan)
 {
 	const char *label = "space";
-	uint32_t i;
+	uint32_t i, k;
 
-	for (i = 0; i < plan->phase_count; i++) {
-		char text[SPACE_BYTES];
-		bool lacking;
+	for (i = 0; i < plan->phase_count; i++)
+		for (k = 0; k < plan->phases[i].store_count; k++) {
+			char text[SPACE_BYTES];
+			bool lacking;
 
-		if (!space_sentence(job, &plan->phases[i].demand, text, &lacking))
-			continue;
-		fprintf(out, "%-11s%s\n", label, text);
-		label = "";
-	}
+			if (!space_sentence(&plan->phases[i].stores[k], text, &lacking))
+				continue;
+			fprintf(out, "%-11s%s\n", label, text);
+			label = "";
+		}
 }
 
 static void put_folders(FILE *out, const struct datasize *s)
@@ -191,7 +192,7 @@ static void put_datasize(FILE *out, const struct plan *plan, const struct job *j
 {
 	char files[UNITS_TEXT_BYTES], decimal[UNITS_TEXT_BYTES], binary[UNITS_TEXT_BYTES];
 	char text[SPACE_BYTES], rule[128], has[UNITS_TEXT_BYTES];
-	struct demand needed = {0};
+	struct phase_store needed = {0};
 	struct datasize s;
 	bool lacking;
 
@@ -209,11 +210,11 @@ static void put_datasize(FILE *out, const struct plan *plan, const struct job *j
 	put_folders(out, &s);
 	if (s.has >= s.files)
 		return;
-	snprintf(needed.store, sizeof(needed.store), "%s", s.store->name);
+	needed.store = s.store;
 	needed.space_bytes = s.bytes;
 	needed.inodes = s.inodes;
 	fprintf(out, "           this data set has %s\n", units_count(files, s.has));
-	if (space_sentence(job, &needed, text, &lacking))
+	if (space_sentence(&needed, text, &lacking))
 		fprintf(out, "           %s\n", text);
 }
 
@@ -249,7 +250,7 @@ char *plan_text(const struct plan *plan, const struct job *job)
 	for (i = 0; i < plan->phase_count; i++)
 		put_needs(out, plan, &plan->phases[i], needing > 1);
 	put_moves(out, plan);
-	put_space(out, plan, job);
+	put_space(out, plan);
 	for (i = 0; i < plan->phase_count; i++)
 		put_datasize(out, plan, job, &plan->phases[i]);
 	put_notes(out, plan, job);

@@ -23,11 +23,22 @@ struct demand {
 	double seconds_limit;                     /* it ends then; 0: when its work is done */
 	uint64_t memory_per_rank;                 /* bytes of buffers */
 	uint64_t files, samples, samples_dropped; /* a epoch's tail */
-	double space_bytes;                       /* new on the store */
-	uint64_t inodes;
-	char store[JOB_NAME_BYTES]; /* that the phase uses */
 	uint32_t note_count;
 	char notes[8][128]; /* sentences worth reading before a large run */
+};
+
+/* A store of a phase, and what the phase asks of it. The plan refuses what it lacks, adds up what is new on it, and
+ * results name it by its role. */
+enum { PHASE_STORES_MAX = 16, PHASE_ROLE_BYTES = 32 };
+struct phase_store {
+	char role[PHASE_ROLE_BYTES]; /* "data", "evaluation", "checkpoint", the name of a tier */
+	const struct job_store *store;
+	uint32_t needs; /* enum backend_capability bits */
+	uint64_t
+		depth; /* requests in flight per queue that the job asks for; 0: as many as the store has */
+	bool verifies;      /* the job asks for all bytes to be compared */
+	double space_bytes; /* new on the store, all ranks */
+	uint64_t inodes;
 };
 
 /* Live figures of a phase for the progress line; made on rank 0's main thread, cheap, often. */
@@ -69,10 +80,12 @@ struct phase_context {
 struct workload {
 	struct section section; /* name, help, options; section.owner is this workload */
 	const struct tally_schema *schema;
-	uint32_t needs; /* enum backend_capability bits of its store; the plan refuses the lack */
-	uint32_t (*needs_for)(
-		const void *options); /* beside needs, what these options ask; or NULL */
-	bool generating;              /* `haul generate` runs it */
+	bool generating; /* `haul generate` runs it */
+
+	/* The stores that the phase works on, at least one; the first is the one that results name. Returns 0, or
+	 * -EINVAL with the phase's path. */
+	int (*stores)(const struct job *job, const struct job_phase *phase, uint32_t ranks,
+		      struct phase_store out[PHASE_STORES_MAX], uint32_t *count, struct err *err);
 
 	/* What the options say that no table can refuse, for this many ranks. */
 	int (*check)(const struct job *job, const struct job_phase *phase, uint32_t ranks,
@@ -94,7 +107,11 @@ const struct workload *const *workload_table(void); /* NULL-terminated: workload
 int workload_dataset(const struct job *job, const struct job_phase *phase, const char *dataset,
 		     const struct job_dataset **d, const struct job_store **s, struct err *err);
 
-/* Adds a sentence to ctx->said. */
+/* Makes out the phase's only store, or adds one more. Zeroes all but role and store. */
+struct phase_store *phase_store_add(struct phase_store out[PHASE_STORES_MAX], uint32_t *count,
+				    const char *role, const struct job_store *store);
+
+/* Adds a sentence to ctx->message. */
 void workload_say(struct phase_context *ctx, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 

@@ -105,7 +105,8 @@ static const char *phase_status(const struct phase_run *p)
 static int phase_publish(struct run *run, const struct run_options *options, struct phase_run *p,
 			 const struct err *failure, struct err *err)
 {
-	const struct job_store *store = NULL;
+	struct phase_store stores[PHASE_STORES_MAX];
+	uint32_t store_count;
 	struct results_phase phase = {
 		.number = run->published++,
 		.run = run->at,
@@ -125,8 +126,9 @@ static int phase_publish(struct run *run, const struct run_options *options, str
 
 	/* Data are made once: that is no warm-up, whichever run it falls into. */
 	phase.run.warmup = phase.run.warmup && !p->workload->generating;
-	if (plan_phase_store(&run->job, p->ctx.phase, &store, NULL) == 0)
-		phase.store = store->name;
+	if (plan_phase_stores(&run->job, p->ctx.phase, run->world->size, stores, &store_count,
+			      NULL) == 0)
+		phase.store = stores[0].store->name;
 	group_allreduce(run->world, MERGE_MAX, &wall, 1);
 	phase.seconds_ns = wall;
 	signals_watch(&run->signals, RUN_WRITE_LIMIT_NS);

@@ -158,7 +158,6 @@ int train_size(const struct job *job, const struct job_phase *phase, uint32_t ra
 	out->opens_per_second = compute_s > 0 ? (double)global * reads.opens / compute_s : INFINITY;
 	out->target = o->target_au;
 	out->seconds = (double)out->steps_per_epoch * compute_s;
-	snprintf(out->store, sizeof(out->store), "%s", store->name);
 	notes(o, out, ranks, d.existing);
 	note_amplified(&d, reads.bytes, out);
 	out->memory_per_rank = memory_bytes(o, &d, store, out);

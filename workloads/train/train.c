@@ -204,7 +204,7 @@ const struct workload train_workload = {
 			.owner = &train_workload,
 		},
 	.schema = &train_schema,
-	.needs = BACKEND_RANGES,
+	.stores = train_stores,
 	.check = train_check,
 	.size = train_size,
 	.epoch_rows = train_epoch_rows,

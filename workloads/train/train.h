@@ -142,6 +142,8 @@ enum train_hist {
 
 int train_check(const struct job *job, const struct job_phase *phase, uint32_t ranks,
 		struct err *err);
+int train_stores(const struct job *job, const struct job_phase *phase, uint32_t ranks,
+		 struct phase_store out[PHASE_STORES_MAX], uint32_t *count, struct err *err);
 int train_size(const struct job *job, const struct job_phase *phase, uint32_t ranks,
 	       uint32_t ranks_per_node, struct demand *out, struct err *err);
 uint32_t train_epoch_rows(const struct job_phase *phase);
