@@ -24,6 +24,7 @@ static int check_known(struct check *c, const struct dlio_key *k, cJSON *node, c
 static const char *check_kind(enum dlio_kind kind, const cJSON *value);
 static bool check_is_switch(const cJSON *value);
 static bool check_is_texts(const cJSON *value);
+static int check_model(struct check *c, cJSON *node, cJSON *text);
 static int check_defaults(struct check *c, const cJSON *list);
 static int check_unknown(struct check *c, const char *path, const cJSON *value);
 static const char *check_nearest(const char *path);
@@ -63,6 +64,8 @@ static int check_child(struct check *c, cJSON *node, cJSON *child, const char *p
 		return check_defaults(c, child);
 	if (dotted || !dlio_key_section(path))
 		return check_unknown(c, path, child);
+	if (strcmp(path, "model") == 0 && cJSON_IsString(child))
+		return check_model(c, node, child);
 	if (cJSON_IsObject(child))
 		return check_object(c, child, path);
 	if (!cJSON_IsNull(child))
@@ -146,6 +149,27 @@ static bool check_is_texts(const cJSON *value)
 			return false;
 	}
 	return cJSON_IsString(value) || cJSON_IsArray(value);
+}
+
+/* "model: unet3d" is the older form of "model: {name: unet3d}", which takes its place in the
+ * tree. */
+static int check_model(struct check *c, cJSON *node, cJSON *text)
+{
+	struct dlio *d = c->d;
+	cJSON *name = cJSON_Duplicate(text, false), *model = cJSON_CreateObject();
+	int rc = import_find(d->out, IMPORT_CHANGED, "model", text, d->err,
+			     "a text names the model: haul takes it for model.name");
+
+	if (!model || !name || !cJSON_AddItemToObject(model, "name", name)) {
+		cJSON_Delete(name);
+		cJSON_Delete(model);
+		return dlio_no_memory(d);
+	}
+	if (!cJSON_ReplaceItemInObjectCaseSensitive(node, "model", model)) {
+		cJSON_Delete(model);
+		return dlio_no_memory(d);
+	}
+	return rc == 0 ? check_object(c, model, "model") : rc;
 }
 
 /* Hydra's list of the files that a configuration is composed of. */

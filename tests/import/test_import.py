@@ -370,6 +370,31 @@ def test_shuffle_window():
     check("transfer" not in json.loads(r.stdout)["stores"]["data"], r.stdout)
 
 
+def test_model_as_text():
+    """DLIO's older files name the model in a text: "model: unet3d"."""
+    text = """
+model: unet3d
+framework: pytorch
+workflow: {generate_data: False, train: True}
+dataset: {data_folder: data/unet3d, format: npz, num_files_train: 168, record_length: 234560851}
+reader: {data_loader: pytorch, read_threads: 4, batch_size: 2}
+train: {epochs: 10, computation_time: 0.753}
+"""
+    job, said = imported(text)
+    check(job["dataset"]["files"] == 168 and job["dataset"]["sample_bytes"] == 234560851, job)
+    check(phase(job, "train")["batch"] == 2 and phase(job, "train")["compute"] == 0.753, job)
+    check('model = "unet3d"' in said and "haul takes it for model.name" in said, said)
+    check('model.name = "unet3d"' in said, said)
+    as_object, said_too = imported(text.replace("model: unet3d", "model: {name: unet3d}"))
+    check(as_object["phases"] == job["phases"] and "a text names the model" not in said_too, said_too)
+    _, said = imported(text, "model=bert")
+    check('model.name = "bert"' in said, said)
+    _, said = imported(text, "model=7", rc=2)
+    check("model: must hold keys" in said, said)
+    _, said = imported(text.replace("unet3d\n", "'${oc.env:MODEL}'\n", 1))
+    check("does not resolve" in said, said)
+
+
 def test_unknown():
     _, said = imported("framework: pytorch\nreader: {batchsize: 4}\ntrain: {batch_size: 3}\nzzzzz: 1\n'reader.x': 1\n")
     check('reader.batchsize = 4' in said and 'did you mean "reader.batch_size"?' in said, said)
