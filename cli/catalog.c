@@ -1,4 +1,5 @@
-/* haul catalog: the ready jobs, a line each, computed by the plan. */
+/* The verb "catalog": lists the ready jobs, one line per job, with figures that the plan
+ * computes. */
 #include "cli/catalog.h"
 
 #include <errno.h>
@@ -20,7 +21,7 @@ enum {
 	TARGET_COLUMNS = 11
 };
 
-#define LEAST_RATE 0.01 /* GB/s that two digits show */
+#define LEAST_RATE 0.01 /* GB/s; smaller rates would be printed as 0.00 */
 
 static void print_rate(const struct plan *plan)
 {
@@ -97,7 +98,7 @@ static int catalog_run(const struct call *call)
 
 	(void)call;
 	if (!catalog_folder(folder, sizeof(folder))) {
-		cli_say("no ready jobs are installed; HAUL_CATALOG may name their folder");
+		cli_say("no ready jobs are installed; set HAUL_CATALOG to their folder");
 		return EXIT_FAILED;
 	}
 	cli_pad("job", NAME_COLUMNS);
@@ -112,14 +113,15 @@ static int catalog_run(const struct call *call)
 		return EXIT_FAILED;
 	}
 	if (rc == 0)
-		printf("\nGB/s each: what one accelerator reads when it is never idle. haul plan JOB says more.\n");
+		printf("\nGB/s each: what one accelerator reads when it is never idle. See also "
+		       "haul plan JOB.\n");
 	return rc;
 }
 
 const struct verb catalog_verb = {
 	.name = "catalog",
 	.arguments = "",
-	.help = "the ready jobs, a line each; their names serve wherever a JOB is asked for",
+	.help = "lists the ready jobs; each name can be given wherever a verb takes a JOB",
 	.example = "haul catalog",
 	.run = catalog_run,
 };

@@ -1,5 +1,6 @@
-/* The ready jobs: workloads/catalog, found beside the program, in the source tree it was built from, or
- * where it was installed; HAUL_CATALOG names another folder. Main thread. */
+/* Catalogue of ready jobs: the files of workloads/catalog. They are looked for beside the program,
+ * in the source tree that it was built from, and where it was installed; the environment variable
+ * HAUL_CATALOG names another folder. Main thread. */
 #ifndef HAUL_CLI_CATALOG_H
 #define HAUL_CLI_CATALOG_H
 
@@ -8,12 +9,12 @@
 /* The folder, or NULL when there is none. */
 const char *catalog_folder(char *path, unsigned bytes);
 
-/* Calls found for each name, sorted, until it returns non-zero. Returns that, or 0, or a negative errno
- * when the folder cannot be read. */
+/* Calls found for each name, in sorted order, until it returns non-zero. Returns that value, or 0,
+ * or a negative errno when the folder cannot be read. */
 int catalog_each(int (*found)(void *argument, const char *name), void *argument);
 
-/* A JOB as people give it: a file, else a ready job's name. Copies the path to open into path. -ENOENT
- * with the nearest name. */
+/* Finds a JOB as users give it, which is a file or the name of a ready job. Copies the path to open
+ * into path. -ENOENT with the names near it. */
 int catalog_resolve(const char *job, char *path, unsigned bytes, struct err *err);
 
 #endif
