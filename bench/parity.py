@@ -136,8 +136,10 @@ def explain_bytes(dlio, dataset, mean_file, said):
 
 def explain_au(dlio, haul, train, said):
     if haul["au_mlperf"] is not None:
+        warmup = train.get("warmup_steps", 1)
         said.append(("AU", f"by DLIO's formula haul reaches {haul['au_mlperf']:.1%}; haul's own AU leaves out "
-                           f"{train.get('warmup_steps', 1)} warm-up steps completely, with their barriers"))
+                           + ("the warm-up step completely, with its barrier" if warmup == 1 else
+                              f"{warmup} warm-up steps completely, with their barriers")))
         lost = haul["au_mlperf"] - dlio["au"]
         if lost >= SAME_AU:
             said.append(("AU", f"the remaining {lost:.1%} are DLIO's own cost: its Python opens, reads, decodes and passes "
