@@ -23,7 +23,7 @@ enum {
 
 #define LEAST_RATE 0.01 /* GB/s; smaller rates would be printed as 0.00 */
 
-static void print_rate(const struct plan *plan)
+static void catalog_print_rate(const struct plan *plan)
 {
 	char rate[UNITS_TEXT_BYTES] = "–", target[UNITS_TEXT_BYTES] = "–";
 	uint32_t i;
@@ -45,7 +45,7 @@ static void print_rate(const struct plan *plan)
 	cli_pad_left(target, TARGET_COLUMNS);
 }
 
-static void print_dataset(const struct job *job)
+static void catalog_print_dataset(const struct job *job)
 {
 	char files[UNITS_TEXT_BYTES] = "–", size[UNITS_TEXT_BYTES] = "–";
 	struct dataset d;
@@ -59,7 +59,7 @@ static void print_dataset(const struct job *job)
 	cli_pad_left(size, SIZE_COLUMNS);
 }
 
-static int print_job(void *argument, const char *name)
+static int catalog_print_job(void *argument, const char *name)
 {
 	char path[4096];
 	struct err err = {0};
@@ -80,8 +80,8 @@ static int print_job(void *argument, const char *name)
 	rc = plan_make(&plan, &job, ranks, 1, &err);
 	if (rc == 0) {
 		cli_pad(name, NAME_COLUMNS);
-		print_dataset(&job);
-		print_rate(&plan);
+		catalog_print_dataset(&job);
+		catalog_print_rate(&plan);
 		putchar('\n');
 		plan_free(&plan);
 	} else {
@@ -107,7 +107,7 @@ static int catalog_run(const struct call *call)
 	cli_pad_left("GB/s each", RATE_COLUMNS);
 	cli_pad_left("AU limit", TARGET_COLUMNS);
 	putchar('\n');
-	rc = catalog_each(print_job, NULL);
+	rc = catalog_each(catalog_print_job, NULL);
 	if (rc < 0) {
 		cli_say("%s: %s", folder, strerror(-rc));
 		return EXIT_FAILED;

@@ -12,7 +12,7 @@
 
 enum { NAMES_MAX = 1024, LIST_BYTES = 256 };
 
-static bool is_folder(const char *path)
+static bool catalog_is_folder(const char *path)
 {
 	struct stat st;
 
@@ -20,7 +20,7 @@ static bool is_folder(const char *path)
 }
 
 /* PREFIX/share/haul/catalog for PREFIX/bin/haul, since an installation may have been moved. */
-static bool beside_program(char *path, unsigned bytes)
+static bool catalog_beside_program(char *path, unsigned bytes)
 {
 	char program[2048], *slash;
 	ssize_t n = readlink("/proc/self/exe", program, sizeof(program) - 1);
@@ -33,7 +33,7 @@ static bool beside_program(char *path, unsigned bytes)
 		return false;
 	*slash = '\0';
 	return (unsigned)snprintf(path, bytes, "%s/../share/haul/catalog", program) < bytes &&
-	       is_folder(path);
+	       catalog_is_folder(path);
 }
 
 const char *catalog_folder(char *path, unsigned bytes)
@@ -44,16 +44,16 @@ const char *catalog_folder(char *path, unsigned bytes)
 		snprintf(path, bytes, "%s", named);
 		return path;
 	}
-	if (beside_program(path, bytes))
+	if (catalog_beside_program(path, bytes))
 		return path;
 	snprintf(path, bytes, "%s", HAUL_CATALOG_SOURCE);
-	if (is_folder(path))
+	if (catalog_is_folder(path))
 		return path;
 	snprintf(path, bytes, "%s", HAUL_CATALOG_INSTALLED);
-	return is_folder(path) ? path : NULL;
+	return catalog_is_folder(path) ? path : NULL;
 }
 
-static int is_job(const struct dirent *entry)
+static int catalog_is_job(const struct dirent *entry)
 {
 	size_t length = strlen(entry->d_name);
 
@@ -69,7 +69,7 @@ int catalog_each(int (*found)(void *argument, const char *name), void *argument)
 
 	if (!catalog_folder(folder, sizeof(folder)))
 		return -ENOENT;
-	n = scandir(folder, &entries, is_job, alphasort);
+	n = scandir(folder, &entries, catalog_is_job, alphasort);
 	if (n < 0)
 		return -errno;
 	for (i = 0; i < n; i++) {

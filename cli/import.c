@@ -37,7 +37,7 @@ static const struct verb_option import_options[] = {
 };
 
 /* "unet3d_h100" of "/work/unet3d_h100.yaml". */
-static const char *base_name(const char *path, char name[NAME_BYTES])
+static const char *import_base_name(const char *path, char name[NAME_BYTES])
 {
 	const char *slash = strrchr(path, '/');
 	char *dot;
@@ -50,7 +50,7 @@ static const char *base_name(const char *path, char name[NAME_BYTES])
 }
 
 /* Prints words on standard error, wrapped into lines. */
-static void put_wrapped(const char *text)
+static void import_put_wrapped(const char *text)
 {
 	size_t column = LINE_COLUMNS;
 
@@ -71,7 +71,8 @@ static void put_wrapped(const char *text)
 	fputc('\n', stderr);
 }
 
-static void put_findings(const struct import *found, enum import_fate fate, const char *heading)
+static void import_put_findings(const struct import *found, enum import_fate fate,
+				const char *heading)
 {
 	bool any = false;
 
@@ -87,23 +88,23 @@ static void put_findings(const struct import *found, enum import_fate fate, cons
 		fprintf(stderr, "  %s%s%s",
 			json_text_plain(f->key) ? f->key : json_quote(key, f->key),
 			f->value[0] ? " = " : "", f->value);
-		put_wrapped(f->why);
+		import_put_wrapped(f->why);
 	}
 }
 
-static void put_table(const struct import *found)
+static void import_put_table(const struct import *found)
 {
 	if (!cli_speaks())
 		return;
-	put_findings(found, IMPORT_CHANGED, "mapped, with a difference");
-	put_findings(found, IMPORT_LEFT, "not mapped");
-	put_findings(found, IMPORT_UNKNOWN, "unknown to DLIO");
+	import_put_findings(found, IMPORT_CHANGED, "mapped, with a difference");
+	import_put_findings(found, IMPORT_LEFT, "not mapped");
+	import_put_findings(found, IMPORT_UNKNOWN, "unknown to DLIO");
 	fprintf(stderr, "%u keys\n", found->keys);
 }
 
 /* Warns where this haul itself cannot run the job, for example because it was built without a
  * store. The job is printed all the same. */
-static void try_job(const char *text)
+static void import_try_job(const char *text)
 {
 	struct err err = {0};
 	struct job job = {0};
@@ -125,12 +126,13 @@ static int import_file(const struct call *call)
 
 	rc = job_read_file(path, &text, &length, &err);
 	if (rc == 0) {
-		rc = import_dlio(&found, base_name(path, name), text, length, call->arguments + 2,
-				 call->argument_count - 2, (enum import_as)args->as, &err);
+		rc = import_dlio(&found, import_base_name(path, name), text, length,
+				 call->arguments + 2, call->argument_count - 2,
+				 (enum import_as)args->as, &err);
 		if (rc < 0)
 			err_wrap(&err, rc, "%s", path);
 		else
-			put_table(&found);
+			import_put_table(&found);
 	}
 	free(text);
 	if (rc < 0) {
@@ -138,7 +140,7 @@ static int import_file(const struct call *call)
 	} else {
 		text = json_print(found.job);
 		if (text)
-			try_job(text);
+			import_try_job(text);
 		status = cli_print(text);
 	}
 	import_free(&found);

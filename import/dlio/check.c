@@ -20,7 +20,7 @@ struct check {
 
 static int check_object(struct check *c, cJSON *node, const char *prefix);
 static int check_child(struct check *c, cJSON *node, cJSON *child, const char *path);
-static int check_known(struct check *c, const struct dlio_key *k, cJSON *node, cJSON *value);
+static int check_known_key(struct check *c, const struct dlio_key *k, cJSON *node, cJSON *value);
 static const char *check_kind(enum dlio_kind kind, const cJSON *value);
 static bool check_is_switch(const cJSON *value);
 static bool check_is_texts(const cJSON *value);
@@ -59,7 +59,7 @@ static int check_child(struct check *c, cJSON *node, cJSON *child, const char *p
 	const struct dlio_key *k = dotted ? NULL : dlio_key(path);
 
 	if (k)
-		return check_known(c, k, node, child);
+		return check_known_key(c, k, node, child);
 	if (strcmp(path, "defaults") == 0 && cJSON_IsArray(child))
 		return check_defaults(c, child);
 	if (dotted || !dlio_key_section(path))
@@ -73,7 +73,7 @@ static int check_child(struct check *c, cJSON *node, cJSON *child, const char *p
 	return 0;
 }
 
-static int check_known(struct check *c, const struct dlio_key *k, cJSON *node, cJSON *value)
+static int check_known_key(struct check *c, const struct dlio_key *k, cJSON *node, cJSON *value)
 {
 	struct dlio *d = c->d;
 	char described[JSON_QUOTE_BYTES];

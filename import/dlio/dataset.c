@@ -27,7 +27,7 @@ static const struct {
 	{"synthetic", "raw"},
 };
 
-static int find_format(struct dlio *d, const char **format)
+static int dataset_find_format(struct dlio *d, const char **format)
 {
 	const char *given = dlio_text(d, "dataset.format");
 
@@ -121,7 +121,7 @@ static int size_as_dlio(struct dlio *d, const char *format, bool dims, double *b
 	return rc;
 }
 
-static int find_size(struct dlio *d, const char *format, double *bytes, double *stdev)
+static int dataset_find_size(struct dlio *d, const char *format, double *bytes, double *stdev)
 {
 	const char *length_path = "", *stdev_path = "";
 	double dims;
@@ -144,7 +144,7 @@ static int find_size(struct dlio *d, const char *format, double *bytes, double *
 	return rc == 0 ? size_as_dlio(d, format, dims > 0, bytes, stdev) : rc;
 }
 
-static int add_hdf5(struct dlio *d, cJSON *dataset, double row)
+static int dataset_add_hdf5(struct dlio *d, cJSON *dataset, double row)
 {
 	double datasets = dlio_number(d, "dataset.hdf5.num_dset_per_record"), chunk;
 	cJSON *hdf5 = cJSON_AddObjectToObject(dataset, "hdf5");
@@ -165,7 +165,7 @@ static int add_hdf5(struct dlio *d, cJSON *dataset, double row)
 	return rc;
 }
 
-static int add_parquet(struct dlio *d, cJSON *dataset, bool made, double *bytes)
+static int dataset_add_parquet(struct dlio *d, cJSON *dataset, bool made, double *bytes)
 {
 	cJSON *columns, *parquet = cJSON_AddObjectToObject(dataset, "parquet");
 	double row;
@@ -189,8 +189,8 @@ static int add_parquet(struct dlio *d, cJSON *dataset, bool made, double *bytes)
 	return rc;
 }
 
-static int add_format_options(struct dlio *d, cJSON *dataset, const char *format, bool made,
-			      double *bytes)
+static int dataset_add_format_options(struct dlio *d, cJSON *dataset, const char *format, bool made,
+				      double *bytes)
 {
 	const char *compression = dlio_text(d, "dataset.compression");
 	int rc = 0;
@@ -200,14 +200,14 @@ static int add_format_options(struct dlio *d, cJSON *dataset, const char *format
 			       made ? "haul writes files uncompressed"
 				    : "haul reads the bytes and does not decompress them");
 	if (rc == 0 && strcmp(format, "hdf5") == 0)
-		rc = add_hdf5(d, dataset, *bytes);
+		rc = dataset_add_hdf5(d, dataset, *bytes);
 	if (rc == 0 && strcmp(format, "parquet") == 0)
-		rc = add_parquet(d, dataset, made, bytes);
+		rc = dataset_add_parquet(d, dataset, made, bytes);
 	return rc;
 }
 
 /* Samples per file; a picture has one, whatever the text says. */
-static int add_samples(struct dlio *d, cJSON *dataset, const char *format)
+static int dataset_add_samples(struct dlio *d, cJSON *dataset, const char *format)
 {
 	double samples = dlio_number(d, "dataset.num_samples_per_file");
 	bool picture = strcmp(format, "jpeg") == 0 || strcmp(format, "png") == 0;
@@ -238,7 +238,7 @@ static const struct dataset_part valid_part = {
 
 /* The names that haul gives to files below "train" are DLIO's. Files that exist are read with the
  * size that they are found to have. */
-static int add_names(struct dlio *d, cJSON *dataset, const struct dataset_part *part)
+static int dataset_add_names(struct dlio *d, cJSON *dataset, const struct dataset_part *part)
 {
 	double subfolders = dlio_number(d, part->subfolders);
 	int rc = 0;
@@ -263,29 +263,29 @@ static int add_names(struct dlio *d, cJSON *dataset, const struct dataset_part *
 	return rc;
 }
 
-static int add_dataset(struct dlio *d, cJSON *dataset, const struct dataset_part *part)
+static int dataset_add(struct dlio *d, cJSON *dataset, const struct dataset_part *part)
 {
 	double bytes = 0, stdev = 0;
 	const char *format;
 	bool made = d->generates || d->synthetic;
-	int rc = find_format(d, &format);
+	int rc = dataset_find_format(d, &format);
 
 	if (rc == 0)
-		rc = find_size(d, format, &bytes, &stdev);
+		rc = dataset_find_size(d, format, &bytes, &stdev);
 	if (rc < 0)
 		return rc;
 	cJSON_AddStringToObject(dataset, "store", "data");
 	cJSON_AddStringToObject(dataset, "format", format);
 	cJSON_AddNumberToObject(dataset, "files", dlio_number(d, part->files));
-	rc = add_samples(d, dataset, format);
+	rc = dataset_add_samples(d, dataset, format);
 	if (rc == 0)
-		rc = add_format_options(d, dataset, format, made, &bytes);
+		rc = dataset_add_format_options(d, dataset, format, made, &bytes);
 	if (rc < 0)
 		return rc;
 	cJSON_AddNumberToObject(dataset, "sample_bytes", floor(bytes + 0.5));
 	if (stdev > 0)
 		cJSON_AddNumberToObject(dataset, "sample_bytes_stdev", floor(stdev + 0.5));
-	return d->synthetic ? 0 : add_names(d, dataset, part);
+	return d->synthetic ? 0 : dataset_add_names(d, dataset, part);
 }
 
 int dlio_add_datasets(struct dlio *d, struct cJSON *job)
@@ -296,19 +296,19 @@ int dlio_add_datasets(struct dlio *d, struct cJSON *job)
 	int rc;
 
 	if (!both) {
-		rc = add_dataset(d, cJSON_AddObjectToObject(job, "dataset"), &train_part);
+		rc = dataset_add(d, cJSON_AddObjectToObject(job, "dataset"), &train_part);
 		if (rc == 0 && dlio_number(d, "dataset.num_files_eval") > 0)
 			rc = dlio_find(d, IMPORT_LEFT, "dataset.num_files_eval",
 				       "workflow.evaluation is false, so nothing reads them");
 		return rc;
 	}
 	all = cJSON_AddObjectToObject(job, "datasets");
-	rc = add_dataset(d, cJSON_AddObjectToObject(all, train_part.name), &train_part);
+	rc = dataset_add(d, cJSON_AddObjectToObject(all, train_part.name), &train_part);
 	/* Both find the same about the keys that they share: of the second's findings only those
 	 * about its own keys are kept. */
 	before = d->out->count;
 	if (rc == 0)
-		rc = add_dataset(d, cJSON_AddObjectToObject(all, valid_part.name), &valid_part);
+		rc = dataset_add(d, cJSON_AddObjectToObject(all, valid_part.name), &valid_part);
 	for (k = before; k < d->out->count; k++) {
 		struct import_finding *f = &d->out->findings[k];
 

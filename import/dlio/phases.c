@@ -8,12 +8,12 @@
 #include "import/dlio/draw.h"
 
 /* Whether the job has a data set for evaluation, too. */
-static bool has_two(const struct cJSON *job)
+static bool phases_have_two(const struct cJSON *job)
 {
 	return cJSON_GetObjectItemCaseSensitive(job, "datasets") != NULL;
 }
 
-static cJSON *add_phase(cJSON *phases, const char *kind)
+static cJSON *phase_add(cJSON *phases, const char *kind)
 {
 	cJSON *phase = cJSON_CreateObject();
 
@@ -21,12 +21,12 @@ static cJSON *add_phase(cJSON *phases, const char *kind)
 	return cJSON_AddObjectToObject(phase, kind);
 }
 
-static void add_generate(struct dlio *d, cJSON *phases, bool two)
+static void phase_add_generate(struct dlio *d, cJSON *phases, bool two)
 {
 	static const char *const names[] = {"train", "valid"};
 
 	for (unsigned i = 0; i < (two ? 2 : 1); i++) {
-		cJSON *generate = add_phase(phases, "generate");
+		cJSON *generate = phase_add(phases, "generate");
 
 		if (two)
 			cJSON_AddStringToObject(generate, "dataset", names[i]);
@@ -37,7 +37,7 @@ static void add_generate(struct dlio *d, cJSON *phases, bool two)
 }
 
 /* TensorFlow reads as many files side by side as it has threads. */
-static void add_stream(struct dlio *d, cJSON *loader, double workers)
+static void phase_add_stream(struct dlio *d, cJSON *loader, double workers)
 {
 	cJSON *stream = cJSON_AddObjectToObject(loader, "stream");
 	double transfer = dlio_number(d, "reader.transfer_size");
@@ -49,7 +49,7 @@ static void add_stream(struct dlio *d, cJSON *loader, double workers)
 
 /* DLIO asks torch for ceil(prefetch / workers) batches per worker, and for 2 where prefetch is 0;
  * tf.data and DALI prefetch that many batches in all. */
-static int add_loader(struct dlio *d, cJSON *train)
+static int phase_add_loader(struct dlio *d, cJSON *train)
 {
 	cJSON *loader = cJSON_AddObjectToObject(train, "loader");
 	double workers = dlio_number(d, "reader.read_threads");
@@ -65,7 +65,7 @@ static int add_loader(struct dlio *d, cJSON *train)
 	cJSON_AddNumberToObject(loader, "workers", workers);
 	cJSON_AddNumberToObject(loader, "prefetch", prefetch > 0 ? prefetch : 1);
 	if (d->streams)
-		add_stream(d, loader, workers);
+		phase_add_stream(d, loader, workers);
 	if (dlio_bool(d, "reader.pin_memory"))
 		cJSON_AddTrueToObject(loader, "pin_memory");
 	if (strcmp(name, "custom") == 0 || strcmp(name, "none") == 0)
@@ -83,7 +83,7 @@ static bool is_shuffled(struct dlio *d, const char *path)
 	return strcmp(dlio_switch(d, path), "off") != 0;
 }
 
-static int add_shuffle(struct dlio *d, cJSON *train)
+static int phase_add_shuffle(struct dlio *d, cJSON *train)
 {
 	bool files = is_shuffled(d, "reader.file_shuffle"),
 	     samples = is_shuffled(d, "reader.sample_shuffle");
@@ -130,7 +130,7 @@ static int phase_add_draw(struct dlio *d, cJSON *to, const char *name, const cha
 	return rc;
 }
 
-static int add_evaluation(struct dlio *d, cJSON *train)
+static int phase_add_evaluation(struct dlio *d, cJSON *train)
 {
 	double every = dlio_number(d, "evaluation.epochs_between_evals");
 	double first = dlio_number(d, "evaluation.eval_after_epoch");
@@ -153,7 +153,7 @@ static int add_evaluation(struct dlio *d, cJSON *train)
 				       "evaluation.eval_time_stdev");
 }
 
-static int add_steps(struct dlio *d, cJSON *train)
+static int phase_add_steps(struct dlio *d, cJSON *train)
 {
 	double steps = dlio_number(d, "train.total_training_steps");
 
@@ -169,7 +169,7 @@ static int add_steps(struct dlio *d, cJSON *train)
 }
 
 /* DLIO's own files give a fraction such as 0.9; some others give a percentage. */
-static int add_target(struct dlio *d, cJSON *train)
+static int phase_add_target(struct dlio *d, cJSON *train)
 {
 	double au = dlio_number(d, "metric.au");
 
@@ -181,14 +181,14 @@ static int add_target(struct dlio *d, cJSON *train)
 		      : 0;
 }
 
-static int add_train(struct dlio *d, cJSON *phases, bool two)
+static int phase_add_train(struct dlio *d, cJSON *phases, bool two)
 {
-	cJSON *train = add_phase(phases, "train");
+	cJSON *train = phase_add(phases, "train");
 	int rc;
 
 	if (two)
 		cJSON_AddStringToObject(train, "dataset", "train");
-	rc = add_steps(d, train);
+	rc = phase_add_steps(d, train);
 	cJSON_AddNumberToObject(train, "batch", dlio_number(d, "reader.batch_size"));
 	if (rc == 0)
 		rc = phase_add_draw(d, train, "compute", "train.computation_time",
@@ -197,15 +197,15 @@ static int add_train(struct dlio *d, cJSON *phases, bool two)
 		rc = phase_add_draw(d, train, "preprocess", "reader.preprocess_time",
 				    "reader.preprocess_time_stdev");
 	if (rc == 0)
-		rc = add_loader(d, train);
+		rc = phase_add_loader(d, train);
 	if (rc == 0)
-		rc = add_shuffle(d, train);
+		rc = phase_add_shuffle(d, train);
 	cJSON_AddStringToObject(train, "sync", "step");
 	cJSON_AddNumberToObject(train, "warmup_steps",
 				dlio_number(d, "output.metric.exclude_start_steps"));
 	if (rc == 0)
-		rc = add_target(d, train);
-	return rc == 0 ? add_evaluation(d, train) : rc;
+		rc = phase_add_target(d, train);
+	return rc == 0 ? phase_add_evaluation(d, train) : rc;
 }
 
 int dlio_add_phases(struct dlio *d, struct cJSON *job)
@@ -215,8 +215,8 @@ int dlio_add_phases(struct dlio *d, struct cJSON *job)
 	if (!phases)
 		return dlio_no_memory(d);
 	if (d->generates)
-		add_generate(d, phases, has_two(job));
+		phase_add_generate(d, phases, phases_have_two(job));
 	if (!d->trains)
 		return 0;
-	return add_train(d, phases, has_two(job));
+	return phase_add_train(d, phases, phases_have_two(job));
 }
