@@ -1,6 +1,6 @@
 /* The verb "catalog": lists the ready jobs, one line per job, with figures that the plan
  * computes. */
-#include "cli/catalog.h"
+#include "cli/catalog_find.h"
 
 #include <errno.h>
 #include <math.h>

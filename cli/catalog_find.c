@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cli/catalog.h"
+#include "cli/catalog_find.h"
 #include "core/option/option.h"
 #include "haul_build.h"
 

@@ -1,3 +1,5 @@
+#include "import/yaml/scalar.h"
+
 #include <cjson/cJSON.h>
 #include <ctype.h>
 #include <errno.h>
@@ -8,7 +10,6 @@
 #include <strings.h>
 
 #include "core/json.h"
-#include "import/yaml/tree.h"
 
 enum { NUMBER_BYTES = 64 };
 

@@ -1,8 +1,8 @@
 /* Catalogue of ready jobs: the files of workloads/catalog. They are looked for beside the program,
  * in the source tree that it was built from, and where it was installed; the environment variable
  * HAUL_CATALOG names another folder. Main thread. */
-#ifndef HAUL_CLI_CATALOG_H
-#define HAUL_CLI_CATALOG_H
+#ifndef HAUL_CLI_CATALOG_FIND_H
+#define HAUL_CLI_CATALOG_FIND_H
 
 #include "core/err.h"
 
