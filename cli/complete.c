@@ -2,7 +2,7 @@
  * that it knows every option there is. */
 #include <stdio.h>
 
-#include "cli/catalog.h"
+#include "cli/catalog_find.h"
 #include "cli/cli.h"
 #include "ranks/run/run.h"
 

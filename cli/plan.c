@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/catalog.h"
+#include "cli/catalog_find.h"
 #include "cli/cli.h"
 #include "core/clock.h"
 #include "core/units.h"

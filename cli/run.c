@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "backends/op_log/op_log.h"
-#include "cli/catalog.h"
+#include "cli/catalog_find.h"
 #include "cli/cli.h"
 #include "haul_build.h"
 #include "plan/series/series.h"
