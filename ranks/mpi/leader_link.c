@@ -23,7 +23,7 @@ struct leader_link {
 	MPI_Comm comm;
 	uint32_t rank, peer_count;
 	struct link_peer peers[LINK_PEERS]; /* the parent, where there is one, then the children */
-	uint64_t stop, stop_sent; /* the largest reason known, and passed on */
+	uint64_t stop, stop_sent;           /* the largest reason known, and passed on */
 	/* A message stays untouched until it has been taken: one for each reason there is. */
 	uint64_t stop_out[STOP_ERROR + 1];
 };
