@@ -9,13 +9,17 @@
 
 #include "core/content/random.h"
 
+enum { GROUP_LABEL_BYTES = 96 };
+
 /* What the rank with the error tells the others: the sentence as err keeps it. */
 struct verdict {
 	int64_t rc;
+	char label[GROUP_LABEL_BYTES];
 	char text[ERR_TEXT_BYTES];
 };
 
 static void verdict_of(struct verdict *v, int rc, const struct err *err);
+static void verdict_label(struct verdict *v, const struct group *g);
 static uint64_t verdict_hash(const struct verdict *v);
 
 int group_allreduce(struct group *g, enum merge merge, uint64_t *words, size_t n)
@@ -156,6 +160,7 @@ int(group_agree)(struct group *g, int rc, struct err *err)
 	int failed;
 
 	verdict_of(&v, rc, err);
+	verdict_label(&v, g);
 	words[0] = rc < 0 ? g->rank : UINT64_MAX;
 	words[1] = verdict_hash(&v);
 	words[2] = ~words[1];
@@ -178,7 +183,7 @@ int(group_agree)(struct group *g, int rc, struct err *err)
 			       strerror(-failed));
 	if (g->rank == from || same)
 		return err_set(err, (int)v.rc, "%s", v.text);
-	return err_set(err, (int)v.rc, "rank %u: %s", from, v.text);
+	return err_set(err, (int)v.rc, "%s: %s", v.label, v.text);
 }
 
 /* The whole record is defined, so that ranks can compare and send it. */
@@ -190,6 +195,14 @@ static void verdict_of(struct verdict *v, int rc, const struct err *err)
 	v->rc = rc;
 	snprintf(v->text, sizeof(v->text), "%s",
 		 err && err->code && err->text[0] ? err->text : strerror(-rc));
+}
+
+static void verdict_label(struct verdict *v, const struct group *g)
+{
+	if (g->label)
+		snprintf(v->label, sizeof(v->label), "%s", g->label);
+	else
+		snprintf(v->label, sizeof(v->label), "rank %u", g->rank);
 }
 
 static uint64_t verdict_hash(const struct verdict *v)

@@ -61,6 +61,9 @@ struct group_ops {
 struct group {
 	const struct group_ops *ops;
 	uint32_t rank, size;
+	/* Names this rank in sentences for others: "rank 3 on node7"; NULL: "rank 3". Groups made from this one inherit
+	 * it. */
+	const char *label;
 	void *node_blocks; /* the first of the blocks that stores keep here (backends/node_block.h); NULL at first */
 };
 
@@ -105,8 +108,8 @@ void group_stop_tell(struct group *g, uint64_t reason);
 uint64_t group_stop_heard(struct group *g);
 
 /* All ranks agree on an error: every rank calls with its own rc and err; all return the rc of the
- * lowest rank that has one, with its sentence in err (prefixed "rank N: " when from another rank
- * and ranks differ). 0 when none has one. */
+ * lowest rank that has one, with its sentence in err (preceded by that rank's label when it comes from
+ * another rank and ranks differ). 0 when none has one. */
 int group_agree(struct group *g, int rc, struct err *err);
 
 /* For clang's analyzer, which reads one file at a time: an own error is never answered by 0. */

@@ -63,6 +63,7 @@ struct job_dataset {
 struct job_phase {
 	char name[JOB_NAME_BYTES];  /* as given, or the kind */
 	char store[JOB_NAME_BYTES]; /* as given, or "" */
+	uint64_t after_ns;          /* pause between the end of the phase before it and its start */
 	const struct section *section;
 	void *options;
 	char path[64]; /* "/phases/1/train", for messages */

@@ -45,6 +45,8 @@ static const struct option phase_options[] = {
 		 .help = "of the phase in reports and for --set; else its kind"),
 	OPT_TEXT("store", struct job_phase, store,
 		 .help = "the store it works on; else its data set's"),
+	OPT_TIME("after", struct job_phase, after_ns,
+		 .help = "pause after the end of the phase before it, in no account of either"),
 	OPT_END};
 
 const struct option *const job_tables[] = {job_options, NULL};

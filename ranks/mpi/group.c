@@ -112,6 +112,16 @@ int mpi_group_world(struct group **out, struct err *err)
 	return mpi_group_own(comm, &patient, out, err);
 }
 
+/* A group made from another inherits how it waits and what its ranks are called. */
+static int group_from(const struct group *g, MPI_Comm comm, struct group **out, struct err *err)
+{
+	int rc = mpi_group_own(comm, &mpi(g)->waiting, out, err);
+
+	if (rc == 0)
+		(*out)->label = g->label;
+	return rc;
+}
+
 int mpi_group_node(struct group *world, uint32_t parts, struct group **out, struct err *err)
 {
 	MPI_Comm machine, part;
@@ -120,12 +130,12 @@ int mpi_group_node(struct group *world, uint32_t parts, struct group **out, stru
 	MPI_Comm_split_type(mpi(world)->comm, MPI_COMM_TYPE_SHARED, (int)world->rank, MPI_INFO_NULL,
 			    &machine);
 	if (parts <= 1)
-		return mpi_group_own(machine, &mpi(world)->waiting, out, err);
+		return group_from(world, machine, out, err);
 	MPI_Comm_rank(machine, &rank);
 	MPI_Comm_size(machine, &size);
 	MPI_Comm_split(machine, (int)((uint64_t)rank * parts / (uint64_t)size), rank, &part);
 	MPI_Comm_free(&machine);
-	return mpi_group_own(part, &mpi(world)->waiting, out, err);
+	return group_from(world, part, out, err);
 }
 
 void mpi_group_set_node_status(struct group *g, struct node_status *node_status)
@@ -232,7 +242,7 @@ static int mpi_split(struct group *g, uint32_t color, struct group **out, struct
 	MPI_Comm comm;
 
 	MPI_Comm_split(mpi(g)->comm, (int)color, (int)g->rank, &comm);
-	return mpi_group_own(comm, &mpi(g)->waiting, out, err);
+	return group_from(g, comm, out, err);
 }
 
 static int mpi_shared(struct group *g, size_t bytes, void **out, struct err *err)

@@ -167,6 +167,7 @@ static int phase_do(struct run *run, const struct run_options *options, struct j
 	if (run->op_log)
 		p.tally.rank_row[TALLY_OP_LOG_DROPPED] = op_log_dropped(run->op_log) - dropped;
 	progress_end(&p.line);
+	run->phase_end_ns = clock_now(&run->clock);
 	rc = p.rc;
 	*stopped = p.stopped;
 	if (rc < 0)
@@ -219,6 +220,10 @@ int run_phases(struct run *run, const struct run_options *options, struct repeat
 		if (rc < 0)
 			*status = EXIT_FAILED;
 		else if (left)
+			stopped = run_pause(run, options, phase);
+		if (left && stopped > STOP_LIMIT)
+			*status = EXIT_INTERRUPTED;
+		if (left && *status == EXIT_DONE)
 			rc = phase_do(run, options, phase, &au[i], status, &stopped, err);
 		if (*status == EXIT_FAILED || *status == EXIT_INTERRUPTED)
 			break;

@@ -2,7 +2,9 @@
 on all ranks, on one node and on several."""
 import os
 import random
+import re
 import signal
+import socket
 import time
 
 import h5py
@@ -87,7 +89,7 @@ def test_an_error_of_one():
         process = start(8, "run", "job.json", "--skip", "generate", "--fake-nodes", 3, "--set", "train.shuffle=none",
                         cwd=folder)
         r = finish(process, began, COMPUTE)
-        check(r.rc == 1 and victim in r.err, f"{r}")
+        check(r.rc == 1 and victim in r.err and re.search(r'rank \d on ' + socket.gethostname().split('.')[0], r.err), f"{r}")
         check(time.monotonic() - began < COMPUTE / 2, f"{r}")
 
 
