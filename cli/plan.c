@@ -33,7 +33,7 @@ static const struct verb_option plan_options[] = {
 	 .value = "P",
 	 .min = 1,
 	 .max = 1 << 16,
-	 .help = "P ranks a node; default what the job says, or 1"},
+	 .help = "P ranks per node; default: what the job says, or 1"},
 	{.name = "memory",
 	 .kind = VERB_BYTES,
 	 .offset = offsetof(struct plan_args, memory),
@@ -84,12 +84,13 @@ static int make(const struct plan_args *args, const char *path, struct job *job,
 					    .only_count = args->only.count,
 					    .skip = args->skip.items,
 					    .skip_count = args->skip.count};
-	uint64_t nodes = args->nodes ? args->nodes : 1, ranks;
+	uint64_t nodes = args->nodes ? args->nodes : 1, ranks, told;
 	int rc;
 
 	rc = phase_filter_apply(&filter, job, err);
 	if (rc < 0)
 		return rc;
+	told = job->cluster.ranks_per_node;
 	if (args->ranks_per_node)
 		job->cluster.ranks_per_node = args->ranks_per_node;
 	ranks = nodes * (job->cluster.ranks_per_node ? job->cluster.ranks_per_node : 1);
@@ -101,6 +102,9 @@ static int make(const struct plan_args *args, const char *path, struct job *job,
 	rc = plan_check(job, (uint32_t)ranks, (uint32_t)nodes, false, err);
 	if (rc == 0)
 		rc = plan_make(plan, job, (uint32_t)ranks, (uint32_t)nodes, err);
+	/* What is planned here is what a run must be told too. */
+	if (rc == 0 && args->ranks_per_node && told && told != args->ranks_per_node)
+		plan->other_ranks_per_node = told;
 	if (args->memory) {
 		plan->node_memory_bytes = (double)args->memory;
 		plan->node_memory_told = true;

@@ -47,9 +47,9 @@ static int check_cluster(const struct job *job, uint32_t ranks, uint32_t nodes, 
 	if (c->ranks_per_node * nodes > ranks)
 		return err_set(err, -EINVAL,
 			       "/cluster/ranks_per_node: %llu on %u node%s need %llu ranks, "
-			       "there are %u",
+			       "there are %u; --set cluster.ranks_per_node=%u takes those",
 			       (unsigned long long)c->ranks_per_node, nodes, nodes == 1 ? "" : "s",
-			       (unsigned long long)c->ranks_per_node * nodes, ranks);
+			       (unsigned long long)c->ranks_per_node * nodes, ranks, ranks / nodes);
 	if (c->pin == PIN_LIST)
 		return pin_list_set(c->cores, 0, ranks_a_node(ranks, nodes), NULL, err);
 	return c->reserved_cores[0] ? pin_list_reserved(c->reserved_cores, NULL, err) : 0;

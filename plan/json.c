@@ -8,6 +8,7 @@
 #include "plan/datasize.h"
 #include "plan/notes.h"
 #include "plan/option_ref.h"
+#include "plan/rows.h"
 
 static void add_number(cJSON *to, const char *name, double value)
 {
@@ -138,9 +139,13 @@ static cJSON *phase_json(const struct plan *plan, const struct job *job, const s
 	add_number(json, "bytes_per_rank", d->bytes_per_rank);
 	add_number(json, "bytes", d->bytes);
 	add_number(json, d->epochs ? "seconds_per_epoch" : "seconds", d->seconds);
+	add_number(json, "total_seconds", d->epochs ? d->total_seconds : d->seconds);
 	add_number(json, "memory_bytes_per_rank", (double)d->memory_per_rank);
 	add_stores(json, p);
 	cJSON_AddItemToObject(json, "demand", demand_json(d));
+	plan_rows_json(json, p);
+	if (p->phase->after_ns)
+		add_number(json, "after_seconds", (double)p->phase->after_ns / 1e9);
 	add_datasize(json, plan, job, p);
 	return json;
 }

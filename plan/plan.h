@@ -30,13 +30,16 @@ struct plan_phase {
 	struct demand demand;
 	uint32_t store_count;
 	struct phase_store stores[PHASE_STORES_MAX];
+	struct plan_told told; /* what the workload says beside its demand */
 };
 struct plan {
 	uint32_t ranks, nodes, phase_count;
+	struct arena arena; /* of what workloads tell */
 	struct plan_phase *phases;
 	uint64_t memory_bytes_per_node; /* of haul's buffers */
 	double node_memory_bytes;       /* that a node has: this one's, unless told; 0: not known */
 	bool node_memory_told;
+	uint64_t other_ranks_per_node; /* the job's, where the plan is for others; 0: the same */
 };
 int plan_make(struct plan *plan, const struct job *job, uint32_t ranks, uint32_t nodes,
 	      struct err *err);

@@ -18,10 +18,11 @@ struct demand {
 	double bytes, bytes_per_rank;     /* moved in the phase, expected */
 	double bytes_per_second; /* that AU 100 % needs, all ranks; INFINITY: compute is 0 */
 	double opens_per_second;
-	double target;                            /* target AU, 0: none */
-	double seconds;                           /* if fed; of an epoch where there are epochs */
-	double seconds_limit;                     /* it ends then; 0: when its work is done */
-	uint64_t memory_per_rank;                 /* bytes of buffers */
+	double target;            /* target AU, 0: none */
+	double seconds;           /* if fed; of an epoch where there are epochs */
+	double total_seconds;     /* the same of the whole phase, cut by its steps and its limit */
+	double seconds_limit;     /* it ends then; 0: when its work is done */
+	uint64_t memory_per_rank; /* bytes of buffers */
 	uint64_t files, samples, samples_dropped; /* a epoch's tail */
 	uint32_t note_count;
 	char notes[8][128]; /* sentences worth reading before a large run */
@@ -39,6 +40,30 @@ struct phase_store {
 	bool verifies;      /* the job asks for all bytes to be compared */
 	double space_bytes; /* new on the store, all ranks */
 	uint64_t inodes;
+};
+
+/* What a workload tells in a plan beside its demand: figures of the whole phase, and tables such as a row for each
+ * rank. The text shows distinct rows with their counts, JSON all of them. */
+struct plan_total {
+	const char *name; /* "parameters" */
+	const char *unit; /* "bytes", "s", "" for counts */
+	double value;
+};
+struct plan_column {
+	const char *name, *unit;
+};
+struct plan_rows {
+	const char *name; /* what a row stands for: "ranks" */
+	const struct plan_column *columns;
+	uint32_t column_count;
+	uint64_t row_count;
+	uint64_t *cells; /* [row_count][column_count] */
+};
+enum { PLAN_TOTALS_MAX = 16, PLAN_TABLES_MAX = 4 };
+struct plan_told {
+	uint32_t total_count, table_count;
+	struct plan_total totals[PLAN_TOTALS_MAX];
+	struct plan_rows tables[PLAN_TABLES_MAX];
 };
 
 /* Live figures of a phase for the progress line; made on rank 0's main thread, cheap, often. */
@@ -93,6 +118,10 @@ struct workload {
 	int (*size)(const struct job *job, const struct job_phase *phase, uint32_t ranks,
 		    uint32_t ranks_per_node, struct demand *out, struct err *err);
 	uint32_t (*epoch_rows)(const struct job_phase *phase); /* tally epochs at most */
+	/* Figures and tables for the plan, in the arena. places: [ranks]. NULL: there are none. */
+	int (*tell)(const struct job *job, const struct job_phase *phase,
+		    const struct rank_place *places, uint32_t ranks, struct arena *arena,
+		    struct plan_told *out, struct err *err);
 
 	/* Runs it on every rank of the group; results are in ctx->tally also when it fails or is stopped.
 	 * Returns 0, or the negative errno that all ranks agreed on with a sentence in err. *stopped says

@@ -48,8 +48,8 @@ def test_text():
     r = haul("plan", "unet3d_aurora", "--nodes", 512)
     check(r.returncode == 0 and r.stderr == "", r)
     for words in ("4,300,800 files", "630.5 TB (573.4 TiB)", "6,144 on 512 nodes", "global batch 43,008",
-                  "100 steps an epoch", "0 samples dropped", "AU 100 %   67.6 TB/s", "AU  90 %   60.9 TB/s",
-                  "132.1 GB/s a node", "461 k opens/s", "MLPerf wants 500"):
+                  "100 steps per epoch", "0 samples dropped", "AU 100 %   67.6 TB/s", "AU  90 %   60.9 TB/s",
+                  "132.1 GB/s per node", "461 k opens/s", "MLPerf wants 500"):
         check(words in r.stdout, f"{words!r} is not in\n{r.stdout}")
     check(all(len(line) <= 100 for line in r.stdout.splitlines()), r.stdout)
 
@@ -95,7 +95,7 @@ def test_datasize():
     check(s["node_memory_bytes"] == os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGESIZE"), s)
     check("datasize" not in phase(plan("unet3d_h100", "--set", "stores.data.uri=sim://x"), "train"), "sim://")
     r = haul("plan", "unet3d_h100", "--memory", "2 TiB", "--nodes", 2)
-    check("MLPerf wants 150,001 files" in r.stdout and
+    check("MLPerf     wants 150,001 files" in r.stdout and
           "5 × 2 TiB of memory × 2 nodes" in r.stdout and "this data set has 28,000" in r.stdout, r.stdout)
     check(all(len(line) <= 100 for line in r.stdout.splitlines()), r.stdout)
     refused(haul("plan", "unet3d_h100", "--memory", "much"), "--memory", "much")
