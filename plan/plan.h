@@ -16,6 +16,11 @@ const struct job_schema *plan_schema(void);
  * nothing. */
 int plan_check(const struct job *job, uint32_t ranks, uint32_t nodes, bool strict, struct err *err);
 
+/* Refuses, with the phase's path, what does not fit on its stores: more bytes or inodes than are free there. Looks at
+ * file systems from this machine; what cannot be told, or was begun before, is not refused. */
+int plan_check_space(const struct job *job, const struct job_phase *phase, uint32_t ranks,
+		     struct err *err);
+
 /* The stores that a phase works on. */
 int plan_phase_stores(const struct job *job, const struct job_phase *phase, uint32_t ranks,
 		      struct phase_store out[PHASE_STORES_MAX], uint32_t *count, struct err *err);

@@ -40,6 +40,8 @@ struct phase_store {
 	bool verifies;      /* the job asks for all bytes to be compared */
 	double space_bytes; /* new on the store, all ranks */
 	uint64_t inodes;
+	/* An object that exists once part of that has been made: what is new can then not be told from here. "": none */
+	char begun[OBJECT_KEY_BYTES];
 };
 
 /* What a workload tells in a plan beside its demand: figures of the whole phase, and tables such as a row for each

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "core/units.h"
+#include "ranks/run/terminal.h"
 
 enum { PROGRESS_BYTES = 256 };
 #define PROGRESS_TERMINAL_NS 250000000ull
@@ -19,7 +20,7 @@ void progress_start(struct progress_line *line, struct clock *clock, int fd, uin
 	line->runs = runs;
 	line->clock = clock;
 	line->fd = fd;
-	line->terminal = isatty(fd);
+	line->terminal = terminal_watched(fd);
 	line->start_ns = clock_now(clock);
 	line->next_ns =
 		line->start_ns + (line->terminal ? PROGRESS_TERMINAL_NS : PROGRESS_FIRST_NS);

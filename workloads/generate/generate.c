@@ -250,6 +250,7 @@ static int generate_stores(const struct job *job, const struct job_phase *phase,
 	if (!(ops->capabilities & BACKEND_CONTENT))
 		return 0;
 	s->space_bytes = dataset_bytes_expected(&d);
+	manifest_key(d.options.folder, s->begun);
 	s->inodes = dataset_objects(&d);
 	/* The manifest, and folders where the store has such. */
 	if (ops->capabilities & BACKEND_PERSISTENT)
