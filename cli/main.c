@@ -30,7 +30,7 @@ const struct verb *verb_find(const char *name)
 	return NULL;
 }
 
-static int refuse_verb(const char *given)
+static int refuse_unknown(const char *given)
 {
 	const char *names[sizeof(verbs) / sizeof(verbs[0])];
 	const char *near;
@@ -46,6 +46,32 @@ static int refuse_verb(const char *given)
 	else
 		cli_say("unknown verb \"%s\"; haul help lists them", given);
 	return EXIT_USAGE;
+}
+
+/* What users of other tools type, and what does that here. */
+static const struct {
+	const char *word, *sentence;
+} elsewhere[] = {
+	{"datasize",
+	 "haul plan JOB --nodes N --memory SIZE says how large a data set MLPerf wants"},
+	{"datagen", "haul generate JOB makes the data set"},
+	{"training", "haul run JOB trains; haul catalog lists ready jobs"},
+	{"configview", "haul plan JOB shows what a job comes to"},
+	{"reportgen", "haul report FILE... reads results"},
+	{"history", "haul report FILE... reads results"},
+	{"bench", "haul run JOB runs a benchmark; haul catalog lists ready jobs"},
+	{"list", "haul ls URI lists a store; haul catalog lists ready jobs"},
+	{"init", "haul catalog lists ready jobs; haul schema describes every key of a job"},
+};
+
+static int refuse_verb(const char *given)
+{
+	for (unsigned i = 0; i < sizeof(elsewhere) / sizeof(elsewhere[0]); i++)
+		if (strcmp(elsewhere[i].word, given) == 0) {
+			cli_say("there is no verb \"%s\": %s", given, elsewhere[i].sentence);
+			return EXIT_USAGE;
+		}
+	return refuse_unknown(given);
 }
 
 /* A full disk or a closed pipe under standard output must not look like success. */

@@ -116,6 +116,9 @@ char *job_text(const struct job *job, const struct job_schema *schema);
 char *job_json_schema(const struct job_schema *schema);
 char *job_reference(const struct job_schema *schema);
 
+/* The options of "cluster", for completion. */
+const struct option *job_cluster_options(void);
+
 const struct job_store *job_find_store(const struct job *job, const char *name);
 const struct job_dataset *job_find_dataset(const struct job *job, const char *name);
 

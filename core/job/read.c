@@ -75,6 +75,11 @@ static int refuse_kind(const struct job_schema *schema, const char *kind, const 
 		       struct err *err);
 static int check_phase(const struct job *job, struct job_phase *phase, struct err *err);
 
+const struct option *job_cluster_options(void)
+{
+	return cluster_options;
+}
+
 static int no_memory(const char *path, struct err *err)
 {
 	return err_set(err, -ENOMEM, "%s: no memory", path);
