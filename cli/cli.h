@@ -64,7 +64,8 @@ struct verb {
 	int (*run)(const struct call *call); /* the exit status */
 };
 
-const struct verb *const *verb_table(void); /* NULL-terminated: main.c */
+enum { VERBS_MAX = 64 };
+const struct verb *const *verb_table(void); /* NULL-terminated: verbs.c */
 const struct verb *verb_find(const char *name);
 
 extern const struct verb catalog_verb, clean_verb, complete_verb, doctor_verb, generate_verb,

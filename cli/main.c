@@ -1,4 +1,4 @@
-/* haul VERB [options]: the table of verbs. */
+/* haul VERB [options]: finds the verb, reads its options, calls it. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,36 +9,15 @@
 #include "core/option/option.h"
 #include "ranks/run/run.h"
 
-static const struct verb *const verbs[] = {
-	&plan_verb,   &run_verb,     &generate_verb, &clean_verb,    &catalog_verb,
-	&import_verb, &ls_verb,      &report_verb,   &schema_verb,   &topo_verb,
-	&doctor_verb, &version_verb, &help_verb,     &complete_verb, NULL,
-};
-
-const struct verb *const *verb_table(void)
-{
-	return verbs;
-}
-
-const struct verb *verb_find(const char *name)
-{
-	unsigned i;
-
-	for (i = 0; verbs[i]; i++)
-		if (strcmp(verbs[i]->name, name) == 0)
-			return verbs[i];
-	return NULL;
-}
-
 static int refuse_unknown(const char *given)
 {
-	const char *names[sizeof(verbs) / sizeof(verbs[0])];
+	const char *names[VERBS_MAX + 1];
 	const char *near;
-	unsigned i, n = 0;
+	unsigned n = 0;
 
-	for (i = 0; verbs[i]; i++)
-		if (!verbs[i]->hidden)
-			names[n++] = verbs[i]->name;
+	for (const struct verb *const *v = verb_table(); *v && n < VERBS_MAX; v++)
+		if (!(*v)->hidden)
+			names[n++] = (*v)->name;
 	names[n] = NULL;
 	near = option_nearest(given, names);
 	if (near)
