@@ -37,7 +37,9 @@ NOT_RUN = {
     "spack repo add packaging/spack": "needs Spack",
     "spack dev-build haul@main": "needs Spack",
     "HAUL_DATA=/lustre/project/haul sbatch --nodes=4 slurm/unet3d_small.sh": SITE,
-    "NODES=2 HAUL_DATA=/lus/flare/projects/P/haul qsub -V -A PROJECT pbs/unet3d_small.pbs": SITE,
+    "HAUL_DATA=/lustre/project/haul NODES=4 slurm/unet3d_small.sh check": SITE,
+    "qsub -A PROJECT -v HAUL_DATA=/lus/flare/projects/PROJECT/haul pbs/unet3d_small.pbs": SITE,
+    "HAUL_DATA=/lustre/project/haul flux batch -N 4 flux/unet3d_small.sh": SITE,
     "haul ls s3://train/unet3d --set endpoints=http://s3-1:9000 --json": "needs an S3 server: system_ls runs haul ls against "
                                                                          "several",
     "minio server /scratch/minio &": S3_SERVER,
