@@ -1,26 +1,31 @@
 #include "workloads/formats/lookup3.h"
 
+#include <endian.h>
 #include <string.h>
 
-static uint32_t turn(uint32_t x, unsigned by)
+static uint32_t lookup3_turn(uint32_t x, unsigned by)
 {
 	return x << by | x >> (32 - by);
 }
 
-static void mix(uint32_t v[3])
+static void lookup3_step(uint32_t *a, uint32_t *b, uint32_t *c, unsigned turn)
 {
-	static const uint8_t turns[] = {4, 6, 8, 16, 19, 4};
-
-	for (unsigned i = 0; i < sizeof(turns); i++) {
-		uint32_t *a = &v[i % 3], *b = &v[(i + 1) % 3], *c = &v[(i + 2) % 3];
-
-		*a -= *c;
-		*a ^= turn(*c, turns[i]);
-		*c += *b;
-	}
+	*a -= *c;
+	*a ^= lookup3_turn(*c, turn);
+	*c += *b;
 }
 
-static void finish(uint32_t v[3])
+static void lookup3_mix(uint32_t v[3])
+{
+	lookup3_step(&v[0], &v[1], &v[2], 4);
+	lookup3_step(&v[1], &v[2], &v[0], 6);
+	lookup3_step(&v[2], &v[0], &v[1], 8);
+	lookup3_step(&v[0], &v[1], &v[2], 16);
+	lookup3_step(&v[1], &v[2], &v[0], 19);
+	lookup3_step(&v[2], &v[0], &v[1], 4);
+}
+
+static void lookup3_finish(uint32_t v[3])
 {
 	static const uint8_t turns[] = {14, 11, 25, 16, 4, 14, 24};
 
@@ -28,14 +33,17 @@ static void finish(uint32_t v[3])
 		uint32_t *to = &v[(i + 2) % 3], *from = &v[(i + 1) % 3];
 
 		*to ^= *from;
-		*to -= turn(*from, turns[i]);
+		*to -= lookup3_turn(*from, turns[i]);
 	}
 }
 
-static void add_bytes(uint32_t v[3], const uint8_t *data, size_t length)
+static void lookup3_add_block(uint32_t v[3], const uint8_t *block)
 {
-	for (size_t i = 0; i < length; i++)
-		v[i / 4] += (uint32_t)data[i] << 8 * (i % 4);
+	uint32_t words[3];
+
+	memcpy(words, block, LOOKUP3_BLOCK);
+	for (unsigned i = 0; i < 3; i++)
+		v[i] += le32toh(words[i]);
 }
 
 uint32_t lookup3(const uint8_t *data, size_t length)
@@ -61,9 +69,14 @@ void lookup3_add(struct lookup3 *s, const uint8_t *data, uint64_t length)
 		uint64_t n;
 
 		if (s->have == LOOKUP3_BLOCK) {
-			add_bytes(s->v, s->block, LOOKUP3_BLOCK);
-			mix(s->v);
+			lookup3_add_block(s->v, s->block);
+			lookup3_mix(s->v);
 			s->have = 0;
+		}
+		for (; !s->have && length > LOOKUP3_BLOCK; length -= LOOKUP3_BLOCK) {
+			lookup3_add_block(s->v, data);
+			lookup3_mix(s->v);
+			data += LOOKUP3_BLOCK;
 		}
 		n = LOOKUP3_BLOCK - s->have < length ? LOOKUP3_BLOCK - s->have : length;
 		memcpy(s->block + s->have, data, n);
@@ -77,7 +90,8 @@ uint32_t lookup3_end(struct lookup3 *s)
 {
 	if (!s->have)
 		return s->v[2];
-	add_bytes(s->v, s->block, s->have);
-	finish(s->v);
+	memset(s->block + s->have, 0, LOOKUP3_BLOCK - s->have);
+	lookup3_add_block(s->v, s->block);
+	lookup3_finish(s->v);
 	return s->v[2];
 }
