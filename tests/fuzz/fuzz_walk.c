@@ -4,26 +4,14 @@
  * with; the bit below: the first two are tables beside the file. */
 #include <stdlib.h>
 
+#include "workloads/formats/table.h"
 #include "workloads/formats/walk.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static const struct {
-	const char *(*walk)(struct walk *w, struct walk_piece *p);
-	const char *(*end)(const struct walk *w, uint64_t samples);
-} formats[] = {{walk_png, walk_png_end},
-	       {walk_jpeg, walk_jpeg_end},
-	       {walk_npz, walk_npz_end},
-	       {walk_csv, walk_csv_end},
-	       {walk_tfrecord, walk_tfrecord_end},
-	       {walk_npy, walk_npy_end},
-	       {walk_hdf5, walk_hdf5_end},
-	       {walk_indexed, walk_indexed_end},
-	       {walk_safetensors, walk_safetensors_end},
-	       {walk_parquet, walk_parquet_end}};
-enum { FORMATS = sizeof(formats) / sizeof(formats[0]), RANGES = 128, BESIDE = 64 };
+enum { RANGES = 128, BESIDE = 64 };
 
-static const char *walk_range(struct walk *w, unsigned format, struct walk_piece range,
+static const char *walk_range(struct walk *w, const struct walk_ops *ops, struct walk_piece range,
 			      size_t piece)
 {
 	while (range.left) {
@@ -35,7 +23,7 @@ static const char *walk_range(struct walk *w, unsigned format, struct walk_piece
 		range.at += p.left;
 		range.offset += p.left;
 		range.left -= p.left;
-		wrong = formats[format].walk(w, &p);
+		wrong = walk_take(ops, w, &p);
 		if (wrong)
 			return wrong;
 		if (p.left)
@@ -46,20 +34,22 @@ static const char *walk_range(struct walk *w, unsigned format, struct walk_piece
 
 static const char *walk(const uint8_t *head, const uint8_t *data, size_t size, size_t piece)
 {
-	unsigned format = (head[0] & (BESIDE - 1)) % FORMATS;
+	const struct walk_ops *ops = format_table()[(head[0] & (BESIDE - 1)) % FORMAT_COUNT]->walk;
 	bool ranges = head[0] & RANGES, beside = head[0] & BESIDE;
 	size_t place = ranges && size ? walk_little(head + 2, 2) % size : 0;
 	size_t second = place ? walk_little(head + 4, 2) % place : 0, mark = second < 4 ? 0 : 4;
 	struct walk w = {.size = size};
 	struct walk_piece range[] = {
-		{data + place, size - place, beside ? 0 : place, beside ? 1 : 0},
-		{data + second, place - second, beside ? 0 : second, beside ? 2 : 0},
-		{data + mark, second - mark, mark, 0}};
+		{data + place, size - place, beside ? 0 : place, beside ? 1 : 0, false},
+		{data + second, place - second, beside ? 0 : second, beside ? 2 : 0, false},
+		{data + mark, second - mark, mark, 0, false}};
 	const char *wrong = NULL;
 
+	if (!ops)
+		return NULL;
 	for (unsigned i = 0; i < 3 && !wrong; i++)
-		wrong = walk_range(&w, format, range[i], piece);
-	return wrong ? wrong : formats[format].end(&w, 3);
+		wrong = walk_range(&w, ops, range[i], piece);
+	return wrong ? wrong : walk_end(ops, &w, 3);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -46,7 +46,7 @@ def reads_of(folder):
         with open(os.path.join(folder, name), errors="replace") as f:
             for line in f:
                 m = re.match(r'pread64\(\d+<([^>]+)>, .*, (\d+), (\d+)\) += (\d+)', line)
-                if m and m[2] == "16" and m[3] == "0":
+                if m and m[2] == "4" and m[3] == "0":  # npz's magic
                     heads[m[1]] = heads.get(m[1], 0) + 1
                 elif m:
                     moved[m[1]] = moved.get(m[1], 0) + int(m[4])

@@ -23,6 +23,13 @@ enum {
 static const char *const sizes_names[] = {"given", "stat", NULL};
 static const char *const ready_names[] = {"haul", "dlio", "dlio_valid"};
 
+/* The options of a format are a table under the format's name. */
+#define FORMAT_WITHOUT_OPTIONS(upper, lower)
+#define FORMAT_WITH_OPTIONS(upper, lower) \
+	OPT_TABLE(#lower, struct dataset_options, formats.of[FORMAT_##upper], \
+		  .table = lower##_options, .of = "format", \
+		  .help = "of format " #lower ": how a file is laid out"),
+
 static const struct option dataset_options_table[] = {
 	OPT_TEXT("store", struct dataset_options, store, .def_text = "",
 		 .help = "name of the store it is in; may be left out where there is only one"),
@@ -56,11 +63,7 @@ static const struct option dataset_options_table[] = {
 		"sizes", struct dataset_options, sizes, .choices = sizes_names,
 		.help = "sizes of existing files: as the format gives them for sample_bytes, or as "
 			"each is found at its open, sample_bytes being what to expect"),
-	OPT_TABLE("hdf5", struct dataset_options, formats.hdf5, .table = hdf5_options,
-		  .of = "format", .help = "of format hdf5: how records are stored"),
-	OPT_TABLE("parquet", struct dataset_options, formats.parquet, .table = parquet_options,
-		  .of = "format", .help = "of format parquet: columns and row groups"),
-	OPT_END,
+	FORMATS(FORMAT_WITHOUT_OPTIONS, FORMAT_WITH_OPTIONS) OPT_END,
 };
 
 const struct section dataset_section = {
@@ -209,8 +212,9 @@ int dataset_init(struct dataset *d, const struct dataset_options *options, uint6
 			"%s/sample_bytes_stdev: the largest file would have %.3g bytes; make it smaller",
 			path, (double)largest * (double)options->samples_per_file);
 	if (d->format->check) {
-		rc = d->format->check(&d->options.formats, options->samples_per_file,
-				      dataset_sample_bytes_min(d), largest, err);
+		rc = d->format->check(d->options.formats.of[options->format],
+				      options->samples_per_file, dataset_sample_bytes_min(d),
+				      largest, err);
 		if (rc < 0)
 			return err_wrap(err, rc, "%s/format", path);
 	}
@@ -277,7 +281,7 @@ static void patterned_name(const struct dataset *d, uint64_t file, char *out, si
 		used = snprintf(out, room, "%s", folders[d->naming]);
 	snprintf(out + used, room - (size_t)used, "%s%s%0*" PRIu64 "_of_%" PRIu64 ".%s", o->prefix,
 		 o->prefix[0] || dlio ? "_" : "", (int)d->name_digits, file, o->files,
-		 format_names[o->format]);
+		 format_extension(o->format));
 }
 
 void dataset_key(const struct dataset *d, uint64_t file, char key[OBJECT_KEY_BYTES])
@@ -364,7 +368,7 @@ static void layout_of(const struct dataset *d, uint64_t file, uint32_t object,
 		      uint64_t sample_bytes, struct layout *l)
 {
 	l->format = d->format;
-	l->options = &d->options.formats;
+	l->options = d->options.formats.of[d->options.format];
 	l->file = file;
 	l->object = object;
 	l->key = fill_key(d->stream, file);

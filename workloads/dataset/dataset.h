@@ -11,14 +11,14 @@
 #include "backends/backend.h"
 #include "core/content/permutation.h"
 #include "core/job/job.h"
-#include "workloads/formats/format.h"
+#include "workloads/formats/table.h"
 
 enum dataset_sizes { SIZES_GIVEN, SIZES_STAT };
 enum verify { VERIFY_NONE, VERIFY_SAMPLED, VERIFY_FULL };
 
 struct dataset_options {
 	char store[JOB_NAME_BYTES];
-	uint32_t format; /* index into format_table() */
+	uint32_t format; /* enum format_index */
 	uint64_t files, samples_per_file;
 	uint64_t sample_bytes, sample_bytes_stdev; /* a file's samples share one drawn size */
 	char folder[128];                          /* below the store's URI; "" for none */
@@ -27,7 +27,7 @@ struct dataset_options {
 	char names[256];               /* "haul", "dlio", "dlio_valid" or a template (names.h) */
 	char list[512];                /* path of a list of names (name_list.h); "": none */
 	uint32_t sizes;                /* enum dataset_sizes */
-	struct format_options formats; /* each format's, under its name */
+	struct format_options formats; /* of each format, under its name */
 };
 extern const struct section dataset_section;
 

@@ -55,37 +55,58 @@ static void put_hex(char *out, const uint8_t *bytes, uint32_t n)
 		out += sprintf(out, "%s%02x", i ? " " : "", bytes[i]);
 }
 
-static int check_head(const struct looker *k, const uint8_t *head, uint64_t bytes, struct err *err)
+static const struct format_magic *magic_of(const struct looker *k)
 {
-	const struct format_ops *f = format_table()[k->dataset->options.format];
-	char text[160], want[3 * DATASET_PROBE_HEAD_BYTES + 1],
-		have[3 * DATASET_PROBE_HEAD_BYTES + 1];
-	uint32_t n = bytes < f->begins_bytes ? (uint32_t)bytes : f->begins_bytes;
+	return &format_table()[k->dataset->options.format]->magic;
+}
 
-	if (!f->begins_bytes ||
-	    (n == f->begins_bytes && memcmp(head, f->begins, f->begins_bytes) == 0))
+/* count bytes were found where the format's magic must be: fewer where the file ends. */
+static int check_magic(const struct looker *k, const uint8_t *found, uint32_t count,
+		       struct err *err)
+{
+	const struct format_magic *magic = magic_of(k);
+	char text[256], want[3 * FORMAT_MAGIC_BYTES + 1], have[3 * FORMAT_MAGIC_BYTES + 1];
+
+	if (!magic->bytes ||
+	    (count == magic->count && memcmp(found, magic->bytes, magic->count) == 0))
 		return 0;
-	put_hex(want, (const uint8_t *)f->begins, f->begins_bytes);
-	put_hex(have, head, n);
-	snprintf(text, sizeof(text), "begins with the bytes %s; %s files begin with %s", have,
-		 f->name, want);
+	put_hex(want, (const uint8_t *)magic->bytes, magic->count);
+	put_hex(have, found, count);
+	if (!count)
+		snprintf(text, sizeof(text),
+			 "ends before byte %" PRIu64 ", where %s files have the bytes %s",
+			 magic->offset, format_names[k->dataset->options.format], want);
+	else if (magic->offset)
+		snprintf(text, sizeof(text),
+			 "has the bytes %s at byte %" PRIu64 ", where %s files have %s", have,
+			 magic->offset, format_names[k->dataset->options.format], want);
+	else
+		snprintf(text, sizeof(text), "begins with the bytes %s; %s files begin with %s",
+			 have, format_names[k->dataset->options.format], want);
 	return refuse(k, -EINVAL, text, err);
 }
 
-static int read_head(struct looker *k, uint64_t bytes, struct err *err)
+/* Reads the format's magic, or a few bytes where the format has none: that the file can be read is
+ * worth knowing too. */
+static int read_magic(struct looker *k, uint64_t bytes, struct err *err)
 {
 	struct request req = {.op = REQ_OPEN, .object = &k->object};
+	const struct format_magic *magic = magic_of(k);
+	uint64_t at = magic->offset < bytes ? magic->offset : bytes - 1;
+	uint64_t count = magic->bytes ? magic->count : FORMAT_MAGIC_BYTES;
 	int rc = queue_do(&k->queue, &req);
 
 	if (rc < 0)
 		return refuse(k, rc, request_text(&req), err);
 	req = (struct request){.op = REQ_READ, .object = &k->object, .data = k->window};
-	req.length = bytes < DATASET_PROBE_HEAD_BYTES ? bytes : DATASET_PROBE_HEAD_BYTES;
+	req.offset = at;
+	req.length = count < bytes - at ? count : bytes - at;
 	rc = queue_do(&k->queue, &req);
 	if (rc < 0)
 		refuse(k, rc, request_text(&req), err);
 	else
-		rc = check_head(k, (uint8_t *)k->window + req.answer.lead, req.length, err);
+		rc = check_magic(k, (uint8_t *)k->window + req.answer.lead,
+				 at == magic->offset ? (uint32_t)req.length : 0, err);
 	queue_do(&k->queue, &(struct request){.op = REQ_CLOSE, .object = &k->object});
 	return rc;
 }
@@ -112,7 +133,7 @@ static int look_at(struct looker *k, uint64_t file, uint32_t which, struct err *
 		return refuse(k, rc, request_text(&req), err);
 	k->bytes += req.answer.done_bytes;
 	rc = check_size(k, req.answer.done_bytes, err);
-	return rc < 0 || which ? rc : read_head(k, req.answer.done_bytes, err);
+	return rc < 0 || which ? rc : read_magic(k, req.answer.done_bytes, err);
 }
 
 static int look(struct looker *k, struct store *store, uint32_t rank, struct err *err)
@@ -125,7 +146,7 @@ static int look(struct looker *k, struct store *store, uint32_t rank, struct err
 		return rc;
 	queue_unlogged(&k->queue);
 	if (posix_memalign(&k->window, HEAD_ALIGNMENT,
-			   queue_buffer_bytes(store, DATASET_PROBE_HEAD_BYTES)) != 0)
+			   queue_buffer_bytes(store, FORMAT_MAGIC_BYTES)) != 0)
 		rc = err_set(err, -ENOMEM, "no memory to look at files");
 	for (uint64_t i = 0; rc == 0 && i < DATASET_PROBE_LOOKS; i++) {
 		uint64_t drawn = random_at(d->seed ^ dataset_existing_stream, rank, i) % files;

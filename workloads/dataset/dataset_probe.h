@@ -13,6 +13,6 @@
 int dataset_probe(const struct dataset *d, struct store *store, struct group *group,
 		  struct err *err);
 
-enum { DATASET_PROBE_LOOKS = 4, DATASET_PROBE_HEAD_BYTES = 16 };
+enum { DATASET_PROBE_LOOKS = 4 };
 
 #endif

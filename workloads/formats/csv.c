@@ -15,7 +15,6 @@
 
 #include "core/content/fill.h"
 #include "workloads/formats/payload.h"
-#include "workloads/formats/walk.h"
 
 enum {
 	NUMBERS_AT = ID_DIGITS + 1,
@@ -26,55 +25,47 @@ enum {
 	NUMBER_LEAST = 100
 };
 
-static int csv_check(const struct format_options *options, uint64_t samples, uint64_t least,
-		     uint64_t largest, struct err *err);
+static int csv_check(const void *options, uint64_t samples, uint64_t smallest, uint64_t largest,
+		     struct err *err);
 static void csv_layout(struct layout *l);
 static void csv_payload(const struct layout *l, uint64_t offset, void *data, uint64_t length);
 
+extern const struct walk_ops csv_walk;
+
 const struct format_ops format_csv = {
-	.name = "csv",
-	.help = "rows of an id and three-digit numbers, a row a sample",
-	.unit = CELL,
 	.check = csv_check,
 	.layout = csv_layout,
 	.extents = payload_whole_file,
 	.payload = csv_payload,
-	.walk = walk_csv,
-	.walk_end = walk_csv_end,
+	.walk = &csv_walk,
 };
 
-static int csv_check(const struct format_options *options, uint64_t samples, uint64_t least,
-		     uint64_t largest, struct err *err)
+static int csv_check(const void *options, uint64_t samples, uint64_t smallest, uint64_t largest,
+		     struct err *err)
 {
 	(void)options;
 	(void)samples;
 	(void)largest;
-	if (least >= ROW_MIN)
+	if (smallest >= ROW_MIN)
 		return 0;
 	return err_set(err, -EINVAL,
 		       "a csv row has at least %d bytes, the smallest sample would have %" PRIu64,
-		       ROW_MIN, least);
+		       ROW_MIN, smallest);
 }
 
 static void csv_layout(struct layout *l)
 {
-	l->header_bytes = 0;
-	l->data_offset = 0;
-	l->trailer_bytes = 0;
 	payload_contiguous(l);
 	l->id_bytes = ID_DIGITS;
-	l->gap_at = 0;
-	l->gap_bytes = 0;
-	l->size = l->data_bytes;
 }
 
 /* Bytes of a row behind its id. */
-static uint64_t numbers_bytes(const struct layout *l)
+static uint64_t csv_numbers_bytes(const struct layout *l)
 {
 	return l->sample_bytes - NUMBERS_AT;
 }
 
-static void put_id(uint8_t out[NUMBERS_AT], uint64_t id)
+static void csv_put_id(uint8_t out[NUMBERS_AT], uint64_t id)
 {
 	for (unsigned i = ID_DIGITS; i--; id /= 10)
 		out[i] = (uint8_t)('0' + id % 10);
@@ -82,7 +73,7 @@ static void put_id(uint8_t out[NUMBERS_AT], uint64_t id)
 }
 
 /* What each random byte becomes. */
-static void make_cells(uint32_t cells[BYTES])
+static void csv_make_cells(uint32_t cells[BYTES])
 {
 	for (unsigned byte = 0; byte < BYTES; byte++) {
 		unsigned n = byte + NUMBER_LEAST;
@@ -95,9 +86,9 @@ static void make_cells(uint32_t cells[BYTES])
 
 /* Numbers of all rows together from that one on, as text. noinline: the random bytes stand on the
  * stack only here. */
-static __attribute__((noinline)) void make_numbers(const struct layout *l, uint64_t number,
-						   uint8_t *out, uint64_t count,
-						   const uint32_t cells[BYTES])
+static __attribute__((noinline)) void csv_make_numbers(const struct layout *l, uint64_t number,
+						       uint8_t *out, uint64_t count,
+						       const uint32_t cells[BYTES])
 {
 	uint8_t random[CELLS];
 
@@ -115,32 +106,32 @@ static __attribute__((noinline)) void make_numbers(const struct layout *l, uint6
 
 /* Bytes [at, at + length) of a row's numbers. The row's last CELL bytes and what is left of a cell
  * end in zeros and the newline. */
-static void make_row(const struct layout *l, uint64_t row, uint64_t at, uint8_t *out,
-		     uint64_t length, const uint32_t cells[BYTES])
+static void csv_make_row(const struct layout *l, uint64_t row, uint64_t at, uint8_t *out,
+			 uint64_t length, const uint32_t cells[BYTES])
 {
-	uint64_t numbers = numbers_bytes(l) / CELL, end = at + length;
+	uint64_t numbers = csv_numbers_bytes(l) / CELL, end = at + length;
 	uint64_t first = row * numbers + at / CELL, zeros = numbers * CELL - 1;
 	uint64_t into = at % CELL, n;
 	uint8_t part[CELL], *to = out;
 
 	if (into && at < numbers * CELL) {
 		n = CELL - into < length ? CELL - into : length;
-		make_numbers(l, first++, part, 1, cells);
+		csv_make_numbers(l, first++, part, 1, cells);
 		memcpy(to, part + into, n);
 		to += n;
 		at += n;
 	}
 	if (at < end && at < numbers * CELL) {
 		n = (end < numbers * CELL ? end : numbers * CELL) - at;
-		make_numbers(l, first, to, n / CELL, cells);
+		csv_make_numbers(l, first, to, n / CELL, cells);
 		if (n % CELL) {
-			make_numbers(l, first + n / CELL, part, 1, cells);
+			csv_make_numbers(l, first + n / CELL, part, 1, cells);
 			memcpy(to + n / CELL * CELL, part, n % CELL);
 		}
 	}
 	at = end - length;
 	for (uint64_t i = zeros > at ? zeros : at; i < end; i++)
-		out[i - at] = i + 1 == numbers_bytes(l) ? '\n' : '0';
+		out[i - at] = i + 1 == csv_numbers_bytes(l) ? '\n' : '0';
 }
 
 static void csv_payload(const struct layout *l, uint64_t offset, void *data, uint64_t length)
@@ -149,17 +140,17 @@ static void csv_payload(const struct layout *l, uint64_t offset, void *data, uin
 	uint8_t id[NUMBERS_AT];
 	uint8_t *out = data;
 
-	make_cells(cells);
+	csv_make_cells(cells);
 	while (length) {
 		uint64_t row = offset / l->sample_bytes, at = offset % l->sample_bytes, n;
 
 		if (at < NUMBERS_AT) {
 			n = NUMBERS_AT - at < length ? NUMBERS_AT - at : length;
-			put_id(id, l->first_id + row);
+			csv_put_id(id, l->first_id + row);
 			memcpy(out, id + at, n);
 		} else {
 			n = l->sample_bytes - at < length ? l->sample_bytes - at : length;
-			make_row(l, row, at - NUMBERS_AT, out, n, cells);
+			csv_make_row(l, row, at - NUMBERS_AT, out, n, cells);
 		}
 		out += n;
 		offset += n;

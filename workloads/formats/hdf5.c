@@ -16,12 +16,10 @@
  * piece by piece. Source: HDF5 File Format Specification 3.0, sections II.A, IV.A. */
 #include <errno.h>
 #include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "workloads/formats/lookup3.h"
 #include "workloads/formats/payload.h"
-#include "workloads/formats/walk.h"
 
 enum {
 	SUPERBLOCK_BYTES = 48,
@@ -39,9 +37,25 @@ enum {
 	MESSAGE_GROUP_INFO = 10,
 	MESSAGE_CONSTANT = 1, /* flag of messages that must not change: types and fill values */
 	LABEL_BYTES = 8,
-	SIGNED_BIT = 8
+	SIGNED_BIT = 8,
+	/* Lengths of object headers: the root's without its links to records, a link's without the
+	 * name; a data set's of two dimensions without its layout, the labels'. */
+	MESSAGE_BYTES = 4,
+	LINK_BYTES = MESSAGE_BYTES + 3 + 8,
+	ROOT_BYTES = PREFIX_LARGE_BYTES + MESSAGE_BYTES + 18 + MESSAGE_BYTES + 2 + LINK_BYTES +
+		     sizeof("labels") - 1 + SUM_BYTES,
+	CONTIGUOUS_BYTES = MESSAGE_BYTES + 18,
+	CHUNKED_BYTES = MESSAGE_BYTES + 26,
+	DATASET_BYTES = PREFIX_BYTES + MESSAGE_BYTES + 20 + MESSAGE_BYTES + 12 + MESSAGE_BYTES + 2 +
+			SUM_BYTES,
+	LABELS_BYTES = DATASET_BYTES - 8 + CONTIGUOUS_BYTES
 };
 #define NOWHERE UINT64_MAX
+
+enum { HDF5_DATASETS_MAX = 8 };
+struct hdf5_options {
+	uint64_t datasets, chunk_samples, chunk_bytes;
+};
 
 const struct option hdf5_options[] = {
 	OPT_U64("datasets", struct hdf5_options, datasets, .def = 1, .min = 1,
@@ -53,36 +67,42 @@ const struct option hdf5_options[] = {
 		.help = "a sample's row in each data set is in chunks of so many bytes; 0: whole"),
 	OPT_END};
 
-static int hdf5_check(const struct format_options *options, uint64_t samples, uint64_t least,
-		      uint64_t largest, struct err *err);
+static int hdf5_check(const void *options, uint64_t samples, uint64_t smallest, uint64_t largest,
+		      struct err *err);
 static void hdf5_layout(struct layout *l);
 static uint32_t hdf5_extents(const struct layout *l, uint64_t sample,
 			     struct extent out[FORMAT_EXTENTS_MAX]);
+static void hdf5_header(const struct layout *l, uint8_t *out);
+
+extern const struct walk_ops hdf5_walk;
 
 const struct format_ops format_hdf5 = {
-	.name = "hdf5",
-	.help = "HDF5: data sets of bytes, a row a sample, and labels; contiguous or in chunks",
-	.begins = "\x89HDF\r\n\x1a\n",
-	.begins_bytes = 8,
-	.unit = 1,
+	.magic = {.bytes = "\x89HDF\r\n\x1a\n", .count = 8},
 	.check = hdf5_check,
 	.layout = hdf5_layout,
 	.extents = hdf5_extents,
+	.header = hdf5_header,
 	.payload = payload_plain,
-	.walk = walk_hdf5,
-	.walk_end = walk_hdf5_end,
+	.walk = &hdf5_walk,
 };
 
-static int hdf5_check(const struct format_options *options, uint64_t samples, uint64_t least,
-		      uint64_t largest, struct err *err)
+static uint64_t hdf5_datasets(const struct layout *l)
 {
-	const struct hdf5_options *o = &options->hdf5;
+	const struct hdf5_options *o = l->options;
 
-	if (least < o->datasets)
+	return o->datasets;
+}
+
+static int hdf5_check(const void *options, uint64_t samples, uint64_t smallest, uint64_t largest,
+		      struct err *err)
+{
+	const struct hdf5_options *o = options;
+
+	if (smallest < o->datasets)
 		return err_set(err, -EINVAL,
 			       "a sample is cut over %" PRIu64
 			       " data sets, the smallest would have %" PRIu64 " bytes",
-			       o->datasets, least);
+			       o->datasets, smallest);
 	if (o->chunk_samples && o->chunk_bytes)
 		return err_set(err, -EINVAL,
 			       "chunks hold chunk_samples whole rows or chunk_bytes of one row; "
@@ -101,16 +121,16 @@ static int hdf5_check(const struct format_options *options, uint64_t samples, ui
 }
 
 /* One data set of records. */
-struct part {
+struct hdf5_part {
 	uint64_t row;                     /* bytes of a sample in it */
 	uint64_t stride;                  /* from row to row in the file */
 	uint64_t chunk_rows, chunk_bytes; /* 0: contiguous. chunk_bytes: of a row */
 	uint64_t span;                    /* of the data set in the file */
 };
 
-static void part_of(const struct layout *l, uint64_t i, struct part *p)
+static void hdf5_part_of(const struct layout *l, uint64_t i, struct hdf5_part *p)
 {
-	const struct hdf5_options *o = &l->options->hdf5;
+	const struct hdf5_options *o = l->options;
 	unsigned __int128 bytes = l->sample_bytes;
 	uint64_t rows = l->samples;
 
@@ -130,7 +150,7 @@ static void part_of(const struct layout *l, uint64_t i, struct part *p)
 	p->span = rows * p->stride;
 }
 
-static uint8_t *put_message(uint8_t *at, uint8_t type, uint16_t bytes, uint8_t flags)
+static uint8_t *hdf5_put_message(uint8_t *at, uint8_t type, uint16_t bytes, uint8_t flags)
 {
 	*at++ = type;
 	at = put_little(at, bytes, 2);
@@ -138,12 +158,12 @@ static uint8_t *put_message(uint8_t *at, uint8_t type, uint16_t bytes, uint8_t f
 	return at;
 }
 
-static uint8_t *put_sum(uint8_t *begin, uint8_t *end)
+static uint8_t *hdf5_put_sum(uint8_t *begin, uint8_t *end)
 {
 	return put_little(end, lookup3(begin, (size_t)(end - begin)), SUM_BYTES);
 }
 
-static uint8_t *put_superblock(uint8_t *at, uint64_t file_bytes)
+static uint8_t *hdf5_put_superblock(uint8_t *at, uint64_t file_bytes)
 {
 	uint8_t *begin = at;
 
@@ -152,14 +172,14 @@ static uint8_t *put_superblock(uint8_t *at, uint64_t file_bytes)
 	at = put_little(at, NOWHERE, 8);                 /* no extension */
 	at = put_little(at, file_bytes, 8);
 	at = put_little(at, SUPERBLOCK_BYTES, 8); /* the root's object header */
-	return put_sum(begin, at);
+	return hdf5_put_sum(begin, at);
 }
 
-static uint8_t *put_name(uint8_t *at, const char *name, uint64_t address)
+static uint8_t *hdf5_put_name(uint8_t *at, const char *name, uint64_t address)
 {
 	uint8_t length = (uint8_t)strlen(name);
 
-	at = put_message(at, MESSAGE_LINK, (uint16_t)(3 + length + 8), 0);
+	at = hdf5_put_message(at, MESSAGE_LINK, (uint16_t)(3 + length + 8), 0);
 	*at++ = 1; /* version */
 	*at++ = 0; /* a hard link, its name's length in one byte */
 	*at++ = length;
@@ -167,47 +187,49 @@ static uint8_t *put_name(uint8_t *at, const char *name, uint64_t address)
 	return put_little(at + length, address, 8);
 }
 
-static void name_of(uint64_t i, uint64_t datasets, char name[16])
+/* "records_0" …, "labels". */
+static void hdf5_name_of(uint64_t i, uint64_t datasets, char name[16])
 {
-	if (i == datasets)
-		snprintf(name, 16, "labels");
-	else
-		snprintf(name, 16, "records_%u", (unsigned)(i % HDF5_DATASETS_MAX));
+	strcpy(name, i == datasets ? "labels" : "records_");
+	if (i < datasets) {
+		name[8] = (char)('0' + i);
+		name[9] = '\0';
+	}
 }
 
 /* The root: a link to each data set's object header, [datasets + 1]. */
-static uint8_t *put_root(uint8_t *begin, uint64_t datasets, const uint64_t *headers)
+static uint8_t *hdf5_put_root(uint8_t *begin, uint64_t datasets, const uint64_t *headers)
 {
 	uint8_t *at = begin + PREFIX_LARGE_BYTES;
 
-	at = put_message(at, MESSAGE_LINK_INFO, 18, 0);
+	at = hdf5_put_message(at, MESSAGE_LINK_INFO, 18, 0);
 	at = put_little(at, 0, 2); /* version, flags */
 	at = put_little(at, NOWHERE, 8);
 	at = put_little(at, NOWHERE, 8);
-	at = put_message(at, MESSAGE_GROUP_INFO, 2, MESSAGE_CONSTANT);
+	at = hdf5_put_message(at, MESSAGE_GROUP_INFO, 2, MESSAGE_CONSTANT);
 	at = put_little(at, 0, 2);
 	for (uint64_t i = 0; i <= datasets; i++) {
 		char name[16];
 
-		name_of(i, datasets, name);
-		at = put_name(at, name, headers[i]);
+		hdf5_name_of(i, datasets, name);
+		at = hdf5_put_name(at, name, headers[i]);
 	}
 	memcpy(begin, "OHDR\x02\x01", 6);
 	put_little(begin + 6, (uint64_t)(at - begin) - PREFIX_LARGE_BYTES, 2);
-	return put_sum(begin, at);
+	return hdf5_put_sum(begin, at);
 }
 
 /* The layout message: where and how the bytes lie. */
-static uint8_t *put_layout(uint8_t *at, const struct part *p, uint64_t address)
+static uint8_t *hdf5_put_layout(uint8_t *at, const struct hdf5_part *p, uint64_t address)
 {
 	if (!p->chunk_rows) {
-		at = put_message(at, MESSAGE_LAYOUT, 18, 0);
+		at = hdf5_put_message(at, MESSAGE_LAYOUT, 18, 0);
 		*at++ = 3; /* version */
 		*at++ = 1; /* contiguous */
 		at = put_little(at, address, 8);
 		return put_little(at, p->span, 8);
 	}
-	at = put_message(at, MESSAGE_LAYOUT, 26, 0);
+	at = hdf5_put_message(at, MESSAGE_LAYOUT, 26, 0);
 	*at++ = 4; /* version */
 	*at++ = 2; /* chunked */
 	*at++ = 0; /* flags */
@@ -221,13 +243,14 @@ static uint8_t *put_layout(uint8_t *at, const struct part *p, uint64_t address)
 }
 
 /* A data set of rows x columns (0: one dimension) integers. */
-static uint8_t *put_dataset(uint8_t *begin, uint64_t rows, uint64_t columns, uint64_t element_bytes,
-			    const struct part *p, uint64_t address)
+static uint8_t *hdf5_put_dataset(uint8_t *begin, uint64_t rows, uint64_t columns,
+				 uint64_t element_bytes, const struct hdf5_part *p,
+				 uint64_t address)
 {
 	uint8_t *at = begin + PREFIX_BYTES;
 	uint8_t rank = columns ? 2 : 1;
 
-	at = put_message(at, MESSAGE_DATASPACE, (uint16_t)(4 + 8 * rank), 0);
+	at = hdf5_put_message(at, MESSAGE_DATASPACE, (uint16_t)(4 + 8 * rank), 0);
 	*at++ = 2; /* version */
 	*at++ = rank;
 	*at++ = 0; /* as large as it can be */
@@ -235,74 +258,88 @@ static uint8_t *put_dataset(uint8_t *begin, uint64_t rows, uint64_t columns, uin
 	at = put_little(at, rows, 8);
 	if (columns)
 		at = put_little(at, columns, 8);
-	at = put_message(at, MESSAGE_DATATYPE, 12, MESSAGE_CONSTANT);
+	at = hdf5_put_message(at, MESSAGE_DATATYPE, 12, MESSAGE_CONSTANT);
 	*at++ = 0x10; /* version 1, fixed point, little-endian */
 	at = put_little(at, element_bytes == 1 ? 0 : SIGNED_BIT, 3);
 	at = put_little(at, element_bytes, 4);
 	at = put_little(at, 0, 2); /* first bit */
 	at = put_little(at, 8 * element_bytes, 2);
-	at = put_message(at, MESSAGE_FILL_VALUE, 2, MESSAGE_CONSTANT);
+	at = hdf5_put_message(at, MESSAGE_FILL_VALUE, 2, MESSAGE_CONSTANT);
 	*at++ = 3;    /* version */
 	*at++ = 0x09; /* space at once; written if set; the default value */
-	at = put_layout(at, p, address);
+	at = hdf5_put_layout(at, p, address);
 	memcpy(begin, "OHDR\x02", 6); /* and the string's zero: no flags */
 	begin[6] = (uint8_t)(at - begin - PREFIX_BYTES);
-	return put_sum(begin, at);
+	return hdf5_put_sum(begin, at);
 }
 
-/* Puts the object headers of all data sets, whose bytes begin at data; headers[datasets + 1] gets
- * where they are. */
-static uint8_t *put_datasets(const struct layout *l, uint8_t *at, uint64_t data, uint64_t *headers)
+/* Puts the object headers of all data sets; headers[datasets + 1] gets their addresses. begin is the
+ * file's. */
+static uint8_t *hdf5_put_datasets(const struct layout *l, const uint8_t *begin, uint8_t *at,
+				  uint64_t *headers)
 {
-	struct part labels = {.span = l->samples * LABEL_BYTES};
-	uint64_t n = l->options->hdf5.datasets;
+	struct hdf5_part labels = {.span = l->samples * LABEL_BYTES};
+	uint64_t n = hdf5_datasets(l), data = l->data_offset;
 
 	for (uint64_t i = 0; i < n; i++) {
-		struct part p;
+		struct hdf5_part p;
 
-		part_of(l, i, &p);
-		headers[i] = (uint64_t)(at - l->header);
-		at = put_dataset(at, l->samples, p.row, 1, &p, data);
+		hdf5_part_of(l, i, &p);
+		headers[i] = (uint64_t)(at - begin);
+		at = hdf5_put_dataset(at, l->samples, p.row, 1, &p, data);
 		data += p.span;
 	}
-	headers[n] = (uint64_t)(at - l->header);
-	return put_dataset(at, l->samples, 0, LABEL_BYTES, &labels, data);
+	headers[n] = (uint64_t)(at - begin);
+	return hdf5_put_dataset(at, l->samples, 0, LABEL_BYTES, &labels, data);
+}
+
+static uint64_t hdf5_root_bytes(uint64_t datasets)
+{
+	return ROOT_BYTES + datasets * (LINK_BYTES + sizeof("records_0") - 1);
+}
+
+static uint64_t hdf5_header_bytes(const struct hdf5_options *o)
+{
+	uint64_t dataset = DATASET_BYTES +
+			   (o->chunk_samples || o->chunk_bytes ? CHUNKED_BYTES : CONTIGUOUS_BYTES);
+	uint64_t bytes = SUPERBLOCK_BYTES + hdf5_root_bytes(o->datasets) + o->datasets * dataset +
+			 LABELS_BYTES;
+
+	return (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+}
+
+static void hdf5_header(const struct layout *l, uint8_t *out)
+{
+	uint64_t headers[HDF5_DATASETS_MAX + 1];
+	uint64_t n = hdf5_datasets(l);
+	uint8_t *root = out + SUPERBLOCK_BYTES;
+	uint8_t *end = hdf5_put_datasets(l, out, root + hdf5_root_bytes(n), headers);
+
+	memset(end, 0, (size_t)(out + l->data_offset - end));
+	hdf5_put_root(root, n, headers);
+	hdf5_put_superblock(out, l->size);
 }
 
 static void hdf5_layout(struct layout *l)
 {
-	uint64_t headers[HDF5_DATASETS_MAX + 1] = {0};
-	uint64_t n = l->options->hdf5.datasets;
-	uint8_t *root = l->header + SUPERBLOCK_BYTES;
-	uint8_t *first = put_root(root, n, headers), *end;
-	struct part p;
+	struct hdf5_part p;
 
-	/* Once to learn how long the headers are, once to say where the data are. */
-	end = put_datasets(l, first, 0, headers);
-	l->data_offset = ((uint64_t)(end - l->header) + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
-	memset(end, 0, l->header + l->data_offset - end);
-	l->header_bytes = (uint32_t)l->data_offset;
-	put_datasets(l, first, l->data_offset, headers);
-	put_root(root, n, headers);
-
-	l->data_bytes = 0;
-	for (uint64_t i = 0; i < n; i++) {
-		part_of(l, i, &p);
-		l->data_bytes += p.span;
-	}
-	part_of(l, 0, &p);
+	hdf5_part_of(l, 0, &p);
+	l->data_offset = hdf5_header_bytes(l->options);
 	l->stride = p.stride;
 	l->id_at = l->data_offset;
 	l->id_bytes = p.row < ID_BYTES ? 0 : ID_BYTES;
-	l->trailer_bytes = 0;
-	l->gap_at = 0;
+	for (uint64_t i = 0; i < hdf5_datasets(l); i++) {
+		hdf5_part_of(l, i, &p);
+		l->data_bytes += p.span;
+	}
 	l->gap_bytes = l->samples * LABEL_BYTES;
 	l->size = l->data_offset + l->data_bytes + l->gap_bytes;
-	put_superblock(l->header, l->size);
 }
 
 /* What libhdf5 takes of a data set for a row. */
-static void part_extent(const struct part *p, uint64_t begin, uint64_t sample, struct extent *e)
+static void hdf5_part_extent(const struct hdf5_part *p, uint64_t begin, uint64_t sample,
+			     struct extent *e)
 {
 	uint64_t chunk = p->chunk_rows * p->chunk_bytes;
 
@@ -320,14 +357,14 @@ static void part_extent(const struct part *p, uint64_t begin, uint64_t sample, s
 static uint32_t hdf5_extents(const struct layout *l, uint64_t sample,
 			     struct extent out[FORMAT_EXTENTS_MAX])
 {
-	uint64_t begin = l->data_offset, n = l->options->hdf5.datasets;
+	uint64_t begin = l->data_offset, n = hdf5_datasets(l);
 
-	out[0] = (struct extent){.offset = 0, .length = l->header_bytes};
+	out[0] = (struct extent){.offset = 0, .length = l->data_offset};
 	for (uint64_t i = 0; i < n; i++) {
-		struct part p;
+		struct hdf5_part p;
 
-		part_of(l, i, &p);
-		part_extent(&p, begin, sample, &out[1 + i]);
+		hdf5_part_of(l, i, &p);
+		hdf5_part_extent(&p, begin, sample, &out[1 + i]);
 		begin += p.span;
 	}
 	return (uint32_t)(1 + n);

@@ -1,244 +1,265 @@
-/* hdf5: the superblock, and the object headers that it and links in them lead to: their checksums, and that
- * they lie in the file. Of links that lead back, of more than a few and of files in HDF5's first format, whose
- * headers have no sums, nothing more is looked at; the data are passed over.
+/* hdf5: the superblock, and the object headers that it and the links in them lead to: their checksums,
+ * and that they lie in the file. Not followed are links that lead back, more links than a few, and
+ * files in HDF5's first format, whose headers have no checksums. The data are passed over.
  *
  * Source: HDF5 File Format Specification 3.0, sections II.A, IV.A. */
 #include <string.h>
 
+#include "workloads/formats/lookup3.h"
 #include "workloads/formats/walk.h"
 
 enum { MARK, SUPERBLOCK, SEEK, PREFIX, PREFIX_REST, MESSAGE, LINK, PASS, SUM };
 enum {
 	MARK_BYTES = 12,
-	SUPERBLOCK_BYTES = 48,
-	FIRST_FORMAT_BYTES = 48, /* of it, up to the file's end */
+	SUPERBLOCK_BYTES = 48, /* in the first format: up to the file's end */
 	PREFIX_BYTES = 6,
 	SUM_BYTES = 4,
 	MESSAGE_LINK = 6,
 	TIMES = 32,
 	ATTRIBUTES = 16,
 	ORDER = 4, /* flags of an object header */
-	WANTED_MAX = 12
+	WANTED_MAX = 12,
+	LINK_MAX = 223
 };
 
-/* Object headers to come, at the end of w->bytes: what is gathered here needs the begin only. */
-enum { WANTED_AT = WALK_BYTES - WANTED_MAX * 8 };
+struct hdf5_walk {
+	uint64_t wanted[WANTED_MAX]; /* object headers to come */
+	uint32_t wanted_count;
+	uint32_t flags;    /* of the object header */
+	uint64_t target;   /* address of the header that is looked for; 0: none */
+	uint64_t messages; /* bytes of messages left in the header */
+	struct lookup3 sum;
+	uint8_t bytes[LINK_MAX + 1];
+};
 
-static uint64_t wanted_at(const struct walk *w, uint32_t i)
+static void hdf5_walk_want(struct hdf5_walk *s, uint64_t address)
 {
-	uint64_t address;
-
-	memcpy(&address, w->bytes + WANTED_AT + 8 * i, 8);
-	return address;
+	if (s->wanted_count < WANTED_MAX)
+		s->wanted[s->wanted_count++] = address;
 }
 
-static void want(struct walk *w, uint64_t address)
-{
-	if (w->depth < WANTED_MAX)
-		memcpy(w->bytes + WANTED_AT + 8 * w->depth++, &address, 8);
-}
-
-/* The first header at or behind at becomes w->value; those before it were passed. 0: none. */
-static void seek(struct walk *w, uint64_t at)
+/* The first wanted header at or behind at becomes the target; those before it were passed. */
+static void hdf5_walk_seek(struct walk *w, struct hdf5_walk *s, uint64_t at)
 {
 	uint32_t left = 0;
 
-	w->value = 0;
-	for (uint32_t i = 0; i < w->depth; i++) {
-		uint64_t address = wanted_at(w, i);
+	s->target = 0;
+	for (uint32_t i = 0; i < s->wanted_count; i++) {
+		uint64_t address = s->wanted[i];
 
 		if (address < at)
 			continue;
-		memmove(w->bytes + WANTED_AT + 8 * left++, w->bytes + WANTED_AT + 8 * i, 8);
-		if (!w->value || address < w->value)
-			w->value = address;
+		s->wanted[left++] = address;
+		if (!s->target || address < s->target)
+			s->target = address;
 	}
-	w->depth = left;
-	walk_part(w, SEEK, w->value ? w->value - at : 0);
+	s->wanted_count = left;
+	walk_part(w, SEEK, s->target ? s->target - at : 0);
 }
 
-static const char *superblock(struct walk *w, uint64_t at)
+static bool hdf5_walk_rests(const struct walk *w, const struct hdf5_walk *s)
 {
-	uint64_t root = walk_little(w->bytes + 36, 8);
+	return w->part == SEEK && !s->target;
+}
 
-	if (lookup3(w->bytes, SUPERBLOCK_BYTES - SUM_BYTES) !=
-	    walk_little(w->bytes + 44, SUM_BYTES))
+static const char *hdf5_walk_superblock(struct walk *w, struct hdf5_walk *s, uint64_t at)
+{
+	uint64_t root = walk_little(s->bytes + 36, 8);
+
+	if (lookup3(s->bytes, SUPERBLOCK_BYTES - SUM_BYTES) !=
+	    walk_little(s->bytes + 44, SUM_BYTES))
 		return "the superblock has another checksum";
-	if (walk_little(w->bytes + 28, 8) > w->size || root >= w->size)
+	if (walk_little(s->bytes + 28, 8) > w->size || root >= w->size)
 		return "the superblock tells of a longer file";
-	want(w, root);
-	seek(w, at);
+	hdf5_walk_want(s, root);
+	hdf5_walk_seek(w, s, at);
 	return NULL;
 }
 
-static const char *mark(struct walk *w, struct walk_piece *p)
+static const char *hdf5_walk_mark(struct walk *w, struct hdf5_walk *s, struct walk_piece *p)
 {
 	uint8_t version, offset_bytes;
 
-	if (w->have < MARK_BYTES && !walk_gather(w, p, MARK_BYTES))
+	if (w->have < MARK_BYTES && !walk_gather(w, p, s->bytes, sizeof(s->bytes), MARK_BYTES))
 		return NULL;
-	version = w->bytes[8];
-	offset_bytes = version < 2 ? 8 : w->bytes[9];
-	if (memcmp(w->bytes, "\x89HDF\r\n\x1a\n", 8) != 0 || version > 3)
+	version = s->bytes[8];
+	offset_bytes = version < 2 ? 8 : s->bytes[9];
+	if (memcmp(s->bytes, "\x89HDF\r\n\x1a\n", 8) != 0 || version > 3)
 		return "has no HDF5 signature";
 	if (offset_bytes != 8) {
 		walk_part(w, SEEK, 0);
 		return NULL;
 	}
-	if (!walk_gather(w, p, SUPERBLOCK_BYTES))
+	if (!walk_gather(w, p, s->bytes, sizeof(s->bytes), SUPERBLOCK_BYTES))
 		return NULL;
 	if (version >= 2)
-		return superblock(w, p->offset);
+		return hdf5_walk_superblock(w, s, p->offset);
 	walk_part(w, SEEK, 0);
 	return NULL;
 }
 
-/* "OHDR", version, flags: what its length is written in, and what stands before it. */
-static const char *prefix(struct walk *w)
+/* Bytes between the prefix's flags and the length of the header. */
+static uint32_t hdf5_walk_between(const struct hdf5_walk *s)
 {
-	if (memcmp(w->bytes, "OHDR\x02", 5) != 0)
+	return (s->flags & TIMES ? 16 : 0) + (s->flags & ATTRIBUTES ? 4 : 0);
+}
+
+/* "OHDR", version, flags: they say in how many bytes the length is written, and where. */
+static const char *hdf5_walk_prefix(struct walk *w, struct hdf5_walk *s)
+{
+	if (memcmp(s->bytes, "OHDR\x02", 5) != 0)
 		return "has no object header where a link leads to one";
-	w->field = w->bytes[5];
-	w->shift = (w->field & TIMES ? 16 : 0) + (w->field & ATTRIBUTES ? 4 : 0);
+	s->flags = s->bytes[5];
 	w->part = PREFIX_REST;
 	return NULL;
 }
 
-static const char *prefix_rest(struct walk *w, uint64_t at)
+static const char *hdf5_walk_prefix_rest(struct walk *w, struct hdf5_walk *s, uint64_t at)
 {
-	unsigned bytes = 1u << (w->field & 3);
-	uint64_t length = walk_little(w->bytes + PREFIX_BYTES + w->shift, bytes);
+	unsigned bytes = 1u << (s->flags & 3);
+	uint64_t length = walk_little(s->bytes + PREFIX_BYTES + hdf5_walk_between(s), bytes);
 
 	if (length > w->size - at)
 		return "an object header is longer than the file";
-	lookup3_begin(&w->lookup3, w->have + length);
-	lookup3_add(&w->lookup3, w->bytes, w->have);
-	w->count = length; /* of the messages that are left */
+	lookup3_begin(&s->sum, w->have + length);
+	lookup3_add(&s->sum, s->bytes, w->have);
+	s->messages = length;
 	walk_part(w, MESSAGE, 0);
 	return NULL;
 }
 
-static uint32_t message_bytes(const struct walk *w)
+static uint32_t hdf5_walk_message_bytes(const struct hdf5_walk *s)
 {
-	return w->field & ORDER ? 6 : 4;
+	return s->flags & ORDER ? 6 : 4;
 }
 
-/* The next message, or what is left behind the last, or the sum. */
-static void next_message(struct walk *w)
+/* The next message, or what is left behind the last one, or the checksum. */
+static void hdf5_walk_next_message(struct walk *w, struct hdf5_walk *s)
 {
-	bool none = w->count < message_bytes(w);
+	bool none = s->messages < hdf5_walk_message_bytes(s);
 
-	walk_part(w, none ? w->count ? PASS : SUM : MESSAGE, none ? w->count : 0);
+	walk_part(w, none ? s->messages ? PASS : SUM : MESSAGE, none ? s->messages : 0);
 	if (none)
-		w->count = 0;
+		s->messages = 0;
 }
 
-static const char *message(struct walk *w)
+static const char *hdf5_walk_message(struct walk *w, struct hdf5_walk *s)
 {
-	uint64_t length = walk_little(w->bytes + 1, 2);
-	uint8_t type = w->bytes[0];
+	uint64_t length = walk_little(s->bytes + 1, 2);
+	uint8_t type = s->bytes[0];
 
-	lookup3_add(&w->lookup3, w->bytes, w->have);
-	w->count -= w->have;
-	if (length > w->count)
+	lookup3_add(&s->sum, s->bytes, w->have);
+	s->messages -= w->have;
+	if (length > s->messages)
 		return "a message is longer than its object header";
-	w->count -= length;
-	walk_part(w, type == MESSAGE_LINK && length < WANTED_AT ? LINK : PASS, length);
+	s->messages -= length;
+	walk_part(w, type == MESSAGE_LINK && length <= LINK_MAX ? LINK : PASS, length);
 	return NULL;
 }
 
 /* A hard link leads to a header: version, flags, what the flags say there is, a name, an address. */
-static const char *link_message(struct walk *w)
+static const char *hdf5_walk_link(struct walk *w, struct hdf5_walk *s)
 {
-	uint8_t flags = w->bytes[1];
+	uint8_t flags = s->bytes[1];
 	uint64_t at, name, length = w->have;
 
-	lookup3_add(&w->lookup3, w->bytes, length);
+	lookup3_add(&s->sum, s->bytes, length);
 	at = 2u + (flags & 8 ? 1 : 0) + (flags & 4 ? 8 : 0) + (flags & 16 ? 1 : 0);
 	if (length < at + (1u << (flags & 3)))
 		return "a link is shorter than its name";
-	name = walk_little(w->bytes + at, 1u << (flags & 3));
+	name = walk_little(s->bytes + at, 1u << (flags & 3));
 	at += 1u << (flags & 3);
 	if (name > length - at)
 		return "a link is shorter than its name";
 	at += name;
-	if (!(flags & 8 && w->bytes[2])) {
-		if (length - at < 8 || walk_little(w->bytes + at, 8) >= w->size)
+	if (!(flags & 8 && s->bytes[2])) {
+		if (length - at < 8 || walk_little(s->bytes + at, 8) >= w->size)
 			return "a link leads out of the file";
-		want(w, walk_little(w->bytes + at, 8));
+		hdf5_walk_want(s, walk_little(s->bytes + at, 8));
 	}
-	next_message(w);
+	hdf5_walk_next_message(w, s);
 	return NULL;
 }
 
-static const char *sum(struct walk *w, uint64_t at)
+static const char *hdf5_walk_sum(struct walk *w, struct hdf5_walk *s, uint64_t at)
 {
-	if (lookup3_end(&w->lookup3) != walk_little(w->bytes, SUM_BYTES))
+	if (lookup3_end(&s->sum) != walk_little(s->bytes, SUM_BYTES))
 		return "an object header has another checksum";
-	seek(w, at);
+	hdf5_walk_seek(w, s, at);
 	return NULL;
 }
 
 /* Data, to the next header that is wanted; or a message. */
-static const char *passed(struct walk *w, struct walk_piece *p)
+static const char *hdf5_walk_passed(struct walk *w, struct hdf5_walk *s, struct walk_piece *p)
 {
 	const uint8_t *span;
 	uint64_t n;
 
-	if (w->part == SEEK && !w->value) {
+	if (hdf5_walk_rests(w, s)) {
 		p->left = 0;
 		return NULL;
 	}
 	n = walk_span(w, p, &span);
 	if (w->part == PASS)
-		lookup3_add(&w->lookup3, span, n);
+		lookup3_add(&s->sum, span, n);
 	if (w->left)
 		return NULL;
 	if (w->part == PASS)
-		next_message(w);
+		hdf5_walk_next_message(w, s);
 	else
 		walk_part(w, PREFIX, 0);
 	return NULL;
 }
 
-static const char *gathered(struct walk *w, struct walk_piece *p)
+static const char *hdf5_walk_gathered(struct walk *w, struct hdf5_walk *s, struct walk_piece *p)
 {
+	uint32_t room = sizeof(s->bytes);
+
 	switch (w->part) {
 	case MARK:
-		return mark(w, p);
+		return hdf5_walk_mark(w, s, p);
 	case PREFIX:
-		return walk_gather(w, p, PREFIX_BYTES) ? prefix(w) : NULL;
+		return walk_gather(w, p, s->bytes, room, PREFIX_BYTES) ? hdf5_walk_prefix(w, s)
+								       : NULL;
 	case PREFIX_REST:
-		return walk_gather(w, p, PREFIX_BYTES + w->shift + (1u << (w->field & 3)))
-			       ? prefix_rest(w, p->offset)
+		return walk_gather(w, p, s->bytes, room,
+				   PREFIX_BYTES + hdf5_walk_between(s) + (1u << (s->flags & 3)))
+			       ? hdf5_walk_prefix_rest(w, s, p->offset)
 			       : NULL;
 	case MESSAGE:
-		if (w->count < message_bytes(w))
-			next_message(w);
-		else if (walk_gather(w, p, message_bytes(w)))
-			return message(w);
+		if (s->messages < hdf5_walk_message_bytes(s))
+			hdf5_walk_next_message(w, s);
+		else if (walk_gather(w, p, s->bytes, room, hdf5_walk_message_bytes(s)))
+			return hdf5_walk_message(w, s);
 		return NULL;
 	case LINK:
-		return walk_gather(w, p, (uint32_t)w->left) ? link_message(w) : NULL;
+		return walk_gather(w, p, s->bytes, room, w->left) ? hdf5_walk_link(w, s) : NULL;
 	default:
-		return walk_gather(w, p, SUM_BYTES) ? sum(w, p->offset) : NULL;
+		return walk_gather(w, p, s->bytes, room, SUM_BYTES) ? hdf5_walk_sum(w, s, p->offset)
+								    : NULL;
 	}
 }
 
-const char *walk_hdf5(struct walk *w, struct walk_piece *p)
+static const char *hdf5_walk_take(struct walk *w, struct walk_piece *p)
 {
+	struct hdf5_walk *s = WALK_STATE(struct hdf5_walk, w);
 	const char *wrong = NULL;
 
-	if (walk_jumps(w, p) && !(w->part == SEEK && !w->value))
+	if (p->jumps && !hdf5_walk_rests(w, s))
 		return "an object header is not where the others are";
 	while (!wrong &&
-	       (p->left || ((w->part == SEEK || w->part == PASS) && w->value && !w->left)))
-		wrong = w->part == SEEK || w->part == PASS ? passed(w, p) : gathered(w, p);
+	       (p->left || ((w->part == SEEK || w->part == PASS) && s->target && !w->left)))
+		wrong = w->part == SEEK || w->part == PASS ? hdf5_walk_passed(w, s, p)
+							   : hdf5_walk_gathered(w, s, p);
 	return wrong;
 }
 
-const char *walk_hdf5_end(const struct walk *w, uint64_t samples)
+static const char *hdf5_walk_end(const struct walk *w, uint64_t samples)
 {
 	(void)samples;
-	return w->part == SEEK && !w->value ? NULL : "ends inside its headers";
+	return hdf5_walk_rests(w, WALK_STATE(const struct hdf5_walk, w))
+		       ? NULL
+		       : "ends inside its headers";
 }
+
+const struct walk_ops hdf5_walk = {hdf5_walk_take, hdf5_walk_end, true};

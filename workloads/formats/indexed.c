@@ -11,7 +11,6 @@
 #include <string.h>
 
 #include "workloads/formats/payload.h"
-#include "workloads/formats/walk.h"
 
 enum { OBJECT_DATA, OBJECT_OFFSETS, OBJECT_SIZES };
 enum { ENTRY_BYTES = 8, PAGE_BYTES = 4096 };
@@ -24,46 +23,34 @@ static uint32_t mmap_extents(const struct layout *l, uint64_t sample,
 			     struct extent out[FORMAT_EXTENTS_MAX]);
 static void indexed_payload(const struct layout *l, uint64_t offset, void *data, uint64_t length);
 
+extern const struct walk_ops indexed_walk;
+
 const struct format_ops format_indexed_binary = {
-	.name = "indexed_binary",
-	.help = "samples one after another, their offsets and sizes in files beside; indexes read "
-		"whole",
 	.stays_open = true,
 	.beside = {".off.idx", ".sz.idx"},
-	.unit = 1,
 	.layout = indexed_layout,
 	.extents = indexed_extents,
 	.payload = indexed_payload,
-	.walk = walk_indexed,
-	.walk_end = walk_indexed_end,
+	.walk = &indexed_walk,
 };
 
 const struct format_ops format_mmap_indexed_binary = {
-	.name = "mmap_indexed_binary",
-	.help = "the same files; of the indexes pages are read as they are needed",
 	.stays_open = true,
 	.beside = {".off.idx", ".sz.idx"},
-	.unit = 1,
 	.layout = mmap_layout,
 	.extents = mmap_extents,
 	.payload = indexed_payload,
-	.walk = walk_indexed,
-	.walk_end = walk_indexed_end,
+	.walk = &indexed_walk,
 };
 
 static void indexed_layout(struct layout *l)
 {
-	l->header_bytes = 0;
-	l->data_offset = 0;
-	l->trailer_bytes = 0;
-	l->gap_at = 0;
-	l->gap_bytes = 0;
 	payload_contiguous(l);
-	if (l->object != OBJECT_DATA) {
-		l->data_bytes = l->samples * ENTRY_BYTES;
-		l->id_bytes = 0;
-	}
+	if (l->object == OBJECT_DATA)
+		return;
+	l->data_bytes = l->samples * ENTRY_BYTES;
 	l->size = l->data_bytes;
+	l->id_bytes = 0;
 }
 
 static void mmap_layout(struct layout *l)
@@ -72,7 +59,7 @@ static void mmap_layout(struct layout *l)
 	l->group_samples = PAGE_BYTES / ENTRY_BYTES;
 }
 
-static uint32_t put_record(const struct layout *l, uint64_t sample, struct extent *out)
+static uint32_t indexed_put_record(const struct layout *l, uint64_t sample, struct extent *out)
 {
 	*out = (struct extent){.offset = sample * l->stride, .length = l->stride};
 	return 1;
@@ -87,7 +74,7 @@ static uint32_t indexed_extents(const struct layout *l, uint64_t sample,
 		out[n++] = (struct extent){.length = l->samples * ENTRY_BYTES,
 					   .object = object,
 					   .cache = CACHE_FOR_FILE};
-	return n + put_record(l, sample, &out[n]);
+	return n + indexed_put_record(l, sample, &out[n]);
 }
 
 static uint32_t mmap_extents(const struct layout *l, uint64_t sample,
@@ -102,7 +89,7 @@ static uint32_t mmap_extents(const struct layout *l, uint64_t sample,
 					   .length = left < PAGE_BYTES ? left : PAGE_BYTES,
 					   .object = object,
 					   .cache = CACHE_FOR_GROUP};
-	return n + put_record(l, sample, &out[n]);
+	return n + indexed_put_record(l, sample, &out[n]);
 }
 
 static void indexed_payload(const struct layout *l, uint64_t offset, void *data, uint64_t length)

@@ -25,7 +25,7 @@
 
 #include "core/content/fill.h"
 #include "workloads/formats/payload.h"
-#include "workloads/formats/walk.h"
+#include "workloads/formats/picture.h"
 
 enum {
 	BLOCK = 64,
@@ -50,44 +50,49 @@ enum {
 #define TOP_BITS UINT64_C(0x8080808080808080)
 #define LOW_BITS UINT64_C(0x0101010101010101)
 
-static int jpeg_check(const struct format_options *options, uint64_t samples, uint64_t least,
-		      uint64_t largest, struct err *err);
+static int jpeg_check(const void *options, uint64_t samples, uint64_t smallest, uint64_t largest,
+		      struct err *err);
 static void jpeg_layout(struct layout *l);
+static void jpeg_make_header(const struct layout *l, uint8_t *out);
 static void jpeg_payload(const struct layout *l, uint64_t offset, void *data, uint64_t length);
 
+extern const struct walk_ops jpeg_walk;
+
 const struct format_ops format_jpeg = {
-	.name = "jpeg",
-	.help = "one grey picture a file, of exactly the sample's size",
-	.begins = "\xff\xd8\xff",
-	.begins_bytes = 3,
-	.unit = 1,
+	.magic = {.bytes = "\xff\xd8\xff", .count = 3},
 	.check = jpeg_check,
 	.layout = jpeg_layout,
 	.extents = payload_whole_file,
+	.header = jpeg_make_header,
 	.payload = jpeg_payload,
-	.walk = walk_jpeg,
-	.walk_end = walk_jpeg_end,
+	.walk = &jpeg_walk,
 };
 
-static int jpeg_check(const struct format_options *options, uint64_t samples, uint64_t least,
-		      uint64_t largest, struct err *err)
+/* In blocks of 8 x 8, and the padding behind the id. */
+struct jpeg_shape {
+	uint64_t width, height, padding;
+};
+
+static int jpeg_check(const void *options, uint64_t samples, uint64_t smallest, uint64_t largest,
+		      struct err *err)
 {
 	(void)options;
-	return payload_check_picture("jpeg", samples, least, largest, SIZE_MIN, err);
+	return picture_check("jpeg", samples, smallest, largest, SIZE_MIN, err);
 }
 
-static uint64_t row_bytes(const struct layout *l)
+static void jpeg_layout(struct layout *l)
 {
-	return (uint64_t)l->width * BLOCK + MARKER_BYTES;
+	struct jpeg_shape *shape = LAYOUT_STATE(struct jpeg_shape, l);
+	uint64_t room = l->sample_bytes - FIXED_BYTES;
+	double width = sqrt((double)room / BLOCK);
+
+	shape->width = width < WIDTH_MAX ? (uint64_t)width : WIDTH_MAX;
+	shape->height = room / (shape->width * BLOCK + MARKER_BYTES);
+	shape->padding = room - shape->height * (shape->width * BLOCK + MARKER_BYTES);
+	picture_layout(l, HEADER_BYTES);
 }
 
-/* Behind the id. */
-static uint64_t padding_bytes(const struct layout *l)
-{
-	return l->size - FIXED_BYTES - l->height * row_bytes(l);
-}
-
-static uint8_t *put_segment(uint8_t *at, uint8_t marker, uint64_t bytes)
+static uint8_t *jpeg_put_segment(uint8_t *at, uint8_t marker, uint64_t bytes)
 {
 	*at++ = 0xff;
 	*at++ = marker;
@@ -95,10 +100,10 @@ static uint8_t *put_segment(uint8_t *at, uint8_t marker, uint64_t bytes)
 }
 
 /* A table of count codes, one of each length from 1, in the order of symbols. */
-static uint8_t *put_codes(uint8_t *at, uint8_t table, unsigned bytes, const uint8_t *symbols,
-			  unsigned count)
+static uint8_t *jpeg_put_codes(uint8_t *at, uint8_t table, unsigned bytes, const uint8_t *symbols,
+			       unsigned count)
 {
-	at = put_segment(at, 0xc4, bytes);
+	at = jpeg_put_segment(at, 0xc4, bytes);
 	*at++ = table;
 	for (unsigned i = 0; i < 16; i++)
 		*at++ = i < count;
@@ -106,57 +111,39 @@ static uint8_t *put_codes(uint8_t *at, uint8_t table, unsigned bytes, const uint
 	return at + count;
 }
 
-static uint8_t *put_tables(uint8_t *at)
+static uint8_t *jpeg_put_tables(uint8_t *at)
 {
 	static const uint8_t bits[] = {7, 6, 5, 4, 3, 2, 1};
 
-	at = put_segment(at, 0xdb, DQT_BYTES);
+	at = jpeg_put_segment(at, 0xdb, DQT_BYTES);
 	*at++ = 0;
 	memset(at, 1, BLOCK);
-	at = put_codes(at + BLOCK, 0x00, DHT_DC_BYTES, bits, 1);
-	return put_codes(at, 0x10, DHT_AC_BYTES, bits, sizeof(bits));
+	at = jpeg_put_codes(at + BLOCK, 0x00, DHT_DC_BYTES, bits, 1);
+	return jpeg_put_codes(at, 0x10, DHT_AC_BYTES, bits, sizeof(bits));
 }
 
-static void jpeg_layout(struct layout *l)
+static void jpeg_make_header(const struct layout *l, uint8_t *out)
 {
-	uint64_t room;
-	double width;
-	uint8_t *at = l->header;
+	const struct jpeg_shape *shape = LAYOUT_STATE(const struct jpeg_shape, l);
+	uint8_t *at = put_big(out, 0xffd8, MARKER_BYTES);
 
-	l->size = l->sample_bytes;
-	room = l->size - FIXED_BYTES;
-	width = sqrt((double)room / BLOCK);
-	l->width = width < WIDTH_MAX ? (uint32_t)width : WIDTH_MAX;
-	l->height = (uint32_t)(room / row_bytes(l));
-
-	at = put_big(at, 0xffd8, MARKER_BYTES);
-	at = put_segment(at, 0xe0, APP0_BYTES);
+	at = jpeg_put_segment(at, 0xe0, APP0_BYTES);
 	memcpy(at, "JFIF\0\1\1\0\0\1\0\1\0\0", APP0_BYTES - 4);
-	at = put_tables(at + APP0_BYTES - 4);
-	at = put_segment(at, 0xc0, SOF_BYTES);
+	at = jpeg_put_tables(at + APP0_BYTES - 4);
+	at = jpeg_put_segment(at, 0xc0, SOF_BYTES);
 	*at++ = 8; /* bits */
-	at = put_big(at, (uint64_t)l->height * BLOCK_SIDE, 2);
-	at = put_big(at, (uint64_t)l->width * BLOCK_SIDE, 2);
+	at = put_big(at, shape->height * BLOCK_SIDE, 2);
+	at = put_big(at, shape->width * BLOCK_SIDE, 2);
 	at = put_big(at, 0x01011100, 4); /* one component, 1, sampled 1 x 1, table 0 */
-	at = put_segment(at, 0xdd, DRI_BYTES);
-	at = put_big(at, l->width, 2);
-	at = put_segment(at, 0xfe, COM_BYTES + padding_bytes(l));
-	at = put_little(at, l->first_id, ID_BYTES);
-
-	l->header_bytes = (uint32_t)(at - l->header);
-	l->data_offset = l->header_bytes;
-	l->data_bytes = l->size - l->data_offset;
-	l->stride = l->size;
-	l->id_at = l->data_offset - ID_BYTES;
-	l->id_bytes = ID_BYTES;
-	l->trailer_bytes = 0;
-	l->gap_at = 0;
-	l->gap_bytes = 0;
+	at = jpeg_put_segment(at, 0xdd, DRI_BYTES);
+	at = put_big(at, shape->width, 2);
+	at = jpeg_put_segment(at, 0xfe, COM_BYTES + shape->padding);
+	put_little(at, l->first_id, ID_BYTES);
 }
 
 /* 0xfe and 0xff become 0x7e and 0x7f: in eight bytes at once, a byte of "ones" is 0 where all but
  * the lowest bit are set. */
-static void clear_tops(uint8_t *out, uint64_t length)
+static void jpeg_clear_tops(uint8_t *out, uint64_t length)
 {
 	uint64_t i = 0, word, ones;
 
@@ -173,11 +160,11 @@ static void clear_tops(uint8_t *out, uint64_t length)
 }
 
 /* Blocks' bytes [at, at + length) of a row; stream: where the row begins in the key's stream. */
-static void make_blocks(const struct layout *l, uint64_t stream, uint64_t at, uint8_t *out,
-			uint64_t length)
+static void jpeg_make_blocks(const struct layout *l, uint64_t stream, uint64_t at, uint8_t *out,
+			     uint64_t length)
 {
 	fill(l->key, stream + at, out, length);
-	clear_tops(out, length);
+	jpeg_clear_tops(out, length);
 	for (uint64_t i = (BLOCK - at % BLOCK) % BLOCK; i < length; i += BLOCK) {
 		bool odd = (at + i) / BLOCK % 2;
 
@@ -186,19 +173,20 @@ static void make_blocks(const struct layout *l, uint64_t stream, uint64_t at, ui
 }
 
 /* At most length bytes of the scan from position at. Returns how many. */
-static uint64_t make_scan(const struct layout *l, uint64_t at, uint8_t *out, uint64_t length)
+static uint64_t jpeg_make_scan(const struct layout *l, uint64_t at, uint8_t *out, uint64_t length)
 {
-	uint64_t row = at / row_bytes(l), blocks = row_bytes(l) - MARKER_BYTES;
+	const struct jpeg_shape *shape = LAYOUT_STATE(const struct jpeg_shape, l);
+	uint64_t blocks = shape->width * BLOCK, row = at / (blocks + MARKER_BYTES);
 	uint8_t marker[MARKER_BYTES] = {0xff, (uint8_t)(0xd0 + row % RESTARTS)};
 	uint64_t n;
 
-	at %= row_bytes(l);
+	at %= blocks + MARKER_BYTES;
 	if (at < blocks) {
 		n = blocks - at < length ? blocks - at : length;
-		make_blocks(l, row * blocks, at, out, n);
+		jpeg_make_blocks(l, row * blocks, at, out, n);
 		return n;
 	}
-	if (row + 1 == l->height)
+	if (row + 1 == shape->height)
 		marker[1] = 0xd9;
 	at -= blocks;
 	n = MARKER_BYTES - at < length ? MARKER_BYTES - at : length;
@@ -209,7 +197,8 @@ static uint64_t make_scan(const struct layout *l, uint64_t at, uint8_t *out, uin
 static void jpeg_payload(const struct layout *l, uint64_t offset, void *data, uint64_t length)
 {
 	static const uint8_t sos[SOS_BYTES] = {0xff, 0xda, 0, 8, 1, 1, 0, 0, 63, 0};
-	uint64_t at = offset - l->data_offset, padding = padding_bytes(l);
+	uint64_t at = offset - l->data_offset;
+	uint64_t padding = LAYOUT_STATE(const struct jpeg_shape, l)->padding;
 	uint8_t *out = data;
 
 	while (length) {
@@ -223,7 +212,7 @@ static void jpeg_payload(const struct layout *l, uint64_t offset, void *data, ui
 			n = n < length ? n : length;
 			memcpy(out, sos + (at - padding), n);
 		} else {
-			n = make_scan(l, at - padding - SOS_BYTES, out, length);
+			n = jpeg_make_scan(l, at - padding - SOS_BYTES, out, length);
 		}
 		out += n;
 		at += n;

@@ -1,4 +1,5 @@
-/* jpeg: SOI, segments of marker and length, scans in which 0xff stands only before 0 or a restart marker, EOI. */
+/* jpeg: SOI, segments of marker and length, scans in which 0xff occurs only before 0 or a restart
+ * marker, EOI. */
 #include <string.h>
 
 #include "workloads/formats/walk.h"
@@ -6,28 +7,33 @@
 enum { BEGIN, MARKER, LENGTH, SEGMENT, SCAN, STUFFED, END };
 enum { SOI = 0xd8, EOI = 0xd9, SOS = 0xda, RST0 = 0xd0, RST7 = 0xd7 };
 
+struct jpeg_walk {
+	uint8_t marker; /* of the segment */
+	uint8_t bytes[2];
+};
+
 /* The second byte of a marker. */
-static const char *marker(struct walk *w, uint8_t code)
+static const char *jpeg_walk_marker(struct walk *w, struct jpeg_walk *s, uint8_t code)
 {
-	w->value = code;
+	s->marker = code;
 	walk_part(w, code == EOI ? END : LENGTH, 0);
 	if (code < 0xc0 || (code >= RST0 && code <= SOI))
 		return "has a marker where none may stand";
 	return NULL;
 }
 
-static const char *length(struct walk *w)
+static const char *jpeg_walk_length(struct walk *w, const struct jpeg_walk *s)
 {
-	uint64_t n = walk_big(w->bytes, 2);
+	uint64_t n = walk_big(s->bytes, 2);
 
 	if (n < 2)
 		return "a segment is shorter than its length";
-	walk_part(w, n > 2 ? SEGMENT : w->value == SOS ? SCAN : MARKER, n - 2);
+	walk_part(w, n > 2 ? SEGMENT : s->marker == SOS ? SCAN : MARKER, n - 2);
 	return NULL;
 }
 
 /* Coded data, as far as the piece goes. */
-static void scan(struct walk *w, struct walk_piece *p)
+static void jpeg_walk_scan(struct walk *w, struct walk_piece *p)
 {
 	const uint8_t *found = memchr(p->at, 0xff, p->left);
 	uint64_t n = found ? (uint64_t)(found - p->at) + 1 : p->left;
@@ -38,7 +44,7 @@ static void scan(struct walk *w, struct walk_piece *p)
 		w->part = STUFFED;
 }
 
-static const char *stuffed(struct walk *w, struct walk_piece *p)
+static const char *jpeg_walk_stuffed(struct walk *w, struct jpeg_walk *s, struct walk_piece *p)
 {
 	uint8_t code = *p->at++;
 
@@ -48,42 +54,45 @@ static const char *stuffed(struct walk *w, struct walk_piece *p)
 	w->part = SCAN;
 	if (code == 0 || (code >= RST0 && code <= RST7))
 		return NULL;
-	return marker(w, code);
+	return jpeg_walk_marker(w, s, code);
 }
 
-const char *walk_jpeg(struct walk *w, struct walk_piece *p)
+/* Two bytes that have come. */
+static const char *jpeg_walk_gathered(struct walk *w, struct jpeg_walk *s)
 {
+	if (w->part == LENGTH)
+		return jpeg_walk_length(w, s);
+	if (w->part == MARKER)
+		return s->bytes[0] == 0xff ? jpeg_walk_marker(w, s, s->bytes[1])
+					   : "has no marker behind a segment";
+	walk_part(w, MARKER, 0);
+	return s->bytes[0] == 0xff && s->bytes[1] == SOI ? NULL : "does not begin with SOI";
+}
+
+static const char *jpeg_walk_take(struct walk *w, struct walk_piece *p)
+{
+	struct jpeg_walk *s = WALK_STATE(struct jpeg_walk, w);
 	const char *wrong = NULL;
 	const uint8_t *span;
 
 	while (!wrong && p->left) {
 		switch (w->part) {
 		case BEGIN:
-			if (!walk_gather(w, p, 2))
-				break;
-			if (w->bytes[0] != 0xff || w->bytes[1] != SOI)
-				wrong = "does not begin with SOI";
-			walk_part(w, MARKER, 0);
-			break;
 		case MARKER:
-			if (walk_gather(w, p, 2))
-				wrong = w->bytes[0] == 0xff ? marker(w, w->bytes[1])
-							    : "has no marker behind a segment";
-			break;
 		case LENGTH:
-			if (walk_gather(w, p, 2))
-				wrong = length(w);
+			if (walk_gather(w, p, s->bytes, sizeof(s->bytes), 2))
+				wrong = jpeg_walk_gathered(w, s);
 			break;
 		case SEGMENT:
 			walk_span(w, p, &span);
 			if (!w->left)
-				walk_part(w, w->value == SOS ? SCAN : MARKER, 0);
+				walk_part(w, s->marker == SOS ? SCAN : MARKER, 0);
 			break;
 		case SCAN:
-			scan(w, p);
+			jpeg_walk_scan(w, p);
 			break;
 		case STUFFED:
-			wrong = stuffed(w, p);
+			wrong = jpeg_walk_stuffed(w, s, p);
 			break;
 		default:
 			return "goes on behind EOI";
@@ -92,8 +101,10 @@ const char *walk_jpeg(struct walk *w, struct walk_piece *p)
 	return wrong;
 }
 
-const char *walk_jpeg_end(const struct walk *w, uint64_t samples)
+static const char *jpeg_walk_end(const struct walk *w, uint64_t samples)
 {
 	(void)samples;
 	return w->part == END ? NULL : "ends before EOI";
 }
+
+const struct walk_ops jpeg_walk = {jpeg_walk_take, jpeg_walk_end, true};

@@ -25,8 +25,8 @@
 
 #include "core/content/fill.h"
 #include "workloads/formats/crc32.h"
+#include "workloads/formats/npy.h"
 #include "workloads/formats/payload.h"
-#include "workloads/formats/walk.h"
 
 enum {
 	BLOCK = 64 << 10,
@@ -40,27 +40,43 @@ enum {
 	DOS_1980 = 0x21,
 	VERSION_PLAIN = 20,
 	VERSION_ZIP64 = 45,
+	HEADERS_MAX = 2560,
+	LABEL_BYTES = 8,
+	MEMBER_NAME_BYTES = 5, /* "x.npy" */
+	/* Two rows and the end; with zip64 a field in each row and two more records. */
+	DIRECTORY_BYTES = 2 * (46 + MEMBER_NAME_BYTES) + 22,
+	DIRECTORY_ZIP64_BYTES = 2 * 28 + 56 + 20,
 	ID_BITS = 64
 };
-/* Files from here on: so that no 32-bit field of a smaller one can overflow. */
+/* Files from here on: so that no 32-bit field of a smaller one can overflow. HEADERS_MAX is more than
+ * a file has beside payload and labels; the number is part of the format's layout. */
 #define ZIP64_FROM 0xffff0000u
 
 static void npz_layout(struct layout *l);
 static uint32_t npz_extents(const struct layout *l, uint64_t sample,
 			    struct extent out[FORMAT_EXTENTS_MAX]);
+static void npz_header(const struct layout *l, uint8_t *out);
+static void npz_trailer(const struct layout *l, uint8_t *out);
 static void npz_payload(const struct layout *l, uint64_t offset, void *data, uint64_t length);
 
+extern const struct walk_ops npz_walk;
+
 const struct format_ops format_npz = {
-	.name = "npz",
-	.help = "a stored zip of numpy arrays x (samples) and y (labels), as numpy.savez writes",
-	.begins = "PK\x03\x04",
-	.begins_bytes = 4,
-	.unit = BLOCK,
+	.magic = {.bytes = "PK\x03\x04", .count = 4},
 	.layout = npz_layout,
 	.extents = npz_extents,
+	.header = npz_header,
+	.trailer = npz_trailer,
 	.payload = npz_payload,
-	.walk = walk_npz,
-	.walk_end = walk_npz_end,
+	.walk = &npz_walk,
+};
+
+/* What must be known of the checksums before a byte is made. */
+struct npz_sums {
+	uint32_t block_register; /* the CRC's register that each block returns to */
+	uint32_t x_crc, y_crc;
+	uint32_t directory_bytes;
+	bool zip64;
 };
 
 /* A file that is read whole is taken in one range; of a larger one the directory's end first, then
@@ -68,21 +84,21 @@ const struct format_ops format_npz = {
 static uint32_t npz_extents(const struct layout *l, uint64_t sample,
 			    struct extent out[FORMAT_EXTENTS_MAX])
 {
-	uint64_t directory = l->trailer_bytes - l->gap_at;
+	uint64_t directory = LAYOUT_STATE(const struct npz_sums, l)->directory_bytes;
 
 	if (l->samples == 1) {
 		out[0] = (struct extent){.offset = 0, .length = l->size};
 		return 1;
 	}
 	out[0] = (struct extent){.offset = l->size - directory, .length = directory};
-	out[1] = (struct extent){.offset = 0, .length = l->header_bytes};
+	out[1] = (struct extent){.offset = 0, .length = l->data_offset};
 	out[2] = (struct extent){.offset = l->data_offset + sample * l->sample_bytes,
 				 .length = l->sample_bytes};
 	return 3;
 }
 
 /* One member, for its local header and its row in the directory. */
-struct member {
+struct npz_member {
 	char name[6]; /* "x.npy", without an end in the file */
 	uint32_t crc;
 	uint64_t size, offset;
@@ -91,7 +107,7 @@ struct member {
 
 /* What local header and directory row have in common: from "version needed" to the file name's
  * length. Sizes of zip64 stand in the extra field. */
-static uint8_t *put_member(uint8_t *at, const struct member *m, bool zip64)
+static uint8_t *npz_put_member(uint8_t *at, const struct npz_member *m, bool zip64)
 {
 	at = put_little(at, zip64 ? VERSION_ZIP64 : VERSION_PLAIN, 2);
 	at = put_little(at, 0, 2); /* flags */
@@ -104,18 +120,18 @@ static uint8_t *put_member(uint8_t *at, const struct member *m, bool zip64)
 	return put_little(at, sizeof(m->name) - 1, 2);
 }
 
-static uint8_t *put_name(uint8_t *at, const struct member *m)
+static uint8_t *npz_put_name(uint8_t *at, const struct npz_member *m)
 {
 	memcpy(at, m->name, sizeof(m->name) - 1);
 	return at + sizeof(m->name) - 1;
 }
 
-static uint8_t *put_local(uint8_t *at, const struct member *m, bool zip64)
+static uint8_t *npz_put_local(uint8_t *at, const struct npz_member *m, bool zip64)
 {
 	at = put_little(at, 0x04034b50, 4);
-	at = put_member(at, m, zip64);
+	at = npz_put_member(at, m, zip64);
 	at = put_little(at, (zip64 ? 20 : 0) + m->padding, 2);
-	at = put_name(at, m);
+	at = npz_put_name(at, m);
 	if (zip64) {
 		at = put_little(at, EXTRA_ZIP64, 2);
 		at = put_little(at, 16, 2);
@@ -131,18 +147,18 @@ static uint8_t *put_local(uint8_t *at, const struct member *m, bool zip64)
 	return at;
 }
 
-static uint8_t *put_row(uint8_t *at, const struct member *m, bool zip64)
+static uint8_t *npz_put_row(uint8_t *at, const struct npz_member *m, bool zip64)
 {
 	at = put_little(at, 0x02014b50, 4);
 	at = put_little(at, zip64 ? VERSION_ZIP64 : VERSION_PLAIN, 2); /* made by */
-	at = put_member(at, m, zip64);
+	at = npz_put_member(at, m, zip64);
 	at = put_little(at, zip64 ? 28 : 0, 2); /* extra */
 	at = put_little(at, 0, 2);              /* comment */
 	at = put_little(at, 0, 2);              /* disk */
 	at = put_little(at, 0, 2);              /* internal attributes */
 	at = put_little(at, 0, 4);              /* external attributes */
 	at = put_little(at, zip64 ? UINT32_MAX : m->offset, 4);
-	at = put_name(at, m);
+	at = npz_put_name(at, m);
 	if (zip64) {
 		at = put_little(at, EXTRA_ZIP64, 2);
 		at = put_little(at, 24, 2);
@@ -153,14 +169,14 @@ static uint8_t *put_row(uint8_t *at, const struct member *m, bool zip64)
 	return at;
 }
 
-static uint8_t *put_directory(uint8_t *at, const struct member *x, const struct member *y,
-			      uint64_t offset, bool zip64)
+static uint8_t *npz_put_directory(uint8_t *at, const struct npz_member *x,
+				  const struct npz_member *y, uint64_t offset, bool zip64)
 {
 	uint8_t *begin = at;
 	uint64_t bytes;
 
-	at = put_row(at, x, zip64);
-	at = put_row(at, y, zip64);
+	at = npz_put_row(at, x, zip64);
+	at = npz_put_row(at, y, zip64);
 	bytes = (uint64_t)(at - begin);
 	if (zip64) {
 		at = put_little(at, 0x06064b50, 4);
@@ -187,71 +203,103 @@ static uint8_t *put_directory(uint8_t *at, const struct member *x, const struct 
 }
 
 /* Samples with an id and less than PATCH_BYTES more. */
-static bool counted(const struct layout *l)
+static bool npz_counted(const struct layout *l)
 {
 	return l->sample_bytes >= ID_BYTES && l->sample_bytes < COUNTED_MAX;
 }
 
-static uint32_t ids_register(uint32_t reg, uint64_t first, uint64_t count, uint64_t sample_bytes);
+static uint32_t npz_ids_register(uint32_t reg, uint64_t first, uint64_t count,
+				 uint64_t sample_bytes);
 
 /* The register after the payload, from the one before it. */
-static uint32_t payload_register(const struct layout *l, uint32_t reg)
+static uint32_t npz_payload_register(const struct layout *l, uint32_t reg)
 {
 	uint8_t few[PATCH_BYTES];
 
-	if (counted(l))
-		return ids_register(reg, l->first_id, l->samples, l->sample_bytes);
+	if (npz_counted(l))
+		return npz_ids_register(reg, l->first_id, l->samples, l->sample_bytes);
 	if (payload_bytes(l) >= PATCH_BYTES)
 		return reg;
 	fill(l->key, 0, few, payload_bytes(l));
 	return crc32_run(reg, few, payload_bytes(l));
 }
 
-static void npz_layout(struct layout *l)
+/* x.npy, or y.npy with the labels; npy gets the member's own header, of *npy_bytes. */
+static struct npz_member npz_member_of(const struct layout *l, bool labels,
+				       uint8_t npy[NPY_HEADER_MAX], uint32_t *npy_bytes)
 {
-	struct member x = {.name = "x.npy"}, y = {.name = "y.npy"};
-	uint8_t npy_x[NPY_HEADER_MAX], npy_y[NPY_HEADER_MAX];
-	uint32_t npy_x_bytes = npy_header(npy_x, "|u1", l->samples, l->sample_bytes);
-	uint32_t npy_y_bytes = npy_header(npy_y, "<i8", l->samples, 0);
-	uint64_t labels = l->samples * 8;
-	uint32_t local, reg;
-	uint8_t *end;
-	bool zip64;
+	const struct npz_sums *sums = LAYOUT_STATE(const struct npz_sums, l);
+	struct npz_member m = {.name = "x.npy", .crc = sums->x_crc};
+	uint32_t local = LOCAL_BYTES + sizeof(m.name) - 1 + (sums->zip64 ? 20 : 0);
 
-	x.size = npy_x_bytes + payload_bytes(l);
-	y.size = npy_y_bytes + labels;
-	zip64 = x.size + y.size >= ZIP64_FROM - 2 * FORMAT_HEADER_BYTES;
-	l->crc_state = crc32_run(CRC32_START, npy_x, npy_x_bytes);
-	x.crc = ~payload_register(l, l->crc_state);
-	reg = crc32_run(CRC32_START, npy_y, npy_y_bytes);
-	y.crc = ~crc32_multiply(reg, crc32_zeros(labels));
-
-	local = LOCAL_BYTES + sizeof(x.name) - 1 + (zip64 ? 20 : 0);
-	x.padding = (ALIGNMENT - local % ALIGNMENT) % ALIGNMENT;
 	_Static_assert((ALIGNMENT - (LOCAL_BYTES + 5)) % ALIGNMENT >= 4 &&
 			       (ALIGNMENT - (LOCAL_BYTES + 5 + 20)) % ALIGNMENT >= 4,
 		       "room for the padding's own head");
-	end = put_local(l->header, &x, zip64);
-	memcpy(end, npy_x, npy_x_bytes);
-	l->header_bytes = (uint32_t)(end - l->header) + npy_x_bytes;
-	l->data_offset = l->header_bytes;
-	payload_contiguous(l);
+	if (labels) {
+		*npy_bytes = npy_header(npy, "<i8", l->samples, 0);
+		m.name[0] = 'y';
+		m.crc = sums->y_crc;
+		m.size = *npy_bytes + l->samples * LABEL_BYTES;
+		m.offset = l->data_offset + payload_bytes(l);
+	} else {
+		*npy_bytes = npy_header(npy, "|u1", l->samples, l->sample_bytes);
+		m.size = *npy_bytes + payload_bytes(l);
+		m.padding = (ALIGNMENT - local % ALIGNMENT) % ALIGNMENT;
+	}
+	return m;
+}
 
-	y.offset = l->data_offset + payload_bytes(l);
-	end = put_local(l->trailer, &y, zip64);
-	memcpy(end, npy_y, npy_y_bytes);
-	end += npy_y_bytes;
-	l->gap_at = (uint32_t)(end - l->trailer);
+static void npz_header(const struct layout *l, uint8_t *out)
+{
+	const struct npz_sums *sums = LAYOUT_STATE(const struct npz_sums, l);
+	uint8_t npy[NPY_HEADER_MAX];
+	uint32_t npy_bytes;
+	struct npz_member x = npz_member_of(l, false, npy, &npy_bytes);
+
+	memcpy(npz_put_local(out, &x, sums->zip64), npy, npy_bytes);
+}
+
+static void npz_trailer(const struct layout *l, uint8_t *out)
+{
+	const struct npz_sums *sums = LAYOUT_STATE(const struct npz_sums, l);
+	uint8_t npy[NPY_HEADER_MAX];
+	uint32_t npy_bytes;
+	struct npz_member x = npz_member_of(l, false, npy, &npy_bytes);
+	struct npz_member y = npz_member_of(l, true, npy, &npy_bytes);
+	uint8_t *at = npz_put_local(out, &y, sums->zip64);
+
+	memcpy(at, npy, npy_bytes);
+	npz_put_directory(at + npy_bytes, &x, &y, y.offset + l->gap_at + l->gap_bytes, sums->zip64);
+}
+
+static void npz_layout(struct layout *l)
+{
+	struct npz_sums *sums = LAYOUT_STATE(struct npz_sums, l);
+	uint8_t npy_x[NPY_HEADER_MAX], npy_y[NPY_HEADER_MAX];
+	uint32_t x_bytes = npy_header(npy_x, "|u1", l->samples, l->sample_bytes);
+	uint32_t y_bytes = npy_header(npy_y, "<i8", l->samples, 0);
+	uint64_t labels = l->samples * LABEL_BYTES;
+	uint32_t local;
+
+	sums->zip64 = x_bytes + payload_bytes(l) + y_bytes + labels >= ZIP64_FROM - HEADERS_MAX;
+	sums->block_register = crc32_run(CRC32_START, npy_x, x_bytes);
+	sums->x_crc = ~npz_payload_register(l, sums->block_register);
+	sums->y_crc = ~crc32_multiply(crc32_run(CRC32_START, npy_y, y_bytes), crc32_zeros(labels));
+	sums->directory_bytes = DIRECTORY_BYTES + (sums->zip64 ? DIRECTORY_ZIP64_BYTES : 0);
+
+	local = LOCAL_BYTES + MEMBER_NAME_BYTES + (sums->zip64 ? 20 : 0);
+	l->data_offset = (local + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT + x_bytes;
+	payload_contiguous(l);
+	l->gap_at = local + y_bytes;
 	l->gap_bytes = labels;
-	end = put_directory(end, &x, &y, y.offset + l->gap_at + labels, zip64);
-	l->trailer_bytes = (uint32_t)(end - l->trailer);
-	l->size = y.offset + l->trailer_bytes + labels;
+	l->size = l->data_offset + l->data_bytes + l->gap_at + labels + sums->directory_bytes;
 }
 
 /* The register after ids first, first + 1, … each followed by zeros up to sample_bytes. Over
  * GF(2) one id takes the register r to r X + f(id), f linear. Of 2^j ids from a multiple b of
  * 2^j it is r X_j + f(b) S_j + C_j, as b + i = b xor i; two such halves make the next j. */
-static uint32_t ids_register(uint32_t reg, uint64_t first, uint64_t count, uint64_t sample_bytes)
+static uint32_t npz_ids_register(uint32_t reg, uint64_t first, uint64_t count,
+				 uint64_t sample_bytes)
 {
 	uint32_t x[ID_BITS], s[ID_BITS], c[ID_BITS];
 	uint32_t zeros = crc32_zeros(sample_bytes - ID_BYTES);
@@ -287,7 +335,7 @@ static uint32_t ids_register(uint32_t reg, uint64_t first, uint64_t count, uint6
 }
 
 /* The block that holds payload byte at. */
-static uint64_t block_at(uint64_t total, uint64_t at, uint64_t *begin)
+static uint64_t npz_block_at(uint64_t total, uint64_t at, uint64_t *begin)
 {
 	uint64_t rest = total % BLOCK;
 	uint64_t borrowed = total > BLOCK && rest && rest < LAST_LEAST ? LAST_LEAST : 0;
@@ -302,7 +350,7 @@ static uint64_t block_at(uint64_t total, uint64_t at, uint64_t *begin)
 }
 
 /* Where the patch of the block [begin, end) of the payload stands. */
-static uint64_t patch_at(const struct layout *l, uint64_t end)
+static uint64_t npz_patch_at(const struct layout *l, uint64_t end)
 {
 	uint64_t at = end - PATCH_BYTES;
 	uint64_t into;
@@ -319,24 +367,25 @@ static uint64_t patch_at(const struct layout *l, uint64_t end)
 	return at;
 }
 
-static void make_block(const struct layout *l, uint64_t begin, uint64_t bytes, uint8_t *out)
+static void npz_make_block(const struct layout *l, uint64_t begin, uint64_t bytes, uint8_t *out)
 {
-	uint64_t patch = patch_at(l, begin + bytes) - begin;
+	uint32_t block_register = LAYOUT_STATE(const struct npz_sums, l)->block_register;
+	uint64_t patch = npz_patch_at(l, begin + bytes) - begin;
 	uint64_t after = patch + PATCH_BYTES;
 	uint32_t reg;
 
 	fill(l->key, begin, out, bytes);
 	payload_stamp_ids(l, l->sample_bytes, begin, out, bytes);
-	reg = crc32_run(l->crc_state, out, patch);
-	crc32_patch(reg, crc32_back(l->crc_state, out + after, bytes - after), out + patch);
+	reg = crc32_run(block_register, out, patch);
+	crc32_patch(reg, crc32_back(block_register, out + after, bytes - after), out + patch);
 }
 
 /* A part without the four bytes needs nothing of the rest. */
-static __attribute__((noinline)) void make_part(const struct layout *l, uint64_t begin,
-						uint64_t bytes, uint64_t from, void *out,
-						uint64_t length)
+static __attribute__((noinline)) void npz_make_part(const struct layout *l, uint64_t begin,
+						    uint64_t bytes, uint64_t from, void *out,
+						    uint64_t length)
 {
-	uint64_t patch = patch_at(l, begin + bytes) - begin;
+	uint64_t patch = npz_patch_at(l, begin + bytes) - begin;
 	uint8_t block[BLOCK];
 
 	if (from + length <= patch || from >= patch + PATCH_BYTES) {
@@ -344,7 +393,7 @@ static __attribute__((noinline)) void make_part(const struct layout *l, uint64_t
 		payload_stamp_ids(l, l->sample_bytes, begin + from, out, length);
 		return;
 	}
-	make_block(l, begin, bytes, block);
+	npz_make_block(l, begin, bytes, block);
 	memcpy(out, block + from, length);
 }
 
@@ -354,7 +403,7 @@ static void npz_payload(const struct layout *l, uint64_t offset, void *data, uin
 	uint64_t total = payload_bytes(l);
 	uint8_t *out = data;
 
-	if (counted(l)) {
+	if (npz_counted(l)) {
 		memset(data, 0, length);
 		payload_stamp_ids(l, l->sample_bytes, at, data, length);
 		return;
@@ -364,14 +413,14 @@ static void npz_payload(const struct layout *l, uint64_t offset, void *data, uin
 		return;
 	}
 	while (length) {
-		uint64_t begin, bytes = block_at(total, at, &begin);
+		uint64_t begin, bytes = npz_block_at(total, at, &begin);
 		uint64_t from = at - begin;
 		uint64_t n = bytes - from < length ? bytes - from : length;
 
 		if (n == bytes)
-			make_block(l, begin, bytes, out);
+			npz_make_block(l, begin, bytes, out);
 		else
-			make_part(l, begin, bytes, from, out, n);
+			npz_make_part(l, begin, bytes, from, out, n);
 		out += n;
 		at += n;
 		length -= n;

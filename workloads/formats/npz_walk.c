@@ -1,10 +1,11 @@
-/* npz: a stored zip. Members with the CRC-32 of their bytes, then as many rows of the directory, then its end;
- * sizes in the local headers, or in their zip64 field.
+/* npz: a stored zip. Members with the CRC-32 of their bytes, then one row of the directory per member,
+ * then its end; sizes are in the local headers, or in their zip64 field.
  *
- * Of several samples it is read in ranges, as haul reads it: the directory, the first member's header, then a
- * sample. The sum is of all bytes and cannot be known; what directory, header and array say of them is. */
+ * A file of several samples is read in ranges, as haul reads its own: the directory, the first
+ * member's header, then a sample. The CRC covers all bytes and cannot be checked then; directory,
+ * header and array are compared with each other. */
 #include "workloads/formats/crc32.h"
-#include "workloads/formats/npy_walk.h"
+#include "workloads/formats/npy.h"
 
 enum {
 	SIGNATURE,
@@ -22,11 +23,86 @@ enum {
 	TEXT,
 	RANGE
 };
-enum { ZIP64_FIELD = 20, NAME_MAX = WALK_BYTES - ZIP64_FIELD };
+enum { ZIP64_FIELD = 20, NAME_MAX = NPY_TEXT_MAX - ZIP64_FIELD };
 
-static const char *signature(struct walk *w)
+struct npz_walk {
+	uint64_t directory_at; /* 0: the file is read whole */
+	uint64_t first;        /* CRC and size of the first member, as the directory says */
+	uint64_t size;         /* of the member under way */
+	uint32_t crc, sum;     /* of it: as its header says, and so far */
+	uint32_t members, rows;
+	uint32_t name_bytes; /* of the member's name and zip64 field; 0: it has no such field */
+	struct npy_text text;
+};
+
+/* 30 bytes: what the member's name and field say of it is still to come. */
+static const char *npz_walk_local(struct walk *w, struct npz_walk *s)
 {
-	switch (walk_little(w->bytes, 4)) {
+	const uint8_t *b = s->text.bytes;
+	uint32_t name = (uint32_t)walk_little(b + 26, 2), extra = (uint32_t)walk_little(b + 28, 2);
+	bool zip64 = walk_little(b + 18, 4) == UINT32_MAX;
+
+	if (walk_little(b + 6, 2) & 9 || walk_little(b + 8, 2) != 0)
+		return "has a member that is not simply stored";
+	if (s->rows)
+		return "has a member behind its directory";
+	if (zip64 && (extra < ZIP64_FIELD || name > NAME_MAX))
+		return "has a member without its size";
+	if (s->directory_at && walk_little(b + 14, 8) != s->first)
+		return "a member is not what its directory says";
+	s->size = walk_little(b + 18, 4);
+	s->crc = (uint32_t)walk_little(b + 14, 4);
+	s->name_bytes = zip64 ? name + ZIP64_FIELD : 0;
+	s->sum = CRC32_START;
+	s->members++;
+	walk_part(w, zip64 ? NAME : EXTRA, (uint64_t)name + extra - s->name_bytes);
+	return NULL;
+}
+
+/* Name and zip64 field: id, length, size, stored size. */
+static const char *npz_walk_name(struct walk *w, struct npz_walk *s)
+{
+	const uint8_t *field = s->text.bytes + s->name_bytes - ZIP64_FIELD;
+
+	if (walk_little(field, 2) != 1 || walk_little(field + 2, 2) < 16)
+		return "has a member without its size";
+	s->size = walk_little(field + 12, 8);
+	w->have = 0;
+	w->part = EXTRA;
+	return NULL;
+}
+
+static const char *npz_walk_row(struct walk *w, struct npz_walk *s)
+{
+	const uint8_t *b = s->text.bytes;
+
+	if (!s->rows++) {
+		s->first = walk_little(b + 16, 8);
+		if (s->directory_at && walk_little(b + 42, 4) != 0)
+			return "has another first member";
+	}
+	walk_part(w, PASS,
+		  walk_little(b + 28, 2) + walk_little(b + 30, 2) + walk_little(b + 32, 2));
+	return NULL;
+}
+
+static const char *npz_walk_directory_end(struct walk *w, struct npz_walk *s)
+{
+	const uint8_t *b = s->text.bytes;
+	uint64_t begin = walk_little(b + 16, 4);
+
+	if (s->directory_at && begin != UINT32_MAX && begin != s->directory_at)
+		return "has its directory elsewhere";
+	if ((s->rows != s->members && !s->directory_at) ||
+	    walk_little(b + 10, 2) != (s->rows & UINT16_MAX))
+		return "has a directory of other members";
+	walk_part(w, COMMENT, walk_little(b + 20, 2));
+	return NULL;
+}
+
+static const char *npz_walk_signature(struct walk *w, struct npz_walk *s)
+{
+	switch (walk_little(s->text.bytes, 4)) {
 	case 0x04034b50:
 		w->part = LOCAL;
 		return NULL;
@@ -47,111 +123,61 @@ static const char *signature(struct walk *w)
 	}
 }
 
-/* 30 bytes: what the member's name and field say of it is still to come. */
-static const char *local(struct walk *w)
+static const char *npz_walk_end64(struct walk *w, struct npz_walk *s)
 {
-	const uint8_t *b = w->bytes;
-	uint32_t name = (uint32_t)walk_little(b + 26, 2), extra = (uint32_t)walk_little(b + 28, 2);
-	bool zip64 = walk_little(b + 18, 4) == UINT32_MAX;
-
-	if (walk_little(b + 6, 2) & 9 || walk_little(b + 8, 2) != 0)
-		return "has a member that is not simply stored";
-	if (w->depth)
-		return "has a member behind its directory";
-	if (zip64 && (extra < ZIP64_FIELD || name > NAME_MAX))
-		return "has a member without its size";
-	if (w->pass && walk_little(b + 14, 8) != w->at)
-		return "a member is not what its directory says";
-	w->value = walk_little(b + 18, 4);
-	w->shift = (uint32_t)walk_little(b + 14, 4); /* the CRC */
-	w->field = zip64 ? name + ZIP64_FIELD : 0;
-	w->sum = CRC32_START;
-	w->count++;
-	walk_part(w, zip64 ? NAME : EXTRA, (uint64_t)name + extra - w->field);
+	walk_part(w, PASS, walk_little(s->text.bytes + 4, 8));
 	return NULL;
 }
 
-/* Name and zip64 field: id, length, size, stored size. */
-static const char *name64(struct walk *w)
+static const char *npz_walk_end64_place(struct walk *w, struct npz_walk *s)
 {
-	const uint8_t *field = w->bytes + w->field - ZIP64_FIELD;
-
-	if (walk_little(field, 2) != 1 || walk_little(field + 2, 2) < 16)
-		return "has a member without its size";
-	w->value = walk_little(field + 12, 8);
-	w->have = 0;
-	w->part = EXTRA;
-	return NULL;
-}
-
-static const char *row(struct walk *w)
-{
-	const uint8_t *b = w->bytes;
-
-	if (!w->depth++) {
-		w->at = walk_little(b + 16, 8); /* CRC and size */
-		if (w->pass && walk_little(b + 42, 4) != 0)
-			return "has another first member";
-	}
-	walk_part(w, PASS,
-		  walk_little(b + 28, 2) + walk_little(b + 30, 2) + walk_little(b + 32, 2));
-	return NULL;
-}
-
-static const char *end(struct walk *w)
-{
-	uint64_t begins = walk_little(w->bytes + 16, 4);
-
-	if (w->pass && begins != UINT32_MAX && begins != w->pass)
-		return "has its directory elsewhere";
-	if ((w->depth != w->count && !w->pass) ||
-	    walk_little(w->bytes + 10, 2) != (w->depth & UINT16_MAX))
-		return "has a directory of other members";
-	walk_part(w, COMMENT, walk_little(w->bytes + 20, 2));
-	return NULL;
-}
-
-static const char *summed(struct walk *w)
-{
-	bool same = w->shift == (uint32_t)~w->sum;
-
+	(void)s;
 	walk_part(w, SIGNATURE, 0);
-	return same ? NULL : "a member's CRC is not that of its bytes";
+	return NULL;
 }
 
-/* Parts of a fixed size, and what they say. */
+/* Parts of a fixed size, signature included, and what they say. */
 static const struct {
 	uint32_t bytes;
-	const char *(*take)(struct walk *w);
-} fixed[] = {
-	[SIGNATURE] = {4, signature}, [LOCAL] = {30, local}, [ROW] = {46, row}, [END] = {22, end}};
+	const char *(*take)(struct walk *w, struct npz_walk *s);
+} npz_walk_fixed[] = {
+	[SIGNATURE] = {4, npz_walk_signature},
+	[LOCAL] = {30, npz_walk_local},
+	[ROW] = {46, npz_walk_row},
+	[END64] = {12, npz_walk_end64},
+	[END64_PLACE] = {20, npz_walk_end64_place},
+	[END] = {22, npz_walk_directory_end},
+};
 
 /* What is passed over, summed or not. */
-static const char *passed(struct walk *w, struct walk_piece *p)
+static const char *npz_walk_passed(struct walk *w, struct npz_walk *s, struct walk_piece *p)
 {
 	const uint8_t *span;
 	uint64_t n = walk_span(w, p, &span);
 
 	if (w->part == DATA)
-		w->sum = crc32_run(w->sum, span, n);
+		s->sum = crc32_run(s->sum, span, n);
 	if (w->left)
 		return NULL;
-	if (w->part == DATA)
-		return summed(w);
+	if (w->part == DATA) {
+		walk_part(w, SIGNATURE, 0);
+		return s->crc == (uint32_t)~s->sum ? NULL
+						   : "a member's CRC is not that of its bytes";
+	}
 	if (w->part == EXTRA)
-		walk_part(w, w->pass ? ARRAY : DATA, w->value);
+		walk_part(w, s->directory_at ? ARRAY : DATA, s->size);
 	else if (w->part == PASS)
 		walk_part(w, SIGNATURE, 0);
 	return NULL;
 }
 
 /* A range begins elsewhere than where the one before ended. */
-static const char *range(struct walk *w, const struct walk_piece *p)
+static const char *npz_walk_range(struct walk *w, struct npz_walk *s, const struct walk_piece *p)
 {
-	if (w->part == SIGNATURE && !w->have && !w->count && !w->depth) {
-		w->pass = p->offset; /* where the directory begins */
-	} else if (w->pass && w->part == COMMENT && !w->left && !p->offset) {
-		w->depth = 0;
+	if (w->part == SIGNATURE && !w->have && !s->members && !s->rows) {
+		s->directory_at = p->offset;
+	} else if (s->directory_at && w->part == COMMENT && !w->left && !p->offset) {
+		s->rows = 0;
 		walk_part(w, SIGNATURE, 0);
 	} else if (w->part != RANGE) {
 		return "has its parts elsewhere than its directory says";
@@ -159,30 +185,32 @@ static const char *range(struct walk *w, const struct walk_piece *p)
 	return NULL;
 }
 
-static const char *array(struct walk *w, struct walk_piece *p)
+/* The first member's array, of a file that is read in ranges. */
+static const char *npz_walk_array(struct walk *w, struct npz_walk *s, struct walk_piece *p)
 {
 	const char *wrong = NULL;
-	uint64_t text = 0;
+	uint64_t n = 0;
 
 	if (w->part == RANGE) {
 		p->left = 0;
 	} else if (w->part == TEXT) {
-		if (!walk_gather(w, p, (uint32_t)w->left))
+		if (!walk_gather(w, p, s->text.bytes, NPY_TEXT_MAX, w->left))
 			return NULL;
-		wrong = walk_npy_text(w->bytes, w->left, w->value);
+		wrong = npy_walk_text(&s->text, w->left, s->size);
 		walk_part(w, RANGE, 0);
-	} else if (walk_npy_head(w, p, &wrong, &text) && !wrong) {
-		if (text > WALK_BYTES || w->have + text > w->value)
+	} else if (npy_walk_front(w, p, &s->text, &n, &wrong) && !wrong) {
+		if (n > NPY_TEXT_MAX || w->have + n > s->size)
 			return "has an array's header longer than numpy's";
-		w->value -= w->have + text;
-		walk_part(w, TEXT, text);
+		s->size -= w->have + n;
+		walk_part(w, TEXT, n);
 	}
 	return wrong;
 }
 
-const char *walk_npz(struct walk *w, struct walk_piece *p)
+static const char *npz_walk_take(struct walk *w, struct walk_piece *p)
 {
-	const char *wrong = walk_jumps(w, p) ? range(w, p) : NULL;
+	struct npz_walk *s = WALK_STATE(struct npz_walk, w);
+	const char *wrong = p->jumps ? npz_walk_range(w, s, p) : NULL;
 
 	while (!wrong) {
 		bool passes = w->part == EXTRA || w->part == DATA || w->part == PASS;
@@ -190,28 +218,30 @@ const char *walk_npz(struct walk *w, struct walk_piece *p)
 		if (!p->left && !(passes && !w->left))
 			return NULL;
 		if (passes || (w->part == COMMENT && w->left))
-			wrong = passed(w, p);
+			wrong = npz_walk_passed(w, s, p);
 		else if (w->part >= ARRAY)
-			wrong = array(w, p);
+			wrong = npz_walk_array(w, s, p);
 		else if (w->part == COMMENT)
 			wrong = "goes on behind its end";
 		else if (w->part == NAME)
-			wrong = walk_gather(w, p, w->field) ? name64(w) : NULL;
-		else if (w->part == END64 && walk_gather(w, p, 12))
-			walk_part(w, PASS, walk_little(w->bytes + 4, 8));
-		else if (w->part == END64_PLACE && walk_gather(w, p, 20))
-			walk_part(w, SIGNATURE, 0);
-		else if (w->part != END64 && w->part != END64_PLACE &&
-			 walk_gather(w, p, fixed[w->part].bytes))
-			wrong = fixed[w->part].take(w);
+			wrong = walk_gather(w, p, s->text.bytes, NPY_TEXT_MAX, s->name_bytes)
+					? npz_walk_name(w, s)
+					: NULL;
+		else if (walk_gather(w, p, s->text.bytes, NPY_TEXT_MAX,
+				     npz_walk_fixed[w->part].bytes))
+			wrong = npz_walk_fixed[w->part].take(w, s);
 	}
 	return wrong;
 }
 
-const char *walk_npz_end(const struct walk *w, uint64_t samples)
+static const char *npz_walk_end(const struct walk *w, uint64_t samples)
 {
+	const struct npz_walk *s = WALK_STATE(const struct npz_walk, w);
+
 	(void)samples;
-	if (w->pass)
+	if (s->directory_at)
 		return w->part == RANGE ? NULL : "ends before its array does";
 	return w->part == COMMENT && !w->left ? NULL : "ends before its directory does";
 }
+
+const struct walk_ops npz_walk = {npz_walk_take, npz_walk_end, true};

@@ -27,29 +27,27 @@
 #include "core/content/fill.h"
 #include "workloads/formats/parquet.h"
 #include "workloads/formats/payload.h"
-#include "workloads/formats/walk.h"
 
-static int parquet_check(const struct format_options *options, uint64_t samples, uint64_t least,
-			 uint64_t largest, struct err *err);
+static int parquet_check(const void *options, uint64_t samples, uint64_t smallest, uint64_t largest,
+			 struct err *err);
 static void parquet_layout(struct layout *l);
 static uint32_t parquet_extents(const struct layout *l, uint64_t sample,
 				struct extent out[FORMAT_EXTENTS_MAX]);
+static void parquet_header(const struct layout *l, uint8_t *out);
 static void parquet_payload(const struct layout *l, uint64_t offset, void *data, uint64_t length);
 static uint64_t parquet_id_place(const struct layout *l, uint64_t sample);
 
+extern const struct walk_ops parquet_walk;
+
 const struct format_ops format_parquet = {
-	.name = "parquet",
-	.help = "Parquet: rows in row groups, columns of given types, plain, not compressed",
-	.begins = "PAR1",
-	.begins_bytes = PARQUET_MARK_BYTES,
+	.magic = {.bytes = "PAR1", .count = PARQUET_MARK_BYTES},
 	.stays_open = true,
-	.unit = 1,
 	.check = parquet_check,
 	.layout = parquet_layout,
 	.extents = parquet_extents,
+	.header = parquet_header,
 	.payload = parquet_payload,
-	.walk = walk_parquet,
-	.walk_end = walk_parquet_end,
+	.walk = &parquet_walk,
 	.id_place = parquet_id_place,
 };
 
@@ -66,35 +64,37 @@ static const struct {
 	const char *name;
 	uint8_t type;
 	uint32_t bytes; /* 0: given */
-} types[] = {
+} parquet_types[] = {
 	{"int8", PARQUET_FIXED, 1},     {"int16", PARQUET_FIXED, 2},
 	{"int32", PARQUET_INT32, 4},    {"int64", PARQUET_INT64, 8},
 	{"float16", PARQUET_FIXED, 2},  {"float32", PARQUET_FLOAT, 4},
 	{"float64", PARQUET_DOUBLE, 8}, {"bytes", PARQUET_FIXED, 0},
 };
 
-static bool run_type(const char *word, size_t length, struct column_run *run)
+static bool parquet_run_type(const char *word, size_t length, struct parquet_run *run)
 {
-	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
-		size_t n = strlen(types[i].name);
+	for (size_t i = 0; i < sizeof(parquet_types) / sizeof(parquet_types[0]); i++) {
+		size_t n = strlen(parquet_types[i].name);
+		uint64_t bytes;
 		char *end;
 
-		if (length < n || strncmp(word, types[i].name, n) != 0)
+		if (length < n || strncmp(word, parquet_types[i].name, n) != 0)
 			continue;
-		run->type = types[i].type;
-		run->bytes = types[i].bytes;
+		run->type = parquet_types[i].type;
+		run->bytes = parquet_types[i].bytes;
 		if (run->bytes)
 			return length == n;
 		if (length < n + 2 || word[n] != ':' || word[n + 1] < '0' || word[n + 1] > '9')
 			return false;
-		run->bytes = strtoull(word + n + 1, &end, 10);
-		return end == word + length && run->bytes && run->bytes <= PARQUET_VALUE_MAX;
+		bytes = strtoull(word + n + 1, &end, 10);
+		run->bytes = (uint32_t)bytes;
+		return end == word + length && bytes && bytes <= PARQUET_VALUE_MAX;
 	}
 	return false;
 }
 
 /* "50 float16 read" */
-static bool run_parse(const char *text, struct column_run *run)
+static bool parquet_run_parse(const char *text, struct parquet_run *run)
 {
 	const char *at = text + strspn(text, " ");
 	char *end;
@@ -106,10 +106,10 @@ static bool run_parse(const char *text, struct column_run *run)
 
 		if (!columns || columns > PARQUET_COLUMNS_MAX || *end != ' ')
 			return false;
-		run->columns = (uint32_t)columns;
+		run->columns = (uint16_t)columns;
 		at = end + strspn(end, " ");
 	}
-	if (!run_type(at, strcspn(at, " "), run))
+	if (!parquet_run_type(at, strcspn(at, " "), run))
 		return false;
 	at += strcspn(at, " ");
 	at += strspn(at, " ");
@@ -118,19 +118,19 @@ static bool run_parse(const char *text, struct column_run *run)
 }
 
 /* The runs that the options name, or one column of sample_bytes; NULL, or the text that names none. */
-static const char *runs_parse(const struct parquet_options *o, uint64_t sample_bytes,
-			      struct column_run runs[FORMAT_RUNS_MAX], uint32_t *count)
+static const char *parquet_runs_parse(const struct parquet_options *o, uint64_t sample_bytes,
+				      struct parquet_run runs[PARQUET_RUNS_MAX], uint32_t *count)
 {
 	bool any = false;
 
 	*count = o->columns.count;
 	if (!o->columns.count) {
-		runs[0] = (struct column_run){1, PARQUET_FIXED, true, sample_bytes};
+		runs[0] = (struct parquet_run){(uint32_t)sample_bytes, 1, PARQUET_FIXED, true};
 		*count = 1;
 		return NULL;
 	}
 	for (uint32_t i = 0; i < *count; i++) {
-		if (!run_parse(o->columns.items[i], &runs[i]))
+		if (!parquet_run_parse(o->columns.items[i], &runs[i]))
 			return o->columns.items[i];
 		any |= runs[i].read;
 	}
@@ -139,32 +139,32 @@ static const char *runs_parse(const struct parquet_options *o, uint64_t sample_b
 	return NULL;
 }
 
-static int parquet_check(const struct format_options *options, uint64_t samples, uint64_t least,
-			 uint64_t largest, struct err *err)
+static int parquet_check(const void *options, uint64_t samples, uint64_t smallest, uint64_t largest,
+			 struct err *err)
 {
-	const struct parquet_options *o = &options->parquet;
-	struct column_run runs[FORMAT_RUNS_MAX];
+	const struct parquet_options *o = options;
+	struct parquet_run runs[PARQUET_RUNS_MAX];
 	uint64_t row = 0, columns = 0;
 	uint32_t count;
 	const char *wrong;
 
 	(void)samples;
-	if (o->columns.count > FORMAT_RUNS_MAX)
-		return err_set(err, -EINVAL, "at most %d runs of columns, not %u", FORMAT_RUNS_MAX,
+	if (o->columns.count > PARQUET_RUNS_MAX)
+		return err_set(err, -EINVAL, "at most %d runs of columns, not %u", PARQUET_RUNS_MAX,
 			       o->columns.count);
-	wrong = runs_parse(o, largest, runs, &count);
+	wrong = parquet_runs_parse(o, largest, runs, &count);
 	if (wrong)
 		return err_set(err, -EINVAL,
 			       "\"%s\" is no run of columns; write it as \"50 float32 read\"",
 			       wrong);
 	for (uint32_t i = 0; i < count; i++) {
-		row += runs[i].columns * runs[i].bytes;
+		row += (uint64_t)runs[i].columns * runs[i].bytes;
 		columns += runs[i].columns;
 	}
 	if (columns > PARQUET_COLUMNS_MAX)
 		return err_set(err, -EINVAL, "at most %d columns, not %" PRIu64,
 			       PARQUET_COLUMNS_MAX, columns);
-	if (o->columns.count && (least != row || largest != row))
+	if (o->columns.count && (smallest != row || largest != row))
 		return err_set(err, -EINVAL,
 			       "a row of these columns has %" PRIu64
 			       " bytes, so must every sample (sample_bytes, without a deviation)",
@@ -174,100 +174,116 @@ static int parquet_check(const struct format_options *options, uint64_t samples,
 	return 0;
 }
 
+/* Of the data set's options, for a layout. */
+static uint64_t parquet_row_group(const struct layout *l)
+{
+	const struct parquet_options *o = l->options;
+
+	return o->row_group;
+}
+
 static void parquet_layout(struct layout *l)
 {
-	uint64_t last = (l->samples - 1) / l->options->parquet.row_group;
+	struct parquet_layout *p = LAYOUT_STATE(struct parquet_layout, l);
+	uint64_t last = (l->samples - 1) / parquet_row_group(l);
+	uint32_t count;
 
-	runs_parse(&l->options->parquet, l->sample_bytes, l->runs, &l->run_count);
-	memcpy(l->header, "PAR1", PARQUET_MARK_BYTES);
-	l->header_bytes = PARQUET_MARK_BYTES;
+	parquet_runs_parse(l->options, l->sample_bytes, p->runs, &count);
+	p->run_count = (uint8_t)count;
+	p->id_run = 0;
 	l->data_offset = PARQUET_MARK_BYTES;
-	l->trailer_bytes = 0;
-	l->gap_at = 0;
-	l->gap_bytes = 0;
-	l->stride = 0;
-	l->id_bytes = 0;
 	l->logical_bytes = 0;
-	l->group_samples = l->options->parquet.row_group;
-	for (uint32_t i = l->run_count; i--;) {
-		if (!l->runs[i].read)
+	l->group_samples = parquet_row_group(l);
+	for (uint32_t i = count; i--;) {
+		if (!p->runs[i].read)
 			continue;
-		l->logical_bytes += l->runs[i].columns * l->runs[i].bytes;
-		if (l->runs[i].bytes >= ID_BYTES) {
+		l->logical_bytes += (uint64_t)p->runs[i].columns * p->runs[i].bytes;
+		if (p->runs[i].bytes >= ID_BYTES) {
 			l->id_bytes = ID_BYTES;
-			l->id_run = i;
+			p->id_run = (uint8_t)i;
 		}
 	}
-	l->group_bytes = parquet_group_bytes(l, 0);
-	l->footer_at = parquet_group_at(l, last) + parquet_group_bytes(l, last);
-	l->size = l->footer_at + parquet_footer_bytes(l) + PARQUET_TAIL_BYTES;
+	p->group_bytes = parquet_group_bytes(l, 0);
+	p->footer_at = parquet_group_at(l, last) + parquet_group_bytes(l, last);
+	l->size = p->footer_at + parquet_footer_bytes(l) + PARQUET_TAIL_BYTES;
 	l->data_bytes = l->size - l->data_offset;
 	l->id_at = l->id_bytes ? parquet_id_place(l, 0) : 0;
 }
 
+static void parquet_header(const struct layout *l, uint8_t *out)
+{
+	(void)l;
+	memcpy(out, "PAR1", PARQUET_MARK_BYTES);
+}
+
 uint64_t parquet_group_rows(const struct layout *l, uint64_t group)
 {
-	uint64_t rows = l->options->parquet.row_group, first = group * rows;
+	uint64_t rows = parquet_row_group(l), first = group * rows;
 
 	return l->samples - first < rows ? l->samples - first : rows;
 }
 
 /* Rows a page of such columns. */
-static uint64_t page_rows(const struct column_run *run)
+static uint64_t parquet_page_rows(const struct parquet_run *run)
 {
 	return run->bytes < PARQUET_PAGE_BYTES ? PARQUET_PAGE_BYTES / run->bytes : 1;
 }
 
-uint64_t parquet_chunk_bytes(const struct column_run *run, uint64_t rows)
+uint64_t parquet_chunk_bytes(const struct parquet_run *run, uint64_t rows)
 {
-	uint64_t pages = (rows + page_rows(run) - 1) / page_rows(run);
+	uint64_t pages = (rows + parquet_page_rows(run) - 1) / parquet_page_rows(run);
 
 	return pages * PARQUET_PAGE_HEADER_BYTES + rows * run->bytes;
 }
 
 uint64_t parquet_group_bytes(const struct layout *l, uint64_t group)
 {
+	const struct parquet_layout *p = LAYOUT_STATE(const struct parquet_layout, l);
 	uint64_t rows = parquet_group_rows(l, group), bytes = 0;
 
-	for (uint32_t i = 0; i < l->run_count; i++)
-		bytes += l->runs[i].columns * parquet_chunk_bytes(&l->runs[i], rows);
+	for (uint32_t i = 0; i < p->run_count; i++)
+		bytes += p->runs[i].columns * parquet_chunk_bytes(&p->runs[i], rows);
 	return bytes;
 }
 
 uint64_t parquet_group_at(const struct layout *l, uint64_t group)
 {
-	return PARQUET_MARK_BYTES + group * l->group_bytes;
+	return PARQUET_MARK_BYTES +
+	       group * LAYOUT_STATE(const struct parquet_layout, l)->group_bytes;
 }
 
 static uint64_t parquet_id_place(const struct layout *l, uint64_t sample)
 {
-	uint64_t group = sample / l->options->parquet.row_group;
-	uint64_t row = sample % l->options->parquet.row_group;
+	const struct parquet_layout *p = LAYOUT_STATE(const struct parquet_layout, l);
+	uint64_t group = sample / parquet_row_group(l);
+	uint64_t row = sample % parquet_row_group(l);
 	uint64_t rows = parquet_group_rows(l, group), at = parquet_group_at(l, group);
-	const struct column_run *run = &l->runs[l->id_run];
+	const struct parquet_run *run = &p->runs[p->id_run];
 
-	for (uint32_t i = 0; i < l->id_run; i++)
-		at += l->runs[i].columns * parquet_chunk_bytes(&l->runs[i], rows);
-	return at + (row / page_rows(run) + 1) * PARQUET_PAGE_HEADER_BYTES + row * run->bytes;
+	for (uint32_t i = 0; i < p->id_run; i++)
+		at += p->runs[i].columns * parquet_chunk_bytes(&p->runs[i], rows);
+	return at + (row / parquet_page_rows(run) + 1) * PARQUET_PAGE_HEADER_BYTES +
+	       row * run->bytes;
 }
 
 static uint32_t parquet_extents(const struct layout *l, uint64_t sample,
 				struct extent out[FORMAT_EXTENTS_MAX])
 {
-	uint64_t group = sample / l->options->parquet.row_group;
+	const struct parquet_layout *p = LAYOUT_STATE(const struct parquet_layout, l);
+	uint64_t group = sample / parquet_row_group(l);
 	uint64_t rows = parquet_group_rows(l, group), at = parquet_group_at(l, group);
 	uint32_t n = 2;
 
 	out[0] = (struct extent){.offset = l->size - PARQUET_TAIL_BYTES,
 				 .length = PARQUET_TAIL_BYTES,
 				 .cache = CACHE_FOR_FILE};
-	out[1] = (struct extent){.offset = l->footer_at,
-				 .length = l->size - PARQUET_TAIL_BYTES - l->footer_at,
+	out[1] = (struct extent){.offset = p->footer_at,
+				 .length = l->size - PARQUET_TAIL_BYTES - p->footer_at,
 				 .cache = CACHE_FOR_FILE};
-	for (uint32_t i = 0; i < l->run_count; i++) {
-		uint64_t bytes = l->runs[i].columns * parquet_chunk_bytes(&l->runs[i], rows);
+	for (uint32_t i = 0; i < p->run_count; i++) {
+		uint64_t bytes = p->runs[i].columns * parquet_chunk_bytes(&p->runs[i], rows);
 
-		if (l->runs[i].read)
+		if (p->runs[i].read)
 			out[n++] = (struct extent){
 				.offset = at, .length = bytes, .cache = CACHE_FOR_GROUP};
 		at += bytes;
@@ -277,10 +293,11 @@ static uint32_t parquet_extents(const struct layout *l, uint64_t sample,
 
 /* The ids of the rows whose values, [at, at + length) of a page that begins with row first, lie at
  * out. */
-static void stamp_rows(const struct layout *l, uint64_t first, uint64_t at, uint8_t *out,
-		       uint64_t length)
+static void parquet_stamp_rows(const struct layout *l, uint64_t first, uint64_t at, uint8_t *out,
+			       uint64_t length)
 {
-	uint64_t width = l->runs[l->id_run].bytes;
+	const struct parquet_layout *p = LAYOUT_STATE(const struct parquet_layout, l);
+	uint64_t width = p->runs[p->id_run].bytes;
 
 	for (uint64_t row = at / width; row * width < at + length; row++) {
 		uint64_t begin = row * width;
@@ -294,9 +311,9 @@ static void stamp_rows(const struct layout *l, uint64_t first, uint64_t at, uint
 }
 
 /* Bytes of one page from position at in it; returns how many were made. */
-static uint64_t make_page(const struct layout *l, const struct column_run *run, bool ids,
-			  uint64_t first, uint64_t rows, uint64_t at, uint64_t offset, uint8_t *out,
-			  uint64_t length)
+static uint64_t parquet_make_page(const struct layout *l, const struct parquet_run *run, bool ids,
+				  uint64_t first, uint64_t rows, uint64_t at, uint64_t offset,
+				  uint8_t *out, uint64_t length)
 {
 	uint8_t header[PARQUET_PAGE_HEADER_BYTES];
 	uint64_t n;
@@ -312,17 +329,19 @@ static uint64_t make_page(const struct layout *l, const struct column_run *run, 
 	n = rows * run->bytes - at < length ? rows * run->bytes - at : length;
 	fill(l->key, offset, out, n);
 	if (ids)
-		stamp_rows(l, first, at, out, n);
+		parquet_stamp_rows(l, first, at, out, n);
 	return n;
 }
 
 /* Bytes of the row groups from file position offset, as far as one page goes. */
-static uint64_t make_group(const struct layout *l, uint64_t offset, uint8_t *out, uint64_t length)
+static uint64_t parquet_make_group(const struct layout *l, uint64_t offset, uint8_t *out,
+				   uint64_t length)
 {
-	uint64_t group = (offset - PARQUET_MARK_BYTES) / l->group_bytes;
+	const struct parquet_layout *p = LAYOUT_STATE(const struct parquet_layout, l);
+	uint64_t group = (offset - PARQUET_MARK_BYTES) / p->group_bytes;
 	uint64_t rows = parquet_group_rows(l, group);
 	uint64_t at = offset - parquet_group_at(l, group), chunk, column, page, first;
-	const struct column_run *run = l->runs;
+	const struct parquet_run *run = p->runs;
 
 	for (;; run++) {
 		chunk = parquet_chunk_bytes(run, rows);
@@ -332,26 +351,27 @@ static uint64_t make_group(const struct layout *l, uint64_t offset, uint8_t *out
 	}
 	column = at / chunk;
 	at %= chunk;
-	page = at / (PARQUET_PAGE_HEADER_BYTES + page_rows(run) * run->bytes);
-	at %= PARQUET_PAGE_HEADER_BYTES + page_rows(run) * run->bytes;
-	first = page * page_rows(run);
-	rows = rows - first < page_rows(run) ? rows - first : page_rows(run);
-	return make_page(l, run, l->id_bytes && run == &l->runs[l->id_run] && column == 0,
-			 group * l->options->parquet.row_group + first, rows, at, offset, out,
-			 length);
+	page = at / (PARQUET_PAGE_HEADER_BYTES + parquet_page_rows(run) * run->bytes);
+	at %= PARQUET_PAGE_HEADER_BYTES + parquet_page_rows(run) * run->bytes;
+	first = page * parquet_page_rows(run);
+	rows = rows - first < parquet_page_rows(run) ? rows - first : parquet_page_rows(run);
+	return parquet_make_page(l, run, l->id_bytes && run == &p->runs[p->id_run] && column == 0,
+				 group * parquet_row_group(l) + first, rows, at, offset, out,
+				 length);
 }
 
 static void parquet_payload(const struct layout *l, uint64_t offset, void *data, uint64_t length)
 {
+	const struct parquet_layout *p = LAYOUT_STATE(const struct parquet_layout, l);
 	uint8_t *out = data;
 
 	while (length) {
-		uint64_t n = l->footer_at - offset;
+		uint64_t n = p->footer_at - offset;
 
-		if (offset < l->footer_at)
-			n = make_group(l, offset, out, n < length ? n : length);
+		if (offset < p->footer_at)
+			n = parquet_make_group(l, offset, out, n < length ? n : length);
 		else
-			n = parquet_footer(l, offset - l->footer_at, out, length);
+			n = parquet_footer(l, offset - p->footer_at, out, length);
 		out += n;
 		offset += n;
 		length -= n;

@@ -23,12 +23,34 @@ enum parquet_type {
 	PARQUET_FIXED = 7
 };
 
+/* Columns of one type, side by side. */
+enum { PARQUET_RUNS_MAX = 8 };
+struct parquet_run {
+	uint32_t bytes; /* per value */
+	uint16_t columns;
+	uint8_t type; /* enum parquet_type */
+	bool read;    /* by loaders */
+};
+
+/* In each layout: its columns, the run whose first column holds the ids, where the footer begins, and
+ * the bytes of a row group but the last. */
+struct parquet_layout {
+	struct parquet_run runs[PARQUET_RUNS_MAX];
+	uint8_t run_count, id_run;
+	uint64_t footer_at, group_bytes;
+};
+
+struct parquet_options {
+	struct texts columns; /* one text per run */
+	uint64_t row_group;   /* rows */
+};
+
 uint64_t parquet_group_rows(const struct layout *l, uint64_t group);
-/* Where it begins in the file, and its bytes. */
+/* Where a row group begins in the file, and its bytes. */
 uint64_t parquet_group_at(const struct layout *l, uint64_t group);
 uint64_t parquet_group_bytes(const struct layout *l, uint64_t group);
-/* Of one column with so many rows, page headers included. */
-uint64_t parquet_chunk_bytes(const struct column_run *run, uint64_t rows);
+/* Bytes of one column chunk of so many rows, page headers included. */
+uint64_t parquet_chunk_bytes(const struct parquet_run *run, uint64_t rows);
 
 void parquet_page_header(uint8_t out[PARQUET_PAGE_HEADER_BYTES], uint64_t rows, uint64_t bytes);
 

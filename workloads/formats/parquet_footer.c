@@ -33,7 +33,7 @@ enum {
 	UNCOMPRESSED = 0
 };
 
-static uint8_t *put_varint(uint8_t *at, uint64_t value, unsigned bytes)
+static uint8_t *footer_put_varint(uint8_t *at, uint64_t value, unsigned bytes)
 {
 	for (unsigned i = 0; i + 1 < bytes; i++, value >>= 7)
 		*at++ = (uint8_t)(value & 0x7f) | 0x80;
@@ -41,42 +41,42 @@ static uint8_t *put_varint(uint8_t *at, uint64_t value, unsigned bytes)
 	return at;
 }
 
-static uint8_t *put_field(uint8_t *at, unsigned step, unsigned type)
+static uint8_t *footer_put_field(uint8_t *at, unsigned step, unsigned type)
 {
 	*at++ = (uint8_t)(step << 4 | type);
 	return at;
 }
 
-static uint8_t *put_i32(uint8_t *at, unsigned step, uint64_t value)
+static uint8_t *footer_put_i32(uint8_t *at, unsigned step, uint64_t value)
 {
-	return put_varint(put_field(at, step, TYPE_I32), value << 1, I32_BYTES);
+	return footer_put_varint(footer_put_field(at, step, TYPE_I32), value << 1, I32_BYTES);
 }
 
-static uint8_t *put_i64(uint8_t *at, unsigned step, uint64_t value)
+static uint8_t *footer_put_i64(uint8_t *at, unsigned step, uint64_t value)
 {
-	return put_varint(put_field(at, step, TYPE_I64), value << 1, I64_BYTES);
+	return footer_put_varint(footer_put_field(at, step, TYPE_I64), value << 1, I64_BYTES);
 }
 
-static uint8_t *put_list(uint8_t *at, unsigned step, unsigned type, uint64_t size)
+static uint8_t *footer_put_list(uint8_t *at, unsigned step, unsigned type, uint64_t size)
 {
-	at = put_field(at, step, TYPE_LIST);
+	at = footer_put_field(at, step, TYPE_LIST);
 	*at++ = (uint8_t)(LIST_LONG | type);
-	return put_varint(at, size, I32_BYTES);
+	return footer_put_varint(at, size, I32_BYTES);
 }
 
-static uint8_t *put_text(uint8_t *at, const char *text, size_t length)
+static uint8_t *footer_put_text(uint8_t *at, const char *text, size_t length)
 {
-	at = put_varint(at, length, 1);
+	at = footer_put_varint(at, length, 1);
 	memcpy(at, text, length);
 	return at + length;
 }
 
-static uint8_t *put_name(uint8_t *at, uint64_t column)
+static uint8_t *footer_put_name(uint8_t *at, uint64_t column)
 {
 	char name[24];
 
 	snprintf(name, sizeof(name), "c%05" PRIu64, column);
-	return put_text(at, name, NAME_BYTES);
+	return footer_put_text(at, name, NAME_BYTES);
 }
 
 /* PageHeader { type, sizes, DataPageHeader { values, encoding, of levels } } */
@@ -84,37 +84,39 @@ void parquet_page_header(uint8_t out[PARQUET_PAGE_HEADER_BYTES], uint64_t rows, 
 {
 	uint8_t *at = out;
 
-	at = put_varint(put_field(at, 1, TYPE_I32), DATA_PAGE << 1, 1);
-	at = put_i32(at, 1, bytes);
-	at = put_i32(at, 1, bytes);
-	at = put_field(at, 2, TYPE_STRUCT);
-	at = put_i32(at, 1, rows);
-	at = put_varint(put_field(at, 1, TYPE_I32), PLAIN << 1, 1);
-	at = put_varint(put_field(at, 1, TYPE_I32), RLE << 1, 1);
-	at = put_varint(put_field(at, 1, TYPE_I32), RLE << 1, 1);
+	at = footer_put_varint(footer_put_field(at, 1, TYPE_I32), DATA_PAGE << 1, 1);
+	at = footer_put_i32(at, 1, bytes);
+	at = footer_put_i32(at, 1, bytes);
+	at = footer_put_field(at, 2, TYPE_STRUCT);
+	at = footer_put_i32(at, 1, rows);
+	at = footer_put_varint(footer_put_field(at, 1, TYPE_I32), PLAIN << 1, 1);
+	at = footer_put_varint(footer_put_field(at, 1, TYPE_I32), RLE << 1, 1);
+	at = footer_put_varint(footer_put_field(at, 1, TYPE_I32), RLE << 1, 1);
 	put_little(at, 0, 2); /* both structs end */
 }
 
-static uint64_t columns_of(const struct layout *l)
+static uint64_t footer_columns_of(const struct layout *l)
 {
+	const struct parquet_layout *p = LAYOUT_STATE(const struct parquet_layout, l);
 	uint64_t columns = 0;
 
-	for (uint32_t i = 0; i < l->run_count; i++)
-		columns += l->runs[i].columns;
+	for (uint32_t i = 0; i < p->run_count; i++)
+		columns += p->runs[i].columns;
 	return columns;
 }
 
-static uint64_t groups_of(const struct layout *l)
+static uint64_t footer_groups_of(const struct layout *l)
 {
-	uint64_t rows = l->options->parquet.row_group;
+	const struct parquet_options *o = l->options;
 
-	return (l->samples + rows - 1) / rows;
+	return (l->samples + o->row_group - 1) / o->row_group;
 }
 
 /* The run of a column, and the column's number in it. */
-static const struct column_run *run_of(const struct layout *l, uint64_t column, uint64_t *in_run)
+static const struct parquet_run *footer_run_of(const struct layout *l, uint64_t column,
+					       uint64_t *in_run)
 {
-	const struct column_run *run = l->runs;
+	const struct parquet_run *run = LAYOUT_STATE(const struct parquet_layout, l)->runs;
 
 	while (column >= run->columns) {
 		column -= run->columns;
@@ -125,89 +127,92 @@ static const struct column_run *run_of(const struct layout *l, uint64_t column, 
 }
 
 /* FileMetaData { version, schema [ root, … */
-static uint32_t make_head(const struct layout *l, uint8_t *out)
+static uint32_t footer_make_head(const struct layout *l, uint8_t *out)
 {
-	uint8_t *at = put_i32(out, 1, 2);
+	uint8_t *at = footer_put_i32(out, 1, 2);
 
-	at = put_list(at, 1, TYPE_STRUCT, columns_of(l) + 1);
-	at = put_text(put_field(at, 4, TYPE_BINARY), "schema", 6);
-	at = put_i32(at, 1, columns_of(l));
+	at = footer_put_list(at, 1, TYPE_STRUCT, footer_columns_of(l) + 1);
+	at = footer_put_text(footer_put_field(at, 4, TYPE_BINARY), "schema", 6);
+	at = footer_put_i32(at, 1, footer_columns_of(l));
 	*at++ = 0;
 	return (uint32_t)(at - out);
 }
 
 /* … SchemaElement { type, type_length, repetition, name } … */
-static uint32_t make_schema(const struct layout *l, uint64_t column, uint8_t *out)
+static uint32_t footer_make_schema(const struct layout *l, uint64_t column, uint8_t *out)
 {
 	uint64_t in_run;
-	const struct column_run *run = run_of(l, column, &in_run);
-	uint8_t *at = put_varint(put_field(out, 1, TYPE_I32), (uint64_t)run->type << 1, 1);
+	const struct parquet_run *run = footer_run_of(l, column, &in_run);
+	uint8_t *at =
+		footer_put_varint(footer_put_field(out, 1, TYPE_I32), (uint64_t)run->type << 1, 1);
 
-	at = put_i32(at, 1, run->bytes);
-	at = put_varint(put_field(at, 1, TYPE_I32), REQUIRED << 1, 1);
-	at = put_name(put_field(at, 1, TYPE_BINARY), column);
+	at = footer_put_i32(at, 1, run->bytes);
+	at = footer_put_varint(footer_put_field(at, 1, TYPE_I32), REQUIRED << 1, 1);
+	at = footer_put_name(footer_put_field(at, 1, TYPE_BINARY), column);
 	*at++ = 0;
 	return (uint32_t)(at - out);
 }
 
 /* … ], num_rows, row_groups [ … */
-static uint32_t make_middle(const struct layout *l, uint8_t *out)
+static uint32_t footer_make_middle(const struct layout *l, uint8_t *out)
 {
-	uint8_t *at = put_i64(out, 1, l->samples);
+	uint8_t *at = footer_put_i64(out, 1, l->samples);
 
-	return (uint32_t)(put_list(at, 1, TYPE_STRUCT, groups_of(l)) - out);
+	return (uint32_t)(footer_put_list(at, 1, TYPE_STRUCT, footer_groups_of(l)) - out);
 }
 
 /* … RowGroup { columns [ … */
-static uint32_t make_group_head(const struct layout *l, uint8_t *out)
+static uint32_t footer_make_group_head(const struct layout *l, uint8_t *out)
 {
-	return (uint32_t)(put_list(out, 1, TYPE_STRUCT, columns_of(l)) - out);
+	return (uint32_t)(footer_put_list(out, 1, TYPE_STRUCT, footer_columns_of(l)) - out);
 }
 
 /* … ColumnChunk { file_offset, ColumnMetaData { type, encodings, path, codec, num_values, sizes,
  * data_page_offset } } … */
-static uint32_t make_chunk(const struct layout *l, uint64_t group, uint64_t column, uint8_t *out)
+static uint32_t footer_make_chunk(const struct layout *l, uint64_t group, uint64_t column,
+				  uint8_t *out)
 {
+	const struct parquet_run *runs = LAYOUT_STATE(const struct parquet_layout, l)->runs;
 	uint64_t rows = parquet_group_rows(l, group), offset = parquet_group_at(l, group), in_run;
-	const struct column_run *run = run_of(l, column, &in_run);
+	const struct parquet_run *run = footer_run_of(l, column, &in_run);
 	uint64_t bytes = parquet_chunk_bytes(run, rows);
 	uint8_t *at = out;
 
-	for (const struct column_run *r = l->runs; r < run; r++)
+	for (const struct parquet_run *r = runs; r < run; r++)
 		offset += r->columns * parquet_chunk_bytes(r, rows);
 	offset += in_run * bytes;
-	at = put_i64(at, 2, offset);
-	at = put_field(at, 1, TYPE_STRUCT);
-	at = put_varint(put_field(at, 1, TYPE_I32), (uint64_t)run->type << 1, 1);
-	at = put_field(at, 1, TYPE_LIST);
+	at = footer_put_i64(at, 2, offset);
+	at = footer_put_field(at, 1, TYPE_STRUCT);
+	at = footer_put_varint(footer_put_field(at, 1, TYPE_I32), (uint64_t)run->type << 1, 1);
+	at = footer_put_field(at, 1, TYPE_LIST);
 	*at++ = 1 << 4 | TYPE_I32;
 	*at++ = PLAIN << 1;
-	at = put_field(at, 1, TYPE_LIST);
+	at = footer_put_field(at, 1, TYPE_LIST);
 	*at++ = 1 << 4 | TYPE_BINARY;
-	at = put_name(at, column);
-	at = put_varint(put_field(at, 1, TYPE_I32), UNCOMPRESSED << 1, 1);
-	at = put_i64(at, 1, rows);
-	at = put_i64(at, 1, bytes);
-	at = put_i64(at, 1, bytes);
-	at = put_i64(at, 2, offset);
+	at = footer_put_name(at, column);
+	at = footer_put_varint(footer_put_field(at, 1, TYPE_I32), UNCOMPRESSED << 1, 1);
+	at = footer_put_i64(at, 1, rows);
+	at = footer_put_i64(at, 1, bytes);
+	at = footer_put_i64(at, 1, bytes);
+	at = footer_put_i64(at, 2, offset);
 	at = put_little(at, 0, 2); /* both structs end */
 	return (uint32_t)(at - out);
 }
 
 /* … ], total_byte_size, num_rows } … */
-static uint32_t make_group_tail(const struct layout *l, uint64_t group, uint8_t *out)
+static uint32_t footer_make_group_tail(const struct layout *l, uint64_t group, uint8_t *out)
 {
-	uint8_t *at = put_i64(out, 1, parquet_group_bytes(l, group));
+	uint8_t *at = footer_put_i64(out, 1, parquet_group_bytes(l, group));
 
-	at = put_i64(at, 1, parquet_group_rows(l, group));
+	at = footer_put_i64(at, 1, parquet_group_rows(l, group));
 	*at++ = 0;
 	return (uint32_t)(at - out);
 }
 
 /* … ], created_by }, and behind the footer its length and the mark. */
-static uint32_t make_end(const struct layout *l, uint8_t *out)
+static uint32_t footer_make_end(const struct layout *l, uint8_t *out)
 {
-	uint8_t *at = put_text(put_field(out, 2, TYPE_BINARY), "haul", 4);
+	uint8_t *at = footer_put_text(footer_put_field(out, 2, TYPE_BINARY), "haul", 4);
 
 	*at++ = 0;
 	at = put_little(at, parquet_footer_bytes(l), 4);
@@ -216,83 +221,83 @@ static uint32_t make_end(const struct layout *l, uint8_t *out)
 }
 
 /* Lengths of the elements. */
-struct lengths {
+struct footer_lengths {
 	uint64_t head, schema, middle, group_head, chunk, group_tail, end;
 	uint64_t schemas, group, groups; /* all columns', one row group, all row groups */
 };
 
-static void lengths_of(const struct layout *l, struct lengths *n)
+static void footer_lengths_of(const struct layout *l, struct footer_lengths *n)
 {
 	uint8_t element[ELEMENT_MAX];
 
-	n->head = make_head(l, element);
-	n->schema = make_schema(l, 0, element);
-	n->middle = make_middle(l, element);
-	n->group_head = make_group_head(l, element);
-	n->chunk = make_chunk(l, 0, 0, element);
-	n->group_tail = make_group_tail(l, 0, element);
+	n->head = footer_make_head(l, element);
+	n->schema = footer_make_schema(l, 0, element);
+	n->middle = footer_make_middle(l, element);
+	n->group_head = footer_make_group_head(l, element);
+	n->chunk = footer_make_chunk(l, 0, 0, element);
+	n->group_tail = footer_make_group_tail(l, 0, element);
 	n->end = 1 + 1 + 4 + 1;
-	n->schemas = columns_of(l) * n->schema;
-	n->group = n->group_head + columns_of(l) * n->chunk + n->group_tail;
-	n->groups = groups_of(l) * n->group;
+	n->schemas = footer_columns_of(l) * n->schema;
+	n->group = n->group_head + footer_columns_of(l) * n->chunk + n->group_tail;
+	n->groups = footer_groups_of(l) * n->group;
 }
 
 uint64_t parquet_footer_bytes(const struct layout *l)
 {
-	struct lengths n;
+	struct footer_lengths n;
 
-	lengths_of(l, &n);
+	footer_lengths_of(l, &n);
 	return n.head + n.schemas + n.middle + n.groups + n.end;
 }
 
 /* The element of the row groups at position *at, which becomes the position in it. */
-static uint32_t make_in_groups(const struct layout *l, const struct lengths *n, uint64_t *at,
-			       uint8_t *out)
+static uint32_t footer_make_in_groups(const struct layout *l, const struct footer_lengths *n,
+				      uint64_t *at, uint8_t *out)
 {
 	uint64_t group = *at / n->group;
 	uint64_t column;
 
 	*at %= n->group;
 	if (*at < n->group_head)
-		return make_group_head(l, out);
+		return footer_make_group_head(l, out);
 	*at -= n->group_head;
 	column = *at / n->chunk;
-	if (column < columns_of(l)) {
+	if (column < footer_columns_of(l)) {
 		*at %= n->chunk;
-		return make_chunk(l, group, column, out);
+		return footer_make_chunk(l, group, column, out);
 	}
-	*at -= columns_of(l) * n->chunk;
-	return make_group_tail(l, group, out);
+	*at -= footer_columns_of(l) * n->chunk;
+	return footer_make_group_tail(l, group, out);
 }
 
-static uint32_t make_element(const struct layout *l, uint64_t *at, uint8_t *out)
+static uint32_t footer_make_element(const struct layout *l, uint64_t *at, uint8_t *out)
 {
-	struct lengths n;
+	struct footer_lengths n;
 
-	lengths_of(l, &n);
+	footer_lengths_of(l, &n);
 	if (*at < n.head)
-		return make_head(l, out);
+		return footer_make_head(l, out);
 	*at -= n.head;
 	if (*at < n.schemas) {
 		uint64_t column = *at / n.schema;
 
 		*at %= n.schema;
-		return make_schema(l, column, out);
+		return footer_make_schema(l, column, out);
 	}
 	*at -= n.schemas;
 	if (*at < n.middle)
-		return make_middle(l, out);
+		return footer_make_middle(l, out);
 	*at -= n.middle;
 	if (*at < n.groups)
-		return make_in_groups(l, &n, at, out);
+		return footer_make_in_groups(l, &n, at, out);
 	*at -= n.groups;
-	return make_end(l, out);
+	return footer_make_end(l, out);
 }
 
 uint64_t parquet_footer(const struct layout *l, uint64_t at, uint8_t *out, uint64_t length)
 {
 	uint8_t element[ELEMENT_MAX];
-	uint64_t n = make_element(l, &at, element) - at;
+	uint64_t n = footer_make_element(l, &at, element) - at;
 
 	n = n < length ? n : length;
 	memcpy(out, element + at, n);

@@ -1,8 +1,10 @@
-/* parquet, as haul reads its own: the tail, the footer in front of it, and of the columns read page by page. The
- * footer's chunks follow each other from the file's mark to the footer, its groups' rows are the file's; a page's
- * bytes, those that its header says, end with the columns. */
+/* parquet, as haul reads its own files: the tail, the footer in front of it, and the columns that are
+ * read, page by page. The footer's column chunks must follow each other from the file's mark to the
+ * footer, and the rows of its row groups must be the file's. The bytes of a page, as its header says,
+ * must end where the columns end. */
 #include <string.h>
 
+#include "workloads/formats/thrift.h"
 #include "workloads/formats/walk.h"
 
 enum { TAIL, FOOTER, PAGE, HEADER, VALUES };
@@ -17,96 +19,104 @@ enum {
 	PAGE_BYTES = 0x2,
 	PAGE_STORED = 0x3
 };
-/* w->ends, of the footer */
-enum { FILE_ROWS, GROUPS_ROWS, VALUES_COUNT, BYTES };
 
-static const char *tail(struct walk *w)
+struct parquet_walk {
+	struct thrift thrift;
+	uint64_t footer_at;
+	uint64_t chunks_end; /* of the chunks that the footer has described so far */
+	uint64_t file_rows, group_rows, chunk_values, chunk_bytes; /* as the footer says */
+	uint64_t page_bytes;
+	bool page_said; /* the page's header has said how many bytes follow */
+	uint8_t tail[TAIL_BYTES];
+};
+
+static const char *parquet_walk_tail(struct walk *w, struct parquet_walk *s)
 {
-	uint64_t length = walk_little(w->bytes, 4);
+	uint64_t length = walk_little(s->tail, 4);
 
-	if (memcmp(w->bytes + 4, "PAR1", MARK_BYTES) != 0)
+	if (memcmp(s->tail + 4, "PAR1", MARK_BYTES) != 0)
 		return "has no mark at its end";
 	if (w->size < TAIL_BYTES + MARK_BYTES || length > w->size - TAIL_BYTES - MARK_BYTES)
 		return "has a footer longer than the file";
-	w->value = w->size - TAIL_BYTES - length;
-	w->at = MARK_BYTES;
+	s->footer_at = w->size - TAIL_BYTES - length;
+	s->chunks_end = MARK_BYTES;
 	walk_part(w, FOOTER, length);
 	return NULL;
 }
 
-static const char *footer_number(struct walk *w)
+static const char *parquet_walk_footer_number(struct parquet_walk *s)
 {
-	uint64_t value = w->thrift.value >> 1; /* zigzag: negative ones are too large */
+	uint64_t value = s->thrift.value >> 1; /* zigzag: negative numbers are too large */
 
-	if (w->thrift.value & 1)
+	if (s->thrift.value & 1)
 		value = UINT64_MAX >> 1;
-	switch (thrift_path(&w->thrift)) {
+	switch (thrift_path(&s->thrift)) {
 	case ROWS:
-		w->ends[FILE_ROWS] = value;
+		s->file_rows = value;
 		return NULL;
 	case GROUP_ROWS:
-		w->ends[GROUPS_ROWS] += value;
-		return value == w->ends[VALUES_COUNT] ? NULL
-						      : "a row group's rows are not its columns'";
+		s->group_rows += value;
+		return value == s->chunk_values ? NULL : "a row group's rows are not its columns'";
 	case CHUNK_VALUES:
-		w->ends[VALUES_COUNT] = value;
+		s->chunk_values = value;
 		return NULL;
 	case CHUNK_BYTES:
-		w->ends[BYTES] = value;
+		s->chunk_bytes = value;
 		return NULL;
 	case CHUNK_AT:
-		if (value != w->at || w->ends[BYTES] > w->value - w->at)
+		if (value != s->chunks_end || s->chunk_bytes > s->footer_at - s->chunks_end)
 			return "a column's pages are not where the ones before end";
-		w->at += w->ends[BYTES];
+		s->chunks_end += s->chunk_bytes;
 		return NULL;
 	default:
 		return NULL;
 	}
 }
 
-static const char *footer_over(struct walk *w)
+static const char *parquet_walk_footer_over(struct walk *w, struct parquet_walk *s)
 {
 	if (w->left)
 		return "the footer ends before its length";
-	if (w->at != w->value)
+	if (s->chunks_end != s->footer_at)
 		return "the columns do not end where the footer begins";
-	if (w->ends[GROUPS_ROWS] != w->ends[FILE_ROWS])
+	if (s->group_rows != s->file_rows)
 		return "the row groups' rows are not the file's";
 	walk_part(w, PAGE, 0);
 	return NULL;
 }
 
-static const char *page_number(struct walk *w)
+static const char *parquet_walk_page_number(struct parquet_walk *s)
 {
-	uint64_t value = w->thrift.value >> 1;
+	uint64_t value = s->thrift.value >> 1;
 
-	if (thrift_path(&w->thrift) == PAGE_BYTES)
-		w->count = value;
-	if (thrift_path(&w->thrift) != PAGE_STORED)
+	if (thrift_path(&s->thrift) == PAGE_BYTES)
+		s->page_bytes = value;
+	if (thrift_path(&s->thrift) != PAGE_STORED)
 		return NULL;
-	w->sum = 1;
-	return value == w->count && !(w->thrift.value & 1)
+	s->page_said = true;
+	return value == s->page_bytes && !(s->thrift.value & 1)
 		       ? NULL
 		       : "a page is not stored in as many bytes as it has";
 }
 
-static const char *page_over(struct walk *w, uint64_t at)
+static const char *parquet_walk_page_over(struct walk *w, struct parquet_walk *s, uint64_t at)
 {
-	if (!w->sum)
+	if (!s->page_said)
 		return "a page does not say how many bytes it has";
-	if (at > w->value || w->count > w->value - at)
+	if (at > s->footer_at || s->page_bytes > s->footer_at - at)
 		return "a page goes on in the footer";
-	walk_part(w, w->count ? VALUES : PAGE, w->count);
+	walk_part(w, s->page_bytes ? VALUES : PAGE, s->page_bytes);
 	return NULL;
 }
 
 /* Of the footer, or of a page's header, to the next number. */
-static const char *metadata(struct walk *w, struct walk_piece *p)
+static const char *parquet_walk_metadata(struct walk *w, struct parquet_walk *s,
+					 struct walk_piece *p)
 {
 	bool footer = w->part == FOOTER;
 	uint64_t most = footer && w->left < p->left ? w->left : p->left, used;
 	const uint8_t *at = p->at;
-	enum thrift_event event = thrift_next(&w->thrift, &at, p->at + most);
+	enum thrift_event event = thrift_next(&s->thrift, &at, p->at + most);
 
 	used = (uint64_t)(at - p->at);
 	p->at = at;
@@ -114,23 +124,25 @@ static const char *metadata(struct walk *w, struct walk_piece *p)
 	p->left -= used;
 	w->left -= footer ? used : 0;
 	if (event == THRIFT_WRONG)
-		return "its metadata are no Thrift";
+		return "its metadata are not Thrift";
 	if (event == THRIFT_NUMBER)
-		return footer ? footer_number(w) : page_number(w);
+		return footer ? parquet_walk_footer_number(s) : parquet_walk_page_number(s);
 	if (event == THRIFT_OVER)
-		return footer ? footer_over(w) : page_over(w, p->offset);
+		return footer ? parquet_walk_footer_over(w, s)
+			      : parquet_walk_page_over(w, s, p->offset);
 	return footer && !w->left ? "the footer does not end with its length" : NULL;
 }
 
 /* What is read first ends the file, then comes the footer, then columns. */
-static const char *jumps(const struct walk *w, const struct walk_piece *p)
+static const char *parquet_walk_jump(const struct walk *w, const struct parquet_walk *s,
+				     const struct walk_piece *p)
 {
 	switch (w->part) {
 	case TAIL:
 		return w->have || p->offset + TAIL_BYTES != w->size ? "is not read from its end"
 								    : NULL;
 	case FOOTER:
-		return p->offset == w->value && !w->thrift.depth && !w->thrift.shift
+		return p->offset == s->footer_at && !s->thrift.depth && !s->thrift.shift
 			       ? NULL
 			       : "the footer is not where the file's end says";
 	case PAGE:
@@ -140,20 +152,22 @@ static const char *jumps(const struct walk *w, const struct walk_piece *p)
 	}
 }
 
-const char *walk_parquet(struct walk *w, struct walk_piece *p)
+static const char *parquet_walk_take(struct walk *w, struct walk_piece *p)
 {
-	const char *wrong = walk_jumps(w, p) ? jumps(w, p) : NULL;
+	struct parquet_walk *s = WALK_STATE(struct parquet_walk, w);
+	const char *wrong = p->jumps ? parquet_walk_jump(w, s, p) : NULL;
 	const uint8_t *span;
 
 	while (!wrong && p->left) {
 		switch (w->part) {
 		case TAIL:
-			wrong = walk_gather(w, p, TAIL_BYTES) ? tail(w) : NULL;
+			if (walk_gather(w, p, s->tail, sizeof(s->tail), TAIL_BYTES))
+				wrong = parquet_walk_tail(w, s);
 			break;
 		case PAGE:
-			w->thrift = (struct thrift){0};
-			w->count = 0;
-			w->sum = 0; /* 1: the header has said how many bytes follow */
+			s->thrift = (struct thrift){0};
+			s->page_bytes = 0;
+			s->page_said = false;
 			w->part = HEADER;
 			break;
 		case VALUES:
@@ -162,16 +176,20 @@ const char *walk_parquet(struct walk *w, struct walk_piece *p)
 				w->part = PAGE;
 			break;
 		default:
-			wrong = metadata(w, p);
+			wrong = parquet_walk_metadata(w, s, p);
 			break;
 		}
 	}
 	return wrong;
 }
 
-const char *walk_parquet_end(const struct walk *w, uint64_t samples)
+static const char *parquet_walk_end(const struct walk *w, uint64_t samples)
 {
+	const struct parquet_walk *s = WALK_STATE(const struct parquet_walk, w);
+
 	if (w->part != PAGE)
 		return "ends inside a page, or its footer";
-	return w->ends[FILE_ROWS] == samples ? NULL : "has another number of rows than samples";
+	return s->file_rows == samples ? NULL : "has another number of rows than samples";
 }
+
+const struct walk_ops parquet_walk = {parquet_walk_take, parquet_walk_end, false};

@@ -22,7 +22,7 @@
 #include "core/content/fill.h"
 #include "workloads/formats/crc32.h"
 #include "workloads/formats/payload.h"
-#include "workloads/formats/walk.h"
+#include "workloads/formats/picture.h"
 
 enum {
 	CHUNK_BYTES = 12, /* of a PNG chunk beside its data: length, type, CRC-32 */
@@ -40,47 +40,53 @@ enum {
 		      CHUNK_BYTES + ADLER_BYTES + CHUNK_BYTES,
 	PIXEL_BYTES = 3,
 	WIDTH_MAX = 2730, /* a row, and so the padding, is at most a block */
+	HEADER_BYTES = PADDING_AT + CHUNK_BYTES - CRC_BYTES + ID_BYTES,
 	SIZE_MIN = FIXED_BYTES + BLOCK_EXTRA + 1 + PIXEL_BYTES,
 	PIECE_MAX = BLOCK + 64
 };
 
-static int png_check(const struct format_options *options, uint64_t samples, uint64_t least,
-		     uint64_t largest, struct err *err);
+static int png_check(const void *options, uint64_t samples, uint64_t smallest, uint64_t largest,
+		     struct err *err);
 static void png_layout(struct layout *l);
+static void png_make_header(const struct layout *l, uint8_t *out);
 static void png_payload(const struct layout *l, uint64_t offset, void *data, uint64_t length);
 
+extern const struct walk_ops png_walk;
+
 const struct format_ops format_png = {
-	.name = "png",
-	.help = "one picture a file, of exactly the sample's size, stored",
-	.begins = "\x89PNG\r\n\x1a\n",
-	.begins_bytes = 8,
-	.unit = PIECE_MAX,
+	.magic = {.bytes = "\x89PNG\r\n\x1a\n", .count = 8},
 	.check = png_check,
 	.layout = png_layout,
 	.extents = payload_whole_file,
+	.header = png_make_header,
 	.payload = png_payload,
-	.walk = walk_png,
-	.walk_end = walk_png_end,
+	.walk = &png_walk,
 };
 
-static int png_check(const struct format_options *options, uint64_t samples, uint64_t least,
-		     uint64_t largest, struct err *err)
+/* In pixels. */
+struct png_shape {
+	uint64_t width, height;
+};
+
+static int png_check(const void *options, uint64_t samples, uint64_t smallest, uint64_t largest,
+		     struct err *err)
 {
 	(void)options;
-	return payload_check_picture("png", samples, least, largest, SIZE_MIN, err);
+	return picture_check("png", samples, smallest, largest, SIZE_MIN, err);
 }
 
 /* The data part's pieces: the padding with the zlib head; blocks; the end. */
-struct pieces {
+struct png_pieces {
 	uint64_t row_bytes, pixel_bytes, blocks;
 	uint64_t padding, blocks_at, end_at; /* positions in the file */
 };
 
-static struct pieces pieces_of(const struct layout *l)
+static struct png_pieces png_pieces_of(const struct layout *l)
 {
-	struct pieces p = {.row_bytes = 1 + (uint64_t)l->width * PIXEL_BYTES};
+	const struct png_shape *shape = LAYOUT_STATE(const struct png_shape, l);
+	struct png_pieces p = {.row_bytes = 1 + shape->width * PIXEL_BYTES};
 
-	p.pixel_bytes = p.row_bytes * l->height;
+	p.pixel_bytes = p.row_bytes * shape->height;
 	p.blocks = (p.pixel_bytes + BLOCK - 1) / BLOCK;
 	p.padding = l->size - FIXED_BYTES - p.pixel_bytes - p.blocks * BLOCK_EXTRA;
 	p.blocks_at = l->data_offset + p.padding + CRC_BYTES + CHUNK_BYTES + ZLIB_HEAD_BYTES;
@@ -89,22 +95,23 @@ static struct pieces pieces_of(const struct layout *l)
 }
 
 /* Nearly as wide as high, and as many rows as there is room for. */
-static void choose_shape(struct layout *l)
+static void png_layout(struct layout *l)
 {
-	uint64_t room = l->size - FIXED_BYTES;
+	struct png_shape *shape = LAYOUT_STATE(struct png_shape, l);
+	uint64_t room = l->sample_bytes - FIXED_BYTES;
 	uint64_t width = (uint64_t)sqrt((double)(room - BLOCK_EXTRA) / PIXEL_BYTES);
 	uint64_t pixel_bytes = room / (BLOCK + BLOCK_EXTRA) * BLOCK;
 	uint64_t rest = room % (BLOCK + BLOCK_EXTRA);
 
 	if (rest > BLOCK_EXTRA)
 		pixel_bytes += rest - BLOCK_EXTRA;
-	width = width < 1 ? 1 : width > WIDTH_MAX ? WIDTH_MAX : width;
-	l->width = (uint32_t)width;
-	l->height = (uint32_t)(pixel_bytes / (1 + width * PIXEL_BYTES));
+	shape->width = width < 1 ? 1 : width > WIDTH_MAX ? WIDTH_MAX : width;
+	shape->height = pixel_bytes / (1 + shape->width * PIXEL_BYTES);
+	picture_layout(l, HEADER_BYTES);
 }
 
 /* A chunk's length and type; its data follows. */
-static uint8_t *put_chunk(uint8_t *at, const char type[TYPE_BYTES + 1], uint64_t length)
+static uint8_t *png_put_chunk(uint8_t *at, const char type[TYPE_BYTES + 1], uint64_t length)
 {
 	at = put_big(at, length, 4);
 	memcpy(at, type, TYPE_BYTES);
@@ -112,7 +119,7 @@ static uint8_t *put_chunk(uint8_t *at, const char type[TYPE_BYTES + 1], uint64_t
 }
 
 /* The CRC-32 of the chunk whose data, of that length, ends here. */
-static uint8_t *put_crc(uint8_t *end, uint64_t length)
+static uint8_t *png_put_crc(uint8_t *end, uint64_t length)
 {
 	uint32_t reg =
 		crc32_run(CRC32_START, end - length - TYPE_BYTES, (size_t)length + TYPE_BYTES);
@@ -120,51 +127,48 @@ static uint8_t *put_crc(uint8_t *end, uint64_t length)
 	return put_big(end, ~reg, CRC_BYTES);
 }
 
-static void png_layout(struct layout *l)
+/* The begin of the chunk with id and padding. */
+static uint8_t *png_put_id(uint8_t *at, const struct layout *l, const struct png_pieces *p)
 {
-	uint8_t *at = l->header;
+	at = png_put_chunk(at, "haUl", ID_BYTES + p->padding);
+	return put_little(at, l->first_id, ID_BYTES);
+}
 
-	l->size = l->sample_bytes;
-	choose_shape(l);
-	memcpy(at, "\x89PNG\r\n\x1a\n", SIGNATURE_BYTES);
-	at = put_chunk(at + SIGNATURE_BYTES, "IHDR", IHDR_BYTES);
-	at = put_big(at, l->width, 4);
-	at = put_big(at, l->height, 4);
-	*at++ = 8; /* bits a colour */
+static void png_make_header(const struct layout *l, uint8_t *out)
+{
+	const struct png_shape *shape = LAYOUT_STATE(const struct png_shape, l);
+	struct png_pieces p = png_pieces_of(l);
+	uint8_t *at = out + SIGNATURE_BYTES;
+
+	memcpy(out, "\x89PNG\r\n\x1a\n", SIGNATURE_BYTES);
+	at = png_put_chunk(at, "IHDR", IHDR_BYTES);
+	at = put_big(at, shape->width, 4);
+	at = put_big(at, shape->height, 4);
+	*at++ = 8; /* bits per colour */
 	*at++ = 2; /* red, green, blue */
 	at = put_little(at, 0, 3);
-	at = put_crc(at, IHDR_BYTES);
-	l->data_offset = PADDING_AT + CHUNK_BYTES - CRC_BYTES + ID_BYTES;
-	at = put_chunk(at, "haUl", ID_BYTES + pieces_of(l).padding);
-	at = put_little(at, l->first_id, ID_BYTES);
-
-	l->header_bytes = (uint32_t)(at - l->header);
-	l->data_bytes = l->size - l->data_offset;
-	l->stride = l->size;
-	l->id_at = l->data_offset - ID_BYTES;
-	l->id_bytes = ID_BYTES;
-	l->trailer_bytes = 0;
-	l->gap_at = 0;
-	l->gap_bytes = 0;
+	png_put_id(png_put_crc(at, IHDR_BYTES), l, &p);
 }
 
 /* The padding, behind the id, and the zlib head. */
-static void make_padding(const struct layout *l, const struct pieces *p, uint8_t *out)
+static void png_make_padding(const struct layout *l, const struct png_pieces *p, uint8_t *out)
 {
-	uint32_t reg =
-		crc32_run(CRC32_START, l->header + PADDING_AT + 4, (size_t)TYPE_BYTES + ID_BYTES);
+	uint8_t id[CHUNK_BYTES - CRC_BYTES + ID_BYTES];
+	uint32_t reg;
 
+	png_put_id(id, l, p);
+	reg = crc32_run(CRC32_START, id + 4, (size_t)TYPE_BYTES + ID_BYTES);
 	fill(l->key, PICTURE_PADDING_STREAM, out, p->padding);
 	reg = crc32_run(reg, out, p->padding);
 	out = put_big(out + p->padding, ~reg, CRC_BYTES);
-	out = put_chunk(out, "IDAT", ZLIB_HEAD_BYTES);
+	out = png_put_chunk(out, "IDAT", ZLIB_HEAD_BYTES);
 	out = put_big(out, 0x7801, ZLIB_HEAD_BYTES);
-	put_crc(out, ZLIB_HEAD_BYTES);
+	png_put_crc(out, ZLIB_HEAD_BYTES);
 }
 
 /* Pixels as deflate sees them: each row begins with its filter, 0. */
-static void make_pixels(const struct layout *l, const struct pieces *p, uint64_t at, uint8_t *out,
-			uint64_t length)
+static void png_make_pixels(const struct layout *l, const struct png_pieces *p, uint64_t at,
+			    uint8_t *out, uint64_t length)
 {
 	fill(l->key, at, out, length);
 	for (uint64_t i = (p->row_bytes - at % p->row_bytes) % p->row_bytes; i < length;
@@ -172,7 +176,7 @@ static void make_pixels(const struct layout *l, const struct pieces *p, uint64_t
 		out[i] = 0;
 }
 
-static uint64_t block_bytes(const struct pieces *p, uint64_t block)
+static uint64_t png_block_bytes(const struct png_pieces *p, uint64_t block)
 {
 	uint64_t rest = p->pixel_bytes - block * BLOCK;
 
@@ -180,60 +184,60 @@ static uint64_t block_bytes(const struct pieces *p, uint64_t block)
 }
 
 /* The Adler-32 of the pixels so far, one block after the other from the first. */
-struct running {
+struct png_sum {
 	uint64_t next;
 	uint32_t adler;
 };
 
-static void sum_block(const struct pieces *p, uint64_t block, const uint8_t *pixels,
-		      struct running *sum)
+static void png_sum_block(const struct png_pieces *p, uint64_t block, const uint8_t *pixels,
+			  struct png_sum *sum)
 {
 	if (block == 0)
-		*sum = (struct running){.adler = 1};
+		*sum = (struct png_sum){.adler = 1};
 	if (block != sum->next)
 		return;
-	sum->adler = isal_adler32(sum->adler, pixels, block_bytes(p, block));
+	sum->adler = isal_adler32(sum->adler, pixels, png_block_bytes(p, block));
 	sum->next++;
 }
 
-static void make_block(const struct layout *l, const struct pieces *p, uint64_t block, uint8_t *out,
-		       struct running *sum)
+static void png_make_block(const struct layout *l, const struct png_pieces *p, uint64_t block,
+			   uint8_t *out, struct png_sum *sum)
 {
-	uint64_t bytes = block_bytes(p, block);
+	uint64_t bytes = png_block_bytes(p, block);
 
-	out = put_chunk(out, "IDAT", bytes + STORED_HEAD_BYTES);
+	out = png_put_chunk(out, "IDAT", bytes + STORED_HEAD_BYTES);
 	*out++ = block + 1 == p->blocks;
 	out = put_little(out, bytes, 2);
 	out = put_little(out, ~bytes, 2);
-	make_pixels(l, p, block * BLOCK, out, bytes);
-	sum_block(p, block, out, sum);
-	put_crc(out + bytes, bytes + STORED_HEAD_BYTES);
+	png_make_pixels(l, p, block * BLOCK, out, bytes);
+	png_sum_block(p, block, out, sum);
+	png_put_crc(out + bytes, bytes + STORED_HEAD_BYTES);
 }
 
-static void sum_again(const struct layout *l, const struct pieces *p, struct running *sum)
+static void png_sum_again(const struct layout *l, const struct png_pieces *p, struct png_sum *sum)
 {
 	uint8_t pixels[BLOCK];
 
 	for (uint64_t block = 0; block < p->blocks; block++) {
-		make_pixels(l, p, block * BLOCK, pixels, block_bytes(p, block));
-		sum_block(p, block, pixels, sum);
+		png_make_pixels(l, p, block * BLOCK, pixels, png_block_bytes(p, block));
+		png_sum_block(p, block, pixels, sum);
 	}
 }
 
-static void make_end(const struct layout *l, const struct pieces *p, uint8_t *out,
-		     struct running *sum)
+static void png_make_end(const struct layout *l, const struct png_pieces *p, uint8_t *out,
+			 struct png_sum *sum)
 {
 	if (sum->next != p->blocks)
-		sum_again(l, p, sum);
-	out = put_chunk(out, "IDAT", ADLER_BYTES);
+		png_sum_again(l, p, sum);
+	out = png_put_chunk(out, "IDAT", ADLER_BYTES);
 	out = put_big(out, sum->adler, ADLER_BYTES);
-	out = put_crc(out, ADLER_BYTES);
-	put_crc(put_chunk(out, "IEND", 0), 0);
+	out = png_put_crc(out, ADLER_BYTES);
+	png_put_crc(png_put_chunk(out, "IEND", 0), 0);
 }
 
 /* The piece that holds position at of the file: returns how long it is. */
-static uint64_t piece_at(const struct layout *l, const struct pieces *p, uint64_t at,
-			 uint64_t *begin)
+static uint64_t png_piece_at(const struct layout *l, const struct png_pieces *p, uint64_t at,
+			     uint64_t *begin)
 {
 	uint64_t block;
 
@@ -247,33 +251,33 @@ static uint64_t piece_at(const struct layout *l, const struct pieces *p, uint64_
 	}
 	block = (at - p->blocks_at) / (BLOCK + BLOCK_EXTRA);
 	*begin = p->blocks_at + block * (BLOCK + BLOCK_EXTRA);
-	return block_bytes(p, block) + BLOCK_EXTRA;
+	return png_block_bytes(p, block) + BLOCK_EXTRA;
 }
 
-static void make_piece(const struct layout *l, const struct pieces *p, uint64_t begin, uint8_t *out,
-		       struct running *sum)
+static void png_make_piece(const struct layout *l, const struct png_pieces *p, uint64_t begin,
+			   uint8_t *out, struct png_sum *sum)
 {
 	if (begin == l->data_offset)
-		make_padding(l, p, out);
+		png_make_padding(l, p, out);
 	else if (begin == p->end_at)
-		make_end(l, p, out, sum);
+		png_make_end(l, p, out, sum);
 	else
-		make_block(l, p, (begin - p->blocks_at) / (BLOCK + BLOCK_EXTRA), out, sum);
+		png_make_block(l, p, (begin - p->blocks_at) / (BLOCK + BLOCK_EXTRA), out, sum);
 }
 
 static void png_payload(const struct layout *l, uint64_t offset, void *data, uint64_t length)
 {
-	struct pieces p = pieces_of(l);
-	struct running sum = {.next = UINT64_MAX};
+	struct png_pieces p = png_pieces_of(l);
+	struct png_sum sum = {.next = UINT64_MAX};
 	uint8_t part[PIECE_MAX];
 	uint8_t *out = data;
 
 	while (length) {
-		uint64_t begin, bytes = piece_at(l, &p, offset, &begin);
+		uint64_t begin, bytes = png_piece_at(l, &p, offset, &begin);
 		uint64_t from = offset - begin;
 		uint64_t n = bytes - from < length ? bytes - from : length;
 
-		make_piece(l, &p, begin, n == bytes ? out : part, &sum);
+		png_make_piece(l, &p, begin, n == bytes ? out : part, &sum);
 		if (n != bytes)
 			memcpy(out, part + from, n);
 		out += n;

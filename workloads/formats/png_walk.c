@@ -7,28 +7,44 @@
 enum { SIGNATURE, HEAD, DATA, SUM, END };
 #define CHUNK_MAX 0x7fffffffu
 
-static const char *head(struct walk *w)
+struct png_walk {
+	uint32_t chunks;
+	uint32_t sum; /* of the chunk, so far */
+	bool last;    /* the chunk is IEND */
+	uint8_t bytes[8];
+};
+
+static const char *png_walk_head(struct walk *w, struct png_walk *s)
 {
-	uint64_t length = walk_big(w->bytes, 4);
-	const uint8_t *type = w->bytes + 4;
-	bool first = w->count == 0;
+	uint64_t length = walk_big(s->bytes, 4);
+	const uint8_t *type = s->bytes + 4;
+	bool first = s->chunks == 0;
 
 	for (unsigned i = 0; i < 4; i++)
 		if ((type[i] | 32) < 'a' || (type[i] | 32) > 'z')
-			return "a chunk's type is no word";
+			return "a chunk's type is not a word";
 	if (length > CHUNK_MAX)
 		return "a chunk is longer than chunks can be";
 	if (first != (memcmp(type, "IHDR", 4) == 0) || (first && length != 13))
 		return "does not begin with one IHDR chunk";
-	w->value = memcmp(type, "IEND", 4) == 0;
-	w->sum = crc32_run(CRC32_START, type, 4);
-	w->count++;
+	s->last = memcmp(type, "IEND", 4) == 0;
+	s->sum = crc32_run(CRC32_START, type, 4);
+	s->chunks = 1;
 	walk_part(w, DATA, length);
 	return NULL;
 }
 
-const char *walk_png(struct walk *w, struct walk_piece *p)
+static const char *png_walk_sum(struct walk *w, const struct png_walk *s)
 {
+	walk_part(w, s->last ? END : HEAD, 0);
+	return walk_big(s->bytes, 4) == (uint32_t)~s->sum
+		       ? NULL
+		       : "a chunk's CRC is not that of its bytes";
+}
+
+static const char *png_walk_take(struct walk *w, struct walk_piece *p)
+{
+	struct png_walk *s = WALK_STATE(struct png_walk, w);
 	const char *wrong = NULL;
 	const uint8_t *span;
 	uint64_t n;
@@ -36,28 +52,25 @@ const char *walk_png(struct walk *w, struct walk_piece *p)
 	while (!wrong && (p->left || (w->part == DATA && !w->left))) {
 		switch (w->part) {
 		case SIGNATURE:
-			if (!walk_gather(w, p, 8))
+			if (!walk_gather(w, p, s->bytes, sizeof(s->bytes), 8))
 				break;
-			if (memcmp(w->bytes, "\x89PNG\r\n\x1a\n", 8) != 0)
+			if (memcmp(s->bytes, "\x89PNG\r\n\x1a\n", 8) != 0)
 				wrong = "has no PNG signature";
 			walk_part(w, HEAD, 0);
 			break;
 		case HEAD:
-			if (walk_gather(w, p, 8))
-				wrong = head(w);
+			if (walk_gather(w, p, s->bytes, sizeof(s->bytes), 8))
+				wrong = png_walk_head(w, s);
 			break;
 		case DATA:
 			n = walk_span(w, p, &span);
-			w->sum = crc32_run(w->sum, span, n);
+			s->sum = crc32_run(s->sum, span, n);
 			if (!w->left)
 				walk_part(w, SUM, 0);
 			break;
 		case SUM:
-			if (!walk_gather(w, p, 4))
-				break;
-			if (walk_big(w->bytes, 4) != (uint32_t)~w->sum)
-				wrong = "a chunk's CRC is not that of its bytes";
-			walk_part(w, w->value ? END : HEAD, 0);
+			if (walk_gather(w, p, s->bytes, sizeof(s->bytes), 4))
+				wrong = png_walk_sum(w, s);
 			break;
 		default:
 			return "goes on behind IEND";
@@ -66,8 +79,10 @@ const char *walk_png(struct walk *w, struct walk_piece *p)
 	return wrong;
 }
 
-const char *walk_png_end(const struct walk *w, uint64_t samples)
+static const char *png_walk_end(const struct walk *w, uint64_t samples)
 {
 	(void)samples;
 	return w->part == END ? NULL : "ends before IEND";
 }
+
+const struct walk_ops png_walk = {png_walk_take, png_walk_end, true};

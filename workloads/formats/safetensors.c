@@ -16,34 +16,33 @@
 
 #include "core/content/fill.h"
 #include "workloads/formats/payload.h"
-#include "workloads/formats/walk.h"
 
 enum { COUNT_BYTES = 8, ROW_MAX = 192, JSON_MAX = 100000000 };
 
-static const char begin[] = "{\"__metadata__\":{\"format\":\"haul\"},";
+static const char safetensors_begin[] = "{\"__metadata__\":{\"format\":\"haul\"},";
 
-static int safetensors_check(const struct format_options *options, uint64_t samples, uint64_t least,
+static int safetensors_check(const void *options, uint64_t samples, uint64_t smallest,
 			     uint64_t largest, struct err *err);
 static void safetensors_layout(struct layout *l);
 static uint32_t safetensors_extents(const struct layout *l, uint64_t sample,
 				    struct extent out[FORMAT_EXTENTS_MAX]);
+static void safetensors_header(const struct layout *l, uint8_t *out);
 static void safetensors_payload(const struct layout *l, uint64_t offset, void *data,
 				uint64_t length);
 
+extern const struct walk_ops safetensors_walk;
+
 const struct format_ops format_safetensors = {
-	.name = "safetensors",
-	.help = "safetensors: a tensor of bytes a sample behind a JSON header",
 	.stays_open = true,
-	.unit = 1,
 	.check = safetensors_check,
 	.layout = safetensors_layout,
 	.extents = safetensors_extents,
+	.header = safetensors_header,
 	.payload = safetensors_payload,
-	.walk = walk_safetensors,
-	.walk_end = walk_safetensors_end,
+	.walk = &safetensors_walk,
 };
 
-static int digits(uint64_t value)
+static int safetensors_digits(uint64_t value)
 {
 	int n = 1;
 
@@ -55,32 +54,34 @@ static int digits(uint64_t value)
 }
 
 /* Tensor i's row; returns its length, the same for all i. */
-static uint32_t make_row(char *row, uint64_t i, uint64_t samples, uint64_t sample_bytes)
+static uint32_t safetensors_make_row(char *row, uint64_t i, uint64_t samples, uint64_t sample_bytes)
 {
-	int width = digits(samples * sample_bytes);
+	int width = safetensors_digits(samples * sample_bytes);
 
 	return (uint32_t)snprintf(row, ROW_MAX,
 				  "\"sample.%0*" PRIu64 "\":{\"dtype\":\"U8\",\"shape\":[%" PRIu64
 				  "],\"data_offsets\":[%*" PRIu64 ",%*" PRIu64 "]}%c",
-				  digits(samples - 1), i, sample_bytes, width, i * sample_bytes,
-				  width, (i + 1) * sample_bytes, i + 1 == samples ? '}' : ',');
+				  safetensors_digits(samples - 1), i, sample_bytes, width,
+				  i * sample_bytes, width, (i + 1) * sample_bytes,
+				  i + 1 == samples ? '}' : ',');
 }
 
 /* Bytes of all rows. */
-static uint64_t rows_bytes(uint64_t samples, uint64_t sample_bytes)
+static uint64_t safetensors_rows_bytes(uint64_t samples, uint64_t sample_bytes)
 {
 	char row[ROW_MAX];
 
-	return samples * make_row(row, 0, samples, sample_bytes);
+	return samples * safetensors_make_row(row, 0, samples, sample_bytes);
 }
 
-static int safetensors_check(const struct format_options *options, uint64_t samples, uint64_t least,
+static int safetensors_check(const void *options, uint64_t samples, uint64_t smallest,
 			     uint64_t largest, struct err *err)
 {
-	uint64_t bytes = rows_bytes(samples, largest) + sizeof(begin) + COUNT_BYTES;
+	uint64_t bytes =
+		safetensors_rows_bytes(samples, largest) + sizeof(safetensors_begin) + COUNT_BYTES;
 
 	(void)options;
-	(void)least;
+	(void)smallest;
 	if (bytes <= JSON_MAX)
 		return 0;
 	return err_set(err, -EINVAL,
@@ -89,23 +90,24 @@ static int safetensors_check(const struct format_options *options, uint64_t samp
 		       samples, bytes);
 }
 
+/* The data part begins with the rows; the tensors begin with sample 0's id, or where it would be. */
 static void safetensors_layout(struct layout *l)
 {
-	uint64_t rows = rows_bytes(l->samples, l->sample_bytes);
-	uint64_t json = (sizeof(begin) - 1 + rows + 7) / 8 * 8;
+	uint64_t rows = safetensors_rows_bytes(l->samples, l->sample_bytes);
+	uint64_t json = (sizeof(safetensors_begin) - 1 + rows + 7) / 8 * 8;
 
-	put_little(l->header, json, COUNT_BYTES);
-	memcpy(l->header + COUNT_BYTES, begin, sizeof(begin) - 1);
-	l->header_bytes = COUNT_BYTES + sizeof(begin) - 1;
-	l->data_offset = l->header_bytes;
+	l->data_offset = COUNT_BYTES + sizeof(safetensors_begin) - 1;
 	l->id_at = COUNT_BYTES + json;
 	l->id_bytes = l->sample_bytes < ID_BYTES ? 0 : ID_BYTES;
 	l->stride = l->sample_bytes;
 	l->size = l->id_at + payload_bytes(l);
 	l->data_bytes = l->size - l->data_offset;
-	l->trailer_bytes = 0;
-	l->gap_at = 0;
-	l->gap_bytes = 0;
+}
+
+static void safetensors_header(const struct layout *l, uint8_t *out)
+{
+	put_little(out, l->id_at - COUNT_BYTES, COUNT_BYTES);
+	memcpy(out + COUNT_BYTES, safetensors_begin, sizeof(safetensors_begin) - 1);
 }
 
 static uint32_t safetensors_extents(const struct layout *l, uint64_t sample,
@@ -119,9 +121,10 @@ static uint32_t safetensors_extents(const struct layout *l, uint64_t sample,
 }
 
 /* The bytes of the rows from position at on, up to length; returns how many were made. */
-static uint64_t make_rows(const struct layout *l, uint64_t at, uint8_t *data, uint64_t length)
+static uint64_t safetensors_make_rows(const struct layout *l, uint64_t at, uint8_t *data,
+				      uint64_t length)
 {
-	uint64_t total = rows_bytes(l->samples, l->sample_bytes), done = 0;
+	uint64_t total = safetensors_rows_bytes(l->samples, l->sample_bytes), done = 0;
 	char row[ROW_MAX];
 
 	while (done < length && at + done < total) {
@@ -131,7 +134,7 @@ static uint64_t make_rows(const struct layout *l, uint64_t at, uint8_t *data, ui
 
 		if (n > length - done)
 			n = length - done;
-		make_row(row, (at + done) / row_bytes, l->samples, l->sample_bytes);
+		safetensors_make_row(row, (at + done) / row_bytes, l->samples, l->sample_bytes);
 		memcpy(data + done, row + from, n);
 		done += n;
 	}
@@ -145,7 +148,7 @@ static void safetensors_payload(const struct layout *l, uint64_t offset, void *d
 
 	if (offset < l->id_at) {
 		uint64_t n = l->id_at - offset < length ? l->id_at - offset : length;
-		uint64_t made = make_rows(l, offset - l->data_offset, out, n);
+		uint64_t made = safetensors_make_rows(l, offset - l->data_offset, out, n);
 
 		memset(out + made, ' ', n - made);
 		out += n;

@@ -1,191 +1,218 @@
-/* safetensors: the header's length, and the header, JSON, as it comes: its brackets close, each tensor's type and
- * shape make the bytes that its offsets span, and all tensors together make the bytes behind it. */
+/* safetensors: the header's length, and the header, JSON, as it comes: its brackets close, each
+ * tensor's type and shape make the bytes between its offsets, and all tensors together make the bytes
+ * behind the header. */
 #include <string.h>
 
 #include "workloads/formats/walk.h"
 
 enum { LENGTH, HEADER, DATA };
-enum { PLAIN, TEXT, ESCAPE };               /* w->sum: in a string or not */
-enum { OTHER, TYPE, SHAPE, OFFSETS, OVER }; /* w->field: what a number or string is of */
-enum { PAIR, PRODUCT, BEGIN, END };         /* w->ends; PAIR: a bit for each open bracket, 1: { */
-enum { LENGTH_BYTES = 8, DEEPEST = 63, HEADER_MAX = 100000000 };
+enum { LENGTH_BYTES = 8, DEEPEST = 63, HEADER_MAX = 100000000, WORD_MAX = 16 };
 
-static bool text_is(const struct walk *w, const char *text)
+enum safetensors_mode { PLAIN, TEXT, ESCAPE }; /* in a string or not */
+enum safetensors_of { OTHER, TYPE, SHAPE, OFFSETS, OVER };
+
+struct safetensors_walk {
+	uint64_t data_at;                           /* where the tensors begin in the file */
+	uint64_t brackets;                          /* open ones, a bit each; 1: { */
+	uint64_t number;                            /* under way */
+	uint64_t product, offsets[2], offset_count; /* of the tensor under way */
+	uint64_t total;                             /* bytes of all tensors */
+	uint32_t type_bits;                         /* per element; 0: not known */
+	uint32_t depth;
+	enum safetensors_mode mode;
+	enum safetensors_of of; /* what a number or string is of */
+	bool digits;            /* a number is under way */
+	uint8_t word_bytes;     /* WORD_MAX: it is longer than any word that is known */
+	char word[WORD_MAX];    /* the last string */
+};
+
+static bool safetensors_word_is(const struct safetensors_walk *s, const char *word)
 {
-	return w->have == strlen(text) && memcmp(w->bytes, text, w->have) == 0;
+	return s->word_bytes == strlen(word) && memcmp(s->word, word, s->word_bytes) == 0;
 }
 
-/* U8, BF16, F8_E4M3: 0 where it is not known. */
-static uint32_t type_bits(const struct walk *w)
+/* Of U8, BF16, F8_E4M3: 0 where it is not known. */
+static uint32_t safetensors_type_bits(const struct safetensors_walk *s)
 {
 	uint32_t bits = 0, i = 0;
 
-	if (text_is(w, "BOOL"))
+	if (safetensors_word_is(s, "BOOL"))
 		return 8;
-	while (i < w->have && (w->bytes[i] < '0' || w->bytes[i] > '9'))
+	while (i < s->word_bytes && (s->word[i] < '0' || s->word[i] > '9'))
 		i++;
-	for (; i < w->have && w->bytes[i] >= '0' && w->bytes[i] <= '9' && bits < 100; i++)
-		bits = bits * 10 + w->bytes[i] - '0';
+	for (; i < s->word_bytes && s->word[i] >= '0' && s->word[i] <= '9' && bits < 100; i++)
+		bits = bits * 10 + (uint32_t)(s->word[i] - '0');
 	return bits;
 }
 
-static const char *text(struct walk *w, uint8_t c)
+static const char *safetensors_text(struct safetensors_walk *s, uint8_t c)
 {
-	if (w->sum == ESCAPE)
-		w->sum = TEXT;
+	if (s->mode == ESCAPE)
+		s->mode = TEXT;
 	else if (c < ' ')
 		return "a header's string has a control character";
 	else if (c == '\\')
-		w->sum = ESCAPE;
+		s->mode = ESCAPE;
 	else if (c == '"')
-		w->sum = PLAIN;
-	if (w->sum == PLAIN && w->field == TYPE)
-		w->shift = type_bits(w);
-	if (w->sum != PLAIN && w->have < WALK_BYTES)
-		w->bytes[w->have++] = c;
+		s->mode = PLAIN;
+	if (s->mode == PLAIN && s->of == TYPE)
+		s->type_bits = safetensors_type_bits(s);
+	if (s->mode != PLAIN && s->word_bytes < WORD_MAX)
+		s->word[s->word_bytes++] = (char)c;
 	return NULL;
 }
 
-/* w->at: there are digits. */
-static const char *number_ends(struct walk *w)
+static const char *safetensors_number_ends(struct safetensors_walk *s)
 {
-	uint64_t value = w->value;
-	bool any = w->at;
+	uint64_t value = s->number;
+	bool any = s->digits;
 
-	w->at = 0;
-	w->value = 0;
-	if (!any || w->depth != 3)
+	s->digits = false;
+	s->number = 0;
+	if (!any || s->depth != 3)
 		return NULL;
-	if (w->field == SHAPE && __builtin_mul_overflow(w->ends[PRODUCT], value, &w->ends[PRODUCT]))
+	if (s->of == SHAPE && __builtin_mul_overflow(s->product, value, &s->product))
 		return "a tensor has more elements than 64 bits count";
-	if (w->field != OFFSETS)
+	if (s->of != OFFSETS)
 		return NULL;
-	if (w->count == 2)
+	if (s->offset_count == 2)
 		return "a tensor has more than two offsets";
-	w->ends[w->count++ ? END : BEGIN] = value;
+	s->offsets[s->offset_count++] = value;
 	return NULL;
 }
 
-static const char *tensor(struct walk *w)
+static const char *safetensors_tensor(const struct walk *w, struct safetensors_walk *s)
 {
-	uint64_t bytes = w->ends[END] - w->ends[BEGIN];
+	uint64_t bytes = s->offsets[1] - s->offsets[0];
 
-	if (!w->count)
+	if (!s->offset_count)
 		return NULL;
-	if (w->count != 2 || w->ends[BEGIN] > w->ends[END] || w->ends[END] > w->size - w->next)
+	if (s->offset_count != 2 || s->offsets[0] > s->offsets[1] ||
+	    s->offsets[1] > w->size - s->data_at)
 		return "a tensor's offsets are not in the file";
-	if (w->shift &&
-	    (unsigned __int128)w->ends[PRODUCT] * w->shift != (unsigned __int128)bytes * 8)
+	if (s->type_bits &&
+	    (unsigned __int128)s->product * s->type_bits != (unsigned __int128)bytes * 8)
 		return "a tensor's shape is not that of its bytes";
-	w->pass += bytes;
+	s->total += bytes;
 	return NULL;
 }
 
-static const char *opens(struct walk *w, uint8_t c)
+static const char *safetensors_opens(struct safetensors_walk *s, uint8_t c)
 {
-	if (w->depth == DEEPEST || (!w->depth && (c != '{' || w->field == OVER)))
-		return "its header is no JSON object";
-	w->ends[PAIR] = w->ends[PAIR] << 1 | (c == '{');
-	if (++w->depth != 2)
+	if (s->depth == DEEPEST || (!s->depth && (c != '{' || s->of == OVER)))
+		return "its header is not a JSON object";
+	s->brackets = s->brackets << 1 | (c == '{');
+	if (++s->depth != 2)
 		return NULL;
-	w->count = 0;
-	w->shift = 0;
-	w->ends[PRODUCT] = 1;
-	w->field = OTHER;
+	s->offset_count = 0;
+	s->type_bits = 0;
+	s->product = 1;
+	s->of = OTHER;
 	return NULL;
 }
 
-static const char *closes(struct walk *w, uint8_t c)
+static const char *safetensors_closes(const struct walk *w, struct safetensors_walk *s, uint8_t c)
 {
-	const char *wrong = number_ends(w);
+	const char *wrong = safetensors_number_ends(s);
 
-	if (!w->depth || (w->ends[PAIR] & 1) != (c == '}'))
+	if (!s->depth || (s->brackets & 1) != (c == '}'))
 		return "its header's brackets do not close";
-	w->ends[PAIR] >>= 1;
-	w->depth--;
-	if (!wrong && w->depth == 1)
-		wrong = tensor(w);
-	if (w->depth < 3)
-		w->field = w->depth ? OTHER : OVER;
+	s->brackets >>= 1;
+	s->depth--;
+	if (!wrong && s->depth == 1)
+		wrong = safetensors_tensor(w, s);
+	if (s->depth < 3)
+		s->of = s->depth ? OTHER : OVER;
 	return wrong;
 }
 
-static const char *digit(struct walk *w, uint8_t c)
+static const char *safetensors_digit(struct safetensors_walk *s, uint8_t c)
 {
-	w->at = 1;
-	if (__builtin_mul_overflow(w->value, 10, &w->value) ||
-	    __builtin_add_overflow(w->value, (uint64_t)(c - '0'), &w->value))
+	s->digits = true;
+	if (__builtin_mul_overflow(s->number, 10, &s->number) ||
+	    __builtin_add_overflow(s->number, (uint64_t)(c - '0'), &s->number))
 		return "its header has a number of more than 64 bits";
 	return NULL;
 }
 
-static const char *plain(struct walk *w, uint8_t c)
+static enum safetensors_of safetensors_key(const struct safetensors_walk *s)
+{
+	return safetensors_word_is(s, "dtype")          ? TYPE
+	       : safetensors_word_is(s, "shape")        ? SHAPE
+	       : safetensors_word_is(s, "data_offsets") ? OFFSETS
+							: OTHER;
+}
+
+static const char *safetensors_plain(const struct walk *w, struct safetensors_walk *s, uint8_t c)
 {
 	if (c == '{' || c == '[')
-		return opens(w, c);
+		return safetensors_opens(s, c);
 	if (c == '}' || c == ']')
-		return closes(w, c);
-	if (c >= '0' && c <= '9' && w->depth)
-		return digit(w, c);
+		return safetensors_closes(w, s, c);
+	if (c >= '0' && c <= '9' && s->depth)
+		return safetensors_digit(s, c);
 	if (strchr(" \t\r\n,", c) && c) {
-		if (c == ',' && w->depth == 2)
-			w->field = OTHER;
-		return number_ends(w);
+		if (c == ',' && s->depth == 2)
+			s->of = OTHER;
+		return safetensors_number_ends(s);
 	}
-	if (!w->depth || !c || !strchr("\":-+.Eaeflnrstu", c))
-		return "its header is no JSON";
+	if (!s->depth || !c || !strchr("\":-+.Eaeflnrstu", c))
+		return "its header is not JSON";
 	if (c == '"') {
-		w->sum = TEXT;
-		w->have = 0;
-	} else if (c == ':' && w->depth == 2) {
-		w->field = text_is(w, "dtype")          ? TYPE
-			   : text_is(w, "shape")        ? SHAPE
-			   : text_is(w, "data_offsets") ? OFFSETS
-							: OTHER;
+		s->mode = TEXT;
+		s->word_bytes = 0;
+	} else if (c == ':' && s->depth == 2) {
+		s->of = safetensors_key(s);
 	}
 	return NULL;
 }
 
-/* w->next: where the data begin. */
-static const char *header(struct walk *w, struct walk_piece *p)
+static const char *safetensors_json(struct walk *w, struct safetensors_walk *s,
+				    struct walk_piece *p)
 {
 	const char *wrong = NULL;
 	const uint8_t *span;
 	uint64_t n = walk_span(w, p, &span);
 
 	for (; n && !wrong; n--, span++)
-		wrong = w->sum == PLAIN ? plain(w, *span) : text(w, *span);
+		wrong = s->mode == PLAIN ? safetensors_plain(w, s, *span)
+					 : safetensors_text(s, *span);
 	if (wrong || w->left)
 		return wrong;
 	w->part = DATA;
-	if (w->field != OVER)
+	if (s->of != OVER)
 		return "its header ends too early";
-	return w->pass == w->size - w->next ? NULL : "tensors are not the bytes behind the header";
+	return s->total == w->size - s->data_at ? NULL
+						: "tensors are not the bytes behind the header";
 }
 
-const char *walk_safetensors(struct walk *w, struct walk_piece *p)
+static const char *safetensors_walk_take(struct walk *w, struct walk_piece *p)
 {
+	struct safetensors_walk *s = WALK_STATE(struct safetensors_walk, w);
+	uint8_t *bytes = (uint8_t *)s->word;
 	const char *wrong = NULL;
 
 	while (!wrong && p->left) {
 		if (w->part == DATA) {
 			p->left = 0;
 		} else if (w->part == HEADER) {
-			wrong = header(w, p);
-		} else if (walk_gather(w, p, LENGTH_BYTES)) {
-			uint64_t length = walk_little(w->bytes, LENGTH_BYTES);
+			wrong = safetensors_json(w, s, p);
+		} else if (walk_gather(w, p, bytes, WORD_MAX, LENGTH_BYTES)) {
+			uint64_t length = walk_little(bytes, LENGTH_BYTES);
 
 			if (!length || length > HEADER_MAX || length > w->size - LENGTH_BYTES)
 				return "has a header longer than its file";
-			w->next = LENGTH_BYTES + length;
+			s->data_at = LENGTH_BYTES + length;
 			walk_part(w, HEADER, length);
 		}
 	}
 	return wrong;
 }
 
-const char *walk_safetensors_end(const struct walk *w, uint64_t samples)
+static const char *safetensors_walk_end(const struct walk *w, uint64_t samples)
 {
 	(void)samples;
 	return w->part == DATA ? NULL : "ends inside its header";
 }
+
+const struct walk_ops safetensors_walk = {safetensors_walk_take, safetensors_walk_end, true};

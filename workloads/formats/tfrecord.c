@@ -19,7 +19,6 @@
 #include "core/content/crc32c.h"
 #include "core/content/fill.h"
 #include "workloads/formats/payload.h"
-#include "workloads/formats/walk.h"
 
 enum {
 	LENGTH_BYTES = 8,
@@ -28,38 +27,49 @@ enum {
 	PIECE = 32 << 10, /* made, then summed while it is in the cache */
 	FIELD_1 = 0x0a,   /* protobuf: field 1, of given length; and so on */
 	FIELD_2 = 0x12,
-	FIELD_3 = 0x1a
+	FIELD_3 = 0x1a,
+	/* With numbers of up to 2 GiB, five bytes each. */
+	BEFORE_MAX = FRAME_BYTES + 37,
+	BEHIND_MAX = 35 + CRC_BYTES
 };
-/* Protobuf's limit of a message is 2 GiB. */
-#define SAMPLE_BYTES_MAX ((UINT64_C(2) << 30) - FORMAT_HEADER_BYTES)
+/* A message of protobuf has less than 2 GiB. */
+#define SAMPLE_BYTES_MAX ((UINT64_C(2) << 30) - 1280)
 
-static int tfrecord_check(const struct format_options *options, uint64_t samples, uint64_t least,
+static int tfrecord_check(const void *options, uint64_t samples, uint64_t smallest,
 			  uint64_t largest, struct err *err);
 static void tfrecord_layout(struct layout *l);
 static uint32_t tfrecord_extents(const struct layout *l, uint64_t sample,
 				 struct extent out[FORMAT_EXTENTS_MAX]);
+static void tfrecord_header(const struct layout *l, uint8_t *out);
 static void tfrecord_payload(const struct layout *l, uint64_t offset, void *data, uint64_t length);
 
+extern const struct walk_ops tfrecord_walk;
+
 const struct format_ops format_tfrecord = {
-	.name = "tfrecord",
-	.help = "TFRecord: an Example with image, label and size a sample, CRC-32C",
 	.stays_open = true,
 	.streams = true,
-	.unit = 1,
 	.check = tfrecord_check,
 	.layout = tfrecord_layout,
 	.extents = tfrecord_extents,
+	.header = tfrecord_header,
 	.payload = tfrecord_payload,
-	.walk = walk_tfrecord,
-	.walk_end = walk_tfrecord_end,
+	.walk = &tfrecord_walk,
 };
 
-static int tfrecord_check(const struct format_options *options, uint64_t samples, uint64_t least,
+/* The frame around each record's image, the same for all records of a file but for the CRC at its
+ * end, which is left out. Kept because small records would pay for making it again. */
+struct tfrecord_frame {
+	uint32_t reg; /* CRC's register behind what is in front of the image */
+	uint8_t before_bytes, behind_bytes;
+	uint8_t before[BEFORE_MAX], behind[BEHIND_MAX - CRC_BYTES];
+};
+
+static int tfrecord_check(const void *options, uint64_t samples, uint64_t smallest,
 			  uint64_t largest, struct err *err)
 {
 	(void)options;
 	(void)samples;
-	(void)least;
+	(void)smallest;
 	if (largest <= SAMPLE_BYTES_MAX)
 		return 0;
 	return err_set(err, -EINVAL,
@@ -75,14 +85,14 @@ static uint32_t tfrecord_extents(const struct layout *l, uint64_t sample,
 	return 1;
 }
 
-static uint32_t masked(uint32_t reg)
+static uint32_t tfrecord_masked(uint32_t reg)
 {
 	uint32_t crc = crc32c_end(reg);
 
 	return (crc >> 15 | crc << 17) + 0xa282ead8u;
 }
 
-static unsigned varint_bytes(uint64_t value)
+static unsigned tfrecord_varint_bytes(uint64_t value)
 {
 	unsigned n = 1;
 
@@ -91,7 +101,7 @@ static unsigned varint_bytes(uint64_t value)
 	return n;
 }
 
-static uint8_t *put_varint(uint8_t *at, uint64_t value)
+static uint8_t *tfrecord_put_varint(uint8_t *at, uint64_t value)
 {
 	for (; value >= 0x80; value >>= 7)
 		*at++ = (uint8_t)(value | 0x80);
@@ -100,86 +110,93 @@ static uint8_t *put_varint(uint8_t *at, uint64_t value)
 }
 
 /* Tag and length; what has that length follows. */
-static uint8_t *put_field(uint8_t *at, uint8_t tag, uint64_t length)
+static uint8_t *tfrecord_put_field(uint8_t *at, uint8_t tag, uint64_t length)
 {
 	*at++ = tag;
-	return put_varint(at, length);
+	return tfrecord_put_varint(at, length);
 }
 
-static uint64_t field_bytes(uint64_t length)
+static uint64_t tfrecord_field_bytes(uint64_t length)
 {
-	return 1 + varint_bytes(length) + length;
+	return 1 + tfrecord_varint_bytes(length) + length;
 }
 
 /* An entry of the map of features: its key, and the begin of its value. */
-static uint8_t *put_entry(uint8_t *at, const char *key, uint64_t feature)
+static uint8_t *tfrecord_put_entry(uint8_t *at, const char *key, uint64_t feature)
 {
 	size_t n = strlen(key);
 
-	at = put_field(at, FIELD_1, field_bytes(n) + field_bytes(feature));
-	at = put_field(at, FIELD_1, n);
+	at = tfrecord_put_field(at, FIELD_1,
+				tfrecord_field_bytes(n) + tfrecord_field_bytes(feature));
+	at = tfrecord_put_field(at, FIELD_1, n);
 	memcpy(at, key, n);
-	return put_field(at + n, FIELD_2, feature);
+	return tfrecord_put_field(at + n, FIELD_2, feature);
 }
 
 /* A feature of one int64: a list, packed. */
-static uint8_t *put_number(uint8_t *at, const char *key, uint64_t value)
+static uint8_t *tfrecord_put_number(uint8_t *at, const char *key, uint64_t value)
 {
-	unsigned n = varint_bytes(value);
+	unsigned n = tfrecord_varint_bytes(value);
 
-	at = put_entry(at, key, field_bytes(field_bytes(n)));
-	at = put_field(at, FIELD_3, field_bytes(n));
-	at = put_field(at, FIELD_1, n);
-	return put_varint(at, value);
+	at = tfrecord_put_entry(at, key, tfrecord_field_bytes(tfrecord_field_bytes(n)));
+	at = tfrecord_put_field(at, FIELD_3, tfrecord_field_bytes(n));
+	at = tfrecord_put_field(at, FIELD_1, n);
+	return tfrecord_put_varint(at, value);
 }
 
 static void tfrecord_layout(struct layout *l)
 {
-	uint64_t list = field_bytes(l->sample_bytes), feature = field_bytes(list);
-	uint64_t entry = field_bytes(strlen("image")) + field_bytes(feature);
-	uint64_t features, example;
-	uint8_t *end = put_number(l->trailer, "label", 0);
+	struct tfrecord_frame *f = LAYOUT_STATE(struct tfrecord_frame, l);
+	uint64_t list = tfrecord_field_bytes(l->sample_bytes), feature = tfrecord_field_bytes(list);
+	uint64_t entry = tfrecord_field_bytes(strlen("image")) + tfrecord_field_bytes(feature);
+	uint64_t features;
+	uint8_t *end = tfrecord_put_number(f->behind, "label", 0);
 
-	end = put_number(end, "size", l->sample_bytes);
-	l->trailer_bytes = (uint32_t)(end - l->trailer) + CRC_BYTES;
-	features = field_bytes(entry) + (uint64_t)(end - l->trailer);
-	example = field_bytes(features);
+	end = tfrecord_put_number(end, "size", l->sample_bytes);
+	f->behind_bytes = (uint8_t)(end - f->behind);
+	features = tfrecord_field_bytes(entry) + f->behind_bytes;
 
-	end = put_little(l->header, example, LENGTH_BYTES);
-	end = put_little(end, masked(crc32c_add(CRC32C_BEGIN, l->header, LENGTH_BYTES)), CRC_BYTES);
-	end = put_field(end, FIELD_1, features);
-	end = put_entry(end, "image", feature);
-	end = put_field(end, FIELD_1, list);
-	end = put_field(end, FIELD_1, l->sample_bytes);
-	l->header_bytes = (uint32_t)(end - l->header);
+	end = put_little(f->before, tfrecord_field_bytes(features), LENGTH_BYTES);
+	end = put_little(end, tfrecord_masked(crc32c_add(CRC32C_BEGIN, f->before, LENGTH_BYTES)),
+			 CRC_BYTES);
+	end = tfrecord_put_field(end, FIELD_1, features);
+	end = tfrecord_put_entry(end, "image", feature);
+	end = tfrecord_put_field(end, FIELD_1, list);
+	end = tfrecord_put_field(end, FIELD_1, l->sample_bytes);
+	f->before_bytes = (uint8_t)(end - f->before);
+	f->reg = crc32c_add(CRC32C_BEGIN, f->before + FRAME_BYTES, f->before_bytes - FRAME_BYTES);
 
-	payload_contiguous(l);
-	l->data_offset = l->header_bytes;
-	l->id_at = l->data_offset;
-	l->stride = l->header_bytes + l->sample_bytes + l->trailer_bytes;
+	l->data_offset = f->before_bytes;
+	l->stride = f->before_bytes + l->sample_bytes + f->behind_bytes + CRC_BYTES;
 	l->size = l->samples * l->stride;
 	l->data_bytes = l->size - l->data_offset;
-	l->gap_at = 0;
-	l->gap_bytes = 0;
+	l->id_at = l->data_offset;
+	l->id_bytes = l->sample_bytes < ID_BYTES ? 0 : ID_BYTES;
+}
+
+static void tfrecord_header(const struct layout *l, uint8_t *out)
+{
+	const struct tfrecord_frame *f = LAYOUT_STATE(const struct tfrecord_frame, l);
+
+	memcpy(out, f->before, f->before_bytes);
 }
 
 /* The CRC's register over an Example, as far as its payload has been made one piece after the
  * other. */
-struct running {
+struct tfrecord_sum {
 	uint64_t next; /* in the payload of all samples; UINT64_MAX: nothing yet */
 	uint32_t reg;
 };
 
 /* Makes payload bytes [at, at + length) of all samples' and sums them where they go on. */
-static void make_payload(const struct layout *l, uint64_t at, void *out, uint64_t length,
-			 struct running *sum)
+static void tfrecord_make_image(const struct layout *l, uint64_t at, void *out, uint64_t length,
+				struct tfrecord_sum *sum)
 {
 	fill(l->key, at, out, length);
 	payload_stamp_ids(l, l->sample_bytes, at, out, length);
 	if (at % l->sample_bytes == 0)
-		*sum = (struct running){.next = at,
-					.reg = crc32c_add(CRC32C_BEGIN, l->header + FRAME_BYTES,
-							  l->header_bytes - FRAME_BYTES)};
+		*sum = (struct tfrecord_sum){
+			.next = at, .reg = LAYOUT_STATE(const struct tfrecord_frame, l)->reg};
 	if (sum->next != at)
 		return;
 	sum->reg = crc32c_add(sum->reg, out, length);
@@ -187,8 +204,8 @@ static void make_payload(const struct layout *l, uint64_t at, void *out, uint64_
 }
 
 /* noinline: the piece stands on the stack only here. */
-static __attribute__((noinline)) void sum_again(const struct layout *l, uint64_t sample,
-						struct running *sum)
+static __attribute__((noinline)) void tfrecord_sum_again(const struct layout *l, uint64_t sample,
+							 struct tfrecord_sum *sum)
 {
 	uint64_t at = sample * l->sample_bytes, end = at + l->sample_bytes;
 	uint8_t piece[PIECE];
@@ -196,29 +213,32 @@ static __attribute__((noinline)) void sum_again(const struct layout *l, uint64_t
 	while (at < end) {
 		uint64_t n = end - at < PIECE ? end - at : PIECE;
 
-		make_payload(l, at, piece, n, sum);
+		tfrecord_make_image(l, at, piece, n, sum);
 		at += n;
 	}
 }
 
-/* The frame behind the sample's payload, whole. */
-static void make_trailer(const struct layout *l, uint64_t sample, uint8_t *out, struct running *sum)
+/* The frame behind the sample's image, whole. */
+static void tfrecord_make_behind(const struct layout *l, uint64_t sample, uint8_t *out,
+				 struct tfrecord_sum *sum)
 {
-	uint32_t plain = l->trailer_bytes - CRC_BYTES;
+	const struct tfrecord_frame *f = LAYOUT_STATE(const struct tfrecord_frame, l);
 
 	if (sum->next != (sample + 1) * l->sample_bytes)
-		sum_again(l, sample, sum);
-	memcpy(out, l->trailer, plain);
-	put_little(out + plain, masked(crc32c_add(sum->reg, l->trailer, plain)), CRC_BYTES);
+		tfrecord_sum_again(l, sample, sum);
+	memcpy(out, f->behind, f->behind_bytes);
+	put_little(out + f->behind_bytes,
+		   tfrecord_masked(crc32c_add(sum->reg, f->behind, f->behind_bytes)), CRC_BYTES);
 }
 
-/* At most length bytes of the record of sample from position at, counted from its payload's begin:
- * payload, the frame behind it, the next one's before it. Returns how many. */
-static uint64_t make_part(const struct layout *l, uint64_t sample, uint64_t at, uint8_t *out,
-			  uint64_t length, struct running *sum)
+/* At most length bytes of the record of sample from position at, counted from the begin of its image:
+ * the image, the frame behind it, the next record's frame before it. Returns how many. */
+static uint64_t tfrecord_make_part(const struct layout *l, uint64_t sample, uint64_t at,
+				   uint8_t *out, uint64_t length, struct tfrecord_sum *sum)
 {
-	uint64_t parts[] = {l->sample_bytes, l->trailer_bytes, l->header_bytes};
-	uint8_t trailer[FORMAT_HEADER_BYTES];
+	const struct tfrecord_frame *f = LAYOUT_STATE(const struct tfrecord_frame, l);
+	uint64_t parts[] = {l->sample_bytes, f->behind_bytes + CRC_BYTES, f->before_bytes};
+	uint8_t behind[BEHIND_MAX];
 	unsigned part = 0;
 
 	while (part < 2 && at >= parts[part])
@@ -227,14 +247,14 @@ static uint64_t make_part(const struct layout *l, uint64_t sample, uint64_t at, 
 		length = parts[part] - at;
 	if (part == 0) {
 		length = length < PIECE ? length : PIECE;
-		make_payload(l, sample * l->sample_bytes + at, out, length, sum);
-	} else if (part == 1 && at + length <= l->trailer_bytes - CRC_BYTES) {
-		memcpy(out, l->trailer + at, length);
+		tfrecord_make_image(l, sample * l->sample_bytes + at, out, length, sum);
+	} else if (part == 1 && at + length <= f->behind_bytes) {
+		memcpy(out, f->behind + at, length);
 	} else if (part == 1) {
-		make_trailer(l, sample, trailer, sum);
-		memcpy(out, trailer + at, length);
+		tfrecord_make_behind(l, sample, behind, sum);
+		memcpy(out, behind + at, length);
 	} else {
-		memcpy(out, l->header + at, length);
+		memcpy(out, f->before + at, length);
 	}
 	return length;
 }
@@ -242,11 +262,12 @@ static uint64_t make_part(const struct layout *l, uint64_t sample, uint64_t at, 
 static void tfrecord_payload(const struct layout *l, uint64_t offset, void *data, uint64_t length)
 {
 	uint64_t at = offset - l->data_offset;
-	struct running sum = {.next = UINT64_MAX};
+	struct tfrecord_sum sum = {.next = UINT64_MAX};
 	uint8_t *out = data;
 
 	while (length) {
-		uint64_t n = make_part(l, at / l->stride, at % l->stride, out, length, &sum);
+		uint64_t n =
+			tfrecord_make_part(l, at / l->stride, at % l->stride, out, length, &sum);
 
 		out += n;
 		at += n;

@@ -1,21 +1,25 @@
-/* tfrecord: records of length, its masked CRC-32C, an Example, and its masked CRC-32C. Of the Example the
- * messages around the features' values are walked: Example, Features and each entry of its map. */
+/* tfrecord: records of length, its masked CRC-32C, an Example, and its masked CRC-32C. Of the Example,
+ * the messages around the features' values are walked: Example, Features and each entry of its map. */
 #include "core/content/crc32c.h"
 #include "workloads/formats/walk.h"
 
 enum { HEAD, BODY, SUM };
-enum {
-	FEATURES = 3,
-	WIRE_VARINT = 0,
-	WIRE_64 = 1,
-	WIRE_BYTES = 2,
-	WIRE_32 = 5,
-	TAG = 0,
-	LENGTH,
-	NUMBER
+enum { DEPTH = 3, WIRE_VARINT = 0, WIRE_64 = 1, WIRE_BYTES = 2, WIRE_32 = 5 };
+
+enum tfrecord_number { TAG, LENGTH, VALUE };
+
+struct tfrecord_walk {
+	uint64_t at, ends[DEPTH]; /* in the Example; the end of each message around this place */
+	uint64_t value;           /* of the number under way */
+	uint64_t pass;            /* bytes of the Example to pass over */
+	uint32_t shift;           /* bits of the number so far */
+	uint32_t depth;
+	enum tfrecord_number number; /* what the number under way is */
+	uint32_t sum;                /* of the Example, so far */
+	uint8_t bytes[12];
 };
 
-static bool masked(uint32_t reg, const uint8_t *bytes)
+static bool tfrecord_walk_masked(uint32_t reg, const uint8_t *bytes)
 {
 	uint32_t crc = crc32c_end(reg);
 
@@ -23,52 +27,45 @@ static bool masked(uint32_t reg, const uint8_t *bytes)
 }
 
 /* A record begins; so does its outermost message. */
-static const char *head(struct walk *w)
+static const char *tfrecord_walk_head(struct walk *w, struct tfrecord_walk *s)
 {
-	uint64_t length = walk_little(w->bytes, 8);
+	uint64_t length = walk_little(s->bytes, 8);
 
-	if (!masked(crc32c_add(CRC32C_BEGIN, w->bytes, 8), w->bytes + 8))
+	if (!tfrecord_walk_masked(crc32c_add(CRC32C_BEGIN, s->bytes, 8), s->bytes + 8))
 		return "a record's length has another CRC";
-	w->sum = UINT32_MAX;
 	walk_part(w, BODY, length);
-	w->at = 0;
-	w->ends[0] = length;
-	w->depth = 0;
-	w->field = TAG;
-	w->shift = 0;
-	w->value = 0;
-	w->pass = 0;
+	*s = (struct tfrecord_walk){.ends = {length}, .number = TAG, .sum = CRC32C_BEGIN};
 	return NULL;
 }
 
-/* A number has come whole: of a tag, a length, or a value. next: bytes to pass over. */
-static const char *number(struct walk *w, uint64_t *next)
+/* A number has come whole. */
+static const char *tfrecord_walk_number(struct tfrecord_walk *s)
 {
-	uint64_t value = w->value;
-	uint32_t was = w->field;
+	uint64_t value = s->value, left = s->ends[s->depth] - s->at;
+	enum tfrecord_number was = s->number;
 
-	w->value = 0;
-	w->shift = 0;
-	w->field = TAG;
+	s->value = 0;
+	s->shift = 0;
+	s->number = TAG;
 	if (was == LENGTH) {
-		if (value > w->ends[w->depth] - w->at)
+		if (value > left)
 			return "an Example has a field longer than what it is in";
-		if (w->depth + 1 < FEATURES)
-			w->ends[++w->depth] = w->at + value;
+		if (s->depth + 1 < DEPTH)
+			s->ends[++s->depth] = s->at + value;
 		else
-			*next = value;
+			s->pass = value;
 	} else if (was == TAG) {
 		switch (value & 7) {
 		case WIRE_BYTES:
-			w->field = LENGTH;
+			s->number = LENGTH;
 			break;
 		case WIRE_VARINT:
-			w->field = NUMBER;
+			s->number = VALUE;
 			break;
 		case WIRE_64:
 		case WIRE_32:
-			*next = (value & 7) == WIRE_64 ? 8 : 4;
-			if (*next > w->ends[w->depth] - w->at)
+			s->pass = (value & 7) == WIRE_64 ? 8 : 4;
+			if (s->pass > left)
 				return "an Example has a field longer than what it is in";
 			break;
 		default:
@@ -79,48 +76,49 @@ static const char *number(struct walk *w, uint64_t *next)
 }
 
 /* Messages end where their bytes do, and not inside a field. */
-static const char *close_messages(struct walk *w)
+static const char *tfrecord_walk_close(struct tfrecord_walk *s)
 {
-	while (w->at == w->ends[w->depth]) {
-		if (w->field != TAG || w->shift)
+	while (s->at == s->ends[s->depth]) {
+		if (s->number != TAG || s->shift)
 			return "an Example ends inside a field";
-		if (!w->depth)
+		if (!s->depth)
 			return NULL;
-		w->depth--;
+		s->depth--;
 	}
 	return NULL;
 }
 
-static const char *messages(struct walk *w, const uint8_t *at, uint64_t n)
+static const char *tfrecord_walk_messages(struct tfrecord_walk *s, const uint8_t *at, uint64_t n)
 {
 	const char *wrong = NULL;
 
 	while (n && !wrong) {
-		uint64_t some = w->pass < n ? w->pass : n;
+		uint64_t some = s->pass < n ? s->pass : n;
 
 		if (!some) {
-			if (w->shift > 63)
+			if (s->shift > 63)
 				return "an Example has a number of more than 64 bits";
-			w->value |= (uint64_t)(*at & 0x7f) << w->shift;
-			w->shift += 7;
+			s->value |= (uint64_t)(*at & 0x7f) << s->shift;
+			s->shift += 7;
 			some = 1;
-			w->at++;
+			s->at++;
 			if (!(*at & 0x80))
-				wrong = number(w, &w->pass);
+				wrong = tfrecord_walk_number(s);
 		} else {
-			w->pass -= some;
-			w->at += some;
+			s->pass -= some;
+			s->at += some;
 		}
 		at += some;
 		n -= some;
-		if (!wrong && !w->pass)
-			wrong = close_messages(w);
+		if (!wrong && !s->pass)
+			wrong = tfrecord_walk_close(s);
 	}
 	return wrong;
 }
 
-const char *walk_tfrecord(struct walk *w, struct walk_piece *p)
+static const char *tfrecord_walk_take(struct walk *w, struct walk_piece *p)
 {
+	struct tfrecord_walk *s = WALK_STATE(struct tfrecord_walk, w);
 	const char *wrong = NULL;
 	const uint8_t *span;
 	uint64_t n;
@@ -128,22 +126,21 @@ const char *walk_tfrecord(struct walk *w, struct walk_piece *p)
 	while (!wrong && (p->left || (w->part == BODY && !w->left))) {
 		switch (w->part) {
 		case HEAD:
-			if (walk_gather(w, p, 12))
-				wrong = head(w);
+			if (walk_gather(w, p, s->bytes, sizeof(s->bytes), 12))
+				wrong = tfrecord_walk_head(w, s);
 			break;
 		case BODY:
 			n = walk_span(w, p, &span);
-			w->sum = crc32c_add(w->sum, span, n);
-			wrong = messages(w, span, n);
+			s->sum = crc32c_add(s->sum, span, n);
+			wrong = tfrecord_walk_messages(s, span, n);
 			if (!wrong && !w->left)
 				walk_part(w, SUM, 0);
 			break;
 		default:
-			if (!walk_gather(w, p, 4))
+			if (!walk_gather(w, p, s->bytes, sizeof(s->bytes), 4))
 				break;
-			if (!masked(w->sum, w->bytes))
+			if (!tfrecord_walk_masked(s->sum, s->bytes))
 				wrong = "a record has another CRC";
-			w->count++;
 			walk_part(w, HEAD, 0);
 			break;
 		}
@@ -151,8 +148,10 @@ const char *walk_tfrecord(struct walk *w, struct walk_piece *p)
 	return wrong;
 }
 
-const char *walk_tfrecord_end(const struct walk *w, uint64_t samples)
+static const char *tfrecord_walk_end(const struct walk *w, uint64_t samples)
 {
 	(void)samples;
 	return w->part == HEAD && !w->have ? NULL : "ends inside a record";
 }
+
+const struct walk_ops tfrecord_walk = {tfrecord_walk_take, tfrecord_walk_end, true};

@@ -18,31 +18,31 @@ enum {
 
 uint64_t thrift_path(const struct thrift *t)
 {
-	uint32_t field = t->levels[t->depth].field;
+	uint16_t field = t->field[t->depth];
 
-	if (t->levels[t->depth].element)
-		return t->levels[t->depth].path;
-	return t->levels[t->depth].path << 4 | (field < PATH_FIELD_MAX ? field : PATH_FIELD_MAX);
+	if (t->element[t->depth])
+		return t->path[t->depth];
+	return t->path[t->depth] << 4 | (field < PATH_FIELD_MAX ? field : PATH_FIELD_MAX);
 }
 
-static bool push(struct thrift *t, uint8_t element, uint64_t left)
+static bool thrift_push(struct thrift *t, uint8_t element, uint32_t left)
 {
 	uint64_t path = thrift_path(t);
 
 	if (t->depth + 1 == THRIFT_DEPTH)
 		return false;
 	t->depth++;
-	t->levels[t->depth].path = path;
-	t->levels[t->depth].left = left;
-	t->levels[t->depth].field = 0;
-	t->levels[t->depth].element = element;
+	t->path[t->depth] = path;
+	t->left[t->depth] = left;
+	t->field[t->depth] = 0;
+	t->element[t->depth] = element;
 	return true;
 }
 
 /* What a value of the type is made of. One of no bytes is a field's boolean. */
-static bool begin_value(struct thrift *t, uint8_t type)
+static bool thrift_begin_value(struct thrift *t, uint8_t type)
 {
-	bool in_list = t->levels[t->depth].element;
+	bool in_list = t->element[t->depth];
 
 	t->state = FIELD;
 	switch (type) {
@@ -64,7 +64,7 @@ static bool begin_value(struct thrift *t, uint8_t type)
 		t->state = LIST;
 		return true;
 	case TYPE_STRUCT:
-		return push(t, 0, 0);
+		return thrift_push(t, 0, 0);
 	default:
 		t->state = NUMBER;
 		return type >= TYPE_I16 && type <= TYPE_I64;
@@ -72,42 +72,50 @@ static bool begin_value(struct thrift *t, uint8_t type)
 }
 
 /* A value has ended: the next element of its list begins, or the list has ended too, or a field is next. */
-static bool end_value(struct thrift *t)
+static bool thrift_end_value(struct thrift *t)
 {
 	t->state = FIELD;
-	while (t->levels[t->depth].element) {
-		if (--t->levels[t->depth].left)
-			return begin_value(t, t->levels[t->depth].element);
+	while (t->element[t->depth]) {
+		if (--t->left[t->depth])
+			return thrift_begin_value(t, t->element[t->depth]);
 		t->depth--;
 	}
 	return true;
 }
 
-static bool begin_list(struct thrift *t, uint64_t size)
+static bool thrift_begin_list(struct thrift *t, uint64_t size)
 {
 	if (!size)
-		return end_value(t);
-	return push(t, t->type, size) && begin_value(t, t->type);
+		return thrift_end_value(t);
+	return size <= UINT32_MAX && thrift_push(t, t->type, (uint32_t)size) &&
+	       thrift_begin_value(t, t->type);
 }
 
-static bool take_field(struct thrift *t, uint8_t byte)
+/* Numbers of fields have 16 bits, with a sign. */
+static bool thrift_move_field(struct thrift *t, uint64_t field)
+{
+	t->field[t->depth] = (uint16_t)field;
+	return field <= INT16_MAX;
+}
+
+static bool thrift_take_field(struct thrift *t, uint8_t byte)
 {
 	uint8_t type = byte & 15;
 
 	if (!byte) {
 		t->depth--;
-		return end_value(t);
+		return thrift_end_value(t);
 	}
 	if (!(byte >> 4)) {
 		t->type = type;
 		t->state = FIELD_ID;
 		return true;
 	}
-	t->levels[t->depth].field += byte >> 4;
-	return begin_value(t, type);
+	return thrift_move_field(t, t->field[t->depth] + (byte >> 4)) &&
+	       thrift_begin_value(t, type);
 }
 
-static bool take_list(struct thrift *t, uint8_t byte)
+static bool thrift_take_list(struct thrift *t, uint8_t byte)
 {
 	t->type = byte & 15;
 	if (!t->type)
@@ -116,33 +124,32 @@ static bool take_list(struct thrift *t, uint8_t byte)
 		t->state = LIST_SIZE;
 		return true;
 	}
-	return begin_list(t, byte >> 4);
+	return thrift_begin_list(t, byte >> 4);
 }
 
 /* A varint has ended that is no value. */
-static bool take_number(struct thrift *t, uint64_t value)
+static bool thrift_take_number(struct thrift *t, uint64_t value)
 {
 	if (t->state == FIELD_ID) {
-		t->levels[t->depth].field = (uint32_t)(value >> 1);
-		return begin_value(t, t->type);
+		return thrift_move_field(t, value >> 1) && thrift_begin_value(t, t->type);
 	}
 	if (t->state == LIST_SIZE)
-		return begin_list(t, value);
+		return thrift_begin_list(t, value);
 	t->state = FIELD;
 	t->pass = value;
-	return value || end_value(t);
+	return value || thrift_end_value(t);
 }
 
-static enum thrift_event take(struct thrift *t, uint8_t byte)
+static enum thrift_event thrift_take(struct thrift *t, uint8_t byte)
 {
 	bool good = true;
 
 	if (t->state == FIELD) {
 		if (!byte && !t->depth)
 			return THRIFT_OVER;
-		good = take_field(t, byte);
+		good = thrift_take_field(t, byte);
 	} else if (t->state == LIST) {
-		good = take_list(t, byte);
+		good = thrift_take_list(t, byte);
 	} else {
 		if (t->shift > 63)
 			return THRIFT_WRONG;
@@ -153,7 +160,7 @@ static enum thrift_event take(struct thrift *t, uint8_t byte)
 		t->number = t->state == NUMBER;
 		if (t->number)
 			return THRIFT_NUMBER;
-		good = take_number(t, t->value);
+		good = thrift_take_number(t, t->value);
 		t->value = 0;
 		t->shift = 0;
 	}
@@ -168,19 +175,19 @@ enum thrift_event thrift_next(struct thrift *t, const uint8_t **at, const uint8_
 		t->number = false;
 		t->value = 0;
 		t->shift = 0;
-		if (!end_value(t))
+		if (!thrift_end_value(t))
 			return THRIFT_WRONG;
 	}
 	while (*at < end && event == THRIFT_MORE) {
 		uint64_t left = (uint64_t)(end - *at), n = t->pass < left ? t->pass : left;
 
 		if (!n) {
-			event = take(t, *(*at)++);
+			event = thrift_take(t, *(*at)++);
 			continue;
 		}
 		*at += n;
 		t->pass -= n;
-		if (!t->pass && !end_value(t))
+		if (!t->pass && !thrift_end_value(t))
 			event = THRIFT_WRONG;
 	}
 	return event;

@@ -1,7 +1,8 @@
-/* Thrift's compact protocol, as its bytes come: a struct, its fields' numbers as they end. Believes no byte. Source:
- * Thrift's compact protocol specification; maps, which Parquet has none of, are refused.
+/* Thrift's compact protocol, read as its bytes come: a struct, and the numbers of its fields as they
+ * end. Believes no byte. Refuses maps, which Parquet does not have, and lists of 2^32 elements.
+ * Source: Thrift's compact protocol specification.
  *
- * Begins zeroed; one thread. */
+ * Begins zeroed; belongs to one thread. */
 #ifndef HAUL_WORKLOADS_FORMATS_THRIFT_H
 #define HAUL_WORKLOADS_FORMATS_THRIFT_H
 
@@ -11,17 +12,16 @@
 enum { THRIFT_DEPTH = 12 };
 
 struct thrift {
-	struct {
-		/* The fields that lead here, four bits each, the innermost last; lists have no number of
-		 * their own. Numbers above 14 are 15. */
-		uint64_t path, left; /* left: elements of a list */
-		uint32_t field;
-		uint8_t element; /* a list's; 0: a struct */
-	} levels[THRIFT_DEPTH];
-	uint32_t depth, state, shift;
-	uint8_t type; /* of a field whose number comes, or of a list's elements */
-	bool number;  /* one was told, and has not ended */
+	/* Of each level: the fields that lead here, four bits each, the innermost last; lists have no
+	 * number of their own, and numbers above 14 become 15. */
+	uint64_t path[THRIFT_DEPTH];
+	uint32_t left[THRIFT_DEPTH]; /* elements of a list */
+	uint16_t field[THRIFT_DEPTH];
+	uint8_t element[THRIFT_DEPTH]; /* a list's type; 0: a struct */
 	uint64_t value, pass;
+	uint8_t depth, state, shift;
+	uint8_t type; /* of a field whose number comes, or of a list's elements */
+	bool number;  /* the last event was a number, which has not ended yet */
 };
 
 enum thrift_event {

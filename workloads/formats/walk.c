@@ -2,20 +2,37 @@
 
 #include <string.h>
 
-bool walk_jumps(struct walk *w, const struct walk_piece *p)
+const char *walk_take(const struct walk_ops *ops, struct walk *w, struct walk_piece *p)
 {
-	bool jumps = p->offset != w->next || p->object != w->object;
+	const char *wrong;
 
+	p->jumps = p->offset != w->next || p->object != w->object;
+	w->whole = p->jumps ? false : w->whole || p->offset == 0;
 	w->next = p->offset + p->left;
 	w->object = p->object;
-	return jumps;
+	w->last = p->object == 0 && w->next == w->size;
+	wrong = ops->take(w, p);
+	if (!wrong && w->overlong)
+		wrong = "has a part that is longer than haul looks at";
+	return wrong;
 }
 
-bool walk_gather(struct walk *w, struct walk_piece *p, uint32_t n)
+const char *walk_end(const struct walk_ops *ops, const struct walk *w, uint64_t samples)
 {
-	uint64_t some = n - w->have < p->left ? n - w->have : p->left;
+	return ops->end(w, samples);
+}
 
-	memcpy(w->bytes + w->have, p->at, some);
+bool walk_gather(struct walk *w, struct walk_piece *p, uint8_t *bytes, uint32_t room, uint64_t n)
+{
+	uint64_t some;
+
+	if (n > room || n < w->have) {
+		w->overlong = true;
+		p->left = 0;
+		return false;
+	}
+	some = n - w->have < p->left ? n - w->have : p->left;
+	memcpy(bytes + w->have, p->at, some);
 	w->have += (uint32_t)some;
 	p->at += some;
 	p->offset += some;
@@ -35,10 +52,10 @@ uint64_t walk_span(struct walk *w, struct walk_piece *p, const uint8_t **span)
 	return n;
 }
 
-void walk_part(struct walk *w, uint32_t part, uint64_t n)
+void walk_part(struct walk *w, uint32_t part, uint64_t bytes)
 {
 	w->part = part;
-	w->left = n;
+	w->left = bytes;
 	w->have = 0;
 }
 

@@ -1,8 +1,8 @@
-/* Looks through the bytes of a sample as they come, piece by piece, as one who decodes them would: structure
- * and checksums, nothing is kept. Believes no byte: what is wrong is said in a sentence. One walk belongs to
- * one thread.
+/* Walk through the bytes of a sample as they come, piece by piece, as one who decodes them would:
+ * structure and checksums, nothing is stored. A walk believes no byte, and says in a sentence what is
+ * wrong. It belongs to one thread.
  *
- * Begins zeroed but for the size. */
+ * A walk begins zeroed but for the size. */
 #ifndef HAUL_WORKLOADS_FORMATS_WALK_H
 #define HAUL_WORKLOADS_FORMATS_WALK_H
 
@@ -10,70 +10,60 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "workloads/formats/lookup3.h"
-#include "workloads/formats/thrift.h"
-
-enum { WALK_BYTES = 320, WALK_DEPTH = 4 };
+enum { WALK_STATE_BYTES = 384 };
 
 struct walk {
-	uint32_t part;  /* the format's own; 0: the begin */
-	uint32_t sum;   /* running */
-	uint64_t left;  /* of what is passed over or summed */
-	uint64_t count; /* records, rows, members */
-	uint32_t have;  /* of bytes */
-	uint8_t bytes[WALK_BYTES];
-	/* tfrecord: messages inside each other. Other formats use some of these for what they must know. */
-	uint64_t at, ends[WALK_DEPTH], value, pass;
-	uint32_t depth, shift, field;
 	uint64_t size; /* of the file, not of objects beside it */
-	/* Of what is read in ranges: where the next piece would go on. */
-	uint64_t next;
-	uint32_t object;
-	struct lookup3 lookup3; /* hdf5 */
-	struct thrift thrift;   /* parquet */
+	/* Kept by walk_take, for the hooks to read. */
+	uint64_t next;   /* offset at which the next piece goes on, unless it jumps */
+	uint32_t object; /* … of this object of the file */
+	bool whole;    /* every byte of the file has come so far, from the first one on, in order */
+	bool last;     /* the last byte of the file has come */
+	bool overlong; /* more was to be gathered than there is room for */
+	/* The format's. */
+	uint32_t part;                                     /* what comes next; 0: the begin */
+	uint32_t have;                                     /* bytes gathered */
+	uint64_t left;                                     /* bytes left to pass over */
+	_Alignas(8) unsigned char state[WALK_STATE_BYTES]; /* WALK_STATE */
 };
 
-/* What is still to be looked at of a piece, and where in which object of the file it stands. */
+/* The state of a format's walk, as a struct of its own. A struct that does not fit stops the build. */
+#define WALK_STATE(type, w) \
+	((type *)((w)->state + 0 * sizeof(char[sizeof(type) <= WALK_STATE_BYTES ? 1 : -1])))
+
+/* What is left to look at of a piece, and where in which object of the file it is. */
 struct walk_piece {
 	const uint8_t *at;
 	uint64_t left, offset;
 	uint32_t object;
+	bool jumps; /* set by walk_take: begins elsewhere than where the piece before it ended */
 };
 
-/* A piece begins; true: elsewhere than where the one before ended. */
-bool walk_jumps(struct walk *w, const struct walk_piece *p);
+struct walk_ops {
+	/* Looks at a piece, all of it (p->left becomes 0). Returns NULL, or what is wrong. */
+	const char *(*take)(struct walk *w, struct walk_piece *p);
+	/* After the last byte of a sample, or of a file that is read as a stream: w->last tells the two
+	 * apart. samples: in the file. Returns NULL, or what is wrong. */
+	const char *(*end)(const struct walk *w, uint64_t samples);
+	/* Takes any file of the format from its first byte to its last, whoever made it. Otherwise the
+	 * walk relies on the order in which haul reads its own files. */
+	bool whole_file;
+};
 
-/* The next n bytes, at most WALK_BYTES, together in w->bytes. False: the piece ended before. The caller sets
- * w->have to 0 when it has used them. */
-bool walk_gather(struct walk *w, struct walk_piece *p, uint32_t n);
-/* As much of w->left as the piece has; returns how much, at *span. */
+/* What callers use: the hooks, and what all walks share. */
+const char *walk_take(const struct walk_ops *ops, struct walk *w, struct walk_piece *p);
+const char *walk_end(const struct walk_ops *ops, const struct walk *w, uint64_t samples);
+
+/* For hooks. Collects the next n bytes in bytes, which has room for that many. False: the piece ended
+ * before n bytes were there, or n is more than the room, which ends the walk. The caller sets w->have
+ * to 0 when it has used the bytes. */
+bool walk_gather(struct walk *w, struct walk_piece *p, uint8_t *bytes, uint32_t room, uint64_t n);
+/* Passes over w->left bytes, as many as the piece has; returns how many, at *span. */
 uint64_t walk_span(struct walk *w, struct walk_piece *p, const uint8_t **span);
-/* The next part, of n bytes. */
-void walk_part(struct walk *w, uint32_t part, uint64_t n);
+/* The next part, with that many bytes to pass over. */
+void walk_part(struct walk *w, uint32_t part, uint64_t bytes);
 
 uint64_t walk_little(const uint8_t *bytes, unsigned n);
 uint64_t walk_big(const uint8_t *bytes, unsigned n);
-
-/* Each looks at a piece and returns NULL, or what is wrong. The second of each: at the end. */
-const char *walk_png(struct walk *w, struct walk_piece *p);
-const char *walk_png_end(const struct walk *w, uint64_t samples);
-const char *walk_jpeg(struct walk *w, struct walk_piece *p);
-const char *walk_jpeg_end(const struct walk *w, uint64_t samples);
-const char *walk_npz(struct walk *w, struct walk_piece *p);
-const char *walk_npz_end(const struct walk *w, uint64_t samples);
-const char *walk_npy(struct walk *w, struct walk_piece *p);
-const char *walk_npy_end(const struct walk *w, uint64_t samples);
-const char *walk_parquet(struct walk *w, struct walk_piece *p);
-const char *walk_parquet_end(const struct walk *w, uint64_t samples);
-const char *walk_safetensors(struct walk *w, struct walk_piece *p);
-const char *walk_safetensors_end(const struct walk *w, uint64_t samples);
-const char *walk_hdf5(struct walk *w, struct walk_piece *p);
-const char *walk_hdf5_end(const struct walk *w, uint64_t samples);
-const char *walk_indexed(struct walk *w, struct walk_piece *p);
-const char *walk_indexed_end(const struct walk *w, uint64_t samples);
-const char *walk_csv(struct walk *w, struct walk_piece *p);
-const char *walk_csv_end(const struct walk *w, uint64_t samples);
-const char *walk_tfrecord(struct walk *w, struct walk_piece *p);
-const char *walk_tfrecord_end(const struct walk *w, uint64_t samples);
 
 #endif

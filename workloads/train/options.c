@@ -310,17 +310,23 @@ static int check_cold(const struct train_options *o, const struct job_phase *pha
 	return cold_check(&o->cold, store, phase->path, err);
 }
 
+static bool format_streams(const struct format_ops *format)
+{
+	return format->streams;
+}
+
 static int check_known(const struct train_options *o, const struct job_phase *phase,
 		       const struct dataset *d, struct err *err)
 {
-	const struct format_ops *format = format_table()[d->options.format];
+	char streamed[FORMAT_LIST_BYTES];
 
-	if (train_interleave(o) && !format->streams)
+	if (train_interleave(o) && !format_streams(format_table()[d->options.format]))
 		return err_set(
 			err, -EINVAL,
-			"%s/loader/kind: %s is no format that is read as a stream; tfrecord and raw "
-			"are",
-			phase->path, format->name);
+			"%s/loader/kind: files of format %s cannot be read as streams; those "
+			"of these formats can: %s",
+			phase->path, format_names[d->options.format],
+			format_list(streamed, format_streams));
 	if (o->verify == VERIFY_FULL && d->existing)
 		return err_set(
 			err, -EINVAL,
@@ -349,34 +355,53 @@ static int check_shuffle(const struct train_options *o, const struct job_phase *
 						  : "\"samples\" says that they are not");
 }
 
-/* Walks begin at a file's first byte, or with what haul's own files are read by, and take bytes in their
- * order. */
-static int check_decode(const struct train_options *o, const struct job_phase *phase,
-			const struct dataset *d, uint32_t ranks, struct err *err)
+static bool format_walks(const struct format_ops *format)
+{
+	return format->walk;
+}
+
+/* A walk begins at a file's first byte, or with what haul's own files are read by, and takes bytes in
+ * their order. Returns why the data set cannot be walked through, or NULL. */
+static const char *decode_obstacle(const struct train_options *o, const struct dataset *d,
+				   uint32_t ranks)
 {
 	const struct format_ops *format = format_table()[d->options.format];
 	bool streams = train_interleave(o), several = d->options.samples_per_file > 1;
-	const char *why = NULL;
+
+	if (o->loader.depth > 1)
+		return "a sample must not be read by several requests at once; set loader.depth to "
+		       "1";
+	if (o->loader.kind == LOADER_BATCH)
+		return "the loader \"batch\" reads by several requests at once; choose another "
+		       "loader.kind";
+	if (d->existing && !format->streams && (several || !format->walk->whole_file))
+		return "of files that haul did not make, only those can be decoded that hold one "
+		       "sample and are read from their first byte on";
+	if (d->existing && several && format->streams &&
+	    (!streams || d->options.files < ranks || o->on_error == ON_ERROR_COUNT))
+		return "of files that haul did not make, records are decoded only in whole "
+		       "streams, with \"on_error\": \"stop\"";
+	return NULL;
+}
+
+static int check_decode(const struct train_options *o, const struct job_phase *phase,
+			const struct dataset *d, uint32_t ranks, struct err *err)
+{
+	const char *format = format_names[d->options.format], *obstacle;
+	char walked[FORMAT_LIST_BYTES];
 
 	if (!o->decode)
 		return 0;
-	if (!format->walk)
-		why = "has neither checksums nor structure that haul knows";
-	else if (o->loader.depth > 1)
-		why = "samples in several requests at once (loader.depth) are not";
-	else if (o->loader.kind == LOADER_BATCH)
-		why = "batches in several requests at once (loader.kind) are not";
-	else if (d->existing && !format->streams &&
-		 (several || format_objects(format) > 1 || d->options.format == FORMAT_PARQUET))
-		why = "of files that haul did not make those are that hold one sample, from their "
-		      "first byte on";
-	else if (d->existing && several && format->streams &&
-		 (!streams || d->options.files < ranks || o->on_error == ON_ERROR_COUNT))
-		why = "records of files that haul did not make are only from their first on: whole "
-		      "streams, \"on_error\": \"stop\"";
-	return why ? err_set(err, -EINVAL, "%s/decode: %s is not decoded so; %s", phase->path,
-			     format->name, why)
-		   : 0;
+	if (!format_walks(format_table()[d->options.format]))
+		return err_set(
+			err, -EINVAL,
+			"%s/decode: haul knows no checksum and no structure of format %s; it "
+			"does of these formats: %s",
+			phase->path, format, format_list(walked, format_walks));
+	obstacle = decode_obstacle(o, d, ranks);
+	return obstacle ? err_set(err, -EINVAL, "%s/decode: format %s cannot be decoded here: %s",
+				  phase->path, format, obstacle)
+			: 0;
 }
 
 /* -ERANGE: no data set fills one step; a plan may still show it. */

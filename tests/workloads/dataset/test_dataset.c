@@ -2,9 +2,11 @@
 
 #include <errno.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "tests/unit.h"
+#include "tests/workloads/formats/variants.h"
 
 static struct dataset_options usual(void)
 {
@@ -295,15 +297,17 @@ static void test_chunk_refusals(void)
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		struct dataset_options o = usual();
+		struct dataset_options o;
 		struct dataset d;
 		struct err err = {0};
+		char json[160];
 
-		o.format = FORMAT_HDF5;
+		snprintf(json, sizeof(json),
+			 "{\"format\": \"hdf5\", \"hdf5\": {\"chunk_samples\": %d}}",
+			 (int)cases[i].chunk_samples);
+		variant_parse(&o, json);
 		o.samples_per_file = cases[i].samples;
 		o.sample_bytes = cases[i].bytes;
-		o.sample_bytes_stdev = 0;
-		o.formats.hdf5 = (struct hdf5_options){1, cases[i].chunk_samples, 0};
 		CU_ASSERT_EQUAL(dataset_init(&d, &o, 42, "/dataset", &err),
 				cases[i].says[0] ? -EINVAL : 0);
 		CU_ASSERT_PTR_NOT_NULL(strstr(err.text, cases[i].says));

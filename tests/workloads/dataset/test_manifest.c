@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "tests/unit.h"
+#include "tests/workloads/formats/variants.h"
 
 static struct dataset usual(void)
 {
@@ -67,33 +68,43 @@ static void test_differences(void)
 	CU_ASSERT_EQUAL(manifest_matches(&m, &d, "file:///x", &err), -EEXIST);
 }
 
+/* Parquet's, of rows of 16 bytes. */
+static struct dataset rows(unsigned row_group, const char *columns)
+{
+	struct dataset_options o;
+	struct err err = {0};
+	struct dataset d;
+	char json[256];
+
+	snprintf(
+		json, sizeof(json),
+		"{\"format\": \"parquet\", \"files\": 3, \"samples_per_file\": 10, \"sample_bytes\": 16,"
+		" \"parquet\": {\"row_group\": %u, \"columns\": %s}}",
+		row_group, columns);
+	variant_parse(&o, json);
+	CU_ASSERT_EQUAL_FATAL(dataset_init(&d, &o, 1, "/dataset", &err), 0);
+	return d;
+}
+
 /* Options of the format are part of what was made, lists too. */
 static void test_format_options(void)
 {
-	static char *some[] = {"4 int16", "float64 read"}, *others[] = {"3 int16", "float64 read"};
-	struct dataset_options o = {.format = FORMAT_PARQUET,
-				    .files = 3,
-				    .samples_per_file = 10,
-				    .sample_bytes = 16,
-				    .prefix = "img",
-				    .formats.parquet = {.columns = {2, some}, .row_group = 5}};
+	static const char made[] = "[\"4 int16\", \"float64 read\"]";
+	struct dataset d = rows(5, made), other;
 	struct manifest m, back;
 	struct err err = {0};
-	struct dataset d;
 	char *text;
 
-	CU_ASSERT_EQUAL_FATAL(dataset_init(&d, &o, 1, "/dataset", &err), 0);
 	manifest_of(&m, &d, true);
 	text = manifest_text(&m);
 	CU_ASSERT_PTR_NULL(strstr(text, "hdf5"));
 	CU_ASSERT_EQUAL_FATAL(manifest_parse(&back, text, strlen(text), &err), 0);
 	CU_ASSERT_EQUAL(manifest_matches(&back, &d, "file:///x", &err), 0);
-	d.options.formats.parquet.row_group = 6;
-	CU_ASSERT_EQUAL(manifest_matches(&back, &d, "file:///x", &err), -EEXIST);
+	other = rows(6, made);
+	CU_ASSERT_EQUAL(manifest_matches(&back, &other, "file:///x", &err), -EEXIST);
 	CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "was made with parquet {"));
-	d.options.formats.parquet.row_group = 5;
-	d.options.formats.parquet.columns.items = others;
-	CU_ASSERT_EQUAL(manifest_matches(&back, &d, "file:///x", &err), -EEXIST);
+	other = rows(5, "[\"2 int16\", \"int32\", \"float64 read\"]");
+	CU_ASSERT_EQUAL(manifest_matches(&back, &other, "file:///x", &err), -EEXIST);
 	manifest_free(&back);
 	free(text);
 }

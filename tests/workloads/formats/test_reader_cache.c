@@ -1,25 +1,17 @@
 /* What a reader has of an open file: hand-counted sequences of samples. */
 #include <string.h>
 
-#include "core/content/fill.h"
 #include "tests/unit.h"
+#include "tests/workloads/formats/variants.h"
 #include "workloads/formats/reader_cache.h"
 
-static struct format_options options;
-
-static void lay_out(struct layout *l, enum format_index format, uint64_t samples,
-		    uint64_t sample_bytes)
+/* 10 samples of 100 bytes; of parquet in row groups of three. */
+static void lay_out(struct layout *l, enum format_index format)
 {
-	memset(l, 0xaa, sizeof(*l));
-	l->format = format_table()[format];
-	l->options = &options;
-	l->file = 0;
-	l->object = 0;
-	l->key = fill_key(1, 1);
-	l->first_id = 0;
-	l->samples = samples;
-	l->sample_bytes = sample_bytes;
-	layout_make(l);
+	const struct variant *all;
+
+	variants(&all);
+	variant_layout(&all[format], 10, 100, l);
 }
 
 /* Ranges taken for each sample of the sequence. */
@@ -44,8 +36,7 @@ static void row_groups(void)
 	static const uint32_t none[] = {3, 1, 1, 1, 1, 1, 1, 1, 1};
 	struct layout l;
 
-	options.parquet = (struct parquet_options){.row_group = 3};
-	lay_out(&l, FORMAT_PARQUET, 10, 100);
+	lay_out(&l, FORMAT_PARQUET);
 	expect(&l, 2, samples, two, 9);
 	expect(&l, 3, samples, three, 9);
 	expect(&l, 0, samples, none, 9);
@@ -58,8 +49,7 @@ static void least_recent(void)
 	static const uint32_t ranges[] = {3, 1, 0, 1, 0, 1};
 	struct layout l;
 
-	options.parquet = (struct parquet_options){.row_group = 3};
-	lay_out(&l, FORMAT_PARQUET, 10, 100);
+	lay_out(&l, FORMAT_PARQUET);
 	expect(&l, 2, samples, ranges, 6);
 }
 
@@ -69,9 +59,9 @@ static void headers(void)
 	static const uint32_t once[] = {3, 1, 1, 1}, always[] = {2, 2, 2, 2};
 	struct layout l;
 
-	lay_out(&l, FORMAT_SAFETENSORS, 10, 100);
+	lay_out(&l, FORMAT_SAFETENSORS);
 	expect(&l, 2, samples, once, 4);
-	lay_out(&l, FORMAT_NPY, 10, 100);
+	lay_out(&l, FORMAT_NPY);
 	expect(&l, 2, samples, always, 4);
 }
 
@@ -81,8 +71,7 @@ static void what_is_left(void)
 	struct reader_cache k;
 	struct layout l;
 
-	options.parquet = (struct parquet_options){.row_group = 3};
-	lay_out(&l, FORMAT_PARQUET, 10, 100);
+	lay_out(&l, FORMAT_PARQUET);
 	reader_cache_init(&k, 2);
 	CU_ASSERT_EQUAL(reader_cache_extents(&k, &l, 0, e), 3);
 	CU_ASSERT_EQUAL(e[0].offset + e[0].length, l.size);
@@ -103,5 +92,5 @@ int main(void)
 		CU_TEST_INFO_NULL,
 	};
 
-	return unit_main("kept", tests);
+	return unit_main("reader_cache", tests);
 }

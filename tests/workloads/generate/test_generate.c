@@ -11,6 +11,7 @@
 
 #include "core/group/thread_group.h"
 #include "tests/unit.h"
+#include "tests/workloads/formats/variants.h"
 #include "tests/workloads/generate/job_text.h"
 #include "workloads/common/clean.h"
 #include "workloads/dataset/dataset.h"
@@ -161,15 +162,13 @@ static void test_same_for_any_ranks(void)
 		uint32_t ranks;
 		unsigned threads, transfer;
 	} with[] = {{1, 1, 65536}, {1, 3, 1000}, {3, 1, 77777}, {3, 2, 65536}, {7, 1, 1 << 20}};
+	const struct variant *formats;
 	char text[1024];
 
-	for (const struct format_ops *const *f = format_table(); *f; f++) {
-		unsigned samples = 3;
+	variants(&formats);
+	for (unsigned f = 0; f < FORMAT_COUNT; f++) {
+		unsigned samples = variant_holds(&formats[f], 3, 60000) ? 3 : 1;
 		uint64_t hash = 0;
-
-		if ((*f)->check == format_table()[FORMAT_PNG]->check ||
-		    (*f)->check == format_table()[FORMAT_JPEG]->check)
-			samples = 1;
 
 		for (unsigned i = 0; i < sizeof(with) / sizeof(with[0]); i++) {
 			struct run r;
@@ -180,12 +179,13 @@ static void test_same_for_any_ranks(void)
 				"\"dataset\": {\"format\": \"%s\", \"files\": 23, \"samples_per_file\": %u, \"sample_bytes\": 60000,"
 				"\"sample_bytes_stdev\": 30000, \"folder\": \"a/b\", \"subfolders\": 5},"
 				"\"phases\": [{\"generate\": {\"threads\": %u}}]}",
-				with[i].transfer, (*f)->name, samples, with[i].threads);
+				with[i].transfer, format_names[f], samples, with[i].threads);
 			start(&r, text);
 			r.read_back = true;
 			CU_ASSERT_EQUAL(thread_group_run(with[i].ranks, generate_body, &r, NULL),
 					0);
-			CU_ASSERT_EQUAL(sum_of(&r, "files_made"), 23 * format_objects(*f));
+			CU_ASSERT_EQUAL(sum_of(&r, "files_made"),
+					23 * format_objects(format_table()[f]));
 			if (!hash)
 				hash = r.hash[0];
 			for (uint32_t k = 0; k < with[i].ranks; k++)

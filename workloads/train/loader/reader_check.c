@@ -42,10 +42,15 @@ static int reader_decode(struct reader *w, struct sample_read *r, const struct r
 			 const uint8_t *data)
 {
 	uint64_t skip = reader_streams(w) && r->walked > req->offset ? r->walked - req->offset : 0;
-	struct walk_piece p = {data + skip, req->length - skip, req->offset + skip,
-			       (uint32_t)(req->object - r->objects)};
-	const char *wrong = reader_format(w)->walk(&r->walk, &p);
+	struct walk_piece p = {.at = data + skip,
+			       .left = req->length - skip,
+			       .offset = req->offset + skip,
+			       .object = (uint32_t)(req->object - r->objects)};
+	const struct walk_ops *walk = reader_format(w)->walk;
+	const char *wrong = walk_take(walk, &r->walk, &p);
 
+	if (!wrong && reader_streams(w) && r->walk.last)
+		wrong = walk_end(walk, &r->walk, r->layout.samples);
 	r->walked = req->offset + req->length;
 	reader_mark(w, ACCOUNT_DECODE, clock_now(w->options->clock));
 	return wrong ? reader_undecodable(w, req, wrong) : 0;
@@ -61,7 +66,7 @@ int reader_decoded(struct reader *w, struct sample_read *r)
 
 	if (!w->options->decode || reader_streams(w) || !w->windows.base)
 		return 0;
-	wrong = reader_format(w)->walk_end(&r->walk, r->layout.samples);
+	wrong = walk_end(reader_format(w)->walk, &r->walk, r->layout.samples);
 	return wrong ? reader_undecodable(w, &req, wrong) : 0;
 }
 

@@ -114,7 +114,8 @@ static uint32_t stream_extents(const struct reader *w, struct sample_read *r, ui
 	if (piece > r->layout.size)
 		piece = r->layout.size;
 	r->layout.format->extents(&r->layout, k, out);
-	end = out->offset + out->length;
+	/* A reader of the stream reads on to the file's end, whatever follows the last sample. */
+	end = k + 1 == r->layout.samples ? r->layout.size : out->offset + out->length;
 	if (end <= from)
 		return 0;
 	if (!from) { /* its file has just been opened */
