@@ -74,6 +74,21 @@ def report(path):
     return json.loads(r.out)
 
 
+def formats():
+    """The formats of data sets, as the program lists them."""
+    r = alone("schema")
+    check(r.rc == 0, f"{r}")
+    return json.loads(r.out)["properties"]["dataset"]["properties"]["format"]["enum"]
+
+
+def samples_per_file(fmt, wanted, sample_bytes):
+    """wanted, or 1 where the program refuses to put so many samples into a file of the format."""
+    with Folder() as folder:
+        write_job(folder, {"stores": {"s": {"uri": f"file://{folder}"}}, "phases": [{"generate": {}}],
+                           "dataset": {"format": fmt, "files": 1, "samples_per_file": wanted, "sample_bytes": sample_bytes}})
+        return wanted if alone("plan", "job.json", cwd=folder).rc == 0 else 1
+
+
 def check(condition, sentence):
     if not condition:
         raise AssertionError(sentence)

@@ -49,8 +49,8 @@ def job(folder, batch, files, spf, workers, fmt, shuffle, sync, epochs=2):
     }
 
 
-def test_exactly_once():
-    for ranks, batch, files, spf, workers, fmt, shuffle, sync in GRID:
+def exactly_once(grid):
+    for ranks, batch, files, spf, workers, fmt, shuffle, sync in grid:
         with Folder() as folder:
             write_job(folder, job(folder, batch, files, spf, workers, fmt, shuffle, sync))
             r = mpi(ranks, "run", "job.json", cwd=folder)
@@ -66,6 +66,16 @@ def test_exactly_once():
                     check(int(epoch["id_sum"]) == total * (total - 1) // 2, f"{case}: id_sum")
                     want = sum(mix64(i) for i in range(total)) & (1 << 64) - 1
                     check(int(epoch["id_hash"]) == want, f"{case}: id_hash")
+
+
+def test_exactly_once():
+    exactly_once(GRID)
+
+
+def test_other_formats():
+    """The formats that are not in the grid, in one shape."""
+    exactly_once((2, 3, 17, samples_per_file(fmt, 5, 3000), 2, fmt, "each_epoch", "step")
+                 for fmt in formats() if fmt not in {row[5] for row in GRID})
 
 
 def test_deep_batches():
@@ -157,4 +167,4 @@ def test_order():
                 check(many[e] == want, f"{ranks} ranks: another sequence than 1 rank")
 
 
-main(test_exactly_once, test_deep, test_deep_batches, test_order)
+main(test_exactly_once, test_other_formats, test_deep, test_deep_batches, test_order)

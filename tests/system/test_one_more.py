@@ -1,0 +1,121 @@
+"""A program with one more line in its table of formats: the format of docs/add-a-format.md is listed, made, read as a
+stream, verified, decoded, and found wrong where it is wrong. Python's tarfile reads what was made."""
+import os
+import tarfile
+
+from haultest import *
+
+FILES, SAMPLES, SIZE = 6, 7, 3001
+
+
+def job(folder, dataset={}, **train):
+    return {"name": "one more", "seed": 7, "stores": {"data": {"uri": f"file://{folder}/data"}},
+            "dataset": {"store": "data", "format": "webdataset", "files": FILES, "samples_per_file": SAMPLES,
+                        "sample_bytes": SIZE, "webdataset": {"blocks": 40}, **dataset},
+            "phases": [{"generate": {}},
+                       {"train": {"epochs": 2, "batch": 1, "verify": "full", "null_steps": 0, "decode": "checksum",
+                                  "loader": {"kind": "stream", "workers": 1, "stream": {"transfer": "4 KiB"}}, **train}}]}
+
+
+def made(folder, **more):
+    write_job(folder, job(folder, **more))
+    r = mpi(2, "run", "job.json", cwd=folder)
+    check(r.rc == 0, f"{r}")
+    return sorted(f"{folder}/data/{n}" for n in os.listdir(f"{folder}/data") if not n.startswith("."))
+
+
+def test_listed():
+    check(formats()[-1] == "webdataset", f"{formats()}")
+    reference = alone("schema", "--reference").out
+    check("webdataset" in reference and "so many blocks" in reference, reference)
+
+
+def test_made_and_read():
+    with Folder() as folder:
+        paths = made(folder)
+        check([os.path.basename(p) for p in paths] == [f"img_{i}_of_{FILES}.tar" for i in range(FILES)], f"{paths}")
+        ids = []
+        for path in paths:
+            check(os.path.getsize(path) % (40 * 512) == 0, f"{os.path.getsize(path)}")
+            with tarfile.open(path) as archive:
+                for member in archive:
+                    data = archive.extractfile(member).read()
+                    ids.append(int.from_bytes(data[:8], "little"))
+                    check(len(data) == SIZE and member.name == f"{ids[-1]:020}.bin" and member.mode == 0o644, f"{member}")
+        check(ids == list(range(FILES * SAMPLES)), f"{ids}")
+        p = report(f"{folder}/results.h5")["phases"][1]
+        # Each epoch reads the archives to their ends, with zeros that lie pieces behind the last sample.
+        whole = 2 * sum(os.path.getsize(path) for path in paths)
+        check(p["errors"] == 0 and p["bytes_read"] == whole, f"{p['bytes_read']} of {whole}")
+
+
+def test_options():
+    """The format's own option is parsed, has bounds, is part of what was made, and belongs to no other format."""
+    with Folder() as folder:
+        made(folder)
+        write_job(folder, job(folder, {"webdataset": {"blocks": 20}}))
+        r = mpi(1, "generate", "job.json", cwd=folder)
+        check(r.rc != 0 and "was made with webdataset {" in r.err, f"{r}")
+        write_job(folder, job(folder, {"webdataset": {"blocks": 0}}))
+        r = alone("plan", "job.json", cwd=folder)
+        check(r.rc != 0 and "/dataset/webdataset/blocks: must be at least 1, is 0" in r.err, f"{r}")
+        write_job(folder, job(folder, {"format": "raw"}))
+        r = alone("plan", "job.json", cwd=folder)
+        check(r.rc != 0 and 'is of format "webdataset", not of "raw"' in r.err, f"{r}")
+
+
+def test_refusals():
+    with Folder() as folder:
+        write_job(folder, job(folder, {"sample_bytes": 1 << 33}))
+        r = alone("plan", "job.json", cwd=folder)
+        check(r.rc != 0 and "a member of an archive has less than 8 GiB" in r.err, f"{r}")
+        other = job(folder, {"format": "npz"})
+        del other["dataset"]["webdataset"]
+        write_job(folder, other)
+        r = alone("plan", "job.json", cwd=folder)
+        check("cannot be read as streams; those of these formats can: raw, tfrecord, webdataset" in " ".join(r.err.split()), f"{r}")
+        other["phases"][1]["train"]["loader"] = "pytorch"
+        other["dataset"]["format"] = "raw"
+        write_job(folder, other)
+        r = alone("plan", "job.json", cwd=folder)
+        check(" ".join(r.err.split()).endswith("mmap_indexed_binary, webdataset"), f"{r}")
+
+
+def test_magic():
+    """Archives that haul did not make are known by their magic, which does not begin them."""
+    with Folder() as folder:
+        paths = made(folder)
+        there = {"names": "img_{i}_of_{n}.tar", "sizes": "stat"}
+        write_job(folder, job(folder, there, verify="none", decode="none"))
+        r = mpi(2, "run", "job.json", "--skip", "generate", "--force", cwd=folder)
+        check(r.rc == 0, f"{r}")
+        with open(paths[0], "r+b") as f:
+            f.seek(257)
+            f.write(b"USTAR")
+        r = mpi(2, "run", "job.json", "--skip", "generate", "--force", cwd=folder)
+        says = "has the bytes 55 53 54 41 52 at byte 257, where webdataset files have 75 73 74 61 72"
+        check(r.rc != 0 and says in " ".join(r.err.split()), f"{r}")
+        os.truncate(paths[0], 100)
+        r = mpi(2, "run", "job.json", "--skip", "generate", "--force", cwd=folder)
+        says = "ends before byte 257, where webdataset files have the bytes 75 73 74 61 72"
+        check(r.rc != 0 and says in " ".join(r.err.split()), f"{r}")
+
+
+def test_wrong_ends():
+    """The end of a file is not the end of a sample: an archive without its zeros is noticed, and one with a member
+    less than it should have."""
+    stride = 512 + -(-SIZE // 512) * 512
+    for damage, says in (
+            (lambda f: f.seek(SAMPLES * stride) and f.write(b"x" * 512), "has no member where one must begin"),
+            (lambda f: f.seek((SAMPLES - 1) * stride) and f.write(bytes(stride)), "has another number of members than samples"),
+            (lambda f: f.seek(300) and f.write(b"x"), "a member's head has another checksum")):
+        with Folder() as folder:
+            paths = made(folder)
+            with open(paths[0], "r+b") as f:
+                damage(f)
+            write_job(folder, job(folder, verify="none"))
+            r = mpi(2, "run", "job.json", "--only", "train", "--force", cwd=folder)
+            check(r.rc == 1 and f"decode: {says}" in r.err and os.path.basename(paths[0]) in r.err, f"{says}: {r}")
+
+
+main(test_listed, test_made_and_read, test_options, test_refusals, test_magic, test_wrong_ends)

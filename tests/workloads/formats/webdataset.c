@@ -1,0 +1,226 @@
+/* webdataset: samples as the members of a tar archive, one file each.
+ *
+ *   head, 512 bytes | sample | zeros up to a block | head | sample | … | zeros
+ *   0                 512                            stride              the gap
+ *
+ * A reader streams the archive to its end, which is at least two blocks of zeros. Source: POSIX
+ * 1003.1, pax, "ustar Interchange Format". */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "core/content/fill.h"
+#include "workloads/formats/payload.h"
+#include "workloads/formats/walk.h"
+
+enum { BLOCK = 512, MODE_AT = 100, SIZE_AT = 124, SUM_AT = 148, TYPE_AT = 156, MAGIC_AT = 257 };
+
+/* {"format": "webdataset", "webdataset": {"blocks": 20}} */
+struct webdataset_options {
+	uint64_t blocks;
+};
+
+const struct option webdataset_options[] = {
+	OPT_U64("blocks", struct webdataset_options, blocks, .def = 20, .min = 1, .max = 1 << 16,
+		.help = "zeros fill an archive up to a multiple of so many blocks"),
+	OPT_END,
+};
+_Static_assert(sizeof(struct webdataset_options) <= FORMAT_OPTION_BYTES, "room for the options");
+
+static int webdataset_check(const void *options, uint64_t samples, uint64_t smallest,
+			    uint64_t largest, struct err *err)
+{
+	(void)options;
+	(void)samples;
+	(void)smallest;
+	if (!(largest >> 33))
+		return 0;
+	return err_set(err, -EINVAL,
+		       "a member of an archive has less than 8 GiB, the largest sample would have "
+		       "%" PRIu64 " bytes",
+		       largest);
+}
+
+static uint64_t webdataset_fill_up(uint64_t bytes, uint64_t unit)
+{
+	return (bytes + unit - 1) / unit * unit;
+}
+
+static void webdataset_layout(struct layout *l)
+{
+	const struct webdataset_options *o = l->options;
+
+	l->stride = BLOCK + webdataset_fill_up(l->sample_bytes, BLOCK);
+	l->data_bytes = l->samples * l->stride;
+	l->size = webdataset_fill_up(l->data_bytes + 2 * BLOCK, o->blocks * BLOCK);
+	l->gap_bytes = l->size - l->data_bytes;
+	l->id_at = BLOCK;
+	l->id_bytes = l->sample_bytes < ID_BYTES ? 0 : ID_BYTES;
+}
+
+static uint32_t webdataset_extents(const struct layout *l, uint64_t sample,
+				   struct extent out[FORMAT_EXTENTS_MAX])
+{
+	out[0] = (struct extent){.offset = sample * l->stride, .length = l->stride};
+	return 1;
+}
+
+static void webdataset_head(const struct layout *l, uint64_t sample, uint8_t head[BLOCK])
+{
+	char *text = (char *)head;
+	unsigned sum = 0;
+
+	memset(head, 0, BLOCK);
+	snprintf(text, MODE_AT, "%020" PRIu64 ".bin", l->first_id + sample);
+	memcpy(text + MODE_AT, "0000644\0000000000\0000000000", 23);
+	snprintf(text + SIZE_AT, 12, "%011" PRIo64, l->sample_bytes);
+	memcpy(text + SIZE_AT + 12, "00000000000", 11);
+	memset(text + SUM_AT, ' ', 8);
+	text[TYPE_AT] = '0';
+	memcpy(text + MAGIC_AT,
+	       "ustar\0"
+	       "00",
+	       8);
+	for (unsigned i = 0; i < BLOCK; i++)
+		sum += head[i];
+	snprintf(text + SUM_AT, 7, "%06o", sum);
+}
+
+static void webdataset_payload(const struct layout *l, uint64_t offset, void *data, uint64_t length)
+{
+	uint8_t *out = data, head[BLOCK];
+
+	while (length) {
+		uint64_t sample = offset / l->stride, at = offset % l->stride;
+		uint64_t end = at < BLOCK                     ? BLOCK
+			       : at < BLOCK + l->sample_bytes ? BLOCK + l->sample_bytes
+							      : l->stride;
+		uint64_t n = end - at < length ? end - at : length;
+
+		if (at < BLOCK) {
+			webdataset_head(l, sample, head);
+			memcpy(out, head + at, n);
+		} else if (at < BLOCK + l->sample_bytes) {
+			at += sample * l->sample_bytes - BLOCK;
+			fill(l->key, at, out, n);
+			payload_stamp_ids(l, l->sample_bytes, at, out, n);
+		} else {
+			memset(out, 0, n);
+		}
+		out += n;
+		offset += n;
+		length -= n;
+	}
+}
+
+enum { BEGIN, FRONT, FIELDS, REST, BODY, END };
+enum { FIELDS_BYTES = MAGIC_AT + 6 - SIZE_AT };
+
+struct webdataset_walk {
+	uint64_t members;
+	uint64_t sum; /* of the head's bytes */
+	uint8_t fields[FIELDS_BYTES];
+};
+
+static uint64_t webdataset_octal(const uint8_t *at, unsigned digits)
+{
+	uint64_t value = 0;
+
+	while (digits-- && *at >= '0' && *at <= '7')
+		value = value * 8 + (uint64_t)(*at++ - '0');
+	return value;
+}
+
+/* A head has come whole. */
+static const char *webdataset_walk_head(struct walk *w, struct webdataset_walk *s)
+{
+	const uint8_t *sum = s->fields + SUM_AT - SIZE_AT;
+	uint64_t size = webdataset_octal(s->fields, 11);
+
+	if (!s->sum) {
+		walk_part(w, END, 0);
+		return NULL;
+	}
+	for (unsigned i = 0; i < FIELDS_BYTES; i++)
+		s->sum += s->fields + i >= sum && s->fields + i < sum + 8 ? ' ' - s->fields[i] : 0;
+	if (memcmp(s->fields + MAGIC_AT - SIZE_AT, "ustar", 6) != 0)
+		return "has no member where one must begin";
+	if (s->sum != webdataset_octal(sum, 8))
+		return "a member's head has another checksum";
+	s->members++;
+	walk_part(w, size ? BODY : BEGIN, webdataset_fill_up(size, BLOCK));
+	return NULL;
+}
+
+/* Passes over bytes of a head, or of a sample. */
+static const char *webdataset_walk_pass(struct walk *w, struct webdataset_walk *s,
+					struct walk_piece *p)
+{
+	const uint8_t *span;
+	uint64_t n = walk_span(w, p, &span);
+
+	for (; n && w->part != BODY; n--)
+		s->sum += *span++;
+	if (w->left)
+		return NULL;
+	if (w->part == REST)
+		return webdataset_walk_head(w, s);
+	walk_part(w, w->part == FRONT ? FIELDS : BEGIN, 0);
+	return NULL;
+}
+
+static const char *webdataset_walk_take(struct walk *w, struct walk_piece *p)
+{
+	struct webdataset_walk *s = WALK_STATE(struct webdataset_walk, w);
+	const char *wrong = NULL;
+
+	while (!wrong && p->left) {
+		switch (w->part) {
+		case BEGIN:
+			s->sum = 0;
+			walk_part(w, FRONT, SIZE_AT);
+			break;
+		case FIELDS:
+			if (!walk_gather(w, p, s->fields, sizeof(s->fields), FIELDS_BYTES))
+				break;
+			for (unsigned i = 0; i < FIELDS_BYTES; i++)
+				s->sum += s->fields[i];
+			walk_part(w, REST, BLOCK - SIZE_AT - FIELDS_BYTES);
+			break;
+		case END:
+			p->left = 0;
+			break;
+		default:
+			wrong = webdataset_walk_pass(w, s, p);
+			break;
+		}
+	}
+	return wrong;
+}
+
+static const char *webdataset_walk_end(const struct walk *w, uint64_t samples)
+{
+	const struct webdataset_walk *s = WALK_STATE(const struct webdataset_walk, w);
+
+	if (!w->last) /* a sample */
+		return w->part == BEGIN ? NULL : "ends inside a member";
+	if (w->part != END)
+		return "ends without zeros";
+	return w->whole && s->members != samples ? "has another number of members than samples"
+						 : NULL;
+}
+
+static const struct walk_ops webdataset_walk = {webdataset_walk_take, webdataset_walk_end, true};
+
+const struct format_ops format_webdataset = {
+	.extension = "tar",
+	.magic = {.bytes = "ustar", .count = 5, .offset = MAGIC_AT},
+	.stays_open = true,
+	.streams = true,
+	.check = webdataset_check,
+	.layout = webdataset_layout,
+	.extents = webdataset_extents,
+	.payload = webdataset_payload,
+	.walk = &webdataset_walk,
+};
