@@ -1,5 +1,6 @@
 """The documents agree with the program: links lead somewhere, haul plan accepts whole jobs, verbs and options named after
-`haul` exist, and each fenced block names its language, so that docs_commands.py knows the commands."""
+`haul` exist, each fenced block names its language, so that docs_commands.py knows the commands, and the example of a
+format is what the tests compile."""
 import glob
 import json
 import os
@@ -28,6 +29,12 @@ with open(os.path.join(SOURCE, "docs", "add-a-backend.md"), encoding="utf-8") as
     rows = re.findall(r"^   \| `([A-Z_]*[A-Z])` \|", stream.read(), re.M)
 if bits != rows:
     wrong.append(f"docs/add-a-backend.md: the table has {rows}, backend.h {bits}")
+
+with open(os.path.join(SOURCE, "docs", "add-a-format.md"), encoding="utf-8") as stream:
+    example = re.findall(r"```c\n(.*?)```", stream.read(), re.S)
+with open(os.path.join(SOURCE, "tests", "workloads", "formats", "webdataset.c"), encoding="utf-8") as stream:
+    if example != [stream.read()]:
+        wrong.append("docs/add-a-format.md: the example is not tests/workloads/formats/webdataset.c")
 
 LANGUAGES = {"sh", "console", "text", "json", "c", "python"}  # commands; commands with output; output and drawings; the rest
 pages = [os.path.join(SOURCE, "README.md"), *glob.glob(os.path.join(SOURCE, "docs", "**", "*.md"), recursive=True)]

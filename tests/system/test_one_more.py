@@ -41,7 +41,7 @@ def test_made_and_read():
                 for member in archive:
                     data = archive.extractfile(member).read()
                     ids.append(int.from_bytes(data[:8], "little"))
-                    check(len(data) == SIZE and member.name == f"{ids[-1]:020}.bin" and member.mode == 0o644, f"{member}")
+                    check(len(data) == SIZE and member.name == f"{ids[-1]}.bin" and member.mode == 0o644, f"{member}")
         check(ids == list(range(FILES * SAMPLES)), f"{ids}")
         p = report(f"{folder}/results.h5")["phases"][1]
         # Each epoch reads the archives to their ends, with zeros that lie pieces behind the last sample.

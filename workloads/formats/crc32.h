@@ -11,7 +11,8 @@
 
 #define CRC32_START 0xffffffffu
 
-/* The register after data, and the one before data from the one after it (for short data). */
+/* crc32_run: the register after data. crc32_back: the register before data, from the one after it (for
+ * short data). */
 uint32_t crc32_run(uint32_t reg, const void *data, size_t length);
 uint32_t crc32_back(uint32_t reg, const uint8_t *data, size_t length);
 

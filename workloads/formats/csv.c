@@ -1,14 +1,13 @@
-/* csv: a row a sample, without a line of names: the sample's id, then numbers from 100 to 355.
+/* csv: one row per sample, without a line of names: the sample's id, then numbers from 100 to 355.
  *
  *   id in 20 digits , ddd , ddd , … , ddd newline
  *   0              20 21
  *
  * The id is the first column, in decimal, with leading zeros; each other number is one random
- * byte, 100 added, so all have three digits and any range is made on its own. Where a row's size
- * asks for it, the last number has up to three zeros more behind its digits.
+ * byte plus 100, so all have three digits and any range can be made on its own. Where a row's size
+ * requires it, the last number has up to three zeros more behind its digits.
  *
- * Text cannot be cut into rows without reading it, so a reader takes the file whole for a
- * sample. */
+ * Text cannot be cut into rows without reading it, so a reader takes the whole file for a sample. */
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
@@ -59,7 +58,7 @@ static void csv_layout(struct layout *l)
 	l->id_bytes = ID_DIGITS;
 }
 
-/* Bytes of a row behind its id. */
+/* Bytes of a row that follow its id. */
 static uint64_t csv_numbers_bytes(const struct layout *l)
 {
 	return l->sample_bytes - NUMBERS_AT;
@@ -72,7 +71,7 @@ static void csv_put_id(uint8_t out[NUMBERS_AT], uint64_t id)
 	out[ID_DIGITS] = ',';
 }
 
-/* What each random byte becomes. */
+/* The text that each random byte becomes. */
 static void csv_make_cells(uint32_t cells[BYTES])
 {
 	for (unsigned byte = 0; byte < BYTES; byte++) {
@@ -84,8 +83,8 @@ static void csv_make_cells(uint32_t cells[BYTES])
 	}
 }
 
-/* Numbers of all rows together from that one on, as text. noinline: the random bytes stand on the
- * stack only here. */
+/* count numbers as text, beginning with the given one of all rows together. noinline: the random bytes
+ * are on the stack only here. */
 static __attribute__((noinline)) void csv_make_numbers(const struct layout *l, uint64_t number,
 						       uint8_t *out, uint64_t count,
 						       const uint32_t cells[BYTES])

@@ -140,7 +140,7 @@ extern const struct format_ops format_parts;
 /* Number of objects that make a file. */
 uint32_t format_objects(const struct format_ops *format);
 
-/* Lays out an object. The first seven members are set: format to object. */
+/* Lays out an object. The members from format to object are set. */
 void layout_make(struct layout *l);
 /* Another object of l's file. */
 void layout_beside(const struct layout *l, uint32_t object, struct layout *out);

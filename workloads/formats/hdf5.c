@@ -1,15 +1,15 @@
 /* hdf5: data sets records_0 … of (samples, bytes) and labels, as DLIO writes them with the latest
  * format: superblock 2, object headers 2, links in the root's header, nothing compressed.
  *
- *   superblock | root's object header | one object header a data set | records_0 | … | labels
+ *   superblock | root's object header | an object header per data set | records_0 | … | labels
  *   0            48                                                    data_offset     the gap
  *   `--------------------------- header -----------------------------´
  *
  * A sample is cut into as many parts as there are data sets; part i is its row in records_i. A data
- * set is contiguous, or in chunks: of whole rows, or each of a piece of one row. Chunks use the
- * implicit index (layout message 4): all are there, one behind the other, found by arithmetic, so
- * the place of a row is known without an index. The bytes that fill up a last chunk are payload
- * that belongs to no sample.
+ * set is contiguous or chunked. A chunk holds whole rows, or a piece of one row. Chunks use the
+ * implicit index (layout message 4): all of them exist, follow each other and are found by arithmetic,
+ * so a reader needs no index to find a row. The bytes that fill up a last chunk are payload that
+ * belongs to no sample.
  *
  * A reader takes the metadata first, then a sample's row in each data set. Rows in chunks that fit
  * HDF5's chunk cache come with their whole chunk, as libhdf5 reads them; a row in pieces comes
@@ -56,6 +56,7 @@ enum { HDF5_DATASETS_MAX = 8 };
 struct hdf5_options {
 	uint64_t datasets, chunk_samples, chunk_bytes;
 };
+_Static_assert(sizeof(struct hdf5_options) <= FORMAT_OPTION_BYTES, "room for the options");
 
 const struct option hdf5_options[] = {
 	OPT_U64("datasets", struct hdf5_options, datasets, .def = 1, .min = 1,
@@ -120,7 +121,7 @@ static int hdf5_check(const void *options, uint64_t samples, uint64_t smallest, 
 	return 0;
 }
 
-/* One data set of records. */
+/* How one data set of records is stored. */
 struct hdf5_part {
 	uint64_t row;                     /* bytes of a sample in it */
 	uint64_t stride;                  /* from row to row in the file */
@@ -337,7 +338,7 @@ static void hdf5_layout(struct layout *l)
 	l->size = l->data_offset + l->data_bytes + l->gap_bytes;
 }
 
-/* What libhdf5 takes of a data set for a row. */
+/* What libhdf5 reads of a data set for one row. */
 static void hdf5_part_extent(const struct hdf5_part *p, uint64_t begin, uint64_t sample,
 			     struct extent *e)
 {

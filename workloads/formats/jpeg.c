@@ -1,25 +1,25 @@
-/* jpeg: one grey picture a file (baseline, JFIF), of exactly the size asked for, made so that
- * any random byte is a coefficient.
+/* jpeg: one grey picture per file (baseline, JFIF), of exactly the size requested, made so that any
+ * random byte is a coefficient.
  *
  *   SOI APP0 DQT SOF0 DHT DHT DRI | COM: id, padding | SOS | row, RST0 | row, RST1 | … row, EOI
  *   `---------------- header ------------'`---------------------- data part ----------------'
  *
- * The sample is the file: its size is that of the sample. Its id stands, little-endian, in the
- * first 8 bytes of a comment segment (COM), the last 8 bytes of the header. The padding behind
- * it, random too, is less than a row of blocks and makes the size exact.
+ * The sample is the file, and the sample's size is the file's. The id is in the first 8 bytes of a
+ * comment segment (COM), little-endian: the last 8 bytes of the header. The padding behind it is
+ * random too, less than a row of blocks, and makes the size exact.
  *
- * A row is one row of blocks of 8 x 8, each block 64 bytes. The first byte is the difference of
- * its mean to the block's before it, the others are the 63 coefficients. The code of a
+ * A row is one row of blocks of 8 x 8 pixels, each block 64 bytes. The first byte is the difference
+ * between its mean and that of the block before it, the others are the 63 coefficients. The code of a
  * coefficient of s bits is 7 - s ones and a zero, so code and bits together are a byte, and
  * every byte but 0xfe and 0xff is one:
  *
  *   0xxxxxxx  7 bits     10xxxxxx  6 bits     …     1111110x  1 bit
  *
  * Those two are made 0x7e and 0x7f: 7.99 bits of a byte are random, no byte is 0xff, which would
- * have to be stuffed, and each byte stands on its own. Differences of means have 7 bits and
+ * have to be stuffed, and each byte can be made on its own. Differences of means have 7 bits and
  * their sign alternates, so that means stay small; a restart marker ends each row.
  *
- * A reader takes the file whole. */
+ * A reader takes the whole file. */
 #include <math.h>
 #include <string.h>
 
@@ -68,7 +68,7 @@ const struct format_ops format_jpeg = {
 	.walk = &jpeg_walk,
 };
 
-/* In blocks of 8 x 8, and the padding behind the id. */
+/* Width and height in blocks of 8 x 8; bytes of the padding behind the id. */
 struct jpeg_shape {
 	uint64_t width, height, padding;
 };
@@ -99,7 +99,7 @@ static uint8_t *jpeg_put_segment(uint8_t *at, uint8_t marker, uint64_t bytes)
 	return put_big(at, bytes - MARKER_BYTES, 2);
 }
 
-/* A table of count codes, one of each length from 1, in the order of symbols. */
+/* A code table of count codes, one of each length from 1 on, for the symbols in their order. */
 static uint8_t *jpeg_put_codes(uint8_t *at, uint8_t table, unsigned bytes, const uint8_t *symbols,
 			       unsigned count)
 {
@@ -159,7 +159,7 @@ static void jpeg_clear_tops(uint8_t *out, uint64_t length)
 			out[i] ^= 0x80;
 }
 
-/* Blocks' bytes [at, at + length) of a row; stream: where the row begins in the key's stream. */
+/* Bytes [at, at + length) of a row's blocks; stream is where the row begins in the key's stream. */
 static void jpeg_make_blocks(const struct layout *l, uint64_t stream, uint64_t at, uint8_t *out,
 			     uint64_t length)
 {

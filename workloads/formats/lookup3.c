@@ -62,7 +62,7 @@ void lookup3_begin(struct lookup3 *s, uint64_t length)
 	*s = (struct lookup3){.v = {start, start, start}};
 }
 
-/* A full block waits: the last one is not mixed. */
+/* Keeps a full block until more bytes come, because the last block is not mixed. */
 void lookup3_add(struct lookup3 *s, const uint8_t *data, uint64_t length)
 {
 	while (length) {

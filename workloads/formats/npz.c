@@ -1,5 +1,5 @@
 /* npz: a zip file with two stored members, as numpy.savez writes it: x.npy, the samples, and y.npy,
- * a label (0) for each.
+ * a label (0) for each of them.
  *
  *   local header x | npy header | payload | local header y | npy header | labels | directory
  *   0                           data_offset                             the gap
@@ -7,18 +7,18 @@
  *
  * data_offset is a multiple of 64, by padding in the local header.
  *
- * The CRC-32 of x stands in front of it and must be known before a byte is made, by ranks that make
- * only a part. So the payload is cut into blocks of 64 KiB, and four bytes of each bring the CRC
- * register back to where it was before the block: the CRC of the member is that of its npy header.
- * The four bytes stand as near to the block's end as they can without touching an id:
+ * The CRC-32 of x is in front of it, and ranks that make only a part of the file must know it. So the
+ * payload is cut into blocks of 64 KiB, and four bytes of each block bring the CRC register back to
+ * where it was before the block: the CRC of the member is that of its npy header. The four bytes are
+ * as near to the block's end as possible without touching an id:
  *
  *   | id | random …            | id | random …      patch | … |
  *   block begin                                     block end
  *
- * A rest of less than LAST_LEAST bytes would not always have room beside its ids; it takes as many
- * from the block before. Samples of 8 to 11 bytes have no four free bytes beside their ids: they
- * are filled up with zeros, and the CRC of counting numbers is known in logarithmic time
- * (ids_register).
+ * A last block of less than LAST_LEAST bytes would not always have room beside its ids, so it takes
+ * that many bytes from the block before it. Samples of 8 to 11 bytes have no four free bytes beside
+ * their ids: they are filled up with zeros, and the CRC of consecutive numbers is computed in
+ * logarithmic time (npz_ids_register).
  *
  * Files of nearly 4 GiB and more use zip64 for every size and offset. */
 #include <string.h>
@@ -48,7 +48,7 @@ enum {
 	DIRECTORY_ZIP64_BYTES = 2 * 28 + 56 + 20,
 	ID_BITS = 64
 };
-/* Files from here on: so that no 32-bit field of a smaller one can overflow. HEADERS_MAX is more than
+/* Files from here on use zip64, so that no 32-bit field of a smaller one can overflow. HEADERS_MAX is more than
  * a file has beside payload and labels; the number is part of the format's layout. */
 #define ZIP64_FROM 0xffff0000u
 
@@ -71,7 +71,7 @@ const struct format_ops format_npz = {
 	.walk = &npz_walk,
 };
 
-/* What must be known of the checksums before a byte is made. */
+/* What must be known of the checksums before any byte is made. */
 struct npz_sums {
 	uint32_t block_register; /* the CRC's register that each block returns to */
 	uint32_t x_crc, y_crc;
@@ -79,7 +79,7 @@ struct npz_sums {
 	bool zip64;
 };
 
-/* A file that is read whole is taken in one range; of a larger one the directory's end first, then
+/* A file of one sample is read in one range. Of other files a reader takes the directory first, then
  * the header, then the sample. */
 static uint32_t npz_extents(const struct layout *l, uint64_t sample,
 			    struct extent out[FORMAT_EXTENTS_MAX])
@@ -106,7 +106,7 @@ struct npz_member {
 };
 
 /* What local header and directory row have in common: from "version needed" to the file name's
- * length. Sizes of zip64 stand in the extra field. */
+ * length. Sizes of zip64 are in the extra field. */
 static uint8_t *npz_put_member(uint8_t *at, const struct npz_member *m, bool zip64)
 {
 	at = put_little(at, zip64 ? VERSION_ZIP64 : VERSION_PLAIN, 2);
@@ -202,7 +202,7 @@ static uint8_t *npz_put_directory(uint8_t *at, const struct npz_member *x,
 	return put_little(at, 0, 2);
 }
 
-/* Samples with an id and less than PATCH_BYTES more. */
+/* Whether samples have an id and less than PATCH_BYTES more. */
 static bool npz_counted(const struct layout *l)
 {
 	return l->sample_bytes >= ID_BYTES && l->sample_bytes < COUNTED_MAX;
@@ -211,7 +211,7 @@ static bool npz_counted(const struct layout *l)
 static uint32_t npz_ids_register(uint32_t reg, uint64_t first, uint64_t count,
 				 uint64_t sample_bytes);
 
-/* The register after the payload, from the one before it. */
+/* The CRC's register after the payload, from the one before it. */
 static uint32_t npz_payload_register(const struct layout *l, uint32_t reg)
 {
 	uint8_t few[PATCH_BYTES];
@@ -349,7 +349,7 @@ static uint64_t npz_block_at(uint64_t total, uint64_t at, uint64_t *begin)
 	return borrowed && *begin + BLOCK > last ? last - *begin : BLOCK;
 }
 
-/* Where the patch of the block [begin, end) of the payload stands. */
+/* Where the four bytes are that fix the CRC of the payload's block which ends at end. */
 static uint64_t npz_patch_at(const struct layout *l, uint64_t end)
 {
 	uint64_t at = end - PATCH_BYTES;
@@ -380,7 +380,7 @@ static void npz_make_block(const struct layout *l, uint64_t begin, uint64_t byte
 	crc32_patch(reg, crc32_back(block_register, out + after, bytes - after), out + patch);
 }
 
-/* A part without the four bytes needs nothing of the rest. */
+/* Part of a block. Without the four bytes it needs nothing of the rest. */
 static __attribute__((noinline)) void npz_make_part(const struct layout *l, uint64_t begin,
 						    uint64_t bytes, uint64_t from, void *out,
 						    uint64_t length)

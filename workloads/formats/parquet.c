@@ -3,21 +3,21 @@
  *   PAR1 | row group 0: column chunk 0 | column chunk 1 | … | row group 1 | … | footer | n | PAR1
  *
  *   column chunk:  page header | values | page header | values …     pages of at most PAGE_BYTES
- *   footer:        FileMetaData in Thrift's compact protocol: schema, then a row group after another
+ *   footer:        FileMetaData in Thrift's compact protocol: schema, then one row group after another
  *
  * Thrift's numbers are written in as many bytes as the largest takes (a varint may end in zeros), so
  * all elements of a kind have one length, and any byte of the file, the footer's too, is made in
  * constant time and memory: of 4.7 million rows in 200 columns the footer alone has 13 MB.
  *
- * Columns come in runs of one type, e.g. "50 float16", "40 float32 read". Types that Parquet stores
- * wider than they are (int8, int16), float16 and bytes are fixed-length byte arrays, so a row has
- * the bytes its types say. A sample's id stands in the first column read that has eight bytes or
- * more.
+ * Columns come in runs of one type, e.g. "50 float16", "40 float32 read". Types that Parquet would
+ * store in more bytes than they have (int8, int16), float16 and bytes are fixed-length byte arrays,
+ * so a row has as many bytes as its types say. A sample's id is in the first column that is read and
+ * has eight bytes or more.
  *
- * A reader takes the last 8 bytes, the footer, and of the sample's row group the column chunks it
- * reads, those of a run in one range as they lie side by side. It has the footer while the file is
- * open, and the last few row groups. Source: parquet-format 2.10,
- * parquet.thrift; Thrift's compact protocol specification. */
+ * A reader takes the last 8 bytes, the footer, and the column chunks that it needs of the sample's row
+ * group, those of a run in one range because they are side by side. It keeps the footer while the
+ * file is open, and the last few row groups. Source: parquet-format 2.10, parquet.thrift; Thrift's
+ * compact protocol specification. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -57,7 +57,7 @@ const struct option parquet_options[] = {
 			  "int64, float16, float32, float64 or bytes:N; only those marked read are "
 			  "read (none marked: all). Left out: one column of sample_bytes"),
 	OPT_U64("row_group", struct parquet_options, row_group, .def = 1024, .min = 1,
-		.max = 1 << 30, .help = "rows a row group"),
+		.max = 1 << 30, .help = "rows per row group"),
 	OPT_END};
 
 static const struct {
@@ -117,7 +117,7 @@ static bool parquet_run_parse(const char *text, struct parquet_run *run)
 	return run->read || !*at;
 }
 
-/* The runs that the options name, or one column of sample_bytes; NULL, or the text that names none. */
+/* The runs that the options name, or one column of sample_bytes; NULL, or the text that is not a run. */
 static const char *parquet_runs_parse(const struct parquet_options *o, uint64_t sample_bytes,
 				      struct parquet_run runs[PARQUET_RUNS_MAX], uint32_t *count)
 {
@@ -155,7 +155,7 @@ static int parquet_check(const void *options, uint64_t samples, uint64_t smalles
 	wrong = parquet_runs_parse(o, largest, runs, &count);
 	if (wrong)
 		return err_set(err, -EINVAL,
-			       "\"%s\" is no run of columns; write it as \"50 float32 read\"",
+			       "\"%s\" is not a run of columns; write it as \"50 float32 read\"",
 			       wrong);
 	for (uint32_t i = 0; i < count; i++) {
 		row += (uint64_t)runs[i].columns * runs[i].bytes;
@@ -174,7 +174,7 @@ static int parquet_check(const void *options, uint64_t samples, uint64_t smalles
 	return 0;
 }
 
-/* Of the data set's options, for a layout. */
+/* Rows per row group. */
 static uint64_t parquet_row_group(const struct layout *l)
 {
 	const struct parquet_options *o = l->options;
@@ -223,7 +223,7 @@ uint64_t parquet_group_rows(const struct layout *l, uint64_t group)
 	return l->samples - first < rows ? l->samples - first : rows;
 }
 
-/* Rows a page of such columns. */
+/* Rows per page of such columns. */
 static uint64_t parquet_page_rows(const struct parquet_run *run)
 {
 	return run->bytes < PARQUET_PAGE_BYTES ? PARQUET_PAGE_BYTES / run->bytes : 1;
@@ -291,8 +291,8 @@ static uint32_t parquet_extents(const struct layout *l, uint64_t sample,
 	return n;
 }
 
-/* The ids of the rows whose values, [at, at + length) of a page that begins with row first, lie at
- * out. */
+/* Writes ids into the bytes [at, at + length) of a page's values, which are at out. The page begins with
+ * row first of the file. */
 static void parquet_stamp_rows(const struct layout *l, uint64_t first, uint64_t at, uint8_t *out,
 			       uint64_t length)
 {
@@ -333,7 +333,7 @@ static uint64_t parquet_make_page(const struct layout *l, const struct parquet_r
 	return n;
 }
 
-/* Bytes of the row groups from file position offset, as far as one page goes. */
+/* Bytes of the row groups from file position offset to the end of the page; returns how many. */
 static uint64_t parquet_make_group(const struct layout *l, uint64_t offset, uint8_t *out,
 				   uint64_t length)
 {

@@ -1,4 +1,4 @@
-/* What the two halves of the format parquet share: row groups (parquet.c) and the footer
+/* Shared by the two halves of the format parquet: row groups (parquet.c) and the footer
  * (parquet_footer.c). Pure functions, any thread. */
 #ifndef HAUL_WORKLOADS_FORMATS_PARQUET_H
 #define HAUL_WORKLOADS_FORMATS_PARQUET_H
@@ -8,7 +8,7 @@
 enum {
 	PARQUET_MARK_BYTES = 4,
 	PARQUET_TAIL_BYTES = 8,       /* the footer's length and the mark */
-	PARQUET_PAGE_BYTES = 1 << 20, /* of values, at most, where a value is no longer */
+	PARQUET_PAGE_BYTES = 1 << 20, /* of values, unless one value has more */
 	PARQUET_PAGE_HEADER_BYTES = 29,
 	PARQUET_COLUMNS_MAX = 10000,
 	PARQUET_VALUE_MAX = 1 << 30
@@ -44,6 +44,7 @@ struct parquet_options {
 	struct texts columns; /* one text per run */
 	uint64_t row_group;   /* rows */
 };
+_Static_assert(sizeof(struct parquet_options) <= FORMAT_OPTION_BYTES, "room for the options");
 
 uint64_t parquet_group_rows(const struct layout *l, uint64_t group);
 /* Where a row group begins in the file, and its bytes. */
@@ -56,8 +57,8 @@ void parquet_page_header(uint8_t out[PARQUET_PAGE_HEADER_BYTES], uint64_t rows, 
 
 /* The footer without the tail. */
 uint64_t parquet_footer_bytes(const struct layout *l);
-/* Bytes of footer and tail from position at on, at most length, as far as one element goes; returns
- * how many were made. */
+/* Makes bytes of footer and tail from position at on, at most length and not beyond one element;
+ * returns how many. */
 uint64_t parquet_footer(const struct layout *l, uint64_t at, uint8_t *out, uint64_t length);
 
 #endif

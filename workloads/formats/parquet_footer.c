@@ -1,13 +1,13 @@
-/* Parquet's metadata in Thrift's compact protocol: a struct's field is (step from the last field's
+/* Footer of a Parquet file, and page headers, in Thrift's compact protocol. A struct's field is (step from the last field's
  * number) << 4 | type, then its value; integers are zigzag varints, here padded to a fixed width;
  * a struct ends with a zero.
  *
- *   head | a schema element a column | middle | a row group after another | end || length | PAR1
+ *   head | a schema element per column | middle | row groups | end || length | PAR1
  *
- *   row group:  head | a column chunk a column | tail
+ *   row group:  head | a column chunk per column | tail
  *
- * Each of these elements has one length in a file, so the byte at any position is found by
- * dividing. */
+ * All elements of a kind have one length in a file, so the element at any position is found by
+ * division. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>

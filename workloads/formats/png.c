@@ -1,19 +1,19 @@
-/* png: one picture of red, green and blue a file, of exactly the size asked for, its pixels
- * random and stored, not compressed.
+/* png: one picture of red, green and blue per file, of exactly the size requested. Its pixels are random
+ * and stored, not compressed.
  *
  *   signature, IHDR | haUl: id u64, padding | IDAT: zlib head | IDAT … | IDAT: Adler-32 | IEND
  *   0                 33   41                                  each one stored block of 8 KiB
  *   `--------------- header --------'`------------------- data part ------------------------'
  *
- * The sample is the file: its size is that of the sample. Its id stands, little-endian, in the
- * first 8 bytes of a private chunk, haUl, at position 41 of the file. The padding behind it,
- * random too, is less than a row of pixels and makes the size exact.
+ * The sample is the file, and the sample's size is the file's. The id is in the first 8 bytes of a
+ * private chunk, haUl, little-endian, at position 41 of the file. The padding behind it is random
+ * too, less than a row of pixels, and makes the size exact.
  *
- * The data part consists of pieces with a checksum each, at most PIECE_MAX bytes, made on their
- * own. Only the Adler-32 sums all: a range with bytes of it that does not begin before the first
- * block makes the pixels once more.
+ * The data part consists of pieces of at most PIECE_MAX bytes with a checksum each, made on their own.
+ * Only the Adler-32 covers all pixels: a range that holds bytes of it and does not begin before the
+ * first block makes the pixels once more.
  *
- * A reader takes the file whole. */
+ * A reader takes the whole file. */
 #include <math.h>
 #include <string.h>
 
@@ -127,7 +127,7 @@ static uint8_t *png_put_crc(uint8_t *end, uint64_t length)
 	return put_big(end, ~reg, CRC_BYTES);
 }
 
-/* The begin of the chunk with id and padding. */
+/* Begins the chunk with id and padding. */
 static uint8_t *png_put_id(uint8_t *at, const struct layout *l, const struct png_pieces *p)
 {
 	at = png_put_chunk(at, "haUl", ID_BYTES + p->padding);

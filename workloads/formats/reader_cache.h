@@ -1,4 +1,5 @@
-/* What a reader has of a file that it leaves open, from one sample to the next. */
+/* Cache of a reader: what it keeps of an open file from one sample to the next. No bytes are stored; what
+ * the reader has is only known. */
 #ifndef HAUL_WORKLOADS_FORMATS_READER_CACHE_H
 #define HAUL_WORKLOADS_FORMATS_READER_CACHE_H
 
@@ -7,8 +8,8 @@
 enum { READER_CACHE_GROUPS_MAX = 16 };
 
 struct reader_cache {
-	uint32_t group_most; /* groups kept */
-	bool file;           /* what is CACHE_FOR_FILE is kept */
+	uint32_t group_most; /* groups that it keeps */
+	bool file;           /* it has what is CACHE_FOR_FILE */
 	uint32_t group_count;
 	uint64_t groups[READER_CACHE_GROUPS_MAX]; /* the one used last first */
 };
@@ -19,8 +20,8 @@ void reader_cache_init(struct reader_cache *k, uint32_t groups);
 /* The file has been closed. */
 void reader_cache_clear(struct reader_cache *k);
 
-/* The ranges that are still to be taken for sample, in order; from now on they count as had. Returns
- * how many: none, where all was kept. */
+/* The ranges that the reader still has to read for sample, in order. From now on it has them. Returns
+ * their number: 0 where it has all. */
 uint32_t reader_cache_extents(struct reader_cache *k, const struct layout *l, uint64_t sample,
 			      struct extent out[FORMAT_EXTENTS_MAX]);
 

@@ -1,14 +1,14 @@
-/* safetensors: a tensor of bytes a sample, "sample.0", …, as models are stored.
+/* safetensors: a tensor of bytes per sample, "sample.0", …, in the format in which models are stored.
  *
- *   | n u64 | {"__metadata__":…, | a row a tensor … } spaces | tensor 0 | tensor 1 | …
+ *   | n u64 | {"__metadata__":…, | a row per tensor } spaces | tensor 0 | tensor 1 | …
  *   0       8                    data_offset                 8 + n, a multiple of 8
  *   `---------- header ----------´
  *
  *   row: "sample.07":{"dtype":"U8","shape":[1000],"data_offsets":[  7000,  8000]},
  *
- * Numbers are padded, so all rows have one length and any of them is made on its own; JSON allows
- * the spaces. A reader takes n and the JSON once, and of the open file a tensor after another. Source: the format's README,
- * "Format"; its own reader refuses a header above 100 MB. */
+ * Numbers are padded, so all rows have one length and any row can be made on its own; JSON allows the
+ * spaces. A reader takes n and the JSON once, then one tensor after another from the open file.
+ * Source: the format's README, "Format"; its own reader refuses a header above 100 MB. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>

@@ -8,7 +8,7 @@
 enum { LENGTH, HEADER, DATA };
 enum { LENGTH_BYTES = 8, DEEPEST = 63, HEADER_MAX = 100000000, WORD_MAX = 16 };
 
-enum safetensors_mode { PLAIN, TEXT, ESCAPE }; /* in a string or not */
+enum safetensors_mode { PLAIN, TEXT, ESCAPE }; /* whether inside a string */
 enum safetensors_of { OTHER, TYPE, SHAPE, OFFSETS, OVER };
 
 struct safetensors_walk {

@@ -1,18 +1,18 @@
 /* tfrecord: records of TensorFlow's TFRecord container, each an Example in protobuf's encoding,
- * as DLIO writes them; several samples a file.
+ * as DLIO writes them; several samples per file.
  *
  *   | length u64 | mask(crc(length)) | Example … image bytes … label, size | mask(crc(Example)) |
- *   `------------- header, the frame before -'   `- payload -'`- trailer, the frame behind ----'
+ *   `----------- the frame, before ------------'   `- payload -'`------ the frame, behind -----'
  *
  *   Example { Features { "image": bytes, "label": int64 0, "size": int64 sample_bytes } }
  *
  * The CRC is CRC-32C, masked as TFRecord asks: rotated right by 15, plus a constant. All records
- * of a file have one size, so header and trailer (but for the CRC behind the Example) are the
- * same for all. Any range is made on its own; only where it holds bytes of the CRC behind an
- * Example that does not begin in it, that record's payload is made once more to know it.
+ * of a file have one size, so the frame around each (except the CRC behind the Example) is the same.
+ * Any range can be made on its own. Only where it holds bytes of the CRC behind an Example that does
+ * not begin in the range is that record's payload made once more.
  *
- * A reader takes a record in one range: its length is in the bytes before it, and readers
- * stream. */
+ * A reader takes a record in one range: its length is in the bytes before it, and readers stream. One
+ * that reads records in random order must have an index from elsewhere; the format has none. */
 #include <errno.h>
 #include <string.h>
 
@@ -181,8 +181,7 @@ static void tfrecord_header(const struct layout *l, uint8_t *out)
 	memcpy(out, f->before, f->before_bytes);
 }
 
-/* The CRC's register over an Example, as far as its payload has been made one piece after the
- * other. */
+/* The CRC's register over an Example, as far as its payload has been made in order. */
 struct tfrecord_sum {
 	uint64_t next; /* in the payload of all samples; UINT64_MAX: nothing yet */
 	uint32_t reg;
@@ -203,7 +202,7 @@ static void tfrecord_make_image(const struct layout *l, uint64_t at, void *out, 
 	sum->next += length;
 }
 
-/* noinline: the piece stands on the stack only here. */
+/* noinline: the piece is on the stack only here. */
 static __attribute__((noinline)) void tfrecord_sum_again(const struct layout *l, uint64_t sample,
 							 struct tfrecord_sum *sum)
 {

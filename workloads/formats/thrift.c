@@ -39,7 +39,7 @@ static bool thrift_push(struct thrift *t, uint8_t element, uint32_t left)
 	return true;
 }
 
-/* What a value of the type is made of. One of no bytes is a field's boolean. */
+/* Prepares for a value of the type. A field's boolean has no bytes of its own. */
 static bool thrift_begin_value(struct thrift *t, uint8_t type)
 {
 	bool in_list = t->element[t->depth];
@@ -91,7 +91,7 @@ static bool thrift_begin_list(struct thrift *t, uint64_t size)
 	       thrift_begin_value(t, t->type);
 }
 
-/* Numbers of fields have 16 bits, with a sign. */
+/* Numbers of fields are signed, of 16 bits. */
 static bool thrift_move_field(struct thrift *t, uint64_t field)
 {
 	t->field[t->depth] = (uint16_t)field;
@@ -127,7 +127,7 @@ static bool thrift_take_list(struct thrift *t, uint8_t byte)
 	return thrift_begin_list(t, byte >> 4);
 }
 
-/* A varint has ended that is no value. */
+/* A varint has ended that is not a value. */
 static bool thrift_take_number(struct thrift *t, uint64_t value)
 {
 	if (t->state == FIELD_ID) {

@@ -1,4 +1,4 @@
-/* webdataset: samples as the members of a tar archive, one file each.
+/* webdataset: samples as the members of a tar archive, each of them a file "ID.bin".
  *
  *   head, 512 bytes | sample | zeros up to a block | head | sample | … | zeros
  *   0                 512                            stride              the gap
@@ -7,7 +7,6 @@
  * 1003.1, pax, "ustar Interchange Format". */
 #include <errno.h>
 #include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "core/content/fill.h"
@@ -20,13 +19,13 @@ enum { BLOCK = 512, MODE_AT = 100, SIZE_AT = 124, SUM_AT = 148, TYPE_AT = 156, M
 struct webdataset_options {
 	uint64_t blocks;
 };
+_Static_assert(sizeof(struct webdataset_options) <= FORMAT_OPTION_BYTES, "room for the options");
 
 const struct option webdataset_options[] = {
 	OPT_U64("blocks", struct webdataset_options, blocks, .def = 20, .min = 1, .max = 1 << 16,
 		.help = "zeros fill an archive up to a multiple of so many blocks"),
 	OPT_END,
 };
-_Static_assert(sizeof(struct webdataset_options) <= FORMAT_OPTION_BYTES, "room for the options");
 
 static int webdataset_check(const void *options, uint64_t samples, uint64_t smallest,
 			    uint64_t largest, struct err *err)
@@ -66,25 +65,32 @@ static uint32_t webdataset_extents(const struct layout *l, uint64_t sample,
 	return 1;
 }
 
+static void webdataset_put_octal(uint8_t *at, uint64_t value, unsigned digits)
+{
+	for (; digits; value /= 8)
+		at[--digits] = (uint8_t)('0' + value % 8);
+}
+
+/* The head of a member: name, mode, owner, group, size, time, checksum, type, magic. */
 static void webdataset_head(const struct layout *l, uint64_t sample, uint8_t head[BLOCK])
 {
-	char *text = (char *)head;
-	unsigned sum = 0;
+	uint64_t sum = 0;
 
 	memset(head, 0, BLOCK);
-	snprintf(text, MODE_AT, "%020" PRIu64 ".bin", l->first_id + sample);
-	memcpy(text + MODE_AT, "0000644\0000000000\0000000000", 23);
-	snprintf(text + SIZE_AT, 12, "%011" PRIo64, l->sample_bytes);
-	memcpy(text + SIZE_AT + 12, "00000000000", 11);
-	memset(text + SUM_AT, ' ', 8);
-	text[TYPE_AT] = '0';
-	memcpy(text + MAGIC_AT,
-	       "ustar\0"
-	       "00",
-	       8);
+	memcpy(put_decimal(head, l->first_id + sample), ".bin", 4);
+	webdataset_put_octal(head + MODE_AT, 0644, 7);
+	webdataset_put_octal(head + MODE_AT + 8, 0, 7);
+	webdataset_put_octal(head + MODE_AT + 16, 0, 7);
+	webdataset_put_octal(head + SIZE_AT, l->sample_bytes, 11);
+	webdataset_put_octal(head + SIZE_AT + 12, 0, 11);
+	memset(head + SUM_AT, ' ', 8);
+	head[TYPE_AT] = '0';
+	memcpy(head + MAGIC_AT, "ustar", 5);
+	memcpy(head + MAGIC_AT + 6, "00", 2);
 	for (unsigned i = 0; i < BLOCK; i++)
 		sum += head[i];
-	snprintf(text + SUM_AT, 7, "%06o", sum);
+	webdataset_put_octal(head + SUM_AT, sum, 6);
+	head[SUM_AT + 6] = 0;
 }
 
 static void webdataset_payload(const struct layout *l, uint64_t offset, void *data, uint64_t length)
@@ -114,6 +120,7 @@ static void webdataset_payload(const struct layout *l, uint64_t offset, void *da
 	}
 }
 
+/* What comes next: a head's bytes up to the size, from there to the magic, the others; a sample. */
 enum { BEGIN, FRONT, FIELDS, REST, BODY, END };
 enum { FIELDS_BYTES = MAGIC_AT + 6 - SIZE_AT };
 
@@ -203,7 +210,7 @@ static const char *webdataset_walk_end(const struct walk *w, uint64_t samples)
 {
 	const struct webdataset_walk *s = WALK_STATE(const struct webdataset_walk, w);
 
-	if (!w->last) /* a sample */
+	if (!w->last) /* the end of a sample, not of the file */
 		return w->part == BEGIN ? NULL : "ends inside a member";
 	if (w->part != END)
 		return "ends without zeros";
