@@ -142,7 +142,7 @@ static uint64_t webdataset_octal(const uint8_t *at, unsigned digits)
 /* A head has come whole. */
 static const char *webdataset_walk_head(struct walk *w, struct webdataset_walk *s)
 {
-	const uint8_t *sum = s->fields + SUM_AT - SIZE_AT;
+	const uint8_t *sum = s->fields + (SUM_AT - SIZE_AT);
 	uint64_t size = webdataset_octal(s->fields, 11);
 
 	if (!s->sum) {
@@ -151,7 +151,7 @@ static const char *webdataset_walk_head(struct walk *w, struct webdataset_walk *
 	}
 	for (unsigned i = 0; i < FIELDS_BYTES; i++)
 		s->sum += s->fields + i >= sum && s->fields + i < sum + 8 ? ' ' - s->fields[i] : 0;
-	if (memcmp(s->fields + MAGIC_AT - SIZE_AT, "ustar", 6) != 0)
+	if (memcmp(s->fields + (MAGIC_AT - SIZE_AT), "ustar", 6) != 0)
 		return "has no member where one must begin";
 	if (s->sum != webdataset_octal(sum, 8))
 		return "a member's head has another checksum";
