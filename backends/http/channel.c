@@ -324,20 +324,23 @@ static enum http_step channel_next(struct slot *s)
 	}
 }
 
+/* Bytes of the scheme and "://" of a location that haul goes to: never from TLS to none. 0: it does not. */
+static size_t channel_follows(const struct slot *s, const char *location)
+{
+	if (strncmp(location, "https://", 8) == 0)
+		return 8;
+	return strncmp(location, "http://", 7) == 0 && !slot_server(s)->tls ? 7 : 0;
+}
+
 /* Whether the step is to be repeated elsewhere, signed for there. */
 static bool channel_redirected(struct slot *s)
 {
 	const struct http_answer *a = &s->exchange.answer;
-	const char *rest = strstr(a->location, "://");
-	size_t n;
+	size_t n = channel_follows(s, a->location);
 
-	if ((a->status != 307 && a->status != 308 && a->status != 302 && a->status != 301) ||
-	    !rest || s->redirects++ >= REDIRECTS_MAX)
+	if ((a->status != 307 && a->status != 308 && a->status != 302 && a->status != 301) || !n ||
+	    s->redirects++ >= REDIRECTS_MAX)
 		return false;
-	/* Never from TLS to none. */
-	if (slot_server(s)->tls && strncmp(a->location, "https://", 8) != 0)
-		return false;
-	n = (size_t)(rest - a->location) + 3;
 	n += strcspn(a->location + n, "/?");
 	if (n >= sizeof(s->redirected_to))
 		return false;

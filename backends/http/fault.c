@@ -22,18 +22,19 @@ static void fault_set(struct request *req, int status, enum request_fault fault,
 		req->answer.why = why;
 }
 
-/* No connection: to whom, and why not. */
+/* To whom there is no connection, and why not. */
 static const char *fault_unreachable(const struct slot *s)
 {
 	const struct exchange *x = &s->exchange;
-	const char *name = s->redirected_to[0] ? s->redirected_to : slot_server(s)->name;
+	const char *why = x->why ? x->why : request_status_text(x->status);
+	struct sentences *kept = &s->channel->store->sentences;
 
 	if (s->redirected_to[0])
-		return sentence_keep(&s->channel->store->sentences, x->why,
+		return sentence_keep(kept, "no connection to where the server redirects",
 				     "%s redirects to %s, and there is no connection to it: %s",
-				     slot_server(s)->name, name, request_status_text(x->status));
-	return sentence_keep(&s->channel->store->sentences, x->why, "%s to %s: %s", x->why, name,
-			     request_status_text(x->status));
+				     slot_server(s)->name, s->redirected_to, why);
+	return sentence_keep(kept, "no connection", "no connection to %s: %s", slot_server(s)->name,
+			     why);
 }
 
 void fault_of_exchange(struct slot *s)

@@ -161,6 +161,9 @@ int listing_marker(struct slot *s, const char *text)
 {
 	size_t n = strlen(text);
 
+	/* A probe keeps the name there, and goes on to no page. */
+	if (s->step == STEP_PROBE)
+		return 0;
 	if (n + 2 > sizeof(s->list.marker))
 		return -EPROTO;
 	s->list.marker[0] = LISTING_TOKEN;

@@ -35,7 +35,7 @@ int sign_v4_open(struct sign_v4 *s, struct err *err)
 		sign_v4_close(s);
 	EVP_MD_free(sha256);
 	EVP_MAC_free(hmac_of);
-	return s->mac ? 0 : err_set(err, -ENOMEM, "OpenSSL gives no HMAC of SHA-256");
+	return s->mac ? 0 : err_set(err, -ENOMEM, "OpenSSL has no HMAC of SHA-256");
 }
 
 void sign_v4_close(struct sign_v4 *s)

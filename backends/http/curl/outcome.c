@@ -36,8 +36,7 @@ static void curl_classify_tls(CURL *e, struct exchange *x, CURLcode code, long o
 {
 	/* A server that dies in the handshake looks like this. */
 	if (code == CURLE_SSL_CONNECT_ERROR && (os == ECONNRESET || os == EPIPE))
-		exchange_fail(x, (int)-os, REQ_FAULT_CONNECT,
-			      "the connection broke in the handshake");
+		exchange_fail(x, (int)-os, REQ_FAULT_CONNECT, "it broke in the handshake");
 	else
 		exchange_fail(x, -EPROTO, REQ_FAULT_TLS, curl_tls_reason(e, code));
 }
@@ -78,14 +77,13 @@ static void curl_classify(const struct curl_handle *h, CURLcode code)
 	case CURLE_OK:
 		break;
 	case CURLE_COULDNT_RESOLVE_HOST:
-		exchange_fail(x, -EHOSTUNREACH, REQ_FAULT_CONNECT,
-			      "the server's name is not known");
+		exchange_fail(x, -EHOSTUNREACH, REQ_FAULT_CONNECT, "its name is not known");
 		break;
 	case CURLE_COULDNT_CONNECT:
-		exchange_fail(x, os ? (int)-os : -ECONNREFUSED, REQ_FAULT_CONNECT, "no connection");
+		exchange_fail(x, os ? (int)-os : -ECONNREFUSED, REQ_FAULT_CONNECT, NULL);
 		break;
 	case CURLE_OPERATION_TIMEDOUT:
-		exchange_fail(x, -ETIMEDOUT, REQ_FAULT_CONNECT, "no connection");
+		exchange_fail(x, -ETIMEDOUT, REQ_FAULT_CONNECT, NULL);
 		break;
 	case CURLE_SSL_CONNECT_ERROR:
 	case CURLE_PEER_FAILED_VERIFICATION:

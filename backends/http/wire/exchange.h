@@ -55,8 +55,9 @@ struct exchange {
 	uint32_t connections;    /* made for it */
 	struct pace pace;        /* how its bytes move; kept by the transport */
 
-	/* How it ended. status is 0 when a whole answer came, whatever its HTTP status, else a negative errno
-	 * with the kind of fault and a constant sentence. An error of produce or consume has no fault. */
+	/* How it ended. status is 0 when a whole answer came, whatever its HTTP status, else a negative errno with the
+	 * kind of fault and a constant sentence. For REQ_FAULT_CONNECT why says what is the matter with the server
+	 * ("its name is not known"), and may be NULL. An error of produce or consume has no fault. */
 	int status;
 	enum request_fault fault;
 	const char *why;
