@@ -119,7 +119,7 @@ void listing_document(struct slot *s)
 	s->list.whole = true;
 }
 
-static bool listing_wants(struct slot *s, const char *name)
+static bool listing_in_part(struct slot *s, const char *name)
 {
 	const struct listing *l = s->req->listing;
 
@@ -144,7 +144,7 @@ int listing_entry(struct slot *s, uint64_t size)
 		s->list.entries = 1;
 		return 0;
 	}
-	if (!listing_wants(s, name))
+	if (!listing_in_part(s, name))
 		return 0;
 	if (s->list.entries++ < s->list.skip)
 		return 0;
