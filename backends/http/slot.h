@@ -73,11 +73,8 @@ struct slot {
 	 * of the element under way, whose name is in text. */
 	struct xml *xml;
 	uint64_t element_size, element_number;
-	struct list_page list;
 	struct parts_page parts;
-	struct split split; /* of a folder whose parts are listed side by side */
-	uint32_t
-		keys_answered; /* delete of several: the key after the one that was answered last */
+	uint32_t keys_answered; /* delete of several: which key comes after the last answered one */
 
 	/* A body made of pieces, and how far it has been made. */
 	const char *(*pieces)(const struct slot *s, uint64_t piece, char buffer[PIECE_BYTES]);
@@ -87,6 +84,10 @@ struct slot {
 	uint32_t text_used;
 	char text[SLOT_TEXT_BYTES];
 	char buffer[REQUEST_BYTES]; /* the request's */
+
+	/* Of listings; last, so that others do not touch the memory. */
+	struct list_page list;
+	struct split split; /* of a folder whose parts are listed side by side */
 };
 
 struct http_channel {
