@@ -42,8 +42,9 @@ enum backend_capability {
 	/* many ranks write one object: in place, or without BACKEND_UPDATE as a version that they
 	 * share (io.shared) */
 	BACKEND_SHARED = 1 << 13,
-	BACKEND_DISCARD = 1 << 14, /* drops what is read where it arrives (io.discard) */
-	BACKEND_BATCH = 1 << 15    /* deletes several keys by one request (io.keys) */
+	BACKEND_DISCARD = 1 << 14,   /* drops what is read where it arrives (io.discard) */
+	BACKEND_BATCH = 1 << 15,     /* deletes several keys by one request (batch.keys) */
+	BACKEND_LIST_PARTS = 1 << 16 /* lists parts of a folder side by side (listing.parts) */
 };
 
 struct backend_ops;
@@ -128,6 +129,9 @@ struct backend_ops {
 	/* What options say that no table can refuse. path is the store's JSON path. May be NULL. */
 	int (*check)(const void *options, const char *path, struct err *err);
 
+	/* Sets the process up for stores of this kind, before any of them is opened. May be called again. NULL: nothing
+	 * to do. See backends_process_begin. */
+	void (*process_begin)(void);
 	/* open is collective over store->node. May set store->alignment and store->cache. */
 	int (*open)(struct store *store, struct err *err);
 	void (*close)(struct store *store);
@@ -174,6 +178,10 @@ const struct backend_part *backend_parts(void);
 /* All backends, NULL-terminated: backends/table.c. */
 const struct backend_ops *const *backend_table(void);
 const struct backend_ops *backend_find(const char *scheme);
+
+/* Sets the process up for the stores that a job describes, before any of them is opened. Who reads a job for a process
+ * calls it, from the main thread: what a library needs of the whole process is not for a store to change. */
+void backends_process_begin(const struct job_store *stores, uint32_t count);
 
 /* Requests in flight a queue on the store described, at most. */
 uint32_t backend_depth(const struct job_store *described);

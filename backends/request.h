@@ -83,21 +83,27 @@ struct shared_version {
 
 struct request;
 
-/* A listing under way, page by page, so that memory is bounded whatever the number of objects. The caller zeroes
- * it before the first page (but for entry and the part); each page sets more, and the marker from which the next
- * page goes on. Entries come in the store's own order. */
-enum { LIST_MARKER_BYTES = 1024, LIST_PAGE_ENTRIES = 1000 };
+/* A listing under way, page by page, so that memory is bounded whatever the number of objects. The caller zeroes it
+ * before the first page (but for entry and the part) and then leaves it alone; each page sets more, and what the store
+ * needs for the next one. Entries come in the store's own order. A store that names the same page again, or many pages
+ * without an entry, fails with -ELOOP. */
+enum { LIST_MARKER_BYTES = 1040, LIST_PAGE_ENTRIES = 1000 };
 #define LIST_SIZE_UNKNOWN UINT64_MAX
 struct listing {
 	/* name: in the folder; a sub-folder's ends in '/', and a store without folders leaves those out. size:
 	 * LIST_SIZE_UNKNOWN where telling costs more than listing. A negative return ends the request with that
 	 * errno. Must not use the queue. */
 	int (*entry)(struct request *req, const char *name, uint64_t size);
-	/* Several callers may list one folder side by side, each its part of parts (0 or 1: the whole folder).
-	 * All parts together have each entry once. */
+	/* Several callers may list one folder side by side, each its part of parts (0 or 1: the whole folder), from a
+	 * store with BACKEND_LIST_PARTS. All parts together have each entry once, as long as the folder does not
+	 * change from the first page of any part to the last page of all. */
 	uint32_t part, parts;
 	bool more;
-	char marker[LIST_MARKER_BYTES]; /* the store's */
+	/* The store's: where the next page begins, where the part ends, how many pages there were, how many without an
+	 * entry in a row, and one of their markers. */
+	char marker[LIST_MARKER_BYTES], until[OBJECT_KEY_BYTES + 16];
+	uint64_t pages, kept_marker;
+	uint32_t empty;
 };
 
 /* One key of a delete of several. */

@@ -2,14 +2,18 @@
 
 const struct option retry_option_table[] = {
 	OPT_U64("attempts", struct retry_options, attempts, .def = 10, .min = 1, .max = 1000,
-		.help = "attempts of a request at most, the first included"),
-	OPT_TIME(
-		"first", struct retry_options, first_ns, .def = 50000000, .min = 1,
-		.max = 3600000000000,
-		.help = "bound of the random wait before the second attempt, doubled for each further one"),
+		.help = "attempts at a request at most, the first included"),
+	OPT_TIME("first", struct retry_options, first_ns, .def = 50000000, .min = 1,
+		 .max = 3600000000000,
+		 .help = "bound of the random wait before the second attempt, doubled for each "
+			 "further one"),
 	OPT_TIME("longest", struct retry_options, longest_ns, .def = 5000000000, .min = 1,
 		 .max = 3600000000000, .help = "bound of any wait that the store did not ask for"),
+	OPT_TIME("patience", struct retry_options, patience_ns, .def = 60000000000,
+		 .max = 86400000000000,
+		 .help = "bound of a wait that the store asks for (Retry-After)"),
 	OPT_U64("budget", struct retry_options, budget, .def = 1000, .max = 1 << 30,
-		.help = "further attempts of a thread in all; a tenth of the successes is added; 0: no bound"),
+		.help = "further attempts per thread in all; a tenth of the successes is added; "
+			"0: no bound"),
 	OPT_END,
 };

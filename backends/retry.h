@@ -1,5 +1,5 @@
-/* How a store's requests are tried again: options that stores with transient faults share. The trying itself is the
- * queue's (backends/queue/retry.h). */
+/* Options for trying requests again, shared by the stores whose requests can fail in passing. The queue does the trying
+ * (backends/queue/retry.h). */
 #ifndef HAUL_BACKENDS_RETRY_H
 #define HAUL_BACKENDS_RETRY_H
 
@@ -8,7 +8,8 @@
 struct retry_options {
 	uint64_t attempts; /* of a request, the first included */
 	uint64_t first_ns, longest_ns;
-	uint64_t budget; /* further attempts a queue; 0: no bound */
+	uint64_t patience_ns; /* bound of a wait that the store asks for */
+	uint64_t budget;      /* further attempts per queue; 0: no bound */
 };
 extern const struct option retry_option_table[]; /* for OPT_TABLE */
 

@@ -69,6 +69,19 @@ const char *request_text(const struct request *req)
 	return req->answer.why ? req->answer.why : request_status_text(req->answer.status);
 }
 
+void backends_process_begin(const struct job_store *stores, uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++) {
+		const struct backend_ops *ops = stores[i].section->owner;
+		bool first = ops->process_begin;
+
+		for (uint32_t k = 0; k < i; k++)
+			first = first && stores[k].section->owner != ops;
+		if (first)
+			ops->process_begin();
+	}
+}
+
 uint32_t backend_depth(const struct job_store *described)
 {
 	const struct backend_ops *ops = described->section->owner;

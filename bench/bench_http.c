@@ -64,6 +64,7 @@ static int open_store(struct bench *b, const char *text, struct err *err)
 	clock_init(&b->clock);
 	log_init(&b->log, 2, LOG_WARNING, 0, 1);
 	b->place = (struct rank_place){.ranks = 1, .nodes = 1, .local_ranks = 1};
+	backends_process_begin(&b->described, 1);
 	if (rc == 0)
 		rc = store_open(&b->store, &b->described, &b->place, NULL, &b->clock, &b->log, 42,
 				err);

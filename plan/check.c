@@ -145,6 +145,7 @@ static const struct {
 	{BACKEND_SHARED, "cannot take one object from many ranks"},
 	{BACKEND_DISCARD, "hands over all that it reads"},
 	{BACKEND_BATCH, "cannot delete several keys by one request"},
+	{BACKEND_LIST_PARTS, "cannot list parts of a folder"},
 };
 
 static int check_needs(const struct job_phase *phase, const struct phase_store *s, struct err *err)

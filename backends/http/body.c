@@ -1,12 +1,13 @@
-/* Bodies: the bytes of objects straight from and into the caller's memory, small answers into the slot,
- * listings into the XML reader. */
+#include "backends/http/body.h"
+
 #include <errno.h>
 #include <string.h>
 
-#include "backends/http/http.h"
+/* An answer that is not wanted is read on for so long, since a new connection would cost more. */
+enum { BODY_DRAIN_BYTES = 64 << 10 };
 
 /* Through the window, which the caller fills piece by piece. */
-static int produce_chunks(struct request *req, uint64_t at, char *to, uint64_t n)
+static int body_produce_chunks(struct request *req, uint64_t at, char *to, uint64_t n)
 {
 	while (n) {
 		uint64_t in = at % req->buffer_bytes, room = req->buffer_bytes - in,
@@ -32,7 +33,7 @@ static int body_produce_object(struct exchange *x, uint64_t at, void *to, uint64
 	const struct slot *s = x->user;
 
 	if (s->req->chunk)
-		return produce_chunks(s->req, at, to, n);
+		return body_produce_chunks(s->req, at, to, n);
 	memcpy(to, (const char *)s->req->data + at, n);
 	return 0;
 }
@@ -43,7 +44,7 @@ void body_of_object(struct slot *s, uint64_t bytes)
 	s->exchange.produce = body_produce_object;
 }
 
-static int produce_pieces(struct exchange *x, uint64_t at, void *to, uint64_t n)
+static int body_produce_pieces(struct exchange *x, uint64_t at, void *to, uint64_t n)
 {
 	struct slot *s = x->user;
 	char buffer[PIECE_BYTES], *out = to;
@@ -78,7 +79,7 @@ void body_of_pieces(struct slot *s, const char *(*pieces)(const struct slot *s, 
 	s->request.body_bytes = 0;
 	for (uint64_t i = 0; (piece = pieces(s, i, buffer)) != NULL; i++)
 		s->request.body_bytes += strlen(piece);
-	s->exchange.produce = produce_pieces;
+	s->exchange.produce = body_produce_pieces;
 }
 
 int body_each(struct slot *s, uint64_t bytes,
@@ -98,7 +99,7 @@ int body_each(struct slot *s, uint64_t bytes,
 	return rc;
 }
 
-static int consume_chunks(struct request *req, const char *data, uint64_t n)
+static int body_consume_chunks(struct request *req, const char *data, uint64_t n)
 {
 	while (n) {
 		uint64_t in = req->answer.done_bytes % req->buffer_bytes,
@@ -120,7 +121,7 @@ static int consume_chunks(struct request *req, const char *data, uint64_t n)
 }
 
 /* The first bytes tell whether this is the range that was asked for. */
-static int check_range(const struct slot *s)
+static int body_check_range(const struct slot *s)
 {
 	const struct http_answer *a = &s->exchange.answer;
 	uint64_t wanted = s->req->offset + s->started_bytes;
@@ -130,55 +131,73 @@ static int check_range(const struct slot *s)
 	return wanted == 0 ? 0 : -EPROTO;
 }
 
-static int consume_small(struct slot *s, const char *data, uint64_t n)
+/* Keeps the beginning of an answer. The rest is dropped: what is short is read on, so that the connection stays; what is
+ * long, or does not end, is cut. */
+static int body_consume_text(struct slot *s, const char *data, uint64_t n)
 {
-	uint64_t room = sizeof(s->small) - 1 - s->small_used;
+	const struct exchange *x = &s->exchange;
+	uint64_t room = sizeof(s->text) - 1 - s->text_used;
+	uint64_t kept = n < room ? n : room;
 
-	n = n < room ? n : room;
-	memcpy(s->small + s->small_used, data, n);
-	s->small_used += (uint32_t)n;
+	memcpy(s->text + s->text_used, data, kept);
+	s->text_used += (uint32_t)kept;
+	if (kept < n &&
+	    (x->received_bytes + n > BODY_DRAIN_BYTES ||
+	     (x->answer.length != ANSWER_UNKNOWN && x->answer.length > BODY_DRAIN_BYTES)))
+		return EXCHANGE_ENOUGH;
 	return 0;
 }
 
-/* Less than was asked for, not as a range, and an XML document of an error. */
-static bool is_error(const struct slot *s, const char *data, uint64_t n)
+/* Fewer bytes than were asked for, not as a range, and an XML document of an error. */
+static bool body_is_error(const struct slot *s, const char *data, uint64_t n)
 {
 	const struct http_answer *a = &s->exchange.answer;
 
-	return a->status == 200 && a->length < sizeof(s->small) && a->length < s->req->length &&
+	return a->status == 200 && a->length < sizeof(s->text) && a->length < s->req->length &&
 	       memmem(data, n, "<Error>", 7);
 }
 
-static int consume_object(struct slot *s, const char *data, uint64_t n)
+static int body_consume_object(struct slot *s, const char *data, uint64_t n)
 {
 	struct request *req = s->req;
 	uint64_t left = req->length - req->answer.done_bytes;
 	int rc;
 
-	if (!s->exchange.received_bytes && is_error(s, data, n))
-		s->embedded = true;
-	if (s->embedded)
-		return consume_small(s, data, n);
+	if (!s->exchange.received_bytes && body_is_error(s, data, n))
+		s->error_in_content = true;
+	if (s->error_in_content)
+		return body_consume_text(s, data, n);
 	if (!req->answer.first_byte_ns)
 		req->answer.first_byte_ns = s->exchange.first_byte_ns;
-	rc = s->exchange.received_bytes ? 0 : check_range(s);
-
+	rc = s->exchange.received_bytes ? 0 : body_check_range(s);
 	if (rc < 0) {
 		req->answer.why = "the server answered with another range than was asked for";
 		return rc;
 	}
-	/* A server without ranges sends the whole of an object of which the beginning was wanted. */
+	/* A server without ranges sends all of an object of which only the beginning was wanted. */
 	if (n > left) {
 		req->answer.why = "the server sent more than was asked for";
 		return -EPROTO;
 	}
 	sum_add(&s->sum, data, n);
 	if (req->chunk && !req->discard)
-		return consume_chunks(req, data, n);
+		return body_consume_chunks(req, data, n);
 	if (!req->discard)
 		memcpy((char *)req->data + req->answer.done_bytes, data, n);
 	req->answer.done_bytes += n;
 	return 0;
+}
+
+/* The document is not what it should be, unless somebody has said more of it. */
+static int body_xml_refuse(struct slot *s, int rc)
+{
+	if (rc == -EPROTO && !s->req->answer.why)
+		s->req->answer.why = sentence_keep(
+			&s->channel->store->sentences,
+			"the server's answer is not the XML that was asked for",
+			"the server's answer is not the XML that was asked for: it has %s (line %lu)",
+			xml_problem(s->xml), xml_line(s->xml));
+	return rc;
 }
 
 int body_consume(struct exchange *x, const void *data, uint64_t n)
@@ -187,21 +206,13 @@ int body_consume(struct exchange *x, const void *data, uint64_t n)
 	bool good = x->answer.status >= 200 && x->answer.status < 300;
 
 	if (good && s->step == STEP_GET)
-		return consume_object(s, data, n);
-	if (good && slot_lists(s))
-		return xml_feed(s->xml, data, n);
-	/* Of an error, the beginning says what it is. */
-	return consume_small(s, data, n);
+		return body_consume_object(s, data, n);
+	if (good && slot_reads_xml(s))
+		return body_xml_refuse(s, xml_feed(s->xml, data, n));
+	return body_consume_text(s, data, n);
 }
 
-int slot_list_entry(struct slot *s, uint64_t size)
+int body_xml_end(struct slot *s)
 {
-	size_t before = strlen(s->channel->store->prefix) + strlen(s->req->object->key);
-	const char *name = s->small;
-
-	/* The folder's own mark, and what an attempt before has given. */
-	if (strlen(name) <= before || s->listed++ < s->skip)
-		return 0;
-	s->req->answer.done_bytes++;
-	return s->req->listing->entry(s->req, name + before, size);
+	return body_xml_refuse(s, xml_end(s->xml));
 }

@@ -1,12 +1,22 @@
-/* A channel: requests of the queue as exchanges, step by step. */
+#include "backends/http/channel.h"
+
 #include <errno.h>
 #include <openssl/crypto.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "backends/http/http.h"
+#include "backends/http/body.h"
+#include "backends/http/dialect.h"
+#include "backends/http/fault.h"
+#include "backends/http/listing.h"
+#include "backends/http/sum.h"
+#include "backends/http/upload.h"
 
-static int slots_open(struct http_channel *ch, uint32_t depth)
+enum { REDIRECTS_MAX = 4 };
+/* Larger than what any of the stores takes. */
+#define OBJECT_BYTES_MAX (UINT64_C(1) << 50)
+
+static int channel_slots_open(struct http_channel *ch, uint32_t depth)
 {
 	ch->slots = calloc(depth, sizeof(*ch->slots));
 	ch->free = calloc(depth, sizeof(struct slot *));
@@ -25,33 +35,40 @@ static int slots_open(struct http_channel *ch, uint32_t depth)
 	return 0;
 }
 
+static int channel_memory_open(struct http_channel *ch, uint32_t depth)
+{
+	int rc = channel_slots_open(ch, depth);
+
+	if (rc == 0)
+		rc = sum_open(&ch->sum);
+	if (rc == 0)
+		rc = uploads_open(ch, depth);
+	return rc;
+}
+
 int http_channel_open(struct channel *c, struct err *err)
 {
 	struct http_store *http = c->store->state;
-	struct transport_options options = http->transport;
+	struct transport_options options = http->transport_options;
 	struct http_channel *ch = calloc(1, sizeof(*ch));
-	int rc = -ENOMEM;
+	int rc;
 
-	if (ch) {
-		c->state = ch;
-		ch->channel = c;
-		ch->store = http;
-		atomic_fetch_add(&http->depth, c->depth);
-		options.together = &http->depth;
-		options.depth = c->depth;
-		options.connections = c->depth * http->servers.count;
-		rc = slots_open(ch, c->depth);
-		if (rc == 0)
-			rc = sum_open(&ch->sum);
-		if (rc == 0)
-			rc = sign_v4_open(&ch->v4, err);
-		if (rc == 0)
-			rc = uploads_open(ch, c->depth);
-	}
+	if (!ch)
+		return err_set(err, -ENOMEM, "no memory for a queue of depth %u", c->depth);
+	c->state = ch;
+	ch->channel = c;
+	ch->store = http;
+	atomic_fetch_add(&http->depth, c->depth);
+	options.together = &http->depth;
+	options.depth = c->depth;
+	options.connections = c->depth * http->servers.count;
+	rc = channel_memory_open(ch, c->depth);
 	if (rc < 0)
 		err_set(err, rc, "no memory for a queue of depth %u", c->depth);
 	else
-		rc = transport_curl.open(&ch->transport, &options, err);
+		rc = sign_v4_open(&ch->v4, err);
+	if (rc == 0)
+		rc = http->transport->open(&ch->transport, &options, err);
 	if (rc < 0)
 		http_channel_close(c);
 	return rc;
@@ -82,8 +99,8 @@ void http_channel_close(struct channel *c)
 	c->state = NULL;
 }
 
-/* What became of a request as a whole became of each key that has no answer of its own. */
-static void settle_keys(const struct request *req)
+/* A key that has no answer of its own gets that of the request. */
+static void channel_answer_keys(const struct request *req)
 {
 	for (uint32_t i = 0; i < request_keys(req); i++) {
 		struct request_key *k = &req->batch.keys[i];
@@ -95,53 +112,28 @@ static void settle_keys(const struct request *req)
 	}
 }
 
-static void finish(struct slot *s)
+static void channel_finish(struct slot *s)
 {
 	struct http_channel *ch = s->channel;
 
-	settle_keys(s->req);
+	channel_answer_keys(s->req);
 	ch->free[ch->free_count++] = s;
 	ch->ready[ch->ready_count++] = s->req;
 }
 
-void slot_target(struct slot *s, enum http_method method)
-{
-	const struct http_store *http = s->channel->store;
-	const struct server *v = slot_server(s);
-	struct http_request *r = &s->request;
-	char host[SERVER_HOST_BYTES + BUCKET_BYTES];
-	struct text t = text_in(host, sizeof(host));
-	const char *rest = strstr(s->elsewhere, "://");
-
-	if (rest) {
-		http_request_begin(r, s->buffer, sizeof(s->buffer), method,
-				   strncmp(s->elsewhere, "https", 5) == 0 ? "https" : "http",
-				   rest + 3);
-		return;
-	}
-	http_request_begin(r, s->buffer, sizeof(s->buffer), method, v->tls ? "https" : "http",
-			   v->host);
-	if (!http->virtual_host)
-		return;
-	text_add(&t, http->bucket);
-	text_add_char(&t, '.');
-	text_add(&t, v->host);
-	r->host = http_request_keep(r, host, t.used);
-}
-
-/* The address that the slot's connections go to: slots spread over all, an attempt after a failure
- * goes to the next. */
-static const struct address *address_of(const struct slot *s)
+/* The address that the slot connects to: slots are spread over all of a server's, and an attempt after a failure goes to
+ * the next. */
+static const struct address *channel_address(const struct slot *s)
 {
 	const struct server *v = slot_server(s);
 	uint64_t number = (uint64_t)(s - s->channel->slots) + s->req->answer.attempts - 1;
 
-	return v->address_count && !s->elsewhere[0] ? &v->addresses[number % v->address_count]
-						    : NULL;
+	return v->address_count && !s->redirected_to[0] ? &v->addresses[number % v->address_count]
+							: NULL;
 }
 
-/* For an answer that is a list: the reader is there, at its beginning. */
-static int list_open(struct slot *s)
+/* An answer that is XML comes: its reader is there, at its beginning. */
+static int channel_xml_begin(struct slot *s)
 {
 	if (!s->xml)
 		return xml_open(&s->xml, s->channel->store->dialect->element, s);
@@ -149,42 +141,54 @@ static int list_open(struct slot *s)
 	return 0;
 }
 
-/* Begins the step's exchange; where that cannot be, the io is over. */
-void slot_step(struct slot *s, enum http_step what)
+/* Time that a step takes goes into publish_ns where it makes an object visible. */
+static bool channel_publishes(const struct slot *s)
+{
+	return s->step == STEP_COMPLETE || (s->step == STEP_PUT && s->req->op == REQ_COMMIT);
+}
+
+static int channel_make(struct slot *s)
+{
+	int rc = slot_reads_xml(s) ? channel_xml_begin(s) : 0;
+
+	return rc < 0 ? rc : s->channel->store->dialect->make(s);
+}
+
+/* Begins the exchange of a step. Where the request is over, or the step cannot be made, it is finished. */
+static void channel_step(struct slot *s, enum http_step step)
 {
 	struct http_channel *ch = s->channel;
 	struct exchange *x = &s->exchange;
 	int rc;
 
-	s->step = what;
-	s->small_used = 0;
-	s->embedded = false;
+	if (step == STEP_OVER) {
+		channel_finish(s);
+		return;
+	}
+	s->step = step;
+	s->text_used = 0;
+	s->error_in_content = false;
 	s->sum.kind = SUM_NONE;
 	s->sum_sent[0] = '\0';
 	s->started_bytes = s->req->answer.done_bytes;
 	x->produce = NULL;
+	/* While it puts parts together, S3 sends a space now and then. */
+	x->may_trickle = step == STEP_COMPLETE;
 	credentials_renew(&ch->store->credentials, &ch->credentials);
-	rc = slot_lists(s) ? list_open(s) : 0;
-	if (rc == 0)
-		rc = ch->store->dialect->make(s);
+	rc = channel_make(s);
 	if (rc < 0) {
 		s->req->answer.status = rc;
 		s->req->answer.fault = REQ_FAULT_OTHER;
-		finish(s);
+		channel_finish(s);
 		return;
 	}
-	x->address = address_of(s);
+	s->step_ns = channel_publishes(s) ? clock_now(ch->channel->store->clock) : 0;
+	x->address = channel_address(s);
 	ch->transport->ops->start(ch->transport, x);
 }
 
-void slot_done(struct slot *s, int status)
-{
-	s->req->answer.status = status;
-	finish(s);
-}
-
-/* No folder holds anything by itself: it is gone with its last object. */
-static bool names_folder(const struct object *o)
+/* A folder holds nothing by itself: it is gone with its last object. */
+static bool channel_names_folder(const struct object *o)
 {
 	size_t n = strnlen(o->key, OBJECT_KEY_BYTES);
 
@@ -194,7 +198,6 @@ static bool names_folder(const struct object *o)
 bool http_asks(const struct channel *c, const struct request *req)
 {
 	const struct http_channel *ch = c->state;
-	const struct upload *u;
 
 	switch (req->op) {
 	case REQ_OPEN:
@@ -204,161 +207,157 @@ bool http_asks(const struct channel *c, const struct request *req)
 	case REQ_READ:
 		return req->length > req->answer.done_bytes;
 	case REQ_DELETE:
-		return req->batch.count || !names_folder(req->object);
+		return req->batch.count || !channel_names_folder(req->object);
 	case REQ_BEGIN:
-		return ch->store->dialect->begins && !upload_whole(ch, req) &&
-		       !(req->begin.shared && req->begin.shared->id[0]);
 	case REQ_ABORT:
-		u = (const struct upload *)(uintptr_t)req->object->state[0];
-		return u && !u->joined &&
-		       (u->published || (u->id[0] && ch->store->dialect->begins));
+		return upload_asks(ch, req);
 	default:
 		return true;
 	}
 }
 
-static void list(struct slot *s)
-{
-	/* What an attempt before gave is not given again. */
-	s->listed = 0;
-	s->skip = s->req->answer.done_bytes;
-	s->req->listing->more = false;
-	slot_step(s, STEP_LIST);
-}
-
-static void delete_many(struct slot *s)
+static enum http_step channel_delete(struct slot *s)
 {
 	struct request *req = s->req;
 
-	s->answered = 0;
+	if (!req->batch.count && channel_names_folder(req->object))
+		return slot_refuse(s, -ENOENT, NULL);
+	if (!req->batch.count)
+		return STEP_DELETE;
+	s->keys_answered = 0;
 	for (uint32_t i = 0; i < req->batch.count; i++) {
 		if (req->batch.keys[i].again)
 			req->batch.keys[i].status = -EINPROGRESS;
 	}
-	if (s->channel->store->dialect->deleted)
-		slot_step(s, STEP_DELETE_MANY);
-	else
-		slot_done(s, -ENOTSUP);
+	if (!s->channel->store->dialect->deleted)
+		return slot_refuse(s, -ENOTSUP, NULL);
+	return STEP_DELETE_MANY;
 }
 
-static void start(struct slot *s)
+/* The first step of a request. */
+static enum http_step channel_first(struct slot *s)
 {
 	struct request *req = s->req;
 
+	req->answer.status = 0;
 	switch (req->op) {
 	case REQ_OPEN:
-		if (s->channel->store->options->head_on_open) {
-			slot_step(s, STEP_HEAD);
-			break;
-		}
+		if (s->channel->store->options->head_on_open)
+			return STEP_HEAD;
 		req->object->state[0] = OBJECT_OPEN;
-		slot_done(s, 0);
-		break;
+		return STEP_OVER;
 	case REQ_CLOSE:
-		upload_close(s);
-		break;
+		return upload_close(s);
 	case REQ_READ:
-		if (req->length == req->answer.done_bytes)
-			slot_done(s, 0);
-		else
-			slot_step(s, STEP_GET);
-		break;
+		return req->length == req->answer.done_bytes ? STEP_OVER : STEP_GET;
 	case REQ_STAT:
-		slot_step(s, STEP_HEAD);
-		break;
+		return STEP_HEAD;
 	case REQ_DELETE:
-		if (req->batch.count)
-			delete_many(s);
-		else if (names_folder(req->object))
-			slot_done(s, -ENOENT);
-		else
-			slot_step(s, STEP_DELETE);
-		break;
+		return channel_delete(s);
 	case REQ_BEGIN:
-		upload_begin(s);
-		break;
+		return upload_begin(s);
 	case REQ_WRITE:
-		upload_write(s);
-		break;
+		return upload_write(s);
 	case REQ_COMMIT:
-		upload_commit(s);
-		break;
+		return upload_commit(s);
 	case REQ_ABORT:
-		upload_abort(s);
-		break;
+		return upload_abort(s);
 	case REQ_LIST:
-		list(s);
-		break;
+		return listing_begin(s);
 	default:
-		slot_done(s, -ENOTSUP);
+		return slot_refuse(s, -ENOTSUP, NULL);
 	}
 }
 
-/* The answer of a step that succeeded: the io is over, or the next step begins. */
-static void succeed(struct slot *s)
+static enum http_step channel_fail(struct slot *s, int status, const char *why)
+{
+	s->req->answer.fault = REQ_FAULT_OTHER;
+	return slot_refuse(s, status, why);
+}
+
+/* A HEAD has been answered: the object's size, if it can be one. */
+static enum http_step channel_sized(struct slot *s)
 {
 	const struct http_answer *a = &s->exchange.answer;
+	struct request *req = s->req;
+
+	if (a->length_malformed || a->length == ANSWER_UNKNOWN)
+		return channel_fail(s, -EPROTO, "the server does not say how long the object is");
+	if (a->length > OBJECT_BYTES_MAX)
+		return channel_fail(
+			s, -EPROTO,
+			sentence_keep(&s->channel->store->sentences,
+				      "the server says that the object is longer than any can be",
+				      "the server says that the object has %llu bytes, which no "
+				      "store holds",
+				      (unsigned long long)a->length));
+	req->object->size = a->length;
+	if (req->op == REQ_OPEN)
+		req->object->state[0] = OBJECT_OPEN;
+	else
+		req->answer.done_bytes = a->length;
+	return upload_next(s);
+}
+
+/* The step after one that was a success. */
+static enum http_step channel_next(struct slot *s)
+{
 	struct request *req = s->req;
 
 	req->answer.status = 0;
 	req->answer.why = NULL;
 	switch (s->step) {
 	case STEP_HEAD:
-		req->object->size = a->length == ANSWER_UNKNOWN ? 0 : a->length;
-		if (req->op == REQ_OPEN)
-			req->object->state[0] = OBJECT_OPEN;
-		else
-			req->answer.done_bytes = req->object->size;
-		break;
+		return channel_sized(s);
 	case STEP_GET:
-		if (req->answer.done_bytes == req->length)
-			break;
-		/* A whole answer, and short: so is the object. */
-		req->answer.status = -ENODATA;
-		req->answer.fault = REQ_FAULT_OTHER;
-		break;
+		/* A whole answer that is short: so is the object. */
+		return req->answer.done_bytes == req->length ? STEP_OVER
+							     : channel_fail(s, -ENODATA, NULL);
 	case STEP_DELETE_MANY:
 		s->channel->store->dialect->deleted(s);
-		break;
+		return STEP_OVER;
+	case STEP_LIST:
+	case STEP_PROBE:
+		return listing_next(s);
 	default:
-		break;
+		return upload_next(s);
 	}
-	if (upload_succeeds(s))
-		finish(s);
 }
 
-/* Elsewhere, signed anew: the same step again. False: not followed. */
-static bool redirect(struct slot *s)
+/* Bytes of the scheme and "://" of a location that haul goes to: never from TLS to none. 0: it does not. */
+static size_t channel_follows(const struct slot *s, const char *location)
+{
+	if (strncmp(location, "https://", 8) == 0)
+		return 8;
+	return strncmp(location, "http://", 7) == 0 && !slot_server(s)->tls ? 7 : 0;
+}
+
+/* Whether the step is to be repeated elsewhere, signed for there. */
+static bool channel_redirected(struct slot *s)
 {
 	const struct http_answer *a = &s->exchange.answer;
-	const char *rest = strstr(a->location, "://");
-	size_t n;
+	size_t n = channel_follows(s, a->location);
 
-	if ((a->status != 307 && a->status != 308 && a->status != 302 && a->status != 301) ||
-	    !rest || s->redirects++ >= REDIRECTS_MAX)
+	if ((a->status != 307 && a->status != 308 && a->status != 302 && a->status != 301) || !n ||
+	    s->redirects++ >= REDIRECTS_MAX)
 		return false;
-	/* Never from TLS to none. */
-	if (slot_server(s)->tls && strncmp(a->location, "https://", 8) != 0)
-		return false;
-	n = (size_t)(rest - a->location) + 3;
 	n += strcspn(a->location + n, "/?");
-	if (n >= sizeof(s->elsewhere))
+	if (n >= sizeof(s->redirected_to))
 		return false;
-	memcpy(s->elsewhere, a->location, n);
-	s->elsewhere[n] = '\0';
-	slot_step(s, s->step);
+	memcpy(s->redirected_to, a->location, n);
+	s->redirected_to[n] = '\0';
 	return true;
 }
 
-/* An error may come in an answer that is a success by its status. */
-static bool small_answer(const struct slot *s)
+/* Whether an error may come in an answer that is a success by its status. */
+static bool channel_may_hold_error(const struct slot *s)
 {
-	return s->embedded || (s->step != STEP_GET && s->step != STEP_HEAD && s->step != STEP_LIST);
+	return s->error_in_content || (s->step != STEP_GET && s->step != STEP_HEAD);
 }
 
-/* What was to be dropped is not there, which is as well; or an attempt before has published it, and its
- * answer was lost: the size will tell. */
-static bool gone(const struct slot *s)
+/* What was to be dropped is not there, which is as well. Or an earlier attempt has published the object and its answer was
+ * lost: the size will tell. */
+static bool channel_gone(const struct slot *s)
 {
 	if (s->exchange.answer.status != 404)
 		return false;
@@ -366,25 +365,54 @@ static bool gone(const struct slot *s)
 	       (s->step == STEP_COMPLETE && s->req->answer.attempts > 1);
 }
 
-/* For reasons that only a body names. */
-static bool denied(uint16_t status)
+/* For reasons that only a body names, which a HEAD does not have. */
+static bool channel_unexplained(const struct slot *s)
 {
-	return status == 400 || status == 401 || status == 403;
+	uint16_t status = s->exchange.answer.status;
+
+	return s->step == STEP_HEAD && (status == 400 || status == 401 || status == 403);
 }
 
-static int settle_list(struct slot *s)
+/* The step after an answer that is not a success. */
+static enum http_step channel_refused(struct slot *s)
 {
-	int rc = xml_end(s->xml);
+	if (channel_redirected(s))
+		return s->step;
+	if (channel_gone(s))
+		return channel_next(s);
+	if (channel_unexplained(s))
+		return STEP_EXPLAIN;
+	fault_of_answer(s);
+	return STEP_OVER;
+}
 
-	if (rc == -EPROTO) {
-		s->req->answer.why =
-			s->step == STEP_LIST ? "the list is no XML" : "the answer is no XML";
-		s->req->answer.fault = REQ_FAULT_OTHER;
+/* The step after an answer that is a success by its status. */
+static enum http_step channel_answered(struct slot *s)
+{
+	const struct dialect *dialect = s->channel->store->dialect;
+	struct request *req = s->req;
+	int rc = 0;
+
+	if (s->step == STEP_EXPLAIN) {
+		req->answer.fault = REQ_FAULT_DENIED;
+		return slot_refuse(s, -EACCES, "a GET is allowed, a HEAD is not");
 	}
-	return rc;
+	if (slot_reads_xml(s))
+		rc = body_xml_end(s);
+	if (rc == 0 && channel_may_hold_error(s))
+		rc = fault_in_success(s);
+	if (rc == 0 && s->step == STEP_GET)
+		rc = slot_sum_compare(s);
+	if (rc == 0 && dialect->read)
+		rc = dialect->read(s);
+	if (rc == 0)
+		return channel_next(s);
+	req->answer.status = rc;
+	req->answer.fault = req->answer.fault ? req->answer.fault : (uint8_t)REQ_FAULT_OTHER;
+	return STEP_OVER;
 }
 
-static void count(const struct slot *s)
+static void channel_count(const struct slot *s)
 {
 	struct endpoint_counts *c = &s->channel->channel->counts[s->req->answer.endpoint];
 	uint16_t status = s->exchange.answer.status;
@@ -393,64 +421,40 @@ static void count(const struct slot *s)
 	c->status[s->exchange.status < 0 || status >= TALLY_STATUSES ? 0 : status]++;
 }
 
-static void ended(struct slot *s)
+/* An exchange has ended: the step that follows. */
+static enum http_step channel_ended(struct slot *s)
 {
 	struct exchange *x = &s->exchange;
-	struct request *req = s->req;
-	int rc = 0;
+	struct answer *answer = &s->req->answer;
 
-	count(s);
-	req->answer.wire_bytes += x->wire_bytes;
-	req->answer.connections += x->connections;
-	req->answer.protocol_status = x->answer.status;
-	if (!req->answer.first_byte_ns)
-		req->answer.first_byte_ns = x->first_byte_ns;
-	s->small[s->small_used] = '\0';
+	channel_count(s);
+	answer->wire_bytes += x->wire_bytes;
+	answer->connections += x->connections;
+	answer->protocol_status = x->answer.status;
+	if (!answer->first_byte_ns)
+		answer->first_byte_ns = x->first_byte_ns;
+	if (s->step_ns)
+		answer->publish_ns += clock_now(s->channel->channel->store->clock) - s->step_ns;
+	s->text[s->text_used] = '\0';
 	if (x->status < 0) {
 		fault_of_exchange(s);
-	} else if (x->answer.status < 200 || x->answer.status >= 300) {
-		if (redirect(s))
-			return;
-		if (gone(s)) {
-			succeed(s);
-			return;
-		}
-		if (s->step == STEP_HEAD && denied(x->answer.status)) {
-			slot_step(s, STEP_EXPLAIN);
-			return;
-		}
-		fault_of_answer(s);
-	} else if (s->step == STEP_EXPLAIN) {
-		req->answer.status = -EACCES;
-		req->answer.fault = REQ_FAULT_DENIED;
-		req->answer.why = "a GET is allowed, a HEAD is not";
-	} else {
-		if (slot_lists(s))
-			rc = settle_list(s);
-		if (rc == 0 && small_answer(s))
-			rc = fault_in_success(s);
-		if (rc == 0 && s->step == STEP_GET)
-			rc = slot_sum_compare(s);
-		if (rc == 0 && s->channel->store->dialect->read)
-			rc = s->channel->store->dialect->read(s);
-		if (rc == 0) {
-			succeed(s);
-			return;
-		}
-		req->answer.status = rc;
-		req->answer.fault =
-			req->answer.fault ? req->answer.fault : (uint8_t)REQ_FAULT_OTHER;
+		return STEP_OVER;
 	}
-	finish(s);
+	if (x->answer.status < 200 || x->answer.status >= 300)
+		return channel_refused(s);
+	return channel_answered(s);
 }
 
-static void work(struct http_channel *ch, uint32_t min, uint64_t deadline_ns)
+static void channel_work(struct http_channel *ch, uint32_t min, uint64_t deadline_ns)
 {
 	uint32_t n = ch->transport->ops->poll(ch->transport, ch->ended, min, ch->channel->depth,
 					      deadline_ns);
 
-	for (uint32_t i = 0; i < n; i++)
-		ended(ch->ended[i]->user);
+	for (uint32_t i = 0; i < n; i++) {
+		struct slot *s = ch->ended[i]->user;
+
+		channel_step(s, channel_ended(s));
+	}
 }
 
 void http_submit(struct channel *c, struct request *const *reqs, uint32_t n)
@@ -462,11 +466,11 @@ void http_submit(struct channel *c, struct request *const *reqs, uint32_t n)
 
 		s->req = reqs[i];
 		s->redirects = 0;
-		s->elsewhere[0] = '\0';
-		start(s);
+		s->redirected_to[0] = '\0';
+		channel_step(s, channel_first(s));
 	}
 	/* So that requests go out now, whenever the caller comes to reap. */
-	work(ch, 0, 0);
+	channel_work(ch, 0, 0);
 }
 
 uint32_t http_reap(struct channel *c, struct request **done, uint32_t min, uint32_t max,
@@ -480,8 +484,8 @@ uint32_t http_reap(struct channel *c, struct request **done, uint32_t min, uint3
 			done[n++] = ch->ready[--ch->ready_count];
 		if (n == max || (n && n >= min))
 			return n;
-		/* An exchange that ends may lead to another: its io is not ready for that. */
-		work(ch, n < min ? 1 : 0, deadline_ns);
+		/* An exchange that ends may lead to another, and then no request is ready yet. */
+		channel_work(ch, n < min ? 1 : 0, deadline_ns);
 		if (!ch->ready_count && (n >= min || clock_now(c->store->clock) >= deadline_ns ||
 					 ch->free_count == c->depth))
 			return n;

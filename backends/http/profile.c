@@ -1,10 +1,9 @@
-/* Client profiles: what known libraries do on the wire when nobody tells them otherwise, as the options that
- * make haul do the same. What is not known of a library is not here: haul's own default stays. The same
- * table stands in docs/object-stores.md, with what cannot be said by options. */
+/* What is not known of a library is not here: haul's own default stays. docs/object-stores.md has the same table, and
+ * what options cannot express. */
+#include "backends/http/profile.h"
+
 #include <errno.h>
 #include <string.h>
-
-#include "backends/http/http.h"
 
 const char *const client_names[] = {
 	[CLIENT_HAUL] = "haul",
@@ -14,7 +13,7 @@ const char *const client_names[] = {
 	NULL,
 };
 
-/* 0: haul's default. */
+/* 0 stands for haul's default. */
 struct profile {
 	uint64_t split_from, range;
 	uint64_t put_whole, part;
@@ -22,7 +21,7 @@ struct profile {
 	uint64_t attempts, connect_ns;
 	enum http_split split;
 	bool s3_only, head;
-	bool sha256; /* what is written is hashed into its signature */
+	bool sha256; /* hashes what is written into its signature */
 };
 
 static const struct profile profiles[] = {
@@ -55,7 +54,7 @@ static const struct profile profiles[] = {
 		},
 };
 
-static void set(uint64_t *option, uint64_t value)
+static void profile_set(uint64_t *option, uint64_t value)
 {
 	if (value)
 		*option = value;
@@ -69,19 +68,19 @@ void client_preset(void *into)
 	o->head_on_open = p->head;
 	o->split = p->split;
 	o->payload = p->sha256;
-	set(&o->split_from, p->split_from);
-	set(&o->common.transfer, p->range);
-	set(&o->put_whole, p->put_whole);
-	set(&o->part, p->part);
-	set(&o->in_flight, p->in_flight);
-	set(&o->retry.attempts, p->attempts);
-	set(&o->connect_ns, p->connect_ns);
+	profile_set(&o->split_from, p->split_from);
+	profile_set(&o->common.transfer, p->range);
+	profile_set(&o->put_whole, p->put_whole);
+	profile_set(&o->part, p->part);
+	profile_set(&o->in_flight, p->in_flight);
+	profile_set(&o->retry.attempts, p->attempts);
+	profile_set(&o->connect_ns, p->connect_ns);
 }
 
 int client_check(const struct http_options *o, const char *path, struct err *err)
 {
 	if (!profiles[o->client].s3_only || strncmp(o->common.uri.items[0], "s3:", 3) == 0)
 		return 0;
-	return err_set(err, -EINVAL, "%s/client: %s speaks s3:// only", path,
+	return err_set(err, -EINVAL, "%s/client: %s knows only s3://", path,
 		       client_names[o->client]);
 }

@@ -1,21 +1,19 @@
 #include "backends/http/server.h"
 
-#include <arpa/inet.h>
 #include <ctype.h>
 #include <errno.h>
-#include <netdb.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
-enum { SERVER_TEXT_BYTES = 1024, RANGE_MAX = ENDPOINTS_MAX };
+enum { SERVER_TEXT_BYTES = 1024, SERVER_RANGE_MAX = ENDPOINTS_MAX };
 
-static int add(struct servers *s, const char *text, const char *path, struct err *err);
+static int servers_add(struct servers *s, const char *text, const char *path, struct err *err);
 
-/* Bytes of the name before the port: letters, digits, '.', '-' and '_', or an address of IPv6 in
- * brackets. 0: there is none. */
-static size_t name_bytes(const char *host)
+/* Bytes of the name before the port: letters, digits, '.', '-' and '_', or an address of IPv6 in brackets. 0: it is not
+ * a name. */
+static size_t server_name_bytes(const char *host)
 {
 	static const char letters[] =
 		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_";
@@ -28,7 +26,7 @@ static size_t name_bytes(const char *host)
 	return host[n] == '\0' || host[n] == ':' ? n : 0;
 }
 
-static bool plain(const char *path)
+static bool server_path_plain(const char *path)
 {
 	for (; *path; path++) {
 		if (*path <= ' ' || *path > '~' || strchr("?#\\\"<>{},", *path))
@@ -37,8 +35,8 @@ static bool plain(const char *path)
 	return true;
 }
 
-/* Splits "//host:port/base" behind the scheme. */
-static int parse(struct server *v, const char *text, const char *path, struct err *err)
+/* Reads "https://host:port/base". */
+static int server_parse(struct server *v, const char *text, const char *path, struct err *err)
 {
 	const char *rest = strstr(text, "://"), *slash, *colon;
 	size_t n;
@@ -49,8 +47,8 @@ static int parse(struct server *v, const char *text, const char *path, struct er
 			v->tls = false;
 		else if (strncasecmp(text, "https://", 8) != 0)
 			return err_set(err, -EINVAL,
-				       "%s: \"%s\" is no endpoint; write http://host:port or "
-				       "https://host",
+				       "%s: \"%s\" is not an endpoint; write http://host:port "
+				       "or https://host",
 				       path, text);
 		rest += 3;
 	} else {
@@ -62,20 +60,21 @@ static int parse(struct server *v, const char *text, const char *path, struct er
 		memcpy(v->host, rest, n);
 		v->host[n] = '\0';
 	}
-	if (n >= sizeof(v->host) || !name_bytes(v->host) || !plain(slash ? slash : ""))
+	if (n >= sizeof(v->host) || !server_name_bytes(v->host) ||
+	    !server_path_plain(slash ? slash : ""))
 		return err_set(err, -EINVAL, "%s: \"%s\" names no server", path, text);
-	n = name_bytes(v->host);
+	n = server_name_bytes(v->host);
 	colon = v->host[n] ? v->host + n : NULL;
 	if (colon && (!isdigit((unsigned char)colon[1]) || strtoul(colon + 1, NULL, 10) > 65535 ||
 		      colon[1 + strspn(colon + 1, "0123456789")]))
-		return err_set(err, -EINVAL, "%s: \"%s\" has no port behind the colon", path, text);
+		return err_set(err, -EINVAL, "%s: \"%s\" has no port after the colon", path, text);
 	if (colon && strcmp(colon, v->tls ? ":443" : ":80") == 0)
 		v->host[colon - v->host] = '\0';
 	n = slash ? strlen(slash) : 0;
 	while (n && slash[n - 1] == '/')
 		n--;
 	if (n >= sizeof(v->base))
-		return err_set(err, -EINVAL, "%s: \"%s\" has too long a path", path, text);
+		return err_set(err, -EINVAL, "%s: \"%s\" has a path that is too long", path, text);
 	if (n)
 		memcpy(v->base, slash, n);
 	v->base[n] = '\0';
@@ -86,7 +85,7 @@ static int parse(struct server *v, const char *text, const char *path, struct er
 	return 0;
 }
 
-static int append(struct servers *s, const char *text, const char *path, struct err *err)
+static int servers_append(struct servers *s, const char *text, const char *path, struct err *err)
 {
 	struct server *list;
 
@@ -101,12 +100,12 @@ static int append(struct servers *s, const char *text, const char *path, struct 
 	s->list = list;
 	list[s->count] = (struct server){0};
 	s->count++;
-	return parse(&list[s->count - 1], text, path, err);
+	return server_parse(&list[s->count - 1], text, path, err);
 }
 
-/* "a{first...last}b", where first tells the digits: {01...16} is 01, 02 … 16. */
-static int expand(struct servers *s, const char *text, const char *open, const char *path,
-		  struct err *err)
+/* "a{first...last}b". The digits of first are those of all: {01...16} is 01, 02 … 16. */
+static int servers_expand(struct servers *s, const char *text, const char *open, const char *path,
+			  struct err *err)
 {
 	unsigned long first, last;
 	int width = 0, end = 0, rc = 0;
@@ -114,7 +113,7 @@ static int expand(struct servers *s, const char *text, const char *open, const c
 
 	if (sscanf(open, "{%lu%n...%lu}%n", &first, &width, &last, &end) != 2 || !end)
 		return err_set(err, -EINVAL, "%s: \"%s\": a range is written {1...8}", path, text);
-	if (last < first || last - first >= RANGE_MAX)
+	if (last < first || last - first >= SERVER_RANGE_MAX)
 		return err_set(err, -EINVAL, "%s: \"%s\": the range is empty or too long", path,
 			       text);
 	width = open[1] == '0' ? width - 1 : 1;
@@ -124,12 +123,12 @@ static int expand(struct servers *s, const char *text, const char *open, const c
 
 		if (n < 0 || (size_t)n >= sizeof(one))
 			return err_set(err, -EINVAL, "%s: \"%s\" is too long", path, text);
-		rc = add(s, one, path, err);
+		rc = servers_add(s, one, path, err);
 	}
 	return rc;
 }
 
-static int add_file(struct servers *s, const char *name, const char *path, struct err *err)
+static int servers_add_file(struct servers *s, const char *name, const char *path, struct err *err)
 {
 	FILE *f = fopen(name, "re");
 	char line[SERVER_TEXT_BYTES];
@@ -144,14 +143,14 @@ static int add_file(struct servers *s, const char *name, const char *path, struc
 		while (*at && isspace((unsigned char)at[strlen(at) - 1]))
 			at[strlen(at) - 1] = '\0';
 		if (*at)
-			rc = add(s, at, path, err);
+			rc = servers_add(s, at, path, err);
 	}
 	fclose(f);
 	return rc;
 }
 
-/* One text of a list: commas, then ranges. */
-static int add(struct servers *s, const char *text, const char *path, struct err *err)
+/* Adds the servers of one text: what is between commas, then ranges. */
+static int servers_add(struct servers *s, const char *text, const char *path, struct err *err)
 {
 	const char *comma = strchr(text, ','), *open = strchr(text, '{');
 	char one[SERVER_TEXT_BYTES];
@@ -162,10 +161,10 @@ static int add(struct servers *s, const char *text, const char *path, struct err
 			return err_set(err, -EINVAL, "%s: an endpoint is too long", path);
 		memcpy(one, text, (size_t)(comma - text));
 		one[comma - text] = '\0';
-		rc = add(s, one, path, err);
-		return rc < 0 ? rc : add(s, comma + 1 + strspn(comma + 1, " "), path, err);
+		rc = servers_add(s, one, path, err);
+		return rc < 0 ? rc : servers_add(s, comma + 1 + strspn(comma + 1, " "), path, err);
 	}
-	return open ? expand(s, text, open, path, err) : append(s, text, path, err);
+	return open ? servers_expand(s, text, open, path, err) : servers_append(s, text, path, err);
 }
 
 int servers_parse(struct servers *s, const char *const *texts, uint32_t count, const char *path,
@@ -176,9 +175,9 @@ int servers_parse(struct servers *s, const char *const *texts, uint32_t count, c
 	*s = (struct servers){0};
 	for (uint32_t i = 0; i < count && rc == 0; i++) {
 		if (strncmp(texts[i], "file:", 5) == 0)
-			rc = add_file(s, texts[i] + 5, path, err);
+			rc = servers_add_file(s, texts[i] + 5, path, err);
 		else
-			rc = add(s, texts[i], path, err);
+			rc = servers_add(s, texts[i], path, err);
 	}
 	if (rc == 0 && !s->count)
 		rc = err_set(err, -EINVAL, "%s: names no endpoint", path);
@@ -193,73 +192,4 @@ void servers_free(struct servers *s)
 		free(s->list[i].addresses);
 	free(s->list);
 	*s = (struct servers){0};
-}
-
-static bool literal(const char *host)
-{
-	struct in_addr a;
-
-	return host[0] == '[' || inet_pton(AF_INET, host, &a) == 1;
-}
-
-/* Two addresses of one machine, of which a server often serves only one. */
-static bool local(const char *name)
-{
-	size_t n = strlen(name);
-
-	return n >= 9 && strcasecmp(name + n - 9, "localhost") == 0;
-}
-
-static void keep_address(struct server *v, const struct addrinfo *a, const char *port)
-{
-	char ip[INET6_ADDRSTRLEN];
-	struct address *to = &v->addresses[v->address_count];
-	const void *from = a->ai_family == AF_INET6
-				   ? (const void *)&((struct sockaddr_in6 *)a->ai_addr)->sin6_addr
-				   : (const void *)&((struct sockaddr_in *)a->ai_addr)->sin_addr;
-
-	if (!inet_ntop(a->ai_family, from, ip, sizeof(ip)))
-		return;
-	snprintf(to->connect_to, sizeof(to->connect_to),
-		 a->ai_family == AF_INET6 ? "::[%s]:%s" : "::%s:%s", ip, port);
-	v->address_count++;
-}
-
-static int resolve(struct server *v, const char *label)
-{
-	char name[SERVER_HOST_BYTES + 64], *colon;
-	const char *port = v->tls ? "443" : "80";
-	struct addrinfo hints = {.ai_socktype = SOCK_STREAM}, *found = NULL;
-
-	snprintf(name, sizeof(name), "%s%s", label, v->host);
-	colon = strrchr(name, ':');
-	if (literal(v->host) || (colon && strchr(name, '[')))
-		return 0;
-	if (colon) {
-		*colon = '\0';
-		port = colon + 1;
-	}
-	if (literal(name) || local(name) || getaddrinfo(name, port, &hints, &found) != 0)
-		return 0;
-	v->addresses = calloc(SERVER_ADDRESSES, sizeof(*v->addresses));
-	for (struct addrinfo *a = found; v->addresses && a; a = a->ai_next) {
-		/* Of the family that is preferred here: the other may lead nowhere. */
-		if (a->ai_family == found->ai_family && v->address_count < SERVER_ADDRESSES)
-			keep_address(v, a, port);
-	}
-	freeaddrinfo(found);
-	if (!v->addresses)
-		return -ENOMEM;
-	if (v->address_count == 1)
-		v->address_count = 0;
-	return 0;
-}
-
-int servers_resolve(struct servers *s, const char *label)
-{
-	int rc = 0;
-
-	for (uint32_t i = 0; i < s->count && rc == 0; i++)
-		rc = resolve(&s->list[i], label);
-	return rc;
 }

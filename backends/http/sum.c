@@ -1,21 +1,12 @@
-/* Checksums of objects' bytes: sent with what is written, compared with what is read where the store tells
- * one. What a dialect calls them stands in struct dialect. */
+#include "backends/http/sum.h"
+
 #include <errno.h>
 #include <string.h>
 
-#include "backends/http/http.h"
+#include "backends/http/body.h"
+#include "backends/http/dialect.h"
 
-const char *const sum_names[] = {
-	[SUM_NONE] = "none", [SUM_MD5] = "md5", [SUM_CRC32C] = "crc32c", NULL};
-
-int sum_check(const struct http_options *o, const char *path, struct err *err)
-{
-	if (o->checksum != SUM_CRC32C || strncmp(o->common.uri.items[0], "az:", 3) != 0)
-		return 0;
-	return err_set(err, -EINVAL, "%s/checksum: Azure knows no CRC-32C; set \"md5\"", path);
-}
-
-static void add(void *sum, const void *data, uint64_t n)
+static void sum_add_piece(void *sum, const void *data, uint64_t n)
 {
 	sum_add(sum, data, n);
 }
@@ -26,7 +17,7 @@ int slot_sum_sent(struct slot *s, enum sum_kind kind)
 	int rc = sum_begin(sum, kind);
 
 	if (rc == 0)
-		rc = body_each(s, s->request.body_bytes, add, sum);
+		rc = body_each(s, s->request.body_bytes, sum_add_piece, sum);
 	if (rc == 0)
 		sum_end(sum, s->sum_sent);
 	return rc;
@@ -63,13 +54,13 @@ int slot_sum_compare(struct slot *s)
 	const char *message = s->sum.kind == SUM_MD5 ? a->md5 : a->crc32c;
 	char text[SUM_TEXT_BYTES];
 
-	if (s->sum.kind == SUM_NONE || s->embedded || !message[0])
+	if (s->sum.kind == SUM_NONE || s->error_in_content || !message[0])
 		return 0;
 	sum_end(&s->sum, text);
-	/* Of an object made in parts S3 may tell a sum of the parts' sums, with their number behind. */
+	/* Of an object made in parts S3 may tell the sum of the parts' sums, followed by their number. */
 	if (strcmp(message, text) == 0 || strchr(message, '-'))
 		return 0;
-	/* Not tried again: whoever reads by pieces has seen the bytes. */
+	/* It is not tried again: who reads by pieces has seen the bytes. */
 	s->req->answer.why = "the bytes that came have another checksum than the store says";
 	return -EILSEQ;
 }

@@ -1,20 +1,21 @@
-/* New versions of objects: by one PUT or in parts, by one rank or by many. */
+#include "backends/http/upload.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
-#include "backends/http/http.h"
+#include "backends/http/dialect.h"
 #include "core/content/random.h"
 
-static uint64_t etag_bytes(const struct http_channel *ch)
+static uint64_t upload_etag_bytes(const struct http_channel *ch)
 {
 	return ch->channel->store->ops->parts_max * PART_ETAG_BYTES;
 }
 
 int uploads_open(struct http_channel *ch, uint32_t depth)
 {
-	uint64_t one = etag_bytes(ch);
+	uint64_t one = upload_etag_bytes(ch);
 
 	ch->uploads = calloc(depth, sizeof(*ch->uploads));
 	if (!ch->uploads)
@@ -40,7 +41,7 @@ void uploads_close(struct http_channel *ch)
 	free(ch->uploads);
 }
 
-static struct upload *take(struct http_channel *ch)
+static struct upload *upload_take(struct http_channel *ch)
 {
 	for (uint32_t i = 0; i < ch->channel->depth; i++) {
 		struct upload *u = &ch->uploads[i];
@@ -52,7 +53,7 @@ static struct upload *take(struct http_channel *ch)
 	return NULL;
 }
 
-static void drop(struct object *o)
+static void upload_drop(struct object *o)
 {
 	struct upload *u = (struct upload *)(uintptr_t)o->state[0];
 
@@ -60,7 +61,8 @@ static void drop(struct object *o)
 	atomic_store(&u->used, false);
 }
 
-bool upload_whole(const struct http_channel *ch, const struct request *req)
+/* Small enough for one PUT. */
+static bool upload_whole(const struct http_channel *ch, const struct request *req)
 {
 	uint64_t part =
 		req->begin.part ? req->begin.part : http_part(ch->store->options, req->length);
@@ -68,8 +70,19 @@ bool upload_whole(const struct http_channel *ch, const struct request *req)
 	return req->length && req->length <= part && !req->begin.shared;
 }
 
+bool upload_asks(const struct http_channel *ch, const struct request *req)
+{
+	const struct upload *u = (const struct upload *)(uintptr_t)req->object->state[0];
+	bool begins = ch->store->dialect->begins;
+
+	if (req->op == REQ_BEGIN)
+		return begins && !upload_whole(ch, req) &&
+		       !(req->begin.shared && req->begin.shared->id[0]);
+	return u && !u->joined && (u->published || (u->id[0] && begins));
+}
+
 /* Where the store gives uploads no name of its own: one that no other upload of the object has had. */
-static void name(struct slot *s, struct upload *u)
+static void upload_name(struct slot *s, struct upload *u)
 {
 	struct text t = text_in(u->id, sizeof(u->id));
 	uint64_t draw =
@@ -78,7 +91,7 @@ static void name(struct slot *s, struct upload *u)
 	text_add_hex(&t, (const uint8_t *)&draw, (UPLOAD_NAME_BYTES - 1) / 2);
 }
 
-static void init(struct slot *s, struct upload *u)
+static void upload_init(struct slot *s, struct upload *u)
 {
 	const struct http_store *http = s->channel->store;
 	const struct request *req = s->req;
@@ -89,25 +102,25 @@ static void init(struct slot *s, struct upload *u)
 	u->shared = req->begin.shared;
 	u->joined = req->begin.shared && req->begin.shared->id[0];
 	u->published = false;
-	u->proven = false;
-	u->met = u->met_bytes = u->after = 0;
+	u->complete = false;
+	u->listed = u->listed_bytes = u->listed_to = 0;
 	atomic_store(&u->written, 0);
 	u->id[0] = '\0';
 	if (req->begin.shared && u->joined)
 		memcpy(u->id, req->begin.shared->id, sizeof(u->id));
 	else if (!http->dialect->begins)
-		name(s, u);
+		upload_name(s, u);
 	if (u->etags)
-		madvise(u->etags, etag_bytes(s->channel), MADV_DONTNEED);
+		madvise(u->etags, upload_etag_bytes(s->channel), MADV_DONTNEED);
 }
 
-/* What the store would not take, said before it is asked. NULL: nothing. */
-static const char *forbidden(const struct slot *s, const struct upload *u)
+/* Why the store would not take the upload, so that it need not be asked. NULL: it would. */
+static const char *upload_refusal(const struct slot *s, const struct upload *u)
 {
 	const struct backend_ops *ops = s->channel->channel->store->ops;
 
 	if (u->shared && !u->length)
-		return "an object that many ranks write has a length that is known";
+		return "an object that many ranks write needs a known length";
 	if (u->whole)
 		return NULL;
 	if (u->part < ops->part_min && (!u->length || u->length > u->part))
@@ -117,121 +130,111 @@ static const char *forbidden(const struct slot *s, const struct upload *u)
 	return NULL;
 }
 
-/* For the others who are to join. */
-static void begun(const struct slot *s)
+/* The upload has begun: its id goes to those who are to join. */
+static void upload_begun(const struct slot *s)
 {
-	const struct upload *u = slot_upload(s);
+	const struct upload *u = upload_of(s);
 
 	if (s->req->op == REQ_BEGIN && s->req->begin.shared && !u->joined)
 		memcpy(s->req->begin.shared->id, u->id, sizeof(u->id));
 }
 
-void upload_begin(struct slot *s)
+enum http_step upload_begin(struct slot *s)
 {
 	struct request *req = s->req;
-	struct upload *u = slot_upload(s);
+	struct upload *u = upload_of(s);
+	const char *refusal;
 
 	/* A further attempt finds it begun. */
 	if (!u) {
-		u = take(s->channel);
-		if (!u) {
-			req->answer.why = "more objects begun at once than the queue is deep";
-			slot_done(s, -EMFILE);
-			return;
-		}
+		u = upload_take(s->channel);
+		if (!u)
+			return slot_refuse(
+				s, -EMFILE,
+				"more objects were begun at once than the queue is deep");
 		req->object->state[0] = (uintptr_t)u;
-		init(s, u);
-		req->answer.why = forbidden(s, u);
-		if (req->answer.why) {
-			drop(req->object);
-			slot_done(s, -EINVAL);
-			return;
+		upload_init(s, u);
+		refusal = upload_refusal(s, u);
+		if (refusal) {
+			upload_drop(req->object);
+			return slot_refuse(s, -EINVAL, refusal);
 		}
 	}
-	if (!u->whole && !u->joined && s->channel->store->dialect->begins) {
-		slot_step(s, STEP_BEGIN);
-		return;
-	}
-	begun(s);
-	slot_done(s, 0);
+	if (!u->whole && !u->joined && s->channel->store->dialect->begins)
+		return STEP_BEGIN;
+	upload_begun(s);
+	return STEP_OVER;
 }
 
-void upload_write(struct slot *s)
+enum http_step upload_write(struct slot *s)
 {
-	struct upload *u = slot_upload(s);
+	struct upload *u = upload_of(s);
 	struct request *req = s->req;
 	bool last = u && u->length && req->offset + req->length == u->length;
 
 	if (!u)
-		slot_done(s, -EBADF);
-	else if (u->whole && req->offset == 0 && req->length == u->length)
-		slot_step(s, STEP_PUT);
-	else if (u->whole || req->offset % u->part || req->length > u->part ||
-		 (req->length < u->part && u->length && !last))
-		slot_done(s, -EINVAL);
-	else
-		slot_step(s, STEP_PART);
+		return slot_refuse(s, -EBADF, NULL);
+	if (u->whole && req->offset == 0 && req->length == u->length)
+		return STEP_PUT;
+	if (u->whole || req->offset % u->part || req->length > u->part ||
+	    (req->length < u->part && u->length && !last))
+		return slot_refuse(s, -EINVAL, NULL);
+	return STEP_PART;
 }
 
-/* The next page of what the store has. */
-static void ask_for_parts(struct slot *s)
+/* The next page of the parts that the store has. */
+static enum http_step upload_list_parts(struct slot *s)
 {
-	s->met = s->met_bytes = s->next = 0;
-	s->number = s->entry_size = 0;
-	s->truncated = false;
-	slot_step(s, STEP_PARTS);
+	memset(&s->parts, 0, sizeof(s->parts));
+	s->element_number = s->element_size = 0;
+	return STEP_PARTS;
 }
 
-void upload_commit(struct slot *s)
+enum http_step upload_commit(struct slot *s)
 {
-	struct upload *u = slot_upload(s);
+	struct upload *u = upload_of(s);
 
 	if (!u || u->joined)
-		slot_done(s, -EBADF);
-	else if (u->published)
-		slot_step(s, STEP_HEAD);
-	else if (u->shared && !u->proven)
-		ask_for_parts(s);
-	else if (u->whole || (!u->shared && atomic_load(&u->written) == 0))
-		slot_step(s, STEP_PUT);
-	else
-		slot_step(s, STEP_COMPLETE);
+		return slot_refuse(s, -EBADF, NULL);
+	if (u->published)
+		return STEP_HEAD;
+	if (u->shared && !u->complete)
+		return upload_list_parts(s);
+	if (u->whole || (!u->shared && atomic_load(&u->written) == 0))
+		return STEP_PUT;
+	return STEP_COMPLETE;
 }
 
-void upload_abort(struct slot *s)
+enum http_step upload_abort(struct slot *s)
 {
-	struct upload *u = slot_upload(s);
+	struct upload *u = upload_of(s);
 
-	if (!u) {
-		slot_done(s, -EBADF);
-	} else if (u->published && !u->joined) {
-		slot_step(s, STEP_DELETE);
-	} else if (u->id[0] && !u->joined && s->channel->store->dialect->begins) {
-		slot_step(s, STEP_ABANDON);
-	} else {
-		drop(s->req->object);
-		slot_done(s, 0);
-	}
+	if (!u)
+		return slot_refuse(s, -EBADF, NULL);
+	if (u->published && !u->joined)
+		return STEP_DELETE;
+	if (u->id[0] && !u->joined && s->channel->store->dialect->begins)
+		return STEP_ABANDON;
+	upload_drop(s->req->object);
+	return STEP_OVER;
 }
 
-void upload_close(struct slot *s)
+enum http_step upload_close(struct slot *s)
 {
 	struct object *o = s->req->object;
 
-	if (o->state[0] > OBJECT_OPEN && !slot_upload(s)->joined) {
-		slot_done(s, -EBADF);
-		return;
-	}
+	if (o->state[0] > OBJECT_OPEN && !upload_of(s)->joined)
+		return slot_refuse(s, -EBADF, NULL);
 	if (o->state[0] > OBJECT_OPEN)
-		drop(o);
+		upload_drop(o);
 	memset(o->state, 0, sizeof(o->state));
-	slot_done(s, 0);
+	return STEP_OVER;
 }
 
-int upload_met(struct slot *s, uint64_t number, uint64_t bytes, const char *etag)
+int upload_part_listed(struct slot *s, uint64_t number, uint64_t bytes, const char *etag)
 {
-	const struct upload *u = slot_upload(s);
-	uint64_t parts = slot_parts(s);
+	const struct upload *u = upload_of(s);
+	uint64_t parts = upload_parts(s);
 
 	if (number == 0 || number > parts ||
 	    bytes != (number < parts ? u->part : u->length - (parts - 1) * u->part))
@@ -243,82 +246,79 @@ int upload_met(struct slot *s, uint64_t number, uint64_t bytes, const char *etag
 			return -EPROTO;
 		memcpy(u->etags[number - 1], etag, n + 1);
 	}
-	s->met++;
-	s->met_bytes += bytes;
+	s->parts.count++;
+	s->parts.bytes += bytes;
 	return 0;
 }
 
-int upload_lacks(struct slot *s)
+void upload_incomplete(struct slot *s)
 {
-	struct upload *u = slot_upload(s);
+	struct upload *u = upload_of(s);
 
 	s->req->answer.status = -ENODATA;
 	s->req->answer.fault = REQ_FAULT_OTHER;
 	s->req->answer.transient = false;
 	s->req->answer.why = "parts of the upload have not come, or not whole";
-	s->req->answer.done_bytes = u->met_bytes;
-	/* They may come yet: a further commit asks for all anew. */
-	u->met = u->met_bytes = u->after = 0;
-	return -ENODATA;
+	s->req->answer.done_bytes = u->listed_bytes;
+	/* They may still come: a further commit asks for all of them again. */
+	u->listed = u->listed_bytes = u->listed_to = 0;
 }
 
-/* A page of parts. True: the io is over. */
-static bool page(struct slot *s)
+/* A page of parts is read. */
+static enum http_step upload_listed(struct slot *s)
 {
-	struct upload *u = slot_upload(s);
+	struct upload *u = upload_of(s);
 
-	u->met += s->met;
-	u->met_bytes += s->met_bytes;
-	if (s->truncated && s->next > u->after) {
-		u->after = s->next;
-		ask_for_parts(s);
-		return false;
+	u->listed += s->parts.count;
+	u->listed_bytes += s->parts.bytes;
+	if (s->parts.truncated && s->parts.next > u->listed_to) {
+		u->listed_to = s->parts.next;
+		return upload_list_parts(s);
 	}
-	if (u->met != slot_parts(s)) {
-		upload_lacks(s);
-		return true;
+	if (u->listed != upload_parts(s)) {
+		upload_incomplete(s);
+		return STEP_OVER;
 	}
-	u->proven = true;
-	slot_step(s, STEP_COMPLETE);
-	return false;
+	u->complete = true;
+	return STEP_COMPLETE;
 }
 
-bool upload_succeeds(struct slot *s)
+/* Published: a commit asks for the size that the store has of it. */
+static enum http_step upload_published(struct slot *s)
 {
-	struct upload *u = slot_upload(s);
+	upload_of(s)->published = true;
+	return s->req->op == REQ_COMMIT ? STEP_HEAD : STEP_OVER;
+}
+
+enum http_step upload_next(struct slot *s)
+{
+	struct upload *u = upload_of(s);
 	struct request *req = s->req;
 
 	switch (s->step) {
 	case STEP_BEGIN:
-		begun(s);
-		return true;
+		upload_begun(s);
+		return STEP_OVER;
 	case STEP_PUT:
-		u->published = true;
 		req->answer.done_bytes = req->op == REQ_COMMIT ? 0 : req->length;
-		break;
+		return upload_published(s);
 	case STEP_PART:
 		atomic_fetch_add(&u->written, req->length);
 		req->answer.done_bytes = req->length;
-		return true;
+		return STEP_OVER;
 	case STEP_PARTS:
-		return page(s);
+		return upload_listed(s);
 	case STEP_COMPLETE:
-		u->published = true;
-		break;
+		return upload_published(s);
 	case STEP_ABANDON:
-		drop(req->object);
-		return true;
+		upload_drop(req->object);
+		return STEP_OVER;
 	case STEP_HEAD:
 	case STEP_DELETE:
 		if (req->op == REQ_COMMIT || req->op == REQ_ABORT)
-			drop(req->object);
-		return true;
+			upload_drop(req->object);
+		return STEP_OVER;
 	default:
-		return true;
+		return STEP_OVER;
 	}
-	/* Published: the size that the store has of it. */
-	if (req->op != REQ_COMMIT)
-		return true;
-	slot_step(s, STEP_HEAD);
-	return false;
 }

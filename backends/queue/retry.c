@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-enum { TOKEN = 10 };
+enum { RETRY_TOKEN = 10 };
 
 int retry_open(struct retry *r, const struct retry_options *options, uint32_t depth, uint64_t seed,
 	       struct err *err)
@@ -11,7 +11,7 @@ int retry_open(struct retry *r, const struct retry_options *options, uint32_t de
 	*r = (struct retry){.options = options, .soonest_ns = UINT64_MAX, .random = {.key = seed}};
 	if (!options)
 		return 0;
-	r->tenths = options->budget * TOKEN;
+	r->tenths = options->budget * RETRY_TOKEN;
 	r->waiting = calloc(depth, sizeof(*r->waiting));
 	return r->waiting ? 0 : err_set(err, -ENOMEM, "no memory for a queue of depth %u", depth);
 }
@@ -28,27 +28,29 @@ bool retry_allows(struct retry *r, const struct request *req)
 		return false;
 	if (!r->options->budget)
 		return true;
-	if (r->tenths < TOKEN)
+	if (r->tenths < RETRY_TOKEN)
 		return false;
-	r->tenths -= TOKEN;
+	r->tenths -= RETRY_TOKEN;
 	return true;
 }
 
 uint64_t retry_at(struct retry *r, const struct request *req, uint64_t now_ns)
 {
-	uint64_t bound = r->options->first_ns, wait;
+	uint64_t bound = r->options->first_ns, wait, asked = req->answer.retry_after_ns;
 
 	for (uint32_t n = 1; n < req->answer.attempts && bound < r->options->longest_ns; n++)
 		bound *= 2;
 	if (bound > r->options->longest_ns)
 		bound = r->options->longest_ns;
 	wait = random_next(&r->random) % bound;
-	return now_ns + (wait > req->answer.retry_after_ns ? wait : req->answer.retry_after_ns);
+	if (asked > r->options->patience_ns)
+		asked = r->options->patience_ns;
+	return now_ns + (wait > asked ? wait : asked);
 }
 
 void retry_succeeded(struct retry *r)
 {
-	if (r->options && r->tenths < r->options->budget * TOKEN)
+	if (r->options && r->tenths < r->options->budget * RETRY_TOKEN)
 		r->tenths++;
 }
 

@@ -185,6 +185,8 @@ static int hand_out(struct run *run, const struct run_options *options, char *te
 	if (!first)
 		rc = job_parse(&run->job, plan_schema(), options->job, text, length, NULL, 0, err);
 	rc = group_agree(run->world, rc, err);
+	if (rc == 0)
+		backends_process_begin(run->job.stores, run->job.store_count);
 out_free:
 	free(text);
 	return rc;

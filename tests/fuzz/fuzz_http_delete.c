@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "backends/http/s3.h"
+#include "backends/http/s3/s3.h"
 
 enum { KEYS = 4 };
 
@@ -18,7 +18,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct request_key keys[KEYS] = {
 		{.key = "a"}, {.key = "a b&<"}, {.key = "c/d"}, {.key = "a"}};
 	struct http_channel channel = {.store = &store};
-	struct request req = {.op = REQ_DELETE, .batch = {keys, KEYS}};
+	struct request req = {.op = REQ_DELETE, .batch.keys = keys, .batch.count = KEYS};
 	size_t piece = size / 3 + 1;
 	struct xml *x;
 

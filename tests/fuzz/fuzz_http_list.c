@@ -4,7 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "backends/http/s3.h"
+#include "backends/http/azure/azure.h"
+#include "backends/http/s3/s3.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
-"""A proxy before an HTTP server that does harm by rule, or asks for tokens, and counts what it did. It
-keeps the Host header, so that signatures still hold.
+"""A proxy before an HTTP server that does harm by rule, or asks for tokens, and counts what it did. It keeps the Host
+header, so that signatures still hold. Rules that answer by themselves need no server behind it.
 
     proxy.py PORT HOST:PORT [--tokens SECONDS] [--public-key FILE] [--sums KIND] [RULE…]
 
@@ -15,17 +15,26 @@ RULE is fault[:argument][@every=N][@first=N][@from=N][@p=SHARE@seed=S][@method=G
     trunc:BYTES             FIN after so many bytes of the body
     stall:SECONDS           before the answer
     stallmid:SECONDS        in the middle of the body
-    slow:BYTES              so many bytes a second
+    slow:BYTES              so many bytes per second
+    drip:SECONDS            a byte of the body, then a pause of so long, and so on
     delay:SECONDS           every answer comes later
     corrupt:OFFSET          one byte of the body is another
     spoil:OFFSET            one byte of the request's body is another
     keys:NUMBER-CODE        of a delete of several the first so many keys, though deleted, are answered as errors
     err200                  200 with an <Error> as the body
-    307:BASE                to the same path at BASE ("http://127.0.0.1:7480")
+    307:BASE                to the same path at BASE ("http://127.0.0.1:7480"); without BASE: to nowhere
     date:SECONDS            the answer's Date is off by so many
     skewed:SECONDS          the signature is refused for its time, by a clock that is off by so many
     late:SECONDS            the same as Azure says it
     page:PARTS              a list of an upload's parts has so many at most, and says that more follow
+    round:PAGES             a folder has so many pages, of which the last one says that the first one follows
+    empty                   a folder has endless pages without an entry
+    unmarked                a folder's page says that more follows, but not where
+    rubbish:TEXT            200 with that text as the body
+    huge:BYTES              403 with a body of so many bytes; endless: with one that does not end
+    line:BYTES              404 with a line of so many bytes in its head
+    length:NUMBER           404 becomes 200 with that Content-Length and no body
+    garbage                 an answer that is not HTTP
     count                   nothing is done, but the hits are counted
 
 --tokens: requests need `Authorization: Bearer` with a token that was handed out by this server less than
@@ -159,6 +168,30 @@ async def read_head(reader):
     return first, lines, headers
 
 
+def canned(status, *headers, body=b""):
+    head = [f"HTTP/1.1 {status} Injected", *headers, f"Content-Length: {len(body)}"]
+    return ("\r\n".join(head) + "\r\n\r\n").encode() + body
+
+
+def listed_page(path, number, named, following):
+    """A page of a folder, as S3 or Azure writes it: an entry of that number if it is to have one, and the marker of the next."""
+    query = dict(urllib.parse.parse_qsl(urllib.parse.urlsplit(path).query, keep_blank_values=True))
+    key = f"{query.get('prefix', '')}entry{number}"
+    if query.get("comp") == "list":
+        entry = f"<Blob><Name>{key}</Name><Properties><Content-Length>1</Content-Length></Properties></Blob>" if named else ""
+        return f"<EnumerationResults><Blobs>{entry}</Blobs><NextMarker>{following}</NextMarker></EnumerationResults>".encode()
+    entry = f"<Contents><Key>{urllib.parse.quote(key)}</Key><Size>1</Size></Contents>" if named else ""
+    token = f"<NextContinuationToken>{following}</NextContinuationToken>" if following else ""
+    return f"<ListBucketResult>{entry}<IsTruncated>true</IsTruncated>{token}</ListBucketResult>".encode()
+
+
+def listed_where(path):
+    """The number of the page that is asked for."""
+    query = dict(urllib.parse.parse_qsl(urllib.parse.urlsplit(path).query, keep_blank_values=True))
+    marker = query.get("continuation-token") or query.get("marker") or "page0"
+    return int(marker.removeprefix("page"))
+
+
 def join(first, lines):
     return ("\r\n".join([first, *lines]) + "\r\n\r\n").encode("latin1")
 
@@ -171,7 +204,7 @@ class Proxy:
         self.sums_as, self.parts = sums_as, {}
         self.writers, self.idle, self.server, self.coming, self.dead = set(), set(), None, None, False
         self.trace, self.under_way = [], 0
-        self.stats = {"requests": 0, "connections": 0, "handed": 0, "answers": {}, "methods": {}, "owed": 0}
+        self.stats = {"requests": 0, "connections": 0, "handed": 0, "answers": {}, "methods": {}, "owed": 0, "poured": 0}
 
     def sent(self, status):
         """An answer whose head went out whole. A broken body counts by its status and under "broken"."""
@@ -334,6 +367,8 @@ class Proxy:
             if reply is None and not self.token_good(headers):
                 reply = error(401, "AuthenticationRequired")
             lines = [x for x in lines if not x.lower().startswith("authorization:")]
+        if fault in ("huge", "endless"):
+            await self.pour(writer, int(argument or 0), method)
         if reply is not None:
             self.sent(reply.split(b" ", 2)[1].decode())
             writer.write(reply)
@@ -342,6 +377,22 @@ class Proxy:
         if fault in ("stall", "delay"):
             await asyncio.sleep(float(argument))
         return await self.forward(writer, up, join(first, lines) + body, noted, fault, argument)
+
+    async def pour(self, writer, total, method):
+        """An error whose body is long, or does not end. Counts what the client let it send."""
+        self.sent(403)
+        length = f"Content-Length: {total}" if total else "Transfer-Encoding: chunked"
+        writer.write(f"HTTP/1.1 403 Injected\r\n{length}\r\n\r\n".encode())
+        if method == "HEAD":
+            raise Broken
+        start = b"<Error><Code>AccessDenied</Code><Message>"
+        piece = start + b"x" * (65536 - len(start))
+        while not total or self.stats["poured"] < total:
+            writer.write(piece if total else b"10000\r\n" + piece + b"\r\n")
+            await writer.drain()
+            self.stats["poured"] += len(piece)
+            piece = b"x" * 65536
+        raise Broken
 
     def sums_refused(self, method, path, headers, body, said):
         """What the service answers where the sums are not as they must be, or None."""
@@ -380,7 +431,32 @@ class Proxy:
         return [f"x-amz-checksum-crc32c: {crc32c(body)}"] if noted["sum_asked"] else []
 
     @staticmethod
+    def lie(fault, argument, path):
+        """An answer that no server should give, or None."""
+        number = listed_where(path) if fault in ("round", "empty", "unmarked") else 0
+        if fault == "round":
+            return canned(200, body=listed_page(path, number, True, f"page{(number + 1) % int(argument)}"))
+        if fault == "empty":
+            return canned(200, body=listed_page(path, number, False, f"page{number + 1}"))
+        if fault == "unmarked":
+            return canned(200, body=listed_page(path, number, True, ""))
+        if fault == "rubbish":
+            return canned(200, body=argument.encode())
+        if fault == "line":
+            return canned(404, "X-Long: " + "x" * int(argument))
+        if fault == "length":
+            return f"HTTP/1.1 200 Injected\r\nContent-Length: {argument}\r\n\r\n".encode()
+        if fault == "garbage":
+            return b"\0\1\2 this speaks something else 200\r\n\r\n"
+        if fault == "307" and not argument:
+            return canned(307)
+        return None
+
+    @staticmethod
     def instead(fault, argument, path, method):
+        lie = Proxy.lie(fault, argument, path)
+        if lie:
+            return lie
         table = {
             "503": (503, "SlowDown", "Retry-After: " + (argument or "0")),
             "401": (401, "AuthenticationRequired"),
@@ -458,7 +534,7 @@ class Proxy:
     async def body(self, writer, up, total, fault, argument):
         # Of a short rest all but a byte: who counts this has seen harm done.
         limit = min(int(argument), max(total - 1, 0)) if fault in ("rstmid", "trunc") else total
-        piece = max(1024, int(argument) // 10) if fault == "slow" else 65536
+        piece = {"slow": max(1024, int(float(argument or 0)) // 10), "drip": 1}.get(fault, 65536)
         sent = 0
         while sent < total:
             data = bytearray(await up[0].read(min(piece, total - sent)))
@@ -480,8 +556,8 @@ class Proxy:
             writer.write(data)
             await writer.drain()
             sent += len(data)
-            if fault == "slow":
-                await asyncio.sleep(0.1)
+            if fault in ("slow", "drip"):
+                await asyncio.sleep(0.1 if fault == "slow" else float(argument))
 
 
 async def main(port, upstream, *rest):

@@ -89,7 +89,7 @@ def test_small_and_own_options():
         check(r["gets"] == [10] * 4 and w["puts"] == [8, 16, 16], f"{w} {r}")
         r, _ = run(1, folder, {"uri": "gs://train/x", "client": "minio"}, [{"generate": {}}], rgw.env(),
                    dataset={"format": "raw", "files": 1, "sample_bytes": 4096})
-        check(r.rc == 2 and "/stores/d/client: minio speaks s3:// only" in r.err, f"{r}")
+        check(r.rc == 2 and "/stores/d/client: minio knows only s3://" in r.err, f"{r}")
 
 
 def test_discard():

@@ -62,6 +62,7 @@ def test_reads_complete():
         ("close@every=5", {}, 0, "broken"), ("rstmid:100000@every=5", {}, 0, "broken"),
         ("trunc:100000@every=5", {}, 0, "broken"), ("trunc:0@every=5", {}, 0, "broken"),
         ("stall:3@every=20", quick, 0, "timeout"), ("stallmid:3@every=20", quick, 0, "stall"),
+        ("drip:0.05@every=20", quick, 0, "stall"),
     )
     with Bench() as bench:
         for rule, more, status, kind in table:
@@ -108,6 +109,24 @@ def test_retry_after():
         whole, first = p["latency_ns"]["read"], p["latency_ns"]["read_first_attempt"]
         check(whole["count"] == first["count"] == READS, f"{whole} {first}")
         check(whole["mean"] * READS - first["mean"] * READS >= 1e9, f"the wait is in the first attempts: {whole} {first}")
+
+
+def test_patience():
+    """A store that asks for a day is asked again after what the job allows."""
+    with Bench() as bench:
+        p, _, hits, _ = read_through(bench, "429:99999@first=2",
+                                     retry={"first": "5 ms", "longest": "20 ms", "patience": "50 ms"})
+        check(hits == p["retries"] == 2 and p["errors"] == 0, f"{hits} {p['retries']} {p['errors']}")
+        check(p["latency_ns"]["read"]["max"] >= 5e7, f"{p['latency_ns']['read']}")
+
+
+def test_listing_comes_round():
+    """A phase that lists ends where the server's pages do not."""
+    with Bench() as bench, servers.Proxy(bench.server.endpoint(), "round:3@method=GET@path=list-type") as proxy:
+        refused("the listing does not get on: the server names a page for the second time", 2, bench.at, bench.store(proxy),
+                [io("list", **SMALL)], bench.server.env())
+        hits, = proxy.stats()["rules"].values()
+        check(3 < hits <= 22, f"{hits} pages were asked for")
 
 
 def utc(date):
@@ -253,9 +272,10 @@ def test_given_up():
         check(not left, f"uploads in parts remain open: {left}")
         r, _ = run(2, bench.at, {**bench.store(bench.server), "endpoints": f"http://127.0.0.1:{servers.free_ports(1)[0]}",
                                  "retry": {"attempts": 2, "first": "5 ms"}}, read, bench.server.env())
-        check(r.rc == 1 and "no connection" in r.err, f"{r}")
+        check(r.rc == 1 and "no connection to http://127.0.0.1:" in r.err, f"{r}")
 
 
 if __name__ == "__main__":
-    main(test_reads_complete, test_nothing_to_retry, test_refused_connections, test_retry_after, test_clock,
+    main(test_reads_complete, test_nothing_to_retry, test_refused_connections, test_retry_after,
+         test_patience, test_listing_comes_round, test_clock,
          test_corrupt_bytes_are_found, test_dies_and_comes_back, test_writes_complete, test_training, test_azure, test_given_up)

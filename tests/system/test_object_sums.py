@@ -126,9 +126,9 @@ def test_none_by_default():
 def test_where_it_cannot():
     with Folder() as folder:
         env = {"GS_ACCESS_KEY_ID": "a", "GS_SECRET_ACCESS_KEY": "b", "AWS_ACCESS_KEY_ID": "a", "AWS_SECRET_ACCESS_KEY": "b"}
-        for store, rc, says in (({"uri": "az://account/train"}, 2, "/checksum: Azure knows no CRC-32C"),
+        for store, rc, says in (({"uri": "az://account/train"}, 2, "/checksum: Azure does not know CRC-32C"),
                                 ({"uri": "gs://train"}, 1, "checksum: with HMAC keys"),
-                                ({"uri": "s3://train", "sign": "query"}, 1, "checksum: a URL's signature covers no")):
+                                ({"uri": "s3://train", "sign": "query"}, 1, "checksum: the signature in a URL does not cover")):
             r, _ = run(1, folder, {**store, "checksum": "crc32c"}, [io("write", **SMALL)], env)
             check(r.rc == rc and says in r.err, f"{store}: {r}")
 

@@ -160,8 +160,9 @@ def test_refusals(s):
         ca = {"ca": tls.ca}
         ask("wrong host", {**s3, "endpoints": wrong.endpoint(), **ca}, rgw.env(), "certificate is for another host")
         ask("old", {**s3, "endpoints": expired.endpoint(), **ca}, rgw.env(), "certificate has expired")
-        ask("unknown", {**s3, "endpoints": unknown.endpoint()}, rgw.env(), "no CA that is known")
-        ask("nobody", {**s3, "endpoints": "http://127.0.0.1:1", "retry": {"attempts": 2}}, rgw.env(), "no connection")
+        ask("unknown", {**s3, "endpoints": unknown.endpoint()}, rgw.env(), "no known CA signed")
+        ask("nobody", {**s3, "endpoints": "http://127.0.0.1:1", "retry": {"attempts": 2}}, rgw.env(),
+            "no connection to http://127.0.0.1:1: Connection refused")
 
 
 def test_tls(s):

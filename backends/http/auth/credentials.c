@@ -8,13 +8,15 @@
 
 #include "core/json.h"
 
-enum { RENEW_BEFORE_S = 300, AGAIN_S = 5 };
+enum { CREDENTIALS_RENEW_BEFORE_S = 300, CREDENTIALS_AGAIN_S = 5 };
 
-int credentials_init(struct credential_source *s, const struct transport_options *transport)
+int credentials_init(struct credential_source *s, const struct transport_ops *transport,
+		     const struct transport_options *options)
 {
-	*s = (struct credential_source){.transport = *transport, .origin = "none"};
-	s->transport.depth = 1;
-	s->transport.connections = 1;
+	*s = (struct credential_source){
+		.transport = transport, .transport_options = *options, .origin = "none"};
+	s->transport_options.depth = 1;
+	s->transport_options.connections = 1;
 	return -pthread_mutex_init(&s->lock, NULL);
 }
 
@@ -27,45 +29,46 @@ void credentials_free(struct credential_source *s)
 	OPENSSL_cleanse(&s->now, sizeof(s->now));
 }
 
-static void copy_now(struct credential_source *s, struct credential_copy *copy)
+static void credentials_copy(struct credential_source *s, struct credential_copy *copy)
 {
 	copy->c = s->now;
 	copy->generation = atomic_load_explicit(&s->generation, memory_order_relaxed);
 }
 
-static int64_t seconds_now(void)
+static int64_t credentials_seconds(void)
 {
 	return (int64_t)(clock_utc_ns() / 1000000000);
 }
 
-/* Five minutes before they expire, or, where they last shorter, at the last quarter. */
-static int64_t renew_at(const struct credentials *c)
+/* Five minutes before they expire; where they do not last that long, in the last quarter of their time. */
+static int64_t credentials_renew_at(const struct credentials *c)
 {
-	int64_t lasts = c->expires - seconds_now();
+	int64_t lasts = c->expires - credentials_seconds();
 
 	if (!c->expires)
 		return 0;
-	return c->expires - (lasts / 4 < RENEW_BEFORE_S ? lasts / 4 : RENEW_BEFORE_S);
+	return c->expires -
+	       (lasts / 4 < CREDENTIALS_RENEW_BEFORE_S ? lasts / 4 : CREDENTIALS_RENEW_BEFORE_S);
 }
 
 void credentials_begin(struct credential_source *s)
 {
-	atomic_store(&s->renew, renew_at(&s->now));
+	atomic_store(&s->renew, credentials_renew_at(&s->now));
 	atomic_store(&s->generation, 1);
 }
 
-/* With the lock held. On failure what was there stays, and is tried again a little later. */
-static bool fetch(struct credential_source *s)
+/* With the lock held. If it fails, the old ones stay, and it is tried again a little later. */
+static bool credentials_fetch(struct credential_source *s)
 {
 	struct credentials fresh = {0};
 
 	if (s->fetch(s, &fresh, NULL) < 0) {
-		atomic_store(&s->renew, seconds_now() + AGAIN_S);
+		atomic_store(&s->renew, credentials_seconds() + CREDENTIALS_AGAIN_S);
 		return false;
 	}
 	s->now = fresh;
 	OPENSSL_cleanse(&fresh, sizeof(fresh));
-	atomic_store(&s->renew, renew_at(&s->now));
+	atomic_store(&s->renew, credentials_renew_at(&s->now));
 	atomic_fetch_add_explicit(&s->generation, 1, memory_order_release);
 	return true;
 }
@@ -74,15 +77,16 @@ void credentials_renew(struct credential_source *s, struct credential_copy *copy
 {
 	int64_t renew = atomic_load_explicit(&s->renew, memory_order_relaxed);
 
-	if (s->fetch && renew && seconds_now() >= renew && pthread_mutex_trylock(&s->lock) == 0) {
+	if (s->fetch && renew && credentials_seconds() >= renew &&
+	    pthread_mutex_trylock(&s->lock) == 0) {
 		if (atomic_load_explicit(&s->renew, memory_order_relaxed) == renew)
-			fetch(s);
+			credentials_fetch(s);
 		pthread_mutex_unlock(&s->lock);
 	}
 	if (copy->generation == atomic_load_explicit(&s->generation, memory_order_acquire))
 		return;
 	pthread_mutex_lock(&s->lock);
-	copy_now(s, copy);
+	credentials_copy(s, copy);
 	pthread_mutex_unlock(&s->lock);
 }
 
@@ -94,8 +98,8 @@ bool credentials_expired(struct credential_source *s, struct credential_copy *co
 		return false;
 	pthread_mutex_lock(&s->lock);
 	newer = copy->generation != atomic_load_explicit(&s->generation, memory_order_relaxed) ||
-		fetch(s);
-	copy_now(s, copy);
+		credentials_fetch(s);
+	credentials_copy(s, copy);
 	pthread_mutex_unlock(&s->lock);
 	return newer;
 }
@@ -112,7 +116,7 @@ int credentials_parse_token(const char *json, size_t n, struct credentials *out)
 		return rc;
 	token = cJSON_GetStringValue(cJSON_GetObjectItem(root, "access_token"));
 	lasts = cJSON_GetObjectItem(root, "expires_in");
-	text = cJSON_GetStringValue(lasts); /* Azure's metadata service quotes it */
+	text = cJSON_GetStringValue(lasts); /* Azure's metadata service sends it as a text */
 	seconds = text ? strtod(text, NULL) : cJSON_IsNumber(lasts) ? lasts->valuedouble : 0;
 	if (!token || !token[0] || strlen(token) >= sizeof(out->token) || seconds < 0 ||
 	    seconds > 1e9) {
@@ -120,7 +124,7 @@ int credentials_parse_token(const char *json, size_t n, struct credentials *out)
 	} else {
 		strcpy(out->token, token);
 		if (seconds > 0)
-			out->expires = (int64_t)(clock_utc_ns() / 1000000000) + (int64_t)seconds;
+			out->expires = credentials_seconds() + (int64_t)seconds;
 	}
 	cJSON_Delete(root);
 	return rc;

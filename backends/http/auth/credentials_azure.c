@@ -1,5 +1,5 @@
-/* Azure's credentials: connection string, account key, shared access signature, or a token for a service
- * principal or a managed identity. */
+/* Azure's credentials: connection string, account key, shared access signature, or a token for a service principal or
+ * a managed identity. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,19 +7,20 @@
 
 #include "backends/http/auth/credentials.h"
 #include "backends/http/auth/fetch.h"
+#include "backends/http/wire/date.h"
 
-enum { ANSWER_BYTES = 8 << 10, STRING_BYTES = 4096 };
+enum { AZURE_ANSWER_BYTES = 8 << 10, AZURE_STRING_BYTES = 4096, AZURE_KEY_BYTES = 128 };
 
-static const char resource[] = "https%3A%2F%2Fstorage.azure.com";
+static const char azure_resource[] = "https%3A%2F%2Fstorage.azure.com";
 
-static const char *variable(const char *name)
+static const char *azure_variable(const char *name)
 {
 	const char *value = getenv(name);
 
 	return value && value[0] ? value : NULL;
 }
 
-static int keep(char *to, size_t size, const char *value)
+static int azure_keep(char *to, size_t size, const char *value)
 {
 	size_t n = strlen(value);
 
@@ -54,7 +55,7 @@ int credentials_parse_connection(char *text, struct azure_connection *out)
 		*equals = '\0';
 		for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++) {
 			if (strcmp(part, fields[i].name) == 0 &&
-			    keep(fields[i].to, fields[i].size, equals + 1) < 0)
+			    azure_keep(fields[i].to, fields[i].size, equals + 1) < 0)
 				return -EINVAL;
 		}
 	}
@@ -92,10 +93,10 @@ int64_t credentials_sas_end(const char *sas)
 	return -1;
 }
 
-static int use_sas(struct credential_source *s, const char *sas, struct err *err)
+static int azure_use_sas(struct credential_source *s, const char *sas, struct err *err)
 {
 	int64_t ends;
-	int rc = keep(s->now.token, sizeof(s->now.token), sas[0] == '?' ? sas + 1 : sas);
+	int rc = azure_keep(s->now.token, sizeof(s->now.token), sas[0] == '?' ? sas + 1 : sas);
 
 	s->kind = CREDENTIAL_SAS;
 	if (rc < 0)
@@ -106,68 +107,69 @@ static int use_sas(struct credential_source *s, const char *sas, struct err *err
 	return 0;
 }
 
-static int use_key(struct credential_source *s, const char *account, const char *key,
-		   struct err *err)
+static int azure_use_key(struct credential_source *s, const char *account, const char *key,
+			 struct err *err)
 {
-	uint8_t bytes[128];
-	int rc = keep(s->now.key, sizeof(s->now.key), account);
+	uint8_t bytes[AZURE_KEY_BYTES];
+	int rc = azure_keep(s->now.key, sizeof(s->now.key), account);
 
 	s->kind = CREDENTIAL_SHARED;
 	if (rc == 0)
-		rc = keep(s->now.secret, sizeof(s->now.secret), key);
+		rc = azure_keep(s->now.secret, sizeof(s->now.secret), key);
 	if (rc < 0 || text_from_base64(key, bytes, sizeof(bytes)) < 0)
-		return err_set(err, -EINVAL, "the account's key is no base64, or too long");
+		return err_set(err, -EINVAL, "the account's key is not base64, or it is too long");
 	return 0;
 }
 
-static int use_connection(struct credential_source *s, const char *account, const char *text,
-			  char *endpoint, size_t size, struct err *err)
+static int azure_use_connection(struct credential_source *s, const char *account, const char *text,
+				char *endpoint, size_t size, struct err *err)
 {
-	char copy[STRING_BYTES];
+	char copy[AZURE_STRING_BYTES];
 	struct azure_connection c;
 
-	if (keep(copy, sizeof(copy), text) < 0 || credentials_parse_connection(copy, &c) < 0)
+	if (azure_keep(copy, sizeof(copy), text) < 0 || credentials_parse_connection(copy, &c) < 0)
 		return err_set(
 			err, -EINVAL,
 			"AZURE_STORAGE_CONNECTION_STRING has no account with a key or a shared "
 			"access signature");
 	if (strcmp(c.account, account) != 0)
-		return err_set(
-			err, -EINVAL,
-			"AZURE_STORAGE_CONNECTION_STRING is of the account \"%s\", the URI's "
-			"is \"%s\"",
-			c.account, account);
-	if (keep(endpoint, size, c.endpoint) < 0)
+		return err_set(err, -EINVAL,
+			       "AZURE_STORAGE_CONNECTION_STRING names the account \"%s\", the URI "
+			       "names \"%s\"",
+			       c.account, account);
+	if (azure_keep(endpoint, size, c.endpoint) < 0)
 		return err_set(err, -EINVAL, "the connection string's endpoint is too long");
-	return c.key[0] ? use_key(s, account, c.key, err) : use_sas(s, c.sas, err);
+	return c.key[0] ? azure_use_key(s, account, c.key, err) : azure_use_sas(s, c.sas, err);
 }
 
-/* A service principal's. */
-static int fetch_principal(struct credential_source *s, struct credentials *out, struct err *err)
+/* The token of a service principal. */
+static int azure_fetch_principal(struct credential_source *s, struct credentials *out,
+				 struct err *err)
 {
 	static const char *const headers[] = {"content-type: application/x-www-form-urlencoded",
 					      NULL};
-	const char *id = variable("AZURE_CLIENT_ID"), *secret = variable("AZURE_CLIENT_SECRET");
-	char body[STRING_BYTES], answer[ANSWER_BYTES];
+	const char *id = azure_variable("AZURE_CLIENT_ID"),
+		   *secret = azure_variable("AZURE_CLIENT_SECRET");
+	char body[AZURE_STRING_BYTES], answer[AZURE_ANSWER_BYTES];
 	struct text t = text_in(body, sizeof(body));
 	int rc;
 
 	text_add(&t, "grant_type=client_credentials&scope=");
-	text_add(&t, resource);
+	text_add(&t, azure_resource);
 	text_add(&t, "%2F.default&client_id=");
 	text_add_encoded(&t, id ? id : "", false);
 	text_add(&t, "&client_secret=");
 	text_add_encoded(&t, secret ? secret : "", false);
 	if (t.full)
 		return err_set(err, -EINVAL, "the service principal's secret is too long");
-	rc = fetch_text(&s->transport, HTTP_POST, s->uri, headers, body, answer, sizeof(answer),
-			err);
+	rc = fetch_text(s, HTTP_POST, s->uri, headers, body, answer, sizeof(answer), err);
 	return rc < 0 ? rc : credentials_parse_token(answer, strlen(answer), out);
 }
 
-static int use_principal(struct credential_source *s, struct err *err)
+static int azure_use_principal(struct credential_source *s, struct err *err)
 {
-	const char *host = variable("AZURE_AUTHORITY_HOST"), *tenant = variable("AZURE_TENANT_ID");
+	const char *host = azure_variable("AZURE_AUTHORITY_HOST"),
+		   *tenant = azure_variable("AZURE_TENANT_ID");
 	int n;
 
 	if (!host)
@@ -179,60 +181,61 @@ static int use_principal(struct credential_source *s, struct err *err)
 		return err_set(err, -EINVAL, "AZURE_AUTHORITY_HOST is too long");
 	s->kind = CREDENTIAL_BEARER;
 	s->origin = "service principal";
-	s->fetch = fetch_principal;
-	return fetch_principal(s, &s->now, err);
+	s->fetch = azure_fetch_principal;
+	return azure_fetch_principal(s, &s->now, err);
 }
 
-static int fetch_identity(struct credential_source *s, struct credentials *out, struct err *err)
+static int azure_fetch_identity(struct credential_source *s, struct credentials *out,
+				struct err *err)
 {
 	static const char *const headers[] = {"metadata: true", NULL};
-	char answer[ANSWER_BYTES];
-	int rc = fetch_text(&s->transport, HTTP_GET, s->uri, headers, NULL, answer, sizeof(answer),
-			    err);
+	char answer[AZURE_ANSWER_BYTES];
+	int rc = fetch_text(s, HTTP_GET, s->uri, headers, NULL, answer, sizeof(answer), err);
 
 	return rc < 0 ? rc : credentials_parse_token(answer, strlen(answer), out);
 }
 
-static int use_identity(struct credential_source *s)
+static int azure_use_identity(struct credential_source *s)
 {
-	const char *host = variable("AZURE_POD_IDENTITY_AUTHORITY_HOST");
-	const char *id = variable("AZURE_CLIENT_ID");
+	const char *host = azure_variable("AZURE_POD_IDENTITY_AUTHORITY_HOST");
+	const char *id = azure_variable("AZURE_CLIENT_ID");
 	int n;
 
 	n = snprintf(s->uri, sizeof(s->uri),
 		     "%s/metadata/identity/oauth2/token?api-version=2018-02-01&resource=%s%%2F%s%s",
-		     host ? host : "http://169.254.169.254", resource, id ? "&client_id=" : "",
-		     id ? id : "");
+		     host ? host : "http://169.254.169.254", azure_resource,
+		     id ? "&client_id=" : "", id ? id : "");
 	if (n < 0 || (size_t)n >= sizeof(s->uri))
 		return -ENAMETOOLONG;
 	s->kind = CREDENTIAL_BEARER;
 	s->origin = "managed identity";
-	s->fetch = fetch_identity;
-	return fetch_identity(s, &s->now, NULL);
+	s->fetch = azure_fetch_identity;
+	return azure_fetch_identity(s, &s->now, NULL);
 }
 
-static int find(struct credential_source *s, const char *account, char *endpoint, size_t size,
-		struct err *err)
+static int azure_find(struct credential_source *s, const char *account, char *endpoint, size_t size,
+		      struct err *err)
 {
-	const char *connection = variable("AZURE_STORAGE_CONNECTION_STRING");
-	const char *named = variable("AZURE_STORAGE_ACCOUNT"), *key = variable("AZURE_STORAGE_KEY");
-	const char *sas = variable("AZURE_STORAGE_SAS_TOKEN");
+	const char *connection = azure_variable("AZURE_STORAGE_CONNECTION_STRING");
+	const char *named = azure_variable("AZURE_STORAGE_ACCOUNT"),
+		   *key = azure_variable("AZURE_STORAGE_KEY");
+	const char *sas = azure_variable("AZURE_STORAGE_SAS_TOKEN");
 
 	s->origin = "environment";
 	if (connection)
-		return use_connection(s, account, connection, endpoint, size, err);
+		return azure_use_connection(s, account, connection, endpoint, size, err);
 	if (named && (key || sas) && strcmp(named, account) != 0)
 		return err_set(err, -EINVAL,
 			       "AZURE_STORAGE_ACCOUNT is \"%s\", the URI's account is \"%s\"",
 			       named, account);
 	if (key)
-		return use_key(s, account, key, err);
+		return azure_use_key(s, account, key, err);
 	if (sas)
-		return use_sas(s, sas, err);
-	if (variable("AZURE_CLIENT_SECRET") && variable("AZURE_TENANT_ID") &&
-	    variable("AZURE_CLIENT_ID"))
-		return use_principal(s, err);
-	if (use_identity(s) < 0)
+		return azure_use_sas(s, sas, err);
+	if (azure_variable("AZURE_CLIENT_SECRET") && azure_variable("AZURE_TENANT_ID") &&
+	    azure_variable("AZURE_CLIENT_ID"))
+		return azure_use_principal(s, err);
+	if (azure_use_identity(s) < 0)
 		return err_set(err, -ENOKEY,
 			       "no credentials: not in AZURE_STORAGE_CONNECTION_STRING, "
 			       "AZURE_STORAGE_KEY, AZURE_STORAGE_SAS_TOKEN, AZURE_CLIENT_ID and "
@@ -243,7 +246,7 @@ static int find(struct credential_source *s, const char *account, char *endpoint
 int credentials_azure(struct credential_source *s, const char *account, char *endpoint, size_t size,
 		      struct err *err)
 {
-	int rc = find(s, account, endpoint, size, err);
+	int rc = azure_find(s, account, endpoint, size, err);
 
 	if (rc < 0)
 		return rc;

@@ -1,5 +1,5 @@
-/* Google's credentials: HMAC keys, or tokens for a service account, signed for by its key or handed out by
- * the metadata service. */
+/* Google's credentials: HMAC keys, or tokens of a service account, for which haul signs with the account's key, or
+ * which the metadata service gives out. */
 #include <cjson/cJSON.h>
 #include <errno.h>
 #include <openssl/evp.h>
@@ -13,23 +13,23 @@
 #include "core/json.h"
 
 enum {
-	FILE_BYTES_MAX = 64 << 10,
-	ANSWER_BYTES = 8 << 10,
-	CLAIM_BYTES = 2048,
-	TOKEN_LASTS_S = 3600
+	GOOGLE_FILE_BYTES_MAX = 64 << 10,
+	GOOGLE_ANSWER_BYTES = 8 << 10,
+	GOOGLE_CLAIM_BYTES = 2048,
+	GOOGLE_TOKEN_LASTS_S = 3600
 };
 
-static const char scope[] = "https://www.googleapis.com/auth/devstorage.read_write";
+static const char google_scope[] = "https://www.googleapis.com/auth/devstorage.read_write";
 
-static const char *variable(const char *name)
+static const char *google_variable(const char *name)
 {
 	const char *value = getenv(name);
 
 	return value && value[0] ? value : NULL;
 }
 
-/* Base64 as JSON web tokens have it: '-' and '_', no padding. */
-static void add_base64url(struct text *t, const void *bytes, size_t n)
+/* Base64 for JSON web tokens: '-' and '_' in the place of '+' and '/', no padding. */
+static void google_add_base64url(struct text *t, const void *bytes, size_t n)
 {
 	size_t from = t->used;
 
@@ -44,8 +44,8 @@ static void add_base64url(struct text *t, const void *bytes, size_t n)
 		t->at[--t->used] = '\0';
 }
 
-/* RS256 over what stands in t. */
-static int add_signature(struct text *t, const char *pem)
+/* Adds the signature (RS256) of what is in t. */
+static int google_add_signature(struct text *t, const char *pem)
 {
 	BIO *bio = BIO_new_mem_buf(pem, -1);
 	EVP_PKEY *key = bio ? PEM_read_bio_PrivateKey(bio, NULL, NULL, NULL) : NULL;
@@ -57,7 +57,7 @@ static int add_signature(struct text *t, const char *pem)
 	if (key && context && EVP_DigestSignInit(context, NULL, EVP_sha256(), NULL, key) == 1 &&
 	    EVP_DigestSign(context, signature, &n, (const unsigned char *)t->at, t->used) == 1) {
 		text_add_char(t, '.');
-		add_base64url(t, signature, n);
+		google_add_base64url(t, signature, n);
 		rc = t->full ? -ENAMETOOLONG : 0;
 	}
 	EVP_MD_CTX_free(context);
@@ -71,57 +71,58 @@ int credentials_google_claim(const char *mail, const char *token_uri, const char
 {
 	static const char head[] = "{\"alg\":\"RS256\",\"typ\":\"JWT\"}";
 	struct text t = text_in(out, size);
-	char claim[CLAIM_BYTES];
+	char claim[GOOGLE_CLAIM_BYTES];
 	int n = snprintf(
 		claim, sizeof(claim),
 		"{\"iss\":\"%s\",\"scope\":\"%s\",\"aud\":\"%s\",\"iat\":%lld,\"exp\":%lld}", mail,
-		scope, token_uri, (long long)now, (long long)now + TOKEN_LASTS_S);
+		google_scope, token_uri, (long long)now, (long long)now + GOOGLE_TOKEN_LASTS_S);
 
 	if (n < 0 || (size_t)n >= sizeof(claim) || strpbrk(mail, "\"\\") ||
 	    strpbrk(token_uri, "\"\\"))
 		return -EINVAL;
-	add_base64url(&t, head, sizeof(head) - 1);
+	google_add_base64url(&t, head, sizeof(head) - 1);
 	text_add_char(&t, '.');
-	add_base64url(&t, claim, (size_t)n);
-	return add_signature(&t, pem);
+	google_add_base64url(&t, claim, (size_t)n);
+	return google_add_signature(&t, pem);
 }
 
-static const char *member(const cJSON *root, const char *name)
+static const char *google_member(const cJSON *root, const char *name)
 {
 	const char *value = cJSON_GetStringValue(cJSON_GetObjectItem(root, name));
 
 	return value ? value : "";
 }
 
-static int fetch_account(struct credential_source *s, struct credentials *out, struct err *err)
+static int google_fetch_account(struct credential_source *s, struct credentials *out,
+				struct err *err)
 {
 	static const char *const headers[] = {"content-type: application/x-www-form-urlencoded",
 					      NULL};
 	static const char grant[] =
 		"grant_type=urn%3Aietf%3Aparams%3Aoauth%3Agrant-type%3Ajwt-bearer&assertion=";
-	char body[sizeof(grant) + 4096], answer[ANSWER_BYTES];
+	char body[sizeof(grant) + 4096], answer[GOOGLE_ANSWER_BYTES];
 	cJSON *root = cJSON_Parse(s->document);
 	int rc = -EINVAL;
 
 	strcpy(body, grant);
 	if (root)
 		rc = credentials_google_claim(
-			member(root, "client_email"), member(root, "token_uri"),
-			member(root, "private_key"), (int64_t)(clock_utc_ns() / 1000000000),
+			google_member(root, "client_email"), google_member(root, "token_uri"),
+			google_member(root, "private_key"), (int64_t)(clock_utc_ns() / 1000000000),
 			body + sizeof(grant) - 1, sizeof(body) - sizeof(grant) + 1);
 	if (rc < 0)
 		err_set(err, rc, "the service account's key cannot be used");
 	else
-		rc = fetch_text(&s->transport, HTTP_POST, member(root, "token_uri"), headers, body,
+		rc = fetch_text(s, HTTP_POST, google_member(root, "token_uri"), headers, body,
 				answer, sizeof(answer), err);
 	cJSON_Delete(root);
 	return rc < 0 ? rc : credentials_parse_token(answer, strlen(answer), out);
 }
 
-static int use_account(struct credential_source *s, const char *name, struct err *err)
+static int google_use_account(struct credential_source *s, const char *name, struct err *err)
 {
 	cJSON *root = NULL;
-	int rc = file_text(name, FILE_BYTES_MAX, &s->document);
+	int rc = file_text(name, GOOGLE_FILE_BYTES_MAX, &s->document);
 	bool whole;
 
 	if (rc < 0)
@@ -130,32 +131,32 @@ static int use_account(struct credential_source *s, const char *name, struct err
 	rc = json_parse(&root, s->document, strlen(s->document), 8, 64, err);
 	if (rc < 0)
 		return err_wrap(err, rc, "GOOGLE_APPLICATION_CREDENTIALS: %s", name);
-	whole = member(root, "client_email")[0] && member(root, "private_key")[0] &&
-		member(root, "token_uri")[0];
+	whole = google_member(root, "client_email")[0] && google_member(root, "private_key")[0] &&
+		google_member(root, "token_uri")[0];
 	cJSON_Delete(root);
 	if (!whole)
 		return err_set(err, -EINVAL,
-			       "GOOGLE_APPLICATION_CREDENTIALS: %s is no service account's key",
+			       "GOOGLE_APPLICATION_CREDENTIALS: %s is not a service account's key",
 			       name);
 	s->kind = CREDENTIAL_BEARER;
 	s->origin = "service account";
-	s->fetch = fetch_account;
-	return fetch_account(s, &s->now, err);
+	s->fetch = google_fetch_account;
+	return google_fetch_account(s, &s->now, err);
 }
 
-static int fetch_metadata(struct credential_source *s, struct credentials *out, struct err *err)
+static int google_fetch_metadata(struct credential_source *s, struct credentials *out,
+				 struct err *err)
 {
 	static const char *const headers[] = {"metadata-flavor: Google", NULL};
-	char answer[ANSWER_BYTES];
-	int rc = fetch_text(&s->transport, HTTP_GET, s->uri, headers, NULL, answer, sizeof(answer),
-			    err);
+	char answer[GOOGLE_ANSWER_BYTES];
+	int rc = fetch_text(s, HTTP_GET, s->uri, headers, NULL, answer, sizeof(answer), err);
 
 	return rc < 0 ? rc : credentials_parse_token(answer, strlen(answer), out);
 }
 
-static int use_metadata(struct credential_source *s)
+static int google_use_metadata(struct credential_source *s)
 {
-	const char *host = variable("GCE_METADATA_HOST");
+	const char *host = google_variable("GCE_METADATA_HOST");
 	int n = snprintf(s->uri, sizeof(s->uri),
 			 "http://%s/computeMetadata/v1/instance/service-accounts/default/token",
 			 host ? host : "metadata.google.internal");
@@ -164,12 +165,12 @@ static int use_metadata(struct credential_source *s)
 		return -ENAMETOOLONG;
 	s->kind = CREDENTIAL_BEARER;
 	s->origin = "metadata service";
-	s->fetch = fetch_metadata;
-	return fetch_metadata(s, &s->now, NULL);
+	s->fetch = google_fetch_metadata;
+	return google_fetch_metadata(s, &s->now, NULL);
 }
 
-static int use_hmac(struct credential_source *s, const char *key, const char *secret,
-		    struct err *err)
+static int google_use_hmac(struct credential_source *s, const char *key, const char *secret,
+			   struct err *err)
 {
 	if (strlen(key) >= sizeof(s->now.key) || strlen(secret) >= sizeof(s->now.secret))
 		return err_set(err, -EINVAL, "the HMAC key or its secret is too long");
@@ -182,15 +183,16 @@ static int use_hmac(struct credential_source *s, const char *key, const char *se
 
 int credentials_google(struct credential_source *s, struct err *err)
 {
-	const char *key = variable("GS_ACCESS_KEY_ID"), *secret = variable("GS_SECRET_ACCESS_KEY");
-	const char *file = variable("GOOGLE_APPLICATION_CREDENTIALS");
+	const char *key = google_variable("GS_ACCESS_KEY_ID"),
+		   *secret = google_variable("GS_SECRET_ACCESS_KEY");
+	const char *file = google_variable("GOOGLE_APPLICATION_CREDENTIALS");
 	int rc;
 
 	if (key && secret)
-		rc = use_hmac(s, key, secret, err);
+		rc = google_use_hmac(s, key, secret, err);
 	else if (file)
-		rc = use_account(s, file, err);
-	else if ((rc = use_metadata(s)) < 0)
+		rc = google_use_account(s, file, err);
+	else if ((rc = google_use_metadata(s)) < 0)
 		err_set(err, -ENOKEY,
 			"no credentials: not in GS_ACCESS_KEY_ID and GS_SECRET_ACCESS_KEY, not in "
 			"GOOGLE_APPLICATION_CREDENTIALS, no metadata service");

@@ -13,7 +13,7 @@ struct fetch {
 	size_t size, used;
 };
 
-static int produce(struct exchange *x, uint64_t at, void *to, uint64_t n)
+static int fetch_produce(struct exchange *x, uint64_t at, void *to, uint64_t n)
 {
 	const struct fetch *f = x->user;
 
@@ -21,7 +21,7 @@ static int produce(struct exchange *x, uint64_t at, void *to, uint64_t n)
 	return 0;
 }
 
-static int consume(struct exchange *x, const void *data, uint64_t n)
+static int fetch_consume(struct exchange *x, const void *data, uint64_t n)
 {
 	struct fetch *f = x->user;
 
@@ -32,16 +32,16 @@ static int consume(struct exchange *x, const void *data, uint64_t n)
 	return 0;
 }
 
-int fetch_text(const struct transport_options *options, enum http_method method, const char *url,
+int fetch_text(const struct credential_source *s, enum http_method method, const char *url,
 	       const char *const *headers, const char *body, char *out, size_t size,
 	       struct err *err)
 {
 	struct fetch f = {.body = body, .out = out, .size = size};
-	struct transport_options quick = *options;
+	struct transport_options quick = s->transport_options;
 	struct exchange x = {.method = method,
 			     .url = url,
-			     .produce = produce,
-			     .consume = consume,
+			     .produce = fetch_produce,
+			     .consume = fetch_consume,
 			     .send_bytes = body ? strlen(body) : 0,
 			     .user = &f};
 	struct exchange *ended;
@@ -49,18 +49,18 @@ int fetch_text(const struct transport_options *options, enum http_method method,
 	uint32_t n;
 	int rc;
 
-	/* A metadata service is near, or not there. */
+	/* A metadata service is near, or it does not exist. */
 	quick.connect_ns = FETCH_NS / 5;
-	quick.first_byte_ns = FETCH_NS;
-	quick.stall_ns = FETCH_NS;
+	quick.pace.first_byte_ns = FETCH_NS;
+	quick.pace.stall_ns = FETCH_NS;
 	out[0] = '\0';
-	rc = transport_curl.open(&t, &quick, err);
+	rc = s->transport->open(&t, &quick, err);
 	if (rc < 0)
 		return rc;
 	for (; headers && headers[x.header_count]; x.header_count++)
 		x.headers[x.header_count] = headers[x.header_count];
 	t->ops->start(t, &x);
-	n = t->ops->poll(t, &ended, 1, 1, clock_now(options->clock) + 2 * FETCH_NS);
+	n = t->ops->poll(t, &ended, 1, 1, clock_now(quick.clock) + 2 * FETCH_NS);
 	t->ops->close(t);
 	out[f.used] = '\0';
 	if (n == 0)

@@ -1,13 +1,13 @@
-/* Azure's Shared Key, as of version 2015-02-21 and later of the service. */
+/* Azure's Shared Key, as versions 2015-02-21 and later of the service have it. */
 #include <openssl/evp.h>
 #include <openssl/hmac.h>
 #include <string.h>
 
 #include "backends/http/auth/sign.h"
 
-enum { STRING_BYTES = 12 << 10 };
+enum { SHARED_KEY_STRING_BYTES = 12 << 10 };
 
-static const char *value_of(const struct http_request *r, const char *name)
+static const char *shared_key_value(const struct http_request *r, const char *name)
 {
 	for (uint32_t i = 0; i < r->header_count; i++) {
 		const struct http_request_header *h = &r->headers[i];
@@ -18,7 +18,7 @@ static const char *value_of(const struct http_request *r, const char *name)
 	return "";
 }
 
-static void add_headers(const struct http_request *r, struct text *t)
+static void shared_key_add_headers(const struct http_request *r, struct text *t)
 {
 	for (uint32_t i = 0; i < r->header_count; i++) {
 		const struct http_request_header *h = &r->headers[i];
@@ -35,11 +35,11 @@ static void add_headers(const struct http_request *r, struct text *t)
 void sign_shared_key(struct http_request *r, const char *account, const uint8_t *key,
 		     size_t key_bytes, int64_t now)
 {
-	/* In this order; a date stands in x-ms-date. */
+	/* In this order. The date is in x-ms-date. */
 	static const char *const lines[] = {"content-md5",         "content-type", "date",
 					    "if-modified-since",   "if-match",     "if-none-match",
 					    "if-unmodified-since", "range"};
-	char string[STRING_BYTES], date[DATE_HTTP_BYTES], authorization[512];
+	char string[SHARED_KEY_STRING_BYTES], date[DATE_HTTP_BYTES], authorization[512];
 	struct text t = text_in(string, sizeof(string));
 	uint8_t digest[SHA256_BYTES];
 	unsigned length = sizeof(digest);
@@ -52,10 +52,10 @@ void sign_shared_key(struct http_request *r, const char *account, const uint8_t 
 		text_add_u64(&t, r->body_bytes);
 	text_add_char(&t, '\n');
 	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
-		text_add(&t, value_of(r, lines[i]));
+		text_add(&t, shared_key_value(r, lines[i]));
 		text_add_char(&t, '\n');
 	}
-	add_headers(r, &t);
+	shared_key_add_headers(r, &t);
 	text_add_char(&t, '/');
 	text_add(&t, account);
 	text_add(&t, r->path);

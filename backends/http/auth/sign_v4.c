@@ -1,3 +1,4 @@
+/* AWS Signature Version 4, in a header or in the URL (presigned). */
 #include <errno.h>
 #include <openssl/core_names.h>
 #include <openssl/evp.h>
@@ -8,10 +9,10 @@
 #include "backends/http/auth/sign.h"
 #include "core/err.h"
 
-enum { CANONICAL_BYTES = 16 << 10, SCOPE_BYTES = 128 };
+enum { V4_CANONICAL_BYTES = 16 << 10, V4_NAMES_BYTES = 512, V4_SCOPE_BYTES = 128 };
 
-static void hmac(uint8_t out[SHA256_BYTES], const void *key, size_t key_bytes, const char *data,
-		 size_t n)
+static void v4_hmac(uint8_t out[SHA256_BYTES], const void *key, size_t key_bytes, const char *data,
+		    size_t n)
 {
 	unsigned length = SHA256_BYTES;
 
@@ -34,7 +35,7 @@ int sign_v4_open(struct sign_v4 *s, struct err *err)
 		sign_v4_close(s);
 	EVP_MD_free(sha256);
 	EVP_MAC_free(hmac_of);
-	return s->mac ? 0 : err_set(err, -ENOMEM, "OpenSSL gives no HMAC of SHA-256");
+	return s->mac ? 0 : err_set(err, -ENOMEM, "OpenSSL has no HMAC of SHA-256");
 }
 
 void sign_v4_close(struct sign_v4 *s)
@@ -44,8 +45,8 @@ void sign_v4_close(struct sign_v4 *s)
 	*s = (struct sign_v4){0};
 }
 
-static void day_key(struct sign_v4 *s, const struct credentials *c, uint64_t generation,
-		    const char *region, const char *day)
+static void v4_day_key(struct sign_v4 *s, const struct credentials *c, uint64_t generation,
+		       const char *region, const char *day)
 {
 	char first[CREDENTIAL_SECRET_BYTES + 4] = "AWS4";
 	uint8_t a[SHA256_BYTES], b[SHA256_BYTES], key[SHA256_BYTES];
@@ -53,10 +54,10 @@ static void day_key(struct sign_v4 *s, const struct credentials *c, uint64_t gen
 	if (s->generation == generation && memcmp(s->day, day, 8) == 0)
 		return;
 	memcpy(first + 4, c->secret, strlen(c->secret));
-	hmac(a, first, 4 + strlen(c->secret), day, 8);
-	hmac(b, a, sizeof(a), region, strlen(region));
-	hmac(a, b, sizeof(b), "s3", 2);
-	hmac(key, a, sizeof(a), "aws4_request", 12);
+	v4_hmac(a, first, 4 + strlen(c->secret), day, 8);
+	v4_hmac(b, a, sizeof(a), region, strlen(region));
+	v4_hmac(a, b, sizeof(b), "s3", 2);
+	v4_hmac(key, a, sizeof(a), "aws4_request", 12);
 	EVP_MAC_init(s->mac, key, sizeof(key), NULL);
 	OPENSSL_cleanse(first, sizeof(first));
 	OPENSSL_cleanse(key, sizeof(key));
@@ -64,35 +65,8 @@ static void day_key(struct sign_v4 *s, const struct credentials *c, uint64_t gen
 	s->generation = generation;
 }
 
-/* "host;range;x-amz-date": every header but those that servers in between may change. */
-static bool signs(const struct http_request_header *h)
-{
-	return !text_is(h->line, h->name_bytes, "expect");
-}
-
-static void signed_headers(const struct http_request *r, struct text *out, bool all)
-{
-	bool host_done = false;
-
-	for (uint32_t i = 0; all && i < r->header_count; i++) {
-		const struct http_request_header *h = &r->headers[i];
-
-		if (!signs(h))
-			continue;
-		if (!host_done && strncmp(h->line, "host", 4) > 0) {
-			text_add(out, out->used ? ";host" : "host");
-			host_done = true;
-		}
-		if (out->used)
-			text_add_char(out, ';');
-		text_add_n(out, h->line, h->name_bytes);
-	}
-	if (!host_done)
-		text_add(out, out->used ? ";host" : "host");
-}
-
-/* Runs of spaces become one. Values here have none at their ends. */
-static void add_trimmed(struct text *out, const char *value)
+/* Several spaces in a row become one. Values here have none at their ends. */
+static void v4_add_trimmed(struct text *out, const char *value)
 {
 	for (; *value; value++) {
 		if (*value != ' ' || value[1] != ' ')
@@ -100,36 +74,49 @@ static void add_trimmed(struct text *out, const char *value)
 	}
 }
 
-static void canonical_headers(const struct http_request *r, struct text *out, bool all)
+/* Servers in between may change this one. */
+static bool v4_signs(const struct http_request_header *h)
+{
+	return !text_is(h->line, h->name_bytes, "expect");
+}
+
+static void v4_add_header(struct text *lines, struct text *names, const char *name, size_t n,
+			  const char *value)
+{
+	if (names->used)
+		text_add_char(names, ';');
+	text_add_n(names, name, n);
+	text_add_n(lines, name, n);
+	text_add_char(lines, ':');
+	v4_add_trimmed(lines, value);
+	text_add_char(lines, '\n');
+}
+
+/* The headers that are signed, host among them, in order: their lines, and their names "host;range;x-amz-date". With
+ * all false only host is. */
+static void v4_headers(const struct http_request *r, bool all, struct text *lines,
+		       struct text *names)
 {
 	bool host_done = false;
 
 	for (uint32_t i = 0; all && i < r->header_count; i++) {
 		const struct http_request_header *h = &r->headers[i];
 
-		if (!signs(h))
+		if (!v4_signs(h))
 			continue;
 		if (!host_done && strncmp(h->line, "host", 4) > 0) {
-			text_add(out, "host:");
-			text_add(out, r->host);
-			text_add_char(out, '\n');
+			v4_add_header(lines, names, "host", 4, r->host);
 			host_done = true;
 		}
-		text_add_n(out, h->line, h->name_bytes);
-		text_add_char(out, ':');
-		add_trimmed(out, http_request_header_value(h));
-		text_add_char(out, '\n');
+		v4_add_header(lines, names, h->line, h->name_bytes, http_request_header_value(h));
 	}
-	if (!host_done) {
-		text_add(out, "host:");
-		text_add(out, r->host);
-		text_add_char(out, '\n');
-	}
+	if (!host_done)
+		v4_add_header(lines, names, "host", 4, r->host);
 }
 
-static void scope_of(char out[SCOPE_BYTES], const char *date, const char *region)
+static void v4_scope(char out[V4_SCOPE_BYTES], const char *date, const char *region)
 {
-	struct text t = text_in(out, SCOPE_BYTES);
+	struct text t = text_in(out, V4_SCOPE_BYTES);
 
 	text_add_n(&t, date, 8);
 	text_add_char(&t, '/');
@@ -137,8 +124,8 @@ static void scope_of(char out[SCOPE_BYTES], const char *date, const char *region
 	text_add(&t, "/s3/aws4_request");
 }
 
-/* The digest in hex of what is signed first, then the HMAC in hex of what is signed at last. */
-static void hash(struct sign_v4 *s, const struct text *canonical, char out[SHA256_TEXT_BYTES])
+/* The digest in hex of the canonical request, and the HMAC in hex of the string to sign. */
+static void v4_hash(struct sign_v4 *s, const struct text *canonical, char out[SHA256_TEXT_BYTES])
 {
 	struct text t = text_in(out, SHA256_TEXT_BYTES);
 	uint8_t digest[SHA256_BYTES];
@@ -149,7 +136,7 @@ static void hash(struct sign_v4 *s, const struct text *canonical, char out[SHA25
 	text_add_hex(&t, digest, sizeof(digest));
 }
 
-static void seal(struct sign_v4 *s, const struct text *string, char out[SHA256_TEXT_BYTES])
+static void v4_seal(struct sign_v4 *s, const struct text *string, char out[SHA256_TEXT_BYTES])
 {
 	struct text t = text_in(out, SHA256_TEXT_BYTES);
 	uint8_t digest[SHA256_BYTES];
@@ -161,13 +148,13 @@ static void seal(struct sign_v4 *s, const struct text *string, char out[SHA256_T
 	text_add_hex(&t, digest, sizeof(digest));
 }
 
-/* The signature in hex. */
-static void signature(struct sign_v4 *s, const struct http_request *r, const char *names, bool all,
-		      const char *payload, const char *date, const char *scope,
-		      char out[SHA256_TEXT_BYTES])
+/* The signature in hex, and the names of the headers that it covers. */
+static void v4_signature(struct sign_v4 *s, const struct http_request *r, bool all,
+			 const char *payload, const char *scope, char names[V4_NAMES_BYTES],
+			 char out[SHA256_TEXT_BYTES])
 {
-	char canonical[CANONICAL_BYTES], string[512], digest_text[SHA256_TEXT_BYTES];
-	struct text t = text_in(canonical, sizeof(canonical));
+	char canonical[V4_CANONICAL_BYTES], string[512], digest_text[SHA256_TEXT_BYTES];
+	struct text t = text_in(canonical, sizeof(canonical)), n = text_in(names, V4_NAMES_BYTES);
 
 	text_add(&t, http_method_name(r->method));
 	text_add_char(&t, '\n');
@@ -175,39 +162,46 @@ static void signature(struct sign_v4 *s, const struct http_request *r, const cha
 	text_add_char(&t, '\n');
 	http_request_queries(r, &t);
 	text_add_char(&t, '\n');
-	canonical_headers(r, &t, all);
+	v4_headers(r, all, &t, &n);
 	text_add_char(&t, '\n');
 	text_add(&t, names);
 	text_add_char(&t, '\n');
 	text_add(&t, payload);
-	hash(s, &t, digest_text);
+	v4_hash(s, &t, digest_text);
 	t = text_in(string, sizeof(string));
 	text_add(&t, "AWS4-HMAC-SHA256\n");
-	text_add(&t, date);
+	text_add(&t, s->date);
 	text_add_char(&t, '\n');
 	text_add(&t, scope);
 	text_add_char(&t, '\n');
 	text_add(&t, digest_text);
-	seal(s, &t, out);
+	v4_seal(s, &t, out);
+}
+
+/* Brings date and key up to date, and makes the scope. */
+static void v4_begin(struct sign_v4 *s, const struct credentials *c, uint64_t generation,
+		     const char *region, int64_t now, char scope[V4_SCOPE_BYTES])
+{
+	if (s->seconds != now || !s->date[0])
+		date_basic(s->date, now);
+	s->seconds = now;
+	v4_scope(scope, s->date, region);
+	v4_day_key(s, c, generation, region, s->date);
 }
 
 void sign_v4(struct sign_v4 *s, struct http_request *r, const struct credentials *c,
 	     uint64_t generation, const char *region, const char *payload, int64_t now)
 {
-	char date[DATE_BASIC_BYTES], scope[SCOPE_BYTES], names[512], hex[SHA256_TEXT_BYTES];
+	char scope[V4_SCOPE_BYTES], names[V4_NAMES_BYTES], hex[SHA256_TEXT_BYTES];
 	char authorization[1280];
-	struct text t = text_in(names, sizeof(names));
+	struct text t = text_in(authorization, sizeof(authorization));
 
-	date_basic(date, now);
-	scope_of(scope, date, region);
+	v4_begin(s, c, generation, region, now, scope);
 	http_request_header(r, "x-amz-content-sha256", payload);
-	http_request_header(r, "x-amz-date", date);
+	http_request_header(r, "x-amz-date", s->date);
 	if (c->token[0])
 		http_request_header(r, "x-amz-security-token", c->token);
-	day_key(s, c, generation, region, date);
-	signed_headers(r, &t, true);
-	signature(s, r, names, true, payload, date, scope, hex);
-	t = text_in(authorization, sizeof(authorization));
+	v4_signature(s, r, true, payload, scope, names, hex);
 	text_add(&t, "AWS4-HMAC-SHA256 Credential=");
 	text_add(&t, c->key);
 	text_add_char(&t, '/');
@@ -220,25 +214,23 @@ void sign_v4(struct sign_v4 *s, struct http_request *r, const struct credentials
 }
 
 void sign_v4_query(struct sign_v4 *s, struct http_request *r, const struct credentials *c,
-		   uint64_t generation, const char *region, uint32_t seconds, int64_t now)
+		   uint64_t generation, const char *region, uint32_t lasts, int64_t now)
 {
-	char date[DATE_BASIC_BYTES], scope[SCOPE_BYTES], hex[SHA256_TEXT_BYTES];
-	char credential[CREDENTIAL_KEY_BYTES + SCOPE_BYTES];
+	char scope[V4_SCOPE_BYTES], names[V4_NAMES_BYTES], hex[SHA256_TEXT_BYTES];
+	char credential[CREDENTIAL_KEY_BYTES + V4_SCOPE_BYTES];
 	struct text t = text_in(credential, sizeof(credential));
 
-	date_basic(date, now);
-	scope_of(scope, date, region);
-	day_key(s, c, generation, region, date);
+	v4_begin(s, c, generation, region, now, scope);
 	text_add(&t, c->key);
 	text_add_char(&t, '/');
 	text_add(&t, scope);
 	http_request_query(r, "X-Amz-Algorithm", "AWS4-HMAC-SHA256");
 	http_request_query(r, "X-Amz-Credential", credential);
-	http_request_query(r, "X-Amz-Date", date);
-	http_request_query_u64(r, "X-Amz-Expires", seconds);
+	http_request_query(r, "X-Amz-Date", s->date);
+	http_request_query_u64(r, "X-Amz-Expires", lasts);
 	if (c->token[0])
 		http_request_query(r, "X-Amz-Security-Token", c->token);
 	http_request_query(r, "X-Amz-SignedHeaders", "host");
-	signature(s, r, "host", false, SIGN_UNSIGNED, date, scope, hex);
+	v4_signature(s, r, false, SIGN_UNSIGNED, scope, names, hex);
 	http_request_query(r, "X-Amz-Signature", hex);
 }

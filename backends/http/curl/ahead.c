@@ -12,7 +12,7 @@ bool curl_ahead_possible(void)
 	       strcmp(tls + strlen(name), OpenSSL_version(OPENSSL_VERSION_STRING)) == 0;
 }
 
-static CURLcode on_context(CURL *easy, void *context, void *user)
+static CURLcode curl_on_context(CURL *easy, void *context, void *user)
 {
 	(void)easy;
 	(void)user;
@@ -22,7 +22,7 @@ static CURLcode on_context(CURL *easy, void *context, void *user)
 
 void curl_ahead_set(CURL *easy)
 {
-	curl_easy_setopt(easy, CURLOPT_SSL_CTX_FUNCTION, on_context);
+	curl_easy_setopt(easy, CURLOPT_SSL_CTX_FUNCTION, curl_on_context);
 }
 
 bool curl_ahead_left(CURL *easy)

@@ -1,11 +1,10 @@
-/* libcurl's codes in haul's terms. */
+#include "backends/http/curl/outcome.h"
+
 #include <errno.h>
 #include <openssl/x509_vfy.h>
 
-#include "backends/http/curl/outcome.h"
-
-/* Why a certificate was not believed. */
-static const char *tls_why(CURL *e, CURLcode code)
+/* Why a certificate was not accepted. */
+static const char *curl_tls_reason(CURL *e, CURLcode code)
 {
 	long result = 0;
 
@@ -14,7 +13,7 @@ static const char *tls_why(CURL *e, CURLcode code)
 		return "the CA bundle cannot be read";
 	switch (result) {
 	case X509_V_OK:
-	case X509_V_ERR_UNSPECIFIED: /* what stands there until a certificate has been looked at */
+	case X509_V_ERR_UNSPECIFIED: /* the value until a certificate has been looked at */
 		return code == CURLE_PEER_FAILED_VERIFICATION
 			       ? "the server's certificate is for another host"
 			       : "no TLS with this server";
@@ -27,52 +26,72 @@ static const char *tls_why(CURL *e, CURLcode code)
 	case X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT:
 	case X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT_LOCALLY:
 	case X509_V_ERR_UNABLE_TO_VERIFY_LEAF_SIGNATURE:
-		return "no CA that is known signed the server's certificate; name its bundle by "
-		       "\"ca\"";
+		return "no known CA signed the server's certificate; name its bundle with \"ca\"";
 	default:
 		return "the server's certificate is not accepted";
 	}
 }
 
-void exchange_fail(struct exchange *x, int status, enum request_fault fault, const char *why)
+static void curl_classify_tls(CURL *e, struct exchange *x, CURLcode code, long os)
 {
-	x->status = status;
-	x->fault = fault;
-	x->why = why;
+	/* A server that dies in the handshake looks like this. */
+	if (code == CURLE_SSL_CONNECT_ERROR && (os == ECONNRESET || os == EPIPE))
+		exchange_fail(x, (int)-os, REQ_FAULT_CONNECT, "it broke in the handshake");
+	else
+		exchange_fail(x, -EPROTO, REQ_FAULT_TLS, curl_tls_reason(e, code));
 }
 
-static void classify(CURL *e, struct exchange *x, CURLcode code)
+/* The request went out, and libcurl ran out of room for a line of the answer's head: 7.88 calls that no memory. */
+static bool curl_line_too_long(const struct curl_handle *h, CURLcode code)
 {
+#if LIBCURL_VERSION_NUM >= 0x080600
+	if (code == CURLE_TOO_LARGE)
+		return true;
+#endif
+	return code == CURLE_OUT_OF_MEMORY && h->sendings;
+}
+
+/* What came back is not an answer of HTTP/1.x. */
+static bool curl_not_http(const struct curl_handle *h, CURLcode code)
+{
+	return code == CURLE_WEIRD_SERVER_REPLY || code == CURLE_FILESIZE_EXCEEDED ||
+	       (code == CURLE_UNSUPPORTED_PROTOCOL && h->sendings);
+}
+
+static void curl_classify(const struct curl_handle *h, CURLcode code)
+{
+	struct exchange *x = h->exchange;
 	long os = 0;
 
-	curl_easy_getinfo(e, CURLINFO_OS_ERRNO, &os);
+	curl_easy_getinfo(h->easy, CURLINFO_OS_ERRNO, &os);
+	if (curl_line_too_long(h, code)) {
+		exchange_fail(x, -EPROTO, REQ_FAULT_OTHER,
+			      "a line in the head of the answer is too long");
+		return;
+	}
+	if (curl_not_http(h, code)) {
+		exchange_fail(x, -EPROTO, REQ_FAULT_BROKEN, "the answer is not HTTP/1.1");
+		return;
+	}
 	switch (code) {
 	case CURLE_OK:
 		break;
 	case CURLE_COULDNT_RESOLVE_HOST:
-		exchange_fail(x, -EHOSTUNREACH, REQ_FAULT_CONNECT,
-			      "the server's name is not known");
+		exchange_fail(x, -EHOSTUNREACH, REQ_FAULT_CONNECT, "its name is not known");
 		break;
 	case CURLE_COULDNT_CONNECT:
-		exchange_fail(x, os ? (int)-os : -ECONNREFUSED, REQ_FAULT_CONNECT, "no connection");
+		exchange_fail(x, os ? (int)-os : -ECONNREFUSED, REQ_FAULT_CONNECT, NULL);
 		break;
 	case CURLE_OPERATION_TIMEDOUT:
-		exchange_fail(x, -ETIMEDOUT, REQ_FAULT_CONNECT, "no connection in time");
+		exchange_fail(x, -ETIMEDOUT, REQ_FAULT_CONNECT, NULL);
 		break;
 	case CURLE_SSL_CONNECT_ERROR:
-		/* Ended in the handshake: a server that dies looks like this. */
-		if (os == ECONNRESET || os == EPIPE)
-			exchange_fail(x, (int)-os, REQ_FAULT_CONNECT,
-				      "the connection broke in the handshake");
-		else
-			exchange_fail(x, -EPROTO, REQ_FAULT_TLS, tls_why(e, code));
-		break;
 	case CURLE_PEER_FAILED_VERIFICATION:
 	case CURLE_SSL_CACERT_BADFILE:
 	case CURLE_SSL_CERTPROBLEM:
 	case CURLE_SSL_CIPHER:
 	case CURLE_SSL_ISSUER_ERROR:
-		exchange_fail(x, -EPROTO, REQ_FAULT_TLS, tls_why(e, code));
+		curl_classify_tls(h->easy, x, code, os);
 		break;
 	case CURLE_OUT_OF_MEMORY:
 		exchange_fail(x, -ENOMEM, REQ_FAULT_OTHER, NULL);
@@ -82,13 +101,12 @@ static void classify(CURL *e, struct exchange *x, CURLcode code)
 	case CURLE_FAILED_INIT:
 		exchange_fail(x, -EINVAL, REQ_FAULT_OTHER, "libcurl takes no such request");
 		break;
-	default: /* received or sent less than a whole answer, or no HTTP */
+	default: /* less than a whole answer was received or sent */
 		exchange_fail(x, -ECONNRESET, REQ_FAULT_BROKEN, "the connection broke");
 	}
 }
 
-/* What curl saw of it, before the handle goes on to another. */
-static void measure(CURL *e, struct exchange *x)
+static void curl_measure(CURL *e, struct exchange *x)
 {
 	curl_off_t down = 0, up = 0;
 	long heads = 0, asked = 0, connects = 0;
@@ -102,11 +120,18 @@ static void measure(CURL *e, struct exchange *x)
 	x->connections = (uint32_t)connects;
 }
 
-void curl_outcome(CURL *e, struct exchange *x, CURLcode code)
+void curl_outcome(struct curl_handle *h, CURLcode code)
 {
-	measure(e, x);
-	if (x->fault == REQ_FAULT_NONE && x->ended < 0)
-		x->status = x->ended;
-	else if (x->fault == REQ_FAULT_NONE)
-		classify(e, x, code);
+	struct exchange *x = h->exchange;
+
+	curl_measure(h->easy, x);
+	if (x->fault != REQ_FAULT_NONE || h->ended == EXCHANGE_ENOUGH)
+		return;
+	/* The first sending broke; the second was denied. */
+	if (h->sendings && code == CURLE_COULDNT_CONNECT)
+		code = CURLE_RECV_ERROR;
+	if (h->ended < 0)
+		x->status = h->ended;
+	else
+		curl_classify(h, code);
 }

@@ -3,8 +3,8 @@
 #include <string.h>
 #include <strings.h>
 
-/* Headers of the exchange, without those that curl would add. */
-static void set_headers(CURL *easy, const struct exchange *x, struct curl_slist *nodes)
+/* The headers of the exchange, without those that libcurl would add. */
+static void curl_headers_set(CURL *easy, const struct exchange *x, struct curl_slist *nodes)
 {
 	static const char *const left_out[CURL_REQUEST_OWN] = {
 		"Accept:", "Expect:", "Content-Type:"};
@@ -12,7 +12,7 @@ static void set_headers(CURL *easy, const struct exchange *x, struct curl_slist 
 
 	for (uint32_t i = 0; i < x->header_count; i++)
 		nodes[n++].data = (char *)x->headers[i];
-	/* The others come only with a body. */
+	/* libcurl adds the others only with a body. */
 	for (uint32_t i = 0;
 	     i < (x->method == HTTP_PUT || x->method == HTTP_POST ? CURL_REQUEST_OWN : 1); i++) {
 		uint32_t k;
@@ -29,7 +29,7 @@ static void set_headers(CURL *easy, const struct exchange *x, struct curl_slist 
 	curl_easy_setopt(easy, CURLOPT_HTTPHEADER, nodes);
 }
 
-static void set_method(CURL *e, const struct exchange *x)
+static void curl_method_set(CURL *e, const struct exchange *x)
 {
 	curl_easy_setopt(e, CURLOPT_HTTPGET, 1L);
 	curl_easy_setopt(e, CURLOPT_CUSTOMREQUEST, x->method == HTTP_DELETE ? "DELETE" : NULL);
@@ -48,6 +48,6 @@ static void set_method(CURL *e, const struct exchange *x)
 
 void curl_request_set(CURL *easy, const struct exchange *x, struct curl_slist *nodes)
 {
-	set_headers(easy, x, nodes);
-	set_method(easy, x);
+	curl_headers_set(easy, x, nodes);
+	curl_method_set(easy, x);
 }

@@ -2,13 +2,15 @@
 
 #include <string.h>
 
+#include "backends/http/wire/date.h"
 #include "backends/http/wire/text.h"
 
-enum { VALUE_BYTES = 2048 };
+enum { ANSWER_VALUE_BYTES = 2048 };
 
 void answer_clear(struct http_answer *a)
 {
 	a->status = 0;
+	a->length_malformed = false;
 	a->length = ANSWER_UNKNOWN;
 	a->range_first = ANSWER_UNKNOWN;
 	a->range_total = ANSWER_UNKNOWN;
@@ -21,8 +23,8 @@ void answer_clear(struct http_answer *a)
 	a->location[0] = '\0';
 }
 
-/* Digits at *s, moved behind them; ANSWER_UNKNOWN: none, or too many. */
-static uint64_t number(const char **s)
+/* Reads digits at *s and moves it behind them; ANSWER_UNKNOWN where there are none, or too many. */
+static uint64_t answer_number(const char **s)
 {
 	const char *from = *s;
 	uint64_t value = 0;
@@ -35,38 +37,38 @@ static uint64_t number(const char **s)
 	return *s == from ? ANSWER_UNKNOWN : value;
 }
 
-/* "bytes 0-99/1234", "bytes 0-99/" followed by a star, or "bytes" and a star over 1234. */
-static void content_range(struct http_answer *a, const char *s)
+/* "bytes 0-99/1234", "bytes 0-99/" followed by a star, or "bytes" followed by a star and "/1234". */
+static void answer_content_range(struct http_answer *a, const char *s)
 {
 	uint64_t first;
 
 	if (strncmp(s, "bytes ", 6) != 0)
 		return;
 	s += 6;
-	first = number(&s);
+	first = answer_number(&s);
 	if (first != ANSWER_UNKNOWN && *s == '-') {
 		s++;
-		if (number(&s) == ANSWER_UNKNOWN)
+		if (answer_number(&s) == ANSWER_UNKNOWN)
 			return;
 		a->range_first = first;
 	} else if (*s == '*') {
 		s++;
 	}
 	if (*s++ == '/')
-		a->range_total = number(&s);
+		a->range_total = answer_number(&s);
 }
 
-static void keep(char *to, size_t size, const char *value)
+static void answer_keep(char *to, size_t size, const char *value)
 {
 	size_t n = strlen(value);
 
-	/* Half of one is worse than none. */
+	/* Half of a value is worse than none. */
 	if (n >= size)
 		return;
 	memcpy(to, value, n + 1);
 }
 
-static void keep_sum(char to[ANSWER_SUM_BYTES], const char *value, size_t n)
+static void answer_keep_sum(char to[ANSWER_SUM_BYTES], const char *value, size_t n)
 {
 	if (n >= ANSWER_SUM_BYTES)
 		return;
@@ -74,49 +76,55 @@ static void keep_sum(char to[ANSWER_SUM_BYTES], const char *value, size_t n)
 	to[n] = '\0';
 }
 
-/* "crc32c=4waSgw==,md5=kAFQmDzST7DWlj99KOF/cg==", or one of them, in a header or two. */
-static void sums(struct http_answer *a, const char *value)
+/* "crc32c=4waSgw==,md5=kAFQmDzST7DWlj99KOF/cg==", or only one of them; there may be two such headers. */
+static void answer_sums(struct http_answer *a, const char *value)
 {
 	while (*value) {
 		size_t n = strcspn(value, ",");
 
 		if (strncmp(value, "md5=", 4) == 0)
-			keep_sum(a->md5, value + 4, n - 4);
+			answer_keep_sum(a->md5, value + 4, n - 4);
 		else if (strncmp(value, "crc32c=", 7) == 0)
-			keep_sum(a->crc32c, value + 7, n - 7);
+			answer_keep_sum(a->crc32c, value + 7, n - 7);
 		value += n;
 		value += strspn(value, ", ");
 	}
 }
 
-static void header(struct http_answer *a, const char *name, size_t n, const char *value)
+static void answer_length(struct http_answer *a, const char *s)
 {
-	const char *s = value;
+	a->length = answer_number(&s);
+	a->length_malformed = a->length == ANSWER_UNKNOWN || *s;
+	if (a->length_malformed)
+		a->length = ANSWER_UNKNOWN;
+}
 
+static void answer_header(struct http_answer *a, const char *name, size_t n, const char *value)
+{
 	if (text_is(name, n, "content-length"))
-		a->length = number(&s);
+		answer_length(a, value);
 	else if (text_is(name, n, "content-range"))
-		content_range(a, value);
+		answer_content_range(a, value);
 	else if (text_is(name, n, "etag"))
-		keep(a->etag, sizeof(a->etag), value);
+		answer_keep(a->etag, sizeof(a->etag), value);
 	else if (text_is(name, n, "date"))
-		keep(a->date, sizeof(a->date), value);
+		answer_keep(a->date, sizeof(a->date), value);
 	else if (text_is(name, n, "retry-after"))
-		keep(a->retry_after, sizeof(a->retry_after), value);
+		answer_keep(a->retry_after, sizeof(a->retry_after), value);
 	else if (text_is(name, n, "content-md5"))
-		keep_sum(a->md5, value, strlen(value));
+		answer_keep_sum(a->md5, value, strlen(value));
 	else if (text_is(name, n, "x-amz-checksum-crc32c"))
-		keep_sum(a->crc32c, value, strlen(value));
+		answer_keep_sum(a->crc32c, value, strlen(value));
 	else if (text_is(name, n, "x-goog-hash"))
-		sums(a, value);
+		answer_sums(a, value);
 	else if (text_is(name, n, "location"))
-		keep(a->location, sizeof(a->location), value);
+		answer_keep(a->location, sizeof(a->location), value);
 	else if (text_is(name, n, "x-ms-error-code"))
-		keep(a->code, sizeof(a->code), value);
+		answer_keep(a->code, sizeof(a->code), value);
 }
 
 /* "HTTP/1.1 206 Partial Content" */
-static void status_line(struct http_answer *a, const char *line, size_t n)
+static void answer_status_line(struct http_answer *a, const char *line, size_t n)
 {
 	const char *space = memchr(line, ' ', n);
 	size_t at = space ? (size_t)(space - line) + 1 : n;
@@ -134,13 +142,13 @@ static void status_line(struct http_answer *a, const char *line, size_t n)
 void answer_line(struct http_answer *a, const char *line, size_t n)
 {
 	const char *colon;
-	char value[VALUE_BYTES];
+	char value[ANSWER_VALUE_BYTES];
 	size_t from, to;
 
 	while (n && (line[n - 1] == '\r' || line[n - 1] == '\n'))
 		n--;
 	if (n >= 5 && memcmp(line, "HTTP/", 5) == 0) {
-		status_line(a, line, n);
+		answer_status_line(a, line, n);
 		return;
 	}
 	colon = memchr(line, ':', n);
@@ -156,7 +164,7 @@ void answer_line(struct http_answer *a, const char *line, size_t n)
 		return;
 	memcpy(value, line + from, to - from);
 	value[to - from] = '\0';
-	header(a, line, (size_t)(colon - line), value);
+	answer_header(a, line, (size_t)(colon - line), value);
 }
 
 int64_t answer_date(const struct http_answer *a)
@@ -169,7 +177,7 @@ int64_t answer_date(const struct http_answer *a)
 uint64_t answer_retry_after(const struct http_answer *a)
 {
 	const char *s = a->retry_after;
-	uint64_t seconds = number(&s);
+	uint64_t seconds = answer_number(&s);
 	int64_t until;
 
 	if (seconds != ANSWER_UNKNOWN)

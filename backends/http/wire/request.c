@@ -3,13 +3,6 @@
 #include <errno.h>
 #include <string.h>
 
-const char *http_method_name(enum http_method method)
-{
-	static const char *const names[] = {"GET", "HEAD", "PUT", "POST", "DELETE"};
-
-	return names[method];
-}
-
 void http_request_begin(struct http_request *r, char *buffer, size_t size, enum http_method method,
 			const char *scheme, const char *host)
 {
@@ -29,13 +22,13 @@ const char *http_request_keep(struct http_request *r, const char *s, size_t n)
 		r->text.full = true;
 	if (r->text.full)
 		return "";
-	r->text.used++; /* the end is kept, too */
+	r->text.used++; /* the terminator is kept, too */
 	r->text.at[r->text.used] = '\0';
 	return at;
 }
 
-/* Ends a text begun at from in the buffer, and keeps its end. */
-static const char *closed(struct http_request *r, size_t from)
+/* Ends a text that began at from in the buffer. */
+static const char *request_text_end(struct http_request *r, size_t from)
 {
 	http_request_keep(r, "", 0);
 	return r->text.full ? "" : r->text.at + from;
@@ -47,7 +40,7 @@ void http_request_path(struct http_request *r, const char *const *pieces)
 
 	for (; *pieces; pieces++)
 		text_add_encoded(&r->text, *pieces, true);
-	r->path = closed(r, from);
+	r->path = request_text_end(r, from);
 }
 
 void http_request_query(struct http_request *r, const char *name, const char *value)
@@ -74,7 +67,7 @@ void http_request_query_u64(struct http_request *r, const char *name, uint64_t v
 	http_request_query(r, name, digits);
 }
 
-static void add_line(struct http_request *r, const char *line, size_t name_bytes)
+static void request_add_line(struct http_request *r, const char *line, size_t name_bytes)
 {
 	uint32_t i = r->header_count;
 
@@ -102,7 +95,7 @@ void http_request_header(struct http_request *r, const char *name, const char *v
 	text_add(&r->text, name);
 	text_add(&r->text, ": ");
 	text_add(&r->text, value);
-	add_line(r, closed(r, from), strlen(name));
+	request_add_line(r, request_text_end(r, from), strlen(name));
 }
 
 void http_request_range(struct http_request *r, const char *name, uint64_t first, uint64_t bytes)
@@ -114,7 +107,7 @@ void http_request_range(struct http_request *r, const char *name, uint64_t first
 	text_add_u64(&r->text, first);
 	text_add_char(&r->text, '-');
 	text_add_u64(&r->text, first + bytes - 1);
-	add_line(r, closed(r, from), strlen(name));
+	request_add_line(r, request_text_end(r, from), strlen(name));
 }
 
 void http_request_queries(const struct http_request *r, struct text *out)
@@ -149,7 +142,7 @@ int http_request_finish(struct http_request *r, const char *tail, struct exchang
 		text_add(t, r->query_count ? "&" : "");
 		text_add(t, tail);
 	}
-	r->url = closed(r, from);
+	r->url = request_text_end(r, from);
 	if (t->full)
 		return -ENAMETOOLONG;
 	x->method = r->method;

@@ -1,10 +1,10 @@
-/* A request being put together: server, path, queries, headers; then signed (sign.h) and finished into
- * what a transport takes. All text lies in a buffer of the caller's; nothing allocates. */
+/* A request as it is put together: server, path, queries, headers. Then it is signed (auth/sign.h), and finished into
+ * the exchange that a transport takes. All text lies in a buffer of the caller's; nothing allocates. */
 #ifndef HAUL_BACKENDS_HTTP_WIRE_REQUEST_H
 #define HAUL_BACKENDS_HTTP_WIRE_REQUEST_H
 
+#include "backends/http/wire/exchange.h"
 #include "backends/http/wire/text.h"
-#include "backends/http/wire/transport.h"
 
 enum { REQUEST_QUERIES = 16, REQUEST_BYTES = 20 << 10 };
 
@@ -19,36 +19,36 @@ struct http_request_header {
 
 struct http_request {
 	enum http_method method;
-	const char *scheme, *host; /* "https", "s3-1:9000" as the Host header has it */
+	const char *scheme, *host; /* "https", and "s3-1:9000" as in the Host header */
 	const char *path;          /* encoded */
-	const char *url;           /* by http_request_finish */
+	const char *url;           /* set by http_request_finish */
 	uint64_t body_bytes;
 	uint32_t query_count, header_count;
-	struct http_request_query queries[REQUEST_QUERIES];   /* by name, not encoded */
-	struct http_request_header headers[EXCHANGE_HEADERS]; /* by name */
+	struct http_request_query queries[REQUEST_QUERIES];   /* sorted by name, not encoded */
+	struct http_request_header headers[EXCHANGE_HEADERS]; /* sorted by name */
 	struct text text;
 };
 
 void http_request_begin(struct http_request *r, char *buffer, size_t size, enum http_method method,
 			const char *scheme, const char *host);
-/* Pieces of the path, not encoded, put together as they are; NULL ends. */
+/* Puts the path together of pieces that are not encoded yet; NULL ends them. */
 void http_request_path(struct http_request *r, const char *const *pieces);
-/* Neither name nor value is encoded yet; a value is copied, the name must stay. */
+/* Neither name nor value is encoded yet. The value is copied; the name must stay where it is. */
 void http_request_query(struct http_request *r, const char *name, const char *value);
 void http_request_query_u64(struct http_request *r, const char *name, uint64_t value);
 void http_request_header(struct http_request *r, const char *name, const char *value);
-/* "bytes=first-last" */
+/* A header "name: bytes=first-last". */
 void http_request_range(struct http_request *r, const char *name, uint64_t first, uint64_t bytes);
 
-/* The queries, encoded, as they stand in a URL (without '?'). */
+/* Adds the queries, encoded, as a URL has them behind its '?'. */
 void http_request_queries(const struct http_request *r, struct text *out);
 const char *http_request_header_value(const struct http_request_header *h);
 
-/* Makes the URL and hands everything to the exchange. A tail is added to the URL as it is ("?sv=…" of
- * a shared access signature, without the '?'); NULL: none. -ENAMETOOLONG: it did not fit. */
+/* Makes the URL and hands everything to the exchange. tail, such as the queries of a shared access signature, is
+ * added to the URL as it is; NULL: none. -ENAMETOOLONG: the request did not fit into its buffer. */
 int http_request_finish(struct http_request *r, const char *tail, struct exchange *x);
 
-/* Puts a terminated copy into the request's buffer. */
+/* Copies n bytes into the request's buffer and terminates them. */
 const char *http_request_keep(struct http_request *r, const char *s, size_t n);
 
 #endif

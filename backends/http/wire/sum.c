@@ -6,7 +6,7 @@
 #include "backends/http/wire/text.h"
 #include "core/content/crc32c.h"
 
-enum { MD5_BYTES = 16, CRC_BYTES = 4 };
+enum { SUM_MD5_BYTES = 16, SUM_CRC_BYTES = 4 };
 
 int sum_open(struct sum *s)
 {
@@ -38,15 +38,15 @@ void sum_add(struct sum *s, const void *data, uint64_t n)
 void sum_end(struct sum *s, char out[SUM_TEXT_BYTES])
 {
 	struct text t = text_in(out, SUM_TEXT_BYTES);
-	uint8_t bytes[MD5_BYTES];
+	uint8_t bytes[SUM_MD5_BYTES];
 	uint32_t crc = crc32c_end(s->crc);
 
 	if (s->kind == SUM_MD5 && EVP_DigestFinal_ex(s->md5, bytes, NULL) == 1)
-		text_add_base64(&t, bytes, MD5_BYTES);
+		text_add_base64(&t, bytes, SUM_MD5_BYTES);
 	if (s->kind != SUM_CRC32C)
 		return;
 	/* The highest byte comes first. */
-	for (int i = 0; i < CRC_BYTES; i++)
-		bytes[i] = (uint8_t)(crc >> (8 * (CRC_BYTES - 1 - i)));
-	text_add_base64(&t, bytes, CRC_BYTES);
+	for (int i = 0; i < SUM_CRC_BYTES; i++)
+		bytes[i] = (uint8_t)(crc >> (8 * (SUM_CRC_BYTES - 1 - i)));
+	text_add_base64(&t, bytes, SUM_CRC_BYTES);
 }

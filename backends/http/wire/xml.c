@@ -10,22 +10,25 @@ struct xml {
 	xml_element element;
 	void *user;
 	int rc;
+	const char *problem; /* where the parser itself has none to tell */
 	unsigned depth;
 	size_t path_used, ends[XML_DEPTH]; /* of the path, level by level */
 	size_t text_used;
-	bool leaf; /* the element under way has had none within */
+	bool leaf; /* the element under way has held no other so far */
 	char path[XML_PATH_BYTES];
 	char text[XML_TEXT_BYTES];
 };
 
-static void stop(struct xml *x, int rc)
+static void xml_stop(struct xml *x, int rc, const char *problem)
 {
-	if (!x->rc)
+	if (!x->rc) {
 		x->rc = rc;
+		x->problem = problem;
+	}
 	XML_StopParser(x->parser, XML_FALSE);
 }
 
-static void XMLCALL on_start(void *user, const XML_Char *name, const XML_Char **attributes)
+static void XMLCALL xml_on_start(void *user, const XML_Char *name, const XML_Char **attributes)
 {
 	const char *colon = strrchr(name, ':');
 	struct xml *x = user;
@@ -35,7 +38,7 @@ static void XMLCALL on_start(void *user, const XML_Char *name, const XML_Char **
 	name = colon ? colon + 1 : name;
 	n = strlen(name);
 	if (x->depth == XML_DEPTH || x->path_used + n + 2 > sizeof(x->path)) {
-		stop(x, -EPROTO);
+		xml_stop(x, -EPROTO, "elements too deep within each other");
 		return;
 	}
 	if (x->depth)
@@ -47,21 +50,21 @@ static void XMLCALL on_start(void *user, const XML_Char *name, const XML_Char **
 	x->leaf = true;
 }
 
-static void XMLCALL on_text(void *user, const XML_Char *s, int n)
+static void XMLCALL xml_on_text(void *user, const XML_Char *s, int n)
 {
 	struct xml *x = user;
 
 	if (!x->leaf)
 		return;
 	if (x->text_used + (size_t)n >= sizeof(x->text)) {
-		stop(x, -EPROTO);
+		xml_stop(x, -EPROTO, "a text of more than 4095 bytes");
 		return;
 	}
 	memcpy(x->text + x->text_used, s, (size_t)n);
 	x->text_used += (size_t)n;
 }
 
-static void XMLCALL on_end(void *user, const XML_Char *name)
+static void XMLCALL xml_on_end(void *user, const XML_Char *name)
 {
 	struct xml *x = user;
 	int rc;
@@ -74,28 +77,29 @@ static void XMLCALL on_end(void *user, const XML_Char *name)
 	x->path[x->path_used] = '\0';
 	x->leaf = false;
 	if (rc < 0)
-		stop(x, rc);
+		xml_stop(x, rc, "an element whose text makes no sense");
 }
 
-/* None of these stores sends one; entities come with it. */
-static void XMLCALL on_doctype(void *user, const XML_Char *name, const XML_Char *sysid,
-			       const XML_Char *pubid, int internal)
+/* None of these stores sends a document type, with which entities would come. */
+static void XMLCALL xml_on_doctype(void *user, const XML_Char *name, const XML_Char *sysid,
+				   const XML_Char *pubid, int internal)
 {
 	(void)name;
 	(void)sysid;
 	(void)pubid;
 	(void)internal;
-	stop(user, -EPROTO);
+	xml_stop(user, -EPROTO, "a document type");
 }
 
 void xml_reset(struct xml *x)
 {
 	XML_ParserReset(x->parser, NULL);
 	XML_SetUserData(x->parser, x);
-	XML_SetElementHandler(x->parser, on_start, on_end);
-	XML_SetCharacterDataHandler(x->parser, on_text);
-	XML_SetStartDoctypeDeclHandler(x->parser, on_doctype);
+	XML_SetElementHandler(x->parser, xml_on_start, xml_on_end);
+	XML_SetCharacterDataHandler(x->parser, xml_on_text);
+	XML_SetStartDoctypeDeclHandler(x->parser, xml_on_doctype);
 	x->rc = 0;
+	x->problem = NULL;
 	x->depth = 0;
 	x->path_used = 0;
 	x->text_used = 0;
@@ -130,16 +134,43 @@ void xml_close(struct xml *x)
 	free(x);
 }
 
-int xml_feed(struct xml *x, const void *data, size_t n)
+static int xml_parse(struct xml *x, const void *data, size_t n, int final)
 {
-	if (x->rc == 0 && XML_Parse(x->parser, data, (int)n, 0) != XML_STATUS_OK && x->rc == 0)
+	if (x->rc == 0 && XML_Parse(x->parser, data, (int)n, final) != XML_STATUS_OK && x->rc == 0)
 		x->rc = -EPROTO;
 	return x->rc;
 }
 
+int xml_feed(struct xml *x, const void *data, size_t n)
+{
+	return xml_parse(x, data, n, 0);
+}
+
 int xml_end(struct xml *x)
 {
-	if (x->rc == 0 && XML_Parse(x->parser, "", 0, 1) != XML_STATUS_OK && x->rc == 0)
-		x->rc = -EPROTO;
-	return x->rc;
+	return xml_parse(x, "", 0, 1);
+}
+
+const char *xml_problem(const struct xml *x)
+{
+	if (x->problem)
+		return x->problem;
+	switch (XML_GetErrorCode(x->parser)) {
+	case XML_ERROR_NO_ELEMENTS:
+		return x->path_used ? "an end in the middle" : "nothing at all";
+	case XML_ERROR_UNCLOSED_TOKEN:
+	case XML_ERROR_UNCLOSED_CDATA_SECTION:
+		return "an end in the middle";
+	case XML_ERROR_TAG_MISMATCH:
+		return "an element that is closed by the end of another";
+	case XML_ERROR_JUNK_AFTER_DOC_ELEMENT:
+		return "something behind its end";
+	default:
+		return x->path_used ? "something that is not XML" : "no XML at all";
+	}
+}
+
+unsigned long xml_line(const struct xml *x)
+{
+	return XML_GetCurrentLineNumber(x->parser);
 }

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "backends/http/s3.h"
+#include "backends/http/s3/s3.h"
 #include "tests/unit.h"
 
 enum { KEYS = 3 };
@@ -84,7 +84,7 @@ static void expect_body(const char *wanted)
 static void test_request(void)
 {
 	begin("pre fix/");
-	CU_ASSERT_EQUAL(s3_make_delete(&slot, &slot.request), 0);
+	CU_ASSERT_EQUAL(s3_delete_make(&slot, &slot.request), 0);
 	expect_body("<Delete xmlns=\"" NAMESPACE "\">"
 		    "<Object><Key>pre fix/plain</Key></Object>"
 		    "<Object><Key>pre fix/a b%+=&amp;&lt;&gt;\"'\xc3\xa9&#13;&#10;</Key></Object>"
@@ -103,13 +103,13 @@ static void test_again(void)
 	keys[0].again = false;
 	keys[0].status = 0;
 	keys[1].key[0] = 7;
-	CU_ASSERT_EQUAL(s3_make_delete(&slot, &slot.request), 0);
+	CU_ASSERT_EQUAL(s3_delete_make(&slot, &slot.request), 0);
 	expect_body("<Delete xmlns=\"" NAMESPACE "\"><Object><Key>last</Key></Object></Delete>");
 	CU_ASSERT_EQUAL(keys[1].status, -EINVAL);
 	end();
 	begin("");
 	memset(store.prefix, 'p', 1022);
-	CU_ASSERT_EQUAL(s3_make_delete(&slot, &slot.request), -ENAMETOOLONG);
+	CU_ASSERT_EQUAL(s3_delete_make(&slot, &slot.request), -ENAMETOOLONG);
 	CU_ASSERT_STRING_EQUAL(keys[2].why, "keys have 1024 bytes at most");
 	end();
 }

@@ -452,6 +452,147 @@ static void test_list(void)
 	end(&r, &q);
 }
 
+enum { NUMBERED = 130, PARTS_FOLDERS = 4, PARTS_PAGE = 10 };
+
+struct numbers {
+	unsigned seen[NUMBERED], folders, others;
+};
+
+static int numbered(struct request *req, const char *name, uint64_t size)
+{
+	struct numbers *n = req->user;
+	unsigned number;
+
+	if (name[strlen(name) - 1] == '/') {
+		CU_ASSERT_EQUAL(size, LIST_SIZE_UNKNOWN);
+		n->folders++;
+	} else if (sscanf(name, "img_%u.npz", &number) == 1 && number < NUMBERED) {
+		CU_ASSERT_EQUAL(size, 1);
+		n->seen[number]++;
+	} else {
+		n->others++;
+	}
+	return 0;
+}
+
+/* One part of the folder, page by page; returns its entries. */
+static unsigned list_part(struct queue *q, const char *folder, uint32_t part, uint32_t parts,
+			  struct numbers *n)
+{
+	struct listing listing = {.entry = numbered, .part = part, .parts = parts};
+	struct object o = {0};
+	unsigned entries = 0;
+
+	strcpy(o.key, folder);
+	do {
+		struct request req = {.op = REQ_LIST,
+				      .object = &o,
+				      .length = PARTS_PAGE,
+				      .listing = &listing,
+				      .user = n};
+
+		CU_ASSERT_EQUAL_FATAL(queue_do(q, &req), 0);
+		entries += (unsigned)req.answer.done_bytes;
+	} while (listing.more);
+	return entries;
+}
+
+/* Parts have each entry once, all together, whatever the page, and numbered names are shared out evenly. */
+static void test_list_parts(void)
+{
+	static const uint32_t all_parts[] = {1, 2, 3, 8, 40};
+	struct object o = {0};
+	struct queue q;
+	struct rig r;
+	bool can;
+
+	begin(&r, &q, 2);
+	can = store_can(&r.store, BACKEND_LIST_PARTS);
+	for (int i = 0; can && i < NUMBERED + PARTS_FOLDERS; i++) {
+		snprintf(o.key, sizeof(o.key), i < NUMBERED ? "n/img_%05d.npz" : "n/img_%05d/one",
+			 i < NUMBERED ? i : (i - NUMBERED) * 7);
+		CU_ASSERT_EQUAL(rig_put(&q, o.key, "1", 1), 0);
+	}
+	for (size_t p = 0; can && p < sizeof(all_parts) / sizeof(all_parts[0]); p++) {
+		struct numbers n = {0};
+		unsigned most = 0, all = 0;
+
+		for (uint32_t part = 0; part < all_parts[p]; part++) {
+			unsigned entries = list_part(&q, "n/", part, all_parts[p], &n);
+
+			all += entries;
+			most = entries > most ? entries : most;
+		}
+		CU_ASSERT_EQUAL(all, NUMBERED + PARTS_FOLDERS);
+		CU_ASSERT_EQUAL(n.folders, PARTS_FOLDERS);
+		CU_ASSERT_EQUAL(n.others, 0);
+		for (int i = 0; i < NUMBERED; i++)
+			CU_ASSERT_EQUAL(n.seen[i], 1);
+		if (all_parts[p] == 2 || all_parts[p] == 8)
+			CU_ASSERT(most <= 2 * (NUMBERED + PARTS_FOLDERS) / all_parts[p]);
+	}
+	/* Nothing there is nothing in each part. */
+	for (uint32_t part = 0; can && part < 3; part++)
+		CU_ASSERT_EQUAL(list_part(&q, "nothing here/", part, 3, NULL), 0);
+	for (int i = 0; can && i < NUMBERED + PARTS_FOLDERS; i++) {
+		snprintf(o.key, sizeof(o.key), i < NUMBERED ? "n/img_%05d.npz" : "n/img_%05d/one",
+			 i < NUMBERED ? i : (i - NUMBERED) * 7);
+		rig_do(&q, &o, REQ_DELETE, 0, 0, NULL, NULL);
+	}
+	if (!can) {
+		struct listing listing = {.entry = numbered, .part = 0, .parts = 2};
+		struct request req = {.op = REQ_LIST, .object = &o, .listing = &listing};
+
+		CU_ASSERT_EQUAL(queue_do(&q, &req), -ENOTSUP);
+	}
+	end(&r, &q);
+}
+
+/* What it takes to make an object visible is told apart from what it takes to send it: nothing, where one PUT does both. */
+static void test_publishing(void)
+{
+	static const struct {
+		uint64_t size, part;
+		bool publishes;
+	} table[] = {{MIB, 8 * MIB, false}, {7 * MIB, 5 * MIB, true}, {0, 8 * MIB, true}};
+	uint8_t *data = calloc(1, 7 * MIB);
+	struct queue q;
+	struct rig r;
+
+	begin(&r, &q, 1);
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+		struct object o = {.key = "published"};
+		struct request req = {.op = REQ_BEGIN,
+				      .object = &o,
+				      .length = table[i].size,
+				      .begin.part = table[i].part};
+
+		CU_ASSERT_EQUAL(queue_do(&q, &req), 0);
+		CU_ASSERT_EQUAL(req.answer.publish_ns, 0);
+		for (uint64_t at = 0; at < table[i].size; at += table[i].part) {
+			uint64_t left = table[i].size - at;
+
+			req = (struct request){.op = REQ_WRITE,
+					       .object = &o,
+					       .offset = at,
+					       .length =
+						       left < table[i].part ? left : table[i].part,
+					       .data = data};
+			CU_ASSERT_EQUAL(queue_do(&q, &req), 0);
+			CU_ASSERT_EQUAL(req.answer.publish_ns, 0);
+		}
+		req = (struct request){.op = REQ_COMMIT, .object = &o};
+		CU_ASSERT_EQUAL(queue_do(&q, &req), 0);
+		CU_ASSERT_EQUAL(req.answer.publish_ns > 0, table[i].publishes);
+		/* Beside it the commit asks for the size. */
+		CU_ASSERT(req.answer.publish_ns < req.answer.done_ns - req.answer.submit_ns);
+		CU_ASSERT_EQUAL(req.answer.sync_ns, 0);
+		rig_do(&q, &o, REQ_DELETE, 0, 0, NULL, NULL);
+	}
+	free(data);
+	end(&r, &q);
+}
+
 /* Several by one request: awkward keys, one that is not there, one that cannot be asked for; nothing else goes.
  * Where the store takes one at a time, it says so and nothing goes. */
 static void test_delete_many(void)
@@ -541,6 +682,8 @@ int main(void)
 		{"shared", test_shared},
 		{"shared, abort", test_shared_abort},
 		{"list", test_list},
+		{"list parts", test_list_parts},
+		{"publishing", test_publishing},
 		{"delete of several", test_delete_many},
 		{"connections are kept", test_connections_are_kept},
 		CU_TEST_INFO_NULL,

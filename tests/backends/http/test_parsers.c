@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "backends/http/auth/credentials.h"
-#include "backends/http/server.h"
+#include "backends/http/resolve.h"
 #include "backends/http/wire/answer.h"
 #include "backends/http/wire/xml.h"
 #include "tests/unit.h"
@@ -151,10 +151,10 @@ static void test_servers_refused(void)
 		const char *text, *sentence;
 	} cases[] = {
 		{"ftp://a",
-		 "e: \"ftp://a\" is no endpoint; write http://host:port or https://host"},
+		 "e: \"ftp://a\" is not an endpoint; write http://host:port or https://host"},
 		{"http://", "e: \"http://\" names no server"},
-		{"http://a:b", "e: \"http://a:b\" has no port behind the colon"},
-		{"http://a:70000", "e: \"http://a:70000\" has no port behind the colon"},
+		{"http://a:b", "e: \"http://a:b\" has no port after the colon"},
+		{"http://a:70000", "e: \"http://a:70000\" has no port after the colon"},
 		{"http://a{1..2}", "e: \"http://a{1..2}\": a range is written {1...8}"},
 		{"http://a{5...2}", "e: \"http://a{5...2}\": the range is empty or too long"},
 		{"http://a{1...9999}", "e: \"http://a{1...9999}\": the range is empty or too long"},

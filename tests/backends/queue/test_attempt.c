@@ -88,7 +88,11 @@ static void script_begin(struct script *s, const struct backend_ops *ops, uint32
 	static const char *const names[ENDPOINTS] = {"http://a", "http://b", "http://c"};
 
 	*s = (struct script){
-		.retry = {.attempts = 4, .first_ns = 1000, .longest_ns = 3000, .budget = 0},
+		.retry = {.attempts = 4,
+			  .first_ns = 1000,
+			  .longest_ns = 3000,
+			  .patience_ns = 2000000,
+			  .budget = 0},
 		.balance = {.balance = balance, .eject_failures = 2, .eject_ns = 1000000},
 		.takes_ns = 100,
 	};
@@ -164,6 +168,22 @@ static void test_what_passes_is_tried_again(void)
 		CU_ASSERT(first.max_ns >= 100 && first.max_ns < 102);
 		script_end(&s);
 	}
+}
+
+/* A store that asks for more than patience does not get it; one that asks for less does. */
+static void test_patience(void)
+{
+	struct script s;
+	struct request req;
+
+	script_begin(&s, &sync_ops, 1, BALANCE_RANK);
+	s.steps[0] = s.steps[1] = busy;
+	s.steps[0].retry_after_ns = UINT64_MAX / 2;
+	s.steps[1].retry_after_ns = 1999999;
+	CU_ASSERT_EQUAL(read_one(&s, &req), 0);
+	CU_ASSERT_EQUAL(s.at_ns[1], s.at_ns[0] + 100 + 2000000);
+	CU_ASSERT_EQUAL(s.at_ns[2], s.at_ns[1] + 100 + 1999999);
+	script_end(&s);
 }
 
 static void test_it_ends(void)
@@ -371,6 +391,7 @@ int main(void)
 {
 	CU_TestInfo tests[] = {
 		{"what passes is tried again", test_what_passes_is_tried_again},
+		{"patience", test_patience},
 		{"it ends", test_it_ends},
 		{"others go on", test_others_go_on},
 		{"policies", test_policies},

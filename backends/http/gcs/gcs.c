@@ -1,9 +1,8 @@
-/* gs://bucket/prefix: Google's cloud storage by its XML interface, which is S3's but for credentials. */
+/* gs://bucket/prefix: Google's cloud storage by its XML interface, which is S3's but for the credentials. */
 #include <errno.h>
 #include <string.h>
 
-#include "backends/backend.h"
-#include "backends/http/s3.h"
+#include "backends/http/s3/s3.h"
 #include "backends/stores.h"
 
 struct gcs_options {
@@ -15,8 +14,8 @@ struct gcs_options {
 static const struct option gcs_option_table[] = {
 	OPT_CHOICE(
 		"addressing", struct gcs_options, addressing, .choices = addressing_names,
-		.help = "the bucket in the path or before the host's name; auto: as the server is "
-			"known to want it"),
+		.help = "where the bucket is: in the path, or in the host's name (virtual); auto: as the "
+			"server is known to want it"),
 	OPT_BOOL("anonymous", struct gcs_options, anonymous, .def = false,
 		 .help = "sends no credentials, for public buckets"),
 	OPT_END,
@@ -42,14 +41,15 @@ static int gcs_open(struct store *store, struct http_store *http, struct err *er
 	if (rc == 0 && o->http.checksum == SUM_CRC32C && http->credentials.kind == CREDENTIAL_V4)
 		rc = err_set(
 			err, -EINVAL,
-			"checksum: with HMAC keys there are x-amz- headers, beside which Google "
-			"takes no x-goog-hash; set \"md5\"");
+			"checksum: with HMAC keys requests have x-amz- headers, beside which Google "
+			"does not take x-goog-hash; set \"md5\"");
 	return rc;
 }
 
 static const struct dialect gcs_dialect = {
 	.name = "Google Cloud Storage",
 	.begins = true,
+	.parts = true,
 	.crc32c_header = "x-goog-hash",
 	.crc32c_before = "crc32c=",
 	.open = gcs_open,
@@ -58,7 +58,14 @@ static const struct dialect gcs_dialect = {
 	.element = s3_element,
 };
 
-static int store_open_gcs(struct store *store, struct err *err)
+static int gcs_check(const void *options, const char *path, struct err *err)
+{
+	int rc = http_check(options, path, err);
+
+	return rc < 0 ? rc : http_check_root(options, "bucket", 1, path, err);
+}
+
+static int gcs_store_open(struct store *store, struct err *err)
 {
 	return http_open(store, &gcs_dialect, err);
 }
@@ -74,9 +81,10 @@ const struct backend_ops gcs_backend = {
 			.size = sizeof(struct gcs_options),
 			.owner = &gcs_backend,
 		},
-	.capabilities = HTTP_CAPABILITIES,
+	.capabilities = HTTP_CAPABILITIES | BACKEND_LIST_PARTS,
 	.part_min = 5 << 20,
 	.parts_max = 10000,
-	.open = store_open_gcs,
+	.check = gcs_check,
+	.open = gcs_store_open,
 	HTTP_OPERATIONS,
 };

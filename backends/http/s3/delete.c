@@ -1,15 +1,15 @@
-/* DeleteObjects: up to a thousand keys by one request, whose answer says of each what became of it. It is
- * asked to name those that are gone, too ("Quiet" is not set): a key counts as deleted when the store said
- * so, not when it said nothing. */
+/* DeleteObjects: deletes up to a thousand keys by one request, whose answer says of each what became of it. The store is
+ * asked to name those that are gone, too ("Quiet" is not set): a key counts as deleted when the store says so, not when
+ * it says nothing. */
 #include <errno.h>
 #include <string.h>
 
-#include "backends/http/s3.h"
+#include "backends/http/s3/s3.h"
 
 enum { S3_KEY_BYTES = 1024 };
 
-/* What XML would read as something else: marks, and ends of lines. */
-static void add_escaped(struct text *t, const char *key)
+/* Writes so that XML reads the same: markup and ends of lines are escaped. */
+static void delete_add_escaped(struct text *t, const char *key)
 {
 	for (; *key; key++) {
 		switch (*key) {
@@ -37,7 +37,7 @@ static void add_escaped(struct text *t, const char *key)
 	}
 }
 
-/* Its beginning, a piece for each key, its end. */
+/* The body: its beginning, a piece for each key, its end. */
 static const char *delete_piece(const struct slot *s, uint64_t piece, char buffer[PIECE_BYTES])
 {
 	const struct request *req = s->req;
@@ -52,14 +52,14 @@ static const char *delete_piece(const struct slot *s, uint64_t piece, char buffe
 	if (!req->batch.keys[piece - 1].again)
 		return "";
 	text_add(&t, "<Object><Key>");
-	add_escaped(&t, s->channel->store->prefix);
-	add_escaped(&t, req->batch.keys[piece - 1].key);
+	delete_add_escaped(&t, s->channel->store->prefix);
+	delete_add_escaped(&t, req->batch.keys[piece - 1].key);
 	text_add(&t, "</Key></Object>");
 	return buffer;
 }
 
-/* Keys that cannot stand in the request are answered here. How many can. */
-static uint32_t choose_keys(struct slot *s)
+/* Keys that cannot be in the request are answered here. Returns how many can. */
+static uint32_t delete_choose_keys(struct slot *s)
 {
 	size_t prefix = strlen(s->channel->store->prefix);
 	uint32_t n = 0;
@@ -77,17 +77,17 @@ static uint32_t choose_keys(struct slot *s)
 		if (k->again)
 			continue;
 		k->status = *c ? -EINVAL : -ENAMETOOLONG;
-		k->why = *c ? "a control character cannot stand in a delete of several keys"
+		k->why = *c ? "a delete of several keys cannot hold a control character"
 			    : "keys have 1024 bytes at most";
 	}
 	return n;
 }
 
-int s3_make_delete(struct slot *s, struct http_request *r)
+int s3_delete_make(struct slot *s, struct http_request *r)
 {
 	int rc;
 
-	if (!choose_keys(s)) {
+	if (!delete_choose_keys(s)) {
 		s3_deleted(s);
 		return s->req->answer.status ? s->req->answer.status : -EINVAL;
 	}
@@ -102,9 +102,9 @@ int s3_make_delete(struct slot *s, struct http_request *r)
 	return 0;
 }
 
-/* The key that the answer names, which comes in the order of the request as a rule; NULL: none of those that
- * were asked for and have no answer yet. */
-static struct request_key *find_key(struct slot *s, const char *name)
+/* The key that the answer names; as a rule they come in the order of the request. NULL: it is none of those that were
+ * asked for and have no answer yet. */
+static struct request_key *delete_find_key(struct slot *s, const char *name)
 {
 	const struct request *req = s->req;
 	const char *prefix = s->channel->store->prefix;
@@ -113,32 +113,32 @@ static struct request_key *find_key(struct slot *s, const char *name)
 	if (strncmp(name, prefix, n) != 0)
 		return NULL;
 	for (uint32_t i = 0; i < req->batch.count; i++) {
-		uint32_t at = (s->answered + i) % req->batch.count;
+		uint32_t at = (s->keys_answered + i) % req->batch.count;
 		struct request_key *k = &req->batch.keys[at];
 
 		if (k->status != -EINPROGRESS || strcmp(k->key, name + n) != 0)
 			continue;
-		s->answered = at + 1;
+		s->keys_answered = at + 1;
 		return k;
 	}
 	return NULL;
 }
 
-int s3_deleted_element(struct slot *s, const char *path, const char *text)
+int s3_delete_element(struct slot *s, const char *path, const char *text)
 {
 	struct http_answer *a = &s->exchange.answer;
 	struct request_key *k;
 
 	if (strcmp(path, "DeleteResult/Deleted/Key") == 0 ||
 	    strcmp(path, "DeleteResult/Error/Key") == 0) {
-		memcpy(s->small, text, strlen(text) + 1);
+		memcpy(s->text, text, strlen(text) + 1);
 	} else if (strcmp(path, "DeleteResult/Error/Code") == 0 ||
 		   strcmp(path, "Error/Code") == 0) {
 		a->code[0] = '\0';
 		strncat(a->code, text, sizeof(a->code) - 1);
 	} else if (strcmp(path, "DeleteResult/Deleted") == 0 ||
 		   strcmp(path, "DeleteResult/Error") == 0) {
-		k = find_key(s, s->small);
+		k = delete_find_key(s, s->text);
 		if (k && path[13] == 'D') {
 			k->status = 0;
 			k->why = NULL;
@@ -146,7 +146,7 @@ int s3_deleted_element(struct slot *s, const char *path, const char *text)
 		} else if (k) {
 			fault_of_key(s, k, a->code);
 		}
-		s->small[0] = '\0';
+		s->text[0] = '\0';
 		a->code[0] = '\0';
 	}
 	return 0;

@@ -1,0 +1,129 @@
+/* One transfer on libcurl: its callbacks, and the settings that hold for every exchange. */
+#include <stdio.h>
+
+#include "backends/http/curl/ahead.h"
+#include "backends/http/curl/internal.h"
+
+#define CURL_IDLE_MAX_S 3600L
+#define CURL_NS_IN_MS   UINT64_C(1000000)
+
+static int curl_on_sending(void *handle, char *to, char *from, int to_port, int from_port)
+{
+	struct curl_handle *h = handle;
+
+	(void)to;
+	(void)from;
+	(void)to_port;
+	(void)from_port;
+	h->connected = true;
+	pace_begin(&h->exchange->pace, h->owner->now_ns);
+	return h->sendings++ ? CURL_PREREQFUNC_ABORT : CURL_PREREQFUNC_OK;
+}
+
+/* The connection received, and so may hold more than libcurl has taken from it. */
+static void curl_note_moved(struct curl_handle *h)
+{
+	struct curl_transport *t = h->owner;
+
+	if (!h->ahead || h->moved)
+		return;
+	h->moved = true;
+	t->moved[t->moved_count++] = h;
+}
+
+static size_t curl_on_header(char *line, size_t size, size_t n, void *handle)
+{
+	struct curl_handle *h = handle;
+	struct exchange *x = h->exchange;
+
+	pace_move(&x->pace, size * n, h->owner->now_ns);
+	curl_note_moved(h);
+	if (!x->first_byte_ns)
+		x->first_byte_ns = clock_now(h->owner->base.options.clock);
+	answer_line(&x->answer, line, size * n);
+	return size * n;
+}
+
+static size_t curl_on_body(char *data, size_t size, size_t n, void *handle)
+{
+	struct curl_handle *h = handle;
+	struct exchange *x = h->exchange;
+	int rc = x->consume ? x->consume(x, data, size * n) : 0;
+
+	pace_move(&x->pace, size * n, h->owner->now_ns);
+	x->received_bytes += size * n;
+	curl_note_moved(h);
+	if (rc == 0)
+		return size * n;
+	h->ended = rc;
+	return 0; /* fewer than came: libcurl ends the transfer */
+}
+
+static size_t curl_on_send(char *to, size_t size, size_t n, void *handle)
+{
+	struct curl_handle *h = handle;
+	struct exchange *x = h->exchange;
+	uint64_t bytes = x->send_bytes - h->sent_bytes;
+	int rc;
+
+	if (bytes > size * n)
+		bytes = size * n;
+	pace_move(&x->pace, bytes, h->owner->now_ns);
+	rc = bytes ? x->produce(x, h->sent_bytes, to, bytes) : 0;
+	if (rc < 0) {
+		h->ended = rc;
+		return CURL_READFUNC_ABORT;
+	}
+	h->sent_bytes += bytes;
+	return bytes;
+}
+
+/* For the second sending that curl_on_sending refuses. */
+static int curl_on_seek(void *handle, curl_off_t to, int origin)
+{
+	(void)handle;
+	return to == 0 && origin == SEEK_SET ? CURL_SEEKFUNC_OK : CURL_SEEKFUNC_FAIL;
+}
+
+static void curl_callbacks_set(struct curl_handle *h)
+{
+	CURL *e = h->easy;
+
+	curl_easy_setopt(e, CURLOPT_PREREQFUNCTION, curl_on_sending);
+	curl_easy_setopt(e, CURLOPT_PREREQDATA, h);
+	curl_easy_setopt(e, CURLOPT_HEADERFUNCTION, curl_on_header);
+	curl_easy_setopt(e, CURLOPT_HEADERDATA, h);
+	curl_easy_setopt(e, CURLOPT_WRITEFUNCTION, curl_on_body);
+	curl_easy_setopt(e, CURLOPT_WRITEDATA, h);
+	curl_easy_setopt(e, CURLOPT_READFUNCTION, curl_on_send);
+	curl_easy_setopt(e, CURLOPT_READDATA, h);
+	curl_easy_setopt(e, CURLOPT_SEEKFUNCTION, curl_on_seek);
+	curl_easy_setopt(e, CURLOPT_OPENSOCKETFUNCTION, curl_on_open);
+	curl_easy_setopt(e, CURLOPT_OPENSOCKETDATA, h);
+	curl_easy_setopt(e, CURLOPT_CLOSESOCKETFUNCTION, curl_on_close);
+	curl_easy_setopt(e, CURLOPT_CLOSESOCKETDATA, h->owner);
+}
+
+void curl_handle_set(struct curl_handle *h)
+{
+	const struct transport_options *o = &h->owner->base.options;
+	CURL *e = h->easy;
+
+	curl_easy_setopt(e, CURLOPT_PRIVATE, h);
+	curl_easy_setopt(e, CURLOPT_NOSIGNAL, 1L);
+	curl_easy_setopt(e, CURLOPT_PROTOCOLS_STR, "http,https");
+	curl_easy_setopt(e, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
+	curl_easy_setopt(e, CURLOPT_PATH_AS_IS, 1L);
+	curl_easy_setopt(e, CURLOPT_PROXY, "");
+	curl_easy_setopt(e, CURLOPT_USERAGENT, "haul");
+	curl_easy_setopt(e, CURLOPT_TCP_KEEPALIVE, 1L);
+	curl_easy_setopt(e, CURLOPT_MAXAGE_CONN, CURL_IDLE_MAX_S);
+	curl_easy_setopt(e, CURLOPT_CONNECTTIMEOUT_MS, (long)(o->connect_ns / CURL_NS_IN_MS));
+	curl_easy_setopt(e, CURLOPT_SSL_VERIFYPEER, o->insecure ? 0L : 1L);
+	curl_easy_setopt(e, CURLOPT_SSL_VERIFYHOST, o->insecure ? 0L : 2L);
+	if (o->ca)
+		curl_easy_setopt(e, CURLOPT_CAINFO, o->ca);
+	if (h->owner->ahead)
+		curl_ahead_set(e);
+	curl_callbacks_set(h);
+}

@@ -1,0 +1,27 @@
+/* Listing of a folder, page by page and maybe in parts; and what keeps it from going on for ever. */
+#ifndef HAUL_BACKENDS_HTTP_LISTING_H
+#define HAUL_BACKENDS_HTTP_LISTING_H
+
+#include "backends/http/slot.h"
+
+/* A request for a page begins. */
+enum http_step listing_begin(struct slot *s);
+/* The answer to STEP_LIST or STEP_PROBE is whole. */
+enum http_step listing_next(struct slot *s);
+
+/* For dialects, while an answer is read. The document is the listing that was asked for. */
+void listing_document(struct slot *s);
+/* An entry whose key in the bucket is in slot->text. */
+int listing_entry(struct slot *s, uint64_t size);
+/* Whether another page follows, and the text by which the store goes on. -EPROTO: the text is too long. */
+void listing_more(struct slot *s, bool more);
+int listing_marker(struct slot *s, const char *text);
+
+/* For dialects, when they make the request: after which name the listing begins, below the folder, and by which text of
+ * the store it goes on. "": from its beginning. */
+struct listing_from {
+	const char *after, *marker;
+};
+struct listing_from listing_from(const struct slot *s, char after[SPLIT_NAME_BYTES]);
+
+#endif

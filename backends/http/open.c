@@ -1,0 +1,112 @@
+#include "backends/http/open.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "backends/http/curl/transport.h"
+#include "backends/http/profile.h"
+#include "backends/http/resolve.h"
+
+static int http_open_endpoints(struct store *store, struct http_store *http, struct err *err)
+{
+	const char **names = calloc(http->servers.count, sizeof(*names));
+	int rc;
+
+	if (!names)
+		return err_set(err, -ENOMEM, "no memory for %u endpoints", http->servers.count);
+	for (uint32_t i = 0; i < http->servers.count; i++)
+		names[i] = http->servers.list[i].name;
+	rc = endpoints_open(&store->endpoints, names, http->servers.count, &http->options->balance,
+			    &store->place, err);
+	free(names);
+	return rc;
+}
+
+static int http_prepare(struct store *store, struct http_store *http, struct err *err)
+{
+	char label[BUCKET_BYTES + 2] = "";
+	int rc = sentences_init(&http->sentences);
+
+	if (rc == 0)
+		rc = credentials_init(&http->credentials, http->transport,
+				      &http->transport_options);
+	if (rc < 0)
+		return err_set(err, rc, "%s: no lock", store->uri);
+	rc = http->dialect->open(store, http, err);
+	if (rc < 0)
+		return err_wrap(err, rc, "%s", store->uri);
+	if (http->virtual_host)
+		snprintf(label, sizeof(label), "%s.", http->bucket);
+	rc = servers_resolve(&http->servers, label);
+	if (rc < 0)
+		return err_set(err, rc, "%s: no memory for addresses", store->uri);
+	return http_open_endpoints(store, http, err);
+}
+
+int http_open(struct store *store, const struct dialect *dialect, struct err *err)
+{
+	const struct http_options *o = store->options;
+	struct http_store *http = calloc(1, sizeof(*http));
+	const char *ca = o->ca[0] ? o->ca : getenv("AWS_CA_BUNDLE");
+	int rc;
+
+	if (!http)
+		return err_set(err, -ENOMEM, "%s: no memory", store->uri);
+	http->dialect = dialect;
+	http->options = o;
+	http->transport = &transport_curl;
+	http->transport_options = (struct transport_options){
+		.depth = 1,
+		.connections = 1,
+		.connect_ns = o->connect_ns,
+		.pace = {.first_byte_ns = o->first_byte_ns,
+			 .stall_ns = o->stall_ns,
+			 .least_rate = o->least_rate},
+		.insecure = o->insecure,
+		.ca = ca && ca[0] ? ca : NULL,
+		.clock = store->clock,
+	};
+	store->state = http;
+	store->retry = &o->retry;
+	rc = http_prepare(store, http, err);
+	if (rc < 0)
+		http_close(store);
+	return rc;
+}
+
+void http_close(struct store *store)
+{
+	struct http_store *http = store->state;
+
+	endpoints_close(store->endpoints);
+	store->endpoints = NULL;
+	servers_free(&http->servers);
+	credentials_free(&http->credentials);
+	sentences_free(&http->sentences);
+	free(http);
+	store->state = NULL;
+}
+
+void http_process_begin(void)
+{
+	curl_process_begin();
+}
+
+void http_describe(const struct store *store, struct store_facts *facts)
+{
+	const struct http_store *http = store->state;
+
+	snprintf(facts->engine, sizeof(facts->engine), "%s", http->transport->name);
+	snprintf(facts->file_system, sizeof(facts->file_system), "%s", http->dialect->name);
+	snprintf(facts->layout, sizeof(facts->layout), "%u endpoint%s, by %s", http->servers.count,
+		 http->servers.count == 1 ? "" : "s",
+		 balance_names[http->options->balance.balance]);
+	snprintf(facts->client, sizeof(facts->client), "%s", client_names[http->options->client]);
+	if (http->options->insecure)
+		snprintf(facts->note, sizeof(facts->note),
+			 "insecure: the servers' certificates are not verified");
+	facts->copies_read = http->transport->copies;
+	facts->copies_streamed = http->transport->copies;
+	facts->copies_written = http->transport->copies;
+}

@@ -1,0 +1,131 @@
+#include "backends/http/option_table.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "backends/http/profile.h"
+#include "backends/http/server.h"
+
+static const char *const split_names[] = {"size", "adaptive", "off", NULL};
+
+static const char *const checksum_names[] = {
+	[SUM_NONE] = "none", [SUM_MD5] = "md5", [SUM_CRC32C] = "crc32c", NULL};
+
+const struct option http_option_table[] = {
+	OPT_TEXTS(
+		"endpoints", struct http_options, endpoints, .def_text = "",
+		.help = "servers: http://host:port, https://s3-{1...8}:9000, file:LIST; empty: from the "
+			"environment"),
+	OPT_CHOICE(
+		"balance", struct http_options, balance.balance, .choices = balance_names,
+		.help = "which endpoint a request takes: the rank's or node's own, in turn, at random, "
+			"the least loaded, the quickest"),
+	OPT_U64("eject_failures", struct http_options, balance.eject_failures, .def = 5,
+		.max = 1 << 20,
+		.help = "failures in a row after which an endpoint is left alone for a while; 0: never"),
+	OPT_TIME(
+		"eject_time", struct http_options, balance.eject_ns, .def = 5000000000, .min = 1,
+		.max = 86400000000000,
+		.help = "how long it is left alone the first time; doubled each time it fails again"),
+	OPT_TABLE("retry", struct http_options, retry, .table = retry_option_table,
+		  .help = "trying again what fails in passing"),
+	OPT_BOOL("insecure", struct http_options, insecure, .def = false,
+		 .help = "does not verify the servers' certificates; the results say so"),
+	OPT_TEXT(
+		"ca", struct http_options, ca, .def_text = "",
+		.help = "file with the certificates to trust; empty: AWS_CA_BUNDLE, else the system's"),
+	OPT_TIME("connect_timeout", struct http_options, connect_ns, .def = 10000000000,
+		 .min = 1000000, .max = 3600000000000,
+		 .help = "time to make a connection, TLS included"),
+	OPT_TIME("first_byte_timeout", struct http_options, first_byte_ns, .def = 60000000000,
+		 .min = 1000000, .max = 86400000000000, .help = "from the request to its answer"),
+	OPT_TIME("stall_timeout", struct http_options, stall_ns, .def = 30000000000, .min = 1000000,
+		 .max = 86400000000000, .help = "without a byte moving"),
+	OPT_BYTES("least_rate", struct http_options, least_rate, .def = 1 << 10, .max = 1ull << 40,
+		  .help = "bytes per second, on average over stall_timeout, below which a transfer "
+			  "counts as stalled; 0: any rate will do"),
+	OPT_CHOICE("client", struct http_options, client, .choices = client_names,
+		   .preset = client_preset,
+		   .help = "the library to imitate: its defaults become those of the options here"),
+	OPT_BOOL("head_on_open", struct http_options, head_on_open, .def = false,
+		 .help = "asks for an object's size when it is opened, as some libraries do"),
+	OPT_CHOICE("split", struct http_options, split, .choices = split_names,
+		   .help = "how a read of data is cut: into pieces of transfer; over the requests "
+			   "in flight, 1 MiB to transfer each; not at all"),
+	OPT_BYTES("split_from", struct http_options, split_from, .def = 0, .max = 1ull << 40,
+		  .help = "only reads of extents that may be so long are cut; 0: all"),
+	OPT_BYTES("part", struct http_options, part, .def = 0, .max = 4000ull << 20,
+		  .help = "size of the parts that an object is written in; 0: transfer"),
+	OPT_BYTES("put_whole", struct http_options, put_whole, .def = 0, .max = 5ull << 30,
+		  .help = "objects up to this size are written by one request; 0: up to a part"),
+	OPT_U64("in_flight", struct http_options, in_flight, .def = 1, .min = 1,
+		.max = HTTP_IN_FLIGHT_MAX,
+		.help = "requests of one sample read, or parts of one object written, at once at most; "
+			"the loader's depth counts more"),
+	OPT_CHOICE("checksum", struct http_options, checksum, .choices = checksum_names,
+		   .help = "sent with what is written, and compared with what is read where the "
+			   "store tells one"),
+	OPT_END,
+};
+
+static int http_check_sum(const struct http_options *o, const char *path, struct err *err)
+{
+	if (o->checksum != SUM_CRC32C || strncmp(o->common.uri.items[0], "az:", 3) != 0)
+		return 0;
+	return err_set(err, -EINVAL, "%s/checksum: Azure does not know CRC-32C; set \"md5\"", path);
+}
+
+int http_check(const void *options, const char *path, struct err *err)
+{
+	const struct http_options *o = options;
+	char where[256];
+	struct servers s;
+	int rc = client_check(o, path, err);
+
+	if (rc == 0)
+		rc = http_check_sum(o, path, err);
+	if (rc < 0)
+		return rc;
+	snprintf(where, sizeof(where), "%s/endpoints", path);
+	for (uint32_t i = 0; i < o->endpoints.count; i++) {
+		const char *text = o->endpoints.items[i];
+
+		if (!text[0] || strncmp(text, "file:", 5) == 0)
+			continue;
+		rc = servers_parse(&s, &text, 1, where, err);
+		if (rc < 0)
+			return rc;
+		servers_free(&s);
+	}
+	return 0;
+}
+
+/* Whether the text begins with so many names and slashes between. What holds a brace is not known yet. */
+static bool http_root_named(const char *root, int count)
+{
+	size_t n = strcspn(root, "/");
+
+	if (memchr(root, '{', n))
+		return true;
+	if (n == 0)
+		return false;
+	return count == 1 || (root[n] == '/' && http_root_named(root + n + 1, count - 1));
+}
+
+int http_check_root(const void *options, const char *names, int count, const char *path,
+		    struct err *err)
+{
+	const struct texts *uri = &((const struct http_options *)options)->common.uri;
+
+	for (uint32_t i = 0; i < uri->count; i++) {
+		const char *rest = strstr(uri->items[i], "://");
+
+		if (rest && !http_root_named(rest + 3, count))
+			return err_set(err, -EINVAL,
+				       "%s/uri: \"%s\" names no %s; write %.*s://%s/prefix", path,
+				       uri->items[i], names, (int)(rest - uri->items[i]),
+				       uri->items[i], names);
+	}
+	return 0;
+}

@@ -1,0 +1,158 @@
+/* Answers of S3: uploads, parts, listings. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "backends/http/s3/s3.h"
+
+static int s3_upload_element(void *user, const char *path, const char *text)
+{
+	struct upload *u = user;
+	size_t n = strlen(text);
+
+	if (strcmp(path, "InitiateMultipartUploadResult/UploadId") != 0)
+		return 0;
+	if (n >= sizeof(u->id))
+		return -EPROTO;
+	memcpy(u->id, text, n + 1);
+	return 0;
+}
+
+static int s3_read_upload(struct slot *s)
+{
+	struct upload *u = upload_of(s);
+	struct xml *x;
+	int rc = xml_open(&x, s3_upload_element, u);
+
+	if (rc < 0)
+		return rc;
+	rc = xml_feed(x, s->text, s->text_used);
+	xml_close(x);
+	if (rc == 0 && u->id[0])
+		return 0;
+	s->req->answer.why = "the server began an upload without naming it";
+	return -EPROTO;
+}
+
+int s3_read(struct slot *s)
+{
+	const char *etag = s->exchange.answer.etag;
+	size_t n = strlen(etag);
+	struct text t;
+
+	if (s->step == STEP_BEGIN)
+		return s3_read_upload(s);
+	if (s->step != STEP_PART)
+		return 0;
+	t = text_in(upload_of(s)->etags[upload_part_number(s) - 1], PART_ETAG_BYTES);
+	text_add(&t, etag);
+	if (s3_sums_parts(s)) {
+		text_add_char(&t, '\n');
+		text_add(&t, s->sum_sent);
+	}
+	if (n && !t.full)
+		return 0;
+	s->req->answer.why = "the server took a part without naming it";
+	return -EPROTO;
+}
+
+static int s3_digit(char c)
+{
+	if (c >= '0' && c <= '9')
+		return c - '0';
+	c |= 0x20;
+	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+/* "a%20b" or "a+b" to "a b". */
+static void s3_decode(char *out, size_t size, const char *s)
+{
+	size_t n = 0;
+
+	for (; *s && n + 1 < size; s++) {
+		if (*s == '%' && s3_digit(s[1]) >= 0 && s3_digit(s[2]) >= 0) {
+			out[n++] = (char)(s3_digit(s[1]) << 4 | s3_digit(s[2]));
+			s += 2;
+		} else {
+			out[n++] = *s == '+' ? ' ' : *s;
+		}
+	}
+	out[n] = '\0';
+}
+
+/* An upload that was begun for CRC-32C wants each part's sum back, too. */
+static int s3_part_listed(struct slot *s)
+{
+	char etag[PART_ETAG_BYTES];
+	struct text t = text_in(etag, sizeof(etag));
+
+	text_add(&t, s->text);
+	if (s3_sums_parts(s) && s->sum_sent[0]) {
+		text_add_char(&t, '\n');
+		text_add(&t, s->sum_sent);
+	}
+	s->sum_sent[0] = '\0';
+	return t.full ? -EPROTO : upload_part_listed(s, s->element_number, s->element_size, etag);
+}
+
+/* ListPartsResult: parts in the order of their numbers. */
+static int s3_part_element(struct slot *s, const char *path, const char *text)
+{
+	if (strncmp(path, "ListPartsResult/", 16) != 0)
+		return 0;
+	path += 16;
+	if (strcmp(path, "Part/PartNumber") == 0)
+		s->element_number = strtoull(text, NULL, 10);
+	else if (strcmp(path, "Part/Size") == 0)
+		s->element_size = strtoull(text, NULL, 10);
+	else if (strcmp(path, "Part/ETag") == 0)
+		snprintf(s->text, sizeof(s->text), "%s", text);
+	else if (strcmp(path, "Part/ChecksumCRC32C") == 0)
+		snprintf(s->sum_sent, sizeof(s->sum_sent), "%s", text);
+	else if (strcmp(path, "Part") == 0)
+		return s3_part_listed(s);
+	else if (strcmp(path, "IsTruncated") == 0 && strcmp(text, "true") == 0)
+		s->parts.truncated = true;
+	else if (strcmp(path, "NextPartNumberMarker") == 0)
+		s->parts.next = strtoull(text, NULL, 10);
+	return 0;
+}
+
+/* ListBucketResult; or an error, though the status says success. */
+static int s3_list_element(struct slot *s, const char *path, const char *text)
+{
+	struct http_answer *a = &s->exchange.answer;
+
+	if (strcmp(path, "Error/Code") == 0)
+		snprintf(a->code, sizeof(a->code), "%s", text);
+	if (strcmp(path, "ListBucketResult") == 0)
+		listing_document(s);
+	if (strncmp(path, "ListBucketResult/", 17) != 0)
+		return 0;
+	path += 17;
+	if (strcmp(path, "Contents/Key") == 0 || strcmp(path, "CommonPrefixes/Prefix") == 0)
+		s3_decode(s->text, sizeof(s->text), text);
+	else if (strcmp(path, "Contents/Size") == 0)
+		s->element_size = strtoull(text, NULL, 10);
+	else if (strcmp(path, "Contents") == 0)
+		return listing_entry(s, s->element_size);
+	else if (strcmp(path, "CommonPrefixes") == 0)
+		return listing_entry(s, LIST_SIZE_UNKNOWN);
+	else if (strcmp(path, "IsTruncated") == 0)
+		listing_more(s, strcmp(text, "true") == 0);
+	else if (strcmp(path, "NextContinuationToken") == 0)
+		return listing_marker(s, text);
+	return 0;
+}
+
+int s3_element(void *slot, const char *path, const char *text)
+{
+	struct slot *s = slot;
+
+	if (s->step == STEP_DELETE_MANY)
+		return s3_delete_element(s, path, text);
+	if (s->step == STEP_PARTS)
+		return s3_part_element(s, path, text);
+	return s3_list_element(s, path, text);
+}

@@ -1,0 +1,139 @@
+/* Slot: one request of the queue under way behind HTTP, and the channel that it belongs to.
+ *
+ * A request becomes exchanges, step by step: most are one, a commit is two (publish, then ask for the size). What
+ * decides about steps (channel, upload, listing) returns the next one, or STEP_OVER: the request is over, and its
+ * answer is complete. */
+#ifndef HAUL_BACKENDS_HTTP_SLOT_H
+#define HAUL_BACKENDS_HTTP_SLOT_H
+
+#include "backends/backend.h"
+#include "backends/http/split.h"
+#include "backends/http/store.h"
+#include "backends/http/wire/request.h"
+#include "backends/http/wire/xml.h"
+
+enum {
+	PIECE_BYTES = 8 << 10,  /* of a body made of pieces: a key with every byte escaped */
+	SLOT_TEXT_BYTES = 4096, /* of an answer that is not content */
+	PART_ETAG_BYTES = 72,
+	OBJECT_OPEN = 1 /* the word in object.state of an object that is open for reading */
+};
+
+enum http_step {
+	STEP_OVER,
+	STEP_HEAD,
+	STEP_GET,
+	STEP_PUT,   /* the whole object */
+	STEP_BEGIN, /* an upload in parts */
+	STEP_PART,
+	STEP_PARTS,    /* a page of the parts that the store has */
+	STEP_COMPLETE, /* an upload in parts */
+	STEP_ABANDON,  /* an upload in parts */
+	STEP_DELETE,
+	STEP_DELETE_MANY, /* batch.keys */
+	STEP_LIST,
+	STEP_PROBE,  /* which name follows a given one, before a part of a listing */
+	STEP_EXPLAIN /* after a HEAD that was denied, which has no body to say why */
+};
+
+/* A page of a listing under way. */
+struct list_page {
+	uint64_t entries, skip; /* met in this page; given by an earlier attempt at it */
+	bool whole;             /* the document was the listing that was asked for */
+	bool more;              /* the store says that another page follows */
+	bool past;              /* a name lies behind the part that was asked for */
+	/* Where the next page begins; "": the store did not say. Of a probe, the name that came. */
+	char marker[LIST_MARKER_BYTES];
+};
+
+/* A page of the parts of an upload under way. */
+struct parts_page {
+	uint64_t count, bytes; /* that belong to the upload */
+	uint64_t next;         /* the number after which the next page begins */
+	bool truncated;
+};
+
+struct slot {
+	struct exchange exchange;
+	struct http_request request;
+	struct http_channel *channel;
+	struct request *req;
+	enum http_step step;
+	uint64_t step_ns; /* when a step that publishes the object began */
+	uint32_t redirects;
+	char redirected_to[SERVER_HOST_BYTES + 16]; /* "https://host"; "": the endpoint itself */
+	uint64_t started_bytes; /* the request's done_bytes when the step began */
+
+	/* Content that comes: an error may come in its place; its sum, SUM_NONE where there is none to compare. */
+	bool error_in_content;
+	struct sum sum;
+	char sum_sent[SUM_TEXT_BYTES]; /* of the body that is sent */
+
+	/* An answer that is XML and is read as it comes: its reader, made when it is first needed; what is known so far
+	 * of the element under way, whose name is in text. */
+	struct xml *xml;
+	uint64_t element_size, element_number;
+	struct parts_page parts;
+	uint32_t keys_answered; /* delete of several: which key comes after the last answered one */
+
+	/* A body made of pieces, and how far it has been made. */
+	const char *(*pieces)(const struct slot *s, uint64_t piece, char buffer[PIECE_BYTES]);
+	uint64_t piece, piece_at;
+
+	/* The beginning of any other answer; terminated when the exchange has ended. */
+	uint32_t text_used;
+	char text[SLOT_TEXT_BYTES];
+	char buffer[REQUEST_BYTES]; /* the request's */
+
+	/* Of listings; last, so that others do not touch the memory. */
+	struct list_page list;
+	struct split split; /* of a folder whose parts are listed side by side */
+};
+
+struct http_channel {
+	struct channel *channel;
+	struct http_store *store;
+	struct transport *transport;
+	struct sign_v4 v4;
+	struct sum sum; /* of bodies that are sent, one after the other */
+	struct credential_copy credentials;
+	struct slot *slots; /* [depth] */
+	struct slot **free; /* [depth] */
+	uint32_t free_count;
+	struct request **ready; /* over, and not reaped yet. [depth] */
+	uint32_t ready_count;
+	struct exchange **ended; /* [depth] */
+	struct upload *uploads;  /* [depth] */
+	char *etags;             /* of all uploads: one mapping, touched as it is used */
+	uint64_t etag_bytes;
+};
+
+/* Begins slot->request: method, scheme, and host of the endpoint or of where the server redirected it to. */
+void slot_request_begin(struct slot *s, enum http_method method);
+
+/* The request cannot be carried out, or goes wrong here: sets its status, with a static sentence or NULL. */
+enum http_step slot_refuse(struct slot *s, int status, const char *why);
+
+static inline const struct server *slot_server(const struct slot *s)
+{
+	const struct http_store *http = s->channel->store;
+
+	return &http->servers.list[s->req->answer.endpoint % http->servers.count];
+}
+
+/* Whether the step's answer is XML that the dialect reads as it comes. */
+static inline bool slot_reads_xml(const struct slot *s)
+{
+	return s->step == STEP_LIST || s->step == STEP_PROBE || s->step == STEP_PARTS ||
+	       s->step == STEP_DELETE_MANY;
+}
+
+/* Whether a read that begins asks for all of an object whose size is known: then it needs no range. */
+static inline bool slot_reads_all(const struct slot *s)
+{
+	const struct request *req = s->req;
+
+	return req->offset == 0 && req->answer.done_bytes == 0 && req->length == req->object->size;
+}
+
+#endif

@@ -1,0 +1,70 @@
+/* Upload: a new version of an object, from begin to commit, by one PUT or in parts, by one rank or by many. */
+#ifndef HAUL_BACKENDS_HTTP_UPLOAD_H
+#define HAUL_BACKENDS_HTTP_UPLOAD_H
+
+#include "backends/http/slot.h"
+
+enum { UPLOAD_NAME_BYTES = 9 };
+
+/* The word in object.state points to it. It belongs to the channel that began it; parts may come by others. */
+struct upload {
+	_Atomic bool used;
+	bool whole;               /* one PUT does it */
+	bool shared, joined;      /* by several ranks; begun by another of them */
+	bool published;           /* the store has it; a commit only asks for its size */
+	uint64_t length, part;    /* as begun */
+	_Atomic uint64_t written; /* bytes that the store has accepted */
+	/* Shared: parts and bytes that the store has listed so far, the number after which its next page begins, and
+	 * whether all parts were listed. */
+	uint64_t listed, listed_bytes, listed_to;
+	bool complete;
+	/* The store's, where it begins uploads, else made here: UPLOAD_NAME_BYTES. */
+	char id[SHARED_ID_BYTES];
+	/* [parts_max], as S3 wants them back, followed by a line's end and a CRC-32C where there is one; "": there is no
+	 * such part. */
+	char (*etags)[PART_ETAG_BYTES];
+};
+
+int uploads_open(struct http_channel *ch, uint32_t depth);
+void uploads_close(struct http_channel *ch);
+
+/* Whether a REQ_BEGIN or REQ_ABORT asks the store. */
+bool upload_asks(const struct http_channel *ch, const struct request *req);
+
+/* The first step of a request. */
+enum http_step upload_begin(struct slot *s);
+enum http_step upload_write(struct slot *s);
+enum http_step upload_commit(struct slot *s);
+enum http_step upload_abort(struct slot *s);
+/* REQ_CLOSE of an object that was joined, or of one that is open for reading. */
+enum http_step upload_close(struct slot *s);
+
+/* The step that follows one that was a success. */
+enum http_step upload_next(struct slot *s);
+
+/* For dialects. Parts have not come: sets what became of the request. */
+void upload_incomplete(struct slot *s);
+/* The page under way lists the part of that number. etag: as S3 wants it back, or NULL. */
+int upload_part_listed(struct slot *s, uint64_t number, uint64_t bytes, const char *etag);
+
+static inline struct upload *upload_of(const struct slot *s)
+{
+	return (struct upload *)(uintptr_t)s->req->object->state[0];
+}
+
+/* The number of the part that a write is, from 1. */
+static inline uint64_t upload_part_number(const struct slot *s)
+{
+	return s->req->offset / upload_of(s)->part + 1;
+}
+
+/* How many parts there are. In an upload of unknown length all parts but the last are full. */
+static inline uint64_t upload_parts(const struct slot *s)
+{
+	const struct upload *u = upload_of(s);
+	uint64_t bytes = u->length ? u->length : atomic_load(&u->written);
+
+	return (bytes + u->part - 1) / u->part;
+}
+
+#endif

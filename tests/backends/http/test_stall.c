@@ -1,0 +1,143 @@
+/* Pace of a transfer: what counts as silent or slow, second by second of a made-up clock. */
+#include "backends/http/wire/exchange.h"
+#include "tests/unit.h"
+
+#define SECOND UINT64_C(1000000000)
+#define TENTH  (SECOND / 10)
+
+static const struct pace_limits limits = {
+	.first_byte_ns = 60 * SECOND, .stall_ns = 30 * SECOND, .least_rate = 1024};
+
+/* Runs for so long with bytes each tenth of a second; returns the verdict that was not good, and how long it took. */
+static enum pace_verdict run(const struct pace_limits *l, uint64_t seconds, uint64_t bytes,
+			     bool waits, bool trickles, uint64_t *took)
+{
+	enum pace_verdict verdict = PACE_GOOD;
+	struct pace p;
+
+	pace_begin(&p, 5 * SECOND);
+	for (*took = 0; *took < seconds * SECOND && verdict == PACE_GOOD;) {
+		*took += TENTH;
+		if (bytes)
+			pace_move(&p, bytes, 5 * SECOND + *took);
+		verdict = pace_check(&p, l, waits, trickles, 5 * SECOND + *took);
+	}
+	return verdict;
+}
+
+static void test_verdicts(void)
+{
+	static const struct {
+		uint64_t least_rate, bytes;
+		bool waits, trickles;
+		enum pace_verdict verdict;
+		uint64_t seconds;
+	} table[] = {
+		{1024, 0, true, false, PACE_NO_ANSWER, 60},
+		{1024, 0, false, false, PACE_SILENT, 30},
+		{1024, 0, false, true, PACE_SILENT, 30},
+		{1024, 1, false, false, PACE_SLOW, 30},
+		{1024, 102, false, false, PACE_SLOW, 30},
+		{1024, 103, false, false, PACE_GOOD, 300},
+		{1024, 1, false, true, PACE_GOOD, 300},
+		{0, 1, false, false, PACE_GOOD, 300},
+		{UINT64_C(1) << 40, 1 << 30, false, false, PACE_SLOW, 30},
+	};
+
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+		struct pace_limits l = limits;
+		uint64_t took;
+
+		l.least_rate = table[i].least_rate;
+		CU_ASSERT_EQUAL(
+			run(&l, 300, table[i].bytes, table[i].waits, table[i].trickles, &took),
+			table[i].verdict);
+		CU_ASSERT_EQUAL(took, table[i].seconds * SECOND);
+	}
+}
+
+/* What came before does not make up for what no longer comes: a window is judged by itself. */
+static void test_windows(void)
+{
+	struct pace p;
+	uint64_t now = 0;
+
+	pace_begin(&p, now);
+	pace_move(&p, 1 << 30, now);
+	while (now < 30 * SECOND) {
+		now += TENTH;
+		pace_move(&p, 1, now);
+		CU_ASSERT_EQUAL(pace_check(&p, &limits, false, false, now), PACE_GOOD);
+	}
+	while (now < 60 * SECOND - TENTH) {
+		now += TENTH;
+		pace_move(&p, 1, now);
+		CU_ASSERT_EQUAL(pace_check(&p, &limits, false, false, now), PACE_GOOD);
+	}
+	pace_move(&p, 1, now + TENTH);
+	CU_ASSERT_EQUAL(pace_check(&p, &limits, false, false, now + TENTH), PACE_SLOW);
+}
+
+/* A caller that did not look for 40 seconds cannot judge what came meanwhile. */
+static void test_away(void)
+{
+	struct pace p;
+
+	pace_begin(&p, 0);
+	CU_ASSERT_EQUAL(pace_check(&p, &limits, false, false, TENTH), PACE_GOOD);
+	pace_move(&p, 100, 40 * SECOND);
+	CU_ASSERT_EQUAL(pace_check(&p, &limits, false, false, 40 * SECOND), PACE_GOOD);
+	for (uint64_t now = 40 * SECOND; now < 70 * SECOND; now += TENTH) {
+		pace_move(&p, 100, now);
+		CU_ASSERT_EQUAL(pace_check(&p, &limits, false, false, now), PACE_GOOD);
+	}
+	CU_ASSERT_EQUAL(pace_check(&p, &limits, false, false, 70 * SECOND), PACE_SLOW);
+}
+
+/* The wait for an answer is not a window: what was sent before and comes after counts by itself. */
+static void test_exchange(void)
+{
+	struct exchange x = {.send_bytes = 100};
+	uint64_t now = 0;
+
+	exchange_begin(&x);
+	pace_begin(&x.pace, now);
+	pace_move(&x.pace, 100, now);
+	for (; now < 59 * SECOND; now += TENTH)
+		CU_ASSERT_FALSE(exchange_stalled(&x, &limits, 100, now));
+	x.first_byte_ns = now;
+	pace_move(&x.pace, 200, now);
+	for (; now < 60 * SECOND; now += TENTH)
+		CU_ASSERT_FALSE(exchange_stalled(&x, &limits, 100, now));
+	CU_ASSERT_FALSE(exchange_stalled(&x, &limits, 100, 88 * SECOND));
+	CU_ASSERT_EQUAL(x.fault, REQ_FAULT_NONE);
+	CU_ASSERT(exchange_stalled(&x, &limits, 100, 89 * SECOND));
+	CU_ASSERT_EQUAL(x.fault, REQ_FAULT_STALL);
+	CU_ASSERT_STRING_EQUAL(x.why, "bytes stopped coming");
+	/* A success may trickle, an error may not. */
+	for (unsigned status = 200; status <= 400; status += 200) {
+		bool stalled = false;
+
+		exchange_begin(&x);
+		x.may_trickle = true;
+		x.first_byte_ns = 1;
+		x.answer.status = (uint16_t)status;
+		pace_begin(&x.pace, 0);
+		for (now = 0; now < 40 * SECOND && !stalled; now += TENTH) {
+			pace_move(&x.pace, 1, now);
+			stalled = exchange_stalled(&x, &limits, 100, now);
+		}
+		CU_ASSERT_EQUAL(stalled, status == 400);
+	}
+	CU_ASSERT_STRING_EQUAL(x.why, "bytes moved more slowly than \"least_rate\" allows");
+}
+
+int main(void)
+{
+	CU_TestInfo tests[] = {
+		{"verdicts", test_verdicts}, {"windows", test_windows}, {"away", test_away},
+		{"exchange", test_exchange}, CU_TEST_INFO_NULL,
+	};
+
+	return unit_main("stall", tests);
+}
