@@ -65,8 +65,11 @@ static int open_store(struct bench *b, const char *text, struct err *err)
 	log_init(&b->log, 2, LOG_WARNING, 0, 1);
 	b->place = (struct rank_place){.ranks = 1, .nodes = 1, .local_ranks = 1};
 	if (rc == 0)
-		rc = store_open(&b->store, &b->described, &b->place, NULL, &b->clock, &b->log, 42,
-				err);
+		rc = store_open(
+			&b->store, &b->described,
+			&(struct store_opener){
+				.place = &b->place, .clock = &b->clock, .log = &b->log, .seed = 42},
+			err);
 	if (rc == 0)
 		rc = queue_open(&b->queue, &b->store, b->depth, err);
 	if (rc == 0)

@@ -132,7 +132,9 @@ int main(void)
 	described.section = &backend_find("null")->section;
 	clock_init(&clock);
 	log_init(&log, -1, LOG_ERROR, 0, 1);
-	if (store_open(&store, &described, &place, NULL, &clock, &log, 1, &err) < 0 ||
+	if (store_open(&store, &described,
+		       &(struct store_opener){.place = &place, .clock = &clock, .log = &log},
+		       &err) < 0 ||
 	    queue_open(&q, &store, 1, &err) < 0) {
 		fprintf(stderr, "bench_queue: %s\n", err.text);
 		return 1;

@@ -11,13 +11,16 @@
 
 enum { FILE_BYTES = 8 << 20 };
 
-static int make_file(char *path)
+/* Written page by page, a file is in the cache page by page: what is written at once may be kept, and
+ * dropped, in larger pieces. */
+static int make_file(char *path, size_t piece)
 {
-	char *bytes = calloc(1, FILE_BYTES);
+	char *bytes = calloc(1, piece);
 	int fd = mkstemp(path);
 
 	CU_ASSERT_FATAL(fd >= 0 && bytes);
-	CU_ASSERT_EQUAL_FATAL(write(fd, bytes, FILE_BYTES), FILE_BYTES);
+	for (size_t at = 0; at < FILE_BYTES; at += piece)
+		CU_ASSERT_EQUAL_FATAL(write(fd, bytes, piece), (ssize_t)piece);
 	free(bytes);
 	return fd;
 }
@@ -41,7 +44,7 @@ static void told_by_page(void)
 		{1 << 20, 1 << 20, 0, FILE_BYTES, 1 << 20},
 	};
 	char path[] = "./test_file_cache.XXXXXX", *bytes = malloc(FILE_BYTES);
-	int fd = make_file(path);
+	int fd = make_file(path, FILE_BYTES);
 
 	posix_fadvise(fd, 0, 0, POSIX_FADV_RANDOM);
 	for (size_t i = 0; !file_cache_is_memory(".") && i < sizeof(cases) / sizeof(cases[0]);
@@ -61,6 +64,37 @@ static void told_by_page(void)
 	free(bytes);
 }
 
+/* Of a range, those pages go that lie in it whole; dirty ones are written before. */
+static void a_range_is_dropped(void)
+{
+	static const struct {
+		uint64_t offset, length;
+		int64_t stays, left; /* of the range; of the file */
+	} cases[] = {
+		{4096, 8192, 0, FILE_BYTES - 8192},
+		{100, 4096, 4096, FILE_BYTES},
+		{4000, 4192, 2096, FILE_BYTES - 4096},
+		{FILE_BYTES / 2, 0, 0, FILE_BYTES / 2},
+		{0, FILE_BYTES / 2, 0, FILE_BYTES / 2},
+		{FILE_BYTES, 0, 0, FILE_BYTES},
+		{0, 0, 0, 0},
+	};
+
+	for (size_t i = 0; !file_cache_is_memory(".") && i < sizeof(cases) / sizeof(cases[0]);
+	     i++) {
+		char path[] = "./test_file_cache.XXXXXX";
+		int fd = make_file(path, 4096);
+
+		CU_ASSERT_EQUAL(file_cache_resident(fd, 0, FILE_BYTES), FILE_BYTES);
+		CU_ASSERT_EQUAL(file_cache_drop(fd, cases[i].offset, cases[i].length),
+				cases[i].stays);
+		CU_ASSERT_EQUAL(file_cache_resident(fd, 0, FILE_BYTES), cases[i].left);
+		unlink(path);
+		close(fd);
+	}
+	CU_ASSERT_EQUAL(file_cache_drop(-1, 0, 0), -EBADF);
+}
+
 static void memory_is_never_cold(void)
 {
 	char path[] = "/dev/shm/test_file_cache.XXXXXX";
@@ -69,7 +103,7 @@ static void memory_is_never_cold(void)
 	CU_ASSERT_FALSE(file_cache_is_memory("/proc"));
 	if (!file_cache_is_memory("/dev/shm/not/there"))
 		return; /* another file system here */
-	fd = make_file(path);
+	fd = make_file(path, FILE_BYTES);
 	CU_ASSERT_EQUAL(file_cache_evict(path), FILE_BYTES);
 	CU_ASSERT_EQUAL(file_cache_resident(fd, 0, FILE_BYTES), FILE_BYTES);
 	unlink(path);
@@ -80,6 +114,7 @@ int main(void)
 {
 	CU_TestInfo tests[] = {
 		{"told by page", told_by_page},
+		{"a range is dropped", a_range_is_dropped},
 		{"memory is never cold", memory_is_never_cold},
 		CU_TEST_INFO_NULL,
 	};
