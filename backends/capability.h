@@ -56,7 +56,10 @@
 	  "hands over all that it reads") \
 	X(BATCH, batch, \
 	  "deletes several keys by one request", \
-	  "cannot delete several keys by one request")
+	  "cannot delete several keys by one request") \
+	X(LIST_PARTS, list_parts, \
+	  "lists a folder in parts, side by side", \
+	  "cannot list a folder in parts")
 /* clang-format on */
 
 enum backend_capability_index {

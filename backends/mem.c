@@ -331,7 +331,8 @@ static int list_page(struct mem *m, struct request *req)
 		const struct mem_entry *e = &b->entries[i];
 
 		if (e->used != MEM_USED || e->hash != hash_of(m, e->key) ||
-		    strncmp(e->key, req->object->key, skip) != 0 || strchr(e->key + skip, '/'))
+		    strncmp(e->key, req->object->key, skip) != 0 || strchr(e->key + skip, '/') ||
+		    !listing_wants(req->listing, e->key + skip))
 			continue;
 		if (req->answer.done_bytes == most)
 			break;
@@ -430,7 +431,7 @@ const struct backend_ops mem_backend = {
 		},
 	.capabilities = BACKEND_CONTENT | BACKEND_RANGES | BACKEND_ATOMIC_COMMIT |
 			BACKEND_MISSING_IS_ERROR | BACKEND_DEPTH | BACKEND_RENAME | BACKEND_LIST |
-			BACKEND_BATCH,
+			BACKEND_BATCH | BACKEND_LIST_PARTS,
 	.transfer = 4 << 20,
 	.depth_max = QUEUE_DEPTH_MAX,
 	.node_bytes = mem_node_bytes,

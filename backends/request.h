@@ -96,8 +96,9 @@ struct listing {
 	 * out. size: LIST_SIZE_UNKNOWN where telling costs more than listing. A negative return
 	 * ends the request with that errno. Must not use the queue. */
 	int (*entry)(struct request *req, const char *name, uint64_t size);
-	/* Several callers may list one folder side by side, each its part of parts (0 or 1: the
-	 * whole folder). All parts together have each entry once. */
+	/* Several callers may list one folder side by side, each its part of parts (0 or 1: the whole
+	 * folder). All parts together have each entry once; they may differ in size. Needs
+	 * BACKEND_LIST_PARTS: a store without it fails with -EOPNOTSUPP. */
 	uint32_t part, parts;
 	bool more;
 	char marker[LIST_MARKER_BYTES]; /* the store's */

@@ -348,7 +348,7 @@ const struct backend_ops sim_backend = {
 		},
 	.capabilities = BACKEND_RANGES | BACKEND_FIRST_BYTE | BACKEND_ATOMIC_COMMIT |
 			BACKEND_MANY_NODES | BACKEND_DEPTH | BACKEND_RENAME | BACKEND_LIST |
-			BACKEND_UPDATE | BACKEND_SHARED,
+			BACKEND_UPDATE | BACKEND_SHARED | BACKEND_LIST_PARTS,
 	.depth_max = QUEUE_DEPTH_MAX,
 	.check = sim_check,
 	.node_bytes = sim_node_bytes,

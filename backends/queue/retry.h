@@ -1,9 +1,10 @@
-/* Trying again what is transient: how often, after how long, and when no more.
+/* Retry with exponential backoff and a budget: how often a transient failure is tried again, after
+ * how long, and when no more. Private to the queue.
  *
- * The wait before attempt n + 1 is uniform in [0, min(longest, first * 2^(n-1))) ("full jitter"), or
- * what the store asked for where that is longer. A budget bounds the load that trying again adds to a
- * store in trouble: it starts full, each further attempt takes one from it, each success gives a tenth
- * back. Belongs to a queue's thread; allocates nothing after open. */
+ * The wait before attempt n + 1 is uniform in [0, min(longest, first * 2^(n-1))) ("full jitter"),
+ * or what the store asked for where that is longer. A budget bounds the load that trying again adds
+ * to a store in trouble: it starts full, each further attempt takes one from it, each success gives
+ * a tenth back. Belongs to a queue's thread; allocates nothing after open. */
 #ifndef HAUL_BACKENDS_QUEUE_RETRY_H
 #define HAUL_BACKENDS_QUEUE_RETRY_H
 
@@ -19,7 +20,7 @@ struct retry_waiting {
 struct retry {
 	const struct retry_options *options; /* NULL: never */
 	struct random random;
-	uint64_t tenths; /* of the budget */
+	uint64_t tenths; /* that are left of the budget */
 	uint32_t count;
 	uint64_t soonest_ns;           /* UINT64_MAX: none waits */
 	struct retry_waiting *waiting; /* [depth] */
@@ -29,13 +30,13 @@ int retry_open(struct retry *r, const struct retry_options *options, uint32_t de
 	       struct err *err);
 void retry_close(struct retry *r);
 
-/* Whether io, whose attempt has just failed, gets another; takes it from the budget. */
+/* Whether req, whose attempt has just failed, gets another, which is then taken from the budget. */
 bool retry_allows(struct retry *r, const struct request *req);
-/* When. */
+/* When that attempt may begin. */
 uint64_t retry_at(struct retry *r, const struct request *req, uint64_t now_ns);
 void retry_succeeded(struct retry *r);
 
-/* Keeps io until then; gives back one that is due, or NULL. */
+/* retry_keep holds req until at_ns; retry_due gives back one that is due, or NULL. */
 void retry_keep(struct retry *r, struct request *req, uint64_t at_ns);
 struct request *retry_due(struct retry *r, uint64_t now_ns);
 

@@ -22,7 +22,7 @@ static void test_each_has_its_own(void)
 
 static void test_the_lowest_bit_speaks(void)
 {
-	uint32_t bits = BACKEND_BATCH | BACKEND_STREAMS;
+	uint32_t bits = BACKEND_BATCH | BACKEND_STREAMS | BACKEND_LIST_PARTS;
 
 	CU_ASSERT_PTR_NULL(backend_capability_lowest(0));
 	CU_ASSERT_STRING_EQUAL(backend_capability_lowest(bits)->name, "streams");
