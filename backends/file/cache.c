@@ -117,8 +117,8 @@ int64_t file_cache_resident(int fd, uint64_t offset, uint64_t length)
 	return errno == ENOSYS || errno == EPERM ? file_cache_mincore(fd, offset, length) : -errno;
 }
 
-/* Only clean pages can be dropped. On some read-only file systems there is nothing to write, and they say
- * so by an error; not every file system can write a range alone. */
+/* Only clean pages can be dropped. On some read-only file systems there is nothing to write, and
+ * they say so by an error; not every file system can write a range alone. */
 static int write_dirty(int fd, uint64_t offset, uint64_t length)
 {
 	const unsigned all =
@@ -129,8 +129,26 @@ static int write_dirty(int fd, uint64_t offset, uint64_t length)
 	return fdatasync(fd) < 0 && errno != EINVAL && errno != EROFS ? -errno : 0;
 }
 
+/* A page that the kernel is just using for something of its own stays at first: so the advice is
+ * repeated as long as it makes a difference. */
+static int64_t drop_clean(int fd, uint64_t offset, uint64_t length, uint64_t known)
+{
+	int64_t stays = INT64_MAX, before;
+
+	do {
+		int rc = -posix_fadvise(fd, (off_t)offset, (off_t)length, POSIX_FADV_DONTNEED);
+
+		if (rc < 0)
+			return rc;
+		before = stays;
+		stays = file_cache_resident(fd, offset, known);
+	} while (stays > 0 && stays < before);
+	return stays;
+}
+
 int64_t file_cache_drop(int fd, uint64_t offset, uint64_t length)
 {
+	uint64_t known = length;
 	struct stat st;
 	int64_t stays;
 	int rc;
@@ -138,13 +156,11 @@ int64_t file_cache_drop(int fd, uint64_t offset, uint64_t length)
 	if (fstat(fd, &st) < 0)
 		return -errno;
 	rc = write_dirty(fd, offset, length);
-	if (rc == 0)
-		rc = -posix_fadvise(fd, (off_t)offset, (off_t)length, POSIX_FADV_DONTNEED);
 	if (rc < 0)
 		return rc;
 	if (!length)
-		length = (uint64_t)st.st_size > offset ? (uint64_t)st.st_size - offset : 0;
-	stays = file_cache_resident(fd, offset, length);
+		known = (uint64_t)st.st_size > offset ? (uint64_t)st.st_size - offset : 0;
+	stays = drop_clean(fd, offset, length, known);
 	/* Dropped, but the kernel does not tell this user, or this descriptor, how much of it. */
 	return stays == -EPERM || stays == -EACCES ? 0 : stays;
 }
