@@ -16,7 +16,6 @@
 #include <string.h>
 
 #include "backends/backend.h"
-#include "backends/node_block.h"
 #include "backends/store.h"
 #include "backends/stores.h"
 
@@ -96,8 +95,24 @@ static void block_unlock(struct mem_block *b)
 	pthread_mutex_unlock(&b->lock);
 }
 
-static void block_make(struct mem_block *b, uint64_t capacity)
+static uint64_t mem_capacity(const void *options)
 {
+	const struct mem_options *o = options;
+
+	return o->capacity - o->capacity % MEM_UNIT;
+}
+
+static uint64_t mem_node_bytes(const void *options)
+{
+	uint64_t capacity = mem_capacity(options);
+
+	return sizeof(struct mem_block) + slots_for(capacity) * sizeof(struct mem_entry) + capacity;
+}
+
+static void mem_node_init(void *block, const void *options)
+{
+	uint64_t capacity = mem_capacity(options);
+	struct mem_block *b = block;
 	pthread_mutexattr_t attributes;
 
 	pthread_mutexattr_init(&attributes);
@@ -112,31 +127,11 @@ static void block_make(struct mem_block *b, uint64_t capacity)
 
 static int mem_open(struct store *store, struct err *err)
 {
-	const struct mem_options *options = store->options;
-	uint64_t capacity = options->capacity - options->capacity % MEM_UNIT;
 	struct mem *m = calloc(1, sizeof(*m));
-	void *block = NULL;
-	bool fresh;
-	int rc;
 
-	/* Every rank takes its part in what is collective, with or without memory of its own. */
-	rc = node_block_get(store,
-			    sizeof(struct mem_block) +
-				    slots_for(capacity) * sizeof(struct mem_entry) + capacity,
-			    &block, &fresh, err);
-	if (rc == 0 && fresh && (!store->node || store->node->rank == 0))
-		block_make(block, capacity);
-	if (rc == 0 && store->node)
-		rc = group_barrier(store->node);
-	if (rc == 0 && !m)
-		rc = err_set(err, -ENOMEM, "%s: no memory", store->uri);
-	if (rc < 0 || !m) {
-		free(m);
-		if (block)
-			node_block_free(store, block);
-		return rc;
-	}
-	m->block = block;
+	if (!m)
+		return err_set(err, -ENOMEM, "%s: no memory", store->uri);
+	m->block = store->node_block;
 	m->root_hash = text_hash(store->root);
 	store->state = m;
 	return 0;
@@ -150,10 +145,7 @@ static void mem_describe(const struct store *store, struct store_facts *facts)
 
 static void mem_close(struct store *store)
 {
-	struct mem *m = store->state;
-
-	node_block_free(store, m->block);
-	free(m);
+	free(store->state);
 }
 
 /* First fit; free neighbours are joined on the way. -ENOSPC where none is large enough. */
@@ -339,7 +331,8 @@ static int list_page(struct mem *m, struct request *req)
 		const struct mem_entry *e = &b->entries[i];
 
 		if (e->used != MEM_USED || e->hash != hash_of(m, e->key) ||
-		    strncmp(e->key, req->object->key, skip) != 0 || strchr(e->key + skip, '/'))
+		    strncmp(e->key, req->object->key, skip) != 0 || strchr(e->key + skip, '/') ||
+		    !listing_wants(req->listing, e->key + skip))
 			continue;
 		if (req->answer.done_bytes == most)
 			break;
@@ -438,9 +431,11 @@ const struct backend_ops mem_backend = {
 		},
 	.capabilities = BACKEND_CONTENT | BACKEND_RANGES | BACKEND_ATOMIC_COMMIT |
 			BACKEND_MISSING_IS_ERROR | BACKEND_DEPTH | BACKEND_RENAME | BACKEND_LIST |
-			BACKEND_BATCH,
+			BACKEND_BATCH | BACKEND_LIST_PARTS,
 	.transfer = 4 << 20,
 	.depth_max = QUEUE_DEPTH_MAX,
+	.node_bytes = mem_node_bytes,
+	.node_init = mem_node_init,
 	.open = mem_open,
 	.close = mem_close,
 	.describe = mem_describe,

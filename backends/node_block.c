@@ -1,8 +1,6 @@
-/* Named blocks of a node. The list hangs on the group and lives inside the blocks themselves, one
- * link for each rank (a block may stand at another address in each), so it goes when they go.
- *
- *	struct block | links[size] | padding to 64 | the backend's part
- */
+/* Each rank keeps a list of the blocks, since a block may stand at another address in each. The
+ * newest block comes first: in a series of runs a store may want a block of another size than in
+ * the run before. */
 #include "backends/node_block.h"
 
 #include <errno.h>
@@ -10,74 +8,98 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "backends/store.h"
-
-enum { BLOCK_ALIGN = 64 };
-
-struct block {
-	char name[URI_BYTES];
-	size_t bytes;
-	struct block *links[]; /* [group size]: each rank's next */
+struct node_block {
+	struct node_block *next;
+	uint64_t bytes;
+	void *memory;
+	char uri[URI_BYTES]; /* as the job writes it */
 };
 
-static size_t head_bytes(const struct group *node)
+static const char *node_block_uri(const struct job_store *described)
 {
-	size_t bytes = sizeof(struct block) + node->size * sizeof(struct block *);
+	const struct store_options *common = described->options;
 
-	return (bytes + BLOCK_ALIGN - 1) / BLOCK_ALIGN * BLOCK_ALIGN;
+	return common->uri.items[0];
 }
 
-static struct block *find(const struct group *node, const char *name)
+static const struct node_block *node_block_named(const struct group *node, const char *uri)
 {
-	struct block *b = node->node_blocks;
+	const struct node_block *b = node ? node->node_blocks : NULL;
 
-	while (b && strcmp(b->name, name) != 0)
-		b = b->links[node->rank];
+	while (b && strcmp(b->uri, uri) != 0)
+		b = b->next;
 	return b;
 }
 
-int node_block_get(struct store *store, size_t bytes, void **block, bool *fresh, struct err *err)
+void *node_block_find(const struct group *node, const struct job_store *described)
 {
-	struct group *node = store->node;
-	const char *name = store_common(store)->uri.items[0];
-	struct block *b;
-	void *memory;
-	int rc;
+	const struct node_block *b = node_block_named(node, node_block_uri(described));
 
-	*fresh = true;
-	if (!node) {
-		*block = calloc(1, bytes);
-		return *block ? 0
-			      : err_set(err, -ENOMEM, "%s: no memory for %zu bytes", store->uri,
-					bytes);
-	}
-	b = find(node, name);
-	if (b) {
-		*fresh = false;
-		*block = (char *)b + head_bytes(node);
-		if (b->bytes == bytes)
-			return 0;
-		return err_set(err, -EINVAL,
-			       "%s: another store of the job has this URI and another capacity",
-			       name);
-	}
-	rc = group_shared(node, head_bytes(node) + bytes, &memory, err);
-	if (rc < 0)
-		return err_wrap(err, rc, "%s", store->uri);
-	b = memory;
-	if (node->rank == 0) {
-		snprintf(b->name, sizeof(b->name), "%s", name);
-		b->bytes = bytes;
-	}
-	b->links[node->rank] = node->node_blocks;
-	node->node_blocks = b;
-	*block = (char *)memory + head_bytes(node);
-	/* Nobody looks for it by its name before that stands. */
-	return group_barrier(node);
+	return b && b->bytes == backend_node_bytes(described) ? b->memory : NULL;
 }
 
-void node_block_free(struct store *store, void *block)
+int node_blocks_check(const struct job_store *stores, uint32_t count, struct err *err)
 {
-	if (!store->node)
-		free(block);
+	for (uint32_t i = 1; i < count; i++) {
+		for (uint32_t k = 0; k < i; k++) {
+			if (strcmp(node_block_uri(&stores[i]), node_block_uri(&stores[k])) != 0 ||
+			    backend_node_bytes(&stores[i]) == backend_node_bytes(&stores[k]))
+				continue;
+			return err_set(
+				err, -EINVAL,
+				"/stores/%s: store \"%s\" has the same URI %s and another capacity",
+				stores[i].name, stores[k].name, node_block_uri(&stores[i]));
+		}
+	}
+	return 0;
+}
+
+static int node_block_make(struct group *node, const struct job_store *described, struct err *err)
+{
+	const struct backend_ops *ops = described->section->owner;
+	struct node_block *b = calloc(1, sizeof(*b));
+	int rc = b ? 0 : err_set(err, -ENOMEM, "/stores/%s: no memory", described->name);
+
+	rc = group_agree(node, rc, err);
+	if (rc < 0)
+		goto out_free;
+	b->bytes = backend_node_bytes(described);
+	snprintf(b->uri, sizeof(b->uri), "%s", node_block_uri(described));
+	rc = group_shared(node, b->bytes, &b->memory, err);
+	if (rc < 0) {
+		err_wrap(err, rc, "/stores/%s", described->name);
+		goto out_free;
+	}
+	if (node->rank == 0 && ops->node_init)
+		ops->node_init(b->memory, described->options);
+	b->next = node->node_blocks;
+	node->node_blocks = b;
+	/* No rank uses the block before its first state stands. */
+	return group_barrier(node);
+out_free:
+	free(b);
+	return rc;
+}
+
+int node_blocks_reserve(struct group *node, const struct job_store *stores, uint32_t count,
+			struct err *err)
+{
+	int rc = node_blocks_check(stores, count, err);
+
+	for (uint32_t i = 0; rc == 0 && i < count; i++) {
+		if (backend_node_bytes(&stores[i]) && !node_block_find(node, &stores[i]))
+			rc = node_block_make(node, &stores[i], err);
+	}
+	return rc;
+}
+
+void node_blocks_free(struct group *node)
+{
+	struct node_block *b = node->node_blocks, *next;
+
+	for (; b; b = next) {
+		next = b->next;
+		free(b);
+	}
+	node->node_blocks = NULL;
 }

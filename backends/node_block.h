@@ -1,15 +1,30 @@
-/* Node blocks: memory that all ranks of a node share, found by the name of the store that it belongs to. Not for
- * workloads. */
+/* Node blocks: memory that the ranks of a node share, one block for each store that asks for some,
+ * found by the store's URI.
+ *
+ * The blocks belong to the run's node, not to the ranks that open a store: phases that run on a
+ * part of the ranks find the same block, and it keeps its content from phase to phase. So all ranks
+ * of the node reserve the blocks together before the first phase, and opening a store afterwards
+ * needs no other rank. Reserved memory costs address space; pages are taken when they are touched.
+ * Main thread. */
 #ifndef HAUL_BACKENDS_NODE_BLOCK_H
 #define HAUL_BACKENDS_NODE_BLOCK_H
 
 #include "backends/backend.h"
 
-/* A zeroed block of memory that all ranks of store->node share. The block belongs to the store's
- * first URI as the job writes it: opening the same store again, in a later phase, finds the same
- * block. It lives as long as the node's group; where there is none, until node_block_free.
- * Collective over store->node. *fresh says whether it was made by this call. */
-int node_block_get(struct store *store, size_t bytes, void **block, bool *fresh, struct err *err);
-void node_block_free(struct store *store, void *block);
+/* Whether stores with the same URI, which are one store, want blocks of the same size. -EINVAL. */
+int node_blocks_check(const struct job_store *stores, uint32_t count, struct err *err);
+
+/* Reserves the blocks of those stores that want one and have none of that size yet. Collective over
+ * node, which has all ranks of the node that will open the stores; groups that are split from it
+ * from now on find the blocks, too. What node_blocks_check refuses fails here, too. */
+int node_blocks_reserve(struct group *node, const struct job_store *stores, uint32_t count,
+			struct err *err);
+
+/* The block of the store described, or NULL: none was reserved. node may be NULL. */
+void *node_block_find(const struct group *node, const struct job_store *described);
+
+/* Forgets this rank's list of blocks; the memory itself is freed with the group that reserved it.
+ */
+void node_blocks_free(struct group *node);
 
 #endif

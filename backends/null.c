@@ -65,7 +65,7 @@ const struct backend_ops null_backend = {
 		},
 	.capabilities = BACKEND_RANGES | BACKEND_ATOMIC_COMMIT | BACKEND_MANY_NODES |
 			BACKEND_DEPTH | BACKEND_RENAME | BACKEND_LIST | BACKEND_UPDATE |
-			BACKEND_SHARED,
+			BACKEND_SHARED | BACKEND_LIST_PARTS,
 	.depth_max = QUEUE_DEPTH_MAX,
 	.open = null_open,
 	.submit = null_submit,

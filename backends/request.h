@@ -1,9 +1,9 @@
 /* Requests: what is asked of a store, and the answer.
  *
- * A request has three parts. The caller fills in what is asked; the backend and the queue fill in the answer
- * (struct answer); `ticket` belongs to the queue alone, which keeps the state of the attempt under way itself.
- * The caller owns the request and everything it points to until the queue gives it back. Plain data; a request
- * belongs to one thread at a time. */
+ * A request has three parts. The caller fills in what is asked; the backend and the queue fill in
+ * the answer (struct answer); `ticket` belongs to the queue alone, which keeps the state of the
+ * attempt under way itself. The caller owns the request and everything it points to until the queue
+ * gives it back. Plain data; a request belongs to one thread at a time. */
 #ifndef HAUL_BACKENDS_REQUEST_H
 #define HAUL_BACKENDS_REQUEST_H
 
@@ -15,27 +15,28 @@ enum request_op {
 	REQ_OPEN, /* opens the object for reading */
 	REQ_READ, /* reads [offset, offset + length) into data, or hands it to chunk piece by piece */
 	REQ_CLOSE, /* closes the object; of a shared version it ends this rank's part */
-	/* Starts a new version of the object, length bytes in all (0: unknown), in writes of begin.part bytes
-	 * each but the last (0: store_transfer). With begin.shared many ranks write it, see struct
-	 * shared_version. */
+	/* Starts a new version of the object, length bytes in all (0: unknown), in writes of
+	 * begin.part bytes each but the last (0: store_transfer). With begin.shared many ranks
+	 * write it, see struct shared_version. */
 	REQ_BEGIN,
 	REQ_WRITE, /* writes [offset, offset + length) from data, or from what chunk makes */
 	REQ_COMMIT, /* publishes the version whole: done_bytes is the size that the store then reports */
 	REQ_ABORT, /* drops the version: nothing of it remains */
 	REQ_STAT, /* done_bytes: the object's size. -ENOENT: it does not exist. Needs no open object */
-	/* -ENOENT: the object does not exist. A key that ends in '/' names a folder, which is removed only
-	 * when it is empty. With batch.keys (BACKEND_BATCH) one request deletes all of them: objects, no
-	 * folders. The status is then 0 when all are gone, else that of one that is not; each key has a
-	 * status of its own. */
+	/* -ENOENT: the object does not exist. A key that ends in '/' names a folder, which is
+	 * removed only when it is empty. With batch.keys (BACKEND_BATCH) one request deletes all of
+	 * them: objects, no folders. The status is then 0 when all are gone, else that of one that
+	 * is not; each key has a status of its own. */
 	REQ_DELETE,
-	/* Gives the object the key at target, whose folder must exist; an object of that name is replaced.
-	 * -ENOENT: the object does not exist. Needs no open object. */
+	/* Gives the object the key at target, whose folder must exist; an object of that name is
+	 * replaced. -ENOENT: the object does not exist. Needs no open object. */
 	REQ_RENAME,
 	/* Lists a page of the folder that the key names ("" or ending in '/'), see struct listing.
 	 * done_bytes: entries of this page. -ENOENT: no such folder, where the store can tell. */
 	REQ_LIST,
-	/* Opens the object to read and write it in place until REQ_CLOSE, from several ranks at once; it is
-	 * made where it does not exist. length: what it will hold in the end (0: unknown). */
+	/* Opens the object to read and write it in place until REQ_CLOSE, from several ranks at
+	 * once; it is made where it does not exist. length: what it will hold in the end (0:
+	 * unknown). */
 	REQ_UPDATE,
 	REQ_OPS
 };
@@ -60,22 +61,24 @@ const char *request_fault_name(enum request_fault fault);
 
 enum { OBJECT_KEY_BYTES = 512, OBJECT_STATE_WORDS = 4 };
 
-/* A name in a store and, between open and close or begin and commit, the backend's handle on it. The caller
- * owns it and may use it for one request at a time, or for several reads or writes. */
+/* A name in a store and, between open and close or begin and commit, the backend's handle on it.
+ * The caller owns it and may use it for one request at a time, or for several reads or writes. */
 struct object {
 	char key[OBJECT_KEY_BYTES]; /* relative to the store's URI: "train/00/img_0000001.npz" */
-	/* Before open what the caller knows, or 0; set by open (where the backend knows it) and by stat. */
+	/* Before open what the caller knows, or 0; set by open (where the backend knows it) and by
+	 * stat. */
 	uint64_t size;
 	uint64_t state[OBJECT_STATE_WORDS]; /* the backend's; zero when not open */
 };
 
-/* One version of an object that many ranks write. One of them begins it with an empty id, which is filled in;
- * the others begin it with that id, and the same length (which must be known) and part: the store is not asked
- * then. Each writes parts: from a multiple of part, part bytes but for the object's last; a part written again
- * replaces the first. Who has joined ends with REQ_CLOSE and leaves what it wrote. After that, who began it
- * commits: the store is asked for all parts and their sizes, and where one is missing the commit fails with
- * -ENODATA, done_bytes being what has come, and nothing is published; the version stays begun. Or aborts, which
- * must not happen while others write. */
+/* One version of an object that many ranks write. One of them begins it with an empty id, which is
+ * filled in; the others begin it with that id, and the same length (which must be known) and part:
+ * the store is not asked then. Each writes parts: from a multiple of part, part bytes but for the
+ * object's last; a part written again replaces the first. Who has joined ends with REQ_CLOSE and
+ * leaves what it wrote. After that, who began it commits: the store is asked for all parts and
+ * their sizes, and where one is missing the commit fails with -ENODATA, done_bytes being what has
+ * come, and nothing is published; the version stays begun. Or aborts, which must not happen while
+ * others write. */
 enum { SHARED_ID_BYTES = 1024 };
 struct shared_version {
 	char id[SHARED_ID_BYTES]; /* a text of the store's; plain data, to be handed on */
@@ -90,13 +93,13 @@ struct request;
 enum { LIST_MARKER_BYTES = 1040, LIST_PAGE_ENTRIES = 1000 };
 #define LIST_SIZE_UNKNOWN UINT64_MAX
 struct listing {
-	/* name: in the folder; a sub-folder's ends in '/', and a store without folders leaves those out. size:
-	 * LIST_SIZE_UNKNOWN where telling costs more than listing. A negative return ends the request with that
-	 * errno. Must not use the queue. */
+	/* name: in the folder; a sub-folder's ends in '/', and a store without folders leaves those
+	 * out. size: LIST_SIZE_UNKNOWN where telling costs more than listing. A negative return
+	 * ends the request with that errno. Must not use the queue. */
 	int (*entry)(struct request *req, const char *name, uint64_t size);
-	/* Several callers may list one folder side by side, each its part of parts (0 or 1: the whole folder), from a
-	 * store with BACKEND_LIST_PARTS. All parts together have each entry once, as long as the folder does not
-	 * change from the first page of any part to the last page of all. */
+	/* Several callers may list one folder side by side, each its part of parts (0 or 1: the whole folder). All
+	 * parts together have each entry once, as long as the folder does not change from the first page of any part
+	 * to the last page of all. A store without BACKEND_LIST_PARTS fails with -EOPNOTSUPP. */
 	uint32_t part, parts;
 	bool more;
 	/* The store's: where the next page begins, where the part ends, how many pages there were, how many without an
@@ -125,9 +128,9 @@ struct answer {
 	const char *why; /* what the status means, in the store's words, or NULL. Static */
 	uint64_t done_bytes;
 	uint64_t submit_ns, first_byte_ns, done_ns; /* first_byte_ns 0: the store cannot tell */
-	/* Commit, and close of an object that was written: the time of it that went into making the bytes
-	 * durable (fsync of the file), and into making them visible under their name (rename, fsync of the
-	 * folder, completing an upload). 0: none, or the store cannot tell. */
+	/* Commit, and close of an object that was written: the time of it that went into making the
+	 * bytes durable (fsync of the file), and into making them visible under their name (rename,
+	 * fsync of the folder, completing an upload). 0: none, or the store cannot tell. */
 	uint64_t sync_ns, publish_ns;
 	uint64_t first_attempt_ns; /* when the first attempt ended; valid where attempts > 1 */
 	uint64_t wire_bytes; /* moved for it both ways, all attempts; 0: the store cannot tell */
@@ -139,10 +142,10 @@ struct answer {
 	uint32_t connections; /* made for it, all attempts */
 };
 
-/* One request. Small requests carry data; large ones are streamed: chunk() is called with each piece in order
- * (a producer fills it for writes, a consumer checks or drops it for reads; a negative return ends the request
- * with that errno), through the buffer at data of buffer_bytes; offset is the object's. A store that keeps no
- * content (null, sim) never calls it. */
+/* One request. Small requests carry data; large ones are streamed: chunk() is called with each
+ * piece in order (a producer fills it for writes, a consumer checks or drops it for reads; a
+ * negative return ends the request with that errno), through the buffer at data of buffer_bytes;
+ * offset is the object's. A store that keeps no content (null, sim) never calls it. */
 struct request {
 	/* What is asked; the caller's. */
 	enum request_op op;
@@ -164,8 +167,8 @@ struct request {
 		const char *target;      /* REQ_RENAME: the new key */
 		/* REQ_LIST: length is entries at most, 0: LIST_PAGE_ENTRIES */
 		struct listing *listing;
-		/* REQ_DELETE of several: [count] at most REQ_KEYS_MAX; count 0: the object alone. The object
-		 * then only names the first. */
+		/* REQ_DELETE of several: [count] at most REQ_KEYS_MAX; count 0: the object alone.
+		 * The object then only names the first. */
 		struct {
 			struct request_key *keys;
 			uint32_t count;
@@ -195,7 +198,8 @@ static inline uint32_t request_keys(const struct request *req)
 	return req->op == REQ_DELETE ? req->batch.count : 0;
 }
 
-/* How many errors a finished request is: of a delete of several, one for each key that did not go. */
+/* How many errors a finished request is: of a delete of several, one for each key that did not go.
+ */
 uint32_t request_failures(const struct request *req);
 
 #endif

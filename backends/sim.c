@@ -23,7 +23,6 @@
 #include <string.h>
 
 #include "backends/backend.h"
-#include "backends/node_block.h"
 #include "backends/store.h"
 #include "backends/stores.h"
 
@@ -104,7 +103,7 @@ static uint64_t rank_rate(const struct sim_options *o, const struct rank_place *
 					 : (double)o->bandwidth / nodes_of(place);
 
 	for (uint32_t i = 0; i < o->slow_ranks.count; i++) {
-		if (o->slow_ranks.index[i] != place->rank)
+		if (o->slow_ranks.index[i] != place->world_rank)
 			continue;
 		whole *= o->slow_ranks.factor[i];
 		return whole < 1 ? 1 : (uint64_t)llround(whole);
@@ -112,22 +111,19 @@ static uint64_t rank_rate(const struct sim_options *o, const struct rank_place *
 	return o->rank_bandwidth;
 }
 
+static uint64_t sim_node_bytes(const void *options)
+{
+	(void)options;
+	return sizeof(struct sim_block);
+}
+
 static int sim_open(struct store *store, struct err *err)
 {
 	struct sim *s = calloc(1, sizeof(*s));
-	void *block = NULL;
-	bool fresh;
-	int rc = node_block_get(store, sizeof(*s->block), &block, &fresh, err);
 
-	if (rc == 0 && !s)
-		rc = err_set(err, -ENOMEM, "%s: no memory", store->uri);
-	if (rc < 0 || !s) {
-		free(s);
-		if (block)
-			node_block_free(store, block);
-		return rc;
-	}
-	s->block = block;
+	if (!s)
+		return err_set(err, -ENOMEM, "%s: no memory", store->uri);
+	s->block = store->node_block;
 	s->nodes = nodes_of(&store->place);
 	s->rank_bandwidth = rank_rate(store->options, &store->place);
 	store->state = s;
@@ -136,10 +132,7 @@ static int sim_open(struct store *store, struct err *err)
 
 static void sim_close(struct store *store)
 {
-	struct sim *s = store->state;
-
-	node_block_free(store, s->block);
-	free(s);
+	free(store->state);
 }
 
 static int sim_channel_open(struct channel *c, struct err *err)
@@ -355,9 +348,10 @@ const struct backend_ops sim_backend = {
 		},
 	.capabilities = BACKEND_RANGES | BACKEND_FIRST_BYTE | BACKEND_ATOMIC_COMMIT |
 			BACKEND_MANY_NODES | BACKEND_DEPTH | BACKEND_RENAME | BACKEND_LIST |
-			BACKEND_UPDATE | BACKEND_SHARED,
+			BACKEND_UPDATE | BACKEND_SHARED | BACKEND_LIST_PARTS,
 	.depth_max = QUEUE_DEPTH_MAX,
 	.check = sim_check,
+	.node_bytes = sim_node_bytes,
 	.open = sim_open,
 	.close = sim_close,
 	.channel_open = sim_channel_open,

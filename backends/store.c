@@ -4,7 +4,9 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 
+#include "backends/node_block.h"
 #include "backends/store.h"
 #include "core/units.h"
 
@@ -17,57 +19,6 @@ const struct option store_common_options[] = {
 		 .help = "a request that takes longer counts as late; 0: none"),
 	OPT_END,
 };
-
-static const char *const op_names[REQ_OPS] = {
-	[REQ_OPEN] = "open",     [REQ_READ] = "read",   [REQ_CLOSE] = "close",
-	[REQ_BEGIN] = "begin",   [REQ_WRITE] = "write", [REQ_COMMIT] = "commit",
-	[REQ_ABORT] = "abort",   [REQ_STAT] = "stat",   [REQ_DELETE] = "delete",
-	[REQ_RENAME] = "rename", [REQ_LIST] = "list",   [REQ_UPDATE] = "update",
-};
-
-uint32_t request_failures(const struct request *req)
-{
-	uint32_t n = 0;
-
-	if (!request_keys(req))
-		return request_failed(req);
-	for (uint32_t i = 0; i < request_keys(req); i++)
-		n += req->batch.keys[i].status && req->batch.keys[i].status != -ENOENT;
-	return n;
-}
-
-const char *request_op_name(enum request_op op)
-{
-	return (unsigned)op < REQ_OPS ? op_names[op] : "unknown";
-}
-
-static const char *const fault_names[REQ_FAULTS] = {
-	[REQ_FAULT_NONE] = "none",         [REQ_FAULT_CONNECT] = "connect",
-	[REQ_FAULT_TLS] = "tls",           [REQ_FAULT_TIMEOUT] = "timeout",
-	[REQ_FAULT_STALL] = "stall",       [REQ_FAULT_BROKEN] = "broken",
-	[REQ_FAULT_THROTTLE] = "throttle", [REQ_FAULT_SERVER] = "server",
-	[REQ_FAULT_DENIED] = "denied",     [REQ_FAULT_MISSING] = "missing",
-	[REQ_FAULT_OTHER] = "other",
-};
-
-const char *request_fault_name(enum request_fault fault)
-{
-	return (unsigned)fault < REQ_FAULTS ? fault_names[fault] : "unknown";
-}
-
-const char *request_status_text(int status)
-{
-	const char *text = strerrordesc_np(-status);
-
-	if (status == -ENODATA)
-		return "ends early";
-	return text ? text : "unknown error";
-}
-
-const char *request_text(const struct request *req)
-{
-	return req->answer.why ? req->answer.why : request_status_text(req->answer.status);
-}
 
 void backends_process_begin(const struct job_store *stores, uint32_t count)
 {
@@ -138,6 +89,13 @@ int backend_check_parts(const struct job_store *described, uint64_t length, uint
 	return 0;
 }
 
+uint64_t backend_node_bytes(const struct job_store *described)
+{
+	const struct backend_ops *ops = described->section->owner;
+
+	return ops->node_bytes ? ops->node_bytes(described->options) : 0;
+}
+
 uint32_t backend_in_flight(const struct job_store *described)
 {
 	const struct backend_ops *ops = described->section->owner;
@@ -166,8 +124,36 @@ int store_check(const struct job_store *described, const char *path, struct err 
 	return ops->check ? ops->check(described->options, path, err) : 0;
 }
 
-/* All that can fail on one rank alone, before anything collective. */
-static int prepare(struct store *store, const struct job_store *described, struct err *err)
+/* The node's memory of this store: reserved by the node's ranks, or this rank's own. */
+static int store_share_memory(struct store *store, const struct job_store *described,
+			      const char *path, struct err *err)
+{
+	uint64_t bytes = backend_node_bytes(described);
+	void *memory;
+
+	if (!bytes)
+		return 0;
+	store->node_block = node_block_find(store->node, described);
+	if (store->node_block)
+		return 0;
+	if (store->node && store->node->size > 1)
+		return err_set(err, -EINVAL,
+			       "%s: its memory was not reserved for the %u ranks of this node",
+			       path, store->node->size);
+	memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+		      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (memory == MAP_FAILED)
+		return err_set(err, -ENOMEM, "%s: no memory for %llu bytes", path,
+			       (unsigned long long)bytes);
+	store->node_block = memory;
+	store->private_bytes = bytes;
+	if (store->ops->node_init)
+		store->ops->node_init(memory, described->options);
+	return 0;
+}
+
+/* What can fail on one rank alone, before anything collective. */
+static int store_prepare(struct store *store, const struct job_store *described, struct err *err)
 {
 	const struct store_options *common = described->options;
 	char path[sizeof("/stores/") + JOB_NAME_BYTES] = "/stores/";
@@ -184,52 +170,67 @@ static int prepare(struct store *store, const struct job_store *described, struc
 		return err_wrap(err, rc, "%s/uri", path);
 	rest = strstr(store->uri, "://");
 	if (!rest)
-		return err_set(err, -EINVAL, "%s/uri: \"%s\" is no URI", path, store->uri);
+		return err_set(err, -EINVAL, "%s/uri: \"%s\" is not a URI", path, store->uri);
 	strcpy(store->root, rest + 3);
 	if (store->place.nodes > 1 && !store_can(store, BACKEND_MANY_NODES))
 		return err_set(err, -EINVAL, "%s: %s:// serves one node, not %u", path,
 			       store->ops->scheme, store->place.nodes);
-	return 0;
+	return store_share_memory(store, described, path, err);
 }
 
-/* On a node all ranks open the store or none does. */
-static int agree(struct store *store, int rc, struct err *err)
+static void store_drop_memory(struct store *store)
 {
-	return store->node ? group_agree(store->node, rc, err) : rc;
+	if (store->private_bytes)
+		munmap(store->node_block, store->private_bytes);
+	store->private_bytes = 0;
+	store->node_block = NULL;
+}
+
+/* All ranks open the store or none does. */
+static int store_agree(const struct store *store, int rc, struct err *err)
+{
+	struct group *together = store->all ? store->all : store->node;
+
+	return together ? group_agree(together, rc, err) : rc;
 }
 
 int store_open(struct store *store, const struct job_store *described,
-	       const struct rank_place *place, struct group *node, struct clock *clock,
-	       const struct log *log, uint64_t seed, struct err *err)
+	       const struct store_opener *by, struct err *err)
 {
 	int rc, mine;
 
 	*store = (struct store){
 		.ops = described->section->owner,
 		.options = described->options,
-		.place = *place,
-		.clock = clock,
-		.log = log,
-		.node = node,
-		.seed = seed,
+		.place = *by->place,
+		.clock = by->clock,
+		.log = by->log,
+		.all = by->all,
+		.node = by->node,
+		.seed = by->seed,
 		.alignment = 1,
 	};
-	rc = agree(store, prepare(store, described, err), err);
+	rc = store_agree(store, store_prepare(store, described, err), err);
 	if (rc == 0) {
 		mine = store->ops->open(store, err);
-		rc = agree(store, mine, err);
-		if (rc < 0 && mine == 0)
-			store_close(store);
+		rc = store_agree(store, mine, err);
+		if (rc < 0 && mine == 0 && store->ops->close)
+			store->ops->close(store);
 	}
-	if (rc < 0)
+	if (rc < 0) {
+		store_drop_memory(store);
 		store->ops = NULL;
+	}
 	return rc;
 }
 
 void store_close(struct store *store)
 {
-	if (store->ops && store->ops->close)
+	if (!store->ops)
+		return;
+	if (store->ops->close)
 		store->ops->close(store);
+	store_drop_memory(store);
 	store->ops = NULL;
 }
 
@@ -261,12 +262,13 @@ int64_t store_resident(const struct store *store, const struct object *o, uint64
 	return store->ops->resident ? store->ops->resident(store, o, offset, length) : -ENOTSUP;
 }
 
-int64_t store_evict(const struct store *store, const struct object *o)
+int64_t store_evict(const struct store *store, const struct object *o, uint64_t offset,
+		    uint64_t length)
 {
-	return store->ops->evict ? store->ops->evict(store, o) : -ENOTSUP;
+	return store->ops->evict ? store->ops->evict(store, o, offset, length) : -ENOTSUP;
 }
 
-static uint64_t align(const struct store *store, uint64_t bytes)
+static uint64_t store_align(const struct store *store, uint64_t bytes)
 {
 	if (bytes == UINT64_MAX)
 		return bytes;
@@ -276,17 +278,17 @@ static uint64_t align(const struct store *store, uint64_t bytes)
 
 uint64_t store_transfer(const struct store *store)
 {
-	return align(store, transfer_of(store->ops, store->options));
+	return store_align(store, transfer_of(store->ops, store->options));
 }
 
 uint64_t store_range(const struct store *store, uint64_t largest, uint32_t depth)
 {
-	return align(store, range_of(store->ops, store->options, largest, depth));
+	return store_align(store, range_of(store->ops, store->options, largest, depth));
 }
 
 uint64_t store_part(const struct store *store, uint64_t length)
 {
-	return align(store, part_of(store->ops, store->options, length));
+	return store_align(store, part_of(store->ops, store->options, length));
 }
 
 uint64_t text_hash(const char *text)

@@ -6,6 +6,7 @@
 #include <stddef.h>
 
 #include "backends/backend.h"
+#include "core/content/random.h"
 
 static inline const struct store_options *store_common(const struct store *store)
 {
@@ -14,6 +15,12 @@ static inline const struct store_options *store_common(const struct store *store
 
 /* A key (or any text) as a number, FNV-1a. */
 uint64_t text_hash(const char *text);
+
+/* Whether a listing wants the entry of that name, where the store has no parts of its own. */
+static inline bool listing_wants(const struct listing *l, const char *name)
+{
+	return l->parts <= 1 || mix64(text_hash(name)) % l->parts == l->part;
+}
 
 /* Raises the word to value. Several threads may write one object. */
 static inline void word_raise(uint64_t *word, uint64_t value)

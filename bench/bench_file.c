@@ -169,7 +169,9 @@ static int run(const struct work *w, struct err *err)
 	log_init(&log, 2, LOG_INFO, 0, 1);
 	rc = describe(w, &described, &arena, err);
 	if (rc == 0)
-		rc = store_open(&store, &described, &place, NULL, &clock, &log, 1, err);
+		rc = store_open(
+			&store, &described,
+			&(struct store_opener){.place = &place, .clock = &clock, .log = &log}, err);
 	if (rc < 0)
 		goto out_arena;
 	rc = queue_open(&q, &store, w->depth, err);

@@ -66,8 +66,11 @@ static int open_store(struct bench *b, const char *text, struct err *err)
 	b->place = (struct rank_place){.ranks = 1, .nodes = 1, .local_ranks = 1};
 	backends_process_begin(&b->described, 1);
 	if (rc == 0)
-		rc = store_open(&b->store, &b->described, &b->place, NULL, &b->clock, &b->log, 42,
-				err);
+		rc = store_open(
+			&b->store, &b->described,
+			&(struct store_opener){
+				.place = &b->place, .clock = &b->clock, .log = &b->log, .seed = 42},
+			err);
 	if (rc == 0)
 		rc = queue_open(&b->queue, &b->store, b->depth, err);
 	if (rc == 0)

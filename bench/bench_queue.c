@@ -1,12 +1,15 @@
-/* What the queue costs an operation: null:// does nothing, so all of its time is haul's own. Both
- * latencies are recorded for each. The median of 7 rounds, after one that warms up; a busy machine
- * shows in how far the slowest is from the fastest. */
+/* Cost of the queue per operation: null:// does nothing, so all of the time is haul's own. Both
+ * latencies are recorded for each operation. The figure is the median of 7 rounds, after one that
+ * warms up; on a busy machine the slowest round is far from the fastest. Then the memory of a queue. */
+#include <cjson/cJSON.h>
+#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "backends/op_log/op_log.h"
 #include "backends/queue/queue.h"
+#include "core/arena.h"
 
 enum { ROUNDS = 7, OPERATIONS = 2000000, BOUND_PS = 100000, BURSTS = 40, BURST = 4000 };
 
@@ -56,6 +59,54 @@ static double submit_reap_ns(struct queue *q, struct object *o)
 	return (double)(clock_kernel_ns() - start) / OPERATIONS;
 }
 
+static void record(struct queue *q, struct hist hists[2])
+{
+	queue_record(q, REQ_READ,
+		     &(struct queue_latency){.service = &hists[0], .response = &hists[1]});
+}
+
+/* What malloc has handed out, its own share included. */
+static size_t heap_bytes(void)
+{
+	return mallinfo2().uordblks;
+}
+
+/* Of the queue and its channel, on a store as a job would describe it. */
+static void print_memory(const char *what, const char *json)
+{
+	static const uint32_t depths[] = {1, 64};
+	struct rank_place place = {.ranks = 1, .nodes = 1, .local_ranks = 1};
+	cJSON *object = cJSON_Parse(json);
+	struct job_store described = {.name = "s"};
+	char scheme[URI_SCHEME_BYTES];
+	struct arena arena = {0};
+	struct store store = {0};
+	struct clock clock;
+	struct log log;
+
+	clock_init(&clock);
+	log_init(&log, -1, LOG_ERROR, 0, 1);
+	uri_scheme(cJSON_GetStringValue(cJSON_GetObjectItem(object, "uri")), scheme, NULL);
+	described.section = &backend_find(scheme)->section;
+	described.options = arena_alloc(&arena, described.section->size);
+	options_parse(described.section->tables, described.options, object, "/s", &arena, NULL);
+	cJSON_Delete(object);
+	store_open(&store, &described,
+		   &(struct store_opener){.place = &place, .clock = &clock, .log = &log}, NULL);
+	for (unsigned i = 0; store.ops && i < 2; i++) {
+		size_t before = heap_bytes();
+		struct queue q;
+
+		if (queue_open(&q, &store, depths[i], NULL) < 0)
+			continue;
+		printf("a queue on %-17s %7zu B at depth %u\n", what,
+		       sizeof(q) + heap_bytes() - before, depths[i]);
+		queue_close(&q);
+	}
+	store_close(&store);
+	arena_free(&arena);
+}
+
 static void print(const char *what, double ns[ROUNDS])
 {
 	qsort(ns, ROUNDS, sizeof(ns[0]), by_value);
@@ -89,6 +140,7 @@ static void logged(struct store *store, struct object *o)
 		.path = "bench_queue.tsv.zst", .force = true, .ranks = 1, .rows = OP_LOG_ROWS};
 	double with[ROUNDS], without[ROUNDS], costs[ROUNDS];
 	struct queue plain, logging;
+	static struct hist hists[2];
 	uint64_t rows, dropped;
 	struct op_log *log;
 	struct err err;
@@ -100,6 +152,8 @@ static void logged(struct store *store, struct object *o)
 	queue_open(&plain, store, 1, NULL);
 	store->op_log = log;
 	queue_open(&logging, store, 1, NULL);
+	record(&plain, hists);
+	record(&logging, hists);
 	for (int i = 0; i < ROUNDS; i++) {
 		without[i] = bursts_ns(&plain, o);
 		with[i] = bursts_ns(&logging, o);
@@ -127,16 +181,20 @@ int main(void)
 	struct clock clock;
 	struct log log;
 	struct err err;
+	static struct hist hists[2];
 	struct queue q;
 
 	described.section = &backend_find("null")->section;
 	clock_init(&clock);
 	log_init(&log, -1, LOG_ERROR, 0, 1);
-	if (store_open(&store, &described, &place, NULL, &clock, &log, 1, &err) < 0 ||
+	if (store_open(&store, &described,
+		       &(struct store_opener){.place = &place, .clock = &clock, .log = &log},
+		       &err) < 0 ||
 	    queue_open(&q, &store, 1, &err) < 0) {
 		fprintf(stderr, "bench_queue: %s\n", err.text);
 		return 1;
 	}
+	record(&q, hists);
 	do_ns(&q, &o);
 	for (int i = 0; i < ROUNDS; i++) {
 		clocks[i] = clock_read_ns();
@@ -151,5 +209,8 @@ int main(void)
 	queue_close(&q);
 	logged(&store, &o);
 	store_close(&store);
+	print_memory("null://", "{\"uri\": \"null://\"}");
+	print_memory("sim://", "{\"uri\": \"sim://\"}");
+	print_memory("file:// uring", "{\"uri\": \"file:///tmp\", \"engine\": \"uring\"}");
 	return 0;
 }

@@ -152,7 +152,8 @@ static int look(struct ls *ls, const struct job_store *described, struct err *er
 	clock_init(&clock);
 	log_init(&log, STDERR_FILENO, LOG_WARNING, 0, 1);
 	backends_process_begin(described, 1);
-	rc = store_open(&ls->store, described, &place, NULL, &clock, &log, 1, err);
+	rc = store_open(&ls->store, described,
+			&(struct store_opener){.place = &place, .clock = &clock, .log = &log}, err);
 	if (rc < 0)
 		return rc;
 	rc = queue_open(&ls->queue, &ls->store, 1, err);

@@ -1,11 +1,15 @@
-/* Where a rank stands: one fixed-size record, made by the plan, scattered by rank 0. */
+/* Rank place: where a rank stands among the others. The plan makes one fixed-size record for each
+ * rank, and rank 0 scatters them. */
 #ifndef HAUL_CORE_RANK_PLACE_H
 #define HAUL_CORE_RANK_PLACE_H
 
 #include <stdint.h>
 
 struct rank_place {
-	uint32_t rank, ranks;
+	uint32_t rank, ranks; /* among the ranks of the phase */
+	/* Among all ranks of the run: the same as rank and ranks where the phase runs on all of
+	 * them. */
+	uint32_t world_rank, world_ranks;
 	uint32_t node, nodes;
 	uint32_t local_rank, local_ranks; /* among the ranks of its node */
 	/* coordinates; rank = (data * pipelines + pipeline) * tensors + tensor */

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "backends/node_block.h"
 #include "plan/option_ref.h"
 #include "plan/pin/list.h"
 #include "plan/pin/pin.h"
@@ -127,39 +128,16 @@ int plan_phase_stores(const struct job *job, const struct job_phase *phase, uint
 	return workload->stores(job, phase, ranks, out, count, err);
 }
 
-static const struct {
-	enum backend_capability bit;
-	const char *lacks; /* "store … <lacks>" */
-} capability_words[] = {
-	{BACKEND_CONTENT, "keeps no content"},
-	{BACKEND_RANGES, "cannot read byte ranges"},
-	{BACKEND_FIRST_BYTE, "cannot tell when the first byte came"},
-	{BACKEND_ATOMIC_COMMIT, "cannot publish an object whole"},
-	{BACKEND_PERSISTENT, "does not outlive the run"},
-	{BACKEND_MANY_NODES, "serves one node only"},
-	{BACKEND_MISSING_IS_ERROR, "cannot tell that an object is missing"},
-	{BACKEND_DEPTH, "works on one request at a time"},
-	{BACKEND_RENAME, "cannot rename"},
-	{BACKEND_LIST, "cannot list"},
-	{BACKEND_UPDATE, "cannot write in place"},
-	{BACKEND_SHARED, "cannot take one object from many ranks"},
-	{BACKEND_DISCARD, "hands over all that it reads"},
-	{BACKEND_BATCH, "cannot delete several keys by one request"},
-	{BACKEND_LIST_PARTS, "cannot list parts of a folder"},
-};
-
 static int check_needs(const struct job_phase *phase, const struct phase_store *s, struct err *err)
 {
 	const struct backend_ops *ops = backend_of(s->store);
-	uint32_t lacking = s->needs & ~ops->capabilities, i;
+	const struct backend_capability_words *words =
+		backend_capability_lowest(s->needs & ~ops->capabilities);
 
-	for (i = 0; i < sizeof(capability_words) / sizeof(capability_words[0]); i++)
-		if (lacking & capability_words[i].bit)
-			return err_set(err, -EINVAL,
-				       "%s: store \"%s\" (%s://) %s, which this phase needs",
-				       phase->path, s->store->name, ops->scheme,
-				       capability_words[i].lacks);
-	return 0;
+	if (!words)
+		return 0;
+	return err_set(err, -EINVAL, "%s: store \"%s\" (%s://) %s, which this phase needs",
+		       phase->path, s->store->name, ops->scheme, words->lacks);
 }
 
 /* The JSON path of a phase's option, wherever its tables have it. */
@@ -241,6 +219,8 @@ int plan_check(const struct job *job, uint32_t ranks, uint32_t nodes, bool stric
 	rc = check_cluster(job, ranks, nodes, err);
 	for (i = 0; rc == 0 && i < job->store_count; i++)
 		rc = check_store(&job->stores[i], nodes, strict, err);
+	if (rc == 0)
+		rc = node_blocks_check(job->stores, job->store_count, err);
 	for (i = 0; rc == 0 && i < job->dataset_count; i++)
 		rc = check_dataset(job, &job->datasets[i], err);
 	for (i = 0; rc == 0 && i < job->phase_count; i++)

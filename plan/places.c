@@ -43,7 +43,13 @@ int plan_places(const struct job *job, const uint32_t *node_of, uint32_t ranks,
 		uint64_t gpus;
 
 		*p = (struct rank_place){
-			.rank = i, .ranks = ranks, .node = node_of[i], .nodes = nodes};
+			.rank = i,
+			.ranks = ranks,
+			.world_rank = i,
+			.world_ranks = ranks,
+			.node = node_of[i],
+			.nodes = nodes,
+		};
 		p->local_rank = seen[p->node]++;
 		p->local_ranks = counts[p->node];
 		p->tensor = i % tensor;

@@ -69,8 +69,13 @@ void workload_say(struct phase_context *ctx, const char *format, ...)
 int workload_store_open(const struct phase_context *ctx, const struct job_store *described,
 			struct store *store, struct err *err)
 {
-	int rc = store_open(store, described, ctx->place, ctx->node, ctx->clock, ctx->log,
-			    ctx->job->seed, err);
+	const struct store_opener by = {.place = ctx->place,
+					.all = ctx->group,
+					.node = ctx->node,
+					.clock = ctx->clock,
+					.log = ctx->log,
+					.seed = ctx->job->seed};
+	int rc = store_open(store, described, &by, err);
 
 	if (rc == 0)
 		store->op_log = ctx->op_log;

@@ -117,24 +117,62 @@ int64_t file_cache_resident(int fd, uint64_t offset, uint64_t length)
 	return errno == ENOSYS || errno == EPERM ? file_cache_mincore(fd, offset, length) : -errno;
 }
 
+/* Only clean pages can be dropped. On some read-only file systems there is nothing to write, and
+ * they say so by an error; not every file system can write a range alone. */
+static int write_dirty(int fd, uint64_t offset, uint64_t length)
+{
+	const unsigned all =
+		SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER;
+
+	if ((offset || length) && sync_file_range(fd, (off_t)offset, (off_t)length, all) == 0)
+		return 0;
+	return fdatasync(fd) < 0 && errno != EINVAL && errno != EROFS ? -errno : 0;
+}
+
+/* A page that the kernel is just using for something of its own stays at first: so the advice is
+ * repeated as long as it makes a difference. */
+static int64_t drop_clean(int fd, uint64_t offset, uint64_t length, uint64_t known)
+{
+	int64_t stays = INT64_MAX, before;
+
+	do {
+		int rc = -posix_fadvise(fd, (off_t)offset, (off_t)length, POSIX_FADV_DONTNEED);
+
+		if (rc < 0)
+			return rc;
+		before = stays;
+		stays = file_cache_resident(fd, offset, known);
+	} while (stays > 0 && stays < before);
+	return stays;
+}
+
+int64_t file_cache_drop(int fd, uint64_t offset, uint64_t length)
+{
+	uint64_t known = length;
+	struct stat st;
+	int64_t stays;
+	int rc;
+
+	if (fstat(fd, &st) < 0)
+		return -errno;
+	rc = write_dirty(fd, offset, length);
+	if (rc < 0)
+		return rc;
+	if (!length)
+		known = (uint64_t)st.st_size > offset ? (uint64_t)st.st_size - offset : 0;
+	stays = drop_clean(fd, offset, length, known);
+	/* Dropped, but the kernel does not tell this user, or this descriptor, how much of it. */
+	return stays == -EPERM || stays == -EACCES ? 0 : stays;
+}
+
 int64_t file_cache_evict(const char *path)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	struct stat st;
 	int64_t stays;
 
 	if (fd < 0)
 		return -errno;
-	/* On some read-only file systems there is nothing to write, and they say so by an error. */
-	if (fstat(fd, &st) < 0 || (fdatasync(fd) < 0 && errno != EINVAL && errno != EROFS))
-		stays = -errno;
-	else
-		stays = -posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
-	if (stays == 0)
-		stays = file_cache_resident(fd, 0, (uint64_t)st.st_size);
-	/* Dropped, but it is not known how much of it. */
-	if (stays == -EPERM)
-		stays = 0;
+	stays = file_cache_drop(fd, 0, 0);
 	close(fd);
 	return stays;
 }

@@ -1,5 +1,5 @@
-/* The page cache of this client: what of a file stands in it, and how a file leaves it. Knows
- * descriptors and paths, no store. Any thread. */
+/* Page cache of this client: how much of a file it holds, and how a file's pages are dropped. Knows
+ * descriptors and paths, but no store. Any thread. */
 #ifndef HAUL_BACKENDS_FILE_CACHE_H
 #define HAUL_BACKENDS_FILE_CACHE_H
 
@@ -12,12 +12,16 @@ int64_t file_cache_resident(int fd, uint64_t offset, uint64_t length);
 /* The older way alone, for tests. */
 int64_t file_cache_mincore(int fd, uint64_t offset, uint64_t length);
 
-/* Writes what is dirty, then drops the file's pages. Returns the bytes that stay all the same: pages
- * that are mapped, or all of them where the file system is memory. */
+/* Writes what is dirty of [offset, offset + length), length 0 being all to the end, then drops
+ * those units in which the kernel keeps pages that lie in it whole. Returns the bytes of the range
+ * that stay all the same: of units that reach beyond it, pages that are mapped, or all of them
+ * where the file system is memory. */
+int64_t file_cache_drop(int fd, uint64_t offset, uint64_t length);
+/* The same for all of a file. */
 int64_t file_cache_evict(const char *path);
 
-/* Whether root, or the deepest folder above it that stands, is on a file system that is memory (tmpfs,
- * ramfs, hugetlbfs): its files are their pages. */
+/* Whether root, or the deepest folder above it that stands, is on a file system that is memory
+ * (tmpfs, ramfs, hugetlbfs): its files are their pages. */
 bool file_cache_is_memory(const char *root);
 
 #endif

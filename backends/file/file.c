@@ -1,4 +1,5 @@
-/* file://: a folder of files. file:///absolute/path or file://./relative/path; keys are paths in it.
+/* file://: a folder of files. file:///absolute/path or file://./relative/path; keys are paths in
+ * it.
  *
  * A new version of an object is written to "<key>.haul-part" beside it, whose folders are made as
  * needed, and renamed over it by commit: a reader sees the old version or the new one whole. */
@@ -81,8 +82,23 @@ static int direct_flag(const struct store *store)
 	return options_of(store)->direct ? O_DIRECT : 0;
 }
 
+/* Makes what was written to fd durable, where the options ask for it, and notes how long that took.
+ */
+static int sync_file(const struct store *store, int fd, struct answer *a)
+{
+	uint64_t from_ns;
+	int rc;
+
+	if (options_of(store)->fsync == FILE_FSYNC_NONE)
+		return 0;
+	from_ns = clock_now(store->clock);
+	rc = fsync(fd) < 0 ? -errno : 0;
+	a->sync_ns = clock_now(store->clock) - from_ns;
+	return rc;
+}
+
 /* The kernel lets go of the descriptor whatever close returns. */
-static int do_close(const struct store *store, struct object *o)
+static int do_close(const struct store *store, struct object *o, struct answer *a)
 {
 	int fd = file_descriptor(o), rc = 0;
 
@@ -90,15 +106,15 @@ static int do_close(const struct store *store, struct object *o)
 		return -EBADF;
 	if (engine_of(store)->object_close)
 		engine_of(store)->object_close(o);
-	if (o->state[FILE_WRITTEN] && options_of(store)->fsync != FILE_FSYNC_NONE && fsync(fd) < 0)
-		rc = -errno;
+	if (o->state[FILE_WRITTEN])
+		rc = sync_file(store, fd, a);
 	memset(o->state, 0, sizeof(o->state));
 	if (close(fd) < 0 && errno != EINTR && rc == 0)
 		rc = -errno;
 	return rc;
 }
 
-static int do_open(const struct store *store, struct object *o)
+static int do_open(const struct store *store, struct object *o, struct answer *a)
 {
 	static const int advice[] = {
 		[FILE_FADVISE_NONE] = POSIX_FADV_NORMAL,
@@ -126,7 +142,7 @@ static int do_open(const struct store *store, struct object *o)
 		posix_fadvise(fd, 0, 0, advice[options_of(store)->fadvise]);
 	rc = engine_of(store)->object_open ? engine_of(store)->object_open(o) : 0;
 	if (rc < 0)
-		do_close(store, o);
+		do_close(store, o, a);
 	return rc;
 }
 
@@ -154,7 +170,8 @@ static int open_made(const struct store *store, char *path, int flags)
 	return rc < 0 ? rc : open_laid_out(store, path, flags);
 }
 
-/* Whether the file system says that so many bytes do not fit. A file that is there may hold some of them. */
+/* Whether the file system says that so many bytes do not fit. A file that is there may hold some of
+ * them. */
 static bool too_many(int fd, uint64_t bytes)
 {
 	struct statvfs fs;
@@ -165,9 +182,9 @@ static bool too_many(int fd, uint64_t bytes)
 	return bytes / fs.f_frsize > fs.f_bavail + (uint64_t)st.st_blocks * 512 / fs.f_frsize;
 }
 
-/* Where the file system reserves no room, which was noted at open, it does without. Asks for no more than
- * there is: ext4 takes all of it before it says that it is too little, and until it has given it back
- * nobody else writes a byte. */
+/* Where the file system reserves no room, which was noted at open, it does without. Asks for no
+ * more than there is: ext4 takes all of it before it says that it is too little, and until it has
+ * given it back nobody else writes a byte. */
 static int reserve(const struct store *store, int fd, uint64_t bytes)
 {
 	if (!options_of(store)->preallocate || !bytes)
@@ -238,8 +255,8 @@ static int fsync_folder(char *path)
 	return rc;
 }
 
-/* The padding of the last block, the room that was not used. Where there is none nothing is done: a file
- * system may make a transaction of it. */
+/* The padding of the last block, the room that was not used. Where there is none nothing is done: a
+ * file system may make a transaction of it. */
 static int cut(const struct store *store, int fd, uint64_t bytes)
 {
 	struct stat st;
@@ -263,8 +280,9 @@ static int complete(const struct store *store, struct request *req)
 		return -EBADF;
 	if (cut(store, fd, o->state[FILE_WRITTEN]) < 0)
 		return -errno;
-	if (options_of(store)->fsync != FILE_FSYNC_NONE && fsync(fd) < 0)
-		return -errno;
+	rc = sync_file(store, fd, &req->answer);
+	if (rc < 0)
+		return rc;
 	if (fstat(fd, &st) < 0)
 		return -errno;
 	o->state[FILE_DESCRIPTOR] = FILE_CLOSED;
@@ -274,20 +292,31 @@ static int complete(const struct store *store, struct request *req)
 	return rc;
 }
 
+/* Gives the version its name, for good where the options ask for it. */
+static int publish(const struct store *store, struct object *o)
+{
+	char part[FILE_PATH_BYTES], path[FILE_PATH_BYTES];
+
+	path_of(store, o, part_suffix, part);
+	path_of(store, o, "", path);
+	if (rename(part, path) < 0)
+		return -errno;
+	memset(o->state, 0, sizeof(o->state));
+	return options_of(store)->fsync == FILE_FSYNC_FOLDER ? fsync_folder(path) : 0;
+}
+
 /* On failure the object stays begun, for an abort, unless the new version stands already. */
 static int do_commit(const struct store *store, struct request *req)
 {
-	char part[FILE_PATH_BYTES], path[FILE_PATH_BYTES];
 	int rc = complete(store, req);
+	uint64_t from_ns;
 
 	if (rc < 0)
 		return rc;
-	path_of(store, req->object, part_suffix, part);
-	path_of(store, req->object, "", path);
-	if (rename(part, path) < 0)
-		return -errno;
-	memset(req->object->state, 0, sizeof(req->object->state));
-	return options_of(store)->fsync == FILE_FSYNC_FOLDER ? fsync_folder(path) : 0;
+	from_ns = clock_now(store->clock);
+	rc = publish(store, req->object);
+	req->answer.publish_ns = clock_now(store->clock) - from_ns;
+	return rc;
 }
 
 static int do_abort(const struct store *store, struct object *o)
@@ -353,9 +382,9 @@ static int do_other(const struct store *store, struct request *req)
 {
 	switch (req->op) {
 	case REQ_OPEN:
-		return do_open(store, req->object);
+		return do_open(store, req->object, &req->answer);
 	case REQ_CLOSE:
-		return do_close(store, req->object);
+		return do_close(store, req->object, &req->answer);
 	case REQ_BEGIN:
 		return do_begin(store, req);
 	case REQ_COMMIT:
@@ -441,10 +470,16 @@ int64_t file_resident(const struct store *store, const struct object *o, uint64_
 	return fd < 0 ? -EBADF : file_cache_resident(fd, offset, length);
 }
 
-int64_t file_evict(const struct store *store, const struct object *o)
+int64_t file_evict(const struct store *store, const struct object *o, uint64_t offset,
+		   uint64_t length)
 {
 	char path[FILE_PATH_BYTES];
+	int fd = file_descriptor(o);
 
+	if (fd >= 0)
+		return file_cache_drop(fd, offset, length);
+	if (offset || length)
+		return -EBADF;
 	path_of(store, o, "", path);
 	return file_cache_evict(path);
 }

@@ -120,6 +120,7 @@ uint32_t file_reap(struct channel *c, struct request **done, uint32_t min, uint3
 		   uint64_t deadline_ns);
 int64_t file_resident(const struct store *store, const struct object *o, uint64_t offset,
 		      uint64_t length);
-int64_t file_evict(const struct store *store, const struct object *o);
+int64_t file_evict(const struct store *store, const struct object *o, uint64_t offset,
+		   uint64_t length);
 
 #endif

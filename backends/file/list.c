@@ -9,13 +9,16 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "backends/store.h"
+
 enum { LIST_BUFFER_BYTES = 32 << 10 };
 
 static int give(struct request *req, const struct dirent64 *d)
 {
 	char folder[sizeof(d->d_name) + 1];
 
-	if (strcmp(d->d_name, ".") == 0 || strcmp(d->d_name, "..") == 0)
+	if (strcmp(d->d_name, ".") == 0 || strcmp(d->d_name, "..") == 0 ||
+	    !listing_wants(req->listing, d->d_name))
 		return 0;
 	req->answer.done_bytes++;
 	if (d->d_type != DT_DIR)

@@ -185,7 +185,7 @@ void op_log_leave(struct op_log_queue *place)
 	pthread_mutex_unlock(&l->lock);
 }
 
-void op_log_see(void *place, const struct request *req)
+void op_log_observe(void *place, const struct request *req)
 {
 	struct op_log_queue *p = place;
 	const char *key = req->object ? req->object->key : "";

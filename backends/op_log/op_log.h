@@ -45,6 +45,6 @@ void op_log_discard(struct op_log *log);
 int op_log_join(struct op_log_queue **out, const struct store *store, struct err *err);
 void op_log_leave(struct op_log_queue *place);
 /* The queue's thread: a record of a finished request. place: struct op_log_queue. Never waits. */
-void op_log_see(void *place, const struct request *req);
+void op_log_observe(void *place, const struct request *req);
 
 #endif

@@ -37,6 +37,7 @@ int attempts_open(struct queue *q, struct err *err)
 	q->channel.counts = q->endpoint_counts;
 	if (tickets_open(q) < 0)
 		return err_set(err, -ENOMEM, "no memory for a queue of depth %u", q->channel.depth);
+	q->attempts_matter = q->endpoint_counts || store->retry;
 	return retry_open(&q->retry, store->retry, q->channel.depth, seed, err);
 }
 
@@ -71,13 +72,13 @@ void attempt_begin(struct queue *q, struct request *req, uint64_t now_ns)
 	req->answer.retry_after_ns = 0;
 }
 
-/* An answer that is no failure: what was asked for is not there. */
-static bool absent(const struct request *req)
+/* An answer that is not a failure: what was asked for does not exist. */
+static bool attempt_found_nothing(const struct request *req)
 {
 	return req->answer.status == -ENOENT && (req->op == REQ_STAT || req->op == REQ_DELETE);
 }
 
-static void count(struct queue *q, const struct request *req, uint64_t took_ns)
+static void attempt_count(struct queue *q, const struct request *req, uint64_t took_ns)
 {
 	struct endpoint_counts *c = &q->endpoint_counts[req->answer.endpoint];
 	const struct attempt *a = attempt_of(q, req);
@@ -91,7 +92,7 @@ static void count(struct queue *q, const struct request *req, uint64_t took_ns)
 	c->latency[tally_latency_bucket(took_ns)]++;
 	if (moves && req->answer.done_bytes > a->before_bytes)
 		c->bytes += req->answer.done_bytes - a->before_bytes;
-	if (req->answer.fault == REQ_FAULT_NONE || absent(req))
+	if (req->answer.fault == REQ_FAULT_NONE || attempt_found_nothing(req))
 		return;
 	c->failures++;
 	c->fault[req->answer.fault < REQ_FAULTS ? req->answer.fault : REQ_FAULT_OTHER]++;
@@ -103,7 +104,7 @@ bool attempt_end(struct queue *q, struct request *req, uint64_t now_ns, uint64_t
 	uint64_t took_ns = now_ns > a->begin_ns ? now_ns - a->begin_ns : 0;
 
 	if (q->endpoint_counts && a->asked) {
-		count(q, req, took_ns);
+		attempt_count(q, req, took_ns);
 		endpoints_done(q->channel.store->endpoints, req->answer.endpoint, req->answer.fault,
 			       took_ns, now_ns);
 	}

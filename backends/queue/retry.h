@@ -19,7 +19,7 @@ struct retry_waiting {
 struct retry {
 	const struct retry_options *options; /* NULL: never */
 	struct random random;
-	uint64_t tenths; /* left of the budget */
+	uint64_t tenths; /* that are left of the budget */
 	uint32_t count;
 	uint64_t soonest_ns;           /* UINT64_MAX: none waits */
 	struct retry_waiting *waiting; /* [depth] */
@@ -29,13 +29,13 @@ int retry_open(struct retry *r, const struct retry_options *options, uint32_t de
 	       struct err *err);
 void retry_close(struct retry *r);
 
-/* Whether a request whose attempt has just failed gets another; takes it from the budget. */
+/* Whether req, whose attempt has just failed, gets another, which is then taken from the budget. */
 bool retry_allows(struct retry *r, const struct request *req);
-/* When that attempt begins. */
+/* When that attempt may begin. */
 uint64_t retry_at(struct retry *r, const struct request *req, uint64_t now_ns);
 void retry_succeeded(struct retry *r);
 
-/* Keeps a request until then; gives back one that is due, or NULL. */
+/* retry_keep holds req until at_ns; retry_due gives back one that is due, or NULL. */
 void retry_keep(struct retry *r, struct request *req, uint64_t at_ns);
 struct request *retry_due(struct retry *r, uint64_t now_ns);
 

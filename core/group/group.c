@@ -66,12 +66,16 @@ int group_receive(struct group *g, uint32_t from, void *data, size_t bytes)
 
 int group_split(struct group *g, uint32_t color, struct group **out, struct err *err)
 {
-	return g->ops->split(g, color, out, err);
+	int rc = g->ops->split(g, color, out, err);
+
+	if (rc == 0)
+		(*out)->node_blocks = g->node_blocks;
+	return rc;
 }
 
 int group_duplicate(struct group *g, struct group **out, struct err *err)
 {
-	return g->ops->split(g, 0, out, err);
+	return group_split(g, 0, out, err);
 }
 
 int group_shared(struct group *g, size_t bytes, void **block, struct err *err)

@@ -61,10 +61,12 @@ struct group_ops {
 struct group {
 	const struct group_ops *ops;
 	uint32_t rank, size;
-	/* Names this rank in sentences for others: "rank 3 on node7"; NULL: "rank 3". Groups made from this one inherit
-	 * it. */
+	/* Names this rank in sentences for others: "rank 3 on node7"; NULL: "rank 3". Groups made from
+	 * this one inherit it. */
 	const char *label;
-	void *node_blocks; /* the first of the blocks that stores keep here (backends/node_block.h); NULL at first */
+	/* Memory that the stores of a run share on this node (backends/node_block.h), or NULL. A
+	 * group that is split from this one has the same. */
+	void *node_blocks;
 };
 
 /* In place; the result stands on every rank (allreduce) or on rank 0 (reduce; others' words are
@@ -93,8 +95,9 @@ int group_duplicate(struct group *g, struct group **out, struct err *err);
  * Its pages are touched by whoever uses them first. */
 int group_shared(struct group *g, size_t bytes, void **block, struct err *err);
 
-/* Status rounds: at most one is under way. post starts one with this rank's words; test says whether
- * it has completed and gives the merged words. Never blocks. A round gets on while its ranks test it. */
+/* Status rounds: at most one is under way. post starts one with this rank's words; test says
+ * whether it has completed and gives the merged words. Never blocks. A round gets on while its
+ * ranks test it. */
 void group_status_post(struct group *g, const struct status *mine);
 bool group_status_test(struct group *g, struct status *merged);
 

@@ -9,6 +9,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "backends/node_block.h"
 #include "core/sched.h"
 #include "plan/plan.h"
 #include "ranks/mpi/group.h"
@@ -78,6 +79,8 @@ void run_end(struct run *run)
 	free(run->text);
 	generated_free(&run->generated);
 	series_free(&run->series);
+	if (run->nodes.node)
+		node_blocks_free(run->nodes.node);
 	nodes_free(&run->nodes);
 	group_free(run->world);
 	MPI_Finalize();
@@ -247,6 +250,10 @@ static int run_prepare(struct run *run, const struct run_options *options, enum 
 	if (rc < 0)
 		return rc;
 	*status = EXIT_FAILED;
+	rc = node_blocks_reserve(run->nodes.node, run->job.stores, run->job.store_count, err);
+	rc = group_agree(run->world, rc, err);
+	if (rc < 0)
+		return rc;
 	rc = bind_rank(&run->nodes, &run->job.cluster, &run->log, run->cores_found, &crowded, err);
 	rc = group_agree(run->world, rc, err);
 	if (rc < 0)

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "backends/node_block.h"
 #include "ranks/run/state.h"
 
 /* A target is missed where the mean over the repeats misses it: one run may lie below by chance. */
@@ -66,6 +67,11 @@ int run_series(struct run *run, const struct run_options *options, enum exit_sta
 		run->at.combination = i + 1;
 		if (s->sweep_count)
 			rc = run_share_combination(run, options, run->sets, err);
+		if (s->sweep_count && rc == 0)
+			rc = group_agree(run->world,
+					 node_blocks_reserve(run->nodes.node, run->job.stores,
+							     run->job.store_count, err),
+					 err);
 		if (rc < 0)
 			*status = EXIT_FAILED;
 		else

@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "backends/node_block.h"
+
 void rig_init(struct rig *r)
 {
 	*r = (struct rig){.place = {.ranks = 1, .nodes = 1, .local_ranks = 1}, .seed = 42};
@@ -35,9 +37,17 @@ int rig_open(struct rig *r, const char *json)
 	rc = options_parse(ops->section.tables, r->described.options, object, "/stores/s",
 			   &r->arena, &r->err);
 	cJSON_Delete(object);
+	if (rc == 0 && r->node)
+		rc = node_blocks_reserve(r->node, &r->described, 1, &r->err);
 	if (rc < 0)
 		return rc;
-	return store_open(&r->store, &r->described, &r->place, r->node, r->clock, &r->log, r->seed,
+	return store_open(&r->store, &r->described,
+			  &(struct store_opener){.place = &r->place,
+						 .all = r->all,
+						 .node = r->node,
+						 .clock = r->clock,
+						 .log = &r->log,
+						 .seed = r->seed},
 			  &r->err);
 }
 

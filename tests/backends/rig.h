@@ -11,7 +11,7 @@ struct rig {
 	struct clock *clock, own_clock; /* fake, at 1 s, unless the caller gives one */
 	struct log log;
 	struct rank_place place;
-	struct group *node;
+	struct group *all, *node; /* NULL, or the groups that open it */
 	uint64_t seed;
 	struct store store;
 	struct err err;
@@ -20,7 +20,9 @@ struct rig {
 /* Every member zero or as the caller sets it between rig_init and rig_open. */
 void rig_init(struct rig *r);
 
-/* json: the store's object ({"uri": "sim://x", …}). Returns what parsing or opening returned. */
+/* json: the store's object ({"uri": "sim://x", …}). Returns what parsing or opening returned. Where
+ * there is a group `node`, the store's memory on the node is reserved first; the caller frees the
+ * list by node_blocks_free. */
 int rig_open(struct rig *r, const char *json);
 void rig_close(struct rig *r);
 

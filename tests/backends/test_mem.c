@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "backends/node_block.h"
 #include "core/content/random.h"
 #include "core/group/thread_group.h"
 #include "tests/backends/rig.h"
@@ -172,7 +173,7 @@ static int share(struct group *g, void *argument)
 	/* Twice, as two phases would: the second finds what the first left. */
 	for (int phase = 0; phase < 2; phase++) {
 		rig_init(&r);
-		r.node = g;
+		r.all = r.node = g;
 		r.place.rank = r.place.local_rank = g->rank;
 		r.place.ranks = r.place.local_ranks = g->size;
 		if (rig_open(&r, "{\"uri\": \"mem://m\"}") < 0 ||
@@ -191,6 +192,8 @@ static int share(struct group *g, void *argument)
 		queue_close(&q);
 		rig_close(&r);
 	}
+	group_barrier(g);
+	node_blocks_free(g);
 	return 0;
 }
 
@@ -198,28 +201,6 @@ static void test_ranks_share_it_from_phase_to_phase(void)
 {
 	CU_ASSERT_EQUAL(thread_group_run(1, share, NULL, NULL), 0);
 	CU_ASSERT_EQUAL(thread_group_run(8, share, NULL, NULL), 0);
-}
-
-static int differ(struct group *g, void *argument)
-{
-	struct rig a, b;
-	int rc;
-
-	(void)argument;
-	rig_init(&a);
-	rig_init(&b);
-	a.node = b.node = g;
-	if (rig_open(&a, "{\"uri\": \"mem://m\"}") < 0)
-		return -1;
-	rc = rig_open(&b, "{\"uri\": \"mem://m\", \"capacity\": \"1 MiB\"}");
-	rig_close(&b);
-	rig_close(&a);
-	return rc == -EINVAL ? 0 : -2;
-}
-
-static void test_one_name_has_one_capacity(void)
-{
-	CU_ASSERT_EQUAL(thread_group_run(3, differ, NULL, NULL), 0);
 }
 
 int main(void)
@@ -230,7 +211,6 @@ int main(void)
 		{"capacity", test_capacity},
 		{"against a model", test_against_a_model},
 		{"ranks share it from phase to phase", test_ranks_share_it_from_phase_to_phase},
-		{"one name has one capacity", test_one_name_has_one_capacity},
 		CU_TEST_INFO_NULL,
 	};
 

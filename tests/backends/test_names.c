@@ -116,6 +116,60 @@ static uint64_t list_pages(struct queue *q, const char *key, uint64_t page, stru
 	return entries;
 }
 
+/* Callers side by side, each with a part: together they have each entry once. */
+static void test_list_in_parts(void)
+{
+	static const char *const schemes[] = {"file", "mem"};
+	static const uint32_t parts[] = {2, 3, 64};
+	struct object root = {.key = ""};
+	struct queue q;
+	struct rig r;
+	char key[32];
+
+	for (unsigned i = 0; i < 2; i++) {
+		names_begin(&r, &q, schemes[i]);
+		CU_ASSERT_TRUE(store_can(&r.store, BACKEND_LIST_PARTS));
+		for (unsigned n = 0; n < FILES; n++) {
+			snprintf(key, sizeof(key), "n%u", n);
+			CU_ASSERT_EQUAL(rig_put(&q, key, "x", 1), 0);
+		}
+		for (unsigned k = 0; k < 3; k++) {
+			uint64_t entries = 0, most = 0;
+			struct seen s = {0};
+
+			for (uint32_t part = 0; part < parts[k]; part++) {
+				struct listing l = {.entry = note, .part = part, .parts = parts[k]};
+				uint64_t before = entries;
+
+				do {
+					struct request req = {.op = REQ_LIST,
+							      .object = &root,
+							      .length = PAGE,
+							      .listing = &l,
+							      .user = &s};
+
+					CU_ASSERT_EQUAL_FATAL(queue_do(&q, &req), 0);
+					CU_ASSERT_TRUE(req.answer.done_bytes <= PAGE);
+					entries += req.answer.done_bytes;
+				} while (l.more);
+				if (entries - before > most)
+					most = entries - before;
+			}
+			CU_ASSERT_EQUAL(entries, FILES);
+			CU_ASSERT_EQUAL(s.folders + s.others, 0);
+			for (unsigned n = 0; n < FILES; n++)
+				CU_ASSERT_EQUAL(s.times[n], 1);
+			/* No part has nearly everything. */
+			CU_ASSERT_TRUE(most < FILES * 3 / 4);
+		}
+		for (unsigned n = 0; n < FILES; n++) {
+			snprintf(key, sizeof(key), "n%u", n);
+			CU_ASSERT_EQUAL(delete (&q, key), 0);
+		}
+		names_end(&r, &q);
+	}
+}
+
 static void test_list(void)
 {
 	static const char *const schemes[] = {"file", "mem"};
@@ -194,6 +248,7 @@ int main(void)
 	CU_TestInfo tests[] = {
 		{"rename", test_rename},
 		{"list by pages", test_list},
+		{"list in parts", test_list_in_parts},
 		{"write in place", test_update},
 		CU_TEST_INFO_NULL,
 	};

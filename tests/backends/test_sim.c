@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "backends/node_block.h"
 #include "core/group/thread_group.h"
 #include "tests/backends/rig.h"
 #include "tests/unit.h"
@@ -67,10 +68,12 @@ static void test_known_answers(void)
 		{"{\"uri\": \"sim://x\", \"latency\": \"1 ms\"}", 10, 100, MB, 10 * MS},
 		{"{\"uri\": \"sim://x\", \"latency\": \"1 ms\", \"first_byte\": \"0.5 ms\", \"bandwidth\": \"1 GB/s\"}",
 		 1, 10, MB, 25 * MS},
-		/* depth hides latency: 100 transfers of 1 ms behind each other, 1.5 ms at the end */
+		/* depth hides latency: 100 transfers of 1 ms behind each other, 1.5 ms at the end
+		 */
 		{"{\"uri\": \"sim://x\", \"latency\": \"1 ms\", \"first_byte\": \"0.5 ms\", \"bandwidth\": \"1 GB/s\"}",
 		 16, 100, MB, 101500 * US},
-		/* rank 0 at a quarter; of the store's speed where ranks have no limit of their own */
+		/* rank 0 at a quarter; of the store's speed where ranks have no limit of their own
+		 */
 		{"{\"uri\": \"sim://x\", \"rank_bandwidth\": \"1 GB/s\", \"slow_ranks\": {\"0\": 0.25}}",
 		 1, 10, MB, 40 * MS},
 		{"{\"uri\": \"sim://x\", \"bandwidth\": \"1 GB/s\", \"slow_ranks\": {\"0\": 0.25}}",
@@ -267,8 +270,9 @@ static int one_rank(struct group *g, void *argument)
 
 	rig_init(&r);
 	r.node = g;
-	r.place = (struct rank_place){
-		.rank = g->rank, .ranks = g->size * ranks->nodes, .nodes = ranks->nodes};
+	r.place = (struct rank_place){.world_rank = g->rank,
+				      .world_ranks = g->size * ranks->nodes,
+				      .nodes = ranks->nodes};
 	if (rig_open(&r, ranks->json) < 0 || queue_open(&q, &r.store, 1, NULL) < 0)
 		return -1;
 	for (int i = 0; i < 20; i++) {
@@ -285,6 +289,8 @@ static int one_rank(struct group *g, void *argument)
 	ranks->took_ns[g->rank] = q.now_ns - start_ns;
 	queue_close(&q);
 	rig_close(&r);
+	group_barrier(g);
+	node_blocks_free(g);
 	return 0;
 }
 

@@ -1,8 +1,10 @@
 /* Choosing and checking stores, and null://. */
 #include <errno.h>
+#include <stdatomic.h>
 #include <string.h>
 
 #include "backends/stores.h"
+#include "core/group/thread_group.h"
 #include "tests/backends/rig.h"
 #include "tests/unit.h"
 
@@ -113,6 +115,92 @@ static void test_null_moves_nothing(void)
 	rig_close(&r);
 }
 
+/* A store with one connection for all ranks, which one of them makes: as a client library with
+ * global handles does it. */
+struct shared_connection {
+	_Atomic uint32_t connects, closes;
+	uint32_t fails_at; /* UINT32_MAX: nowhere */
+	uint64_t handles[8];
+};
+
+struct connected_options {
+	struct store_options common;
+	struct shared_connection *connection;
+};
+
+static int connected_open(struct store *store, struct err *err)
+{
+	const struct connected_options *o = store->options;
+	uint64_t handle = 0;
+
+	if (store->all->rank == 0) {
+		atomic_fetch_add(&o->connection->connects, 1);
+		handle = 4711;
+	}
+	group_broadcast(store->all, &handle, sizeof(handle));
+	if (store->all->rank == o->connection->fails_at)
+		return err_set(err, -EIO, "the handle is of no use here");
+	o->connection->handles[store->all->rank] = handle;
+	return 0;
+}
+
+static void connected_close(struct store *store)
+{
+	const struct connected_options *o = store->options;
+
+	atomic_fetch_add(&o->connection->closes, 1);
+}
+
+static int connect_all(struct group *g, void *argument)
+{
+	static const struct backend_ops ops = {.scheme = "connected",
+					       .capabilities = BACKEND_MANY_NODES,
+					       .open = connected_open,
+					       .close = connected_close};
+	const struct section section = {.name = "connected", .owner = &ops};
+	char uri[] = "connected://all", *uris[] = {uri};
+	struct connected_options options = {.common.uri = {.count = 1, .items = uris},
+					    .connection = argument};
+	struct job_store described = {.name = "c", .section = &section, .options = &options};
+	struct rank_place place = {.rank = g->rank, .ranks = g->size, .nodes = 4};
+	struct group *node;
+	struct store store;
+	struct err err;
+	int rc;
+
+	if (group_split(g, g->rank / 2, &node, NULL) < 0)
+		return -1;
+	rc = store_open(&store, &described,
+			&(struct store_opener){.place = &place, .all = g, .node = node}, &err);
+	if (rc == 0)
+		store_close(&store);
+	else if (rc != -EIO || !strstr(err.text, "the handle is of no use here"))
+		rc = -1;
+	group_free(node);
+	return rc;
+}
+
+static void test_one_rank_connects_for_all(void)
+{
+	struct shared_connection c = {.fails_at = UINT32_MAX};
+
+	CU_ASSERT_EQUAL(thread_group_run(8, connect_all, &c, NULL), 0);
+	CU_ASSERT_EQUAL(c.connects, 1);
+	CU_ASSERT_EQUAL(c.closes, 8);
+	for (int rank = 0; rank < 8; rank++)
+		CU_ASSERT_EQUAL(c.handles[rank], 4711);
+}
+
+/* On whatever node it fails: all ranks learn it, and the seven that were open are closed. */
+static void test_all_ranks_open_it_or_none(void)
+{
+	struct shared_connection c = {.fails_at = 5};
+
+	CU_ASSERT_EQUAL(thread_group_run(8, connect_all, &c, NULL), -EIO);
+	CU_ASSERT_EQUAL(c.connects, 1);
+	CU_ASSERT_EQUAL(c.closes, 7);
+}
+
 int main(void)
 {
 	CU_TestInfo tests[] = {
@@ -121,6 +209,8 @@ int main(void)
 		{"refusals", test_refusals},
 		{"transfer", test_transfer},
 		{"null moves nothing", test_null_moves_nothing},
+		{"one rank connects for all", test_one_rank_connects_for_all},
+		{"all ranks open it or none", test_all_ranks_open_it_or_none},
 		CU_TEST_INFO_NULL,
 	};
 

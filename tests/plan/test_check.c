@@ -41,6 +41,8 @@ static const struct refusal refusals[] = {
 	{"{\"pin\":\"list\",\"cores\":\"0:x\"}", NULL_STORE, DATA, TRAIN, 2, 1, "/cluster/cores"},
 	{"{}", MEM_STORE, DATA, TRAIN, 2, 2,
 	 "/stores/d: mem:// serves one node, the job runs on 2"},
+	{"{}", "{\"d\":{\"uri\":\"mem://x\"},\"e\":{\"uri\":\"mem://x\",\"capacity\":\"1 GiB\"}}",
+	 DATA, TRAIN, 2, 1, "/stores/e: store \"d\" has the same URI mem://x and another capacity"},
 	{"{}", FILE_STORE, DATA, TRAIN_WITH("\"loader\":{\"depth\":4}"), 2, 1,
 	 "/phases/0/train/loader/depth"},
 	{"{}", URING_STORE, DATA, TRAIN_WITH("\"loader\":{\"depth\":4096}"), 2, 1, NULL},
@@ -151,12 +153,60 @@ static void test_lenient(void)
 	}
 }
 
+static uint32_t needed; /* by the phase under test */
+
+static int stores_with_a_need(const struct job *job, const struct job_phase *phase, uint32_t ranks,
+			      struct phase_store out[PHASE_STORES_MAX], uint32_t *count,
+			      struct err *err)
+{
+	(void)phase, (void)ranks, (void)err;
+	phase_store_add(out, count, "data", &job->stores[0])->needs = needed;
+	return 0;
+}
+
+/* Whichever capability a phase needs and its store lacks, the plan says so: no bit is without words. */
+static void test_every_need_is_checked(void)
+{
+	static const char text[] =
+		"{\"stores\":" NULL_STORE ",\"dataset\":" DATA ",\"phases\":[{\"generate\":{}}]}";
+	const uint32_t all = (1u << BACKEND_CAPABILITY_COUNT) - 1;
+
+	for (unsigned i = 0; i < BACKEND_CAPABILITY_COUNT; i++) {
+		struct section store, phase;
+		struct backend_ops ops;
+		struct workload workload;
+		struct err err = {0};
+		struct job job;
+
+		CU_ASSERT_EQUAL_FATAL(job_parse(&job, plan_schema(), "job.json", text,
+						sizeof(text) - 1, NULL, 0, &err),
+				      0);
+		needed = 1u << i;
+		workload = *(const struct workload *)job.phases[0].section->owner;
+		workload.stores = stores_with_a_need;
+		phase = *job.phases[0].section;
+		phase.owner = &workload;
+		job.phases[0].section = &phase;
+		ops = *(const struct backend_ops *)job.stores[0].section->owner;
+		ops.capabilities = all;
+		store = *job.stores[0].section;
+		store.owner = &ops;
+		job.stores[0].section = &store;
+		CU_ASSERT_EQUAL(plan_check(&job, 1, 1, true, &err), 0);
+		ops.capabilities = all & ~(1u << i);
+		CU_ASSERT_EQUAL(plan_check(&job, 1, 1, true, &err), -EINVAL);
+		CU_ASSERT_PTR_NOT_NULL(strstr(err.text, backend_capability_words[i].lacks));
+		job_free(&job);
+	}
+}
+
 int main(void)
 {
 	CU_TestInfo tests[] = {
 		{"refusals name the place", test_refusals},
 		{"a plan forgives what a run does not", test_lenient},
 		{"every store of a phase", test_every_store_of_a_phase},
+		{"every need is checked", test_every_need_is_checked},
 		CU_TEST_INFO_NULL,
 	};
 

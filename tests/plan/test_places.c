@@ -16,6 +16,8 @@ static void test_grid(void)
 		const struct rank_place *p = &places[i];
 
 		CU_ASSERT_EQUAL(p->rank, i);
+		CU_ASSERT_EQUAL(p->world_rank, i);
+		CU_ASSERT_EQUAL(p->world_ranks, 24);
 		CU_ASSERT_EQUAL(
 			(p->data * p->pipeline_size + p->pipeline) * p->tensor_size + p->tensor, i);
 		CU_ASSERT(p->data < p->data_size && p->tensor < 2 && p->pipeline < 3);

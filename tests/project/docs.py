@@ -23,12 +23,12 @@ for verb in haul("__complete").stdout.split():
     verbs[verb] = set(w for w in haul("__complete", verb).stdout.split() if w.startswith("-"))
 assert "run" in verbs, "no verbs"
 
-with open(os.path.join(SOURCE, "backends", "backend.h"), encoding="utf-8") as stream:
-    bits = re.findall(r"\bBACKEND_(\w+) = 1 << ", stream.read())
+with open(os.path.join(SOURCE, "backends", "capability.h"), encoding="utf-8") as stream:
+    bits = re.findall(r"^\tX\((\w+), ", stream.read(), re.M)
 with open(os.path.join(SOURCE, "docs", "add-a-backend.md"), encoding="utf-8") as stream:
     rows = re.findall(r"^   \| `([A-Z_]*[A-Z])` \|", stream.read(), re.M)
 if bits != rows:
-    wrong.append(f"docs/add-a-backend.md: the table has {rows}, backend.h {bits}")
+    wrong.append(f"docs/add-a-backend.md: the table has {rows}, capability.h {bits}")
 
 with open(os.path.join(SOURCE, "docs", "add-a-format.md"), encoding="utf-8") as stream:
     example = re.findall(r"```c\n(.*?)```", stream.read(), re.S)

@@ -184,7 +184,7 @@ int cold_drop_one(struct cold *c, const struct cold_objects *objects, uint64_t n
 		struct object o = {0};
 
 		objects->key(objects->argument, number, i, o.key);
-		stayed = store_evict(objects->store, &o);
+		stayed = store_evict(objects->store, &o, 0, 0);
 		/* What is missing is the reader's to tell, when it comes there. */
 		if (stayed < 0 && stayed != -ENOENT)
 			return err_set(err, (int)stayed, "%s/%s: dropping its pages: %s",

@@ -121,7 +121,14 @@ static int open_store(struct clean *c, const struct job *job, const struct job_d
 		snprintf(none.path, sizeof(none.path), "/datasets/%.40s", described->name);
 	rc = workload_dataset(job, &none, described->name, &found, &store, err);
 	if (rc == 0)
-		rc = store_open(&c->store, store, place, node, clock, log, job->seed, err);
+		rc = store_open(&c->store, store,
+				&(struct store_opener){.place = place,
+						       .all = group,
+						       .node = node,
+						       .clock = clock,
+						       .log = log,
+						       .seed = job->seed},
+				err);
 	if (rc < 0) {
 		c->store.ops = NULL;
 		return group_agree(group, rc, err);

@@ -155,7 +155,14 @@ int io_clean(const struct job *job, const struct job_phase *phase, const struct 
 		return 0;
 	rc = io_store(job, phase, &described, err);
 	if (rc == 0)
-		rc = store_open(&c.store, described, place, node, clock, log, job->seed, err);
+		rc = store_open(&c.store, described,
+				&(struct store_opener){.place = place,
+						       .all = group,
+						       .node = node,
+						       .clock = clock,
+						       .log = log,
+						       .seed = job->seed},
+				err);
 	if (rc < 0) {
 		c.store.ops = NULL;
 		return group_agree(group, rc, err);

@@ -92,8 +92,14 @@ int train_null(struct phase_context *ctx, const struct train_options *options,
 	rc = group_agree(ctx->group, rc, err);
 	if (rc < 0)
 		goto out_free;
-	rc = store_open(&input.store, &described, ctx->place, ctx->node, ctx->clock, ctx->log,
-			ctx->job->seed, err);
+	rc = store_open(&input.store, &described,
+			&(struct store_opener){.place = ctx->place,
+					       .all = ctx->group,
+					       .node = ctx->node,
+					       .clock = ctx->clock,
+					       .log = ctx->log,
+					       .seed = ctx->job->seed},
+			err);
 	input.open = rc == 0;
 	rc = group_agree(ctx->group, rc, err);
 	if (rc == 0) {

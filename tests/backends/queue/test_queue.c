@@ -162,9 +162,12 @@ static void test_errors_are_counted_absence_is_an_answer(void)
 	script_begin(&s, &sync_ops, 1);
 	rig_record(&s.queue, &latency);
 	for (int op = 0; op < REQ_OPS; op++) {
+		struct listing listing = {.parts = 1};
 		struct request req = {.op = (enum request_op)op, .object = &o};
 		bool answer = op == REQ_STAT || op == REQ_DELETE;
 
+		if (op == REQ_LIST)
+			req.listing = &listing;
 		s.status[s.attempts] = -ENOENT;
 		CU_ASSERT_EQUAL(queue_do(&s.queue, &req), -ENOENT);
 		CU_ASSERT_EQUAL(s.queue.op[op].errors, answer ? 0 : 1);
@@ -172,6 +175,42 @@ static void test_errors_are_counted_absence_is_an_answer(void)
 		CU_ASSERT_EQUAL(hist_count(&latency.service[op]), 1);
 	}
 	queue_close(&s.queue);
+}
+
+/* A part of a listing: refused where the store knows no parts, for it would give each entry several
+ * times; and where there is no such part. */
+static void test_parts_of_a_listing_are_checked(void)
+{
+	static const struct {
+		uint32_t part, parts;
+		bool able;
+		int status;
+	} cases[] = {
+		{0, 0, false, 0}, {0, 1, false, 0},      {0, 2, false, -EOPNOTSUPP},
+		{1, 2, true, 0},  {2, 2, true, -EINVAL}, {7, 2, false, -EINVAL},
+		{0, 4, true, 0},
+	};
+
+	for (size_t i = 0; i < 2 * sizeof(cases) / sizeof(cases[0]); i++) {
+		struct backend_ops ops = i % 2 ? async_ops : sync_ops;
+		struct listing l = {.part = cases[i / 2].part, .parts = cases[i / 2].parts};
+		struct object o = {0};
+		struct request req = {.op = REQ_LIST, .object = &o, .listing = &l};
+		struct script s;
+
+		if (cases[i / 2].able)
+			ops.capabilities |= BACKEND_LIST_PARTS;
+		script_begin(&s, &ops, 1);
+		CU_ASSERT_EQUAL(queue_do(&s.queue, &req), cases[i / 2].status);
+		CU_ASSERT_EQUAL(req.answer.status, cases[i / 2].status);
+		CU_ASSERT_EQUAL(s.attempts, cases[i / 2].status == 0);
+		CU_ASSERT_EQUAL(s.queue.op[REQ_LIST].operations, 1);
+		CU_ASSERT_EQUAL(s.queue.op[REQ_LIST].errors, cases[i / 2].status != 0);
+		/* The next one goes through: its slot is free again. */
+		CU_ASSERT_EQUAL(queue_do(&s.queue, &(struct request){.op = REQ_STAT, .object = &o}),
+				0);
+		queue_close(&s.queue);
+	}
 }
 
 static void test_late_requests_are_counted(void)
@@ -451,6 +490,7 @@ int main(void)
 		{"no progress ends it", test_no_progress_ends_it},
 		{"errors are counted, absence is an answer",
 		 test_errors_are_counted_absence_is_an_answer},
+		{"parts of a listing are checked", test_parts_of_a_listing_are_checked},
 		{"late requests are counted", test_late_requests_are_counted},
 		{"two latencies", test_two_latencies},
 		{"large requests are streamed", test_large_requests_are_streamed},

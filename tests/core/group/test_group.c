@@ -418,7 +418,9 @@ static void alone(void)
 	CU_ASSERT_EQUAL(group_status(g, &mine, &merged), 0);
 	CU_ASSERT_EQUAL(memcmp(&mine, &merged, sizeof(mine)), 0);
 	CU_ASSERT_EQUAL(group_shared(g, 100, &block, &err), 0);
+	g->node_blocks = &mine;
 	CU_ASSERT_EQUAL(group_split(g, 4, &part, &err), 0);
+	CU_ASSERT_PTR_EQUAL(part->node_blocks, &mine);
 	group_free(g);
 	CU_ASSERT_EQUAL(group_barrier(part), 0);
 	group_free(part);

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "backends/node_block.h"
 #include "core/group/thread_group.h"
 #include "tests/unit.h"
 #include "tests/workloads/formats/variants.h"
@@ -67,8 +68,14 @@ static void read_back(struct run *r, struct group *g, const struct rank_place *p
 
 	CU_ASSERT_EQUAL_FATAL(
 		dataset_init(&d, r->job.datasets[0].options, r->job.seed, "/dataset", &err), 0);
-	CU_ASSERT_EQUAL_FATAL(store_open(&store, &r->job.stores[0], place, g, &r->clock, &r->log,
-					 r->job.seed, &err),
+	CU_ASSERT_EQUAL_FATAL(store_open(&store, &r->job.stores[0],
+					 &(struct store_opener){.place = place,
+								.all = g,
+								.node = g,
+								.clock = &r->clock,
+								.log = &r->log,
+								.seed = r->job.seed},
+					 &err),
 			      0);
 	CU_ASSERT_EQUAL_FATAL(queue_open(&q, &store, 1, &err), 0);
 	for (uint64_t i = 0; i < dataset_objects(&d); i++) {
@@ -119,6 +126,7 @@ static int generate_body(struct group *g, void *argument)
 
 	if (tally_init(&tally, generate_workload.schema, 0, NULL) < 0)
 		return -ENOMEM;
+	node_blocks_reserve(g, r->job.stores, r->job.store_count, NULL);
 	rc = generate_workload.run(&ctx, &r->stopped[g->rank], &r->err[g->rank]);
 	memcpy(r->rows[g->rank], tally.rank_row, generate_workload.schema->rank.measure_count * 8);
 	__atomic_fetch_add(&r->failures, tally.failure_count, __ATOMIC_RELAXED);
@@ -126,6 +134,7 @@ static int generate_body(struct group *g, void *argument)
 		memcpy(r->message, ctx.message, sizeof(r->message));
 	if (rc == 0 && r->read_back)
 		read_back(r, g, &place);
+	node_blocks_free(g);
 	tally_free(&tally);
 	return rc;
 }

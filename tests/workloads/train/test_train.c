@@ -376,7 +376,14 @@ static void damage(struct fixture *f, struct group *g, struct group *node, bool 
 	struct queue q;
 	struct err err;
 
-	store_open(&store, described, &place, node, &f->clock, &log, f->job.seed, &err);
+	store_open(&store, described,
+		   &(struct store_opener){.place = &place,
+					  .all = g,
+					  .node = node,
+					  .clock = &f->clock,
+					  .log = &log,
+					  .seed = f->job.seed},
+		   &err);
 	if (g->rank == 0) {
 		dataset_init(&d, f->job.datasets[0].options, f->job.seed, "/dataset", &err);
 		dataset_key(&d, 5, object.key);

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "backends/node_block.h"
 #include "core/group/thread_group.h"
 
 /* The schema as plan/ assembles it, from the same tables. */
@@ -77,6 +78,8 @@ static int body(struct group *g, void *argument)
 	struct rank_place place = {
 		.rank = g->rank,
 		.ranks = g->size,
+		.world_rank = g->rank,
+		.world_ranks = g->size,
 		.nodes = 1,
 		.local_rank = g->rank,
 		.local_ranks = g->size,
@@ -89,6 +92,8 @@ static int body(struct group *g, void *argument)
 	uint32_t i, last = f->job.phase_count - 1;
 	int rc = group_duplicate(g, &node, NULL);
 
+	if (rc == 0)
+		rc = node_blocks_reserve(node, f->job.stores, f->job.store_count, &f->err[g->rank]);
 	for (i = 0; i <= last && rc == 0; i++) {
 		struct tally *t = &f->tallies[g->rank];
 
@@ -99,6 +104,7 @@ static int body(struct group *g, void *argument)
 			tally_free(t);
 	}
 	f->rc[g->rank] = rc;
+	node_blocks_free(node);
 	group_free(node);
 	return 0;
 }

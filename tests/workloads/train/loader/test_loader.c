@@ -53,8 +53,12 @@ static void desk_open_on(struct desk *d, const char *job, bool fake, enum loader
 		clock_init_fake(&d->job->clock, 1000000000);
 	CU_ASSERT_EQUAL_FATAL(
 		dataset_init(&d->dataset, d->job->job.datasets[0].options, 1, "/dataset", &err), 0);
-	CU_ASSERT_EQUAL_FATAL(store_open(&d->store, &d->job->job.stores[0], &d->place, NULL,
-					 &d->job->clock, &d->log, 1, &err),
+	CU_ASSERT_EQUAL_FATAL(store_open(&d->store, &d->job->job.stores[0],
+					 &(struct store_opener){.place = &d->place,
+								.clock = &d->job->clock,
+								.log = &d->log,
+								.seed = 1},
+					 &err),
 			      0);
 	o.clock = &d->job->clock;
 	o.sources[0] =
