@@ -9,6 +9,7 @@
 
 #include "core/content/fill.h"
 #include "core/content/random.h"
+#include "core/key.h"
 #include "core/option/option.h"
 #include "workloads/dataset/name_list.h"
 #include "workloads/dataset/names.h"
@@ -70,18 +71,6 @@ const struct section dataset_section = {
 	.size = sizeof(struct dataset_options),
 };
 
-static int check_folder(const char *folder, const char *path, struct err *err)
-{
-	size_t n = strlen(folder);
-	int rc;
-
-	if (n && folder[n - 1] == '/')
-		return err_set(err, -EINVAL, "%s/folder: must not end in \"/\", is \"%s\"", path,
-			       folder);
-	rc = n ? names_check_path(folder, err) : 0;
-	return rc < 0 ? err_wrap(err, rc, "%s/folder", path) : 0;
-}
-
 /* Names that the job gives in whole: no other option has a say in them. */
 static int check_given_names(const struct dataset *d, const char *path, struct err *err)
 {
@@ -114,25 +103,21 @@ static int check_given_names(const struct dataset *d, const char *path, struct e
 static int check_names(const struct dataset *d, const char *path, struct err *err)
 {
 	const struct dataset_options *o = &d->options;
+	int rc = d->naming >= NAMING_TEMPLATE ? check_given_names(d, path, err) : 0;
 
-	if (d->naming >= NAMING_TEMPLATE) {
-		int rc = check_given_names(d, path, err);
-
-		if (rc < 0)
-			return rc;
-	}
+	if (rc < 0)
+		return rc;
 	if (o->sizes == SIZES_STAT && !d->existing)
 		return err_set(
 			err, -EINVAL,
 			"%s/sizes: \"stat\" is for files that exist; say how they are called "
 			"in \"names\" or \"list\"",
 			path);
-	if (o->prefix[0] == '.' || strchr(o->prefix, '/'))
-		return err_set(
-			err, -EINVAL,
-			"%s/prefix: must be the begin of a file name, without \"/\", is \"%s\"",
-			path, o->prefix);
-	return check_folder(o->folder, path, err);
+	rc = key_check_prefix(o->prefix, err);
+	if (rc < 0)
+		return err_wrap(err, rc, "%s/prefix", path);
+	rc = key_check_folder(o->folder, err);
+	return rc < 0 ? err_wrap(err, rc, "%s/folder", path) : 0;
 }
 
 static enum naming naming_of(const struct dataset_options *o)

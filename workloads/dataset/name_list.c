@@ -8,6 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "core/key.h"
+
 enum { SCAN_BYTES = 1 << 20, READ_BYTES = 4096 };
 
 static const char byte_order_mark[] = "\xef\xbb\xbf";
@@ -19,6 +21,7 @@ struct scan {
 	uint64_t line, begin; /* where the line under way begins */
 	uint64_t length;      /* of it, so far */
 	char last;            /* of its bytes */
+	struct key_scan name;
 	size_t room;
 };
 
@@ -42,7 +45,9 @@ static int add_place(struct name_list *l, uint64_t place)
 /* The line under way has ended. */
 static int end_line(struct scan *s, struct err *err)
 {
-	uint64_t length = s->length - (s->length && s->last == '\r');
+	size_t cut = s->length && s->last == '\r';
+	uint64_t length = s->length - cut;
+	bool leaves = key_scan_leaves(&s->name, cut);
 
 	s->line++;
 	if (length >= s->room)
@@ -50,6 +55,12 @@ static int end_line(struct scan *s, struct err *err)
 			       "line %" PRIu64 " has %" PRIu64
 			       " bytes; a name has at most %zu here",
 			       s->line, length, s->room - 1);
+	if (leaves)
+		return err_set(err, -EINVAL,
+			       "line %" PRIu64
+			       ": a name must not leave the folder; no part of it may be \".\" or "
+			       "\"..\"",
+			       s->line);
 	if (length && s->list->names++ % NAME_LIST_EVERY == 0 && add_place(s->list, s->begin) < 0)
 		return err_set(err, -ENOMEM, "no memory for a list of so many names");
 	return 0;
@@ -71,6 +82,7 @@ static int scan_piece(struct scan *s, const char *text, size_t bytes, struct err
 		if (n) {
 			s->length += n;
 			s->last = text[n - 1];
+			key_scan_add(&s->name, text, n);
 		}
 		if (!end)
 			return 0;
@@ -198,15 +210,15 @@ void name_list_at(const struct name_list *l, uint64_t i, char *out, size_t room)
 {
 	struct lines r = {.list = l, .at = l->places[i / NAME_LIST_EVERY]};
 	uint64_t left = i % NAME_LIST_EVERY + 1;
-	int64_t length;
+	struct key_scan name = {0};
+	int64_t length = 0;
 
-	while (left) {
+	while (left && length >= 0) {
 		length = next_line(&r, out, room);
-		if (length < 0) {
-			snprintf(out, room, "name %" PRIu64 " of the list, which was cut short", i);
-			return;
-		}
 		left -= length > 0;
 	}
 	drop_begin(out);
+	key_scan_add(&name, out, strlen(out));
+	if (left || key_scan_leaves(&name, 0))
+		snprintf(out, room, "name %" PRIu64 " of the list, which has changed", i);
 }

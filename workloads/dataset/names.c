@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/key.h"
+
 enum { NAMES_STEPS = 4, NAMES_WIDTH_MAX = 20, NAMES_DIVISORS = 8 };
 #define NAMES_NUMBER_MAX 1000000000000000u
 
@@ -171,21 +173,6 @@ static bool distinct_surely(const struct distinct *d)
 	return d->whole;
 }
 
-int names_check_path(const char *text, struct err *err)
-{
-	for (const char *part = text;; part++) {
-		size_t n = strcspn(part, "/");
-
-		if (n == 0 || (n == 1 && part[0] == '.') ||
-		    (n == 2 && part[0] == '.' && part[1] == '.'))
-			return err_set(err, -EINVAL,
-				       "must be a plain path such as \"train/a\", is \"%s\"", text);
-		part += n;
-		if (!*part)
-			return 0;
-	}
-}
-
 static int check_expanded(const char *template, uint64_t i, uint64_t n, size_t room,
 			  struct err *err)
 {
@@ -196,7 +183,7 @@ static int check_expanded(const char *template, uint64_t i, uint64_t n, size_t r
 	names_expand(template, i, n, name, room);
 	if (strlen(name) + 1 == room)
 		return err_set(err, -EINVAL, "gives names of more than %zu bytes", room - 2);
-	return names_check_path(name, err);
+	return key_check(name, err);
 }
 
 int names_check(const char *template, uint64_t n, size_t room, struct err *err)

@@ -22,7 +22,4 @@ int names_check(const char *template, uint64_t n, size_t room, struct err *err);
 /* The name of file i of n, by a template that was checked. */
 void names_expand(const char *template, uint64_t i, uint64_t n, char *out, size_t room);
 
-/* Whether text is a plain path: parts that are neither empty nor "." nor "..", with "/" between. */
-int names_check_path(const char *text, struct err *err);
-
 #endif

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "backends/queue/queue.h"
+#include "core/key.h"
 #include "core/units.h"
 #include "workloads/io/io.h"
 
@@ -149,6 +150,13 @@ uint32_t io_needs(const void *options)
 	}
 }
 
+static int check_folder(const struct io_options *o, const char *path, struct err *err)
+{
+	int rc = key_check_folder(o->folder, err);
+
+	return rc < 0 ? err_wrap(err, rc, "%s/folder", path) : 0;
+}
+
 static int check_shared(const struct io_options *o, const char *path, struct err *err)
 {
 	if (o->layout == IO_OBJECTS)
@@ -285,6 +293,8 @@ int io_check(const struct job *job, const struct job_phase *phase, uint32_t rank
 	int rc;
 
 	rc = io_store(job, phase, &store, err);
+	if (rc == 0)
+		rc = check_folder(o, phase->path, err);
 	if (rc == 0)
 		rc = check_shared(o, phase->path, err);
 	if (rc == 0)

@@ -153,6 +153,10 @@ static void test_list(void)
 	CU_ASSERT_EQUAL(truncate(path, 10), 0);
 	name_list_at(&l, 4, name, sizeof(name));
 	CU_ASSERT_PTR_NOT_NULL(strstr(name, "name 4 of the list"));
+	/* And now it names what lies elsewhere. */
+	list_file(path, "../../../x\n", 11);
+	name_list_at(&l, 0, name, sizeof(name));
+	CU_ASSERT_PTR_NOT_NULL(strstr(name, "name 0 of the list"));
 	name_list_close(&l);
 	unlink(path);
 }
@@ -198,6 +202,9 @@ static void test_list_refused(void)
 		{"", 0, "holds no name"},
 		{"\n\r\n\n", 4, "holds no name"},
 		{"a\nb\0c\n", 6, "a zero byte stands in line 1 or behind"},
+		{"a\n../b\n", 7, "line 2: a name must not leave the folder"},
+		{"a/../../b\r\n", 11, "line 1: a name must not leave the folder"},
+		{"a/..\r\n", 6, "line 1: a name must not leave the folder"},
 		{"a\n0123456789abcdef\n", 19, "line 2 has 16 bytes; a name has at most 15 here"},
 	};
 	char path[] = "./test_dataset_names.XXXXXX";
