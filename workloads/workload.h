@@ -133,11 +133,6 @@ struct workload {
 
 const struct workload *const *workload_table(void); /* NULL-terminated: workloads/table.c */
 
-/* The data set and store a phase names (dataset: "" for the job's one; store: the phase's, else the
- * data set's). -EINVAL with the phase's path. */
-int workload_dataset(const struct job *job, const struct job_phase *phase, const char *dataset,
-		     const struct job_dataset **d, const struct job_store **s, struct err *err);
-
 /* Makes out the phase's only store, or adds one more. Zeroes all but role and store. */
 struct phase_store *phase_store_add(struct phase_store out[PHASE_STORES_MAX], uint32_t *count,
 				    const char *role, const struct job_store *store);

@@ -14,7 +14,6 @@
 #include "workloads/formats/format.h"
 
 enum dataset_sizes { SIZES_GIVEN, SIZES_STAT };
-enum verify { VERIFY_NONE, VERIFY_SAMPLED, VERIFY_FULL };
 
 struct dataset_options {
 	char store[JOB_NAME_BYTES];

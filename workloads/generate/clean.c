@@ -7,6 +7,7 @@
 
 #include "workloads/common/batch_delete.h"
 #include "workloads/common/crew.h"
+#include "workloads/dataset/find.h"
 #include "workloads/dataset/manifest.h"
 
 enum { CLEAN_THREADS = 4 };
@@ -112,14 +113,15 @@ static int open_store(struct clean *c, const struct job *job, const struct job_d
 		      const struct rank_place *place, struct group *group, struct group *node,
 		      struct clock *clock, const struct log *log, struct err *err)
 {
-	struct job_phase none = {.path = "/dataset"};
+	struct job_phase none = {.path = ""};
+	char path[DATASET_PATH_BYTES];
 	const struct job_dataset *found;
 	const struct job_store *store;
 	int rc;
 
-	if (described->name[0])
-		snprintf(none.path, sizeof(none.path), "/datasets/%.40s", described->name);
-	rc = workload_dataset(job, &none, described->name, &found, &store, err);
+	dataset_path(described, path);
+	snprintf(none.path, sizeof(none.path), "%.63s", path);
+	rc = dataset_find(job, &none, described->name, &found, &store, err);
 	if (rc == 0)
 		rc = store_open(&c->store, store, place, node, clock, log, job->seed, err);
 	if (rc < 0) {

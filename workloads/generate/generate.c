@@ -14,7 +14,9 @@
 #include "core/option/option.h"
 #include "core/units.h"
 #include "workloads/common/crew.h"
+#include "workloads/common/options.h"
 #include "workloads/common/writer.h"
+#include "workloads/dataset/find.h"
 #include "workloads/dataset/manifest.h"
 
 /* A write that its window does not hold whole is made as it goes. */
@@ -37,8 +39,8 @@ static int generate_run(struct phase_context *ctx, enum stop_reason *stopped, st
 static const struct option generate_options_table[] = {
 	OPT_TEXT("dataset", struct generate_options, dataset, .def_text = "",
 		 .help = "which data set; may be left out where there is only one"),
-	OPT_U64("threads", struct generate_options, threads, .def = 1, .min = 1, .max = 256,
-		.help = "threads a rank, each making a file at a time"),
+	OPTION_THREADS(struct generate_options, threads, 256,
+		       "threads of a rank, each of which makes one file at a time"),
 	OPT_END,
 };
 
@@ -158,15 +160,9 @@ static int find(const struct job *job, const struct job_phase *phase,
 		const struct job_store **store, struct dataset *d, struct err *err)
 {
 	const struct generate_options *o = phase->options;
-	const struct job_dataset *described;
-	char path[JOB_NAME_BYTES + 16];
-	int rc = workload_dataset(job, phase, o->dataset, &described, store, err);
+	char path[DATASET_PATH_BYTES];
+	int rc = dataset_find_init(job, phase, o->dataset, d, store, path, err);
 
-	if (rc < 0)
-		return rc;
-	snprintf(path, sizeof(path), "/dataset%s%s", described->name[0] ? "s/" : "",
-		 described->name);
-	rc = dataset_init(d, described->options, job->seed, path, err);
 	if (rc == 0 && d->existing)
 		rc = err_set(
 			err, -EINVAL,

@@ -147,10 +147,10 @@ static uint64_t verified(struct io_thread *t, const struct io_slot *slot)
 	const struct io_work *work = t->work;
 	uint64_t at = 0, length = slot->req.length, begin_ns = clock_now(work->store->clock), good;
 
-	if (work->options->verify == IO_VERIFY_SAMPLED && length > IO_PAYLOAD_SAMPLE) {
+	if (work->options->verify == VERIFY_SAMPLED && length > VERIFY_SAMPLE_BYTES) {
 		at = random_at(t->key ^ verify_stream, slot->number, slot->req.offset);
-		at = at % (length - IO_PAYLOAD_SAMPLE + 1) & ~(uint64_t)7;
-		length = IO_PAYLOAD_SAMPLE;
+		at = at % (length - VERIFY_SAMPLE_BYTES + 1) & ~(uint64_t)7;
+		length = VERIFY_SAMPLE_BYTES;
 	}
 	good = pattern_verify(&work->pattern, t->share.rank * work->objects + slot->item.object,
 			      slot->req.offset + at,
@@ -172,7 +172,7 @@ static int check(struct io_thread *t, const struct io_slot *slot, char text[FAIL
 				 req->offset + req->answer.done_bytes);
 		return req->answer.status;
 	}
-	if (slot->writes || !slot->buffer || t->work->options->verify == IO_VERIFY_NONE)
+	if (slot->writes || !slot->buffer || t->work->options->verify == VERIFY_NONE)
 		return 0;
 	good = verified(t, slot);
 	if (good == req->length)

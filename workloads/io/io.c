@@ -25,12 +25,12 @@ struct run {
 	struct io_work work;
 	struct cold cold;
 	struct shared_object shared;
-	bool dropped;   /* it was not written to its end */
-	uint64_t shift; /* ranks */
+	bool dropped;  /* it was not written to its end */
+	uint64_t rank; /* whose objects this one works on */
 };
 
 static int open_all(struct run *r, struct err *err);
-static int choose_shift(struct run *r);
+static int choose_rank(struct run *r);
 static int open_threads(struct run *r, struct err *err);
 static void close_all(struct run *r);
 static int make_cold(struct run *r, struct err *err);
@@ -46,7 +46,7 @@ static int run_all(struct run *r, enum stop_reason *stopped, struct err *err)
 
 	rc = io_set_begin(&r->set, r->options, &r->side, ctx->group, err);
 	if (rc == 0)
-		rc = choose_shift(r);
+		rc = choose_rank(r);
 	if (rc == 0)
 		rc = open_threads(r, err);
 	if (rc == 0)
@@ -58,7 +58,7 @@ static int run_all(struct run *r, enum stop_reason *stopped, struct err *err)
 	if (rc < 0)
 		return rc;
 	rc = crew_run(&r->crew, io_thread_run, stopped, err);
-	if (rc == 0 && *stopped == STOP_NONE && r->options->seconds_ns)
+	if (rc == 0 && *stopped == STOP_NONE && r->options->limits.seconds_ns)
 		rc = go_on(r, stopped, err);
 	ended = settle(r, rc < 0 || *stopped > STOP_LIMIT, rc < 0 ? NULL : err);
 	return rc < 0 ? rc : ended;
@@ -143,7 +143,7 @@ static int open_all(struct run *r, struct err *err)
 	io_set_of(&r->set, o, ctx->job->seed, ctx->group->size);
 	r->work.content = store_can(&r->store, BACKEND_CONTENT);
 	r->crew = (struct crew){
-		.files = o->seconds_ns && !o->passes
+		.files = o->limits.seconds_ns && !o->passes
 				 ? 0
 				 : io_items(o) * (o->passes ? o->passes : 1) * ctx->group->size,
 		.once = true,
@@ -154,7 +154,7 @@ static int open_all(struct run *r, struct err *err)
 		.layout = io_meter(o),
 		.threads = (uint32_t)o->threads,
 		.depth = (uint32_t)o->depth,
-		.limit_ns = o->seconds_ns ? o->warmup_ns + o->seconds_ns : 0,
+		.limit_ns = o->limits.seconds_ns ? o->limits.warmup_ns + o->limits.seconds_ns : 0,
 		.buffer_bytes = r->work.content && io_moves(o)
 					? o->depth * io_buffer_bytes(o, &r->store)
 					: 0,
@@ -183,44 +183,15 @@ static void close_all(struct run *r)
 		store_close(&r->store);
 }
 
-/* How many ranks find their own node when they go so many further. */
-static uint32_t at_home(const uint32_t *nodes, uint32_t ranks, uint32_t shift)
+/* Whose objects this rank works on. */
+static int choose_rank(struct run *r)
 {
-	uint32_t n = 0;
+	const struct io_options *o = r->options;
+	bool reads = o->operation == IO_DO_READ || o->operation == IO_DO_STAT ||
+		     o->operation == IO_DO_LIST;
 
-	for (uint32_t i = 0; i < ranks; i++)
-		n += nodes[i] == nodes[(i + shift) % ranks];
-	return n;
-}
-
-/* Whose objects a reading rank takes. Ranks of a node may stand together or in turn: what brings more of
- * them to another node is taken. */
-static int choose_shift(struct run *r)
-{
-	struct phase_context *ctx = r->ctx;
-	uint32_t ranks = ctx->group->size, node = ctx->place->node, *nodes = NULL;
-	uint32_t by_node =
-		(ranks + ctx->place->nodes - 1) / (ctx->place->nodes ? ctx->place->nodes : 1);
-	bool reads = r->options->operation == IO_DO_READ || r->options->operation == IO_DO_STAT ||
-		     r->options->operation == IO_DO_LIST;
-	int rc;
-
-	r->shift = 0;
-	if (!reads || r->options->shift == IO_SHIFT_NONE)
-		return 0;
-	if (r->options->shift == IO_SHIFT_RANK || ctx->place->nodes <= 1) {
-		r->shift = r->options->shift == IO_SHIFT_RANK ? 1 : 0;
-		return 0;
-	}
-	if (ctx->group->rank == 0)
-		nodes = calloc(ranks, sizeof(*nodes));
-	rc = group_agree(ctx->group, ctx->group->rank == 0 && !nodes ? -ENOMEM : 0, NULL);
-	if (rc == 0)
-		rc = group_gather(ctx->group, &node, sizeof(node), nodes);
-	if (rc == 0 && nodes)
-		r->shift = at_home(nodes, ranks, by_node) <= at_home(nodes, ranks, 1) ? by_node : 1;
-	free(nodes);
-	return rc < 0 ? rc : group_broadcast(ctx->group, &r->shift, sizeof(r->shift));
+	return shift_rank(reads ? (enum shift)o->shift : SHIFT_NONE, r->ctx->place, r->ctx->group,
+			  &r->rank);
 }
 
 static uint64_t folder_hash(const char *text)
@@ -254,7 +225,6 @@ static void describe_work(struct run *r)
 static int open_threads(struct run *r, struct err *err)
 {
 	const struct io_options *o = r->options;
-	uint64_t rank = (r->ctx->group->rank + r->shift) % r->ctx->group->size;
 	int rc = 0;
 
 	describe_work(r);
@@ -265,9 +235,9 @@ static int open_threads(struct run *r, struct err *err)
 		struct io_thread *t = &r->work.threads[i];
 
 		rc = io_thread_open(t, &r->work, &r->crew.members[i], err);
-		io_share_init(&t->share, &r->set, o, rank, i);
+		io_share_init(&t->share, &r->set, o, r->rank, i);
 		t->limit = io_limit(o, t->share.items);
-		t->warm = o->warmup_ns == 0;
+		t->warm = o->limits.warmup_ns == 0;
 	}
 	return group_agree(r->ctx->group, rc, err);
 }
@@ -276,11 +246,10 @@ static int open_threads(struct run *r, struct err *err)
 static int make_cold(struct run *r, struct err *err)
 {
 	struct phase_context *ctx = r->ctx;
-	uint64_t from = (ctx->group->rank + r->shift) % ctx->group->size;
 	int rc = cold_open(&r->cold, &r->options->cold, ctx, err);
 
 	if (rc == 0)
-		rc = io_cold_drop(&r->cold, &r->set, &r->store, from, ctx->tally->rank_row, err);
+		rc = io_cold_drop(&r->cold, &r->set, &r->store, r->rank, ctx->tally->rank_row, err);
 	return rc;
 }
 
@@ -303,14 +272,13 @@ static int begin(struct run *r)
 	if (ctx->measure_from)
 		ctx->measure_from(ctx->measure_from_argument);
 	r->work.start_ns = now_ns;
-	r->work.origin_ns = now_ns + o->warmup_ns;
-	r->work.until_ns = o->seconds_ns ? r->work.origin_ns + o->seconds_ns : 0;
+	r->work.origin_ns = now_ns + o->limits.warmup_ns;
+	r->work.until_ns = o->limits.seconds_ns ? r->work.origin_ns + o->limits.seconds_ns : 0;
 	crew_start(&r->crew, now_ns);
 	timeline_init(ctx->tally->timeline, now_ns);
 	for (uint32_t i = 0; i < o->threads; i++) {
-		io_pace_init(&r->work.threads[i].pace, o, ctx->job->seed,
-			     ctx->group->rank * o->threads + i, ctx->group->size * o->threads,
-			     now_ns);
+		pace_init(&r->work.threads[i].pace, &o->pace, (double)o->block, ctx->job->seed,
+			  ctx->group->rank * o->threads + i, ctx->group->size * o->threads, now_ns);
 	}
 	return 0;
 }
@@ -421,7 +389,7 @@ static void say(struct run *r)
 			"the object was not written to its end, and was dropped: the store has it whole or not");
 	if (r->options->discard)
 		workload_say(r->ctx, "bytes read were dropped where they arrived: nobody saw them");
-	if (r->options->warmup_ns && !row[IO_DONE])
+	if (r->options->limits.warmup_ns && !row[IO_DONE])
 		workload_say(r->ctx, "ended within its warm-up: nothing was counted");
 	if (io_reads(r->options))
 		cold_say(r->ctx, &r->options->cold, &r->store, row[IO_RESIDENT_SAMPLED_BYTES],

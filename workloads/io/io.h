@@ -13,7 +13,7 @@
 #ifndef HAUL_WORKLOADS_IO_IO_H
 #define HAUL_WORKLOADS_IO_IO_H
 
-#include "workloads/common/cold.h"
+#include "workloads/common/options.h"
 #include "workloads/workload.h"
 
 enum io_operation {
@@ -28,12 +28,8 @@ enum io_operation {
 };
 enum io_layout { IO_OBJECTS, IO_SEGMENTED, IO_STRIDED };
 enum io_order { IO_SEQUENTIAL, IO_RANDOM, IO_REPLACEMENT };
-enum io_shift { IO_SHIFT_NODE, IO_SHIFT_RANK, IO_SHIFT_NONE };
-enum io_verify { IO_VERIFY_NONE, IO_VERIFY_SAMPLED, IO_VERIFY_FULL };
-enum io_on_error { IO_ERROR_STOP, IO_ERROR_COUNT };
-enum io_arrivals { IO_PACED, IO_CONSTANT, IO_POISSON };
 
-enum { IO_FOLDER_BYTES = 128, IO_PAYLOAD_SAMPLE = 4096 };
+enum { IO_FOLDER_BYTES = 128 };
 
 struct io_options {
 	uint32_t operation;
@@ -44,15 +40,14 @@ struct io_options {
 	uint64_t objects, size, block; /* objects: a rank */
 	uint32_t order;
 	uint64_t depth, threads, batch;
-	uint64_t passes, count, bytes, seconds_ns, warmup_ns;
+	uint64_t passes;
+	struct limit_options limits;
 	bool stonewall;
 	uint32_t shift, verify, on_error;
 	bool discard;
 	double compress, dedup;
 	uint64_t dedup_distance;
-	double rate; /* operations a second, all ranks */
-	uint64_t bandwidth;
-	uint32_t arrivals;
+	struct pace_options pace;
 	struct cold_options cold;
 };
 extern const struct option io_options_table[];
@@ -82,7 +77,7 @@ enum io_measure {
 	IO_ABSENT,
 	IO_PAYLOAD_ERRORS,
 	IO_FILL_NS,
-	IO_VERIFY_NS,
+	VERIFY_NS,
 	IO_LATE_START_NS,
 	IO_LATE,
 	IO_SHORT_TRANSFERS,

@@ -189,7 +189,7 @@ void io_measure(const struct crew *crew, const struct io_work *work, uint64_t fi
 		row[IO_ENTRIES] += thread->entries;
 		row[IO_ABSENT] += thread->absent;
 		row[IO_FILL_NS] += thread->fill_ns;
-		row[IO_VERIFY_NS] += thread->verify_ns;
+		row[VERIFY_NS] += thread->verify_ns;
 		row[IO_RESIDENT_SAMPLED_BYTES] += thread->residency.sampled_bytes;
 		row[IO_RESIDENT_BYTES] += thread->residency.resident_bytes;
 	}

@@ -141,7 +141,7 @@ static void answered(struct io_thread *t, struct io_slot *slot)
 		return;
 	}
 	if (req->answer.status == 0 && req->op == REQ_STAT && work->strict &&
-	    work->options->verify != IO_VERIFY_NONE && req->answer.done_bytes != size) {
+	    work->options->verify != VERIFY_NONE && req->answer.done_bytes != size) {
 		meter_error(&t->member->meter);
 		snprintf(text, sizeof(text), "has %" PRIu64 " bytes, not %" PRIu64,
 			 req->answer.done_bytes, size);

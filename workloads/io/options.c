@@ -11,10 +11,6 @@ static const char *const operation_names[] = {"write",  "read", "mixed",  "stat"
 					      "rename", "list", "delete", NULL};
 static const char *const layout_names[] = {"objects", "segmented", "strided", NULL};
 static const char *const order_names[] = {"sequential", "random", "replacement", NULL};
-static const char *const shift_names[] = {"node", "rank", "none", NULL};
-static const char *const verify_names[] = {"none", "sampled", "full", NULL};
-static const char *const on_error_names[] = {"stop", "count", NULL};
-static const char *const arrival_names[] = {"paced", "constant", "poisson", NULL};
 
 const struct option io_options_table[] = {
 	OPT_CHOICE("operation", struct io_options, operation, .choices = operation_names,
@@ -36,52 +32,31 @@ const struct option io_options_table[] = {
 		  .help = "bytes of a read or write; where objects are made in parts, of a part"),
 	OPT_CHOICE("order", struct io_options, order, .choices = order_names,
 		   .help = "random: each block or object once; replacement: drawn anew each time"),
-	OPT_U64("depth", struct io_options, depth, .def = 1, .min = 1, .max = QUEUE_DEPTH_MAX,
-		.help = "operations in flight for each thread"),
-	OPT_U64("threads", struct io_options, threads, .def = 1, .min = 1, .max = 1024,
-		.help = "a rank; its work is shared out over them"),
+	OPTION_DEPTH(struct io_options, depth),
+	OPTION_THREADS(struct io_options, threads, 1024,
+		       "threads of a rank, over which its work is shared out"),
 	OPT_U64("batch", struct io_options, batch, .def = 1, .min = 1, .max = REQ_KEYS_MAX,
 		.help = "delete: keys that one request removes, where a store takes several (s3); depth counts requests"),
 	OPT_U64("passes", struct io_options, passes, .def = 1, .max = 1ull << 40,
 		.help = "times over the work; 0: until another limit"),
-	OPT_U64("count", struct io_options, count, .def = 0,
-		.help = "operations of a thread at most; 0: no limit"),
-	OPT_BYTES("bytes", struct io_options, bytes, .def = 0,
-		  .help = "bytes that a thread moves at most; 0: no limit"),
-	OPT_TIME("seconds", struct io_options, seconds_ns, .def = 0,
-		 .help = "nothing new is started after this time; 0: no limit"),
-	OPT_TIME("warmup", struct io_options, warmup_ns, .def = 0,
-		 .help = "time at the start that is not counted, before \"seconds\""),
+	OPTION_LIMITS(struct io_options, limits),
 	OPT_BOOL(
 		"wear_out", struct io_options, stonewall, .def = false,
 		.help = "after \"seconds\" all threads go on until each has done as much as the first"),
-	OPT_CHOICE(
-		"shift", struct io_options, shift, .choices = shift_names,
-		.help = "read and stat: what a rank of another node wrote, the next rank, or the same"),
-	OPT_CHOICE("verify", struct io_options, verify, .def = IO_VERIFY_SAMPLED,
-		   .choices = verify_names,
-		   .help = "bytes compared with what was written: 4 KiB of each read, or all"),
+	OPTION_SHIFT(struct io_options, shift),
+	OPTION_VERIFY(struct io_options, verify),
 	OPT_BOOL(
 		"discard", struct io_options, discard, .def = false,
 		.help = "bytes read are dropped where they arrive, nobody sees them: with object stores and verify none"),
-	OPT_CHOICE("on_error", struct io_options, on_error, .choices = on_error_names,
-		   .help = "an operation that fails stops all ranks or is counted"),
+	OPTION_ON_ERROR(struct io_options, on_error),
 	OPT_REAL("compress", struct io_options, compress, .def_real = 1, .min_real = 1,
 		 .max_real = 512, .help = "ratio to which each 4 KiB written can be compressed"),
 	OPT_REAL("dedup", struct io_options, dedup, .def_real = 1, .min_real = 1, .max_real = 1000,
 		 .help = "ratio to which the 4 KiB blocks written can be deduplicated"),
 	OPT_BYTES("dedup_distance", struct io_options, dedup_distance, .def = 16 << 20, .min = 4096,
 		  .max = 1ull << 50, .help = "how far behind its original a repeat stands"),
-	OPT_REAL("rate", struct io_options, rate, .def_real = 0, .min_real = 0, .max_real = 1e12,
-		 .help = "operations a second of all ranks together; 0: no limit"),
-	OPT_RATE("bandwidth", struct io_options, bandwidth, .def = 0,
-		 .help = "bytes a second of all ranks together; 0: no limit"),
-	OPT_CHOICE(
-		"arrivals", struct io_options, arrivals, .choices = arrival_names,
-		.help = "with a rate; paced: no faster than it; constant, poisson: operations are due at times that do not wait for the store, and response counts from then"),
-	OPT_TABLE(
-		"cold", struct io_options, cold, .table = cold_options,
-		.help = "reads that come from the storage: caches dropped, memory taken, evidence"),
+	OPTION_PACE(struct io_options, pace),
+	OPTION_COLD(struct io_options, cold),
 	OPT_END,
 };
 
@@ -113,10 +88,10 @@ uint64_t io_limit(const struct io_options *o, uint64_t items)
 
 	if (o->passes && items <= UINT64_MAX / o->passes)
 		limit = items * o->passes;
-	if (o->count && o->count < limit)
-		limit = o->count;
-	if (o->bytes && o->bytes / o->block < limit)
-		limit = o->bytes / o->block;
+	if (o->limits.count && o->limits.count < limit)
+		limit = o->limits.count;
+	if (o->limits.bytes && o->limits.bytes / o->block < limit)
+		limit = o->limits.bytes / o->block;
 	return limit;
 }
 
@@ -199,7 +174,7 @@ static int check_work(const struct io_options *o, const char *path, uint32_t ran
 
 static int check_limits(const struct io_options *o, const char *path, struct err *err)
 {
-	if (!o->passes && !o->count && !o->bytes && !o->seconds_ns)
+	if (!o->passes && !o->limits.count && !o->limits.bytes && !o->limits.seconds_ns)
 		return err_set(err, -EINVAL,
 			       "%s/passes: 0 needs another limit: seconds, count or bytes", path);
 	if (o->passes != 1 && (o->operation == IO_DO_DELETE || o->operation == IO_DO_CREATE))
@@ -214,26 +189,13 @@ static int check_limits(const struct io_options *o, const char *path, struct err
 			err, -EINVAL,
 			"%s/order: \"replacement\" would rename an object twice at once; say \"random\"",
 			path);
-	if (o->bytes && !io_moves(o))
+	if (o->limits.bytes && !io_moves(o))
 		return err_set(err, -EINVAL, "%s/bytes: %s moves none; say count", path,
 			       operation_names[o->operation]);
-	if (o->bytes && o->bytes < o->block)
+	if (o->limits.bytes && o->limits.bytes < o->block)
 		return err_set(err, -EINVAL, "%s/bytes: is less than one block", path);
-	if (o->stonewall && !o->seconds_ns)
+	if (o->stonewall && !o->limits.seconds_ns)
 		return err_set(err, -EINVAL, "%s/wear_out: needs \"seconds\"", path);
-	return 0;
-}
-
-static int check_rate(const struct io_options *o, const char *path, struct err *err)
-{
-	if (o->bandwidth && !io_moves(o))
-		return err_set(err, -EINVAL, "%s/bandwidth: %s moves no bytes; say rate", path,
-			       operation_names[o->operation]);
-	if (o->bandwidth && o->rate > 0)
-		return err_set(err, -EINVAL, "%s/rate: say either rate or bandwidth", path);
-	if (o->arrivals != IO_PACED && !o->bandwidth && o->rate <= 0)
-		return err_set(err, -EINVAL, "%s/arrivals: \"%s\" needs a rate or a bandwidth",
-			       path, arrival_names[o->arrivals]);
 	return 0;
 }
 
@@ -256,7 +218,7 @@ static int check_parts(const struct job_phase *phase, const struct job_store *st
 		return rc;
 	return err_set(err, -EINVAL,
 		       "%s/%s: ends before the object is whole, and %s:// keeps nothing of it then",
-		       phase->path, o->count ? "count" : "bytes", ops->scheme);
+		       phase->path, o->limits.count ? "count" : "bytes", ops->scheme);
 }
 
 /* All caches hold what names are looked up by, too; a file's pages only its bytes. */
@@ -278,7 +240,7 @@ static int check_discard(const struct io_options *o, const char *path, struct er
 	if (o->operation != IO_DO_READ)
 		return err_set(err, -EINVAL, "%s/discard: is of reads, not of \"%s\"", path,
 			       operation_names[o->operation]);
-	if (o->verify != IO_VERIFY_NONE)
+	if (o->verify != VERIFY_NONE)
 		return err_set(err, -EINVAL,
 			       "%s/discard: what is dropped cannot be compared; set \"verify\": "
 			       "\"none\"",
@@ -300,7 +262,8 @@ int io_check(const struct job *job, const struct job_phase *phase, uint32_t rank
 	if (rc == 0)
 		rc = check_limits(o, phase->path, err);
 	if (rc == 0)
-		rc = check_rate(o, phase->path, err);
+		rc = pace_check(&o->pace, io_moves(o), operation_names[o->operation], phase->path,
+				err);
 	if (rc == 0)
 		rc = check_work(o, phase->path, ranks, err);
 	if (rc == 0)

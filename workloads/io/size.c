@@ -13,9 +13,9 @@ static double least(double a, double b)
 /* How long so many operations take at least where a rate holds them back; 0: as long as the store. */
 static double seconds_of(const struct io_options *o, double operations)
 {
-	double rate = o->bandwidth ? (double)o->bandwidth / (double)o->block : o->rate;
+	double rate = pace_rate(&o->pace, (double)o->block);
 
-	return rate > 0 ? operations / rate + (double)o->warmup_ns / 1e9 : 0;
+	return rate > 0 ? operations / rate + (double)o->limits.warmup_ns / 1e9 : 0;
 }
 
 static void note(struct demand *out, const char *text)
@@ -27,10 +27,10 @@ static void note(struct demand *out, const char *text)
 static void add_notes(const struct io_options *o, uint32_t ranks, uint32_t ranks_per_node,
 		      struct demand *out)
 {
-	if (o->operation == IO_DO_READ && o->shift == IO_SHIFT_NODE && ranks_per_node >= ranks &&
+	if (o->operation == IO_DO_READ && o->shift == SHIFT_NODE && ranks_per_node >= ranks &&
 	    o->cold.drop == DROP_NONE)
 		note(out, "io on one node reads what the same node wrote, perhaps from its cache");
-	if (!o->passes && !o->count && !o->bytes)
+	if (!o->passes && !o->limits.count && !o->limits.bytes)
 		note(out, "the bytes of io depend on its seconds: one pass is counted here");
 }
 
@@ -58,7 +58,9 @@ int io_size(const struct job *job, const struct job_phase *phase, uint32_t ranks
 	out->bytes = out->bytes_per_rank * ranks;
 	out->files = o->layout == IO_OBJECTS ? o->objects * ranks : 1;
 	out->seconds = seconds_of(o, operations * ranks);
-	out->seconds_limit = (double)(o->seconds_ns ? o->seconds_ns + o->warmup_ns : 0) / 1e9;
+	out->seconds_limit =
+		(double)(o->limits.seconds_ns ? o->limits.seconds_ns + o->limits.warmup_ns : 0) /
+		1e9;
 	out->memory_per_rank = o->threads * io_thread_bytes(o, ops->capabilities & BACKEND_CONTENT);
 	add_notes(o, ranks, ranks_per_node, out);
 	cold_size(&o->cold, ranks_per_node, out);
@@ -82,7 +84,7 @@ int io_stores(const struct job *job, const struct job_phase *phase, uint32_t ran
 	s = phase_store_add(out, count, "data", store);
 	s->needs = io_needs(o);
 	s->depth = o->depth;
-	s->verifies = o->verify == IO_VERIFY_FULL;
+	s->verifies = o->verify == VERIFY_FULL;
 	ops = store->section->owner;
 	if (!(ops->capabilities & BACKEND_CONTENT) ||
 	    (o->operation != IO_DO_WRITE && o->operation != IO_DO_CREATE))

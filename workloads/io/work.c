@@ -142,7 +142,7 @@ void io_fails(struct io_thread *t, struct io_slot *slot, int rc, const char *tex
 	if (slot->number < t->first_failed)
 		t->first_failed = slot->number;
 	crew_fail(w, &slot->req, rc, text ? text : request_text(&slot->req));
-	if (t->work->options->on_error == IO_ERROR_STOP) {
+	if (t->work->options->on_error == ON_ERROR_STOP) {
 		t->rc = t->rc ? t->rc : rc;
 		t->over = true;
 	}
@@ -156,7 +156,7 @@ void io_fail(struct io_thread *t, struct io_slot *slot, int rc, const char *text
 
 void io_take(struct io_thread *t, struct io_slot *slot, struct io_item *item)
 {
-	io_pace_take(&t->pace, slot->begin_ns);
+	pace_take(&t->pace, slot->begin_ns);
 	t->issued++;
 	io_share_next(&t->share, item);
 }
@@ -167,7 +167,7 @@ static void start(struct io_thread *t, uint64_t now_ns)
 	struct io_slot *slot = t->free;
 
 	t->free = slot->next;
-	slot->due_ns = io_pace_take(&t->pace, now_ns);
+	slot->due_ns = pace_take(&t->pace, now_ns);
 	if (slot->due_ns && now_ns > slot->due_ns && now_ns - slot->due_ns > t->late_start_ns)
 		t->late_start_ns = now_ns - slot->due_ns;
 	slot->begin_ns = now_ns;
@@ -188,7 +188,7 @@ static uint64_t start_all(struct io_thread *t, uint64_t now_ns)
 	const struct io_work *work = t->work;
 
 	while (t->free && !t->over) {
-		uint64_t next_ns = io_pace_next(&t->pace);
+		uint64_t next_ns = pace_next(&t->pace);
 
 		if (t->issued >= t->limit) {
 			t->over = true;

@@ -69,7 +69,7 @@ struct io_thread {
 	struct io_work *work;
 	struct crew_thread *member;
 	struct io_share share;
-	struct io_pace pace;
+	struct pace pace;
 	uint64_t limit;       /* operations at most */
 	uint64_t mixed_below; /* a draw below reads */
 	uint64_t key;
