@@ -1,9 +1,10 @@
-/* One pass over files by all ranks and their worker threads: file i is rank i % ranks' business, its
- * threads take their rank's files in turn; or each thread does one long piece of work (once). Status
- * rounds end the pass on every rank when a worker met an error or a stop was asked for.
+/* Crew: the threads of a rank that go over files together with those of all other ranks. File i belongs to rank
+ * i % ranks; whichever thread of that rank is free takes its next file, so a thread that is held up holds up nothing
+ * but its own file. Or each thread does one long piece of work (once). Status rounds end the pass on every rank when a
+ * thread meets an error or a stop is asked for.
  *
- * Only the main thread calls these; a body runs on its worker's thread. Knows neither what is
- * done to a file nor a tally. */
+ * Only the main thread calls these; a body runs on its member's thread. The crew does not know what is done to a
+ * file. */
 #ifndef HAUL_WORKLOADS_COMMON_CREW_H
 #define HAUL_WORKLOADS_COMMON_CREW_H
 
@@ -49,7 +50,8 @@ struct crew {
 	uint64_t buffer_bytes;                                               /* 0: none */
 	void (*progress)(void *progress_argument, const struct progress *p); /* NULL: none */
 	void *progress_argument;
-	const char *kind;
+	const char *kind;  /* what the progress line calls the work: "generate" */
+	const char *items; /* and what it counts: "files"; NULL: nothing */
 
 	/* Its own. */
 	struct crew_thread *members;

@@ -8,6 +8,7 @@
 #include "core/content/fill.h"
 #include "core/units.h"
 #include "workloads/common/shared_object.h"
+#include "workloads/io/clean.h"
 #include "workloads/io/cold.h"
 #include "workloads/io/measures.h"
 
@@ -161,6 +162,7 @@ static int open_all(struct run *r, struct err *err)
 		.progress = ctx->progress,
 		.progress_argument = ctx->progress_argument,
 		.kind = "io",
+		.items = "operations",
 		.argument = &r->work,
 	};
 	rc = queue_open(&r->side, &r->store, 1, err);
@@ -443,4 +445,5 @@ const struct workload io_workload = {
 	.check = io_check,
 	.size = io_size,
 	.run = io_run,
+	.clean = io_clean,
 };

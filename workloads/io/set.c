@@ -10,6 +10,7 @@
 #include "core/arena.h"
 #include "core/json.h"
 #include "core/option/option.h"
+#include "workloads/common/folder.h"
 #include "workloads/common/small_object.h"
 
 enum {
@@ -162,40 +163,23 @@ static int save(const struct io_set *s, struct queue *q, struct err *err)
 	return rc;
 }
 
-static int found_entry(struct request *req, const char *name, uint64_t size)
-{
-	(void)size;
-	snprintf(req->user, OBJECT_KEY_BYTES, "%s", name);
-	return 0;
-}
-
 /* A folder without a description must hold nothing, or haul's names might be someone else's. A rank's
  * folder that an interrupted run has left is empty at most. */
 static int check_empty(const struct io_set *s, struct queue *q, struct err *err)
 {
-	struct listing listing = {.entry = found_entry};
-	char name[OBJECT_KEY_BYTES] = "";
-	struct object o = {0};
-	struct request req = {
-		.op = REQ_LIST, .object = &o, .length = 1, .listing = &listing, .user = name};
+	char name[OBJECT_KEY_BYTES];
 	int rc;
 
 	if (!store_can(q->channel.store, BACKEND_LIST))
 		return 0;
-	snprintf(o.key, sizeof(o.key), "%s%s", s->folder, s->folder[0] ? "/" : "");
-	rc = queue_do(q, &req);
-	if (rc == -ENOENT)
-		return 0;
-	if (rc < 0)
-		return err_set(err, rc, "%s/%s: %s", q->channel.store->uri, o.key,
-			       request_text(&req));
-	if (!name[0])
-		return 0;
+	rc = folder_first(q, s->folder, name, err);
+	if (rc < 0 || !name[0])
+		return rc;
 	return err_set(
 		err, -EEXIST,
 		"%s/%s: holds \"%s\", and nothing says that an io phase of haul made it: it stays; "
 		"use another folder",
-		q->channel.store->uri, o.key, name);
+		q->channel.store->uri, s->folder, name);
 }
 
 /* Whether what stands is what the phase describes. Names matter to all, bytes to those that move some. */
