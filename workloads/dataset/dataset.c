@@ -182,10 +182,8 @@ int dataset_init(struct dataset *d, const struct dataset_options *options, uint6
 			"%s/samples_per_file: files times samples_per_file must be below 2^%d",
 			path, FILE_BYTES_MAX_BITS);
 	permutation_init(&d->order, options->files, random_at(seed, 1, 0));
-	if (stdev > mean / sqrt(3)) {
-		d->log_sigma = sqrt(log1p(stdev / mean * (stdev / mean)));
-		d->log_mean = log(mean) - d->log_sigma * d->log_sigma / 2;
-	}
+	d->size = stdev > mean / sqrt(3) ? size_log_normal(mean, stdev)
+					 : size_uniform(mean, stdev * sqrt(3));
 	largest = dataset_sample_bytes_max(d);
 	if (largest >> DATASET_BYTES_MAX_BITS ||
 	    largest > ((uint64_t)1 << FILE_BYTES_MAX_BITS) / options->samples_per_file)
@@ -301,48 +299,29 @@ void dataset_object_key(const struct dataset *d, uint64_t file, uint32_t object,
 		snprintf(key + used, OBJECT_KEY_BYTES - used, "%s", d->format->beside[object - 1]);
 }
 
-/* random_normal takes a sign and 63 bits of the tail's probability: the upper half is mirrored to
- * make it the quantile of at / 2^64. */
-static double normal_quantile(uint64_t at)
-{
-	return random_normal(at >> 63 ? ~at | (uint64_t)1 << 63 : at);
-}
-
 /* The size in the middle of one of as many equal strata of the distribution as there are files. */
-static uint64_t stratum_bytes(const struct dataset *d, uint64_t stratum)
+static uint64_t dataset_stratum_bytes(const struct dataset *d, uint64_t stratum)
 {
-	/* (stratum + 1/2) / files as a fraction of 2^64 */
-	uint64_t at = (uint64_t)(((unsigned __int128)(2 * stratum + 1) << 63) / d->options.files);
-	double mean = (double)d->options.sample_bytes;
-	double size;
-
 	if (d->options.sample_bytes_stdev == 0)
 		return d->options.sample_bytes;
-	if (d->log_sigma > 0)
-		size = exp(d->log_mean + d->log_sigma * normal_quantile(at));
-	else
-		size = mean +
-		       (double)d->options.sample_bytes_stdev * sqrt(3) * (2 * random_unit(at) - 1);
-	if (size >= 0x1p62)
-		return (uint64_t)1 << 62; /* refused by dataset_init */
-	return size < 1 ? 1 : (uint64_t)(size + 0.5);
+	return size_draw_at(&d->size, size_stratum(stratum, d->options.files));
 }
 
 uint64_t dataset_sample_bytes(const struct dataset *d, uint64_t file)
 {
 	if (d->options.sample_bytes_stdev == 0)
 		return d->options.sample_bytes;
-	return stratum_bytes(d, permutation_at(&d->order, file));
+	return dataset_stratum_bytes(d, permutation_at(&d->order, file));
 }
 
 uint64_t dataset_sample_bytes_min(const struct dataset *d)
 {
-	return stratum_bytes(d, 0);
+	return dataset_stratum_bytes(d, 0);
 }
 
 uint64_t dataset_sample_bytes_max(const struct dataset *d)
 {
-	return stratum_bytes(d, d->options.files - 1);
+	return dataset_stratum_bytes(d, d->options.files - 1);
 }
 
 static void layout_of(const struct dataset *d, uint64_t file, uint32_t object,

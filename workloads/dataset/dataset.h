@@ -10,6 +10,7 @@
 
 #include "backends/backend.h"
 #include "core/content/permutation.h"
+#include "core/content/size_draw.h"
 #include "core/job/job.h"
 #include "workloads/formats/format.h"
 
@@ -46,7 +47,7 @@ struct dataset {
 	 * File i takes the middle of stratum order(i) of as many equal strata as there are files, so mean
 	 * and deviation are right for few files too, and the largest size is known. */
 	struct permutation order;
-	double log_mean, log_sigma; /* log_sigma 0: not log-normal */
+	struct size_draw size;
 	unsigned name_digits, folder_digits;
 };
 
