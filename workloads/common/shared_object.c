@@ -80,6 +80,9 @@ static int publish(struct shared_object *s, struct crew_thread *w, struct err *e
 
 	if (rc == 0 && req.answer.done_bytes == s->length)
 		return 0;
+	/* The request itself has succeeded. */
+	if (rc == 0)
+		meter_error(&w->meter);
 	snprintf(text, sizeof(text), "%s", request_text(&req));
 	if (rc == 0 || rc == -ENODATA)
 		snprintf(text, sizeof(text),

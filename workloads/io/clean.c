@@ -19,9 +19,8 @@ static void io_clean_key(const void *set, uint64_t i, uint32_t name, char key[OB
 static bool io_clean_made(const void *set, uint64_t i, uint64_t bytes)
 {
 	const struct io_set *s = set;
-	uint64_t whole = s->size * (s->layout == IO_OBJECTS ? 1 : s->ranks);
+	uint64_t whole = io_set_bytes(s, i / s->objects, i % s->objects);
 
-	(void)i;
 	return s->complete ? bytes == whole : bytes <= whole;
 }
 

@@ -22,6 +22,8 @@ static const struct measure measures[] = {
 	{"renames", "", MERGE_SUM, "renames"},
 	{"lists", "", MERGE_SUM, "pages of listings"},
 	{"deletes", "", MERGE_SUM, "requests that delete, of one key or of several (batch)"},
+	{"gets", "", MERGE_SUM, "whole objects read"},
+	{"puts", "", MERGE_SUM, "whole objects written"},
 	{"entries", "", MERGE_SUM, "objects listed"},
 	{"absent", "", MERGE_SUM, "stats and deletes of objects that were not there"},
 	{"payload_errors", "", MERGE_SUM, "reads whose bytes were wrong"},
@@ -111,6 +113,8 @@ static const struct hist_kind hists[IO_HISTS] = {
 			     "part of a commit: making the object visible under its name"},
 	[IO_HIST_OPERATION] = {"operation",
 			       "an operation with its opens and closes, from when it was due"},
+	[IO_HIST_GET] = {"get", "a whole object read, from when it was due"},
+	[IO_HIST_PUT] = {"put", "a whole object written, from when it was due"},
 };
 
 const struct tally_schema io_schema = {
@@ -135,13 +139,13 @@ static const struct meter_map maps[] = {
 	{REQ_CLOSE, IO_CLOSES, IO_HIST_CLOSE, METER_NONE, METER_NONE},
 	{REQ_COMMIT, IO_CLOSES, IO_HIST_CLOSE, METER_NONE, METER_NONE},
 };
-static const int own[] = {IO_HIST_OPERATION};
+static const int own[] = {IO_HIST_OPERATION, IO_HIST_GET, IO_HIST_PUT};
 
 #define IO_METER(op) \
 	{ \
 		.schema = &io_schema, .maps = maps, .map_count = sizeof(maps) / sizeof(maps[0]), \
 		.late = IO_LATE, .short_transfers = IO_SHORT_TRANSFERS, .sync = IO_HIST_SYNC, \
-		.publish = IO_HIST_PUBLISH, .own = own, .own_count = 1, .live_op = (op) \
+		.publish = IO_HIST_PUBLISH, .own = own, .own_count = 3, .live_op = (op) \
 	}
 static const struct meter_layout meter_layouts[] = {
 	[IO_DO_WRITE] = IO_METER(REQ_WRITE),   [IO_DO_READ] = IO_METER(REQ_READ),
@@ -158,16 +162,18 @@ const struct meter_layout *io_meter(const struct io_options *o)
 static void measure_thread(struct tally *t, const struct io_thread *thread, uint64_t first_ns)
 {
 	const struct io_options *o = thread->work->options;
-	uint64_t bytes = io_moves(o) ? o->block : 0, *row = t->rank_row;
-	uint64_t first = io_series_until(&thread->series, first_ns);
-	uint64_t whole = bytes ? thread->done * bytes - thread->short_bytes : 0;
+	uint64_t first = io_series_until(&thread->series, first_ns), *row = t->rank_row;
+	uint64_t first_bytes = io_moves(o) ? first * o->block : 0;
 
 	if (!thread->warm)
 		return; /* ended within its warm-up */
+	if (thread->moved)
+		first_bytes = io_series_until(thread->moved, first_ns);
 	row[IO_DONE] += thread->done;
 	row[IO_FIRST_DONE] += first;
-	row[IO_DONE_BYTES] += whole;
-	row[IO_FIRST_DONE_BYTES] += first * bytes < whole ? first * bytes : whole;
+	row[IO_DONE_BYTES] += thread->done_bytes;
+	row[IO_FIRST_DONE_BYTES] +=
+		first_bytes < thread->done_bytes ? first_bytes : thread->done_bytes;
 	if (thread->end_ns > row[IO_LAST_DONE_NS])
 		row[IO_LAST_DONE_NS] = thread->end_ns;
 	if (thread->late_start_ns > row[IO_LATE_START_NS])
@@ -186,6 +192,8 @@ void io_measure(const struct crew *crew, const struct io_work *work, uint64_t fi
 		measure_thread(t, thread, first_ns);
 		row[IO_PAYLOAD_ERRORS] += thread->payload_errors;
 		row[IO_WARMUP_OPERATIONS] += thread->warmup_operations;
+		row[IO_GETS] += thread->gets;
+		row[IO_PUTS] += thread->puts;
 		row[IO_ENTRIES] += thread->entries;
 		row[IO_ABSENT] += thread->absent;
 		row[IO_FILL_NS] += thread->fill_ns;

@@ -17,7 +17,9 @@ struct io_set {
 	uint32_t layout;
 	bool folder_per_rank;
 	uint64_t ranks, objects; /* a rank */
-	uint64_t size, seed;
+	uint64_t size, seed;     /* size: where size_count is 0 */
+	struct io_size_option sizes[IO_SIZES_MAX];
+	uint32_t size_count;
 	double compress, dedup;
 	uint64_t dedup_distance;
 
@@ -26,10 +28,17 @@ struct io_set {
 	bool complete;
 	uint64_t written, threads, block;
 	uint32_t order;
+
+	struct io_sizes drawn; /* made of the above: io_set_ready */
 };
 
 /* As a phase describes it; nothing stands yet. */
 void io_set_of(struct io_set *s, const struct io_options *o, uint64_t seed, uint64_t ranks);
+/* What defines the set has changed. */
+void io_set_ready(struct io_set *s);
+
+/* Bytes of an object of that rank, of the object of all where there is one. */
+uint64_t io_set_bytes(const struct io_set *s, uint64_t rank, uint64_t object);
 
 /* Collective, before the phase: what stands (into s), and whether this phase may work on it: -EEXIST,
  * -ENOENT, -EINVAL with a sentence. Where the store keeps no content all is taken to stand. A phase
@@ -38,7 +47,8 @@ int io_set_begin(struct io_set *s, const struct io_options *o, struct queue *q, 
 		 struct err *err);
 
 /* Collective, after it: done is what of each thread's work was done on every rank, at least; all:
- * whether that is everything. Deleted: the folders go, and the description. */
+ * whether that is everything; after a mix that deletes, whether all objects stand. Deleted: the folders go, and the
+ * description. */
 int io_set_end(struct io_set *s, const struct io_options *o, uint64_t done, bool all,
 	       struct queue *q, struct group *group, struct err *err);
 

@@ -23,7 +23,7 @@ static void test_series(void)
 
 	io_series_clear(&s);
 	for (uint64_t i = 1; i <= 100000; i++)
-		io_series_add(&s, i * second / 1000);
+		io_series_add(&s, i * second / 1000, 1);
 	CU_ASSERT_EQUAL(io_series_until(&s, 100 * second), 100000);
 	for (uint64_t at = 0; at < 100; at += 7) {
 		uint64_t until = io_series_until(&s, at * second);
