@@ -62,7 +62,7 @@ void clean_close(struct clean *c)
 		store_close(&c->store);
 }
 
-/* What is not there or not empty is no error. Others are told at the end: the rest may still go. */
+/* What is not there, or not empty, is no error. Other errors are reported at the end, since the rest may still go. */
 static int clean_judge(struct crew_thread *w, const struct request *req)
 {
 	int rc = req->answer.status;

@@ -78,7 +78,7 @@ static int crew_start_threads(struct crew *p, uint32_t *started, struct err *err
 	return 0;
 }
 
-/* How this rank stands. */
+/* The status of this rank. */
 static void crew_status(struct crew *p, int rc, struct status *s)
 {
 	uint64_t now_ns = clock_now(p->store->clock);

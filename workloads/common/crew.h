@@ -23,7 +23,7 @@ struct crew_thread {
 	struct crew *crew;
 	pthread_t thread;
 	struct queue queue;
-	void *buffer;                 /* of pass->buffer_bytes; NULL: none asked for */
+	void *buffer;                 /* of crew->buffer_bytes; NULL: none asked for */
 	uint64_t counts[CREW_COUNTS]; /* the body's own, kept over passes */
 	struct meter meter;
 	int rc;         /* the body's first error */
@@ -36,7 +36,7 @@ struct crew_thread {
 struct crew {
 	/* Set by the caller before crew_open. */
 	uint64_t files; /* of all ranks */
-	bool once; /* body is called once a thread, with the thread's number; files are for progress */
+	bool once; /* body is called once for each thread, with its number; files are for progress */
 	struct store *store;
 	struct group *group;
 	struct stop *stop;                 /* NULL: none */
@@ -59,12 +59,12 @@ struct crew {
 	int (*body)(struct crew_thread *w, uint64_t file);
 	void *argument;        /* the caller's, for the body */
 	_Atomic uint64_t next; /* files of this rank taken so far */
-	_Atomic bool halt;     /* workers stop at the next piece */
+	_Atomic bool halt;     /* threads stop at the next piece */
 	_Atomic uint32_t running;
-	sem_t ended; /* posted by each worker at its end */
+	sem_t ended; /* posted by each thread at its end */
 };
 
-/* Opens the workers' queues and buffers. Not collective; crew_close also after an error. */
+/* Opens the queues and buffers of the threads. Not collective; crew_close also after an error. */
 int crew_open(struct crew *p, struct err *err);
 void crew_close(struct crew *p);
 
@@ -83,7 +83,7 @@ void crew_start(struct crew *p, uint64_t start_ns);
 /* What all threads counted, into the phase's tally. Between runs; once. */
 void crew_merge(const struct crew *p, struct tally *t);
 
-/* Of all workers of this rank. */
+/* Of all threads of this rank. */
 uint64_t crew_count(const struct crew *p, unsigned which);
 
 #endif

@@ -120,7 +120,7 @@ static struct piece *writer_next(struct writer *w)
 	return NULL;
 }
 
-/* A piece longer than its buffer, while the store waits for it: that is no time of the store's. */
+/* Makes bytes of a piece that is longer than its buffer, while the store waits for them: this time is not the store's. */
 static int writer_chunk(struct request *req, uint64_t offset, void *data, uint64_t length)
 {
 	struct writer *w = req->user;

@@ -35,11 +35,11 @@ static const struct option dataset_options_table[] = {
 		.max = (uint64_t)1 << DATASET_SAMPLES_MAX_BITS, .help = "samples in each file"),
 	OPT_BYTES("sample_bytes", struct dataset_options, sample_bytes, .required = true, .min = 1,
 		  .max = (uint64_t)1 << DATASET_BYTES_MAX_BITS,
-		  .help = "size of a sample, in the mean"),
+		  .help = "size of a sample on average"),
 	OPT_BYTES(
 		"sample_bytes_stdev", struct dataset_options, sample_bytes_stdev, .def = 0,
 		.max = (uint64_t)1 << DATASET_BYTES_MAX_BITS,
-		.help = "standard deviation of the size from file to file: uniform up to mean / sqrt(3), "
+		.help = "standard deviation of the size from file to file: sizes are uniform up to mean / sqrt(3), "
 			"log-normal above"),
 	OPT_TEXT("folder", struct dataset_options, folder, .def_text = "",
 		 .help = "folder of the files below the store's URI"),
@@ -71,8 +71,8 @@ const struct section dataset_section = {
 	.size = sizeof(struct dataset_options),
 };
 
-/* Names that the job gives in whole: no other option has a say in them. */
-static int check_given_names(const struct dataset *d, const char *path, struct err *err)
+/* Names that the job gives completely, so that no other option has a part in them. */
+static int dataset_check_given_names(const struct dataset *d, const char *path, struct err *err)
 {
 	const struct dataset_options *o = &d->options;
 	const char *key = d->naming == NAMING_LIST ? "list" : "names";
@@ -100,10 +100,10 @@ static int check_given_names(const struct dataset *d, const char *path, struct e
 	return rc < 0 ? err_wrap(err, rc, "%s/names", path) : 0;
 }
 
-static int check_names(const struct dataset *d, const char *path, struct err *err)
+static int dataset_check_names(const struct dataset *d, const char *path, struct err *err)
 {
 	const struct dataset_options *o = &d->options;
-	int rc = d->naming >= NAMING_TEMPLATE ? check_given_names(d, path, err) : 0;
+	int rc = d->naming >= NAMING_TEMPLATE ? dataset_check_given_names(d, path, err) : 0;
 
 	if (rc < 0)
 		return rc;
@@ -120,7 +120,7 @@ static int check_names(const struct dataset *d, const char *path, struct err *er
 	return rc < 0 ? err_wrap(err, rc, "%s/folder", path) : 0;
 }
 
-static enum naming naming_of(const struct dataset_options *o)
+static enum naming dataset_naming(const struct dataset_options *o)
 {
 	if (o->list[0])
 		return NAMING_LIST;
@@ -134,16 +134,16 @@ static enum naming naming_of(const struct dataset_options *o)
 
 bool dataset_is_existing(const struct dataset_options *options)
 {
-	return naming_of(options) != NAMING_HAUL;
+	return dataset_naming(options) != NAMING_HAUL;
 }
 
-static unsigned digits_of(uint64_t n)
+static unsigned dataset_digits(uint64_t n)
 {
 	return (unsigned)snprintf(NULL, 0, "%" PRIu64, n);
 }
 
-/* FNV-1a, so that data sets of one job differ in their bytes. */
-static uint64_t text_hash(uint64_t hash, const char *text)
+/* FNV-1a. Data sets of one job differ in their bytes by it. */
+static uint64_t dataset_text_hash(uint64_t hash, const char *text)
 {
 	do
 		hash = (hash ^ (uint8_t)*text) * 0x100000001b3u;
@@ -161,18 +161,20 @@ int dataset_init(struct dataset *d, const struct dataset_options *options, uint6
 
 	memset(d, 0, sizeof(*d));
 	d->options = *options;
-	d->naming = naming_of(options);
+	d->naming = dataset_naming(options);
 	d->existing = dataset_is_existing(options);
 	d->format = options->sizes == SIZES_STAT ? &format_parts : format_table()[options->format];
 	d->stays_open = format_table()[options->format]->stays_open;
 	d->objects = format_objects(d->format);
 	d->seed = seed;
-	d->stream = random_at(
-		seed, text_hash(text_hash(0xcbf29ce484222325u, options->folder), options->prefix),
-		0);
-	d->name_digits = digits_of(options->files);
-	d->folder_digits = digits_of(options->subfolders);
-	rc = check_names(d, path, err);
+	d->stream =
+		random_at(seed,
+			  dataset_text_hash(dataset_text_hash(0xcbf29ce484222325u, options->folder),
+					    options->prefix),
+			  0);
+	d->name_digits = dataset_digits(options->files);
+	d->folder_digits = dataset_digits(options->subfolders);
+	rc = dataset_check_names(d, path, err);
 	if (rc < 0)
 		return rc;
 	if (__builtin_mul_overflow(options->files, options->samples_per_file, &d->samples) ||
@@ -244,9 +246,9 @@ void dataset_subfolder(const struct dataset *d, uint64_t i, char key[OBJECT_KEY_
 		 (int)d->folder_digits, i);
 }
 
-/* "03/prefix_0000123_of_8400.npz". DLIO makes no subfolders where there would be one, and its
- * underscore stands behind an empty prefix too. */
-static void patterned_name(const struct dataset *d, uint64_t file, char *out, size_t room)
+/* "03/prefix_0000123_of_8400.npz". DLIO makes no subfolder where there would be only one, and writes its underscore
+ * after an empty prefix, too. */
+static void dataset_patterned_name(const struct dataset *d, uint64_t file, char *out, size_t room)
 {
 	static const char *const folders[] = {"", "train/", "valid/"};
 	const struct dataset_options *o = &d->options;
@@ -274,7 +276,7 @@ void dataset_key(const struct dataset *d, uint64_t file, char key[OBJECT_KEY_BYT
 	else if (d->naming == NAMING_TEMPLATE)
 		names_expand(o->names, file, o->files, key + used, OBJECT_KEY_BYTES - used);
 	else
-		patterned_name(d, file, key + used, OBJECT_KEY_BYTES - used);
+		dataset_patterned_name(d, file, key + used, OBJECT_KEY_BYTES - used);
 }
 
 uint64_t dataset_objects(const struct dataset *d)
@@ -324,8 +326,8 @@ uint64_t dataset_sample_bytes_max(const struct dataset *d)
 	return dataset_stratum_bytes(d, d->options.files - 1);
 }
 
-static void layout_of(const struct dataset *d, uint64_t file, uint32_t object,
-		      uint64_t sample_bytes, struct layout *l)
+static void dataset_layout_of(const struct dataset *d, uint64_t file, uint32_t object,
+			      uint64_t sample_bytes, struct layout *l)
 {
 	l->format = d->format;
 	l->options = &d->options.formats;
@@ -355,12 +357,12 @@ void dataset_layout(const struct dataset *d, uint64_t file, struct layout *l)
 void dataset_object_layout(const struct dataset *d, uint64_t file, uint32_t object,
 			   struct layout *l)
 {
-	layout_of(d, file, object, dataset_sample_bytes(d, file), l);
+	dataset_layout_of(d, file, object, dataset_sample_bytes(d, file), l);
 }
 
 void dataset_mean_layout(const struct dataset *d, struct layout *l)
 {
-	layout_of(d, 0, 0, d->options.sample_bytes, l);
+	dataset_layout_of(d, 0, 0, d->options.sample_bytes, l);
 }
 
 uint64_t dataset_extent_bytes_max(const struct dataset *d)
@@ -372,7 +374,7 @@ uint64_t dataset_extent_bytes_max(const struct dataset *d)
 
 	if (d->options.sizes == SIZES_STAT)
 		return (uint64_t)1 << FILE_BYTES_MAX_BITS;
-	layout_of(d, 0, 0, dataset_sample_bytes_max(d), &l);
+	dataset_layout_of(d, 0, 0, dataset_sample_bytes_max(d), &l);
 	n = d->format->extents(&l, 0, extents);
 	for (uint32_t i = 0; i < n; i++)
 		if (extents[i].length > largest)
@@ -386,7 +388,7 @@ double dataset_bytes_expected(const struct dataset *d)
 	double bytes = 0;
 
 	for (uint32_t i = 0; i < d->objects; i++) {
-		layout_of(d, 0, i, d->options.sample_bytes, &l);
+		dataset_layout_of(d, 0, i, d->options.sample_bytes, &l);
 		bytes += (double)l.size;
 	}
 	return bytes * (double)d->options.files;

@@ -36,8 +36,7 @@ void manifest_of(struct manifest *m, const struct dataset *d, bool complete);
 /* "train/.haul-manifest.json" */
 void manifest_key(const char *folder, char key[OBJECT_KEY_BYTES]);
 
-/* From and to JSON. -EINVAL with a sentence when text is no manifest; the text is the caller's to
- * free, NULL: no memory. */
+/* From and to JSON. -EINVAL with a sentence where text is not a manifest. The caller frees the text; NULL: no memory. */
 int manifest_parse(struct manifest *m, const char *text, size_t length, struct err *err);
 char *manifest_text(const struct manifest *m);
 

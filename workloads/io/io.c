@@ -13,7 +13,7 @@
 #include "workloads/io/measures.h"
 
 static const uint64_t pattern_stream = 0x7061747465726e; /* "pattern" */
-/* From when all know that all are there until work begins. */
+/* Between the time when all know that all are there and the beginning of the work. */
 #define BEGIN_NS UINT64_C(20000000)
 
 struct io_phase {
@@ -102,7 +102,7 @@ static int io_run(struct phase_context *ctx, enum stop_reason *stopped, struct e
 	return rc;
 }
 
-/* Blocks in place cannot be padded to whole ones of the device: what stands behind would go. */
+/* Blocks that are written in place cannot be padded to whole blocks of the device: what follows them would be lost. */
 static int io_phase_check_direct(const struct io_phase *p, struct err *err)
 {
 	uint64_t align = p->store.alignment, size = io_size_of(p->options);
@@ -115,12 +115,12 @@ static int io_phase_check_direct(const struct io_phase *p, struct err *err)
 	if (p->options->block % align == 0)
 		return err_set(
 			err, -EINVAL,
-			"%s/size: direct writes go by whole blocks of %llu bytes; %llu is no "
+			"%s/size: direct writes go by whole blocks of %llu bytes; %llu is not a "
 			"multiple",
 			p->ctx->phase->path, (unsigned long long)align, (unsigned long long)size);
 	return err_set(
 		err, -EINVAL,
-		"%s/block: direct writes go by whole blocks of %llu bytes; %llu is no multiple",
+		"%s/block: direct writes go by whole blocks of %llu bytes; %llu is not a multiple",
 		p->ctx->phase->path, (unsigned long long)align,
 		(unsigned long long)p->options->block);
 }
@@ -261,9 +261,9 @@ static int io_phase_cold(struct io_phase *p, struct err *err)
 	return rc;
 }
 
-/* All start from here: the ranks of a node at one time of its clock, so far ahead that agreeing on it, which
- * takes milliseconds where they outnumber the cores, is no part of the work. One that gets a core later
- * has begun late. */
+/* All ranks start from here. The ranks of a node agree on a time of its clock that is so far ahead that agreeing, which
+ * takes milliseconds where ranks outnumber the cores, is not part of the work. A rank that gets a core later begins
+ * late. */
 static int io_phase_begin(struct io_phase *p)
 {
 	const struct io_options *o = p->options;
@@ -292,7 +292,7 @@ static int io_phase_begin(struct io_phase *p)
 	return 0;
 }
 
-/* One version of the object of all, in parts of a block. It is part of the work, as opening files is. */
+/* Begins one version of the object of all, in parts of a block. It is part of the work, as opening files is. */
 static int io_phase_begin_shared(struct io_phase *p, struct err *err)
 {
 	int rc;
@@ -308,8 +308,8 @@ static int io_phase_begin_shared(struct io_phase *p, struct err *err)
 	return rc;
 }
 
-/* It stands where all threads of all ranks have written their parts, or not at all. The phase is done when
- * it does. */
+/* The object of all exists once all threads of all ranks have written their parts, or not at all. The phase is done when
+ * it exists. */
 static int io_phase_end_shared(struct io_phase *p, uint64_t *done, bool *all, struct err *err)
 {
 	struct io_thread *t = &p->work.threads[0];
@@ -328,7 +328,7 @@ static int io_phase_end_shared(struct io_phase *p, uint64_t *done, bool *all, st
 	return rc;
 }
 
-/* The time may be over: a normal end, or from there all go on to what the first of them has done. */
+/* The time may be over: that is a normal end, or all threads go on until they have done as much as the first. */
 static int io_phase_go_on(struct io_phase *p, enum stop_reason *stopped, struct err *err)
 {
 	uint64_t words[2] = {0, 0}; /* most issued; whether any was stopped by its time */
@@ -357,7 +357,8 @@ static int io_phase_go_on(struct io_phase *p, enum stop_reason *stopped, struct 
 	return crew_run(&p->crew, io_thread_run, stopped, err);
 }
 
-/* What the least of the threads has done for sure, and whether it was all; after a mix, whether all objects stand. */
+/* What the slowest of the threads has done for sure, and whether it was everything; after a mix, whether all objects
+ * exist. */
 static void io_phase_least_done(const struct io_phase *p, uint64_t *done, bool *all)
 {
 	*done = UINT64_MAX;
@@ -416,7 +417,7 @@ static void io_phase_say(struct io_phase *p, bool cold)
 			 row[IO_RESIDENT_BYTES], row[TALLY_BYTES_READ]);
 }
 
-/* After the work, however it ended: counts, and what stands now. Collective. */
+/* After the work, however it ended: adds up the counts and records which objects exist now. Collective. */
 static int io_phase_end(struct io_phase *p, bool failed, struct err *err)
 {
 	struct phase_context *ctx = p->ctx;

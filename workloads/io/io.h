@@ -4,7 +4,7 @@
  *	io.c        the workload: opens, runs, agrees on the outcome
  *	options.c   the table of options, refusals; size.c: what a phase asks of the machine
  *	measures.c  measures, figures, histograms; from the threads to the tally
- *	set.c       the objects that phases share: their names, and which of them stand; sizes.c: their sizes
+ *	set.c       the objects that phases share: their names, and which of them exist; sizes.c: their sizes
  *	clean.c     their removal by `haul clean`
  *	share.c     which part of a set belongs to whom, and in which order
  *	work.c      the loop of a thread; data.c: blocks; whole.c: whole objects; mix.c: which operation on which of
@@ -176,8 +176,8 @@ int io_size(const struct job *job, const struct job_phase *phase, uint32_t ranks
 
 /* Items of work that a rank has in one pass: blocks, objects, or its listing. */
 uint64_t io_items(const struct io_options *o, bool whole);
-/* Operations of a thread at most, of items in a pass; UINT64_MAX: until its time is over. What limits bytes limits
- * operations only where all of these have a block. */
+/* Operations of a thread at most, for so many items in a pass; UINT64_MAX: until its time is over. A limit of bytes
+ * limits operations only where each of them is a block. */
 uint64_t io_limit(const struct io_options *o, uint64_t items, bool whole);
 
 #endif

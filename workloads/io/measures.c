@@ -37,37 +37,37 @@ static const struct measure measures[] = {
 };
 _Static_assert(sizeof(measures) / sizeof(measures[0]) == IO_MEASURES, "one row a measure");
 
-static double rate(const uint64_t *row, unsigned what, unsigned when)
+static double io_rate(const uint64_t *row, unsigned what, unsigned when)
 {
 	return row[what] && row[when] ? (double)row[what] * 1e9 / (double)row[when] : NAN;
 }
 
-static double bytes_first(const uint64_t *row)
+static double io_bytes_first(const uint64_t *row)
 {
-	return rate(row, IO_FIRST_DONE_BYTES, IO_FIRST_DONE_NS);
+	return io_rate(row, IO_FIRST_DONE_BYTES, IO_FIRST_DONE_NS);
 }
 
-static double bytes_last(const uint64_t *row)
+static double io_bytes_last(const uint64_t *row)
 {
-	return rate(row, IO_DONE_BYTES, IO_LAST_DONE_NS);
+	return io_rate(row, IO_DONE_BYTES, IO_LAST_DONE_NS);
 }
 
-static double done_first(const uint64_t *row)
+static double io_done_first(const uint64_t *row)
 {
-	return rate(row, IO_FIRST_DONE, IO_FIRST_DONE_NS);
+	return io_rate(row, IO_FIRST_DONE, IO_FIRST_DONE_NS);
 }
 
-static double done_last(const uint64_t *row)
+static double io_done_last(const uint64_t *row)
 {
-	return rate(row, IO_DONE, IO_LAST_DONE_NS);
+	return io_rate(row, IO_DONE, IO_LAST_DONE_NS);
 }
 
-static double entries_last(const uint64_t *row)
+static double io_entries_last(const uint64_t *row)
 {
-	return rate(row, IO_ENTRIES, IO_LAST_DONE_NS);
+	return io_rate(row, IO_ENTRIES, IO_LAST_DONE_NS);
 }
 
-static double cached_share(const uint64_t *row)
+static double io_cached_share(const uint64_t *row)
 {
 	return row[IO_RESIDENT_SAMPLED_BYTES]
 		       ? (double)row[IO_RESIDENT_BYTES] / (double)row[IO_RESIDENT_SAMPLED_BYTES]
@@ -75,15 +75,15 @@ static double cached_share(const uint64_t *row)
 }
 
 static const struct figure figures[] = {
-	{"bytes_rate_first_done", "B/s", bytes_first,
-	 "bytes a second until the first thread had done its part"},
-	{"bytes_rate_last_done", "B/s", bytes_last, "bytes a second until the last one had"},
-	{"rate_first_done", "1/s", done_first,
-	 "operations a second until the first thread had done its part"},
-	{"rate_last_done", "1/s", done_last, "operations a second until the last one had"},
-	{"entries_rate", "1/s", entries_last, "objects listed in a second"},
+	{"bytes_rate_first_done", "B/s", io_bytes_first,
+	 "bytes per second until the first thread had done its part"},
+	{"bytes_rate_last_done", "B/s", io_bytes_last, "bytes per second until the last one had"},
+	{"rate_first_done", "1/s", io_done_first,
+	 "operations per second until the first thread had done its part"},
+	{"rate_last_done", "1/s", io_done_last, "operations per second until the last one had"},
+	{"entries_rate", "1/s", io_entries_last, "objects listed per second"},
 	TALLY_COMMON_FIGURES,
-	COLD_FIGURE(cached_share),
+	COLD_FIGURE(io_cached_share),
 };
 
 static const struct hist_kind hists[IO_HISTS] = {
@@ -159,7 +159,7 @@ const struct meter_layout *io_meter(const struct io_options *o)
 	return &meter_layouts[o->operation];
 }
 
-static void measure_thread(struct tally *t, const struct io_thread *thread, uint64_t first_ns)
+static void io_measure_thread(struct tally *t, const struct io_thread *thread, uint64_t first_ns)
 {
 	const struct io_options *o = thread->work->options;
 	uint64_t first = io_series_until(&thread->series, first_ns), *row = t->rank_row;
@@ -189,7 +189,7 @@ void io_measure(const struct crew *crew, const struct io_work *work, uint64_t fi
 	for (uint32_t i = 0; i < crew->threads; i++) {
 		const struct io_thread *thread = &work->threads[i];
 
-		measure_thread(t, thread, first_ns);
+		io_measure_thread(t, thread, first_ns);
 		row[IO_PAYLOAD_ERRORS] += thread->payload_errors;
 		row[IO_WARMUP_OPERATIONS] += thread->warmup_operations;
 		row[IO_GETS] += thread->gets;

@@ -89,7 +89,7 @@ static uint64_t io_mix_object(struct io_mix *m, uint64_t n)
 	return name;
 }
 
-/* An object is made again, or one is deleted: as drawn, but where all stand or too few, or names are in use. */
+/* Makes an object again or deletes one: as drawn, unless all objects exist, or too few, or the name is in use. */
 static bool io_mix_change(struct io_mix *m, uint64_t n, struct io_mix_turn *t)
 {
 	uint64_t live = m->head - m->tail;

@@ -19,15 +19,15 @@
 enum { MIX_OBJECTS_PER_OPERATION = 8 };
 
 struct io_mix {
-	/* A draw below is of that kind or one before it: reads, puts over an object that stands, stats, changes (puts
-	 * of what was deleted, and deletes, as many of one as of the other), listings. */
+	/* A draw below below[k] means kind k or one before it: reads, puts over an object that exists, stats, changes
+	 * (puts of what was deleted, and deletes, as many of one as of the other), listings. */
 	uint64_t below[IO_KINDS];
 	uint64_t key;
 	bool draws; /* objects are drawn; else taken in turn */
 	uint64_t names;
 	uint64_t tail, head; /* of what exists: counted on; a name is the remainder by names */
 	/* So many of the oldest objects are not used any more, and so many of the names that are free are not used
-	 * yet: thus what is in flight seldom stands in the way of a delete or of making an object again. */
+	 * yet: thus an operation in flight seldom prevents a delete, or making an object again. */
 	uint64_t spared;
 	uint64_t turn;
 	uint64_t mask;

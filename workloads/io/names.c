@@ -1,4 +1,4 @@
-/* Operations on names: stat, create, rename there and back, a listing page by page, delete. */
+/* Operations on names: stat, create, rename there and back, a listing page by page, and delete. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -27,7 +27,7 @@ static void io_names_send(struct io_thread *t, struct io_slot *slot, enum reques
 	io_send(t, slot, step);
 }
 
-/* In the order of a folder's entries: those of haul's own, which are not the set's, do not count. */
+/* An entry of the folder. What haul itself keeps there does not count. */
 static int io_names_entry(struct request *req, const char *name, uint64_t size)
 {
 	struct io_slot *slot = req->user;
@@ -69,7 +69,7 @@ void io_names_listed_page(struct io_thread *t, struct io_slot *slot)
 	io_done(t, slot);
 }
 
-/* Several deletes by one request, each an operation that takes its own turn. */
+/* Several deletes by one request; each of them is an operation that takes its own turn. */
 static void io_names_begin_batch(struct io_thread *t, struct io_slot *slot)
 {
 	const struct io_work *work = t->work;
@@ -179,7 +179,7 @@ void io_names_answered(struct io_thread *t, struct io_slot *slot, bool strict)
 		io_done(t, slot);
 }
 
-/* There: under its new name. It goes back at once, so that a set never stands half renamed. */
+/* The object has its new name. It gets its old one back at once, so that a set is never left half renamed. */
 static void io_names_renamed(struct io_thread *t, struct io_slot *slot)
 {
 	struct io_name *n = slot->name;

@@ -81,7 +81,7 @@ const struct option io_options_table[] = {
 	OPT_REAL("dedup", struct io_options, dedup, .def_real = 1, .min_real = 1, .max_real = 1000,
 		 .help = "ratio to which the 4 KiB blocks written can be deduplicated"),
 	OPT_BYTES("dedup_distance", struct io_options, dedup_distance, .def = 16 << 20, .min = 4096,
-		  .max = 1ull << 50, .help = "how far behind its original a repeat stands"),
+		  .max = 1ull << 50, .help = "distance of a repeat from its original"),
 	OPTION_PACE(struct io_options, pace),
 	OPTION_COLD(struct io_options, cold),
 	OPT_END,
@@ -319,7 +319,7 @@ static uint64_t io_largest(const struct io_options *o, uint64_t seed, uint32_t r
 	return io_sizes_largest(&sizes);
 }
 
-/* What is made in parts, of blocks, stands once all of them have come. */
+/* An object that is made in parts, which are blocks, exists once all of them have come. */
 static int io_check_parts(const struct job *job, const struct job_phase *phase,
 			  const struct job_store *store, uint32_t ranks, struct err *err)
 {

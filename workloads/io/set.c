@@ -187,8 +187,7 @@ static int io_set_save(const struct io_set *s, struct queue *q, struct err *err)
 	return rc;
 }
 
-/* A folder without a description must hold nothing, or haul's names might be someone else's. A rank's
- * folder that an interrupted run has left is empty at most. */
+/* A folder without a description must hold nothing, or haul's names might be someone else's. */
 static int io_set_check_empty(const struct io_set *s, struct queue *q, struct err *err)
 {
 	char name[OBJECT_KEY_BYTES];
@@ -206,7 +205,7 @@ static int io_set_check_empty(const struct io_set *s, struct queue *q, struct er
 		q->channel.store->uri, s->folder, name);
 }
 
-/* Whether what stands is what the phase describes. Names matter to all, bytes to those that move some. */
+/* Whether what exists is what the phase describes. Names matter to all operations, bytes to those that move some. */
 static int io_set_check_same(const struct io_set *have, const struct io_set *s,
 			     const struct io_options *o, const char *where, struct err *err)
 {
@@ -348,7 +347,7 @@ static int io_set_begin_one(struct io_set *s, const struct io_options *o, struct
 		s->order = have.order;
 		return 0;
 	}
-	/* From here on nothing is known to stand, until the end says so. */
+	/* From here on nothing is known to exist, until the end of the phase records it. */
 	have = *s;
 	have.complete = false;
 	have.written = 0;
@@ -422,7 +421,7 @@ int io_set_end(struct io_set *s, const struct io_options *o, uint64_t done, bool
 		return 0;
 	if (o->operation == IO_DO_DELETE && all)
 		return io_set_end_deleted(s, q, group);
-	/* The same bytes over themselves: what stood still stands. */
+	/* Where objects were written over with the same bytes, what existed still exists. */
 	if (io_set_makes(o) ? s->complete : !io_set_removes(o) || o->operation == IO_DO_DELETE)
 		return 0;
 	s->complete = all;

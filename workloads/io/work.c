@@ -1,6 +1,6 @@
-/* The loop: starts operations while there are free slots and their time has come, sends their requests
- * together, takes what has come back one step further. Its clock is the queue's last stamp, so that
- * an operation costs no reading of it beyond the queue's own. */
+/* The loop of a thread: it starts operations while there are free slots and their time has come, sends their requests
+ * together, and takes what has come back one step further. Its clock is the queue's last stamp, so that an operation reads
+ * the clock no more often than the queue does. */
 #include "workloads/io/work.h"
 #include "workloads/io/measures.h"
 

@@ -39,8 +39,8 @@ struct io_slot {
 
 enum io_handle_state { HANDLE_CLOSED, HANDLE_BUSY, HANDLE_OPEN };
 
-/* An open object. Slots that want it while it is being opened or closed, or while another object is in
- * use in its place, wait in line. */
+/* Handle: an open object. Slots that want it while it is being opened or closed, or while another object is in use in its
+ * place, wait in line. */
 struct io_handle {
 	struct object object;
 	uint64_t number; /* of the object */
@@ -57,10 +57,10 @@ struct io_work {
 	const struct io_set *set;
 	struct store *store;
 	struct pattern pattern;
-	bool whole;    /* operations are whole objects: io_whole */
-	bool content;  /* the store keeps what is written */
-	bool strict;   /* ... and can tell that an object is missing, and all of the set stands */
-	bool in_place; /* writes go into objects that stand */
+	bool whole;   /* operations are whole objects: io_whole */
+	bool content; /* the store keeps what is written */
+	bool strict; /* ... and can tell that an object is missing, and all objects of the set exist */
+	bool in_place; /* writes go into objects that exist */
 	bool shared; /* all threads of all ranks write the version that is open in their handles */
 	uint64_t objects;             /* of the pattern: of a rank, or 0 where one is shared */
 	uint64_t start_ns, origin_ns; /* of the phase; of what is counted, after the warm-up */
@@ -103,7 +103,7 @@ struct io_thread {
 	uint64_t payload_errors, absent, entries, fill_ns, verify_ns, late_start_ns;
 };
 
-/* Memory for a thread of this many in flight, buffers included. */
+/* Memory for a thread, buffers included. */
 uint64_t io_thread_bytes(const struct io_options *o, bool whole, bool content);
 /* Bytes of a slot's buffer, and of a thread's. */
 uint64_t io_buffer_bytes(const struct io_options *o, const struct store *store);
