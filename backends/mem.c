@@ -211,10 +211,8 @@ static int begin(struct mem_block *b, struct request *req)
 	uint64_t at;
 	int rc;
 
-	/* An extent cannot grow, so its length must be known. */
-	if (req->length == 0)
-		return -EINVAL;
-	rc = extent_take(b, req->length, &at);
+	/* An extent cannot grow, so its length must be known; an object without one stays empty. */
+	rc = extent_take(b, req->length ? req->length : 1, &at);
 	if (rc < 0)
 		return rc;
 	o->state[STATE_EXTENT] = at + 1;

@@ -8,6 +8,7 @@
 #include "plan/pin/list.h"
 #include "plan/pin/pin.h"
 #include "plan/plan.h"
+#include "workloads/dataset/find.h"
 
 static uint32_t ranks_a_node(uint32_t ranks, uint32_t nodes)
 {
@@ -90,21 +91,13 @@ static int check_store(const struct job_store *store, uint32_t nodes, bool stric
 	return store_check(store, path, err);
 }
 
-static void dataset_path(const struct job_dataset *d, char *path, size_t bytes)
-{
-	if (d->name[0])
-		snprintf(path, bytes, "/datasets/%s", d->name);
-	else
-		snprintf(path, bytes, "/dataset");
-}
-
 static int check_dataset(const struct job *job, const struct job_dataset *d, struct err *err)
 {
 	const struct dataset_options *options = d->options;
-	char path[JOB_NAME_BYTES + 16];
+	char path[DATASET_PATH_BYTES];
 	struct dataset dataset;
 
-	dataset_path(d, path, sizeof(path));
+	dataset_path(d, path);
 	if (options->store[0] && !job_find_store(job, options->store)) {
 		const char *names[JOB_STORES_MAX + 1] = {NULL}, *near;
 		uint32_t i;

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "plan/option_ref.h"
+#include "workloads/dataset/find.h"
 
 static uint64_t over(double a, double b)
 {
@@ -48,7 +49,7 @@ bool datasize_of(const struct plan *plan, const struct job *job, const struct pl
 	if (!phase->demand.epochs ||
 	    !option_find(p->section, p->options, p->path, "dataset", OPTION_TEXT, &name) ||
 	    !option_find(p->section, p->options, p->path, "batch", OPTION_U64, &batch) ||
-	    workload_dataset(job, p, name.value, &out->dataset, &out->store, NULL) < 0)
+	    dataset_find(job, p, name.value, &out->dataset, &out->store, NULL) < 0)
 		return false;
 	ops = out->store->section->owner;
 	if (!(ops->capabilities & BACKEND_CONTENT) || !(ops->capabilities & BACKEND_PERSISTENT) ||

@@ -1,45 +1,8 @@
 #include "workloads/workload.h"
 
-#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-
-#include "workloads/dataset/dataset.h"
-
-int workload_dataset(const struct job *job, const struct job_phase *phase, const char *dataset,
-		     const struct job_dataset **d, const struct job_store **s, struct err *err)
-{
-	const struct dataset_options *options;
-	const char *store = phase->store;
-
-	if (!dataset[0] && job->dataset_count == 0)
-		return err_set(err, -EINVAL, "%s: needs a data set; describe it in \"dataset\"",
-			       phase->path);
-	*d = !dataset[0] && job->dataset_count == 1 ? &job->datasets[0]
-						    : job_find_dataset(job, dataset);
-	if (!*d && !dataset[0])
-		return err_set(
-			err, -EINVAL,
-			"%s: says not which data set; add \"dataset\": \"%s\" or another name",
-			phase->path, job->datasets[0].name);
-	if (!*d)
-		return err_set(err, -EINVAL, "%s/dataset: there is no data set \"%s\"", phase->path,
-			       dataset);
-	options = (*d)->options;
-	if (!store[0])
-		store = options->store;
-	if (!store[0] && job->store_count == 1)
-		store = job->stores[0].name;
-	if (!store[0])
-		return err_set(err, -EINVAL,
-			       "%s: says not which store; add \"store\" to the data set",
-			       phase->path);
-	*s = job_find_store(job, store);
-	if (!*s)
-		return err_set(err, -EINVAL, "%s: there is no store \"%s\"", phase->path, store);
-	return 0;
-}
 
 struct phase_store *phase_store_add(struct phase_store out[PHASE_STORES_MAX], uint32_t *count,
 				    const char *role, const struct job_store *store)

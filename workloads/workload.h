@@ -104,6 +104,16 @@ struct phase_context {
 		[256]; /* filled by run: a sentence for the report ("412 of 512 files were whole already") */
 };
 
+/* What `haul clean` did, of all ranks and the same on every rank. */
+struct clean_counts {
+	uint64_t removed, removed_bytes; /* objects */
+	uint64_t parts;                  /* unfinished files removed */
+	uint64_t kept;                   /* not as haul made them: they stay */
+	uint64_t absent;                 /* were not there */
+	uint64_t folders;                /* removed, empty */
+	bool complete;                   /* came to the end */
+};
+
 struct workload {
 	struct section section; /* name, help, options; section.owner is this workload */
 	const struct tally_schema *schema;
@@ -129,14 +139,15 @@ struct workload {
 	 * Returns 0, or the negative errno that all ranks agreed on with a sentence in err. *stopped says
 	 * why it ended early (STOP_NONE, STOP_LIMIT: it did not). */
 	int (*run)(struct phase_context *ctx, enum stop_reason *stopped, struct err *err);
+
+	/* `haul clean`: removes exactly what phases of this kind have made for this job, by what they left beside
+	 * it (a manifest, a description), and nothing else. On every rank of the group; ctx has no phase and no
+	 * tally. Adds to counts. Returns what all ranks agree on: 0, or the first error met, after all that could
+	 * be removed was. NULL: the kind makes nothing. */
+	int (*clean)(struct phase_context *ctx, struct clean_counts *counts, struct err *err);
 };
 
 const struct workload *const *workload_table(void); /* NULL-terminated: workloads/table.c */
-
-/* The data set and store a phase names (dataset: "" for the job's one; store: the phase's, else the
- * data set's). -EINVAL with the phase's path. */
-int workload_dataset(const struct job *job, const struct job_phase *phase, const char *dataset,
-		     const struct job_dataset **d, const struct job_store **s, struct err *err);
 
 /* Makes out the phase's only store, or adds one more. Zeroes all but role and store. */
 struct phase_store *phase_store_add(struct phase_store out[PHASE_STORES_MAX], uint32_t *count,

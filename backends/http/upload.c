@@ -4,13 +4,18 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include "backends/http/dialect.h"
 #include "core/content/random.h"
 
+/* Whole pages, since an upload that begins gives its pages back: it must not take those of another that is under way. */
 static uint64_t upload_etag_bytes(const struct http_channel *ch)
 {
-	return ch->channel->store->ops->parts_max * PART_ETAG_BYTES;
+	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+	uint64_t bytes = ch->channel->store->ops->parts_max * PART_ETAG_BYTES;
+
+	return (bytes + page - 1) / page * page;
 }
 
 int uploads_open(struct http_channel *ch, uint32_t depth)

@@ -18,6 +18,7 @@ struct set {
 	const struct job_schema *schema;
 	const struct option *const *tables; /* of the node, where it is a phase's kind; or NULL */
 	const struct option *table;         /* of the node, where it is an option with a table */
+	const struct option *list;          /* of the node, where it is a list: of its entries */
 	struct err *err;
 };
 
@@ -27,7 +28,7 @@ static int set_value(const char *text, cJSON **value, struct err *err);
 static int set_start(struct set *s, cJSON **node);
 static int set_enter(struct set *s, cJSON **node);
 static int set_store(struct set *s, cJSON *node, cJSON *value);
-static int set_index(struct set *s, const cJSON *list, const char *segment, int *index);
+static int set_index(struct set *s, cJSON *list, const char *segment, int *index);
 
 int job_set(const struct job_schema *schema, cJSON *root, const char *text,
 	    char pointer[JOB_POINTER_BYTES], struct err *err)
@@ -176,22 +177,25 @@ static int set_start(struct set *s, cJSON **node)
 	return 0;
 }
 
-static const struct option *find_table(const struct option *table, const char *name)
+/* The option called name, where it holds options itself. */
+static const struct option *set_holder(const struct option *table, const char *name)
 {
 	for (; table && table->name; table++)
-		if (table->kind == OPTION_TABLE && !strcmp(table->name, name))
-			return table->table;
+		if ((table->kind == OPTION_TABLE || table->kind == OPTION_LIST) &&
+		    !strcmp(table->name, name))
+			return table;
 	return NULL;
 }
 
 /* The tables of what segment names in the node. */
 static void set_follow(struct set *s, const char *segment)
 {
-	const struct option *const *tables = s->tables, *found = find_table(s->table, segment);
+	const struct option *const *tables = s->tables, *found = set_holder(s->table, segment);
 
 	for (; tables && *tables && !found; tables++)
-		found = find_table(*tables, segment);
-	s->table = found;
+		found = set_holder(*tables, segment);
+	s->table = found && found->kind == OPTION_TABLE ? found->table : NULL;
+	s->list = found && found->kind == OPTION_LIST ? found->table : NULL;
 	s->tables = NULL;
 	if (s->at == 3 && !strcmp(s->segments[0], "phases"))
 		s->tables = kind_tables(s, segment);
@@ -201,6 +205,7 @@ static void set_follow(struct set *s, const char *segment)
 static int set_unfold(struct set *s, cJSON *parent, const char *segment, cJSON **child)
 {
 	cJSON *object, *bare;
+	bool replaced;
 
 	if (!s->table || cJSON_IsObject(*child) || cJSON_IsArray(*child))
 		return 0;
@@ -211,7 +216,11 @@ static int set_unfold(struct set *s, cJSON *parent, const char *segment, cJSON *
 		cJSON_Delete(object);
 		return err_set(s->err, -ENOMEM, "no memory");
 	}
-	if (!cJSON_ReplaceItemInObjectCaseSensitive(parent, segment, object)) {
+	if (cJSON_IsArray(parent))
+		replaced = cJSON_ReplaceItemViaPointer(parent, *child, object);
+	else
+		replaced = cJSON_ReplaceItemInObjectCaseSensitive(parent, segment, object);
+	if (!replaced) {
 		cJSON_Delete(object);
 		return err_set(s->err, -ENOMEM, "no memory");
 	}
@@ -219,7 +228,7 @@ static int set_unfold(struct set *s, cJSON *parent, const char *segment, cJSON *
 	return 0;
 }
 
-/* Goes down one part, making the object that is not there yet. */
+/* Goes down one part, making the object or the list that is not there yet. */
 static int set_enter(struct set *s, cJSON **node)
 {
 	const char *segment = s->segments[s->at++];
@@ -232,13 +241,19 @@ static int set_enter(struct set *s, cJSON **node)
 		if (rc < 0)
 			return rc;
 		child = cJSON_GetArrayItem(*node, index);
+		s->table = s->list;
+		s->list = NULL;
+		rc = set_unfold(s, *node, segment, &child);
+		if (rc < 0)
+			return rc;
 	} else if (cJSON_IsObject(*node)) {
+		set_follow(s, segment);
 		child = cJSON_GetObjectItemCaseSensitive(*node, segment);
 		if (!child)
-			child = cJSON_AddObjectToObject(*node, segment);
+			child = s->list ? cJSON_AddArrayToObject(*node, segment)
+					: cJSON_AddObjectToObject(*node, segment);
 		if (!child)
 			return err_set(s->err, -ENOMEM, "no memory");
-		set_follow(s, segment);
 		rc = set_unfold(s, *node, segment, &child);
 		if (rc < 0)
 			return rc;
@@ -275,14 +290,23 @@ static int set_store(struct set *s, cJSON *node, cJSON *value)
 	return done ? 0 : err_set(s->err, -ENOMEM, "no memory");
 }
 
-static int set_index(struct set *s, const cJSON *list, const char *segment, int *index)
+/* Of a list of options the entry behind the last may be named, too: it is made. */
+static int set_index(struct set *s, cJSON *list, const char *segment, int *index)
 {
 	int size = cJSON_GetArraySize(list);
+	bool number = !segment[strspn(segment, "0123456789")] && strlen(segment) <= 8;
+	cJSON *entry;
 
-	*index = segment[strspn(segment, "0123456789")] || strlen(segment) > 8 ? size
-									       : atoi(segment);
+	*index = number ? atoi(segment) : size;
 	if (*index < size)
 		return 0;
+	if (s->list && number && *index == size) {
+		entry = cJSON_CreateObject();
+		if (entry && cJSON_AddItemToArray(list, entry))
+			return 0;
+		cJSON_Delete(entry);
+		return err_set(s->err, -ENOMEM, "no memory");
+	}
 	return err_set(s->err, -EINVAL, "%s holds %d, counted from 0; there is no %s", s->pointer,
 		       size, segment);
 }

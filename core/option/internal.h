@@ -1,4 +1,4 @@
-/* Shared by the option_*.c files only. */
+/* Shared by the files of this folder only. */
 #ifndef HAUL_CORE_OPTION_INTERNAL_H
 #define HAUL_CORE_OPTION_INTERNAL_H
 
@@ -55,11 +55,27 @@ bool option_chosen(const struct option *o, const struct option *table, const voi
 double option_min_real(const struct option *o);
 double option_max_real(const struct option *o);
 
-/* Drawn times: option_draw.c. */
+/* Drawn times: draw.c. */
 int option_draw_parse(const struct option *o, struct draw *d, const struct cJSON *value,
 		      const char *where, struct arena *arena, struct err *err);
 struct cJSON *option_draw_to_json(const struct draw *d);
 struct cJSON *option_draw_schema(const struct option *o);
+
+/* Lists: list.c. */
+static inline uint32_t *option_list_count(void *into, const struct option *o)
+{
+	return (uint32_t *)(void *)((char *)into + o->count_offset);
+}
+int option_list_parse(const struct option *o, void *into, const struct cJSON *value,
+		      const char *where, struct arena *arena, struct err *err);
+struct cJSON *option_list_to_json(const struct option *o, const void *from);
+bool option_list_schema(struct cJSON *schema, const struct option *o);
+
+/* "where: must be <wanted>, is <value>" */
+int option_refuse(const char *where, const char *wanted, const struct cJSON *value,
+		  struct err *err);
+/* What a table's entry may be: the object, or the bare value of its first option. */
+bool option_table_schema(struct cJSON *schema, const struct option *table);
 
 /* One option's value, from JSON and to it. */
 int option_parse_one(const struct option *o, void *into, const struct cJSON *value,

@@ -34,7 +34,10 @@ enum option_kind {
 	/* struct draw in ns; a time, or {"type": "normal", "mean": "5 ms", "stdev": "1 ms"} */
 	OPTION_DRAW,
 	OPTION_FACTORS, /* struct factors: {"3": 0.25}, a factor for each index named */
-	OPTION_TABLE /* a nested struct with its own table; a bare value stands for its first option */
+	OPTION_TABLE, /* a nested struct with its own table; a bare value stands for its first option */
+	/* An array of structs in the struct, and how many of them are given: [{…}, {…}]. Each entry is read
+	 * by the table, a bare value stands for its first option. */
+	OPTION_LIST
 };
 
 struct texts {
@@ -52,14 +55,16 @@ struct factors {
 struct option {
 	const char *name; /* NULL ends a table */
 	enum option_kind kind;
-	uint32_t offset, size; /* of the member in its struct */
+	uint32_t offset, size; /* of the member in its struct; list: size of an entry */
+	uint32_t count_offset; /* list: of the uint32_t that counts its entries */
 	bool required;
-	uint64_t def, min, max; /* u64, bytes, time, rate, bool, choice; max 0: unbounded */
+	/* u64, bytes, time, rate, bool, choice; max 0: unbounded. list: entries at least and at most */
+	uint64_t def, min, max;
 	/* real, factors; both bounds 0: unbounded. draw: def_real ns */
 	double def_real, min_real, max_real;
 	const char *def_text;       /* text, texts (one item) */
 	const char *const *choices; /* choice: NULL-terminated */
-	const struct option *table; /* table */
+	const struct option *table; /* table; list: of an entry */
 	/* table: a choice in the same table. Given only where the choice is this option's name. NULL:
 	 * always. */
 	const char *of;
@@ -102,6 +107,13 @@ struct option {
 #define OPT_TABLE(n, type, member, ...) \
 	{.name = (n), .kind = OPTION_TABLE, .offset = (uint32_t)offsetof(type, member), \
 	 .size = (uint32_t)sizeof(((type *)0)->member), __VA_ARGS__}
+/* member is an array, as long as the list may be; counter a uint32_t. */
+#define OPT_LIST(n, type, member, counter, ...) \
+	{.name = (n), .kind = OPTION_LIST, .offset = (uint32_t)offsetof(type, member), \
+	 .size = (uint32_t)sizeof(((type *)0)->member[0]), \
+	 .count_offset = (uint32_t)offsetof(type, counter) + \
+			 0 * sizeof(char[_Generic(((type *)0)->counter, uint32_t : 1, default : -1)]), \
+	 .max = sizeof(((type *)0)->member) / sizeof(((type *)0)->member[0]), __VA_ARGS__}
 #define OPT_END {.name = NULL}
 /* clang-format on */
 

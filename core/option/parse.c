@@ -51,8 +51,7 @@ static int parse_factors(const struct option *o, struct factors *out, const stru
 static int parse_table(const struct option *o, void *out, const struct cJSON *value,
 		       const char *where, struct arena *arena, struct err *err);
 
-/* "where: must be <wanted>, is <value>" */
-static int refuse(const char *where, const char *wanted, const struct cJSON *value, struct err *err)
+int option_refuse(const char *where, const char *wanted, const struct cJSON *value, struct err *err)
 {
 	char is[JSON_QUOTE_BYTES];
 
@@ -87,7 +86,7 @@ static int parts_fill(const struct option_part *parts, unsigned count, const cha
 	int rc;
 
 	if (!cJSON_IsObject(object))
-		return refuse(*path ? path : "/", "an object", object, err);
+		return option_refuse(*path ? path : "/", "an object", object, err);
 	rc = parts_preset(parts, count, object, path, arena, err);
 	if (rc < 0)
 		return rc;
@@ -152,6 +151,10 @@ static int table_default(const struct option *table, void *into, struct arena *a
 			break;
 		case OPTION_TABLE:
 			rc = table_default(o->table, member, arena, err);
+			break;
+		case OPTION_LIST:
+			*option_list_count(into, o) = 0;
+			memset(member, 0, o->size * o->max);
 			break;
 		default:
 			*(uint64_t *)member = o->def;
@@ -318,7 +321,7 @@ int option_parse_one(const struct option *o, void *into, const struct cJSON *val
 		return parse_real(o, member, value, where, err);
 	case OPTION_BOOL:
 		if (!cJSON_IsBool(value))
-			return refuse(where, "true or false", value, err);
+			return option_refuse(where, "true or false", value, err);
 		*(bool *)member = cJSON_IsTrue(value);
 		return 0;
 	case OPTION_TEXT:
@@ -333,6 +336,8 @@ int option_parse_one(const struct option *o, void *into, const struct cJSON *val
 		return parse_factors(o, member, value, where, err);
 	case OPTION_TABLE:
 		return parse_table(o, member, value, where, arena, err);
+	case OPTION_LIST:
+		return option_list_parse(o, into, value, where, arena, err);
 	default:
 		return parse_whole(o, member, value, where, err);
 	}
@@ -362,7 +367,7 @@ static int parse_whole(const struct option *o, uint64_t *out, const struct cJSON
 	else if (cJSON_IsString(value))
 		rc = whole_text(o, &v, value, where, err);
 	else
-		rc = refuse(where, wanted[o->kind], value, err);
+		rc = option_refuse(where, wanted[o->kind], value, err);
 	if (rc < 0)
 		return rc;
 	if (v < o->min)
@@ -414,10 +419,10 @@ static int whole_text(const struct option *o, uint64_t *out, const struct cJSON 
 
 	if (o->kind == OPTION_U64) {
 		if (!*text || text[strspn(text, "0123456789")])
-			return refuse(where, "a whole number", value, err);
+			return option_refuse(where, "a whole number", value, err);
 		errno = 0;
 		*out = strtoull(text, &end, 10);
-		return errno ? refuse(where, "below 2^64", value, err) : 0;
+		return errno ? option_refuse(where, "below 2^64", value, err) : 0;
 	}
 	if (o->kind == OPTION_BYTES)
 		rc = units_parse_bytes(text, out, err);
@@ -435,7 +440,7 @@ static int parse_real(const struct option *o, double *out, const struct cJSON *v
 	double v;
 
 	if (!cJSON_IsNumber(value) || !isfinite(value->valuedouble))
-		return refuse(where, "a number", value, err);
+		return option_refuse(where, "a number", value, err);
 	v = value->valuedouble;
 	json_describe(is, value);
 	if (v < option_min_real(o))
@@ -465,7 +470,7 @@ static int parse_text(const struct option *o, char *out, const struct cJSON *val
 	int rc;
 
 	if (!cJSON_IsString(value))
-		return refuse(where, "a string", value, err);
+		return option_refuse(where, "a string", value, err);
 	rc = plain_text(value, where, err);
 	if (rc < 0)
 		return rc;
@@ -486,7 +491,7 @@ static int parse_texts(struct texts *out, const struct cJSON *value, const char 
 	int rc;
 
 	if (!cJSON_IsArray(value) && !cJSON_IsString(value))
-		return refuse(where, "a string or a list of strings", value, err);
+		return option_refuse(where, "a string or a list of strings", value, err);
 	count = cJSON_IsArray(value) ? (uint32_t)cJSON_GetArraySize(value) : 1;
 	out->count = 0;
 	out->items = arena_alloc(arena, (count + 1) * sizeof(char *));
@@ -495,7 +500,7 @@ static int parse_texts(struct texts *out, const struct cJSON *value, const char 
 	for (i = 0; i < count; i++, item = item->next) {
 		snprintf(at, sizeof(at), cJSON_IsArray(value) ? "%s/%u" : "%s", where, i);
 		if (!cJSON_IsString(item))
-			return refuse(at, "a string", item, err);
+			return option_refuse(at, "a string", item, err);
 		rc = plain_text(item, at, err);
 		if (rc < 0)
 			return rc;
@@ -547,7 +552,7 @@ static int parse_factors(const struct option *o, struct factors *out, const stru
 
 	out->count = 0;
 	if (!cJSON_IsObject(value))
-		return refuse(where, "an object such as {\"3\": 0.25}", value, err);
+		return option_refuse(where, "an object such as {\"3\": 0.25}", value, err);
 	cJSON_ArrayForEach(child, value)
 	{
 		option_path(at, where, child->string);
@@ -582,6 +587,6 @@ static int parse_table(const struct option *o, void *out, const struct cJSON *va
 	if (cJSON_IsObject(value))
 		return parts_fill(&part, 1, NULL, value, where, arena, err);
 	if (cJSON_IsArray(value) || cJSON_IsNull(value))
-		return refuse(where, "an object", value, err);
+		return option_refuse(where, "an object", value, err);
 	return option_parse_one(o->table, out, value, where, arena, err);
 }

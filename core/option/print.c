@@ -133,6 +133,8 @@ struct cJSON *option_to_json(const struct option *o, const void *from)
 		return factors_to_json(member);
 	case OPTION_TABLE:
 		return options_to_json(tables, member);
+	case OPTION_LIST:
+		return option_list_to_json(o, from);
 	case OPTION_TIME:
 		return time_to_json(*(const uint64_t *)member);
 	default:

@@ -39,33 +39,41 @@ char *options_reference(const struct option *const *tables)
 	return text;
 }
 
+/* What stands between an option's name and those of its own table. */
+static const char *reference_joint(const struct option *o)
+{
+	return o->kind == OPTION_TABLE ? "." : o->kind == OPTION_LIST ? ".N." : "";
+}
+
 static int widest_name(const struct option *table, size_t prefix)
 {
 	int widest = 0, w;
 
 	for (; table->name; table++) {
 		w = (int)(prefix + strlen(table->name));
-		if (table->kind == OPTION_TABLE)
-			w = widest_name(table->table, prefix + strlen(table->name) + 1);
+		if (table->kind == OPTION_TABLE || table->kind == OPTION_LIST)
+			w = widest_name(table->table, prefix + strlen(table->name) +
+							      strlen(reference_joint(table)));
 		if (w > widest)
 			widest = w;
 	}
 	return widest;
 }
 
-/* Nested tables are shown as --set names their options: loader.workers. */
+/* Nested tables and the entries of lists are shown as --set names their options: loader.workers, sizes.N.share. */
 static void reference_table(FILE *f, const struct option *table, const char *prefix, int width)
 {
 	char name[REFERENCE_NAME_MAX];
 	const struct option *o;
 
 	for (o = table; o->name; o++) {
-		snprintf(name, sizeof(name), "%s%s%s", prefix, o->name,
-			 o->kind == OPTION_TABLE ? "." : "");
-		if (o->kind == OPTION_TABLE)
-			reference_table(f, o->table, name, width);
-		else
+		if (o->kind != OPTION_TABLE) {
+			snprintf(name, sizeof(name), "%s%s", prefix, o->name);
 			reference_line(f, name, o, width);
+		}
+		snprintf(name, sizeof(name), "%s%s%s", prefix, o->name, reference_joint(o));
+		if (o->kind == OPTION_TABLE || o->kind == OPTION_LIST)
+			reference_table(f, o->table, name, width);
 	}
 }
 
@@ -133,6 +141,7 @@ static void describe(char what[REFERENCE_WHAT_MAX], const struct option *o)
 		[OPTION_DRAW] = "time or distribution",
 		[OPTION_FACTORS] = "{\"index\": factor}",
 		[OPTION_TABLE] = "",
+		[OPTION_LIST] = "list",
 	};
 	size_t at = (size_t)snprintf(what, REFERENCE_WHAT_MAX, "%s", words[o->kind]);
 	static const char *const none[] = {NULL};
@@ -159,6 +168,11 @@ static size_t describe_range(char *out, size_t size, const struct option *o)
 			snprintf(out, size, ", %g … %g", option_min_real(o), option_max_real(o));
 		else if (isfinite(option_min_real(o)))
 			snprintf(out, size, ", at least %g", option_min_real(o));
+	} else if (o->kind == OPTION_LIST && o->min) {
+		snprintf(out, size, " of %llu … %llu", (unsigned long long)o->min,
+			 (unsigned long long)o->max);
+	} else if (o->kind == OPTION_LIST) {
+		snprintf(out, size, " of at most %llu", (unsigned long long)o->max);
 	} else if (o->kind <= OPTION_RATE || o->kind == OPTION_DRAW) {
 		option_exact(min, o->kind == OPTION_DRAW ? OPTION_TIME : o->kind, o->min);
 		option_exact(max, o->kind == OPTION_DRAW ? OPTION_TIME : o->kind, o->max);
@@ -195,6 +209,7 @@ static void describe_default(char *out, size_t size, const struct option *o)
 		break;
 	case OPTION_FACTORS:
 	case OPTION_TABLE:
+	case OPTION_LIST:
 		break;
 	default:
 		snprintf(out, size, ", default %s",

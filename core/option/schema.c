@@ -10,7 +10,6 @@
 #define SIZE_PATTERN   NUMBER_PATTERN "((k|K|M|G|T|P|E|Ki|Mi|Gi|Ti|Pi|Ei)?B"
 
 static bool add_value_schema(struct cJSON *schema, const struct option *o);
-static bool add_table_schema(struct cJSON *schema, const struct option *o);
 static bool add_default(struct cJSON *schema, const struct option *o);
 
 struct cJSON *options_schema(const struct option *const *tables)
@@ -46,7 +45,9 @@ struct cJSON *option_schema(const struct option *o)
 	bool ok = schema != NULL;
 
 	if (ok && o->kind == OPTION_TABLE)
-		ok = add_table_schema(schema, o);
+		ok = option_table_schema(schema, o->table);
+	else if (ok && o->kind == OPTION_LIST)
+		ok = option_list_schema(schema, o);
 	else if (ok && o->kind != OPTION_DRAW)
 		ok = add_value_schema(schema, o);
 	if (ok && o->help)
@@ -159,17 +160,16 @@ static bool add_value_schema(struct cJSON *schema, const struct option *o)
 	}
 }
 
-/* The object, or the bare value of its first option. */
-static bool add_table_schema(struct cJSON *schema, const struct option *o)
+bool option_table_schema(struct cJSON *schema, const struct option *table)
 {
-	const struct option *const tables[] = {o->table, NULL};
+	const struct option *const tables[] = {table, NULL};
 	cJSON *any;
 
-	if (o->table->kind == OPTION_TABLE || !o->table->name)
+	if (table->kind == OPTION_TABLE || !table->name)
 		return option_add(schema, "type", cJSON_CreateString("object"));
 	any = cJSON_AddArrayToObject(schema, "anyOf");
 	return option_append(any, options_schema(tables)) &&
-	       option_append(any, option_schema(o->table));
+	       option_append(any, option_schema(table));
 }
 
 static bool add_default(struct cJSON *schema, const struct option *o)

@@ -8,6 +8,7 @@
 #include "plan/option_ref.h"
 #include "plan/plan.h"
 #include "plan/series/series.h"
+#include "workloads/dataset/find.h"
 
 struct generated_entry {
 	char *place, *what;
@@ -101,7 +102,7 @@ int generated_phase(struct generated_registry *m, const struct job *job,
 	if (!option_find(phase->section, phase->options, phase->path, "dataset", OPTION_TEXT,
 			 &look))
 		return 0;
-	rc = workload_dataset(job, phase, look.value, &dataset, &store, err);
+	rc = dataset_find(job, phase, look.value, &dataset, &store, err);
 	if (rc < 0)
 		return rc;
 	rc = describe(job, phase, store, dataset, &e, err);

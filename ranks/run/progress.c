@@ -41,7 +41,7 @@ static void progress_text(const struct progress_line *line, const struct progres
 	if (waiting)
 		n += (size_t)snprintf(out + n, PROGRESS_BYTES - n, " · %llu rank%s waiting",
 				      (unsigned long long)waiting, waiting == 1 ? "" : "s");
-	if (p->fraction > 0.01 && n < PROGRESS_BYTES)
+	if (p->fraction > 0 && n < PROGRESS_BYTES)
 		snprintf(out + n, PROGRESS_BYTES - n, " · %s left",
 			 units_clock(left, elapsed / p->fraction * (1 - p->fraction)));
 }

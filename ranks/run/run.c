@@ -15,8 +15,6 @@
 #include "ranks/mpi/group.h"
 #include "ranks/node/bind.h"
 #include "ranks/run/state.h"
-#include "workloads/common/clean.h"
-#include "workloads/io/clean.h"
 
 /* What this rank is called where it alone meets an error. */
 static void run_name(struct run *run)
@@ -199,33 +197,6 @@ out_free:
 	free(ranks);
 	free(nodes);
 	return rc;
-}
-
-static enum exit_status run_clean(struct run *run, struct err *err)
-{
-	struct clean_counts counts = {0};
-	int rc = 0;
-
-	for (uint32_t i = 0; rc == 0 && i < run->job.phase_count; i++)
-		if (run->job.phases[i].section->owner == &io_workload)
-			rc = io_clean(&run->job, &run->job.phases[i], &run->place, run->world,
-				      run->nodes.node, &run->clock, &run->log, &counts, err);
-	for (uint32_t i = 0; rc == 0 && i < run->job.dataset_count; i++)
-		rc = clean_run(&run->job, &run->job.datasets[i], &run->place, run->world,
-			       run->nodes.node, &run->clock, &run->log, &counts, err);
-	snprintf(run->message, sizeof(run->message),
-		 "removed %llu files%s; %llu were not as haul made them and stay",
-		 (unsigned long long)counts.removed, counts.complete ? "" : " so far",
-		 (unsigned long long)counts.kept);
-	/* Of what came before it: a job has several data sets, and plain I/O. */
-	if (rc < 0 && counts.removed) {
-		size_t told = strlen(err->text);
-
-		snprintf(err->text + told, sizeof(err->text) - told,
-			 "; before that %llu files were removed",
-			 (unsigned long long)counts.removed);
-	}
-	return rc < 0 ? EXIT_FAILED : EXIT_DONE;
 }
 
 /* Everything between the accepted job and the first phase. */

@@ -74,6 +74,9 @@ int run_phases(struct run *run, const struct run_options *options, struct repeat
 enum stop_reason run_pause(struct run *run, const struct run_options *options,
 			   const struct job_phase *phase);
 
+/* Removes what the job's phases have made, and fills run->message. The exit status that all ranks share. */
+enum exit_status run_clean(struct run *run, struct err *err);
+
 /* All runs of the series. */
 int run_series(struct run *run, const struct run_options *options, enum exit_status *status,
 	       struct err *err);

@@ -90,7 +90,7 @@ def test_somebody_elses_files():
         r = subprocess.run(whole[:at] + user + whole[at:], cwd=folder + "/out", capture_output=True, text=True,
                            timeout=100, env=environment(2))
         check(r.returncode == 0, f"{r}")
-        check("not told to a user who may not write the files" in " ".join(r.stdout.split()), r.stdout)
+        check("Linux tells only users who may write the files" in " ".join(r.stdout.split()), r.stdout)
 
 
 def test_memory_is_never_cold():

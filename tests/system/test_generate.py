@@ -154,5 +154,38 @@ def test_other_settings_refused():
         check(tree(folder + "/data") == before, "changed")
 
 
+def test_train_of_another_data_set_is_refused():
+    """A mistake in the settings does not look like damage of the storage."""
+    with Folder() as folder:
+        j = job(folder)
+        j["phases"].append({"train": {"batch": 2, "verify": "full", "null_steps": 0}})
+        write_job(folder, j)
+        r = mpi(2, "run", "job.json", "--skip", "generate", cwd=folder)
+        check(r.rc == 1 and "there is no data set in file://" in r.err and "run `haul generate JOB` first" in r.err, f"{r}")
+        r = generate(folder, 2)
+        check("made 60 files, " in r.out, f"says not what was done: {r}")
+        for key, sets in (("seed", "seed=12"), ("sample_bytes", "dataset.sample_bytes=200000"),
+                          ("files", "dataset.files=59"), ("format", "dataset.format=npy")):
+            r = mpi(2, "run", "job.json", "--skip", "generate", "--force", "--set", sets, cwd=folder)
+            check(r.rc == 1 and f"this data set was made with {key}" in r.err, f"{sets}: {r}")
+        r = mpi(2, "run", "job.json", "--skip", "generate", "--force", cwd=folder)
+        check(r.rc == 0, f"{r}")
+        with open(f"{folder}/data/.haul-manifest.json", "r+") as f:
+            text = f.read().replace('"complete": true', '"complete": false')
+            f.seek(0)
+            f.write(text)
+            f.truncate()
+        r = mpi(2, "run", "job.json", "--skip", "generate", "--force", cwd=folder)
+        check(r.rc == 1 and "is not complete; run `haul generate JOB` to finish it" in r.err, f"{r}")
+
+
+def test_clean_says_what_it_did():
+    with Folder() as folder:
+        write_job(folder, job(folder))
+        generate(folder, 2)
+        r = mpi(2, "clean", "job.json", cwd=folder)
+        check(r.rc == 0 and "removed 60 files, " in r.out and "left" not in r.out, f"{r}")
+
+
 main(test_same_for_any_ranks, test_numpy_reads, test_sizes, test_killed_and_resumed, test_clean,
-     test_other_settings_refused)
+     test_other_settings_refused, test_train_of_another_data_set_is_refused, test_clean_says_what_it_did)

@@ -94,7 +94,7 @@ def test_clean():
                   dataset={"format": "raw", "files": 40, "samples_per_file": 1, "sample_bytes": 1000})
             r = mpi(2, "clean", "job.json", cwd=folder, env={**CLEAN, **rgw.env()})
             check(r.rc == 0, f"{r}")
-            check(sum(deletes(proxy)) == 540 and len(deletes(proxy)) <= 2 * (1 + 4), f"{deletes(proxy)}")
+            check(sum(deletes(proxy)) == 540 and len(deletes(proxy)) <= 2 * (4 + 4), f"{deletes(proxy)}")
         check(keys(rgw, "train") == ["other"], f"{keys(rgw, 'train')[:5]}")
 
 

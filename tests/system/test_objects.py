@@ -72,9 +72,13 @@ def test_counts_are_the_gateways(s):
     for p in d["phases"]:
         for e in p["endpoints"]:
             ours[e["name"]] = ours.get(e["name"], 0) + e["requests"]
+    # The training's look at the manifest is no work of a phase: a HEAD and a GET, which no results have.
+    others = 0
     for i in range(3):
         theirs = after[i]["req"] - before[i]["req"]
-        check(ours[rgw.endpoint(i)] == theirs, f"endpoint {i}: {ours[rgw.endpoint(i)]} here, {theirs} there")
+        check(ours[rgw.endpoint(i)] <= theirs, f"endpoint {i}: {ours[rgw.endpoint(i)]} here, {theirs} there")
+        others += theirs - ours[rgw.endpoint(i)]
+    check(others == 2, f"{others} requests that no results have, not 2")
     train = phase(d, "train")["endpoints"]
     # Each of two ranks goes round in its own order: they differ by one a rank at most.
     share = [e["attempts"] for e in train]

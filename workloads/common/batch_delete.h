@@ -1,5 +1,4 @@
-/* Removes objects, as many by one request as the store takes: what `haul clean` deletes with. Owned by the
- * thread of its queue. */
+/* Batched deletes: removes objects, as many by one request as the store takes. It belongs to the thread of its queue. */
 #ifndef HAUL_WORKLOADS_COMMON_BATCH_DELETE_H
 #define HAUL_WORKLOADS_COMMON_BATCH_DELETE_H
 
@@ -14,15 +13,15 @@ struct batch_delete {
 	void *argument;
 };
 
-/* removed is called once for each key added, in batch_delete_add or batch_delete_flush: io has the key, status (0,
- * -ENOENT where the store can tell, or the error) and why. It must not use the queue. -ENOMEM. */
+/* removed is called once for each key added, in batch_delete_add or batch_delete_flush: the request then has the key, the
+ * status (0, -ENOENT where the store can tell, or the error) and why. It must not use the queue. Returns 0 or -ENOMEM. */
 int batch_delete_open(struct batch_delete *r, struct queue *q,
 		      void (*removed)(void *argument, const struct request *req, uint64_t bytes),
 		      void *argument, struct err *err);
-/* Zeroes are closed. What waits is not removed. */
+/* May be called for a struct of zeroes. What still waits is not removed. */
 void batch_delete_close(struct batch_delete *r);
 
-/* An object, no folder; bytes are the caller's. With nothing else in flight. */
+/* An object, not a folder; bytes are handed to removed. Nothing else may be in flight. */
 void batch_delete_add(struct batch_delete *r, const char *key, uint64_t bytes);
 void batch_delete_flush(struct batch_delete *r);
 

@@ -16,7 +16,7 @@ static const char *const when_names[] = {"epochs", "phase", NULL};
 
 #define EVIDENCE_MIN 65536
 
-/* So many are due on average that one at least would have been made. */
+/* Where so many samples are due on average, at least one would have been taken. */
 enum { CERTAIN_LOOKS = 32 };
 
 const struct option cold_options[] = {
@@ -30,7 +30,7 @@ const struct option cold_options[] = {
 	OPT_BYTES(
 		"evidence", struct cold_options, evidence_bytes, .def = RESIDENCY_EVERY_BYTES,
 		.max = (uint64_t)1 << 40,
-		.help = "bytes to be read from one look at the page cache to the next, in the mean; 0: none"),
+		.help = "average distance between two samples of the page cache, in bytes to be read; 0: none are taken"),
 	OPT_BYTES(
 		"memory_hog", struct cold_options, memory_hog_bytes, .def = 0,
 		.max = (uint64_t)1 << 50,
@@ -56,8 +56,8 @@ int cold_check(const struct cold_options *o, const struct job_store *store, cons
 	if (o->evidence_bytes && o->evidence_bytes < EVIDENCE_MIN)
 		return err_set(
 			err, -EINVAL,
-			"%s/cold/evidence: looks more often than every 64 KiB would slow what "
-			"they look at; say 64 KiB, more, or 0 for none",
+			"%s/cold/evidence: samples more often than every 64 KiB would slow down what "
+			"they measure; say 64 KiB, more, or 0 for none",
 			path);
 	if (o->memory_hog_bytes && o->memory_hog_share > 0)
 		return err_set(
@@ -77,13 +77,13 @@ void cold_size(const struct cold_options *o, uint32_t ranks_per_node, struct dem
 			 100 * o->memory_hog_share);
 }
 
-static bool leads_node(const struct cold *c)
+static bool cold_leads_node(const struct cold *c)
 {
 	return c->ctx->place->local_rank == 0;
 }
 
 /* Everything dirty is written before: only clean pages can go. */
-static int write_caches(void)
+static int cold_write_caches(void)
 {
 	static const char all[] = "3\n";
 	int fd = open(caches_path, O_WRONLY | O_CLOEXEC), rc = 0;
@@ -99,7 +99,7 @@ static int write_caches(void)
 
 int cold_drop_caches(struct cold *c, struct err *err)
 {
-	int rc = leads_node(c) ? write_caches() : 0;
+	int rc = cold_leads_node(c) ? cold_write_caches() : 0;
 
 	if (rc < 0)
 		err_set(err, rc,
@@ -109,8 +109,8 @@ int cold_drop_caches(struct cold *c, struct err *err)
 	return group_agree(c->ctx->group, rc, err);
 }
 
-/* MemTotal or MemAvailable of this node, bytes; 0: not told. */
-static uint64_t memory_of_node(const char *name)
+/* MemTotal or MemAvailable of this node, bytes; 0: unknown. */
+static uint64_t cold_memory_of_node(const char *name)
 {
 	FILE *f = fopen("/proc/meminfo", "re");
 	char line[128];
@@ -126,10 +126,10 @@ static uint64_t memory_of_node(const char *name)
 }
 
 /* Written to once a page, so that it is there and not only promised. */
-static int take_memory(struct cold *c, struct err *err)
+static int cold_take_memory(struct cold *c, struct err *err)
 {
 	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
-	uint64_t available = memory_of_node("MemAvailable");
+	uint64_t available = cold_memory_of_node("MemAvailable");
 	char wanted[UNITS_TEXT_BYTES], has[UNITS_TEXT_BYTES];
 	char *hog;
 
@@ -157,10 +157,10 @@ int cold_open(struct cold *c, const struct cold_options *options, const struct p
 
 	*c = (struct cold){.options = options, .ctx = ctx, .hog_bytes = options->memory_hog_bytes};
 	if (options->memory_hog_share > 0)
-		c->hog_bytes =
-			(uint64_t)((double)memory_of_node("MemTotal") * options->memory_hog_share);
+		c->hog_bytes = (uint64_t)((double)cold_memory_of_node("MemTotal") *
+					  options->memory_hog_share);
 	if (c->hog_bytes) {
-		rc = leads_node(c) ? take_memory(c, err) : 0;
+		rc = cold_leads_node(c) ? cold_take_memory(c, err) : 0;
 		rc = group_agree(ctx->group, rc, err);
 	}
 	if (rc == 0 && options->drop == DROP_CACHES)
@@ -242,6 +242,6 @@ void cold_say(struct phase_context *ctx, const struct cold_options *o, const str
 		 words[2] / o->evidence_bytes >= CERTAIN_LOOKS)
 		workload_say(
 			ctx,
-			"what was in the page cache is not told to a user who may not write the "
+			"what was in the page cache is unknown: Linux tells only users who may write the "
 			"files");
 }

@@ -1,8 +1,8 @@
-/* Reads that come from the storage: dropping what this client's page cache holds of a store, memory taken
- * away from it, and how often to look what it holds (residency.h). Of every phase that reads; which
- * objects are dropped when is the phase's.
+/* Cold reads: makes sure that what a phase reads comes from the storage and not from this client's page cache. Drops
+ * what the cache holds of a store, takes memory away from it, and says how often to sample what it holds (residency.h).
+ * Every phase that reads has these options; which objects are dropped, and when, is the phase's own.
  *
- * Main thread of each rank. */
+ * For the main thread of each rank. */
 #ifndef HAUL_WORKLOADS_COMMON_COLD_H
 #define HAUL_WORKLOADS_COMMON_COLD_H
 
@@ -16,7 +16,7 @@ enum cold_when { COLD_EPOCHS, COLD_PHASE };
 struct cold_options {
 	uint32_t drop, when;
 	uint64_t evidence_bytes;   /* see residency_init */
-	uint64_t memory_hog_bytes; /* a node */
+	uint64_t memory_hog_bytes; /* of each node */
 	double memory_hog_share;
 };
 extern const struct option cold_options[];
@@ -81,7 +81,7 @@ int cold_drop_caches(struct cold *c, struct err *err);
 /* A warning where dropping is asked for and store cannot become cold. */
 void cold_warn(const struct cold *c, const struct store *store);
 
-/* Adds to ctx->said how much of what was read from store had been in the page cache: bytes sampled,
+/* Adds to ctx->message how much of what was read from store had been in the page cache: bytes sampled,
  * resident and read, of this rank. Collective. */
 void cold_say(struct phase_context *ctx, const struct cold_options *o, const struct store *store,
 	      uint64_t sampled_bytes, uint64_t resident_bytes, uint64_t read_bytes);

@@ -1,9 +1,10 @@
-/* One pass over files by all ranks and their worker threads: file i is rank i % ranks' business, its
- * threads take their rank's files in turn; or each thread does one long piece of work (once). Status
- * rounds end the pass on every rank when a worker met an error or a stop was asked for.
+/* Crew: the threads of a rank that go over files together with those of all other ranks. File i belongs to rank
+ * i % ranks; whichever thread of that rank is free takes its next file, so a thread that is held up holds up nothing
+ * but its own file. Or each thread does one long piece of work (once). Status rounds end the pass on every rank when a
+ * thread meets an error or a stop is asked for.
  *
- * Only the main thread calls these; a body runs on its worker's thread. Knows neither what is
- * done to a file nor a tally. */
+ * Only the main thread calls these; a body runs on its member's thread. The crew does not know what is done to a
+ * file. */
 #ifndef HAUL_WORKLOADS_COMMON_CREW_H
 #define HAUL_WORKLOADS_COMMON_CREW_H
 
@@ -22,7 +23,7 @@ struct crew_thread {
 	struct crew *crew;
 	pthread_t thread;
 	struct queue queue;
-	void *buffer;                 /* of pass->buffer_bytes; NULL: none asked for */
+	void *buffer;                 /* of crew->buffer_bytes; NULL: none asked for */
 	uint64_t counts[CREW_COUNTS]; /* the body's own, kept over passes */
 	struct meter meter;
 	int rc;         /* the body's first error */
@@ -35,7 +36,7 @@ struct crew_thread {
 struct crew {
 	/* Set by the caller before crew_open. */
 	uint64_t files; /* of all ranks */
-	bool once; /* body is called once a thread, with the thread's number; files are for progress */
+	bool once; /* body is called once for each thread, with its number; files are for progress */
 	struct store *store;
 	struct group *group;
 	struct stop *stop;                 /* NULL: none */
@@ -49,7 +50,8 @@ struct crew {
 	uint64_t buffer_bytes;                                               /* 0: none */
 	void (*progress)(void *progress_argument, const struct progress *p); /* NULL: none */
 	void *progress_argument;
-	const char *kind;
+	const char *kind;  /* what the progress line calls the work: "generate" */
+	const char *items; /* and what it counts: "files"; NULL: nothing */
 
 	/* Its own. */
 	struct crew_thread *members;
@@ -57,12 +59,12 @@ struct crew {
 	int (*body)(struct crew_thread *w, uint64_t file);
 	void *argument;        /* the caller's, for the body */
 	_Atomic uint64_t next; /* files of this rank taken so far */
-	_Atomic bool halt;     /* workers stop at the next piece */
+	_Atomic bool halt;     /* threads stop at the next piece */
 	_Atomic uint32_t running;
-	sem_t ended; /* posted by each worker at its end */
+	sem_t ended; /* posted by each thread at its end */
 };
 
-/* Opens the workers' queues and buffers. Not collective; crew_close also after an error. */
+/* Opens the queues and buffers of the threads. Not collective; crew_close also after an error. */
 int crew_open(struct crew *p, struct err *err);
 void crew_close(struct crew *p);
 
@@ -81,7 +83,7 @@ void crew_start(struct crew *p, uint64_t start_ns);
 /* What all threads counted, into the phase's tally. Between runs; once. */
 void crew_merge(const struct crew *p, struct tally *t);
 
-/* Of all workers of this rank. */
+/* Of all threads of this rank. */
 uint64_t crew_count(const struct crew *p, unsigned which);
 
 #endif

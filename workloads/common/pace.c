@@ -1,24 +1,47 @@
 #include "workloads/common/pace.h"
 
+#include <errno.h>
+
+#include "workloads/common/options.h"
+
 enum { PACE_SHIFT = 24 };
 static const uint64_t pace_stream = 0x70616365; /* "pace" */
 
-static uint64_t intervals_ns(const struct io_pace *p, uint64_t count)
+int pace_check(const struct pace_options *o, bool moves, const char *operation, const char *path,
+	       struct err *err)
+{
+	if (o->bandwidth && !moves)
+		return err_set(err, -EINVAL, "%s/bandwidth: %s moves no bytes; say rate", path,
+			       operation);
+	if (o->bandwidth && o->rate > 0)
+		return err_set(err, -EINVAL, "%s/rate: say either rate or bandwidth", path);
+	if (o->arrivals != ARRIVALS_PACED && !o->bandwidth && o->rate <= 0)
+		return err_set(err, -EINVAL, "%s/arrivals: \"%s\" needs a rate or a bandwidth",
+			       path, options_arrivals[o->arrivals]);
+	return 0;
+}
+
+double pace_rate(const struct pace_options *o, double operation_bytes)
+{
+	return o->bandwidth ? (double)o->bandwidth / operation_bytes : o->rate;
+}
+
+static uint64_t pace_intervals_ns(const struct pace *p, uint64_t count)
 {
 	return (uint64_t)((unsigned __int128)p->interval_q * count >> PACE_SHIFT);
 }
 
-void io_pace_init(struct io_pace *p, const struct io_options *o, uint64_t seed, uint64_t thread,
-		  uint64_t threads, uint64_t start_ns)
+void pace_init(struct pace *p, const struct pace_options *o, double operation_bytes, uint64_t seed,
+	       uint64_t thread, uint64_t threads, uint64_t start_ns)
 {
-	double rate = o->bandwidth ? (double)o->bandwidth / (double)o->block : o->rate;
+	double rate = pace_rate(o, operation_bytes);
 	double interval_ns = rate > 0 ? 1e9 * (double)threads / rate : 0;
 
-	*p = (struct io_pace){.limited = rate > 0,
-			      .open_loop = o->arrivals != IO_PACED,
-			      .poisson = o->arrivals == IO_POISSON,
-			      .gap = {.kind = DRAW_EXPONENTIAL, .a = interval_ns},
-			      .random = {.key = random_at(seed, pace_stream, thread)}};
+	*p = (struct pace){.limited = rate > 0,
+			   .open_loop = o->arrivals != ARRIVALS_PACED,
+			   .poisson = o->arrivals == ARRIVALS_POISSON,
+			   .gap = {.kind = DRAW_EXPONENTIAL, .a = interval_ns},
+			   .random = {.key = random_at(seed, pace_stream, thread)}};
 	/* No rate is so low that a run sees two of its intervals of 2^39 ns. */
 	p->interval_q = interval_ns < 0x1p39 ? (uint64_t)(interval_ns * (1 << PACE_SHIFT))
 					     : (uint64_t)1 << (39 + PACE_SHIFT);
@@ -32,7 +55,7 @@ void io_pace_init(struct io_pace *p, const struct io_options *o, uint64_t seed, 
 
 /* A Poisson gap is drawn here, between operations: the one place where a thread at work needs a
  * logarithm, some 10 ns. */
-uint64_t io_pace_take(struct io_pace *p, uint64_t now_ns)
+uint64_t pace_take(struct pace *p, uint64_t now_ns)
 {
 	uint64_t due_ns = p->next_ns;
 
@@ -42,11 +65,11 @@ uint64_t io_pace_take(struct io_pace *p, uint64_t now_ns)
 		p->next_ns += draw_next(&p->gap, &p->random);
 		return due_ns;
 	}
-	if (!p->open_loop && now_ns > due_ns + intervals_ns(p, 1)) {
+	if (!p->open_loop && now_ns > due_ns + pace_intervals_ns(p, 1)) {
 		/* What a slow store lost is not caught up with. */
 		p->base_ns = now_ns;
 		p->taken = 0;
 	}
-	p->next_ns = p->base_ns + intervals_ns(p, ++p->taken);
+	p->next_ns = p->base_ns + pace_intervals_ns(p, ++p->taken);
 	return p->open_loop ? due_ns : 0;
 }

@@ -4,8 +4,8 @@
 
 static const uint64_t residency_stream = 0x72657369; /* "resi" */
 
-/* Half of the mean distance to one and a half of it: no size of files falls in step with it. */
-static void draw_skip(struct residency *r)
+/* From half to one and a half times the average distance, so that no size of files falls in step with it. */
+static void residency_draw_skip(struct residency *r)
 {
 	r->skip_bytes =
 		r->every_bytes / 2 + random_at(residency_stream, r->looks, 0) % r->every_bytes;
@@ -16,8 +16,8 @@ void residency_init(struct residency *r, uint64_t every_bytes)
 	*r = (struct residency){.every_bytes = every_bytes};
 }
 
-static void look(struct residency *r, const struct store *store, const struct object *o,
-		 uint64_t offset, uint64_t length)
+static void residency_look_once(struct residency *r, const struct store *store,
+				const struct object *o, uint64_t offset, uint64_t length)
 {
 	int64_t resident;
 
@@ -29,7 +29,7 @@ static void look(struct residency *r, const struct store *store, const struct ob
 		r->resident_bytes += (uint64_t)resident;
 	}
 	r->looks++;
-	draw_skip(r);
+	residency_draw_skip(r);
 }
 
 void residency_look(struct residency *r, const struct store *store, const struct object *o,
@@ -41,7 +41,7 @@ void residency_look(struct residency *r, const struct store *store, const struct
 		return;
 	while (length - at > r->skip_bytes) {
 		at += r->skip_bytes;
-		look(r, store, o, offset + at, length - at);
+		residency_look_once(r, store, o, offset + at, length - at);
 	}
 	r->skip_bytes -= length - at;
 }

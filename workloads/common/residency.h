@@ -1,11 +1,11 @@
-/* Evidence of cold reads: how much of what is about to be read stands in this client's page cache.
+/* Page cache sampling: evidence of cold reads. It measures how much of what is about to be read is in this client's page
+ * cache.
  *
- * Bytes are sampled, one place in every so many on average, at places drawn anew each time: each
- * byte has the same chance whatever the sizes of files and requests are. A look is one system call
- * on one page. It must come before anything of the object is read: the kernel's read-ahead would be
- * taken for an old copy.
+ * Bytes are sampled at places that are drawn anew each time, with a given average distance: so each byte has the same
+ * chance, whatever the sizes of files and requests. A sample is one system call on one page. It must be taken before
+ * anything of the object is read, since the kernel's read-ahead would be taken for an old copy.
  *
- * One a reader, of one thread. */
+ * Each reader has one, which belongs to its thread. */
 #ifndef HAUL_WORKLOADS_COMMON_RESIDENCY_H
 #define HAUL_WORKLOADS_COMMON_RESIDENCY_H
 
@@ -22,18 +22,18 @@ enum { RESIDENCY_LOOK_BYTES = 4096, RESIDENCY_EVERY_BYTES = 1 << 20 };
 /* clang-format on */
 
 struct residency {
-	uint64_t every_bytes; /* from one look to the next, in the mean; 0: none */
-	uint64_t skip_bytes;  /* to the next look */
+	uint64_t every_bytes; /* from one sample to the next on average; 0: none are taken */
+	uint64_t skip_bytes;  /* to the next sample */
 	uint64_t looks;
-	/* What is counted: bytes looked at, and those of them that were cached. */
+	/* What is counted: bytes sampled, and those of them that were cached. */
 	uint64_t sampled_bytes, resident_bytes;
 };
 
 /* every_bytes: see RESIDENCY_EVERY_BYTES. */
 void residency_init(struct residency *r, uint64_t every_bytes);
 
-/* [offset, offset + length) of the open object o is about to be read. Looks at nothing where the store
- * has no page cache before it. */
+/* [offset, offset + length) of the open object o is about to be read. Does nothing where the store has no page cache
+ * before it. */
 void residency_look(struct residency *r, const struct store *store, const struct object *o,
 		    uint64_t offset, uint64_t length);
 

@@ -5,23 +5,23 @@
 #include <stdio.h>
 #include <string.h>
 
-/* For the phase's sentence, if none of this worker's requests has failed before. */
-static int fail(struct crew_thread *w, const struct request *req, int rc, const char *text,
-		struct err *err)
+/* Keeps the sentence for the phase, unless an earlier request of this thread has failed. */
+static int shared_object_fail(struct crew_thread *w, const struct request *req, int rc,
+			      const char *text, struct err *err)
 {
 	crew_fail(w, req, rc, text);
 	return err_set(err, rc, "%s", w->err.text);
 }
 
-/* What rank 0 tells the others. */
+/* What rank 0 sends to the others. */
 struct begun {
 	struct shared_version version;
 	char uri[URI_BYTES];
 };
 
-/* A URI may be one of a list, or of a rank. */
-static int check_uri(const struct shared_object *s, const char *first, const struct crew_thread *w,
-		     struct err *err)
+/* Each rank may have a URI of its own. */
+static int shared_object_check_uri(const struct shared_object *s, const char *first,
+				   const struct crew_thread *w, struct err *err)
 {
 	const char *uri = w->crew->store->uri;
 
@@ -31,8 +31,8 @@ static int check_uri(const struct shared_object *s, const char *first, const str
 		       s->object.key, first);
 }
 
-static int begin_one(struct shared_object *s, struct shared_version *version, uint64_t part,
-		     struct crew_thread *w, struct err *err)
+static int shared_object_begin_one(struct shared_object *s, struct shared_version *version,
+				   uint64_t part, struct crew_thread *w, struct err *err)
 {
 	struct request req = {.op = REQ_BEGIN,
 			      .object = &s->object,
@@ -42,7 +42,7 @@ static int begin_one(struct shared_object *s, struct shared_version *version, ui
 	int rc = queue_do(&w->queue, &req);
 
 	s->begun = rc == 0;
-	return rc < 0 ? fail(w, &req, rc, request_text(&req), err) : 0;
+	return rc < 0 ? shared_object_fail(w, &req, rc, request_text(&req), err) : 0;
 }
 
 int shared_object_begin(struct shared_object *s, uint64_t length, uint64_t part,
@@ -56,23 +56,23 @@ int shared_object_begin(struct shared_object *s, uint64_t length, uint64_t part,
 	s->begun = false;
 	if (g->rank == 0) {
 		memcpy(begun.uri, w->crew->store->uri, sizeof(begun.uri));
-		rc = begin_one(s, &begun.version, part, w, err);
+		rc = shared_object_begin_one(s, &begun.version, part, w, err);
 	}
 	rc = group_agree(g, rc, err);
 	if (rc < 0)
 		return rc;
 	rc = group_broadcast(g, &begun, sizeof(begun));
 	if (rc == 0)
-		rc = check_uri(s, begun.uri, w, err);
+		rc = shared_object_check_uri(s, begun.uri, w, err);
 	if (rc == 0 && g->rank != 0)
-		rc = begin_one(s, &begun.version, part, w, err);
+		rc = shared_object_begin_one(s, &begun.version, part, w, err);
 	rc = group_agree(g, rc, err);
 	if (rc < 0)
 		shared_object_end(s, &whole, w, g, NULL);
 	return rc;
 }
 
-static int publish(struct shared_object *s, struct crew_thread *w, struct err *err)
+static int shared_object_publish(struct shared_object *s, struct crew_thread *w, struct err *err)
 {
 	struct request req = {.op = REQ_COMMIT, .object = &s->object, .length = s->length};
 	char text[FAILURE_TEXT_BYTES];
@@ -80,25 +80,28 @@ static int publish(struct shared_object *s, struct crew_thread *w, struct err *e
 
 	if (rc == 0 && req.answer.done_bytes == s->length)
 		return 0;
+	/* The request itself has succeeded. */
+	if (rc == 0)
+		meter_error(&w->meter);
 	snprintf(text, sizeof(text), "%s", request_text(&req));
 	if (rc == 0 || rc == -ENODATA)
 		snprintf(text, sizeof(text),
 			 "%s%sthe store has %" PRIu64 " bytes of it, not %" PRIu64,
 			 req.answer.why ? req.answer.why : "", req.answer.why ? ": " : "",
 			 req.answer.done_bytes, s->length);
-	return fail(w, &req, rc ? rc : -EIO, text, err);
+	return shared_object_fail(w, &req, rc ? rc : -EIO, text, err);
 }
 
-static int drop(struct shared_object *s, struct crew_thread *w, struct err *err)
+static int shared_object_drop(struct shared_object *s, struct crew_thread *w, struct err *err)
 {
 	struct request req = {.op = REQ_ABORT, .object = &s->object};
 	int rc = queue_do(&w->queue, &req);
 
-	return rc < 0 ? fail(w, &req, rc, request_text(&req), err) : 0;
+	return rc < 0 ? shared_object_fail(w, &req, rc, request_text(&req), err) : 0;
 }
 
-static int end_one(struct shared_object *s, bool whole, struct crew_thread *w, struct group *g,
-		   struct err *err)
+static int shared_object_end_one(struct shared_object *s, bool whole, struct crew_thread *w,
+				 struct group *g, struct err *err)
 {
 	int rc;
 
@@ -109,10 +112,10 @@ static int end_one(struct shared_object *s, bool whole, struct crew_thread *w, s
 		return queue_do(&w->queue,
 				&(struct request){.op = REQ_CLOSE, .object = &s->object});
 	if (!whole)
-		return drop(s, w, err);
-	rc = publish(s, w, err);
+		return shared_object_drop(s, w, err);
+	rc = shared_object_publish(s, w, err);
 	if (rc < 0 && s->object.state[0])
-		drop(s, w, NULL);
+		shared_object_drop(s, w, NULL);
 	return rc;
 }
 
@@ -122,7 +125,7 @@ int shared_object_end(struct shared_object *s, bool *whole, struct crew_thread *
 	uint64_t all = *whole && s->begun;
 	int rc = group_allreduce(g, MERGE_MIN, &all, 1), ended;
 
-	ended = end_one(s, rc == 0 && all, w, g, err);
+	ended = shared_object_end_one(s, rc == 0 && all, w, g, err);
 	rc = group_agree(g, rc < 0 ? rc : ended, err);
 	*whole = rc == 0 && all;
 	return rc;

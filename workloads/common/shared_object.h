@@ -1,6 +1,6 @@
-/* One object that all ranks of a group write as one version, where the store cannot be written in place:
- * rank 0 begins it and hands on what it is called, the others join; once all are done rank 0 publishes it,
- * or drops it. Collective, by the group's thread, with a worker that does nothing else meanwhile. */
+/* Shared object: one object that all ranks of a group write as one version, where the store cannot be written in place.
+ * Rank 0 begins it and hands on what it is called, the others join; once all are done, rank 0 publishes it or drops it.
+ * Every call is collective, made by the group's thread, with a crew thread that does nothing else meanwhile. */
 #ifndef HAUL_WORKLOADS_COMMON_SHARED_OBJECT_H
 #define HAUL_WORKLOADS_COMMON_SHARED_OBJECT_H
 

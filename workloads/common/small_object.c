@@ -7,8 +7,8 @@
 
 enum { SMALL_ALIGNMENT = 4096 };
 
-static int read_whole(struct queue *q, struct object *o, void *window, uint64_t length,
-		      struct request *req)
+static int small_object_read(struct queue *q, struct object *o, void *window, uint64_t length,
+			     struct request *req)
 {
 	int rc;
 
@@ -43,7 +43,7 @@ int small_object_load(struct queue *q, const char *key, uint64_t bytes_max, char
 	if (rc == 0 && !window)
 		rc = -ENOMEM;
 	if (rc == 0)
-		rc = read_whole(q, &o, window, *length, &req);
+		rc = small_object_read(q, &o, window, *length, &req);
 	if (rc < 0 || !window) {
 		free(window);
 		return err_set(err, rc, "%s/%s: %s", store->uri, key,
@@ -57,8 +57,8 @@ int small_object_load(struct queue *q, const char *key, uint64_t bytes_max, char
 	return 0;
 }
 
-static int write_whole(struct queue *q, struct object *o, void *data, uint64_t length,
-		       const char **why)
+static int small_object_write(struct queue *q, struct object *o, void *data, uint64_t length,
+			      const char **why)
 {
 	struct request req = {.op = REQ_BEGIN, .object = o, .length = length, .begin.part = length};
 	int rc = queue_do(q, &req);
@@ -91,7 +91,7 @@ int small_object_save(struct queue *q, const char *key, const char *text, struct
 			     queue_buffer_bytes(q->channel.store, strlen(text)));
 	if (rc == 0 && data) {
 		memcpy(data, text, strlen(text));
-		rc = write_whole(q, &o, data, strlen(text), &why);
+		rc = small_object_write(q, &o, data, strlen(text), &why);
 	}
 	free(data);
 	return rc < 0 ? err_set(err, rc, "%s/%s: %s", q->channel.store->uri, key,

@@ -1,5 +1,5 @@
-/* Small objects read and written whole: what haul itself keeps in a store beside the data. By the
- * thread that owns the queue, with nothing else in flight. */
+/* Small objects that haul itself keeps in a store beside the data: read and written whole. For the thread that owns the
+ * queue, with nothing else in flight. */
 #ifndef HAUL_WORKLOADS_COMMON_SMALL_OBJECT_H
 #define HAUL_WORKLOADS_COMMON_SMALL_OBJECT_H
 

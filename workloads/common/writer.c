@@ -1,84 +1,240 @@
 #include "workloads/common/writer.h"
 
 #include <errno.h>
+#include <stdlib.h>
+#include <string.h>
 
-static uint64_t fill(const struct object_write *o, uint64_t at, void *to, uint64_t n)
+/* While a filler is at work, how long a wait for the store may last until the writer looks again. */
+static const uint64_t writer_wait_ns = 200000;
+
+int writer_open(struct writer *w, struct err *err)
 {
-	struct clock *clock = o->w->crew->store->clock;
-	uint64_t before_ns = clock_now(clock), ns;
-
-	layout_image(o->layout, at, to, n);
-	ns = clock_now(clock) - before_ns;
-	*o->fill_ns += ns;
-	return ns;
-}
-
-/* While the store waits for it. */
-static int fill_window(struct request *req, uint64_t offset, void *data, uint64_t length)
-{
-	const struct object_write *o = req->user;
-
-	*o->wait_ns -= fill(o, offset, data, length);
+	sem_init(&w->filled.posted, 0, 0);
+	w->pieces = aligned_alloc(_Alignof(struct piece), w->buffers * sizeof(*w->pieces));
+	w->requests = calloc(w->buffers, sizeof(*w->requests));
+	w->done = calloc(w->buffers, sizeof(struct request *));
+	if (!w->pieces || !w->requests || !w->done)
+		return err_set(err, -ENOMEM, "no memory for %u pieces under way", w->buffers);
+	memset(w->pieces, 0, w->buffers * sizeof(*w->pieces));
+	for (uint32_t i = 0; i < w->buffers; i++) {
+		w->pieces[i].filled = &w->filled;
+		if (w->memory)
+			w->pieces[i].memory = (char *)w->memory + i * w->buffer_bytes;
+		w->idle[w->idle_count++] = w->buffers - 1 - i;
+	}
+	if (w->fillers)
+		fillers_add(w->fillers, w->pieces, w->buffers);
 	return 0;
 }
 
-static int send(struct object_write *o)
+void writer_close(struct writer *w)
 {
-	uint64_t left = o->layout->size - o->at, n = left < o->piece ? left : o->piece;
-	struct request *req = o->free[--o->free_count];
-
-	*req = (struct request){
-		.op = REQ_WRITE, .object = o->object, .offset = o->at, .length = n, .user = o};
-	o->at += n;
-	if (o->content) {
-		req->data = (char *)o->w->buffer + (uint64_t)(req - o->reqs) * o->window;
-		if (n <= o->window) {
-			fill(o, req->offset, req->data, n);
-		} else {
-			req->buffer_bytes = o->window;
-			req->chunk = fill_window;
-		}
-	}
-	return queue_submit(&o->w->queue, &req, 1);
+	if (w->pieces)
+		sem_destroy(&w->filled.posted);
+	free(w->pieces);
+	free(w->requests);
+	free(w->done);
+	w->pieces = NULL;
+	w->requests = NULL;
+	w->done = NULL;
 }
 
-/* Waits for one at least. Time in which several were in flight counts once. */
-static int receive(struct object_write *o)
+static uint32_t piece_state(const struct piece *p)
 {
-	uint32_t n = queue_reap(&o->w->queue, o->done, 1, o->depth, UINT64_MAX);
+	return atomic_load_explicit(&p->state, memory_order_acquire);
+}
+
+/* Whether a piece is made before it is written. */
+static bool writer_makes(const struct writer *w, uint64_t length)
+{
+	return w->memory && length <= w->buffer_bytes;
+}
+
+/* Takes the next piece of the object for an idle buffer; false: none is left. */
+static bool writer_take(struct writer *w)
+{
+	const struct writer_object *o = w->now;
+	uint64_t at = o->next ? atomic_fetch_add(o->next, o->piece) : w->at;
+	struct piece *p;
+
+	w->ended = at >= o->size;
+	if (w->ended)
+		return false;
+	w->at = at + o->piece;
+	p = &w->pieces[w->idle[--w->idle_count]];
+	p->at = at;
+	p->length = o->size - at < o->piece ? o->size - at : o->piece;
+	p->image = o->image;
+	p->argument = o->argument;
+	p->fill_ns = 0;
+	w->made[w->made_count++] = (uint32_t)(p - w->pieces);
+	atomic_store_explicit(&p->state, writer_makes(w, p->length) ? PIECE_ASKED : PIECE_FULL,
+			      memory_order_release);
+	return true;
+}
+
+/* Asks for as many pieces as there are buffers. Fillers are woken for half of the buffers at once, not for each, and
+ * not for a piece that the writer makes at once. */
+static void writer_ask(struct writer *w)
+{
+	bool ahead = w->fillers && writer_makes(w, w->now->piece);
+	uint32_t asked = 0, most = ahead ? w->buffers : w->depth, own = w->made_count == 0;
+
+	if (w->made_count > most / 2)
+		return;
+	while (w->idle_count && w->made_count < most && writer_take(w))
+		asked++;
+	if (ahead && asked > own)
+		fillers_ask(w->fillers, asked - own);
+}
+
+/* Takes piece number i of those that are made out of their line. */
+static struct piece *writer_pick(struct writer *w, uint32_t i)
+{
+	struct piece *p = &w->pieces[w->made[i]];
+
+	w->made_count--;
+	memmove(&w->made[i], &w->made[i + 1], (w->made_count - i) * sizeof(w->made[0]));
+	return p;
+}
+
+static void writer_idle(struct writer *w, struct piece *p)
+{
+	atomic_store_explicit(&p->state, PIECE_IDLE, memory_order_relaxed);
+	w->idle[w->idle_count++] = (uint32_t)(p - w->pieces);
+}
+
+/* A piece to be written: the first that is full, else the first that nobody makes yet, made here. */
+static struct piece *writer_next(struct writer *w)
+{
+	struct piece *p;
+
+	for (uint32_t i = 0; i < w->made_count; i++)
+		if (piece_state(&w->pieces[w->made[i]]) == PIECE_FULL)
+			return writer_pick(w, i);
+	for (uint32_t i = 0; i < w->made_count; i++) {
+		p = &w->pieces[w->made[i]];
+		if (piece_state(p) == PIECE_ASKED && piece_fill(p, w->queue->channel.store->clock))
+			return writer_pick(w, i);
+	}
+	return NULL;
+}
+
+/* Makes bytes of a piece that is longer than its buffer, while the store waits for them: this time is not the store's. */
+static int writer_chunk(struct request *req, uint64_t offset, void *data, uint64_t length)
+{
+	struct writer *w = req->user;
+	struct clock *clock = w->queue->channel.store->clock;
+	uint64_t before_ns = clock_now(clock), ns;
+
+	w->now->image(w->now->argument, offset, data, length);
+	ns = clock_now(clock) - before_ns;
+	w->fill_ns += ns;
+	w->write_ns -= ns;
+	return 0;
+}
+
+static int writer_send(struct writer *w, struct piece *p)
+{
+	struct request *req = &w->requests[p - w->pieces];
+
+	w->fill_ns += p->fill_ns;
+	*req = (struct request){.op = REQ_WRITE,
+				.object = w->now->object,
+				.offset = p->at,
+				.length = p->length,
+				.data = p->memory,
+				.user = w};
+	if (p->memory && !writer_makes(w, p->length)) {
+		req->buffer_bytes = w->buffer_bytes;
+		req->chunk = writer_chunk;
+	}
+	w->in_flight++;
+	return queue_submit(w->queue, &req, 1);
+}
+
+/* Writes that have come back; waits for one at least, unless a piece may be full before. Time in which several were
+ * in flight counts once. */
+static int writer_receive(struct writer *w)
+{
+	struct clock *clock = w->queue->channel.store->clock;
+	uint64_t until_ns = w->made_count ? clock_now(clock) + writer_wait_ns : UINT64_MAX;
+	uint32_t n = queue_reap(w->queue, w->done, 1, w->depth, until_ns);
 	int rc = 0;
 
+	w->in_flight -= n;
 	for (uint32_t i = 0; i < n; i++) {
-		const struct request *req = o->done[i];
+		const struct request *req = w->done[i];
 		uint64_t from_ns =
-			req->answer.submit_ns > o->done_ns ? req->answer.submit_ns : o->done_ns;
+			req->answer.submit_ns > w->done_ns ? req->answer.submit_ns : w->done_ns;
+		int status = req->answer.status;
 
 		if (req->answer.done_ns > from_ns) {
-			*o->wait_ns += req->answer.done_ns - from_ns;
-			o->done_ns = req->answer.done_ns;
+			w->write_ns += req->answer.done_ns - from_ns;
+			w->done_ns = req->answer.done_ns;
 		}
-		if (req->answer.status && rc == 0)
-			rc = crew_fail(o->w, req, req->answer.status, request_text(req));
-		o->free[o->free_count++] = o->done[i];
+		if (status < 0 && rc == 0)
+			rc = w->failed ? w->failed(w->argument, req, status) : status;
+		else if (status == 0 && w->written)
+			w->written(w->argument, req->object, req->offset, req->length);
+		writer_idle(w, &w->pieces[req - w->requests]);
 	}
 	return rc;
 }
 
-int object_write(struct object_write *o)
+/* After an error: pieces that are made go back to the idle ones, as soon as no filler is at them. */
+static void writer_drop(struct writer *w)
+{
+	while (w->made_count) {
+		struct piece *p = &w->pieces[w->made[0]];
+		uint32_t asked = PIECE_ASKED;
+
+		while (!atomic_compare_exchange_strong(&p->state, &asked, PIECE_IDLE) &&
+		       piece_state(p) == PIECE_FILLING) {
+			filled_wait(&w->filled, p, 1);
+			asked = PIECE_ASKED;
+		}
+		writer_idle(w, writer_pick(w, 0));
+	}
+}
+
+static bool writer_halted(const struct writer *w)
+{
+	return w->halt && atomic_load_explicit(w->halt, memory_order_relaxed);
+}
+
+/* One step: sends a piece, or waits. */
+static int writer_step(struct writer *w)
+{
+	struct piece *p = w->in_flight < w->depth ? writer_next(w) : NULL;
+
+	if (p)
+		return writer_send(w, p);
+	if (w->in_flight)
+		return writer_receive(w);
+	filled_wait(&w->filled, w->pieces, w->buffers);
+	return 0;
+}
+
+int writer_put(struct writer *w, const struct writer_object *object)
 {
 	int rc = 0, received;
 
-	for (uint32_t i = o->depth; i-- > 0;)
-		o->free[o->free_count++] = &o->reqs[i];
-	while ((rc == 0 && o->at < o->layout->size) || o->free_count < o->depth) {
-		if (rc == 0 && o->at < o->layout->size && o->free_count) {
-			if (atomic_load_explicit(&o->w->crew->halt, memory_order_relaxed))
-				rc = -ECANCELED;
-			else
-				rc = send(o);
-			continue;
-		}
-		received = receive(o);
+	w->now = object;
+	w->at = 0;
+	w->ended = false;
+	for (;;) {
+		if (writer_halted(w))
+			rc = -ECANCELED;
+		if (rc == 0 && !w->ended)
+			writer_ask(w);
+		if (rc < 0 || (w->ended && !w->made_count && !w->in_flight))
+			break;
+		rc = writer_step(w);
+	}
+	writer_drop(w);
+	while (w->in_flight) {
+		received = writer_receive(w);
 		rc = rc ? rc : received;
 	}
 	return rc;

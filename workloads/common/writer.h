@@ -1,32 +1,78 @@
-/* The bytes of one object of a data set on their way into a store: piece by piece, as many at once as
- * there are windows. Begin and commit are the caller's. In a file worker's thread; allocates nothing. */
+/* Writer: streams the bytes of an object into a store while the next bytes of it are made.
+ *
+ *	        ┌──────────────── buffers, the caller's ────────────────┐
+ *	idle ──► asked ──► filling ──► full ──► with the store ──► idle
+ *	          │  fillers, or the writer     │  as many as depth, and
+ *	          │  when it has nothing else   │  back in any order
+ *
+ * An object is written in pieces: a write each, of the store's part size. Several writers may share one object; each
+ * takes the piece that comes next. Begin and commit are the caller's, and so is the memory.
+ *
+ * Three cases need no fillers, and are written by the same loop: a store that keeps no content is asked to write
+ * without any bytes; a piece longer than a buffer is made as the store asks for it (request.chunk); and without
+ * filler threads the writer makes each piece itself before it writes it.
+ *
+ * A writer belongs to the thread of its queue. Nothing allocates after writer_open. */
 #ifndef HAUL_WORKLOADS_COMMON_WRITER_H
 #define HAUL_WORKLOADS_COMMON_WRITER_H
 
-#include "workloads/common/crew.h"
-#include "workloads/dataset/dataset.h"
+#include "backends/queue/queue.h"
+#include "workloads/common/fillers.h"
 
-enum { OBJECT_WRITES_MAX = 64 };
+enum { WRITER_PIECES_MAX = 64 };
 
-struct object_write {
-	/* The caller's. */
-	struct crew_thread *w; /* its buffer holds depth windows */
+/* What is written: bytes [0, size) of an object that has begun, in writes of piece bytes. */
+struct writer_object {
 	struct object *object;
-	const struct layout *layout;
-	bool content; /* the store keeps what is written */
-	uint32_t depth;
-	uint64_t window, piece;      /* a piece longer than its window is made as it goes */
-	uint64_t *fill_ns, *wait_ns; /* time making bytes, and time waiting for writes, is added */
-
-	/* Its own. */
-	uint64_t at;      /* what is on its way or done */
-	uint64_t done_ns; /* when the last came back */
-	uint32_t free_count;
-	struct request reqs[OBJECT_WRITES_MAX], *free[OBJECT_WRITES_MAX], *done[OBJECT_WRITES_MAX];
+	uint64_t size, piece;
+	/* Makes bytes [at, at + bytes) of it; fillers call it at the same time as the writer. Not called where the
+	 * store keeps no content. */
+	void (*image)(const void *argument, uint64_t at, void *to, uint64_t bytes);
+	const void *argument;
+	/* Where the next piece begins: 0 at first, shared by all writers of the object, which have copies of its
+	 * handle. NULL: this writer alone writes it. */
+	_Atomic uint64_t *next;
 };
 
-/* 0, -ECANCELED where the pass is halted, or what crew_fail said of the first failure; then
- * nothing is in flight. */
-int object_write(struct object_write *o);
+struct writer {
+	/* Set by the caller before writer_open; all of it must outlive the writer. */
+	struct queue *queue;
+	struct fillers *fillers; /* NULL: the writer makes all pieces itself */
+	/* [buffers * buffer_bytes], aligned as the store needs it; NULL: the store keeps no content. Pieces that
+	 * can be under way: buffers, at least depth and at most WRITER_PIECES_MAX. */
+	void *memory;
+	uint64_t buffer_bytes;
+	uint32_t buffers;
+	uint32_t depth;           /* writes in flight at most */
+	const _Atomic bool *halt; /* the writer stops at the next piece; NULL: nobody asks for it */
+	/* A write has failed; rc is its errno. Returns what writer_put returns. NULL: rc. */
+	int (*failed)(void *argument, const struct request *req, int rc);
+	/* A piece is in the store, as durable as its writes are. NULL: nobody wants to know. */
+	void (*written)(void *argument, struct object *object, uint64_t at, uint64_t length);
+	void *argument;
+
+	/* Its own. Times of all objects so far: fill_ns in which this writer or a filler made bytes for it, write_ns
+	 * in which at least one write was in flight. */
+	uint64_t fill_ns, write_ns;
+	const struct writer_object *now; /* under way */
+	uint64_t at; /* where the next piece begins, if only this writer takes pieces */
+	bool ended;  /* no piece is left to be taken */
+	uint32_t in_flight, idle_count, made_count;
+	uint32_t idle[WRITER_PIECES_MAX];
+	uint32_t made
+		[WRITER_PIECES_MAX]; /* asked for, filling or full: in the order of the object */
+	uint64_t done_ns;            /* when the last write came back */
+	struct filled filled;
+	struct piece *pieces;
+	struct request *requests, **done; /* [buffers] */
+};
+
+/* -ENOMEM with a sentence. writer_close also after an error; before it, fillers_close. */
+int writer_open(struct writer *w, struct err *err);
+void writer_close(struct writer *w);
+
+/* Writes the object, or what other writers leave of it. 0; -ECANCELED where the writer is to halt; or the first
+ * error. Nothing is in flight then, and no filler is at work for it. */
+int writer_put(struct writer *w, const struct writer_object *object);
 
 #endif

@@ -9,6 +9,7 @@
 
 #include "core/content/fill.h"
 #include "core/content/random.h"
+#include "core/key.h"
 #include "core/option/option.h"
 #include "workloads/dataset/name_list.h"
 #include "workloads/dataset/names.h"
@@ -41,11 +42,11 @@ static const struct option dataset_options_table[] = {
 		.max = (uint64_t)1 << DATASET_SAMPLES_MAX_BITS, .help = "samples in each file"),
 	OPT_BYTES("sample_bytes", struct dataset_options, sample_bytes, .required = true, .min = 1,
 		  .max = (uint64_t)1 << DATASET_BYTES_MAX_BITS,
-		  .help = "size of a sample, in the mean"),
+		  .help = "size of a sample on average"),
 	OPT_BYTES(
 		"sample_bytes_stdev", struct dataset_options, sample_bytes_stdev, .def = 0,
 		.max = (uint64_t)1 << DATASET_BYTES_MAX_BITS,
-		.help = "standard deviation of the size from file to file: uniform up to mean / sqrt(3), "
+		.help = "standard deviation of the size from file to file: sizes are uniform up to mean / sqrt(3), "
 			"log-normal above"),
 	OPT_TEXT("folder", struct dataset_options, folder, .def_text = "",
 		 .help = "folder of the files below the store's URI"),
@@ -73,20 +74,8 @@ const struct section dataset_section = {
 	.size = sizeof(struct dataset_options),
 };
 
-static int check_folder(const char *folder, const char *path, struct err *err)
-{
-	size_t n = strlen(folder);
-	int rc;
-
-	if (n && folder[n - 1] == '/')
-		return err_set(err, -EINVAL, "%s/folder: must not end in \"/\", is \"%s\"", path,
-			       folder);
-	rc = n ? names_check_path(folder, err) : 0;
-	return rc < 0 ? err_wrap(err, rc, "%s/folder", path) : 0;
-}
-
-/* Names that the job gives in whole: no other option has a say in them. */
-static int check_given_names(const struct dataset *d, const char *path, struct err *err)
+/* Names that the job gives completely, so that no other option has a part in them. */
+static int dataset_check_given_names(const struct dataset *d, const char *path, struct err *err)
 {
 	const struct dataset_options *o = &d->options;
 	const char *key = d->naming == NAMING_LIST ? "list" : "names";
@@ -114,31 +103,27 @@ static int check_given_names(const struct dataset *d, const char *path, struct e
 	return rc < 0 ? err_wrap(err, rc, "%s/names", path) : 0;
 }
 
-static int check_names(const struct dataset *d, const char *path, struct err *err)
+static int dataset_check_names(const struct dataset *d, const char *path, struct err *err)
 {
 	const struct dataset_options *o = &d->options;
+	int rc = d->naming >= NAMING_TEMPLATE ? dataset_check_given_names(d, path, err) : 0;
 
-	if (d->naming >= NAMING_TEMPLATE) {
-		int rc = check_given_names(d, path, err);
-
-		if (rc < 0)
-			return rc;
-	}
+	if (rc < 0)
+		return rc;
 	if (o->sizes == SIZES_STAT && !d->existing)
 		return err_set(
 			err, -EINVAL,
 			"%s/sizes: \"stat\" is for files that exist; say how they are called "
 			"in \"names\" or \"list\"",
 			path);
-	if (o->prefix[0] == '.' || strchr(o->prefix, '/'))
-		return err_set(
-			err, -EINVAL,
-			"%s/prefix: must be the begin of a file name, without \"/\", is \"%s\"",
-			path, o->prefix);
-	return check_folder(o->folder, path, err);
+	rc = key_check_prefix(o->prefix, err);
+	if (rc < 0)
+		return err_wrap(err, rc, "%s/prefix", path);
+	rc = key_check_folder(o->folder, err);
+	return rc < 0 ? err_wrap(err, rc, "%s/folder", path) : 0;
 }
 
-static enum naming naming_of(const struct dataset_options *o)
+static enum naming dataset_naming(const struct dataset_options *o)
 {
 	if (o->list[0])
 		return NAMING_LIST;
@@ -152,16 +137,16 @@ static enum naming naming_of(const struct dataset_options *o)
 
 bool dataset_is_existing(const struct dataset_options *options)
 {
-	return naming_of(options) != NAMING_HAUL;
+	return dataset_naming(options) != NAMING_HAUL;
 }
 
-static unsigned digits_of(uint64_t n)
+static unsigned dataset_digits(uint64_t n)
 {
 	return (unsigned)snprintf(NULL, 0, "%" PRIu64, n);
 }
 
-/* FNV-1a, so that data sets of one job differ in their bytes. */
-static uint64_t text_hash(uint64_t hash, const char *text)
+/* FNV-1a. Data sets of one job differ in their bytes by it. */
+static uint64_t dataset_text_hash(uint64_t hash, const char *text)
 {
 	do
 		hash = (hash ^ (uint8_t)*text) * 0x100000001b3u;
@@ -179,18 +164,20 @@ int dataset_init(struct dataset *d, const struct dataset_options *options, uint6
 
 	memset(d, 0, sizeof(*d));
 	d->options = *options;
-	d->naming = naming_of(options);
+	d->naming = dataset_naming(options);
 	d->existing = dataset_is_existing(options);
 	d->format = options->sizes == SIZES_STAT ? &format_parts : format_table()[options->format];
 	d->stays_open = format_table()[options->format]->stays_open;
 	d->objects = format_objects(d->format);
 	d->seed = seed;
-	d->stream = random_at(
-		seed, text_hash(text_hash(0xcbf29ce484222325u, options->folder), options->prefix),
-		0);
-	d->name_digits = digits_of(options->files);
-	d->folder_digits = digits_of(options->subfolders);
-	rc = check_names(d, path, err);
+	d->stream =
+		random_at(seed,
+			  dataset_text_hash(dataset_text_hash(0xcbf29ce484222325u, options->folder),
+					    options->prefix),
+			  0);
+	d->name_digits = dataset_digits(options->files);
+	d->folder_digits = dataset_digits(options->subfolders);
+	rc = dataset_check_names(d, path, err);
 	if (rc < 0)
 		return rc;
 	if (__builtin_mul_overflow(options->files, options->samples_per_file, &d->samples) ||
@@ -200,10 +187,8 @@ int dataset_init(struct dataset *d, const struct dataset_options *options, uint6
 			"%s/samples_per_file: files times samples_per_file must be below 2^%d",
 			path, FILE_BYTES_MAX_BITS);
 	permutation_init(&d->order, options->files, random_at(seed, 1, 0));
-	if (stdev > mean / sqrt(3)) {
-		d->log_sigma = sqrt(log1p(stdev / mean * (stdev / mean)));
-		d->log_mean = log(mean) - d->log_sigma * d->log_sigma / 2;
-	}
+	d->size = stdev > mean / sqrt(3) ? size_log_normal(mean, stdev)
+					 : size_uniform(mean, stdev * sqrt(3));
 	largest = dataset_sample_bytes_max(d);
 	if (largest >> DATASET_BYTES_MAX_BITS ||
 	    largest > ((uint64_t)1 << FILE_BYTES_MAX_BITS) / options->samples_per_file)
@@ -265,9 +250,9 @@ void dataset_subfolder(const struct dataset *d, uint64_t i, char key[OBJECT_KEY_
 		 (int)d->folder_digits, i);
 }
 
-/* "03/prefix_0000123_of_8400.npz". DLIO makes no subfolders where there would be one, and its
- * underscore stands behind an empty prefix too. */
-static void patterned_name(const struct dataset *d, uint64_t file, char *out, size_t room)
+/* "03/prefix_0000123_of_8400.npz". DLIO makes no subfolder where there would be only one, and writes its underscore
+ * after an empty prefix, too. */
+static void dataset_patterned_name(const struct dataset *d, uint64_t file, char *out, size_t room)
 {
 	static const char *const folders[] = {"", "train/", "valid/"};
 	const struct dataset_options *o = &d->options;
@@ -295,7 +280,7 @@ void dataset_key(const struct dataset *d, uint64_t file, char key[OBJECT_KEY_BYT
 	else if (d->naming == NAMING_TEMPLATE)
 		names_expand(o->names, file, o->files, key + used, OBJECT_KEY_BYTES - used);
 	else
-		patterned_name(d, file, key + used, OBJECT_KEY_BYTES - used);
+		dataset_patterned_name(d, file, key + used, OBJECT_KEY_BYTES - used);
 }
 
 uint64_t dataset_objects(const struct dataset *d)
@@ -320,52 +305,33 @@ void dataset_object_key(const struct dataset *d, uint64_t file, uint32_t object,
 		snprintf(key + used, OBJECT_KEY_BYTES - used, "%s", d->format->beside[object - 1]);
 }
 
-/* random_normal takes a sign and 63 bits of the tail's probability: the upper half is mirrored to
- * make it the quantile of at / 2^64. */
-static double normal_quantile(uint64_t at)
-{
-	return random_normal(at >> 63 ? ~at | (uint64_t)1 << 63 : at);
-}
-
 /* The size in the middle of one of as many equal strata of the distribution as there are files. */
-static uint64_t stratum_bytes(const struct dataset *d, uint64_t stratum)
+static uint64_t dataset_stratum_bytes(const struct dataset *d, uint64_t stratum)
 {
-	/* (stratum + 1/2) / files as a fraction of 2^64 */
-	uint64_t at = (uint64_t)(((unsigned __int128)(2 * stratum + 1) << 63) / d->options.files);
-	double mean = (double)d->options.sample_bytes;
-	double size;
-
 	if (d->options.sample_bytes_stdev == 0)
 		return d->options.sample_bytes;
-	if (d->log_sigma > 0)
-		size = exp(d->log_mean + d->log_sigma * normal_quantile(at));
-	else
-		size = mean +
-		       (double)d->options.sample_bytes_stdev * sqrt(3) * (2 * random_unit(at) - 1);
-	if (size >= 0x1p62)
-		return (uint64_t)1 << 62; /* refused by dataset_init */
-	return size < 1 ? 1 : (uint64_t)(size + 0.5);
+	return size_draw_at(&d->size, size_stratum(stratum, d->options.files));
 }
 
 uint64_t dataset_sample_bytes(const struct dataset *d, uint64_t file)
 {
 	if (d->options.sample_bytes_stdev == 0)
 		return d->options.sample_bytes;
-	return stratum_bytes(d, permutation_at(&d->order, file));
+	return dataset_stratum_bytes(d, permutation_at(&d->order, file));
 }
 
 uint64_t dataset_sample_bytes_min(const struct dataset *d)
 {
-	return stratum_bytes(d, 0);
+	return dataset_stratum_bytes(d, 0);
 }
 
 uint64_t dataset_sample_bytes_max(const struct dataset *d)
 {
-	return stratum_bytes(d, d->options.files - 1);
+	return dataset_stratum_bytes(d, d->options.files - 1);
 }
 
-static void layout_of(const struct dataset *d, uint64_t file, uint32_t object,
-		      uint64_t sample_bytes, struct layout *l)
+static void dataset_layout_of(const struct dataset *d, uint64_t file, uint32_t object,
+			      uint64_t sample_bytes, struct layout *l)
 {
 	l->format = d->format;
 	l->options = d->options.formats.of[d->options.format];
@@ -395,12 +361,12 @@ void dataset_layout(const struct dataset *d, uint64_t file, struct layout *l)
 void dataset_object_layout(const struct dataset *d, uint64_t file, uint32_t object,
 			   struct layout *l)
 {
-	layout_of(d, file, object, dataset_sample_bytes(d, file), l);
+	dataset_layout_of(d, file, object, dataset_sample_bytes(d, file), l);
 }
 
 void dataset_mean_layout(const struct dataset *d, struct layout *l)
 {
-	layout_of(d, 0, 0, d->options.sample_bytes, l);
+	dataset_layout_of(d, 0, 0, d->options.sample_bytes, l);
 }
 
 uint64_t dataset_extent_bytes_max(const struct dataset *d)
@@ -412,7 +378,7 @@ uint64_t dataset_extent_bytes_max(const struct dataset *d)
 
 	if (d->options.sizes == SIZES_STAT)
 		return (uint64_t)1 << FILE_BYTES_MAX_BITS;
-	layout_of(d, 0, 0, dataset_sample_bytes_max(d), &l);
+	dataset_layout_of(d, 0, 0, dataset_sample_bytes_max(d), &l);
 	n = d->format->extents(&l, 0, extents);
 	for (uint32_t i = 0; i < n; i++)
 		if (extents[i].length > largest)
@@ -426,7 +392,7 @@ double dataset_bytes_expected(const struct dataset *d)
 	double bytes = 0;
 
 	for (uint32_t i = 0; i < d->objects; i++) {
-		layout_of(d, 0, i, d->options.sample_bytes, &l);
+		dataset_layout_of(d, 0, i, d->options.sample_bytes, &l);
 		bytes += (double)l.size;
 	}
 	return bytes * (double)d->options.files;

@@ -1,8 +1,8 @@
-/* A data set: files and samples as functions of their index. Nothing is listed, no list is held:
- * 160 million files cost the memory of 160 (a list of names that the job gives, see name_list.h).
+/* Data set: files and samples as functions of their number. Nothing is listed and no list is held, so 160 million files
+ * cost the memory of 160 (for a list of names that the job gives, see name_list.h).
  *
- * A data set exists already where the job says how its files are named: haul did not make it, never
- * writes or removes in it, and knows nothing of its bytes.
+ * A data set exists without haul where the job says how its files are named: haul did not make it, never writes or
+ * removes anything in it, and knows nothing about its bytes.
  *
  * Read-only after dataset_init and dataset_open; any thread. */
 #ifndef HAUL_WORKLOADS_DATASET_DATASET_H
@@ -10,11 +10,11 @@
 
 #include "backends/backend.h"
 #include "core/content/permutation.h"
+#include "core/content/size_draw.h"
 #include "core/job/job.h"
 #include "workloads/formats/table.h"
 
 enum dataset_sizes { SIZES_GIVEN, SIZES_STAT };
-enum verify { VERIFY_NONE, VERIFY_SAMPLED, VERIFY_FULL };
 
 struct dataset_options {
 	char store[JOB_NAME_BYTES];
@@ -39,15 +39,15 @@ struct dataset {
 	bool existing;                /* haul did not make it */
 	const struct name_list *list; /* NULL: none, or not opened */
 	const struct format_ops *format;
-	bool stays_open;        /* as readers of the format leave files, of known layout or not */
-	uint32_t objects;       /* a file */
+	bool stays_open; /* readers of the format leave files open, whether the layout is known or not */
+	uint32_t objects;       /* of each file */
 	uint64_t seed, samples; /* samples in all */
 	uint64_t stream; /* what payload keys are made from: the seed, the folder and the prefix */
 	/* Sizes: constant, uniform in mean +- sigma * sqrt(3), or log-normal above sigma = mean / sqrt(3).
 	 * File i takes the middle of stratum order(i) of as many equal strata as there are files, so mean
 	 * and deviation are right for few files too, and the largest size is known. */
 	struct permutation order;
-	double log_mean, log_sigma; /* log_sigma 0: not log-normal */
+	struct size_draw size;
 	unsigned name_digits, folder_digits;
 };
 
@@ -55,11 +55,11 @@ struct dataset {
 int dataset_init(struct dataset *d, const struct dataset_options *options, uint64_t seed,
 		 const char *path, struct err *err);
 
-/* Whether options are of a data set that exists already. */
+/* Whether options describe a data set that exists without haul. */
 bool dataset_is_existing(const struct dataset_options *options);
 
-/* Opens the list of names, where there is one: before any dataset_key. Closing what is not open does
- * nothing. Copies share the list, and only one of them closes it. */
+/* Opens the list of names, where there is one, before any dataset_key. Closing what is not open does nothing. Copies
+ * share the list; only one of them may close it. */
 int dataset_open(struct dataset *d, struct err *err);
 void dataset_close(struct dataset *d);
 
@@ -68,10 +68,10 @@ void dataset_key(const struct dataset *d, uint64_t file, char key[OBJECT_KEY_BYT
 /* "folder/03/", of subfolder i < options.subfolders. */
 void dataset_subfolder(const struct dataset *d, uint64_t i, char key[OBJECT_KEY_BYTES]);
 uint64_t dataset_sample_bytes(const struct dataset *d, uint64_t file);
-/* With sizes by stat: as the job expects it, until dataset_layout_found says what is there. */
+/* Where sizes are found by stat, the layout is what the job expects until dataset_layout_found corrects it. */
 void dataset_layout(const struct dataset *d, uint64_t file, struct layout *l);
 void dataset_layout_found(struct layout *l, uint64_t file_bytes);
-/* All objects, first each file itself, then what lies beside each. */
+/* The number of all objects: first each file itself, then what lies beside each of them. */
 uint64_t dataset_objects(const struct dataset *d);
 void dataset_object(const struct dataset *d, uint64_t i, uint64_t *file, uint32_t *object);
 /* One object of a file; 0 is the file itself. */
@@ -79,13 +79,13 @@ void dataset_object_key(const struct dataset *d, uint64_t file, uint32_t object,
 			char key[OBJECT_KEY_BYTES]);
 void dataset_object_layout(const struct dataset *d, uint64_t file, uint32_t object,
 			   struct layout *l);
-/* A file of samples of mean size. */
+/* A file whose samples have the average size. */
 void dataset_mean_layout(const struct dataset *d, struct layout *l);
 uint64_t dataset_sample_bytes_min(const struct dataset *d);
 uint64_t dataset_sample_bytes_max(const struct dataset *d);
-/* The longest range that a reader takes at once: of a sample or, in some formats, a file. */
+/* The longest range that a reader takes at once: of a sample or, in some formats, of a file. */
 uint64_t dataset_extent_bytes_max(const struct dataset *d);
-/* All objects of all files, headers included, in the mean. */
+/* Bytes of all objects of all files, headers included, for samples of average size. */
 double dataset_bytes_expected(const struct dataset *d);
 
 #endif

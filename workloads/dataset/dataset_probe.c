@@ -14,29 +14,29 @@ enum { HEAD_ALIGNMENT = 4096 };
 
 static const uint64_t dataset_existing_stream = 0x65786973; /* "exis" */
 
-/* What a rank looks with. */
-struct looker {
+/* The probe of one rank. */
+struct probe {
 	const struct dataset *dataset;
 	struct queue queue;
 	struct object object;
-	uint64_t file, bytes; /* under the eye; all sizes found */
+	uint64_t file, bytes; /* file: looked at now; bytes: of all files so far */
 	uint32_t which;       /* object of the file */
 	void *window;
 };
 
-static int refuse(const struct looker *k, int rc, const char *text, struct err *err)
+static int dataset_probe_refuse(const struct probe *k, int rc, const char *text, struct err *err)
 {
 	return err_set(err, rc, "%s/%s: %s", k->queue.channel.store->uri, k->object.key, text);
 }
 
-static int check_size(const struct looker *k, uint64_t bytes, struct err *err)
+static int dataset_probe_check_size(const struct probe *k, uint64_t bytes, struct err *err)
 {
 	const struct dataset_options *o = &k->dataset->options;
 	struct layout l;
 	char text[256];
 
 	if (bytes == 0)
-		return refuse(k, -ENODATA, "is empty", err);
+		return dataset_probe_refuse(k, -ENODATA, "is empty", err);
 	if (o->sizes == SIZES_STAT)
 		return 0;
 	dataset_object_layout(k->dataset, k->file, k->which, &l);
@@ -46,32 +46,32 @@ static int check_size(const struct looker *k, uint64_t bytes, struct err *err)
 		 "has %" PRIu64 " bytes, a %s file of %" PRIu64 " x %" PRIu64 " has %" PRIu64
 		 "; with \"sizes\": \"stat\" each is taken as it is",
 		 bytes, format_names[o->format], o->samples_per_file, l.sample_bytes, l.size);
-	return refuse(k, -EINVAL, text, err);
+	return dataset_probe_refuse(k, -EINVAL, text, err);
 }
 
-static void put_hex(char *out, const uint8_t *bytes, uint32_t n)
+static void dataset_probe_hex(char *out, const uint8_t *bytes, uint32_t n)
 {
 	for (uint32_t i = 0; i < n; i++)
 		out += sprintf(out, "%s%02x", i ? " " : "", bytes[i]);
 }
 
-static const struct format_magic *magic_of(const struct looker *k)
+static const struct format_magic *dataset_probe_magic(const struct probe *k)
 {
 	return &format_table()[k->dataset->options.format]->magic;
 }
 
 /* count bytes were found where the format's magic must be: fewer where the file ends. */
-static int check_magic(const struct looker *k, const uint8_t *found, uint32_t count,
-		       struct err *err)
+static int dataset_probe_check_magic(const struct probe *k, const uint8_t *found, uint32_t count,
+				     struct err *err)
 {
-	const struct format_magic *magic = magic_of(k);
+	const struct format_magic *magic = dataset_probe_magic(k);
 	char text[256], want[3 * FORMAT_MAGIC_BYTES + 1], have[3 * FORMAT_MAGIC_BYTES + 1];
 
 	if (!magic->bytes ||
 	    (count == magic->count && memcmp(found, magic->bytes, magic->count) == 0))
 		return 0;
-	put_hex(want, (const uint8_t *)magic->bytes, magic->count);
-	put_hex(have, found, count);
+	dataset_probe_hex(want, (const uint8_t *)magic->bytes, magic->count);
+	dataset_probe_hex(have, found, count);
 	if (!count)
 		snprintf(text, sizeof(text),
 			 "ends before byte %" PRIu64 ", where %s files have the bytes %s",
@@ -83,35 +83,35 @@ static int check_magic(const struct looker *k, const uint8_t *found, uint32_t co
 	else
 		snprintf(text, sizeof(text), "begins with the bytes %s; %s files begin with %s",
 			 have, format_names[k->dataset->options.format], want);
-	return refuse(k, -EINVAL, text, err);
+	return dataset_probe_refuse(k, -EINVAL, text, err);
 }
 
 /* Reads the format's magic, or a few bytes where the format has none: that the file can be read is
  * worth knowing too. */
-static int read_magic(struct looker *k, uint64_t bytes, struct err *err)
+static int dataset_probe_read_magic(struct probe *k, uint64_t bytes, struct err *err)
 {
 	struct request req = {.op = REQ_OPEN, .object = &k->object};
-	const struct format_magic *magic = magic_of(k);
+	const struct format_magic *magic = dataset_probe_magic(k);
 	uint64_t at = magic->offset < bytes ? magic->offset : bytes - 1;
 	uint64_t count = magic->bytes ? magic->count : FORMAT_MAGIC_BYTES;
 	int rc = queue_do(&k->queue, &req);
 
 	if (rc < 0)
-		return refuse(k, rc, request_text(&req), err);
+		return dataset_probe_refuse(k, rc, request_text(&req), err);
 	req = (struct request){.op = REQ_READ, .object = &k->object, .data = k->window};
 	req.offset = at;
 	req.length = count < bytes - at ? count : bytes - at;
 	rc = queue_do(&k->queue, &req);
 	if (rc < 0)
-		refuse(k, rc, request_text(&req), err);
+		dataset_probe_refuse(k, rc, request_text(&req), err);
 	else
-		rc = check_magic(k, (uint8_t *)k->window + req.answer.lead,
-				 at == magic->offset ? (uint32_t)req.length : 0, err);
+		rc = dataset_probe_check_magic(k, (uint8_t *)k->window + req.answer.lead,
+					       at == magic->offset ? (uint32_t)req.length : 0, err);
 	queue_do(&k->queue, &(struct request){.op = REQ_CLOSE, .object = &k->object});
 	return rc;
 }
 
-static int look_at(struct looker *k, uint64_t file, uint32_t which, struct err *err)
+static int dataset_probe_object(struct probe *k, uint64_t file, uint32_t which, struct err *err)
 {
 	struct request req = {.op = REQ_STAT, .object = &k->object};
 	char text[128];
@@ -127,16 +127,16 @@ static int look_at(struct looker *k, uint64_t file, uint32_t which, struct err *
 			 "is not there; the job says that file %" PRIu64 " of %" PRIu64
 			 " is called so",
 			 file, k->dataset->options.files);
-		return refuse(k, rc, text, err);
+		return dataset_probe_refuse(k, rc, text, err);
 	}
 	if (rc < 0)
-		return refuse(k, rc, request_text(&req), err);
+		return dataset_probe_refuse(k, rc, request_text(&req), err);
 	k->bytes += req.answer.done_bytes;
-	rc = check_size(k, req.answer.done_bytes, err);
-	return rc < 0 || which ? rc : read_magic(k, req.answer.done_bytes, err);
+	rc = dataset_probe_check_size(k, req.answer.done_bytes, err);
+	return rc < 0 || which ? rc : dataset_probe_read_magic(k, req.answer.done_bytes, err);
 }
 
-static int look(struct looker *k, struct store *store, uint32_t rank, struct err *err)
+static int dataset_probe_files(struct probe *k, struct store *store, uint32_t rank, struct err *err)
 {
 	const struct dataset *d = k->dataset;
 	uint64_t files = d->options.files;
@@ -154,16 +154,16 @@ static int look(struct looker *k, struct store *store, uint32_t rank, struct err
 		uint64_t file = i == 0 ? 0 : i == 1 ? files - 1 : drawn;
 
 		for (uint32_t which = 0; rc == 0 && which < d->objects; which++)
-			rc = look_at(k, file, which, err);
+			rc = dataset_probe_object(k, file, which, err);
 	}
 	free(k->window);
 	queue_close(&k->queue);
 	return rc;
 }
 
-/* What plan and report make of sample_bytes is as far off as these sizes are. */
-static void compare(const struct dataset *d, const struct store *store, uint64_t bytes,
-		    uint64_t files)
+/* Figures that plan and report compute from sample_bytes are wrong by as much as these sizes. */
+static void dataset_probe_compare(const struct dataset *d, const struct store *store,
+				  uint64_t bytes, uint64_t files)
 {
 	double found = (double)bytes / (double)files;
 	double expected = dataset_bytes_expected(d) / (double)d->options.files;
@@ -172,8 +172,9 @@ static void compare(const struct dataset *d, const struct store *store, uint64_t
 	if (store->place.rank != 0 || (found < 4 * expected && found > expected / 4))
 		return;
 	log_say(store->log, LOG_WARNING,
-		"%s: %" PRIu64 " files looked at have %s in the mean, the job expects %s: what the "
-		"plan says of bytes is as far off",
+		"%s: %" PRIu64
+		" files that were looked at have %s on average, the job expects %s: the "
+		"plan's figures for bytes are wrong by the same factor",
 		store->uri, files, units_bytes_decimal(is, found),
 		units_bytes_decimal(says, expected));
 }
@@ -181,19 +182,19 @@ static void compare(const struct dataset *d, const struct store *store, uint64_t
 int dataset_probe(const struct dataset *d, struct store *store, struct group *group,
 		  struct err *err)
 {
-	struct looker k = {.dataset = d};
+	struct probe k = {.dataset = d};
 	uint64_t words[2];
 	int rc;
 
 	if (!d->existing || !store_can(store, BACKEND_CONTENT))
 		return 0;
-	rc = group_agree(group, look(&k, store, group->rank, err), err);
+	rc = group_agree(group, dataset_probe_files(&k, store, group->rank, err), err);
 	if (rc < 0)
 		return rc;
 	words[0] = k.bytes;
 	words[1] = DATASET_PROBE_LOOKS;
 	rc = group_allreduce(group, MERGE_SUM, words, 2);
 	if (rc == 0)
-		compare(d, store, words[0], words[1]);
+		dataset_probe_compare(d, store, words[0], words[1]);
 	return rc;
 }

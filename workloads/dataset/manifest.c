@@ -1,6 +1,6 @@
 /* The manifest as JSON:
  *
- *	{"haul_manifest": 1, "generated_by": "haul 0.1.0", "complete": true, "seed": "42",
+ *	{"haul_manifest": 1, "made_by": "haul 0.1.0", "complete": true, "seed": "42",
  *	 "dataset": {the data set's options as in a job, without its store}}
  */
 #include "workloads/dataset/manifest.h"
@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "backends/store.h"
 #include "core/json.h"
 #include "core/option/option.h"
 #include "haul_build.h"
@@ -35,7 +36,7 @@ void manifest_key(const char *folder, char key[OBJECT_KEY_BYTES])
 	snprintf(key, OBJECT_KEY_BYTES, "%s%s.haul-manifest.json", folder, folder[0] ? "/" : "");
 }
 
-static int parse_seed(uint64_t *seed, const cJSON *value, struct err *err)
+static int manifest_parse_seed(uint64_t *seed, const cJSON *value, struct err *err)
 {
 	const char *text = cJSON_GetStringValue(value);
 	char *end;
@@ -49,7 +50,7 @@ static int parse_seed(uint64_t *seed, const cJSON *value, struct err *err)
 	return 0;
 }
 
-static int parse_head(struct manifest *m, const cJSON *root, struct err *err)
+static int manifest_parse_head(struct manifest *m, const cJSON *root, struct err *err)
 {
 	const cJSON *layout = cJSON_GetObjectItemCaseSensitive(root, "haul_manifest");
 	const cJSON *generated_by = cJSON_GetObjectItemCaseSensitive(root, "made_by");
@@ -62,7 +63,7 @@ static int parse_head(struct manifest *m, const cJSON *root, struct err *err)
 	m->layout = (uint64_t)layout->valuedouble;
 	m->complete = cJSON_IsTrue(complete);
 	snprintf(m->generated_by, sizeof(m->generated_by), "%s", generated_by->valuestring);
-	return parse_seed(&m->seed, cJSON_GetObjectItemCaseSensitive(root, "seed"), err);
+	return manifest_parse_seed(&m->seed, cJSON_GetObjectItemCaseSensitive(root, "seed"), err);
 }
 
 int manifest_parse(struct manifest *m, const char *text, size_t length, struct err *err)
@@ -77,7 +78,7 @@ int manifest_parse(struct manifest *m, const char *text, size_t length, struct e
 	rc = json_parse(&root, text, length, MANIFEST_DEPTH, MANIFEST_VALUES, err);
 	if (rc < 0)
 		return rc;
-	rc = parse_head(m, root, err);
+	rc = manifest_parse_head(m, root, err);
 	if (rc < 0)
 		goto out_delete;
 	dataset = cJSON_GetObjectItemCaseSensitive(root, "dataset");
@@ -152,8 +153,8 @@ void manifest_free(struct manifest *m)
 	arena_free(&m->arena);
 }
 
-static int differs(const char *what, const char *where, const char *key, const char *was,
-		   const char *is, struct err *err)
+static int manifest_differs(const char *what, const char *where, const char *key, const char *was,
+			    const char *is, struct err *err)
 {
 	return err_set(
 		err, -EEXIST,
@@ -163,8 +164,8 @@ static int differs(const char *what, const char *where, const char *key, const c
 }
 
 /* The options of their one format. */
-static int options_match(const struct dataset_options *a, const struct dataset_options *b,
-			 const char *where, const char *key, struct err *err)
+static int manifest_options_match(const struct dataset_options *a, const struct dataset_options *b,
+				  const char *where, const char *key, struct err *err)
 {
 	const char *format = format_names[b->format];
 	cJSON *was = options_to_json(dataset_section.tables, a);
@@ -177,8 +178,8 @@ static int options_match(const struct dataset_options *a, const struct dataset_o
 	if (rc == 0 && x && y && !cJSON_Compare(x, y, true)) {
 		text[0] = json_print(x);
 		text[1] = json_print(y);
-		rc = differs(format, where, key, text[0] ? text[0] : "", text[1] ? text[1] : "",
-			     err);
+		rc = manifest_differs(format, where, key, text[0] ? text[0] : "",
+				      text[1] ? text[1] : "", err);
 	}
 	free(text[0]);
 	free(text[1]);
@@ -217,13 +218,57 @@ int manifest_matches(const struct manifest *have, const struct dataset *d, const
 		snprintf(was, sizeof(was), "%" PRIu64, numbers[i].was);
 		snprintf(is, sizeof(is), "%" PRIu64, numbers[i].is);
 		if (numbers[i].was != numbers[i].is)
-			return differs(numbers[i].name, where, key, was, is, err);
+			return manifest_differs(numbers[i].name, where, key, was, is, err);
 	}
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
 		snprintf(was, sizeof(was), "\"%s\"", texts[i].was);
 		snprintf(is, sizeof(is), "\"%s\"", texts[i].is);
 		if (strcmp(texts[i].was, texts[i].is) != 0)
-			return differs(texts[i].name, where, key, was, is, err);
+			return manifest_differs(texts[i].name, where, key, was, is, err);
 	}
-	return options_match(a, b, where, key, err);
+	return manifest_options_match(a, b, where, key, err);
+}
+
+static int manifest_check_one(const struct dataset *d, struct store *store, struct err *err)
+{
+	const char *folder = d->options.folder;
+	struct err none = {0};
+	struct manifest m;
+	struct queue q;
+	int rc = queue_open(&q, store, 1, err);
+
+	if (rc < 0)
+		return rc;
+	/* Not the phase's own work. */
+	queue_unlogged(&q);
+	rc = manifest_load(&m, &q, folder, &none);
+	queue_close(&q);
+	if (rc == -ENOENT)
+		return err_set(err, rc,
+			       "there is no data set in %s%s%s; run `haul generate JOB` first",
+			       store->uri, folder[0] ? "/" : "", folder);
+	if (rc < 0) {
+		*err = none;
+		return rc;
+	}
+	rc = manifest_matches(&m, d, store->uri, err);
+	if (rc == 0 && !m.complete)
+		rc = err_set(
+			err, -EINVAL,
+			"the data set in %s%s%s is not complete; run `haul generate JOB` to finish it",
+			store->uri, folder[0] ? "/" : "", folder);
+	manifest_free(&m);
+	return rc;
+}
+
+int manifest_check(const struct dataset *d, struct store *store, struct group *group,
+		   struct err *err)
+{
+	int rc;
+
+	if (d->existing || !store_can(store, BACKEND_CONTENT) ||
+	    !store_can(store, BACKEND_PERSISTENT))
+		return 0;
+	rc = group->rank == 0 ? manifest_check_one(d, store, err) : 0;
+	return group_agree(group, rc, err);
 }

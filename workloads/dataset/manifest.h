@@ -1,5 +1,5 @@
 /* The manifest: what `haul generate` leaves beside a data set, so that it can be continued, checked
- * and cleaned by what it is, never by a pattern. One small JSON object a folder, in the data set's
+ * and cleaned by what it is, never by a pattern. One small JSON object per folder, in the data set's
  * own store.
  *
  * It holds the definition (options, seed, version of the layouts), from which every name and size
@@ -36,8 +36,7 @@ void manifest_of(struct manifest *m, const struct dataset *d, bool complete);
 /* "train/.haul-manifest.json" */
 void manifest_key(const char *folder, char key[OBJECT_KEY_BYTES]);
 
-/* From and to JSON. -EINVAL with a sentence when text is no manifest; the text is the caller's to
- * free, NULL: no memory. */
+/* From and to JSON. -EINVAL with a sentence where text is not a manifest. The caller frees the text; NULL: no memory. */
 int manifest_parse(struct manifest *m, const char *text, size_t length, struct err *err);
 char *manifest_text(const struct manifest *m);
 
@@ -52,5 +51,12 @@ int manifest_save(const struct manifest *m, struct queue *q, struct err *err);
  * the store's URI. */
 int manifest_matches(const struct manifest *have, const struct dataset *d, const char *where,
 		     struct err *err);
+
+/* Before a phase reads d: whether the manifest in the store describes d and its files are all there, so that a mistake
+ * in the settings does not look like damage of the storage. Does nothing for files that exist without haul, and where
+ * the store keeps no manifest. Rank 0 asks, with a queue of its own; collective. -ENOENT: there is no data set;
+ * -EEXIST: another one; -EINVAL: it is not complete. */
+int manifest_check(const struct dataset *d, struct store *store, struct group *group,
+		   struct err *err);
 
 #endif

@@ -8,6 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "core/key.h"
+
 enum { SCAN_BYTES = 1 << 20, READ_BYTES = 4096 };
 
 static const char byte_order_mark[] = "\xef\xbb\xbf";
@@ -19,10 +21,11 @@ struct scan {
 	uint64_t line, begin; /* where the line under way begins */
 	uint64_t length;      /* of it, so far */
 	char last;            /* of its bytes */
+	struct key_scan name;
 	size_t room;
 };
 
-static int add_place(struct name_list *l, uint64_t place)
+static int name_list_add(struct name_list *l, uint64_t place)
 {
 	uint64_t *more;
 
@@ -40,9 +43,11 @@ static int add_place(struct name_list *l, uint64_t place)
 }
 
 /* The line under way has ended. */
-static int end_line(struct scan *s, struct err *err)
+static int name_list_end_line(struct scan *s, struct err *err)
 {
-	uint64_t length = s->length - (s->length && s->last == '\r');
+	size_t cut = s->length && s->last == '\r';
+	uint64_t length = s->length - cut;
+	bool leaves = key_scan_leaves(&s->name, cut);
 
 	s->line++;
 	if (length >= s->room)
@@ -50,12 +55,19 @@ static int end_line(struct scan *s, struct err *err)
 			       "line %" PRIu64 " has %" PRIu64
 			       " bytes; a name has at most %zu here",
 			       s->line, length, s->room - 1);
-	if (length && s->list->names++ % NAME_LIST_EVERY == 0 && add_place(s->list, s->begin) < 0)
+	if (leaves)
+		return err_set(err, -EINVAL,
+			       "line %" PRIu64
+			       ": a name must not leave the folder; no part of it may be \".\" or "
+			       "\"..\"",
+			       s->line);
+	if (length && s->list->names++ % NAME_LIST_EVERY == 0 &&
+	    name_list_add(s->list, s->begin) < 0)
 		return err_set(err, -ENOMEM, "no memory for a list of so many names");
 	return 0;
 }
 
-static int scan_piece(struct scan *s, const char *text, size_t bytes, struct err *err)
+static int name_list_scan_piece(struct scan *s, const char *text, size_t bytes, struct err *err)
 {
 	const char *end;
 	size_t n;
@@ -63,7 +75,8 @@ static int scan_piece(struct scan *s, const char *text, size_t bytes, struct err
 
 	if (memchr(text, '\0', bytes))
 		return err_set(err, -EINVAL,
-			       "a zero byte stands in line %" PRIu64 " or behind: this is no text",
+			       "there is a zero byte in line %" PRIu64
+			       " or after it: this is not a text file",
 			       s->line + 1);
 	while (bytes) {
 		end = memchr(text, '\n', bytes);
@@ -71,10 +84,11 @@ static int scan_piece(struct scan *s, const char *text, size_t bytes, struct err
 		if (n) {
 			s->length += n;
 			s->last = text[n - 1];
+			key_scan_add(&s->name, text, n);
 		}
 		if (!end)
 			return 0;
-		rc = end_line(s, err);
+		rc = name_list_end_line(s, err);
 		if (rc < 0)
 			return rc;
 		s->begin += s->length + 1;
@@ -85,7 +99,7 @@ static int scan_piece(struct scan *s, const char *text, size_t bytes, struct err
 	return 0;
 }
 
-static ssize_t read_at(int fd, void *data, size_t bytes, uint64_t at)
+static ssize_t name_list_read(int fd, void *data, size_t bytes, uint64_t at)
 {
 	ssize_t n;
 
@@ -95,25 +109,25 @@ static ssize_t read_at(int fd, void *data, size_t bytes, uint64_t at)
 	return n < 0 ? -errno : n;
 }
 
-static int scan_file(struct name_list *l, size_t room, struct err *err)
+static int name_list_scan(struct name_list *l, size_t room, struct err *err)
 {
 	struct scan s = {.list = l, .room = room};
 	char *buffer = malloc(SCAN_BYTES);
-	ssize_t n = buffer ? read_at(l->fd, buffer, MARK_BYTES, 0) : -ENOMEM;
+	ssize_t n = buffer ? name_list_read(l->fd, buffer, MARK_BYTES, 0) : -ENOMEM;
 	uint64_t at;
 	int rc = 0;
 
 	if (n == MARK_BYTES && memcmp(buffer, byte_order_mark, MARK_BYTES) == 0)
 		s.begin = MARK_BYTES;
 	for (at = s.begin; rc == 0 && n > 0; at += (uint64_t)n) {
-		n = read_at(l->fd, buffer, SCAN_BYTES, at);
+		n = name_list_read(l->fd, buffer, SCAN_BYTES, at);
 		if (n > 0)
-			rc = scan_piece(&s, buffer, (size_t)n, err);
+			rc = name_list_scan_piece(&s, buffer, (size_t)n, err);
 	}
 	if (rc == 0 && n < 0)
 		rc = err_set(err, (int)n, "%s", strerror((int)-n));
 	if (rc == 0)
-		rc = end_line(&s, err);
+		rc = name_list_end_line(&s, err);
 	if (rc == 0 && l->names == 0)
 		rc = err_set(err, -EINVAL, "holds no name");
 	free(buffer);
@@ -128,7 +142,7 @@ int name_list_open(struct name_list *l, const char *path, size_t room, struct er
 	l->fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (l->fd < 0)
 		return err_set(err, -errno, "%s: %s", path, strerror(errno));
-	rc = scan_file(l, room, err);
+	rc = name_list_scan(l, room, err);
 	if (rc < 0) {
 		name_list_close(l);
 		return err_wrap(err, rc, "%s", path);
@@ -153,12 +167,12 @@ struct lines {
 	char piece[READ_BYTES];
 };
 
-static int next_byte(struct lines *r)
+static int name_list_next_byte(struct lines *r)
 {
 	ssize_t n;
 
 	if (r->used == r->have) {
-		n = read_at(r->list->fd, r->piece, sizeof(r->piece), r->at);
+		n = name_list_read(r->list->fd, r->piece, sizeof(r->piece), r->at);
 		if (n <= 0)
 			return -1;
 		r->have = (size_t)n;
@@ -169,14 +183,14 @@ static int next_byte(struct lines *r)
 }
 
 /* The next line, cut to room; its whole length, or -1 at the end. */
-static int64_t next_line(struct lines *r, char *out, size_t room)
+static int64_t name_list_next_line(struct lines *r, char *out, size_t room)
 {
 	size_t length = 0;
-	int c = next_byte(r);
+	int c = name_list_next_byte(r);
 
 	if (c < 0)
 		return -1;
-	for (; c >= 0 && c != '\n'; c = next_byte(r))
+	for (; c >= 0 && c != '\n'; c = name_list_next_byte(r))
 		if (length + 1 < room)
 			out[length++] = (char)c;
 	if (length && out[length - 1] == '\r')
@@ -185,7 +199,7 @@ static int64_t next_line(struct lines *r, char *out, size_t room)
 	return (int64_t)length;
 }
 
-static void drop_begin(char *name)
+static void name_list_drop_begin(char *name)
 {
 	const char *from = name;
 
@@ -198,15 +212,15 @@ void name_list_at(const struct name_list *l, uint64_t i, char *out, size_t room)
 {
 	struct lines r = {.list = l, .at = l->places[i / NAME_LIST_EVERY]};
 	uint64_t left = i % NAME_LIST_EVERY + 1;
-	int64_t length;
+	struct key_scan name = {0};
+	int64_t length = 0;
 
-	while (left) {
-		length = next_line(&r, out, room);
-		if (length < 0) {
-			snprintf(out, room, "name %" PRIu64 " of the list, which was cut short", i);
-			return;
-		}
+	while (left && length >= 0) {
+		length = name_list_next_line(&r, out, room);
 		left -= length > 0;
 	}
-	drop_begin(out);
+	name_list_drop_begin(out);
+	key_scan_add(&name, out, strlen(out));
+	if (left || key_scan_leaves(&name, 0))
+		snprintf(out, room, "name %" PRIu64 " of the list, which has changed", i);
 }

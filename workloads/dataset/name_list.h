@@ -1,11 +1,11 @@
-/* A list of names: a text file, one name a line, for files whose names follow no pattern.
+/* List of names: a text file with one name per line, for files whose names follow no pattern.
  *
- * Lines end in LF or CRLF, empty ones do not count, a byte order mark at the begin neither; there are
- * no comments, since any sign may begin a name. "./" and "/" at the begin of a name are dropped: what
- * `find` prints is a list, and so are absolute paths on a store at file:///.
+ * Lines end in LF or CRLF. Empty lines and a byte order mark at the beginning do not count. There are no comments, since
+ * a name may begin with any character. "./" and "/" at the beginning of a name are dropped: so the output of `find` is a
+ * list, and so are absolute paths for a store at file:///. A name that leaves the store is refused.
  *
- * The text stays in its file: memory holds the place of every 64th name, 8 bytes each (160 million
- * names: 20 MB). Read-only after name_list_open, any thread. */
+ * The text stays in its file; memory holds the position of every 64th name, 8 bytes each (20 MB for 160 million names).
+ * Read-only after name_list_open, any thread. */
 #ifndef HAUL_WORKLOADS_DATASET_NAME_LIST_H
 #define HAUL_WORKLOADS_DATASET_NAME_LIST_H
 

@@ -8,10 +8,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/key.h"
+
 enum { NAMES_STEPS = 4, NAMES_WIDTH_MAX = 20, NAMES_DIVISORS = 8 };
 #define NAMES_NUMBER_MAX 1000000000000000u
 
-/* What stands between two braces. */
+/* What is between two braces. */
 struct place_holder {
 	char variable; /* 'i' or 'n' */
 	unsigned steps, width;
@@ -19,54 +21,56 @@ struct place_holder {
 	uint64_t operand[NAMES_STEPS];
 };
 
-static int wrong(struct err *err, const char *at, const char *what)
+static int names_refuse(struct err *err, const char *at, const char *what)
 {
 	int shown = (int)strcspn(at, "}") + 1;
 
 	return err_set(err, -EINVAL, "\"%.*s\": %s", shown < 40 ? shown : 40, at, what);
 }
 
-static int parse_step(const char **at, const char *begin, struct place_holder *p, struct err *err)
+static int names_parse_step(const char **at, const char *begin, struct place_holder *p,
+			    struct err *err)
 {
 	char *end;
 	uint64_t k;
 
 	if (p->steps == NAMES_STEPS)
-		return wrong(err, begin, "has too many steps; 4 are the most");
+		return names_refuse(err, begin, "has too many steps; 4 are the most");
 	p->operation[p->steps] = *(*at)++;
 	if (!isdigit((unsigned char)**at))
-		return wrong(err, begin, "a whole number must follow +, / and %");
+		return names_refuse(err, begin, "a whole number must follow +, / and %");
 	errno = 0;
 	k = strtoull(*at, &end, 10);
 	if (errno || k > NAMES_NUMBER_MAX)
-		return wrong(err, begin, "the number is too large");
+		return names_refuse(err, begin, "the number is too large");
 	if (k == 0 && p->operation[p->steps] != '+')
-		return wrong(err, begin, "nothing can be divided by 0");
+		return names_refuse(err, begin, "nothing can be divided by 0");
 	p->operand[p->steps++] = k;
 	*at = end;
 	return 0;
 }
 
-static int parse_width(const char **at, const char *begin, struct place_holder *p, struct err *err)
+static int names_parse_width(const char **at, const char *begin, struct place_holder *p,
+			     struct err *err)
 {
 	const char *digits = *at + 1;
 	char *end;
 	unsigned long width;
 
 	if (*digits != '0' || !isdigit((unsigned char)digits[1]))
-		return wrong(err, begin,
-			     "behind \":\" stands 0 and the number of digits, as in "
-			     "{i:07}");
+		return names_refuse(err, begin,
+				    "\":\" is followed by 0 and the number of digits, as in "
+				    "{i:07}");
 	width = strtoul(digits, &end, 10);
 	if (width > NAMES_WIDTH_MAX)
-		return wrong(err, begin, "a number has 20 digits at most");
+		return names_refuse(err, begin, "a number has 20 digits at most");
 	p->width = (unsigned)width;
 	*at = *end == 'd' ? end + 1 : end;
 	return 0;
 }
 
-/* at stands on the opening brace, afterwards behind the closing one. */
-static int parse(const char **at, struct place_holder *p, struct err *err)
+/* at points to the opening brace, afterwards behind the closing one. */
+static int names_parse(const char **at, struct place_holder *p, struct err *err)
 {
 	const char *begin = *at;
 	int rc = 0;
@@ -74,21 +78,21 @@ static int parse(const char **at, struct place_holder *p, struct err *err)
 	memset(p, 0, sizeof(*p));
 	p->variable = begin[1];
 	if (p->variable != 'i' && p->variable != 'n')
-		return wrong(err, begin,
-			     "known are {i}, the file's number, and {n}, how many there "
-			     "are; a brace itself is {{ or }}");
+		return names_refuse(err, begin,
+				    "known are {i}, the file's number, and {n}, how many there "
+				    "are; a brace itself is {{ or }}");
 	*at += 2;
 	while (rc == 0 && **at && strchr("+/%", **at))
-		rc = parse_step(at, begin, p, err);
+		rc = names_parse_step(at, begin, p, err);
 	if (rc == 0 && **at == ':')
-		rc = parse_width(at, begin, p, err);
+		rc = names_parse_width(at, begin, p, err);
 	if (rc == 0 && **at != '}')
-		rc = wrong(err, begin, "wants \"}\" behind what is known: {i/1000%10+1:07}");
+		rc = names_refuse(err, begin, "wants \"}\" behind what is known: {i/1000%10+1:07}");
 	++*at;
 	return rc;
 }
 
-static uint64_t work_out(const struct place_holder *p, uint64_t value)
+static uint64_t names_value(const struct place_holder *p, uint64_t value)
 {
 	for (unsigned s = 0; s < p->steps; s++) {
 		if (p->operation[s] == '+')
@@ -101,15 +105,16 @@ static uint64_t work_out(const struct place_holder *p, uint64_t value)
 	return value;
 }
 
-static size_t put(char *out, size_t room, size_t used, const struct place_holder *p, uint64_t value)
+static size_t names_put(char *out, size_t room, size_t used, const struct place_holder *p,
+			uint64_t value)
 {
 	int n = snprintf(out + used, room - used, "%0*" PRIu64, (int)p->width, value);
 
 	return used + (size_t)n < room ? used + (size_t)n : room;
 }
 
-/* A brace of the text itself, written twice. */
-static bool doubled(const char *at)
+/* A brace that belongs to the text is written twice. */
+static bool names_brace_doubled(const char *at)
 {
 	return (at[0] == '{' || at[0] == '}') && at[1] == at[0];
 }
@@ -120,19 +125,20 @@ void names_expand(const char *template, uint64_t i, uint64_t n, char *out, size_
 	size_t used = 0;
 
 	for (const char *at = template; *at && used + 1 < room;) {
-		if (*at == '{' && !doubled(at)) {
-			if (parse(&at, &p, NULL) < 0)
+		if (*at == '{' && !names_brace_doubled(at)) {
+			if (names_parse(&at, &p, NULL) < 0)
 				break;
-			used = put(out, room, used, &p, work_out(&p, p.variable == 'i' ? i : n));
+			used = names_put(out, room, used, &p,
+					 names_value(&p, p.variable == 'i' ? i : n));
 		} else {
-			at += doubled(at);
+			at += names_brace_doubled(at);
 			out[used++] = *at++;
 		}
 	}
 	out[used < room ? used : room - 1] = '\0';
 }
 
-/* What has been seen that tells files apart: their number itself, or its quotient and remainder by the
+/* What has been seen so far that gives files different names: their number itself, or its quotient and remainder by the
  * same divisor. */
 struct distinct {
 	bool whole;
@@ -140,7 +146,7 @@ struct distinct {
 	uint64_t quotient[NAMES_DIVISORS], remainder[NAMES_DIVISORS];
 };
 
-static void distinct_add(struct distinct *d, const struct place_holder *p)
+static void names_distinct_add(struct distinct *d, const struct place_holder *p)
 {
 	unsigned first = 0, end = p->steps;
 
@@ -162,7 +168,7 @@ static void distinct_add(struct distinct *d, const struct place_holder *p)
 		d->remainder[d->remainders++] = p->operand[0];
 }
 
-static bool distinct_surely(const struct distinct *d)
+static bool names_distinct_surely(const struct distinct *d)
 {
 	for (unsigned q = 0; q < d->quotients; q++)
 		for (unsigned r = 0; r < d->remainders; r++)
@@ -171,23 +177,8 @@ static bool distinct_surely(const struct distinct *d)
 	return d->whole;
 }
 
-int names_check_path(const char *text, struct err *err)
-{
-	for (const char *part = text;; part++) {
-		size_t n = strcspn(part, "/");
-
-		if (n == 0 || (n == 1 && part[0] == '.') ||
-		    (n == 2 && part[0] == '.' && part[1] == '.'))
-			return err_set(err, -EINVAL,
-				       "must be a plain path such as \"train/a\", is \"%s\"", text);
-		part += n;
-		if (!*part)
-			return 0;
-	}
-}
-
-static int check_expanded(const char *template, uint64_t i, uint64_t n, size_t room,
-			  struct err *err)
+static int names_check_expanded(const char *template, uint64_t i, uint64_t n, size_t room,
+				struct err *err)
 {
 	char name[1024] = "";
 
@@ -196,7 +187,7 @@ static int check_expanded(const char *template, uint64_t i, uint64_t n, size_t r
 	names_expand(template, i, n, name, room);
 	if (strlen(name) + 1 == room)
 		return err_set(err, -EINVAL, "gives names of more than %zu bytes", room - 2);
-	return names_check_path(name, err);
+	return key_check(name, err);
 }
 
 int names_check(const char *template, uint64_t n, size_t room, struct err *err)
@@ -207,33 +198,34 @@ int names_check(const char *template, uint64_t n, size_t room, struct err *err)
 	int rc;
 
 	for (const char *at = template; *at;) {
-		if (*at == '{' && !doubled(at)) {
+		if (*at == '{' && !names_brace_doubled(at)) {
 			const char *begin = at;
 
-			rc = parse(&at, &p, err);
+			rc = names_parse(&at, &p, err);
 			if (rc < 0)
 				return rc;
 			if (!apart)
-				return wrong(err, begin,
-					     "something but digits must stand between "
-					     "two numbers");
+				return names_refuse(
+					err, begin,
+					"something other than digits must stand between "
+					"two numbers");
 			apart = false;
-			distinct_add(&seen, &p);
-		} else if (*at == '}' && !doubled(at)) {
-			return wrong(err, at,
-				     "a closing brace without an opening one; a brace "
-				     "itself is }}");
+			names_distinct_add(&seen, &p);
+		} else if (*at == '}' && !names_brace_doubled(at)) {
+			return names_refuse(err, at,
+					    "a closing brace without an opening one; a brace "
+					    "itself is }}");
 		} else {
-			at += doubled(at);
+			at += names_brace_doubled(at);
 			apart = apart || !isdigit((unsigned char)*at);
 			at++;
 		}
 	}
-	if (n > 1 && !distinct_surely(&seen))
+	if (n > 1 && !names_distinct_surely(&seen))
 		return err_set(err, -EINVAL,
 			       "\"%s\" gives several files one name: it needs {i}, or {i/k} and "
 			       "{i%%k} of the same k",
 			       template);
-	rc = check_expanded(template, 0, n, room, err);
-	return rc < 0 ? rc : check_expanded(template, n - 1, n, room, err);
+	rc = names_check_expanded(template, 0, n, room, err);
+	return rc < 0 ? rc : names_check_expanded(template, n - 1, n, room, err);
 }

@@ -1,27 +1,33 @@
-/* Generation in two passes over the files. The first looks at what is there: without a manifest
- * nothing may be, and then none of haul's names can be someone else's; with the manifest of the
- * same data set, files of the right size are whole, as a file appears only by its commit. The
- * second makes what is missing. The manifest is written between them, and again at the end as
- * complete. */
+/* Generation in two passes over the files. The first looks at what is there: without a manifest nothing may be, and
+ * then none of haul's names can be someone else's; with the manifest of the same data set, files of the right size are
+ * whole, since a file appears only by its commit. Where the folder is empty or not there yet, there is nothing to look
+ * at. The second pass makes what is missing. The manifest is written between them, and again at the end as complete. */
 #include "workloads/generate/generate.h"
 
 #include <errno.h>
 #include <inttypes.h>
-#include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "core/option/option.h"
 #include "core/units.h"
 #include "workloads/common/crew.h"
+#include "workloads/common/folder.h"
+#include "workloads/common/options.h"
 #include "workloads/common/writer.h"
+#include "workloads/dataset/find.h"
 #include "workloads/dataset/manifest.h"
+#include "workloads/generate/clean.h"
+#include "workloads/generate/measures.h"
 
-/* A write that its window does not hold whole is made as it goes. */
+/* A write that its buffer does not hold whole is made as it goes. */
 enum {
-	GENERATE_WINDOW_MAX = 16 << 20,
-	GENERATE_WINDOW_MANY = 1 << 20, /* of each of several writes in flight */
-	GENERATE_PIECE_WHOLE = 1 << 20
+	GENERATE_BUFFER_MAX = 16 << 20,
+	GENERATE_BUFFER_MANY = 1 << 20, /* of each of several writes in flight */
+	GENERATE_PIECE_WHOLE = 1 << 20,
+	GENERATE_AHEAD =
+		1 /* buffers that fillers make bytes in, beside those of writes in flight */
 };
 
 static int generate_check(const struct job *job, const struct job_phase *phase, uint32_t ranks,
@@ -37,103 +43,12 @@ static int generate_run(struct phase_context *ctx, enum stop_reason *stopped, st
 static const struct option generate_options_table[] = {
 	OPT_TEXT("dataset", struct generate_options, dataset, .def_text = "",
 		 .help = "which data set; may be left out where there is only one"),
-	OPT_U64("threads", struct generate_options, threads, .def = 1, .min = 1, .max = 256,
-		.help = "threads a rank, each making a file at a time"),
+	OPTION_THREADS(struct generate_options, threads, 256,
+		       "threads of a rank, each of which makes one file at a time"),
+	OPT_U64("fillers", struct generate_options, fillers, .def = 1, .max = 256,
+		.help = "further threads of a rank, which make the next bytes of large files while others are "
+			"written; 0: none"),
 	OPT_END,
-};
-
-enum generate_measure {
-	GENERATE_FILES_MADE = TALLY_COMMON,
-	GENERATE_FILES_KEPT,
-	GENERATE_BYTES_KEPT,
-	GENERATE_FILL_NS,
-	GENERATE_WRITE_NS,
-	GENERATE_MEASURES
-};
-
-static const struct measure generate_measures[] = {
-	TALLY_COMMON_MEASURES,
-	{"files_made", "", MERGE_SUM, "files made and committed"},
-	{"files_kept", "", MERGE_SUM, "files that were whole already"},
-	{"bytes_kept", "bytes", MERGE_SUM, "bytes of the files that were whole already"},
-	{"fill_ns", "ns", MERGE_SUM, "time of all threads making bytes"},
-	{"write_ns", "ns", MERGE_SUM, "time of all threads waiting for writes and commits"},
-};
-_Static_assert(sizeof(generate_measures) / sizeof(generate_measures[0]) == GENERATE_MEASURES,
-	       "one row a measure");
-
-static double write_rate(const uint64_t *row)
-{
-	return row[TALLY_WALL_NS]
-		       ? (double)row[TALLY_BYTES_WRITTEN] * 1e9 / (double)row[TALLY_WALL_NS]
-		       : NAN;
-}
-
-static double fill_rate(const uint64_t *row)
-{
-	return row[GENERATE_FILL_NS]
-		       ? (double)row[TALLY_BYTES_WRITTEN] * 1e9 / (double)row[GENERATE_FILL_NS]
-		       : NAN;
-}
-
-static const struct figure generate_figures[] = {
-	{"write_rate", "B/s", write_rate, "bytes written in a second of the phase"},
-	{"fill_rate", "B/s", fill_rate, "bytes made in a second of a thread"},
-	TALLY_COMMON_FIGURES,
-};
-
-enum generate_hist {
-	GENERATE_HIST_WRITE,
-	GENERATE_HIST_COMMIT,
-	GENERATE_HIST_BEGIN,
-	GENERATE_HIST_STAT,
-	GENERATE_HIST_WRITE_FIRST_ATTEMPT,
-	GENERATE_HIST_SYNC,
-	GENERATE_HIST_PUBLISH,
-	GENERATE_HISTS
-};
-
-static const struct hist_kind generate_hists[GENERATE_HISTS] = {
-	[GENERATE_HIST_WRITE] = {"write", "time of a write"},
-	[GENERATE_HIST_COMMIT] = {"commit", "time of a commit"},
-	[GENERATE_HIST_BEGIN] = {"begin", "time to begin a file"},
-	[GENERATE_HIST_STAT] = {"stat", "time to ask whether a file exists"},
-	[GENERATE_HIST_WRITE_FIRST_ATTEMPT] =
-		{"write_first_attempt",
-		 "time of the first attempt at a write, on stores that are tried again"},
-	[GENERATE_HIST_SYNC] = {"sync", "part of a commit: making the bytes durable"},
-	[GENERATE_HIST_PUBLISH] = {"publish",
-				   "part of a commit: making the file visible under its name"},
-};
-
-static const struct tally_schema generate_schema = {
-	.rank =
-		{
-			.measures = generate_measures,
-			.measure_count = GENERATE_MEASURES,
-			.figures = generate_figures,
-			.figure_count = sizeof(generate_figures) / sizeof(generate_figures[0]),
-		},
-	.hists = generate_hists,
-	.hist_count = GENERATE_HISTS,
-};
-
-static const struct meter_map generate_maps[] = {
-	{REQ_WRITE, METER_NONE, GENERATE_HIST_WRITE, METER_NONE, GENERATE_HIST_WRITE_FIRST_ATTEMPT},
-	{REQ_COMMIT, METER_NONE, GENERATE_HIST_COMMIT, METER_NONE, METER_NONE},
-	{REQ_BEGIN, METER_NONE, GENERATE_HIST_BEGIN, METER_NONE, METER_NONE},
-	{REQ_STAT, METER_NONE, GENERATE_HIST_STAT, METER_NONE, METER_NONE},
-};
-
-static const struct meter_layout generate_meter = {
-	.schema = &generate_schema,
-	.maps = generate_maps,
-	.map_count = sizeof(generate_maps) / sizeof(generate_maps[0]),
-	.late = METER_NONE,
-	.short_transfers = METER_NONE,
-	.sync = GENERATE_HIST_SYNC,
-	.publish = GENERATE_HIST_PUBLISH,
-	.live_op = REQ_WRITE,
 };
 
 const struct workload generate_workload = {
@@ -152,21 +67,16 @@ const struct workload generate_workload = {
 	.size = generate_size,
 	.epoch_rows = generate_epoch_rows,
 	.run = generate_run,
+	.clean = generate_clean,
 };
 
-static int find(const struct job *job, const struct job_phase *phase,
-		const struct job_store **store, struct dataset *d, struct err *err)
+static int generate_dataset(const struct job *job, const struct job_phase *phase,
+			    const struct job_store **store, struct dataset *d, struct err *err)
 {
 	const struct generate_options *o = phase->options;
-	const struct job_dataset *described;
-	char path[JOB_NAME_BYTES + 16];
-	int rc = workload_dataset(job, phase, o->dataset, &described, store, err);
+	char path[DATASET_PATH_BYTES];
+	int rc = dataset_find_init(job, phase, o->dataset, d, store, path, err);
 
-	if (rc < 0)
-		return rc;
-	snprintf(path, sizeof(path), "/dataset%s%s", described->name[0] ? "s/" : "",
-		 described->name);
-	rc = dataset_init(d, described->options, job->seed, path, err);
 	if (rc == 0 && d->existing)
 		rc = err_set(
 			err, -EINVAL,
@@ -183,25 +93,42 @@ static int generate_check(const struct job *job, const struct job_phase *phase, 
 	struct dataset d;
 
 	(void)ranks;
-	return find(job, phase, &store, &d, err);
+	return generate_dataset(job, phase, &store, &d, err);
 }
 
-/* Bytes of a write, where the store has so many. */
-static uint64_t piece_bytes(const struct backend_ops *ops, uint64_t part)
+/* Bytes of a write, where the store wants parts of so many. */
+static uint64_t generate_piece(const struct backend_ops *ops, uint64_t part)
 {
 	if (part == UINT64_MAX)
 		return GENERATE_PIECE_WHOLE;
-	/* Only where parts are the store's own measure may they be larger than the window. */
-	return ops->part || part < GENERATE_WINDOW_MAX ? part : GENERATE_WINDOW_MAX;
+	/* Only where parts are the store's own measure may they be larger than the buffer. */
+	return ops->part || part < GENERATE_BUFFER_MAX ? part : GENERATE_BUFFER_MAX;
 }
 
-/* Of each write in flight. */
-static uint64_t window_bytes(const struct backend_ops *ops, uint64_t part, uint32_t depth)
-{
-	uint64_t most = depth > 1 ? GENERATE_WINDOW_MANY : GENERATE_WINDOW_MAX;
-	uint64_t piece = piece_bytes(ops, part);
+/* What a thread writes with. */
+struct generate_buffers {
+	uint64_t bytes; /* of each buffer */
+	uint32_t count, depth;
+	bool filled; /* files are so large that fillers can make their bytes ahead */
+};
 
-	return piece < most ? piece : most;
+/* part: of an object of unknown length. */
+static struct generate_buffers generate_buffers(const struct generate_options *o,
+						const struct dataset *d,
+						const struct backend_ops *ops, uint64_t part,
+						uint32_t depth)
+{
+	uint64_t most = depth > 1 ? GENERATE_BUFFER_MANY : GENERATE_BUFFER_MAX;
+	uint64_t piece = generate_piece(ops, part);
+	struct generate_buffers b = {.count = depth, .depth = depth};
+	struct layout l;
+
+	b.bytes = piece < most ? piece : most;
+	dataset_mean_layout(d, &l);
+	b.filled = o->fillers && piece <= b.bytes && l.size > b.bytes;
+	if (b.filled && b.count + GENERATE_AHEAD <= WRITER_PIECES_MAX)
+		b.count += GENERATE_AHEAD;
+	return b;
 }
 
 static int generate_size(const struct job *job, const struct job_phase *phase, uint32_t ranks,
@@ -210,23 +137,21 @@ static int generate_size(const struct job *job, const struct job_phase *phase, u
 	const struct generate_options *o = phase->options;
 	const struct backend_ops *ops;
 	const struct job_store *store;
+	struct generate_buffers buffers;
 	struct dataset d;
-	uint32_t depth;
-	int rc = find(job, phase, &store, &d, err);
+	int rc = generate_dataset(job, phase, &store, &d, err);
 
 	(void)ranks_per_node;
 	if (rc < 0)
 		return rc;
-	depth = backend_in_flight(store);
 	ops = store->section->owner;
+	buffers = generate_buffers(o, &d, ops, backend_part(store, 0), backend_in_flight(store));
 	out->files = d.options.files;
 	out->samples = d.samples;
 	out->bytes = dataset_bytes_expected(&d);
 	out->bytes_per_rank = out->bytes / ranks;
-	if (ops->capabilities & BACKEND_CONTENT) {
-		out->memory_per_rank =
-			o->threads * depth * window_bytes(ops, backend_part(store, 0), depth);
-	}
+	if (ops->capabilities & BACKEND_CONTENT)
+		out->memory_per_rank = o->threads * buffers.count * buffers.bytes;
 	out->memory_per_rank +=
 		o->threads * (sizeof(struct crew_thread) + meter_bytes(&generate_meter));
 	return 0;
@@ -240,7 +165,7 @@ static int generate_stores(const struct job *job, const struct job_phase *phase,
 	const struct job_store *store;
 	struct phase_store *s;
 	struct dataset d;
-	int rc = find(job, phase, &store, &d, err);
+	int rc = generate_dataset(job, phase, &store, &d, err);
 
 	(void)ranks;
 	if (rc < 0)
@@ -264,52 +189,59 @@ static uint32_t generate_epoch_rows(const struct job_phase *phase)
 	return 0;
 }
 
-/* What a worker counts. */
+/* What a thread counts. */
 enum generate_count {
 	COUNT_WHOLE,
 	COUNT_WHOLE_BYTES,
 	COUNT_OTHER,
 	COUNT_MADE,
-	COUNT_FILL_NS,
-	COUNT_WRITE_NS
+	COUNT_MADE_BYTES,
+	COUNT_COMMIT_NS
 };
 
 struct generate {
+	const struct generate_options *options;
 	struct dataset dataset;
 	struct store store;
-	uint64_t window; /* of each write in flight */
+	struct generate_buffers buffers;
 	struct crew crew;
-	bool content; /* the store keeps what is written */
-	bool looks;   /* the store can tell whether a file is there */
+	struct fillers fillers;
+	struct writer *writers; /* [crew.threads] */
+	bool content;           /* the store keeps what is written */
+	bool looks;             /* the store can tell whether a file is there */
 	bool keeps_manifest;
 	bool resumes; /* the manifest of this data set is there */
 	bool was_complete;
-	bool something; /* the first pass found files on this rank */
+	bool nothing_there; /* the folder is empty */
+	bool something;     /* the first pass found files on this rank */
 };
 
-static int open_all(struct generate *g, struct phase_context *ctx, uint64_t start_ns,
-		    struct err *err);
-static int find_manifest(struct generate *g, struct group *group, struct err *err);
-static int look_at_file(struct crew_thread *w, uint64_t i);
-static int make_file(struct crew_thread *w, uint64_t i);
-static int save_manifest(struct generate *g, struct group *group, bool complete, struct err *err);
-static void count_all(const struct generate *g, struct phase_context *ctx);
-static int say(const struct generate *g, struct phase_context *ctx);
+static int generate_open(struct generate *g, struct phase_context *ctx, uint64_t start_ns,
+			 struct err *err);
+static void generate_close(struct generate *g);
+static int generate_find_manifest(struct generate *g, struct group *group, struct err *err);
+static int generate_look(struct crew_thread *w, uint64_t i);
+static int generate_make(struct crew_thread *w, uint64_t i);
+static int generate_save_manifest(struct generate *g, struct group *group, bool complete,
+				  struct err *err);
+static void generate_measure(const struct generate *g, struct phase_context *ctx);
+static int generate_message(const struct generate *g, struct phase_context *ctx);
 
 /* Both passes. Collective, as is all that it calls. */
-static int make_all(struct generate *g, struct phase_context *ctx, enum stop_reason *stopped,
-		    struct err *err)
+static int generate_passes(struct generate *g, struct phase_context *ctx, enum stop_reason *stopped,
+			   struct err *err)
 {
 	uint64_t whole;
 	int rc;
 
 	if (g->keeps_manifest) {
-		rc = find_manifest(g, ctx->group, err);
+		rc = generate_find_manifest(g, ctx->group, err);
 		if (rc < 0)
 			return rc;
 	}
-	if (g->looks) {
-		rc = crew_run(&g->crew, look_at_file, stopped, err);
+	if (g->looks && !g->nothing_there) {
+		g->crew.kind = "generate, looking at what is there";
+		rc = crew_run(&g->crew, generate_look, stopped, err);
 		if (rc < 0 || *stopped)
 			return rc;
 	}
@@ -321,15 +253,15 @@ static int make_all(struct generate *g, struct phase_context *ctx, enum stop_rea
 	if (whole == g->crew.files && g->was_complete)
 		return 0; /* nothing is written: the store may be read-only */
 	if (g->keeps_manifest) {
-		rc = save_manifest(g, ctx->group, false, err);
+		rc = generate_save_manifest(g, ctx->group, false, err);
 		if (rc < 0)
 			return rc;
 	}
-	g->crew.progress = ctx->progress;
-	rc = crew_run(&g->crew, make_file, stopped, err);
+	g->crew.kind = "generate";
+	rc = crew_run(&g->crew, generate_make, stopped, err);
 	if (rc < 0 || *stopped || !g->keeps_manifest)
 		return rc;
-	return save_manifest(g, ctx->group, true, err);
+	return generate_save_manifest(g, ctx->group, true, err);
 }
 
 static int generate_run(struct phase_context *ctx, enum stop_reason *stopped, struct err *err)
@@ -340,30 +272,59 @@ static int generate_run(struct phase_context *ctx, enum stop_reason *stopped, st
 
 	*stopped = STOP_NONE;
 	timeline_init(ctx->tally->timeline, start_ns);
-	rc = open_all(&g, ctx, start_ns, err);
+	rc = generate_open(&g, ctx, start_ns, err);
 	if (rc == 0)
-		rc = make_all(&g, ctx, stopped, err);
+		rc = generate_passes(&g, ctx, stopped, err);
 	if (rc < 0)
 		*stopped = STOP_ERROR;
 	if (g.crew.members)
-		count_all(&g, ctx);
+		generate_measure(&g, ctx);
 	if (rc == 0)
-		rc = say(&g, ctx);
-	crew_close(&g.crew);
-	if (g.store.ops)
-		store_close(&g.store);
+		rc = generate_message(&g, ctx);
+	generate_close(&g);
 	ctx->tally->rank_row[TALLY_WALL_NS] = clock_now(ctx->clock) - start_ns;
 	return rc;
 }
 
-static int open_all(struct generate *g, struct phase_context *ctx, uint64_t start_ns,
-		    struct err *err)
+static int generate_write_failed(void *member, const struct request *req, int rc)
+{
+	return crew_fail(member, req, rc, request_text(req));
+}
+
+/* A writer for each thread, and the fillers of all. */
+static int generate_open_writers(struct generate *g, struct err *err)
+{
+	uint32_t fillers = g->content && g->buffers.filled ? (uint32_t)g->options->fillers : 0;
+	int rc = fillers_open(&g->fillers, fillers, g->crew.threads, g->store.clock, err);
+
+	g->writers = calloc(g->crew.threads, sizeof(*g->writers));
+	if (!g->writers)
+		return err_set(err, -ENOMEM, "no memory for %u threads", g->crew.threads);
+	for (uint32_t i = 0; rc == 0 && i < g->crew.threads; i++) {
+		struct crew_thread *member = &g->crew.members[i];
+
+		g->writers[i] = (struct writer){.queue = &member->queue,
+						.fillers = fillers ? &g->fillers : NULL,
+						.memory = g->content ? member->buffer : NULL,
+						.buffer_bytes = g->buffers.bytes,
+						.buffers = g->buffers.count,
+						.depth = g->buffers.depth,
+						.halt = &g->crew.halt,
+						.failed = generate_write_failed,
+						.argument = member};
+		rc = writer_open(&g->writers[i], err);
+	}
+	return rc;
+}
+
+static int generate_open(struct generate *g, struct phase_context *ctx, uint64_t start_ns,
+			 struct err *err)
 {
 	const struct generate_options *o = ctx->phase->options;
 	const struct job_store *described;
-	int rc = find(ctx->job, ctx->phase, &described, &g->dataset, err);
-	uint32_t depth;
+	int rc = generate_dataset(ctx->job, ctx->phase, &described, &g->dataset, err);
 
+	g->options = o;
 	if (rc == 0)
 		rc = workload_store_open(ctx, described, &g->store, err);
 	if (rc < 0) {
@@ -372,8 +333,8 @@ static int open_all(struct generate *g, struct phase_context *ctx, uint64_t star
 	}
 	g->content = store_can(&g->store, BACKEND_CONTENT);
 	g->looks = store_can(&g->store, BACKEND_MISSING_IS_ERROR);
-	depth = backend_in_flight(described);
-	g->window = window_bytes(g->store.ops, store_part(&g->store, 0), depth);
+	g->buffers = generate_buffers(o, &g->dataset, g->store.ops, store_part(&g->store, 0),
+				      backend_in_flight(described));
 	g->keeps_manifest = g->content && store_can(&g->store, BACKEND_PERSISTENT);
 	g->crew = (struct crew){
 		.files = dataset_objects(&g->dataset),
@@ -384,24 +345,43 @@ static int open_all(struct generate *g, struct phase_context *ctx, uint64_t star
 		.start_ns = start_ns,
 		.layout = &generate_meter,
 		.threads = (uint32_t)o->threads,
-		.depth = depth,
-		.buffer_bytes = g->content ? depth * g->window : 0,
+		.depth = g->buffers.depth,
+		.buffer_bytes = g->content ? g->buffers.count * g->buffers.bytes : 0,
+		.progress = ctx->progress,
 		.progress_argument = ctx->progress_argument,
 		.kind = "generate",
+		.items = "files",
 		.argument = g,
 	};
-	return group_agree(ctx->group, crew_open(&g->crew, err), err);
+	rc = crew_open(&g->crew, err);
+	if (rc == 0)
+		rc = generate_open_writers(g, err);
+	return group_agree(ctx->group, rc, err);
 }
 
-/* Rank 0 reads it, all learn what it means. */
-static int find_manifest(struct generate *g, struct group *group, struct err *err)
+static void generate_close(struct generate *g)
 {
-	bool found[2] = {false, false};
+	fillers_close(&g->fillers);
+	for (uint32_t i = 0; g->writers && i < g->crew.threads; i++)
+		writer_close(&g->writers[i]);
+	free(g->writers);
+	crew_close(&g->crew);
+	if (g->store.ops)
+		store_close(&g->store);
+}
+
+/* Rank 0 reads it, all learn what it means. Where there is none, an empty folder needs no closer look. */
+static int generate_find_manifest(struct generate *g, struct group *group, struct err *err)
+{
+	const char *folder = g->dataset.options.folder;
+	char name[OBJECT_KEY_BYTES];
+	struct queue *q = &g->crew.members[0].queue;
+	bool found[3] = {false, false, false};
 	struct manifest m;
 	int rc = 0;
 
 	if (group->rank == 0) {
-		rc = manifest_load(&m, &g->crew.members[0].queue, g->dataset.options.folder, err);
+		rc = manifest_load(&m, q, folder, err);
 		if (rc == 0) {
 			found[0] = true;
 			found[1] = m.complete;
@@ -409,6 +389,8 @@ static int find_manifest(struct generate *g, struct group *group, struct err *er
 			manifest_free(&m);
 		} else if (rc == -ENOENT) {
 			rc = 0;
+			found[2] = store_can(&g->store, BACKEND_LIST) &&
+				   folder_first(q, folder, name, NULL) == 0 && !name[0];
 		}
 	}
 	rc = group_agree(group, rc, err);
@@ -416,10 +398,12 @@ static int find_manifest(struct generate *g, struct group *group, struct err *er
 		rc = group_broadcast(group, found, sizeof(found));
 	g->resumes = found[0];
 	g->was_complete = found[1];
+	g->nothing_there = found[2];
 	return rc;
 }
 
-static int save_manifest(struct generate *g, struct group *group, bool complete, struct err *err)
+static int generate_save_manifest(struct generate *g, struct group *group, bool complete,
+				  struct err *err)
 {
 	struct manifest m;
 	int rc = 0;
@@ -432,7 +416,8 @@ static int save_manifest(struct generate *g, struct group *group, bool complete,
 }
 
 /* Object i of all. */
-static void lay_out(const struct generate *g, uint64_t i, struct object *o, struct layout *l)
+static void generate_lay_out(const struct generate *g, uint64_t i, struct object *o,
+			     struct layout *l)
 {
 	uint64_t file;
 	uint32_t object;
@@ -442,7 +427,7 @@ static void lay_out(const struct generate *g, uint64_t i, struct object *o, stru
 	dataset_object_layout(&g->dataset, file, object, l);
 }
 
-static int look_at_file(struct crew_thread *w, uint64_t i)
+static int generate_look(struct crew_thread *w, uint64_t i)
 {
 	struct generate *g = w->crew->argument;
 	struct object o = {0};
@@ -450,7 +435,7 @@ static int look_at_file(struct crew_thread *w, uint64_t i)
 	struct layout l;
 	int rc;
 
-	lay_out(g, i, &o, &l);
+	generate_lay_out(g, i, &o, &l);
 	rc = crew_do(w, &req);
 	if (rc == -ENOENT)
 		return 0;
@@ -470,63 +455,29 @@ static int look_at_file(struct crew_thread *w, uint64_t i)
 	return 0;
 }
 
-static int write_file(struct crew_thread *w, struct object *o, const struct layout *l);
-
-static uint64_t piece_of(const struct generate *g, uint64_t length)
+static void generate_image(const void *layout, uint64_t at, void *to, uint64_t bytes)
 {
-	return piece_bytes(g->store.ops, store_part(&g->store, length));
+	layout_image(layout, at, to, bytes);
 }
 
-static int make_file(struct crew_thread *w, uint64_t i)
-{
-	struct generate *g = w->crew->argument;
-	struct object o = {0};
-	struct request req = {.op = REQ_STAT, .object = &o};
-	struct layout l;
-	int rc;
-
-	lay_out(g, i, &o, &l);
-	if (g->something) {
-		rc = crew_do(w, &req);
-		if (rc < 0 && rc != -ENOENT)
-			return rc;
-		if (rc == 0 && req.answer.done_bytes == l.size)
-			return 0;
-	}
-	req = (struct request){
-		.op = REQ_BEGIN, .object = &o, .length = l.size, .begin.part = piece_of(g, l.size)};
-	rc = crew_do(w, &req);
-	if (rc < 0)
-		return rc;
-	rc = write_file(w, &o, &l);
-	if (rc < 0) {
-		queue_do(&w->queue, &(struct request){.op = REQ_ABORT, .object = &o});
-		return rc;
-	}
-	w->counts[COUNT_MADE]++;
-	return 0;
-}
-
-static int write_file(struct crew_thread *w, struct object *o, const struct layout *l)
+/* The object is open for writing, and is then complete or an error. */
+static int generate_write(struct crew_thread *w, struct object *o, const struct layout *l,
+			  uint64_t piece)
 {
 	struct generate *g = w->crew->argument;
 	struct request req = {.op = REQ_COMMIT, .object = o, .length = l->size};
-	struct object_write write = {.w = w,
-				     .object = o,
-				     .layout = l,
-				     .content = g->content,
-				     .depth = g->crew.depth,
-				     .window = g->window,
-				     .piece = piece_of(g, l->size),
-				     .fill_ns = &w->counts[COUNT_FILL_NS],
-				     .wait_ns = &w->counts[COUNT_WRITE_NS]};
+	const struct writer_object what = {.object = o,
+					   .size = l->size,
+					   .piece = piece,
+					   .image = generate_image,
+					   .argument = l};
 	char text[96];
-	int rc = object_write(&write);
+	int rc = writer_put(&g->writers[w - g->crew.members], &what);
 
 	if (rc < 0)
 		return rc;
 	rc = crew_do(w, &req);
-	w->counts[COUNT_WRITE_NS] += req.answer.done_ns - req.answer.submit_ns;
+	w->counts[COUNT_COMMIT_NS] += req.answer.done_ns - req.answer.submit_ns;
 	if (rc == 0 && g->content && req.answer.done_bytes != l->size) {
 		snprintf(text, sizeof(text), "the store has %" PRIu64 " bytes of it, not %" PRIu64,
 			 req.answer.done_bytes, l->size);
@@ -536,37 +487,82 @@ static int write_file(struct crew_thread *w, struct object *o, const struct layo
 	return rc;
 }
 
-/* This rank's results: from the workers into the tally. */
-static void count_all(const struct generate *g, struct phase_context *ctx)
+static int generate_make(struct crew_thread *w, uint64_t i)
+{
+	struct generate *g = w->crew->argument;
+	struct object o = {0};
+	struct request req = {.op = REQ_STAT, .object = &o};
+	struct layout l;
+	uint64_t piece;
+	int rc;
+
+	generate_lay_out(g, i, &o, &l);
+	if (g->something) {
+		rc = crew_do(w, &req);
+		if (rc < 0 && rc != -ENOENT)
+			return rc;
+		if (rc == 0 && req.answer.done_bytes == l.size)
+			return 0;
+	}
+	piece = generate_piece(g->store.ops, store_part(&g->store, l.size));
+	req = (struct request){
+		.op = REQ_BEGIN, .object = &o, .length = l.size, .begin.part = piece};
+	rc = crew_do(w, &req);
+	if (rc < 0)
+		return rc;
+	rc = generate_write(w, &o, &l, piece);
+	if (rc < 0) {
+		queue_do(&w->queue, &(struct request){.op = REQ_ABORT, .object = &o});
+		return rc;
+	}
+	w->counts[COUNT_MADE]++;
+	w->counts[COUNT_MADE_BYTES] += l.size;
+	return 0;
+}
+
+/* This rank's results: from the threads into the tally. */
+static void generate_measure(const struct generate *g, struct phase_context *ctx)
 {
 	uint64_t *row = ctx->tally->rank_row;
 
 	row[GENERATE_FILES_MADE] = crew_count(&g->crew, COUNT_MADE);
 	row[GENERATE_FILES_KEPT] = crew_count(&g->crew, COUNT_WHOLE);
 	row[GENERATE_BYTES_KEPT] = crew_count(&g->crew, COUNT_WHOLE_BYTES);
-	row[GENERATE_FILL_NS] = crew_count(&g->crew, COUNT_FILL_NS);
-	row[GENERATE_WRITE_NS] = crew_count(&g->crew, COUNT_WRITE_NS);
+	row[GENERATE_WRITE_NS] = crew_count(&g->crew, COUNT_COMMIT_NS);
+	for (uint32_t i = 0; g->writers && i < g->crew.threads; i++) {
+		row[GENERATE_FILL_NS] += g->writers[i].fill_ns;
+		row[GENERATE_WRITE_NS] += g->writers[i].write_ns;
+	}
 	crew_merge(&g->crew, ctx->tally);
 }
 
-static int say(const struct generate *g, struct phase_context *ctx)
+/* What was done, for the report and for whoever waits for the command. */
+static int generate_message(const struct generate *g, struct phase_context *ctx)
 {
-	uint64_t words[2] = {crew_count(&g->crew, COUNT_WHOLE), crew_count(&g->crew, COUNT_OTHER)};
-	char kept[UNITS_TEXT_BYTES], files[UNITS_TEXT_BYTES], other[UNITS_TEXT_BYTES];
-	int rc = group_allreduce(ctx->group, MERGE_SUM, words, 2);
-	int used = 0;
+	uint64_t words[4] = {crew_count(&g->crew, COUNT_WHOLE), crew_count(&g->crew, COUNT_OTHER),
+			     crew_count(&g->crew, COUNT_MADE),
+			     crew_count(&g->crew, COUNT_MADE_BYTES)};
+	char count[UNITS_TEXT_BYTES], all[UNITS_TEXT_BYTES], bytes[UNITS_TEXT_BYTES];
+	int rc = group_allreduce(ctx->group, MERGE_SUM, words, 4);
 
 	if (rc < 0)
 		return rc;
-	units_count(kept, words[0]);
-	units_count(files, g->crew.files);
-	units_count(other, words[1]);
+	units_count(all, g->crew.files);
 	ctx->message[0] = '\0';
+	if (words[2] || !words[0]) {
+		units_bytes_decimal(bytes, (double)words[3]);
+		units_count(count, words[2]);
+		if (words[0] + words[2] == g->crew.files)
+			workload_say(ctx, "made %s file%s, %s", count, words[2] == 1 ? "" : "s",
+				     bytes);
+		else
+			workload_say(ctx, "made %s of %s files, %s", count, all, bytes);
+	}
 	if (words[0])
-		used = snprintf(ctx->message, sizeof(ctx->message),
-				"%s of %s files were whole already", kept, files);
+		workload_say(ctx, "%s of %s files were whole already", units_count(count, words[0]),
+			     all);
 	if (words[1])
-		snprintf(ctx->message + used, sizeof(ctx->message) - (size_t)used,
-			 "%s%s had another size and were made again", used ? "; " : "", other);
+		workload_say(ctx, "%s had another size and %s made again",
+			     units_count(count, words[1]), words[1] == 1 ? "was" : "were");
 	return 0;
 }

@@ -7,7 +7,7 @@
 
 struct generate_options {
 	char dataset[JOB_NAME_BYTES]; /* "": the job's one */
-	uint64_t threads;             /* a rank */
+	uint64_t threads, fillers;    /* of a rank */
 };
 
 extern const struct workload generate_workload;

@@ -1,134 +1,101 @@
 #include "workloads/io/clean.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
 
-#include "workloads/common/batch_delete.h"
+#include "workloads/common/clean.h"
 #include "workloads/io/set.h"
 
-enum clean_word { REMOVED, REMOVED_BYTES, KEPT, ABSENT, WORDS };
-
-struct clean {
-	struct io_set set;
-	struct store store;
-	struct queue queue;
-	struct batch_delete remover;
-	struct group *group;
-	uint64_t words[WORDS];
-	struct err *err;
-	int rc; /* the first error, which is in err */
-};
-
-static int say(struct clean *c, const struct request *req, int rc)
+static void io_clean_key(const void *set, uint64_t i, uint32_t name, char key[OBJECT_KEY_BYTES])
 {
-	if (c->rc == 0) {
-		c->rc = rc;
-		err_set(c->err, rc, "%s/%s: %s", c->store.uri, req->object->key, request_text(req));
-	}
-	return rc;
+	const struct io_set *s = set;
+
+	io_set_key(s, i / s->objects, i % s->objects, key);
+	/* An object at which a rename was interrupted has its other name. */
+	if (name)
+		io_set_renamed(key);
 }
 
-static void removed(void *clean, const struct request *req, uint64_t bytes)
+static bool io_clean_made(const void *set, uint64_t i, uint64_t bytes)
 {
-	struct clean *c = clean;
-
-	if (request_failed(req)) {
-		say(c, req, req->answer.status);
-		return;
-	}
-	c->words[REMOVED]++;
-	c->words[REMOVED_BYTES] += bytes;
-}
-
-/* As it was made, or less of it where a run ended early. */
-static bool is_ours(const struct io_set *s, uint64_t bytes)
-{
-	uint64_t whole = s->size * (s->layout == IO_OBJECTS ? 1 : s->ranks);
+	const struct io_set *s = set;
+	uint64_t whole = io_set_bytes(s, i / s->objects, i % s->objects);
 
 	return s->complete ? bytes == whole : bytes <= whole;
 }
 
-static int remove_object(struct clean *c, const char *key)
+static int io_clean_set(struct clean *c, const struct io_set *s, struct group *g, struct err *err)
 {
-	struct object o = {0};
-	struct request req = {.op = REQ_STAT, .object = &o};
-	int rc;
+	const struct clean_objects objects = {
+		.count = s->objects * (s->layout == IO_OBJECTS ? s->ranks : 1),
+		.key = io_clean_key,
+		.names = 2,
+		.made = io_clean_made,
+		.argument = s,
+		.unfinished = !s->complete,
+	};
+	uint64_t kept;
+	int rc = clean_objects(c, &objects, err);
 
-	snprintf(o.key, sizeof(o.key), "%s", key);
-	rc = queue_do(&c->queue, &req);
-	if (rc == -ENOENT)
-		return rc;
-	if (rc < 0)
-		return say(c, &req, rc);
-	if (is_ours(&c->set, req.answer.done_bytes))
-		batch_delete_add(&c->remover, key, req.answer.done_bytes);
-	else
-		c->words[KEPT]++;
-	return 0;
+	for (uint64_t rank = g->rank; rc == 0 && s->folder_per_rank && rank < s->ranks;
+	     rank += g->size)
+		io_set_remove_folder(s, rank, clean_queue(c));
+	if (rc == 0)
+		rc = clean_kept(c, &kept);
+	if (rc == 0 && g->rank == 0 && !kept)
+		io_set_remove(s, clean_queue(c));
+	return rc;
 }
 
-/* An object that a rename was interrupted at has its other name. */
-static void remove_one(struct clean *c, uint64_t rank, uint64_t object)
+/* Rank 0 reads the description, all learn of it. */
+static int io_clean_find(struct clean *c, struct io_set *s, struct group *g, bool *found,
+			 struct err *err)
 {
-	char key[OBJECT_KEY_BYTES];
-	int rc;
-
-	io_set_key(&c->set, rank, object, key);
-	rc = remove_object(c, key);
-	if (rc != -ENOENT)
-		return;
-	io_set_renamed(key);
-	if (remove_object(c, key) == -ENOENT)
-		c->words[ABSENT]++;
-}
-
-static int remove_all(struct clean *c, struct err *err)
-{
-	const struct io_set *s = &c->set;
-	uint64_t size = c->group->size;
-
-	for (uint64_t rank = c->group->rank; rank < s->ranks; rank += size) {
-		for (uint64_t i = 0; i < s->objects && (s->layout == IO_OBJECTS || !rank); i++)
-			remove_one(c, rank, i);
-		if (s->folder_per_rank) {
-			batch_delete_flush(&c->remover);
-			io_set_remove_folder(s, rank, &c->queue);
-		}
-	}
-	batch_delete_flush(&c->remover);
-	return group_agree(c->group, c->rc, err);
-}
-
-static int clean_set(struct clean *c, struct err *err)
-{
-	struct group *g = c->group;
-	bool found = false;
 	int rc = 0;
 
+	*found = false;
 	if (g->rank == 0) {
-		rc = io_set_load(&c->set, &c->queue, err);
-		found = rc == 0;
+		rc = io_set_load(s, clean_queue(c), err);
+		*found = rc == 0;
 		rc = rc == -ENOENT ? 0 : rc;
 	}
 	rc = group_agree(g, rc, err);
 	if (rc == 0)
-		rc = group_broadcast(g, &found, sizeof(found));
-	if (rc < 0 || !found)
+		rc = group_broadcast(g, found, sizeof(*found));
+	return rc < 0 || !*found ? rc : group_broadcast(g, s, sizeof(*s));
+}
+
+static int io_clean_one(struct phase_context *ctx, const struct job_phase *phase,
+			struct clean_counts *counts, struct err *err)
+{
+	const struct job_store *described;
+	struct io_set set;
+	struct clean c = {0};
+	bool found = false;
+	int rc, counted;
+
+	rc = io_store(ctx->job, phase, &described, err);
+	if (rc < 0)
 		return rc;
-	rc = group_broadcast(g, &c->set, sizeof(c->set));
+	io_set_of(&set, phase->options, ctx->job->seed, ctx->group->size);
+	rc = clean_open(&c, ctx, described, err);
 	if (rc == 0)
-		rc = remove_all(c, err);
-	/* While anything of it is kept, so is the description. */
-	if (rc == 0)
-		rc = group_allreduce(g, MERGE_SUM, c->words, WORDS);
-	if (rc == 0 && g->rank == 0 && !c->words[KEPT])
-		io_set_remove(&c->set, &c->queue);
+		rc = io_clean_find(&c, &set, ctx->group, &found, err);
+	if (rc == 0 && found)
+		rc = io_clean_set(&c, &set, ctx->group, err);
+	/* Nothing is kept there: nothing can be left. */
+	rc = rc == -ENOTSUP ? 0 : rc;
+	if (c.crew.members) {
+		counted = clean_add(&c, rc == 0, counts);
+		rc = rc < 0 ? rc : counted;
+	}
+	counts->complete = rc == 0;
+	clean_close(&c);
 	return rc;
 }
 
 /* A phase before this one has the same folder: it is clean. */
-static bool cleaned(const struct job *job, const struct job_phase *phase)
+static bool io_clean_done(const struct job *job, const struct job_phase *phase)
 {
 	const struct io_options *o = phase->options;
 
@@ -142,45 +109,16 @@ static bool cleaned(const struct job *job, const struct job_phase *phase)
 	return false;
 }
 
-int io_clean(const struct job *job, const struct job_phase *phase, const struct rank_place *place,
-	     struct group *group, struct group *node, struct clock *clock, const struct log *log,
-	     struct clean_counts *counts, struct err *err)
+int io_clean(struct phase_context *ctx, struct clean_counts *counts, struct err *err)
 {
-	const struct io_options *o = phase->options;
-	struct clean c = {.group = group, .err = err};
-	const struct job_store *described;
-	int rc;
+	const struct job *job = ctx->job;
+	int rc = 0;
 
-	if (cleaned(job, phase))
-		return 0;
-	rc = io_store(job, phase, &described, err);
-	if (rc == 0)
-		rc = store_open(&c.store, described,
-				&(struct store_opener){.place = place,
-						       .all = group,
-						       .node = node,
-						       .clock = clock,
-						       .log = log,
-						       .seed = job->seed},
-				err);
-	if (rc < 0) {
-		c.store.ops = NULL;
-		return group_agree(group, rc, err);
+	for (uint32_t i = 0; rc == 0 && i < job->phase_count; i++) {
+		const struct job_phase *phase = &job->phases[i];
+
+		if (phase->section->owner == &io_workload && !io_clean_done(job, phase))
+			rc = io_clean_one(ctx, phase, counts, err);
 	}
-	io_set_of(&c.set, o, job->seed, group->size);
-	rc = queue_open(&c.queue, &c.store, 1, err);
-	if (rc == 0)
-		rc = batch_delete_open(&c.remover, &c.queue, removed, &c, err);
-	rc = group_agree(group, rc, err);
-	if (rc == 0 && store_can(&c.store, BACKEND_PERSISTENT | BACKEND_CONTENT))
-		rc = clean_set(&c, err);
-	counts->removed += c.words[REMOVED];
-	counts->removed_bytes += c.words[REMOVED_BYTES];
-	counts->kept += c.words[KEPT];
-	counts->absent += c.words[ABSENT];
-	counts->complete = rc == 0;
-	batch_delete_close(&c.remover);
-	queue_close(&c.queue);
-	store_close(&c.store);
 	return rc;
 }

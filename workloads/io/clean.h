@@ -1,17 +1,12 @@
-/* `haul clean` for the objects of io phases: removes, on all ranks of a group, exactly what the
- * description in a phase's folder says that haul made there, whatever run and number of ranks left it.
- * Objects of another size than they were given stay and are counted. Without a description nothing is
- * touched. */
+/* `haul clean` for the objects of io phases: removes exactly what the description in a phase's folder says that haul
+ * made there, whatever run and number of ranks left it. Objects of another size than they were given stay and are
+ * counted; while there are any, so does the description. Without a description nothing is touched. */
 #ifndef HAUL_WORKLOADS_IO_CLEAN_H
 #define HAUL_WORKLOADS_IO_CLEAN_H
 
-#include "workloads/common/clean.h"
-#include "workloads/io/io.h"
+#include "workloads/workload.h"
 
-/* Collective over group, as clean_run. Adds to counts. 0 also where there is no description, or the
- * store keeps nothing; else the first error met, after all that could be removed was. */
-int io_clean(const struct job *job, const struct job_phase *phase, const struct rank_place *place,
-	     struct group *group, struct group *node, struct clock *clock, const struct log *log,
-	     struct clean_counts *counts, struct err *err);
+/* The folders of all io phases of the job. 0 also where there is no description, or the store keeps nothing. */
+int io_clean(struct phase_context *ctx, struct clean_counts *counts, struct err *err);
 
 #endif

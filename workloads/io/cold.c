@@ -1,15 +1,16 @@
-/* An object is looked at when it is opened, all that the thread will read of it: from the first read on,
- * the kernel reads ahead. What is read again while it is open is looked at block by block, before each
- * read: there the cache may well be what answers. */
+/* All that a thread will read of an object is sampled when the object is opened: from the first read on, the kernel reads
+ * ahead. What is read again while the object is open is sampled block by block before each read, since the cache may well
+ * answer it. */
 #include "workloads/io/cold.h"
 
-/* The objects of one rank, or with rank UINT64_MAX of all. */
+/* The objects of one rank, or of all where rank is UINT64_MAX. */
 struct whose {
 	const struct io_set *set;
 	uint64_t rank;
 };
 
-static void key_of(const void *argument, uint64_t number, uint32_t part, char key[OBJECT_KEY_BYTES])
+static void io_cold_key(const void *argument, uint64_t number, uint32_t part,
+			char key[OBJECT_KEY_BYTES])
 {
 	const struct whose *w = argument;
 	uint64_t objects = w->set->objects;
@@ -21,12 +22,12 @@ static void key_of(const void *argument, uint64_t number, uint32_t part, char ke
 		io_set_key(w->set, w->rank, number, key);
 }
 
-static int drop(struct cold *c, const struct io_set *set, const struct store *store, uint64_t from,
-		struct err *err)
+static int io_cold_drop_objects(struct cold *c, const struct io_set *set, const struct store *store,
+				uint64_t from, struct err *err)
 {
 	bool own = c->options->when == COLD_EPOCHS;
 	const struct whose whose = {set, own ? from : UINT64_MAX};
-	struct cold_objects objects = {store, set->objects, 1, key_of, &whose};
+	struct cold_objects objects = {store, set->objects, 1, io_cold_key, &whose};
 	int rc = 0;
 
 	if (c->options->drop == DROP_CACHES)
@@ -52,15 +53,15 @@ int io_cold_drop(struct cold *c, const struct io_set *set, const struct store *s
 	if (c->options->drop == DROP_NONE)
 		return 0;
 	cold_warn(c, store);
-	rc = drop(c, set, store, from, err);
+	rc = io_cold_drop_objects(c, set, store, from, err);
 	row[IO_DROP_NS] = clock_now(clock) - began_ns;
 	row[IO_STAYED_BYTES] = c->stayed_bytes;
 	return rc;
 }
 
-/* Whether the slot's read is one of those looked at when its object was opened: all in order; at random,
- * where all objects stay open, the first time over them. */
-static bool ahead(const struct io_thread *t, const struct io_slot *slot)
+/* Whether the slot's read was sampled when its object was opened: all reads in order are; reads at random the first time
+ * over the objects, where all of these stay open. */
+static bool io_cold_ahead(const struct io_thread *t, const struct io_slot *slot)
 {
 	const struct io_share *s = &t->share;
 
@@ -70,7 +71,8 @@ static bool ahead(const struct io_thread *t, const struct io_slot *slot)
 	       (s->set->objects <= t->handle_count && slot->number < s->items);
 }
 
-static void look(struct io_thread *t, const struct io_slot *slot, uint64_t offset, uint64_t blocks)
+static void io_cold_look(struct io_thread *t, const struct io_slot *slot, uint64_t offset,
+			 uint64_t blocks)
 {
 	uint64_t bytes = blocks * t->share.block, left = t->share.bytes - offset;
 
@@ -83,7 +85,7 @@ void io_cold_opened(struct io_thread *t, const struct io_slot *slot)
 	const struct io_share *s = &t->share;
 	uint64_t from = s->first, to = s->first + s->items, base = slot->item.object * s->blocks;
 
-	if (!t->residency.every_bytes || !ahead(t, slot))
+	if (!t->residency.every_bytes || !io_cold_ahead(t, slot))
 		return;
 	if (s->order == IO_SEQUENTIAL) {
 		from += slot->number % s->items;
@@ -91,19 +93,19 @@ void io_cold_opened(struct io_thread *t, const struct io_slot *slot)
 			to = from + t->limit - slot->number;
 	}
 	if (s->set->layout == IO_SEGMENTED) {
-		look(t, slot, (s->base + from) * s->block, to - from);
+		io_cold_look(t, slot, (s->base + from) * s->block, to - from);
 	} else if (s->set->layout == IO_STRIDED) {
 		for (; from < to; from++)
-			look(t, slot, (from * s->set->ranks + s->rank) * s->block, 1);
+			io_cold_look(t, slot, (from * s->set->ranks + s->rank) * s->block, 1);
 	} else {
 		from = from > base ? from : base;
 		to = to < base + s->blocks ? to : base + s->blocks;
-		look(t, slot, (from - base) * s->block, to - from);
+		io_cold_look(t, slot, (from - base) * s->block, to - from);
 	}
 }
 
 void io_cold_reads(struct io_thread *t, const struct io_slot *slot)
 {
-	if (t->residency.every_bytes && !ahead(t, slot))
-		look(t, slot, slot->item.offset, 1);
+	if (t->residency.every_bytes && !io_cold_ahead(t, slot))
+		io_cold_look(t, slot, slot->item.offset, 1);
 }

@@ -1,5 +1,5 @@
-/* Reads and writes: an operation opens its object if it is not open, moves its block, and closes the
- * object after the last one. */
+/* Operations on blocks: an operation opens its object if it is not open, moves its block, and closes the object after the
+ * last block. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -10,22 +10,15 @@
 enum step { STEP_EVICT, STEP_OPEN, STEP_MOVE, STEP_CLOSE, STEP_DROP };
 static const uint64_t verify_stream = 0x76657269; /* "veri" */
 
-static void want(struct io_thread *t, struct io_slot *slot);
+static void io_data_want(struct io_thread *t, struct io_slot *slot);
 
 /* Written whole: begun and committed, not opened in place. */
-static bool whole(const struct io_thread *t)
+static bool io_data_whole(const struct io_thread *t)
 {
 	return t->work->options->operation == IO_DO_WRITE && !t->work->in_place;
 }
 
-static uint64_t object_bytes(const struct io_thread *t)
-{
-	const struct io_set *set = t->work->set;
-
-	return set->layout == IO_OBJECTS ? set->size : set->size * set->ranks;
-}
-
-static void open_handle(struct io_thread *t, struct io_slot *slot)
+static void io_data_open(struct io_thread *t, struct io_slot *slot)
 {
 	const struct io_options *o = t->work->options;
 	struct io_handle *h = slot->handle;
@@ -36,38 +29,51 @@ static void open_handle(struct io_thread *t, struct io_slot *slot)
 	memset(h->object.state, 0, sizeof(h->object.state));
 	io_set_key(t->work->set, t->share.rank, h->number, h->object.key);
 	slot->req = (struct request){.op = o->operation == IO_DO_READ ? REQ_OPEN
-					   : whole(t)                 ? REQ_BEGIN
+					   : io_data_whole(t)         ? REQ_BEGIN
 								      : REQ_UPDATE,
 				     .object = &h->object,
-				     .length = object_bytes(t),
+				     .length = io_set_bytes(t->work->set, t->share.rank, h->number),
 				     .begin.part = o->block,
 				     .due_ns = slot->due_ns};
 	io_send(t, slot, STEP_OPEN);
 }
 
 /* A version that is not whole goes up only where nothing stood before. */
-static enum request_op closing(const struct io_thread *t, const struct io_handle *h)
+static enum request_op io_data_closing(const struct io_thread *t, const struct io_handle *h)
 {
-	if (!whole(t))
+	if (!io_data_whole(t))
 		return REQ_CLOSE;
 	return h->bytes == t->work->set->size || (h->bytes && !t->work->set->complete) ? REQ_COMMIT
 										       : REQ_ABORT;
 }
 
-static void close_handle(struct io_thread *t, struct io_slot *slot, enum step step)
+static void io_data_close(struct io_thread *t, struct io_slot *slot, enum step step)
 {
 	struct io_handle *h = slot->handle;
 
 	h->state = HANDLE_BUSY;
-	slot->req = (struct request){.op = closing(t, h), .object = &h->object, .length = h->bytes};
+	slot->req = (struct request){
+		.op = io_data_closing(t, h), .object = &h->object, .length = h->bytes};
 	io_send(t, slot, step);
 }
 
-static void move(struct io_thread *t, struct io_slot *slot)
+void io_data_fill(struct io_thread *t, struct io_slot *slot)
+{
+	struct io_work *work = t->work;
+	uint64_t begin_ns;
+
+	if (!slot->buffer)
+		return;
+	begin_ns = clock_now(work->store->clock);
+	pattern_fill(&work->pattern, t->share.rank * work->objects + slot->item.object,
+		     slot->req.offset, slot->buffer, slot->req.length);
+	t->fill_ns += clock_now(work->store->clock) - begin_ns;
+}
+
+static void io_data_move(struct io_thread *t, struct io_slot *slot)
 {
 	struct io_work *work = t->work;
 	struct io_handle *h = slot->handle;
-	uint64_t begin_ns;
 
 	h->users++;
 	h->last = h->last || (slot->item.last && !work->shared);
@@ -78,39 +84,35 @@ static void move(struct io_thread *t, struct io_slot *slot)
 				     .data = slot->buffer,
 				     .discard = work->options->discard,
 				     .due_ns = slot->due_ns};
-	if (slot->writes && slot->buffer) {
-		begin_ns = clock_now(work->store->clock);
-		pattern_fill(&work->pattern, t->share.rank * work->objects + slot->item.object,
-			     slot->req.offset, slot->buffer, slot->req.length);
-		t->fill_ns += clock_now(work->store->clock) - begin_ns;
-	}
-	if (!slot->writes)
+	if (slot->writes)
+		io_data_fill(t, slot);
+	else
 		io_cold_reads(t, slot);
 	io_send(t, slot, STEP_MOVE);
 }
 
 /* Consecutive objects have places of their own, more of them than there are slots. */
-static void want(struct io_thread *t, struct io_slot *slot)
+static void io_data_want(struct io_thread *t, struct io_slot *slot)
 {
 	struct io_handle *h = &t->handles[slot->item.object % t->handle_count];
 
 	slot->handle = h;
 	if (h->state == HANDLE_OPEN && h->number == slot->item.object) {
-		move(t, slot);
+		io_data_move(t, slot);
 	} else if (h->state == HANDLE_BUSY || h->users) {
 		slot->next = NULL;
 		*h->tail = slot;
 		h->tail = &slot->next;
 	} else if (h->state == HANDLE_OPEN) {
-		close_handle(t, slot, STEP_EVICT);
+		io_data_close(t, slot, STEP_EVICT);
 	} else {
 		h->state = HANDLE_BUSY;
-		open_handle(t, slot);
+		io_data_open(t, slot);
 	}
 }
 
 /* Those in line ask again, in their order. */
-static void wake(struct io_thread *t, struct io_handle *h)
+static void io_data_wake(struct io_thread *t, struct io_handle *h)
 {
 	struct io_slot *slot = h->waiting, *next;
 
@@ -118,16 +120,16 @@ static void wake(struct io_thread *t, struct io_handle *h)
 	h->tail = &h->waiting;
 	for (; slot; slot = next) {
 		next = slot->next;
-		want(t, slot);
+		io_data_want(t, slot);
 	}
 }
 
 void io_data_begin(struct io_thread *t, struct io_slot *slot)
 {
-	want(t, slot);
+	io_data_want(t, slot);
 }
 
-static void opened(struct io_thread *t, struct io_slot *slot)
+static void io_data_opened(struct io_thread *t, struct io_slot *slot)
 {
 	struct io_handle *h = slot->handle;
 
@@ -137,20 +139,20 @@ static void opened(struct io_thread *t, struct io_slot *slot)
 	} else {
 		h->state = HANDLE_OPEN;
 		io_cold_opened(t, slot);
-		move(t, slot);
+		io_data_move(t, slot);
 	}
-	wake(t, h);
+	io_data_wake(t, h);
 }
 
-static uint64_t verified(struct io_thread *t, const struct io_slot *slot)
+static uint64_t io_data_verified(struct io_thread *t, const struct io_slot *slot)
 {
 	const struct io_work *work = t->work;
 	uint64_t at = 0, length = slot->req.length, begin_ns = clock_now(work->store->clock), good;
 
-	if (work->options->verify == IO_VERIFY_SAMPLED && length > IO_PAYLOAD_SAMPLE) {
+	if (work->options->verify == VERIFY_SAMPLED && length > VERIFY_SAMPLE_BYTES) {
 		at = random_at(t->key ^ verify_stream, slot->number, slot->req.offset);
-		at = at % (length - IO_PAYLOAD_SAMPLE + 1) & ~(uint64_t)7;
-		length = IO_PAYLOAD_SAMPLE;
+		at = at % (length - VERIFY_SAMPLE_BYTES + 1) & ~(uint64_t)7;
+		length = VERIFY_SAMPLE_BYTES;
 	}
 	good = pattern_verify(&work->pattern, t->share.rank * work->objects + slot->item.object,
 			      slot->req.offset + at,
@@ -160,7 +162,7 @@ static uint64_t verified(struct io_thread *t, const struct io_slot *slot)
 }
 
 /* A block has moved: whether all of it is as it should be. */
-static int check(struct io_thread *t, const struct io_slot *slot, char text[FAILURE_TEXT_BYTES])
+int io_data_check(struct io_thread *t, const struct io_slot *slot, char text[FAILURE_TEXT_BYTES])
 {
 	const struct request *req = &slot->req;
 	uint64_t good;
@@ -172,9 +174,9 @@ static int check(struct io_thread *t, const struct io_slot *slot, char text[FAIL
 				 req->offset + req->answer.done_bytes);
 		return req->answer.status;
 	}
-	if (slot->writes || !slot->buffer || t->work->options->verify == IO_VERIFY_NONE)
+	if (slot->writes || !slot->buffer || t->work->options->verify == VERIFY_NONE)
 		return 0;
-	good = verified(t, slot);
+	good = io_data_verified(t, slot);
 	if (good == req->length)
 		return 0;
 	t->payload_errors++;
@@ -183,17 +185,17 @@ static int check(struct io_thread *t, const struct io_slot *slot, char text[FAIL
 	return -EILSEQ;
 }
 
-static void moved(struct io_thread *t, struct io_slot *slot)
+static void io_data_moved(struct io_thread *t, struct io_slot *slot)
 {
 	struct io_handle *h = slot->handle;
 	char text[FAILURE_TEXT_BYTES];
-	int rc = check(t, slot, text);
+	int rc = io_data_check(t, slot, text);
 
 	h->users--;
 	if (rc == 0 && slot->writes)
 		h->bytes += slot->req.length;
 	if (h->users == 0 && h->last && rc == 0) {
-		close_handle(t, slot, STEP_CLOSE);
+		io_data_close(t, slot, STEP_CLOSE);
 		return;
 	}
 	if (rc < 0)
@@ -201,12 +203,12 @@ static void moved(struct io_thread *t, struct io_slot *slot)
 	else
 		io_done(t, slot);
 	if (h->users == 0)
-		wake(t, h);
+		io_data_wake(t, h);
 }
 
 /* What a commit says that the store has. */
-static int check_closed(struct io_thread *t, const struct request *req,
-			char text[FAILURE_TEXT_BYTES])
+int io_data_check_closed(struct io_thread *t, const struct request *req,
+			 char text[FAILURE_TEXT_BYTES])
 {
 	snprintf(text, FAILURE_TEXT_BYTES, "%s", request_text(req));
 	if (req->answer.status < 0 || req->op != REQ_COMMIT ||
@@ -218,11 +220,11 @@ static int check_closed(struct io_thread *t, const struct request *req,
 	return -EIO;
 }
 
-static void closed(struct io_thread *t, struct io_slot *slot)
+static void io_data_closed(struct io_thread *t, struct io_slot *slot)
 {
 	struct io_handle *h = slot->handle;
 	char text[FAILURE_TEXT_BYTES];
-	int rc = check_closed(t, &slot->req, text);
+	int rc = io_data_check_closed(t, &slot->req, text);
 
 	/* What could not be published must not stay as a part of something. */
 	if (slot->req.op == REQ_COMMIT && slot->req.answer.status < 0) {
@@ -231,38 +233,35 @@ static void closed(struct io_thread *t, struct io_slot *slot)
 		io_send(t, slot, STEP_DROP);
 		return;
 	}
+	/* Where another's object was closed to make room, and its bytes may be lost, this operation pays. */
+	if (rc == 0 && slot->step == STEP_EVICT) {
+		io_data_open(t, slot);
+		return;
+	}
 	h->state = HANDLE_CLOSED;
 	if (rc < 0)
 		io_fail(t, slot, rc, text);
 	else
 		io_done(t, slot);
-	wake(t, h);
+	io_data_wake(t, h);
 }
 
 void io_data_step(struct io_thread *t, struct io_slot *slot)
 {
 	switch (slot->step) {
-	case STEP_EVICT:
-		/* Closing another's object went wrong: its bytes may be lost, and this one pays. */
-		if (slot->req.answer.status < 0) {
-			closed(t, slot);
-			return;
-		}
-		open_handle(t, slot);
-		return;
 	case STEP_OPEN:
-		opened(t, slot);
+		io_data_opened(t, slot);
 		return;
 	case STEP_MOVE:
-		moved(t, slot);
+		io_data_moved(t, slot);
 		return;
 	case STEP_DROP:
 		slot->handle->state = HANDLE_CLOSED;
 		io_let_go(t, slot);
-		wake(t, slot->handle);
+		io_data_wake(t, slot->handle);
 		return;
 	default:
-		closed(t, slot);
+		io_data_closed(t, slot);
 	}
 }
 
@@ -287,17 +286,17 @@ int io_data_end(struct io_thread *t)
 		if (h->state != HANDLE_OPEN || t->work->shared)
 			continue;
 		/* More of it may follow where the time was over. */
-		if (t->timed_out && whole(t) && t->work->options->stonewall && t->rc == 0 &&
+		if (t->timed_out && io_data_whole(t) && t->work->options->stonewall && t->rc == 0 &&
 		    !h->last)
 			continue;
 		req = (struct request){
-			.op = closing(t, h), .object = &h->object, .length = h->bytes};
+			.op = io_data_closing(t, h), .object = &h->object, .length = h->bytes};
 		queue_do(&t->member->queue, &req);
 		if (req.op == REQ_COMMIT && req.answer.status < 0)
 			queue_do(&t->member->queue,
 				 &(struct request){.op = REQ_ABORT, .object = &h->object});
 		h->state = HANDLE_CLOSED;
-		closed_rc = check_closed(t, &req, text);
+		closed_rc = io_data_check_closed(t, &req, text);
 		if (closed_rc < 0 && rc == 0)
 			rc = crew_fail(t->member, &req, closed_rc, text);
 	}

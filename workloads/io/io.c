@@ -8,14 +8,15 @@
 #include "core/content/fill.h"
 #include "core/units.h"
 #include "workloads/common/shared_object.h"
+#include "workloads/io/clean.h"
 #include "workloads/io/cold.h"
 #include "workloads/io/measures.h"
 
 static const uint64_t pattern_stream = 0x7061747465726e; /* "pattern" */
-/* From when all know that all are there until work begins. */
+/* Between the time when all know that all are there and the beginning of the work. */
 #define BEGIN_NS UINT64_C(20000000)
 
-struct run {
+struct io_phase {
 	struct phase_context *ctx;
 	const struct io_options *options;
 	struct store store;
@@ -25,205 +26,180 @@ struct run {
 	struct io_work work;
 	struct cold cold;
 	struct shared_object shared;
-	bool dropped;   /* it was not written to its end */
-	uint64_t shift; /* ranks */
+	bool dropped;  /* it was not written to its end */
+	uint64_t rank; /* whose objects this one works on */
 };
 
-static int open_all(struct run *r, struct err *err);
-static int choose_shift(struct run *r);
-static int open_threads(struct run *r, struct err *err);
-static void close_all(struct run *r);
-static int make_cold(struct run *r, struct err *err);
-static int begin(struct run *r);
-static int begin_shared(struct run *r, struct err *err);
-static int go_on(struct run *r, enum stop_reason *stopped, struct err *err);
-static int settle(struct run *r, bool failed, struct err *err);
+static int io_phase_open(struct io_phase *p, struct err *err);
+static int io_phase_rank(struct io_phase *p);
+static int io_phase_threads(struct io_phase *p, struct err *err);
+static void io_phase_close(struct io_phase *p);
+static int io_phase_cold(struct io_phase *p, struct err *err);
+static int io_phase_begin(struct io_phase *p);
+static int io_phase_begin_shared(struct io_phase *p, struct err *err);
+static int io_phase_go_on(struct io_phase *p, enum stop_reason *stopped, struct err *err);
+static int io_phase_end(struct io_phase *p, bool failed, struct err *err);
 
-static int run_all(struct run *r, enum stop_reason *stopped, struct err *err)
+static int io_phase_run(struct io_phase *p, enum stop_reason *stopped, struct err *err)
 {
-	struct phase_context *ctx = r->ctx;
+	struct phase_context *ctx = p->ctx;
 	int rc, ended;
 
-	rc = io_set_begin(&r->set, r->options, &r->side, ctx->group, err);
+	rc = io_set_begin(&p->set, p->options, &p->side, ctx->group, err);
 	if (rc == 0)
-		rc = choose_shift(r);
+		rc = io_phase_rank(p);
 	if (rc == 0)
-		rc = open_threads(r, err);
+		rc = io_phase_threads(p, err);
 	if (rc == 0)
-		rc = make_cold(r, err);
+		rc = io_phase_cold(p, err);
 	if (rc == 0)
-		rc = begin(r);
+		rc = io_phase_begin(p);
 	if (rc == 0)
-		rc = begin_shared(r, err);
+		rc = io_phase_begin_shared(p, err);
 	if (rc < 0)
 		return rc;
-	rc = crew_run(&r->crew, io_thread_run, stopped, err);
-	if (rc == 0 && *stopped == STOP_NONE && r->options->seconds_ns)
-		rc = go_on(r, stopped, err);
-	ended = settle(r, rc < 0 || *stopped > STOP_LIMIT, rc < 0 ? NULL : err);
+	rc = crew_run(&p->crew, io_thread_run, stopped, err);
+	if (rc == 0 && *stopped == STOP_NONE && p->options->limits.seconds_ns)
+		rc = io_phase_go_on(p, stopped, err);
+	ended = io_phase_end(p, rc < 0 || *stopped > STOP_LIMIT, rc < 0 ? NULL : err);
 	return rc < 0 ? rc : ended;
 }
 
 /* Threads that could not be made have not waited for the start. */
-static uint64_t since_start(const struct run *r)
+static uint64_t io_phase_wall_ns(const struct io_phase *p)
 {
-	uint64_t now_ns = clock_now(r->ctx->clock);
+	uint64_t now_ns = clock_now(p->ctx->clock);
 
-	return now_ns > r->work.start_ns ? now_ns - r->work.start_ns : 0;
+	return now_ns > p->work.start_ns ? now_ns - p->work.start_ns : 0;
 }
 
 static int io_run(struct phase_context *ctx, enum stop_reason *stopped, struct err *err)
 {
 	uint64_t start_ns = clock_now(ctx->clock);
-	struct run *r = calloc(1, sizeof(*r));
+	struct io_phase *p = calloc(1, sizeof(*p));
 	int rc;
 
 	*stopped = STOP_NONE;
 	timeline_init(ctx->tally->timeline, start_ns);
-	rc = group_agree(ctx->group, r ? 0 : err_set(err, -ENOMEM, "no memory for the phase"), err);
-	if (rc < 0 || !r) {
-		free(r);
+	rc = group_agree(ctx->group, p ? 0 : err_set(err, -ENOMEM, "no memory for the phase"), err);
+	if (rc < 0 || !p) {
+		free(p);
 		*stopped = STOP_ERROR;
 		return rc;
 	}
-	r->ctx = ctx;
-	r->options = ctx->phase->options;
-	r->work.start_ns = start_ns;
-	rc = open_all(r, err);
+	p->ctx = ctx;
+	p->options = ctx->phase->options;
+	p->work.start_ns = start_ns;
+	rc = io_phase_open(p, err);
 	if (rc == 0)
-		rc = run_all(r, stopped, err);
+		rc = io_phase_run(p, stopped, err);
 	if (rc < 0)
 		*stopped = STOP_ERROR;
 	if (!ctx->tally->rank_row[TALLY_WALL_NS])
-		ctx->tally->rank_row[TALLY_WALL_NS] = since_start(r);
-	close_all(r);
-	free(r);
+		ctx->tally->rank_row[TALLY_WALL_NS] = io_phase_wall_ns(p);
+	io_phase_close(p);
+	free(p);
 	return rc;
 }
 
-/* Blocks in place cannot be padded to whole ones of the device: what stands behind would go. */
-static int check_direct(const struct run *r, struct err *err)
+/* Blocks that are written in place cannot be padded to whole blocks of the device: what follows them would be lost. */
+static int io_phase_check_direct(const struct io_phase *p, struct err *err)
 {
-	uint64_t align = r->store.alignment;
+	uint64_t align = p->store.alignment, size = io_size_of(p->options);
 
-	if (!io_writes(r->options) || align <= 1)
+	if (!io_writes(p->options) || align <= 1)
 		return 0;
-	if (r->options->block % align == 0 && r->options->size % align == 0)
+	/* The end of an object that is written whole can be. */
+	if (p->options->block % align == 0 && (size % align == 0 || p->work.whole))
 		return 0;
-	if (r->options->block % align == 0)
+	if (p->options->block % align == 0)
 		return err_set(
 			err, -EINVAL,
-			"%s/size: direct writes go by whole blocks of %llu bytes; %llu is no "
+			"%s/size: direct writes go by whole blocks of %llu bytes; %llu is not a "
 			"multiple",
-			r->ctx->phase->path, (unsigned long long)align,
-			(unsigned long long)r->options->size);
+			p->ctx->phase->path, (unsigned long long)align, (unsigned long long)size);
 	return err_set(
 		err, -EINVAL,
-		"%s/block: direct writes go by whole blocks of %llu bytes; %llu is no multiple",
-		r->ctx->phase->path, (unsigned long long)align,
-		(unsigned long long)r->options->block);
+		"%s/block: direct writes go by whole blocks of %llu bytes; %llu is not a multiple",
+		p->ctx->phase->path, (unsigned long long)align,
+		(unsigned long long)p->options->block);
 }
 
-static int open_all(struct run *r, struct err *err)
+static int io_phase_open(struct io_phase *p, struct err *err)
 {
-	struct phase_context *ctx = r->ctx;
-	const struct io_options *o = r->options;
+	struct phase_context *ctx = p->ctx;
+	const struct io_options *o = p->options;
 	const struct job_store *described;
 	int rc = io_store(ctx->job, ctx->phase, &described, err);
 
 	if (rc == 0)
-		rc = workload_store_open(ctx, described, &r->store, err);
-	if (rc < 0)
-		r->store.ops = NULL;
-	else
-		rc = check_direct(r, err);
+		rc = workload_store_open(ctx, described, &p->store, err);
+	if (rc < 0) {
+		p->store.ops = NULL;
+	} else {
+		p->work.whole = io_whole(o, p->store.ops->capabilities);
+		rc = io_phase_check_direct(p, err);
+	}
 	rc = group_agree(ctx->group, rc, err);
 	if (rc < 0)
 		return rc;
-	io_set_of(&r->set, o, ctx->job->seed, ctx->group->size);
-	r->work.content = store_can(&r->store, BACKEND_CONTENT);
-	r->crew = (struct crew){
-		.files = o->seconds_ns && !o->passes
+	io_set_of(&p->set, o, ctx->job->seed, ctx->group->size);
+	p->work.content = store_can(&p->store, BACKEND_CONTENT);
+	p->crew = (struct crew){
+		.files = o->limits.seconds_ns && !o->passes
 				 ? 0
-				 : io_items(o) * (o->passes ? o->passes : 1) * ctx->group->size,
+				 : io_items(o, p->work.whole) * (o->passes ? o->passes : 1) *
+					   ctx->group->size,
 		.once = true,
-		.store = &r->store,
+		.store = &p->store,
 		.group = ctx->group,
 		.stop = ctx->stop,
 		.deadline_ns = ctx->deadline_ns,
 		.layout = io_meter(o),
 		.threads = (uint32_t)o->threads,
 		.depth = (uint32_t)o->depth,
-		.limit_ns = o->seconds_ns ? o->warmup_ns + o->seconds_ns : 0,
-		.buffer_bytes = r->work.content && io_moves(o)
-					? o->depth * io_buffer_bytes(o, &r->store)
+		.limit_ns = o->limits.seconds_ns ? o->limits.warmup_ns + o->limits.seconds_ns : 0,
+		.buffer_bytes = p->work.content && io_moves(o)
+					? o->depth * io_buffer_bytes(o, &p->store)
 					: 0,
 		.progress = ctx->progress,
 		.progress_argument = ctx->progress_argument,
 		.kind = "io",
-		.argument = &r->work,
+		.items = "operations",
+		.argument = &p->work,
 	};
-	rc = queue_open(&r->side, &r->store, 1, err);
+	rc = queue_open(&p->side, &p->store, 1, err);
 	if (rc == 0)
-		queue_unlogged(&r->side);
+		queue_unlogged(&p->side);
 	if (rc == 0)
-		rc = crew_open(&r->crew, err);
+		rc = crew_open(&p->crew, err);
 	return group_agree(ctx->group, rc, err);
 }
 
-static void close_all(struct run *r)
+static void io_phase_close(struct io_phase *p)
 {
-	for (uint32_t i = 0; r->work.threads && i < r->crew.threads; i++)
-		io_thread_close(&r->work.threads[i]);
-	free(r->work.threads);
-	cold_close(&r->cold);
-	crew_close(&r->crew);
-	queue_close(&r->side);
-	if (r->store.ops)
-		store_close(&r->store);
+	for (uint32_t i = 0; p->work.threads && i < p->crew.threads; i++)
+		io_thread_close(&p->work.threads[i]);
+	free(p->work.threads);
+	cold_close(&p->cold);
+	crew_close(&p->crew);
+	queue_close(&p->side);
+	if (p->store.ops)
+		store_close(&p->store);
 }
 
-/* How many ranks find their own node when they go so many further. */
-static uint32_t at_home(const uint32_t *nodes, uint32_t ranks, uint32_t shift)
+/* Whose objects this rank works on. */
+static int io_phase_rank(struct io_phase *p)
 {
-	uint32_t n = 0;
+	const struct io_options *o = p->options;
+	bool reads = o->operation == IO_DO_READ || o->operation == IO_DO_STAT ||
+		     o->operation == IO_DO_LIST;
 
-	for (uint32_t i = 0; i < ranks; i++)
-		n += nodes[i] == nodes[(i + shift) % ranks];
-	return n;
+	return shift_rank(reads ? (enum shift)o->shift : SHIFT_NONE, p->ctx->place, p->ctx->group,
+			  &p->rank);
 }
 
-/* Whose objects a reading rank takes. Ranks of a node may stand together or in turn: what brings more of
- * them to another node is taken. */
-static int choose_shift(struct run *r)
-{
-	struct phase_context *ctx = r->ctx;
-	uint32_t ranks = ctx->group->size, node = ctx->place->node, *nodes = NULL;
-	uint32_t by_node =
-		(ranks + ctx->place->nodes - 1) / (ctx->place->nodes ? ctx->place->nodes : 1);
-	bool reads = r->options->operation == IO_DO_READ || r->options->operation == IO_DO_STAT ||
-		     r->options->operation == IO_DO_LIST;
-	int rc;
-
-	r->shift = 0;
-	if (!reads || r->options->shift == IO_SHIFT_NONE)
-		return 0;
-	if (r->options->shift == IO_SHIFT_RANK || ctx->place->nodes <= 1) {
-		r->shift = r->options->shift == IO_SHIFT_RANK ? 1 : 0;
-		return 0;
-	}
-	if (ctx->group->rank == 0)
-		nodes = calloc(ranks, sizeof(*nodes));
-	rc = group_agree(ctx->group, ctx->group->rank == 0 && !nodes ? -ENOMEM : 0, NULL);
-	if (rc == 0)
-		rc = group_gather(ctx->group, &node, sizeof(node), nodes);
-	if (rc == 0 && nodes)
-		r->shift = at_home(nodes, ranks, by_node) <= at_home(nodes, ranks, 1) ? by_node : 1;
-	free(nodes);
-	return rc < 0 ? rc : group_broadcast(ctx->group, &r->shift, sizeof(r->shift));
-}
-
-static uint64_t folder_hash(const char *text)
+static uint64_t io_folder_hash(const char *text)
 {
 	uint64_t h = pattern_stream;
 
@@ -232,65 +208,66 @@ static uint64_t folder_hash(const char *text)
 	return h;
 }
 
-static void describe_work(struct run *r)
+static void io_phase_work(struct io_phase *p)
 {
-	const struct io_options *o = r->options;
-	const struct io_set *set = &r->set;
+	const struct io_options *o = p->options;
+	const struct io_set *set = &p->set;
 	bool shared = set->layout != IO_OBJECTS;
 
-	r->work.options = o;
-	r->work.set = set;
-	r->work.store = &r->store;
-	r->work.strict = set->complete && store_can(&r->store, BACKEND_CONTENT) &&
-			 store_can(&r->store, BACKEND_MISSING_IS_ERROR);
-	r->work.in_place = store_can(&r->store, BACKEND_UPDATE);
-	r->work.shared = shared && o->operation == IO_DO_WRITE && !r->work.in_place;
-	r->work.objects = shared ? 0 : set->objects;
-	pattern_init(&r->work.pattern, fill_key(set->seed, folder_hash(set->folder)),
-		     shared ? set->size * set->ranks : set->size, set->compress, set->dedup,
-		     set->dedup_distance);
+	p->work.options = o;
+	p->work.set = set;
+	p->work.store = &p->store;
+	p->work.strict = set->complete && store_can(&p->store, BACKEND_CONTENT) &&
+			 store_can(&p->store, BACKEND_MISSING_IS_ERROR);
+	p->work.in_place = store_can(&p->store, BACKEND_UPDATE);
+	p->work.shared = shared && o->operation == IO_DO_WRITE && !p->work.in_place;
+	p->work.objects = shared ? 0 : set->objects;
+	pattern_init(&p->work.pattern, fill_key(set->seed, io_folder_hash(set->folder)),
+		     shared ? set->size * set->ranks : io_sizes_largest(&set->drawn), set->compress,
+		     set->dedup, set->dedup_distance);
 }
 
-static int open_threads(struct run *r, struct err *err)
+static int io_phase_threads(struct io_phase *p, struct err *err)
 {
-	const struct io_options *o = r->options;
-	uint64_t rank = (r->ctx->group->rank + r->shift) % r->ctx->group->size;
+	const struct io_options *o = p->options;
 	int rc = 0;
 
-	describe_work(r);
-	r->work.threads = calloc(o->threads, sizeof(*r->work.threads));
-	if (!r->work.threads)
-		rc = err_set(err, -ENOMEM, "no memory for %u threads", r->crew.threads);
+	io_phase_work(p);
+	p->work.threads = calloc(o->threads, sizeof(*p->work.threads));
+	if (!p->work.threads)
+		rc = err_set(err, -ENOMEM, "no memory for %u threads", p->crew.threads);
 	for (uint32_t i = 0; rc == 0 && i < o->threads; i++) {
-		struct io_thread *t = &r->work.threads[i];
+		struct io_thread *t = &p->work.threads[i];
 
-		rc = io_thread_open(t, &r->work, &r->crew.members[i], err);
-		io_share_init(&t->share, &r->set, o, rank, i);
-		t->limit = io_limit(o, t->share.items);
-		t->warm = o->warmup_ns == 0;
+		rc = io_thread_open(t, &p->work, &p->crew.members[i], err);
+		io_share_init(&t->share, &p->set, o, p->work.whole, p->rank, i);
+		t->limit = io_limit(o, t->share.items, p->work.whole);
+		if (rc == 0 && p->work.whole && o->operation == IO_DO_MIXED &&
+		    io_mix_open(&t->mix, o, t->share.items, t->key) < 0)
+			rc = err_set(err, -ENOMEM, "no memory for a mix of operations");
+		t->warm = o->limits.warmup_ns == 0;
 	}
-	return group_agree(r->ctx->group, rc, err);
+	return group_agree(p->ctx->group, rc, err);
 }
 
 /* Before the work, in none of its times: memory taken, caches dropped. */
-static int make_cold(struct run *r, struct err *err)
+static int io_phase_cold(struct io_phase *p, struct err *err)
 {
-	struct phase_context *ctx = r->ctx;
-	uint64_t from = (ctx->group->rank + r->shift) % ctx->group->size;
-	int rc = cold_open(&r->cold, &r->options->cold, ctx, err);
+	struct phase_context *ctx = p->ctx;
+	int rc = cold_open(&p->cold, &p->options->cold, ctx, err);
 
 	if (rc == 0)
-		rc = io_cold_drop(&r->cold, &r->set, &r->store, from, ctx->tally->rank_row, err);
+		rc = io_cold_drop(&p->cold, &p->set, &p->store, p->rank, ctx->tally->rank_row, err);
 	return rc;
 }
 
-/* All start from here: the ranks of a node at one time of its clock, so far ahead that agreeing on it, which
- * takes milliseconds where they outnumber the cores, is no part of the work. One that gets a core later
- * has begun late. */
-static int begin(struct run *r)
+/* All ranks start from here. The ranks of a node agree on a time of its clock that is so far ahead that agreeing, which
+ * takes milliseconds where ranks outnumber the cores, is not part of the work. A rank that gets a core later begins
+ * late. */
+static int io_phase_begin(struct io_phase *p)
 {
-	const struct io_options *o = r->options;
-	struct phase_context *ctx = r->ctx;
+	const struct io_options *o = p->options;
+	struct phase_context *ctx = p->ctx;
 	uint64_t now_ns, ahead_ns;
 	int rc = group_barrier(ctx->group);
 
@@ -302,104 +279,115 @@ static int begin(struct run *r)
 		now_ns = ahead_ns;
 	if (ctx->measure_from)
 		ctx->measure_from(ctx->measure_from_argument);
-	r->work.start_ns = now_ns;
-	r->work.origin_ns = now_ns + o->warmup_ns;
-	r->work.until_ns = o->seconds_ns ? r->work.origin_ns + o->seconds_ns : 0;
-	crew_start(&r->crew, now_ns);
+	p->work.start_ns = now_ns;
+	p->work.origin_ns = now_ns + o->limits.warmup_ns;
+	p->work.until_ns = o->limits.seconds_ns ? p->work.origin_ns + o->limits.seconds_ns : 0;
+	crew_start(&p->crew, now_ns);
 	timeline_init(ctx->tally->timeline, now_ns);
 	for (uint32_t i = 0; i < o->threads; i++) {
-		io_pace_init(&r->work.threads[i].pace, o, ctx->job->seed,
-			     ctx->group->rank * o->threads + i, ctx->group->size * o->threads,
-			     now_ns);
+		pace_init(&p->work.threads[i].pace, &o->pace, io_operation_bytes(o, p->work.whole),
+			  ctx->job->seed, ctx->group->rank * o->threads + i,
+			  ctx->group->size * o->threads, now_ns);
 	}
 	return 0;
 }
 
-/* One version of the object of all, in parts of a block. It is part of the work, as opening files is. */
-static int begin_shared(struct run *r, struct err *err)
+/* Begins one version of the object of all, in parts of a block. It is part of the work, as opening files is. */
+static int io_phase_begin_shared(struct io_phase *p, struct err *err)
 {
 	int rc;
 
-	if (!r->work.shared)
+	if (!p->work.shared)
 		return 0;
-	clock_sleep_until(r->ctx->clock, r->work.start_ns);
-	io_set_key(&r->set, 0, 0, r->shared.object.key);
-	rc = shared_object_begin(&r->shared, r->set.size * r->set.ranks, r->options->block,
-				 &r->crew.members[0], r->ctx->group, err);
-	for (uint32_t i = 0; rc == 0 && i < r->crew.threads; i++)
-		io_data_share(&r->work.threads[i], &r->shared.object);
+	clock_sleep_until(p->ctx->clock, p->work.start_ns);
+	io_set_key(&p->set, 0, 0, p->shared.object.key);
+	rc = shared_object_begin(&p->shared, p->set.size * p->set.ranks, p->options->block,
+				 &p->crew.members[0], p->ctx->group, err);
+	for (uint32_t i = 0; rc == 0 && i < p->crew.threads; i++)
+		io_data_share(&p->work.threads[i], &p->shared.object);
 	return rc;
 }
 
-/* It stands where all threads of all ranks have written their parts, or not at all. The phase is done when
- * it does. */
-static int end_shared(struct run *r, uint64_t *done, bool *all, struct err *err)
+/* The object of all exists once all threads of all ranks have written their parts, or not at all. The phase is done when
+ * it exists. */
+static int io_phase_end_shared(struct io_phase *p, uint64_t *done, bool *all, struct err *err)
 {
-	struct io_thread *t = &r->work.threads[0];
+	struct io_thread *t = &p->work.threads[0];
 	uint64_t now_ns;
 	int rc;
 
-	if (!r->work.shared)
+	if (!p->work.shared)
 		return 0;
-	rc = shared_object_end(&r->shared, all, &r->crew.members[0], r->ctx->group, err);
-	r->dropped = !*all;
+	rc = shared_object_end(&p->shared, all, &p->crew.members[0], p->ctx->group, err);
+	p->dropped = !*all;
 	if (!*all)
 		*done = 0;
-	now_ns = r->crew.members[0].queue.now_ns;
-	if (*all && now_ns > r->work.origin_ns + t->end_ns)
-		t->end_ns = now_ns - r->work.origin_ns;
+	now_ns = p->crew.members[0].queue.now_ns;
+	if (*all && now_ns > p->work.origin_ns + t->end_ns)
+		t->end_ns = now_ns - p->work.origin_ns;
 	return rc;
 }
 
-/* The time may be over: a normal end, or from there all go on to what the first of them has done. */
-static int go_on(struct run *r, enum stop_reason *stopped, struct err *err)
+/* The time may be over: that is a normal end, or all threads go on until they have done as much as the first. */
+static int io_phase_go_on(struct io_phase *p, enum stop_reason *stopped, struct err *err)
 {
 	uint64_t words[2] = {0, 0}; /* most issued; whether any was stopped by its time */
 	int rc;
 
-	for (uint32_t i = 0; i < r->crew.threads; i++) {
-		const struct io_thread *t = &r->work.threads[i];
+	for (uint32_t i = 0; i < p->crew.threads; i++) {
+		const struct io_thread *t = &p->work.threads[i];
 
 		words[0] = t->issued > words[0] ? t->issued : words[0];
 		words[1] = words[1] || t->timed_out;
 	}
-	rc = group_allreduce(r->ctx->group, MERGE_MAX, words, 2);
+	rc = group_allreduce(p->ctx->group, MERGE_MAX, words, 2);
 	if (rc < 0 || !words[1])
 		return rc;
-	if (!r->options->stonewall) {
+	if (!p->options->stonewall) {
 		*stopped = STOP_LIMIT;
 		return 0;
 	}
-	r->work.until_ns = 0;
-	for (uint32_t i = 0; i < r->crew.threads; i++) {
-		struct io_thread *t = &r->work.threads[i];
+	p->work.until_ns = 0;
+	for (uint32_t i = 0; i < p->crew.threads; i++) {
+		struct io_thread *t = &p->work.threads[i];
 
 		t->timed_out = false;
 		t->limit = words[0] < t->limit ? words[0] : t->limit;
 	}
-	return crew_run(&r->crew, io_thread_run, stopped, err);
+	return crew_run(&p->crew, io_thread_run, stopped, err);
 }
 
-/* What the least of the threads has done for sure, and whether it was all. */
-static void least_done(const struct run *r, uint64_t *done, bool *all)
+/* What the slowest of the threads has done for sure, and whether it was everything; after a mix, whether all objects
+ * exist. */
+static void io_phase_least_done(const struct io_phase *p, uint64_t *done, bool *all)
 {
 	*done = UINT64_MAX;
 	*all = true;
-	for (uint32_t i = 0; i < r->crew.threads; i++) {
-		const struct io_thread *t = &r->work.threads[i];
+	for (uint32_t i = 0; i < p->crew.threads; i++) {
+		const struct io_thread *t = &p->work.threads[i];
 		uint64_t sure = t->issued < t->first_failed ? t->issued : t->first_failed;
 
 		*done = sure < *done ? sure : *done;
-		*all = *all && sure >= t->share.items;
+		*all = *all && (t->mix.users ? io_mix_stands(&t->mix) : sure >= t->share.items);
 	}
 }
 
-static uint64_t first_mark(const struct run *r)
+/* Whether the warm-up was over for one of the threads. */
+static bool io_phase_warm(const struct io_phase *p)
+{
+	bool warm = false;
+
+	for (uint32_t i = 0; i < p->crew.threads; i++)
+		warm = warm || p->work.threads[i].warm;
+	return warm;
+}
+
+static uint64_t io_phase_first_mark(const struct io_phase *p)
 {
 	uint64_t first = UINT64_MAX;
 
-	for (uint32_t i = 0; i < r->crew.threads; i++) {
-		const struct io_thread *t = &r->work.threads[i];
+	for (uint32_t i = 0; i < p->crew.threads; i++) {
+		const struct io_thread *t = &p->work.threads[i];
 
 		if (t->issued && t->mark_ns < first)
 			first = t->mark_ns;
@@ -407,57 +395,59 @@ static uint64_t first_mark(const struct run *r)
 	return first;
 }
 
-static void say(struct run *r)
+/* cold: the warm-up was over for no thread of any rank. */
+static void io_phase_say(struct io_phase *p, bool cold)
 {
-	const uint64_t *row = r->ctx->tally->rank_row;
+	const uint64_t *row = p->ctx->tally->rank_row;
 
-	if (!r->set.complete && r->options->operation == IO_DO_READ)
+	if (!p->set.complete && p->options->operation == IO_DO_READ)
 		workload_say(
-			r->ctx,
+			p->ctx,
 			"the objects were not written to their end; what all threads had written was read");
-	if (r->dropped)
+	if (p->dropped)
 		workload_say(
-			r->ctx,
+			p->ctx,
 			"the object was not written to its end, and was dropped: the store has it whole or not");
-	if (r->options->discard)
-		workload_say(r->ctx, "bytes read were dropped where they arrived: nobody saw them");
-	if (r->options->warmup_ns && !row[IO_DONE])
-		workload_say(r->ctx, "ended within its warm-up: nothing was counted");
-	if (io_reads(r->options))
-		cold_say(r->ctx, &r->options->cold, &r->store, row[IO_RESIDENT_SAMPLED_BYTES],
+	if (p->options->discard)
+		workload_say(p->ctx, "bytes read were dropped where they arrived: nobody saw them");
+	if (cold)
+		workload_say(p->ctx, "ended within its warm-up: nothing was counted");
+	if (io_reads(p->options))
+		cold_say(p->ctx, &p->options->cold, &p->store, row[IO_RESIDENT_SAMPLED_BYTES],
 			 row[IO_RESIDENT_BYTES], row[TALLY_BYTES_READ]);
 }
 
-/* After the work, however it ended: counts, and what stands now. Collective. */
-static int settle(struct run *r, bool failed, struct err *err)
+/* After the work, however it ended: adds up the counts and records which objects exist now. Collective. */
+static int io_phase_end(struct io_phase *p, bool failed, struct err *err)
 {
-	struct phase_context *ctx = r->ctx;
-	uint64_t words[3], done;
+	struct phase_context *ctx = p->ctx;
+	uint64_t words[4], done;
 	bool all;
 	int rc = 0, ended, shared;
 
 	/* Threads that were to go on and did not have left objects open. */
-	for (uint32_t i = 0; i < r->crew.threads; i++) {
-		struct io_thread *t = &r->work.threads[i];
+	for (uint32_t i = 0; i < p->crew.threads; i++) {
+		struct io_thread *t = &p->work.threads[i];
 
 		t->timed_out = false;
 		if (t->handles && io_data_end(t) < 0)
 			failed = true;
 	}
-	least_done(r, &done, &all);
-	all = all && !failed;
-	shared = end_shared(r, &done, &all, err);
-	ctx->tally->rank_row[TALLY_WALL_NS] = since_start(r);
-	words[0] = first_mark(r);
+	io_phase_least_done(p, &done, &all);
+	all = all && (!failed || p->work.threads[0].mix.users);
+	shared = io_phase_end_shared(p, &done, &all, err);
+	ctx->tally->rank_row[TALLY_WALL_NS] = io_phase_wall_ns(p);
+	words[0] = io_phase_first_mark(p);
 	words[1] = done;
 	words[2] = all;
-	rc = group_allreduce(ctx->group, MERGE_MIN, words, 3);
+	words[3] = !io_phase_warm(p);
+	rc = group_allreduce(ctx->group, MERGE_MIN, words, 4);
 	if (rc < 0)
 		return rc;
-	io_measure(&r->crew, &r->work, words[0] == UINT64_MAX ? 0 : words[0], ctx->tally);
-	ended = io_set_end(&r->set, r->options, words[1], words[2], &r->side, ctx->group,
+	io_measure(&p->crew, &p->work, words[0] == UINT64_MAX ? 0 : words[0], ctx->tally);
+	ended = io_set_end(&p->set, p->options, words[1], words[2], &p->side, ctx->group,
 			   shared < 0 ? NULL : err);
-	say(r);
+	io_phase_say(p, words[3]);
 	return shared < 0 ? shared : ended;
 }
 
@@ -475,4 +465,5 @@ const struct workload io_workload = {
 	.check = io_check,
 	.size = io_size,
 	.run = io_run,
+	.clean = io_clean,
 };

@@ -1,19 +1,21 @@
-/* The phase "io": plain reads, writes and operations on names, as IOR, mdtest, elbencho and fio do
- * them, on every store, with the accounts and results of the other phases.
+/* The phase "io": plain reads, writes and operations on names, as IOR, mdtest, elbencho, fio and warp do them, on every
+ * store, with the accounts and results of the other phases.
  *
- *	io.c           the workload: opens, runs, agrees on the outcome
- *	io_options.c   the options' table, refusals; io_size.c what a phase asks of the machine
- *	io_measures.c  measures, figures, histograms; from the threads to the tally
- *	io_set.c       the objects that phases share: their names, and what of them stands
- *	io_clean.c     their removal by `haul clean`
- *	io_share.c     which part of a set is whose, and in which order
- *	io_work.c      a thread's loop; io_data.c reads and writes; io_names.c all else
- *	io_pace.c      when an operation starts; io_series.c how many were done when
- *	io_cold.c      reads from the storage and not from this client's page cache */
+ *	io.c        the workload: opens, runs, agrees on the outcome
+ *	options.c   the table of options, refusals; size.c: what a phase asks of the machine
+ *	measures.c  measures, figures, histograms; from the threads to the tally
+ *	set.c       the objects that phases share: their names, and which of them exist; sizes.c: their sizes
+ *	clean.c     their removal by `haul clean`
+ *	share.c     which part of a set belongs to whom, and in which order
+ *	work.c      the loop of a thread; data.c: blocks; whole.c: whole objects; mix.c: which operation on which of
+ *	            them; names.c: all else
+ *	series.c    how many operations were done by when
+ *	cold.c      reads from the storage and not from this client's page cache */
 #ifndef HAUL_WORKLOADS_IO_IO_H
 #define HAUL_WORKLOADS_IO_IO_H
 
-#include "workloads/common/cold.h"
+#include "workloads/common/options.h"
+#include "workloads/io/sizes.h"
 #include "workloads/workload.h"
 
 enum io_operation {
@@ -28,31 +30,38 @@ enum io_operation {
 };
 enum io_layout { IO_OBJECTS, IO_SEGMENTED, IO_STRIDED };
 enum io_order { IO_SEQUENTIAL, IO_RANDOM, IO_REPLACEMENT };
-enum io_shift { IO_SHIFT_NODE, IO_SHIFT_RANK, IO_SHIFT_NONE };
-enum io_verify { IO_VERIFY_NONE, IO_VERIFY_SAMPLED, IO_VERIFY_FULL };
-enum io_on_error { IO_ERROR_STOP, IO_ERROR_COUNT };
-enum io_arrivals { IO_PACED, IO_CONSTANT, IO_POISSON };
 
-enum { IO_FOLDER_BYTES = 128, IO_PAYLOAD_SAMPLE = 4096 };
+enum { IO_FOLDER_BYTES = 128 };
+
+/* Shares of the operations of a mix, in proportion to each other; all 0: none is given. */
+struct io_mix_options {
+	double get, put, stat, remove, list;
+};
+
+/* What an operation on a whole object is. */
+enum io_kind { IO_GET, IO_PUT, IO_STAT, IO_DELETE, IO_LIST, IO_KINDS };
 
 struct io_options {
 	uint32_t operation;
-	double read_share; /* mixed */
+	double read_share;         /* mixed */
+	struct io_mix_options mix; /* mixed, of whole objects */
 	char folder[IO_FOLDER_BYTES];
 	uint32_t layout;
 	bool folder_per_rank;
-	uint64_t objects, size, block; /* objects: a rank */
+	uint64_t objects, block; /* objects: of a rank */
+	uint64_t size;           /* 0: not given, see io_size_of */
+	struct io_size_option sizes[IO_SIZES_MAX];
+	uint32_t size_count; /* 0: all objects have one size */
 	uint32_t order;
 	uint64_t depth, threads, batch;
-	uint64_t passes, count, bytes, seconds_ns, warmup_ns;
+	uint64_t passes;
+	struct limit_options limits;
 	bool stonewall;
 	uint32_t shift, verify, on_error;
 	bool discard;
 	double compress, dedup;
 	uint64_t dedup_distance;
-	double rate; /* operations a second, all ranks */
-	uint64_t bandwidth;
-	uint32_t arrivals;
+	struct pace_options pace;
 	struct cold_options cold;
 };
 extern const struct option io_options_table[];
@@ -78,11 +87,13 @@ enum io_measure {
 	IO_RENAMES,
 	IO_LISTS,
 	IO_DELETES,
+	IO_GETS,
+	IO_PUTS,
 	IO_ENTRIES,
 	IO_ABSENT,
 	IO_PAYLOAD_ERRORS,
 	IO_FILL_NS,
-	IO_VERIFY_NS,
+	VERIFY_NS,
 	IO_LATE_START_NS,
 	IO_LATE,
 	IO_SHORT_TRANSFERS,
@@ -114,6 +125,8 @@ enum io_hist {
 	IO_HIST_SYNC,
 	IO_HIST_PUBLISH,
 	IO_HIST_OPERATION,
+	IO_HIST_GET,
+	IO_HIST_PUT,
 	IO_HISTS
 };
 
@@ -132,6 +145,24 @@ static inline bool io_writes(const struct io_options *o)
 	return o->operation == IO_DO_WRITE || o->operation == IO_DO_MIXED;
 }
 
+static inline bool io_mix_given(const struct io_options *o)
+{
+	return o->mix.get + o->mix.put + o->mix.stat + o->mix.remove + o->mix.list > 0;
+}
+
+/* Whether an operation is a whole object, read or written as one: where sizes are drawn, in a mix, and where a mixed
+ * phase works on a store that writes nothing in place. Else it is a block. capabilities: the store's. */
+bool io_whole(const struct io_options *o, uint32_t capabilities);
+
+/* Shares of the operations of a mixed phase on whole objects; they add up to 1. */
+void io_mix_shares(const struct io_options *o, double shares[IO_KINDS]);
+
+/* Bytes of an object where all have one size; and on average. */
+uint64_t io_size_of(const struct io_options *o);
+double io_size_mean(const struct io_options *o);
+/* Bytes that an operation moves on average. */
+double io_operation_bytes(const struct io_options *o, bool whole);
+
 /* The store of the phase. -EINVAL with the phase's path. */
 int io_store(const struct job *job, const struct job_phase *phase, const struct job_store **store,
 	     struct err *err);
@@ -144,8 +175,9 @@ int io_size(const struct job *job, const struct job_phase *phase, uint32_t ranks
 	    uint32_t ranks_per_node, struct demand *out, struct err *err);
 
 /* Items of work that a rank has in one pass: blocks, objects, or its listing. */
-uint64_t io_items(const struct io_options *o);
-/* Operations of a thread at most, of items in a pass; UINT64_MAX: until its time is over. */
-uint64_t io_limit(const struct io_options *o, uint64_t items);
+uint64_t io_items(const struct io_options *o, bool whole);
+/* Operations of a thread at most, for so many items in a pass; UINT64_MAX: until its time is over. A limit of bytes
+ * limits operations only where each of them is a block. */
+uint64_t io_limit(const struct io_options *o, uint64_t items, bool whole);
 
 #endif

@@ -22,6 +22,8 @@ static const struct measure measures[] = {
 	{"renames", "", MERGE_SUM, "renames"},
 	{"lists", "", MERGE_SUM, "pages of listings"},
 	{"deletes", "", MERGE_SUM, "requests that delete, of one key or of several (batch)"},
+	{"gets", "", MERGE_SUM, "whole objects read"},
+	{"puts", "", MERGE_SUM, "whole objects written"},
 	{"entries", "", MERGE_SUM, "objects listed"},
 	{"absent", "", MERGE_SUM, "stats and deletes of objects that were not there"},
 	{"payload_errors", "", MERGE_SUM, "reads whose bytes were wrong"},
@@ -35,37 +37,37 @@ static const struct measure measures[] = {
 };
 _Static_assert(sizeof(measures) / sizeof(measures[0]) == IO_MEASURES, "one row a measure");
 
-static double rate(const uint64_t *row, unsigned what, unsigned when)
+static double io_rate(const uint64_t *row, unsigned what, unsigned when)
 {
 	return row[what] && row[when] ? (double)row[what] * 1e9 / (double)row[when] : NAN;
 }
 
-static double bytes_first(const uint64_t *row)
+static double io_bytes_first(const uint64_t *row)
 {
-	return rate(row, IO_FIRST_DONE_BYTES, IO_FIRST_DONE_NS);
+	return io_rate(row, IO_FIRST_DONE_BYTES, IO_FIRST_DONE_NS);
 }
 
-static double bytes_last(const uint64_t *row)
+static double io_bytes_last(const uint64_t *row)
 {
-	return rate(row, IO_DONE_BYTES, IO_LAST_DONE_NS);
+	return io_rate(row, IO_DONE_BYTES, IO_LAST_DONE_NS);
 }
 
-static double done_first(const uint64_t *row)
+static double io_done_first(const uint64_t *row)
 {
-	return rate(row, IO_FIRST_DONE, IO_FIRST_DONE_NS);
+	return io_rate(row, IO_FIRST_DONE, IO_FIRST_DONE_NS);
 }
 
-static double done_last(const uint64_t *row)
+static double io_done_last(const uint64_t *row)
 {
-	return rate(row, IO_DONE, IO_LAST_DONE_NS);
+	return io_rate(row, IO_DONE, IO_LAST_DONE_NS);
 }
 
-static double entries_last(const uint64_t *row)
+static double io_entries_last(const uint64_t *row)
 {
-	return rate(row, IO_ENTRIES, IO_LAST_DONE_NS);
+	return io_rate(row, IO_ENTRIES, IO_LAST_DONE_NS);
 }
 
-static double cached_share(const uint64_t *row)
+static double io_cached_share(const uint64_t *row)
 {
 	return row[IO_RESIDENT_SAMPLED_BYTES]
 		       ? (double)row[IO_RESIDENT_BYTES] / (double)row[IO_RESIDENT_SAMPLED_BYTES]
@@ -73,15 +75,15 @@ static double cached_share(const uint64_t *row)
 }
 
 static const struct figure figures[] = {
-	{"bytes_rate_first_done", "B/s", bytes_first,
-	 "bytes a second until the first thread had done its part"},
-	{"bytes_rate_last_done", "B/s", bytes_last, "bytes a second until the last one had"},
-	{"rate_first_done", "1/s", done_first,
-	 "operations a second until the first thread had done its part"},
-	{"rate_last_done", "1/s", done_last, "operations a second until the last one had"},
-	{"entries_rate", "1/s", entries_last, "objects listed in a second"},
+	{"bytes_rate_first_done", "B/s", io_bytes_first,
+	 "bytes per second until the first thread had done its part"},
+	{"bytes_rate_last_done", "B/s", io_bytes_last, "bytes per second until the last one had"},
+	{"rate_first_done", "1/s", io_done_first,
+	 "operations per second until the first thread had done its part"},
+	{"rate_last_done", "1/s", io_done_last, "operations per second until the last one had"},
+	{"entries_rate", "1/s", io_entries_last, "objects listed per second"},
 	TALLY_COMMON_FIGURES,
-	COLD_FIGURE(cached_share),
+	COLD_FIGURE(io_cached_share),
 };
 
 static const struct hist_kind hists[IO_HISTS] = {
@@ -111,6 +113,8 @@ static const struct hist_kind hists[IO_HISTS] = {
 			     "part of a commit: making the object visible under its name"},
 	[IO_HIST_OPERATION] = {"operation",
 			       "an operation with its opens and closes, from when it was due"},
+	[IO_HIST_GET] = {"get", "a whole object read, from when it was due"},
+	[IO_HIST_PUT] = {"put", "a whole object written, from when it was due"},
 };
 
 const struct tally_schema io_schema = {
@@ -135,13 +139,13 @@ static const struct meter_map maps[] = {
 	{REQ_CLOSE, IO_CLOSES, IO_HIST_CLOSE, METER_NONE, METER_NONE},
 	{REQ_COMMIT, IO_CLOSES, IO_HIST_CLOSE, METER_NONE, METER_NONE},
 };
-static const int own[] = {IO_HIST_OPERATION};
+static const int own[] = {IO_HIST_OPERATION, IO_HIST_GET, IO_HIST_PUT};
 
 #define IO_METER(op) \
 	{ \
 		.schema = &io_schema, .maps = maps, .map_count = sizeof(maps) / sizeof(maps[0]), \
 		.late = IO_LATE, .short_transfers = IO_SHORT_TRANSFERS, .sync = IO_HIST_SYNC, \
-		.publish = IO_HIST_PUBLISH, .own = own, .own_count = 1, .live_op = (op) \
+		.publish = IO_HIST_PUBLISH, .own = own, .own_count = 3, .live_op = (op) \
 	}
 static const struct meter_layout meter_layouts[] = {
 	[IO_DO_WRITE] = IO_METER(REQ_WRITE),   [IO_DO_READ] = IO_METER(REQ_READ),
@@ -155,19 +159,21 @@ const struct meter_layout *io_meter(const struct io_options *o)
 	return &meter_layouts[o->operation];
 }
 
-static void measure_thread(struct tally *t, const struct io_thread *thread, uint64_t first_ns)
+static void io_measure_thread(struct tally *t, const struct io_thread *thread, uint64_t first_ns)
 {
 	const struct io_options *o = thread->work->options;
-	uint64_t bytes = io_moves(o) ? o->block : 0, *row = t->rank_row;
-	uint64_t first = io_series_until(&thread->series, first_ns);
-	uint64_t whole = bytes ? thread->done * bytes - thread->short_bytes : 0;
+	uint64_t first = io_series_until(&thread->series, first_ns), *row = t->rank_row;
+	uint64_t first_bytes = io_moves(o) ? first * o->block : 0;
 
 	if (!thread->warm)
 		return; /* ended within its warm-up */
+	if (thread->moved)
+		first_bytes = io_series_until(thread->moved, first_ns);
 	row[IO_DONE] += thread->done;
 	row[IO_FIRST_DONE] += first;
-	row[IO_DONE_BYTES] += whole;
-	row[IO_FIRST_DONE_BYTES] += first * bytes < whole ? first * bytes : whole;
+	row[IO_DONE_BYTES] += thread->done_bytes;
+	row[IO_FIRST_DONE_BYTES] +=
+		first_bytes < thread->done_bytes ? first_bytes : thread->done_bytes;
 	if (thread->end_ns > row[IO_LAST_DONE_NS])
 		row[IO_LAST_DONE_NS] = thread->end_ns;
 	if (thread->late_start_ns > row[IO_LATE_START_NS])
@@ -183,13 +189,15 @@ void io_measure(const struct crew *crew, const struct io_work *work, uint64_t fi
 	for (uint32_t i = 0; i < crew->threads; i++) {
 		const struct io_thread *thread = &work->threads[i];
 
-		measure_thread(t, thread, first_ns);
+		io_measure_thread(t, thread, first_ns);
 		row[IO_PAYLOAD_ERRORS] += thread->payload_errors;
 		row[IO_WARMUP_OPERATIONS] += thread->warmup_operations;
+		row[IO_GETS] += thread->gets;
+		row[IO_PUTS] += thread->puts;
 		row[IO_ENTRIES] += thread->entries;
 		row[IO_ABSENT] += thread->absent;
 		row[IO_FILL_NS] += thread->fill_ns;
-		row[IO_VERIFY_NS] += thread->verify_ns;
+		row[VERIFY_NS] += thread->verify_ns;
 		row[IO_RESIDENT_SAMPLED_BYTES] += thread->residency.sampled_bytes;
 		row[IO_RESIDENT_BYTES] += thread->residency.resident_bytes;
 	}

@@ -1,11 +1,12 @@
-/* From the threads of an io phase to its tally. */
+/* What the phase io counts, and the way from its threads to its tally. */
 #ifndef HAUL_WORKLOADS_IO_MEASURES_H
 #define HAUL_WORKLOADS_IO_MEASURES_H
 
 #include "workloads/io/work.h"
 
-/* This rank's, once its threads rest. first_ns: when the first thread of any rank had done its part. */
-void io_measure(const struct crew *pass, const struct io_work *work, uint64_t first_ns,
+/* Adds what this rank's threads have done, once they rest. first_ns: when the first thread of any rank had done its
+ * part. */
+void io_measure(const struct crew *crew, const struct io_work *work, uint64_t first_ns,
 		struct tally *t);
 
 /* Where the requests of such a phase are counted. */

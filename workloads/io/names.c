@@ -1,4 +1,4 @@
-/* Operations on names: stat, create, rename there and back, a listing page by page, delete. */
+/* Operations on names: stat, create, rename there and back, a listing page by page, and delete. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -6,19 +6,29 @@
 
 #include "workloads/io/work.h"
 
-enum step { STEP_ONLY, STEP_CREATED, STEP_CLOSED, STEP_THERE, STEP_BACK, STEP_PAGE, STEP_MANY };
+enum step {
+	STEP_ONLY,
+	STEP_CREATED,
+	STEP_CLOSED,
+	STEP_THERE,
+	STEP_BACK,
+	STEP_PAGE,
+	STEP_MANY,
+	STEP_DROPPED
+};
 
 static const char not_there[] = "is not there, though it was written";
 
-static void send(struct io_thread *t, struct io_slot *slot, enum request_op op, enum step step)
+static void io_names_send(struct io_thread *t, struct io_slot *slot, enum request_op op,
+			  enum step step)
 {
 	slot->req =
 		(struct request){.op = op, .object = &slot->name->object, .due_ns = slot->due_ns};
 	io_send(t, slot, step);
 }
 
-/* In the order of a folder's entries: those of haul's own, which are not the set's, do not count. */
-static int entry(struct request *req, const char *name, uint64_t size)
+/* An entry of the folder. What haul itself keeps there does not count. */
+static int io_names_entry(struct request *req, const char *name, uint64_t size)
 {
 	struct io_slot *slot = req->user;
 
@@ -27,29 +37,40 @@ static int entry(struct request *req, const char *name, uint64_t size)
 	return 0;
 }
 
-static void send_page(struct io_thread *t, struct io_slot *slot)
+static void io_names_page(struct io_thread *t, struct io_slot *slot, uint32_t step)
 {
 	slot->req = (struct request){.op = REQ_LIST,
 				     .object = &slot->name->object,
 				     .listing = &slot->name->listing,
 				     .due_ns = slot->due_ns};
-	io_send(t, slot, STEP_PAGE);
+	io_send(t, slot, step);
 }
 
-static void begin_listing(struct io_thread *t, struct io_slot *slot)
+void io_names_list(struct io_thread *t, struct io_slot *slot, uint32_t step)
 {
 	struct io_name *n = slot->name;
 
 	io_set_folder(t->work->set, t->share.rank, n->object.key);
-	n->listing.entry = entry;
-	n->listing.more = false;
-	n->listing.marker[0] = '\0';
+	n->listing.entry = io_names_entry;
+	if (!n->listing.more)
+		n->listing.marker[0] = '\0';
 	n->entries = 0;
-	send_page(t, slot);
+	io_names_page(t, slot, step);
 }
 
-/* Several deletes by one request, each an operation that takes its own turn. */
-static void begin_batch(struct io_thread *t, struct io_slot *slot)
+void io_names_listed_page(struct io_thread *t, struct io_slot *slot)
+{
+	if (slot->req.answer.status < 0) {
+		slot->name->listing.more = false;
+		io_fail(t, slot, slot->req.answer.status, NULL);
+		return;
+	}
+	t->entries += slot->name->entries;
+	io_done(t, slot);
+}
+
+/* Several deletes by one request; each of them is an operation that takes its own turn. */
+static void io_names_begin_batch(struct io_thread *t, struct io_slot *slot)
 {
 	const struct io_work *work = t->work;
 	uint64_t most = t->limit - slot->number;
@@ -62,7 +83,7 @@ static void begin_batch(struct io_thread *t, struct io_slot *slot)
 		io_take(t, slot, &item);
 		io_set_key(work->set, t->share.rank, item.object, name->keys[i].key);
 	}
-	send(t, slot, REQ_DELETE, STEP_MANY);
+	io_names_send(t, slot, REQ_DELETE, STEP_MANY);
 	slot->req.batch.keys = name->keys;
 	slot->req.batch.count = n;
 }
@@ -75,30 +96,32 @@ void io_names_begin(struct io_thread *t, struct io_slot *slot)
 	io_set_key(t->work->set, t->share.rank, slot->item.object, n->object.key);
 	switch (t->work->options->operation) {
 	case IO_DO_STAT:
-		send(t, slot, REQ_STAT, STEP_ONLY);
+		io_names_send(t, slot, REQ_STAT, STEP_ONLY);
 		return;
 	case IO_DO_CREATE:
-		send(t, slot, REQ_UPDATE, STEP_CREATED);
+		/* Where nothing is written in place, an empty object is published. */
+		io_names_send(t, slot, t->work->in_place ? REQ_UPDATE : REQ_BEGIN, STEP_CREATED);
 		return;
 	case IO_DO_RENAME:
 		strcpy(n->target, n->object.key);
 		io_set_renamed(n->target);
-		send(t, slot, REQ_RENAME, STEP_THERE);
+		io_names_send(t, slot, REQ_RENAME, STEP_THERE);
 		slot->req.target = n->target;
 		return;
 	case IO_DO_LIST:
-		begin_listing(t, slot);
+		n->listing.more = false;
+		io_names_list(t, slot, STEP_PAGE);
 		return;
 	default:
 		if (n->keys)
-			begin_batch(t, slot);
+			io_names_begin_batch(t, slot);
 		else
-			send(t, slot, REQ_DELETE, STEP_ONLY);
+			io_names_send(t, slot, REQ_DELETE, STEP_ONLY);
 	}
 }
 
 /* Each of several deletes is done or has failed by itself. */
-static void answered_each(struct io_thread *t, struct io_slot *slot)
+static void io_names_answered_each(struct io_thread *t, struct io_slot *slot)
 {
 	const struct io_work *work = t->work;
 
@@ -122,17 +145,16 @@ static void answered_each(struct io_thread *t, struct io_slot *slot)
 	io_let_go(t, slot);
 }
 
-/* A stat or delete has been answered. */
-static void answered(struct io_thread *t, struct io_slot *slot)
+void io_names_answered(struct io_thread *t, struct io_slot *slot, bool strict)
 {
 	const struct io_work *work = t->work;
 	const struct request *req = &slot->req;
-	uint64_t size = work->set->size * (work->set->layout == IO_OBJECTS ? 1 : work->set->ranks);
 	char text[FAILURE_TEXT_BYTES];
+	uint64_t size;
 
 	if (req->answer.status == -ENOENT) {
 		t->absent++;
-		if (!work->strict) {
+		if (!strict) {
 			io_done(t, slot);
 			return;
 		}
@@ -140,13 +162,16 @@ static void answered(struct io_thread *t, struct io_slot *slot)
 		io_fail(t, slot, -ENOENT, not_there);
 		return;
 	}
-	if (req->answer.status == 0 && req->op == REQ_STAT && work->strict &&
-	    work->options->verify != IO_VERIFY_NONE && req->answer.done_bytes != size) {
-		meter_error(&t->member->meter);
-		snprintf(text, sizeof(text), "has %" PRIu64 " bytes, not %" PRIu64,
-			 req->answer.done_bytes, size);
-		io_fail(t, slot, -EIO, text);
-		return;
+	if (req->answer.status == 0 && req->op == REQ_STAT && strict &&
+	    work->options->verify != VERIFY_NONE) {
+		size = io_set_bytes(work->set, t->share.rank, slot->item.object);
+		if (req->answer.done_bytes != size) {
+			meter_error(&t->member->meter);
+			snprintf(text, sizeof(text), "has %" PRIu64 " bytes, not %" PRIu64,
+				 req->answer.done_bytes, size);
+			io_fail(t, slot, -EIO, text);
+			return;
+		}
 	}
 	if (req->answer.status < 0)
 		io_fail(t, slot, req->answer.status, NULL);
@@ -154,8 +179,8 @@ static void answered(struct io_thread *t, struct io_slot *slot)
 		io_done(t, slot);
 }
 
-/* There: under its new name. It goes back at once, so that a set never stands half renamed. */
-static void renamed(struct io_thread *t, struct io_slot *slot)
+/* The object has its new name. It gets its old one back at once, so that a set is never left half renamed. */
+static void io_names_renamed(struct io_thread *t, struct io_slot *slot)
 {
 	struct io_name *n = slot->name;
 	char key[OBJECT_KEY_BYTES];
@@ -170,11 +195,11 @@ static void renamed(struct io_thread *t, struct io_slot *slot)
 	strcpy(key, n->object.key);
 	strcpy(n->object.key, n->target);
 	strcpy(n->target, key);
-	send(t, slot, REQ_RENAME, STEP_BACK);
+	io_names_send(t, slot, REQ_RENAME, STEP_BACK);
 	slot->req.target = n->target;
 }
 
-static void listed(struct io_thread *t, struct io_slot *slot)
+static void io_names_listed(struct io_thread *t, struct io_slot *slot)
 {
 	const struct io_set *set = t->work->set;
 	uint64_t wanted = set->objects * (set->folder_per_rank ? 1 : set->ranks);
@@ -186,7 +211,7 @@ static void listed(struct io_thread *t, struct io_slot *slot)
 	}
 	if (slot->name->listing.more) {
 		slot->due_ns = 0;
-		send_page(t, slot);
+		io_names_page(t, slot, STEP_PAGE);
 		return;
 	}
 	t->entries += slot->name->entries;
@@ -200,26 +225,50 @@ static void listed(struct io_thread *t, struct io_slot *slot)
 	io_fail(t, slot, -EIO, text);
 }
 
+/* An empty object is closed, or published. */
+static void io_names_created(struct io_thread *t, struct io_slot *slot)
+{
+	char text[FAILURE_TEXT_BYTES];
+	int rc = io_data_check_closed(t, &slot->req, text);
+
+	if (rc == 0) {
+		io_done(t, slot);
+		return;
+	}
+	io_fails(t, slot, rc, text);
+	if (slot->req.op == REQ_COMMIT && slot->req.answer.status < 0)
+		io_names_send(t, slot, REQ_ABORT, STEP_DROPPED);
+	else
+		io_let_go(t, slot);
+}
+
 void io_names_step(struct io_thread *t, struct io_slot *slot)
 {
 	switch (slot->step) {
 	case STEP_ONLY:
-		answered(t, slot);
+		io_names_answered(t, slot, t->work->strict);
 		return;
 	case STEP_MANY:
-		answered_each(t, slot);
+		io_names_answered_each(t, slot);
 		return;
 	case STEP_CREATED:
 		if (slot->req.answer.status < 0)
 			io_fail(t, slot, slot->req.answer.status, NULL);
 		else
-			send(t, slot, REQ_CLOSE, STEP_CLOSED);
+			io_names_send(t, slot, t->work->in_place ? REQ_CLOSE : REQ_COMMIT,
+				      STEP_CLOSED);
+		return;
+	case STEP_CLOSED:
+		io_names_created(t, slot);
+		return;
+	case STEP_DROPPED:
+		io_let_go(t, slot);
 		return;
 	case STEP_THERE:
-		renamed(t, slot);
+		io_names_renamed(t, slot);
 		return;
 	case STEP_PAGE:
-		listed(t, slot);
+		io_names_listed(t, slot);
 		return;
 	default:
 		if (slot->req.answer.status < 0)

@@ -3,23 +3,43 @@
 #include <string.h>
 
 #include "backends/queue/queue.h"
+#include "core/key.h"
 #include "core/units.h"
 #include "workloads/io/io.h"
+#include "workloads/io/mix.h"
 
 static const char *const operation_names[] = {"write",  "read", "mixed",  "stat", "create",
 					      "rename", "list", "delete", NULL};
 static const char *const layout_names[] = {"objects", "segmented", "strided", NULL};
 static const char *const order_names[] = {"sequential", "random", "replacement", NULL};
-static const char *const shift_names[] = {"node", "rank", "none", NULL};
-static const char *const verify_names[] = {"none", "sampled", "full", NULL};
-static const char *const on_error_names[] = {"stop", "count", NULL};
-static const char *const arrival_names[] = {"paced", "constant", "poisson", NULL};
+
+static const uint64_t size_default = 64 << 20;
+static const double read_share_default = 0.5;
+
+static const struct option mix_options[] = {
+	OPT_REAL(
+		"get", struct io_mix_options, get, .min_real = 0, .max_real = 1e9,
+		.help = "share of operations that read a whole object, in proportion to the other shares"),
+	OPT_REAL(
+		"put", struct io_mix_options, put, .min_real = 0, .max_real = 1e9,
+		.help = "share of those that write a whole object: one that was deleted, or else one over itself"),
+	OPT_REAL("stat", struct io_mix_options, stat, .min_real = 0, .max_real = 1e9,
+		 .help = "share of those that ask for the size of an object"),
+	OPT_REAL("delete", struct io_mix_options, remove, .min_real = 0, .max_real = 1e9,
+		 .help = "share of those that delete an object; at most that of put"),
+	OPT_REAL("list", struct io_mix_options, list, .min_real = 0, .max_real = 1e9,
+		 .help = "share of those that list one page of the folder"),
+	OPT_END,
+};
 
 const struct option io_options_table[] = {
 	OPT_CHOICE("operation", struct io_options, operation, .choices = operation_names,
 		   .required = true, .help = "what is done to each block or object"),
 	OPT_REAL("read_share", struct io_options, read_share, .def_real = 0.5, .min_real = 0,
-		 .max_real = 1, .help = "mixed: the share of operations that read"),
+		 .max_real = 1,
+		 .help = "mixed: the share of operations that read; the others write"),
+	OPT_TABLE("mix", struct io_options, mix, .table = mix_options,
+		  .help = "mixed: operations on whole objects, by shares"),
 	OPT_TEXT("folder", struct io_options, folder, .def_text = "io",
 		 .help = "where the objects lie; phases of one folder work on the same objects"),
 	OPT_CHOICE(
@@ -28,59 +48,42 @@ const struct option io_options_table[] = {
 	OPT_BOOL("folder_per_rank", struct io_options, folder_per_rank, .def = false,
 		 .help = "each rank's objects lie in a folder of their own"),
 	OPT_U64("objects", struct io_options, objects, .def = 1, .min = 1, .max = 9999999999,
-		.help = "objects a rank"),
-	OPT_BYTES("size", struct io_options, size, .def = 64 << 20, .min = 1, .max = 1ull << 50,
-		  .help = "bytes of an object; of a shared one, a rank's part on average"),
+		.help = "objects of each rank"),
+	OPT_BYTES(
+		"size", struct io_options, size, .def = 0, .min = 1, .max = 1ull << 50,
+		.help = "bytes of an object, 64 MiB if neither this nor sizes is given; of a shared one, a rank's part on average"),
+	OPT_LIST(
+		"sizes", struct io_options, sizes, size_count, .table = io_size_options,
+		.help = "sizes of objects that differ, by shares; an operation then reads or writes a whole object"),
 	OPT_BYTES("block", struct io_options, block, .def = 1 << 20, .min = 1, .max = 1 << 30,
 		  .help = "bytes of a read or write; where objects are made in parts, of a part"),
 	OPT_CHOICE("order", struct io_options, order, .choices = order_names,
 		   .help = "random: each block or object once; replacement: drawn anew each time"),
-	OPT_U64("depth", struct io_options, depth, .def = 1, .min = 1, .max = QUEUE_DEPTH_MAX,
-		.help = "operations in flight for each thread"),
-	OPT_U64("threads", struct io_options, threads, .def = 1, .min = 1, .max = 1024,
-		.help = "a rank; its work is shared out over them"),
+	OPTION_DEPTH(struct io_options, depth),
+	OPTION_THREADS(struct io_options, threads, 1024,
+		       "threads of a rank, over which its work is shared out"),
 	OPT_U64("batch", struct io_options, batch, .def = 1, .min = 1, .max = REQ_KEYS_MAX,
 		.help = "delete: keys that one request removes, where a store takes several (s3); depth counts requests"),
 	OPT_U64("passes", struct io_options, passes, .def = 1, .max = 1ull << 40,
 		.help = "times over the work; 0: until another limit"),
-	OPT_U64("count", struct io_options, count, .def = 0,
-		.help = "operations of a thread at most; 0: no limit"),
-	OPT_BYTES("bytes", struct io_options, bytes, .def = 0,
-		  .help = "bytes that a thread moves at most; 0: no limit"),
-	OPT_TIME("seconds", struct io_options, seconds_ns, .def = 0,
-		 .help = "nothing new is started after this time; 0: no limit"),
-	OPT_TIME("warmup", struct io_options, warmup_ns, .def = 0,
-		 .help = "time at the start that is not counted, before \"seconds\""),
+	OPTION_LIMITS(struct io_options, limits),
 	OPT_BOOL(
 		"wear_out", struct io_options, stonewall, .def = false,
 		.help = "after \"seconds\" all threads go on until each has done as much as the first"),
-	OPT_CHOICE(
-		"shift", struct io_options, shift, .choices = shift_names,
-		.help = "read and stat: what a rank of another node wrote, the next rank, or the same"),
-	OPT_CHOICE("verify", struct io_options, verify, .def = IO_VERIFY_SAMPLED,
-		   .choices = verify_names,
-		   .help = "bytes compared with what was written: 4 KiB of each read, or all"),
+	OPTION_SHIFT(struct io_options, shift),
+	OPTION_VERIFY(struct io_options, verify),
 	OPT_BOOL(
 		"discard", struct io_options, discard, .def = false,
 		.help = "bytes read are dropped where they arrive, nobody sees them: with object stores and verify none"),
-	OPT_CHOICE("on_error", struct io_options, on_error, .choices = on_error_names,
-		   .help = "an operation that fails stops all ranks or is counted"),
+	OPTION_ON_ERROR(struct io_options, on_error),
 	OPT_REAL("compress", struct io_options, compress, .def_real = 1, .min_real = 1,
 		 .max_real = 512, .help = "ratio to which each 4 KiB written can be compressed"),
 	OPT_REAL("dedup", struct io_options, dedup, .def_real = 1, .min_real = 1, .max_real = 1000,
 		 .help = "ratio to which the 4 KiB blocks written can be deduplicated"),
 	OPT_BYTES("dedup_distance", struct io_options, dedup_distance, .def = 16 << 20, .min = 4096,
-		  .max = 1ull << 50, .help = "how far behind its original a repeat stands"),
-	OPT_REAL("rate", struct io_options, rate, .def_real = 0, .min_real = 0, .max_real = 1e12,
-		 .help = "operations a second of all ranks together; 0: no limit"),
-	OPT_RATE("bandwidth", struct io_options, bandwidth, .def = 0,
-		 .help = "bytes a second of all ranks together; 0: no limit"),
-	OPT_CHOICE(
-		"arrivals", struct io_options, arrivals, .choices = arrival_names,
-		.help = "with a rate; paced: no faster than it; constant, poisson: operations are due at times that do not wait for the store, and response counts from then"),
-	OPT_TABLE(
-		"cold", struct io_options, cold, .table = cold_options,
-		.help = "reads that come from the storage: caches dropped, memory taken, evidence"),
+		  .max = 1ull << 50, .help = "distance of a repeat from its original"),
+	OPTION_PACE(struct io_options, pace),
+	OPTION_COLD(struct io_options, cold),
 	OPT_END,
 };
 
@@ -93,29 +96,59 @@ int io_store(const struct job *job, const struct job_phase *phase, const struct 
 	return *store ? 0 : err_set(err, -EINVAL, "%s: needs a \"store\"", phase->path);
 }
 
-/* Blocks of an object, or of a rank's part of a shared one at most. */
-static uint64_t blocks_of(const struct io_options *o)
+uint64_t io_size_of(const struct io_options *o)
 {
-	return (o->size - 1) / o->block + 1;
+	return o->size ? o->size : size_default;
 }
 
-uint64_t io_items(const struct io_options *o)
+double io_size_mean(const struct io_options *o)
 {
-	if (io_moves(o))
-		return o->objects * blocks_of(o);
+	return io_sizes_mean(o->sizes, o->size_count, io_size_of(o));
+}
+
+bool io_whole(const struct io_options *o, uint32_t capabilities)
+{
+	if (!io_moves(o) || o->layout != IO_OBJECTS)
+		return false;
+	return o->size_count || (o->operation == IO_DO_MIXED &&
+				 (io_mix_given(o) || !(capabilities & BACKEND_UPDATE)));
+}
+
+double io_operation_bytes(const struct io_options *o, bool whole)
+{
+	double shares[IO_KINDS], size = io_size_mean(o);
+
+	if (!whole)
+		return size < (double)o->block ? size : (double)o->block;
+	if (o->operation != IO_DO_MIXED)
+		return size;
+	io_mix_shares(o, shares);
+	return size * (shares[IO_GET] + shares[IO_PUT]);
+}
+
+/* Blocks of an object, or of a rank's part of a shared one at most. */
+static uint64_t io_blocks(const struct io_options *o)
+{
+	return (io_size_of(o) - 1) / o->block + 1;
+}
+
+uint64_t io_items(const struct io_options *o, bool whole)
+{
+	if (io_moves(o) && !whole)
+		return o->objects * io_blocks(o);
 	return o->operation == IO_DO_LIST ? o->threads : o->objects;
 }
 
-uint64_t io_limit(const struct io_options *o, uint64_t items)
+uint64_t io_limit(const struct io_options *o, uint64_t items, bool whole)
 {
 	uint64_t limit = UINT64_MAX;
 
 	if (o->passes && items <= UINT64_MAX / o->passes)
 		limit = items * o->passes;
-	if (o->count && o->count < limit)
-		limit = o->count;
-	if (o->bytes && o->bytes / o->block < limit)
-		limit = o->bytes / o->block;
+	if (o->limits.count && o->limits.count < limit)
+		limit = o->limits.count;
+	if (o->limits.bytes && !whole && o->limits.bytes / o->block < limit)
+		limit = o->limits.bytes / o->block;
 	return limit;
 }
 
@@ -127,14 +160,15 @@ uint32_t io_needs(const void *options)
 	case IO_DO_READ:
 		return BACKEND_RANGES | (o->discard ? BACKEND_DISCARD : 0);
 	case IO_DO_MIXED:
-		return BACKEND_RANGES | BACKEND_UPDATE;
-	case IO_DO_CREATE:
-		return BACKEND_UPDATE;
+		return BACKEND_RANGES | (o->layout == IO_OBJECTS ? 0 : BACKEND_UPDATE) |
+		       (o->mix.list > 0 ? BACKEND_LIST : 0);
 	case IO_DO_RENAME:
 		return BACKEND_RENAME;
 	case IO_DO_LIST:
 		return BACKEND_LIST;
 	case IO_DO_WRITE:
+		if (o->size_count)
+			return 0;
 		/* Some blocks twice, others never. */
 		if (o->order == IO_REPLACEMENT)
 			return BACKEND_UPDATE;
@@ -149,8 +183,17 @@ uint32_t io_needs(const void *options)
 	}
 }
 
-static int check_shared(const struct io_options *o, const char *path, struct err *err)
+static int io_check_folder(const struct io_options *o, const char *path, struct err *err)
 {
+	int rc = key_check_folder(o->folder, err);
+
+	return rc < 0 ? err_wrap(err, rc, "%s/folder", path) : 0;
+}
+
+static int io_check_shared(const struct io_options *o, const char *path, struct err *err)
+{
+	const char *key = o->size_count ? "sizes" : io_mix_given(o) ? "mix" : NULL;
+
 	if (o->layout == IO_OBJECTS)
 		return 0;
 	if (o->operation >= IO_DO_CREATE && o->operation <= IO_DO_LIST)
@@ -159,8 +202,11 @@ static int check_shared(const struct io_options *o, const char *path, struct err
 			       layout_names[o->layout], operation_names[o->operation]);
 	if (o->objects != 1)
 		return err_set(err, -EINVAL,
-			       "%s/objects: \"%s\" is one object for all, not %llu a rank", path,
-			       layout_names[o->layout], (unsigned long long)o->objects);
+			       "%s/objects: \"%s\" is one object for all, not %llu of each rank",
+			       path, layout_names[o->layout], (unsigned long long)o->objects);
+	if (key)
+		return err_set(err, -EINVAL, "%s/%s: \"%s\" is one object for all ranks", path, key,
+			       layout_names[o->layout]);
 	if (o->folder_per_rank)
 		return err_set(err, -EINVAL,
 			       "%s/folder_per_rank: \"%s\" is one object for all ranks", path,
@@ -168,30 +214,76 @@ static int check_shared(const struct io_options *o, const char *path, struct err
 	return 0;
 }
 
-static int check_work(const struct io_options *o, const char *path, uint32_t ranks, struct err *err)
+static int io_check_sizes(const struct io_options *o, const char *path, uint32_t ranks,
+			  struct err *err)
 {
-	char size[UNITS_TEXT_BYTES], block[UNITS_TEXT_BYTES];
+	char where[JOB_NAME_BYTES + 16];
 
-	if (io_moves(o) && o->layout == IO_OBJECTS && o->size % o->block)
-		return err_set(err, -EINVAL, "%s/size: %s is no multiple of block, %s", path,
-			       units_bytes_binary(size, (double)o->size),
-			       units_bytes_binary(block, (double)o->block));
-	if ((double)o->size * (double)o->objects * ranks > 0x1p62)
+	if (o->size_count && o->size)
+		return err_set(err, -EINVAL, "%s/size: \"sizes\" says it; leave one of them out",
+			       path);
+	if (io_size_mean(o) * (double)o->objects * ranks > 0x1p62)
 		return err_set(err, -EINVAL, "%s/size: %llu objects on %u ranks are too large",
 			       path, (unsigned long long)o->objects, ranks);
+	if (o->size_count && o->dedup > 1)
+		return err_set(err, -EINVAL,
+			       "%s/dedup: repeats need objects of one size, not sizes", path);
+	snprintf(where, sizeof(where), "%s/sizes", path);
+	return io_sizes_check(o->sizes, o->size_count, where, err);
+}
+
+static int io_check_work(const struct io_options *o, bool whole, const char *path, struct err *err)
+{
+	uint64_t items = io_items(o, whole);
+
 	if (o->batch > 1 && o->operation != IO_DO_DELETE)
 		return err_set(err, -EINVAL, "%s/batch: is of deletes, not of \"%s\"", path,
 			       operation_names[o->operation]);
-	if (o->threads > io_items(o))
+	if (o->threads > items)
 		return err_set(err, -EINVAL, "%s/threads: %llu threads share %llu %s", path,
-			       (unsigned long long)o->threads, (unsigned long long)io_items(o),
-			       io_moves(o) ? "blocks" : "objects");
+			       (unsigned long long)o->threads, (unsigned long long)items,
+			       io_moves(o) && !whole ? "blocks" : "objects");
 	return 0;
 }
 
-static int check_limits(const struct io_options *o, const char *path, struct err *err)
+static int io_check_mix(const struct io_options *o, bool whole, const char *path, struct err *err)
 {
-	if (!o->passes && !o->count && !o->bytes && !o->seconds_ns)
+	uint64_t least = o->depth * MIX_OBJECTS_PER_OPERATION;
+
+	if (io_mix_given(o) && o->operation != IO_DO_MIXED)
+		return err_set(err, -EINVAL, "%s/mix: is of \"mixed\", not of \"%s\"", path,
+			       operation_names[o->operation]);
+	if (io_mix_given(o) &&
+	    (o->read_share < read_share_default || o->read_share > read_share_default))
+		return err_set(err, -EINVAL,
+			       "%s/read_share: \"mix\" says it; leave one of them out", path);
+	if (o->operation != IO_DO_MIXED || !whole)
+		return 0;
+	if (o->order == IO_RANDOM)
+		return err_set(
+			err, -EINVAL,
+			"%s/order: whole objects of a mix are taken in turn (\"sequential\") or drawn "
+			"anew each time (\"replacement\")",
+			path);
+	if (o->mix.remove > o->mix.put)
+		return err_set(err, -EINVAL,
+			       "%s/mix/delete: more objects would be deleted than are put", path);
+	if (o->mix.remove > 0 && o->objects / o->threads < least)
+		return err_set(
+			err, -EINVAL,
+			"%s/objects: a mix that deletes needs at least %llu objects for each "
+			"thread (%d for each operation in flight), there are %llu",
+			path, (unsigned long long)least, MIX_OBJECTS_PER_OPERATION,
+			(unsigned long long)(o->objects / o->threads));
+	return 0;
+}
+
+static int io_check_limits(const struct io_options *o, bool whole, const char *path,
+			   struct err *err)
+{
+	const struct limit_options *l = &o->limits;
+
+	if (!o->passes && !l->count && !l->bytes && !l->seconds_ns)
 		return err_set(err, -EINVAL,
 			       "%s/passes: 0 needs another limit: seconds, count or bytes", path);
 	if (o->passes != 1 && (o->operation == IO_DO_DELETE || o->operation == IO_DO_CREATE))
@@ -206,54 +298,52 @@ static int check_limits(const struct io_options *o, const char *path, struct err
 			err, -EINVAL,
 			"%s/order: \"replacement\" would rename an object twice at once; say \"random\"",
 			path);
-	if (o->bytes && !io_moves(o))
+	if (l->bytes && !io_moves(o))
 		return err_set(err, -EINVAL, "%s/bytes: %s moves none; say count", path,
 			       operation_names[o->operation]);
-	if (o->bytes && o->bytes < o->block)
+	if (l->bytes && l->bytes < o->block && !whole)
 		return err_set(err, -EINVAL, "%s/bytes: is less than one block", path);
-	if (o->stonewall && !o->seconds_ns)
+	if (o->stonewall && !l->seconds_ns)
 		return err_set(err, -EINVAL, "%s/wear_out: needs \"seconds\"", path);
 	return 0;
 }
 
-static int check_rate(const struct io_options *o, const char *path, struct err *err)
+/* Bytes of the largest object that is made. */
+static uint64_t io_largest(const struct io_options *o, uint64_t seed, uint32_t ranks)
 {
-	if (o->bandwidth && !io_moves(o))
-		return err_set(err, -EINVAL, "%s/bandwidth: %s moves no bytes; say rate", path,
-			       operation_names[o->operation]);
-	if (o->bandwidth && o->rate > 0)
-		return err_set(err, -EINVAL, "%s/rate: say either rate or bandwidth", path);
-	if (o->arrivals != IO_PACED && !o->bandwidth && o->rate <= 0)
-		return err_set(err, -EINVAL, "%s/arrivals: \"%s\" needs a rate or a bandwidth",
-			       path, arrival_names[o->arrivals]);
-	return 0;
+	struct io_sizes sizes;
+
+	if (o->layout != IO_OBJECTS)
+		return io_size_of(o) * ranks;
+	io_sizes_init(&sizes, o->sizes, o->size_count, io_size_of(o), o->objects * ranks, seed);
+	return io_sizes_largest(&sizes);
 }
 
-/* What is made in parts, of blocks, stands once all of them have come. */
-static int check_parts(const struct job_phase *phase, const struct job_store *store, uint32_t ranks,
-		       struct err *err)
+/* An object that is made in parts, which are blocks, exists once all of them have come. */
+static int io_check_parts(const struct job *job, const struct job_phase *phase,
+			  const struct job_store *store, uint32_t ranks, struct err *err)
 {
 	const struct io_options *o = phase->options;
 	const struct backend_ops *ops = store->section->owner;
-	uint64_t items = (io_items(o) + o->threads - 1) / o->threads;
+	bool whole = io_whole(o, ops->capabilities);
+	uint64_t items = (io_items(o, whole) + o->threads - 1) / o->threads;
 	char where[sizeof(phase->path) + 8];
 	int rc;
 
-	if (o->operation != IO_DO_WRITE || ops->capabilities & BACKEND_UPDATE)
+	if (!io_writes(o) || ops->capabilities & BACKEND_UPDATE)
 		return 0;
 	snprintf(where, sizeof(where), "%s/block", phase->path);
-	rc = backend_check_parts(store, o->layout == IO_OBJECTS ? o->size : o->size * ranks,
-				 o->block, where, err);
-	if (rc < 0 || o->layout == IO_OBJECTS || io_limit(o, items) >= items)
+	rc = backend_check_parts(store, io_largest(o, job->seed, ranks), o->block, where, err);
+	if (rc < 0 || o->layout == IO_OBJECTS || io_limit(o, items, whole) >= items)
 		return rc;
 	return err_set(err, -EINVAL,
 		       "%s/%s: ends before the object is whole, and %s:// keeps nothing of it then",
-		       phase->path, o->count ? "count" : "bytes", ops->scheme);
+		       phase->path, o->limits.count ? "count" : "bytes", ops->scheme);
 }
 
 /* All caches hold what names are looked up by, too; a file's pages only its bytes. */
-static int check_cold(const struct io_options *o, const struct job_store *store, const char *path,
-		      struct err *err)
+static int io_check_cold(const struct io_options *o, const struct job_store *store,
+			 const char *path, struct err *err)
 {
 	if (o->cold.drop == DROP_FADVISE && !io_reads(o))
 		return err_set(
@@ -263,14 +353,14 @@ static int check_cold(const struct io_options *o, const struct job_store *store,
 	return cold_check(&o->cold, store, path, err);
 }
 
-static int check_discard(const struct io_options *o, const char *path, struct err *err)
+static int io_check_discard(const struct io_options *o, const char *path, struct err *err)
 {
 	if (!o->discard)
 		return 0;
 	if (o->operation != IO_DO_READ)
 		return err_set(err, -EINVAL, "%s/discard: is of reads, not of \"%s\"", path,
 			       operation_names[o->operation]);
-	if (o->verify != IO_VERIFY_NONE)
+	if (o->verify != VERIFY_NONE)
 		return err_set(err, -EINVAL,
 			       "%s/discard: what is dropped cannot be compared; set \"verify\": "
 			       "\"none\"",
@@ -281,23 +371,35 @@ static int check_discard(const struct io_options *o, const char *path, struct er
 int io_check(const struct job *job, const struct job_phase *phase, uint32_t ranks, struct err *err)
 {
 	const struct io_options *o = phase->options;
+	const struct backend_ops *ops;
 	const struct job_store *store;
+	bool whole;
 	int rc;
 
 	rc = io_store(job, phase, &store, err);
+	if (rc < 0)
+		return rc;
+	ops = store->section->owner;
+	whole = io_whole(o, ops->capabilities);
+	rc = io_check_folder(o, phase->path, err);
 	if (rc == 0)
-		rc = check_shared(o, phase->path, err);
+		rc = io_check_shared(o, phase->path, err);
 	if (rc == 0)
-		rc = check_limits(o, phase->path, err);
+		rc = io_check_sizes(o, phase->path, ranks, err);
 	if (rc == 0)
-		rc = check_rate(o, phase->path, err);
+		rc = io_check_limits(o, whole, phase->path, err);
 	if (rc == 0)
-		rc = check_work(o, phase->path, ranks, err);
+		rc = pace_check(&o->pace, io_moves(o), operation_names[o->operation], phase->path,
+				err);
 	if (rc == 0)
-		rc = check_parts(phase, store, ranks, err);
+		rc = io_check_work(o, whole, phase->path, err);
 	if (rc == 0)
-		rc = check_cold(o, store, phase->path, err);
+		rc = io_check_mix(o, whole, phase->path, err);
 	if (rc == 0)
-		rc = check_discard(o, phase->path, err);
+		rc = io_check_parts(job, phase, store, ranks, err);
+	if (rc == 0)
+		rc = io_check_cold(o, store, phase->path, err);
+	if (rc == 0)
+		rc = io_check_discard(o, phase->path, err);
 	return rc;
 }

@@ -10,12 +10,13 @@
 #include "core/arena.h"
 #include "core/json.h"
 #include "core/option/option.h"
+#include "workloads/common/folder.h"
 #include "workloads/common/small_object.h"
 
 enum {
 	SET_TEXT_MAX = 16 << 10,
 	SET_DEPTH = 4,
-	SET_VALUES = 64,
+	SET_VALUES = 256,
 	RANK_DIGITS = 7,
 	OBJECT_DIGITS = 10
 };
@@ -27,9 +28,12 @@ static const struct option set_options[] = {
 	OPT_TEXT("folder", struct io_set, folder, .def_text = "", .help = ""),
 	OPT_CHOICE("layout", struct io_set, layout, .choices = layouts, .help = ""),
 	OPT_BOOL("folder_per_rank", struct io_set, folder_per_rank, .help = ""),
-	OPT_U64("ranks", struct io_set, ranks, .required = true, .help = ""),
-	OPT_U64("objects", struct io_set, objects, .required = true, .help = ""),
-	OPT_BYTES("size", struct io_set, size, .required = true, .help = ""),
+	OPT_U64("ranks", struct io_set, ranks, .required = true, .min = 1, .max = UINT32_MAX,
+		.help = ""),
+	OPT_U64("objects", struct io_set, objects, .required = true, .min = 1, .max = 9999999999,
+		.help = ""),
+	OPT_BYTES("size", struct io_set, size, .required = true, .max = 1ull << 50, .help = ""),
+	OPT_LIST("sizes", struct io_set, sizes, size_count, .table = io_size_options, .help = ""),
 	OPT_U64("seed", struct io_set, seed, .required = true, .help = ""),
 	OPT_REAL("compress", struct io_set, compress, .help = ""),
 	OPT_REAL("dedup", struct io_set, dedup, .help = ""),
@@ -45,12 +49,15 @@ static const struct option *const set_tables[] = {set_options, NULL};
 
 void io_set_of(struct io_set *s, const struct io_options *o, uint64_t seed, uint64_t ranks)
 {
+	bool creates = o->operation == IO_DO_CREATE;
+
 	*s = (struct io_set){
 		.layout = o->layout,
 		.folder_per_rank = o->folder_per_rank,
 		.ranks = ranks,
 		.objects = o->objects,
-		.size = o->operation == IO_DO_CREATE ? 0 : o->size,
+		.size = creates ? 0 : io_size_of(o),
+		.size_count = creates ? 0 : o->size_count,
 		.seed = seed,
 		.compress = o->compress,
 		.dedup = o->dedup,
@@ -60,22 +67,36 @@ void io_set_of(struct io_set *s, const struct io_options *o, uint64_t seed, uint
 		.order = o->order,
 	};
 	snprintf(s->folder, sizeof(s->folder), "%s", o->folder);
+	memcpy(s->sizes, o->sizes, s->size_count * sizeof(s->sizes[0]));
+	io_set_ready(s);
 }
 
-static char *put_digits(char *at, uint64_t value, unsigned digits)
+void io_set_ready(struct io_set *s)
+{
+	io_sizes_init(&s->drawn, s->sizes, s->size_count, s->size, s->objects * s->ranks, s->seed);
+}
+
+uint64_t io_set_bytes(const struct io_set *s, uint64_t rank, uint64_t object)
+{
+	if (s->layout != IO_OBJECTS)
+		return s->size * s->ranks;
+	return io_sizes_at(&s->drawn, rank * s->objects + object);
+}
+
+static char *io_set_put_digits(char *at, uint64_t value, unsigned digits)
 {
 	for (unsigned i = digits; i-- > 0; value /= 10)
 		at[i] = (char)('0' + value % 10);
 	return at + digits;
 }
 
-static char *put_folder(const struct io_set *s, uint64_t rank, char *at)
+static char *io_set_put_folder(const struct io_set *s, uint64_t rank, char *at)
 {
 	at = stpcpy(at, s->folder);
 	if (s->folder[0])
 		*at++ = '/';
 	if (s->folder_per_rank) {
-		at = put_digits(at, rank, RANK_DIGITS);
+		at = io_set_put_digits(at, rank, RANK_DIGITS);
 		*at++ = '/';
 	}
 	return at;
@@ -83,20 +104,20 @@ static char *put_folder(const struct io_set *s, uint64_t rank, char *at)
 
 void io_set_folder(const struct io_set *s, uint64_t rank, char key[OBJECT_KEY_BYTES])
 {
-	*put_folder(s, rank, key) = '\0';
+	*io_set_put_folder(s, rank, key) = '\0';
 }
 
 void io_set_key(const struct io_set *s, uint64_t rank, uint64_t object, char key[OBJECT_KEY_BYTES])
 {
-	char *at = put_folder(s, rank, key);
+	char *at = io_set_put_folder(s, rank, key);
 
 	if (s->layout != IO_OBJECTS) {
 		strcpy(at, "shared");
 		return;
 	}
-	at = put_digits(at, rank, RANK_DIGITS);
+	at = io_set_put_digits(at, rank, RANK_DIGITS);
 	*at++ = '.';
-	at = put_digits(at, object, OBJECT_DIGITS);
+	at = io_set_put_digits(at, object, OBJECT_DIGITS);
 	*at = '\0';
 }
 
@@ -105,12 +126,13 @@ void io_set_renamed(char key[OBJECT_KEY_BYTES])
 	strcat(key, ".renamed");
 }
 
-static void description_key(const struct io_set *s, char key[OBJECT_KEY_BYTES])
+static void io_set_description(const struct io_set *s, char key[OBJECT_KEY_BYTES])
 {
 	snprintf(key, OBJECT_KEY_BYTES, "%s%s.haul-io.json", s->folder, s->folder[0] ? "/" : "");
 }
 
-static int load(struct io_set *have, const struct io_set *s, struct queue *q, struct err *err)
+static int io_set_parse(struct io_set *have, const struct io_set *s, struct queue *q,
+			struct err *err)
 {
 	char key[OBJECT_KEY_BYTES], *text = NULL;
 	struct arena arena = {0};
@@ -118,13 +140,15 @@ static int load(struct io_set *have, const struct io_set *s, struct queue *q, st
 	size_t length;
 	int rc;
 
-	description_key(s, key);
+	io_set_description(s, key);
 	rc = small_object_load(q, key, SET_TEXT_MAX, &text, &length, err);
 	if (rc < 0)
 		return rc;
 	rc = json_parse(&root, text, length, SET_DEPTH, SET_VALUES, err);
 	if (rc == 0)
 		rc = options_parse(set_tables, have, root, "", &arena, err);
+	if (rc == 0)
+		rc = io_sizes_check(have->sizes, have->size_count, "/sizes", err);
 	if (rc < 0)
 		err_wrap(err, rc, "%s/%s", q->channel.store->uri, key);
 	cJSON_Delete(root);
@@ -136,7 +160,7 @@ static int load(struct io_set *have, const struct io_set *s, struct queue *q, st
 int io_set_load(struct io_set *s, struct queue *q, struct err *err)
 {
 	struct io_set have = {0};
-	int rc = load(&have, s, q, err);
+	int rc = io_set_parse(&have, s, q, err);
 
 	if (rc < 0)
 		return rc;
@@ -145,16 +169,17 @@ int io_set_load(struct io_set *s, struct queue *q, struct err *err)
 			       "%s/%s: says its objects are in folder \"%s\"; nothing was removed",
 			       q->channel.store->uri, s->folder, have.folder);
 	*s = have;
+	io_set_ready(s);
 	return 0;
 }
 
-static int save(const struct io_set *s, struct queue *q, struct err *err)
+static int io_set_save(const struct io_set *s, struct queue *q, struct err *err)
 {
 	cJSON *root = options_to_json(set_tables, s);
 	char key[OBJECT_KEY_BYTES], *text = root ? json_print(root) : NULL;
 	int rc;
 
-	description_key(s, key);
+	io_set_description(s, key);
 	rc = text ? small_object_save(q, key, text, err)
 		  : err_set(err, -ENOMEM, "%s/%s: no memory", q->channel.store->uri, key);
 	free(text);
@@ -162,45 +187,27 @@ static int save(const struct io_set *s, struct queue *q, struct err *err)
 	return rc;
 }
 
-static int found_entry(struct request *req, const char *name, uint64_t size)
+/* A folder without a description must hold nothing, or haul's names might be someone else's. */
+static int io_set_check_empty(const struct io_set *s, struct queue *q, struct err *err)
 {
-	(void)size;
-	snprintf(req->user, OBJECT_KEY_BYTES, "%s", name);
-	return 0;
-}
-
-/* A folder without a description must hold nothing, or haul's names might be someone else's. A rank's
- * folder that an interrupted run has left is empty at most. */
-static int check_empty(const struct io_set *s, struct queue *q, struct err *err)
-{
-	struct listing listing = {.entry = found_entry};
-	char name[OBJECT_KEY_BYTES] = "";
-	struct object o = {0};
-	struct request req = {
-		.op = REQ_LIST, .object = &o, .length = 1, .listing = &listing, .user = name};
+	char name[OBJECT_KEY_BYTES];
 	int rc;
 
 	if (!store_can(q->channel.store, BACKEND_LIST))
 		return 0;
-	snprintf(o.key, sizeof(o.key), "%s%s", s->folder, s->folder[0] ? "/" : "");
-	rc = queue_do(q, &req);
-	if (rc == -ENOENT)
-		return 0;
-	if (rc < 0)
-		return err_set(err, rc, "%s/%s: %s", q->channel.store->uri, o.key,
-			       request_text(&req));
-	if (!name[0])
-		return 0;
+	rc = folder_first(q, s->folder, name, err);
+	if (rc < 0 || !name[0])
+		return rc;
 	return err_set(
 		err, -EEXIST,
 		"%s/%s: holds \"%s\", and nothing says that an io phase of haul made it: it stays; "
 		"use another folder",
-		q->channel.store->uri, o.key, name);
+		q->channel.store->uri, s->folder, name);
 }
 
-/* Whether what stands is what the phase describes. Names matter to all, bytes to those that move some. */
-static int check_same(const struct io_set *have, const struct io_set *s, const struct io_options *o,
-		      const char *where, struct err *err)
+/* Whether what exists is what the phase describes. Names matter to all operations, bytes to those that move some. */
+static int io_set_check_same(const struct io_set *have, const struct io_set *s,
+			     const struct io_options *o, const char *where, struct err *err)
 {
 	static const char advice[] = "; delete them with the old options or use another folder";
 	bool moves = io_moves(o) || o->operation == IO_DO_CREATE;
@@ -232,6 +239,11 @@ static int check_same(const struct io_set *have, const struct io_set *s, const s
 				       ", this phase says %" PRIu64 "%s",
 				       where, s->folder, counts[i].name, counts[i].was,
 				       counts[i].is, advice);
+	if (moves && !shared &&
+	    (have->size_count != s->size_count ||
+	     memcmp(have->sizes, s->sizes, s->size_count * sizeof(s->sizes[0])) != 0))
+		return err_set(err, -EEXIST, "%s/%s: its objects were made with other sizes%s",
+			       where, s->folder, advice);
 	for (size_t i = 0; moves && i < sizeof(ratios) / sizeof(ratios[0]); i++)
 		if (ratios[i].was != ratios[i].is)
 			return err_set(
@@ -243,8 +255,8 @@ static int check_same(const struct io_set *have, const struct io_set *s, const s
 }
 
 /* What an unfinished set can be used for. */
-static int check_complete(const struct io_set *have, const struct io_set *s,
-			  const struct io_options *o, const char *where, struct err *err)
+static int io_set_check_complete(const struct io_set *have, const struct io_set *s,
+				 const struct io_options *o, const char *where, struct err *err)
 {
 	bool whole = o->operation == IO_DO_MIXED || o->operation == IO_DO_RENAME ||
 		     (o->operation == IO_DO_WRITE && o->order == IO_REPLACEMENT);
@@ -281,36 +293,42 @@ static int check_complete(const struct io_set *have, const struct io_set *s,
 	return 0;
 }
 
-static bool makes(const struct io_options *o)
+static bool io_set_makes(const struct io_options *o)
 {
 	return (o->operation == IO_DO_WRITE && o->order != IO_REPLACEMENT) ||
 	       o->operation == IO_DO_CREATE;
 }
 
+static bool io_set_removes(const struct io_options *o)
+{
+	return o->operation == IO_DO_DELETE || (o->operation == IO_DO_MIXED && o->mix.remove > 0);
+}
+
 /* Rank 0's part. */
-static int begin_one(struct io_set *s, const struct io_options *o, struct queue *q, struct err *err)
+static int io_set_begin_one(struct io_set *s, const struct io_options *o, struct queue *q,
+			    struct err *err)
 {
 	const char *where = q->channel.store->uri;
 	struct io_set have = {0};
 	struct err none = {0};
-	int rc = load(&have, s, q, &none);
+	int rc = io_set_parse(&have, s, q, &none);
 
-	if (rc == -ENOENT && !makes(o))
+	if (rc == -ENOENT && !io_set_makes(o))
 		return err_set(
 			err, rc,
 			"%s/%s: no io phase has written objects there; write or create them first",
 			where, s->folder);
 	if (rc == -ENOENT) {
-		rc = check_empty(s, q, err);
-		return rc < 0 ? rc : save(s, q, err);
+		rc = io_set_check_empty(s, q, err);
+		return rc < 0 ? rc : io_set_save(s, q, err);
 	}
 	if (rc < 0) {
 		*err = none;
 		return rc;
 	}
-	rc = check_same(&have, s, o, where, err);
+	rc = io_set_check_same(&have, s, o, where, err);
 	if (rc == 0)
-		rc = check_complete(&have, s, o, where, err);
+		rc = io_set_check_complete(&have, s, o, where, err);
 	if (rc < 0)
 		return rc;
 	s->complete = have.complete;
@@ -318,19 +336,22 @@ static int begin_one(struct io_set *s, const struct io_options *o, struct queue 
 	/* Of one object for all, ranks that move it have parts of their own. */
 	if (s->layout == IO_OBJECTS || !io_moves(o)) {
 		s->size = have.size;
+		s->size_count = have.size_count;
+		memcpy(s->sizes, have.sizes, sizeof(s->sizes));
 		s->ranks = have.ranks;
+		io_set_ready(s);
 	}
-	if (o->operation != IO_DO_DELETE && !(makes(o) && !have.complete)) {
+	if (!io_set_removes(o) && !(io_set_makes(o) && !have.complete)) {
 		s->threads = have.threads;
 		s->block = have.block;
 		s->order = have.order;
 		return 0;
 	}
-	/* From here on nothing is known to stand, until the end says so. */
+	/* From here on nothing is known to exist, until the end of the phase records it. */
 	have = *s;
 	have.complete = false;
 	have.written = 0;
-	return save(&have, q, err);
+	return io_set_save(&have, q, err);
 }
 
 int io_set_begin(struct io_set *s, const struct io_options *o, struct queue *q, struct group *group,
@@ -343,14 +364,14 @@ int io_set_begin(struct io_set *s, const struct io_options *o, struct queue *q, 
 		return 0;
 	}
 	if (group->rank == 0)
-		rc = begin_one(s, o, q, err);
+		rc = io_set_begin_one(s, o, q, err);
 	rc = group_agree(group, rc, err);
 	if (rc == 0)
 		rc = group_broadcast(group, s, sizeof(*s));
 	return rc;
 }
 
-static void remove_key(struct queue *q, const char *key)
+static void io_set_remove_key(struct queue *q, const char *key)
 {
 	struct object o = {0};
 
@@ -365,21 +386,21 @@ void io_set_remove_folder(const struct io_set *s, uint64_t rank, struct queue *q
 
 	io_set_folder(s, rank, key);
 	if (store_can(q->channel.store, BACKEND_PERSISTENT) && key[0])
-		remove_key(q, key);
+		io_set_remove_key(q, key);
 }
 
 void io_set_remove(const struct io_set *s, struct queue *q)
 {
 	char key[OBJECT_KEY_BYTES];
 
-	description_key(s, key);
-	remove_key(q, key);
+	io_set_description(s, key);
+	io_set_remove_key(q, key);
 	snprintf(key, sizeof(key), "%s/", s->folder);
 	if (s->folder[0] && store_can(q->channel.store, BACKEND_PERSISTENT))
-		remove_key(q, key);
+		io_set_remove_key(q, key);
 }
 
-static int end_deleted(const struct io_set *s, struct queue *q, struct group *group)
+static int io_set_end_deleted(const struct io_set *s, struct queue *q, struct group *group)
 {
 	int rc;
 
@@ -399,13 +420,13 @@ int io_set_end(struct io_set *s, const struct io_options *o, uint64_t done, bool
 	if (!store_can(q->channel.store, BACKEND_CONTENT))
 		return 0;
 	if (o->operation == IO_DO_DELETE && all)
-		return end_deleted(s, q, group);
-	/* The same bytes over themselves: what stood still stands. */
-	if (!makes(o) || s->complete)
+		return io_set_end_deleted(s, q, group);
+	/* Where objects were written over with the same bytes, what existed still exists. */
+	if (io_set_makes(o) ? s->complete : !io_set_removes(o) || o->operation == IO_DO_DELETE)
 		return 0;
 	s->complete = all;
-	s->written = done;
+	s->written = io_set_makes(o) ? done : 0;
 	if (group->rank == 0)
-		rc = save(s, q, err);
+		rc = io_set_save(s, q, err);
 	return group_agree(group, rc, err);
 }

@@ -1,5 +1,5 @@
-/* The objects that io phases share by the name of their folder: what defines them, how they are called,
- * and what of them stands, which rank 0 keeps beside them in "<folder>/.haul-io.json".
+/* Object set: the objects that io phases share by the name of their folder. What defines them, how they are called, and
+ * which of them exist; rank 0 keeps this beside them in "<folder>/.haul-io.json".
  *
  *	io/0000003.0000000012              object 12 of rank 3
  *	io/0000003/0000003.0000000012      with a folder for each rank
@@ -16,33 +16,43 @@ struct io_set {
 	char folder[IO_FOLDER_BYTES];
 	uint32_t layout;
 	bool folder_per_rank;
-	uint64_t ranks, objects; /* a rank */
-	uint64_t size, seed;
+	uint64_t ranks, objects; /* objects: of each rank */
+	uint64_t size, seed;     /* size: where size_count is 0 */
+	struct io_size_option sizes[IO_SIZES_MAX];
+	uint32_t size_count;
 	double compress, dedup;
 	uint64_t dedup_distance;
 
-	/* What stands: all, or of each thread's work the first `written` items, in the order of the phase
-	 * that wrote them. */
+	/* What exists: everything, or the first `written` items of each thread's work, in the order of the phase that
+	 * wrote them. */
 	bool complete;
 	uint64_t written, threads, block;
 	uint32_t order;
+
+	struct io_sizes drawn; /* made of the above: io_set_ready */
 };
 
-/* As a phase describes it; nothing stands yet. */
+/* As a phase describes it; nothing exists yet. */
 void io_set_of(struct io_set *s, const struct io_options *o, uint64_t seed, uint64_t ranks);
+/* What defines the set has changed. */
+void io_set_ready(struct io_set *s);
 
-/* Collective, before the phase: what stands (into s), and whether this phase may work on it: -EEXIST,
- * -ENOENT, -EINVAL with a sentence. Where the store keeps no content all is taken to stand. A phase
- * that makes or deletes objects leaves word of that before it begins. */
+/* Bytes of an object of that rank, of the object of all where there is one. */
+uint64_t io_set_bytes(const struct io_set *s, uint64_t rank, uint64_t object);
+
+/* Collective, before the phase: finds out what exists (into s), and whether this phase may work on it: -EEXIST, -ENOENT
+ * or -EINVAL with a sentence. Where the store keeps no content, everything is taken to exist. A phase that makes or
+ * deletes objects records this before it begins. */
 int io_set_begin(struct io_set *s, const struct io_options *o, struct queue *q, struct group *group,
 		 struct err *err);
 
-/* Collective, after it: done is what of each thread's work was done on every rank, at least; all:
- * whether that is everything. Deleted: the folders go, and the description. */
+/* Collective, after it. done: so much of each thread's work was done on every rank at least; all: whether that is
+ * everything, or after a mix that deletes, whether all objects exist. Where the set was deleted, the folders and the
+ * description go, too. */
 int io_set_end(struct io_set *s, const struct io_options *o, uint64_t done, bool all,
 	       struct queue *q, struct group *group, struct err *err);
 
-/* Names. Of a shared object, rank and object do not matter. The folder ends in '/' ("" for the root). */
+/* Names. For a shared object, rank and object do not matter. The folder ends in '/' ("" for the root). */
 void io_set_key(const struct io_set *s, uint64_t rank, uint64_t object, char key[OBJECT_KEY_BYTES]);
 void io_set_folder(const struct io_set *s, uint64_t rank, char key[OBJECT_KEY_BYTES]);
 /* From an object's key to the one that it has while it is renamed. */

@@ -4,29 +4,29 @@
 
 static const uint64_t share_stream = 0x7368617265; /* "share" */
 
-static uint64_t key_of(const struct io_set *set, uint64_t rank, uint64_t thread)
+static uint64_t io_share_key(const struct io_set *set, uint64_t rank, uint64_t thread)
 {
 	return random_at(set->seed ^ share_stream, rank, thread);
 }
 
-static uint64_t cut(uint64_t whole, uint64_t part, uint64_t parts)
+static uint64_t io_share_cut(uint64_t whole, uint64_t part, uint64_t parts)
 {
 	return (uint64_t)((unsigned __int128)whole * part / parts);
 }
 
-/* Whole objects a thread where there are enough of them. */
-static void take_part(struct io_share *s, const struct io_options *o, uint64_t thread)
+/* Each thread has whole objects where there are enough of them. */
+static void io_share_part(struct io_share *s, const struct io_options *o, uint64_t thread)
 {
 	uint64_t objects = s->set->objects;
 	uint64_t unit = s->blocks > 1 && o->threads <= objects ? s->blocks : 1;
 	uint64_t units = unit > 1 ? objects : objects * s->blocks;
 
-	s->first = cut(units, thread, o->threads) * unit;
-	s->items = cut(units, thread + 1, o->threads) * unit - s->first;
+	s->first = io_share_cut(units, thread, o->threads) * unit;
+	s->items = io_share_cut(units, thread + 1, o->threads) * unit - s->first;
 }
 
 /* The rank's blocks of the object of all. */
-static void take_shared(struct io_share *s)
+static void io_share_shared(struct io_share *s)
 {
 	uint64_t ranks = s->set->ranks, all;
 
@@ -36,21 +36,24 @@ static void take_shared(struct io_share *s)
 		s->blocks = all / ranks + (s->rank < all % ranks);
 		return;
 	}
-	s->base = cut(all, s->rank, ranks);
-	s->blocks = cut(all, s->rank + 1, ranks) - s->base;
+	s->base = io_share_cut(all, s->rank, ranks);
+	s->blocks = io_share_cut(all, s->rank + 1, ranks) - s->base;
 }
 
 void io_share_init(struct io_share *s, const struct io_set *set, const struct io_options *o,
-		   uint64_t rank, uint64_t thread)
+		   bool whole, uint64_t rank, uint64_t thread)
 {
+	bool objects = whole || !io_moves(o);
+
 	*s = (struct io_share){
 		.set = set,
 		.rank = rank,
-		.blocks = io_moves(o) ? o->size / o->block : 1,
+		.objects = objects,
+		.blocks = objects ? 1 : (io_size_of(o) - 1) / o->block + 1,
 		.block = o->block,
-		.bytes = o->size,
+		.bytes = io_size_of(o),
 		.order = o->order,
-		.key = key_of(set, rank, thread),
+		.key = io_share_key(set, rank, thread),
 	};
 	if (o->operation == IO_DO_LIST) {
 		s->items = 1;
@@ -58,8 +61,8 @@ void io_share_init(struct io_share *s, const struct io_set *set, const struct io
 		return;
 	}
 	if (io_moves(o) && set->layout != IO_OBJECTS)
-		take_shared(s);
-	take_part(s, o, thread);
+		io_share_shared(s);
+	io_share_part(s, o, thread);
 	/* The object of all is deleted by one. */
 	if (o->operation == IO_DO_DELETE && set->layout != IO_OBJECTS && rank)
 		s->items = 0;
@@ -73,7 +76,7 @@ void io_share_init(struct io_share *s, const struct io_set *set, const struct io
 		permutation_init(&s->permutation, s->items, s->key);
 }
 
-static uint64_t ordered(struct io_share *s)
+static uint64_t io_share_ordered(struct io_share *s)
 {
 	uint64_t at = s->next;
 
@@ -93,10 +96,10 @@ static uint64_t ordered(struct io_share *s)
 
 void io_share_next(struct io_share *s, struct io_item *item)
 {
-	uint64_t part = ordered(s), at = s->first + part, block;
+	uint64_t part = io_share_ordered(s), at = s->first + part, block;
 
-	if (s->blocks == 1 && s->set->layout == IO_OBJECTS) {
-		*item = (struct io_item){.object = at, .length = s->block, .last = true};
+	if (s->objects) {
+		*item = (struct io_item){.object = at, .last = true};
 		return;
 	}
 	if (s->set->layout == IO_OBJECTS) {
@@ -111,5 +114,8 @@ void io_share_next(struct io_share *s, struct io_item *item)
 	}
 	item->offset = block * s->block;
 	item->length = s->bytes - item->offset < s->block ? s->bytes - item->offset : s->block;
-	item->last = item->last && s->order == IO_SEQUENTIAL && !s->rewrites;
+	/* In any other order more of an object may follow, unless there is no more of it. */
+	if ((s->order != IO_SEQUENTIAL || s->rewrites) &&
+	    (s->blocks > 1 || s->set->layout != IO_OBJECTS))
+		item->last = false;
 }

@@ -5,62 +5,80 @@
 #include "workloads/io/io.h"
 #include "workloads/io/work.h"
 
-static double least(double a, double b)
+static double io_least(double a, double b)
 {
 	return a < b ? a : b;
 }
 
 /* How long so many operations take at least where a rate holds them back; 0: as long as the store. */
-static double seconds_of(const struct io_options *o, double operations)
+static double io_seconds(const struct io_options *o, bool whole, double operations)
 {
-	double rate = o->bandwidth ? (double)o->bandwidth / (double)o->block : o->rate;
+	double rate = pace_rate(&o->pace, io_operation_bytes(o, whole));
 
-	return rate > 0 ? operations / rate + (double)o->warmup_ns / 1e9 : 0;
+	return rate > 0 ? operations / rate + (double)o->limits.warmup_ns / 1e9 : 0;
 }
 
-static void note(struct demand *out, const char *text)
+static void io_note(struct demand *out, const char *text)
 {
 	if (out->note_count < sizeof(out->notes) / sizeof(out->notes[0]))
 		snprintf(out->notes[out->note_count++], sizeof(out->notes[0]), "%s", text);
 }
 
-static void add_notes(const struct io_options *o, uint32_t ranks, uint32_t ranks_per_node,
-		      struct demand *out)
+static void io_add_notes(const struct io_options *o, uint32_t ranks, uint32_t ranks_per_node,
+			 struct demand *out)
 {
-	if (o->operation == IO_DO_READ && o->shift == IO_SHIFT_NODE && ranks_per_node >= ranks &&
+	if (o->operation == IO_DO_READ && o->shift == SHIFT_NODE && ranks_per_node >= ranks &&
 	    o->cold.drop == DROP_NONE)
-		note(out, "io on one node reads what the same node wrote, perhaps from its cache");
-	if (!o->passes && !o->count && !o->bytes)
-		note(out, "the bytes of io depend on its seconds: one pass is counted here");
+		io_note(out,
+			"io on one node reads what the same node wrote, perhaps from its cache");
+	if (!o->passes && !o->limits.count && !o->limits.bytes)
+		io_note(out, "the bytes of io depend on its seconds: one pass is counted here");
+}
+
+/* Operations of a rank; where only its time limits them, one pass. */
+static double io_operations(const struct io_options *o, bool whole)
+{
+	uint64_t items = io_items(o, whole);
+	uint64_t limit = io_limit(o, (items + o->threads - 1) / o->threads, whole);
+	double operations = (double)items, bytes = io_operation_bytes(o, whole);
+
+	if (limit < UINT64_MAX)
+		operations = io_least((double)limit * (double)o->threads,
+				      (double)items * (double)(o->passes ? o->passes : 1));
+	if (whole && o->limits.bytes && bytes > 0)
+		operations =
+			io_least(operations, (double)o->limits.bytes / bytes * (double)o->threads);
+	return operations;
 }
 
 int io_size(const struct job *job, const struct job_phase *phase, uint32_t ranks,
 	    uint32_t ranks_per_node, struct demand *out, struct err *err)
 {
 	const struct io_options *o = phase->options;
+	const struct limit_options *l = &o->limits;
 	const struct backend_ops *ops;
 	const struct job_store *store;
-	uint64_t items = io_items(o), limit;
 	double operations;
+	bool whole;
 	int rc = io_store(job, phase, &store, err);
 
 	if (rc < 0)
 		return rc;
 	ops = store->section->owner;
-	limit = io_limit(o, (items + o->threads - 1) / o->threads);
-	operations = limit == UINT64_MAX
-			     ? (double)items
-			     : least((double)limit * (double)o->threads,
-				     (double)items * (double)(o->passes ? o->passes : 1));
-	if (io_moves(o))
-		out->bytes_per_rank =
-			operations / (double)items * (double)o->size * (double)o->objects;
+	whole = io_whole(o, ops->capabilities);
+	operations = io_operations(o, whole);
+	if (whole)
+		out->bytes_per_rank = operations * io_operation_bytes(o, whole);
+	else if (io_moves(o))
+		out->bytes_per_rank = operations / (double)io_items(o, whole) *
+				      (double)io_size_of(o) * (double)o->objects;
 	out->bytes = out->bytes_per_rank * ranks;
 	out->files = o->layout == IO_OBJECTS ? o->objects * ranks : 1;
-	out->seconds = seconds_of(o, operations * ranks);
-	out->seconds_limit = (double)(o->seconds_ns ? o->seconds_ns + o->warmup_ns : 0) / 1e9;
-	out->memory_per_rank = o->threads * io_thread_bytes(o, ops->capabilities & BACKEND_CONTENT);
-	add_notes(o, ranks, ranks_per_node, out);
+	out->seconds = io_seconds(o, whole, operations * ranks);
+	out->seconds_limit = (double)(l->seconds_ns ? l->seconds_ns + l->warmup_ns : 0) / 1e9;
+	out->memory_per_rank =
+		o->threads * io_thread_bytes(o, whole, ops->capabilities & BACKEND_CONTENT);
+	io_add_notes(o, ranks, ranks_per_node, out);
 	cold_size(&o->cold, ranks_per_node, out);
 	return 0;
 }
@@ -82,14 +100,15 @@ int io_stores(const struct job *job, const struct job_phase *phase, uint32_t ran
 	s = phase_store_add(out, count, "data", store);
 	s->needs = io_needs(o);
 	s->depth = o->depth;
-	s->verifies = o->verify == IO_VERIFY_FULL;
+	s->verifies = o->verify == VERIFY_FULL;
 	ops = store->section->owner;
 	if (!(ops->capabilities & BACKEND_CONTENT) ||
 	    (o->operation != IO_DO_WRITE && o->operation != IO_DO_CREATE))
 		return 0;
 	if (o->operation == IO_DO_WRITE)
 		s->space_bytes =
-			least((double)o->size * (double)o->objects, demand.bytes_per_rank) * ranks;
+			io_least(io_size_mean(o) * (double)o->objects, demand.bytes_per_rank) *
+			ranks;
 	s->inodes = demand.files;
 	/* The description of the set, its folder, and those of the ranks. */
 	if (ops->capabilities & BACKEND_PERSISTENT)

@@ -1,6 +1,6 @@
-/* The loop: starts operations while there are free slots and their time has come, sends their requests
- * together, takes what has come back one step further. Its clock is the queue's last stamp, so that
- * an operation costs no reading of it beyond the queue's own. */
+/* The loop of a thread: it starts operations while there are free slots and their time has come, sends their requests
+ * together, and takes what has come back one step further. Its clock is the queue's last stamp, so that an operation reads
+ * the clock no more often than the queue does. */
 #include "workloads/io/work.h"
 #include "workloads/io/measures.h"
 
@@ -18,29 +18,36 @@ uint64_t io_buffer_bytes(const struct io_options *o, const struct store *store)
 	return (window + PATTERN_BLOCK - 1) / PATTERN_BLOCK * PATTERN_BLOCK;
 }
 
-static uint32_t handles_of(const struct io_options *o)
+static uint32_t io_handles(const struct io_options *o, bool whole)
 {
 	uint64_t wanted = o->depth + HANDLES_MIN;
 
-	if (!io_moves(o))
+	if (!io_moves(o) || whole)
 		return 0;
 	return (uint32_t)(o->objects < wanted ? o->objects : wanted);
 }
 
-uint64_t io_thread_bytes(const struct io_options *o, bool content)
+/* Whether operations differ in how many bytes they move. */
+static bool io_varied(const struct io_options *o, bool whole)
+{
+	return io_moves(o) && (whole || io_size_of(o) % o->block);
+}
+
+uint64_t io_thread_bytes(const struct io_options *o, bool whole, bool content)
 {
 	uint64_t slot = sizeof(struct io_slot) + 2 * sizeof(struct request *);
 
-	if (!io_moves(o))
+	if (!io_moves(o) || whole)
 		slot += sizeof(struct io_name) +
 			(o->batch > 1 ? o->batch : 0) * sizeof(struct request_key);
-	else if (content)
+	if (io_moves(o) && content)
 		slot += o->block;
 	return sizeof(struct io_thread) + sizeof(struct crew_thread) + meter_bytes(io_meter(o)) +
-	       slot * o->depth + handles_of(o) * sizeof(struct io_handle);
+	       (io_varied(o, whole) ? sizeof(struct io_series) : 0) + slot * o->depth +
+	       io_handles(o, whole) * sizeof(struct io_handle);
 }
 
-static void slots_init(struct io_thread *t)
+static void io_slots_init(struct io_thread *t)
 {
 	const struct io_options *o = t->work->options;
 	uint64_t bytes = io_buffer_bytes(o, t->work->store);
@@ -68,21 +75,25 @@ int io_thread_open(struct io_thread *t, struct io_work *work, struct crew_thread
 
 	t->work = work;
 	t->member = w;
-	t->handle_count = handles_of(o);
+	t->handle_count = io_handles(o, work->whole);
 	t->slots = calloc(o->depth, sizeof(*t->slots));
 	t->ready = calloc(o->depth, sizeof(struct request *));
 	t->reaped = calloc(o->depth, sizeof(struct request *));
-	if (io_moves(o))
+	if (t->handle_count)
 		t->handles = calloc(t->handle_count, sizeof(*t->handles));
 	else
 		t->names = calloc(o->depth, sizeof(*t->names));
 	if (o->batch > 1)
 		t->keys = calloc(o->depth * o->batch, sizeof(*t->keys));
+	if (io_varied(o, work->whole))
+		t->moved = calloc(1, sizeof(*t->moved));
 	if (!t->slots || !t->ready || !t->reaped || (!t->handles && !t->names) ||
-	    (o->batch > 1 && !t->keys))
+	    (o->batch > 1 && !t->keys) || (io_varied(o, work->whole) && !t->moved))
 		return err_set(err, -ENOMEM, "no memory for %llu operations in flight",
 			       (unsigned long long)o->depth);
-	slots_init(t);
+	io_slots_init(t);
+	if (t->moved)
+		io_series_clear(t->moved);
 	io_series_clear(&t->series);
 	t->first_failed = UINT64_MAX;
 	if (io_reads(o) && work->store->cache != CACHE_UNKNOWN)
@@ -101,6 +112,8 @@ void io_thread_close(struct io_thread *t)
 	free(t->handles);
 	free(t->names);
 	free(t->keys);
+	free(t->moved);
+	io_mix_close(&t->mix);
 }
 
 void io_send(struct io_thread *t, struct io_slot *slot, uint32_t step)
@@ -112,6 +125,8 @@ void io_send(struct io_thread *t, struct io_slot *slot, uint32_t step)
 
 void io_let_go(struct io_thread *t, struct io_slot *slot)
 {
+	if (t->mix.users)
+		io_mix_end(&t->mix, &slot->turn, slot->failed);
 	slot->next = t->free;
 	t->free = slot;
 }
@@ -120,12 +135,15 @@ void io_count(struct io_thread *t, struct io_slot *slot)
 {
 	uint64_t from_ns = slot->due_ns ? slot->due_ns : slot->begin_ns;
 	uint64_t now_ns = slot->req.answer.done_ns, origin_ns = t->work->origin_ns;
+	uint64_t at_ns = now_ns > origin_ns ? now_ns - origin_ns : 0;
 
 	t->done++;
-	t->short_bytes += t->share.block - slot->item.length;
+	t->done_bytes += slot->item.length;
 	hist_record(meter_hist(&t->member->meter, IO_HIST_OPERATION),
 		    now_ns > from_ns ? now_ns - from_ns : 0);
-	io_series_add(&t->series, now_ns > origin_ns ? now_ns - origin_ns : 0);
+	io_series_add(&t->series, at_ns, 1);
+	if (t->moved)
+		io_series_add(t->moved, at_ns, slot->item.length);
 	atomic_store_explicit(&t->member->files, t->done, memory_order_relaxed);
 }
 
@@ -139,10 +157,11 @@ void io_fails(struct io_thread *t, struct io_slot *slot, int rc, const char *tex
 {
 	struct crew_thread *w = t->member;
 
+	slot->failed = true;
 	if (slot->number < t->first_failed)
 		t->first_failed = slot->number;
 	crew_fail(w, &slot->req, rc, text ? text : request_text(&slot->req));
-	if (t->work->options->on_error == IO_ERROR_STOP) {
+	if (t->work->options->on_error == ON_ERROR_STOP) {
 		t->rc = t->rc ? t->rc : rc;
 		t->over = true;
 	}
@@ -156,41 +175,46 @@ void io_fail(struct io_thread *t, struct io_slot *slot, int rc, const char *text
 
 void io_take(struct io_thread *t, struct io_slot *slot, struct io_item *item)
 {
-	io_pace_take(&t->pace, slot->begin_ns);
+	pace_take(&t->pace, slot->begin_ns);
 	t->issued++;
 	io_share_next(&t->share, item);
 }
 
-static void start(struct io_thread *t, uint64_t now_ns)
+static void io_start(struct io_thread *t, uint64_t now_ns)
 {
 	const struct io_options *o = t->work->options;
 	struct io_slot *slot = t->free;
 
 	t->free = slot->next;
-	slot->due_ns = io_pace_take(&t->pace, now_ns);
+	slot->due_ns = pace_take(&t->pace, now_ns);
 	if (slot->due_ns && now_ns > slot->due_ns && now_ns - slot->due_ns > t->late_start_ns)
 		t->late_start_ns = now_ns - slot->due_ns;
 	slot->begin_ns = now_ns;
+	slot->failed = false;
 	slot->number = t->issued++;
 	io_share_next(&t->share, &slot->item);
 	slot->writes = o->operation == IO_DO_WRITE ||
 		       (o->operation == IO_DO_MIXED &&
 			random_at(t->key, slot->number, 0) >= t->mixed_below);
-	if (slot->name)
+	if (t->work->whole)
+		io_whole_begin(t, slot);
+	else if (slot->name)
 		io_names_begin(t, slot);
 	else
 		io_data_begin(t, slot);
 }
 
 /* Starts what may start now. Returns when the next one may, UINT64_MAX: nothing waits for its time. */
-static uint64_t start_all(struct io_thread *t, uint64_t now_ns)
+static uint64_t io_start_all(struct io_thread *t, uint64_t now_ns)
 {
 	const struct io_work *work = t->work;
+	uint64_t bytes = work->whole && work->options->limits.bytes ? work->options->limits.bytes
+								    : UINT64_MAX;
 
 	while (t->free && !t->over) {
-		uint64_t next_ns = io_pace_next(&t->pace);
+		uint64_t next_ns = pace_next(&t->pace);
 
-		if (t->issued >= t->limit) {
+		if (t->issued >= t->limit || t->issued_bytes >= bytes) {
 			t->over = true;
 		} else if (work->until_ns &&
 			   (now_ns >= work->until_ns || next_ns >= work->until_ns)) {
@@ -199,43 +223,48 @@ static uint64_t start_all(struct io_thread *t, uint64_t now_ns)
 		} else if (next_ns > now_ns) {
 			return next_ns;
 		} else {
-			start(t, now_ns);
+			io_start(t, now_ns);
 		}
 	}
 	return UINT64_MAX;
 }
 
 /* End of the warm-up: resets all counters. */
-static void end_warmup(struct io_thread *t)
+static void io_end_warmup(struct io_thread *t)
 {
 	t->warmup_operations += meter_clear(&t->member->meter, t->work->origin_ns);
 	io_series_clear(&t->series);
-	t->done = t->short_bytes = t->fill_ns = t->verify_ns = t->late_start_ns = t->entries =
-		t->absent = 0;
+	if (t->moved)
+		io_series_clear(t->moved);
+	t->done = t->done_bytes = t->gets = t->puts = 0;
+	t->fill_ns = t->verify_ns = t->late_start_ns = 0;
+	t->entries = t->absent = t->payload_errors = 0;
 	t->warm = true;
 }
 
-static void step_all(struct io_thread *t, uint32_t n)
+static void io_step_all(struct io_thread *t, uint32_t n)
 {
 	for (uint32_t i = 0; i < n; i++) {
 		struct io_slot *slot = t->reaped[i]->user;
 
-		if (slot->name)
+		if (t->work->whole)
+			io_whole_step(t, slot);
+		else if (slot->name)
 			io_names_step(t, slot);
 		else
 			io_data_step(t, slot);
 	}
 	if (!t->warm && t->member->queue.now_ns >= t->work->origin_ns)
-		end_warmup(t);
+		io_end_warmup(t);
 	meter_live(&t->member->meter, t->member->queue.now_ns);
 }
 
-static bool halted(const struct io_thread *t)
+bool io_halted(const struct io_thread *t)
 {
 	return atomic_load_explicit(&t->member->crew->halt, memory_order_relaxed);
 }
 
-static void run(struct io_thread *t)
+static void io_loop(struct io_thread *t)
 {
 	const struct io_options *o = t->work->options;
 	struct queue *q = &t->member->queue;
@@ -243,14 +272,14 @@ static void run(struct io_thread *t)
 	uint64_t now_ns = clock_now(clock), next_ns;
 
 	for (;;) {
-		t->over = t->over || halted(t);
-		next_ns = start_all(t, now_ns);
+		t->over = t->over || io_halted(t);
+		next_ns = io_start_all(t, now_ns);
 		if (t->ready_count) {
 			queue_submit(q, t->ready, t->ready_count);
 			t->ready_count = 0;
 		}
 		if (q->in_flight) {
-			step_all(t, queue_reap(q, t->reaped, 1, (uint32_t)o->depth, next_ns));
+			io_step_all(t, queue_reap(q, t->reaped, 1, (uint32_t)o->depth, next_ns));
 			now_ns = q->now_ns;
 			if (next_ns != UINT64_MAX)
 				now_ns = clock_now(clock);
@@ -274,7 +303,7 @@ int io_thread_run(struct crew_thread *w, uint64_t number)
 
 	t->over = t->share.items == 0;
 	clock_sleep_until(work->store->clock, work->start_ns);
-	run(t);
+	io_loop(t);
 	rc = t->handles ? io_data_end(t) : 0;
 	end_ns = w->queue.now_ns > work->origin_ns ? w->queue.now_ns - work->origin_ns : 0;
 	if (!t->mark_ns)
@@ -284,5 +313,5 @@ int io_thread_run(struct crew_thread *w, uint64_t number)
 		return t->rc;
 	if (rc < 0)
 		return rc;
-	return halted(t) ? -ECANCELED : 0;
+	return io_halted(t) ? -ECANCELED : 0;
 }

@@ -1,5 +1,5 @@
-/* A thread of an io phase at work: slots, one an operation in flight, each of one request after the
- * other (open, read, close). The thread owns all of it; nothing is allocated while it works. */
+/* A thread of an io phase at work: a slot for each operation in flight, which sends one request after the other (open,
+ * read, close). The thread owns all of it; nothing is allocated while it works. */
 #ifndef HAUL_WORKLOADS_IO_WORK_H
 #define HAUL_WORKLOADS_IO_WORK_H
 
@@ -7,13 +7,14 @@
 #include "workloads/common/crew.h"
 #include "workloads/common/pace.h"
 #include "workloads/common/residency.h"
+#include "workloads/io/mix.h"
 #include "workloads/io/series.h"
 #include "workloads/io/share.h"
 
 struct io_thread;
 struct io_handle;
 
-/* Names and what goes with them: operations on names only. */
+/* Names and what goes with them: of operations on names and on whole objects. */
 struct io_name {
 	struct object object;
 	char target[OBJECT_KEY_BYTES];
@@ -30,15 +31,16 @@ struct io_slot {
 	uint64_t number;           /* of the operation, from 0 */
 	uint64_t begin_ns, due_ns; /* due 0: at begin */
 	uint32_t step;
-	bool writes;
-	void *buffer;         /* of a block; NULL where the store keeps no content */
-	struct io_name *name; /* NULL for reads and writes */
+	bool writes, failed;
+	void *buffer;            /* of a block; NULL where the store keeps no content */
+	struct io_name *name;    /* NULL where an operation is a block */
+	struct io_mix_turn turn; /* of a mix of whole objects */
 };
 
 enum io_handle_state { HANDLE_CLOSED, HANDLE_BUSY, HANDLE_OPEN };
 
-/* An open object. Slots that want it while it is being opened or closed, or while another object is in
- * use in its place, wait in line. */
+/* Handle: an open object. Slots that want it while it is being opened or closed, or while another object is in use in its
+ * place, wait in line. */
 struct io_handle {
 	struct object object;
 	uint64_t number; /* of the object */
@@ -55,9 +57,10 @@ struct io_work {
 	const struct io_set *set;
 	struct store *store;
 	struct pattern pattern;
-	bool content;  /* the store keeps what is written */
-	bool strict;   /* ... and can tell that an object is missing, and all of the set stands */
-	bool in_place; /* writes go into objects that stand */
+	bool whole;   /* operations are whole objects: io_whole */
+	bool content; /* the store keeps what is written */
+	bool strict; /* ... and can tell that an object is missing, and all objects of the set exist */
+	bool in_place; /* writes go into objects that exist */
 	bool shared; /* all threads of all ranks write the version that is open in their handles */
 	uint64_t objects;             /* of the pattern: of a rank, or 0 where one is shared */
 	uint64_t start_ns, origin_ns; /* of the phase; of what is counted, after the warm-up */
@@ -69,7 +72,8 @@ struct io_thread {
 	struct io_work *work;
 	struct crew_thread *member;
 	struct io_share share;
-	struct io_pace pace;
+	struct io_mix mix; /* of a mixed phase on whole objects */
+	struct pace pace;
 	uint64_t limit;       /* operations at most */
 	uint64_t mixed_below; /* a draw below reads */
 	uint64_t key;
@@ -82,8 +86,8 @@ struct io_thread {
 	struct request **ready, **reaped; /* [depth]: to be submitted next; come back */
 	uint32_t ready_count;
 
-	uint64_t issued;
-	bool over; /* starts nothing more: its limit, its time, an error */
+	uint64_t issued, issued_bytes; /* bytes: of whole objects */
+	bool over;                     /* starts nothing more: its limit, its time, an error */
 	bool timed_out;
 	int rc;
 
@@ -92,14 +96,15 @@ struct io_thread {
 	/* Results. Times count from origin_ns. */
 	bool warm;
 	struct io_series series;
-	uint64_t done, first_failed, warmup_operations;
-	uint64_t short_bytes;     /* that what was done is less than whole blocks */
+	struct io_series *moved; /* bytes by when, where operations differ in size; else NULL */
+	uint64_t done, done_bytes, first_failed, warmup_operations;
+	uint64_t gets, puts;
 	uint64_t mark_ns, end_ns; /* its part done, or its time over; at rest for good */
 	uint64_t payload_errors, absent, entries, fill_ns, verify_ns, late_start_ns;
 };
 
-/* Memory for a thread of this many in flight, buffers included. */
-uint64_t io_thread_bytes(const struct io_options *o, bool content);
+/* Memory for a thread, buffers included. */
+uint64_t io_thread_bytes(const struct io_options *o, bool whole, bool content);
 /* Bytes of a slot's buffer, and of a thread's. */
 uint64_t io_buffer_bytes(const struct io_options *o, const struct store *store);
 
@@ -107,13 +112,13 @@ int io_thread_open(struct io_thread *t, struct io_work *work, struct crew_thread
 		   struct err *err);
 void io_thread_close(struct io_thread *t);
 
-/* A thread's whole work: the body of a file_pass that runs once. Called again after a time limit it
+/* A thread's whole work: the body of a crew that runs once. Called again after a time limit it
  * goes on to t->limit. */
 int io_thread_run(struct crew_thread *w, uint64_t number);
 
-/* For io_data.c and io_names.c. */
+/* For data.c, whole.c and names.c. */
 
-/* Sends the slot's io with the next requests; when it is done the slot's step goes on. */
+/* Sends the slot's request with the next ones; when it is done the slot's step goes on. */
 void io_send(struct io_thread *t, struct io_slot *slot, uint32_t step);
 /* One more operation starts with the slot's, which has begun: its item, its number, its turn. */
 void io_take(struct io_thread *t, struct io_slot *slot, struct io_item *item);
@@ -124,6 +129,8 @@ void io_fail(struct io_thread *t, struct io_slot *slot, int rc, const char *text
 /* The same in two: it failed, and has something to do yet; now the slot is free. */
 void io_fails(struct io_thread *t, struct io_slot *slot, int rc, const char *text);
 void io_let_go(struct io_thread *t, struct io_slot *slot);
+/* Whether all threads of this rank are to stop. */
+bool io_halted(const struct io_thread *t);
 
 /* Begins an operation; goes on with it when its request has come back. */
 void io_data_begin(struct io_thread *t, struct io_slot *slot);
@@ -132,7 +139,22 @@ void io_data_step(struct io_thread *t, struct io_slot *slot);
 void io_data_share(struct io_thread *t, const struct object *object);
 /* At rest: closes what is still open. A negative errno with worker->err. */
 int io_data_end(struct io_thread *t);
+/* Makes the bytes of the slot's write. */
+void io_data_fill(struct io_thread *t, struct io_slot *slot);
+/* A block has moved, an object is closed: whether all of it is as it should be; else text says why not. */
+int io_data_check(struct io_thread *t, const struct io_slot *slot, char text[FAILURE_TEXT_BYTES]);
+int io_data_check_closed(struct io_thread *t, const struct request *req,
+			 char text[FAILURE_TEXT_BYTES]);
+
+void io_whole_begin(struct io_thread *t, struct io_slot *slot);
+void io_whole_step(struct io_thread *t, struct io_slot *slot);
+
 void io_names_begin(struct io_thread *t, struct io_slot *slot);
 void io_names_step(struct io_thread *t, struct io_slot *slot);
+/* A stat or delete has been answered; strict: the object must be there. */
+void io_names_answered(struct io_thread *t, struct io_slot *slot, bool strict);
+/* Asks for the next page of the rank's folder; it is an operation of its own. */
+void io_names_list(struct io_thread *t, struct io_slot *slot, uint32_t step);
+void io_names_listed_page(struct io_thread *t, struct io_slot *slot);
 
 #endif

@@ -3,6 +3,7 @@
 
 #include "backends/queue/queue.h"
 #include "core/units.h"
+#include "workloads/dataset/find.h"
 #include "workloads/train/loader/loader.h"
 #include "workloads/train/train.h"
 
@@ -12,8 +13,6 @@ static const char *const loader_kinds[] = {"pytorch", "sample", "batch", "stream
 static const char *const shuffle_orders[] = {"none", "each_epoch", "once", NULL};
 static const char *const sync_names[] = {"step", "epoch", "none", NULL};
 static const char *const decode_names[] = {"none", "checksum", NULL};
-static const char *const verify_names[] = {"none", "sampled", "full", NULL};
-static const char *const on_error_names[] = {"stop", "count", NULL};
 
 static const struct option stream_options[] = {
 	OPT_U64("interleave", struct train_stream, interleave, .def = 4, .min = 1, .max = 1 << 16,
@@ -76,8 +75,7 @@ const struct option train_options[] = {
 		.help = "times that all samples are read"),
 	OPT_U64("steps", struct train_options, steps, .def = 0,
 		.help = "training steps in all, at most; 0: all of each epoch"),
-	OPT_TIME("seconds", struct train_options, seconds_ns, .def = 0,
-		 .help = "the phase ends after this time; 0: no limit"),
+	OPTION_SECONDS(struct train_options, seconds_ns),
 	OPT_U64("batch", struct train_options, batch, .def = 1, .min = 1, .max = 1 << 20,
 		.help = "samples a rank takes each step"),
 	OPT_DRAW("compute", struct train_options, compute, .def_real = 0,
@@ -94,13 +92,8 @@ const struct option train_options[] = {
 		.help = "steps at the start of each epoch that AU leaves out"),
 	OPT_CHOICE("decode", struct train_options, decode, .def = 0, .choices = decode_names,
 		   .help = "checksum: structure and checksums of what is read are walked through"),
-	OPT_CHOICE("verify", struct train_options, verify, .def = VERIFY_SAMPLED,
-		   .choices = verify_names,
-		   .help = "bytes compared with what was written: 4 KiB of each request, or all"),
-	OPT_CHOICE(
-		"on_error", struct train_options, on_error, .def = ON_ERROR_STOP,
-		.choices = on_error_names,
-		.help = "a sample that cannot be read, or is wrong, stops all ranks or is counted"),
+	OPTION_VERIFY(struct train_options, verify),
+	OPTION_ON_ERROR(struct train_options, on_error),
 	OPT_REAL("target_au", struct train_options, target_au, .def_real = 0, .min_real = 0,
 		 .max_real = 1, .help = "AU to reach; 0: none"),
 	OPT_BYTES(
@@ -109,9 +102,7 @@ const struct option train_options[] = {
 		.help = "windows of a rank's workers together; a request that is not streamed is cut to its share, at least 64 KiB"),
 	OPT_TABLE("evaluation", struct train_options, evaluation, .table = evaluation_options,
 		  .help = "reading another data set every few epochs"),
-	OPT_TABLE(
-		"cold", struct train_options, cold, .table = cold_options,
-		.help = "reads that come from the storage: caches dropped, memory taken, evidence"),
+	OPTION_COLD(struct train_options, cold),
 	OPT_U64("null_steps", struct train_options, null_steps, .def = 20, .max = 10000,
 		.help = "steps on null:// before, to know haul's own cost; 0: none"),
 	OPT_END};
@@ -119,16 +110,9 @@ const struct option train_options[] = {
 int train_dataset(const struct job *job, const struct job_phase *phase, const char *name,
 		  struct dataset *d, const struct job_store **store, struct err *err)
 {
-	const struct job_dataset *described;
-	char path[JOB_NAME_BYTES + 16];
-	int rc;
+	char path[DATASET_PATH_BYTES];
 
-	rc = workload_dataset(job, phase, name, &described, store, err);
-	if (rc < 0)
-		return rc;
-	snprintf(path, sizeof(path), described->name[0] ? "/datasets/%s" : "/dataset%s",
-		 described->name);
-	return dataset_init(d, described->options, job->seed, path, err);
+	return dataset_find_init(job, phase, name, d, store, path, err);
 }
 
 void train_order(const struct train_options *o, const struct dataset *d, uint64_t seed,
@@ -273,7 +257,7 @@ int train_stores(const struct job *job, const struct job_phase *phase, uint32_t 
 		const struct job_dataset *described;
 		const struct job_store *store;
 		struct phase_store *s;
-		int rc = workload_dataset(job, phase, names[i], &described, &store, err);
+		int rc = dataset_find(job, phase, names[i], &described, &store, err);
 
 		if (rc < 0)
 			return rc;

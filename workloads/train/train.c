@@ -8,6 +8,7 @@
 
 #include "core/units.h"
 #include "workloads/dataset/dataset_probe.h"
+#include "workloads/dataset/manifest.h"
 #include "workloads/train/pass.h"
 
 /* Where I/O is direct a worker's share of the buffers holds the blocks around a request, too. */
@@ -47,7 +48,8 @@ static int input_open(struct phase_context *ctx, const char *name, struct pass_i
 	in->whole =
 		store_can(&in->store, BACKEND_STREAMS) &&
 		store_range(&in->store, train_longest(o, &in->dataset), in->depth) == UINT64_MAX;
-	return dataset_probe(&in->dataset, &in->store, ctx->group, err);
+	rc = manifest_check(&in->dataset, &in->store, ctx->group, err);
+	return rc < 0 ? rc : dataset_probe(&in->dataset, &in->store, ctx->group, err);
 }
 
 /* By so much bytes moved differ from those of the samples before both are told. */

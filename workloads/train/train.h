@@ -13,14 +13,13 @@
 #define HAUL_WORKLOADS_TRAIN_TRAIN_H
 
 #include "core/measure/account.h"
-#include "workloads/common/cold.h"
+#include "workloads/common/options.h"
 #include "workloads/dataset/dataset.h"
 #include "workloads/train/sampler/order.h"
 #include "workloads/workload.h"
 
 enum train_shuffle_order { SHUFFLE_NONE, SHUFFLE_EACH_EPOCH, SHUFFLE_ONCE };
 enum train_sync { SYNC_STEP, SYNC_EPOCH, SYNC_NONE };
-enum train_on_error { ON_ERROR_STOP, ON_ERROR_COUNT };
 
 struct train_stream {
 	uint64_t interleave, transfer;

@@ -58,6 +58,12 @@ static const struct option evaluation_options[] = {
 	OPT_U64("batch", struct sample_evaluation, batch, .def = 1, .min = 1,
 		.help = "samples a step"),
 	OPT_END};
+static const struct option tier_options[] = {
+	OPT_TEXT("store", struct sample_tier, store, .required = true, .help = "where it lies"),
+	OPT_BYTES("capacity", struct sample_tier, capacity, .help = "how much it holds"),
+	OPT_TABLE("reader", struct sample_tier, reader, .table = loader_options,
+		  .help = "who reads it"),
+	OPT_END};
 static const struct option train_options[] = {
 	OPT_U64("epochs", struct sample_train, epochs, .def = 1, .min = 1, .max = 100000,
 		.help = "passes over the data set"),
@@ -83,6 +89,8 @@ static const struct option train_options[] = {
 		  .help = "words for the report"),
 	OPT_TABLE("evaluation", struct sample_train, evaluation, .table = evaluation_options,
 		  .help = "now and then"),
+	OPT_LIST("tiers", struct sample_train, tiers, tier_count, .table = tier_options,
+		 .help = "stores, the nearest first"),
 	OPT_END};
 
 static const struct section file_section = {
@@ -118,7 +126,8 @@ const char sample_job[] =
 	"  \"phases\": [\n"
 	"    {\"generate\": {}},\n"
 	"    {\"train\": {\"name\": \"big\", \"epochs\": 5, \"batch\": 7, \"compute\": \"93.254 ms\", \"loader\": {\"workers\": 8},\n"
-	"               \"preprocess\": {\"type\": \"gamma\", \"shape\": 2.5, \"scale\": \"3 us\"}, \"target_au\": 0.9}},\n"
+	"               \"preprocess\": {\"type\": \"gamma\", \"shape\": 2.5, \"scale\": \"3 us\"}, \"target_au\": 0.9,\n"
+	"               \"tiers\": [\"near\", {\"store\": \"far\", \"capacity\": \"1 GiB\", \"reader\": \"pytorch\"}]}},\n"
 	"    {\"train\": {\"store\": \"ckpt\", \"compute\": {\"type\": \"normal\", \"mean\": 0.323, \"stdev\": \"1 ms\"},\n"
 	"               \"loader\": \"pytorch\", \"hold\": true, \"tags\": [\"a\", \"b c\"],\n"
 	"               \"evaluation\": {\"every\": 2, \"dataset\": \"eval\"}, \"verify\": \"full\"}}\n"

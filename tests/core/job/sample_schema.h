@@ -34,6 +34,12 @@ struct sample_evaluation {
 	uint64_t batch;
 };
 
+struct sample_tier {
+	char store[JOB_NAME_BYTES];
+	uint64_t capacity;
+	struct sample_loader reader;
+};
+
 struct sample_train {
 	uint64_t epochs, steps, seconds_ns, batch;
 	struct draw compute, preprocess;
@@ -43,6 +49,8 @@ struct sample_train {
 	bool hold;
 	struct texts tags;
 	struct sample_evaluation evaluation;
+	struct sample_tier tiers[4];
+	uint32_t tier_count;
 };
 
 /* Stores file and sim; phases generate (no options) and train. */

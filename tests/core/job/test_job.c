@@ -73,6 +73,10 @@ static void reads_all(void)
 	CU_ASSERT_EQUAL(t->compute.a, 93254000);
 	CU_ASSERT_EQUAL(t->preprocess.kind, DRAW_GAMMA);
 	CU_ASSERT_EQUAL(t->evaluation.every, 0);
+	CU_ASSERT_EQUAL(t->tier_count, 2);
+	CU_ASSERT_STRING_EQUAL(t->tiers[0].store, "near");
+	CU_ASSERT_EQUAL(t->tiers[0].reader.workers, 4);
+	CU_ASSERT_EQUAL(t->tiers[1].capacity, 1 << 30);
 	t = job.phases[2].options;
 	CU_ASSERT_EQUAL(t->compute.kind, DRAW_NORMAL);
 	CU_ASSERT_EQUAL(t->evaluation.every, 2);
@@ -241,6 +245,11 @@ static void sets(void)
 		"big.hold=true",
 		"train.loader.workers=6", /* "loader": "pytorch" there */
 		"phases.2.train.loader.prefetch=5",
+		"big.tiers.0.capacity=1 MiB", /* "near" there */
+		"big.tiers.1.reader.workers=9",
+		"big.tiers.2.store=farthest",
+		"phases.2.train.tiers.0.store=only",
+		"phases.2.train.tiers.0.reader.depth=3",
 	};
 	const struct sample_train *t;
 	struct job job;
@@ -254,7 +263,16 @@ static void sets(void)
 	CU_ASSERT_EQUAL(t->compute.kind, DRAW_EXPONENTIAL);
 	CU_ASSERT_EQUAL(t->tags.count, 1);
 	CU_ASSERT_TRUE(t->hold);
+	CU_ASSERT_EQUAL(t->tier_count, 3);
+	CU_ASSERT_STRING_EQUAL(t->tiers[0].store, "near");
+	CU_ASSERT_EQUAL(t->tiers[0].capacity, 1 << 20);
+	CU_ASSERT_STRING_EQUAL(t->tiers[1].store, "far");
+	CU_ASSERT_EQUAL(t->tiers[1].reader.workers, 9);
+	CU_ASSERT_STRING_EQUAL(t->tiers[2].store, "farthest");
 	t = job.phases[2].options;
+	CU_ASSERT_EQUAL(t->tier_count, 1);
+	CU_ASSERT_STRING_EQUAL(t->tiers[0].store, "only");
+	CU_ASSERT_EQUAL(t->tiers[0].reader.depth, 3);
 	CU_ASSERT_EQUAL(t->batch, 12);
 	CU_ASSERT_EQUAL(t->loader.workers, 6);
 	CU_ASSERT_EQUAL(t->loader.prefetch, 5);
@@ -296,6 +314,22 @@ static void set_refusals(void)
 		{"train.loader.x=4",
 		 "--set train.loader.x=4: /phases/2/train/loader/x: unknown key; known are: kind, "
 		 "workers, prefetch, depth"},
+		{"big.tiers.3.store=x",
+		 "--set big.tiers.3.store=x: /phases/1/train/tiers holds 2, counted from 0; there is no 3"},
+		{"big.tiers.x.store=x",
+		 "--set big.tiers.x.store=x: /phases/1/train/tiers holds 2, counted from 0; there is no x"},
+		{"big.tiers.2.capacity=1", "job.json: /phases/1/train/tiers/2/store: is missing"},
+		{"big.tiers.1.reader.x=1",
+		 "--set big.tiers.1.reader.x=1: /phases/1/train/tiers/1/reader/x: unknown key; known "
+		 "are: kind, workers, prefetch, depth"},
+		{"big.tiers.1.capacity=-1",
+		 "--set big.tiers.1.capacity=-1: /phases/1/train/tiers/1/capacity: must be at least 0 B, is -1"},
+		{"big.tiers.store=x", "--set big.tiers.store=x: /phases/1/train/tiers holds 2, "
+				      "counted from 0; there is no store"},
+		{"big.tiers=x",
+		 "--set big.tiers=x: /phases/1/train/tiers: must be a list, is \"x\""},
+		{"big.tiers=[1,2]",
+		 "--set big.tiers=[1,2]: /phases/1/train/tiers/0: must be a string, is 1"},
 		{"phases.7.train.batch=4",
 		 "--set phases.7.train.batch=4: /phases holds 3, counted from 0; there is no 7"},
 		{"phases.x.train.batch=4",
@@ -372,9 +406,9 @@ static void schema_and_reference(void)
 	CU_ASSERT_EQUAL(cJSON_GetArraySize(properties), 7);
 	CU_ASSERT_PTR_NOT_NULL(strstr(schema, "\"^sim://\""));
 	CU_ASSERT_PTR_NOT_NULL(strstr(reference, "\n/phases/N/train: reads it as training does\n"));
-	CU_ASSERT_PTR_NOT_NULL(
-		strstr(reference,
-		       "\n  batch              whole number, 1 … 1048576, default 1   samples"));
+	CU_ASSERT_PTR_NOT_NULL(strstr(
+		reference,
+		"\n  batch                   whole number, 1 … 1048576, default 1   samples"));
 	CU_ASSERT_PTR_NOT_NULL(
 		strstr(reference, "\n/phases/N/generate: makes the data set\n  (no options)\n"));
 	cJSON_Delete(tree);

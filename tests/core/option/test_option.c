@@ -1,5 +1,6 @@
 #include <cjson/cJSON.h>
 #include <errno.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,6 +25,8 @@ struct all {
 	struct draw draw;
 	struct factors factors;
 	struct inner inner;
+	struct inner list[3];
+	uint32_t listed;
 };
 
 static const char *const inner_names[] = {"slow", "quick", NULL};
@@ -52,7 +55,9 @@ static const struct option more_options[] = {
 	OPT_DRAW("draw", struct all, draw, .def_real = 2e6, .help = "a time"),
 	OPT_FACTORS("factors", struct all, factors, .min_real = 0.5, .max_real = 2,
 		    .help = "by index"),
-	OPT_TABLE("inner", struct all, inner, .table = inner_options, .help = "more"), OPT_END};
+	OPT_TABLE("inner", struct all, inner, .table = inner_options, .help = "more"),
+	OPT_LIST("list", struct all, list, listed, .table = inner_options, .help = "several"),
+	OPT_END};
 static const struct option *const tables[] = {all_options, more_options, NULL};
 
 static int parse(const char *text, struct all *all, struct arena *arena, struct err *err)
@@ -90,6 +95,7 @@ static void defaults(void)
 	CU_ASSERT_EQUAL(a.factors.count, 0);
 	CU_ASSERT_EQUAL(a.inner.kind, 0);
 	CU_ASSERT_EQUAL(a.inner.workers, 4);
+	CU_ASSERT_EQUAL(a.listed, 0);
 	arena_free(&arena);
 }
 
@@ -99,7 +105,8 @@ static void values(void)
 		"{\"number\": \"12\", \"size\": \"1 MiB\", \"time\": 0.25, \"rate\": \"2 GB/s\", \"unset\": 7,"
 		"\"real\": 1, \"yes\": false, \"text\": \"seven77\", \"texts\": [\"a\", \"b\"], \"choice\": \"blue\","
 		"\"draw\": {\"type\": \"uniform\", \"min\": \"1 ms\", \"max\": 0.002},"
-		"\"factors\": {\"7\": 0.5, \"0\": 2}, \"inner\": \"quick\"}";
+		"\"factors\": {\"7\": 0.5, \"0\": 2}, \"inner\": \"quick\","
+		"\"list\": [{\"workers\": 7}, \"quick\", {\"kind\": \"quick\", \"workers\": 1}]}";
 	struct arena arena = {0};
 	struct err err;
 	struct all a;
@@ -124,6 +131,12 @@ static void values(void)
 	CU_ASSERT_EQUAL(a.factors.factor[1], 2);
 	CU_ASSERT_EQUAL(a.inner.kind, 1);
 	CU_ASSERT_EQUAL(a.inner.workers, 4);
+	CU_ASSERT_EQUAL_FATAL(a.listed, 3);
+	CU_ASSERT_EQUAL(a.list[0].kind, 0);
+	CU_ASSERT_EQUAL(a.list[0].workers, 7);
+	CU_ASSERT_EQUAL(a.list[1].kind, 1);
+	CU_ASSERT_EQUAL(a.list[1].workers, 4);
+	CU_ASSERT_EQUAL(a.list[2].workers, 1);
 	arena_free(&arena);
 }
 
@@ -165,10 +178,10 @@ static void refusals(void)
 		{"{\"NUMBER\": 1}", "/p/NUMBER: unknown key; did you mean \"number\"?"},
 		{"{\"zzzzzz\": 1}",
 		 "/p/zzzzzz: unknown key; known are: number, size, time, rate, unset, real, yes, text, "
-		 "texts, choice, draw, factors, inner"},
+		 "texts, choice, draw, factors, inner, list"},
 		{"{\"a/b~\\n\": 1}",
 		 "/p/a~1b~0\\n: unknown key; known are: number, size, time, rate, unset, real, yes, text, "
-		 "texts, choice, draw, factors, inner"},
+		 "texts, choice, draw, factors, inner, list"},
 		{"{\"number\": 1, \"number\": 1}", "/p/number: given twice"},
 		{"{\"number\": 0}", "/p/number: must be at least 1, is 0"},
 		{"{\"number\": -3}", "/p/number: must be at least 1, is -3"},
@@ -251,6 +264,16 @@ static void refusals(void)
 		{"{\"inner\": \"swift\"}", "/p/inner: must be \"slow\" or \"quick\", is \"swift\""},
 		{"{\"inner\": []}", "/p/inner: must be an object, is a list"},
 		{"{\"inner\": null}", "/p/inner: must be an object, is null"},
+		{"{\"list\": {}}", "/p/list: must be a list, is an object"},
+		{"{\"list\": \"quick\"}", "/p/list: must be a list, is \"quick\""},
+		{"{\"list\": [{}, {\"workers\": 9}]}",
+		 "/p/list/1/workers: must be at most 8, is 9"},
+		{"{\"list\": [{}, {}, {\"wokers\": 9}]}",
+		 "/p/list/2/wokers: unknown key; did you mean \"workers\"?"},
+		{"{\"list\": [{}, \"swift\"]}",
+		 "/p/list/1: must be \"slow\" or \"quick\", is \"swift\""},
+		{"{\"list\": [[]]}", "/p/list/0: must be an object, is a list"},
+		{"{\"list\": [{}, {}, {}, {}]}", "/p/list: must hold at most 3 entries"},
 		{"[]", "/p: must be an object, is a list"},
 		{"7", "/p: must be an object, is 7"},
 	};
@@ -458,7 +481,7 @@ static void unset_is_left_out(void)
 		"{\n  \"number\": 1,\n  \"size\": 65536,\n  \"time\": 0.005,\n  \"rate\": 0,\n  \"real\": 0.9,\n"
 		"  \"yes\": true,\n  \"text\": \"abc\",\n  \"texts\": \"one\",\n  \"choice\": \"green\",\n"
 		"  \"draw\": 0.002,\n  \"factors\": {},\n  \"inner\": {\n    \"kind\": \"slow\",\n"
-		"    \"workers\": 4\n  }\n}\n");
+		"    \"workers\": 4\n  },\n  \"list\": []\n}\n");
 	free(text);
 	cJSON_Delete(tree);
 	arena_free(&arena);
@@ -471,20 +494,23 @@ static void reference(void)
 	CU_ASSERT_PTR_NOT_NULL_FATAL(text);
 	CU_ASSERT_STRING_EQUAL(
 		text,
-		"  number        whole number, 1 … 1048576, default 1   samples a rank takes each step\n"
-		"  size          size, 4 KiB … 1 GiB, default 64 KiB   of a request\n"
-		"  time          time, 1 us … 1 min, default 5 ms   to wait\n"
-		"  rate          rate, default unlimited   at most\n"
-		"  unset         whole number, at least 5   not given by default\n"
-		"  real          number, 0 … 1, default 0.9   share\n"
-		"  yes           true or false, default true   or no\n"
-		"  text          text, default \"abc\"   some words\n"
-		"  texts         text or list of texts, default \"one\"   more words\n"
-		"  choice        red | green | blue, default green   of a colour\n"
-		"  draw          time or distribution, default 2 ms   a time\n"
-		"  factors       {\"index\": factor}, 0.5 … 2   by index\n"
-		"  inner.kind    slow | quick, default slow   how\n"
-		"  inner.workers whole number, 0 … 8, default 4   how many\n");
+		"  number         whole number, 1 … 1048576, default 1   samples a rank takes each step\n"
+		"  size           size, 4 KiB … 1 GiB, default 64 KiB   of a request\n"
+		"  time           time, 1 us … 1 min, default 5 ms   to wait\n"
+		"  rate           rate, default unlimited   at most\n"
+		"  unset          whole number, at least 5   not given by default\n"
+		"  real           number, 0 … 1, default 0.9   share\n"
+		"  yes            true or false, default true   or no\n"
+		"  text           text, default \"abc\"   some words\n"
+		"  texts          text or list of texts, default \"one\"   more words\n"
+		"  choice         red | green | blue, default green   of a colour\n"
+		"  draw           time or distribution, default 2 ms   a time\n"
+		"  factors        {\"index\": factor}, 0.5 … 2   by index\n"
+		"  inner.kind     slow | quick, default slow   how\n"
+		"  inner.workers  whole number, 0 … 8, default 4   how many\n"
+		"  list           list of at most 3   several\n"
+		"  list.N.kind    slow | quick, default slow   how\n"
+		"  list.N.workers whole number, 0 … 8, default 4   how many\n");
 	free(text);
 }
 
@@ -495,7 +521,7 @@ static void schema(void)
 	CU_ASSERT_PTR_NOT_NULL_FATAL(tree);
 	CU_ASSERT_TRUE(cJSON_IsFalse(cJSON_GetObjectItem(tree, "additionalProperties")));
 	p = cJSON_GetObjectItem(tree, "properties");
-	CU_ASSERT_EQUAL(cJSON_GetArraySize(p), 13);
+	CU_ASSERT_EQUAL(cJSON_GetArraySize(p), 14);
 	item = cJSON_GetArrayItem(cJSON_GetObjectItem(cJSON_GetObjectItem(p, "number"), "oneOf"),
 				  0);
 	CU_ASSERT_EQUAL(cJSON_GetObjectItem(item, "minimum")->valuedouble, 1);
@@ -509,7 +535,55 @@ static void schema(void)
 	CU_ASSERT_EQUAL(
 		cJSON_GetArraySize(cJSON_GetObjectItem(cJSON_GetObjectItem(p, "inner"), "anyOf")),
 		2);
+	item = cJSON_GetObjectItem(p, "list");
+	CU_ASSERT_STRING_EQUAL(cJSON_GetObjectItem(item, "type")->valuestring, "array");
+	CU_ASSERT_EQUAL(cJSON_GetObjectItem(item, "maxItems")->valuedouble, 3);
+	CU_ASSERT_EQUAL(cJSON_GetArraySize(
+				cJSON_GetObjectItem(cJSON_GetObjectItem(item, "items"), "anyOf")),
+			2);
 	cJSON_Delete(tree);
+}
+
+/* A list of at least two, printed and read again. */
+static void lists(void)
+{
+	struct two {
+		struct inner items[4];
+		uint32_t count;
+	} a, b;
+	static const struct option of_two[] = {{.name = "items",
+						.kind = OPTION_LIST,
+						.offset = offsetof(struct two, items),
+						.size = sizeof(struct inner),
+						.count_offset = offsetof(struct two, count),
+						.min = 2,
+						.max = 4,
+						.table = inner_options},
+					       OPT_END};
+	static const struct option *const list_tables[] = {of_two, NULL};
+	static const char good[] = "{\"items\": [{\"workers\": 3}, \"quick\"]}",
+			  few[] = "{\"items\": [{}]}";
+	struct arena arena = {0};
+	struct cJSON *tree, *again;
+	struct err err;
+
+	CU_ASSERT_EQUAL_FATAL(json_parse(&tree, few, strlen(few), 8, 99, &err), 0);
+	CU_ASSERT_EQUAL(options_parse(list_tables, &a, tree, "", &arena, &err), -EINVAL);
+	CU_ASSERT_STRING_EQUAL(err.text, "/items: must hold at least 2 entries, holds 1");
+	cJSON_Delete(tree);
+	CU_ASSERT_EQUAL_FATAL(json_parse(&tree, good, strlen(good), 8, 99, &err), 0);
+	CU_ASSERT_EQUAL(options_parse(list_tables, &a, tree, "", &arena, &err), 0);
+	cJSON_Delete(tree);
+	tree = options_to_json(list_tables, &a);
+	CU_ASSERT_EQUAL(options_parse(list_tables, &b, tree, "", &arena, &err), 0);
+	again = options_to_json(list_tables, &b);
+	CU_ASSERT_TRUE(cJSON_Compare(tree, again, true));
+	CU_ASSERT_EQUAL(b.count, 2);
+	CU_ASSERT_EQUAL(b.items[0].workers, 3);
+	CU_ASSERT_EQUAL(b.items[1].kind, 1);
+	cJSON_Delete(tree);
+	cJSON_Delete(again);
+	arena_free(&arena);
 }
 
 static void nearest(void)
@@ -551,6 +625,7 @@ int main(void)
 			       {"unset is left out", unset_is_left_out},
 			       {"reference", reference},
 			       {"schema", schema},
+			       {"lists", lists},
 			       {"nearest", nearest},
 			       CU_TEST_INFO_NULL};
 

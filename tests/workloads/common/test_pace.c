@@ -6,6 +6,7 @@
 #include "tests/unit.h"
 #include "tests/workloads/train/train_fixture.h"
 #include "workloads/common/pace.h"
+#include "workloads/common/shift.h"
 #include "workloads/io/io.h"
 #include "workloads/io/series.h"
 
@@ -22,7 +23,7 @@ static void test_series(void)
 
 	io_series_clear(&s);
 	for (uint64_t i = 1; i <= 100000; i++)
-		io_series_add(&s, i * second / 1000);
+		io_series_add(&s, i * second / 1000, 1);
 	CU_ASSERT_EQUAL(io_series_until(&s, 100 * second), 100000);
 	for (uint64_t at = 0; at < 100; at += 7) {
 		uint64_t until = io_series_until(&s, at * second);
@@ -35,17 +36,17 @@ static void test_series(void)
 static void test_poisson(void)
 {
 	enum { N = 200000 };
-	struct io_options o = {.rate = 4000, .arrivals = IO_POISSON, .block = 1};
+	struct pace_options o = {.rate = 4000, .arrivals = ARRIVALS_POISSON};
 	double sum = 0, squares = 0, longer = 0, mean = 1e6;
 	uint64_t last = 5000, due;
-	struct io_pace p;
+	struct pace p;
 
 	/* Four threads share 4,000 a second. */
-	io_pace_init(&p, &o, 42, 2, 4, 5000);
+	pace_init(&p, &o, 1, 42, 2, 4, 5000);
 	for (unsigned i = 0; i < N; i++) {
 		double gap;
 
-		due = io_pace_take(&p, 0);
+		due = pace_take(&p, 0);
 		gap = (double)(due - last);
 		last = due;
 		sum += gap;
@@ -59,30 +60,55 @@ static void test_poisson(void)
 
 static void test_pace(void)
 {
-	struct io_options o = {.rate = 3, .block = 1};
-	struct io_pace p;
+	struct pace_options o = {.rate = 3};
+	struct pace p;
 
-	io_pace_init(&p, &o, 42, 0, 1, 1000);
+	pace_init(&p, &o, 1, 42, 0, 1, 1000);
 	for (unsigned i = 0; i < 4; i++) {
 		uint64_t wanted = 1000 + i * 1000000000ull / 3;
 
-		CU_ASSERT_TRUE(io_pace_next(&p) <= wanted && io_pace_next(&p) + 1 >= wanted);
-		CU_ASSERT_EQUAL(io_pace_take(&p, io_pace_next(&p)), 0);
+		CU_ASSERT_TRUE(pace_next(&p) <= wanted && pace_next(&p) + 1 >= wanted);
+		CU_ASSERT_EQUAL(pace_take(&p, pace_next(&p)), 0);
 	}
 	/* Two intervals late: from there on, nothing is caught up with. */
-	io_pace_take(&p, 2000001000);
-	CU_ASSERT_EQUAL(io_pace_next(&p), 2000001000ull + 333333333);
+	pace_take(&p, 2000001000);
+	CU_ASSERT_EQUAL(pace_next(&p), 2000001000ull + 333333333);
 
-	o.arrivals = IO_CONSTANT;
-	io_pace_init(&p, &o, 42, 1, 3, 1000);
-	CU_ASSERT_EQUAL(io_pace_take(&p, 99000000000), 1000 + 333333333);
-	CU_ASSERT_EQUAL(io_pace_take(&p, 99000000000), 1000 + 333333333 + 1000000000);
+	o.arrivals = ARRIVALS_CONSTANT;
+	pace_init(&p, &o, 1, 42, 1, 3, 1000);
+	CU_ASSERT_EQUAL(pace_take(&p, 99000000000), 1000 + 333333333);
+	CU_ASSERT_EQUAL(pace_take(&p, 99000000000), 1000 + 333333333 + 1000000000);
 
 	/* 10 MB/s in blocks of 1 MB: ten a second. */
-	o = (struct io_options){.bandwidth = 10000000, .block = 1000000};
-	io_pace_init(&p, &o, 42, 0, 1, 0);
-	io_pace_take(&p, 0);
-	CU_ASSERT_EQUAL(io_pace_next(&p), 100000000);
+	o = (struct pace_options){.bandwidth = 10000000};
+	pace_init(&p, &o, 1000000, 42, 0, 1, 0);
+	pace_take(&p, 0);
+	CU_ASSERT_EQUAL(pace_next(&p), 100000000);
+}
+
+/* Ranks of a node numbered together, in turn, and unevenly: who reads what, and that it comes from elsewhere. */
+static void test_shift(void)
+{
+	static const struct {
+		uint32_t nodes[8], ranks, node_count, shift, at_home;
+	} cases[] = {
+		{{0, 0, 0, 0, 1, 1, 1, 1}, 8, 2, 4, 0},
+		{{0, 1, 0, 1}, 4, 2, 1, 0},
+		{{0, 0, 1, 1, 2, 2}, 6, 3, 2, 0},
+		{{0, 0, 0, 1}, 4, 2, 2, 2},
+		{{0, 1}, 2, 2, 1, 0},
+	};
+
+	for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		uint32_t shift = shift_between(cases[i].nodes, cases[i].ranks, cases[i].node_count);
+		uint32_t at_home = 0;
+
+		CU_ASSERT_EQUAL(shift, cases[i].shift);
+		for (uint32_t r = 0; r < cases[i].ranks; r++)
+			at_home +=
+				cases[i].nodes[r] == cases[i].nodes[(r + shift) % cases[i].ranks];
+		CU_ASSERT_EQUAL(at_home, cases[i].at_home);
+	}
 }
 
 static struct fixture *on_fake_clock(const char *phase, uint32_t ranks)
@@ -144,7 +170,8 @@ int main(void)
 {
 	CU_TestInfo tests[] = {
 		{"series", test_series}, {"poisson", test_poisson}, {"pace", test_pace},
-		{"rates", test_rates},   {"warm-up", test_warmup},  CU_TEST_INFO_NULL,
+		{"shift", test_shift},   {"rates", test_rates},     {"warm-up", test_warmup},
+		CU_TEST_INFO_NULL,
 	};
 
 	return unit_main("io_pace", tests);

@@ -35,7 +35,7 @@ static void sampled(void)
 	strcpy(o.key, path + 2);
 	CU_ASSERT_EQUAL(rig_do(&q, &o, REQ_OPEN, 0, 0, NULL, NULL), 0);
 
-	/* Just written: all of it is there. One look every 64 KiB in the mean. */
+	/* Just written: all of it is there. One sample every 64 KiB on average. */
 	residency_init(&r, 64 << 10);
 	for (uint64_t at = 0; at < FILE_BYTES; at += 1 << 20)
 		residency_look(&r, &rig.store, &o, at, 1 << 20);

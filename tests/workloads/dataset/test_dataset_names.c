@@ -55,16 +55,16 @@ static void test_refused(void)
 		{"{}", "known are {i}"},
 		{"{i", "\"}\""},
 		{"a}b{i}", "a closing brace without an opening one"},
-		{"{i:7}", "behind \":\" stands 0 and the number of digits"},
-		{"{i:0}", "behind \":\" stands 0 and the number of digits"},
+		{"{i:7}", "\":\" is followed by 0 and the number of digits"},
+		{"{i:0}", "\":\" is followed by 0 and the number of digits"},
 		{"{i:021}", "20 digits at most"},
 		{"{i:07x}", "wants \"}\""},
 		{"{i/0}", "nothing can be divided by 0"},
 		{"{i+}", "a whole number must follow"},
 		{"{i+99999999999999999999}", "the number is too large"},
 		{"{i+1+1+1+1+1}", "has too many steps"},
-		{"{i}{n}", "something but digits must stand between"},
-		{"{i}12{n}", "something but digits must stand between"},
+		{"{i}{n}", "something other than digits must stand between"},
+		{"{i}12{n}", "something other than digits must stand between"},
 		{"/a/{i}", "must be a plain path"},
 		{"a//{i}", "must be a plain path"},
 		{"../{i}", "must be a plain path"},
@@ -153,6 +153,10 @@ static void test_list(void)
 	CU_ASSERT_EQUAL(truncate(path, 10), 0);
 	name_list_at(&l, 4, name, sizeof(name));
 	CU_ASSERT_PTR_NOT_NULL(strstr(name, "name 4 of the list"));
+	/* And now it names what lies elsewhere. */
+	list_file(path, "../../../x\n", 11);
+	name_list_at(&l, 0, name, sizeof(name));
+	CU_ASSERT_PTR_NOT_NULL(strstr(name, "name 0 of the list"));
 	name_list_close(&l);
 	unlink(path);
 }
@@ -197,7 +201,10 @@ static void test_list_refused(void)
 	} cases[] = {
 		{"", 0, "holds no name"},
 		{"\n\r\n\n", 4, "holds no name"},
-		{"a\nb\0c\n", 6, "a zero byte stands in line 1 or behind"},
+		{"a\nb\0c\n", 6, "there is a zero byte in line 1 or after it"},
+		{"a\n../b\n", 7, "line 2: a name must not leave the folder"},
+		{"a/../../b\r\n", 11, "line 1: a name must not leave the folder"},
+		{"a/..\r\n", 6, "line 1: a name must not leave the folder"},
 		{"a\n0123456789abcdef\n", 19, "line 2 has 16 bytes; a name has at most 15 here"},
 	};
 	char path[] = "./test_dataset_names.XXXXXX";

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/group/thread_group.h"
+#include "tests/backends/rig.h"
 #include "tests/unit.h"
 #include "tests/workloads/formats/variants.h"
 
@@ -140,6 +142,69 @@ static void test_rubbish(void)
 	}
 }
 
+struct asked {
+	const struct dataset *d;
+	struct store *store;
+	struct err err;
+};
+
+static int ask(struct group *g, void *argument)
+{
+	struct asked *a = argument;
+	struct err err = {0};
+	int rc = manifest_check(a->d, a->store, g, &err);
+
+	if (g->rank == 0)
+		a->err = err;
+	return rc;
+}
+
+static void expect(const struct dataset *d, struct store *store, int rc, const char *says)
+{
+	struct asked a = {.d = d, .store = store};
+
+	CU_ASSERT_EQUAL(thread_group_run(3, ask, &a, NULL), rc);
+	CU_ASSERT_PTR_NOT_NULL(strstr(a.err.text, says));
+	if (!strstr(a.err.text, says))
+		fprintf(stderr, "%s\n", a.err.text);
+}
+
+/* Before a phase reads: what is there is this data set, whole; else a sentence that says what to do. */
+static void test_check_before_reading(void)
+{
+	char folder[] = "/tmp/haul-manifest-XXXXXX", json[96], command[96];
+	struct dataset d = usual(), other = usual();
+	struct manifest m;
+	struct queue q;
+	struct rig rig;
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(mkdtemp(folder));
+	snprintf(json, sizeof(json), "{\"uri\": \"file://%s/data\"}", folder);
+	rig_init(&rig);
+	CU_ASSERT_EQUAL_FATAL(rig_open(&rig, json), 0);
+	expect(&d, &rig.store, -ENOENT, "/data/train; run `haul generate JOB` first");
+	CU_ASSERT_EQUAL_FATAL(queue_open(&q, &rig.store, 1, NULL), 0);
+	manifest_of(&m, &d, false);
+	CU_ASSERT_EQUAL(manifest_save(&m, &q, NULL), 0);
+	expect(&d, &rig.store, -EINVAL, "is not complete; run `haul generate JOB` to finish it");
+	manifest_of(&m, &d, true);
+	CU_ASSERT_EQUAL(manifest_save(&m, &q, NULL), 0);
+	expect(&d, &rig.store, 0, "");
+	other.seed = 7;
+	expect(&other, &rig.store, -EEXIST,
+	       "was made with seed 18446744073709551614, this job says 7");
+	other = d;
+	other.options.files = 84;
+	expect(&other, &rig.store, -EEXIST, "was made with files 8400, this job says 84");
+	/* Files that haul did not make have no manifest. */
+	other.existing = true;
+	expect(&other, &rig.store, 0, "");
+	queue_close(&q);
+	rig_close(&rig);
+	snprintf(command, sizeof(command), "rm -rf %s", folder);
+	CU_ASSERT_EQUAL(system(command), 0);
+}
+
 int main(void)
 {
 	CU_TestInfo tests[] = {
@@ -147,6 +212,7 @@ int main(void)
 		{"the first difference is named", test_differences},
 		{"options of the format", test_format_options},
 		{"rubbish is refused", test_rubbish},
+		{"check before reading", test_check_before_reading},
 		CU_TEST_INFO_NULL,
 	};
 

@@ -14,7 +14,6 @@
 #include "tests/unit.h"
 #include "tests/workloads/formats/variants.h"
 #include "tests/workloads/generate/job_text.h"
-#include "workloads/common/clean.h"
 #include "workloads/dataset/dataset.h"
 #include "workloads/dataset/manifest.h"
 
@@ -34,6 +33,7 @@ struct run {
 	struct err err[RANKS_MAX];
 	enum stop_reason stopped[RANKS_MAX];
 	struct clean_counts cleaned;
+	uint64_t stats; /* requests that ask for a file */
 };
 
 static void start(struct run *r, const char *text)
@@ -108,6 +108,14 @@ static void read_back(struct run *r, struct group *g, const struct rank_place *p
 	free(scratch);
 }
 
+static uint64_t stats_of(const struct tally *t)
+{
+	for (uint32_t i = 0; i < t->schema->hist_count; i++)
+		if (strcmp(t->schema->hists[i].name, "stat") == 0)
+			return hist_count(&t->hists[i]);
+	return 0;
+}
+
 static int generate_body(struct group *g, void *argument)
 {
 	struct run *r = argument;
@@ -129,6 +137,7 @@ static int generate_body(struct group *g, void *argument)
 	node_blocks_reserve(g, r->job.stores, r->job.store_count, NULL);
 	rc = generate_workload.run(&ctx, &r->stopped[g->rank], &r->err[g->rank]);
 	memcpy(r->rows[g->rank], tally.rank_row, generate_workload.schema->rank.measure_count * 8);
+	__atomic_fetch_add(&r->stats, stats_of(&tally), __ATOMIC_RELAXED);
 	__atomic_fetch_add(&r->failures, tally.failure_count, __ATOMIC_RELAXED);
 	if (g->rank == 0)
 		memcpy(r->message, ctx.message, sizeof(r->message));
@@ -144,8 +153,13 @@ static int clean_body(struct group *g, void *argument)
 	struct run *r = argument;
 	struct rank_place place = place_of(g);
 	struct clean_counts counts = {0};
-	int rc = clean_run(&r->job, &r->job.datasets[0], &place, g, g, &r->clock, &r->log, &counts,
-			   &r->err[g->rank]);
+	struct phase_context ctx = {.job = &r->job,
+				    .place = &place,
+				    .group = g,
+				    .node = g,
+				    .clock = &r->clock,
+				    .log = &r->log};
+	int rc = generate_workload.clean(&ctx, &counts, &r->err[g->rank]);
 
 	if (g->rank == 0)
 		r->cleaned = counts;
@@ -286,7 +300,9 @@ static void test_resume(void)
 	fresh_folder();
 	start_on_files(&r, 42);
 	CU_ASSERT_EQUAL(thread_group_run(3, generate_body, &r, NULL), 0);
-	CU_ASSERT_STRING_EQUAL(r.message, "");
+	CU_ASSERT_EQUAL(strncmp(r.message, "made 40 files, ", 15), 0);
+	/* The folder was not there: nobody asked for 40 files in it, only rank 0 for the manifest. */
+	CU_ASSERT_EQUAL(r.stats, 1);
 	hash = r.hash[0];
 	/* Two gone, one cut short. */
 	for (uint64_t i = 5; i < 7; i++) {
@@ -302,9 +318,10 @@ static void test_resume(void)
 	CU_ASSERT_EQUAL(sum_of(&r, "files_made"), 3);
 	CU_ASSERT_EQUAL(sum_of(&r, "files_kept"), 37);
 	CU_ASSERT_EQUAL(r.hash[1], hash);
-	CU_ASSERT_STRING_EQUAL(
-		r.message,
-		"37 of 40 files were whole already; 1 had another size and were made again");
+	CU_ASSERT_EQUAL(strncmp(r.message, "made 3 files, ", 14), 0);
+	CU_ASSERT_PTR_NOT_NULL(strstr(r.message, "; 37 of 40 files were whole already; 1 had "
+						 "another size and was made again"));
+	CU_ASSERT_TRUE(r.stats >= 40);
 	job_free(&r.job);
 
 	start_on_files(&r, 42);
@@ -313,6 +330,31 @@ static void test_resume(void)
 	CU_ASSERT_STRING_EQUAL(r.message, "40 of 40 files were whole already");
 	job_free(&r.job);
 	drop_folder();
+}
+
+/* An empty folder is looked at once, not once for each file; one that holds something is. */
+static void test_empty_folder_is_not_searched(void)
+{
+	char own[128];
+	struct run r;
+
+	for (unsigned i = 0; i < 2; i++) {
+		fresh_folder();
+		snprintf(own, sizeof(own), "%s/data", folder);
+		CU_ASSERT_EQUAL(mkdir(own, 0777), 0);
+		snprintf(own, sizeof(own), "%s/data/train", folder);
+		CU_ASSERT_EQUAL(mkdir(own, 0777), 0);
+		snprintf(own, sizeof(own), "%s/data/train/own.txt", folder);
+		if (i)
+			put_file(own, "mine");
+		start_on_files(&r, 42);
+		CU_ASSERT_EQUAL(thread_group_run(3, generate_body, &r, NULL), 0);
+		/* The manifest's own stat by rank 0 is in both. */
+		CU_ASSERT_EQUAL(r.stats, i ? 41 : 1);
+		CU_ASSERT_EQUAL(sum_of(&r, "files_made"), 40);
+		job_free(&r.job);
+		drop_folder();
+	}
 }
 
 static void test_other_seed_refused(void)
@@ -485,6 +527,7 @@ int main(void)
 		{"the same bytes for any ranks and threads", test_same_for_any_ranks},
 		{"stores without content", test_no_content},
 		{"what is whole is kept", test_resume},
+		{"an empty folder is not searched", test_empty_folder_is_not_searched},
 		{"another seed is refused", test_other_seed_refused},
 		{"a file that haul did not make is refused", test_foreign_file_refused},
 		{"an error ends all ranks", test_error_on_all_ranks},

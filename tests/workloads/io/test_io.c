@@ -83,7 +83,7 @@ static void test_each_item_once(void)
 			struct io_share s;
 			struct io_item item;
 
-			io_share_init(&s, &set, &o, w / o.threads, w % o.threads);
+			io_share_init(&s, &set, &o, false, w / o.threads, w % o.threads);
 			for (uint64_t i = 0; i < 2 * s.items; i++) {
 				uint64_t at;
 
@@ -132,7 +132,7 @@ static void test_shares_of_any_size(void)
 				struct io_share s;
 				struct io_item item;
 
-				io_share_init(&s, &set, &o, rank, thread);
+				io_share_init(&s, &set, &o, false, rank, thread);
 				for (uint64_t i = 0; i < s.items; i++) {
 					io_share_next(&s, &item);
 					CU_ASSERT_FATAL(item.offset + item.length <= whole);
@@ -143,7 +143,7 @@ static void test_shares_of_any_size(void)
 				}
 				items += s.items;
 			}
-			CU_ASSERT(items <= io_items(&o));
+			CU_ASSERT(items <= io_items(&o, false));
 			least = items < least ? items : least;
 			most = items > most ? items : most;
 		}

@@ -69,6 +69,8 @@ static int run_phase(struct fixture *f, struct group *g, struct group *node,
 	f->err[rank].text[0] = '\0';
 	rc = w->run(&ctx, &f->stopped[rank], &f->err[rank]);
 	f->null_au[rank] = ctx.null_au;
+	if (rank == 0)
+		memcpy(f->message, ctx.message, sizeof(f->message));
 	return rc;
 }
 

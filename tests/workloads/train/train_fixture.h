@@ -22,6 +22,7 @@ struct fixture {
 	enum stop_reason stopped[FIXTURE_RANKS];
 	struct err err[FIXTURE_RANKS];
 	double null_au[FIXTURE_RANKS];
+	char message[256]; /* of rank 0 */
 	uint64_t seconds_ns;
 };
 

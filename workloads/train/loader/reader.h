@@ -17,6 +17,7 @@
 #include "core/buffers.h"
 #include "core/measure/account.h"
 #include "workloads/common/meter.h"
+#include "workloads/common/options.h"
 #include "workloads/common/residency.h"
 #include "workloads/dataset/dataset.h"
 #include "workloads/formats/reader_cache.h"

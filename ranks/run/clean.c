@@ -1,0 +1,83 @@
+/* `haul clean`: each kind of phase removes what it made. */
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/units.h"
+#include "ranks/run/progress.h"
+#include "ranks/run/state.h"
+#include "workloads/workload.h"
+
+/* "removed 200 files, 1.2 GB; 3 files that are not as haul made them were left" */
+static void clean_message(struct run *run, const struct clean_counts *counts)
+{
+	char count[UNITS_TEXT_BYTES], bytes[UNITS_TEXT_BYTES];
+	size_t n;
+
+	units_bytes_decimal(bytes, (double)counts->removed_bytes);
+	n = (size_t)snprintf(run->message, sizeof(run->message), "removed %s file%s, %s",
+			     units_count(count, counts->removed), counts->removed == 1 ? "" : "s",
+			     bytes);
+	if (counts->parts)
+		n += (size_t)snprintf(run->message + n, sizeof(run->message) - n,
+				      "; removed %s unfinished file%s",
+				      units_count(count, counts->parts),
+				      counts->parts == 1 ? "" : "s");
+	if (counts->kept == 1)
+		snprintf(run->message + n, sizeof(run->message) - n,
+			 "; 1 file that is not as haul made it was left");
+	else if (counts->kept)
+		snprintf(run->message + n, sizeof(run->message) - n,
+			 "; %s files that are not as haul made them were left",
+			 units_count(count, counts->kept));
+}
+
+/* What was made last goes first. */
+static int clean_all(struct phase_context *ctx, struct clean_counts *counts, struct err *err)
+{
+	const struct workload *const *table = workload_table();
+	unsigned n = 0;
+	int rc = 0;
+
+	while (table[n])
+		n++;
+	while (rc == 0 && n--)
+		if (table[n]->clean)
+			rc = table[n]->clean(ctx, counts, err);
+	return rc;
+}
+
+enum exit_status run_clean(struct run *run, struct err *err)
+{
+	struct clean_counts counts = {0};
+	struct progress_line line;
+	struct phase_context ctx = {
+		.job = &run->job,
+		.place = &run->place,
+		.group = run->world,
+		.node = run->nodes.node,
+		.clock = &run->clock,
+		.log = &run->log,
+		.stop = &run->stop,
+	};
+	int rc;
+
+	progress_start(&line, &run->clock, STDERR_FILENO, 1, 1);
+	if (run->world->rank == 0) {
+		ctx.progress = progress_show;
+		ctx.progress_argument = &line;
+	}
+	rc = clean_all(&ctx, &counts, err);
+	progress_end(&line);
+	clean_message(run, &counts);
+	/* Of what came before it: a job has several data sets, and plain I/O. */
+	if (rc < 0 && counts.removed) {
+		char count[UNITS_TEXT_BYTES];
+		size_t told = strlen(err->text);
+
+		snprintf(err->text + told, sizeof(err->text) - told,
+			 "; before that %s file%s removed", units_count(count, counts.removed),
+			 counts.removed == 1 ? " was" : "s were");
+	}
+	return rc < 0 ? EXIT_FAILED : EXIT_DONE;
+}

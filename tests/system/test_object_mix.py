@@ -1,0 +1,140 @@
+"""The standard object workload on real object stores: GET, PUT, STAT, DELETE and LIST by shares, counted from outside, on
+objects of sizes that are drawn; empty objects; and a warm-up in which requests were tried again."""
+import collections
+
+from haultest import Folder, check, mpi, near, write_job
+from objects import CLEAN, io, main, run, servers, works
+
+QUICK = {"retry": {"first": "5 ms", "longest": "100 ms", "attempts": 4}, "eject_failures": 0}
+SIZES = [{"size": "1 KiB", "to": "60 KiB", "share": 3}, {"size": 30000, "stdev": 40000}]
+SET = {"objects": 64, "sizes": SIZES, "block": "1 MiB", "threads": 2}
+SHARES = {"get": 45, "put": 15, "stat": 30, "delete": 10, "list": 5}
+
+
+def each_store(rgw, azurite):
+    rgw.bucket("mix")
+    servers.azure_container(azurite, "mix")
+    return (("s3", {"uri": "s3://mix/a b", **QUICK}, rgw.endpoint(), rgw.env()),
+            ("gs", {"uri": "gs://mix/g", **QUICK}, rgw.endpoint(),
+             {"GS_ACCESS_KEY_ID": rgw.KEY, "GS_SECRET_ACCESS_KEY": rgw.SECRET}),
+            ("az", {"uri": f"az://{azurite.ACCOUNT}/mix/a", **QUICK}, azurite.endpoint(), azurite.env()))
+
+
+def kind(t):
+    """What a request asks for, as any client would say it."""
+    path = t["path"]
+    if t["method"] == "GET" and ("list-type" in path or "comp=list" in path or "prefix=" in path):
+        return "list"
+    return {"GET": "get", "HEAD": "stat", "PUT": "put", "DELETE": "delete"}[t["method"]]
+
+
+def test_mix_counted_from_outside():
+    with Folder() as folder, servers.Rgw() as rgw, servers.Azurite() as azurite:
+        for name, store, endpoint, env in each_store(rgw, azurite):
+            write, delete = io("write", depth=4, **SET), io("delete", **SET)
+            mixed = io("mixed", mix=SHARES, passes=10, depth=4, verify="full", order="replacement", **SET)
+            written, = works(2, folder, {**store, "endpoints": endpoint}, [write], env)["phases"]
+            with servers.Proxy(endpoint) as proxy:
+                p, = works(2, folder, {**store, "endpoints": proxy.endpoint()}, [mixed], env)["phases"]
+                seen = collections.Counter(kind(t) for t in proxy.trace() if ".haul-io.json" not in t["path"])
+            m = p["measures"]
+            check(p["errors"] == 0 and m["absent"] == 0 and m["done"] == 2 * 64 * 10, f"{name}: {p}")
+            ours = {"get": m["gets"], "put": m["puts"], "stat": m["stats"], "delete": m["deletes"], "list": m["lists"]}
+            # A store is asked for the size of each object that it has been given.
+            there = {**ours, "stat": ours["stat"] + ours["put"]}
+            check(all(there[k] <= seen[k] for k in there) and sum(seen.values()) == sum(there.values()) + p["retries"],
+                  f"{name}: {there} here, {dict(seen)} there, {p['retries']} tried again")
+            for what, share in SHARES.items():
+                near(ours[what] / m["done"], share / sum(SHARES.values()), 0.06, f"{name}: {what}")
+            hists = p["latency_ns"]
+            check(hists["get"]["count"] == m["gets"] and hists["put"]["count"] == m["puts"], f"{name}: {hists}")
+            check(written["measures"]["puts"] == 128, f"{name}: {written['measures']}")
+            # What is left is known not to be all, and goes.
+            r, _ = run(2, folder, {**store, "endpoints": endpoint}, [io("read", **SET)], env)
+            check(r.rc == 1 and "nothing to read" in r.err, f"{name}: {r}")
+            p, = works(2, folder, {**store, "endpoints": endpoint}, [delete], env)["phases"]
+            check(p["errors"] == 0, f"{name}: {p}")
+
+
+def test_large_objects_in_parts():
+    """Some larger than a block: in parts, and read block by block; every byte of them is looked at."""
+    what = {"objects": 8, "sizes": [{"size": "100 KiB", "share": 3}, {"size": "11 MiB", "to": "13 MiB"}], "block": "5 MiB"}
+    with Folder() as folder, servers.Rgw() as rgw, servers.Azurite() as azurite:
+        for name, store, endpoint, env in each_store(rgw, azurite):
+            phases = [io("write", depth=2, **what), io("read", depth=2, verify="full", **what),
+                      io("mixed", read_share=0.7, passes=2, verify="full", **what), io("delete", **what)]
+            d = works(2, folder, {**store, "endpoints": endpoint}, phases, env)
+            write, read, mixed, _ = d["phases"]
+            check(all(p["errors"] == 0 for p in d["phases"]), f"{name}: {d['phases']}")
+            check(write["bytes_written"] == read["bytes_read"] > 4 * 11 * 2**20, f"{name}: {write} {read}")
+            check(write["measures"]["writes"] == read["measures"]["reads"] == 12 + 4 * 3, f"{name}: {write['measures']}")
+            check(mixed["measures"]["gets"] + mixed["measures"]["puts"] == 32, f"{name}: {mixed['measures']}")
+
+
+def test_empty_objects():
+    what = {"objects": 20, "depth": 4}
+    with Folder() as folder, servers.Rgw() as rgw, servers.Azurite() as azurite:
+        for name, store, endpoint, env in each_store(rgw, azurite):
+            d = works(2, folder, {**store, "endpoints": endpoint},
+                      [io("create", **what), io("stat", verify="full", **what), io("list", **what)], env)
+            create, stat, listed = d["phases"]
+            check(create["measures"]["creates"] == 40 and create["errors"] == 0, f"{name}: {create}")
+            check(stat["measures"]["stats"] == 40 and stat["errors"] == 0, f"{name}: {stat}")
+            check(listed["measures"]["entries"] == 80 and listed["errors"] == 0, f"{name}: {listed}")
+            r = mpi(3, "clean", "job.json", cwd=folder, env={**CLEAN, **env})
+            check(r.rc == 0 and "removed 40 files, " in r.out, f"{name}: {r}")
+
+
+def test_clean_knows_each_size():
+    """Of drawn sizes: what is as haul made it goes, what another client has made longer stays."""
+    with Folder() as folder, servers.Rgw() as rgw:
+        rgw.bucket("cleaned")
+        store = {"uri": "s3://cleaned/x", "endpoints": rgw.endpoint(), **QUICK}
+        works(2, folder, store, [io("write", **SET)], rgw.env())
+        rgw.client().put_object(Bucket="cleaned", Key="x/io/0000001.0000000003", Body=bytes(99999))
+        r = mpi(3, "clean", "job.json", cwd=folder, env={**CLEAN, **rgw.env()})
+        check(r.rc == 0 and "removed 127 files, " in r.out and "1 file that is not as haul made it was left" in r.out, f"{r}")
+
+
+def test_retries_of_the_warmup_are_not_counted():
+    """They left the first attempts below zero."""
+    retry = {"first": "2 ms", "longest": "4 ms", "attempts": 100, "budget": 0}
+    with Folder() as folder, servers.Rgw() as rgw:
+        rgw.bucket("mix")
+        with servers.Proxy(rgw.endpoint(), "503@first=30@method=PUT@path=io/00") as proxy:
+            store = {"uri": "s3://mix/w", "endpoints": proxy.endpoint(), "eject_failures": 0, "retry": retry}
+            p, = works(2, folder, store, [io("write", objects=30, size=5000, block=5000, rate=30, warmup="1 s")],
+                       rgw.env())["phases"]
+            hits, = proxy.stats()["rules"].values()
+        m, hists = p["measures"], p["latency_ns"]
+        check(hits == 30 and 0 < m["writes"] < 60, f"{hits} {m}")
+        check(hists["write_first_attempt"]["count"] == hists["write"]["count"] == m["writes"], f"{hists} {m}")
+        check(p["retries"] == 0 and p["errors"] == 0, f"{p}")
+
+
+def test_a_plan_refuses():
+    table = (
+        ({"operation": "read", "mix": {"get": 1}}, "/mix: is of \"mixed\", not of \"read\""),
+        ({"operation": "mixed", "mix": {"put": 1, "delete": 2}}, "/mix/delete: more objects would be deleted than are put"),
+        ({"operation": "mixed", "mix": {"put": 2, "delete": 1}, "objects": 7}, "/objects: a mix that deletes needs at least 8"),
+        ({"operation": "mixed", "mix": {"get": 1}, "read_share": 0.9}, "/read_share: \"mix\" says it"),
+        ({"operation": "mixed", "order": "random"}, "/order: whole objects of a mix are taken in turn"),
+        ({"operation": "mixed", "layout": "segmented"}, "cannot write in place"),
+        ({"operation": "write", "sizes": [{"size": 1}], "size": 1}, "/size: \"sizes\" says it"),
+        ({"operation": "write", "sizes": [{"size": 5, "to": 4}]}, "/sizes/0/to: must not be less than size"),
+        ({"operation": "write", "sizes": [{"size": "6 MiB"}], "block": "1 MiB"}, "parts of an object of s3:// have at least 5 MiB"),
+        ({"operation": "write", "sizes": [{"size": 1}], "layout": "strided"}, "/sizes: \"strided\" is one object for all ranks"),
+        ({"operation": "write", "sizes": [{"size": 1}], "dedup": 2}, "/dedup: repeats need objects of one size"),
+        ({"operation": "write", "sizes": [{"share": 1}]}, "/sizes/0/size: is missing"),
+    )
+    with Folder() as folder:
+        for what, sentence in table:
+            write_job(folder, {"name": "no", "stores": {"d": {"uri": "s3://b/x", "endpoints": "http://127.0.0.1:1"}},
+                               "phases": [{"io": what}]})
+            r = mpi(1, "run", "job.json", cwd=folder, env=CLEAN)
+            check(r.rc == 2 and sentence in r.err, f"{sentence}: {r}")
+
+
+if __name__ == "__main__":
+    main(test_a_plan_refuses, test_mix_counted_from_outside, test_large_objects_in_parts, test_empty_objects,
+         test_clean_knows_each_size, test_retries_of_the_warmup_are_not_counted)

@@ -1,0 +1,102 @@
+/* A crew: each file is done once, whatever the numbers of ranks and threads, and a thread that is held up holds up its
+ * own file alone. */
+#include "workloads/common/crew.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/group/thread_group.h"
+#include "tests/backends/rig.h"
+#include "tests/unit.h"
+
+enum { FILES_MAX = 1000 };
+
+struct shift {
+	uint64_t files;
+	uint32_t threads;
+	struct rig *rig;
+	_Atomic uint32_t done[FILES_MAX];
+	_Atomic uint32_t finished; /* files of the held rank */
+	sem_t others;              /* posted when all its other files are done */
+	bool hold;
+};
+
+static int do_file(struct crew_thread *w, uint64_t i)
+{
+	struct shift *s = w->crew->argument;
+	uint64_t mine = (s->files + w->crew->group->size - 1) / w->crew->group->size;
+
+	/* File 0, of rank 0, waits for all others of that rank. */
+	if (s->hold && i == 0)
+		sem_wait(&s->others);
+	atomic_fetch_add(&s->done[i], 1);
+	if (s->hold && w->crew->group->rank == 0 &&
+	    atomic_fetch_add(&s->finished, 1) + 1 == mine - 1)
+		sem_post(&s->others);
+	return 0;
+}
+
+static int body(struct group *g, void *argument)
+{
+	struct shift *s = argument;
+	enum stop_reason stopped;
+	struct crew crew = {.files = s->files,
+			    .store = &s->rig->store,
+			    .group = g,
+			    .threads = s->threads,
+			    .kind = "test",
+			    .argument = s};
+	int rc = crew_open(&crew, NULL);
+
+	if (rc == 0)
+		rc = crew_run(&crew, do_file, &stopped, NULL);
+	crew_close(&crew);
+	return rc;
+}
+
+static void run(uint64_t files, uint32_t ranks, uint32_t threads, bool hold)
+{
+	static struct shift s;
+	struct rig rig;
+
+	memset(&s, 0, sizeof(s));
+	s.files = files;
+	s.threads = threads;
+	s.rig = &rig;
+	s.hold = hold;
+	sem_init(&s.others, 0, 0);
+	rig_init(&rig);
+	CU_ASSERT_EQUAL_FATAL(rig_open(&rig, "{\"uri\": \"null://\"}"), 0);
+	CU_ASSERT_EQUAL(thread_group_run(ranks, body, &s, NULL), 0);
+	for (uint64_t i = 0; i < files; i++)
+		CU_ASSERT_EQUAL(s.done[i], 1);
+	rig_close(&rig);
+	sem_destroy(&s.others);
+}
+
+static void test_each_file_once(void)
+{
+	static const uint64_t files[] = {0, 1, 7, FILES_MAX};
+	static const uint32_t ranks[] = {1, 3, 8}, threads[] = {1, 4};
+
+	for (unsigned i = 0; i < 24; i++)
+		run(files[i % 4], ranks[i / 4 % 3], threads[i / 12], false);
+}
+
+/* Would hang where files were dealt out to threads beforehand. */
+static void test_straggler_holds_up_nobody(void)
+{
+	run(100, 1, 2, true);
+	run(100, 2, 3, true);
+}
+
+int main(void)
+{
+	CU_TestInfo tests[] = {
+		{"each file once", test_each_file_once},
+		{"a straggler holds up nobody", test_straggler_holds_up_nobody},
+		CU_TEST_INFO_NULL,
+	};
+
+	return unit_main("crew", tests);
+}

@@ -1,0 +1,402 @@
+/* The writer: every byte of an object comes to the store once, as it was made, whatever the numbers of buffers, writes
+ * in flight, fillers and writers, and in whatever order the store answers; it ends at the first error with everything
+ * given back. On stores made for it, which take a write's bytes only when they answer it. */
+#include "workloads/common/writer.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/content/random.h"
+#include "tests/unit.h"
+
+enum { OBJECT_MAX = 1 << 20, PIECES = 420, WRITERS_MAX = 4 };
+
+struct disk {
+	uint8_t *bytes;                         /* [OBJECT_MAX] */
+	_Atomic uint32_t times[OBJECT_MAX / 8]; /* that each eighth byte was written */
+	_Atomic uint64_t writes, wrong;         /* wrong: what no writer may ask for */
+	uint64_t fail_at;                       /* that write fails; 0: none */
+	struct clock clock;
+	struct store_options options;
+	struct store store;
+};
+
+/* Of a channel: what it holds back. */
+struct held {
+	struct request *requests[WRITER_PIECES_MAX];
+	uint32_t count;
+	struct random random;
+};
+
+static void disk_write(struct disk *d, struct request *req)
+{
+	bool fails = atomic_fetch_add(&d->writes, 1) + 1 == d->fail_at;
+	const uint8_t *data = req->data;
+
+	if (req->offset + req->length > OBJECT_MAX) {
+		atomic_fetch_add(&d->wrong, 1);
+		return;
+	}
+	req->answer.status = fails ? -ENOSPC : 0;
+	req->answer.done_bytes = fails ? 0 : req->length;
+	if (fails)
+		return;
+	if (data)
+		memcpy(d->bytes + req->offset, data, req->length);
+	for (uint64_t at = (req->offset + 7) / 8 * 8; at < req->offset + req->length; at += 8)
+		atomic_fetch_add_explicit(&d->times[at / 8], 1, memory_order_relaxed);
+}
+
+static void now_submit(struct channel *c, struct request *const *reqs, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++)
+		disk_write(c->store->state, reqs[i]);
+}
+
+static int later_open(struct channel *c, struct err *err)
+{
+	struct held *h = calloc(1, sizeof(*h));
+
+	(void)err;
+	h->random.key = (uintptr_t)h;
+	c->state = h;
+	return 0;
+}
+
+static void later_close(struct channel *c)
+{
+	free(c->state);
+}
+
+static void later_submit(struct channel *c, struct request *const *reqs, uint32_t n)
+{
+	struct held *h = c->state;
+
+	for (uint32_t i = 0; i < n; i++)
+		h->requests[h->count++] = reqs[i];
+}
+
+/* Some of what it has, in any order. */
+static uint32_t later_reap(struct channel *c, struct request **done, uint32_t min, uint32_t max,
+			   uint64_t deadline_ns)
+{
+	struct held *h = c->state;
+	uint32_t n = 0, wanted = min + (uint32_t)(random_next(&h->random) % 3);
+
+	(void)deadline_ns;
+	while (n < wanted && n < max && h->count) {
+		uint32_t i = (uint32_t)(random_next(&h->random) % h->count);
+
+		done[n] = h->requests[i];
+		h->requests[i] = h->requests[--h->count];
+		disk_write(c->store->state, done[n++]);
+	}
+	return n;
+}
+
+static const struct backend_ops now_ops = {
+	.scheme = "now", .capabilities = BACKEND_CONTENT, .depth_max = 64, .submit = now_submit};
+static const struct backend_ops later_ops = {.scheme = "later",
+					     .capabilities = BACKEND_CONTENT,
+					     .depth_max = 64,
+					     .channel_open = later_open,
+					     .channel_close = later_close,
+					     .submit = later_submit,
+					     .reap = later_reap};
+static const struct backend_ops empty_ops = {
+	.scheme = "empty", .depth_max = 64, .submit = now_submit};
+
+static uint8_t byte_at(uint64_t at)
+{
+	return (uint8_t)(mix64(at / 8 + 1) >> (at % 8 * 8));
+}
+
+static void image(const void *argument, uint64_t at, void *to, uint64_t bytes)
+{
+	uint8_t *out = to;
+
+	(void)argument;
+	for (uint64_t i = 0; i < bytes; i++)
+		out[i] = byte_at(at + i);
+	if (mix64(at) % 8 == 0)
+		sched_yield();
+}
+
+struct setup {
+	const struct backend_ops *ops;
+	uint32_t depth, buffers, fillers, writers;
+	uint64_t buffer_bytes, piece, size, fail_at, halt_at;
+};
+
+struct bench {
+	const struct setup *setup;
+	struct disk disk;
+	struct fillers fillers;
+	struct queue queues[WRITERS_MAX];
+	struct writer writers[WRITERS_MAX];
+	struct object objects[WRITERS_MAX];
+	struct writer_object what[WRITERS_MAX];
+	void *memory[WRITERS_MAX];
+	_Atomic uint64_t next, written_bytes;
+	_Atomic bool halt;
+	_Atomic uint64_t failures;
+	int rc[WRITERS_MAX];
+};
+
+static int write_failed(void *argument, const struct request *req, int rc)
+{
+	struct bench *b = argument;
+
+	atomic_fetch_add(req->answer.status == rc ? &b->failures : &b->disk.wrong, 1);
+	return -EIO;
+}
+
+static void write_done(void *argument, struct object *object, uint64_t at, uint64_t length)
+{
+	struct bench *b = argument;
+
+	(void)object;
+	if (b->setup->halt_at && at >= b->setup->halt_at)
+		atomic_store(&b->halt, true);
+	atomic_fetch_add(&b->written_bytes, length);
+}
+
+static void bench_open(struct bench *b, const struct setup *s)
+{
+	memset(b, 0, sizeof(*b));
+	b->setup = s;
+	b->disk.bytes = malloc(OBJECT_MAX);
+	b->disk.fail_at = s->fail_at;
+	clock_init(&b->disk.clock);
+	b->disk.store = (struct store){.ops = s->ops,
+				       .options = &b->disk.options,
+				       .clock = &b->disk.clock,
+				       .alignment = 1,
+				       .state = &b->disk};
+	CU_ASSERT_EQUAL_FATAL(
+		fillers_open(&b->fillers, s->fillers, s->writers, &b->disk.clock, NULL), 0);
+	for (uint32_t i = 0; i < s->writers; i++) {
+		bool content = s->ops->capabilities & BACKEND_CONTENT;
+
+		CU_ASSERT_EQUAL_FATAL(queue_open(&b->queues[i], &b->disk.store, s->depth, NULL), 0);
+		b->memory[i] = content ? malloc(s->buffers * s->buffer_bytes) : NULL;
+		b->what[i] = (struct writer_object){.object = &b->objects[i],
+						    .size = s->size,
+						    .piece = s->piece,
+						    .image = image,
+						    .next = s->writers > 1 ? &b->next : NULL};
+		b->writers[i] = (struct writer){.queue = &b->queues[i],
+						.fillers = s->fillers ? &b->fillers : NULL,
+						.memory = b->memory[i],
+						.buffer_bytes = s->buffer_bytes,
+						.buffers = s->buffers,
+						.depth = s->depth,
+						.halt = &b->halt,
+						.failed = write_failed,
+						.written = write_done,
+						.argument = b};
+		CU_ASSERT_EQUAL_FATAL(writer_open(&b->writers[i], NULL), 0);
+	}
+}
+
+static void bench_close(struct bench *b)
+{
+	fillers_close(&b->fillers);
+	for (uint32_t i = 0; i < b->setup->writers; i++) {
+		writer_close(&b->writers[i]);
+		queue_close(&b->queues[i]);
+		free(b->memory[i]);
+	}
+	free(b->disk.bytes);
+}
+
+struct seat {
+	struct bench *bench;
+	uint32_t number;
+};
+
+static void *sit(void *argument)
+{
+	const struct seat *s = argument;
+	struct bench *b = s->bench;
+
+	b->rc[s->number] = writer_put(&b->writers[s->number], &b->what[s->number]);
+	return NULL;
+}
+
+/* By as many threads as there are writers. */
+static void put(struct bench *b)
+{
+	struct seat seats[WRITERS_MAX];
+	pthread_t threads[WRITERS_MAX];
+
+	atomic_store(&b->next, 0);
+	for (uint32_t i = 0; i < b->setup->writers; i++) {
+		seats[i] = (struct seat){b, i};
+		CU_ASSERT_EQUAL_FATAL(pthread_create(&threads[i], NULL, sit, &seats[i]), 0);
+	}
+	for (uint32_t i = 0; i < b->setup->writers; i++)
+		pthread_join(threads[i], NULL);
+	CU_ASSERT_EQUAL(b->disk.wrong, 0);
+	/* All is given back. */
+	for (uint32_t i = 0; i < b->setup->writers; i++) {
+		CU_ASSERT_EQUAL(b->queues[i].in_flight, 0);
+		CU_ASSERT_EQUAL(b->writers[i].idle_count, b->setup->buffers);
+		CU_ASSERT_EQUAL(b->writers[i].made_count, 0);
+	}
+}
+
+static void expect_written(const struct bench *b, uint32_t times)
+{
+	const struct setup *s = b->setup;
+	uint64_t wrong = 0;
+
+	for (uint64_t at = 0; at < s->size; at += 8)
+		wrong += b->disk.times[at / 8] != times;
+	CU_ASSERT_EQUAL(wrong, 0);
+	for (uint64_t at = 0; b->memory[0] && at < s->size; at++)
+		wrong += b->disk.bytes[at] != byte_at(at);
+	CU_ASSERT_EQUAL(wrong, 0);
+	CU_ASSERT_EQUAL(b->written_bytes, times * s->size);
+	for (uint32_t i = 0; i < s->writers; i++)
+		CU_ASSERT_EQUAL(b->rc[i], 0);
+}
+
+static struct bench bench;
+
+static void test_every_byte_once(void)
+{
+	static const struct backend_ops *const stores[] = {&now_ops, &later_ops, &empty_ops};
+	static const struct {
+		uint32_t depth, buffers;
+	} shapes[] = {{1, 1}, {1, 2}, {1, 4}, {2, 3}, {7, 7}, {7, 20}, {64, 64}};
+	static const uint32_t fillers[] = {0, 1, 4}, writers[] = {1, 4};
+	static const uint64_t sizes[] = {0, 1, 1000, 1001, 2000, 1000 * PIECES + 13};
+
+	for (unsigned i = 0; i < 3 * 7 * 3 * 2 * 6; i++) {
+		unsigned n = i;
+		const struct setup s = {
+			.ops = stores[n % 3],
+			.depth = shapes[(n /= 3) % 7].depth,
+			.buffers = shapes[n % 7].buffers,
+			.fillers = fillers[(n /= 7) % 3],
+			.writers = writers[(n /= 3) % 2],
+			.size = sizes[n / 2],
+			.buffer_bytes = 1000,
+			.piece = 1000,
+		};
+
+		bench_open(&bench, &s);
+		put(&bench);
+		expect_written(&bench, 1);
+		/* A second object, by the same writers. */
+		put(&bench);
+		expect_written(&bench, 2);
+		CU_ASSERT_TRUE(!s.fillers || s.ops == &empty_ops || bench.writers[0].fill_ns ||
+			       bench.writers[1].fill_ns || bench.writers[2].fill_ns ||
+			       bench.writers[3].fill_ns || !s.size);
+		bench_close(&bench);
+	}
+}
+
+/* Parts that a store wants larger than the buffers are made as they go. */
+static void test_pieces_beyond_the_buffer(void)
+{
+	static const struct backend_ops *const stores[] = {&now_ops, &later_ops};
+
+	for (unsigned i = 0; i < 8; i++) {
+		const struct setup s = {
+			.ops = stores[i % 2],
+			.depth = i / 2 % 2 ? 5 : 1,
+			.buffers = 6,
+			.fillers = i / 4,
+			.writers = 1,
+			.size = 640000 + 5,
+			.buffer_bytes = 1000,
+			.piece = 64000,
+		};
+
+		bench_open(&bench, &s);
+		put(&bench);
+		expect_written(&bench, 1);
+		bench_close(&bench);
+	}
+}
+
+static void test_first_error_ends_it(void)
+{
+	static const struct backend_ops *const stores[] = {&now_ops, &later_ops};
+
+	for (unsigned i = 0; i < 2 * 3 * 2 * 3; i++) {
+		static const uint64_t fail_at[] = {1, 50, PIECES};
+		const struct setup s = {
+			.ops = stores[i % 2],
+			.depth = i / 2 % 3 ? 8 : 1,
+			.buffers = 12,
+			.fillers = i / 2 % 3,
+			.writers = i / 6 % 2 ? 3 : 1,
+			.size = 1000 * PIECES,
+			.buffer_bytes = 1000,
+			.piece = 1000,
+			.fail_at = fail_at[i / 12],
+		};
+		int failed = 0;
+
+		bench_open(&bench, &s);
+		put(&bench);
+		for (uint32_t w = 0; w < s.writers; w++) {
+			CU_ASSERT_TRUE(bench.rc[w] == 0 || bench.rc[w] == -EIO);
+			failed += bench.rc[w] == -EIO;
+		}
+		CU_ASSERT_EQUAL(failed, 1);
+		CU_ASSERT_EQUAL(bench.failures, 1);
+		if (s.writers == 1)
+			CU_ASSERT_TRUE(bench.disk.writes < s.fail_at + s.depth);
+		/* And nothing of it remains for the next object. */
+		bench.disk.fail_at = 0;
+		memset((void *)bench.disk.times, 0, sizeof(bench.disk.times));
+		bench.written_bytes = 0;
+		put(&bench);
+		expect_written(&bench, 1);
+		bench_close(&bench);
+	}
+}
+
+static void test_halt(void)
+{
+	for (uint32_t fillers = 0; fillers < 3; fillers++) {
+		const struct setup s = {
+			.ops = &later_ops,
+			.depth = 4,
+			.buffers = 8,
+			.fillers = fillers,
+			.writers = 1,
+			.size = 1000 * PIECES,
+			.buffer_bytes = 1000,
+			.piece = 1000,
+			.halt_at = 100000,
+		};
+
+		bench_open(&bench, &s);
+		put(&bench);
+		CU_ASSERT_EQUAL(bench.rc[0], -ECANCELED);
+		CU_ASSERT_TRUE(bench.disk.writes >= 97 && bench.disk.writes < 120);
+		bench_close(&bench);
+	}
+}
+
+int main(void)
+{
+	CU_TestInfo tests[] = {
+		{"every byte once", test_every_byte_once},
+		{"pieces beyond the buffer", test_pieces_beyond_the_buffer},
+		{"the first error ends it", test_first_error_ends_it},
+		{"halt", test_halt},
+		CU_TEST_INFO_NULL,
+	};
+
+	return unit_main("writer", tests);
+}

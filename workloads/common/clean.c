@@ -1,0 +1,215 @@
+#include "workloads/common/clean.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "backends/store.h"
+
+enum clean_word {
+	CLEAN_REMOVED,
+	CLEAN_REMOVED_BYTES,
+	CLEAN_PARTS,
+	CLEAN_KEPT,
+	CLEAN_ABSENT,
+	CLEAN_FOLDERS,
+	CLEAN_WORDS
+};
+_Static_assert((int)CLEAN_WORDS <= (int)CREW_COUNTS, "room for each");
+
+static void clean_removed(void *member, const struct request *req, uint64_t bytes);
+
+int clean_open(struct clean *c, struct phase_context *ctx, const struct job_store *described,
+	       struct err *err)
+{
+	int rc;
+
+	memset(c, 0, sizeof(*c));
+	rc = workload_store_open(ctx, described, &c->store, err);
+	if (rc < 0) {
+		c->store.ops = NULL;
+		return group_agree(ctx->group, rc, err);
+	}
+	if (!store_can(&c->store, BACKEND_PERSISTENT) || !store_can(&c->store, BACKEND_CONTENT))
+		rc = err_set(err, -ENOTSUP, "%s keeps nothing: there is nothing to clean",
+			     c->store.uri);
+	c->crew = (struct crew){
+		.store = &c->store,
+		.group = ctx->group,
+		.stop = ctx->stop,
+		.start_ns = clock_now(ctx->clock),
+		.threads = CLEAN_THREADS,
+		.progress = ctx->progress,
+		.progress_argument = ctx->progress_argument,
+		.kind = "clean",
+		.items = "files",
+		.argument = c,
+	};
+	if (rc == 0)
+		rc = crew_open(&c->crew, err);
+	for (unsigned i = 0; rc == 0 && i < CLEAN_THREADS; i++)
+		rc = batch_delete_open(&c->deletes[i], &c->crew.members[i].queue, clean_removed,
+				       &c->crew.members[i], err);
+	return group_agree(ctx->group, rc, err);
+}
+
+void clean_close(struct clean *c)
+{
+	for (unsigned i = 0; i < CLEAN_THREADS; i++)
+		batch_delete_close(&c->deletes[i]);
+	crew_close(&c->crew);
+	if (c->store.ops)
+		store_close(&c->store);
+}
+
+/* What is not there, or not empty, is no error. Other errors are reported at the end, since the rest may still go. */
+static int clean_judge(struct crew_thread *w, const struct request *req)
+{
+	int rc = req->answer.status;
+
+	if (rc == 0 || rc == -ENOENT || rc == -ENOTEMPTY || rc == -EEXIST || rc == -ENOTDIR)
+		return rc;
+	return crew_fail(w, req, rc, request_text(req));
+}
+
+static void clean_removed(void *member, const struct request *req, uint64_t bytes)
+{
+	struct crew_thread *w = member;
+
+	if (clean_judge(w, req) < 0)
+		return;
+	w->counts[CLEAN_REMOVED]++;
+	w->counts[CLEAN_REMOVED_BYTES] += bytes;
+}
+
+static int clean_remove(struct crew_thread *w, const char *key)
+{
+	struct object o = {0};
+	struct request req = {.op = REQ_DELETE, .object = &o};
+
+	snprintf(o.key, sizeof(o.key), "%s", key);
+	queue_do(&w->queue, &req);
+	return clean_judge(w, &req);
+}
+
+/* One name of an object: -ENOENT where nothing is called so. */
+static int clean_name(struct crew_thread *w, uint64_t i, const char *key)
+{
+	struct clean *c = w->crew->argument;
+	struct object o = {0};
+	struct request req = {.op = REQ_STAT, .object = &o};
+	int rc;
+
+	snprintf(o.key, sizeof(o.key), "%s", key);
+	rc = queue_do(&w->queue, &req);
+	if (rc == -ENOENT)
+		return rc;
+	if (rc < 0)
+		crew_fail(w, &req, rc, request_text(&req));
+	else if (c->objects->made(c->objects->argument, i, req.answer.done_bytes))
+		batch_delete_add(&c->deletes[w - w->crew->members], key, req.answer.done_bytes);
+	else
+		w->counts[CLEAN_KEPT]++;
+	return 0;
+}
+
+static int clean_object(struct crew_thread *w, uint64_t i)
+{
+	const struct clean *c = w->crew->argument;
+	const struct clean_objects *objects = c->objects;
+	char key[OBJECT_KEY_BYTES], part[OBJECT_KEY_BYTES + 16];
+	int rc = -ENOENT;
+
+	for (uint32_t name = 0; name < objects->names && rc == -ENOENT; name++) {
+		objects->key(objects->argument, i, name, key);
+		rc = clean_name(w, i, key);
+	}
+	if (rc == -ENOENT)
+		w->counts[CLEAN_ABSENT]++;
+	if (objects->unfinished && store_can(&c->store, BACKEND_UPDATE)) {
+		objects->key(objects->argument, i, 0, key);
+		snprintf(part, sizeof(part), "%s.haul-part", key);
+		if (clean_remove(w, part) == 0)
+			w->counts[CLEAN_PARTS]++;
+	}
+	return 0;
+}
+
+/* Of this rank. */
+static int clean_first_error(const struct clean *c, struct err *err)
+{
+	for (uint32_t i = 0; i < c->crew.threads; i++) {
+		const struct crew_thread *w = &c->crew.members[i];
+
+		if (w->meter.failure_count) {
+			*err = w->err;
+			return w->meter.failures[0].error;
+		}
+	}
+	return 0;
+}
+
+int clean_objects(struct clean *c, const struct clean_objects *objects, struct err *err)
+{
+	enum stop_reason stopped;
+	int rc;
+
+	c->objects = objects;
+	c->crew.files = objects->count;
+	rc = crew_run(&c->crew, clean_object, &stopped, err);
+	/* The threads are at rest. */
+	for (unsigned i = 0; i < CLEAN_THREADS; i++)
+		batch_delete_flush(&c->deletes[i]);
+	if (rc == 0 && stopped > STOP_LIMIT)
+		return err_set(err, -EINTR, "stopped by a signal");
+	return rc < 0 ? rc : clean_end(c, err);
+}
+
+struct queue *clean_queue(struct clean *c)
+{
+	return &c->crew.members[0].queue;
+}
+
+void clean_key(struct clean *c, const char *key)
+{
+	clean_remove(&c->crew.members[0], key);
+}
+
+void clean_folder(struct clean *c, const char *key)
+{
+	struct crew_thread *w = &c->crew.members[0];
+
+	if (clean_remove(w, key) == 0)
+		w->counts[CLEAN_FOLDERS]++;
+}
+
+int clean_end(struct clean *c, struct err *err)
+{
+	return group_agree(c->crew.group, clean_first_error(c, err), err);
+}
+
+int clean_kept(struct clean *c, uint64_t *kept)
+{
+	*kept = crew_count(&c->crew, CLEAN_KEPT);
+	return group_allreduce(c->crew.group, MERGE_SUM, kept, 1);
+}
+
+int clean_add(const struct clean *c, bool complete, struct clean_counts *counts)
+{
+	uint64_t words[CLEAN_WORDS];
+	int rc;
+
+	for (unsigned i = 0; i < CLEAN_WORDS; i++)
+		words[i] = c->crew.members ? crew_count(&c->crew, i) : 0;
+	rc = group_allreduce(c->crew.group, MERGE_SUM, words, CLEAN_WORDS);
+	if (rc < 0)
+		return rc;
+	counts->removed += words[CLEAN_REMOVED];
+	counts->removed_bytes += words[CLEAN_REMOVED_BYTES];
+	counts->parts += words[CLEAN_PARTS];
+	counts->kept += words[CLEAN_KEPT];
+	counts->absent += words[CLEAN_ABSENT];
+	counts->folders += words[CLEAN_FOLDERS];
+	counts->complete = complete;
+	return 0;
+}

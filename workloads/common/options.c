@@ -1,0 +1,6 @@
+#include "workloads/common/options.h"
+
+const char *const options_verify[] = {"none", "sampled", "full", NULL};
+const char *const options_on_error[] = {"stop", "count", NULL};
+const char *const options_arrivals[] = {"paced", "constant", "poisson", NULL};
+const char *const options_shift[] = {"node", "rank", "none", NULL};

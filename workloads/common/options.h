@@ -1,0 +1,74 @@
+/* Options that several kinds of phase have: each is declared here once, as a row for the tables of those phases.
+ *
+ *	static const struct option io_options_table[] = {
+ *		OPTION_VERIFY(struct io_options, verify),
+ *		OPTION_LIMITS(struct io_options, limits),
+ *		OPT_END
+ *	};
+ *
+ * A macro takes the struct that the table fills and the member for the option. */
+#ifndef HAUL_WORKLOADS_COMMON_OPTIONS_H
+#define HAUL_WORKLOADS_COMMON_OPTIONS_H
+
+#include "backends/backend.h"
+#include "core/option/option.h"
+#include "workloads/common/cold.h"
+#include "workloads/common/pace.h"
+#include "workloads/common/shift.h"
+
+enum verify { VERIFY_NONE, VERIFY_SAMPLED, VERIFY_FULL };
+enum on_error { ON_ERROR_STOP, ON_ERROR_COUNT };
+
+/* What VERIFY_SAMPLED compares of each request. */
+enum { VERIFY_SAMPLE_BYTES = 4096 };
+
+extern const char *const options_verify[],
+	*const options_on_error[], *const options_arrivals[], *const options_shift[];
+
+/* What ends a phase early; 0: no limit. */
+struct limit_options {
+	uint64_t count, bytes; /* for each thread */
+	uint64_t seconds_ns, warmup_ns;
+};
+
+/* clang-format off */
+#define OPTION_VERIFY(type, member) \
+	OPT_CHOICE("verify", type, member, .def = VERIFY_SAMPLED, .choices = options_verify, \
+		   .help = "bytes compared with what was written: 4 KiB of each request, or all")
+#define OPTION_ON_ERROR(type, member) \
+	OPT_CHOICE("on_error", type, member, .def = ON_ERROR_STOP, .choices = options_on_error, \
+		   .help = "whether what fails, or brings wrong bytes, stops all ranks or is counted")
+#define OPTION_COLD(type, member) \
+	OPT_TABLE("cold", type, member, .table = cold_options, \
+		  .help = "reads that come from the storage: caches dropped, memory taken, evidence")
+#define OPTION_SECONDS(type, member) \
+	OPT_TIME("seconds", type, member, .def = 0, \
+		 .help = "nothing new is started after this time; 0: no limit")
+#define OPTION_LIMITS(type, member) \
+	OPT_U64("count", type, member.count, .def = 0, \
+		.help = "operations of a thread at most; 0: no limit"), \
+	OPT_BYTES("bytes", type, member.bytes, .def = 0, \
+		  .help = "bytes that a thread moves at most; 0: no limit"), \
+	OPTION_SECONDS(type, member.seconds_ns), \
+	OPT_TIME("warmup", type, member.warmup_ns, .def = 0, \
+		 .help = "time at the start that is not counted, before \"seconds\"")
+#define OPTION_THREADS(type, member, most, what) \
+	OPT_U64("threads", type, member, .def = 1, .min = 1, .max = (most), .help = what)
+#define OPTION_DEPTH(type, member) \
+	OPT_U64("depth", type, member, .def = 1, .min = 1, .max = QUEUE_DEPTH_MAX, \
+		.help = "operations in flight for each thread")
+#define OPTION_PACE(type, member) \
+	OPT_REAL("rate", type, member.rate, .def_real = 0, .min_real = 0, .max_real = 1e12, \
+		 .help = "operations per second of all ranks together; 0: no limit"), \
+	OPT_RATE("bandwidth", type, member.bandwidth, .def = 0, \
+		 .help = "bytes per second of all ranks together; 0: no limit"), \
+	OPT_CHOICE("arrivals", type, member.arrivals, .choices = options_arrivals, \
+		   .help = "with a rate; paced: no faster than it; constant, poisson: operations are due at " \
+			   "times that do not wait for the store, and response counts from then")
+#define OPTION_SHIFT(type, member) \
+	OPT_CHOICE("shift", type, member, .choices = options_shift, \
+		   .help = "reads and stats: objects that a rank of another node wrote, the next rank, or the " \
+			   "same rank")
+/* clang-format on */
+
+#endif

@@ -1,0 +1,170 @@
+/* Operations on whole objects: an object is read (open, blocks, close), written (begin, blocks, commit), asked for,
+ * deleted, or a page of the folder is listed. Each slot has an object of its own; its blocks go one after the other. */
+#include <errno.h>
+#include <string.h>
+
+#include "workloads/io/work.h"
+
+enum step { STEP_OPENED, STEP_MOVED, STEP_ENDED, STEP_ANSWERED, STEP_LISTED, STEP_DROPPED };
+
+static void io_whole_send(struct io_thread *t, struct io_slot *slot, enum request_op op,
+			  enum step step)
+{
+	slot->req = (struct request){
+		.op = op, .object = &slot->name->object, .length = slot->item.length};
+	io_send(t, slot, step);
+}
+
+/* The block that follows. Of an operation only the first request was due at a time. */
+static void io_whole_move(struct io_thread *t, struct io_slot *slot, uint64_t offset)
+{
+	uint64_t left = slot->item.length - offset, block = t->work->options->block;
+
+	slot->req = (struct request){.op = slot->writes ? REQ_WRITE : REQ_READ,
+				     .object = &slot->name->object,
+				     .offset = offset,
+				     .length = left < block ? left : block,
+				     .data = slot->buffer,
+				     .discard = t->work->options->discard,
+				     .due_ns = offset ? 0 : slot->due_ns};
+	if (slot->writes)
+		io_data_fill(t, slot);
+	io_send(t, slot, STEP_MOVED);
+}
+
+static enum io_kind io_whole_kind(struct io_thread *t, struct io_slot *slot)
+{
+	if (t->work->options->operation != IO_DO_MIXED)
+		return slot->writes ? IO_PUT : IO_GET;
+	slot->turn = io_mix_next(&t->mix, slot->number);
+	slot->item = (struct io_item){.object = t->share.first + slot->turn.name};
+	slot->writes = slot->turn.kind == IO_PUT;
+	return slot->turn.kind;
+}
+
+void io_whole_begin(struct io_thread *t, struct io_slot *slot)
+{
+	const struct io_work *work = t->work;
+	enum io_kind kind = io_whole_kind(t, slot);
+	struct object *object = &slot->name->object;
+
+	memset(object->state, 0, sizeof(object->state));
+	object->size = 0;
+	if (kind == IO_LIST) {
+		io_names_list(t, slot, STEP_LISTED);
+		return;
+	}
+	io_set_key(work->set, t->share.rank, slot->item.object, object->key);
+	if (kind == IO_STAT || kind == IO_DELETE) {
+		io_whole_send(t, slot, kind == IO_STAT ? REQ_STAT : REQ_DELETE, STEP_ANSWERED);
+		slot->req.length = 0;
+		slot->req.due_ns = slot->due_ns;
+		return;
+	}
+	slot->item.length = io_set_bytes(work->set, t->share.rank, slot->item.object);
+	t->issued_bytes += slot->item.length;
+	io_whole_send(t, slot, slot->writes ? REQ_BEGIN : REQ_OPEN, STEP_OPENED);
+	slot->req.due_ns = slot->due_ns;
+	if (slot->writes)
+		slot->req.begin.part = work->options->block;
+}
+
+/* It has failed: nothing may remain of what was written, or open of what was read. */
+static void io_whole_drop(struct io_thread *t, struct io_slot *slot)
+{
+	io_whole_send(t, slot, slot->writes ? REQ_ABORT : REQ_CLOSE, STEP_DROPPED);
+}
+
+/* An object that may be missing is no error, but nothing was done either. */
+static bool io_whole_missing(struct io_thread *t, const struct io_slot *slot)
+{
+	if (slot->writes || slot->req.answer.status != -ENOENT || !t->mix.lost)
+		return false;
+	t->absent++;
+	return true;
+}
+
+static void io_whole_opened(struct io_thread *t, struct io_slot *slot)
+{
+	if (io_whole_missing(t, slot)) {
+		io_let_go(t, slot);
+		return;
+	}
+	if (slot->req.answer.status < 0) {
+		io_fail(t, slot, slot->req.answer.status, NULL);
+		return;
+	}
+	if (!slot->writes && t->residency.every_bytes)
+		residency_look(&t->residency, t->work->store, &slot->name->object, 0,
+			       slot->item.length);
+	io_whole_move(t, slot, 0);
+}
+
+static void io_whole_moved(struct io_thread *t, struct io_slot *slot)
+{
+	uint64_t at = slot->req.offset + slot->req.length;
+	char text[FAILURE_TEXT_BYTES];
+	int rc;
+
+	if (io_whole_missing(t, slot)) {
+		io_whole_drop(t, slot);
+		return;
+	}
+	rc = io_data_check(t, slot, text);
+	if (rc < 0) {
+		io_fails(t, slot, rc, text);
+		io_whole_drop(t, slot);
+	} else if (at < slot->item.length && io_halted(t)) {
+		slot->failed = true;
+		io_whole_drop(t, slot);
+	} else if (at < slot->item.length) {
+		io_whole_move(t, slot, at);
+	} else {
+		io_whole_send(t, slot, slot->writes ? REQ_COMMIT : REQ_CLOSE, STEP_ENDED);
+	}
+}
+
+static void io_whole_ended(struct io_thread *t, struct io_slot *slot)
+{
+	uint64_t from_ns = slot->due_ns ? slot->due_ns : slot->begin_ns;
+	uint64_t now_ns = slot->req.answer.done_ns;
+	char text[FAILURE_TEXT_BYTES];
+	int rc = io_data_check_closed(t, &slot->req, text);
+
+	if (rc == 0) {
+		t->gets += !slot->writes;
+		t->puts += slot->writes;
+		hist_record(meter_hist(&t->member->meter, slot->writes ? IO_HIST_PUT : IO_HIST_GET),
+			    now_ns > from_ns ? now_ns - from_ns : 0);
+		io_done(t, slot);
+		return;
+	}
+	io_fails(t, slot, rc, text);
+	if (slot->writes && slot->req.answer.status < 0)
+		io_whole_drop(t, slot);
+	else
+		io_let_go(t, slot);
+}
+
+void io_whole_step(struct io_thread *t, struct io_slot *slot)
+{
+	switch (slot->step) {
+	case STEP_OPENED:
+		io_whole_opened(t, slot);
+		return;
+	case STEP_MOVED:
+		io_whole_moved(t, slot);
+		return;
+	case STEP_ENDED:
+		io_whole_ended(t, slot);
+		return;
+	case STEP_ANSWERED:
+		io_names_answered(t, slot, t->work->strict && !t->mix.lost);
+		return;
+	case STEP_LISTED:
+		io_names_listed_page(t, slot);
+		return;
+	default:
+		io_let_go(t, slot);
+	}
+}
