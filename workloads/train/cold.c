@@ -27,6 +27,8 @@ static int drop_own(struct pass *p, struct err *err)
 	if (samples > in->dataset.options.files / p->ctx->place->local_ranks)
 		return cold_drop_all(p->cold, &files, err);
 	order_epoch(&sequence->order, p->epoch_row.epoch);
+	if (!pass_reads(p))
+		samples = 0;
 	for (uint64_t k = 0; k < samples && rc == 0 && !cold_ends(p->cold); k++) {
 		file = sequence_at(sequence, k) / in->dataset.options.samples_per_file;
 		if (file != last)

@@ -10,6 +10,7 @@ enum { BATCH_DEPTH = 64, STREAM_WINDOW = 1024 };
 
 static const char *const loader_kinds[] = {"pytorch", "sample", "batch", "stream", NULL};
 static const char *const shuffle_orders[] = {"none", "each_epoch", "once", NULL};
+static const char *const readers_names[] = {"all", "replica", "tensor", NULL};
 static const char *const sync_names[] = {"step", "epoch", "none", NULL};
 static const char *const decode_names[] = {"none", "checksum", NULL};
 static const char *const verify_names[] = {"none", "sampled", "full", NULL};
@@ -88,6 +89,10 @@ const struct option train_options[] = {
 		  .help = "who reads, and how far ahead"),
 	OPT_TABLE("shuffle", struct train_options, shuffle, .table = shuffle_options,
 		  .help = "order of samples"),
+	OPT_CHOICE(
+		"readers", struct train_options, readers, .def = READERS_ALL,
+		.choices = readers_names,
+		.help = "all: each rank reads batches of its own; replica: one rank of each data-parallel replica (cluster.tensor x cluster.pipeline ranks) reads the batch, and the others get it from that rank; tensor: the ranks of the first pipeline stage each read the whole batch, and those of later stages read nothing"),
 	OPT_CHOICE("sync", struct train_options, sync, .def = SYNC_STEP, .choices = sync_names,
 		   .help = "where ranks wait for each other"),
 	OPT_U64("warmup_steps", struct train_options, warmup_steps, .def = 1, .max = 1 << 20,
@@ -98,8 +103,8 @@ const struct option train_options[] = {
 		   .choices = verify_names,
 		   .help = "bytes compared with what was written: 4 KiB of each request, or all"),
 	OPT_CHOICE(
-		"on_error", struct train_options, on_error, .def = ON_ERROR_STOP,
-		.choices = on_error_names,
+		"on_error", struct train_options, on_error,
+		.def = ON_ERROR_STOP, .choices = on_error_names,
 		.help = "a sample that cannot be read, or is wrong, stops all ranks or is counted"),
 	OPT_REAL("target_au", struct train_options, target_au, .def_real = 0, .min_real = 0,
 		 .max_real = 1, .help = "AU to reach; 0: none"),
@@ -381,30 +386,31 @@ static int check_decode(const struct train_options *o, const struct job_phase *p
 
 /* -ERANGE: no data set fills one step; a plan may still show it. */
 static int check_steps(const struct train_options *o, const struct dataset *d, uint64_t batch,
-		       uint32_t ranks, const char *path, const char *what, struct err *err)
+		       const struct replicas *r, const char *path, const char *what,
+		       struct err *err)
 {
+	const char *who = r->ranks == 1 ? "rank" : "replica";
 	char samples[UNITS_TEXT_BYTES], global[UNITS_TEXT_BYTES];
 
-	if (train_steps(o, d, batch, ranks))
+	if (train_steps(o, d, batch, r->count))
 		return 0;
-	if (train_interleave(o) && d->options.files >= ranks)
+	if (train_interleave(o) && d->options.files >= r->count)
 		return err_set(
 			err, -ERANGE,
-			"%s%s: %llu samples of each rank's whole files do not fill a batch of "
-			"%llu",
+			"%s%s: %llu samples of each %s's whole files do not fill a batch of %llu",
 			path, what,
-			(unsigned long long)(d->options.files / ranks *
+			(unsigned long long)(d->options.files / r->count *
 					     d->options.samples_per_file),
-			(unsigned long long)batch);
+			who, (unsigned long long)batch);
 	return err_set(err, -ERANGE,
-		       "%s%s: %s samples do not fill one step of %u ranks x batch %llu = %s", path,
-		       what, units_count(samples, d->samples), ranks, (unsigned long long)batch,
-		       units_count(global, batch * ranks));
+		       "%s%s: %s samples do not fill one step of %u %ss x batch %llu = %s", path,
+		       what, units_count(samples, d->samples), r->count, who,
+		       (unsigned long long)batch, units_count(global, batch * r->count));
 }
 
 /* One of the data sets that are read, by its name. */
 static int check_source(const struct job *job, const struct job_phase *phase, const char *name,
-			uint32_t ranks, struct dataset *d, const struct job_store **store,
+			const struct replicas *r, struct dataset *d, const struct job_store **store,
 			struct err *err)
 {
 	const struct train_options *o = phase->options;
@@ -413,8 +419,20 @@ static int check_source(const struct job *job, const struct job_phase *phase, co
 	if (rc == 0)
 		rc = check_known(o, phase, d, err);
 	if (rc == 0)
-		rc = check_decode(o, phase, d, ranks, err);
+		rc = check_decode(o, phase, d, r->count, err);
 	return rc;
+}
+
+/* Ranks that compute without a batch would run ahead of those that wait for theirs. */
+static int check_readers(const struct train_options *o, const struct job_phase *phase,
+			 const struct replicas *r, struct err *err)
+{
+	if (o->sync != SYNC_NONE || r->handed_over || r->readers == r->ranks)
+		return 0;
+	return err_set(err, -EINVAL,
+		       "%s/readers: with \"tensor\", only the ranks of the first pipeline stage "
+		       "read, and the others must meet them; set sync to \"step\" or \"epoch\"",
+		       phase->path);
 }
 
 int train_check(const struct job *job, const struct job_phase *phase, uint32_t ranks,
@@ -422,23 +440,27 @@ int train_check(const struct job *job, const struct job_phase *phase, uint32_t r
 {
 	const struct train_options *o = phase->options;
 	const struct job_store *store;
+	struct replicas replicas;
 	struct dataset d;
 	int rc;
 
+	replicas_init(&replicas, o->readers, &job->cluster, ranks);
 	rc = check_loader(o, phase, err);
 	if (rc == 0)
-		rc = check_source(job, phase, o->dataset, ranks, &d, &store, err);
+		rc = check_readers(o, phase, &replicas, err);
+	if (rc == 0)
+		rc = check_source(job, phase, o->dataset, &replicas, &d, &store, err);
 	if (rc == 0)
 		rc = check_cold(o, phase, store, err);
 	if (rc == 0)
 		rc = check_shuffle(o, phase, err);
 	if (rc == 0)
-		rc = check_steps(o, &d, o->batch, ranks, phase->path, "/batch", err);
+		rc = check_steps(o, &d, o->batch, &replicas, phase->path, "/batch", err);
 	if (rc < 0 || !o->evaluation.every)
 		return rc;
-	rc = check_source(job, phase, o->evaluation.dataset, ranks, &d, &store, err);
+	rc = check_source(job, phase, o->evaluation.dataset, &replicas, &d, &store, err);
 	if (rc == 0)
-		rc = check_steps(o, &d, o->evaluation.batch, ranks, phase->path,
+		rc = check_steps(o, &d, o->evaluation.batch, &replicas, phase->path,
 				 "/evaluation/batch", err);
 	return rc;
 }

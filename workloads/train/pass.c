@@ -262,7 +262,8 @@ static void epoch_row_run(struct pass *p, uint32_t index)
 	account_switch(&p->accounts, ACCOUNT_HAUL, began_ns);
 	before = p->accounts;
 	p->now_ns = began_ns;
-	loader_begin(&p->loader, &a);
+	if (pass_reads(p))
+		loader_begin(&p->loader, &a);
 	for (k = 0; k < p->epoch_row.steps && pass_step(p, k); k++)
 		;
 	ended_ns = p->now_ns;
@@ -270,6 +271,8 @@ static void epoch_row_run(struct pass *p, uint32_t index)
 		session_end(p);
 		p->now_ns = p->accounts.since_ns;
 	}
+	if (p->options->sync != SYNC_NONE)
+		handover_end(&p->parallel->handover);
 	loader_end(&p->loader);
 	epoch_row_blame(p);
 	epoch_row_close(p, began_ns, p->now_ns - ended_ns, &before);
@@ -282,6 +285,11 @@ static int epoch_row_prove(struct pass *p, uint32_t i, struct err *err)
 {
 	uint64_t *row = p->tally->epoch_rows + (size_t)i * EPOCH_MEASURES;
 	struct epoch_row s = epoch_row_at(p, i);
+	const struct proof_ranks ranks = {
+		.all = p->ctx->group,
+		.once = p->parallel->once,
+		.handed = p->parallel->role == REPLICA_RECEIVES ? &p->handed[i] : NULL,
+	};
 	enum proof_verdict verdict;
 	int rc;
 
@@ -289,7 +297,7 @@ static int epoch_row_prove(struct pass *p, uint32_t i, struct err *err)
 	row[EPOCH_EVALUATION] = s.source == PASS_EVALUATION;
 	order_epoch(&p->sequences[s.source].order, s.epoch);
 	account_switch(&p->accounts, ACCOUNT_RANKS, clock_now(p->ctx->clock));
-	rc = proof_judge(p->ctx->group, &p->sequences[s.source], p->taken[i], !p->error,
+	rc = proof_judge(&ranks, &p->sequences[s.source], p->taken[i], !p->error,
 			 &p->parts[s.source], row, &verdict, err);
 	account_switch(&p->accounts, ACCOUNT_HAUL, clock_now(p->ctx->clock));
 	return rc;
@@ -350,6 +358,7 @@ static int pass_epoch_rows(struct pass *p, struct err *err)
 	if (!none)
 		return rc;
 	session_end(p);
+	handover_end(&p->parallel->handover);
 	return pass_prove(p, err);
 }
 
@@ -369,8 +378,8 @@ static void pass_sequences(struct pass *p)
 	evaluation->batch = o->evaluation.batch;
 	for (int s = 0; s < PASS_SOURCES && p->inputs[s]; s++) {
 		p->sequences[s].interleave = train_interleave(o);
-		p->sequences[s].rank = p->ctx->group->rank;
-		p->sequences[s].ranks = p->ctx->group->size;
+		p->sequences[s].rank = replicas_number(&p->parallel->replicas, p->ctx->group->rank);
+		p->sequences[s].ranks = p->parallel->replicas.count;
 		sequence_init(&p->sequences[s]);
 	}
 }
@@ -420,9 +429,12 @@ static int pass_open(struct pass *p, struct err *err)
 	if (o->steps && o->steps < p->steps_total)
 		p->steps_total = o->steps;
 	p->taken = calloc(p->tally->epoch_capacity, sizeof(*p->taken));
-	if (!p->taken)
+	p->handed = calloc(p->tally->epoch_capacity, sizeof(*p->handed));
+	if (!p->taken || !p->handed)
 		return err_set(err, -ENOMEM, "no memory for %u epochs", p->tally->epoch_capacity);
-	return loader_open(&p->loader, &l, &w, err);
+	p->parallel->handover.pause = pass_pause;
+	p->parallel->handover.pause_argument = p;
+	return pass_reads(p) ? loader_open(&p->loader, &l, &w, err) : 0;
 }
 
 /* All ranks start together, unless one is asked to stop already. */
@@ -463,5 +475,6 @@ int pass_run(struct pass *p, enum stop_reason *stopped, struct err *err)
 out_close:
 	loader_close(&p->loader);
 	free(p->taken);
+	free(p->handed);
 	return rc;
 }

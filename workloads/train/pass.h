@@ -12,6 +12,7 @@
 
 #include "workloads/common/status_rounds.h"
 #include "workloads/train/loader/loader.h"
+#include "workloads/train/parallel.h"
 #include "workloads/train/proof.h"
 #include "workloads/train/train.h"
 
@@ -38,6 +39,7 @@ struct pass {
 	struct phase_context *ctx; /* group, place, clock, stop, deadline, progress */
 	const struct train_options *options;
 	struct pass_input *inputs[PASS_SOURCES]; /* evaluation's is NULL where there is none */
+	struct parallel *parallel;
 	struct tally *tally;
 	struct cold *cold; /* NULL: options->cold drops nothing */
 	uint64_t seed;
@@ -48,7 +50,8 @@ struct pass {
 	struct random random; /* draws of compute */
 	struct rank_sequence sequences[PASS_SOURCES];
 	struct proof_part parts[PASS_SOURCES];
-	uint64_t *taken;     /* batches taken, a row each */
+	uint64_t *taken;     /* batches taken, a row each; of a rank that has none: steps begun */
+	struct ids *handed;  /* ids of the batches that this rank got from another, a row each */
 	uint64_t open_bytes; /* of requests so far, when the stage began */
 	struct residency open_residency;
 
@@ -72,6 +75,12 @@ struct pass {
 	int error;         /* of this rank */
 	uint32_t error_by; /* the worker that met it */
 };
+
+/* Whether this rank reads from the store; else it has no loader. */
+static inline bool pass_reads(const struct pass *p)
+{
+	return p->parallel->role == REPLICA_READS;
+}
 
 /* Runs it: collective. Fills the tally. Returns what all ranks agreed on; *stopped: why it ended
  * early. */
@@ -106,7 +115,8 @@ void pass_count(struct pass *p);
 
 /* The same pass with the same options on null://: null_au, or NaN. Collective. */
 int train_null(struct phase_context *ctx, const struct train_options *options,
-	       const struct pass_input *train, double *null_au, struct err *err);
+	       const struct pass_input *train, struct parallel *parallel, double *null_au,
+	       struct err *err);
 
 enum { PASS_SLICE_NS = 10000000 };
 

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "core/content/random.h"
 #include "workloads/train/train.h"
@@ -98,62 +99,80 @@ int proof_expect(const struct rank_sequence *s, uint64_t batches, struct proof_p
 	return 0;
 }
 
-static int proof_mismatch(const uint64_t *row, const struct ids *got, const struct ids *wanted,
+static int proof_mismatch(const uint64_t *row, const struct ids *got, const struct ids *expected,
 			  struct err *err)
 {
 	const char *what = row[EPOCH_EVALUATION] ? "evaluation after epoch" : "epoch";
 
-	if (got->count != wanted->count)
+	if (got->count != expected->count)
 		return err_set(err, -EBADMSG,
 			       "%s %llu: %llu samples were read, %llu should have been", what,
 			       (unsigned long long)row[EPOCH_NUMBER],
-			       (unsigned long long)got->count, (unsigned long long)wanted->count);
+			       (unsigned long long)got->count, (unsigned long long)expected->count);
 	return err_set(
 		err, -EBADMSG,
 		"%s %llu: not each of %llu samples was read exactly once: the ids read add up to %llu, not %llu",
-		what, (unsigned long long)row[EPOCH_NUMBER], (unsigned long long)wanted->count,
-		(unsigned long long)got->sum, (unsigned long long)wanted->sum);
+		what, (unsigned long long)row[EPOCH_NUMBER], (unsigned long long)expected->count,
+		(unsigned long long)got->sum, (unsigned long long)expected->sum);
 }
 
-int proof_judge(struct group *g, const struct rank_sequence *s, uint64_t taken, bool whole,
-		struct proof_part *part, uint64_t *row, enum proof_verdict *verdict,
+/* Of the ranks in once: what they have together, and what they should have. Only what is read counts as expected in
+ * a row, so that the rows of all ranks add up. */
+static int proof_compare(const struct proof_ranks *ranks, const struct rank_sequence *s,
+			 uint64_t taken, struct proof_part *part, uint64_t *row, struct err *err)
+{
+	struct ids got = {
+		.count = row[EPOCH_SAMPLES] + row[EPOCH_SAMPLES_FAILED],
+		.sum = row[EPOCH_ID_SUM] + row[EPOCH_FAILED_ID_SUM],
+		.hash = row[EPOCH_ID_HASH] + row[EPOCH_FAILED_ID_HASH],
+	};
+	struct ids expected;
+	uint64_t words[6];
+	int rc = group_agree(ranks->once, proof_expect(s, taken, part, &expected, err), err);
+
+	if (rc < 0)
+		return rc;
+	if (ranks->handed) {
+		got = *ranks->handed;
+	} else {
+		row[EPOCH_EXPECTED_SAMPLES] = expected.count;
+		row[EPOCH_EXPECTED_ID_SUM] = expected.sum;
+		row[EPOCH_EXPECTED_ID_HASH] = expected.hash;
+	}
+	memcpy(words, &got, sizeof(got));
+	memcpy(words + 3, &expected, sizeof(expected));
+	rc = group_allreduce(ranks->once, MERGE_SUM, words, 6);
+	if (rc < 0)
+		return err_set(err, rc, "the ranks could not compare their samples");
+	memcpy(&got, words, sizeof(got));
+	memcpy(&expected, words + 3, sizeof(expected));
+	if (memcmp(&got, &expected, sizeof(got)) != 0)
+		return proof_mismatch(row, &got, &expected, err);
+	return 0;
+}
+
+int proof_judge(const struct proof_ranks *ranks, const struct rank_sequence *s, uint64_t taken,
+		bool whole, struct proof_part *part, uint64_t *row, enum proof_verdict *verdict,
 		struct err *err)
 {
 	uint64_t even[3] = {taken, ~taken, whole ? 0 : 1};
-	struct ids expected, got, wanted;
-	uint64_t words[6];
 	int rc;
 
 	*verdict = PROOF_NOT_JUDGED;
 	row[EPOCH_JUDGED] = 0;
 	row[EPOCH_PROVEN] = 0;
-	rc = group_allreduce(g, MERGE_MAX, even, 3);
+	rc = group_allreduce(ranks->all, MERGE_MAX, even, 3);
 	if (rc < 0)
 		return err_set(err, rc, "the ranks could not compare their samples");
 	if (even[0] != ~even[1] || even[2])
 		return 0;
-	rc = group_agree(g, proof_expect(s, taken, part, &expected, err), err);
-	if (rc < 0)
-		return rc;
-	row[EPOCH_EXPECTED_SAMPLES] = expected.count;
-	row[EPOCH_EXPECTED_ID_SUM] = expected.sum;
-	row[EPOCH_EXPECTED_ID_HASH] = expected.hash;
-	words[0] = row[EPOCH_SAMPLES] + row[EPOCH_SAMPLES_FAILED];
-	words[1] = row[EPOCH_ID_SUM] + row[EPOCH_FAILED_ID_SUM];
-	words[2] = row[EPOCH_ID_HASH] + row[EPOCH_FAILED_ID_HASH];
-	words[3] = expected.count;
-	words[4] = expected.sum;
-	words[5] = expected.hash;
-	rc = group_allreduce(g, MERGE_SUM, words, 6);
-	if (rc < 0)
-		return err_set(err, rc, "the ranks could not compare their samples");
-	got = (struct ids){words[0], words[1], words[2]};
-	wanted = (struct ids){words[3], words[4], words[5]};
-	row[EPOCH_JUDGED] = 1;
-	*verdict = PROOF_MISMATCH;
-	if (got.count != wanted.count || got.sum != wanted.sum || got.hash != wanted.hash)
-		return proof_mismatch(row, &got, &wanted, err);
-	row[EPOCH_PROVEN] = 1;
-	*verdict = PROOF_HOLDS;
-	return 0;
+	if (ranks->once)
+		rc = proof_compare(ranks, s, taken, part, row, err);
+	if (ranks->once != ranks->all)
+		rc = group_agree(ranks->all, rc, err);
+	row[EPOCH_JUDGED] = rc == 0 || rc == -EBADMSG;
+	row[EPOCH_PROVEN] = rc == 0;
+	if (row[EPOCH_JUDGED])
+		*verdict = rc == 0 ? PROOF_HOLDS : PROOF_MISMATCH;
+	return rc;
 }

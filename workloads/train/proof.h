@@ -31,12 +31,22 @@ int proof_expect(const struct rank_sequence *s, uint64_t batches, struct proof_p
 
 enum proof_verdict { PROOF_NOT_JUDGED, PROOF_MISMATCH, PROOF_HOLDS };
 
+/* Who proves an epoch. */
+struct proof_ranks {
+	struct group *all;
+	/* The ranks that together read, or got, each sample once; s->rank is the rank in it. NULL: this rank had no
+	 * samples, and takes part in the verdict only. */
+	struct group *once;
+	const struct ids
+		*handed; /* what this rank got from another; NULL: it has read what its row says */
+};
+
 /* Judges a row of an epoch (enum train_epoch; ids read and failed are in it) and fills in what was
  * expected, whether it was judged and proven. taken: batches that this rank took; whole: false where an
- * error makes the epoch unfit. Collective; *verdict is the same on every rank. -EBADMSG with a sentence on
+ * error makes the epoch unfit. Collective over all; *verdict is the same on every rank. -EBADMSG with a sentence on
  * a mismatch. */
-int proof_judge(struct group *g, const struct rank_sequence *s, uint64_t taken, bool whole,
-		struct proof_part *part, uint64_t *row, enum proof_verdict *verdict,
+int proof_judge(const struct proof_ranks *ranks, const struct rank_sequence *s, uint64_t taken,
+		bool whole, struct proof_part *part, uint64_t *row, enum proof_verdict *verdict,
 		struct err *err);
 
 #endif

@@ -15,6 +15,7 @@
 #include "core/measure/account.h"
 #include "workloads/common/cold.h"
 #include "workloads/dataset/dataset.h"
+#include "workloads/train/replica.h"
 #include "workloads/train/sampler/order.h"
 #include "workloads/workload.h"
 
@@ -58,6 +59,7 @@ struct train_options {
 	uint32_t sync;
 	uint64_t warmup_steps;
 	uint32_t decode, verify, on_error;
+	uint32_t readers; /* enum train_readers */
 	double target_au;
 	uint64_t buffers;
 	struct train_evaluation evaluation;
@@ -75,6 +77,8 @@ enum train_rank {
 	TRAIN_SAMPLES_FAILED,
 	TRAIN_IDS_FROM_BYTES,
 	TRAIN_LOGICAL_BYTES,
+	TRAIN_RECEIVED_SAMPLES,
+	TRAIN_RECEIVED_BYTES,
 	TRAIN_ACCOUNTS, /* ACCOUNTS of them, in the order of enum account */
 	TRAIN_WALL_SUM_NS = TRAIN_ACCOUNTS + ACCOUNTS,
 	TRAIN_OVERSLEEP_NS,
@@ -146,6 +150,16 @@ int train_stores(const struct job *job, const struct job_phase *phase, uint32_t 
 		 struct phase_store out[PHASE_STORES_MAX], uint32_t *count, struct err *err);
 int train_size(const struct job *job, const struct job_phase *phase, uint32_t ranks,
 	       uint32_t ranks_per_node, struct demand *out, struct err *err);
+/* What one rank moves in the whole phase, expected, and its buffers. Of place only rank, ranks and local_rank are
+ * looked at. */
+struct train_rank_bytes {
+	double read;     /* from the store */
+	double received; /* from the rank of its replica that reads */
+	uint64_t memory;
+};
+int train_rank_bytes(const struct job *job, const struct job_phase *phase,
+		     const struct rank_place *place, struct train_rank_bytes *out, struct err *err);
+
 uint32_t train_epoch_rows(const struct job_phase *phase);
 
 /* A data set as the phase uses it. */
