@@ -83,6 +83,11 @@ def test_two_replicas():
             check(rows["steps"] == [EPOCHS * steps] * RANKS, f"{readers}: {rows}")
             plan = planned(folder)
             check(plan["bytes"] == sum(wanted) and plan["bytes_per_rank"] == each * SIZE, f"{readers}: {plan}")
+            if readers != "all":
+                table = plan["tables"]["ranks"]
+                check(table["columns"][:2] == ["reads", "receives"], f"{readers}: {table}")
+                check([row[:2] for row in table["rows"]] ==
+                      [[wanted[r], each * SIZE * (r in receiving)] for r in range(RANKS)], f"{readers}: {table}")
             check(plan["steps_per_epoch"] == steps and plan["global_batch"] == BATCH * batches, f"{readers}: {plan}")
             for first, second in ((0, 1), (4, 5)):
                 same = readers == "tensor"

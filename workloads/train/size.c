@@ -376,3 +376,34 @@ int train_rank_bytes(const struct job *job, const struct job_phase *phase,
 		size_memory(&train, role == REPLICA_READS, member == 0 || place->local_rank == 0);
 	return 0;
 }
+
+int train_tell(const struct job *job, const struct job_phase *phase,
+	       const struct rank_place *places, uint32_t ranks, struct arena *arena,
+	       struct plan_told *out, struct err *err)
+{
+	static const struct plan_column columns[] = {
+		{"reads", "bytes"}, {"receives", "bytes"}, {"buffers", "bytes"}};
+	enum { COLUMNS = sizeof(columns) / sizeof(columns[0]) };
+	const struct train_options *o = phase->options;
+	struct train_rank_bytes bytes;
+	struct replicas replicas;
+	uint64_t *cells;
+	int rc = 0;
+
+	*out = (struct plan_told){0};
+	replicas_init(&replicas, o->readers, &job->cluster, ranks);
+	if (replicas.ranks == 1)
+		return 0;
+	cells = arena_alloc(arena, (size_t)ranks * COLUMNS * sizeof(*cells));
+	if (!cells)
+		return err_set(err, -ENOMEM, "no memory for the plan of %u ranks", ranks);
+	for (uint32_t i = 0; rc == 0 && i < ranks; i++) {
+		rc = train_rank_bytes(job, phase, &places[i], &bytes, err);
+		cells[i * COLUMNS] = (uint64_t)bytes.read;
+		cells[i * COLUMNS + 1] = (uint64_t)bytes.received;
+		cells[i * COLUMNS + 2] = bytes.memory;
+	}
+	out->table_count = 1;
+	out->tables[0] = (struct plan_rows){"ranks", columns, COLUMNS, ranks, cells};
+	return rc;
+}

@@ -263,5 +263,6 @@ const struct workload train_workload = {
 	.check = train_check,
 	.size = train_size,
 	.epoch_rows = train_epoch_rows,
+	.tell = train_tell,
 	.run = train_run,
 };

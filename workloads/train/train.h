@@ -160,6 +160,11 @@ struct train_rank_bytes {
 int train_rank_bytes(const struct job *job, const struct job_phase *phase,
 		     const struct rank_place *place, struct train_rank_bytes *out, struct err *err);
 
+/* A row for each rank, where not all read alike. */
+int train_tell(const struct job *job, const struct job_phase *phase,
+	       const struct rank_place *places, uint32_t ranks, struct arena *arena,
+	       struct plan_told *out, struct err *err);
+
 uint32_t train_epoch_rows(const struct job_phase *phase);
 
 /* A data set as the phase uses it. */
