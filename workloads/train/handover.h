@@ -11,8 +11,8 @@
  * first rank of the next node asks for when it has room; the nodes of a replica form a tree. So memory is bounded, and
  * no rank is ahead of another by more than the ring.
  *
- * Real is what moves and who waits for whom, not the content: samples are streamed through the windows of the loader
- * and are gone when the batch is complete, so as many bytes as the batch has are copied from a buffer of the reader
+ * What moves and who waits for whom is real, the content is not: samples are streamed through the buffers of the loader
+ * and are gone when the batch is complete. So as many bytes as the batch has are copied from a buffer of the reader
  * into a buffer of each receiver.
  *
  * Whoever waits polls, and may give up then. A rank that gives up leaves no other one in a call that cannot end: it

@@ -18,7 +18,7 @@ struct parallel {
 	bool hands_over; /* the handover is open */
 };
 
-/* readers: enum train_readers; piece_bytes: the window of this rank's loader, 0: the store keeps no content.
+/* readers: enum train_readers; piece_bytes: the buffer of a request in this rank's loader; 0: the store keeps no content.
  * Collective. Refuses tensor groups that straddle nodes. */
 int parallel_open(struct parallel *p, const struct phase_context *ctx, uint32_t readers,
 		  uint64_t piece_bytes, struct err *err);

@@ -1,3 +1,4 @@
+/* The proof of an epoch. */
 #include "workloads/train/proof.h"
 
 #include <errno.h>
@@ -28,56 +29,56 @@ void ids_range(struct ids *ids, uint64_t first, uint64_t end)
 		ids->hash += mix64(id);
 }
 
-/* Where the part of rank begins in n things. */
-static uint64_t part_at(uint64_t n, uint32_t rank, uint32_t ranks)
+/* Where the part of a rank begins among n things. */
+static uint64_t proof_part_at(uint64_t n, uint32_t rank, uint32_t ranks)
 {
 	return (uint64_t)((unsigned __int128)n * rank / ranks);
 }
 
-static void expect_positions(const struct rank_sequence *s, uint64_t used, struct proof_part *part,
-			     struct ids *expected)
+static void proof_expect_positions(const struct rank_sequence *s, uint64_t used,
+				   struct proof_part *part, struct ids *expected)
 {
 	const struct order *o = &s->order;
 	uint64_t tail = o->samples - used, k, end;
 	struct ids some = {0};
 
 	if (used < tail) {
-		end = part_at(used, s->rank + 1, s->ranks);
-		for (k = part_at(used, s->rank, s->ranks); k < end; k++)
+		end = proof_part_at(used, s->rank + 1, s->ranks);
+		for (k = proof_part_at(used, s->rank, s->ranks); k < end; k++)
 			ids_add(&some, order_at(o, k));
 		*expected = some;
 		return;
 	}
 	if (!part->made)
-		ids_range(&part->ids, part_at(o->samples, s->rank, s->ranks),
-			  part_at(o->samples, s->rank + 1, s->ranks));
+		ids_range(&part->ids, proof_part_at(o->samples, s->rank, s->ranks),
+			  proof_part_at(o->samples, s->rank + 1, s->ranks));
 	part->made = true;
-	end = used + part_at(tail, s->rank + 1, s->ranks);
-	for (k = used + part_at(tail, s->rank, s->ranks); k < end; k++)
+	end = used + proof_part_at(tail, s->rank + 1, s->ranks);
+	for (k = used + proof_part_at(tail, s->rank, s->ranks); k < end; k++)
 		ids_add(&some, order_at(o, k));
 	expected->count = part->ids.count - some.count;
 	expected->sum = part->ids.sum - some.sum;
 	expected->hash = part->ids.hash - some.hash;
 }
 
-/* What a window that is cut has let out so far. */
-static int expect_shuffled(const struct rank_sequence *s, uint64_t used, struct ids *expected,
-			   struct err *err)
+/* What has come out of the shuffle buffer in an epoch that was cut. */
+static int proof_expect_shuffled(const struct rank_sequence *s, uint64_t used, struct ids *expected,
+				 struct err *err)
 {
-	struct arrival *in = calloc(s->window, sizeof(*in)), next, out;
-	struct shuffle_buffer w;
+	struct arrival *in = calloc(s->shuffle_samples, sizeof(*in)), next, out;
+	struct shuffle_buffer b;
 	uint64_t q;
 
 	if (!in)
-		return err_set(err, -ENOMEM, "no memory for a shuffle window of %llu samples",
-			       (unsigned long long)s->window);
-	sequence_shuffle_buffer(s, &w, in);
-	for (q = 0; q < w.came; q++)
+		return err_set(err, -ENOMEM, "no memory for a shuffle buffer of %llu samples",
+			       (unsigned long long)s->shuffle_samples);
+	sequence_shuffle_buffer(s, &b, in);
+	for (q = 0; q < b.came; q++)
 		in[q].id = sequence_at(s, q);
 	while (used--) {
-		if (shuffle_buffer_more(&w))
-			next.id = sequence_at(s, w.came);
-		out = shuffle_buffer_take(&w, shuffle_buffer_more(&w) ? &next : NULL);
+		if (shuffle_buffer_more(&b))
+			next.id = sequence_at(s, b.came);
+		out = shuffle_buffer_take(&b, shuffle_buffer_more(&b) ? &next : NULL);
 		ids_add(expected, out.id);
 	}
 	free(in);
@@ -90,10 +91,10 @@ int proof_expect(const struct rank_sequence *s, uint64_t batches, struct proof_p
 	uint64_t used = batches * s->batch, q;
 
 	*expected = (struct ids){0};
-	if (s->window && used < s->samples)
-		return expect_shuffled(s, used, expected, err);
+	if (s->shuffle_samples && used < s->samples)
+		return proof_expect_shuffled(s, used, expected, err);
 	if (!s->interleave)
-		expect_positions(s, used * s->ranks, part, expected);
+		proof_expect_positions(s, used * s->ranks, part, expected);
 	for (q = 0; s->interleave && q < used; q++)
 		ids_add(expected, sequence_at(s, q));
 	return 0;

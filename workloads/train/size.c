@@ -106,7 +106,7 @@ static uint64_t size_evaluations(const struct size_source *s)
 	return every && s->steps ? size_steps(s) / s->steps / every : 0;
 }
 
-/* What is asked for at once, and the window for it, which is 0 where the store gives no bytes. */
+/* What is asked for at once, and the buffer for it, which is 0 where the store gives no bytes. */
 static void size_requests(const struct size_source *s, struct train_sizes *out)
 {
 	const struct train_options *o = s->options;
@@ -118,12 +118,12 @@ static void size_requests(const struct size_source *s, struct train_sizes *out)
 		    train_buffer_bytes(o, depth), out);
 }
 
-static uint64_t size_window(const struct size_source *s)
+static uint64_t size_buffer(const struct size_source *s)
 {
 	struct train_sizes sizes;
 
 	size_requests(s, &sizes);
-	return sizes.window;
+	return sizes.buffer;
 }
 
 /* Samples that the shuffle buffer, and what waits for it, have room for. */
@@ -141,7 +141,7 @@ static uint64_t size_loader_bytes(const struct size_source *s)
 	const struct train_options *o = s->options;
 	uint64_t workers = o->loader.workers ? o->loader.workers : 1;
 	uint32_t depth = train_depth(o, s->store, &s->dataset);
-	uint64_t bytes = workers * train_buffer_count(o, depth) * size_window(s);
+	uint64_t bytes = workers * train_buffer_count(o, depth) * size_buffer(s);
 
 	if (train_shuffle_samples(o))
 		bytes += size_shuffle_places(o) * sizeof(struct arrival);
@@ -152,9 +152,9 @@ static uint64_t size_loader_bytes(const struct size_source *s)
 
 static uint64_t size_piece(const struct size_source *s)
 {
-	uint64_t window = size_window(s);
+	uint64_t buffer = size_buffer(s);
 
-	return window < HANDOVER_PIECE_MAX ? window : HANDOVER_PIECE_MAX;
+	return buffer < HANDOVER_PIECE_MAX ? buffer : HANDOVER_PIECE_MAX;
 }
 
 /* The first rank of a replica on a node keeps the ring. */
@@ -197,7 +197,7 @@ static void size_notes_loader(const struct size_source *s, struct demand *out)
 			  (unsigned long long)o->loader.workers, train_interleave(o));
 }
 
-/* A window that was cut by the memory for it makes requests shorter. */
+/* A buffer that was cut by the memory for it makes requests shorter. */
 static void size_note_cut(const struct size_source *s, struct demand *out)
 {
 	char text[2][UNITS_TEXT_BYTES];

@@ -1,9 +1,9 @@
-/* One step: a batch, compute, the other ranks; and what is counted of it. */
+/* One step: its batch, its compute, the other ranks, and what is counted of it. */
 #include "workloads/train/pass.h"
 
-#define WAITING_NS 100000u
+#define STEP_WAITING_NS 100000u /* who waits longer for a batch waits for storage */
 
-/* The stamps of a step. */
+/* The times of a step. */
 struct step {
 	uint64_t start_ns, batch_ns, moved_ns, computed_ns, end_ns;
 	uint64_t met_ns;   /* the last rank had come to the barrier */
@@ -154,7 +154,7 @@ static bool step_take(struct pass *p, uint64_t k, struct step *s, struct batch *
 	return whole;
 }
 
-/* Sleeps for ns from *now on, to an absolute end. What it sleeps longer is haul's. False: ended. */
+/* Sleeps for ns from *now on, to an absolute end. What it sleeps longer is haul's own time. False: the step was ended. */
 static bool step_sleep(struct pass *p, enum account account, uint64_t ns, uint64_t *now)
 {
 	struct clock *clock = p->ctx->clock;
@@ -180,7 +180,7 @@ static uint64_t step_span(uint64_t bytes, uint64_t rate)
 	return ns < INT64_MAX ? (uint64_t)ns : INT64_MAX;
 }
 
-/* The batch goes to the accelerator, which computes on it then. False: ended. */
+/* The batch goes to the accelerator, which then computes on it. False: the step was ended. */
 static bool step_compute(struct pass *p, const struct batch *b, struct step *s)
 {
 	uint64_t now = s->batch_ns;
@@ -197,8 +197,8 @@ static bool step_compute(struct pass *p, const struct batch *b, struct step *s)
 	return go_on;
 }
 
-/* When the last rank came to the barrier; what follows until this rank leaves it is haul's own. Clocks of different
- * nodes agree only to within some microseconds. */
+/* When the last rank came to the barrier. What follows until this rank leaves it is haul's own time. The clocks of
+ * different nodes agree only to within some microseconds. */
 static uint64_t step_met(const struct step *s, uint64_t arrived_ns)
 {
 	if (!arrived_ns || arrived_ns > s->end_ns)
@@ -206,15 +206,14 @@ static uint64_t step_met(const struct step *s, uint64_t arrived_ns)
 	return arrived_ns < s->computed_ns ? s->computed_ns : arrived_ns;
 }
 
-/* sync step: the status round is the barrier. A step that one rank did not come to the end of (it was
- * stopped, or met an error) is no step of any rank: all end with the same number of them. Returns
- * whether it was whole everywhere. */
+/* sync step: the status round is the barrier. A step whose end one rank did not reach (it was stopped, or met an error)
+ * counts for no rank, so that all end with the same number of steps. Returns whether the step was whole everywhere. */
 static bool step_meet(struct pass *p, struct step *s, bool whole)
 {
 	struct status mine;
 
 	pass_status(p, &mine);
-	mine.waiting = s->batch_ns - s->start_ns > WAITING_NS;
+	mine.waiting = s->batch_ns - s->start_ns > STEP_WAITING_NS;
 	mine.unfinished = !whole;
 	mine.arrived_ns = s->computed_ns;
 	account_switch(&p->accounts, ACCOUNT_RANKS, s->computed_ns);
@@ -227,7 +226,7 @@ static bool step_meet(struct pass *p, struct step *s, bool whole)
 	return !p->merged.unfinished;
 }
 
-/* A training step completed. */
+/* Counts a step that was completed. */
 static void step_record(struct pass *p, uint64_t k, const struct step *s)
 {
 	uint64_t *rank = p->tally->rank_row, *row = p->row;

@@ -1,3 +1,4 @@
+/* The workload: opens what the passes need, runs them, and says what came of it. */
 #include "workloads/train/train.h"
 
 #include <errno.h>
@@ -10,22 +11,22 @@
 #include "workloads/dataset/dataset_probe.h"
 #include "workloads/train/pass.h"
 
-/* Where I/O is direct a worker's share of the buffers holds the blocks around a request, too. */
-static void input_sizes(const struct train_options *o, struct pass_input *in)
+/* With direct I/O, a buffer also holds the blocks around a request. */
+static void train_input_sizes(const struct train_options *o, struct pass_input *in)
 {
-	uint64_t budget = train_buffer_bytes(o, in->depth), bytes, window;
+	uint64_t budget = train_buffer_bytes(o, in->depth), bytes, buffer;
 	uint64_t range = store_range(&in->store, train_longest(o, &in->dataset), in->depth);
 
 	train_sizes(o, &in->dataset, in->store.ops->capabilities, range, budget, &in->sizes);
-	bytes = in->sizes.window;
-	window = queue_buffer_bytes(&in->store, bytes);
-	if (window > budget && window - bytes < bytes)
+	bytes = in->sizes.buffer;
+	buffer = queue_buffer_bytes(&in->store, bytes);
+	if (buffer > budget && buffer - bytes < bytes)
 		train_sizes(o, &in->dataset, in->store.ops->capabilities, range,
-			    budget - (window - bytes), &in->sizes);
+			    budget - (buffer - bytes), &in->sizes);
 }
 
-static int input_open(struct phase_context *ctx, const char *name, struct pass_input *in,
-		      struct err *err)
+static int train_input_open(struct phase_context *ctx, const char *name, struct pass_input *in,
+			    struct err *err)
 {
 	const struct train_options *o = ctx->phase->options;
 	const struct job_store *store = NULL;
@@ -50,7 +51,7 @@ static int input_open(struct phase_context *ctx, const char *name, struct pass_i
 	if (rc < 0)
 		return rc;
 	in->depth = train_depth(o, store, &in->dataset);
-	input_sizes(o, in);
+	train_input_sizes(o, in);
 	in->whole =
 		store_can(&in->store, BACKEND_STREAMS) &&
 		store_range(&in->store, train_longest(o, &in->dataset), in->depth) == UINT64_MAX;
@@ -61,7 +62,7 @@ static int input_open(struct phase_context *ctx, const char *name, struct pass_i
 enum { SAY_SAMPLES, SAY_PAYLOAD, SAY_READ, SAY_FAILED, SAY_IDS, SAY_RECEIVED, SAY_WORDS };
 
 /* What the proof has shown: over how many epochs it was judged, and held. */
-static void say_proof(struct phase_context *ctx, const uint64_t words[SAY_WORDS])
+static void train_say_proof(struct phase_context *ctx, const uint64_t words[SAY_WORDS])
 {
 	const struct tally *t = ctx->tally;
 	char samples[UNITS_TEXT_BYTES], failed[UNITS_TEXT_BYTES];
@@ -87,8 +88,8 @@ static void say_proof(struct phase_context *ctx, const uint64_t words[SAY_WORDS]
 }
 
 /* Which ranks have read, where others had their batches or none. */
-static void say_readers(struct phase_context *ctx, const struct replicas *r,
-			const uint64_t words[SAY_WORDS])
+static void train_say_readers(struct phase_context *ctx, const struct replicas *r,
+			      const uint64_t words[SAY_WORDS])
 {
 	uint32_t readers = r->count * r->readers;
 	char bytes[UNITS_TEXT_BYTES];
@@ -107,7 +108,7 @@ static void say_readers(struct phase_context *ctx, const struct replicas *r,
 }
 
 /* From such a difference on, bytes read and bytes of samples are both worth a word. */
-static const double say_difference = 0.01;
+static const double train_say_difference = 0.01;
 
 /* What the proof says of the whole phase, for the report, and what it rests on: the id of a sample that was kept from
  * an earlier read, is too small for one, or lies in a store without bytes is known from the plan alone. */
@@ -126,20 +127,20 @@ static void train_say(struct phase_context *ctx, const struct parallel *parallel
 		return;
 	payload = (double)words[SAY_PAYLOAD];
 	read = (double)words[SAY_READ];
-	say_proof(ctx, words);
-	say_readers(ctx, &parallel->replicas, words);
+	train_say_proof(ctx, words);
+	train_say_readers(ctx, &parallel->replicas, words);
 	if (!words[SAY_IDS] && words[SAY_SAMPLES])
 		workload_say(ctx, "ids as planned");
 	else if (words[SAY_IDS] < words[SAY_SAMPLES])
 		workload_say(ctx, "%s ids from the bytes read, the others as planned",
 			     units_count(text[0], words[SAY_IDS]));
-	if (fabs(read - payload) >= say_difference * payload)
+	if (fabs(read - payload) >= train_say_difference * payload)
 		workload_say(ctx, "%s of samples, %s moved", units_bytes_decimal(text[0], payload),
 			     units_bytes_decimal(text[1], read));
 }
 
 /* And what else the reader of the report must know of these reads. */
-static void say_reads(struct phase_context *ctx, const struct pass_input *in)
+static void train_say_reads(struct phase_context *ctx, const struct pass_input *in)
 {
 	const struct train_options *o = ctx->phase->options;
 	const uint64_t *row = ctx->tally->rank_row;
@@ -171,15 +172,15 @@ static int train_pass(struct phase_context *ctx, struct pass_input inputs[PASS_S
 	p->seed = ctx->job->seed;
 	rc = pass_run(p, stopped, err);
 	train_say(ctx, parallel);
-	say_reads(ctx, &inputs[PASS_TRAIN]);
+	train_say_reads(ctx, &inputs[PASS_TRAIN]);
 out_free:
 	free(p);
 	return rc;
 }
 
-/* Before the phase: memory taken, and everything dropped where the job says so. */
-static int make_cold(const struct pass_input inputs[PASS_SOURCES], struct cold *cold,
-		     struct err *err)
+/* Before the phase, everything is dropped from caches where the job says so. */
+static int train_make_cold(const struct pass_input inputs[PASS_SOURCES], struct cold *cold,
+			   struct err *err)
 {
 	const struct cold_options *o = cold->options;
 	int rc = 0;
@@ -196,14 +197,14 @@ static int make_cold(const struct pass_input inputs[PASS_SOURCES], struct cold *
 	return rc;
 }
 
-/* Batches are handed over in pieces as large as the loader's windows. */
+/* Batches are handed over in pieces as large as the loader's buffers. */
 static uint64_t train_piece_bytes(const struct pass_input inputs[PASS_SOURCES])
 {
 	uint64_t bytes = 0;
 
 	for (unsigned s = 0; s < PASS_SOURCES; s++)
-		if (inputs[s].open && inputs[s].sizes.window > bytes)
-			bytes = inputs[s].sizes.window;
+		if (inputs[s].open && inputs[s].sizes.buffer > bytes)
+			bytes = inputs[s].sizes.buffer;
 	return bytes < HANDOVER_PIECE_MAX ? bytes : HANDOVER_PIECE_MAX;
 }
 
@@ -222,9 +223,9 @@ static int train_run(struct phase_context *ctx, enum stop_reason *stopped, struc
 			 err);
 	if (rc < 0)
 		goto out_free;
-	rc = input_open(ctx, o->dataset, &inputs[PASS_TRAIN], err);
+	rc = train_input_open(ctx, o->dataset, &inputs[PASS_TRAIN], err);
 	if (rc == 0 && o->evaluation.every)
-		rc = input_open(ctx, o->evaluation.dataset, &inputs[PASS_EVALUATION], err);
+		rc = train_input_open(ctx, o->evaluation.dataset, &inputs[PASS_EVALUATION], err);
 	if (rc == 0)
 		rc = parallel_open(&parallel, ctx, o->readers, train_piece_bytes(inputs), err);
 	if (rc == 0)
@@ -232,7 +233,7 @@ static int train_run(struct phase_context *ctx, enum stop_reason *stopped, struc
 	if (rc == 0)
 		rc = cold_open(&cold, &o->cold, ctx, err);
 	if (rc == 0)
-		rc = make_cold(inputs, &cold, err);
+		rc = train_make_cold(inputs, &cold, err);
 	if (rc == 0 && ctx->measure_from)
 		ctx->measure_from(ctx->measure_from_argument);
 	if (rc == 0)
