@@ -27,7 +27,7 @@ int endpoints_open(struct endpoints **out, const char *const *names, uint32_t co
 	memset(e, 0, bytes);
 	e->options = options;
 	e->count = count;
-	e->own = (options->balance == BALANCE_NODE ? place->node : place->rank) % count;
+	e->own = (options->balance == BALANCE_NODE ? place->node : place->endpoint) % count;
 	atomic_init(&e->next, e->own);
 	for (uint32_t i = 0; i < count; i++)
 		snprintf(e->list[i].name, sizeof(e->list[i].name), "%s", names[i]);

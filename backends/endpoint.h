@@ -16,7 +16,7 @@
 enum { ENDPOINTS_MAX = 4096, ENDPOINT_NAME_BYTES = TALLY_ENDPOINT_NAME_BYTES };
 
 enum balance {
-	BALANCE_RANK,         /* rank modulo endpoints */
+	BALANCE_RANK,         /* the ranks that use the store in turn (place.endpoint) */
 	BALANCE_NODE,         /* node modulo endpoints */
 	BALANCE_ROUND_ROBIN,  /* the next one, each rank beginning at its own */
 	BALANCE_RANDOM,       /* uniform */

@@ -64,6 +64,11 @@ int group_receive(struct group *g, uint32_t from, void *data, size_t bytes)
 	return g->ops->receive(g, from, data, bytes);
 }
 
+bool group_arrived(struct group *g, uint32_t from)
+{
+	return g->ops->arrived(g, from);
+}
+
 int group_split(struct group *g, uint32_t color, struct group **out, struct err *err)
 {
 	int rc = g->ops->split(g, color, out, err);

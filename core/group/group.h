@@ -48,6 +48,7 @@ struct group_ops {
 	int (*scatter)(struct group *g, const void *all, size_t bytes, void *record);
 	int (*send)(struct group *g, uint32_t to, const void *data, size_t bytes);
 	int (*receive)(struct group *g, uint32_t from, void *data, size_t bytes);
+	bool (*arrived)(struct group *g, uint32_t from);
 	int (*split)(struct group *g, uint32_t color, struct group **out, struct err *err);
 	int (*shared)(struct group *g, size_t bytes, void **block, struct err *err);
 	void (*status_post)(struct group *g, const struct status *mine);
@@ -85,6 +86,10 @@ int group_scatter(struct group *g, const void *all, size_t bytes, void *record);
 /* Small messages between two ranks of the group. */
 int group_send(struct group *g, uint32_t to, const void *data, size_t bytes);
 int group_receive(struct group *g, uint32_t from, void *data, size_t bytes);
+
+/* Whether a message from that rank can be received without waiting for its sender, or the sender has left. Never
+ * blocks: for ranks that have something else to do while they wait. */
+bool group_arrived(struct group *g, uint32_t from);
 
 /* Ranks of the same colour form a new group, in the order of their ranks. group_duplicate: the same
  * ranks, separate messages: each phase that runs beside another has its own. */

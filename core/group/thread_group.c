@@ -24,6 +24,7 @@ static int seat_gather(struct group *g, const void *record, size_t bytes, void *
 static int seat_scatter(struct group *g, const void *all, size_t bytes, void *record);
 static int seat_send(struct group *g, uint32_t to, const void *data, size_t bytes);
 static int seat_receive(struct group *g, uint32_t from, void *data, size_t bytes);
+static bool seat_arrived(struct group *g, uint32_t from);
 static int seat_split(struct group *g, uint32_t color, struct group **out, struct err *err);
 static int seat_shared(struct group *g, size_t bytes, void **block, struct err *err);
 static void seat_status_post(struct group *g, const struct status *mine);
@@ -40,6 +41,7 @@ static const struct group_ops thread_ops = {
 	.scatter = seat_scatter,
 	.send = seat_send,
 	.receive = seat_receive,
+	.arrived = seat_arrived,
 	.split = seat_split,
 	.shared = seat_shared,
 	.status_post = seat_status_post,
@@ -288,6 +290,11 @@ static int seat_send(struct group *g, uint32_t to, const void *data, size_t byte
 static int seat_receive(struct group *g, uint32_t from, void *data, size_t bytes)
 {
 	return team_receive(((struct seat *)g)->team, from, g->rank, data, bytes);
+}
+
+static bool seat_arrived(struct group *g, uint32_t from)
+{
+	return team_arrived(((struct seat *)g)->team, from, g->rank);
 }
 
 static void seat_status_post(struct group *g, const struct status *mine)

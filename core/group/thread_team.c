@@ -174,6 +174,18 @@ int team_receive(struct team *t, uint32_t from, uint32_t to, void *data, size_t 
 	return rc;
 }
 
+bool team_arrived(struct team *t, uint32_t from, uint32_t to)
+{
+	bool arrived;
+
+	if (from >= t->size)
+		return true;
+	pthread_mutex_lock(&t->lock);
+	arrived = *message_find(t, from, to) != NULL || t->left[from];
+	pthread_mutex_unlock(&t->lock);
+	return arrived;
+}
+
 /* The link to the oldest message between the two, or the end of the list. */
 static struct team_message **message_find(struct team *t, uint32_t from, uint32_t to)
 {

@@ -62,6 +62,7 @@ void team_merge(enum merge merge, uint64_t *into, const uint64_t *from, size_t n
 /* Sending copies the message and returns at once: two ranks may send to each other. */
 int team_send(struct team *t, uint32_t from, uint32_t to, const void *data, size_t bytes);
 int team_receive(struct team *t, uint32_t from, uint32_t to, void *data, size_t bytes);
+bool team_arrived(struct team *t, uint32_t from, uint32_t to);
 
 /* Returns the number of the round, which test asks for. */
 uint64_t team_status_post(struct team *t, const struct status *mine);

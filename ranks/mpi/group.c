@@ -237,6 +237,14 @@ static int mpi_receive(struct group *g, uint32_t from, void *data, size_t bytes)
 	return 0;
 }
 
+static bool mpi_arrived(struct group *g, uint32_t from)
+{
+	int arrived;
+
+	MPI_Iprobe((int)from, GROUP_TAG, mpi(g)->comm, &arrived, MPI_STATUS_IGNORE);
+	return arrived;
+}
+
 static int mpi_split(struct group *g, uint32_t color, struct group **out, struct err *err)
 {
 	MPI_Comm comm;
@@ -389,6 +397,7 @@ static const struct group_ops mpi_group_ops = {
 	.scatter = mpi_scatter,
 	.send = mpi_send,
 	.receive = mpi_receive,
+	.arrived = mpi_arrived,
 	.split = mpi_split,
 	.shared = mpi_shared,
 	.status_post = mpi_status_post,

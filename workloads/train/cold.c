@@ -1,8 +1,9 @@
-/* Cold epochs: before each, what it will read leaves the page cache; what this takes is no part of the
- * phase's time. */
+/* Cold epochs: what an epoch will read leaves the page cache before. The time that this takes does not count for the
+ * phase. */
 #include "workloads/train/pass.h"
 
-static void key_of(const void *dataset, uint64_t file, uint32_t part, char key[OBJECT_KEY_BYTES])
+static void cold_file_key(const void *dataset, uint64_t file, uint32_t part,
+			  char key[OBJECT_KEY_BYTES])
 {
 	dataset_object_key(dataset, file, part, key);
 }
@@ -10,12 +11,12 @@ static void key_of(const void *dataset, uint64_t file, uint32_t part, char key[O
 struct cold_objects pass_objects(const struct pass_input *in)
 {
 	return (struct cold_objects){&in->store, in->dataset.options.files, in->dataset.objects,
-				     key_of, &in->dataset};
+				     cold_file_key, &in->dataset};
 }
 
-/* Only the files that this rank will read: no others' pages can answer it. Where that would be more
- * than its share of all files, since a file has many samples, all are dropped, shared out. */
-static int drop_own(struct pass *p, struct err *err)
+/* Drops only the files that this rank will read, because no other file's pages can answer it. Where these are more than
+ * the rank's part of all files, since a file has many samples, the ranks of the node together drop all files. */
+static int pass_drop_own(struct pass *p, struct err *err)
 {
 	const struct pass_input *in = p->inputs[p->epoch_row.source];
 	struct rank_sequence *sequence = &p->sequences[p->epoch_row.source];
@@ -27,6 +28,8 @@ static int drop_own(struct pass *p, struct err *err)
 	if (samples > in->dataset.options.files / p->ctx->place->local_ranks)
 		return cold_drop_all(p->cold, &files, err);
 	order_epoch(&sequence->order, p->epoch_row.epoch);
+	if (!pass_reads(p))
+		samples = 0;
 	for (uint64_t k = 0; k < samples && rc == 0 && !cold_ends(p->cold); k++) {
 		file = sequence_at(sequence, k) / in->dataset.options.samples_per_file;
 		if (file != last)
@@ -50,7 +53,7 @@ int pass_cold(struct pass *p, struct err *err)
 	if (o->drop == DROP_CACHES)
 		rc = cold_drop_caches(p->cold, err);
 	else
-		rc = drop_own(p, err);
+		rc = pass_drop_own(p, err);
 	took_ns = clock_now(clock) - began_ns;
 	account_skip(&p->accounts, began_ns + took_ns);
 	p->tally->rank_row[TRAIN_DROP_NS] += took_ns;

@@ -1,25 +1,25 @@
-/* From the workers' counts to the tally, once, when all rest. */
+/* What the readers have counted goes into the tally, once, when all rest. */
 #include "workloads/train/pass.h"
 
 #include "core/sched.h"
 
-static const struct meter_map maps[] = {
+static const struct meter_map count_maps[] = {
 	{REQ_READ, METER_NONE, TRAIN_HIST_READ, TRAIN_HIST_READ_RESPONSE,
 	 TRAIN_HIST_READ_FIRST_ATTEMPT},
 	{REQ_OPEN, METER_NONE, TRAIN_HIST_OPEN, TRAIN_HIST_OPEN_RESPONSE, METER_NONE},
 };
-static const int own[] = {TRAIN_HIST_SAMPLE};
+static const int count_own[] = {TRAIN_HIST_SAMPLE};
 
 const struct meter_layout train_meter = {
 	.schema = &train_schema,
-	.maps = maps,
-	.map_count = sizeof(maps) / sizeof(maps[0]),
+	.maps = count_maps,
+	.map_count = sizeof(count_maps) / sizeof(count_maps[0]),
 	.late = TRAIN_LATE,
 	.short_transfers = TRAIN_SHORT_TRANSFERS,
 	.sync = METER_NONE,
 	.publish = METER_NONE,
-	.own = own,
-	.own_count = sizeof(own) / sizeof(own[0]),
+	.own = count_own,
+	.own_count = sizeof(count_own) / sizeof(count_own[0]),
 	.live_op = REQ_READ,
 };
 

@@ -64,7 +64,8 @@ static int null_figure(struct group *g, const struct tally *t, double mean, doub
 }
 
 int train_null(struct phase_context *ctx, const struct train_options *options,
-	       const struct pass_input *train, double *null_au, struct err *err)
+	       const struct pass_input *train, struct parallel *parallel, double *null_au,
+	       struct err *err)
 {
 	double mean = draw_mean(&options->compute);
 	struct phase_context quiet = *ctx;
@@ -106,6 +107,7 @@ int train_null(struct phase_context *ctx, const struct train_options *options,
 		p->ctx = &quiet;
 		p->options = &o;
 		p->inputs[PASS_TRAIN] = &input;
+		p->parallel = parallel;
 		p->tally = &tally;
 		p->seed = ctx->job->seed;
 		rc = pass_run(p, &stopped, err);

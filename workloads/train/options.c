@@ -1,3 +1,4 @@
+/* The options of training, and what is refused. */
 #include <errno.h>
 #include <stdio.h>
 
@@ -11,100 +12,107 @@ enum { BATCH_DEPTH = 64, STREAM_WINDOW = 1024 };
 
 static const char *const loader_kinds[] = {"pytorch", "sample", "batch", "stream", NULL};
 static const char *const shuffle_orders[] = {"none", "each_epoch", "once", NULL};
+static const char *const readers_names[] = {"all", "replica", "tensor", NULL};
 static const char *const sync_names[] = {"step", "epoch", "none", NULL};
 static const char *const decode_names[] = {"none", "checksum", NULL};
 
 static const struct option stream_options[] = {
 	OPT_U64("interleave", struct train_stream, interleave, .def = 4, .min = 1, .max = 1 << 16,
-		.help = "files of a rank read side by side, a record of each in turn; each belongs to one worker"),
+		.help = "files that a rank reads side by side, one record of each in turn; each file belongs to one worker"),
 	OPT_BYTES("transfer", struct train_stream, transfer, .def = 256 << 10, .min = 512,
-		  .max = 1ull << 40, .help = "bytes asked for at a time, of each file"),
+		  .max = 1ull << 40, .help = "bytes asked for at a time, from each file"),
 	OPT_END};
 
 static const struct option loader_options[] = {
 	OPT_CHOICE(
 		"kind", struct train_loader, kind, .def = LOADER_PYTORCH, .choices = loader_kinds,
-		.help = "pytorch: a worker builds a whole batch, sample by sample; sample: workers take samples, results are put in order; batch: a worker asks for all samples of a batch at once; stream: files are read from one end to the other, several side by side"),
+		.help = "pytorch: a worker builds a whole batch, sample by sample; sample: any free worker takes the next sample, and samples are put in order again; batch: a worker asks for all samples of a batch at once; stream: files are read from one end to the other, several side by side"),
 	OPT_TABLE("stream", struct train_loader, stream, .table = stream_options, .of = "kind",
 		  .help = "how files are read as streams"),
 	OPT_U64("workers", struct train_loader, workers, .def = 4, .max = 1024,
-		.help = "reader threads of a rank; 0: the main thread reads"),
+		.help = "reader threads per rank; 0: the main thread reads"),
 	OPT_U64("prefetch", struct train_loader, prefetch, .def = 2, .min = 1, .max = 4096,
-		.help = "batches that each worker builds ahead; sample, stream: all workers together"),
+		.help = "batches that each worker builds ahead; with sample and stream: that all workers together build ahead"),
 	OPT_U64("depth", struct train_loader, depth, .def = 0, .max = QUEUE_DEPTH_MAX,
-		.help = "requests in flight for each worker, of one sample or (batch) of several; 0: one, or (batch) one a sample, at most 64 and what the store takes"),
+		.help = "requests that each worker has in flight, for one sample or (batch) for several; 0: one, or (batch) one per sample, at most 64 and at most what the store takes"),
 	OPT_U64("keep", struct train_loader, keep, .def = 4, .max = READER_CACHE_GROUPS_MAX,
-		.help = "row groups of Parquet (pages of a mapped index) that a reader keeps of the file it has open"),
+		.help = "row groups of Parquet, or pages of a mapped index, that a reader keeps of the file that it has open"),
 	OPT_BOOL(
 		"pin_memory", struct train_loader, pin_memory, .def = 0,
-		.help = "one more thread copies each batch, as into memory that the accelerator reads"),
+		.help = "one more thread copies each batch, as into memory that the accelerator can read"),
 	OPT_RATE(
 		"h2d", struct train_loader, h2d, .def = 0,
-		.help = "a step waits for its batch to be copied to the accelerator at this rate; 0: it does not"),
+		.help = "a step waits until its batch has been copied to the accelerator at this rate; 0: it does not wait"),
 	OPT_END};
 
 static const struct option shuffle_options[] = {
-	OPT_CHOICE("order", struct train_shuffle, order, .def = SHUFFLE_EACH_EPOCH,
-		   .choices = shuffle_orders,
-		   .help = "a new order each epoch, one for all, or as the files lie"),
+	OPT_CHOICE(
+		"order", struct train_shuffle, order, .def = SHUFFLE_EACH_EPOCH,
+		.choices = shuffle_orders,
+		.help = "each_epoch: a new order in each epoch; once: the same order in all epochs; none: the order of the files"),
 	OPT_BOOL("files", struct train_shuffle, files, .def = 1, .help = "files are shuffled"),
 	OPT_BOOL("samples", struct train_shuffle, samples, .def = 1,
-		 .help = "samples are shuffled; with files: all samples as one"),
+		 .help = "samples are shuffled; with files: all samples of all files together"),
 	OPT_BOOL(
 		"whole_files", struct train_shuffle, whole_files, .def = 0,
-		.help = "with both: files are shuffled, and samples inside each, but a file's samples stay together"),
+		.help = "with files and samples: files are shuffled, and samples within each file, but a file's samples stay together"),
 	OPT_U64("window", struct train_shuffle, window, .def = 0, .max = 1 << 24,
-		.help = "samples are read as their files hold them, and drawn from a window of so many; 0: none, or (stream) 1024"),
+		.help = "samples are read in the order of their files and drawn from a shuffle buffer of so many samples; 0: no buffer, or (stream) 1024"),
 	OPT_END};
 
 static const struct option evaluation_options[] = {
 	OPT_U64("every", struct train_evaluation, every, .def = 0, .max = 100000,
-		.help = "epochs from one evaluation to the next; 0: none"),
+		.help = "epochs from one evaluation to the next; 0: no evaluations"),
 	OPT_TEXT("dataset", struct train_evaluation, dataset, .def_text = "",
 		 .help = "data set that an evaluation reads once"),
 	OPT_U64("batch", struct train_evaluation, batch, .def = 1, .min = 1, .max = 1 << 20,
-		.help = "samples a rank takes each step of it"),
+		.help = "samples that a rank (or a replica, see readers) takes in each step of an evaluation"),
 	OPT_DRAW("compute", struct train_evaluation, compute, .def_real = 0,
-		 .help = "emulated accelerator time of a step of it"),
+		 .help = "emulated accelerator time of a step of an evaluation"),
 	OPT_END};
 
 const struct option train_options[] = {
 	OPT_TEXT("dataset", struct train_options, dataset, .def_text = "",
-		 .help = "data set to train on; \"\": the job's only one"),
+		 .help = "data set to train on; \"\": the only data set of the job"),
 	OPT_U64("epochs", struct train_options, epochs, .def = 1, .min = 1, .max = 100000,
-		.help = "times that all samples are read"),
+		.help = "how often all samples are read"),
 	OPT_U64("steps", struct train_options, steps, .def = 0,
-		.help = "training steps in all, at most; 0: all of each epoch"),
+		.help = "training steps in all, at most; 0: all steps of each epoch"),
 	OPTION_SECONDS(struct train_options, seconds_ns),
 	OPT_U64("batch", struct train_options, batch, .def = 1, .min = 1, .max = 1 << 20,
-		.help = "samples a rank takes each step"),
+		.help = "samples that a rank (or a replica, see readers) takes in each step"),
 	OPT_DRAW("compute", struct train_options, compute, .def_real = 0,
 		 .help = "emulated accelerator time of a step"),
 	OPT_DRAW("preprocess", struct train_options, preprocess, .def_real = 0,
-		 .help = "emulated time that a worker spends on a sample"),
+		 .help = "emulated time that a worker spends on each sample"),
 	OPT_TABLE("loader", struct train_options, loader, .table = loader_options,
 		  .help = "who reads, and how far ahead"),
 	OPT_TABLE("shuffle", struct train_options, shuffle, .table = shuffle_options,
 		  .help = "order of samples"),
-	OPT_CHOICE("sync", struct train_options, sync, .def = SYNC_STEP, .choices = sync_names,
-		   .help = "where ranks wait for each other"),
+	OPT_CHOICE(
+		"readers", struct train_options, readers, .def = READERS_ALL,
+		.choices = readers_names,
+		.help = "all: each rank reads batches of its own; replica: one rank of each data-parallel replica (cluster.tensor x cluster.pipeline ranks) reads the batch, and the others get it from that rank; tensor: the ranks of the first pipeline stage each read the whole batch, and those of later stages read nothing"),
+	OPT_CHOICE(
+		"sync", struct train_options, sync, .def = SYNC_STEP, .choices = sync_names,
+		.help = "where ranks wait for each other: after each step, after each epoch, or only at the end"),
 	OPT_U64("warmup_steps", struct train_options, warmup_steps, .def = 1, .max = 1 << 20,
-		.help = "steps at the start of each epoch that AU leaves out"),
+		.help = "steps at the start of each epoch that do not count for AU"),
 	OPT_CHOICE("decode", struct train_options, decode, .def = 0, .choices = decode_names,
-		   .help = "checksum: structure and checksums of what is read are walked through"),
+		   .help = "checksum: the structure and the checksums of what is read are checked"),
 	OPTION_VERIFY(struct train_options, verify),
 	OPTION_ON_ERROR(struct train_options, on_error),
 	OPT_REAL("target_au", struct train_options, target_au, .def_real = 0, .min_real = 0,
-		 .max_real = 1, .help = "AU to reach; 0: none"),
+		 .max_real = 1, .help = "AU to reach; 0: no target"),
 	OPT_BYTES(
 		"buffers", struct train_options, buffers, .def = 64 << 20, .min = 64 << 10,
 		.max = 1ull << 40,
-		.help = "windows of a rank's workers together; a request that is not streamed is cut to its share, at least 64 KiB"),
+		.help = "memory for the requests of all workers of a rank; a request that is not streamed is cut to its part of it, but not below 64 KiB"),
 	OPT_TABLE("evaluation", struct train_options, evaluation, .table = evaluation_options,
 		  .help = "reading another data set every few epochs"),
 	OPTION_COLD(struct train_options, cold),
 	OPT_U64("null_steps", struct train_options, null_steps, .def = 20, .max = 10000,
-		.help = "steps on null:// before, to know haul's own cost; 0: none"),
+		.help = "steps on null:// before the phase, to measure what haul itself costs; 0: none"),
 	OPT_END};
 
 int train_dataset(const struct job *job, const struct job_phase *phase, const char *name,
@@ -147,17 +155,17 @@ uint32_t train_interleave(const struct train_options *o)
 }
 
 uint64_t train_steps(const struct train_options *o, const struct dataset *d, uint64_t batch,
-		     uint32_t ranks)
+		     uint32_t replicas)
 {
 	struct order order;
 
 	order_init(&order, ORDER_AS_IS, false, 0, d->options.files, d->options.samples_per_file);
-	return sequence_batches(&order, train_interleave(o), batch, ranks);
+	return sequence_batches(&order, train_interleave(o), batch, replicas);
 }
 
-/* As many pieces of a sample as the store wants at once and the buffers hold, none of them cut for it. */
-static uint32_t piece_depth(const struct train_options *o, const struct job_store *store,
-			    uint64_t largest)
+/* As many pieces of a sample as the store wants at once and the buffers hold; no piece is cut for that. */
+static uint32_t train_piece_depth(const struct train_options *o, const struct job_store *store,
+				  uint64_t largest)
 {
 	uint32_t depth = backend_in_flight(store);
 
@@ -183,7 +191,7 @@ uint32_t train_depth(const struct train_options *o, const struct job_store *stor
 	if (o->loader.kind == LOADER_STREAM)
 		depth = train_buffer_count(o, 1);
 	else if (o->loader.kind != LOADER_BATCH)
-		return piece_depth(o, store, train_longest(o, d));
+		return train_piece_depth(o, store, train_longest(o, d));
 	return depth < most ? (uint32_t)depth : most;
 }
 
@@ -224,16 +232,16 @@ void train_sizes(const struct train_options *o, const struct dataset *d, uint32_
 
 	out->wanted = train_interleave(o) && piece < range ? piece : range;
 	out->request = out->wanted;
-	out->window = 0;
+	out->buffer = 0;
 	if (!(capabilities & BACKEND_CONTENT))
 		return;
-	/* A stream looks back at what its window held: at a request whole. */
+	/* A stream looks back at what its buffer held, so it holds whole requests. */
 	if (capabilities & BACKEND_STREAMS && !train_interleave(o)) {
-		out->window = reader_request_bytes(QUEUE_STREAM_BYTES, budget, train_extent(o, d));
+		out->buffer = reader_request_bytes(QUEUE_STREAM_BYTES, budget, train_extent(o, d));
 		return;
 	}
 	out->request = reader_request_bytes(out->wanted, budget, train_extent(o, d));
-	out->window = out->request;
+	out->buffer = out->request;
 }
 
 uint32_t train_epoch_rows(const struct job_phase *phase)
@@ -269,7 +277,7 @@ int train_stores(const struct job *job, const struct job_phase *phase, uint32_t 
 	return 0;
 }
 
-/* What the loader asks of its options. */
+/* Options of the loader that contradict each other. */
 static int check_loader(const struct train_options *o, const struct job_phase *phase,
 			struct err *err)
 {
@@ -282,7 +290,7 @@ static int check_loader(const struct train_options *o, const struct job_phase *p
 	return 0;
 }
 
-/* Without synchronisation the ranks never meet, and one would drop what another reads. */
+/* Without synchronisation the ranks never meet, and one would drop what another is reading. */
 static int check_cold(const struct train_options *o, const struct job_phase *phase,
 		      const struct job_store *store, struct err *err)
 {
@@ -388,32 +396,33 @@ static int check_decode(const struct train_options *o, const struct job_phase *p
 			: 0;
 }
 
-/* -ERANGE: no data set fills one step; a plan may still show it. */
+/* -ERANGE: the samples do not fill one step. A plan may still show that. */
 static int check_steps(const struct train_options *o, const struct dataset *d, uint64_t batch,
-		       uint32_t ranks, const char *path, const char *what, struct err *err)
+		       const struct replicas *r, const char *path, const char *what,
+		       struct err *err)
 {
+	const char *who = r->ranks == 1 ? "rank" : "replica";
 	char samples[UNITS_TEXT_BYTES], global[UNITS_TEXT_BYTES];
 
-	if (train_steps(o, d, batch, ranks))
+	if (train_steps(o, d, batch, r->count))
 		return 0;
-	if (train_interleave(o) && d->options.files >= ranks)
+	if (train_interleave(o) && d->options.files >= r->count)
 		return err_set(
 			err, -ERANGE,
-			"%s%s: %llu samples of each rank's whole files do not fill a batch of "
-			"%llu",
+			"%s%s: %llu samples of each %s's whole files do not fill a batch of %llu",
 			path, what,
-			(unsigned long long)(d->options.files / ranks *
+			(unsigned long long)(d->options.files / r->count *
 					     d->options.samples_per_file),
-			(unsigned long long)batch);
+			who, (unsigned long long)batch);
 	return err_set(err, -ERANGE,
-		       "%s%s: %s samples do not fill one step of %u ranks x batch %llu = %s", path,
-		       what, units_count(samples, d->samples), ranks, (unsigned long long)batch,
-		       units_count(global, batch * ranks));
+		       "%s%s: %s samples do not fill one step of %u %ss x batch %llu = %s", path,
+		       what, units_count(samples, d->samples), r->count, who,
+		       (unsigned long long)batch, units_count(global, batch * r->count));
 }
 
-/* One of the data sets that are read, by its name. */
+/* A data set that is read, by its name. */
 static int check_source(const struct job *job, const struct job_phase *phase, const char *name,
-			uint32_t ranks, struct dataset *d, const struct job_store **store,
+			const struct replicas *r, struct dataset *d, const struct job_store **store,
 			struct err *err)
 {
 	const struct train_options *o = phase->options;
@@ -422,8 +431,20 @@ static int check_source(const struct job *job, const struct job_phase *phase, co
 	if (rc == 0)
 		rc = check_known(o, phase, d, err);
 	if (rc == 0)
-		rc = check_decode(o, phase, d, ranks, err);
+		rc = check_decode(o, phase, d, r->count, err);
 	return rc;
+}
+
+/* Ranks that compute without a batch would run ahead of those that wait for theirs. */
+static int check_readers(const struct train_options *o, const struct job_phase *phase,
+			 const struct replicas *r, struct err *err)
+{
+	if (o->sync != SYNC_NONE || r->handed_over || r->readers == r->ranks)
+		return 0;
+	return err_set(err, -EINVAL,
+		       "%s/readers: with \"tensor\", only the ranks of the first pipeline stage "
+		       "read, and the others must meet them; set sync to \"step\" or \"epoch\"",
+		       phase->path);
 }
 
 int train_check(const struct job *job, const struct job_phase *phase, uint32_t ranks,
@@ -431,23 +452,27 @@ int train_check(const struct job *job, const struct job_phase *phase, uint32_t r
 {
 	const struct train_options *o = phase->options;
 	const struct job_store *store;
+	struct replicas replicas;
 	struct dataset d;
 	int rc;
 
+	replicas_init(&replicas, o->readers, &job->cluster, ranks);
 	rc = check_loader(o, phase, err);
 	if (rc == 0)
-		rc = check_source(job, phase, o->dataset, ranks, &d, &store, err);
+		rc = check_readers(o, phase, &replicas, err);
+	if (rc == 0)
+		rc = check_source(job, phase, o->dataset, &replicas, &d, &store, err);
 	if (rc == 0)
 		rc = check_cold(o, phase, store, err);
 	if (rc == 0)
 		rc = check_shuffle(o, phase, err);
 	if (rc == 0)
-		rc = check_steps(o, &d, o->batch, ranks, phase->path, "/batch", err);
+		rc = check_steps(o, &d, o->batch, &replicas, phase->path, "/batch", err);
 	if (rc < 0 || !o->evaluation.every)
 		return rc;
-	rc = check_source(job, phase, o->evaluation.dataset, ranks, &d, &store, err);
+	rc = check_source(job, phase, o->evaluation.dataset, &replicas, &d, &store, err);
 	if (rc == 0)
-		rc = check_steps(o, &d, o->evaluation.batch, ranks, phase->path,
+		rc = check_steps(o, &d, o->evaluation.batch, &replicas, phase->path,
 				 "/evaluation/batch", err);
 	return rc;
 }

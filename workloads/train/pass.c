@@ -1,3 +1,4 @@
+/* The loop over epochs and evaluations. */
 #include "workloads/train/pass.h"
 
 #include <errno.h>
@@ -8,8 +9,8 @@
 #include "core/sched.h"
 #include "core/units.h"
 
-#define SHOW_NS 50000000u
-#define NAP_NS  200000u
+#define PASS_SHOW_NS 50000000u
+#define PASS_NAP_NS  200000u
 
 static const uint64_t compute_stream = 0x636f6d70; /* "comp" */
 
@@ -37,7 +38,7 @@ enum stop_reason pass_stop_reason(const struct pass *p)
 	return reason;
 }
 
-/* The words of its status rounds. */
+/* The pass's own words of a status round. */
 enum { PASS_P99_NS, PASS_COMPUTE_NS, PASS_WALL_NS, PASS_BYTES };
 
 void pass_status(const struct pass *p, struct status *s)
@@ -93,7 +94,7 @@ void pass_progress(struct pass *p)
 	if (!ctx->progress)
 		return;
 	now = clock_now(ctx->clock);
-	if (now - p->shown_ns < SHOW_NS)
+	if (now - p->shown_ns < PASS_SHOW_NS)
 		return;
 	p->shown_ns = now;
 	fraction = p->steps_total ? (double)p->steps_done / (double)p->steps_total : 0;
@@ -113,8 +114,8 @@ bool pass_poll(struct pass *p)
 	struct status mine;
 	bool fresh;
 
-	/* With a barrier each step only what cannot wait for it ends a step; the others hear of it while they
-	 * compute. */
+	/* Where each step ends with a barrier, only a reason that cannot wait for it ends a step before; the others
+	 * hear of it while they compute. */
 	if (!p->rolling) {
 		enum stop_reason reason = pass_stop_reason(p);
 
@@ -131,7 +132,7 @@ bool pass_poll(struct pass *p)
 	return p->status_rounds.over && p->status_rounds.merged.stop;
 }
 
-static void session_begin(struct pass *p)
+static void pass_session_begin(struct pass *p)
 {
 	struct status mine;
 
@@ -141,8 +142,8 @@ static void session_begin(struct pass *p)
 	p->rolling = true;
 }
 
-/* This rank has finished: answers until all have. */
-static void session_end(struct pass *p)
+/* This rank has finished. It answers in status rounds until all have. */
+static void pass_session_end(struct pass *p)
 {
 	struct clock *clock = p->ctx->clock;
 	uint64_t began_ns = clock_now(clock), now;
@@ -150,7 +151,7 @@ static void session_end(struct pass *p)
 	p->unfinished = false;
 	account_switch(&p->accounts, ACCOUNT_RANKS, began_ns);
 	while (pass_poll(p), !p->status_rounds.over)
-		clock_sleep_until(clock, clock_now(clock) + NAP_NS);
+		clock_sleep_until(clock, clock_now(clock) + PASS_NAP_NS);
 	now = clock_now(clock);
 	account_switch(&p->accounts, ACCOUNT_HAUL, now);
 	p->rolling = false;
@@ -162,7 +163,7 @@ static uint64_t epoch_row_steps(const struct pass *p, enum pass_source source)
 	return p->sequences[source].samples / p->sequences[source].batch;
 }
 
-/* Row i of the tally: epochs in their order, and an evaluation after each `every` of them. */
+/* What row i of the tally stands for: epochs in their order, and an evaluation after each `every` of them. */
 static struct epoch_row epoch_row_at(const struct pass *p, uint64_t i)
 {
 	uint64_t every = p->options->evaluation.every, left;
@@ -182,7 +183,7 @@ static struct epoch_row epoch_row_at(const struct pass *p, uint64_t i)
 	return s;
 }
 
-/* The row's own last figures. extra_ns: the wait for other ranks at the epoch's end. */
+/* The last figures of the row. extra_ns: the wait for other ranks at the end of the epoch. */
 static void epoch_row_close(struct pass *p, uint64_t began_ns, uint64_t extra_ns,
 			    const struct accounts *before)
 {
@@ -213,7 +214,7 @@ static void epoch_row_close(struct pass *p, uint64_t began_ns, uint64_t extra_ns
 	rank[TRAIN_MLPERF_EPOCHS]++;
 }
 
-/* What this epoch's reads would have found in the page cache. */
+/* What the reads of this epoch would have found in the page cache. */
 static void epoch_row_evidence(struct pass *p)
 {
 	const struct residency *before = &p->open_residency, seen = pass_residency(p);
@@ -222,7 +223,7 @@ static void epoch_row_evidence(struct pass *p)
 	p->row[EPOCH_RESIDENT_BYTES] = seen.resident_bytes - before->resident_bytes;
 }
 
-/* What a wait that was given up waited for: the worker, at rest now, has blamed its states. */
+/* Blames a wait that was given up on what the reader, which rests now, was waiting for. */
 static void epoch_row_blame(struct pass *p)
 {
 	uint64_t blamed[ACCOUNTS];
@@ -234,7 +235,7 @@ static void epoch_row_blame(struct pass *p)
 	p->waited_ns = 0;
 }
 
-/* One epoch, or evaluation. */
+/* One epoch, or one evaluation. */
 static void epoch_row_run(struct pass *p, uint32_t index)
 {
 	bool own = p->options->sync == SYNC_EPOCH ||
@@ -257,31 +258,39 @@ static void epoch_row_run(struct pass *p, uint32_t index)
 	order_epoch(&p->sequences[p->epoch_row.source].order, p->epoch_row.epoch);
 	a.sequence = p->sequences[p->epoch_row.source];
 	if (own)
-		session_begin(p);
+		pass_session_begin(p);
 	began_ns = clock_now(p->ctx->clock);
 	account_switch(&p->accounts, ACCOUNT_HAUL, began_ns);
 	before = p->accounts;
 	p->now_ns = began_ns;
-	loader_begin(&p->loader, &a);
+	if (pass_reads(p))
+		loader_begin(&p->loader, &a);
 	for (k = 0; k < p->epoch_row.steps && pass_step(p, k); k++)
 		;
 	ended_ns = p->now_ns;
 	if (own) {
-		session_end(p);
+		pass_session_end(p);
 		p->now_ns = p->accounts.since_ns;
 	}
+	if (p->options->sync != SYNC_NONE)
+		handover_end(&p->parallel->handover);
 	loader_end(&p->loader);
 	epoch_row_blame(p);
 	epoch_row_close(p, began_ns, p->now_ns - ended_ns, &before);
 	epoch_row_evidence(p);
 }
 
-/* The proof of row i: collective. A rank that never came to that row (stopped, without
- * synchronisation) takes part with an empty one. */
+/* Proves row i. Collective: a rank that never came to that row (it was stopped, without synchronisation) takes part
+ * with an empty one. */
 static int epoch_row_prove(struct pass *p, uint32_t i, struct err *err)
 {
 	uint64_t *row = p->tally->epoch_rows + (size_t)i * EPOCH_MEASURES;
 	struct epoch_row s = epoch_row_at(p, i);
+	const struct proof_ranks ranks = {
+		.all = p->ctx->group,
+		.once = p->parallel->once,
+		.handed = p->parallel->role == REPLICA_RECEIVES ? &p->handed[i] : NULL,
+	};
 	enum proof_verdict verdict;
 	int rc;
 
@@ -289,13 +298,13 @@ static int epoch_row_prove(struct pass *p, uint32_t i, struct err *err)
 	row[EPOCH_EVALUATION] = s.source == PASS_EVALUATION;
 	order_epoch(&p->sequences[s.source].order, s.epoch);
 	account_switch(&p->accounts, ACCOUNT_RANKS, clock_now(p->ctx->clock));
-	rc = proof_judge(p->ctx->group, &p->sequences[s.source], p->taken[i], !p->error,
+	rc = proof_judge(&ranks, &p->sequences[s.source], p->taken[i], !p->error,
 			 &p->parts[s.source], row, &verdict, err);
 	account_switch(&p->accounts, ACCOUNT_HAUL, clock_now(p->ctx->clock));
 	return rc;
 }
 
-/* All rows of a pass that never synchronised: as many as the rank that came furthest has. */
+/* Proves all rows of a pass without synchronisation: as many as the rank has that came furthest. */
 static int pass_prove(struct pass *p, struct err *err)
 {
 	uint64_t rows = p->tally->epochs;
@@ -308,17 +317,23 @@ static int pass_prove(struct pass *p, struct err *err)
 	return rc;
 }
 
-/* The sentence of this rank's own error. */
+/* The sentence about this rank's own error: "uri/key: the connection broke (503, 4 attempts, epoch 1, step 2)". */
 static int pass_failure(struct pass *p, struct err *err)
 {
+	char status[16] = "", attempts[32] = "";
 	const struct failure *f;
 
 	if (!p->error)
 		return 0;
 	f = &loader_reader(&p->loader, p->error_by)->meter.failures[0];
-	return err_set(err, p->error, "%s/%s: %s (epoch %u, step %u)",
-		       p->inputs[p->epoch_row.source]->store.uri, f->object, f->text, f->epoch,
-		       f->step);
+	if (f->protocol_status)
+		snprintf(status, sizeof(status), "%u, ", f->protocol_status);
+	if (f->protocol_status || f->attempts > 1)
+		snprintf(attempts, sizeof(attempts), "%u attempt%s, ", f->attempts,
+			 f->attempts == 1 ? "" : "s");
+	return err_set(err, p->error, "%s/%s: %s (%s%sepoch %u, step %u)",
+		       p->inputs[p->epoch_row.source]->store.uri, f->object, f->text, status,
+		       attempts, f->epoch, f->step);
 }
 
 static int pass_epoch_rows(struct pass *p, struct err *err)
@@ -328,7 +343,7 @@ static int pass_epoch_rows(struct pass *p, struct err *err)
 	int rc = 0;
 
 	if (none)
-		session_begin(p);
+		pass_session_begin(p);
 	for (i = 0; i < p->tally->epoch_capacity && !p->stopped && rc == 0; i++) {
 		p->epoch_row = epoch_row_at(p, i);
 		if (!p->epoch_row.steps)
@@ -342,14 +357,15 @@ static int pass_epoch_rows(struct pass *p, struct err *err)
 			rc = epoch_row_prove(p, i, err);
 		if (p->error)
 			break;
-		/* An epoch cut by the job's number of steps is the last, without its evaluation. */
+		/* An epoch that the job's number of steps cuts short is the last one, and has no evaluation. */
 		if (p->epoch_row.source == PASS_TRAIN &&
 		    p->epoch_row.steps < epoch_row_steps(p, PASS_TRAIN))
 			break;
 	}
 	if (!none)
 		return rc;
-	session_end(p);
+	pass_session_end(p);
+	handover_end(&p->parallel->handover);
 	return pass_prove(p, err);
 }
 
@@ -361,7 +377,7 @@ static void pass_sequences(struct pass *p)
 
 	train_order(o, &p->inputs[PASS_TRAIN]->dataset, p->seed, &train->order);
 	train->batch = o->batch;
-	train->window = train_shuffle_samples(o);
+	train->shuffle_samples = train_shuffle_samples(o);
 	if (p->inputs[PASS_EVALUATION])
 		order_init(&evaluation->order, ORDER_AS_IS, false, p->seed,
 			   p->inputs[PASS_EVALUATION]->dataset.options.files,
@@ -369,8 +385,8 @@ static void pass_sequences(struct pass *p)
 	evaluation->batch = o->evaluation.batch;
 	for (int s = 0; s < PASS_SOURCES && p->inputs[s]; s++) {
 		p->sequences[s].interleave = train_interleave(o);
-		p->sequences[s].rank = p->ctx->group->rank;
-		p->sequences[s].ranks = p->ctx->group->size;
+		p->sequences[s].rank = replicas_number(&p->parallel->replicas, p->ctx->group->rank);
+		p->sequences[s].ranks = p->parallel->replicas.count;
 		sequence_init(&p->sequences[s]);
 	}
 }
@@ -385,7 +401,7 @@ static int pass_open(struct pass *p, struct err *err)
 		.prefetch = (uint32_t)o->loader.prefetch,
 		.pin_memory = o->loader.pin_memory,
 		.interleave = train_interleave(o),
-		.window = train_shuffle_samples(o),
+		.shuffle_samples = train_shuffle_samples(o),
 		.batch = o->batch,
 	};
 	struct reader_options w = {
@@ -409,7 +425,7 @@ static int pass_open(struct pass *p, struct err *err)
 	for (s = 0; s < PASS_SOURCES && p->inputs[s]; s++) {
 		w.sources[s] = (struct source){&p->inputs[s]->dataset, &p->inputs[s]->store,
 					       p->inputs[s]->sizes.request,
-					       p->inputs[s]->sizes.window, p->inputs[s]->whole};
+					       p->inputs[s]->sizes.buffer, p->inputs[s]->whole};
 		w.depth = p->inputs[s]->depth < w.depth ? p->inputs[s]->depth : w.depth;
 		w.source_count++;
 	}
@@ -420,12 +436,15 @@ static int pass_open(struct pass *p, struct err *err)
 	if (o->steps && o->steps < p->steps_total)
 		p->steps_total = o->steps;
 	p->taken = calloc(p->tally->epoch_capacity, sizeof(*p->taken));
-	if (!p->taken)
+	p->handed = calloc(p->tally->epoch_capacity, sizeof(*p->handed));
+	if (!p->taken || !p->handed)
 		return err_set(err, -ENOMEM, "no memory for %u epochs", p->tally->epoch_capacity);
-	return loader_open(&p->loader, &l, &w, err);
+	p->parallel->handover.pause = pass_pause;
+	p->parallel->handover.pause_argument = p;
+	return pass_reads(p) ? loader_open(&p->loader, &l, &w, err) : 0;
 }
 
-/* All ranks start together, unless one is asked to stop already. */
+/* All ranks start together, unless one has been asked to stop already. */
 static void pass_start(struct pass *p)
 {
 	struct status mine = {.stop = pass_stop_reason(p), .unfinished = 1};
@@ -463,5 +482,6 @@ int pass_run(struct pass *p, enum stop_reason *stopped, struct err *err)
 out_close:
 	loader_close(&p->loader);
 	free(p->taken);
+	free(p->handed);
 	return rc;
 }

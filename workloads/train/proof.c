@@ -1,7 +1,9 @@
+/* The proof of an epoch. */
 #include "workloads/train/proof.h"
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "core/content/random.h"
 #include "workloads/train/train.h"
@@ -27,56 +29,56 @@ void ids_range(struct ids *ids, uint64_t first, uint64_t end)
 		ids->hash += mix64(id);
 }
 
-/* Where the part of rank begins in n things. */
-static uint64_t part_at(uint64_t n, uint32_t rank, uint32_t ranks)
+/* Where the part of a rank begins among n things. */
+static uint64_t proof_part_at(uint64_t n, uint32_t rank, uint32_t ranks)
 {
 	return (uint64_t)((unsigned __int128)n * rank / ranks);
 }
 
-static void expect_positions(const struct rank_sequence *s, uint64_t used, struct proof_part *part,
-			     struct ids *expected)
+static void proof_expect_positions(const struct rank_sequence *s, uint64_t used,
+				   struct proof_part *part, struct ids *expected)
 {
 	const struct order *o = &s->order;
 	uint64_t tail = o->samples - used, k, end;
 	struct ids some = {0};
 
 	if (used < tail) {
-		end = part_at(used, s->rank + 1, s->ranks);
-		for (k = part_at(used, s->rank, s->ranks); k < end; k++)
+		end = proof_part_at(used, s->rank + 1, s->ranks);
+		for (k = proof_part_at(used, s->rank, s->ranks); k < end; k++)
 			ids_add(&some, order_at(o, k));
 		*expected = some;
 		return;
 	}
 	if (!part->made)
-		ids_range(&part->ids, part_at(o->samples, s->rank, s->ranks),
-			  part_at(o->samples, s->rank + 1, s->ranks));
+		ids_range(&part->ids, proof_part_at(o->samples, s->rank, s->ranks),
+			  proof_part_at(o->samples, s->rank + 1, s->ranks));
 	part->made = true;
-	end = used + part_at(tail, s->rank + 1, s->ranks);
-	for (k = used + part_at(tail, s->rank, s->ranks); k < end; k++)
+	end = used + proof_part_at(tail, s->rank + 1, s->ranks);
+	for (k = used + proof_part_at(tail, s->rank, s->ranks); k < end; k++)
 		ids_add(&some, order_at(o, k));
 	expected->count = part->ids.count - some.count;
 	expected->sum = part->ids.sum - some.sum;
 	expected->hash = part->ids.hash - some.hash;
 }
 
-/* What a window that is cut has let out so far. */
-static int expect_shuffled(const struct rank_sequence *s, uint64_t used, struct ids *expected,
-			   struct err *err)
+/* What has come out of the shuffle buffer in an epoch that was cut. */
+static int proof_expect_shuffled(const struct rank_sequence *s, uint64_t used, struct ids *expected,
+				 struct err *err)
 {
-	struct arrival *in = calloc(s->window, sizeof(*in)), next, out;
-	struct shuffle_buffer w;
+	struct arrival *in = calloc(s->shuffle_samples, sizeof(*in)), next, out;
+	struct shuffle_buffer b;
 	uint64_t q;
 
 	if (!in)
-		return err_set(err, -ENOMEM, "no memory for a shuffle window of %llu samples",
-			       (unsigned long long)s->window);
-	sequence_shuffle_buffer(s, &w, in);
-	for (q = 0; q < w.came; q++)
+		return err_set(err, -ENOMEM, "no memory for a shuffle buffer of %llu samples",
+			       (unsigned long long)s->shuffle_samples);
+	sequence_shuffle_buffer(s, &b, in);
+	for (q = 0; q < b.came; q++)
 		in[q].id = sequence_at(s, q);
 	while (used--) {
-		if (shuffle_buffer_more(&w))
-			next.id = sequence_at(s, w.came);
-		out = shuffle_buffer_take(&w, shuffle_buffer_more(&w) ? &next : NULL);
+		if (shuffle_buffer_more(&b))
+			next.id = sequence_at(s, b.came);
+		out = shuffle_buffer_take(&b, shuffle_buffer_more(&b) ? &next : NULL);
 		ids_add(expected, out.id);
 	}
 	free(in);
@@ -89,71 +91,89 @@ int proof_expect(const struct rank_sequence *s, uint64_t batches, struct proof_p
 	uint64_t used = batches * s->batch, q;
 
 	*expected = (struct ids){0};
-	if (s->window && used < s->samples)
-		return expect_shuffled(s, used, expected, err);
+	if (s->shuffle_samples && used < s->samples)
+		return proof_expect_shuffled(s, used, expected, err);
 	if (!s->interleave)
-		expect_positions(s, used * s->ranks, part, expected);
+		proof_expect_positions(s, used * s->ranks, part, expected);
 	for (q = 0; s->interleave && q < used; q++)
 		ids_add(expected, sequence_at(s, q));
 	return 0;
 }
 
-static int proof_mismatch(const uint64_t *row, const struct ids *got, const struct ids *wanted,
+static int proof_mismatch(const uint64_t *row, const struct ids *got, const struct ids *expected,
 			  struct err *err)
 {
 	const char *what = row[EPOCH_EVALUATION] ? "evaluation after epoch" : "epoch";
 
-	if (got->count != wanted->count)
+	if (got->count != expected->count)
 		return err_set(err, -EBADMSG,
 			       "%s %llu: %llu samples were read, %llu should have been", what,
 			       (unsigned long long)row[EPOCH_NUMBER],
-			       (unsigned long long)got->count, (unsigned long long)wanted->count);
+			       (unsigned long long)got->count, (unsigned long long)expected->count);
 	return err_set(
 		err, -EBADMSG,
 		"%s %llu: not each of %llu samples was read exactly once: the ids read add up to %llu, not %llu",
-		what, (unsigned long long)row[EPOCH_NUMBER], (unsigned long long)wanted->count,
-		(unsigned long long)got->sum, (unsigned long long)wanted->sum);
+		what, (unsigned long long)row[EPOCH_NUMBER], (unsigned long long)expected->count,
+		(unsigned long long)got->sum, (unsigned long long)expected->sum);
 }
 
-int proof_judge(struct group *g, const struct rank_sequence *s, uint64_t taken, bool whole,
-		struct proof_part *part, uint64_t *row, enum proof_verdict *verdict,
+/* Of the ranks in once: what they have together, and what they should have. Only what is read counts as expected in
+ * a row, so that the rows of all ranks add up. */
+static int proof_compare(const struct proof_ranks *ranks, const struct rank_sequence *s,
+			 uint64_t taken, struct proof_part *part, uint64_t *row, struct err *err)
+{
+	struct ids got = {
+		.count = row[EPOCH_SAMPLES] + row[EPOCH_SAMPLES_FAILED],
+		.sum = row[EPOCH_ID_SUM] + row[EPOCH_FAILED_ID_SUM],
+		.hash = row[EPOCH_ID_HASH] + row[EPOCH_FAILED_ID_HASH],
+	};
+	struct ids expected;
+	uint64_t words[6];
+	int rc = group_agree(ranks->once, proof_expect(s, taken, part, &expected, err), err);
+
+	if (rc < 0)
+		return rc;
+	if (ranks->handed) {
+		got = *ranks->handed;
+	} else {
+		row[EPOCH_EXPECTED_SAMPLES] = expected.count;
+		row[EPOCH_EXPECTED_ID_SUM] = expected.sum;
+		row[EPOCH_EXPECTED_ID_HASH] = expected.hash;
+	}
+	memcpy(words, &got, sizeof(got));
+	memcpy(words + 3, &expected, sizeof(expected));
+	rc = group_allreduce(ranks->once, MERGE_SUM, words, 6);
+	if (rc < 0)
+		return err_set(err, rc, "the ranks could not compare their samples");
+	memcpy(&got, words, sizeof(got));
+	memcpy(&expected, words + 3, sizeof(expected));
+	if (memcmp(&got, &expected, sizeof(got)) != 0)
+		return proof_mismatch(row, &got, &expected, err);
+	return 0;
+}
+
+int proof_judge(const struct proof_ranks *ranks, const struct rank_sequence *s, uint64_t taken,
+		bool whole, struct proof_part *part, uint64_t *row, enum proof_verdict *verdict,
 		struct err *err)
 {
 	uint64_t even[3] = {taken, ~taken, whole ? 0 : 1};
-	struct ids expected, got, wanted;
-	uint64_t words[6];
 	int rc;
 
 	*verdict = PROOF_NOT_JUDGED;
 	row[EPOCH_JUDGED] = 0;
 	row[EPOCH_PROVEN] = 0;
-	rc = group_allreduce(g, MERGE_MAX, even, 3);
+	rc = group_allreduce(ranks->all, MERGE_MAX, even, 3);
 	if (rc < 0)
 		return err_set(err, rc, "the ranks could not compare their samples");
 	if (even[0] != ~even[1] || even[2])
 		return 0;
-	rc = group_agree(g, proof_expect(s, taken, part, &expected, err), err);
-	if (rc < 0)
-		return rc;
-	row[EPOCH_EXPECTED_SAMPLES] = expected.count;
-	row[EPOCH_EXPECTED_ID_SUM] = expected.sum;
-	row[EPOCH_EXPECTED_ID_HASH] = expected.hash;
-	words[0] = row[EPOCH_SAMPLES] + row[EPOCH_SAMPLES_FAILED];
-	words[1] = row[EPOCH_ID_SUM] + row[EPOCH_FAILED_ID_SUM];
-	words[2] = row[EPOCH_ID_HASH] + row[EPOCH_FAILED_ID_HASH];
-	words[3] = expected.count;
-	words[4] = expected.sum;
-	words[5] = expected.hash;
-	rc = group_allreduce(g, MERGE_SUM, words, 6);
-	if (rc < 0)
-		return err_set(err, rc, "the ranks could not compare their samples");
-	got = (struct ids){words[0], words[1], words[2]};
-	wanted = (struct ids){words[3], words[4], words[5]};
-	row[EPOCH_JUDGED] = 1;
-	*verdict = PROOF_MISMATCH;
-	if (got.count != wanted.count || got.sum != wanted.sum || got.hash != wanted.hash)
-		return proof_mismatch(row, &got, &wanted, err);
-	row[EPOCH_PROVEN] = 1;
-	*verdict = PROOF_HOLDS;
-	return 0;
+	if (ranks->once)
+		rc = proof_compare(ranks, s, taken, part, row, err);
+	if (ranks->once != ranks->all)
+		rc = group_agree(ranks->all, rc, err);
+	row[EPOCH_JUDGED] = rc == 0 || rc == -EBADMSG;
+	row[EPOCH_PROVEN] = rc == 0;
+	if (row[EPOCH_JUDGED])
+		*verdict = rc == 0 ? PROOF_HOLDS : PROOF_MISMATCH;
+	return rc;
 }

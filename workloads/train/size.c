@@ -1,18 +1,22 @@
+/* What a phase asks of the machine, and each of its ranks. */
+#include <errno.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "core/units.h"
+#include "workloads/train/handover.h"
 #include "workloads/train/loader/loader.h"
 #include "workloads/train/loader/pin_copy.h"
 #include "workloads/train/train.h"
 
 enum { MLPERF_STEPS = 500 };
 
-static void note(struct demand *d, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void size_note(struct demand *d, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
 
-static void note(struct demand *d, const char *format, ...)
+static void size_note(struct demand *d, const char *format, ...)
 {
 	va_list list;
 
@@ -23,74 +27,107 @@ static void note(struct demand *d, const char *format, ...)
 	va_end(list);
 }
 
-/* Windows of all workers; 0 where the store gives no bytes. */
-static uint64_t memory_bytes(const struct train_options *o, const struct dataset *d,
-			     const struct job_store *store, struct demand *out)
+/* A data set that the phase reads, and in which batches. */
+struct size_source {
+	const struct train_options *options;
+	struct replicas replicas;
+	struct dataset dataset;
+	const struct job_store *store;
+	uint64_t batch;
+	uint64_t steps; /* of one pass over it */
+	struct train_reads reads;
+};
+
+static int size_source(const struct job *job, const struct job_phase *phase, uint32_t ranks,
+		       bool evaluation, struct size_source *out, struct err *err)
 {
-	const struct backend_ops *ops = store->section->owner;
-	uint64_t workers = o->loader.workers ? o->loader.workers : 1;
+	const struct train_options *o = phase->options;
+	struct order order;
+	int rc;
+
+	*out = (struct size_source){.options = o,
+				    .batch = evaluation ? o->evaluation.batch : o->batch};
+	replicas_init(&out->replicas, o->readers, &job->cluster, ranks);
+	rc = train_dataset(job, phase, evaluation ? o->evaluation.dataset : o->dataset,
+			   &out->dataset, &out->store, err);
+	if (rc < 0)
+		return rc;
+	train_order(o, &out->dataset, job->seed, &order);
+	train_reads(o, out->store, &out->dataset, evaluation ? ORDER_AS_IS : order.kind, out->batch,
+		    out->replicas.count, &out->reads);
+	out->steps = train_steps(o, &out->dataset, out->batch, out->replicas.count);
+	return 0;
+}
+
+/* Samples that all replicas together take in a step, and how many are read from the store for that. */
+static uint64_t size_taken(const struct size_source *s)
+{
+	return s->batch * s->replicas.count;
+}
+
+static uint64_t size_read(const struct size_source *s)
+{
+	return size_taken(s) * s->replicas.readers;
+}
+
+/* How long steps take if storage keeps up. */
+static double size_seconds(const struct size_source *s, uint64_t steps)
+{
+	return (double)steps * draw_mean(&s->options->compute) * 1e-9;
+}
+
+/* Training steps of the whole phase, were there no limit of time. */
+static uint64_t size_all_steps(const struct size_source *s)
+{
+	uint64_t steps = s->steps * s->options->epochs;
+
+	return s->options->steps && s->options->steps < steps ? s->options->steps : steps;
+}
+
+/* What the limit of time leaves of the phase: 1 where it leaves all. */
+static double size_part(const struct size_source *s)
+{
+	double seconds = size_seconds(s, size_all_steps(s));
+	double limit = (double)s->options->seconds_ns * 1e-9;
+
+	return limit > 0 && seconds > limit ? limit / seconds : 1;
+}
+
+static uint64_t size_steps(const struct size_source *s)
+{
+	return (uint64_t)((double)size_all_steps(s) * size_part(s));
+}
+
+/* Evaluations of the whole phase; an epoch that is cut short has none. */
+static uint64_t size_evaluations(const struct size_source *s)
+{
+	uint64_t every = s->options->evaluation.every;
+
+	return every && s->steps ? size_steps(s) / s->steps / every : 0;
+}
+
+/* What is asked for at once, and the buffer for it, which is 0 where the store gives no bytes. */
+static void size_requests(const struct size_source *s, struct train_sizes *out)
+{
+	const struct train_options *o = s->options;
+	const struct backend_ops *ops = s->store->section->owner;
+	uint32_t depth = train_depth(o, s->store, &s->dataset);
+
+	train_sizes(o, &s->dataset, ops->capabilities,
+		    backend_range(s->store, train_longest(o, &s->dataset), depth),
+		    train_buffer_bytes(o, depth), out);
+}
+
+static uint64_t size_buffer(const struct size_source *s)
+{
 	struct train_sizes sizes;
-	char text[2][UNITS_TEXT_BYTES];
-	uint32_t depth;
 
-	if (!(ops->capabilities & BACKEND_CONTENT))
-		return 0;
-	depth = train_depth(o, store, d);
-	train_sizes(o, d, ops->capabilities, backend_range(store, train_longest(o, d), depth),
-		    train_buffer_bytes(o, depth), &sizes);
-	if (sizes.request < sizes.wanted && sizes.request < train_extent(o, d))
-		note(out, "buffers of %s cut requests to %s",
-		     units_bytes_binary(text[0], (double)o->buffers),
-		     units_bytes_binary(text[1], (double)sizes.request));
-	return workers * train_buffer_count(o, depth) * sizes.window;
+	size_requests(s, &sizes);
+	return sizes.buffer;
 }
 
-static void notes(const struct train_options *o, struct demand *out, uint32_t ranks, bool existing)
-{
-	char text[UNITS_TEXT_BYTES];
-
-	if (existing)
-		note(out,
-		     "haul did not make these files: samples are proven by the plan's ids, bytes "
-		     "are not verified");
-	if (!out->steps_per_epoch)
-		note(out, "%s samples do not fill one step of %llu: this will be refused",
-		     units_count(text, out->samples), (unsigned long long)(o->batch * ranks));
-	else if (out->steps_per_epoch < MLPERF_STEPS)
-		note(out, "%llu steps per epoch: MLPerf wants %d",
-		     (unsigned long long)out->steps_per_epoch, MLPERF_STEPS);
-	if (out->steps_per_epoch && out->steps_per_epoch <= o->warmup_steps)
-		note(out, "all %llu steps of an epoch are warm-up: there will be no AU",
-		     (unsigned long long)out->steps_per_epoch);
-	if (o->loader.workers > out->steps_per_epoch && out->steps_per_epoch)
-		note(out, "%llu workers for %llu steps per epoch: some never read",
-		     (unsigned long long)o->loader.workers,
-		     (unsigned long long)out->steps_per_epoch);
-	if (o->loader.workers > train_interleave(o) && train_interleave(o))
-		note(out, "%llu workers for %u files at a time: some never read",
-		     (unsigned long long)o->loader.workers, train_interleave(o));
-	if (o->sync == SYNC_STEP && o->seconds_ns && draw_mean(&o->compute) > (double)o->seconds_ns)
-		note(out, "one step takes longer than the limit of seconds");
-}
-
-/* From here on what a reader reads beside and again is worth a sentence before the run. */
-static const double amplified = 2;
-
-static void note_amplified(const struct dataset *d, double sample_bytes, struct demand *out)
-{
-	char text[2][UNITS_TEXT_BYTES];
-	struct layout l;
-
-	dataset_mean_layout(d, &l);
-	if (sample_bytes >= amplified * (double)l.logical_bytes)
-		note(out,
-		     "a sample of %s moves %s on average: headers, groups and files read again",
-		     units_bytes_decimal(text[0], (double)l.logical_bytes),
-		     units_bytes_decimal(text[1], sample_bytes));
-}
-
-/* Samples that the shuffle window and what waits for it have room for. */
-static uint64_t window_places(const struct train_options *o)
+/* Samples that the shuffle buffer, and what waits for it, have room for. */
+static uint64_t size_shuffle_places(const struct train_options *o)
 {
 	bool together = o->loader.kind == LOADER_SAMPLE || train_interleave(o);
 	uint64_t work_queues = together || !o->loader.workers ? 1 : o->loader.workers;
@@ -98,47 +135,160 @@ static uint64_t window_places(const struct train_options *o)
 	return train_shuffle_samples(o) + work_queues * o->loader.prefetch * o->batch;
 }
 
-/* Bytes and steps of the whole phase: epochs cut by steps, evaluations beside. */
-static int moved(const struct job *job, const struct job_phase *phase, uint32_t ranks,
-		 double sample_bytes, struct demand *out, struct err *err)
+/* The loader's: buffers of all reader threads, the shuffle buffer, the copy into pinned memory. */
+static uint64_t size_loader_bytes(const struct size_source *s)
 {
-	const struct train_options *o = phase->options;
-	uint64_t global = o->batch * ranks, steps = out->steps_per_epoch * o->epochs, evaluations;
-	const struct job_store *store;
-	struct train_reads reads;
-	struct dataset d;
+	const struct train_options *o = s->options;
+	uint64_t workers = o->loader.workers ? o->loader.workers : 1;
+	uint32_t depth = train_depth(o, s->store, &s->dataset);
+	uint64_t bytes = workers * train_buffer_count(o, depth) * size_buffer(s);
+
+	if (train_shuffle_samples(o))
+		bytes += size_shuffle_places(o) * sizeof(struct arrival);
+	if (o->loader.pin_memory)
+		bytes += PIN_COPY_BUFFERS * PIN_COPY_BUFFER_BYTES;
+	return bytes;
+}
+
+static uint64_t size_piece(const struct size_source *s)
+{
+	uint64_t buffer = size_buffer(s);
+
+	return buffer < HANDOVER_PIECE_MAX ? buffer : HANDOVER_PIECE_MAX;
+}
+
+/* The first rank of a replica on a node keeps the ring. */
+static uint64_t size_memory(const struct size_source *s, bool reads, bool first)
+{
+	uint64_t bytes = reads ? size_loader_bytes(s) : 0;
+
+	if (s->replicas.handed_over && s->replicas.ranks > 1)
+		bytes += handover_bytes(size_piece(s), first);
+	return bytes;
+}
+
+static void size_notes_steps(const struct size_source *s, struct demand *out)
+{
+	const struct train_options *o = s->options;
+	char text[UNITS_TEXT_BYTES];
+
+	if (!s->steps)
+		size_note(out, "%s samples do not fill one step of %llu: this will be refused",
+			  units_count(text, out->samples), (unsigned long long)size_taken(s));
+	else if (s->steps < MLPERF_STEPS)
+		size_note(out, "%llu steps per epoch: MLPerf wants %d",
+			  (unsigned long long)s->steps, MLPERF_STEPS);
+	if (s->steps && s->steps <= o->warmup_steps)
+		size_note(out, "all %llu steps of an epoch are warm-up: there will be no AU",
+			  (unsigned long long)s->steps);
+	if (o->sync == SYNC_STEP && o->seconds_ns && draw_mean(&o->compute) > (double)o->seconds_ns)
+		size_note(out, "one step takes longer than the limit of seconds");
+}
+
+static void size_notes_loader(const struct size_source *s, struct demand *out)
+{
+	const struct train_options *o = s->options;
+
+	if (o->loader.workers > s->steps && s->steps)
+		size_note(out, "%llu workers for %llu steps per epoch: some never read",
+			  (unsigned long long)o->loader.workers, (unsigned long long)s->steps);
+	if (o->loader.workers > train_interleave(o) && train_interleave(o))
+		size_note(out, "%llu workers for %u files at a time: some never read",
+			  (unsigned long long)o->loader.workers, train_interleave(o));
+}
+
+/* A buffer that was cut by the memory for it makes requests shorter. */
+static void size_note_cut(const struct size_source *s, struct demand *out)
+{
+	char text[2][UNITS_TEXT_BYTES];
+	struct train_sizes sizes;
+
+	size_requests(s, &sizes);
+	if (sizes.request < sizes.wanted && sizes.request < train_extent(s->options, &s->dataset))
+		size_note(out, "buffers of %s cut requests to %s",
+			  units_bytes_binary(text[0], (double)s->options->buffers),
+			  units_bytes_binary(text[1], (double)sizes.request));
+}
+
+/* From here on, what is read beside a sample, and again, is worth a sentence before the run. */
+static const double size_amplified = 2;
+
+static void size_note_amplified(const struct size_source *s, struct demand *out)
+{
+	char text[2][UNITS_TEXT_BYTES];
+	struct layout l;
+
+	dataset_mean_layout(&s->dataset, &l);
+	if (s->reads.bytes >= size_amplified * (double)l.logical_bytes)
+		size_note(out,
+			  "a sample of %s moves %s on average: headers, groups and files are read "
+			  "again",
+			  units_bytes_decimal(text[0], (double)l.logical_bytes),
+			  units_bytes_decimal(text[1], s->reads.bytes));
+}
+
+/* Which ranks read, where not all do or several read the same. */
+static void size_note_readers(const struct size_source *s, uint32_t ranks, struct demand *out)
+{
+	const struct replicas *r = &s->replicas;
+	uint32_t readers = r->count * r->readers;
+
+	if (r->ranks == 1)
+		return;
+	if (r->handed_over)
+		size_note(out, "%u of %u ranks read, and each hands its batches to %u others",
+			  readers, ranks, r->ranks - 1);
+	else if (readers < ranks)
+		size_note(out,
+			  "%u of %u ranks read, %u of them the same batch; the others read none",
+			  readers, ranks, r->readers);
+	else
+		size_note(out, "%u ranks each read the same batch", r->readers);
+}
+
+/* Nodes are filled one after the other, as the plan assumes. A run looks at the real ones. */
+static int size_check_tensor(const struct job *job, const struct job_phase *phase,
+			     const struct size_source *s, uint32_t ranks, uint32_t ranks_per_node,
+			     struct err *err)
+{
+	uint64_t tensor = job->cluster.tensor;
+
+	if (s->replicas.ranks == 1 || ranks <= ranks_per_node || ranks_per_node % tensor == 0)
+		return 0;
+	return err_set(
+		err, -EINVAL,
+		"%s/readers: tensor groups of %llu ranks do not fill nodes of %u ranks, so that "
+		"some would straddle two nodes; start a multiple of %llu ranks on each node",
+		phase->path, (unsigned long long)tensor, ranks_per_node,
+		(unsigned long long)tensor);
+}
+
+/* What is read from the store in the whole phase. */
+static int size_bytes(const struct job *job, const struct job_phase *phase, uint32_t ranks,
+		      const struct size_source *train, double *bytes, struct err *err)
+{
+	struct size_source evaluation;
 	int rc;
 
-	out->epochs = o->epochs;
-	if (o->steps && o->steps < steps) {
-		steps = o->steps;
-		out->epochs = (steps + out->steps_per_epoch - 1) / out->steps_per_epoch;
-	}
-	out->seconds_limit = (double)o->seconds_ns * 1e-9;
-	out->total_seconds = (double)steps * draw_mean(&o->compute) * 1e-9;
-	if (o->seconds_ns && out->total_seconds > out->seconds_limit) {
-		steps = (uint64_t)((double)steps * out->seconds_limit / out->total_seconds);
-		out->total_seconds = out->seconds_limit;
-		out->epochs = out->steps_per_epoch
-				      ? (steps + out->steps_per_epoch - 1) / out->steps_per_epoch
-				      : out->epochs;
-	}
-	out->bytes = (double)steps * (double)global * sample_bytes;
-	if (o->evaluation.every) {
-		rc = train_dataset(job, phase, o->evaluation.dataset, &d, &store, err);
-		if (rc < 0)
-			return rc;
-		train_reads(o, store, &d, ORDER_AS_IS, o->evaluation.batch, ranks, &reads);
-		evaluations = out->steps_per_epoch
-				      ? steps / out->steps_per_epoch / o->evaluation.every
-				      : 0;
-		out->bytes += (double)evaluations *
-			      (double)(train_steps(o, &d, o->evaluation.batch, ranks) *
-				       o->evaluation.batch * ranks) *
-			      reads.bytes;
-	}
-	out->bytes_per_rank = out->bytes / ranks;
-	return 0;
+	*bytes = (double)(size_steps(train) * size_read(train)) * train->reads.bytes;
+	if (!train->options->evaluation.every)
+		return 0;
+	rc = size_source(job, phase, ranks, true, &evaluation, err);
+	if (rc == 0)
+		*bytes += (double)(size_evaluations(train) * evaluation.steps *
+				   size_read(&evaluation)) *
+			  evaluation.reads.bytes;
+	return rc;
+}
+
+/* Epochs that are begun. */
+static uint64_t size_epochs(const struct size_source *s)
+{
+	uint64_t steps = size_steps(s);
+
+	if (!s->steps || steps == s->steps * s->options->epochs)
+		return s->options->epochs;
+	return (steps + s->steps - 1) / s->steps;
 }
 
 int train_size(const struct job *job, const struct job_phase *phase, uint32_t ranks,
@@ -146,34 +296,114 @@ int train_size(const struct job *job, const struct job_phase *phase, uint32_t ra
 {
 	const struct train_options *o = phase->options;
 	double compute_s = draw_mean(&o->compute) * 1e-9;
-	uint64_t global = o->batch * ranks;
-	const struct job_store *store;
-	struct train_reads reads;
-	struct order order;
-	struct dataset d;
+	struct size_source s;
+	double per_step;
 	int rc;
 
 	memset(out, 0, sizeof(*out));
-	rc = train_dataset(job, phase, o->dataset, &d, &store, err);
+	rc = size_source(job, phase, ranks, false, &s, err);
+	if (rc == 0)
+		rc = size_check_tensor(job, phase, &s, ranks, ranks_per_node, err);
 	if (rc < 0)
 		return rc;
-	train_order(o, &d, job->seed, &order);
-	train_reads(o, store, &d, order.kind, o->batch, ranks, &reads);
-	out->files = d.options.files;
-	out->samples = d.samples;
-	out->steps_per_epoch = train_steps(o, &d, o->batch, ranks);
-	out->samples_dropped = d.samples - out->steps_per_epoch * global;
-	out->bytes_per_second = compute_s > 0 ? (double)global * reads.bytes / compute_s : INFINITY;
-	out->opens_per_second = compute_s > 0 ? (double)global * reads.opens / compute_s : INFINITY;
+	out->files = s.dataset.options.files;
+	out->samples = s.dataset.samples;
+	out->steps_per_epoch = s.steps;
+	out->samples_dropped = s.dataset.samples - s.steps * size_taken(&s);
+	out->epochs = size_epochs(&s);
+	per_step = (double)size_read(&s);
+	out->bytes_per_second = compute_s > 0 ? per_step * s.reads.bytes / compute_s : INFINITY;
+	out->opens_per_second = compute_s > 0 ? per_step * s.reads.opens / compute_s : INFINITY;
 	out->target = o->target_au;
-	out->seconds = (double)out->steps_per_epoch * compute_s;
-	notes(o, out, ranks, d.existing);
-	note_amplified(&d, reads.bytes, out);
-	out->memory_per_rank = memory_bytes(o, &d, store, out);
+	out->seconds = size_seconds(&s, s.steps);
+	out->seconds_limit = (double)o->seconds_ns * 1e-9;
+	out->total_seconds = size_seconds(&s, size_all_steps(&s)) * size_part(&s);
+	out->memory_per_rank = size_memory(&s, true, true);
+	if (s.dataset.existing)
+		size_note(out,
+			  "haul did not make these files: samples are proven by the plan's ids, "
+			  "bytes are not verified");
+	size_notes_steps(&s, out);
+	size_notes_loader(&s, out);
+	size_note_readers(&s, ranks, out);
+	size_note_amplified(&s, out);
+	size_note_cut(&s, out);
 	cold_size(&o->cold, ranks_per_node, out);
-	if (train_shuffle_samples(o))
-		out->memory_per_rank += window_places(o) * sizeof(struct arrival);
-	if (o->loader.pin_memory)
-		out->memory_per_rank += PIN_COPY_BUFFERS * PIN_COPY_BUFFER_BYTES;
-	return moved(job, phase, ranks, reads.bytes, out, err);
+	rc = size_bytes(job, phase, ranks, &s, &out->bytes, err);
+	out->bytes_per_rank = out->bytes / (s.replicas.count * s.replicas.readers);
+	return rc;
+}
+
+/* Payload of the batches that one rank reads, or gets, of a data set. */
+static double size_payload(const struct size_source *s, uint64_t steps)
+{
+	struct layout l;
+
+	dataset_mean_layout(&s->dataset, &l);
+	return (double)(steps * s->batch) * (double)l.logical_bytes;
+}
+
+int train_rank_bytes(const struct job *job, const struct job_phase *phase,
+		     const struct rank_place *place, struct train_rank_bytes *out, struct err *err)
+{
+	struct size_source train, evaluation;
+	enum replica_role role;
+	uint64_t evaluated = 0;
+	double payload, bytes;
+	uint32_t member;
+	int rc;
+
+	*out = (struct train_rank_bytes){0};
+	rc = size_source(job, phase, place->ranks, false, &train, err);
+	if (rc == 0 && train.options->evaluation.every)
+		rc = size_source(job, phase, place->ranks, true, &evaluation, err);
+	if (rc == 0)
+		rc = size_bytes(job, phase, place->ranks, &train, &bytes, err);
+	if (rc < 0)
+		return rc;
+	role = replicas_role(&train.replicas, place->rank);
+	member = replicas_member(&train.replicas, place->rank);
+	payload = size_payload(&train, size_steps(&train));
+	if (train.options->evaluation.every)
+		evaluated = size_evaluations(&train) * evaluation.steps;
+	if (evaluated)
+		payload += size_payload(&evaluation, evaluated);
+	if (role == REPLICA_READS)
+		out->read = bytes / (train.replicas.count * train.replicas.readers);
+	else if (role == REPLICA_RECEIVES)
+		out->received = payload;
+	out->memory =
+		size_memory(&train, role == REPLICA_READS, member == 0 || place->local_rank == 0);
+	return 0;
+}
+
+int train_tell(const struct job *job, const struct job_phase *phase,
+	       const struct rank_place *places, uint32_t ranks, struct arena *arena,
+	       struct plan_told *out, struct err *err)
+{
+	static const struct plan_column columns[] = {
+		{"reads", "bytes"}, {"receives", "bytes"}, {"buffers", "bytes"}};
+	enum { COLUMNS = sizeof(columns) / sizeof(columns[0]) };
+	const struct train_options *o = phase->options;
+	struct train_rank_bytes bytes;
+	struct replicas replicas;
+	uint64_t *cells;
+	int rc = 0;
+
+	*out = (struct plan_told){0};
+	replicas_init(&replicas, o->readers, &job->cluster, ranks);
+	if (replicas.ranks == 1)
+		return 0;
+	cells = arena_alloc(arena, (size_t)ranks * COLUMNS * sizeof(*cells));
+	if (!cells)
+		return err_set(err, -ENOMEM, "no memory for the plan of %u ranks", ranks);
+	for (uint32_t i = 0; rc == 0 && i < ranks; i++) {
+		rc = train_rank_bytes(job, phase, &places[i], &bytes, err);
+		cells[i * COLUMNS] = (uint64_t)bytes.read;
+		cells[i * COLUMNS + 1] = (uint64_t)bytes.received;
+		cells[i * COLUMNS + 2] = bytes.memory;
+	}
+	out->table_count = 1;
+	out->tables[0] = (struct plan_rows){"ranks", columns, COLUMNS, ranks, cells};
+	return rc;
 }

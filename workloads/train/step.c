@@ -1,42 +1,16 @@
-/* One step: a batch, compute, the other ranks; and what is counted of it. */
+/* One step: its batch, its compute, the other ranks, and what is counted of it. */
 #include "workloads/train/pass.h"
 
-#define WAITING_NS 100000u
+#define STEP_WAITING_NS 100000u /* who waits longer for a batch waits for storage */
 
-/* The stamps of a step. */
+/* The times of a step. */
 struct step {
 	uint64_t start_ns, batch_ns, moved_ns, computed_ns, end_ns;
 	uint64_t met_ns;   /* the last rank had come to the barrier */
 	uint64_t asked_ns; /* of compute */
 };
 
-/* Waits for batch k. False: ended before it came. */
-static bool step_take(struct pass *p, uint64_t k, struct step *s, struct batch *b)
-{
-	bool there = true;
-
-	p->waiting = true;
-	while (loader_take(&p->loader, k, s->start_ns, clock_kernel_ns() + PASS_SLICE_NS, b) < 0) {
-		there = !pass_poll(p);
-		if (!there)
-			break;
-	}
-	p->waiting = false;
-	s->batch_ns = clock_now(p->ctx->clock);
-	account_switch(&p->accounts, ACCOUNT_HAUL, s->batch_ns);
-	if (there)
-		loader_give(&p->loader, k);
-	timeline_add_span(p->tally->timeline, s->start_ns, s->batch_ns, SECOND_STALLED_NS);
-	if (!there) {
-		p->waited_ns = s->batch_ns - s->start_ns;
-		p->waited_for = k;
-		return false;
-	}
-	account_blame(&p->accounts, s->batch_ns - s->start_ns, b->blamed);
-	return !b->cut;
-}
-
-/* The ids and bytes of a batch taken. */
+/* The ids and bytes of a batch that this rank has read. */
 static void step_count(struct pass *p, const struct batch *b)
 {
 	uint64_t *rank = p->tally->rank_row, *row = p->row;
@@ -53,7 +27,134 @@ static void step_count(struct pass *p, const struct batch *b)
 	row[EPOCH_FAILED_ID_HASH] += b->failed_id_hash;
 }
 
-/* Sleeps for ns from *now on, to an absolute end. What it sleeps longer is haul's. False: ended. */
+/* A batch that has an error stops all ranks. */
+static void step_error(struct pass *p, const struct batch *b)
+{
+	p->error = b->error;
+	p->error_by = b->failed_by;
+	p->mine = STOP_ERROR;
+	group_stop_tell(p->ctx->group, STOP_ERROR);
+}
+
+/* Waits for batch k of the loader. False: ended before it came. */
+static bool step_load(struct pass *p, uint64_t k, struct step *s, struct batch *b)
+{
+	bool there = true;
+
+	while (loader_take(&p->loader, k, s->start_ns, clock_kernel_ns() + PASS_SLICE_NS, b) < 0) {
+		there = !pass_poll(p);
+		if (!there)
+			break;
+	}
+	s->batch_ns = clock_now(p->ctx->clock);
+	account_switch(&p->accounts, ACCOUNT_HAUL, s->batch_ns);
+	if (!there) {
+		p->waited_ns = s->batch_ns - s->start_ns;
+		p->waited_for = k;
+		return false;
+	}
+	loader_give(&p->loader, k);
+	account_blame(&p->accounts, s->batch_ns - s->start_ns, b->blamed);
+	return !b->cut;
+}
+
+/* The stretch in which a batch went from rank to rank: to began_ns (0: it did not come to that) one waited for the
+ * other, from then on bytes were copied. */
+static void step_copied(struct pass *p, struct step *s, uint64_t began_ns)
+{
+	s->batch_ns = clock_now(p->ctx->clock);
+	account_switch(&p->accounts, ACCOUNT_COPY, began_ns ? began_ns : s->batch_ns);
+	account_switch(&p->accounts, ACCOUNT_HAUL, s->batch_ns);
+}
+
+/* Reads batch k, and hands it to the other ranks of the replica. */
+static bool step_read(struct pass *p, uint64_t k, struct step *s, struct batch *b)
+{
+	const struct pass_input *in = p->inputs[p->epoch_row.source];
+	struct handover *h = &p->parallel->handover;
+	bool content = store_can(&in->store, BACKEND_CONTENT), whole = step_load(p, k, s, b);
+
+	if (whole) {
+		step_count(p, b);
+		p->taken[p->epoch_row_index]++;
+		if (b->error)
+			step_error(p, b);
+		whole = !b->error;
+	}
+	if (!p->parallel->hands_over)
+		return whole;
+	account_switch(&p->accounts, ACCOUNT_RANKS, s->batch_ns);
+	if (whole)
+		whole = handover_give(h, b, content ? b->logical_bytes : 0);
+	else
+		handover_withhold(h);
+	step_copied(p, s, whole ? h->began_ns : 0);
+	return whole;
+}
+
+/* The same of a batch that another rank has read. */
+static void step_count_handed(struct pass *p, const struct batch *b)
+{
+	struct ids *handed = &p->handed[p->epoch_row_index];
+
+	p->tally->rank_row[TRAIN_RECEIVED_SAMPLES] += b->samples;
+	p->tally->rank_row[TRAIN_RECEIVED_BYTES] += b->logical_bytes;
+	handed->count += b->samples + b->failed;
+	handed->sum += b->id_sum + b->failed_id_sum;
+	handed->hash += b->id_hash + b->failed_id_hash;
+}
+
+/* Of the time until the batch came, what its reader blames on others is as it says; the rest was the reader's. */
+static void step_blame_reader(struct pass *p, uint64_t wait_ns, struct batch *b)
+{
+	uint64_t left_ns = wait_ns;
+
+	for (int s = 0; s < ACCOUNTS; s++)
+		if (s != ACCOUNT_HAUL)
+			left_ns -= b->blamed[s] < left_ns ? b->blamed[s] : left_ns;
+	b->blamed[ACCOUNT_RANKS] += left_ns;
+	account_blame(&p->accounts, wait_ns, b->blamed);
+}
+
+/* Gets the batch from the rank of the replica that reads it. */
+static bool step_receive(struct pass *p, struct step *s, struct batch *b)
+{
+	struct handover *h = &p->parallel->handover;
+	bool whole = handover_take(h, b);
+
+	step_copied(p, s, whole ? h->began_ns : 0);
+	step_blame_reader(p, (whole ? h->began_ns : s->batch_ns) - s->start_ns, b);
+	if (!whole)
+		return false;
+	step_count_handed(p, b);
+	p->taken[p->epoch_row_index]++;
+	return true;
+}
+
+/* Waits for the batch of step k. False: ended before it came. */
+static bool step_take(struct pass *p, uint64_t k, struct step *s, struct batch *b)
+{
+	bool whole = true;
+
+	p->waiting = true;
+	batch_clear(b, 0);
+	s->batch_ns = s->start_ns;
+	switch (p->parallel->role) {
+	case REPLICA_READS:
+		whole = step_read(p, k, s, b);
+		break;
+	case REPLICA_RECEIVES:
+		whole = step_receive(p, s, b);
+		break;
+	case REPLICA_HAS_NONE:
+		p->taken[p->epoch_row_index]++;
+	}
+	p->waiting = false;
+	timeline_add_span(p->tally->timeline, s->start_ns, s->batch_ns, SECOND_STALLED_NS);
+	return whole;
+}
+
+/* Sleeps for ns from *now on, to an absolute end. What it sleeps longer is haul's own time. False: the step was ended. */
 static bool step_sleep(struct pass *p, enum account account, uint64_t ns, uint64_t *now)
 {
 	struct clock *clock = p->ctx->clock;
@@ -79,7 +180,7 @@ static uint64_t step_span(uint64_t bytes, uint64_t rate)
 	return ns < INT64_MAX ? (uint64_t)ns : INT64_MAX;
 }
 
-/* The batch goes to the accelerator, which computes on it then. False: ended. */
+/* The batch goes to the accelerator, which then computes on it. False: the step was ended. */
 static bool step_compute(struct pass *p, const struct batch *b, struct step *s)
 {
 	uint64_t now = s->batch_ns;
@@ -96,8 +197,8 @@ static bool step_compute(struct pass *p, const struct batch *b, struct step *s)
 	return go_on;
 }
 
-/* When the last rank came to the barrier; what follows until this rank leaves it is haul's own. Clocks of different
- * nodes agree only to within some microseconds. */
+/* When the last rank came to the barrier. What follows until this rank leaves it is haul's own time. The clocks of
+ * different nodes agree only to within some microseconds. */
 static uint64_t step_met(const struct step *s, uint64_t arrived_ns)
 {
 	if (!arrived_ns || arrived_ns > s->end_ns)
@@ -105,15 +206,14 @@ static uint64_t step_met(const struct step *s, uint64_t arrived_ns)
 	return arrived_ns < s->computed_ns ? s->computed_ns : arrived_ns;
 }
 
-/* sync step: the status round is the barrier. A step that one rank did not come to the end of (it was
- * stopped, or met an error) is no step of any rank: all end with the same number of them. Returns
- * whether it was whole everywhere. */
+/* sync step: the status round is the barrier. A step whose end one rank did not reach (it was stopped, or met an error)
+ * counts for no rank, so that all end with the same number of steps. Returns whether the step was whole everywhere. */
 static bool step_meet(struct pass *p, struct step *s, bool whole)
 {
 	struct status mine;
 
 	pass_status(p, &mine);
-	mine.waiting = s->batch_ns - s->start_ns > WAITING_NS;
+	mine.waiting = s->batch_ns - s->start_ns > STEP_WAITING_NS;
 	mine.unfinished = !whole;
 	mine.arrived_ns = s->computed_ns;
 	account_switch(&p->accounts, ACCOUNT_RANKS, s->computed_ns);
@@ -126,7 +226,7 @@ static bool step_meet(struct pass *p, struct step *s, bool whole)
 	return !p->merged.unfinished;
 }
 
-/* A training step completed. */
+/* Counts a step that was completed. */
 static void step_record(struct pass *p, uint64_t k, const struct step *s)
 {
 	uint64_t *rank = p->tally->rank_row, *row = p->row;
@@ -141,7 +241,9 @@ static void step_record(struct pass *p, uint64_t k, const struct step *s)
 		p->steps_done++;
 		rank[TRAIN_STEPS]++;
 		rank[TRAIN_LAST_STEP] = k + 1;
-		hist_record(&p->tally->hists[TRAIN_HIST_BATCH_WAIT], s->batch_ns - s->start_ns);
+		if (p->parallel->role != REPLICA_HAS_NONE)
+			hist_record(&p->tally->hists[TRAIN_HIST_BATCH_WAIT],
+				    s->batch_ns - s->start_ns);
 	}
 	if (k < p->options->warmup_steps)
 		return;
@@ -168,17 +270,6 @@ bool pass_step(struct pass *p, uint64_t k)
 
 	s.asked_ns = draw_next(evaluation ? &o->evaluation.compute : &o->compute, &p->random);
 	whole = step_take(p, k, &s, &b);
-	if (whole) {
-		step_count(p, &b);
-		p->taken[p->epoch_row_index]++;
-		if (b.error) {
-			p->error = b.error;
-			p->error_by = b.failed_by;
-			p->mine = STOP_ERROR;
-			group_stop_tell(p->ctx->group, STOP_ERROR);
-			whole = false;
-		}
-	}
 	s.computed_ns = s.batch_ns;
 	if (whole)
 		whole = step_compute(p, &b, &s);

@@ -1,3 +1,4 @@
+/* The workload: opens what the passes need, runs them, and says what came of it. */
 #include "workloads/train/train.h"
 
 #include <errno.h>
@@ -11,32 +12,39 @@
 #include "workloads/dataset/manifest.h"
 #include "workloads/train/pass.h"
 
-/* Where I/O is direct a worker's share of the buffers holds the blocks around a request, too. */
-static void input_sizes(const struct train_options *o, struct pass_input *in)
+/* With direct I/O, a buffer also holds the blocks around a request. */
+static void train_input_sizes(const struct train_options *o, struct pass_input *in)
 {
-	uint64_t budget = train_buffer_bytes(o, in->depth), bytes, window;
+	uint64_t budget = train_buffer_bytes(o, in->depth), bytes, buffer;
 	uint64_t range = store_range(&in->store, train_longest(o, &in->dataset), in->depth);
 
 	train_sizes(o, &in->dataset, in->store.ops->capabilities, range, budget, &in->sizes);
-	bytes = in->sizes.window;
-	window = queue_buffer_bytes(&in->store, bytes);
-	if (window > budget && window - bytes < bytes)
+	bytes = in->sizes.buffer;
+	buffer = queue_buffer_bytes(&in->store, bytes);
+	if (buffer > budget && buffer - bytes < bytes)
 		train_sizes(o, &in->dataset, in->store.ops->capabilities, range,
-			    budget - (window - bytes), &in->sizes);
+			    budget - (buffer - bytes), &in->sizes);
 }
 
-static int input_open(struct phase_context *ctx, const char *name, struct pass_input *in,
-		      struct err *err)
+static int train_input_open(struct phase_context *ctx, const char *name, struct pass_input *in,
+			    struct err *err)
 {
 	const struct train_options *o = ctx->phase->options;
 	const struct job_store *store = NULL;
+	struct rank_place place = *ctx->place;
+	struct phase_context opener = *ctx;
+	struct replicas replicas;
 	int rc;
 
 	rc = train_dataset(ctx->job, ctx->phase, name, &in->dataset, &store, err);
 	rc = group_agree(ctx->group, rc, err);
 	if (rc < 0)
 		return rc;
-	rc = workload_store_open(ctx, store, &in->store, err);
+	/* Endpoints are dealt out among the ranks that use them. */
+	replicas_init(&replicas, o->readers, &ctx->job->cluster, ctx->group->size);
+	place.endpoint = replicas_reader(&replicas, ctx->group->rank);
+	opener.place = &place;
+	rc = workload_store_open(&opener, store, &in->store, err);
 	in->open = rc == 0;
 	if (rc == 0)
 		rc = dataset_open(&in->dataset, err);
@@ -44,7 +52,7 @@ static int input_open(struct phase_context *ctx, const char *name, struct pass_i
 	if (rc < 0)
 		return rc;
 	in->depth = train_depth(o, store, &in->dataset);
-	input_sizes(o, in);
+	train_input_sizes(o, in);
 	in->whole =
 		store_can(&in->store, BACKEND_STREAMS) &&
 		store_range(&in->store, train_longest(o, &in->dataset), in->depth) == UINT64_MAX;
@@ -52,58 +60,89 @@ static int input_open(struct phase_context *ctx, const char *name, struct pass_i
 	return rc < 0 ? rc : dataset_probe(&in->dataset, &in->store, ctx->group, err);
 }
 
-/* By so much bytes moved differ from those of the samples before both are told. */
-static const double told_share = 0.01;
+/* Sums over all ranks, for sentences about the whole phase. */
+enum { SAY_SAMPLES, SAY_PAYLOAD, SAY_READ, SAY_FAILED, SAY_IDS, SAY_RECEIVED, SAY_WORDS };
 
-/* What the proof says of the whole phase, for the report, and what it rests on: of a sample that was
- * kept, is too small or lies in a store without bytes only the plan knows the id. */
-static void train_say(struct phase_context *ctx)
+/* What the proof has shown: over how many epochs it was judged, and held. */
+static void train_say_proof(struct phase_context *ctx, const uint64_t words[SAY_WORDS])
 {
 	const struct tally *t = ctx->tally;
-	char samples[UNITS_TEXT_BYTES];
-	char bytes[2][UNITS_TEXT_BYTES];
-	uint64_t proven = 0, judged = 0, words[5];
-	uint32_t i;
+	char samples[UNITS_TEXT_BYTES], failed[UNITS_TEXT_BYTES];
+	uint64_t proven = 0, judged = 0;
 
-	for (i = 0; i < t->epochs; i++) {
+	for (uint32_t i = 0; i < t->epochs; i++) {
 		const uint64_t *row = t->epoch_rows + (size_t)i * EPOCH_MEASURES;
 
 		judged += row[EPOCH_JUDGED];
 		proven += row[EPOCH_PROVEN];
 	}
-	words[0] = t->rank_row[TRAIN_SAMPLES];
-	words[1] = t->rank_row[TRAIN_LOGICAL_BYTES];
-	words[2] = t->rank_row[TALLY_BYTES_READ];
-	words[3] = t->rank_row[TRAIN_SAMPLES_FAILED];
-	words[4] = t->rank_row[TRAIN_IDS_FROM_BYTES];
-	if (group_allreduce(ctx->group, MERGE_SUM, words, 5) < 0)
-		return;
-	units_count(samples, words[0]);
-	if (t->epochs && proven == t->epochs && words[3])
-		snprintf(
-			ctx->message, sizeof(ctx->message),
-			"%s samples, %s more could not be read, each asked for exactly once an epoch",
-			samples, units_count(bytes[0], words[3]));
+	units_count(samples, words[SAY_SAMPLES]);
+	if (t->epochs && proven == t->epochs && words[SAY_FAILED])
+		workload_say(ctx,
+			     "%s samples, %s more could not be read, each asked for exactly once "
+			     "an epoch",
+			     samples, units_count(failed, words[SAY_FAILED]));
 	else if (t->epochs && proven == t->epochs)
-		snprintf(ctx->message, sizeof(ctx->message),
-			 "%s samples, each exactly once an epoch", samples);
+		workload_say(ctx, "%s samples, each exactly once an epoch", samples);
 	else if (proven == judged)
-		snprintf(ctx->message, sizeof(ctx->message),
-			 "%s samples; %llu of %u epochs ended unevenly and are not judged", samples,
-			 (unsigned long long)(t->epochs - judged), t->epochs);
-	if (!words[4] && words[0])
+		workload_say(ctx, "%s samples; %llu of %u epochs ended unevenly and are not judged",
+			     samples, (unsigned long long)(t->epochs - judged), t->epochs);
+}
+
+/* Which ranks have read, where others had their batches or none. */
+static void train_say_readers(struct phase_context *ctx, const struct replicas *r,
+			      const uint64_t words[SAY_WORDS])
+{
+	uint32_t readers = r->count * r->readers;
+	char bytes[UNITS_TEXT_BYTES];
+
+	if (r->ranks == 1)
+		return;
+	if (r->handed_over)
+		workload_say(ctx, "read by %u of %u ranks, which handed %s to the others", readers,
+			     ctx->group->size,
+			     units_bytes_decimal(bytes, (double)words[SAY_RECEIVED]));
+	else if (readers < ctx->group->size)
+		workload_say(ctx, "read by %u of %u ranks, every %u of them the same", readers,
+			     ctx->group->size, r->readers);
+	else
+		workload_say(ctx, "every %u ranks read the same", r->readers);
+}
+
+/* From such a difference on, bytes read and bytes of samples are both worth a word. */
+static const double train_say_difference = 0.01;
+
+/* What the proof says of the whole phase, for the report, and what it rests on: the id of a sample that was kept from
+ * an earlier read, is too small for one, or lies in a store without bytes is known from the plan alone. */
+static void train_say(struct phase_context *ctx, const struct parallel *parallel)
+{
+	const uint64_t *row = ctx->tally->rank_row;
+	uint64_t words[SAY_WORDS] = {
+		[SAY_SAMPLES] = row[TRAIN_SAMPLES],    [SAY_PAYLOAD] = row[TRAIN_LOGICAL_BYTES],
+		[SAY_READ] = row[TALLY_BYTES_READ],    [SAY_FAILED] = row[TRAIN_SAMPLES_FAILED],
+		[SAY_IDS] = row[TRAIN_IDS_FROM_BYTES], [SAY_RECEIVED] = row[TRAIN_RECEIVED_BYTES],
+	};
+	char text[2][UNITS_TEXT_BYTES];
+	double payload, read;
+
+	if (group_allreduce(ctx->group, MERGE_SUM, words, SAY_WORDS) < 0)
+		return;
+	payload = (double)words[SAY_PAYLOAD];
+	read = (double)words[SAY_READ];
+	train_say_proof(ctx, words);
+	train_say_readers(ctx, &parallel->replicas, words);
+	if (!words[SAY_IDS] && words[SAY_SAMPLES])
 		workload_say(ctx, "ids as planned");
-	else if (words[4] < words[0])
+	else if (words[SAY_IDS] < words[SAY_SAMPLES])
 		workload_say(ctx, "%s ids from the bytes read, the others as planned",
-			     units_count(samples, words[4]));
-	if (fabs((double)words[2] - (double)words[1]) >= told_share * (double)words[1])
-		workload_say(ctx, "%s of samples, %s moved",
-			     units_bytes_decimal(bytes[0], (double)words[1]),
-			     units_bytes_decimal(bytes[1], (double)words[2]));
+			     units_count(text[0], words[SAY_IDS]));
+	if (fabs(read - payload) >= train_say_difference * payload)
+		workload_say(ctx, "%s of samples, %s moved", units_bytes_decimal(text[0], payload),
+			     units_bytes_decimal(text[1], read));
 }
 
 /* And what else the reader of the report must know of these reads. */
-static void say_of_reads(struct phase_context *ctx, const struct pass_input *in)
+static void train_say_reads(struct phase_context *ctx, const struct pass_input *in)
 {
 	const struct train_options *o = ctx->phase->options;
 	const uint64_t *row = ctx->tally->rank_row;
@@ -115,7 +154,8 @@ static void say_of_reads(struct phase_context *ctx, const struct pass_input *in)
 }
 
 static int train_pass(struct phase_context *ctx, struct pass_input inputs[PASS_SOURCES],
-		      struct cold *cold, enum stop_reason *stopped, struct err *err)
+		      struct parallel *parallel, struct cold *cold, enum stop_reason *stopped,
+		      struct err *err)
 {
 	const struct train_options *o = ctx->phase->options;
 	struct pass *p = calloc(1, sizeof(*p));
@@ -128,20 +168,21 @@ static int train_pass(struct phase_context *ctx, struct pass_input inputs[PASS_S
 	p->options = o;
 	p->inputs[PASS_TRAIN] = &inputs[PASS_TRAIN];
 	p->inputs[PASS_EVALUATION] = o->evaluation.every ? &inputs[PASS_EVALUATION] : NULL;
+	p->parallel = parallel;
 	p->tally = ctx->tally;
 	p->cold = cold;
 	p->seed = ctx->job->seed;
 	rc = pass_run(p, stopped, err);
-	train_say(ctx);
-	say_of_reads(ctx, &inputs[PASS_TRAIN]);
+	train_say(ctx, parallel);
+	train_say_reads(ctx, &inputs[PASS_TRAIN]);
 out_free:
 	free(p);
 	return rc;
 }
 
-/* Before the phase: memory taken, and everything dropped where the job says so. */
-static int make_cold(const struct pass_input inputs[PASS_SOURCES], struct cold *cold,
-		     struct err *err)
+/* Before the phase, everything is dropped from caches where the job says so. */
+static int train_make_cold(const struct pass_input inputs[PASS_SOURCES], struct cold *cold,
+			   struct err *err)
 {
 	const struct cold_options *o = cold->options;
 	int rc = 0;
@@ -158,10 +199,22 @@ static int make_cold(const struct pass_input inputs[PASS_SOURCES], struct cold *
 	return rc;
 }
 
+/* Batches are handed over in pieces as large as the loader's buffers. */
+static uint64_t train_piece_bytes(const struct pass_input inputs[PASS_SOURCES])
+{
+	uint64_t bytes = 0;
+
+	for (unsigned s = 0; s < PASS_SOURCES; s++)
+		if (inputs[s].open && inputs[s].sizes.buffer > bytes)
+			bytes = inputs[s].sizes.buffer;
+	return bytes < HANDOVER_PIECE_MAX ? bytes : HANDOVER_PIECE_MAX;
+}
+
 static int train_run(struct phase_context *ctx, enum stop_reason *stopped, struct err *err)
 {
 	const struct train_options *o = ctx->phase->options;
 	struct pass_input *inputs = calloc(PASS_SOURCES, sizeof(*inputs));
+	struct parallel parallel = {0};
 	struct cold cold = {0};
 	int rc, s;
 
@@ -172,20 +225,23 @@ static int train_run(struct phase_context *ctx, enum stop_reason *stopped, struc
 			 err);
 	if (rc < 0)
 		goto out_free;
-	rc = input_open(ctx, o->dataset, &inputs[PASS_TRAIN], err);
+	rc = train_input_open(ctx, o->dataset, &inputs[PASS_TRAIN], err);
 	if (rc == 0 && o->evaluation.every)
-		rc = input_open(ctx, o->evaluation.dataset, &inputs[PASS_EVALUATION], err);
+		rc = train_input_open(ctx, o->evaluation.dataset, &inputs[PASS_EVALUATION], err);
 	if (rc == 0)
-		rc = train_null(ctx, o, &inputs[PASS_TRAIN], &ctx->null_au, err);
+		rc = parallel_open(&parallel, ctx, o->readers, train_piece_bytes(inputs), err);
+	if (rc == 0)
+		rc = train_null(ctx, o, &inputs[PASS_TRAIN], &parallel, &ctx->null_au, err);
 	if (rc == 0)
 		rc = cold_open(&cold, &o->cold, ctx, err);
 	if (rc == 0)
-		rc = make_cold(inputs, &cold, err);
+		rc = train_make_cold(inputs, &cold, err);
 	if (rc == 0 && ctx->measure_from)
 		ctx->measure_from(ctx->measure_from_argument);
 	if (rc == 0)
-		rc = train_pass(ctx, inputs, &cold, stopped, err);
+		rc = train_pass(ctx, inputs, &parallel, &cold, stopped, err);
 	cold_close(&cold);
+	parallel_close(&parallel, ctx);
 	for (s = PASS_SOURCES - 1; s >= 0; s--)
 		if (inputs[s].open) {
 			dataset_close(&inputs[s].dataset);
@@ -210,5 +266,6 @@ const struct workload train_workload = {
 	.check = train_check,
 	.size = train_size,
 	.epoch_rows = train_epoch_rows,
+	.tell = train_tell,
 	.run = train_run,
 };

@@ -1,20 +1,25 @@
-/* The phase "train": epochs of batches from a data set, emulated compute, synchronisation of ranks,
- * and where the time went. Its options, measures and figures; what it needs and how it is sized.
+/* The phase "train": epochs of batches from a data set, emulated compute, ranks that wait for each other, and where the
+ * time went. Here are its options and measures, what it needs and how it is sized.
  *
- *	train.c           the workload: opens what the passes need, runs them, agrees on the outcome
- *	train_options.c   the options' tables, refusals
- *	train_size.c      what a phase asks of the machine; train_reads.c what a sample costs
- *	train_measures.c  the tables of measures, figures and histograms
- *	train_pass.c      the loop over epochs; train_step.c one step; train_count.c what workers counted
- *	train_cold.c     epochs whose data left the page cache before
- *	train_proof.c     each sample exactly once
- *	train_null.c      the same loop on null:// */
+ *	train.c      the workload: opens what the passes need, runs them, agrees on the outcome
+ *	options.c    the tables of options, and what is refused
+ *	size.c       what a phase asks of the machine; reads.c: what a sample costs the store
+ *	measures.c   the tables of measures, figures and histograms
+ *	replica.c    which ranks share a batch, and which of them read it
+ *	parallel.c   this rank among them; handover.c: how a batch goes from rank to rank
+ *	pass.c       the loop over epochs; step.c: one step; count.c: what the readers counted
+ *	cold.c       epochs whose data leave the page cache before
+ *	proof.c      each sample exactly once
+ *	null.c       the same loop on null://
+ *	loader/      threads that read ahead; docs/internals/loader.md
+ *	sampler/     the order of samples */
 #ifndef HAUL_WORKLOADS_TRAIN_TRAIN_H
 #define HAUL_WORKLOADS_TRAIN_TRAIN_H
 
 #include "core/measure/account.h"
 #include "workloads/common/options.h"
 #include "workloads/dataset/dataset.h"
+#include "workloads/train/replica.h"
 #include "workloads/train/sampler/order.h"
 #include "workloads/workload.h"
 
@@ -29,17 +34,17 @@ struct train_loader {
 	uint32_t kind;
 	struct train_stream stream;
 	uint64_t workers, prefetch;
-	uint64_t depth; /* 0: train_depth says */
-	uint64_t keep;  /* groups of samples, of the file a reader has open */
+	uint64_t depth; /* 0: see train_depth */
+	uint64_t keep;  /* groups of samples kept of the file that a reader has open */
 	bool pin_memory;
-	uint64_t h2d; /* bytes a second; 0: not emulated */
+	uint64_t h2d; /* bytes per second; 0: not emulated */
 };
 
 struct train_shuffle {
 	uint32_t order;
 	bool files, samples; /* both: one permutation of all samples */
-	bool whole_files;    /* ... but a file's samples stay together */
-	uint64_t window;     /* samples come out of one of so many; 0: none */
+	bool whole_files;    /* but the samples of a file stay together */
+	uint64_t window;     /* samples of the shuffle buffer; 0: none */
 };
 
 struct train_evaluation {
@@ -57,6 +62,7 @@ struct train_options {
 	uint32_t sync;
 	uint64_t warmup_steps;
 	uint32_t decode, verify, on_error;
+	uint32_t readers; /* enum train_readers */
 	double target_au;
 	uint64_t buffers;
 	struct train_evaluation evaluation;
@@ -67,13 +73,15 @@ extern const struct option train_options[];
 extern const struct tally_schema train_schema;
 extern const struct workload train_workload;
 
-/* The rank row. */
+/* The row of a rank. */
 enum train_rank {
 	TRAIN_STEPS = TALLY_COMMON,
 	TRAIN_SAMPLES,
 	TRAIN_SAMPLES_FAILED,
 	TRAIN_IDS_FROM_BYTES,
 	TRAIN_LOGICAL_BYTES,
+	TRAIN_RECEIVED_SAMPLES,
+	TRAIN_RECEIVED_BYTES,
 	TRAIN_ACCOUNTS, /* ACCOUNTS of them, in the order of enum account */
 	TRAIN_WALL_SUM_NS = TRAIN_ACCOUNTS + ACCOUNTS,
 	TRAIN_OVERSLEEP_NS,
@@ -97,7 +105,7 @@ enum train_rank {
 	TRAIN_RANK_MEASURES
 };
 
-/* A row of an epoch. */
+/* The row of an epoch. */
 enum train_epoch {
 	EPOCH_NUMBER,
 	EPOCH_EVALUATION,
@@ -145,6 +153,21 @@ int train_stores(const struct job *job, const struct job_phase *phase, uint32_t 
 		 struct phase_store out[PHASE_STORES_MAX], uint32_t *count, struct err *err);
 int train_size(const struct job *job, const struct job_phase *phase, uint32_t ranks,
 	       uint32_t ranks_per_node, struct demand *out, struct err *err);
+/* What one rank moves in the whole phase, expected, and its buffers. Of place only rank, ranks and local_rank are
+ * looked at. */
+struct train_rank_bytes {
+	double read;     /* from the store */
+	double received; /* from the rank of its replica that reads */
+	uint64_t memory;
+};
+int train_rank_bytes(const struct job *job, const struct job_phase *phase,
+		     const struct rank_place *place, struct train_rank_bytes *out, struct err *err);
+
+/* A row for each rank, where not all read alike. */
+int train_tell(const struct job *job, const struct job_phase *phase,
+	       const struct rank_place *places, uint32_t ranks, struct arena *arena,
+	       struct plan_told *out, struct err *err);
+
 uint32_t train_epoch_rows(const struct job_phase *phase);
 
 /* A data set as the phase uses it. */
@@ -154,41 +177,43 @@ int train_dataset(const struct job *job, const struct job_phase *phase, const ch
 void train_order(const struct train_options *o, const struct dataset *d, uint64_t seed,
 		 struct order *order);
 
-/* Of a sample of mean size, in the mean over an epoch in that order. */
+/* What a sample of mean size costs the store, on average over an epoch in that order. ranks: replicas, each with a
+ * reader of its own sequence. */
 struct train_reads {
-	double bytes; /* moved */
+	double bytes;
 	double opens;
 };
 void train_reads(const struct train_options *o, const struct job_store *store,
 		 const struct dataset *d, enum order_kind kind, uint64_t batch, uint32_t ranks,
 		 struct train_reads *out);
 
-/* Samples of the shuffle window; 0: none. */
+/* Samples of the shuffle buffer; 0: there is none. */
 uint64_t train_shuffle_samples(const struct train_options *o);
 
-/* Files read side by side as streams; 0: samples are read one by one. */
+/* Files that are read side by side as streams; 0: samples are read one by one. */
 uint32_t train_interleave(const struct train_options *o);
 
-/* Steps of an epoch of d. */
+/* Steps of an epoch of d, in each of which so many replicas take a batch. */
 uint64_t train_steps(const struct train_options *o, const struct dataset *d, uint64_t batch,
-		     uint32_t ranks);
+		     uint32_t replicas);
 
-/* Requests that a worker has in flight, of this data set on this store. */
+/* Requests that a reader has in flight, for this data set on this store. */
 uint32_t train_depth(const struct train_options *o, const struct job_store *store,
 		     const struct dataset *d);
-/* Windows that a worker has, with so many requests in flight, and the bytes of each. */
+/* Buffers of a reader that has so many requests in flight, and the bytes of each. */
 uint32_t train_buffer_count(const struct train_options *o, uint32_t depth);
 uint64_t train_buffer_bytes(const struct train_options *o, uint32_t depth);
-/* The longest range read at once (UINT64_MAX: any); and room for what is checked of it. */
+/* The longest range that is read at once (UINT64_MAX: any length); and the room for what is checked of it. */
 uint64_t train_longest(const struct train_options *o, const struct dataset *d);
 uint64_t train_extent(const struct train_options *o, const struct dataset *d);
-/* What the loader asks a store for at once, and the memory it has for that. */
+/* What the loader asks a store for at once, and the memory that it has for that. */
 struct train_sizes {
-	uint64_t wanted;  /* by the store's range or the loader's piece */
-	uint64_t request; /* what of it there is memory for; all of it where it is streamed */
-	uint64_t window;  /* 0 where the store gives no bytes */
+	uint64_t wanted; /* the store's range, or the loader's piece */
+	uint64_t
+		request; /* as much of that as there is memory for; all of it where it is streamed */
+	uint64_t buffer; /* 0 where the store gives no bytes */
 };
-/* capabilities: the backend's; range: the store's; budget: what a window may take. */
+/* capabilities: the backend's; range: the store's; budget: what a buffer may take. */
 void train_sizes(const struct train_options *o, const struct dataset *d, uint32_t capabilities,
 		 uint64_t range, uint64_t budget, struct train_sizes *out);
 

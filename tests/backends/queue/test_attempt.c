@@ -97,13 +97,14 @@ static void script_begin(struct script *s, const struct backend_ops *ops, uint32
 		.takes_ns = 100,
 	};
 	clock_init_fake(&s->clock, 1000000);
-	s->store = (struct store){.ops = ops,
-				  .options = &s->options,
-				  .clock = &s->clock,
-				  .alignment = 1,
-				  .place = {.rank = 4, .ranks = 8, .node = 2, .nodes = 4},
-				  .retry = &s->retry,
-				  .state = s};
+	s->store = (struct store){
+		.ops = ops,
+		.options = &s->options,
+		.clock = &s->clock,
+		.alignment = 1,
+		.place = {.rank = 5, .ranks = 8, .endpoint = 4, .node = 2, .nodes = 4},
+		.retry = &s->retry,
+		.state = s};
 	CU_ASSERT_EQUAL_FATAL(endpoints_open(&s->store.endpoints, names, ENDPOINTS, &s->balance,
 					     &s->store.place, NULL),
 			      0);

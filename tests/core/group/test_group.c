@@ -2,6 +2,7 @@
  * for several threads, so a rank returns the line of the first check that failed, negated. */
 #include <CUnit/CUnit.h>
 #include <errno.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
@@ -139,10 +140,15 @@ static int sends(struct group *g, void *argument)
 	}
 	for (uint32_t from = g->size; from-- > 0;) {
 		for (uint32_t i = 0; i < 2; i++) {
+			while (!group_arrived(g, from))
+				sched_yield();
 			HOLDS(group_receive(g, from, word, sizeof(word)) == 0);
 			HOLDS(word[0] == from * 100 + g->rank && word[1] == i);
 		}
 	}
+	for (uint32_t from = 0; from < g->size; from++)
+		HOLDS(!group_arrived(g, from));
+	HOLDS(group_barrier(g) == 0);
 	HOLDS(group_send(g, g->size, word, 4) == -EINVAL);
 	HOLDS(group_receive(g, g->size, word, 4) == -EINVAL);
 	HOLDS(group_send(g, g->rank, word, 4) == 0);
@@ -345,6 +351,7 @@ static int leaves_early(struct group *g, void *argument)
 		word = 0;
 		HOLDS(group_receive(g, 1, &word, sizeof(word)) == 0 && word == 5);
 		HOLDS(group_receive(g, 1, &word, sizeof(word)) == -EPIPE);
+		HOLDS(group_arrived(g, 1));
 	}
 	for (int i = 0; i < 3; i++)
 		HOLDS(group_barrier(g) == -EPIPE);

@@ -59,6 +59,26 @@ static void test_records(struct group *g)
 	expect(text[0] == 'x' && text[999] == 'x', "broadcast");
 }
 
+/* Odd ranks send to the next rank, which looks for the message before it takes it. */
+static void test_messages(struct group *g)
+{
+	uint32_t before = (g->rank + g->size - 1) % g->size, word = g->rank;
+
+	if (g->size == 1)
+		return;
+	expect(!group_arrived(g, before), "nothing was sent yet");
+	group_barrier(g);
+	if (g->rank % 2)
+		group_send(g, (g->rank + 1) % g->size, &word, sizeof(word));
+	if (before % 2) {
+		while (!group_arrived(g, before))
+			usleep(100);
+		expect(group_receive(g, before, &word, sizeof(word)) == 0 && word == before,
+		       "message");
+	}
+	expect(!group_arrived(g, before), "no message is left");
+}
+
 static void test_split(struct group *g)
 {
 	struct err err = {0};
@@ -257,6 +277,7 @@ int main(int argc, char **argv)
 		return 1;
 	test_reductions(world);
 	test_records(world);
+	test_messages(world);
 	test_split(world);
 	test_status(world);
 	test_rolling(world);

@@ -63,6 +63,7 @@ static int judge(struct group *g, void *argument)
 	enum fault fault = *(enum fault *)argument;
 	uint64_t row[EPOCH_MEASURES] = {[EPOCH_NUMBER] = 2}, taken = STEPS;
 	struct rank_sequence s = {.batch = BATCH, .rank = g->rank, .ranks = RANKS};
+	const struct proof_ranks ranks = {.all = g, .once = g};
 	struct proof_part part = {0};
 	enum proof_verdict verdict;
 	struct err err = {0};
@@ -95,7 +96,7 @@ static int judge(struct group *g, void *argument)
 		}
 	if (fault == FAULT_UNEVEN && g->rank == 2)
 		taken--;
-	rc = proof_judge(g, &s, taken, true, &part, row, &verdict, &err);
+	rc = proof_judge(&ranks, &s, taken, true, &part, row, &verdict, &err);
 	switch (fault) {
 	case FAULT_NONE:
 	case FAULT_FAILED:

@@ -74,25 +74,36 @@ static int run_phase(struct fixture *f, struct group *g, struct group *node,
 	return rc;
 }
 
+static struct rank_place fixture_place(const struct fixture *f, uint32_t rank, uint32_t ranks)
+{
+	uint32_t tensor = (uint32_t)f->job.cluster.tensor;
+	uint32_t pipeline = (uint32_t)f->job.cluster.pipeline;
+	uint32_t nodes = f->nodes ? f->nodes : 1, per_node = ranks / nodes;
+
+	return (struct rank_place){
+		.rank = rank,
+		.ranks = ranks,
+		.node = rank / per_node,
+		.nodes = nodes,
+		.local_rank = rank % per_node,
+		.local_ranks = per_node,
+		.data = rank / tensor / pipeline,
+		.tensor = rank % tensor,
+		.pipeline = rank / tensor % pipeline,
+		.data_size = ranks / tensor / pipeline,
+		.tensor_size = tensor,
+		.pipeline_size = pipeline,
+		.endpoint = rank,
+	};
+}
+
 static int body(struct group *g, void *argument)
 {
 	struct fixture *f = argument;
-	struct rank_place place = {
-		.rank = g->rank,
-		.ranks = g->size,
-		.world_rank = g->rank,
-		.world_ranks = g->size,
-		.nodes = 1,
-		.local_rank = g->rank,
-		.local_ranks = g->size,
-		.data = g->rank,
-		.data_size = g->size,
-		.tensor_size = 1,
-		.pipeline_size = 1,
-	};
+	struct rank_place place = fixture_place(f, g->rank, g->size);
 	struct group *node = NULL;
 	uint32_t i, last = f->job.phase_count - 1;
-	int rc = group_duplicate(g, &node, NULL);
+	int rc = group_split(g, place.node, &node, NULL);
 
 	if (rc == 0)
 		rc = node_blocks_reserve(node, f->job.stores, f->job.store_count, &f->err[g->rank]);

@@ -9,6 +9,7 @@ enum { FIXTURE_RANKS = 64 };
 
 struct fixture {
 	uint32_t ranks;
+	uint32_t nodes; /* that the ranks fill one after the other; 0: 1 */
 	struct job job;
 	bool parsed;
 	struct clock clock;

@@ -1,3 +1,4 @@
+/* The loader as the main thread sees it; thread.c has what its threads do. */
 #include "workloads/train/loader/loader.h"
 
 #include <errno.h>
@@ -7,13 +8,14 @@
 static int loader_allocate(struct loader *l, struct err *err);
 static int loader_thread_start(struct loader *l, uint32_t index, struct err *err);
 
-static bool samples_shared(const struct loader *l)
+/* Whether any reader may take any sample. */
+static bool loader_shares_samples(const struct loader *l)
 {
 	return l->options.kind == LOADER_SAMPLE && l->options.workers;
 }
 
-/* All of a batch's workers build it together. */
-static bool batches_shared(const struct loader *l)
+/* Whether all readers build each batch together. */
+static bool loader_shares_batches(const struct loader *l)
 {
 	return l->options.kind == LOADER_STREAM && l->options.workers;
 }
@@ -45,7 +47,7 @@ int loader_open(struct loader *l, const struct loader_options *options,
 	if (rc == 0 && options->pin_memory)
 		rc = pin_copy_open(&l->pin_copy, err);
 	for (i = 0; i < l->reader_count && rc == 0; i++)
-		rc = reader_open(&l->workers[i], &l->reader_options, i, err);
+		rc = reader_open(&l->readers[i], &l->reader_options, i, err);
 	for (i = 0; i < l->thread_count && rc == 0; i++)
 		rc = loader_thread_start(l, i, err);
 	if (rc < 0)
@@ -53,7 +55,7 @@ int loader_open(struct loader *l, const struct loader_options *options,
 	return rc;
 }
 
-/* As lots are shared or not: the parts of a slot are those who may build its batch. */
+/* A batch slot has a part for each reader that may build its batch. */
 static int loader_allocate(struct loader *l, struct err *err)
 {
 	const struct loader_options *o = &l->options;
@@ -61,19 +63,20 @@ static int loader_allocate(struct loader *l, struct err *err)
 
 	l->reader_count = o->workers ? o->workers : 1;
 	l->thread_count = o->workers ? o->workers + o->pin_memory : 0;
-	l->work_queue_count = samples_shared(l) ? 1 : l->reader_count;
-	l->part_count = samples_shared(l) || batches_shared(l) ? l->reader_count : 1;
-	l->slot_count = (batches_shared(l) ? 1 : l->work_queue_count) * o->prefetch;
-	l->workers = calloc(l->reader_count, sizeof(*l->workers));
+	l->work_queue_count = loader_shares_samples(l) ? 1 : l->reader_count;
+	l->part_count = loader_shares_samples(l) || loader_shares_batches(l) ? l->reader_count : 1;
+	l->slot_count = (loader_shares_batches(l) ? 1 : l->work_queue_count) * o->prefetch;
+	l->readers = calloc(l->reader_count, sizeof(*l->readers));
 	l->threads = calloc(l->thread_count + 1, sizeof(*l->threads));
 	l->work_queues = aligned_alloc(64, l->work_queue_count * sizeof(*l->work_queues));
 	l->slots = aligned_alloc(64, l->slot_count * sizeof(*l->slots));
 	l->parts = calloc((size_t)l->slot_count * l->part_count, sizeof(*l->parts));
-	if (o->window)
-		l->arrivals = calloc(o->window + l->slot_count * o->batch, sizeof(*l->arrivals));
-	if (!l->workers || !l->threads || !l->work_queues || !l->slots || !l->parts ||
-	    (o->window && !l->arrivals))
-		return err_set(err, -ENOMEM, "no memory for %u readers, %u batches each",
+	if (o->shuffle_samples)
+		l->arrivals =
+			calloc(o->shuffle_samples + l->slot_count * o->batch, sizeof(*l->arrivals));
+	if (!l->readers || !l->threads || !l->work_queues || !l->slots || !l->parts ||
+	    (o->shuffle_samples && !l->arrivals))
+		return err_set(err, -ENOMEM, "no memory for %u readers with %u batches each",
 			       l->reader_count, o->prefetch);
 	memset(l->work_queues, 0, l->work_queue_count * sizeof(*l->work_queues));
 	memset(l->slots, 0, l->slot_count * sizeof(*l->slots));
@@ -126,16 +129,16 @@ void loader_start(struct loader *l, uint64_t start_ns)
 
 	l->reader_options.start_ns = start_ns;
 	for (i = 0; i < l->reader_count; i++)
-		meter_start(&l->workers[i].meter, start_ns);
+		meter_start(&l->readers[i].meter, start_ns);
 }
 
-static void sem_drain(sem_t *semaphore)
+static void loader_drain(sem_t *semaphore)
 {
 	while (sem_trywait(semaphore) == 0)
 		;
 }
 
-/* All threads rest: what an epoch given up has left is put away. */
+/* All threads rest. Clears what an epoch that was given up has left. */
 static void loader_reset(struct loader *l)
 {
 	uint64_t credits = l->options.prefetch * l->queue_items;
@@ -147,8 +150,8 @@ static void loader_reset(struct loader *l)
 		atomic_store(&l->work_queues[i].next, i);
 	}
 	for (i = 0; i < l->slot_count; i++) {
-		sem_drain(&l->slots[i].filled);
-		sem_drain(&l->slots[i].pinned);
+		loader_drain(&l->slots[i].filled);
+		loader_drain(&l->slots[i].pinned);
 		atomic_store(&l->slots[i].left, l->batch_items);
 	}
 }
@@ -160,10 +163,10 @@ void loader_begin(struct loader *l, const struct assignment *a)
 	l->assignment = *a;
 	l->assignment.first_number = l->next_number;
 	l->next_number += a->batches;
-	l->queue_items = samples_shared(l) ? a->sequence.batch : 1;
-	l->batch_items = batches_shared(l) ? l->reader_count : l->queue_items;
-	if (a->sequence.window)
-		sequence_shuffle_buffer(&a->sequence, &l->window, l->arrivals);
+	l->queue_items = loader_shares_samples(l) ? a->sequence.batch : 1;
+	l->batch_items = loader_shares_batches(l) ? l->reader_count : l->queue_items;
+	if (a->sequence.shuffle_samples)
+		sequence_shuffle_buffer(&a->sequence, &l->shuffle_buffer, l->arrivals);
 	l->busy = true;
 	atomic_store(&l->cancel, false);
 	loader_reset(l);
@@ -171,10 +174,10 @@ void loader_begin(struct loader *l, const struct assignment *a)
 		sem_post(&l->threads[i].go);
 }
 
-/* Where what is read for batch k waits. */
+/* Samples that were read for batch k wait here for their turn to go into the shuffle buffer. */
 static struct arrival *loader_arrivals(const struct loader *l, uint64_t k)
 {
-	return l->arrivals + l->options.window + k % l->slot_count * l->options.batch;
+	return l->arrivals + l->options.shuffle_samples + k % l->slot_count * l->options.batch;
 }
 
 void loader_batch(const struct loader *l, uint64_t k, struct batch *out)
@@ -183,34 +186,35 @@ void loader_batch(const struct loader *l, uint64_t k, struct batch *out)
 	uint64_t ahead;
 
 	batch_clear(out, l->assignment.first_number + k);
-	if (!s->window)
+	if (!s->shuffle_samples)
 		return;
-	ahead = shuffle_buffer_ahead(s->window, s->samples);
+	ahead = shuffle_buffer_ahead(s->shuffle_samples, s->samples);
 	out->arrivals = (struct arrivals){
-		.window = l->arrivals,
+		.buffer = l->arrivals,
 		.here = loader_arrivals(l, k),
 		.ahead = ahead,
 		.first = ahead + k * s->batch,
 	};
 }
 
-/* What was read for batch k goes into the window, and its samples come out. */
+/* What was read for batch k goes into the shuffle buffer, and the samples of batch k come out. */
 static void loader_shuffle(struct loader *l, uint64_t k, struct batch *out)
 {
 	const struct arrival *next = loader_arrivals(l, k);
 	struct arrival sample;
 	uint64_t i;
 
-	if (!l->assignment.sequence.window || out->error || out->cut)
+	if (!l->assignment.sequence.shuffle_samples || out->error || out->cut)
 		return;
 	for (i = 0; i < l->assignment.sequence.batch; i++) {
-		sample = shuffle_buffer_take(&l->window,
-					     shuffle_buffer_more(&l->window) ? next++ : NULL);
+		sample = shuffle_buffer_take(&l->shuffle_buffer,
+					     shuffle_buffer_more(&l->shuffle_buffer) ? next++
+										     : NULL);
 		batch_take(out, &sample);
 	}
 }
 
-/* The wait was that for the worker which ended the batch. */
+/* The main thread waited for the reader that ended the batch. */
 void loader_collect(struct loader *l, uint64_t k, struct batch *out)
 {
 	const struct batch *parts = loader_parts(l, k);
@@ -239,7 +243,7 @@ static int loader_build_here(struct loader *l, uint64_t k, struct batch *out)
 
 	loader_batch(l, k, out);
 	sequence_arrivals(&l->assignment.sequence, k, &from, &to);
-	reader_build(&l->workers[0], &l->assignment, k, from, to, out);
+	reader_build(&l->readers[0], &l->assignment, k, from, to, out);
 	loader_shuffle(l, k, out);
 	if (l->options.pin_memory && !out->cut)
 		loader_copy(l, out, loader_paused, l);
@@ -271,7 +275,7 @@ void loader_give(struct loader *l, uint64_t k)
 		return;
 	atomic_store_explicit(&l->slots[k % l->slot_count].left, l->batch_items,
 			      memory_order_relaxed);
-	for (i = 0; i < (batches_shared(l) ? l->work_queue_count : 1); i++)
+	for (i = 0; i < (loader_shares_batches(l) ? l->work_queue_count : 1); i++)
 		credits_give(&l->work_queues[(k + i) % l->work_queue_count].credits,
 			     (uint32_t)l->queue_items);
 }
@@ -283,17 +287,17 @@ void loader_end(struct loader *l)
 	if (!l->busy)
 		return;
 	atomic_store(&l->cancel, true);
-	/* Nobody need sleep to the end of a wait for a credit that will not come. */
+	/* Wakes readers that wait for a credit. */
 	for (i = 0; i < l->work_queue_count; i++)
 		credits_give(&l->work_queues[i].credits, l->reader_count);
 	for (i = 0; i < l->thread_count; i++)
 		loader_sem_wait(&l->threads[i].rest);
 	if (!l->options.workers)
-		reader_rest(&l->workers[0]);
+		reader_rest(&l->readers[0]);
 	l->busy = false;
 }
 
-/* Of those who read for it, the one that was waited for longest; and the copy, if it had begun. */
+/* Of the readers that built it, the one that was waited for longest counts; and the copy, if it had begun. */
 void loader_blamed(const struct loader *l, uint64_t k, uint64_t blamed[ACCOUNTS])
 {
 	const struct batch *parts = loader_parts(l, k);
@@ -324,7 +328,7 @@ static void loader_free(struct loader *l)
 		sem_destroy(&l->slots[i].pinned);
 	}
 	pin_copy_close(&l->pin_copy);
-	free(l->workers);
+	free(l->readers);
 	free(l->threads);
 	free(l->work_queues);
 	free(l->slots);
@@ -349,9 +353,9 @@ void loader_close(struct loader *l)
 		sem_destroy(&t->go);
 		sem_destroy(&t->rest);
 	}
-	for (i = 0; l->workers && i < l->reader_count; i++)
-		if (l->workers[i].options)
-			reader_close(&l->workers[i]);
+	for (i = 0; l->readers && i < l->reader_count; i++)
+		if (l->readers[i].options)
+			reader_close(&l->readers[i]);
 	loader_free(l);
 }
 
@@ -362,7 +366,7 @@ uint32_t loader_reader_count(const struct loader *l)
 
 struct reader *loader_reader(struct loader *l, uint32_t i)
 {
-	return &l->workers[i];
+	return &l->readers[i];
 }
 
 uint64_t loader_live_bytes(const struct loader *l)
@@ -372,7 +376,7 @@ uint64_t loader_live_bytes(const struct loader *l)
 
 	for (i = 0; i < l->reader_count; i++)
 		bytes +=
-			atomic_load_explicit(&l->workers[i].meter.live_bytes, memory_order_relaxed);
+			atomic_load_explicit(&l->readers[i].meter.live_bytes, memory_order_relaxed);
 	return bytes;
 }
 
@@ -382,7 +386,7 @@ uint64_t loader_live_p99_ns(const struct loader *l)
 	uint32_t i;
 
 	for (i = 0; i < l->reader_count; i++) {
-		ns = atomic_load_explicit(&l->workers[i].meter.live_p99_ns, memory_order_relaxed);
+		ns = atomic_load_explicit(&l->readers[i].meter.live_p99_ns, memory_order_relaxed);
 		worst = ns > worst ? ns : worst;
 	}
 	return worst;

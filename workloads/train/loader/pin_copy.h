@@ -1,8 +1,7 @@
-/* The copy of a batch into memory that the accelerator can read (torch's pin_memory), emulated: as many
- * bytes as the batch's payload are copied from one window to another, in pieces of the window. The
- * samples themselves are gone by then (their bytes are streamed through the readers' windows and held by
- * nobody), so it is the work that is the real one's, not the content; and the windows may lie in the
- * processor's caches, where a real batch would come from memory.
+/* Emulated copy of a batch into memory that the accelerator can read (torch's pin_memory). As many bytes as the
+ * payload of the batch are copied from one buffer to another, a piece at a time. The samples are gone by then, since
+ * their bytes are streamed through the readers' buffers and kept by nobody: the work is real, the content is not. And
+ * these two buffers may lie in the processor's caches, where a real batch would come from memory.
  *
  * Belongs to one thread. */
 #ifndef HAUL_WORKLOADS_TRAIN_LOADER_PIN_COPY_H
@@ -15,14 +14,14 @@
 enum { PIN_COPY_BUFFER_BYTES = 8 << 20, PIN_COPY_BUFFERS = 2 };
 
 struct pin_copy {
-	struct buffers windows;
+	struct buffers buffers;
 	void *from, *to;
 };
 
 int pin_copy_open(struct pin_copy *c, struct err *err);
 void pin_copy_close(struct pin_copy *c);
 
-/* Copies bytes; asks quits, every window, whether to give up. */
+/* Copies bytes; asks quits before each piece whether to give up. */
 void pin_copy_bytes(struct pin_copy *c, uint64_t bytes, bool (*quits)(void *argument),
 		    void *argument);
 

@@ -1,29 +1,30 @@
+/* What a reader owns, and the batches that readers fill. */
 #include "workloads/train/loader/reader.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define REQUEST_MIN (64u << 10)
+#define READER_REQUEST_MIN (64u << 10)
 
 static const uint64_t preprocess_stream = 0x70726570; /* "prep" */
 
-/* One window a request in flight, where any source gives bytes. */
-static int reader_windows(struct reader *w, struct err *err)
+/* A buffer for each request in flight, where any source gives bytes. */
+static int reader_buffers(struct reader *w, struct err *err)
 {
 	const struct reader_options *o = w->options;
-	uint64_t bytes = 0, window;
+	uint64_t bytes = 0, buffer;
 	unsigned s;
 
 	for (s = 0; s < o->source_count; s++) {
 		if (!store_can(o->sources[s].store, BACKEND_CONTENT))
 			continue;
-		window = queue_buffer_bytes(o->sources[s].store, o->sources[s].window_bytes);
-		bytes = window > bytes ? window : bytes;
+		buffer = queue_buffer_bytes(o->sources[s].store, o->sources[s].buffer_bytes);
+		bytes = buffer > bytes ? buffer : bytes;
 	}
 	if (!bytes)
 		return 0;
-	return buffers_init(&w->windows, o->depth > o->read_slots ? o->depth : o->read_slots, bytes,
+	return buffers_init(&w->buffers, o->depth > o->read_slots ? o->depth : o->read_slots, bytes,
 			    err);
 }
 
@@ -32,18 +33,18 @@ static int reader_allocate(struct reader *w, struct err *err)
 	uint32_t depth = w->options->depth, read_slots = w->options->read_slots, i;
 
 	w->reqs = calloc(depth, sizeof(*w->reqs));
-	w->free_ios = calloc(depth, sizeof(struct request *));
+	w->free_reqs = calloc(depth, sizeof(struct request *));
 	w->done = calloc(depth, sizeof(struct request *));
 	w->out = calloc(depth, sizeof(struct request *));
 	w->read_slots = calloc(read_slots, sizeof(*w->read_slots));
 	w->idle = calloc(read_slots, sizeof(struct sample_read *));
 	w->ready = calloc(read_slots, sizeof(struct sample_read *));
 	w->scratch = malloc(LAYOUT_SCRATCH_BYTES);
-	if (!w->reqs || !w->free_ios || !w->done || !w->out || !w->read_slots || !w->idle ||
+	if (!w->reqs || !w->free_reqs || !w->done || !w->out || !w->read_slots || !w->idle ||
 	    !w->ready || !w->scratch)
 		return err_set(err, -ENOMEM, "no memory for a reader of depth %u", depth);
 	for (i = 0; i < depth; i++)
-		w->free_ios[i] = &w->reqs[i];
+		w->free_reqs[i] = &w->reqs[i];
 	w->free_count = depth;
 	for (i = 0; i < read_slots; i++)
 		w->idle[i] = &w->read_slots[i];
@@ -52,7 +53,7 @@ static int reader_allocate(struct reader *w, struct err *err)
 		reader_cache_init(&w->read_slots[i].cache, w->options->cache_groups);
 	}
 	w->idle_count = read_slots;
-	return reader_windows(w, err);
+	return reader_buffers(w, err);
 }
 
 int reader_open(struct reader *w, const struct reader_options *options, uint32_t index,
@@ -73,7 +74,7 @@ int reader_open(struct reader *w, const struct reader_options *options, uint32_t
 		rc = queue_open(&w->queues[s], options->sources[s].store, options->depth, err);
 		if (rc < 0)
 			break;
-		queue_memory(&w->queues[s], w->windows.base, w->windows.mapped_bytes);
+		queue_memory(&w->queues[s], w->buffers.base, w->buffers.mapped_bytes);
 		meter_attach(&w->meter, &w->queues[s]);
 	}
 	if (rc < 0)
@@ -88,10 +89,10 @@ void reader_close(struct reader *w)
 	for (s = 0; s < READER_SOURCES; s++)
 		queue_close(&w->queues[s]);
 	meter_close(&w->meter);
-	if (w->windows.base)
-		buffers_free(&w->windows);
+	if (w->buffers.base)
+		buffers_free(&w->buffers);
 	free(w->reqs);
-	free(w->free_ios);
+	free(w->free_reqs);
 	free(w->done);
 	free(w->out);
 	free(w->read_slots);
@@ -105,10 +106,10 @@ uint64_t reader_request_bytes(uint64_t transfer, uint64_t budget, uint64_t large
 {
 	uint64_t bytes = transfer < budget ? transfer : budget;
 
-	if (bytes > REQUEST_MIN && bytes != transfer)
-		bytes -= bytes % REQUEST_MIN;
-	if (bytes < REQUEST_MIN && bytes != transfer)
-		bytes = transfer < REQUEST_MIN ? transfer : REQUEST_MIN;
+	if (bytes > READER_REQUEST_MIN && bytes != transfer)
+		bytes -= bytes % READER_REQUEST_MIN;
+	if (bytes < READER_REQUEST_MIN && bytes != transfer)
+		bytes = transfer < READER_REQUEST_MIN ? transfer : READER_REQUEST_MIN;
 	return bytes < largest ? bytes : largest;
 }
 

@@ -1,13 +1,13 @@
-/* A reader: reads samples of batches through its own queue, verifies them, takes their ids from the
- * bytes, and says along which states of its requests the time went.
+/* Reader: reads samples of batches through its own queue, verifies them, takes their ids from the bytes, and tells for
+ * which state of its requests the main thread waited.
  *
- *	worker.c          what a worker owns; opened and closed
- *	reader_build.c    the loop: samples on their way, requests out, answers in
- *	worker_reading.c  the steps of one sample: open, extents, close
- *	worker_check.c    what came: outcome, id, payload; failures
+ *	reader.c         what a reader owns: opened and closed
+ *	reader_loop.c    the loop over samples on their way, requests that go out, and answers that come in
+ *	reader_sample.c  the steps of one sample: open, extents, close
+ *	reader_check.c   what has come: outcome, id, payload; failures
  *
- * A worker belongs to one thread. Only the atomics at its head may be read by others while it works;
- * everything else is read when it rests. Nothing allocates after reader_open. */
+ * A reader belongs to one thread. While it works, other threads may read only the live figures of its meter;
+ * everything else is read while it rests. Nothing is allocated after reader_open. */
 #ifndef HAUL_WORKLOADS_TRAIN_LOADER_READER_H
 #define HAUL_WORKLOADS_TRAIN_LOADER_READER_H
 
@@ -27,60 +27,61 @@
 
 enum { READER_SOURCES = 2, READER_PIECE_BYTES = 4096 };
 
-/* A data set on a store, as all workers of a rank read it. */
+/* A data set on a store, as all readers of a rank read it. */
 struct source {
 	const struct dataset *dataset;
 	struct store *store;
-	uint64_t request_bytes; /* a request at most */
-	uint64_t window_bytes;  /* the memory of one; a longer one is streamed through it */
-	bool whole;             /* an extent is one request: its size need not be asked for */
+	uint64_t request_bytes; /* of a request, at most */
+	uint64_t
+		buffer_bytes; /* of the memory for a request; a longer request is streamed through it */
+	bool whole; /* an extent is one request, so nobody needs to ask for the size of the object */
 };
 
-/* An epoch's work, the same for all workers of a rank; set while they rest. */
+/* The work of an epoch, the same for all readers of a rank; set while they rest. */
 struct assignment {
 	unsigned source;
 	struct rank_sequence sequence;
 	uint64_t epoch; /* 1-based, for messages and draws */
-	uint64_t
-		first_number; /* batch k has the serial first_number + k; never 0, never used again */
-	uint64_t batches;     /* to be built: no more than the share's */
+	/* Batch k has the number first_number + k, which is never 0 and never used again. */
+	uint64_t first_number;
+	uint64_t batches; /* to be built: not more than the sequence has */
 };
 
-/* Where the samples read for a batch go, if it comes out of a shuffle window: the first of the epoch fill
- * the window, the others wait to go in, in their order. */
+/* Where the samples that are read for a batch go if batches come out of a shuffle buffer: the first of the epoch fill
+ * the buffer, the others wait in their order. */
 struct arrivals {
-	struct arrival *window, *here;
-	uint64_t ahead; /* in the window */
-	uint64_t first; /* here[0] */
+	struct arrival *buffer, *here;
+	uint64_t ahead; /* positions before it lie in the buffer */
+	uint64_t first; /* the position of here[0] */
 };
 
-/* A batch, or what one worker made of it. Sums of ids are modulo 2^64. */
+/* A batch, or one reader's part of it. Sums of ids are modulo 2^64. */
 struct batch {
 	uint64_t number;
-	struct arrivals arrivals;                       /* no window: samples count as they come */
+	struct arrivals arrivals; /* without a shuffle buffer, samples count as they come */
 	uint64_t samples, id_sum, id_hash;              /* read whole */
 	uint64_t failed, failed_id_sum, failed_id_hash; /* as planned, not read */
 	uint64_t ids_from_bytes;
-	uint64_t logical_bytes;    /* of the samples' payload */
-	uint64_t blamed[ACCOUNTS]; /* what the main thread's wait went into */
+	uint64_t logical_bytes;    /* payload of the samples */
+	uint64_t blamed[ACCOUNTS]; /* what the main thread waited for */
 	int error;                 /* on_error stop: the first one */
-	uint32_t failed_by;        /* index of the worker that met it */
+	uint32_t failed_by;        /* index of the reader that met it */
 	bool cut;                  /* given up before its end */
 };
 
 void batch_clear(struct batch *b, uint64_t number);
-/* One more sample. */
+/* Adds one sample. */
 void batch_take(struct batch *b, const struct arrival *sample);
-/* All but what was blamed: workers that read at the same time were waited for once. */
+/* Adds a part, but not what it blames: readers that read at the same time were waited for once. */
 void batch_add(struct batch *b, const struct batch *part);
 
-/* What the main thread waits for, and since when. Written by it, read by all who work for it. */
+/* Which batch the main thread waits for, and since when. It writes this, the threads of its loader read it. */
 struct awaited {
 	_Atomic uint64_t since_ns, number;
 };
 
 void awaited_set(struct awaited *w, uint64_t number, uint64_t since_ns);
-/* How much of [from, to) the main thread has waited for just this batch. */
+/* How much of [from, to) the main thread has waited for this very batch. */
 uint64_t awaited_span(const struct awaited *w, uint64_t number, uint64_t from, uint64_t to);
 
 struct reader_options {
@@ -89,31 +90,32 @@ struct reader_options {
 	unsigned source_count;
 	uint32_t depth;        /* requests in flight */
 	uint32_t read_slots;   /* samples on their way at once */
-	uint32_t reader_count; /* workers in all: a stream is lane i of worker w, i * readers + w */
-	uint32_t cache_groups; /* groups of samples, of a file that stays open (kept.h) */
-	bool decode;           /* samples are walked through, of a format that can be */
-	enum verify verify;    /* files that exist without haul are never verified */
-	uint64_t evidence_bytes; /* from one look at the page cache to the next; 0: none */
+	uint32_t reader_count; /* stream i * reader_count + r belongs to read slot i of reader r */
+	uint32_t
+		cache_groups; /* groups of samples kept of a file that stays open (reader_cache.h) */
+	bool decode;          /* samples are walked through, in formats that can be */
+	enum verify verify;   /* files that exist without haul are never verified */
+	uint64_t evidence_bytes; /* from one look at the page cache to the next; 0: no looks */
 	bool count_errors;       /* else the first error ends the batch */
-	struct draw preprocess;  /* emulated work a sample */
+	struct draw preprocess;  /* emulated work per sample */
 	uint64_t seed, start_ns;
 	const struct rank_place *place;
 	const struct meter_layout *layout; /* where requests are counted */
 	int sample_hist;                   /* of the layout: from open to last byte of a sample */
-	/* For a worker inside the main thread: called between requests and at least every 10 ms of
-	 * preprocessing; true: give up. May be NULL. */
+	/* For a reader inside the main thread: called between requests, and at least every 10 ms of
+	 * preprocessing. True: give up. May be NULL. */
 	bool (*pause)(void *pause_argument);
 	void *pause_argument;
 	const _Atomic bool *cancel;    /* give up; may be NULL */
 	const struct awaited *awaited; /* may be NULL */
 };
 
-/* Of a stream: how far it has been read, the piece that came last, and the bytes before it. */
+/* The state of a stream: how far it has been read, the piece that came last, and the bytes before that piece. */
 struct piece {
-	uint64_t end;        /* of what was asked for */
+	uint64_t end;        /* of what has been asked for */
 	const uint8_t *data; /* NULL: nothing, or the store gives no bytes */
 	uint64_t at, bytes;
-	uint8_t before[8]; /* up to at */
+	uint8_t before[8]; /* the last of them end at `at` */
 	uint32_t before_bytes;
 };
 
@@ -126,57 +128,58 @@ enum sample_read_state {
 	SAMPLE_OVER
 };
 
-/* A sample on its way. The lane outlives it: a file laid out is not laid out again, and one whose
- * format's readers leave it open (stays_open) stays open, with what they keep of it, until the lane comes
- * to a sample of another file, an error, or the epoch's end. */
+/* A read slot, and the sample that is on its way in it. The slot outlives the sample: the layout of a file is computed
+ * once, and a file whose format's readers leave it open (stays_open) stays open, with what they keep of it, until the
+ * slot comes to a sample of another file, to an error, or to the end of the epoch. */
 struct reader;
 struct sample_read {
 	struct reader *reader;
 	enum sample_read_state state;
-	uint64_t next;     /* streams: where in the share this one's goes on */
-	uint64_t position; /* in the share */
+	uint64_t next;     /* streams: the position in the sequence at which this one goes on */
+	uint64_t position; /* in the sequence */
 	uint64_t sample;   /* as planned */
 	uint64_t id;       /* as its bytes say */
 	bool id_seen, ready;
 	struct object objects[FORMAT_OBJECTS_MAX]; /* of the file */
-	uint32_t opened;                           /* of them */
+	uint32_t opened;                           /* how many of them are open */
 	struct reader_cache cache;
 	struct piece piece; /* streams */
-	struct walk walk;   /* decode: of the sample, or the stream */
-	uint64_t walked;    /* ... up to here */
+	struct walk walk;   /* decode: through the sample, or the stream */
+	uint64_t walked;    /* up to here */
 	struct layout layout;
-	uint64_t laid_out; /* source and file of layout + 1; 0: none */
+	uint64_t laid_out; /* which source and file layout belongs to, + 1; 0: none */
 	struct extent extents[FORMAT_EXTENTS_MAX];
 	uint32_t extent_count, extent;
-	uint64_t at; /* of the extent: what was not asked for yet begins here */
-	uint32_t flying;
+	uint64_t at;     /* of the extent under way: the first byte that was not asked for */
+	uint32_t flying; /* requests */
 	int rc;
 	uint64_t began_ns;
 };
 
 struct reader {
-	struct meter meter; /* its live figures may be read while the reader works */
+	struct meter meter; /* other threads may read its live figures */
 
 	const struct reader_options *options;
 	uint32_t index;
 	struct queue queues[READER_SOURCES];
-	struct buffers windows; /* one a request; streams: one a lane */
+	struct buffers buffers; /* one per request; streams: one per read slot */
 	struct request *reqs;
-	struct request **free_ios, **done, **out; /* [depth] */
+	struct request **free_reqs, **done, **out; /* [depth] */
 	uint32_t free_count;
 	struct sample_read *read_slots;
-	struct sample_read **idle, **ready; /* [lanes] each; ready: may have a request to send */
+	struct sample_read **idle,
+		**ready; /* [read_slots] each; ready: may have a request to send */
 	uint32_t idle_count, ready_count;
 	uint8_t *scratch;
 	struct random random;
 
-	/* Of the work under way. */
+	/* The work under way. */
 	struct batch *batch;
 	const struct assignment *assignment;
 	uint64_t step;
-	uint64_t next;    /* of the share, where samples are for any lane */
-	uint64_t undone;  /* samples read and not preprocessed yet */
-	uint64_t mark_ns; /* everything before is charged */
+	uint64_t next;    /* position in the sequence, where any read slot takes any sample */
+	uint64_t undone;  /* samples that were read and are not preprocessed yet */
+	uint64_t mark_ns; /* all time before is charged to an account */
 
 	struct residency residency;
 	uint64_t payload_errors, short_objects;
@@ -186,15 +189,15 @@ int reader_open(struct reader *w, const struct reader_options *options, uint32_t
 		struct err *err);
 void reader_close(struct reader *w);
 
-/* Reads [from, to) of the share for batch k of the assignment, and adds it to b. */
+/* Reads [from, to) of the sequence for batch k of the assignment, and adds it to b. */
 void reader_build(struct reader *w, const struct assignment *a, uint64_t k, uint64_t from,
 		  uint64_t to, struct batch *b);
 
-/* At the end of an epoch, by the thread that built its batches: closes the files left open. */
+/* Closes the files that were left open. At the end of an epoch, by the thread that built its batches. */
 void reader_rest(struct reader *w);
 
-/* Bytes a request may have: transfer, cut to what budget bytes of window hold (but at least 64 KiB),
- * and to the largest file. */
+/* Bytes that a request may have: transfer, cut to budget bytes of buffer (but not below 64 KiB) and to the largest
+ * file. */
 uint64_t reader_request_bytes(uint64_t transfer, uint64_t budget, uint64_t largest);
 
 #endif

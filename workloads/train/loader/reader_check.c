@@ -1,3 +1,4 @@
+/* What a read has brought: its outcome, the id in it, its payload. And what failed. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -9,9 +10,9 @@ static const uint64_t verify_stream = 0x76657269; /* "veri" */
 static uint64_t reader_verify(struct reader *w, const struct sample_read *r, const struct layout *l,
 			      const struct request *req, const uint8_t *data);
 
-/* Of the object that was read; made at out where it is not the file itself. */
-static const struct layout *layout_read(const struct sample_read *r, const struct request *req,
-					struct layout *out)
+/* The layout of the object that was read. It is made at out where that is not the file itself. */
+static const struct layout *reader_layout(const struct sample_read *r, const struct request *req,
+					  struct layout *out)
 {
 	if (req->object == r->objects)
 		return &r->layout;
@@ -19,7 +20,7 @@ static const struct layout *layout_read(const struct sample_read *r, const struc
 	return out;
 }
 
-/* Of what is read, whoever made it. */
+/* The format of what is read, whoever made it. */
 static const struct format_ops *reader_format(const struct reader *w)
 {
 	return format_table()[w->options->sources[w->assignment->source].dataset->options.format];
@@ -37,7 +38,7 @@ static int reader_undecodable(struct reader *w, const struct request *req, const
 	return -EILSEQ;
 }
 
-/* A stream opened again after an error begins in the middle of a piece, at the sample. */
+/* A stream that was opened again after an error begins in the middle of a piece, at the sample. */
 static int reader_decode(struct reader *w, struct sample_read *r, const struct request *req,
 			 const uint8_t *data)
 {
@@ -64,7 +65,7 @@ int reader_decoded(struct reader *w, struct sample_read *r)
 			      .answer.attempts = 1};
 	const char *wrong;
 
-	if (!w->options->decode || reader_streams(w) || !w->windows.base)
+	if (!w->options->decode || reader_streams(w) || !w->buffers.base)
 		return 0;
 	wrong = walk_end(reader_format(w)->walk, &r->walk, r->layout.samples);
 	return wrong ? reader_undecodable(w, &req, wrong) : 0;
@@ -75,7 +76,7 @@ int reader_received(struct reader *w, struct sample_read *r, const struct reques
 	const struct dataset *d = w->options->sources[w->assignment->source].dataset;
 	const uint8_t *data = req->data ? (const uint8_t *)req->data + req->answer.lead : NULL;
 	struct layout beside;
-	const struct layout *l = layout_read(r, req, &beside);
+	const struct layout *l = reader_layout(r, req, &beside);
 	uint64_t at, good;
 	char text[FAILURE_TEXT_BYTES];
 
@@ -85,7 +86,7 @@ int reader_received(struct reader *w, struct sample_read *r, const struct reques
 	}
 	if (req->answer.status == -ENODATA || req->answer.done_bytes < req->length) {
 		w->short_objects++;
-		/* Where nothing came the end may lie before. */
+		/* Where nothing has come, the end may lie before. */
 		snprintf(text, sizeof(text),
 			 req->answer.done_bytes || !req->offset
 				 ? "ends at byte %llu of %llu"
@@ -95,7 +96,7 @@ int reader_received(struct reader *w, struct sample_read *r, const struct reques
 		reader_fail(w, req, -ENODATA, text);
 		return -ENODATA;
 	}
-	/* What was streamed has been looked at piece by piece. */
+	/* What was streamed has been checked piece by piece. */
 	if (!data || req->chunk)
 		return 0;
 	if (reader_streams(w)) {
@@ -147,7 +148,7 @@ void reader_look_back(const struct reader *w, struct sample_read *r)
 	r->id_seen = true;
 }
 
-/* Verifies what the job asks for. Returns length, or where the first wrong byte stands. */
+/* Verifies what the job asks for. Returns length, or the place of the first wrong byte. */
 static uint64_t reader_verify(struct reader *w, const struct sample_read *r, const struct layout *l,
 			      const struct request *req, const uint8_t *data)
 {

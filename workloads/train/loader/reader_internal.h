@@ -1,4 +1,4 @@
-/* What the files of a worker share. All is the worker's own thread's. */
+/* What the files of a reader share. All of it belongs to the reader's own thread. */
 #ifndef HAUL_WORKLOADS_TRAIN_LOADER_READER_INTERNAL_H
 #define HAUL_WORKLOADS_TRAIN_LOADER_READER_INTERNAL_H
 
@@ -9,33 +9,32 @@ static inline bool reader_streams(const struct reader *w)
 	return w->assignment->sequence.interleave > 0;
 }
 
-/* Closes the stretch since the last mark: charged to account, as far as the main thread waits. */
+/* Charges the stretch since the last mark to account, as far as the main thread waited in it. */
 void reader_mark(struct reader *w, enum account account, uint64_t to);
 
-/* Sends r, an idle lane, to read what stands at place in the share. */
+/* Lets r, an idle read slot, read the sample at position of the sequence. */
 void sample_read_begin(struct reader *w, struct sample_read *r, uint64_t position);
 
-/* Makes io the next request of r. False: r has none to send before an answer, or is over. */
+/* Makes req the next request of r. False: r has none to send before an answer comes, or is over. */
 bool sample_read_next(struct reader *w, struct sample_read *r, struct request *req);
 
-/* A request of r has come back. */
+/* Takes the answer to a request of r. */
 void sample_read_answered(struct reader *w, struct sample_read *r, const struct request *req);
 
-/* A read has come back: its outcome, the id in it, its payload. */
+/* Looks at what a read has brought: its outcome, the id in it, its payload. */
 int reader_received(struct reader *w, struct sample_read *r, const struct request *req);
 
-/* decode: all bytes of the sample have come. Not of streams, whose records end as they come. */
+/* decode: ends the walk when all bytes of the sample have come; not in streams, whose records end as they come. */
 int reader_decoded(struct reader *w, struct sample_read *r);
 
-/* A sample of a stream may lie in what its lane has read already: takes its id from there. */
+/* A sample of a stream may lie in what its read slot has read already: takes its id from there. */
 void reader_look_back(const struct reader *w, struct sample_read *r);
 
-/* The whole sample has been read. With verification the id in the bytes must be the one planned;
- * without, the proof at the epoch's end finds out. */
+/* The whole sample has been read. With verification, the id in the bytes must be the planned one; without it, the proof
+ * at the end of the epoch finds out. */
 int reader_identify(struct reader *w, struct sample_read *r);
 
-/* Keeps the failure (the first few whole) and, where errors stop the run, the batch's end. text NULL:
- * what rc says. */
+/* Records a failure, and ends the batch where errors stop the run. text NULL: what the answer of req says. */
 void reader_fail(struct reader *w, const struct request *req, int rc, const char *text);
 
 #endif

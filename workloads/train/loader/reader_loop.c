@@ -1,14 +1,16 @@
+/* The loop of a reader: samples on their way, requests that go out, answers that come in. */
 #include "workloads/train/loader/reader_internal.h"
 
-#define SLICE_NS 10000000u
-#define RUN      1024 /* samples that need nothing of the store, between two looks around */
+#define READER_SLICE_NS 10000000u
+#define READER_RUN \
+	1024 /* samples that need nothing from the store, from one look around to the next */
 
-static bool build_start(struct reader *w, uint64_t to);
-static void build_end(struct reader *w, struct sample_read *r);
-static void build_exchange(struct reader *w);
+static bool reader_begin_samples(struct reader *w, uint64_t to);
+static void reader_end_sample(struct reader *w, struct sample_read *r);
+static void reader_exchange(struct reader *w);
 static void reader_preprocess(struct reader *w);
 
-/* Given up: by the loader, or by the main thread that it works in. */
+/* Whether the work is given up: by the loader, or by the main thread that the reader works in. */
 static bool reader_quits(const struct reader *w)
 {
 	const struct reader_options *o = w->options;
@@ -18,8 +20,8 @@ static bool reader_quits(const struct reader *w)
 	return o->pause && o->pause(o->pause_argument);
 }
 
-/* A lane that comes free takes the next sample. Preprocessing is one thread's work, done while nothing
- * is in flight: with one lane after each sample, else when all are there. */
+/* A read slot that comes free takes the next sample. Preprocessing is the work of this thread, done while no request is
+ * in flight: after each sample where there is one read slot, else when all samples have come. */
 void reader_build(struct reader *w, const struct assignment *a, uint64_t k, uint64_t from,
 		  uint64_t to, struct batch *b)
 {
@@ -36,9 +38,9 @@ void reader_build(struct reader *w, const struct assignment *a, uint64_t k, uint
 	do {
 		if (reader_quits(w))
 			b->cut = true;
-		more = build_start(w, to);
+		more = reader_begin_samples(w, to);
 		if (w->idle_count < w->options->read_slots) {
-			build_exchange(w);
+			reader_exchange(w);
 			more = true;
 		}
 		if (w->idle_count < w->options->read_slots)
@@ -49,8 +51,8 @@ void reader_build(struct reader *w, const struct assignment *a, uint64_t k, uint
 	meter_live(&w->meter, w->mark_ns);
 }
 
-/* It may have something to send. One that stands there still, as requests ran out, stands there once. */
-static void build_ready(struct reader *w, struct sample_read *r)
+/* r may have something to send. It stands in the list once, also when it is still there for lack of free requests. */
+static void reader_ready(struct reader *w, struct sample_read *r)
 {
 	if (r->ready)
 		return;
@@ -58,8 +60,8 @@ static void build_ready(struct reader *w, struct sample_read *r)
 	w->ready[w->ready_count++] = r;
 }
 
-/* The next sample for r, an idle lane: any, or the next of its stream. Returns its place, or to: none. */
-static uint64_t build_next(struct reader *w, struct sample_read *r, uint64_t to)
+/* The position of the next sample for r, an idle read slot: any sample, or the next of its stream. to: none is left. */
+static uint64_t reader_next_position(struct reader *w, struct sample_read *r, uint64_t to)
 {
 	uint32_t stream = (uint32_t)(r - w->read_slots) * w->options->reader_count + w->index;
 	uint64_t position;
@@ -71,9 +73,9 @@ static uint64_t build_next(struct reader *w, struct sample_read *r, uint64_t to)
 	return position;
 }
 
-/* Idle lanes take samples, those that need nothing of the store one after the other. Returns whether it
- * was long enough for a look around. */
-static bool build_start(struct reader *w, uint64_t to)
+/* Idle read slots take samples; those that need nothing from the store end at once, one after the other. Returns whether
+ * there were so many of these that it is time to look around. */
+static bool reader_begin_samples(struct reader *w, uint64_t to)
 {
 	uint32_t i = w->idle_count, run = 0;
 
@@ -82,28 +84,30 @@ static bool build_start(struct reader *w, uint64_t to)
 		bool busy = false;
 		uint64_t position;
 
-		for (; !busy && run < RUN && (position = build_next(w, r, to)) < to; run++) {
+		for (;
+		     !busy && run < READER_RUN && (position = reader_next_position(w, r, to)) < to;
+		     run++) {
 			sample_read_begin(w, r, position);
 			busy = r->state != SAMPLE_OVER;
 			if (!busy)
-				build_end(w, r);
+				reader_end_sample(w, r);
 		}
 		if (!busy)
 			continue;
 		w->idle[i] = w->idle[--w->idle_count];
-		build_ready(w, r);
+		reader_ready(w, r);
 	}
-	return run == RUN;
+	return run == READER_RUN;
 }
 
-/* All requests that may be sent, as far as there are free ones. */
-static uint32_t build_gather(struct reader *w)
+/* Makes all requests that may be sent, as long as there are free ones. */
+static uint32_t reader_gather(struct reader *w)
 {
 	struct sample_read *r;
 	uint32_t n = 0;
 
 	while (w->free_count && w->ready_count) {
-		struct request *req = w->free_ios[w->free_count - 1];
+		struct request *req = w->free_reqs[w->free_count - 1];
 
 		r = w->ready[w->ready_count - 1];
 		if (sample_read_next(w, r, req)) {
@@ -117,8 +121,8 @@ static uint32_t build_gather(struct reader *w)
 	return n;
 }
 
-/* The stretch that a request's completion ended, charged along its stamps. */
-static void reader_mark_io(struct reader *w, const struct request *req, uint64_t now)
+/* Charges the stretch that ended with this request's completion, along the stamps of the request. */
+static void reader_mark_request(struct reader *w, const struct request *req, uint64_t now)
 {
 	enum account moving = req->op == REQ_READ ? ACCOUNT_TRANSFER : ACCOUNT_OPEN;
 	uint64_t due = req->due_ns ? req->due_ns : req->answer.submit_ns;
@@ -133,7 +137,7 @@ static void reader_mark_io(struct reader *w, const struct request *req, uint64_t
 }
 
 /* A sample has come to its end. */
-static void build_end(struct reader *w, struct sample_read *r)
+static void reader_end_sample(struct reader *w, struct sample_read *r)
 {
 	struct batch *b = w->batch;
 	const struct arrivals *to = &b->arrivals;
@@ -147,38 +151,38 @@ static void build_end(struct reader *w, struct sample_read *r)
 
 	if (b->cut)
 		return;
-	if (!to->window)
+	if (!to->buffer)
 		batch_take(b, &got);
 	else if (r->position < to->ahead)
-		to->window[r->position] = got;
+		to->buffer[r->position] = got;
 	else
 		to->here[r->position - to->first] = got;
 	w->undone += rc == 0;
 }
 
-/* Sends what can be sent, takes what has come. Time is charged before anything is done with it. */
-static void build_exchange(struct reader *w)
+/* Sends what can be sent, and takes what has come. Time is charged before anything is done with the bytes. */
+static void reader_exchange(struct reader *w)
 {
 	struct queue *q = &w->queues[w->assignment->source];
-	uint32_t n = build_gather(w), i;
+	uint32_t n = reader_gather(w), i;
 
-	/* Never more than depth: there are no more of them. */
+	/* Never more than depth, since there are no more requests. */
 	if (n)
 		queue_submit(q, w->out, n);
 	n = queue_reap(q, w->done, 1, w->options->depth, UINT64_MAX);
 	for (i = 0; i < n; i++)
-		reader_mark_io(w, w->done[i], q->now_ns);
+		reader_mark_request(w, w->done[i], q->now_ns);
 	reader_mark(w, ACCOUNT_HAUL, q->now_ns);
 	for (i = 0; i < n; i++) {
 		struct sample_read *r = w->done[i]->user;
 
 		sample_read_answered(w, r, w->done[i]);
-		w->free_ios[w->free_count++] = w->done[i];
+		w->free_reqs[w->free_count++] = w->done[i];
 		if (r->state != SAMPLE_OVER) {
-			build_ready(w, r);
+			reader_ready(w, r);
 			continue;
 		}
-		build_end(w, r);
+		reader_end_sample(w, r);
 		w->idle[w->idle_count++] = r;
 	}
 }
@@ -193,7 +197,7 @@ void reader_mark(struct reader *w, enum account account, uint64_t to)
 	w->mark_ns = to;
 }
 
-/* Emulated work on the samples read: sleeps in slices, so that giving up does not wait for the end. */
+/* Emulated work on the samples that were read. It sleeps in slices, so that giving up does not wait for its end. */
 static void reader_preprocess(struct reader *w)
 {
 	struct clock *clock = w->options->clock;
@@ -203,7 +207,8 @@ static void reader_preprocess(struct reader *w)
 		now = w->mark_ns;
 		end = now + draw_next(&w->options->preprocess, &w->random);
 		while (now < end) {
-			clock_sleep_until(clock, end - now > SLICE_NS ? now + SLICE_NS : end);
+			clock_sleep_until(clock, end - now > READER_SLICE_NS ? now + READER_SLICE_NS
+									     : end);
 			now = clock_now(clock);
 			if (now < end && reader_quits(w)) {
 				w->batch->cut = true;

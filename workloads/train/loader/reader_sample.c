@@ -1,9 +1,10 @@
+/* The steps of one sample in its read slot: open, extents, close. */
 #include <errno.h>
 #include <string.h>
 
 #include "workloads/train/loader/reader_internal.h"
 
-static const struct source *source_of(const struct reader *w)
+static const struct source *reader_source(const struct reader *w)
 {
 	return &w->options->sources[w->assignment->source];
 }
@@ -12,17 +13,17 @@ static bool sample_read_size_unknown(const struct reader *w);
 static void sample_read_take(struct reader *w, struct sample_read *r);
 static void sample_read_advance(struct reader *w, struct sample_read *r);
 
-static uint32_t objects_of(const struct reader *w)
+static uint32_t reader_objects(const struct reader *w)
 {
-	return source_of(w)->dataset->objects;
+	return reader_source(w)->dataset->objects;
 }
 
-/* None of its objects is open. */
+/* The file of the sample is another than before, and none of its objects is open. */
 static void sample_read_lay_out(struct reader *w, struct sample_read *r)
 {
-	const struct dataset *d = source_of(w)->dataset;
+	const struct dataset *d = reader_source(w)->dataset;
 	uint64_t file = r->sample / w->assignment->sequence.order.samples_per_file;
-	uint64_t awaited = file * READER_SOURCES + w->assignment->source + 1;
+	uint64_t wanted = file * READER_SOURCES + w->assignment->source + 1;
 	uint32_t i;
 
 	for (i = 0; i < d->objects; i++) {
@@ -30,14 +31,14 @@ static void sample_read_lay_out(struct reader *w, struct sample_read *r)
 
 		o->size = 0;
 		memset(o->state, 0, sizeof(o->state));
-		if (r->laid_out != awaited)
+		if (r->laid_out != wanted)
 			dataset_object_key(d, file, i, o->key);
 	}
-	if (r->laid_out != awaited)
+	if (r->laid_out != wanted)
 		dataset_layout(d, file, &r->layout);
-	if (source_of(w)->whole && !sample_read_size_unknown(w))
+	if (reader_source(w)->whole && !sample_read_size_unknown(w))
 		r->objects[0].size = r->layout.size;
-	r->laid_out = awaited;
+	r->laid_out = wanted;
 	r->state = SAMPLE_OPEN;
 	r->began_ns = w->mark_ns;
 }
@@ -67,14 +68,14 @@ void sample_read_begin(struct reader *w, struct sample_read *r, uint64_t positio
 		r->state = SAMPLE_LEAVE;
 }
 
-/* The window of a request, the same one always; a stream's is its lane's, which looks back at what came.
- * NULL where no store gives bytes. */
-static void *sample_read_window(const struct reader *w, const struct sample_read *r,
+/* The buffer of a request is always the same one. A stream's belongs to its read slot, which looks back at what has
+ * come. NULL where no store gives bytes. */
+static void *sample_read_buffer(const struct reader *w, const struct sample_read *r,
 				const struct request *req)
 {
 	uint64_t i = (uint64_t)(reader_streams(w) ? r - w->read_slots : req - w->reqs);
 
-	return w->windows.base ? (char *)w->windows.base + i * w->windows.slot_bytes : NULL;
+	return w->buffers.base ? (char *)w->buffers.base + i * w->buffers.slot_bytes : NULL;
 }
 
 static bool sample_read_ask(const struct reader *w, struct sample_read *r, struct request *req,
@@ -90,8 +91,8 @@ static bool sample_read_ask(const struct reader *w, struct sample_read *r, struc
 	return true;
 }
 
-/* The window is about to be filled again: the end of what it holds may be the begin of an id. */
-static void stream_went_on(struct sample_read *r)
+/* The buffer is about to be filled again. The end of what it holds may be the beginning of an id, so it is kept. */
+static void stream_keep_end(struct sample_read *r)
 {
 	struct piece *p = &r->piece;
 	uint64_t n = p->bytes < sizeof(p->before) ? p->bytes : sizeof(p->before);
@@ -104,12 +105,12 @@ static void stream_went_on(struct sample_read *r)
 	p->end = r->at;
 }
 
-/* What a stream has not been read of yet, up to the end of a sample, in pieces: they lie where they would if
+/* What has not been read yet of a stream, up to the end of a sample, in pieces. The pieces lie where they would lie if
  * the file were read to its end. */
 static uint32_t stream_extents(const struct reader *w, struct sample_read *r, uint64_t k,
 			       struct extent out[FORMAT_EXTENTS_MAX])
 {
-	uint64_t piece = source_of(w)->request_bytes, end, from = r->piece.end;
+	uint64_t piece = reader_source(w)->request_bytes, end, from = r->piece.end;
 
 	if (piece > r->layout.size)
 		piece = r->layout.size;
@@ -130,8 +131,8 @@ static uint32_t stream_extents(const struct reader *w, struct sample_read *r, ui
 	return 1;
 }
 
-/* What has come of a request that is longer than its window. A piece that is wrong does not end the
- * transfer, which would cost the connection. */
+/* Takes a piece of a request that is longer than its buffer. A wrong piece does not end the transfer, because that
+ * would cost the connection. */
 static int sample_read_chunk(struct request *req, uint64_t offset, void *data, uint64_t length)
 {
 	struct sample_read *r = req->user;
@@ -157,7 +158,7 @@ static int sample_read_chunk(struct request *req, uint64_t offset, void *data, u
 static bool sample_read_extent(const struct reader *w, struct sample_read *r, struct request *req)
 {
 	const struct extent *e = &r->extents[r->extent];
-	uint64_t most = source_of(w)->request_bytes, left = e->offset + e->length - r->at;
+	uint64_t most = reader_source(w)->request_bytes, left = e->offset + e->length - r->at;
 	uint64_t piece = e->step && e->step < most ? e->step : most;
 
 	if (!left)
@@ -165,14 +166,14 @@ static bool sample_read_extent(const struct reader *w, struct sample_read *r, st
 	sample_read_ask(w, r, req, REQ_READ, e->object);
 	req->offset = r->at;
 	req->length = left < piece ? left : piece;
-	req->data = sample_read_window(w, r, req);
-	if (req->data && req->length > source_of(w)->window_bytes) {
+	req->data = sample_read_buffer(w, r, req);
+	if (req->data && req->length > reader_source(w)->buffer_bytes) {
 		req->chunk = sample_read_chunk;
-		req->buffer_bytes = source_of(w)->window_bytes;
+		req->buffer_bytes = reader_source(w)->buffer_bytes;
 	}
 	r->at += req->length;
 	if (reader_streams(w))
-		stream_went_on(r);
+		stream_keep_end(r);
 	return true;
 }
 
@@ -191,8 +192,8 @@ bool sample_read_next(struct reader *w, struct sample_read *r, struct request *r
 			       r->state == SAMPLE_OPEN ? r->opened : 0);
 }
 
-/* Nothing is in flight. An extent begins when the one before has come whole; behind the last the sample
- * is over, and its file is closed unless it stays open for the next. */
+/* Nothing is in flight. An extent begins when the one before has come whole. After the last extent the sample is over,
+ * and its file is closed unless it stays open for the next sample. */
 static void sample_read_advance(struct reader *w, struct sample_read *r)
 {
 	const struct extent *e = &r->extents[r->extent];
@@ -210,45 +211,45 @@ static void sample_read_advance(struct reader *w, struct sample_read *r)
 		hist_record(meter_hist(&w->meter, w->options->sample_hist),
 			    w->mark_ns - r->began_ns);
 	r->state = SAMPLE_OVER;
-	if (r->rc || !(source_of(w)->dataset->stays_open || reader_streams(w)))
+	if (r->rc || !(reader_source(w)->dataset->stays_open || reader_streams(w)))
 		r->state = SAMPLE_CLOSE;
 }
 
-/* Files are of whatever size they have: the store tells it at the open, or must be asked. */
+/* Files have any size; the store tells it when a file is opened, or must be asked. */
 static bool sample_read_size_unknown(const struct reader *w)
 {
-	const struct source *s = source_of(w);
+	const struct source *s = reader_source(w);
 
 	return s->dataset->options.sizes == SIZES_STAT && store_can(s->store, BACKEND_CONTENT);
 }
 
-/* Evidence of cold reads, before the first of them. Looking is haul's own time. */
+/* Looks for evidence of cold reads, before the first read. Looking is haul's own time. */
 static void sample_read_witness(struct reader *w, const struct sample_read *r)
 {
 	uint64_t looks = w->residency.looks;
 
 	for (uint32_t i = 0; i < r->extent_count; i++)
-		residency_look(&w->residency, source_of(w)->store,
+		residency_look(&w->residency, reader_source(w)->store,
 			       &r->objects[r->extents[i].object], r->extents[i].offset,
 			       r->extents[i].length);
 	if (w->residency.looks != looks)
 		reader_mark(w, ACCOUNT_HAUL, clock_now(w->options->clock));
 }
 
-/* With a header that is kept, its walk goes on from sample to sample. */
-static bool walks_anew(const struct reader *w, const struct sample_read *r)
+/* Where a header is kept, the walk that began with it goes on from sample to sample. */
+static bool sample_read_walks_anew(const struct reader *w, const struct sample_read *r)
 {
-	return !r->cache.file || r->layout.format->streams || source_of(w)->dataset->existing;
+	return !r->cache.file || r->layout.format->streams || reader_source(w)->dataset->existing;
 }
 
-/* The file is open: what the sample needs of it and is not kept, in the order of a real reader. */
+/* The file is open. Reads what the sample needs and the slot has not kept, in the order of a real reader. */
 static void sample_read_take(struct reader *w, struct sample_read *r)
 {
 	uint64_t k = r->sample % w->assignment->sequence.order.samples_per_file;
 
 	r->state = SAMPLE_EXTENTS;
 	r->extent = 0;
-	if (!reader_streams(w) && walks_anew(w, r))
+	if (!reader_streams(w) && sample_read_walks_anew(w, r))
 		r->walk = (struct walk){.size = r->layout.size};
 	if (reader_streams(w)) {
 		r->extent_count = stream_extents(w, r, k, r->extents);
@@ -267,7 +268,7 @@ static void sample_read_opened(struct reader *w, struct sample_read *r, const st
 {
 	struct object *file = &r->objects[0];
 
-	if (req->op == REQ_OPEN && ++r->opened < objects_of(w))
+	if (req->op == REQ_OPEN && ++r->opened < reader_objects(w))
 		return;
 	if (sample_read_size_unknown(w)) {
 		if (!file->size && req->op == REQ_OPEN) {
@@ -288,7 +289,7 @@ static void sample_read_opened(struct reader *w, struct sample_read *r, const st
 		sample_read_take(w, r);
 }
 
-/* One is closed, whatever became of it. */
+/* An object is closed, or could not be. */
 static void sample_read_closed(struct reader *w, struct sample_read *r)
 {
 	if (--r->opened)
@@ -325,7 +326,7 @@ void reader_rest(struct reader *w)
 	for (uint32_t i = 0; i < w->options->read_slots; i++) {
 		struct sample_read *r = &w->read_slots[i];
 
-		/* It was only read: a failure is in the queue's counts, and no sample's. */
+		/* The file was only read, so a failure is in the counts of the queue but fails no sample. */
 		for (; r->opened; r->opened--)
 			queue_do(&w->queues[w->assignment->source],
 				 &(struct request){.op = REQ_CLOSE,

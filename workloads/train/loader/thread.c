@@ -1,9 +1,9 @@
-/* What the threads of a loader do: read, and copy. */
+/* What the threads of a loader do: they read, or copy. */
 #include <errno.h>
 
 #include "workloads/train/loader/loader.h"
 
-#define LOOK_AT_CANCEL_NS 20000000u
+#define LOADER_POLL_NS 20000000u
 
 int loader_wait(sem_t *semaphore, uint64_t deadline_ns)
 {
@@ -26,36 +26,35 @@ static bool loader_cancelled(void *loader)
 	return atomic_load_explicit(&l->cancel, memory_order_relaxed);
 }
 
-/* False: the epoch is given up. */
+/* Returns false when the epoch is given up. */
 static bool loader_wait_long(struct loader *l, sem_t *semaphore)
 {
 	if (sem_trywait(semaphore) == 0)
 		return true;
-	while (loader_wait(semaphore, clock_kernel_ns() + LOOK_AT_CANCEL_NS) < 0)
+	while (loader_wait(semaphore, clock_kernel_ns() + LOADER_POLL_NS) < 0)
 		if (loader_cancelled(l))
 			return false;
 	return true;
 }
 
-/* The next unit of work for this thread's worker. Units of a lot are given out in order, each on a
- * credit: so nobody reads further ahead than the credits allow. False: none is left. */
-static bool loader_claim(struct loader_thread *t, uint64_t *unit)
+/* Takes the next work item for this thread's reader. A queue gives its items out in order, each for a credit, so that no
+ * reader reads further ahead than the credits allow. False: none is left. */
+static bool loader_claim(struct loader_thread *t, uint64_t *item)
 {
 	struct loader *l = t->loader;
-	struct work_queue *queue_of_work = &l->work_queues[t->index % l->work_queue_count];
-	uint64_t units = l->assignment.batches * l->batch_items;
+	struct work_queue *queue = &l->work_queues[t->index % l->work_queue_count];
+	uint64_t items = l->assignment.batches * l->batch_items;
 
-	if (atomic_load_explicit(&queue_of_work->next, memory_order_relaxed) >= units)
+	if (atomic_load_explicit(&queue->next, memory_order_relaxed) >= items)
 		return false;
-	while (credits_take(&queue_of_work->credits, LOOK_AT_CANCEL_NS) < 0)
+	while (credits_take(&queue->credits, LOADER_POLL_NS) < 0)
 		if (loader_cancelled(l))
 			return false;
-	*unit = atomic_fetch_add_explicit(&queue_of_work->next, l->work_queue_count,
-					  memory_order_relaxed);
-	return *unit < units;
+	*item = atomic_fetch_add_explicit(&queue->next, l->work_queue_count, memory_order_relaxed);
+	return *item < items;
 }
 
-/* One unit of work has ended. The last of a batch hands it over. */
+/* A work item has ended. Whoever ends the last of a batch hands the batch over. */
 static void loader_hand_over(struct loader_thread *t, struct batch_slot *slot)
 {
 	if (atomic_fetch_sub_explicit(&slot->left, 1, memory_order_acq_rel) > 1)
@@ -64,13 +63,13 @@ static void loader_hand_over(struct loader_thread *t, struct batch_slot *slot)
 	sem_post(&slot->filled);
 }
 
-/* What is to be read for a unit: of several of a batch each has as much. Of streams, each worker's unit is
- * all, of which it reads what is of its files. */
-static void loader_work_item(const struct loader *l, uint64_t unit, uint64_t *from, uint64_t *to)
+/* What is read for a work item: all items of a batch are as large. With streams, an item is the whole batch, and each
+ * reader reads what lies in its own files. */
+static void loader_work_item(const struct loader *l, uint64_t item, uint64_t *from, uint64_t *to)
 {
-	uint64_t i = unit % l->batch_items, n;
+	uint64_t i = item % l->batch_items, n;
 
-	sequence_arrivals(&l->assignment.sequence, unit / l->batch_items, from, to);
+	sequence_arrivals(&l->assignment.sequence, item / l->batch_items, from, to);
 	if (l->options.kind == LOADER_STREAM)
 		return;
 	n = *to - *from;
@@ -78,24 +77,24 @@ static void loader_work_item(const struct loader *l, uint64_t unit, uint64_t *fr
 	*from += n * i / l->batch_items;
 }
 
-/* A worker that met an error reads no more but goes on to take its units: others' batches before it must
- * become whole, and the main thread ends at the one that has the error. */
+/* After an error, a reader reads no more but still takes its work items: earlier batches of other readers must become
+ * whole, and the main thread ends at the batch that has the error. */
 static void loader_work_items(struct loader_thread *t)
 {
 	struct loader *l = t->loader;
 	const struct assignment *a = &l->assignment;
-	uint64_t unit, k, from, to;
+	uint64_t item, k, from, to;
 	struct batch *part;
 	bool failed = false;
 
-	while (!loader_cancelled(l) && loader_claim(t, &unit)) {
-		k = unit / l->batch_items;
+	while (!loader_cancelled(l) && loader_claim(t, &item)) {
+		k = item / l->batch_items;
 		part = loader_parts(l, k) + (l->part_count > 1 ? t->index : 0);
 		if (part->number != a->first_number + k)
 			loader_batch(l, k, part);
-		loader_work_item(l, unit, &from, &to);
+		loader_work_item(l, item, &from, &to);
 		if (!failed)
-			reader_build(&l->workers[t->index], a, k, from, to, part);
+			reader_build(&l->readers[t->index], a, k, from, to, part);
 		if (part->cut)
 			return;
 		failed = failed || part->error;
@@ -106,7 +105,7 @@ static void loader_work_items(struct loader_thread *t)
 void loader_work(struct loader_thread *t)
 {
 	loader_work_items(t);
-	reader_rest(&t->loader->workers[t->index]);
+	reader_rest(&t->loader->readers[t->index]);
 }
 
 void loader_copy(struct loader *l, struct batch *b, bool (*quits)(void *argument), void *argument)

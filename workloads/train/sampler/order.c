@@ -2,7 +2,7 @@
 
 #include "core/content/random.h"
 
-/* Keeps the keys of orders apart from every other use of the job's seed. */
+/* Keeps the keys of orders apart from all other uses of the job's seed. */
 static const uint64_t order_stream = 0x6f72646572; /* "order" */
 
 void order_init(struct order *o, enum order_kind kind, bool each_epoch, uint64_t seed,
@@ -23,7 +23,7 @@ void order_epoch(struct order *o, uint64_t epoch)
 	permutation_init(&o->all, o->kind == ORDER_ALL ? o->samples : o->files, o->key);
 }
 
-/* Where sample k of a file goes inside it. */
+/* The sample of a file that stands at place k of it. */
 static uint64_t order_within(const struct order *o, uint64_t file, uint64_t k)
 {
 	struct permutation inside;

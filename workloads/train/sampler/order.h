@@ -1,10 +1,11 @@
-/* The order of an epoch: which sample stands at which position, as a function. Constant memory, any
- * position on its own, the same for any number of ranks.
+/* Order of an epoch: which sample stands at which position, as a function. It takes constant memory, each position is
+ * computed on its own, and the order is the same for any number of ranks.
  *
- * Rank r reads in step s the positions s * G + r * B + j, j in [0, B): B its batch, G = B * ranks the
- * global one. What does not fill a last G is the tail; it is dropped.
+ * In step s, the replica r (a rank, unless several ranks share a batch: replica.h) reads the positions s * G + r * B + j
+ * with j in [0, B). B is the batch, and G = B * replicas the global batch. The tail that does not fill a last G is
+ * dropped.
  *
- * Read-only after order_epoch; any thread. */
+ * Read-only after order_epoch; any thread may read. */
 #ifndef HAUL_WORKLOADS_TRAIN_SAMPLER_ORDER_H
 #define HAUL_WORKLOADS_TRAIN_SAMPLER_ORDER_H
 
@@ -23,14 +24,14 @@ enum order_kind {
 
 struct order {
 	enum order_kind kind;
-	bool each_epoch; /* else the order of the first epoch serves for all */
+	bool each_epoch; /* else all epochs have the order of the first */
 	uint64_t seed;
 	uint64_t files, samples_per_file, samples;
-	uint64_t key;           /* of the epoch */
-	struct permutation all; /* of samples, or of files */
+	uint64_t key;           /* of this epoch */
+	struct permutation all; /* of all samples, or of all files */
 };
 
-/* Stands at epoch 1 afterwards. files and samples_per_file are at least 1. */
+/* Begins with epoch 1. files and samples_per_file are at least 1. */
 void order_init(struct order *o, enum order_kind kind, bool each_epoch, uint64_t seed,
 		uint64_t files, uint64_t samples_per_file);
 
@@ -39,19 +40,19 @@ void order_epoch(struct order *o, uint64_t epoch);
 /* The sample (file * samples_per_file + k) at position. */
 uint64_t order_at(const struct order *o, uint64_t position);
 
-/* The file that stands at place, in orders in which a file's samples stay together. */
+/* The file at position, in orders in which a file's samples stay together. */
 uint64_t order_file(const struct order *o, uint64_t position);
 
-/* Whole steps in an epoch of samples. */
-static inline uint64_t order_steps(uint64_t samples, uint64_t batch, uint32_t ranks)
+/* Whole steps in an epoch of so many samples. */
+static inline uint64_t order_steps(uint64_t samples, uint64_t batch, uint32_t replicas)
 {
-	return samples / (batch * ranks);
+	return samples / (batch * replicas);
 }
 
-static inline uint64_t order_position(uint64_t step, uint64_t batch, uint32_t ranks, uint32_t rank,
-				      uint64_t j)
+static inline uint64_t order_position(uint64_t step, uint64_t batch, uint32_t replicas,
+				      uint32_t replica, uint64_t j)
 {
-	return (step * ranks + rank) * batch + j;
+	return (step * replicas + replica) * batch + j;
 }
 
 #endif

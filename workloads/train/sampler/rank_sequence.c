@@ -2,29 +2,31 @@
 
 #include "core/content/random.h"
 
-/* Keeps the draws of shuffle windows apart from every other use of an order's key. */
-static const uint64_t window_stream = 0x77696e646f77; /* "window" */
+/* Keeps the draws of shuffle buffers apart from all other uses of an order's key. */
+static const uint64_t shuffle_stream = 0x77696e646f77; /* "window" */
 
-static bool by_file(const struct order *o, uint32_t ranks)
+/* Whether each replica has files of its own. */
+static bool sequence_by_file(const struct order *o, uint32_t ranks)
 {
 	return o->files >= ranks;
 }
 
-/* Files and records that each rank has; what does not come out even is nobody's. */
-static uint64_t stream_files(const struct order *o, uint32_t ranks)
+/* Files and records that each replica has. What cannot be dealt out evenly is left out. */
+static uint64_t sequence_files(const struct order *o, uint32_t ranks)
 {
-	return by_file(o, ranks) ? o->files / ranks : o->files;
+	return sequence_by_file(o, ranks) ? o->files / ranks : o->files;
 }
 
-static uint64_t stream_samples(const struct order *o, uint32_t ranks)
+static uint64_t sequence_record_count(const struct order *o, uint32_t ranks)
 {
-	return by_file(o, ranks) ? stream_files(o, ranks) * o->samples_per_file
-				 : o->samples / ranks;
+	return sequence_by_file(o, ranks) ? sequence_files(o, ranks) * o->samples_per_file
+					  : o->samples / ranks;
 }
 
 uint64_t sequence_batches(const struct order *o, bool streams, uint64_t batch, uint32_t ranks)
 {
-	return streams ? stream_samples(o, ranks) / batch : order_steps(o->samples, batch, ranks);
+	return streams ? sequence_record_count(o, ranks) / batch
+		       : order_steps(o->samples, batch, ranks);
 }
 
 void sequence_init(struct rank_sequence *s)
@@ -34,19 +36,19 @@ void sequence_init(struct rank_sequence *s)
 
 /* A record of the files that a rank reads. */
 struct record {
-	uint64_t file; /* of them */
-	uint64_t k;
+	uint64_t file; /* its number among those files */
+	uint64_t k;    /* in the file */
 	uint32_t stream;
-	uint64_t streams; /* read side by side with it: fewer at the end */
+	uint64_t streams; /* that are read side by side: fewer at the end */
 };
 
-static struct record record_at(const struct rank_sequence *s, uint64_t q)
+static struct record sequence_record(const struct rank_sequence *s, uint64_t q)
 {
-	uint64_t per_file = s->order.samples_per_file, files = stream_files(&s->order, s->ranks);
+	uint64_t per_file = s->order.samples_per_file, files = sequence_files(&s->order, s->ranks);
 	uint64_t first, at;
 	struct record r;
 
-	if (!by_file(&s->order, s->ranks))
+	if (!sequence_by_file(&s->order, s->ranks))
 		q = q * s->ranks + (s->rank + q) % s->ranks;
 	first = q / (s->interleave * per_file) * s->interleave;
 	at = q - first * per_file;
@@ -64,27 +66,28 @@ uint64_t sequence_at(const struct rank_sequence *s, uint64_t q)
 	if (!s->interleave)
 		return order_at(&s->order, order_position(q / s->batch, s->batch, s->ranks, s->rank,
 							  q % s->batch));
-	r = record_at(s, q);
-	if (by_file(&s->order, s->ranks))
+	r = sequence_record(s, q);
+	if (sequence_by_file(&s->order, s->ranks))
 		r.file = r.file * s->ranks + s->rank;
 	return order_file(&s->order, r.file) * s->order.samples_per_file + r.k;
 }
 
 uint32_t sequence_stream(const struct rank_sequence *s, uint64_t q)
 {
-	return record_at(s, q).stream;
+	return sequence_record(s, q).stream;
 }
 
 uint64_t sequence_stream_next(const struct rank_sequence *s, uint32_t stream, uint64_t q,
 			      uint64_t end)
 {
 	while (q < end) {
-		struct record r = record_at(s, q);
+		struct record r = sequence_record(s, q);
 
 		if (r.stream == stream)
 			return q;
-		/* Its turn comes after those between, unless the files end before. */
-		if (by_file(&s->order, s->ranks) && stream < r.streams && stream > r.stream)
+		/* Its turn comes after the streams between, unless the files end before. */
+		if (sequence_by_file(&s->order, s->ranks) && stream < r.streams &&
+		    stream > r.stream)
 			q += stream - r.stream;
 		else
 			q++;
@@ -92,23 +95,23 @@ uint64_t sequence_stream_next(const struct rank_sequence *s, uint32_t stream, ui
 	return end;
 }
 
-/* Ends of what is read for the batches before k. */
-static uint64_t reach(const struct rank_sequence *s, uint64_t k)
+/* The end of what is read for the batches before k. */
+static uint64_t sequence_reach(const struct rank_sequence *s, uint64_t k)
 {
-	uint64_t ahead = s->window && k ? s->window - 1 : 0;
+	uint64_t ahead = s->shuffle_samples && k ? s->shuffle_samples - 1 : 0;
 
 	return s->samples - k * s->batch < ahead ? s->samples : k * s->batch + ahead;
 }
 
 void sequence_arrivals(const struct rank_sequence *s, uint64_t k, uint64_t *from, uint64_t *to)
 {
-	*from = reach(s, k);
-	*to = reach(s, k + 1);
+	*from = sequence_reach(s, k);
+	*to = sequence_reach(s, k + 1);
 }
 
-void sequence_shuffle_buffer(const struct rank_sequence *s, struct shuffle_buffer *w,
+void sequence_shuffle_buffer(const struct rank_sequence *s, struct shuffle_buffer *b,
 			     struct arrival *in)
 {
-	shuffle_buffer_begin(w, in, s->window, random_at(s->order.key, window_stream, s->rank),
-			     s->samples);
+	shuffle_buffer_begin(b, in, s->shuffle_samples,
+			     random_at(s->order.key, shuffle_stream, s->rank), s->samples);
 }

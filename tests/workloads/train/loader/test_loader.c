@@ -33,7 +33,7 @@ static void desk_open_on(struct desk *d, const char *job, bool fake, enum loader
 	struct loader_options l = {.kind = kind,
 				   .workers = workers,
 				   .prefetch = prefetch,
-				   .window = WINDOW,
+				   .shuffle_samples = WINDOW,
 				   .batch = BATCH,
 				   .interleave = STREAMS};
 	struct reader_options o = {.depth = depth,
@@ -141,7 +141,7 @@ static void windows(void)
 			uint64_t all = 0;
 
 			desk_open(&d, (enum loader_kind)(w % KINDS), workers[w / KINDS], 2);
-			d.assignment.sequence.window = sizes[s];
+			d.assignment.sequence.shuffle_samples = sizes[s];
 			for (unsigned cut = 0; cut < 3; cut++) {
 				loader_begin(&d.loader, &d.assignment);
 				for (uint64_t k = 0; k < BATCHES - cut * 5; k++) {
@@ -180,7 +180,7 @@ static void streams(void)
 			false, LOADER_STREAM, workers[i % 5], 2, 1);
 		order_init(&d.assignment.sequence.order, ORDER_FILES, true, 1, 11, 3);
 		d.assignment.sequence.interleave = STREAMS;
-		d.assignment.sequence.window = i / 5 * 7;
+		d.assignment.sequence.shuffle_samples = i / 5 * 7;
 		loader_begin(&d.loader, &d.assignment);
 		for (uint64_t k = 0; k < BATCHES; k++) {
 			CU_ASSERT_EQUAL_FATAL(take(&d, k, &b), 0);

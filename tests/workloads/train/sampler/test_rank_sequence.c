@@ -11,7 +11,7 @@ static void make(struct rank_sequence *s, enum order_kind kind, uint64_t files, 
 		 uint64_t batch, uint32_t n, uint32_t interleave, uint64_t window)
 {
 	*s = (struct rank_sequence){
-		.batch = batch, .ranks = n, .interleave = interleave, .window = window};
+		.batch = batch, .ranks = n, .interleave = interleave, .shuffle_samples = window};
 	order_init(&s->order, kind, true, 11, files, per_file);
 	order_epoch(&s->order, 3);
 	sequence_init(s);

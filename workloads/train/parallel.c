@@ -1,0 +1,82 @@
+#include "workloads/train/parallel.h"
+
+#include <errno.h>
+#include <string.h>
+
+/* The ranks of a tensor group exchange data within each layer of the model, over the links inside a node. */
+static int parallel_check(const struct parallel *p, const struct phase_context *ctx,
+			  struct err *err)
+{
+	const struct job_cluster *cluster = &ctx->job->cluster;
+	uint32_t group = ctx->group->rank / (uint32_t)cluster->tensor;
+	uint64_t nodes[2] = {ctx->place->node, ~(uint64_t)ctx->place->node};
+	struct group *tensor;
+	int rc;
+
+	if (p->replicas.ranks == 1 || cluster->tensor == 1 || ctx->place->nodes <= 1)
+		return 0;
+	rc = group_split(ctx->group, group, &tensor, err);
+	if (rc < 0)
+		return rc;
+	rc = group_allreduce(tensor, MERGE_MAX, nodes, 2);
+	group_free(tensor);
+	if (rc == 0 && nodes[0] != ~nodes[1])
+		rc = err_set(err, -EINVAL,
+			     "%s/readers: the ranks of tensor group %u are on different nodes; "
+			     "cluster.tensor is %llu, so start a multiple of %llu ranks on each "
+			     "node, one after the other",
+			     ctx->phase->path, group, (unsigned long long)cluster->tensor,
+			     (unsigned long long)cluster->tensor);
+	return group_agree(ctx->group, rc, err);
+}
+
+/* Windows are as large on all ranks. */
+static int parallel_hand_over(struct parallel *p, const struct phase_context *ctx,
+			      uint64_t piece_bytes, struct err *err)
+{
+	int rc = group_allreduce(ctx->group, MERGE_MAX, &piece_bytes, 1);
+
+	if (rc == 0)
+		rc = handover_open(&p->handover, ctx->group,
+				   replicas_number(&p->replicas, ctx->group->rank),
+				   ctx->place->node, ctx->place->nodes ? ctx->place->nodes : 1,
+				   piece_bytes, ctx->clock, err);
+	p->hands_over = rc == 0;
+	return rc;
+}
+
+int parallel_open(struct parallel *p, const struct phase_context *ctx, uint32_t readers,
+		  uint64_t piece_bytes, struct err *err)
+{
+	uint32_t rank = ctx->group->rank;
+	int rc;
+
+	memset(p, 0, sizeof(*p));
+	replicas_init(&p->replicas, readers, &ctx->job->cluster, ctx->group->size);
+	p->role = replicas_role(&p->replicas, rank);
+	if (p->replicas.ranks == 1) {
+		p->once = ctx->group;
+		return 0;
+	}
+	rc = parallel_check(p, ctx, err);
+	if (rc == 0)
+		rc = group_split(ctx->group, replicas_member(&p->replicas, rank), &p->once, err);
+	if (rc == 0 && p->replicas.handed_over)
+		rc = parallel_hand_over(p, ctx, piece_bytes, err);
+	if (rc == 0 && p->role == REPLICA_HAS_NONE) {
+		group_free(p->once);
+		p->once = NULL;
+	}
+	if (rc < 0)
+		parallel_close(p, ctx);
+	return rc;
+}
+
+void parallel_close(struct parallel *p, const struct phase_context *ctx)
+{
+	if (p->hands_over)
+		handover_close(&p->handover);
+	if (p->once && p->once != ctx->group)
+		group_free(p->once);
+	memset(p, 0, sizeof(*p));
+}
