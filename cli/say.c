@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "cli/cli.h"
+#include "core/utf8.h"
 
 /* The launchers tell a rank before MPI_Init, each in its own variable. Only a hint: it silences
  * repeated sentences, nothing else. */
@@ -37,11 +38,7 @@ void cli_say(const char *format, ...)
 
 static void put_blanks(const char *text, unsigned columns)
 {
-	unsigned n = 0;
-
-	for (; *text; text++)
-		n += (*text & 0xc0) != 0x80; /* continuation bytes take no column */
-	for (; n < columns; n++)
+	for (unsigned n = utf8_columns(text, UTF8_WHOLE); n < columns; n++)
 		putchar(' ');
 }
 

@@ -5,17 +5,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "core/json.h"
 #include "plan/datasize.h"
 #include "plan/notes.h"
 #include "plan/option_ref.h"
-
-static void add_number(cJSON *to, const char *name, double value)
-{
-	if (isfinite(value))
-		cJSON_AddNumberToObject(to, name, value);
-	else
-		cJSON_AddNullToObject(to, name);
-}
 
 static cJSON *dataset_json(const struct job *job, const struct job_dataset *described)
 {
@@ -29,9 +22,9 @@ static cJSON *dataset_json(const struct job *job, const struct job_dataset *desc
 	cJSON_AddStringToObject(json, "name", described->name);
 	cJSON_AddStringToObject(json, "store", store ? store->name : "");
 	cJSON_AddStringToObject(json, "format", format_names[d.options.format]);
-	add_number(json, "files", (double)options->files);
-	add_number(json, "samples", (double)d.samples);
-	add_number(json, "bytes", dataset_bytes_expected(&d));
+	json_add_number(json, "files", (double)options->files);
+	json_add_number(json, "samples", (double)d.samples);
+	json_add_number(json, "bytes", dataset_bytes_expected(&d));
 	return json;
 }
 
@@ -39,13 +32,13 @@ static cJSON *demand_json(const struct demand *d)
 {
 	cJSON *json = cJSON_CreateObject();
 
-	add_number(json, "bytes_per_second", d->bytes_per_second);
-	add_number(json, "opens_per_second", d->opens_per_second);
-	add_number(json, "target", d->target > 0 ? d->target : NAN);
-	add_number(json, "at_target_bytes_per_second",
-		   d->target > 0 ? d->bytes_per_second * d->target : NAN);
-	add_number(json, "at_target_opens_per_second",
-		   d->target > 0 ? d->opens_per_second * d->target : NAN);
+	json_add_number(json, "bytes_per_second", d->bytes_per_second);
+	json_add_number(json, "opens_per_second", d->opens_per_second);
+	json_add_number(json, "target", d->target > 0 ? d->target : NAN);
+	json_add_number(json, "at_target_bytes_per_second",
+			d->target > 0 ? d->bytes_per_second * d->target : NAN);
+	json_add_number(json, "at_target_opens_per_second",
+			d->target > 0 ? d->opens_per_second * d->target : NAN);
 	return json;
 }
 
@@ -59,8 +52,8 @@ static cJSON *space_json(const struct job_store *store)
 		return cJSON_CreateNull();
 	json = cJSON_CreateObject();
 	cJSON_AddStringToObject(json, "path", s.path);
-	add_number(json, "free_bytes", s.free_bytes);
-	add_number(json, "free_inodes", s.inodes_counted ? (double)s.free_inodes : NAN);
+	json_add_number(json, "free_bytes", s.free_bytes);
+	json_add_number(json, "free_inodes", s.inodes_counted ? (double)s.free_inodes : NAN);
 	return json;
 }
 
@@ -74,16 +67,16 @@ static void add_datasize(cJSON *to, const struct plan *plan, const struct job *j
 		return;
 	json = cJSON_AddObjectToObject(to, "datasize");
 	cJSON_AddStringToObject(json, "dataset", s.dataset->name);
-	add_number(json, "node_memory_bytes", plan->node_memory_bytes);
-	add_number(json, "files", (double)s.files);
-	add_number(json, "files_for_steps", (double)s.files_steps);
-	add_number(json, "files_for_memory", (double)s.files_memory);
-	add_number(json, "bytes", s.bytes);
-	add_number(json, "inodes", (double)s.inodes);
-	add_number(json, "folders_advised", (double)s.advised_folders);
-	add_number(json, "files_missing", s.has < s.files ? (double)(s.files - s.has) : 0);
-	add_number(json, "folders", s.folders ? (double)s.folders : NAN);
-	add_number(json, "files_per_folder", s.folders ? (double)s.files_per_folder : NAN);
+	json_add_number(json, "node_memory_bytes", plan->node_memory_bytes);
+	json_add_number(json, "files", (double)s.files);
+	json_add_number(json, "files_for_steps", (double)s.files_steps);
+	json_add_number(json, "files_for_memory", (double)s.files_memory);
+	json_add_number(json, "bytes", s.bytes);
+	json_add_number(json, "inodes", (double)s.inodes);
+	json_add_number(json, "folders_advised", (double)s.advised_folders);
+	json_add_number(json, "files_missing", s.has < s.files ? (double)(s.files - s.has) : 0);
+	json_add_number(json, "folders", s.folders ? (double)s.folders : NAN);
+	json_add_number(json, "files_per_folder", s.folders ? (double)s.files_per_folder : NAN);
 	cJSON_AddItemToObject(json, "space", space_json(s.store));
 }
 
@@ -97,24 +90,24 @@ static cJSON *phase_json(const struct plan *plan, const struct job *job, const s
 	cJSON_AddStringToObject(json, "kind", p->phase->section->name);
 	cJSON_AddStringToObject(json, "name", p->phase->name);
 	cJSON_AddStringToObject(json, "store", d->store);
-	add_number(json, "steps_per_epoch", (double)d->steps_per_epoch);
-	add_number(json, "epochs", (double)d->epochs);
+	json_add_number(json, "steps_per_epoch", (double)d->steps_per_epoch);
+	json_add_number(json, "epochs", (double)d->epochs);
 	if (option_find(p->phase->section, p->phase->options, p->phase->path, "batch", OPTION_U64,
 			&look))
-		add_number(json, "batch", (double)*(const uint64_t *)look.value);
+		json_add_number(json, "batch", (double)*(const uint64_t *)look.value);
 	if (d->steps_per_epoch) {
 		global_batch = (d->samples - d->samples_dropped) / d->steps_per_epoch;
-		add_number(json, "global_batch", (double)global_batch);
+		json_add_number(json, "global_batch", (double)global_batch);
 	}
-	add_number(json, "files", (double)d->files);
-	add_number(json, "samples", (double)d->samples);
-	add_number(json, "samples_dropped", (double)d->samples_dropped);
-	add_number(json, "bytes_per_rank", d->bytes_per_rank);
-	add_number(json, "bytes", d->bytes);
-	add_number(json, d->epochs ? "seconds_per_epoch" : "seconds", d->seconds);
-	add_number(json, "memory_bytes_per_rank", (double)d->memory_per_rank);
-	add_number(json, "space_bytes", d->space_bytes);
-	add_number(json, "inodes", (double)d->inodes);
+	json_add_number(json, "files", (double)d->files);
+	json_add_number(json, "samples", (double)d->samples);
+	json_add_number(json, "samples_dropped", (double)d->samples_dropped);
+	json_add_number(json, "bytes_per_rank", d->bytes_per_rank);
+	json_add_number(json, "bytes", d->bytes);
+	json_add_number(json, d->epochs ? "seconds_per_epoch" : "seconds", d->seconds);
+	json_add_number(json, "memory_bytes_per_rank", (double)d->memory_per_rank);
+	json_add_number(json, "space_bytes", d->space_bytes);
+	json_add_number(json, "inodes", (double)d->inodes);
 	if (d->space_bytes > 0 || d->inodes)
 		cJSON_AddItemToObject(json, "space", space_json(job_find_store(job, d->store)));
 	cJSON_AddItemToObject(json, "demand", demand_json(d));
@@ -147,10 +140,10 @@ char *plan_json(const struct plan *plan, const struct job *job)
 	snprintf(seed, sizeof(seed), "%llu", (unsigned long long)job->seed);
 	cJSON_AddStringToObject(json, "name", job->name);
 	cJSON_AddStringToObject(json, "seed", seed);
-	add_number(json, "nodes", plan->nodes);
-	add_number(json, "ranks", plan->ranks);
+	json_add_number(json, "nodes", plan->nodes);
+	json_add_number(json, "ranks", plan->ranks);
 	add_datasets(json, job);
-	add_number(json, "memory_bytes_per_node", (double)plan->memory_bytes_per_node);
+	json_add_number(json, "memory_bytes_per_node", (double)plan->memory_bytes_per_node);
 	list = cJSON_AddArrayToObject(json, "phases");
 	for (i = 0; i < plan->phase_count; i++)
 		cJSON_AddItemToArray(list, phase_json(plan, job, &plan->phases[i]));
@@ -158,7 +151,7 @@ char *plan_json(const struct plan *plan, const struct job *job)
 	notes_gather(&notes, plan, job);
 	for (i = 0; i < notes.count; i++)
 		cJSON_AddItemToArray(list, cJSON_CreateString(notes.text[i]));
-	text = cJSON_Print(json);
+	text = json_print(json);
 	cJSON_Delete(json);
 	return text;
 }

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "core/content/fill.h"
+#include "core/content/fnv.h"
 #include "core/content/random.h"
 #include "core/option/option.h"
 #include "workloads/dataset/name_list.h"
@@ -157,13 +158,13 @@ static unsigned digits_of(uint64_t n)
 	return (unsigned)snprintf(NULL, 0, "%" PRIu64, n);
 }
 
-/* FNV-1a, so that data sets of one job differ in their bytes. */
-static uint64_t text_hash(uint64_t hash, const char *text)
+/* Data sets of one job differ in their bytes: the stream of random numbers follows from where the files lie. The
+ * zero byte that ends a text is hashed with it. */
+static uint64_t dataset_place_hash(const struct dataset_options *options)
 {
-	do
-		hash = (hash ^ (uint8_t)*text) * 0x100000001b3u;
-	while (*text++);
-	return hash;
+	uint64_t hash = fnv_add(FNV_START, options->folder, strlen(options->folder) + 1);
+
+	return fnv_add(hash, options->prefix, strlen(options->prefix) + 1);
 }
 
 int dataset_init(struct dataset *d, const struct dataset_options *options, uint64_t seed,
@@ -182,9 +183,7 @@ int dataset_init(struct dataset *d, const struct dataset_options *options, uint6
 	d->stays_open = format_table()[options->format]->stays_open;
 	d->objects = format_objects(d->format);
 	d->seed = seed;
-	d->stream = random_at(
-		seed, text_hash(text_hash(0xcbf29ce484222325u, options->folder), options->prefix),
-		0);
+	d->stream = random_at(seed, dataset_place_hash(options), 0);
 	d->name_digits = digits_of(options->files);
 	d->folder_digits = digits_of(options->subfolders);
 	rc = check_names(d, path, err);

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "core/content/fnv.h"
 #include "core/group/thread_group.h"
 #include "tests/unit.h"
 #include "tests/workloads/generate/job_text.h"
@@ -90,8 +91,7 @@ static void read_back(struct run *r, struct group *g, const struct rank_place *p
 							       .data = data}),
 				0);
 		CU_ASSERT_EQUAL(layout_verify(&l, 0, data, l.size, scratch), l.size);
-		for (uint64_t k = 0; k < l.size; k++)
-			r->hash[g->rank] = (r->hash[g->rank] ^ data[k]) * 0x100000001b3u;
+		r->hash[g->rank] = fnv_add(r->hash[g->rank], data, l.size);
 		queue_do(&q, &(struct request){.op = REQ_CLOSE, .object = &o});
 		free(data);
 	}
