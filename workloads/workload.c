@@ -7,6 +7,18 @@
 
 #include "workloads/dataset/dataset.h"
 
+int workload_tally(const struct workload *w, const struct job_phase *phase, struct arena *arena,
+		   struct tally *tally, struct err *err)
+{
+	const struct tally_schema *schema = w->schema;
+
+	if (w->schema_for)
+		schema = w->schema_for(phase, arena);
+	if (!schema)
+		return err_set(err, -ENOMEM, "no memory for the tables of a phase");
+	return tally_init(tally, schema, err);
+}
+
 int workload_dataset(const struct job *job, const struct job_phase *phase, const char *dataset,
 		     const struct job_dataset **d, const struct job_store **s, struct err *err)
 {

@@ -56,11 +56,11 @@ struct phase_context {
 	 * watched from outside (processor time, the node's counters) starts anew. NULL: nobody watches. */
 	void (*measure_from)(void *measure_from_argument);
 	void *measure_from_argument;
-	struct tally *tally;   /* made by the caller from workload->schema */
+	struct tally *tally;   /* made by the caller (workload_tally) */
 	struct op_log *op_log; /* workload_store_open gives it to the phase's stores; NULL: none */
 	/* [job->store_count]: workload_store_open notes here what is in effect. NULL: not asked. */
 	struct store_facts *stores;
-	double null_au, target_au; /* set by run where it has them; NaN before */
+	double target_au; /* set by run where it has one; NaN before */
 	char message
 		[256]; /* filled by run: a sentence for the report ("412 of 512 files were whole already") */
 };
@@ -68,6 +68,10 @@ struct phase_context {
 struct workload {
 	struct section section; /* name, help, options; section.owner is this workload */
 	const struct tally_schema *schema;
+	/* The schema made for this phase, where it depends on its options (tables, rows at most), in memory of the
+	 * arena; NULL there: no memory. NULL here: schema, as it stands. */
+	const struct tally_schema *(*schema_for)(const struct job_phase *phase,
+						 struct arena *arena);
 	uint32_t needs; /* enum backend_capability bits of its store; the plan refuses the lack */
 	uint32_t (*needs_for)(
 		const void *options); /* beside needs, what these options ask; or NULL */
@@ -78,7 +82,6 @@ struct workload {
 		     struct err *err);
 	int (*size)(const struct job *job, const struct job_phase *phase, uint32_t ranks,
 		    uint32_t ranks_per_node, struct demand *out, struct err *err);
-	uint32_t (*epoch_rows)(const struct job_phase *phase); /* tally epochs at most */
 
 	/* Runs it on every rank of the group; results are in ctx->tally also when it fails or is stopped.
 	 * Returns 0, or the negative errno that all ranks agreed on with a sentence in err. *stopped says
@@ -87,6 +90,10 @@ struct workload {
 };
 
 const struct workload *const *workload_table(void); /* NULL-terminated: workloads/table.c */
+
+/* Makes the tally of a phase, by its schema. The arena must outlive it. */
+int workload_tally(const struct workload *w, const struct job_phase *phase, struct arena *arena,
+		   struct tally *tally, struct err *err);
 
 /* The data set and store a phase names (dataset: "" for the job's one; store: the phase's, else the
  * data set's). -EINVAL with the phase's path. */

@@ -390,7 +390,7 @@ static void count(const struct slot *s)
 	uint16_t status = s->exchange.answer.status;
 
 	c->requests++;
-	c->status[s->exchange.status < 0 || status >= TALLY_STATUSES ? 0 : status]++;
+	c->status[s->exchange.status < 0 || status >= ENDPOINT_STATUSES ? 0 : status]++;
 }
 
 static void ended(struct slot *s)

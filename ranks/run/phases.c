@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "backends/op_log/op_log.h"
+#include "core/utf8.h"
 #include "plan/plan.h"
 #include "ranks/mpi/group.h"
 #include "ranks/node/watch.h"
@@ -18,10 +19,12 @@
 struct phase_run {
 	const struct workload *workload;
 	struct phase_context ctx;
+	struct arena arena; /* of its schema */
 	struct tally tally;
 	struct progress_line line;
 	struct watch watch;
 	struct client_series *client;
+	uint64_t started_ns; /* UTC */
 	enum stop_reason stopped;
 	int rc;
 };
@@ -34,8 +37,7 @@ static int phase_open(struct run *run, const struct run_options *options, struct
 
 	memset(p, 0, sizeof(*p));
 	p->workload = phase->section->owner;
-	rc = tally_init(&p->tally, p->workload->schema,
-			p->workload->epoch_rows ? p->workload->epoch_rows(phase) : 0, err);
+	rc = workload_tally(p->workload, phase, &p->arena, &p->tally, err);
 	rc = group_agree(run->world, rc, err);
 	if (rc < 0)
 		return rc;
@@ -53,7 +55,6 @@ static int phase_open(struct run *run, const struct run_options *options, struct
 		.measure_from_argument = &p->watch,
 		.op_log = run->op_log,
 		.stores = run->stores,
-		.null_au = NAN,
 		.target_au = NAN,
 	};
 	if (run->world->rank == 0 && !options->quiet) {
@@ -71,22 +72,22 @@ static void phase_close(struct phase_run *p)
 	if (p->ctx.group)
 		group_free(p->ctx.group);
 	tally_free(&p->tally);
+	arena_free(&p->arena);
 }
 
 /* Adds the mean over ranks of the figure "au" where the phase has a target for it. */
 static void add_au(struct run *run, const struct phase_run *p, struct repeat_au *into)
 {
-	const struct columns *columns = &p->workload->schema->rank;
+	const struct figure *figure = columns_figure(&p->workload->schema->rank, ROLE_UTILISATION);
 	uint64_t sum = 0;
 
 	if (isnan(p->ctx.target_au) || p->ctx.target_au <= 0)
 		return;
-	for (uint32_t i = 0; i < columns->figure_count; i++)
-		if (strcmp(columns->figures[i].name, "au") == 0) {
-			double au = columns->figures[i].value(p->tally.rank_row);
+	if (figure) {
+		double au = figure->value(p->tally.rank_row);
 
-			sum = isnan(au) ? 0 : (uint64_t)llround(au * NANO);
-		}
+		sum = isnan(au) ? 0 : (uint64_t)llround(au * NANO);
+	}
 	group_allreduce(run->world, MERGE_SUM, &sum, 1);
 	into->sum += (double)sum / NANO / run->world->size;
 	into->target = p->ctx.target_au;
@@ -102,33 +103,42 @@ static const char *phase_status(const struct phase_run *p)
 					 : "interrupted";
 }
 
+/* The record of the phase, as rank 0 tells it. Data are made once: that is no warm-up, whichever run it falls
+ * into. */
+static void phase_describe(struct run *run, const struct phase_run *p, const struct err *failure,
+			   struct results_phase *phase)
+{
+	const struct job_store *store = NULL;
+	struct phase_record *r = &phase->record;
+	uint64_t wall = p->tally.rank_row[TALLY_WALL_NS];
+
+	phase_record_init(r);
+	results_set_run(phase, &run->at);
+	if (p->workload->generating)
+		r->warmup = 0;
+	r->number = run->published++;
+	r->started_ns = p->started_ns;
+	r->finished_ns = clock_utc_ns();
+	utf8_copy(r->kind, sizeof(r->kind), p->ctx.phase->section->name);
+	utf8_copy(r->name, sizeof(r->name), p->ctx.phase->name);
+	utf8_copy(r->message, sizeof(r->message), p->ctx.message);
+	utf8_copy(r->status, sizeof(r->status), phase_status(p));
+	utf8_copy(r->error, sizeof(r->error), p->rc < 0 ? failure->text : "");
+	if (plan_phase_store(&run->job, p->ctx.phase, &store, NULL) == 0)
+		utf8_copy(r->store, sizeof(r->store), store->name);
+	/* The workload's own account of it; what goes before (its null run) is not the phase. */
+	group_allreduce(run->world, MERGE_MAX, &wall, 1);
+	r->seconds = (double)wall / NANO;
+	r->target_au = p->ctx.target_au;
+}
+
 static int phase_publish(struct run *run, const struct run_options *options, struct phase_run *p,
 			 const struct err *failure, struct err *err)
 {
-	const struct job_store *store = NULL;
-	struct results_phase phase = {
-		.number = run->published++,
-		.run = run->at,
-		.kind = p->ctx.phase->section->name,
-		.name = p->ctx.phase->name,
-		.message = p->ctx.message,
-		.status = phase_status(p),
-		.error = p->rc < 0 ? failure->text : "",
-		.null_au = p->ctx.null_au,
-		.target_au = p->ctx.target_au,
-		.tally = &p->tally,
-		.client = p->client,
-	};
-	/* The workload's own account of it; what goes before (its null run) is not the phase. */
-	uint64_t wall = p->tally.rank_row[TALLY_WALL_NS];
+	struct results_phase phase = {.tally = &p->tally, .client = p->client};
 	int rc;
 
-	/* Data are made once: that is no warm-up, whichever run it falls into. */
-	phase.run.warmup = phase.run.warmup && !p->workload->generating;
-	if (plan_phase_store(&run->job, p->ctx.phase, &store, NULL) == 0)
-		phase.store = store->name;
-	group_allreduce(run->world, MERGE_MAX, &wall, 1);
-	phase.seconds_ns = wall;
+	phase_describe(run, p, failure, &phase);
 	signals_watch(&run->signals, RUN_WRITE_LIMIT_NS);
 	rc = run_record_stores(run, err);
 	if (rc == 0)
@@ -160,6 +170,7 @@ static int phase_do(struct run *run, const struct run_options *options, struct j
 		op_log_phase(run->op_log, phase->name, run->at.run);
 	p.watch.sampler = run->sampler;
 	watch_begin(&p.watch);
+	p.started_ns = clock_utc_ns();
 	p.rc = p.workload->run(&p.ctx, &p.stopped, err);
 	p.client = watch_end(&p.watch, p.tally.rank_row);
 	if (run->op_log)

@@ -7,7 +7,6 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -16,6 +15,7 @@
 #include "workloads/common/crew.h"
 #include "workloads/common/writer.h"
 #include "workloads/dataset/manifest.h"
+#include "workloads/generate/columns.h"
 
 /* A write that its window does not hold whole is made as it goes. */
 enum {
@@ -28,7 +28,6 @@ static int generate_check(const struct job *job, const struct job_phase *phase, 
 			  struct err *err);
 static int generate_size(const struct job *job, const struct job_phase *phase, uint32_t ranks,
 			 uint32_t ranks_per_node, struct demand *out, struct err *err);
-static uint32_t generate_epoch_rows(const struct job_phase *phase);
 static int generate_run(struct phase_context *ctx, enum stop_reason *stopped, struct err *err);
 
 static const struct option generate_options_table[] = {
@@ -37,80 +36,6 @@ static const struct option generate_options_table[] = {
 	OPT_U64("threads", struct generate_options, threads, .def = 1, .min = 1, .max = 256,
 		.help = "threads a rank, each making a file at a time"),
 	OPT_END,
-};
-
-enum generate_measure {
-	GENERATE_FILES_MADE = TALLY_COMMON,
-	GENERATE_FILES_KEPT,
-	GENERATE_BYTES_KEPT,
-	GENERATE_FILL_NS,
-	GENERATE_WRITE_NS,
-	GENERATE_MEASURES
-};
-
-static const struct measure generate_measures[] = {
-	TALLY_COMMON_MEASURES,
-	{"files_made", "", MERGE_SUM, "files made and committed"},
-	{"files_kept", "", MERGE_SUM, "files that were whole already"},
-	{"bytes_kept", "bytes", MERGE_SUM, "bytes of the files that were whole already"},
-	{"fill_ns", "ns", MERGE_SUM, "time of all threads making bytes"},
-	{"write_ns", "ns", MERGE_SUM, "time of all threads waiting for writes and commits"},
-};
-_Static_assert(sizeof(generate_measures) / sizeof(generate_measures[0]) == GENERATE_MEASURES,
-	       "one row a measure");
-
-static double write_rate(const uint64_t *row)
-{
-	return row[TALLY_WALL_NS]
-		       ? (double)row[TALLY_BYTES_WRITTEN] * 1e9 / (double)row[TALLY_WALL_NS]
-		       : NAN;
-}
-
-static double fill_rate(const uint64_t *row)
-{
-	return row[GENERATE_FILL_NS]
-		       ? (double)row[TALLY_BYTES_WRITTEN] * 1e9 / (double)row[GENERATE_FILL_NS]
-		       : NAN;
-}
-
-static const struct figure generate_figures[] = {
-	{"write_rate", "B/s", write_rate, "bytes written in a second of the phase"},
-	{"fill_rate", "B/s", fill_rate, "bytes made in a second of a thread"},
-	TALLY_COMMON_FIGURES,
-};
-
-enum generate_hist {
-	GENERATE_HIST_WRITE,
-	GENERATE_HIST_COMMIT,
-	GENERATE_HIST_BEGIN,
-	GENERATE_HIST_STAT,
-	GENERATE_HIST_WRITE_FIRST_ATTEMPT,
-	GENERATE_HIST_SYNC,
-	GENERATE_HIST_PUBLISH,
-	GENERATE_HISTS
-};
-
-static const struct hist_kind generate_hists[GENERATE_HISTS] = {
-	[GENERATE_HIST_WRITE] = {"write", "time of a write"},
-	[GENERATE_HIST_COMMIT] = {"commit", "time of a commit"},
-	[GENERATE_HIST_BEGIN] = {"begin", "time to begin a file"},
-	[GENERATE_HIST_STAT] = {"stat", "time to ask whether a file exists"},
-	[GENERATE_HIST_WRITE_FIRST_ATTEMPT] =
-		{"write_first_attempt", "time of the first attempt at a write, on stores that are tried again"},
-	[GENERATE_HIST_SYNC] = {"sync", "part of a commit: making the bytes durable"},
-	[GENERATE_HIST_PUBLISH] = {"publish", "part of a commit: making the file visible under its name"},
-};
-
-static const struct tally_schema generate_schema = {
-	.rank =
-		{
-			.measures = generate_measures,
-			.measure_count = GENERATE_MEASURES,
-			.figures = generate_figures,
-			.figure_count = sizeof(generate_figures) / sizeof(generate_figures[0]),
-		},
-	.hists = generate_hists,
-	.hist_count = GENERATE_HISTS,
 };
 
 static const struct meter_map generate_maps[] = {
@@ -144,7 +69,6 @@ const struct workload generate_workload = {
 	.generating = true,
 	.check = generate_check,
 	.size = generate_size,
-	.epoch_rows = generate_epoch_rows,
 	.run = generate_run,
 };
 
@@ -228,12 +152,6 @@ static int generate_size(const struct job *job, const struct job_phase *phase, u
 	out->memory_per_rank +=
 		o->threads * (sizeof(struct crew_thread) + meter_bytes(&generate_meter));
 	snprintf(out->store, sizeof(out->store), "%s", store->name);
-	return 0;
-}
-
-static uint32_t generate_epoch_rows(const struct job_phase *phase)
-{
-	(void)phase;
 	return 0;
 }
 

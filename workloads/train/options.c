@@ -252,12 +252,12 @@ void train_sizes(const struct train_options *o, const struct dataset *d, uint32_
 	out->window = out->request;
 }
 
-uint32_t train_epoch_rows(const struct job_phase *phase)
+const struct tally_schema *train_schema_for(const struct job_phase *phase, struct arena *arena)
 {
 	const struct train_options *o = phase->options;
 	uint64_t evaluations = o->evaluation.every ? o->epochs / o->evaluation.every : 0;
 
-	return (uint32_t)(o->epochs + evaluations);
+	return train_schema_with((uint32_t)(o->epochs + evaluations), arena);
 }
 
 /* What the loader asks of one of its stores. */

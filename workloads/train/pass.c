@@ -211,8 +211,7 @@ static void epoch_row_run(struct pass *p, uint32_t index)
 	uint64_t began_ns, ended_ns, k;
 
 	p->epoch_row_index = index;
-	p->row = p->tally->epoch_rows + (size_t)index * EPOCH_MEASURES;
-	p->tally->epochs = index + 1;
+	p->row = train_epoch_begin(p->tally, index);
 	p->row[EPOCH_NUMBER] = p->epoch_row.epoch;
 	p->row[EPOCH_EVALUATION] = p->epoch_row.source == PASS_EVALUATION;
 	p->open_bytes = loader_live_bytes(&p->loader);
@@ -243,7 +242,7 @@ static void epoch_row_run(struct pass *p, uint32_t index)
  * synchronisation) takes part with an empty one. */
 static int epoch_row_prove(struct pass *p, uint32_t i, struct err *err)
 {
-	uint64_t *row = p->tally->epoch_rows + (size_t)i * EPOCH_MEASURES;
+	uint64_t *row = train_epoch_begin(p->tally, i);
 	struct epoch_row s = epoch_row_at(p, i);
 	enum proof_verdict verdict;
 	int rc;
@@ -261,11 +260,10 @@ static int epoch_row_prove(struct pass *p, uint32_t i, struct err *err)
 /* All rows of a pass that never synchronised: as many as the rank that came furthest has. */
 static int pass_prove(struct pass *p, struct err *err)
 {
-	uint64_t rows = p->tally->epochs;
+	uint64_t rows = train_epochs(p->tally);
 	uint32_t i;
 	int rc = group_allreduce(p->ctx->group, MERGE_MAX, &rows, 1);
 
-	p->tally->epochs = (uint32_t)rows;
 	for (i = 0; i < rows && rc == 0; i++)
 		rc = epoch_row_prove(p, i, err);
 	return rc;
@@ -292,7 +290,7 @@ static int pass_epoch_rows(struct pass *p, struct err *err)
 
 	if (none)
 		session_begin(p);
-	for (i = 0; i < p->tally->epoch_capacity && !p->stopped && rc == 0; i++) {
+	for (i = 0; i < p->epoch_rows && !p->stopped && rc == 0; i++) {
 		p->epoch_row = epoch_row_at(p, i);
 		if (!p->epoch_row.steps)
 			break;
@@ -382,9 +380,10 @@ static int pass_open(struct pass *p, struct err *err)
 	p->steps_total = epoch_row_steps(p, PASS_TRAIN) * o->epochs;
 	if (o->steps && o->steps < p->steps_total)
 		p->steps_total = o->steps;
-	p->taken = calloc(p->tally->epoch_capacity, sizeof(*p->taken));
+	p->epoch_rows = p->tally->tables[TRAIN_TABLE_EPOCHS].capacity;
+	p->taken = calloc(p->epoch_rows + 1, sizeof(*p->taken));
 	if (!p->taken)
-		return err_set(err, -ENOMEM, "no memory for %u epochs", p->tally->epoch_capacity);
+		return err_set(err, -ENOMEM, "no memory for %u epochs", p->epoch_rows);
 	return loader_open(&p->loader, &l, &w, err);
 }
 

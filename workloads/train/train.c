@@ -61,10 +61,10 @@ static void train_say(struct phase_context *ctx)
 	char samples[UNITS_TEXT_BYTES];
 	char bytes[2][UNITS_TEXT_BYTES];
 	uint64_t proven = 0, judged = 0, words[5];
-	uint32_t i;
+	uint32_t epochs = train_epochs(t), i;
 
-	for (i = 0; i < t->epochs; i++) {
-		const uint64_t *row = t->epoch_rows + (size_t)i * EPOCH_MEASURES;
+	for (i = 0; i < epochs; i++) {
+		const uint64_t *row = train_epoch_row(t, i);
 
 		judged += row[EPOCH_JUDGED];
 		proven += row[EPOCH_PROVEN];
@@ -77,18 +77,18 @@ static void train_say(struct phase_context *ctx)
 	if (group_allreduce(ctx->group, MERGE_SUM, words, 5) < 0)
 		return;
 	units_count(samples, words[0]);
-	if (t->epochs && proven == t->epochs && words[3])
+	if (epochs && proven == epochs && words[3])
 		snprintf(
 			ctx->message, sizeof(ctx->message),
 			"%s samples, %s more could not be read, each asked for exactly once an epoch",
 			samples, units_count(bytes[0], words[3]));
-	else if (t->epochs && proven == t->epochs)
+	else if (epochs && proven == epochs)
 		snprintf(ctx->message, sizeof(ctx->message),
 			 "%s samples, each exactly once an epoch", samples);
 	else if (proven == judged)
 		snprintf(ctx->message, sizeof(ctx->message),
 			 "%s samples; %llu of %u epochs ended unevenly and are not judged", samples,
-			 (unsigned long long)(t->epochs - judged), t->epochs);
+			 (unsigned long long)(epochs - judged), epochs);
 	if (!words[4] && words[0])
 		workload_say(ctx, "ids as planned");
 	else if (words[4] < words[0])
@@ -164,7 +164,6 @@ static int train_run(struct phase_context *ctx, enum stop_reason *stopped, struc
 	int rc, s;
 
 	*stopped = STOP_NONE;
-	ctx->null_au = NAN;
 	ctx->target_au = o->target_au > 0 ? o->target_au : NAN;
 	rc = group_agree(ctx->group, inputs ? 0 : err_set(err, -ENOMEM, "no memory for the phase"),
 			 err);
@@ -174,7 +173,7 @@ static int train_run(struct phase_context *ctx, enum stop_reason *stopped, struc
 	if (rc == 0 && o->evaluation.every)
 		rc = input_open(ctx, o->evaluation.dataset, &inputs[PASS_EVALUATION], err);
 	if (rc == 0)
-		rc = train_null(ctx, o, &inputs[PASS_TRAIN], &ctx->null_au, err);
+		rc = train_null(ctx, o, &inputs[PASS_TRAIN], err);
 	if (rc == 0)
 		rc = cold_open(&cold, &o->cold, ctx, err);
 	if (rc == 0)
@@ -207,6 +206,6 @@ const struct workload train_workload = {
 	.needs = BACKEND_RANGES,
 	.check = train_check,
 	.size = train_size,
-	.epoch_rows = train_epoch_rows,
+	.schema_for = train_schema_for,
 	.run = train_run,
 };

@@ -116,7 +116,7 @@ static int generate_body(struct group *g, void *argument)
 				    .tally = &tally};
 	int rc;
 
-	if (tally_init(&tally, generate_workload.schema, 0, NULL) < 0)
+	if (tally_init(&tally, generate_workload.schema, NULL) < 0)
 		return -ENOMEM;
 	rc = generate_workload.run(&ctx, &r->stopped[g->rank], &r->err[g->rank]);
 	memcpy(r->rows[g->rank], tally.rank_row, generate_workload.schema->rank.measure_count * 8);

@@ -2,12 +2,11 @@
  *
  * A node is judged by the time in which ranks waited for storage, where the phase tells when that was, else
  * by the whole phase. */
-#ifndef HAUL_REPORT_TEXT_CLIENT_SIDE_H
-#define HAUL_REPORT_TEXT_CLIENT_SIDE_H
+#ifndef HAUL_REPORT_CLIENT_SIDE_H
+#define HAUL_REPORT_CLIENT_SIDE_H
 
 #include <stdbool.h>
 #include <stdint.h>
-#include <stdio.h>
 
 #include "results-schema/results_read.h"
 
@@ -49,7 +48,9 @@ void client_side_free(struct client_side *c);
 
 const char *client_limit_name(enum client_limit limit); /* "cpu"; NULL: none */
 
-/* For people: a table, a row a phase with its busiest node, and the sentences. */
-void client_side_print(FILE *out, const struct results_file *f);
+const char *client_host(const struct results_file *f, uint32_t node); /* "?": not known */
+
+/* Shorter phases tell nothing: the kernel counts processor time in ticks of 10 ms. */
+extern const double client_shortest_s;
 
 #endif

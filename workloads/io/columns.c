@@ -1,0 +1,77 @@
+/* Tables of a phase of plain I/O: measures, figures, histograms. */
+#include "workloads/io/columns.h"
+
+#include <math.h>
+
+#include "backends/endpoint.h"
+
+static const struct measure measures[] = {TALLY_COMMON_LIST(MEASURE_ROW)
+						  IO_COLUMN_LIST(MEASURE_ROW)};
+static const struct hist_kind hists[] = {IO_HISTOGRAM_LIST(HIST_ROW)};
+static const struct table_kind *const tables[] = {&endpoint_table};
+
+static double rate(const uint64_t *row, unsigned what, unsigned when)
+{
+	return row[what] && row[when] ? (double)row[what] * 1e9 / (double)row[when] : NAN;
+}
+
+static double bytes_first(const uint64_t *row)
+{
+	return rate(row, IO_FIRST_DONE_BYTES, IO_FIRST_DONE_NS);
+}
+
+static double bytes_last(const uint64_t *row)
+{
+	return rate(row, IO_DONE_BYTES, IO_LAST_DONE_NS);
+}
+
+static double done_first(const uint64_t *row)
+{
+	return rate(row, IO_FIRST_DONE, IO_FIRST_DONE_NS);
+}
+
+static double done_last(const uint64_t *row)
+{
+	return rate(row, IO_DONE, IO_LAST_DONE_NS);
+}
+
+static double entries_last(const uint64_t *row)
+{
+	return rate(row, IO_ENTRIES, IO_LAST_DONE_NS);
+}
+
+static double cached_share(const uint64_t *row)
+{
+	return row[IO_RESIDENT_SAMPLED_BYTES]
+		       ? (double)row[IO_RESIDENT_BYTES] / (double)row[IO_RESIDENT_SAMPLED_BYTES]
+		       : NAN;
+}
+
+/* clang-format off */
+static const struct figure figures[] = {
+	FIGURE_ROW("bytes_rate_first_done", "B/s", bytes_first,
+		   "bytes per second until the first thread had done its part",
+		   .role = ROLE_BYTE_RATE_FIRST)
+	FIGURE_ROW("bytes_rate_last_done", "B/s", bytes_last,
+		   "bytes per second until the last one had", .role = ROLE_BYTE_RATE)
+	FIGURE_ROW("rate_first_done", "1/s", done_first,
+		   "operations per second until the first thread had done its part",
+		   .role = ROLE_OPERATION_RATE_FIRST)
+	FIGURE_ROW("rate_last_done", "1/s", done_last,
+		   "operations per second until the last one had", .role = ROLE_OPERATION_RATE)
+	FIGURE_ROW("entries_rate", "1/s", entries_last, "objects listed per second")
+	TALLY_COMMON_FIGURES
+	COLD_FIGURE(cached_share)
+};
+/* clang-format on */
+
+const struct tally_schema io_schema = {
+	.rank = {.measures = measures,
+		 .measure_count = IO_MEASURES,
+		 .figures = figures,
+		 .figure_count = sizeof(figures) / sizeof(figures[0])},
+	.hists = hists,
+	.hist_count = IO_HISTS,
+	.tables = tables,
+	.table_count = sizeof(tables) / sizeof(tables[0]),
+};
