@@ -67,7 +67,10 @@ static double value_text(char text[TARGET_TEXT_BYTES], const char *unit, double 
 	scaled = strtod(number, NULL);
 	if (!s && scaled >= 1000 && !strchr(number, '.'))
 		units_count(number, (uint64_t)scaled);
-	snprintf(text, TARGET_TEXT_BYTES, "%s%s", number, s ? s->name : "");
+	snprintf(text, TARGET_TEXT_BYTES, "%s%s", number,
+		 s                          ? s->name
+		 : strcmp(unit, "1/s") == 0 ? "/s"
+					    : "");
 	return scaled / factor;
 }
 

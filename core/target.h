@@ -19,15 +19,18 @@
 enum { TARGETS_MAX = 16, TARGET_NAME_BYTES = 32, TARGET_LABEL_BYTES = 64, TARGET_UNIT_BYTES = 24 };
 enum { TARGET_TEXT_BYTES = 48 };
 
+/* The histogram of a phase whose percentiles its summary shows: reads of a phase that reads, and so on. */
+#define TARGET_MAIN_HIST ""
+
 enum target_bound { TARGET_LEAST, TARGET_MOST };
 
 struct target {
 	const char *name;  /* the option's; NULL ends a table */
 	const char *label; /* in sentences: "AU", "bandwidth" */
 	const char *help;
-	const char *unit;   /* "fraction", "ns", "B/s"; what else it is, is a plain number */
+	const char *unit;   /* "fraction", "ns", "B/s", "1/s"; anything else is a plain number */
 	const char *figure; /* of the rank's row; NULL: a quantile of hist */
-	const char *hist;
+	const char *hist;   /* its name, or TARGET_MAIN_HIST */
 	double quantile;
 	enum target_bound bound;
 };
@@ -42,7 +45,7 @@ struct target_result {
 
 bool target_met(const struct target_result *r);
 
-/* A value in words: "92.5 %", "20 ms", "2 GB/s", "1,200". digits: how many of them, 3 to 6. */
+/* A value in words: "92.5 %", "20 ms", "2 GB/s", "1,200/s". digits: how many of them, 3 to 6. */
 char *target_value(char text[TARGET_TEXT_BYTES], const char *unit, double value, int digits);
 
 /* "AU 89.99 % misses the target of 90 %": found and asked with as many digits as tell them apart. about, put behind

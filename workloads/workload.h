@@ -60,7 +60,6 @@ struct phase_context {
 	struct op_log *op_log; /* workload_store_open gives it to the phase's stores; NULL: none */
 	/* [job->store_count]: workload_store_open notes here what is in effect. NULL: not asked. */
 	struct store_facts *stores;
-	double target_au; /* set by run where it has one; NaN before */
 	char message
 		[256]; /* filled by run: a sentence for the report ("412 of 512 files were whole already") */
 };

@@ -165,6 +165,10 @@ static void describe_default(char *out, size_t size, const struct option *o)
 {
 	char exact[OPTION_EXACT_BYTES];
 
+	if (o->def_text && o->kind != OPTION_TEXT && o->kind != OPTION_TEXTS) {
+		snprintf(out, size, ", default %s", o->def_text);
+		return;
+	}
 	switch (o->kind) {
 	case OPTION_REAL:
 		snprintf(out, size, ", default %g", o->def_real);

@@ -12,6 +12,7 @@
 #include "ranks/node/watch.h"
 #include "ranks/run/progress.h"
 #include "ranks/run/state.h"
+#include "workloads/target.h"
 #include "workloads/workload.h"
 
 #define NANO 1e9
@@ -25,6 +26,8 @@ struct phase_run {
 	struct watch watch;
 	struct client_series *client;
 	uint64_t started_ns; /* UTC */
+	uint32_t target_count;
+	struct target_result targets[TARGETS_MAX];
 	enum stop_reason stopped;
 	int rc;
 };
@@ -55,7 +58,6 @@ static int phase_open(struct run *run, const struct run_options *options, struct
 		.measure_from_argument = &p->watch,
 		.op_log = run->op_log,
 		.stores = run->stores,
-		.target_au = NAN,
 	};
 	if (run->world->rank == 0 && !options->quiet) {
 		p->ctx.progress = progress_show;
@@ -75,23 +77,15 @@ static void phase_close(struct phase_run *p)
 	arena_free(&p->arena);
 }
 
-/* Adds the mean over ranks of the figure "au" where the phase has a target for it. */
-static void add_au(struct run *run, const struct phase_run *p, struct repeat_au *into)
+/* Adds what the targets came to in this repeat. */
+static void add_targets(const struct phase_run *p, struct repeat_targets *into)
 {
-	const struct figure *figure = columns_figure(&p->workload->schema->rank, ROLE_UTILISATION);
-	uint64_t sum = 0;
-
-	if (isnan(p->ctx.target_au) || p->ctx.target_au <= 0)
-		return;
-	if (figure) {
-		double au = figure->value(p->tally.rank_row);
-
-		sum = isnan(au) ? 0 : (uint64_t)llround(au * NANO);
+	into->count = p->target_count;
+	for (uint32_t i = 0; i < p->target_count; i++) {
+		into->results[i] = p->targets[i];
+		into->sum[i] += p->targets[i].found;
 	}
-	group_allreduce(run->world, MERGE_SUM, &sum, 1);
-	into->sum += (double)sum / NANO / run->world->size;
-	into->target = p->ctx.target_au;
-	into->count++;
+	into->repeats++;
 }
 
 static const char *phase_status(const struct phase_run *p)
@@ -129,13 +123,15 @@ static void phase_describe(struct run *run, const struct phase_run *p, const str
 	/* The workload's own account of it; what goes before (its null run) is not the phase. */
 	group_allreduce(run->world, MERGE_MAX, &wall, 1);
 	r->seconds = (double)wall / NANO;
-	r->target_au = p->ctx.target_au;
 }
 
 static int phase_publish(struct run *run, const struct run_options *options, struct phase_run *p,
 			 const struct err *failure, struct err *err)
 {
-	struct results_phase phase = {.tally = &p->tally, .client = p->client};
+	struct results_phase phase = {.tally = &p->tally,
+				      .client = p->client,
+				      .targets = p->targets,
+				      .target_count = p->target_count};
 	int rc;
 
 	phase_describe(run, p, failure, &phase);
@@ -151,8 +147,8 @@ static int phase_publish(struct run *run, const struct run_options *options, str
 
 /* One phase from its start to its publication. *status says how the run goes on. */
 static int phase_do(struct run *run, const struct run_options *options, struct job_phase *phase,
-		    struct repeat_au *au, enum exit_status *status, enum stop_reason *stopped,
-		    struct err *err)
+		    struct repeat_targets *targets, enum exit_status *status,
+		    enum stop_reason *stopped, struct err *err)
 {
 	struct phase_run p;
 	uint64_t dropped = run->op_log ? op_log_dropped(run->op_log) : 0;
@@ -178,12 +174,14 @@ static int phase_do(struct run *run, const struct run_options *options, struct j
 	progress_end(&p.line);
 	rc = p.rc;
 	*stopped = p.stopped;
+	/* Without memory for it the phase has no targets that could be met. */
+	workload_targets(phase, &p.tally, run->world, p.targets, &p.target_count, &publish);
 	if (rc < 0)
 		*status = EXIT_FAILED;
 	else if (p.stopped > STOP_LIMIT)
 		*status = EXIT_INTERRUPTED;
 	else
-		add_au(run, &p, au);
+		add_targets(&p, targets);
 	if (p.ctx.message[0])
 		snprintf(run->message, sizeof(run->message), "%s: %s", phase->name, p.ctx.message);
 	if (run->results && phase_publish(run, options, &p, err, &publish) < 0) {
@@ -213,7 +211,7 @@ static int phase_left(struct run *run, const struct run_options *options,
 	return group_agree(run->world, rc, err);
 }
 
-int run_phases(struct run *run, const struct run_options *options, struct repeat_au *au,
+int run_phases(struct run *run, const struct run_options *options, struct repeat_targets *targets,
 	       enum exit_status *status, struct err *err)
 {
 	enum stop_reason stopped = STOP_NONE;
@@ -228,7 +226,7 @@ int run_phases(struct run *run, const struct run_options *options, struct repeat
 		if (rc < 0)
 			*status = EXIT_FAILED;
 		else if (left)
-			rc = phase_do(run, options, phase, &au[i], status, &stopped, err);
+			rc = phase_do(run, options, phase, &targets[i], status, &stopped, err);
 		if (*status == EXIT_FAILED || *status == EXIT_INTERRUPTED)
 			break;
 	}

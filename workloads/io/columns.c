@@ -65,6 +65,28 @@ static const struct figure figures[] = {
 };
 /* clang-format on */
 
+const struct target io_targets[] = {
+	{.name = "target_rate",
+	 .label = "rate of operations",
+	 .unit = "1/s",
+	 .figure = "rate_last_done",
+	 .help = "operations per second of all ranks to reach; 0: none"},
+	{.name = "target_bandwidth",
+	 .label = "bandwidth",
+	 .unit = "B/s",
+	 .figure = "bytes_rate_last_done",
+	 .help = "bytes per second of all ranks to reach; 0: none"},
+	{.name = "target_p99",
+	 .label = "99th percentile of requests",
+	 .unit = "ns",
+	 .hist = TARGET_MAIN_HIST,
+	 .quantile = 0.99,
+	 .bound = TARGET_MOST,
+	 .help = "99th percentile of the requests that the phase is made of (reads, writes …) to stay "
+		 "below; 0: none"},
+	{.name = NULL},
+};
+
 const struct tally_schema io_schema = {
 	.rank = {.measures = measures,
 		 .measure_count = IO_MEASURES,

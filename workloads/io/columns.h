@@ -4,6 +4,7 @@
 #define HAUL_WORKLOADS_IO_COLUMNS_H
 
 #include "core/measure/tally.h"
+#include "core/target.h"
 #include "workloads/common/cold.h"
 
 /* An operation is what the phase is made of (a block, an object, a listing), counted when it is done; the store's
@@ -76,5 +77,6 @@ enum io_measure { IO_BEFORE = TALLY_COMMON - 1, IO_COLUMN_LIST(MEASURE_ENUM) IO_
 enum io_hist { IO_HISTOGRAM_LIST(HIST_ENUM) IO_HISTS };
 
 extern const struct tally_schema io_schema;
+extern const struct target io_targets[];
 
 #endif

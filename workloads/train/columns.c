@@ -181,6 +181,32 @@ static const struct figure train_epoch_figures[] = {
 };
 /* clang-format on */
 
+const struct target train_targets[] = {
+	{.name = "target_au",
+	 .label = "AU",
+	 .unit = "fraction",
+	 .figure = "au",
+	 .help = "AU to reach; 0: none"},
+	{.name = "target_rate",
+	 .label = "rate of samples",
+	 .unit = "1/s",
+	 .figure = "samples_per_second",
+	 .help = "samples per second of all ranks to reach; 0: none"},
+	{.name = "target_bandwidth",
+	 .label = "bandwidth",
+	 .unit = "B/s",
+	 .figure = "bytes_per_second",
+	 .help = "bytes per second that all ranks read, to reach; 0: none"},
+	{.name = "target_p99",
+	 .label = "99th percentile of reads",
+	 .unit = "ns",
+	 .hist = "read",
+	 .quantile = 0.99,
+	 .bound = TARGET_MOST,
+	 .help = "99th percentile of read requests to stay below; 0: none"},
+	{.name = NULL},
+};
+
 #define COUNT(table) (sizeof(table) / sizeof(*(table)))
 
 #define TRAIN_EPOCHS_TABLE \

@@ -6,6 +6,7 @@
 #include "core/arena.h"
 #include "core/measure/account.h"
 #include "core/measure/tally.h"
+#include "core/target.h"
 #include "workloads/common/cold.h"
 
 /* clang-format off */
@@ -111,6 +112,7 @@ enum train_table { TRAIN_TABLE_EPOCHS, TRAIN_TABLE_ENDPOINTS, TRAIN_TABLES };
 /* With no row for an epoch; of a phase, with a row for each of so many epochs and evaluations. NULL: no memory in
  * the arena. */
 extern const struct tally_schema train_schema;
+extern const struct target train_targets[];
 const struct tally_schema *train_schema_with(uint32_t epochs, struct arena *arena);
 
 /* The row of epoch or evaluation i, from 0, and how many there are; train_epoch_begin makes the row. */

@@ -101,8 +101,6 @@ const struct option train_options[] = {
 		"on_error", struct train_options, on_error, .def = ON_ERROR_STOP,
 		.choices = on_error_names,
 		.help = "a sample that cannot be read, or is wrong, stops all ranks or is counted"),
-	OPT_REAL("target_au", struct train_options, target_au, .def_real = 0, .min_real = 0,
-		 .max_real = 1, .help = "AU to reach; 0: none"),
 	OPT_BYTES(
 		"buffers", struct train_options, buffers, .def = 64 << 20, .min = 64 << 10,
 		.max = 1ull << 40,

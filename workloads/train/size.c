@@ -156,7 +156,7 @@ int train_size(const struct job *job, const struct job_phase *phase, uint32_t ra
 	out->samples_dropped = d.samples - out->steps_per_epoch * global;
 	out->bytes_per_second = compute_s > 0 ? (double)global * reads.bytes / compute_s : INFINITY;
 	out->opens_per_second = compute_s > 0 ? (double)global * reads.opens / compute_s : INFINITY;
-	out->target = o->target_au;
+	out->target = fmax(job_target(phase, "target_au"), 0);
 	out->seconds = (double)out->steps_per_epoch * compute_s;
 	snprintf(out->store, sizeof(out->store), "%s", store->name);
 	notes(o, out, ranks, d.existing);

@@ -164,7 +164,6 @@ static int train_run(struct phase_context *ctx, enum stop_reason *stopped, struc
 	int rc, s;
 
 	*stopped = STOP_NONE;
-	ctx->target_au = o->target_au > 0 ? o->target_au : NAN;
 	rc = group_agree(ctx->group, inputs ? 0 : err_set(err, -ENOMEM, "no memory for the phase"),
 			 err);
 	if (rc < 0)
@@ -200,6 +199,7 @@ const struct workload train_workload = {
 			.help = "epochs of training: batches read by a loader, emulated compute, synchronised ranks",
 			.tables = {train_options, NULL},
 			.size = sizeof(struct train_options),
+			.targets = train_targets,
 			.owner = &train_workload,
 		},
 	.schema = &train_schema,

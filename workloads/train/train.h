@@ -58,7 +58,6 @@ struct train_options {
 	uint32_t sync;
 	uint64_t warmup_steps;
 	uint32_t decode, verify, on_error;
-	double target_au;
 	uint64_t buffers;
 	struct train_evaluation evaluation;
 	struct cold_options cold;

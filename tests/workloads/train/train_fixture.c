@@ -57,7 +57,6 @@ static int run_phase(struct fixture *f, struct group *g, struct group *node,
 		.log = &log,
 		.stop = &f->stop,
 		.tally = tally,
-		.target_au = NAN,
 	};
 	const struct figure *null;
 	int rc = workload_tally(w, phase, &f->arenas[rank], tally, &f->err[rank]);
