@@ -7,13 +7,30 @@ cd "$(dirname "$0")"
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 
-# step NAME WHAT COMMAND…: one line with the seconds it took; its output only when it fails.
+# How far the command is that writes to the log: Ninja's "[12/478]", or the seconds so far.
+how_far()
+{
+	local count
+	count=$(grep -oE '^\[[0-9]+/[0-9]+\]' "$log" | tail -n 1)
+	printf '%s%4d s' "${count:+$count }" "$1"
+}
+
+# step NAME WHAT COMMAND…: one line with the seconds it took, which moves on a terminal; the command's output only when
+# it fails.
 step()
 {
-	local name=$1 what=$2 start=$SECONDS
+	local name=$1 what=$2 start=$SECONDS line rc=0
 	shift 2
-	printf '%-12s %s%*s ' "$name" "$what" $((${#what} < 68 ? 68 - ${#what} : 0)) ''
-	if ! "$@" >"$log" 2>&1 </dev/null; then
+	printf -v line '%-12s %s%*s ' "$name" "$what" $((${#what} < 56 ? 56 - ${#what} : 0)) ''
+	[ -t 1 ] || printf '%s' "$line"
+	"$@" >"$log" 2>&1 </dev/null &
+	while [ -t 1 ] && kill -0 $! 2>/dev/null; do
+		printf '\r\033[K%s%s' "$line" "$(how_far $((SECONDS - start)))"
+		sleep 0.5
+	done
+	wait $! || rc=$?
+	[ ! -t 1 ] || printf '\r\033[K%s' "$line"
+	if [ $rc != 0 ]; then
 		printf 'failed\n\n' && tail -n 40 "$log" >&2
 		exit 1
 	fi

@@ -49,7 +49,7 @@ holds "fuzzing" ctest --test-dir build/clang -L fuzz --output-on-failure --no-la
 must "build, sanitizers" build asan
 # Not those that hold figures against the clock, nor those that only read the sources.
 holds "tests under the sanitizers" ctest --test-dir build/asan -j "$jobs" --output-on-failure \
-	--no-label-summary -E '^(system_sim|system_null|layers|format|shell|batch_scripts|catalog)$'
+	--no-label-summary -E '^(system_sim|system_null|layers|format|shell|batch_.*|catalog)$'
 
 say "all tests"
 summary=$(mktemp)

@@ -1,22 +1,25 @@
 #!/usr/bin/env python3
-"""DLIO and haul on the same files with the same settings, and where their figures differ, why.
+"""Runs DLIO and haul on the same files with the same settings, and explains why their figures differ.
 
-    bench/parity.py unet3d_h100.yaml --ranks 4 [KEY=VALUE ...]     runs both
-    bench/parity.py unet3d_h100.yaml --ranks 4 --dlio FOLDER       DLIO's part was run before: its output folder
+    bench/parity.py unet3d_h100.yaml --ranks 4 [KEY=VALUE ...]     runs DLIO, then haul
+    bench/parity.py unet3d_h100.yaml --ranks 4 --dlio FOLDER       takes DLIO's figures from the output folder of
+                                                                   an earlier run, and runs haul
 
-DLIO makes the files where there are none, so that both read what DLIO writes. See docs/parity.md."""
+Where there are no files yet, DLIO generates them, so that both read what DLIO writes. See docs/parity.md."""
 import argparse
 import glob
 import json
 import os
+import shlex
 import shutil
 import subprocess
 import sys
 import tempfile
 
 MIB = 1 << 20
-REREADS = ("npz", "npy", "csv")  # DLIO reads the whole file again for each of its samples
-LOOKED_AT = 1000                 # files whose sizes are looked at
+REREADS = ("npz", "npy", "csv")  # formats of which DLIO reads the whole file again for each sample
+SIZES_MAX = 1000                 # files whose sizes are averaged
+SAME_AU = 0.005                  # AU values closer than this count as equal
 
 
 class Refusal(Exception):
@@ -30,14 +33,16 @@ def run(command, **more):
     return done
 
 
-def program(name, needed_for):
-    path = os.environ.get(name.upper()) or shutil.which(name)
+def program(variable, name, reason):
+    """The words that start a program: those in the environment variable, or what PATH has."""
+    words = shlex.split(os.environ.get(variable, ""))
+    path = shutil.which(words[0] if words else name)
     if not path:
-        raise Refusal(f"{name} is not in PATH, and {needed_for}")
-    return path
+        raise Refusal(f"{words[0] if words else name} is not in PATH, and {reason}")
+    return [path, *words[1:]]
 
 
-# ---- what was measured ----
+# ---- what both programs measured ----
 
 def read_json(path):
     try:
@@ -47,8 +52,8 @@ def read_json(path):
         raise Refusal(f"{path}: {e}") from e
 
 
-def steps_of(folder):
-    """Steps of the first epoch, from a rank's own output: the blocks' lists of processing times."""
+def dlio_steps(folder):
+    """Steps of the first epoch: DLIO lists the processing time of each step, block by block."""
     outputs = sorted(glob.glob(os.path.join(folder, "*_output.json")))
     if not outputs:
         raise Refusal(f"{folder}: holds no RANK_output.json of DLIO")
@@ -65,13 +70,13 @@ def read_dlio(folder):
         return {"au": metric["train_au_mean_percentage"] / 100,
                 "samples_s": metric["train_throughput_mean_samples_per_second"],
                 "mib_s": metric["train_io_mean_MB_per_second"],
-                "ranks": summary["num_accelerators"], "steps": steps_of(folder)}
+                "ranks": summary["num_accelerators"], "steps": dlio_steps(folder)}
     except KeyError as e:
         raise Refusal(f"{folder}/summary.json: has no {e}") from e
 
 
 def read_haul(results, haul):
-    report = json.loads(run([haul, "report", "--json", results], capture_output=True).stdout)
+    report = json.loads(run([*haul, "report", "--json", results], capture_output=True).stdout)
     train = next((p for p in report["phases"] if p["kind"] == "train"), None)
     if train is None:
         raise Refusal(f"{results}: holds no training")
@@ -83,68 +88,97 @@ def read_haul(results, haul):
             "samples": epochs[0]["samples"], "sample_bytes": train["bytes_read"] / samples}
 
 
-def file_bytes(folder, extension):
-    """The mean size of a training file, of the first that are found."""
+def mean_file_bytes(folder, extension):
+    """The mean size of the first training files that are found; None: there are none."""
     sizes = []
     for where, _, names in os.walk(os.path.join(folder, "train")):
         for name in sorted(names):
             if name.endswith("." + extension):
                 sizes.append(os.path.getsize(os.path.join(where, name)))
-                if len(sizes) == LOOKED_AT:
+                if len(sizes) == SIZES_MAX:
                     return sum(sizes) / len(sizes)
     return sum(sizes) / len(sizes) if sizes else None
 
 
-# ---- why they differ ----
+# ---- why the figures differ ----
+
+def explain_rate(dlio, version, said):
+    """DLIO's samples/s, corrected."""
+    n = dlio["steps"]
+    if version != "argonne":
+        return dlio["samples_s"]
+    if n <= 2:
+        said.append(("samples/s", f"DLIO counts n - 2 steps: with {n} steps its throughput means nothing"))
+        return dlio["samples_s"]
+    samples_s = dlio["samples_s"] * (n - 1) / (n - 2)
+    said.append(("samples/s", f"DLIO divides {n} - 2 steps by the time of {n} - 1: it prints {dlio['samples_s']:.4g}, "
+                              f"which should be {samples_s:.4g}"))
+    return samples_s
+
+
+def explain_bytes(dlio, dataset, mean_file, said):
+    """Bytes that DLIO moves per sample."""
+    samples_file, sample_bytes = dataset["samples_per_file"], dataset["sample_bytes"]
+    moved = mean_file / samples_file if mean_file else sample_bytes
+    if samples_file > 1 and dataset["format"] in REREADS:
+        moved *= samples_file
+        said.append(("bytes", f"DLIO reads the whole file for each of its {samples_file} samples and counts one sample: it "
+                              f"moves {samples_file} times the bytes that it prints; haul reads the sample alone"))
+    printed = dlio["samples_s"] * sample_bytes / MIB
+    said.append(("bytes", f"DLIO counts no bytes: the {dlio['mib_s']:.4g} that it prints are samples/s times record_length "
+                          f"({printed:.4g}), in MiB but labelled MB"))
+    if mean_file and abs(mean_file / samples_file / sample_bytes - 1) > 0.01:
+        said.append(("bytes", f"the files hold {mean_file / samples_file / sample_bytes:.3f} of the bytes per sample that "
+                              "the settings give" + ("; DLIO writes JPEG of quality 75" if dataset["format"] == "jpeg"
+                                                     else "")))
+    return moved
+
+
+def explain_au(dlio, haul, train, said):
+    if haul["au_mlperf"] is not None:
+        warmup = train.get("warmup_steps", 1)
+        said.append(("AU", f"by DLIO's formula haul reaches {haul['au_mlperf']:.1%}; haul's own AU leaves out "
+                           + ("the warm-up step completely, with its barrier" if warmup == 1 else
+                              f"{warmup} warm-up steps completely, with their barriers")))
+        lost = haul["au_mlperf"] - dlio["au"]
+        if lost >= SAME_AU:
+            said.append(("AU", f"the remaining {lost:.1%} are DLIO's own cost: its Python opens, reads, decodes and passes "
+                               "batches between processes"))
+        elif lost <= -SAME_AU:
+            said.append(("AU", f"the remaining {-lost:.1%} are haul's own cost: haul report has them by account"))
+    if haul["null_au"] is not None:
+        said.append(("AU", f"haul alone, on a store that takes no time, reaches {haul['null_au']:.1%}"))
+
+
+def explain_order(dlio, haul, dataset, train, version, said):
+    per_epoch = dlio["steps"] * train["batch"] * dlio["ranks"]
+    if per_epoch != haul["samples"]:
+        said.append(("samples", f"DLIO read {per_epoch} samples per epoch, haul {haul['samples']}"
+                     + ("; DLIO cuts the number of files by samples_per_file" if dataset["samples_per_file"] > 1 else "")))
+    if version != "argonne":
+        return
+    if train["loader"]["kind"] == "pytorch" and train.get("shuffle") != "none":
+        said.append(("order", "DLIO does not shuffle under PyTorch: in every epoch each rank reads the same files in the "
+                              "same order, which helps the page cache; haul import --as dlio-bugs does the same"))
+    if train["loader"]["kind"] == "sample" and dataset["format"] != "tfrecord":
+        said.append(("order", "DLIO's iterative sampler reads some files several times and others never; haul reads each "
+                              "sample once"))
+
 
 def explain(dlio, haul, job, mean_file, version="argonne"):
-    """(DLIO's samples/s and MiB/s put right, sentences). job: of haul import; mean_file: bytes, or None."""
+    """DLIO's samples/s and MiB/s, corrected, and the reasons as pairs (figure, sentence). job: what haul import printed.
+    mean_file: bytes, or None."""
     dataset = job.get("dataset") or job["datasets"]["train"]
     train = next(p["train"] for p in job["phases"] if "train" in p)
-    samples_file, format_ = dataset["samples_per_file"], dataset["format"]
-    n, said = dlio["steps"], []
-    samples_s = dlio["samples_s"]
-    if version == "argonne" and n > 2:
-        samples_s *= (n - 1) / (n - 2)
-        said.append(("samples/s", f"DLIO counts {n} - 2 steps over the time of {n} - 1: {dlio['samples_s']:.4g} printed "
-                                  f"is {samples_s:.4g}"))
-    elif version == "argonne":
-        said.append(("samples/s", f"DLIO counts n - 2 steps: with {n} its throughput says nothing"))
-    bytes_sample = mean_file / samples_file if mean_file else dataset["sample_bytes"]
-    if samples_file > 1 and format_ in REREADS:
-        bytes_sample *= samples_file
-        said.append(("bytes", f"DLIO reads the whole file for each of its {samples_file} samples and counts one: it moves "
-                              f"{samples_file} times what it prints; haul reads the sample"))
-    mib_s = samples_s * bytes_sample / MIB
-    printed = dlio["samples_s"] * dataset["sample_bytes"] / MIB
-    said.append(("bytes", f"DLIO counts no bytes: {dlio['mib_s']:.4g} is samples/s times record_length "
-                          f"({printed:.4g}), in MiB labelled MB"))
-    if mean_file and abs(mean_file / samples_file / dataset["sample_bytes"] - 1) > 0.01:
-        said.append(("bytes", f"the files have {mean_file / samples_file / dataset['sample_bytes']:.3f} of the bytes a sample "
-                              "that the settings say" + ("; DLIO's JPEG are of quality 75" if format_ == "jpeg" else "")))
-    if haul["au_mlperf"] is not None:
-        said.append(("AU", f"by DLIO's formula haul has {haul['au_mlperf']:.1%}; its own AU leaves out "
-                           f"{train.get('warmup_steps', 1)} steps whole, their barrier too"))
-        lost = haul["au_mlperf"] - dlio["au"]
-        if abs(lost) >= 0.005:
-            said.append(("AU", f"what remains, {abs(lost):.1%}, is {'DLIO' if lost > 0 else 'haul'}'s own cost: "
-                               + ("its Python opens, reads, decodes and hands on batches between processes"
-                                  if lost > 0 else "see haul report, by account")))
-    if haul["null_au"] is not None:
-        said.append(("AU", f"haul alone, on a store that takes no time: {haul['null_au']:.1%}"))
-    per_epoch = n * train["batch"] * dlio["ranks"]
-    if per_epoch != haul["samples"]:
-        said.append(("samples", f"DLIO read {per_epoch} an epoch, haul {haul['samples']}"
-                     + ("; DLIO cuts the number of files by samples_per_file" if samples_file > 1 else "")))
-    if train["loader"]["kind"] == "pytorch" and train.get("shuffle") != "none" and version == "argonne":
-        said.append(("order", "DLIO does not shuffle under PyTorch: each rank reads the same files in the same order each "
-                              "epoch, which caches like; haul import --as dlio-bugs does the same"))
-    if train["loader"]["kind"] == "sample" and format_ != "tfrecord" and version == "argonne":
-        said.append(("order", "DLIO's iterative sampler reads some files several times and others never; haul each once"))
+    said = []
+    samples_s = explain_rate(dlio, version, said)
+    mib_s = samples_s * explain_bytes(dlio, dataset, mean_file, said) / MIB
+    explain_au(dlio, haul, train, said)
+    explain_order(dlio, haul, dataset, train, version, said)
     return {"samples_s": samples_s, "mib_s": mib_s}, said
 
 
-def table(dlio, right, haul):
+def table(dlio, corrected, haul):
     def row(what, a, b, form="{:.4g}"):
         ratio = f"{b / a:8.2f}" if a else "       –"
         return f"{what:<30}{form.format(a):>10}{form.format(b):>12}{ratio}"
@@ -152,33 +186,47 @@ def table(dlio, right, haul):
     return [f"{'':<30}{'DLIO':>10}{'haul':>12}    haul / DLIO",
             row("AU, by DLIO's formula", dlio["au"], au, "{:.1%}"),
             row("samples/s, as printed", dlio["samples_s"], haul["samples_s"]),
-            row("samples/s, put right", right["samples_s"], haul["samples_s"]),
+            row("samples/s, corrected", corrected["samples_s"], haul["samples_s"]),
             row("MiB/s, as printed", dlio["mib_s"], haul["mib_s"]),
-            row("MiB/s, moved", right["mib_s"], haul["mib_s"])]
+            row("MiB/s, moved", corrected["mib_s"], haul["mib_s"])]
 
 
-# ---- running both ----
+# ---- running both programs ----
+
+def hydra_override(text):
+    """A user's override as DLIO takes it: the keys of a workload file lie below "workload", and "++" sets a key whether
+    or not the file has it."""
+    removes = text.startswith("~")
+    path = text.lstrip("~" if removes else "+")
+    if path.startswith("hydra."):
+        return text
+    if not path.startswith("workload."):
+        path = "workload." + path
+    return ("~" if removes else "++") + path
+
 
 def run_dlio(arguments, data, out):
-    dlio = program("dlio_benchmark", "the comparison needs it: pip install dlio_benchmark on this machine, or run it "
-                                     "elsewhere and give its output folder by --dlio")
-    mpiexec = program("mpiexec", "both programs need it")
+    dlio = program("DLIO_BENCHMARK", "dlio_benchmark",
+                   "the comparison needs it: install DLIO on this machine, or run it elsewhere and give its output folder "
+                   "by --dlio")
+    mpiexec = program("DLIO_MPIEXEC" if os.environ.get("DLIO_MPIEXEC") else "MPIEXEC", "mpiexec", "DLIO needs it")
     name = os.path.splitext(os.path.basename(arguments.workload))[0]
     config = os.path.join(out, "config")
-    os.makedirs(os.path.join(config, "workload"))
+    os.makedirs(os.path.join(config, "workload"), exist_ok=True)
     shutil.copy(arguments.workload, os.path.join(config, "workload", name + ".yaml"))
-    common = [mpiexec, "-n", str(arguments.ranks), dlio, f"workload={name}", "--config-dir", config,
-              f"++workload.dataset.data_folder={data}", "++workload.workflow.checkpoint=False", *arguments.overrides]
+    # Hydra takes its own options only before the first override.
+    common = [*mpiexec, "-n", str(arguments.ranks), *dlio, "--config-dir", config, f"workload={name}",
+              *map(hydra_override, [*arguments.overrides, f"dataset.data_folder={data}", "workflow.checkpoint=False"])]
     if not os.path.isdir(os.path.join(data, "train")):
-        run([*common, "++workload.workflow.generate_data=True", "++workload.workflow.train=False",
-             f"++hydra.run.dir={out}/datagen"])
-    run([*common, "++workload.workflow.generate_data=False", "++workload.workflow.train=True",
-         f"++hydra.run.dir={out}/dlio"])
+        run([*common, *map(hydra_override, ["workflow.generate_data=True", "workflow.train=False"]),
+             f"hydra.run.dir={out}/datagen"], stdout=sys.stderr)
+    run([*common, *map(hydra_override, ["workflow.generate_data=False", "workflow.train=True"]),
+         f"hydra.run.dir={out}/dlio"], stdout=sys.stderr)
     return os.path.join(out, "dlio")
 
 
 def import_job(arguments, haul, data, out):
-    command = [haul, "import", "dlio", arguments.workload, *arguments.overrides, f"dataset.data_folder={data}",
+    command = [*haul, "import", "dlio", arguments.workload, *arguments.overrides, f"dataset.data_folder={data}",
                "workflow.generate_data=False", "workflow.train=True"]
     path = os.path.join(out, "job.json")
     with open(path, "w", encoding="utf-8") as stream:
@@ -187,19 +235,19 @@ def import_job(arguments, haul, data, out):
 
 
 def compare(arguments):
-    haul = program("haul", "it is what is compared: build it, or name it in HAUL")
+    haul = program("HAUL", "haul", "it is one of the two programs: build it, or name it in HAUL")
     data, out = os.path.abspath(arguments.data), os.path.abspath(arguments.out or tempfile.mkdtemp(prefix="parity-"))
     os.makedirs(out, exist_ok=True)
     folder = arguments.dlio or run_dlio(arguments, data, out)
     dlio = read_dlio(folder)
     path = import_job(arguments, haul, data, out)
     results = os.path.join(out, "haul.h5")
-    run([program("mpiexec", "both programs need it"), "-n", str(arguments.ranks), haul, "run", path, "--results", results,
-         "--force", "--quiet"], stdout=sys.stderr)
+    run([*program("MPIEXEC", "mpiexec", "haul needs it"), "-n", str(arguments.ranks), *haul, "run", path,
+         "--results", results, "--force", "--quiet"], stdout=sys.stderr)
     measured, job = read_haul(results, haul), read_json(path)
     dataset = job.get("dataset") or job["datasets"]["train"]
-    right, said = explain(dlio, measured, job, file_bytes(data, dataset["format"]), arguments.version)
-    print("\n".join(table(dlio, right, measured)) + "\n")
+    corrected, said = explain(dlio, measured, job, mean_file_bytes(data, dataset["format"]), arguments.version)
+    print("\n".join(table(dlio, corrected, measured)) + "\n")
     for what, sentence in said:
         print(f"{what:<10} {sentence}")
     print(f"\nresults    {results}   job {path}   DLIO {folder}")
@@ -208,14 +256,15 @@ def compare(arguments):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("workload", help="a DLIO workload file")
-    parser.add_argument("overrides", nargs="*", help="Hydra's overrides, for both")
-    parser.add_argument("--ranks", type=int, default=2)
-    parser.add_argument("--data", default="./parity-data", help="folder of the data, for both")
-    parser.add_argument("--out", help="folder for what both write")
-    parser.add_argument("--dlio", help="output folder of a DLIO run that was made before")
-    parser.add_argument("--version", choices=("argonne", "mlcommons"), default="argonne", help="which DLIO it is")
+    parser.add_argument("overrides", nargs="*", metavar="KEY=VALUE", help="Hydra's overrides, for both programs")
+    parser.add_argument("--ranks", type=int, default=2, help="processes of each program (default 2)")
+    parser.add_argument("--data", default="./parity-data", help="folder of the data, for both (default ./parity-data)")
+    parser.add_argument("--out", help="folder for what both programs write (default: a new one)")
+    parser.add_argument("--dlio", help="output folder of an earlier DLIO run")
+    parser.add_argument("--version", choices=("argonne", "mlcommons"), default="argonne",
+                        help="whose DLIO it is (default argonne)")
     try:
-        compare(parser.parse_args())
+        compare(parser.parse_intermixed_args())
     except Refusal as e:
         print(f"parity: {e}", file=sys.stderr)
         return 2

@@ -1,5 +1,6 @@
-/* haul catalog: the ready jobs, a line each, computed by the plan. */
-#include "cli/catalog.h"
+/* The verb "catalog": lists the ready jobs, one line per job, with figures that the plan
+ * computes. */
+#include "cli/catalog_find.h"
 
 #include <errno.h>
 #include <math.h>
@@ -20,9 +21,9 @@ enum {
 	TARGET_COLUMNS = 11
 };
 
-#define LEAST_RATE 0.01 /* GB/s that two digits show */
+#define LEAST_RATE 0.01 /* GB/s; smaller rates would be printed as 0.00 */
 
-static void print_rate(const struct plan *plan)
+static void catalog_print_rate(const struct plan *plan)
 {
 	char rate[UNITS_TEXT_BYTES] = "–", target[UNITS_TEXT_BYTES] = "–";
 	uint32_t i;
@@ -44,7 +45,7 @@ static void print_rate(const struct plan *plan)
 	cli_pad_left(target, TARGET_COLUMNS);
 }
 
-static void print_dataset(const struct job *job)
+static void catalog_print_dataset(const struct job *job)
 {
 	char files[UNITS_TEXT_BYTES] = "–", size[UNITS_TEXT_BYTES] = "–";
 	struct dataset d;
@@ -58,7 +59,7 @@ static void print_dataset(const struct job *job)
 	cli_pad_left(size, SIZE_COLUMNS);
 }
 
-static int print_job(void *argument, const char *name)
+static int catalog_print_job(void *argument, const char *name)
 {
 	char path[4096];
 	struct err err = {0};
@@ -79,8 +80,8 @@ static int print_job(void *argument, const char *name)
 	rc = plan_make(&plan, &job, ranks, 1, &err);
 	if (rc == 0) {
 		cli_pad(name, NAME_COLUMNS);
-		print_dataset(&job);
-		print_rate(&plan);
+		catalog_print_dataset(&job);
+		catalog_print_rate(&plan);
 		putchar('\n');
 		plan_free(&plan);
 	} else {
@@ -97,7 +98,7 @@ static int catalog_run(const struct call *call)
 
 	(void)call;
 	if (!catalog_folder(folder, sizeof(folder))) {
-		cli_say("no ready jobs are installed; HAUL_CATALOG may name their folder");
+		cli_say("no ready jobs are installed; set HAUL_CATALOG to their folder");
 		return EXIT_FAILED;
 	}
 	cli_pad("job", NAME_COLUMNS);
@@ -106,20 +107,21 @@ static int catalog_run(const struct call *call)
 	cli_pad_left("GB/s each", RATE_COLUMNS);
 	cli_pad_left("AU limit", TARGET_COLUMNS);
 	putchar('\n');
-	rc = catalog_each(print_job, NULL);
+	rc = catalog_each(catalog_print_job, NULL);
 	if (rc < 0) {
 		cli_say("%s: %s", folder, strerror(-rc));
 		return EXIT_FAILED;
 	}
 	if (rc == 0)
-		printf("\nGB/s each: what one accelerator reads when it is never idle. haul plan JOB says more.\n");
+		printf("\nGB/s each: what one accelerator reads when it is never idle. See also "
+		       "haul plan JOB.\n");
 	return rc;
 }
 
 const struct verb catalog_verb = {
 	.name = "catalog",
 	.arguments = "",
-	.help = "the ready jobs, a line each; their names serve wherever a JOB is asked for",
+	.help = "lists the ready jobs; each name can be given wherever a verb takes a JOB",
 	.example = "haul catalog",
 	.run = catalog_run,
 };

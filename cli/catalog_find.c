@@ -6,21 +6,21 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cli/catalog.h"
+#include "cli/catalog_find.h"
 #include "core/option/option.h"
 #include "haul_build.h"
 
-enum { NAMES_MAX = 1024 };
+enum { NAMES_MAX = 1024, LIST_BYTES = 256 };
 
-static bool is_folder(const char *path)
+static bool catalog_is_folder(const char *path)
 {
 	struct stat st;
 
 	return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
-/* PREFIX/share/haul/catalog for PREFIX/bin/haul: an installation may have been moved. */
-static bool beside_program(char *path, unsigned bytes)
+/* PREFIX/share/haul/catalog for PREFIX/bin/haul, since an installation may have been moved. */
+static bool catalog_beside_program(char *path, unsigned bytes)
 {
 	char program[2048], *slash;
 	ssize_t n = readlink("/proc/self/exe", program, sizeof(program) - 1);
@@ -33,7 +33,7 @@ static bool beside_program(char *path, unsigned bytes)
 		return false;
 	*slash = '\0';
 	return (unsigned)snprintf(path, bytes, "%s/../share/haul/catalog", program) < bytes &&
-	       is_folder(path);
+	       catalog_is_folder(path);
 }
 
 const char *catalog_folder(char *path, unsigned bytes)
@@ -44,16 +44,16 @@ const char *catalog_folder(char *path, unsigned bytes)
 		snprintf(path, bytes, "%s", named);
 		return path;
 	}
-	if (beside_program(path, bytes))
+	if (catalog_beside_program(path, bytes))
 		return path;
 	snprintf(path, bytes, "%s", HAUL_CATALOG_SOURCE);
-	if (is_folder(path))
+	if (catalog_is_folder(path))
 		return path;
 	snprintf(path, bytes, "%s", HAUL_CATALOG_INSTALLED);
-	return is_folder(path) ? path : NULL;
+	return catalog_is_folder(path) ? path : NULL;
 }
 
-static int is_job(const struct dirent *entry)
+static int catalog_is_job(const struct dirent *entry)
 {
 	size_t length = strlen(entry->d_name);
 
@@ -69,7 +69,7 @@ int catalog_each(int (*found)(void *argument, const char *name), void *argument)
 
 	if (!catalog_folder(folder, sizeof(folder)))
 		return -ENOENT;
-	n = scandir(folder, &entries, is_job, alphasort);
+	n = scandir(folder, &entries, catalog_is_job, alphasort);
 	if (n < 0)
 		return -errno;
 	for (i = 0; i < n; i++) {
@@ -84,10 +84,10 @@ int catalog_each(int (*found)(void *argument, const char *name), void *argument)
 
 struct names {
 	unsigned count;
-	const char *names[NAMES_MAX + 1];
+	const char *names[NAMES_MAX + 1]; /* the last is NULL */
 };
 
-static int gather(void *argument, const char *name)
+static int names_add(void *argument, const char *name)
 {
 	struct names *n = argument;
 
@@ -98,23 +98,60 @@ static int gather(void *argument, const char *name)
 	return 0;
 }
 
-static int refuse(const char *job, struct err *err)
+static void names_free(struct names *n)
+{
+	for (unsigned i = 0; i < n->count; i++)
+		free((void *)(uintptr_t)n->names[i]);
+}
+
+/* Lists the names that contain word, such as "unet3d_a100, unet3d_demo" for "unet3d", as many as
+ * there is room for. Returns their number. */
+static unsigned names_containing(const struct names *n, const char *word, char *list,
+				 unsigned bytes)
+{
+	unsigned found = 0, length = 0;
+
+	list[0] = '\0';
+	for (unsigned i = 0; *word && i < n->count; i++) {
+		if (!strcasestr(n->names[i], word))
+			continue;
+		if (length + strlen(n->names[i]) + sizeof(", ...") > bytes) {
+			snprintf(list + length, bytes - length, ", ...");
+			return found;
+		}
+		length += (unsigned)snprintf(list + length, bytes - length, "%s%s",
+					     found ? ", " : "", n->names[i]);
+		found++;
+	}
+	return found;
+}
+
+static int catalog_refuse(const char *job, struct err *err)
 {
 	struct names known = {0};
+	char list[LIST_BYTES];
 	const char *near;
-	unsigned i;
+	unsigned n;
 	int rc;
 
-	catalog_each(gather, &known);
+	catalog_each(names_add, &known);
+	n = names_containing(&known, job, list, sizeof(list));
 	near = option_nearest(job, known.names);
-	if (near)
+	if (n)
 		rc = err_set(err, -ENOENT,
-			     "\"%s\" is no file and no ready job; did you mean \"%s\"?", job, near);
+			     "\"%s\" is not a file, and no ready job is called that; there %s %s",
+			     job, n > 1 ? "are" : "is", list);
+	else if (near)
+		rc = err_set(err, -ENOENT,
+			     "\"%s\" is not a file, and no ready job is called that; did you mean "
+			     "\"%s\"?",
+			     job, near);
 	else
 		rc = err_set(err, -ENOENT,
-			     "\"%s\" is no file and no ready job; haul catalog lists those", job);
-	for (i = 0; i < known.count; i++)
-		free((void *)(uintptr_t)known.names[i]);
+			     "\"%s\" is not a file, and no ready job is called that; haul catalog "
+			     "lists them",
+			     job);
+	names_free(&known);
 	return rc;
 }
 
@@ -133,5 +170,5 @@ int catalog_resolve(const char *job, char *path, unsigned bytes, struct err *err
 		return 0;
 	if (strchr(job, '/') || strstr(job, ".json"))
 		return err_set(err, -ENOENT, "%s: %s", job, strerror(ENOENT));
-	return refuse(job, err);
+	return catalog_refuse(job, err);
 }

@@ -64,7 +64,8 @@ struct verb {
 	int (*run)(const struct call *call); /* the exit status */
 };
 
-const struct verb *const *verb_table(void); /* NULL-terminated: main.c */
+enum { VERBS_MAX = 64 };
+const struct verb *const *verb_table(void); /* NULL-terminated: verbs.c */
 const struct verb *verb_find(const char *name);
 
 extern const struct verb catalog_verb, clean_verb, complete_verb, doctor_verb, generate_verb,
@@ -85,6 +86,13 @@ void cli_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* Whether this process is the one to speak before MPI tells ranks apart. */
 bool cli_speaks(void);
+
+/* The option of that name, so many characters of it, or NULL. */
+const struct verb_option *verb_option_find(const struct verb *verb, const char *name,
+					   size_t length);
+
+/* A row of help: left, then text from that column on, wrapped at 80 columns; below left where that is too long. */
+void cli_row(const char *left, unsigned column, const char *text);
 
 /* Text, filled with blanks behind or before to columns (UTF-8 counted by characters). */
 void cli_pad(const char *text, unsigned columns);

@@ -1,9 +1,11 @@
-/* haul __complete [VERB]: what the shell's completion offers, a word a line. Made from the tables, so
+/* haul __complete [VERB [--OPTION]]: what the shell's completion offers, one word per line. It is made from the tables, so
  * that it knows every option there is. */
 #include <stdio.h>
+#include <string.h>
 
-#include "cli/catalog.h"
+#include "cli/catalog_find.h"
 #include "cli/cli.h"
+#include "plan/plan.h"
 #include "ranks/run/run.h"
 
 static int print_name(void *argument, const char *name)
@@ -13,35 +15,98 @@ static int print_name(void *argument, const char *name)
 	return 0;
 }
 
+static void complete_verbs(void)
+{
+	for (const struct verb *const *v = verb_table(); *v; v++)
+		if (!(*v)->hidden)
+			printf("%s\n", (*v)->name);
+}
+
+static void complete_kinds(void)
+{
+	for (const struct section *const *s = plan_schema()->phases; *s; s++)
+		printf("%s\n", (*s)->name);
+}
+
+/* "train.loader.workers=": the options of a table, those of tables inside it too. */
+static void complete_table(const char *prefix, const struct option *table)
+{
+	for (const struct option *o = table; o->name; o++) {
+		char path[256];
+
+		snprintf(path, sizeof(path), "%s.%s", prefix, o->name);
+		if (o->kind == OPTION_TABLE)
+			complete_table(path, o->table);
+		else
+			printf("%s=\n", path);
+	}
+}
+
+static void complete_section(const char *prefix, const struct section *section)
+{
+	for (unsigned i = 0; section->tables[i]; i++)
+		complete_table(prefix, section->tables[i]);
+}
+
+static void complete_sets(void)
+{
+	const struct job_schema *schema = plan_schema();
+
+	complete_table("cluster", job_cluster_options());
+	complete_section("dataset", schema->dataset);
+	for (const struct section *const *s = schema->phases; *s; s++)
+		complete_section((*s)->name, *s);
+}
+
+/* The values that an option may have, where they are words. */
+static void complete_values(const struct verb_option *o)
+{
+	if (o->kind == VERB_CHOICE)
+		for (unsigned i = 0; o->choices[i]; i++)
+			printf("%s\n", o->choices[i]);
+	else if (o->value && strcmp(o->value, "PHASE") == 0)
+		complete_kinds();
+	else if (o->value && strncmp(o->value, "PATH=", 5) == 0)
+		complete_sets();
+}
+
+static void complete_verb_words(const struct verb *verb)
+{
+	for (const struct verb_option *o = verb->options; o && o->name; o++)
+		printf("--%s\n", o->name);
+	printf("--help\n");
+	if (verb->takes_job)
+		catalog_each(print_name, NULL);
+}
+
 static int complete_run(const struct call *call)
 {
-	const struct verb *const *v;
 	const struct verb_option *o;
 	const struct verb *verb;
 
 	if (!call->argument_count) {
-		for (v = verb_table(); *v; v++)
-			if (!(*v)->hidden)
-				printf("%s\n", (*v)->name);
+		complete_verbs();
 		return EXIT_DONE;
 	}
 	verb = verb_find(call->arguments[0]);
 	if (!verb)
 		return EXIT_DONE;
-	for (o = verb->options; o && o->name; o++)
-		printf("--%s\n", o->name);
-	printf("--help\n");
-	if (verb->takes_job)
-		catalog_each(print_name, NULL);
+	if (call->argument_count == 1) {
+		complete_verb_words(verb);
+		return EXIT_DONE;
+	}
+	o = verb_option_find(verb, call->arguments[1], strlen(call->arguments[1]));
+	if (o)
+		complete_values(o);
 	return EXIT_DONE;
 }
 
 const struct verb complete_verb = {
 	.name = "__complete",
-	.arguments = "[VERB]",
+	.arguments = "[VERB [OPTION]]",
 	.help = "words for the shell's completion",
 	.example = "haul __complete plan",
-	.arguments_max = 1,
+	.arguments_max = 2,
 	.hidden = true,
 	.run = complete_run,
 };

@@ -14,8 +14,7 @@ static int help_all(void)
 		if ((*v)->hidden)
 			continue;
 		snprintf(left, sizeof(left), "  %s %s", (*v)->name, (*v)->arguments);
-		cli_pad(left, 20);
-		printf("%s\n", (*v)->help);
+		cli_row(left, 20, (*v)->help);
 	}
 	printf("\nhaul VERB --help says more. A JOB is a file or a name from haul catalog.\n"
 	       "example: mpiexec -n 4 haul run unet3d_demo\n");

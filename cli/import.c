@@ -1,7 +1,5 @@
-/* haul import dlio FILE [OVERRIDES]: the job on standard output, what became of the keys on standard
- * error. */
-#include "import/import.h"
-
+/* The verb "import": prints a DLIO workload file as a haul job on standard output, and what became
+ * of its keys on standard error. */
 #include <cjson/cJSON.h>
 #include <errno.h>
 #include <stddef.h>
@@ -11,6 +9,8 @@
 
 #include "cli/cli.h"
 #include "core/json.h"
+#include "import/dlio/import_dlio.h"
+#include "import/dlio/keys.h"
 #include "plan/plan.h"
 #include "ranks/run/run.h"
 
@@ -28,16 +28,16 @@ static const struct verb_option import_options[] = {
 	 .kind = VERB_CHOICE,
 	 .offset = offsetof(struct import_args, as),
 	 .choices = as_names,
-	 .help = "what keys say, or what DLIO makes of them"},
+	 .help = "takes keys as they are meant, or as DLIO acts on them"},
 	{.name = "keys",
 	 .kind = VERB_FLAG,
 	 .offset = offsetof(struct import_args, keys),
-	 .help = "lists the keys and where each goes"},
+	 .help = "lists the keys and where each of them goes"},
 	{.name = NULL},
 };
 
 /* "unet3d_h100" of "/work/unet3d_h100.yaml". */
-static const char *base_name(const char *path, char name[NAME_BYTES])
+static const char *import_base_name(const char *path, char name[NAME_BYTES])
 {
 	const char *slash = strrchr(path, '/');
 	char *dot;
@@ -49,8 +49,8 @@ static const char *base_name(const char *path, char name[NAME_BYTES])
 	return name;
 }
 
-/* Words on standard error, cut into lines. */
-static void put_wrapped(const char *text)
+/* Prints words on standard error, wrapped into lines. */
+static void import_put_wrapped(const char *text)
 {
 	size_t column = LINE_COLUMNS;
 
@@ -71,7 +71,8 @@ static void put_wrapped(const char *text)
 	fputc('\n', stderr);
 }
 
-static void put_findings(const struct import *found, enum import_fate fate, const char *heading)
+static void import_put_findings(const struct import *found, enum import_fate fate,
+				const char *heading)
 {
 	bool any = false;
 
@@ -87,22 +88,23 @@ static void put_findings(const struct import *found, enum import_fate fate, cons
 		fprintf(stderr, "  %s%s%s",
 			json_text_plain(f->key) ? f->key : json_quote(key, f->key),
 			f->value[0] ? " = " : "", f->value);
-		put_wrapped(f->why);
+		import_put_wrapped(f->why);
 	}
 }
 
-static void put_table(const struct import *found)
+static void import_put_table(const struct import *found)
 {
 	if (!cli_speaks())
 		return;
-	put_findings(found, IMPORT_CHANGED, "mapped, with a difference");
-	put_findings(found, IMPORT_LEFT, "not mapped");
-	put_findings(found, IMPORT_UNKNOWN, "unknown");
+	import_put_findings(found, IMPORT_CHANGED, "mapped, with a difference");
+	import_put_findings(found, IMPORT_LEFT, "not mapped");
+	import_put_findings(found, IMPORT_UNKNOWN, "unknown to DLIO");
 	fprintf(stderr, "%u keys\n", found->keys);
 }
 
-/* A job that haul itself does not take (a store of another build, say) is said, not kept back. */
-static void try_job(const char *text)
+/* Warns where this haul itself cannot run the job, for example because it was built without a
+ * store. The job is printed all the same. */
+static void import_try_job(const char *text)
 {
 	struct err err = {0};
 	struct job job = {0};
@@ -124,11 +126,13 @@ static int import_file(const struct call *call)
 
 	rc = job_read_file(path, &text, &length, &err);
 	if (rc == 0) {
-		rc = import_dlio(&found, base_name(path, name), text, length, call->arguments + 2,
-				 call->argument_count - 2, (enum import_as)args->as, &err);
+		rc = import_dlio(&found, import_base_name(path, name), text, length,
+				 call->arguments + 2, call->argument_count - 2,
+				 (enum import_as)args->as, &err);
 		if (rc < 0)
 			err_wrap(&err, rc, "%s", path);
-		put_table(&found);
+		else
+			import_put_table(&found);
 	}
 	free(text);
 	if (rc < 0) {
@@ -136,7 +140,7 @@ static int import_file(const struct call *call)
 	} else {
 		text = json_print(found.job);
 		if (text)
-			try_job(text);
+			import_try_job(text);
 		status = cli_print(text);
 	}
 	import_free(&found);
@@ -148,13 +152,14 @@ static int import_run(const struct call *call)
 	const struct import_args *args = call->options;
 
 	if (strcmp(call->arguments[0], "dlio") != 0) {
-		cli_say("import: knows the job files of dlio, not of \"%s\"", call->arguments[0]);
+		cli_say("import: it reads job files of \"dlio\", not of \"%s\"",
+			call->arguments[0]);
 		return EXIT_USAGE;
 	}
 	if (args->keys)
-		return cli_print(import_dlio_keys());
+		return cli_print(dlio_keys_print());
 	if (call->argument_count < 2) {
-		cli_say("import: needs a FILE; haul import --help");
+		cli_say("import: FILE is missing; see haul import --help");
 		return EXIT_USAGE;
 	}
 	return import_file(call);
@@ -163,7 +168,7 @@ static int import_run(const struct call *call)
 const struct verb import_verb = {
 	.name = "import",
 	.arguments = "dlio FILE [KEY=VALUE…]",
-	.help = "a DLIO workload file as a haul job; what cannot be mapped is said",
+	.help = "prints a DLIO workload file as a haul job, and what it cannot map",
 	.example = "haul import dlio unet3d_h100.yaml ++workload.reader.batch_size=4 > job.json",
 	.options = import_options,
 	.options_bytes = sizeof(struct import_args),

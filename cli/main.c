@@ -1,4 +1,4 @@
-/* haul VERB [options]: the table of verbs. */
+/* haul VERB [options]: finds the verb, reads its options, calls it. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,36 +9,15 @@
 #include "core/option/option.h"
 #include "ranks/run/run.h"
 
-static const struct verb *const verbs[] = {
-	&plan_verb,   &run_verb,     &generate_verb, &clean_verb,    &catalog_verb,
-	&import_verb, &ls_verb,      &report_verb,   &schema_verb,   &topo_verb,
-	&doctor_verb, &version_verb, &help_verb,     &complete_verb, NULL,
-};
-
-const struct verb *const *verb_table(void)
+static int refuse_unknown(const char *given)
 {
-	return verbs;
-}
-
-const struct verb *verb_find(const char *name)
-{
-	unsigned i;
-
-	for (i = 0; verbs[i]; i++)
-		if (strcmp(verbs[i]->name, name) == 0)
-			return verbs[i];
-	return NULL;
-}
-
-static int refuse_verb(const char *given)
-{
-	const char *names[sizeof(verbs) / sizeof(verbs[0])];
+	const char *names[VERBS_MAX + 1];
 	const char *near;
-	unsigned i, n = 0;
+	unsigned n = 0;
 
-	for (i = 0; verbs[i]; i++)
-		if (!verbs[i]->hidden)
-			names[n++] = verbs[i]->name;
+	for (const struct verb *const *v = verb_table(); *v && n < VERBS_MAX; v++)
+		if (!(*v)->hidden)
+			names[n++] = (*v)->name;
 	names[n] = NULL;
 	near = option_nearest(given, names);
 	if (near)
@@ -46,6 +25,32 @@ static int refuse_verb(const char *given)
 	else
 		cli_say("unknown verb \"%s\"; haul help lists them", given);
 	return EXIT_USAGE;
+}
+
+/* What users of other tools type, and what does that here. */
+static const struct {
+	const char *word, *sentence;
+} elsewhere[] = {
+	{"datasize",
+	 "haul plan JOB --nodes N --memory SIZE says how large a data set MLPerf wants"},
+	{"datagen", "haul generate JOB makes the data set"},
+	{"training", "haul run JOB trains; haul catalog lists ready jobs"},
+	{"configview", "haul plan JOB shows what a job comes to"},
+	{"reportgen", "haul report FILE... reads results"},
+	{"history", "haul report FILE... reads results"},
+	{"bench", "haul run JOB runs a benchmark; haul catalog lists ready jobs"},
+	{"list", "haul ls URI lists a store; haul catalog lists ready jobs"},
+	{"init", "haul catalog lists ready jobs; haul schema describes every key of a job"},
+};
+
+static int refuse_verb(const char *given)
+{
+	for (unsigned i = 0; i < sizeof(elsewhere) / sizeof(elsewhere[0]); i++)
+		if (strcmp(elsewhere[i].word, given) == 0) {
+			cli_say("there is no verb \"%s\": %s", given, elsewhere[i].sentence);
+			return EXIT_USAGE;
+		}
+	return refuse_unknown(given);
 }
 
 /* A full disk or a closed pipe under standard output must not look like success. */

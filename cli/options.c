@@ -46,6 +46,19 @@ static int read_count(const struct verb_option *o, const char *text, uint64_t *o
 	return 0;
 }
 
+/* None of these options means anything at 0. */
+static int read_quantity(const struct verb_option *o, const char *text, uint64_t *out,
+			 struct err *err)
+{
+	int rc = o->kind == VERB_TIME ? units_parse_time(text, out, err)
+				      : units_parse_bytes(text, out, err);
+
+	if (rc < 0)
+		return err_wrap(err, rc, "--%s", o->name);
+	return *out ? 0
+		    : err_set(err, -EINVAL, "--%s: must be more than 0, is \"%s\"", o->name, text);
+}
+
 static int read_choice(const struct verb_option *o, const char *text, uint32_t *out,
 		       struct err *err)
 {
@@ -64,11 +77,11 @@ static int read_choice(const struct verb_option *o, const char *text, uint32_t *
 	return err_set(err, -EINVAL, "--%s: must be one of %s, is \"%s\"", o->name, list, text);
 }
 
-static int read_value(const struct verb_option *o, const char *text, void *options, struct err *err)
+static int read_option_value(const struct verb_option *o, const char *text, void *options,
+			     struct err *err)
 {
 	char *at = (char *)options + o->offset;
 	struct verb_texts *texts;
-	int rc;
 
 	switch (o->kind) {
 	case VERB_FLAG:
@@ -87,18 +100,15 @@ static int read_value(const struct verb_option *o, const char *text, void *optio
 	case VERB_COUNT:
 		return read_count(o, text, (uint64_t *)(void *)at, err);
 	case VERB_TIME:
-		rc = units_parse_time(text, (uint64_t *)(void *)at, err);
-		return rc < 0 ? err_wrap(err, rc, "--%s", o->name) : 0;
 	case VERB_BYTES:
-		rc = units_parse_bytes(text, (uint64_t *)(void *)at, err);
-		return rc < 0 ? err_wrap(err, rc, "--%s", o->name) : 0;
+		return read_quantity(o, text, (uint64_t *)(void *)at, err);
 	case VERB_CHOICE:
 		return read_choice(o, text, (uint32_t *)(void *)at, err);
 	}
 	return 0;
 }
 
-static const struct verb_option *find(const struct verb *verb, const char *name, size_t length)
+const struct verb_option *verb_option_find(const struct verb *verb, const char *name, size_t length)
 {
 	const struct verb_option *o;
 
@@ -117,8 +127,8 @@ static int read_option(const struct verb *verb, int argc, char **argv, int *i, v
 	const struct verb_option *o = NULL;
 
 	if (given[1] == '-')
-		o = find(verb, given + 2,
-			 equals ? (size_t)(equals - given - 2) : strlen(given + 2));
+		o = verb_option_find(verb, given + 2,
+				     equals ? (size_t)(equals - given - 2) : strlen(given + 2));
 	if (!o)
 		return refuse_option(verb, given, err);
 	if (o->kind == VERB_FLAG && value)
@@ -129,7 +139,7 @@ static int read_option(const struct verb *verb, int argc, char **argv, int *i, v
 				       o->name, o->value);
 		value = argv[++*i];
 	}
-	return read_value(o, value, options, err);
+	return read_option_value(o, value, options, err);
 }
 
 int verb_parse(const struct verb *verb, int argc, char **argv, void *options,
@@ -159,18 +169,17 @@ int verb_parse(const struct verb *verb, int argc, char **argv, void *options,
 		return err_set(err, -EINVAL, "%s: needs %s; haul %s --help", verb->name,
 			       verb->arguments, verb->name);
 	if (*argument_count > verb->arguments_max)
-		return err_set(err, -EINVAL, "%s: \"%s\" is too much; haul %s --help", verb->name,
-			       arguments[verb->arguments_max], verb->name);
+		return err_set(err, -EINVAL, "%s: unexpected argument \"%s\"; haul %s --help",
+			       verb->name, arguments[verb->arguments_max], verb->name);
 	return 0;
 }
 
 static void help_row(const char *name, const char *value, const char *help)
 {
-	char left[64];
+	char left[160];
 
 	snprintf(left, sizeof(left), "  --%s%s%s", name, value ? " " : "", value ? value : "");
-	cli_pad(left, HELP_COLUMN);
-	printf("%s%s\n", strlen(left) >= HELP_COLUMN ? " " : "", help);
+	cli_row(left, HELP_COLUMN, help);
 }
 
 void verb_help(const struct verb *verb)

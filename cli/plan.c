@@ -6,16 +6,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/catalog.h"
+#include "cli/catalog_find.h"
 #include "cli/cli.h"
 #include "core/clock.h"
 #include "core/units.h"
 #include "plan/phase_filter.h"
+#include "plan/series/series.h"
 #include "ranks/run/run.h"
 
 struct plan_args {
 	uint64_t nodes, ranks_per_node, memory;
-	struct verb_texts sets, only, skip;
+	struct verb_texts sets, sweeps, only, skip;
 	bool json;
 };
 
@@ -33,7 +34,7 @@ static const struct verb_option plan_options[] = {
 	 .value = "P",
 	 .min = 1,
 	 .max = 1 << 16,
-	 .help = "P ranks a node; default what the job says, or 1"},
+	 .help = "P ranks per node; default: what the job says, or 1"},
 	{.name = "memory",
 	 .kind = VERB_BYTES,
 	 .offset = offsetof(struct plan_args, memory),
@@ -44,6 +45,11 @@ static const struct verb_option plan_options[] = {
 	 .offset = offsetof(struct plan_args, sets),
 	 .value = "PATH=VALUE",
 	 .help = "changes the job: train.batch=4; may be repeated"},
+	{.name = "sweep",
+	 .kind = VERB_TEXTS,
+	 .offset = offsetof(struct plan_args, sweeps),
+	 .value = "PATH=A,B,C",
+	 .help = "plans the job with each value; several sweeps: with each combination"},
 	{.name = "only",
 	 .kind = VERB_TEXTS,
 	 .offset = offsetof(struct plan_args, only),
@@ -84,12 +90,13 @@ static int make(const struct plan_args *args, const char *path, struct job *job,
 					    .only_count = args->only.count,
 					    .skip = args->skip.items,
 					    .skip_count = args->skip.count};
-	uint64_t nodes = args->nodes ? args->nodes : 1, ranks;
+	uint64_t nodes = args->nodes ? args->nodes : 1, ranks, told;
 	int rc;
 
 	rc = phase_filter_apply(&filter, job, err);
 	if (rc < 0)
 		return rc;
+	told = job->cluster.ranks_per_node;
 	if (args->ranks_per_node)
 		job->cluster.ranks_per_node = args->ranks_per_node;
 	ranks = nodes * (job->cluster.ranks_per_node ? job->cluster.ranks_per_node : 1);
@@ -101,6 +108,9 @@ static int make(const struct plan_args *args, const char *path, struct job *job,
 	rc = plan_check(job, (uint32_t)ranks, (uint32_t)nodes, false, err);
 	if (rc == 0)
 		rc = plan_make(plan, job, (uint32_t)ranks, (uint32_t)nodes, err);
+	/* What is planned here is what a run must be told too. */
+	if (rc == 0 && args->ranks_per_node && told && told != args->ranks_per_node)
+		plan->other_ranks_per_node = told;
 	if (args->memory) {
 		plan->node_memory_bytes = (double)args->memory;
 		plan->node_memory_told = true;
@@ -108,36 +118,94 @@ static int make(const struct plan_args *args, const char *path, struct job *job,
 	return rc < 0 ? err_wrap(err, rc, "%s", path) : 0;
 }
 
+/* The job's text, read once, and what the command line changes of it. */
+struct plan_source {
+	char path[4096];
+	char *text;
+	size_t bytes;
+	struct series series;
+};
+
+static int source_read(struct plan_source *s, const struct call *call, struct err *err)
+{
+	const struct plan_args *args = call->options;
+	int rc = catalog_resolve(call->arguments[0], s->path, sizeof(s->path), err);
+
+	if (rc == 0)
+		rc = job_read_file(s->path, &s->text, &s->bytes, err);
+	if (rc == 0)
+		rc = series_init(&s->series, args->sweeps.items, args->sweeps.count, 1, 0, err);
+	return rc;
+}
+
+/* The job of one combination of the sweeps' values, planned. */
+static int plan_combination(const struct plan_source *s, const struct plan_args *args,
+			    uint32_t combination, struct job *job, struct plan *plan,
+			    struct err *err)
+{
+	const char *items[2 * VERB_TEXTS_MAX], *sets[SERIES_SWEEPS_MAX];
+	struct job_changes changes = {.items = items, .swept = s->series.sweep_count};
+	int rc;
+
+	series_sets(&s->series, combination, sets);
+	for (unsigned i = 0; i < args->sets.count; i++)
+		items[changes.count++] = args->sets.items[i];
+	for (unsigned i = 0; i < s->series.sweep_count; i++)
+		items[changes.count++] = sets[i];
+	rc = job_parse_changed(job, plan_schema(), s->path, s->text, s->bytes, &changes, err);
+	return rc < 0 ? rc : make(args, s->path, job, plan, err);
+}
+
+static int show(const struct plan_args *args, const struct plan_source *s, uint32_t combination,
+		const struct plan *plan, const struct job *job)
+{
+	const char *sets[SERIES_SWEEPS_MAX];
+	char label[256];
+	bool several = s->series.combinations > 1;
+
+	if (args->json) {
+		if (several)
+			printf("%s", combination ? "," : "[");
+		return cli_print(plan_json(plan, job));
+	}
+	series_sets(&s->series, combination, sets);
+	if (several)
+		printf("%s%s\n", combination ? "\n" : "",
+		       series_label(sets, s->series.sweep_count, label, sizeof(label)));
+	return cli_print(plan_text(plan, job));
+}
+
 static int plan_run(const struct call *call)
 {
 	const struct plan_args *args = call->options;
-	char path[4096], took[UNITS_TEXT_BYTES];
+	struct plan_source source = {.text = NULL};
+	char took[UNITS_TEXT_BYTES];
 	struct err err = {0};
-	struct plan plan = {0};
-	struct job job = {0};
-	int rc, status;
+	int rc = source_read(&source, call, &err), status = EXIT_DONE;
+	uint32_t combinations = rc < 0 ? 0 : source.series.combinations;
 
-	rc = catalog_resolve(call->arguments[0], path, sizeof(path), &err);
-	if (rc == 0)
-		rc = job_load(&job, plan_schema(), path, args->sets.items, args->sets.count, &err);
-	if (rc < 0) {
-		cli_say("%s", err.text);
-		return EXIT_USAGE;
+	for (uint32_t i = 0; i < combinations && rc == 0 && status == EXIT_DONE; i++) {
+		struct plan plan = {0};
+		struct job job = {0};
+
+		rc = plan_combination(&source, args, i, &job, &plan, &err);
+		if (rc == 0)
+			status = show(args, &source, i, &plan, &job);
+		plan_free(&plan);
+		job_free(&job);
 	}
-	rc = make(args, path, &job, &plan, &err);
 	if (rc < 0) {
 		cli_say("%s", err.text);
 		status = EXIT_USAGE;
-		goto out_free;
-	}
-	status = cli_print(args->json ? plan_json(&plan, &job) : plan_text(&plan, &job));
-	if (!args->json && !status)
+	} else if (args->json && combinations > 1) {
+		printf("]\n");
+	} else if (!args->json && !status) {
 		printf("planned in %s, %lu MiB\n",
 		       units_time(took, (double)(clock_kernel_ns() - call->start_ns) / 1e9),
 		       peak_mib());
-out_free:
-	plan_free(&plan);
-	job_free(&job);
+	}
+	series_free(&source.series);
+	free(source.text);
 	return status;
 }
 

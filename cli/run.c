@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "backends/op_log/op_log.h"
-#include "cli/catalog.h"
+#include "cli/catalog_find.h"
 #include "cli/cli.h"
 #include "haul_build.h"
 #include "plan/series/series.h"
@@ -17,7 +17,7 @@ enum { COMMAND_BYTES = 4096 };
 
 struct run_args {
 	const char *results;
-	bool force, strict, quiet;
+	bool force, strict, quiet, ignore_space;
 	struct verb_texts sets, sweeps, only, skip;
 	const char *op_log;
 	uint64_t op_log_rows, repeat, warmup, deadline_ns, fake_nodes;
@@ -46,6 +46,9 @@ struct run_args {
 #define ROW_FAKE_NODES \
 	ROW("fake-nodes", VERB_COUNT, fake_nodes, .value = "N", .min = 1, .max = 1 << 16, \
 	    .help = "for tests: treats this machine as N nodes")
+#define ROW_IGNORE_SPACE \
+	ROW("ignore-space", VERB_FLAG, ignore_space, \
+	    .help = "runs even where a phase writes more than is free on its store")
 #define ROW_QUIET ROW("quiet", VERB_FLAG, quiet, .help = "no progress line, no report")
 
 static const struct verb_option run_options[] = {
@@ -66,6 +69,7 @@ static const struct verb_option run_options[] = {
 	    .help = "a row for each request, a file a rank; docs/results.md has the columns"),
 	ROW("op-log-rows", VERB_COUNT, op_log_rows, .value = "N", .min = OP_LOG_ROWS_MIN,
 	    .max = 1 << 26, .help = "rows that a queue keeps until they are written; default 8192"),
+	ROW_IGNORE_SPACE,
 	ROW_FAKE_NODES,
 	ROW_QUIET,
 	{.name = NULL},
@@ -78,6 +82,7 @@ static const struct verb_option generate_options[] = {
 	ROW_ONLY,
 	ROW_SKIP,
 	ROW_DEADLINE,
+	ROW_IGNORE_SPACE,
 	ROW_FAKE_NODES,
 	ROW_QUIET,
 	{.name = NULL},
@@ -139,6 +144,7 @@ static int run_as(const struct call *call, enum run_verb verb)
 		.force = args->force,
 		.strict = args->strict,
 		.quiet = args->quiet,
+		.ignore_space = args->ignore_space,
 		.sets = args->sets.items,
 		.set_count = args->sets.count,
 		.filter = {.only = args->only.items,

@@ -36,9 +36,14 @@ void cli_say(const char *format, ...)
 	fputc('\n', stderr);
 }
 
+static unsigned cli_columns(const char *text)
+{
+	return utf8_columns(text, UTF8_WHOLE);
+}
+
 static void put_blanks(const char *text, unsigned columns)
 {
-	for (unsigned n = utf8_columns(text, UTF8_WHOLE); n < columns; n++)
+	for (unsigned n = cli_columns(text); n < columns; n++)
 		putchar(' ');
 }
 
@@ -68,4 +73,45 @@ int cli_print(char *text)
 		putchar('\n');
 	free(text);
 	return 0;
+}
+
+enum { CLI_COLUMNS = 80 };
+
+/* Bytes of text that fit into columns, cut at a blank where there is one. */
+static size_t line_fits(const char *text, unsigned columns)
+{
+	size_t at = 0, blank = 0;
+	unsigned used = 0;
+
+	while (text[at] && used < columns) {
+		if (text[at] == ' ')
+			blank = at;
+		do
+			at++;
+		while (((unsigned char)text[at] & 0xc0) == 0x80);
+		used++;
+	}
+	if (!text[at] || text[at] == ' ')
+		return at;
+	return blank ? blank : at;
+}
+
+void cli_row(const char *left, unsigned column, const char *text)
+{
+	size_t used;
+
+	cli_pad(left, column);
+	/* Two blanks at least between the two. */
+	if (cli_columns(left) + 2 > column) {
+		printf("\n");
+		cli_pad("", column);
+	}
+	for (;;) {
+		used = line_fits(text, CLI_COLUMNS - column);
+		printf("%.*s\n", (int)used, text);
+		text += used + (text[used] == ' ');
+		if (!*text)
+			return;
+		cli_pad("", column);
+	}
 }

@@ -9,7 +9,7 @@ enum stop_reason {
 	STOP_NONE,
 	STOP_LIMIT,    /* the job's own limit of seconds: a normal end */
 	STOP_DEADLINE, /* --deadline */
-	STOP_SIGNAL,   /* TERM, INT or USR1 */
+	STOP_SIGNAL,   /* TERM, INT, HUP or USR1 */
 	STOP_ERROR     /* a rank met an error */
 };
 

@@ -44,13 +44,12 @@ static const struct unit time_units[] = {{"ns", 1},
 struct quantity {
 	const struct unit *units;
 	const char *suffix;
-	uint64_t bare; /* the factor of a number without a unit; bare fractions of 1 are refused */
 	const char *noun, *form;
 };
 
-static const struct quantity bytes_quantity = {byte_units, "", 1, "size", "140 MiB"};
-static const struct quantity time_quantity = {time_units, "", 1000000000, "time", "323 ms"};
-static const struct quantity rate_quantity = {byte_units, "/s", 1, "rate", "2 GB/s"};
+static const struct quantity bytes_quantity = {byte_units, "", "size", "140 MiB"};
+static const struct quantity time_quantity = {time_units, "", "time", "323 ms"};
+static const struct quantity rate_quantity = {byte_units, "/s", "rate", "2 GB/s"};
 
 static int quantity_parse(const struct quantity *q, const char *text, uint64_t *value,
 			  struct err *err);
@@ -85,10 +84,10 @@ static int quantity_parse(const struct quantity *q, const char *text, uint64_t *
 
 	unit = read_decimal(text, &digits, &decimals);
 	if (!unit && *text == '-')
-		return err_set(err, -EINVAL, "%s is no %s: it must not be negative",
+		return err_set(err, -EINVAL, "%s is not a %s: it must not be negative",
 			       json_quote(quoted, text), q->noun);
 	if (!unit)
-		return err_set(err, -EINVAL, "%s is no %s; write it as \"%s\"",
+		return err_set(err, -EINVAL, "%s is not a %s; write it as \"%s\"",
 			       json_quote(quoted, text), q->noun, q->form);
 	rc = quantity_factor(q, text, unit, &factor, err);
 	if (rc < 0)
@@ -96,7 +95,7 @@ static int quantity_parse(const struct quantity *q, const char *text, uint64_t *
 	for (i = 0; i < decimals; i++)
 		scale *= 10;
 	if (factor == 1 && digits % scale)
-		return err_set(err, -EINVAL, "%s is no whole number of %s",
+		return err_set(err, -EINVAL, "%s is not a whole number of %s",
 			       json_quote(quoted, text),
 			       q->units == time_units ? "nanoseconds" : "bytes");
 	digits = (digits * factor + scale / 2) / scale;
@@ -115,10 +114,15 @@ static int quantity_factor(const struct quantity *q, const char *text, const cha
 	const struct unit *u;
 	size_t n;
 
-	if (!*unit) {
-		*factor = q->bare;
+	/* Nothing is nothing in every unit; and what JSON cannot hold as a number is a string of bytes. */
+	if (!*unit && (strspn(text, "0. \t") == strlen(text) ||
+		       (q->units == byte_units && strlen(text) >= 16 && !strchr(text, '.')))) {
+		*factor = 1;
 		return 0;
 	}
+	if (!*unit)
+		return err_set(err, -EINVAL, "%s needs a unit; write it as \"%s\"",
+			       json_quote(quoted, text), q->form);
 	if (q->units == time_units && (!strcmp(unit, "\xc2\xb5s") || !strcmp(unit, "\xce\xbcs")))
 		unit = "us"; /* both of Unicode's micro signs */
 	for (u = q->units; u->name; u++) {
@@ -132,7 +136,7 @@ static int quantity_factor(const struct quantity *q, const char *text, const cha
 		snprintf(known + strlen(known), sizeof(known) - strlen(known), "%s%s%s",
 			 *known ? ", " : "", u->name, q->suffix);
 	}
-	return err_set(err, -EINVAL, "%s is no %s: unknown unit %s; known are %s",
+	return err_set(err, -EINVAL, "%s is not a %s: unknown unit %s; known are %s",
 		       json_quote(quoted, text), q->noun, json_quote(unit_quoted, unit), known);
 }
 

@@ -7,8 +7,8 @@
 
 #include "core/err.h"
 
-/* "140 MiB", "1.5GB", "4096" -> bytes; "323 ms", "5 us", "2 h", "0.5" (seconds) -> ns;
- * "2 GB/s" -> bytes a second. -EINVAL with a sentence that names the text and the units known. */
+/* "140 MiB", "1.5GB" -> bytes; "323 ms", "5 us", "2 h" -> ns; "2 GB/s" -> bytes per second. Only "0" needs no unit.
+ * -EINVAL with a sentence that names the text and the units known. */
 int units_parse_bytes(const char *text, uint64_t *bytes, struct err *err);
 int units_parse_time(const char *text, uint64_t *ns, struct err *err);
 int units_parse_rate(const char *text, uint64_t *bytes_per_second, struct err *err);

@@ -20,7 +20,7 @@ int import_find(struct import *i, enum import_fate fate, const char *key, const 
 		struct import_finding *more = realloc(i->findings, room * sizeof(*more));
 
 		if (!more)
-			return err_set(err, -ENOMEM, "no memory for what was found");
+			return err_set(err, -ENOMEM, "no memory for the findings");
 		i->findings = more;
 		i->room = room;
 	}

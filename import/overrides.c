@@ -9,12 +9,13 @@
 #include <string.h>
 
 #include "core/json.h"
+#include "import/yaml/scalar.h"
 #include "import/yaml/tree.h"
 
 enum { PATH_BYTES = 256, PARTS_MAX = 8, OVERRIDE_BYTES = 1 << 16 };
 #define GROUP "workload"
 
-static bool is_path(const char *path)
+static bool override_is_path(const char *path)
 {
 	for (const char *at = path; *at; at++) {
 		if (*at == '.' && (at == path || at[-1] == '.'))
@@ -25,8 +26,8 @@ static bool is_path(const char *path)
 	return path[0] && path[strlen(path) - 1] != '.';
 }
 
-/* A comma outside quotes and brackets. */
-static bool is_sweep(const char *text)
+/* Whether text holds a comma outside quotes and brackets. */
+static bool override_is_sweep(const char *text)
 {
 	char quote = '\0';
 	int depth = 0;
@@ -46,8 +47,8 @@ static bool is_sweep(const char *text)
 	return false;
 }
 
-/* Hydra reads {a:b}; for YAML that is the key "a:b" without a value. */
-static int split_keys(cJSON *value)
+/* Hydra reads {a:b} as a key and its value; for YAML it is the key "a:b" without a value. */
+static int override_split_keys(cJSON *value)
 {
 	cJSON *child, *split;
 	char *colon;
@@ -56,7 +57,7 @@ static int split_keys(cJSON *value)
 	for (child = value->child; rc == 0 && child; child = child->next) {
 		colon = child->string ? strchr(child->string, ':') : NULL;
 		if (!colon || colon == child->string || !cJSON_IsNull(child)) {
-			rc = split_keys(child);
+			rc = override_split_keys(child);
 			continue;
 		}
 		*colon = '\0';
@@ -75,13 +76,14 @@ static int split_keys(cJSON *value)
 	return rc;
 }
 
-static int read_value(const char *text, cJSON **out, struct err *err)
+static int override_value(const char *text, cJSON **out, struct err *err)
 {
 	int rc;
 
-	if (is_sweep(text))
-		return err_set(err, -EINVAL,
-			       "several values are a sweep; haul run --sweep makes one");
+	if (override_is_sweep(text))
+		return err_set(
+			err, -EINVAL,
+			"gives several values, which is a sweep; use haul run --sweep instead");
 	if (!*text || !strchr("[{'\"", *text)) {
 		*out = *text ? yaml_scalar(text) : cJSON_CreateString("");
 		return *out ? 0 : err_set(err, -ENOMEM, "no memory");
@@ -89,17 +91,18 @@ static int read_value(const char *text, cJSON **out, struct err *err)
 	rc = yaml_tree_read(out, text, strlen(text), err);
 	if (rc < 0)
 		return rc;
-	rc = split_keys(*out);
+	rc = override_split_keys(*out);
 	if (rc < 0) {
 		cJSON_Delete(*out);
 		*out = NULL;
-		err_set(err, rc, rc == -EEXIST ? "a key stands twice" : "no memory");
+		err_set(err, rc, rc == -EEXIST ? "gives a key twice" : "no memory");
 	}
 	return rc;
 }
 
-/* Cuts path into its parts, in place; "workload" before the others falls away. 0: too many. */
-static unsigned cut(char *path, char *parts[PARTS_MAX])
+/* Splits path into its parts, in place, without a leading "workload". Returns their number; 0:
+ * there are too many. */
+static unsigned override_split_path(char *path, char *parts[PARTS_MAX])
 {
 	unsigned n = 0;
 	char *rest = NULL;
@@ -114,7 +117,7 @@ static unsigned cut(char *path, char *parts[PARTS_MAX])
 	return n;
 }
 
-static int set_at(cJSON *tree, char *const *parts, unsigned n, cJSON *value, struct err *err)
+static int override_set(cJSON *tree, char *const *parts, unsigned n, cJSON *value, struct err *err)
 {
 	for (unsigned i = 0; i + 1 < n; i++) {
 		cJSON *next = cJSON_GetObjectItemCaseSensitive(tree, parts[i]);
@@ -124,7 +127,7 @@ static int set_at(cJSON *tree, char *const *parts, unsigned n, cJSON *value, str
 			next = NULL;
 		}
 		if (next && !cJSON_IsObject(next))
-			return err_set(err, -EINVAL, "\"%s\" holds a value, no keys", parts[i]);
+			return err_set(err, -EINVAL, "\"%s\" holds a value, not keys", parts[i]);
 		if (!next)
 			next = cJSON_AddObjectToObject(tree, parts[i]);
 		if (!next)
@@ -137,8 +140,8 @@ static int set_at(cJSON *tree, char *const *parts, unsigned n, cJSON *value, str
 	return 0;
 }
 
-/* ~a.b, or ~a.b=value, which Hydra takes for the same where the value is that. */
-static int remove_at(cJSON *tree, char *const *parts, unsigned n, struct err *err)
+/* ~a.b, and ~a.b=value, which Hydra accepts where the value is that one. */
+static int override_remove(cJSON *tree, char *const *parts, unsigned n, struct err *err)
 {
 	for (unsigned i = 0; tree && i + 1 < n; i++)
 		tree = cJSON_GetObjectItemCaseSensitive(tree, parts[i]);
@@ -148,7 +151,7 @@ static int remove_at(cJSON *tree, char *const *parts, unsigned n, struct err *er
 	return 0;
 }
 
-static int apply(cJSON *tree, const char *text, struct err *err)
+static int override_apply_plain(cJSON *tree, const char *text, struct err *err)
 {
 	char path[PATH_BYTES], *parts[PARTS_MAX];
 	bool removes = *text == '~';
@@ -161,22 +164,22 @@ static int apply(cJSON *tree, const char *text, struct err *err)
 	while (!removes && *begin == '+' && begin < text + 2)
 		begin++;
 	if (!removes && !equals)
-		return err_set(err, -EINVAL, "is no override; write it as KEY=VALUE");
+		return err_set(err, -EINVAL, "is not an override; write it as KEY=VALUE");
 	n = (unsigned)snprintf(path, sizeof(path), "%.*s",
 			       equals ? (int)(equals - begin) : OVERRIDE_BYTES, begin);
-	if (n >= sizeof(path) || !is_path(path))
+	if (n >= sizeof(path) || !override_is_path(path))
 		return err_set(err, -EINVAL, "must begin with a key such as reader.batch_size");
-	n = cut(path, parts);
+	n = override_split_path(path, parts);
 	if (n == 0)
 		return err_set(err, -EINVAL, "has more than %d parts in its key", PARTS_MAX);
 	if (n == 1 && strcmp(parts[0], GROUP) == 0)
 		return err_set(err, -EINVAL,
 			       "names another workload file; import that one instead");
 	if (removes)
-		return remove_at(tree, parts, n, err);
-	rc = read_value(equals + 1, &value, err);
+		return override_remove(tree, parts, n, err);
+	rc = override_value(equals + 1, &value, err);
 	if (rc == 0)
-		rc = set_at(tree, parts, n, value, err);
+		rc = override_set(tree, parts, n, value, err);
 	if (rc < 0)
 		cJSON_Delete(value);
 	return rc;
@@ -188,8 +191,8 @@ int override_apply(struct cJSON *tree, const char *text, struct err *err)
 	int rc = -EINVAL;
 
 	if (strlen(text) < OVERRIDE_BYTES && json_text_plain(text))
-		rc = apply(tree, text, err);
+		rc = override_apply_plain(tree, text, err);
 	else
-		err_set(err, rc, "is too long, or no plain text");
+		err_set(err, rc, "is too long or is not plain text");
 	return rc < 0 ? err_wrap(err, rc, "override %s", json_quote(quoted, text)) : 0;
 }

@@ -1,6 +1,8 @@
-/* Hydra's overrides, as far as they change values: a.b=c, +a.b=c, ++a.b=c, ~a.b. Lists, objects and
- * quotes as YAML writes them; {a:b} without a blank, too. A list of choices (a=1,2) is refused: that is a
- * sweep. */
+/* Hydra's overrides that change values: a.b=c, +a.b=c, ++a.b=c and ~a.b. Lists, objects and quotes
+ * are written as in YAML, and {a:b} needs no space. A list of choices (a=1,2) is refused: it is a
+ * sweep.
+ *
+ * No state; any thread. */
 #ifndef HAUL_IMPORT_OVERRIDES_H
 #define HAUL_IMPORT_OVERRIDES_H
 
@@ -8,7 +10,8 @@
 
 struct cJSON;
 
-/* Changes the tree, an object. The path's first part may be "workload": it counts for nothing. */
+/* Changes the tree, an object. A path may begin with "workload", which is ignored. -EINVAL with a
+ * sentence that names the override. */
 int override_apply(struct cJSON *tree, const char *text, struct err *err);
 
 #endif

@@ -47,9 +47,9 @@ static int check_cluster(const struct job *job, uint32_t ranks, uint32_t nodes, 
 	if (c->ranks_per_node * nodes > ranks)
 		return err_set(err, -EINVAL,
 			       "/cluster/ranks_per_node: %llu on %u node%s need %llu ranks, "
-			       "there are %u",
+			       "there are %u; --set cluster.ranks_per_node=%u takes those",
 			       (unsigned long long)c->ranks_per_node, nodes, nodes == 1 ? "" : "s",
-			       (unsigned long long)c->ranks_per_node * nodes, ranks);
+			       (unsigned long long)c->ranks_per_node * nodes, ranks, ranks / nodes);
 	if (c->pin == PIN_LIST)
 		return pin_list_set(c->cores, 0, ranks_a_node(ranks, nodes), NULL, err);
 	return c->reserved_cores[0] ? pin_list_reserved(c->reserved_cores, NULL, err) : 0;
@@ -118,23 +118,13 @@ static int check_dataset(const struct job *job, const struct job_dataset *d, str
 	return dataset_init(&dataset, options, job->seed, path, err);
 }
 
-int plan_phase_store(const struct job *job, const struct job_phase *phase,
-		     const struct job_store **store, struct err *err)
+int plan_phase_stores(const struct job *job, const struct job_phase *phase, uint32_t ranks,
+		      struct phase_store out[PHASE_STORES_MAX], uint32_t *count, struct err *err)
 {
-	const struct job_dataset *dataset;
-	struct option_ref look;
+	const struct workload *workload = phase->section->owner;
 
-	if (option_find(phase->section, phase->options, phase->path, "dataset", OPTION_TEXT, &look))
-		return workload_dataset(job, phase, look.value, &dataset, store, err);
-	*store = phase->store[0]         ? job_find_store(job, phase->store)
-		 : job->store_count == 1 ? &job->stores[0]
-					 : NULL;
-	if (*store)
-		return 0;
-	if (phase->store[0])
-		return err_set(err, -EINVAL, "%s/store: \"%s\" is no store of this job",
-			       phase->path, phase->store);
-	return err_set(err, -EINVAL, "%s: needs a \"store\"", phase->path);
+	*count = 0;
+	return workload->stores(job, phase, ranks, out, count, err);
 }
 
 static const struct {
@@ -157,81 +147,79 @@ static const struct {
 	{BACKEND_BATCH, "cannot delete several keys by one request"},
 };
 
-static int check_needs(const struct job_phase *phase, const struct job_store *store,
-		       struct err *err)
+static int check_needs(const struct job_phase *phase, const struct phase_store *s, struct err *err)
 {
-	const struct workload *workload = phase->section->owner;
-	const struct backend_ops *ops = backend_of(store);
-	uint32_t lacking = workload->needs, i;
-
-	if (workload->needs_for)
-		lacking |= workload->needs_for(phase->options);
-	lacking &= ~ops->capabilities;
+	const struct backend_ops *ops = backend_of(s->store);
+	uint32_t lacking = s->needs & ~ops->capabilities, i;
 
 	for (i = 0; i < sizeof(capability_words) / sizeof(capability_words[0]); i++)
 		if (lacking & capability_words[i].bit)
-			return err_set(
-				err, -EINVAL, "%s: store \"%s\" (%s://) %s, which this phase needs",
-				phase->path, store->name, ops->scheme, capability_words[i].lacks);
+			return err_set(err, -EINVAL,
+				       "%s: store \"%s\" (%s://) %s, which this phase needs",
+				       phase->path, s->store->name, ops->scheme,
+				       capability_words[i].lacks);
 	return 0;
 }
 
-static int check_depth(const struct job_phase *phase, const struct job_store *store,
-		       struct err *err)
+/* The JSON path of a phase's option, wherever its tables have it. */
+static const char *option_path(const struct job_phase *phase, const char *name,
+			       enum option_kind kind, struct option_ref *ref)
 {
-	const struct backend_ops *ops = backend_of(store);
-	uint32_t most = backend_depth(store);
-	struct option_ref look;
-	uint64_t depth;
+	return option_find(phase->section, phase->options, phase->path, name, kind, ref)
+		       ? ref->path
+		       : phase->path;
+}
 
-	if (!option_find(phase->section, phase->options, phase->path, "depth", OPTION_U64, &look))
-		return 0;
-	depth = *(const uint64_t *)look.value;
-	if (depth <= most)
+static int check_depth(const struct job_phase *phase, const struct phase_store *s, struct err *err)
+{
+	const struct backend_ops *ops = backend_of(s->store);
+	uint32_t most = backend_depth(s->store);
+	struct option_ref ref;
+	const char *path = option_path(phase, "depth", OPTION_U64, &ref);
+
+	if (s->depth <= most)
 		return 0;
 	if (most <= 1)
 		return err_set(err, -EINVAL,
 			       "%s: is %llu, but store \"%s\" (%s://) works on one request at a "
 			       "time; set it to 1, or take more workers%s",
-			       look.path, (unsigned long long)depth, store->name, ops->scheme,
+			       path, (unsigned long long)s->depth, s->store->name, ops->scheme,
 			       ops->depth_max > 1 ? " or another engine" : "");
 	return err_set(err, -EINVAL,
-		       "%s: is %llu, but store \"%s\" (%s://) takes %u requests at once at most",
-		       look.path, (unsigned long long)depth, store->name, ops->scheme, most);
+		       "%s: is %llu, but store \"%s\" (%s://) takes at most %u requests at once",
+		       path, (unsigned long long)s->depth, s->store->name, ops->scheme, most);
 }
 
 /* Full verification of bytes that nobody keeps could only pass by not being done. */
-static int check_verify(const struct job_phase *phase, const struct job_store *store,
-			struct err *err)
+static int check_verify(const struct job_phase *phase, const struct phase_store *s, struct err *err)
 {
-	const struct backend_ops *ops = backend_of(store);
-	struct option_ref look;
+	const struct backend_ops *ops = backend_of(s->store);
+	struct option_ref ref;
 
-	if (ops->capabilities & BACKEND_CONTENT ||
-	    !option_find(phase->section, phase->options, phase->path, "verify", OPTION_CHOICE,
-			 &look) ||
-	    strcmp(look.option->choices[*(const uint32_t *)look.value], "full") != 0)
+	if (!s->verifies || ops->capabilities & BACKEND_CONTENT)
 		return 0;
 	return err_set(err, -EINVAL,
 		       "%s: \"full\" needs bytes to verify, but store \"%s\" (%s://) keeps no "
 		       "content; say \"none\"",
-		       look.path, store->name, ops->scheme);
+		       option_path(phase, "verify", OPTION_CHOICE, &ref), s->store->name,
+		       ops->scheme);
 }
 
 static int check_phase(const struct job *job, const struct job_phase *phase, uint32_t ranks,
 		       bool strict, struct err *err)
 {
 	const struct workload *workload = phase->section->owner;
-	const struct job_store *store;
-	int rc;
+	struct phase_store stores[PHASE_STORES_MAX];
+	uint32_t count;
+	int rc = plan_phase_stores(job, phase, ranks, stores, &count, err);
 
-	rc = plan_phase_store(job, phase, &store, err);
-	if (rc == 0)
-		rc = check_needs(phase, store, err);
-	if (rc == 0)
-		rc = check_depth(phase, store, err);
-	if (rc == 0)
-		rc = check_verify(phase, store, err);
+	for (uint32_t i = 0; rc == 0 && i < count; i++) {
+		rc = check_needs(phase, &stores[i], err);
+		if (rc == 0)
+			rc = check_depth(phase, &stores[i], err);
+		if (rc == 0)
+			rc = check_verify(phase, &stores[i], err);
+	}
 	if (rc < 0 || !workload->check)
 		return rc;
 	rc = workload->check(job, phase, ranks, err);

@@ -9,6 +9,7 @@
 #include "plan/datasize.h"
 #include "plan/notes.h"
 #include "plan/option_ref.h"
+#include "plan/rows.h"
 
 static cJSON *dataset_json(const struct job *job, const struct job_dataset *described)
 {
@@ -80,6 +81,32 @@ static void add_datasize(cJSON *to, const struct plan *plan, const struct job *j
 	cJSON_AddItemToObject(json, "space", space_json(s.store));
 }
 
+/* Keys of the phase itself: all its stores together, and what is free on the first. */
+static void add_stores(cJSON *to, const struct plan_phase *p)
+{
+	cJSON *list = cJSON_AddArrayToObject(to, "stores");
+	double bytes = 0, inodes = 0;
+
+	for (uint32_t i = 0; i < p->store_count; i++) {
+		const struct phase_store *s = &p->stores[i];
+		cJSON *json = cJSON_CreateObject();
+
+		cJSON_AddStringToObject(json, "role", s->role);
+		cJSON_AddStringToObject(json, "store", s->store->name);
+		json_add_number(json, "space_bytes", s->space_bytes);
+		json_add_number(json, "inodes", (double)s->inodes);
+		if (s->space_bytes > 0 || s->inodes)
+			cJSON_AddItemToObject(json, "space", space_json(s->store));
+		cJSON_AddItemToArray(list, json);
+		bytes += s->space_bytes;
+		inodes += (double)s->inodes;
+	}
+	json_add_number(to, "space_bytes", bytes);
+	json_add_number(to, "inodes", inodes);
+	if (bytes > 0 || inodes > 0)
+		cJSON_AddItemToObject(to, "space", space_json(p->stores[0].store));
+}
+
 static cJSON *phase_json(const struct plan *plan, const struct job *job, const struct plan_phase *p)
 {
 	const struct demand *d = &p->demand;
@@ -89,7 +116,7 @@ static cJSON *phase_json(const struct plan *plan, const struct job *job, const s
 
 	cJSON_AddStringToObject(json, "kind", p->phase->section->name);
 	cJSON_AddStringToObject(json, "name", p->phase->name);
-	cJSON_AddStringToObject(json, "store", d->store);
+	cJSON_AddStringToObject(json, "store", p->stores[0].store->name);
 	json_add_number(json, "steps_per_epoch", (double)d->steps_per_epoch);
 	json_add_number(json, "epochs", (double)d->epochs);
 	if (option_find(p->phase->section, p->phase->options, p->phase->path, "batch", OPTION_U64,
@@ -105,12 +132,13 @@ static cJSON *phase_json(const struct plan *plan, const struct job *job, const s
 	json_add_number(json, "bytes_per_rank", d->bytes_per_rank);
 	json_add_number(json, "bytes", d->bytes);
 	json_add_number(json, d->epochs ? "seconds_per_epoch" : "seconds", d->seconds);
+	json_add_number(json, "total_seconds", d->epochs ? d->total_seconds : d->seconds);
 	json_add_number(json, "memory_bytes_per_rank", (double)d->memory_per_rank);
-	json_add_number(json, "space_bytes", d->space_bytes);
-	json_add_number(json, "inodes", (double)d->inodes);
-	if (d->space_bytes > 0 || d->inodes)
-		cJSON_AddItemToObject(json, "space", space_json(job_find_store(job, d->store)));
+	add_stores(json, p);
 	cJSON_AddItemToObject(json, "demand", demand_json(d));
+	plan_rows_json(json, p);
+	if (p->phase->after_ns)
+		json_add_number(json, "after_seconds", (double)p->phase->after_ns / 1e9);
 	add_datasize(json, plan, job, p);
 	return json;
 }

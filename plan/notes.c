@@ -52,7 +52,7 @@ static void note_memory_rule(struct notes *n, const struct plan *plan, const str
 			continue;
 		units_bytes_decimal(bytes, share);
 		units_bytes_binary(has, memory);
-		note(n, "%s a node is less than %d × %s memory (%s): reads may come from caches",
+		note(n, "%s per node is less than %d × %s memory (%s): reads may come from caches",
 		     bytes, DATASIZE_MEMORY, plan->node_memory_told ? "its" : "this node's", has);
 	}
 }
@@ -70,20 +70,29 @@ void notes_gather(struct notes *n, const struct plan *plan, const struct job *jo
 	for (i = 0; i < plan->phase_count; i++)
 		for (k = 0; k < plan->phases[i].demand.note_count; k++)
 			note(n, "%s", plan->phases[i].demand.notes[k]);
+	if (plan->other_ranks_per_node)
+		note(n,
+		     "the job says %llu ranks per node: run it with --set cluster.ranks_per_node=%u",
+		     (unsigned long long)plan->other_ranks_per_node, plan->ranks / plan->nodes);
 	if (tensor & (tensor - 1))
-		note(n, "tensor %llu is no power of two", (unsigned long long)tensor);
+		note(n, "tensor %llu is not a power of two", (unsigned long long)tensor);
 	if (memory > 0 && (double)plan->memory_bytes_per_node > memory) {
 		units_bytes_binary(need, (double)plan->memory_bytes_per_node);
 		units_bytes_binary(has, memory);
-		note(n, "buffers of %s a node are more than %s memory (%s)", need,
+		note(n, "buffers of %s per node are more than %s memory (%s)", need,
 		     plan->node_memory_told ? "its" : "this node's", has);
 	}
 	note_memory_rule(n, plan, job);
 	for (i = 0; i < plan->phase_count; i++) {
-		char text[SPACE_BYTES];
-		bool lacking;
+		const struct plan_phase *p = &plan->phases[i];
 
-		if (space_sentence(job, &plan->phases[i].demand, text, &lacking) && lacking)
-			note(n, "not enough space for %s", plan->phases[i].phase->name);
+		for (k = 0; k < p->store_count; k++) {
+			char text[SPACE_BYTES];
+			bool lacking;
+
+			if (space_sentence(&p->stores[k], text, &lacking) && lacking)
+				note(n, "not enough space for %s: the run will be refused",
+				     p->phase->name);
+		}
 	}
 }

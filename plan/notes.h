@@ -17,11 +17,10 @@ struct notes {
 /* Gathers the notes of all phases and those of the plan itself, each once. */
 void notes_gather(struct notes *n, const struct plan *plan, const struct job *job);
 
-/* What a phase adds to its store against what is free there now, as a sentence: "630.5 TB and
+/* What a phase adds to one of its stores against what is free there now, as a sentence: "630.5 TB and
  * 4,300,800 inodes: /lustre has 1.2 PB free". Only file:// can be asked without opening the store.
  * Returns false when the phase adds nothing. *lacking: there is not enough. */
-bool space_sentence(const struct job *job, const struct demand *d, char text[SPACE_BYTES],
-		    bool *lacking);
+bool space_sentence(const struct phase_store *s, char text[SPACE_BYTES], bool *lacking);
 
 /* What is free where a store lies: the nearest folder of it that exists. */
 struct space {

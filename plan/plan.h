@@ -16,9 +16,14 @@ const struct job_schema *plan_schema(void);
  * nothing. */
 int plan_check(const struct job *job, uint32_t ranks, uint32_t nodes, bool strict, struct err *err);
 
-/* The store a phase works on: by its data set, else by name, else the job's only one. */
-int plan_phase_store(const struct job *job, const struct job_phase *phase,
-		     const struct job_store **store, struct err *err);
+/* Refuses, with the phase's path, what does not fit on its stores: more bytes or inodes than are free there. Looks at
+ * file systems from this machine; what cannot be told, or was begun before, is not refused. */
+int plan_check_space(const struct job *job, const struct job_phase *phase, uint32_t ranks,
+		     struct err *err);
+
+/* The stores that a phase works on. */
+int plan_phase_stores(const struct job *job, const struct job_phase *phase, uint32_t ranks,
+		      struct phase_store out[PHASE_STORES_MAX], uint32_t *count, struct err *err);
 
 /* Places for ranks whose node indices are node_of[0..ranks): local ranks are counted in rank order.
  * out[ranks]. */
@@ -28,13 +33,18 @@ int plan_places(const struct job *job, const uint32_t *node_of, uint32_t ranks,
 struct plan_phase {
 	const struct job_phase *phase;
 	struct demand demand;
+	uint32_t store_count;
+	struct phase_store stores[PHASE_STORES_MAX];
+	struct plan_told told; /* what the workload says beside its demand */
 };
 struct plan {
 	uint32_t ranks, nodes, phase_count;
+	struct arena arena; /* of what workloads tell */
 	struct plan_phase *phases;
 	uint64_t memory_bytes_per_node; /* of haul's buffers */
 	double node_memory_bytes;       /* that a node has: this one's, unless told; 0: not known */
 	bool node_memory_told;
+	uint64_t other_ranks_per_node; /* the job's, where the plan is for others; 0: the same */
 };
 int plan_make(struct plan *plan, const struct job *job, uint32_t ranks, uint32_t nodes,
 	      struct err *err);

@@ -1,8 +1,10 @@
 /* What new files would find on a file store, seen from here. */
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/statvfs.h>
+#include <unistd.h>
 
 #include "core/units.h"
 #include "core/uri.h"
@@ -73,20 +75,51 @@ bool space_look(const struct job_store *store, struct space *s)
 	return true;
 }
 
-bool space_sentence(const struct job *job, const struct demand *d, char text[SPACE_BYTES],
-		    bool *lacking)
+/* Whether the folder of a file store has that object. */
+static bool space_begun(const struct phase_store *d)
 {
-	const struct job_store *store = job_find_store(job, d->store);
+	struct space s = {0};
+	char path[SPACE_PATH_BYTES + OBJECT_KEY_BYTES];
+
+	if (!d->begun[0] || !find_path(d->store, &s))
+		return false;
+	snprintf(path, sizeof(path), "%s/%s", s.path, d->begun);
+	return access(path, F_OK) == 0;
+}
+
+int plan_check_space(const struct job *job, const struct job_phase *phase, uint32_t ranks,
+		     struct err *err)
+{
+	struct phase_store stores[PHASE_STORES_MAX];
+	uint32_t count;
+	int rc = plan_phase_stores(job, phase, ranks, stores, &count, err);
+
+	for (uint32_t i = 0; rc == 0 && i < count; i++) {
+		char text[SPACE_BYTES];
+		bool lacking;
+
+		if (space_sentence(&stores[i], text, &lacking) && lacking &&
+		    !space_begun(&stores[i]))
+			rc = err_set(
+				err, -ENOSPC,
+				"%s: not enough space: it needs %s (--ignore-space runs it all the same)",
+				phase->path, text);
+	}
+	return rc;
+}
+
+bool space_sentence(const struct phase_store *d, char text[SPACE_BYTES], bool *lacking)
+{
 	char bytes[UNITS_TEXT_BYTES], inodes[UNITS_TEXT_BYTES], wanted[96], more[64] = "";
 	struct space s;
 
 	*lacking = false;
-	if (!store || (d->space_bytes <= 0 && !d->inodes))
+	if (d->space_bytes <= 0 && !d->inodes)
 		return false;
 	units_bytes_decimal(bytes, d->space_bytes);
 	units_count(inodes, d->inodes);
 	snprintf(wanted, sizeof(wanted), "%s and %s inodes", bytes, inodes);
-	if (!space_look(store, &s)) {
+	if (!space_look(d->store, &s)) {
 		snprintf(text, SPACE_BYTES, "%s: not checked (%.200s)", wanted, s.why);
 		return true;
 	}

@@ -8,6 +8,7 @@
 #include "plan/datasize.h"
 #include "plan/notes.h"
 #include "plan/option_ref.h"
+#include "plan/rows.h"
 
 static void put_job(FILE *out, const struct plan *plan, const struct job *job)
 {
@@ -64,7 +65,7 @@ static void put_steps(FILE *out, const struct plan_phase *p, bool named)
 	if (d->steps_per_epoch)
 		fprintf(out, "global batch %s · ",
 			units_count(text, (d->samples - d->samples_dropped) / d->steps_per_epoch));
-	fprintf(out, "%s steps an epoch", units_count(text, d->steps_per_epoch));
+	fprintf(out, "%s steps per epoch", units_count(text, d->steps_per_epoch));
 	fprintf(out, " · %s samples dropped\n", units_count(text, d->samples_dropped));
 }
 
@@ -78,7 +79,7 @@ static void put_ranks(FILE *out, const struct plan *plan, unsigned stepped)
 	for (i = 0; i < plan->phase_count; i++)
 		if (plan->phases[i].demand.epochs)
 			put_steps(out, &plan->phases[i], stepped > 1);
-	fprintf(out, "memory     %s a node\n",
+	fprintf(out, "memory     %s per node\n",
 		units_bytes_binary(text, (double)plan->memory_bytes_per_node));
 }
 
@@ -93,11 +94,26 @@ static void put_rate(FILE *out, const char *label, const struct plan *plan, cons
 
 	units_rate(all, d->bytes_per_second * au);
 	units_rate(node, d->bytes_per_second * au / plan->nodes);
-	fprintf(out, "%-11sAU %3.0f %%   %-10s  %-10s a node   ", label, au * 100, all, node);
+	fprintf(out, "%-11sAU %3.0f %%   %-10s  %-10s per node   ", label, au * 100, all, node);
 	if (rate > 0 && rate < LEAST_RATE)
 		fprintf(out, "one open every %s\n", units_time(opens, 1 / rate));
 	else
 		fprintf(out, "%s opens/s\n", units_short(opens, rate));
+}
+
+/* The whole phase, which its steps or its limit of time may cut. */
+static void put_total(FILE *out, const struct demand *d, char text[UNITS_TEXT_BYTES])
+{
+	double whole = d->seconds * (double)d->epochs;
+
+	if (d->seconds_limit > 0 && d->total_seconds >= d->seconds_limit)
+		fprintf(out, " · ends after %s", units_time(text, d->seconds_limit));
+	else if (d->total_seconds > 0 && d->total_seconds < whole * 0.999)
+		fprintf(out, " · %s for %.0f steps", units_time(text, d->total_seconds),
+			d->total_seconds / d->seconds * (double)d->steps_per_epoch);
+	else if (d->epochs > 1)
+		fprintf(out, " · %s for %llu epochs", units_time(text, whole),
+			(unsigned long long)d->epochs);
 }
 
 static void put_needs(FILE *out, const struct plan *plan, const struct plan_phase *p, bool named)
@@ -118,12 +134,9 @@ static void put_needs(FILE *out, const struct plan *plan, const struct plan_phas
 		put_rate(out, "", plan, d, d->target);
 	if (d->seconds <= 0)
 		return;
-	fprintf(out, "takes      %s%s if fed", units_time(each, d->seconds),
-		d->epochs ? " an epoch" : "");
-	if (d->epochs > 1)
-		fprintf(out, " · %s for %llu epochs",
-			units_time(all, d->seconds * (double)d->epochs),
-			(unsigned long long)d->epochs);
+	fprintf(out, "takes      %s%s if storage keeps up", units_time(each, d->seconds),
+		d->epochs ? " per epoch" : "");
+	put_total(out, d, all);
 	fputc('\n', out);
 }
 
@@ -151,20 +164,37 @@ static void put_moves(FILE *out, const struct plan *plan)
 	}
 }
 
-static void put_space(FILE *out, const struct plan *plan, const struct job *job)
+static void put_pauses(FILE *out, const struct plan *plan)
 {
-	const char *label = "space";
-	uint32_t i;
+	const char *label = "pauses";
+	char text[UNITS_TEXT_BYTES];
 
-	for (i = 0; i < plan->phase_count; i++) {
-		char text[SPACE_BYTES];
-		bool lacking;
+	for (uint32_t i = 1; i < plan->phase_count; i++) {
+		const struct job_phase *phase = plan->phases[i].phase;
 
-		if (!space_sentence(job, &plan->phases[i].demand, text, &lacking))
+		if (!phase->after_ns)
 			continue;
-		fprintf(out, "%-11s%s\n", label, text);
+		fprintf(out, "%-11s%s before %s\n", label,
+			units_time(text, (double)phase->after_ns / 1e9), phase->name);
 		label = "";
 	}
+}
+
+static void put_space(FILE *out, const struct plan *plan)
+{
+	const char *label = "space";
+	uint32_t i, k;
+
+	for (i = 0; i < plan->phase_count; i++)
+		for (k = 0; k < plan->phases[i].store_count; k++) {
+			char text[SPACE_BYTES];
+			bool lacking;
+
+			if (!space_sentence(&plan->phases[i].stores[k], text, &lacking))
+				continue;
+			fprintf(out, "%-11s%s\n", label, text);
+			label = "";
+		}
 }
 
 static void put_folders(FILE *out, const struct datasize *s)
@@ -191,7 +221,7 @@ static void put_datasize(FILE *out, const struct plan *plan, const struct job *j
 {
 	char files[UNITS_TEXT_BYTES], decimal[UNITS_TEXT_BYTES], binary[UNITS_TEXT_BYTES];
 	char text[SPACE_BYTES], rule[128], has[UNITS_TEXT_BYTES];
-	struct demand needed = {0};
+	struct phase_store needed = {0};
 	struct datasize s;
 	bool lacking;
 
@@ -202,18 +232,17 @@ static void put_datasize(FILE *out, const struct plan *plan, const struct job *j
 			 units_bytes_binary(has, plan->node_memory_bytes), plan->nodes,
 			 plan->nodes == 1 ? "" : "s");
 	else
-		snprintf(rule, sizeof(rule), "%d steps an epoch", DATASIZE_STEPS);
-	fprintf(out, "datasize   MLPerf wants %s files · %s (%s): %s\n",
-		units_count(files, s.files), units_bytes_decimal(decimal, s.bytes),
-		units_bytes_binary(binary, s.bytes), rule);
+		snprintf(rule, sizeof(rule), "%d steps per epoch", DATASIZE_STEPS);
+	fprintf(out, "MLPerf     wants %s files · %s (%s): %s\n", units_count(files, s.files),
+		units_bytes_decimal(decimal, s.bytes), units_bytes_binary(binary, s.bytes), rule);
 	put_folders(out, &s);
 	if (s.has >= s.files)
 		return;
-	snprintf(needed.store, sizeof(needed.store), "%s", s.store->name);
+	needed.store = s.store;
 	needed.space_bytes = s.bytes;
 	needed.inodes = s.inodes;
 	fprintf(out, "           this data set has %s\n", units_count(files, s.has));
-	if (space_sentence(job, &needed, text, &lacking))
+	if (space_sentence(&needed, text, &lacking))
 		fprintf(out, "           %s\n", text);
 }
 
@@ -249,7 +278,10 @@ char *plan_text(const struct plan *plan, const struct job *job)
 	for (i = 0; i < plan->phase_count; i++)
 		put_needs(out, plan, &plan->phases[i], needing > 1);
 	put_moves(out, plan);
-	put_space(out, plan, job);
+	put_pauses(out, plan);
+	for (i = 0; i < plan->phase_count; i++)
+		plan_rows_text(out, &plan->phases[i]);
+	put_space(out, plan);
 	for (i = 0; i < plan->phase_count; i++)
 		put_datasize(out, plan, job, &plan->phases[i]);
 	put_notes(out, plan, job);

@@ -53,6 +53,17 @@ int workload_dataset(const struct job *job, const struct job_phase *phase, const
 	return 0;
 }
 
+struct phase_store *phase_store_add(struct phase_store out[PHASE_STORES_MAX], uint32_t *count,
+				    const char *role, const struct job_store *store)
+{
+	struct phase_store *s = &out[(*count)++];
+
+	memset(s, 0, sizeof(*s));
+	snprintf(s->role, sizeof(s->role), "%s", role);
+	s->store = store;
+	return s;
+}
+
 void workload_say(struct phase_context *ctx, const char *format, ...)
 {
 	size_t used = strlen(ctx->message);

@@ -18,25 +18,64 @@ struct demand {
 	double bytes, bytes_per_rank;     /* moved in the phase, expected */
 	double bytes_per_second; /* that AU 100 % needs, all ranks; INFINITY: compute is 0 */
 	double opens_per_second;
-	double target;                            /* target AU, 0: none */
-	double seconds;                           /* if fed; of an epoch where there are epochs */
-	double seconds_limit;                     /* it ends then; 0: when its work is done */
-	uint64_t memory_per_rank;                 /* bytes of buffers */
+	double target;            /* target AU, 0: none */
+	double seconds;           /* if fed; of an epoch where there are epochs */
+	double total_seconds;     /* the same of the whole phase, cut by its steps and its limit */
+	double seconds_limit;     /* it ends then; 0: when its work is done */
+	uint64_t memory_per_rank; /* bytes of buffers */
 	uint64_t files, samples, samples_dropped; /* a epoch's tail */
-	double space_bytes;                       /* new on the store */
-	uint64_t inodes;
-	char store[JOB_NAME_BYTES]; /* that the phase uses */
 	uint32_t note_count;
 	char notes[8][128]; /* sentences worth reading before a large run */
 };
 
-/* Live figures of a phase for the progress line; called on rank 0's main thread, cheap, often. */
+/* A store of a phase, and what the phase asks of it. The plan refuses what it lacks, adds up what is new on it, and
+ * results name it by its role. */
+enum { PHASE_STORES_MAX = 16, PHASE_ROLE_BYTES = 32 };
+struct phase_store {
+	char role[PHASE_ROLE_BYTES]; /* "data", "evaluation", "checkpoint", the name of a tier */
+	const struct job_store *store;
+	uint32_t needs; /* enum backend_capability bits */
+	uint64_t
+		depth; /* requests in flight per queue that the job asks for; 0: as many as the store has */
+	bool verifies;      /* the job asks for all bytes to be compared */
+	double space_bytes; /* new on the store, all ranks */
+	uint64_t inodes;
+	/* An object that exists once part of that has been made: what is new can then not be told from here. "": none */
+	char begun[OBJECT_KEY_BYTES];
+};
+
+/* What a workload tells in a plan beside its demand: figures of the whole phase, and tables such as a row for each
+ * rank. The text shows distinct rows with their counts, JSON all of them. */
+struct plan_total {
+	const char *name; /* "parameters" */
+	const char *unit; /* "bytes", "s", "" for counts */
+	double value;
+};
+struct plan_column {
+	const char *name, *unit;
+};
+struct plan_rows {
+	const char *name; /* what a row stands for: "ranks" */
+	const struct plan_column *columns;
+	uint32_t column_count;
+	uint64_t row_count;
+	uint64_t *cells; /* [row_count][column_count] */
+};
+enum { PLAN_TOTALS_MAX = 16, PLAN_TABLES_MAX = 4 };
+struct plan_told {
+	uint32_t total_count, table_count;
+	struct plan_total totals[PLAN_TOTALS_MAX];
+	struct plan_rows tables[PLAN_TABLES_MAX];
+};
+
+/* Live figures of a phase for the progress line; made on rank 0's main thread, cheap, often. */
 struct progress {
-	const char *kind;
-	uint64_t epoch, epochs, step, steps; /* this epoch's */
-	double fraction;                     /* of the whole phase, 0 … 1 */
-	struct status merged;                /* of the last status round */
-	uint32_t ranks;
+	double fraction;             /* of the whole phase, 0 ... 1 */
+	const struct status *merged; /* of the last status round */
+	/* What the phase is doing, as text of at most so many bytes: "train 2/5 · step 13/100 · AU 93.1 %". Only
+	 * called where the line is shown. elapsed_s: since the phase began. */
+	void (*text)(const struct progress *p, double elapsed_s, char *out, size_t bytes);
+	const void *phase; /* the phase's own, for text */
 };
 
 struct phase_context {
@@ -71,16 +110,22 @@ struct workload {
 	 * arena; NULL there: no memory. NULL here: schema, as it stands. */
 	const struct tally_schema *(*schema_for)(const struct job_phase *phase,
 						 struct arena *arena);
-	uint32_t needs; /* enum backend_capability bits of its store; the plan refuses the lack */
-	uint32_t (*needs_for)(
-		const void *options); /* beside needs, what these options ask; or NULL */
-	bool generating;              /* `haul generate` runs it */
+	bool generating; /* `haul generate` runs it */
+
+	/* The stores that the phase works on, at least one; the first is the one that results name. Returns 0, or
+	 * -EINVAL with the phase's path. */
+	int (*stores)(const struct job *job, const struct job_phase *phase, uint32_t ranks,
+		      struct phase_store out[PHASE_STORES_MAX], uint32_t *count, struct err *err);
 
 	/* What the options say that no table can refuse, for this many ranks. */
 	int (*check)(const struct job *job, const struct job_phase *phase, uint32_t ranks,
 		     struct err *err);
 	int (*size)(const struct job *job, const struct job_phase *phase, uint32_t ranks,
 		    uint32_t ranks_per_node, struct demand *out, struct err *err);
+	/* Figures and tables for the plan, in the arena. places: [ranks]. NULL: there are none. */
+	int (*tell)(const struct job *job, const struct job_phase *phase,
+		    const struct rank_place *places, uint32_t ranks, struct arena *arena,
+		    struct plan_told *out, struct err *err);
 
 	/* Runs it on every rank of the group; results are in ctx->tally also when it fails or is stopped.
 	 * Returns 0, or the negative errno that all ranks agreed on with a sentence in err. *stopped says
@@ -99,7 +144,11 @@ int workload_tally(const struct workload *w, const struct job_phase *phase, stru
 int workload_dataset(const struct job *job, const struct job_phase *phase, const char *dataset,
 		     const struct job_dataset **d, const struct job_store **s, struct err *err);
 
-/* Adds a sentence to ctx->said. */
+/* Makes out the phase's only store, or adds one more. Zeroes all but role and store. */
+struct phase_store *phase_store_add(struct phase_store out[PHASE_STORES_MAX], uint32_t *count,
+				    const char *role, const struct job_store *store);
+
+/* Adds a sentence to ctx->message. */
 void workload_say(struct phase_context *ctx, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 

@@ -1,6 +1,6 @@
 /* s3://bucket/prefix: Amazon S3 and what speaks like it. */
-#include "backends/backend.h"
 #include "backends/http/s3.h"
+#include "backends/backend.h"
 
 #include <errno.h>
 #include <openssl/evp.h>

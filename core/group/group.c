@@ -9,13 +9,17 @@
 
 #include "core/content/random.h"
 
+enum { GROUP_LABEL_BYTES = 96 };
+
 /* What the rank with the error tells the others: the sentence as err keeps it. */
 struct verdict {
 	int64_t rc;
+	char label[GROUP_LABEL_BYTES];
 	char text[ERR_TEXT_BYTES];
 };
 
 static void verdict_of(struct verdict *v, int rc, const struct err *err);
+static void verdict_label(struct verdict *v, const struct group *g);
 static uint64_t verdict_hash(const struct verdict *v);
 
 int group_allreduce(struct group *g, enum merge merge, uint64_t *words, size_t n)
@@ -75,19 +79,40 @@ int group_shared(struct group *g, size_t bytes, void **block, struct err *err)
 	return g->ops->shared(g, bytes, block, err);
 }
 
+static uint64_t larger(uint64_t a, uint64_t b)
+{
+	return a > b ? a : b;
+}
+
+static uint64_t merge_words(enum merge how, uint64_t a, uint64_t b)
+{
+	if (how == MERGE_SUM)
+		return a + b;
+	if (how == MERGE_MAX)
+		return larger(a, b);
+	return a < b ? a : b;
+}
+
 void status_merge(struct status *into, const struct status *from)
 {
-	uint64_t a[STATUS_WORDS], b[STATUS_WORDS];
+	into->stop = larger(into->stop, from->stop);
+	into->unfinished = larger(into->unfinished, from->unfinished);
+	into->step = larger(into->step, from->step);
+	into->waiting += from->waiting;
+	into->arrived_ns = larger(into->arrived_ns, from->arrived_ns);
+	for (unsigned i = 0; i < STATUS_OWN_WORDS; i++)
+		into->word[i] = merge_words((enum merge)(into->merge >> 2 * i & 3), into->word[i],
+					    from->word[i]);
+}
 
-	memcpy(a, into, sizeof(a));
-	memcpy(b, from, sizeof(b));
-	for (int i = 0; i < STATUS_WORDS; i++) {
-		if (i >= STATUS_MAX_WORDS)
-			a[i] += b[i];
-		else if (b[i] > a[i])
-			a[i] = b[i];
-	}
-	memcpy(into, a, sizeof(a));
+void group_stop_tell(struct group *g, uint64_t reason)
+{
+	g->ops->stop_tell(g, reason);
+}
+
+uint64_t group_stop_heard(struct group *g)
+{
+	return g->ops->stop_heard(g);
 }
 
 void group_status_post(struct group *g, const struct status *mine)
@@ -135,6 +160,7 @@ int(group_agree)(struct group *g, int rc, struct err *err)
 	int failed;
 
 	verdict_of(&v, rc, err);
+	verdict_label(&v, g);
 	words[0] = rc < 0 ? g->rank : UINT64_MAX;
 	words[1] = verdict_hash(&v);
 	words[2] = ~words[1];
@@ -157,7 +183,7 @@ int(group_agree)(struct group *g, int rc, struct err *err)
 			       strerror(-failed));
 	if (g->rank == from || same)
 		return err_set(err, (int)v.rc, "%s", v.text);
-	return err_set(err, (int)v.rc, "rank %u: %s", from, v.text);
+	return err_set(err, (int)v.rc, "%s: %s", v.label, v.text);
 }
 
 /* The whole record is defined, so that ranks can compare and send it. */
@@ -169,6 +195,14 @@ static void verdict_of(struct verdict *v, int rc, const struct err *err)
 	v->rc = rc;
 	snprintf(v->text, sizeof(v->text), "%s",
 		 err && err->code && err->text[0] ? err->text : strerror(-rc));
+}
+
+static void verdict_label(struct verdict *v, const struct group *g)
+{
+	if (g->label)
+		snprintf(v->label, sizeof(v->label), "%s", g->label);
+	else
+		snprintf(v->label, sizeof(v->label), "rank %u", g->rank);
 }
 
 static uint64_t verdict_hash(const struct verdict *v)

@@ -15,22 +15,27 @@
 
 enum merge { MERGE_SUM, MERGE_MAX, MERGE_MIN, MERGES };
 
-/* What a status round carries. The first STATUS_MAX_WORDS words are merged by maximum, the rest by
- * addition. */
+/* What a status round carries: the same words for every phase, and four that belong to the phase. */
+enum { STATUS_OWN_WORDS = 4, STATUS_WORDS = 6 + STATUS_OWN_WORDS };
 struct status {
-	uint64_t stop;       /* enum stop_reason */
-	uint64_t unfinished; /* 1 while this rank has steps to do; at a step's barrier: this step */
-	uint64_t step;       /* steps done */
-	uint64_t p99_ns;     /* of this rank's main operation so far, for the progress line */
-	uint64_t compute_ns; /* so far in this phase, warm-up excluded: for the progress line */
-	uint64_t wall_ns;
-	uint64_t bytes;
-	uint64_t waiting; /* 1 while waiting for storage */
+	uint64_t stop; /* enum stop_reason; merged by maximum */
+	uint64_t
+		unfinished; /* 1 while this rank has steps to do; at a step's barrier: this step. Maximum */
+	uint64_t step;    /* steps done; maximum */
+	uint64_t waiting; /* 1 while waiting for storage; sum */
+	/* When this rank came to the round, on its clock, or 0. Merged: when the last rank did, on the clock of
+	 * whoever reads it; 0 where the ranks' clocks are not aligned. */
+	uint64_t arrived_ns;
+	/* The phase's words, and how they are merged (STATUS_MERGE), the same on all ranks. */
+	uint64_t merge;
+	uint64_t word[STATUS_OWN_WORDS];
 };
-enum { STATUS_MAX_WORDS = 4, STATUS_WORDS = 8 };
 _Static_assert(sizeof(struct status) == 8 * STATUS_WORDS, "a plain array");
 
-/* Adds the words of one to those of others. */
+/* word[i] is merged by `how` (enum merge): for status.merge, joined by "|". */
+#define STATUS_MERGE(i, how) ((uint64_t)(how) << 2 * (i))
+
+/* Adds the words of one rank, or of several, to those of others. */
 void status_merge(struct status *into, const struct status *from);
 
 struct group;
@@ -48,13 +53,18 @@ struct group_ops {
 	void (*status_post)(struct group *g, const struct status *mine);
 	bool (*status_test)(struct group *g, struct status *merged);
 	void (*status_wait)(struct group *g, struct status *merged); /* NULL: by testing */
+	void (*stop_tell)(struct group *g, uint64_t reason);
+	uint64_t (*stop_heard)(struct group *g);
 	void (*free)(struct group *g);
 };
 
 struct group {
 	const struct group_ops *ops;
 	uint32_t rank, size;
-	void *node_blocks; /* the first of the named blocks that stores keep here (backends/store.h); NULL at first */
+	/* Names this rank in sentences for others: "rank 3 on node7"; NULL: "rank 3". Groups made from this one inherit
+	 * it. */
+	const char *label;
+	void *node_blocks; /* the first of the blocks that stores keep here (backends/node_block.h); NULL at first */
 };
 
 /* In place; the result stands on every rank (allreduce) or on rank 0 (reduce; others' words are
@@ -91,9 +101,15 @@ bool group_status_test(struct group *g, struct status *merged);
 /* A status round waited for to its end: the barrier of a step. */
 int group_status(struct group *g, const struct status *mine, struct status *merged);
 
+/* A reason to stop (enum stop_reason) that must not wait for the end of a round, because ranks compute for long
+ * between two of them: tell spreads it to all ranks, heard returns the largest that has come so far. Both never
+ * block; ranks hear of it when they ask. Nothing is ever taken back. */
+void group_stop_tell(struct group *g, uint64_t reason);
+uint64_t group_stop_heard(struct group *g);
+
 /* All ranks agree on an error: every rank calls with its own rc and err; all return the rc of the
- * lowest rank that has one, with its sentence in err (prefixed "rank N: " when from another rank
- * and ranks differ). 0 when none has one. */
+ * lowest rank that has one, with its sentence in err (preceded by that rank's label when it comes from
+ * another rank and ranks differ). 0 when none has one. */
 int group_agree(struct group *g, int rc, struct err *err);
 
 /* For clang's analyzer, which reads one file at a time: an own error is never answered by 0. */

@@ -28,6 +28,8 @@ static int seat_split(struct group *g, uint32_t color, struct group **out, struc
 static int seat_shared(struct group *g, size_t bytes, void **block, struct err *err);
 static void seat_status_post(struct group *g, const struct status *mine);
 static bool seat_status_test(struct group *g, struct status *merged);
+static void seat_stop_tell(struct group *g, uint64_t reason);
+static uint64_t seat_stop_heard(struct group *g);
 static void seat_free(struct group *g);
 
 static const struct group_ops thread_ops = {
@@ -42,6 +44,8 @@ static const struct group_ops thread_ops = {
 	.shared = seat_shared,
 	.status_post = seat_status_post,
 	.status_test = seat_status_test,
+	.stop_tell = seat_stop_tell,
+	.stop_heard = seat_stop_heard,
 	.free = seat_free,
 };
 
@@ -298,6 +302,20 @@ static bool seat_status_test(struct group *g, struct status *merged)
 	struct seat *s = (struct seat *)g;
 
 	return team_status_test(s->team, s->status_number, merged);
+}
+
+static void seat_stop_tell(struct group *g, uint64_t reason)
+{
+	_Atomic uint64_t *stop = &((struct seat *)g)->team->stop;
+	uint64_t old = atomic_load(stop);
+
+	while (old < reason && !atomic_compare_exchange_weak(stop, &old, reason))
+		;
+}
+
+static uint64_t seat_stop_heard(struct group *g)
+{
+	return atomic_load_explicit(&((struct seat *)g)->team->stop, memory_order_relaxed);
 }
 
 /* ---- new groups, shared blocks ---- */

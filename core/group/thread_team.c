@@ -193,8 +193,9 @@ uint64_t team_status_post(struct team *t, const struct status *mine)
 	pthread_mutex_lock(&t->lock);
 	number = t->status_number;
 	if (t->status_posted == 0)
-		memset(&t->status[number & 1], 0, sizeof(*mine));
-	status_merge(&t->status[number & 1], mine);
+		t->status[number & 1] = *mine;
+	else
+		status_merge(&t->status[number & 1], mine);
 	if (++t->status_posted == t->size) {
 		t->status_posted = 0;
 		t->status_number++;

@@ -9,6 +9,7 @@
 #define HAUL_CORE_GROUP_THREAD_TEAM_H
 
 #include <pthread.h>
+#include <stdatomic.h>
 
 #include "core/group/group.h"
 
@@ -36,6 +37,7 @@ struct team {
 	uint64_t status_number;
 	uint32_t status_posted;
 	struct status status[2];
+	_Atomic uint64_t stop; /* the largest reason told */
 	struct team_message *messages, **messages_end;
 	struct team_block *blocks;
 	bool left[]; /* [size]: which ranks have */

@@ -151,23 +151,3 @@ void job_free(struct job *job)
 	arena_free(&job->arena);
 	memset(job, 0, sizeof(*job));
 }
-
-const struct job_store *job_find_store(const struct job *job, const char *name)
-{
-	uint32_t i;
-
-	for (i = 0; i < job->store_count; i++)
-		if (!strcmp(job->stores[i].name, name))
-			return &job->stores[i];
-	return NULL;
-}
-
-const struct job_dataset *job_find_dataset(const struct job *job, const char *name)
-{
-	uint32_t i;
-
-	for (i = 0; i < job->dataset_count; i++)
-		if (!strcmp(job->datasets[i].name, name))
-			return &job->datasets[i];
-	return NULL;
-}

@@ -71,6 +71,7 @@ union job_target {
 struct job_phase {
 	char name[JOB_NAME_BYTES];  /* as given, or the kind */
 	char store[JOB_NAME_BYTES]; /* as given, or "" */
+	uint64_t after_ns;          /* pause between the end of the phase before it and its start */
 	const struct section *section;
 	void *options;
 	union job_target *targets; /* as many as section->targets has, in their order */
@@ -128,6 +129,9 @@ char *job_reference(const struct job_schema *schema);
  * bytes per second, a fraction, as its unit says). NaN: it is not asked for. */
 double job_target_at(const struct job_phase *phase, unsigned i);
 double job_target(const struct job_phase *phase, const char *name);
+
+/* The options of "cluster", for completion. */
+const struct option *job_cluster_options(void);
 
 const struct job_store *job_find_store(const struct job *job, const char *name);
 const struct job_dataset *job_find_dataset(const struct job *job, const char *name);

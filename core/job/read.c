@@ -45,6 +45,8 @@ static const struct option phase_options[] = {
 		 .help = "of the phase in reports and for --set; else its kind"),
 	OPT_TEXT("store", struct job_phase, store,
 		 .help = "the store it works on; else its data set's"),
+	OPT_TIME("after", struct job_phase, after_ns,
+		 .help = "pause after the end of the phase before it, in no account of either"),
 	OPT_END};
 
 const struct option *const job_tables[] = {job_options, NULL};
@@ -72,6 +74,11 @@ static int phase_section(const struct job_schema *schema, const cJSON *item, uin
 static int refuse_kind(const struct job_schema *schema, const char *kind, const char *path,
 		       struct err *err);
 static int check_phase(const struct job *job, struct job_phase *phase, struct err *err);
+
+const struct option *job_cluster_options(void)
+{
+	return cluster_options;
+}
 
 static int no_memory(const char *path, struct err *err)
 {

@@ -1,12 +1,13 @@
-/* The data set: files, their sizes, names and format. */
+#include "import/dlio/dataset.h"
+
 #include <cjson/cJSON.h>
 #include <errno.h>
 #include <math.h>
 #include <string.h>
 
-#include "import/dlio/dlio.h"
+#include "import/dlio/columns.h"
 
-/* Of what DLIO says it writes, its JPEG generator writes so much (quality 75, noise). */
+/* The share of record_length that a JPEG file of DLIO's has: it writes noise at quality 75. */
 #define DLIO_JPEG_SHARE 0.5551
 
 static const struct {
@@ -26,7 +27,7 @@ static const struct {
 	{"synthetic", "raw"},
 };
 
-static int find_format(struct dlio *d, const char **format)
+static int dataset_find_format(struct dlio *d, const char **format)
 {
 	const char *given = dlio_text(d, "dataset.format");
 
@@ -38,10 +39,10 @@ static int find_format(struct dlio *d, const char **format)
 		return err_set(d->err, -EINVAL, "dataset.format: unknown format \"%.32s\"", given);
 	if (strcmp(given, "hdf5_opt") == 0)
 		return dlio_find(d, IMPORT_CHANGED, "dataset.format",
-				 "DLIO has no reader for it; taken for hdf5");
+				 "DLIO has no reader for it; haul takes it for hdf5");
 	if (!dlio_at(d, "dataset.format"))
 		return dlio_find(d, IMPORT_CHANGED, "dataset.format",
-				 "not given: DLIO's default, tfrecord");
+				 "it is not given; DLIO's default is tfrecord");
 	return 0;
 }
 
@@ -66,8 +67,8 @@ static double element_bytes(struct dlio *d)
 		       : 1;
 }
 
-/* The product of a list of numbers; 0: none is given. */
-static int product(struct dlio *d, const char *path, double *out)
+/* The product of a list of numbers; 0 where the text gives no list. */
+static int list_product(struct dlio *d, const char *path, double *out)
 {
 	const cJSON *list = dlio_at(d, path), *item;
 
@@ -75,28 +76,29 @@ static int product(struct dlio *d, const char *path, double *out)
 	cJSON_ArrayForEach(item, list)
 	{
 		if (!cJSON_IsNumber(item) || item->valuedouble < 1)
-			return err_set(d->err, -EINVAL, "%s: must be a list of whole numbers",
-				       path);
+			return err_set(d->err, -EINVAL,
+				       "%s: must be a list of whole numbers of 1 or more", path);
 		*out *= item->valuedouble;
 	}
 	return 0;
 }
 
-/* flux's own file writes record_length, which DLIO does not read. */
-static int misspelt(struct dlio *d, const char *right, const char *wrong, const char **path)
+/* The path to read where a workload file may use a key that DLIO does not read: flux's files write
+ * record_length. */
+static int misspelt_key(struct dlio *d, const char *right, const char *wrong, const char **path)
 {
 	*path = right;
 	if (!dlio_at(d, wrong))
 		return 0;
 	if (dlio_at(d, right) || d->as == IMPORT_AS_DLIO_BUGS)
-		return dlio_find(d, IMPORT_LEFT, wrong, "DLIO reads %s", right);
+		return dlio_find(d, IMPORT_LEFT, wrong, "DLIO reads %s, not this key", right);
 	*path = wrong;
 	return dlio_find(d, IMPORT_CHANGED, wrong,
-			 "DLIO reads %s and ignores this one: meant is that", right);
+			 "DLIO reads %s and ignores this key; haul takes it for that one", right);
 }
 
-/* What DLIO writes in place of what it is told to. */
-static int bend_size(struct dlio *d, const char *format, bool dims, double *bytes, double *stdev)
+/* With IMPORT_AS_DLIO_BUGS: the sizes that DLIO writes in place of those that the text asks for. */
+static int size_as_dlio(struct dlio *d, const char *format, bool dims, double *bytes, double *stdev)
 {
 	int rc = 0;
 
@@ -107,45 +109,46 @@ static int bend_size(struct dlio *d, const char *format, bool dims, double *byte
 	if (*stdev > 0) {
 		*stdev /= sqrt(2);
 		rc = dlio_find(d, IMPORT_CHANGED, "dataset.record_length_bytes_stdev",
-			       "as DLIO draws it: 1/sqrt(2) of what is asked for");
+			       "as DLIO draws it: 1/sqrt(2) of this value");
 	}
 	if (rc == 0 && strcmp(format, "jpeg") == 0) {
 		*bytes *= DLIO_JPEG_SHARE;
 		*stdev *= DLIO_JPEG_SHARE;
-		rc = dlio_find(d, IMPORT_CHANGED, "dataset.record_length_bytes",
-			       "as DLIO's JPEG files are: 0.555 of it, while it counts all of it");
+		rc = dlio_find(
+			d, IMPORT_CHANGED, "dataset.record_length_bytes",
+			"as DLIO writes JPEG files: 0.555 of this size, all of which it counts");
 	}
 	return rc;
 }
 
-static int find_size(struct dlio *d, const char *format, double *bytes, double *stdev)
+static int dataset_find_size(struct dlio *d, const char *format, double *bytes, double *stdev)
 {
 	const char *length_path = "", *stdev_path = "";
 	double dims;
-	int rc = product(d, "dataset.record_dims", &dims);
+	int rc = list_product(d, "dataset.record_dims", &dims);
 
 	if (rc == 0)
-		rc = misspelt(d, "dataset.record_length_bytes", "dataset.record_length",
-			      &length_path);
+		rc = misspelt_key(d, "dataset.record_length_bytes", "dataset.record_length",
+				  &length_path);
 	if (rc == 0)
-		rc = misspelt(d, "dataset.record_length_bytes_stdev", "dataset.record_length_stdev",
-			      &stdev_path);
+		rc = misspelt_key(d, "dataset.record_length_bytes_stdev",
+				  "dataset.record_length_stdev", &stdev_path);
 	if (rc < 0)
 		return rc;
 	*bytes = dims > 0 ? dims * element_bytes(d) : dlio_number(d, length_path);
 	*stdev = dims > 0 ? 0 : dlio_number(d, stdev_path);
 	if (dims > 0 && dlio_at(d, length_path))
-		rc = dlio_find(d, IMPORT_LEFT, length_path, "record_dims goes before it");
+		rc = dlio_find(d, IMPORT_LEFT, length_path, "record_dims takes precedence");
 	if (rc == 0 && dims > 0 && dlio_at(d, stdev_path))
-		rc = dlio_find(d, IMPORT_LEFT, stdev_path, "record_dims goes before it");
-	return rc == 0 ? bend_size(d, format, dims > 0, bytes, stdev) : rc;
+		rc = dlio_find(d, IMPORT_LEFT, stdev_path, "record_dims takes precedence");
+	return rc == 0 ? size_as_dlio(d, format, dims > 0, bytes, stdev) : rc;
 }
 
-static int add_hdf5(struct dlio *d, cJSON *dataset, double row)
+static int dataset_add_hdf5(struct dlio *d, cJSON *dataset, double row)
 {
 	double datasets = dlio_number(d, "dataset.hdf5.num_dset_per_record"), chunk;
 	cJSON *hdf5 = cJSON_AddObjectToObject(dataset, "hdf5");
-	int rc = product(d, "dataset.hdf5.chunk_dims", &chunk);
+	int rc = list_product(d, "dataset.hdf5.chunk_dims", &chunk);
 
 	if (rc < 0)
 		return rc;
@@ -153,15 +156,16 @@ static int add_hdf5(struct dlio *d, cJSON *dataset, double row)
 	chunk *= element_bytes(d);
 	if (chunk <= 0 && dlio_bool(d, "dataset.enable_chunking")) {
 		chunk = dlio_number(d, "dataset.chunk_size");
-		rc = dlio_find(d, IMPORT_CHANGED, "dataset.enable_chunking",
-			       "DLIO reads it and never uses it; meant are chunks of chunk_size");
+		rc = dlio_find(
+			d, IMPORT_CHANGED, "dataset.enable_chunking",
+			"DLIO reads it and never uses it; haul makes chunks of chunk_size bytes");
 	}
 	if (chunk > 0)
 		cJSON_AddNumberToObject(hdf5, "chunk_bytes", chunk < row ? chunk : row);
 	return rc;
 }
 
-static int add_parquet(struct dlio *d, cJSON *dataset, bool made, double *bytes)
+static int dataset_add_parquet(struct dlio *d, cJSON *dataset, bool made, double *bytes)
 {
 	cJSON *columns, *parquet = cJSON_AddObjectToObject(dataset, "parquet");
 	double row;
@@ -180,30 +184,30 @@ static int add_parquet(struct dlio *d, cJSON *dataset, bool made, double *bytes)
 	*bytes = row;
 	if (rc == 0 && !made)
 		rc = dlio_find(d, IMPORT_CHANGED, "dataset.parquet.columns",
-			       "files that haul did not make are read in equal parts, all columns; "
-			       "with generate_data the columns count");
+			       "haul reads files that it did not generate in equal parts, with all "
+			       "columns; with generate_data it reads the columns given here");
 	return rc;
 }
 
-static int add_format_options(struct dlio *d, cJSON *dataset, const char *format, bool made,
-			      double *bytes)
+static int dataset_add_format_options(struct dlio *d, cJSON *dataset, const char *format, bool made,
+				      double *bytes)
 {
 	const char *compression = dlio_text(d, "dataset.compression");
 	int rc = 0;
 
 	if (strcmp(compression, "none") != 0)
 		rc = dlio_find(d, IMPORT_LEFT, "dataset.compression",
-			       made ? "haul's files are stored, not compressed"
-				    : "haul reads the bytes and unpacks none");
+			       made ? "haul writes files uncompressed"
+				    : "haul reads the bytes and does not decompress them");
 	if (rc == 0 && strcmp(format, "hdf5") == 0)
-		rc = add_hdf5(d, dataset, *bytes);
+		rc = dataset_add_hdf5(d, dataset, *bytes);
 	if (rc == 0 && strcmp(format, "parquet") == 0)
-		rc = add_parquet(d, dataset, made, bytes);
+		rc = dataset_add_parquet(d, dataset, made, bytes);
 	return rc;
 }
 
-/* Several samples a file; pictures have one, whatever is said. */
-static int add_samples(struct dlio *d, cJSON *dataset, const char *format)
+/* Samples per file; a picture has one, whatever the text says. */
+static int dataset_add_samples(struct dlio *d, cJSON *dataset, const char *format)
 {
 	double samples = dlio_number(d, "dataset.num_samples_per_file");
 	bool picture = strcmp(format, "jpeg") == 0 || strcmp(format, "png") == 0;
@@ -213,25 +217,28 @@ static int add_samples(struct dlio *d, cJSON *dataset, const char *format)
 		return 0;
 	if (picture)
 		return dlio_find(d, IMPORT_CHANGED, "dataset.num_samples_per_file",
-				 "a picture is one sample; DLIO counts each several times");
+				 "a picture is one sample; DLIO counts each picture several times");
 	if (strcmp(format, "tfrecord") != 0 && strcmp(format, "parquet") != 0 &&
 	    strstr(format, "binary") == NULL && strcmp(format, "hdf5") != 0)
-		return dlio_find(d, IMPORT_CHANGED, "dataset.num_samples_per_file",
-				 "haul reads a sample's bytes; DLIO the whole file for each");
+		return dlio_find(
+			d, IMPORT_CHANGED, "dataset.num_samples_per_file",
+			"haul reads the bytes of a sample; DLIO reads the whole file for each");
 	return 0;
 }
 
-struct part {
-	const char *name, *folder, *names; /* haul's name, DLIO's folder, haul's naming of it */
+/* One of the two data sets that DLIO knows. */
+struct dataset_part {
+	const char *name, *folder, *names; /* in the job, DLIO's folder, the value of "names" */
 	const char *files, *subfolders;    /* keys */
 };
-static const struct part train_part = {"train", "train", "dlio", "dataset.num_files_train",
-				       "dataset.num_subfolders_train"};
-static const struct part valid_part = {"valid", "valid", "dlio_valid", "dataset.num_files_eval",
-				       "dataset.num_subfolders_eval"};
+static const struct dataset_part train_part = {"train", "train", "dlio", "dataset.num_files_train",
+					       "dataset.num_subfolders_train"};
+static const struct dataset_part valid_part = {
+	"valid", "valid", "dlio_valid", "dataset.num_files_eval", "dataset.num_subfolders_eval"};
 
-/* haul's own names below "train" are DLIO's. What exists keeps the size that it is found to have. */
-static int add_names(struct dlio *d, cJSON *dataset, const struct part *part)
+/* The names that haul gives to files below "train" are DLIO's. Files that exist are read with the
+ * size that they are found to have. */
+static int dataset_add_names(struct dlio *d, cJSON *dataset, const struct dataset_part *part)
 {
 	double subfolders = dlio_number(d, part->subfolders);
 	int rc = 0;
@@ -241,43 +248,44 @@ static int add_names(struct dlio *d, cJSON *dataset, const struct part *part)
 		cJSON_AddNumberToObject(dataset, "subfolders", subfolders);
 	if (subfolders == 1)
 		rc = dlio_find(d, IMPORT_CHANGED, part->subfolders,
-			       "DLIO fails with one subfolder; taken for none");
+			       "DLIO fails with one subfolder; haul makes none");
 	if (d->generates) {
 		cJSON_AddStringToObject(dataset, "folder", part->folder);
-		return rc < 0 ? rc
-			      : dlio_find(d, IMPORT_CHANGED, part->files,
-					  "made under DLIO's names in %s/; before DLIO lists that "
-					  "folder, move .haul-manifest.json out of it",
-					  part->folder);
+		if (rc < 0)
+			return rc;
+		return dlio_find(d, IMPORT_CHANGED, part->files,
+				 "haul generates them under DLIO's names in %s/; move "
+				 ".haul-manifest.json out of that folder before DLIO lists it",
+				 part->folder);
 	}
 	cJSON_AddStringToObject(dataset, "names", part->names);
 	cJSON_AddStringToObject(dataset, "sizes", "stat");
 	return rc;
 }
 
-static int add_part(struct dlio *d, cJSON *dataset, const struct part *part)
+static int dataset_add(struct dlio *d, cJSON *dataset, const struct dataset_part *part)
 {
 	double bytes = 0, stdev = 0;
 	const char *format;
 	bool made = d->generates || d->synthetic;
-	int rc = find_format(d, &format);
+	int rc = dataset_find_format(d, &format);
 
 	if (rc == 0)
-		rc = find_size(d, format, &bytes, &stdev);
+		rc = dataset_find_size(d, format, &bytes, &stdev);
 	if (rc < 0)
 		return rc;
 	cJSON_AddStringToObject(dataset, "store", "data");
 	cJSON_AddStringToObject(dataset, "format", format);
 	cJSON_AddNumberToObject(dataset, "files", dlio_number(d, part->files));
-	rc = add_samples(d, dataset, format);
+	rc = dataset_add_samples(d, dataset, format);
 	if (rc == 0)
-		rc = add_format_options(d, dataset, format, made, &bytes);
+		rc = dataset_add_format_options(d, dataset, format, made, &bytes);
 	if (rc < 0)
 		return rc;
 	cJSON_AddNumberToObject(dataset, "sample_bytes", floor(bytes + 0.5));
 	if (stdev > 0)
 		cJSON_AddNumberToObject(dataset, "sample_bytes_stdev", floor(stdev + 0.5));
-	return d->synthetic ? 0 : add_names(d, dataset, part);
+	return d->synthetic ? 0 : dataset_add_names(d, dataset, part);
 }
 
 int dlio_add_datasets(struct dlio *d, struct cJSON *job)
@@ -288,18 +296,19 @@ int dlio_add_datasets(struct dlio *d, struct cJSON *job)
 	int rc;
 
 	if (!both) {
-		rc = add_part(d, cJSON_AddObjectToObject(job, "dataset"), &train_part);
+		rc = dataset_add(d, cJSON_AddObjectToObject(job, "dataset"), &train_part);
 		if (rc == 0 && dlio_number(d, "dataset.num_files_eval") > 0)
 			rc = dlio_find(d, IMPORT_LEFT, "dataset.num_files_eval",
-				       "workflow.evaluation is false: they are not read");
+				       "workflow.evaluation is false, so nothing reads them");
 		return rc;
 	}
 	all = cJSON_AddObjectToObject(job, "datasets");
-	rc = add_part(d, cJSON_AddObjectToObject(all, train_part.name), &train_part);
-	/* The second says what the first has said, but for its own files. */
+	rc = dataset_add(d, cJSON_AddObjectToObject(all, train_part.name), &train_part);
+	/* Both find the same about the keys that they share: of the second's findings only those
+	 * about its own keys are kept. */
 	before = d->out->count;
 	if (rc == 0)
-		rc = add_part(d, cJSON_AddObjectToObject(all, valid_part.name), &valid_part);
+		rc = dataset_add(d, cJSON_AddObjectToObject(all, valid_part.name), &valid_part);
 	for (k = before; k < d->out->count; k++) {
 		struct import_finding *f = &d->out->findings[k];
 

@@ -1,80 +1,48 @@
-/* Inside the import of DLIO: what its parts share. The tree is the YAML text with the overrides, checked
- * key by key against the table in dlio_keys.c; afterwards values are asked for by their path, and the
- * table's default stands for what is not there. */
+/* DLIO workload: the values of one workload file, looked up by their path.
+ *
+ * The tree is the YAML text with the overrides applied. Once check.h has compared it with the table
+ * of keys.h, every value in it has the right kind, and DLIO's own default stands for a value that
+ * the tree does not give. Each lookup is recorded, so that keys without a use are found at the
+ * end. */
 #ifndef HAUL_IMPORT_DLIO_DLIO_H
 #define HAUL_IMPORT_DLIO_DLIO_H
 
 #include <stdbool.h>
-#include <stdint.h>
 
+#include "import/dlio/keys.h"
 #include "import/import.h"
-
-enum dlio_kind {
-	DLIO_WHOLE, /* not negative */
-	DLIO_NUMBER,
-	DLIO_BOOL,
-	DLIO_TEXT,
-	DLIO_SWITCH, /* text, or false for "off" */
-	DLIO_TEXTS,  /* a text or a list of them */
-	DLIO_DRAW,   /* a number, or an object that describes a distribution */
-	DLIO_LIST,
-	DLIO_ANY,
-	DLIO_SECRET /* anything, never shown */
-};
-
-struct dlio_key {
-	const char *path; /* "reader.batch_size"; NULL ends the table */
-	enum dlio_kind kind;
-	const char *to; /* where in the job it goes; NULL: nowhere */
-	double def;     /* DLIO's own default */
-	const char *def_text;
-	const char *why; /* not mapped: why; mapped: what else there is to say, or NULL */
-};
-#define DLIO_CHECKPOINT "a checkpoint's: haul has no phase for it yet"
-
-extern const struct dlio_key dlio_keys[];
-const struct dlio_key *dlio_key(const char *path);
-/* Whether keys stand below this path: "reader". */
-bool dlio_is_section(const char *path);
-
-enum { DLIO_KEYS_MAX = 256 };
 
 struct dlio {
 	struct import *out;
 	struct cJSON *tree;
 	enum import_as as;
-	bool asked
-		[DLIO_KEYS_MAX]; /* by place in the table: what nobody asked for is said at the end */
-	/* Worked out in this order. */
+	bool asked[DLIO_KEYS_MAX]; /* the keys looked up so far, by their place in the table */
+	/* What the job is made for; set before its parts are made. */
 	bool generates, trains, evaluates;
-	bool tensorflow;  /* or another loader that hands out samples, not batches */
-	bool streams;     /* ... from tfrecord: files are read from one end to the other */
-	bool synthetic;   /* nothing is read */
-	unsigned unknown; /* keys so far */
+	bool tensorflow; /* the loader hands out samples, not batches: TensorFlow's and DALI's do */
+	bool streams;    /* ... and reads tfrecord files from one end to the other */
+	bool synthetic;  /* the loader reads nothing */
 	struct err *err;
 };
 
-/* NULL where the tree has no such value, or null. The key counts as asked for. */
+/* The value, or NULL where the tree has none or null. */
 const struct cJSON *dlio_at(struct dlio *d, const char *path);
+/* The same, but the key does not count as looked up. */
+const struct cJSON *dlio_peek(const struct dlio *d, const char *path);
 double dlio_number(struct dlio *d, const char *path);
 bool dlio_bool(struct dlio *d, const char *path);
 const char *dlio_text(struct dlio *d, const char *path);
 /* "off" for false. */
 const char *dlio_switch(struct dlio *d, const char *path);
 
+/* Whether the job has a data set: a workload that only checkpoints has none. */
+bool dlio_uses_data(const struct dlio *d);
+
 /* A finding about a key that the text gives, or (IMPORT_CHANGED) whose default matters. */
 int dlio_find(struct dlio *d, enum import_fate fate, const char *path, const char *format, ...)
 	__attribute__((format(printf, 4, 5)));
 
-/* The parts of the job. Each adds to job, and refuses with the path of what it cannot take. */
-int dlio_add_store(struct dlio *d, struct cJSON *job);
-int dlio_add_datasets(struct dlio *d, struct cJSON *job);
-int dlio_add_phases(struct dlio *d, struct cJSON *job);
-
-/* value and its deviation as haul draws times. *out is NULL where the text gives none. */
-int dlio_draw(struct dlio *d, const char *path, const char *stdev_path, struct cJSON **out);
-/* Runs of columns as haul's format parquet has them, and the bytes of a row. *out is NULL where the text
- * describes no columns. */
-int dlio_columns(struct dlio *d, struct cJSON **out, double *row_bytes);
+/* -ENOMEM with its sentence. */
+int dlio_no_memory(const struct dlio *d);
 
 #endif

@@ -1,21 +1,23 @@
-/* The keys of DLIO's workload files, those of its forks, and a few that its own files use although it
- * reads others. What is mapped names its place in the job; what is not says why. */
+/* The table holds the keys that DLIO and its forks read, and a few that DLIO's own workload files use
+ * although DLIO reads others. */
+#include "import/dlio/keys.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "import/dlio/dlio.h"
-
 /* clang-format off */
 #define CHECKPOINT DLIO_CHECKPOINT
-#define LISTS      "haul lists no files, names are computed"
-#define OWN_DATA   "haul makes data in its own way: random bytes, to be verified"
-#define NO_PART    "no part in the I/O: haul hands no tensors to a framework"
-#define PLUGIN     "a Python class: haul loads none"
-#define STREAM     "of a Python reader; haul has loader.workers, prefetch and depth"
-#define OWN_LOG    "haul writes results.h5, whatever is measured"
-#define SECRET     "secrets never stand in a job: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY"
+#define LISTS      "haul lists no files: it computes their names"
+#define OWN_DATA   "haul generates data in its own way: random bytes that it can verify"
+#define NO_PART    "it does not change the I/O: haul hands no tensors to a framework"
+#define PLUGIN     "it names a Python class: haul loads none"
+#define STREAM     "it belongs to a Python reader; haul has loader.workers, prefetch and depth"
+#define OWN_LOG    "haul writes all that it measures to results.h5"
+#define SECRET     "a job holds no secrets: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY"
 #define NEVER_USED "DLIO reads it and never uses it"
+#define NO_DECODER "haul decodes no tensors"
+#define OTHER_URI  "give the job a store null:// or sim:// for that"
 
 #define LEFT(p, k, w)           {.path = (p), .kind = (k), .why = (w)}
 #define MAPPED(p, k, t, d)      {.path = (p), .kind = (k), .to = (t), .def = (d)}
@@ -29,7 +31,7 @@ const struct dlio_key dlio_keys[] = {
 	MAPPED("workflow.evaluation", DLIO_BOOL, "train.evaluation", 0),
 	MAPPED("workflow.checkpoint", DLIO_BOOL, "phases", 0),
 	MAPPED("workflow.profiling", DLIO_BOOL, "the results", 0),
-	LEFT("workflow.query", DLIO_ANY, "of dlio_benchmark_query"),
+	LEFT("workflow.query", DLIO_ANY, "it belongs to dlio_benchmark_query"),
 
 	MAPPED_TEXT("storage.storage_type", DLIO_TEXT, "stores.data.uri", "local_fs"),
 	MAPPED_TEXT("storage.storage_root", DLIO_TEXT, "stores.data.uri", "./"),
@@ -38,7 +40,7 @@ const struct dlio_key dlio_keys[] = {
 	MAPPED("storage.use_mpi_endpoint_distribution", DLIO_BOOL, "stores.data.balance", 0),
 	MAPPED_TEXT("storage.load_balance_strategy", DLIO_TEXT, "stores.data.balance", ""),
 	MAPPED("storage.s3_force_path_style", DLIO_BOOL, "stores.data.addressing", 0),
-	LEFT("storage.post_generation_settle_seconds", DLIO_NUMBER, "haul knows when its data are published: no pause is made"),
+	LEFT("storage.post_generation_settle_seconds", DLIO_NUMBER, "haul makes no pause: it knows when its data are published"),
 	MAPPED_TEXT("storage.storage_options.storage_library", DLIO_TEXT, "stores.data.client", ""),
 	MAPPED_TEXT("storage.storage_options.uri_scheme", DLIO_TEXT, "stores.data.uri", ""),
 	MAPPED("storage.storage_options.endpoint_url", DLIO_TEXTS, "stores.data.endpoints", 0),
@@ -51,8 +53,8 @@ const struct dlio_key dlio_keys[] = {
 	MAPPED("storage.storage_options.s3_max_attempts", DLIO_WHOLE, "stores.data.retry.attempts", 5),
 	LEFT("storage.storage_options.access_key_id", DLIO_SECRET, SECRET),
 	LEFT("storage.storage_options.secret_access_key", DLIO_SECRET, SECRET),
-	LEFT("storage.storage_options.secure", DLIO_BOOL, "an endpoint says http:// or https:// itself"),
-	LEFT("storage.storage_options.use_full_object_uri", DLIO_BOOL, "a name inside DLIO; haul's keys are the same either way"),
+	LEFT("storage.storage_options.secure", DLIO_BOOL, "each endpoint begins with http:// or https://"),
+	LEFT("storage.storage_options.use_full_object_uri", DLIO_BOOL, "it changes names inside DLIO; haul's keys are the same either way"),
 	LEFT("storage.storage_options.prefetch_workers", DLIO_WHOLE, STREAM),
 	LEFT("storage.storage_options.prefetch_window", DLIO_WHOLE, STREAM),
 	LEFT("storage.storage_options.prefetch", DLIO_ANY, STREAM),
@@ -63,10 +65,10 @@ const struct dlio_key dlio_keys[] = {
 	LEFT("storage.storage_options.footer_cap", DLIO_ANY, STREAM),
 	LEFT("storage.storage_options.footer_batch_size", DLIO_ANY, STREAM),
 	LEFT("storage.storage_options.row_group_cache_size", DLIO_WHOLE, STREAM),
-	LEFT("storage.storage_options.decode", DLIO_TEXT, "haul decodes no tensors"),
-	LEFT("storage.storage_options.decode_output", DLIO_ANY, "haul decodes no tensors"),
-	LEFT("storage.storage_options.simulate_io", DLIO_ANY, "a store null:// or sim:// in the job is for that"),
-	LEFT("storage.storage_options.sim_log_secs", DLIO_ANY, "a store null:// or sim:// in the job is for that"),
+	LEFT("storage.storage_options.decode", DLIO_TEXT, NO_DECODER),
+	LEFT("storage.storage_options.decode_output", DLIO_ANY, NO_DECODER),
+	LEFT("storage.storage_options.simulate_io", DLIO_ANY, OTHER_URI),
+	LEFT("storage.storage_options.sim_log_secs", DLIO_ANY, OTHER_URI),
 
 	MAPPED("dataset.record_length_bytes", DLIO_NUMBER, "dataset.sample_bytes", 65536),
 	MAPPED("dataset.record_length_bytes_stdev", DLIO_NUMBER, "dataset.sample_bytes_stdev", 0),
@@ -88,38 +90,38 @@ const struct dlio_key dlio_keys[] = {
 	MAPPED("dataset.enable_chunking", DLIO_BOOL, "dataset.hdf5.chunk_bytes", 0),
 	MAPPED("dataset.chunk_size", DLIO_WHOLE, "dataset.hdf5.chunk_bytes", 0),
 	MAPPED_TEXT("dataset.compression", DLIO_TEXT, "dataset", "none"),
-	LEFT("dataset.compression_level", DLIO_NUMBER, "haul's files are stored, not compressed"),
-	LEFT("dataset.generation_buffer_size", DLIO_NUMBER, "haul makes files of any size in constant memory"),
-	LEFT("dataset.keep_files", DLIO_BOOL, "haul keeps what it makes; haul clean removes it"),
+	LEFT("dataset.compression_level", DLIO_NUMBER, "haul writes files uncompressed"),
+	LEFT("dataset.generation_buffer_size", DLIO_NUMBER, "haul generates files of any size in constant memory"),
+	LEFT("dataset.keep_files", DLIO_BOOL, "haul keeps the files that it generates; haul clean removes them"),
 	LEFT("dataset.skip_listing", DLIO_BOOL, LISTS),
 	LEFT("dataset.listing_validation_interval", DLIO_NUMBER, LISTS),
 	LEFT("dataset.data_gen_method", DLIO_TEXT, OWN_DATA),
 	MAPPED("dataset.hdf5.chunk_dims", DLIO_LIST, "dataset.hdf5.chunk_bytes", 0),
 	MAPPED("dataset.hdf5.num_dset_per_record", DLIO_WHOLE, "dataset.hdf5.datasets", 1),
-	LEFT("dataset.hdf5.max_shape", DLIO_ANY, "haul's data sets have a fixed shape; no byte lies elsewhere for it"),
+	LEFT("dataset.hdf5.max_shape", DLIO_ANY, "haul's HDF5 data sets have a fixed shape; their bytes lie in the same places"),
 	MAPPED("dataset.parquet.columns", DLIO_LIST, "dataset.parquet.columns", 0),
 	MAPPED("dataset.parquet.row_group_size", DLIO_WHOLE, "dataset.parquet.row_group", 1024),
-	LEFT("dataset.parquet.partition_by", DLIO_ANY, "haul's files are not partitioned by a column"),
+	LEFT("dataset.parquet.partition_by", DLIO_ANY, "haul does not partition files by a column"),
 	LEFT("dataset.parquet.generation_batch_size", DLIO_NUMBER, OWN_DATA),
 	LEFT("dataset.parquet.use_s3dlio_gen", DLIO_BOOL, OWN_DATA),
 
 	MAPPED_TEXT("reader.data_loader", DLIO_TEXT, "train.loader.kind", "tensorflow"),
 	LEFT("reader.data_loader_classname", DLIO_TEXT, PLUGIN),
-	LEFT("reader.data_loader_sampler", DLIO_TEXT, "haul's order is its own: each sample exactly once an epoch"),
+	LEFT("reader.data_loader_sampler", DLIO_TEXT, "haul has an order of its own: each sample exactly once per epoch"),
 	LEFT("reader.reader_classname", DLIO_TEXT, PLUGIN),
 	MAPPED("reader.batch_size", DLIO_WHOLE, "train.batch", 1),
 	MAPPED("reader.batch_size_eval", DLIO_WHOLE, "train.evaluation.batch", 1),
 	MAPPED("reader.read_threads", DLIO_WHOLE, "train.loader.workers", 1),
-	LEFT("reader.computation_threads", DLIO_NUMBER, "threads of TensorFlow's map: haul's workers read and build"),
+	LEFT("reader.computation_threads", DLIO_NUMBER, "it sets the threads of TensorFlow's map: haul's workers read and build batches"),
 	MAPPED("reader.prefetch_size", DLIO_WHOLE, "train.loader.prefetch", 2),
 	MAPPED("reader.write_threads", DLIO_WHOLE, "generate.threads", 1),
 	MAPPED_TEXT("reader.file_shuffle", DLIO_SWITCH, "train.shuffle.files", "off"),
 	MAPPED_TEXT("reader.sample_shuffle", DLIO_SWITCH, "train.shuffle.samples", "off"),
 	MAPPED("reader.shuffle_size", DLIO_WHOLE, "train.shuffle.window", 1024),
-	LEFT("reader.read_type", DLIO_TEXT, "haul opens, reads and closes as readers of the format do"),
+	LEFT("reader.read_type", DLIO_TEXT, "haul opens, reads and closes files as readers of the format do"),
 	LEFT("reader.file_access", DLIO_TEXT, NEVER_USED),
 	MAPPED("reader.transfer_size", DLIO_WHOLE, "train.loader.stream.transfer, stores.data.transfer", 0),
-	LEFT("reader.dont_use_mmap", DLIO_BOOL, "of DALI; haul's file stores map only with \"engine\": \"mmap\""),
+	LEFT("reader.dont_use_mmap", DLIO_BOOL, "it belongs to DALI; haul's file stores map files only with \"engine\": \"mmap\""),
 	MAPPED("reader.preprocess_time", DLIO_DRAW, "train.preprocess", 0),
 	MAPPED("reader.preprocess_time_stdev", DLIO_NUMBER, "train.preprocess", 0),
 	LEFT("reader.multiprocessing_context", DLIO_TEXT, "haul's workers are threads"),
@@ -140,10 +142,10 @@ const struct dlio_key dlio_keys[] = {
 	MAPPED("evaluation.eval_after_epoch", DLIO_WHOLE, "train.evaluation.every", 1),
 	MAPPED("evaluation.epochs_between_evals", DLIO_WHOLE, "train.evaluation.every", 1),
 
-	LEFT("model.name", DLIO_ANY, "the job bears the name of the file"),
+	LEFT("model.name", DLIO_ANY, "the job has the name of the file"),
 	LEFT("model.type", DLIO_ANY, CHECKPOINT),
 	LEFT("model.model_size_bytes", DLIO_NUMBER, CHECKPOINT),
-	LEFT("model.model_size", DLIO_ANY, CHECKPOINT " (DLIO reads model_size_bytes: this key does nothing there)"),
+	LEFT("model.model_size", DLIO_ANY, CHECKPOINT " (DLIO reads model_size_bytes and ignores this key)"),
 	LEFT("model.optimization_groups", DLIO_ANY, CHECKPOINT),
 	LEFT("model.num_layers", DLIO_NUMBER, CHECKPOINT),
 	LEFT("model.layer_parameters", DLIO_ANY, CHECKPOINT),
@@ -165,8 +167,8 @@ const struct dlio_key dlio_keys[] = {
 	LEFT("checkpoint.steps_between_checkpoints", DLIO_ANY, CHECKPOINT),
 	LEFT("checkpoint.type", DLIO_ANY, CHECKPOINT " (and DLIO never uses it)"),
 	LEFT("checkpoint.mode", DLIO_ANY, CHECKPOINT),
-	LEFT("checkpoint.fsync", DLIO_ANY, CHECKPOINT " (and DLIO, by a misspelt name, never calls fsync)"),
-	LEFT("checkpoint.recovery_rank_shift", DLIO_ANY, CHECKPOINT " (and DLIO, by a misspelt name, ignores it)"),
+	LEFT("checkpoint.fsync", DLIO_ANY, CHECKPOINT " (and DLIO never calls fsync: its code misspells the name)"),
+	LEFT("checkpoint.recovery_rank_shift", DLIO_ANY, CHECKPOINT " (and DLIO ignores it: its code misspells the name)"),
 	LEFT("checkpoint.time_between_checkpoints", DLIO_ANY, CHECKPOINT),
 	LEFT("checkpoint.num_checkpoints_write", DLIO_ANY, CHECKPOINT),
 	LEFT("checkpoint.num_checkpoints_read", DLIO_ANY, CHECKPOINT),
@@ -178,18 +180,18 @@ const struct dlio_key dlio_keys[] = {
 	LEFT("output.folder", DLIO_ANY, OWN_LOG),
 	LEFT("output.log_file", DLIO_ANY, OWN_LOG),
 	MAPPED("output.metric.exclude_start_steps", DLIO_WHOLE, "train.warmup_steps", 1),
-	LEFT("output.metric.exclude_end_steps", DLIO_WHOLE, "haul's AU leaves no steps out at the end"),
+	LEFT("output.metric.exclude_end_steps", DLIO_WHOLE, "haul's AU includes the last steps"),
 	LEFT("profiling.profiler", DLIO_ANY, OWN_LOG),
 	LEFT("profiling.iostat_devices", DLIO_ANY, OWN_LOG),
 	MAPPED("metric.au", DLIO_NUMBER, "train.target_au", 0.9),
 
 	LEFT("listing_threads", DLIO_NUMBER, LISTS),
-	LEFT("hydra", DLIO_ANY, "Hydra's own: where DLIO runs and logs"),
+	LEFT("hydra", DLIO_ANY, "it belongs to Hydra: where DLIO runs and logs"),
 	{.path = NULL},
 };
 /* clang-format on */
 _Static_assert(sizeof(dlio_keys) / sizeof(dlio_keys[0]) <= DLIO_KEYS_MAX,
-	       "asked[] has a place for each key");
+	       "struct dlio has a place for each key");
 
 const struct dlio_key *dlio_key(const char *path)
 {
@@ -199,7 +201,7 @@ const struct dlio_key *dlio_key(const char *path)
 	return NULL;
 }
 
-bool dlio_is_section(const char *path)
+bool dlio_key_section(const char *path)
 {
 	size_t n = strlen(path);
 
@@ -209,7 +211,7 @@ bool dlio_is_section(const char *path)
 	return false;
 }
 
-char *import_dlio_keys(void)
+char *dlio_keys_print(void)
 {
 	char *text = NULL;
 	size_t bytes;

@@ -1,17 +1,19 @@
-/* The phases: generate, train. */
+#include "import/dlio/phases.h"
+
 #include <cjson/cJSON.h>
 #include <errno.h>
 #include <math.h>
 #include <string.h>
 
-#include "import/dlio/dlio.h"
+#include "import/dlio/draw.h"
 
-static bool has_two(const struct cJSON *job)
+/* Whether the job has a data set for evaluation, too. */
+static bool phases_have_two(const struct cJSON *job)
 {
 	return cJSON_GetObjectItemCaseSensitive(job, "datasets") != NULL;
 }
 
-static cJSON *add_phase(cJSON *phases, const char *kind)
+static cJSON *phase_add(cJSON *phases, const char *kind)
 {
 	cJSON *phase = cJSON_CreateObject();
 
@@ -19,12 +21,12 @@ static cJSON *add_phase(cJSON *phases, const char *kind)
 	return cJSON_AddObjectToObject(phase, kind);
 }
 
-static void add_generate(struct dlio *d, cJSON *phases, bool two)
+static void phase_add_generate(struct dlio *d, cJSON *phases, bool two)
 {
 	static const char *const names[] = {"train", "valid"};
 
 	for (unsigned i = 0; i < (two ? 2 : 1); i++) {
-		cJSON *generate = add_phase(phases, "generate");
+		cJSON *generate = phase_add(phases, "generate");
 
 		if (two)
 			cJSON_AddStringToObject(generate, "dataset", names[i]);
@@ -34,8 +36,8 @@ static void add_generate(struct dlio *d, cJSON *phases, bool two)
 	}
 }
 
-/* As many files side by side as there are threads. */
-static void add_stream(struct dlio *d, cJSON *loader, double workers)
+/* TensorFlow reads as many files side by side as it has threads. */
+static void phase_add_stream(struct dlio *d, cJSON *loader, double workers)
 {
 	cJSON *stream = cJSON_AddObjectToObject(loader, "stream");
 	double transfer = dlio_number(d, "reader.transfer_size");
@@ -45,9 +47,9 @@ static void add_stream(struct dlio *d, cJSON *loader, double workers)
 		cJSON_AddNumberToObject(stream, "transfer", fmax(transfer, 512));
 }
 
-/* Torch prefetches so many batches a worker (ceil(prefetch / workers), or 2 for 0); tf.data and DALI so
- * many in all. */
-static int add_loader(struct dlio *d, cJSON *train)
+/* DLIO asks torch for ceil(prefetch / workers) batches per worker, and for 2 where prefetch is 0;
+ * tf.data and DALI prefetch that many batches in all. */
+static int phase_add_loader(struct dlio *d, cJSON *train)
 {
 	cJSON *loader = cJSON_AddObjectToObject(train, "loader");
 	double workers = dlio_number(d, "reader.read_threads");
@@ -63,27 +65,28 @@ static int add_loader(struct dlio *d, cJSON *train)
 	cJSON_AddNumberToObject(loader, "workers", workers);
 	cJSON_AddNumberToObject(loader, "prefetch", prefetch > 0 ? prefetch : 1);
 	if (d->streams)
-		add_stream(d, loader, workers);
+		phase_add_stream(d, loader, workers);
 	if (dlio_bool(d, "reader.pin_memory"))
 		cJSON_AddTrueToObject(loader, "pin_memory");
 	if (strcmp(name, "custom") == 0 || strcmp(name, "none") == 0)
 		return dlio_find(d, IMPORT_CHANGED, "reader.data_loader",
-				 "haul loads no Python class: torch's loader is emulated");
+				 "haul loads no Python class: it emulates torch's loader");
 	if (d->synthetic && strcmp(name, "synthetic") == 0)
-		return dlio_find(d, IMPORT_CHANGED, "reader.data_loader",
-				 "torch's loader on null://; DLIO itself stops with an error");
+		return dlio_find(
+			d, IMPORT_CHANGED, "reader.data_loader",
+			"haul emulates torch's loader on null://; DLIO itself stops with an error");
 	return 0;
 }
 
-static bool shuffles(struct dlio *d, const char *path)
+static bool is_shuffled(struct dlio *d, const char *path)
 {
 	return strcmp(dlio_switch(d, path), "off") != 0;
 }
 
-static int add_shuffle(struct dlio *d, cJSON *train)
+static int phase_add_shuffle(struct dlio *d, cJSON *train)
 {
-	bool files = shuffles(d, "reader.file_shuffle"),
-	     samples = shuffles(d, "reader.sample_shuffle");
+	bool files = is_shuffled(d, "reader.file_shuffle"),
+	     samples = is_shuffled(d, "reader.sample_shuffle");
 	const char *order = dlio_bool(d, "train.seed_change_epoch") ? "each_epoch" : "once";
 	cJSON *shuffle;
 	int rc = 0;
@@ -91,13 +94,13 @@ static int add_shuffle(struct dlio *d, cJSON *train)
 	if (d->as == IMPORT_AS_DLIO_BUGS && !d->tensorflow && (files || samples)) {
 		cJSON_AddStringToObject(train, "shuffle", "none");
 		return dlio_find(d, IMPORT_CHANGED, "reader.sample_shuffle",
-				 "as DLIO does with torch: nothing is shuffled");
+				 "as DLIO does with torch: it shuffles nothing");
 	}
 	if (d->as == IMPORT_AS_DLIO_BUGS && !files &&
 	    cJSON_IsString(dlio_at(d, "reader.file_shuffle"))) {
 		files = true;
 		rc = dlio_find(d, IMPORT_CHANGED, "reader.file_shuffle",
-			       "as DLIO does with \"off\" as a text: files are shuffled");
+			       "as DLIO does where \"off\" is a text: it shuffles files");
 	}
 	if (!files && !samples) {
 		cJSON_AddStringToObject(train, "shuffle", "none");
@@ -107,27 +110,27 @@ static int add_shuffle(struct dlio *d, cJSON *train)
 	cJSON_AddStringToObject(shuffle, "order", order);
 	cJSON_AddBoolToObject(shuffle, "files", files);
 	cJSON_AddBoolToObject(shuffle, "samples", samples);
-	/* TensorFlow reads records in their order and draws from a window of them. */
+	/* TensorFlow reads records in their order and draws from a shuffle buffer. */
 	if (samples && d->streams)
 		cJSON_AddNumberToObject(shuffle, "window",
 					fmax(dlio_number(d, "reader.shuffle_size"), 1));
 	return rc;
 }
 
-static int add_draw(struct dlio *d, cJSON *to, const char *name, const char *path,
-		    const char *stdev_path)
+static int phase_add_draw(struct dlio *d, cJSON *to, const char *name, const char *path,
+			  const char *stdev_path)
 {
 	cJSON *draw;
 	int rc = dlio_draw(d, path, stdev_path, &draw);
 
 	if (rc == 0 && draw && !cJSON_AddItemToObject(to, name, draw)) {
 		cJSON_Delete(draw);
-		rc = err_set(d->err, -ENOMEM, "no memory for the job");
+		rc = dlio_no_memory(d);
 	}
 	return rc;
 }
 
-static int add_evaluation(struct dlio *d, cJSON *train)
+static int phase_add_evaluation(struct dlio *d, cJSON *train)
 {
 	double every = dlio_number(d, "evaluation.epochs_between_evals");
 	double first = dlio_number(d, "evaluation.eval_after_epoch");
@@ -143,14 +146,14 @@ static int add_evaluation(struct dlio *d, cJSON *train)
 	cJSON_AddNumberToObject(evaluation, "batch", dlio_number(d, "reader.batch_size_eval"));
 	if (first != every)
 		rc = dlio_find(d, IMPORT_CHANGED, "evaluation.eval_after_epoch",
-			       "haul evaluates every %.0f epochs, first after the %.0fth", every,
-			       every);
+			       "haul evaluates every %.0f epochs, and first after epoch %.0f",
+			       every, every);
 	return rc < 0 ? rc
-		      : add_draw(d, evaluation, "compute", "evaluation.eval_time",
-				 "evaluation.eval_time_stdev");
+		      : phase_add_draw(d, evaluation, "compute", "evaluation.eval_time",
+				       "evaluation.eval_time_stdev");
 }
 
-static int add_steps(struct dlio *d, cJSON *train)
+static int phase_add_steps(struct dlio *d, cJSON *train)
 {
 	double steps = dlio_number(d, "train.total_training_steps");
 
@@ -160,46 +163,49 @@ static int add_steps(struct dlio *d, cJSON *train)
 	cJSON_AddNumberToObject(train, "steps", steps);
 	if (dlio_number(d, "train.epochs") <= 1)
 		return 0;
-	return dlio_find(d, IMPORT_CHANGED, "train.total_training_steps",
-			 "steps in all; DLIO takes so many in each epoch");
+	return dlio_find(
+		d, IMPORT_CHANGED, "train.total_training_steps",
+		"haul takes it as the steps of the whole phase; DLIO takes as many in each epoch");
 }
 
-/* DLIO writes 0.9; a percentage is meant where it is more than 1. */
-static int add_target(struct dlio *d, cJSON *train)
+/* DLIO's own files give a fraction such as 0.9; some others give a percentage. */
+static int phase_add_target(struct dlio *d, cJSON *train)
 {
 	double au = dlio_number(d, "metric.au");
 
 	if (au < 0 || au > 100)
-		return err_set(d->err, -EINVAL, "metric.au: must be 0 … 1, is %g", au);
+		return err_set(d->err, -EINVAL, "metric.au: must be from 0 to 1, is %g", au);
 	cJSON_AddNumberToObject(train, "target_au", au > 1 ? au / 100 : au);
-	return au > 1 ? dlio_find(d, IMPORT_CHANGED, "metric.au", "taken for a percentage") : 0;
+	return au > 1 ? dlio_find(d, IMPORT_CHANGED, "metric.au",
+				  "haul takes a value above 1 for a percentage")
+		      : 0;
 }
 
-static int add_train(struct dlio *d, cJSON *phases, bool two)
+static int phase_add_train(struct dlio *d, cJSON *phases, bool two)
 {
-	cJSON *train = add_phase(phases, "train");
+	cJSON *train = phase_add(phases, "train");
 	int rc;
 
 	if (two)
 		cJSON_AddStringToObject(train, "dataset", "train");
-	rc = add_steps(d, train);
+	rc = phase_add_steps(d, train);
 	cJSON_AddNumberToObject(train, "batch", dlio_number(d, "reader.batch_size"));
 	if (rc == 0)
-		rc = add_draw(d, train, "compute", "train.computation_time",
-			      "train.computation_time_stdev");
+		rc = phase_add_draw(d, train, "compute", "train.computation_time",
+				    "train.computation_time_stdev");
 	if (rc == 0)
-		rc = add_draw(d, train, "preprocess", "reader.preprocess_time",
-			      "reader.preprocess_time_stdev");
+		rc = phase_add_draw(d, train, "preprocess", "reader.preprocess_time",
+				    "reader.preprocess_time_stdev");
 	if (rc == 0)
-		rc = add_loader(d, train);
+		rc = phase_add_loader(d, train);
 	if (rc == 0)
-		rc = add_shuffle(d, train);
+		rc = phase_add_shuffle(d, train);
 	cJSON_AddStringToObject(train, "sync", "step");
 	cJSON_AddNumberToObject(train, "warmup_steps",
 				dlio_number(d, "output.metric.exclude_start_steps"));
 	if (rc == 0)
-		rc = add_target(d, train);
-	return rc == 0 ? add_evaluation(d, train) : rc;
+		rc = phase_add_target(d, train);
+	return rc == 0 ? phase_add_evaluation(d, train) : rc;
 }
 
 int dlio_add_phases(struct dlio *d, struct cJSON *job)
@@ -207,10 +213,10 @@ int dlio_add_phases(struct dlio *d, struct cJSON *job)
 	cJSON *phases = cJSON_AddArrayToObject(job, "phases");
 
 	if (!phases)
-		return err_set(d->err, -ENOMEM, "no memory for the job");
+		return dlio_no_memory(d);
 	if (d->generates)
-		add_generate(d, phases, has_two(job));
+		phase_add_generate(d, phases, phases_have_two(job));
 	if (!d->trains)
 		return 0;
-	return add_train(d, phases, has_two(job));
+	return phase_add_train(d, phases, phases_have_two(job));
 }

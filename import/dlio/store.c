@@ -1,29 +1,22 @@
-/* Where the data are: storage_type, storage_root and data_folder as one URI, and what a store has
- * beside. */
+#include "import/dlio/store.h"
+
 #include <cjson/cJSON.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "import/dlio/dlio.h"
-
 enum { URI_ROOM = 1024 };
 #define STORAGE "storage."
 #define OPTIONS "storage.storage_options."
 
-static int no_memory(const struct dlio *d)
-{
-	return err_set(d->err, -ENOMEM, "no memory for the job");
-}
-
-/* A value that the versions of DLIO keep in two places. */
-static const char *in_either(const char *one, const char *other, struct dlio *d)
+/* The path that the text gives, of two where the versions of DLIO keep the same value. */
+static const char *store_either(const char *one, const char *other, struct dlio *d)
 {
 	return dlio_at(d, one) ? one : other;
 }
 
-/* The scheme of an object store: s3 where nothing else is said. */
-static int object_scheme(struct dlio *d, const char **scheme)
+/* The scheme of an object store: s3 where the text gives none. */
+static int store_object_scheme(struct dlio *d, const char **scheme)
 {
 	static const char *const schemes[] = {"s3", "az", "gs", "file", "direct", NULL};
 	const char *wanted = dlio_text(d, OPTIONS "uri_scheme");
@@ -37,15 +30,15 @@ static int object_scheme(struct dlio *d, const char **scheme)
 		       wanted);
 }
 
-static const char *library_of(struct dlio *d)
+static const char *store_library(struct dlio *d)
 {
-	return in_either(STORAGE "storage_library", OPTIONS "storage_library", d);
+	return store_either(STORAGE "storage_library", OPTIONS "storage_library", d);
 }
 
-static int find_scheme(struct dlio *d, const char **scheme)
+static int store_scheme(struct dlio *d, const char **scheme)
 {
 	const char *type = dlio_text(d, STORAGE "storage_type");
-	const char *library = dlio_text(d, library_of(d));
+	const char *library = dlio_text(d, store_library(d));
 	bool object = strcmp(type, "s3") == 0 || strcmp(type, "s3dlio") == 0 ||
 		      strcmp(type, "aistore") == 0;
 	bool direct = strcmp(type, "direct_fs") == 0 || (!object && strcmp(library, "direct") == 0);
@@ -54,23 +47,24 @@ static int find_scheme(struct dlio *d, const char **scheme)
 	*scheme = direct ? "direct" : "file";
 	if (strcmp(type, "parallel_fs") == 0)
 		rc = dlio_find(d, IMPORT_CHANGED, STORAGE "storage_type",
-			       "DLIO refuses it; taken for a file system");
+			       "DLIO refuses it; haul takes it for a file system");
 	if (rc == 0 && strcmp(type, "aistore") == 0)
-		rc = dlio_find(d, IMPORT_CHANGED, STORAGE "storage_type",
-			       "read through AIStore's S3 interface: \"endpoints\" is to name it");
+		rc = dlio_find(
+			d, IMPORT_CHANGED, STORAGE "storage_type",
+			"haul reads through AIStore's S3 interface: name it in \"endpoints\"");
 	if (rc < 0 || strcmp(type, "local_fs") == 0 || strcmp(type, "parallel_fs") == 0 ||
 	    strcmp(type, "direct_fs") == 0)
 		return rc;
 	if (object)
-		return object_scheme(d, scheme);
+		return store_object_scheme(d, scheme);
 	return err_set(d->err, -EINVAL,
 		       STORAGE
 		       "storage_type: must be local_fs, direct_fs, s3 or aistore, is \"%.32s\"",
 		       type);
 }
 
-/* Without "./" before and "/" behind; "." and "./" are nothing. */
-static void trim(const char *text, char out[URI_ROOM])
+/* Copies text without "./" at its beginning and "/" at its end; "." and "./" become "". */
+static void path_trim(const char *text, char out[URI_ROOM])
 {
 	size_t n;
 
@@ -82,7 +76,7 @@ static void trim(const char *text, char out[URI_ROOM])
 		out[--n] = '\0';
 }
 
-static void join(const char *before, const char *after, char out[URI_ROOM])
+static void path_join(const char *before, const char *after, char out[URI_ROOM])
 {
 	size_t n = strlen(before);
 	bool slash = n && before[n - 1] != '/' && *after;
@@ -90,47 +84,49 @@ static void join(const char *before, const char *after, char out[URI_ROOM])
 	snprintf(out, URI_ROOM, "%s%s%s", before, slash ? "/" : "", after);
 }
 
-static int find_uri(struct dlio *d, char uri[URI_ROOM])
+static int store_uri(struct dlio *d, char uri[URI_ROOM])
 {
 	const char *root = dlio_text(d, STORAGE "storage_root");
 	const char *folder = dlio_text(d, "dataset.data_folder"), *scheme = "";
 	char base[URI_ROOM], below[URI_ROOM], path[URI_ROOM];
-	int rc = find_scheme(d, &scheme);
+	int rc = store_scheme(d, &scheme);
 
 	if (rc < 0)
 		return rc;
 	if (strlen(root) + strlen(folder) + 32 > URI_ROOM)
-		return err_set(d->err, -EINVAL, STORAGE "storage_root: is too long");
-	trim(root, base);
-	trim(folder, below);
+		return err_set(d->err, -EINVAL,
+			       STORAGE
+			       "storage_root: it is too long, together with dataset.data_folder");
+	path_trim(root, base);
+	path_trim(folder, below);
 	if (strstr(folder, "://")) {
 		snprintf(uri, URI_ROOM, "%s", below);
 	} else if (strstr(root, "://")) {
-		join(base, below, uri);
+		path_join(base, below, uri);
 	} else if (strcmp(scheme, "file") == 0 || strcmp(scheme, "direct") == 0) {
-		/* As os.path.join: an absolute path stands for itself. */
-		join(*below == '/' ? "" : base, below, path);
+		/* As Python's os.path.join: an absolute folder ignores the root. */
+		path_join(*below == '/' ? "" : base, below, path);
 		snprintf(uri, URI_ROOM, "%.16s://%s%.990s", scheme, *path == '/' ? "" : "./", path);
 	} else {
-		join(base, below + strspn(below, "/"), path);
+		path_join(base, below + strspn(below, "/"), path);
 		snprintf(uri, URI_ROOM, "%.16s://%.990s", scheme, path);
 	}
 	return 0;
 }
 
-static int add_endpoints(struct dlio *d, cJSON *store)
+static int store_add_endpoints(struct dlio *d, cJSON *store)
 {
 	const cJSON *uris =
-		dlio_at(d, in_either(STORAGE "endpoint_uris", OPTIONS "endpoint_uris", d));
+		dlio_at(d, store_either(STORAGE "endpoint_uris", OPTIONS "endpoint_uris", d));
 	const char *strategy =
-		in_either(STORAGE "load_balance_strategy", OPTIONS "load_balance_strategy", d);
-	const char *by_rank = in_either(STORAGE "use_mpi_endpoint_distribution",
-					OPTIONS "use_mpi_endpoint_distribution", d);
+		store_either(STORAGE "load_balance_strategy", OPTIONS "load_balance_strategy", d);
+	const char *by_rank = store_either(STORAGE "use_mpi_endpoint_distribution",
+					   OPTIONS "use_mpi_endpoint_distribution", d);
 	cJSON *copy = cJSON_Duplicate(uris ? uris : dlio_at(d, OPTIONS "endpoint_url"), true);
 
 	if (copy && !cJSON_AddItemToObject(store, "endpoints", copy)) {
 		cJSON_Delete(copy);
-		return no_memory(d);
+		return dlio_no_memory(d);
 	}
 	if (dlio_bool(d, by_rank)) {
 		cJSON_AddStringToObject(store, "balance", "rank");
@@ -142,14 +138,14 @@ static int add_endpoints(struct dlio *d, cJSON *store)
 		cJSON_AddStringToObject(store, "balance", "least_loaded");
 	else if (*dlio_text(d, strategy))
 		return dlio_find(d, IMPORT_LEFT, strategy,
-				 "known are round_robin and least_connections");
+				 "haul knows round_robin and least_connections");
 	return 0;
 }
 
-static int add_object_options(struct dlio *d, cJSON *store, const char *uri)
+static int store_add_object_options(struct dlio *d, cJSON *store, const char *uri)
 {
 	const char *path_style;
-	int rc = add_endpoints(d, store);
+	int rc = store_add_endpoints(d, store);
 
 	if (rc < 0)
 		return rc;
@@ -158,7 +154,7 @@ static int add_object_options(struct dlio *d, cJSON *store, const char *uri)
 					dlio_number(d, OPTIONS "s3_max_attempts"));
 	if (strncmp(uri, "s3:", 3) != 0)
 		return 0;
-	path_style = in_either(STORAGE "s3_force_path_style", OPTIONS "s3_force_path_style", d);
+	path_style = store_either(STORAGE "s3_force_path_style", OPTIONS "s3_force_path_style", d);
 	if (*dlio_text(d, OPTIONS "region"))
 		cJSON_AddStringToObject(store, "region", dlio_text(d, OPTIONS "region"));
 	if (*dlio_text(d, OPTIONS "s3_profile"))
@@ -168,24 +164,27 @@ static int add_object_options(struct dlio *d, cJSON *store, const char *uri)
 	return 0;
 }
 
-static void add_file_options(struct dlio *d, cJSON *store, const char *uri)
+static void store_add_file_options(struct dlio *d, cJSON *store, const char *uri)
 {
 	if (dlio_bool(d, "reader.odirect") && strncmp(uri, "file:", 5) == 0)
 		cJSON_AddTrueToObject(store, "direct");
 }
 
-/* The client whose habits on the wire haul takes on. */
-static int add_client(struct dlio *d, cJSON *store, const char *uri)
+/* The client library whose pattern of requests haul imitates. */
+static int store_add_client(struct dlio *d, cJSON *store, const char *uri)
 {
 	static const char *const known[] = {"s3dlio", "s3torchconnector", "minio", NULL};
-	const char *library = dlio_text(d, library_of(d));
+	const char *library = dlio_text(d, store_library(d));
 
 	if (!*library || strcmp(library, "direct") == 0)
 		return 0;
 	for (unsigned i = 0; strncmp(uri, "s3:", 3) == 0 && known[i]; i++)
 		if (strcmp(library, known[i]) == 0)
-			return cJSON_AddStringToObject(store, "client", library) ? 0 : no_memory(d);
-	return dlio_find(d, IMPORT_LEFT, library_of(d), "haul has no such client for this store");
+			return cJSON_AddStringToObject(store, "client", library)
+				       ? 0
+				       : dlio_no_memory(d);
+	return dlio_find(d, IMPORT_LEFT, store_library(d),
+			 "haul imitates no such client for this store");
 }
 
 int dlio_add_store(struct dlio *d, struct cJSON *job)
@@ -193,24 +192,24 @@ int dlio_add_store(struct dlio *d, struct cJSON *job)
 	cJSON *store = cJSON_AddObjectToObject(cJSON_AddObjectToObject(job, "stores"), "data");
 	char uri[URI_ROOM];
 	bool local;
-	int rc = find_uri(d, uri);
+	int rc = store_uri(d, uri);
 
 	if (rc < 0)
 		return rc;
 	if (!store)
-		return no_memory(d);
+		return dlio_no_memory(d);
 	if (d->synthetic) {
 		cJSON_AddStringToObject(store, "uri", "null://dlio");
 		return dlio_find(d, IMPORT_CHANGED, STORAGE "storage_root",
-				 "a synthetic loader reads nothing: the store is null://");
+				 "a synthetic loader reads nothing, so the store is null://");
 	}
 	local = strncmp(uri, "file:", 5) == 0 || strncmp(uri, "direct:", 7) == 0;
 	cJSON_AddStringToObject(store, "uri", uri);
 	if (!d->streams && dlio_number(d, "reader.transfer_size") > 0)
 		cJSON_AddNumberToObject(store, "transfer", dlio_number(d, "reader.transfer_size"));
 	if (local)
-		add_file_options(d, store, uri);
+		store_add_file_options(d, store, uri);
 	else
-		rc = add_object_options(d, store, uri);
-	return rc < 0 ? rc : add_client(d, store, uri);
+		rc = store_add_object_options(d, store, uri);
+	return rc < 0 ? rc : store_add_client(d, store, uri);
 }

@@ -1,3 +1,5 @@
+#include "import/yaml/scalar.h"
+
 #include <cjson/cJSON.h>
 #include <ctype.h>
 #include <errno.h>
@@ -8,11 +10,10 @@
 #include <strings.h>
 
 #include "core/json.h"
-#include "import/yaml/tree.h"
 
 enum { NUMBER_BYTES = 64 };
 
-static bool is_one_of(const char *text, const char *const *words)
+static bool scalar_is_word(const char *text, const char *const *words)
 {
 	for (; *words; words++)
 		if (strcasecmp(text, *words) == 0)
@@ -20,8 +21,8 @@ static bool is_one_of(const char *text, const char *const *words)
 	return false;
 }
 
-/* The text without the underscores that YAML 1.1 allows between digits. */
-static bool without_underscores(const char *text, char out[NUMBER_BYTES])
+/* Copies text without the underscores that YAML 1.1 allows between digits. */
+static bool scalar_strip_underscores(const char *text, char out[NUMBER_BYTES])
 {
 	size_t n = 0;
 
@@ -36,27 +37,27 @@ static bool without_underscores(const char *text, char out[NUMBER_BYTES])
 	return n > 0;
 }
 
-static bool only(const char *text, const char *characters)
+static bool scalar_only(const char *text, const char *characters)
 {
 	return *text && text[strspn(text, characters)] == '\0';
 }
 
 /* 5, -5, 0x1f, 0o17, 017, 0b101 */
-static bool read_whole(const char *text, double *out)
+static bool scalar_whole(const char *text, double *out)
 {
 	const char *digits = text + (*text == '-' || *text == '+');
 	unsigned long long n;
 
 	errno = 0;
-	if (strncmp(digits, "0x", 2) == 0 && only(digits + 2, "0123456789abcdefABCDEF"))
+	if (strncmp(digits, "0x", 2) == 0 && scalar_only(digits + 2, "0123456789abcdefABCDEF"))
 		n = strtoull(digits + 2, NULL, 16);
-	else if (strncmp(digits, "0o", 2) == 0 && only(digits + 2, "01234567"))
+	else if (strncmp(digits, "0o", 2) == 0 && scalar_only(digits + 2, "01234567"))
 		n = strtoull(digits + 2, NULL, 8);
-	else if (strncmp(digits, "0b", 2) == 0 && only(digits + 2, "01"))
+	else if (strncmp(digits, "0b", 2) == 0 && scalar_only(digits + 2, "01"))
 		n = strtoull(digits + 2, NULL, 2);
-	else if (digits[0] == '0' && only(digits, "01234567"))
+	else if (digits[0] == '0' && scalar_only(digits, "01234567"))
 		n = strtoull(digits, NULL, 8);
-	else if (only(digits, "0123456789"))
+	else if (scalar_only(digits, "0123456789"))
 		n = strtoull(digits, NULL, 10);
 	else
 		return false;
@@ -66,12 +67,13 @@ static bool read_whole(const char *text, double *out)
 	return true;
 }
 
-/* 0.5, .5, 5., 1e-3; nothing that strtod knows beside: no hex, no infinity. */
-static bool read_real(const char *text, double *out)
+/* 0.5, .5, 5., 1e-3, but not the hexadecimal numbers and infinities that strtod reads, too. */
+static bool scalar_real(const char *text, double *out)
 {
 	char *end;
 
-	if (!only(text, "+-.0123456789eE") || !strpbrk(text, "0123456789") || !strpbrk(text, ".eE"))
+	if (!scalar_only(text, "+-.0123456789eE") || !strpbrk(text, "0123456789") ||
+	    !strpbrk(text, ".eE"))
 		return false;
 	*out = strtod(text, &end);
 	return *end == '\0' && isfinite(*out);
@@ -85,15 +87,15 @@ struct cJSON *yaml_scalar(const char *text)
 	char number[NUMBER_BYTES] = "";
 	double value;
 
-	if (is_one_of(text, nothing))
+	if (scalar_is_word(text, nothing))
 		return cJSON_CreateNull();
-	if (is_one_of(text, yes))
+	if (scalar_is_word(text, yes))
 		return cJSON_CreateTrue();
-	if (is_one_of(text, no))
+	if (scalar_is_word(text, no))
 		return cJSON_CreateFalse();
 	if ((isdigit((unsigned char)*text) || strchr("+-.", *text)) &&
-	    without_underscores(text, number) &&
-	    (read_whole(number, &value) || read_real(number, &value)))
+	    scalar_strip_underscores(text, number) &&
+	    (scalar_whole(number, &value) || scalar_real(number, &value)))
 		return cJSON_CreateNumber(value);
 	return cJSON_CreateString(text);
 }

@@ -1,6 +1,7 @@
-/* From libyaml's events. Nothing recurses on the way in; what is being built stands on a stack of
- * YAML_DEPTH_MAX levels and is hung into its parent when it is whole. So an alias of what is not whole
- * yet (a cycle) is an unknown one, and what an alias stands for is copied and counted. */
+/* The tree is built from libyaml's events without recursion: lists and objects that are not
+ * complete yet are on a stack of YAML_DEPTH_MAX levels, and each is added to its parent once it is
+ * complete. An alias of an incomplete one, which would be a cycle, is therefore unknown. The values
+ * that an alias stands for are copied and counted. */
 #include "import/yaml/tree.h"
 
 #include <cjson/cJSON.h>
@@ -10,13 +11,14 @@
 #include <yaml.h>
 
 #include "core/json.h"
+#include "import/yaml/scalar.h"
 
 enum { ANCHORS_MAX = 256 };
 #define CORE_TAG "tag:yaml.org,2002:"
 
 struct level {
 	cJSON *node;   /* a list or an object */
-	cJSON *merged; /* of an object: what "<<" gave, or NULL */
+	cJSON *merged; /* of an object: the value of "<<", or NULL */
 	char *key;     /* of an object: the key whose value comes next */
 	char *anchor;
 };
@@ -35,7 +37,8 @@ struct builder {
 	struct err *err;
 };
 
-static int refuse(struct builder *b, const yaml_mark_t *at, const char *sentence, const char *text)
+static int tree_refuse(struct builder *b, const yaml_mark_t *at, const char *sentence,
+		       const char *text)
 {
 	char quoted[JSON_QUOTE_BYTES] = "";
 
@@ -45,13 +48,13 @@ static int refuse(struct builder *b, const yaml_mark_t *at, const char *sentence
 		       at->column + 1, sentence, text ? " " : "", quoted);
 }
 
-static int no_memory(struct builder *b)
+static int tree_no_memory(struct builder *b)
 {
 	return err_set(b->err, -ENOMEM, "no memory for the YAML text");
 }
 
-/* Counts node and all in it; the depth of the deepest, node itself at 1. */
-static unsigned measure(const cJSON *node, unsigned *values)
+/* Adds the number of values in node, itself included, to *values. Returns the depth of the tree. */
+static unsigned tree_measure(const cJSON *node, unsigned *values)
 {
 	unsigned deepest = 0;
 	const cJSON *child;
@@ -59,28 +62,28 @@ static unsigned measure(const cJSON *node, unsigned *values)
 	++*values;
 	cJSON_ArrayForEach(child, node)
 	{
-		unsigned depth = measure(child, values);
+		unsigned depth = tree_measure(child, values);
 
 		deepest = depth > deepest ? depth : deepest;
 	}
 	return deepest + 1;
 }
 
-/* What an alias stands for, or what "<<" merges, as a copy of its own. */
-static int copy_counted(struct builder *b, const yaml_mark_t *at, const cJSON *node, cJSON **copy)
+/* A copy of a value that an alias stands for or that "<<" merges. Its values are counted. */
+static int tree_copy(struct builder *b, const yaml_mark_t *at, const cJSON *node, cJSON **copy)
 {
 	unsigned values = 0;
 
-	if (measure(node, &values) + b->depth > YAML_DEPTH_MAX)
-		return refuse(b, at, "an alias makes the text too deep", NULL);
+	if (tree_measure(node, &values) + b->depth > YAML_DEPTH_MAX)
+		return tree_refuse(b, at, "this alias makes the text too deep", NULL);
 	b->values += values;
 	if (b->values > YAML_VALUES_MAX)
-		return refuse(b, at, "aliases make more values than are allowed", NULL);
+		return tree_refuse(b, at, "aliases make more values than are allowed", NULL);
 	*copy = cJSON_Duplicate(node, true);
-	return *copy ? 0 : no_memory(b);
+	return *copy ? 0 : tree_no_memory(b);
 }
 
-static int remember(struct builder *b, const yaml_mark_t *at, char *name, const cJSON *node)
+static int tree_anchor(struct builder *b, const yaml_mark_t *at, char *name, const cJSON *node)
 {
 	struct anchor *a = NULL;
 
@@ -89,7 +92,7 @@ static int remember(struct builder *b, const yaml_mark_t *at, char *name, const 
 			a = &b->anchors[i];
 	if (!a && b->anchor_count == ANCHORS_MAX) {
 		free(name);
-		return refuse(b, at, "too many anchors", NULL);
+		return tree_refuse(b, at, "the text has too many anchors", NULL);
 	}
 	if (!a) {
 		a = &b->anchors[b->anchor_count++];
@@ -99,58 +102,58 @@ static int remember(struct builder *b, const yaml_mark_t *at, char *name, const 
 		cJSON_Delete(a->copy);
 		a->copy = NULL;
 	}
-	return copy_counted(b, at, node, &a->copy);
+	return tree_copy(b, at, node, &a->copy);
 }
 
-static int merge_one(struct builder *b, const yaml_mark_t *at, cJSON *into, const cJSON *from)
+static int tree_merge_one(struct builder *b, const yaml_mark_t *at, cJSON *into, const cJSON *from)
 {
 	const cJSON *child;
 	int rc;
 
 	if (!cJSON_IsObject(from))
-		return refuse(b, at, "\"<<\" merges mappings only", NULL);
+		return tree_refuse(b, at, "\"<<\" can merge mappings only", NULL);
 	cJSON_ArrayForEach(child, from)
 	{
 		cJSON *copy;
 
 		if (cJSON_GetObjectItemCaseSensitive(into, child->string))
 			continue;
-		rc = copy_counted(b, at, child, &copy);
+		rc = tree_copy(b, at, child, &copy);
 		if (rc < 0)
 			return rc;
 		if (!cJSON_AddItemToObject(into, child->string, copy)) {
 			cJSON_Delete(copy);
-			return no_memory(b);
+			return tree_no_memory(b);
 		}
 	}
 	return 0;
 }
 
-/* The object's own keys go before what is merged, the first merged before the later. */
-static int merge(struct builder *b, const yaml_mark_t *at, struct level *l)
+/* The object's own keys take precedence over merged ones, and of those the first. */
+static int tree_merge(struct builder *b, const yaml_mark_t *at, struct level *l)
 {
 	const cJSON *from;
 	int rc = 0;
 
 	if (!cJSON_IsArray(l->merged))
-		return merge_one(b, at, l->node, l->merged);
+		return tree_merge_one(b, at, l->node, l->merged);
 	cJSON_ArrayForEach(from, l->merged)
 	{
-		rc = merge_one(b, at, l->node, from);
+		rc = tree_merge_one(b, at, l->node, from);
 		if (rc < 0)
 			break;
 	}
 	return rc;
 }
 
-/* Hangs a whole value where it belongs; it is the tree's from then on, or freed. */
-static int attach(struct builder *b, const yaml_mark_t *at, cJSON *value)
+/* Adds a complete value to its parent. It belongs to the tree from then on, or is freed. */
+static int tree_attach(struct builder *b, const yaml_mark_t *at, cJSON *value)
 {
 	struct level *l;
 	int rc = 0;
 
 	if (!value)
-		return no_memory(b);
+		return tree_no_memory(b);
 	if (!b->depth) {
 		b->root = value;
 		return 0;
@@ -159,17 +162,17 @@ static int attach(struct builder *b, const yaml_mark_t *at, cJSON *value)
 	if (cJSON_IsArray(l->node)) {
 		if (cJSON_AddItemToArray(l->node, value))
 			return 0;
-		rc = no_memory(b);
+		rc = tree_no_memory(b);
 	} else if (!l->key) {
-		rc = refuse(b, at, "a key must be plain text", NULL);
+		rc = tree_refuse(b, at, "a key must be plain text", NULL);
 	} else if (strcmp(l->key, "<<") == 0
 			   ? l->merged != NULL
 			   : cJSON_GetObjectItemCaseSensitive(l->node, l->key) != NULL) {
-		rc = refuse(b, at, "stands twice: key", l->key);
+		rc = tree_refuse(b, at, "this key is given twice:", l->key);
 	} else if (strcmp(l->key, "<<") == 0) {
 		l->merged = value;
 	} else if (!cJSON_AddItemToObject(l->node, l->key, value)) {
-		rc = no_memory(b);
+		rc = tree_no_memory(b);
 	}
 	free(l->key);
 	l->key = NULL;
@@ -178,51 +181,52 @@ static int attach(struct builder *b, const yaml_mark_t *at, cJSON *value)
 	return rc;
 }
 
-static int open_level(struct builder *b, const yaml_event_t *e, cJSON *node,
-		      const yaml_char_t *anchor, const yaml_char_t *tag)
+static int tree_open(struct builder *b, const yaml_event_t *e, cJSON *node,
+		     const yaml_char_t *anchor, const yaml_char_t *tag)
 {
 	struct level *l;
 
 	if (!node)
-		return no_memory(b);
+		return tree_no_memory(b);
 	if (tag && strcmp((const char *)tag, CORE_TAG "seq") != 0 &&
 	    strcmp((const char *)tag, CORE_TAG "map") != 0) {
 		cJSON_Delete(node);
-		return refuse(b, &e->start_mark, "unknown tag", (const char *)tag);
+		return tree_refuse(b, &e->start_mark, "unknown tag", (const char *)tag);
 	}
 	if (b->depth == YAML_DEPTH_MAX) {
 		cJSON_Delete(node);
-		return refuse(b, &e->start_mark, "too deep", NULL);
+		return tree_refuse(b, &e->start_mark, "this value is nested too deep", NULL);
 	}
 	l = &b->levels[b->depth++];
 	*l = (struct level){.node = node};
 	if (anchor) {
 		l->anchor = strdup((const char *)anchor);
 		if (!l->anchor)
-			return no_memory(b);
+			return tree_no_memory(b);
 	}
 	return 0;
 }
 
-static int close_level(struct builder *b, const yaml_event_t *e)
+static int tree_close(struct builder *b, const yaml_event_t *e)
 {
 	struct level *l = &b->levels[b->depth - 1];
 	cJSON *node = l->node;
-	int rc = l->merged ? merge(b, &e->start_mark, l) : 0;
+	int rc = l->merged ? tree_merge(b, &e->start_mark, l) : 0;
 
 	if (rc == 0 && l->anchor) {
-		rc = remember(b, &e->start_mark, l->anchor, node);
+		rc = tree_anchor(b, &e->start_mark, l->anchor, node);
 		l->anchor = NULL;
 	}
 	if (rc < 0)
 		return rc;
 	cJSON_Delete(l->merged);
 	b->depth--;
-	return attach(b, &e->start_mark, node);
+	return tree_attach(b, &e->start_mark, node);
 }
 
-/* A scalar by its tag; "!" and quotes make it text. NULL with *rc set where the tag is unknown. */
-static cJSON *scalar_value(struct builder *b, const yaml_event_t *e, int *rc)
+/* The value of a scalar by its tag; "!" and quotes make it a text. NULL, with *rc set: the tag is
+ * unknown. */
+static cJSON *tree_scalar(struct builder *b, const yaml_event_t *e, int *rc)
 {
 	static const char *const resolved[] = {"int", "float", "bool", "null", NULL};
 	const char *tag = (const char *)e->data.scalar.tag;
@@ -238,11 +242,11 @@ static cJSON *scalar_value(struct builder *b, const yaml_event_t *e, int *rc)
 		for (unsigned i = 0; resolved[i]; i++)
 			if (strcmp(tag + strlen(CORE_TAG), resolved[i]) == 0)
 				return yaml_scalar(text);
-	*rc = refuse(b, &e->start_mark, "unknown tag", tag);
+	*rc = tree_refuse(b, &e->start_mark, "unknown tag", tag);
 	return NULL;
 }
 
-static int take_scalar(struct builder *b, const yaml_event_t *e)
+static int tree_take_scalar(struct builder *b, const yaml_event_t *e)
 {
 	const char *text = (const char *)e->data.scalar.value;
 	struct level *l = b->depth ? &b->levels[b->depth - 1] : NULL;
@@ -251,28 +255,28 @@ static int take_scalar(struct builder *b, const yaml_event_t *e)
 	int rc;
 
 	if (strlen(text) != e->data.scalar.length)
-		return refuse(b, &e->start_mark, "holds a zero byte", NULL);
+		return tree_refuse(b, &e->start_mark, "this text holds a zero byte", NULL);
 	if (l && cJSON_IsObject(l->node) && !l->key) {
 		if (e->data.scalar.anchor)
-			return refuse(b, &e->start_mark, "an anchor at a key", NULL);
+			return tree_refuse(b, &e->start_mark, "a key cannot have an anchor", NULL);
 		l->key = strdup(text);
-		return l->key ? 0 : no_memory(b);
+		return l->key ? 0 : tree_no_memory(b);
 	}
-	value = scalar_value(b, e, &rc);
+	value = tree_scalar(b, e, &rc);
 	if (rc < 0 || !value)
-		return rc < 0 ? rc : no_memory(b);
+		return rc < 0 ? rc : tree_no_memory(b);
 	if (e->data.scalar.anchor) {
 		name = strdup((const char *)e->data.scalar.anchor);
-		rc = name ? remember(b, &e->start_mark, name, value) : no_memory(b);
+		rc = name ? tree_anchor(b, &e->start_mark, name, value) : tree_no_memory(b);
 		if (rc < 0) {
 			cJSON_Delete(value);
 			return rc;
 		}
 	}
-	return attach(b, &e->start_mark, value);
+	return tree_attach(b, &e->start_mark, value);
 }
 
-static int take_alias(struct builder *b, const yaml_event_t *e)
+static int tree_take_alias(struct builder *b, const yaml_event_t *e)
 {
 	const char *name = (const char *)e->data.alias.anchor;
 	cJSON *copy = NULL;
@@ -281,32 +285,35 @@ static int take_alias(struct builder *b, const yaml_event_t *e)
 	for (unsigned i = 0; i < b->anchor_count; i++) {
 		if (strcmp(b->anchors[i].name, name) != 0)
 			continue;
-		rc = copy_counted(b, &e->start_mark, b->anchors[i].copy, &copy);
-		return rc < 0 ? rc : attach(b, &e->start_mark, copy);
+		rc = tree_copy(b, &e->start_mark, b->anchors[i].copy, &copy);
+		return rc < 0 ? rc : tree_attach(b, &e->start_mark, copy);
 	}
-	return refuse(b, &e->start_mark, "unknown alias", name);
+	return tree_refuse(b, &e->start_mark, "unknown alias", name);
 }
 
-static int take(struct builder *b, const yaml_event_t *e)
+static int tree_take(struct builder *b, const yaml_event_t *e)
 {
 	if (++b->values > YAML_VALUES_MAX)
-		return refuse(b, &e->start_mark, "more values than are allowed", NULL);
+		return tree_refuse(b, &e->start_mark, "the text has more values than are allowed",
+				   NULL);
 	switch (e->type) {
 	case YAML_DOCUMENT_START_EVENT:
-		return b->documents++ ? refuse(b, &e->start_mark, "a second document", NULL) : 0;
+		return b->documents++ ? tree_refuse(b, &e->start_mark,
+						    "a second document begins here", NULL)
+				      : 0;
 	case YAML_SCALAR_EVENT:
-		return take_scalar(b, e);
+		return tree_take_scalar(b, e);
 	case YAML_ALIAS_EVENT:
-		return take_alias(b, e);
+		return tree_take_alias(b, e);
 	case YAML_SEQUENCE_START_EVENT:
-		return open_level(b, e, cJSON_CreateArray(), e->data.sequence_start.anchor,
-				  e->data.sequence_start.tag);
+		return tree_open(b, e, cJSON_CreateArray(), e->data.sequence_start.anchor,
+				 e->data.sequence_start.tag);
 	case YAML_MAPPING_START_EVENT:
-		return open_level(b, e, cJSON_CreateObject(), e->data.mapping_start.anchor,
-				  e->data.mapping_start.tag);
+		return tree_open(b, e, cJSON_CreateObject(), e->data.mapping_start.anchor,
+				 e->data.mapping_start.tag);
 	case YAML_SEQUENCE_END_EVENT:
 	case YAML_MAPPING_END_EVENT:
-		return close_level(b, e);
+		return tree_close(b, e);
 	case YAML_NO_EVENT:
 	case YAML_STREAM_START_EVENT:
 	case YAML_STREAM_END_EVENT:
@@ -316,7 +323,7 @@ static int take(struct builder *b, const yaml_event_t *e)
 	return 0;
 }
 
-static int take_all(struct builder *b)
+static int tree_take_all(struct builder *b)
 {
 	yaml_event_t e;
 	bool end = false;
@@ -324,18 +331,20 @@ static int take_all(struct builder *b)
 
 	while (rc == 0 && !end) {
 		if (!yaml_parser_parse(&b->parser, &e))
-			return refuse(b,
-				      b->parser.problem_mark.index ? &b->parser.problem_mark
-								   : &b->parser.mark,
-				      b->parser.problem ? b->parser.problem : "is no YAML", NULL);
+			return tree_refuse(b,
+					   b->parser.problem_mark.index ? &b->parser.problem_mark
+									: &b->parser.mark,
+					   b->parser.problem ? b->parser.problem
+							     : "the text is not YAML",
+					   NULL);
 		end = e.type == YAML_STREAM_END_EVENT;
-		rc = take(b, &e);
+		rc = tree_take(b, &e);
 		yaml_event_delete(&e);
 	}
 	return rc;
 }
 
-static void drop(struct builder *b)
+static void tree_drop(struct builder *b)
 {
 	while (b->depth) {
 		struct level *l = &b->levels[--b->depth];
@@ -374,10 +383,10 @@ int yaml_tree_read(struct cJSON **out, const char *text, size_t length, struct e
 	}
 	b->err = err;
 	yaml_parser_set_input_string(&b->parser, (const unsigned char *)text, length);
-	rc = take_all(b);
+	rc = tree_take_all(b);
 	if (rc == 0 && !b->root)
 		rc = err_set(err, -EINVAL, "holds nothing");
-	drop(b);
+	tree_drop(b);
 	if (rc < 0)
 		cJSON_Delete(b->root);
 	else

@@ -1,6 +1,6 @@
-/* YAML 1.1, as PyYAML and Hydra read it, into the tree that JSON has. The text comes from outside: its
- * size, depth and number of values are bounded, aliases count as what they stand for, a key that stands
- * twice, an unknown tag and a second document are refused.
+/* YAML reader: YAML 1.1, as PyYAML and Hydra read it, into the same tree as JSON. The text is not
+ * trusted: its size, depth and number of values are bounded, an alias counts as the values that it
+ * stands for, and a key that is given twice, an unknown tag and a second document are refused.
  *
  * No state; any thread. */
 #ifndef HAUL_IMPORT_YAML_TREE_H
@@ -20,9 +20,5 @@ bool yaml_tree_built(void);
 
 /* The caller owns *out (cJSON_Delete). -EINVAL with "line 3, column 12: sentence". */
 int yaml_tree_read(struct cJSON **out, const char *text, size_t length, struct err *err);
-
-/* What a scalar without quotes is: null, true, 5, 0.3 or text. Whole numbers above 2^53 stay text.
- * NULL: no memory. */
-struct cJSON *yaml_scalar(const char *text);
 
 #endif

@@ -1,4 +1,4 @@
-/* In place of yaml_tree.c where libyaml is not there. */
+/* Stands in for tree.c where haul is built without libyaml. */
 #include <errno.h>
 
 #include "import/yaml/tree.h"
@@ -13,5 +13,5 @@ int yaml_tree_read(struct cJSON **out, const char *text, size_t length, struct e
 	(void)text;
 	(void)length;
 	*out = NULL;
-	return err_set(err, -ENOTSUP, "this haul was built without libyaml and reads no YAML");
+	return err_set(err, -ENOTSUP, "this haul cannot read YAML: it was built without libyaml");
 }

@@ -7,9 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ranks/mpi/node_status.h"
 #include "ranks/mpi/wait.h"
 
-enum { GROUP_BLOCKS_MAX = 64, GROUP_TAG = 1, STATUS_LOOKS = 20 };
+enum { GROUP_BLOCKS_MAX = 64, GROUP_TAG = 1 };
 
 struct mpi_block {
 	MPI_Win window; /* MPI_WIN_NULL: plain memory of a group of one */
@@ -23,7 +24,7 @@ struct mpi_group {
 	struct node_status
 		*node_status; /* where its status rounds are; NULL: among all ranks, by MPI */
 	bool status_busy;
-	unsigned status_looks; /* for the round under way, in vain */
+	uint64_t stop; /* told here, where no board spreads it */
 	MPI_Request status_request;
 	MPI_Datatype status_type;
 	MPI_Op status_op, max_op, min_op;
@@ -111,6 +112,16 @@ int mpi_group_world(struct group **out, struct err *err)
 	return mpi_group_own(comm, &patient, out, err);
 }
 
+/* A group made from another inherits how it waits and what its ranks are called. */
+static int group_from(const struct group *g, MPI_Comm comm, struct group **out, struct err *err)
+{
+	int rc = mpi_group_own(comm, &mpi(g)->waiting, out, err);
+
+	if (rc == 0)
+		(*out)->label = g->label;
+	return rc;
+}
+
 int mpi_group_node(struct group *world, uint32_t parts, struct group **out, struct err *err)
 {
 	MPI_Comm machine, part;
@@ -119,12 +130,12 @@ int mpi_group_node(struct group *world, uint32_t parts, struct group **out, stru
 	MPI_Comm_split_type(mpi(world)->comm, MPI_COMM_TYPE_SHARED, (int)world->rank, MPI_INFO_NULL,
 			    &machine);
 	if (parts <= 1)
-		return mpi_group_own(machine, &mpi(world)->waiting, out, err);
+		return group_from(world, machine, out, err);
 	MPI_Comm_rank(machine, &rank);
 	MPI_Comm_size(machine, &size);
 	MPI_Comm_split(machine, (int)((uint64_t)rank * parts / (uint64_t)size), rank, &part);
 	MPI_Comm_free(&machine);
-	return mpi_group_own(part, &mpi(world)->waiting, out, err);
+	return group_from(world, part, out, err);
 }
 
 void mpi_group_set_node_status(struct group *g, struct node_status *node_status)
@@ -231,7 +242,7 @@ static int mpi_split(struct group *g, uint32_t color, struct group **out, struct
 	MPI_Comm comm;
 
 	MPI_Comm_split(mpi(g)->comm, (int)color, (int)g->rank, &comm);
-	return mpi_group_own(comm, &mpi(g)->waiting, out, err);
+	return group_from(g, comm, out, err);
 }
 
 static int mpi_shared(struct group *g, size_t bytes, void **out, struct err *err)
@@ -265,12 +276,12 @@ static void mpi_status_post(struct group *g, const struct status *mine)
 	struct mpi_group *m = mpi(g);
 
 	m->status_busy = true;
-	m->status_looks = 0;
 	if (m->node_status) {
 		node_status_post(m->node_status, mine);
 		return;
 	}
 	m->mine = *mine;
+	m->mine.arrived_ns = 0; /* nobody knows the ranks' clocks here */
 #if MPI_VERSION >= 4
 	/* Planned once: a third less of what each round takes. */
 	MPI_Start(&m->status_request);
@@ -291,8 +302,7 @@ static bool status_look(struct mpi_group *m)
 	}
 	if (node_status_look(m->node_status, &m->merged))
 		return true;
-	if (++m->status_looks > STATUS_LOOKS)
-		MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, m->comm, &done, MPI_STATUS_IGNORE);
+	MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, m->comm, &done, MPI_STATUS_IGNORE);
 	return false;
 }
 
@@ -310,7 +320,6 @@ static bool mpi_status_test(struct group *g, struct status *merged)
 
 	if (!m->status_busy)
 		return false;
-	m->status_looks = STATUS_LOOKS;
 	if (!status_done(m))
 		return false;
 	*merged = m->merged;
@@ -321,8 +330,30 @@ static void mpi_status_wait(struct group *g, struct status *merged)
 {
 	struct mpi_group *m = mpi(g);
 
-	wait_until(status_done, m, &m->waiting, "a status round");
+	if (m->node_status) {
+		node_status_wait(m->node_status, &m->waiting, &m->merged);
+		m->status_busy = false;
+	} else {
+		wait_until(status_done, m, &m->waiting, "a status round");
+	}
 	*merged = m->merged;
+}
+
+static void mpi_stop_tell(struct group *g, uint64_t reason)
+{
+	struct mpi_group *m = mpi(g);
+
+	if (m->node_status)
+		node_status_stop_tell(m->node_status, reason);
+	else if (reason > m->stop)
+		m->stop = reason;
+}
+
+static uint64_t mpi_stop_heard(struct group *g)
+{
+	struct mpi_group *m = mpi(g);
+
+	return m->node_status ? node_status_stop_heard(m->node_status) : m->stop;
 }
 
 static void mpi_free(struct group *g)
@@ -363,5 +394,7 @@ static const struct group_ops mpi_group_ops = {
 	.status_post = mpi_status_post,
 	.status_test = mpi_status_test,
 	.status_wait = mpi_status_wait,
+	.stop_tell = mpi_stop_tell,
+	.stop_heard = mpi_stop_heard,
 	.free = mpi_free,
 };

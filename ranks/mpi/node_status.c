@@ -1,15 +1,31 @@
 #include "ranks/mpi/node_status.h"
 
+#include <errno.h>
+#include <linux/futex.h>
+#include <mpi.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
 
-/* Keeps what stands before it and behind off the same cache lines, and pairs of lines, wherever the block
- * begins. */
+#include "core/clock.h"
+
+/* Keeps what stands before it and behind off the same cache lines, and pairs of lines, wherever the block begins. */
 enum { APART_BYTES = 128 };
+/* A sleeper looks up so often by itself, to say that it waits and to let MPI get on. */
+enum { SLEEP_NS = 10000000 };
 
 struct node_status_seat {
 	struct status message;
 	char apart[APART_BYTES];
+};
+
+/* A number of rounds that ranks may sleep on: a futex is 32 bits wide. */
+struct node_status_count {
+	_Atomic uint32_t rounds;
+	_Atomic uint32_t sleepers;
 };
 
 /* Counts only grow. A rank posts round r + 1 only after it has read round r, so nothing is overwritten
@@ -17,18 +33,43 @@ struct node_status_seat {
 struct node_status_board {
 	_Atomic uint64_t posts; /* of all ranks and rounds */
 	char apart_posts[APART_BYTES];
-	_Atomic uint64_t gathered; /* rounds whose words of this node are merged */
+	struct node_status_count gathered; /* rounds whose words of this node are merged: here */
 	struct status here;
 	char apart_here[APART_BYTES];
-	_Atomic uint64_t complete; /* rounds whose words of all nodes are */
+	struct node_status_count complete; /* rounds whose words of all nodes are: everywhere */
 	struct status everywhere;
 	char apart_everywhere[APART_BYTES];
+	_Atomic uint64_t stop; /* the largest reason told */
+	char apart_stop[APART_BYTES];
 	struct node_status_seat seats[]; /* one for each rank of the node */
 };
+
+static bool count_reached(const struct node_status_count *c, uint64_t round)
+{
+	return atomic_load_explicit(&c->rounds, memory_order_acquire) == (uint32_t)round;
+}
+
+static void count_reach(struct node_status_count *c, uint64_t round)
+{
+	atomic_store(&c->rounds, (uint32_t)round);
+	if (atomic_load(&c->sleepers))
+		syscall(SYS_futex, &c->rounds, FUTEX_WAKE, INT32_MAX, NULL, NULL, 0);
+}
+
+/* Sleeps until the count moves from the round before, or a while. */
+static void count_sleep(struct node_status_count *c, uint64_t round)
+{
+	const struct timespec most = {.tv_nsec = SLEEP_NS};
+
+	atomic_fetch_add(&c->sleepers, 1);
+	syscall(SYS_futex, &c->rounds, FUTEX_WAIT, (uint32_t)round - 1, &most, NULL, 0);
+	atomic_fetch_sub(&c->sleepers, 1);
+}
 
 int node_status_open(struct node_status *m, struct group *node, struct group *leaders,
 		     uint32_t count, struct err *err)
 {
+	bool leads;
 	void *board;
 	int rc;
 
@@ -41,18 +82,36 @@ int node_status_open(struct node_status *m, struct group *node, struct group *le
 	m->rank = node->rank;
 	m->size = node->size;
 	m->alone = count == 1;
-	m->leaders = m->alone ? NULL : leaders;
-	return 0;
+	leads = leaders && !m->alone;
+	wait_share_init(&m->share, leads && node->size > 1 ? node->size / 2 : 1, false,
+			clock_kernel_ns());
+	if (leads)
+		rc = leader_link_open(&m->link, leaders, err);
+	rc = group_agree(node, rc, err);
+	if (rc == 0 && leads)
+		status_tree_init(&m->tree, leader_link_tree(m->link), leaders->rank, leaders->size);
+	return rc;
 }
 
-static void complete(struct node_status *m, const struct status *everywhere)
+void node_status_close(struct node_status *m)
+{
+	leader_link_close(m->link);
+	m->link = NULL;
+}
+
+void node_status_set_crowded(struct node_status *m, bool crowded)
+{
+	m->share.crowded = crowded;
+}
+
+static void status_complete(struct node_status *m, const struct status *everywhere)
 {
 	m->board->everywhere = *everywhere;
-	atomic_store_explicit(&m->board->complete, m->round, memory_order_release);
+	count_reach(&m->board->complete, m->round);
 }
 
 /* The last rank of the node to come. */
-static void gather(struct node_status *m)
+static void status_gather(struct node_status *m)
 {
 	struct node_status_board *b = m->board;
 	struct status here = b->seats[0].message;
@@ -60,49 +119,114 @@ static void gather(struct node_status *m)
 	for (uint32_t i = 1; i < m->size; i++)
 		status_merge(&here, &b->seats[i].message);
 	if (m->alone) {
-		complete(m, &here);
+		status_complete(m, &here);
 		return;
 	}
 	b->here = here;
-	atomic_store_explicit(&b->gathered, m->round, memory_order_release);
+	count_reach(&b->gathered, m->round);
 }
 
 /* The first rank of a node among several: from its node to the others', and back. */
-static void carry(struct node_status *m)
+static void status_carry(struct node_status *m)
 {
 	struct status everywhere;
 
 	if (!m->carried) {
-		if (atomic_load_explicit(&m->board->gathered, memory_order_acquire) != m->round)
+		if (!count_reached(&m->board->gathered, m->round))
 			return;
-		group_status_post(m->leaders, &m->board->here);
+		status_tree_post(&m->tree, &m->board->here);
 		m->carried = true;
 	}
-	if (!group_status_test(m->leaders, &everywhere))
+	if (!status_tree_poll(&m->tree, &everywhere))
 		return;
 	m->carried = false;
-	complete(m, &everywhere);
+	status_complete(m, &everywhere);
 }
 
 void node_status_post(struct node_status *m, const struct status *mine)
 {
 	struct node_status_board *b = m->board;
+	struct status *seat = &b->seats[m->rank].message;
 
 	m->round++;
-	b->seats[m->rank].message = *mine;
+	*seat = *mine;
+	if (seat->arrived_ns)
+		seat->arrived_ns += (uint64_t)m->offset_ns;
 	if (atomic_fetch_add_explicit(&b->posts, 1, memory_order_acq_rel) + 1 == m->round * m->size)
-		gather(m);
-	if (m->leaders)
-		carry(m);
+		status_gather(m);
+	if (m->link)
+		status_carry(m);
 }
 
 bool node_status_look(struct node_status *m, struct status *merged)
 {
-	if (m->leaders &&
-	    atomic_load_explicit(&m->board->complete, memory_order_relaxed) != m->round)
-		carry(m);
-	if (atomic_load_explicit(&m->board->complete, memory_order_acquire) != m->round)
+	if (m->link && !count_reached(&m->board->complete, m->round))
+		status_carry(m);
+	if (!count_reached(&m->board->complete, m->round))
 		return false;
 	*merged = m->board->everywhere;
+	if (merged->arrived_ns)
+		merged->arrived_ns -= (uint64_t)m->offset_ns;
 	return true;
+}
+
+/* One look was in vain. A leader whose node is complete looks for messages; everyone else is woken. */
+static void status_rest(struct node_status *m, uint64_t now_ns)
+{
+	uint64_t nap_ns = wait_share_nap(&m->share, now_ns);
+	struct timespec nap = {.tv_nsec = (long)nap_ns};
+	int there;
+
+	if (!nap_ns) {
+		sched_yield();
+		return;
+	}
+	/* What this rank has sent before may still want it to let MPI get on. */
+	MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_SELF, &there, MPI_STATUS_IGNORE);
+	if (!m->link)
+		count_sleep(&m->board->complete, m->round);
+	else if (!m->carried)
+		count_sleep(&m->board->gathered, m->round);
+	else
+		nanosleep(&nap, NULL);
+}
+
+void node_status_wait(struct node_status *m, struct waiting *how, struct status *merged)
+{
+	struct waiting_slow slow = {0};
+	uint64_t now_ns;
+
+	if (node_status_look(m, merged))
+		return;
+	now_ns = clock_kernel_ns();
+	wait_share_begin(&m->share, now_ns);
+	while (!node_status_look(m, merged)) {
+		status_rest(m, now_ns);
+		now_ns = clock_kernel_ns();
+		wait_say_slow(how, "a status round", &slow, now_ns);
+	}
+	wait_share_end(&m->share, clock_kernel_ns());
+}
+
+void node_status_stop_tell(struct node_status *m, uint64_t reason)
+{
+	_Atomic uint64_t *stop = &m->board->stop;
+	uint64_t old = atomic_load(stop);
+
+	while (old < reason && !atomic_compare_exchange_weak(stop, &old, reason))
+		;
+	if (m->link)
+		node_status_stop_heard(m);
+}
+
+uint64_t node_status_stop_heard(struct node_status *m)
+{
+	uint64_t here = atomic_load_explicit(&m->board->stop, memory_order_relaxed), heard;
+
+	if (!m->link)
+		return here;
+	heard = leader_link_stop(m->link, here);
+	if (heard > here)
+		atomic_store(&m->board->stop, heard);
+	return heard;
 }

@@ -1,37 +1,50 @@
-/* Where the ranks of a group meet for status rounds: those of a node in shared memory, the nodes by the
- * status rounds of their first ranks. After some milliseconds of compute a collective of MPI is cold (25 us
- * on a small virtual machine, 2 us when repeated at once); a few shared lines are not (2 us).
+/* Status rounds of a group that spans nodes: the ranks of a node meet in shared memory, the first ranks of the nodes
+ * carry the round on by the status tree (core/group/status_tree.h).
  *
- * On one node the last rank to come completes the round; else the first rank of each node carries it on
- * whenever it looks. Main thread only; a round at a time. */
+ * After some milliseconds of compute a collective of MPI is cold (25 us on a small virtual machine, 2 us when it is
+ * repeated at once); a few shared cache lines are not (2 us). Whoever waits sleeps on a futex until the round is
+ * complete; only the first rank of a node among several keeps looking for messages (wait_share.h).
+ *
+ * One board serves one group at a time. Main thread only; a round at a time. */
 #ifndef HAUL_RANKS_MPI_NODE_STATUS_H
 #define HAUL_RANKS_MPI_NODE_STATUS_H
 
-#include <stdbool.h>
-#include <stdint.h>
-
-#include "core/group/group.h"
+#include "core/group/status_tree.h"
+#include "ranks/mpi/leader_link.h"
+#include "ranks/mpi/wait.h"
+#include "ranks/mpi/wait_share.h"
 
 struct node_status_board;
 
 struct node_status {
 	struct node_status_board *board; /* the node's */
-	struct group *leaders; /* NULL on one node, and on ranks that do not lead theirs */
-	bool alone;            /* the only node */
-	bool carried;          /* leaders: this round is under way between them */
-	uint32_t rank, size;   /* in the node */
-	uint64_t round;        /* posted last, from 1 */
+	struct leader_link *link; /* NULL on one node, and on ranks that do not lead theirs */
+	struct status_tree tree;
+	bool alone;          /* the only node */
+	bool carried;        /* leaders: this round is under way between them */
+	uint32_t rank, size; /* in the node */
+	uint64_t round;      /* posted last, from 1 */
+	int64_t offset_ns; /* add to this node's clock to get that of node 0; set by whoever aligns clocks */
+	struct wait_share share;
 };
 
-/* Collective over node. leaders: the first ranks of all nodes, count of them; NULL elsewhere. Both groups
- * stay the caller's and outlive the meeting, whose memory is node's; status rounds of leaders are from
- * now on the meeting's. */
+/* Collective over node. leaders: the first ranks of all nodes, count of them; NULL on other ranks. Both groups stay
+ * the caller's and outlive the board, whose memory is node's. crowded: the node has more ranks than cores. */
 int node_status_open(struct node_status *m, struct group *node, struct group *leaders,
 		     uint32_t count, struct err *err);
+void node_status_close(struct node_status *m);
+void node_status_set_crowded(struct node_status *m, bool crowded);
 
 void node_status_post(struct node_status *m, const struct status *mine);
 
 /* Whether the round posted last is complete: then *merged is it. Never blocks. */
 bool node_status_look(struct node_status *m, struct status *merged);
+
+/* Waits until it is. how says who names a wait that takes long. */
+void node_status_wait(struct node_status *m, struct waiting *how, struct status *merged);
+
+/* See group_stop_tell. */
+void node_status_stop_tell(struct node_status *m, uint64_t reason);
+uint64_t node_status_stop_heard(struct node_status *m);
 
 #endif

@@ -12,29 +12,26 @@ enum {
 	WAIT_SLEEP_MAX_NS = 1000000
 };
 
-/* The clock is read only where a wait has come to sleep. */
-static void say_slow(struct waiting *how, const char *what, uint64_t *since, bool *message)
+void wait_say_slow(struct waiting *how, const char *what, struct waiting_slow *slow,
+		   uint64_t now_ns)
 {
-	uint64_t now;
-
-	if (!how->log || *message)
+	if (!how->log || slow->named)
 		return;
-	now = clock_kernel_ns();
-	if (!*since)
-		*since = now;
-	if (now - *since < how->say_after_ns)
+	if (!slow->since_ns)
+		slow->since_ns = now_ns;
+	if (now_ns - slow->since_ns < how->say_after_ns)
 		return;
 	log_say(how->log, LOG_INFO, "still waiting for other ranks, %.3g s in %s",
-		(double)(now - *since) / 1e9, what);
-	*message = true;
+		(double)(now_ns - slow->since_ns) / 1e9, what);
+	slow->named = true;
 	how->say_after_ns *= 2;
 }
 
 void wait_until(bool (*done)(void *argument), void *argument, struct waiting *how, const char *what)
 {
 	struct timespec pause = {0, WAIT_SLEEP_MIN_NS};
-	uint64_t yield_until = 0, since = 0;
-	bool message = false;
+	struct waiting_slow slow = {0};
+	uint64_t yield_until = 0;
 	unsigned tests = 0;
 
 	while (!done(argument)) {
@@ -52,7 +49,8 @@ void wait_until(bool (*done)(void *argument), void *argument, struct waiting *ho
 				continue;
 			}
 		}
-		say_slow(how, what, &since, &message);
+		/* The clock is read only where a wait has come to sleep. */
+		wait_say_slow(how, what, &slow, clock_kernel_ns());
 		nanosleep(&pause, NULL);
 		if (pause.tv_nsec < WAIT_SLEEP_MAX_NS)
 			pause.tv_nsec += pause.tv_nsec / 2;

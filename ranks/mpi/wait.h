@@ -21,6 +21,15 @@ struct waiting {
 	uint64_t say_after_ns;
 };
 
+/* A wait that takes long names itself once, through how->log, see there. slow is zeroed before the wait; what: the
+ * operation, as a noun with its article. */
+struct waiting_slow {
+	uint64_t since_ns;
+	bool named;
+};
+void wait_say_slow(struct waiting *how, const char *what, struct waiting_slow *slow,
+		   uint64_t now_ns);
+
 /* Until done says so: it is asked again and again, and may make MPI progress. what: the operation, as a
  * noun with its article. */
 void wait_until(bool (*done)(void *argument), void *argument, struct waiting *how,

@@ -43,6 +43,7 @@ int nodes_find(struct nodes *n, struct group *world, uint32_t fake, struct err *
 
 void nodes_free(struct nodes *n)
 {
+	node_status_close(&n->node_status);
 	if (n->leaders)
 		group_free(n->leaders);
 	if (n->node)
@@ -111,6 +112,7 @@ int nodes_align(struct nodes *n, struct err *err)
 	rc = group_broadcast(n->node, shared, sizeof(shared));
 	n->offset_ns = (int64_t)shared[0];
 	n->error_ns = shared[1];
+	n->node_status.offset_ns = n->offset_ns;
 	return rc;
 }
 

@@ -104,6 +104,17 @@ static int wrap_sets(const struct run *run, const struct run_options *options,
 			series_label(sets, run->series.sweep_count, label, sizeof(label)));
 }
 
+static int check_space(const struct run *run, const struct run_options *options,
+		       const struct job *job, struct err *err)
+{
+	int rc = 0;
+
+	for (uint32_t i = 0; rc == 0 && i < job->phase_count && !options->ignore_space; i++)
+		if (options->verb != RUN_CLEAN && run_wants(options, &job->phases[i]))
+			rc = plan_check_space(job, &job->phases[i], run->world->size, err);
+	return rc;
+}
+
 static int check_combination(const struct run *run, const struct run_options *options,
 			     uint32_t combination, struct generated_registry *generated,
 			     struct err *err)
@@ -119,6 +130,8 @@ static int check_combination(const struct run *run, const struct run_options *op
 	rc = choose(run, options, &job, err);
 	if (rc == 0) {
 		rc = plan_check(&job, run->world->size, run->nodes.count, true, err);
+		if (rc == 0)
+			rc = check_space(run, options, &job, err);
 		if (rc == 0)
 			rc = check_generated(options, &job, generated, combination + 1, err);
 		if (rc < 0)

@@ -102,7 +102,8 @@ static const char *phase_status(const struct phase_run *p)
 static void phase_describe(struct run *run, const struct phase_run *p, const struct err *failure,
 			   struct results_phase *phase)
 {
-	const struct job_store *store = NULL;
+	struct phase_store stores[PHASE_STORES_MAX];
+	uint32_t store_count;
 	struct phase_record *r = &phase->record;
 	uint64_t wall = p->tally.rank_row[TALLY_WALL_NS];
 
@@ -118,8 +119,9 @@ static void phase_describe(struct run *run, const struct phase_run *p, const str
 	utf8_copy(r->message, sizeof(r->message), p->ctx.message);
 	utf8_copy(r->status, sizeof(r->status), phase_status(p));
 	utf8_copy(r->error, sizeof(r->error), p->rc < 0 ? failure->text : "");
-	if (plan_phase_store(&run->job, p->ctx.phase, &store, NULL) == 0)
-		utf8_copy(r->store, sizeof(r->store), store->name);
+	if (plan_phase_stores(&run->job, p->ctx.phase, run->world->size, stores, &store_count,
+			      NULL) == 0)
+		utf8_copy(r->store, sizeof(r->store), stores[0].store->name);
 	/* The workload's own account of it; what goes before (its null run) is not the phase. */
 	group_allreduce(run->world, MERGE_MAX, &wall, 1);
 	r->seconds = (double)wall / NANO;
@@ -172,10 +174,15 @@ static int phase_do(struct run *run, const struct run_options *options, struct j
 	if (run->op_log)
 		p.tally.rank_row[TALLY_OP_LOG_DROPPED] = op_log_dropped(run->op_log) - dropped;
 	progress_end(&p.line);
+	run->phase_end_ns = clock_now(&run->clock);
 	rc = p.rc;
 	*stopped = p.stopped;
-	/* Without memory for it the phase has no targets that could be met. */
-	workload_targets(phase, &p.tally, run->world, p.targets, &p.target_count, &publish);
+	if (workload_targets(phase, &p.tally, run->world, p.targets, &p.target_count, &publish) <
+		    0 &&
+	    rc == 0) {
+		*err = publish;
+		rc = p.rc = publish.code;
+	}
 	if (rc < 0)
 		*status = EXIT_FAILED;
 	else if (p.stopped > STOP_LIMIT)
@@ -226,6 +233,10 @@ int run_phases(struct run *run, const struct run_options *options, struct repeat
 		if (rc < 0)
 			*status = EXIT_FAILED;
 		else if (left)
+			stopped = run_pause(run, options, phase);
+		if (left && stopped > STOP_LIMIT)
+			*status = EXIT_INTERRUPTED;
+		if (left && *status == EXIT_DONE)
 			rc = phase_do(run, options, phase, &targets[i], status, &stopped, err);
 		if (*status == EXIT_FAILED || *status == EXIT_INTERRUPTED)
 			break;

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "core/units.h"
+#include "ranks/run/terminal.h"
 
 enum { PROGRESS_BYTES = 256 };
 #define PROGRESS_TERMINAL_NS 250000000ull
@@ -19,43 +20,30 @@ void progress_start(struct progress_line *line, struct clock *clock, int fd, uin
 	line->runs = runs;
 	line->clock = clock;
 	line->fd = fd;
-	line->terminal = isatty(fd);
+	line->terminal = terminal_watched(fd);
 	line->start_ns = clock_now(clock);
 	line->next_ns =
 		line->start_ns + (line->terminal ? PROGRESS_TERMINAL_NS : PROGRESS_FIRST_NS);
 }
 
-static size_t progress_text(const struct progress_line *line, const struct progress *p,
-			    uint64_t now, char *out)
+static void progress_text(const struct progress_line *line, const struct progress *p, uint64_t now,
+			  char out[PROGRESS_BYTES])
 {
 	double elapsed = (double)(now - line->start_ns) / 1e9;
-	const struct status *m = &p->merged;
-	char a[UNITS_TEXT_BYTES];
+	uint64_t waiting = p->merged->waiting;
+	char left[UNITS_TEXT_BYTES];
 	size_t n = 0;
 
 	if (line->runs > 1)
 		n = (size_t)snprintf(out, PROGRESS_BYTES, "run %u/%u · ", line->run, line->runs);
-	n += (size_t)snprintf(out + n, PROGRESS_BYTES - n, "%s", p->kind);
-	if (p->epochs)
-		n += (size_t)snprintf(out + n, PROGRESS_BYTES - n, " %llu/%llu · step %llu/%llu",
-				      (unsigned long long)p->epoch, (unsigned long long)p->epochs,
-				      (unsigned long long)p->step, (unsigned long long)p->steps);
-	if (m->wall_ns && m->compute_ns)
-		n += (size_t)snprintf(out + n, PROGRESS_BYTES - n, " · AU %.1f %%",
-				      100.0 * (double)m->compute_ns / (double)m->wall_ns);
-	if (m->bytes)
-		n += (size_t)snprintf(out + n, PROGRESS_BYTES - n, " · %s",
-				      units_rate(a, (double)m->bytes / elapsed));
-	if (m->p99_ns)
-		n += (size_t)snprintf(out + n, PROGRESS_BYTES - n, " · p99 %s",
-				      units_time(a, (double)m->p99_ns / 1e9));
-	if (m->waiting)
+	p->text(p, elapsed, out + n, PROGRESS_BYTES - n);
+	n = strlen(out);
+	if (waiting)
 		n += (size_t)snprintf(out + n, PROGRESS_BYTES - n, " · %llu rank%s waiting",
-				      (unsigned long long)m->waiting, m->waiting == 1 ? "" : "s");
-	if (p->fraction > 0.01)
-		n += (size_t)snprintf(out + n, PROGRESS_BYTES - n, " · %s left",
-				      units_clock(a, elapsed / p->fraction * (1 - p->fraction)));
-	return n < PROGRESS_BYTES ? n : PROGRESS_BYTES - 1;
+				      (unsigned long long)waiting, waiting == 1 ? "" : "s");
+	if (p->fraction > 0.01 && n < PROGRESS_BYTES)
+		snprintf(out + n, PROGRESS_BYTES - n, " · %s left",
+			 units_clock(left, elapsed / p->fraction * (1 - p->fraction)));
 }
 
 void progress_show(void *argument, const struct progress *p)

@@ -17,6 +17,19 @@
 #include "workloads/common/clean.h"
 #include "workloads/io/clean.h"
 
+/* What this rank is called where it alone meets an error. */
+static void run_name(struct run *run)
+{
+	char host[sizeof(run->label) / 2] = "";
+
+	gethostname(host, sizeof(host) - 1);
+	host[strcspn(host, ".")] = '\0';
+	if (run->world->size == 1)
+		return;
+	snprintf(run->label, sizeof(run->label), "rank %u on %s", run->world->rank, host);
+	run->world->label = run->label;
+}
+
 int run_begin(struct run **out, int *argc, char ***argv, struct err *err)
 {
 	struct run *run = calloc(1, sizeof(*run));
@@ -37,6 +50,7 @@ int run_begin(struct run **out, int *argc, char ***argv, struct err *err)
 	rc = mpi_group_world(&run->world, err);
 	if (rc < 0)
 		goto out_free;
+	run_name(run);
 	log_init(&run->log, STDERR_FILENO, LOG_INFO, run->world->rank, run->world->size);
 	if (run->world->rank == 0)
 		mpi_group_set_log(run->world, &run->log, RUN_WAIT_SAID_NS);
@@ -240,6 +254,7 @@ static int run_prepare(struct run *run, const struct run_options *options, enum 
 	run->clock.spin = !crowded;
 	mpi_group_set_patient(run->world, crowded);
 	mpi_group_set_patient(run->nodes.node, crowded);
+	node_status_set_crowded(&run->nodes.node_status, crowded);
 	rc = nodes_align(&run->nodes, err);
 	if (rc < 0 || options->verb == RUN_CLEAN ||
 	    (options->verb == RUN_GENERATE && !options->results))

@@ -18,6 +18,7 @@ static void signals_set(sigset_t *set)
 	sigaddset(set, SIGTERM);
 	sigaddset(set, SIGINT);
 	sigaddset(set, SIGUSR1);
+	sigaddset(set, SIGHUP);
 }
 
 int signals_start(struct signals *s, struct stop *stop, struct err *err)

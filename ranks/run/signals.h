@@ -1,6 +1,6 @@
 /* Signals arrive at one thread, which asks for a stop; it also watches that a results write ends.
  *
- * signals_start blocks TERM, INT and USR1 for the whole process: call it before MPI_Init, so that
+ * signals_start blocks TERM, INT, HUP and USR1 for the whole process: call it before MPI_Init, so that
  * every later thread inherits the mask. */
 #ifndef HAUL_RANKS_RUN_SIGNALS_H
 #define HAUL_RANKS_RUN_SIGNALS_H

@@ -38,6 +38,7 @@ struct run {
 	struct results_run at;               /* the run of the series under way */
 	const char *sets[SERIES_SWEEPS_MAX]; /* of its combination */
 	uint32_t published;                  /* phases so far */
+	uint64_t phase_end_ns;               /* of the last phase; 0: none has run */
 	struct rank_place place;
 	char cores_found[RESULTS_TEXT];
 	struct store_facts stores[JOB_STORES_MAX]; /* as last opened by a phase */
@@ -45,6 +46,7 @@ struct run {
 	struct op_log *op_log;                     /* NULL: none is kept */
 	struct sampler *sampler; /* of a node, on its first rank, where there are results */
 	char message[RUN_SAID_BYTES];
+	char label[96]; /* "rank 3 on node7" */
 };
 
 /* Reads, checks and hands out the job; a refusal is the same on every rank. */
@@ -68,6 +70,10 @@ struct repeat_targets {
  * share; targets[phase_count] gathers what their targets came to. */
 int run_phases(struct run *run, const struct run_options *options, struct repeat_targets *targets,
 	       enum exit_status *status, struct err *err);
+
+/* The pause that the job asks for before the phase. Collective. Why it ended early, the same on all ranks. */
+enum stop_reason run_pause(struct run *run, const struct run_options *options,
+			   const struct job_phase *phase);
 
 /* All runs of the series. */
 int run_series(struct run *run, const struct run_options *options, enum exit_status *status,

@@ -1,5 +1,9 @@
 """Help of each verb, and what is said of verbs and options that there are not."""
-from clitest import check, haul, main, refused
+import os
+import subprocess
+import tempfile
+
+from clitest import HAUL, check, haul, main, refused
 
 VERBS = ["plan", "run", "generate", "clean", "catalog", "import", "ls", "report", "schema", "topo", "doctor", "version", "help"]
 
@@ -10,6 +14,7 @@ def test_overview():
         check(r.returncode == 0 and r.stderr == "", r)
         for verb in VERBS:
             check(f"\n  {verb} " in r.stdout, f"{verb} is missing: {r.stdout}")
+        check(all(len(line) <= 80 for line in r.stdout.splitlines()), r.stdout)
         check("__complete" not in r.stdout, r.stdout)
 
 
@@ -19,7 +24,7 @@ def test_each():
         check(r.returncode == 0 and r.stderr == "", r)
         lines = r.stdout.splitlines()
         check(lines[0].startswith(f"haul {verb}") and lines[-1].startswith("example: "), r.stdout)
-        check(all(len(line) <= 100 for line in lines), r.stdout)
+        check(all(len(line) <= 80 for line in lines if not line.startswith("example")), r.stdout)
         check(haul("help", verb).stdout == r.stdout, f"help {verb} differs")
 
 
@@ -32,6 +37,36 @@ def test_completion_knows_what_help_knows():
         shown = sorted(line.split()[0] for line in text.splitlines() if line.startswith("  --"))
         check(options == shown, f"{verb}: {options} {shown}")
     check("unet3d_demo" in haul("__complete", "run").stdout.split(), "no ready jobs offered")
+
+
+def complete(*words):
+    """What the shell offers for the last of these words."""
+    script = f"source {os.environ['HAUL_SOURCE']}/completion/haul.bash; _haul_words \"$@\""
+    r = subprocess.run(["bash", "-c", script, "bash", HAUL, *words], capture_output=True, text=True, timeout=60,
+                       check=False)
+    check(r.stderr == "", r)
+    return r.stdout.split()
+
+
+def test_completion_of_values():
+    check(complete("pl") == ["plan"], complete("pl"))
+    check(complete("topo", "--pin", "nu") == ["numa"], complete("topo", "--pin", "nu"))
+    check({"generate", "train", "io"} <= set(complete("run", "--only", "")), complete("run", "--only", ""))
+    check(complete("run", "--set", "train.loader.wor") == ["train.loader.workers="],
+          complete("run", "--set", "train.loader.wor"))
+    check(complete("plan", "unet3d_dem") == ["unet3d_demo"], complete("plan", "unet3d_dem"))
+    with tempfile.TemporaryDirectory() as folder:
+        os.mkdir(folder + "/jobs")
+        check(complete("run", folder + "/jo") == [folder + "/jobs"], complete("run", folder + "/jo"))
+    script = (f"source {os.environ['HAUL_SOURCE']}/completion/haul.bash; COMP_WORDS=(mpiexec -n 4 {HAUL} ru); "
+              "COMP_CWORD=4; _haul_launched; echo ${COMPREPLY[@]}")
+    r = subprocess.run(["bash", "-c", script], capture_output=True, text=True, timeout=60, check=False)
+    check(r.stdout.split() == ["run"], r)
+
+
+def test_verbs_of_other_tools():
+    refused(haul("datasize"), "haul plan JOB", "MLPerf")
+    refused(haul("training"), "haul run JOB")
 
 
 def test_unknown_verb():
@@ -60,10 +95,10 @@ def test_values():
 
 def test_arguments():
     refused(haul("plan"), "needs JOB")
-    refused(haul("plan", "a", "b"), '"b" is too much')
+    refused(haul("plan", "a", "b"), 'unexpected argument "b"')
     refused(haul("run"), "needs JOB")
     refused(haul("report"), "results.h5: No such file or directory")
-    refused(haul("schema", "x"), "too much")
+    refused(haul("schema", "x"), 'unexpected argument "x"')
 
 
 def test_one_voice_under_a_launcher():
@@ -72,5 +107,6 @@ def test_one_voice_under_a_launcher():
     refused(haul("plam", env={"PMI_RANK": "0"}))
 
 
-main(test_overview, test_each, test_completion_knows_what_help_knows, test_unknown_verb, test_unknown_option,
+main(test_overview, test_each, test_completion_knows_what_help_knows, test_completion_of_values,
+     test_verbs_of_other_tools, test_unknown_verb, test_unknown_option,
      test_values, test_arguments, test_one_voice_under_a_launcher)

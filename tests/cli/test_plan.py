@@ -48,8 +48,8 @@ def test_text():
     r = haul("plan", "unet3d_aurora", "--nodes", 512)
     check(r.returncode == 0 and r.stderr == "", r)
     for words in ("4,300,800 files", "630.5 TB (573.4 TiB)", "6,144 on 512 nodes", "global batch 43,008",
-                  "100 steps an epoch", "0 samples dropped", "AU 100 %   67.6 TB/s", "AU  90 %   60.9 TB/s",
-                  "132.1 GB/s a node", "461 k opens/s", "MLPerf wants 500"):
+                  "100 steps per epoch", "0 samples dropped", "AU 100 %   67.6 TB/s", "AU  90 %   60.9 TB/s",
+                  "132.1 GB/s per node", "461 k opens/s", "MLPerf wants 500"):
         check(words in r.stdout, f"{words!r} is not in\n{r.stdout}")
     check(all(len(line) <= 100 for line in r.stdout.splitlines()), r.stdout)
 
@@ -95,10 +95,29 @@ def test_datasize():
     check(s["node_memory_bytes"] == os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGESIZE"), s)
     check("datasize" not in phase(plan("unet3d_h100", "--set", "stores.data.uri=sim://x"), "train"), "sim://")
     r = haul("plan", "unet3d_h100", "--memory", "2 TiB", "--nodes", 2)
-    check("MLPerf wants 150,001 files" in r.stdout and
+    check("MLPerf     wants 150,001 files" in r.stdout and
           "5 × 2 TiB of memory × 2 nodes" in r.stdout and "this data set has 28,000" in r.stdout, r.stdout)
     check(all(len(line) <= 100 for line in r.stdout.splitlines()), r.stdout)
     refused(haul("plan", "unet3d_h100", "--memory", "much"), "--memory", "much")
+
+
+def test_sweep():
+    r = haul("plan", "unet3d_h100", "--sweep", "train.batch=7,14", "--only", "train")
+    check(r.returncode == 0 and r.stdout.count("\njob ") == 2 and "train.batch=14\n" in r.stdout, r)
+    r = haul("plan", "unet3d_h100", "--sweep", "train.batch=7,14", "--sweep", "train.epochs=1,2,3", "--json")
+    found = [(phase(p, "train")["batch"], phase(p, "train")["epochs"]) for p in json.loads(r.stdout)]
+    check(found == [(b, e) for b in (7, 14) for e in (1, 2, 3)], f"{found}")
+    refused(haul("plan", "unet3d_h100", "--sweep", "train.bach=7,14"), "--sweep train.bach=7", "batch")
+
+
+def test_whole_phases():
+    # 96 steps of the V100's bert take 96 times its compute, whatever the epochs; a limit of time cuts a training.
+    p = phase(plan("bert_v100", "--set", "train.steps=1000"), "train")
+    check(abs(p["total_seconds"] - 1000 * p["seconds_per_epoch"] / p["steps_per_epoch"]) < 1e-6 * p["total_seconds"], p)
+    p = phase(plan("unet3d_h100", "--set", "train.seconds=30"), "train")
+    check(p["total_seconds"] == 30 and p["bytes"] < 30.5 * p["demand"]["bytes_per_second"], p)
+    r = haul("plan", "unet3d_h100", "--set", "train.seconds=30")
+    check("ends after 30 s" in r.stdout, r)
 
 
 def test_refusals():
@@ -137,5 +156,6 @@ def test_phases_left_out():
         check([p["name"] for p in phases] == ["train"], phases)
 
 
-main(test_aurora, test_phases_left_out, test_text, test_time_and_memory, test_datasize, test_refusals, test_too_few_samples_is_a_note,
+main(test_aurora, test_phases_left_out, test_text, test_time_and_memory, test_datasize, test_sweep, test_whole_phases,
+     test_refusals, test_too_few_samples_is_a_note,
      test_no_phases_is_a_note)

@@ -29,6 +29,23 @@ def test_catalog():
         check(r.returncode == 0 and "unet3d" not in r.stdout, r)
 
 
+def test_near_names():
+    """A family's name, or any part of a name, lists the ready jobs that contain it."""
+    refused(haul("plan", "unet3d"), '"unet3d" is not a file, and no ready job is called that; there are unet3d_a100, ',
+            "unet3d_demo", "unet3d_h100")
+    refused(haul("plan", "ResNet50"), "there are resnet50_a100, resnet50_h100, resnet50_tf, resnet50_v100")
+    refused(haul("plan", "aurora"), "there is unet3d_aurora")
+    refused(haul("plan", "unet3d_h1000"), 'did you mean "unet3d_h100"?')
+    refused(haul("plan", "qqqqqqqqqq"), "haul catalog lists them")
+    with tempfile.TemporaryDirectory() as folder:
+        for i in range(100):
+            with open(f"{folder}/a_long_name_of_a_job_{i:03}.json", "w"):
+                pass
+        r = haul("plan", "long_name", env={"HAUL_CATALOG": folder})
+        refused(r, "a_long_name_of_a_job_000, ", ", ...")
+        check(len(r.stderr) < 500, r)
+
+
 def test_report_on_what_is_no_results_file():
     refused(haul("report", "/nonexistent/results.h5"), "/nonexistent/results.h5")
     with tempfile.NamedTemporaryFile() as f:
@@ -83,5 +100,5 @@ def test_full_output():
     check(r.returncode == 1 and "standard output" in r.stderr, r)
 
 
-main(test_schema, test_catalog, test_report_on_what_is_no_results_file, test_topo, test_doctor, test_version,
+main(test_schema, test_catalog, test_near_names, test_report_on_what_is_no_results_file, test_topo, test_doctor, test_version,
      test_full_output)

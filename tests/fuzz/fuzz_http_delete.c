@@ -18,7 +18,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct request_key keys[KEYS] = {
 		{.key = "a"}, {.key = "a b&<"}, {.key = "c/d"}, {.key = "a"}};
 	struct http_channel channel = {.store = &store};
-	struct request req = {.op = REQ_DELETE, .keys = keys, .key_count = KEYS};
+	struct request req = {.op = REQ_DELETE, .batch = {keys, KEYS}};
 	size_t piece = size / 3 + 1;
 	struct xml *x;
 

@@ -1,12 +1,13 @@
-/* Any bytes as a DLIO workload file, and behind a zero byte as overrides, one behind each further zero
- * byte: refused with a sentence, or a job that is JSON, with a reason for each finding. */
+/* Fuzzing of the DLIO import: the bytes up to the first zero byte are a workload file, and each
+ * text after a zero byte is an override. The import must refuse them with a sentence, or make a job
+ * that is JSON and give a reason for each finding. */
 #include <cjson/cJSON.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "core/json.h"
-#include "import/import.h"
+#include "import/dlio/import_dlio.h"
 
 enum { OVERRIDES = 8, DEPTH = 32, VALUES = 1 << 17 };
 

@@ -1,4 +1,5 @@
 /* What a plan refuses, and in which words. */
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -88,6 +89,51 @@ static void test_refusals(void)
 }
 
 /* A plan may be asked for on a machine, or with ranks, that the run will not have. */
+/* A training's evaluation reads another store: what that one lacks is refused as well. */
+static void test_every_store_of_a_phase(void)
+{
+	static const struct {
+		const char *evaluation, *train, *message;
+	} cases[] = {
+		{"null://y", "\"verify\":\"sampled\"", NULL},
+		{"null://y", "\"verify\":\"full\"",
+		 "/phases/0/train/verify: \"full\" needs bytes to verify, but store \"e\" (null://)"},
+		{"file:///tmp/haul-check", "\"loader\":{\"depth\":4}",
+		 "/phases/0/train/loader/depth: is 4, but store \"e\" (file://) works on one request"},
+	};
+
+	for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct phase_store stores[PHASE_STORES_MAX];
+		struct err err = {0};
+		char text[1024];
+		uint32_t count;
+		struct job job;
+		int rc;
+
+		snprintf(
+			text, sizeof(text),
+			"{\"stores\":{\"d\":{\"uri\":\"file:///tmp/haul-check\",\"engine\":\"uring\"},"
+			"\"e\":{\"uri\":\"%s\"}},\"datasets\":{"
+			"\"t\":{\"store\":\"d\",\"format\":\"npz\",\"files\":100,\"sample_bytes\":4096},"
+			"\"v\":{\"store\":\"e\",\"format\":\"npz\",\"files\":100,\"sample_bytes\":4096}},"
+			"\"phases\":[{\"train\":{\"dataset\":\"t\",\"batch\":2,%s,"
+			"\"evaluation\":{\"dataset\":\"v\",\"every\":1}}}]}",
+			cases[i].evaluation, cases[i].train);
+		CU_ASSERT_EQUAL_FATAL(job_parse(&job, plan_schema(), "job.json", text, strlen(text),
+						NULL, 0, &err),
+				      0);
+		CU_ASSERT_EQUAL(plan_phase_stores(&job, job.phases, 2, stores, &count, &err), 0);
+		CU_ASSERT_EQUAL_FATAL(count, 2);
+		CU_ASSERT_STRING_EQUAL(stores[0].role, "data");
+		CU_ASSERT_STRING_EQUAL(stores[1].role, "evaluation");
+		CU_ASSERT_STRING_EQUAL(stores[1].store->name, "e");
+		rc = plan_check(&job, 2, 1, true, &err);
+		CU_ASSERT_EQUAL(rc, cases[i].message ? -EINVAL : 0);
+		CU_ASSERT(!cases[i].message || strstr(err.text, cases[i].message));
+		job_free(&job);
+	}
+}
+
 static void test_lenient(void)
 {
 	static const struct refusal lenient[] = {
@@ -110,6 +156,7 @@ int main(void)
 	CU_TestInfo tests[] = {
 		{"refusals name the place", test_refusals},
 		{"a plan forgives what a run does not", test_lenient},
+		{"every store of a phase", test_every_store_of_a_phase},
 		CU_TEST_INFO_NULL,
 	};
 

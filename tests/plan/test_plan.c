@@ -162,7 +162,7 @@ static void test_no_phases(void)
 	CU_ASSERT_STRING_EQUAL(text, "job        none · no phases · seed 42\n"
 				     "data set   10 files · raw · 1 kB (1000 B) · null://x\n"
 				     "ranks      4 on 2 nodes\n"
-				     "memory     64 MiB a node\n"
+				     "memory     64 MiB per node\n"
 				     "notes      the job has no phases: this will be refused\n");
 	free(text);
 	plan_free(&plan);

@@ -2,7 +2,7 @@
 # Every shell script parses, and shellcheck finds nothing in it.
 set -euo pipefail
 cd "${HAUL_SOURCE:?}"
-mapfile -t scripts < <(find quickstart.sh test.sh .ci/run packaging batch slurm pbs tests completion \
+mapfile -t scripts < <(find quickstart.sh test.sh .ci/run packaging batch slurm pbs flux tests completion \
 	-type f \( -name '*.sh' -o -name '*.pbs' -o -name '*.bash' -o -name run \))
 for script in "${scripts[@]}"; do
 	bash -n "$script"

@@ -1,5 +1,5 @@
-"""The documents say what is so: links lead somewhere, whole jobs in them are accepted by the program,
-verbs and options named after `haul` exist."""
+"""The documents agree with the program: links lead somewhere, haul plan accepts whole jobs, verbs and options named after
+`haul` exist, and each fenced block names its language, so that docs_commands.py knows the commands."""
 import glob
 import json
 import os
@@ -29,7 +29,8 @@ with open(os.path.join(SOURCE, "docs", "add-a-backend.md"), encoding="utf-8") as
 if bits != rows:
     wrong.append(f"docs/add-a-backend.md: the table has {rows}, backend.h {bits}")
 
-pages = [os.path.join(SOURCE, "README.md"), *glob.glob(os.path.join(SOURCE, "docs", "*.md"))]
+LANGUAGES = {"sh", "console", "text", "json", "c", "python"}  # commands; commands with output; output and drawings; the rest
+pages = [os.path.join(SOURCE, "README.md"), *glob.glob(os.path.join(SOURCE, "docs", "**", "*.md"), recursive=True)]
 for page in pages:
     name = os.path.relpath(page, SOURCE)
     with open(page, encoding="utf-8") as stream:
@@ -46,6 +47,9 @@ for page in pages:
             done = haul("plan", job.name, "--nodes", "1", "--ranks-per-node", "8")
             if done.returncode:
                 wrong.append(f"{name}: {done.stderr.strip()}")
+    for language in re.findall(r"^ *```(\S*)$", text, re.M)[::2]:
+        if language not in LANGUAGES:
+            wrong.append(f"{name}: a block is of language \"{language}\", not of {', '.join(sorted(LANGUAGES))}")
     code = "\n".join(re.findall(r"```\w*\n(.*?)```", text, re.S))
     for line in re.findall(r"^(?:\$ )?((?:mpiexec \S+ \d+ )?(?:build/release/)?haul .*)$", code, re.M):
         words = line.split("haul ", 1)[1].split("#")[0].split()

@@ -65,12 +65,16 @@ def wait_for(port, seconds, process=None):
 # Ends what a test leaves when it is killed itself: its end of the pipe then closes.
 GUARD = """while read -r pid; do pids="$pids $pid"; done
 for pid in $pids; do kill -9 -- "-$pid" 2>/dev/null; done
+{strays}
 rm -rf "$1"
 """
 
 
 class Server:
     """A folder and processes, ended by their ids, whatever becomes of the test."""
+
+    # Shell commands for the guard that end what leaves its process group; $1 is the folder.
+    strays = ""
 
     def __init__(self):
         self.folder, self.processes, self.guard = None, [], None
@@ -79,8 +83,8 @@ class Server:
         """Tried again: somebody may have taken a port, and a young Ceph on a busy machine refuses the first
         commands now and then."""
         self.folder = tempfile.mkdtemp(prefix="haul-srv-", dir="/tmp")
-        self.guard = subprocess.Popen(["bash", "-c", GUARD, "guard", self.folder], stdin=subprocess.PIPE, text=True,
-                                      start_new_session=True)
+        self.guard = subprocess.Popen(["bash", "-c", GUARD.format(strays=self.strays), "guard", self.folder],
+                                      stdin=subprocess.PIPE, text=True, start_new_session=True)
         try:
             for left in (3, 2, 1, 0):
                 try:

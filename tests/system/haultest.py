@@ -23,7 +23,7 @@ class Run:
 
 def environment(ranks, more=None):
     env = dict(os.environ)
-    if ranks > 2:
+    if ranks > 2 and os.path.exists(YIELD):
         env["LD_PRELOAD"] = YIELD
     env.update(more or {})
     return env

@@ -1,12 +1,12 @@
-"""Every ready job, made small: generates and trains for two epochs, all bytes verified, and moves the bytes
-that its format's readers take."""
+"""Every ready job, made small: it generates its data and trains for two epochs with all bytes verified, and moves the
+bytes that readers of its format take. What cold jobs read was not in the page cache."""
 import glob
 import json
 import os
 
 from haultest import *
 
-SMALL = {  # what a job of the family is cut to; a whole name goes before its family
+SMALL = {  # to what the jobs of a family are cut; a whole name takes precedence
     "bert": {"files": 3, "samples_per_file": 200, "sample_bytes": 500},
     "cosmoflow": {"files": 40, "sample_bytes": 30000, "sample_bytes_stdev": 700},
     "default": {},
@@ -24,12 +24,18 @@ BATCH = {"dlrm_b200": 1000, "dlrm_mi355": 1000, "flux_b200": 2, "flux_mi355": 2}
 RANKS = 2
 
 
+def is_cold(name):
+    return name.endswith(("_cold", "_aurora"))
+
+
 def run_small(name):
     cut = SMALL.get(name, SMALL[name.split("_")[0]])
     with Folder() as folder:
         sets = [f"datasets.{k}={v}" if "." in k else f"dataset.{k}={v}" for k, v in cut.items()]
         sets += ["train.epochs=2", "train.steps=0", "train.compute=0", "train.verify=full", "train.null_steps=0",
                  f"stores.data.uri=file://{folder}/data"]
+        if is_cold(name):
+            sets.append("train.cold.evidence=64 KiB")
         if name in BATCH:
             sets.append(f"train.batch={BATCH[name]}")
         if name.endswith("aurora"):
@@ -50,7 +56,8 @@ OBJECTS = ("azure", "gcs", "s3_demo", "s3_hybrid", "s3_one", "s3_rank", "s3_roun
 
 
 def run_small_objects(name):
-    """Their stores need servers: everything else is tried on files, where two requests a file must be possible."""
+    """The stores of these jobs need servers: the rest of the jobs is tried on files, where two requests per file must be
+    possible."""
     with open(f"{SOURCE}/workloads/catalog/{name}.json") as f:
         job = json.load(f)
     with Folder() as folder:
@@ -67,7 +74,7 @@ def run_small_objects(name):
 
 
 def run_small_io(name):
-    """Plain I/O: a few blocks or objects, nothing left behind."""
+    """Plain I/O on a few blocks or objects; no file remains."""
     with open(f"{SOURCE}/workloads/catalog/{name}.json") as f:
         phases = json.load(f)["phases"]
     with Folder() as folder:
@@ -117,6 +124,8 @@ def test_all():
             moved = 4 * min(made[0], -(-needed // 262144) * 262144)
             check(made[0] % 1251 == 0 and train["bytes_read"] == moved,
                   f"{name}: {train['bytes_read']} bytes for {samples} records, files of {made}")
+        if is_cold(name) and "tmpfs" not in train["said"]:
+            check(all(e["cached_share"] < 0.2 for e in train["epochs"]), f"{name}: {train['epochs']}")
         if name.startswith("retinanet"):
             check(set(made) == {20000} and train["bytes_read"] == samples * 20000,
                   f"{name}: {train['bytes_read']} bytes for {samples} pictures")

@@ -136,6 +136,9 @@ def test_full_disk():
             return
         write_job(folder, job(folder, data=small + "/data"))
         r = mpi(3, "run", "job.json", cwd=folder)
+        check(r.rc == 2 and "not enough space" in r.err and "--ignore-space" in r.err, f"{r}")
+        check(not os.path.exists(folder + "/results.h5") and not os.listdir(small), "something was made")
+        r = mpi(3, "run", "job.json", "--ignore-space", cwd=folder)
         check(r.rc == 1 and "No space left" in r.err, f"{r}")
         status, rows = errors(folder, "0_generate")
         check(len(rows) >= 1 and int(rows[0]["errno"]) in (28, -28), f"{rows}")
@@ -148,7 +151,7 @@ def test_read_only():
             return
         subprocess.run(["mount", "-o", "remount,ro", small], check=True)
         write_job(folder, job(folder, data=small + "/data"))
-        r = mpi(2, "run", "job.json", cwd=folder)
+        r = mpi(2, "run", "job.json", "--ignore-space", cwd=folder)
         check(r.rc == 1 and "Read-only" in r.err, f"{r}")
 
 

@@ -7,7 +7,12 @@
 #include <string.h>
 #include <time.h>
 
+#include "core/units.h"
+
 static const uint64_t wait_ns = 5000000, wait_at_end_ns = 1000000;
+
+/* The words of its status rounds. */
+enum { CREW_P99_NS, CREW_BYTES, CREW_WALL_NS };
 
 static void *work(void *argument);
 
@@ -78,7 +83,9 @@ static void stand(struct crew *p, int rc, struct status *s)
 {
 	uint64_t now_ns = clock_now(p->store->clock);
 
-	memset(s, 0, sizeof(*s));
+	*s = (struct status){.merge = STATUS_MERGE(CREW_P99_NS, MERGE_MAX) |
+				      STATUS_MERGE(CREW_BYTES, MERGE_SUM) |
+				      STATUS_MERGE(CREW_WALL_NS, MERGE_SUM)};
 	if (p->stop)
 		s->stop = stop_asked(p->stop);
 	if (p->deadline_ns && s->stop < STOP_DEADLINE && now_ns >= p->deadline_ns)
@@ -91,29 +98,45 @@ static void stand(struct crew *p, int rc, struct status *s)
 		uint64_t p99_ns = atomic_load_explicit(&w->meter.live_p99_ns, memory_order_relaxed);
 
 		s->step += atomic_load_explicit(&w->files, memory_order_relaxed);
-		s->bytes += atomic_load_explicit(&w->meter.live_bytes, memory_order_relaxed) -
-			    w->begun_bytes;
-		s->p99_ns = p99_ns > s->p99_ns ? p99_ns : s->p99_ns;
+		s->word[CREW_BYTES] +=
+			atomic_load_explicit(&w->meter.live_bytes, memory_order_relaxed) -
+			w->begun_bytes;
+		s->word[CREW_P99_NS] =
+			p99_ns > s->word[CREW_P99_NS] ? p99_ns : s->word[CREW_P99_NS];
 	}
 	/* A halt that nobody asked for from outside is a worker's error. */
 	if (atomic_load(&p->halt))
 		s->stop = STOP_ERROR;
-	s->wall_ns = now_ns > p->start_ns ? now_ns - p->start_ns : 0;
+	s->word[CREW_WALL_NS] = now_ns > p->start_ns ? now_ns - p->start_ns : 0;
 	s->waiting = !s->unfinished;
+}
+
+static void crew_text(const struct progress *progress, double elapsed_s, char *out, size_t bytes)
+{
+	const struct crew *p = progress->phase;
+	const struct status *s = progress->merged;
+	char rate[UNITS_TEXT_BYTES], p99[UNITS_TEXT_BYTES];
+	size_t n = (size_t)snprintf(out, bytes, "%s", p->kind);
+
+	if (s->word[CREW_BYTES] && n < bytes)
+		n += (size_t)snprintf(out + n, bytes - n, " · %s",
+				      units_rate(rate, (double)s->word[CREW_BYTES] / elapsed_s));
+	if (s->word[CREW_P99_NS] && n < bytes)
+		snprintf(out + n, bytes - n, " · p99 %s",
+			 units_time(p99, (double)s->word[CREW_P99_NS] / 1e9));
 }
 
 static void show(const struct crew *p, const struct status *merged)
 {
 	uint64_t steps = (p->files + p->group->size - 1) / p->group->size;
-	double over =
-		p->limit_ns ? (double)merged->wall_ns / p->group->size / (double)p->limit_ns : 0;
+	double over = p->limit_ns ? (double)merged->word[CREW_WALL_NS] / p->group->size /
+					    (double)p->limit_ns
+				  : 0;
 	double done = steps ? (double)merged->step / (double)steps : 0;
-	struct progress shown = {.kind = p->kind,
-				 .step = merged->step,
-				 .steps = steps,
-				 .merged = *merged,
+	struct progress shown = {.merged = merged,
 				 .fraction = over > done ? over : done,
-				 .ranks = p->group->size};
+				 .text = crew_text,
+				 .phase = p};
 
 	if (p->progress)
 		p->progress(p->progress_argument, &shown);

@@ -28,6 +28,9 @@ static int generate_check(const struct job *job, const struct job_phase *phase, 
 			  struct err *err);
 static int generate_size(const struct job *job, const struct job_phase *phase, uint32_t ranks,
 			 uint32_t ranks_per_node, struct demand *out, struct err *err);
+static int generate_stores(const struct job *job, const struct job_phase *phase, uint32_t ranks,
+			   struct phase_store out[PHASE_STORES_MAX], uint32_t *count,
+			   struct err *err);
 static int generate_run(struct phase_context *ctx, enum stop_reason *stopped, struct err *err);
 
 static const struct option generate_options_table[] = {
@@ -68,6 +71,7 @@ const struct workload generate_workload = {
 	.schema = &generate_schema,
 	.generating = true,
 	.check = generate_check,
+	.stores = generate_stores,
 	.size = generate_size,
 	.run = generate_run,
 };
@@ -144,14 +148,35 @@ static int generate_size(const struct job *job, const struct job_phase *phase, u
 	if (ops->capabilities & BACKEND_CONTENT) {
 		out->memory_per_rank =
 			o->threads * depth * window_bytes(ops, backend_part(store, 0), depth);
-		out->space_bytes = out->bytes;
-		out->inodes = dataset_objects(&d);
-		if (ops->capabilities & BACKEND_PERSISTENT)
-			out->inodes += 1 + d.options.subfolders;
 	}
 	out->memory_per_rank +=
 		o->threads * (sizeof(struct crew_thread) + meter_bytes(&generate_meter));
-	snprintf(out->store, sizeof(out->store), "%s", store->name);
+	return 0;
+}
+
+static int generate_stores(const struct job *job, const struct job_phase *phase, uint32_t ranks,
+			   struct phase_store out[PHASE_STORES_MAX], uint32_t *count,
+			   struct err *err)
+{
+	const struct backend_ops *ops;
+	const struct job_store *store;
+	struct phase_store *s;
+	struct dataset d;
+	int rc = find(job, phase, &store, &d, err);
+
+	(void)ranks;
+	if (rc < 0)
+		return rc;
+	s = phase_store_add(out, count, "data", store);
+	ops = store->section->owner;
+	if (!(ops->capabilities & BACKEND_CONTENT))
+		return 0;
+	s->space_bytes = dataset_bytes_expected(&d);
+	manifest_key(d.options.folder, s->begun);
+	s->inodes = dataset_objects(&d);
+	/* The manifest, and folders where the store has such. */
+	if (ops->capabilities & BACKEND_PERSISTENT)
+		s->inodes += 1 + d.options.subfolders;
 	return 0;
 }
 

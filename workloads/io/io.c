@@ -472,7 +472,7 @@ const struct workload io_workload = {
 			.owner = &io_workload,
 		},
 	.schema = &io_schema,
-	.needs_for = io_needs,
+	.stores = io_stores,
 	.check = io_check,
 	.size = io_size,
 	.run = io_run,

@@ -79,6 +79,8 @@ int io_store(const struct job *job, const struct job_phase *phase, const struct 
 	     struct err *err);
 
 uint32_t io_needs(const void *options);
+int io_stores(const struct job *job, const struct job_phase *phase, uint32_t ranks,
+	      struct phase_store out[PHASE_STORES_MAX], uint32_t *count, struct err *err);
 int io_check(const struct job *job, const struct job_phase *phase, uint32_t ranks, struct err *err);
 int io_size(const struct job *job, const struct job_phase *phase, uint32_t ranks,
 	    uint32_t ranks_per_node, struct demand *out, struct err *err);

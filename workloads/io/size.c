@@ -60,18 +60,39 @@ int io_size(const struct job *job, const struct job_phase *phase, uint32_t ranks
 	out->seconds = seconds_of(o, operations * ranks);
 	out->seconds_limit = (double)(o->seconds_ns ? o->seconds_ns + o->warmup_ns : 0) / 1e9;
 	out->memory_per_rank = o->threads * io_thread_bytes(o, ops->capabilities & BACKEND_CONTENT);
-	if (ops->capabilities & BACKEND_CONTENT &&
-	    (o->operation == IO_DO_WRITE || o->operation == IO_DO_CREATE)) {
-		if (o->operation == IO_DO_WRITE)
-			out->space_bytes =
-				least((double)o->size * (double)o->objects, out->bytes_per_rank) *
-				ranks;
-		out->inodes = out->files;
-		if (ops->capabilities & BACKEND_PERSISTENT)
-			out->inodes += 2 + (o->folder_per_rank ? ranks : 0);
-	}
 	add_notes(o, ranks, ranks_per_node, out);
 	cold_size(&o->cold, ranks_per_node, out);
-	snprintf(out->store, sizeof(out->store), "%s", store->name);
+	return 0;
+}
+
+int io_stores(const struct job *job, const struct job_phase *phase, uint32_t ranks,
+	      struct phase_store out[PHASE_STORES_MAX], uint32_t *count, struct err *err)
+{
+	const struct io_options *o = phase->options;
+	const struct backend_ops *ops;
+	const struct job_store *store;
+	struct demand demand = {0};
+	struct phase_store *s;
+	int rc = io_store(job, phase, &store, err);
+
+	if (rc == 0)
+		rc = io_size(job, phase, ranks, 1, &demand, err);
+	if (rc < 0)
+		return rc;
+	s = phase_store_add(out, count, "data", store);
+	s->needs = io_needs(o);
+	s->depth = o->depth;
+	s->verifies = o->verify == IO_VERIFY_FULL;
+	ops = store->section->owner;
+	if (!(ops->capabilities & BACKEND_CONTENT) ||
+	    (o->operation != IO_DO_WRITE && o->operation != IO_DO_CREATE))
+		return 0;
+	if (o->operation == IO_DO_WRITE)
+		s->space_bytes =
+			least((double)o->size * (double)o->objects, demand.bytes_per_rank) * ranks;
+	s->inodes = demand.files;
+	/* The description of the set, its folder, and those of the ranks. */
+	if (ops->capabilities & BACKEND_PERSISTENT)
+		s->inodes += 2 + (o->folder_per_rank ? ranks : 0);
 	return 0;
 }

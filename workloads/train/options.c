@@ -258,33 +258,41 @@ const struct tally_schema *train_schema_for(const struct job_phase *phase, struc
 	return train_schema_with((uint32_t)(o->epochs + evaluations), arena);
 }
 
-/* What the loader asks of one of its stores. */
-static int check_store(const struct train_options *o, const struct job_phase *phase,
-		       const struct job_store *store, struct err *err)
+int train_stores(const struct job *job, const struct job_phase *phase, uint32_t ranks,
+		 struct phase_store out[PHASE_STORES_MAX], uint32_t *count, struct err *err)
 {
-	const struct backend_ops *ops = store->section->owner;
-	uint32_t most = backend_depth(store);
+	static const char *const roles[] = {"data", "evaluation"};
+	const struct train_options *o = phase->options;
+	const char *const names[] = {o->dataset, o->evaluation.dataset};
+	unsigned sources = o->evaluation.every ? 2 : 1;
 
+	(void)ranks;
+	for (unsigned i = 0; i < sources; i++) {
+		const struct job_dataset *described;
+		const struct job_store *store;
+		struct phase_store *s;
+		int rc = workload_dataset(job, phase, names[i], &described, &store, err);
+
+		if (rc < 0)
+			return rc;
+		s = phase_store_add(out, count, roles[i], store);
+		s->needs = BACKEND_RANGES;
+		s->depth = o->loader.depth;
+		s->verifies = o->verify == VERIFY_FULL;
+	}
+	return 0;
+}
+
+/* What the loader asks of its options. */
+static int check_loader(const struct train_options *o, const struct job_phase *phase,
+			struct err *err)
+{
 	if (o->loader.depth && train_interleave(o))
 		return err_set(
 			err, -EINVAL,
 			"%s/loader/depth: a stream has one request in flight; say \"interleave\" "
 			"for more of them",
 			phase->path);
-	if (o->loader.depth > most)
-		return err_set(
-			err, -EINVAL,
-			"%s/loader/depth: store \"%s\" (%s://) takes %u request%s at once at most%s",
-			phase->path, store->name, ops->scheme, most, most == 1 ? "" : "s",
-			most < ops->depth_max ? "; another engine takes more" : "");
-	if (o->verify == VERIFY_FULL && !(ops->capabilities & BACKEND_CONTENT))
-		return err_set(
-			err, -EINVAL,
-			"%s/verify: store \"%s\" (%s://) keeps no content to verify; say \"none\"",
-			phase->path, store->name, ops->scheme);
-	if (!(ops->capabilities & BACKEND_RANGES))
-		return err_set(err, -EINVAL, "%s: store \"%s\" (%s://) cannot read byte ranges",
-			       phase->path, store->name, ops->scheme);
 	return 0;
 }
 
@@ -401,8 +409,6 @@ static int check_source(const struct job *job, const struct job_phase *phase, co
 	int rc = train_dataset(job, phase, name, d, store, err);
 
 	if (rc == 0)
-		rc = check_store(o, phase, *store, err);
-	if (rc == 0)
 		rc = check_known(o, phase, d, err);
 	if (rc == 0)
 		rc = check_decode(o, phase, d, ranks, err);
@@ -417,7 +423,9 @@ int train_check(const struct job *job, const struct job_phase *phase, uint32_t r
 	struct dataset d;
 	int rc;
 
-	rc = check_source(job, phase, o->dataset, ranks, &d, &store, err);
+	rc = check_loader(o, phase, err);
+	if (rc == 0)
+		rc = check_source(job, phase, o->dataset, ranks, &d, &store, err);
 	if (rc == 0)
 		rc = check_cold(o, phase, store, err);
 	if (rc == 0)

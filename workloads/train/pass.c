@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "core/sched.h"
+#include "core/units.h"
 
 #define SHOW_NS 50000000u
 #define NAP_NS  200000u
@@ -21,9 +22,11 @@ enum stop_reason pass_stop_reason(const struct pass *p)
 {
 	const struct phase_context *ctx = p->ctx;
 	enum stop_reason reason = p->mine, asked = ctx->stop ? stop_asked(ctx->stop) : STOP_NONE;
+	enum stop_reason heard = (enum stop_reason)group_stop_heard(ctx->group);
 	uint64_t now;
 
 	reason = asked > reason ? asked : reason;
+	reason = heard > reason ? heard : reason;
 	if (!ctx->deadline_ns && !p->limit_ns)
 		return reason;
 	now = clock_now(ctx->clock);
@@ -34,18 +37,50 @@ enum stop_reason pass_stop_reason(const struct pass *p)
 	return reason;
 }
 
+/* The words of its status rounds. */
+enum { PASS_P99_NS, PASS_COMPUTE_NS, PASS_WALL_NS, PASS_BYTES };
+
 void pass_status(const struct pass *p, struct status *s)
 {
 	*s = (struct status){
 		.stop = pass_stop_reason(p),
 		.unfinished = p->unfinished,
 		.step = p->steps_done,
-		.p99_ns = loader_live_p99_ns(&p->loader),
-		.compute_ns = p->tally->rank_row[TRAIN_AU_COMPUTE_NS],
-		.wall_ns = p->tally->rank_row[TRAIN_AU_WALL_NS],
-		.bytes = loader_live_bytes(&p->loader),
 		.waiting = p->waiting,
+		.merge = STATUS_MERGE(PASS_P99_NS, MERGE_MAX) |
+			 STATUS_MERGE(PASS_COMPUTE_NS, MERGE_SUM) |
+			 STATUS_MERGE(PASS_WALL_NS, MERGE_SUM) |
+			 STATUS_MERGE(PASS_BYTES, MERGE_SUM),
+		.word = {[PASS_P99_NS] = loader_live_p99_ns(&p->loader),
+			 [PASS_COMPUTE_NS] = p->tally->rank_row[TRAIN_AU_COMPUTE_NS],
+			 [PASS_WALL_NS] = p->tally->rank_row[TRAIN_AU_WALL_NS],
+			 [PASS_BYTES] = loader_live_bytes(&p->loader)},
 	};
+}
+
+static void pass_text(const struct progress *progress, double elapsed_s, char *out, size_t bytes)
+{
+	const struct pass *p = progress->phase;
+	const uint64_t *word = progress->merged->word;
+	char a[UNITS_TEXT_BYTES];
+	size_t n;
+
+	n = (size_t)snprintf(out, bytes, "%s %llu/%llu · step %llu/%llu",
+			     p->epoch_row.source == PASS_EVALUATION ? "evaluation" : "train",
+			     (unsigned long long)p->epoch_row.epoch,
+			     (unsigned long long)p->options->epochs,
+			     (unsigned long long)(p->row ? p->row[EPOCH_STEPS] : 0),
+			     (unsigned long long)p->epoch_row.steps);
+	if (word[PASS_WALL_NS] && word[PASS_COMPUTE_NS] && n < bytes)
+		n += (size_t)snprintf(out + n, bytes - n, " · AU %.1f %%",
+				      100.0 * (double)word[PASS_COMPUTE_NS] /
+					      (double)word[PASS_WALL_NS]);
+	if (word[PASS_BYTES] && n < bytes)
+		n += (size_t)snprintf(out + n, bytes - n, " · %s",
+				      units_rate(a, (double)word[PASS_BYTES] / elapsed_s));
+	if (word[PASS_P99_NS] && n < bytes)
+		snprintf(out + n, bytes - n, " · read p99 %s",
+			 units_time(a, (double)word[PASS_P99_NS] / 1e9));
 }
 
 void pass_progress(struct pass *p)
@@ -53,7 +88,7 @@ void pass_progress(struct pass *p)
 	const struct phase_context *ctx = p->ctx;
 	uint64_t now;
 	double fraction, by_time;
-	struct progress told;
+	struct progress progress;
 
 	if (!ctx->progress)
 		return;
@@ -64,17 +99,13 @@ void pass_progress(struct pass *p)
 	fraction = p->steps_total ? (double)p->steps_done / (double)p->steps_total : 0;
 	by_time =
 		p->limit_ns ? (double)(now - p->start_ns) / (double)(p->limit_ns - p->start_ns) : 0;
-	told = (struct progress){
-		.kind = p->epoch_row.source == PASS_EVALUATION ? "evaluation" : "train",
-		.epoch = p->epoch_row.epoch,
-		.epochs = p->options->epochs,
-		.step = p->row ? p->row[EPOCH_STEPS] : 0,
-		.steps = p->epoch_row.steps,
+	progress = (struct progress){
 		.fraction = by_time > fraction ? by_time : fraction,
-		.merged = p->merged,
-		.ranks = ctx->group->size,
+		.merged = &p->merged,
+		.text = pass_text,
+		.phase = p,
 	};
-	ctx->progress(ctx->progress_argument, &told);
+	ctx->progress(ctx->progress_argument, &progress);
 }
 
 bool pass_poll(struct pass *p)
@@ -82,9 +113,15 @@ bool pass_poll(struct pass *p)
 	struct status mine;
 	bool fresh;
 
-	/* With a barrier each step only what cannot wait for it ends a step. */
-	if (!p->rolling)
-		return pass_stop_reason(p) > STOP_LIMIT;
+	/* With a barrier each step only what cannot wait for it ends a step; the others hear of it while they
+	 * compute. */
+	if (!p->rolling) {
+		enum stop_reason reason = pass_stop_reason(p);
+
+		if (reason > STOP_LIMIT)
+			group_stop_tell(p->ctx->group, reason);
+		return reason > STOP_LIMIT;
+	}
 	pass_status(p, &mine);
 	status_rounds_poll(&p->status_rounds, &mine, &fresh);
 	if (fresh) {

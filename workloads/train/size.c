@@ -57,13 +57,13 @@ static void notes(const struct train_options *o, struct demand *out, uint32_t ra
 		note(out, "%s samples do not fill one step of %llu: this will be refused",
 		     units_count(text, out->samples), (unsigned long long)(o->batch * ranks));
 	else if (out->steps_per_epoch < MLPERF_STEPS)
-		note(out, "%llu steps an epoch: MLPerf wants %d",
+		note(out, "%llu steps per epoch: MLPerf wants %d",
 		     (unsigned long long)out->steps_per_epoch, MLPERF_STEPS);
 	if (out->steps_per_epoch && out->steps_per_epoch <= o->warmup_steps)
 		note(out, "all %llu steps of an epoch are warm-up: there will be no AU",
 		     (unsigned long long)out->steps_per_epoch);
 	if (o->loader.workers > out->steps_per_epoch && out->steps_per_epoch)
-		note(out, "%llu workers for %llu steps an epoch: some never read",
+		note(out, "%llu workers for %llu steps per epoch: some never read",
 		     (unsigned long long)o->loader.workers,
 		     (unsigned long long)out->steps_per_epoch);
 	if (o->loader.workers > train_interleave(o) && train_interleave(o))
@@ -84,7 +84,7 @@ static void note_amplified(const struct dataset *d, double sample_bytes, struct 
 	dataset_mean_layout(d, &l);
 	if (sample_bytes >= amplified * (double)l.logical_bytes)
 		note(out,
-		     "a sample of %s moves %s in the mean: headers, groups and files read again",
+		     "a sample of %s moves %s on average: headers, groups and files read again",
 		     units_bytes_decimal(text[0], (double)l.logical_bytes),
 		     units_bytes_decimal(text[1], sample_bytes));
 }
@@ -113,6 +113,15 @@ static int moved(const struct job *job, const struct job_phase *phase, uint32_t 
 	if (o->steps && o->steps < steps) {
 		steps = o->steps;
 		out->epochs = (steps + out->steps_per_epoch - 1) / out->steps_per_epoch;
+	}
+	out->seconds_limit = (double)o->seconds_ns * 1e-9;
+	out->total_seconds = (double)steps * draw_mean(&o->compute) * 1e-9;
+	if (o->seconds_ns && out->total_seconds > out->seconds_limit) {
+		steps = (uint64_t)((double)steps * out->seconds_limit / out->total_seconds);
+		out->total_seconds = out->seconds_limit;
+		out->epochs = out->steps_per_epoch
+				      ? (steps + out->steps_per_epoch - 1) / out->steps_per_epoch
+				      : out->epochs;
 	}
 	out->bytes = (double)steps * (double)global * sample_bytes;
 	if (o->evaluation.every) {
@@ -158,7 +167,6 @@ int train_size(const struct job *job, const struct job_phase *phase, uint32_t ra
 	out->opens_per_second = compute_s > 0 ? (double)global * reads.opens / compute_s : INFINITY;
 	out->target = fmax(job_target(phase, "target_au"), 0);
 	out->seconds = (double)out->steps_per_epoch * compute_s;
-	snprintf(out->store, sizeof(out->store), "%s", store->name);
 	notes(o, out, ranks, d.existing);
 	note_amplified(&d, reads.bytes, out);
 	out->memory_per_rank = memory_bytes(o, &d, store, out);

@@ -6,6 +6,7 @@
 /* The stamps of a step. */
 struct step {
 	uint64_t start_ns, batch_ns, moved_ns, computed_ns, end_ns;
+	uint64_t met_ns;   /* the last rank had come to the barrier */
 	uint64_t asked_ns; /* of compute */
 };
 
@@ -95,6 +96,15 @@ static bool step_compute(struct pass *p, const struct batch *b, struct step *s)
 	return go_on;
 }
 
+/* When the last rank came to the barrier; what follows until this rank leaves it is haul's own. Clocks of different
+ * nodes agree only to within some microseconds. */
+static uint64_t step_met(const struct step *s, uint64_t arrived_ns)
+{
+	if (!arrived_ns || arrived_ns > s->end_ns)
+		return s->end_ns;
+	return arrived_ns < s->computed_ns ? s->computed_ns : arrived_ns;
+}
+
 /* sync step: the status round is the barrier. A step that one rank did not come to the end of (it was
  * stopped, or met an error) is no step of any rank: all end with the same number of them. Returns
  * whether it was whole everywhere. */
@@ -105,10 +115,12 @@ static bool step_meet(struct pass *p, struct step *s, bool whole)
 	pass_status(p, &mine);
 	mine.waiting = s->batch_ns - s->start_ns > WAITING_NS;
 	mine.unfinished = !whole;
+	mine.arrived_ns = s->computed_ns;
 	account_switch(&p->accounts, ACCOUNT_RANKS, s->computed_ns);
 	group_status(p->ctx->group, &mine, &p->merged);
 	s->end_ns = clock_now(p->ctx->clock);
-	account_switch(&p->accounts, ACCOUNT_HAUL, s->end_ns);
+	s->met_ns = step_met(s, p->merged.arrived_ns);
+	account_switch(&p->accounts, ACCOUNT_HAUL, s->met_ns);
 	p->stopped = p->merged.stop != STOP_NONE;
 	pass_progress(p);
 	return !p->merged.unfinished;
@@ -118,7 +130,7 @@ static bool step_meet(struct pass *p, struct step *s, bool whole)
 static void step_record(struct pass *p, uint64_t k, const struct step *s)
 {
 	uint64_t *rank = p->tally->rank_row, *row = p->row;
-	uint64_t wall = s->end_ns - s->start_ns, ranks = s->end_ns - s->computed_ns;
+	uint64_t wall = s->end_ns - s->start_ns, ranks = s->met_ns - s->computed_ns;
 
 	if (p->epoch_row.source == PASS_TRAIN)
 		steps_add(p->tally->steps, p->steps_done,
@@ -168,13 +180,14 @@ bool pass_step(struct pass *p, uint64_t k)
 			p->error = b.error;
 			p->error_by = b.failed_by;
 			p->mine = STOP_ERROR;
+			group_stop_tell(p->ctx->group, STOP_ERROR);
 			whole = false;
 		}
 	}
 	s.computed_ns = s.batch_ns;
 	if (whole)
 		whole = step_compute(p, &b, &s);
-	s.end_ns = s.computed_ns;
+	s.end_ns = s.met_ns = s.computed_ns;
 	if (o->sync == SYNC_STEP && !evaluation)
 		whole = step_meet(p, &s, whole);
 	else

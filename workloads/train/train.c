@@ -203,7 +203,7 @@ const struct workload train_workload = {
 			.owner = &train_workload,
 		},
 	.schema = &train_schema,
-	.needs = BACKEND_RANGES,
+	.stores = train_stores,
 	.check = train_check,
 	.size = train_size,
 	.schema_for = train_schema_for,

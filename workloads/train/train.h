@@ -68,6 +68,8 @@ extern const struct workload train_workload;
 
 int train_check(const struct job *job, const struct job_phase *phase, uint32_t ranks,
 		struct err *err);
+int train_stores(const struct job *job, const struct job_phase *phase, uint32_t ranks,
+		 struct phase_store out[PHASE_STORES_MAX], uint32_t *count, struct err *err);
 int train_size(const struct job *job, const struct job_phase *phase, uint32_t ranks,
 	       uint32_t ranks_per_node, struct demand *out, struct err *err);
 const struct tally_schema *train_schema_for(const struct job_phase *phase, struct arena *arena);

@@ -246,7 +246,8 @@ static int rolls(struct group *g, void *argument)
 			break;
 		mine.unfinished = done < steps;
 		mine.step = done;
-		mine.bytes = done * 10;
+		mine.merge = STATUS_MERGE(2, MERGE_SUM);
+		mine.word[2] = done * 10;
 		mine.waiting = 1;
 		group_status_post(g, &mine);
 	}
@@ -255,7 +256,7 @@ static int rolls(struct group *g, void *argument)
 	word = status_rounds;
 	HOLDS(group_allreduce(g, MERGE_MAX, &word, 1) == 0 && word == status_rounds);
 	word = steps * 10;
-	HOLDS(group_allreduce(g, MERGE_SUM, &word, 1) == 0 && word == merged.bytes);
+	HOLDS(group_allreduce(g, MERGE_SUM, &word, 1) == 0 && word == merged.word[2]);
 	return 0;
 }
 
@@ -271,13 +272,15 @@ static int waits_for_status(struct group *g, void *argument)
 		struct status mine = {.stop = g->rank == g->size - 1 && step == 29 ? STOP_SIGNAL
 										   : 0,
 				      .step = step + g->rank,
-				      .compute_ns = 5},
+				      .merge = STATUS_MERGE(3, MERGE_SUM) |
+					       STATUS_MERGE(1, MERGE_MIN),
+				      .word = {0, 7 + g->rank, 0, 5}},
 			      merged;
 
 		HOLDS(group_status(g, &mine, &merged) == 0);
 		HOLDS(merged.stop == (step == 29 ? STOP_SIGNAL : STOP_NONE));
 		HOLDS(merged.step == step + g->size - 1);
-		HOLDS(merged.compute_ns == 5 * (uint64_t)g->size);
+		HOLDS(merged.word[3] == 5 * (uint64_t)g->size && merged.word[1] == 7);
 	}
 	return 0;
 }
@@ -402,7 +405,7 @@ static void alone(void)
 {
 	struct group *g, *part;
 	struct err err = {0};
-	struct status mine = {.step = 3, .bytes = 4}, merged;
+	struct status mine = {.step = 3, .word = {4}}, merged;
 	void *block;
 
 	CU_ASSERT_EQUAL_FATAL(group_alone(&g, &err), 0);

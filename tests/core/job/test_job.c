@@ -208,7 +208,7 @@ static void any_job_reads_back(void)
 		sprintf(sets[3], "big.target_au=%.17g", random_unit(random_next(&r)));
 		sprintf(sets[4], "big.seconds=\"%llu ns\"",
 			(unsigned long long)(random_next(&r) >> (i % 64)));
-		sprintf(sets[5], "dataset.sample_bytes=\"%llu\"",
+		sprintf(sets[5], "dataset.sample_bytes=\"%llu B\"",
 			(unsigned long long)(1 + (random_next(&r) >> (1 + i % 63))));
 		sprintf(sets[6], "stores.data.slow_ranks={\"%llu\":%.17g}",
 			(unsigned long long)(random_next(&r) % 1000),

@@ -110,7 +110,7 @@ static const struct broken cases[] = {
 	{STORE("\"uri\": \"file:///x\", \"direct\": \"yes\""),
 	 "/stores/data/direct: must be true or false, is \"yes\""},
 	{STORE("\"uri\": \"sim://x\", \"bandwidth\": \"2 GB\""),
-	 "/stores/data/bandwidth: \"2 GB\" is no rate: unknown unit \"GB\"; known are B/s, kB/s, MB/s, GB/s, TB/s, PB/s, "
+	 "/stores/data/bandwidth: \"2 GB\" is not a rate: unknown unit \"GB\"; known are B/s, kB/s, MB/s, GB/s, TB/s, PB/s, "
 	 "EB/s, KiB/s, MiB/s, GiB/s, TiB/s, PiB/s, EiB/s"},
 	{STORE("\"uri\": \"sim://x\", \"failure_rate\": 1.5"),
 	 "/stores/data/failure_rate: must be at most 1, is 1.5"},
@@ -126,7 +126,7 @@ static const struct broken cases[] = {
 	{DATA("\"store\": \"data\", \"files\": 8, \"sample_bytes\": -5"),
 	 "/dataset/sample_bytes: must be at least 1 B, is -5"},
 	{DATA("\"store\": \"data\", \"files\": 8, \"sample_bytes\": \"5 parsecs\""),
-	 "/dataset/sample_bytes: \"5 parsecs\" is no size: unknown unit \"parsecs\"; known are B, kB, MB, GB, TB, PB, EB, "
+	 "/dataset/sample_bytes: \"5 parsecs\" is not a size: unknown unit \"parsecs\"; known are B, kB, MB, GB, TB, PB, EB, "
 	 "KiB, MiB, GiB, TiB, PiB, EiB"},
 	{DATA("\"store\": \"data\", \"files\": 8, \"sample_bytes\": \"99 EB\""),
 	 "/dataset/sample_bytes: \"99 EB\" is too large: a size must be below 2^64 bytes"},
@@ -154,7 +154,7 @@ static const struct broken cases[] = {
 	{TRAIN("\"batch\": 0"), "/phases/1/train/batch: must be at least 1, is 0"},
 	{TRAIN("\"batch\": 1048577"), "/phases/1/train/batch: must be at most 1048576, is 1048577"},
 	{TRAIN("\"compute\": \"5 lightyears\""),
-	 "/phases/1/train/compute: \"5 lightyears\" is no time: unknown unit "
+	 "/phases/1/train/compute: \"5 lightyears\" is not a time: unknown unit "
 	 "\"lightyears\"; known are ns, us, ms, s, min, h, d"},
 	{TRAIN("\"compute\": -1"), "/phases/1/train/compute: must be at least 0 s, is -1"},
 	{TRAIN("\"compute\": {\"type\": \"normal\", \"mean\": 1}"),

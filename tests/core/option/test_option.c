@@ -192,7 +192,7 @@ static void refusals(void)
 		{"{\"size\": true}",
 		 "/p/size: must be a number of bytes or a size such as \"140 MiB\", is true"},
 		{"{\"size\": \"-1 MiB\"}",
-		 "/p/size: \"-1 MiB\" is no size: it must not be negative"},
+		 "/p/size: \"-1 MiB\" is not a size: it must not be negative"},
 		{"{\"time\": 1e-7}", "/p/time: must be at least 1 us, is 100 ns"},
 		{"{\"time\": -1}", "/p/time: must be at least 1 us, is -1"},
 		{"{\"time\": 61}", "/p/time: must be at most 1 min, is 61 s"},
@@ -202,7 +202,7 @@ static void refusals(void)
 		{"{\"rate\": false}",
 		 "/p/rate: must be a number of bytes a second or a rate such as \"2 GB/s\", is false"},
 		{"{\"rate\": \"2 kg\"}",
-		 "/p/rate: \"2 kg\" is no rate: unknown unit \"kg\"; known are B/s, kB/s, MB/s, GB/s, "
+		 "/p/rate: \"2 kg\" is not a rate: unknown unit \"kg\"; known are B/s, kB/s, MB/s, GB/s, "
 		 "TB/s, PB/s, EB/s, KiB/s, MiB/s, GiB/s, TiB/s, PiB/s, EiB/s"},
 		{"{\"unset\": 0}", "/p/unset: must be at least 5, is 0"},
 		{"{\"real\": \"0.5\"}", "/p/real: must be a number, is \"0.5\""},

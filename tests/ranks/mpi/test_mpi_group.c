@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "core/clock.h"
 #include "ranks/mpi/group.h"
 #include "ranks/node/nodes.h"
 
@@ -90,13 +91,14 @@ static void test_status(struct group *g)
 	for (uint64_t step = 0; step < STEPS; step++) {
 		struct status mine = {.stop = g->rank == n / 2 && step == STEPS - 1,
 				      .step = g->rank + step,
-				      .p99_ns = UINT64_MAX - step,
-				      .bytes = 10 * step},
+				      .merge = STATUS_MERGE(0, MERGE_MAX) |
+					       STATUS_MERGE(1, MERGE_SUM),
+				      .word = {UINT64_MAX - step, 10 * step}},
 			      all;
 
 		expect(group_status(g, &mine, &all) == 0, "status");
 		expect(all.stop == (step == STEPS - 1) && all.step == n - 1 + step &&
-			       all.p99_ns == UINT64_MAX - step && all.bytes == 10 * step * n,
+			       all.word[0] == UINT64_MAX - step && all.word[1] == 10 * step * n,
 		       "merged words");
 	}
 }
@@ -184,6 +186,43 @@ static void test_nodes(struct group *g)
 	nodes_free(&nodes);
 }
 
+/* Between two rounds one rank has a reason to stop; all hear of it while they do something else. */
+static void test_stop(struct group *g)
+{
+	uint64_t heard = 0;
+
+	group_barrier(g);
+	expect(group_stop_heard(g) == 0, "nothing to hear");
+	group_barrier(g);
+	if (g->rank == g->size - 1)
+		group_stop_tell(g, 3);
+	for (int looks = 0; looks < 20000 && heard < 3; looks++) {
+		heard = group_stop_heard(g);
+		usleep(1000);
+	}
+	expect(heard == 3, "a reason to stop is heard");
+	/* A smaller one changes nothing. */
+	group_stop_tell(g, 2);
+	expect(group_stop_heard(g) == 3, "the largest reason counts");
+}
+
+/* When the last rank came, on each rank's own clock. */
+static void test_last_arrival(struct group *g)
+{
+	struct status mine = {0}, all;
+	uint64_t before_ns;
+
+	group_barrier(g);
+	if (g->rank == g->size - 1)
+		usleep(20000);
+	before_ns = clock_kernel_ns();
+	mine.arrived_ns = before_ns;
+	group_status(g, &mine, &all);
+	/* One machine, so the clocks differ by the error of their alignment. */
+	expect(all.arrived_ns + 1000000 >= before_ns, "nobody came before me who came last");
+	expect(all.arrived_ns <= clock_kernel_ns() + 1000000, "the last arrival is past");
+}
+
 /* Rounds of ranks that meet by nodes, of which this machine is one or cut into some. */
 static void test_meeting(struct group *g, uint32_t fake)
 {
@@ -192,12 +231,16 @@ static void test_meeting(struct group *g, uint32_t fake)
 	struct err err = {0};
 
 	expect(nodes_find(&nodes, g, fake, &err) == 0, "nodes");
+	expect(nodes_align(&nodes, &err) == 0, "alignment");
 	/* One after another, as phases do. */
 	for (int i = 0; i < 3; i++) {
 		expect(group_duplicate(g, &copy, &err) == 0, "duplicate");
 		mpi_group_set_node_status(copy, &nodes.node_status);
 		test_status(copy);
 		test_rolling(copy);
+		test_last_arrival(copy);
+		if (i == 2)
+			test_stop(copy);
 		group_free(copy);
 	}
 	nodes_free(&nodes);

@@ -446,6 +446,8 @@ static void test_clean_unfinished(void)
 
 static void test_size(void)
 {
+	struct phase_store stores[PHASE_STORES_MAX];
+	uint32_t count = 0;
 	struct demand demand = {0};
 	struct err err = {0};
 	struct run r;
@@ -457,10 +459,14 @@ static void test_size(void)
 	CU_ASSERT_EQUAL(generate_workload.check(&r.job, &r.job.phases[0], 6144, &err), 0);
 	CU_ASSERT_EQUAL(generate_workload.size(&r.job, &r.job.phases[0], 6144, 12, &demand, &err),
 			0);
-	CU_ASSERT_DOUBLE_EQUAL(demand.space_bytes, 630.5e12, 0.1e12);
-	CU_ASSERT_EQUAL(demand.inodes, 4300811);
 	CU_ASSERT_EQUAL(demand.files, 4300800);
-	CU_ASSERT_STRING_EQUAL(demand.store, "f");
+	CU_ASSERT_EQUAL(
+		generate_workload.stores(&r.job, &r.job.phases[0], 6144, stores, &count, &err), 0);
+	CU_ASSERT_EQUAL_FATAL(count, 1);
+	CU_ASSERT_DOUBLE_EQUAL(stores[0].space_bytes, 630.5e12, 0.1e12);
+	CU_ASSERT_EQUAL(stores[0].inodes, 4300811);
+	CU_ASSERT_STRING_EQUAL(stores[0].role, "data");
+	CU_ASSERT_STRING_EQUAL(stores[0].store->name, "f");
 	job_free(&r.job);
 }
 

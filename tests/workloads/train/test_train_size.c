@@ -246,8 +246,6 @@ static void refusals(void)
 	} cases[] = {
 		{"null://x", "\"batch\":20", -ERANGE,
 		 "/batch: 50 samples do not fill one step of 3 ranks x batch 20 = 60"},
-		{"null://x", "\"verify\":\"full\"", -EINVAL, "/phases/0/train/verify"},
-		{"file:///x", "\"loader\":{\"depth\":4}", -EINVAL, "/phases/0/train/loader/depth"},
 		{"null://x", "\"dataset\":\"nowhere\"", -EINVAL, "nowhere"},
 		{"null://x", "\"evaluation\":{\"every\":1,\"batch\":30}", -ERANGE,
 		 "/evaluation/batch"},

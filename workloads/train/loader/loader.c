@@ -371,7 +371,8 @@ uint64_t loader_live_bytes(const struct loader *l)
 	uint32_t i;
 
 	for (i = 0; i < l->reader_count; i++)
-		bytes += atomic_load_explicit(&l->workers[i].meter.live_bytes, memory_order_relaxed);
+		bytes +=
+			atomic_load_explicit(&l->workers[i].meter.live_bytes, memory_order_relaxed);
 	return bytes;
 }
 

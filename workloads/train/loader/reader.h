@@ -98,7 +98,7 @@ struct reader_options {
 	uint64_t seed, start_ns;
 	const struct rank_place *place;
 	const struct meter_layout *layout; /* where requests are counted */
-	int sample_hist; /* of the layout: from open to last byte of a sample */
+	int sample_hist;                   /* of the layout: from open to last byte of a sample */
 	/* For a worker inside the main thread: called between requests and at least every 10 ms of
 	 * preprocessing; true: give up. May be NULL. */
 	bool (*pause)(void *pause_argument);
@@ -173,9 +173,9 @@ struct reader {
 	struct batch *batch;
 	const struct assignment *assignment;
 	uint64_t step;
-	uint64_t next;      /* of the share, where samples are for any lane */
-	uint64_t undone;    /* samples read and not preprocessed yet */
-	uint64_t mark_ns;   /* everything before is charged */
+	uint64_t next;    /* of the share, where samples are for any lane */
+	uint64_t undone;  /* samples read and not preprocessed yet */
+	uint64_t mark_ns; /* everything before is charged */
 
 	struct residency residency;
 	uint64_t payload_errors, short_objects;

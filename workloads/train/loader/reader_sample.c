@@ -206,7 +206,8 @@ static void sample_read_advance(struct reader *w, struct sample_read *r)
 	if (!r->rc)
 		r->rc = reader_decoded(w, r);
 	if (!r->rc)
-		hist_record(meter_hist(&w->meter, w->options->sample_hist), w->mark_ns - r->began_ns);
+		hist_record(meter_hist(&w->meter, w->options->sample_hist),
+			    w->mark_ns - r->began_ns);
 	r->state = SAMPLE_OVER;
 	if (r->rc || !(source_of(w)->dataset->stays_open || reader_streams(w)))
 		r->state = SAMPLE_CLOSE;

@@ -1,0 +1,471 @@
+# shellcheck shell=bash
+# shellcheck disable=SC2034,SC2154  # the files of this folder share variables
+# Body of every job script: the settings that all of them share, and one run of a job.
+# batch/scaling.sh adds the series of runs on more and more nodes. What only one scheduler knows
+# stands in batch/slurm.sh, batch/pbs.sh and batch/flux.sh. Each of them defines:
+#
+#   sched_settings          gives its own settings their defaults
+#   sched_inside            succeeds inside a job
+#   sched_job_id            prints the number of the job, fit for a file name
+#   sched_nodes             prints the nodes of the job, one per line
+#   sched_seconds_left      prints the seconds until the job is ended, 0 for "never"; nothing where
+#                           it does not know
+#   sched_header NAME       prints what the script's header says of "nodes" or "walltime"
+#   sched_each_node HOSTS   sets launcher: one task on each node of the file HOSTS
+#   sched_ranks HOSTS       sets launcher: RANKS_PER_NODE bound ranks on each node of the file HOSTS
+#   sched_mounts            succeeds where the storage has to be mounted by the job
+#   sched_mount HOSTS       mounts it on these nodes; sets mounted=1
+#   sched_unmount           undoes it
+#   sched_signal PID        tells the ranks behind the launcher PID to stop
+#   sched_after HOSTS       removes what a launch has left on the nodes
+#   sched_stopped           after an interrupted run: what the scheduler needs to requeue the job
+#   sched_check             for "check": settings and the scheduler's own opinion of the script
+#   sched_submit            prints the command that submits the script
+#
+# A function that fails prints one sentence on standard error and returns non-zero: 2 for a wrong
+# setting, else 1.
+
+# ---- Settings ------------------------------------------------------------------------------------
+# Each may be given in the environment, or in the file SETUP. The job scripts say what a run is
+# (JOB, NODES, RANKS_PER_NODE, STEPS); here is the rest, with the defaults.
+batch_settings()
+{
+	: "${HAUL:=}"             # the program; default: looked for, see batch_find_program
+	: "${HAUL_DATA:=}"        # the folder that the ready jobs put their data set into
+	: "${RESULTS_DIR:=$PWD}"  # folder for results: not on the file system under test
+	: "${WALLTIME:=}"         # seconds that the job may take; default: what the scheduler says
+	: "${RESERVE:=180}"       # seconds of them that are kept for the end of the run
+	: "${CHECK_SECONDS:=30}"  # a node that has not answered after this time is left out
+	: "${MOUNT_SECONDS:=300}" # a mount that takes longer has failed
+	: "${EXTRA:=}"            # more words for haul run: --set train.epochs=3 --strict
+	: "${NODES:=}"            # nodes of the run; default: all of the job
+	: "${STEPS=}"             # steps per rank and epoch: files; empty: as the job says
+}
+
+batch_say()
+{
+	printf '%s %s\n' "$(date +%T)" "$*" >&2
+}
+
+# batch_setup: sources the file SETUP, which loads modules and may set any setting. Without SETUP,
+# batch/setup.sh is taken where it exists. Environment modules do not bear "set -u".
+batch_setup()
+{
+	local rc=0
+	if [ -z "${SETUP:-}" ]; then
+		SETUP=$HAUL_ROOT/batch/setup.sh
+		[ -e "$SETUP" ] || SETUP=
+	elif [ ! -r "$SETUP" ]; then
+		batch_say "SETUP: there is no file $SETUP"
+		return 2
+	fi
+	if [ -n "$SETUP" ]; then
+		set +u
+		# shellcheck source=/dev/null
+		source "$SETUP" || rc=2
+		set -u
+		[ "$rc" = 0 ] || batch_say "the set-up file $SETUP failed"
+	fi
+	batch_settings
+	sched_settings
+	return "$rc"
+}
+
+# batch_find_program: sets HAUL to the absolute path of the program, or says where it was looked
+# for.
+batch_find_program()
+{
+	local found='' place
+	if [ -n "$HAUL" ]; then
+		found=$(command -v "$HAUL") || { batch_say "HAUL: there is no program $HAUL"; return 2; }
+	else
+		for place in "$HAUL_ROOT/build/release/haul" "$HAUL_ROOT/../../bin/haul" \
+			"$(dirname "$script")/haul"; do
+			if [ -f "$place" ] && [ -x "$place" ]; then
+				found=$place
+				break
+			fi
+		done
+		if [ -z "$found" ] && ! found=$(command -v haul); then
+			batch_say "no program haul in $HAUL_ROOT/build/release, $HAUL_ROOT/../../bin," \
+				"beside the script or in PATH; set HAUL to its path"
+			return 2
+		fi
+	fi
+	HAUL=$(readlink -f "$found")
+	# A copy of the program on the nodes does not find the catalogue that is installed beside
+	# this one.
+	if [ -z "${HAUL_CATALOG:-}" ] && [ -d "${HAUL%/*}/../share/haul/catalog" ]; then
+		export HAUL_CATALOG=${HAUL%/*}/../share/haul/catalog
+	fi
+}
+
+# batch_check_settings: refuses what cannot be meant.
+batch_check_settings()
+{
+	local name value
+	for name in NODES RANKS_PER_NODE STEPS WALLTIME RESERVE CHECK_SECONDS MOUNT_SECONDS; do
+		value=${!name}
+		case $name:$value in
+		STEPS: | WALLTIME: | RESERVE:0) ;;
+		*:0* | *: | *:*[!0-9]*)
+			batch_say "$name: \"$value\" is not a whole number above 0"
+			return 2
+			;;
+		esac
+	done
+	if [ "${#JOB}" = 0 ]; then
+		batch_say "JOB: set it to a job file or to a name of haul catalog"
+		return 2
+	fi
+}
+
+# batch_environment: what every launcher hands to the ranks. haul gives MPI no memory of a GPU; an
+# MPI that looks for GPUs loads their libraries in each rank and may refuse to start without them.
+batch_environment()
+{
+	export HDF5_USE_FILE_LOCKING=FALSE
+	export MPICH_GPU_SUPPORT_ENABLED=0      # Cray MPICH
+	export MPIR_CVAR_ENABLE_GPU=0           # MPICH, also Aurora's
+	export I_MPI_OFFLOAD=0                  # Intel MPI
+	[ -z "$HAUL_DATA" ] || export HAUL_DATA
+}
+
+# ---- The job -------------------------------------------------------------------------------------
+
+# batch_plan_words: sets plan_words to those words of EXTRA that change the job, which are all that
+# haul plan takes, and set_words to those among them that change a value.
+batch_plan_words()
+{
+	local words word
+	read -r -a words <<<"$EXTRA"
+	plan_words=() set_words=()
+	set -- "${words[@]}"
+	while [ $# -gt 0 ]; do
+		word=$1
+		shift
+		case $word in
+		--set | --only | --skip)
+			word=$word=${1:-}
+			[ $# = 0 ] || shift
+			;;
+		esac
+		case $word in
+		--set=*)
+			plan_words+=("$word")
+			set_words+=("$word")
+			;;
+		--only=* | --skip=*) plan_words+=("$word") ;;
+		esac
+	done
+}
+
+# batch_job_options NODES: sets job_options, the options of haul plan and haul run that make the job
+# one for NODES nodes: its ranks per node, and a data set that gives each rank STEPS steps in an
+# epoch.
+batch_job_options()
+{
+	local plan batch files samples rc
+	job_options=(--set "cluster.ranks_per_node=$RANKS_PER_NODE")
+	[ -n "$STEPS" ] || return 0
+	plan=$("$HAUL" plan "$JOB" --json --nodes 1 --ranks-per-node 1 \
+		--set cluster.ranks_per_node=1 "${set_words[@]}")
+	rc=$?
+	if [ "$rc" != 0 ]; then
+		batch_say "haul plan $JOB failed"
+		[ "$rc" = 2 ] || rc=1
+		return "$rc"
+	fi
+	batch=$(batch_json_number batch <<<"$plan")
+	files=$(batch_json_number files <<<"$plan")
+	samples=$(batch_json_number samples <<<"$plan")
+	# A job that does not train, or has no data set, has no steps.
+	[ -n "$batch" ] && [ "${files:-0}" -gt 0 ] || return 0
+	files=$((($1 * RANKS_PER_NODE * STEPS * batch * files + samples - 1) / samples))
+	job_options+=(--set "dataset.files=$files")
+}
+
+# batch_json_number KEY: the first number of this key in the JSON on standard input.
+batch_json_number()
+{
+	sed -n "s/^.*\"$1\":[[:space:]]*\([0-9][0-9]*\).*/\1/p" | head -n 1
+}
+
+# batch_plan NODES: prints the plan, and refuses what the plan refuses.
+batch_plan()
+{
+	local text rc
+	text=$("$HAUL" plan "$JOB" --nodes "$1" --ranks-per-node "$RANKS_PER_NODE" \
+		"${job_options[@]}" "${plan_words[@]}")
+	rc=$?
+	printf '%s\n' "$text"
+	if [ "$rc" = 2 ]; then
+		return 2
+	elif [ "$rc" != 0 ]; then
+		batch_say "haul plan failed with status $rc"
+		return 1
+	fi
+	# shellcheck disable=SC2016  # the plan prints it as it is
+	if [ -z "$HAUL_DATA" ] && grep -qF '${HAUL_DATA}' <<<"$text"; then
+		batch_say "HAUL_DATA: set it to the folder for the data set, on the storage under test"
+		return 2
+	fi
+}
+
+# batch_free_name STEM: STEM.h5, or STEM.1.h5, STEM.2.h5 … where that exists: a job that is requeued
+# keeps its number, and the results of its first run stay.
+batch_free_name()
+{
+	local name=$1.h5 n=0
+	while [ -e "$name" ]; do
+		n=$((n + 1))
+		name=$1.$n.h5
+	done
+	echo "$name"
+}
+
+# batch_deadline: prints the seconds that haul may take so that its results are written before the
+# job is ended; 0 for "no limit".
+batch_deadline()
+{
+	local left
+	if [ -n "$WALLTIME" ]; then
+		left=$((WALLTIME - SECONDS))
+	else
+		left=$(sched_seconds_left)
+		[ "$left" != 0 ] || { echo 0; return 0; }
+		if [ -z "$left" ]; then
+			left=$(batch_seconds "$(sched_header walltime)")
+			[ -n "$left" ] || { echo 0; return 0; }
+			left=$((left - SECONDS))
+		fi
+	fi
+	left=$((left - RESERVE))
+	if [ "$left" -le 0 ]; then
+		batch_say "no time is left for a run: $RESERVE s (RESERVE) are kept for its end"
+		return 1
+	fi
+	echo "$left"
+}
+
+# batch_seconds TIME: 1-02:03:04, 02:03:04 or 03:04 in seconds; nothing for other texts.
+batch_seconds()
+{
+	local days=0 time=$1 h m s
+	case $time in
+	*-*) days=${time%%-*} time=${time#*-} ;;
+	esac
+	case $time in
+	*:*:*) IFS=: read -r h m s <<<"$time" ;;
+	*:*) h=0; IFS=: read -r m s <<<"$time" ;;
+	*) return 0 ;;
+	esac
+	[[ $days$h$m$s =~ ^[0-9]+$ ]] || return 0
+	echo $((((10#$days * 24 + 10#$h) * 60 + 10#$m) * 60 + 10#$s))
+}
+
+# ---- The log -------------------------------------------------------------------------------------
+
+batch_record_settings()
+{
+	local name
+	"$HAUL" version
+	for name in HAUL JOB NODES RANKS_PER_NODE STEPS EXTRA HAUL_DATA RESULTS_DIR SETUP BIND \
+		LOADEDMODULES; do
+		[ -z "${!name:-}" ] || printf '%-16s%s\n' "$name" "${!name}"
+	done
+}
+
+# batch_record COMMAND…: its output for the log, where the command exists here and answers in time.
+batch_record()
+{
+	command -v "$1" >/dev/null || return 0
+	printf '$ %s\n' "$*"
+	timeout -k 5 20 "$@" 2>&1 </dev/null || printf '(exit status %s)\n' $?
+}
+
+# batch_record_storage: how the folder of the data set is laid out, which no result tells
+# afterwards.
+batch_record_storage()
+{
+	[ -n "$HAUL_DATA" ] || return 0
+	batch_record df -PT "$HAUL_DATA"
+	batch_record df -Pi "$HAUL_DATA"
+	batch_record lfs getstripe -d "$HAUL_DATA"
+	batch_record beegfs-ctl --getentryinfo "$HAUL_DATA"
+	batch_record mmlsattr -L "$HAUL_DATA"
+}
+
+# ---- One run -------------------------------------------------------------------------------------
+
+# batch_run COMMAND…: runs it and returns its exit status. TERM and USR1 to this script are passed
+# on to the ranks, which then write what they have. Hydra may return 0 after a signal: that counts
+# as haul's own 4, interrupted.
+batch_run()
+{
+	local pid rc
+	"$@" &
+	pid=$!
+	# shellcheck disable=SC2064  # the pid of now
+	trap "stopped=1; sched_signal $pid" TERM USR1
+	[ "$stopped" = 0 ] || sched_signal "$pid"
+	# A trapped signal ends wait early: wait until the process is gone, then ask for its own
+	# status.
+	while kill -0 "$pid" 2>/dev/null; do
+		wait "$pid"
+	done
+	wait "$pid"
+	rc=$?
+	trap 'stopped=1' TERM USR1
+	if [ "$stopped" = 1 ]; then
+		batch_say "stopped by a signal"
+		[ "$rc" != 0 ] || rc=4
+	fi
+	return "$rc"
+}
+
+# batch_haul HOSTS RESULTS WORD…: plans and runs the job on the nodes of the file HOSTS. The WORDs
+# are for haul run and, where they change the job, for the plan.
+batch_haul()
+{
+	local hosts=$1 results=$2 nodes seconds deadline=() extra rc
+	shift 2
+	nodes=$(wc -l <"$hosts")
+	batch_job_options "$nodes" || return
+	job_options+=("$@")
+	batch_plan "$nodes" || return
+	seconds=$(batch_deadline) || return
+	[ "$seconds" = 0 ] || deadline=(--deadline "$seconds s")
+	read -r -a extra <<<"$EXTRA"
+	[ "$stopped" = 0 ] || { batch_say "stopped by a signal before the run"; return 4; }
+	sched_ranks "$hosts" || return
+	batch_say "$nodes nodes, $((nodes * RANKS_PER_NODE)) ranks; results: $results"
+	batch_run "${launcher[@]}" "$HAUL" run "$JOB" --results "$results" "${deadline[@]}" \
+		"${job_options[@]}" "${extra[@]}"
+	rc=$?
+	batch_say "haul's exit status: $rc"
+	sched_after "$hosts"
+	return "$rc"
+}
+
+# batch_prepare: everything up to the nodes. Nothing is launched before it holds.
+batch_prepare()
+{
+	: "${NODES:=$(sched_nodes | wc -l)}"
+	batch_check_settings && batch_find_program && batch_environment || return
+	batch_plan_words
+	if [ ! -d "$RESULTS_DIR" ] && ! timeout -k 5 60 mkdir -p "$RESULTS_DIR"; then
+		batch_say "RESULTS_DIR: the folder $RESULTS_DIR cannot be made"
+		return 2
+	fi
+	stem=$RESULTS_DIR/$(basename "$JOB" .json).$(sched_job_id)
+	batch_record_settings
+}
+
+# batch_mount NEEDED: the storage of the data set, on those nodes only that answer, since mounting
+# on a broken node hangs; with fewer than NEEDED of them nothing is mounted.
+batch_mount()
+{
+	sched_nodes >"$work/nodes"
+	if sched_mounts; then
+		batch_good_nodes "$1" "$work/answering" "$HAUL" <"$work/nodes" || return
+		mv "$work/answering" "$work/nodes"
+		sched_mount "$work/nodes" || return
+	fi
+	if [ -n "$HAUL_DATA" ] && ! timeout -k 5 60 mkdir -p "$HAUL_DATA"; then
+		batch_say "HAUL_DATA: the folder $HAUL_DATA cannot be made"
+		return 1
+	fi
+	batch_record_storage
+}
+
+# batch_nodes WANTED HOSTS: writes the first WANTED nodes that see the program and all folders to
+# HOSTS.
+batch_nodes()
+{
+	batch_good_nodes "$1" "$work/good" "$HAUL" "$RESULTS_DIR" ${HAUL_DATA:+"$HAUL_DATA"} \
+		<"$work/nodes" || return
+	head -n "$1" "$work/good" >"$2"
+}
+
+# batch_single: the job once, on NODES nodes.
+batch_single()
+{
+	batch_mount "$NODES" && batch_nodes "$NODES" "$work/hosts" || return
+	batch_haul "$work/hosts" "$(batch_free_name "$stem")"
+}
+
+# batch_check: what can be known on a login node. Says all that is wrong, not only the first.
+batch_check()
+{
+	local rc=0
+	: "${NODES:=$(sched_header nodes)}"
+	batch_check_settings && batch_find_program && batch_environment || return
+	batch_plan_words
+	batch_record_settings
+	batch_job_options "$NODES" && batch_plan "$NODES" || rc=2
+	batch_check_folder RESULTS_DIR || rc=2
+	[ -z "$HAUL_DATA" ] || sched_mounts || batch_check_folder HAUL_DATA || rc=2
+	sched_check || rc=2
+	if [ "$rc" = 0 ]; then
+		batch_say "check: nothing is wrong; $(sched_submit) starts the run"
+	else
+		batch_say "check: the job would fail"
+	fi
+	return "$rc"
+}
+
+# batch_check_folder NAME: is the folder in this setting there, or can it be made? A data set may
+# lie where only others write.
+batch_check_folder()
+{
+	local folder
+	folder=$(readlink -m "${!1}")
+	[ "$1" = RESULTS_DIR ] || [ ! -d "$folder" ] || return 0
+	while [ ! -e "$folder" ]; do
+		folder=$(dirname "$folder")
+	done
+	if ! { [ -d "$folder" ] && [ -w "$folder" ]; }; then
+		batch_say "$1: $folder is not a folder that you may write to"
+		return 2
+	fi
+}
+
+# batch_cleanup: at the end of the script, whatever ends it.
+batch_cleanup()
+{
+	[ "$mounted" = 0 ] || sched_unmount
+	rm -rf "$work"
+}
+
+# batch_main BODY [check]: BODY is single or scaling, the rest the words of the script's command
+# line.
+batch_main()
+{
+	local body=$1 rc
+	mounted=0 stopped=0 launcher=() job_options=() plan_words=() set_words=()
+	batch_setup || return
+	case ${2:-} in
+	check)
+		batch_check
+		return
+		;;
+	'') ;;
+	*)
+		batch_say "\"$2\" is not known; the only word that a job script takes is check"
+		return 2
+		;;
+	esac
+	if ! sched_inside; then
+		batch_say "this is a job script: $(sched_submit) submits it, $script check tries it first"
+		return 2
+	fi
+	work=$(mktemp -d) || return 1
+	trap batch_cleanup EXIT
+	trap 'stopped=1' TERM USR1
+	batch_prepare || return
+	"batch_$body"
+	rc=$?
+	[ "$rc" != 4 ] || sched_stopped
+	return "$rc"
+}

@@ -1,0 +1,110 @@
+# shellcheck shell=bash
+# shellcheck disable=SC2034,SC2154  # the files of this folder share variables
+# DAOS under a job script: the container is made where it is missing, its properties go into the
+# log, and dfuse mounts it on the nodes of the run. Every step has a time limit.
+
+daos_settings()
+{
+	# lustre: HAUL_DATA is a folder of any mounted file system; dfuse; pil4dfs: dfuse with the
+	# interception library.
+	: "${ACCESS:=lustre}"
+	: "${DAOS_POOL:=}" "${DAOS_CONT:=}"
+	: "${PIL4DFS:=/usr/lib64/libpil4dfs.so}"
+	: "${DAOS_MODULES:=/soft/modulefiles}"
+	# The options that make a missing container; empty: it is an error. G32 suits a file per
+	# sample, GX one shared file.
+	local properties=rd_fac:3,ec_cell_sz:131072,cksum:crc32,srv_cksum:on
+	local classes="--file-oclass=EC_16P3G32 --dir-oclass=RP_4G1"
+	: "${DAOS_CREATE=--type=POSIX --chunk-size=2097152 --properties=$properties $classes}"
+	case $ACCESS in
+	dfuse | pil4dfs) : "${HAUL_DATA:=${DAOS_CONT:+/tmp/$DAOS_POOL/$DAOS_CONT}}" ;;
+	esac
+}
+
+# daos_load: the module where the site has one and SETUP has not loaded it.
+daos_load()
+{
+	case $ACCESS in
+	lustre) return 0 ;;
+	dfuse | pil4dfs) ;;
+	*)
+		batch_say "ACCESS: \"$ACCESS\" is not one of lustre, dfuse, pil4dfs"
+		return 2
+		;;
+	esac
+	if [ -z "$DAOS_POOL" ] || [ -z "$DAOS_CONT" ]; then
+		batch_say "DAOS_POOL and DAOS_CONT: set both, to the pool and the container of the data set"
+		return 2
+	fi
+	if ! command -v daos >/dev/null && command -v module >/dev/null; then
+		set +u
+		module use "$DAOS_MODULES"
+		module load daos
+		set -u
+	fi
+	if ! command -v daos >/dev/null; then
+		batch_say "there is no program daos here: load its module in the set-up file SETUP"
+		return 2
+	fi
+}
+
+# daos_container: asks about pool and container, makes the container where it is missing, records
+# both.
+daos_container()
+{
+	local words
+	if ! timeout -k 5 60 daos pool query "$DAOS_POOL"; then
+		batch_say "the DAOS pool $DAOS_POOL does not answer"
+		return 1
+	fi
+	if ! timeout -k 5 60 daos container query "$DAOS_POOL" "$DAOS_CONT" >/dev/null 2>&1; then
+		if [ -z "$DAOS_CREATE" ]; then
+			batch_say "the DAOS pool $DAOS_POOL has no container $DAOS_CONT, and DAOS_CREATE is empty"
+			return 1
+		fi
+		batch_say "the DAOS pool $DAOS_POOL has no container $DAOS_CONT: it is made"
+		read -r -a words <<<"$DAOS_CREATE"
+		if ! timeout -k 5 120 daos container create "${words[@]}" "$DAOS_POOL" "$DAOS_CONT"; then
+			batch_say "the DAOS container $DAOS_CONT could not be made"
+			return 1
+		fi
+	fi
+	batch_record daos container query "$DAOS_POOL" "$DAOS_CONT"
+	batch_record daos container get-prop "$DAOS_POOL" "$DAOS_CONT"
+}
+
+# daos_mount HOSTS: dfuse on these nodes only; ALCF's script takes the nodes from PBS_NODEFILE.
+daos_mount()
+{
+	daos_load && daos_container || return
+	mounted=1
+	if ! PBS_NODEFILE=$1 timeout -k 10 "$MOUNT_SECONDS" launch-dfuse.sh "$DAOS_POOL:$DAOS_CONT"; then
+		batch_say "dfuse could not mount the container within $MOUNT_SECONDS s"
+		return 1
+	fi
+}
+
+daos_unmount()
+{
+	timeout -k 10 "$MOUNT_SECONDS" clean-dfuse.sh "$DAOS_POOL:$DAOS_CONT" ||
+		batch_say "dfuse may still be mounted on some nodes"
+}
+
+# daos_check: on a login node, nothing is made.
+daos_check()
+{
+	daos_load || return
+	[ "$ACCESS" != lustre ] || return 0
+	if ! timeout -k 5 60 daos pool query "$DAOS_POOL" >/dev/null; then
+		batch_say "the DAOS pool $DAOS_POOL does not answer"
+		return 2
+	fi
+	if timeout -k 5 60 daos container query "$DAOS_POOL" "$DAOS_CONT" >/dev/null 2>&1; then
+		batch_say "the DAOS container $DAOS_CONT is there"
+	elif [ -n "$DAOS_CREATE" ]; then
+		batch_say "the job will make the DAOS container $DAOS_CONT"
+	else
+		batch_say "the DAOS pool $DAOS_POOL has no container $DAOS_CONT, and DAOS_CREATE is empty"
+		return 2
+	fi
+}

@@ -1,0 +1,118 @@
+# shellcheck shell=bash
+# shellcheck disable=SC2034,SC2154  # the files of this folder share variables
+# What only Flux knows of a job; sourced by flux/*.sh. batch/common.sh says what each function is
+# for. Written after the manual pages of flux-core (flux-hostlist and --requires of 2024).
+set -uo pipefail
+# shellcheck source=batch/common.sh
+source "$HAUL_ROOT/batch/common.sh"
+# shellcheck source=batch/nodes.sh
+source "$HAUL_ROOT/batch/nodes.sh"
+
+sched_settings()
+{
+	: "${BIND:=cores}"              # cores, none
+}
+
+# The script runs as the first program of an instance of its own, inside the job.
+sched_inside()
+{
+	[ -n "${FLUX_URI:-}" ] && flux getattr jobid >/dev/null 2>&1
+}
+
+sched_submit()
+{
+	if [ -n "$NODES" ] && [ "$NODES" -gt "$(sched_header nodes)" ]; then
+		echo "flux batch -N $NODES $script"
+	else
+		echo "flux batch $script"
+	fi
+}
+
+sched_job_id()
+{
+	flux job id --to=dec "$(flux getattr jobid)"
+}
+
+# Without those that are down or drained.
+sched_nodes()
+{
+	flux hostlist --expand avail | tr ' ' '\n'
+}
+
+# A job without a limit has UINT_MAX seconds.
+sched_seconds_left()
+{
+	local left
+	left=$(flux job timeleft 2>/dev/null)
+	[ "${left:-0}" -lt 4294967295 ] || left=0
+	echo "$left"
+}
+
+sched_header()
+{
+	case $1 in
+	nodes) sed -n 's/^# flux: -N *//p' "$script" ;;
+	walltime) sed -n 's/^# flux: -t *\([0-9]*\)h$/\1:00:00/p' "$script" ;;
+	esac
+}
+
+# Not by a job of the instance: one that hangs would keep the node.
+sched_each_node()
+{
+	local ranks
+	ranks=$(flux hostlist --expand instance | tr ' ' '\n' |
+		awk 'NR == FNR { wanted[$1] = 1; next } $1 in wanted { printf "%s%d", comma, FNR - 1; comma = "," }' "$1" -)
+	launcher=(flux exec --noinput --rank="$ranks")
+}
+
+sched_ranks()
+{
+	local nodes cores bind=()
+	nodes=$(wc -l <"$1")
+	case $BIND in
+	cores)
+		cores=$(flux resource list -s all -n -o '{ncores}')
+		cores=$((cores / $(flux resource list -s all -n -o '{nnodes}') / RANKS_PER_NODE))
+		bind=(-c $((cores > 0 ? cores : 1)) -o cpu-affinity=per-task)
+		;;
+	none) bind=(-o cpu-affinity=off) ;;
+	*)
+		batch_say "BIND: \"$BIND\" is not one of cores, none"
+		return 2
+		;;
+	esac
+	launcher=(flux run -N "$nodes" -n $((nodes * RANKS_PER_NODE))
+		"--requires=hosts:$(paste -s -d , "$1")" "${bind[@]}")
+}
+
+# flux run forwards INT and TERM only, and these end the job by force soon after.
+sched_signal()
+{
+	flux job killall --force --signal=SIGUSR1 >/dev/null
+}
+
+sched_after()
+{
+	:
+}
+
+sched_stopped()
+{
+	:
+}
+
+sched_mounts()
+{
+	return 1
+}
+
+sched_check()
+{
+	if ! command -v flux >/dev/null; then
+		batch_say "there is no flux here: this is not a login node of a Flux cluster"
+		return 2
+	fi
+	local submit
+	read -r -a submit <<<"$(sched_submit)"
+	"${submit[@]:0:2}" --dry-run "${submit[@]:2}" >/dev/null
+}

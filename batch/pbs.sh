@@ -1,0 +1,195 @@
+# shellcheck shell=bash
+# shellcheck disable=SC2034,SC2154  # the files of this folder share variables
+# What only PBS knows of a job, and what only Aurora has: PALS' mpiexec, its bind lists, DAOS behind
+# dfuse. Sourced by pbs/*.pbs; batch/common.sh says what each function is for. Written after ALCF's
+# user guides.
+set -uo pipefail
+# shellcheck source=batch/common.sh
+source "$HAUL_ROOT/batch/common.sh"
+# shellcheck source=batch/nodes.sh
+source "$HAUL_ROOT/batch/nodes.sh"
+# shellcheck source=batch/scaling.sh
+source "$HAUL_ROOT/batch/scaling.sh"
+# shellcheck source=batch/daos.sh
+source "$HAUL_ROOT/batch/daos.sh"
+
+sched_settings()
+{
+	# tile: what training does; nic: what I/O does best; none; or a list of PALS', list:1-8:9-16…
+	: "${BIND:=tile}"
+	daos_settings
+}
+
+sched_inside()
+{
+	[ -n "${PBS_JOBID:-}" ]
+}
+
+sched_submit()
+{
+	local header
+	header=$(sched_header nodes)
+	if [ -n "$NODES" ] && [ "$NODES" -gt "${header:-0}" ]; then
+		echo "qsub -l select=$NODES $script"
+	else
+		echo "qsub $script"
+	fi
+}
+
+sched_job_id()
+{
+	echo "${PBS_JOBID%%.*}"
+}
+
+sched_nodes()
+{
+	sort -u "$PBS_NODEFILE"
+}
+
+sched_seconds_left()
+{
+	local limit
+	limit=$(qstat -f "$PBS_JOBID" 2>/dev/null |
+		sed -n 's/^ *Resource_List.walltime = //p' | head -n 1)
+	limit=$(batch_seconds "$limit")
+	[ -z "$limit" ] || echo $((limit > SECONDS ? limit - SECONDS : 1))
+}
+
+sched_header()
+{
+	case $1 in
+	nodes) sed -n 's/^#PBS -l select=\([0-9]*\).*/\1/p' "$script" ;;
+	walltime) sed -n 's/^#PBS -l walltime=//p' "$script" ;;
+	esac
+}
+
+sched_each_node()
+{
+	launcher=(mpiexec --no-vni -n "$(wc -l <"$1")" -ppn 1 --hosts "$(paste -s -d , "$1")"
+		--cpu-bind none)
+}
+
+sched_ranks()
+{
+	local name list
+	list=$(pbs_bind) || return
+	launcher=(mpiexec --no-vni -n $(($(wc -l <"$1") * RANKS_PER_NODE)) -ppn "$RANKS_PER_NODE"
+		--hostfile "$1" --cpu-bind "$list" --env "TMPDIR=${TMPDIR:-/tmp}")
+	for name in HAUL_DATA HAUL_CATALOG HDF5_USE_FILE_LOCKING MPICH_GPU_SUPPORT_ENABLED \
+		MPIR_CVAR_ENABLE_GPU I_MPI_OFFLOAD; do
+		[ -z "${!name:-}" ] || launcher+=(--env "$name=${!name}")
+	done
+	[ "$ACCESS" != pil4dfs ] || launcher+=(--env "LD_PRELOAD=$PIL4DFS")
+}
+
+# pbs_bind: what --cpu-bind says for RANKS_PER_NODE ranks. A list of another number of entries would
+# put ranks onto the cores of others, or leave a socket idle.
+pbs_bind()
+{
+	local entries
+	case $BIND in
+	tile) aurora_list aurora_tile_cores ;;
+	nic) aurora_list aurora_nic_cores ;;
+	list:*)
+		entries=$(tr : '\n' <<<"${BIND#list:}" | wc -l)
+		if [ "$entries" != "$RANKS_PER_NODE" ]; then
+			batch_say "BIND: $entries sets of cores for $RANKS_PER_NODE ranks per node"
+			return 2
+		fi
+		echo "$BIND"
+		;;
+	*) echo "$BIND" ;;
+	esac
+}
+
+# An Aurora node has two sockets of 52 cores. Cores 0 and 52 belong to the system. Half of the ranks
+# go onto each socket, and all ranks get the same number of cores, so that none is faster than the
+# others.
+#
+# aurora_list FUNCTION: FUNCTION SOCKET INDEX RANKS prints the cores of one of the RANKS ranks of a
+# socket.
+aurora_list()
+{
+	local left=$(((RANKS_PER_NODE + 1) / 2)) rank list=
+	if [ "$RANKS_PER_NODE" -gt 96 ]; then
+		batch_say "BIND: $BIND has no cores for $RANKS_PER_NODE ranks per node; the most are 96"
+		return 2
+	fi
+	for ((rank = 0; rank < RANKS_PER_NODE; rank++)); do
+		list+=:$("$1" $((rank / left)) $((rank % left)) "$left") || return
+	done
+	echo "list$list"
+}
+
+# Tiles: 6 per socket with 8 cores each, 1-8 … 41-48 and 53-60 … 93-100; fewer or more ranks share
+# these 48 cores.
+aurora_tile_cores()
+{
+	local share=$((48 / $3)) first
+	first=$((1 + 52 * $1 + $2 * share))
+	if [ "$share" = 1 ]; then
+		echo "$first"
+	else
+		echo "$first-$((first + share - 1))"
+	fi
+}
+
+# NICs: core c of the first socket belongs to NIC c mod 4, of the second to NIC 4 + c mod 4: 12
+# cores each, without 0 and 52. Ranks take the NICs in turn; those of one NIC share its cores.
+aurora_nic_cores()
+{
+	local sharers=$((($3 + 3) / 4)) share slice core nic=$(($2 % 4)) cores=''
+	share=$((12 / sharers))
+	slice=$(($2 / 4))
+	for ((core = slice * share; core < (slice + 1) * share; core++)); do
+		# The cores of NIC 0 begin at 4, since 0 is the system's.
+		cores+=,$((52 * $1 + (nic == 0 ? 4 : nic) + 4 * core))
+	done
+	echo "${cores#,}"
+}
+
+sched_signal()
+{
+	kill -USR1 "$1" 2>/dev/null
+}
+
+sched_after()
+{
+	:
+}
+
+sched_stopped()
+{
+	:
+}
+
+sched_mounts()
+{
+	[ "$ACCESS" != lustre ]
+}
+
+sched_mount()
+{
+	daos_mount "$1"
+}
+
+sched_unmount()
+{
+	daos_unmount
+}
+
+sched_check()
+{
+	local queue
+	pbs_bind >/dev/null || return
+	if ! command -v qsub >/dev/null; then
+		batch_say "there is no qsub here: this is not a login node of a PBS cluster"
+		return 2
+	fi
+	queue=$(sed -n 's/^#PBS -q //p' "$script")
+	if [ -n "$queue" ] && ! qstat -Q "$queue" >/dev/null; then
+		batch_say "there is no queue $queue here: qsub -q names another"
+		return 2
+	fi
+	daos_check
+}

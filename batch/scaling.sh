@@ -1,0 +1,93 @@
+# shellcheck shell=bash
+# shellcheck disable=SC2034,SC2154  # the files of this folder share variables
+# Scaling series: the job on 1, 2, 4 … of the job's good nodes, one run with its own results file
+# after the other. A table beside the results says what has been done; a job that is requeued goes
+# on with what is missing.
+
+batch_scaling_settings()
+{
+	: "${SIZES:=}"            # numbers of nodes; default: 1 2 4 … up to NODES, and NODES itself
+	: "${COLD:=fadvise}"      # how files leave the page cache before each epoch: as cold.drop says
+	: "${CLEAN:=no}"          # yes: the data set of a run is removed when the run is done
+}
+
+# batch_scaling_data NODES: sets data_options: what makes the data set that of a run on NODES nodes.
+# The number of files comes from batch_job_options; each size has its own folder, since a data set
+# serves one number of files.
+batch_scaling_data()
+{
+	data_options=(--set "dataset.folder=nodes_$1")
+}
+
+batch_scaling_sizes()
+{
+	local n
+	if [ -n "$SIZES" ]; then
+		echo "$SIZES"
+		return
+	fi
+	for ((n = 1; n < NODES; n *= 2)); do
+		echo "$n"
+	done
+	echo "$NODES"
+}
+
+# batch_scaling: the series. Its exit status is that of the first run that was not done. A run that
+# fails ends only itself: the nodes are asked again before each.
+batch_scaling()
+{
+	local table=$stem.tsv n rc=0 row
+	batch_scaling_settings
+	batch_mount 1 || return
+	[ -e "$table" ] || printf 'nodes\tranks\tstatus\tresults\n' >"$table"
+	for n in $(batch_scaling_sizes); do
+		if batch_scaling_done "$n"; then
+			batch_say "$n nodes: done before this job was requeued"
+			continue
+		fi
+		batch_scaling_row "$n"
+		row=$?
+		[ "$rc" != 0 ] || rc=$row
+		if [ "$row" = 4 ] || [ "$stopped" = 1 ]; then
+			break
+		fi
+	done
+	batch_scaling_report
+	return "$rc"
+}
+
+# batch_scaling_done NODES: 0 is done, 8 is done with a target missed.
+batch_scaling_done()
+{
+	awk -F '\t' -v n="$1" '$1 == n && ($3 == 0 || $3 == 8) { found = 1 } END { exit !found }' \
+		"$table"
+}
+
+# batch_scaling_row NODES: one run, and its line in the table.
+batch_scaling_row()
+{
+	local n=$1 options=() results=- rc=1
+	if batch_nodes "$n" "$work/hosts"; then
+		results=$(batch_free_name "$stem.n$n")
+		batch_scaling_data "$n"
+		options=("${data_options[@]}")
+		[ "$COLD" = none ] || options+=(--set "train.cold=$COLD")
+		batch_haul "$work/hosts" "$results" "${options[@]}"
+		rc=$?
+	fi
+	printf '%s\t%s\t%s\t%s\n' "$n" $((n * RANKS_PER_NODE)) "$rc" "$results" >>"$table"
+	if [ "$CLEAN" = yes ] && { [ "$rc" = 0 ] || [ "$rc" = 8 ]; }; then
+		sched_ranks "$work/hosts"
+		batch_run "${launcher[@]}" "$HAUL" clean "$JOB" "${job_options[@]}"
+	fi
+	return "$rc"
+}
+
+# batch_scaling_report: the table, then each run that was done.
+batch_scaling_report()
+{
+	local files
+	cat "$table"
+	mapfile -t files < <(awk -F '\t' '$3 == 0 || $3 == 8 { print $4 }' "$table")
+	[ "${#files[@]}" = 0 ] || "$HAUL" report "${files[@]}"
+}

@@ -1,0 +1,20 @@
+/* Catalogue of ready jobs: the files of workloads/catalog. They are looked for beside the program,
+ * in the source tree that it was built from, and where it was installed; the environment variable
+ * HAUL_CATALOG names another folder. Main thread. */
+#ifndef HAUL_CLI_CATALOG_FIND_H
+#define HAUL_CLI_CATALOG_FIND_H
+
+#include "core/err.h"
+
+/* The folder, or NULL when there is none. */
+const char *catalog_folder(char *path, unsigned bytes);
+
+/* Calls found for each name, in sorted order, until it returns non-zero. Returns that value, or 0,
+ * or a negative errno when the folder cannot be read. */
+int catalog_each(int (*found)(void *argument, const char *name), void *argument);
+
+/* Finds a JOB as users give it, which is a file or the name of a ready job. Copies the path to open
+ * into path. -ENOENT with the names near it. */
+int catalog_resolve(const char *job, char *path, unsigned bytes, struct err *err);
+
+#endif

@@ -1,0 +1,25 @@
+/* The table of verbs. */
+#include <string.h>
+
+#include "cli/cli.h"
+
+static const struct verb *const verbs[] = {
+	&plan_verb,   &run_verb,     &generate_verb, &clean_verb,    &catalog_verb,
+	&import_verb, &ls_verb,      &report_verb,   &schema_verb,   &topo_verb,
+	&doctor_verb, &version_verb, &help_verb,     &complete_verb, NULL,
+};
+
+const struct verb *const *verb_table(void)
+{
+	return verbs;
+}
+
+const struct verb *verb_find(const char *name)
+{
+	unsigned i;
+
+	for (i = 0; verbs[i]; i++)
+		if (strcmp(verbs[i]->name, name) == 0)
+			return verbs[i];
+	return NULL;
+}

@@ -1,0 +1,24 @@
+/* Stores and data sets of a job by their names. */
+#include <string.h>
+
+#include "core/job/job.h"
+
+const struct job_store *job_find_store(const struct job *job, const char *name)
+{
+	uint32_t i;
+
+	for (i = 0; i < job->store_count; i++)
+		if (!strcmp(job->stores[i].name, name))
+			return &job->stores[i];
+	return NULL;
+}
+
+const struct job_dataset *job_find_dataset(const struct job *job, const char *name)
+{
+	uint32_t i;
+
+	for (i = 0; i < job->dataset_count; i++)
+		if (!strcmp(job->datasets[i].name, name))
+			return &job->datasets[i];
+	return NULL;
+}

@@ -1,0 +1,10 @@
+/* Phases of the job: generate and train. */
+#ifndef HAUL_IMPORT_DLIO_PHASES_H
+#define HAUL_IMPORT_DLIO_PHASES_H
+
+#include "import/dlio/dlio.h"
+
+/* Adds them to the job. -EINVAL with the path of a value that cannot be mapped. */
+int dlio_add_phases(struct dlio *d, struct cJSON *job);
+
+#endif

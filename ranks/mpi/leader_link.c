@@ -1,0 +1,186 @@
+#include "ranks/mpi/leader_link.h"
+
+#include <errno.h>
+#include <mpi.h>
+#include <stdlib.h>
+
+#include "core/stop.h"
+#include "ranks/mpi/group.h"
+#include "ranks/mpi/wait.h"
+
+enum { LINK_PEERS = 1 + STATUS_TREE_FAN_OUT, LINK_TAG_STATUS = 11, LINK_TAG_STOP = 12 };
+
+struct link_peer {
+	uint32_t rank;
+	struct status in, out;
+	MPI_Request receive, send;
+	bool sending;
+	bool parted; /* its farewell has come: nothing follows */
+};
+
+struct leader_link {
+	struct status_link tree;
+	MPI_Comm comm;
+	uint32_t rank, peer_count;
+	struct link_peer peers[LINK_PEERS]; /* the parent, where there is one, then the children */
+	uint64_t stop, stop_sent;           /* the largest reason known, and passed on */
+	/* A message stays untouched until it has been taken: one for each reason there is. */
+	uint64_t stop_out[STOP_ERROR + 1];
+};
+
+static struct link_peer *link_find(struct leader_link *l, uint32_t rank)
+{
+	for (uint32_t i = 0; i < l->peer_count; i++)
+		if (l->peers[i].rank == rank)
+			return &l->peers[i];
+	return NULL;
+}
+
+static void link_heard(struct leader_link *l, struct link_peer *p, uint64_t reason)
+{
+	p->parted = p->parted || reason == STOP_NONE;
+	l->stop = reason > l->stop ? reason : l->stop;
+}
+
+static void link_begin(void *argument)
+{
+	struct leader_link *l = argument;
+
+	for (uint32_t i = 0; i < l->peer_count; i++) {
+		struct link_peer *p = &l->peers[i];
+
+		/* The neighbour has answered the round before, so this message has long arrived. */
+		if (p->sending)
+			MPI_Wait(&p->send, MPI_STATUS_IGNORE);
+		p->sending = false;
+		MPI_Start(&p->receive);
+	}
+}
+
+static void link_send(void *argument, uint32_t to, const struct status *s)
+{
+	struct link_peer *p = link_find(argument, to);
+
+	p->out = *s;
+	MPI_Start(&p->send);
+	p->sending = true;
+}
+
+static bool link_receive(void *argument, uint32_t from, struct status *s)
+{
+	struct link_peer *p = link_find(argument, from);
+	int done;
+
+	MPI_Test(&p->receive, &done, MPI_STATUS_IGNORE);
+	if (done)
+		*s = p->in;
+	return done;
+}
+
+static void link_add(struct leader_link *l, uint32_t rank)
+{
+	struct link_peer *p = &l->peers[l->peer_count++];
+
+	p->rank = rank;
+	MPI_Recv_init(&p->in, STATUS_WORDS, MPI_UINT64_T, (int)rank, LINK_TAG_STATUS, l->comm,
+		      &p->receive);
+	MPI_Send_init(&p->out, STATUS_WORDS, MPI_UINT64_T, (int)rank, LINK_TAG_STATUS, l->comm,
+		      &p->send);
+}
+
+int leader_link_open(struct leader_link **out, struct group *leaders, struct err *err)
+{
+	struct leader_link *l = calloc(1, sizeof(*l));
+	uint32_t children = status_tree_children(leaders->rank, leaders->size);
+	int rc = group_agree(leaders, l ? 0 : -ENOMEM, err);
+
+	if (rc < 0) {
+		free(l);
+		return rc;
+	}
+	l->comm = *(const MPI_Comm *)mpi_group_comm(leaders);
+	l->rank = leaders->rank;
+	l->tree = (struct status_link){l, link_begin, link_send, link_receive};
+	if (leaders->rank)
+		link_add(l, status_tree_parent(leaders->rank));
+	for (uint32_t i = 0; i < children; i++)
+		link_add(l, status_tree_first(leaders->rank) + i);
+	*out = l;
+	return 0;
+}
+
+/* No message may stay in the communicator: what a neighbour sent comes before its farewell. */
+static void link_part(struct leader_link *l)
+{
+	struct waiting how = {.patient = true};
+	uint64_t farewell = STOP_NONE, reason;
+	MPI_Request sends[LINK_PEERS], receive;
+
+	for (uint32_t i = 0; i < l->peer_count; i++)
+		MPI_Isend(&farewell, 1, MPI_UINT64_T, (int)l->peers[i].rank, LINK_TAG_STOP, l->comm,
+			  &sends[i]);
+	for (uint32_t i = 0; i < l->peer_count; i++) {
+		while (!l->peers[i].parted) {
+			MPI_Irecv(&reason, 1, MPI_UINT64_T, (int)l->peers[i].rank, LINK_TAG_STOP,
+				  l->comm, &receive);
+			wait_for(&receive, &how, "the end of status rounds");
+			link_heard(l, &l->peers[i], reason);
+		}
+		wait_for(&sends[i], &how, "the end of status rounds");
+	}
+}
+
+void leader_link_close(struct leader_link *l)
+{
+	if (!l)
+		return;
+	link_part(l);
+	for (uint32_t i = 0; i < l->peer_count; i++) {
+		struct link_peer *p = &l->peers[i];
+
+		if (p->sending)
+			MPI_Wait(&p->send, MPI_STATUS_IGNORE);
+		MPI_Request_free(&p->send);
+		MPI_Request_free(&p->receive);
+	}
+	free(l);
+}
+
+const struct status_link *leader_link_tree(const struct leader_link *l)
+{
+	return &l->tree;
+}
+
+static void link_take_stops(struct leader_link *l)
+{
+	MPI_Status from;
+	uint64_t reason;
+	int there;
+
+	for (;;) {
+		MPI_Iprobe(MPI_ANY_SOURCE, LINK_TAG_STOP, l->comm, &there, &from);
+		if (!there)
+			return;
+		MPI_Recv(&reason, 1, MPI_UINT64_T, from.MPI_SOURCE, LINK_TAG_STOP, l->comm,
+			 MPI_STATUS_IGNORE);
+		link_heard(l, link_find(l, (uint32_t)from.MPI_SOURCE), reason);
+	}
+}
+
+uint64_t leader_link_stop(struct leader_link *l, uint64_t reason)
+{
+	MPI_Request request;
+
+	l->stop = reason > l->stop ? reason : l->stop;
+	link_take_stops(l);
+	if (l->stop <= l->stop_sent || l->stop > STOP_ERROR)
+		return l->stop;
+	l->stop_sent = l->stop;
+	l->stop_out[l->stop] = l->stop;
+	for (uint32_t i = 0; i < l->peer_count; i++) {
+		MPI_Isend(&l->stop_out[l->stop], 1, MPI_UINT64_T, (int)l->peers[i].rank,
+			  LINK_TAG_STOP, l->comm, &request);
+		MPI_Request_free(&request);
+	}
+	return l->stop;
+}

@@ -1,0 +1,48 @@
+#!/bin/bash
+# unet3d on 1, 2, 4 … 512 nodes, one run after the other in one job: 8,400 files and 1.23 TB for
+# each node.
+#
+#   HAUL_DATA=/lustre/project/haul slurm/unet3d_scaling.sh check
+#   HAUL_DATA=/lustre/project/haul sbatch --nodes=516 slurm/unet3d_scaling.sh
+#
+# Never run on a large cluster yet: tested on a real Slurm of four virtual nodes on one machine.
+#
+#SBATCH --job-name=unet3d_scaling
+#SBATCH --nodes=516
+#SBATCH --ntasks-per-node=12
+#SBATCH --time=12:00:00
+#SBATCH --exclusive
+#SBATCH --output=unet3d_scaling.%j.log
+#SBATCH --open-mode=append
+# A node that fails ends the run that it takes part in, not the series.
+#SBATCH --no-kill
+# Two minutes before the end this script gets USR1; haul then stops and writes its results.
+#SBATCH --signal=B:USR1@120
+
+# ---- Settings ------------------------------------------------------------------------------------
+# Each may be given in the environment. docs/guide.md lists the others.
+: "${JOB:=unet3d_aurora}"        # a job file, or a name of haul catalog
+: "${NODES:=512}"                # of the largest run; the others are spares
+: "${SIZES:=}"                   # numbers of nodes: 1 8 64; default: 1 2 4 … NODES
+: "${RANKS_PER_NODE:=12}"        # one per accelerator
+: "${STEPS=100}"                 # per rank and epoch, which set the number of files
+: "${COLD:=fadvise}"             # drops files from the page cache before each epoch; or none
+: "${CLEAN:=no}"                 # yes: the data set of a run is removed when the run is done
+
+# ---- The run -------------------------------------------------------------------------------------
+# Slurm runs a copy of this script; haul's folder is where the original lies, or where sbatch was
+# called.
+script=$0
+[ -z "${SLURM_JOB_ID:-}" ] ||
+	script=$(scontrol show job "$SLURM_JOB_ID" | sed -n 's/^ *Command=\([^ ]*\).*/\1/p')
+[ -r "$script" ] || script=$0
+[ -n "${HAUL_ROOT:-}" ] || for HAUL_ROOT in "$(dirname "$script")/.." "${SLURM_SUBMIT_DIR:-.}"; do
+	[ ! -r "$HAUL_ROOT/batch/slurm.sh" ] || break
+done
+if [ ! -r "$HAUL_ROOT/batch/slurm.sh" ]; then
+	echo "haul: $HAUL_ROOT is not haul's folder: it has no batch/slurm.sh; set HAUL_ROOT" >&2
+	exit 2
+fi
+# shellcheck source=batch/slurm.sh
+source "$HAUL_ROOT/batch/slurm.sh"
+batch_main scaling "$@"

@@ -1,0 +1,173 @@
+#!/usr/bin/env bash
+# What holds for every job script, under stand-ins for launchers and schedulers: one launch asks all
+# nodes, broken ones are left out with the reason, mistakes have one sentence, signals reach the
+# ranks, the exit status is kept, results of an earlier run of the same job stay, and nothing is
+# left behind.
+# shellcheck source=tests/project/batch/stand_ins.sh
+source "$(dirname "$0")/stand_ins.sh"
+
+export SLURM_CPUS_ON_NODE=208 SLURMD_NODENAME=n1 PBS_NODEFILE=$work/nodefile
+stand_in scontrol <<'X2'
+#!/usr/bin/env bash
+case "$*" in
+"show hostnames"*) tr ' ' '\n' <<<"$3" ;;
+"show node"*) echo "   State=IDLE ThreadsPerCore=2 TmpDisk=0" ;;
+esac
+X2
+stand_in squeue <<'X2'
+#!/usr/bin/env bash
+echo "${TIME_LEFT:-1-02:00:00}"
+X2
+stand_in sbatch <<'X2'
+#!/usr/bin/env bash
+echo "sbatch $*" >>"$WORK/calls"
+X2
+ln -s sbatch bin/qsub
+stand_in qstat <<'X2'
+#!/usr/bin/env bash
+[ "$1" = -f ] || exit 0
+[ -n "${NO_QSTAT:-}" ] || echo "    Resource_List.walltime = ${TIME_LEFT:-02:00:00}"
+X2
+stand_in flux <<'X2'
+#!/usr/bin/env bash
+case "$*" in
+"getattr jobid") echo f7 ;;
+"job id --to=dec f7") echo 7 ;;
+"job timeleft") echo 7200 ;;
+"job killall --force --signal=SIGUSR1") kill -USR1 "$(cat "$WORK/pid")" ;;
+"hostlist instance ranks"*)
+	for rank in ${4//,/ }; do
+		sed -n "$((rank + 1))p" "$WORK/nodefile"
+	done | paste -s -d ,
+	;;
+"hostlist --expand"*) echo "$STAND_IN_NODES" ;;
+"resource list"*) [[ "$*" == *ncores* ]] && echo 96 || echo 2 ;;
+"batch --dry-run"*) echo "flux $*" >>"$WORK/calls" ;;
+exec* | run*) exec -a flux "$WORK/bin/launcher" "$@" ;;
+*) exit 1 ;;
+esac
+X2
+
+# job SCRIPT NODES …: run, inside a job of the scheduler that the script is for.
+inside=(SLURM_JOB_ID=7 PBS_JOBID=7.server FLUX_URI=local PBS_O_WORKDIR="$root")
+job()
+{
+	local script=$root/$1 nodes=$2
+	shift 2
+	"${how:-run}" "$script" "$nodes" "${inside[@]}" SLURM_JOB_NODELIST="$nodes" "$@"
+}
+
+for script in slurm/unet3d_512nodes.sh slurm/unet3d_small.sh pbs/unet3d_512nodes.pbs pbs/unet3d_small.pbs \
+	flux/unet3d_small.sh; do
+	rm -f results/*
+	# shellcheck disable=SC2016  # as it stands in the script
+	name=$(sed -n 's/^: "${JOB:=\([^}]*\)}".*/\1/p' "$root/$script")
+	job "$script" "n1 n2 n3" NODES=2
+	check "$script runs" status_is 0
+	check "$script names the results" called "--results $work/results/$name.7.h5"
+	check "$script has a deadline" called "--deadline "
+	check "$script asks all nodes by one launch" launches_are 1
+	check "$script prints the plan first" said '^ranks +[0-9]+ on 2 nodes'
+	check "$script records the layout" said '^\$ df -PT'
+	check "$script switches off GPU support" called "MPICH_GPU_SUPPORT_ENABLED=0"
+	check "$script leaves nothing behind" clean
+
+	: >"results/$name.7.h5"
+	job "$script" "n1 n2" NODES=2 RANKS_PER_NODE=6
+	check "$script, requeued: results of the first run stay" called "--results $work/results/$name.7.1.h5"
+	check "$script: another number of ranks than the job's" called "--set cluster.ranks_per_node=6"
+
+	job "$script" "n1 bad2 n3" NODES=2 RC=8
+	check "$script: a node that hangs is left out, the exit status kept" status_is 8
+	check "$script: the node is named" said 'left out: bad2: no answer within 4 s'
+
+	job "$script" "n1 n2 dead3 n4 n5 n6 blind7 n8" NODES=6
+	check "$script: a dead node is found" status_is 0
+	check "$script: the dead node has the launcher's reason" said 'left out: dead3: .*a node is dead'
+	check "$script: a node without the folder has its own" said "left out: blind7: ls: cannot access '/none'"
+	check "$script: a few launches find them" launches_are 9
+
+	job "$script" "n1 blind2 n3" NODES=3
+	check "$script: too few good nodes" status_is 1
+	check "$script: haul is not run then" not_called "haul run"
+
+	job "$script" "n1 n2" NODES=2 HAUL="$work/bin/huul"
+	check "$script: a mistyped program is refused" status_is 2
+	check "$script: by one sentence" said_once "HAUL: there is no program $work/bin/huul"
+	check "$script: before any launch" launches_are 0
+
+	job "$script" "n1 n2" NODES=2 HAUL_ROOT="$work"
+	check "$script: a wrong folder is refused" status_is 2
+	check "$script: and named" said_once "$work is not haul's folder"
+
+	job "$script" "n1" NODES=1 HAUL_DATA= ACCESS=lustre
+	check "$script: without a folder for the data set" status_is 2
+	check "$script: it is asked for" said_once 'HAUL_DATA: set it'
+
+	how=run_and_stop job "$script" "n1" NODES=1 LINGER=1
+	check "$script: TERM reaches haul as USR1" called "haul got USR1"
+	check "$script: interrupted" status_is 4
+	check "$script: nothing left behind after a signal" clean
+
+	run "$root/$script" "" NODES=2 -- check
+	check "$script check" status_is 0
+	check "$script check launches nothing" launches_are 0
+	run "$root/$script" ""
+	check "$script outside a job" status_is 2
+	check "$script outside a job says what submits it" said 'this is a job script: (sbatch|qsub|flux batch)'
+done
+
+# The program is found without HAUL: in the build folder, where it is installed, in PATH.
+for place in root/build/release root/../bin elsewhere; do
+	rm -rf prefix
+	mkdir -p prefix/share/root prefix/share/elsewhere prefix/share/bin
+	cp -r "$root/slurm" "$root/batch" prefix/share/root
+	mkdir -p "prefix/share/$place"
+	cp bin/haul "prefix/share/$place/haul"
+	[ "$place" != root/../bin ] || { mkdir prefix/bin; mv prefix/share/bin/haul prefix/bin; }
+	mv bin/haul bin/haul.away
+	run prefix/share/root/slurm/unet3d_small.sh n1 "${inside[@]}" SLURM_JOB_NODELIST=n1 SLURM_JOB_NUM_NODES=1 HAUL= \
+		PATH="$PATH:$work/prefix/share/elsewhere"
+	mv bin/haul.away bin/haul
+	check "the program is found in $place" status_is 0
+done
+
+# A set-up file may use variables that are not set, and set any setting.
+cat >site.sh <<'X2'
+: $NOT_SET
+export MODULE_OF_SITE=loaded
+: "${STEPS:=3}"
+EXTRA="--strict --set train.batch=5"
+X2
+job slurm/unet3d_small.sh n1 SETUP="$work/site.sh"
+check "the set-up file is sourced" called MODULE_OF_SITE=loaded
+check "its settings hold, and the plan knows them" called "dataset.files=$((8 * 500 * 5)) --strict --set train.batch=5"
+echo 'false' >site.sh
+job slurm/unet3d_small.sh n1 SETUP="$work/site.sh"
+check "a set-up file that fails ends the job" status_is 2
+
+job slurm/unet3d_512nodes.sh "n1 n2" NODES=2
+check "files follow nodes, ranks, batch and steps" called "dataset.files=$((2 * 12 * 7 * 100))"
+check "a rank that dies ends the job" called "--kill-on-bad-exit=1"
+check "neighbouring ranks are on neighbouring cores" called "--distribution=block:block"
+check "a hardware thread is not a core: 8 cores of two threads each" called "--cpu-bind=cores -c 16"
+check "the limit is the scheduler's" called "--deadline $((26 * 3600 - 180))"
+job slurm/unet3d_512nodes.sh "n1 n2" NODES=2 EXTRA="--only generate"
+check "a job that only generates makes as many" called "dataset.files=$((2 * 12 * 7 * 100)) --only generate"
+check "and is planned so" said '^data set   16,800 files'
+job slurm/unet3d_512nodes.sh "n1 n2" NODES=2 STEPS= TIME_LEFT=UNLIMITED
+check "without STEPS the job's own files" not_called "dataset.files"
+check "without a limit no deadline" not_called "--deadline"
+job slurm/unet3d_512nodes.sh "n1" NODES=1 TIME_LEFT=INVALID RESERVE=60
+check "where Slurm does not say, the header's limit holds" grep -qE -- "--deadline 107[0-9][0-9] s " calls
+job slurm/unet3d_small.sh "n1" NODES=1 BIND=1,2,3
+check "a map of another length is refused" said "BIND: 3 cores for 8 ranks per node"
+job slurm/unet3d_small.sh "n1" NODES=1 BIND=1,2,3 RANKS_PER_NODE=3
+check "a map of cores" called "--cpu-bind=map_cpu:1,2,3"
+job slurm/unet3d_small.sh "n1" NODES=1 LAUNCHER=mpiexec
+check "Slurm with mpiexec" called "mpiexec -f"
+job flux/unet3d_small.sh "n1 n2" NODES=2
+check "Flux binds ranks to their cores" called "-n 16 --requires=hosts:n1,n2 -c 6 -o cpu-affinity=per-task"
+
+echo "$checks checks"
+exit $((failures > 0))

@@ -1,0 +1,139 @@
+# shellcheck shell=bash
+# shellcheck disable=SC2034,SC2317  # variables and functions are for the tests that source this
+# Stand-ins for launchers, schedulers and dfuse, and how a job script is run under them. Nodes are
+# called by what becomes of them: bad… never answer, dead… keep the launcher from starting anything,
+# blind… see no folder.
+set -uo pipefail
+root=${HAUL_SOURCE:?}
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cd "$work" || exit 1
+mkdir bin data results tmp
+failures=0 checks=0
+
+stand_in()
+{
+	cat >"bin/$1"
+	chmod +x "bin/$1"
+}
+
+# Launchers note their words. What asks the nodes is run here once for each; haul is run once.
+stand_in launcher <<'X2'
+#!/usr/bin/env bash
+self=$(basename "$0")
+echo "$self $*" >>"$WORK/calls"
+hosts=
+while [ $# -gt 0 ]; do
+	case $1 in
+	--mpi=list) exit 0 ;;
+	--nodelist=*) hosts=${1#*=} ;;
+	--hosts) hosts=$2 ;;
+	--hostfile | -f) hosts=$(paste -s -d , "$2") ;;
+	--rank=*) hosts=$(flux hostlist instance ranks "${1#*=}") ;;
+	--env)
+		export "${2?}"
+		shift
+		;;
+	sh | */haul | rm) break ;;
+	esac
+	shift
+done
+[ "$1" = sh ] || exec "$@"
+echo "asked $hosts" >>"$WORK/asked"
+case ,$hosts in *,dead*)
+	echo "$self: error: a node is dead" >&2
+	exit 1
+	;;
+esac
+wait=0
+for host in ${hosts//,/ }; do
+	case $host in
+	bad*) wait=60 ;;
+	blind*) echo "haul-node $host ls: cannot access '/none'" ;;
+	*) SLURMD_NODENAME=$host "$@" ;;
+	esac
+done
+exec sleep $wait
+X2
+ln -s launcher bin/mpiexec
+ln -s launcher bin/srun
+
+# The program: plans are real ones, runs end with $RC at once or, asked to, when the signal comes.
+stand_in haul <<'X2'
+#!/usr/bin/env bash
+case $1 in run | clean) ;; *) exec "$REAL_HAUL" "$@" ;; esac
+echo "haul $*" >>"$WORK/calls"
+env | grep -E '^(MPICH_GPU|MPIR_CVAR|I_MPI|LD_PRELOAD|HAUL_DATA|MODULE)' >>"$WORK/calls"
+echo $$ >"$WORK/pid"
+[ "${LINGER:-0}" = 1 ] || exit "${RC:-0}"
+trap 'echo "haul got USR1" >>"$WORK/calls"; exit 4' USR1
+: >"$WORK/started"
+for _ in $(seq 300); do sleep 0.1; done
+X2
+
+export REAL_HAUL=${HAUL:?}
+export WORK=$work TMPDIR=$work/tmp PATH=$work/bin:$PATH HAUL=$work/bin/haul RESULTS_DIR=$work/results
+export CHECK_SECONDS=4
+unset HAUL_ROOT HAUL_DATA SLURM_JOB_ID SLURM_SUBMIT_DIR PBS_JOBID PBS_O_WORKDIR FLUX_URI LD_PRELOAD
+
+# start SCRIPT NODES [VARIABLE=VALUE…] [-- WORD]: in the background, as $script_pid.
+start()
+{
+	local script=$1 nodes=$2 words=() settings=()
+	shift 2
+	while [ $# -gt 0 ]; do
+		if [ "$1" = -- ]; then
+			words=("${@:2}")
+			break
+		fi
+		settings+=("$1")
+		shift
+	done
+	rm -f started asked
+	: >calls
+	: >asked
+	tr ' ' '\n' <<<"$nodes" >nodefile
+	env STAND_IN_NODES="$nodes" HAUL_DATA="$work/data" "${settings[@]}" bash "$script" "${words[@]}" >log 2>&1 &
+	script_pid=$!
+}
+
+# run …: rc, calls, asked and log tell what happened.
+run()
+{
+	start "$@"
+	wait "$script_pid"
+	rc=$?
+}
+
+run_and_stop()
+{
+	start "$@"
+	for _ in $(seq 300); do
+		[ ! -e started ] || break
+		sleep 0.1
+	done
+	kill -TERM "$script_pid"
+	wait "$script_pid"
+	rc=$?
+}
+
+check()
+{
+	local what=$1
+	checks=$((checks + 1))
+	shift
+	if ! "$@"; then
+		printf 'failed: %s\n' "$what"
+		sed 's/^/    /' calls asked log
+		failures=$((failures + 1))
+	fi
+}
+
+status_is() { [ "$rc" = "$1" ]; }
+called() { grep -qF -- "$1" calls; }
+not_called() { ! called "$1"; }
+said() { grep -qE -- "$1" log; }
+said_once() { [ "$(grep -cE -- "$1" log)" = 1 ]; }
+launches_are() { [ "$(wc -l <asked)" -le "$1" ]; }
+before() { [ "$(grep -nF -m 1 -- "$1" calls | cut -d : -f 1)" -lt "$(grep -nF -m 1 -- "$2" calls | cut -d : -f 1)" ]; }
+clean() { [ -z "$(ls tmp)" ]; }

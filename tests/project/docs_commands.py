@@ -1,0 +1,197 @@
+"""Every command in the documents is run, page by page and in the order of the page, as a reader would type it. The jobs are
+made small, and what names a place outside the reader's folder is moved into a scratch folder.
+
+Commands are the lines of ```sh blocks, the "$ " lines of ```console blocks, and whole ```python blocks. NOT_RUN names those
+that a plain machine cannot run, and why. A line that is in neither group fails the test, and so does a line of NOT_RUN that
+no document has any more."""
+import glob
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+HAUL, SOURCE, MPIEXEC = os.environ["HAUL"], os.environ["HAUL_SOURCE"], os.environ["HAUL_MPIEXEC"]
+RANKS = 2
+SECONDS = 100  # per command
+
+BUILDS = "builds haul, which whoever runs this test has done"
+PARITY = "needs DLIO: import_parity runs it with a program that takes DLIO's arguments"
+SITE = "needs the batch system of a site: batch_scripts runs the scripts with programs in its place"
+SOURCES = "needs sources that the reader downloads"
+S3_SERVER = "needs an S3 server: system_s3_demo runs these commands against Ceph"
+NOT_RUN = {
+    "./quickstart.sh": "installs packages, and " + BUILDS,
+    "./test.sh": "runs all tests, this one included",
+    "cmake --preset release && cmake --build --preset release": BUILDS,
+    "cmake -B build/release -DCMAKE_BUILD_TYPE=Release -DHAUL_TESTS=OFF -DCMAKE_INSTALL_PREFIX=$HOME/haul": BUILDS,
+    "cmake --build build/release --parallel 8 && cmake --install build/release": BUILDS,
+    "packaging/install-packages.sh packaging/packages-build.txt": "installs packages, as root",
+    "P=$HOME/haul": SOURCES,
+    "(cd cJSON-*    && cmake -B b -DCMAKE_INSTALL_PREFIX=$P -DENABLE_CJSON_TEST=OFF && cmake --build b && cmake --install b)":
+        SOURCES,
+    "(cd isa-l-*    && ./autogen.sh && ./configure --prefix=$P && make && make install)": SOURCES,
+    "(cd liburing-* && ./configure --prefix=$P && make && make install)": SOURCES,
+    "spack repo add packaging/spack": "needs Spack",
+    "spack dev-build haul@main": "needs Spack",
+    "HAUL_DATA=/lustre/project/haul sbatch --nodes=4 slurm/unet3d_small.sh": SITE,
+    "HAUL_DATA=/lustre/project/haul NODES=4 slurm/unet3d_small.sh check": SITE,
+    "qsub -A PROJECT -v HAUL_DATA=/lus/flare/projects/PROJECT/haul pbs/unet3d_small.pbs": SITE,
+    "HAUL_DATA=/lustre/project/haul flux batch -N 4 flux/unet3d_small.sh": SITE,
+    "haul ls s3://train/unet3d --set endpoints=http://s3-1:9000 --json": "needs an S3 server: system_ls runs haul ls against "
+                                                                         "several",
+    "minio server /scratch/minio &": S3_SERVER,
+    "export AWS_ACCESS_KEY_ID=minioadmin AWS_SECRET_ACCESS_KEY=minioadmin": S3_SERVER,
+    "aws --endpoint-url http://127.0.0.1:9000 s3 mb s3://haul-demo": S3_SERVER,
+    "mpiexec -n 2 haul run s3_demo --op-log ops.tsv.zst": S3_SERVER,
+    "haul ls s3://haul-demo/unet3d --set endpoints=http://127.0.0.1:9000": S3_SERVER,
+    "bench/parity.py unet3d_h100.yaml --ranks 4 --data /scratch/parity dataset.num_files_train=512": PARITY,
+    "bench/parity.py unet3d_h100.yaml --ranks 4 --data /scratch/parity --dlio hydra_log/unet3d/2026-01-01-00-00-00": PARITY,
+    "import pandas": "needs pandas, which the tests do not install",
+}
+
+# What readers of a page have before they come to its commands, beside what earlier commands of the page leave.
+BEFORE = {
+    "docs/guide.md": ["haul import dlio unet3d_h100.yaml workflow.generate_data=True workflow.train=False > made.json",
+                      "haul generate made.json --quiet"],
+    "docs/results.md": ["mpiexec -n 2 haul run first.json --quiet --op-log ops.tsv.zst"],
+}
+# What a command of a page needs beside that: here, data as DLIO would have made them.
+BEFORE_COMMAND = {
+    "mpiexec -n 8 haul run unet3d_h100 --results dlio.h5": [
+        "haul generate unet3d_h100 --quiet --set dataset.folder=train"],
+}
+
+SMALL_DLIO = """
+model: {name: unet3d}
+framework: pytorch
+workflow: {generate_data: False, train: True}
+dataset: {data_folder: data/unet3d, format: npz, num_files_train: 32, record_length_bytes: 20000}
+reader: {data_loader: pytorch, batch_size: 7, read_threads: 2, file_shuffle: seed, sample_shuffle: seed}
+train: {epochs: 2, computation_time: 0.001}
+"""
+
+
+def blocks(text):
+    """(language, body) of each fenced block."""
+    for found in re.finditer(r"^( *)```(\w+)\n(.*?)^ *```$", text, re.S | re.M):
+        yield found.group(2), re.sub("^" + found.group(1), "", found.group(3), flags=re.M)
+
+
+def commands(text):
+    """(line of the page, Python code or None) of each command. A Python block is named by its first line, and runs after
+    those before it."""
+    python = ""
+    for language, body in blocks(text):
+        if language == "python":
+            first = body.split("\n", 1)[0]
+            python += "" if first in NOT_RUN else body + "\n"
+            yield first, python
+        lines = body.replace("\\\n", " ").split("\n") if language in ("sh", "console") else []
+        for line in lines:
+            if language == "console" and not line.startswith("$ "):
+                continue
+            line = re.sub(r"\s+# .*", "", line.removeprefix("$ ")).strip()
+            if line and not line.startswith("#"):
+                yield line, None
+
+
+def shrink(job, scratch):
+    """A job with the same parts and few bytes; /scratch is in the scratch folder."""
+    job = json.loads(json.dumps(job).replace("file:///scratch", f"file://{scratch}/scratch"))
+    for dataset in [job["dataset"]] if "dataset" in job else job.get("datasets", {}).values():
+        dataset.update(files=min(dataset["files"], 32), sample_bytes=20000)
+        dataset.pop("subfolders", None)
+        if "sample_bytes_stdev" in dataset:
+            dataset["sample_bytes_stdev"] = 5000
+    for phase in job["phases"]:
+        if "train" in phase:
+            phase["train"].update(compute="1 ms", epochs=2, null_steps=0)
+    return job
+
+
+def write(path, text):
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    with open(path, "w", encoding="utf-8") as stream:
+        stream.write(text)
+
+
+def prepare(scratch):
+    """The reader's folder: programs, small jobs, a DLIO workload, a node's topology."""
+    os.makedirs(f"{scratch}/bin")
+    os.makedirs(f"{scratch}/build")
+    os.symlink(os.path.dirname(HAUL), f"{scratch}/build/release")
+    os.symlink(HAUL, f"{scratch}/bin/haul")
+    # A link would not do: mpiexec looks for its helpers beside itself.
+    write(f"{scratch}/bin/mpiexec", f'#!/bin/sh\nexec {MPIEXEC} "$@"\n')
+    os.chmod(f"{scratch}/bin/mpiexec", 0o755)
+    for path in glob.glob(os.path.join(SOURCE, "workloads", "catalog", "*.json")):
+        with open(path, encoding="utf-8") as stream:
+            write(f"{scratch}/catalog/{os.path.basename(path)}", json.dumps(shrink(json.load(stream), scratch)))
+    with open(os.path.join(SOURCE, "docs", "guide.md"), encoding="utf-8") as stream:
+        for language, body in blocks(stream.read()):
+            if language == "json" and '"phases"' in body:
+                job = json.loads(body)
+                write(f"{scratch}/{job['name']}.json", json.dumps(shrink(job, scratch)))
+    write(f"{scratch}/unet3d_h100.yaml", SMALL_DLIO)
+    shutil.copy(os.path.join(SOURCE, "tests", "fixtures", "topologies", "aurora.xml"), f"{scratch}/node.xml")
+
+
+def run(line, python, scratch, exported):
+    """Runs a command; returns a sentence where it fails. exported: lines of the page that set the environment."""
+    line = re.sub(r"mpiexec -n \d+", f"mpiexec -n {RANKS}", line)
+    line = re.sub(r"(?<![\w./])/scratch", f"{scratch}/scratch", line)
+    line = re.sub(r"file:///scratch", f"file://{scratch}/scratch", line)
+    if line.startswith("export "):
+        exported.append(line)
+        return None
+    env = {**os.environ, "PATH": f"{scratch}/bin:" + os.environ["PATH"], "HOME": scratch, "HAUL_DATA": f"{scratch}/data"}
+    if re.search(r"\bhaul (run|generate|clean)\b", line):
+        env["HAUL_CATALOG"] = f"{scratch}/catalog"
+    try:
+        done = subprocess.run([sys.executable, "-c", python] if python else ["bash", "-ec", "\n".join([*exported, line])],
+                              cwd=scratch, env=env, text=True, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT, timeout=SECONDS)
+    except subprocess.TimeoutExpired:
+        return f"{line}: did not end in {SECONDS} s"
+    return f"{line}: status {done.returncode}\n{done.stdout[-2000:]}" if done.returncode else None
+
+
+def run_page(page, text):
+    """Sentences for what failed, the number of commands run, and lines of NOT_RUN that the page has."""
+    wrong, count, left, exported = [], 0, set(), []
+    todo = list(commands(text))
+    if all(line in NOT_RUN for line, _ in todo):
+        return wrong, count, {line for line, _ in todo}
+    with tempfile.TemporaryDirectory() as scratch:
+        prepare(scratch)
+        for line in BEFORE.get(page, []):
+            wrong += filter(None, [run(line, None, scratch, [])])
+        for line, python in todo:
+            if line in NOT_RUN:
+                left.add(line)
+                continue
+            for start, before in BEFORE_COMMAND.items():
+                for one in before if line.startswith(start) else []:
+                    wrong += filter(None, [run(one, None, scratch, exported)])
+            wrong += [f"{page}: {w}" for w in [run(line, python, scratch, exported)] if w]
+            count += 1
+    return wrong, count, left
+
+
+def main():
+    wrong, count, left = [], 0, set()
+    for path in [os.path.join(SOURCE, "README.md"), *sorted(glob.glob(os.path.join(SOURCE, "docs", "**", "*.md"),
+                                                                     recursive=True))]:
+        with open(path, encoding="utf-8") as stream:
+            failed, ran, skipped = run_page(os.path.relpath(path, SOURCE), stream.read())
+        wrong, count, left = wrong + failed, count + ran, left | skipped
+    wrong += [f"NOT_RUN: no document has \"{line}\"" for line in NOT_RUN if line not in left]
+    print("\n".join(wrong) or f"{count} commands were run, {len(NOT_RUN)} were not")
+    return 1 if wrong or not count else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

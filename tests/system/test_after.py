@@ -1,0 +1,42 @@
+"""Pauses between phases: as long as asked for, in no account, and ended by a signal."""
+import os
+import signal
+import time
+
+from haultest import Folder, check, finish, main, mpi, report, start, write_job
+
+
+def job(after):
+    io = {"operation": "write", "objects": 4, "size": "64 KiB", "block": "64 KiB", "folder": "a"}
+    return {"name": "after", "stores": {"n": {"uri": "null://x"}},
+            "phases": [{"io": {**io, "name": "first", "after": "1 h"}}, {"io": {**io, "name": "second", "after": after}}]}
+
+
+def test_pause():
+    with Folder() as folder:
+        write_job(folder, job("2 s"))
+        r = mpi(3, "run", "job.json", cwd=folder)
+        # Nothing comes before the first phase, so its pause is none.
+        check(r.rc == 0 and 2 <= r.seconds < 60, f"{r}")
+        check("second begins in" in r.err and "first begins" not in r.err, f"{r}")
+        phases = report(folder + "/results.h5")["phases"]
+        check(sum(p["seconds"] for p in phases) < 2, f"{[p['seconds'] for p in phases]}")
+
+
+def test_signal_in_a_pause():
+    with Folder() as folder:
+        write_job(folder, job("600 s"))
+        process = start(3, "run", "job.json", cwd=folder)
+        began = time.monotonic()
+        while process.poll() is None and time.monotonic() - began < 60:
+            time.sleep(0.1)
+            if os.path.exists(folder + "/results.h5") and "first" in [
+                    p["name"] for p in report(folder + "/results.h5")["phases"]]:
+                break
+        os.kill(process.pid, signal.SIGTERM)
+        r = finish(process, began, 120)
+        found = report(folder + "/results.h5")
+        check(found["status"] == "interrupted" and len(found["phases"]) == 1, f"{found['status']} {r}")
+
+
+main(test_pause, test_signal_in_a_pause)

@@ -1,0 +1,289 @@
+"""The job scripts under a real Slurm of four virtual nodes: to the end, through signals, time limits, requeues and nodes
+that fail, and the series of runs on more and more nodes."""
+import glob
+import os
+import re
+import sys
+import time
+
+import h5py
+
+from haultest import HAUL, SOURCE, YIELD, Folder, check, main, report, write_job
+
+sys.path.insert(0, os.path.join(SOURCE, "tests", "servers"))
+import slurm  # noqa: E402
+
+SMALL, LARGE, SCALING = (os.path.join(SOURCE, "slurm", f"unet3d_{name}.sh") for name in ("small", "512nodes", "scaling"))
+
+# In place of USR1 before the end: nobody notices.
+NO_SIGNAL = "--signal=B:CONT@1"
+
+
+def job(**train):
+    return {
+        "name": "tiny", "seed": 5, "cluster": {"ranks_per_node": 12}, "stores": {"data": {"uri": "file://${HAUL_DATA}/tiny"}},
+        "dataset": {"store": "data", "format": "npz", "files": 4, "sample_bytes": "16 KiB"},
+        "phases": [{"generate": {}}, {"train": {"batch": 2, "compute": "5 ms", "null_steps": 0, **train}}],
+    }
+
+
+class Site(Folder):
+    """A folder with a job, its data and results, and the settings for the scripts."""
+
+    def __init__(self, **train):
+        super().__init__()
+        write_job(self.path, job(**train), "tiny.json")
+
+    def __enter__(self):
+        return self
+
+    def env(self, **more):
+        return {"HAUL": HAUL, "HAUL_DATA": self.path + "/data", "JOB": self.path + "/tiny.json",
+                "RANKS_PER_NODE": "2", "STEPS": "10", "RESERVE": "5", "CHECK_SECONDS": "20", "LD_PRELOAD": YIELD,
+                "RESULTS_DIR": self.path + "/results", **more}
+
+    def submit(self, script, *options, **more):
+        self.job = CLUSTER.sbatch("--output=" + self.path + "/log", *options, script, env=self.env(**more), cwd=self.path)
+        return self.job
+
+    def log(self):
+        try:
+            with open(self.path + "/log", encoding="utf-8", errors="replace") as f:
+                return f.read()
+        except FileNotFoundError:
+            return CLUSTER.call("squeue", "--long").stdout
+
+    def ended(self, status, seconds=120):
+        """Waits for the job; status is the script's exit status."""
+        said = CLUSTER.wait(self.job, seconds)
+        check(said["ExitCode"] == f"{status}:0", f"the job ended with {said['ExitCode']}, not {status}:\n{self.log()}")
+
+    def until(self, holds, what, seconds=60):
+        deadline = time.monotonic() + seconds
+        while not holds():
+            check(time.monotonic() < deadline, f"{what}: not within {seconds} s\n{self.log()}")
+            time.sleep(0.1)
+
+    def trains(self):
+        """Waits until the job's first phase is published, and its training runs."""
+        self.until(lambda: phases(self.results()), "the first phase")
+
+    def results(self, more=""):
+        return f"{self.path}/results/tiny.{self.job}{more}.h5"
+
+
+def phases(path):
+    """(kind, status) of each phase published so far; nothing while there is no file."""
+    try:
+        with h5py.File(path) as f:
+            return [(text(p.attrs["kind"]), text(p.attrs["status"])) for p in f["phases"].values()]
+    except (OSError, KeyError):
+        return []
+
+
+def rows(site):
+    """(nodes, status) of each row in the table of a series."""
+    with open(f"{site.path}/results/tiny.{site.job}.tsv", encoding="utf-8") as f:
+        return [(words[0], words[2]) for words in map(str.split, f.readlines()[1:])]
+
+
+def text(value):
+    return value.decode() if isinstance(value, bytes) else str(value)
+
+
+def test_check():
+    """On the login node nothing is submitted; every mistake has its sentence, once."""
+    with Site() as site:
+        def tried(script=SMALL, **more):
+            done = CLUSTER.call(script, "check", env=site.env(**more), cwd=site.path)
+            return done.returncode, done.stdout
+        rc, out = tried(NODES="2")
+        check(rc == 0 and "nothing is wrong" in out and "ranks      4 on 2 nodes" in out, f"{rc} {out}")
+        for wrong, says in (({"HAUL": site.path + "/huul"}, f"HAUL: there is no program {site.path}/huul"),
+                            ({"HAUL_DATA": ""}, "HAUL_DATA: set it to the folder for the data set"),
+                            ({"JOB": "tiny"}, "haul plan tiny failed"),
+                            ({"RANKS_PER_NODE": "x"}, 'RANKS_PER_NODE: "x" is not a whole number'),
+                            ({"SETUP": site.path + "/none"}, f"SETUP: there is no file {site.path}/none"),
+                            ({"RESULTS_DIR": site.path + "/tiny.json/none"}, f"RESULTS_DIR: {site.path}/tiny.json is not a folder"),
+                            ({"HAUL_ROOT": site.path}, f"{site.path} is not haul's folder")):
+            rc, out = tried(**wrong)
+            check(rc == 2 and out.count(says) == 1, f"{wrong}: {rc} {out}")
+        rc, out = tried(LARGE, SBATCH_PARTITION="low")
+        check(rc == 2 and "Requested node configuration is not available" in out, f"{rc} {out}")
+        check(CLUSTER.ask("squeue", "--noheader") == "" and not os.path.exists(site.path + "/results"), "something was made")
+
+
+def test_small():
+    """To its end, with another number of ranks per node than the job says. The log tells what was planned and where."""
+    with Site() as site:
+        site.submit(SMALL, "--nodes=2")
+        site.ended(0)
+        said = report(site.results())
+        check([p["status"] for p in said["phases"]] == ["done", "done"], f"{said}")
+        with h5py.File(site.results()) as f:
+            check(len(f["ranks"]) == 4, f"{f['ranks'][:]}")
+        log = site.log()
+        for line in (r"data set   80 files", r"ranks      4 on 2 nodes", r"^HAUL_DATA +" + site.path, r"^\$ df -PT",
+                     r"2 nodes, 4 ranks; results: ", r"haul's exit status: 0"):
+            check(re.search(line, log, re.M), f"{line}: {log}")
+        check(not glob.glob(site.path + "/results/hosts*"), "the node list stays")
+
+
+def test_signals():
+    """USR1, as Slurm sends it before the end, and scancel: what was measured is there, the status is not 0."""
+    with Site(epochs=10000) as told, Site(epochs=10000) as cancelled:
+        for site in (told, cancelled):
+            site.submit(SMALL, "--nodes=2")
+        for site in (told, cancelled):
+            site.trains()
+        CLUSTER.ask("scancel", "--batch", "--signal=USR1", told.job)
+        CLUSTER.ask("scancel", cancelled.job)
+        told.ended(4)
+        CLUSTER.wait(cancelled.job)
+        for site in (told, cancelled):
+            site.until(lambda: len(phases(site.results())) == 2, "results of both phases")
+            check(phases(site.results()) == [("generate", "done"), ("train", "interrupted")], f"{phases(site.results())}")
+        check("stopped by a signal" in told.log(), told.log())
+
+
+def test_failing_node():
+    """A node that dies before the run is left out, by name and with the reason. The set-up file waits until it has."""
+    with Site() as site:
+        with open(site.path + "/wait.sh", "w", encoding="utf-8") as f:
+            f.write(f": >{site.path}/here\nuntil [ -e {site.path}/dead ]; do sleep 0.1; done\n")
+        site.submit(SMALL, "--nodes=4", "--no-kill", NODES="3", SETUP=site.path + "/wait.sh")
+        site.until(lambda: os.path.exists(site.path + "/here"), "the set-up file")
+        CLUSTER.fail(3)
+        with open(site.path + "/dead", "w", encoding="utf-8"):
+            pass
+        try:
+            site.ended(0)
+            check(re.search(r"left out: n3: .*(connection|answer)", site.log(), re.I), site.log())
+            with h5py.File(site.results()) as f:
+                check(len(f["ranks"]) == 6, f"{f['ranks'][:]}")
+        finally:
+            CLUSTER.revive(3)
+
+
+def test_requeue():
+    """A job that is requeued has the same number: both runs have their results."""
+    with Site(epochs=10000) as site:
+        site.submit(SMALL, "--nodes=2")
+        site.trains()
+        CLUSTER.ask("scontrol", "requeue", site.job)
+        site.until(lambda: len(phases(site.results())) == 2, "the results of the first run")
+        check(phases(site.results())[1] == ("train", "interrupted"), f"{phases(site.results())}")
+        site.until(lambda: phases(site.results(".1")), "the second run", 150)
+        CLUSTER.ask("scancel", "--batch", "--signal=USR1", site.job)
+        site.ended(4)
+        check(phases(site.results(".1"))[-1] == ("train", "interrupted"), f"{phases(site.results('.1'))}")
+
+
+def test_time_limit():
+    """The limit of the scheduler, less RESERVE, is haul's deadline; nobody writes it down twice."""
+    with Site(epochs=100000) as site:
+        site.submit(SMALL, "--nodes=1", "--time=1", NO_SIGNAL, RESERVE="48")
+        site.ended(4)
+        check(phases(site.results()) == [("generate", "done"), ("train", "interrupted")], f"{phases(site.results())}")
+        check("deadline" in site.log().split("results: ")[1] and "stopped by a signal" not in site.log(), site.log())
+
+
+def test_scaling():
+    """A row for each number of nodes, each with its own results; a node that fails ends only its own row."""
+    with Site() as site:
+        site.submit(SCALING, "--nodes=4", "--ntasks-per-node=2", NODES="4")
+        site.ended(0)
+        stem = f"{site.path}/results/tiny.{site.job}"
+        with open(stem + ".tsv", encoding="utf-8") as f:
+            rows = [line.rstrip("\n").split("\t") for line in f]
+        check(rows[1:] == [[str(n), str(2 * n), "0", f"{stem}.n{n}.h5"] for n in (1, 2, 4)], f"{rows}")
+        for n in (1, 2, 4):
+            said = report(f"{stem}.n{n}.h5")
+            train = said["phases"][1]
+            check(train["status"] == "done" and train["measures"]["samples"] == 40 * n, f"{train}")
+
+
+def test_512_nodes():
+    """Slurm takes the large scripts as they are: 516 nodes, 512 of them for the run."""
+    for script in (LARGE, SCALING):
+        done = CLUSTER.call("sbatch", "--test-only", "--partition=large", script)
+        check(done.returncode == 0 and "107328 processors on nodes c[1-516]" in done.stdout, done.stdout)
+
+
+def test_preempted():
+    """A job of a higher partition takes the nodes: the run writes what it has in its grace time, is requeued and runs
+    again when the nodes are free."""
+    with Site(epochs=10000) as site, Site() as other:
+        site.submit(SMALL, "--nodes=3")
+        site.trains()
+        other.submit(SMALL, "--nodes=4", "--partition=high")
+        other.ended(0)
+        check(phases(site.results())[1:] == [("train", "interrupted")], f"{phases(site.results())}")
+        site.until(lambda: phases(site.results(".1")), "the second run", 150)
+        CLUSTER.ask("scancel", "--batch", "--signal=USR1", site.job)
+        site.ended(4)
+
+
+def test_limit_reached():
+    """Where WALLTIME is wrong by hand, Slurm's own signal before the limit ends the run in order; where that comes too
+    late, the limit itself ends it, and what was measured is kept all the same."""
+    with Site(epochs=100000) as warned, Site(epochs=100000) as killed:
+        warned.submit(SMALL, "--nodes=1", "--time=1", "--signal=B:USR1@30", WALLTIME="3600")
+        killed.submit(SMALL, "--nodes=1", "--time=1", NO_SIGNAL, WALLTIME="3600")
+        warned.ended(4, 180)
+        CLUSTER.wait(killed.job, 180)
+        check(CLUSTER.show(killed.job)["JobState"] in ("TIMEOUT", "COMPLETING"), f"{CLUSTER.show(killed.job)}")
+        for site in (warned, killed):
+            site.until(lambda: len(phases(site.results())) == 2, "results of both phases")
+            check(phases(site.results())[1:] == [("train", "interrupted")], f"{phases(site.results())}\n{site.log()}")
+
+
+def test_node_dies():
+    """A node dies under a run of the series: that row fails, the next ones run on the nodes that are left. When the job
+    is requeued, what is done is not done again."""
+    with Site(epochs=30) as site:
+        site.submit(SCALING, "--nodes=4", "--ntasks-per-node=2", NODES="4", SIZES="1 4 2", STEPS="20")
+        site.until(lambda: phases(site.results(".n4")), "the run on four nodes")
+        CLUSTER.fail(3)
+        try:
+            site.until(lambda: phases(site.results(".n2"))[1:] == [("train", "done")], "the run on two nodes", 200)
+            check(re.search(r"left out: n3:", site.log()), site.log())
+            CLUSTER.wait(site.job)
+            check([n for n, _ in rows(site)] == ["1", "4", "2"], f"{rows(site)}")
+            check([s == "0" for _, s in rows(site)] == [True, False, True], f"{rows(site)}")
+        finally:
+            CLUSTER.revive(3)
+
+
+def test_scaling_requeued():
+    with Site(epochs=30) as site:
+        site.submit(SCALING, "--nodes=2", "--ntasks-per-node=2", NODES="2", STEPS="20")
+        site.until(lambda: phases(site.results(".n2")), "the run on two nodes")
+        CLUSTER.ask("scontrol", "requeue", site.job)
+        site.until(lambda: phases(site.results(".n2.1")), "the second run on two nodes", 150)
+        site.ended(0)
+        check("1 nodes: done before this job was requeued" in site.log(), site.log())
+        check(rows(site)[0] == ("1", "0") and rows(site)[-1] == ("2", "0"), f"{rows(site)}")
+        check(phases(site.results(".n2"))[1] == ("train", "interrupted"), f"{phases(site.results('.n2'))}")
+
+
+def test_broadcast():
+    """The program is copied to the node first, and gone afterwards."""
+    with Site() as site:
+        site.submit(SMALL, "--nodes=1", BCAST="yes", BCAST_DIR=site.path)
+        site.ended(0)
+        check(f"{site.path}/haul.{site.job}" in text(h5py.File(site.results()).attrs["command_line"]), "not the copy")
+        check(not glob.glob(site.path + "/haul.*"), f"{os.listdir(site.path)}")
+
+
+QUICK = (test_check, test_small, test_signals, test_failing_node, test_requeue, test_time_limit, test_scaling, test_512_nodes)
+LONG = (test_preempted, test_limit_reached, test_node_dies, test_scaling_requeued, test_broadcast)
+
+if __name__ == "__main__":
+    # Both, the quick ones, the long ones, or those that are named.
+    tests = {"quick": QUICK, "long": LONG}.get("".join(sys.argv[1:2]))
+    if tests:
+        del sys.argv[1]
+    # A Slurm that is not installed is a failure: without it nobody knows that the scripts work.
+    with slurm.Slurm(4) as CLUSTER:
+        main(*(tests or QUICK + LONG))

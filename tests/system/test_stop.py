@@ -1,0 +1,96 @@
+"""A reason to stop reaches ranks that compute for long: a signal to one rank, or an error of one, ends a step of a minute
+on all ranks, on one node and on several."""
+import os
+import random
+import re
+import signal
+import socket
+import time
+
+import h5py
+
+from haultest import HAUL, Folder, check, finish, main, report, start, write_job
+
+COMPUTE = 60
+
+
+def job(folder, **train):
+    return {"name": "stop", "stores": {"data": {"uri": f"file://{folder}/data"}},
+            "dataset": {"format": "npy", "files": 64, "sample_bytes": 4096},
+            "phases": [{"generate": {}},
+                       {"train": {"batch": 1, "compute": f"{COMPUTE} s", "sync": "step", "null_steps": 0, **train}}]}
+
+
+def ranks_of(process):
+    """The ranks below an mpiexec."""
+    found, todo = [], [process.pid]
+    while todo:
+        pid = todo.pop()
+        try:
+            todo += map(int, open(f"/proc/{pid}/task/{pid}/children").read().split())
+            if os.path.realpath(f"/proc/{pid}/exe") == os.path.realpath(HAUL):
+                found.append(pid)
+        except OSError:
+            pass
+    return found
+
+
+def wait_for_compute(path):
+    for _ in range(1500):
+        time.sleep(0.02)
+        try:
+            with h5py.File(path) as f:
+                if "0_generate" in f["phases"]:
+                    time.sleep(1)
+                    return
+        except (OSError, KeyError):
+            pass
+    raise AssertionError("the data set was not made")
+
+
+def stops(signum, nodes):
+    with Folder() as folder:
+        write_job(folder, job(folder))
+        process = start(4, "run", "job.json", "--fake-nodes", nodes, cwd=folder)
+        began = time.monotonic()
+        wait_for_compute(folder + "/results.h5")
+        os.kill(random.choice(ranks_of(process)), signum)
+        told = time.monotonic()
+        r = finish(process, began, COMPUTE)
+        # Half a step: without the message it would be a whole one.
+        check(time.monotonic() - told < COMPUTE / 2, f"signal {signum}, {nodes} nodes: {r}")
+        check(r.rc == 4, f"{r}")
+        check(report(folder + "/results.h5")["status"] == "interrupted", "status")
+        with h5py.File(folder + "/results.h5") as f:
+            check(set(f["phases/1_train/ranks"]["steps"]) == {0}, "a step was counted that no rank completed")
+
+
+def test_one_node():
+    stops(signal.SIGTERM, 1)
+
+
+def test_several_nodes():
+    stops(signal.SIGTERM, 4)
+
+
+def test_hup():
+    stops(signal.SIGHUP, 2)
+
+
+def test_an_error_of_one():
+    with Folder() as folder:
+        write_job(folder, job(folder, loader={"workers": 1, "prefetch": 1}))
+        check(start(2, "generate", "job.json", cwd=folder).wait() == 0, "generate")
+        victim = sorted(n for n in os.listdir(folder + "/data") if n.endswith(".npy"))[7]
+        os.unlink(f"{folder}/data/{victim}")
+        began = time.monotonic()
+        # Whoever meets the missing file does so before its first step or in a later one of a minute: in the
+        # first of 64 batches in order it is known who.
+        process = start(8, "run", "job.json", "--skip", "generate", "--fake-nodes", 3, "--set", "train.shuffle=none",
+                        cwd=folder)
+        r = finish(process, began, COMPUTE)
+        check(r.rc == 1 and victim in r.err and re.search(r'rank \d on ' + socket.gethostname().split('.')[0], r.err), f"{r}")
+        check(time.monotonic() - began < COMPUTE / 2, f"{r}")
+
+
+main(test_one_node, test_several_nodes, test_hup, test_an_error_of_one)
