@@ -310,7 +310,7 @@ static void set_refusals(void)
 		{"big.bach=4",
 		 "--set big.bach=4: /phases/1/train/bach: unknown key; did you mean \"batch\"?"},
 		{"big.target_p99=20 MB",
-		 "--set big.target_p99=20 MB: /phases/1/train/target_p99: \"20 MB\" is no time: unknown "
+		 "--set big.target_p99=20 MB: /phases/1/train/target_p99: \"20 MB\" is not a time: unknown "
 		 "unit \"MB\"; known are ns, us, ms, s, min, h, d"},
 		{"big.target_p9=20 ms",
 		 "--set big.target_p9=20 ms: /phases/1/train/target_p9: unknown key; did you mean "

@@ -59,7 +59,7 @@ static void aurora(void)
 		near(d.bytes, 5.0 * (double)rows[i].files * 146600628);
 		near(d.seconds, 9.3254);
 		CU_ASSERT(d.memory_per_rank > 0 && d.memory_per_rank <= 64 << 20);
-		CU_ASSERT_STRING_EQUAL(d.notes[0], "100 steps an epoch: MLPerf wants 500");
+		CU_ASSERT_STRING_EQUAL(d.notes[0], "100 steps per epoch: MLPerf wants 500");
 		fixture_free(f);
 	}
 }
