@@ -19,6 +19,15 @@ int workload_tally(const struct workload *w, const struct job_phase *phase, stru
 	return tally_init(tally, schema, err);
 }
 
+struct tally *workload_part(struct phase_context *ctx, const char *kind, const char *name,
+			    const struct tally_schema *schema, const char *store, struct err *err)
+{
+	if (ctx->part)
+		return ctx->part(ctx, kind, name, schema, store, err);
+	err_set(err, -ENOTSUP, "no results are kept of %s", kind);
+	return NULL;
+}
+
 int workload_dataset(const struct job *job, const struct job_phase *phase, const char *dataset,
 		     const struct job_dataset **d, const struct job_store **s, struct err *err)
 {

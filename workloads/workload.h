@@ -95,6 +95,11 @@ struct phase_context {
 	 * watched from outside (processor time, the node's counters) starts anew. NULL: nobody watches. */
 	void (*measure_from)(void *measure_from_argument);
 	void *measure_from_argument;
+	/* See workload_part. NULL: there is nobody to publish it. */
+	struct tally *(*part)(struct phase_context *ctx, const char *kind, const char *name,
+			      const struct tally_schema *schema, const char *store,
+			      struct err *err);
+	void *part_argument;
 	struct tally *tally;   /* made by the caller (workload_tally) */
 	struct op_log *op_log; /* workload_store_open gives it to the phase's stores; NULL: none */
 	/* [job->store_count]: workload_store_open notes here what is in effect. NULL: not asked. */
@@ -138,6 +143,14 @@ const struct workload *const *workload_table(void); /* NULL-terminated: workload
 /* Makes the tally of a phase, by its schema. The arena must outlive it. */
 int workload_tally(const struct workload *w, const struct job_phase *phase, struct arena *arena,
 		   struct tally *tally, struct err *err);
+
+/* A phase within this one, such as the checkpoints of a training: another tally, by a schema of its own, which the run
+ * publishes after this phase as /phases/N_kind with the attribute "within". It belongs to the run and stays until the
+ * phase has ended; the schema must stay, too. name NULL or "": the kind. store: the store that it works on, by its name
+ * in the job; NULL: none of its own. Collective; main thread. NULL on all ranks alike: no memory, or nobody publishes
+ * it, with a sentence. */
+struct tally *workload_part(struct phase_context *ctx, const char *kind, const char *name,
+			    const struct tally_schema *schema, const char *store, struct err *err);
 
 /* The data set and store a phase names (dataset: "" for the job's one; store: the phase's, else the
  * data set's). -EINVAL with the phase's path. */

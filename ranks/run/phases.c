@@ -1,36 +1,24 @@
 #include <errno.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "backends/op_log/op_log.h"
-#include "core/utf8.h"
 #include "plan/plan.h"
 #include "ranks/mpi/group.h"
-#include "ranks/node/watch.h"
-#include "ranks/run/progress.h"
+#include "ranks/run/phase_run.h"
 #include "ranks/run/state.h"
-#include "workloads/target.h"
 #include "workloads/workload.h"
 
-#define NANO 1e9
+/* What lies behind is not the phase's own. */
+static void phase_measure_from(void *argument)
+{
+	struct phase_run *p = argument;
 
-struct phase_run {
-	const struct workload *workload;
-	struct phase_context ctx;
-	struct arena arena; /* of its schema */
-	struct tally tally;
-	struct progress_line line;
-	struct watch watch;
-	struct client_series *client;
-	uint64_t started_ns; /* UTC */
-	uint32_t target_count;
-	struct target_result targets[TARGETS_MAX];
-	enum stop_reason stopped;
-	int rc;
-};
+	p->started_ns = clock_utc_ns();
+	watch_begin(&p->watch);
+}
 
 /* Memory, messages and the context of one phase; all ranks or none. */
 static int phase_open(struct run *run, const struct run_options *options, struct job_phase *phase,
@@ -54,8 +42,10 @@ static int phase_open(struct run *run, const struct run_options *options, struct
 		.stop = &run->stop,
 		.deadline_ns = options->deadline_ns ? run->start_ns + options->deadline_ns : 0,
 		.tally = &p->tally,
-		.measure_from = watch_begin,
-		.measure_from_argument = &p->watch,
+		.measure_from = phase_measure_from,
+		.measure_from_argument = p,
+		.part = phase_part,
+		.part_argument = p,
 		.op_log = run->op_log,
 		.stores = run->stores,
 	};
@@ -73,6 +63,7 @@ static void phase_close(struct phase_run *p)
 {
 	if (p->ctx.group)
 		group_free(p->ctx.group);
+	phase_parts_free(p);
 	tally_free(&p->tally);
 	arena_free(&p->arena);
 }
@@ -86,65 +77,6 @@ static void add_targets(const struct phase_run *p, struct repeat_targets *into)
 		into->sum[i] += p->targets[i].found;
 	}
 	into->repeats++;
-}
-
-static const char *phase_status(const struct phase_run *p)
-{
-	if (p->rc < 0)
-		return "failed";
-	return p->stopped == STOP_LIMIT  ? "limit"
-	       : p->stopped == STOP_NONE ? "done"
-					 : "interrupted";
-}
-
-/* The record of the phase, as rank 0 tells it. Data are made once: that is no warm-up, whichever run it falls
- * into. */
-static void phase_describe(struct run *run, const struct phase_run *p, const struct err *failure,
-			   struct results_phase *phase)
-{
-	struct phase_store stores[PHASE_STORES_MAX];
-	uint32_t store_count;
-	struct phase_record *r = &phase->record;
-	uint64_t wall = p->tally.rank_row[TALLY_WALL_NS];
-
-	phase_record_init(r);
-	results_set_run(phase, &run->at);
-	if (p->workload->generating)
-		r->warmup = 0;
-	r->number = run->published++;
-	r->started_ns = p->started_ns;
-	r->finished_ns = clock_utc_ns();
-	utf8_copy(r->kind, sizeof(r->kind), p->ctx.phase->section->name);
-	utf8_copy(r->name, sizeof(r->name), p->ctx.phase->name);
-	utf8_copy(r->message, sizeof(r->message), p->ctx.message);
-	utf8_copy(r->status, sizeof(r->status), phase_status(p));
-	utf8_copy(r->error, sizeof(r->error), p->rc < 0 ? failure->text : "");
-	if (plan_phase_stores(&run->job, p->ctx.phase, run->world->size, stores, &store_count,
-			      NULL) == 0)
-		utf8_copy(r->store, sizeof(r->store), stores[0].store->name);
-	/* The workload's own account of it; what goes before (its null run) is not the phase. */
-	group_allreduce(run->world, MERGE_MAX, &wall, 1);
-	r->seconds = (double)wall / NANO;
-}
-
-static int phase_publish(struct run *run, const struct run_options *options, struct phase_run *p,
-			 const struct err *failure, struct err *err)
-{
-	struct results_phase phase = {.tally = &p->tally,
-				      .client = p->client,
-				      .targets = p->targets,
-				      .target_count = p->target_count};
-	int rc;
-
-	phase_describe(run, p, failure, &phase);
-	signals_watch(&run->signals, RUN_WRITE_LIMIT_NS);
-	rc = run_record_stores(run, err);
-	if (rc == 0)
-		rc = results_publish(run->results, &phase, err);
-	signals_unwatch(&run->signals);
-	if (rc < 0)
-		err_wrap(err, rc, "%s", options->results ? options->results : "results.h5");
-	return rc;
 }
 
 /* One phase from its start to its publication. *status says how the run goes on. */
@@ -167,8 +99,7 @@ static int phase_do(struct run *run, const struct run_options *options, struct j
 	if (run->op_log)
 		op_log_phase(run->op_log, phase->name, run->at.run);
 	p.watch.sampler = run->sampler;
-	watch_begin(&p.watch);
-	p.started_ns = clock_utc_ns();
+	phase_measure_from(&p);
 	p.rc = p.workload->run(&p.ctx, &p.stopped, err);
 	p.client = watch_end(&p.watch, p.tally.rank_row);
 	if (run->op_log)
