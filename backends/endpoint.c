@@ -1,6 +1,7 @@
 #include "backends/endpoint.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -197,24 +198,58 @@ void endpoints_done(struct endpoints *e, uint32_t index, enum request_fault faul
 		eject(e, p, now_ns);
 }
 
-_Static_assert(ENDPOINT_MEASURES == ENDPOINT_FAULTS + REQ_FAULTS - 1, "a measure a fault");
+static const struct measure endpoint_measures[] = {ENDPOINT_LIST(MEASURE_ROW)};
+_Static_assert(ENDPOINT_MEASURES == ENDPOINT_FAULTS + REQ_FAULTS - 1, "a measure for each fault");
 
-void endpoint_counts_add(const struct endpoint_counts *counts, struct tally_endpoint *to)
+static double endpoint_mean_ns(const uint64_t *row)
 {
-	struct tally_endpoint from = {
-		.row = {[ENDPOINT_REQUESTS] = counts->requests,
-			[ENDPOINT_ATTEMPTS] = counts->attempts,
-			[ENDPOINT_FAILURES] = counts->failures,
-			[ENDPOINT_BYTES] = counts->bytes,
-			[ENDPOINT_WIRE_BYTES] = counts->wire_bytes,
-			[ENDPOINT_CONNECTIONS] = counts->connections,
-			[ENDPOINT_TIME_NS] = counts->time_ns,
-			[ENDPOINT_MAX_NS] = counts->max_ns},
-	};
+	return row[ENDPOINT_ATTEMPTS]
+		       ? (double)row[ENDPOINT_TIME_NS] / (double)row[ENDPOINT_ATTEMPTS]
+		       : NAN;
+}
 
+static const struct figure endpoint_figures[] = {
+	FIGURE_ROW("mean_ns", "ns", endpoint_mean_ns, "mean time of an attempt")};
+static const struct hist_kind endpoint_hists[] = {
+	{.name = "latency", .help = "how long attempts took", .coarse = true}};
+static const struct code_kind endpoint_codes = {"statuses", "status", "requests",
+						ENDPOINT_STATUSES};
+
+const struct table_kind endpoint_table = {
+	.name = "endpoints",
+	.help = "a row per endpoint of the phase's stores",
+	.key = TABLE_TEXT,
+	.key_name = "endpoint",
+	.columns = {endpoint_measures, ENDPOINT_MEASURES, endpoint_figures, 1},
+	.hists = endpoint_hists,
+	.hist_count = 1,
+	.codes = &endpoint_codes,
+	.rows_max = 2 * ENDPOINTS_MAX,
+};
+
+void endpoint_counts_add(const struct endpoint_counts *counts, const char *name, struct table *t)
+{
+	uint64_t from[ENDPOINT_MEASURES] = {
+		[ENDPOINT_REQUESTS] = counts->requests,
+		[ENDPOINT_ATTEMPTS] = counts->attempts,
+		[ENDPOINT_FAILURES] = counts->failures,
+		[ENDPOINT_BYTES] = counts->bytes,
+		[ENDPOINT_WIRE_BYTES] = counts->wire_bytes,
+		[ENDPOINT_CONNECTIONS] = counts->connections,
+		[ENDPOINT_TIME_NS] = counts->time_ns,
+		[ENDPOINT_MAX_NS] = counts->max_ns,
+	};
+	uint64_t *row = table_named(t, name), *status, *latency;
+
+	if (!row)
+		return;
 	for (unsigned fault = 1; fault < REQ_FAULTS; fault++)
-		from.row[ENDPOINT_FAULTS + fault - 1] = counts->fault[fault];
-	memcpy(from.status, counts->status, sizeof(from.status));
-	memcpy(from.latency, counts->latency, sizeof(from.latency));
-	tally_endpoint_merge(to, &from);
+		from[ENDPOINT_FAULTS + fault - 1] = counts->fault[fault];
+	columns_merge(&endpoint_table.columns, row, from);
+	status = table_codes(&endpoint_table, row);
+	for (unsigned i = 0; i < ENDPOINT_STATUSES; i++)
+		status[i] += counts->status[i];
+	latency = table_coarse_hist(&endpoint_table, row, 0)->bucket;
+	for (unsigned i = 0; i < COARSE_BUCKETS; i++)
+		latency[i] += counts->latency.bucket[i];
 }

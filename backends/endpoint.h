@@ -11,9 +11,9 @@
 
 #include "backends/backend.h"
 #include "core/content/random.h"
-#include "core/measure/endpoints.h"
+#include "core/measure/table.h"
 
-enum { ENDPOINTS_MAX = 4096, ENDPOINT_NAME_BYTES = TALLY_ENDPOINT_NAME_BYTES };
+enum { ENDPOINTS_MAX = 4096, ENDPOINT_NAME_BYTES = TABLE_TEXT_BYTES, ENDPOINT_STATUSES = 600 };
 
 enum balance {
 	BALANCE_RANK,         /* the ranks that use the store in turn (place.endpoint) */
@@ -69,10 +69,44 @@ void endpoints_done(struct endpoints *e, uint32_t index, enum request_fault faul
 struct endpoint_counts {
 	uint64_t requests, attempts, failures, bytes, wire_bytes, connections, time_ns, max_ns;
 	uint64_t fault[REQ_FAULTS];
-	uint64_t status[TALLY_STATUSES]; /* answers of requests; 0: none came whole */
-	uint64_t latency[TALLY_LATENCIES];
+	uint64_t status[ENDPOINT_STATUSES]; /* answers of requests; 0: none came whole */
+	struct coarse_hist latency;         /* of attempts */
 };
-/* Into the row of a tally. */
-void endpoint_counts_add(const struct endpoint_counts *counts, struct tally_endpoint *to);
+
+/* The table "endpoints" of every phase that works on stores with several ways in: a row per endpoint. */
+/* clang-format off */
+#define ENDPOINT_LIST(X) \
+	X(ENDPOINT_REQUESTS, "requests", "", SUM, "requests on the wire") \
+	X(ENDPOINT_ATTEMPTS, "attempts", "", SUM, \
+	  "attempts at operations; one may need several requests") \
+	X(ENDPOINT_FAILURES, "failures", "", SUM, \
+	  "attempts that failed, whatever became of the operation") \
+	X(ENDPOINT_BYTES, "bytes", "bytes", SUM, \
+	  "bytes of objects that attempts brought further: goodput") \
+	X(ENDPOINT_WIRE_BYTES, "wire_bytes", "bytes", SUM, \
+	  "bytes moved both ways, heads and failed attempts included") \
+	X(ENDPOINT_CONNECTIONS, "connections", "", SUM, "connections made") \
+	X(ENDPOINT_TIME_NS, "time_ns", "ns", SUM, "time of all attempts") \
+	X(ENDPOINT_MAX_NS, "max_ns", "ns", MAX, "the longest attempt") \
+	/* In the order of enum request_fault, without the first. */ \
+	X(ENDPOINT_CONNECT, "connect", "", SUM, "failures: no connection") \
+	X(ENDPOINT_TLS, "tls", "", SUM, "failures: certificate or handshake") \
+	X(ENDPOINT_TIMEOUT, "timeout", "", SUM, "failures: no first byte in time") \
+	X(ENDPOINT_STALL, "stall", "", SUM, "failures: bytes stopped coming") \
+	X(ENDPOINT_BROKEN, "broken", "", SUM, "failures: the connection ended too early") \
+	X(ENDPOINT_THROTTLE, "throttle", "", SUM, "failures: asked to come back later") \
+	X(ENDPOINT_SERVER, "server", "", SUM, "failures: an error of the store's own") \
+	X(ENDPOINT_DENIED, "denied", "", SUM, "failures: keys, tokens, permissions, clocks") \
+	X(ENDPOINT_MISSING, "missing", "", SUM, "failures: not there") \
+	X(ENDPOINT_OTHER, "other", "", SUM, "failures: all else")
+/* clang-format on */
+
+enum endpoint_measure { ENDPOINT_LIST(MEASURE_ENUM) ENDPOINT_MEASURES };
+enum { ENDPOINT_FAULTS = ENDPOINT_CONNECT };
+
+extern const struct table_kind endpoint_table;
+
+/* Adds what was counted to the endpoint's row of such a table; nothing where there is no memory for one. */
+void endpoint_counts_add(const struct endpoint_counts *counts, const char *name, struct table *t);
 
 #endif

@@ -8,6 +8,7 @@
 
 #include "backends/node_block.h"
 #include "backends/store.h"
+#include "core/content/fnv.h"
 #include "core/units.h"
 
 const struct option store_common_options[] = {
@@ -293,9 +294,5 @@ uint64_t store_part(const struct store *store, uint64_t length)
 
 uint64_t text_hash(const char *text)
 {
-	uint64_t h = 0xcbf29ce484222325u;
-
-	for (; *text; text++)
-		h = (h ^ (unsigned char)*text) * 0x100000001b3u;
-	return h;
+	return fnv_add(FNV_START, text, strlen(text));
 }

@@ -1,11 +1,13 @@
 #include <cjson/cJSON.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "backends/backend.h"
 #include "cli/cli.h"
 #include "cli/ls.h"
+#include "core/json.h"
 #include "core/units.h"
 
 enum { SIZE_COLUMNS = 9 };
@@ -20,10 +22,11 @@ static bool is_folder(const char *name)
 static void print_json(const char *text)
 {
 	cJSON *value = cJSON_CreateString(text);
-	char *quoted = value ? cJSON_PrintUnformatted(value) : NULL;
+	char *quoted = value ? json_print(value) : NULL;
 
-	fputs(quoted ? quoted : "null", stdout);
-	cJSON_free(quoted);
+	/* Without the newline that ends it. */
+	printf("%.*s", quoted ? (int)strlen(quoted) - 1 : 4, quoted ? quoted : "null");
+	free(quoted);
 	cJSON_Delete(value);
 }
 

@@ -11,6 +11,7 @@ enum { FILES_MAX = 4096 };
 
 struct report_args {
 	bool json, csv;
+	uint64_t steps;
 };
 
 static const struct verb_option report_options[] = {
@@ -21,13 +22,24 @@ static const struct verb_option report_options[] = {
 	{.name = "csv",
 	 .kind = VERB_FLAG,
 	 .offset = offsetof(struct report_args, csv),
-	 .help = "a row a phase, for spreadsheets"},
+	 .help = "a row per phase, for spreadsheets"},
+	{.name = "steps",
+	 .kind = VERB_COUNT,
+	 .offset = offsetof(struct report_args, steps),
+	 .value = "N",
+	 .min = 1,
+	 .max = STEPS_ROWS,
+	 .help = "with --json: rows of single steps at most; default 256"},
 	{.name = NULL},
 };
 
 static int report_run(const struct call *call)
 {
+	static const char *const usual[] = {"results.h5"};
 	const struct report_args *args = call->options;
+	const char *const *files = call->argument_count ? call->arguments : usual;
+	struct report_options o = {.color = report_color(stdout),
+				   .steps_rows = (uint32_t)args->steps};
 	enum report_shape shape = args->json ? REPORT_JSON : args->csv ? REPORT_CSV : REPORT_TEXT;
 	struct err err = {0};
 	int rc;
@@ -36,8 +48,8 @@ static int report_run(const struct call *call)
 		cli_say("report: --json and --csv exclude each other");
 		return EXIT_USAGE;
 	}
-	rc = report_files(stdout, shape, call->arguments, call->argument_count,
-			  report_color(stdout), &err);
+	rc = report_files(stdout, shape, files, call->argument_count ? call->argument_count : 1, &o,
+			  &err);
 	if (rc == 0)
 		return EXIT_DONE;
 	cli_say("%s", err.text);
@@ -47,12 +59,12 @@ static int report_run(const struct call *call)
 
 const struct verb report_verb = {
 	.name = "report",
-	.arguments = "FILE…",
-	.help = "reads results files",
-	.example = "haul report results.h5 --json",
+	.arguments = "[FILE…]",
+	.help = "reads results files; without one results.h5",
+	.example = "haul report --json results.h5",
 	.options = report_options,
 	.options_bytes = sizeof(struct report_args),
-	.arguments_min = 1,
+	.arguments_min = 0,
 	.arguments_max = FILES_MAX,
 	.run = report_run,
 };

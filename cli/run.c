@@ -106,10 +106,11 @@ static void join(char *line, size_t bytes, int argc, char **argv)
 
 static void print_report(const char *path)
 {
+	struct report_options o = {.color = report_color(stdout)};
 	struct err err = {0};
 
 	fflush(stdout);
-	if (report_files(stdout, REPORT_TEXT, &path, 1, report_color(stdout), &err) < 0)
+	if (report_files(stdout, REPORT_TEXT, &path, 1, &o, &err) < 0)
 		cli_say("%s", err.text);
 }
 

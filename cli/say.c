@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "cli/cli.h"
+#include "core/utf8.h"
 
 /* The launchers tell a rank before MPI_Init, each in its own variable. Only a hint: it silences
  * repeated sentences, nothing else. */
@@ -37,11 +38,7 @@ void cli_say(const char *format, ...)
 
 static unsigned cli_columns(const char *text)
 {
-	unsigned n = 0;
-
-	for (; *text; text++)
-		n += (*text & 0xc0) != 0x80; /* continuation bytes take no column */
-	return n;
+	return utf8_columns(text, UTF8_WHOLE);
 }
 
 static void put_blanks(const char *text, unsigned columns)

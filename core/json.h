@@ -32,6 +32,9 @@ int json_parse(struct cJSON **out, const char *text, size_t length, unsigned dep
  * memory. */
 char *json_print(const struct cJSON *value);
 
+/* Adds the number, or null where it is not finite (JSON knows no NaN). */
+void json_add_number(struct cJSON *to, const char *key, double value);
+
 /* For messages: text in double quotes with control characters escaped, cut to fit; and what a value
  * is: "four" in quotes, 1.5, true, null, "a list", "an object". Both return buf. */
 char *json_quote(char buf[JSON_QUOTE_BYTES], const char *text);

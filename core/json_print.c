@@ -32,6 +32,14 @@ char *json_print(const struct cJSON *value)
 	return text;
 }
 
+void json_add_number(struct cJSON *to, const char *key, double value)
+{
+	if (isfinite(value))
+		cJSON_AddNumberToObject(to, key, value);
+	else
+		cJSON_AddNullToObject(to, key);
+}
+
 static void number_text(char buf[32], double d)
 {
 	int digits;

@@ -5,18 +5,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "core/json.h"
 #include "plan/datasize.h"
 #include "plan/notes.h"
 #include "plan/option_ref.h"
 #include "plan/rows.h"
-
-static void add_number(cJSON *to, const char *name, double value)
-{
-	if (isfinite(value))
-		cJSON_AddNumberToObject(to, name, value);
-	else
-		cJSON_AddNullToObject(to, name);
-}
 
 static cJSON *dataset_json(const struct job *job, const struct job_dataset *described)
 {
@@ -30,9 +23,9 @@ static cJSON *dataset_json(const struct job *job, const struct job_dataset *desc
 	cJSON_AddStringToObject(json, "name", described->name);
 	cJSON_AddStringToObject(json, "store", store ? store->name : "");
 	cJSON_AddStringToObject(json, "format", format_names[d.options.format]);
-	add_number(json, "files", (double)options->files);
-	add_number(json, "samples", (double)d.samples);
-	add_number(json, "bytes", dataset_bytes_expected(&d));
+	json_add_number(json, "files", (double)options->files);
+	json_add_number(json, "samples", (double)d.samples);
+	json_add_number(json, "bytes", dataset_bytes_expected(&d));
 	return json;
 }
 
@@ -40,13 +33,13 @@ static cJSON *demand_json(const struct demand *d)
 {
 	cJSON *json = cJSON_CreateObject();
 
-	add_number(json, "bytes_per_second", d->bytes_per_second);
-	add_number(json, "opens_per_second", d->opens_per_second);
-	add_number(json, "target", d->target > 0 ? d->target : NAN);
-	add_number(json, "at_target_bytes_per_second",
-		   d->target > 0 ? d->bytes_per_second * d->target : NAN);
-	add_number(json, "at_target_opens_per_second",
-		   d->target > 0 ? d->opens_per_second * d->target : NAN);
+	json_add_number(json, "bytes_per_second", d->bytes_per_second);
+	json_add_number(json, "opens_per_second", d->opens_per_second);
+	json_add_number(json, "target", d->target > 0 ? d->target : NAN);
+	json_add_number(json, "at_target_bytes_per_second",
+			d->target > 0 ? d->bytes_per_second * d->target : NAN);
+	json_add_number(json, "at_target_opens_per_second",
+			d->target > 0 ? d->opens_per_second * d->target : NAN);
 	return json;
 }
 
@@ -60,8 +53,8 @@ static cJSON *space_json(const struct job_store *store)
 		return cJSON_CreateNull();
 	json = cJSON_CreateObject();
 	cJSON_AddStringToObject(json, "path", s.path);
-	add_number(json, "free_bytes", s.free_bytes);
-	add_number(json, "free_inodes", s.inodes_counted ? (double)s.free_inodes : NAN);
+	json_add_number(json, "free_bytes", s.free_bytes);
+	json_add_number(json, "free_inodes", s.inodes_counted ? (double)s.free_inodes : NAN);
 	return json;
 }
 
@@ -75,16 +68,16 @@ static void add_datasize(cJSON *to, const struct plan *plan, const struct job *j
 		return;
 	json = cJSON_AddObjectToObject(to, "datasize");
 	cJSON_AddStringToObject(json, "dataset", s.dataset->name);
-	add_number(json, "node_memory_bytes", plan->node_memory_bytes);
-	add_number(json, "files", (double)s.files);
-	add_number(json, "files_for_steps", (double)s.files_steps);
-	add_number(json, "files_for_memory", (double)s.files_memory);
-	add_number(json, "bytes", s.bytes);
-	add_number(json, "inodes", (double)s.inodes);
-	add_number(json, "folders_advised", (double)s.advised_folders);
-	add_number(json, "files_missing", s.has < s.files ? (double)(s.files - s.has) : 0);
-	add_number(json, "folders", s.folders ? (double)s.folders : NAN);
-	add_number(json, "files_per_folder", s.folders ? (double)s.files_per_folder : NAN);
+	json_add_number(json, "node_memory_bytes", plan->node_memory_bytes);
+	json_add_number(json, "files", (double)s.files);
+	json_add_number(json, "files_for_steps", (double)s.files_steps);
+	json_add_number(json, "files_for_memory", (double)s.files_memory);
+	json_add_number(json, "bytes", s.bytes);
+	json_add_number(json, "inodes", (double)s.inodes);
+	json_add_number(json, "folders_advised", (double)s.advised_folders);
+	json_add_number(json, "files_missing", s.has < s.files ? (double)(s.files - s.has) : 0);
+	json_add_number(json, "folders", s.folders ? (double)s.folders : NAN);
+	json_add_number(json, "files_per_folder", s.folders ? (double)s.files_per_folder : NAN);
 	cJSON_AddItemToObject(json, "space", space_json(s.store));
 }
 
@@ -100,16 +93,16 @@ static void add_stores(cJSON *to, const struct plan_phase *p)
 
 		cJSON_AddStringToObject(json, "role", s->role);
 		cJSON_AddStringToObject(json, "store", s->store->name);
-		add_number(json, "space_bytes", s->space_bytes);
-		add_number(json, "inodes", (double)s->inodes);
+		json_add_number(json, "space_bytes", s->space_bytes);
+		json_add_number(json, "inodes", (double)s->inodes);
 		if (s->space_bytes > 0 || s->inodes)
 			cJSON_AddItemToObject(json, "space", space_json(s->store));
 		cJSON_AddItemToArray(list, json);
 		bytes += s->space_bytes;
 		inodes += (double)s->inodes;
 	}
-	add_number(to, "space_bytes", bytes);
-	add_number(to, "inodes", inodes);
+	json_add_number(to, "space_bytes", bytes);
+	json_add_number(to, "inodes", inodes);
 	if (bytes > 0 || inodes > 0)
 		cJSON_AddItemToObject(to, "space", space_json(p->stores[0].store));
 }
@@ -124,28 +117,28 @@ static cJSON *phase_json(const struct plan *plan, const struct job *job, const s
 	cJSON_AddStringToObject(json, "kind", p->phase->section->name);
 	cJSON_AddStringToObject(json, "name", p->phase->name);
 	cJSON_AddStringToObject(json, "store", p->stores[0].store->name);
-	add_number(json, "steps_per_epoch", (double)d->steps_per_epoch);
-	add_number(json, "epochs", (double)d->epochs);
+	json_add_number(json, "steps_per_epoch", (double)d->steps_per_epoch);
+	json_add_number(json, "epochs", (double)d->epochs);
 	if (option_find(p->phase->section, p->phase->options, p->phase->path, "batch", OPTION_U64,
 			&look))
-		add_number(json, "batch", (double)*(const uint64_t *)look.value);
+		json_add_number(json, "batch", (double)*(const uint64_t *)look.value);
 	if (d->steps_per_epoch) {
 		global_batch = (d->samples - d->samples_dropped) / d->steps_per_epoch;
-		add_number(json, "global_batch", (double)global_batch);
+		json_add_number(json, "global_batch", (double)global_batch);
 	}
-	add_number(json, "files", (double)d->files);
-	add_number(json, "samples", (double)d->samples);
-	add_number(json, "samples_dropped", (double)d->samples_dropped);
-	add_number(json, "bytes_per_rank", d->bytes_per_rank);
-	add_number(json, "bytes", d->bytes);
-	add_number(json, d->epochs ? "seconds_per_epoch" : "seconds", d->seconds);
-	add_number(json, "total_seconds", d->epochs ? d->total_seconds : d->seconds);
-	add_number(json, "memory_bytes_per_rank", (double)d->memory_per_rank);
+	json_add_number(json, "files", (double)d->files);
+	json_add_number(json, "samples", (double)d->samples);
+	json_add_number(json, "samples_dropped", (double)d->samples_dropped);
+	json_add_number(json, "bytes_per_rank", d->bytes_per_rank);
+	json_add_number(json, "bytes", d->bytes);
+	json_add_number(json, d->epochs ? "seconds_per_epoch" : "seconds", d->seconds);
+	json_add_number(json, "total_seconds", d->epochs ? d->total_seconds : d->seconds);
+	json_add_number(json, "memory_bytes_per_rank", (double)d->memory_per_rank);
 	add_stores(json, p);
 	cJSON_AddItemToObject(json, "demand", demand_json(d));
 	plan_rows_json(json, p);
 	if (p->phase->after_ns)
-		add_number(json, "after_seconds", (double)p->phase->after_ns / 1e9);
+		json_add_number(json, "after_seconds", (double)p->phase->after_ns / 1e9);
 	add_datasize(json, plan, job, p);
 	return json;
 }
@@ -175,10 +168,10 @@ char *plan_json(const struct plan *plan, const struct job *job)
 	snprintf(seed, sizeof(seed), "%llu", (unsigned long long)job->seed);
 	cJSON_AddStringToObject(json, "name", job->name);
 	cJSON_AddStringToObject(json, "seed", seed);
-	add_number(json, "nodes", plan->nodes);
-	add_number(json, "ranks", plan->ranks);
+	json_add_number(json, "nodes", plan->nodes);
+	json_add_number(json, "ranks", plan->ranks);
 	add_datasets(json, job);
-	add_number(json, "memory_bytes_per_node", (double)plan->memory_bytes_per_node);
+	json_add_number(json, "memory_bytes_per_node", (double)plan->memory_bytes_per_node);
 	list = cJSON_AddArrayToObject(json, "phases");
 	for (i = 0; i < plan->phase_count; i++)
 		cJSON_AddItemToArray(list, phase_json(plan, job, &plan->phases[i]));
@@ -186,7 +179,7 @@ char *plan_json(const struct plan *plan, const struct job *job)
 	notes_gather(&notes, plan, job);
 	for (i = 0; i < notes.count; i++)
 		cJSON_AddItemToArray(list, cJSON_CreateString(notes.text[i]));
-	text = cJSON_Print(json);
+	text = json_print(json);
 	cJSON_Delete(json);
 	return text;
 }

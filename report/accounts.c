@@ -1,78 +1,122 @@
 #include "report/accounts.h"
 
 #include <math.h>
+#include <stdio.h>
+#include <string.h>
 
-bool accounts_of(const struct results_phase_read *p, struct accounts *a)
+static bool is_account(enum role role)
 {
-	static const char *const names[ACCOUNTS] = {
-		[ACCOUNT_COMPUTE] = "compute_ns",
-		[ACCOUNT_OPEN] = "open_ns",
-		[ACCOUNT_FIRST_BYTE] = "first_byte_ns",
-		[ACCOUNT_TRANSFER] = "transfer_ns",
-		[ACCOUNT_QUEUE] = "queue_ns",
-		[ACCOUNT_RANKS] = "ranks_ns",
-		[ACCOUNT_DECODE] = "decode_ns",
-		[ACCOUNT_COPY] = "copy_ns",
-		[ACCOUNT_HAUL] = "haul_ns",
-	};
+	return role == ROLE_ACCOUNT_COMPUTE || role == ROLE_ACCOUNT_STORAGE ||
+	       role == ROLE_ACCOUNT_OTHER;
+}
 
-	if (results_column(&p->merged, names[ACCOUNT_COMPUTE]) < 0 || !p->ranks.row_count)
-		return false;
-	a->total = 0;
+/* "first_byte_ns" -> "first_byte". */
+static void account_name(char name[RESULTS_NAME_BYTES], const char *column)
+{
+	size_t n = strlen(column);
+
+	if (n > 3 && strcmp(column + n - 3, "_ns") == 0)
+		n -= 3;
+	snprintf(name, RESULTS_NAME_BYTES, "%.*s", (int)n, column);
+}
+
+static struct account_share *find_account(struct account_shares *a, const char *name)
+{
+	for (uint32_t i = 0; i < a->count; i++)
+		if (strcmp(a->list[i].name, name) == 0)
+			return &a->list[i];
+	return NULL;
+}
+
+/* An account that this program does not know: its name says what it is. */
+static struct account_share *add_account(struct account_shares *a, const char *name, enum role role)
+{
+	struct account_share *s;
+
+	if (a->count == ACCOUNTS_MAX)
+		return NULL;
+	s = &a->list[a->count++];
+	*s = (struct account_share){.role = role};
+	snprintf(s->name, sizeof(s->name), "%s", name);
+	snprintf(s->words, sizeof(s->words), "%s", name);
+	for (char *c = s->words; *c; c++)
+		*c = *c == '_' ? ' ' : *c;
+	return s;
+}
+
+static void known_accounts(struct account_shares *a)
+{
+	*a = (struct account_shares){.count = ACCOUNTS};
 	for (int i = 0; i < ACCOUNTS; i++) {
-		double sum = results_value(&p->merged, 0, names[i]);
+		const struct account_kind *kind = &account_kinds[i];
+		struct account_share *s = &a->list[i];
 
-		a->seconds[i] = isnan(sum) ? 0 : sum / 1e9 / (double)p->ranks.row_count;
-		a->total += a->seconds[i];
+		s->role = kind->role;
+		snprintf(s->name, sizeof(s->name), "%s", kind->name);
+		snprintf(s->words, sizeof(s->words), "%s", kind->words);
+	}
+}
+
+bool accounts_of(const struct results_phase_read *p, struct account_shares *a)
+{
+	const struct results_table *t = &p->merged;
+	char name[RESULTS_NAME_BYTES];
+
+	known_accounts(a);
+	if (results_role(t, ROLE_ACCOUNT_COMPUTE) < 0 || !p->ranks.row_count)
+		return false;
+	for (uint32_t c = 0; c < t->column_count; c++) {
+		struct account_share *s;
+
+		if (!is_account(t->columns[c].role))
+			continue;
+		account_name(name, t->columns[c].name);
+		s = find_account(a, name);
+		if (!s)
+			s = add_account(a, name, t->columns[c].role);
+		if (!s)
+			continue;
+		s->seconds = results_cell(t, 0, (int)c) / 1e9 / (double)p->ranks.row_count;
+		a->total += s->seconds;
 	}
 	return true;
 }
 
-int accounts_lost(const struct accounts *a)
+double accounts_seconds(const struct account_shares *a, enum role role)
 {
-	return a->total > 0 ? 1000 - (int)lround(a->seconds[ACCOUNT_COMPUTE] / a->total * 1000) : 0;
+	double sum = 0;
+
+	for (uint32_t i = 0; i < a->count; i++)
+		sum += a->list[i].role == role ? a->list[i].seconds : 0;
+	return sum;
 }
 
-void accounts_tenths(const struct accounts *a, int whole, int tenths[ACCOUNTS])
+int accounts_lost(const struct account_shares *a)
 {
-	double left[ACCOUNTS], lost = a->total - a->seconds[ACCOUNT_COMPUTE];
+	double compute = accounts_seconds(a, ROLE_ACCOUNT_COMPUTE);
+
+	return a->total > 0 ? 1000 - (int)lround(compute / a->total * 1000) : 0;
+}
+
+void accounts_tenths(const struct account_shares *a, int whole, int tenths[ACCOUNTS_MAX])
+{
+	double left[ACCOUNTS_MAX], lost = a->total - accounts_seconds(a, ROLE_ACCOUNT_COMPUTE);
 	int given = 0;
 
-	for (int i = ACCOUNT_COMPUTE + 1; i < ACCOUNTS; i++) {
-		double share = lost > 0 ? a->seconds[i] / lost * whole : 0;
+	for (uint32_t i = 0; i < a->count; i++) {
+		bool compute = a->list[i].role == ROLE_ACCOUNT_COMPUTE;
+		double share = lost > 0 && !compute ? a->list[i].seconds / lost * whole : 0;
 
-		tenths[i] = (int)share;
-		left[i] = share - tenths[i];
-		given += tenths[i];
+		tenths[i] = compute ? 1000 - whole : (int)share;
+		left[i] = compute ? -1 : share - tenths[i];
+		given += compute ? 0 : tenths[i];
 	}
 	for (; given < whole; given++) {
-		int most = ACCOUNT_COMPUTE + 1;
+		uint32_t most = 0;
 
-		for (int i = most; i < ACCOUNTS; i++)
+		for (uint32_t i = 0; i < a->count; i++)
 			most = left[i] > left[most] ? i : most;
 		tenths[most]++;
 		left[most] = -1;
 	}
-	tenths[ACCOUNT_COMPUTE] = 1000 - whole;
-}
-
-struct spread spread_of(const struct results_table *ranks, const char *column)
-{
-	struct spread s = {NAN, NAN, NAN};
-	uint64_t n = 0;
-	double sum = 0;
-
-	for (uint64_t i = 0; i < ranks->row_count; i++) {
-		double v = results_value(ranks, i, column);
-
-		if (isnan(v))
-			continue;
-		s.min = n && s.min < v ? s.min : v;
-		s.max = n && s.max > v ? s.max : v;
-		sum += v;
-		n++;
-	}
-	if (n)
-		s.mean = sum / (double)n;
-	return s;
 }

@@ -1,43 +1,40 @@
-/* Where the time of a training phase went, from its columns by name. */
+/* Where the time of a training phase went, from the columns that have an account's role. The accounts of
+ * core/measure/account.h come first, in their order (0 where a file has none of them), then any that a newer haul has
+ * added. */
 #ifndef HAUL_REPORT_ACCOUNTS_H
 #define HAUL_REPORT_ACCOUNTS_H
 
 #include <stdbool.h>
 
+#include "core/measure/account.h"
 #include "results-schema/results_read.h"
 
-enum account {
-	ACCOUNT_COMPUTE,
-	ACCOUNT_OPEN,
-	ACCOUNT_FIRST_BYTE,
-	ACCOUNT_TRANSFER,
-	ACCOUNT_QUEUE,
-	ACCOUNT_RANKS,
-	ACCOUNT_DECODE,
-	ACCOUNT_COPY,
-	ACCOUNT_HAUL,
-	ACCOUNTS
+enum { ACCOUNTS_MAX = 32 };
+
+struct account_share {
+	char name[RESULTS_NAME_BYTES];  /* "first_byte" */
+	char words[RESULTS_NAME_BYTES]; /* "first byte" */
+	enum role role;                 /* ROLE_ACCOUNT_COMPUTE, _STORAGE, _OTHER */
+	double seconds;                 /* mean over the ranks */
 };
 
-struct accounts {
-	double seconds[ACCOUNTS]; /* mean over the ranks */
+struct account_shares {
+	uint32_t count;
+	struct account_share list[ACCOUNTS_MAX];
 	double total;
 };
 
 /* false: the phase keeps no accounts. */
-bool accounts_of(const struct results_phase_read *p, struct accounts *a);
+bool accounts_of(const struct results_phase_read *p, struct account_shares *a);
+
+/* Of those with that role together. */
+double accounts_seconds(const struct account_shares *a, enum role role);
 
 /* What is not compute, in tenths of a percent of total, rounded. */
-int accounts_lost(const struct accounts *a);
+int accounts_lost(const struct account_shares *a);
 
 /* Shares in tenths of a percent, so rounded (largest remainders) that what is not compute adds up to
  * whole: accounts_lost's, or one tenth beside it where another figure was rounded so. */
-void accounts_tenths(const struct accounts *a, int whole, int tenths[ACCOUNTS]);
-
-/* Utilisation over the ranks; all NaN where there is none. */
-struct spread {
-	double mean, min, max;
-};
-struct spread spread_of(const struct results_table *ranks, const char *column);
+void accounts_tenths(const struct account_shares *a, int whole, int tenths[ACCOUNTS_MAX]);
 
 #endif

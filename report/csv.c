@@ -1,10 +1,14 @@
 /* A row a phase. Text is quoted by RFC 4180's rules; what is undefined is empty. */
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/measure/quantile.h"
 #include "report/accounts.h"
-#include "report/report.h"
+#include "report/phase.h"
+#include "report/shapes.h"
+#include "report/spread.h"
 
 static void number(FILE *out, double value)
 {
@@ -31,62 +35,79 @@ static void quoted(FILE *out, const char *text)
 
 const char *report_csv_heading(void)
 {
-	return "file,name,started,ranks,nodes,number,phase,kind,status,seconds,au,au_min,au_max,null_au,"
-	       "bytes_read,bytes_written,operations,errors,retries,samples,"
-	       "compute_s,open_s,first_byte_s,transfer_s,queue_s,ranks_s,decode_s,copy_s,haul_s,"
-	       "latency,p50_ns,p95_ns,p99_ns,p999_ns,p9999_ns,max_ns,run,combination,repeat,warmup,sweep\n";
+/* clang-format off */
+#define CSV_ACCOUNT(id, name, words, sort, help) #name "_s,"
+#define CSV_QUANTILE(id, name, share) #name "_ns,"
+	return "file,name,started,ranks,nodes,number,phase,kind,status,seconds,au,au_min,au_max,"
+	       "null_au,bytes_read,bytes_written,operations,errors,retries,samples,"
+	       ACCOUNT_LIST(CSV_ACCOUNT)
+	       "latency," QUANTILE_LIST(CSV_QUANTILE) "max_ns,run,combination,repeat,warmup,sweep,"
+	       "within\n";
+	/* clang-format on */
 }
 
 static void latencies(FILE *out, const struct results_phase_read *p)
 {
-	static const double quantiles[] = {0.5, 0.95, 0.99, 0.999, 0.9999};
-	const struct hist *h = results_find_hist(p, p->main_hist);
+	const struct hist *h = results_find_hist(p, p->record.main_hist);
 
 	fputc(',', out);
-	if (!h) {
-		fputs(",,,,,,", out);
-		return;
+	if (h)
+		quoted(out, p->record.main_hist);
+	for (int q = 0; q < QUANTILES; q++) {
+		fputc(',', out);
+		if (h)
+			fprintf(out, "%llu",
+				(unsigned long long)hist_quantile_ns(h, quantile_kinds[q].share));
 	}
-	quoted(out, p->main_hist);
-	for (size_t i = 0; i < sizeof(quantiles) / sizeof(*quantiles); i++)
-		fprintf(out, ",%llu", (unsigned long long)hist_quantile_ns(h, quantiles[i]));
-	fprintf(out, ",%llu", (unsigned long long)h->max_ns);
+	fputc(',', out);
+	if (h)
+		fprintf(out, "%llu", (unsigned long long)h->max_ns);
+}
+
+/* A whole number, or nothing where there is no such column. */
+static void count(FILE *out, const struct results_table *t, int column)
+{
+	if (column < 0)
+		fputc(',', out);
+	else
+		fprintf(out, ",%llu", (unsigned long long)t->cells[column].count);
 }
 
 static void phase_row(FILE *out, const struct results_file *f, const struct results_phase_read *p)
 {
-	static const char *const counts[] = {"bytes_read", "bytes_written", "operations",
-					     "errors",     "retries",       "samples"};
-	struct spread au = spread_of(&p->ranks, "au");
-	struct accounts accounts;
+	static const enum tally_common counts[] = {TALLY_BYTES_READ, TALLY_BYTES_WRITTEN,
+						   TALLY_OPERATIONS, TALLY_ERRORS, TALLY_RETRIES};
+	struct spread au = spread_of(&p->ranks, ROLE_UTILISATION);
+	const struct phase_record *r = &p->record;
+	struct account_shares accounts;
 	bool kept = accounts_of(p, &accounts);
 
 	quoted(out, f->path);
 	fputc(',', out);
 	quoted(out, f->name);
-	fprintf(out, ",%s,%llu,%llu,%u,", f->started, (unsigned long long)f->ranks,
-		(unsigned long long)f->nodes, p->number);
-	quoted(out, p->name);
-	fprintf(out, ",%s,%s", p->kind, p->status);
-	number(out, p->seconds);
+	fprintf(out, ",%s,%llu,%llu,%llu,", f->started, (unsigned long long)f->ranks,
+		(unsigned long long)f->nodes, (unsigned long long)r->number);
+	quoted(out, r->name);
+	fprintf(out, ",%s,%s", r->kind, r->status);
+	number(out, r->seconds);
 	number(out, au.mean);
 	number(out, au.min);
 	number(out, au.max);
-	number(out, p->null_au);
-	for (size_t i = 0; i < sizeof(counts) / sizeof(*counts); i++) {
-		int column = results_column(&p->merged, counts[i]);
-
-		if (column < 0)
-			fputc(',', out);
-		else
-			fprintf(out, ",%llu", (unsigned long long)p->merged.cells[column].count);
-	}
+	number(out, r->null_au);
+	for (size_t i = 0; i < sizeof(counts) / sizeof(*counts); i++)
+		count(out, &p->merged,
+		      results_column(&p->merged, tally_common_columns.measures[counts[i]].name));
+	count(out, &p->merged, results_role(&p->merged, ROLE_ITEMS));
 	for (int i = 0; i < ACCOUNTS; i++)
-		number(out, kept ? accounts.seconds[i] : NAN);
+		number(out, kept ? accounts.list[i].seconds : NAN);
 	latencies(out, p);
-	fprintf(out, ",%llu,%llu,%llu,%d,", (unsigned long long)p->run,
-		(unsigned long long)p->combination, (unsigned long long)p->repeat, p->warmup);
-	quoted(out, p->sweep);
+	fprintf(out, ",%llu,%llu,%llu,%llu,", (unsigned long long)r->run,
+		(unsigned long long)r->combination, (unsigned long long)r->repeat,
+		(unsigned long long)r->warmup);
+	quoted(out, r->sweep);
+	fputc(',', out);
+	if (r->within != RECORD_NOT_WITHIN)
+		fprintf(out, "%llu", (unsigned long long)r->within);
 	fputc('\n', out);
 }
 

@@ -6,10 +6,10 @@
 #include <unistd.h>
 
 static char *text_of_all(struct results_file **files, unsigned count, enum report_shape shape,
-			 bool color);
+			 const struct report_options *o);
 
 int report_files(FILE *out, enum report_shape shape, const char *const *paths, unsigned count,
-		 bool color, struct err *err)
+		 const struct report_options *o, struct err *err)
 {
 	struct results_file **files = calloc(count + 1, sizeof(*files));
 	char *text = NULL;
@@ -18,7 +18,7 @@ int report_files(FILE *out, enum report_shape shape, const char *const *paths, u
 	for (unsigned i = 0; rc == 0 && i < count; i++)
 		rc = results_load(&files[i], paths[i], err);
 	if (rc == 0) {
-		text = text_of_all(files, count, shape, color);
+		text = text_of_all(files, count, shape, o);
 		if (!text)
 			rc = err_set(err, -ENOMEM, "no memory for the report");
 		else if (fputs(text, out) < 0 || fflush(out) != 0)
@@ -33,22 +33,21 @@ int report_files(FILE *out, enum report_shape shape, const char *const *paths, u
 }
 
 static char *text_of_all(struct results_file **files, unsigned count, enum report_shape shape,
-			 bool color)
+			 const struct report_options *o)
 {
 	char *all = NULL;
 	size_t size;
 	FILE *out;
 
 	if (shape == REPORT_JSON)
-		return report_json((const struct results_file *const *)files, count);
+		return report_json((const struct results_file *const *)files, count, o);
 	out = open_memstream(&all, &size);
 	if (!out)
 		return NULL;
 	if (shape == REPORT_CSV)
 		fputs(report_csv_heading(), out);
 	for (unsigned i = 0; i < count; i++) {
-		char *one =
-			shape == REPORT_CSV ? report_csv(files[i]) : report_text(files[i], color);
+		char *one = shape == REPORT_CSV ? report_csv(files[i]) : report_text(files[i], o);
 
 		fprintf(out, "%s%s", shape == REPORT_TEXT && i ? "\n" : "", one ? one : "");
 		if (!one) {

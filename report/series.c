@@ -4,7 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/accounts.h"
+#include "core/measure/quantile.h"
+#include "report/phase.h"
+#include "report/plain_io.h"
+#include "report/spread.h"
 
 /* Which of the phases of its name in its run it is. */
 static uint32_t nth_of(const struct results_file *f, uint32_t i)
@@ -12,14 +15,16 @@ static uint32_t nth_of(const struct results_file *f, uint32_t i)
 	const struct results_phase_read *p = &f->phases[i];
 	uint32_t nth = 0;
 
-	while (i-- && f->phases[i].run == p->run)
-		nth += strcmp(f->phases[i].name, p->name) == 0;
+	while (i-- && f->phases[i].record.run == p->record.run)
+		nth += strcmp(f->phases[i].record.name, p->record.name) == 0;
 	return nth;
 }
 
 static bool counts(const struct results_phase_read *p)
 {
-	return !p->warmup && (strcmp(p->status, "done") == 0 || strcmp(p->status, "limit") == 0);
+	const struct phase_record *r = &p->record;
+
+	return !r->warmup && (strcmp(r->status, "done") == 0 || strcmp(r->status, "limit") == 0);
 }
 
 static double figure_of(const struct results_phase_read *p, enum series_figure figure)
@@ -28,20 +33,19 @@ static double figure_of(const struct results_phase_read *p, enum series_figure f
 
 	switch (figure) {
 	case SERIES_AU:
-		return spread_of(&p->ranks, "au").mean;
+		return spread_of(&p->ranks, ROLE_UTILISATION).mean;
 	case SERIES_BYTES:
-		if (results_column(&p->merged, "bytes_rate_last_done") >= 0)
-			return results_value(&p->merged, 0, "bytes_rate_last_done");
-		return (results_value(&p->merged, 0, "bytes_read") +
-			results_value(&p->merged, 0, "bytes_written")) /
-		       p->seconds;
+		/* Of plain I/O until the last thread had done its part. */
+		if (plain_io(p))
+			return results_role_value(&p->merged, 0, ROLE_BYTE_RATE);
+		return phase_bytes(p) / p->record.seconds;
 	case SERIES_OPERATIONS:
-		return results_value(&p->merged, 0, "rate_last_done");
+		return results_role_value(&p->merged, 0, ROLE_OPERATION_RATE);
 	case SERIES_SAMPLES:
-		return results_value(&p->merged, 0, "samples") / p->seconds;
+		return results_role_value(&p->merged, 0, ROLE_ITEMS) / p->record.seconds;
 	case SERIES_P99:
-		h = results_find_hist(p, p->main_hist);
-		return h ? (double)hist_quantile_ns(h, 0.99) : NAN;
+		h = results_find_hist(p, p->record.main_hist);
+		return h ? (double)hist_quantile_ns(h, quantile_kinds[QUANTILE_P99].share) : NAN;
 	case SERIES_FIGURES:
 		break;
 	}
@@ -50,17 +54,18 @@ static double figure_of(const struct results_phase_read *p, enum series_figure f
 
 bool series_same_phase(const struct series_line *a, const struct series_line *b)
 {
-	return a->nth == b->nth && strcmp(a->first->name, b->first->name) == 0 &&
-	       strcmp(a->first->kind, b->first->kind) == 0;
+	const struct phase_record *x = &a->first->record, *y = &b->first->record;
+
+	return a->nth == b->nth && strcmp(x->name, y->name) == 0 && strcmp(x->kind, y->kind) == 0;
 }
 
-static struct series_line *find(struct series_lines *s, const struct results_phase_read *p,
-				uint32_t nth)
+static struct series_line *find_line(struct series_lines *s, const struct results_phase_read *p,
+				     uint32_t nth)
 {
 	struct series_line wanted = {.first = p, .nth = nth};
 
 	for (uint32_t i = 0; i < s->count; i++)
-		if (s->lines[i].first->combination == p->combination &&
+		if (s->lines[i].first->record.combination == p->record.combination &&
 		    series_same_phase(&s->lines[i], &wanted))
 			return &s->lines[i];
 	return NULL;
@@ -68,7 +73,7 @@ static struct series_line *find(struct series_lines *s, const struct results_pha
 
 static bool add_phase(struct series_lines *s, const struct results_phase_read *p, uint32_t nth)
 {
-	struct series_line *line = find(s, p, nth);
+	struct series_line *line = find_line(s, p, nth);
 
 	if (!line) {
 		line = &s->lines[s->count++];
@@ -111,6 +116,38 @@ bool series_make(struct series_lines *s, const struct results_file *f)
 				possible(stats_of(s->lines[i].values[k], s->lines[i].repeats),
 					 (enum series_figure)k);
 	return whole;
+}
+
+static const struct target_result *find_target(const struct results_phase_read *p, const char *name)
+{
+	for (uint32_t i = 0; i < p->target_count; i++)
+		if (strcmp(p->targets[i].name, name) == 0)
+			return &p->targets[i];
+	return NULL;
+}
+
+struct target_result series_target(const struct results_file *f, const struct series_line *line,
+				   const char *name)
+{
+	struct target_result all = {.asked = NAN, .found = NAN};
+	double sum = 0;
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < f->phase_count; i++) {
+		const struct results_phase_read *p = &f->phases[i];
+		const struct series_line other = {.first = p, .nth = nth_of(f, i)};
+		const struct target_result *t = find_target(p, name);
+
+		if (!t || !counts(p) || p->record.combination != line->first->record.combination ||
+		    !series_same_phase(line, &other))
+			continue;
+		all = *t;
+		sum += t->found;
+		n++;
+	}
+	all.found = n ? sum / n : NAN;
+	all.met = target_met(&all);
+	return all;
 }
 
 void series_free_lines(struct series_lines *s)

@@ -4,7 +4,6 @@
 #define HAUL_REPORT_SERIES_H
 
 #include <stdbool.h>
-#include <stdio.h>
 
 #include "report/stats.h"
 #include "results-schema/results_read.h"
@@ -41,16 +40,9 @@ bool series_same_phase(const struct series_line *a, const struct series_line *b)
 bool series_make(struct series_lines *s, const struct results_file *f);
 void series_free_lines(struct series_lines *s);
 
-/* More phases than a page should list one by one. */
-bool series_long(const struct results_file *f);
-
-/* A phase's name, in a series with its run before it: "3 train", "1 train, warm-up". */
-enum { SERIES_PHASE_BYTES = RESULTS_NAME_BYTES + 32 };
-void series_phase_name(const struct results_file *f, const struct results_phase_read *p, char *name,
-		       size_t size);
-
-/* The series as text: how much of it there is; of repeats a table of statistics, of a sweep a table of
- * a line for each combination. */
-void series_text(FILE *out, const struct results_file *f, const struct series_lines *s);
+/* Of one target over the repeats of a line: its mean, and whether that meets it; as --strict counts it. asked NaN:
+ * the phase has no such target. */
+struct target_result series_target(const struct results_file *f, const struct series_line *line,
+				   const char *name);
 
 #endif

@@ -37,26 +37,15 @@ static int try_path(const char *path, struct err *err)
 int file_head_create(const char *path, const struct results_head *head,
 		     const struct node_row *nodes, const struct rank_row *ranks, struct err *err)
 {
-	hid_t access, creation, file;
+	struct h5_file file;
 	int rc = try_path(path, err);
 
 	if (rc < 0)
 		return rc;
-	access = h5_file_access();
-	creation = h5_group_properties(H5P_FILE_CREATE);
-	file = access < 0 || creation < 0 ? H5I_INVALID_HID
-					  : H5Fcreate(path, H5F_ACC_TRUNC, creation, access);
-	if (file < 0)
-		rc = h5_fail(err, "results file %s cannot be made", path);
+	rc = h5_write_open(&file, path, true, err);
 	if (rc == 0)
-		rc = create_all(file, head, nodes, ranks, err);
-	if (file >= 0 && H5Fclose(file) < 0 && rc == 0)
-		rc = h5_fail(err, "results file %s cannot be written", path);
-	if (creation >= 0)
-		H5Pclose(creation);
-	if (access >= 0)
-		H5Pclose(access);
-	return rc;
+		rc = create_all(file.id, head, nodes, ranks, err);
+	return h5_write_close(&file, rc, err);
 }
 
 static int root_attributes(hid_t file, const struct results_head *head, struct err *err)
@@ -165,16 +154,18 @@ static int create_all(hid_t file, const struct results_head *head, const struct 
 	if (rc == 0)
 		rc = write_job(file, head->job_text ? head->job_text : "", err);
 	if (rc == 0)
-		rc = make_growing(file, "/summary", rows_summary_type(), 16, err);
+		rc = make_growing(file, "/summary", rows_record_type(&rows_summary), 16, err);
 	if (rc == 0)
-		rc = make_growing(file, "/stores", rows_store_type(), 4, err);
+		rc = make_growing(file, "/stores", rows_record_type(&rows_store), 4, err);
 	if (rc == 0)
-		rc = write_records(file, "/nodes", rows_node_type(), head->nodes, nodes, err);
+		rc = write_records(file, "/nodes", rows_record_type(&rows_node), head->nodes, nodes,
+				   err);
 	if (rc == 0)
-		rc = write_records(file, "/ranks", rows_rank_type(), head->ranks, ranks, err);
+		rc = write_records(file, "/ranks", rows_record_type(&rows_rank), head->ranks, ranks,
+				   err);
 	if (rc == 0)
 		rc = h5_array(file, "/histogram_edges_ns", H5T_NATIVE_UINT64, HIST_BUCKETS + 1,
-			      edges, true, "ns", err);
+			      edges, "ns", err);
 	if (rc == 0) {
 		rc = h5_group(file, "/phases", &phases, err);
 		if (phases >= 0)
@@ -183,29 +174,23 @@ static int create_all(hid_t file, const struct results_head *head, const struct 
 	return rc;
 }
 
-static int write_end(hid_t file, const char *status, const char *sentence, uint64_t started_utc_ns,
-		     uint64_t finished_utc_ns, struct err *err)
+static int write_end(hid_t file, const struct file_end *end, struct err *err)
 {
 	char finished[RESULTS_DATE_BYTES];
-	double seconds = finished_utc_ns > started_utc_ns
-				 ? (double)(finished_utc_ns - started_utc_ns) / 1e9
-				 : 0;
-	int rc = h5_attr_text(file, "status", status, err);
+	int rc = h5_attr_text(file, "status", end->status, err);
 
-	utc_text(finished, finished_utc_ns);
+	utc_text(finished, end->finished_utc_ns);
 	if (rc == 0)
-		rc = h5_attr_text(file, "error", sentence ? sentence : "", err);
+		rc = h5_attr_text(file, "error", end->sentence ? end->sentence : "", err);
 	if (rc == 0)
 		rc = h5_attr_text(file, "finished", finished, err);
-	if (rc == 0)
-		rc = h5_attr_real(file, "seconds", seconds, err);
-	return rc;
+	return rc < 0 ? rc : file_head_seconds(file, end->seconds, err);
 }
 
 static int rewrite_ranks(hid_t file, const struct rank_row *ranks, uint32_t rank_count,
 			 struct err *err)
 {
-	hid_t dataset = H5Dopen2(file, "/ranks", H5P_DEFAULT), type = rows_rank_type();
+	hid_t dataset = H5Dopen2(file, "/ranks", H5P_DEFAULT), type = rows_record_type(&rows_rank);
 	hid_t space = dataset < 0 ? H5I_INVALID_HID : H5Dget_space(dataset);
 	int rc = 0;
 
@@ -221,47 +206,33 @@ static int rewrite_ranks(hid_t file, const struct rank_row *ranks, uint32_t rank
 	return rc;
 }
 
-int file_head_finish(const char *path, const char *status, const char *sentence,
-		     uint64_t started_utc_ns, uint64_t finished_utc_ns,
-		     const struct rank_row *ranks, uint32_t rank_count, struct err *err)
+int file_head_finish(hid_t file, const struct file_end *end, struct err *err)
 {
-	hid_t access = h5_file_access();
-	hid_t file = access < 0 ? H5I_INVALID_HID : H5Fopen(path, H5F_ACC_RDWR, access);
-	int rc = 0;
+	int rc = write_end(file, end, err);
 
-	if (file < 0)
-		rc = h5_fail(err, "results file %s cannot be opened", path);
-	if (rc == 0)
-		rc = write_end(file, status, sentence, started_utc_ns, finished_utc_ns, err);
-	if (rc == 0 && ranks)
-		rc = rewrite_ranks(file, ranks, rank_count, err);
-	if (file >= 0 && H5Fclose(file) < 0 && rc == 0)
-		rc = h5_fail(err, "results file %s cannot be written", path);
-	if (access >= 0)
-		H5Pclose(access);
+	if (rc == 0 && end->ranks)
+		rc = rewrite_ranks(file, end->ranks, end->rank_count, err);
 	return rc;
 }
 
-int file_head_stores(const char *path, const struct store_facts *rows, uint32_t count,
-		     struct err *err)
+int file_head_stores(hid_t file, const struct store_facts *rows, uint32_t count, struct err *err)
 {
-	hid_t access = h5_file_access(), type = rows_store_type(), dataset = H5I_INVALID_HID;
-	hid_t file = access < 0 ? H5I_INVALID_HID : H5Fopen(path, H5F_ACC_RDWR, access);
+	hid_t dataset = H5Dopen2(file, "/stores", H5P_DEFAULT),
+	      type = rows_record_type(&rows_store);
 	hsize_t size = count;
 	int rc = 0;
 
-	if (file >= 0)
-		dataset = H5Dopen2(file, "/stores", H5P_DEFAULT);
 	if (dataset < 0 || type < 0 || H5Dset_extent(dataset, &size) < 0 ||
 	    (count && H5Dwrite(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, rows) < 0))
-		rc = h5_fail(err, "results file %s: cannot write /stores", path);
+		rc = h5_fail(err, "cannot write /stores");
 	if (dataset >= 0)
 		H5Dclose(dataset);
-	if (file >= 0 && H5Fclose(file) < 0 && rc == 0)
-		rc = h5_fail(err, "results file %s cannot be written", path);
 	if (type >= 0)
 		H5Tclose(type);
-	if (access >= 0)
-		H5Pclose(access);
 	return rc;
+}
+
+int file_head_seconds(hid_t file, double seconds, struct err *err)
+{
+	return h5_attr_real(file, "seconds", seconds, err);
 }

@@ -1,10 +1,17 @@
 #include "results-schema/h5.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "core/utf8.h"
+#include "results-schema/h5_driver.h"
 
 /* What the innermost failure says, and whether it is a full disk: drivers write the errno into text. */
 struct cause {
@@ -114,18 +121,12 @@ static int scalar_attribute(hid_t at, const char *name, hid_t type, const void *
 int h5_attr_text(hid_t at, const char *name, const char *text, struct err *err)
 {
 	char cut[H5_TEXT_MAX];
-	size_t length = strlen(text);
 	hid_t type;
 	int rc;
 
-	if (length >= sizeof(cut)) {
-		memcpy(cut, text, sizeof(cut) - 1);
-		cut[sizeof(cut) - 1] = '\0';
-		text = cut;
-		length = sizeof(cut) - 1;
-	}
-	type = h5_text_type(length + 1);
-	rc = scalar_attribute(at, name, type, text, err);
+	utf8_copy(cut, sizeof(cut), text);
+	type = h5_text_type(strlen(cut) + 1);
+	rc = scalar_attribute(at, name, type, cut, err);
 	if (type >= 0)
 		H5Tclose(type);
 	return rc;
@@ -230,17 +231,78 @@ int h5_write_rows(hid_t dataset, hid_t type, int rank, const hsize_t *start, con
 	return rc;
 }
 
-int h5_array(hid_t at, const char *name, hid_t type, hsize_t n, const void *data, bool writer,
-	     const char *units, struct err *err)
+int h5_array(hid_t at, const char *name, hid_t type, hsize_t n, const void *data, const char *units,
+	     struct err *err)
 {
 	hid_t dataset;
 	int rc = h5_dataset(at, name, type, 1, &n, &dataset, err);
 
 	if (rc == 0 && units)
 		rc = h5_attr_text(dataset, "units", units, err);
-	if (rc == 0 && writer)
+	if (rc == 0)
 		rc = h5_write(dataset, type, data, err);
 	if (dataset >= 0)
 		H5Dclose(dataset);
+	return rc;
+}
+
+int h5_write_open(struct h5_file *f, const char *path, bool create, struct err *err)
+{
+	hid_t access = h5_file_access(), creation = h5_group_properties(H5P_FILE_CREATE);
+
+	*f = (struct h5_file){.id = H5I_INVALID_HID, .path = path};
+	if (access >= 0 && creation >= 0 && h5_driver_set(access, &f->error) >= 0)
+		f->id = create ? H5Fcreate(path, H5F_ACC_TRUNC, creation, access)
+			       : H5Fopen(path, H5F_ACC_RDWR, access);
+	if (access >= 0)
+		H5Pclose(access);
+	if (creation >= 0)
+		H5Pclose(creation);
+	if (f->id >= 0)
+		return 0;
+	return h5_fail(err, "results file %s cannot be %s", path, create ? "made" : "opened");
+}
+
+int h5_write_close(struct h5_file *f, int rc, struct err *err)
+{
+	if (f->id >= 0 && H5Fclose(f->id) < 0 && rc == 0)
+		rc = h5_fail(err, "results file %s cannot be written", f->path);
+	f->id = H5I_INVALID_HID;
+	H5Eclear2(H5E_DEFAULT);
+	/* What failed first, whatever HDF5 made of it. */
+	if (f->error)
+		rc = err_set(err, f->error, "results file %s cannot be written: %s", f->path,
+			     strerror(-f->error));
+	return rc;
+}
+
+int h5_divert(const char *path, int rc, struct err *err)
+{
+	char link[64], target[4096], *whole = realpath(path, NULL);
+	DIR *folder = opendir("/proc/self/fd");
+	int nowhere = memfd_create("haul", MFD_CLOEXEC);
+	struct dirent *entry;
+
+	while (folder && whole && nowhere >= 0 && (entry = readdir(folder))) {
+		int fd = atoi(entry->d_name);
+		ssize_t n;
+
+		snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+		n = readlink(link, target, sizeof(target) - 1);
+		if (n < 0)
+			continue;
+		target[n] = '\0';
+		if (strcmp(target, whole) != 0)
+			continue;
+		if (rc == 0 && fsync(fd) < 0 && errno != EINVAL)
+			rc = err_set(err, -errno, "results file %s cannot be written: %s", path,
+				     strerror(errno));
+		dup2(nowhere, fd);
+	}
+	if (folder)
+		closedir(folder);
+	if (nowhere >= 0)
+		close(nowhere);
+	free(whole);
 	return rc;
 }

@@ -1,12 +1,13 @@
-/* HDF5 in haul's terms: errors become struct err, text is fixed-length UTF-8 (so that every rank can
- * write it alike), a data set is contiguous and its room is taken when it is made.
+/* HDF5 in haul's terms: errors become struct err, text is fixed-length UTF-8, a data set is contiguous and its room
+ * is taken when it is made.
  *
- * Calls that take "at" change metadata: on a file opened by a group of ranks they are collective, and
- * every rank must pass the same values. h5_write is for one rank alone, h5_write_rows for all. */
+ * Calls that take "at" change metadata: only rank 0 makes them, on a file that it alone has opened. h5_write_rows is
+ * for all ranks, on a file that all have opened. */
 #ifndef HAUL_RESULTS_SCHEMA_H5_H
 #define HAUL_RESULTS_SCHEMA_H5_H
 
 #include <hdf5.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "core/err.h"
@@ -48,8 +49,23 @@ int h5_write(hid_t dataset, hid_t type, const void *data, struct err *err);
 int h5_write_rows(hid_t dataset, hid_t type, int rank, const hsize_t *start, const hsize_t *count,
 		  const void *data, struct err *err);
 
-/* Made, written by this rank if writer, closed. units: attribute "units", NULL for none. */
-int h5_array(hid_t at, const char *name, hid_t type, hsize_t n, const void *data, bool writer,
-	     const char *units, struct err *err);
+/* Made, written by this rank, closed. units: attribute "units", NULL for none. */
+int h5_array(hid_t at, const char *name, hid_t type, hsize_t n, const void *data, const char *units,
+	     struct err *err);
+
+/* A file that this rank alone writes to. Close it also after an error: rc is what happened since it was opened, and is
+ * returned unless a write failed; then the file is worth nothing. */
+struct h5_file {
+	hid_t id;
+	const char *path;
+	int error; /* of the first write that failed */
+};
+int h5_write_open(struct h5_file *f, const char *path, bool create, struct err *err);
+int h5_write_close(struct h5_file *f, int rc, struct err *err);
+
+/* Before a file that all ranks have opened is closed: what this rank has written to it is put on disk, and what HDF5
+ * still has to write (the superblock, as it was) goes into memory that nobody sees. So closing cannot fail on one rank
+ * and leave the others waiting. After a failure rc nothing is put on disk. */
+int h5_divert(const char *path, int rc, struct err *err);
 
 #endif

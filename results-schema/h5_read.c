@@ -7,9 +7,6 @@
 
 #include "results-schema/h5.h"
 
-/* No table of a results file comes near it; a damaged one may claim any size. */
-static const uint64_t bytes_max = 1ull << 33;
-
 static int read_scalar(hid_t at, const char *name, hid_t type, H5T_class_t class, void *value,
 		       struct err *err)
 {
@@ -123,7 +120,7 @@ int h5_read_text_dataset(hid_t at, const char *name, char **text, struct err *er
 	size_t size = type >= 0 && H5Tget_class(type) == H5T_STRING ? H5Tget_size(type) : 0;
 	int rc = 0;
 
-	*text = size && size < bytes_max ? calloc(size + 1, 1) : NULL;
+	*text = size && size < RESULTS_BYTES_MAX ? calloc(size + 1, 1) : NULL;
 	if (!*text || H5Dread(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, *text) < 0)
 		rc = h5_fail(err, "/%s cannot be read", name);
 	if (type >= 0)
@@ -133,38 +130,54 @@ int h5_read_text_dataset(hid_t at, const char *name, char **text, struct err *er
 	return rc;
 }
 
-static int open_rows(hid_t at, const char *name, size_t size, hid_t *dataset, uint64_t *count,
-		     struct err *err)
+/* The data set's extents, refused where they are not what a results file of haul may have. */
+static int open_extent(hid_t at, const char *name, const struct h5_extent *wanted, hid_t *dataset,
+		       hsize_t dims[2], struct err *err)
 {
 	hid_t space;
-	hssize_t n = -1;
+	int rank = -1;
 
+	dims[0] = 0;
+	dims[1] = 1;
 	*dataset = H5Lexists(at, name, H5P_DEFAULT) > 0 ? H5Dopen2(at, name, H5P_DEFAULT)
 							: H5I_INVALID_HID;
 	space = *dataset < 0 ? H5I_INVALID_HID : H5Dget_space(*dataset);
-	if (space >= 0 && H5Sget_simple_extent_ndims(space) == 1)
-		n = H5Sget_simple_extent_npoints(space);
-	if (space >= 0)
+	if (space >= 0) {
+		rank = H5Sget_simple_extent_ndims(space);
+		if (rank == wanted->rank)
+			H5Sget_simple_extent_dims(space, dims, NULL);
 		H5Sclose(space);
-	if (n < 0 || (uint64_t)n > bytes_max / size)
+	}
+	if (rank != wanted->rank)
 		return err_set(err, -EINVAL, "the data set %s is missing or of the wrong shape",
 			       name);
-	*count = (uint64_t)n;
+	if (dims[0] > wanted->rows_max)
+		return err_set(err, -EINVAL, "%s has %llu rows; a results file has at most %llu",
+			       name, (unsigned long long)dims[0],
+			       (unsigned long long)wanted->rows_max);
+	if (dims[1] > RESULTS_BYTES_MAX ||
+	    (dims[0] && dims[1] * wanted->size > RESULTS_BYTES_MAX / dims[0]))
+		return err_set(err, -EINVAL, "%s is larger than %d MiB", name,
+			       RESULTS_BYTES_MAX >> 20);
 	return 0;
 }
 
-int h5_read_records(hid_t at, const char *name, hid_t type, size_t size, void **data,
-		    uint64_t *count, struct err *err)
+int h5_read_array(hid_t at, const char *name, hid_t type, const struct h5_extent *wanted,
+		  void **data, uint64_t dims[2], struct err *err)
 {
+	hsize_t found[2];
 	hid_t dataset;
-	int rc = open_rows(at, name, size, &dataset, count, err);
+	int rc = open_extent(at, name, wanted, &dataset, found, err);
 
 	*data = NULL;
+	dims[0] = found[0];
+	dims[1] = found[1];
 	if (rc == 0) {
-		*data = calloc(*count + 1, size);
+		*data = calloc(found[0] * found[1] + 1, wanted->size);
 		if (!*data)
 			rc = err_set(err, -ENOMEM, "no memory for %s", name);
-		else if (*count && H5Dread(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, *data) < 0)
+		else if (found[0] &&
+			 H5Dread(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, *data) < 0)
 			rc = h5_fail(err, "the data set %s cannot be read", name);
 	}
 	if (dataset >= 0)
@@ -173,6 +186,19 @@ int h5_read_records(hid_t at, const char *name, hid_t type, size_t size, void **
 		free(*data);
 		*data = NULL;
 	}
+	return rc;
+}
+
+int h5_read_records(hid_t at, const char *name, hid_t type, const struct h5_extent *wanted,
+		    void **data, uint64_t *count, struct err *err)
+{
+	struct h5_extent list = *wanted;
+	uint64_t dims[2];
+	int rc;
+
+	list.rank = 1;
+	rc = h5_read_array(at, name, type, &list, data, dims, err);
+	*count = rc < 0 ? 0 : dims[0];
 	return rc;
 }
 
@@ -222,24 +248,77 @@ static int table_units(hid_t at, struct results_table *t, struct err *err)
 	return rc;
 }
 
-int h5_read_table(hid_t at, const char *name, struct results_table *table, struct err *err)
+/* Files of version 1 have none: roles.h has them then. */
+static int table_roles(hid_t at, struct results_table *t, struct err *err)
 {
+	char *texts = NULL, role[RESULTS_NAME_BYTES];
+	uint64_t count;
+	size_t width;
+	int rc;
+
+	if (H5Aexists(at, "roles") <= 0)
+		return 0;
+	rc = read_texts(at, "roles", &texts, &count, &width, err);
+	if (rc == 0 && count != t->column_count)
+		rc = err_set(err, -EINVAL, "there are %llu roles for %u columns",
+			     (unsigned long long)count, t->column_count);
+	for (uint32_t i = 0; rc == 0 && i < t->column_count; i++) {
+		snprintf(role, sizeof(role), "%.*s", (int)width, texts + i * width);
+		t->columns[i].role = role_of(role);
+	}
+	free(texts);
+	return rc;
+}
+
+int h5_read_table(hid_t at, const char *name, uint64_t rows_max, struct results_table *table,
+		  struct err *err)
+{
+	struct h5_extent wanted = {.rank = 1, .rows_max = rows_max, .size = 8};
 	hid_t dataset, memory = H5I_INVALID_HID;
-	uint64_t rows = 0;
-	int rc = open_rows(at, name, 8, &dataset, &rows, err);
+	hsize_t dims[2];
+	int rc = open_extent(at, name, &wanted, &dataset, dims, err);
 
 	if (rc == 0)
 		rc = table_shape(dataset, table, &memory, err);
 	if (rc == 0)
 		rc = table_units(dataset, table, err);
 	if (rc == 0)
-		rc = h5_read_records(at, name, memory, 8 * (size_t)table->column_count,
-				     (void **)&table->cells, &table->row_count, err);
+		rc = table_roles(dataset, table, err);
+	wanted.size = 8 * (size_t)table->column_count;
+	if (rc == 0)
+		rc = h5_read_records(at, name, memory, &wanted, (void **)&table->cells,
+				     &table->row_count, err);
 	if (memory >= 0)
 		H5Tclose(memory);
 	if (dataset >= 0)
 		H5Dclose(dataset);
 	return rc < 0 ? err_wrap(err, rc, "%s", name) : 0;
+}
+
+int h5_rank_of(hid_t at, const char *name)
+{
+	hid_t dataset = H5Dopen2(at, name, H5P_DEFAULT);
+	hid_t space = dataset < 0 ? dataset : H5Dget_space(dataset);
+	int rank = space < 0 ? -1 : H5Sget_simple_extent_ndims(space);
+
+	if (space >= 0)
+		H5Sclose(space);
+	if (dataset >= 0)
+		H5Dclose(dataset);
+	return rank;
+}
+
+bool h5_is_plain(hid_t at, const char *name)
+{
+	hid_t dataset = H5Dopen2(at, name, H5P_DEFAULT);
+	hid_t type = dataset < 0 ? dataset : H5Dget_type(dataset);
+	bool plain = type >= 0 && H5Tget_class(type) == H5T_INTEGER;
+
+	if (type >= 0)
+		H5Tclose(type);
+	if (dataset >= 0)
+		H5Dclose(dataset);
+	return plain;
 }
 
 static int headline_cell(hid_t group, struct results_column *column, union results_cell *cell,
@@ -276,6 +355,8 @@ int h5_read_headline(hid_t group, struct results_table *t, struct err *err)
 	t->column_count = (uint32_t)count;
 	t->row_count = 1;
 	rc = table_units(group, t, err);
+	if (rc == 0)
+		rc = table_roles(group, t, err);
 	for (uint64_t i = 0; rc == 0 && i < count; i++) {
 		snprintf(t->columns[i].name, sizeof(t->columns[i].name), "%.*s", (int)width,
 			 names + i * width);

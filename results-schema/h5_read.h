@@ -3,6 +3,7 @@
 #define HAUL_RESULTS_SCHEMA_H5_READ_H
 
 #include <hdf5.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "core/err.h"
@@ -20,12 +21,29 @@ int h5_read_texts(hid_t at, const char *attribute, size_t bytes, char **texts, u
 
 int h5_read_text_dataset(hid_t at, const char *name, char **text, struct err *err);
 
-/* A data set of one dimension, as records of a memory type. The caller frees *data. */
-int h5_read_records(hid_t at, const char *name, hid_t type, size_t size, void **data,
-		    uint64_t *count, struct err *err);
+/* What a data set may be: its dimensions (1 or 2), at most so many rows, bytes of an element in memory. */
+struct h5_extent {
+	int rank;
+	uint64_t rows_max;
+	size_t size;
+};
 
-/* A compound data set of unsigned integers and reals, with its units. */
-int h5_read_table(hid_t at, const char *name, struct results_table *table, struct err *err);
+/* A data set as an array of a memory type; dims[1] is 1 where it has one dimension. The caller frees *data. Refused
+ * with a sentence before memory is taken where it is larger than it may be. */
+int h5_read_array(hid_t at, const char *name, hid_t type, const struct h5_extent *wanted,
+		  void **data, uint64_t dims[2], struct err *err);
+
+/* The same of one dimension. */
+int h5_read_records(hid_t at, const char *name, hid_t type, const struct h5_extent *wanted,
+		    void **data, uint64_t *count, struct err *err);
+
+/* A compound data set of unsigned integers and reals, with its units and roles. */
+int h5_read_table(hid_t at, const char *name, uint64_t rows_max, struct results_table *table,
+		  struct err *err);
+
+/* The dimensions of a data set, -1 where it is none; and whether its elements are whole numbers. */
+int h5_rank_of(hid_t at, const char *name);
+bool h5_is_plain(hid_t at, const char *name);
 
 /* The attributes that the group's attribute "columns" names, as a table of one row. */
 int h5_read_headline(hid_t group, struct results_table *table, struct err *err);

@@ -1,15 +1,17 @@
-#include "results-schema/merge_failures.h"
-
+/* The first failures of a phase, from the ranks that met them to rank 0. Of more than MERGED_FAILURES_MAX each rank
+ * gives an equal part, the first it met. */
 #include <errno.h>
 #include <stdlib.h>
 
-static uint64_t kept(const struct tally *t)
+#include "results-schema/merge.h"
+
+static uint64_t failures_kept(const struct tally *t)
 {
 	return t->failure_count < TALLY_FAILURES ? t->failure_count : TALLY_FAILURES;
 }
 
 /* Rank 0: how many each rank gives. has[ranks] is replaced by it. Returns their sum. */
-static uint32_t share_out(uint64_t *has, uint32_t ranks)
+static uint32_t failures_share(uint64_t *has, uint32_t ranks)
 {
 	uint64_t wanted = 0, with = 0, most, total = 0;
 
@@ -37,8 +39,8 @@ static int by_time(const void *a, const void *b)
 	return x->rank < y->rank ? -1 : x->rank > y->rank;
 }
 
-static int collect(struct merged *m, const struct tally *t, const uint64_t *shares,
-		   struct group *group)
+static int failures_collect(struct merged *m, const struct tally *t, const uint64_t *shares,
+			    struct group *group)
 {
 	struct failure *to = m->failures;
 
@@ -55,9 +57,10 @@ static int collect(struct merged *m, const struct tally *t, const uint64_t *shar
 	return 0;
 }
 
-int merge_failures(struct merged *m, const struct tally *t, struct group *group, struct err *err)
+int merge_failures(struct merged *m, struct group *group, struct err *err)
 {
-	uint64_t count = t->failure_count, share = kept(t), rows = 0;
+	const struct tally *t = m->phase->tally;
+	uint64_t count = t->failure_count, share = failures_kept(t), rows = 0;
 	uint64_t *shares = NULL; /* on rank 0 only */
 	int rc = group_allreduce(group, MERGE_SUM, &count, 1);
 
@@ -73,7 +76,7 @@ int merge_failures(struct merged *m, const struct tally *t, struct group *group,
 	if (rc == 0)
 		rc = group_gather(group, &share, sizeof(share), shares);
 	if (rc == 0 && shares)
-		rows = share_out(shares, group->size);
+		rows = failures_share(shares, group->size);
 	if (rc == 0)
 		rc = group_broadcast(group, &rows, sizeof(rows));
 	if (rc == 0)
@@ -81,7 +84,7 @@ int merge_failures(struct merged *m, const struct tally *t, struct group *group,
 	m->failure_count = count;
 	m->failure_rows = (uint32_t)rows;
 	if (rc == 0 && shares)
-		rc = collect(m, t, shares, group);
+		rc = failures_collect(m, t, shares, group);
 	else if (rc == 0 && share)
 		rc = group_send(group, 0, t->failures, share * sizeof(t->failures[0]));
 	free(shares);

@@ -1,23 +1,42 @@
-/* One phase written into an open results file. */
+/* One phase written into an open results file, by rank 0 alone: groups, attributes and what is merged over ranks.
+ * The rows that each rank writes itself are in blocks.h. */
 #ifndef HAUL_RESULTS_SCHEMA_PHASE_H
 #define HAUL_RESULTS_SCHEMA_PHASE_H
 
 #include <hdf5.h>
 #include <stdbool.h>
 
+#include "results-schema/blocks.h"
 #include "results-schema/merge.h"
 
-/* Who writes what of the rows by rank. */
-struct phase_writer {
-	uint32_t rank, ranks, node, nodes;
-	bool first;         /* rank 0: writes what is not by rank */
-	bool by_node;       /* histograms have a row a node, written by its first rank */
-	uint32_t rows, row; /* of by_rank or by_node, and this rank's; row == rows: none */
-};
+enum { PHASE_PATH_BYTES = 96 };
 
-/* Collective, on a file opened by all ranks: the group /phases/<n>_<kind>, the row of /summary, the
- * root's seconds. own_row: this rank's measures. */
+/* "/phases/3_train". */
+void phase_path(char path[PHASE_PATH_BYTES], const struct phase_record *record);
+
+/* Makes the phase's group with all that is in it, the blocks' data sets too (without rows), and its row of
+ * /summary. */
 int phase_write(hid_t file, const struct merged *m, const struct phase_writer *w,
-		const uint64_t *own_row, struct err *err);
+		const struct blocks *blocks, struct err *err);
+
+/* Parts of it, each in a file of its own. */
+int phase_write_hists(hid_t phase, const struct merged *m, struct err *err);
+int phase_write_tables(hid_t phase, const struct merged *m, struct err *err);
+int phase_write_timeline(hid_t phase, const struct merged *m, struct err *err);
+int phase_write_steps(hid_t phase, const struct merged *m, struct err *err);
+int phase_write_client(hid_t phase, const struct merged *m, const struct phase_writer *w,
+		       struct err *err);
+int phase_write_summary(hid_t file, const struct merged *m, struct err *err);
+
+/* Whether every node has rows of what it did. */
+bool phase_has_client(const struct merged *m, const struct phase_writer *w);
+
+/* A table of numbered rows alone is a data set of its name; any other is a group of that name, with the data set
+ * "rows" and others. */
+bool phase_table_is_group(const struct table_kind *kind);
+void phase_table_shape(const struct table_kind *kind, struct row_shape *shape);
+/* The table's rows as the file has them, from words as struct merged_table holds them. The caller frees. NULL: no
+ * memory. */
+uint64_t *phase_table_rows(const struct merged_table *t, const uint64_t *words);
 
 #endif

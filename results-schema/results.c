@@ -148,7 +148,9 @@ static hid_t parallel_access(const struct results *r)
 	MPI_Info_set(info, "cb_buffer_size", "1048576");
 	MPI_Info_set(info, "romio_cb_write", "enable");
 	MPI_Info_set(info, "romio_ds_write", "disable");
-	if (H5Pset_fapl_mpio(access, r->comm, info) < 0) {
+	/* One rank reads the file's metadata for all. */
+	if (H5Pset_fapl_mpio(access, r->comm, info) < 0 ||
+	    H5Pset_all_coll_metadata_ops(access, true) < 0) {
 		H5Pclose(access);
 		access = H5I_INVALID_HID;
 	}
@@ -169,24 +171,31 @@ static char *romio_path(const char *part)
 	return path;
 }
 
-/* Collective. The file is closed whatever happens, so that no rank waits for another. */
-static int append(struct results *r, const struct merged *m, const uint64_t *own_row,
-		  struct err *err)
+/* Collective: each rank's own rows, into the part that rank 0 has prepared. The file is closed whatever happens, so
+ * that no rank waits for another. */
+static int append_rows(struct results *r, const struct results_phase *phase,
+		       const struct blocks *blocks, struct err *err)
 {
-	char *path = romio_path(r->part);
+	char at[PHASE_PATH_BYTES], *path = romio_path(r->part);
 	hid_t access = parallel_access(r), file = H5I_INVALID_HID;
-	int rc =
-		!path || access < 0 ? h5_fail(err, "results file %s cannot be opened", r->part) : 0;
+	struct phase_record record = phase->record;
+	int rc = 0;
 
+	if (!path || access < 0)
+		rc = h5_fail(err, "results file %s cannot be opened", r->part);
 	rc = group_agree(r->group, rc, err);
+	if (rc == 0)
+		rc = group_broadcast(r->group, &record, sizeof(record));
 	if (rc < 0)
 		goto out_access;
+	phase_path(at, &record);
 	file = H5Fopen(path, H5F_ACC_RDWR, access);
 	if (file < 0)
 		rc = h5_fail(err, "results file %s cannot be opened", r->part);
 	rc = group_agree(r->group, rc, err);
 	if (rc == 0)
-		rc = phase_write(file, m, &r->writer, own_row, err);
+		rc = blocks_write(blocks, file, at, r->group, err);
+	rc = group_agree(r->group, h5_divert(r->part, rc, err), err);
 	if (file >= 0 && H5Fclose(file) < 0 && rc == 0)
 		rc = h5_fail(err, "results file %s cannot be written", r->part);
 	rc = group_agree(r->group, rc, err);
@@ -197,45 +206,82 @@ out_access:
 	return rc;
 }
 
-/* Rank 0: the copy that the publication works on, with what stands beside the phases brought up to
- * date. */
-static int begin_part(struct results *r, uint64_t room, struct err *err)
+static double run_seconds(const struct results *r, uint64_t now_utc_ns)
 {
-	uint64_t rows_bytes = (uint64_t)r->store_rows * sizeof(*r->stores);
-	int rc = staging_copy(r->path, r->part, room + (r->stores ? rows_bytes : 0), err);
+	return now_utc_ns > r->started_utc_ns ? (double)(now_utc_ns - r->started_utc_ns) / 1e9 : 0;
+}
+
+/* Rank 0: what changes beside the phases at each publication. */
+static int renew_head(struct results *r, hid_t file, struct err *err)
+{
+	int rc = file_head_seconds(file, run_seconds(r, clock_utc_ns()), err);
 
 	if (rc < 0 || !r->stores)
 		return rc;
-	rc = file_head_stores(r->part, r->stores, r->store_rows, err);
+	rc = file_head_stores(file, r->stores, r->store_rows, err);
 	if (rc < 0)
-		unlink(r->part);
+		return rc;
 	free(r->stores);
 	r->stores = NULL;
+	return 0;
+}
+
+/* Rank 0: the copy with the phase in it, but for the rows of ranks, for which there is room. */
+static int prepare_part(struct results *r, const struct merged *m, const struct blocks *blocks,
+			struct err *err)
+{
+	struct h5_file file;
+	int rc = staging_copy(r->path, r->part, err);
+
+	if (rc < 0)
+		return rc;
+	rc = h5_write_open(&file, r->part, false, err);
+	if (rc == 0)
+		rc = renew_head(r, file.id, err);
+	if (rc == 0)
+		rc = phase_write(file.id, m, &r->writer, blocks, err);
+	rc = h5_write_close(&file, rc, err);
+	if (rc == 0)
+		rc = staging_reserve(r->part, err);
+	if (rc < 0)
+		unlink(r->part);
 	return rc;
 }
 
 int results_publish(struct results *r, const struct results_phase *phase, struct err *err)
 {
-	uint64_t now = clock_utc_ns();
+	struct blocks blocks = {0};
 	struct merged m;
-	int rc = merged_make(&m, phase, now > r->started_utc_ns ? now - r->started_utc_ns : 0,
-			     r->group, r->node, err);
+	int rc = merged_make(&m, phase, r->group, r->node, err);
 
+	if (rc == 0)
+		rc = group_agree(r->group, blocks_make(&blocks, &m, &r->writer, err), err);
+	if (rc == 0)
+		rc = group_agree(r->group, r->writer.first ? prepare_part(r, &m, &blocks, err) : 0,
+				 err);
 	if (rc == 0) {
-		if (r->writer.first)
-			rc = begin_part(r, merged_room(&m, r->writer.ranks, r->writer.rows), err);
-		rc = group_agree(r->group, rc, err);
-	}
-	if (rc == 0) {
-		rc = append(r, &m, phase->tally->rank_row, err);
+		rc = append_rows(r, phase, &blocks, err);
 		if (r->writer.first && rc < 0)
 			unlink(r->part);
 		else if (r->writer.first)
 			rc = staging_publish(r->part, r->path, false, err);
 		rc = group_agree(r->group, rc, err);
 	}
+	blocks_free(&blocks);
 	merged_free(&m);
 	return rc;
+}
+
+void results_set_run(struct results_phase *phase, const struct results_run *run)
+{
+	struct phase_record *r = &phase->record;
+
+	r->run = run->run ? run->run : 1;
+	r->combination = run->combination ? run->combination : 1;
+	r->repeat = run->repeat ? run->repeat : 1;
+	r->warmup = run->warmup;
+	phase->sets = run->sets;
+	phase->set_count = run->set_count < RECORD_SETS_MAX ? run->set_count : RECORD_SETS_MAX;
 }
 
 int results_set_ranks(struct results *r, const struct rank_row *ranks)
@@ -273,13 +319,23 @@ static int finish_file(struct results *r, enum results_status status, const char
 		       struct err *err)
 {
 	static const char *const names[] = {"interrupted", "done", "failed"};
-	uint64_t room = (64 << 10) + (sentence ? strlen(sentence) : 0);
-	int rc = begin_part(r, room, err);
+	struct file_end end = {.status = names[status],
+			       .sentence = sentence,
+			       .finished_utc_ns = clock_utc_ns(),
+			       .ranks = r->ranks,
+			       .rank_count = r->writer.ranks};
+	struct h5_file file;
+	int rc = staging_copy(r->path, r->part, err);
 
 	if (rc < 0)
 		return rc;
-	rc = file_head_finish(r->part, names[status], sentence, r->started_utc_ns, clock_utc_ns(),
-			      r->ranks, r->writer.ranks, err);
+	end.seconds = run_seconds(r, end.finished_utc_ns);
+	rc = h5_write_open(&file, r->part, false, err);
+	if (rc == 0)
+		rc = renew_head(r, file.id, err);
+	if (rc == 0)
+		rc = file_head_finish(file.id, &end, err);
+	rc = h5_write_close(&file, rc, err);
 	if (rc < 0) {
 		unlink(r->part);
 		return rc;

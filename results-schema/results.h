@@ -1,8 +1,9 @@
 /* results.h5: what a run leaves, written through parallel HDF5.
  *
- * The file is published whole after each phase: results_publish copies it to FILE.part, reserves
- * room, appends the phase collectively, closes, syncs, renames. A reader sees every finished phase
- * or the state before. Knows no workload: columns come from struct tally_schema. */
+ * The file is published whole after each phase: results_publish copies it to FILE.part; rank 0 adds the phase and
+ * reserves room for every byte of it; all ranks add their rows; the copy is closed, synced, renamed. A reader sees
+ * every finished phase or the state before. All ranks agree before and after each step, so a rank that fails ends the
+ * publication on all at once. Knows no workload: columns come from struct tally_schema. */
 #ifndef HAUL_RESULTS_SCHEMA_RESULTS_H
 #define HAUL_RESULTS_SCHEMA_RESULTS_H
 
@@ -15,6 +16,8 @@
 #include "core/measure/store_facts.h"
 #include "core/measure/tally.h"
 #include "core/rank_place.h"
+#include "core/target.h"
+#include "results-schema/record.h"
 
 enum { RESULTS_TEXT = 128 };
 
@@ -53,22 +56,21 @@ struct results_run {
 	uint32_t set_count;
 };
 
-struct results_phase {   /* the same on every rank but for tally and client */
-	uint32_t number; /* 0-based, in order of publication */
-	const char *kind, *name;
-	const char *store;   /* that it works on; NULL: unknown */
-	const char *message; /* a sentence for the report, rank 0's */
-	const char *status;  /* "done", "limit", "interrupted", "failed" */
-	const char *error;   /* sentence, or "" */
-	uint64_t seconds_ns; /* of the phase, slowest rank */
-	double null_au;      /* NaN: none */
-	double target_au;    /* NaN: none */
-	struct results_run run;
+struct results_phase {
+	struct phase_record
+		record; /* of rank 0; main_hist, sweep, null_au, target_au are found here */
+	const char *const *sets; /* what the sweeps set, of rank 0 */
+	uint32_t set_count;
+	const struct target_result *targets; /* of rank 0 */
+	uint32_t target_count;
 	struct tally *tally; /* this rank's; may be changed (folded, merged) by the call */
 	/* On the first rank of each node what the node did meanwhile, likewise; NULL on the others, or on
 	 * all. */
 	struct client_series *client;
 };
+
+/* Where the phase stands in a series of runs. */
+void results_set_run(struct results_phase *phase, const struct results_run *run);
 
 /* file status, as attribute "status" of the root: "interrupted" until the last publication */
 enum results_status { RESULTS_INTERRUPTED, RESULTS_DONE, RESULTS_FAILED };

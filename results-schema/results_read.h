@@ -1,7 +1,9 @@
-/* Reading results.h5: the whole file but for the rows of histograms by rank, as plain tables.
+/* Reading results.h5: the whole file but for the rows of histograms by rank, as plain tables. Files of versions 1 and
+ * 2 look alike then: what version 1 does not say (roles) is filled in.
  *
- * Needs no MPI: the file is opened through HDF5's ordinary driver, and the MPI library need not be
- * initialised. One thread at a time (HDF5 is not thread-safe here). */
+ * A file may be anything: every number of rows is bounded before memory is taken for them. Needs no MPI: the file is
+ * opened through HDF5's ordinary driver, and the MPI library need not be initialised. One thread at a time (HDF5 is
+ * not thread-safe here). */
 #ifndef HAUL_RESULTS_SCHEMA_RESULTS_READ_H
 #define HAUL_RESULTS_SCHEMA_RESULTS_READ_H
 
@@ -9,16 +11,29 @@
 #include <stdint.h>
 
 #include "core/err.h"
-#include "core/measure/endpoints.h"
-#include "core/measure/hist.h"
 #include "core/measure/store_facts.h"
 #include "core/measure/tally.h"
+#include "core/target.h"
+#include "results-schema/record.h"
 
-enum { RESULTS_NAME_BYTES = 64, RESULTS_UNIT_BYTES = 24, RESULTS_SET_BYTES = 256 };
+enum { RESULTS_NAME_BYTES = 64, RESULTS_UNIT_BYTES = 24 };
+
+/* More than that is no results file of haul. */
+enum {
+	RESULTS_NODES_MAX = 1 << 20,
+	RESULTS_RANKS_MAX = 1 << 24,
+	RESULTS_STORES_MAX = 1 << 16,
+	RESULTS_PHASES_MAX = 1 << 16,
+	RESULTS_HISTS_MAX = 1024,
+	RESULTS_TABLES_MAX = 64,
+	RESULTS_ROWS_MAX = TABLE_ROWS_MAX, /* of any table of a phase */
+	RESULTS_BYTES_MAX = 1 << 29        /* of any data set */
+};
 
 struct results_column {
 	char name[RESULTS_NAME_BYTES];
 	char unit[RESULTS_UNIT_BYTES];
+	enum role role;
 	bool real; /* a figure (double), else a measure (uint64_t) */
 };
 
@@ -36,7 +51,38 @@ struct results_table {
 
 struct results_hist {
 	char name[RESULTS_NAME_BYTES];
+	enum role role;
 	struct hist hist; /* merged over the ranks */
+};
+
+/* One histogram of each row of a table, on the same buckets: bucket i holds values from edges_ns[i] on. */
+struct results_row_hists {
+	char name[RESULTS_NAME_BYTES];
+	uint32_t bucket_count;
+	uint64_t *edges_ns; /* [bucket_count + 1] */
+	uint64_t *counts;   /* [rows][bucket_count] */
+};
+
+/* A table of a phase (core/measure/table.h), whatever it is called. */
+struct results_rows {
+	char name[RESULTS_NAME_BYTES];
+	struct results_table table;
+	char (*names)[TABLE_TEXT_BYTES]; /* [table.row_count] of a table by texts; else NULL */
+	/* Counts by code: row, code, count; NULL: the table has none. */
+	char codes_name[RESULTS_NAME_BYTES];
+	uint64_t code_count;
+	uint64_t (*codes)[3];
+	uint32_t hist_count;
+	struct results_row_hists *hists;
+	uint64_t left_out; /* rows that found no room */
+};
+
+/* Rows of single steps, each of steps_per_row steps. */
+struct results_steps {
+	uint64_t steps_per_row, rows;
+	double *step; /* the first of each row, from 1 */
+	double *mean_ns[STEP_PARTS],
+		*max_ns[STEP_PARTS]; /* over ranks and the row's steps; NaN: none */
 };
 
 struct results_links { /* bytes a second one way; 0: not told */
@@ -44,23 +90,16 @@ struct results_links { /* bytes a second one way; 0: not told */
 };
 
 struct results_phase_read {
-	uint32_t number;
-	char kind[RESULTS_NAME_BYTES], name[RESULTS_NAME_BYTES], status[RESULTS_NAME_BYTES];
-	char store[RESULTS_NAME_BYTES]; /* "" where the file is too old to say */
-	char *message, *error;          /* "" where there is none */
-	uint64_t run, combination,
-		repeat; /* in a series of runs, each from 1; 1 where there is none */
-	bool warmup;    /* its figures are left out of statistics */
-	char *sweep;    /* what the sweeps set, in one line; "" where there is none */
-	uint32_t set_count;
-	char (*sets)[RESULTS_SET_BYTES]; /* the same, one each: "train.batch=4" */
-	double seconds, null_au, target_au;
-	char main_hist
-		[RESULTS_NAME_BYTES]; /* whose percentiles stand in /summary; "" when all are empty */
-	struct results_table
-		merged; /* one row: the measures merged, and the figures made of them */
+	struct phase_record record;
+	uint32_t set_count; /* what the sweeps set: "train.batch=4" */
+	char (*sets)[RECORD_SET_BYTES];
+	/* One row: the measures merged, and the figures made of them. */
+	struct results_table merged;
 	struct results_table ranks;
-	struct results_table epochs; /* rows 0 where a phase has none */
+	uint32_t target_count;
+	struct target_result *targets;
+	uint32_t table_count;
+	struct results_rows *tables;
 	/* A row a node and interval, by node, then by time (core/client/client.h); rows 0 where nothing is known. */
 	struct results_table client;
 	double client_interval_s;
@@ -68,15 +107,11 @@ struct results_phase_read {
 	uint64_t stalled_rows;
 	double stalled_interval_s;
 	double *ranks_stalled;
+	struct results_steps steps;
 	uint32_t hist_count;
 	struct results_hist *hists; /* those that are not empty */
-	/* A row an endpoint; rows 0 where no store has any. */
-	struct results_table endpoints;
-	char (*endpoint_names)[TALLY_ENDPOINT_NAME_BYTES]; /* [endpoints.row_count] */
-	uint64_t status_count;
-	uint64_t (*statuses)[3]; /* endpoint, status, requests. [status_count] */
-	uint64_t failure_count;  /* all that were met */
-	uint32_t failure_rows;   /* those kept */
+	uint64_t failure_count;     /* all that were met */
+	uint32_t failure_rows;      /* those kept */
 	struct failure *failures;
 };
 
@@ -98,18 +133,32 @@ struct results_file {
 	struct results_phase_read *phases; /* in the order of their numbers */
 };
 
-/* -ENOENT, -EACCES …, or -EINVAL for a file that is no results file ("x.h5: is no results file of
+/* -ENOENT, -EACCES …, or -EINVAL for a file that is no results file ("x.h5: is not a results file of
  * haul: …"). */
 int results_load(struct results_file **out, const char *path, struct err *err);
 void results_unload(struct results_file *file);
 
 /* The column's number, or -1. */
 int results_column(const struct results_table *table, const char *name);
+int results_role(const struct results_table *table, enum role role);
 
 /* A cell as a number, NaN where the row or the column is absent. */
 double results_value(const struct results_table *table, uint64_t row, const char *name);
+double results_role_value(const struct results_table *table, uint64_t row, enum role role);
+double results_cell(const struct results_table *table, uint64_t row, int column);
 
-/* The histogram of that name, or NULL when it is absent or empty. */
+/* The histogram of that name, or of that role, or NULL when it is absent or empty. */
 const struct hist *results_find_hist(const struct results_phase_read *phase, const char *name);
+const struct results_hist *results_role_hist(const struct results_phase_read *phase,
+					     enum role role);
+
+/* The table of that name, or NULL. */
+const struct results_rows *results_find_table(const struct results_phase_read *phase,
+					      const char *name);
+
+/* Of row i of a table: how many values, and the value below which the share q of them lies (the middle of its
+ * bucket; 0 when there are none). */
+uint64_t results_row_count(const struct results_row_hists *h, uint64_t row);
+double results_row_quantile(const struct results_row_hists *h, uint64_t row, double q);
 
 #endif

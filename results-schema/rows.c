@@ -1,6 +1,7 @@
 #include "results-schema/rows.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -52,43 +53,33 @@ void rows_fill(const struct row_shape *shape, const uint64_t *keys, const uint64
 	}
 }
 
-int rows_units(hid_t dataset, const struct row_shape *shape, struct err *err)
+/* One text for each column: its unit, or its role. */
+static int column_texts(hid_t dataset, const struct row_shape *shape, bool roles, struct err *err)
 {
 	const struct columns *c = shape->columns;
-	const char **units = calloc(rows_words(shape), sizeof(*units));
+	const char **texts = calloc(rows_words(shape) + 1, sizeof(*texts));
 	uint32_t n = 0;
 	int rc;
 
-	if (!units)
+	if (!texts)
 		return err_set(err, -ENOMEM, "no memory for the units of a table");
 	for (uint32_t i = 0; i < shape->key_count; i++)
-		units[n++] = "";
+		texts[n++] = "";
 	for (uint32_t i = 0; i < c->measure_count; i++)
-		units[n++] = c->measures[i].unit;
+		texts[n++] = roles ? role_name(c->measures[i].role) : c->measures[i].unit;
 	for (uint32_t i = 0; i < c->figure_count; i++)
-		units[n++] = c->figures[i].unit;
-	rc = h5_attr_texts(dataset, "units", units, n, err);
-	free(units);
+		texts[n++] = roles ? role_name(c->figures[i].role) : c->figures[i].unit;
+	rc = h5_attr_texts(dataset, roles ? "roles" : "units", texts, n, err);
+	free(texts);
 	return rc;
 }
 
-/* A member of a record: text of so many bytes, or a number of an HDF5 type. */
-enum member_kind { MEMBER_TEXT, MEMBER_U64, MEMBER_I64, MEMBER_U32, MEMBER_I32, MEMBER_REAL };
-struct member {
-	const char *name;
-	size_t offset;
-	enum member_kind kind;
-	size_t bytes; /* of text */
-};
+int rows_describe(hid_t dataset, const struct row_shape *shape, struct err *err)
+{
+	int rc = column_texts(dataset, shape, false, err);
 
-#define TEXT(record, name, member) \
-	{ \
-		(name), offsetof(record, member), MEMBER_TEXT, sizeof(((record *)0)->member) \
-	}
-#define NUMBER(record, name, member, kind) \
-	{ \
-		(name), offsetof(record, member), (kind), 0 \
-	}
+	return rc < 0 ? rc : column_texts(dataset, shape, true, err);
+}
 
 static hid_t member_type(const struct member *m)
 {
@@ -109,14 +100,15 @@ static hid_t member_type(const struct member *m)
 	return H5Tcopy(H5T_NATIVE_DOUBLE);
 }
 
-static hid_t record_type(size_t size, const struct member *members, size_t count)
+hid_t rows_record_type(const struct record_shape *shape)
 {
-	hid_t type = H5Tcreate(H5T_COMPOUND, size);
+	hid_t type = H5Tcreate(H5T_COMPOUND, shape->size);
 
-	for (size_t i = 0; i < count && type >= 0; i++) {
-		hid_t member = member_type(&members[i]);
+	for (size_t i = 0; i < shape->count && type >= 0; i++) {
+		const struct member *m = &shape->members[i];
+		hid_t member = member_type(m);
 
-		if (member < 0 || H5Tinsert(type, members[i].name, members[i].offset, member) < 0) {
+		if (member < 0 || H5Tinsert(type, m->name, m->offset, member) < 0) {
 			H5Tclose(type);
 			type = H5I_INVALID_HID;
 		}
@@ -126,110 +118,118 @@ static hid_t record_type(size_t size, const struct member *members, size_t count
 	return type;
 }
 
-#define RECORD_TYPE(record, members) \
-	record_type(sizeof(record), members, sizeof(members) / sizeof(*(members)))
-
-hid_t rows_summary_type(void)
+void rows_end_texts(const struct record_shape *shape, void *rows, uint64_t count)
 {
-	static const struct member members[] = {
-		TEXT(struct summary_row, "phase", phase),
-		TEXT(struct summary_row, "kind", kind),
-		NUMBER(struct summary_row, "seconds", seconds, MEMBER_REAL),
-		NUMBER(struct summary_row, "au", au, MEMBER_REAL),
-		NUMBER(struct summary_row, "GB_per_s", gb_per_s, MEMBER_REAL),
-		NUMBER(struct summary_row, "operations_per_s", operations_per_s, MEMBER_REAL),
-		NUMBER(struct summary_row, "p50_ms", p50_ms, MEMBER_REAL),
-		NUMBER(struct summary_row, "p95_ms", p95_ms, MEMBER_REAL),
-		NUMBER(struct summary_row, "p99_ms", p99_ms, MEMBER_REAL),
-		NUMBER(struct summary_row, "p999_ms", p999_ms, MEMBER_REAL),
-		NUMBER(struct summary_row, "p9999_ms", p9999_ms, MEMBER_REAL),
-		NUMBER(struct summary_row, "max_ms", max_ms, MEMBER_REAL),
-		NUMBER(struct summary_row, "errors", errors, MEMBER_U64),
-		NUMBER(struct summary_row, "run", run, MEMBER_U64),
-		NUMBER(struct summary_row, "repeat", repeat, MEMBER_U64),
-		NUMBER(struct summary_row, "warmup", warmup, MEMBER_U64),
-		TEXT(struct summary_row, "sweep", sweep),
-	};
-	return RECORD_TYPE(struct summary_row, members);
+	for (uint64_t i = 0; i < count; i++) {
+		char *row = (char *)rows + i * shape->size;
+
+		for (size_t k = 0; k < shape->count; k++)
+			if (shape->members[k].kind == MEMBER_TEXT)
+				row[shape->members[k].offset + shape->members[k].bytes - 1] = '\0';
+	}
 }
 
-hid_t rows_node_type(void)
-{
-	static const struct member members[] = {
-		TEXT(struct node_row, "host", host),
-		TEXT(struct node_row, "cpu", cpu),
-		NUMBER(struct node_row, "cores", cores, MEMBER_U64),
-		NUMBER(struct node_row, "memory_bytes", memory_bytes, MEMBER_U64),
-		NUMBER(struct node_row, "numa_nodes", numa_nodes, MEMBER_U64),
-		TEXT(struct node_row, "kernel", kernel),
-		TEXT(struct node_row, "nics", nics),
-		NUMBER(struct node_row, "nic_bytes_per_s", nic_bytes_per_s, MEMBER_U64),
-		TEXT(struct node_row, "rdma", rdma),
-		NUMBER(struct node_row, "rdma_bytes_per_s", rdma_bytes_per_s, MEMBER_U64),
-		TEXT(struct node_row, "disks", disks),
-		NUMBER(struct node_row, "clock_offset_ns", clock_offset_ns, MEMBER_I64),
-		NUMBER(struct node_row, "clock_error_ns", clock_error_ns, MEMBER_U64),
-	};
-	return RECORD_TYPE(struct node_row, members);
-}
+#define RECORD_SHAPE(record, members) \
+	{ \
+		sizeof(record), members, sizeof(members) / sizeof(*(members)) \
+	}
 
-hid_t rows_rank_type(void)
-{
-	static const struct member members[] = {
-		NUMBER(struct rank_row, "rank", place.rank, MEMBER_U32),
-		NUMBER(struct rank_row, "node", place.node, MEMBER_U32),
-		NUMBER(struct rank_row, "local_rank", place.local_rank, MEMBER_U32),
-		NUMBER(struct rank_row, "gpu", place.gpu, MEMBER_U32),
-		NUMBER(struct rank_row, "data", place.data, MEMBER_U32),
-		NUMBER(struct rank_row, "tensor", place.tensor, MEMBER_U32),
-		NUMBER(struct rank_row, "pipeline", place.pipeline, MEMBER_U32),
-		NUMBER(struct rank_row, "endpoint", place.endpoint, MEMBER_U32),
-		TEXT(struct rank_row, "cores_found", cores_found),
-		NUMBER(struct rank_row, "run_ns", run_ns, MEMBER_U64),
-		NUMBER(struct rank_row, "runnable_ns", runnable_ns, MEMBER_U64),
-	};
-	return RECORD_TYPE(struct rank_row, members);
-}
+static const struct member summary_members[] = {
+	MEMBER_OF_TEXT(struct summary_row, "phase", phase),
+	MEMBER_OF_TEXT(struct summary_row, "kind", kind),
+	MEMBER_OF(struct summary_row, "seconds", seconds, MEMBER_REAL),
+	MEMBER_OF(struct summary_row, "au", au, MEMBER_REAL),
+	MEMBER_OF(struct summary_row, "GB_per_s", gb_per_s, MEMBER_REAL),
+	MEMBER_OF(struct summary_row, "operations_per_s", operations_per_s, MEMBER_REAL),
+#define QUANTILE_MEMBER(id, name, share) \
+	MEMBER_OF(struct summary_row, #name "_ms", quantile_ms[QUANTILE_##id], MEMBER_REAL),
+	QUANTILE_LIST(QUANTILE_MEMBER)
+#undef QUANTILE_MEMBER
+		MEMBER_OF(struct summary_row, "max_ms", max_ms, MEMBER_REAL),
+	MEMBER_OF(struct summary_row, "errors", errors, MEMBER_U64),
+	MEMBER_OF(struct summary_row, "run", run, MEMBER_U64),
+	MEMBER_OF(struct summary_row, "repeat", repeat, MEMBER_U64),
+	MEMBER_OF(struct summary_row, "warmup", warmup, MEMBER_U64),
+	MEMBER_OF_TEXT(struct summary_row, "sweep", sweep),
+};
+const struct record_shape rows_summary = RECORD_SHAPE(struct summary_row, summary_members);
 
-hid_t rows_store_type(void)
-{
-	static const struct member members[] = {
-		TEXT(struct store_facts, "name", name),
-		TEXT(struct store_facts, "uri", uri),
-		TEXT(struct store_facts, "engine", engine),
-		NUMBER(struct store_facts, "direct", direct, MEMBER_U64),
-		TEXT(struct store_facts, "file_system", file_system),
-		NUMBER(struct store_facts, "block_bytes", block_bytes, MEMBER_U64),
-		TEXT(struct store_facts, "layout", layout),
-		TEXT(struct store_facts, "client", client),
-		NUMBER(struct store_facts, "copies_read", copies_read, MEMBER_U64),
-		NUMBER(struct store_facts, "copies_streamed", copies_streamed, MEMBER_U64),
-		NUMBER(struct store_facts, "copies_written", copies_written, MEMBER_U64),
-		NUMBER(struct store_facts, "nodes", nodes, MEMBER_U64),
-		TEXT(struct store_facts, "note", note),
-	};
-	return RECORD_TYPE(struct store_facts, members);
-}
+static const struct member node_members[] = {
+	MEMBER_OF_TEXT(struct node_row, "host", host),
+	MEMBER_OF_TEXT(struct node_row, "cpu", cpu),
+	MEMBER_OF(struct node_row, "cores", cores, MEMBER_U64),
+	MEMBER_OF(struct node_row, "memory_bytes", memory_bytes, MEMBER_U64),
+	MEMBER_OF(struct node_row, "numa_nodes", numa_nodes, MEMBER_U64),
+	MEMBER_OF_TEXT(struct node_row, "kernel", kernel),
+	MEMBER_OF_TEXT(struct node_row, "nics", nics),
+	MEMBER_OF(struct node_row, "nic_bytes_per_s", nic_bytes_per_s, MEMBER_U64),
+	MEMBER_OF_TEXT(struct node_row, "rdma", rdma),
+	MEMBER_OF(struct node_row, "rdma_bytes_per_s", rdma_bytes_per_s, MEMBER_U64),
+	MEMBER_OF_TEXT(struct node_row, "disks", disks),
+	MEMBER_OF(struct node_row, "clock_offset_ns", clock_offset_ns, MEMBER_I64),
+	MEMBER_OF(struct node_row, "clock_error_ns", clock_error_ns, MEMBER_U64),
+};
+const struct record_shape rows_node = RECORD_SHAPE(struct node_row, node_members);
 
-hid_t rows_failure_type(void)
-{
-	static const struct member members[] = {
-		NUMBER(struct failure, "time_ns", time_ns, MEMBER_U64),
-		NUMBER(struct failure, "rank", rank, MEMBER_U32),
-		NUMBER(struct failure, "node", node, MEMBER_U32),
-		TEXT(struct failure, "operation", operation),
-		TEXT(struct failure, "object", object),
-		NUMBER(struct failure, "offset", offset, MEMBER_U64),
-		NUMBER(struct failure, "length", length, MEMBER_U64),
-		NUMBER(struct failure, "errno", error, MEMBER_I32),
-		NUMBER(struct failure, "protocol_status", protocol_status, MEMBER_U32),
-		NUMBER(struct failure, "attempts", attempts, MEMBER_U32),
-		NUMBER(struct failure, "epoch", epoch, MEMBER_U32),
-		NUMBER(struct failure, "step", step, MEMBER_U32),
-		TEXT(struct failure, "text", text),
-	};
-	return RECORD_TYPE(struct failure, members);
-}
+static const struct member rank_members[] = {
+	MEMBER_OF(struct rank_row, "rank", place.rank, MEMBER_U32),
+	MEMBER_OF(struct rank_row, "node", place.node, MEMBER_U32),
+	MEMBER_OF(struct rank_row, "local_rank", place.local_rank, MEMBER_U32),
+	MEMBER_OF(struct rank_row, "gpu", place.gpu, MEMBER_U32),
+	MEMBER_OF(struct rank_row, "data", place.data, MEMBER_U32),
+	MEMBER_OF(struct rank_row, "tensor", place.tensor, MEMBER_U32),
+	MEMBER_OF(struct rank_row, "pipeline", place.pipeline, MEMBER_U32),
+	MEMBER_OF(struct rank_row, "endpoint", place.endpoint, MEMBER_U32),
+	MEMBER_OF_TEXT(struct rank_row, "cores_found", cores_found),
+	MEMBER_OF(struct rank_row, "run_ns", run_ns, MEMBER_U64),
+	MEMBER_OF(struct rank_row, "runnable_ns", runnable_ns, MEMBER_U64),
+};
+const struct record_shape rows_rank = RECORD_SHAPE(struct rank_row, rank_members);
+
+static const struct member store_members[] = {
+	MEMBER_OF_TEXT(struct store_facts, "name", name),
+	MEMBER_OF_TEXT(struct store_facts, "uri", uri),
+	MEMBER_OF_TEXT(struct store_facts, "engine", engine),
+	MEMBER_OF(struct store_facts, "direct", direct, MEMBER_U64),
+	MEMBER_OF_TEXT(struct store_facts, "file_system", file_system),
+	MEMBER_OF(struct store_facts, "block_bytes", block_bytes, MEMBER_U64),
+	MEMBER_OF_TEXT(struct store_facts, "layout", layout),
+	MEMBER_OF_TEXT(struct store_facts, "client", client),
+	MEMBER_OF(struct store_facts, "copies_read", copies_read, MEMBER_U64),
+	MEMBER_OF(struct store_facts, "copies_streamed", copies_streamed, MEMBER_U64),
+	MEMBER_OF(struct store_facts, "copies_written", copies_written, MEMBER_U64),
+	MEMBER_OF(struct store_facts, "nodes", nodes, MEMBER_U64),
+	MEMBER_OF_TEXT(struct store_facts, "note", note),
+};
+const struct record_shape rows_store = RECORD_SHAPE(struct store_facts, store_members);
+
+static const struct member failure_members[] = {
+	MEMBER_OF(struct failure, "time_ns", time_ns, MEMBER_U64),
+	MEMBER_OF(struct failure, "rank", rank, MEMBER_U32),
+	MEMBER_OF(struct failure, "node", node, MEMBER_U32),
+	MEMBER_OF_TEXT(struct failure, "operation", operation),
+	MEMBER_OF_TEXT(struct failure, "object", object),
+	MEMBER_OF(struct failure, "offset", offset, MEMBER_U64),
+	MEMBER_OF(struct failure, "length", length, MEMBER_U64),
+	MEMBER_OF(struct failure, "errno", error, MEMBER_I32),
+	MEMBER_OF(struct failure, "protocol_status", protocol_status, MEMBER_U32),
+	MEMBER_OF(struct failure, "attempts", attempts, MEMBER_U32),
+	MEMBER_OF(struct failure, "epoch", epoch, MEMBER_U32),
+	MEMBER_OF(struct failure, "step", step, MEMBER_U32),
+	MEMBER_OF_TEXT(struct failure, "text", text),
+};
+const struct record_shape rows_failure = RECORD_SHAPE(struct failure, failure_members);
+
+static const struct member target_members[] = {
+	MEMBER_OF_TEXT(struct target_result, "name", name),
+	MEMBER_OF_TEXT(struct target_result, "label", label),
+	MEMBER_OF_TEXT(struct target_result, "unit", unit),
+	MEMBER_OF(struct target_result, "most", most, MEMBER_U64),
+	MEMBER_OF(struct target_result, "asked", asked, MEMBER_REAL),
+	MEMBER_OF(struct target_result, "found", found, MEMBER_REAL),
+	MEMBER_OF(struct target_result, "met", met, MEMBER_U64),
+};
+const struct record_shape rows_target = RECORD_SHAPE(struct target_result, target_members);
 
 hid_t rows_packed(hid_t memory_type)
 {

@@ -7,7 +7,9 @@
 #include <stdint.h>
 
 #include "core/err.h"
+#include "core/measure/quantile.h"
 #include "core/measure/tally.h"
+#include "results-schema/member.h"
 #include "results-schema/results.h"
 
 struct row_shape {
@@ -23,25 +25,32 @@ hid_t rows_type(const struct row_shape *shape); /* the caller closes it; negativ
 void rows_fill(const struct row_shape *shape, const uint64_t *keys, const uint64_t *measures,
 	       uint64_t *out);
 
-/* Attribute "units": the unit of each column, in their order. */
-int rows_units(hid_t dataset, const struct row_shape *shape, struct err *err);
+/* Attributes "units" and "roles": a text for each column, in their order. */
+int rows_describe(hid_t dataset, const struct row_shape *shape, struct err *err);
 
 /* A row of /summary. Units stand in the names: h5dump shows attributes too, and this is to be read. */
 enum { SUMMARY_NAME_BYTES = 64, SUMMARY_KIND_BYTES = 32, SUMMARY_SWEEP_BYTES = 128 };
 struct summary_row {
 	char phase[SUMMARY_NAME_BYTES], kind[SUMMARY_KIND_BYTES];
 	double seconds, au, gb_per_s, operations_per_s;
-	double p50_ms, p95_ms, p99_ms, p999_ms, p9999_ms, max_ms;
+	double quantile_ms[QUANTILES], max_ms;
 	uint64_t errors, run, repeat, warmup;
 	char sweep[SUMMARY_SWEEP_BYTES];
 };
 
-/* Types of the fixed records as they stand in memory; rows_packed gives the file's: without holes. */
-hid_t rows_summary_type(void);
-hid_t rows_node_type(void);
-hid_t rows_rank_type(void);
-hid_t rows_store_type(void);
-hid_t rows_failure_type(void);
+/* The fixed records: as they stand in memory. rows_packed gives the type that the file has: without holes. */
+struct record_shape {
+	size_t size;
+	const struct member *members;
+	size_t count;
+};
+extern const struct record_shape rows_summary, rows_node, rows_rank, rows_store, rows_failure,
+	rows_target;
+hid_t rows_record_type(const struct record_shape *shape); /* the caller closes it */
+
+/* Ends each text of records that were read, whatever the file has. */
+void rows_end_texts(const struct record_shape *shape, void *rows, uint64_t count);
+
 hid_t rows_packed(hid_t memory_type);
 
 #endif

@@ -3,9 +3,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <libgen.h>
+#include <linux/fs.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -18,8 +20,6 @@ char *staging_path(const char *path)
 	return asprintf(&part, "%s.part", path) < 0 ? NULL : part;
 }
 
-/* Through memory, not by copy_file_range: a copy that shares blocks would need new ones when they are
- * written to, which no reservation covers. */
 static int copy_bytes(int from, int to)
 {
 	char *buffer = malloc(COPY_BYTES);
@@ -47,7 +47,14 @@ static int copy_bytes(int from, int to)
 	return rc;
 }
 
-int staging_copy(const char *path, const char *part, uint64_t room, struct err *err)
+/* The sentence of a publication that found no room, or could not write. */
+static int no_room(const char *part, int rc, struct err *err)
+{
+	return err_set(err, rc, "no room for results: %s: %s; what was published stands", part,
+		       strerror(-rc));
+}
+
+int staging_copy(const char *path, const char *part, struct err *err)
 {
 	struct stat st;
 	int from, to = -1, rc = 0;
@@ -63,20 +70,33 @@ int staging_copy(const char *path, const char *part, uint64_t room, struct err *
 		rc = err_set(err, -errno, "%s cannot be made: %s", part, strerror(errno));
 		goto out_from;
 	}
-	rc = copy_bytes(from, to);
-	if (rc == 0 && room)
-		rc = -posix_fallocate(to, st.st_size, (off_t)room);
+	/* Some file systems share the blocks of both until one is written to. */
+	if (ioctl(to, FICLONE, from) < 0)
+		rc = copy_bytes(from, to);
 	if (close(to) < 0 && rc == 0)
 		rc = -errno;
 	if (rc < 0) {
-		err_set(err, rc, "no room for results beside %s: %s; what it holds stands", path,
-			strerror(-rc));
+		no_room(part, rc, err);
 		unlink(part);
 	}
 out_from:
 	if (from >= 0)
 		close(from);
 	return rc;
+}
+
+int staging_reserve(const char *part, struct err *err)
+{
+	int fd = open(part, O_RDWR | O_CLOEXEC), rc = 0;
+	struct stat st;
+
+	if (fd < 0 || fstat(fd, &st) < 0)
+		rc = -errno;
+	else
+		rc = -posix_fallocate(fd, 0, st.st_size);
+	if (fd >= 0)
+		close(fd);
+	return rc < 0 ? no_room(part, rc, err) : 0;
 }
 
 /* Not every file system can sync a folder; then there is nothing to be done. */

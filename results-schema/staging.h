@@ -11,9 +11,12 @@
 /* "PATH.part". The caller frees. */
 char *staging_path(const char *path);
 
-/* Copies path to part, whose blocks are all its own, and reserves room bytes behind it, so that nothing
- * written there can meet a full disk. -ENOSPC and the like with a sentence; part is then removed. */
-int staging_copy(const char *path, const char *part, uint64_t room, struct err *err);
+/* Copies path to part; where the file system can, without copying what does not change. -ENOSPC and the like with a
+ * sentence; part is then removed. */
+int staging_copy(const char *path, const char *part, struct err *err);
+
+/* Room on disk for every byte of part, so that whoever writes into it cannot meet a full disk. */
+int staging_reserve(const char *part, struct err *err);
 
 /* part is on disk, then becomes path, and that is on disk too. exclusive: -EEXIST where path has come
  * into being meanwhile. part is removed where it fails. */

@@ -4,6 +4,27 @@
 #include <stdio.h>
 #include <string.h>
 
+int workload_tally(const struct workload *w, const struct job_phase *phase, struct arena *arena,
+		   struct tally *tally, struct err *err)
+{
+	const struct tally_schema *schema = w->schema;
+
+	if (w->schema_for)
+		schema = w->schema_for(phase, arena);
+	if (!schema)
+		return err_set(err, -ENOMEM, "no memory for the tables of a phase");
+	return tally_init(tally, schema, err);
+}
+
+struct tally *workload_part(struct phase_context *ctx, const char *kind, const char *name,
+			    const struct tally_schema *schema, const char *store, struct err *err)
+{
+	if (ctx->part)
+		return ctx->part(ctx, kind, name, schema, store, err);
+	err_set(err, -ENOTSUP, "no results are kept of %s", kind);
+	return NULL;
+}
+
 struct phase_store *phase_store_add(struct phase_store out[PHASE_STORES_MAX], uint32_t *count,
 				    const char *role, const struct job_store *store)
 {

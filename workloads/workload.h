@@ -95,11 +95,15 @@ struct phase_context {
 	 * watched from outside (processor time, the node's counters) starts anew. NULL: nobody watches. */
 	void (*measure_from)(void *measure_from_argument);
 	void *measure_from_argument;
-	struct tally *tally;   /* made by the caller from workload->schema */
+	/* See workload_part. NULL: there is nobody to publish it. */
+	struct tally *(*part)(struct phase_context *ctx, const char *kind, const char *name,
+			      const struct tally_schema *schema, const char *store,
+			      struct err *err);
+	void *part_argument;
+	struct tally *tally;   /* made by the caller (workload_tally) */
 	struct op_log *op_log; /* workload_store_open gives it to the phase's stores; NULL: none */
 	/* [job->store_count]: workload_store_open notes here what is in effect. NULL: not asked. */
 	struct store_facts *stores;
-	double null_au, target_au; /* set by run where it has them; NaN before */
 	char message
 		[256]; /* filled by run: a sentence for the report ("412 of 512 files were whole already") */
 };
@@ -117,6 +121,10 @@ struct clean_counts {
 struct workload {
 	struct section section; /* name, help, options; section.owner is this workload */
 	const struct tally_schema *schema;
+	/* The schema made for this phase, where it depends on its options (tables, rows at most), in memory of the
+	 * arena; NULL there: no memory. NULL here: schema, as it stands. */
+	const struct tally_schema *(*schema_for)(const struct job_phase *phase,
+						 struct arena *arena);
 	bool generating; /* `haul generate` runs it */
 
 	/* The stores that the phase works on, at least one; the first is the one that results name. Returns 0, or
@@ -129,7 +137,6 @@ struct workload {
 		     struct err *err);
 	int (*size)(const struct job *job, const struct job_phase *phase, uint32_t ranks,
 		    uint32_t ranks_per_node, struct demand *out, struct err *err);
-	uint32_t (*epoch_rows)(const struct job_phase *phase); /* tally epochs at most */
 	/* Figures and tables for the plan, in the arena. places: [ranks]. NULL: there are none. */
 	int (*tell)(const struct job *job, const struct job_phase *phase,
 		    const struct rank_place *places, uint32_t ranks, struct arena *arena,
@@ -148,6 +155,18 @@ struct workload {
 };
 
 const struct workload *const *workload_table(void); /* NULL-terminated: workloads/table.c */
+
+/* Makes the tally of a phase, by its schema. The arena must outlive it. */
+int workload_tally(const struct workload *w, const struct job_phase *phase, struct arena *arena,
+		   struct tally *tally, struct err *err);
+
+/* A phase within this one, such as the checkpoints of a training: another tally, by a schema of its own, which the run
+ * publishes after this phase as /phases/N_kind with the attribute "within". It belongs to the run and stays until the
+ * phase has ended; the schema must stay, too. name NULL or "": the kind. store: the store that it works on, by its name
+ * in the job; NULL: none of its own. Collective; main thread. NULL on all ranks alike: no memory, or nobody publishes
+ * it, with a sentence. */
+struct tally *workload_part(struct phase_context *ctx, const char *kind, const char *name,
+			    const struct tally_schema *schema, const char *store, struct err *err);
 
 /* Makes out the phase's only store, or adds one more. Zeroes all but role and store. */
 struct phase_store *phase_store_add(struct phase_store out[PHASE_STORES_MAX], uint32_t *count,

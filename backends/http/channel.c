@@ -418,7 +418,7 @@ static void channel_count(const struct slot *s)
 	uint16_t status = s->exchange.answer.status;
 
 	c->requests++;
-	c->status[s->exchange.status < 0 || status >= TALLY_STATUSES ? 0 : status]++;
+	c->status[s->exchange.status < 0 || status >= ENDPOINT_STATUSES ? 0 : status]++;
 }
 
 /* An exchange has ended: the step that follows. */

@@ -89,7 +89,7 @@ static void attempt_count(struct queue *q, const struct request *req, uint64_t t
 	c->connections += req->answer.connections - a->before_connections;
 	c->time_ns += took_ns;
 	c->max_ns = took_ns > c->max_ns ? took_ns : c->max_ns;
-	c->latency[tally_latency_bucket(took_ns)]++;
+	coarse_record(&c->latency, took_ns);
 	if (moves && req->answer.done_bytes > a->before_bytes)
 		c->bytes += req->answer.done_bytes - a->before_bytes;
 	if (req->answer.fault == REQ_FAULT_NONE || attempt_found_nothing(req))
@@ -121,14 +121,10 @@ bool attempt_end(struct queue *q, struct request *req, uint64_t now_ns, uint64_t
 	return true;
 }
 
-void queue_count_endpoints(const struct queue *q, struct tally *t)
+void queue_count_endpoints(const struct queue *q, struct table *to)
 {
 	const struct endpoints *e = q->endpoint_counts ? q->channel.store->endpoints : NULL;
 
-	for (uint32_t i = 0; e && i < e->count; i++) {
-		struct tally_endpoint *to = tally_endpoint(t, e->list[i].name);
-
-		if (to)
-			endpoint_counts_add(&q->endpoint_counts[i], to);
-	}
+	for (uint32_t i = 0; e && to && i < e->count; i++)
+		endpoint_counts_add(&q->endpoint_counts[i], e->list[i].name, to);
 }

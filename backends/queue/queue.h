@@ -114,8 +114,8 @@ uint64_t queue_buffer_bytes(const struct store *store, uint64_t length);
  * Objects of 8 MiB by HTTP cost 5 to 12 % less CPU so than through buffers of their own size. */
 enum { QUEUE_STREAM_BYTES = 64 << 10 };
 
-/* Adds what the queue met at each endpoint to the tally's rows. */
-void queue_count_endpoints(const struct queue *q, struct tally *t);
+/* Adds what the queue met at each endpoint to a table of kind endpoint_table; NULL: nothing. */
+void queue_count_endpoints(const struct queue *q, struct table *to);
 
 /* From now on the latencies of requests of that kind are recorded there. */
 void queue_record(struct queue *q, enum request_op op, const struct queue_latency *latency);

@@ -7,38 +7,60 @@
 
 #include <stdint.h>
 
-#include "core/measure/tally.h"
+#include "core/measure/measure.h"
 
-enum client_column {
-	CLIENT_COVERED_NS, /* 0: nothing was read in this interval */
-	CLIENT_CPU_USER_NS,
-	CLIENT_CPU_SYSTEM_NS,
-	CLIENT_CPU_IOWAIT_NS,
-	CLIENT_CPU_IRQ_NS,
-	CLIENT_CPU_SOFTIRQ_NS,
-	CLIENT_CPU_STEAL_NS,
-	CLIENT_CPU_IDLE_NS,
-	CLIENT_RANK_CORES_NS,
-	CLIENT_RANK_CORES_BUSY_NS,
-	CLIENT_CPU_WAITED_NS,
-	CLIENT_CPU_THROTTLED_NS,
-	CLIENT_HAUL_CPU_NS,
-	CLIENT_SAMPLER_CPU_NS,
-	CLIENT_MEMORY_AVAILABLE_BYTES,
-	CLIENT_MEMORY_FREE_BYTES,
-	CLIENT_CACHED_BYTES,
-	CLIENT_DIRTY_BYTES,
-	CLIENT_WRITEBACK_BYTES,
-	CLIENT_DIRTY_LIMIT_BYTES,
-	CLIENT_MEMORY_STALLED_NS,
-	CLIENT_NIC_IN_BYTES,
-	CLIENT_NIC_OUT_BYTES,
-	CLIENT_DISK_READ_BYTES,
-	CLIENT_DISK_WRITTEN_BYTES,
-	CLIENT_RDMA_IN_BYTES,
-	CLIENT_RDMA_OUT_BYTES,
-	CLIENT_COLUMNS
-};
+/* clang-format off */
+#define CLIENT_LIST(X) \
+	X(CLIENT_COVERED_NS, "covered_ns", "ns", SUM, \
+	  "time between the two readings; 0: there was none") \
+	X(CLIENT_CPU_USER_NS, "cpu_user_ns", "ns", SUM, \
+	  "all cores: user code, low priorities included") \
+	X(CLIENT_CPU_SYSTEM_NS, "cpu_system_ns", "ns", SUM, \
+	  "all cores: the kernel for processes") \
+	X(CLIENT_CPU_IOWAIT_NS, "cpu_iowait_ns", "ns", SUM, \
+	  "all cores: idle while something waited for a disk") \
+	X(CLIENT_CPU_IRQ_NS, "cpu_irq_ns", "ns", SUM, "all cores: interrupts") \
+	X(CLIENT_CPU_SOFTIRQ_NS, "cpu_softirq_ns", "ns", SUM, \
+	  "all cores: deferred interrupts, most of the network's") \
+	X(CLIENT_CPU_STEAL_NS, "cpu_steal_ns", "ns", SUM, "all cores: taken by the hypervisor") \
+	X(CLIENT_CPU_IDLE_NS, "cpu_idle_ns", "ns", SUM, "all cores: idle") \
+	X(CLIENT_RANK_CORES_NS, "rank_cores_ns", "ns", SUM, \
+	  "the cores that ranks are bound to: all their time") \
+	X(CLIENT_RANK_CORES_BUSY_NS, "rank_cores_busy_ns", "ns", SUM, \
+	  "the same cores: all but idle and iowait, whoever used them") \
+	X(CLIENT_CPU_WAITED_NS, "cpu_waited_ns", "ns", SUM, \
+	  "time in which something was ready and had no core") \
+	X(CLIENT_CPU_THROTTLED_NS, "cpu_throttled_ns", "ns", SUM, \
+	  "time the first rank's control group was held back by its quota, all cores together") \
+	X(CLIENT_HAUL_CPU_NS, "haul_cpu_ns", "ns", SUM, \
+	  "processor time of the ranks' processes on the node") \
+	X(CLIENT_SAMPLER_CPU_NS, "sampler_cpu_ns", "ns", SUM, \
+	  "of it, what taking these rows cost") \
+	X(CLIENT_MEMORY_AVAILABLE_BYTES, "memory_available_bytes", "bytes", MIN, \
+	  "memory to be had without swapping") \
+	X(CLIENT_MEMORY_FREE_BYTES, "memory_free_bytes", "bytes", MIN, \
+	  "memory used for nothing") \
+	X(CLIENT_CACHED_BYTES, "cached_bytes", "bytes", MAX, "page cache, tmpfs included") \
+	X(CLIENT_DIRTY_BYTES, "dirty_bytes", "bytes", MAX, \
+	  "page cache that is still to be written") \
+	X(CLIENT_WRITEBACK_BYTES, "writeback_bytes", "bytes", MAX, \
+	  "page cache that is being written") \
+	X(CLIENT_DIRTY_LIMIT_BYTES, "dirty_limit_bytes", "bytes", MIN, \
+	  "dirty and being written together: from here on the kernel slows writers down") \
+	X(CLIENT_MEMORY_STALLED_NS, "memory_stalled_ns", "ns", SUM, \
+	  "time in which something waited for memory") \
+	X(CLIENT_NIC_IN_BYTES, "nic_in_bytes", "bytes", SUM, \
+	  "received by the interfaces that /nodes names") \
+	X(CLIENT_NIC_OUT_BYTES, "nic_out_bytes", "bytes", SUM, "sent by them") \
+	X(CLIENT_DISK_READ_BYTES, "disk_read_bytes", "bytes", SUM, \
+	  "read from the node's block devices") \
+	X(CLIENT_DISK_WRITTEN_BYTES, "disk_written_bytes", "bytes", SUM, "written to them") \
+	X(CLIENT_RDMA_IN_BYTES, "rdma_in_bytes", "bytes", SUM, \
+	  "received by InfiniBand, RoCE and Slingshot ports") \
+	X(CLIENT_RDMA_OUT_BYTES, "rdma_out_bytes", "bytes", SUM, "sent by them")
+/* clang-format on */
+
+enum client_column { CLIENT_LIST(MEASURE_ENUM) CLIENT_COLUMNS };
 
 /* Name, unit and meaning of each. MERGE_SUM: a counter, added when rows are folded; MERGE_MIN,
  * MERGE_MAX: a level, whose extreme stays. */

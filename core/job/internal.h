@@ -19,6 +19,14 @@ extern const char *const job_parts[];
 /* What a name of a store, a data set or a phase is made of, as a regular expression. */
 #define JOB_NAME_PATTERN "^[A-Za-z0-9_-]{1,63}$"
 
+/* The targets of a kind of phase as a table of options, which fill an array of union job_target: targets.c. */
+struct job_target_options {
+	struct option list[TARGETS_MAX + 1];
+	const struct option *tables[2];
+};
+void job_target_options(struct job_target_options *o, const struct section *section);
+unsigned job_target_count(const struct section *section);
+
 /* Fills job from the tree: job_read.c. */
 int job_read(struct job *job, const struct job_schema *schema, const cJSON *root, struct err *err);
 

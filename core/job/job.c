@@ -2,12 +2,11 @@
 #include "core/job/job.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
+#include "core/file_read.h"
 #include "core/job/internal.h"
 #include "core/json.h"
 
@@ -17,7 +16,6 @@ static int job_from_tree(struct job *job, const struct job_schema *schema, const
 			 cJSON *root, const struct job_changes *changes, struct err *err);
 static int blame(const char *source, const struct job_changes *changes, char *const *pointers,
 		 int rc, struct err *err);
-static int read_whole(const char *path, char **text, size_t *length, struct err *err);
 
 int job_parse(struct job *job, const struct job_schema *schema, const char *source,
 	      const char *text, size_t length, const char *const *sets, unsigned set_count,
@@ -143,50 +141,9 @@ int job_parse_store(struct job *job, const struct job_schema *schema, const char
 
 int job_read_file(const char *path, char **text, size_t *length, struct err *err)
 {
-	int rc = read_whole(path, text, length, err);
+	int rc = file_read(path, JOB_TEXT_MAX, text, length, err);
 
 	return rc < 0 ? err_wrap(err, rc, "%s", path) : 0;
-}
-
-/* Reads up to one byte more than a job may have: from a file, a pipe, a process substitution. */
-static int read_whole(const char *path, char **text, size_t *length, struct err *err)
-{
-	size_t size = 64 << 10, have = 0;
-	char *buf, *larger;
-	ssize_t n = 1;
-	int fd, rc = 0;
-
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return err_set(err, -errno, "%s", strerror(errno));
-	buf = malloc(size);
-	while (buf && n && have <= JOB_TEXT_MAX) {
-		if (have == size) {
-			larger = realloc(buf, size *= 2);
-			if (!larger)
-				free(buf);
-			buf = larger;
-			continue;
-		}
-		n = read(fd, buf + have, size - have);
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0) {
-			rc = err_set(err, -errno, "%s", strerror(errno));
-			break;
-		}
-		have += (size_t)n;
-	}
-	close(fd);
-	if (!buf)
-		return err_set(err, -ENOMEM, "no memory");
-	if (rc < 0) {
-		free(buf);
-		return rc;
-	}
-	*text = buf;
-	*length = have;
-	return 0;
 }
 
 void job_free(struct job *job)

@@ -11,6 +11,7 @@
 #include "core/arena.h"
 #include "core/err.h"
 #include "core/option/option.h"
+#include "core/target.h"
 
 enum {
 	JOB_NAME_BYTES = 64,
@@ -29,7 +30,8 @@ struct section {
 	const char *help;
 	const struct option *tables[SECTION_TABLES]; /* NULL-terminated */
 	size_t size;                                 /* of the struct they fill */
-	const void *owner; /* const struct workload * or const struct backend_ops * */
+	const struct target *targets; /* of a phase: each an option, too; NULL: none */
+	const void *owner;            /* const struct workload * or const struct backend_ops * */
 };
 
 struct job_schema {
@@ -60,13 +62,20 @@ struct job_dataset {
 	void *options;
 };
 
+/* A target's value as it stands in the job: see job_target. */
+union job_target {
+	uint64_t whole; /* ns, bytes per second */
+	double real;    /* fractions and plain numbers */
+};
+
 struct job_phase {
 	char name[JOB_NAME_BYTES];  /* as given, or the kind */
 	char store[JOB_NAME_BYTES]; /* as given, or "" */
 	uint64_t after_ns;          /* pause between the end of the phase before it and its start */
 	const struct section *section;
 	void *options;
-	char path[64]; /* "/phases/1/train", for messages */
+	union job_target *targets; /* as many as section->targets has, in their order */
+	char path[64];             /* "/phases/1/train", for messages */
 };
 
 struct job {
@@ -115,6 +124,11 @@ char *job_text(const struct job *job, const struct job_schema *schema);
 /* JSON Schema of jobs, and the reference as text. The caller frees. */
 char *job_json_schema(const struct job_schema *schema);
 char *job_reference(const struct job_schema *schema);
+
+/* What the phase is asked to reach: the value of section->targets[i], or of the target of that name (in nanoseconds,
+ * bytes per second, a fraction, as its unit says). NaN: it is not asked for. */
+double job_target_at(const struct job_phase *phase, unsigned i);
+double job_target(const struct job_phase *phase, const char *name);
 
 /* The options of "cluster", for completion. */
 const struct option *job_cluster_options(void);

@@ -346,7 +346,8 @@ static int read_phase(struct job *job, const struct job_schema *schema, const cJ
 		      struct err *err)
 {
 	struct job_phase *phase = &job->phases[job->phase_count];
-	struct option_part parts[2];
+	struct job_target_options targets;
+	struct option_part parts[3];
 	int rc;
 
 	rc = phase_section(schema, item, job->phase_count, &phase->section, err);
@@ -355,11 +356,15 @@ static int read_phase(struct job *job, const struct job_schema *schema, const cJ
 	snprintf(phase->path, sizeof(phase->path), "/phases/%u/%s", job->phase_count,
 		 phase->section->name);
 	phase->options = arena_alloc(&job->arena, phase->section->size);
-	if (!phase->options)
+	phase->targets = arena_alloc(&job->arena, (job_target_count(phase->section) + 1) *
+							  sizeof(*phase->targets));
+	if (!phase->options || !phase->targets)
 		return no_memory(phase->path, err);
+	job_target_options(&targets, phase->section);
 	parts[0] = (struct option_part){job_phase_tables, phase};
 	parts[1] = (struct option_part){phase->section->tables, phase->options};
-	rc = options_parse_parts(parts, 2, NULL, item->child, phase->path, &job->arena, err);
+	parts[2] = (struct option_part){targets.tables, phase->targets};
+	rc = options_parse_parts(parts, 3, NULL, item->child, phase->path, &job->arena, err);
 	if (rc < 0)
 		return rc;
 	job->phase_count++;

@@ -140,13 +140,16 @@ static bool add_phases_schema(cJSON *properties, const struct job_schema *schema
 /* {"kind": {options of the kind, and those of every phase}}, and nothing else. */
 static cJSON *phase_schema(const struct section *section)
 {
-	const struct option *tables[SECTION_TABLES + 1] = {job_phase_tables[0]};
+	const struct option *tables[SECTION_TABLES + 2] = {job_phase_tables[0]};
+	struct job_target_options targets;
 	cJSON *phase = cJSON_CreateObject(), *properties, *required, *options;
 	unsigned i;
 	bool ok;
 
 	for (i = 0; section->tables[i]; i++)
 		tables[i + 1] = section->tables[i];
+	job_target_options(&targets, section);
+	tables[i + 1] = targets.list;
 	ok = add(phase, "type", cJSON_CreateString("object"));
 	properties = cJSON_AddObjectToObject(phase, "properties");
 	options = options_schema(tables);
@@ -164,6 +167,22 @@ static cJSON *phase_schema(const struct section *section)
 
 static bool write_section(FILE *f, const char *title, const char *help,
 			  const struct option *const *tables);
+
+/* The kind's own options, then its targets. */
+static bool write_phase(FILE *f, const struct section *section)
+{
+	const struct option *tables[SECTION_TABLES + 1] = {NULL};
+	struct job_target_options targets;
+	char title[80];
+	unsigned i;
+
+	for (i = 0; section->tables[i]; i++)
+		tables[i] = section->tables[i];
+	job_target_options(&targets, section);
+	tables[i] = targets.list;
+	snprintf(title, sizeof(title), "/phases/N/%.40s", section->name);
+	return write_section(f, title, section->help, tables);
+}
 
 char *job_reference(const struct job_schema *schema)
 {
@@ -192,10 +211,8 @@ char *job_reference(const struct job_schema *schema)
 	     write_section(f, "/dataset, or /datasets/NAME", schema->dataset->help,
 			   schema->dataset->tables) &&
 	     write_section(f, "/phases/N/KIND", "what every phase may say", job_phase_tables);
-	for (s = schema->phases; *s && ok; s++) {
-		snprintf(title, sizeof(title), "/phases/N/%.40s", (*s)->name);
-		ok = write_section(f, title, (*s)->help, (*s)->tables);
-	}
+	for (s = schema->phases; *s && ok; s++)
+		ok = write_phase(f, *s);
 	if (fclose(f) || !ok) {
 		free(text);
 		return NULL;

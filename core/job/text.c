@@ -79,20 +79,33 @@ static bool add_phases(cJSON *root, const struct job *job)
 	return phases != NULL;
 }
 
-/* What all phases have, then the kind's own. */
+static bool move_all(cJSON *to, cJSON *from)
+{
+	bool ok = true;
+
+	while (ok && from->child) {
+		cJSON *item = cJSON_DetachItemViaPointer(from, from->child);
+
+		ok = add(to, item->string, item);
+	}
+	return ok;
+}
+
+/* What all phases have, then the kind's own, then its targets. */
 static cJSON *phase_to_json(const struct job_phase *phase)
 {
 	cJSON *object = options_to_json(job_phase_tables, phase);
-	cJSON *own = options_to_json(phase->section->tables, phase->options), *item;
+	cJSON *own = options_to_json(phase->section->tables, phase->options), *targets;
+	struct job_target_options asked;
 	bool ok = object && own;
 
+	job_target_options(&asked, phase->section);
+	targets = options_to_json(asked.tables, phase->targets);
 	if (ok && !phase->store[0])
 		cJSON_DeleteItemFromObjectCaseSensitive(object, "store");
-	while (ok && own->child) {
-		item = cJSON_DetachItemViaPointer(own, own->child);
-		ok = add(object, item->string, item);
-	}
+	ok = ok && move_all(object, own) && targets && move_all(object, targets);
 	cJSON_Delete(own);
+	cJSON_Delete(targets);
 	if (ok)
 		return object;
 	cJSON_Delete(object);

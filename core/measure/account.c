@@ -1,6 +1,13 @@
+/* Accounts: see account.h. */
 #include "core/measure/account.h"
 
 #include <string.h>
+
+const struct account_kind account_kinds[ACCOUNTS] = {
+#define ACCOUNT_KIND(id, name, words, sort, help) {#name, words, help, ROLE_ACCOUNT_##sort},
+	ACCOUNT_LIST(ACCOUNT_KIND)
+#undef ACCOUNT_KIND
+};
 
 void account_start(struct accounts *a, enum account state, uint64_t now_ns)
 {

@@ -1,24 +1,61 @@
-/* Where the time of a rank goes: each nanosecond is in exactly one account, because one stamp closes
- * a stretch and opens the next. The sum of the accounts is the wall time, exactly.
+/* Accounts: where the time of a rank goes. Each nanosecond is in exactly one account, because one stamp closes a
+ * stretch and opens the next. The sum of the accounts is the wall time, exactly.
  *
- * Belongs to the rank's main thread. */
+ * The list below is the only place that names them: measures, figures, columns of reports and their words all
+ * follow from it. Stamps belong to the rank's main thread. */
 #ifndef HAUL_CORE_MEASURE_ACCOUNT_H
 #define HAUL_CORE_MEASURE_ACCOUNT_H
 
 #include <stdint.h>
 
+#include "core/measure/measure.h"
+
+/* X(enum, name, words of the report behind a percentage, sort, help). The measure of an account is called
+ * name_ns. Sorts: COMPUTE; STORAGE, of which the report also tells the sum; OTHER. */
+/* clang-format off */
+#define ACCOUNT_COMPUTE_LIST(X) \
+	X(COMPUTE, compute, "compute", COMPUTE, "emulated compute, the time asked for")
+#define ACCOUNT_STORAGE_LIST(X) \
+	X(OPEN, open, "open", STORAGE, "waiting for storage: open, close, metadata") \
+	X(FIRST_BYTE, first_byte, "first byte", STORAGE, \
+	  "waiting for storage: the first byte of a read, where the store can tell") \
+	X(TRANSFER, transfer, "transfer", STORAGE, "waiting for storage: the bytes") \
+	X(QUEUE, queue, "queue", STORAGE, \
+	  "waiting for storage: a request that was due and not yet taken up")
+#define ACCOUNT_OTHER_LIST(X) \
+	X(RANKS, ranks, "for the slowest rank", OTHER, "waiting for other ranks") \
+	X(DECODE, decode, "decode", OTHER, "waiting for emulated preprocessing") \
+	X(COPY, copy, "copying to the accelerator", OTHER, \
+	  "batches on their way to the accelerator: pinning, host to device") \
+	X(CHECKPOINT, checkpoint, "for checkpoints", OTHER, \
+	  "blocked by checkpoints; utilisation leaves this time out") \
+	X(HAUL, haul, "haul", OTHER, "haul itself: all other time")
+#define ACCOUNT_LIST(X) ACCOUNT_COMPUTE_LIST(X) ACCOUNT_STORAGE_LIST(X) ACCOUNT_OTHER_LIST(X)
+/* clang-format on */
+
 enum account {
-	ACCOUNT_COMPUTE,    /* the emulated accelerator, the time asked for */
-	ACCOUNT_OPEN,       /* waiting for storage: open, close and other metadata */
-	ACCOUNT_FIRST_BYTE, /* ... for the first byte of a read, where the store tells */
-	ACCOUNT_TRANSFER,   /* ... for the bytes */
-	ACCOUNT_QUEUE,      /* ... for a request that was due and not yet taken up */
-	ACCOUNT_RANKS,      /* waiting for other ranks */
-	ACCOUNT_DECODE,     /* waiting for emulated preprocessing */
-	ACCOUNT_COPY,       /* a batch on its way to the accelerator: pinning, host to device */
-	ACCOUNT_HAUL,       /* haul itself: everything else */
-	ACCOUNTS
+#define ACCOUNT_ENUM(id, name, words, sort, help) ACCOUNT_##id,
+	ACCOUNT_LIST(ACCOUNT_ENUM)
+#undef ACCOUNT_ENUM
+		ACCOUNTS
 };
+
+/* Their measures, in the order of enum account: for a workload's table, as MEASURE_BLOCK_ROWS takes it. */
+#define ACCOUNT_MEASURE(id, n, words, sort, h) \
+	{.name = #n "_ns", \
+	 .unit = "ns", \
+	 .merge = MERGE_SUM, \
+	 .help = (h), \
+	 .role = ROLE_ACCOUNT_##sort},
+#define ACCOUNT_MEASURES ACCOUNT_LIST(ACCOUNT_MEASURE)
+
+struct account_kind {
+	const char *name;  /* "first_byte" */
+	const char *words; /* "first byte" */
+	const char *help;
+	enum role role; /* ROLE_ACCOUNT_COMPUTE, _STORAGE or _OTHER */
+};
+extern const struct account_kind account_kinds[ACCOUNTS];
 
 struct accounts {
 	uint64_t ns[ACCOUNTS];
@@ -32,11 +69,11 @@ void account_start(struct accounts *a, enum account state, uint64_t now_ns);
  * last one: stamps of different origin may disagree by a few ns, the sum must not. */
 void account_switch(struct accounts *a, enum account state, uint64_t now_ns);
 
-/* The time since the last stamp is nobody's: the phase stood still. */
+/* The time since the last stamp belongs to no account: the phase stood still. */
 void account_skip(struct accounts *a, uint64_t now_ns);
 
-/* Gives a wait of wait_ns, charged to haul until now, to those the worker blamed: at most what each
- * was blamed for, never more than the wait. What nobody is blamed for stays with haul. */
+/* Moves a wait of wait_ns, charged to haul until now, to the accounts that a reader blamed for it: at most what each
+ * was blamed for, never more than the wait. What no account is blamed for stays with haul. */
 void account_blame(struct accounts *a, uint64_t wait_ns, const uint64_t blamed[ACCOUNTS]);
 
 /* The time from the start to the last stamp, less what was skipped: the sum of all accounts. */

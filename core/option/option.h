@@ -62,7 +62,8 @@ struct option {
 	uint64_t def, min, max;
 	/* real, factors; both bounds 0: unbounded. draw: def_real ns */
 	double def_real, min_real, max_real;
-	const char *def_text;       /* text, texts (one item) */
+	/* text, texts (one item); of other kinds what the reference calls the default: "none" */
+	const char *def_text;
 	const char *const *choices; /* choice: NULL-terminated */
 	const struct option *table; /* table; list: of an entry */
 	/* table: a choice in the same table. Given only where the choice is this option's name. NULL:

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "core/option/internal.h"
+#include "core/utf8.h"
 
 enum { REFERENCE_WIDTH = 100, REFERENCE_NAME_MAX = 96, REFERENCE_WHAT_MAX = 256 };
 
@@ -77,16 +78,6 @@ static void reference_table(FILE *f, const struct option *table, const char *pre
 	}
 }
 
-/* Columns that text takes: code points. */
-static int columns(const char *text, size_t bytes)
-{
-	int n = 0;
-
-	for (; bytes--; text++)
-		n += ((unsigned char)*text & 0xc0) != 0x80;
-	return n;
-}
-
 /* Writes words from column at on, wrapped at REFERENCE_WIDTH to the column indent. */
 static int wrap(FILE *f, const char *words, int at, int indent)
 {
@@ -94,7 +85,7 @@ static int wrap(FILE *f, const char *words, int at, int indent)
 
 	while (*words) {
 		n = strcspn(words, " ");
-		if (at + 1 + columns(words, n) > REFERENCE_WIDTH) {
+		if (at + 1 + (int)utf8_columns(words, n) > REFERENCE_WIDTH) {
 			fprintf(f, "\n%*s", indent, "");
 			at = indent;
 		} else if (at > indent) {
@@ -102,7 +93,7 @@ static int wrap(FILE *f, const char *words, int at, int indent)
 			at++;
 		}
 		fwrite(words, 1, n, f);
-		at += columns(words, n);
+		at += (int)utf8_columns(words, n);
 		words += n + (words[n] == ' ');
 	}
 	return at;
@@ -117,7 +108,7 @@ static void reference_line(FILE *f, const char *name, const struct option *o, in
 	describe(what, o);
 	fprintf(f, "  %-*s ", width, name);
 	at = wrap(f, what, indent, indent);
-	if (*help && at + 3 + columns(help, strlen(help)) <= REFERENCE_WIDTH) {
+	if (*help && at + 3 + (int)utf8_columns(help, UTF8_WHOLE) <= REFERENCE_WIDTH) {
 		fprintf(f, "   %s", help);
 	} else if (*help) {
 		fprintf(f, "\n%*s", indent + 2, "");
@@ -188,6 +179,10 @@ static void describe_default(char *out, size_t size, const struct option *o)
 {
 	char exact[OPTION_EXACT_BYTES];
 
+	if (o->def_text && o->kind != OPTION_TEXT && o->kind != OPTION_TEXTS) {
+		snprintf(out, size, ", default %s", o->def_text);
+		return;
+	}
 	switch (o->kind) {
 	case OPTION_REAL:
 		snprintf(out, size, ", default %g", o->def_real);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/json.h"
 #include "plan/option_ref.h"
 #include "plan/plan.h"
 #include "plan/series/series.h"
@@ -18,11 +19,10 @@ struct generated_entry {
 static char *options_text(const struct section *section, const void *options)
 {
 	cJSON *json = options_to_json(section->tables, options);
-	char *text = json ? cJSON_PrintUnformatted(json) : NULL, *copy = text ? strdup(text) : NULL;
+	char *text = json ? json_print(json) : NULL;
 
-	cJSON_free(text);
 	cJSON_Delete(json);
-	return copy;
+	return text;
 }
 
 static void entry_free(struct generated_entry *e)

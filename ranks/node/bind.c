@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/content/fnv.h"
 #include "plan/pin/pin.h"
 
 void bind_prepare(void)
@@ -60,16 +61,15 @@ static int topology_share(const struct nodes *n, hwloc_topology_t *out, struct e
 	return rc;
 }
 
-/* FNV-1a of the mask's text: ranks are to tell equal masks, not to read them. */
+/* Ranks only have to see whether two masks are equal, so a hash of the text is enough. */
 static uint64_t mask_hash(hwloc_const_bitmap_t mask)
 {
-	uint64_t hash = 0xcbf29ce484222325u;
 	char *text = NULL;
+	uint64_t hash;
 
 	if (hwloc_bitmap_asprintf(&text, mask) < 0)
 		return 0;
-	for (const char *p = text; *p; p++)
-		hash = (hash ^ (unsigned char)*p) * 0x100000001b3u;
+	hash = fnv_add(FNV_START, text, strlen(text));
 	free(text);
 	return hash;
 }

@@ -1,5 +1,4 @@
 #include <errno.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,23 +7,18 @@
 #include "backends/op_log/op_log.h"
 #include "plan/plan.h"
 #include "ranks/mpi/group.h"
-#include "ranks/node/watch.h"
-#include "ranks/run/progress.h"
+#include "ranks/run/phase_run.h"
 #include "ranks/run/state.h"
 #include "workloads/workload.h"
 
-#define NANO 1e9
+/* What lies behind is not the phase's own. */
+static void phase_measure_from(void *argument)
+{
+	struct phase_run *p = argument;
 
-struct phase_run {
-	const struct workload *workload;
-	struct phase_context ctx;
-	struct tally tally;
-	struct progress_line line;
-	struct watch watch;
-	struct client_series *client;
-	enum stop_reason stopped;
-	int rc;
-};
+	p->started_ns = clock_utc_ns();
+	watch_begin(&p->watch);
+}
 
 /* Memory, messages and the context of one phase; all ranks or none. */
 static int phase_open(struct run *run, const struct run_options *options, struct job_phase *phase,
@@ -34,8 +28,7 @@ static int phase_open(struct run *run, const struct run_options *options, struct
 
 	memset(p, 0, sizeof(*p));
 	p->workload = phase->section->owner;
-	rc = tally_init(&p->tally, p->workload->schema,
-			p->workload->epoch_rows ? p->workload->epoch_rows(phase) : 0, err);
+	rc = workload_tally(p->workload, phase, &p->arena, &p->tally, err);
 	rc = group_agree(run->world, rc, err);
 	if (rc < 0)
 		return rc;
@@ -49,12 +42,12 @@ static int phase_open(struct run *run, const struct run_options *options, struct
 		.stop = &run->stop,
 		.deadline_ns = options->deadline_ns ? run->start_ns + options->deadline_ns : 0,
 		.tally = &p->tally,
-		.measure_from = watch_begin,
-		.measure_from_argument = &p->watch,
+		.measure_from = phase_measure_from,
+		.measure_from_argument = p,
+		.part = phase_part,
+		.part_argument = p,
 		.op_log = run->op_log,
 		.stores = run->stores,
-		.null_au = NAN,
-		.target_au = NAN,
 	};
 	if (run->world->rank == 0 && !options->quiet) {
 		p->ctx.progress = progress_show;
@@ -70,81 +63,26 @@ static void phase_close(struct phase_run *p)
 {
 	if (p->ctx.group)
 		group_free(p->ctx.group);
+	phase_parts_free(p);
 	tally_free(&p->tally);
+	arena_free(&p->arena);
 }
 
-/* Adds the mean over ranks of the figure "au" where the phase has a target for it. */
-static void add_au(struct run *run, const struct phase_run *p, struct repeat_au *into)
+/* Adds what the targets came to in this repeat. */
+static void add_targets(const struct phase_run *p, struct repeat_targets *into)
 {
-	const struct columns *columns = &p->workload->schema->rank;
-	uint64_t sum = 0;
-
-	if (isnan(p->ctx.target_au) || p->ctx.target_au <= 0)
-		return;
-	for (uint32_t i = 0; i < columns->figure_count; i++)
-		if (strcmp(columns->figures[i].name, "au") == 0) {
-			double au = columns->figures[i].value(p->tally.rank_row);
-
-			sum = isnan(au) ? 0 : (uint64_t)llround(au * NANO);
-		}
-	group_allreduce(run->world, MERGE_SUM, &sum, 1);
-	into->sum += (double)sum / NANO / run->world->size;
-	into->target = p->ctx.target_au;
-	into->count++;
-}
-
-static const char *phase_status(const struct phase_run *p)
-{
-	if (p->rc < 0)
-		return "failed";
-	return p->stopped == STOP_LIMIT  ? "limit"
-	       : p->stopped == STOP_NONE ? "done"
-					 : "interrupted";
-}
-
-static int phase_publish(struct run *run, const struct run_options *options, struct phase_run *p,
-			 const struct err *failure, struct err *err)
-{
-	struct phase_store stores[PHASE_STORES_MAX];
-	uint32_t store_count;
-	struct results_phase phase = {
-		.number = run->published++,
-		.run = run->at,
-		.kind = p->ctx.phase->section->name,
-		.name = p->ctx.phase->name,
-		.message = p->ctx.message,
-		.status = phase_status(p),
-		.error = p->rc < 0 ? failure->text : "",
-		.null_au = p->ctx.null_au,
-		.target_au = p->ctx.target_au,
-		.tally = &p->tally,
-		.client = p->client,
-	};
-	/* The workload's own account of it; what goes before (its null run) is not the phase. */
-	uint64_t wall = p->tally.rank_row[TALLY_WALL_NS];
-	int rc;
-
-	/* Data are made once: that is no warm-up, whichever run it falls into. */
-	phase.run.warmup = phase.run.warmup && !p->workload->generating;
-	if (plan_phase_stores(&run->job, p->ctx.phase, run->world->size, stores, &store_count,
-			      NULL) == 0)
-		phase.store = stores[0].store->name;
-	group_allreduce(run->world, MERGE_MAX, &wall, 1);
-	phase.seconds_ns = wall;
-	signals_watch(&run->signals, RUN_WRITE_LIMIT_NS);
-	rc = run_record_stores(run, err);
-	if (rc == 0)
-		rc = results_publish(run->results, &phase, err);
-	signals_unwatch(&run->signals);
-	if (rc < 0)
-		err_wrap(err, rc, "%s", options->results ? options->results : "results.h5");
-	return rc;
+	into->count = p->target_count;
+	for (uint32_t i = 0; i < p->target_count; i++) {
+		into->results[i] = p->targets[i];
+		into->sum[i] += p->targets[i].found;
+	}
+	into->repeats++;
 }
 
 /* One phase from its start to its publication. *status says how the run goes on. */
 static int phase_do(struct run *run, const struct run_options *options, struct job_phase *phase,
-		    struct repeat_au *au, enum exit_status *status, enum stop_reason *stopped,
-		    struct err *err)
+		    struct repeat_targets *targets, enum exit_status *status,
+		    enum stop_reason *stopped, struct err *err)
 {
 	struct phase_run p;
 	uint64_t dropped = run->op_log ? op_log_dropped(run->op_log) : 0;
@@ -161,7 +99,7 @@ static int phase_do(struct run *run, const struct run_options *options, struct j
 	if (run->op_log)
 		op_log_phase(run->op_log, phase->name, run->at.run);
 	p.watch.sampler = run->sampler;
-	watch_begin(&p.watch);
+	phase_measure_from(&p);
 	p.rc = p.workload->run(&p.ctx, &p.stopped, err);
 	p.client = watch_end(&p.watch, p.tally.rank_row);
 	if (run->op_log)
@@ -170,12 +108,18 @@ static int phase_do(struct run *run, const struct run_options *options, struct j
 	run->phase_end_ns = clock_now(&run->clock);
 	rc = p.rc;
 	*stopped = p.stopped;
+	if (workload_targets(phase, &p.tally, run->world, p.targets, &p.target_count, &publish) <
+		    0 &&
+	    rc == 0) {
+		*err = publish;
+		rc = p.rc = publish.code;
+	}
 	if (rc < 0)
 		*status = EXIT_FAILED;
 	else if (p.stopped > STOP_LIMIT)
 		*status = EXIT_INTERRUPTED;
 	else
-		add_au(run, &p, au);
+		add_targets(&p, targets);
 	if (p.ctx.message[0])
 		snprintf(run->message, sizeof(run->message), "%s: %s", phase->name, p.ctx.message);
 	if (run->results && phase_publish(run, options, &p, err, &publish) < 0) {
@@ -205,7 +149,7 @@ static int phase_left(struct run *run, const struct run_options *options,
 	return group_agree(run->world, rc, err);
 }
 
-int run_phases(struct run *run, const struct run_options *options, struct repeat_au *au,
+int run_phases(struct run *run, const struct run_options *options, struct repeat_targets *targets,
 	       enum exit_status *status, struct err *err)
 {
 	enum stop_reason stopped = STOP_NONE;
@@ -224,7 +168,7 @@ int run_phases(struct run *run, const struct run_options *options, struct repeat
 		if (left && stopped > STOP_LIMIT)
 			*status = EXIT_INTERRUPTED;
 		if (left && *status == EXIT_DONE)
-			rc = phase_do(run, options, phase, &au[i], status, &stopped, err);
+			rc = phase_do(run, options, phase, &targets[i], status, &stopped, err);
 		if (*status == EXIT_FAILED || *status == EXIT_INTERRUPTED)
 			break;
 	}

@@ -8,23 +8,33 @@
 #include "ranks/run/state.h"
 
 /* A target is missed where the mean over the repeats misses it: one run may lie below by chance. */
-static bool target_missed(const struct run *run, const struct repeat_au *all, struct err *err)
+static bool phase_missed(const struct run *run, const struct job_phase *phase,
+			 const struct repeat_targets *of, struct err *err)
 {
-	char swept[256], repeats[64] = "";
+	char swept[256], sentence[256], about[64] = "";
 
-	series_label(run->sets, run->at.set_count, swept, sizeof(swept));
-	for (uint32_t i = 0; i < run->job.phase_count; i++) {
-		const struct repeat_au *au = &all[i];
+	if (of->repeats > 1)
+		snprintf(about, sizeof(about), ", on average over %u repeats,", of->repeats);
+	for (uint32_t i = 0; i < of->count; i++) {
+		struct target_result mean = of->results[i];
 
-		if (!au->count || au->sum / au->count >= au->target)
+		mean.found = of->sum[i] / of->repeats;
+		if (target_met(&mean))
 			continue;
-		if (au->count > 1)
-			snprintf(repeats, sizeof(repeats), " in the mean of %u repeats", au->count);
-		err_set(err, -ERANGE, "%s%s%s: AU %.1f %%%s misses the target of %.4g %%",
-			run->job.phases[i].name, *swept ? " with " : "", swept,
-			au->sum / au->count * 100, repeats, au->target * 100);
+		series_label(run->sets, run->at.set_count, swept, sizeof(swept));
+		target_sentence(sentence, sizeof(sentence), &mean, about);
+		err_set(err, -ERANGE, "%s%s%s: %s", phase->name, *swept ? " with " : "", swept,
+			sentence);
 		return true;
 	}
+	return false;
+}
+
+static bool target_missed(const struct run *run, const struct repeat_targets *all, struct err *err)
+{
+	for (uint32_t i = 0; i < run->job.phase_count; i++)
+		if (phase_missed(run, &run->job.phases[i], &all[i], err))
+			return true;
 	return false;
 }
 
@@ -33,8 +43,8 @@ static int run_combination(struct run *run, const struct run_options *options,
 {
 	const struct series *s = &run->series;
 	size_t phases = run->job.phase_count;
-	struct repeat_au *au = calloc(2 * phases, sizeof(*au)), *counted = au + phases;
-	int rc = au ? 0 : err_set(err, -ENOMEM, "no memory for the phases");
+	struct repeat_targets *all = calloc(2 * phases, sizeof(*all)), *counted = all + phases;
+	int rc = all ? 0 : err_set(err, -ENOMEM, "no memory for the phases");
 
 	rc = group_agree(run->world, rc, err);
 	if (rc < 0)
@@ -43,13 +53,13 @@ static int run_combination(struct run *run, const struct run_options *options,
 		run->at.run++;
 		run->at.warmup = i < s->warmup;
 		run->at.repeat = run->at.warmup ? i + 1 : i - s->warmup + 1;
-		rc = run_phases(run, options, run->at.warmup ? au : counted, status, err);
+		rc = run_phases(run, options, run->at.warmup ? all : counted, status, err);
 		if (*status == EXIT_FAILED || *status == EXIT_INTERRUPTED)
 			break;
 	}
 	if (*status == EXIT_DONE && options->strict && target_missed(run, counted, err))
 		*status = EXIT_TARGET_MISSED;
-	free(au);
+	free(all);
 	return rc;
 }
 

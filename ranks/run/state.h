@@ -59,15 +59,16 @@ int run_share_combination(struct run *run, const struct run_options *options,
 /* Whether --only and --skip leave this phase in. */
 bool run_wants(const struct run_options *options, const struct job_phase *phase);
 
-/* The AU of a phase over the repeats of a combination, each the mean over the ranks. */
-struct repeat_au {
-	double sum, target;
-	uint32_t count;
+/* What the targets of a phase came to over the repeats of a combination. */
+struct repeat_targets {
+	uint32_t count, repeats;
+	struct target_result results[TARGETS_MAX]; /* of the last repeat */
+	double sum[TARGETS_MAX]; /* of what was found; NaN where one could not tell */
 };
 
 /* Runs and publishes every phase wanted of run->job, once. *status is the exit status that all ranks
- * share; au[phase_count] gathers the phases that have a target. */
-int run_phases(struct run *run, const struct run_options *options, struct repeat_au *au,
+ * share; targets[phase_count] gathers what their targets came to. */
+int run_phases(struct run *run, const struct run_options *options, struct repeat_targets *targets,
 	       enum exit_status *status, struct err *err);
 
 /* The pause that the job asks for before the phase. Collective. Why it ended early, the same on all ranks. */

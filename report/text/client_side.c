@@ -1,336 +1,13 @@
-#include "report/text/client_side.h"
-
+/* The client's side, for people: a table with a row per phase and its busiest node, and sentences. */
 #include <math.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/client/client.h"
 #include "core/units.h"
-#include "report/accounts.h"
-#include "report/series.h"
+#include "report/client_side.h"
+#include "report/phase.h"
+#include "report/text/page.h"
 #include "report/text/table.h"
-
-/* Where a verdict begins. Shorter phases than SHORTEST tell nothing: the kernel counts processor time in
- * ticks of 10 ms. */
-static const double shortest_s = 0.5, busy_limit = 0.9, link_limit = 0.9, memory_limit = 0.1,
-		    throttled_limit = 0.1;
-static const double steal_noise = 0.02, dirty_noise = 0.2, least_waiting = 0.01;
-
-/* What the rows of a node add up to, each row weighed. */
-struct sums {
-	double column[CLIENT_COLUMNS];
-	double dirty_limited_ns;
-};
-
-/* Column numbers of the table by enum client_column; -1: the file has none. */
-static void find_columns(const struct results_table *t, int column[CLIENT_COLUMNS])
-{
-	for (int c = 0; c < CLIENT_COLUMNS; c++)
-		column[c] = results_column(t, client_columns.measures[c].name);
-}
-
-static double cell(const struct results_table *t, uint64_t row, int column)
-{
-	return column < 0 ? 0 : (double)t->cells[row * t->column_count + (uint32_t)column].count;
-}
-
-static void sum_row(struct sums *s, const struct results_table *t, uint64_t row,
-		    const int column[CLIENT_COLUMNS], double weight)
-{
-	double limit = cell(t, row, column[CLIENT_DIRTY_LIMIT_BYTES]);
-
-	for (int c = 0; c < CLIENT_COLUMNS; c++)
-		s->column[c] += weight * cell(t, row, column[c]);
-	if (limit > 0 && cell(t, row, column[CLIENT_DIRTY_BYTES]) +
-					 cell(t, row, column[CLIENT_WRITEBACK_BYTES]) >=
-				 limit)
-		s->dirty_limited_ns += weight * cell(t, row, column[CLIENT_COVERED_NS]);
-}
-
-static struct client_means means_of(const struct sums *s)
-{
-	const double *c = s->column;
-	double cores = 0, clock = c[CLIENT_COVERED_NS], seconds = clock / 1e9;
-
-	for (int i = CLIENT_CPU_USER_NS; i <= CLIENT_CPU_IDLE_NS; i++)
-		cores += c[i];
-	return (struct client_means){
-		.busy = c[CLIENT_RANK_CORES_BUSY_NS] / c[CLIENT_RANK_CORES_NS],
-		.haul = c[CLIENT_HAUL_CPU_NS] / c[CLIENT_RANK_CORES_NS],
-		.steal = c[CLIENT_CPU_STEAL_NS] / cores,
-		.iowait = c[CLIENT_CPU_IOWAIT_NS] / cores,
-		.cpu_waited = c[CLIENT_CPU_WAITED_NS] / clock,
-		/* Each core counts, and so it may be more than the clock's time. */
-		.throttled = fmin(c[CLIENT_CPU_THROTTLED_NS] / clock, 1),
-		.memory_stalled = c[CLIENT_MEMORY_STALLED_NS] / clock,
-		.dirty_limited = s->dirty_limited_ns / clock,
-		.nic_in = c[CLIENT_NIC_IN_BYTES] / seconds,
-		.nic_out = c[CLIENT_NIC_OUT_BYTES] / seconds,
-		.rdma_in = c[CLIENT_RDMA_IN_BYTES] / seconds,
-		.rdma_out = c[CLIENT_RDMA_OUT_BYTES] / seconds,
-		.disk_read = c[CLIENT_DISK_READ_BYTES] / seconds,
-		.disk_written = c[CLIENT_DISK_WRITTEN_BYTES] / seconds,
-	};
-}
-
-/* How many ranks waited for storage, on average, in the interval of a row; a row spans one interval of the
- * timeline or several, or a part of one. */
-static double stalled_at(const struct results_phase_read *p, double from_s)
-{
-	double first = floor(from_s / p->stalled_interval_s), sum = 0;
-	double last = ceil((from_s + p->client_interval_s) / p->stalled_interval_s);
-
-	if (!(first >= 0) || !(last > first) || !(first < (double)p->stalled_rows))
-		return 0;
-	for (uint64_t i = (uint64_t)first; i < p->stalled_rows && (double)i < last; i++)
-		sum += p->ranks_stalled[i];
-	return sum / (last - first);
-}
-
-static void node_of(const struct results_phase_read *p, uint64_t first, uint64_t rows,
-		    const int column[CLIENT_COLUMNS], struct client_node *n)
-{
-	const struct results_table *t = &p->client;
-	struct sums whole = {0}, waiting = {0};
-
-	n->memory_available = INFINITY;
-	for (uint64_t i = first; i < first + rows; i++) {
-		double time_s = results_value(t, i, "time_ns") / 1e9;
-
-		if (cell(t, i, column[CLIENT_COVERED_NS]) <= 0)
-			continue;
-		sum_row(&whole, t, i, column, 1);
-		sum_row(&waiting, t, i, column, stalled_at(p, time_s));
-		n->memory_available = fmin(n->memory_available,
-					   cell(t, i, column[CLIENT_MEMORY_AVAILABLE_BYTES]));
-		n->cached = fmax(n->cached, cell(t, i, column[CLIENT_CACHED_BYTES]));
-	}
-	n->seconds = whole.column[CLIENT_COVERED_NS] / 1e9;
-	n->sampler = whole.column[CLIENT_SAMPLER_CPU_NS] / whole.column[CLIENT_COVERED_NS];
-	n->whole = means_of(&whole);
-	n->waiting = means_of(waiting.column[CLIENT_COVERED_NS] > 0 ? &waiting : &whole);
-}
-
-static void judge(const struct results_file *f, const struct results_phase_read *p,
-		  struct client_side *c);
-
-bool client_side_of(const struct results_file *f, const struct results_phase_read *p,
-		    struct client_side *c)
-{
-	const struct results_table *t = &p->client;
-	double last = t->row_count ? results_value(t, t->row_count - 1, "node") : NAN;
-	uint64_t nodes, rows;
-	int column[CLIENT_COLUMNS];
-
-	memset(c, 0, sizeof(*c));
-	/* Nothing else than what haul writes: as many rows a node. */
-	if (!(last >= 0) || !(last < (double)t->row_count))
-		return false;
-	nodes = (uint64_t)last + 1;
-	if (t->row_count % nodes)
-		return false;
-	rows = t->row_count / nodes;
-	c->nodes = calloc(nodes, sizeof(*c->nodes));
-	if (!c->nodes)
-		return false;
-	c->node_count = (uint32_t)nodes;
-	find_columns(t, column);
-	for (uint64_t i = 0; i < p->stalled_rows; i++)
-		c->weighed |= p->ranks_stalled[i] > 0;
-	for (uint64_t n = 0; n < nodes; n++)
-		node_of(p, n * rows, rows, column, &c->nodes[n]);
-	judge(f, p, c);
-	return true;
-}
-
-void client_side_free(struct client_side *c)
-{
-	free(c->nodes);
-	memset(c, 0, sizeof(*c));
-}
-
-const char *client_limit_name(enum client_limit limit)
-{
-	static const char *const names[] = {
-		[CLIENT_LIMIT_NONE] = NULL,       [CLIENT_LIMIT_CPU] = "cpu",
-		[CLIENT_LIMIT_NIC] = "nic",       [CLIENT_LIMIT_RDMA] = "rdma",
-		[CLIENT_LIMIT_MEMORY] = "memory",
-	};
-
-	return names[limit];
-}
-
-/* Which node a sentence is about, and on how many others the same holds. */
-struct finding {
-	uint32_t node, more;
-	double worst;
-};
-
-static bool find_worst(const struct client_side *c, double (*value)(const struct client_node *n),
-		       double limit, struct finding *found)
-{
-	uint32_t count = 0;
-
-	for (uint32_t i = 0; i < c->node_count; i++) {
-		double v = c->nodes[i].seconds >= shortest_s ? value(&c->nodes[i]) : NAN;
-
-		if (!(v >= limit))
-			continue;
-		if (!count || v > found->worst)
-			*found = (struct finding){.node = i, .worst = v};
-		count++;
-	}
-	found->more = count ? count - 1 : 0;
-	return count > 0;
-}
-
-static void say(struct client_side *c, const struct finding *found, const char *format, ...)
-	__attribute__((format(printf, 3, 4)));
-static void say(struct client_side *c, const struct finding *found, const char *format, ...)
-{
-	char *text;
-	va_list arguments;
-	size_t n;
-
-	if (c->message_count == CLIENT_SENTENCES)
-		return;
-	text = c->message[c->message_count++];
-	va_start(arguments, format);
-	vsnprintf(text, CLIENT_SENTENCE_BYTES, format, arguments);
-	va_end(arguments);
-	n = strlen(text);
-	if (found->more)
-		snprintf(text + n, CLIENT_SENTENCE_BYTES - n, " The same on %u other node%s.",
-			 found->more, found->more == 1 ? "" : "s");
-}
-
-static void limited_by(struct client_side *c, enum client_limit limit)
-{
-	if (c->limit == CLIENT_LIMIT_NONE)
-		c->limit = limit;
-}
-
-static double node_busy(const struct client_node *n)
-{
-	return n->waiting.busy;
-}
-
-static double node_memory(const struct client_node *n)
-{
-	return n->waiting.memory_stalled;
-}
-
-static double node_throttled(const struct client_node *n)
-{
-	return n->waiting.throttled;
-}
-
-static double node_steal(const struct client_node *n)
-{
-	return n->whole.steal;
-}
-
-static double node_dirty(const struct client_node *n)
-{
-	return n->whole.dirty_limited;
-}
-
-/* A phase that keeps accounts tells whether ranks waited for storage; another does nothing else. */
-static bool waited(const struct results_phase_read *p)
-{
-	struct accounts a;
-
-	if (!accounts_of(p, &a))
-		return true;
-	return a.seconds[ACCOUNT_OPEN] + a.seconds[ACCOUNT_FIRST_BYTE] +
-		       a.seconds[ACCOUNT_TRANSFER] + a.seconds[ACCOUNT_QUEUE] >=
-	       least_waiting * a.total;
-}
-
-static const char *host(const struct results_file *f, uint32_t node)
-{
-	return node < f->nodes ? f->hosts[node] : "?";
-}
-
-/* The busier direction of a kind of link, all of whose ports count together. */
-static void judge_links(const struct results_file *f, struct client_side *c, bool rdma)
-{
-	struct finding found = {0};
-	uint32_t count = 0;
-
-	for (uint32_t i = 0; i < c->node_count && i < f->nodes && f->links; i++) {
-		const struct client_means *m = &c->nodes[i].waiting;
-		double rate = rdma ? fmax(m->rdma_in, m->rdma_out) : fmax(m->nic_in, m->nic_out);
-		double speed =
-			(double)(rdma ? f->links[i].rdma_bytes_per_s : f->links[i].nic_bytes_per_s);
-
-		if (c->nodes[i].seconds < shortest_s || speed <= 0 || rate < link_limit * speed)
-			continue;
-		if (!count || rate / speed > found.worst)
-			found = (struct finding){.node = i, .worst = rate / speed};
-		count++;
-	}
-	if (!count)
-		return;
-	found.more = count - 1;
-	limited_by(c, rdma ? CLIENT_LIMIT_RDMA : CLIENT_LIMIT_NIC);
-	say(c, &found,
-	    "node %s's %s ran at %.0f %% of their links' speed: the client's network was the limit, not the "
-	    "storage.",
-	    host(f, found.node), rdma ? "RDMA ports" : "network interfaces", found.worst * 100);
-}
-
-static void judge_limits(const struct results_file *f, struct client_side *c)
-{
-	const char *when = c->weighed ? " while ranks waited for storage" : "";
-	struct finding found;
-
-	if (find_worst(c, node_busy, busy_limit, &found)) {
-		const struct client_means *m = &c->nodes[found.node].waiting;
-		bool own = m->haul >= 0.5 * m->busy;
-
-		limited_by(c, CLIENT_LIMIT_CPU);
-		say(c, &found,
-		    "node %s's cores were %.0f %% busy%s, %.0f %% with haul: %s, not the storage.",
-		    host(f, found.node), m->busy * 100, when, fmin(m->haul, m->busy) * 100,
-		    own ? "the client was the limit" : "other work on it may have been the limit");
-	}
-	if (find_worst(c, node_throttled, throttled_limit, &found)) {
-		limited_by(c, CLIENT_LIMIT_CPU);
-		say(c, &found,
-		    "node %s's control group had used up its quota of processor time %.0f %% of the "
-		    "time%s: the client was the limit, not the storage.",
-		    host(f, found.node), found.worst * 100, when);
-	}
-	judge_links(f, c, false);
-	judge_links(f, c, true);
-	if (find_worst(c, node_memory, memory_limit, &found)) {
-		limited_by(c, CLIENT_LIMIT_MEMORY);
-		say(c, &found,
-		    "node %s was short of memory: something waited for it %.0f %% of the time%s.",
-		    host(f, found.node), found.worst * 100, when);
-	}
-}
-
-static void judge(const struct results_file *f, const struct results_phase_read *p,
-		  struct client_side *c)
-{
-	struct finding found;
-
-	if (waited(p))
-		judge_limits(f, c);
-	if (find_worst(c, node_dirty, dirty_noise, &found))
-		say(c, &found,
-		    "node %s held as much unwritten data as its kernel allows %.0f %% of the time: "
-		    "writers were slowed to the speed of the disks behind the page cache.",
-		    host(f, found.node), found.worst * 100);
-	if (find_worst(c, node_steal, steal_noise, &found))
-		say(c, &found,
-		    "the hypervisor took %.1f %% of node %s's processor time (steal): times and rates are "
-		    "less sure than they look.",
-		    found.worst * 100, host(f, found.node));
-}
 
 enum side_column {
 	SIDE_PHASE,
@@ -366,19 +43,18 @@ static void rate_cell(char to[TABLE_CELL_BYTES], double bytes_per_second)
 static void side_row(struct table_row *row, const struct results_file *f,
 		     const struct results_phase_read *p, const struct client_side *c)
 {
-	double bytes = results_value(&p->merged, 0, "bytes_read") +
-		       results_value(&p->merged, 0, "bytes_written");
+	double bytes = phase_bytes(p);
 	const struct client_means *m;
-	char name[SERIES_PHASE_BYTES];
+	char name[PHASE_NAME_BYTES];
 	uint32_t busiest = 0;
 
 	for (uint32_t i = 1; i < c->node_count; i++)
 		if (c->nodes[i].whole.busy > c->nodes[busiest].whole.busy)
 			busiest = i;
 	m = &c->nodes[busiest].whole;
-	series_phase_name(f, p, name, sizeof(name));
+	phase_name(f, p, name);
 	table_name(row->cell[SIDE_PHASE], name);
-	table_name(row->cell[SIDE_NODE], host(f, busiest));
+	table_name(row->cell[SIDE_NODE], client_host(f, busiest));
 	share_cell(row->cell[SIDE_BUSY], m->busy);
 	share_cell(row->cell[SIDE_HAUL], m->haul);
 	share_cell(row->cell[SIDE_STEAL], m->steal);
@@ -388,15 +64,16 @@ static void side_row(struct table_row *row, const struct results_file *f,
 	rate_cell(row->cell[SIDE_DISK_WRITTEN], m->disk_written);
 	/* Of a few bytes it tells nothing. */
 	table_figure(row->cell[SIDE_CPU_PER_GB],
-		     bytes >= 1e7 ? results_value(&p->merged, 0, "cpu_s_per_GB") : NAN);
+		     bytes >= 1e7 ? results_role_value(&p->merged, 0, ROLE_CPU_PER_BYTE) : NAN);
 }
 
-static void print_said(FILE *out, const struct results_file *f, const struct results_phase_read *p,
-		       const struct client_side *c, const char **before)
+static void print_sentences(FILE *out, const struct results_file *f,
+			    const struct results_phase_read *p, const struct client_side *c,
+			    const char **before)
 {
-	char line[SERIES_PHASE_BYTES + CLIENT_SENTENCE_BYTES + 2], name[SERIES_PHASE_BYTES];
+	char line[PHASE_NAME_BYTES + CLIENT_SENTENCE_BYTES + 2], name[PHASE_NAME_BYTES];
 
-	series_phase_name(f, p, name, sizeof(name));
+	phase_name(f, p, name);
 
 	for (uint32_t i = 0; i < c->message_count; i++) {
 		fputs(*before, out);
@@ -406,11 +83,12 @@ static void print_said(FILE *out, const struct results_file *f, const struct res
 	}
 }
 
-void client_side_print(FILE *out, const struct results_file *f)
+void text_client_side(const struct page *page)
 {
 	static const char *const headings[SIDES] = {
 		"client", "busiest node", "cores busy", "haul",       "steal",
 		"net in", "net out",      "disk read",  "disk write", "CPU s/GB"};
+	const struct results_file *f = page->file;
 	struct table_row *rows = calloc(f->phase_count + 1, sizeof(*rows));
 	const char *before = "\n";
 	unsigned count = 1;
@@ -424,20 +102,20 @@ void client_side_print(FILE *out, const struct results_file *f)
 
 		if (!client_side_of(f, &f->phases[i], &c))
 			continue;
-		if (c.nodes[0].seconds >= shortest_s)
+		if (c.nodes[0].seconds >= client_shortest_s)
 			side_row(&rows[count++], f, &f->phases[i], &c);
 		client_side_free(&c);
 	}
 	if (count > 1) {
-		fputc('\n', out);
-		table_print(out, rows, count, SIDES);
+		fputc('\n', page->out);
+		table_print(page->out, rows, count, SIDES);
 	}
 	for (uint32_t i = 0; i < f->phase_count; i++) {
 		struct client_side c;
 
 		if (!client_side_of(f, &f->phases[i], &c))
 			continue;
-		print_said(out, f, &f->phases[i], &c, &before);
+		print_sentences(page->out, f, &f->phases[i], &c, &before);
 		client_side_free(&c);
 	}
 	free(rows);

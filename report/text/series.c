@@ -1,11 +1,15 @@
+/* The series as text: how much of it there is; of repeats a table of statistics, of a sweep a table with a line for
+ * each combination. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/phase.h"
 #include "report/series.h"
+#include "report/text/page.h"
 #include "report/text/table.h"
 
-enum { PHASES_SHOWN = 40, KEYS_MAX = TABLE_COLUMNS - SERIES_FIGURES - 1 };
+enum { KEYS_MAX = TABLE_COLUMNS - SERIES_FIGURES - 1 };
 /* What the figures leave of a line to the values of the sweeps, with and without intervals. */
 enum { KEY_COLUMNS = 60, KEY_COLUMNS_REPEATED = 32 };
 
@@ -47,8 +51,9 @@ static int decimals(double value, int digits)
 
 static void heading(char cell[TABLE_CELL_BYTES], int figure, const struct results_phase_read *p)
 {
-	snprintf(cell, TABLE_CELL_BYTES, "%.20s%s%s", figure == SERIES_P99 ? p->main_hist : "",
-		 figure == SERIES_P99 && *p->main_hist ? " " : "", labels[figure]);
+	snprintf(cell, TABLE_CELL_BYTES, "%.20s%s%s",
+		 figure == SERIES_P99 ? p->record.main_hist : "",
+		 figure == SERIES_P99 && *p->record.main_hist ? " " : "", labels[figure]);
 }
 
 /* "1.12 ± 0.02": the mean, and how far the confidence interval reaches from it, where there is one. Whether
@@ -62,7 +67,7 @@ static bool mean_cell(char cell[TABLE_CELL_BYTES], const struct stats *s, enum s
 	int places = decimals(mean, 3);
 
 	if (!isfinite(mean))
-		strcpy(cell, "–");
+		strcpy(cell, TABLE_NOTHING);
 	else if (vague)
 		snprintf(cell, TABLE_CELL_BYTES, "%.*f ±?%s", places, mean, as.unit);
 	else if (isfinite(half))
@@ -114,8 +119,8 @@ static void stats_table(FILE *out, const struct series_line *line)
 
 	for (int c = 0; c < STATS_COLS; c++)
 		strcpy(rows[0].cell[c], headings[c]);
-	snprintf(rows[0].cell[STATS_NAME], TABLE_CELL_BYTES, "%.24s, %u repeats", line->first->name,
-		 line->repeats);
+	snprintf(rows[0].cell[STATS_NAME], TABLE_CELL_BYTES, "%.24s, %u repeats",
+		 line->first->record.name, line->repeats);
 	for (int i = 0; i < SERIES_FIGURES; i++)
 		if (isfinite(line->figures[i].stdev))
 			stats_row(&rows[count++], line, (enum series_figure)i);
@@ -125,31 +130,12 @@ static void stats_table(FILE *out, const struct series_line *line)
 	table_print(out, rows, count, STATS_COLS);
 }
 
-/* Cut to so many columns, with an ellipsis. */
-static void cut_cell(char cell[TABLE_CELL_BYTES], const char *text, size_t bytes, unsigned columns)
-{
-	unsigned seen = 0;
-	size_t n = 0;
-
-	while (n < bytes && n < TABLE_CELL_BYTES - 8) {
-		bool begins = ((unsigned char)text[n] & 0xc0) != 0x80;
-
-		if (begins && seen == columns)
-			break;
-		seen += begins;
-		n++;
-	}
-	while (n < bytes && n > 0 && ((unsigned char)text[n] & 0xc0) == 0x80)
-		n--;
-	snprintf(cell, TABLE_CELL_BYTES, "%.*s%s", (int)n, text, n < bytes ? "…" : "");
-}
-
 /* The last part of a swept path, as "batch" of "train.batch", and the value. */
 static void key_cells(struct table_row *head, struct table_row *row,
 		      const struct results_phase_read *p, unsigned keys, bool repeated)
 {
 	unsigned share = (repeated ? KEY_COLUMNS_REPEATED : KEY_COLUMNS) / keys,
-		 columns = share > 3 ? share - 2 : 1; /* the ellipsis, a gap */
+		 columns = share > 3 ? share - 1 : 2; /* a gap */
 
 	for (unsigned i = 0; i < keys; i++) {
 		const char *set = p->sets[i], *equals = strchr(set, '='), *name = set;
@@ -158,9 +144,9 @@ static void key_cells(struct table_row *head, struct table_row *row,
 			equals = set + strlen(set);
 		for (const char *c = set; c < equals; c++)
 			name = *c == '.' ? c + 1 : name;
-		cut_cell(head->cell[i], name, (size_t)(equals - name), columns);
-		cut_cell(row->cell[i], *equals ? equals + 1 : "", *equals ? strlen(equals + 1) : 0,
-			 columns);
+		table_cut(head->cell[i], name, (size_t)(equals - name), columns);
+		table_cut(row->cell[i], *equals ? equals + 1 : "", *equals ? strlen(equals + 1) : 0,
+			  columns);
 	}
 }
 
@@ -207,7 +193,7 @@ static void sweep_table(FILE *out, const struct series_lines *s, const struct se
 		for (unsigned k = 0; k < figures; k++)
 			heading(rows[0].cell[keys + k], (int)told[k], of->first);
 		strcpy(rows[0].cell[keys + figures], "repeats");
-		fprintf(out, "\n%s%s\n", of->first->name,
+		fprintf(out, "\n%s%s\n", of->first->record.name,
 			repeated ? ", mean ± half of the 95 % confidence interval" : "");
 		table_print(out, rows, count, keys + figures + repeated);
 		if (!sure)
@@ -218,50 +204,56 @@ static void sweep_table(FILE *out, const struct series_lines *s, const struct se
 }
 
 /* As --strict counts it: by the mean over the repeats. */
-static void target_line(FILE *out, const struct series_lines *s, const struct series_line *of)
+static void target_line(FILE *out, const struct results_file *f, const struct series_lines *s,
+			const struct series_line *of, const struct target_result *target)
 {
+	char about[64] = "", sentence[256], line[512];
 	unsigned asked = 0, met = 0;
 
 	for (uint32_t i = 0; i < s->count; i++) {
-		const struct series_line *line = &s->lines[i];
+		struct target_result t;
 
-		if (!series_same_phase(line, of) || isnan(line->first->target_au))
+		if (!series_same_phase(&s->lines[i], of))
+			continue;
+		t = series_target(f, &s->lines[i], target->name);
+		if (isnan(t.asked))
 			continue;
 		asked++;
-		met += line->figures[SERIES_AU].mean >= line->first->target_au;
+		met += t.met;
 	}
-	if (asked > 1)
-		fprintf(out, "%s: %u of %u combinations meet the target AU.\n", of->first->name,
-			met, asked);
-	else if (asked)
-		fprintf(out, "%s: the target AU of %.4g %% is %s in the mean of %u repeat%s.\n",
-			of->first->name, of->first->target_au * 100, met ? "met" : "missed",
-			of->repeats, of->repeats == 1 ? "" : "s");
+	if (asked > 1) {
+		snprintf(line, sizeof(line), "%s: %u of %u combinations meet the target of %s.",
+			 of->first->record.name, met, asked, target->label);
+	} else {
+		struct target_result t = series_target(f, of, target->name);
+
+		if (of->repeats > 1)
+			snprintf(about, sizeof(about), ", on average over %u repeats,",
+				 of->repeats);
+		target_sentence(sentence, sizeof(sentence), &t, about);
+		snprintf(line, sizeof(line), "%s: %s.", of->first->record.name, sentence);
+	}
+	text_wrap(out, line, 0, 2);
 }
 
-bool series_long(const struct results_file *f)
+/* A phase's tables stand where its first combination does. */
+static bool is_first_line(const struct series_lines *s, uint32_t i)
 {
-	return f->runs > 1 && f->phase_count > PHASES_SHOWN;
+	for (uint32_t k = 0; k < i; k++)
+		if (series_same_phase(&s->lines[k], &s->lines[i]))
+			return false;
+	return true;
 }
 
-void series_phase_name(const struct results_file *f, const struct results_phase_read *p, char *name,
-		       size_t size)
-{
-	if (f->runs > 1)
-		snprintf(name, size, "%llu %s%s", (unsigned long long)p->run, p->name,
-			 p->warmup ? ", warm-up" : "");
-	else
-		snprintf(name, size, "%s", p->name);
-}
-
-void series_text(FILE *out, const struct results_file *f, const struct series_lines *s)
+static void series_print(FILE *out, const struct results_file *f, const struct series_lines *s)
 {
 	uint64_t combinations = 0, run = 0;
 
 	for (uint32_t i = 0; i < f->phase_count; i++) {
-		run = f->phases[i].run > run ? f->phases[i].run : run;
-		combinations = f->phases[i].combination > combinations ? f->phases[i].combination
-								       : combinations;
+		const struct phase_record *r = &f->phases[i].record;
+
+		run = r->run > run ? r->run : run;
+		combinations = r->combination > combinations ? r->combination : combinations;
 	}
 	fprintf(out, "%llu of %llu runs", (unsigned long long)run, (unsigned long long)f->runs);
 	if (combinations > 1)
@@ -269,17 +261,32 @@ void series_text(FILE *out, const struct results_file *f, const struct series_li
 	fputs(".\n", out);
 	for (uint32_t i = 0; i < s->count; i++) {
 		const struct series_line *line = &s->lines[i];
-		bool told = false;
 
-		/* A phase's table stands where its first combination does. */
-		for (uint32_t k = 0; k < i && !told; k++)
-			told = series_same_phase(&s->lines[k], line);
-		if (told)
+		if (!is_first_line(s, i))
 			continue;
-		target_line(out, s, line);
+		for (uint32_t k = 0; k < line->first->target_count; k++)
+			target_line(out, f, s, line, &line->first->targets[k]);
 		if (combinations > 1)
 			sweep_table(out, s, line);
 		else
 			stats_table(out, line);
 	}
+}
+
+bool text_series(const struct page *page)
+{
+	struct series_lines lines;
+	bool whole = series_make(&lines, page->file);
+	unsigned starved = 0;
+
+	for (uint32_t i = 0; i < page->file->phase_count; i++)
+		starved += text_starved(&page->file->phases[i]) > TEXT_STARVED;
+	if (whole)
+		series_print(page->out, page->file, &lines);
+	if (starved)
+		fprintf(page->out,
+			"\nThis machine was busy in %u of %u phases: haul's threads waited for a core.\n",
+			starved, page->file->phase_count);
+	series_free_lines(&lines);
+	return whole;
 }

@@ -4,22 +4,15 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "core/measure/quantile.h"
 #include "core/units.h"
+#include "core/utf8.h"
 
-enum { NAME_COLUMNS = 24 };
+enum { NAME_COLUMNS = 24, GAP_MAX = 3, GAP_LEAST = 2 };
 
-unsigned text_width(const char *text)
+static void print_cell(FILE *out, const char *text, unsigned width, bool left)
 {
-	unsigned width = 0;
-
-	for (; *text; text++)
-		width += ((unsigned char)*text & 0xc0) != 0x80;
-	return width;
-}
-
-static void print_cell(FILE *out, const char *text, unsigned width, int left)
-{
-	int pad = (int)(width - text_width(text));
+	int pad = (int)(width - utf8_columns(text, UTF8_WHOLE));
 
 	if (left)
 		fprintf(out, "%s%*s", text, pad, "");
@@ -27,22 +20,47 @@ static void print_cell(FILE *out, const char *text, unsigned width, int left)
 		fprintf(out, "%*s%s", pad, "", text);
 }
 
+/* The width of a column, 0 where it is left out. */
+static unsigned column_width(const struct table_row *rows, unsigned row_count, unsigned column)
+{
+	unsigned width = 0;
+	bool any = column == 0 || row_count < 2;
+
+	for (unsigned r = 0; r < row_count; r++) {
+		unsigned w = utf8_columns(rows[r].cell[column], UTF8_WHOLE);
+
+		width = w > width ? w : width;
+		any = any || (r && strcmp(rows[r].cell[column], TABLE_NOTHING) != 0);
+	}
+	return any ? width : 0;
+}
+
+/* Spaces between columns. */
+static unsigned fitting_gap(unsigned sum, unsigned gaps)
+{
+	for (unsigned gap = GAP_MAX; gap >= GAP_LEAST; gap--)
+		if (sum + gap * gaps <= TABLE_WIDTH)
+			return gap;
+	for (unsigned gap = GAP_MAX; gap > 1; gap--)
+		if (sum + gap * gaps <= REPORT_COLUMNS)
+			return gap;
+	return 1;
+}
+
 void table_print(FILE *out, const struct table_row *rows, unsigned row_count, unsigned columns)
 {
-	unsigned width[TABLE_COLUMNS] = {0}, sum = 0, gap = 3;
+	unsigned width[TABLE_COLUMNS] = {0}, sum = 0, gaps = 0, gap;
 
 	for (unsigned c = 0; c < columns; c++) {
-		for (unsigned r = 0; r < row_count; r++) {
-			unsigned w = text_width(rows[r].cell[c]);
-
-			width[c] = w > width[c] ? w : width[c];
-		}
+		width[c] = column_width(rows, row_count, c);
 		sum += width[c];
+		gaps += c && width[c];
 	}
-	while (gap > 1 && sum + gap * (columns - 1) > REPORT_COLUMNS)
-		gap--;
+	gap = fitting_gap(sum, gaps);
 	for (unsigned r = 0; r < row_count; r++) {
 		for (unsigned c = 0; c < columns; c++) {
+			if (c && !width[c])
+				continue;
 			fprintf(out, "%*s", c ? (int)gap : 0, "");
 			print_cell(out, rows[r].cell[c], width[c], c == 0);
 		}
@@ -55,7 +73,7 @@ void table_figure(char cell[TABLE_CELL_BYTES], double value)
 	char count[UNITS_TEXT_BYTES];
 
 	if (!isfinite(value))
-		strcpy(cell, "–");
+		strcpy(cell, TABLE_NOTHING);
 	else if (value == 0)
 		strcpy(cell, "0");
 	else if (value > 0 && value < 0.0001)
@@ -75,22 +93,33 @@ void table_time(char cell[TABLE_CELL_BYTES], uint64_t ns)
 	snprintf(cell, TABLE_CELL_BYTES, "%s", units_time(text, (double)ns / 1e9));
 }
 
+void table_latencies(struct table_row *row, unsigned first, const struct hist *h)
+{
+	static const enum quantile shown[] = {QUANTILE_P50, QUANTILE_P99, QUANTILE_P999};
+
+	for (unsigned i = 0; i < sizeof(shown) / sizeof(*shown); i++)
+		table_time(row->cell[first++], hist_quantile_ns(h, quantile_kinds[shown[i]].share));
+	table_time(row->cell[first], h->max_ns);
+}
+
+void table_cut(char cell[TABLE_CELL_BYTES], const char *text, size_t bytes, unsigned columns)
+{
+	static const char more[] = "…";
+	size_t n = utf8_fit(text, bytes, columns);
+
+	if (n < bytes && text[n])
+		n = utf8_fit(text,
+			     n < TABLE_CELL_BYTES - sizeof(more) ? n
+								 : TABLE_CELL_BYTES - sizeof(more),
+			     columns ? columns - 1 : 0);
+	else if (n >= TABLE_CELL_BYTES)
+		n = utf8_fit(text, TABLE_CELL_BYTES - sizeof(more), columns);
+	snprintf(cell, TABLE_CELL_BYTES, "%.*s%s", (int)n, text, n < bytes && text[n] ? more : "");
+}
+
 void table_name(char cell[TABLE_CELL_BYTES], const char *name)
 {
-	size_t n = 0;
-
-	if (text_width(name) <= NAME_COLUMNS && strlen(name) < TABLE_CELL_BYTES) {
-		strcpy(cell, name);
-		return;
-	}
-	for (unsigned columns = 0; name[n] && n < TABLE_CELL_BYTES - 8; n++) {
-		columns += ((unsigned char)name[n] & 0xc0) != 0x80;
-		if (columns == NAME_COLUMNS)
-			break;
-	}
-	while (n > 0 && ((unsigned char)name[n] & 0xc0) == 0x80)
-		n--;
-	snprintf(cell, TABLE_CELL_BYTES, "%.*s…", (int)n, name);
+	table_cut(cell, name, strlen(name), NAME_COLUMNS);
 }
 
 void text_wrap(FILE *out, const char *text, unsigned first, unsigned rest)
@@ -101,13 +130,12 @@ void text_wrap(FILE *out, const char *text, unsigned first, unsigned rest)
 	fprintf(out, "%*s", (int)first, "");
 	while (*text) {
 		size_t length = strcspn(text, " \n");
-		unsigned width = 0;
+		unsigned width;
 
 		/* A figure and its sign stay together. */
 		if (strncmp(text + length, " %", 2) == 0)
 			length += 1 + strcspn(text + length + 1, " \n");
-		for (size_t i = 0; i < length; i++)
-			width += ((unsigned char)text[i] & 0xc0) != 0x80;
+		width = utf8_columns(text, length);
 		if (begun && column + 1 + width > REPORT_COLUMNS) {
 			fprintf(out, "\n%*s", (int)rest, "");
 			column = rest;

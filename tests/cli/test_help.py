@@ -97,7 +97,7 @@ def test_arguments():
     refused(haul("plan"), "needs JOB")
     refused(haul("plan", "a", "b"), 'unexpected argument "b"')
     refused(haul("run"), "needs JOB")
-    refused(haul("report"), "FILE")
+    refused(haul("report"), "results.h5: No such file or directory")
     refused(haul("schema", "x"), 'unexpected argument "x"')
 
 

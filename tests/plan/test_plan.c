@@ -84,7 +84,7 @@ static void test_unbounded(void)
 	load(&job, job_text_);
 	CU_ASSERT_FATAL(plan_make(&plan, &job, 2, 1, &err) == 0);
 	text = plan_json(&plan, &job);
-	CU_ASSERT_PTR_NOT_NULL(strstr(text, "\"bytes_per_second\":\tnull"));
+	CU_ASSERT_PTR_NOT_NULL(strstr(text, "\"bytes_per_second\": null"));
 	free(text);
 	text = plan_text(&plan, &job);
 	CU_ASSERT_PTR_NOT_NULL(strstr(text, "no compute time"));

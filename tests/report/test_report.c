@@ -7,33 +7,40 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "core/utf8.h"
 #include "report/accounts.h"
 #include "report/report.h"
 #include "report/text/table.h"
 #include "tests/unit.h"
 
 static const struct results_column columns[] = {
-	{"rank", "", false},
-	{"bytes_read", "bytes", false},
-	{"bytes_written", "bytes", false},
-	{"operations", "", false},
-	{"errors", "", false},
-	{"retries", "", false},
-	{"samples", "", false},
-	{"compute_ns", "ns", false},
-	{"open_ns", "ns", false},
-	{"transfer_ns", "ns", false},
-	{"ranks_ns", "ns", false},
-	{"haul_ns", "ns", false},
-	{"au", "fraction", true},
+	{.name = "rank"},
+	{.name = "bytes_read", .unit = "bytes"},
+	{.name = "bytes_written", .unit = "bytes"},
+	{.name = "operations"},
+	{.name = "errors"},
+	{.name = "retries"},
+	{.name = "samples", .role = ROLE_ITEMS},
+	{.name = "compute_ns", .unit = "ns", .role = ROLE_ACCOUNT_COMPUTE},
+	{.name = "open_ns", .unit = "ns", .role = ROLE_ACCOUNT_STORAGE},
+	{.name = "transfer_ns", .unit = "ns", .role = ROLE_ACCOUNT_STORAGE},
+	{.name = "ranks_ns", .unit = "ns", .role = ROLE_ACCOUNT_OTHER},
+	{.name = "haul_ns", .unit = "ns", .role = ROLE_ACCOUNT_OTHER},
+	{.name = "au", .unit = "fraction", .role = ROLE_UTILISATION, .real = true},
 };
 enum { COLUMNS = sizeof(columns) / sizeof(*columns) };
 
 static const struct results_column epoch_columns[] = {
-	{"samples", "", false},   {"id_sum", "id", false},   {"id_hash", "id", false},
-	{"wall_ns", "ns", false}, {"evaluation", "", false}, {"au", "fraction", true},
+	{.name = "samples"},
+	{.name = "id_sum", .unit = "id"},
+	{.name = "id_hash", .unit = "id"},
+	{.name = "wall_ns", .unit = "ns"},
+	{.name = "evaluation", .role = ROLE_EVALUATION},
+	{.name = "au", .unit = "fraction", .role = ROLE_UTILISATION, .real = true},
 };
 enum { EPOCH_COLUMNS = sizeof(epoch_columns) / sizeof(*epoch_columns) };
+
+static const struct report_options plain = {0}, colored = {.color = true};
 
 static union results_cell train_row[COLUMNS] = {
 	{0},   {7616000000}, {0},  {4000},          {0}, {1}, {904}, {9640}, {30},
@@ -58,7 +65,9 @@ static struct failure failures[1] = {{.rank = 12,
 				      .object = "s3://train/img_0000123.npz",
 				      .text = "403 AccessDenied"}};
 static char hosts[1][RESULTS_NAME_BYTES] = {"nid0041"};
-static char empty[] = "", resumed[] = "412 of 512 files were whole already";
+static char empty[] = "";
+static struct target_result au_target[1];
+static struct results_rows tables[1];
 
 static struct results_table table_of(const struct results_column *c, uint32_t n,
 				     union results_cell *cells, uint64_t rows)
@@ -94,41 +103,49 @@ static struct results_file demo(struct results_phase_read *phases)
 	strcpy(reads[0].name, "read");
 	for (int i = 0; i < 1000; i++)
 		hist_record(&reads[0].hist, 5100000);
-	phases[0] =
-		(struct results_phase_read){.kind = "generate",
-					    .name = "generate",
-					    .status = "done",
-					    .message = empty,
-					    .sweep = empty,
-					    .error = empty,
-					    .seconds = 1.4,
-					    .null_au = NAN,
-					    .target_au = NAN,
-					    .merged = table_of(columns, COLUMNS, generate_row, 1),
-					    .ranks = table_of(columns, COLUMNS, generate_row, 1)};
-	phases[1] = (struct results_phase_read){
-		.number = 1,
-		.kind = "train",
-		.name = "train",
-		.status = "done",
-		.message = empty,
-		.sweep = empty,
-		.error = empty,
-		.seconds = 6.8,
-		.null_au = 0.999,
-		.target_au = 0.9,
-		.main_hist = "read",
-		.hist_count = 1,
-		.hists = reads,
-		.merged = table_of(columns, COLUMNS, train_row, 1),
-		.ranks = table_of(columns, COLUMNS, train_row, 1),
-		.epochs = table_of(epoch_columns, EPOCH_COLUMNS, &epoch_rows[0][0], 3)};
+	reads[0].role = ROLE_READ_LATENCY;
+	au_target[0] = (struct target_result){.name = "target_au",
+					      .label = "AU",
+					      .unit = "fraction",
+					      .asked = 0.9,
+					      .found = 0.964,
+					      .met = 1};
+	tables[0] = (struct results_rows){
+		.name = "epochs",
+		.table = table_of(epoch_columns, EPOCH_COLUMNS, &epoch_rows[0][0], 3)};
+	phases[0] = (struct results_phase_read){
+		.record = {.kind = "generate",
+			   .name = "generate",
+			   .status = "done",
+			   .within = RECORD_NOT_WITHIN,
+			   .seconds = 1.4,
+			   .null_au = NAN,
+			   .target_au = NAN},
+		.merged = table_of(columns, COLUMNS - 1, generate_row, 1),
+		.ranks = table_of(columns, COLUMNS - 1, generate_row, 1)};
+	phases[1] = (struct results_phase_read){.record = {.number = 1,
+							   .kind = "train",
+							   .name = "train",
+							   .status = "done",
+							   .within = RECORD_NOT_WITHIN,
+							   .seconds = 6.8,
+							   .null_au = 0.999,
+							   .target_au = 0.9,
+							   .main_hist = "read"},
+						.hist_count = 1,
+						.hists = reads,
+						.target_count = 1,
+						.targets = au_target,
+						.table_count = 1,
+						.tables = tables,
+						.merged = table_of(columns, COLUMNS, train_row, 1),
+						.ranks = table_of(columns, COLUMNS, train_row, 1)};
 	return f;
 }
 
 static void expect_text(const struct results_file *f, const char *expected)
 {
-	char *text = report_text(f, false);
+	char *text = report_text(f, &plain);
 
 	CU_ASSERT_PTR_NOT_NULL_FATAL(text);
 	if (strcmp(text, expected) != 0)
@@ -149,9 +166,9 @@ static void test_text(void)
 		"Of the 3.6 % lost: 2.2 % waiting for storage (transfer 1.9, open 0.3), 1.1 % for the slowest rank,\n"
 		"0.3 % haul.\n"
 		"\n"
-		"phase      seconds       AU   GB/s   samples/s   read p50      p99    p99.9      max   errors\n"
-		"generate       1.4        –   2.90         345          –        –        –        –        0\n"
-		"train          6.8   96.4 %   1.12         133     5.1 ms   5.1 ms   5.1 ms   5.1 ms        0\n"
+		"phase     seconds      AU  GB/s  samples/s  read p50     p99   p99.9     max\n"
+		"generate      1.4       –  2.90        345         –       –       –       –\n"
+		"train         6.8  96.4 %  1.12        133    5.1 ms  5.1 ms  5.1 ms  5.1 ms\n"
 		"\n"
 		"results.h5 (212 KiB)   look: haul report results.h5   h5dump -d /summary results.h5\n");
 }
@@ -170,19 +187,19 @@ static void test_text_of_a_store_not_as_asked(void)
 
 	f.stores = stores;
 	f.store_count = 2;
-	text = report_text(&f, false);
+	text = report_text(&f, &plain);
 	CU_ASSERT_PTR_NOT_NULL(strstr(
 		text,
 		"\n\nstore ckpt: engine uring does not work here (no); psync takes its place\n\n"));
 	CU_ASSERT_PTR_NULL(strstr(text, "data"));
 	free(text);
 	f.nodes = 3;
-	text = report_text(&f, false);
+	text = report_text(&f, &plain);
 	CU_ASSERT_PTR_NOT_NULL(strstr(text, "store ckpt on 1 of 3 nodes: engine uring"));
 	free(text);
-	text = report_json((const struct results_file *const[]){&f}, 1);
+	text = report_json((const struct results_file *const[]){&f}, 1, &plain);
 	CU_ASSERT_PTR_NOT_NULL(strstr(text, "\"stores\":"));
-	CU_ASSERT_PTR_NOT_NULL(strstr(text, "\"engine\":\t\"uring\""));
+	CU_ASSERT_PTR_NOT_NULL(strstr(text, "\"engine\": \"uring\""));
 	free(text);
 }
 
@@ -194,11 +211,12 @@ static void test_text_of_trouble(void)
 
 	strcpy(f.status, "failed");
 	f.error = why;
-	phases[0].message = resumed;
-	phases[1].error = why;
-	strcpy(phases[1].status, "failed");
-	phases[1].target_au = 0.975;
-	phases[1].null_au = 0.98;
+	strcpy(phases[0].record.message, "412 of 512 files were whole already");
+	strcpy(phases[1].record.error, why);
+	strcpy(phases[1].record.status, "failed");
+	au_target[0].asked = 0.975;
+	au_target[0].met = 0;
+	phases[1].record.null_au = 0.98;
 	phases[1].failure_count = 1;
 	phases[1].failure_rows = 1;
 	phases[1].failures = failures;
@@ -211,9 +229,9 @@ static void test_text_of_trouble(void)
 		"0.3 % haul.\n"
 		"Without storage the same loop reaches 98.0 %: the rest is haul's own cost here.\n"
 		"\n"
-		"phase      seconds       AU   GB/s   samples/s   read p50      p99    p99.9      max   errors\n"
-		"generate       1.4        –   2.90         345          –        –        –        –        0\n"
-		"train          6.8   96.4 %   1.12         133     5.1 ms   5.1 ms   5.1 ms   5.1 ms        0\n"
+		"phase     seconds      AU  GB/s  samples/s  read p50     p99   p99.9     max\n"
+		"generate      1.4       –  2.90        345         –       –       –       –\n"
+		"train         6.8  96.4 %  1.12        133    5.1 ms  5.1 ms  5.1 ms  5.1 ms\n"
 		"\n"
 		"generate: 412 of 512 files were whole already\n"
 		"train: failed\n"
@@ -231,7 +249,7 @@ static void test_text_of_warmup(void)
 	char *text;
 
 	train_row[COLUMNS - 1].real = 0.99;
-	text = report_text(&f, true);
+	text = report_text(&f, &colored);
 	train_row[COLUMNS - 1].real = 0.964;
 	CU_ASSERT_PTR_NOT_NULL_FATAL(text);
 	CU_ASSERT_PTR_NOT_NULL(strstr(text, "busy 99.0 % of the time"));
@@ -247,13 +265,13 @@ static void test_width(void)
 	struct results_file f = demo(phases);
 	char *text, *line, *rest;
 
-	memset(phases[1].name, 'x', sizeof(phases[1].name) - 1);
-	phases[1].seconds = 123456.7;
+	memset(phases[1].record.name, 'x', sizeof(phases[1].record.name) - 1);
+	phases[1].record.seconds = 123456.7;
 	reads[0].hist.max_ns = 4000000000000ull;
-	text = report_text(&f, false);
+	text = report_text(&f, &plain);
 	CU_ASSERT_PTR_NOT_NULL_FATAL(text);
 	for (line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest))
-		CU_ASSERT(text_width(line) <= REPORT_COLUMNS);
+		CU_ASSERT(utf8_columns(line, UTF8_WHOLE) <= REPORT_COLUMNS);
 	free(text);
 }
 
@@ -267,8 +285,8 @@ static double at(const cJSON *o, const char *key)
 
 static void check_train(const cJSON *p)
 {
-	static const char *const accounts[] = {"compute", "storage", "ranks",
-					       "decode",  "copy",    "haul"};
+	static const char *const accounts[] = {"compute", "storage",    "ranks", "decode",
+					       "copy",    "checkpoint", "haul"};
 	static const char *const latency[] = {"count", "mean", "p50",   "p95",
 					      "p99",   "p999", "p9999", "max"};
 	const cJSON *a = cJSON_GetObjectItem(p, "accounts"),
@@ -279,7 +297,7 @@ static void check_train(const cJSON *p)
 	CU_ASSERT_DOUBLE_EQUAL(at(cJSON_GetObjectItem(p, "au"), "mean"), 0.964, 1e-12);
 	CU_ASSERT_DOUBLE_EQUAL(at(p, "null_au"), 0.999, 1e-12);
 	CU_ASSERT(at(p, "bytes_read") == 7616000000.0);
-	CU_ASSERT_EQUAL(cJSON_GetArraySize(a), 6); /* they add up to the wall time */
+	CU_ASSERT_EQUAL(cJSON_GetArraySize(a), 7); /* they add up to the wall time */
 	for (size_t i = 0; i < sizeof(accounts) / sizeof(*accounts); i++)
 		CU_ASSERT(!isnan(at(a, accounts[i])));
 	CU_ASSERT_DOUBLE_EQUAL(at(a, "storage"), 220e-9, 1e-15);
@@ -300,7 +318,7 @@ static void test_json(void)
 	struct results_phase_read phases[2];
 	struct results_file f = demo(phases);
 	const struct results_file *files[] = {&f, &f};
-	char *text = report_json(files, 1);
+	char *text = report_json(files, 1, &plain);
 	cJSON *o;
 
 	CU_ASSERT_PTR_NOT_NULL_FATAL(text);
@@ -313,7 +331,7 @@ static void test_json(void)
 	check_train(cJSON_GetArrayItem(cJSON_GetObjectItem(o, "phases"), 1));
 	cJSON_Delete(o);
 	free(text);
-	text = report_json(files, 2);
+	text = report_json(files, 2, &plain);
 	o = cJSON_Parse(text);
 	CU_ASSERT(cJSON_IsArray(o) && cJSON_GetArraySize(o) == 2);
 	cJSON_Delete(o);
@@ -350,22 +368,22 @@ static void test_csv(void)
 
 static void test_notes(void)
 {
-	static char three
-		[] = "128 samples, each exactly once an epoch; 100.0 % of the bytes were in the page "
-		     "cache; not made by haul: bytes not verified",
-	   two[] = "128 samples, each exactly once an epoch; 100.0 % of the bytes were in the page "
-		   "cache";
+	static const char three[] =
+		"128 samples, each exactly once an epoch; 100.0 % of the bytes were in the page cache; "
+		"not made by haul: bytes not verified";
+	static const char two[] = "128 samples, each exactly once an epoch; 100.0 % of the bytes "
+				  "were in the page cache";
 	struct results_phase_read phases[2];
 	struct results_file f = demo(phases);
 	char *text;
 
-	phases[1].message = two;
-	text = report_text(&f, false);
+	strcpy(phases[1].record.message, two);
+	text = report_text(&f, &plain);
 	CU_ASSERT_TRUE(text && strstr(text, "\ntrain: 128 samples, each exactly once an epoch; "
 					    "100.0 % of the bytes were in the page cache\n"));
 	free(text);
-	phases[1].message = three;
-	text = report_text(&f, false);
+	strcpy(phases[1].record.message, three);
+	text = report_text(&f, &plain);
 	CU_ASSERT_TRUE(
 		text &&
 		strstr(text,
@@ -395,20 +413,20 @@ static void test_figures(void)
 static void test_tenths(void)
 {
 	for (unsigned seed = 0; seed < 500; seed++) {
-		struct accounts a = {.total = 0};
-		int tenths[ACCOUNTS], sum = 0, whole;
+		struct account_shares a = {.count = ACCOUNTS};
+		int tenths[ACCOUNTS_MAX], sum = 0, whole;
 
-		for (int i = 0; i < ACCOUNTS; i++) {
-			a.seconds[i] =
-				(seed * 7919u + (unsigned)i * 104729u) % 997 / (i ? 20.0 : 1.0);
-			a.total += a.seconds[i];
+		for (uint32_t i = 0; i < a.count; i++) {
+			a.list[i].role = account_kinds[i].role;
+			a.list[i].seconds = (seed * 7919u + i * 104729u) % 997 / (i ? 20.0 : 1.0);
+			a.total += a.list[i].seconds;
 		}
 		whole = accounts_lost(&a);
 		accounts_tenths(&a, whole, tenths);
-		for (int i = 1; i < ACCOUNTS; i++)
+		for (uint32_t i = 1; i < a.count; i++)
 			sum += tenths[i];
 		CU_ASSERT_EQUAL(sum, whole);
-		CU_ASSERT_EQUAL(tenths[0], 1000 - whole);
+		CU_ASSERT_EQUAL(tenths[ACCOUNT_COMPUTE], 1000 - whole);
 	}
 }
 
@@ -421,11 +439,11 @@ static void test_broken_files(void)
 	CU_ASSERT_PTR_NOT_NULL_FATAL(f);
 	fputs("rubbish", f);
 	fclose(f);
-	CU_ASSERT_EQUAL(report_files(none, REPORT_TEXT, paths, 1, false, &err), -EINVAL);
+	CU_ASSERT_EQUAL(report_files(none, REPORT_TEXT, paths, 1, &plain, &err), -EINVAL);
 	CU_ASSERT_PTR_NOT_NULL(
-		strstr(err.text, "test_report_broken.h5: is no results file of haul"));
+		strstr(err.text, "test_report_broken.h5: is not a results file of haul"));
 	unlink(paths[0]);
-	CU_ASSERT_EQUAL(report_files(none, REPORT_JSON, paths, 1, false, &err), -ENOENT);
+	CU_ASSERT_EQUAL(report_files(none, REPORT_JSON, paths, 1, &plain, &err), -ENOENT);
 	fclose(none);
 }
 

@@ -2,9 +2,11 @@
  * series taken together. */
 #include <cjson/cJSON.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/utf8.h"
 #include "report/report.h"
 #include "report/series.h"
 #include "report/text/table.h"
@@ -63,17 +65,19 @@ static void test_too_few(void)
 /* Phases of a training that move 1 GB in a second, but for what is said of them. */
 enum { PHASES = 9, COLUMNS = 4 };
 static const struct results_column columns[COLUMNS] = {
-	{"bytes_read", "bytes", false},
-	{"bytes_written", "bytes", false},
-	{"samples", "", false},
-	{"au", "fraction", true},
+	{.name = "bytes_read", .unit = "bytes"},
+	{.name = "bytes_written", .unit = "bytes"},
+	{.name = "samples", .role = ROLE_ITEMS},
+	{.name = "au", .unit = "fraction", .role = ROLE_UTILISATION, .real = true},
 };
+static const struct report_options plain = {0};
 static char empty[] = "", path[] = "s.h5";
 
 struct fixture {
 	union results_cell cells[PHASES][COLUMNS];
 	struct results_phase_read phases[PHASES];
-	char sets[PHASES][1][RESULTS_SET_BYTES];
+	struct target_result targets[PHASES];
+	char sets[PHASES][1][RECORD_SET_BYTES];
 	struct results_file file;
 };
 
@@ -88,20 +92,26 @@ static void add(struct fixture *x, uint64_t run, uint64_t repeat, bool warmup, d
 	x->cells[i][0].count = 1000000000;
 	x->cells[i][2].count = 500;
 	x->cells[i][3].real = au;
-	x->phases[i] = (struct results_phase_read){.number = i,
-						   .kind = "train",
-						   .name = "train",
-						   .status = "done",
-						   .message = empty,
-						   .error = empty,
-						   .sweep = empty,
-						   .seconds = 1,
-						   .null_au = NAN,
-						   .target_au = 0.5,
-						   .run = run,
-						   .combination = 1,
-						   .repeat = repeat,
-						   .warmup = warmup,
+	x->targets[i] = (struct target_result){.name = "target_au",
+					       .label = "AU",
+					       .unit = "fraction",
+					       .asked = 0.5,
+					       .found = au,
+					       .met = au >= 0.5};
+	x->phases[i] = (struct results_phase_read){.record = {.number = i,
+							      .within = RECORD_NOT_WITHIN,
+							      .kind = "train",
+							      .name = "train",
+							      .status = "done",
+							      .seconds = 1,
+							      .null_au = NAN,
+							      .target_au = 0.5,
+							      .run = run,
+							      .combination = 1,
+							      .repeat = repeat,
+							      .warmup = warmup},
+						   .target_count = 1,
+						   .targets = &x->targets[i],
 						   .merged = table,
 						   .ranks = table};
 }
@@ -129,8 +139,8 @@ static void repeats(struct fixture *x)
 	add(x, 3, 2, false, 0.50);
 	add(x, 4, 3, false, 0.60);
 	add(x, 5, 4, false, 0.01); /* cut short: no repeat */
-	strcpy(x->phases[4].status, "interrupted");
-	x->phases[3].seconds = 2;
+	strcpy(x->phases[4].record.status, "interrupted");
+	x->phases[3].record.seconds = 2;
 }
 
 /* Neither warm-up runs nor what was cut short is counted. AU: 0.4, 0.5, 0.6; 1, 1 and 0.5 GB/s. */
@@ -145,7 +155,7 @@ static void test_repeats(void)
 	CU_ASSERT_EQUAL_FATAL(s.count, 1);
 	au = &s.lines[0].figures[SERIES_AU];
 	bytes = &s.lines[0].figures[SERIES_BYTES];
-	CU_ASSERT(s.lines[0].repeats == 3 && s.lines[0].first->run == 2);
+	CU_ASSERT(s.lines[0].repeats == 3 && s.lines[0].first->record.run == 2);
 	CU_ASSERT_DOUBLE_EQUAL(au->mean, 0.5, 1e-12);
 	CU_ASSERT_DOUBLE_EQUAL(au->stdev, 0.1, 1e-12);
 	CU_ASSERT_DOUBLE_EQUAL(au->high, 0.5 + 0.24841377, 1e-7);
@@ -161,17 +171,17 @@ static void test_text_of_repeats(void)
 	char *text;
 
 	repeats(&x);
-	text = report_text(&x.file, false);
+	text = report_text(&x.file, &plain);
 	CU_ASSERT_PTR_NOT_NULL_FATAL(text);
 	CU_ASSERT_PTR_NOT_NULL(strstr(
 		text,
 		"5 of 6 runs.\n"
-		"train: the target AU of 50 % is met in the mean of 3 repeats.\n"
+		"train: AU 50 %, on average over 3 repeats, meets the target of 50 %.\n"
 		"\n"
-		"train, 3 repeats      mean   deviation     95 % interval     CV       min       max\n"
-		"AU                 50.00 %     10.00 %   25.16 … 74.84 %   20 %   40.00 %   60.00 %\n"
-		"GB/s                0.8333      0.2887   0.1162 … 1.5504   35 %    0.5000    1.0000\n"
-		"samples/s            416.7       144.3      58.1 … 775.2   35 %     250.0     500.0\n"
+		"train, 3 repeats     mean  deviation    95 % interval    CV      min      max\n"
+		"AU                50.00 %    10.00 %  25.16 … 74.84 %  20 %  40.00 %  60.00 %\n"
+		"GB/s               0.8333     0.2887  0.1162 … 1.5504  35 %   0.5000   1.0000\n"
+		"samples/s           416.7      144.3     58.1 … 775.2  35 %    250.0    500.0\n"
 		"\n"
 		"run, phase"));
 	CU_ASSERT_PTR_NOT_NULL(strstr(text, "\n1 train, warm-up "));
@@ -186,10 +196,10 @@ static void swept(struct fixture *x)
 		add(x, i + 1, i % 2 + 1, false, 0.4 + 0.1 * (i / 2) + 0.01 * (i % 2));
 		strcpy(x->sets[i][0], "stores.data.latency=1 ms");
 		x->sets[i][0][20] = (char)('1' + i / 2);
-		x->phases[i].combination = i / 2 + 1;
+		x->phases[i].record.combination = i / 2 + 1;
 		x->phases[i].sets = x->sets[i];
 		x->phases[i].set_count = 1;
-		x->phases[i].sweep = x->sets[i][0];
+		strcpy(x->phases[i].record.sweep, x->sets[i][0]);
 	}
 }
 
@@ -200,11 +210,11 @@ static void test_text_of_a_sweep(void)
 	char *text, *line, *rest;
 
 	swept(&x);
-	text = report_text(&x.file, false);
+	text = report_text(&x.file, &plain);
 	CU_ASSERT_PTR_NOT_NULL_FATAL(text);
 	CU_ASSERT_PTR_NOT_NULL(
 		strstr(text, "6 of 6 runs, 3 combinations.\n"
-			     "train: 2 of 3 combinations meet the target AU.\n"
+			     "train: 2 of 3 combinations meet the target of AU.\n"
 			     "\n"
 			     "train, mean ± half of the 95 % confidence interval\n"
 			     "latency             AU          GB/s   samples/s   repeats\n"
@@ -212,7 +222,7 @@ static void test_text_of_a_sweep(void)
 			     "2 ms      50.5 ± 6.4 %   1.00 ± 0.00     500 ± 0         2\n"
 			     "3 ms      60.5 ± 6.4 %   1.00 ± 0.00     500 ± 0         2\n"));
 	for (line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest))
-		CU_ASSERT(text_width(line) <= REPORT_COLUMNS);
+		CU_ASSERT(utf8_columns(line, UTF8_WHOLE) <= REPORT_COLUMNS);
 	free(text);
 }
 
@@ -236,7 +246,7 @@ static void test_what_is_possible(void)
 	CU_ASSERT_EQUAL(s.lines[1].figures[SERIES_AU].high, 1);
 	CU_ASSERT_DOUBLE_EQUAL(s.lines[0].figures[SERIES_SAMPLES].high, 500, 1e-9);
 	series_free_lines(&s);
-	text = report_text(&x.file, false);
+	text = report_text(&x.file, &plain);
 	CU_ASSERT_PTR_NOT_NULL_FATAL(text);
 	CU_ASSERT_PTR_NOT_NULL(strstr(text, "\n1 ms      96.5 ± 31.8 %   "));
 	CU_ASSERT_PTR_NOT_NULL(strstr(text, "\n2 ms          50.0 ±? %   "));
@@ -247,25 +257,25 @@ static void test_what_is_possible(void)
 /* Eight sweeps of long values still stand within the width. */
 static void test_width(void)
 {
-	static char long_sets[4][8][RESULTS_SET_BYTES];
+	static char long_sets[4][8][RECORD_SET_BYTES];
 	struct fixture x;
 	char *text, *line, *rest;
 
 	begin(&x, 4);
 	for (uint32_t i = 0; i < 4; i++) {
 		add(&x, i + 1, i % 2 + 1, false, 0.5 + 0.1 * (i % 2));
-		x.phases[i].combination = i / 2 + 1;
+		x.phases[i].record.combination = i / 2 + 1;
 		x.phases[i].sets = long_sets[i];
 		x.phases[i].set_count = 8;
 		for (int k = 0; k < 8; k++)
-			snprintf(long_sets[i][k], RESULTS_SET_BYTES,
+			snprintf(long_sets[i][k], RECORD_SET_BYTES,
 				 "stores.data.a_long_option_%d=µµµµµµµµµµµµµ %u", k, i / 2);
 	}
-	text = report_text(&x.file, false);
+	text = report_text(&x.file, &plain);
 	CU_ASSERT_PTR_NOT_NULL_FATAL(text);
 	CU_ASSERT_PTR_NOT_NULL(strstr(text, "µµ…"));
 	for (line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest))
-		CU_ASSERT(text_width(line) <= REPORT_COLUMNS);
+		CU_ASSERT(utf8_columns(line, UTF8_WHOLE) <= REPORT_COLUMNS);
 	free(text);
 }
 
@@ -287,7 +297,7 @@ static void test_json_and_csv(void)
 
 	swept(&x);
 	file = &x.file;
-	text = report_json(&file, 1);
+	text = report_json(&file, 1, &plain);
 	o = cJSON_Parse(text);
 	CU_ASSERT_PTR_NOT_NULL_FATAL(o);
 	series = cJSON_GetObjectItem(o, "series");
@@ -308,7 +318,7 @@ static void test_json_and_csv(void)
 	cJSON_Delete(o);
 	free(text);
 	text = report_csv(&x.file);
-	CU_ASSERT_PTR_NOT_NULL(strstr(text, ",6,3,2,0,stores.data.latency=3 ms\n"));
+	CU_ASSERT_PTR_NOT_NULL(strstr(text, ",6,3,2,0,stores.data.latency=3 ms,\n"));
 	free(text);
 }
 

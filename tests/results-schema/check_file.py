@@ -42,9 +42,22 @@ def check_hist(f, group, rows):
     assert by.dtype == "u4" and (by[:].astype("u8").sum(axis=0) == counts).all(), "merged = sum of the rows"
 
 
+def check_tiers(group, ranks):
+    rows = group["rows"][:]
+    assert rows.dtype.names == ("tier", "hits", "first_ns", "most_bytes", "hits_doubled")
+    assert [text(n) for n in group["names"]][:2] == ["shared", "tier 0"]
+    assert len(rows) == min(ranks + 1, 4) and group["rows"].attrs.get("left_out", 0) == ranks + 1 - len(rows)
+    assert (group["rows_by_rank"]["hits"].sum(axis=1) == rows["hits"]).all()
+    assert [text(c) for c in group["answers"].attrs["columns"]] == ["tier", "answer", "times"]
+    for name in ("get", "rough"):
+        check_nxdata(group[name])
+        assert (group[name]["counts"][:].sum(axis=1) == rows["hits"]).all(), name
+    assert (group["get/max_ns"][:] == rows["most_bytes"]).all()
+
+
 def check(path, ranks):
     with h5py.File(path, "r") as f:
-        assert text(f.attrs["status"]) == "done" and f.attrs["schema_version"] == 1
+        assert text(f.attrs["status"]) == "done" and f.attrs["schema_version"] == 2
         for name in ("haul_version", "build", "started", "finished", "error", "command_line", "name", "seconds",
                      "ranks", "nodes"):
             assert name in f.attrs, name
@@ -71,6 +84,16 @@ def check(path, ranks):
         for phase in f["phases"].values():
             for group in phase["histograms"].values():
                 check_hist(f, group, "by_rank")
+        assert [text(t) for t in train.attrs["tables"]] == ["epochs", "tiers"] and "tables" not in io
+        assert [text(r) for r in train["ranks"].attrs["roles"]][-1] == "utilisation"
+        assert text(train["histograms/read"].attrs["role"]) == "read_latency"
+        targets = train["targets"][:]
+        assert [text(n) for n in targets["name"]] == ["target_au", "target_p99"] and list(targets["met"]) == [1, 0]
+        assert io["within"] == 1 and "within" not in train.attrs
+        assert train.attrs["finished"] - train.attrs["started"] == 1400000000
+        check_tiers(train["tiers"], ranks)
+        check_nxdata(train["steps"])
+        assert train["steps"].attrs["steps_per_row"] == 2 and len(train["steps/load_max_ns"]) == 2500
         check_nxdata(train["timeline"])
         assert train["timeline/bytes_read"][:].sum() == 1000 * 1000 * ranks
         client = train["client"]

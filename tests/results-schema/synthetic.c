@@ -4,29 +4,10 @@
 #include <stdio.h>
 #include <string.h>
 
-static const struct measure rank_measures[] = {
-	TALLY_COMMON_MEASURES,
-	{"samples", "", MERGE_SUM, "samples"},
-	{"compute_ns", "ns", MERGE_SUM, "compute"},
-	{"open_ns", "ns", MERGE_SUM, "open"},
-	{"first_byte_ns", "ns", MERGE_SUM, "first byte"},
-	{"transfer_ns", "ns", MERGE_SUM, "transfer"},
-	{"queue_ns", "ns", MERGE_SUM, "queue"},
-	{"ranks_ns", "ns", MERGE_SUM, "ranks"},
-	{"decode_ns", "ns", MERGE_SUM, "decode"},
-	{"haul_ns", "ns", MERGE_SUM, "haul"},
-	{"au_compute_ns", "ns", MERGE_SUM, "compute, warm-up excluded"},
-	{"au_wall_ns", "ns", MERGE_SUM, "wall, warm-up excluded"},
-	{"least", "", MERGE_MIN, "a minimum"},
-};
-_Static_assert(sizeof(rank_measures) / sizeof(*rank_measures) == SYN_MEASURES, "a row a measure");
-
-static const struct measure epoch_measures[] = {
-	{"samples", "", MERGE_SUM, "samples"},
-	{"id_sum", "id", MERGE_SUM, "sum of ids"},
-	{"id_hash", "id", MERGE_SUM, "sum of hashed ids"},
-	{"wall_ns", "ns", MERGE_MAX, "wall"},
-};
+static const struct measure rank_measures[] = {TALLY_COMMON_LIST(MEASURE_ROW)
+						       SYN_LIST(MEASURE_ROW, MEASURE_BLOCK_ROWS)};
+static const struct measure epoch_measures[] = {SYN_EPOCH_LIST(MEASURE_ROW)};
+static const struct measure tier_measures[] = {SYN_TIER_LIST(MEASURE_ROW)};
 
 static double au(const uint64_t *row)
 {
@@ -38,23 +19,99 @@ static double epoch_au(const uint64_t *row)
 	return row[SYN_E_SAMPLES] ? 0.5 : NAN;
 }
 
-static const struct figure rank_figures[] = {{"au", "fraction", au, "utilisation"}};
-static const struct figure epoch_figures[] = {{"au", "fraction", epoch_au, "utilisation"}};
+static double tier_hits_doubled(const uint64_t *row)
+{
+	return 2 * (double)row[SYN_T_HITS];
+}
+
+static const struct figure rank_figures[] = {
+	FIGURE_ROW("au", "fraction", au, "utilisation", .role = ROLE_UTILISATION)};
+static const struct figure epoch_figures[] = {
+	FIGURE_ROW("au", "fraction", epoch_au, "utilisation", .role = ROLE_UTILISATION)};
+static const struct figure tier_figures[] = {
+	FIGURE_ROW("hits_doubled", "", tier_hits_doubled, "twice the hits")};
 static const struct hist_kind hists[] = {
-	{"read", "reads"}, {"write", "writes"}, {"step_stall", "stalls of steps"}};
+	{.name = "read", .help = "reads", .role = ROLE_READ_LATENCY},
+	{.name = "write", .help = "writes"},
+	{.name = "step_stall", .help = "stalls of steps"},
+};
+static const struct hist_kind tier_hists[] = {
+	{.name = "get", .help = "gets"},
+	{.name = "rough", .help = "gets, roughly", .coarse = true},
+};
+static const struct code_kind tier_codes = {"answers", "answer", "times", 600};
+
+static const struct table_kind epochs = {
+	.name = "epochs",
+	.help = "epochs",
+	.key = TABLE_NUMBER,
+	.key_name = "epoch",
+	.columns = {epoch_measures, SYN_E_MEASURES, epoch_figures, 1},
+	.rows_max = 4,
+	.rank_rows = "epoch_ranks",
+};
+static const struct table_kind tiers = {
+	.name = "tiers",
+	.help = "tiers of a cache",
+	.key = TABLE_TEXT,
+	.key_name = "tier",
+	.columns = {tier_measures, SYN_T_MEASURES, tier_figures, 1},
+	.hists = tier_hists,
+	.hist_count = 2,
+	.codes = &tier_codes,
+	.rows_max = SYN_TIERS_MAX,
+	.rank_rows = "rows_by_rank",
+};
+static const struct table_kind *const tables[] = {[SYN_EPOCHS] = &epochs, [SYN_TIERS] = &tiers};
 
 const struct tally_schema synthetic_schema = {
 	.rank = {rank_measures, SYN_MEASURES, rank_figures, 1},
-	.epoch = {epoch_measures, SYN_E_MEASURES, epoch_figures, 1},
 	.hists = hists,
 	.hist_count = SYN_HISTS,
 	.main_hist = SYN_READ,
+	.tables = tables,
+	.table_count = SYN_TABLES,
+	.steps = true,
 };
+
+static void hit(struct tally *t, const char *tier, uint32_t times, uint32_t answer, uint64_t ns)
+{
+	uint64_t *row = table_named(&t->tables[SYN_TIERS], tier);
+
+	for (uint32_t i = 0; row && i < times; i++) {
+		row[SYN_T_HITS]++;
+		row[SYN_T_FIRST] = ns;
+		row[SYN_T_MOST] = ns;
+		table_codes(&tiers, row)[answer]++;
+		hist_record(table_hist(&tiers, row, 0), ns);
+		coarse_record(table_coarse_hist(&tiers, row, 1), ns);
+	}
+}
+
+static void fill_tiers(struct tally *t, uint32_t rank)
+{
+	char own[32];
+
+	snprintf(own, sizeof(own), "tier %u", rank);
+	hit(t, "shared", 1, 200, 1000);
+	hit(t, own, rank + 1, 500 + rank % 50, (rank + 1) * 1000ull);
+}
+
+static void fill_steps(struct tally *t, uint32_t rank)
+{
+	for (uint64_t i = 0; i < SYN_STEPS; i++)
+		steps_add(t->steps, i,
+			  (uint64_t[STEP_PARTS]){[STEP_LOAD] = i + rank, [STEP_COMPUTE] = 1000});
+}
 
 void synthetic_train(struct tally *t, uint32_t rank)
 {
-	static const uint64_t accounts[] = {964, 3, 0, 19, 0,
-					    11,  0, 3}; /* of 1000, in ms: the guide's example */
+	/* Of 1000, in ms: the guide's example. */
+	static const uint64_t accounts[ACCOUNTS] = {[ACCOUNT_COMPUTE] = 964,
+						    [ACCOUNT_OPEN] = 3,
+						    [ACCOUNT_TRANSFER] = 19,
+						    [ACCOUNT_RANKS] = 11,
+						    [ACCOUNT_HAUL] = 3};
 	struct failure f = {.time_ns = 5,
 			    .rank = rank,
 			    .error = -5,
@@ -70,13 +127,14 @@ void synthetic_train(struct tally *t, uint32_t rank)
 	t->rank_row[TALLY_OPERATIONS] = 100;
 	t->rank_row[SYN_SAMPLES] = 10 + rank;
 	t->rank_row[SYN_LEAST] = 40 - rank;
-	for (unsigned i = 0; i < 8; i++)
-		t->rank_row[SYN_COMPUTE + i] = accounts[i] * 1000000;
+	for (unsigned i = 0; i < ACCOUNTS; i++)
+		t->rank_row[SYN_ACCOUNTS + i] = accounts[i] * 1000000;
 	t->rank_row[SYN_AU_COMPUTE] = 964000000;
 	t->rank_row[SYN_AU_WALL] = 1000000000;
-	t->epochs = 2;
+	fill_tiers(t, rank);
+	fill_steps(t, rank);
 	for (unsigned e = 0; e < 2; e++) {
-		uint64_t *row = t->epoch_rows + e * SYN_E_MEASURES;
+		uint64_t *row = table_numbered(&t->tables[SYN_EPOCHS], e + 1);
 
 		row[SYN_E_SAMPLES] = 5 + rank;
 		row[SYN_E_ID_SUM] = (1ull << 60) + rank;

@@ -3,29 +3,44 @@
 #define HAUL_TESTS_RESULTS_SYNTHETIC_H
 
 #include "core/client/client.h"
+#include "core/measure/account.h"
 #include "core/measure/tally.h"
 
+/* clang-format off */
+#define SYN_LIST(X, BLOCK) \
+	X(SYN_SAMPLES, "samples", "", SUM, "samples", .role = ROLE_ITEMS) \
+	BLOCK(SYN_ACCOUNTS, ACCOUNTS, ACCOUNT_MEASURES) \
+	X(SYN_AU_COMPUTE, "au_compute_ns", "ns", SUM, "compute, warm-up excluded") \
+	X(SYN_AU_WALL, "au_wall_ns", "ns", SUM, "wall, warm-up excluded") \
+	X(SYN_LEAST, "least", "", MIN, "a minimum")
+#define SYN_EPOCH_LIST(X) \
+	X(SYN_E_SAMPLES, "samples", "", SUM, "samples") \
+	X(SYN_E_ID_SUM, "id_sum", "id", SUM, "sum of ids") \
+	X(SYN_E_ID_HASH, "id_hash", "id", SUM, "sum of hashed ids") \
+	X(SYN_E_WALL, "wall_ns", "ns", MAX, "wall")
+/* Rows by text, of which each rank has others, with everything that a table may have. */
+#define SYN_TIER_LIST(X) \
+	X(SYN_T_HITS, "hits", "", SUM, "hits") \
+	X(SYN_T_FIRST, "first_ns", "ns", MIN, "the first of them") \
+	X(SYN_T_MOST, "most_bytes", "bytes", MAX, "the largest")
+/* clang-format on */
+
 enum synthetic_measure {
-	SYN_SAMPLES = TALLY_COMMON,
-	SYN_COMPUTE,
-	SYN_OPEN,
-	SYN_FIRST_BYTE,
-	SYN_TRANSFER,
-	SYN_QUEUE,
-	SYN_RANKS,
-	SYN_DECODE,
-	SYN_HAUL,
-	SYN_AU_COMPUTE,
-	SYN_AU_WALL,
-	SYN_LEAST,
-	SYN_MEASURES
+	SYN_BEFORE = TALLY_COMMON - 1,
+	SYN_LIST(MEASURE_ENUM, MEASURE_BLOCK_ENUM) SYN_MEASURES
 };
-enum synthetic_epoch { SYN_E_SAMPLES, SYN_E_ID_SUM, SYN_E_ID_HASH, SYN_E_WALL, SYN_E_MEASURES };
+enum synthetic_epoch { SYN_EPOCH_LIST(MEASURE_ENUM) SYN_E_MEASURES };
+enum synthetic_tier { SYN_TIER_LIST(MEASURE_ENUM) SYN_T_MEASURES };
 enum synthetic_hist { SYN_READ, SYN_WRITE, SYN_STALL, SYN_HISTS };
+enum synthetic_table { SYN_EPOCHS, SYN_TIERS, SYN_TABLES };
+enum { SYN_TIERS_MAX = 4, SYN_STEPS = 5000 };
 
 extern const struct tally_schema synthetic_schema;
 
-/* Rank's part of a training phase with two epochs, of a generating one without, and of an empty one. */
+/* Rank's part of a training phase with two epochs, and of a generating one without. In the training each rank hits
+ * the tier "shared" once and its own ("tier R", R the rank) R + 1 times, with answers 200 and, of its own, 500 + R % 50,
+ * each taking 1,000 ns and, of its own, (R + 1) us. There is room for SYN_TIERS_MAX tiers. Step i of SYN_STEPS takes
+ * i + rank ns of loading. */
 void synthetic_train(struct tally *t, uint32_t rank);
 void synthetic_generate(struct tally *t, uint32_t rank);
 

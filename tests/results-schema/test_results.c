@@ -56,29 +56,47 @@ static int create(struct results **out, const char *path, bool force, uint32_t r
 static const char *const sets[] = {"train.batch=4", "train.compute=10 µs"};
 static const struct results_run third_run = {3, 2, 1, true, sets, 2};
 
+static const struct target_result targets[] = {
+	{.name = "target_au",
+	 .label = "AU",
+	 .unit = "fraction",
+	 .asked = 0.9,
+	 .found = 0.964,
+	 .met = 1},
+	{.name = "target_p99",
+	 .label = "p99 of reads",
+	 .unit = "ns",
+	 .most = 1,
+	 .asked = 20e6,
+	 .found = 21e6},
+};
+
 static int publish(struct results *r, uint32_t number, const char *kind,
 		   void (*fill)(struct tally *t, uint32_t rank), struct group *g, struct err *err)
 {
 	struct tally t;
-	struct results_phase phase = {.number = number,
-				      .kind = kind,
-				      .name = kind,
-				      .status = "done",
-				      .message = g->rank ? "not rank 0's" : "all is well",
-				      .error = "",
-				      .seconds_ns = 1400000000,
-				      .null_au = NAN,
-				      .target_au = 0.9,
-				      .run = fill ? (struct results_run){0} : third_run,
-				      .tally = &t};
+	struct results_phase phase = {.tally = &t};
+	struct phase_record *record = &phase.record;
 	struct client_series *client = g->rank % 2 ? NULL : malloc(sizeof(*client));
-	int rc = tally_init(&t, &synthetic_schema, 4, err);
+	int rc = tally_init(&t, &synthetic_schema, err);
 
 	if (rc < 0)
 		return rc;
-	timeline_init(t.timeline, 0);
-	if (fill)
+	phase_record_init(record);
+	results_set_run(&phase, fill ? &(struct results_run){0} : &third_run);
+	record->number = number;
+	record->within = fill ? RECORD_NOT_WITHIN : 1;
+	record->started_ns = 1700000000000000001ull + number;
+	record->finished_ns = record->started_ns + 1400000000;
+	strcpy(record->kind, kind);
+	strcpy(record->status, "done");
+	strcpy(record->message, g->rank ? "not rank 0's" : "all is well");
+	record->seconds = 1.4;
+	if (fill) {
+		phase.targets = targets;
+		phase.target_count = 2;
 		fill(&t, g->rank);
+	}
 	if (client && fill == synthetic_train) {
 		synthetic_client(client, g->rank / 2);
 		phase.client = client;
@@ -89,12 +107,87 @@ static int publish(struct results *r, uint32_t number, const char *kind,
 	return rc;
 }
 
+/* The shared tier, then the ranks' own in their order, as many as there is room for. */
+static void check_tiers(const struct results_phase_read *p, uint32_t ranks)
+{
+	uint32_t rows = ranks + 1 < SYN_TIERS_MAX ? ranks + 1 : SYN_TIERS_MAX;
+	const struct results_rows *t = results_find_table(p, "tiers");
+	char name[32];
+
+	expect(t && t->table.row_count == rows && t->names && t->hist_count == 2, "tiers");
+	if (!t || t->table.row_count != rows || !t->names || t->hist_count != 2)
+		return;
+	expect(t->left_out == ranks + 1 - rows, "tiers without room are counted");
+	expect(strcmp(t->names[0], "shared") == 0 && results_value(&t->table, 0, "hits") == ranks &&
+		       results_value(&t->table, 0, "first_ns") == 1000,
+	       "the shared tier");
+	for (uint32_t i = 1; i < rows; i++) {
+		snprintf(name, sizeof(name), "tier %u", i - 1);
+		expect(strcmp(t->names[i], name) == 0, "tiers by rank");
+		expect(results_value(&t->table, i, "hits") == i &&
+			       results_value(&t->table, i, "hits_doubled") == 2 * i,
+		       "hits of a tier");
+		expect(results_value(&t->table, i, "first_ns") == i * 1000 &&
+			       results_value(&t->table, i, "most_bytes") == i * 1000,
+		       "a rank without the row changes no minimum");
+		for (uint32_t h = 0; h < 2; h++)
+			expect(results_row_count(&t->hists[h], i) == i &&
+				       fabs(results_row_quantile(&t->hists[h], i, 0.5) -
+					    i * 1000.0) <= 0.07 * i * 1000,
+			       "histograms of a tier");
+	}
+	expect(strcmp(t->codes_name, "answers") == 0 && t->code_count == rows, "codes of tiers");
+	expect(t->codes[0][0] == 0 && t->codes[0][1] == 200 && t->codes[0][2] == ranks,
+	       "codes of the shared tier");
+	expect(t->codes[1][0] == 1 && t->codes[1][1] == 500 && t->codes[1][2] == 1,
+	       "codes of a tier");
+}
+
+/* 5,000 steps fold into 2,500 rows: means over ranks and steps, the largest of all. */
+static void check_steps(const struct results_phase_read *p, uint32_t ranks)
+{
+	const struct results_steps *s = &p->steps;
+
+	expect(s->steps_per_row == 2 && s->rows == SYN_STEPS / 2, "steps fold");
+	for (uint64_t i = 0; i < s->rows; i++) {
+		expect(s->step[i] == 2 * (double)i + 1, "first step of a row");
+		expect(fabs(s->mean_ns[STEP_LOAD][i] - (2 * (double)i + 0.5 + (ranks - 1) / 2.0)) <
+			       1e-6,
+		       "mean over ranks and steps");
+		expect(s->max_ns[STEP_LOAD][i] == 2 * (double)i + ranks, "the longest of all");
+		expect(s->mean_ns[STEP_COMPUTE][i] == 1000 && s->mean_ns[STEP_RANKS][i] == 0,
+		       "the other parts");
+	}
+}
+
+/* Begun and ended, and what was asked of it. */
+static void check_record(const struct results_phase_read *p)
+{
+	const struct phase_record *r = &p->record;
+
+	expect(r->started_ns == 1700000000000000001ull + r->number &&
+		       r->finished_ns == r->started_ns + 1400000000,
+	       "when it began");
+	expect(r->within == (strcmp(r->kind, "io") == 0 ? 1 : RECORD_NOT_WITHIN),
+	       "what it is a part of");
+	if (strcmp(r->kind, "io") == 0) {
+		expect(p->target_count == 0 && isnan(r->target_au), "no targets");
+		return;
+	}
+	expect(p->target_count == 2 && memcmp(p->targets, targets, sizeof(targets)) == 0,
+	       "targets");
+	expect(fabs(r->target_au - 0.9) < 1e-12, "the AU asked for");
+}
+
 static void check_train(const struct results_phase_read *p, uint32_t ranks)
 {
 	const struct hist *read = results_find_hist(p, "read");
+	const struct results_rows *epochs = results_find_table(p, "epochs");
 	double n = ranks, with_failures = (ranks + 1) / 2;
 
-	expect(p->ranks.row_count == ranks && p->epochs.row_count == 2, "rows");
+	expect(p->ranks.row_count == ranks && epochs && epochs->table.row_count == 2, "rows");
+	if (!epochs)
+		return;
 	expect(results_value(&p->merged, 0, "samples") == 10 * n + n * (n - 1) / 2,
 	       "samples are added");
 	expect(results_value(&p->merged, 0, "least") == 41 - n, "a minimum is the least");
@@ -103,11 +196,11 @@ static void check_train(const struct results_phase_read *p, uint32_t ranks)
 	expect(fabs(results_value(&p->merged, 0, "au") - 0.964) < 1e-12, "au of the merged row");
 	expect(results_value(&p->ranks, ranks - 1, "rank") == n - 1, "rank column");
 	expect(results_value(&p->ranks, ranks - 1, "samples") == 9 + n, "a rank's own samples");
-	expect(results_value(&p->epochs, 1, "samples") == 5 * n + n * (n - 1) / 2,
+	expect(results_value(&epochs->table, 1, "samples") == 5 * n + n * (n - 1) / 2,
 	       "an epoch's samples");
-	expect(results_value(&p->epochs, 1, "wall_ns") == 500000000 + n - 1,
+	expect(results_value(&epochs->table, 1, "wall_ns") == 500000000 + n - 1,
 	       "an epoch's wall time");
-	expect(p->epochs.cells[results_column(&p->epochs, "id_sum")].count ==
+	expect(epochs->table.cells[results_column(&epochs->table, "id_sum")].count ==
 		       (uint64_t)ranks * (1ull << 60) + ranks * (ranks - 1) / 2,
 	       "ids are added modulo 2^64");
 	expect(read && hist_count(read) == 1000ull * ranks, "reads counted");
@@ -123,22 +216,32 @@ static void check_train(const struct results_phase_read *p, uint32_t ranks)
 	expect(p->failure_rows && p->failures[0].error == -5 && p->failures[0].step == 7 &&
 		       strcmp(p->failures[0].object, "file:///data/img_7.npz") == 0,
 	       "a failure, whole");
-	expect(strcmp(p->message, "all is well") == 0 && strcmp(p->main_hist, "read") == 0,
+	expect(strcmp(p->record.message, "all is well") == 0 &&
+		       strcmp(p->record.main_hist, "read") == 0,
 	       "texts are rank 0's");
+	expect(results_role_value(&p->merged, 0, ROLE_ITEMS) ==
+		       results_value(&p->merged, 0, "samples"),
+	       "a column by its role");
+	expect(results_role_hist(p, ROLE_READ_LATENCY) &&
+		       results_role_value(&epochs->table, 0, ROLE_UTILISATION) == 0.5,
+	       "histograms and tables have roles");
+	check_tiers(p, ranks);
+	check_steps(p, ranks);
 }
 
 /* A phase of the only run, and one of the third, by its place in the series. */
 static void check_run_of(const struct results_phase_read *only,
 			 const struct results_phase_read *third)
 {
-	expect(only->run == 1 && only->combination == 1 && only->repeat == 1 && !only->warmup &&
-		       only->set_count == 0 && strcmp(only->sweep, "") == 0,
+	const struct phase_record *a = &only->record, *b = &third->record;
+
+	expect(a->run == 1 && a->combination == 1 && a->repeat == 1 && !a->warmup &&
+		       only->set_count == 0 && strcmp(a->sweep, "") == 0,
 	       "the only run");
-	expect(third->run == 3 && third->combination == 2 && third->repeat == 1 && third->warmup,
-	       "the third run");
+	expect(b->run == 3 && b->combination == 2 && b->repeat == 1 && b->warmup, "the third run");
 	expect(third->set_count == 2 && strcmp(third->sets[0], sets[0]) == 0 &&
 		       strcmp(third->sets[1], sets[1]) == 0 &&
-		       strcmp(third->sweep, "train.batch=4, train.compute=10 µs") == 0,
+		       strcmp(b->sweep, "train.batch=4, train.compute=10 µs") == 0,
 	       "what was set for it");
 }
 
@@ -190,8 +293,9 @@ static void check_file(const char *path, uint32_t phases, const char *status, co
 	expect(strcmp(f->command_line, "haul run µ.json") == 0, "command line");
 	expect(strcmp(f->job_text, "{\"name\": \"unet3d_demo\"}") == 0, "job");
 	for (uint32_t i = 0; i < f->phase_count; i++) {
-		expect(f->phases[i].number == i, "order");
-		if (strcmp(f->phases[i].kind, "train") == 0) {
+		expect(f->phases[i].record.number == i, "order");
+		check_record(&f->phases[i]);
+		if (strcmp(f->phases[i].record.kind, "train") == 0) {
 			check_train(&f->phases[i], g->size);
 			check_client(&f->phases[i], (g->size + 1) / 2);
 		} else {
@@ -199,8 +303,9 @@ static void check_file(const char *path, uint32_t phases, const char *status, co
 		}
 	}
 	if (phases > 2)
-		expect(f->phases[2].hist_count == 0 && f->phases[2].epochs.row_count == 0 &&
-			       f->phases[2].failure_count == 0 && f->phases[2].main_hist[0] == '\0',
+		expect(f->phases[2].hist_count == 0 && f->phases[2].table_count == 0 &&
+			       f->phases[2].failure_count == 0 && f->phases[2].steps.rows == 0 &&
+			       f->phases[2].record.main_hist[0] == '\0',
 		       "an empty phase");
 	if (phases > 2)
 		check_run_of(&f->phases[1], &f->phases[2]);

@@ -142,7 +142,7 @@ def test_target():
         write_job(folder, job(target_au=0.5))
         r = mpi(1, "run", "job.json", "--strict", "--repeat", 2, "--warmup", 1, "--only", "train", cwd=folder)
         check(r.rc == 8 and r.err.splitlines()[-1].startswith("haul: train: AU ") and
-              r.err.splitlines()[-1].endswith(" % in the mean of 2 repeats misses the target of 50 %"), f"{r}")
+              r.err.splitlines()[-1].endswith(" %, on average over 2 repeats, misses the target of 50 %"), f"{r}")
         r = mpi(1, "run", "job.json", "--strict", "--only", "train", "--force", "--sweep", "train.compute=40 ms,1 ms",
                 cwd=folder)
         check(r.rc == 8 and "haul: train with train.compute=1 ms: AU " in r.err, f"{r}")

@@ -21,17 +21,17 @@ struct cold_options {
 };
 extern const struct option cold_options[];
 
-/* Rows of a tally's table, and the figure. */
+/* Measures of a rank's row, of enumerators that begin with prefix, and the figure. */
 /* clang-format off */
-#define COLD_MEASURES \
-	RESIDENCY_MEASURES, \
-	{"drop_ns", "ns", MERGE_MAX, \
-	 "dropping caches before epochs, or before plain I/O; in no account and not in wall_ns"}, \
-	{"stayed_bytes", "bytes", MERGE_SUM, \
-	 "of files dropped: what was in the page cache all the same"}
+#define COLD_LIST(X, prefix) \
+	RESIDENCY_LIST(X, prefix) \
+	X(prefix##DROP_NS, "drop_ns", "ns", MAX, \
+	  "dropping caches before epochs, or before plain I/O; in no account and not in wall_ns") \
+	X(prefix##STAYED_BYTES, "stayed_bytes", "bytes", SUM, \
+	  "of files dropped: what was in the page cache all the same")
 #define COLD_FIGURE(share) \
-	{"cached_share", "fraction", share, \
-	 "of the bytes looked at before they were read: what was in the page cache"}
+	FIGURE_ROW("cached_share", "fraction", share, \
+		   "of the bytes looked at before they were read: what was in the page cache")
 /* clang-format on */
 
 /* What no table can refuse. path: of the phase. */

@@ -243,7 +243,7 @@ void meter_merge(const struct meter *m, struct tally *t)
 
 	for (uint32_t i = 0; m->layout && i < m->queue_count; i++) {
 		meter_merge_queue(m->layout, m->queues[i], t->rank_row);
-		queue_count_endpoints(m->queues[i], t);
+		queue_count_endpoints(m->queues[i], tally_table(t, &endpoint_table));
 	}
 	if (m->layout && m->hists)
 		meter_merge_hists(m, t);

@@ -13,12 +13,13 @@
 
 enum { RESIDENCY_LOOK_BYTES = 4096, RESIDENCY_EVERY_BYTES = 1 << 20 };
 
-/* Rows of a tally's table for what is counted. */
+/* Measures of what is counted, of enumerators that begin with prefix. */
 /* clang-format off */
-#define RESIDENCY_MEASURES \
-	{"resident_sampled_bytes", "bytes", MERGE_SUM, "bytes looked at before they were read"}, \
-	{"resident_bytes", "bytes", MERGE_SUM, \
-	 "those of them that were in this client's page cache"}
+#define RESIDENCY_LIST(X, prefix) \
+	X(prefix##RESIDENT_SAMPLED_BYTES, "resident_sampled_bytes", "bytes", SUM, \
+	  "bytes looked at before they were read") \
+	X(prefix##RESIDENT_BYTES, "resident_bytes", "bytes", SUM, \
+	  "those of them that were in this client's page cache")
 /* clang-format on */
 
 struct residency {

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "core/content/fill.h"
+#include "core/content/fnv.h"
 #include "core/content/random.h"
 #include "core/key.h"
 #include "core/option/option.h"
@@ -145,13 +146,13 @@ static unsigned dataset_digits(uint64_t n)
 	return (unsigned)snprintf(NULL, 0, "%" PRIu64, n);
 }
 
-/* FNV-1a. Data sets of one job differ in their bytes by it. */
-static uint64_t dataset_text_hash(uint64_t hash, const char *text)
+/* Data sets of one job differ in their bytes: the stream of random numbers follows from where the files lie. The
+ * zero byte that ends a text is hashed with it. */
+static uint64_t dataset_place_hash(const struct dataset_options *options)
 {
-	do
-		hash = (hash ^ (uint8_t)*text) * 0x100000001b3u;
-	while (*text++);
-	return hash;
+	uint64_t hash = fnv_add(FNV_START, options->folder, strlen(options->folder) + 1);
+
+	return fnv_add(hash, options->prefix, strlen(options->prefix) + 1);
 }
 
 int dataset_init(struct dataset *d, const struct dataset_options *options, uint64_t seed,
@@ -170,11 +171,7 @@ int dataset_init(struct dataset *d, const struct dataset_options *options, uint6
 	d->stays_open = format_table()[options->format]->stays_open;
 	d->objects = format_objects(d->format);
 	d->seed = seed;
-	d->stream =
-		random_at(seed,
-			  dataset_text_hash(dataset_text_hash(0xcbf29ce484222325u, options->folder),
-					    options->prefix),
-			  0);
+	d->stream = random_at(seed, dataset_place_hash(options), 0);
 	d->name_digits = dataset_digits(options->files);
 	d->folder_digits = dataset_digits(options->subfolders);
 	rc = dataset_check_names(d, path, err);

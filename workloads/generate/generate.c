@@ -19,7 +19,7 @@
 #include "workloads/dataset/find.h"
 #include "workloads/dataset/manifest.h"
 #include "workloads/generate/clean.h"
-#include "workloads/generate/measures.h"
+#include "workloads/generate/columns.h"
 
 /* A write that its buffer does not hold whole is made as it goes. */
 enum {
@@ -37,7 +37,6 @@ static int generate_size(const struct job *job, const struct job_phase *phase, u
 static int generate_stores(const struct job *job, const struct job_phase *phase, uint32_t ranks,
 			   struct phase_store out[PHASE_STORES_MAX], uint32_t *count,
 			   struct err *err);
-static uint32_t generate_epoch_rows(const struct job_phase *phase);
 static int generate_run(struct phase_context *ctx, enum stop_reason *stopped, struct err *err);
 
 static const struct option generate_options_table[] = {
@@ -49,6 +48,24 @@ static const struct option generate_options_table[] = {
 		.help = "further threads of a rank, which make the next bytes of large files while others are "
 			"written; 0: none"),
 	OPT_END,
+};
+
+static const struct meter_map generate_maps[] = {
+	{REQ_WRITE, METER_NONE, GENERATE_HIST_WRITE, METER_NONE, GENERATE_HIST_WRITE_FIRST_ATTEMPT},
+	{REQ_COMMIT, METER_NONE, GENERATE_HIST_COMMIT, METER_NONE, METER_NONE},
+	{REQ_BEGIN, METER_NONE, GENERATE_HIST_BEGIN, METER_NONE, METER_NONE},
+	{REQ_STAT, METER_NONE, GENERATE_HIST_STAT, METER_NONE, METER_NONE},
+};
+
+static const struct meter_layout generate_meter = {
+	.schema = &generate_schema,
+	.maps = generate_maps,
+	.map_count = sizeof(generate_maps) / sizeof(generate_maps[0]),
+	.late = METER_NONE,
+	.short_transfers = METER_NONE,
+	.sync = GENERATE_HIST_SYNC,
+	.publish = GENERATE_HIST_PUBLISH,
+	.live_op = REQ_WRITE,
 };
 
 const struct workload generate_workload = {
@@ -65,7 +82,6 @@ const struct workload generate_workload = {
 	.check = generate_check,
 	.stores = generate_stores,
 	.size = generate_size,
-	.epoch_rows = generate_epoch_rows,
 	.run = generate_run,
 	.clean = generate_clean,
 };
@@ -180,12 +196,6 @@ static int generate_stores(const struct job *job, const struct job_phase *phase,
 	/* The manifest, and folders where the store has such. */
 	if (ops->capabilities & BACKEND_PERSISTENT)
 		s->inodes += 1 + d.options.subfolders;
-	return 0;
-}
-
-static uint32_t generate_epoch_rows(const struct job_phase *phase)
-{
-	(void)phase;
 	return 0;
 }
 

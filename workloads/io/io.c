@@ -457,6 +457,7 @@ const struct workload io_workload = {
 			.name = "io",
 			.help = "plain reads, writes and operations on names, as IOR, mdtest, elbencho and fio do them",
 			.tables = {io_options_table, NULL},
+			.targets = io_targets,
 			.size = sizeof(struct io_options),
 			.owner = &io_workload,
 		},

@@ -16,6 +16,8 @@
 
 #include "workloads/common/options.h"
 #include "workloads/io/sizes.h"
+#include "workloads/common/cold.h"
+#include "workloads/io/columns.h"
 #include "workloads/workload.h"
 
 enum io_operation {
@@ -65,70 +67,7 @@ struct io_options {
 	struct cold_options cold;
 };
 extern const struct option io_options_table[];
-extern const struct tally_schema io_schema;
 extern const struct workload io_workload;
-
-/* The rank row. An operation is what the phase is made of (a block, an object, a listing), counted
- * when done; the store's requests for it are counted by their kind. */
-enum io_measure {
-	IO_FIRST_DONE_NS = TALLY_COMMON,
-	IO_LAST_DONE_NS,
-	IO_DONE,
-	IO_FIRST_DONE,
-	IO_DONE_BYTES,
-	IO_FIRST_DONE_BYTES,
-	IO_WARMUP_OPERATIONS,
-	IO_OPENS, /* these nine in the order of io_kinds */
-	IO_READS,
-	IO_WRITES,
-	IO_CLOSES,
-	IO_STATS,
-	IO_CREATES,
-	IO_RENAMES,
-	IO_LISTS,
-	IO_DELETES,
-	IO_GETS,
-	IO_PUTS,
-	IO_ENTRIES,
-	IO_ABSENT,
-	IO_PAYLOAD_ERRORS,
-	IO_FILL_NS,
-	VERIFY_NS,
-	IO_LATE_START_NS,
-	IO_LATE,
-	IO_SHORT_TRANSFERS,
-	IO_RESIDENT_SAMPLED_BYTES,
-	IO_RESIDENT_BYTES,
-	IO_DROP_NS,
-	IO_STAYED_BYTES,
-	IO_MEASURES
-};
-
-enum io_hist {
-	IO_HIST_READ,
-	IO_HIST_WRITE,
-	IO_HIST_STAT,
-	IO_HIST_RENAME,
-	IO_HIST_LIST,
-	IO_HIST_DELETE,
-	IO_HIST_CREATE,
-	IO_HIST_OPEN,
-	IO_HIST_CLOSE,
-	IO_HIST_READ_RESPONSE,
-	IO_HIST_WRITE_RESPONSE,
-	IO_HIST_STAT_RESPONSE,
-	IO_HIST_RENAME_RESPONSE,
-	IO_HIST_LIST_RESPONSE,
-	IO_HIST_DELETE_RESPONSE,
-	IO_HIST_READ_FIRST_ATTEMPT,
-	IO_HIST_WRITE_FIRST_ATTEMPT,
-	IO_HIST_SYNC,
-	IO_HIST_PUBLISH,
-	IO_HIST_OPERATION,
-	IO_HIST_GET,
-	IO_HIST_PUT,
-	IO_HISTS
-};
 
 static inline bool io_moves(const struct io_options *o)
 {

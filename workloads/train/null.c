@@ -1,9 +1,8 @@
-/* The null AU: the loop of the phase on null://, so that haul's own share of every result is on the
- * record. Data set, order, loader, requests and synchronisation are the phase's; bytes, verification
- * and preprocessing are left out, and compute is at most 5 ms a step, so that it takes no time. */
+/* The null AU: the loop of the phase on null://, so that haul's own share of every result is on the record. Data
+ * set, order, loader, requests and synchronisation are the phase's; bytes, verification and preprocessing are left
+ * out, and compute is at most 5 ms per step, so that the pass is short. */
 #include <cjson/cJSON.h>
 #include <errno.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -52,33 +51,35 @@ static void null_options(const struct train_options *from, struct train_options 
 	o->cold = (struct cold_options){.drop = DROP_NONE};
 }
 
-/* Mean compute against it and the median stall of a step, on the rank where that is worst. */
-static int null_figure(struct group *g, const struct tally *t, double mean, double *null_au)
+/* Mean compute, and beside it the median stall of a step on the rank where that is worst. Where a rank has counted
+ * no step there is no figure: the measures stay 0. */
+static int null_measure(struct group *g, const struct tally *t, double mean, uint64_t *row)
 {
 	uint64_t words[2] = {t->rank_row[TRAIN_STALL_MEDIAN_NS], t->rank_row[TRAIN_AU_STEPS] == 0};
 	int rc = group_allreduce(g, MERGE_MAX, words, 2);
 
-	if (rc == 0 && !words[1])
-		*null_au = mean / (mean + (double)words[0]);
-	return rc;
+	if (rc < 0 || words[1])
+		return rc;
+	row[TRAIN_NULL_COMPUTE_NS] = (uint64_t)mean;
+	row[TRAIN_NULL_STALL_NS] = words[0];
+	return 0;
 }
 
 int train_null(struct phase_context *ctx, const struct train_options *options,
-	       const struct pass_input *train, struct parallel *parallel, double *null_au,
-	       struct err *err)
+	       const struct pass_input *train, struct parallel *parallel, struct err *err)
 {
 	double mean = draw_mean(&options->compute);
 	struct phase_context quiet = *ctx;
 	struct pass_input input = *train;
 	struct train_options o;
 	struct arena arena = {0};
+	const struct tally_schema *schema;
 	struct tally tally = {0};
 	struct job_store described;
 	enum stop_reason stopped;
 	struct pass *p;
 	int rc;
 
-	*null_au = NAN;
 	if (mean <= 0 || !options->null_steps)
 		return 0;
 	quiet.progress = NULL;
@@ -88,8 +89,11 @@ int train_null(struct phase_context *ctx, const struct train_options *options,
 	rc = p ? 0 : err_set(err, -ENOMEM, "no memory for the null pass");
 	if (rc == 0)
 		rc = null_store(&arena, &described, err);
+	schema = train_schema_with((uint32_t)o.epochs, &arena);
+	if (rc == 0 && !schema)
+		rc = err_set(err, -ENOMEM, "no memory for the null pass");
 	if (rc == 0)
-		rc = tally_init(&tally, &train_schema, (uint32_t)o.epochs, err);
+		rc = tally_init(&tally, schema, err);
 	rc = group_agree(ctx->group, rc, err);
 	if (rc < 0)
 		goto out_free;
@@ -113,7 +117,7 @@ int train_null(struct phase_context *ctx, const struct train_options *options,
 		rc = pass_run(p, &stopped, err);
 	}
 	if (rc == 0)
-		rc = null_figure(ctx->group, &tally, mean, null_au);
+		rc = null_measure(ctx->group, &tally, mean, ctx->tally->rank_row);
 	if (input.open)
 		store_close(&input.store);
 out_free:

@@ -102,8 +102,6 @@ const struct option train_options[] = {
 		   .help = "checksum: the structure and the checksums of what is read are checked"),
 	OPTION_VERIFY(struct train_options, verify),
 	OPTION_ON_ERROR(struct train_options, on_error),
-	OPT_REAL("target_au", struct train_options, target_au, .def_real = 0, .min_real = 0,
-		 .max_real = 1, .help = "AU to reach; 0: no target"),
 	OPT_BYTES(
 		"buffers", struct train_options, buffers, .def = 64 << 20, .min = 64 << 10,
 		.max = 1ull << 40,
@@ -244,12 +242,12 @@ void train_sizes(const struct train_options *o, const struct dataset *d, uint32_
 	out->buffer = out->request;
 }
 
-uint32_t train_epoch_rows(const struct job_phase *phase)
+const struct tally_schema *train_schema_for(const struct job_phase *phase, struct arena *arena)
 {
 	const struct train_options *o = phase->options;
 	uint64_t evaluations = o->evaluation.every ? o->epochs / o->evaluation.every : 0;
 
-	return (uint32_t)(o->epochs + evaluations);
+	return train_schema_with((uint32_t)(o->epochs + evaluations), arena);
 }
 
 int train_stores(const struct job *job, const struct job_phase *phase, uint32_t ranks,

@@ -249,8 +249,7 @@ static void epoch_row_run(struct pass *p, uint32_t index)
 	uint64_t began_ns, ended_ns, k;
 
 	p->epoch_row_index = index;
-	p->row = p->tally->epoch_rows + (size_t)index * EPOCH_MEASURES;
-	p->tally->epochs = index + 1;
+	p->row = train_epoch_begin(p->tally, index);
 	p->row[EPOCH_NUMBER] = p->epoch_row.epoch;
 	p->row[EPOCH_EVALUATION] = p->epoch_row.source == PASS_EVALUATION;
 	p->open_bytes = loader_live_bytes(&p->loader);
@@ -284,7 +283,7 @@ static void epoch_row_run(struct pass *p, uint32_t index)
  * with an empty one. */
 static int epoch_row_prove(struct pass *p, uint32_t i, struct err *err)
 {
-	uint64_t *row = p->tally->epoch_rows + (size_t)i * EPOCH_MEASURES;
+	uint64_t *row = train_epoch_begin(p->tally, i);
 	struct epoch_row s = epoch_row_at(p, i);
 	const struct proof_ranks ranks = {
 		.all = p->ctx->group,
@@ -307,11 +306,10 @@ static int epoch_row_prove(struct pass *p, uint32_t i, struct err *err)
 /* Proves all rows of a pass without synchronisation: as many as the rank has that came furthest. */
 static int pass_prove(struct pass *p, struct err *err)
 {
-	uint64_t rows = p->tally->epochs;
+	uint64_t rows = train_epochs(p->tally);
 	uint32_t i;
 	int rc = group_allreduce(p->ctx->group, MERGE_MAX, &rows, 1);
 
-	p->tally->epochs = (uint32_t)rows;
 	for (i = 0; i < rows && rc == 0; i++)
 		rc = epoch_row_prove(p, i, err);
 	return rc;
@@ -344,7 +342,7 @@ static int pass_epoch_rows(struct pass *p, struct err *err)
 
 	if (none)
 		pass_session_begin(p);
-	for (i = 0; i < p->tally->epoch_capacity && !p->stopped && rc == 0; i++) {
+	for (i = 0; i < p->epoch_rows && !p->stopped && rc == 0; i++) {
 		p->epoch_row = epoch_row_at(p, i);
 		if (!p->epoch_row.steps)
 			break;
@@ -435,10 +433,11 @@ static int pass_open(struct pass *p, struct err *err)
 	p->steps_total = epoch_row_steps(p, PASS_TRAIN) * o->epochs;
 	if (o->steps && o->steps < p->steps_total)
 		p->steps_total = o->steps;
-	p->taken = calloc(p->tally->epoch_capacity, sizeof(*p->taken));
-	p->handed = calloc(p->tally->epoch_capacity, sizeof(*p->handed));
+	p->epoch_rows = p->tally->tables[TRAIN_TABLE_EPOCHS].capacity;
+	p->taken = calloc(p->epoch_rows + 1, sizeof(*p->taken));
+	p->handed = calloc(p->epoch_rows + 1, sizeof(*p->handed));
 	if (!p->taken || !p->handed)
-		return err_set(err, -ENOMEM, "no memory for %u epochs", p->tally->epoch_capacity);
+		return err_set(err, -ENOMEM, "no memory for %u epochs", p->epoch_rows);
 	p->parallel->handover.pause = pass_pause;
 	p->parallel->handover.pause_argument = p;
 	return pass_reads(p) ? loader_open(&p->loader, &l, &w, err) : 0;

@@ -50,8 +50,9 @@ struct pass {
 	struct random random; /* draws of compute */
 	struct rank_sequence sequences[PASS_SOURCES];
 	struct proof_part parts[PASS_SOURCES];
-	uint64_t *taken;     /* batches taken, a row each; of a rank that has none: steps begun */
-	struct ids *handed;  /* ids of the batches that this rank got from another, a row each */
+	uint32_t epoch_rows; /* epochs and evaluations at most */
+	uint64_t *taken;     /* [epoch_rows]: batches taken; of a rank that has none: steps begun */
+	struct ids *handed;  /* [epoch_rows]: ids of the batches that this rank got from another */
 	uint64_t open_bytes; /* that requests had moved when the epoch row began */
 	struct residency open_residency;
 
@@ -112,10 +113,9 @@ extern const struct meter_layout train_meter;
 /* Moves what the readers counted into the tally; count.c. */
 void pass_count(struct pass *p);
 
-/* The same pass with the same options on null://: null_au, or NaN. Collective. */
+/* The same pass with the same options on null://, whose compute and stall it puts into ctx->tally. Collective. */
 int train_null(struct phase_context *ctx, const struct train_options *options,
-	       const struct pass_input *train, struct parallel *parallel, double *null_au,
-	       struct err *err);
+	       const struct pass_input *train, struct parallel *parallel, struct err *err);
 
 enum { PASS_SLICE_NS = 10000000 };
 

@@ -314,7 +314,7 @@ int train_size(const struct job *job, const struct job_phase *phase, uint32_t ra
 	per_step = (double)size_read(&s);
 	out->bytes_per_second = compute_s > 0 ? per_step * s.reads.bytes / compute_s : INFINITY;
 	out->opens_per_second = compute_s > 0 ? per_step * s.reads.opens / compute_s : INFINITY;
-	out->target = o->target_au;
+	out->target = fmax(job_target(phase, "target_au"), 0);
 	out->seconds = size_seconds(&s, s.steps);
 	out->seconds_limit = (double)o->seconds_ns * 1e-9;
 	out->total_seconds = size_seconds(&s, size_all_steps(&s)) * size_part(&s);

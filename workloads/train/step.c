@@ -232,6 +232,11 @@ static void step_record(struct pass *p, uint64_t k, const struct step *s)
 	uint64_t *rank = p->tally->rank_row, *row = p->row;
 	uint64_t wall = s->end_ns - s->start_ns, ranks = s->met_ns - s->computed_ns;
 
+	if (p->epoch_row.source == PASS_TRAIN)
+		steps_add(p->tally->steps, p->steps_done,
+			  (uint64_t[STEP_PARTS]){[STEP_LOAD] = s->batch_ns - s->start_ns,
+						 [STEP_COMPUTE] = s->computed_ns - s->batch_ns,
+						 [STEP_RANKS] = ranks});
 	row[EPOCH_STEPS]++;
 	if (k == 0)
 		p->first_ns = s->computed_ns - s->start_ns;

@@ -69,24 +69,25 @@ static void train_say_proof(struct phase_context *ctx, const uint64_t words[SAY_
 	const struct tally *t = ctx->tally;
 	char samples[UNITS_TEXT_BYTES], failed[UNITS_TEXT_BYTES];
 	uint64_t proven = 0, judged = 0;
+	uint32_t epochs = train_epochs(t);
 
-	for (uint32_t i = 0; i < t->epochs; i++) {
-		const uint64_t *row = t->epoch_rows + (size_t)i * EPOCH_MEASURES;
+	for (uint32_t i = 0; i < epochs; i++) {
+		const uint64_t *row = train_epoch_row(t, i);
 
 		judged += row[EPOCH_JUDGED];
 		proven += row[EPOCH_PROVEN];
 	}
 	units_count(samples, words[SAY_SAMPLES]);
-	if (t->epochs && proven == t->epochs && words[SAY_FAILED])
+	if (epochs && proven == epochs && words[SAY_FAILED])
 		workload_say(ctx,
 			     "%s samples, %s more could not be read, each asked for exactly once "
 			     "an epoch",
 			     samples, units_count(failed, words[SAY_FAILED]));
-	else if (t->epochs && proven == t->epochs)
+	else if (epochs && proven == epochs)
 		workload_say(ctx, "%s samples, each exactly once an epoch", samples);
 	else if (proven == judged)
 		workload_say(ctx, "%s samples; %llu of %u epochs ended unevenly and are not judged",
-			     samples, (unsigned long long)(t->epochs - judged), t->epochs);
+			     samples, (unsigned long long)(epochs - judged), epochs);
 }
 
 /* Which ranks have read, where others had their batches or none. */
@@ -219,8 +220,6 @@ static int train_run(struct phase_context *ctx, enum stop_reason *stopped, struc
 	int rc, s;
 
 	*stopped = STOP_NONE;
-	ctx->null_au = NAN;
-	ctx->target_au = o->target_au > 0 ? o->target_au : NAN;
 	rc = group_agree(ctx->group, inputs ? 0 : err_set(err, -ENOMEM, "no memory for the phase"),
 			 err);
 	if (rc < 0)
@@ -231,7 +230,7 @@ static int train_run(struct phase_context *ctx, enum stop_reason *stopped, struc
 	if (rc == 0)
 		rc = parallel_open(&parallel, ctx, o->readers, train_piece_bytes(inputs), err);
 	if (rc == 0)
-		rc = train_null(ctx, o, &inputs[PASS_TRAIN], &parallel, &ctx->null_au, err);
+		rc = train_null(ctx, o, &inputs[PASS_TRAIN], &parallel, err);
 	if (rc == 0)
 		rc = cold_open(&cold, &o->cold, ctx, err);
 	if (rc == 0)
@@ -259,13 +258,14 @@ const struct workload train_workload = {
 			.help = "epochs of training: batches read by a loader, emulated compute, synchronised ranks",
 			.tables = {train_options, NULL},
 			.size = sizeof(struct train_options),
+			.targets = train_targets,
 			.owner = &train_workload,
 		},
 	.schema = &train_schema,
 	.stores = train_stores,
 	.check = train_check,
 	.size = train_size,
-	.epoch_rows = train_epoch_rows,
+	.schema_for = train_schema_for,
 	.tell = train_tell,
 	.run = train_run,
 };

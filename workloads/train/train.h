@@ -16,9 +16,9 @@
 #ifndef HAUL_WORKLOADS_TRAIN_TRAIN_H
 #define HAUL_WORKLOADS_TRAIN_TRAIN_H
 
-#include "core/measure/account.h"
 #include "workloads/common/options.h"
 #include "workloads/dataset/dataset.h"
+#include "workloads/train/columns.h"
 #include "workloads/train/replica.h"
 #include "workloads/train/sampler/order.h"
 #include "workloads/workload.h"
@@ -63,89 +63,13 @@ struct train_options {
 	uint64_t warmup_steps;
 	uint32_t decode, verify, on_error;
 	uint32_t readers; /* enum train_readers */
-	double target_au;
 	uint64_t buffers;
 	struct train_evaluation evaluation;
 	struct cold_options cold;
 	uint64_t null_steps;
 };
 extern const struct option train_options[];
-extern const struct tally_schema train_schema;
 extern const struct workload train_workload;
-
-/* The row of a rank. */
-enum train_rank {
-	TRAIN_STEPS = TALLY_COMMON,
-	TRAIN_SAMPLES,
-	TRAIN_SAMPLES_FAILED,
-	TRAIN_IDS_FROM_BYTES,
-	TRAIN_LOGICAL_BYTES,
-	TRAIN_RECEIVED_SAMPLES,
-	TRAIN_RECEIVED_BYTES,
-	TRAIN_ACCOUNTS, /* ACCOUNTS of them, in the order of enum account */
-	TRAIN_WALL_SUM_NS = TRAIN_ACCOUNTS + ACCOUNTS,
-	TRAIN_OVERSLEEP_NS,
-	TRAIN_RUNNABLE_NS,
-	TRAIN_AU_STEPS,
-	TRAIN_AU_COMPUTE_NS,
-	TRAIN_AU_WALL_NS,
-	TRAIN_AU_RANKS_NS,
-	TRAIN_STALL_MEDIAN_NS,
-	TRAIN_MLPERF_SUM_PPB,
-	TRAIN_MLPERF_EPOCHS,
-	TRAIN_PAYLOAD_ERRORS,
-	TRAIN_SHORT_OBJECTS,
-	TRAIN_LATE,
-	TRAIN_SHORT_TRANSFERS,
-	TRAIN_LAST_STEP,
-	TRAIN_RESIDENT_SAMPLED_BYTES,
-	TRAIN_RESIDENT_BYTES,
-	TRAIN_DROP_NS,
-	TRAIN_STAYED_BYTES,
-	TRAIN_RANK_MEASURES
-};
-
-/* The row of an epoch. */
-enum train_epoch {
-	EPOCH_NUMBER,
-	EPOCH_EVALUATION,
-	EPOCH_STEPS,
-	EPOCH_WALL_NS,
-	EPOCH_AU_COMPUTE_NS,
-	EPOCH_AU_WALL_NS,
-	EPOCH_AU_RANKS_NS,
-	EPOCH_SAMPLES,
-	EPOCH_SAMPLES_FAILED,
-	EPOCH_ID_SUM,
-	EPOCH_ID_HASH,
-	EPOCH_FAILED_ID_SUM,
-	EPOCH_FAILED_ID_HASH,
-	EPOCH_EXPECTED_SAMPLES,
-	EPOCH_EXPECTED_ID_SUM,
-	EPOCH_EXPECTED_ID_HASH,
-	EPOCH_JUDGED, /* 1 where all ranks ended at the same batch */
-	EPOCH_PROVEN,
-	EPOCH_MLPERF_COMPUTE_NS,
-	EPOCH_MLPERF_WALL_NS,
-	EPOCH_BYTES_READ,
-	EPOCH_RESIDENT_SAMPLED_BYTES,
-	EPOCH_RESIDENT_BYTES,
-	EPOCH_ACCOUNTS,
-	EPOCH_MEASURES = EPOCH_ACCOUNTS + ACCOUNTS
-};
-
-enum train_hist {
-	TRAIN_HIST_READ,
-	TRAIN_HIST_OPEN,
-	TRAIN_HIST_READ_RESPONSE,
-	TRAIN_HIST_OPEN_RESPONSE,
-	TRAIN_HIST_SAMPLE,
-	TRAIN_HIST_BATCH_WAIT,
-	TRAIN_HIST_STEP,
-	TRAIN_HIST_STEP_STALL,
-	TRAIN_HIST_READ_FIRST_ATTEMPT,
-	TRAIN_HISTS
-};
 
 int train_check(const struct job *job, const struct job_phase *phase, uint32_t ranks,
 		struct err *err);
@@ -168,7 +92,7 @@ int train_tell(const struct job *job, const struct job_phase *phase,
 	       const struct rank_place *places, uint32_t ranks, struct arena *arena,
 	       struct plan_told *out, struct err *err);
 
-uint32_t train_epoch_rows(const struct job_phase *phase);
+const struct tally_schema *train_schema_for(const struct job_phase *phase, struct arena *arena);
 
 /* A data set as the phase uses it. */
 int train_dataset(const struct job *job, const struct job_phase *phase, const char *name,

@@ -81,8 +81,6 @@ static const struct option train_options[] = {
 		   .help = "order of samples"),
 	OPT_CHOICE("verify", struct sample_train, verify, .def = 1, .choices = verify_names,
 		   .help = "what is checked"),
-	OPT_REAL("target_au", struct sample_train, target_au, .def_real = 0, .min_real = 0,
-		 .max_real = 1, .help = "AU to reach"),
 	OPT_BOOL("hold", struct sample_train, hold, .def = false,
 		 .help = "keep a sample's bytes until its batch is used"),
 	OPT_TEXTS("tags", struct sample_train, tags, .def_text = "plain",
@@ -93,15 +91,51 @@ static const struct option train_options[] = {
 		 .help = "stores, the nearest first"),
 	OPT_END};
 
-static const struct section file_section = {
-	"file", "a folder", {store_options, file_options}, sizeof(struct sample_store), NULL};
-static const struct section sim_section = {
-	"sim", "a model", {store_options, sim_options}, sizeof(struct sample_store), NULL};
-static const struct section dataset_section = {
-	"dataset", "files", {dataset_options}, sizeof(struct sample_dataset), NULL};
-static const struct section generate_section = {"generate", "makes the data set", {NULL}, 1, NULL};
-static const struct section train_section = {
-	"train", "reads it as training does", {train_options}, sizeof(struct sample_train), NULL};
+static const struct target train_targets[] = {
+	{.name = "target_au",
+	 .label = "AU",
+	 .unit = "fraction",
+	 .figure = "au",
+	 .help = "AU to reach"},
+	{.name = "target_bandwidth",
+	 .label = "bandwidth",
+	 .unit = "B/s",
+	 .figure = "rate",
+	 .help = "bytes per second to reach"},
+	{.name = "target_p99",
+	 .label = "p99",
+	 .unit = "ns",
+	 .hist = "read",
+	 .quantile = 0.99,
+	 .bound = TARGET_MOST,
+	 .help = "to stay below"},
+	{.name = "target_rate",
+	 .label = "steps",
+	 .unit = "1/s",
+	 .figure = "steps",
+	 .help = "to reach"},
+	{.name = NULL},
+};
+
+static const struct section file_section = {.name = "file",
+					    .help = "a folder",
+					    .tables = {store_options, file_options},
+					    .size = sizeof(struct sample_store)};
+static const struct section sim_section = {.name = "sim",
+					   .help = "a model",
+					   .tables = {store_options, sim_options},
+					   .size = sizeof(struct sample_store)};
+static const struct section dataset_section = {.name = "dataset",
+					       .help = "files",
+					       .tables = {dataset_options},
+					       .size = sizeof(struct sample_dataset)};
+static const struct section generate_section = {
+	.name = "generate", .help = "makes the data set", .size = 1};
+static const struct section train_section = {.name = "train",
+					     .help = "reads it as training does",
+					     .tables = {train_options},
+					     .targets = train_targets,
+					     .size = sizeof(struct sample_train)};
 
 const struct job_schema *sample_schema(void)
 {

@@ -45,7 +45,6 @@ struct sample_train {
 	struct draw compute, preprocess;
 	struct sample_loader loader;
 	uint32_t shuffle, verify;
-	double target_au;
 	bool hold;
 	struct texts tags;
 	struct sample_evaluation evaluation;

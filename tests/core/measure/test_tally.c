@@ -7,20 +7,27 @@
 #include "core/measure/tally.h"
 #include "tests/unit.h"
 
-static const struct measure measures[] = {
-	TALLY_COMMON_MEASURES,
-	{"first_ns", "ns", MERGE_MIN, "when the first sample came"},
-	{"samples", "", MERGE_SUM, "samples read"},
-	{"largest", "bytes", MERGE_MAX, "largest sample"},
-};
-enum { MEASURES = sizeof(measures) / sizeof(*measures) };
+/* clang-format off */
+#define OWN_LIST(X) \
+	X(OWN_FIRST_NS, "first_ns", "ns", MIN, "when the first sample came") \
+	X(OWN_SAMPLES, "samples", "", SUM, "samples read") \
+	X(OWN_LARGEST, "largest", "bytes", MAX, "largest sample")
+/* clang-format on */
+enum { OWN_BEFORE = TALLY_COMMON - 1, OWN_LIST(MEASURE_ENUM) MEASURES };
+static const struct measure measures[] = {TALLY_COMMON_LIST(MEASURE_ROW) OWN_LIST(MEASURE_ROW)};
 
-static const struct hist_kind kinds[] = {{"read", "reads"}, {"open", "opens"}};
+static const struct hist_kind kinds[] = {{.name = "read", .help = "reads"},
+					 {.name = "open", .help = "opens"}};
+static const struct table_kind epochs = {
+	.name = "epochs", .columns = {.measures = measures, .measure_count = 2}, .rows_max = 3};
+static const struct table_kind *const tables[] = {&epochs};
 static const struct tally_schema schema = {
 	.rank = {.measures = measures, .measure_count = MEASURES},
-	.epoch = {.measures = measures, .measure_count = 2},
 	.hists = kinds,
 	.hist_count = 2,
+	.tables = tables,
+	.table_count = 1,
+	.steps = true,
 };
 static const struct tally_schema bare = {
 	.rank = {.measures = measures, .measure_count = TALLY_COMMON}};
@@ -36,18 +43,19 @@ static void starts_empty(void)
 	struct tally t;
 	struct err err = {0};
 
-	CU_ASSERT_EQUAL_FATAL(tally_init(&t, &schema, 3, &err), 0);
+	CU_ASSERT_EQUAL_FATAL(tally_init(&t, &schema, &err), 0);
 	CU_ASSERT_PTR_EQUAL(t.schema, &schema);
-	CU_ASSERT_EQUAL(t.epoch_capacity, 3);
-	CU_ASSERT_EQUAL(t.epochs, 0);
+	CU_ASSERT_PTR_EQUAL(tally_table(&t, &epochs), &t.tables[0]);
+	CU_ASSERT_EQUAL(t.tables[0].rows, 0);
+	CU_ASSERT_EQUAL(t.steps->rows, 0);
 	for (unsigned i = 0; i < MEASURES; i++)
 		CU_ASSERT_EQUAL(t.rank_row[i], 0);
-	for (unsigned i = 0; i < 6; i++)
-		CU_ASSERT_EQUAL(t.epoch_rows[i], 0);
 	CU_ASSERT_EQUAL(hist_count(&t.hists[1]), 0);
 	CU_ASSERT_EQUAL(t.timeline->interval_ns, 1000000000);
 	tally_free(&t);
-	CU_ASSERT_EQUAL_FATAL(tally_init(&t, &bare, 0, &err), 0);
+	CU_ASSERT_EQUAL_FATAL(tally_init(&t, &bare, &err), 0);
+	CU_ASSERT_PTR_NULL(tally_table(&t, &epochs));
+	CU_ASSERT_PTR_NULL(t.steps);
 	tally_free(&t);
 	tally_free(&t);
 }
@@ -71,7 +79,7 @@ static void merging_goes_by_the_table(void)
 	row_of(into, MEASURES, 1);
 	row_of(from, MEASURES, 2);
 	memcpy(was, into, sizeof(was));
-	tally_merge_row(&schema.rank, into, from);
+	columns_merge(&schema.rank, into, from);
 	for (unsigned i = 0; i < MEASURES; i++) {
 		uint64_t low = was[i] < from[i] ? was[i] : from[i];
 
@@ -96,15 +104,16 @@ static int reduces_rows(struct group *g, void *argument)
 
 	(void)argument;
 	for (unsigned i = 0; i < WIDE; i++)
-		wide[i] = (struct measure){"x", "", (enum merge)(random_at(1, 0, i) % MERGES), ""};
+		wide[i] = (struct measure){.name = "x",
+					   .merge = (enum merge)(random_at(1, 0, i) % MERGES)};
 	row_of(row, WIDE, g->rank);
-	rc = tally_reduce_row(&columns, g, row);
+	rc = columns_reduce(&columns, g, row);
 	if (rc < 0)
 		return rc;
 	row_of(merged, WIDE, 0);
 	for (uint32_t r = 1; r < g->size; r++) {
 		row_of(other, WIDE, r);
-		tally_merge_row(&columns, merged, other);
+		columns_merge(&columns, merged, other);
 	}
 	row_of(other, WIDE, g->rank);
 	return memcmp(row, g->rank == 0 ? merged : other, sizeof(row)) ? -1 : 0;
@@ -123,7 +132,7 @@ static uint64_t total(const struct timeline *t, enum tally_second what)
 {
 	uint64_t sum = 0;
 
-	for (uint32_t i = 0; i < TALLY_SECONDS; i++)
+	for (uint32_t i = 0; i < TIMELINE_ROWS; i++)
 		sum += t->row[i][what];
 	return sum;
 }
@@ -141,7 +150,7 @@ static void time_folds_and_keeps_sums(void)
 		timeline_add(&t, start + i * second + second / 2, SECOND_BYTES_READ, i);
 		timeline_add(&t, start + i * second, SECOND_OPERATIONS, 1);
 		bytes += i;
-		CU_ASSERT_TRUE(t.rows <= TALLY_SECONDS);
+		CU_ASSERT_TRUE(t.rows <= TIMELINE_ROWS);
 	}
 	CU_ASSERT_EQUAL(t.interval_ns, 8 * second);
 	CU_ASSERT_EQUAL(t.rows, 625);
@@ -165,7 +174,7 @@ static void the_far_future_has_a_row(void)
 	timeline_init(&t, 0);
 	timeline_add(&t, UINT64_MAX, SECOND_OPERATIONS, 3);
 	CU_ASSERT_EQUAL(total(&t, SECOND_OPERATIONS), 3);
-	CU_ASSERT_TRUE(t.rows <= TALLY_SECONDS);
+	CU_ASSERT_TRUE(t.rows <= TIMELINE_ROWS);
 	timeline_init(&t, 0);
 	timeline_add_span(&t, UINT64_MAX - 10, UINT64_MAX, SECOND_STALLED_NS);
 	CU_ASSERT_EQUAL(total(&t, SECOND_STALLED_NS), 10);
@@ -240,7 +249,7 @@ static void first_failures_are_kept_all_counted(void)
 	struct tally t;
 	struct err err = {0};
 
-	CU_ASSERT_EQUAL_FATAL(tally_init(&t, &schema, 1, &err), 0);
+	CU_ASSERT_EQUAL_FATAL(tally_init(&t, &schema, &err), 0);
 	for (uint32_t i = 0; i < 40; i++) {
 		struct failure f = {.rank = i, .error = -5};
 

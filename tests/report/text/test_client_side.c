@@ -5,14 +5,14 @@
 #include <string.h>
 
 #include "core/client/client.h"
-#include "report/report.h"
-#include "report/text/client_side.h"
+#include "report/client_side.h"
+#include "report/text/page.h"
 #include "tests/unit.h"
 
 enum { NODES = 3, ROWS = 4, COLUMNS = CLIENT_COLUMNS + 2 };
 #define SECOND 1000000000ull
 
-static char hosts[NODES][RESULTS_NAME_BYTES] = {"nid01", "nid02", "nid03"}, empty[] = "";
+static char hosts[NODES][RESULTS_NAME_BYTES] = {"nid01", "nid02", "nid03"};
 static struct results_links links[NODES] = {
 	{1000000000, 2000000000}, {1000000000, 2000000000}, {1000000000, 2000000000}};
 static struct results_column columns[COLUMNS];
@@ -49,12 +49,7 @@ static void fresh(void)
 			*at(n, i, CLIENT_DIRTY_LIMIT_BYTES) = 1000;
 		}
 	phase = (struct results_phase_read){
-		.kind = "io",
-		.name = "read",
-		.status = "done",
-		.message = empty,
-		.error = empty,
-		.seconds = 4,
+		.record = {.kind = "io", .name = "read", .status = "done", .seconds = 4},
 		.client = {.column_count = COLUMNS,
 			   .row_count = NODES * ROWS,
 			   .columns = columns,
@@ -166,6 +161,7 @@ static void no_wait_no_limit(void)
 	for (int i = 0; i < 2; i++) {
 		memset(&account_columns[i], 0, sizeof(account_columns[i]));
 		strcpy(account_columns[i].name, names[i]);
+		account_columns[i].role = i ? ROLE_ACCOUNT_STORAGE : ROLE_ACCOUNT_COMPUTE;
 	}
 	phase.merged = (struct results_table){2, 1, account_columns, row};
 	phase.ranks = phase.merged;
@@ -258,13 +254,13 @@ static void the_table_names_the_busiest_node(void)
 	all_rows(1, CLIENT_NIC_IN_BYTES, 500000000);
 	out = open_memstream(&text, &size);
 	CU_ASSERT_PTR_NOT_NULL_FATAL(out);
-	client_side_print(out, &file);
+	text_client_side(&(struct page){.out = out, .file = &file});
 	fclose(out);
 	CU_ASSERT_STRING_EQUAL(
 		text,
 		"\n"
-		"client  busiest node  cores busy  haul  steal    net in  net out  disk read  disk write  CPU s/GB\n"
-		"read           nid02        97 %  61 %    0 %  500 MB/s        0          0           0         –\n"
+		"client   busiest node   cores busy   haul   steal     net in   net out   disk read   disk write\n"
+		"read            nid02         97 %   61 %     0 %   500 MB/s         0           0            0\n"
 		"\n"
 		"read: node nid02's cores were 97 % busy, 61 % with haul: the client was the limit, not the storage.\n");
 	free(text);

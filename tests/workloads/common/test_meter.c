@@ -10,13 +10,13 @@
 enum { MEASURE_READS = TALLY_COMMON, MEASURE_LATE, MEASURES };
 enum { HIST_READ, HIST_FIRST, HIST_SYNC, HIST_PUBLISH, HIST_OWN, HISTS };
 
-static const struct measure measures[] = {
-	TALLY_COMMON_MEASURES,
-	{"reads", "", MERGE_SUM, ""},
-	{"late", "", MERGE_SUM, ""},
-};
-static const struct hist_kind hists[HISTS] = {
-	{"read", ""}, {"read_first_attempt", ""}, {"sync", ""}, {"publish", ""}, {"own", ""}};
+static const struct measure measures[] = {TALLY_COMMON_LIST(MEASURE_ROW) MEASURE_ROW(
+	MEASURE_READS, "reads", "", SUM, "") MEASURE_ROW(MEASURE_LATE, "late", "", SUM, "")};
+static const struct hist_kind hists[HISTS] = {{.name = "read"},
+					      {.name = "read_first_attempt"},
+					      {.name = "sync"},
+					      {.name = "publish"},
+					      {.name = "own"}};
 static const struct tally_schema schema = {
 	.rank = {.measures = measures, .measure_count = MEASURES},
 	.hists = hists,
@@ -88,7 +88,7 @@ static void script_open(struct script *s)
 				  .alignment = 1,
 				  .retry = &s->retry,
 				  .state = s};
-	CU_ASSERT_EQUAL_FATAL(tally_init(&s->tally, &schema, 0, NULL), 0);
+	CU_ASSERT_EQUAL_FATAL(tally_init(&s->tally, &schema, NULL), 0);
 	CU_ASSERT_EQUAL_FATAL(meter_open(&s->meter, &layout, &place, 1000000, NULL), 0);
 	CU_ASSERT_EQUAL_FATAL(queue_open(&s->queue, &s->store, 1, NULL), 0);
 	meter_attach(&s->meter, &s->queue);

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "backends/node_block.h"
+#include "core/content/fnv.h"
 #include "core/group/thread_group.h"
 #include "tests/unit.h"
 #include "tests/workloads/formats/variants.h"
@@ -98,8 +99,7 @@ static void read_back(struct run *r, struct group *g, const struct rank_place *p
 							       .data = data}),
 				0);
 		CU_ASSERT_EQUAL(layout_verify(&l, 0, data, l.size, scratch), l.size);
-		for (uint64_t k = 0; k < l.size; k++)
-			r->hash[g->rank] = (r->hash[g->rank] ^ data[k]) * 0x100000001b3u;
+		r->hash[g->rank] = fnv_add(r->hash[g->rank], data, l.size);
 		queue_do(&q, &(struct request){.op = REQ_CLOSE, .object = &o});
 		free(data);
 	}
@@ -132,7 +132,7 @@ static int generate_body(struct group *g, void *argument)
 				    .tally = &tally};
 	int rc;
 
-	if (tally_init(&tally, generate_workload.schema, 0, NULL) < 0)
+	if (tally_init(&tally, generate_workload.schema, NULL) < 0)
 		return -ENOMEM;
 	node_blocks_reserve(g, r->job.stores, r->job.store_count, NULL);
 	rc = generate_workload.run(&ctx, &r->stopped[g->rank], &r->err[g->rank]);

@@ -121,7 +121,7 @@ static void told_run(struct told *w, const struct io_options *o, bool shared, in
 				       .clock = &w->liar.clock,
 				       .alignment = 1,
 				       .state = &w->liar};
-	CU_ASSERT_EQUAL_FATAL(tally_init(&w->tally, &io_schema, 0, NULL), 0);
+	CU_ASSERT_EQUAL_FATAL(tally_init(&w->tally, &io_schema, NULL), 0);
 	CU_ASSERT_EQUAL(thread_group_run(1, body, w, NULL), rc);
 }
 

@@ -444,7 +444,7 @@ static void evaluates_and_ends(void)
 		f->nodes = across[i / 3].nodes;
 		fixture_run(f, l->ranks);
 		CU_ASSERT_EQUAL(f->rc[0], 0);
-		CU_ASSERT_EQUAL_FATAL(f->tallies[0].epochs,
+		CU_ASSERT_EQUAL_FATAL(train_epochs(&f->tallies[0]),
 				      5); /* 2 with evaluations, and 3 steps */
 		for (uint32_t e = 0; e < 5; e++)
 			CU_ASSERT_EQUAL(fixture_epoch_sum(f, e, EPOCH_PROVEN), l->ranks);

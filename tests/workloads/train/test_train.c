@@ -98,7 +98,7 @@ static void each_once(void)
 		CU_ASSERT_EQUAL(f->rc[0], 0);
 		if (f->rc[0])
 			printf("case %u, %s: %s\n", c, loaders[i / CASES], f->err[0].text);
-		for (uint32_t e = 0; e < f->tallies[0].epochs; e++) {
+		for (uint32_t e = 0; e < train_epochs(&f->tallies[0]); e++) {
 			CU_ASSERT_EQUAL(fixture_epoch_sum(f, e, EPOCH_SAMPLES), used);
 			CU_ASSERT_EQUAL(fixture_epoch_sum(f, e, EPOCH_ID_HASH),
 					fixture_epoch_sum(f, e, EPOCH_EXPECTED_ID_HASH));
@@ -107,10 +107,10 @@ static void each_once(void)
 		/* The ids of a row group came with the first of its samples. */
 		if (strcmp(cases[c].format, "parquet") != 0)
 			CU_ASSERT_EQUAL(fixture_sum(f, TRAIN_IDS_FROM_BYTES),
-					used * f->tallies[0].epochs);
+					used * train_epochs(&f->tallies[0]));
 		CU_ASSERT(fixture_sum(f, TRAIN_IDS_FROM_BYTES) > 0);
 		CU_ASSERT_EQUAL(fixture_sum(f, TRAIN_LOGICAL_BYTES),
-				used * f->tallies[0].epochs * (uint64_t)cases[c].bytes);
+				used * train_epochs(&f->tallies[0]) * (uint64_t)cases[c].bytes);
 		CU_ASSERT(fixture_accounts_add_up(f));
 		fixture_free(f);
 	}
@@ -124,7 +124,7 @@ static void limits(void)
 
 	CU_ASSERT_PTR_NOT_NULL_FATAL(f);
 	CU_ASSERT_EQUAL(f->rc[0], 0);
-	CU_ASSERT_EQUAL(f->tallies[0].epochs, 2); /* 8 steps, then 3 */
+	CU_ASSERT_EQUAL(train_epochs(&f->tallies[0]), 2); /* 8 steps, then 3 */
 	CU_ASSERT_EQUAL(fixture_epoch_sum(f, 1, EPOCH_SAMPLES), 3 * 6);
 	CU_ASSERT_EQUAL(fixture_epoch_sum(f, 1, EPOCH_PROVEN), 3);
 	CU_ASSERT_EQUAL(f->tallies[2].rank_row[TRAIN_STEPS], 11);
@@ -169,9 +169,9 @@ static void evaluates(void)
 		f = fixture_of(text, 2);
 		CU_ASSERT_PTR_NOT_NULL_FATAL(f);
 		CU_ASSERT_EQUAL(f->rc[0], 0);
-		CU_ASSERT_EQUAL_FATAL(f->tallies[1].epochs, 6);
+		CU_ASSERT_EQUAL_FATAL(train_epochs(&f->tallies[1]), 6);
 		for (unsigned e = 0; e < 6; e++) {
-			const uint64_t *row = f->tallies[1].epoch_rows + e * EPOCH_MEASURES;
+			const uint64_t *row = train_epoch_row(&f->tallies[1], e);
 
 			CU_ASSERT_EQUAL(row[EPOCH_NUMBER], epoch[e]);
 			CU_ASSERT_EQUAL(row[EPOCH_EVALUATION], evaluation[e]);

@@ -58,17 +58,16 @@ static int run_phase(struct fixture *f, struct group *g, struct group *node,
 		.log = &log,
 		.stop = &f->stop,
 		.tally = tally,
-		.null_au = NAN,
-		.target_au = NAN,
 	};
-	int rc = tally_init(tally, w->schema, w->epoch_rows ? w->epoch_rows(phase) : 0,
-			    &f->err[rank]);
+	const struct figure *null;
+	int rc = workload_tally(w, phase, &f->arenas[rank], tally, &f->err[rank]);
 
 	if (rc < 0)
 		return rc;
 	f->err[rank].text[0] = '\0';
 	rc = w->run(&ctx, &f->stopped[rank], &f->err[rank]);
-	f->null_au[rank] = ctx.null_au;
+	null = columns_figure(&tally->schema->rank, ROLE_UTILISATION_NULL);
+	f->null_au[rank] = null ? null->value(tally->rank_row) : NAN;
 	if (rank == 0)
 		memcpy(f->message, ctx.message, sizeof(f->message));
 	return rc;
@@ -83,6 +82,8 @@ static struct rank_place fixture_place(const struct fixture *f, uint32_t rank, u
 	return (struct rank_place){
 		.rank = rank,
 		.ranks = ranks,
+		.world_rank = rank,
+		.world_ranks = ranks,
 		.node = rank / per_node,
 		.nodes = nodes,
 		.local_rank = rank % per_node,
@@ -140,8 +141,10 @@ void fixture_free(struct fixture *f)
 
 	if (!f)
 		return;
-	for (i = 0; i < f->ranks; i++)
+	for (i = 0; i < f->ranks; i++) {
 		tally_free(&f->tallies[i]);
+		arena_free(&f->arenas[i]);
+	}
 	if (f->parsed)
 		job_free(&f->job);
 	free(f);
@@ -172,7 +175,7 @@ uint64_t fixture_epoch_sum(const struct fixture *f, unsigned epoch_row, unsigned
 	uint32_t i;
 
 	for (i = 0; i < f->ranks; i++)
-		sum += f->tallies[i].epoch_rows[(size_t)epoch_row * EPOCH_MEASURES + measure];
+		sum += train_epoch_row(&f->tallies[i], epoch_row)[measure];
 	return sum;
 }
 

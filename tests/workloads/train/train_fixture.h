@@ -18,6 +18,7 @@ struct fixture {
 	void (*between)(struct fixture *f, struct group *g, struct group *node);
 
 	/* Of the last phase. */
+	struct arena arenas[FIXTURE_RANKS]; /* of all phases' schemas */
 	struct tally tallies[FIXTURE_RANKS];
 	int rc[FIXTURE_RANKS];
 	enum stop_reason stopped[FIXTURE_RANKS];

@@ -76,7 +76,7 @@ static void each_once(void)
 		CU_ASSERT_EQUAL(f->rc[0], 0);
 		if (f->rc[0])
 			printf("case %u: %s\n", i, f->err[0].text);
-		epochs = f->tallies[0].epochs;
+		epochs = train_epochs(&f->tallies[0]);
 		for (uint32_t e = 0; e < epochs; e++) {
 			CU_ASSERT_EQUAL(fixture_epoch_sum(f, e, EPOCH_SAMPLES), cases[i].used);
 			CU_ASSERT_EQUAL(fixture_epoch_sum(f, e, EPOCH_PROVEN), f->ranks);
@@ -104,7 +104,7 @@ static void cut(void)
 
 	CU_ASSERT_PTR_NOT_NULL_FATAL(f);
 	CU_ASSERT_EQUAL(f->rc[0], 0);
-	CU_ASSERT_EQUAL(f->tallies[0].epochs, 2); /* 15 steps, then 5 */
+	CU_ASSERT_EQUAL(train_epochs(&f->tallies[0]), 2); /* 15 steps, then 5 */
 	CU_ASSERT_EQUAL(fixture_epoch_sum(f, 1, EPOCH_SAMPLES), 5 * 12);
 	CU_ASSERT_EQUAL(fixture_epoch_sum(f, 1, EPOCH_PROVEN), 3);
 	fixture_free(f);

@@ -1,0 +1,35 @@
+/* Coarse latency histogram: log-linear as hist.h, but with 8 sub-buckets an octave (<= 6.3 % error), so that
+ * thousands of them fit in memory and in a results file. 320 counters, exact below 16 ns, up to 2^42 - 1 ns.
+ * Plain uint64_t: merging is adding. A histogram belongs to one thread at a time. */
+#ifndef HAUL_CORE_MEASURE_COARSE_HIST_H
+#define HAUL_CORE_MEASURE_COARSE_HIST_H
+
+#include <stdint.h>
+
+enum { COARSE_BUCKETS = 320 };
+
+struct coarse_hist {
+	uint64_t bucket[COARSE_BUCKETS];
+};
+
+static inline unsigned coarse_index(uint64_t ns)
+{
+	unsigned m;
+
+	if (ns < 16)
+		return (unsigned)ns;
+	if (ns >> 42)
+		return COARSE_BUCKETS - 1;
+	m = 63 - (unsigned)__builtin_clzll(ns);
+	return ((m - 2) << 3) + (unsigned)((ns >> (m - 3)) & 7);
+}
+
+static inline void coarse_record(struct coarse_hist *h, uint64_t ns)
+{
+	h->bucket[coarse_index(ns)]++;
+}
+
+/* Lower edge of bucket i; of COARSE_BUCKETS the upper end, 2^42. */
+uint64_t coarse_edge(unsigned i);
+
+#endif

@@ -1,0 +1,81 @@
+/* Measures, figures and kinds of histograms, as a workload declares them in tables. Columns in results.h5, keys
+ * in JSON, labels in the report and the reduction over ranks all come from these tables, so nobody else knows a
+ * workload.
+ *
+ * A measure is a uint64_t; a figure is a double computed from a row of measures (also from a merged row), NaN
+ * where it is undefined.
+ *
+ * An X-list makes the enum and the table of measures, so that they cannot part:
+ *
+ *	#define CHEW_LIST(X) \
+ *		X(CHEW_BITES, "bites", "", SUM, "bites taken") \
+ *		X(CHEW_LONGEST_NS, "longest_ns", "ns", MAX, "the longest of them")
+ *	enum chew_measure { CHEW_BEFORE = TALLY_COMMON - 1, CHEW_LIST(MEASURE_ENUM) CHEW_MEASURES };
+ *	static const struct measure chew_measures[] = {
+ *		TALLY_COMMON_LIST(MEASURE_ROW) CHEW_LIST(MEASURE_ROW)};
+ *
+ * Further members of a row may follow its help: X(CHEW_BITES, "bites", "", SUM, "…", .role = ROLE_ITEMS). */
+#ifndef HAUL_CORE_MEASURE_MEASURE_H
+#define HAUL_CORE_MEASURE_MEASURE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "core/group/group.h"
+#include "core/measure/role.h"
+
+struct measure {
+	/* lower case with underscores, unit at the end where it has one: wall_ns */
+	const char *name;
+	/* "ns", "bytes", "" for counts, "id" for sums of ids (decimal strings in JSON) */
+	const char *unit;
+	enum merge merge;
+	const char *help;
+	enum role role;
+};
+#define MEASURE_ENUM(id, ...) id,
+#define MEASURE_ROW(id, n, u, m, h, ...) \
+	{.name = (n), .unit = (u), .merge = MERGE_##m, .help = (h), __VA_ARGS__},
+
+/* A block of measures that is a list of its own (accounts), inside a workload's list: its first one has the
+ * name id, and count of them follow each other. */
+#define MEASURE_BLOCK_ENUM(id, count, rows) id, id##_LAST = id + (count)-1,
+#define MEASURE_BLOCK_ROWS(id, count, rows) rows
+
+struct figure {
+	const char *name;
+	const char *unit; /* "fraction", "s", "B/s", … */
+	double (*value)(const uint64_t *row);
+	const char *help;
+	enum role role;
+};
+#define FIGURE_ROW(n, u, function, h, ...) \
+	{.name = (n), .unit = (u), .value = (function), .help = (h), __VA_ARGS__},
+
+struct columns {
+	const struct measure *measures;
+	uint32_t measure_count;
+	const struct figure *figures;
+	uint32_t figure_count;
+};
+
+struct hist_kind {
+	const char *name; /* "read", "open", "read_response", "sample", "step_stall" … */
+	const char *help;
+	enum role role;
+	bool coarse; /* of a table's row: struct coarse_hist, else struct hist */
+};
+#define HIST_ENUM(id, ...)      id,
+#define HIST_ROW(id, n, h, ...) {.name = (n), .help = (h), __VA_ARGS__},
+
+/* The figure of that role or name, or NULL. */
+const struct figure *columns_figure(const struct columns *columns, enum role role);
+const struct figure *columns_figure_named(const struct columns *columns, const char *name);
+
+/* Merges rows column by column as their table says (into may start as a copy of the first). */
+void columns_merge(const struct columns *columns, uint64_t *into, const uint64_t *from);
+
+/* The row reduced over a group to rank 0, by two reductions (sums; maxima with minima inverted). */
+int columns_reduce(const struct columns *columns, struct group *g, uint64_t *row);
+
+#endif

@@ -1,0 +1,51 @@
+/* Roles: what a column or a histogram says, whatever its workload calls it. A role stands beside its column in
+ * the workload's table and as an attribute in results.h5, so that a report can ask for "the byte rate" of any
+ * phase and knows no column's name.
+ *
+ * Within one row of measures and figures each role stands at most once, but for the accounts' roles. */
+#ifndef HAUL_CORE_MEASURE_ROLE_H
+#define HAUL_CORE_MEASURE_ROLE_H
+
+/* clang-format off */
+#define ROLE_LIST(X) \
+	X(NONE, "") \
+	/* Shares of the time in which an accelerator computes, 0 to 1. */ \
+	X(UTILISATION, "utilisation") \
+	X(UTILISATION_WITHOUT_SKEW, "utilisation_without_skew") \
+	X(UTILISATION_MLPERF, "utilisation_mlperf") \
+	X(UTILISATION_NULL, "utilisation_null") /* of the same loop without storage */ \
+	/* Rates over the phase: until its last thread had done its part, or its first one. */ \
+	X(BYTE_RATE, "byte_rate") \
+	X(BYTE_RATE_FIRST, "byte_rate_first_done") \
+	X(OPERATION_RATE, "operation_rate") \
+	X(OPERATION_RATE_FIRST, "operation_rate_first_done") \
+	X(ITEM_RATE, "item_rate") /* samples, blocks of a cache, requests served */ \
+	X(ITEMS, "items") \
+	X(CPU_PER_BYTE, "cpu_per_byte") /* processor seconds for 10^9 bytes */ \
+	X(STARVED, "starved") /* threads that were ready without a core, on average */ \
+	/* Where the time of a rank went: see account.h. */ \
+	X(ACCOUNT_COMPUTE, "account_compute") \
+	X(ACCOUNT_STORAGE, "account_storage") \
+	X(ACCOUNT_OTHER, "account") \
+	X(MEASURED_TIME, "measured_time") /* the part of it that utilisation counts, added over ranks */ \
+	X(ALL_TIME, "all_time") /* all of it, added over ranks */ \
+	X(RANK_DONE, "rank_done") /* when a rank had done its part */ \
+	X(EVALUATION, "evaluation") /* 1 in rows that stand apart from the others of their table */ \
+	/* Histograms. */ \
+	X(READ_LATENCY, "read_latency")
+/* clang-format on */
+
+enum role {
+#define ROLE_ENUM(id, name) ROLE_##id,
+	ROLE_LIST(ROLE_ENUM)
+#undef ROLE_ENUM
+		ROLES
+};
+
+/* "byte_rate"; "" of ROLE_NONE. */
+const char *role_name(enum role role);
+
+/* ROLE_NONE for a name that is not known here: files of a newer haul may hold such. */
+enum role role_of(const char *name);
+
+#endif

@@ -1,0 +1,148 @@
+/* Tables of a phase: see table.h. */
+#include "core/measure/table.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/utf8.h"
+
+enum { HIST_WORDS = HIST_SUM_WORDS + HIST_MAX_WORDS, TABLE_FIRST_ROWS = 8 };
+
+uint32_t table_key_words(const struct table_kind *kind)
+{
+	return kind->key == TABLE_TEXT ? TABLE_TEXT_WORDS : 1;
+}
+
+uint32_t table_codes_at(const struct table_kind *kind)
+{
+	return kind->columns.measure_count;
+}
+
+uint32_t table_hist_at(const struct table_kind *kind, uint32_t hist)
+{
+	uint32_t at = table_codes_at(kind) + (kind->codes ? kind->codes->codes : 0);
+
+	for (uint32_t i = 0; i < hist; i++)
+		at += kind->hists[i].coarse ? COARSE_BUCKETS : HIST_WORDS;
+	return at;
+}
+
+uint32_t table_row_words(const struct table_kind *kind)
+{
+	return table_key_words(kind) + table_hist_at(kind, kind->hist_count);
+}
+
+uint64_t *table_row(const struct table *t, uint32_t i)
+{
+	return t->words + (size_t)i * table_row_words(t->kind) + table_key_words(t->kind);
+}
+
+uint64_t *table_codes(const struct table_kind *kind, uint64_t *row)
+{
+	return row + table_codes_at(kind);
+}
+
+struct hist *table_hist(const struct table_kind *kind, uint64_t *row, uint32_t hist)
+{
+	return (struct hist *)(void *)(row + table_hist_at(kind, hist));
+}
+
+struct coarse_hist *table_coarse_hist(const struct table_kind *kind, uint64_t *row, uint32_t hist)
+{
+	return (struct coarse_hist *)(void *)(row + table_hist_at(kind, hist));
+}
+
+const uint64_t *table_key(const struct table_kind *kind, const uint64_t *row)
+{
+	return row - table_key_words(kind);
+}
+
+int table_init(struct table *t, const struct table_kind *kind, struct err *err)
+{
+	*t = (struct table){.kind = kind};
+	if (kind->key == TABLE_TEXT)
+		return 0;
+	/* One word more than none, so that NULL always means no memory. */
+	t->words = calloc((size_t)kind->rows_max * table_row_words(kind) + 1, sizeof(*t->words));
+	if (!t->words)
+		return err_set(err, -ENOMEM, "no memory for %u rows of %s", kind->rows_max,
+			       kind->name);
+	t->capacity = kind->rows_max;
+	for (uint32_t i = 0; i < t->capacity; i++)
+		t->words[(size_t)i * table_row_words(kind)] = i + 1;
+	return 0;
+}
+
+void table_free(struct table *t)
+{
+	free(t->words);
+	memset(t, 0, sizeof(*t));
+}
+
+uint64_t *table_numbered(struct table *t, uint64_t number)
+{
+	if (number == 0 || number > t->capacity) {
+		t->left_out++;
+		return NULL;
+	}
+	if (number > t->rows)
+		t->rows = (uint32_t)number;
+	return table_row(t, (uint32_t)number - 1);
+}
+
+static bool table_grow(struct table *t)
+{
+	size_t row_bytes = table_row_words(t->kind) * sizeof(*t->words);
+	uint32_t capacity = t->capacity ? 2 * t->capacity : TABLE_FIRST_ROWS;
+	uint64_t *words;
+
+	if (capacity > t->kind->rows_max)
+		capacity = t->kind->rows_max;
+	words = realloc(t->words, capacity * row_bytes);
+	if (!words)
+		return false;
+	t->words = words;
+	t->capacity = capacity;
+	return true;
+}
+
+uint64_t *table_named(struct table *t, const char *name)
+{
+	uint32_t words = table_row_words(t->kind);
+	char key[TABLE_TEXT_BYTES] = "";
+	uint64_t *row;
+
+	utf8_copy(key, sizeof(key), name);
+	for (uint32_t i = 0; i < t->rows; i++)
+		if (strcmp((const char *)(t->words + (size_t)i * words), key) == 0)
+			return table_row(t, i);
+	if (t->rows == t->kind->rows_max || (t->rows == t->capacity && !table_grow(t))) {
+		t->left_out++;
+		return NULL;
+	}
+	row = t->words + (size_t)t->rows * words;
+	memset(row, 0, words * sizeof(*row));
+	memcpy(row, key, sizeof(key));
+	return table_row(t, t->rows++);
+}
+
+void table_merge_row(const struct table_kind *kind, uint64_t *into, const uint64_t *from)
+{
+	uint32_t end = table_hist_at(kind, 0);
+
+	columns_merge(&kind->columns, into, from);
+	for (uint32_t i = table_codes_at(kind); i < end; i++)
+		into[i] += from[i];
+	for (uint32_t h = 0; h < kind->hist_count; h++) {
+		uint32_t at = table_hist_at(kind, h);
+
+		if (kind->hists[h].coarse) {
+			for (uint32_t i = 0; i < COARSE_BUCKETS; i++)
+				into[at + i] += from[at + i];
+		} else {
+			hist_merge((struct hist *)(void *)(into + at),
+				   (const struct hist *)(const void *)(from + at));
+		}
+	}
+}

@@ -1,0 +1,86 @@
+/* Timeline of a phase: see timeline.h. */
+#include "core/measure/timeline.h"
+
+#include <string.h>
+
+static const uint64_t second_ns = 1000000000;
+
+static void fold_to_fit(struct timeline *t, uint64_t offset_ns);
+
+void timeline_init(struct timeline *t, uint64_t start_ns)
+{
+	memset(t, 0, sizeof(*t));
+	t->start_ns = start_ns;
+	t->interval_ns = second_ns;
+}
+
+void timeline_add(struct timeline *t, uint64_t now_ns, enum tally_second what, uint64_t amount)
+{
+	uint64_t offset = now_ns > t->start_ns ? now_ns - t->start_ns : 0, row;
+
+	fold_to_fit(t, offset);
+	row = offset / t->interval_ns;
+	t->row[row][what] += amount;
+	if (row >= t->rows)
+		t->rows = (uint32_t)row + 1;
+}
+
+void timeline_add_span(struct timeline *t, uint64_t from_ns, uint64_t to_ns, enum tally_second what)
+{
+	uint64_t from = from_ns > t->start_ns ? from_ns - t->start_ns : 0;
+	uint64_t to = to_ns > t->start_ns ? to_ns - t->start_ns : 0;
+
+	if (from >= to)
+		return;
+	fold_to_fit(t, to - 1);
+	while (from < to) {
+		uint64_t row = from / t->interval_ns;
+		uint64_t part = t->interval_ns - from % t->interval_ns;
+
+		if (part > to - from)
+			part = to - from;
+		t->row[row][what] += part;
+		if (row >= t->rows)
+			t->rows = (uint32_t)row + 1;
+		from += part;
+	}
+}
+
+/* Doubles the interval until the row of offset_ns exists. */
+static void fold_to_fit(struct timeline *t, uint64_t offset_ns)
+{
+	while (offset_ns / t->interval_ns >= TIMELINE_ROWS)
+		timeline_fold(t, 2 * t->interval_ns);
+}
+
+void timeline_fold(struct timeline *t, uint64_t interval_ns)
+{
+	while (t->interval_ns < interval_ns) {
+		uint32_t rows = (t->rows + 1) / 2;
+
+		for (uint32_t i = 0; i < rows; i++) {
+			for (unsigned w = 0; w < SECOND_WORDS; w++) {
+				uint64_t second = 2 * i + 1 < t->rows ? t->row[2 * i + 1][w] : 0;
+
+				t->row[i][w] = t->row[2 * i][w] + second;
+			}
+		}
+		memset(t->row[rows], 0, (t->rows - rows) * sizeof(t->row[0]));
+		t->rows = rows;
+		t->interval_ns *= 2;
+	}
+}
+
+/* Both count from their own start: row i of one is the same time of the phase as of the other. */
+void timeline_merge(struct timeline *into, const struct timeline *from)
+{
+	timeline_fold(into, from->interval_ns);
+	for (uint32_t i = 0; i < from->rows; i++) {
+		uint32_t row = (uint32_t)(i * from->interval_ns / into->interval_ns);
+
+		for (unsigned w = 0; w < SECOND_WORDS; w++)
+			into->row[row][w] += from->row[i][w];
+		if (row >= into->rows)
+			into->rows = row + 1;
+	}
+}

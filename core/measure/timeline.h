@@ -1,0 +1,32 @@
+/* Timeline: what a rank did in each second of a phase. Rows are merged over ranks by adding; an interval is
+ * doubled, and rows are folded in pairs, whenever the phase outgrows them. Belongs to one thread. */
+#ifndef HAUL_CORE_MEASURE_TIMELINE_H
+#define HAUL_CORE_MEASURE_TIMELINE_H
+
+#include <stdint.h>
+
+enum tally_second {
+	SECOND_BYTES_READ,
+	SECOND_BYTES_WRITTEN,
+	SECOND_OPERATIONS,
+	SECOND_STALLED_NS,
+	SECOND_WORDS
+};
+enum { TIMELINE_ROWS = 1024 };
+
+struct timeline {
+	uint64_t start_ns;
+	uint64_t interval_ns; /* 1 s, or that doubled several times */
+	uint32_t rows;        /* in use */
+	uint64_t row[TIMELINE_ROWS][SECOND_WORDS];
+};
+
+void timeline_init(struct timeline *t, uint64_t start_ns);
+void timeline_add(struct timeline *t, uint64_t now_ns, enum tally_second what, uint64_t amount);
+/* Spreads the interval [from, to) over the rows it touches. */
+void timeline_add_span(struct timeline *t, uint64_t from_ns, uint64_t to_ns,
+		       enum tally_second what);
+void timeline_fold(struct timeline *t, uint64_t interval_ns); /* coarsens to interval_ns */
+void timeline_merge(struct timeline *into, const struct timeline *from); /* folds as needed */
+
+#endif

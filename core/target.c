@@ -1,0 +1,108 @@
+/* Targets: see target.h. */
+#include "core/target.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/units.h"
+
+enum { FOUND_DIGITS = 3, ASKED_DIGITS = 6, DIGITS_MAX = 12 };
+
+bool target_met(const struct target_result *r)
+{
+	if (isnan(r->found))
+		return false;
+	return r->most ? r->found <= r->asked : r->found >= r->asked;
+}
+
+struct scale {
+	double from, factor;
+	const char *name;
+};
+static const struct scale times[] = {{60e9, 1 / 60e9, " min"},
+				     {1e9, 1e-9, " s"},
+				     {1e6, 1e-6, " ms"},
+				     {1e3, 1e-3, " us"},
+				     {0, 1, " ns"}};
+static const struct scale rates[] = {{1e12, 1e-12, " TB/s"},
+				     {1e9, 1e-9, " GB/s"},
+				     {1e6, 1e-6, " MB/s"},
+				     {1e3, 1e-3, " kB/s"},
+				     {0, 1, " B/s"}};
+static const struct scale shares[] = {{0, 100, " %"}};
+
+static const struct scale *scale_of(const char *unit, double value)
+{
+	const struct scale *s = NULL;
+
+	if (strcmp(unit, "fraction") == 0)
+		s = shares;
+	else if (strcmp(unit, "ns") == 0)
+		s = times;
+	else if (strcmp(unit, "B/s") == 0)
+		s = rates;
+	while (s && s->from > 0 && fabs(value) < s->from)
+		s++;
+	return s;
+}
+
+/* The value with so many digits, behind it the unit; returns what the text says, for comparison. */
+static double value_text(char text[TARGET_TEXT_BYTES], const char *unit, double value, int digits)
+{
+	const struct scale *s = scale_of(unit, value);
+	char number[32], *end;
+	double factor = s ? s->factor : 1, scaled = value * factor;
+	int decimals = fabs(scaled) >= 1 ? digits - 1 - (int)floor(log10(fabs(scaled))) : digits;
+
+	snprintf(number, sizeof(number), "%.*f", decimals > 0 ? decimals : 0, scaled);
+	if (strchr(number, '.')) {
+		end = number + strlen(number);
+		while (end[-1] == '0')
+			*--end = '\0';
+		if (end[-1] == '.')
+			*--end = '\0';
+	}
+	scaled = strtod(number, NULL);
+	if (!s && scaled >= 1000 && !strchr(number, '.'))
+		units_count(number, (uint64_t)scaled);
+	snprintf(text, TARGET_TEXT_BYTES, "%s%s", number,
+		 s                          ? s->name
+		 : strcmp(unit, "1/s") == 0 ? "/s"
+					    : "");
+	return scaled / factor;
+}
+
+char *target_value(char text[TARGET_TEXT_BYTES], const char *unit, double value, int digits)
+{
+	if (isfinite(value))
+		value_text(text, unit, value, digits);
+	else
+		snprintf(text, TARGET_TEXT_BYTES, "%s", isnan(value) ? "unknown" : "unlimited");
+	return text;
+}
+
+void target_sentence(char *text, unsigned size, const struct target_result *r, const char *about)
+{
+	char found[TARGET_TEXT_BYTES], asked[TARGET_TEXT_BYTES];
+	int digits = FOUND_DIGITS;
+
+	target_value(asked, r->unit, r->asked, ASKED_DIGITS);
+	target_value(found, r->unit, r->found, digits);
+	/* Rounded, it must not seem to be on the other side of what is asked. */
+	while (isfinite(r->found) && digits < DIGITS_MAX) {
+		struct target_result shown = *r;
+
+		shown.found = value_text(found, r->unit, r->found, digits++);
+		if (target_met(&shown) == target_met(r) &&
+		    (target_met(r) || strcmp(found, asked) != 0))
+			break;
+	}
+	if (isnan(r->found))
+		snprintf(text, size, "%s is unknown%s: it misses the target of %s%s", r->label,
+			 about, r->most ? "at most " : "", asked);
+	else
+		snprintf(text, size, "%s %s%s %s the target of %s%s", r->label, found, about,
+			 target_met(r) ? "meets" : "misses", r->most ? "at most " : "", asked);
+}

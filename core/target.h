@@ -1,0 +1,55 @@
+/* Targets: what a phase is asked to reach, and whether it did. A workload declares its targets in one table; from
+ * it come the options in the job ("target_au": 0.9), the check at the end of the phase, rows in results.h5,
+ * sentences in the report, and the exit status of --strict.
+ *
+ *	static const struct target train_targets[] = {
+ *		{.name = "target_au", .label = "AU", .unit = "fraction", .figure = "au",
+ *		 .help = "AU to reach; 0: none"},
+ *		{.name = "target_p99", .label = "99th percentile of reads", .unit = "ns", .hist = "read",
+ *		 .quantile = 0.99, .bound = TARGET_MOST, .help = "99th percentile of reads; 0: none"},
+ *		{.name = NULL}};
+ *
+ * Plain data; any thread. */
+#ifndef HAUL_CORE_TARGET_H
+#define HAUL_CORE_TARGET_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum { TARGETS_MAX = 16, TARGET_NAME_BYTES = 32, TARGET_LABEL_BYTES = 64, TARGET_UNIT_BYTES = 24 };
+enum { TARGET_TEXT_BYTES = 48 };
+
+/* The histogram of a phase whose percentiles its summary shows: reads of a phase that reads, and so on. */
+#define TARGET_MAIN_HIST ""
+
+enum target_bound { TARGET_LEAST, TARGET_MOST };
+
+struct target {
+	const char *name;  /* the option's; NULL ends a table */
+	const char *label; /* in sentences: "AU", "bandwidth" */
+	const char *help;
+	const char *unit;   /* "fraction", "ns", "B/s", "1/s"; anything else is a plain number */
+	const char *figure; /* of the rank's row; NULL: a quantile of hist */
+	const char *hist;   /* its name, or TARGET_MAIN_HIST */
+	double quantile;
+	enum target_bound bound;
+};
+
+/* A target that was asked for, with what the phase came to over all ranks. Plain data without holes. */
+struct target_result {
+	char name[TARGET_NAME_BYTES], label[TARGET_LABEL_BYTES], unit[TARGET_UNIT_BYTES];
+	uint64_t most;       /* 1: asked is the most, 0: the least */
+	double asked, found; /* found is NaN where the phase cannot tell: it is missed then */
+	uint64_t met;
+};
+
+bool target_met(const struct target_result *r);
+
+/* A value in words: "92.5 %", "20 ms", "2 GB/s", "1,200/s". digits: how many of them, 3 to 6. */
+char *target_value(char text[TARGET_TEXT_BYTES], const char *unit, double value, int digits);
+
+/* "AU 89.99 % misses the target of 90 %": found and asked with as many digits as tell them apart. about, put behind
+ * what was found, or "". */
+void target_sentence(char *text, unsigned size, const struct target_result *r, const char *about);
+
+#endif

@@ -1,0 +1,138 @@
+/* Publication of a phase, and of the phases within it. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/utf8.h"
+#include "plan/plan.h"
+#include "ranks/run/phase_run.h"
+
+#define NANO 1e9
+
+struct tally *phase_part(struct phase_context *ctx, const char *kind, const char *name,
+			 const struct tally_schema *schema, const char *store, struct err *err)
+{
+	struct phase_run *p = ctx->part_argument;
+	struct phase_part **parts = realloc(p->parts, (p->part_count + 1) * sizeof(*parts));
+	struct phase_part *part = calloc(1, sizeof(*part));
+	int rc = 0;
+
+	if (parts)
+		p->parts = parts;
+	if (!parts || !part)
+		rc = err_set(err, -ENOMEM, "no memory for the results of %s", kind);
+	if (rc == 0)
+		rc = tally_init(&part->tally, schema, err);
+	rc = group_agree(ctx->group, rc, err);
+	if (rc < 0) {
+		if (part && part->tally.schema)
+			tally_free(&part->tally);
+		free(part);
+		return NULL;
+	}
+	utf8_copy(part->kind, sizeof(part->kind), kind);
+	utf8_copy(part->name, sizeof(part->name), name && *name ? name : kind);
+	utf8_copy(part->store, sizeof(part->store), store);
+	p->parts[p->part_count++] = part;
+	return &part->tally;
+}
+
+void phase_parts_free(struct phase_run *p)
+{
+	for (uint32_t i = 0; i < p->part_count; i++) {
+		tally_free(&p->parts[i]->tally);
+		free(p->parts[i]);
+	}
+	free(p->parts);
+}
+
+static const char *phase_status(const struct phase_run *p)
+{
+	if (p->rc < 0)
+		return "failed";
+	return p->stopped == STOP_LIMIT  ? "limit"
+	       : p->stopped == STOP_NONE ? "done"
+					 : "interrupted";
+}
+
+/* The time that the slowest rank spent in it, by its own account: what goes before (a null run) is not the phase. */
+static double tally_seconds(const struct tally *t, struct group *group)
+{
+	uint64_t wall = t->rank_row[TALLY_WALL_NS];
+
+	group_allreduce(group, MERGE_MAX, &wall, 1);
+	return (double)wall / NANO;
+}
+
+/* The record of the phase, as rank 0 tells it. Data are made once: that is no warm-up, whichever run it falls
+ * into. */
+static void phase_describe(struct run *run, const struct phase_run *p, const struct err *failure,
+			   struct results_phase *phase)
+{
+	struct phase_store stores[PHASE_STORES_MAX];
+	uint32_t store_count;
+	struct phase_record *r = &phase->record;
+
+	phase_record_init(r);
+	results_set_run(phase, &run->at);
+	if (p->workload->generating)
+		r->warmup = 0;
+	r->number = run->published++;
+	r->started_ns = p->started_ns;
+	r->finished_ns = clock_utc_ns();
+	utf8_copy(r->kind, sizeof(r->kind), p->ctx.phase->section->name);
+	utf8_copy(r->name, sizeof(r->name), p->ctx.phase->name);
+	utf8_copy(r->message, sizeof(r->message), p->ctx.message);
+	utf8_copy(r->status, sizeof(r->status), phase_status(p));
+	utf8_copy(r->error, sizeof(r->error), p->rc < 0 ? failure->text : "");
+	if (plan_phase_stores(&run->job, p->ctx.phase, run->world->size, stores, &store_count,
+			      NULL) == 0)
+		utf8_copy(r->store, sizeof(r->store), stores[0].store->name);
+	r->seconds = tally_seconds(&p->tally, run->world);
+}
+
+/* What the phase says of itself holds for its parts, but for what they are and when they took place. */
+static int publish_part(struct run *run, struct phase_part *part,
+			const struct results_phase *around, struct err *err)
+{
+	struct results_phase phase = {.record = around->record, .tally = &part->tally};
+	struct phase_record *r = &phase.record;
+
+	results_set_run(&phase, &run->at);
+	r->warmup = around->record.warmup;
+	r->within = around->record.number;
+	r->number = run->published++;
+	memcpy(r->kind, part->kind, sizeof(r->kind));
+	memcpy(r->name, part->name, sizeof(r->name));
+	memcpy(r->store, part->store, sizeof(r->store));
+	r->message[0] = '\0';
+	r->error[0] = '\0';
+	if (part->tally.started_ns)
+		r->started_ns = part->tally.started_ns;
+	if (part->tally.finished_ns)
+		r->finished_ns = part->tally.finished_ns;
+	r->seconds = tally_seconds(&part->tally, run->world);
+	return results_publish(run->results, &phase, err);
+}
+
+int phase_publish(struct run *run, const struct run_options *options, struct phase_run *p,
+		  const struct err *failure, struct err *err)
+{
+	struct results_phase phase = {.tally = &p->tally,
+				      .client = p->client,
+				      .targets = p->targets,
+				      .target_count = p->target_count};
+	int rc;
+
+	phase_describe(run, p, failure, &phase);
+	signals_watch(&run->signals, RUN_WRITE_LIMIT_NS);
+	rc = run_record_stores(run, err);
+	if (rc == 0)
+		rc = results_publish(run->results, &phase, err);
+	for (uint32_t i = 0; rc == 0 && i < p->part_count; i++)
+		rc = publish_part(run, p->parts[i], &phase, err);
+	signals_unwatch(&run->signals);
+	if (rc < 0)
+		err_wrap(err, rc, "%s", options->results ? options->results : "results.h5");
+	return rc;
+}

@@ -1,0 +1,56 @@
+/* Whether the machines that ran the ranks were the limit, from the rows of what they did (core/client/client.h).
+ *
+ * A node is judged by the time in which ranks waited for storage, where the phase tells when that was, else
+ * by the whole phase. */
+#ifndef HAUL_REPORT_CLIENT_SIDE_H
+#define HAUL_REPORT_CLIENT_SIDE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "results-schema/results_read.h"
+
+/* Shares are of 1; of the cores' time (busy, haul: of the ranks' cores) or of the clock's. NaN: not told. */
+struct client_means {
+	double busy, haul, steal, iowait, cpu_waited, throttled, memory_stalled, dirty_limited;
+	double nic_in, nic_out, rdma_in, rdma_out, disk_read, disk_written; /* bytes a second */
+};
+
+struct client_node {
+	double seconds;                     /* that readings cover */
+	struct client_means whole, waiting; /* waiting: while ranks waited for storage */
+	double memory_available, cached;    /* bytes: the least, the most */
+	double sampler;                     /* share of one core that the readings took */
+};
+
+enum client_limit {
+	CLIENT_LIMIT_NONE,
+	CLIENT_LIMIT_CPU,
+	CLIENT_LIMIT_NIC,
+	CLIENT_LIMIT_RDMA,
+	CLIENT_LIMIT_MEMORY
+};
+enum { CLIENT_SENTENCES = 6, CLIENT_SENTENCE_BYTES = 320 };
+
+struct client_side {
+	uint32_t node_count;
+	struct client_node *nodes;
+	bool weighed;            /* waiting differs from whole */
+	enum client_limit limit; /* the first that holds */
+	uint32_t message_count;
+	char message[CLIENT_SENTENCES][CLIENT_SENTENCE_BYTES];
+};
+
+/* false: nothing is known, or there is no memory. client_side_free after true. */
+bool client_side_of(const struct results_file *f, const struct results_phase_read *p,
+		    struct client_side *c);
+void client_side_free(struct client_side *c);
+
+const char *client_limit_name(enum client_limit limit); /* "cpu"; NULL: none */
+
+const char *client_host(const struct results_file *f, uint32_t node); /* "?": not known */
+
+/* Shorter phases tell nothing: the kernel counts processor time in ticks of 10 ms. */
+extern const double client_shortest_s;
+
+#endif

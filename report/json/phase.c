@@ -1,0 +1,307 @@
+/* One phase as JSON. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/measure/quantile.h"
+#include "report/accounts.h"
+#include "report/client_side.h"
+#include "report/json/json.h"
+#include "report/phase.h"
+#include "report/plain_io.h"
+#include "report/spread.h"
+
+static void add_head(cJSON *to, const struct results_phase_read *p);
+static void add_utilisation(cJSON *to, const struct results_file *f,
+			    const struct results_phase_read *p);
+static void add_targets(cJSON *to, const struct results_phase_read *p);
+static void add_accounts(cJSON *to, const struct results_phase_read *p);
+static void add_latencies(cJSON *to, const struct results_phase_read *p);
+static void add_columns(cJSON *to, const struct results_phase_read *p);
+static void add_client(cJSON *to, const struct results_file *f, const struct results_phase_read *p);
+static void add_failures(cJSON *to, const struct results_file *f,
+			 const struct results_phase_read *p);
+
+cJSON *json_phase(const struct results_file *f, const struct results_phase_read *p,
+		  const struct report_options *o)
+{
+	cJSON *object = cJSON_CreateObject();
+
+	add_head(object, p);
+	add_utilisation(object, f, p);
+	add_targets(object, p);
+	add_accounts(object, p);
+	json_tables(object, p);
+	add_latencies(object, p);
+	json_steps(object, p, o->steps_rows ? o->steps_rows : REPORT_STEPS_ROWS);
+	add_columns(object, p);
+	add_client(object, f, p);
+	add_failures(object, f, p);
+	return object;
+}
+
+void json_cell(cJSON *to, const struct results_table *t, uint64_t row, uint32_t column)
+{
+	const struct results_column *c = &t->columns[column];
+	const union results_cell *value = &t->cells[row * t->column_count + column];
+	char text[32];
+
+	if (c->real) {
+		json_add_number(to, c->name, value->real);
+	} else if (strcmp(c->unit, "id") == 0) {
+		snprintf(text, sizeof(text), "%llu", (unsigned long long)value->count);
+		cJSON_AddStringToObject(to, c->name, text);
+	} else {
+		json_add_number(to, c->name, (double)value->count);
+	}
+}
+
+void json_sets(cJSON *to, const struct results_phase_read *p)
+{
+	cJSON *sets = cJSON_AddArrayToObject(to, "sets");
+
+	cJSON_AddStringToObject(to, "sweep", p->record.sweep);
+	for (uint32_t i = 0; i < p->set_count; i++)
+		cJSON_AddItemToArray(sets, cJSON_CreateString(p->sets[i]));
+}
+
+/* Where the phase stands in a series of runs. */
+static void add_run(cJSON *to, const struct results_phase_read *p)
+{
+	json_add_number(to, "run", (double)p->record.run);
+	json_add_number(to, "combination", (double)p->record.combination);
+	json_add_number(to, "repeat", (double)p->record.repeat);
+	cJSON_AddBoolToObject(to, "warmup", p->record.warmup);
+	json_sets(to, p);
+}
+
+/* A time of day in seconds since 1970 UTC; null where the file does not tell. */
+static void add_time(cJSON *to, const char *key, uint64_t utc_ns)
+{
+	json_add_number(to, key, utc_ns ? (double)utc_ns / 1e9 : NAN);
+}
+
+static void add_head(cJSON *to, const struct results_phase_read *p)
+{
+	static const enum tally_common counts[] = {TALLY_BYTES_READ, TALLY_BYTES_WRITTEN,
+						   TALLY_OPERATIONS, TALLY_ERRORS, TALLY_RETRIES};
+	const struct phase_record *r = &p->record;
+
+	cJSON_AddStringToObject(to, "kind", r->kind);
+	cJSON_AddStringToObject(to, "name", r->name);
+	json_add_number(to, "number", (double)r->number);
+	json_add_number(to, "within", r->within == RECORD_NOT_WITHIN ? NAN : (double)r->within);
+	cJSON_AddStringToObject(to, "store", r->store);
+	cJSON_AddStringToObject(to, "status", r->status);
+	cJSON_AddStringToObject(to, "said", r->message);
+	add_run(to, p);
+	cJSON_AddStringToObject(to, "error", r->error);
+	add_time(to, "started", r->started_ns);
+	add_time(to, "finished", r->finished_ns);
+	json_add_number(to, "seconds", r->seconds);
+	for (size_t i = 0; i < sizeof(counts) / sizeof(*counts); i++)
+		json_add_number(to, tally_common_columns.measures[counts[i]].name,
+				phase_common(p, counts[i]));
+}
+
+/* What the store of a training gives to plain reads, where the same file tells. */
+static void add_ceiling(cJSON *to, const struct results_file *f, const struct results_phase_read *p)
+{
+	struct ceiling c;
+	cJSON *o;
+
+	if (!plain_io_ceiling(f, p, &c)) {
+		cJSON_AddNullToObject(to, "ceiling");
+		return;
+	}
+	o = cJSON_AddObjectToObject(to, "ceiling");
+	cJSON_AddStringToObject(o, "phase", c.phase->record.name);
+	json_add_number(o, "bytes_per_second", c.bytes_per_second);
+	json_add_number(o, "share", c.share);
+}
+
+static void add_utilisation(cJSON *to, const struct results_file *f,
+			    const struct results_phase_read *p)
+{
+	struct spread s = spread_of(&p->ranks, ROLE_UTILISATION);
+	cJSON *au;
+
+	if (isnan(s.mean)) {
+		cJSON_AddNullToObject(to, "au");
+	} else {
+		au = cJSON_AddObjectToObject(to, "au");
+		json_add_number(au, "mean", s.mean);
+		json_add_number(au, "min", s.min);
+		json_add_number(au, "max", s.max);
+	}
+	json_add_number(to, "au_mlperf",
+			results_role_value(&p->merged, 0, ROLE_UTILISATION_MLPERF));
+	json_add_number(to, "au_without_skew",
+			results_role_value(&p->merged, 0, ROLE_UTILISATION_WITHOUT_SKEW));
+	json_add_number(to, "null_au", p->record.null_au);
+	add_ceiling(to, f, p);
+	json_add_number(to, "target_au", p->record.target_au);
+}
+
+static void add_targets(cJSON *to, const struct results_phase_read *p)
+{
+	cJSON *all = cJSON_AddArrayToObject(to, "targets");
+
+	for (uint32_t i = 0; i < p->target_count; i++) {
+		const struct target_result *t = &p->targets[i];
+		cJSON *one = cJSON_CreateObject();
+
+		cJSON_AddStringToObject(one, "name", t->name);
+		cJSON_AddStringToObject(one, "label", t->label);
+		cJSON_AddStringToObject(one, "unit", t->unit);
+		cJSON_AddStringToObject(one, "bound", t->most ? "most" : "least");
+		json_add_number(one, "asked", t->asked);
+		json_add_number(one, "found", t->found);
+		cJSON_AddBoolToObject(one, "met", t->met != 0);
+		cJSON_AddItemToArray(all, one);
+	}
+}
+
+/* "accounts" adds up to the phase's time; its storage is divided once more beside it. */
+static void add_accounts(cJSON *to, const struct results_phase_read *p)
+{
+	struct account_shares a;
+	cJSON *accounts, *storage;
+
+	if (!accounts_of(p, &a)) {
+		cJSON_AddNullToObject(to, "accounts");
+		return;
+	}
+	accounts = cJSON_AddObjectToObject(to, "accounts");
+	storage = cJSON_AddObjectToObject(to, "accounts_storage");
+	json_add_number(accounts, "compute", accounts_seconds(&a, ROLE_ACCOUNT_COMPUTE));
+	json_add_number(accounts, "storage", accounts_seconds(&a, ROLE_ACCOUNT_STORAGE));
+	for (uint32_t i = 0; i < a.count; i++) {
+		if (a.list[i].role == ROLE_ACCOUNT_STORAGE)
+			json_add_number(storage, a.list[i].name, a.list[i].seconds);
+		else if (a.list[i].role == ROLE_ACCOUNT_OTHER)
+			json_add_number(accounts, a.list[i].name, a.list[i].seconds);
+	}
+}
+
+static void add_latencies(cJSON *to, const struct results_phase_read *p)
+{
+	cJSON *all = cJSON_AddObjectToObject(to, "latency_ns");
+
+	for (uint32_t i = 0; i < p->hist_count; i++) {
+		const struct hist *h = &p->hists[i].hist;
+		cJSON *one = cJSON_AddObjectToObject(all, p->hists[i].name);
+
+		json_add_number(one, "count", (double)hist_count(h));
+		json_add_number(one, "mean", hist_mean_ns(h));
+		json_add_number(one, "min", (double)~h->min_not_ns);
+		for (int q = 0; q < QUANTILES; q++)
+			json_add_number(one, quantile_kinds[q].name,
+					(double)hist_quantile_ns(h, quantile_kinds[q].share));
+		json_add_number(one, "max", (double)h->max_ns);
+	}
+}
+
+/* Every merged column by its name. */
+static void add_columns(cJSON *to, const struct results_phase_read *p)
+{
+	cJSON *measures = cJSON_AddObjectToObject(to, "measures");
+	cJSON *figures = cJSON_AddObjectToObject(to, "figures");
+
+	for (uint32_t c = 0; c < p->merged.column_count; c++)
+		json_cell(p->merged.columns[c].real ? figures : measures, &p->merged, 0, c);
+}
+
+static cJSON *client_means(const struct client_means *m)
+{
+	const struct {
+		const char *key;
+		double value;
+	} values[] = {
+		{"cores_busy", m->busy},
+		{"haul", m->haul},
+		{"steal", m->steal},
+		{"iowait", m->iowait},
+		{"cpu_waited", m->cpu_waited},
+		{"cpu_throttled", m->throttled},
+		{"memory_stalled", m->memory_stalled},
+		{"dirty_limited", m->dirty_limited},
+		{"nic_in_bytes_per_second", m->nic_in},
+		{"nic_out_bytes_per_second", m->nic_out},
+		{"rdma_in_bytes_per_second", m->rdma_in},
+		{"rdma_out_bytes_per_second", m->rdma_out},
+		{"disk_read_bytes_per_second", m->disk_read},
+		{"disk_written_bytes_per_second", m->disk_written},
+	};
+	cJSON *o = cJSON_CreateObject();
+
+	for (size_t i = 0; i < sizeof(values) / sizeof(*values); i++)
+		json_add_number(o, values[i].key, values[i].value);
+	return o;
+}
+
+/* The machines that ran the ranks: null where nothing is known of them. */
+static void add_client(cJSON *to, const struct results_file *f, const struct results_phase_read *p)
+{
+	struct client_side c;
+	cJSON *client, *message, *nodes;
+
+	if (!client_side_of(f, p, &c)) {
+		cJSON_AddNullToObject(to, "client");
+		return;
+	}
+	client = cJSON_AddObjectToObject(to, "client");
+	if (c.limit == CLIENT_LIMIT_NONE)
+		cJSON_AddNullToObject(client, "limit");
+	else
+		cJSON_AddStringToObject(client, "limit", client_limit_name(c.limit));
+	message = cJSON_AddArrayToObject(client, "said");
+	for (uint32_t i = 0; i < c.message_count; i++)
+		cJSON_AddItemToArray(message, cJSON_CreateString(c.message[i]));
+	nodes = cJSON_AddArrayToObject(client, "nodes");
+	for (uint32_t i = 0; i < c.node_count; i++) {
+		const struct client_node *n = &c.nodes[i];
+		cJSON *one = client_means(&n->whole);
+
+		json_add_number(one, "node", i);
+		if (i < f->nodes)
+			cJSON_AddStringToObject(one, "host", f->hosts[i]);
+		json_add_number(one, "seconds", n->seconds);
+		json_add_number(one, "memory_available_bytes", n->memory_available);
+		json_add_number(one, "cached_bytes", n->cached);
+		json_add_number(one, "sampler", n->sampler);
+		if (c.weighed)
+			cJSON_AddItemToObject(one, "while_waiting", client_means(&n->waiting));
+		cJSON_AddItemToArray(nodes, one);
+	}
+	client_side_free(&c);
+}
+
+static void add_failures(cJSON *to, const struct results_file *f,
+			 const struct results_phase_read *p)
+{
+	cJSON *all = cJSON_AddArrayToObject(to, "failures");
+
+	for (uint32_t i = 0; i < p->failure_rows; i++) {
+		const struct failure *x = &p->failures[i];
+		cJSON *one = cJSON_CreateObject();
+
+		json_add_number(one, "seconds", (double)x->time_ns / 1e9);
+		json_add_number(one, "rank", x->rank);
+		json_add_number(one, "node", x->node);
+		if (x->node < f->nodes)
+			cJSON_AddStringToObject(one, "host", f->hosts[x->node]);
+		cJSON_AddStringToObject(one, "operation", x->operation);
+		cJSON_AddStringToObject(one, "object", x->object);
+		json_add_number(one, "offset", (double)x->offset);
+		json_add_number(one, "length", (double)x->length);
+		json_add_number(one, "errno", x->error < 0 ? -x->error : x->error);
+		json_add_number(one, "protocol_status", x->protocol_status);
+		json_add_number(one, "attempts", x->attempts);
+		json_add_number(one, "epoch", x->epoch);
+		json_add_number(one, "step", x->step);
+		cJSON_AddStringToObject(one, "text", x->text);
+		cJSON_AddItemToArray(all, one);
+	}
+}

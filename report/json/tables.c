@@ -1,0 +1,131 @@
+/* Tables of a phase as JSON: each an array of objects under the table's name, a row each, with the columns by their
+ * names. A row by text has its "name"; counts by code are an object; a histogram of the row is an object of its
+ * quantiles. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "core/measure/quantile.h"
+#include "report/json/json.h"
+
+static void add_codes(cJSON *row, const struct results_rows *t, uint64_t i)
+{
+	cJSON *codes = cJSON_AddObjectToObject(row, t->codes_name);
+	char code[24];
+
+	for (uint64_t k = 0; k < t->code_count; k++) {
+		if (t->codes[k][0] != i)
+			continue;
+		snprintf(code, sizeof(code), "%llu", (unsigned long long)t->codes[k][1]);
+		cJSON_AddNumberToObject(codes, code, (double)t->codes[k][2]);
+	}
+}
+
+static void add_row_hist(cJSON *row, const struct results_row_hists *h, uint64_t i)
+{
+	char key[RESULTS_NAME_BYTES + 4];
+	cJSON *one;
+
+	snprintf(key, sizeof(key), "%s_ns", h->name);
+	one = cJSON_AddObjectToObject(row, key);
+	json_add_number(one, "count", (double)results_row_count(h, i));
+	for (int q = 0; q < QUANTILES; q++)
+		json_add_number(one, quantile_kinds[q].name,
+				results_row_quantile(h, i, quantile_kinds[q].share));
+}
+
+/* The first column of a table by texts is the text's number. */
+static cJSON *row_object(const struct results_rows *t, uint64_t i)
+{
+	cJSON *row = cJSON_CreateObject();
+	double wall_ns = results_value(&t->table, i, "wall_ns");
+
+	if (t->names)
+		cJSON_AddStringToObject(row, "name", t->names[i]);
+	for (uint32_t c = t->names ? 1 : 0; c < t->table.column_count; c++)
+		json_cell(row, &t->table, i, c);
+	if (!isnan(wall_ns) && results_column(&t->table, "seconds") < 0)
+		json_add_number(row, "seconds", wall_ns / 1e9);
+	if (t->codes)
+		add_codes(row, t, i);
+	for (uint32_t h = 0; h < t->hist_count; h++)
+		add_row_hist(row, &t->hists[h], i);
+	return row;
+}
+
+/* Evaluations stand apart: they are not epochs of training. */
+static void add_table(cJSON *to, const struct results_rows *t)
+{
+	cJSON *rows = cJSON_AddArrayToObject(to, t->name), *evaluations = NULL;
+
+	for (uint64_t i = 0; i < t->table.row_count; i++) {
+		bool apart = results_role_value(&t->table, i, ROLE_EVALUATION) > 0;
+
+		if (apart && !evaluations)
+			evaluations = cJSON_AddArrayToObject(to, "evaluations");
+		cJSON_AddItemToArray(apart ? evaluations : rows, row_object(t, i));
+	}
+}
+
+void json_tables(cJSON *to, const struct results_phase_read *p)
+{
+	/* Promised of every phase. */
+	if (!results_find_table(p, "epochs"))
+		cJSON_AddArrayToObject(to, "epochs");
+	for (uint32_t i = 0; i < p->table_count; i++)
+		add_table(to, &p->tables[i]);
+}
+
+/* So many rows of the file become one: means of means, the largest of the largest. */
+static double folded(const double *values, uint64_t first, uint64_t end, bool most)
+{
+	double sum = 0, largest = NAN;
+	uint64_t n = 0;
+
+	for (uint64_t i = first; i < end; i++) {
+		if (isnan(values[i]))
+			continue;
+		largest = n && largest > values[i] ? largest : values[i];
+		sum += values[i];
+		n++;
+	}
+	return most ? largest : n ? sum / (double)n : NAN;
+}
+
+static void add_steps_column(cJSON *to, const char *key, const struct results_steps *s,
+			     const double *values, uint64_t fold, bool most)
+{
+	cJSON *list = cJSON_AddArrayToObject(to, key);
+
+	for (uint64_t i = 0; i < s->rows; i += fold) {
+		uint64_t end = i + fold < s->rows ? i + fold : s->rows;
+		double value = folded(values, i, end, most);
+
+		cJSON_AddItemToArray(list, isfinite(value) ? cJSON_CreateNumber(value)
+							   : cJSON_CreateNull());
+	}
+}
+
+void json_steps(cJSON *to, const struct results_phase_read *p, uint32_t rows_max)
+{
+	const struct results_steps *s = &p->steps;
+	uint64_t fold = (s->rows + rows_max - 1) / rows_max;
+	char key[RESULTS_NAME_BYTES];
+	cJSON *steps, *first;
+
+	if (!s->rows) {
+		cJSON_AddNullToObject(to, "steps");
+		return;
+	}
+	steps = cJSON_AddObjectToObject(to, "steps");
+	json_add_number(steps, "steps_per_row", (double)(s->steps_per_row * fold));
+	first = cJSON_AddArrayToObject(steps, "step");
+	for (uint64_t i = 0; i < s->rows; i += fold)
+		cJSON_AddItemToArray(first, cJSON_CreateNumber(s->step[i]));
+	for (int k = 0; k < STEP_PARTS; k++) {
+		snprintf(key, sizeof(key), "%s_ns", step_part_kinds[k].name);
+		add_steps_column(steps, key, s, s->mean_ns[k], fold, false);
+		snprintf(key, sizeof(key), "%s_max_ns", step_part_kinds[k].name);
+		add_steps_column(steps, key, s, s->max_ns[k], fold, true);
+	}
+}

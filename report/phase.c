@@ -1,0 +1,46 @@
+#include "report/phase.h"
+
+#include <math.h>
+#include <stdio.h>
+
+double phase_common(const struct results_phase_read *p, enum tally_common measure)
+{
+	return results_value(&p->merged, 0, tally_common_columns.measures[measure].name);
+}
+
+double phase_bytes(const struct results_phase_read *p)
+{
+	return phase_common(p, TALLY_BYTES_READ) + phase_common(p, TALLY_BYTES_WRITTEN);
+}
+
+static const struct results_phase_read *phase_around(const struct results_file *f,
+						     const struct results_phase_read *p)
+{
+	/* A phase is published after the one that it is a part of: so no chain has an end in itself. */
+	for (uint32_t i = 0; i < f->phase_count; i++)
+		if (f->phases[i].record.number == p->record.within &&
+		    p->record.within < p->record.number)
+			return &f->phases[i];
+	return NULL;
+}
+
+unsigned phase_depth(const struct results_file *f, const struct results_phase_read *p)
+{
+	unsigned depth = 0;
+
+	for (p = phase_around(f, p); p && depth < 8; p = phase_around(f, p))
+		depth++;
+	return depth;
+}
+
+void phase_name(const struct results_file *f, const struct results_phase_read *p,
+		char name[PHASE_NAME_BYTES])
+{
+	const struct phase_record *r = &p->record;
+
+	if (f->runs > 1)
+		snprintf(name, PHASE_NAME_BYTES, "%llu %s%s", (unsigned long long)r->run, r->name,
+			 r->warmup ? ", warm-up" : "");
+	else
+		snprintf(name, PHASE_NAME_BYTES, "%s", r->name);
+}

@@ -1,0 +1,34 @@
+#include "report/plain_io.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "report/phase.h"
+
+bool plain_io(const struct results_phase_read *p)
+{
+	return results_role(&p->merged, ROLE_OPERATION_RATE_FIRST) >= 0;
+}
+
+bool plain_io_ceiling(const struct results_file *file, const struct results_phase_read *p,
+		      struct ceiling *c)
+{
+	*c = (struct ceiling){0};
+	if (results_role(&p->merged, ROLE_UTILISATION) < 0 || !p->record.store[0])
+		return false;
+	for (uint32_t i = 0; i < file->phase_count; i++) {
+		const struct results_phase_read *other = &file->phases[i];
+		double rate = results_role_value(&other->merged, 0, ROLE_BYTE_RATE);
+
+		if (!plain_io(other) || strcmp(other->record.store, p->record.store) != 0 ||
+		    other->record.run != p->record.run ||
+		    phase_common(other, TALLY_BYTES_WRITTEN) > 0)
+			continue;
+		if (rate > c->bytes_per_second)
+			*c = (struct ceiling){.phase = other, .bytes_per_second = rate};
+	}
+	if (!c->phase)
+		return false;
+	c->share = phase_common(p, TALLY_BYTES_READ) / p->record.seconds / c->bytes_per_second;
+	return true;
+}

@@ -1,0 +1,23 @@
+/* Phases of plain I/O: those with two rates, until the first and until the last thread had done its part; and what
+ * they say beside a training on the same store. */
+#ifndef HAUL_REPORT_PLAIN_IO_H
+#define HAUL_REPORT_PLAIN_IO_H
+
+#include <stdbool.h>
+
+#include "results-schema/results_read.h"
+
+bool plain_io(const struct results_phase_read *p);
+
+/* The most that plain reads took from a phase's store in the same run of this file, and the share of
+ * it that the phase took. */
+struct ceiling {
+	const struct results_phase_read *phase; /* that tells */
+	double bytes_per_second, share;
+};
+
+/* False where the phase has no AU, or no phase tells. */
+bool plain_io_ceiling(const struct results_file *file, const struct results_phase_read *p,
+		      struct ceiling *c);
+
+#endif

@@ -1,0 +1,124 @@
+/* What phases and stores say below the tables: how a phase ended, sentences of its workload, the first failures, and
+ * where a store was not used as the job asks. */
+#include <string.h>
+
+#include "core/units.h"
+#include "core/utf8.h"
+#include "report/text/page.h"
+#include "report/text/table.h"
+
+enum { FAILURES_SHOWN = 3 };
+
+static void failure_line(const struct page *page, const struct failure *x)
+{
+	char line[1024];
+	bool known = x->node < page->file->nodes;
+
+	snprintf(line, sizeof(line), "rank %u%s%s: %s: %s (%s, %u attempt%s)", x->rank,
+		 known ? " on " : "", known ? page->file->hosts[x->node] : "", x->object, x->text,
+		 x->operation, x->attempts, x->attempts == 1 ? "" : "s");
+	text_wrap(page->out, line, 2, 6);
+}
+
+/* "train: failed; why; what the workload says". The file's own error stands at the head and is not repeated. */
+static bool note_line(const struct page *page, const struct results_phase_read *p, char *line,
+		      size_t size)
+{
+	const struct phase_record *r = &p->record;
+	const char *status = strcmp(r->status, "done") == 0    ? ""
+			     : strcmp(r->status, "limit") == 0 ? "ended at its limit of time"
+							       : r->status;
+	/* Later runs of a series say what the first has said. */
+	const char *parts[] = {status, strcmp(r->error, page->file->error) == 0 ? "" : r->error,
+			       r->run > 1 ? "" : r->message};
+	const char *before = ": ";
+	char name[PHASE_NAME_BYTES];
+	bool any = false;
+
+	phase_name(page->file, p, name);
+	snprintf(line, size, "%s", name);
+	for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++) {
+		if (!*parts[i])
+			continue;
+		page_add(line, size, "%s%s", before, parts[i]);
+		before = "; ";
+		any = true;
+	}
+	return any;
+}
+
+/* In one line, or where that is too long in a line for each clause. */
+static void print_note(const struct page *page, char *line)
+{
+	unsigned indent = 0;
+	char *end;
+
+	for (;
+	     indent + utf8_columns(line, UTF8_WHOLE) > REPORT_COLUMNS && (end = strstr(line, "; "));
+	     line = end + 2) {
+		*end = '\0';
+		text_wrap(page->out, line, indent, 2);
+		indent = 2;
+	}
+	text_wrap(page->out, line, indent, 2);
+}
+
+static void failures(const struct page *page, const struct results_phase_read *p)
+{
+	char count[UNITS_TEXT_BYTES], name[PHASE_NAME_BYTES];
+
+	phase_name(page->file, p, name);
+	fprintf(page->out, "%s: %s request%s failed; the first:\n", name,
+		units_count(count, p->failure_count), p->failure_count == 1 ? "" : "s");
+	for (uint32_t k = 0; k < p->failure_rows && k < FAILURES_SHOWN; k++)
+		failure_line(page, &p->failures[k]);
+}
+
+static void phase_notes(const struct page *page)
+{
+	char line[2048];
+	const char *before = "\n";
+
+	for (uint32_t i = 0; i < page->file->phase_count; i++) {
+		const struct results_phase_read *p = &page->file->phases[i];
+
+		if (note_line(page, p, line, sizeof(line))) {
+			fputs(before, page->out);
+			before = "";
+			print_note(page, line);
+		}
+		if (!p->failure_count)
+			continue;
+		fputs(before, page->out);
+		before = "";
+		failures(page, p);
+	}
+}
+
+static void store_notes(const struct page *page)
+{
+	const struct results_file *f = page->file;
+	char line[sizeof(struct store_facts)], on[64];
+	const char *before = "\n";
+
+	for (uint64_t i = 0; i < f->store_count; i++) {
+		const struct store_facts *s = &f->stores[i];
+
+		if (!*s->note)
+			continue;
+		on[0] = '\0';
+		if (s->nodes < f->nodes)
+			snprintf(on, sizeof(on), " on %llu of %llu nodes",
+				 (unsigned long long)s->nodes, (unsigned long long)f->nodes);
+		snprintf(line, sizeof(line), "store %s%s: %s", s->name, on, s->note);
+		fputs(before, page->out);
+		before = "";
+		text_wrap(page->out, line, 0, 2);
+	}
+}
+
+void text_notes(const struct page *page)
+{
+	phase_notes(page);
+	store_notes(page);
+}

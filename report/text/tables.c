@@ -1,0 +1,124 @@
+/* Tables that a phase has and this program knows nothing of but what the file says: as many columns as fit, the first
+ * rows. Epochs and endpoints, which every large run has many of, stand in JSON alone. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/units.h"
+#include "core/utf8.h"
+#include "report/text/page.h"
+#include "report/text/table.h"
+
+enum { ROWS_SHOWN = 16 };
+
+static bool stands_elsewhere(const char *name)
+{
+	static const char *const names[] = {"epochs", "endpoints"};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		if (strcmp(names[i], name) == 0)
+			return true;
+	return false;
+}
+
+static void value_cell(char cell[TABLE_CELL_BYTES], const struct results_column *c,
+		       const union results_cell *value)
+{
+	double number = c->real ? value->real : (double)value->count;
+	char text[UNITS_TEXT_BYTES];
+
+	if (!isfinite(number))
+		strcpy(cell, TABLE_NOTHING);
+	else if (strcmp(c->unit, "ns") == 0)
+		snprintf(cell, TABLE_CELL_BYTES, "%s", units_time(text, number / 1e9));
+	else if (strcmp(c->unit, "bytes") == 0)
+		snprintf(cell, TABLE_CELL_BYTES, "%s", units_bytes_decimal(text, number));
+	else if (strcmp(c->unit, "B/s") == 0)
+		snprintf(cell, TABLE_CELL_BYTES, "%s", units_rate(text, number));
+	else if (strcmp(c->unit, "fraction") == 0)
+		snprintf(cell, TABLE_CELL_BYTES, "%.1f %%", number * 100);
+	else if (strcmp(c->unit, "id") == 0)
+		snprintf(cell, TABLE_CELL_BYTES, "%llu", (unsigned long long)value->count);
+	else
+		table_figure(cell, number);
+}
+
+/* The unit is in the cells: "load_ns" is headed by "load". */
+static void heading(char cell[TABLE_CELL_BYTES], const struct results_column *c)
+{
+	static const char *const ends[] = {"_ns", "_bytes"};
+	size_t n;
+
+	table_name(cell, c->name);
+	n = strlen(cell);
+	for (size_t i = 0; i < sizeof(ends) / sizeof(*ends); i++)
+		if (n > strlen(ends[i]) && strcmp(cell + n - strlen(ends[i]), ends[i]) == 0)
+			cell[n - strlen(ends[i])] = '\0';
+	for (char *at = cell; *at; at++)
+		*at = *at == '_' ? ' ' : *at;
+}
+
+/* The rows' key comes first: their text, or the first column. */
+static unsigned fill(struct table_row *rows, const struct results_rows *t, uint64_t shown)
+{
+	const struct results_table *table = &t->table;
+	unsigned columns = 0, width = 0;
+
+	for (uint32_t c = 0; c < table->column_count && columns < TABLE_COLUMNS; c++) {
+		unsigned widest;
+
+		heading(rows[0].cell[columns], &table->columns[c]);
+		widest = utf8_columns(rows[0].cell[columns], UTF8_WHOLE);
+		for (uint64_t r = 0; r < shown; r++) {
+			char *cell = rows[r + 1].cell[columns];
+
+			if (c == 0 && t->names)
+				table_name(cell, t->names[r]);
+			else
+				value_cell(cell, &table->columns[c],
+					   &table->cells[r * table->column_count + c]);
+			if (utf8_columns(cell, UTF8_WHOLE) > widest)
+				widest = utf8_columns(cell, UTF8_WHOLE);
+		}
+		width += widest + (columns ? 2 : 0);
+		if (width > TABLE_WIDTH)
+			break;
+		columns++;
+	}
+	return columns;
+}
+
+static void print_table(const struct page *page, const struct results_phase_read *p,
+			const struct results_rows *t)
+{
+	uint64_t shown = t->table.row_count < ROWS_SHOWN ? t->table.row_count : ROWS_SHOWN;
+	struct table_row *rows = calloc(shown + 1, sizeof(*rows));
+	char name[PHASE_NAME_BYTES], count[UNITS_TEXT_BYTES];
+	unsigned columns;
+
+	if (!rows)
+		return;
+	columns = fill(rows, t, shown);
+	phase_name(page->file, p, name);
+	fprintf(page->out, "\n%s, %s\n", name, t->name);
+	if (columns)
+		table_print(page->out, rows, (unsigned)shown + 1, columns);
+	if (shown < t->table.row_count)
+		fprintf(page->out, "… %s rows in all: haul report --json %s has them.\n",
+			units_count(count, t->table.row_count), page->file->path);
+	if (t->left_out)
+		fprintf(page->out, "%s rows more found no room.\n",
+			units_count(count, t->left_out));
+	free(rows);
+}
+
+void text_tables(const struct page *page)
+{
+	for (uint32_t i = 0; i < page->file->phase_count; i++) {
+		const struct results_phase_read *p = &page->file->phases[i];
+
+		for (uint32_t k = 0; k < p->table_count; k++)
+			if (p->tables[k].table.row_count && !stands_elsewhere(p->tables[k].name))
+				print_table(page, p, &p->tables[k]);
+	}
+}

@@ -1,0 +1,249 @@
+#include "results-schema/blocks.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "results-schema/h5.h"
+#include "results-schema/phase.h"
+
+static int add_ranks(struct blocks *b, const struct merged *m, const struct phase_writer *w);
+static int add_tables(struct blocks *b, const struct merged *m, const struct phase_writer *w);
+static int add_hists(struct blocks *b, const struct merged *m, const struct phase_writer *w);
+static int add_client(struct blocks *b, const struct merged *m, const struct phase_writer *w);
+
+int blocks_make(struct blocks *b, const struct merged *m, const struct phase_writer *w,
+		struct err *err)
+{
+	int rc;
+
+	*b = (struct blocks){0};
+	rc = add_ranks(b, m, w);
+	if (rc == 0)
+		rc = add_tables(b, m, w);
+	if (rc == 0)
+		rc = add_hists(b, m, w);
+	if (rc == 0)
+		rc = add_client(b, m, w);
+	return rc < 0 ? err_set(err, rc, "no memory for a rank's rows of results") : 0;
+}
+
+void blocks_free(struct blocks *b)
+{
+	for (uint32_t i = 0; i < b->count; i++) {
+		free(b->list[i].data);
+		if (b->list[i].type >= 0)
+			H5Tclose(b->list[i].type);
+	}
+	free(b->list);
+	*b = (struct blocks){0};
+}
+
+/* Takes type and data, also where it fails. */
+static int add_block(struct blocks *b, struct block one)
+{
+	uint32_t capacity = b->capacity ? 2 * b->capacity : 16;
+	struct block *list = b->list;
+
+	if (one.type >= 0 && one.data && b->count == b->capacity) {
+		list = realloc(b->list, capacity * sizeof(*list));
+		if (list) {
+			b->list = list;
+			b->capacity = capacity;
+		}
+	}
+	if (one.type < 0 || !one.data || !list) {
+		free(one.data);
+		if (one.type >= 0)
+			H5Tclose(one.type);
+		return -ENOMEM;
+	}
+	b->list[b->count++] = one;
+	return 0;
+}
+
+static const char *const rank_keys[] = {"rank", "node"};
+
+static int add_ranks(struct blocks *b, const struct merged *m, const struct phase_writer *w)
+{
+	struct block one = {.path = "ranks",
+			    .shape = {rank_keys, 2, &m->schema->rank},
+			    .rank = 1,
+			    .dims = {w->ranks},
+			    .start = {w->rank},
+			    .count = {1}};
+	uint64_t keys[] = {w->rank, w->node};
+
+	one.type = rows_type(&one.shape);
+	one.data = calloc(rows_words(&one.shape), sizeof(uint64_t));
+	if (one.data)
+		rows_fill(&one.shape, keys, m->phase->tally->rank_row, one.data);
+	return add_block(b, one);
+}
+
+/* [row][rank]: this rank's rows of a table. */
+static int add_rank_rows(struct blocks *b, const struct merged_table *t,
+			 const struct phase_writer *w)
+{
+	struct block one = {.rank = 2,
+			    .dims = {t->rows, w->ranks},
+			    .start = {0, w->rank},
+			    .count = {t->rows, 1}};
+
+	phase_table_shape(t->kind, &one.shape);
+	snprintf(one.path, sizeof(one.path), "%s%s%s",
+		 phase_table_is_group(t->kind) ? t->kind->name : "",
+		 phase_table_is_group(t->kind) ? "/" : "", t->kind->rank_rows);
+	one.type = rows_type(&one.shape);
+	one.data = phase_table_rows(t, t->own);
+	return add_block(b, one);
+}
+
+static int add_tables(struct blocks *b, const struct merged *m, const struct phase_writer *w)
+{
+	int rc = 0;
+
+	for (uint32_t i = 0; rc == 0 && i < m->schema->table_count; i++)
+		if (m->tables[i].rows && m->tables[i].kind->rank_rows)
+			rc = add_rank_rows(b, &m->tables[i], w);
+	return rc;
+}
+
+static int add_hists(struct blocks *b, const struct merged *m, const struct phase_writer *w)
+{
+	bool writes = w->row < w->rows;
+	int rc = 0;
+
+	for (uint32_t i = 0; rc == 0 && i < m->hist_count; i++) {
+		const struct merged_hist *h = &m->hists[i];
+		struct block one = {.rank = 2,
+				    .dims = {w->rows, h->count},
+				    .start = {writes ? w->row : 0, 0},
+				    .count = {writes ? 1 : 0, h->count}};
+
+		snprintf(one.path, sizeof(one.path), "histograms/%s/%s", h->kind->name,
+			 w->by_node ? "by_node" : "by_rank");
+		one.type = H5Tcopy(H5T_NATIVE_UINT32);
+		one.data = calloc(h->count, sizeof(*h->row));
+		if (one.data)
+			memcpy(one.data, h->row, h->count * sizeof(*h->row));
+		rc = add_block(b, one);
+	}
+	return rc;
+}
+
+static const char *const client_keys[] = {"node", "time_ns"};
+
+/* One data set for all nodes and columns: a collective write is dear where ranks outnumber cores. */
+static int add_client_rows(struct blocks *b, const struct merged_client *c,
+			   const struct phase_writer *w)
+{
+	struct block one = {.path = "client/rows",
+			    .shape = {client_keys, 2, &client_columns},
+			    .rank = 1,
+			    .dims = {(hsize_t)c->nodes * c->rows}};
+	size_t words = rows_words(&one.shape);
+	uint64_t *rows = calloc(c->rows * words, sizeof(*rows));
+
+	for (uint32_t i = 0; rows && c->own && i < c->rows; i++) {
+		uint64_t key[] = {w->node, i * c->interval_ns};
+
+		rows_fill(&one.shape, key, c->own->row[i], rows + i * words);
+	}
+	if (c->own) {
+		one.start[0] = (hsize_t)w->node * c->rows;
+		one.count[0] = c->rows;
+	}
+	one.type = rows_type(&one.shape);
+	one.data = rows;
+	return add_block(b, one);
+}
+
+/* What is plotted: the share of the ranks' cores that was busy, by node and time. */
+static int add_client_busy(struct blocks *b, const struct merged_client *c,
+			   const struct phase_writer *w)
+{
+	struct block one = {.path = "client/cores_busy",
+			    .rank = 2,
+			    .dims = {c->nodes, c->rows},
+			    .start = {c->own ? w->node : 0, 0},
+			    .count = {c->own ? 1 : 0, c->rows},
+			    .units = "fraction"};
+	double *busy = calloc(c->rows, sizeof(*busy));
+
+	for (uint32_t i = 0; busy && c->own && i < c->rows; i++) {
+		const uint64_t *row = c->own->row[i];
+
+		busy[i] = row[CLIENT_RANK_CORES_NS] ? (double)row[CLIENT_RANK_CORES_BUSY_NS] /
+							      (double)row[CLIENT_RANK_CORES_NS]
+						    : NAN;
+	}
+	one.type = H5Tcopy(H5T_NATIVE_DOUBLE);
+	one.data = busy;
+	return add_block(b, one);
+}
+
+static int add_client(struct blocks *b, const struct merged *m, const struct phase_writer *w)
+{
+	int rc;
+
+	if (!phase_has_client(m, w))
+		return 0;
+	rc = add_client_rows(b, &m->client, w);
+	return rc < 0 ? rc : add_client_busy(b, &m->client, w);
+}
+
+int blocks_create(const struct blocks *b, hid_t phase, struct err *err)
+{
+	int rc = 0;
+
+	for (uint32_t i = 0; rc == 0 && i < b->count; i++) {
+		const struct block *one = &b->list[i];
+		hid_t dataset;
+
+		rc = h5_dataset(phase, one->path, one->type, one->rank, one->dims, &dataset, err);
+		if (rc == 0 && one->shape.columns)
+			rc = rows_describe(dataset, &one->shape, err);
+		if (rc == 0 && one->units)
+			rc = h5_attr_text(dataset, "units", one->units, err);
+		if (dataset >= 0)
+			H5Dclose(dataset);
+	}
+	return rc;
+}
+
+/* All agree before the write, so that all go into it or none, and after it. */
+static int write_block(const struct block *one, hid_t file, const char *path, struct group *group,
+		       struct err *err)
+{
+	char whole[2 * BLOCK_PATH_BYTES];
+	hid_t dataset;
+	int rc = 0;
+
+	snprintf(whole, sizeof(whole), "%s/%s", path, one->path);
+	dataset = H5Dopen2(file, whole, H5P_DEFAULT);
+	if (dataset < 0)
+		rc = h5_fail(err, "cannot open %s", whole);
+	rc = group_agree(group, rc, err);
+	if (rc == 0) {
+		rc = h5_write_rows(dataset, one->type, one->rank, one->start, one->count, one->data,
+				   err);
+		rc = group_agree(group, rc, err);
+	}
+	if (dataset >= 0)
+		H5Dclose(dataset);
+	return rc;
+}
+
+int blocks_write(const struct blocks *b, hid_t file, const char *path, struct group *group,
+		 struct err *err)
+{
+	int rc = 0;
+
+	for (uint32_t i = 0; rc == 0 && i < b->count; i++)
+		rc = write_block(&b->list[i], file, path, group, err);
+	return rc;
+}

@@ -1,0 +1,66 @@
+#include "results-schema/h5_record.h"
+
+#include "results-schema/h5.h"
+#include "results-schema/h5_read.h"
+
+int h5_write_record(hid_t at, const struct member *members, size_t count, const void *record,
+		    struct err *err)
+{
+	int rc = 0;
+
+	for (size_t i = 0; rc == 0 && i < count; i++) {
+		const struct member *m = &members[i];
+		const void *value = (const char *)record + m->offset;
+
+		if (m->only_other && *(const uint64_t *)value == m->absent)
+			continue;
+		if (m->kind == MEMBER_TEXT)
+			rc = h5_attr_text(at, m->name, value, err);
+		else if (m->kind == MEMBER_REAL)
+			rc = h5_attr_real(at, m->name, *(const double *)value, err);
+		else
+			rc = h5_attr_u64(at, m->name, *(const uint64_t *)value, err);
+	}
+	return rc;
+}
+
+/* Files of another version may hold an attribute of the same name and another sort: it counts as lacking. */
+static bool record_lacks(hid_t at, const struct member *m)
+{
+	hid_t attr, type;
+	bool other;
+
+	if (!m->may_lack)
+		return false;
+	if (H5Aexists(at, m->name) <= 0)
+		return true;
+	attr = H5Aopen(at, m->name, H5P_DEFAULT);
+	type = attr < 0 ? attr : H5Aget_type(attr);
+	other = type < 0 || (H5Tget_class(type) == H5T_STRING) != (m->kind == MEMBER_TEXT);
+	if (type >= 0)
+		H5Tclose(type);
+	if (attr >= 0)
+		H5Aclose(attr);
+	return other;
+}
+
+int h5_read_record(hid_t at, const struct member *members, size_t count, void *record,
+		   struct err *err)
+{
+	int rc = 0;
+
+	for (size_t i = 0; rc == 0 && i < count; i++) {
+		const struct member *m = &members[i];
+		void *value = (char *)record + m->offset;
+
+		if (record_lacks(at, m))
+			continue;
+		if (m->kind == MEMBER_TEXT)
+			rc = h5_read_into(at, m->name, value, m->bytes, err);
+		else if (m->kind == MEMBER_REAL)
+			rc = h5_read_real(at, m->name, value, err);
+		else
+			rc = h5_read_u64(at, m->name, value, err);
+	}
+	return rc;
+}

@@ -1,0 +1,17 @@
+/* Records as attributes of a group: each member under its own name (member.h). */
+#ifndef HAUL_RESULTS_SCHEMA_H5_RECORD_H
+#define HAUL_RESULTS_SCHEMA_H5_RECORD_H
+
+#include <hdf5.h>
+#include <stddef.h>
+
+#include "core/err.h"
+#include "results-schema/member.h"
+
+/* Members are of kinds MEMBER_TEXT, MEMBER_U64 and MEMBER_REAL. */
+int h5_write_record(hid_t at, const struct member *members, size_t count, const void *record,
+		    struct err *err);
+int h5_read_record(hid_t at, const struct member *members, size_t count, void *record,
+		   struct err *err);
+
+#endif

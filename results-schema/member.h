@@ -1,0 +1,33 @@
+/* Members of a record: a table that says which text or number of a C struct stands under which name in results.h5,
+ * as a column of a compound type or as an attribute. Needs no HDF5. */
+#ifndef HAUL_RESULTS_SCHEMA_MEMBER_H
+#define HAUL_RESULTS_SCHEMA_MEMBER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum member_kind { MEMBER_TEXT, MEMBER_U64, MEMBER_I64, MEMBER_U32, MEMBER_I32, MEMBER_REAL };
+
+struct member {
+	const char *name;
+	size_t offset;
+	enum member_kind kind;
+	size_t bytes; /* of text */
+	/* Of attributes of 64 bits: files of version 1 may lack it, and it is this then. */
+	bool may_lack;
+	uint64_t absent;
+	bool only_other; /* written only where it is not absent */
+};
+
+#define MEMBER_OF(record, n, m, k) \
+	{ \
+		.name = (n), .offset = offsetof(record, m), .kind = (k) \
+	}
+#define MEMBER_OF_TEXT(record, n, m) \
+	{ \
+		.name = (n), .offset = offsetof(record, m), .kind = MEMBER_TEXT, \
+		.bytes = sizeof(((record *)0)->m) \
+	}
+
+#endif

@@ -1,0 +1,296 @@
+#include "results-schema/read_phase.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "results-schema/h5.h"
+#include "results-schema/h5_read.h"
+#include "results-schema/h5_record.h"
+#include "results-schema/rows.h"
+
+static int load_record(hid_t phase, struct results_phase_read *p, struct err *err);
+static int load_targets(hid_t phase, struct results_phase_read *p, struct err *err);
+static int load_timeline(hid_t phase, struct results_phase_read *p, struct err *err);
+static int load_steps(hid_t phase, struct results_phase_read *p, struct err *err);
+static int load_client(hid_t phase, struct results_phase_read *p, struct err *err);
+static int load_hists(hid_t phase, struct results_phase_read *p, struct err *err);
+static int load_failures(hid_t phase, struct results_phase_read *p, struct err *err);
+
+int read_phase(hid_t phases, const char *name, uint32_t version, struct results_phase_read *p,
+	       struct err *err)
+{
+	static int (*const parts[])(hid_t, struct results_phase_read *, struct err *) = {
+		load_record, load_targets, load_timeline, load_steps,
+		load_client, load_hists,   read_tables,   load_failures,
+	};
+	hid_t phase = H5Gopen2(phases, name, H5P_DEFAULT);
+	int rc;
+
+	if (phase < 0)
+		return h5_fail(err, "it cannot be opened");
+	rc = h5_read_table(phase, "ranks", RESULTS_RANKS_MAX, &p->ranks, err);
+	for (size_t i = 0; rc == 0 && i < sizeof(parts) / sizeof(*parts); i++)
+		rc = parts[i](phase, p, err);
+	if (rc == 0 && version == 1)
+		read_old_roles(p);
+	H5Gclose(phase);
+	return rc;
+}
+
+static void read_table_free(struct results_table *t)
+{
+	free(t->columns);
+	free(t->cells);
+}
+
+void read_phase_free(struct results_phase_read *p)
+{
+	free(p->sets);
+	read_table_free(&p->merged);
+	read_table_free(&p->ranks);
+	read_table_free(&p->client);
+	free(p->targets);
+	free(p->ranks_stalled);
+	free(p->steps.step);
+	for (int i = 0; i < STEP_PARTS; i++) {
+		free(p->steps.mean_ns[i]);
+		free(p->steps.max_ns[i]);
+	}
+	free(p->hists);
+	free(p->failures);
+	read_tables_free(p);
+}
+
+static int load_record(hid_t phase, struct results_phase_read *p, struct err *err)
+{
+	int rc;
+
+	phase_record_init(&p->record);
+	rc = h5_read_record(phase, phase_record_members, phase_record_member_count, &p->record,
+			    err);
+	if (rc == 0 && H5Aexists(phase, "sets") > 0)
+		rc = h5_read_texts(phase, "sets", RECORD_SET_BYTES, (char **)&p->sets,
+				   &p->set_count, err);
+	return rc < 0 ? rc : h5_read_headline(phase, &p->merged, err);
+}
+
+/* A file of version 1 says in an attribute what AU was asked for. */
+static int old_target(struct results_phase_read *p, struct err *err)
+{
+	struct target_result *t;
+
+	if (isnan(p->record.target_au))
+		return 0;
+	t = calloc(1, sizeof(*t));
+	if (!t)
+		return err_set(err, -ENOMEM, "no memory for its targets");
+	strcpy(t->name, "target_au");
+	strcpy(t->label, "AU");
+	strcpy(t->unit, "fraction");
+	t->asked = p->record.target_au;
+	t->found = results_value(&p->merged, 0, "au");
+	t->met = target_met(t);
+	p->targets = t;
+	p->target_count = 1;
+	return 0;
+}
+
+static int load_targets(hid_t phase, struct results_phase_read *p, struct err *err)
+{
+	const struct h5_extent wanted = {1, TARGETS_MAX, sizeof(*p->targets)};
+	uint64_t rows = 0;
+	hid_t type;
+	int rc;
+
+	if (H5Lexists(phase, "targets", H5P_DEFAULT) <= 0)
+		return old_target(p, err);
+	type = rows_record_type(&rows_target);
+	rc = h5_read_records(phase, "targets", type, &wanted, (void **)&p->targets, &rows, err);
+	if (type >= 0)
+		H5Tclose(type);
+	p->target_count = (uint32_t)rows;
+	rows_end_texts(&rows_target, p->targets, rows);
+	return rc;
+}
+
+static int load_timeline(hid_t phase, struct results_phase_read *p, struct err *err)
+{
+	const struct h5_extent wanted = {1, RESULTS_ROWS_MAX, sizeof(double)};
+	hid_t group;
+	int rc;
+
+	if (H5Lexists(phase, "timeline", H5P_DEFAULT) <= 0)
+		return 0;
+	group = H5Gopen2(phase, "timeline", H5P_DEFAULT);
+	rc = group < 0 ? h5_fail(err, "its timeline cannot be read")
+		       : h5_read_real(group, "interval_s", &p->stalled_interval_s, err);
+	if (rc == 0)
+		rc = h5_read_records(group, "ranks_stalled", H5T_NATIVE_DOUBLE, &wanted,
+				     (void **)&p->ranks_stalled, &p->stalled_rows, err);
+	if (group >= 0)
+		H5Gclose(group);
+	return rc;
+}
+
+static int load_client(hid_t phase, struct results_phase_read *p, struct err *err)
+{
+	hid_t group;
+	int rc;
+
+	if (H5Lexists(phase, "client", H5P_DEFAULT) <= 0)
+		return 0;
+	group = H5Gopen2(phase, "client", H5P_DEFAULT);
+	rc = group < 0 ? h5_fail(err, "its group client cannot be read")
+		       : h5_read_real(group, "interval_s", &p->client_interval_s, err);
+	if (rc == 0)
+		rc = h5_read_table(group, "rows", RESULTS_ROWS_MAX, &p->client, err);
+	if (group >= 0)
+		H5Gclose(group);
+	return rc;
+}
+
+/* One column of steps; all must be as long as the first. */
+static int load_step_column(hid_t group, const char *name, struct results_steps *s, double **to,
+			    struct err *err)
+{
+	const struct h5_extent wanted = {1, RESULTS_ROWS_MAX, sizeof(double)};
+	uint64_t rows;
+	int rc = h5_read_records(group, name, H5T_NATIVE_DOUBLE, &wanted, (void **)to, &rows, err);
+
+	if (rc == 0 && to != &s->step && rows != s->rows)
+		rc = err_set(err, -EINVAL, "its steps have columns of different lengths");
+	s->rows = rows;
+	return rc;
+}
+
+static int load_steps(hid_t phase, struct results_phase_read *p, struct err *err)
+{
+	struct results_steps *s = &p->steps;
+	char name[RESULTS_NAME_BYTES];
+	hid_t group;
+	int rc;
+
+	if (H5Lexists(phase, "steps", H5P_DEFAULT) <= 0)
+		return 0;
+	group = H5Gopen2(phase, "steps", H5P_DEFAULT);
+	rc = group < 0 ? h5_fail(err, "its steps cannot be read")
+		       : h5_read_u64(group, "steps_per_row", &s->steps_per_row, err);
+	if (rc == 0)
+		rc = load_step_column(group, "step", s, &s->step, err);
+	for (int i = 0; rc == 0 && i < STEP_PARTS; i++) {
+		snprintf(name, sizeof(name), "%s_ns", step_part_kinds[i].name);
+		rc = load_step_column(group, name, s, &s->mean_ns[i], err);
+		snprintf(name, sizeof(name), "%s_max_ns", step_part_kinds[i].name);
+		if (rc == 0)
+			rc = load_step_column(group, name, s, &s->max_ns[i], err);
+	}
+	if (group >= 0)
+		H5Gclose(group);
+	return rc;
+}
+
+static int load_hist(hid_t group, struct hist *h, struct err *err)
+{
+	static const struct {
+		const char *name;
+		size_t offset;
+	} facts[] = {
+		{"sum_ns", offsetof(struct hist, sum_ns)},
+		{"clipped", offsetof(struct hist, clipped)},
+		{"max_ns", offsetof(struct hist, max_ns)},
+		{"min_ns", offsetof(struct hist, min_not_ns)},
+	};
+	const struct h5_extent wanted = {1, HIST_BUCKETS, sizeof(uint64_t)};
+	uint64_t first = 0, count = 0, *buckets = NULL;
+	int rc = h5_read_u64(group, "first_bucket", &first, err);
+
+	for (size_t i = 0; rc == 0 && i < sizeof(facts) / sizeof(*facts); i++)
+		rc = h5_read_u64(group, facts[i].name,
+				 (uint64_t *)(void *)((char *)h + facts[i].offset), err);
+	h->min_not_ns = ~h->min_not_ns;
+	if (rc == 0)
+		rc = h5_read_records(group, "counts", H5T_NATIVE_UINT64, &wanted, (void **)&buckets,
+				     &count, err);
+	if (rc == 0 && (first > HIST_BUCKETS || count > HIST_BUCKETS - first))
+		rc = err_set(err, -EINVAL, "counts do not fit a histogram");
+	if (rc == 0)
+		memcpy(h->bucket + first, buckets, count * sizeof(*buckets));
+	free(buckets);
+	return rc;
+}
+
+static int load_hist_role(hid_t group, struct results_hist *h, struct err *err)
+{
+	char role[RESULTS_NAME_BYTES];
+	int rc;
+
+	if (H5Aexists(group, "role") <= 0)
+		return 0;
+	rc = h5_read_into(group, "role", role, sizeof(role), err);
+	if (rc == 0)
+		h->role = role_of(role);
+	return rc;
+}
+
+static int load_hists(hid_t phase, struct results_phase_read *p, struct err *err)
+{
+	hid_t group = H5Gopen2(phase, "histograms", H5P_DEFAULT), one;
+	H5G_info_t info = {0};
+	int rc = 0;
+
+	if (group < 0 || H5Gget_info(group, &info) < 0)
+		rc = h5_fail(err, "its histograms cannot be read");
+	if (rc == 0 && info.nlinks > RESULTS_HISTS_MAX)
+		rc = err_set(err, -EINVAL, "it has %llu histograms",
+			     (unsigned long long)info.nlinks);
+	if (rc == 0) {
+		p->hists = calloc(info.nlinks + 1, sizeof(*p->hists));
+		rc = p->hists ? 0 : err_set(err, -ENOMEM, "no memory for its histograms");
+	}
+	for (hsize_t i = 0; rc == 0 && i < info.nlinks; i++) {
+		struct results_hist *h = &p->hists[p->hist_count];
+
+		one = H5I_INVALID_HID;
+		if (H5Lget_name_by_idx(group, ".", H5_INDEX_NAME, H5_ITER_INC, i, h->name,
+				       sizeof(h->name), H5P_DEFAULT) >= 0)
+			one = H5Gopen2(group, h->name, H5P_DEFAULT);
+		rc = one < 0 ? h5_fail(err, "its histograms cannot be read")
+			     : load_hist(one, &h->hist, err);
+		if (rc == 0)
+			rc = load_hist_role(one, h, err);
+		if (one >= 0)
+			H5Gclose(one);
+		p->hist_count++;
+	}
+	if (group >= 0)
+		H5Gclose(group);
+	return rc;
+}
+
+static int load_failures(hid_t phase, struct results_phase_read *p, struct err *err)
+{
+	const struct h5_extent wanted = {1, RESULTS_ROWS_MAX, sizeof(*p->failures)};
+	hid_t dataset, type;
+	uint64_t rows = 0;
+	int rc;
+
+	if (H5Lexists(phase, "errors", H5P_DEFAULT) <= 0)
+		return 0;
+	type = rows_record_type(&rows_failure);
+	rc = h5_read_records(phase, "errors", type, &wanted, (void **)&p->failures, &rows, err);
+	if (type >= 0)
+		H5Tclose(type);
+	if (rc < 0)
+		return rc;
+	p->failure_rows = (uint32_t)rows;
+	rows_end_texts(&rows_failure, p->failures, rows);
+	dataset = H5Dopen2(phase, "errors", H5P_DEFAULT);
+	rc = dataset < 0 ? h5_fail(err, "its errors cannot be read")
+			 : h5_read_u64(dataset, "met", &p->failure_count, err);
+	if (dataset >= 0)
+		H5Dclose(dataset);
+	return rc;
+}

@@ -1,0 +1,61 @@
+/* The record of a phase: all that is said of a phase once, whoever says it. The run fills it, the file holds its
+ * members as attributes of /phases/N_kind, the report reads them. The list below makes the struct and the table of
+ * its members, so that they cannot part. Needs no HDF5. */
+#ifndef HAUL_RESULTS_SCHEMA_RECORD_H
+#define HAUL_RESULTS_SCHEMA_RECORD_H
+
+#include "core/err.h"
+#include "results-schema/member.h"
+
+enum {
+	RECORD_NAME_BYTES = 64,
+	RECORD_MESSAGE_BYTES = 512,
+	RECORD_SETS_MAX = 8,
+	RECORD_SET_BYTES = 256,
+	RECORD_SWEEP_BYTES = RECORD_SETS_MAX * RECORD_SET_BYTES
+};
+#define RECORD_NOT_WITHIN UINT64_MAX
+
+/* TEXT(member, attribute, bytes), NUMBER(member, attribute), REAL(member, attribute); what follows are members of
+ * struct member. */
+/* clang-format off */
+#define PHASE_RECORD_LIST(TEXT, NUMBER, REAL) \
+	TEXT(kind, "kind", RECORD_NAME_BYTES) \
+	TEXT(name, "name", RECORD_NAME_BYTES) /* in the job, else the kind */ \
+	TEXT(store, "store", RECORD_NAME_BYTES, .may_lack = true) /* it works on */ \
+	TEXT(status, "status", RECORD_NAME_BYTES) /* done, limit, interrupted, failed */ \
+	TEXT(message, "said", RECORD_MESSAGE_BYTES) /* a sentence for the report, or "" */ \
+	TEXT(error, "error", ERR_TEXT_BYTES) /* a sentence, or "" */ \
+	TEXT(main_hist, "main_histogram", RECORD_NAME_BYTES) /* whose quantiles /summary has */ \
+	TEXT(sweep, "sweep", RECORD_SWEEP_BYTES, .may_lack = true) /* what the sweeps set */ \
+	NUMBER(number, "number") /* from 0, in the order of publication */ \
+	NUMBER(within, "within", .may_lack = true, .only_other = true, \
+	       .absent = RECORD_NOT_WITHIN) /* number of the phase that it is a part of */ \
+	NUMBER(started_ns, "started", .may_lack = true) /* UTC */ \
+	NUMBER(finished_ns, "finished", .may_lack = true) \
+	NUMBER(run, "run", .may_lack = true, .absent = 1) /* of the series, from 1 */ \
+	NUMBER(combination, "combination", .may_lack = true, .absent = 1) /* from 1 */ \
+	NUMBER(repeat, "repeat", .may_lack = true, .absent = 1) /* of it, from 1 */ \
+	NUMBER(warmup, "warmup", .may_lack = true) /* 1: left out of statistics */ \
+	REAL(seconds, "seconds") /* of the slowest rank */ \
+	REAL(null_au, "null_au") /* AU of the same loop without storage; NaN: none */ \
+	REAL(target_au, "target_au") /* NaN: none */
+/* clang-format on */
+
+struct phase_record {
+#define RECORD_TEXT(member, attribute, bytes, ...) char member[bytes];
+#define RECORD_NUMBER(member, attribute, ...)      uint64_t member;
+#define RECORD_REAL(member, attribute, ...)        double member;
+	PHASE_RECORD_LIST(RECORD_TEXT, RECORD_NUMBER, RECORD_REAL)
+#undef RECORD_TEXT
+#undef RECORD_NUMBER
+#undef RECORD_REAL
+};
+
+extern const struct member phase_record_members[];
+extern const size_t phase_record_member_count;
+
+/* A record of nothing: texts "", numbers as where they lack, reals NaN. */
+void phase_record_init(struct phase_record *r);
+
+#endif

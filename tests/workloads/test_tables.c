@@ -1,0 +1,111 @@
+/* The tables of every workload fit together: names are unique, targets name what exists, roles stand once. */
+#include <stdio.h>
+#include <string.h>
+
+#include "tests/unit.h"
+#include "workloads/workload.h"
+
+static void check_unique(const char *const *names, unsigned count, const char *workload)
+{
+	for (unsigned i = 0; i < count; i++) {
+		CU_ASSERT_PTR_NOT_NULL_FATAL(names[i]);
+		for (unsigned k = 0; k < i; k++)
+			if (strcmp(names[i], names[k]) == 0) {
+				printf("%s: %s stands twice\n", workload, names[i]);
+				CU_FAIL("a name twice");
+			}
+	}
+}
+
+static void check_columns(const struct columns *c, const char *workload)
+{
+	const char *names[256];
+	unsigned seen[ROLES] = {0}, n = 0;
+
+	CU_ASSERT_FATAL(c->measure_count + c->figure_count <= 256);
+	for (uint32_t i = 0; i < c->measure_count; i++) {
+		names[n++] = c->measures[i].name;
+		seen[c->measures[i].role]++;
+		CU_ASSERT(c->measures[i].unit && c->measures[i].help);
+	}
+	for (uint32_t i = 0; i < c->figure_count; i++) {
+		names[n++] = c->figures[i].name;
+		seen[c->figures[i].role]++;
+		CU_ASSERT(c->figures[i].unit && c->figures[i].help && c->figures[i].value);
+	}
+	check_unique(names, n, workload);
+	for (int r = 0; r < ROLES; r++) {
+		bool several =
+			r == ROLE_NONE || r == ROLE_ACCOUNT_STORAGE || r == ROLE_ACCOUNT_OTHER;
+
+		if (seen[r] > 1 && !several)
+			printf("%s: role %s stands %u times\n", workload, role_name((enum role)r),
+			       seen[r]);
+		CU_ASSERT(several || seen[r] <= 1);
+	}
+}
+
+static void columns_are_unique(void)
+{
+	for (const struct workload *const *w = workload_table(); *w; w++) {
+		const struct tally_schema *s = (*w)->schema;
+		const char *name = (*w)->section.name, *hists[64], *tables[16];
+
+		check_columns(&s->rank, name);
+		for (uint32_t i = 0; i < TALLY_COMMON; i++)
+			CU_ASSERT_STRING_EQUAL(s->rank.measures[i].name,
+					       tally_common_columns.measures[i].name);
+		for (uint32_t i = 0; i < s->hist_count; i++)
+			hists[i] = s->hists[i].name;
+		check_unique(hists, s->hist_count, name);
+		for (uint32_t i = 0; i < s->table_count; i++) {
+			tables[i] = s->tables[i]->name;
+			check_columns(&s->tables[i]->columns, name);
+		}
+		check_unique(tables, s->table_count, name);
+	}
+}
+
+static void check_target(const struct target *t, const struct tally_schema *s)
+{
+	bool found = t->hist && !*t->hist;
+
+	CU_ASSERT(strncmp(t->name, "target_", 7) == 0 && t->label && t->help && t->unit);
+	CU_ASSERT(strlen(t->name) < TARGET_NAME_BYTES && strlen(t->label) < TARGET_LABEL_BYTES);
+	CU_ASSERT((t->figure != NULL) != (t->hist != NULL));
+	if (t->figure) {
+		const struct figure *f = columns_figure_named(&s->rank, t->figure);
+
+		CU_ASSERT_PTR_NOT_NULL_FATAL(f);
+		CU_ASSERT_STRING_EQUAL(f->unit, t->unit);
+		return;
+	}
+	for (uint32_t i = 0; i < s->hist_count; i++)
+		found = found || strcmp(s->hists[i].name, t->hist) == 0;
+	CU_ASSERT_TRUE(found);
+	CU_ASSERT_STRING_EQUAL(t->unit, "ns");
+	CU_ASSERT(t->quantile > 0 && t->quantile < 1);
+}
+
+static void targets_name_what_exists(void)
+{
+	for (const struct workload *const *w = workload_table(); *w; w++) {
+		const struct target *t = (*w)->section.targets;
+		unsigned n = 0;
+
+		for (; t && t->name; t++, n++)
+			check_target(t, (*w)->schema);
+		CU_ASSERT(n <= TARGETS_MAX);
+	}
+}
+
+int main(void)
+{
+	CU_TestInfo tests[] = {
+		{"names and roles of columns are unique", columns_are_unique},
+		{"targets name what exists", targets_name_what_exists},
+		CU_TEST_INFO_NULL,
+	};
+
+	return unit_main("tables of workloads", tests);
+}
