@@ -38,11 +38,21 @@ function(haul_test_program name source)
 	target_link_libraries(${name} PRIVATE haul_unit ${arg_LIBS})
 endfunction()
 
+# What tests/virtual_time.c puts in the place of the C library's.
+set(HAUL_VIRTUAL_TIME clock_gettime clock_nanosleep nanosleep sched_yield sem_wait sem_timedwait sem_clockwait sem_post
+	pthread_mutex_lock pthread_cond_wait pthread_cond_clockwait pthread_cond_signal pthread_cond_broadcast
+	pthread_create pthread_join syscall)
+
 function(haul_unit_test source)
 	get_filename_component(name ${source} NAME)
-	cmake_parse_arguments(PARSE_ARGV 1 arg "SERIAL;YIELD" "TIMEOUT;SCRIPT" "SOURCES;LIBS;ARGS;LABELS;RANKS")
+	cmake_parse_arguments(PARSE_ARGV 1 arg "SERIAL;YIELD;VIRTUAL_TIME" "TIMEOUT;SCRIPT" "SOURCES;LIBS;ARGS;LABELS;RANKS")
 	list(APPEND arg_LABELS unit)
 	haul_test_program(${name} ${source})
+	if(arg_VIRTUAL_TIME)
+		target_sources(${name} PRIVATE ${PROJECT_SOURCE_DIR}/tests/virtual_time.c)
+		list(TRANSFORM HAUL_VIRTUAL_TIME PREPEND "LINKER:--wrap=" OUTPUT_VARIABLE wrap)
+		target_link_options(${name} PRIVATE ${wrap})
+	endif()
 	add_test(NAME ${name} COMMAND ${name} ${arg_ARGS})
 	set_tests_properties(${name} PROPERTIES ENVIRONMENT "${HAUL_TEST_ENVIRONMENT}")
 	haul_test_properties(${name})

@@ -1,6 +1,7 @@
 """What every system test needs: run haul under mpiexec, read its results, say what failed."""
 import json
 import os
+import resource
 import shutil
 import subprocess
 import sys
@@ -119,16 +120,23 @@ def steady(test):
     return tried
 
 
+def processors_s():
+    """Processor seconds that this process and what it has waited for have used."""
+    return sum(used.ru_utime + used.ru_stime for used in map(resource.getrusage, (resource.RUSAGE_SELF,
+                                                                                 resource.RUSAGE_CHILDREN)))
+
+
 def main(*tests):
     wanted = sys.argv[1:]
     failed = 0
     for test in tests:
         if wanted and test.__name__ not in wanted:
             continue
-        began = time.monotonic()
+        began, used = time.monotonic(), processors_s()
         try:
             test()
-            print(f"ok    {test.__name__} ({time.monotonic() - began:.1f} s)", flush=True)
+            print(f"ok    {test.__name__} ({time.monotonic() - began:.1f} s, {processors_s() - used:.1f} s of processors)",
+                  flush=True)
         except AssertionError as e:
             failed += 1
             print(f"FAIL  {test.__name__}: {e}", flush=True)
