@@ -53,4 +53,4 @@ def test_decode():
             check(r.rc == 1 and f"decode: {sentence}" in r.err and os.path.basename(path).removesuffix(suffix) in r.err, f"{fmt}: {r}")
 
 
-main(test_decode)
+main()

@@ -61,7 +61,7 @@ static void one_layout(const struct format_ops *format, const struct variant *va
 		       uint64_t samples, uint64_t sample_bytes,
 		       void (*body)(const struct layout *l, const uint8_t *whole))
 {
-	uint64_t most = variant == variants ? 8 << 20 : 1 << 18;
+	uint64_t most = variant == variants ? (unit_full() ? 8 << 20 : 1 << 20) : 1 << 18;
 	struct err err = {0};
 	struct layout l;
 	uint8_t *whole;

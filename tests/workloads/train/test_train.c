@@ -85,10 +85,13 @@ static void each_once(void)
 
 	for (unsigned i = 0; i < CASES * LOADERS; i++) {
 		unsigned c = i % CASES;
+		bool large = cases[c].ranks == 64; /* with all loaders only in the whole matrix */
 		uint64_t samples = (uint64_t)cases[c].files * (uint64_t)cases[c].per_file, used;
 		struct fixture *f;
 		char train[256];
 
+		if (large && !unit_full() && i >= CASES)
+			continue;
 		snprintf(train, sizeof(train), cases[c].train, loaders[i / CASES]);
 		f = run(cases[c].ranks, MEMORY_JOB, 42, cases[c].format, cases[c].files,
 			cases[c].per_file, cases[c].bytes, train);
