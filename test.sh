@@ -1,9 +1,24 @@
 #!/usr/bin/env bash
-# Everything that must hold, on one machine: installs what is missing, builds with gcc and clang without
-# a warning, runs tests under the sanitizers, then all tests. Asks nothing. The last line is
-# ctest's; the exit status is 0 only when all of it holds.
+# Everything that must hold, on one machine. Installs what is missing and asks nothing. The last line is ctest's;
+# the exit status is 0 only when all of it holds.
+#
+#   ./test.sh          what every change needs, in at most a quarter of an hour on two cores: builds by gcc and clang
+#                      without a warning, unit tests under the sanitizers, a fuzz run, then the tests of all kinds
+#   ./test.sh --long   the rest, in at most an hour: the other tests under the address sanitizer, whole matrices,
+#                      64 ranks, many kills, longer fuzzing, a soak, clang-tidy on every file
+#
+# docs/architecture.md, "Tests", says which test belongs where.
 set -uo pipefail
 cd "$(dirname "$0")" || exit 1
+
+case "${1:-}" in
+'') set_of_tests=change ;;
+--long) set_of_tests=long ;;
+*)
+	echo "usage: ./test.sh [--long]" >&2
+	exit 2
+	;;
+esac
 
 jobs=$(nproc)
 [ "$jobs" -le 8 ] || jobs=8
@@ -12,7 +27,7 @@ failed=()
 
 say()
 {
-	printf '== %s\n' "$*"
+	printf '== %s, after %d:%02d min\n' "$1" $((SECONDS / 60)) $((SECONDS % 60))
 }
 
 # must NAME COMMAND…: without it nothing else makes sense.
@@ -36,26 +51,44 @@ install()
 	[ $rc = 0 ] || [ $rc = 3 ]
 }
 
+# build PRESET [OPTIONS of cmake]
 build()
 {
 	cmake --preset "$1" "${@:2}" >/dev/null && cmake --build --preset "$1" -j "$jobs"
 }
 
+# tests PRESET
+tests()
+{
+	ctest --preset "$1" -j "$jobs" --no-label-summary
+}
+
+# The thread sanitizer wants addresses where it expects them.
+tests_of_threads()
+{
+	local fixed=()
+	! setarch -R true 2>/dev/null || fixed=(setarch -R)
+	"${fixed[@]}" ctest --preset tsan -j "$jobs" --no-label-summary
+}
+
 must "install what is missing" install
 must "install what tests use from npm" packaging/install-npm.sh
 must "build, gcc" build release -D HAUL_TESTS=ON
-holds "build, clang" build clang
-holds "fuzzing" ctest --test-dir build/clang -L fuzz --output-on-failure --no-label-summary
-must "build, sanitizers" build asan
-# Not those that hold figures against the clock, nor those that only read the sources.
-holds "tests under the sanitizers" ctest --test-dir build/asan -j "$jobs" --output-on-failure \
-	--no-label-summary -E '^(system_sim|system_null|layers|format|shell|batch_.*|catalog)$'
+must "build, clang with the address sanitizer" build asan -D HAUL_TESTS=ON
+if [ $set_of_tests = change ]; then
+	must "build, clang with the thread sanitizer" build tsan -D HAUL_TESTS=ON
+	holds "unit tests and fuzz targets under the address sanitizer" tests asan
+	holds "unit tests under the thread sanitizer" tests_of_threads
+else
+	holds "the other tests under the address sanitizer" tests asan-long
+fi
 
 say "all tests"
 summary=$(mktemp)
 trap 'rm -f "$summary"' EXIT
-ctest --test-dir build/release -j "$jobs" --output-on-failure --no-label-summary | tee "$summary"
+tests $set_of_tests | tee "$summary"
 rc=${PIPESTATUS[0]}
+say "the end"
 [ ${#failed[@]} = 0 ] || printf 'haul: test.sh: failed before: %s\n' "${failed[*]}"
 grep -E '^[0-9]+% tests passed' "$summary"
 [ "$rc" = 0 ] && [ ${#failed[@]} = 0 ]

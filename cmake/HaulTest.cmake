@@ -1,14 +1,29 @@
-# Tests are declared where they stand, by one of three functions. A test that exits with 77 is
-# skipped; every test has a time limit; a test whose figures depend on the clock says SERIAL.
+# Tests are declared where they stand, by one of four functions:
 #
 #   haul_unit_test(measure/test_hist LIBS haul_core)    builds measure/test_hist.c with CUnit, adds test_hist
 #   haul_mpi_test(test_group RANKS 4 LIBS haul_ranks)   builds it and runs it under mpiexec
-#   haul_script_test(run_demo SCRIPT run_demo.py)       runs a script with the program in $HAUL
+#   haul_script_test(layers SCRIPT check_layers.py)     runs a script with the program in $HAUL
+#   haul_system_test(faults)                            runs the functions test_… of test_faults.py
 #
-# Common options: SOURCES more.c…, ARGS…, TIMEOUT seconds, LABELS…, SERIAL. MPI tests: YIELD puts the
-# yielding preload under ranks that outnumber the cores; RANKS may be a list, a test each. Scripts find
-# in the environment HAUL (the program), HAUL_MPIEXEC, HAUL_YIELD (the preload), HAUL_SOURCE and
-# HAUL_NPM (a folder with node_modules).
+# Each test has labels, from which the presets choose (docs/architecture.md, "Tests"): what it is (unit, mpi,
+# system, servers, fuzz, project), and beside that
+#
+#   quick    what is run at every step: unit tests, MPI tests of up to 8 ranks, fuzz targets, most of project
+#   timing   its figures depend on the clock: nothing runs beside it, and it never runs under a sanitizer
+#   long     what need not run on every change
+#   threads  runs under the thread sanitizer, too
+#
+# Options of all: ARGS…, TIMEOUT seconds, LABELS…, COST (what costs most begins first). A unit test or a script
+# with MATRIX goes through a part of its cases, and through all of them as NAME_full, labelled long
+# (HAUL_TEST_FULL is set then, unit_full() true). A unit test has SOURCES more.c… and LIBS…; with THREADS it is
+# labelled threads, with VIRTUAL_TIME it is linked with tests/virtual_time.c, with MAY_SKIP it may exit with 77
+# where the kernel lacks something. Nothing else is skipped: without a package or a server its tests fail.
+#
+# MPI tests: YIELD puts the yielding preload under ranks that outnumber the cores; RANKS may be a list, a test
+# each. Scripts find in the environment HAUL (the program), HAUL_MPIEXEC, HAUL_YIELD (the preload), HAUL_SOURCE
+# and HAUL_NPM (a folder with node_modules).
+#
+# A time limit is there to end what hangs. It must hold on a machine that has much else to do.
 
 # Debian's python3-numpy and python3-h5py belong to Debian's own interpreter.
 find_program(HAUL_PYTHON NAMES python3 HINTS /usr/bin REQUIRED)
@@ -20,17 +35,37 @@ set(HAUL_YIELD ${PROJECT_BINARY_DIR}/libyield.so)
 set(HAUL_TEST_ENVIRONMENT HAUL=${HAUL_PROGRAM} HAUL_MPIEXEC=${HAUL_MPIEXEC} HAUL_YIELD=${HAUL_YIELD}
 	HAUL_SOURCE=${PROJECT_SOURCE_DIR} HAUL_NPM=${HAUL_NPM} HAUL_SANITIZED=$<BOOL:${HAUL_SANITIZE}>
 	HDF5_USE_FILE_LOCKING=FALSE UBSAN_OPTIONS=print_stacktrace=1)
-
 # Not a unit test's business: MPICH and UCX keep memory until the process ends, and a preload comes
 # before the sanitizer's own library.
 set(HAUL_MPI_ENVIRONMENT "ASAN_OPTIONS=detect_leaks=0:verify_asan_link_order=0")
 
-function(haul_test_properties test)
-	if(NOT arg_TIMEOUT)
-		set(arg_TIMEOUT 120)
+set(HAUL_TEST_FLAGS YIELD VIRTUAL_TIME MATRIX THREADS MAY_SKIP SPLIT)
+set(HAUL_TEST_VALUES TIMEOUT SCRIPT COST)
+set(HAUL_TEST_LISTS SOURCES LIBS ARGS LABELS RANKS)
+
+macro(haul_test_arguments name)
+	cmake_parse_arguments(arg "${HAUL_TEST_FLAGS}" "${HAUL_TEST_VALUES}" "${HAUL_TEST_LISTS}" ${ARGN})
+	if(arg_UNPARSED_ARGUMENTS)
+		message(FATAL_ERROR "test ${name}: what is ${arg_UNPARSED_ARGUMENTS}?")
 	endif()
-	set_tests_properties(${test} PROPERTIES TIMEOUT ${arg_TIMEOUT} SKIP_RETURN_CODE 77
-		RUN_SERIAL "${arg_SERIAL}" LABELS "${arg_LABELS}")
+	if(NOT arg_TIMEOUT)
+		set(arg_TIMEOUT 900)
+	endif()
+endmacro()
+
+# haul_test_properties(TEST LABELS… ENVIRONMENT…)
+function(haul_test_properties test)
+	cmake_parse_arguments(PARSE_ARGV 1 is "" "" "LABELS;ENVIRONMENT")
+	set_tests_properties(${test} PROPERTIES LABELS "${is_LABELS}" TIMEOUT ${arg_TIMEOUT}
+		ENVIRONMENT "${HAUL_TEST_ENVIRONMENT};${is_ENVIRONMENT}")
+	if(arg_MAY_SKIP)
+		set_tests_properties(${test} PROPERTIES SKIP_RETURN_CODE 77)
+	endif()
+	if("timing" IN_LIST is_LABELS)
+		set_tests_properties(${test} PROPERTIES RUN_SERIAL TRUE COST -1) # the last ones
+	elseif(arg_COST)
+		set_tests_properties(${test} PROPERTIES COST ${arg_COST})
+	endif()
 endfunction()
 
 function(haul_test_program name source)
@@ -38,20 +73,50 @@ function(haul_test_program name source)
 	target_link_libraries(${name} PRIVATE haul_unit ${arg_LIBS})
 endfunction()
 
+# What tests/virtual_time.c puts in the place of the C library's.
+set(HAUL_VIRTUAL_TIME clock_gettime clock_nanosleep nanosleep sched_yield sem_wait sem_timedwait sem_clockwait sem_post
+	pthread_mutex_lock pthread_cond_wait pthread_cond_clockwait pthread_cond_signal pthread_cond_broadcast
+	pthread_create pthread_join syscall)
+
+function(haul_virtual_time target)
+	list(TRANSFORM HAUL_VIRTUAL_TIME PREPEND "LINKER:--wrap=" OUTPUT_VARIABLE wrap)
+	target_sources(${target} PRIVATE ${PROJECT_SOURCE_DIR}/tests/virtual_time.c)
+	target_link_options(${target} PRIVATE ${wrap})
+endfunction()
+
+# Builds what runs under the thread sanitizer, and no more.
+add_custom_target(threads_tests)
+
 function(haul_unit_test source)
+	haul_test_arguments(${ARGV})
 	get_filename_component(name ${source} NAME)
-	cmake_parse_arguments(PARSE_ARGV 1 arg "SERIAL;YIELD" "TIMEOUT;SCRIPT" "SOURCES;LIBS;ARGS;LABELS;RANKS")
-	list(APPEND arg_LABELS unit)
 	haul_test_program(${name} ${source})
+	if(arg_VIRTUAL_TIME)
+		haul_virtual_time(${name})
+	endif()
+	set(labels unit ${arg_LABELS})
+	if(NOT "timing" IN_LIST labels)
+		list(APPEND labels quick)
+	endif()
+	if(arg_THREADS)
+		list(APPEND labels threads)
+		add_dependencies(threads_tests ${name})
+	endif()
+	if(HAUL_SANITIZE STREQUAL "thread")
+		target_sources(${name} PRIVATE ${PROJECT_SOURCE_DIR}/tests/tsan_clockwait.c)
+		target_link_options(${name} PRIVATE LINKER:--wrap=sem_clockwait)
+	endif()
 	add_test(NAME ${name} COMMAND ${name} ${arg_ARGS})
-	set_tests_properties(${name} PROPERTIES ENVIRONMENT "${HAUL_TEST_ENVIRONMENT}")
-	haul_test_properties(${name})
+	haul_test_properties(${name} LABELS ${labels})
+	if(arg_MATRIX)
+		add_test(NAME ${name}_full COMMAND ${name} ${arg_ARGS})
+		haul_test_properties(${name}_full LABELS unit long ENVIRONMENT HAUL_TEST_FULL=1)
+	endif()
 endfunction()
 
 function(haul_mpi_test source)
+	haul_test_arguments(${ARGV})
 	get_filename_component(name ${source} NAME)
-	cmake_parse_arguments(PARSE_ARGV 1 arg "SERIAL;YIELD" "TIMEOUT;SCRIPT" "SOURCES;LIBS;ARGS;LABELS;RANKS")
-	list(APPEND arg_LABELS mpi)
 	haul_test_program(${name} ${source})
 	set(preload)
 	if(arg_YIELD)
@@ -60,26 +125,102 @@ function(haul_mpi_test source)
 	endif()
 	foreach(ranks ${arg_RANKS})
 		set(test ${name}_${ranks})
+		set(labels mpi ${arg_LABELS})
+		if(ranks LESS_EQUAL 8)
+			list(APPEND labels quick)
+		elseif(ranks GREATER_EQUAL 64)
+			list(APPEND labels long)
+		endif()
 		add_test(NAME ${test} COMMAND ${HAUL_MPIEXEC} -n ${ranks} ${preload} $<TARGET_FILE:${name}> ${arg_ARGS})
-		set_tests_properties(${test} PROPERTIES PROCESSORS 2
-			ENVIRONMENT "${HAUL_TEST_ENVIRONMENT};${HAUL_MPI_ENVIRONMENT}")
-		haul_test_properties(${test})
+		haul_test_properties(${test} LABELS ${labels} ENVIRONMENT ${HAUL_MPI_ENVIRONMENT})
 	endforeach()
 endfunction()
 
-function(haul_script_test name)
-	cmake_parse_arguments(PARSE_ARGV 1 arg "SERIAL;YIELD" "TIMEOUT;SCRIPT" "SOURCES;LIBS;ARGS;LABELS;RANKS")
-	list(APPEND arg_LABELS system)
-	set(script ${CMAKE_CURRENT_SOURCE_DIR}/${arg_SCRIPT})
-	if(arg_SCRIPT MATCHES "\\.py$")
-		set(script ${HAUL_PYTHON} -B ${script})
-	elseif(arg_SCRIPT MATCHES "\\.mjs$")
-		set(script ${HAUL_NODE} ${script})
-	elseif(arg_SCRIPT MATCHES "\\.sh$")
-		set(script bash ${script})
+# The command that runs a script.
+function(haul_script_command script into)
+	if(script MATCHES "\\.py$")
+		set(${into} ${HAUL_PYTHON} -B ${script} PARENT_SCOPE)
+	elseif(script MATCHES "\\.mjs$")
+		set(${into} ${HAUL_NODE} ${script} PARENT_SCOPE)
+	else()
+		set(${into} bash ${script} PARENT_SCOPE)
 	endif()
-	add_test(NAME ${name} COMMAND ${script} ${arg_ARGS})
-	set_tests_properties(${name} PROPERTIES PROCESSORS 2
-		ENVIRONMENT "${HAUL_TEST_ENVIRONMENT};${HAUL_MPI_ENVIRONMENT}")
-	haul_test_properties(${name})
+endfunction()
+
+function(haul_script_test name)
+	haul_test_arguments(${ARGV})
+	haul_script_command(${CMAKE_CURRENT_SOURCE_DIR}/${arg_SCRIPT} command)
+	add_test(NAME ${name} COMMAND ${command} ${arg_ARGS})
+	haul_test_properties(${name} LABELS ${arg_LABELS} ENVIRONMENT ${HAUL_MPI_ENVIRONMENT})
+	if(arg_MATRIX)
+		list(REMOVE_ITEM arg_LABELS quick)
+		add_test(NAME ${name}_full COMMAND ${command} ${arg_ARGS})
+		haul_test_properties(${name}_full LABELS ${arg_LABELS} long
+			ENVIRONMENT ${HAUL_MPI_ENVIRONMENT} HAUL_TEST_FULL=1)
+	endif()
+endfunction()
+
+# haul_system_test(NAME [SCRIPT …] [SPLIT] [SERVERS] [ARGS …]): system_NAME runs the functions test_… of the
+# script (test_NAME.py) that bear no mark; with SPLIT each is a test of its own, so that cores share them. The
+# marks of tests/system/haultest.py, each on a line of its own above a function, say otherwise:
+#
+#   @timing, @long   the function belongs to system_NAME_timing, to system_NAME_long
+#   @matrix          it takes a part of its cases here, and all of them in system_NAME_full (long)
+#
+# The label is system, or servers where the script starts servers.
+function(haul_system_test name)
+	cmake_parse_arguments(PARSE_ARGV 1 arg "SPLIT;SERVERS" "SCRIPT;TIMEOUT;COST" "ARGS")
+	if(NOT arg_SCRIPT)
+		set(arg_SCRIPT test_${name}.py)
+	endif()
+	if(NOT arg_TIMEOUT)
+		set(arg_TIMEOUT 1800)
+	endif()
+	set(kind system)
+	if(arg_SERVERS)
+		set(kind servers)
+	endif()
+	set(script ${CMAKE_CURRENT_SOURCE_DIR}/${arg_SCRIPT})
+	set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${script})
+	file(STRINGS ${script} lines ENCODING UTF-8 REGEX "^(@([a-z]+\\.)?(timing|long|matrix)$|def test_)")
+	set(marks)
+	foreach(line ${lines})
+		if(line MATCHES "^@.*(timing|long|matrix)$")
+			list(APPEND marks ${CMAKE_MATCH_1})
+			continue()
+		endif()
+		string(REGEX MATCH "test_[A-Za-z0-9_]+" function "${line}")
+		string(REPLACE "test_" "" short ${function})
+		if("long" IN_LIST marks)
+			list(APPEND tests_long ${function})
+		elseif("timing" IN_LIST marks)
+			list(APPEND tests_timing ${function})
+		elseif(arg_SPLIT)
+			haul_system_entry(${name}_${short} "${function}" ${kind})
+		else()
+			list(APPEND tests_change ${function})
+		endif()
+		if("matrix" IN_LIST marks)
+			list(APPEND tests_full ${function})
+		endif()
+		set(marks)
+	endforeach()
+	haul_system_entry(${name} "${tests_change}" ${kind})
+	haul_system_entry(${name}_timing "${tests_timing}" ${kind} timing)
+	haul_system_entry(${name}_long "${tests_long}" ${kind} long)
+	haul_system_entry(${name}_full "${tests_full}" ${kind} long)
+endfunction()
+
+# One test of haul_system_test, if it has functions.
+function(haul_system_entry name functions)
+	if(NOT functions)
+		return()
+	endif()
+	haul_script_command(${script} command)
+	add_test(NAME system_${name} COMMAND ${command} ${arg_ARGS} ${functions})
+	set(full)
+	if(name MATCHES "_full$")
+		set(full HAUL_TEST_FULL=1)
+	endif()
+	haul_test_properties(system_${name} LABELS ${ARGN} ENVIRONMENT ${HAUL_MPI_ENVIRONMENT} ${full})
 endfunction()

@@ -2,6 +2,7 @@
 
 #include <CUnit/Basic.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 static int run(const char *suite, const CU_TestInfo *tests)
 {
@@ -19,6 +20,11 @@ static int run(const char *suite, const CU_TestInfo *tests)
 		return 1;
 	/* A suite of which nothing ran would otherwise count as passed. */
 	return CU_get_number_of_failures() > 0 || CU_get_number_of_tests_run() == 0;
+}
+
+bool unit_full(void)
+{
+	return getenv("HAUL_TEST_FULL") != NULL;
 }
 
 int unit_main(const char *suite, const CU_TestInfo *tests)

@@ -316,42 +316,6 @@ static void test_ranks_share_the_store(void)
 	CU_ASSERT_EQUAL(skewed.took_ns[1], 40 * MS);
 }
 
-/* On the real clock oversleep is not the store's: without the lag, one rank would measure 1.71 of
- * these 2 GB/s. The best of five: a busy machine may take the core away between two requests. */
-static void test_oversleep_is_not_the_stores(void)
-{
-	enum { COUNT = 100 };
-	uint64_t best = UINT64_MAX;
-	struct object o = {.key = "x"};
-	struct clock clock;
-	struct queue q;
-	struct rig r;
-
-	clock_init(&clock);
-	for (int trial = 0; trial < 5; trial++) {
-		uint64_t first = 0, last = 0;
-
-		rig_init(&r);
-		r.clock = &clock;
-		CU_ASSERT_EQUAL_FATAL(
-			rig_open(&r, "{\"uri\": \"sim://x\", \"bandwidth\": \"2 GB/s\"}"), 0);
-		CU_ASSERT_EQUAL_FATAL(queue_open(&q, &r.store, 1, NULL), 0);
-		for (int i = 0; i < COUNT; i++) {
-			struct request req = {.op = REQ_READ, .object = &o, .length = MB / 5};
-
-			CU_ASSERT_EQUAL(queue_do(&q, &req), 0);
-			first = first ? first : req.answer.submit_ns;
-			last = req.answer.done_ns;
-		}
-		CU_ASSERT(clock_now(&clock) >= last);
-		best = last - first < best ? last - first : best;
-		queue_close(&q);
-		rig_close(&r);
-	}
-	CU_ASSERT(best >= COUNT * 100 * US);
-	CU_ASSERT(best < COUNT * 105 * US);
-}
-
 int main(void)
 {
 	CU_TestInfo tests[] = {
@@ -362,7 +326,6 @@ int main(void)
 		{"earliest first", test_earliest_first},
 		{"failures are drawn and repeat", test_failures_are_drawn_and_repeat},
 		{"ranks share the store", test_ranks_share_the_store},
-		{"oversleep is not the store's", test_oversleep_is_not_the_stores},
 		CU_TEST_INFO_NULL,
 	};
 

@@ -107,6 +107,4 @@ def test_one_voice_under_a_launcher():
     refused(haul("plam", env={"PMI_RANK": "0"}))
 
 
-main(test_overview, test_each, test_completion_knows_what_help_knows, test_completion_of_values,
-     test_verbs_of_other_tools, test_unknown_verb, test_unknown_option,
-     test_values, test_arguments, test_one_voice_under_a_launcher)
+main()

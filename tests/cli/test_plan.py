@@ -2,8 +2,8 @@
 import json
 import os
 import re
+import resource
 import tempfile
-import time
 
 from clitest import check, haul, main, refused
 
@@ -54,14 +54,19 @@ def test_text():
     check(all(len(line) <= 100 for line in r.stdout.splitlines()), r.stdout)
 
 
+def processors_s():
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
 def test_time_and_memory():
     for files in (4300800, 160000000):
-        began = time.monotonic()
+        before = processors_s()
         r = haul("plan", "unet3d_aurora", "--nodes", 512, "--set", f"dataset.files={files}")
-        took = time.monotonic() - began
+        took = processors_s() - before
         check(r.returncode == 0, r)
         memory = int(re.search(r"planned in .*, (\d+) MiB", r.stdout).group(1))
-        print(f"      {files} files: {took:.3f} s, {memory} MiB")
+        print(f"      {files} files: {took:.3f} s of a processor, {memory} MiB")
         if not SANITIZED:
             check(took < 1 and memory < 64, f"{took} s, {memory} MiB")
 
@@ -156,6 +161,4 @@ def test_phases_left_out():
         check([p["name"] for p in phases] == ["train"], phases)
 
 
-main(test_aurora, test_phases_left_out, test_text, test_time_and_memory, test_datasize, test_sweep, test_whole_phases,
-     test_refusals, test_too_few_samples_is_a_note,
-     test_no_phases_is_a_note)
+main()

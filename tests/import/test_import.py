@@ -57,7 +57,7 @@ profiling.profiler profiling.iostat_devices metric.au listing_threads
 
 
 def run(*args):
-    return subprocess.run([HAUL, *map(str, args)], capture_output=True, text=True, timeout=60,
+    return subprocess.run([HAUL, *map(str, args)], capture_output=True, text=True, timeout=300,
                           stdin=subprocess.DEVNULL)
 
 

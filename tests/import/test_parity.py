@@ -51,7 +51,7 @@ def test_reasons():
 
 
 def call(*args, **env):
-    return subprocess.run([sys.executable, SCRIPT, *args], capture_output=True, text=True, timeout=120,
+    return subprocess.run([sys.executable, SCRIPT, *args], capture_output=True, text=True, timeout=300,
                           env={**os.environ, **env})
 
 

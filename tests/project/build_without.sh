@@ -37,7 +37,7 @@ says()
 configure()
 {
 	cmake -S "$root" -B "$1" -DCMAKE_INSTALL_PREFIX="$work/prefix" -DCMAKE_C_COMPILER_LAUNCHER="$launcher" \
-		-DHAUL_BENCH=OFF "${@:2}"
+		-DHAUL_BENCH=OFF -DCMAKE_BUILD_TYPE=Debug "${@:2}"
 }
 
 launcher=$(command -v ccache || true)

@@ -2,6 +2,6 @@
 # Every C file is laid out as .clang-format says.
 set -euo pipefail
 cd "${HAUL_SOURCE:?}"
-command -v clang-format >/dev/null || exit 77
+command -v clang-format >/dev/null || { echo "clang-format is not installed"; exit 1; }
 find core backends workloads plan results-schema ranks report import cli tests bench \
 	-name '*.[ch]' -print0 | xargs -0 clang-format --dry-run -Werror

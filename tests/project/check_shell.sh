@@ -7,6 +7,6 @@ mapfile -t scripts < <(find quickstart.sh test.sh .ci/run packaging batch slurm 
 for script in "${scripts[@]}"; do
 	bash -n "$script"
 done
-command -v shellcheck >/dev/null || exit 77
+command -v shellcheck >/dev/null || { echo "shellcheck is not installed"; exit 1; }
 shellcheck -x "${scripts[@]}"
 echo "${#scripts[@]} scripts"

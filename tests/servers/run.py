@@ -3,7 +3,7 @@
 
     run.py KIND PROGRAM [ARGS…]
 
-Exit status: the program's; 77 where the server is not installed.
+Exit status: the program's; 1 where the server is not installed.
 """
 import json
 import os
@@ -70,5 +70,4 @@ if __name__ == "__main__":
     try:
         sys.exit(KINDS[sys.argv[1]]())
     except servers.Missing as e:
-        print(f"skipped: {e}")
-        sys.exit(77)
+        sys.exit(str(e))

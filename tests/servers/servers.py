@@ -5,7 +5,7 @@ tests may run side by side. Started by `with`, gone at its end:
         rgw.bucket("train")
         env = rgw.env()
 
-A server that is not installed raises Missing: the test is skipped.
+A server that is not installed raises Missing, and the test fails.
 """
 import base64
 import contextlib
@@ -14,6 +14,7 @@ import hmac
 import http.client
 import json
 import os
+import random
 import select
 import shutil
 import signal
@@ -26,11 +27,12 @@ import time
 import urllib.parse
 import uuid
 
+HANGS_S = 120  # a server that has not come up or answered by then
 HERE = os.path.dirname(os.path.abspath(__file__))
 
 
 class Missing(Exception):
-    """What a test needs and this machine has not."""
+    """What a test needs and this machine has not: packaging/install-packages.sh installs it."""
 
 
 def need(*programs):
@@ -40,13 +42,14 @@ def need(*programs):
 
 
 def free_ports(n):
-    """Ports nobody has now. Another may take one meanwhile: who starts a server tries again."""
-    sockets = [socket.socket() for _ in range(n)]
-    for s in sockets:
-        s.bind(("127.0.0.1", 0))
-    ports = [s.getsockname()[1] for s in sockets]
-    for s in sockets:
-        s.close()
+    """Ports nobody has now. Another server may take one meanwhile: who starts a server tries again. Not of those that
+    the kernel gives to connections, of which a busy test may hold most for a minute."""
+    ports = []
+    while len(ports) < n:
+        port = random.randrange(10240, 32768)
+        with contextlib.suppress(OSError), socket.socket() as s:
+            s.bind(("127.0.0.1", port))
+            ports += [port] if port not in ports else []
     return ports
 
 
@@ -111,7 +114,7 @@ class Server:
             f.write(text)
         return self.path(name)
 
-    def run(self, *args, timeout=30, **more):
+    def run(self, *args, timeout=HANGS_S, **more):
         return subprocess.run(args, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                               text=True, timeout=timeout, check=False, **more)
 
@@ -226,8 +229,8 @@ class Rgw(Server):
         self.must("ceph-mon", "-c", conf, "-i", "a", "--mkfs", "--monmap", self.path("monmap"), "--keyring",
                   self.path("keyring"))
         self.spawn("mon", "ceph-mon", "-c", conf, "-i", "a", "-f")
-        if not wait_for(mon, 20, self.processes[-1]):
-            raise RuntimeError("the monitor does not come up")
+        if not wait_for(mon, HANGS_S, self.processes[-1]):
+            raise RuntimeError("the monitor does not come up: " + self.said("mon"))
         self.must("ceph", "-c", conf, "--connect-timeout", "10", "osd", "new", osd, tries=50)
         self.must("ceph-osd", "-c", conf, "-i", "0", "--mkfs", "--osd-uuid", osd, "--no-mon-config", tries=5)
         self.osd = self.store()
@@ -242,7 +245,7 @@ class Rgw(Server):
 
     def come_up(self, i):
         """A store that asks before it knows its monitor ends at once, and is started again."""
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + HANGS_S
         while time.monotonic() < deadline and self.gateways[i].poll() is None:
             if wait_for(self.ports[2 * i], 0.5, self.gateways[i]):
                 return
@@ -329,7 +332,7 @@ class Azurite(Server):
         if self.tls:
             args += ["--cert", self.tls[0], "--key", self.tls[1], "--oauth", "basic"]
         process = self.spawn("azurite", *args, cwd=self.folder)
-        if not wait_for(self.port, 60, process):
+        if not wait_for(self.port, HANGS_S, process):
             raise RuntimeError("azurite does not come up: " + self.said("azurite"))
 
     def endpoint(self):
@@ -476,7 +479,7 @@ class Proxy(Server):
         return f"http://{self.host()}{self.base}"
 
     def ask(self, path):
-        c = http.client.HTTPConnection("127.0.0.1", self.port, timeout=10)
+        c = http.client.HTTPConnection("127.0.0.1", self.port, timeout=HANGS_S)
         c.request("GET", path)
         return json.loads(c.getresponse().read())
 
@@ -515,7 +518,7 @@ def azure_request(azurite, method, path, query=(), headers=(), body=b"", ca=None
     if azurite.tls:
         c = http.client.HTTPSConnection("127.0.0.1", azurite.port, context=ssl.create_default_context(cafile=ca))
     else:
-        c = http.client.HTTPConnection("127.0.0.1", azurite.port, timeout=60)
+        c = http.client.HTTPConnection("127.0.0.1", azurite.port, timeout=HANGS_S)
     c.request(method, target + ("?" + urllib.parse.urlencode(query, quote_via=urllib.parse.quote) if query else ""), body,
               head)
     r = c.getresponse()

@@ -1,6 +1,11 @@
-"""What every system test needs: run haul under mpiexec, read its results, say what failed."""
+"""What every system test needs: run haul under mpiexec, read its results, say what failed.
+
+A test script is a list of functions test_…; its last line calls main(). Each function belongs to the test
+that cmake/HaulTest.cmake makes of the script, unless it bears one of the marks timing, long and matrix on the
+line above it."""
 import json
 import os
+import resource
 import shutil
 import subprocess
 import sys
@@ -11,6 +16,11 @@ HAUL = os.environ["HAUL"]
 MPIEXEC = os.environ["HAUL_MPIEXEC"]
 YIELD = os.environ["HAUL_YIELD"]
 SOURCE = os.environ["HAUL_SOURCE"]
+SANITIZED = os.environ.get("HAUL_SANITIZED") == "1"
+# Whether the whole matrix of cases is asked for (ctest --preset long), or what every change needs.
+FULL = os.environ.get("HAUL_TEST_FULL") == "1"
+# What has not ended by then hangs; a busy machine must not come near it.
+HANGS_S = 300
 
 
 class Run:
@@ -33,13 +43,13 @@ def command(ranks, *args):
     return [MPIEXEC, "-n", str(ranks), HAUL, *map(str, args)]
 
 
-def start(ranks, *args, cwd=None, env=None):
+def start(ranks, *args, cwd=None, env=None, **more):
     return subprocess.Popen(command(ranks, *args), cwd=cwd, env=environment(ranks, env), text=True,
                             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                            errors="replace")
+                            errors="replace", **more)
 
 
-def finish(process, began, timeout=100):
+def finish(process, began, timeout=HANGS_S):
     try:
         out, err = process.communicate(timeout=timeout)
     except subprocess.TimeoutExpired:
@@ -49,12 +59,12 @@ def finish(process, began, timeout=100):
     return Run(process, out, err, time.monotonic() - began)
 
 
-def mpi(ranks, *args, cwd=None, env=None, timeout=100):
+def mpi(ranks, *args, cwd=None, env=None, timeout=HANGS_S):
     began = time.monotonic()
     return finish(start(ranks, *args, cwd=cwd, env=env), began, timeout)
 
 
-def alone(*args, cwd=None, env=None, timeout=60):
+def alone(*args, cwd=None, env=None, timeout=HANGS_S):
     began = time.monotonic()
     p = subprocess.Popen([HAUL, *map(str, args)], cwd=cwd, env=environment(1, env), text=True, errors="replace",
                          stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
@@ -98,6 +108,18 @@ def near(value, wanted, within, what):
     check(value is not None and abs(value - wanted) <= within, f"{what}: {value}, wanted {wanted} within {within}")
 
 
+def machine_took_s(folder, phase):
+    """By how many seconds a phase may be longer for what the machine did not give: threads that could run and had
+    no core, sleepers woken late. Of a phase that does not count them itself: those of the whole run. Figures of
+    tests labelled timing are judged against it, so that other work on the machine makes no test fail."""
+    m = phase["measures"]
+    if "runnable_ns" in m:
+        return (m["runnable_ns"] + m["oversleep_ns"]) / 1e9
+    import h5py
+    with h5py.File(os.path.join(folder, "results.h5")) as f:
+        return float(f["ranks"]["runnable_ns"].sum()) / 1e9
+
+
 def mix64(x):
     x ^= x >> 30
     x = x * 0xBF58476D1CE4E5B9 & (1 << 64) - 1
@@ -119,32 +141,57 @@ class Folder:
         shutil.rmtree(self.path, ignore_errors=True)
 
 
-def steady(test):
-    """For answers that depend on the clock: other work on this machine may spoil a try, never make one.
-    Tried up to four times, each failure said."""
-    def tried(*args):
-        for left in (3, 2, 1, 0):
-            try:
-                return test(*args)
-            except AssertionError as e:
-                if not left:
-                    raise
-                print(f"      {test.__name__}: {str(e)[:200]}; once more", flush=True)
-    tried.__name__ = test.__name__
-    return tried
+def mark(test):
+    """Marks are for cmake/HaulTest.cmake, which reads them from the script: a function with @timing holds figures
+    against the clock and runs alone; one with @long does not run on every change; one with @matrix runs there with
+    all its cases (FULL), and with some of them on every change."""
+    return test
 
 
-def main(*tests):
-    wanted = sys.argv[1:]
+timing = long = matrix = mark
+
+
+def some(cases, every):
+    """Of a matrix each so-manieth case, the first included; all of them where all are asked for."""
+    return cases if FULL else cases[::every]
+
+
+def processors_s():
+    """Processor seconds that this process and what it has waited for have used."""
+    return sum(used.ru_utime + used.ru_stime for used in map(resource.getrusage, (resource.RUSAGE_SELF,
+                                                                                 resource.RUSAGE_CHILDREN)))
+
+
+def tests_of_script():
+    """The functions test_… of the script, in their order."""
+    return {name: value for name, value in vars(sys.modules["__main__"]).items()
+            if name.startswith("test_") and callable(value)}
+
+
+def run_tests(tests, *arguments):
     failed = 0
-    for test in tests:
-        if wanted and test.__name__ not in wanted:
-            continue
-        began = time.monotonic()
+    for name, test in tests.items():
+        began, used = time.monotonic(), processors_s()
         try:
-            test()
-            print(f"ok    {test.__name__} ({time.monotonic() - began:.1f} s)", flush=True)
+            test(*arguments)
         except AssertionError as e:
             failed += 1
-            print(f"FAIL  {test.__name__}: {e}", flush=True)
-    sys.exit(1 if failed else 0)
+            print(f"FAIL  {name}: {e}", flush=True)
+        else:
+            print(f"ok    {name} ({time.monotonic() - began:.1f} s, {processors_s() - used:.1f} s of processors)", flush=True)
+    return failed
+
+
+def main(server=None):
+    """Runs the tests named on the command line, or all. server: makes what all of them are called with."""
+    tests = tests_of_script()
+    wanted = sys.argv[1:] or list(tests)
+    unknown = [name for name in wanted if name not in tests]
+    if unknown or not wanted:
+        sys.exit(f"no such test: {unknown}; there are {list(tests)}")
+    tests = {name: tests[name] for name in wanted}
+    if server is None:
+        sys.exit(run_tests(tests) > 0)
+    with server() as one:
+        failed = run_tests(tests, one)
+    sys.exit(failed > 0)

@@ -17,26 +17,26 @@ def test_pause():
         write_job(folder, job("2 s"))
         r = mpi(3, "run", "job.json", cwd=folder)
         # Nothing comes before the first phase, so its pause is none.
-        check(r.rc == 0 and 2 <= r.seconds < 60, f"{r}")
+        check(r.rc == 0 and r.seconds >= 2, f"{r}")
         check("second begins in" in r.err and "first begins" not in r.err, f"{r}")
         phases = report(folder + "/results.h5")["phases"]
-        check(sum(p["seconds"] for p in phases) < 2, f"{[p['seconds'] for p in phases]}")
+        check(sum(p["seconds"] for p in phases) + 2 < r.seconds, f"{[p['seconds'] for p in phases]} of {r.seconds}")
 
 
 def test_signal_in_a_pause():
     with Folder() as folder:
-        write_job(folder, job("600 s"))
+        write_job(folder, job("1 h"))
         process = start(3, "run", "job.json", cwd=folder)
         began = time.monotonic()
-        while process.poll() is None and time.monotonic() - began < 60:
+        while process.poll() is None:
             time.sleep(0.1)
             if os.path.exists(folder + "/results.h5") and "first" in [
                     p["name"] for p in report(folder + "/results.h5")["phases"]]:
                 break
         os.kill(process.pid, signal.SIGTERM)
-        r = finish(process, began, 120)
+        r = finish(process, began)
         found = report(folder + "/results.h5")
         check(found["status"] == "interrupted" and len(found["phases"]) == 1, f"{found['status']} {r}")
 
 
-main(test_pause, test_signal_in_a_pause)
+main()

@@ -131,4 +131,4 @@ def test_all():
                   f"{name}: {train['bytes_read']} bytes for {samples} pictures")
 
 
-main(test_io, test_objects, test_all)
+main()

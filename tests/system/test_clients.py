@@ -109,5 +109,4 @@ def test_discard():
             check(r.rc == 2 and sentence in r.err, f"{r}")
 
 
-if __name__ == "__main__":
-    main(test_wire, test_small_and_own_options, test_discard)
+main()

@@ -79,4 +79,4 @@ def test_other_formats():
                 check({c[0] for c in CASES} <= set(listed[1].split(", ")) <= set(formats()) - {fmt}, f"{r}")
 
 
-main(test_decode, test_other_formats)
+main()

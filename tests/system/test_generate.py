@@ -38,8 +38,9 @@ def generate(folder, ranks):
     return r
 
 
+@matrix
 def test_same_for_any_ranks():
-    for i, fmt in enumerate(formats()):
+    for i, fmt in enumerate(some(formats(), 3)):
         spf = samples_per_file(fmt, 1 + i % 5, 20000)
         trees = []
         for ranks in (1, 7):
@@ -70,8 +71,9 @@ def test_numpy_reads():
                 check(sorted(ids) == list(range(12 * spf)), f"{fmt} x {spf}: ids {sorted(ids)[:5]} …")
 
 
+@matrix
 def test_sizes():
-    for mean, stdev in ((20000, 5000), (20000, 9300), (20000, 18000)):
+    for mean, stdev in some(((20000, 9300), (20000, 5000), (20000, 18000)), 3):
         with Folder() as folder:
             write_job(folder, job(folder, "raw", files=8000, size=mean, stdev=stdev))
             generate(folder, 2)
@@ -97,22 +99,21 @@ def descendants(pid):
 
 def test_killed_and_resumed():
     with Folder() as folder, Folder() as whole:
-        write_job(whole, job(whole, files=300, size=2000000))
+        write_job(whole, job(whole, files=200, size=2000000))
         generate(whole, 2)
-        write_job(folder, job(folder, files=300, size=2000000))
-        process = start(2, "generate", "job.json", cwd=folder)
-        for _ in range(400):
+        write_job(folder, job(folder, files=200, size=2000000))
+        # Behind this process, which must see it at work.
+        process = start(2, "generate", "job.json", cwd=folder, preexec_fn=lambda: os.nice(19))
+        while process.poll() is None and len(tree_names(folder + "/data")) <= 20:
             time.sleep(0.01)
-            if os.path.isdir(folder + "/data") and len(tree_names(folder + "/data")) > 20:
-                break
         for pid in [process.pid] + descendants(process.pid):
             try:
                 os.kill(pid, signal.SIGKILL)
             except ProcessLookupError:
                 pass
         process.communicate()
-        some = len(tree_names(folder + "/data"))
-        check(0 < some < 300, f"{some} files after the kill")
+        left = len(tree_names(folder + "/data"))
+        check(0 < left < 200, f"{left} files after the kill")
         r = generate(folder, 3)
         check("whole already" in r.out + r.err, f"does not say what it kept: {r}")
         check(tree(folder + "/data") == tree(whole + "/data"), "the resumed tree differs")
@@ -187,5 +188,4 @@ def test_clean_says_what_it_did():
         check(r.rc == 0 and "removed 60 files, " in r.out and "left" not in r.out, f"{r}")
 
 
-main(test_same_for_any_ranks, test_numpy_reads, test_sizes, test_killed_and_resumed, test_clean,
-     test_other_settings_refused, test_train_of_another_data_set_is_refused, test_clean_says_what_it_did)
+main()

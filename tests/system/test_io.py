@@ -2,6 +2,7 @@
 deduplicate; first and last done on a store with one slow rank; what a report says beside a training."""
 import collections
 import hashlib
+import math
 import os
 import re
 import subprocess
@@ -28,7 +29,7 @@ def traced(folder, ranks, only, trace=CALLS):
         if name.startswith("trace."):
             os.unlink(os.path.join(folder, name))
     strace = ["strace", "-ff", "-y", "-e", "trace=" + trace, "-o", os.path.join(folder, "trace")]
-    r = subprocess.run(args[:at] + strace + args[at:], cwd=folder, capture_output=True, text=True, timeout=100,
+    r = subprocess.run(args[:at] + strace + args[at:], cwd=folder, capture_output=True, text=True, timeout=HANGS_S,
                        env=environment(64))
     check(r.returncode == 0, f"{only}: {r.stdout} {r.stderr}")
     calls, moved = collections.Counter(), collections.Counter()
@@ -49,10 +50,11 @@ def traced(folder, ranks, only, trace=CALLS):
     return calls, moved
 
 
+@matrix
 def test_counts_equal_strace():
     common = {"objects": 3, "size": 40960, "block": 4096}
     shared = {"layout": "strided", "size": 47008 * 5, "block": 47008, "folder": "io"}
-    for ranks, layout in ((1, common), (3, common), (2, shared)):
+    for ranks, layout in some(((3, common), (1, common), (2, shared)), 2):
         with Folder() as folder:
             names = ("write", "read", "random", "mixed", "stat", "rename", "list", "delete")
             kinds = {"write": ("write", {}), "read": ("read", {"verify": "full"}),
@@ -134,7 +136,7 @@ def test_compress_and_dedup():
             near(len(blocks) / unique, dedup, 0.03 * dedup, f"dedup {dedup}")
 
 
-@steady
+@timing
 def test_first_and_last_done():
     """100 MB/s a rank and 30 for the last: 10.49 and 34.95 ms a block of 1 MiB. Of several fast ranks one
     ends first, when the others may have one block to go."""
@@ -147,20 +149,24 @@ def test_first_and_last_done():
             r = mpi(ranks, "run", "job.json", cwd=folder)
             check(r.rc == 0, f"{r}")
             p = report(f"{folder}/results.h5")["phases"][0]
-            m, figures = p["measures"], p["figures"]
+            m, figures, took = p["measures"], p["figures"], machine_took_s(folder, p)
             fast, first, last = 32 * 2**20 / 100e6, (ranks - 1) * 32 + 9, ranks * 32
-            near(m["first_done_ns"] / 1e9, fast, 0.005, "first done")
-            near(m["last_done_ns"] / 1e9, fast / 0.3, 0.02, "last done")
-            check(m["done"] == last and first - (ranks - 2) <= m["first_done"] <= first,
+            near(m["first_done_ns"] / 1e9, fast, 0.005 + took, "first done")
+            near(m["last_done_ns"] / 1e9, fast / 0.3, 0.02 + took, "last done")
+            blocks = ranks * math.ceil(took / 0.0105 - 0.2)  # that are done meanwhile
+            check(m["done"] == last and first - (ranks - 2) - blocks <= m["first_done"] <= first + blocks,
                   f"{m['first_done']} of {m['done']}, wanted {first} of {last}")
-            near(figures["bytes_rate_first_done"], m["first_done"] * 2**20 / fast, 5e6, "GB/s first")
-            near(figures["bytes_rate_last_done"], last * 2**20 / (fast / 0.3), 2e6, "GB/s last")
+            seconds = m["first_done_ns"] / 1e9, m["last_done_ns"] / 1e9
+            near(figures["bytes_rate_first_done"], m["first_done"] * 2**20 / seconds[0], 1e6, "GB/s first")
+            near(figures["bytes_rate_last_done"], last * 2**20 / seconds[1], 1e6, "GB/s last")
 
 
+@matrix
 def test_shift():
     """Who reads what rank 0 wrote: whoever finds the wrong byte in it."""
-    for ranks, nodes, shift, reader, node in ((2, 2, "node", 1, 1), (4, 2, "node", None, 1), (6, 3, "node", None, None),
-                                              (4, 1, "rank", 3, 0), (4, 2, "none", 0, 0), (3, 1, "node", 0, 0)):
+    for ranks, nodes, shift, reader, node in some(((2, 2, "node", 1, 1), (4, 2, "node", None, 1), (4, 1, "rank", 3, 0),
+                                                   (6, 3, "node", None, None), (4, 2, "none", 0, 0),
+                                                   (3, 1, "node", 0, 0)), 2):
         with Folder() as folder:
             write_job(folder, {"name": "io", "stores": {"d": {"uri": f"file://{folder}/data"}}, "phases": [
                 io("write", size="1 MiB", name="write"),
@@ -180,6 +186,7 @@ def test_shift():
             check(found["node"] == node if node is not None else found["node"] != 0, what)
 
 
+@timing
 def test_beside_a_training():
     with Folder() as folder:
         write_job(folder, {
@@ -192,9 +199,10 @@ def test_beside_a_training():
         check(r.rc == 0, f"{r}")
         check("Plain reads take" in r.out and "(ceiling); training took" in r.out, r.out)
         check("plain I/O" in r.out, r.out)
-        ceiling = report(f"{folder}/results.h5")["phases"][1]["ceiling"]
+        phases = report(f"{folder}/results.h5")["phases"]
+        ceiling, took = phases[1]["ceiling"], machine_took_s(folder, phases[2])
         check(ceiling["phase"] == "ceiling", f"{ceiling}")
-        near(ceiling["bytes_per_second"], 200e6, 20e6, "ceiling")
+        near(ceiling["bytes_per_second"], 200e6, 20e6 + 200e6 * took / phases[2]["seconds"], "ceiling")
         check(0 < ceiling["share"] < 1, f"{ceiling}")
 
 
@@ -230,9 +238,9 @@ def test_interrupted():
             io("read", name="read", verify="full", **common), io("delete", name="delete", **common)]})
         began = time.monotonic()
         p = start(2, "run", "job.json", "--only", "write", cwd=folder)
-        while not os.path.exists(f"{folder}/data/io/0000001.0000000000") and time.monotonic() - began < 20:
-            time.sleep(0.05)
-        time.sleep(0.5)
+        first = [f"{folder}/data/io/000000{rank}.0000000000" for rank in range(2)]
+        while p.poll() is None and not all(os.path.exists(n) and os.path.getsize(n) >= 1 << 18 for n in first):
+            time.sleep(0.02)
         p.terminate()
         finish(p, began)
         check(report(f"{folder}/results.h5")["status"] == "interrupted", "not interrupted")
@@ -277,5 +285,4 @@ def test_clean():
               f"{r}")
 
 
-main(test_counts_equal_strace, test_evidence_costs_looks_alone, test_compress_and_dedup, test_first_and_last_done, test_shift, test_beside_a_training,
-     test_one_flipped_byte, test_interrupted, test_clean)
+main()

@@ -3,10 +3,8 @@ MPI and HDF5. The files have their full size, and holes for bytes; they are read
 
 test_memory.py EMPTY_PROCESS"""
 import os
-import resource
 import subprocess
 import sys
-import time
 
 from haultest import *
 
@@ -27,7 +25,7 @@ def peak(args, cwd):
     code = "import resource, subprocess, sys; rc = subprocess.run(sys.argv[1:], close_fds=False).returncode; " \
            "print('peak', resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss); sys.exit(rc)"
     r = subprocess.run([MPIEXEC, "-n", "1", sys.executable, "-c", code, *args], cwd=cwd, capture_output=True,
-                       text=True, timeout=200, env=environment(1))
+                       text=True, timeout=HANGS_S, env=environment(1))
     check(r.returncode == 0, f"{args}: {r.stdout} {r.stderr}")
     return int(r.stdout.rsplit("peak ", 1)[1]) << 10, r.stdout
 
@@ -59,17 +57,17 @@ def holes(folder, case, files, bytes_each):
 
 
 def test_rank():
-    empty = subprocess.run([MPIEXEC, "-n", "1", EMPTY], capture_output=True, text=True, timeout=60)
+    empty = subprocess.run([MPIEXEC, "-n", "1", EMPTY], capture_output=True, text=True, timeout=HANGS_S)
     check(empty.returncode == 0, f"{empty.stderr}")
     base = int(empty.stdout) << 10
     for case in CASES:
         files = 1 if case[0] == "megatron" else 2
         with Folder() as folder:
             write_job(folder, job(folder, case, files))
-            began = time.monotonic()
+            before = processors_s()
             plan = alone("plan", "job.json", "--json", cwd=folder)
-            seconds = time.monotonic() - began
-            check(plan.rc == 0 and seconds < 1, f"{case[0]}: planned in {seconds:.1f} s: {plan}")
+            seconds = processors_s() - before
+            check(plan.rc == 0 and seconds < 1, f"{case[0]}: planned in {seconds:.1f} s of a processor: {plan}")
             holes(folder, case, files, json.loads(plan.out)["dataset"]["bytes"] // files)
             bytes_, out = peak([HAUL, "run", "job.json"], folder)
             print(f"      {case[0]}: {bytes_ / 2 ** 20:.1f} MiB, empty {base / 2 ** 20:.1f} MiB, "
@@ -78,4 +76,4 @@ def test_rank():
             check(bytes_ < base + BUFFERS + (32 << 20), f"{case[0]}: {bytes_} bytes, empty {base}")
 
 
-main(test_rank)
+main()

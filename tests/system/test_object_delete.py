@@ -108,4 +108,4 @@ def test_where_it_cannot():
             check(r.rc == 2 and says in r.err, f"{uri}: {r}")
 
 
-main(test_requests_and_operations, test_only_failed_keys_again, test_requests_fail, test_clean, test_where_it_cannot)
+main()

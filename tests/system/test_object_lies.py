@@ -115,5 +115,4 @@ def test_signatures_that_cannot_be_made():
     check((r.rc, r.err) == (1, "haul: OpenSSL has no HMAC of SHA-256\n"), f"{r}")
 
 
-main(test_listings_that_do_not_get_on, test_rubbish, test_long_answers, test_redirections, test_nobody_there,
-     test_sizes_that_none_has, test_no_bucket, test_signatures_that_cannot_be_made)
+main()

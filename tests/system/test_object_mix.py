@@ -135,6 +135,4 @@ def test_a_plan_refuses():
             check(r.rc == 2 and sentence in r.err, f"{sentence}: {r}")
 
 
-if __name__ == "__main__":
-    main(test_a_plan_refuses, test_mix_counted_from_outside, test_large_objects_in_parts, test_empty_objects,
-         test_clean_knows_each_size, test_retries_of_the_warmup_are_not_counted)
+main()

@@ -133,4 +133,4 @@ def test_where_it_cannot():
             check(r.rc == rc and says in r.err, f"{store}: {r}")
 
 
-main(test_s3, test_google, test_azure, test_training, test_none_by_default, test_where_it_cannot)
+main()

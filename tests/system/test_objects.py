@@ -1,12 +1,12 @@
 """Object stores from outside: the same training on each, byte for byte with other clients, counts that the
 servers' own agree with, and sentences for what is refused."""
+import contextlib
 import os
 import sys
-import time
 
 sys.path.insert(0, os.path.join(os.environ["HAUL_SOURCE"], "tests", "servers"))
 import servers  # noqa: E402
-from haultest import Folder, check, mpi, report, write_job  # noqa: E402
+from haultest import Folder, check, main, mpi, report, write_job  # noqa: E402
 
 FILES, EPOCHS = 24, 2
 
@@ -218,23 +218,12 @@ def test_whole_objects(s):
         check(r.rc == 1 and "differs at byte" in r.err, f"{r}")
 
 
-def main():
-    tests = [v for k, v in globals().items() if k.startswith("test_")]
-    wanted = sys.argv[1:]
+@contextlib.contextmanager
+def everything():
     for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN"):
         os.environ.pop(name, None)
     with servers.Tls() as tls, servers.Rgw(gateways=3, tls=tls.pem("good")) as rgw, servers.Azurite() as azurite:
-        for t in tests:
-            if wanted and t.__name__ not in wanted:
-                continue
-            began = time.monotonic()
-            t({"tls": tls, "rgw": rgw, "azurite": azurite})
-            print(f"ok    {t.__name__}  {time.monotonic() - began:.1f} s", flush=True)
+        yield {"tls": tls, "rgw": rgw, "azurite": azurite}
 
 
-if __name__ == "__main__":
-    try:
-        main()
-    except servers.Missing as e:
-        print(f"skipped: {e}")
-        sys.exit(77)
+main(server=everything)

@@ -118,4 +118,4 @@ def test_wrong_ends():
             check(r.rc == 1 and f"decode: {says}" in r.err and os.path.basename(paths[0]) in r.err, f"{says}: {r}")
 
 
-main(test_listed, test_made_and_read, test_options, test_refusals, test_magic, test_wrong_ends)
+main()

@@ -58,4 +58,4 @@ def test_pipe():
         check("left" not in r.out, f"{r}")
 
 
-main(test_terminal_below_mpiexec, test_quiet, test_pipe)
+main()

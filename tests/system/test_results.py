@@ -26,7 +26,7 @@ def test_counts_equal_strace():
         args = command(2, "run", "job.json", "--only", "train")
         at = args.index(HAUL)
         strace = ["strace", "-ff", "-y", "-e", "trace=pread64,openat,close", "-o", os.path.join(folder, "trace")]
-        r = subprocess.run(args[:at] + strace + args[at:], cwd=folder, capture_output=True, text=True, timeout=100,
+        r = subprocess.run(args[:at] + strace + args[at:], cwd=folder, capture_output=True, text=True, timeout=HANGS_S,
                            env=environment(64))
         check(r.returncode == 0, f"{r.stdout} {r.stderr}")
         reads = moved = opens = 0
@@ -99,4 +99,4 @@ def test_existing_file():
         check(mpi(2, "run", "job.json", "--force", cwd=folder).rc == 0, "--force")
 
 
-main(test_counts_equal_strace, test_opens_everywhere, test_existing_file)
+main()

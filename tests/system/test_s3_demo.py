@@ -15,4 +15,4 @@ def test_as_the_guide_says():
         check([e["samples"] for e in train["epochs"]] == [64] * 3, f"{train['epochs']}")
 
 
-main(test_as_the_guide_says)
+main()

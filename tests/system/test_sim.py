@@ -1,4 +1,5 @@
-"""AU and bytes on sim:// stores against the hand computation, within one percentage point.
+"""AU and bytes on sim:// stores against the hand computation, within one percentage point and what the machine
+did not give; a few cases on every change, as test_train_time.c has all of them in virtual time.
 
 A rank with W workers of one request each (extent whole) has a batch of B samples of n bytes ready
 every period P; in steady state AU = compute / max(compute, P)."""
@@ -8,6 +9,7 @@ MIB = 1 << 20
 
 
 def run(ranks, store, train, files=None, sample=4 * MIB, env=None):
+    """The phase, with the share of its time that the machine did not give as "lost"."""
     steps = train.pop("_steps")
     batch = train["batch"]
     files = files or steps * batch * ranks
@@ -22,33 +24,42 @@ def run(ranks, store, train, files=None, sample=4 * MIB, env=None):
         r = mpi(ranks, "run", "job.json", cwd=folder, env=env)
         check(r.rc == 0, f"{r}")
         phase = report(f"{folder}/results.h5")["phases"][0]
+        phase["lost"] = machine_took_s(folder, phase) / phase["seconds"]
     check(phase["bytes_read"] == files * sample, f"bytes {phase['bytes_read']}, wanted {files * sample}")
     accounts = sum(phase["accounts"].values())
-    near(accounts, phase["seconds"], 0.02 * phase["seconds"] + 0.05, "accounts add up to the wall time")
+    within = 0.02 * phase["seconds"] + 0.05 + phase["lost"] * phase["seconds"]
+    near(accounts, phase["seconds"], within, "accounts add up to the wall time")
     return phase
 
 
 def expect(name, phase, au):
-    near(phase["au"]["mean"], au, 0.01, f"{name}: AU")
+    near(phase["au"]["mean"], au, 0.01 + phase["lost"], f"{name}: AU")
 
 
+@long
+@timing
 def test_fed():
     # 4 MiB at 2 GB/s take 2.1 ms: hidden behind the compute.
     p = run(1, {"bandwidth": "2 GB/s"}, {"batch": 1, "compute": "60 ms", "_steps": 40, "loader": {"workers": 2}})
     expect("fed", p, 1.0)
 
 
+@timing
 def test_starved_by_the_store():
     # 2 ranks x 4 MiB at 100 MB/s: a step takes 83.9 ms, compute is 40 ms.
     p = run(2, {"bandwidth": "100 MB/s"}, {"batch": 1, "compute": "40 ms", "_steps": 30, "loader": {"workers": 2}})
     expect("starved", p, 0.040 / (2 * 4 * MIB / 100e6))
 
 
+@long
+@timing
 def test_starved_by_the_rank():
     p = run(2, {"rank_bandwidth": "50 MB/s"}, {"batch": 1, "compute": "50 ms", "_steps": 30, "loader": {"workers": 4}})
     expect("rank limit", p, 0.050 / (4 * MIB / 50e6))
 
 
+@long
+@timing
 def test_balanced():
     # 0.9 of what is needed: AU 90 %.
     rate = 4 * MIB / 0.050 * 0.9
@@ -56,6 +67,8 @@ def test_balanced():
     expect("balanced", p, 0.9)
 
 
+@long
+@timing
 def test_latency_bound():
     # One worker, one request at a time: 30 ms latency + 4 MiB at 1 GB/s = 34.2 ms a batch.
     p = run(1, {"bandwidth": "1 GB/s", "latency": "30 ms"},
@@ -63,6 +76,8 @@ def test_latency_bound():
     expect("latency", p, 0.020 / (0.030 + 4 * MIB / 1e9))
 
 
+@long
+@timing
 def test_slow_first_byte():
     # Two workers share it: 2 batches every 60 ms + transfer.
     period = (0.060 + 4 * MIB / 1e9) / 2
@@ -71,6 +86,7 @@ def test_slow_first_byte():
     expect("first byte", p, 0.020 / period)
 
 
+@timing
 def test_skewed_rank():
     # Rank 1 at a quarter of 200 MB/s: with a barrier each step both wait for it.
     p = run(2, {"rank_bandwidth": "200 MB/s", "slow_ranks": {"1": 0.25}},
@@ -108,21 +124,21 @@ LATENT_CASES = [  # loader, batches ready every … ms, compute
 
 def latent(l, period, compute):
     steps = 4 + 2400 // period // 2 * 2  # whole rounds of two workers behind the warm-up
-
-    def one():
-        p = run(1, LATENT, {"batch": 4, "compute": compute / 1e3, "_steps": steps, "loader": dict(l)}, sample=65536)
-        expect(f"{l}", p, compute / max(compute, period))
-        check(p["accounts_storage"]["first_byte"] > 0.9 * p["accounts"]["storage"], f"{l}: {p['accounts_storage']}")
-        check(p["epochs"][0]["samples"] == 4 * steps, f"{l}: {p['epochs'][0]['samples']} samples")
-    one.__name__ = f"test_loaders {l}"
-    return one
+    p = run(1, LATENT, {"batch": 4, "compute": compute / 1e3, "_steps": steps, "loader": dict(l)}, sample=65536)
+    expect(f"{l}", p, compute / max(compute, period))
+    check(p["accounts_storage"]["first_byte"] > 0.9 * p["accounts"]["storage"], f"{l}: {p['accounts_storage']}")
+    check(p["epochs"][0]["samples"] == 4 * steps, f"{l}: {p['epochs'][0]['samples']} samples")
 
 
+@matrix
+@timing
 def test_loaders():
-    for case in LATENT_CASES:
-        steady(latent(*case))()
+    for case in some(LATENT_CASES, 5):
+        latent(*case)
 
 
+@long
+@timing
 def test_loaders_share_bandwidth():
     """Whoever reads, a store that is full gives what it has: 2 ranks x 4 x 512 KiB at 100 MB/s, 41.9 ms a step."""
     for kind in ("pytorch", "sample", "batch"):
@@ -131,6 +147,7 @@ def test_loaders_share_bandwidth():
         expect(kind, p, 0.020 / (4 * MIB / 100e6))
 
 
+@timing
 def test_copies():
     """4 MiB at 200 MB/s to the accelerator: 21 ms before each 40 ms of compute, in an account of their own."""
     p = run(1, {}, {"batch": 1, "compute": "40 ms", "_steps": 40, "warmup_steps": 1,
@@ -158,6 +175,4 @@ def test_failures():
         check(r.rc == 1, f"{r}")
 
 
-main(*map(steady, (test_fed, test_starved_by_the_store, test_starved_by_the_rank, test_balanced,
-                   test_latency_bound, test_slow_first_byte, test_skewed_rank,
-                   test_loaders_share_bandwidth, test_copies)), test_loaders, test_failures)
+main()

@@ -8,7 +8,7 @@ import time
 
 import h5py
 
-from haultest import HAUL, SOURCE, YIELD, Folder, check, main, report, write_job
+from haultest import HAUL, SOURCE, YIELD, Folder, check, long, main, report, write_job
 
 sys.path.insert(0, os.path.join(SOURCE, "tests", "servers"))
 import slurm  # noqa: E402
@@ -210,6 +210,7 @@ def test_512_nodes():
         check(done.returncode == 0 and "107328 processors on nodes c[1-516]" in done.stdout, done.stdout)
 
 
+@long
 def test_preempted():
     """A job of a higher partition takes the nodes: the run writes what it has in its grace time, is requeued and runs
     again when the nodes are free."""
@@ -224,6 +225,7 @@ def test_preempted():
         site.ended(4)
 
 
+@long
 def test_limit_reached():
     """Where WALLTIME is wrong by hand, Slurm's own signal before the limit ends the run in order; where that comes too
     late, the limit itself ends it, and what was measured is kept all the same."""
@@ -238,6 +240,7 @@ def test_limit_reached():
             check(phases(site.results())[1:] == [("train", "interrupted")], f"{phases(site.results())}\n{site.log()}")
 
 
+@long
 def test_node_dies():
     """A node dies under a run of the series: that row fails, the next ones run on the nodes that are left. When the job
     is requeued, what is done is not done again."""
@@ -255,6 +258,7 @@ def test_node_dies():
             CLUSTER.revive(3)
 
 
+@long
 def test_scaling_requeued():
     with Site(epochs=30) as site:
         site.submit(SCALING, "--nodes=2", "--ntasks-per-node=2", NODES="2", STEPS="20")
@@ -267,6 +271,7 @@ def test_scaling_requeued():
         check(phases(site.results(".n2"))[1] == ("train", "interrupted"), f"{phases(site.results('.n2'))}")
 
 
+@long
 def test_broadcast():
     """The program is copied to the node first, and gone afterwards."""
     with Site() as site:
@@ -276,14 +281,7 @@ def test_broadcast():
         check(not glob.glob(site.path + "/haul.*"), f"{os.listdir(site.path)}")
 
 
-QUICK = (test_check, test_small, test_signals, test_failing_node, test_requeue, test_time_limit, test_scaling, test_512_nodes)
-LONG = (test_preempted, test_limit_reached, test_node_dies, test_scaling_requeued, test_broadcast)
-
 if __name__ == "__main__":
-    # Both, the quick ones, the long ones, or those that are named.
-    tests = {"quick": QUICK, "long": LONG}.get("".join(sys.argv[1:2]))
-    if tests:
-        del sys.argv[1]
     # A Slurm that is not installed is a failure: without it nobody knows that the scripts work.
     with slurm.Slurm(4) as CLUSTER:
-        main(*(tests or QUICK + LONG))
+        main()

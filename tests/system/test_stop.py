@@ -1,4 +1,4 @@
-"""A reason to stop reaches ranks that compute for long: a signal to one rank, or an error of one, ends a step of a minute
+"""A reason to stop reaches ranks that compute for long: a signal to one rank, or an error of one, ends a step of twenty minutes
 on all ranks, on one node and on several."""
 import os
 import random
@@ -11,7 +11,7 @@ import h5py
 
 from haultest import HAUL, Folder, check, finish, main, report, start, write_job
 
-COMPUTE = 60
+COMPUTE = 1200  # longer than finish() waits
 
 
 def job(folder, **train):
@@ -35,8 +35,8 @@ def ranks_of(process):
     return found
 
 
-def wait_for_compute(path):
-    for _ in range(1500):
+def wait_for_compute(process, path):
+    while process.poll() is None:
         time.sleep(0.02)
         try:
             with h5py.File(path) as f:
@@ -53,12 +53,9 @@ def stops(signum, nodes):
         write_job(folder, job(folder))
         process = start(4, "run", "job.json", "--fake-nodes", nodes, cwd=folder)
         began = time.monotonic()
-        wait_for_compute(folder + "/results.h5")
+        wait_for_compute(process, folder + "/results.h5")
         os.kill(random.choice(ranks_of(process)), signum)
-        told = time.monotonic()
-        r = finish(process, began, COMPUTE)
-        # Half a step: without the message it would be a whole one.
-        check(time.monotonic() - told < COMPUTE / 2, f"signal {signum}, {nodes} nodes: {r}")
+        r = finish(process, began)
         check(r.rc == 4, f"{r}")
         check(report(folder + "/results.h5")["status"] == "interrupted", "status")
         with h5py.File(folder + "/results.h5") as f:
@@ -84,13 +81,12 @@ def test_an_error_of_one():
         victim = sorted(n for n in os.listdir(folder + "/data") if n.endswith(".npy"))[7]
         os.unlink(f"{folder}/data/{victim}")
         began = time.monotonic()
-        # Whoever meets the missing file does so before its first step or in a later one of a minute: in the
+        # Whoever meets the missing file does so before its first step or in a later one of twenty minutes: in the
         # first of 64 batches in order it is known who.
         process = start(8, "run", "job.json", "--skip", "generate", "--fake-nodes", 3, "--set", "train.shuffle=none",
                         cwd=folder)
-        r = finish(process, began, COMPUTE)
+        r = finish(process, began)
         check(r.rc == 1 and victim in r.err and re.search(r'rank \d on ' + socket.gethostname().split('.')[0], r.err), f"{r}")
-        check(time.monotonic() - began < COMPUTE / 2, f"{r}")
 
 
-main(test_one_node, test_several_nodes, test_hup, test_an_error_of_one)
+main()

@@ -73,5 +73,4 @@ def test_azure():
         refused("certificate", 1, folder, {**store, "ca": ""}, [io("write", **SMALL)], identity)
 
 
-if __name__ == "__main__":
-    main(test_google_metadata, test_google_service_account, test_azure)
+main()

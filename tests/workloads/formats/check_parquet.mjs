@@ -13,7 +13,7 @@ try {
 	duckdb = createRequire(join(process.env.HAUL_NPM ?? 'build/npm', 'package.json'))('@duckdb/node-api');
 } catch {
 	console.log('@duckdb/node-api is not installed: packaging/install-npm.sh');
-	process.exit(77);
+	process.exit(1);
 }
 
 const folder = mkdtempSync(join(tmpdir(), 'haul-parquet-'));

@@ -1,7 +1,6 @@
 /* What holds of every format in the table, looked at in files of awkward sizes; and what holds of some.
  *
- *	test_format          files of up to 256 KiB, the most awkward sizes
- *	test_format --all    files of up to 8 MiB, all sizes */
+ * Files of up to 256 KiB, of the most awkward sizes; in test_format_full files of up to 8 MiB, of all sizes. */
 #include "workloads/formats/format.h"
 
 #include <stdio.h>
@@ -19,11 +18,11 @@
 static const uint64_t sizes[] = {1, 3, 7, 8, 9, 11, 12, 15, 16, 24, 25, 26, 29, 116, 117, 133, 245,
 				 246, 247, 257, 268, 1000, 8326, 32768, 65528, 65535, 65536, 65537,
 				 65540, 65551, 65553, 131073,
-				 /* With --all. */
+				 /* In full. */
 				 2, 4, 5, 10, 13, 17, 23, 21845, 32767, 65519, 65520, 65521, 65532,
 				 65538, 65539, 65550, 65552, 131071, 131072, 131087, 131088,
 				 1234567, 27, 28, 256, 269, 300, 8325, 8327, 16500, 322957};
-static const uint64_t counts[] = {1, 3, 7, 5462, /* with --all */ 2, 5461};
+static const uint64_t counts[] = {1, 3, 7, 5462, /* in full: */ 2, 5461};
 enum { QUICK_SIZES = 32, QUICK_COUNTS = 4 };
 
 /* NULL, or why the layout is wrong. whole: its image; scratch has room for all objects of the file and a
@@ -399,13 +398,12 @@ static const char *members_have_their_crc(const struct layout *l, const uint8_t 
 		       : "there are not two members and a directory";
 }
 
-static bool all_sizes; /* CUnit passes nothing to tests */
 
 static void test_every_layout(void)
 {
 	struct survey survey = {0};
 
-	survey_make(&survey, all_sizes);
+	survey_make(&survey, unit_full());
 	CU_ASSERT(survey.layouts > 1000);
 	for (unsigned i = 0; i < PROPERTIES; i++) {
 		if (survey.wrong[i])
@@ -658,7 +656,7 @@ static void test_zip64(void)
 	CU_ASSERT_EQUAL(little(head + 18, 4), 4000000000 + 128);
 }
 
-int main(int argc, char **argv)
+int main(void)
 {
 	CU_TestInfo tests[] = {
 		{"every layout", test_every_layout},
@@ -672,6 +670,5 @@ int main(int argc, char **argv)
 		CU_TEST_INFO_NULL,
 	};
 
-	all_sizes = argc > 1 && strcmp(argv[1], "--all") == 0;
 	return unit_main("format", tests);
 }

@@ -156,11 +156,11 @@ static void test_shares_of_any_size(void)
 
 static void test_counts(void)
 {
-	static const uint32_t ranks[] = {1, 2, 3, 8, 64};
+	static const uint32_t ranks[] = {1, 3, 8, 2, 64};
 	static const char three[] = "\"objects\": 3, \"size\": \"32 KiB\", \"block\": 4096";
 	static const char mem[] = "\"mem://\", \"capacity\": \"128 MiB\"";
 
-	for (unsigned i = 0; i < 5; i++) {
+	for (unsigned i = 0; i < (unit_full() ? 5 : 3); i++) {
 		uint64_t n = ranks[i];
 
 		CU_ASSERT_EQUAL(written_by(mem, three,
@@ -292,7 +292,7 @@ static void test_flipped_byte(void)
 	};
 
 	for (unsigned s = 0; s < 2; s++) {
-		for (uint64_t i = 0; i < 60; i++) {
+		for (uint64_t i = 0; i < 60; i += unit_full() ? 1 : 4) {
 			uint64_t pages = sets[s].bytes / 4096;
 			struct fixture *f;
 			char says[64];

@@ -1,6 +1,5 @@
 /* The phase as a whole, on thread ranks: what is read, what adds up, what stops it. */
 #include <errno.h>
-#include <math.h>
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -86,10 +85,13 @@ static void each_once(void)
 
 	for (unsigned i = 0; i < CASES * LOADERS; i++) {
 		unsigned c = i % CASES;
+		bool large = cases[c].ranks == 64; /* with all loaders only in the whole matrix */
 		uint64_t samples = (uint64_t)cases[c].files * (uint64_t)cases[c].per_file, used;
 		struct fixture *f;
 		char train[256];
 
+		if (large && !unit_full() && i >= CASES)
+			continue;
 		snprintf(train, sizeof(train), cases[c].train, loaders[i / CASES]);
 		f = run(cases[c].ranks, MEMORY_JOB, 42, cases[c].format, cases[c].files,
 			cases[c].per_file, cases[c].bytes, train);
@@ -117,7 +119,7 @@ static void each_once(void)
 }
 
 /* steps ends an epoch in its middle, evenly: judged against the positions before. */
-static void limits(void)
+static void limit_of_steps(void)
 {
 	struct fixture *f = run(3, MEMORY_JOB, 1, "raw", 50, 1, 3000,
 				"\"batch\":2,\"epochs\":4,\"steps\":11,\"sync\":\"none\"");
@@ -137,16 +139,6 @@ static void limits(void)
 	CU_ASSERT_EQUAL(f->rc[0], 0);
 	CU_ASSERT_EQUAL(fixture_epoch_sum(f, 1, EPOCH_SAMPLES), 3 * 6);
 	CU_ASSERT_EQUAL(fixture_epoch_sum(f, 1, EPOCH_PROVEN), 3);
-	fixture_free(f);
-
-	f = run(2, EMPTY_JOB, "null://x", 100000,
-		"\"null_steps\":0,\"compute\":\"2 ms\",\"seconds\":0.2");
-	CU_ASSERT_PTR_NOT_NULL_FATAL(f);
-	CU_ASSERT_EQUAL(f->rc[0], 0);
-	CU_ASSERT_EQUAL(f->stopped[1], STOP_LIMIT);
-	CU_ASSERT_EQUAL(f->tallies[0].rank_row[TRAIN_STEPS], f->tallies[1].rank_row[TRAIN_STEPS]);
-	CU_ASSERT_EQUAL(fixture_epoch_sum(f, 0, EPOCH_PROVEN), 2);
-	CU_ASSERT(f->seconds_ns < 1000000000);
 	fixture_free(f);
 }
 
@@ -183,100 +175,6 @@ static void evaluates(void)
 	}
 }
 
-static double farthest(const struct fixture *f, double au)
-{
-	double worst = 0, off;
-
-	for (uint32_t r = 0; r < f->ranks; r++) {
-		off = fabs(fixture_au(f, r) - au);
-		worst = off > worst ? off : worst;
-	}
-	return worst;
-}
-
-/* AU against the hand computation. Batches come every `period`: AU = compute / max(compute, period). */
-static void agrees_with_sim(void)
-{
-	static const struct {
-		const char *name, *store, *train;
-		uint32_t ranks;
-		double au;
-		int batch;
-	} cases[] = {
-		/* 100 kB a step at 100 MB/s: 1 ms, behind 10 ms of compute */
-		{"fed", "\"bandwidth\":\"100 MB/s\"", "\"compute\":\"10 ms\"", 1, 1.0, 1},
-		/* two ranks share 10 MB/s: 20 ms a step against 10 */
-		{"starved", "\"bandwidth\":\"10 MB/s\"", "\"compute\":\"10 ms\"", 2, 0.5, 1},
-		/* 11.1 ms against 10 */
-		{"balanced", "\"bandwidth\":\"9 MB/s\"", "\"compute\":\"10 ms\"", 1, 0.9, 1},
-		/* one worker, 25 ms to the first byte + 1 ms */
-		{"first byte", "\"bandwidth\":\"100 MB/s\",\"first_byte\":\"25 ms\"",
-		 "\"compute\":\"13 ms\",\"loader\":{\"workers\":1}", 1, 0.5, 1},
-		/* rank 1 at a quarter of 20 MB/s: 20 ms; both wait for it */
-		{"skewed", "\"rank_bandwidth\":\"20 MB/s\",\"slow_ranks\":{\"1\":0.25}",
-		 "\"compute\":\"10 ms\"", 2, 0.5, 1},
-		/* the main thread reads: 10 ms + 10 ms */
-		{"no workers", "\"bandwidth\":\"10 MB/s\"",
-		 "\"compute\":\"10 ms\",\"loader\":{\"workers\":0}", 1, 0.5, 1},
-		/* batches of 4 samples, each 20 ms to its first byte: two workers read two at once, so a
-		 * batch every 40 ms */
-		{"pytorch", "\"first_byte\":\"20 ms\"",
-		 "\"compute\":\"20 ms\",\"loader\":{\"workers\":2}", 1, 0.5, 4},
-		/* the same two at once, whoever is free */
-		{"sample", "\"first_byte\":\"20 ms\"",
-		 "\"compute\":\"20 ms\",\"loader\":{\"kind\":\"sample\",\"workers\":2}", 1, 0.5, 4},
-		/* one worker, all four of a batch at once: one every 20 ms */
-		{"batch", "\"first_byte\":\"20 ms\"",
-		 "\"compute\":\"16 ms\",\"loader\":{\"kind\":\"batch\",\"workers\":1}", 1, 0.8, 4},
-		/* two at once of four, the main thread itself: 40 ms + 10 ms */
-		{"batch, depth 2", "\"first_byte\":\"20 ms\"",
-		 "\"compute\":\"10 ms\",\"loader\":{\"kind\":\"batch\",\"workers\":0,"
-		 "\"depth\":2}",
-		 1, 0.2, 4},
-		/* fed; 100 kB at 20 MB/s to the accelerator: 5 ms before each 10 */
-		{"host to device", "\"bandwidth\":\"100 MB/s\"",
-		 "\"compute\":\"10 ms\",\"loader\":{\"h2d\":\"20 MB/s\"}", 1, 2.0 / 3, 1},
-	};
-
-	for (unsigned c = 0; c < sizeof(cases) / sizeof(cases[0]); c++) {
-		int batch = cases[c].batch, files = 60 * batch;
-		struct fixture *f = NULL;
-		char job[1024];
-
-		snprintf(
-			job, sizeof(job),
-			"{\"name\":\"t\",\"stores\":{\"s\":{\"uri\":\"sim://t\",%s}},\"dataset\":{\"store\":\"s\","
-			"\"format\":\"raw\",\"files\":%d,\"sample_bytes\":100000},\"phases\":[{\"train\":{"
-			"\"batch\":%d,\"warmup_steps\":15,\"null_steps\":0,%s}}]}",
-			cases[c].store, files * (int)cases[c].ranks, batch, cases[c].train);
-		/* A busy machine wakes sleepers late: such a run says nothing, another is tried. */
-		for (int tries = 0; tries < 20 && (!f || farthest(f, cases[c].au) > 0.02);
-		     tries++) {
-			fixture_free(f);
-			f = fixture_of(job, cases[c].ranks);
-			CU_ASSERT_PTR_NOT_NULL_FATAL(f);
-		}
-		CU_ASSERT(farthest(f, cases[c].au) <= 0.02);
-		if (farthest(f, cases[c].au) > 0.02)
-			printf("%s: AU %.4f, by hand %.4f\n", cases[c].name, fixture_au(f, 0),
-			       cases[c].au);
-		CU_ASSERT_EQUAL(f->rc[0], 0);
-		CU_ASSERT(fixture_accounts_add_up(f));
-		CU_ASSERT_EQUAL(fixture_sum(f, TALLY_BYTES_READ),
-				(uint64_t)files * f->ranks * 100000);
-		if (strcmp(cases[c].name, "first byte") == 0)
-			CU_ASSERT(fixture_sum(f, TRAIN_ACCOUNTS + ACCOUNT_FIRST_BYTE) >
-				  8 * fixture_sum(f, TRAIN_ACCOUNTS + ACCOUNT_TRANSFER));
-		if (strcmp(cases[c].name, "host to device") == 0)
-			CU_ASSERT_EQUAL(fixture_sum(f, TRAIN_ACCOUNTS + ACCOUNT_COPY),
-					(uint64_t)files * 5000000);
-		if (strcmp(cases[c].name, "skewed") == 0)
-			CU_ASSERT(f->tallies[0].rank_row[TRAIN_ACCOUNTS + ACCOUNT_RANKS] >
-				  4 * f->tallies[1].rank_row[TRAIN_ACCOUNTS + ACCOUNT_RANKS]);
-		fixture_free(f);
-	}
-}
-
 /* The copy into pinned memory is done, byte for byte, and what a step waits for it is in its account:
  * 10 batches of 6.4 MB, that no machine of today copies at 1 TB/s. */
 static void copies_are_counted(void)
@@ -299,18 +197,6 @@ static void copies_are_counted(void)
 	}
 }
 
-static void null_au(void)
-{
-	struct fixture *f = run(2, EMPTY_JOB, "sim://x", 40, "\"compute\":\"20 ms\",\"steps\":3");
-
-	CU_ASSERT_PTR_NOT_NULL_FATAL(f);
-	CU_ASSERT_EQUAL(f->rc[0], 0);
-	CU_ASSERT(f->null_au[0] > 0.8 && f->null_au[0] <= 1);
-	CU_ASSERT_EQUAL(f->null_au[0], f->null_au[1]);
-	CU_ASSERT_EQUAL(f->tallies[0].rank_row[TRAIN_STEPS], 3);
-	fixture_free(f);
-}
-
 static void *ask_later(void *argument)
 {
 	struct timespec t = {.tv_nsec = 150000000};
@@ -320,7 +206,8 @@ static void *ask_later(void *argument)
 	return NULL;
 }
 
-/* Asked to stop in the middle: all ranks end, soon, also in a compute or a read of many seconds. */
+/* Asked to stop in the middle, all ranks end, before a compute or a read of a minute is over.
+ * test_train_time.c says how soon. */
 static void stops_when_asked(void)
 {
 	static const char *const trains[] = {
@@ -353,7 +240,7 @@ static void stops_when_asked(void)
 			CU_ASSERT_EQUAL(f->rc[r], 0);
 			CU_ASSERT_EQUAL(f->stopped[r], STOP_SIGNAL);
 		}
-		CU_ASSERT(f->seconds_ns < 1500000000);
+		CU_ASSERT(f->seconds_ns < 60000000000);
 		CU_ASSERT(fixture_accounts_add_up(f));
 		fixture_free(f);
 	}
@@ -545,11 +432,9 @@ int main(void)
 {
 	CU_TestInfo tests[] = {
 		{"each sample exactly once", each_once},
-		{"limits of steps and seconds", limits},
+		{"limit of steps", limit_of_steps},
 		{"evaluation", evaluates},
-		{"AU on sim:// as by hand", agrees_with_sim},
 		{"copies are counted", copies_are_counted},
-		{"null AU", null_au},
 		{"stops when asked", stops_when_asked},
 		{"an error stops all", error_stops_all},
 		{"errors are counted", errors_are_counted},

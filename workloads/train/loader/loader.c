@@ -200,12 +200,13 @@ void loader_batch(const struct loader *l, uint64_t k, struct batch *out)
 /* What was read for batch k goes into the shuffle buffer, and the samples of batch k come out. */
 static void loader_shuffle(struct loader *l, uint64_t k, struct batch *out)
 {
-	const struct arrival *next = loader_arrivals(l, k);
+	const struct arrival *next;
 	struct arrival sample;
 	uint64_t i;
 
 	if (!l->assignment.sequence.shuffle_samples || out->error || out->cut)
 		return;
+	next = loader_arrivals(l, k);
 	for (i = 0; i < l->assignment.sequence.batch; i++) {
 		sample = shuffle_buffer_take(&l->shuffle_buffer,
 					     shuffle_buffer_more(&l->shuffle_buffer) ? next++

@@ -1,0 +1,75 @@
+"""Work that goes on for long: memory, descriptors and threads of the ranks stay what they were."""
+import glob
+import os
+import statistics
+import time
+
+from haultest import *
+
+SECONDS, MIB = 45, 1 << 20
+
+
+def ranks_in(folder):
+    """The processes of this program that run in a folder."""
+    found = []
+    for path in glob.glob("/proc/[0-9]*"):
+        try:
+            if os.readlink(f"{path}/cwd") == folder and os.readlink(f"{path}/exe") == os.path.realpath(HAUL):
+                found.append(path)
+        except OSError:
+            pass
+    return found
+
+
+def state_of(path):
+    """(bytes resident, descriptors, threads) of a process, or None when it has just ended."""
+    try:
+        with open(f"{path}/statm", encoding="ascii") as f:
+            resident = int(f.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+        return resident, len(os.listdir(f"{path}/fd")), len(os.listdir(f"{path}/task"))
+    except (OSError, IndexError):
+        return None
+
+
+def soak(phase, **job):
+    """One phase for SECONDS, looked at all the while: from a third of it on nothing grows."""
+    with Folder() as folder:
+        folder = os.path.realpath(folder)
+        write_job(folder, {"name": "soak", "seed": 3, "stores": {"d": {"uri": f"file://{folder}/data"}}, **job})
+        seen = {}
+        process = start(2, "run", "job.json", cwd=folder)
+        while process.poll() is None:
+            for path in ranks_in(folder):
+                seen.setdefault(path, []).append((time.monotonic(), state_of(path)))
+            time.sleep(0.2)
+        r = finish(process, time.monotonic())
+        check(r.rc == 0, f"{r}")
+        done = report(f"{folder}/results.h5")["phases"][-1]
+        check(done["kind"] == phase and done["errors"] == 0 and done["seconds"] >= SECONDS, f"{done}")
+    check(len(seen) == 2, f"{len(seen)} ranks seen")
+    for looks in seen.values():
+        end = looks[-1][0] - 1  # the last second is the phase's end
+        inside = [state for at, state in looks if state and end - SECONDS * 2 / 3 < at < end]
+        first, last = inside[:len(inside) // 3], inside[-len(inside) // 3:]
+        for i, (what, most) in enumerate((("bytes resident", 2 * MIB), ("descriptors", 0), ("threads", 0))):
+            before, after = (statistics.median(state[i] for state in part) for part in (first, last))
+            print(f"      {phase}: {what} {before:.0f}, then {after:.0f}", flush=True)
+            check(after - before <= most, f"{phase}: {what} {before:.0f}, then {after:.0f}")
+
+
+@long
+def test_training():
+    soak("train", dataset={"store": "d", "format": "npz", "files": 60, "sample_bytes": "100 KiB"},
+         phases=[{"generate": {}}, {"train": {"epochs": 100000, "seconds": SECONDS, "batch": 2, "verify": "full",
+                                              "null_steps": 0, "loader": {"kind": "sample", "workers": 3}}}])
+
+
+@long
+def test_plain_io():
+    common = {"objects": 8, "size": "1 MiB", "block": "16 KiB"}
+    soak("io", phases=[{"io": {"operation": "write", **common}},
+                       {"io": {"operation": "mixed", "order": "random", "threads": 2, "passes": 0, "seconds": SECONDS,
+                               **common}}])
+
+
+main()
