@@ -134,7 +134,7 @@ static void stats_table(FILE *out, const struct series_line *line)
 static void key_cells(struct table_row *head, struct table_row *row,
 		      const struct results_phase_read *p, unsigned keys, bool repeated)
 {
-	unsigned share = (repeated ? KEY_COLUMNS_REPEATED : KEY_COLUMNS) / keys,
+	unsigned share = (repeated ? KEY_COLUMNS_REPEATED : KEY_COLUMNS) / (keys ? keys : 1),
 		 columns = share > 3 ? share - 1 : 2; /* a gap */
 
 	for (unsigned i = 0; i < keys; i++) {

@@ -1,0 +1,75 @@
+/* A disk that becomes full: loaded before a program, it lets write calls to files called *.part fail with ENOSPC once
+ * HAUL_FULL_AFTER of them have succeeded, on the rank HAUL_FULL_RANK (as PMI_RANK tells it; unset: on all). With
+ * HAUL_FULL_COUNT=path each such process appends the number of its writes to that file when it ends. */
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static long writes;
+
+static bool is_part(int fd)
+{
+	char link[64], path[4096];
+	ssize_t n;
+
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	n = readlink(link, path, sizeof(path));
+	return n > 5 && memcmp(path + n - 5, ".part", 5) == 0;
+}
+
+static bool is_full(int fd)
+{
+	const char *after = getenv("HAUL_FULL_AFTER"), *rank = getenv("HAUL_FULL_RANK");
+	const char *own = getenv("PMI_RANK");
+
+	if (!is_part(fd))
+		return false;
+	writes++;
+	return after && (!rank || (own && strcmp(rank, own) == 0)) && writes > atol(after);
+}
+
+__attribute__((destructor)) static void tell_count(void)
+{
+	const char *path = getenv("HAUL_FULL_COUNT"), *own = getenv("PMI_RANK");
+	FILE *f = path && writes ? fopen(path, "a") : NULL;
+
+	if (!f)
+		return;
+	fprintf(f, "%s %ld\n", own ? own : "0", writes);
+	fclose(f);
+}
+
+ssize_t write(int fd, const void *data, size_t size)
+{
+	static ssize_t (*real)(int, const void *, size_t);
+
+	if (!real)
+		real = (ssize_t(*)(int, const void *, size_t))dlsym(RTLD_NEXT, "write");
+	if (is_full(fd)) {
+		errno = ENOSPC;
+		return -1;
+	}
+	return real(fd, data, size);
+}
+
+ssize_t pwrite(int fd, const void *data, size_t size, off_t at)
+{
+	static ssize_t (*real)(int, const void *, size_t, off_t);
+
+	if (!real)
+		real = (ssize_t(*)(int, const void *, size_t, off_t))dlsym(RTLD_NEXT, "pwrite");
+	if (is_full(fd)) {
+		errno = ENOSPC;
+		return -1;
+	}
+	return real(fd, data, size, at);
+}
+
+/* On a machine of 64 bits the same call. */
+ssize_t pwrite64(int fd, const void *data, size_t size, off64_t at)
+	__attribute__((alias("pwrite")));

@@ -1,0 +1,139 @@
+"""Results files that are not as haul writes them: an object or attribute is missing, of another type or shape, or has
+millions of rows. `haul report` reads them or refuses them with a sentence; it never crashes, and takes no memory for
+what a file only claims. Arguments: a program that writes a results file, the folder of old results files."""
+import os
+import resource
+import shutil
+import subprocess
+import sys
+import tempfile
+
+import h5py
+import numpy
+
+HAUL, MANY = os.environ["HAUL"], 4_000_000
+LIMITED = not int(os.environ.get("HAUL_SANITIZED", "0"))
+
+
+def limit_memory():
+    if LIMITED:
+        resource.setrlimit(resource.RLIMIT_AS, (1 << 30, 1 << 30))
+
+
+def report(path, what):
+    for shape in ("--json", "--csv", None):
+        r = subprocess.run([HAUL, "report", path] + ([shape] if shape else []), capture_output=True, timeout=60,
+                           preexec_fn=limit_memory)
+        assert r.returncode in (0, 1, 2), f"{what}: report {shape} ended with {r.returncode}: {r.stderr.decode()[:500]}"
+        assert r.returncode == 0 or r.stderr.startswith(b"haul: "), f"{what}: {r}"
+    return r.returncode, r.stderr.decode()
+
+
+def names_of(path):
+    """Every data set, group and attribute, of one histogram and one table each: they are alike."""
+    objects, attributes, seen = [], [], set()
+
+    def visit(name, item):
+        parts = name.split("/")
+        if "histograms" in parts and len(parts) > 3:
+            like = "/".join(parts[:3] + ["x"] + parts[4:])
+            if like in seen:
+                return
+            seen.add(like)
+        objects.append(name)
+        attributes.extend((name, a) for a in item.attrs)
+
+    with h5py.File(path, "r") as f:
+        attributes.extend(("/", a) for a in f.attrs)
+        f.visititems(visit)
+    return objects, attributes
+
+
+def changed(source, change, what):
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "r.h5")
+        shutil.copy(source, path)
+        with h5py.File(path, "r+") as f:
+            if change(f) is False:
+                return None
+        assert os.path.getsize(path) < 100 << 20, what
+        return report(path, what)
+
+
+def replace(name, value, **options):
+    def change(f):
+        old = f[name].attrs.items() if isinstance(f[name], h5py.Dataset) else []
+        old = [(k, v) for k, v in old]
+        del f[name]
+        d = f.create_dataset(name, data=value, **options)
+        for k, v in old:
+            d.attrs[k] = v
+    return change
+
+
+def grow(name):
+    """The same data set with millions of rows, which take no room on disk."""
+    def change(f):
+        if not isinstance(f[name], h5py.Dataset) or f[name].ndim == 0:
+            return False
+        old, attrs = f[name], [(k, v) for k, v in f[name].attrs.items()]
+        shape, kind = (MANY,) + old.shape[1:], old.dtype
+        del f[name]
+        d = f.create_dataset(name, shape=shape, dtype=kind, chunks=(1024,) + shape[1:])
+        for k, v in attrs:
+            d.attrs[k] = v
+    return change
+
+
+def drop(name):
+    def change(f):
+        del f[name]
+    return change
+
+
+def drop_attribute(name, attribute):
+    def change(f):
+        del f[name].attrs[attribute]
+    return change
+
+
+def set_attribute(name, attribute, value):
+    def change(f):
+        del f[name].attrs[attribute]
+        f[name].attrs[attribute] = value
+    return change
+
+
+def check(source):
+    objects, attributes = names_of(source)
+    refused = 0
+    for name in objects:
+        changed(source, drop(name), f"without {name}")
+        for value in (numpy.arange(6.0).reshape(1, 2, 3), numpy.float64(7), numpy.array([b"text"] * 3),
+                      numpy.array([-1, 2 ** 62])):
+            changed(source, replace(name, value), f"{name} as {value.dtype}{value.shape}")
+        r = changed(source, grow(name), f"{name} with {MANY} rows")
+        # Whatever is read at all is bounded; edges and copies for plots are not read.
+        if r and r[0]:
+            refused += 1
+            assert "at most" in r[1] or "larger than" in r[1] or "rows" in r[1] or "not fit" in r[1] or \
+                "of different lengths" in r[1] or "names for" in r[1], f"{name}: {r[1]}"
+    assert refused > 10, f"only {refused} data sets with millions of rows are refused"
+    for name, attribute in attributes:
+        changed(source, drop_attribute(name, attribute), f"{name} without {attribute}")
+        for value in (2 ** 63, -1.5, "x" * 300, numpy.zeros(100), [b"a", b"b"]):
+            changed(source, set_attribute(name, attribute, value), f"{attribute} of {name} = {value!r:.40}")
+
+
+def main(program, folder):
+    with tempfile.TemporaryDirectory() as made:
+        path = os.path.join(made, "r.h5")
+        subprocess.run([os.environ.get("HAUL_MPIEXEC", "mpiexec"), "-n", "2", program, path], check=True, timeout=100)
+        assert report(path, "as it is")[0] == 0
+        code, sentence = changed(path, grow("stores"), "stores with millions of rows")
+        assert code == 2 and "stores has 4000000 rows; a results file has at most 65536" in sentence, sentence
+        check(path)
+    check(os.path.join(folder, "version_1.h5"))
+
+
+main(*sys.argv[1:])

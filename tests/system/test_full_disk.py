@@ -1,0 +1,62 @@
+"""A disk that becomes full under the results, at any of the writes to them: every rank learns it at once, the run ends
+with a sentence, and what was published before stands.
+
+test_full_disk.py PRELOAD: the library that fills the disk."""
+import os
+import sys
+
+from haultest import Folder, alone, check, main, mpi, report, write_job
+
+FULL = sys.argv.pop(1)
+RANKS = 2
+
+
+def job():
+    return {"name": "full", "stores": {"d": {"uri": "sim://d"}},
+            "dataset": {"store": "d", "format": "raw", "files": 8, "sample_bytes": 1000},
+            "phases": [{"train": {"compute": "1 ms", "null_steps": 0, "loader": {"workers": 1}}},
+                       {"io": {"operation": "write", "store": "d", "objects": 4, "size": 1000, "block": 1000}}]}
+
+
+def run(folder, **env):
+    env = {"HAUL_FULL_" + key.upper(): str(value) for key, value in env.items()}
+    return mpi(RANKS, "run", "job.json", "--force", cwd=folder, env={"LD_PRELOAD": FULL, **env}, timeout=200)
+
+
+def writes_of_ranks(folder):
+    """How often each rank writes to the results of a run that ends well."""
+    r = run(folder, count=os.path.join(folder, "count"))
+    check(r.rc == 0, f"{r}")
+    with open(os.path.join(folder, "count")) as f:
+        counts = {int(rank): int(count) for rank, count in (line.split() for line in f)}
+    check(counts.get(0, 0) > 20, f"writes of rank 0: {counts}")
+    return counts
+
+
+def full_at(folder, rank, write):
+    path = os.path.join(folder, "results.h5")
+    if os.path.exists(path):
+        os.unlink(path)
+    r, at = run(folder, after=write, rank=rank), f"rank {rank}, write {write}"
+    check(r.rc == 1, f"{at}: {r}")
+    check("No space left" in r.err or "no space left" in r.err, f"{at}: does not say why: {r}")
+    check("does not end" not in r.err, f"{at}: the watchdog ended it: {r}")
+    check(not os.path.exists(path + ".part"), f"{at}: a .part is left")
+    if os.path.exists(path):
+        check(report(path)["status"] in ("interrupted", "failed"), f"{at}: status")
+        return len(report(path)["phases"])
+    return 0
+
+
+def test_full_at_any_write():
+    with Folder() as folder:
+        write_job(folder, job())
+        for rank, count in sorted(writes_of_ranks(folder).items()):
+            # Each write of the last phase's rows and of the end, and some before.
+            places = sorted(set(range(0, count, 6)) | set(range(max(count - 14, 0), count)))
+            phases = [full_at(folder, rank, write) for write in places]
+            check(phases == sorted(phases), f"rank {rank}: a later full disk leaves fewer phases: {phases}")
+            check(phases[0] == 0 and phases[-1] >= 1, f"rank {rank}: phases that stand: {phases}")
+
+
+main()
