@@ -1,5 +1,6 @@
 /* Any bytes as a template of names and as a list of names: refused with a sentence, or taken, and then
  * each name is a plain text that fits. A list gives as many names as it has lines that are not empty. */
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -34,23 +35,43 @@ static void as_template(const uint8_t *data, size_t size)
 	}
 }
 
-/* Lines that are not empty, counted the simple way; UINT64_MAX: one of them is too long. */
+/* Whether a name has "." or ".." as a part, other than "./" at its beginning. */
+static bool leaves(const uint8_t *name, uint64_t length)
+{
+	const uint8_t *end = name + length, *part;
+
+	while (name < end && (*name == '/' || (*name == '.' && name + 1 < end && name[1] == '/')))
+		name += *name == '/' ? 1 : 2;
+	for (part = name; part < end; part = name + 1) {
+		for (name = part; name < end && *name != '/';)
+			name++;
+		if ((name == part + 1 && part[0] == '.') ||
+		    (name == part + 2 && part[0] == '.' && part[1] == '.'))
+			return true;
+	}
+	return false;
+}
+
+/* Lines that are not empty, counted the simple way; UINT64_MAX: one of them is too long, or leaves the store's
+ * root. */
 static uint64_t count_lines(const uint8_t *data, size_t size)
 {
 	uint64_t names = 0, length = 0;
+	const uint8_t *begin;
 	size_t i = size >= 3 && memcmp(data, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
 
-	for (; i <= size; i++) {
+	for (begin = data + i; i <= size; i++) {
 		if (i < size && data[i] != '\n') {
 			length++;
 			continue;
 		}
 		if (length && data[i - 1] == '\r')
 			length--;
-		if (length >= ROOM)
+		if (length >= ROOM || leaves(begin, length))
 			return UINT64_MAX;
 		names += length > 0;
 		length = 0;
+		begin = data + i + 1;
 	}
 	return names;
 }

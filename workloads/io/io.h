@@ -14,10 +14,10 @@
 #ifndef HAUL_WORKLOADS_IO_IO_H
 #define HAUL_WORKLOADS_IO_IO_H
 
-#include "workloads/common/options.h"
-#include "workloads/io/sizes.h"
 #include "workloads/common/cold.h"
+#include "workloads/common/options.h"
 #include "workloads/io/columns.h"
+#include "workloads/io/sizes.h"
 #include "workloads/workload.h"
 
 enum io_operation {

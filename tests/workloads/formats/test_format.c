@@ -398,7 +398,6 @@ static const char *members_have_their_crc(const struct layout *l, const uint8_t 
 		       : "there are not two members and a directory";
 }
 
-
 static void test_every_layout(void)
 {
 	struct survey survey = {0};
