@@ -38,7 +38,8 @@ int nodes_find(struct nodes *n, struct group *world, uint32_t fake, struct err *
 	n->count = (uint32_t)place[1];
 	if (rc < 0)
 		return rc;
-	return node_status_open(&n->node_status, n->node, n->leaders, n->count, err);
+	return node_status_open(&n->node_status, n->node, n->leaders,
+				n->leaders ? mpi_group_comm(n->leaders) : NULL, n->count, err);
 }
 
 void nodes_free(struct nodes *n)

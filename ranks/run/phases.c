@@ -8,6 +8,7 @@
 #include "plan/plan.h"
 #include "ranks/mpi/group.h"
 #include "ranks/run/phase_run.h"
+#include "ranks/run/run.h"
 #include "ranks/run/state.h"
 #include "workloads/workload.h"
 

@@ -10,7 +10,7 @@
 #include "plan/series/series.h"
 #include "ranks/node/nodes.h"
 #include "ranks/node/sampler.h"
-#include "ranks/run/run.h"
+#include "ranks/run/exit_status.h"
 #include "ranks/run/signals.h"
 #include "results-schema/results.h"
 
@@ -21,6 +21,8 @@ enum { RUN_SAID_BYTES = 512 };
 
 /* A wait of rank 0 for the others that takes longer is said. */
 #define RUN_WAIT_SAID_NS 30000000000u
+
+struct run_options;
 
 struct run {
 	struct group *world;
