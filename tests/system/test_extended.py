@@ -28,20 +28,21 @@ def ran(folder, *args, **train):
 
 def test_results_file():
     """The measure, the account and the figure are columns of the ranks, the account of the epochs, too; the table is
-    a data set, and what was asked of the target an attribute of its row."""
+    a data set, the target a row of its phase's targets."""
     with Folder() as folder:
         r = ran(folder, target_tokens=1)
         check(r.rc == 0, f"{r}")
         with h5py.File(f"{folder}/results.h5") as f:
-            train = f["phases/2_train"]
+            train = f["phases/1_train"]
             ranks, epochs = train["ranks"], train["epochs"]
             check(int(ranks["tokens"].sum()) == READ * TOKENS, f"{ranks['tokens']}")
-            check((ranks["logging_ns"] > 0).all(), f"{ranks['logging_ns']}")
-            check(int(epochs["logging_ns"].sum()) == int(ranks["logging_ns"].sum()),
-                  f"{epochs['logging_ns']} {ranks['logging_ns']}")
-            rows = train["sources"]
-            check(rows["samples"].tolist() == [READ] and rows["source"].asstr()[0] == "web"
-                  if rows.dtype.names is None else rows["samples"].tolist() == [READ], f"{rows}")
+            check((ranks["logging_ns"] >= 2_000_000 * READ // RANKS).all(), f"{ranks['logging_ns']}")
+            check(0 < epochs["logging_ns"].sum() <= ranks["logging_ns"].sum(), f"{epochs['logging_ns']}")
+            sources = train["sources"]
+            check(sources["names"][:].tolist() == [b"web"], f"{sources['names'][:]}")
+            check(sources["rows"]["samples"].tolist() == [READ], f"{sources['rows'][:]}")
+            targets = {t["name"]: t for t in train["targets"]}
+            check(targets[b"target_tokens"]["asked"] == 1 and targets[b"target_tokens"]["met"], f"{targets}")
 
 
 def test_report_json():
@@ -51,8 +52,8 @@ def test_report_json():
         p = report(f"{folder}/results.h5")["phases"][1]
         check(p["measures"]["tokens"] == READ * TOKENS, f"{p['measures']}")
         check(p["figures"]["tokens_per_second"] > 1 and p["figures"]["logging_s"] > 0, f"{p['figures']}")
-        check(0 < p["accounts"]["logging"] < 1, f"{p['accounts']}")
-        near(sum(p["accounts"].values()), 1, 1e-9, "the accounts together")
+        check(0 < p["accounts"]["logging"], f"{p['accounts']}")
+        near(sum(p["accounts"].values()), p["measures"]["wall_sum_ns"] / 1e9 / RANKS, 1e-9, "the accounts together")
         check(p["sources"] == [{"name": "web", "samples": READ}], f"{p['sources']}")
         target = [t for t in p["targets"] if t["name"] == "target_tokens"]
         check(len(target) == 1 and target[0]["met"] and target[0]["asked"] == 1, f"{p['targets']}")
@@ -63,9 +64,9 @@ def test_report_text():
     with Folder() as folder:
         r = ran(folder, target_tokens=1, compute="0.1 ms")
         check(r.rc == 0, f"{r}")
-        text = alone("report", "--all", f"{folder}/results.h5").out
-        check("% for logging" in words(text) or "for logging" in text, text)
-        check("train, sources" in text and "\nweb " in text, text)
+        text = alone("report", f"{folder}/results.h5").out
+        check("% for logging" in words(text), text)
+        check("train, sources" in text and "web 40" in [words(line) for line in text.splitlines()], text)
         check("rate of tokens" in text and "meets the target of 1/s" in text, text)
 
 
