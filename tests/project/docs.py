@@ -1,6 +1,6 @@
 """The documents agree with the program: links lead somewhere, haul plan accepts whole jobs, verbs and options named after
-`haul` exist, each fenced block names its language, so that docs_commands.py knows the commands, and the example of a
-format is what the tests compile."""
+`haul` exist, each fenced block names its language, so that docs_commands.py knows the commands, and the
+examples are what the tests compile."""
 import glob
 import json
 import os
@@ -30,11 +30,12 @@ with open(os.path.join(SOURCE, "docs", "add-a-backend.md"), encoding="utf-8") as
 if bits != rows:
     wrong.append(f"docs/add-a-backend.md: the table has {rows}, capability.h {bits}")
 
-with open(os.path.join(SOURCE, "docs", "add-a-format.md"), encoding="utf-8") as stream:
-    example = re.findall(r"```c\n(.*?)```", stream.read(), re.S)
-with open(os.path.join(SOURCE, "tests", "workloads", "formats", "webdataset.c"), encoding="utf-8") as stream:
-    if example != [stream.read()]:
-        wrong.append("docs/add-a-format.md: the example is not tests/workloads/formats/webdataset.c")
+for page, source in (("add-a-format.md", "workloads/formats/webdataset.c"), ("add-a-workload.md", "workloads/lookup.c")):
+    with open(os.path.join(SOURCE, "docs", page), encoding="utf-8") as stream:
+        example = re.findall(r"```c\n(.*?)```", stream.read(), re.S)
+    with open(os.path.join(SOURCE, "tests", source), encoding="utf-8") as stream:
+        if example != [stream.read()]:
+            wrong.append(f"docs/{page}: the example is not tests/{source}")
 
 LANGUAGES = {"sh", "console", "text", "json", "c", "python"}  # commands; commands with output; output and drawings; the rest
 pages = [os.path.join(SOURCE, "README.md"), *glob.glob(os.path.join(SOURCE, "docs", "**", "*.md"), recursive=True)]
