@@ -1,7 +1,7 @@
-"""A program with one more line in its table of formats, and one more in its table of workloads. The format of
+"""A program with one more line in its tables of formats, workloads and stores. The format of
 docs/add-a-format.md is listed, made, read as a stream, verified, decoded, and found wrong where it is wrong. Python's
 tarfile reads what was made. The kind of phase of docs/add-a-workload.md is planned, run, reported and held to its
-targets."""
+targets. The store of docs/add-a-backend.md is read by a training, and refused where it lacks something."""
 import os
 import tarfile
 
@@ -151,15 +151,39 @@ def test_phase_run():
         check(r.rc == 8, f"{r}")
         p = report(f"{folder}/results.h5")["phases"][1]
         size = sum(os.path.getsize(f"{folder}/data/{n}") for n in os.listdir(f"{folder}/data") if not n.startswith("."))
-        check(p["kind"] == "lookup" and p["operations"] == p["found"] == 2 * FILES, f"{p}")
-        check(p["found_bytes"] == 2 * size and p["absent"] == 0 and p["errors"] == 0, f"{p}")
-        check(p["histograms"]["stat"]["count"] == 2 * FILES and p["lookup_rate"] > 0, f"{p}")
+        check(p["kind"] == "lookup" and p["operations"] == p["measures"]["found"] == 2 * FILES, f"{p}")
+        check(p["measures"]["found_bytes"] == 2 * size and p["measures"]["absent"] == 0 and p["errors"] == 0, f"{p}")
+        check(p["latency_ns"]["stat"]["count"] == 2 * FILES and p["figures"]["lookup_rate"] > 0, f"{p}")
         text = alone("report", "results.h5", cwd=folder).out
         check("lookup" in text and "misses the target" in " ".join(text.split()), text)
         os.remove(f"{folder}/data/img_0_of_{FILES}.tar")
         r = mpi(2, "run", "job.json", "--only", "lookup", "--force", "--set", "lookup.target_rate=0", cwd=folder)
         check(r.rc == 0 and "2 lookups found no file" in " ".join((r.out + r.err).split()), f"{r}")
-        check(report(f"{folder}/results.h5")["phases"][0]["absent"] == 2, "not counted")
+        check(report(f"{folder}/results.h5")["phases"][0]["measures"]["absent"] == 2, "not counted")
+
+
+def test_store():
+    """A store of one file: its option is parsed, a training reads its objects, and its bytes are not those of haul's files."""
+    with Folder() as folder:
+        zero = {"name": "zero", "stores": {"data": {"uri": "zero://x", "size": "64 KiB"}},
+                "dataset": {"format": "raw", "files": 8, "sample_bytes": "64 KiB", "names": "object_{i}", "sizes": "stat"},
+                "phases": [{"train": {"epochs": 1, "batch": 2, "null_steps": 0}}]}
+        write_job(folder, zero)
+        r = mpi(2, "run", "job.json", cwd=folder)
+        check(r.rc == 0, f"{r}")
+        p = report(f"{folder}/results.h5")["phases"][0]
+        check(p["errors"] == 0 and p["bytes_read"] == 8 * 65536, f"{p}")
+        zero["stores"]["data"]["size"] = "16 KiB"
+        write_job(folder, {**zero, "dataset": {**zero["dataset"], "sizes": "given"}})
+        r = mpi(2, "run", "job.json", "--force", cwd=folder)
+        check(r.rc == 1 and "16384" in r.err and "65536" in r.err, f"{r}")
+        write_job(folder, {**zero, "phases": [{"io": {"operation": "list"}}]})
+        r = alone("plan", "job.json", cwd=folder)
+        check(r.rc == 2 and "cannot list" in " ".join(r.err.split()), f"{r}")
+        zero["stores"]["data"]["size"] = 0
+        write_job(folder, zero)
+        r = alone("plan", "job.json", cwd=folder)
+        check(r.rc == 2 and "/stores/data/size: must be at least 1" in r.err, f"{r}")
 
 
 main()
