@@ -30,7 +30,8 @@ with open(os.path.join(SOURCE, "docs", "add-a-backend.md"), encoding="utf-8") as
 if bits != rows:
     wrong.append(f"docs/add-a-backend.md: the table has {rows}, capability.h {bits}")
 
-for page, source in (("add-a-format.md", "workloads/formats/webdataset.c"), ("add-a-workload.md", "workloads/lookup.c")):
+for page, source in (("add-a-format.md", "workloads/formats/webdataset.c"), ("add-a-workload.md", "workloads/lookup.c"),
+                     ("add-a-backend.md", "backends/zero.c")):
     with open(os.path.join(SOURCE, "docs", page), encoding="utf-8") as stream:
         example = re.findall(r"```c\n(.*?)```", stream.read(), re.S)
     with open(os.path.join(SOURCE, "tests", source), encoding="utf-8") as stream:
