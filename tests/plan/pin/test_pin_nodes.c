@@ -60,6 +60,8 @@ static const struct node_case {
 	{"dual", PIN_NIC, 4, 0, "", "0-15:16-31:32-47:48-63", NULL},
 	{"dual", PIN_NIC, 6, 0, "", "0-7:8-15:16-23:32-39:40-47:48-55", NULL},
 	{"dual", PIN_NIC, 2, 0, "", "0-31:32-63", NULL},
+	{"slingshot", PIN_NIC, 4, 0, "", "0-15:16-31:32-47:48-63", NULL},
+	{"ports", PIN_NIC, 4, 0, "", "0-15:16-31:32-47:48-63", NULL},
 	{"dual_cgroup", PIN_TILE, 8, 0, "", "8-9:10-11:12-13:14-15:40-41:42-43:44-45:46-47", NULL},
 	{"dual_cgroup", PIN_NIC, 4, 0, "", "8-11:12-15:40-43:44-47", NULL},
 	{"dual_cgroup", PIN_NUMA, 2, 0, "", "8-15:40-47", NULL},
@@ -309,6 +311,8 @@ static void test_pictures(void)
 		{"aurora", PIN_TILE, 12, {"=00000000111111112222", "hsn4-7 ze3-5", "9-16,113-120"}},
 		{"aurora_hidden", PIN_NIC, 12, {"=...0....1....2....34....5", "hsn6", "79,183"}},
 		{"dual", PIN_NIC, 4, {"NICs     ib0-1\n", "GPUs     cuda4-7\n", "0-15,64-79"}},
+		{"slingshot", PIN_NIC, 4, {"NICs     hsi0-1\n", "NICs     hsi2-3\n", "0-15,64-79"}},
+		{"ports", PIN_NIC, 4, {"NICs     enp0-1\n", "NICs     enp2-3\n", "0-15,64-79"}},
 		{"dual_cgroup", PIN_NUMA, 16, {"16 cores · 32 threads", "01234567", "47,111"}},
 	};
 
