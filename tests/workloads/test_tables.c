@@ -4,6 +4,7 @@
 
 #include "backends/queue/queue.h"
 #include "tests/unit.h"
+#include "workloads/formats/format.h"
 #include "workloads/formats/walk.h"
 #include "workloads/workload.h"
 
