@@ -1,5 +1,5 @@
 """The documents agree with the program. Links lead to files and headings, in the source and where haul is installed. haul
-plan accepts whole jobs. Verbs and options named after `haul` exist. Each fenced block names its language, so that
+plan accepts whole jobs. Verbs and options named after `haul` exist, and all keys of a job are explained somewhere. Each fenced block names its language, so that
 docs_commands.py knows the commands. The examples of a format, a workload and a store are what the tests compile, and the
 table of capabilities is complete."""
 import glob
@@ -115,12 +115,31 @@ def wrong_commands(name, text, verbs):
                 yield f"{name}: {words[0]} has no {option}"
 
 
+def keys_of(schema):
+    """All names of properties in a JSON Schema."""
+    if isinstance(schema, list):
+        return set().union(*map(keys_of, schema))
+    if not isinstance(schema, dict):
+        return set()
+    return set(schema.get("properties", {})).union(*map(keys_of, schema.values()))
+
+
+def unexplained_keys():
+    """Keys of a job that no document for users has as code."""
+    text = " ".join(read(f"{SOURCE}/docs/{page}.md") for page in ("guide", "object-stores"))
+    keys = keys_of(json.loads(haul("schema").stdout))
+    assert {"batch", "endpoints", "uri"} <= keys, keys
+    return [f"{key}: a key of jobs that neither docs/guide.md nor docs/object-stores.md has" for key in sorted(keys)
+            if not re.search(rf'[`".]{key}[`":=]', text)]
+
+
 def main():
     verbs = {}
     for verb in haul("__complete").stdout.split():
         verbs[verb] = set(w for w in haul("__complete", verb).stdout.split() if w.startswith("-"))
     assert "run" in verbs, "no verbs"
-    wrong = [*wrong_examples(), *wrong_links(SOURCE, documents(SOURCE, FOLDERS)), *wrong_installed_links()]
+    wrong = [*wrong_examples(), *wrong_links(SOURCE, documents(SOURCE, FOLDERS)), *wrong_installed_links(),
+             *unexplained_keys()]
     pages = documents(SOURCE, ["docs"])
     for page in pages:
         name, text = os.path.relpath(page, SOURCE), read(page)
