@@ -1,4 +1,5 @@
-/* What a job may hold: the sections of every backend and every workload, in their tables' order. */
+/* Job schema: the sections of every backend and every workload, in the order of their tables. See
+ * plan.h. */
 #include <assert.h>
 #include <pthread.h>
 
@@ -7,7 +8,7 @@
 
 enum { SECTIONS_MAX = 64 };
 
-/* Written once, before anybody sees it: the tables are const but live in three libraries, so the
+/* Written once, before anybody reads it. The tables are const but belong to three libraries, so the
  * compiler cannot put their sections into one list. */
 static struct {
 	pthread_once_t once;
@@ -15,7 +16,7 @@ static struct {
 	struct job_schema schema;
 } assembled = {.once = PTHREAD_ONCE_INIT};
 
-static void assemble(void)
+static void schema_assemble(void)
 {
 	const struct backend_ops *const *backend;
 	const struct workload *const *workload;
@@ -36,6 +37,6 @@ static void assemble(void)
 
 const struct job_schema *plan_schema(void)
 {
-	pthread_once(&assembled.once, assemble);
+	pthread_once(&assembled.once, schema_assemble);
 	return &assembled.schema;
 }

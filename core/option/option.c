@@ -1,4 +1,5 @@
-/* What parsing, printing and describing options share: paths, bounds, the nearest name. */
+/* Options: what parsing, printing and describing share (paths, bounds, the nearest name). See
+ * option.h. */
 #include "core/option/option.h"
 
 #include <math.h>
@@ -110,7 +111,7 @@ bool option_is_default(const struct option *o, const void *from)
 	case OPTION_REAL:
 		d = *(const double *)member;
 		return !(d < o->def_real) &&
-		       !(d > o->def_real); /* NaN, too, when that is the default */
+		       !(d > o->def_real); /* NaN is refused, too, unless it is the default */
 	case OPTION_CHOICE:
 		return *(const uint32_t *)member == o->def;
 	default:
@@ -130,19 +131,19 @@ bool option_chosen(const struct option *o, const struct option *table, const voi
 	return !o->of || strcmp(option_choice(o->of, table, from), o->name) == 0;
 }
 
-static int lower(char c)
+static int option_lower(char c)
 {
 	return c >= 'A' && c <= 'Z' ? c + 32 : c;
 }
 
-static size_t least(size_t a, size_t b)
+static size_t option_least(size_t a, size_t b)
 {
 	return a < b ? a : b;
 }
 
-/* Edits that turn a into b: insert, delete, replace, swap neighbours (optimal string alignment).
- * Both at most WORD_MAX long. */
-static size_t distance(const char *a, const char *b)
+/* Edit distance: how many edits turn a into b, of insert, delete, replace and swap neighbours
+ * (optimal string alignment). Both are at most WORD_MAX long. */
+static size_t option_distance(const char *a, const char *b)
 {
 	size_t rows[3][WORD_MAX + 1], n = strlen(a), m = strlen(b), i, j, cost;
 	size_t *older = rows[0], *old = rows[1], *now = rows[2], *spare;
@@ -152,10 +153,11 @@ static size_t distance(const char *a, const char *b)
 	for (i = 1; i <= n; i++) {
 		now[0] = i;
 		for (j = 1; j <= m; j++) {
-			cost = lower(a[i - 1]) != lower(b[j - 1]);
-			now[j] = least(least(old[j], now[j - 1]) + 1, old[j - 1] + cost);
+			cost = option_lower(a[i - 1]) != option_lower(b[j - 1]);
+			now[j] = option_least(option_least(old[j], now[j - 1]) + 1,
+					      old[j - 1] + cost);
 			if (i > 1 && j > 1 && cost && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
-				now[j] = least(now[j], older[j - 2] + 1);
+				now[j] = option_least(now[j], older[j - 2] + 1);
 		}
 		spare = older;
 		older = old;
@@ -175,7 +177,7 @@ const char *option_nearest(const char *word, const char *const *names)
 	for (; *names; names++) {
 		if (strlen(*names) > WORD_MAX)
 			continue;
-		d = distance(word, *names);
+		d = option_distance(word, *names);
 		if (d < best && d < length) {
 			best = d;
 			nearest = *names;
