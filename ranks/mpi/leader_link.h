@@ -1,7 +1,8 @@
-/* Leader link: the messages of the status tree between the first ranks of nodes, and of a reason to stop, on MPI.
+/* Leader link: the messages of the status tree between the first ranks of nodes, and those of a
+ * reason to stop, on MPI.
  *
- * Receives are planned once (persistent requests). A reason to stop goes to the tree's neighbours as soon as it is
- * known, beside the rounds. Main thread only. */
+ * Receives are set up once (persistent requests). A reason to stop goes to the neighbours in the
+ * tree as soon as it is known, independently of the rounds. Main thread only. */
 #ifndef HAUL_RANKS_MPI_LEADER_LINK_H
 #define HAUL_RANKS_MPI_LEADER_LINK_H
 
@@ -9,7 +10,8 @@
 
 struct leader_link;
 
-/* leaders: the first ranks of all nodes, two at least; it must outlive the link. Collective over leaders. */
+/* leaders: the first ranks of all nodes, at least two. The group must outlive the link. Collective
+ * over leaders. */
 int leader_link_open(struct leader_link **out, struct group *leaders, struct err *err);
 /* Collective over leaders, when no round is under way. */
 void leader_link_close(struct leader_link *l);
@@ -17,8 +19,8 @@ void leader_link_close(struct leader_link *l);
 /* For status_tree_init. */
 const struct status_link *leader_link_tree(const struct leader_link *l);
 
-/* Sends a reason to stop to the neighbours, unless one as large went there before; takes what has come from them and
- * sends that on. Returns the largest known. */
+/* Sends a reason to stop to the neighbours, unless one as large was sent before. Receives reasons
+ * from them and passes those on. Returns the largest known reason. */
 uint64_t leader_link_stop(struct leader_link *l, uint64_t reason);
 
 #endif

@@ -1,4 +1,5 @@
-/* A run under MPI: the only place with MPI_Init. Called by cli/ for the verbs run, generate, clean. */
+/* Run under MPI: the only place that calls MPI_Init. cli/ calls it for the verbs run, generate and
+ * clean. */
 #ifndef HAUL_RANKS_RUN_RUN_H
 #define HAUL_RANKS_RUN_RUN_H
 
@@ -21,11 +22,11 @@ struct run_options {
 	struct phase_filter filter;
 	const char *const *sweeps; /* path=a,b,c */
 	unsigned sweep_count;
-	uint32_t repeat, warmup; /* runs of each combination; repeat 0: 1 */
+	uint32_t repeat, warmup; /* runs of each combination; repeat 0 means 1 */
 	const char *op_log;      /* path of the operation log; NULL: none */
-	uint64_t op_log_rows;    /* that a queue keeps until they are written; 0: OP_LOG_ROWS */
-	uint64_t deadline_ns;    /* from the start of the run; 0: none */
-	uint32_t fake_nodes;     /* 0 or 1: as the machine is */
+	uint64_t op_log_rows; /* rows that a queue keeps until they are written; 0: OP_LOG_ROWS */
+	uint64_t deadline_ns; /* from the start of the run; 0: none */
+	uint32_t fake_nodes;  /* 0 or 1: nodes as the machine has them */
 	const char *command_line, *version, *build;
 };
 
@@ -37,10 +38,10 @@ enum exit_status {
 	EXIT_TARGET_MISSED = 8
 };
 
-/* run_begin initialises MPI (signals are blocked and handed to one thread first); run_job does
- * everything; run_end finalises. The exit status is the same on every rank. Sentences for people are
- * given to print(rank 0's) by cli: run_job fills err and, on rank 0 only, tells through *speak
- * whether this rank should print it. */
+/* run_begin initialises MPI, after signals have been blocked and handed to one thread. run_job does
+ * everything else. run_end finalises. The exit status is the same on every rank. cli/ prints the
+ * messages: run_job fills err and, on rank 0 only, tells through *speak whether this rank should
+ * print it. */
 struct run;
 int run_begin(struct run **out, int *argc, char ***argv, struct err *err);
 enum exit_status run_job(struct run *run, const struct run_options *options, bool *speak,

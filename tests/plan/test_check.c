@@ -42,7 +42,7 @@ static const struct refusal refusals[] = {
 	{"{}", MEM_STORE, DATA, TRAIN, 2, 2,
 	 "/stores/d: mem:// serves one node, the job runs on 2"},
 	{"{}", "{\"d\":{\"uri\":\"mem://x\"},\"e\":{\"uri\":\"mem://x\",\"capacity\":\"1 GiB\"}}",
-	 DATA, TRAIN, 2, 1, "/stores/e: store \"d\" has the same URI mem://x and another capacity"},
+	 DATA, TRAIN, 2, 1, "/stores/e: store \"d\" has the same URI mem://x but another capacity"},
 	{"{}", FILE_STORE, DATA, TRAIN_WITH("\"loader\":{\"depth\":4}"), 2, 1,
 	 "/phases/0/train/loader/depth"},
 	{"{}", URING_STORE, DATA, TRAIN_WITH("\"loader\":{\"depth\":4096}"), 2, 1, NULL},
