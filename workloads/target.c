@@ -1,3 +1,4 @@
+/* Results of a phase's targets: see target.h. */
 #include "workloads/target.h"
 
 #include <errno.h>
@@ -7,8 +8,8 @@
 
 #include "core/utf8.h"
 
-/* The histogram of that name; with TARGET_MAIN_HIST the one whose percentiles the summary shows: the first from the
- * schema's on that any rank has used. -1: there is none. */
+/* The histogram of that name. For TARGET_MAIN_HIST it is the one whose percentiles the summary
+ * shows: the first, starting with the schema's, that any rank has used. -1: there is none. */
 static int find_hist(const char *name, const struct tally *t, struct group *g, int *index)
 {
 	const struct tally_schema *s = t->schema;
@@ -30,7 +31,7 @@ static int find_hist(const char *name, const struct tally *t, struct group *g, i
 	return rc;
 }
 
-/* Rank 0 then has the quantile, NaN where nothing was recorded. */
+/* Rank 0 gets the quantile, or NaN where nothing was recorded. */
 static int find_quantile(const struct target *target, const struct tally *t, struct group *g,
 			 double *found, struct err *err)
 {
@@ -55,7 +56,7 @@ static int find_quantile(const struct target *target, const struct tally *t, str
 	return rc;
 }
 
-/* Rank 0 then has the figure of the merged row. */
+/* Rank 0 gets the figure of the merged row. */
 static int find_figure(const struct target *target, const struct tally *t, struct group *g,
 		       double *found, struct err *err)
 {

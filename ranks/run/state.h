@@ -38,6 +38,8 @@ struct run {
 	struct results_run at;               /* the current run of the series */
 	const char *sets[SERIES_SWEEPS_MAX]; /* of the current combination */
 	uint32_t published;                  /* number of phases so far */
+	bool measured;                       /* a phase has done requests, or has ended well */
+	bool results_left;                   /* rank 0: the run leaves a results file */
 	uint64_t phase_end_ns;               /* end of the previous phase; 0: none has run */
 	struct rank_place place;
 	char cores_found[RESULTS_TEXT];

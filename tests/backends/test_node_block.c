@@ -137,12 +137,13 @@ static int open_unreserved(struct group *g, void *argument)
 	(void)argument;
 	rig_init(&r);
 	rc = rig_open(&r, "{\"uri\": \"mem://m\"}");
-	rig_close(&r);
+	store_close(&r.store);
 	if (rc < 0)
 		return -1;
 	r.all = r.node = g;
 	rc = store_open(&r.store, &r.described,
 			&(struct store_opener){.place = &r.place, .all = g, .node = g}, &r.err);
+	rig_close(&r);
 	return rc == -EINVAL && strstr(r.err.text, "was not reserved") ? 0 : -2;
 }
 

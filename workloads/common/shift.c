@@ -1,9 +1,10 @@
+/* Rank shift: see shift.h. */
 #include "workloads/common/shift.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
-/* How many ranks find their own node when they go so many ranks further. */
+/* How many ranks get a rank of their own node with this shift. */
 static uint32_t shift_at_home(const uint32_t *nodes, uint32_t ranks, uint32_t shift)
 {
 	uint32_t n = 0;

@@ -277,14 +277,13 @@ static void test_every_byte_once(void)
 	static const uint64_t sizes[] = {0, 1, 1000, 1001, 2000, 1000 * PIECES + 13};
 
 	for (unsigned i = 0; i < 3 * 7 * 3 * 2 * 6; i++) {
-		unsigned n = i;
 		const struct setup s = {
-			.ops = stores[n % 3],
-			.depth = shapes[(n /= 3) % 7].depth,
-			.buffers = shapes[n % 7].buffers,
-			.fillers = fillers[(n /= 7) % 3],
-			.writers = writers[(n /= 3) % 2],
-			.size = sizes[n / 2],
+			.ops = stores[i % 3],
+			.depth = shapes[i / 3 % 7].depth,
+			.buffers = shapes[i / 3 % 7].buffers,
+			.fillers = fillers[i / (3 * 7) % 3],
+			.writers = writers[i / (3 * 7 * 3) % 2],
+			.size = sizes[i / (3 * 7 * 3 * 2)],
 			.buffer_bytes = 1000,
 			.piece = 1000,
 		};

@@ -198,8 +198,8 @@ static void test_written_and_read(void)
 	static const uint32_t ranks[] = {1, 3, 8};
 	static const char *const last[] = {
 		"\"operation\": \"read\", \"verify\": \"full\"",
-		"\"operation\": \"read\", \"verify\": \"full\", \"order\": \"random\", \"depth\": 5, "
-		"\"threads\": 3, \"shift\": \"rank\"",
+		("\"operation\": \"read\", \"verify\": \"full\", \"order\": \"random\", \"depth\": 5, "
+		 "\"threads\": 3, \"shift\": \"rank\""),
 		"\"operation\": \"write\"",
 		"\"operation\": \"stat\", \"verify\": \"full\"",
 		"\"operation\": \"delete\", \"batch\": 7",

@@ -301,8 +301,8 @@ static void runs_with_content(void)
 		"\"sync\":\"step\",\"batch\":5,\"loader\":{\"workers\":2}",
 		"\"sync\":\"epoch\",\"batch\":10,\"loader\":{\"kind\":\"sample\",\"workers\":2}",
 		"\"sync\":\"none\",\"batch\":10,\"loader\":{\"workers\":0}",
-		"\"sync\":\"step\",\"batch\":10,\"loader\":{\"kind\":\"batch\",\"workers\":1,"
-		"\"pin_memory\":true}",
+		("\"sync\":\"step\",\"batch\":10,\"loader\":{\"kind\":\"batch\",\"workers\":1,"
+		 "\"pin_memory\":true}"),
 	};
 	enum { L = sizeof(layouts) / sizeof(layouts[0]), T = sizeof(trains) / sizeof(trains[0]) };
 
