@@ -37,10 +37,8 @@ struct phase_store {
 	char role[PHASE_ROLE_BYTES]; /* "data", "evaluation", "checkpoint", the name of a tier */
 	const struct job_store *store;
 	uint32_t needs; /* enum backend_capability bits */
-	uint64_t
-		/* requests in flight per queue that the job asks for; 0: as many as the store
-		 * takes */
-		depth;
+	/* requests in flight per queue that the job asks for; 0: as many as the store takes */
+	uint64_t depth;
 	bool verifies;      /* the job asks for all bytes to be compared */
 	double space_bytes; /* new bytes on the store, all ranks */
 	uint64_t inodes;

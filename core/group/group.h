@@ -20,10 +20,8 @@ enum merge { MERGE_SUM, MERGE_MAX, MERGE_MIN, MERGES };
 enum { STATUS_OWN_WORDS = 4, STATUS_WORDS = 6 + STATUS_OWN_WORDS };
 struct status {
 	uint64_t stop; /* enum stop_reason; merged by maximum */
-	uint64_t
-		/* 1 while this rank has steps to do; at a step's barrier: this step; merged by
-		 * maximum */
-		unfinished;
+	/* 1 while this rank has steps to do; at a step's barrier: this step; merged by maximum */
+	uint64_t unfinished;
 	uint64_t step;    /* steps done; merged by maximum */
 	uint64_t waiting; /* 1 while waiting for storage; merged by sum */
 	/* When this rank came to the round, on its own clock, or 0. Merged: when the last rank

@@ -22,9 +22,8 @@ struct mpi_group {
 	struct group base;
 	MPI_Comm comm;
 	struct waiting waiting;
-	struct node_status
-		/* where its status rounds take place; NULL: among all ranks, by MPI */
-		*node_status;
+	/* where its status rounds take place; NULL: among all ranks, by MPI */
+	struct node_status *node_status;
 	bool status_busy;
 	uint64_t stop; /* the reason told here, where no board spreads it */
 	MPI_Request status_request;
