@@ -1,4 +1,4 @@
-/* The stores there are. What a build lacks is left out here and nowhere else. */
+/* Table of backends: what a build lacks is left out here and nowhere else. */
 #include <string.h>
 
 #include "backends/stores.h"

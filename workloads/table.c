@@ -1,3 +1,4 @@
+/* Table of workloads: every kind of phase. See workload.h. */
 #include "workloads/workload.h"
 
 #include <stddef.h>
