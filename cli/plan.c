@@ -105,7 +105,9 @@ static int make(const struct plan_args *args, const char *path, struct job *job,
 	if (ranks > UINT32_MAX)
 		return err_set(err, -EINVAL, "--nodes: %llu ranks are too many",
 			       (unsigned long long)ranks);
-	rc = plan_check(job, (uint32_t)ranks, (uint32_t)nodes, false, err);
+	rc = plan_scale(job, (uint32_t)ranks, err);
+	if (rc == 0)
+		rc = plan_check(job, (uint32_t)ranks, (uint32_t)nodes, false, err);
 	if (rc == 0)
 		rc = plan_make(plan, job, (uint32_t)ranks, (uint32_t)nodes, err);
 	/* What is planned here is what a run must be told too. */

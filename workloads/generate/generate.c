@@ -386,6 +386,7 @@ static int generate_find_manifest(struct generate *g, struct group *group, struc
 	const char *folder = g->dataset.options.folder;
 	char name[OBJECT_KEY_BYTES];
 	struct queue *q = &g->crew.members[0].queue;
+	uint64_t set_files = g->dataset.set_files;
 	bool found[3] = {false, false, false};
 	struct manifest m;
 	int rc = 0;
@@ -395,7 +396,13 @@ static int generate_find_manifest(struct generate *g, struct group *group, struc
 		if (rc == 0) {
 			found[0] = true;
 			found[1] = m.complete;
+			set_files = m.dataset.files;
 			rc = manifest_matches(&m, &g->dataset, g->store.uri, err);
+			if (rc == 0 && set_files > g->dataset.set_files && !m.complete)
+				rc = err_set(err, -EEXIST,
+					     "%s/%s: is a set of %" PRIu64 " files that is not "
+					     "complete; finish it with the job that began it",
+					     g->store.uri, folder, set_files);
 			manifest_free(&m);
 		} else if (rc == -ENOENT) {
 			rc = 0;
@@ -406,6 +413,11 @@ static int generate_find_manifest(struct generate *g, struct group *group, struc
 	rc = group_agree(group, rc, err);
 	if (rc == 0)
 		rc = group_broadcast(group, found, sizeof(found));
+	if (rc == 0)
+		rc = group_broadcast(group, &set_files, sizeof(set_files));
+	if (rc < 0)
+		return rc;
+	dataset_in_set(&g->dataset, set_files);
 	g->resumes = found[0];
 	g->was_complete = found[1];
 	g->nothing_there = found[2];
@@ -571,6 +583,8 @@ static int generate_message(const struct generate *g, struct phase_context *ctx)
 	if (words[0])
 		workload_say(ctx, "%s of %s files were whole already", units_count(count, words[0]),
 			     all);
+	if (g->dataset.set_files > g->dataset.options.files)
+		workload_say(ctx, "of a set of %s", units_count(count, g->dataset.set_files));
 	if (words[1])
 		workload_say(ctx, "%s had another size and %s made again",
 			     units_count(count, words[1]), words[1] == 1 ? "was" : "were");
