@@ -185,11 +185,14 @@ const char *request_status_text(int status);
 /* The same of a request that failed, in the store's own words where it has some. */
 const char *request_text(const struct request *req);
 
-/* Whether a finished request counts as an error: absence is an answer to stat and delete. */
+/* Whether a finished request counts as an error: absence is an answer to stat, delete and list (but not where the
+ * store tells more of it, such as that there is no bucket). */
 static inline bool request_failed(const struct request *req)
 {
-	return req->answer.status &&
-	       !(req->answer.status == -ENOENT && (req->op == REQ_STAT || req->op == REQ_DELETE));
+	bool asks = req->op == REQ_STAT || req->op == REQ_DELETE ||
+		    (req->op == REQ_LIST && !req->answer.why);
+
+	return req->answer.status && !(req->answer.status == -ENOENT && asks);
 }
 
 /* How many keys a delete names beside its object: 0 for all other requests. */

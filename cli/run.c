@@ -104,6 +104,11 @@ static void join(char *line, size_t bytes, int argc, char **argv)
 		used += (size_t)snprintf(line + used, bytes - used, "%s%s", i ? " " : "", argv[i]);
 }
 
+static const char *results_path(const struct run_options *options)
+{
+	return options->results ? options->results : "results.h5";
+}
+
 static void print_report(const char *path)
 {
 	struct report_options o = {.color = report_color(stdout)};
@@ -122,8 +127,8 @@ static void speak_of(const struct run *run, const struct run_options *options,
 		status == EXIT_DONE || status == EXIT_TARGET_MISSED || status == EXIT_INTERRUPTED;
 	const char *message = run_message(run);
 
-	if (made && options->verb == RUN_ALL && !options->quiet)
-		print_report(options->results ? options->results : "results.h5");
+	if (made && run_left_results(run) && options->verb == RUN_ALL && !options->quiet)
+		print_report(results_path(options));
 	else if (made && message[0] && !options->quiet)
 		printf("%s\n", message);
 	fflush(stdout);
@@ -131,6 +136,8 @@ static void speak_of(const struct run *run, const struct run_options *options,
 		cli_say("%s", err->text[0] ? err->text : "a target was missed");
 	else if (status != EXIT_DONE)
 		cli_say("%s", err->text[0] ? err->text : "the run failed");
+	if ((status == EXIT_FAILED || status == EXIT_INTERRUPTED) && run_left_results(run))
+		fprintf(stderr, "more: haul report %s\n", results_path(options));
 }
 
 static int run_as(const struct call *call, enum run_verb verb)

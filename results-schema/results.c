@@ -24,6 +24,8 @@ struct results {
 		*node; /* the ranks of this node, where histograms have a row a node; else NULL */
 	MPI_Comm comm;
 	char *path, *part;
+	/* Rank 0: what path holds. While an older file is there, part holds the head of this run's. */
+	enum { FILE_ABSENT, FILE_OLDER, FILE_OWN } at_path;
 	struct phase_writer writer;
 	uint64_t started_utc_ns;
 	struct rank_row *ranks;     /* rank 0: for results_finish, NULL: as they are */
@@ -120,17 +122,19 @@ static int place_rows(struct results *r, const struct results_head *head,
 static int create_file(struct results *r, bool force, const struct results_head *head,
 		       const struct node_row *nodes, const struct rank_row *ranks, struct err *err)
 {
+	bool older = access(r->path, F_OK) == 0;
 	int rc = 0;
 
-	if (!force && access(r->path, F_OK) == 0)
+	if (older && !force)
 		rc = -EEXIST;
-	if (rc == 0) {
+	if (rc == 0)
 		rc = file_head_create(r->part, head, nodes, ranks, err);
-		if (rc < 0)
-			unlink(r->part);
-		else
-			rc = staging_publish(r->part, r->path, !force, err);
-	}
+	if (rc < 0 && rc != -EEXIST)
+		unlink(r->part);
+	if (rc == 0 && !older)
+		rc = staging_publish(r->part, r->path, !force, err);
+	if (rc == 0)
+		r->at_path = older ? FILE_OLDER : FILE_OWN;
 	if (rc == -EEXIST)
 		err_set(err, rc, "%s exists; name another with --results, or say --force", r->path);
 	return rc;
@@ -226,12 +230,27 @@ static int renew_head(struct results *r, hid_t file, struct err *err)
 	return 0;
 }
 
+/* Rank 0: what was published so far, to be added to. */
+static int begin_part(const struct results *r, struct err *err)
+{
+	return r->at_path == FILE_OWN ? staging_copy(r->path, r->part, err) : 0;
+}
+
+static int publish_part(struct results *r, struct err *err)
+{
+	int rc = staging_publish(r->part, r->path, false, err);
+
+	if (rc == 0)
+		r->at_path = FILE_OWN;
+	return rc;
+}
+
 /* Rank 0: the copy with the phase in it, but for the rows of ranks, for which there is room. */
 static int prepare_part(struct results *r, const struct merged *m, const struct blocks *blocks,
 			struct err *err)
 {
 	struct h5_file file;
-	int rc = staging_copy(r->path, r->part, err);
+	int rc = begin_part(r, err);
 
 	if (rc < 0)
 		return rc;
@@ -264,7 +283,7 @@ int results_publish(struct results *r, const struct results_phase *phase, struct
 		if (r->writer.first && rc < 0)
 			unlink(r->part);
 		else if (r->writer.first)
-			rc = staging_publish(r->part, r->path, false, err);
+			rc = publish_part(r, err);
 		rc = group_agree(r->group, rc, err);
 	}
 	blocks_free(&blocks);
@@ -325,7 +344,7 @@ static int finish_file(struct results *r, enum results_status status, const char
 			       .ranks = r->ranks,
 			       .rank_count = r->writer.ranks};
 	struct h5_file file;
-	int rc = staging_copy(r->path, r->part, err);
+	int rc = begin_part(r, err);
 
 	if (rc < 0)
 		return rc;
@@ -340,15 +359,33 @@ static int finish_file(struct results *r, enum results_status status, const char
 		unlink(r->part);
 		return rc;
 	}
-	return staging_publish(r->part, r->path, false, err);
+	return publish_part(r, err);
 }
 
 int results_finish(struct results *r, enum results_status status, const char *sentence,
 		   struct err *err)
 {
-	int rc = r->writer.first ? finish_file(r, status, sentence, err) : 0;
+	int rc = 0;
 
+	if (r->writer.first && r->at_path == FILE_OLDER && status != RESULTS_DONE)
+		results_discard(r);
+	else if (r->writer.first)
+		rc = finish_file(r, status, sentence, err);
 	return group_agree(r->group, rc, err);
+}
+
+void results_discard(struct results *r)
+{
+	if (r->at_path == FILE_OLDER)
+		unlink(r->part);
+	if (r->at_path == FILE_OWN)
+		unlink(r->path);
+	r->at_path = FILE_ABSENT;
+}
+
+bool results_stand(const struct results *r)
+{
+	return r->at_path == FILE_OWN;
 }
 
 void results_free(struct results *r)

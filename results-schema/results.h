@@ -79,7 +79,8 @@ struct results; /* one a rank */
 
 /* Collective over group; comm points to the MPI_Comm that group stands on, opaque here so that this
  * header needs no MPI. Rank 0 creates the file with the job and status "interrupted"; -EEXIST
- * ("results.h5 exists; name another with --results, or say --force") unless force. */
+ * ("results.h5 exists; name another with --results, or say --force") unless force. With force an
+ * older file stays in its place until the first phase is published. */
 int results_create(struct results **out, const char *path, bool force, const void *comm,
 		   struct group *group, const struct results_head *head,
 		   const struct node_row *nodes, const struct rank_row *ranks,
@@ -97,9 +98,14 @@ int results_set_ranks(struct results *r, const struct rank_row *ranks);
  * ranks. */
 int results_set_stores(struct results *r, const struct store_facts *rows, uint32_t count);
 
-/* The last publication: status, error sentence ("" if none, rank 0's), finished, seconds. Collective. */
+/* The last publication: status, error sentence ("" if none, rank 0's), finished, seconds. Where an older file is still
+ * in its place and the run is not done, that file stays. Collective. */
 int results_finish(struct results *r, enum results_status status, const char *sentence,
 		   struct err *err);
+/* In place of results_finish where the run has measured nothing: leaves the older file, or none. */
+void results_discard(struct results *r);
+/* Rank 0: whether the path holds what this run has published, its head at least. */
+bool results_stand(const struct results *r);
 void results_free(struct results *r);
 
 #endif

@@ -79,6 +79,17 @@ static void add_targets(const struct phase_run *p, struct repeat_targets *into)
 	into->repeats++;
 }
 
+/* Whether any rank has done a request: a phase that was refused before is not worth a results file. */
+static bool phase_measured(const struct phase_run *p, struct group *group)
+{
+	const uint64_t *row = p->tally.rank_row;
+	uint64_t sum = row[TALLY_OPERATIONS] + row[TALLY_ERRORS] + row[TALLY_RETRIES] +
+		       p->tally.failure_count;
+
+	group_allreduce(group, MERGE_SUM, &sum, 1);
+	return sum > 0;
+}
+
 /* One phase from its start to its publication. *status says how the run goes on. */
 static int phase_do(struct run *run, const struct run_options *options, struct job_phase *phase,
 		    struct repeat_targets *targets, enum exit_status *status,
@@ -122,7 +133,8 @@ static int phase_do(struct run *run, const struct run_options *options, struct j
 		add_targets(&p, targets);
 	if (p.ctx.message[0])
 		snprintf(run->message, sizeof(run->message), "%s: %s", phase->name, p.ctx.message);
-	if (run->results && phase_publish(run, options, &p, err, &publish) < 0) {
+	run->measured = run->measured || rc == 0 || phase_measured(&p, run->world);
+	if (run->results && run->measured && phase_publish(run, options, &p, err, &publish) < 0) {
 		/* The phase's own error is the first cause and keeps the sentence. */
 		if (rc == 0)
 			*err = publish;

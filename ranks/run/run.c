@@ -70,6 +70,11 @@ const char *run_message(const struct run *run)
 	return run->message;
 }
 
+bool run_left_results(const struct run *run)
+{
+	return run->results_left;
+}
+
 void run_end(struct run *run)
 {
 	sampler_close(run->sampler);
@@ -252,14 +257,29 @@ static int run_prepare(struct run *run, const struct run_options *options, enum 
 	return rc;
 }
 
-/* What the user has now, below what went wrong. */
-static void say_what_stands(const struct run *run, const char *where, struct err *err)
+/* The last publication. A run that failed before it measured anything leaves no file, or the older one. */
+static void run_finish_results(struct run *run, int rc, enum exit_status *status, struct err *err)
 {
-	size_t message = strlen(err->text);
+	enum results_status end = *status == EXIT_INTERRUPTED ? RESULTS_INTERRUPTED
+				  : *status == EXIT_FAILED    ? RESULTS_FAILED
+							      : RESULTS_DONE;
+	struct err late = {0};
 
-	snprintf(err->text + message, sizeof(err->text) - message,
-		 "\n      stopped all %u rank%s; results so far are in %s", run->world->size,
-		 run->world->size == 1 ? "" : "s", where);
+	if (*status == EXIT_FAILED && !run->measured) {
+		results_discard(run->results);
+	} else {
+		run_renew_ranks(run);
+		signals_watch(&run->signals, RUN_WRITE_LIMIT_NS);
+		if (results_finish(run->results, end, rc < 0 ? err->text : "", &late) < 0 &&
+		    *status != EXIT_FAILED) {
+			*err = late;
+			*status = EXIT_FAILED;
+		}
+		signals_unwatch(&run->signals);
+	}
+	run->results_left = results_stand(run->results);
+	results_free(run->results);
+	run->results = NULL;
 }
 
 enum exit_status run_job(struct run *run, const struct run_options *options, bool *speak,
@@ -281,24 +301,7 @@ enum exit_status run_job(struct run *run, const struct run_options *options, boo
 		rc = late.code;
 		status = EXIT_FAILED;
 	}
-	if (run->results) {
-		enum results_status end = status == EXIT_INTERRUPTED ? RESULTS_INTERRUPTED
-					  : status == EXIT_FAILED    ? RESULTS_FAILED
-								     : RESULTS_DONE;
-
-		run_renew_ranks(run);
-		signals_watch(&run->signals, RUN_WRITE_LIMIT_NS);
-		if (results_finish(run->results, end, rc < 0 ? err->text : "", &late) < 0 &&
-		    status != EXIT_FAILED) {
-			*err = late;
-			status = EXIT_FAILED;
-		}
-		signals_unwatch(&run->signals);
-		if (status == EXIT_FAILED || status == EXIT_INTERRUPTED)
-			say_what_stands(run, options->results ? options->results : "results.h5",
-					err);
-		results_free(run->results);
-		run->results = NULL;
-	}
+	if (run->results)
+		run_finish_results(run, rc, &status, err);
 	return status;
 }

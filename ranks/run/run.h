@@ -47,6 +47,7 @@ enum exit_status run_job(struct run *run, const struct run_options *options, boo
 			 struct err *err);
 uint32_t run_rank(const struct run *run);
 const char *run_message(const struct run *run); /* a sentence about what was done, or "" */
+bool run_left_results(const struct run *run);   /* rank 0: the results file is this run's */
 void run_end(struct run *run);
 
 #endif

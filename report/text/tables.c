@@ -39,8 +39,10 @@ static void value_cell(char cell[TABLE_CELL_BYTES], const struct results_column 
 		snprintf(cell, TABLE_CELL_BYTES, "%.1f %%", number * 100);
 	else if (strcmp(c->unit, "id") == 0)
 		snprintf(cell, TABLE_CELL_BYTES, "%llu", (unsigned long long)value->count);
-	else
+	else if (c->real)
 		table_figure(cell, number);
+	else
+		units_count(cell, value->count);
 }
 
 /* The unit is in the cells: "load_ns" is headed by "load". */

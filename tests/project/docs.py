@@ -1,6 +1,7 @@
-"""The documents agree with the program: links lead somewhere, haul plan accepts whole jobs, verbs and options named after
-`haul` exist, each fenced block names its language, so that docs_commands.py knows the commands, and the example of a
-format is what the tests compile."""
+"""The documents agree with the program. Links lead to files and headings, in the source and where haul is installed. haul
+plan accepts whole jobs. Verbs and options named after `haul` exist. Each fenced block names its language, so that
+docs_commands.py knows the commands. The examples of a format, a workload and a store are what the tests compile, and the
+table of capabilities is complete."""
 import glob
 import json
 import os
@@ -10,6 +11,10 @@ import sys
 import tempfile
 
 HAUL, SOURCE = os.environ["HAUL"], os.environ["HAUL_SOURCE"]
+EXAMPLES = {"add-a-format.md": "workloads/formats/webdataset.c", "add-a-workload.md": "workloads/lookup.c",
+            "add-a-backend.md": "backends/zero.c"}
+LANGUAGES = {"sh", "console", "text", "json", "c", "python"}  # commands; commands with output; output and drawings; the rest
+FOLDERS = ("docs", "results-schema", "bench", "tests")  # beside README.md
 
 
 def haul(*words):
@@ -17,34 +22,67 @@ def haul(*words):
                           env={**os.environ, "HAUL_DATA": "/tmp"})
 
 
-wrong = []
-verbs = {}
-for verb in haul("__complete").stdout.split():
-    verbs[verb] = set(w for w in haul("__complete", verb).stdout.split() if w.startswith("-"))
-assert "run" in verbs, "no verbs"
+def read(path):
+    with open(path, encoding="utf-8") as stream:
+        return stream.read()
 
-with open(os.path.join(SOURCE, "backends", "capability.h"), encoding="utf-8") as stream:
-    bits = re.findall(r"^\tX\((\w+), ", stream.read(), re.M)
-with open(os.path.join(SOURCE, "docs", "add-a-backend.md"), encoding="utf-8") as stream:
-    rows = re.findall(r"^   \| `([A-Z_]*[A-Z])` \|", stream.read(), re.M)
-if bits != rows:
-    wrong.append(f"docs/add-a-backend.md: the table has {rows}, capability.h {bits}")
 
-with open(os.path.join(SOURCE, "docs", "add-a-format.md"), encoding="utf-8") as stream:
-    example = re.findall(r"```c\n(.*?)```", stream.read(), re.S)
-with open(os.path.join(SOURCE, "tests", "workloads", "formats", "webdataset.c"), encoding="utf-8") as stream:
-    if example != [stream.read()]:
-        wrong.append("docs/add-a-format.md: the example is not tests/workloads/formats/webdataset.c")
+def prose(text):
+    return re.sub(r"^ *```.*?^ *```$", "", text, flags=re.S | re.M)
 
-LANGUAGES = {"sh", "console", "text", "json", "c", "python"}  # commands; commands with output; output and drawings; the rest
-pages = [os.path.join(SOURCE, "README.md"), *glob.glob(os.path.join(SOURCE, "docs", "**", "*.md"), recursive=True)]
-for page in pages:
-    name = os.path.relpath(page, SOURCE)
-    with open(page, encoding="utf-8") as stream:
-        text = stream.read()
-    for link in re.findall(r"\]\(([^)#:]+)\)", text):
-        if not os.path.exists(os.path.join(os.path.dirname(page), link)):
-            wrong.append(f"{name}: no such file: {link}")
+
+def documents(root, folders):
+    return [os.path.join(root, "README.md"),
+            *(path for folder in folders
+              for path in sorted(glob.glob(os.path.join(root, folder, "**", "*.md"), recursive=True)))]
+
+
+def anchors(path):
+    """Those of the headings: in lower case, with hyphens for spaces, without other signs."""
+    return {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-")
+            for heading in re.findall(r"^#+ +(.*?) *$", prose(read(path)), re.M)}
+
+
+def wrong_links(root, paths):
+    for path in paths:
+        name = os.path.relpath(path, root)
+        for link in re.findall(r"\]\(([^)\s]+)\)", prose(read(path))):
+            if link.startswith("http"):
+                continue
+            to, _, anchor = link.partition("#")
+            target = os.path.normpath(os.path.join(os.path.dirname(path), to)) if to else path
+            if not os.path.exists(target) or os.path.relpath(target, root).startswith(".."):
+                yield f"{name}: no such file: {link}"
+            elif anchor and anchor not in anchors(target):
+                yield f"{name}: no such heading: {link}"
+
+
+def wrong_installed_links():
+    """The same of the documents where they are installed."""
+    with tempfile.TemporaryDirectory() as prefix:
+        done = subprocess.run(["cmake", "--install", os.path.dirname(HAUL), "--prefix", prefix], capture_output=True, text=True)
+        readmes = glob.glob(os.path.join(prefix, "share", "doc", "**", "README.md"), recursive=True)
+        if done.returncode or len(readmes) != 1:
+            yield f"installed: {len(readmes)} README.md; {done.stderr.strip()}"
+            return
+        root = os.path.dirname(readmes[0])
+        pages = documents(root, FOLDERS)
+        if len(pages) < 10:
+            yield f"installed: only {len(pages)} documents"
+        yield from (f"installed: {sentence}" for sentence in wrong_links(root, pages))
+
+
+def wrong_examples():
+    for page, source in EXAMPLES.items():
+        if re.findall(r"```c\n(.*?)```", read(f"{SOURCE}/docs/{page}"), re.S) != [read(f"{SOURCE}/tests/{source}")]:
+            yield f"docs/{page}: the example is not tests/{source}"
+    bits = re.findall(r"^\tX\((\w+), ", read(f"{SOURCE}/backends/capability.h"), re.M)
+    rows = re.findall(r"^   \| `([A-Z_]*[A-Z])` \|", read(f"{SOURCE}/docs/add-a-backend.md"), re.M)
+    if bits != rows:
+        yield f"docs/add-a-backend.md: the table has {rows}, capability.h {bits}"
+
+
+def wrong_blocks(name, text):
     for block in re.findall(r"```json\n(.*?)```", text, re.S):
         if '"phases"' not in block:
             continue
@@ -53,19 +91,43 @@ for page in pages:
             job.flush()
             done = haul("plan", job.name, "--nodes", "1", "--ranks-per-node", "8")
             if done.returncode:
-                wrong.append(f"{name}: {done.stderr.strip()}")
+                yield f"{name}: {done.stderr.strip()}"
     for language in re.findall(r"^ *```(\S*)$", text, re.M)[::2]:
         if language not in LANGUAGES:
-            wrong.append(f"{name}: a block is of language \"{language}\", not of {', '.join(sorted(LANGUAGES))}")
+            yield f"{name}: a block is of language \"{language}\", not of {', '.join(sorted(LANGUAGES))}"
+
+
+def wrong_commands(name, text, verbs):
+    """Lines of blocks that call haul, and calls in the midst of a sentence. What stands before haul sets the environment, or
+    is a launcher."""
     code = "\n".join(re.findall(r"```\w*\n(.*?)```", text, re.S))
-    for line in re.findall(r"^(?:\$ )?((?:mpiexec \S+ \d+ )?(?:build/release/)?haul .*)$", code, re.M):
+    lines = re.findall(r"^ *(?:\$ )?((?:\w+=\S+ )*(?:mpiexec \S+ \d+ )?(?:build/release/)?haul .*)$", code, re.M)
+    spans = re.findall(r"`((?:mpiexec \S+ \d+ )?(?:build/release/)?haul [^`]+)`", prose(text).replace("\n", " "))
+    for line in lines + spans:
         words = line.split("haul ", 1)[1].split("#")[0].split()
+        if words and words[0] == "VERB":
+            continue
         if not words or words[0] not in verbs:
-            wrong.append(f"{name}: no such verb: {line}")
+            yield f"{name}: no such verb: {line}"
             continue
         for option in (w.split("=")[0] for w in words if w.startswith("--")):
             if option not in verbs[words[0]]:
-                wrong.append(f"{name}: {words[0]} has no {option}")
+                yield f"{name}: {words[0]} has no {option}"
 
-print("\n".join(wrong) or f"{len(pages)} pages")
-sys.exit(1 if wrong else 0)
+
+def main():
+    verbs = {}
+    for verb in haul("__complete").stdout.split():
+        verbs[verb] = set(w for w in haul("__complete", verb).stdout.split() if w.startswith("-"))
+    assert "run" in verbs, "no verbs"
+    wrong = [*wrong_examples(), *wrong_links(SOURCE, documents(SOURCE, FOLDERS)), *wrong_installed_links()]
+    pages = documents(SOURCE, ["docs"])
+    for page in pages:
+        name, text = os.path.relpath(page, SOURCE), read(page)
+        wrong += [*wrong_blocks(name, text), *wrong_commands(name, text, verbs)]
+    print("\n".join(wrong) or f"{len(pages)} pages")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

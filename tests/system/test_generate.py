@@ -72,6 +72,18 @@ def test_numpy_reads():
 
 
 @matrix
+def test_nothing_there_is_no_error():
+    """Looking for a manifest, and into the folder, where there is neither yet."""
+    with Folder() as folder:
+        for uri in (f"file://{folder}/data", "mem://m", "sim://s"):
+            more = {"stores": {"data": {"uri": uri}}}
+            write_job(folder, {**job(folder, files=3), **more})
+            r = mpi(2, "run", "job.json", "--force", cwd=folder)
+            check(r.rc == 0, f"{r}")
+            p = report(f"{folder}/results.h5")["phases"][0]
+            check(p["errors"] == 0 and p["failures"] == [], f"{uri}: {p['errors']} {p['failures']}")
+
+
 def test_sizes():
     for mean, stdev in some(((20000, 9300), (20000, 5000), (20000, 18000)), 3):
         with Folder() as folder:

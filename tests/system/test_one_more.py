@@ -1,5 +1,7 @@
-"""A program with one more line in its table of formats: the format of docs/add-a-format.md is listed, made, read as a
-stream, verified, decoded, and found wrong where it is wrong. Python's tarfile reads what was made."""
+"""A program with one more line in its tables of formats, workloads and stores. The format of
+docs/add-a-format.md is listed, made, read as a stream, verified, decoded, and found wrong where it is wrong. Python's
+tarfile reads what was made. The kind of phase of docs/add-a-workload.md is planned, run, reported and held to its
+targets. The store of docs/add-a-backend.md is read by a training, and refused where it lacks something."""
 import os
 import tarfile
 
@@ -116,6 +118,72 @@ def test_wrong_ends():
             write_job(folder, job(folder, verify="none"))
             r = mpi(2, "run", "job.json", "--only", "train", "--force", cwd=folder)
             check(r.rc == 1 and f"decode: {says}" in r.err and os.path.basename(paths[0]) in r.err, f"{says}: {r}")
+
+
+def lookup(folder, **options):
+    """A job whose second phase is the kind of phase of docs/add-a-workload.md."""
+    return {**job(folder), "phases": [{"generate": {}}, {"lookup": {"passes": 2, "threads": 2, **options}}]}
+
+
+def test_phase_planned():
+    """Options, targets and the plan's text come from the tables of the new file."""
+    with Folder() as folder:
+        write_job(folder, lookup(folder))
+        r = alone("plan", "job.json", "--ranks-per-node", "3", cwd=folder)
+        check(r.rc == 0 and "lookups" in r.out and "12" in r.out, f"{r}")
+        r = alone("plan", "job.json", "--ranks-per-node", "7", cwd=folder)
+        check(r.rc == 2 and "/phases/1/lookup: there are more ranks than files" in r.err, f"{r}")
+        write_job(folder, lookup(folder, pases=2))
+        r = alone("plan", "job.json", cwd=folder)
+        check(r.rc == 2 and 'did you mean "passes"' in r.err, f"{r}")
+        reference = alone("schema", "--reference").out
+        check("lookup" in reference and "how often every file is asked for" in reference, reference)
+        write_job(folder, {**lookup(folder), "stores": {"data": {"uri": "null://x"}}})
+        r = alone("plan", "job.json", cwd=folder)
+        check(r.rc == 2 and "cannot tell that an object is missing" in " ".join(r.err.split()), f"{r}")
+
+
+def test_phase_run():
+    """Every rank's files are asked for in each pass, and the report, JSON and --strict know the phase."""
+    with Folder() as folder:
+        write_job(folder, lookup(folder, target_rate=1e12))
+        r = mpi(2, "run", "job.json", "--strict", cwd=folder)
+        check(r.rc == 8, f"{r}")
+        p = report(f"{folder}/results.h5")["phases"][1]
+        size = sum(os.path.getsize(f"{folder}/data/{n}") for n in os.listdir(f"{folder}/data") if not n.startswith("."))
+        check(p["kind"] == "lookup" and p["operations"] == p["measures"]["found"] == 2 * FILES, f"{p}")
+        check(p["measures"]["found_bytes"] == 2 * size and p["measures"]["absent"] == 0 and p["errors"] == 0, f"{p}")
+        check(p["latency_ns"]["stat"]["count"] == 2 * FILES and p["figures"]["lookup_rate"] > 0, f"{p}")
+        text = alone("report", "results.h5", cwd=folder).out
+        check("lookup" in text and "misses the target" in " ".join(text.split()), text)
+        os.remove(f"{folder}/data/img_0_of_{FILES}.tar")
+        r = mpi(2, "run", "job.json", "--only", "lookup", "--force", "--set", "lookup.target_rate=0", cwd=folder)
+        check(r.rc == 0 and "2 lookups found no file" in " ".join((r.out + r.err).split()), f"{r}")
+        check(report(f"{folder}/results.h5")["phases"][0]["measures"]["absent"] == 2, "not counted")
+
+
+def test_store():
+    """A store of one file: its option is parsed, a training reads its objects, and its bytes are not those of haul's files."""
+    with Folder() as folder:
+        zero = {"name": "zero", "stores": {"data": {"uri": "zero://x", "size": "64 KiB"}},
+                "dataset": {"format": "raw", "files": 8, "sample_bytes": "64 KiB", "names": "object_{i}", "sizes": "stat"},
+                "phases": [{"train": {"epochs": 1, "batch": 2, "null_steps": 0}}]}
+        write_job(folder, zero)
+        r = mpi(2, "run", "job.json", cwd=folder)
+        check(r.rc == 0, f"{r}")
+        p = report(f"{folder}/results.h5")["phases"][0]
+        check(p["errors"] == 0 and p["bytes_read"] == 8 * 65536, f"{p}")
+        zero["stores"]["data"]["size"] = "16 KiB"
+        write_job(folder, {**zero, "dataset": {**zero["dataset"], "sizes": "given"}})
+        r = mpi(2, "run", "job.json", "--force", cwd=folder)
+        check(r.rc == 1 and "16384" in r.err and "65536" in r.err, f"{r}")
+        write_job(folder, {**zero, "phases": [{"io": {"operation": "list"}}]})
+        r = alone("plan", "job.json", cwd=folder)
+        check(r.rc == 2 and "cannot list" in " ".join(r.err.split()), f"{r}")
+        zero["stores"]["data"]["size"] = 0
+        write_job(folder, zero)
+        r = alone("plan", "job.json", cwd=folder)
+        check(r.rc == 2 and "/stores/data/size: must be at least 1" in r.err, f"{r}")
 
 
 main()

@@ -2,7 +2,9 @@
 the sum of the rank rows; valid NXdata."""
 import os
 import re
+import signal
 import subprocess
+import time
 
 import h5py
 import numpy
@@ -97,6 +99,82 @@ def test_existing_file():
         check(r.rc == 2 and "results.h5 exists" in r.err and "--force" in r.err, f"{r}")
         check(open(f"{folder}/results.h5", "rb").read() == before, "it was changed")
         check(mpi(2, "run", "job.json", "--force", cwd=folder).rc == 0, "--force")
+
+
+def same_file(path, before, what):
+    check(open(path, "rb").read() == before, f"{what}: the older file was changed")
+    check(not os.path.exists(path + ".part"), f"{what}: a .part is left")
+
+
+def refusals(folder):
+    """Runs that are refused when their first phase begins: another data set is there, there is none, the store
+    cannot be opened."""
+    blocked = f"{folder}/file"
+    open(blocked, "w").close()
+    return {"another data set": ["--set", "dataset.files=64"],
+            "another data set, training": ["--skip", "generate", "--set", "dataset.files=64"],
+            "no data set": ["--skip", "generate", "--set", f"stores.data.uri=file://{folder}/nothing"],
+            "no store": ["--set", f"stores.data.uri=file://{blocked}/data"]}
+
+
+def test_refused_run_leaves_what_stood():
+    with Folder() as folder:
+        write_job(folder, job(folder))
+        path = f"{folder}/results.h5"
+        check(mpi(2, "run", "job.json", cwd=folder).rc == 0, "first")
+        before = open(path, "rb").read()
+        for what, words in refusals(folder).items():
+            r = mpi(2, "run", "job.json", "--force", *words, cwd=folder)
+            check(r.rc == 1 and r.err.count("haul: ") == 1 and "more:" not in r.err, f"{what}: {r}")
+            same_file(path, before, what)
+        os.unlink(path)
+        for force in [], ["--force"]:
+            for what, words in refusals(folder).items():
+                r = mpi(2, "run", "job.json", *force, *words, cwd=folder)
+                check(r.rc == 1 and "more:" not in r.err, f"{what}: {r}")
+                check(not os.path.exists(path) and not os.path.exists(path + ".part"), f"{what}: a file is left")
+
+
+def test_failed_run_replaces_and_names_its_results():
+    with Folder() as folder:
+        write_job(folder, job(folder))
+        path = f"{folder}/results.h5"
+        check(mpi(2, "run", "job.json", cwd=folder).rc == 0, "first")
+        victim = sorted(n for n in os.listdir(f"{folder}/data") if n.endswith(".npz"))[17]
+        os.truncate(f"{folder}/data/{victim}", 1000)
+        for force in ["--force"], []:
+            r = mpi(2, "run", "job.json", "--skip", "generate", "--set", "train.verify=full", *force, cwd=folder)
+            check(r.rc == 1 and victim in r.err, f"{r}")
+            check(r.err.count("more:") == 1 and r.err.endswith("\nmore: haul report results.h5\n"), f"{r}")
+            got = report(path)
+            check(got["status"] == "failed" and got["phases"][0]["kind"] == "train", f"{got['status']}")
+            os.unlink(path)
+
+
+def test_killed_before_the_first_publication():
+    """With --force the older file stays until then; without, a file stands that opens."""
+    with Folder() as folder:
+        write_job(folder, job(folder))
+        path = f"{folder}/results.h5"
+        check(mpi(2, "run", "job.json", cwd=folder).rc == 0, "first")
+        before = open(path, "rb").read()
+        for force in True, False:
+            if not force:
+                os.unlink(path)
+            waits_on = path + ".part" if force else path
+            p = start(2, "run", "job.json", "--skip", "generate", "--set", "train.compute=100 s",
+                      *["--force"] * force, cwd=folder, start_new_session=True)
+            while not os.path.exists(waits_on) and p.poll() is None:
+                time.sleep(0.01)
+            time.sleep(0.5)
+            check(p.poll() is None, "the run has ended")
+            os.killpg(p.pid, signal.SIGKILL)
+            p.communicate()
+            if force:
+                check(open(path, "rb").read() == before, "the older file was changed")
+            else:
+                got = report(path)
+                check(got["status"] == "interrupted" and got["phases"] == [], f"{got}")
 
 
 main()

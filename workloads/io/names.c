@@ -206,6 +206,8 @@ static void io_names_listed(struct io_thread *t, struct io_slot *slot)
 	char text[FAILURE_TEXT_BYTES];
 
 	if (slot->req.answer.status < 0) {
+		if (!request_failed(&slot->req))
+			meter_error(&t->member->meter);
 		io_fail(t, slot, slot->req.answer.status, NULL);
 		return;
 	}

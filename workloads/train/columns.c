@@ -2,6 +2,7 @@
 #include "workloads/train/columns.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "backends/endpoint.h"
 
@@ -215,8 +216,9 @@ const struct target train_targets[] = {
 		    COUNT(train_epoch_figures)}, \
 	.rank_rows = "epoch_ranks"
 static const struct table_kind no_epochs = {TRAIN_EPOCHS_TABLE};
+#define TRAIN_TABLE_ROW(id, kind) [id] = &(kind),
 static const struct table_kind *const train_tables[TRAIN_TABLES] = {
-	[TRAIN_TABLE_EPOCHS] = &no_epochs, [TRAIN_TABLE_ENDPOINTS] = &endpoint_table};
+	TRAIN_TABLE_LIST(TRAIN_TABLE_ROW)};
 
 const struct tally_schema train_schema = {
 	.rank = {train_rank_measures, TRAIN_RANK_MEASURES, train_rank_figures,
@@ -241,8 +243,8 @@ const struct tally_schema *train_schema_with(uint32_t epochs, struct arena *aren
 		return NULL;
 	all->epochs = no_epochs;
 	all->epochs.rows_max = epochs;
+	memcpy(all->tables, train_tables, sizeof(train_tables));
 	all->tables[TRAIN_TABLE_EPOCHS] = &all->epochs;
-	all->tables[TRAIN_TABLE_ENDPOINTS] = &endpoint_table;
 	all->schema = train_schema;
 	all->schema.tables = all->tables;
 	return &all->schema;

@@ -100,6 +100,12 @@
 	X(TRAIN_HIST_STEP_STALL, "step_stall", "a step beyond the compute asked for") \
 	X(TRAIN_HIST_READ_FIRST_ATTEMPT, "read_first_attempt", \
 	  "the first attempt at a read, where a store is tried again")
+
+/* The tables of a training's tally: X(enum, the struct table_kind). */
+#define TRAIN_TABLE_LIST(X) \
+	X(TRAIN_TABLE_EPOCHS, no_epochs) \
+	X(TRAIN_TABLE_ENDPOINTS, endpoint_table)
+#define TRAIN_TABLE_ENUM(id, kind) id,
 /* clang-format on */
 
 enum train_rank {
@@ -109,8 +115,7 @@ enum train_rank {
 enum train_epoch { TRAIN_EPOCH_LIST(MEASURE_ENUM, MEASURE_BLOCK_ENUM) EPOCH_MEASURES };
 enum train_hist { TRAIN_HISTOGRAM_LIST(HIST_ENUM) TRAIN_HISTS };
 
-/* The tables of a training's tally. */
-enum train_table { TRAIN_TABLE_EPOCHS, TRAIN_TABLE_ENDPOINTS, TRAIN_TABLES };
+enum train_table { TRAIN_TABLE_LIST(TRAIN_TABLE_ENUM) TRAIN_TABLES };
 
 /* With no row for an epoch; of a phase, with a row for each of so many epochs and evaluations. NULL: no memory in
  * the arena. */

@@ -51,8 +51,8 @@ int fetch_text(const struct credential_source *s, enum http_method method, const
 
 	/* A metadata service is near, or it does not exist. */
 	quick.connect_ns = FETCH_NS / 5;
-	quick.pace.first_byte_ns = FETCH_NS;
-	quick.pace.stall_ns = FETCH_NS;
+	quick.stall.first_byte_ns = FETCH_NS;
+	quick.stall.stall_ns = FETCH_NS;
 	out[0] = '\0';
 	rc = s->transport->open(&t, &quick, err);
 	if (rc < 0)

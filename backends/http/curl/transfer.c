@@ -16,7 +16,7 @@ static int curl_on_sending(void *handle, char *to, char *from, int to_port, int 
 	(void)to_port;
 	(void)from_port;
 	h->connected = true;
-	pace_begin(&h->exchange->pace, h->owner->now_ns);
+	stall_begin(&h->exchange->stall, h->owner->now_ns);
 	return h->sendings++ ? CURL_PREREQFUNC_ABORT : CURL_PREREQFUNC_OK;
 }
 
@@ -36,7 +36,7 @@ static size_t curl_on_header(char *line, size_t size, size_t n, void *handle)
 	struct curl_handle *h = handle;
 	struct exchange *x = h->exchange;
 
-	pace_move(&x->pace, size * n, h->owner->now_ns);
+	stall_move(&x->stall, size * n, h->owner->now_ns);
 	curl_note_moved(h);
 	if (!x->first_byte_ns)
 		x->first_byte_ns = clock_now(h->owner->base.options.clock);
@@ -50,7 +50,7 @@ static size_t curl_on_body(char *data, size_t size, size_t n, void *handle)
 	struct exchange *x = h->exchange;
 	int rc = x->consume ? x->consume(x, data, size * n) : 0;
 
-	pace_move(&x->pace, size * n, h->owner->now_ns);
+	stall_move(&x->stall, size * n, h->owner->now_ns);
 	x->received_bytes += size * n;
 	curl_note_moved(h);
 	if (rc == 0)
@@ -68,7 +68,7 @@ static size_t curl_on_send(char *to, size_t size, size_t n, void *handle)
 
 	if (bytes > size * n)
 		bytes = size * n;
-	pace_move(&x->pace, bytes, h->owner->now_ns);
+	stall_move(&x->stall, bytes, h->owner->now_ns);
 	rc = bytes ? x->produce(x, h->sent_bytes, to, bytes) : 0;
 	if (rc < 0) {
 		h->ended = rc;

@@ -231,7 +231,7 @@ static void curl_check_pace(struct curl_transport *t)
 		struct curl_handle *h = &t->handles[i];
 
 		if (h->exchange && h->connected &&
-		    exchange_stalled(h->exchange, &o->pace, h->sent_bytes, t->now_ns))
+		    exchange_stalled(h->exchange, &o->stall, h->sent_bytes, t->now_ns))
 			curl_end(t, h, CURLE_OPERATION_TIMEDOUT);
 	}
 }

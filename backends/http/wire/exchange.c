@@ -28,20 +28,20 @@ void exchange_fail(struct exchange *x, int status, enum request_fault fault, con
 	x->why = why;
 }
 
-bool exchange_stalled(struct exchange *x, const struct pace_limits *limits, uint64_t sent_bytes,
+bool exchange_stalled(struct exchange *x, const struct stall_limits *limits, uint64_t sent_bytes,
 		      uint64_t now_ns)
 {
 	bool waits = !x->first_byte_ns && sent_bytes == x->send_bytes;
 	bool trickles = x->may_trickle && x->answer.status / 100 == 2;
 
-	switch (pace_check(&x->pace, limits, waits, trickles, now_ns)) {
-	case PACE_NO_ANSWER:
+	switch (stall_check(&x->stall, limits, waits, trickles, now_ns)) {
+	case STALL_NO_ANSWER:
 		exchange_fail(x, -ETIMEDOUT, REQ_FAULT_TIMEOUT, "no answer in time");
 		return true;
-	case PACE_SILENT:
+	case STALL_SILENT:
 		exchange_fail(x, -ETIMEDOUT, REQ_FAULT_STALL, "bytes stopped coming");
 		return true;
-	case PACE_SLOW:
+	case STALL_SLOW:
 		exchange_fail(x, -ETIMEDOUT, REQ_FAULT_STALL,
 			      "bytes moved more slowly than \"least_rate\" allows");
 		return true;

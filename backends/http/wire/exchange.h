@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 #include "backends/http/wire/answer.h"
-#include "backends/http/wire/pace.h"
+#include "backends/http/wire/stall.h"
 #include "backends/request.h"
 
 enum http_method { HTTP_GET, HTTP_HEAD, HTTP_PUT, HTTP_POST, HTTP_DELETE };
@@ -53,7 +53,7 @@ struct exchange {
 	uint64_t received_bytes; /* of the body */
 	uint64_t wire_bytes;     /* both ways, heads included */
 	uint32_t connections;    /* made for it */
-	struct pace pace;        /* how its bytes move; kept by the transport */
+	struct stall stall;      /* how its bytes move; kept by the transport */
 
 	/* How it ended. status is 0 when a whole answer came, whatever its HTTP status, else a negative errno with the
 	 * kind of fault and a constant sentence. For REQ_FAULT_CONNECT why says what is the matter with the server
@@ -71,7 +71,7 @@ void exchange_fail(struct exchange *x, int status, enum request_fault fault, con
 
 /* Whether the exchange, of whose body sent_bytes have gone, has been silent or slow for too long at now_ns: then
  * it has failed, and the transport has to end it. For exchanges that have a connection. */
-bool exchange_stalled(struct exchange *x, const struct pace_limits *limits, uint64_t sent_bytes,
+bool exchange_stalled(struct exchange *x, const struct stall_limits *limits, uint64_t sent_bytes,
 		      uint64_t now_ns);
 
 #endif

@@ -7,7 +7,7 @@
  *   - never sends a request twice: a connection that turns out to be dead ends the exchange with
  *     REQ_FAULT_BROKEN, so that each attempt is the queue's and is counted;
  *   - follows no redirection and uses no proxy;
- *   - keeps exchange.pace, and ends what exchange_stalled finds; a connection that takes longer than connect_ns
+ *   - keeps exchange.stall, and ends what exchange_stalled finds; a connection that takes longer than connect_ns
  *     to make, TLS included, ends with REQ_FAULT_CONNECT;
  *   - gives each started exchange back exactly once, by poll, in any order.
  *
@@ -25,7 +25,7 @@ struct transport_options {
 	/* Exchanges of all transports that share the memory for what is on its way. NULL: this one's depth. */
 	const _Atomic uint32_t *together;
 	uint64_t connect_ns;
-	struct pace_limits pace;
+	struct stall_limits stall;
 	bool insecure;  /* accepts any certificate */
 	const char *ca; /* file of certificate authorities; NULL: the system's */
 	const struct clock *clock;

@@ -5,22 +5,22 @@
 #define SECOND UINT64_C(1000000000)
 #define TENTH  (SECOND / 10)
 
-static const struct pace_limits limits = {
+static const struct stall_limits limits = {
 	.first_byte_ns = 60 * SECOND, .stall_ns = 30 * SECOND, .least_rate = 1024};
 
 /* Runs for so long with bytes each tenth of a second; returns the verdict that was not good, and how long it took. */
-static enum pace_verdict run(const struct pace_limits *l, uint64_t seconds, uint64_t bytes,
-			     bool waits, bool trickles, uint64_t *took)
+static enum stall_verdict run(const struct stall_limits *l, uint64_t seconds, uint64_t bytes,
+			      bool waits, bool trickles, uint64_t *took)
 {
-	enum pace_verdict verdict = PACE_GOOD;
-	struct pace p;
+	enum stall_verdict verdict = STALL_GOOD;
+	struct stall p;
 
-	pace_begin(&p, 5 * SECOND);
-	for (*took = 0; *took < seconds * SECOND && verdict == PACE_GOOD;) {
+	stall_begin(&p, 5 * SECOND);
+	for (*took = 0; *took < seconds * SECOND && verdict == STALL_GOOD;) {
 		*took += TENTH;
 		if (bytes)
-			pace_move(&p, bytes, 5 * SECOND + *took);
-		verdict = pace_check(&p, l, waits, trickles, 5 * SECOND + *took);
+			stall_move(&p, bytes, 5 * SECOND + *took);
+		verdict = stall_check(&p, l, waits, trickles, 5 * SECOND + *took);
 	}
 	return verdict;
 }
@@ -30,22 +30,22 @@ static void test_verdicts(void)
 	static const struct {
 		uint64_t least_rate, bytes;
 		bool waits, trickles;
-		enum pace_verdict verdict;
+		enum stall_verdict verdict;
 		uint64_t seconds;
 	} table[] = {
-		{1024, 0, true, false, PACE_NO_ANSWER, 60},
-		{1024, 0, false, false, PACE_SILENT, 30},
-		{1024, 0, false, true, PACE_SILENT, 30},
-		{1024, 1, false, false, PACE_SLOW, 30},
-		{1024, 102, false, false, PACE_SLOW, 30},
-		{1024, 103, false, false, PACE_GOOD, 300},
-		{1024, 1, false, true, PACE_GOOD, 300},
-		{0, 1, false, false, PACE_GOOD, 300},
-		{UINT64_C(1) << 40, 1 << 30, false, false, PACE_SLOW, 30},
+		{1024, 0, true, false, STALL_NO_ANSWER, 60},
+		{1024, 0, false, false, STALL_SILENT, 30},
+		{1024, 0, false, true, STALL_SILENT, 30},
+		{1024, 1, false, false, STALL_SLOW, 30},
+		{1024, 102, false, false, STALL_SLOW, 30},
+		{1024, 103, false, false, STALL_GOOD, 300},
+		{1024, 1, false, true, STALL_GOOD, 300},
+		{0, 1, false, false, STALL_GOOD, 300},
+		{UINT64_C(1) << 40, 1 << 30, false, false, STALL_SLOW, 30},
 	};
 
 	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
-		struct pace_limits l = limits;
+		struct stall_limits l = limits;
 		uint64_t took;
 
 		l.least_rate = table[i].least_rate;
@@ -59,39 +59,39 @@ static void test_verdicts(void)
 /* What came before does not make up for what no longer comes: a window is judged by itself. */
 static void test_windows(void)
 {
-	struct pace p;
+	struct stall p;
 	uint64_t now = 0;
 
-	pace_begin(&p, now);
-	pace_move(&p, 1 << 30, now);
+	stall_begin(&p, now);
+	stall_move(&p, 1 << 30, now);
 	while (now < 30 * SECOND) {
 		now += TENTH;
-		pace_move(&p, 1, now);
-		CU_ASSERT_EQUAL(pace_check(&p, &limits, false, false, now), PACE_GOOD);
+		stall_move(&p, 1, now);
+		CU_ASSERT_EQUAL(stall_check(&p, &limits, false, false, now), STALL_GOOD);
 	}
 	while (now < 60 * SECOND - TENTH) {
 		now += TENTH;
-		pace_move(&p, 1, now);
-		CU_ASSERT_EQUAL(pace_check(&p, &limits, false, false, now), PACE_GOOD);
+		stall_move(&p, 1, now);
+		CU_ASSERT_EQUAL(stall_check(&p, &limits, false, false, now), STALL_GOOD);
 	}
-	pace_move(&p, 1, now + TENTH);
-	CU_ASSERT_EQUAL(pace_check(&p, &limits, false, false, now + TENTH), PACE_SLOW);
+	stall_move(&p, 1, now + TENTH);
+	CU_ASSERT_EQUAL(stall_check(&p, &limits, false, false, now + TENTH), STALL_SLOW);
 }
 
 /* A caller that did not look for 40 seconds cannot judge what came meanwhile. */
 static void test_away(void)
 {
-	struct pace p;
+	struct stall p;
 
-	pace_begin(&p, 0);
-	CU_ASSERT_EQUAL(pace_check(&p, &limits, false, false, TENTH), PACE_GOOD);
-	pace_move(&p, 100, 40 * SECOND);
-	CU_ASSERT_EQUAL(pace_check(&p, &limits, false, false, 40 * SECOND), PACE_GOOD);
+	stall_begin(&p, 0);
+	CU_ASSERT_EQUAL(stall_check(&p, &limits, false, false, TENTH), STALL_GOOD);
+	stall_move(&p, 100, 40 * SECOND);
+	CU_ASSERT_EQUAL(stall_check(&p, &limits, false, false, 40 * SECOND), STALL_GOOD);
 	for (uint64_t now = 40 * SECOND; now < 70 * SECOND; now += TENTH) {
-		pace_move(&p, 100, now);
-		CU_ASSERT_EQUAL(pace_check(&p, &limits, false, false, now), PACE_GOOD);
+		stall_move(&p, 100, now);
+		CU_ASSERT_EQUAL(stall_check(&p, &limits, false, false, now), STALL_GOOD);
 	}
-	CU_ASSERT_EQUAL(pace_check(&p, &limits, false, false, 70 * SECOND), PACE_SLOW);
+	CU_ASSERT_EQUAL(stall_check(&p, &limits, false, false, 70 * SECOND), STALL_SLOW);
 }
 
 /* The wait for an answer is not a window: what was sent before and comes after counts by itself. */
@@ -101,12 +101,12 @@ static void test_exchange(void)
 	uint64_t now = 0;
 
 	exchange_begin(&x);
-	pace_begin(&x.pace, now);
-	pace_move(&x.pace, 100, now);
+	stall_begin(&x.stall, now);
+	stall_move(&x.stall, 100, now);
 	for (; now < 59 * SECOND; now += TENTH)
 		CU_ASSERT_FALSE(exchange_stalled(&x, &limits, 100, now));
 	x.first_byte_ns = now;
-	pace_move(&x.pace, 200, now);
+	stall_move(&x.stall, 200, now);
 	for (; now < 60 * SECOND; now += TENTH)
 		CU_ASSERT_FALSE(exchange_stalled(&x, &limits, 100, now));
 	CU_ASSERT_FALSE(exchange_stalled(&x, &limits, 100, 88 * SECOND));
@@ -122,9 +122,9 @@ static void test_exchange(void)
 		x.may_trickle = true;
 		x.first_byte_ns = 1;
 		x.answer.status = (uint16_t)status;
-		pace_begin(&x.pace, 0);
+		stall_begin(&x.stall, 0);
 		for (now = 0; now < 40 * SECOND && !stalled; now += TENTH) {
-			pace_move(&x.pace, 1, now);
+			stall_move(&x.stall, 1, now);
 			stalled = exchange_stalled(&x, &limits, 100, now);
 		}
 		CU_ASSERT_EQUAL(stalled, status == 400);

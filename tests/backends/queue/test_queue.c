@@ -164,7 +164,7 @@ static void test_errors_are_counted_absence_is_an_answer(void)
 	for (int op = 0; op < REQ_OPS; op++) {
 		struct listing listing = {.parts = 1};
 		struct request req = {.op = (enum request_op)op, .object = &o};
-		bool answer = op == REQ_STAT || op == REQ_DELETE;
+		bool answer = op == REQ_STAT || op == REQ_DELETE || op == REQ_LIST;
 
 		if (op == REQ_LIST)
 			req.listing = &listing;

@@ -1,0 +1,304 @@
+/* Phase "lookup": asks the store for the size of every file of a data set, as many trainings do before their first
+ * epoch. Each rank asks for its files; a pass is over when every file has been asked for.
+ *
+ * This is the whole example of docs/add-a-workload.md. */
+#include <math.h>
+#include <stdio.h>
+
+#include "backends/endpoint.h"
+#include "core/option/option.h"
+#include "workloads/common/crew.h"
+#include "workloads/common/options.h"
+#include "workloads/dataset/find.h"
+#include "workloads/workload.h"
+
+/* {"lookup": {"passes": 3, "threads": 8, "target_rate": 10000}} */
+struct lookup_options {
+	char dataset[JOB_NAME_BYTES];
+	uint64_t passes, threads;
+};
+
+/* A row of a rank: the measures that every phase has, then these. */
+/* clang-format off */
+#define LOOKUP_COLUMN_LIST(X) \
+	X(LOOKUP_FOUND, "found", "", SUM, "files that were there", .role = ROLE_ITEMS) \
+	X(LOOKUP_FOUND_BYTES, "found_bytes", "bytes", SUM, "what they hold") \
+	X(LOOKUP_ABSENT, "absent", "", SUM, "files that were not there")
+#define LOOKUP_HISTOGRAM_LIST(X) X(LOOKUP_HIST_STAT, "stat", "time to ask for one file")
+/* clang-format on */
+
+enum lookup_measure {
+	LOOKUP_BEFORE = TALLY_COMMON - 1,
+	LOOKUP_COLUMN_LIST(MEASURE_ENUM) LOOKUP_MEASURES
+};
+enum lookup_hist { LOOKUP_HISTOGRAM_LIST(HIST_ENUM) LOOKUP_HISTS };
+
+static double lookup_rate(const uint64_t *row)
+{
+	uint64_t ns = row[TALLY_WALL_NS];
+
+	return ns ? (double)row[TALLY_OPERATIONS] * 1e9 / (double)ns : NAN;
+}
+
+static const struct measure lookup_measures[] = {TALLY_COMMON_LIST(MEASURE_ROW)
+							 LOOKUP_COLUMN_LIST(MEASURE_ROW)};
+static const struct hist_kind lookup_hists[] = {LOOKUP_HISTOGRAM_LIST(HIST_ROW)};
+static const struct table_kind *const lookup_tables[] = {&endpoint_table};
+
+/* clang-format off */
+static const struct figure lookup_figures[] = {
+	FIGURE_ROW("lookup_rate", "1/s", lookup_rate, "files asked for per second",
+		   .role = ROLE_OPERATION_RATE)
+	TALLY_COMMON_FIGURES
+};
+/* clang-format on */
+
+static const struct tally_schema lookup_schema = {
+	.rank = {.measures = lookup_measures,
+		 .measure_count = LOOKUP_MEASURES,
+		 .figures = lookup_figures,
+		 .figure_count = sizeof(lookup_figures) / sizeof(lookup_figures[0])},
+	.hists = lookup_hists,
+	.hist_count = LOOKUP_HISTS,
+	.main_hist = LOOKUP_HIST_STAT,
+	.tables = lookup_tables,
+	.table_count = sizeof(lookup_tables) / sizeof(lookup_tables[0]),
+};
+
+static const struct option lookup_options_table[] = {
+	OPT_TEXT("dataset", struct lookup_options, dataset, .def_text = "",
+		 .help = "which data set; may be left out where there is only one"),
+	OPT_U64("passes", struct lookup_options, passes, .def = 1, .min = 1, .max = 1 << 20,
+		.help = "how often every file is asked for"),
+	OPTION_THREADS(struct lookup_options, threads, 256,
+		       "threads of a rank, each of which asks for one file at a time"),
+	OPT_END,
+};
+
+static const struct target lookup_targets[] = {
+	{.name = "target_rate",
+	 .label = "lookups",
+	 .unit = "1/s",
+	 .figure = "lookup_rate",
+	 .help = "files per second to reach; 0: none"},
+	{.name = "target_p99",
+	 .label = "99th percentile of lookups",
+	 .unit = "ns",
+	 .hist = "stat",
+	 .quantile = 0.99,
+	 .bound = TARGET_MOST,
+	 .help = "99th percentile not to exceed; 0: none"},
+	{.name = NULL},
+};
+
+/* Which requests the threads count, and where. */
+static const struct meter_map lookup_maps[] = {
+	{REQ_STAT, METER_NONE, LOOKUP_HIST_STAT, METER_NONE, METER_NONE},
+};
+static const struct meter_layout lookup_meter = {
+	.schema = &lookup_schema,
+	.maps = lookup_maps,
+	.map_count = sizeof(lookup_maps) / sizeof(lookup_maps[0]),
+	.late = METER_NONE,
+	.short_transfers = METER_NONE,
+	.sync = METER_NONE,
+	.publish = METER_NONE,
+	.live_op = REQ_STAT,
+};
+
+static int lookup_dataset(const struct job *job, const struct job_phase *phase,
+			  const struct job_store **store, struct dataset *d, struct err *err)
+{
+	const struct lookup_options *o = phase->options;
+	char path[DATASET_PATH_BYTES];
+
+	return dataset_find_init(job, phase, o->dataset, d, store, path, err);
+}
+
+static int lookup_check(const struct job *job, const struct job_phase *phase, uint32_t ranks,
+			struct err *err)
+{
+	const struct job_store *store;
+	struct dataset d;
+	int rc = lookup_dataset(job, phase, &store, &d, err);
+
+	if (rc == 0 && dataset_objects(&d) < ranks)
+		rc = err_set(err, -EINVAL, "%s: there are more ranks than files", phase->path);
+	return rc;
+}
+
+static int lookup_stores(const struct job *job, const struct job_phase *phase, uint32_t ranks,
+			 struct phase_store out[PHASE_STORES_MAX], uint32_t *count, struct err *err)
+{
+	const struct job_store *store;
+	struct dataset d;
+	int rc = lookup_dataset(job, phase, &store, &d, err);
+
+	(void)ranks;
+	if (rc == 0)
+		phase_store_add(out, count, "data", store)->needs = BACKEND_MISSING_IS_ERROR;
+	return rc;
+}
+
+static int lookup_size(const struct job *job, const struct job_phase *phase, uint32_t ranks,
+		       uint32_t ranks_per_node, struct demand *out, struct err *err)
+{
+	const struct lookup_options *o = phase->options;
+	const struct job_store *store;
+	struct dataset d;
+	int rc = lookup_dataset(job, phase, &store, &d, err);
+
+	(void)ranks;
+	(void)ranks_per_node;
+	if (rc < 0)
+		return rc;
+	out->files = d.options.files;
+	out->memory_per_rank =
+		o->threads * (sizeof(struct crew_thread) + meter_bytes(&lookup_meter));
+	return 0;
+}
+
+static int lookup_tell(const struct job *job, const struct job_phase *phase,
+		       const struct rank_place *places, uint32_t ranks, struct arena *arena,
+		       struct plan_told *out, struct err *err)
+{
+	const struct lookup_options *o = phase->options;
+	const struct job_store *store;
+	struct dataset d;
+	int rc = lookup_dataset(job, phase, &store, &d, err);
+
+	(void)places;
+	(void)ranks;
+	(void)arena;
+	*out = (struct plan_told){0};
+	if (rc == 0)
+		out->totals[out->total_count++] = (struct plan_total){
+			"lookups", "", (double)(o->passes * dataset_objects(&d))};
+	return rc;
+}
+
+enum lookup_count { COUNT_FOUND, COUNT_FOUND_BYTES, COUNT_ABSENT };
+
+struct lookup {
+	struct dataset dataset;
+	struct store store;
+	struct crew crew;
+};
+
+/* One object: called on a thread of the crew. */
+static int lookup_one(struct crew_thread *w, uint64_t i)
+{
+	const struct lookup *l = w->crew->argument;
+	struct object o = {0};
+	struct request req = {.op = REQ_STAT, .object = &o};
+	uint64_t file;
+	uint32_t object;
+	int rc;
+
+	dataset_object(&l->dataset, i, &file, &object);
+	dataset_object_key(&l->dataset, file, object, o.key);
+	rc = crew_do(w, &req);
+	if (rc == -ENOENT) {
+		w->counts[COUNT_ABSENT]++;
+		return 0;
+	}
+	if (rc == 0) {
+		w->counts[COUNT_FOUND]++;
+		w->counts[COUNT_FOUND_BYTES] += req.answer.done_bytes;
+	}
+	return rc;
+}
+
+/* Collective, as every function of a phase that calls the group: where one rank fails, all return. */
+static int lookup_open(struct lookup *l, struct phase_context *ctx, uint64_t start_ns,
+		       struct err *err)
+{
+	const struct lookup_options *o = ctx->phase->options;
+	const struct job_store *described;
+	int rc = lookup_dataset(ctx->job, ctx->phase, &described, &l->dataset, err);
+
+	if (rc == 0)
+		rc = dataset_open(&l->dataset, err);
+	rc = group_agree(ctx->group, rc, err);
+	if (rc == 0)
+		rc = workload_store_open(ctx, described, &l->store, err);
+	if (rc < 0) {
+		l->store.ops = NULL;
+		return rc;
+	}
+	l->crew = (struct crew){
+		.files = dataset_objects(&l->dataset),
+		.store = &l->store,
+		.group = ctx->group,
+		.stop = ctx->stop,
+		.deadline_ns = ctx->deadline_ns,
+		.start_ns = start_ns,
+		.layout = &lookup_meter,
+		.threads = (uint32_t)o->threads,
+		.progress = ctx->progress,
+		.progress_argument = ctx->progress_argument,
+		.kind = "lookup",
+		.items = "files",
+		.argument = l,
+	};
+	return group_agree(ctx->group, crew_open(&l->crew, err), err);
+}
+
+static int lookup_message(const struct lookup *l, struct phase_context *ctx)
+{
+	uint64_t absent = crew_count(&l->crew, COUNT_ABSENT);
+	int rc = group_allreduce(ctx->group, MERGE_SUM, &absent, 1);
+
+	if (rc == 0 && absent)
+		workload_say(ctx, "%llu lookups found no file", (unsigned long long)absent);
+	return rc;
+}
+
+static int lookup_run(struct phase_context *ctx, enum stop_reason *stopped, struct err *err)
+{
+	const struct lookup_options *o = ctx->phase->options;
+	uint64_t start_ns = clock_now(ctx->clock);
+	uint64_t *row = ctx->tally->rank_row;
+	struct lookup l = {0};
+	int rc;
+
+	*stopped = STOP_NONE;
+	timeline_init(ctx->tally->timeline, start_ns);
+	rc = lookup_open(&l, ctx, start_ns, err);
+	for (uint64_t pass = 0; rc == 0 && !*stopped && pass < o->passes; pass++)
+		rc = crew_run(&l.crew, lookup_one, stopped, err);
+	if (rc < 0)
+		*stopped = STOP_ERROR;
+	if (l.crew.members) { /* what was done counts, also after an error or a stop */
+		row[LOOKUP_FOUND] = crew_count(&l.crew, COUNT_FOUND);
+		row[LOOKUP_FOUND_BYTES] = crew_count(&l.crew, COUNT_FOUND_BYTES);
+		row[LOOKUP_ABSENT] = crew_count(&l.crew, COUNT_ABSENT);
+		crew_merge(&l.crew, ctx->tally);
+	}
+	row[TALLY_WALL_NS] = clock_now(ctx->clock) - start_ns;
+	if (rc == 0)
+		rc = lookup_message(&l, ctx);
+	crew_close(&l.crew);
+	if (l.store.ops)
+		store_close(&l.store);
+	dataset_close(&l.dataset);
+	return rc;
+}
+
+const struct workload lookup_workload = {
+	.section =
+		{
+			.name = "lookup",
+			.help = "asks for the size of every file of a data set",
+			.tables = {lookup_options_table, NULL},
+			.size = sizeof(struct lookup_options),
+			.owner = &lookup_workload,
+			.targets = lookup_targets,
+		},
+	.schema = &lookup_schema,
+	.stores = lookup_stores,
+	.check = lookup_check,
+	.size = lookup_size,
+	.tell = lookup_tell,
+	.run = lookup_run,
+};
