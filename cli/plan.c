@@ -93,9 +93,6 @@ static int make(const struct plan_args *args, const char *path, struct job *job,
 	uint64_t nodes = args->nodes ? args->nodes : 1, ranks, told;
 	int rc;
 
-	rc = phase_filter_apply(&filter, job, err);
-	if (rc < 0)
-		return rc;
 	told = job->cluster.ranks_per_node;
 	if (args->ranks_per_node)
 		job->cluster.ranks_per_node = args->ranks_per_node;
@@ -105,7 +102,10 @@ static int make(const struct plan_args *args, const char *path, struct job *job,
 	if (ranks > UINT32_MAX)
 		return err_set(err, -EINVAL, "--nodes: %llu ranks are too many",
 			       (unsigned long long)ranks);
+	/* By all phases, since one that is left out may say how large the data set is. */
 	rc = plan_scale(job, (uint32_t)ranks, err);
+	if (rc == 0)
+		rc = phase_filter_apply(&filter, job, err);
 	if (rc == 0)
 		rc = plan_check(job, (uint32_t)ranks, (uint32_t)nodes, false, err);
 	if (rc == 0)

@@ -42,11 +42,10 @@ static const struct option dataset_options_table[] = {
 		.help = "number of files; the first ones of a set that has more"),
 	OPT_U64("files_per_rank", struct dataset_options, files_per_rank, .def = 0,
 		.max = (uint64_t)1 << DATASET_FILES_MAX_BITS,
-		.help = "in place of files: so many for each rank, so that the data set grows with the run; 0: not "
-			"used"),
+		.help = "files for each rank, so that the data set grows with the run; wins over files; 0: not used"),
 	OPT_U64("steps_per_epoch", struct dataset_options, steps_per_epoch, .def = 0,
 		.max = (uint64_t)1 << DATASET_FILES_MAX_BITS,
-		.help = "in place of files: as many as the training needs for an epoch of so many steps; 0: not used"),
+		.help = "as many files as the training needs for an epoch of so many steps; wins over files; 0: not used"),
 	OPT_U64("samples_per_file", struct dataset_options, samples_per_file, .def = 1, .min = 1,
 		.max = (uint64_t)1 << DATASET_SAMPLES_MAX_BITS, .help = "samples in each file"),
 	OPT_BYTES("sample_bytes", struct dataset_options, sample_bytes, .required = true, .min = 1,
@@ -199,11 +198,6 @@ int dataset_scale(struct dataset_options *options, uint32_t ranks, uint64_t step
 	if (files >> DATASET_FILES_MAX_BITS && files != (uint64_t)1 << DATASET_FILES_MAX_BITS)
 		return err_set(err, -EINVAL, "%s/%s: comes to more than 2^%d files on %u ranks",
 			       path, key, DATASET_FILES_MAX_BITS, ranks);
-	if (options->files && options->files != files)
-		return err_set(err, -EINVAL,
-			       "%s/files: is %" PRIu64 ", but %s comes to %" PRIu64
-			       " on %u ranks; leave one of them out",
-			       path, options->files, key, files, ranks);
 	options->files = files;
 	return 0;
 }
