@@ -94,9 +94,6 @@ static int plan_from_args(const struct plan_args *args, const char *path, struct
 	uint64_t nodes = args->nodes ? args->nodes : 1, ranks, told;
 	int rc;
 
-	rc = phase_filter_apply(&filter, job, err);
-	if (rc < 0)
-		return rc;
 	told = job->cluster.ranks_per_node;
 	if (args->ranks_per_node)
 		job->cluster.ranks_per_node = args->ranks_per_node;
@@ -106,7 +103,12 @@ static int plan_from_args(const struct plan_args *args, const char *path, struct
 	if (ranks > UINT32_MAX)
 		return err_set(err, -EINVAL, "--nodes: %llu ranks are too many",
 			       (unsigned long long)ranks);
-	rc = plan_check(job, (uint32_t)ranks, (uint32_t)nodes, false, err);
+	/* By all phases, since one that is left out may say how large the data set is. */
+	rc = plan_scale(job, (uint32_t)ranks, err);
+	if (rc == 0)
+		rc = phase_filter_apply(&filter, job, err);
+	if (rc == 0)
+		rc = plan_check(job, (uint32_t)ranks, (uint32_t)nodes, false, err);
 	if (rc == 0)
 		rc = plan_make(plan, job, (uint32_t)ranks, (uint32_t)nodes, err);
 	/* A number of ranks per node that differs from the job's must also be given to the run. */

@@ -11,6 +11,10 @@
 /* Everything that a job may contain, assembled from the tables of backends and workloads. */
 const struct job_schema *plan_schema(void);
 
+/* Sets the number of files of data sets that grow with the number of ranks (files_per_rank, steps_per_epoch). Before all
+ * else that asks for the job's data sets. */
+int plan_scale(struct job *job, uint32_t ranks, struct err *err);
+
 /* Refuses, in a sentence with the JSON path, what the job asks for and these ranks, stores or
  * formats cannot give: unknown stores and data sets, missing capabilities, fewer ranks than tensor
  * x pipeline or than cluster.ranks. Jobs without phases or with zero steps are refused for a run

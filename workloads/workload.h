@@ -145,6 +145,10 @@ struct workload {
 		     struct err *err);
 	int (*size)(const struct job *job, const struct job_phase *phase, uint32_t ranks,
 		    uint32_t ranks_per_node, struct demand *out, struct err *err);
+	/* Samples that all ranks together take of that data set in a step, for data sets that grow with the number of
+	 * ranks; 0: the phase does not read it in steps. NULL: it never does. */
+	uint64_t (*step_samples)(const struct job *job, const struct job_phase *phase,
+				 const struct job_dataset *dataset, uint32_t ranks);
 	/* Figures and tables for the plan, in the arena. places: [ranks]. NULL: there are none. */
 	int (*tell)(const struct job *job, const struct job_phase *phase,
 		    const struct rank_place *places, uint32_t ranks, struct arena *arena,

@@ -89,6 +89,11 @@ static int parse(const struct run *run, const struct run_options *options, const
 	changes.items = items;
 	rc = job_parse_changed(job, plan_schema(), options->job, run->text, run->text_bytes,
 			       &changes, err);
+	if (rc == 0) {
+		rc = plan_scale(job, run->world->size, err);
+		if (rc < 0)
+			job_free(job);
+	}
 	free(items);
 	return rc;
 }

@@ -178,7 +178,7 @@ def test_train_of_another_data_set_is_refused():
         r = generate(folder, 2)
         check("made 60 files, " in r.out, f"says not what was done: {r}")
         for key, sets in (("seed", "seed=12"), ("sample_bytes", "dataset.sample_bytes=200000"),
-                          ("files", "dataset.files=59"), ("format", "dataset.format=npy")):
+                          ("files", "dataset.files=61"), ("format", "dataset.format=npy")):
             r = mpi(2, "run", "job.json", "--skip", "generate", "--force", "--set", sets, cwd=folder)
             check(r.rc == 1 and f"this data set was made with {key}" in r.err, f"{sets}: {r}")
         r = mpi(2, "run", "job.json", "--skip", "generate", "--force", cwd=folder)

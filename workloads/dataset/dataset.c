@@ -37,8 +37,15 @@ static const struct option dataset_options_table[] = {
 		 .help = "name of the store it is in; may be left out where there is only one"),
 	OPT_CHOICE("format", struct dataset_options, format, .def = FORMAT_NPZ,
 		   .choices = format_names, .help = "format of its files"),
-	OPT_U64("files", struct dataset_options, files, .required = true, .min = 1,
-		.max = (uint64_t)1 << DATASET_FILES_MAX_BITS, .help = "number of files"),
+	OPT_U64("files", struct dataset_options, files, .min = 1,
+		.max = (uint64_t)1 << DATASET_FILES_MAX_BITS,
+		.help = "number of files; the first ones of a set that has more"),
+	OPT_U64("files_per_rank", struct dataset_options, files_per_rank, .def = 0,
+		.max = (uint64_t)1 << DATASET_FILES_MAX_BITS,
+		.help = "files for each rank, so that the data set grows with the run; wins over files; 0: not used"),
+	OPT_U64("steps_per_epoch", struct dataset_options, steps_per_epoch, .def = 0,
+		.max = (uint64_t)1 << DATASET_FILES_MAX_BITS,
+		.help = "as many files as the training needs for an epoch of so many steps; wins over files; 0: not used"),
 	OPT_U64("samples_per_file", struct dataset_options, samples_per_file, .def = 1, .min = 1,
 		.max = (uint64_t)1 << DATASET_SAMPLES_MAX_BITS, .help = "samples in each file"),
 	OPT_BYTES("sample_bytes", struct dataset_options, sample_bytes, .required = true, .min = 1,
@@ -155,6 +162,46 @@ static uint64_t dataset_place_hash(const struct dataset_options *options)
 	return fnv_add(hash, options->prefix, strlen(options->prefix) + 1);
 }
 
+void dataset_in_set(struct dataset *d, uint64_t set_files)
+{
+	d->set_files = set_files;
+	d->name_digits = dataset_digits(set_files);
+	permutation_init(&d->order, set_files, random_at(d->seed, 1, 0));
+}
+
+int dataset_scale(struct dataset_options *options, uint32_t ranks, uint64_t step_samples,
+		  const char *path, struct err *err)
+{
+	const char *key = options->files_per_rank ? "files_per_rank" : "steps_per_epoch";
+	uint64_t spf = options->samples_per_file, files;
+
+	if (!options->files_per_rank && !options->steps_per_epoch)
+		return 0;
+	if (options->files_per_rank && options->steps_per_epoch)
+		return err_set(err, -EINVAL,
+			       "%s/steps_per_epoch: files_per_rank gives the number of files too; "
+			       "leave one of them out",
+			       path);
+	if (options->steps_per_epoch && !step_samples)
+		return err_set(
+			err, -EINVAL,
+			"%s/steps_per_epoch: no phase trains on this data set; give files or "
+			"files_per_rank",
+			path);
+	if (options->files_per_rank) {
+		files = options->files_per_rank * ranks;
+	} else if (__builtin_mul_overflow(options->steps_per_epoch, step_samples, &files)) {
+		files = UINT64_MAX;
+	} else {
+		files = (files + spf - 1) / spf;
+	}
+	if (files >> DATASET_FILES_MAX_BITS && files != (uint64_t)1 << DATASET_FILES_MAX_BITS)
+		return err_set(err, -EINVAL, "%s/%s: comes to more than 2^%d files on %u ranks",
+			       path, key, DATASET_FILES_MAX_BITS, ranks);
+	options->files = files;
+	return 0;
+}
+
 int dataset_init(struct dataset *d, const struct dataset_options *options, uint64_t seed,
 		 const char *path, struct err *err)
 {
@@ -172,7 +219,12 @@ int dataset_init(struct dataset *d, const struct dataset_options *options, uint6
 	d->objects = format_objects(d->format);
 	d->seed = seed;
 	d->stream = random_at(seed, dataset_place_hash(options), 0);
-	d->name_digits = dataset_digits(options->files);
+	if (!options->files)
+		return err_set(
+			err, -EINVAL,
+			"%s/files: is missing; files_per_rank or steps_per_epoch can take its place",
+			path);
+	dataset_in_set(d, options->files);
 	d->folder_digits = dataset_digits(options->subfolders);
 	rc = dataset_check_names(d, path, err);
 	if (rc < 0)
@@ -183,7 +235,6 @@ int dataset_init(struct dataset *d, const struct dataset_options *options, uint6
 			err, -EINVAL,
 			"%s/samples_per_file: files times samples_per_file must be below 2^%d",
 			path, FILE_BYTES_MAX_BITS);
-	permutation_init(&d->order, options->files, random_at(seed, 1, 0));
 	d->size = stdev > mean / sqrt(3) ? size_log_normal(mean, stdev)
 					 : size_uniform(mean, stdev * sqrt(3));
 	largest = dataset_sample_bytes_max(d);
@@ -262,7 +313,7 @@ static void dataset_patterned_name(const struct dataset *d, uint64_t file, char 
 	else
 		used = snprintf(out, room, "%s", folders[d->naming]);
 	snprintf(out + used, room - (size_t)used, "%s%s%0*" PRIu64 "_of_%" PRIu64 ".%s", o->prefix,
-		 o->prefix[0] || dlio ? "_" : "", (int)d->name_digits, file, o->files,
+		 o->prefix[0] || dlio ? "_" : "", (int)d->name_digits, file, d->set_files,
 		 format_extension(o->format));
 }
 
@@ -275,7 +326,7 @@ void dataset_key(const struct dataset *d, uint64_t file, char key[OBJECT_KEY_BYT
 	if (d->naming == NAMING_LIST)
 		name_list_at(d->list, file, key + used, OBJECT_KEY_BYTES - used);
 	else if (d->naming == NAMING_TEMPLATE)
-		names_expand(o->names, file, o->files, key + used, OBJECT_KEY_BYTES - used);
+		names_expand(o->names, file, d->set_files, key + used, OBJECT_KEY_BYTES - used);
 	else
 		dataset_patterned_name(d, file, key + used, OBJECT_KEY_BYTES - used);
 }
@@ -307,7 +358,7 @@ static uint64_t dataset_stratum_bytes(const struct dataset *d, uint64_t stratum)
 {
 	if (d->options.sample_bytes_stdev == 0)
 		return d->options.sample_bytes;
-	return size_draw_at(&d->size, size_stratum(stratum, d->options.files));
+	return size_draw_at(&d->size, size_stratum(stratum, d->set_files));
 }
 
 uint64_t dataset_sample_bytes(const struct dataset *d, uint64_t file)
@@ -324,7 +375,7 @@ uint64_t dataset_sample_bytes_min(const struct dataset *d)
 
 uint64_t dataset_sample_bytes_max(const struct dataset *d)
 {
-	return dataset_stratum_bytes(d, d->options.files - 1);
+	return dataset_stratum_bytes(d, d->set_files - 1);
 }
 
 static void dataset_layout_of(const struct dataset *d, uint64_t file, uint32_t object,

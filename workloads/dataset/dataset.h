@@ -20,6 +20,8 @@ struct dataset_options {
 	char store[JOB_NAME_BYTES];
 	uint32_t format; /* enum format_index */
 	uint64_t files, samples_per_file;
+	/* How many files there are, by how many the ranks need: see dataset_scale. 0: files says it. */
+	uint64_t files_per_rank, steps_per_epoch;
 	uint64_t sample_bytes, sample_bytes_stdev; /* a file's samples share one drawn size */
 	char folder[128];                          /* below the store's URI; "" for none */
 	char prefix[64];                           /* of file names */
@@ -42,6 +44,9 @@ struct dataset {
 	bool stays_open; /* readers of the format leave files open, whether the layout is known or not */
 	uint32_t objects;       /* of each file */
 	uint64_t seed, samples; /* samples in all */
+	/* Files of the set in the store. The job reads the first options.files of them; names and sizes follow from
+	 * the whole set. */
+	uint64_t set_files;
 	uint64_t stream; /* what payload keys are made from: the seed, the folder and the prefix */
 	/* Sizes: constant, uniform in mean +- sigma * sqrt(3), or log-normal above sigma = mean / sqrt(3).
 	 * File i takes the middle of stratum order(i) of as many equal strata as there are files, so mean
@@ -54,6 +59,15 @@ struct dataset {
 /* path: the data set's JSON path, for messages. */
 int dataset_init(struct dataset *d, const struct dataset_options *options, uint64_t seed,
 		 const char *path, struct err *err);
+
+/* The job reads the first files of a set that has more. Before anything asks for names or sizes. */
+void dataset_in_set(struct dataset *d, uint64_t set_files);
+
+/* Sets options->files for so many ranks, where files_per_rank or steps_per_epoch says it. step_samples: samples that all
+ * ranks together take of this data set in a step; 0: nobody reads it. path: as for dataset_init. -EINVAL where both
+ * say it, or nobody reads in steps. */
+int dataset_scale(struct dataset_options *options, uint32_t ranks, uint64_t step_samples,
+		  const char *path, struct err *err);
 
 /* Whether options describe a data set that exists without haul. */
 bool dataset_is_existing(const struct dataset_options *options);

@@ -25,6 +25,8 @@ void manifest_of(struct manifest *m, const struct dataset *d, bool complete)
 	memset(m, 0, sizeof(*m));
 	m->dataset = d->options;
 	memset(m->dataset.store, 0, sizeof(m->dataset.store));
+	m->dataset.files = d->set_files;
+	m->dataset.files_per_rank = m->dataset.steps_per_epoch = 0;
 	m->seed = d->seed;
 	m->layout = MANIFEST_LAYOUT;
 	m->complete = complete;
@@ -198,7 +200,7 @@ int manifest_matches(const struct manifest *have, const struct dataset *d, const
 	} numbers[] = {
 		{"layout version", have->layout, MANIFEST_LAYOUT},
 		{"seed", have->seed, d->seed},
-		{"files", a->files, b->files},
+		{"files", a->files < b->files ? a->files : b->files, b->files},
 		{"samples_per_file", a->samples_per_file, b->samples_per_file},
 		{"sample_bytes", a->sample_bytes, b->sample_bytes},
 		{"sample_bytes_stdev", a->sample_bytes_stdev, b->sample_bytes_stdev},
@@ -229,7 +231,9 @@ int manifest_matches(const struct manifest *have, const struct dataset *d, const
 	return manifest_options_match(a, b, where, key, err);
 }
 
-static int manifest_check_one(const struct dataset *d, struct store *store, struct err *err)
+/* set_files: files of the set in the store. */
+static int manifest_check_one(const struct dataset *d, struct store *store, uint64_t *set_files,
+			      struct err *err)
 {
 	const char *folder = d->options.folder;
 	struct err none = {0};
@@ -251,6 +255,7 @@ static int manifest_check_one(const struct dataset *d, struct store *store, stru
 		*err = none;
 		return rc;
 	}
+	*set_files = m.dataset.files;
 	rc = manifest_matches(&m, d, store->uri, err);
 	if (rc == 0 && !m.complete)
 		rc = err_set(
@@ -261,14 +266,19 @@ static int manifest_check_one(const struct dataset *d, struct store *store, stru
 	return rc;
 }
 
-int manifest_check(const struct dataset *d, struct store *store, struct group *group,
-		   struct err *err)
+int manifest_check(struct dataset *d, struct store *store, struct group *group, struct err *err)
 {
+	uint64_t set_files = 0;
 	int rc;
 
 	if (d->existing || !store_can(store, BACKEND_CONTENT) ||
 	    !store_can(store, BACKEND_PERSISTENT))
 		return 0;
-	rc = group->rank == 0 ? manifest_check_one(d, store, err) : 0;
-	return group_agree(group, rc, err);
+	rc = group->rank == 0 ? manifest_check_one(d, store, &set_files, err) : 0;
+	rc = group_agree(group, rc, err);
+	if (rc == 0)
+		rc = group_broadcast(group, &set_files, sizeof(set_files));
+	if (rc == 0)
+		dataset_in_set(d, set_files);
+	return rc;
 }

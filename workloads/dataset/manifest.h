@@ -46,7 +46,8 @@ int manifest_load(struct manifest *m, struct queue *q, const char *folder, struc
 /* Writes it whole (begin, write, commit). */
 int manifest_save(const struct manifest *m, struct queue *q, struct err *err);
 
-/* 0 when have describes d's files; -EEXIST with a sentence that names the first difference
+/* 0 when have describes d's files, or a set of which they are the first (dataset_in_set is then the caller's to call
+ * with have->dataset.files); -EEXIST with a sentence that names the first difference
  * ("…was made with seed 42, this job says 43; run `haul clean` or use another folder"). where:
  * the store's URI. */
 int manifest_matches(const struct manifest *have, const struct dataset *d, const char *where,
@@ -54,9 +55,9 @@ int manifest_matches(const struct manifest *have, const struct dataset *d, const
 
 /* Before a phase reads d: whether the manifest in the store describes d and its files are all there, so that a mistake
  * in the settings does not look like damage of the storage. Does nothing for files that exist without haul, and where
- * the store keeps no manifest. Rank 0 asks, with a queue of its own; collective. -ENOENT: there is no data set;
+ * the store keeps no manifest. d becomes a part of the set where that has more files. Rank 0 asks, with a queue
+ * of its own; collective. -ENOENT: there is no data set;
  * -EEXIST: another one; -EINVAL: it is not complete. */
-int manifest_check(const struct dataset *d, struct store *store, struct group *group,
-		   struct err *err);
+int manifest_check(struct dataset *d, struct store *store, struct group *group, struct err *err);
 
 #endif

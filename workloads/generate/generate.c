@@ -18,6 +18,7 @@
 #include "workloads/common/writer.h"
 #include "workloads/dataset/find.h"
 #include "workloads/dataset/manifest.h"
+#include "workloads/generate/begun.h"
 #include "workloads/generate/clean.h"
 #include "workloads/generate/columns.h"
 
@@ -220,16 +221,13 @@ struct generate {
 	bool content;           /* the store keeps what is written */
 	bool looks;             /* the store can tell whether a file is there */
 	bool keeps_manifest;
-	bool resumes; /* the manifest of this data set is there */
-	bool was_complete;
-	bool nothing_there; /* the folder is empty */
-	bool something;     /* the first pass found files on this rank */
+	struct begun begun;
+	bool something; /* the first pass found files on this rank */
 };
 
 static int generate_open(struct generate *g, struct phase_context *ctx, uint64_t start_ns,
 			 struct err *err);
 static void generate_close(struct generate *g);
-static int generate_find_manifest(struct generate *g, struct group *group, struct err *err);
 static int generate_look(struct crew_thread *w, uint64_t i);
 static int generate_make(struct crew_thread *w, uint64_t i);
 static int generate_save_manifest(struct generate *g, struct group *group, bool complete,
@@ -245,11 +243,11 @@ static int generate_passes(struct generate *g, struct phase_context *ctx, enum s
 	int rc;
 
 	if (g->keeps_manifest) {
-		rc = generate_find_manifest(g, ctx->group, err);
+		rc = begun_look(&g->begun, &g->dataset, &g->store, ctx->group, err);
 		if (rc < 0)
 			return rc;
 	}
-	if (g->looks && !g->nothing_there) {
+	if (g->looks && !g->begun.empty) {
 		g->crew.kind = "generate, looking at what is there";
 		rc = crew_run(&g->crew, generate_look, stopped, err);
 		if (rc < 0 || *stopped)
@@ -260,7 +258,7 @@ static int generate_passes(struct generate *g, struct phase_context *ctx, enum s
 	rc = group_allreduce(ctx->group, MERGE_SUM, &whole, 1);
 	if (rc < 0)
 		return rc;
-	if (whole == g->crew.files && g->was_complete)
+	if (whole == g->crew.files && g->begun.complete)
 		return 0; /* nothing is written: the store may be read-only */
 	if (g->keeps_manifest) {
 		rc = generate_save_manifest(g, ctx->group, false, err);
@@ -380,51 +378,6 @@ static void generate_close(struct generate *g)
 		store_close(&g->store);
 }
 
-/* Rank 0: found says whether a manifest is there, whether it says complete, whether the folder is empty. The queue is one
- * that is not counted: what is there already is no work of the phase, and that nothing is there is no error. */
-static int generate_read_manifest(struct generate *g, bool found[3], struct err *err)
-{
-	const char *folder = g->dataset.options.folder;
-	char name[OBJECT_KEY_BYTES];
-	struct manifest m;
-	struct queue q;
-	int rc = queue_open(&q, &g->store, 1, err);
-
-	if (rc < 0)
-		return rc;
-	queue_unlogged(&q);
-	rc = manifest_load(&m, &q, folder, err);
-	if (rc == 0) {
-		found[0] = true;
-		found[1] = m.complete;
-		rc = manifest_matches(&m, &g->dataset, g->store.uri, err);
-		manifest_free(&m);
-	} else if (rc == -ENOENT) {
-		rc = 0;
-		found[2] = store_can(&g->store, BACKEND_LIST) &&
-			   folder_first(&q, folder, name, NULL) == 0 && !name[0];
-	}
-	queue_close(&q);
-	return rc;
-}
-
-/* Rank 0 reads it, all learn what it means. Where there is none, an empty folder needs no closer look. */
-static int generate_find_manifest(struct generate *g, struct group *group, struct err *err)
-{
-	bool found[3] = {false, false, false};
-	int rc = 0;
-
-	if (group->rank == 0)
-		rc = generate_read_manifest(g, found, err);
-	rc = group_agree(group, rc, err);
-	if (rc == 0)
-		rc = group_broadcast(group, found, sizeof(found));
-	g->resumes = found[0];
-	g->was_complete = found[1];
-	g->nothing_there = found[2];
-	return rc;
-}
-
 static int generate_save_manifest(struct generate *g, struct group *group, bool complete,
 				  struct err *err)
 {
@@ -464,7 +417,7 @@ static int generate_look(struct crew_thread *w, uint64_t i)
 		return 0;
 	if (rc < 0)
 		return rc;
-	if (!g->resumes)
+	if (!g->begun.resumes)
 		return crew_fail(
 			w, &req, -EEXIST,
 			"is there already, and no manifest says that haul made it: it stays; "
@@ -584,6 +537,8 @@ static int generate_message(const struct generate *g, struct phase_context *ctx)
 	if (words[0])
 		workload_say(ctx, "%s of %s files were whole already", units_count(count, words[0]),
 			     all);
+	if (g->dataset.set_files > g->dataset.options.files)
+		workload_say(ctx, "of a set of %s", units_count(count, g->dataset.set_files));
 	if (words[1])
 		workload_say(ctx, "%s had another size and %s made again",
 			     units_count(count, words[1]), words[1] == 1 ? "was" : "were");

@@ -49,6 +49,8 @@ static int train_input_open(struct phase_context *ctx, const char *name, struct 
 	if (rc == 0)
 		rc = dataset_open(&in->dataset, err);
 	rc = group_agree(ctx->group, rc, err);
+	if (rc == 0)
+		rc = manifest_check(&in->dataset, &in->store, ctx->group, err);
 	if (rc < 0)
 		return rc;
 	in->depth = train_depth(o, store, &in->dataset);
@@ -56,8 +58,7 @@ static int train_input_open(struct phase_context *ctx, const char *name, struct 
 	in->whole =
 		store_can(&in->store, BACKEND_STREAMS) &&
 		store_range(&in->store, train_longest(o, &in->dataset), in->depth) == UINT64_MAX;
-	rc = manifest_check(&in->dataset, &in->store, ctx->group, err);
-	return rc < 0 ? rc : dataset_probe(&in->dataset, &in->store, ctx->group, err);
+	return dataset_probe(&in->dataset, &in->store, ctx->group, err);
 }
 
 /* Sums over all ranks, for sentences about the whole phase. */
@@ -266,6 +267,7 @@ const struct workload train_workload = {
 	.check = train_check,
 	.size = train_size,
 	.schema_for = train_schema_for,
+	.step_samples = train_step_samples,
 	.tell = train_tell,
 	.run = train_run,
 };

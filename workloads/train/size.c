@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "core/units.h"
+#include "workloads/dataset/find.h"
 #include "workloads/train/handover.h"
 #include "workloads/train/loader/loader.h"
 #include "workloads/train/loader/pin_copy.h"
@@ -366,6 +367,21 @@ static void size_expect(const struct size_source *s, uint32_t ranks, uint32_t ra
 		return;
 	out->expected_seconds = step * (double)s->steps;
 	out->expected_au = compute / step;
+}
+
+uint64_t train_step_samples(const struct job *job, const struct job_phase *phase,
+			    const struct job_dataset *dataset, uint32_t ranks)
+{
+	const struct train_options *o = phase->options;
+	const struct job_dataset *found;
+	const struct job_store *store;
+	struct replicas replicas;
+	struct err none = {0};
+
+	if (dataset_find(job, phase, o->dataset, &found, &store, &none) < 0 || found != dataset)
+		return 0;
+	replicas_init(&replicas, o->readers, &job->cluster, ranks);
+	return o->batch * replicas.count;
 }
 
 int train_size(const struct job *job, const struct job_phase *phase, uint32_t ranks,

@@ -77,6 +77,8 @@ int train_stores(const struct job *job, const struct job_phase *phase, uint32_t 
 		 struct phase_store out[PHASE_STORES_MAX], uint32_t *count, struct err *err);
 int train_size(const struct job *job, const struct job_phase *phase, uint32_t ranks,
 	       uint32_t ranks_per_node, struct demand *out, struct err *err);
+uint64_t train_step_samples(const struct job *job, const struct job_phase *phase,
+			    const struct job_dataset *dataset, uint32_t ranks);
 /* What one rank moves in the whole phase, expected, and its buffers. Of place only rank, ranks and local_rank are
  * looked at. */
 struct train_rank_bytes {

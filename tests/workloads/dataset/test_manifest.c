@@ -143,7 +143,7 @@ static void test_rubbish(void)
 }
 
 struct asked {
-	const struct dataset *d;
+	struct dataset d; /* as rank 2 has it in the end */
 	struct store *store;
 	struct err err;
 };
@@ -151,22 +151,43 @@ struct asked {
 static int ask(struct group *g, void *argument)
 {
 	struct asked *a = argument;
+	struct dataset d = a->d;
 	struct err err = {0};
-	int rc = manifest_check(a->d, a->store, g, &err);
+	int rc = manifest_check(&d, a->store, g, &err);
 
 	if (g->rank == 0)
 		a->err = err;
+	group_barrier(g);
+	if (g->rank == 2)
+		a->d = d;
 	return rc;
 }
 
-static void expect(const struct dataset *d, struct store *store, int rc, const char *says)
+static struct dataset expect(const struct dataset *d, struct store *store, int rc, const char *says)
 {
-	struct asked a = {.d = d, .store = store};
+	struct asked a = {.d = *d, .store = store};
 
 	CU_ASSERT_EQUAL(thread_group_run(3, ask, &a, NULL), rc);
 	CU_ASSERT_PTR_NOT_NULL(strstr(a.err.text, says));
 	if (!strstr(a.err.text, says))
 		fprintf(stderr, "%s\n", a.err.text);
+	return a.d;
+}
+
+/* The first files of a larger set are called and are as large as in that set. */
+static void expect_part(const struct dataset *whole, const struct dataset *part)
+{
+	char one[OBJECT_KEY_BYTES], other[OBJECT_KEY_BYTES];
+
+	CU_ASSERT_EQUAL(part->set_files, whole->options.files);
+	CU_ASSERT_EQUAL(part->samples, part->options.files * part->options.samples_per_file);
+	CU_ASSERT_EQUAL(dataset_sample_bytes_max(part), dataset_sample_bytes_max(whole));
+	for (uint64_t i = 0; i < part->options.files; i++) {
+		dataset_key(whole, i, one);
+		dataset_key(part, i, other);
+		CU_ASSERT_STRING_EQUAL(one, other);
+		CU_ASSERT_EQUAL(dataset_sample_bytes(whole, i), dataset_sample_bytes(part, i));
+	}
 }
 
 /* Before a phase reads: what is there is this data set, whole; else a sentence that says what to do. */
@@ -174,6 +195,7 @@ static void test_check_before_reading(void)
 {
 	char folder[] = "/tmp/haul-manifest-XXXXXX", json[96], command[96];
 	struct dataset d = usual(), other = usual();
+	struct dataset_options fewer;
 	struct manifest m;
 	struct queue q;
 	struct rig rig;
@@ -193,9 +215,14 @@ static void test_check_before_reading(void)
 	other.seed = 7;
 	expect(&other, &rig.store, -EEXIST,
 	       "was made with seed 18446744073709551614, this job says 7");
+	fewer = d.options;
+	fewer.files = 84;
+	CU_ASSERT_EQUAL(dataset_init(&other, &fewer, d.seed, "/dataset", NULL), 0);
+	other = expect(&other, &rig.store, 0, "");
+	expect_part(&d, &other);
+	other.options.files = 8401;
+	expect(&other, &rig.store, -EEXIST, "was made with files 8400, this job says 8401");
 	other = d;
-	other.options.files = 84;
-	expect(&other, &rig.store, -EEXIST, "was made with files 8400, this job says 84");
 	/* Files that haul did not make have no manifest. */
 	other.existing = true;
 	expect(&other, &rig.store, 0, "");
