@@ -427,7 +427,7 @@ int train_rank_bytes(const struct job *job, const struct job_phase *phase,
 	struct size_source train = {0}, evaluation = {0};
 	enum replica_role role;
 	uint64_t evaluated = 0;
-	double payload, bytes;
+	double payload, bytes = 0;
 	uint32_t member;
 	int rc;
 
