@@ -196,6 +196,8 @@ const struct backend_part *backend_parts(void);
 
 /* All backends, NULL-terminated: backends/table.c. */
 const struct backend_ops *const *backend_table(void);
+/* Their sections in the same order, NULL-terminated, for struct job_schema. */
+extern const struct section *const backend_sections[];
 const struct backend_ops *backend_find(const char *scheme);
 
 /* Sets the process up for the stores that a job describes, before any of them is opened. Who reads a job for a process

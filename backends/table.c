@@ -3,13 +3,17 @@
 
 #include "backends/stores.h"
 
-static const struct backend_ops *const backends[] = {
-	&file_backend, &direct_backend, &mem_backend,
 #ifdef HAVE_HTTP
-	&s3_backend,   &azure_backend,  &gcs_backend,
+#define HTTP_BACKEND_LIST(X) X(s3) X(azure) X(gcs)
+#else
+#define HTTP_BACKEND_LIST(X)
 #endif
-	&sim_backend,  &null_backend,   NULL,
-};
+#define BACKEND_LIST(X) X(file) X(direct) X(mem) HTTP_BACKEND_LIST(X) X(sim) X(null)
+
+#define BACKEND_OPS(name)     &name##_backend,
+#define BACKEND_SECTION(name) &name##_backend.section,
+static const struct backend_ops *const backends[] = {BACKEND_LIST(BACKEND_OPS) NULL};
+const struct section *const backend_sections[] = {BACKEND_LIST(BACKEND_SECTION) NULL};
 
 #ifdef HAVE_URING
 #define URING_BUILT true

@@ -80,19 +80,12 @@ enum { CLI_COLUMNS = 80 };
 /* Bytes of text that fit into columns, cut at a blank where there is one. */
 static size_t line_fits(const char *text, unsigned columns)
 {
-	size_t at = 0, blank = 0;
-	unsigned used = 0;
+	size_t at = utf8_fit(text, UTF8_WHOLE, columns), blank = at;
 
-	while (text[at] && used < columns) {
-		if (text[at] == ' ')
-			blank = at;
-		do
-			at++;
-		while (((unsigned char)text[at] & 0xc0) == 0x80);
-		used++;
-	}
 	if (!text[at] || text[at] == ' ')
 		return at;
+	while (blank && text[blank] != ' ')
+		blank--;
 	return blank ? blank : at;
 }
 

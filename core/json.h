@@ -32,7 +32,8 @@ int json_parse(struct cJSON **out, const char *text, size_t length, unsigned dep
  * memory. */
 char *json_print(const struct cJSON *value);
 
-/* Adds the number, or null where it is not finite (JSON knows no NaN). */
+/* The number, or null where it is not finite (JSON knows no NaN); NULL: no memory. And the same, added to an object. */
+struct cJSON *json_number(double value);
 void json_add_number(struct cJSON *to, const char *key, double value);
 
 /* For messages: text in double quotes with control characters escaped, cut to fit; and what a value

@@ -32,12 +32,14 @@ char *json_print(const struct cJSON *value)
 	return text;
 }
 
+struct cJSON *json_number(double value)
+{
+	return isfinite(value) ? cJSON_CreateNumber(value) : cJSON_CreateNull();
+}
+
 void json_add_number(struct cJSON *to, const char *key, double value)
 {
-	if (isfinite(value))
-		cJSON_AddNumberToObject(to, key, value);
-	else
-		cJSON_AddNullToObject(to, key);
+	cJSON_AddItemToObject(to, key, json_number(value));
 }
 
 static void number_text(char buf[32], double d)

@@ -10,6 +10,7 @@
 #include "plan/notes.h"
 #include "plan/option_ref.h"
 #include "plan/rows.h"
+#include "plan/space.h"
 
 static cJSON *dataset_json(const struct job *job, const struct job_dataset *described)
 {

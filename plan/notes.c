@@ -7,6 +7,7 @@
 #include "core/units.h"
 #include "plan/datasize.h"
 #include "plan/option_ref.h"
+#include "plan/space.h"
 
 static void __attribute__((format(printf, 2, 3))) note(struct notes *n, const char *format, ...)
 {

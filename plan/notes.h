@@ -1,13 +1,10 @@
-/* Sentences worth reading before a large run, and what a phase's new files find on the store. */
+/* Sentences worth reading before a large run. */
 #ifndef HAUL_PLAN_NOTES_H
 #define HAUL_PLAN_NOTES_H
 
-#include <stdbool.h>
-#include <stddef.h>
-
 #include "plan/plan.h"
 
-enum { NOTES_MAX = 32, NOTE_BYTES = 192, SPACE_BYTES = 320, SPACE_PATH_BYTES = 4096 };
+enum { NOTES_MAX = 32, NOTE_BYTES = 192 };
 
 struct notes {
 	unsigned count;
@@ -16,20 +13,5 @@ struct notes {
 
 /* Gathers the notes of all phases and those of the plan itself, each once. */
 void notes_gather(struct notes *n, const struct plan *plan, const struct job *job);
-
-/* What a phase adds to one of its stores against what is free there now, as a sentence: "630.5 TB and
- * 4,300,800 inodes: /lustre has 1.2 PB free". Only file:// can be asked without opening the store.
- * Returns false when the phase adds nothing. *lacking: there is not enough. */
-bool space_sentence(const struct phase_store *s, char text[SPACE_BYTES], bool *lacking);
-
-/* What is free where a store lies: the nearest folder of it that exists. */
-struct space {
-	char path[SPACE_PATH_BYTES];
-	double free_bytes;
-	uint64_t free_inodes;
-	bool inodes_counted;   /* by the file system; else there is no end of them */
-	char why[SPACE_BYTES]; /* where it cannot be told: the reason */
-};
-bool space_look(const struct job_store *store, struct space *s);
 
 #endif

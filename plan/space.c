@@ -8,7 +8,7 @@
 
 #include "core/units.h"
 #include "core/uri.h"
-#include "plan/notes.h"
+#include "plan/space.h"
 
 /* Cuts the path back to its nearest part that exists. */
 static bool nearest_parent(char *path, struct statvfs *found)

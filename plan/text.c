@@ -9,6 +9,7 @@
 #include "plan/notes.h"
 #include "plan/option_ref.h"
 #include "plan/rows.h"
+#include "plan/space.h"
 
 static void put_job(FILE *out, const struct plan *plan, const struct job *job)
 {

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "results-schema/h5.h"
-#include "results-schema/phase.h"
+#include "results-schema/phase_tables.h"
 
 static int add_ranks(struct blocks *b, const struct merged *m, const struct phase_writer *w);
 static int add_tables(struct blocks *b, const struct merged *m, const struct phase_writer *w);
@@ -190,7 +190,7 @@ static int add_client(struct blocks *b, const struct merged *m, const struct pha
 {
 	int rc;
 
-	if (!phase_has_client(m, w))
+	if (!merged_has_client(m, w->nodes))
 		return 0;
 	rc = add_client_rows(b, &m->client, w);
 	return rc < 0 ? rc : add_client_busy(b, &m->client, w);

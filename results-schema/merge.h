@@ -3,6 +3,7 @@
 #ifndef HAUL_RESULTS_SCHEMA_MERGE_H
 #define HAUL_RESULTS_SCHEMA_MERGE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "core/err.h"
@@ -55,6 +56,12 @@ struct merged {
 int merged_make(struct merged *m, const struct results_phase *phase, struct group *group,
 		struct group *node, struct err *err);
 void merged_free(struct merged *m);
+
+/* Whether every one of so many nodes has rows of what it did. */
+static inline bool merged_has_client(const struct merged *m, uint32_t nodes)
+{
+	return m->client.rows && m->client.nodes == nodes;
+}
 
 /* Its parts, each in a file of its own. Collective; the same outcome on every rank. */
 int merge_hists(struct merged *m, struct group *group, struct group *node, struct err *err);

@@ -9,6 +9,7 @@
 #include "core/utf8.h"
 #include "results-schema/h5.h"
 #include "results-schema/h5_record.h"
+#include "results-schema/phase_tables.h"
 
 static int write_head(hid_t phase, const struct merged *m, struct err *err);
 static int write_targets(hid_t phase, const struct merged *m, struct err *err);

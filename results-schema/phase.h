@@ -21,22 +21,10 @@ int phase_write(hid_t file, const struct merged *m, const struct phase_writer *w
 
 /* Parts of it, each in a file of its own. */
 int phase_write_hists(hid_t phase, const struct merged *m, struct err *err);
-int phase_write_tables(hid_t phase, const struct merged *m, struct err *err);
 int phase_write_timeline(hid_t phase, const struct merged *m, struct err *err);
 int phase_write_steps(hid_t phase, const struct merged *m, struct err *err);
 int phase_write_client(hid_t phase, const struct merged *m, const struct phase_writer *w,
 		       struct err *err);
 int phase_write_summary(hid_t file, const struct merged *m, struct err *err);
-
-/* Whether every node has rows of what it did. */
-bool phase_has_client(const struct merged *m, const struct phase_writer *w);
-
-/* A table of numbered rows alone is a data set of its name; any other is a group of that name, with the data set
- * "rows" and others. */
-bool phase_table_is_group(const struct table_kind *kind);
-void phase_table_shape(const struct table_kind *kind, struct row_shape *shape);
-/* The table's rows as the file has them, from words as struct merged_table holds them. The caller frees. NULL: no
- * memory. */
-uint64_t *phase_table_rows(const struct merged_table *t, const uint64_t *words);
 
 #endif

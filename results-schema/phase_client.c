@@ -6,11 +6,6 @@
 #include "results-schema/nexus.h"
 #include "results-schema/phase.h"
 
-bool phase_has_client(const struct merged *m, const struct phase_writer *w)
-{
-	return m->client.rows && m->client.nodes == w->nodes;
-}
-
 static int write_axes(hid_t group, const struct merged_client *c, struct err *err)
 {
 	size_t n = c->rows > c->nodes ? c->rows : c->nodes;
@@ -40,7 +35,7 @@ int phase_write_client(hid_t phase, const struct merged *m, const struct phase_w
 	hid_t group;
 	int rc;
 
-	if (!phase_has_client(m, w))
+	if (!merged_has_client(m, w->nodes))
 		return 0;
 	rc = h5_group(phase, "client", &group, err);
 	if (rc == 0)

@@ -5,7 +5,7 @@
 
 #include "results-schema/h5.h"
 #include "results-schema/nexus.h"
-#include "results-schema/phase.h"
+#include "results-schema/phase_tables.h"
 
 bool phase_table_is_group(const struct table_kind *kind)
 {

@@ -6,12 +6,12 @@
 #include "workloads/io/io.h"
 #include "workloads/train/train.h"
 
-static const struct workload *const workloads[] = {
-	&generate_workload,
-	&train_workload,
-	&io_workload,
-	NULL,
-};
+#define WORKLOAD_LIST(X) X(generate) X(train) X(io)
+
+#define WORKLOAD_KIND(name)    &name##_workload,
+#define WORKLOAD_SECTION(name) &name##_workload.section,
+static const struct workload *const workloads[] = {WORKLOAD_LIST(WORKLOAD_KIND) NULL};
+const struct section *const workload_sections[] = {WORKLOAD_LIST(WORKLOAD_SECTION) NULL};
 
 const struct workload *const *workload_table(void)
 {

@@ -157,6 +157,8 @@ struct workload {
 };
 
 const struct workload *const *workload_table(void); /* NULL-terminated: workloads/table.c */
+/* Their sections in the same order, NULL-terminated, for struct job_schema. */
+extern const struct section *const workload_sections[];
 
 /* Makes the tally of a phase, by its schema. The arena must outlive it. */
 int workload_tally(const struct workload *w, const struct job_phase *phase, struct arena *arena,

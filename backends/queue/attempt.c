@@ -120,11 +120,3 @@ bool attempt_end(struct queue *q, struct request *req, uint64_t now_ns, uint64_t
 	req->answer.attempts++;
 	return true;
 }
-
-void queue_count_endpoints(const struct queue *q, struct table *to)
-{
-	const struct endpoints *e = q->endpoint_counts ? q->channel.store->endpoints : NULL;
-
-	for (uint32_t i = 0; e && to && i < e->count; i++)
-		endpoint_counts_add(&q->endpoint_counts[i], e->list[i].name, to);
-}

@@ -4,7 +4,7 @@
 #ifndef HAUL_BACKENDS_QUEUE_ATTEMPT_H
 #define HAUL_BACKENDS_QUEUE_ATTEMPT_H
 
-#include "backends/queue/queue.h"
+#include "backends/queue/state.h"
 
 /* The attempt under way at a request. */
 struct attempt {

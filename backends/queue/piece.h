@@ -10,7 +10,7 @@
 #ifndef HAUL_BACKENDS_QUEUE_PIECE_H
 #define HAUL_BACKENDS_QUEUE_PIECE_H
 
-#include "backends/queue/queue.h"
+#include "backends/queue/state.h"
 
 /* Whether the queue must cut the request. */
 static inline bool piece_wanted(const struct queue *q, const struct request *req)

@@ -215,6 +215,14 @@ void queue_clear(struct queue *q)
 		       q->channel.store->endpoints->count * sizeof(*q->endpoint_counts));
 }
 
+void queue_count_endpoints(const struct queue *q, struct table *to)
+{
+	const struct endpoints *e = q->endpoint_counts ? q->channel.store->endpoints : NULL;
+
+	for (uint32_t i = 0; e && to && i < e->count; i++)
+		endpoint_counts_add(&q->endpoint_counts[i], e->list[i].name, to);
+}
+
 void queue_first_attempts(const struct queue_latency *l, struct hist *out)
 {
 	const struct hist *retried = l->retried, *first = l->first;

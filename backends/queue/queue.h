@@ -16,62 +16,7 @@
 #ifndef HAUL_BACKENDS_QUEUE_QUEUE_H
 #define HAUL_BACKENDS_QUEUE_QUEUE_H
 
-#include "backends/backend.h"
-#include "backends/endpoint.h"
-#include "backends/queue/retry.h"
-#include "core/measure/hist.h"
-
-enum { QUEUE_OBSERVERS = 4 };
-
-/* Every finished request counts once, a failed one too. errors: as request_failures says, so a
- * missing object is no error of stat and delete. bytes: of reads and writes. late: took longer than
- * the store's timeout. retries: attempts beyond the first. */
-struct queue_counts {
-	uint64_t operations, errors, bytes, late, short_transfers, retries;
-};
-
-/* Where the latencies of requests are recorded: histograms of the queue's owner, any of them NULL.
- * Several kinds of requests, and several queues of one thread, may share them. */
-struct queue_latency {
-	struct hist *service;  /* from submit */
-	struct hist *response; /* from when it was due */
-	/* Of those requests alone that took several attempts: how long all attempts took, as in
-	 * service, and how long the first one. So the first attempts of all requests are service -
-	 * retried + first. */
-	struct hist *retried, *first;
-};
-
-struct queue {
-	struct channel channel;
-	uint32_t in_flight;
-	uint64_t timeout_ns;
-	/* The last stamp: callers at an operation boundary need not read the clock again. Never
-	 * goes back; on sim:// in virtual time, at or before the clock's own. */
-	uint64_t now_ns;
-	struct queue_counts op[REQ_OPS];
-	struct queue_latency latency[REQ_OPS];
-	struct queue_observer {
-		void (*observe)(void *argument, const struct request *req);
-		void *argument;
-	} observers[QUEUE_OBSERVERS];
-	uint32_t observer_count;
-	bool cuts;                   /* large requests go to the backend in pieces */
-	bool attempts_matter;        /* there are endpoints, or retries */
-	struct op_log_queue *logged; /* its place in the store's operation log; NULL: none */
-	struct request **done;       /* completed and not yet reaped: a ring of depth */
-	uint32_t done_head, done_count;
-	/* Asynchronous channels: the piece under way of each streamed request. [depth] */
-	struct request *pieces, **free_pieces;
-	uint32_t free_count;
-	/* The attempts under way, by the ticket of their request. A synchronous channel has one;
-	 * else tickets below depth are the requests' (those that are free: free_tickets), and the
-	 * pieces' follow. */
-	struct attempt *attempts;
-	uint32_t *free_tickets, free_ticket_count;
-	uint32_t out; /* attempts that the backend holds */
-	struct retry retry;
-	struct endpoint_counts *endpoint_counts; /* [store->endpoints->count] */
-};
+#include "backends/queue/state.h"
 
 /* depth requests in flight at most; -EINVAL with a sentence when the backend cannot ("file://
  * engine psync works on one request at a time; set depth 1 or another engine"). */

@@ -6,8 +6,9 @@
 #include <mpi.h>
 
 #include "core/group/group.h"
-#include "ranks/mpi/node_status.h"
 #include "ranks/mpi/wait.h"
+
+struct node_status;
 
 /* All ranks of MPI_COMM_WORLD. Waits are patient until mpi_group_set_patient says otherwise. */
 int mpi_group_world(struct group **out, struct err *err);

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 
 #include "core/stop.h"
-#include "ranks/mpi/group.h"
 #include "ranks/mpi/wait.h"
 
 enum { LINK_PEERS = 1 + STATUS_TREE_FAN_OUT, LINK_TAG_STATUS = 11, LINK_TAG_STOP = 12 };
@@ -88,7 +87,8 @@ static void link_add(struct leader_link *l, uint32_t rank)
 		      &p->send);
 }
 
-int leader_link_open(struct leader_link **out, struct group *leaders, struct err *err)
+int leader_link_open(struct leader_link **out, struct group *leaders, const void *comm,
+		     struct err *err)
 {
 	struct leader_link *l = calloc(1, sizeof(*l));
 	uint32_t children = status_tree_children(leaders->rank, leaders->size);
@@ -98,7 +98,7 @@ int leader_link_open(struct leader_link **out, struct group *leaders, struct err
 		free(l);
 		return rc;
 	}
-	l->comm = *(const MPI_Comm *)mpi_group_comm(leaders);
+	l->comm = *(const MPI_Comm *)comm;
 	l->rank = leaders->rank;
 	l->tree = (struct status_link){l, link_begin, link_send, link_receive};
 	if (leaders->rank)

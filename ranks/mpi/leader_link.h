@@ -9,8 +9,10 @@
 
 struct leader_link;
 
-/* leaders: the first ranks of all nodes, two at least; it must outlive the link. Collective over leaders. */
-int leader_link_open(struct leader_link **out, struct group *leaders, struct err *err);
+/* leaders: the first ranks of all nodes, two at least; it must outlive the link. comm points to the MPI_Comm that
+ * leaders stands on. Collective over leaders. */
+int leader_link_open(struct leader_link **out, struct group *leaders, const void *comm,
+		     struct err *err);
 /* Collective over leaders, when no round is under way. */
 void leader_link_close(struct leader_link *l);
 

@@ -67,7 +67,7 @@ static void count_sleep(struct node_status_count *c, uint64_t round)
 }
 
 int node_status_open(struct node_status *m, struct group *node, struct group *leaders,
-		     uint32_t count, struct err *err)
+		     const void *comm, uint32_t count, struct err *err)
 {
 	bool leads;
 	void *board;
@@ -86,7 +86,7 @@ int node_status_open(struct node_status *m, struct group *node, struct group *le
 	wait_share_init(&m->share, leads && node->size > 1 ? node->size / 2 : 1, false,
 			clock_kernel_ns());
 	if (leads)
-		rc = leader_link_open(&m->link, leaders, err);
+		rc = leader_link_open(&m->link, leaders, comm, err);
 	rc = group_agree(node, rc, err);
 	if (rc == 0 && leads)
 		status_tree_init(&m->tree, leader_link_tree(m->link), leaders->rank, leaders->size);

@@ -28,10 +28,11 @@ struct node_status {
 	struct wait_share share;
 };
 
-/* Collective over node. leaders: the first ranks of all nodes, count of them; NULL on other ranks. Both groups stay
+/* Collective over node. leaders: the first ranks of all nodes, count of them, on the MPI_Comm to which comm
+ * points; both NULL on other ranks. Both groups stay
  * the caller's and outlive the board, whose memory is node's. crowded: the node has more ranks than cores. */
 int node_status_open(struct node_status *m, struct group *node, struct group *leaders,
-		     uint32_t count, struct err *err);
+		     const void *comm, uint32_t count, struct err *err);
 void node_status_close(struct node_status *m);
 void node_status_set_crowded(struct node_status *m, bool crowded);
 

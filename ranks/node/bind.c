@@ -9,11 +9,6 @@
 #include "plan/pin/accelerator.h"
 #include "plan/pin/pin.h"
 
-void bind_prepare(void)
-{
-	setenv("HWLOC_COMPONENTS", "-x86", 0);
-}
-
 /* Rank 0 of the node loads and exports; the others import. IS_THISSYSTEM, or binding would be
  * without effect. */
 static int topology_share(const struct nodes *n, hwloc_topology_t *out, struct err *err)

@@ -9,10 +9,6 @@
 #include "core/log.h"
 #include "ranks/node/nodes.h"
 
-/* Before MPI_Init and the first thread: hwloc, MPI's own too, shall not go from core to core to ask
- * each processor about itself, out of the set that the launcher gave. Linux tells the same. */
-void bind_prepare(void);
-
 /* Collective over the node. found: the binding as read back from the kernel afterwards, as a list
  * ("1-8"). *gpu: set where the launcher or the topology tells which accelerator the rank has. *crowded: the node has more ranks than threads that may be used, or so have those with this rank's
  * mask. */

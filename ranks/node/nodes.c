@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "core/clock.h"
+#include "core/proc.h"
 #include "ranks/mpi/group.h"
 
 enum { ALIGN_ROUNDS = 16 };
@@ -38,7 +39,8 @@ int nodes_find(struct nodes *n, struct group *world, uint32_t fake, struct err *
 	n->count = (uint32_t)place[1];
 	if (rc < 0)
 		return rc;
-	return node_status_open(&n->node_status, n->node, n->leaders, n->count, err);
+	return node_status_open(&n->node_status, n->node, n->leaders,
+				n->leaders ? mpi_group_comm(n->leaders) : NULL, n->count, err);
 }
 
 void nodes_free(struct nodes *n)
@@ -116,27 +118,6 @@ int nodes_align(struct nodes *n, struct err *err)
 	return rc;
 }
 
-/* The first "key : value" line of a /proc file. */
-static void proc_value(const char *path, const char *key, char *out, size_t bytes)
-{
-	FILE *f = fopen(path, "r");
-	char line[256];
-
-	out[0] = '\0';
-	while (f && fgets(line, sizeof(line), f)) {
-		char *colon = strchr(line, ':');
-
-		if (!colon || strncmp(line, key, strlen(key)) != 0)
-			continue;
-		colon += 1 + strspn(colon + 1, " \t");
-		colon[strcspn(colon, "\n")] = '\0';
-		snprintf(out, bytes, "%s", colon);
-		break;
-	}
-	if (f)
-		fclose(f);
-}
-
 static uint64_t count_entries(const char *folder, const char *prefix)
 {
 	DIR *d = opendir(folder);
@@ -168,7 +149,6 @@ static void list_names(const struct client_names *names, char *out, size_t bytes
 void nodes_describe(const struct nodes *n, const struct client_facts *facts, struct node_row *row)
 {
 	struct utsname name;
-	char memory[64];
 
 	memset(row, 0, sizeof(*row));
 	if (uname(&name) == 0) {
@@ -176,8 +156,7 @@ void nodes_describe(const struct nodes *n, const struct client_facts *facts, str
 		snprintf(row->kernel, sizeof(row->kernel), "%.63s", name.release);
 	}
 	proc_value("/proc/cpuinfo", "model name", row->cpu, sizeof(row->cpu));
-	proc_value("/proc/meminfo", "MemTotal", memory, sizeof(memory));
-	row->memory_bytes = strtoull(memory, NULL, 10) * 1024;
+	row->memory_bytes = proc_memory_bytes("MemTotal");
 	row->cores = (uint64_t)sysconf(_SC_NPROCESSORS_ONLN);
 	row->numa_nodes = count_entries("/sys/devices/system/node", "node");
 	list_names(&facts->nics, row->nics, sizeof(row->nics));

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "plan/plan.h"
+#include "ranks/run/run.h"
 #include "ranks/run/state.h"
 
 bool run_wants(const struct run_options *options, const struct job_phase *phase)

@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "backends/op_log/op_log.h"
+#include "ranks/run/run.h"
 #include "ranks/run/state.h"
 
 int run_log_open(struct run *run, const struct run_options *options, struct err *err)

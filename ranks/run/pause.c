@@ -3,6 +3,7 @@
 #include <time.h>
 
 #include "core/units.h"
+#include "ranks/run/run.h"
 #include "ranks/run/state.h"
 #include "workloads/common/status_rounds.h"
 

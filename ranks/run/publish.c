@@ -6,6 +6,7 @@
 #include "core/utf8.h"
 #include "plan/plan.h"
 #include "ranks/run/phase_run.h"
+#include "ranks/run/run.h"
 
 #define NANO 1e9
 

@@ -41,7 +41,9 @@ int run_begin(struct run **out, int *argc, char ***argv, struct err *err)
 	run->started_utc_ns = clock_utc_ns();
 	/* Inherited by every thread made later: sleeps end within microseconds, not 50 of them. */
 	prctl(PR_SET_TIMERSLACK, 1UL, 0UL, 0UL, 0UL);
-	bind_prepare();
+	/* hwloc, MPI's own too, shall not go from core to core to ask each processor about itself, out of the set
+	 * that the launcher gave. Linux tells the same. */
+	setenv("HWLOC_COMPONENTS", "-x86", 0);
 	rc = signals_start(&run->signals, &run->stop, err);
 	if (rc < 0)
 		goto out_free;

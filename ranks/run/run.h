@@ -7,6 +7,7 @@
 
 #include "core/err.h"
 #include "plan/phase_filter.h"
+#include "ranks/run/exit_status.h"
 
 enum run_verb { RUN_ALL, RUN_GENERATE, RUN_CLEAN };
 
@@ -27,14 +28,6 @@ struct run_options {
 	uint64_t deadline_ns;    /* from the start of the run; 0: none */
 	uint32_t fake_nodes;     /* 0 or 1: as the machine is */
 	const char *command_line, *version, *build;
-};
-
-enum exit_status {
-	EXIT_DONE = 0,
-	EXIT_FAILED = 1,
-	EXIT_USAGE = 2,
-	EXIT_INTERRUPTED = 4,
-	EXIT_TARGET_MISSED = 8
 };
 
 /* run_begin initialises MPI (signals are blocked and handed to one thread first); run_job does

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "backends/node_block.h"
+#include "ranks/run/run.h"
 #include "ranks/run/state.h"
 
 /* A target is missed where the mean over the repeats misses it: one run may lie below by chance. */

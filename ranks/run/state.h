@@ -10,7 +10,7 @@
 #include "plan/series/series.h"
 #include "ranks/node/nodes.h"
 #include "ranks/node/sampler.h"
-#include "ranks/run/run.h"
+#include "ranks/run/exit_status.h"
 #include "ranks/run/signals.h"
 #include "results-schema/results.h"
 
@@ -21,6 +21,8 @@ enum { RUN_SAID_BYTES = 512 };
 
 /* A wait of rank 0 for the others that takes longer is said. */
 #define RUN_WAIT_SAID_NS 30000000000u
+
+struct run_options;
 
 struct run {
 	struct group *world;
@@ -38,7 +40,7 @@ struct run {
 	struct results_run at;               /* the run of the series under way */
 	const char *sets[SERIES_SWEEPS_MAX]; /* of its combination */
 	uint32_t published;                  /* phases so far */
-	bool measured;                       /* some phase has done requests, or has ended well */
+	bool measured;                       /* some phase has done requests or ended well */
 	bool results_left;                   /* rank 0: the run leaves a results file */
 	uint64_t phase_end_ns;               /* of the last phase; 0: none has run */
 	struct rank_place place;

@@ -101,8 +101,7 @@ static void add_steps_column(cJSON *to, const char *key, const struct results_st
 		uint64_t end = i + fold < s->rows ? i + fold : s->rows;
 		double value = folded(values, i, end, most);
 
-		cJSON_AddItemToArray(list, isfinite(value) ? cJSON_CreateNumber(value)
-							   : cJSON_CreateNull());
+		cJSON_AddItemToArray(list, json_number(value));
 	}
 }
 

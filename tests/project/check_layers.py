@@ -1,8 +1,18 @@
-"""The order of the layers, read from the includes.
+"""The structure of the sources, read from their text.
 
-Fails when a file includes a layer it may not know, or a library outside the folders that own it.
-Long files and functions are named, not refused: style.md calls them examples, not limits.
+    check_layers.py [FOLDER]        the tree below FOLDER, else below $HAUL_SOURCE
+
+Refused, each with a sentence that says what to do:
+    - an include of a layer, or of a room in a layer, that the file may not know; a file that has no room
+    - a library's header outside the layers that own it
+    - modules (X.c with X.h) that include each other in a circle
+    - a module of workloads/common/ that fewer than two kinds of phase use
+    - a function that stands in two files, or whose header lies in another folder
+    - printing and exiting outside cli/, what changes the whole process outside cli/ and ranks/run/
+    - variables that are neither const nor on a stack
+    - a file of more than 600 lines, a function of more than 60
 """
+import collections
 import os
 import re
 import sys
@@ -18,6 +28,85 @@ KNOWS = {
     "import": {"core", "import"},
     "cli": {"core", "backends", "workloads", "plan", "results-schema", "ranks", "report", "import", "cli"},
 }
+
+# Rooms of a layer: what lies in each, and the rooms that it stands on. It may include these and what they stand on.
+# "content/" is a folder with all below it, "store" the files store.c and store.h beside the folders, "" all others of
+# those. The longest name counts. Rooms of kinds and stores to come are named already.
+ROOMS = {
+    "core": {
+        "general": ([""], []),
+        "content": (["content/"], ["general"]),
+        "group": (["group/"], ["content"]),
+        "measure": (["measure/"], ["group"]),
+        "client": (["client/"], ["measure"]),
+        "option": (["option/"], ["content"]),
+        "job": (["job/"], ["option"]),
+    },
+    "backends": {
+        "contract": (["backend", "request", "stores", "store", "endpoint", "capability", "retry", "node_block"], []),
+        "op_log": (["op_log/"], ["contract"]),
+        "queue": (["queue/"], ["op_log"]),
+        "file": (["file/"], ["contract"]),
+        "dfs": (["dfs/"], ["contract"]),
+        "mem": (["mem"], ["contract"]),
+        "null": (["null"], ["contract"]),
+        "sim": (["sim"], ["contract"]),
+        "http/wire": (["http/wire/"], ["contract"]),
+        "http/curl": (["http/curl/"], ["http/wire"]),
+        "http/auth": (["http/auth/"], ["http/wire"]),
+        "http": (["http/"], ["http/curl", "http/auth"]),
+        "http/s3": (["http/s3/"], ["http"]),
+        "http/azure": (["http/azure/"], ["http"]),
+        # Google's store is asked in the words of S3.
+        "http/gcs": (["http/gcs/"], ["http/s3"]),
+        "table": (["table"], ["contract"]),
+    },
+    "workloads": {
+        "contract": (["workload", "target"], []),
+        "common": (["common/"], ["contract"]),
+        "formats": (["formats/"], ["common"]),
+        "dataset": (["dataset/"], ["formats"]),
+        "model": (["model/"], ["dataset"]),
+        "generate": (["generate/"], ["model"]),
+        "io": (["io/"], ["model"]),
+        "checkpoint": (["checkpoint/"], ["model"]),
+        "load": (["load/"], ["model"]),
+        "kvcache": (["kvcache/"], ["model"]),
+        "replay": (["replay/"], ["model"]),
+        "train/sampler": (["train/sampler/"], ["dataset"]),
+        "train/loader": (["train/loader/"], ["train/sampler"]),
+        "train": (["train/"], ["train/loader", "model", "checkpoint"]),
+        "table": (["table"], ["generate", "io", "checkpoint", "load", "kvcache", "replay", "train"]),
+    },
+    "plan": {
+        "pin": (["pin/"], []),
+        "plan": ([""], ["pin"]),
+        "series": (["series/"], ["plan"]),
+    },
+    "ranks": {
+        "mpi": (["mpi/"], []),
+        "node": (["node/"], ["mpi"]),
+        "run": (["run/"], ["node"]),
+    },
+    "report": {
+        "report": ([""], []),
+        "text": (["text/"], ["report"]),
+        "json": (["json/"], ["report"]),
+        "csv": (["csv"], ["report"]),
+        "html": (["html/"], ["report"]),
+    },
+    "import": {
+        "yaml": (["yaml/"], []),
+        "import": ([""], ["yaml"]),
+        "dlio": (["dlio/"], ["import"]),
+    },
+}
+# The rooms of workloads/ that are kinds of phase: what two of them share goes to common/.
+KINDS = ("generate", "io", "train", "checkpoint", "load", "kvcache", "replay")
+# Modules of common/ that were made for a kind of phase to come, which counts as one that uses them until its folder is
+# there.
+COMMON_AWAITS = {"fillers": "checkpoint", "shared_object": "checkpoint", "writer": "checkpoint"}
+
 # A library's header, and the layers that may include it. Tests and benches may include anything.
 LIBRARIES = {
     r"mpi\.h": {"ranks", "results-schema"},
@@ -30,65 +119,294 @@ LIBRARIES = {
     r"yaml\.h": {"import"},
 }
 GENERATED = {"haul_build.h"}
+
+# Words that only some folders may use, and what to do instead.
+WORDS = (
+    (r"\b(printf|vprintf|puts|putchar|perror)\s*\(|\b(stdout|stderr)\b", ("cli/",),
+     "only cli/ prints: return a sentence in struct err, or take a FILE * from the caller"),
+    (r"\bSTD(OUT|ERR)_FILENO\b", ("cli/", "ranks/run/"),
+     "only cli/ and ranks/run/ know the process's output: take a descriptor from the caller"),
+    (r"\b(exit|quick_exit)\s*\(", ("cli/",), "only cli/ exits: return a negative errno"),
+    (r"\b(abort|_exit|_Exit|MPI_Abort)\s*\(", ("ranks/",), "only ranks/ aborts: return a negative errno"),
+)
+# What changes the whole process: where it is set up, or in a backend's own hook for that (process_begin).
+PROCESS = re.compile(r"\b(setenv|unsetenv|putenv|mallopt|prctl|setlocale|umask|chdir|setrlimit)\s*\(")
+PROCESS_FOLDERS, PROCESS_HOOK = ("cli/", "ranks/run/"), "_process_begin"
+# Variables that must be: the file, the name, and why.
+VARIABLES = {
+    # What a signal handler may know of its thread is thread-local.
+    ("backends/file/fault_guard.c", "current"),
+}
+
 FILE_LINES, FUNCTION_LINES = 600, 60
 INCLUDE = re.compile(r'\s*#\s*include\s*([<"])([^>"]+)[>"]')
+NOT_CODE = re.compile(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'', re.S)
+ATTRIBUTE = re.compile(r"__attribute__\s*\(\([^()]*(\([^()]*\))?[^()]*\)\)")
 
 
-def sources(root):
+class File:
+    def __init__(self, root, path):
+        self.path = os.path.relpath(path, root)
+        self.layer = self.path.split("/")[0]
+        self.folder = os.path.dirname(self.path)
+        self.module, self.ending = os.path.splitext(self.path)
+        self.room = room_of(self.layer, self.path)
+        with open(path, encoding="utf-8") as stream:
+            text = stream.read()
+        self.lines = text.splitlines()
+        self.code = blank(text).splitlines()
+        self.includes = [(number, match.group(1) == '"', match.group(2))
+                         for number, line in enumerate(self.lines, 1) if (match := INCLUDE.match(line))]
+
+
+def blank(text):
+    """Without comments, texts and macros; every line stays where it is."""
+    text = NOT_CODE.sub(lambda m: '""' if m.group()[0] in "\"'" else "\n" * m.group().count("\n") + " ", text)
+    lines, macro = [], False
+    for line in text.split("\n"):
+        macro = macro or line.lstrip().startswith("#")
+        lines.append("" if macro else line)
+        macro = macro and line.endswith("\\")
+    return "\n".join(lines)
+
+
+def room_of(layer, path):
+    """The room's name, None where the layer has rooms and the file is in none of them, "" where it has none."""
+    inside = path[len(layer) + 1:]
+    module = os.path.splitext(inside)[0]
+    best = None
+    for room, (places, _) in ROOMS.get(layer, {}).items():
+        for place in places:
+            here = inside.startswith(place) if place.endswith("/") else module == place or (
+                not place and "/" not in inside)
+            if here and (best is None or len(place) > len(best[0])):
+                best = (place, room)
+    return best[1] if best else None if layer in ROOMS else ""
+
+
+def known_rooms(layer, room):
+    known, new = set(), [room]
+    while new:
+        name = new.pop()
+        if name not in known:
+            known.add(name)
+            new += ROOMS[layer][name][1]
+    return known
+
+
+def files_of(root):
     for layer in KNOWS:
         for folder, _, names in os.walk(os.path.join(root, layer)):
             for name in sorted(names):
                 if name.endswith((".c", ".h")):
-                    yield layer, os.path.join(folder, name)
+                    yield File(root, os.path.join(folder, name))
 
 
-def wrong_includes(layer, lines):
-    for number, line in enumerate(lines, 1):
-        match = INCLUDE.match(line)
-        if not match:
-            continue
-        quoted, target = match.group(1) == '"', match.group(2)
+def wrong_includes(file):
+    if file.room is None:
+        yield 1, f"lies in no room of {file.layer}/: name its place in ROOMS of check_layers.py"
+    for number, quoted, target in file.includes:
         if quoted and target in GENERATED:
             continue
-        if quoted:
-            other = target.split("/")[0]
-            if other not in KNOWS or "/" not in target:
-                yield number, f'"{target}" is no path from the root'
-            elif other not in KNOWS[layer]:
-                yield number, f"{layer} may not include {other} ({target})"
+        layer = target.split("/")[0]
+        if quoted and (layer not in KNOWS or "/" not in target):
+            yield number, f'"{target}" is not a path from the root: write it as layer/folder/file.h'
+        elif quoted and layer not in KNOWS[file.layer]:
+            yield number, (f"{file.layer} may not include {layer} ({target}): move what is needed down, or pass it in "
+                           f"from above")
+        elif quoted and layer == file.layer and file.room:
+            room = room_of(layer, target)
+            if room and room not in known_rooms(layer, file.room):
+                yield number, (f"room {file.room} of {layer}/ may not include room {room} ({target}): move what both "
+                               f"need to a room that both stand on")
         for pattern, owners in LIBRARIES.items():
-            if re.fullmatch(pattern, target) and layer not in owners:
-                yield number, f"<{target}> belongs to {', '.join(sorted(owners))}"
+            if re.fullmatch(pattern, target) and file.layer not in owners:
+                yield number, f"<{target}> belongs to {', '.join(sorted(owners))}: call what they offer"
 
 
-def long_functions(lines):
+def long_parts(file):
+    if len(file.lines) > FILE_LINES:
+        yield 1, f"has {len(file.lines)} lines, more than {FILE_LINES}: split it by concept"
     start = None
-    for number, line in enumerate(lines, 1):
+    for number, line in enumerate(file.lines, 1):
         if line.startswith("{"):
             start = number
         elif line.startswith("}") and start:
-            if number - start - 1 > FUNCTION_LINES:
-                yield start - 1, number - start - 1
+            length = number - start - 1
+            if length > FUNCTION_LINES:
+                yield start - 1, f"a function of {length} lines, more than {FUNCTION_LINES}: split it"
             start = None
 
 
+def functions(file):
+    """Definitions and declarations that other files can see: (line, name, is it a definition)."""
+    depth, text, start = 0, "", 0
+    for number, line in enumerate(file.code, 1):
+        if depth == 0:
+            start = start if text.strip() else number
+            text += line + "\n"
+            if re.search(r"[{;]|^}", line):
+                head = ATTRIBUTE.sub("", re.split(r"[{;=]", ATTRIBUTE.sub("", text), maxsplit=1)[0]).strip()
+                # The name of a function that is a macro, too, stands in parentheses.
+                match = re.match(r"(\w[\w\s*]*[\s*])(\w+)\s*\(|(\w+)\((\w+)\)\(", head)
+                name = match and (match.group(2) or match.group(4))
+                if match and not re.search(r"\b(static|typedef|extern)\b", match.group(1) or ""):
+                    yield start, name, "{" in line
+                text = ""
+        depth = max(0, depth + line.count("{") - line.count("}"))
+
+
+def variables(file):
+    """Names of what is neither const nor on a stack."""
+    depth = 0
+    for number, line in enumerate(file.code, 1):
+        text = line.strip()
+        if text.startswith("static ") or (depth == 0 and re.match(r"[a-z]", line)):
+            for more in file.code[number:number + 8]:
+                if re.search(r"[;={]", text):
+                    break
+                text += " " + more.strip()
+            head = ATTRIBUTE.sub("", re.split(r"[;={]", text, maxsplit=1)[0])
+            head = re.sub(r"\[[^]]*\]", "", head).strip()
+            ends = re.search(r"[;={]", text)
+            stored = head.startswith("static ") or (ends and ends.group() == "=" and depth == 0)
+            if head in ("static struct", "static union") or re.fullmatch(r"static (struct|union) \w+", head) and (
+                    ends and ends.group() == "{"):
+                yield number, "a struct"
+            elif (stored and "(" not in head and not head.startswith(("extern", "typedef"))
+                  and re.search(r"[\w*]\s+\*?\w+$|\*\w+$", head)
+                  and not re.search(r"\bconst\b[^*]*$", head)):
+                yield number, re.search(r"(\w+)$", head).group(1)
+        depth += line.count("{") - line.count("}")
+
+
+def wrong_words(file):
+    function = ""
+    for number, line in enumerate(file.code, 1):
+        match = re.match(r"\w[\w\s*]*?(\w+)\(", line)
+        function = match.group(1) if match else function
+        for pattern, folders, sentence in WORDS:
+            if not file.path.startswith(folders) and re.search(pattern, line):
+                yield number, sentence
+        if (PROCESS.search(line) and not file.path.startswith(PROCESS_FOLDERS)
+                and not function.endswith(PROCESS_HOOK)):
+            yield number, ("changes the whole process: do it where the process is set up (cli/, ranks/run/), or in the "
+                           "backend's process_begin")
+    for number, name in variables(file):
+        if (file.path, name) not in VARIABLES:
+            yield number, f"{name} is a variable that outlives its function: pass it in, or make it const"
+
+
+def circles(files):
+    """Modules that include each other, directly or through others: lists of (module, line, what it includes)."""
+    modules = {file.module for file in files}
+    edges = collections.defaultdict(dict)
+    for file in files:
+        for number, quoted, target in file.includes:
+            other = os.path.splitext(target)[0]
+            if quoted and other in modules and other != file.module:
+                edges[file.module].setdefault(other, f"{file.path}:{number}")
+    for group in components(edges):
+        yield [(edges[a][b], b) for a in sorted(group) for b in sorted(edges[a]) if b in group]
+
+
+def components(edges):
+    """Tarjan: the strongly connected components of more than one node."""
+    order, low, stack, found = {}, {}, [], []
+
+    def visit(node):
+        order[node] = low[node] = len(order)
+        stack.append(node)
+        for other in edges.get(node, ()):
+            if other not in order:
+                visit(other)
+            if other in stack:
+                low[node] = min(low[node], low[other])
+        if low[node] == order[node]:
+            group = set(stack[stack.index(node):])
+            del stack[stack.index(node):]
+            if len(group) > 1:
+                found.append(group)
+
+    sys.setrecursionlimit(10000)
+    for node in list(edges):
+        if node not in order:
+            visit(node)
+    return found
+
+
+def lonely_common(files):
+    """Modules of common/ that fewer than two use: kinds of phase, by themselves or through others of workloads/, and
+    layers above."""
+    within = collections.defaultdict(set)
+    users = collections.defaultdict(set)
+    for file in files:
+        targets = {os.path.splitext(target)[0] for _, quoted, target in file.includes
+                   if quoted and target.startswith("workloads/")}
+        kind = (file.room or "").split("/")[0]
+        if file.layer != "workloads":
+            users[file.layer] |= targets
+        elif kind in KINDS:
+            users[kind] |= targets
+        within[file.module] |= targets
+    for kind, modules in users.items():
+        new = list(modules) if kind in KINDS else []
+        while new:
+            for other in within[new.pop()] - modules:
+                modules.add(other)
+                new.append(other)
+    for file in files:
+        if file.layer == "workloads" and file.room == "common" and file.ending == ".h":
+            who = sorted(user for user in users if file.module in users[user])
+            awaited = COMMON_AWAITS.get(os.path.basename(file.module))
+            if len(who) + (awaited is not None and awaited not in users) < 2:
+                yield file, (f"common/ holds what two kinds of phase use, and {' '.join(who) or 'none'} alone uses "
+                             f"this: move it there")
+
+
+def misplaced_functions(files):
+    """Functions defined twice, declared twice, or declared in a folder in which, and below which, they do not stand."""
+    defined, declared = collections.defaultdict(list), collections.defaultdict(list)
+    for file in files:
+        for number, name, is_definition in functions(file):
+            if is_definition == (file.ending == ".c"):
+                (defined if is_definition else declared)[name].append((file, number))
+    for name, places in sorted(defined.items()):
+        # A part that a build leaves out has a stand-in beside it: X_absent.c, absent.c.
+        built = [place for place in places if not place[0].module.endswith("absent")]
+        for file, number in built[1:]:
+            yield file, number, (f"{name} stands in {built[0][0].path}, too, and the linker takes the first that it "
+                                 f"meets: give them names of their own")
+        for header, number in declared.get(name, []):
+            if not any((file.folder + "/").startswith(header.folder + "/") for file, _ in places):
+                yield header, number, (f"{name} stands in {places[0][0].path}: declare it in a header of "
+                                       f"{places[0][0].folder}/")
+    for name, places in sorted(declared.items()):
+        for header, number in places[1:]:
+            yield header, number, f"{name} is declared in {places[0][0].path}, too: keep one of them"
+
+
+def check(root):
+    """Sentences about what is wrong, and how many files were read."""
+    files = list(files_of(root))
+    wrong = []
+    for file in files:
+        for part in (wrong_includes, long_parts, wrong_words):
+            wrong += [f"{file.path}:{number}: {sentence}" for number, sentence in part(file)]
+    for group in circles(files):
+        wrong.append("modules that include each other in a circle: move what both need to a module of its own\n" +
+                     "\n".join(f"    {where} includes {module}.h" for where, module in group))
+    wrong += [f"{file.path}:1: {sentence}" for file, sentence in lonely_common(files)]
+    wrong += [f"{file.path}:{number}: {sentence}" for file, number, sentence in misplaced_functions(files)]
+    return wrong, len(files)
+
+
 def main():
-    root = sys.argv[1] if len(sys.argv) > 1 else os.environ["HAUL_SOURCE"]
-    wrong = files = 0
-    for layer, path in sources(root):
-        with open(path, encoding="utf-8") as stream:
-            lines = stream.read().splitlines()
-        name = os.path.relpath(path, root)
-        files += 1
-        for number, sentence in wrong_includes(layer, lines):
-            print(f"{name}:{number}: {sentence}")
-            wrong += 1
-        if len(lines) > FILE_LINES:
-            print(f"note: {name}: {len(lines)} lines")
-        for number, length in long_functions(lines):
-            print(f"note: {name}:{number}: a function of {length} lines: {lines[number - 1].strip()}")
-    print(f"{files} files, {wrong} wrong includes")
-    return 1 if wrong or not files else 0
+    wrong, count = check(sys.argv[1] if len(sys.argv) > 1 else os.environ["HAUL_SOURCE"])
+    for sentence in wrong:
+        print(sentence)
+    print(f"{count} files, {len(wrong)} violations")
+    return 1 if wrong or not count else 0
 
 
 if __name__ == "__main__":

@@ -9,6 +9,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "core/proc.h"
 #include "core/units.h"
 
 static const char *const drop_names[] = {"none", "fadvise", "drop_caches", NULL};
@@ -109,27 +110,11 @@ int cold_drop_caches(struct cold *c, struct err *err)
 	return group_agree(c->ctx->group, rc, err);
 }
 
-/* MemTotal or MemAvailable of this node, bytes; 0: unknown. */
-static uint64_t cold_memory_of_node(const char *name)
-{
-	FILE *f = fopen("/proc/meminfo", "re");
-	char line[128];
-	uint64_t kib = 0;
-	size_t n = strlen(name);
-
-	while (f && !kib && fgets(line, sizeof(line), f))
-		if (strncmp(line, name, n) == 0 && line[n] == ':')
-			kib = strtoull(line + n + 1, NULL, 10);
-	if (f)
-		fclose(f);
-	return kib << 10;
-}
-
 /* Written to once a page, so that it is there and not only promised. */
 static int cold_take_memory(struct cold *c, struct err *err)
 {
 	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
-	uint64_t available = cold_memory_of_node("MemAvailable");
+	uint64_t available = proc_memory_bytes("MemAvailable");
 	char wanted[UNITS_TEXT_BYTES], has[UNITS_TEXT_BYTES];
 	char *hog;
 
@@ -157,7 +142,7 @@ int cold_open(struct cold *c, const struct cold_options *options, const struct p
 
 	*c = (struct cold){.options = options, .ctx = ctx, .hog_bytes = options->memory_hog_bytes};
 	if (options->memory_hog_share > 0)
-		c->hog_bytes = (uint64_t)((double)cold_memory_of_node("MemTotal") *
+		c->hog_bytes = (uint64_t)((double)proc_memory_bytes("MemTotal") *
 					  options->memory_hog_share);
 	if (c->hog_bytes) {
 		rc = cold_leads_node(c) ? cold_take_memory(c, err) : 0;

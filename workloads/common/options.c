@@ -2,5 +2,3 @@
 
 const char *const options_verify[] = {"none", "sampled", "full", NULL};
 const char *const options_on_error[] = {"stop", "count", NULL};
-const char *const options_arrivals[] = {"paced", "constant", "poisson", NULL};
-const char *const options_shift[] = {"node", "rank", "none", NULL};

@@ -22,8 +22,7 @@ enum on_error { ON_ERROR_STOP, ON_ERROR_COUNT };
 /* What VERIFY_SAMPLED compares of each request. */
 enum { VERIFY_SAMPLE_BYTES = 4096 };
 
-extern const char *const options_verify[],
-	*const options_on_error[], *const options_arrivals[], *const options_shift[];
+extern const char *const options_verify[], *const options_on_error[];
 
 /* What ends a phase early; 0: no limit. */
 struct limit_options {
@@ -62,11 +61,11 @@ struct limit_options {
 		 .help = "operations per second of all ranks together; 0: no limit"), \
 	OPT_RATE("bandwidth", type, member.bandwidth, .def = 0, \
 		 .help = "bytes per second of all ranks together; 0: no limit"), \
-	OPT_CHOICE("arrivals", type, member.arrivals, .choices = options_arrivals, \
+	OPT_CHOICE("arrivals", type, member.arrivals, .choices = pace_arrivals_names, \
 		   .help = "with a rate; paced: no faster than it; constant, poisson: operations are due at " \
 			   "times that do not wait for the store, and response counts from then")
 #define OPTION_SHIFT(type, member) \
-	OPT_CHOICE("shift", type, member, .choices = options_shift, \
+	OPT_CHOICE("shift", type, member, .choices = shift_names, \
 		   .help = "reads and stats: objects that a rank of another node wrote, the next rank, or the " \
 			   "same rank")
 /* clang-format on */

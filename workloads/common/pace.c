@@ -1,10 +1,11 @@
 #include "workloads/common/pace.h"
 
 #include <errno.h>
-
-#include "workloads/common/options.h"
+#include <stddef.h>
 
 enum { PACE_SHIFT = 24 };
+const char *const pace_arrivals_names[] = {"paced", "constant", "poisson", NULL};
+
 static const uint64_t pace_stream = 0x70616365; /* "pace" */
 
 int pace_check(const struct pace_options *o, bool moves, const char *operation, const char *path,
@@ -17,7 +18,7 @@ int pace_check(const struct pace_options *o, bool moves, const char *operation, 
 		return err_set(err, -EINVAL, "%s/rate: say either rate or bandwidth", path);
 	if (o->arrivals != ARRIVALS_PACED && !o->bandwidth && o->rate <= 0)
 		return err_set(err, -EINVAL, "%s/arrivals: \"%s\" needs a rate or a bandwidth",
-			       path, options_arrivals[o->arrivals]);
+			       path, pace_arrivals_names[o->arrivals]);
 	return 0;
 }
 

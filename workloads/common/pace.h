@@ -10,6 +10,7 @@
 #include "core/err.h"
 
 enum pace_arrivals { ARRIVALS_PACED, ARRIVALS_CONSTANT, ARRIVALS_POISSON };
+extern const char *const pace_arrivals_names[];
 
 /* Of all ranks together; neither rate nor bandwidth: no limit. */
 struct pace_options {

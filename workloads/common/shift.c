@@ -3,6 +3,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+const char *const shift_names[] = {"node", "rank", "none", NULL};
+
 /* How many ranks find their own node when they go so many ranks further. */
 static uint32_t shift_at_home(const uint32_t *nodes, uint32_t ranks, uint32_t shift)
 {

@@ -6,6 +6,7 @@
 #include "core/rank_place.h"
 
 enum shift { SHIFT_NODE, SHIFT_RANK, SHIFT_NONE };
+extern const char *const shift_names[];
 
 /* How many ranks further the owner of a rank's objects is, of ranks of which rank i is on nodes[i]: as many as a
  * node has, or one, whichever leaves fewer ranks with objects of their own node. So ranks of a node may be numbered

@@ -1,9 +1,9 @@
 /* The phase "io": plain reads, writes and operations on names, as IOR, mdtest, elbencho, fio and warp do them, on every
  * store, with the accounts and results of the other phases.
  *
- *	io.c        the workload: opens, runs, agrees on the outcome
+ *	phase.c     the workload: opens, runs, agrees on the outcome
  *	options.c   the table of options, refusals; size.c: what a phase asks of the machine
- *	measures.c  measures, figures, histograms; from the threads to the tally
+ *	measures.c  from the threads to the tally; meter.c: where their requests are counted
  *	set.c       the objects that phases share: their names, and which of them exist; sizes.c: their sizes
  *	clean.c     their removal by `haul clean`
  *	share.c     which part of a set belongs to whom, and in which order

@@ -9,7 +9,4 @@
 void io_measure(const struct crew *crew, const struct io_work *work, uint64_t first_ns,
 		struct tally *t);
 
-/* Where the requests of such a phase are counted. */
-const struct meter_layout *io_meter(const struct io_options *o);
-
 #endif

@@ -2,7 +2,7 @@
  * together, and takes what has come back one step further. Its clock is the queue's last stamp, so that an operation reads
  * the clock no more often than the queue does. */
 #include "workloads/io/work.h"
-#include "workloads/io/measures.h"
+#include "workloads/io/meter.h"
 
 #include <errno.h>
 #include <stdlib.h>

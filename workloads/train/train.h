@@ -1,7 +1,7 @@
 /* The phase "train": epochs of batches from a data set, emulated compute, ranks that wait for each other, and where the
  * time went. Here are its options and measures, what it needs and how it is sized.
  *
- *	train.c      the workload: opens what the passes need, runs them, agrees on the outcome
+ *	phase.c      the workload: opens what the passes need, runs them, agrees on the outcome
  *	options.c    the tables of options, and what is refused
  *	size.c       what a phase asks of the machine; reads.c: what a sample costs the store
  *	measures.c   the tables of measures, figures and histograms

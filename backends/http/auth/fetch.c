@@ -1,9 +1,10 @@
 #include "backends/http/auth/fetch.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "core/file_read.h"
 
 #define FETCH_NS UINT64_C(5000000000)
 
@@ -74,27 +75,14 @@ int fetch_text(const struct credential_source *s, enum http_method method, const
 
 int file_text(const char *name, size_t max, char **out)
 {
-	FILE *f = fopen(name, "re");
-	size_t n;
-	int rc = 0;
+	size_t length = 0;
+	int rc;
 
 	*out = NULL;
-	if (!f)
-		return -errno;
-	*out = malloc(max + 1);
-	n = *out ? fread(*out, 1, max + 1, f) : 0;
-	if (!*out)
-		rc = -ENOMEM;
-	else if (ferror(f))
-		rc = -EIO;
-	else if (n > max)
-		rc = -EFBIG;
-	fclose(f);
-	if (rc < 0) {
-		free(*out);
-		*out = NULL;
+	rc = file_read(name, max, out, &length, NULL);
+	if (rc < 0 || length <= max)
 		return rc;
-	}
-	(*out)[n] = '\0';
-	return 0;
+	free(*out);
+	*out = NULL;
+	return -EFBIG;
 }

@@ -202,6 +202,8 @@ const struct workload *const *workload_table(void)
 	return list;
 }
 
+const struct section *const workload_sections[] = {&generate_workload.section, &chew.section, NULL};
+
 static unsigned failed;
 
 static void expect(bool holds, const char *what)

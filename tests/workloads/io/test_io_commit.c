@@ -8,6 +8,7 @@
 #include "tests/unit.h"
 #include "workloads/common/shared_object.h"
 #include "workloads/io/measures.h"
+#include "workloads/io/meter.h"
 #include "workloads/io/work.h"
 
 struct liar {

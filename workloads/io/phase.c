@@ -11,6 +11,7 @@
 #include "workloads/io/clean.h"
 #include "workloads/io/cold.h"
 #include "workloads/io/measures.h"
+#include "workloads/io/meter.h"
 
 static const uint64_t pattern_stream = 0x7061747465726e; /* "pattern" */
 /* Between the time when all know that all are there and the beginning of the work. */

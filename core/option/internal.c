@@ -1,14 +1,11 @@
-/* What parsing, printing and describing options share: paths, bounds, the nearest name. */
-#include "core/option/option.h"
+/* What parsing, printing and describing options share: paths, bounds, what is chosen. */
+#include "core/option/internal.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "core/json.h"
-#include "core/option/internal.h"
-
-enum { WORD_MAX = 40 };
 
 void option_path(char where[OPTION_PATH_BYTES], const char *path, const char *key)
 {
@@ -128,58 +125,4 @@ const char *option_choice(const char *name, const struct option *table, const vo
 bool option_chosen(const struct option *o, const struct option *table, const void *from)
 {
 	return !o->of || strcmp(option_choice(o->of, table, from), o->name) == 0;
-}
-
-static int lower(char c)
-{
-	return c >= 'A' && c <= 'Z' ? c + 32 : c;
-}
-
-static size_t least(size_t a, size_t b)
-{
-	return a < b ? a : b;
-}
-
-/* Edits that turn a into b: insert, delete, replace, swap neighbours (optimal string alignment).
- * Both at most WORD_MAX long. */
-static size_t distance(const char *a, const char *b)
-{
-	size_t rows[3][WORD_MAX + 1], n = strlen(a), m = strlen(b), i, j, cost;
-	size_t *older = rows[0], *old = rows[1], *now = rows[2], *spare;
-
-	for (j = 0; j <= m; j++)
-		old[j] = j;
-	for (i = 1; i <= n; i++) {
-		now[0] = i;
-		for (j = 1; j <= m; j++) {
-			cost = lower(a[i - 1]) != lower(b[j - 1]);
-			now[j] = least(least(old[j], now[j - 1]) + 1, old[j - 1] + cost);
-			if (i > 1 && j > 1 && cost && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
-				now[j] = least(now[j], older[j - 2] + 1);
-		}
-		spare = older;
-		older = old;
-		old = now;
-		now = spare;
-	}
-	return old[m];
-}
-
-const char *option_nearest(const char *word, const char *const *names)
-{
-	size_t length = strlen(word), best = (length + 2) / 3 + 1, d;
-	const char *nearest = NULL;
-
-	if (!length || length > WORD_MAX)
-		return NULL;
-	for (; *names; names++) {
-		if (strlen(*names) > WORD_MAX)
-			continue;
-		d = distance(word, *names);
-		if (d < best && d < length) {
-			best = d;
-			nearest = *names;
-		}
-	}
-	return nearest;
 }

@@ -1,0 +1,60 @@
+/* The nearest name to a word that is not known, for messages: by edit distance. */
+#include <string.h>
+
+#include "core/option/option.h"
+
+enum { WORD_MAX = 40 };
+
+static int lower(char c)
+{
+	return c >= 'A' && c <= 'Z' ? c + 32 : c;
+}
+
+static size_t least(size_t a, size_t b)
+{
+	return a < b ? a : b;
+}
+
+/* Edits that turn a into b: insert, delete, replace, swap neighbours (optimal string alignment).
+ * Both at most WORD_MAX long. */
+static size_t distance(const char *a, const char *b)
+{
+	size_t rows[3][WORD_MAX + 1], n = strlen(a), m = strlen(b), i, j, cost;
+	size_t *older = rows[0], *old = rows[1], *now = rows[2], *spare;
+
+	for (j = 0; j <= m; j++)
+		old[j] = j;
+	for (i = 1; i <= n; i++) {
+		now[0] = i;
+		for (j = 1; j <= m; j++) {
+			cost = lower(a[i - 1]) != lower(b[j - 1]);
+			now[j] = least(least(old[j], now[j - 1]) + 1, old[j - 1] + cost);
+			if (i > 1 && j > 1 && cost && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
+				now[j] = least(now[j], older[j - 2] + 1);
+		}
+		spare = older;
+		older = old;
+		old = now;
+		now = spare;
+	}
+	return old[m];
+}
+
+const char *option_nearest(const char *word, const char *const *names)
+{
+	size_t length = strlen(word), best = (length + 2) / 3 + 1, d;
+	const char *nearest = NULL;
+
+	if (!length || length > WORD_MAX)
+		return NULL;
+	for (; *names; names++) {
+		if (strlen(*names) > WORD_MAX)
+			continue;
+		d = distance(word, *names);
+		if (d < best && d < length) {
+			best = d;
+			nearest = *names;
+		}
+	}
+	return nearest;
+}

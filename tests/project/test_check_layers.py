@@ -1,0 +1,159 @@
+"""check_layers.py refuses what it must: small trees, each with one violation, and the sentence about it."""
+import os
+import sys
+import tempfile
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import check_layers  # noqa: E402
+
+LONG = "".join(f"\tx += {i};\n" for i in range(61))
+
+# Name, files of the tree, a part of the sentence. None: nothing is wrong.
+TREES = (
+    ("nothing wrong", {
+        "core/err.h": "int err_set(int rc);\n",
+        "core/err.c": '#include "core/err.h"\n\nint err_set(int rc)\n{\n\treturn rc;\n}\n',
+        "core/option/option.h": '#include "core/err.h"\n'}, None),
+    ("a layer above", {
+        "core/err.h": '#include "ranks/run/run.h"\n', "ranks/run/run.h": "\n"},
+     "core/err.h:1: core may not include ranks"),
+    ("a path that is not from the root", {"core/err.c": '#include "err.h"\n'},
+     "core/err.c:1: \"err.h\" is not a path from the root"),
+    ("a library of others", {"workloads/io/io.c": "#include <mpi.h>\n"},
+     "workloads/io/io.c:1: <mpi.h> belongs to ranks, results-schema"),
+    ("a kind of phase that includes another", {
+        "workloads/io/io.c": '#include "workloads/train/train.h"\n', "workloads/train/train.h": "\n"},
+     "room io of workloads/ may not include room train"),
+    ("a training that includes a checkpoint", {
+        "workloads/train/step.c": '#include "workloads/checkpoint/save.h"\n', "workloads/checkpoint/save.h": "\n"}, None),
+    ("formats that know a data set", {
+        "workloads/formats/raw.c": '#include "workloads/dataset/dataset.h"\n', "workloads/dataset/dataset.h": "\n"},
+     "room formats of workloads/ may not include room dataset"),
+    ("a sampler that knows the loader", {
+        "workloads/train/sampler/order.c": '#include "workloads/train/loader/loader.h"\n',
+        "workloads/train/loader/loader.h": "\n"},
+     "room train/sampler of workloads/ may not include room train/loader"),
+    ("a store that knows the queue", {
+        "backends/mem.c": '#include "backends/queue/queue.h"\n', "backends/queue/queue.h": "\n"},
+     "room mem of backends/ may not include room queue"),
+    ("a store that knows another", {
+        "backends/sim.c": '#include "backends/file/file.h"\n', "backends/file/file.h": "\n"},
+     "room sim of backends/ may not include room file"),
+    ("the operation log that knows the queue", {
+        "backends/op_log/row.c": '#include "backends/queue/queue.h"\n', "backends/queue/queue.h": "\n"},
+     "room op_log of backends/ may not include room queue"),
+    ("HTTP's wire that knows curl", {
+        "backends/http/wire/sum.c": '#include "backends/http/curl/transport.h"\n',
+        "backends/http/curl/transport.h": "\n"},
+     "room http/wire of backends/ may not include room http/curl"),
+    ("HTTP that knows a dialect", {
+        "backends/http/open.c": '#include "backends/http/s3/s3.h"\n', "backends/http/s3/s3.h": "\n"},
+     "room http of backends/ may not include room http/s3"),
+    ("MPI's groups that know the nodes", {
+        "ranks/mpi/group.c": '#include "ranks/node/nodes.h"\n', "ranks/node/nodes.h": "\n"},
+     "room mpi of ranks/ may not include room node"),
+    ("a report that knows one of its shapes", {
+        "report/report.c": '#include "report/text/page.h"\n', "report/text/page.h": "\n"},
+     "room report of report/ may not include room text"),
+    ("content that knows groups", {
+        "core/content/fill.c": '#include "core/group/group.h"\n', "core/group/group.h": "\n"},
+     "room content of core/ may not include room group"),
+    ("measures that know the job", {
+        "core/measure/hist.c": '#include "core/job/job.h"\n', "core/job/job.h": "\n"},
+     "room measure of core/ may not include room job"),
+    ("a file without a room", {"workloads/new.c": "\n"}, "workloads/new.c:1: lies in no room of workloads/"),
+    ("a folder without a room", {"workloads/other/new.c": "\n"}, "workloads/other/new.c:1: lies in no room"),
+    ("two headers in a circle", {
+        "plan/a.h": '#include "plan/b.h"\n', "plan/b.h": '#include "plan/a.h"\n'},
+     "in a circle: move what both need to a module of its own\n"
+     "    plan/a.h:1 includes plan/b.h\n    plan/b.h:1 includes plan/a.h"),
+    ("modules in a circle by their .c", {
+        "plan/a.c": '\n#include "plan/b.h"\n', "plan/a.h": "\n", "plan/b.h": '#include "plan/c.h"\n',
+        "plan/c.c": '#include "plan/a.h"\n', "plan/c.h": "\n"},
+     "    plan/a.c:2 includes plan/b.h\n    plan/b.h:1 includes plan/c.h\n    plan/c.c:1 includes plan/a.h"),
+    ("folders in a circle", {
+        "results-schema/x/a.h": '#include "results-schema/y/b.h"\n',
+        "results-schema/y/b.h": '#include "results-schema/x/a.h"\n'}, "in a circle"),
+    ("common/ of one kind", {
+        "workloads/common/clean.h": "\n", "workloads/io/io.c": '#include "workloads/common/clean.h"\n'},
+     "workloads/common/clean.h:1: common/ holds what two kinds of phase use, and io alone uses this"),
+    ("common/ of two kinds, one of them by a data set", {
+        "workloads/common/clean.h": "\n", "workloads/io/io.c": '#include "workloads/common/clean.h"\n',
+        "workloads/dataset/dataset.h": '#include "workloads/common/clean.h"\n',
+        "workloads/train/train.c": '#include "workloads/dataset/dataset.h"\n'}, None),
+    ("common/ that waits for a kind", {
+        "workloads/common/writer.h": "\n", "workloads/generate/one.c": '#include "workloads/common/writer.h"\n'}, None),
+    ("common/ whose kind has come and does not use it", {
+        "workloads/common/writer.h": "\n", "workloads/generate/one.c": '#include "workloads/common/writer.h"\n',
+        "workloads/checkpoint/save.c": "\n"}, "and generate alone uses this"),
+    ("a function in two files", {
+        "backends/http/wire/pace.c": "int pace_check(int a)\n{\n\treturn a;\n}\n",
+        "workloads/io/pace.c": "int pace_check(int b,\n\t       int c)\n{\n\treturn b + c;\n}\n"},
+     "pace_check stands in backends/http/wire/pace.c, too"),
+    ("a function in two files, one in the place of the other", {
+        "backends/op_log/zstd.c": "int op_log_open(void)\n{\n\treturn 0;\n}\n",
+        "backends/op_log/absent.c": "int op_log_open(void)\n{\n\treturn 1;\n}\n",
+        "backends/op_log/file.h": "int op_log_open(void);\n"}, None),
+    ("static functions in two files", {
+        "plan/a.c": "static int same(void)\n{\n\treturn 0;\n}\n",
+        "plan/b.c": "static int same(void)\n{\n\treturn 1;\n}\n"}, None),
+    ("a header of another folder", {
+        "core/job/job.h": "/* int no(void); */\nint option_x(void) __attribute__((cold));\n",
+        "core/option/x.c": "int option_x(void)\n{\n\treturn 0;\n}\n"},
+     "core/job/job.h:2: option_x stands in core/option/x.c: declare it in a header of core/option/"),
+    ("a header for the folders below it", {
+        "report/shapes.h": "int report_json(void);\n", "report/json/json.c": "int report_json(void)\n{\n\treturn 0;\n}\n"},
+     None),
+    ("a function declared twice", {
+        "plan/a.h": "int plan_a(void);\n", "plan/b.h": "int plan_a(void);\n"},
+     "plan/b.h:1: plan_a is declared in plan/a.h, too"),
+    ("printing", {"plan/a.c": 'void plan_a(void)\n{\n\tprintf("%d", 1);\n}\n'}, "plan/a.c:3: only cli/ prints"),
+    ("standard error", {"core/log.c": 'void log_x(void)\n{\n\tfprintf(stderr, "no");\n}\n'}, "core/log.c:3: only cli/ prints"),
+    ("a stream of the caller", {"plan/a.c": 'void plan_a(FILE *f)\n{\n\tfprintf(f, "stdout"); /* stderr */\n}\n'}, None),
+    ("printing in cli/", {"cli/main.c": 'int main(void)\n{\n\tprintf("x");\n\texit(1);\n}\n'}, None),
+    ("exiting", {"ranks/run/run.c": "void run_x(void)\n{\n\texit(1);\n}\n"}, "ranks/run/run.c:3: only cli/ exits"),
+    ("aborting", {"core/err.c": "void err_x(void)\n{\n\tabort();\n}\n"}, "core/err.c:3: only ranks/ aborts"),
+    ("aborting in ranks/", {"ranks/mpi/group.c": "void group_x(void)\n{\n\tMPI_Abort(0, 1);\n}\n"}, None),
+    ("the environment in a library", {
+        "plan/pin/near.c": 'void pin_x(void)\n{\n\tsetenv("A", "b", 0);\n}\n'},
+     "plan/pin/near.c:3: changes the whole process"),
+    ("the heap in a backend's hook", {
+        "backends/http/curl/x.c": "void curl_process_begin(void)\n{\n\tmallopt(1, 2);\n}\n"}, None),
+    ("a static variable", {"core/log.c": "static int level = 1;\n"}, "core/log.c:1: level is a variable"),
+    ("a variable of a file", {"core/log.c": "unsigned log_level = 1;\n"}, "core/log.c:1: log_level is a variable"),
+    ("a static variable in a function", {
+        "core/log.c": "void log_x(void)\n{\n\tstatic unsigned calls;\n\tcalls++;\n}\n"}, "core/log.c:3: calls is a variable"),
+    ("a static pointer to what is const", {"core/log.c": "static const char *name;\n"}, "core/log.c:1: name is a variable"),
+    ("a table of pointers", {"core/log.c": 'static const char *names[] = {"a"};\n'}, "core/log.c:1: names is a variable"),
+    ("a static struct", {"core/log.c": "static struct {\n\tint a;\n} all;\n"}, "core/log.c:1: a struct is a variable"),
+    ("const tables", {
+        "core/log.c": 'static const char *const names[] = {"a"};\nconst struct x log_table[2] = {0};\n'
+                      "static const struct {\n\tint a;\n} rows[] = {{1}};\nstatic int log_a(int b);\n"}, None),
+    ("a long file", {"cli/main.c": "\n" * 601}, "cli/main.c:1: has 601 lines, more than 600"),
+    ("a long function", {"cli/main.c": "int main(void)\n{\n" + LONG + "}\n"},
+     "cli/main.c:1: a function of 61 lines, more than 60"),
+)
+
+
+def sentences(files):
+    with tempfile.TemporaryDirectory() as root:
+        for path, text in files.items():
+            os.makedirs(os.path.join(root, os.path.dirname(path)), exist_ok=True)
+            with open(os.path.join(root, path), "w", encoding="utf-8") as stream:
+                stream.write(text)
+        return check_layers.check(root)[0]
+
+
+def main():
+    failed = 0
+    for name, files, expected in TREES:
+        said = sentences(files)
+        if len(said) != (expected is not None) or expected and expected not in said[0]:
+            print(f"{name}: expected {expected!r}, got {said}")
+            failed += 1
+    print(f"{len(TREES)} trees, {failed} not judged as expected")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
