@@ -440,10 +440,10 @@ static double size_payload(const struct size_source *s, uint64_t steps)
 int train_rank_bytes(const struct job *job, const struct job_phase *phase,
 		     const struct rank_place *place, struct train_rank_bytes *out, struct err *err)
 {
-	struct size_source train, evaluation;
+	struct size_source train = {0}, evaluation = {0};
 	enum replica_role role;
 	uint64_t evaluated = 0;
-	double payload, bytes;
+	double payload, bytes = 0;
 	uint32_t member;
 	int rc;
 
