@@ -6,7 +6,12 @@
 #include "workloads/io/io.h"
 #include "workloads/train/train.h"
 
-#define WORKLOAD_LIST(X) X(generate) X(train) X(io)
+/* clang-format off */
+#define WORKLOAD_LIST(X) \
+	X(generate) \
+	X(train) \
+	X(io)
+/* clang-format on */
 
 #define WORKLOAD_KIND(name)    &name##_workload,
 #define WORKLOAD_SECTION(name) &name##_workload.section,
