@@ -104,6 +104,13 @@ struct channel {
 	void *state; /* the backend's */
 };
 
+/* What is known of a store before it is measured, since it is a model: bytes per second that so many ranks on so many
+ * nodes get together, and the slowest of them (0: no limit), and what a request waits beside its bytes. */
+struct backend_model {
+	double bandwidth, rank_bandwidth;
+	double request_s, open_s;
+};
+
 struct backend_ops {
 	const char *scheme;
 	const char *help;
@@ -119,6 +126,10 @@ struct backend_ops {
 	uint64_t (*range)(const void *options, uint64_t largest, uint32_t depth);
 	uint64_t (*part)(const void *options, uint64_t length);
 	uint32_t (*in_flight)(const void *options);
+
+	/* NULL: the store is not a model, and only a measurement tells. */
+	void (*model)(const void *options, uint32_t ranks, uint32_t ranks_per_node,
+		      struct backend_model *out);
 
 	/* Of an object made in parts: the least bytes of each but the last, the most parts. 0: any.
 	 */

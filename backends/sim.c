@@ -111,6 +111,29 @@ static uint64_t rank_rate(const struct sim_options *o, const struct rank_place *
 	return o->rank_bandwidth;
 }
 
+/* All ranks wait for the one whose own limit is the lowest, and for the node that has the most ranks. */
+static void sim_model(const void *options, uint32_t ranks, uint32_t ranks_per_node,
+		      struct backend_model *out)
+{
+	const struct sim_options *o = options;
+	struct rank_place place = {.nodes = (ranks + ranks_per_node - 1) / ranks_per_node};
+	double fullest = ranks < ranks_per_node ? ranks : ranks_per_node;
+
+	*out = (struct backend_model){
+		.bandwidth = (double)o->bandwidth / place.nodes * ranks / fullest,
+		.rank_bandwidth = (double)o->rank_bandwidth,
+		.request_s = (double)(o->latency_ns + o->first_byte_ns) * 1e-9,
+		.open_s = (double)o->open_latency_ns * 1e-9};
+	for (uint32_t i = 0; i < o->slow_ranks.count; i++) {
+		double own;
+
+		place.world_rank = o->slow_ranks.index[i];
+		own = place.world_rank < ranks ? (double)rank_rate(o, &place) : 0;
+		if (own > 0 && (out->rank_bandwidth <= 0 || own < out->rank_bandwidth))
+			out->rank_bandwidth = own;
+	}
+}
+
 static uint64_t sim_node_bytes(const void *options)
 {
 	(void)options;
@@ -351,6 +374,7 @@ const struct backend_ops sim_backend = {
 			BACKEND_UPDATE | BACKEND_SHARED | BACKEND_LIST_PARTS,
 	.depth_max = QUEUE_DEPTH_MAX,
 	.check = sim_check,
+	.model = sim_model,
 	.node_bytes = sim_node_bytes,
 	.open = sim_open,
 	.close = sim_close,

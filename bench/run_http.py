@@ -9,8 +9,9 @@ of /dev/shm. A round runs both on each row, one after the other; ratios are medi
 round's. Both ask for the same object, and send the same headers.
 
 root runs it in a network of its own with the congestion control of Debian, cubic: one that paces what it sends, as bbr
-does, makes nginx spend its time on timers, which the client's pattern of reading shifts by a fifth. --here, and
-anybody else, measures in the machine's own network.
+does, makes nginx spend its time on timers, which the client's pattern of reading shifts by a fifth. Where a new network
+may not have cubic, reno does as well, and else what there is; the first line of the output names it. --here, and anybody
+else, measures in the machine's own network.
 """
 import os
 import re
@@ -130,7 +131,8 @@ def own_network(args):
     """Goes on in a network namespace; returns where that cannot be."""
     if os.geteuid() != 0:
         return
-    script = f'ip link set lo up && sysctl -q -w {CONGESTION}=cubic && exec "$@"'
+    wanted = " || ".join(f"sysctl -q -w {CONGESTION}={name} 2>/dev/null" for name in ("cubic", "reno"))
+    script = f'ip link set lo up && {{ {wanted} || true; }} && exec "$@"'
     os.execvp("unshare", ["unshare", "-n", "sh", "-c", script, "sh", sys.executable, __file__, "--here", *args])
 
 

@@ -15,7 +15,7 @@ struct rank_place {
 	/* coordinates; rank = (data * pipelines + pipeline) * tensors + tensor */
 	uint32_t data, tensor, pipeline;
 	uint32_t data_size, tensor_size, pipeline_size;
-	uint32_t gpu;      /* 0 .. cluster.gpus - 1, on its node */
+	uint32_t gpu;      /* its accelerator's number on its node, from 0 */
 	uint32_t endpoint; /* which of a store's endpoints or URIs is this rank's own */
 };
 

@@ -34,7 +34,10 @@ static void count_files(const struct plan *plan, uint64_t batch, const struct da
 	out->bytes = dataset_bytes_expected(d) / (double)d->options.files * (double)out->files;
 	out->advised_folders =
 		out->files > DATASIZE_FOLDER_FILES ? out->files / DATASIZE_FOLDER_FILES : 0;
-	out->inodes = out->files * d->objects + out->advised_folders;
+	/* As generate counts them: the manifest, and the folders, as many as are set or advised. */
+	out->inodes = out->files * d->objects + 1 +
+		      (out->advised_folders > d->options.subfolders ? out->advised_folders
+								    : d->options.subfolders);
 }
 
 bool datasize_of(const struct plan *plan, const struct job *job, const struct plan_phase *phase,

@@ -134,6 +134,12 @@ static cJSON *phase_json(const struct plan *plan, const struct job *job, const s
 	json_add_number(json, "bytes", d->bytes);
 	json_add_number(json, d->epochs ? "seconds_per_epoch" : "seconds", d->seconds);
 	json_add_number(json, "total_seconds", d->epochs ? d->total_seconds : d->seconds);
+	if (d->expected_seconds > 0) {
+		cJSON *expected = cJSON_AddObjectToObject(json, "expected");
+
+		json_add_number(expected, "seconds_per_epoch", d->expected_seconds);
+		json_add_number(expected, "au", d->expected_au);
+	}
 	json_add_number(json, "memory_bytes_per_rank", (double)d->memory_per_rank);
 	add_stores(json, p);
 	cJSON_AddItemToObject(json, "demand", demand_json(d));

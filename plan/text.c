@@ -141,6 +141,21 @@ static void put_needs(FILE *out, const struct plan *plan, const struct plan_phas
 	fputc('\n', out);
 }
 
+/* What a model of a store lets a training come to. */
+static void put_expected(FILE *out, const struct plan_phase *p)
+{
+	const struct backend_ops *ops = p->stores[0].store->section->owner;
+	const struct demand *d = &p->demand;
+	char text[UNITS_TEXT_BYTES];
+
+	if (d->expected_seconds <= 0)
+		return;
+	fprintf(out, "expected   %s per epoch", units_time(text, d->expected_seconds));
+	if (d->expected_au > 0)
+		fprintf(out, " · AU %.1f %%", d->expected_au * 100);
+	fprintf(out, ", as %s:// is set up\n", ops->scheme);
+}
+
 /* Phases that have no steps: what they move, and for how long they may. */
 static void put_moves(FILE *out, const struct plan *plan)
 {
@@ -229,8 +244,9 @@ static void put_datasize(FILE *out, const struct plan *plan, const struct job *j
 	if (!datasize_of(plan, job, p, &s))
 		return;
 	if (s.files == s.files_memory)
-		snprintf(rule, sizeof(rule), "%d × %s of memory × %u node%s", DATASIZE_MEMORY,
-			 units_bytes_binary(has, plan->node_memory_bytes), plan->nodes,
+		snprintf(rule, sizeof(rule), "%d × %s of %smemory × %u node%s", DATASIZE_MEMORY,
+			 units_bytes_binary(has, plan->node_memory_bytes),
+			 plan->node_memory_told ? "" : "this node's ", plan->nodes,
 			 plan->nodes == 1 ? "" : "s");
 	else
 		snprintf(rule, sizeof(rule), "%d steps per epoch", DATASIZE_STEPS);
@@ -276,8 +292,10 @@ char *plan_text(const struct plan *plan, const struct job *job)
 	for (i = 0; i < job->dataset_count; i++)
 		put_dataset(out, job, &job->datasets[i]);
 	put_ranks(out, plan, stepped);
-	for (i = 0; i < plan->phase_count; i++)
+	for (i = 0; i < plan->phase_count; i++) {
 		put_needs(out, plan, &plan->phases[i], needing > 1);
+		put_expected(out, &plan->phases[i]);
+	}
 	put_moves(out, plan);
 	put_pauses(out, plan);
 	for (i = 0; i < plan->phase_count; i++)

@@ -18,11 +18,13 @@ struct demand {
 	double bytes, bytes_per_rank;     /* moved in the phase, expected */
 	double bytes_per_second; /* that AU 100 % needs, all ranks; INFINITY: compute is 0 */
 	double opens_per_second;
-	double target;            /* target AU, 0: none */
-	double seconds;           /* if fed; of an epoch where there are epochs */
-	double total_seconds;     /* the same of the whole phase, cut by its steps and its limit */
-	double seconds_limit;     /* it ends then; 0: when its work is done */
-	uint64_t memory_per_rank; /* bytes of buffers */
+	double target;        /* target AU, 0: none */
+	double seconds;       /* if fed; of an epoch where there are epochs */
+	double total_seconds; /* the same of the whole phase, cut by its steps and its limit */
+	/* Of an epoch and of the AU, on a store whose answers are known beforehand (backend_model); 0: unknown. */
+	double expected_seconds, expected_au;
+	double seconds_limit;                     /* it ends then; 0: when its work is done */
+	uint64_t memory_per_rank;                 /* bytes of buffers */
 	uint64_t files, samples, samples_dropped; /* a epoch's tail */
 	uint32_t note_count;
 	char notes[8][128]; /* sentences worth reading before a large run */

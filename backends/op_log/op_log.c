@@ -240,13 +240,13 @@ static void sleep_for(struct op_log *l, uint64_t ns)
 {
 	struct timespec until;
 
-	clock_gettime(CLOCK_REALTIME, &until);
+	clock_gettime(CLOCK_MONOTONIC, &until);
 	until.tv_nsec += (long)ns;
 	if (until.tv_nsec >= 1000000000) {
 		until.tv_nsec -= 1000000000;
 		until.tv_sec++;
 	}
-	sem_timedwait(&l->wake, &until);
+	sem_clockwait(&l->wake, CLOCK_MONOTONIC, &until);
 }
 
 static void *write_rows(void *argument)

@@ -9,9 +9,11 @@ static bool class_computes(unsigned class_id)
 	return class_id == 0x0302 || class_id == 0x0380 || class_id == 0x1200;
 }
 
+/* Slingshot's, under both its names (Aurora, Frontier; Tioga), and InfiniBand's. */
 static bool name_is_fast(const char *name)
 {
-	return name && (strncmp(name, "hsn", 3) == 0 || strncmp(name, "ib", 2) == 0);
+	return name && (strncmp(name, "hsn", 3) == 0 || strncmp(name, "hsi", 3) == 0 ||
+			strncmp(name, "ib", 2) == 0);
 }
 
 /* A PCI function stands for the devices on it (ze0 and its parts, mlx5_0 and ib0). */
@@ -49,6 +51,36 @@ static bool has_fast_nics(hwloc_topology_t topology)
 	return false;
 }
 
+/* A management port: other NICs are beside a part of the cores that it is beside. */
+static bool nic_is_wide(hwloc_topology_t topology, hwloc_obj_t nic, hwloc_obj_t const *devices,
+			uint32_t count)
+{
+	hwloc_obj_t near = hwloc_get_non_io_ancestor_obj(topology, nic);
+
+	for (uint32_t i = 0; near && near->cpuset && i < count; i++) {
+		hwloc_obj_t other = hwloc_get_non_io_ancestor_obj(topology, devices[i]);
+
+		if (other && other->cpuset &&
+		    hwloc_bitmap_isincluded(other->cpuset, near->cpuset) &&
+		    !hwloc_bitmap_isequal(other->cpuset, near->cpuset))
+			return true;
+	}
+	return false;
+}
+
+static uint32_t drop_wide_nics(hwloc_topology_t topology, hwloc_obj_t *devices, uint32_t count)
+{
+	bool wide[NEAR_DEVICES_MAX];
+	uint32_t kept = 0, i;
+
+	for (i = 0; i < count; i++)
+		wide[i] = nic_is_wide(topology, devices[i], devices, count);
+	for (i = 0; i < count; i++)
+		if (!wide[i])
+			devices[kept++] = devices[i];
+	return kept;
+}
+
 uint32_t near_devices(hwloc_topology_t topology, enum near_kind kind,
 		      hwloc_obj_t devices[NEAR_DEVICES_MAX])
 {
@@ -65,6 +97,8 @@ uint32_t near_devices(hwloc_topology_t topology, enum near_kind kind,
 		if (i == count)
 			devices[count++] = body;
 	}
+	if (kind == NEAR_NIC)
+		count = drop_wide_nics(topology, devices, count);
 	/* A GPU whose computing devices this hwloc does not see has its PCI function alone. */
 	device = NULL;
 	while (kind == NEAR_TILE && (device = hwloc_get_next_pcidev(topology, device)) &&

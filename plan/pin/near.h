@@ -33,7 +33,7 @@ struct near_slice {
 
 /* The node's devices, one object each (a NIC's or GPU's PCI function, or the device where no PCI is
  * told), in the topology's order. Where there are fast NICs (InfiniBand, Slingshot) the others do not
- * count; a GPU is what computes, not a server's console. Returns how many. */
+ * count, nor does one that is beside the cores of several others, as a management port is; a GPU is what computes, not a server's console. Returns how many. */
 uint32_t near_devices(hwloc_topology_t topology, enum near_kind kind,
 		      hwloc_obj_t devices[NEAR_DEVICES_MAX]);
 

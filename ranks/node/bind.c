@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "core/content/fnv.h"
+#include "plan/pin/accelerator.h"
 #include "plan/pin/pin.h"
 
 /* Rank 0 of the node loads and exports; the others import. IS_THISSYSTEM, or binding would be
@@ -144,8 +145,17 @@ out_free:
 	return rc;
 }
 
+static void find_gpu(const struct job_cluster *cluster, hwloc_topology_t topology,
+		     hwloc_const_bitmap_t allowed, const struct pin_seat *seat, uint32_t *gpu)
+{
+	for (unsigned i = 0; accelerator_variables[i]; i++)
+		if (accelerator_told(getenv(accelerator_variables[i]), gpu))
+			return;
+	accelerator_near(cluster, topology, allowed, seat, gpu);
+}
+
 int bind_rank(const struct nodes *n, const struct job_cluster *cluster, const struct log *log,
-	      char found[RESULTS_TEXT], bool *crowded, struct err *err)
+	      char found[RESULTS_TEXT], uint32_t *gpu, bool *crowded, struct err *err)
 {
 	hwloc_topology_t topology = NULL;
 	hwloc_bitmap_t allowed;
@@ -169,6 +179,7 @@ int bind_rank(const struct nodes *n, const struct job_cluster *cluster, const st
 	*crowded = n->node->size > (uint32_t)hwloc_bitmap_weight(
 					   hwloc_topology_get_allowed_cpuset(topology)) ||
 		   seat.sharers > (uint32_t)hwloc_bitmap_weight(allowed);
+	find_gpu(cluster, topology, allowed, &seat, gpu);
 	if (cluster->pin != PIN_NONE)
 		rc = cut_and_bind(n, cluster, log, topology, allowed, &seat, err);
 	if (rc == 0 && hwloc_get_cpubind(topology, allowed, HWLOC_CPUBIND_PROCESS) == 0)

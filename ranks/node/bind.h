@@ -10,9 +10,9 @@
 #include "ranks/node/nodes.h"
 
 /* Collective over the node. found: the binding as read back from the kernel afterwards, as a list
- * ("1-8"). *crowded: the node has more ranks than threads that may be used, or so have those with this rank's
+ * ("1-8"). *gpu: set where the launcher or the topology tells which accelerator the rank has. *crowded: the node has more ranks than threads that may be used, or so have those with this rank's
  * mask. */
 int bind_rank(const struct nodes *n, const struct job_cluster *cluster, const struct log *log,
-	      char found[RESULTS_TEXT], bool *crowded, struct err *err);
+	      char found[RESULTS_TEXT], uint32_t *gpu, bool *crowded, struct err *err);
 
 #endif

@@ -80,12 +80,15 @@ static void add_targets(const struct phase_run *p, struct repeat_targets *into)
 	into->repeats++;
 }
 
-/* Whether any rank has done a request: a phase that was refused before is not worth a results file. */
+/* Whether a request of any rank succeeded, or failed and was recorded. A phase that was refused before is not worth
+ * a results file. */
 static bool phase_measured(const struct phase_run *p, struct group *group)
 {
 	const uint64_t *row = p->tally.rank_row;
-	uint64_t sum = row[TALLY_OPERATIONS] + row[TALLY_ERRORS] + row[TALLY_RETRIES] +
-		       p->tally.failure_count;
+	uint64_t sum = p->tally.failure_count;
+
+	if (row[TALLY_OPERATIONS] > row[TALLY_ERRORS])
+		sum += row[TALLY_OPERATIONS];
 
 	group_allreduce(group, MERGE_SUM, &sum, 1);
 	return sum > 0;

@@ -232,7 +232,7 @@ static int run_prepare(struct run *run, const struct run_options *options, enum 
 	rc = group_agree(run->world, rc, err);
 	if (rc < 0)
 		return rc;
-	rc = bind_rank(&run->nodes, &run->job.cluster, &run->log, run->cores_found, &crowded, err);
+	rc = bind_rank(&run->nodes, &run->job.cluster, &run->log, run->cores_found, &run->place.gpu, &crowded, err);
 	rc = group_agree(run->world, rc, err);
 	if (rc < 0)
 		return rc;

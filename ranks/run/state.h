@@ -40,7 +40,7 @@ struct run {
 	struct results_run at;               /* the run of the series under way */
 	const char *sets[SERIES_SWEEPS_MAX]; /* of its combination */
 	uint32_t published;                  /* phases so far */
-	bool measured;                       /* some phase has done requests, or has ended well */
+	bool measured;                       /* some phase has done requests or ended well */
 	bool results_left;                   /* rank 0: the run leaves a results file */
 	uint64_t phase_end_ns;               /* of the last phase; 0: none has run */
 	struct rank_place place;

@@ -90,7 +90,7 @@ def test_datasize():
     check((s["folders"], s["files_per_folder"], s["folders_advised"]) == (117, 10003, 1702), s)
     check(s["files_missing"] == 17022570 - 1170301 and s["node_memory_bytes"] == tib, s)
     near(s["bytes"], 17022570 * 322957, 0.001)
-    check(s["inodes"] == 17022570 + 1702, s)
+    check(s["inodes"] == 17022570 + 1702 + 1, s)
     with tempfile.TemporaryDirectory() as folder:
         s = datasize("unet3d_h100", "--set", f"stores.data.uri=file://{folder}/not/yet")
         fs = os.statvfs(folder)
@@ -103,6 +103,8 @@ def test_datasize():
     check("MLPerf     wants 150,001 files" in r.stdout and
           "5 × 2 TiB of memory × 2 nodes" in r.stdout and "this data set has 28,000" in r.stdout, r.stdout)
     check(all(len(line) <= 100 for line in r.stdout.splitlines()), r.stdout)
+    r = haul("plan", "unet3d_h100", "--set", "dataset.sample_bytes=1 MiB", "--set", "dataset.sample_bytes_stdev=0")
+    check("of this node's memory × 1 node" in r.stdout, r.stdout)
     refused(haul("plan", "unet3d_h100", "--memory", "much"), "--memory", "much")
 
 
@@ -123,6 +125,59 @@ def test_whole_phases():
     check(abs(p["total_seconds"] - 30) < 1e-9 and p["bytes"] < 30.5 * p["demand"]["bytes_per_second"], p)
     r = haul("plan", "unet3d_h100", "--set", "train.seconds=30")
     check("ends after 30 s" in r.stdout, r)
+
+
+def test_expected():
+    """On sim:// the answers are known beforehand: the slowest of compute, the store's bytes, a rank's bytes and a worker's
+    waits is a step, by hand as in test_sim.py."""
+    size = 4 << 20
+    for ranks, store, train, step in (
+            (1, {"bandwidth": "2 GB/s"}, {"compute": "60 ms"}, 0.060),
+            (2, {"bandwidth": "100 MB/s"}, {"compute": "40 ms"}, 2 * size / 100e6),
+            (2, {"rank_bandwidth": "50 MB/s"}, {"compute": "50 ms"}, size / 50e6),
+            (2, {"rank_bandwidth": "200 MB/s", "slow_ranks": {"1": 0.25}}, {"compute": "40 ms"}, size / 50e6),
+            (2, {"bandwidth": "200 MB/s", "slow_ranks": {"1": 0.25}}, {"compute": "40 ms"}, size / 50e6),
+            (1, {"bandwidth": "1 GB/s", "latency": "30 ms"}, {"compute": "20 ms", "workers": 1}, 0.030 + size / 1e9),
+            (1, {"bandwidth": "1 GB/s", "first_byte": "60 ms"}, {"compute": "20 ms"}, (0.060 + size / 1e9) / 2),
+            (1, {"open_latency": "10 ms", "latency": "50 ms"}, {"compute": "20 ms", "workers": 0}, 0.020 + 0.060),
+            (1, {"latency": "50 ms"}, {"compute": "20 ms", "kind": "batch"}, None),
+            (1, {"latency": "50 ms"}, {"compute": "20 ms", "h2d": "1 GB/s"}, None)):
+        loader = {"kind": train.pop("kind", "pytorch"), "workers": train.pop("workers", 2), "h2d": train.pop("h2d", 0)}
+        job = {"stores": {"data": {"uri": "sim://known", **store}},
+               "dataset": {"format": "raw", "files": 40 * ranks, "sample_bytes": size},
+               "phases": [{"train": {"batch": 1, "loader": loader, **train}}]}
+        with tempfile.TemporaryDirectory() as folder:
+            with open(f"{folder}/job.json", "w") as f:
+                json.dump(job, f)
+            p = phase(plan(f"{folder}/job.json", "--ranks-per-node", ranks), "train")
+            text = haul("plan", f"{folder}/job.json", "--ranks-per-node", ranks).stdout
+        if step is None:
+            check("expected" not in p and "expected" not in text, p)
+            continue
+        compute = float(train["compute"].split()[0]) / 1e3
+        near(p["expected"]["seconds_per_epoch"], 40 * step, 1e-9)
+        near(p["expected"]["au"], compute / step, 1e-9)
+        check(f"· AU {100 * compute / step:.1f} %, as sim:// is set up" in text, text)
+    p = phase(plan("unet3d_h100"), "train")
+    check("expected" not in p, p)
+
+
+def test_what_is_read_again():
+    """The reason is the right one: fewer files than ranks that read whole files, or what is beside samples."""
+    for fmt, loader, files, says in (
+            ("tfrecord", "stream", 4, "on average: there are fewer files than ranks, and each reads whole files"),
+            ("tfrecord", "stream", 64, None),
+            ("parquet", "pytorch", 4, "on average: headers, groups and files are read again")):
+        r = haul("plan", "unet3d_demo", "--ranks-per-node", 16, "--set", f"dataset.format={fmt}", "--set",
+                 f"dataset.files={files}", "--set", "dataset.samples_per_file=100", "--set",
+                 f"train.loader.kind={loader}")
+        check(r.returncode == 0 and (says in r.stdout if says else "on average:" not in r.stdout), r)
+
+
+def test_told_ranks_per_node():
+    """A plan for another number of ranks per node than the job's says how to run it so."""
+    r = haul("plan", "unet3d_aurora", "--ranks-per-node", 6)
+    check("run it with --set cluster.ranks_per_node=6" in r.stdout, r)
 
 
 def test_refusals():

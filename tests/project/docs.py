@@ -1,7 +1,7 @@
 """The documents agree with the program. Links lead to files and headings, in the source and where haul is installed. haul
-plan accepts whole jobs. Verbs and options named after `haul` exist. Each fenced block names its language, so that
+plan accepts whole jobs. Verbs and options named after `haul` exist, and all keys of a job are explained somewhere. Each fenced block names its language, so that
 docs_commands.py knows the commands. The examples of a format, a workload and a store are what the tests compile, and the
-table of capabilities is complete."""
+table of capabilities is complete. Files of the sources that are named exist."""
 import glob
 import json
 import os
@@ -14,6 +14,8 @@ HAUL, SOURCE = os.environ["HAUL"], os.environ["HAUL_SOURCE"]
 EXAMPLES = {"add-a-format.md": "workloads/formats/webdataset.c", "add-a-workload.md": "workloads/lookup.c",
             "add-a-backend.md": "backends/zero.c"}
 LANGUAGES = {"sh", "console", "text", "json", "c", "python"}  # commands; commands with output; output and drawings; the rest
+SOURCES = ("core", "backends", "workloads", "plan", "ranks", "results-schema", "report", "import", "cli", "tests", "bench",
+           "packaging")
 FOLDERS = ("docs", "results-schema", "bench", "tests")  # beside README.md
 
 
@@ -82,6 +84,13 @@ def wrong_examples():
         yield f"docs/add-a-backend.md: the table has {rows}, capability.h {bits}"
 
 
+def missing_sources(name, text, sources):
+    """Files of the sources that a page names as code: by their path, or by the end of it."""
+    for path in sorted(set(re.findall(r"`([a-z0-9_/-]+\.(?:[ch]|py))`", text))):
+        if not any(source == path or source.endswith("/" + path) for source in sources):
+            yield f"{name}: no such file: {path}"
+
+
 def wrong_blocks(name, text):
     for block in re.findall(r"```json\n(.*?)```", text, re.S):
         if '"phases"' not in block:
@@ -115,16 +124,37 @@ def wrong_commands(name, text, verbs):
                 yield f"{name}: {words[0]} has no {option}"
 
 
+def keys_of(schema):
+    """All names of properties in a JSON Schema."""
+    if isinstance(schema, list):
+        return set().union(*map(keys_of, schema))
+    if not isinstance(schema, dict):
+        return set()
+    return set(schema.get("properties", {})).union(*map(keys_of, schema.values()))
+
+
+def unexplained_keys():
+    """Keys of a job that no document for users has as code."""
+    text = " ".join(read(f"{SOURCE}/docs/{page}.md") for page in ("guide", "object-stores"))
+    keys = keys_of(json.loads(haul("schema").stdout))
+    assert {"batch", "endpoints", "uri"} <= keys, keys
+    return [f"{key}: a key of jobs that neither docs/guide.md nor docs/object-stores.md has" for key in sorted(keys)
+            if not re.search(rf'[`".]{key}[`":=]', text)]
+
+
 def main():
     verbs = {}
     for verb in haul("__complete").stdout.split():
         verbs[verb] = set(w for w in haul("__complete", verb).stdout.split() if w.startswith("-"))
     assert "run" in verbs, "no verbs"
-    wrong = [*wrong_examples(), *wrong_links(SOURCE, documents(SOURCE, FOLDERS)), *wrong_installed_links()]
+    wrong = [*wrong_examples(), *wrong_links(SOURCE, documents(SOURCE, FOLDERS)), *wrong_installed_links(),
+             *unexplained_keys()]
     pages = documents(SOURCE, ["docs"])
+    sources = [os.path.relpath(os.path.join(folder, name), SOURCE) for layer in SOURCES
+               for folder, _, names in os.walk(os.path.join(SOURCE, layer)) for name in names]
     for page in pages:
         name, text = os.path.relpath(page, SOURCE), read(page)
-        wrong += [*wrong_blocks(name, text), *wrong_commands(name, text, verbs)]
+        wrong += [*missing_sources(name, text, sources), *wrong_blocks(name, text), *wrong_commands(name, text, verbs)]
     print("\n".join(wrong) or f"{len(pages)} pages")
     return 1 if wrong else 0
 

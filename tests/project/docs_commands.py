@@ -55,6 +55,7 @@ NOT_RUN = {
 
 # What readers of a page have before they come to its commands, beside what earlier commands of the page leave.
 BEFORE = {
+    "README.md": ["mpiexec -n 4 build/release/haul run unet3d_demo --force --quiet"],  # quickstart.sh has done it
     "docs/guide.md": ["haul import dlio unet3d_h100.yaml workflow.generate_data=True workflow.train=False > made.json",
                       "haul generate made.json --quiet"],
     "docs/results.md": ["mpiexec -n 2 haul run first.json --quiet --op-log ops.tsv.zst"],

@@ -365,16 +365,54 @@ static void check_stores(const char *path, uint32_t count, const struct group *g
 	results_unload(f);
 }
 
-static void check_run(const char *path, uint32_t rank_rows_max, struct group *g)
+/* A run that measures nothing: the older file of three phases stays as it is, or there is none. */
+static void check_discarded(const char *path, bool older, struct group *g)
+{
+	enum { DISCARDED, FAILED, INTERRUPTED, WAYS };
+	struct err err = {0};
+
+	for (int way = DISCARDED; way < (older ? WAYS : FAILED); way++) {
+		struct results *r = NULL;
+
+		expect(create(&r, path, true, 0, g, &err) == 0 && r, "created");
+		if (!r)
+			return;
+		expect(results_stand(r) == (g->rank == 0 && !older), "what stands at first");
+		if (way == DISCARDED)
+			results_discard(r);
+		else
+			expect(results_finish(r,
+					      way == FAILED ? RESULTS_FAILED : RESULTS_INTERRUPTED,
+					      "", &err) == 0,
+			       "finished without a phase");
+		expect(!results_stand(r), "nothing of the run stands");
+		results_free(r);
+		group_barrier(g);
+		if (older)
+			check_file(path, 3, "done", g);
+		else
+			expect(g->rank != 0 || access(path, F_OK) < 0, "no file is left");
+		group_barrier(g);
+	}
+}
+
+static void check_run(const char *path, bool older, uint32_t rank_rows_max, struct group *g)
 {
 	struct results *r = NULL, *second = NULL;
+	struct results_file *f;
 	struct err err = {0};
 
 	expect(create(&r, path, true, rank_rows_max, g, &err) == 0 && r, "created");
 	if (!r)
 		return;
-	check_file(path, 0, "interrupted", g);
-	check_stores(path, 0, g);
+	if (!older) {
+		check_file(path, 0, "interrupted", g);
+		check_stores(path, 0, g);
+	} else if (g->rank == 0 && results_load(&f, path, &err) == 0) {
+		expect(f->phase_count == 3 && strcmp(f->status, "done") == 0,
+		       "the older file stays until the first publication");
+		results_unload(f);
+	}
 	expect(create(&second, path, false, 0, g, &err) == -EEXIST && !second,
 	       "an existing file is kept");
 	expect(strstr(err.text, "exists; name another with --results, or say --force") != NULL,
@@ -382,6 +420,7 @@ static void check_run(const char *path, uint32_t rank_rows_max, struct group *g)
 	group_barrier(g);
 	expect(publish(r, 0, "generate", synthetic_generate, g, &err) == 0, "generate published");
 	check_file(path, 1, "interrupted", g);
+	expect(results_stand(r) == (g->rank == 0), "the run's own file stands");
 	set_stores(r, 9);
 	check_stores(path, 0, g);
 	expect(publish(r, 1, "train", synthetic_train, g, &err) == 0, "train published");
@@ -412,9 +451,14 @@ int main(int argc, char **argv)
 		snprintf(name, sizeof(name), "test_results_%u.h5", g->size);
 		path = name;
 	}
-	check_run(path, 1, g); /* a row a node where there is more than one rank */
+	if (g->rank == 0)
+		unlink(path);
 	group_barrier(g);
-	check_run(path, 0, g);
+	check_discarded(path, false, g);
+	check_run(path, false, 1, g); /* a row a node where there is more than one rank */
+	group_barrier(g);
+	check_discarded(path, true, g);
+	check_run(path, true, 0, g);
 	group_allreduce(g, MERGE_SUM, &failed, 1);
 	if (g->rank == 0 && argc < 2)
 		unlink(path);

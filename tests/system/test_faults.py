@@ -93,6 +93,36 @@ def test_truncated():
                                ["ends at byte 3500 of 20000"], ["ends at byte 10000 of 20000 or before"]), f"{said}")
 
 
+def test_same_words():
+    """What is wrong with a read is told alike by a training and by plain I/O."""
+    size = 100000
+    with Folder() as folder:
+        phases = [{"generate": {}}, {"io": {"operation": "write", "size": size, "block": size}},
+                  {"train": {"null_steps": 0, "verify": "full"}},
+                  {"io": {"name": "again", "operation": "read", "size": size, "block": size, "verify": "full"}}]
+        write_job(folder, {"stores": {"data": {"uri": f"file://{folder}/data"}}, "phases": phases,
+                           "dataset": {"format": "raw", "files": 1, "sample_bytes": size}})
+        r = mpi(1, "run", "job.json", cwd=folder)
+        check(r.rc == 0, f"{r}")
+        paths = [f"{folder}/data/img_0_of_1.raw", f"{folder}/data/io/0000000.0000000000"]
+        flipped = "payload differs at byte 60000"
+        for damage, says in (
+                (lambda p: write_at(p, 60000), flipped),
+                (lambda p: os.truncate(p, 50000), "ends at byte 50000 of 100000"),
+                (os.unlink, "No such file or directory"), (os.mkdir, "Is a directory")):
+            for phase, group, path in zip(("train", "again"), ("0_train", "0_io"), paths):
+                damage(path)
+                r = mpi(1, "run", "job.json", "--only", phase, "--force", cwd=folder)
+                told = [e["text"].decode() for e in errors(folder, group)[1]]
+                check(r.rc != 0 and f"{path}: {says}" in r.err and told == [says], f"{phase}: {told} {r}")
+
+
+def write_at(path, at):
+    with open(path, "r+b") as f:
+        f.seek(at)
+        f.write(b"x")
+
+
 def test_corrupted():
     broken_file(flip, 84)
 

@@ -5,9 +5,9 @@ test_full_disk.py PRELOAD: the library that fills the disk."""
 import os
 import sys
 
-from haultest import Folder, alone, check, main, mpi, report, write_job
+from haultest import Folder, check, main, matrix, mpi, report, some, write_job
 
-FULL = sys.argv.pop(1)
+PRELOAD = sys.argv.pop(1)
 RANKS = 2
 
 
@@ -20,7 +20,7 @@ def job():
 
 def run(folder, **env):
     env = {"HAUL_FULL_" + key.upper(): str(value) for key, value in env.items()}
-    return mpi(RANKS, "run", "job.json", "--force", cwd=folder, env={"LD_PRELOAD": FULL, **env}, timeout=200)
+    return mpi(RANKS, "run", "job.json", "--force", cwd=folder, env={"LD_PRELOAD": PRELOAD, **env}, timeout=200)
 
 
 def writes_of_ranks(folder):
@@ -48,12 +48,13 @@ def full_at(folder, rank, write):
     return 0
 
 
+@matrix
 def test_full_at_any_write():
     with Folder() as folder:
         write_job(folder, job())
         for rank, count in sorted(writes_of_ranks(folder).items()):
-            # Each write of the last phase's rows and of the end, and some before.
-            places = sorted(set(range(0, count, 6)) | set(range(max(count - 14, 0), count)))
+            # The first and the last write, and some between; all of them where all are asked for.
+            places = sorted({0, count - 1} | set(some(range(count), 9)))
             phases = [full_at(folder, rank, write) for write in places]
             check(phases == sorted(phases), f"rank {rank}: a later full disk leaves fewer phases: {phases}")
             check(phases[0] == 0 and phases[-1] >= 1, f"rank {rank}: phases that stand: {phases}")

@@ -6,7 +6,7 @@ import time
 
 import h5py
 
-from haultest import HANGS_S, Folder, HAUL, MPIEXEC, alone, check, command, environment, main, write_job
+from haultest import HANGS_S, Folder, HAUL, MPIEXEC, alone, check, command, environment, main, mpi, write_job
 
 CPUSETS = ("/sys/fs/cgroup/cpuset", "/sys/fs/cgroup")
 
@@ -180,6 +180,18 @@ def test_topo_in_a_mask():
     row = p.stdout.splitlines()[-1].split()
     check(p.returncode == 0 and row[0] == "0" and row[-1] == str(core), p)
     check(alone("topo").rc == 0, "topo")
+
+
+def test_accelerator_of_the_launcher():
+    """/ranks.gpu is the accelerator that the launcher gave a rank, and without one its share of cluster.gpus."""
+    clear = {v: "" for v in ("CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "ZE_AFFINITY_MASK")}
+    for env, gpus in (({"CUDA_VISIBLE_DEVICES": "5"}, [5, 5]), ({"ZE_AFFINITY_MASK": "3"}, [3, 3]), ({}, [0, 2])):
+        with Folder() as folder:
+            write_job(folder, job({"gpus": 4}, seconds="50 ms"))
+            r = mpi(2, "run", "job.json", cwd=folder, env={**clear, **env})
+            check(r.rc == 0, f"{r}")
+            with h5py.File(f"{folder}/results.h5") as f:
+                check(f["ranks"]["gpu"].tolist() == gpus, f"{env}: {f['ranks']['gpu']}")
 
 
 main()

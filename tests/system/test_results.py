@@ -108,7 +108,7 @@ def same_file(path, before, what):
 
 def refusals(folder):
     """Runs that are refused when their first phase begins: another data set is there, there is none, the store
-    cannot be opened."""
+    cannot be used."""
     blocked = f"{folder}/file"
     open(blocked, "w").close()
     return {"another data set": ["--set", "dataset.files=64"],

@@ -2,7 +2,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "backends/queue/queue.h"
 #include "tests/unit.h"
+#include "workloads/formats/format.h"
+#include "workloads/formats/walk.h"
 #include "workloads/workload.h"
 
 static void check_unique(const char *const *names, unsigned count, const char *workload)
@@ -99,9 +102,19 @@ static void targets_name_what_exists(void)
 	}
 }
 
+/* A reader has one of each per sample on its way, and thousands of them on a node: what a format keeps there is
+ * small, and a queue has no histograms but those that its owner asks for. */
+static void state_is_small(void)
+{
+	CU_ASSERT(sizeof(struct layout) + sizeof(struct walk) <= 704);
+	CU_ASSERT(sizeof(struct queue) <= 2048);
+	CU_ASSERT(sizeof(struct queue) < sizeof(struct hist));
+}
+
 int main(void)
 {
 	CU_TestInfo tests[] = {
+		{"state of formats and queues is small", state_is_small},
 		{"names and roles of columns are unique", columns_are_unique},
 		{"targets name what exists", targets_name_what_exists},
 		CU_TEST_INFO_NULL,

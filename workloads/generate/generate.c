@@ -380,29 +380,42 @@ static void generate_close(struct generate *g)
 		store_close(&g->store);
 }
 
-/* Rank 0 reads it, all learn what it means. Where there is none, an empty folder needs no closer look. */
-static int generate_find_manifest(struct generate *g, struct group *group, struct err *err)
+/* Rank 0: found says whether a manifest is there, whether it says complete, whether the folder is empty. The queue is one
+ * that is not counted: what is there already is no work of the phase, and that nothing is there is no error. */
+static int generate_read_manifest(struct generate *g, bool found[3], struct err *err)
 {
 	const char *folder = g->dataset.options.folder;
 	char name[OBJECT_KEY_BYTES];
-	struct queue *q = &g->crew.members[0].queue;
-	bool found[3] = {false, false, false};
 	struct manifest m;
+	struct queue q;
+	int rc = queue_open(&q, &g->store, 1, err);
+
+	if (rc < 0)
+		return rc;
+	queue_unlogged(&q);
+	rc = manifest_load(&m, &q, folder, err);
+	if (rc == 0) {
+		found[0] = true;
+		found[1] = m.complete;
+		rc = manifest_matches(&m, &g->dataset, g->store.uri, err);
+		manifest_free(&m);
+	} else if (rc == -ENOENT) {
+		rc = 0;
+		found[2] = store_can(&g->store, BACKEND_LIST) &&
+			   folder_first(&q, folder, name, NULL) == 0 && !name[0];
+	}
+	queue_close(&q);
+	return rc;
+}
+
+/* Rank 0 reads it, all learn what it means. Where there is none, an empty folder needs no closer look. */
+static int generate_find_manifest(struct generate *g, struct group *group, struct err *err)
+{
+	bool found[3] = {false, false, false};
 	int rc = 0;
 
-	if (group->rank == 0) {
-		rc = manifest_load(&m, q, folder, err);
-		if (rc == 0) {
-			found[0] = true;
-			found[1] = m.complete;
-			rc = manifest_matches(&m, &g->dataset, g->store.uri, err);
-			manifest_free(&m);
-		} else if (rc == -ENOENT) {
-			rc = 0;
-			found[2] = store_can(&g->store, BACKEND_LIST) &&
-				   folder_first(q, folder, name, NULL) == 0 && !name[0];
-		}
-	}
+	if (group->rank == 0)
+		rc = generate_read_manifest(g, found, err);
 	rc = group_agree(group, rc, err);
 	if (rc == 0)
 		rc = group_broadcast(group, found, sizeof(found));

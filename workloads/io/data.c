@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "workloads/common/read_text.h"
 #include "workloads/io/cold.h"
 
 enum step { STEP_EVICT, STEP_OPEN, STEP_MOVE, STEP_CLOSE, STEP_DROP };
@@ -170,8 +171,9 @@ int io_data_check(struct io_thread *t, const struct io_slot *slot, char text[FAI
 	if (req->answer.status < 0) {
 		snprintf(text, FAILURE_TEXT_BYTES, "%s", request_text(req));
 		if (req->answer.status == -ENODATA)
-			snprintf(text, FAILURE_TEXT_BYTES, "ends at byte %" PRIu64,
-				 req->offset + req->answer.done_bytes);
+			read_text_ends(
+				text, req,
+				io_set_bytes(t->work->set, t->share.rank, slot->item.object));
 		return req->answer.status;
 	}
 	if (slot->writes || !slot->buffer || t->work->options->verify == VERIFY_NONE)
@@ -181,7 +183,7 @@ int io_data_check(struct io_thread *t, const struct io_slot *slot, char text[FAI
 		return 0;
 	t->payload_errors++;
 	meter_error(&t->member->meter);
-	snprintf(text, FAILURE_TEXT_BYTES, "payload differs at byte %" PRIu64, req->offset + good);
+	read_text_differs(text, req->offset + good);
 	return -EILSEQ;
 }
 

@@ -218,13 +218,18 @@ static void size_note_amplified(const struct size_source *s, struct demand *out)
 	char text[2][UNITS_TEXT_BYTES];
 	struct layout l;
 
+	bool streams = train_interleave(s->options), few;
+	const char *why = "headers, groups and files are read again";
+
+	few = s->dataset.options.files < s->replicas.count;
+	if (streams)
+		why = few ? "there are fewer files than ranks, and each reads whole files"
+			  : "files hold more than their samples";
 	dataset_mean_layout(&s->dataset, &l);
 	if (s->reads.bytes >= size_amplified * (double)l.logical_bytes)
-		size_note(out,
-			  "a sample of %s moves %s on average: headers, groups and files are read "
-			  "again",
+		size_note(out, "a sample of %s moves %s on average: %s",
 			  units_bytes_decimal(text[0], (double)l.logical_bytes),
-			  units_bytes_decimal(text[1], s->reads.bytes));
+			  units_bytes_decimal(text[1], s->reads.bytes), why);
 }
 
 /* Which ranks read, where not all do or several read the same. */
@@ -291,6 +296,78 @@ static uint64_t size_epochs(const struct size_source *s)
 	return (steps + s->steps - 1) / s->steps;
 }
 
+/* How long a worker waits for the requests of one sample, beside their bytes. NAN: it is not known, because what is
+ * asked for depends on what was read before, or because samples share the requests in flight. */
+static double size_sample_waits(const struct size_source *s, const struct backend_model *m)
+{
+	const struct train_options *o = s->options;
+	struct extent e[FORMAT_EXTENTS_MAX];
+	struct train_sizes sizes;
+	uint64_t requests = 0;
+	struct layout l;
+	uint32_t n, depth = train_depth(o, s->store, &s->dataset);
+
+	if (m->request_s <= 0 && m->open_s <= 0)
+		return 0;
+	if (train_interleave(o) || o->loader.kind == LOADER_BATCH ||
+	    (s->dataset.stays_open && s->dataset.options.samples_per_file > 1))
+		return NAN;
+	size_requests(s, &sizes);
+	dataset_mean_layout(&s->dataset, &l);
+	n = l.format->extents(&l, 0, e);
+	for (uint32_t i = 0; i < n; i++)
+		requests += e[i].length ? (e[i].length - 1) / sizes.request + 1 : 0;
+	return s->reads.opens * m->open_s + ceil((double)requests / depth) * m->request_s;
+}
+
+/* How long a rank's workers take for a batch, beside the store's limits: several have samples on their way at once.
+ * alone: bytes per second of one of them, were there no other; 0: no limit. */
+static double size_batch_seconds(const struct size_source *s, const struct backend_model *m,
+				 double alone)
+{
+	const struct train_options *o = s->options;
+	double workers = o->loader.workers ? (double)o->loader.workers : 1;
+	double sample = size_sample_waits(s, m) + draw_mean(&o->preprocess) * 1e-9;
+
+	if (alone > 0)
+		sample += s->reads.bytes / alone;
+	if (o->loader.kind == LOADER_SAMPLE)
+		workers = fmin(workers, (double)(o->loader.prefetch * o->batch));
+	return (double)o->batch * sample / workers;
+}
+
+/* On a model of a store, the slowest of three is how long a step takes: the compute, the bytes at the store's or a
+ * rank's limit, the waits of a rank's workers. */
+static void size_expect(const struct size_source *s, uint32_t ranks, uint32_t ranks_per_node,
+			struct demand *out)
+{
+	const struct backend_ops *ops = s->store->section->owner;
+	const struct train_options *o = s->options;
+	double compute = draw_mean(&o->compute) * 1e-9, load, step, alone;
+	double bytes = (double)size_read(s) * s->reads.bytes;
+	struct backend_model m;
+
+	if (!ops->model || o->loader.h2d || o->sync == SYNC_NONE)
+		return;
+	ops->model(s->store->options, ranks, ranks_per_node, &m);
+	alone = m.bandwidth > 0 ? m.bandwidth * fmin(ranks_per_node, ranks) / ranks : 0;
+	if (m.rank_bandwidth > 0 && (alone <= 0 || m.rank_bandwidth < alone))
+		alone = m.rank_bandwidth;
+	load = size_batch_seconds(s, &m, alone);
+	if (!isfinite(load))
+		return;
+	if (m.bandwidth > 0)
+		load = fmax(load, bytes / m.bandwidth);
+	if (m.rank_bandwidth > 0)
+		load = fmax(load,
+			    bytes / (s->replicas.count * s->replicas.readers) / m.rank_bandwidth);
+	step = o->loader.workers ? fmax(compute, load) : compute + load;
+	if (step <= 0)
+		return;
+	out->expected_seconds = step * (double)s->steps;
+	out->expected_au = compute / step;
+}
+
 int train_size(const struct job *job, const struct job_phase *phase, uint32_t ranks,
 	       uint32_t ranks_per_node, struct demand *out, struct err *err)
 {
@@ -319,6 +396,7 @@ int train_size(const struct job *job, const struct job_phase *phase, uint32_t ra
 	out->seconds_limit = (double)o->seconds_ns * 1e-9;
 	out->total_seconds = size_seconds(&s, size_all_steps(&s)) * size_part(&s);
 	out->memory_per_rank = size_memory(&s, true, true);
+	size_expect(&s, ranks, ranks_per_node, out);
 	if (s.dataset.existing)
 		size_note(out,
 			  "haul did not make these files: samples are proven by the plan's ids, "

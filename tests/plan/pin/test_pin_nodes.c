@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "plan/pin/accelerator.h"
 #include "plan/pin/pin.h"
 #include "tests/unit.h"
 
@@ -60,6 +61,8 @@ static const struct node_case {
 	{"dual", PIN_NIC, 4, 0, "", "0-15:16-31:32-47:48-63", NULL},
 	{"dual", PIN_NIC, 6, 0, "", "0-7:8-15:16-23:32-39:40-47:48-55", NULL},
 	{"dual", PIN_NIC, 2, 0, "", "0-31:32-63", NULL},
+	{"slingshot", PIN_NIC, 4, 0, "", "0-15:16-31:32-47:48-63", NULL},
+	{"ports", PIN_NIC, 4, 0, "", "0-15:16-31:32-47:48-63", NULL},
 	{"dual_cgroup", PIN_TILE, 8, 0, "", "8-9:10-11:12-13:14-15:40-41:42-43:44-45:46-47", NULL},
 	{"dual_cgroup", PIN_NIC, 4, 0, "", "8-11:12-15:40-43:44-47", NULL},
 	{"dual_cgroup", PIN_NUMA, 2, 0, "", "8-15:40-47", NULL},
@@ -298,6 +301,57 @@ static void test_nothing_told(void)
 	hwloc_topology_destroy(topology);
 }
 
+static void test_accelerators(void)
+{
+	static const struct {
+		const char *node, *allowed; /* "": all */
+		struct pin_seat seat;
+		uint32_t gpus;
+		int wanted; /* -1: not told */
+	} accelerators[] = {
+		{"aurora", "", {0, 12, 0, 12}, 0, 0},
+		{"aurora", "", {11, 12, 11, 12}, 0, 11},
+		{"aurora", "", {5, 6, 5, 6}, 0, 10},
+		{"aurora", "", {1, 2, 1, 2}, 0, 6},
+		{"aurora", "53-103", {7, 12, 1, 6}, 0, 7},
+		{"aurora", "53-60", {6, 12, 0, 1}, 0, -1},
+		{"dual", "", {3, 8, 3, 8}, 0, 3},
+		{"dual", "", {3, 4, 3, 4}, 0, 6},
+		{"dual", "", {3, 4, 3, 4}, 16, 12},
+		{"dual", "32-63,96-127", {5, 8, 1, 4}, 0, 5},
+		{"ports", "", {1, 4, 1, 4}, 0, -1},
+	};
+
+	for (size_t i = 0; i < sizeof(accelerators) / sizeof(accelerators[0]); i++) {
+		const struct job_cluster cluster = {.pin = PIN_TILE, .gpus = accelerators[i].gpus};
+		hwloc_topology_t topology = node_load(accelerators[i].node);
+		hwloc_bitmap_t allowed =
+			hwloc_bitmap_dup(hwloc_topology_get_allowed_cpuset(topology));
+		uint32_t number = 99;
+		bool told;
+
+		if (accelerators[i].allowed[0])
+			hwloc_bitmap_list_sscanf(allowed, accelerators[i].allowed);
+		told = accelerator_near(&cluster, topology, allowed, &accelerators[i].seat,
+					&number);
+		CU_ASSERT_EQUAL(told ? (int)number : -1, accelerators[i].wanted);
+		hwloc_bitmap_free(allowed);
+		hwloc_topology_destroy(topology);
+	}
+}
+
+static void test_accelerators_told(void)
+{
+	static const char *const none[] = {NULL, "",   "0,1", "GPU-3a",   "1.0",
+					   "-1", " 1", "1 ",  "99999999", "all"};
+	uint32_t number = 7;
+
+	CU_ASSERT(accelerator_told("11", &number) && number == 11);
+	CU_ASSERT(accelerator_told("0", &number) && number == 0);
+	for (size_t i = 0; i < sizeof(none) / sizeof(none[0]); i++)
+		CU_ASSERT(!accelerator_told(none[i], &number) && number == 0);
+}
+
 static void test_pictures(void)
 {
 	static const struct {
@@ -309,6 +363,8 @@ static void test_pictures(void)
 		{"aurora", PIN_TILE, 12, {"=00000000111111112222", "hsn4-7 ze3-5", "9-16,113-120"}},
 		{"aurora_hidden", PIN_NIC, 12, {"=...0....1....2....34....5", "hsn6", "79,183"}},
 		{"dual", PIN_NIC, 4, {"NICs     ib0-1\n", "GPUs     cuda4-7\n", "0-15,64-79"}},
+		{"slingshot", PIN_NIC, 4, {"NICs     hsi0-1\n", "NICs     hsi2-3\n", "0-15,64-79"}},
+		{"ports", PIN_NIC, 4, {"NICs     enp0-1\n", "NICs     enp2-3\n", "0-15,64-79"}},
 		{"dual_cgroup", PIN_NUMA, 16, {"16 cores · 32 threads", "01234567", "47,111"}},
 	};
 
@@ -335,6 +391,8 @@ int main(void)
 		{"masks by socket", test_masks_by_socket},
 		{"only reserved cores given", test_only_reserved_given},
 		{"a node that tells nothing", test_nothing_told},
+		{"accelerators", test_accelerators},
+		{"accelerators that the launcher tells", test_accelerators_told},
 		{"pictures", test_pictures},
 		CU_TEST_INFO_NULL,
 	};

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "workloads/common/read_text.h"
 #include "workloads/train/loader/reader_internal.h"
 
 static const uint64_t verify_stream = 0x76657269; /* "veri" */
@@ -86,13 +87,7 @@ int reader_received(struct reader *w, struct sample_read *r, const struct reques
 	}
 	if (req->answer.status == -ENODATA || req->answer.done_bytes < req->length) {
 		w->short_objects++;
-		/* Where nothing has come, the end may lie before. */
-		snprintf(text, sizeof(text),
-			 req->answer.done_bytes || !req->offset
-				 ? "ends at byte %llu of %llu"
-				 : "ends at byte %llu of %llu or before",
-			 (unsigned long long)(req->offset + req->answer.done_bytes),
-			 (unsigned long long)l->size);
+		read_text_ends(text, req, l->size);
 		reader_fail(w, req, -ENODATA, text);
 		return -ENODATA;
 	}
@@ -123,8 +118,7 @@ int reader_received(struct reader *w, struct sample_read *r, const struct reques
 		return 0;
 	w->payload_errors++;
 	meter_error(&w->meter);
-	snprintf(text, sizeof(text), "payload differs at byte %llu",
-		 (unsigned long long)(req->offset + good));
+	read_text_differs(text, req->offset + good);
 	reader_fail(w, req, -EILSEQ, text);
 	return -EILSEQ;
 }
