@@ -36,11 +36,11 @@ struct retry_options;
 struct store_options {
 	struct texts uri;    /* one, or a list of which place.endpoint chooses one for each rank */
 	uint64_t transfer;   /* bytes per request at most; 0: the backend's own (store_transfer) */
-	uint64_t timeout_ns; /* a request that takes longer counts as late; 0: none */
+	uint64_t timeout_ns; /* a request that takes longer counts as late; 0: no limit */
 };
 extern const struct option store_common_options[];
 
-/* Where a read may find bytes without the storage being asked. */
+/* Where a read may find bytes without asking the storage. */
 enum store_cache {
 	CACHE_UNKNOWN, /* haul knows of no copies on this client: direct I/O, objects */
 	CACHE_PAGES,   /* in its page cache: store_resident counts them, store_evict drops them */
@@ -59,8 +59,8 @@ struct store_opener {
 	uint64_t seed;
 };
 
-/* A store that one rank has opened. The queues of the rank share it; it is read-only after open but
- * for what the backend guards itself. */
+/* A store that one rank has opened. The queues of the rank share it. It is read-only after open,
+ * except for what the backend guards itself. */
 struct store {
 	const struct backend_ops *ops;
 	const void *options; /* the backend's struct, from the job */
@@ -83,7 +83,7 @@ struct store {
 	 * chooses, and how the queue tries again what is transient. */
 	struct endpoints *endpoints;
 	const struct retry_options *retry;
-	/* Set before queues are opened, which then write a row for each request. NULL: no log. */
+	/* Set before queues are opened, which then log a row for each request. NULL: no log. */
 	struct op_log *op_log;
 	void *state; /* the backend's */
 };
@@ -99,7 +99,8 @@ struct channel {
 	 * be handed memory of the backend's own, which it must not write. */
 	bool streams;
 	/* By endpoint; set after channel_open where there are endpoints. The backend counts
-	 * requests and status here, however many an attempt needs; the queue counts all else. */
+	 * requests and status here, however many an attempt needs; the queue counts everything
+	 * else. */
 	struct endpoint_counts *counts;
 	void *state; /* the backend's */
 };

@@ -1,3 +1,4 @@
+/* Capabilities of stores: see capability.h. */
 #include "backends/capability.h"
 
 #include <stddef.h>

@@ -1,3 +1,4 @@
+/* Endpoints of a store, and the choice among them: see endpoint.h. */
 #include "backends/endpoint.h"
 
 #include <errno.h>
@@ -21,7 +22,8 @@ int endpoints_open(struct endpoints **out, const char *const *names, uint32_t co
 
 	*out = NULL;
 	if (count == 0 || count > ENDPOINTS_MAX)
-		return err_set(err, -EINVAL, "endpoints are 1 to %d, not %u", ENDPOINTS_MAX, count);
+		return err_set(err, -EINVAL, "there may be 1 to %d endpoints, not %u",
+			       ENDPOINTS_MAX, count);
 	e = aligned_alloc(_Alignof(struct endpoints), bytes);
 	if (!e)
 		return err_set(err, -ENOMEM, "no memory for %u endpoints", count);
@@ -41,23 +43,25 @@ void endpoints_close(struct endpoints *e)
 	free(e);
 }
 
-static uint32_t in_flight(const struct endpoint *p)
+static uint32_t endpoint_in_flight(const struct endpoint *p)
 {
 	return atomic_load_explicit(&p->in_flight, memory_order_relaxed);
 }
 
-/* Whether an attempt may go there: in use, or half open and nobody trying it now. */
-static bool available(const struct endpoint *p, uint64_t now_ns)
+/* Whether an attempt may go there: the endpoint is in use, or half open with nobody trying it
+ * now. */
+static bool endpoint_available(const struct endpoint *p, uint64_t now_ns)
 {
 	uint64_t until = atomic_load_explicit(&p->ejected_until_ns, memory_order_relaxed);
 
-	return !until || (now_ns >= until && in_flight(p) == 0);
+	return !until || (now_ns >= until && endpoint_in_flight(p) == 0);
 }
 
-/* Lower is better. */
-static uint64_t rating(const struct endpoints *e, const struct endpoint *p, uint64_t now_ns)
+/* The smaller the value, the better the endpoint. */
+static uint64_t endpoint_rating(const struct endpoints *e, const struct endpoint *p,
+				uint64_t now_ns)
 {
-	uint64_t load = in_flight(p), mean, used, halvings;
+	uint64_t load = endpoint_in_flight(p), mean, used, halvings;
 
 	if (e->options->balance != BALANCE_LATENCY)
 		return load;
@@ -67,10 +71,10 @@ static uint64_t rating(const struct endpoints *e, const struct endpoint *p, uint
 	return (load + 1) * (mean >> (halvings < FORGET_SHIFT_MAX ? halvings : FORGET_SHIFT_MAX));
 }
 
-static bool better(const struct endpoints *e, const struct endpoint *a, const struct endpoint *b,
-		   uint64_t now_ns)
+static bool endpoint_better(const struct endpoints *e, const struct endpoint *a,
+			    const struct endpoint *b, uint64_t now_ns)
 {
-	uint64_t mine = rating(e, a, now_ns), other = rating(e, b, now_ns);
+	uint64_t mine = endpoint_rating(e, a, now_ns), other = endpoint_rating(e, b, now_ns);
 
 	if (mine != other)
 		return mine < other;
@@ -78,8 +82,9 @@ static bool better(const struct endpoints *e, const struct endpoint *a, const st
 	       atomic_load_explicit(&b->last_used_ns, memory_order_relaxed);
 }
 
-/* The best that may be taken, looking from start on; count: none. */
-static uint32_t best(const struct endpoints *e, uint32_t start, uint32_t avoid, uint64_t now_ns)
+/* The best endpoint that may be taken, searched from start on. count: there is none. */
+static uint32_t endpoints_best(const struct endpoints *e, uint32_t start, uint32_t avoid,
+			       uint64_t now_ns)
 {
 	bool rated = e->options->balance >= BALANCE_LEAST_LOADED;
 	uint32_t found = e->count;
@@ -87,18 +92,18 @@ static uint32_t best(const struct endpoints *e, uint32_t start, uint32_t avoid, 
 	for (uint32_t k = 0; k < e->count; k++) {
 		uint32_t i = (start + k) % e->count;
 
-		if (i == avoid || !available(&e->list[i], now_ns))
+		if (i == avoid || !endpoint_available(&e->list[i], now_ns))
 			continue;
 		if (!rated)
 			return i;
-		if (found == e->count || better(e, &e->list[i], &e->list[found], now_ns))
+		if (found == e->count || endpoint_better(e, &e->list[i], &e->list[found], now_ns))
 			found = i;
 	}
 	return found;
 }
 
-/* All are ejected: the one that is due back first. */
-static uint32_t soonest(const struct endpoints *e, uint32_t avoid)
+/* When all endpoints are ejected: the one that will be back first. */
+static uint32_t endpoints_soonest(const struct endpoints *e, uint32_t avoid)
 {
 	uint64_t at, least = UINT64_MAX;
 	uint32_t found = e->own;
@@ -113,7 +118,7 @@ static uint32_t soonest(const struct endpoints *e, uint32_t avoid)
 	return found;
 }
 
-static uint32_t start_of(struct endpoints *e, struct random *r)
+static uint32_t endpoints_start(struct endpoints *e, struct random *r)
 {
 	switch (e->options->balance) {
 	case BALANCE_RANK:
@@ -128,28 +133,28 @@ static uint32_t start_of(struct endpoints *e, struct random *r)
 
 uint32_t endpoints_choose(struct endpoints *e, struct random *r, uint32_t avoid, uint64_t now_ns)
 {
-	/* A rank of its own endpoint stays there until it is ejected. */
+	/* A rank with an endpoint of its own stays there until the endpoint is ejected. */
 	bool stays = e->options->balance <= BALANCE_NODE;
-	uint32_t start = e->count > 1 ? start_of(e, r) : 0;
-	uint32_t i = best(e, start, stays ? UINT32_MAX : avoid, now_ns);
+	uint32_t start = e->count > 1 ? endpoints_start(e, r) : 0;
+	uint32_t i = endpoints_best(e, start, stays ? UINT32_MAX : avoid, now_ns);
 
-	if (i == e->count && avoid < e->count && available(&e->list[avoid], now_ns))
+	if (i == e->count && avoid < e->count && endpoint_available(&e->list[avoid], now_ns))
 		i = avoid;
 	if (i == e->count)
-		i = soonest(e, avoid);
+		i = endpoints_soonest(e, avoid);
 	atomic_fetch_add_explicit(&e->list[i].in_flight, 1, memory_order_relaxed);
 	atomic_store_explicit(&e->list[i].last_used_ns, now_ns, memory_order_relaxed);
 	return i;
 }
 
-/* Whether the fault speaks against the endpoint, not the request. */
-static bool sick(enum request_fault fault)
+/* Whether the fault is evidence against the endpoint rather than the request. */
+static bool endpoint_fault_counts(enum request_fault fault)
 {
 	return fault >= REQ_FAULT_CONNECT && fault <= REQ_FAULT_SERVER &&
 	       fault != REQ_FAULT_THROTTLE;
 }
 
-static void eject(const struct endpoints *e, struct endpoint *p, uint64_t now_ns)
+static void endpoint_eject(const struct endpoints *e, struct endpoint *p, uint64_t now_ns)
 {
 	uint32_t times = atomic_fetch_add_explicit(&p->ejections, 1, memory_order_relaxed);
 
@@ -158,9 +163,9 @@ static void eject(const struct endpoints *e, struct endpoint *p, uint64_t now_ns
 			      memory_order_relaxed);
 }
 
-/* Another thread's update may be lost; the next one makes up for it. Failures are often quick, and
- * do not count: they would draw more to where they happen. */
-static void note_time(struct endpoint *p, uint64_t took_ns)
+/* Another thread's update may be lost; the next one makes up for it. Failures do not count. They
+ * are often quick, and would attract more requests to where they happen. */
+static void endpoint_note_time(struct endpoint *p, uint64_t took_ns)
 {
 	uint64_t mean = atomic_load_explicit(&p->mean_ns, memory_order_relaxed);
 
@@ -168,7 +173,7 @@ static void note_time(struct endpoint *p, uint64_t took_ns)
 	atomic_store_explicit(&p->mean_ns, mean, memory_order_relaxed);
 }
 
-static void well(struct endpoint *p)
+static void endpoint_recover(struct endpoint *p)
 {
 	if (atomic_load_explicit(&p->failures, memory_order_relaxed))
 		atomic_store_explicit(&p->failures, 0, memory_order_relaxed);
@@ -187,15 +192,15 @@ void endpoints_done(struct endpoints *e, uint32_t index, enum request_fault faul
 
 	atomic_fetch_sub_explicit(&p->in_flight, 1, memory_order_relaxed);
 	if (fault == REQ_FAULT_NONE)
-		note_time(p, took_ns);
-	if (!sick(fault)) {
-		well(p);
+		endpoint_note_time(p, took_ns);
+	if (!endpoint_fault_counts(fault)) {
+		endpoint_recover(p);
 		return;
 	}
 	failures = atomic_fetch_add_explicit(&p->failures, 1, memory_order_relaxed) + 1;
 	if (limit && failures >= limit &&
 	    now_ns >= atomic_load_explicit(&p->ejected_until_ns, memory_order_relaxed))
-		eject(e, p, now_ns);
+		endpoint_eject(e, p, now_ns);
 }
 
 static const struct measure endpoint_measures[] = {ENDPOINT_LIST(MEASURE_ROW)};
@@ -217,7 +222,7 @@ static const struct code_kind endpoint_codes = {"statuses", "status", "requests"
 
 const struct table_kind endpoint_table = {
 	.name = "endpoints",
-	.help = "a row per endpoint of the phase's stores",
+	.help = "one row per endpoint of the phase's stores",
 	.key = TABLE_TEXT,
 	.key_name = "endpoint",
 	.columns = {endpoint_measures, ENDPOINT_MEASURES, endpoint_figures, 1},

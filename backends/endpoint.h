@@ -1,9 +1,10 @@
-/* The ways into a store: its endpoints, and which of them an attempt takes.
+/* Endpoints: the ways into a store, and the choice of one for each attempt.
  *
- * A backend with endpoints makes them when its store opens and sets store->endpoints; the queue chooses
- * one for each attempt and tells how it went. Shared by the queues of a rank: words that several
- * threads change are atomic, nothing is locked. An endpoint that fails several times in a row is
- * ejected for a while; then one attempt at a time goes to it (half open), until one succeeds. */
+ * A backend with endpoints creates them when its store opens and sets store->endpoints. The queue
+ * chooses one for each attempt and reports how it went. The queues of a rank share the endpoints:
+ * words that several threads change are atomic, and nothing is locked. An endpoint that fails
+ * several times in a row is ejected for a while; then one attempt at a time goes to it (half open),
+ * until one succeeds. */
 #ifndef HAUL_BACKENDS_ENDPOINT_H
 #define HAUL_BACKENDS_ENDPOINT_H
 
@@ -16,20 +17,22 @@
 enum { ENDPOINTS_MAX = 4096, ENDPOINT_NAME_BYTES = TABLE_TEXT_BYTES, ENDPOINT_STATUSES = 600 };
 
 enum balance {
-	BALANCE_RANK,         /* the ranks that use the store in turn (place.endpoint) */
-	BALANCE_NODE,         /* node modulo endpoints */
-	BALANCE_ROUND_ROBIN,  /* the next one, each rank beginning at its own */
-	BALANCE_RANDOM,       /* uniform */
-	BALANCE_LEAST_LOADED, /* fewest attempts in flight; of several, the one idle longest */
-	/* least expected wait: (in flight + 1) x mean time of an attempt, halved for each second in
-	 * which none went there, so that one that has become fast again is found out */
+	BALANCE_RANK,        /* the ranks that use the store take turns (place.endpoint) */
+	BALANCE_NODE,        /* node modulo endpoints */
+	BALANCE_ROUND_ROBIN, /* the next one, each rank beginning at its own */
+	BALANCE_RANDOM,      /* uniform */
+	/* fewest attempts in flight; among equals, the one that was idle longest */
+	BALANCE_LEAST_LOADED,
+	/* least expected wait: (in flight + 1) x mean time of an attempt. The value is halved for
+	 * each second without an attempt there, so that an endpoint that has become fast again is
+	 * noticed. */
 	BALANCE_LATENCY
 };
 
 struct endpoint_options {
 	uint32_t balance;        /* enum balance */
-	uint64_t eject_failures; /* in a row; 0: never ejected */
-	uint64_t eject_ns;       /* for how long the first time; doubled each time it fails again */
+	uint64_t eject_failures; /* failures in a row that eject an endpoint; 0: never */
+	uint64_t eject_ns;       /* how long the first time; doubled each time it fails again */
 };
 extern const char *const balance_names[];
 
@@ -37,7 +40,7 @@ extern const char *const balance_names[];
 struct endpoint {
 	char name[ENDPOINT_NAME_BYTES]; /* as results show it: "https://s3-1:9000" */
 	_Alignas(64) _Atomic uint32_t in_flight;
-	_Atomic uint32_t failures; /* in a row */
+	_Atomic uint32_t failures; /* failures in a row */
 	_Atomic uint32_t ejections;
 	_Atomic uint64_t ejected_until_ns; /* 0: in use */
 	_Atomic uint64_t last_used_ns;
@@ -46,31 +49,32 @@ struct endpoint {
 
 struct endpoints {
 	const struct endpoint_options *options;
-	uint32_t count, own; /* own: where this rank begins */
+	uint32_t count, own; /* own: where this rank begins to choose */
 	_Atomic uint32_t next;
 	struct endpoint list[]; /* [count] */
 };
 
-/* names: [count]. The options must outlive it. */
+/* names: [count]. The options must outlive the endpoints. */
 int endpoints_open(struct endpoints **out, const char *const *names, uint32_t count,
 		   const struct endpoint_options *options, const struct rank_place *place,
 		   struct err *err);
 void endpoints_close(struct endpoints *e);
 
-/* The endpoint of an attempt that begins now. avoid: where it failed before, taken only when there
+/* The endpoint of an attempt that begins now. avoid: where it failed before, chosen only when there
  * is no other; UINT32_MAX: none. */
 uint32_t endpoints_choose(struct endpoints *e, struct random *r, uint32_t avoid, uint64_t now_ns);
-/* It has ended, after took_ns, with that fault. */
+/* Reports that an attempt has ended, after took_ns, with that fault. */
 void endpoints_done(struct endpoints *e, uint32_t index, enum request_fault fault, uint64_t took_ns,
 		    uint64_t now_ns);
 
-/* What one queue counts of one endpoint. requests are those
- * on the wire, of which an attempt may need several. */
+/* What one queue counts for one endpoint. requests are those on the wire, of which an attempt may
+ * need several. */
 struct endpoint_counts {
 	uint64_t requests, attempts, failures, bytes, wire_bytes, connections, time_ns, max_ns;
 	uint64_t fault[REQ_FAULTS];
-	uint64_t status[ENDPOINT_STATUSES]; /* answers of requests; 0: none came whole */
-	struct coarse_hist latency;         /* of attempts */
+	/* answers to requests by status; 0: no complete answer came */
+	uint64_t status[ENDPOINT_STATUSES];
+	struct coarse_hist latency; /* of attempts */
 };
 
 /* The table "endpoints" of every phase that works on stores with several ways in: a row per endpoint. */
@@ -80,9 +84,9 @@ struct endpoint_counts {
 	X(ENDPOINT_ATTEMPTS, "attempts", "", SUM, \
 	  "attempts at operations; one may need several requests") \
 	X(ENDPOINT_FAILURES, "failures", "", SUM, \
-	  "attempts that failed, whatever became of the operation") \
+	  "attempts that failed, even where the operation succeeded later") \
 	X(ENDPOINT_BYTES, "bytes", "bytes", SUM, \
-	  "bytes of objects that attempts brought further: goodput") \
+	  "goodput: bytes of objects by which attempts made progress") \
 	X(ENDPOINT_WIRE_BYTES, "wire_bytes", "bytes", SUM, \
 	  "bytes moved both ways, heads and failed attempts included") \
 	X(ENDPOINT_CONNECTIONS, "connections", "", SUM, "connections made") \
@@ -106,7 +110,8 @@ enum { ENDPOINT_FAULTS = ENDPOINT_CONNECT };
 
 extern const struct table_kind endpoint_table;
 
-/* Adds what was counted to the endpoint's row of such a table; nothing where there is no memory for one. */
+/* Adds what was counted to the endpoint's row of such a table. Does nothing where there is no
+ * memory for a row. */
 void endpoint_counts_add(const struct endpoint_counts *counts, const char *name, struct table *t);
 
 #endif

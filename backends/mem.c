@@ -1,13 +1,13 @@
-/* mem://: objects in memory, shared by the ranks of one node, for tests and for measuring without a
- * store. Everything stands in one block of the node:
+/* Store mem://: objects in memory, shared by the ranks of one node, for tests and for measuring
+ * without a real store. All data are in one block of the node:
  *
  *	struct mem_block | entries[slots], open addressing by hash | heap of extents
  *
- * An extent is a header of MEM_UNIT bytes and its payload, in units of MEM_UNIT; extents follow
- * each other without gaps. It is free when nobody refers to it: the table refers to what is
- * committed, an open object to what it reads, a begun one to what it writes. So a reader keeps the
- * version that it opened, whatever is committed or deleted meanwhile. The lock guards table and
- * extents' headers; bytes are copied without it. */
+ * An extent is a header of MEM_UNIT bytes and its payload, in units of MEM_UNIT. Extents follow
+ * each other without gaps. An extent is free when nothing refers to it: the table refers to
+ * committed objects, an open object to what it reads, a begun one to what it writes. So a reader
+ * keeps the version that it opened, whatever is committed or deleted meanwhile. The lock guards the
+ * table and the headers of extents. Bytes are copied without it. */
 #include <errno.h>
 #include <inttypes.h>
 #include <pthread.h>
@@ -24,8 +24,8 @@ enum { MEM_NEVER, MEM_GONE, MEM_USED }; /* a slot of the table */
 
 /* What an object's state words hold between open and close, begin and commit. */
 enum {
-	STATE_EXTENT, /* its position + 1 */
-	STATE_BYTES,  /* of it */
+	STATE_EXTENT, /* position of the extent + 1 */
+	STATE_BYTES,  /* size of the object */
 	STATE_WRITTEN /* end of the writes */
 };
 
@@ -48,7 +48,7 @@ struct mem_extent {
 struct mem_block {
 	pthread_mutex_t lock;
 	uint64_t capacity;
-	uint64_t first_free; /* no free extent stands before this one */
+	uint64_t first_free; /* no free extent lies before this one */
 	uint64_t slots;
 	struct mem_entry entries[];
 };
@@ -60,7 +60,7 @@ struct mem {
 
 static const struct option mem_options[] = {
 	OPT_BYTES("capacity", struct mem_options, capacity, .def = 64 << 20, .min = MEM_UNIT * 2,
-		  .max = 1ull << 40, .help = "bytes it holds; each object takes 64 more"),
+		  .max = 1ull << 40, .help = "bytes that it can hold; each object takes 64 more"),
 	OPT_END,
 };
 
@@ -83,7 +83,7 @@ static char *payload_of(struct mem_block *b, const struct object *o)
 	return (char *)extent_at(b, o->state[STATE_EXTENT] - 1) + MEM_UNIT;
 }
 
-/* A holder that died left at worst an object half there; the run ends with it anyway. */
+/* A holder that died left at worst a partly written object; the run then ends anyway. */
 static void block_lock(struct mem_block *b)
 {
 	if (pthread_mutex_lock(&b->lock) == EOWNERDEAD)
@@ -148,7 +148,7 @@ static void mem_close(struct store *store)
 	free(store->state);
 }
 
-/* First fit; free neighbours are joined on the way. -ENOSPC where none is large enough. */
+/* First fit. Free neighbours are joined on the way. Returns -ENOSPC where none is large enough. */
 static int extent_take(struct mem_block *b, uint64_t bytes, uint64_t *found)
 {
 	uint64_t need = MEM_UNIT + (bytes + MEM_UNIT - 1) / MEM_UNIT * MEM_UNIT;
@@ -184,7 +184,7 @@ static void extent_drop(struct mem_block *b, uint64_t at)
 		b->first_free = at;
 }
 
-/* The entry of that key, or NULL; then *vacant is where it would go (NULL: the table is full). */
+/* The entry of that key, or NULL. Then *vacant is where it would go (NULL: the table is full). */
 static struct mem_entry *entry_find(struct mem_block *b, uint64_t hash, const char *key,
 				    struct mem_entry **vacant)
 {
@@ -205,13 +205,14 @@ static struct mem_entry *entry_find(struct mem_block *b, uint64_t hash, const ch
 	return NULL;
 }
 
-static int begin(struct mem_block *b, struct request *req)
+static int mem_begin(struct mem_block *b, struct request *req)
 {
 	struct object *o = req->object;
 	uint64_t at;
 	int rc;
 
-	/* An extent cannot grow, so its length must be known; an object without one stays empty. */
+	/* An extent cannot grow, so its length must be known. An object of unknown length stays
+	 * empty. */
 	rc = extent_take(b, req->length ? req->length : 1, &at);
 	if (rc < 0)
 		return rc;
@@ -221,8 +222,8 @@ static int begin(struct mem_block *b, struct request *req)
 	return 0;
 }
 
-/* The object's reference becomes the table's. */
-static int commit(struct mem_block *b, struct request *req, uint64_t hash)
+/* The reference of the object becomes that of the table. */
+static int mem_commit(struct mem_block *b, struct request *req, uint64_t hash)
 {
 	struct object *o = req->object;
 	struct mem_entry *vacant, *e = entry_find(b, hash, o->key, &vacant);
@@ -246,8 +247,8 @@ static int commit(struct mem_block *b, struct request *req, uint64_t hash)
 	return 0;
 }
 
-/* open, stat, delete: what needs a committed object. */
-static int on_entry(struct mem_block *b, struct request *req, uint64_t hash)
+/* open, stat and delete, which need a committed object. */
+static int mem_on_entry(struct mem_block *b, struct request *req, uint64_t hash)
 {
 	struct object *o = req->object;
 	struct mem_entry *vacant, *e = entry_find(b, hash, o->key, &vacant);
@@ -275,8 +276,8 @@ static uint64_t hash_of(const struct mem *m, const char *key)
 	return mix64(m->root_hash) ^ text_hash(key);
 }
 
-/* One by one under one lock. */
-static int delete_keys(struct mem *m, struct request *req)
+/* Deletes several keys under one lock. */
+static int mem_delete_keys(struct mem *m, struct request *req)
 {
 	struct object o = {0};
 	struct request one = {.op = REQ_DELETE, .object = &o};
@@ -285,14 +286,14 @@ static int delete_keys(struct mem *m, struct request *req)
 		struct request_key *k = &req->batch.keys[i];
 
 		memcpy(o.key, k->key, sizeof(o.key));
-		k->status = on_entry(m->block, &one, hash_of(m, k->key));
+		k->status = mem_on_entry(m->block, &one, hash_of(m, k->key));
 		k->again = false;
 	}
 	return 0;
 }
 
-/* The extent changes its entry. In a full table the one that it leaves is the room for it. */
-static int rename_entry(struct mem *m, struct request *req, uint64_t hash)
+/* The extent moves to another entry. In a full table the entry that it leaves is reused. */
+static int mem_rename(struct mem *m, struct request *req, uint64_t hash)
 {
 	struct mem_block *b = m->block;
 	struct mem_entry *vacant, *from = entry_find(b, hash, req->object->key, &vacant), *to;
@@ -316,9 +317,9 @@ static int rename_entry(struct mem *m, struct request *req, uint64_t hash)
 	return 0;
 }
 
-/* Slots in their order: one that is filled between two pages may be missed, none comes twice unless
- * it is renamed between them. The marker is the slot's number. */
-static int list_page(struct mem *m, struct request *req)
+/* Lists slots in their order. A slot that is filled between two pages may be missed. No entry comes
+ * twice, unless it is renamed between two pages. The marker is the number of the slot. */
+static int mem_list_page(struct mem *m, struct request *req)
 {
 	struct mem_block *b = m->block;
 	uint64_t most = req->length ? req->length : LIST_PAGE_ENTRIES, i;
@@ -342,30 +343,30 @@ static int list_page(struct mem *m, struct request *req)
 	return rc < 0 ? rc : 0;
 }
 
-static int under_lock(struct mem *m, struct request *req)
+static int mem_under_lock(struct mem *m, struct request *req)
 {
 	struct object *o = req->object;
 	uint64_t hash = hash_of(m, o->key);
 
 	switch (req->op) {
 	case REQ_RENAME:
-		return rename_entry(m, req, hash);
+		return mem_rename(m, req, hash);
 	case REQ_LIST:
-		return list_page(m, req);
+		return mem_list_page(m, req);
 	case REQ_UPDATE: /* objects are written whole: no BACKEND_UPDATE */
 		return -EOPNOTSUPP;
 	case REQ_DELETE:
 		if (req->batch.count)
-			return delete_keys(m, req);
-		return on_entry(m->block, req, hash);
+			return mem_delete_keys(m, req);
+		return mem_on_entry(m->block, req, hash);
 	case REQ_OPEN:
 	case REQ_STAT:
-		return on_entry(m->block, req, hash);
+		return mem_on_entry(m->block, req, hash);
 	case REQ_BEGIN:
-		return begin(m->block, req);
+		return mem_begin(m->block, req);
 	case REQ_COMMIT:
-		return commit(m->block, req, hash);
-	default: /* close and abort: the reference goes */
+		return mem_commit(m->block, req, hash);
+	default: /* close and abort: drop the reference */
 		if (!o->state[STATE_EXTENT])
 			return -EBADF;
 		extent_drop(m->block, o->state[STATE_EXTENT] - 1);
@@ -374,7 +375,7 @@ static int under_lock(struct mem *m, struct request *req)
 	}
 }
 
-static int move(struct mem_block *b, struct request *req)
+static int mem_move(struct mem_block *b, struct request *req)
 {
 	struct object *o = req->object;
 	uint64_t at = req->offset + req->answer.done_bytes,
@@ -407,11 +408,11 @@ static void mem_submit(struct channel *c, struct request *const *reqs, uint32_t 
 		struct request *req = reqs[i];
 
 		if (req->op == REQ_READ || req->op == REQ_WRITE) {
-			req->answer.status = move(m->block, req);
+			req->answer.status = mem_move(m->block, req);
 			continue;
 		}
 		block_lock(m->block);
-		req->answer.status = under_lock(m, req);
+		req->answer.status = mem_under_lock(m, req);
 		block_unlock(m->block);
 	}
 }

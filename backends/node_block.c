@@ -1,6 +1,6 @@
-/* Each rank keeps a list of the blocks, since a block may stand at another address in each. The
- * newest block comes first: in a series of runs a store may want a block of another size than in
- * the run before. */
+/* Node blocks: see node_block.h. Each rank keeps a list of the blocks, because a block may have
+ * another address in each rank. The newest block comes first: in a series of runs a store may need
+ * a block of another size than in the previous run. */
 #include "backends/node_block.h"
 
 #include <errno.h>
@@ -47,7 +47,7 @@ int node_blocks_check(const struct job_store *stores, uint32_t count, struct err
 				continue;
 			return err_set(
 				err, -EINVAL,
-				"/stores/%s: store \"%s\" has the same URI %s and another capacity",
+				"/stores/%s: store \"%s\" has the same URI %s but another capacity",
 				stores[i].name, stores[k].name, node_block_uri(&stores[i]));
 		}
 	}
@@ -74,7 +74,7 @@ static int node_block_make(struct group *node, const struct job_store *described
 		ops->node_init(b->memory, described->options);
 	b->next = node->node_blocks;
 	node->node_blocks = b;
-	/* No rank uses the block before its first state stands. */
+	/* No rank may use the block before its first state has been made. */
 	return group_barrier(node);
 out_free:
 	free(b);

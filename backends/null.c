@@ -1,5 +1,6 @@
-/* null://: every request succeeds at once and moves nothing, so that what a run takes on it is
- * haul's own cost. An object's size is 0 until written, then what the writes reached. */
+/* Store null://: every request succeeds at once and moves nothing, so that the time of a run on it
+ * is haul's own cost. The size of an object is 0 until it is written, then the end of the
+ * writes. */
 #include "backends/backend.h"
 #include "backends/store.h"
 #include "backends/stores.h"

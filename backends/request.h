@@ -25,8 +25,8 @@ enum request_op {
 	REQ_STAT, /* done_bytes: the object's size. -ENOENT: it does not exist. Needs no open object */
 	/* -ENOENT: the object does not exist. A key that ends in '/' names a folder, which is
 	 * removed only when it is empty. With batch.keys (BACKEND_BATCH) one request deletes all of
-	 * them: objects, no folders. The status is then 0 when all are gone, else that of one that
-	 * is not; each key has a status of its own. */
+	 * them: objects, no folders. The status is then 0 when all are deleted, else that of a key
+	 * that is not; each key has a status of its own. */
 	REQ_DELETE,
 	/* Gives the object the key at target, whose folder must exist; an object of that name is
 	 * replaced. -ENOENT: the object does not exist. Needs no open object. */
@@ -50,7 +50,7 @@ enum request_fault {
 	REQ_FAULT_TIMEOUT,  /* no first byte in time */
 	REQ_FAULT_STALL,    /* bytes stopped coming */
 	REQ_FAULT_BROKEN,   /* the connection ended too early */
-	REQ_FAULT_THROTTLE, /* the store asks for patience: 429, 503 SlowDown */
+	REQ_FAULT_THROTTLE, /* the store asks the client to slow down: 429, 503 SlowDown */
 	REQ_FAULT_SERVER,   /* an error of the store's own: 500, 502, 503, 504 */
 	REQ_FAULT_DENIED,   /* keys, tokens, permissions, clocks */
 	REQ_FAULT_MISSING,
@@ -71,70 +71,75 @@ struct object {
 	uint64_t state[OBJECT_STATE_WORDS]; /* the backend's; zero when not open */
 };
 
-/* One version of an object that many ranks write. One of them begins it with an empty id, which is
- * filled in; the others begin it with that id, and the same length (which must be known) and part:
- * the store is not asked then. Each writes parts: from a multiple of part, part bytes but for the
- * object's last; a part written again replaces the first. Who has joined ends with REQ_CLOSE and
- * leaves what it wrote. After that, who began it commits: the store is asked for all parts and
- * their sizes, and where one is missing the commit fails with -ENODATA, done_bytes being what has
- * come, and nothing is published; the version stays begun. Or aborts, which must not happen while
- * others write. */
+/* One version of an object that many ranks write. One rank begins it with an empty id, which is
+ * filled in. The others begin it with that id and the same length (which must be known) and part;
+ * the store is not asked then. Each rank writes parts: a part begins at a multiple of part and has
+ * part bytes, except the object's last one. A part that is written again replaces the first. A rank
+ * that has joined ends with REQ_CLOSE and leaves what it wrote. After that, the rank that began the
+ * version commits it: the store is asked for all parts and their sizes. Where a part is missing,
+ * the commit fails with -ENODATA, done_bytes is what has come, nothing is published, and the
+ * version stays begun. Or the rank aborts it, which must not happen while others write. */
 enum { SHARED_ID_BYTES = 1024 };
 struct shared_version {
-	char id[SHARED_ID_BYTES]; /* a text of the store's; plain data, to be handed on */
+	/* a text of the store; plain data that may be sent to other ranks */
+	char id[SHARED_ID_BYTES];
 };
 
 struct request;
 
-/* A listing under way, page by page, so that memory is bounded whatever the number of objects. The caller zeroes it
- * before the first page (but for entry and the part) and then leaves it alone; each page sets more, and what the store
- * needs for the next one. Entries come in the store's own order. A store that names the same page again, or many pages
- * without an entry, fails with -ELOOP. */
+/* A listing that is read page by page, so that memory is bounded whatever the number of objects.
+ * The caller zeroes it before the first page (except entry and the part) and then does not change
+ * it. Each page sets more of it, and what the store needs for the next page. Entries come in the
+ * store's own order. A store that names the same page again, or sends many pages without an entry,
+ * fails with -ELOOP. */
 enum { LIST_MARKER_BYTES = 1040, LIST_PAGE_ENTRIES = 1000 };
 #define LIST_SIZE_UNKNOWN UINT64_MAX
 struct listing {
-	/* name: in the folder; a sub-folder's ends in '/', and a store without folders leaves those
-	 * out. size: LIST_SIZE_UNKNOWN where telling costs more than listing. A negative return
-	 * ends the request with that errno. Must not use the queue. */
+	/* name: relative to the folder; that of a sub-folder ends in '/', and a store without
+	 * folders leaves those out. size: LIST_SIZE_UNKNOWN where finding it costs more than
+	 * listing. A negative return ends the request with that errno. Must not use the queue. */
 	int (*entry)(struct request *req, const char *name, uint64_t size);
 	/* Several callers may list one folder side by side, each its part of parts (0 or 1: the whole folder). All
 	 * parts together have each entry once, as long as the folder does not change from the first page of any part
 	 * to the last page of all. A store without BACKEND_LIST_PARTS fails with -EOPNOTSUPP. */
 	uint32_t part, parts;
 	bool more;
-	/* The store's: where the next page begins, where the part ends, how many pages there were, how many without an
-	 * entry in a row, and one of their markers. */
+	/* Used by the store: where the next page begins, where the part ends, how many pages there
+	 * were, how many without an entry in a row, and one of their markers. */
 	char marker[LIST_MARKER_BYTES], until[OBJECT_KEY_BYTES + 16];
 	uint64_t pages, kept_marker;
 	uint32_t empty;
 };
 
-/* One key of a delete of several. */
+/* One key of a delete of several keys. */
 enum { REQ_KEYS_MAX = 1000 };
 struct request_key {
 	char key[OBJECT_KEY_BYTES];
 	/* Filled in: 0, -ENOENT where the store can tell, or why it still exists. */
 	int32_t status;
 	const char *why; /* in the store's words, or NULL. Static */
-	bool again;      /* the next attempt asks for it, too; the queue's and the backend's */
+	bool again;      /* the next attempt asks for it again; used by the queue and the backend */
 };
 
-/* What became of a request. Complete when the queue gives the request back. */
+/* The outcome of a request. Complete when the queue gives the request back. */
 struct answer {
 	int32_t status; /* 0 or a negative errno */
 	uint16_t protocol_status;
-	uint8_t fault;   /* enum request_fault of the last attempt */
-	bool transient;  /* the last attempt failed in a way that may pass: another may do better */
+	uint8_t fault; /* enum request_fault of the last attempt */
+	/* the last attempt failed in a way that may be temporary: another one may succeed */
+	bool transient;
 	const char *why; /* what the status means, in the store's words, or NULL. Static */
 	uint64_t done_bytes;
 	uint64_t submit_ns, first_byte_ns, done_ns; /* first_byte_ns 0: the store cannot tell */
-	/* Commit, and close of an object that was written: the time of it that went into making the
-	 * bytes durable (fsync of the file), and into making them visible under their name (rename,
-	 * fsync of the folder, completing an upload). 0: none, or the store cannot tell. */
+	/* For commit, and for close of an object that was written: the part of the time that made
+	 * the bytes durable (fsync of the file), and the part that made them visible under their
+	 * name (rename, fsync of the folder, completing an upload). 0: none, or the store cannot
+	 * tell. */
 	uint64_t sync_ns, publish_ns;
 	uint64_t first_attempt_ns; /* when the first attempt ended; valid where attempts > 1 */
-	uint64_t wire_bytes; /* moved for it both ways, all attempts; 0: the store cannot tell */
-	uint64_t retry_after_ns; /* the store asked for this much patience */
+	/* bytes on the wire both ways, all attempts; 0: the store cannot tell */
+	uint64_t wire_bytes;
+	uint64_t retry_after_ns; /* the store asked the client to wait this long */
 	uint32_t
 		lead; /* direct reads: the payload begins at data + lead (see queue_buffer_bytes) */
 	uint32_t attempts;
@@ -149,7 +154,7 @@ struct answer {
 struct request {
 	/* What is asked; the caller's. */
 	enum request_op op;
-	bool discard; /* read: nobody wants the bytes; data stays as it is. Needs BACKEND_DISCARD */
+	bool discard; /* read: nobody needs the bytes; data is not changed. Needs BACKEND_DISCARD */
 	struct object *object;
 	uint64_t offset, length; /* bytes of the object */
 	/* [length], or with chunk [buffer_bytes]; NULL where the store keeps no content */
@@ -157,15 +162,15 @@ struct request {
 	uint64_t buffer_bytes;
 	int (*chunk)(struct request *req, uint64_t offset, void *data, uint64_t length);
 	void *user;      /* the caller's */
-	uint64_t due_ns; /* when it should have started, or 0: at submit */
+	uint64_t due_ns; /* when the request should have started; 0: at submit */
 	union {
 		struct {
 			uint64_t part;
-			struct shared_version
-				*shared; /* NULL: of one rank alone. Needs BACKEND_SHARED */
-		} begin;                 /* REQ_BEGIN */
-		const char *target;      /* REQ_RENAME: the new key */
-		/* REQ_LIST: length is entries at most, 0: LIST_PAGE_ENTRIES */
+			/* NULL: the version belongs to one rank. Needs BACKEND_SHARED */
+			struct shared_version *shared;
+		} begin;            /* REQ_BEGIN */
+		const char *target; /* REQ_RENAME: the new key */
+		/* REQ_LIST: length is the most entries, 0: LIST_PAGE_ENTRIES */
 		struct listing *listing;
 		/* REQ_DELETE of several: [count] at most REQ_KEYS_MAX; count 0: the object alone.
 		 * The object then only names the first. */
@@ -180,13 +185,14 @@ struct request {
 	uint32_t ticket; /* the queue's own */
 };
 
-/* What a request's status means, for people: "ends early" for -ENODATA, else the errno's text. */
+/* The meaning of a request's status, for people: "ends early" for -ENODATA, else the errno's
+ * text. */
 const char *request_status_text(int status);
 /* The same of a request that failed, in the store's own words where it has some. */
 const char *request_text(const struct request *req);
 
-/* Whether a finished request counts as an error: absence is an answer to stat, delete and list (but not where the
- * store tells more of it, such as that there is no bucket). */
+/* Whether a finished request counts as an error. For stat, delete and list, absence is a valid
+ * answer, except where the store tells more about it, such as that there is no bucket. */
 static inline bool request_failed(const struct request *req)
 {
 	bool asks = req->op == REQ_STAT || req->op == REQ_DELETE ||
@@ -195,14 +201,14 @@ static inline bool request_failed(const struct request *req)
 	return req->answer.status && !(req->answer.status == -ENOENT && asks);
 }
 
-/* How many keys a delete names beside its object: 0 for all other requests. */
+/* How many keys a delete names besides its object: 0 for all other requests. */
 static inline uint32_t request_keys(const struct request *req)
 {
 	return req->op == REQ_DELETE ? req->batch.count : 0;
 }
 
-/* How many errors a finished request is: of a delete of several, one for each key that did not go.
- */
+/* How many errors a finished request counts as: for a delete of several keys, one for each key that
+ * was not deleted. */
 uint32_t request_failures(const struct request *req);
 
 #endif

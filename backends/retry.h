@@ -1,12 +1,12 @@
-/* Options for trying requests again, shared by the stores whose requests can fail in passing. The queue does the trying
- * (backends/queue/retry.h). */
+/* Options for retries, shared by the stores whose requests can fail temporarily. The queue does the
+ * retries (backends/queue/retry.h). */
 #ifndef HAUL_BACKENDS_RETRY_H
 #define HAUL_BACKENDS_RETRY_H
 
 #include "core/option/option.h"
 
 struct retry_options {
-	uint64_t attempts; /* of a request, the first included */
+	uint64_t attempts; /* per request, including the first */
 	uint64_t first_ns, longest_ns;
 	uint64_t patience_ns; /* bound of a wait that the store asks for */
 	uint64_t budget;      /* further attempts per queue; 0: no bound */

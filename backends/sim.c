@@ -1,5 +1,5 @@
-/* sim://: a store whose answers are known beforehand. It keeps nothing, and takes as long as a
- * first-come server in virtual time, one for the whole store and one for each rank:
+/* Store sim://: a store whose answers are known beforehand. It keeps nothing. It takes as long as a
+ * first-come-first-served server in virtual time, one for the whole store and one for each rank:
  *
  *	arrival = max(the channel's previous done, now - lag)
  *	store_start = max(arrival, store.free)     store.free = store_start + bytes / bandwidth
@@ -8,14 +8,15 @@
  *	done = max(store.free, rank.free) + latency + first_byte
  *
  * The store works on while a rank is held up by its own limit, so bandwidth is never lost between
- * ranks. Each node has its share of it, bandwidth / nodes, in a block that its ranks share.
- * Stamps are the virtual times; reap sleeps until them. lag is by how much the last sleep was too
- * long: what follows at once arrived when the one before was done, not when the sleeper woke.
+ * ranks. Each node has a share of bandwidth / nodes, in a block that its ranks share. Stamps are
+ * the virtual times; reap sleeps until them. lag is how much the last sleep was too long: what
+ * follows immediately counts as having arrived when the previous request was done, not when the
+ * sleeper woke up.
  *
- * Reads and writes cost alike. Latency (normal, never negative) and failures are drawn from seed,
- * key, offset and kind, so a request meets the same fate whoever sends it. One that fails costs its
- * latency and moves nothing. open, stat, rename and a page of a listing (which is empty) cost
- * open_latency; all else is free. */
+ * Reads and writes cost the same. Latency (normal, never negative) and failures are drawn from
+ * seed, key, offset and kind, so a request has the same fate whichever rank sends it. A request
+ * that fails costs its latency and moves nothing. open, stat, rename and a page of a listing (which
+ * is empty) cost open_latency. All other requests are free. */
 #include <errno.h>
 #include <math.h>
 #include <stdatomic.h>
@@ -27,33 +28,34 @@
 #include "backends/stores.h"
 
 enum { SIM_DRAW_LATENCY = 1, SIM_DRAW_FAILURE = 2 };
-enum { STATE_KEY, STATE_WRITTEN }; /* the key's hash, once taken; end of the writes */
+enum { STATE_KEY, STATE_WRITTEN }; /* the hash of the key, once computed; end of the writes */
 
 struct sim_options {
 	struct store_options common;
-	uint64_t bandwidth, rank_bandwidth; /* bytes a second; 0: unlimited */
+	uint64_t bandwidth, rank_bandwidth; /* bytes per second; 0: unlimited */
 	uint64_t latency_ns, latency_stdev_ns, first_byte_ns, open_latency_ns;
 	double failure_rate;
 	struct factors slow_ranks;
 };
 
 static const struct option sim_options[] = {
-	OPT_RATE("bandwidth", struct sim_options, bandwidth, .def = 0,
-		 .help = "of the whole store, shared out equally over the nodes; 0: unlimited"),
+	OPT_RATE(
+		"bandwidth", struct sim_options, bandwidth, .def = 0,
+		.help = "bandwidth of the whole store, divided equally among the nodes; 0: unlimited"),
 	OPT_RATE("rank_bandwidth", struct sim_options, rank_bandwidth, .def = 0,
-		 .help = "of one rank; 0: unlimited"),
+		 .help = "bandwidth of one rank; 0: unlimited"),
 	OPT_TIME("latency", struct sim_options, latency_ns, .def = 0,
 		 .help = "mean latency of a read or write"),
 	OPT_TIME("latency_stdev", struct sim_options, latency_stdev_ns, .def = 0,
 		 .help = "its standard deviation (normal, cut at 0)"),
 	OPT_TIME("first_byte", struct sim_options, first_byte_ns, .def = 0,
-		 .help = "time to the first byte, beyond the latency"),
+		 .help = "time to the first byte, in addition to the latency"),
 	OPT_TIME("open_latency", struct sim_options, open_latency_ns, .def = 0,
-		 .help = "of open, stat, rename and a page of a listing"),
+		 .help = "latency of open, stat, rename and a page of a listing"),
 	OPT_REAL("failure_rate", struct sim_options, failure_rate, .def_real = 0, .min_real = 0,
 		 .max_real = 1, .help = "chance that a read or write fails"),
 	OPT_FACTORS("slow_ranks", struct sim_options, slow_ranks, .min_real = 1e-6, .max_real = 1e6,
-		    .help = "a factor on the speed of each rank named: {\"3\": 0.25}"),
+		    .help = "a factor on the speed of each given rank: {\"3\": 0.25}"),
 	OPT_END,
 };
 
@@ -61,15 +63,15 @@ struct sim_block {
 	_Atomic uint64_t store_free_ns;
 };
 
-/* One rank's. Shared by its channels. */
+/* State of one rank. Shared by its channels. */
 struct sim {
 	struct sim_block *block;
-	uint64_t rank_bandwidth; /* its slowness included; 0: unlimited */
+	uint64_t rank_bandwidth; /* including its slowness; 0: unlimited */
 	uint64_t nodes;
 	_Atomic uint64_t rank_free_ns;
 };
 
-/* flying is a binary heap: the earliest to be done at the top. */
+/* flying is a binary heap with the request that will be done first at the top. */
 struct sim_channel {
 	uint64_t last_done_ns, lag_ns;
 	uint32_t count;
@@ -83,24 +85,24 @@ static int sim_check(const void *from, const char *path, struct err *err)
 	if (o->slow_ranks.count && !o->rank_bandwidth && !o->bandwidth)
 		return err_set(
 			err, -EINVAL,
-			"%s/slow_ranks: nothing is slower than unlimited; set rank_bandwidth or bandwidth",
+			"%s/slow_ranks: has no effect on an unlimited store; set rank_bandwidth or bandwidth",
 			path);
 	if (o->latency_stdev_ns && !o->latency_ns)
-		return err_set(err, -EINVAL, "%s/latency_stdev: set latency too", path);
+		return err_set(err, -EINVAL, "%s/latency_stdev: set latency, too", path);
 	return 0;
 }
 
-/* A place that says nothing is one node. */
-static uint32_t nodes_of(const struct rank_place *place)
+/* A place without a number of nodes counts as one node. */
+static uint32_t sim_nodes(const struct rank_place *place)
 {
 	return place->nodes ? place->nodes : 1;
 }
 
-/* Without a limit of its own a rank has what its node has. */
-static uint64_t rank_rate(const struct sim_options *o, const struct rank_place *place)
+/* A rank without a limit of its own has that of its node. */
+static uint64_t sim_rank_rate(const struct sim_options *o, const struct rank_place *place)
 {
 	double whole = o->rank_bandwidth ? (double)o->rank_bandwidth
-					 : (double)o->bandwidth / nodes_of(place);
+					 : (double)o->bandwidth / sim_nodes(place);
 
 	for (uint32_t i = 0; i < o->slow_ranks.count; i++) {
 		if (o->slow_ranks.index[i] != place->world_rank)
@@ -128,7 +130,7 @@ static void sim_model(const void *options, uint32_t ranks, uint32_t ranks_per_no
 		double own;
 
 		place.world_rank = o->slow_ranks.index[i];
-		own = place.world_rank < ranks ? (double)rank_rate(o, &place) : 0;
+		own = place.world_rank < ranks ? (double)sim_rank_rate(o, &place) : 0;
 		if (own > 0 && (out->rank_bandwidth <= 0 || own < out->rank_bandwidth))
 			out->rank_bandwidth = own;
 	}
@@ -147,8 +149,8 @@ static int sim_open(struct store *store, struct err *err)
 	if (!s)
 		return err_set(err, -ENOMEM, "%s: no memory", store->uri);
 	s->block = store->node_block;
-	s->nodes = nodes_of(&store->place);
-	s->rank_bandwidth = rank_rate(store->options, &store->place);
+	s->nodes = sim_nodes(&store->place);
+	s->rank_bandwidth = sim_rank_rate(store->options, &store->place);
 	store->state = s;
 	return 0;
 }
@@ -209,8 +211,9 @@ static uint64_t span_ns(uint64_t bytes, uint64_t rate, uint64_t shares)
 	return (uint64_t)(((unsigned __int128)bytes * shares * 1000000000u + rate / 2) / rate);
 }
 
-/* Takes span of a server from when it is free, not before from_ns. Returns the start. */
-static uint64_t reserve(_Atomic uint64_t *free_ns, uint64_t from_ns, uint64_t span)
+/* Reserves span of a server's time, from when it is free but not before from_ns. Returns the
+ * start. */
+static uint64_t sim_reserve(_Atomic uint64_t *free_ns, uint64_t from_ns, uint64_t span)
 {
 	uint64_t old = atomic_load_explicit(free_ns, memory_order_relaxed);
 	uint64_t start;
@@ -233,7 +236,7 @@ static uint64_t key_of(struct object *o)
 	return key;
 }
 
-static uint64_t draw(const struct store *store, struct request *req, uint64_t what)
+static uint64_t sim_draw(const struct store *store, struct request *req, uint64_t what)
 {
 	uint64_t key = mix64(store->seed ^ mix64(key_of(req->object) + what));
 
@@ -248,12 +251,12 @@ static uint64_t latency_ns(const struct store *store, struct request *req)
 	if (!o->latency_stdev_ns)
 		return o->latency_ns;
 	ns = (double)o->latency_ns +
-	     (double)o->latency_stdev_ns * random_normal(draw(store, req, SIM_DRAW_LATENCY));
+	     (double)o->latency_stdev_ns * random_normal(sim_draw(store, req, SIM_DRAW_LATENCY));
 	return ns > 0 ? (uint64_t)llround(ns) : 0;
 }
 
-/* A read or write: when its first byte comes and when it is done. */
-static void serve(const struct store *store, struct request *req)
+/* Sets when the first byte of a read or write comes, and when the request is done. */
+static void sim_serve(const struct store *store, struct request *req)
 {
 	const struct sim_options *o = store->options;
 	struct sim *s = store->state;
@@ -261,18 +264,18 @@ static void serve(const struct store *store, struct request *req)
 	uint64_t store_span, rank_span, store_start, rank_start, store_end, rank_end;
 
 	if (o->failure_rate > 0 &&
-	    random_unit(draw(store, req, SIM_DRAW_FAILURE)) < o->failure_rate) {
+	    random_unit(sim_draw(store, req, SIM_DRAW_FAILURE)) < o->failure_rate) {
 		req->answer.status = -EIO;
 		req->answer.done_ns = req->answer.submit_ns + wait;
 		return;
 	}
 	store_span = span_ns(req->length, o->bandwidth, s->nodes);
 	rank_span = span_ns(req->length, s->rank_bandwidth, 1);
-	store_start = o->bandwidth
-			      ? reserve(&s->block->store_free_ns, req->answer.submit_ns, store_span)
-			      : req->answer.submit_ns;
-	rank_start =
-		s->rank_bandwidth ? reserve(&s->rank_free_ns, store_start, rank_span) : store_start;
+	store_start = o->bandwidth ? sim_reserve(&s->block->store_free_ns, req->answer.submit_ns,
+						 store_span)
+				   : req->answer.submit_ns;
+	rank_start = s->rank_bandwidth ? sim_reserve(&s->rank_free_ns, store_start, rank_span)
+				       : store_start;
 	store_end = store_start + store_span;
 	rank_end = rank_start + rank_span;
 	if (req->op == REQ_READ)
@@ -283,7 +286,7 @@ static void serve(const struct store *store, struct request *req)
 	req->answer.done_bytes = req->length;
 }
 
-static void serve_other(const struct store *store, struct request *req)
+static void sim_serve_other(const struct store *store, struct request *req)
 {
 	const struct sim_options *options = store->options;
 	struct object *o = req->object;
@@ -314,16 +317,17 @@ static void sim_submit(struct channel *c, struct request *const *reqs, uint32_t 
 		if (req->answer.submit_ns < ch->last_done_ns)
 			req->answer.submit_ns = ch->last_done_ns;
 		if (req->op == REQ_READ || req->op == REQ_WRITE)
-			serve(c->store, req);
+			sim_serve(c->store, req);
 		else
-			serve_other(c->store, req);
+			sim_serve_other(c->store, req);
 		heap_push(ch, req);
 	}
 }
 
-/* A wake-up is late by the oversleep. Found done without sleeping, the caller came late for reasons
- * of its own, which are not taken back; an earlier oversleep not yet caught up with is. */
-static void note_lag(struct sim_channel *ch, uint64_t now_ns, bool slept)
+/* A wake-up is late by the oversleep. When the request was done before any sleep, the caller came
+ * late for reasons of its own, which are not taken back; an earlier oversleep that is not yet made
+ * up for is. */
+static void sim_note_lag(struct sim_channel *ch, uint64_t now_ns, bool slept)
 {
 	uint64_t late_ns = now_ns - ch->last_done_ns;
 
@@ -354,7 +358,7 @@ static uint32_t sim_reap(struct channel *c, struct request **done, uint32_t min,
 		slept = true;
 	}
 	if (n)
-		note_lag(ch, now_ns, slept);
+		sim_note_lag(ch, now_ns, slept);
 	return n;
 }
 

@@ -1,4 +1,4 @@
-/* Opening a store: the URI of this rank's own, the options that every store has. */
+/* Opening a store: the URI of this rank, and the options that every store has. See backend.h. */
 #include "backends/backend.h"
 
 #include <errno.h>
@@ -13,9 +13,9 @@
 
 const struct option store_common_options[] = {
 	OPT_TEXTS("uri", struct store_options, uri, .required = true,
-		  .help = "scheme://…, or a list shared out over the ranks"),
+		  .help = "scheme://…, or a list that is divided among the ranks"),
 	OPT_BYTES("transfer", struct store_options, transfer, .def = 0, .max = 1ull << 40,
-		  .help = "bytes a request at most; 0: the store's own"),
+		  .help = "the most bytes per request; 0: the store's own choice"),
 	OPT_TIME("timeout", struct store_options, timeout_ns, .def = 0,
 		 .help = "a request that takes longer counts as late; 0: none"),
 	OPT_END,
@@ -41,7 +41,7 @@ uint32_t backend_depth(const struct job_store *described)
 	return ops->depth ? ops->depth(described->options) : ops->depth_max;
 }
 
-static uint64_t transfer_of(const struct backend_ops *ops, const void *options)
+static uint64_t store_transfer_of(const struct backend_ops *ops, const void *options)
 {
 	const struct store_options *common = options;
 	uint64_t bytes = common->transfer ? common->transfer : ops->transfer;
@@ -49,25 +49,25 @@ static uint64_t transfer_of(const struct backend_ops *ops, const void *options)
 	return bytes ? bytes : UINT64_MAX;
 }
 
-static uint64_t range_of(const struct backend_ops *ops, const void *options, uint64_t largest,
-			 uint32_t depth)
+static uint64_t store_range_of(const struct backend_ops *ops, const void *options, uint64_t largest,
+			       uint32_t depth)
 {
-	return ops->range ? ops->range(options, largest, depth) : transfer_of(ops, options);
+	return ops->range ? ops->range(options, largest, depth) : store_transfer_of(ops, options);
 }
 
 uint64_t backend_range(const struct job_store *described, uint64_t largest, uint32_t depth)
 {
-	return range_of(described->section->owner, described->options, largest, depth);
+	return store_range_of(described->section->owner, described->options, largest, depth);
 }
 
-static uint64_t part_of(const struct backend_ops *ops, const void *options, uint64_t length)
+static uint64_t store_part_of(const struct backend_ops *ops, const void *options, uint64_t length)
 {
-	return ops->part ? ops->part(options, length) : transfer_of(ops, options);
+	return ops->part ? ops->part(options, length) : store_transfer_of(ops, options);
 }
 
 uint64_t backend_part(const struct job_store *described, uint64_t length)
 {
-	return part_of(described->section->owner, described->options, length);
+	return store_part_of(described->section->owner, described->options, length);
 }
 
 int backend_check_parts(const struct job_store *described, uint64_t length, uint64_t part,
@@ -112,20 +112,20 @@ int store_check(const struct job_store *described, const char *path, struct err 
 	int rc;
 
 	if (common->uri.count == 0)
-		return err_set(err, -EINVAL, "%s/uri: an empty list names no store", path);
+		return err_set(err, -EINVAL, "%s/uri: the list must name at least one store", path);
 	for (uint32_t i = 0; i < common->uri.count; i++) {
 		rc = uri_scheme(common->uri.items[i], scheme, err);
 		if (rc < 0)
 			return err_wrap(err, rc, "%s/uri", path);
 		if (strcmp(scheme, ops->scheme) != 0)
 			return err_set(err, -EINVAL,
-				       "%s/uri: \"%s\" is not %s:// as the first of the list is",
+				       "%s/uri: \"%s\" must be %s:// like the first of the list",
 				       path, common->uri.items[i], ops->scheme);
 	}
 	return ops->check ? ops->check(described->options, path, err) : 0;
 }
 
-/* The node's memory of this store: reserved by the node's ranks, or this rank's own. */
+/* The memory of this store on the node: reserved by the node's ranks, or this rank's own. */
 static int store_share_memory(struct store *store, const struct job_store *described,
 			      const char *path, struct err *err)
 {
@@ -153,7 +153,7 @@ static int store_share_memory(struct store *store, const struct job_store *descr
 	return 0;
 }
 
-/* What can fail on one rank alone, before anything collective. */
+/* Does all that can fail on one rank alone, before anything collective. */
 static int store_prepare(struct store *store, const struct job_store *described, struct err *err)
 {
 	const struct store_options *common = described->options;
@@ -279,17 +279,17 @@ static uint64_t store_align(const struct store *store, uint64_t bytes)
 
 uint64_t store_transfer(const struct store *store)
 {
-	return store_align(store, transfer_of(store->ops, store->options));
+	return store_align(store, store_transfer_of(store->ops, store->options));
 }
 
 uint64_t store_range(const struct store *store, uint64_t largest, uint32_t depth)
 {
-	return store_align(store, range_of(store->ops, store->options, largest, depth));
+	return store_align(store, store_range_of(store->ops, store->options, largest, depth));
 }
 
 uint64_t store_part(const struct store *store, uint64_t length)
 {
-	return store_align(store, part_of(store->ops, store->options, length));
+	return store_align(store, store_part_of(store->ops, store->options, length));
 }
 
 uint64_t text_hash(const char *text)

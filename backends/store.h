@@ -1,5 +1,5 @@
-/* What the backends share among themselves: blocks of a node found by name, keys as numbers, the
- * end of what was written. Not for workloads. */
+/* Helpers shared by the backends: blocks of a node found by name, keys as numbers, the end of what
+ * was written. Not for workloads. */
 #ifndef HAUL_BACKENDS_STORE_H
 #define HAUL_BACKENDS_STORE_H
 
@@ -13,10 +13,11 @@ static inline const struct store_options *store_common(const struct store *store
 	return store->options;
 }
 
-/* A key (or any text) as a number, FNV-1a. */
+/* The FNV-1a hash of a key or another text. */
 uint64_t text_hash(const char *text);
 
-/* Whether a listing wants the entry of that name, where the store has no parts of its own. */
+/* Whether a listing wants the entry of that name. For stores that cannot list in parts
+ * themselves. */
 static inline bool listing_wants(const struct listing *l, const char *name)
 {
 	return l->parts <= 1 || mix64(text_hash(name)) % l->parts == l->part;

@@ -1,25 +1,14 @@
-/* The stores there are. What a build lacks is left out here and nowhere else. */
+/* Table of backends: what a build lacks is left out here and nowhere else. */
 #include <string.h>
 
 #include "backends/stores.h"
 
-/* clang-format off */
 #ifdef HAVE_HTTP
-#define HTTP_BACKEND_LIST(X) \
-	X(s3) \
-	X(azure) \
-	X(gcs)
+#define HTTP_BACKEND_LIST(X) X(s3) X(azure) X(gcs)
 #else
 #define HTTP_BACKEND_LIST(X)
 #endif
-#define BACKEND_LIST(X) \
-	X(file) \
-	X(direct) \
-	X(mem) \
-	HTTP_BACKEND_LIST(X) \
-	X(sim) \
-	X(null)
-/* clang-format on */
+#define BACKEND_LIST(X) X(file) X(direct) X(mem) HTTP_BACKEND_LIST(X) X(sim) X(null)
 
 #define BACKEND_OPS(name)     &name##_backend,
 #define BACKEND_SECTION(name) &name##_backend.section,

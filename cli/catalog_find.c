@@ -1,3 +1,4 @@
+/* Look-up of catalogue jobs: see catalog_find.h. */
 #include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
@@ -19,7 +20,8 @@ static bool catalog_is_folder(const char *path)
 	return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
-/* PREFIX/share/haul/catalog for PREFIX/bin/haul, since an installation may have been moved. */
+/* Finds PREFIX/share/haul/catalog for PREFIX/bin/haul, because an installation may have been
+ * moved. */
 static bool catalog_beside_program(char *path, unsigned bytes)
 {
 	char program[2048], *slash;

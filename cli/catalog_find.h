@@ -1,6 +1,6 @@
-/* Catalogue of ready jobs: the files of workloads/catalog. They are looked for beside the program,
- * in the source tree that it was built from, and where it was installed; the environment variable
- * HAUL_CATALOG names another folder. Main thread. */
+/* Catalogue of ready jobs: the files of workloads/catalog. It is looked for beside the program, in
+ * the source tree that it was built from, and where it was installed. The environment variable
+ * HAUL_CATALOG names another folder. Main thread only. */
 #ifndef HAUL_CLI_CATALOG_FIND_H
 #define HAUL_CLI_CATALOG_FIND_H
 
@@ -13,8 +13,8 @@ const char *catalog_folder(char *path, unsigned bytes);
  * or a negative errno when the folder cannot be read. */
 int catalog_each(int (*found)(void *argument, const char *name), void *argument);
 
-/* Finds a JOB as users give it, which is a file or the name of a ready job. Copies the path to open
- * into path. -ENOENT with the names near it. */
+/* Finds a JOB as users give it: a file or the name of a ready job. Copies the path to open into
+ * path. Returns -ENOENT with a sentence that shows similar names. */
 int catalog_resolve(const char *job, char *path, unsigned bytes, struct err *err);
 
 #endif

@@ -1,8 +1,8 @@
-/* The command line: verbs, their options, and the only place that prints for people and exits.
+/* Command line: verbs and their options. This is the only layer that prints for people and exits.
  *
- * A verb declares its options once, in a table; parsing, --help and the completion's list come from
- * it. A verb's result goes to standard output, everything else to standard error as "haul: …".
- * Everything here belongs to the main thread. */
+ * A verb declares its options once, in a table. The parser, --help and the shell completion come
+ * from it. The result of a verb goes to standard output, everything else to standard error as
+ * "haul: …". Everything here belongs to the main thread. */
 #ifndef HAUL_CLI_CLI_H
 #define HAUL_CLI_CLI_H
 
@@ -31,7 +31,7 @@ struct verb_texts {
 struct verb_option {
 	const char *name; /* without the dashes; NULL ends a table */
 	enum verb_option_kind kind;
-	uint32_t offset;   /* in the verb's struct, which starts zeroed */
+	uint32_t offset;   /* offset in the verb's struct, which starts zeroed */
 	const char *value; /* "FILE": how --help names it; NULL for flags */
 	uint64_t min, max; /* counts */
 	const char *const *choices;
@@ -40,11 +40,11 @@ struct verb_option {
 
 struct verb;
 
-/* One call of the program. */
+/* One invocation of the program. */
 struct call {
 	const struct verb *verb;
-	const void *options;          /* the verb's struct */
-	const char *const *arguments; /* what is no option */
+	const void *options;          /* the verb's struct of options */
+	const char *const *arguments; /* the words that are not options */
 	unsigned argument_count;
 	int argc;
 	char **argv;
@@ -59,7 +59,7 @@ struct verb {
 	const struct verb_option *options;
 	size_t options_bytes;
 	unsigned arguments_min, arguments_max;
-	bool takes_job; /* the completion offers the catalogue */
+	bool takes_job; /* the completion offers the names of the catalogue */
 	bool hidden;
 	int (*run)(const struct call *call); /* the exit status */
 };
@@ -73,32 +73,35 @@ extern const struct verb catalog_verb, clean_verb, complete_verb, doctor_verb, g
 	version_verb;
 
 /* Reads the verb's options and arguments from argv[2 …] into options (verb->options_bytes, zeroed)
- * and arguments (argc long). *help: --help was among them. -EINVAL with a sentence. */
+ * and arguments (argc long). *help tells that --help was given. Returns -EINVAL with a sentence. */
 int verb_parse(const struct verb *verb, int argc, char **argv, void *options,
 	       const char **arguments, unsigned *argument_count, bool *help, struct err *err);
 
-/* The verb's help on standard output. */
+/* Prints the verb's help on standard output. */
 void verb_help(const struct verb *verb);
 
-/* "haul: <sentence>" on standard error: by rank 0 alone where a launcher has started several, as far
- * as its environment tells; so one refusal is one line. */
+/* Prints "haul: <sentence>" on standard error. Where a launcher has started several ranks, only
+ * rank 0 prints, as far as the environment tells the rank; so a refusal is one line. */
 void cli_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* Whether this process is the one to speak before MPI tells ranks apart. */
+/* Whether this process prints messages before MPI tells the ranks apart. */
 bool cli_speaks(void);
 
-/* The option of that name, so many characters of it, or NULL. */
+/* The option whose name is the first `length` characters of name, or NULL. */
 const struct verb_option *verb_option_find(const struct verb *verb, const char *name,
 					   size_t length);
 
-/* A row of help: left, then text from that column on, wrapped at 80 columns; below left where that is too long. */
+/* A row of help: left, then text from the given column on, wrapped at 80 columns. The text starts
+ * on the next line where left is too long. */
 void cli_row(const char *left, unsigned column, const char *text);
 
-/* Text, filled with blanks behind or before to columns (UTF-8 counted by characters). */
+/* Prints text, padded with blanks to the given number of columns (a UTF-8 character counts as
+ * one). */
 void cli_pad(const char *text, unsigned columns);
 void cli_pad_left(const char *text, unsigned columns);
 
-/* Prints text and frees it. NULL: says that there is no memory. Returns the exit status. */
+/* Prints text and frees it. Where text is NULL, prints that there is no memory. Returns the exit
+ * status. */
 int cli_print(char *text);
 
 #endif

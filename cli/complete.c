@@ -1,5 +1,5 @@
-/* haul __complete [VERB [--OPTION]]: what the shell's completion offers, one word per line. It is made from the tables, so
- * that it knows every option there is. */
+/* Shell completion: haul __complete [VERB [--OPTION]] prints what the shell offers, one word per
+ * line. The words come from the tables, so that no option is missing. */
 #include <stdio.h>
 #include <string.h>
 
@@ -8,7 +8,7 @@
 #include "plan/plan.h"
 #include "ranks/run/run.h"
 
-static int print_name(void *argument, const char *name)
+static int complete_print_name(void *argument, const char *name)
 {
 	(void)argument;
 	printf("%s\n", name);
@@ -28,7 +28,7 @@ static void complete_kinds(void)
 		printf("%s\n", (*s)->name);
 }
 
-/* "train.loader.workers=": the options of a table, those of tables inside it too. */
+/* Options of a table as "train.loader.workers=", those of nested tables included. */
 static void complete_table(const char *prefix, const struct option *table)
 {
 	for (const struct option *o = table; o->name; o++) {
@@ -76,7 +76,7 @@ static void complete_verb_words(const struct verb *verb)
 		printf("--%s\n", o->name);
 	printf("--help\n");
 	if (verb->takes_job)
-		catalog_each(print_name, NULL);
+		catalog_each(complete_print_name, NULL);
 }
 
 static int complete_run(const struct call *call)

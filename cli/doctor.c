@@ -1,4 +1,4 @@
-/* haul doctor: what of this machine works. Facilities are probed by using them. */
+/* The verb "doctor": what works on this machine. Facilities are probed by using them. */
 #include <stdio.h>
 
 #include "backends/backend.h"
@@ -8,7 +8,7 @@
 #include "ranks/run/run.h"
 #include "results-schema/library.h"
 
-static void row(const char *what, const struct probe *p)
+static void doctor_row(const char *what, const struct probe *p)
 {
 	cli_pad(what, 12);
 	cli_pad(p->found, 56);
@@ -24,12 +24,12 @@ static void probe_libraries(void)
 	hdf5_library(h5);
 	snprintf(mpi.found, sizeof(mpi.found), "%.100s", text);
 	snprintf(hdf5.found, sizeof(hdf5.found), "%s", h5);
-	row("MPI", &mpi);
-	row("HDF5", &hdf5);
+	doctor_row("MPI", &mpi);
+	doctor_row("HDF5", &hdf5);
 }
 
-/* Only what is missing: the rest is seen in what follows. */
-static void say_lacking(void)
+/* Lists only what is missing, because the probes that follow show the rest. */
+static void doctor_print_missing(void)
 {
 	for (const struct backend_part *part = backend_parts(); part->name; part++) {
 		struct probe p = {.verdict = ""};
@@ -38,7 +38,7 @@ static void say_lacking(void)
 			continue;
 		snprintf(p.found, sizeof(p.found), "has no %s", part->name);
 		snprintf(p.verdict, sizeof(p.verdict), "build it with %s", part->needs);
-		row("this haul", &p);
+		doctor_row("this haul", &p);
 	}
 }
 
@@ -56,12 +56,12 @@ static int doctor_run(const struct call *call)
 
 	(void)call;
 	probe_libraries();
-	say_lacking();
+	doctor_print_missing();
 	for (i = 0; i < sizeof(probes) / sizeof(probes[0]); i++) {
 		struct probe p = {.verdict = "ok"};
 
 		probes[i].probe(&p);
-		row(probes[i].what, &p);
+		doctor_row(probes[i].what, &p);
 	}
 	return EXIT_DONE;
 }
@@ -69,7 +69,7 @@ static int doctor_run(const struct call *call)
 const struct verb doctor_verb = {
 	.name = "doctor",
 	.arguments = "",
-	.help = "what of this machine works, and what would make it better",
+	.help = "shows what works on this machine, and what would improve it",
 	.example = "cd /scratch && haul doctor",
 	.run = doctor_run,
 };

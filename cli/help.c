@@ -1,3 +1,4 @@
+/* The verb "help": lists the verbs, or explains one. */
 #include <stdio.h>
 
 #include "cli/cli.h"

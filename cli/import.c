@@ -152,8 +152,7 @@ static int import_run(const struct call *call)
 	const struct import_args *args = call->options;
 
 	if (strcmp(call->arguments[0], "dlio") != 0) {
-		cli_say("import: it reads job files of \"dlio\", not of \"%s\"",
-			call->arguments[0]);
+		cli_say("import: reads job files of \"dlio\", not of \"%s\"", call->arguments[0]);
 		return EXIT_USAGE;
 	}
 	if (args->keys)

@@ -1,4 +1,5 @@
-/* haul ls: a look into a store, by pages. Memory is bounded by a page for each folder on the way down. */
+/* The verb "ls": lists a store by pages. It keeps one page in memory for each folder on the way
+ * down. */
 #include <errno.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -26,9 +27,9 @@ struct ls_args {
 	}
 
 static const struct verb_option ls_options[] = {
-	ROW("recursive", VERB_FLAG, recursive, .help = "what lies in the folders, too"),
+	ROW("recursive", VERB_FLAG, recursive, .help = "also lists what is inside the folders"),
 	ROW("max", VERB_COUNT, max, .value = "N", .min = 1, .max = UINT64_MAX,
-	    .help = "entries shown at most; default 1000"),
+	    .help = "the greatest number of entries to show; default 1000"),
 	ROW("set", VERB_TEXTS, sets, .value = "KEY=VALUE",
 	    .help = "an option of the store: endpoints=http://s3:9000; may be repeated"),
 	ROW("json", VERB_FLAG, json, .help = "for programs"),
@@ -39,12 +40,12 @@ struct ls {
 	struct store store;
 	struct queue queue;
 	struct ls_show show;
-	uint64_t left; /* that may still be shown */
+	uint64_t left; /* how many entries may still be shown */
 	bool recursive, more;
 	struct err *err;
 };
 
-/* A folder on the way down: the page that is gone through, the listing from where the next goes on. */
+/* A folder on the way down: the page that is being shown, and where the listing continues. */
 struct page {
 	struct ls *ls;
 	struct object folder;
@@ -54,10 +55,10 @@ struct page {
 	char names[PAGE_ENTRIES][OBJECT_KEY_BYTES];
 };
 
-static int list_folder(struct ls *ls, const char *key);
+static int ls_list_folder(struct ls *ls, const char *key);
 
-/* Names that no key could hold are none of haul's: counted as more, not shown. */
-static int keep(struct request *req, const char *name, uint64_t size)
+/* Names that no key of haul could have are counted as further entries, but not shown. */
+static int ls_keep(struct request *req, const char *name, uint64_t size)
 {
 	struct page *p = req->user;
 
@@ -70,7 +71,7 @@ static int keep(struct request *req, const char *name, uint64_t size)
 	return 0;
 }
 
-static int refuse(struct ls *ls, const struct request *req)
+static int ls_refuse(struct ls *ls, const struct request *req)
 {
 	const char *key = req->object->key;
 	bool absent = req->op == REQ_LIST && req->answer.status == -ENOENT && !req->answer.why;
@@ -79,8 +80,8 @@ static int refuse(struct ls *ls, const struct request *req)
 		       key, absent ? "there is no such folder" : request_text(req));
 }
 
-/* Where telling the size costs more than listing, it costs a request. */
-static int find_size(struct ls *ls, const char *key, uint64_t *size)
+/* Finds the size with a request of its own, where a listing does not tell sizes. */
+static int ls_find_size(struct ls *ls, const char *key, uint64_t *size)
 {
 	struct object o = {0};
 	struct request req = {.op = REQ_STAT, .object = &o};
@@ -89,11 +90,11 @@ static int find_size(struct ls *ls, const char *key, uint64_t *size)
 	if (queue_do(&ls->queue, &req) == 0)
 		*size = req.answer.done_bytes;
 	else if (req.answer.status != -ENOENT && req.answer.status != -EACCES)
-		return refuse(ls, &req);
+		return ls_refuse(ls, &req);
 	return 0;
 }
 
-static int show(struct ls *ls, const struct page *p, uint32_t i)
+static int ls_print(struct ls *ls, const struct page *p, uint32_t i)
 {
 	const char *name = p->names[i];
 	size_t n = strlen(name);
@@ -108,15 +109,15 @@ static int show(struct ls *ls, const struct page *p, uint32_t i)
 		return 0;
 	}
 	if (!folder && size == LIST_SIZE_UNKNOWN)
-		rc = find_size(ls, key, &size);
+		rc = ls_find_size(ls, key, &size);
 	if (rc < 0)
 		return rc;
 	ls->left--;
 	ls_entry(&ls->show, key, size);
-	return folder && ls->recursive ? list_folder(ls, key) : 0;
+	return folder && ls->recursive ? ls_list_folder(ls, key) : 0;
 }
 
-static int list_folder(struct ls *ls, const char *key)
+static int ls_list_folder(struct ls *ls, const char *key)
 {
 	struct page *p = calloc(1, sizeof(*p));
 	struct request req = {.op = REQ_LIST, .length = PAGE_ENTRIES, .user = p};
@@ -125,24 +126,24 @@ static int list_folder(struct ls *ls, const char *key)
 	if (!p)
 		return err_set(ls->err, -ENOMEM, "no memory for a page");
 	p->ls = ls;
-	p->listing.entry = keep;
+	p->listing.entry = ls_keep;
 	snprintf(p->folder.key, sizeof(p->folder.key), "%s", key);
 	req.object = &p->folder;
 	req.listing = &p->listing;
 	do {
 		p->count = 0;
 		if (queue_do(&ls->queue, &req) < 0)
-			rc = refuse(ls, &req);
+			rc = ls_refuse(ls, &req);
 		for (uint32_t i = 0; rc == 0 && i < p->count; i++)
-			rc = show(ls, p, i);
+			rc = ls_print(ls, p, i);
 	} while (rc == 0 && p->listing.more && ls->left);
 	ls->more = ls->more || p->listing.more;
 	free(p);
 	return rc;
 }
 
-/* Opened as by a rank alone. */
-static int look(struct ls *ls, const struct job_store *described, struct err *err)
+/* Opens the store as a single rank would. */
+static int ls_open_and_list(struct ls *ls, const struct job_store *described, struct err *err)
 {
 	static const struct rank_place place = {.ranks = 1, .nodes = 1, .local_ranks = 1};
 	struct clock clock;
@@ -160,8 +161,9 @@ static int look(struct ls *ls, const struct job_store *described, struct err *er
 	if (rc == 0) {
 		ls->show.uri = ls->store.uri;
 		ls_begin(&ls->show);
-		rc = list_folder(ls, "");
-		/* What was shown stands; a list for programs is whole or has no end. */
+		rc = ls_list_folder(ls, "");
+		/* Text that was already shown is useful even if the listing fails. JSON is either
+		 * complete or left without its end. */
 		if (rc == 0)
 			ls_end(&ls->show, ls->more);
 		queue_close(&ls->queue);
@@ -196,7 +198,7 @@ static int ls_run(const struct call *call)
 		job_free(&job);
 		return EXIT_USAGE;
 	}
-	rc = look(&ls, &job.stores[0], &err);
+	rc = ls_open_and_list(&ls, &job.stores[0], &err);
 	job_free(&job);
 	if (rc == 0)
 		return EXIT_DONE;
@@ -208,7 +210,7 @@ static int ls_run(const struct call *call)
 const struct verb ls_verb = {
 	.name = "ls",
 	.arguments = "URI",
-	.help = "lists what lies in a store or a folder of it",
+	.help = "lists the contents of a store or of a folder in it",
 	.example = "haul ls s3://train/unet3d --set endpoints=http://s3:9000",
 	.options = ls_options,
 	.options_bytes = sizeof(struct ls_args),

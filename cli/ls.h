@@ -1,11 +1,11 @@
-/* What haul ls prints, an entry at a time. Private to it. */
+/* Output of haul ls, one entry at a time. Private to the verb. */
 #ifndef HAUL_CLI_LS_H
 #define HAUL_CLI_LS_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Names are shown from the listed folder on; folders end in '/'. */
+/* Names are shown relative to the listed folder. Names of folders end in '/'. */
 struct ls_show {
 	bool json;
 	const char *uri;
@@ -13,9 +13,9 @@ struct ls_show {
 };
 
 void ls_begin(const struct ls_show *s);
-/* size: LIST_SIZE_UNKNOWN where it is not known. Counts the entry, too. */
+/* Prints and counts an entry. size is LIST_SIZE_UNKNOWN where it is not known. */
 void ls_entry(struct ls_show *s, const char *name, uint64_t size);
-/* more: there is what was not listed. */
+/* more: there are entries that were not listed. */
 void ls_end(const struct ls_show *s, bool more);
 
 #endif

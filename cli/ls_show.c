@@ -1,3 +1,4 @@
+/* Output of haul ls: see ls.h. */
 #include <cjson/cJSON.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -12,26 +13,26 @@
 
 enum { SIZE_COLUMNS = 9 };
 
-static bool is_folder(const char *name)
+static bool ls_is_folder(const char *name)
 {
 	size_t n = strlen(name);
 
 	return n && name[n - 1] == '/';
 }
 
-static void print_json(const char *text)
+static void ls_print_json(const char *text)
 {
 	cJSON *value = cJSON_CreateString(text);
 	char *quoted = value ? json_print(value) : NULL;
 
-	/* Without the newline that ends it. */
+	/* Leaves out the newline at the end. */
 	printf("%.*s", quoted ? (int)strlen(quoted) - 1 : 4, quoted ? quoted : "null");
 	free(quoted);
 	cJSON_Delete(value);
 }
 
-/* A name may hold what would move the terminal's cursor. */
-static void print_name(const char *name)
+/* A name may hold control characters, which could move the terminal's cursor. */
+static void ls_print_name(const char *name)
 {
 	for (; *name; name++)
 		putchar((unsigned char)*name < ' ' || *name == 0x7f ? '?' : *name);
@@ -43,18 +44,18 @@ void ls_begin(const struct ls_show *s)
 	if (!s->json)
 		return;
 	printf("{\n\"uri\": ");
-	print_json(s->uri);
+	ls_print_json(s->uri);
 	printf(",\n\"entries\": [");
 }
 
 void ls_entry(struct ls_show *s, const char *name, uint64_t size)
 {
-	bool folder = is_folder(name), known = !folder && size != LIST_SIZE_UNKNOWN;
+	bool folder = ls_is_folder(name), known = !folder && size != LIST_SIZE_UNKNOWN;
 	char text[UNITS_TEXT_BYTES] = "";
 
 	if (s->json) {
 		printf("%s\n  {\"name\": ", s->objects + s->folders ? "," : "");
-		print_json(name);
+		ls_print_json(name);
 		if (known)
 			printf(", \"size\": %" PRIu64 "}", size);
 		else
@@ -65,7 +66,7 @@ void ls_entry(struct ls_show *s, const char *name, uint64_t size)
 				      : "?",
 			     SIZE_COLUMNS);
 		printf("  ");
-		print_name(name);
+		ls_print_name(name);
 	}
 	s->folders += folder;
 	s->objects += !folder;
@@ -73,7 +74,7 @@ void ls_entry(struct ls_show *s, const char *name, uint64_t size)
 	s->unsized += !known && !folder;
 }
 
-static void end_json(const struct ls_show *s, bool more)
+static void ls_end_json(const struct ls_show *s, bool more)
 {
 	printf("%s],\n\"objects\": %" PRIu64 ",\n\"folders\": %" PRIu64 ",\n\"bytes\": %" PRIu64
 	       ",\n\"more\": %s\n}\n",
@@ -86,11 +87,11 @@ void ls_end(const struct ls_show *s, bool more)
 	char bytes[UNITS_TEXT_BYTES], objects[UNITS_TEXT_BYTES], folders[UNITS_TEXT_BYTES];
 
 	if (s->json) {
-		end_json(s, more);
+		ls_end_json(s, more);
 		return;
 	}
 	if (!s->objects && !s->folders) {
-		printf("nothing lies there\n");
+		printf("the folder is empty\n");
 		return;
 	}
 	cli_pad_left(units_bytes_decimal(bytes, (double)s->bytes), SIZE_COLUMNS);

@@ -1,4 +1,4 @@
-/* haul VERB [options]: finds the verb, reads its options, calls it. */
+/* The program "haul VERB [options]": finds the verb, reads its options, calls it. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,7 +27,7 @@ static int refuse_unknown(const char *given)
 	return EXIT_USAGE;
 }
 
-/* What users of other tools type, and what does that here. */
+/* Verbs of other tools that users may type, and what to use instead. */
 static const struct {
 	const char *word, *sentence;
 } elsewhere[] = {
@@ -35,7 +35,7 @@ static const struct {
 	 "haul plan JOB --nodes N --memory SIZE says how large a data set MLPerf wants"},
 	{"datagen", "haul generate JOB makes the data set"},
 	{"training", "haul run JOB trains; haul catalog lists ready jobs"},
-	{"configview", "haul plan JOB shows what a job comes to"},
+	{"configview", "haul plan JOB shows what a job needs"},
 	{"reportgen", "haul report FILE... reads results"},
 	{"history", "haul report FILE... reads results"},
 	{"bench", "haul run JOB runs a benchmark; haul catalog lists ready jobs"},

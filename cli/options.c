@@ -1,3 +1,4 @@
+/* Parser of a verb's options, and their help: see cli.h. */
 #include "cli/cli.h"
 
 #include <errno.h>
@@ -46,7 +47,7 @@ static int read_count(const struct verb_option *o, const char *text, uint64_t *o
 	return 0;
 }
 
-/* None of these options means anything at 0. */
+/* None of these options makes sense with the value 0. */
 static int read_quantity(const struct verb_option *o, const char *text, uint64_t *out,
 			 struct err *err)
 {
@@ -93,8 +94,8 @@ static int read_option_value(const struct verb_option *o, const char *text, void
 	case VERB_TEXTS:
 		texts = (void *)at;
 		if (texts->count == VERB_TEXTS_MAX)
-			return err_set(err, -EINVAL, "--%s: is given more than %d times", o->name,
-				       VERB_TEXTS_MAX);
+			return err_set(err, -EINVAL, "--%s: may not be given more than %d times",
+				       o->name, VERB_TEXTS_MAX);
 		texts->items[texts->count++] = text;
 		return 0;
 	case VERB_COUNT:
@@ -118,7 +119,7 @@ const struct verb_option *verb_option_find(const struct verb *verb, const char *
 	return NULL;
 }
 
-/* argv[*i] is an option: reads it and its value. */
+/* Reads the option at argv[*i] and its value. */
 static int read_option(const struct verb *verb, int argc, char **argv, int *i, void *options,
 		       struct err *err)
 {

@@ -1,3 +1,4 @@
+/* The verb "plan": checks a job and shows its demand. */
 #include "plan/plan.h"
 
 #include <errno.h>
@@ -39,7 +40,7 @@ static const struct verb_option plan_options[] = {
 	 .kind = VERB_BYTES,
 	 .offset = offsetof(struct plan_args, memory),
 	 .value = "SIZE",
-	 .help = "of a node, for the size of data set that MLPerf wants; default this node's"},
+	 .help = "memory per node, for the size of data set that MLPerf wants; default: this node's"},
 	{.name = "set",
 	 .kind = VERB_TEXTS,
 	 .offset = offsetof(struct plan_args, sets),
@@ -59,7 +60,7 @@ static const struct verb_option plan_options[] = {
 	 .kind = VERB_TEXTS,
 	 .offset = offsetof(struct plan_args, skip),
 	 .value = "PHASE",
-	 .help = "all but the phases of this name or kind; may be repeated"},
+	 .help = "all except the phases of this name or kind; may be repeated"},
 	{.name = "json",
 	 .kind = VERB_FLAG,
 	 .offset = offsetof(struct plan_args, json),
@@ -67,9 +68,9 @@ static const struct verb_option plan_options[] = {
 	{.name = NULL},
 };
 
-/* The most memory this process has had, MiB. VmHWM, because ru_maxrss remembers the process that
+/* The peak memory of this process in MiB. VmHWM is used because ru_maxrss includes the process that
  * started this one. */
-static unsigned long peak_mib(void)
+static unsigned long plan_peak_mib(void)
 {
 	unsigned long kib = 0;
 	char line[256];
@@ -83,8 +84,8 @@ static unsigned long peak_mib(void)
 	return kib / 1024;
 }
 
-static int make(const struct plan_args *args, const char *path, struct job *job, struct plan *plan,
-		struct err *err)
+static int plan_from_args(const struct plan_args *args, const char *path, struct job *job,
+			  struct plan *plan, struct err *err)
 {
 	const struct phase_filter filter = {.only = args->only.items,
 					    .only_count = args->only.count,
@@ -108,7 +109,7 @@ static int make(const struct plan_args *args, const char *path, struct job *job,
 	rc = plan_check(job, (uint32_t)ranks, (uint32_t)nodes, false, err);
 	if (rc == 0)
 		rc = plan_make(plan, job, (uint32_t)ranks, (uint32_t)nodes, err);
-	/* What is planned here is what a run must be told too. */
+	/* A number of ranks per node that differs from the job's must also be given to the run. */
 	if (rc == 0 && args->ranks_per_node && told && told != args->ranks_per_node)
 		plan->other_ranks_per_node = told;
 	if (args->memory) {
@@ -118,7 +119,7 @@ static int make(const struct plan_args *args, const char *path, struct job *job,
 	return rc < 0 ? err_wrap(err, rc, "%s", path) : 0;
 }
 
-/* The job's text, read once, and what the command line changes of it. */
+/* The job's text, read once, and the changes of the command line. */
 struct plan_source {
 	char path[4096];
 	char *text;
@@ -126,7 +127,7 @@ struct plan_source {
 	struct series series;
 };
 
-static int source_read(struct plan_source *s, const struct call *call, struct err *err)
+static int plan_source_read(struct plan_source *s, const struct call *call, struct err *err)
 {
 	const struct plan_args *args = call->options;
 	int rc = catalog_resolve(call->arguments[0], s->path, sizeof(s->path), err);
@@ -138,7 +139,7 @@ static int source_read(struct plan_source *s, const struct call *call, struct er
 	return rc;
 }
 
-/* The job of one combination of the sweeps' values, planned. */
+/* Plans the job of one combination of the sweeps' values. */
 static int plan_combination(const struct plan_source *s, const struct plan_args *args,
 			    uint32_t combination, struct job *job, struct plan *plan,
 			    struct err *err)
@@ -153,11 +154,11 @@ static int plan_combination(const struct plan_source *s, const struct plan_args 
 	for (unsigned i = 0; i < s->series.sweep_count; i++)
 		items[changes.count++] = sets[i];
 	rc = job_parse_changed(job, plan_schema(), s->path, s->text, s->bytes, &changes, err);
-	return rc < 0 ? rc : make(args, s->path, job, plan, err);
+	return rc < 0 ? rc : plan_from_args(args, s->path, job, plan, err);
 }
 
-static int show(const struct plan_args *args, const struct plan_source *s, uint32_t combination,
-		const struct plan *plan, const struct job *job)
+static int plan_print(const struct plan_args *args, const struct plan_source *s,
+		      uint32_t combination, const struct plan *plan, const struct job *job)
 {
 	const char *sets[SERIES_SWEEPS_MAX];
 	char label[256];
@@ -181,7 +182,7 @@ static int plan_run(const struct call *call)
 	struct plan_source source = {.text = NULL};
 	char took[UNITS_TEXT_BYTES];
 	struct err err = {0};
-	int rc = source_read(&source, call, &err), status = EXIT_DONE;
+	int rc = plan_source_read(&source, call, &err), status = EXIT_DONE;
 	uint32_t combinations = rc < 0 ? 0 : source.series.combinations;
 
 	for (uint32_t i = 0; i < combinations && rc == 0 && status == EXIT_DONE; i++) {
@@ -190,7 +191,7 @@ static int plan_run(const struct call *call)
 
 		rc = plan_combination(&source, args, i, &job, &plan, &err);
 		if (rc == 0)
-			status = show(args, &source, i, &plan, &job);
+			status = plan_print(args, &source, i, &plan, &job);
 		plan_free(&plan);
 		job_free(&job);
 	}
@@ -202,7 +203,7 @@ static int plan_run(const struct call *call)
 	} else if (!args->json && !status) {
 		printf("planned in %s, %lu MiB\n",
 		       units_time(took, (double)(clock_kernel_ns() - call->start_ns) / 1e9),
-		       peak_mib());
+		       plan_peak_mib());
 	}
 	series_free(&source.series);
 	free(source.text);
@@ -212,7 +213,7 @@ static int plan_run(const struct call *call)
 const struct verb plan_verb = {
 	.name = "plan",
 	.arguments = "JOB",
-	.help = "checks a job and says what it asks of the machine; opens nothing",
+	.help = "checks a job and shows what it needs of the machine; opens nothing",
 	.example = "haul plan unet3d_aurora --nodes 512",
 	.options = plan_options,
 	.options_bytes = sizeof(struct plan_args),

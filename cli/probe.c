@@ -1,3 +1,4 @@
+/* Probes of this machine: see probe.h. */
 #include "cli/probe.h"
 
 #include <errno.h>
@@ -35,7 +36,7 @@ static void __attribute__((format(printf, 2, 3))) found(struct probe *p, const c
 	va_end(args);
 }
 
-static void verdict(struct probe *p, const char *text)
+static void probe_verdict(struct probe *p, const char *text)
 {
 	snprintf(p->verdict, sizeof(p->verdict), "%s", text);
 }
@@ -48,17 +49,17 @@ void probe_io_uring(struct probe *p)
 	memset(&parameters, 0, sizeof(parameters));
 	ring = syscall(__NR_io_uring_setup, 4, &parameters);
 	if (ring < 0) {
-		found(p, "%s", errno == ENOSYS ? "the kernel has none" : strerror(errno));
-		verdict(p, errno == ENOSYS   ? "engine psync takes uring's place"
-			   : errno == ENOMEM ? "ulimit -l unlimited"
-					     : "kernel.io_uring_disabled=0");
+		found(p, "%s", errno == ENOSYS ? "the kernel does not have it" : strerror(errno));
+		probe_verdict(p, errno == ENOSYS   ? "engine psync replaces uring"
+				 : errno == ENOMEM ? "ulimit -l unlimited"
+						   : "kernel.io_uring_disabled=0");
 		return;
 	}
 	close((int)ring);
-	found(p, "the kernel gives rings, for \"engine\": \"uring\"");
+	found(p, "works; used by \"engine\": \"uring\"");
 }
 
-/* KiB of this process that stand in transparent huge pages. */
+/* KiB of this process's memory in transparent huge pages. */
 static unsigned long huge_kib(void)
 {
 	FILE *smaps = fopen("/proc/self/smaps_rollup", "r");
@@ -73,8 +74,8 @@ static unsigned long huge_kib(void)
 	return kib;
 }
 
-/* Whether memory that is advised to be huge really is. */
-static bool huge_by_doing(void)
+/* Whether memory that is advised to use huge pages really gets them. */
+static bool probe_gets_huge(void)
 {
 	unsigned long before = huge_kib(), after;
 	size_t length = 4 * (size_t)HUGE_BYTES;
@@ -102,16 +103,16 @@ void probe_huge_pages(struct probe *p)
 	close_ = open ? strchr(open, ']') : NULL;
 	if (close_)
 		*close_ = '\0';
-	if (huge_by_doing()) {
+	if (probe_gets_huge()) {
 		found(p, "transparent, by %s",
 		      open && strcmp(open + 1, "always") == 0 ? "default" : "madvise");
 		return;
 	}
 	found(p, "none given (transparent_hugepage: %s)", open ? open + 1 : "unknown");
-	verdict(p, "direct reads take twice as long without");
+	probe_verdict(p, "direct reads take twice as long without them");
 }
 
-/* Reads the second half kilobyte alone: works only where blocks are 512 bytes. */
+/* Reads only the second half of a KiB, which works only where blocks are 512 bytes. */
 static void direct_block(struct probe *p, int fd, void *block, const char *folder)
 {
 	unsigned bytes;
@@ -119,7 +120,7 @@ static void direct_block(struct probe *p, int fd, void *block, const char *folde
 	if (pwrite(fd, block, BLOCK_BYTES, 0) != BLOCK_BYTES ||
 	    pread(fd, block, BLOCK_BYTES, 0) != BLOCK_BYTES) {
 		found(p, "%.90s: %s", folder, strerror(errno));
-		verdict(p, "not with \"direct\": true here");
+		probe_verdict(p, "not with \"direct\": true here");
 		return;
 	}
 	bytes = pread(fd, block, 512, 512) == 512 ? 512 : BLOCK_BYTES;
@@ -141,14 +142,14 @@ void probe_direct(struct probe *p)
 	memset(block, 0, BLOCK_BYTES);
 	fd = mkstemp(name);
 	if (fd < 0) {
-		found(p, "%.90s: no file can be made here: %s", folder, strerror(errno));
-		verdict(p, "try it in another folder");
+		found(p, "%.90s: cannot create a file here: %s", folder, strerror(errno));
+		probe_verdict(p, "try it in another folder");
 		goto out_free;
 	}
 	unlink(name);
 	if (fcntl(fd, F_SETFL, O_DIRECT) < 0) {
 		found(p, "%.90s: %s", folder, strerror(errno));
-		verdict(p, "not with \"direct\": true here");
+		probe_verdict(p, "not with \"direct\": true here");
 	} else {
 		direct_block(p, fd, block, folder);
 	}
@@ -172,10 +173,10 @@ void probe_memory_lock(struct probe *p)
 	}
 	units_bytes_binary(size, (double)limit.rlim_cur);
 	found(p, "%s: registered buffers are limited", size);
-	verdict(p, "ulimit -l unlimited");
+	probe_verdict(p, "ulimit -l unlimited");
 }
 
-static bool in_path(const char *name)
+static bool probe_in_path(const char *name)
 {
 	const char *path = getenv("PATH"), *end;
 	char file[4096];
@@ -197,14 +198,14 @@ void probe_schedulers(struct probe *p)
 
 	for (i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
 		used = strlen(p->found);
-		if (in_path(names[i]))
+		if (probe_in_path(names[i]))
 			snprintf(p->found + used, sizeof(p->found) - used, "%s%s", used ? ", " : "",
 				 names[i]);
 	}
 	if (!p->found[0])
 		found(p, "no srun, sbatch, qsub or mpiexec in PATH");
-	if (!in_path("mpiexec") && !in_path("srun"))
-		verdict(p, "load an MPI module");
+	if (!probe_in_path("mpiexec") && !probe_in_path("srun"))
+		probe_verdict(p, "load an MPI module");
 }
 
 struct cpu_time {
@@ -236,7 +237,7 @@ static int compare_u64(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* How late a short sleep ends, in the median. */
+/* How late a short sleep ends: the median. */
 static uint64_t oversleep_ns(struct clock *clock)
 {
 	uint64_t late[SLEEPS], until;
@@ -270,5 +271,5 @@ void probe_clock(struct probe *p)
 	found(p, "steal %.1f %%, timer slack %d ns, a sleep ends %.0f µs late", steal,
 	      prctl(PR_GET_TIMERSLACK), (double)late / 1e3);
 	if (steal >= 1)
-		verdict(p, "another guest takes time: figures will vary");
+		probe_verdict(p, "another guest uses processor time: figures will vary");
 }

@@ -1,3 +1,4 @@
+/* The verb "report": reads results files. */
 #include "report/report.h"
 
 #include <errno.h>
@@ -22,14 +23,14 @@ static const struct verb_option report_options[] = {
 	{.name = "csv",
 	 .kind = VERB_FLAG,
 	 .offset = offsetof(struct report_args, csv),
-	 .help = "a row per phase, for spreadsheets"},
+	 .help = "prints one row per phase, for spreadsheets"},
 	{.name = "steps",
 	 .kind = VERB_COUNT,
 	 .offset = offsetof(struct report_args, steps),
 	 .value = "N",
 	 .min = 1,
 	 .max = STEPS_ROWS,
-	 .help = "with --json: rows of single steps at most; default 256"},
+	 .help = "with --json: the greatest number of rows of single steps; default 256"},
 	{.name = NULL},
 };
 
@@ -60,7 +61,7 @@ static int report_run(const struct call *call)
 const struct verb report_verb = {
 	.name = "report",
 	.arguments = "[FILE…]",
-	.help = "reads results files; without one results.h5",
+	.help = "reads results files; default: results.h5",
 	.example = "haul report --json results.h5",
 	.options = report_options,
 	.options_bytes = sizeof(struct report_args),

@@ -1,4 +1,5 @@
-/* run, generate and clean: the verbs under mpiexec (alone they are one rank). */
+/* The verbs "run", "generate" and "clean", which run under mpiexec. Without it they are one
+ * rank. */
 #include "ranks/run/run.h"
 
 #include <stddef.h>
@@ -29,7 +30,7 @@ struct run_args {
 	}
 #define ROW_RESULTS \
 	ROW("results", VERB_TEXT, results, .value = "FILE", \
-	    .help = "where the results go; default results.h5")
+	    .help = "file for the results; default results.h5")
 #define ROW_FORCE ROW("force", VERB_FLAG, force, .help = "replaces a results file that exists")
 #define ROW_SET \
 	ROW("set", VERB_TEXTS, sets, .value = "PATH=VALUE", \
@@ -39,36 +40,38 @@ struct run_args {
 	    .help = "only the phases of this name or kind; may be repeated")
 #define ROW_SKIP \
 	ROW("skip", VERB_TEXTS, skip, .value = "PHASE", \
-	    .help = "all but the phases of this name or kind; may be repeated")
+	    .help = "all except the phases of this name or kind; may be repeated")
 #define ROW_DEADLINE \
 	ROW("deadline", VERB_TIME, deadline_ns, .value = "TIME", \
-	    .help = "stops all ranks so long after the start (\"25 min\"), results kept")
+	    .help = "stops all ranks this long after the start (\"25 min\") and keeps the results")
 #define ROW_FAKE_NODES \
 	ROW("fake-nodes", VERB_COUNT, fake_nodes, .value = "N", .min = 1, .max = 1 << 16, \
 	    .help = "for tests: treats this machine as N nodes")
 #define ROW_IGNORE_SPACE \
 	ROW("ignore-space", VERB_FLAG, ignore_space, \
-	    .help = "runs even where a phase writes more than is free on its store")
+	    .help = "runs even if a phase writes more than is free on its store")
 #define ROW_QUIET ROW("quiet", VERB_FLAG, quiet, .help = "no progress line, no report")
 
 static const struct verb_option run_options[] = {
 	ROW_RESULTS,
 	ROW_FORCE,
-	ROW("strict", VERB_FLAG, strict, .help = "exit status 8 when a target was missed"),
+	ROW("strict", VERB_FLAG, strict,
+	    .help = "ends with exit status 8 when a target was missed"),
 	ROW_SET,
 	ROW("sweep", VERB_TEXTS, sweeps, .value = "PATH=A,B,C",
 	    .help = "runs the job with each value; several sweeps: with each combination"),
 	ROW("repeat", VERB_COUNT, repeat, .value = "N", .min = 1, .max = SERIES_RUNS_MAX,
 	    .help = "runs the job, or each combination, N times; default 1"),
 	ROW("warmup", VERB_COUNT, warmup, .value = "N", .min = 0, .max = SERIES_RUNS_MAX - 1,
-	    .help = "N runs before them that no statistics count"),
+	    .help = "N runs before them that are left out of all statistics"),
 	ROW_ONLY,
 	ROW_SKIP,
 	ROW_DEADLINE,
 	ROW("op-log", VERB_TEXT, op_log, .value = "FILE.tsv.zst",
-	    .help = "a row for each request, a file a rank; docs/results.md has the columns"),
+	    .help = "one row per request, one file per rank; docs/results.md lists the columns"),
 	ROW("op-log-rows", VERB_COUNT, op_log_rows, .value = "N", .min = OP_LOG_ROWS_MIN,
-	    .max = 1 << 26, .help = "rows that a queue keeps until they are written; default 8192"),
+	    .max = 1 << 26,
+	    .help = "the number of rows that a queue keeps until they are written; default 8192"),
 	ROW_IGNORE_SPACE,
 	ROW_FAKE_NODES,
 	ROW_QUIET,
@@ -76,7 +79,7 @@ static const struct verb_option run_options[] = {
 };
 static const struct verb_option generate_options[] = {
 	ROW("results", VERB_TEXT, results, .value = "FILE",
-	    .help = "where the results go; default nowhere"),
+	    .help = "file for the results; default: none"),
 	ROW_FORCE,
 	ROW_SET,
 	ROW_ONLY,
@@ -93,8 +96,8 @@ static const struct verb_option clean_options[] = {
 	{.name = NULL},
 };
 
-/* The command line as it stands in the results: readable, cut where it is very long. */
-static void join(char *line, size_t bytes, int argc, char **argv)
+/* Joins the command line as the results store it: readable, cut where it is very long. */
+static void run_command_line(char *line, size_t bytes, int argc, char **argv)
 {
 	size_t used = 0;
 	int i;
@@ -119,9 +122,9 @@ static void print_report(const char *path)
 		cli_say("%s", err.text);
 }
 
-/* Rank 0, after the run: what was done on standard output, why not on standard error. */
-static void speak_of(const struct run *run, const struct run_options *options,
-		     enum exit_status status, const struct err *err)
+/* Rank 0 prints after the run: what was done on standard output, and errors on standard error. */
+static void run_print_outcome(const struct run *run, const struct run_options *options,
+			      enum exit_status status, const struct err *err)
 {
 	bool made =
 		status == EXIT_DONE || status == EXIT_TARGET_MISSED || status == EXIT_INTERRUPTED;
@@ -177,19 +180,20 @@ static int run_as(const struct call *call, enum run_verb verb)
 	bool speak = false;
 	struct run *run;
 
-	join(command, sizeof(command), argc, argv);
+	run_command_line(command, sizeof(command), argc, argv);
 	if (run_begin(&run, &argc, &argv, &err) < 0) {
 		cli_say("%s", err.text);
 		return EXIT_FAILED;
 	}
-	/* Thousands of ranks need not ask the file system for the catalogue. */
+	/* Only rank 0 looks into the catalogue, so that thousands of ranks do not ask the file
+	 * system. */
 	if (run_rank(run) == 0 &&
 	    catalog_resolve(options.job, path, sizeof(path), &unresolved) == 0)
 		options.job = path;
 	status = run_job(run, &options, &speak, &err);
 	if (speak)
-		speak_of(run, &options, status,
-			 status == EXIT_USAGE && unresolved.code ? &unresolved : &err);
+		run_print_outcome(run, &options, status,
+				  status == EXIT_USAGE && unresolved.code ? &unresolved : &err);
 	run_end(run);
 	return status;
 }
@@ -225,7 +229,7 @@ const struct verb run_verb = {
 const struct verb generate_verb = {
 	.name = "generate",
 	.arguments = "JOB",
-	.help = "under mpiexec: only the generating phases; what is whole already is kept",
+	.help = "under mpiexec: runs only the generating phases; data that is complete is kept",
 	.example = "mpiexec -n 64 haul generate unet3d_h100",
 	.options = generate_options,
 	.options_bytes = sizeof(struct run_args),
@@ -238,7 +242,7 @@ const struct verb generate_verb = {
 const struct verb clean_verb = {
 	.name = "clean",
 	.arguments = "JOB",
-	.help = "under mpiexec: removes exactly what haul made, by its manifest",
+	.help = "under mpiexec: removes exactly what haul made, as listed in its manifest",
 	.example = "mpiexec -n 64 haul clean unet3d_h100",
 	.options = clean_options,
 	.options_bytes = sizeof(struct run_args),

@@ -1,3 +1,4 @@
+/* Text on the terminal: see cli.h. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -6,8 +7,8 @@
 #include "cli/cli.h"
 #include "core/utf8.h"
 
-/* The launchers tell a rank before MPI_Init, each in its own variable. Only a hint: it silences
- * repeated sentences, nothing else. */
+/* Launchers tell the rank before MPI_Init, each in a variable of its own. This is only a hint; it
+ * serves only to silence repeated sentences. */
 bool cli_speaks(void)
 {
 	static const char *const variables[] = {"PMI_RANK", "PMIX_RANK", "PALS_RANKID",
@@ -77,7 +78,7 @@ int cli_print(char *text)
 
 enum { CLI_COLUMNS = 80 };
 
-/* Bytes of text that fit into columns, cut at a blank where there is one. */
+/* The number of bytes of text that fit into columns. Cuts at a blank where there is one. */
 static size_t line_fits(const char *text, unsigned columns)
 {
 	size_t at = utf8_fit(text, UTF8_WHOLE, columns), blank = at;
@@ -94,7 +95,7 @@ void cli_row(const char *left, unsigned column, const char *text)
 	size_t used;
 
 	cli_pad(left, column);
-	/* Two blanks at least between the two. */
+	/* Leaves at least two blanks between them. */
 	if (cli_columns(left) + 2 > column) {
 		printf("\n");
 		cli_pad("", column);

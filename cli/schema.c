@@ -1,3 +1,4 @@
+/* The verb "schema": the JSON Schema of jobs, and their reference as text. */
 #include <stddef.h>
 
 #include "cli/cli.h"
@@ -11,7 +12,7 @@ static const struct verb_option schema_options[] = {
 	{.name = "reference",
 	 .kind = VERB_FLAG,
 	 .offset = offsetof(struct schema_args, reference),
-	 .help = "as text for people: every key, its bounds, its default"},
+	 .help = "prints text for people: every key, its bounds, its default"},
 	{.name = NULL},
 };
 
@@ -26,7 +27,7 @@ static int schema_run(const struct call *call)
 const struct verb schema_verb = {
 	.name = "schema",
 	.arguments = "",
-	.help = "the JSON Schema of jobs",
+	.help = "prints the JSON Schema of jobs",
 	.example = "haul schema --reference",
 	.options = schema_options,
 	.options_bytes = sizeof(struct schema_args),

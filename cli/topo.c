@@ -1,3 +1,4 @@
+/* The verb "topo": this node's cores, and the ranks that would get them. */
 #include <errno.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -23,34 +24,34 @@ static const struct verb_option topo_options[] = {
 	 .value = "N",
 	 .min = 1,
 	 .max = 4096,
-	 .help = "for N ranks on this node; default 1"},
+	 .help = "the number of ranks on this node; default 1"},
 	{.name = "pin",
 	 .kind = VERB_CHOICE,
 	 .offset = offsetof(struct topo_args, pin),
 	 .choices = pin_names,
-	 .help = "how; default none"},
+	 .help = "how ranks are pinned; default none"},
 	{.name = "cores",
 	 .kind = VERB_TEXT,
 	 .offset = offsetof(struct topo_args, cores),
 	 .value = "LIST",
-	 .help = "for --pin list: a set a rank, \"1-8:9-16\""},
+	 .help = "for --pin list: one set per rank, \"1-8:9-16\""},
 	{.name = "reserved-cores",
 	 .kind = VERB_TEXT,
 	 .offset = offsetof(struct topo_args, reserved_cores),
 	 .value = "SET",
-	 .help = "cores that no slice gets, \"0,52\", or \"none\"; default: as known of the node"},
+	 .help = "cores that no slice gets, \"0,52\", or \"none\"; default: what is known of the node"},
 	{.name = "gpus",
 	 .kind = VERB_COUNT,
 	 .offset = offsetof(struct topo_args, gpus),
 	 .value = "N",
 	 .min = 1,
 	 .max = 1 << 14,
-	 .help = "for --pin tile: accelerators, as in cluster.gpus"},
+	 .help = "for --pin tile: the number of accelerators, as in cluster.gpus"},
 	{.name = "xml",
 	 .kind = VERB_TEXT,
 	 .offset = offsetof(struct topo_args, xml),
 	 .value = "FILE",
-	 .help = "another node, from a file that lstopo has written there: lstopo node.xml"},
+	 .help = "shows another node, from a file written there with: lstopo node.xml"},
 	{.name = NULL},
 };
 
@@ -71,7 +72,7 @@ static int topo_load(const char *xml, hwloc_topology_t *out)
 	if (hwloc_topology_load(topology) < 0) {
 		hwloc_topology_destroy(topology);
 		if (xml) {
-			cli_say("--xml %s: is no topology that hwloc can read", xml);
+			cli_say("--xml %s: is not a topology that hwloc can read", xml);
 			return EXIT_USAGE;
 		}
 		cli_say("hwloc: this node's topology cannot be read: %s", strerror(errno));
@@ -81,7 +82,7 @@ static int topo_load(const char *xml, hwloc_topology_t *out)
 	return EXIT_DONE;
 }
 
-static int take_text(const char *option, const char *given, char *out, size_t bytes)
+static int topo_copy_text(const char *option, const char *given, char *out, size_t bytes)
 {
 	if (!given || snprintf(out, bytes, "%s", given) < (int)bytes)
 		return EXIT_DONE;
@@ -99,10 +100,10 @@ static int topo_run(const struct call *call)
 	char *picture;
 	int status;
 
-	status = take_text("--cores", args->cores, cluster.cores, sizeof(cluster.cores));
+	status = topo_copy_text("--cores", args->cores, cluster.cores, sizeof(cluster.cores));
 	if (status == EXIT_DONE)
-		status = take_text("--reserved-cores", args->reserved_cores, cluster.reserved_cores,
-				   sizeof(cluster.reserved_cores));
+		status = topo_copy_text("--reserved-cores", args->reserved_cores,
+					cluster.reserved_cores, sizeof(cluster.reserved_cores));
 	if (status == EXIT_DONE)
 		status = topo_load(args->xml, &topology);
 	if (status != EXIT_DONE)
@@ -119,7 +120,7 @@ static int topo_run(const struct call *call)
 const struct verb topo_verb = {
 	.name = "topo",
 	.arguments = "",
-	.help = "this node's cores, and which rank would get which, as a picture",
+	.help = "shows this node's cores, and which rank would get which",
 	.example = "haul topo --ranks-per-node 12 --pin tile",
 	.options = topo_options,
 	.options_bytes = sizeof(struct topo_args),

@@ -1,4 +1,4 @@
-/* The table of verbs. */
+/* Table of verbs: see cli.h. */
 #include <string.h>
 
 #include "cli/cli.h"

@@ -1,3 +1,4 @@
+/* The verb "version": the versions of this program and of its libraries. */
 #include <hwloc.h>
 #include <stdio.h>
 
@@ -37,7 +38,7 @@ static int version_run(const struct call *call)
 const struct verb version_verb = {
 	.name = "version",
 	.arguments = "",
-	.help = "this program's version and its libraries'",
+	.help = "shows the versions of this program and of its libraries",
 	.example = "haul version",
 	.run = version_run,
 };

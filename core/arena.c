@@ -1,4 +1,5 @@
-/* Arena: a list of blocks, the newest first; allocations are cut from it. */
+/* Arena: a list of blocks, the newest first. Allocations are cut from the newest block. See
+ * arena.h. */
 #include "core/arena.h"
 
 #include <stdalign.h>
@@ -10,7 +11,7 @@ enum { ARENA_BLOCK_BYTES = 16 << 10, ARENA_ALIGN = 16 };
 
 struct arena_block {
 	struct arena_block *next;
-	size_t size, used; /* of data */
+	size_t size, used; /* both count the bytes of data */
 	alignas(ARENA_ALIGN) unsigned char data[];
 };
 

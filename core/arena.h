@@ -1,4 +1,4 @@
-/* Memory that is freed together: for what a job owns. Not thread-safe. */
+/* Arena: many small allocations that are freed together, as those of a job. Not thread-safe. */
 #ifndef HAUL_CORE_ARENA_H
 #define HAUL_CORE_ARENA_H
 
@@ -8,7 +8,7 @@ struct arena {
 	struct arena_block *blocks;
 };
 
-void *arena_alloc(struct arena *a, size_t bytes); /* zeroed, aligned to 16; NULL: no memory */
+void *arena_alloc(struct arena *a, size_t bytes); /* zeroed, aligned to 16 bytes; NULL: no memory */
 char *arena_text(struct arena *a, const char *text);
 void arena_free(struct arena *a);
 

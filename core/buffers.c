@@ -9,8 +9,8 @@
 
 static const uint64_t page_bytes = 4096, huge_bytes = 2 << 20;
 
-static int map_huge(void **base, uint64_t bytes);
-static int touch(void *base, uint64_t bytes);
+static int buffers_map(void **base, uint64_t bytes);
+static int buffers_touch(void *base, uint64_t bytes);
 
 int buffers_init(struct buffers *b, uint32_t count, uint64_t slot_bytes, struct err *err)
 {
@@ -23,7 +23,7 @@ int buffers_init(struct buffers *b, uint32_t count, uint64_t slot_bytes, struct 
 	slot = slot_bytes ? slot_bytes : 1;
 	if (slot > UINT64_MAX / 4 / count)
 		return err_set(err, -ENOMEM,
-			       "%u buffers of %llu bytes are more than memory can name", count,
+			       "%u buffers of %llu bytes do not fit in the address space", count,
 			       (unsigned long long)slot_bytes);
 	slot = (slot + page_bytes - 1) & ~(page_bytes - 1);
 	bytes = (slot * count + huge_bytes - 1) & ~(huge_bytes - 1);
@@ -31,7 +31,7 @@ int buffers_init(struct buffers *b, uint32_t count, uint64_t slot_bytes, struct 
 	b->free_slots = malloc(count * sizeof(*b->free_slots));
 	if (b->free_slots == NULL)
 		return err_set(err, -ENOMEM, "no memory for a list of %u buffers", count);
-	rc = map_huge(&b->base, bytes);
+	rc = buffers_map(&b->base, bytes);
 	if (rc < 0) {
 		free(b->free_slots);
 		memset(b, 0, sizeof(*b));
@@ -42,7 +42,8 @@ int buffers_init(struct buffers *b, uint32_t count, uint64_t slot_bytes, struct 
 	b->mapped_bytes = bytes;
 	b->count = count;
 	b->free_count = count;
-	/* A stack: the slot given back last, still in the caches, is taken next. */
+	/* The free list is a stack: the slot that was given back last is still in the caches and is
+	 * taken next. */
 	for (uint32_t i = 0; i < count; i++)
 		b->free_slots[i] = count - 1 - i;
 	return 0;
@@ -72,8 +73,8 @@ void buffers_give(struct buffers *b, void *slot)
 	b->free_slots[b->free_count++] = (uint32_t)(offset / b->slot_bytes);
 }
 
-/* mmap aligns to a page only: maps 2 MiB more and gives back what lies outside. */
-static int map_huge(void **base, uint64_t bytes)
+/* mmap aligns to a small page only. So this maps 2 MiB more and unmaps what lies outside. */
+static int buffers_map(void **base, uint64_t bytes)
 {
 	uint64_t before;
 	char *p;
@@ -89,9 +90,9 @@ static int map_huge(void **base, uint64_t bytes)
 	if (huge_bytes > before)
 		munmap(p + before + bytes, huge_bytes - before);
 	p += before;
-	/* A kernel without huge pages gives small ones: slower, and as right. */
+	/* A kernel without huge pages maps small ones, which are slower but otherwise equal. */
 	(void)madvise(p, bytes, MADV_HUGEPAGE);
-	rc = touch(p, bytes);
+	rc = buffers_touch(p, bytes);
 	if (rc < 0) {
 		munmap(p, bytes);
 		return rc;
@@ -100,9 +101,10 @@ static int map_huge(void **base, uint64_t bytes)
 	return 0;
 }
 
-/* Pages are made now, by the thread that will use them (so on its NUMA node), not inside timed
- * reads. The kernel's own call comes back with an error where touching would kill the process. */
-static int touch(void *base, uint64_t bytes)
+/* The thread that will use the pages creates them now, so that they lie on its NUMA node and no
+ * page fault falls into a timed read. Where memory runs out, MADV_POPULATE_WRITE returns an error;
+ * a write to the page would kill the process. */
+static int buffers_touch(void *base, uint64_t bytes)
 {
 #ifdef MADV_POPULATE_WRITE
 	int rc;

@@ -1,7 +1,7 @@
-/* Buffer pool: one 2 MiB-aligned, MADV_HUGEPAGE mapping cut into equal slots. Transparent huge
- * pages double direct reads (one segment for each 2 MiB instead of 512).
+/* Buffer pool: one 2 MiB-aligned, MADV_HUGEPAGE mapping that is cut into equal slots. Transparent
+ * huge pages double the rate of direct reads (one segment per 2 MiB instead of 512).
  *
- * A pool belongs to one thread; engines register its mapping once. */
+ * A pool belongs to one thread. Engines register its mapping once. */
 #ifndef HAUL_CORE_BUFFERS_H
 #define HAUL_CORE_BUFFERS_H
 
@@ -17,11 +17,12 @@ struct buffers {
 	uint32_t *free_slots;
 };
 
-/* Maps count slots of at least slot_bytes, every page touched. -ENOMEM with a sentence. */
+/* Maps count slots of at least slot_bytes and touches every page. Returns -ENOMEM with a
+ * sentence. */
 int buffers_init(struct buffers *b, uint32_t count, uint64_t slot_bytes, struct err *err);
 void buffers_free(struct buffers *b);
 
-/* A slot, or NULL when all are out. Constant time. */
+/* Returns a slot, or NULL when all are in use. Takes constant time. */
 void *buffers_take(struct buffers *b);
 void buffers_give(struct buffers *b, void *slot);
 

@@ -1,4 +1,4 @@
-/* Time: see clock.h. */
+/* Clock: see clock.h. */
 #include "core/clock.h"
 
 #include <errno.h>
@@ -52,7 +52,7 @@ void clock_sleep_until(struct clock *c, uint64_t until_ns)
 	uint64_t now;
 
 	if (c->fake) {
-		/* Forward only: another thread may have slept further. */
+		/* The clock moves forward only: another thread may have slept further. */
 		now = atomic_load_explicit(&c->fake_ns, memory_order_relaxed);
 		while (now < until_ns && !atomic_compare_exchange_weak_explicit(
 						 &c->fake_ns, &now, until_ns, memory_order_relaxed,
@@ -76,8 +76,8 @@ uint32_t clock_spin_next(uint32_t spin_ns, uint64_t late_ns)
 	return spin_ns < CLOCK_SPIN_MAX_NS ? spin_ns : CLOCK_SPIN_MAX_NS;
 }
 
-/* Sleeps until as long before until_ns as has to be spun, and learns from how late that ends. Several
- * threads may do so at once: what one of them learned may be lost. */
+/* Sleeps until shortly before until_ns, so that the rest can be spun, and learns from how late the
+ * sleep ends. Several threads may do so at once; then what one of them learned may be lost. */
 static void nap_until(struct clock *c, uint64_t until_ns)
 {
 	uint32_t learned = atomic_load_explicit(&c->spin_ns, memory_order_relaxed);
@@ -96,8 +96,8 @@ static void nap_until(struct clock *c, uint64_t until_ns)
 				      memory_order_relaxed);
 }
 
-/* An absolute deadline, so that a signal or a late start does not add up. Asks the clock first: a
- * sleep that is over already costs no system call. */
+/* Sleeps until an absolute deadline, so that signals and late starts do not add up. It asks the
+ * clock first: then a sleep that is already over costs no system call. */
 static void kernel_sleep_until(uint64_t until_ns)
 {
 	struct timespec t = {

@@ -1,5 +1,8 @@
-/* count is the futex word. A taker says that it waits before the kernel looks at count once more, a
- * giver looks for waiters after it has changed count: so one of them sees the other. */
+/* Credits: see credits.h.
+ *
+ * count is the futex word. A taker announces that it waits before the kernel looks at count once
+ * more, and a giver looks for waiters after it has changed count. So at least one of them sees the
+ * other. */
 #include "core/credits.h"
 
 #include <errno.h>
@@ -24,7 +27,7 @@ void credits_give(struct credits *c, uint32_t n)
 			NULL, 0);
 }
 
-static int try_take(struct credits *c)
+static int credits_try(struct credits *c)
 {
 	uint32_t count = atomic_load_explicit(&c->count, memory_order_relaxed);
 
@@ -42,7 +45,7 @@ int credits_take(struct credits *c, uint64_t wait_ns)
 	};
 	long rc = 0;
 
-	while (!try_take(c)) {
+	while (!credits_try(c)) {
 		if (rc < 0 && errno == ETIMEDOUT)
 			return -ETIMEDOUT;
 		atomic_fetch_add(&c->waiters, 1);

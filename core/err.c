@@ -27,7 +27,7 @@ int(err_wrap)(struct err *e, int rc, const char *format, ...)
 
 	if (!e)
 		return rc;
-	/* What it says moves behind the new words: from a copy. */
+	/* The old text moves behind the new words, so it is copied first. */
 	if (e->code && e->text[0])
 		memcpy(inner, e->text, sizeof(inner));
 	else

@@ -9,7 +9,8 @@
 
 enum { FILE_FIRST_BYTES = 64 << 10 };
 
-/* Room for at least one byte more than is used. NULL: no memory, and text is freed. */
+/* Makes room for at least one byte more than is used. Returns NULL where there is no memory; then
+ * text is freed. */
 static char *file_grow(char *text, size_t *size, size_t used, size_t max)
 {
 	char *larger;

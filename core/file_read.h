@@ -1,4 +1,4 @@
-/* Reading a whole file into memory: regular files, pipes, process substitutions. */
+/* Reading a whole file into memory: regular files, pipes and process substitutions. */
 #ifndef HAUL_CORE_FILE_READ_H
 #define HAUL_CORE_FILE_READ_H
 
@@ -6,9 +6,9 @@
 
 #include "core/err.h"
 
-/* At most max bytes and one more, so that a caller sees a file that is too large by length > max. *text ends
- * with a zero byte that length does not count; the caller frees it. The errno of open and read, or -ENOMEM,
- * with a sentence that does not name the path. */
+/* Reads at most max + 1 bytes, so that a caller sees by length > max that a file is too large.
+ * *text ends with a zero byte, which length does not count; the caller frees it. Returns the errno
+ * of open or read, or -ENOMEM, with a sentence that does not name the path. */
 int file_read(const char *path, size_t max, char **text, size_t *length, struct err *err);
 
 #endif

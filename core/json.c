@@ -1,5 +1,5 @@
-/* The strict check: a state machine with an explicit stack, so that depth costs a byte, not a stack
- * frame. */
+/* Strict check of JSON: a state machine with an explicit stack, so that a level of nesting costs a
+ * byte and not a stack frame. See json.h. */
 #include "core/json.h"
 
 #include <cjson/cJSON.h>
@@ -55,7 +55,7 @@ int json_check(const char *text, size_t length, unsigned depth_max, unsigned val
 
 	s.depth_max = depth_max < JSON_DEPTH_LIMIT ? depth_max : JSON_DEPTH_LIMIT;
 	if (length >= 3 && !memcmp(text, "\xef\xbb\xbf", 3))
-		s.at = 3; /* the byte order mark that some editors write */
+		s.at = 3; /* skip the byte order mark that some editors write */
 	scan_space(&s);
 	if (s.at == length)
 		return err_set(err, -EINVAL, "is empty");
@@ -180,7 +180,7 @@ static int scan_string(struct scan *s)
 			return scan_fail(s, "control character 0x%02x in a string", (unsigned)c);
 		n = json_utf8_length(s->text + s->at, s->length - s->at);
 		if (!n)
-			return scan_fail(s, "byte 0x%02x is no UTF-8", (unsigned)c);
+			return scan_fail(s, "byte 0x%02x is not UTF-8", (unsigned)c);
 		s->at += n;
 	}
 	s->at++;
@@ -219,7 +219,7 @@ static int scan_escape(struct scan *s)
 	return 0;
 }
 
-/* "uXXXX" at the position. */
+/* Reads "uXXXX" at the position. */
 static int scan_hex(struct scan *s, unsigned *code)
 {
 	int c, i;
@@ -240,7 +240,7 @@ static int scan_hex(struct scan *s, unsigned *code)
 	return 0;
 }
 
-/* Passes digits; 0 when there is none. */
+/* Passes over digits. Returns their count. */
 static size_t scan_digits(struct scan *s)
 {
 	size_t start = s->at;
@@ -275,7 +275,7 @@ static int scan_number(struct scan *s)
 	}
 	n = s->at - start;
 	s->at = start;
-	if (n > JSON_NUMBER_BYTES) /* cJSON reads numbers through a buffer of 63 */
+	if (n > JSON_NUMBER_BYTES) /* cJSON copies a number into a buffer of 63 characters */
 		return scan_fail(s, "a number of more than %d characters", JSON_NUMBER_BYTES);
 	memcpy(copy, s->text + start, n);
 	copy[n] = '\0';
@@ -311,7 +311,7 @@ static int scan_unexpected(struct scan *s, const char *wanted)
 	return scan_fail(s, "expected %s, found byte 0x%02x", wanted, (unsigned)c);
 }
 
-/* Puts the position before the sentence; columns count characters. */
+/* Puts the position before the sentence. Columns count characters. */
 static int scan_fail(struct scan *s, const char *format, ...)
 {
 	char sentence[160];

@@ -1,6 +1,7 @@
-/* JSON as haul reads and writes it, around cJSON: a strict check before cJSON sees a text (cJSON is
- * lenient with numbers and characters, recurses as deep as the text says, and cannot tell where a
- * fault is), a printer whose numbers read back as the same doubles, and words for messages.
+/* JSON as haul reads and writes it, around cJSON: a strict check before cJSON sees a text, a
+ * printer whose numbers read back as the same doubles, and words for messages. The check is needed
+ * because cJSON is lenient with numbers and characters, recurses as deep as the text is nested, and
+ * cannot tell where a fault is.
  *
  * No state; any thread. */
 #ifndef HAUL_CORE_JSON_H
@@ -18,33 +19,34 @@ enum { JSON_DEPTH_LIMIT = 64, JSON_NUMBER_BYTES = 60, JSON_QUOTE_BYTES = 80 };
 /* Largest whole number that every JSON reader keeps exactly: 2^53 - 1. */
 #define JSON_WHOLE_MAX 9007199254740991.0
 
-/* Checks that text is one JSON value (RFC 8259, UTF-8, finite numbers, no \u0000), at most depth_max
- * (<= JSON_DEPTH_LIMIT) deep and of at most values_max values. Does not recurse. -EINVAL with
- * "line 3, column 12: sentence". */
+/* Checks that text is one JSON value (RFC 8259, UTF-8, finite numbers, no \u0000), at most
+ * depth_max (<= JSON_DEPTH_LIMIT) deep and of at most values_max values. Does not recurse. Returns
+ * -EINVAL with "line 3, column 12: sentence". */
 int json_check(const char *text, size_t length, unsigned depth_max, unsigned values_max,
 	       struct err *err);
 
-/* The same, then parsed. The caller owns *out (cJSON_Delete). */
+/* Checks and parses. The caller owns *out (cJSON_Delete). */
 int json_parse(struct cJSON **out, const char *text, size_t length, unsigned depth_max,
 	       unsigned values_max, struct err *err);
 
-/* Indented text, ending in a newline; lists of plain values on one line. The caller frees. NULL: no
- * memory. */
+/* Indented text that ends in a newline, with lists of plain values on one line. The caller frees
+ * it. NULL: no memory. */
 char *json_print(const struct cJSON *value);
 
 /* The number, or null where it is not finite (JSON knows no NaN); NULL: no memory. And the same, added to an object. */
 struct cJSON *json_number(double value);
 void json_add_number(struct cJSON *to, const char *key, double value);
 
-/* For messages: text in double quotes with control characters escaped, cut to fit; and what a value
- * is: "four" in quotes, 1.5, true, null, "a list", "an object". Both return buf. */
+/* For messages. json_quote gives text in double quotes with control characters escaped, cut to fit.
+ * json_describe tells what a value is: "four" in quotes, 1.5, true, null, "a list", "an object".
+ * Both return buf. */
 char *json_quote(char buf[JSON_QUOTE_BYTES], const char *text);
 char *json_describe(char buf[JSON_QUOTE_BYTES], const struct cJSON *value);
 
-/* Bytes of the valid UTF-8 sequence at text (1 to 4), 0: not valid. */
+/* Bytes of the valid UTF-8 sequence at text (1 to 4); 0: it is not valid. */
 size_t json_utf8_length(const char *text, size_t length);
 
-/* Valid UTF-8 without control characters: fit for names and messages. */
+/* Whether text is valid UTF-8 without control characters: fit for names and messages. */
 bool json_text_plain(const char *text);
 
 #endif

@@ -1,5 +1,6 @@
-/* The printer, and words for messages. Numbers are printed with the fewest digits that read back as
- * the same double; cJSON's own printer keeps 15, which is one too few for some. */
+/* JSON printer and words for messages: see json.h. Numbers are printed with the fewest digits that
+ * read back as the same double. cJSON's own printer keeps 15 digits, which is one too few for
+ * some. */
 #include "core/json.h"
 
 #include <cjson/cJSON.h>
@@ -42,7 +43,7 @@ void json_add_number(struct cJSON *to, const char *key, double value)
 	cJSON_AddItemToObject(to, key, json_number(value));
 }
 
-static void number_text(char buf[32], double d)
+static void json_number_text(char buf[32], double d)
 {
 	int digits;
 
@@ -68,7 +69,7 @@ static void print_value(FILE *f, const cJSON *value, unsigned indent)
 	} else if (cJSON_IsString(value)) {
 		print_string(f, value->valuestring);
 	} else if (cJSON_IsNumber(value) && isfinite(value->valuedouble)) {
-		number_text(number, value->valuedouble);
+		json_number_text(number, value->valuedouble);
 		fputs(number, f);
 	} else {
 		fputs(cJSON_IsTrue(value) ? "true" : cJSON_IsFalse(value) ? "false" : "null", f);
@@ -117,8 +118,9 @@ static void print_object(FILE *f, const cJSON *value, unsigned indent)
 	fprintf(f, "\n%*s}", (int)indent, "");
 }
 
-/* One character of text, escaped where JSON wants it, into out; returns the bytes of text used. */
-static size_t escape(char out[8], const char *text)
+/* Writes one character of text into out, escaped where JSON requires it. Returns how many bytes of
+ * text it took. */
+static size_t json_escape(char out[8], const char *text)
 {
 	static const char named[] = "\"\"\\\\\bb\ff\nn\rr\tt";
 	size_t n = json_utf8_length(text, strlen(text)), i;
@@ -145,7 +147,7 @@ static void print_string(FILE *f, const char *text)
 
 	fputc('"', f);
 	while (*text) {
-		text += escape(out, text);
+		text += json_escape(out, text);
 		fputs(out, f);
 	}
 	fputc('"', f);
@@ -159,7 +161,7 @@ char *json_quote(char buf[JSON_QUOTE_BYTES], const char *text)
 
 	buf[0] = '"';
 	while (*text) {
-		text += escape(out, text);
+		text += json_escape(out, text);
 		n = strlen(out);
 		if (at + n + sizeof(more) > JSON_QUOTE_BYTES) {
 			memcpy(buf + at, more, sizeof(more));
@@ -177,7 +179,7 @@ char *json_describe(char buf[JSON_QUOTE_BYTES], const struct cJSON *value)
 	if (cJSON_IsString(value))
 		return json_quote(buf, value->valuestring);
 	if (cJSON_IsNumber(value))
-		number_text(buf, value->valuedouble);
+		json_number_text(buf, value->valuedouble);
 	else
 		snprintf(buf, JSON_QUOTE_BYTES, "%s",
 			 cJSON_IsObject(value)  ? "an object"

@@ -1,3 +1,4 @@
+/* Checks of keys from outside the program: see key.h. */
 #include "core/key.h"
 
 #include <errno.h>
@@ -76,7 +77,7 @@ bool key_scan_leaves(struct key_scan *k, size_t cut)
 	bool leaves;
 
 	k->length -= cut;
-	/* A name that is "." alone is none. */
+	/* A name that is only "." is not a name. */
 	k->begun = true;
 	key_scan_part(k);
 	leaves = k->leaves;

@@ -1,4 +1,4 @@
-/* The log: see log.h. */
+/* Log: see log.h. */
 #include "core/log.h"
 
 #include <errno.h>
@@ -9,7 +9,7 @@
 
 #include "core/clock.h"
 
-/* A line this short reaches a pipe whole (PIPE_BUF), also beside other ranks' lines. */
+/* Lines up to this length reach a pipe in one piece (PIPE_BUF), also when other ranks write. */
 enum { LINE_BYTES = 2048 };
 
 static size_t line_head(const struct log *log, enum log_level level, char *line, size_t bytes);
@@ -37,7 +37,8 @@ void log_say(const struct log *log, enum log_level level, const char *format, ..
 	vsnprintf(line + head, sizeof(line) - head - 1, format, list);
 	va_end(list);
 	length = head + strlen(line + head);
-	/* Names of objects come from outside: one event stays one line. */
+	/* Names of objects come from outside and may hold newlines. One event must stay one
+	 * line. */
 	for (size_t i = head; i < length; i++) {
 		if ((unsigned char)line[i] < ' ' || line[i] == 127)
 			line[i] = ' ';
@@ -48,7 +49,7 @@ void log_say(const struct log *log, enum log_level level, const char *format, ..
 	while (written < 0 && errno == EINTR);
 }
 
-/* "haul: rank 12: warning: "; what is only for following along bears the time since start. */
+/* "haul: rank 12: warning: ". Information and debug lines also carry the time since the start. */
 static size_t line_head(const struct log *log, enum log_level level, char *line, size_t bytes)
 {
 	static const char *const names[] = {"error: ", "warning: ", "", "debug: "};

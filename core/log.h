@@ -1,5 +1,5 @@
-/* The log: one line an event, to a descriptor. Thread-safe (one write(2) a line). Never on the data
- * path, never a secret.
+/* Log: one line per event, to a file descriptor. Thread-safe (one write(2) per line). Never called
+ * on the data path; never holds a secret.
  *
  *	haul: rank 12: warning: text        the rank only where there are several
  *	haul: rank 12: 3.214 s: text        information and debugging bear the time since start */
@@ -11,8 +11,8 @@
 enum log_level { LOG_ERROR, LOG_WARNING, LOG_INFO, LOG_DEBUG };
 
 struct log {
-	int fd;               /* < 0: nowhere */
-	enum log_level level; /* what is above is dropped */
+	int fd;               /* < 0: no output */
+	enum log_level level; /* lines above this level are dropped */
 	uint32_t rank, ranks;
 	uint64_t start_ns;
 };

@@ -1,5 +1,5 @@
-/* Rank place: where a rank stands among the others. The plan makes one fixed-size record for each
- * rank, and rank 0 scatters them. */
+/* Rank place: where a rank is among the others. The plan makes one fixed-size record per rank, and
+ * rank 0 scatters them. */
 #ifndef HAUL_CORE_RANK_PLACE_H
 #define HAUL_CORE_RANK_PLACE_H
 
@@ -7,7 +7,7 @@
 
 struct rank_place {
 	uint32_t rank, ranks; /* among the ranks of the phase */
-	/* Among all ranks of the run: the same as rank and ranks where the phase runs on all of
+	/* Among all ranks of the run. The same as rank and ranks where the phase runs on all of
 	 * them. */
 	uint32_t world_rank, world_ranks;
 	uint32_t node, nodes;
@@ -15,8 +15,8 @@ struct rank_place {
 	/* coordinates; rank = (data * pipelines + pipeline) * tensors + tensor */
 	uint32_t data, tensor, pipeline;
 	uint32_t data_size, tensor_size, pipeline_size;
-	uint32_t gpu;      /* its accelerator's number on its node, from 0 */
-	uint32_t endpoint; /* which of a store's endpoints or URIs is this rank's own */
+	uint32_t gpu;      /* number of its accelerator on its node, from 0 */
+	uint32_t endpoint; /* index of the rank's own endpoint or URI of a store */
 };
 
 #endif

@@ -1,9 +1,9 @@
-/* A ring of records of any length between two threads: one writes, the other reads. Nothing waits, nothing is
- * locked: a record that finds no room is the writer's to drop.
+/* Ring buffer of records of any length between two threads: one writes, the other reads. Nothing
+ * waits and nothing is locked. Where a record finds no room, the writer drops it.
  *
  *	| word | record … | word | record … |      … | 0 | (rest of the ring, skipped) |
  *
- * The word is the record's length; records do not wrap. Positions only grow. */
+ * The word is the record's length. Records do not wrap. Positions only grow. */
 #ifndef HAUL_CORE_RING_H
 #define HAUL_CORE_RING_H
 
@@ -18,19 +18,19 @@ enum { RING_WORD = 8 };
 struct ring {
 	uint8_t *memory;
 	uint64_t bytes; /* a power of two */
-	/* The writer's; each side keeps to its own cache lines. */
+	/* Used by the writer. Each side has its own cache lines. */
 	uint8_t before_head[64 - 2 * RING_WORD];
 	_Atomic uint64_t head;
 	uint64_t claimed, tail_seen;
-	/* The reader's. */
+	/* Used by the reader. */
 	uint8_t before_tail[64 - 3 * RING_WORD];
 	_Atomic uint64_t tail;
 	uint64_t head_seen;
 	uint8_t behind[64 - 2 * RING_WORD];
 };
 
-/* bytes: at least, and at least twice the largest record. All pages are touched. Returns whether there was
- * memory. */
+/* bytes is the least size, and at least twice the largest record. Touches all pages. Returns false
+ * where there is no memory. */
 static inline bool ring_init(struct ring *r, uint64_t bytes)
 {
 	*r = (struct ring){.bytes = 2048};
@@ -57,7 +57,7 @@ static inline uint64_t *ring_word(struct ring *r, uint64_t position)
 	return (uint64_t *)(void *)(r->memory + (position & (r->bytes - 1)));
 }
 
-/* Writer: room for a record of bytes (> 0), aligned to 8, or NULL where there is none. */
+/* Writer: room for a record of bytes (> 0), aligned to 8. NULL where there is no room. */
 static inline void *ring_claim(struct ring *r, uint64_t bytes)
 {
 	uint64_t head = atomic_load_explicit(&r->head, memory_order_relaxed);
@@ -76,13 +76,13 @@ static inline void *ring_claim(struct ring *r, uint64_t bytes)
 	return ring_word(r, end - span) + 1;
 }
 
-/* Writer: the record claimed last is whole. */
+/* Writer: publishes the record that was claimed last. */
 static inline void ring_publish(struct ring *r)
 {
 	atomic_store_explicit(&r->head, r->claimed, memory_order_release);
 }
 
-/* Reader: the oldest record, or NULL. */
+/* Reader: the oldest record, or NULL where the ring is empty. */
 static inline const void *ring_front(struct ring *r)
 {
 	uint64_t tail = atomic_load_explicit(&r->tail, memory_order_relaxed);
@@ -99,7 +99,7 @@ static inline const void *ring_front(struct ring *r)
 	return ring_word(r, tail) + 1;
 }
 
-/* Reader: done with the record of ring_front. */
+/* Reader: frees the record of ring_front. */
 static inline void ring_release(struct ring *r)
 {
 	uint64_t tail = atomic_load_explicit(&r->tail, memory_order_relaxed);
@@ -115,7 +115,7 @@ static inline bool ring_empty(const struct ring *r)
 	       atomic_load_explicit(&r->head, memory_order_acquire);
 }
 
-/* Any thread: bytes that lie in it. */
+/* Any thread: bytes in use. */
 static inline uint64_t ring_held(const struct ring *r)
 {
 	uint64_t tail = atomic_load_explicit(&r->tail, memory_order_acquire);

@@ -1,3 +1,4 @@
+/* Run-queue waits of this process: see sched.h. */
 #include "core/sched.h"
 
 #include <dirent.h>

@@ -1,4 +1,4 @@
-/* Why a phase ends before its end. Larger reasons win when ranks agree (maximum). */
+/* Stop reason: why a phase ends early. When ranks agree, the largest reason wins (maximum). */
 #ifndef HAUL_CORE_STOP_H
 #define HAUL_CORE_STOP_H
 
@@ -7,13 +7,13 @@
 
 enum stop_reason {
 	STOP_NONE,
-	STOP_LIMIT,    /* the job's own limit of seconds: a normal end */
+	STOP_LIMIT,    /* the job's own limit of seconds, which is a normal end */
 	STOP_DEADLINE, /* --deadline */
 	STOP_SIGNAL,   /* TERM, INT, HUP or USR1 */
 	STOP_ERROR     /* a rank met an error */
 };
 
-/* Asked for by the signal thread or anyone else in the process, seen by the main thread. */
+/* Set by the signal thread or any other thread of the process; read by the main thread. */
 struct stop {
 	_Atomic uint32_t reason;
 };

@@ -33,7 +33,7 @@ static const struct scale rates[] = {{1e12, 1e-12, " TB/s"},
 				     {0, 1, " B/s"}};
 static const struct scale shares[] = {{0, 100, " %"}};
 
-static const struct scale *scale_of(const char *unit, double value)
+static const struct scale *target_scale(const char *unit, double value)
 {
 	const struct scale *s = NULL;
 
@@ -48,10 +48,12 @@ static const struct scale *scale_of(const char *unit, double value)
 	return s;
 }
 
-/* The value with so many digits, behind it the unit; returns what the text says, for comparison. */
-static double value_text(char text[TARGET_TEXT_BYTES], const char *unit, double value, int digits)
+/* Writes the value with that many digits, followed by the unit. Returns the value that the text
+ * shows, for comparison. */
+static double target_value_text(char text[TARGET_TEXT_BYTES], const char *unit, double value,
+				int digits)
 {
-	const struct scale *s = scale_of(unit, value);
+	const struct scale *s = target_scale(unit, value);
 	char number[32], *end;
 	double factor = s ? s->factor : 1, scaled = value * factor;
 	int decimals = fabs(scaled) >= 1 ? digits - 1 - (int)floor(log10(fabs(scaled))) : digits;
@@ -77,7 +79,7 @@ static double value_text(char text[TARGET_TEXT_BYTES], const char *unit, double 
 char *target_value(char text[TARGET_TEXT_BYTES], const char *unit, double value, int digits)
 {
 	if (isfinite(value))
-		value_text(text, unit, value, digits);
+		target_value_text(text, unit, value, digits);
 	else
 		snprintf(text, TARGET_TEXT_BYTES, "%s", isnan(value) ? "unknown" : "unlimited");
 	return text;
@@ -90,11 +92,11 @@ void target_sentence(char *text, unsigned size, const struct target_result *r, c
 
 	target_value(asked, r->unit, r->asked, ASKED_DIGITS);
 	target_value(found, r->unit, r->found, digits);
-	/* Rounded, it must not seem to be on the other side of what is asked. */
+	/* The rounded value must not seem to be on the other side of the target. */
 	while (isfinite(r->found) && digits < DIGITS_MAX) {
 		struct target_result shown = *r;
 
-		shown.found = value_text(found, r->unit, r->found, digits++);
+		shown.found = target_value_text(found, r->unit, r->found, digits++);
 		if (target_met(&shown) == target_met(r) &&
 		    (target_met(r) || strcmp(found, asked) != 0))
 			break;

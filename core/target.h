@@ -1,6 +1,6 @@
-/* Targets: what a phase is asked to reach, and whether it did. A workload declares its targets in one table; from
- * it come the options in the job ("target_au": 0.9), the check at the end of the phase, rows in results.h5,
- * sentences in the report, and the exit status of --strict.
+/* Targets: what a phase should reach, and whether it did. A workload declares its targets in one
+ * table. From it come the options in the job ("target_au": 0.9), the check at the end of the phase,
+ * rows in results.h5, sentences in the report, and the exit status of --strict.
  *
  *	static const struct target train_targets[] = {
  *		{.name = "target_au", .label = "AU", .unit = "fraction", .figure = "au",
@@ -19,37 +19,41 @@
 enum { TARGETS_MAX = 16, TARGET_NAME_BYTES = 32, TARGET_LABEL_BYTES = 64, TARGET_UNIT_BYTES = 24 };
 enum { TARGET_TEXT_BYTES = 48 };
 
-/* The histogram of a phase whose percentiles its summary shows: reads of a phase that reads, and so on. */
+/* The histogram of a phase whose percentiles its summary shows, such as reads for a phase that
+ * reads. */
 #define TARGET_MAIN_HIST ""
 
 enum target_bound { TARGET_LEAST, TARGET_MOST };
 
 struct target {
-	const char *name;  /* the option's; NULL ends a table */
-	const char *label; /* in sentences: "AU", "bandwidth" */
+	const char *name;  /* of the option; NULL ends a table */
+	const char *label; /* used in sentences: "AU", "bandwidth" */
 	const char *help;
 	const char *unit;   /* "fraction", "ns", "B/s", "1/s"; anything else is a plain number */
-	const char *figure; /* of the rank's row; NULL: a quantile of hist */
-	const char *hist;   /* its name, or TARGET_MAIN_HIST */
+	const char *figure; /* a figure of the rank's row; NULL: a quantile of hist */
+	const char *hist;   /* name of the histogram, or TARGET_MAIN_HIST */
 	double quantile;
 	enum target_bound bound;
 };
 
-/* A target that was asked for, with what the phase came to over all ranks. Plain data without holes. */
+/* A target that the job asks for, and what the phase reached over all ranks. Plain data without
+ * holes. */
 struct target_result {
 	char name[TARGET_NAME_BYTES], label[TARGET_LABEL_BYTES], unit[TARGET_UNIT_BYTES];
-	uint64_t most;       /* 1: asked is the most, 0: the least */
-	double asked, found; /* found is NaN where the phase cannot tell: it is missed then */
+	uint64_t most; /* 1: asked is the greatest allowed value, 0: the least */
+	/* found is NaN where the phase cannot tell: then the target is missed */
+	double asked, found;
 	uint64_t met;
 };
 
 bool target_met(const struct target_result *r);
 
-/* A value in words: "92.5 %", "20 ms", "2 GB/s", "1,200/s". digits: how many of them, 3 to 6. */
+/* A value in words: "92.5 %", "20 ms", "2 GB/s", "1,200/s". digits is how many digits to show, 3 to
+ * 6. */
 char *target_value(char text[TARGET_TEXT_BYTES], const char *unit, double value, int digits);
 
-/* "AU 89.99 % misses the target of 90 %": found and asked with as many digits as tell them apart. about, put behind
- * what was found, or "". */
+/* "AU 89.99 % misses the target of 90 %". Found and asked are shown with as many digits as tell
+ * them apart. about is put behind the found value, or is "". */
 void target_sentence(char *text, unsigned size, const struct target_result *r, const char *about);
 
 #endif

@@ -1,5 +1,5 @@
-/* Units. Reading is exact: decimal digits in 128-bit integers, never through double, so that
- * "18446744073709551615" and "0.1 s" are what they say. */
+/* Units: see units.h. Reading is exact: decimal digits go into 128-bit integers, never through
+ * double, so that "18446744073709551615" and "0.1 s" keep their exact values. */
 #include "core/units.h"
 
 #include <errno.h>
@@ -9,7 +9,7 @@
 
 #include "core/json.h"
 
-typedef unsigned __int128 wide; /* no name for it in C11 */
+typedef unsigned __int128 wide; /* C11 has no name for this type */
 
 struct unit {
 	const char *name;
@@ -40,7 +40,7 @@ static const struct unit time_units[] = {{"ns", 1},
 					 {"d", 86400000000000ull},
 					 {NULL, 0}};
 
-/* What is being read: its units, what follows them ("/s"), and the words for a sentence. */
+/* A kind of quantity: its units, what follows them ("/s"), and words for messages. */
 struct quantity {
 	const struct unit *units;
 	const char *suffix;
@@ -114,7 +114,8 @@ static int quantity_factor(const struct quantity *q, const char *text, const cha
 	const struct unit *u;
 	size_t n;
 
-	/* Nothing is nothing in every unit; and what JSON cannot hold as a number is a string of bytes. */
+	/* Zero needs no unit. A long string of digits is a number of bytes that JSON cannot hold as
+	 * a number. */
 	if (!*unit && (strspn(text, "0. \t") == strlen(text) ||
 		       (q->units == byte_units && strlen(text) >= 16 && !strchr(text, '.')))) {
 		*factor = 1;
@@ -124,7 +125,7 @@ static int quantity_factor(const struct quantity *q, const char *text, const cha
 		return err_set(err, -EINVAL, "%s needs a unit; write it as \"%s\"",
 			       json_quote(quoted, text), q->form);
 	if (q->units == time_units && (!strcmp(unit, "\xc2\xb5s") || !strcmp(unit, "\xce\xbcs")))
-		unit = "us"; /* both of Unicode's micro signs */
+		unit = "us"; /* Unicode has two micro signs */
 	for (u = q->units; u->name; u++) {
 		n = strlen(u->name);
 		if ((!strncmp(unit, u->name, n) ||
@@ -140,9 +141,9 @@ static int quantity_factor(const struct quantity *q, const char *text, const cha
 		       json_quote(quoted, text), q->noun, json_quote(unit_quoted, unit), known);
 }
 
-/* Reads "12.50" as digits 1250 with 2 decimals, then spaces; returns what follows, NULL where text
- * does not begin with a number. Decimals beyond the 12th do not count; whole digits beyond the 20th
- * make it 10^20, which is too large for anything. */
+/* Reads "12.50" as digits 1250 with 2 decimals, then spaces. Returns what follows, or NULL where
+ * text does not begin with a number. Decimals beyond the 12th are ignored. More than 20 whole
+ * digits give 10^20, which is too large for any quantity. */
 static const char *read_decimal(const char *text, wide *digits, unsigned *decimals)
 {
 	const wide limit = (wide)10000000000u * 10000000000u;
@@ -170,9 +171,9 @@ static const char *read_decimal(const char *text, wide *digits, unsigned *decima
 	return p;
 }
 
-/* At least three figures, zeros at the end dropped: 1.12, 14, 93.3; hundreds keep tenths where a
- * decimal is asked for: 630.5. */
-static void figure(char buf[UNITS_TEXT_BYTES], double v, bool tenths)
+/* At least three digits, with zeros at the end dropped: 1.12, 14, 93.3. Hundreds keep tenths where
+ * they are asked for: 630.5. */
+static void units_figure(char buf[UNITS_TEXT_BYTES], double v, bool tenths)
 {
 	int decimals = v < 9.995 ? 2 : v < 99.95 || tenths ? 1 : 0;
 	size_t n;
@@ -186,8 +187,8 @@ static void figure(char buf[UNITS_TEXT_BYTES], double v, bool tenths)
 		buf[n - 1] = '\0';
 }
 
-/* Figures that no unit helps: NaN, infinities. true: buf is done. */
-static bool odd_figure(char buf[UNITS_TEXT_BYTES], double v)
+/* NaN and infinities, which need no unit. Returns true when it has written buf. */
+static bool units_odd(char buf[UNITS_TEXT_BYTES], double v)
 {
 	if (isfinite(v))
 		return false;
@@ -195,25 +196,25 @@ static bool odd_figure(char buf[UNITS_TEXT_BYTES], double v)
 	return true;
 }
 
-static char *scaled(char buf[UNITS_TEXT_BYTES], double v, double base, const char *const *names,
-		    int last, bool tenths, const char *suffix)
+static char *units_scaled(char buf[UNITS_TEXT_BYTES], double v, double base,
+			  const char *const *names, int last, bool tenths, const char *suffix)
 {
 	double size = fabs(v), limit = base - (tenths ? 0.05 : 0.5);
 	char number[UNITS_TEXT_BYTES];
 	int i = 0;
 
-	if (odd_figure(buf, v))
+	if (units_odd(buf, v))
 		return buf;
 	while (i < last && size >= (i || !tenths ? limit : base - 0.5)) {
 		size /= base;
 		i++;
 	}
-	if (size >= 1e9) /* beyond the last unit */
+	if (size >= 1e9) /* larger than the last unit */
 		snprintf(number, sizeof(number), "%.3g", size);
 	else if (!i && tenths)
-		snprintf(number, sizeof(number), "%.0f", size); /* bytes are whole */
+		snprintf(number, sizeof(number), "%.0f", size); /* bytes are whole numbers */
 	else
-		figure(number, size, tenths);
+		units_figure(number, size, tenths);
 	snprintf(buf, UNITS_TEXT_BYTES, "%s%.16s%s%s%s", v < 0 ? "-" : "", number,
 		 *names[i] ? " " : "", names[i], suffix);
 	return buf;
@@ -225,22 +226,22 @@ static const char *const short_names[] = {"", "k", "M", "G", "T", "P", "E"};
 
 char *units_bytes_decimal(char buf[UNITS_TEXT_BYTES], double bytes)
 {
-	return scaled(buf, bytes, 1000, decimal_names, 6, true, "");
+	return units_scaled(buf, bytes, 1000, decimal_names, 6, true, "");
 }
 
 char *units_bytes_binary(char buf[UNITS_TEXT_BYTES], double bytes)
 {
-	return scaled(buf, bytes, 1024, binary_names, 6, true, "");
+	return units_scaled(buf, bytes, 1024, binary_names, 6, true, "");
 }
 
 char *units_rate(char buf[UNITS_TEXT_BYTES], double bytes_per_second)
 {
-	return scaled(buf, bytes_per_second, 1000, decimal_names, 6, true, "/s");
+	return units_scaled(buf, bytes_per_second, 1000, decimal_names, 6, true, "/s");
 }
 
 char *units_short(char buf[UNITS_TEXT_BYTES], double n)
 {
-	return scaled(buf, n, 1000, short_names, 6, false, "");
+	return units_scaled(buf, n, 1000, short_names, 6, false, "");
 }
 
 char *units_time(char buf[UNITS_TEXT_BYTES], double seconds)
@@ -257,7 +258,7 @@ char *units_time(char buf[UNITS_TEXT_BYTES], double seconds)
 	char number[UNITS_TEXT_BYTES];
 	int i = 0;
 
-	if (odd_figure(buf, seconds))
+	if (units_odd(buf, seconds))
 		return buf;
 	if (size < 0.5e-12) {
 		snprintf(buf, UNITS_TEXT_BYTES, "0 s");
@@ -269,7 +270,7 @@ char *units_time(char buf[UNITS_TEXT_BYTES], double seconds)
 	if (size >= 1e9)
 		snprintf(number, sizeof(number), "%.3g", size);
 	else
-		figure(number, size, false);
+		units_figure(number, size, false);
 	snprintf(buf, UNITS_TEXT_BYTES, "%s%.16s %s", seconds < 0 ? "-" : "", number,
 		 steps[i].name);
 	return buf;
@@ -279,7 +280,7 @@ char *units_clock(char buf[UNITS_TEXT_BYTES], double seconds)
 {
 	uint64_t s;
 
-	if (odd_figure(buf, seconds))
+	if (units_odd(buf, seconds))
 		return buf;
 	s = seconds <= 0 ? 0 : seconds > 1e15 ? (uint64_t)1e15 : (uint64_t)(seconds + 0.5);
 	if (s < 3600)

@@ -1,4 +1,5 @@
-/* Sizes, times and rates as people write and read them. GB is 10^9, GiB is 2^30; never mixed up. */
+/* Sizes, times and rates as people write and read them. GB is 10^9 and GiB is 2^30; they are never
+ * mixed up. */
 #ifndef HAUL_CORE_UNITS_H
 #define HAUL_CORE_UNITS_H
 
@@ -7,14 +8,14 @@
 
 #include "core/err.h"
 
-/* "140 MiB", "1.5GB" -> bytes; "323 ms", "5 us", "2 h" -> ns; "2 GB/s" -> bytes per second. Only "0" needs no unit.
- * -EINVAL with a sentence that names the text and the units known. */
+/* "140 MiB", "1.5GB" -> bytes; "323 ms", "5 us", "2 h" -> ns; "2 GB/s" -> bytes per second. Only
+ * "0" needs no unit. Returns -EINVAL with a sentence that names the text and the known units. */
 int units_parse_bytes(const char *text, uint64_t *bytes, struct err *err);
 int units_parse_time(const char *text, uint64_t *ns, struct err *err);
 int units_parse_rate(const char *text, uint64_t *bytes_per_second, struct err *err);
 
-/* For people, three significant figures: "630.5 TB" / "573.4 TiB", "9.3 s", "412 ms", "0:41",
- * "4,300,800", "461 k", "1.12" (GB/s as a bare figure). Each returns buf. */
+/* Text for people with three significant digits: "630.5 TB" / "573.4 TiB", "9.3 s", "412 ms",
+ * "0:41", "4,300,800", "461 k", "1.12" (GB/s as a bare number). Each returns buf. */
 enum { UNITS_TEXT_BYTES = 32 };
 char *units_bytes_decimal(char buf[UNITS_TEXT_BYTES], double bytes);
 char *units_bytes_binary(char buf[UNITS_TEXT_BYTES], double bytes);

@@ -12,7 +12,7 @@
 
 enum { VARIABLE_BYTES = 128 };
 
-/* Where the expansion goes. */
+/* The output of an expansion. */
 struct expansion {
 	char *out;
 	size_t length;
@@ -47,7 +47,7 @@ int uri_scheme(const char *uri, char scheme[URI_SCHEME_BYTES], struct err *err)
 	return 0;
 }
 
-/* Guesses what was meant: a scheme with the wrong slashes, a plain path, or nothing of the kind. */
+/* Guesses what was meant: a scheme with wrong slashes, a plain path, or something else. */
 static int uri_refuse(const char *uri, size_t scheme_length, struct err *err)
 {
 	char quoted[JSON_QUOTE_BYTES];
@@ -56,23 +56,25 @@ static int uri_refuse(const char *uri, size_t scheme_length, struct err *err)
 
 	json_quote(quoted, uri);
 	if (!json_text_plain(uri))
-		return err_set(err, -EINVAL, "%s is no URI: it holds control characters", quoted);
+		return err_set(err, -EINVAL, "%s is not a URI: it holds control characters",
+			       quoted);
 	if (*uri == '/')
-		return err_set(err, -EINVAL, "%s is no URI; write it as file://%.60s", quoted, uri);
+		return err_set(err, -EINVAL, "%s is not a URI; write it as file://%.60s", quoted,
+			       uri);
 	if (!scheme_length || uri[scheme_length] != ':')
 		return err_set(
 			err, -EINVAL,
-			"%s is no URI; write it as scheme://place, as in file:///scratch/train",
+			"%s is not a URI; write it as scheme://place, as in file:///scratch/train",
 			quoted);
 	shown = (int)scheme_length;
 	if (scheme_length >= URI_SCHEME_BYTES)
 		return err_set(err, -EINVAL,
-			       "%s is no URI: its scheme is longer than %d characters", quoted,
+			       "%s is not a URI: its scheme is longer than %d characters", quoted,
 			       URI_SCHEME_BYTES - 1);
 	rest = uri + scheme_length + 1;
 	rest += strspn(rest, "/");
-	return err_set(err, -EINVAL, "%s is no URI; write it as %.*s://%s%.60s", quoted, shown, uri,
-		       shown == 4 && !strncmp(uri, "file", 4) ? "/" : "",
+	return err_set(err, -EINVAL, "%s is not a URI; write it as %.*s://%s%.60s", quoted, shown,
+		       uri, shown == 4 && !strncmp(uri, "file", 4) ? "/" : "",
 		       *rest ? rest : "bucket/prefix");
 }
 
@@ -131,7 +133,7 @@ static int expand_variable(struct expansion *e, const char *name, size_t length)
 	snprintf(copy, sizeof(copy), "%.*s",
 		 (int)(length < sizeof(copy) ? length : sizeof(copy) - 1), name);
 	if (!length || i < length || length >= sizeof(copy))
-		return err_set(e->err, -EINVAL, "%s is no name of a variable",
+		return err_set(e->err, -EINVAL, "%s is not the name of a variable",
 			       json_quote(quoted, copy));
 	value = getenv(copy);
 	if (!value)

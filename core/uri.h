@@ -1,4 +1,4 @@
-/* Store URIs: scheme://rest, with {rank}, {node}, {local_rank} and ${VARIABLE} in the rest. */
+/* URI of a store: scheme://rest, with {rank}, {node}, {local_rank} and ${VARIABLE} in the rest. */
 #ifndef HAUL_CORE_URI_H
 #define HAUL_CORE_URI_H
 
@@ -9,11 +9,13 @@
 
 enum { URI_BYTES = 1024, URI_SCHEME_BYTES = 16 };
 
-/* Checks the form and copies the scheme. -EINVAL: '"s3:/bucket" is no URI; write it as s3://bucket'. */
+/* Checks the form and copies the scheme. Returns -EINVAL with a sentence: '"s3:/bucket" is not a
+ * URI; write it as s3://bucket'. */
 int uri_scheme(const char *uri, char scheme[URI_SCHEME_BYTES], struct err *err);
 
-/* Expands the placeholders for a place (NULL: placeholders are only checked for being known) and
- * variables from the environment into out. -EINVAL names what is unknown or unset. */
+/* Expands placeholders for a place, and variables from the environment, into out. With place NULL
+ * it only checks that the placeholders are known. Returns -EINVAL with a sentence that names what
+ * is unknown or unset. */
 int uri_expand(const char *uri, const struct rank_place *place, char out[URI_BYTES],
 	       struct err *err);
 

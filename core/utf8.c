@@ -4,7 +4,7 @@
 #include <limits.h>
 #include <string.h>
 
-/* The bytes of a character behind its first one: 10xxxxxx. */
+/* Whether the byte continues a character: 10xxxxxx. */
 static bool utf8_continues(char byte)
 {
 	return ((unsigned char)byte & 0xc0) == 0x80;
@@ -34,7 +34,7 @@ size_t utf8_fit(const char *text, size_t bytes, unsigned columns)
 	}
 	if (!text[n])
 		return n;
-	/* Cut by bytes: back to where the character that does not fit begins. */
+	/* The cut goes back to the beginning of the character that does not fit. */
 	while (n > 0 && utf8_continues(text[n]))
 		n--;
 	return n;

@@ -1,3 +1,4 @@
+/* Findings of an import: see import.h. */
 #include "import/import.h"
 
 #include <cjson/cJSON.h>

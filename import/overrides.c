@@ -1,3 +1,4 @@
+/* Hydra's overrides: see overrides.h. */
 #include "import/overrides.h"
 
 #include <cjson/cJSON.h>

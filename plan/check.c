@@ -1,4 +1,5 @@
-/* What the plan refuses before anything is opened. Each check names the JSON path of the fault. */
+/* Checks of a plan: what is refused before anything is opened. Each refusal names the JSON path of
+ * the fault. See plan.h. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -10,15 +11,16 @@
 #include "plan/plan.h"
 #include "workloads/dataset/find.h"
 
-static uint32_t ranks_a_node(uint32_t ranks, uint32_t nodes)
+static uint32_t plan_ranks_per_node(uint32_t ranks, uint32_t nodes)
 {
 	return (ranks + nodes - 1) / nodes;
 }
 
-static int check_cluster(const struct job *job, uint32_t ranks, uint32_t nodes, struct err *err)
+static int plan_check_cluster(const struct job *job, uint32_t ranks, uint32_t nodes,
+			      struct err *err)
 {
 	const struct job_cluster *c = &job->cluster;
-	uint64_t gpus = c->gpus ? c->gpus : ranks_a_node(ranks, nodes);
+	uint64_t gpus = c->gpus ? c->gpus : plan_ranks_per_node(ranks, nodes);
 	uint64_t group;
 
 	if (!c->tensor || !c->pipeline)
@@ -34,26 +36,26 @@ static int check_cluster(const struct job *job, uint32_t ranks, uint32_t nodes, 
 			       (unsigned long long)c->tensor, (unsigned long long)gpus);
 	if (c->pipeline > ranks || c->tensor * c->pipeline > ranks)
 		return err_set(err, -EINVAL,
-			       "/cluster: tensor %llu x pipeline %llu need %llu ranks or more, "
+			       "/cluster: tensor %llu x pipeline %llu need at least %llu ranks, "
 			       "there are %u",
 			       (unsigned long long)c->tensor, (unsigned long long)c->pipeline,
 			       (unsigned long long)(c->tensor * c->pipeline), ranks);
 	group = c->tensor * c->pipeline;
 	if (ranks % group)
 		return err_set(err, -EINVAL,
-			       "/cluster: %u ranks are no multiple of tensor x pipeline = %llu; "
-			       "take %llu or %llu",
+			       "/cluster: %u ranks are not a multiple of tensor x pipeline = %llu; "
+			       "use %llu or %llu",
 			       ranks, (unsigned long long)group,
 			       (unsigned long long)(ranks / group * group),
 			       (unsigned long long)(ranks / group * group + group));
 	if (c->ranks_per_node * nodes > ranks)
 		return err_set(err, -EINVAL,
 			       "/cluster/ranks_per_node: %llu on %u node%s need %llu ranks, "
-			       "there are %u; --set cluster.ranks_per_node=%u takes those",
+			       "there are %u; --set cluster.ranks_per_node=%u uses those",
 			       (unsigned long long)c->ranks_per_node, nodes, nodes == 1 ? "" : "s",
 			       (unsigned long long)c->ranks_per_node * nodes, ranks, ranks / nodes);
 	if (c->pin == PIN_LIST)
-		return pin_list_set(c->cores, 0, ranks_a_node(ranks, nodes), NULL, err);
+		return pin_list_set(c->cores, 0, plan_ranks_per_node(ranks, nodes), NULL, err);
 	return c->reserved_cores[0] ? pin_list_reserved(c->reserved_cores, NULL, err) : 0;
 }
 
@@ -62,8 +64,8 @@ static const struct backend_ops *backend_of(const struct job_store *store)
 	return store->section->owner;
 }
 
-/* A plan may be wanted where the run's variables are not set; a run needs them. */
-static int check_uri(const char *uri, bool strict, struct err *err)
+/* A plan may be wanted where the variables of the run are not set. A run needs them. */
+static int plan_check_uri(const char *uri, bool strict, struct err *err)
 {
 	char expanded[URI_BYTES];
 	int rc = uri_expand(uri, NULL, expanded, err);
@@ -71,7 +73,8 @@ static int check_uri(const char *uri, bool strict, struct err *err)
 	return rc < 0 && !strict && strstr(uri, "${") ? 0 : rc;
 }
 
-static int check_store(const struct job_store *store, uint32_t nodes, bool strict, struct err *err)
+static int plan_check_store(const struct job_store *store, uint32_t nodes, bool strict,
+			    struct err *err)
 {
 	const struct backend_ops *ops = backend_of(store);
 	const struct store_options *common = store->options;
@@ -80,7 +83,7 @@ static int check_store(const struct job_store *store, uint32_t nodes, bool stric
 
 	snprintf(path, sizeof(path), "/stores/%s", store->name);
 	for (i = 0; i < common->uri.count; i++) {
-		int rc = check_uri(common->uri.items[i], strict, err);
+		int rc = plan_check_uri(common->uri.items[i], strict, err);
 
 		if (rc < 0)
 			return err_wrap(err, rc, "%s/uri", path);
@@ -91,7 +94,7 @@ static int check_store(const struct job_store *store, uint32_t nodes, bool stric
 	return store_check(store, path, err);
 }
 
-static int check_dataset(const struct job *job, const struct job_dataset *d, struct err *err)
+static int plan_check_dataset(const struct job *job, const struct job_dataset *d, struct err *err)
 {
 	const struct dataset_options *options = d->options;
 	char path[DATASET_PATH_BYTES];
@@ -105,7 +108,7 @@ static int check_dataset(const struct job *job, const struct job_dataset *d, str
 		for (i = 0; i < job->store_count; i++)
 			names[i] = job->stores[i].name;
 		near = option_nearest(options->store, names);
-		return err_set(err, -EINVAL, "%s/store: \"%s\" is no store of this job%s%s%s", path,
+		return err_set(err, -EINVAL, "%s/store: the job has no store \"%s\"%s%s%s", path,
 			       options->store, near ? "; did you mean \"" : "", near ? near : "",
 			       near ? "\"?" : "");
 	}
@@ -121,7 +124,8 @@ int plan_phase_stores(const struct job *job, const struct job_phase *phase, uint
 	return workload->stores(job, phase, ranks, out, count, err);
 }
 
-static int check_needs(const struct job_phase *phase, const struct phase_store *s, struct err *err)
+static int plan_check_needs(const struct job_phase *phase, const struct phase_store *s,
+			    struct err *err)
 {
 	const struct backend_ops *ops = backend_of(s->store);
 	const struct backend_capability_words *words =
@@ -133,7 +137,7 @@ static int check_needs(const struct job_phase *phase, const struct phase_store *
 		       phase->path, s->store->name, ops->scheme, words->lacks);
 }
 
-/* The JSON path of a phase's option, wherever its tables have it. */
+/* The JSON path of a phase's option, in whichever of its tables the option is. */
 static const char *option_path(const struct job_phase *phase, const char *name,
 			       enum option_kind kind, struct option_ref *ref)
 {
@@ -142,7 +146,8 @@ static const char *option_path(const struct job_phase *phase, const char *name,
 		       : phase->path;
 }
 
-static int check_depth(const struct job_phase *phase, const struct phase_store *s, struct err *err)
+static int plan_check_depth(const struct job_phase *phase, const struct phase_store *s,
+			    struct err *err)
 {
 	const struct backend_ops *ops = backend_of(s->store);
 	uint32_t most = backend_depth(s->store);
@@ -154,7 +159,7 @@ static int check_depth(const struct job_phase *phase, const struct phase_store *
 	if (most <= 1)
 		return err_set(err, -EINVAL,
 			       "%s: is %llu, but store \"%s\" (%s://) works on one request at a "
-			       "time; set it to 1, or take more workers%s",
+			       "time; set it to 1, or use more workers%s",
 			       path, (unsigned long long)s->depth, s->store->name, ops->scheme,
 			       ops->depth_max > 1 ? " or another engine" : "");
 	return err_set(err, -EINVAL,
@@ -162,8 +167,10 @@ static int check_depth(const struct job_phase *phase, const struct phase_store *
 		       path, (unsigned long long)s->depth, s->store->name, ops->scheme, most);
 }
 
-/* Full verification of bytes that nobody keeps could only pass by not being done. */
-static int check_verify(const struct job_phase *phase, const struct phase_store *s, struct err *err)
+/* A store that keeps no content has nothing to verify. "full" would pass without verifying
+ * anything. */
+static int plan_check_verify(const struct job_phase *phase, const struct phase_store *s,
+			     struct err *err)
 {
 	const struct backend_ops *ops = backend_of(s->store);
 	struct option_ref ref;
@@ -172,13 +179,13 @@ static int check_verify(const struct job_phase *phase, const struct phase_store 
 		return 0;
 	return err_set(err, -EINVAL,
 		       "%s: \"full\" needs bytes to verify, but store \"%s\" (%s://) keeps no "
-		       "content; say \"none\"",
+		       "content; use \"none\"",
 		       option_path(phase, "verify", OPTION_CHOICE, &ref), s->store->name,
 		       ops->scheme);
 }
 
-static int check_phase(const struct job *job, const struct job_phase *phase, uint32_t ranks,
-		       bool strict, struct err *err)
+static int plan_check_phase(const struct job *job, const struct job_phase *phase, uint32_t ranks,
+			    bool strict, struct err *err)
 {
 	const struct workload *workload = phase->section->owner;
 	struct phase_store stores[PHASE_STORES_MAX];
@@ -186,17 +193,17 @@ static int check_phase(const struct job *job, const struct job_phase *phase, uin
 	int rc = plan_phase_stores(job, phase, ranks, stores, &count, err);
 
 	for (uint32_t i = 0; rc == 0 && i < count; i++) {
-		rc = check_needs(phase, &stores[i], err);
+		rc = plan_check_needs(phase, &stores[i], err);
 		if (rc == 0)
-			rc = check_depth(phase, &stores[i], err);
+			rc = plan_check_depth(phase, &stores[i], err);
 		if (rc == 0)
-			rc = check_verify(phase, &stores[i], err);
+			rc = plan_check_verify(phase, &stores[i], err);
 	}
 	if (rc < 0 || !workload->check)
 		return rc;
 	rc = workload->check(job, phase, ranks, err);
-	/* -ERANGE: fewer samples than one global batch. A plan for many ranks may still be wanted; its
-	 * notes say so. */
+	/* -ERANGE means fewer samples than one global batch. A plan for many ranks may still be
+	 * wanted; its notes report this. */
 	return rc == -ERANGE && !strict ? 0 : rc;
 }
 
@@ -206,17 +213,17 @@ int plan_check(const struct job *job, uint32_t ranks, uint32_t nodes, bool stric
 	int rc;
 
 	if (!ranks || !nodes || nodes > ranks)
-		return err_set(err, -EINVAL, "%u ranks cannot stand on %u nodes", ranks, nodes);
+		return err_set(err, -EINVAL, "%u ranks cannot run on %u nodes", ranks, nodes);
 	if (!job->phase_count && strict)
 		return err_set(err, -EINVAL, "/phases: is empty; a run needs at least one phase");
-	rc = check_cluster(job, ranks, nodes, err);
+	rc = plan_check_cluster(job, ranks, nodes, err);
 	for (i = 0; rc == 0 && i < job->store_count; i++)
-		rc = check_store(&job->stores[i], nodes, strict, err);
+		rc = plan_check_store(&job->stores[i], nodes, strict, err);
 	if (rc == 0)
 		rc = node_blocks_check(job->stores, job->store_count, err);
 	for (i = 0; rc == 0 && i < job->dataset_count; i++)
-		rc = check_dataset(job, &job->datasets[i], err);
+		rc = plan_check_dataset(job, &job->datasets[i], err);
 	for (i = 0; rc == 0 && i < job->phase_count; i++)
-		rc = check_phase(job, &job->phases[i], ranks, strict, err);
+		rc = plan_check_phase(job, &job->phases[i], ranks, strict, err);
 	return rc;
 }

@@ -1,3 +1,4 @@
+/* Size of data set that MLPerf Storage requires: see datasize.h. */
 #include "plan/datasize.h"
 
 #include <math.h>
@@ -6,12 +7,13 @@
 #include "plan/option_ref.h"
 #include "workloads/dataset/find.h"
 
-static uint64_t over(double a, double b)
+static uint64_t datasize_ceil_div(double a, double b)
 {
 	return (uint64_t)ceil(a / b);
 }
 
-/* Folders that the data set's own names make: none where a template or a list says them. */
+/* Counts the folders that the names of the data set make. There are none where a template or a list
+ * gives the names. */
 static void count_folders(const struct dataset *d, struct datasize *out)
 {
 	if (d->naming >= NAMING_TEMPLATE)
@@ -28,8 +30,8 @@ static void count_files(const struct plan *plan, uint64_t batch, const struct da
 	double memory = (double)DATASIZE_MEMORY * (double)plan->nodes * plan->node_memory_bytes;
 
 	out->has = d->options.files;
-	out->files_steps = over(samples, (double)d->options.samples_per_file);
-	out->files_memory = over(memory, file);
+	out->files_steps = datasize_ceil_div(samples, (double)d->options.samples_per_file);
+	out->files_memory = datasize_ceil_div(memory, file);
 	out->files = out->files_steps > out->files_memory ? out->files_steps : out->files_memory;
 	out->bytes = dataset_bytes_expected(d) / (double)d->options.files * (double)out->files;
 	out->advised_folders =

@@ -1,6 +1,6 @@
-/* How large a data set MLPerf Storage wants for so many nodes, their memory and accelerators: what
- * `mlpstorage datasize` answers, but rounded up to whole files where that rounds down. Pure functions, any
- * thread. */
+/* Size of data set that MLPerf Storage requires for a number of nodes, their memory and
+ * accelerators. This is what `mlpstorage datasize` answers, but rounded up to whole files where
+ * that rounds down. Pure functions, any thread. */
 #ifndef HAUL_PLAN_DATASIZE_H
 #define HAUL_PLAN_DATASIZE_H
 
@@ -10,26 +10,26 @@
 #include "plan/plan.h"
 
 enum {
-	DATASIZE_STEPS = 500,         /* an epoch, at least */
+	DATASIZE_STEPS = 500,         /* per epoch, at least */
 	DATASIZE_MEMORY = 5,          /* times the memory of all nodes */
-	DATASIZE_FOLDER_FILES = 10000 /* a folder, as mlpstorage advises */
+	DATASIZE_FOLDER_FILES = 10000 /* per folder, as mlpstorage advises */
 };
 
 struct datasize {
-	uint64_t files; /* needed: the more of the two */
+	uint64_t files; /* required: the larger of the two below */
 	uint64_t files_steps,
-		files_memory; /* for the steps; for the memory, 0 where it is not known */
-	double bytes;         /* of so many files */
+		files_memory; /* for the steps; for the memory, 0 where it is unknown */
+	double bytes;         /* of that many files */
 	uint64_t inodes;
-	uint64_t has;                       /* files of the data set */
-	uint64_t folders, files_per_folder; /* as the data set is; 0: its names say it */
-	uint64_t advised_folders;           /* for the files needed; 0: one will do */
+	uint64_t has;                       /* files that the data set has */
+	uint64_t folders, files_per_folder; /* of the data set as it is; 0: its names decide */
+	uint64_t advised_folders;           /* for the required files; 0: one folder is enough */
 	const struct job_dataset *dataset;
 	const struct job_store *store;
 };
 
-/* Of a phase that trains on files which may be cached; false for others. memory: bytes of a node, 0: not
- * known. */
+/* Computes the size for a phase that trains on files which may be cached; returns false for other
+ * phases. memory is in bytes per node, 0: unknown. */
 bool datasize_of(const struct plan *plan, const struct job *job, const struct plan_phase *phase,
 		 struct datasize *out);
 

@@ -1,5 +1,5 @@
-/* `haul plan --json`: keys are added, never renamed. Sizes in bytes, times in seconds; seed as a
- * decimal string. What is unbounded (a demand without compute time) is null. */
+/* `haul plan --json`: keys are added, never renamed. Sizes are in bytes, times in seconds, and the
+ * seed is a decimal string. Unbounded figures (a demand without compute time) are null. */
 #include <cjson/cJSON.h>
 #include <math.h>
 #include <stdio.h>
@@ -44,7 +44,7 @@ static cJSON *demand_json(const struct demand *d)
 	return json;
 }
 
-/* What is free on a store's file system; null where that cannot be told from here. */
+/* Free space on a store's file system; null where it cannot be told from here. */
 static cJSON *space_json(const struct job_store *store)
 {
 	cJSON *json;
@@ -59,8 +59,8 @@ static cJSON *space_json(const struct job_store *store)
 	return json;
 }
 
-static void add_datasize(cJSON *to, const struct plan *plan, const struct job *job,
-			 const struct plan_phase *p)
+static void plan_add_datasize(cJSON *to, const struct plan *plan, const struct job *job,
+			      const struct plan_phase *p)
 {
 	struct datasize s;
 	cJSON *json;
@@ -82,8 +82,8 @@ static void add_datasize(cJSON *to, const struct plan *plan, const struct job *j
 	cJSON_AddItemToObject(json, "space", space_json(s.store));
 }
 
-/* Keys of the phase itself: all its stores together, and what is free on the first. */
-static void add_stores(cJSON *to, const struct plan_phase *p)
+/* Keys of the phase itself: its totals over all stores, and the free space on the first store. */
+static void plan_add_stores(cJSON *to, const struct plan_phase *p)
 {
 	cJSON *list = cJSON_AddArrayToObject(to, "stores");
 	double bytes = 0, inodes = 0;
@@ -141,16 +141,16 @@ static cJSON *phase_json(const struct plan *plan, const struct job *job, const s
 		json_add_number(expected, "au", d->expected_au);
 	}
 	json_add_number(json, "memory_bytes_per_rank", (double)d->memory_per_rank);
-	add_stores(json, p);
+	plan_add_stores(json, p);
 	cJSON_AddItemToObject(json, "demand", demand_json(d));
 	plan_rows_json(json, p);
 	if (p->phase->after_ns)
 		json_add_number(json, "after_seconds", (double)p->phase->after_ns / 1e9);
-	add_datasize(json, plan, job, p);
+	plan_add_datasize(json, plan, job, p);
 	return json;
 }
 
-static void add_datasets(cJSON *json, const struct job *job)
+static void plan_add_datasets(cJSON *json, const struct job *job)
 {
 	cJSON *all;
 	uint32_t i;
@@ -177,7 +177,7 @@ char *plan_json(const struct plan *plan, const struct job *job)
 	cJSON_AddStringToObject(json, "seed", seed);
 	json_add_number(json, "nodes", plan->nodes);
 	json_add_number(json, "ranks", plan->ranks);
-	add_datasets(json, job);
+	plan_add_datasets(json, job);
 	json_add_number(json, "memory_bytes_per_node", (double)plan->memory_bytes_per_node);
 	list = cJSON_AddArrayToObject(json, "phases");
 	for (i = 0; i < plan->phase_count; i++)

@@ -1,3 +1,4 @@
+/* Notes of a plan: see notes.h. */
 #include "plan/notes.h"
 
 #include <stdarg.h>
@@ -26,7 +27,8 @@ static void __attribute__((format(printf, 2, 3))) note(struct notes *n, const ch
 	n->count++;
 }
 
-/* Whether the page cache of a node may hold what is read: only where bytes are really kept. */
+/* Whether the page cache of a node may hold what is read. Only a store that keeps bytes can be
+ * cached. */
 static bool may_be_cached(const struct job *job, const struct job_dataset *d)
 {
 	const struct job_store *store = look_store(job, d->options);
@@ -73,7 +75,7 @@ void notes_gather(struct notes *n, const struct plan *plan, const struct job *jo
 			note(n, "%s", plan->phases[i].demand.notes[k]);
 	if (plan->other_ranks_per_node)
 		note(n,
-		     "the job says %llu ranks per node: run it with --set cluster.ranks_per_node=%u",
+		     "the job asks for %llu ranks per node: run it with --set cluster.ranks_per_node=%u",
 		     (unsigned long long)plan->other_ranks_per_node, plan->ranks / plan->nodes);
 	if (tensor & (tensor - 1))
 		note(n, "tensor %llu is not a power of two", (unsigned long long)tensor);

@@ -1,4 +1,5 @@
-/* Sentences worth reading before a large run. */
+/* Notes of a plan: sentences to read before a large run, and the space that a phase's new files
+ * find on the store. */
 #ifndef HAUL_PLAN_NOTES_H
 #define HAUL_PLAN_NOTES_H
 
@@ -11,7 +12,7 @@ struct notes {
 	char text[NOTES_MAX][NOTE_BYTES];
 };
 
-/* Gathers the notes of all phases and those of the plan itself, each once. */
+/* Gathers the notes of all phases and of the plan itself, each note once. */
 void notes_gather(struct notes *n, const struct plan *plan, const struct job *job);
 
 #endif

@@ -1,3 +1,4 @@
+/* Look-up of an option's value by name: see option_ref.h. */
 #include "plan/option_ref.h"
 
 #include <stdio.h>

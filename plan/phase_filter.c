@@ -1,10 +1,12 @@
+/* Selection of phases by --only and --skip: see phase_filter.h. */
 #include "plan/phase_filter.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
-static bool listed(const char *const *names, unsigned count, const struct job_phase *phase)
+static bool phase_filter_lists(const char *const *names, unsigned count,
+			       const struct job_phase *phase)
 {
 	for (unsigned i = 0; i < count; i++)
 		if (strcmp(names[i], phase->name) == 0 ||
@@ -15,13 +17,14 @@ static bool listed(const char *const *names, unsigned count, const struct job_ph
 
 bool phase_filter_wants(const struct phase_filter *c, const struct job_phase *phase)
 {
-	if (c->only_count && !listed(c->only, c->only_count, phase))
+	if (c->only_count && !phase_filter_lists(c->only, c->only_count, phase))
 		return false;
-	return !listed(c->skip, c->skip_count, phase);
+	return !phase_filter_lists(c->skip, c->skip_count, phase);
 }
 
-/* "there are generate, train (train), warm (train)": cut where it is very long. */
-static int refuse_name(const struct job *job, const char *option, const char *name, struct err *err)
+/* "there are generate, train (train), warm (train)". The list is cut where it is very long. */
+static int phase_filter_refuse(const struct job *job, const char *option, const char *name,
+			       struct err *err)
 {
 	char known[512] = "";
 	size_t n = 0;
@@ -38,16 +41,16 @@ static int refuse_name(const struct job *job, const char *option, const char *na
 		       name, name, n ? known : "none", n < sizeof(known) ? "" : "…");
 }
 
-static int check_names(const struct job *job, const char *option, const char *const *names,
-		       unsigned count, struct err *err)
+static int phase_filter_check(const struct job *job, const char *option, const char *const *names,
+			      unsigned count, struct err *err)
 {
 	for (unsigned i = 0; i < count; i++) {
 		bool found = false;
 
 		for (uint32_t k = 0; k < job->phase_count && !found; k++)
-			found = listed(&names[i], 1, &job->phases[k]);
+			found = phase_filter_lists(&names[i], 1, &job->phases[k]);
 		if (!found)
-			return refuse_name(job, option, names[i], err);
+			return phase_filter_refuse(job, option, names[i], err);
 	}
 	return 0;
 }
@@ -57,9 +60,9 @@ int phase_filter_apply(const struct phase_filter *c, struct job *job, struct err
 	uint32_t kept = 0;
 	int rc;
 
-	rc = check_names(job, "--only", c->only, c->only_count, err);
+	rc = phase_filter_check(job, "--only", c->only, c->only_count, err);
 	if (rc == 0)
-		rc = check_names(job, "--skip", c->skip, c->skip_count, err);
+		rc = phase_filter_check(job, "--skip", c->skip, c->skip_count, err);
 	if (rc < 0)
 		return rc;
 	for (uint32_t i = 0; i < job->phase_count; i++)

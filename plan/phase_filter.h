@@ -1,10 +1,11 @@
-/* Which phases of a job are meant: --only and --skip, by name or kind. Pure functions, any thread. */
+/* Phase filter: selects phases of a job by --only and --skip, by name or kind. Pure functions, any
+ * thread. */
 #ifndef HAUL_PLAN_PHASE_FILTER_H
 #define HAUL_PLAN_PHASE_FILTER_H
 
 #include "core/job/job.h"
 
-/* None of either: all phases. */
+/* With neither option the filter selects all phases. */
 struct phase_filter {
 	const char *const *only;
 	unsigned only_count;
@@ -14,8 +15,8 @@ struct phase_filter {
 
 bool phase_filter_wants(const struct phase_filter *c, const struct job_phase *phase);
 
-/* Takes the other phases out of the job: what is left out need not be possible, data that exists is not
- * generated. A name that no phase has is refused, and so is leaving nothing. */
+/* Removes the other phases from the job: a removed phase need not be possible, and data that exists
+ * is not generated. Refuses a name that no phase has, and a filter that leaves no phase. */
 int phase_filter_apply(const struct phase_filter *c, struct job *job, struct err *err);
 
 #endif

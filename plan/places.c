@@ -1,10 +1,10 @@
-/* Where each rank stands: node, local rank, coordinates in the parallel grid, accelerator. */
+/* Places of ranks: node, local rank, coordinates in the parallel grid, accelerator. See plan.h. */
 #include <errno.h>
 #include <stdlib.h>
 
 #include "plan/plan.h"
 
-/* Ranks of each node, in counts[nodes]; the caller frees. */
+/* Counts the ranks of each node in counts[nodes]. The caller frees it. */
 static uint32_t *count_nodes(const uint32_t *node_of, uint32_t ranks, uint32_t *nodes)
 {
 	uint32_t *counts, i;
@@ -58,7 +58,8 @@ int plan_places(const struct job *job, const uint32_t *node_of, uint32_t ranks,
 		p->tensor_size = tensor;
 		p->pipeline_size = pipeline;
 		p->data_size = ranks / tensor / pipeline;
-		/* Spread evenly: 6 ranks on 12 accelerators take every other one, 24 share in pairs. */
+		/* Ranks are spread evenly: 6 ranks on 12 accelerators use every other one; 24 ranks
+		 * share them in pairs. */
 		gpus = job->cluster.gpus ? job->cluster.gpus : p->local_ranks;
 		p->gpu = (uint32_t)(p->local_rank * gpus / p->local_ranks);
 		p->endpoint = i;

@@ -1,13 +1,15 @@
+/* Plan of a job: see plan.h. */
 #include "plan/plan.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <unistd.h>
 
-/* What a rank may take beside its buffers, above an empty MPI and HDF5 process (the design's bound). */
+/* What a rank may need besides its buffers, above an empty process with MPI and HDF5 (a bound set
+ * by the design). */
 enum { RANK_BYTES = 32 << 20 };
 
-static double node_memory(void)
+static double plan_node_memory(void)
 {
 	long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
 
@@ -66,7 +68,7 @@ int plan_make(struct plan *plan, const struct job *job, uint32_t ranks, uint32_t
 	*plan = (struct plan){.ranks = ranks,
 			      .nodes = nodes,
 			      .phase_count = job->phase_count,
-			      .node_memory_bytes = node_memory()};
+			      .node_memory_bytes = plan_node_memory()};
 	plan->phases = calloc(job->phase_count ? job->phase_count : 1, sizeof(*plan->phases));
 	if (!plan->phases)
 		return err_set(err, -ENOMEM, "no memory for the plan of %u phases",

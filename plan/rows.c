@@ -1,3 +1,4 @@
+/* Totals and tables of workloads in a plan: see rows.h. */
 #include "plan/rows.h"
 
 #include <cjson/cJSON.h>
@@ -6,7 +7,7 @@
 
 #include "core/units.h"
 
-static char *value_text(char text[UNITS_TEXT_BYTES], double value, const char *unit)
+static char *rows_value_text(char text[UNITS_TEXT_BYTES], double value, const char *unit)
 {
 	if (strcmp(unit, "bytes") == 0)
 		return units_bytes_decimal(text, value);
@@ -27,11 +28,11 @@ static void put_totals(FILE *out, const struct plan_phase *p)
 	fprintf(out, "%-10.10s", p->phase->name);
 	for (uint32_t i = 0; i < t->total_count; i++)
 		fprintf(out, "%s %s %s", i ? " ·" : "", t->totals[i].name,
-			value_text(text, t->totals[i].value, t->totals[i].unit));
+			rows_value_text(text, t->totals[i].value, t->totals[i].unit));
 	fputc('\n', out);
 }
 
-/* Rows that say the same, told apart by sorting their numbers. */
+/* Equal rows are found by sorting their numbers. */
 struct row_order {
 	const struct plan_rows *rows;
 	uint64_t number;
@@ -84,8 +85,8 @@ static void put_table(FILE *out, const struct plan_rows *rows)
 		fprintf(out, "%-10s %9s", "", units_count(text, same));
 		for (uint32_t c = 0; c < rows->column_count; c++)
 			fprintf(out, "  %12s",
-				value_text(text, (double)row_cells(&order[i])[c],
-					   rows->columns[c].unit));
+				rows_value_text(text, (double)row_cells(&order[i])[c],
+						rows->columns[c].unit));
 		fputc('\n', out);
 	}
 	if (shown > PLAN_ROWS_SHOWN)

@@ -1,4 +1,4 @@
-/* What workloads tell in a plan, as text and as JSON. */
+/* Totals and tables that workloads report for a plan, as text and as JSON. */
 #ifndef HAUL_PLAN_ROWS_H
 #define HAUL_PLAN_ROWS_H
 
@@ -8,8 +8,9 @@
 
 struct cJSON;
 
-/* A line of the totals; of each table a heading and its distinct rows, each with how often it occurs, the first
- * PLAN_ROWS_SHOWN of them. Nothing where the phase tells nothing. */
+/* Prints a line with the totals; then, for each table, a heading and the first PLAN_ROWS_SHOWN of
+ * its distinct rows, each with its number of occurrences. Prints nothing where the phase reports
+ * nothing. */
 enum { PLAN_ROWS_SHOWN = 12 };
 void plan_rows_text(FILE *out, const struct plan_phase *p);
 

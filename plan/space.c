@@ -1,4 +1,4 @@
-/* What new files would find on a file store, seen from here. */
+/* Space for new files on a file store, as seen from this machine. See notes.h. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 #include "core/uri.h"
 #include "plan/space.h"
 
-/* Cuts the path back to its nearest part that exists. */
+/* Shortens the path to its nearest parent folder that exists. */
 static bool nearest_parent(char *path, struct statvfs *found)
 {
 	while (statvfs(path, found) < 0) {
@@ -28,7 +28,7 @@ static bool nearest_parent(char *path, struct statvfs *found)
 	return true;
 }
 
-/* The URI of a file store as a path. */
+/* The path of a file store, from its URI. */
 static bool find_path(const struct job_store *store, struct space *s)
 {
 	static const struct rank_place first = {.ranks = 1, .nodes = 1, .local_ranks = 1};
@@ -75,7 +75,7 @@ bool space_look(const struct job_store *store, struct space *s)
 	return true;
 }
 
-/* Whether the folder of a file store has that object. */
+/* Whether the phase's data set was already begun: the folder of the file store has its object. */
 static bool space_begun(const struct phase_store *d)
 {
 	struct space s = {0};
@@ -102,7 +102,7 @@ int plan_check_space(const struct job *job, const struct job_phase *phase, uint3
 		    !space_begun(&stores[i]))
 			rc = err_set(
 				err, -ENOSPC,
-				"%s: not enough space: it needs %s (--ignore-space runs it all the same)",
+				"%s: not enough space: it needs %s (--ignore-space runs it anyway)",
 				phase->path, text);
 	}
 	return rc;

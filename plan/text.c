@@ -1,4 +1,4 @@
-/* `haul plan` for people: lines of a label and figures. */
+/* `haul plan` as text for people: lines with a label and figures. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -84,8 +84,8 @@ static void put_ranks(FILE *out, const struct plan *plan, unsigned stepped)
 		units_bytes_binary(text, (double)plan->memory_bytes_per_node));
 }
 
-#define LEAST_RATE \
-	0.1 /* a second that two decimals show; below it the time between two says more */
+/* From this rate on two decimals are enough. Below it, the time between two opens says more. */
+#define LEAST_RATE 0.1
 
 static void put_rate(FILE *out, const char *label, const struct plan *plan, const struct demand *d,
 		     double au)
@@ -102,7 +102,7 @@ static void put_rate(FILE *out, const char *label, const struct plan *plan, cons
 		fprintf(out, "%s opens/s\n", units_short(opens, rate));
 }
 
-/* The whole phase, which its steps or its limit of time may cut. */
+/* The whole phase, which its steps or its time limit may shorten. */
 static void put_total(FILE *out, const struct demand *d, char text[UNITS_TEXT_BYTES])
 {
 	double whole = d->seconds * (double)d->epochs;
@@ -127,7 +127,7 @@ static void put_needs(FILE *out, const struct plan *plan, const struct plan_phas
 	if (named)
 		fprintf(out, "phase      %s\n", p->phase->name);
 	if (isinf(d->bytes_per_second)) {
-		fprintf(out, "needs      all that storage gives: no compute time is set\n");
+		fprintf(out, "needs      the full speed of storage: no compute time is set\n");
 		return;
 	}
 	put_rate(out, "needs", plan, d, 1);
@@ -226,12 +226,12 @@ static void put_folders(FILE *out, const struct datasize *s)
 		fprintf(out, "           %s folders of %s files each",
 			units_count(folders, s->folders), files);
 	if (s->advised_folders > 1 && s->folders < s->advised_folders)
-		fprintf(out, "; for so many files mlpstorage advises %s",
+		fprintf(out, "; for this many files mlpstorage advises %s",
 			units_count(folders, s->advised_folders));
 	fputc('\n', out);
 }
 
-/* What MLPerf's rules want of the data set, and whether it is that. */
+/* The size of data set that MLPerf's rules require, and whether the data set has it. */
 static void put_datasize(FILE *out, const struct plan *plan, const struct job *job,
 			 const struct plan_phase *p)
 {

@@ -1,3 +1,4 @@
+/* Accounts in a results file: see accounts.h. */
 #include "report/accounts.h"
 
 #include <math.h>
@@ -28,7 +29,7 @@ static struct account_share *find_account(struct account_shares *a, const char *
 	return NULL;
 }
 
-/* An account that this program does not know: its name says what it is. */
+/* An account that this program does not know: its name is used as its words. */
 static struct account_share *add_account(struct account_shares *a, const char *name, enum role role)
 {
 	struct account_share *s;

@@ -1,6 +1,6 @@
-/* Where the time of a training phase went, from the columns that have an account's role. The accounts of
- * core/measure/account.h come first, in their order (0 where a file has none of them), then any that a newer haul has
- * added. */
+/* Accounts of a training phase: where its time went, from the columns that have an account's role.
+ * The accounts of core/measure/account.h come first, in their order (0 where a file has none of
+ * them), then any that a newer haul has added. */
 #ifndef HAUL_REPORT_ACCOUNTS_H
 #define HAUL_REPORT_ACCOUNTS_H
 
@@ -24,17 +24,18 @@ struct account_shares {
 	double total;
 };
 
-/* false: the phase keeps no accounts. */
+/* Returns false where the phase keeps no accounts. */
 bool accounts_of(const struct results_phase_read *p, struct account_shares *a);
 
-/* Of those with that role together. */
+/* The sum of the accounts with that role. */
 double accounts_seconds(const struct account_shares *a, enum role role);
 
-/* What is not compute, in tenths of a percent of total, rounded. */
+/* All that is not compute, in tenths of a percent of total, rounded. */
 int accounts_lost(const struct account_shares *a);
 
-/* Shares in tenths of a percent, so rounded (largest remainders) that what is not compute adds up to
- * whole: accounts_lost's, or one tenth beside it where another figure was rounded so. */
+/* Shares in tenths of a percent, rounded by largest remainders so that what is not compute adds up
+ * to whole. whole is accounts_lost, or a tenth more or less where another figure was rounded that
+ * way. */
 void accounts_tenths(const struct account_shares *a, int whole, int tenths[ACCOUNTS_MAX]);
 
 #endif

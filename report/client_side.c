@@ -1,3 +1,4 @@
+/* Client-side limits: see client_side.h. */
 #include "report/client_side.h"
 
 #include <math.h>
@@ -9,12 +10,12 @@
 #include "core/client/client.h"
 #include "report/accounts.h"
 
-/* Where a verdict begins. */
+/* Shorter phases are not judged. */
 const double client_shortest_s = 0.5;
 static const double busy_limit = 0.9, link_limit = 0.9, memory_limit = 0.1, throttled_limit = 0.1;
 static const double steal_noise = 0.02, dirty_noise = 0.2, least_waiting = 0.01;
 
-/* What the rows of a node add up to, each row weighed. */
+/* Sums of a node's rows, each row weighted. */
 struct sums {
 	double column[CLIENT_COLUMNS];
 	double dirty_limited_ns;
@@ -58,7 +59,7 @@ static struct client_means means_of(const struct sums *s)
 		.steal = c[CLIENT_CPU_STEAL_NS] / cores,
 		.iowait = c[CLIENT_CPU_IOWAIT_NS] / cores,
 		.cpu_waited = c[CLIENT_CPU_WAITED_NS] / clock,
-		/* Each core counts, and so it may be more than the clock's time. */
+		/* The time is added over cores, so it may exceed that of the clock. */
 		.throttled = fmin(c[CLIENT_CPU_THROTTLED_NS] / clock, 1),
 		.memory_stalled = c[CLIENT_MEMORY_STALLED_NS] / clock,
 		.dirty_limited = s->dirty_limited_ns / clock,
@@ -71,8 +72,8 @@ static struct client_means means_of(const struct sums *s)
 	};
 }
 
-/* How many ranks waited for storage, on average, in the interval of a row; a row spans one interval of the
- * timeline or several, or a part of one. */
+/* How many ranks waited for storage, on average, in the interval of a row. A row covers one or
+ * several intervals of the timeline, or a part of one. */
 static double stalled_at(const struct results_phase_read *p, double from_s)
 {
 	double first = floor(from_s / p->stalled_interval_s), sum = 0;
@@ -122,7 +123,7 @@ bool client_side_of(const struct results_file *f, const struct results_phase_rea
 	int column[CLIENT_COLUMNS];
 
 	memset(c, 0, sizeof(*c));
-	/* Nothing else than what haul writes: as many rows a node. */
+	/* Refuses everything that haul does not write: each node has the same number of rows. */
 	if (!(last >= 0) || !(last < (double)t->row_count))
 		return false;
 	nodes = (uint64_t)last + 1;
@@ -159,7 +160,7 @@ const char *client_limit_name(enum client_limit limit)
 	return names[limit];
 }
 
-/* Which node a sentence is about, and on how many others the same holds. */
+/* The node that a sentence is about, and the number of other nodes for which it also holds. */
 struct finding {
 	uint32_t node, more;
 	double worst;
@@ -234,8 +235,9 @@ static double node_dirty(const struct client_node *n)
 	return n->whole.dirty_limited;
 }
 
-/* A phase that keeps accounts tells whether ranks waited for storage; another does nothing else. */
-static bool waited(const struct results_phase_read *p)
+/* Only a phase that keeps accounts may say that ranks did not wait for storage; other phases do
+ * nothing else. */
+static bool client_waited(const struct results_phase_read *p)
 {
 	struct account_shares a;
 
@@ -249,7 +251,7 @@ const char *client_host(const struct results_file *f, uint32_t node)
 	return node < f->nodes ? f->hosts[node] : "?";
 }
 
-/* The busier direction of a kind of link, all of whose ports count together. */
+/* The busier direction of a kind of link, with all its ports together. */
 static void judge_links(const struct results_file *f, struct client_side *c, bool rdma)
 {
 	struct finding found = {0};
@@ -322,7 +324,7 @@ static void client_judge(const struct results_file *f, const struct results_phas
 {
 	struct finding found;
 
-	if (waited(p))
+	if (client_waited(p))
 		judge_limits(f, c);
 	if (find_worst(c, node_dirty, dirty_noise, &found))
 		client_say(

@@ -1,7 +1,8 @@
-/* Whether the machines that ran the ranks were the limit, from the rows of what they did (core/client/client.h).
+/* Client-side limits: whether the machines that ran the ranks were the limit, judged by their
+ * client-side rows (core/client/client.h).
  *
- * A node is judged by the time in which ranks waited for storage, where the phase tells when that was, else
- * by the whole phase. */
+ * A node is judged by the time in which ranks waited for storage, where the phase tells when that
+ * was, else by the whole phase. */
 #ifndef HAUL_REPORT_CLIENT_SIDE_H
 #define HAUL_REPORT_CLIENT_SIDE_H
 
@@ -10,16 +11,17 @@
 
 #include "results-schema/results_read.h"
 
-/* Shares are of 1; of the cores' time (busy, haul: of the ranks' cores) or of the clock's. NaN: not told. */
+/* Shares are fractions of 1: of the cores' time (busy, haul: of the ranks' cores) or of the clock's
+ * time. NaN: unknown. */
 struct client_means {
 	double busy, haul, steal, iowait, cpu_waited, throttled, memory_stalled, dirty_limited;
-	double nic_in, nic_out, rdma_in, rdma_out, disk_read, disk_written; /* bytes a second */
+	double nic_in, nic_out, rdma_in, rdma_out, disk_read, disk_written; /* bytes per second */
 };
 
 struct client_node {
-	double seconds;                     /* that readings cover */
+	double seconds;                     /* time that readings cover */
 	struct client_means whole, waiting; /* waiting: while ranks waited for storage */
-	double memory_available, cached;    /* bytes: the least, the most */
+	double memory_available, cached;    /* bytes: the least available, the most cached */
 	double sampler;                     /* share of one core that the readings took */
 };
 
@@ -36,12 +38,12 @@ struct client_side {
 	uint32_t node_count;
 	struct client_node *nodes;
 	bool weighed;            /* waiting differs from whole */
-	enum client_limit limit; /* the first that holds */
+	enum client_limit limit; /* the first limit that applies */
 	uint32_t message_count;
 	char message[CLIENT_SENTENCES][CLIENT_SENTENCE_BYTES];
 };
 
-/* false: nothing is known, or there is no memory. client_side_free after true. */
+/* Returns false where nothing is known or there is no memory. Call client_side_free after true. */
 bool client_side_of(const struct results_file *f, const struct results_phase_read *p,
 		    struct client_side *c);
 void client_side_free(struct client_side *c);
@@ -50,7 +52,7 @@ const char *client_limit_name(enum client_limit limit); /* "cpu"; NULL: none */
 
 const char *client_host(const struct results_file *f, uint32_t node); /* "?": not known */
 
-/* Shorter phases tell nothing: the kernel counts processor time in ticks of 10 ms. */
+/* Shorter phases are not judged, because the kernel counts processor time in ticks of 10 ms. */
 extern const double client_shortest_s;
 
 #endif

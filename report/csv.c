@@ -1,4 +1,5 @@
-/* A row a phase. Text is quoted by RFC 4180's rules; what is undefined is empty. */
+/* Report as CSV: one row per phase. Text is quoted by the rules of RFC 4180. Undefined figures are
+ * empty. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,7 +11,7 @@
 #include "report/shapes.h"
 #include "report/spread.h"
 
-static void number(FILE *out, double value)
+static void csv_number(FILE *out, double value)
 {
 	if (isfinite(value))
 		fprintf(out, ",%.9g", value);
@@ -18,7 +19,7 @@ static void number(FILE *out, double value)
 		fputc(',', out);
 }
 
-static void quoted(FILE *out, const char *text)
+static void csv_quoted(FILE *out, const char *text)
 {
 	if (!strpbrk(text, ",\"\r\n")) {
 		fputs(text, out);
@@ -46,13 +47,13 @@ const char *report_csv_heading(void)
 	/* clang-format on */
 }
 
-static void latencies(FILE *out, const struct results_phase_read *p)
+static void csv_latencies(FILE *out, const struct results_phase_read *p)
 {
 	const struct hist *h = results_find_hist(p, p->record.main_hist);
 
 	fputc(',', out);
 	if (h)
-		quoted(out, p->record.main_hist);
+		csv_quoted(out, p->record.main_hist);
 	for (int q = 0; q < QUANTILES; q++) {
 		fputc(',', out);
 		if (h)
@@ -64,8 +65,8 @@ static void latencies(FILE *out, const struct results_phase_read *p)
 		fprintf(out, "%llu", (unsigned long long)h->max_ns);
 }
 
-/* A whole number, or nothing where there is no such column. */
-static void count(FILE *out, const struct results_table *t, int column)
+/* Prints a whole number, or nothing where there is no such column. */
+static void csv_count(FILE *out, const struct results_table *t, int column)
 {
 	if (column < 0)
 		fputc(',', out);
@@ -73,7 +74,8 @@ static void count(FILE *out, const struct results_table *t, int column)
 		fprintf(out, ",%llu", (unsigned long long)t->cells[column].count);
 }
 
-static void phase_row(FILE *out, const struct results_file *f, const struct results_phase_read *p)
+static void csv_phase_row(FILE *out, const struct results_file *f,
+			  const struct results_phase_read *p)
 {
 	static const enum tally_common counts[] = {TALLY_BYTES_READ, TALLY_BYTES_WRITTEN,
 						   TALLY_OPERATIONS, TALLY_ERRORS, TALLY_RETRIES};
@@ -82,29 +84,30 @@ static void phase_row(FILE *out, const struct results_file *f, const struct resu
 	struct account_shares accounts;
 	bool kept = accounts_of(p, &accounts);
 
-	quoted(out, f->path);
+	csv_quoted(out, f->path);
 	fputc(',', out);
-	quoted(out, f->name);
+	csv_quoted(out, f->name);
 	fprintf(out, ",%s,%llu,%llu,%llu,", f->started, (unsigned long long)f->ranks,
 		(unsigned long long)f->nodes, (unsigned long long)r->number);
-	quoted(out, r->name);
+	csv_quoted(out, r->name);
 	fprintf(out, ",%s,%s", r->kind, r->status);
-	number(out, r->seconds);
-	number(out, au.mean);
-	number(out, au.min);
-	number(out, au.max);
-	number(out, r->null_au);
+	csv_number(out, r->seconds);
+	csv_number(out, au.mean);
+	csv_number(out, au.min);
+	csv_number(out, au.max);
+	csv_number(out, r->null_au);
 	for (size_t i = 0; i < sizeof(counts) / sizeof(*counts); i++)
-		count(out, &p->merged,
-		      results_column(&p->merged, tally_common_columns.measures[counts[i]].name));
-	count(out, &p->merged, results_role(&p->merged, ROLE_ITEMS));
+		csv_count(
+			out, &p->merged,
+			results_column(&p->merged, tally_common_columns.measures[counts[i]].name));
+	csv_count(out, &p->merged, results_role(&p->merged, ROLE_ITEMS));
 	for (int i = 0; i < ACCOUNTS; i++)
-		number(out, kept ? accounts.list[i].seconds : NAN);
-	latencies(out, p);
+		csv_number(out, kept ? accounts.list[i].seconds : NAN);
+	csv_latencies(out, p);
 	fprintf(out, ",%llu,%llu,%llu,%llu,", (unsigned long long)r->run,
 		(unsigned long long)r->combination, (unsigned long long)r->repeat,
 		(unsigned long long)r->warmup);
-	quoted(out, r->sweep);
+	csv_quoted(out, r->sweep);
 	fputc(',', out);
 	if (r->within != RECORD_NOT_WITHIN)
 		fprintf(out, "%llu", (unsigned long long)r->within);
@@ -120,7 +123,7 @@ char *report_csv(const struct results_file *file)
 	if (!out)
 		return NULL;
 	for (uint32_t i = 0; i < file->phase_count; i++)
-		phase_row(out, file, &file->phases[i]);
+		csv_phase_row(out, file, &file->phases[i]);
 	if (fclose(out) == 0)
 		return text;
 	free(text);

@@ -1,3 +1,4 @@
+/* Common facts of a phase: see phase.h. */
 #include "report/phase.h"
 
 #include <math.h>
@@ -16,7 +17,7 @@ double phase_bytes(const struct results_phase_read *p)
 static const struct results_phase_read *phase_around(const struct results_file *f,
 						     const struct results_phase_read *p)
 {
-	/* A phase is published after the one that it is a part of: so no chain has an end in itself. */
+	/* A phase is published after the phase that it is a part of, so no chain is a cycle. */
 	for (uint32_t i = 0; i < f->phase_count; i++)
 		if (f->phases[i].record.number == p->record.within &&
 		    p->record.within < p->record.number)

@@ -1,4 +1,4 @@
-/* What every phase tells, whatever its kind. */
+/* Common facts of a phase, whatever its kind. */
 #ifndef HAUL_REPORT_PHASE_H
 #define HAUL_REPORT_PHASE_H
 
@@ -12,10 +12,11 @@ double phase_common(const struct results_phase_read *p, enum tally_common measur
 /* Bytes read and written together. */
 double phase_bytes(const struct results_phase_read *p);
 
-/* Phases that this one is a part of: 0, 1 … */
+/* The number of phases around this one: 0, 1 … */
 unsigned phase_depth(const struct results_file *f, const struct results_phase_read *p);
 
-/* A phase's name, in a series with its run before it: "3 train", "1 train, warm-up". */
+/* The name of a phase. In a series the number of its run precedes it: "3 train", "1 train,
+ * warm-up". */
 enum { PHASE_NAME_BYTES = RESULTS_NAME_BYTES + 40 };
 void phase_name(const struct results_file *f, const struct results_phase_read *p,
 		char name[PHASE_NAME_BYTES]);

@@ -1,3 +1,4 @@
+/* Phases of plain I/O: see plain_io.h. */
 #include "report/plain_io.h"
 
 #include <math.h>

@@ -1,5 +1,5 @@
-/* Phases of plain I/O: those with two rates, until the first and until the last thread had done its part; and what
- * they say beside a training on the same store. */
+/* Phases of plain I/O: those with two rates, until the first and until the last thread was done;
+ * and what they show about a training on the same store. */
 #ifndef HAUL_REPORT_PLAIN_IO_H
 #define HAUL_REPORT_PLAIN_IO_H
 
@@ -9,14 +9,14 @@
 
 bool plain_io(const struct results_phase_read *p);
 
-/* The most that plain reads took from a phase's store in the same run of this file, and the share of
- * it that the phase took. */
+/* The highest rate of plain reads from a phase's store in the same run of this file, and the share
+ * of it that the phase reached. */
 struct ceiling {
-	const struct results_phase_read *phase; /* that tells */
+	const struct results_phase_read *phase; /* the phase that shows it */
 	double bytes_per_second, share;
 };
 
-/* False where the phase has no AU, or no phase tells. */
+/* Returns false where the phase has no AU, or no phase of plain reads exists. */
 bool plain_io_ceiling(const struct results_file *file, const struct results_phase_read *p,
 		      struct ceiling *c);
 

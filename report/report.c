@@ -1,3 +1,4 @@
+/* Report of results files: see report.h. */
 #include "report/report.h"
 
 #include <errno.h>

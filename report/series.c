@@ -1,3 +1,4 @@
+/* Series of runs in a results file: see series.h. */
 #include "report/series.h"
 
 #include <math.h>
@@ -9,7 +10,7 @@
 #include "report/plain_io.h"
 #include "report/spread.h"
 
-/* Which of the phases of its name in its run it is. */
+/* The number of this phase among the phases of its name in its run. */
 static uint32_t nth_of(const struct results_file *f, uint32_t i)
 {
 	const struct results_phase_read *p = &f->phases[i];
@@ -20,14 +21,14 @@ static uint32_t nth_of(const struct results_file *f, uint32_t i)
 	return nth;
 }
 
-static bool counts(const struct results_phase_read *p)
+static bool series_counts(const struct results_phase_read *p)
 {
 	const struct phase_record *r = &p->record;
 
 	return !r->warmup && (strcmp(r->status, "done") == 0 || strcmp(r->status, "limit") == 0);
 }
 
-static double figure_of(const struct results_phase_read *p, enum series_figure figure)
+static double series_figure_of(const struct results_phase_read *p, enum series_figure figure)
 {
 	const struct hist *h;
 
@@ -35,7 +36,7 @@ static double figure_of(const struct results_phase_read *p, enum series_figure f
 	case SERIES_AU:
 		return spread_of(&p->ranks, ROLE_UTILISATION).mean;
 	case SERIES_BYTES:
-		/* Of plain I/O until the last thread had done its part. */
+		/* For plain I/O, figures count until the last thread was done. */
 		if (plain_io(p))
 			return results_role_value(&p->merged, 0, ROLE_BYTE_RATE);
 		return phase_bytes(p) / p->record.seconds;
@@ -85,14 +86,15 @@ static bool add_phase(struct series_lines *s, const struct results_phase_read *p
 		if (!more)
 			return false;
 		line->values[i] = more;
-		more[line->repeats] = figure_of(p, (enum series_figure)i);
+		more[line->repeats] = series_figure_of(p, (enum series_figure)i);
 	}
 	line->repeats++;
 	return true;
 }
 
-/* Student's interval knows nothing of what can be: no rate or time is below 0, no AU above 1. */
-static struct stats possible(struct stats s, enum series_figure figure)
+/* Student's interval does not know which values are possible: no rate or time is below 0, no AU
+ * above 1. */
+static struct stats series_possible(struct stats s, enum series_figure figure)
 {
 	if (s.low < 0)
 		s.low = 0;
@@ -108,17 +110,18 @@ bool series_make(struct series_lines *s, const struct results_file *f)
 	*s = (struct series_lines){.lines = calloc(f->phase_count + 1, sizeof(*s->lines))};
 	whole = s->lines != NULL;
 	for (uint32_t i = 0; whole && i < f->phase_count; i++)
-		if (counts(&f->phases[i]))
+		if (series_counts(&f->phases[i]))
 			whole = add_phase(s, &f->phases[i], nth_of(f, i));
 	for (uint32_t i = 0; whole && i < s->count; i++)
 		for (int k = 0; k < SERIES_FIGURES; k++)
-			s->lines[i].figures[k] =
-				possible(stats_of(s->lines[i].values[k], s->lines[i].repeats),
-					 (enum series_figure)k);
+			s->lines[i].figures[k] = series_possible(
+				stats_of(s->lines[i].values[k], s->lines[i].repeats),
+				(enum series_figure)k);
 	return whole;
 }
 
-static const struct target_result *find_target(const struct results_phase_read *p, const char *name)
+static const struct target_result *series_find_target(const struct results_phase_read *p,
+						      const char *name)
 {
 	for (uint32_t i = 0; i < p->target_count; i++)
 		if (strcmp(p->targets[i].name, name) == 0)
@@ -136,9 +139,10 @@ struct target_result series_target(const struct results_file *f, const struct se
 	for (uint32_t i = 0; i < f->phase_count; i++) {
 		const struct results_phase_read *p = &f->phases[i];
 		const struct series_line other = {.first = p, .nth = nth_of(f, i)};
-		const struct target_result *t = find_target(p, name);
+		const struct target_result *t = series_find_target(p, name);
 
-		if (!t || !counts(p) || p->record.combination != line->first->record.combination ||
+		if (!t || !series_counts(p) ||
+		    p->record.combination != line->first->record.combination ||
 		    !series_same_phase(line, &other))
 			continue;
 		all = *t;

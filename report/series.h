@@ -1,5 +1,5 @@
-/* A series of runs in one results file: the repeats of each phase in each combination of the sweeps'
- * values, taken together. Only what was finished counts, and no warm-up run. */
+/* Series of runs in one results file: the repeats of each phase in each combination of the sweeps'
+ * values, taken together. Only finished phases count, and no warm-up runs. */
 #ifndef HAUL_REPORT_SERIES_H
 #define HAUL_REPORT_SERIES_H
 
@@ -8,8 +8,8 @@
 #include "report/stats.h"
 #include "results-schema/results_read.h"
 
-/* au: mean over the ranks. Of plain I/O the rates are those until the last thread had done its part, and
- * operations are told; of training samples. The p99 is that of the phase's main histogram. */
+/* au is the mean over the ranks. Plain I/O has rates until the last thread was done, and
+ * operations; training has samples. The p99 is that of the phase's main histogram. */
 enum series_figure {
 	SERIES_AU,
 	SERIES_BYTES,
@@ -21,11 +21,11 @@ enum series_figure {
 
 struct series_line {
 	const struct results_phase_read
-		*first; /* of its repeats: name, combination, sets, target */
-	uint32_t nth;   /* of that name in its run, from 0 */
+		*first; /* the first repeat: name, combination, sets, target */
+	uint32_t nth;   /* number among the phases of that name in its run, from 0 */
 	uint32_t repeats;
 	double *values[SERIES_FIGURES];       /* [repeats] */
-	struct stats figures[SERIES_FIGURES]; /* intervals cut at what is possible */
+	struct stats figures[SERIES_FIGURES]; /* intervals cut to possible values */
 };
 
 struct series_lines {
@@ -36,12 +36,12 @@ struct series_lines {
 /* Whether both are the same phase of the job, in different combinations. */
 bool series_same_phase(const struct series_line *a, const struct series_line *b);
 
-/* false: no memory. Free what it made either way. */
+/* Returns false where there is no memory. Free it in either case. */
 bool series_make(struct series_lines *s, const struct results_file *f);
 void series_free_lines(struct series_lines *s);
 
-/* Of one target over the repeats of a line: its mean, and whether that meets it; as --strict counts it. asked NaN:
- * the phase has no such target. */
+/* A target over the repeats of a line: its mean, and whether the mean meets it, as --strict judges
+ * it. asked is NaN where the phase has no such target. */
 struct target_result series_target(const struct results_file *f, const struct series_line *line,
 				   const char *name);
 

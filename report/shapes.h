@@ -1,5 +1,5 @@
-/* The shapes of a report: text for people, JSON and CSV for programs. Each is written by a folder or file of its own;
- * report.c chooses. */
+/* Shapes of a report: text for people, JSON and CSV for programs. Each is written by a folder or
+ * file of its own; report.c chooses. */
 #ifndef HAUL_REPORT_SHAPES_H
 #define HAUL_REPORT_SHAPES_H
 
@@ -10,12 +10,12 @@
 
 struct report_options {
 	bool color;          /* terminal colours, in text */
-	uint32_t steps_rows; /* rows of single steps, in JSON, at most; 0: REPORT_STEPS_ROWS */
+	uint32_t steps_rows; /* in JSON: the most rows of single steps; 0: REPORT_STEPS_ROWS */
 };
 enum { REPORT_STEPS_ROWS = 256 };
 
-/* Of one file that is loaded, or of several. Text that the caller frees, or NULL when there is no memory. The CSV's
- * heading is a line of its own. */
+/* The report of one loaded file, or of several. The caller frees the text. NULL: no memory. The
+ * CSV's heading is a line of its own. */
 char *report_text(const struct results_file *file, const struct report_options *o);
 char *report_json(const struct results_file *const *files, unsigned count,
 		  const struct report_options *o);

@@ -1,3 +1,4 @@
+/* Skew over ranks: see skew.h. */
 #include "report/skew.h"
 
 #include <math.h>
@@ -7,8 +8,8 @@
 
 #include "core/measure/account.h"
 
-/* A rank that waits half as long as the median rank, or is done a quarter later, stands out; unless that is too short
- * to matter, or every fourth rank does. */
+/* A rank stands out if it waits half as long as the median rank, or is done a quarter later, unless
+ * the difference is too short to matter or every fourth rank does so. */
 static const double waits_less = 0.5, done_later = 1.25, least_share = 0.01;
 enum { CROWD = 4 };
 
@@ -19,7 +20,8 @@ static int by_value(const void *a, const void *b)
 	return *x < *y ? -1 : *x > *y;
 }
 
-/* The upper median of a column over the ranks, NaN where there is no such column; *most is its largest value. */
+/* The upper median of a column over the ranks, or NaN where there is no such column. *most is its
+ * largest value. */
 static double median_of(const struct results_table *ranks, int column, double *most)
 {
 	double *values = column < 0 ? NULL : calloc(ranks->row_count + 1, sizeof(*values)), median;
@@ -38,7 +40,7 @@ static double median_of(const struct results_table *ranks, int column, double *m
 	return median;
 }
 
-/* The time that ranks wait for each other: an account. */
+/* The account of the time in which ranks wait for each other. */
 static int waited_column(const struct results_table *ranks)
 {
 	char name[RESULTS_NAME_BYTES];
@@ -49,7 +51,7 @@ static int waited_column(const struct results_table *ranks)
 
 struct standing_out {
 	uint64_t count;
-	double rank, node; /* of the first */
+	double rank, node; /* of the first rank that stands out */
 	bool one_node;
 };
 

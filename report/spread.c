@@ -1,3 +1,4 @@
+/* Spread of a figure over the ranks: see spread.h. */
 #include "report/spread.h"
 
 #include <math.h>

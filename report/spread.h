@@ -1,4 +1,4 @@
-/* How a figure is spread over the ranks; all NaN where no rank has it. */
+/* Spread of a figure over the ranks. All values are NaN where no rank has the figure. */
 #ifndef HAUL_REPORT_SPREAD_H
 #define HAUL_REPORT_SPREAD_H
 

@@ -1,3 +1,4 @@
+/* Statistics of repeated measurements: see stats.h. */
 #include "report/stats.h"
 
 #include <math.h>

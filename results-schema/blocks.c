@@ -1,3 +1,4 @@
+/* Blocks that each rank writes: see blocks.h. */
 #include "results-schema/blocks.h"
 
 #include <errno.h>
@@ -42,7 +43,7 @@ void blocks_free(struct blocks *b)
 	*b = (struct blocks){0};
 }
 
-/* Takes type and data, also where it fails. */
+/* Takes over type and data, also on failure. */
 static int add_block(struct blocks *b, struct block one)
 {
 	uint32_t capacity = b->capacity ? 2 * b->capacity : 16;
@@ -137,7 +138,8 @@ static int add_hists(struct blocks *b, const struct merged *m, const struct phas
 
 static const char *const client_keys[] = {"node", "time_ns"};
 
-/* One data set for all nodes and columns: a collective write is dear where ranks outnumber cores. */
+/* One data set for all nodes and columns, because a collective write is expensive where ranks
+ * outnumber cores. */
 static int add_client_rows(struct blocks *b, const struct merged_client *c,
 			   const struct phase_writer *w)
 {
@@ -162,7 +164,7 @@ static int add_client_rows(struct blocks *b, const struct merged_client *c,
 	return add_block(b, one);
 }
 
-/* What is plotted: the share of the ranks' cores that was busy, by node and time. */
+/* The data set to plot: how busy the ranks' cores were, by node and time. */
 static int add_client_busy(struct blocks *b, const struct merged_client *c,
 			   const struct phase_writer *w)
 {
@@ -215,7 +217,7 @@ int blocks_create(const struct blocks *b, hid_t phase, struct err *err)
 	return rc;
 }
 
-/* All agree before the write, so that all go into it or none, and after it. */
+/* All ranks agree before the write, so that either all or none take part, and again after it. */
 static int write_block(const struct block *one, hid_t file, const char *path, struct group *group,
 		       struct err *err)
 {

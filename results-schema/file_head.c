@@ -1,3 +1,4 @@
+/* Head of the results file: see file_head.h. */
 #include "results-schema/file_head.h"
 
 #include <errno.h>
@@ -22,13 +23,14 @@ static void utc_text(char text[RESULTS_DATE_BYTES], uint64_t utc_ns)
 	strftime(text, RESULTS_DATE_BYTES, "%Y-%m-%dT%H:%M:%SZ", &tm);
 }
 
-/* A path where no file can be made is refused in plain words, before HDF5 says it in its own. */
+/* Refuses a path where no file can be created with a plain sentence, before HDF5 does it in its own
+ * words. */
 static int try_path(const char *path, struct err *err)
 {
 	int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
 
 	if (fd < 0)
-		return err_set(err, -errno, "results file %s cannot be made: %s", path,
+		return err_set(err, -errno, "results file %s cannot be created: %s", path,
 			       strerror(errno));
 	close(fd);
 	return 0;

@@ -1,5 +1,5 @@
-/* What stands in the results file beside its phases: written by rank 0 alone, through HDF5's ordinary driver, when the
- * file is made and at the end. */
+/* Head of the results file: everything in it besides the phases. Rank 0 alone writes it through
+ * HDF5's ordinary driver, when the file is created and at the end. */
 #ifndef HAUL_RESULTS_SCHEMA_FILE_HEAD_H
 #define HAUL_RESULTS_SCHEMA_FILE_HEAD_H
 
@@ -10,24 +10,25 @@
 /* Version 2 added roles, tables by name, targets, steps, parts of phases, and when a phase began. Readers take both. */
 enum { RESULTS_SCHEMA_VERSION = 2, RESULTS_SCHEMA_OLDEST = 1, RESULTS_DATE_BYTES = 32 };
 
-/* Makes the file at path: root attributes, /job, /summary (no rows), /nodes, /ranks, /histogram_edges_ns, /phases. */
+/* Creates the file at path: root attributes, /job, /summary (no rows), /nodes, /ranks,
+ * /histogram_edges_ns, /phases. */
 int file_head_create(const char *path, const struct results_head *head,
 		     const struct node_row *nodes, const struct rank_row *ranks, struct err *err);
 
-/* The end of a run. */
+/* What is written at the end of a run. */
 struct file_end {
 	const char *status, *sentence;
 	uint64_t finished_utc_ns;
 	double seconds;
-	const struct rank_row *ranks; /* rows for /ranks; NULL: as they are */
+	const struct rank_row *ranks; /* rows for /ranks; NULL: leave them unchanged */
 	uint32_t rank_count;
 };
 int file_head_finish(hid_t file, const struct file_end *end, struct err *err);
 
-/* Rows of /stores, in the place of those that stand. */
+/* Replaces the rows of /stores. */
 int file_head_stores(hid_t file, const struct store_facts *rows, uint32_t count, struct err *err);
 
-/* From the start of the run to now. */
+/* The time from the start of the run to now. */
 int file_head_seconds(hid_t file, double seconds, struct err *err);
 
 #endif

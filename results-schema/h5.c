@@ -1,3 +1,4 @@
+/* HDF5 in haul's terms: see h5.h. */
 #include "results-schema/h5.h"
 
 #include <dirent.h>
@@ -13,7 +14,8 @@
 #include "core/utf8.h"
 #include "results-schema/h5_driver.h"
 
-/* What the innermost failure says, and whether it is a full disk: drivers write the errno into text. */
+/* The text of the innermost failure, and whether it is a full disk: drivers put the errno into
+ * text. */
 struct cause {
 	char text[256];
 	bool no_space;
@@ -64,8 +66,8 @@ hid_t h5_file_access(void)
 	return list;
 }
 
-/* Attributes and links stay in the object's header: few of them, read together, and no B-trees that
- * many ranks would have to change alike. */
+/* Attributes and links stay in the object's header: there are few of them, they are read together,
+ * and no B-tree is needed that many ranks would have to change in the same way. */
 hid_t h5_group_properties(hid_t class)
 {
 	hid_t list = H5Pcreate(class);
@@ -269,7 +271,7 @@ int h5_write_close(struct h5_file *f, int rc, struct err *err)
 		rc = h5_fail(err, "results file %s cannot be written", f->path);
 	f->id = H5I_INVALID_HID;
 	H5Eclear2(H5E_DEFAULT);
-	/* What failed first, whatever HDF5 made of it. */
+	/* Returns the first failure, whatever HDF5 made of it. */
 	if (f->error)
 		rc = err_set(err, f->error, "results file %s cannot be written: %s", f->path,
 			     strerror(-f->error));

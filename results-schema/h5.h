@@ -1,8 +1,8 @@
-/* HDF5 in haul's terms: errors become struct err, text is fixed-length UTF-8, a data set is contiguous and its room
- * is taken when it is made.
+/* HDF5 in haul's terms: errors become struct err, text has a fixed length and is UTF-8, a data set
+ * is contiguous and its space is allocated when it is created.
  *
- * Calls that take "at" change metadata: only rank 0 makes them, on a file that it alone has opened. h5_write_rows is
- * for all ranks, on a file that all have opened. */
+ * Calls with "at" change metadata: only rank 0 makes them, on a file that only it has opened.
+ * h5_write_rows is for all ranks, on a file that all have opened. */
 #ifndef HAUL_RESULTS_SCHEMA_H5_H
 #define HAUL_RESULTS_SCHEMA_H5_H
 
@@ -12,49 +12,52 @@
 
 #include "core/err.h"
 
-enum { H5_TEXT_MAX = 32768 }; /* an attribute stands in its object's header, 64 KiB at most */
+/* an attribute is stored in its object's header, which has at most 64 KiB */
+enum { H5_TEXT_MAX = 32768 };
 
-/* The sentence, and what HDF5's error stack says of the cause. Returns -ENOSPC where that is a full
- * disk, else -EIO. */
+/* Fills err with the sentence and the cause from HDF5's error stack. Returns -ENOSPC where that is
+ * a full disk, else -EIO. */
 int h5_fail(struct err *err, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* Before the first call of this library: HDF5 prints nothing by itself. */
+/* Call before any other function of this library, so that HDF5 prints nothing by itself. */
 void h5_quiet(void);
 
-/* Property lists: the objects' formats are those of HDF5 1.8, which every reader knows. The caller
- * closes them. Negative: failed. */
+/* Property lists: objects have the formats of HDF5 1.8, which every reader knows. The caller closes
+ * them. Negative: failed. */
 hid_t h5_file_access(void);
 hid_t h5_group_properties(hid_t class); /* H5P_FILE_CREATE or H5P_GROUP_CREATE */
 
 hid_t h5_text_type(size_t bytes); /* the caller closes it */
 
-/* Attributes: made, or made anew where they exist. */
+/* Attributes: created, or replaced where they exist. */
 int h5_attr_text(hid_t at, const char *name, const char *text, struct err *err);
 int h5_attr_u64(hid_t at, const char *name, uint64_t value, struct err *err);
 int h5_attr_real(hid_t at, const char *name, double value, struct err *err);
 int h5_attr_texts(hid_t at, const char *name, const char *const *texts, size_t count,
 		  struct err *err);
 
-/* A group with room for its attributes; the caller closes it. */
+/* A group with room for its attributes. The caller closes it. */
 int h5_group(hid_t at, const char *name, hid_t *out, struct err *err);
 
-/* A data set; the caller closes it. type: of the file. */
+/* A data set. The caller closes it. type: in the file. */
 int h5_dataset(hid_t at, const char *name, hid_t type, int rank, const hsize_t *dims, hid_t *out,
 	       struct err *err);
 
-/* The whole data set, by this rank alone. */
+/* Writes the whole data set, by this rank alone. */
 int h5_write(hid_t dataset, hid_t type, const void *data, struct err *err);
 
-/* Collective: this rank's block of a data set of one or two dimensions; a count of 0 writes nothing. */
+/* Collective: writes this rank's block of a data set of one or two dimensions. A count of 0 writes
+ * nothing. */
 int h5_write_rows(hid_t dataset, hid_t type, int rank, const hsize_t *start, const hsize_t *count,
 		  const void *data, struct err *err);
 
-/* Made, written by this rank, closed. units: attribute "units", NULL for none. */
+/* Creates a data set, writes it from this rank, and closes it. units: attribute "units", NULL for
+ * none. */
 int h5_array(hid_t at, const char *name, hid_t type, hsize_t n, const void *data, const char *units,
 	     struct err *err);
 
-/* A file that this rank alone writes to. Close it also after an error: rc is what happened since it was opened, and is
- * returned unless a write failed; then the file is worth nothing. */
+/* A file that only this rank writes to. Close it also after an error: rc is the result since it was
+ * opened, and is returned unless a write failed. After a failed write the file is useless. */
 struct h5_file {
 	hid_t id;
 	const char *path;
@@ -63,9 +66,10 @@ struct h5_file {
 int h5_write_open(struct h5_file *f, const char *path, bool create, struct err *err);
 int h5_write_close(struct h5_file *f, int rc, struct err *err);
 
-/* Before a file that all ranks have opened is closed: what this rank has written to it is put on disk, and what HDF5
- * still has to write (the superblock, as it was) goes into memory that nobody sees. So closing cannot fail on one rank
- * and leave the others waiting. After a failure rc nothing is put on disk. */
+/* Call before a file that all ranks have opened is closed. What this rank has written goes to disk,
+ * and what HDF5 still has to write (the unchanged superblock) goes into memory that is then
+ * discarded. So closing cannot fail on one rank and leave the others waiting. After a failure rc
+ * nothing goes to disk. */
 int h5_divert(const char *path, int rc, struct err *err);
 
 #endif

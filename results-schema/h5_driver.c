@@ -1,3 +1,4 @@
+/* HDF5 file driver of rank 0: see h5_driver.h. */
 #include "results-schema/h5_driver.h"
 
 #include <errno.h>
@@ -11,7 +12,7 @@
 #include <H5FDdevelop.h>
 #endif
 
-/* HDF5 asks for its own part to come first. */
+/* HDF5 requires its own part to come first. */
 struct driver_file {
 	H5FD_t pub;
 	int fd;
@@ -105,7 +106,7 @@ static herr_t driver_get_handle(H5FD_t *file, hid_t fapl, void **handle)
 	return 0;
 }
 
-/* What lies beyond the end reads as zeros. */
+/* Bytes beyond the end read as zeros. */
 static herr_t driver_read(H5FD_t *file, H5FD_mem_t type, hid_t dxpl, haddr_t at, size_t size,
 			  void *data)
 {
@@ -202,7 +203,7 @@ herr_t h5_driver_set(hid_t access, int *error)
 	if (driver < 0)
 		return -1;
 	*error = 0;
-	/* The property list keeps the driver, and copies what info holds. */
+	/* The property list keeps the driver and copies the contents of info. */
 	rc = H5Pset_driver(access, driver, &info);
 	H5FDunregister(driver);
 	return rc;

@@ -1,15 +1,17 @@
-/* The file driver by which rank 0 writes results.h5: plain reads and writes, and failures that HDF5 never hears of.
+/* HDF5 file driver with which rank 0 writes results.h5: plain reads and writes, whose failures are
+ * hidden from HDF5.
  *
- * HDF5 cannot let go of a file that it could not write: closing it fails, and the library crashes when the process ends.
- * So a write that fails (a full disk) is remembered here; from then on writes are dropped and succeed, the file is
- * closed as usual, and whoever closed it asks what went wrong and throws the file away. */
+ * HDF5 cannot give up a file that it could not write: closing it fails, and the library crashes
+ * when the process ends. So this driver remembers a write that fails (a full disk). From then on
+ * writes are dropped and succeed, and the file is closed as usual. The code that closed it then
+ * asks what went wrong and throws the file away. */
 #ifndef HAUL_RESULTS_SCHEMA_H5_DRIVER_H
 #define HAUL_RESULTS_SCHEMA_H5_DRIVER_H
 
 #include <hdf5.h>
 
-/* Lets a file access property list use the driver. What goes wrong with files opened so is put into *error, a negative
- * errno, which must outlive the file. Negative: failed. */
+/* Sets the driver in a file access property list. Errors of files opened with it are stored in
+ * *error, a negative errno, which must outlive the file. Negative: failed. */
 herr_t h5_driver_set(hid_t access, int *error);
 
 #endif

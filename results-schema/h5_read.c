@@ -1,3 +1,4 @@
+/* Reading HDF5 files without trusting them: see h5_read.h. */
 #include "results-schema/h5_read.h"
 
 #include <errno.h>
@@ -38,7 +39,7 @@ int h5_read_real(hid_t at, const char *attribute, double *value, struct err *err
 	return read_scalar(at, attribute, H5T_NATIVE_DOUBLE, H5T_FLOAT, value, err);
 }
 
-/* Fixed-length texts, count of them one behind the other, width bytes each and a zero more. */
+/* Reads count fixed-length texts of width bytes, each followed by a zero byte. */
 static int read_texts(hid_t at, const char *name, char **texts, uint64_t *count, size_t *width,
 		      struct err *err)
 {
@@ -130,7 +131,7 @@ int h5_read_text_dataset(hid_t at, const char *name, char **text, struct err *er
 	return rc;
 }
 
-/* The data set's extents, refused where they are not what a results file of haul may have. */
+/* The extents of the data set. Refuses those that no results file of haul may have. */
 static int open_extent(hid_t at, const char *name, const struct h5_extent *wanted, hid_t *dataset,
 		       hsize_t dims[2], struct err *err)
 {
@@ -202,7 +203,8 @@ int h5_read_records(hid_t at, const char *name, hid_t type, const struct h5_exte
 	return rc;
 }
 
-/* Columns from the members of a compound type, and the memory type of words to read them with. */
+/* Makes columns from the members of a compound type, and the memory type of words with which to
+ * read them. */
 static int table_shape(hid_t dataset, struct results_table *t, hid_t *memory, struct err *err)
 {
 	hid_t found = H5Dget_type(dataset);
@@ -248,7 +250,7 @@ static int table_units(hid_t at, struct results_table *t, struct err *err)
 	return rc;
 }
 
-/* Files of version 1 have none: roles.h has them then. */
+/* Files of version 1 have no roles. read_old_roles adds them later. */
 static int table_roles(hid_t at, struct results_table *t, struct err *err)
 {
 	char *texts = NULL, role[RESULTS_NAME_BYTES];

@@ -1,3 +1,4 @@
+/* Records as attributes: see h5_record.h. */
 #include "results-schema/h5_record.h"
 
 #include "results-schema/h5.h"
@@ -24,7 +25,8 @@ int h5_write_record(hid_t at, const struct member *members, size_t count, const 
 	return rc;
 }
 
-/* Files of another version may hold an attribute of the same name and another sort: it counts as lacking. */
+/* Files of another version may have an attribute of the same name but another type. It counts as
+ * missing. */
 static bool record_lacks(hid_t at, const struct member *m)
 {
 	hid_t attr, type;

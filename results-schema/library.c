@@ -1,3 +1,4 @@
+/* Version of the HDF5 library: see library.h. */
 #include "results-schema/library.h"
 
 #include <hdf5.h>

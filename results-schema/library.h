@@ -1,4 +1,5 @@
-/* Which HDF5 this program runs on, for `haul version` and `haul doctor`. Needs no MPI_Init. */
+/* Version of the HDF5 library that this program runs on, for `haul version` and `haul doctor`. Does
+ * not need MPI_Init. */
 #ifndef HAUL_RESULTS_SCHEMA_LIBRARY_H
 #define HAUL_RESULTS_SCHEMA_LIBRARY_H
 

@@ -1,3 +1,4 @@
+/* Reading results.h5: see results_read.h. */
 #include "results-schema/results_read.h"
 
 #include <errno.h>
@@ -39,7 +40,8 @@ static int open_file(const char *path, struct results_file *f, hid_t *file, stru
 	f->file_bytes = (uint64_t)st.st_size;
 	h5_quiet();
 	access = H5Pcreate(H5P_FILE_ACCESS);
-	/* Locks fail on file systems mounted without them, and a published file never changes. */
+	/* Locks fail on file systems that are mounted without them, and a published file never
+	 * changes. */
 	if (access >= 0 && H5Pset_file_locking(access, false, true) >= 0)
 		*file = H5Fopen(path, H5F_ACC_RDONLY, access);
 	if (access >= 0)

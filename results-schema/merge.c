@@ -1,4 +1,4 @@
-/* A phase's tallies merged over all ranks: see merge.h. */
+/* Merge of a phase's tallies over all ranks: see merge.h. */
 #include "results-schema/merge.h"
 
 #include <errno.h>
@@ -90,7 +90,7 @@ int merge_timeline(struct merged *m, struct group *group, struct err *err)
 	return group_reduce(group, MERGE_SUM, &m->timeline->row[0][0], rows * SECOND_WORDS);
 }
 
-/* One row after the other: sums in one reduction, maxima in another. */
+/* All rows at once: sums in one reduction, maxima in another. */
 static int reduce_steps(struct steps *s, struct group *group)
 {
 	enum { SUMS = 1 + STEP_PARTS };
@@ -144,7 +144,8 @@ int merge_steps(struct merged *m, struct group *group, struct err *err)
 	return reduce_steps(m->steps, group);
 }
 
-/* All nodes' rows get one interval and one number; of many nodes fewer rows each, so that the file stays small. */
+/* The rows of all nodes get the same interval and the same number. With many nodes each has fewer
+ * rows, so that the file stays small. */
 int merge_client(struct merged *m, struct group *group, struct err *err)
 {
 	struct client_series *client = m->phase->client;

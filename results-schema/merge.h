@@ -1,5 +1,6 @@
-/* A phase's tallies merged over all ranks, before anything is written. What only rank 0 writes stands on rank 0;
- * what every rank has to know (the shapes of data sets to which each writes its own rows) stands on all. */
+/* Merge of a phase's tallies over all ranks, before anything is written. What only rank 0 writes is
+ * on rank 0. What every rank has to know (the shapes of data sets to which each writes its own
+ * rows) is on all ranks. */
 #ifndef HAUL_RESULTS_SCHEMA_MERGE_H
 #define HAUL_RESULTS_SCHEMA_MERGE_H
 
@@ -14,45 +15,46 @@ struct merged_hist {
 	const struct hist_kind *kind;
 	/* The buckets that any rank has used: first .. first + count. */
 	unsigned first, count;
-	struct hist *whole; /* rank 0 */
+	struct hist *whole; /* on rank 0 */
 	uint32_t *row;      /* [count]: this rank's or node's row of by_rank or by_node */
 };
 
 struct merged_table {
 	const struct table_kind *kind;
 	uint32_t rows;
-	uint64_t left_out; /* rows beyond kind->rows_max, of all ranks; rank 0 */
-	uint64_t *
-		words; /* [rows][table_row_words(kind)]: merged, rank 0; the others have its keys */
-	/* The same shape: this rank's, zeros where it has no such row; NULL where the kind asks for none. */
+	uint64_t left_out; /* rows beyond kind->rows_max, over all ranks; on rank 0 */
+	/* [rows][table_row_words(kind)]: merged on rank 0; other ranks have only its keys */
+	uint64_t *words;
+	/* The same shape with the rows of this rank, zeros where it has no such row. NULL where the
+	 * kind does not ask for it. */
 	uint64_t *own;
 };
 
-/* What the nodes did: each node's first rank has its own. */
+/* Client-side rows of the nodes. The first rank of each node has its own. */
 struct merged_client {
 	uint64_t interval_ns;
-	uint32_t nodes, rows;            /* 0 rows: nothing is known of them */
+	uint32_t nodes, rows;            /* rows 0: there are none */
 	const struct client_series *own; /* NULL on other ranks */
 };
 
 struct merged {
 	const struct results_phase *phase;
 	const struct tally_schema *schema;
-	uint64_t *row;       /* merged, rank 0 */
+	uint64_t *row;       /* merged, on rank 0 */
 	uint32_t hist_count; /* those that are not empty */
 	struct merged_hist *hists;
-	int32_t main_hist; /* index in hists of the one the summary shows, -1: all are empty */
+	int32_t main_hist; /* index in hists of the one that the summary shows; -1: all are empty */
 	struct merged_table *tables; /* [schema->table_count] */
-	struct timeline *timeline;   /* rank 0; NULL: it has no rows */
-	struct steps *steps;         /* rank 0; NULL: it has no rows */
+	struct timeline *timeline;   /* on rank 0; NULL: it has no rows */
+	struct steps *steps;         /* on rank 0; NULL: it has no rows */
 	struct merged_client client;
 	uint64_t failure_count;
 	uint32_t failure_rows;
-	struct failure *failures; /* [failure_rows], rank 0, by time */
+	struct failure *failures; /* [failure_rows], on rank 0, by time */
 };
 
-/* Collective. node: the group of this node where histograms have a row a node, else NULL. Folds and
- * reads phase->tally. The same outcome on every rank. */
+/* Merges. node: the group of this node where histograms have a row per node, else NULL. Folds and
+ * reads phase->tally. Collective. Returns the same on every rank. */
 int merged_make(struct merged *m, const struct results_phase *phase, struct group *group,
 		struct group *node, struct err *err);
 void merged_free(struct merged *m);
@@ -72,9 +74,9 @@ int merge_client(struct merged *m, struct group *group, struct err *err);
 int merge_failures(struct merged *m, struct group *group, struct err *err);
 
 enum {
-	MERGED_FAILURES_MAX = 1024,   /* rows, of all ranks */
-	MERGED_CLIENT_ROWS = 1 << 18, /* rows, of all nodes: 64 MiB */
-	MERGED_CLIENT_LEAST = 8       /* ... but as many of a node, however many nodes there are */
+	MERGED_FAILURES_MAX = 1024,   /* rows, over all ranks */
+	MERGED_CLIENT_ROWS = 1 << 18, /* rows, over all nodes: 64 MiB */
+	MERGED_CLIENT_LEAST = 8 /* but at least this many per node, however many nodes there are */
 };
 
 #endif

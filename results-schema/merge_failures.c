@@ -1,5 +1,5 @@
-/* The first failures of a phase, from the ranks that met them to rank 0. Of more than MERGED_FAILURES_MAX each rank
- * gives an equal part, the first it met. */
+/* Merge of a phase's first failures: they go from the ranks that met them to rank 0. Where there
+ * are more than MERGED_FAILURES_MAX, each rank gives an equal part, the first that it met. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -10,7 +10,8 @@ static uint64_t failures_kept(const struct tally *t)
 	return t->failure_count < TALLY_FAILURES ? t->failure_count : TALLY_FAILURES;
 }
 
-/* Rank 0: how many each rank gives. has[ranks] is replaced by it. Returns their sum. */
+/* Rank 0: computes how many failures each rank gives, and puts that into has[ranks]. Returns the
+ * sum. */
 static uint32_t failures_share(uint64_t *has, uint32_t ranks)
 {
 	uint64_t wanted = 0, with = 0, most, total = 0;

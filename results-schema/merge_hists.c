@@ -1,11 +1,11 @@
-/* The histograms of a phase, merged over all ranks; and each rank's or node's own row of them. */
+/* Merge of a phase's histograms over all ranks; and the row of each rank or node. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "results-schema/merge.h"
 
-/* Which histograms any rank has used, and in which buckets. */
+/* Finds which histograms any rank has used, and in which buckets. */
 static int find_ranges(struct merged *m, struct group *group, struct err *err)
 {
 	uint32_t kinds = m->schema->hist_count;
@@ -58,7 +58,7 @@ static size_t packed_words(const struct merged *m)
 	return words;
 }
 
-/* Every used histogram in one array: its buckets, sum and clipped. */
+/* Packs every used histogram into one array: its buckets, sum and clipped. */
 static void pack_hists(const struct merged *m, uint64_t *words)
 {
 	for (uint32_t i = 0; i < m->hist_count; i++) {
@@ -72,7 +72,8 @@ static void pack_hists(const struct merged *m, uint64_t *words)
 	}
 }
 
-/* This rank's row of by_rank, or its node's of by_node. Counts above 2^32 - 1 stand at that. */
+/* This rank's row of by_rank, or its node's row of by_node. Counts above 2^32 - 1 become 2^32 -
+ * 1. */
 static int own_rows(struct merged *m, uint64_t *words, struct group *node)
 {
 	int rc = 0;
@@ -92,7 +93,7 @@ static int own_rows(struct merged *m, uint64_t *words, struct group *node)
 	return 0;
 }
 
-/* Rank 0: from the reduced words to histograms. */
+/* Rank 0: unpacks the reduced words into histograms. */
 static void unpack_hists(struct merged *m, const uint64_t *words, const uint64_t *maxima)
 {
 	for (uint32_t i = 0; i < m->hist_count; i++) {

@@ -1,13 +1,13 @@
-/* The tables of a phase (core/measure/table.h), merged over all ranks. First all ranks agree on the rows: numbers up
- * to the largest that any rank has, or the texts of all ranks, the lowest rank's first. Then each puts its rows
- * where they belong, and one reduction adds them up. */
+/* Merge of a phase's tables (core/measure/table.h) over all ranks. First all ranks agree on the
+ * rows: numbers up to the largest that any rank has, or the texts of all ranks, the lowest rank's
+ * first. Then each rank puts its rows where they belong, and one reduction adds them. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "results-schema/merge.h"
 
-/* Texts agreed on so far, the same on every rank. */
+/* Texts on which the ranks have agreed so far, the same on every rank. */
 struct names {
 	uint32_t count;
 	char (*text)[TABLE_TEXT_BYTES];
@@ -26,7 +26,8 @@ static int64_t find_name(const struct names *n, const char *text)
 	return -1;
 }
 
-/* Rows of this rank whose texts are not agreed on yet: their number, and the texts if there is room for them. */
+/* Counts the rows of this rank on whose texts the ranks have not agreed yet, and gives those texts
+ * if there is room for them. */
 static uint32_t missing_names(const struct table *t, const struct names *n,
 			      char (*texts)[TABLE_TEXT_BYTES])
 {
@@ -42,7 +43,7 @@ static uint32_t missing_names(const struct table *t, const struct names *n,
 	return count;
 }
 
-/* Hands out the texts that one rank misses: from it to rank 0, from there to all. */
+/* Sends the texts that only one rank has from it to rank 0, and from there to all. */
 static int add_names_of(struct names *n, const struct table *t, uint32_t rank, struct group *group)
 {
 	uint32_t room = t->kind->rows_max - n->count;
@@ -75,7 +76,8 @@ static int add_names_of(struct names *n, const struct table *t, uint32_t rank, s
 	return rc;
 }
 
-/* As often as there are ranks with texts of their own: usually once, as all ranks have the same rows. */
+/* Repeats for each rank that has texts of its own. Usually this happens once, because all ranks
+ * have the same rows. */
 static int agree_names(struct names *n, const struct table *t, struct group *group)
 {
 	int rc = 0;
@@ -111,7 +113,7 @@ static int agree_rows(struct merged_table *mt, const struct table *t, struct nam
 	return rc;
 }
 
-/* How each word of a row behind its key is merged. */
+/* How each word of a row after its key is merged. */
 static void word_merges(const struct table_kind *kind, enum merge *how)
 {
 	uint32_t words = table_hist_at(kind, kind->hist_count);
@@ -124,10 +126,10 @@ static void word_merges(const struct table_kind *kind, enum merge *how)
 			how[table_hist_at(kind, h) + HIST_SUM_WORDS + i] = MERGE_MAX;
 }
 
-/* The reduction's two arrays: sums, in the shape of the rows; maxima and inverted minima, those words alone. A row
- * that a rank does not have is 0 in both, and so it changes nothing. */
+/* The two arrays of the reduction: sums, in the shape of the rows; and only the words that are
+ * maxima or inverted minima. A row that a rank does not have is 0 in both and changes nothing. */
 struct parts {
-	uint32_t row_words, most_words; /* of a row, behind the key */
+	uint32_t row_words, most_words; /* of a row, after the key */
 	enum merge *how;
 	uint64_t *sums, *most;
 };
@@ -179,7 +181,7 @@ static bool parts_make(struct parts *p, const struct table_kind *kind, uint32_t 
 	return p->sums && p->most;
 }
 
-/* Where each of this rank's rows belongs; -1: it is left out. */
+/* Where row i of this rank belongs; -1: it is left out. */
 static int64_t place_of(const struct table *t, uint32_t i, const struct names *n)
 {
 	return t->kind->key == TABLE_TEXT ? find_name(n, row_text(t, i)) : (int64_t)i;

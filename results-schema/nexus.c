@@ -1,3 +1,4 @@
+/* NeXus plots: see nexus.h. */
 #include "results-schema/nexus.h"
 
 #include "results-schema/h5.h"

@@ -1,4 +1,4 @@
-/* NXdata: the attributes that make a group plot itself in viewers that know NeXus. */
+/* NeXus plots: the NXdata attributes with which viewers that know NeXus plot a group. */
 #ifndef HAUL_RESULTS_SCHEMA_NEXUS_H
 #define HAUL_RESULTS_SCHEMA_NEXUS_H
 
@@ -7,8 +7,8 @@
 
 #include "core/err.h"
 
-/* signal: the data set that is plotted; axes: a data set for each of its dimensions; more: further signals, NULL:
- * none. */
+/* signal: the data set to plot. axes: a data set for each of its dimensions. more: further signals;
+ * NULL: none. */
 struct nexus {
 	const char *title, *signal;
 	const char *const *axes;

@@ -1,3 +1,4 @@
+/* Writing a phase into the results file: see phase.h. */
 #include "results-schema/phase.h"
 
 #include <errno.h>
@@ -55,8 +56,8 @@ int phase_write(hid_t file, const struct merged *m, const struct phase_writer *w
 	return rc < 0 ? err_wrap(err, rc, "results of %s", path) : 0;
 }
 
-/* The merged measures and the figures made of them, each an attribute; "columns" lists their names, "units" their
- * units, "roles" their roles. */
+/* Writes each merged measure, and each figure computed from them, as an attribute. "columns" lists
+ * their names, "units" their units, "roles" their roles. */
 static int write_figures(hid_t phase, const struct merged *m, struct err *err)
 {
 	const struct columns *c = &m->schema->rank;
@@ -88,7 +89,7 @@ static double figure_of(const struct merged *m, enum role role)
 	return f ? f->value(m->row) : NAN;
 }
 
-/* The record, with what follows from the rest of the phase. */
+/* Completes the record with what follows from the rest of the phase. */
 static void complete_record(const struct merged *m, struct phase_record *r)
 {
 	const struct results_phase *phase = m->phase;
@@ -111,7 +112,7 @@ static void complete_record(const struct merged *m, struct phase_record *r)
 	}
 }
 
-/* The names of the tables that the phase has, for readers that know none of them. */
+/* Writes the names of the phase's tables, for readers that do not know them. */
 static int write_table_names(hid_t phase, const struct merged *m, struct err *err)
 {
 	const char **names = calloc(m->schema->table_count + 1, sizeof(*names));
@@ -211,7 +212,7 @@ static void summary_fill(struct summary_row *s, const struct merged *m)
 	s->warmup = r.warmup;
 }
 
-/* Rows so far: one a published phase, which may be fewer than phases were run. */
+/* The number of rows so far: one per published phase. Fewer phases may be published than run. */
 static hsize_t summary_rows(hid_t dataset)
 {
 	hid_t space = dataset < 0 ? dataset : H5Dget_space(dataset);

@@ -1,5 +1,5 @@
-/* One phase written into an open results file, by rank 0 alone: groups, attributes and what is merged over ranks.
- * The rows that each rank writes itself are in blocks.h. */
+/* Writing a phase into an open results file, by rank 0 alone: groups, attributes and what is merged
+ * over ranks. blocks.h has the rows that each rank writes itself. */
 #ifndef HAUL_RESULTS_SCHEMA_PHASE_H
 #define HAUL_RESULTS_SCHEMA_PHASE_H
 
@@ -14,12 +14,12 @@ enum { PHASE_PATH_BYTES = 96 };
 /* "/phases/3_train". */
 void phase_path(char path[PHASE_PATH_BYTES], const struct phase_record *record);
 
-/* Makes the phase's group with all that is in it, the blocks' data sets too (without rows), and its row of
- * /summary. */
+/* Creates the phase's group with its contents (of blocks the data sets without rows), and its row
+ * of /summary. */
 int phase_write(hid_t file, const struct merged *m, const struct phase_writer *w,
 		const struct blocks *blocks, struct err *err);
 
-/* Parts of it, each in a file of its own. */
+/* The parts of phase_write, each in a file of its own. */
 int phase_write_hists(hid_t phase, const struct merged *m, struct err *err);
 int phase_write_timeline(hid_t phase, const struct merged *m, struct err *err);
 int phase_write_steps(hid_t phase, const struct merged *m, struct err *err);

@@ -1,4 +1,4 @@
-/* /phases/N_kind/client: what the nodes did meanwhile. Its rows are written as blocks. */
+/* /phases/N_kind/client: client-side measurements of the nodes. Its rows are written as blocks. */
 #include <errno.h>
 #include <stdlib.h>
 

@@ -1,4 +1,4 @@
-/* /phases/N_kind/histograms. */
+/* /phases/N_kind/histograms: merged histograms. See phase.h. */
 #include <stdlib.h>
 
 #include "core/measure/quantile.h"

@@ -1,4 +1,4 @@
-/* /phases/N_kind/timeline, and /phases/N_kind/steps: rows along time, and along steps. */
+/* /phases/N_kind/timeline and /phases/N_kind/steps: rows over time and over steps. See phase.h. */
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>

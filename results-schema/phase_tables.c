@@ -1,4 +1,4 @@
-/* /phases/N_kind/<table>, for each table of the phase that has rows. */
+/* /phases/N_kind/<table>: each table of the phase that has rows. See phase.h. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +17,7 @@ void phase_table_shape(const struct table_kind *kind, struct row_shape *shape)
 	*shape = (struct row_shape){&kind->key_name, kind->key_name ? 1 : 0, &kind->columns};
 }
 
-/* Where row i's measures stand among a table's words. */
+/* The position of row i's measures among a table's words. */
 static const uint64_t *row_of(const struct merged_table *t, const uint64_t *words, uint32_t i)
 {
 	return words + (size_t)i * table_row_words(t->kind) + table_key_words(t->kind);
@@ -84,7 +84,8 @@ static int write_names(hid_t group, const struct merged_table *t, struct err *er
 	return rc;
 }
 
-/* Each code that a row has counted: row, code, count. Returns how many; rows may be NULL. */
+/* Lists each code that a row has counted: row, code, count. Returns how many there are. rows may be
+ * NULL. */
 static uint64_t list_codes(const struct merged_table *t, uint64_t (*rows)[3])
 {
 	uint64_t n = 0;
@@ -127,8 +128,8 @@ static int write_codes(hid_t group, const struct merged_table *t, struct err *er
 	return rc;
 }
 
-/* One histogram of all rows: [row][bucket], all buckets of the coarse sort, of the other those that any row has
- * used. */
+/* One kind of histogram over all rows: [row][bucket]. A coarse one has all buckets, the other those
+ * that any row has used. */
 struct hist_rows {
 	unsigned first, count;
 	uint64_t *buckets; /* [rows][count] */
@@ -162,7 +163,7 @@ static int hist_rows_make(struct hist_rows *h, const struct merged_table *t, uin
 	return h->buckets ? 0 : -ENOMEM;
 }
 
-/* What is exact of a histogram: its sum, least and most in each row. */
+/* The exact figures of a histogram: its sum, minimum and maximum in each row. */
 static int write_exact(hid_t group, const struct merged_table *t, uint32_t hist, struct err *err)
 {
 	static const char *const names[] = {"sum_ns", "max_ns", "min_ns"};
@@ -185,7 +186,7 @@ static int write_exact(hid_t group, const struct merged_table *t, uint32_t hist,
 	return rc;
 }
 
-/* The axis along the rows: their numbers, as in "names" or from 1. */
+/* The axis along the rows: their numbers as in "names", or from 1. */
 static int write_row_axis(hid_t group, const struct merged_table *t, const char *name,
 			  struct err *err)
 {

@@ -1,4 +1,5 @@
-/* Roles by name, for files of version 1: they were written before roles were, by tables that are known. */
+/* Roles for files of version 1, found by the names of columns. Those files have no roles, but only
+ * tables that are known. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,7 +36,7 @@ static void table_old_roles(struct results_table *t)
 				t->columns[c].role = old_roles[i].role;
 }
 
-/* Accounts are those of a training alone: other phases have columns of such names (queue_ns) for other things. */
+/* Only trainings have accounts. Other phases use column names such as queue_ns for other things. */
 static bool keeps_accounts(const struct results_table *t)
 {
 	return results_column(t, "compute_ns") >= 0;
@@ -49,7 +50,7 @@ static void forget_accounts(struct results_table *t)
 			t->columns[c].role = ROLE_NONE;
 }
 
-/* What stands in the file as two measures is one figure since. */
+/* Newer files have one figure in place of two measures of old files. */
 static void add_starved(struct results_table *t)
 {
 	double value = results_value(t, 0, "runnable_ns") / results_value(t, 0, "wall_sum_ns");

@@ -1,3 +1,4 @@
+/* Reading a phase of a results file: see read_phase.h. */
 #include "results-schema/read_phase.h"
 
 #include <errno.h>
@@ -77,7 +78,7 @@ static int load_record(hid_t phase, struct results_phase_read *p, struct err *er
 	return rc < 0 ? rc : h5_read_headline(phase, &p->merged, err);
 }
 
-/* A file of version 1 says in an attribute what AU was asked for. */
+/* In a file of version 1 an attribute has the target of AU. */
 static int old_target(struct results_phase_read *p, struct err *err)
 {
 	struct target_result *t;
@@ -152,7 +153,7 @@ static int load_client(hid_t phase, struct results_phase_read *p, struct err *er
 	return rc;
 }
 
-/* One column of steps; all must be as long as the first. */
+/* Reads one column of steps. All must be as long as the first. */
 static int load_step_column(hid_t group, const char *name, struct results_steps *s, double **to,
 			    struct err *err)
 {

@@ -1,4 +1,4 @@
-/* One phase of a results file, read into memory. */
+/* Reading a phase of a results file into memory. */
 #ifndef HAUL_RESULTS_SCHEMA_READ_PHASE_H
 #define HAUL_RESULTS_SCHEMA_READ_PHASE_H
 
@@ -6,16 +6,16 @@
 
 #include "results-schema/results_read.h"
 
-/* The group of that name. read_phase_free also after an error. */
+/* Reads the group of that name. Call read_phase_free also after an error. */
 int read_phase(hid_t phases, const char *name, uint32_t version, struct results_phase_read *p,
 	       struct err *err);
 void read_phase_free(struct results_phase_read *p);
 
-/* Its tables (core/measure/table.h). */
+/* Reads its tables (core/measure/table.h). */
 int read_tables(hid_t phase, struct results_phase_read *p, struct err *err);
 void read_tables_free(struct results_phase_read *p);
 
-/* Roles of the columns and histograms of a file of version 1, by their names. */
+/* Adds roles to the columns and histograms of a file of version 1, by their names. */
 void read_old_roles(struct results_phase_read *p);
 
 #endif

@@ -1,4 +1,4 @@
-/* The tables of a phase, read by the names that the file itself gives them. */
+/* Reading the tables of a phase, by the names that the file itself gives. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -100,7 +100,8 @@ static H5I_type_t object_type(hid_t at, const char *name)
 	return type;
 }
 
-/* What else a table's group holds: groups are histograms, a data set of two dimensions has codes. */
+/* Reads what else a table's group holds: a group is a histogram, a data set of two dimensions has
+ * codes. */
 static int load_members(hid_t group, struct results_rows *t, struct err *err)
 {
 	H5G_info_t info;
@@ -164,7 +165,7 @@ static int load_table(hid_t phase, const char *name, struct results_rows *t, str
 	return rc;
 }
 
-/* A file of version 1 has no list of its tables, and only these two. */
+/* A file of version 1 has no list of its tables. It can have only these two. */
 static int old_tables(hid_t phase, struct results_phase_read *p, struct err *err)
 {
 	static const char *const names[] = {"epochs", "endpoints"};

@@ -1,4 +1,4 @@
-/* The record of a phase: see record.h. */
+/* Record of a phase: see record.h. */
 #include "results-schema/record.h"
 
 #include <math.h>

@@ -1,6 +1,6 @@
-/* The record of a phase: all that is said of a phase once, whoever says it. The run fills it, the file holds its
- * members as attributes of /phases/N_kind, the report reads them. The list below makes the struct and the table of
- * its members, so that they cannot part. Needs no HDF5. */
+/* Record of a phase: all facts that a phase has once. The run fills it, the file holds its members
+ * as attributes of /phases/N_kind, and the report reads them. The list below makes both the struct
+ * and the table of its members, so that they cannot differ. Does not need HDF5. */
 #ifndef HAUL_RESULTS_SCHEMA_RECORD_H
 #define HAUL_RESULTS_SCHEMA_RECORD_H
 
@@ -16,8 +16,8 @@ enum {
 };
 #define RECORD_NOT_WITHIN UINT64_MAX
 
-/* TEXT(member, attribute, bytes), NUMBER(member, attribute), REAL(member, attribute); what follows are members of
- * struct member. */
+/* TEXT(member, attribute, bytes), NUMBER(member, attribute), REAL(member, attribute), followed by
+ * members of struct member. */
 /* clang-format off */
 #define PHASE_RECORD_LIST(TEXT, NUMBER, REAL) \
 	TEXT(kind, "kind", RECORD_NAME_BYTES) \
@@ -55,7 +55,7 @@ struct phase_record {
 extern const struct member phase_record_members[];
 extern const size_t phase_record_member_count;
 
-/* A record of nothing: texts "", numbers as where they lack, reals NaN. */
+/* An empty record: texts are "", numbers have the value for a missing attribute, reals are NaN. */
 void phase_record_init(struct phase_record *r);
 
 #endif

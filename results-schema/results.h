@@ -1,9 +1,10 @@
-/* results.h5: what a run leaves, written through parallel HDF5.
+/* Results file of a run, results.h5, written through parallel HDF5.
  *
- * The file is published whole after each phase: results_publish copies it to FILE.part; rank 0 adds the phase and
- * reserves room for every byte of it; all ranks add their rows; the copy is closed, synced, renamed. A reader sees
- * every finished phase or the state before. All ranks agree before and after each step, so a rank that fails ends the
- * publication on all at once. Knows no workload: columns come from struct tally_schema. */
+ * The file is published as a whole after each phase: results_publish copies it to FILE.part, rank 0
+ * adds the phase and reserves room for every byte of it, all ranks add their rows, and the copy is
+ * closed, synced and renamed. A reader sees either every finished phase or the state before. All
+ * ranks agree before and after each step, so a rank that fails ends the publication on all of them.
+ * It does not know any workload: columns come from struct tally_schema. */
 #ifndef HAUL_RESULTS_SCHEMA_RESULTS_H
 #define HAUL_RESULTS_SCHEMA_RESULTS_H
 
@@ -21,13 +22,14 @@
 
 enum { RESULTS_TEXT = 128 };
 
-/* A row of /nodes and of /ranks: fixed records, gathered by rank 0. */
+/* Rows of /nodes and of /ranks: fixed records, gathered by rank 0. */
 struct node_row {
 	char host[64], cpu[RESULTS_TEXT], kernel[64];
-	char nics[RESULTS_TEXT], rdma[RESULTS_TEXT], disks[RESULTS_TEXT]; /* those counted */
+	/* names of the interfaces and disks that are counted */
+	char nics[RESULTS_TEXT], rdma[RESULTS_TEXT], disks[RESULTS_TEXT];
 	uint64_t cores, memory_bytes, numa_nodes;
-	uint64_t nic_bytes_per_s, rdma_bytes_per_s; /* their links together; 0: not told */
-	int64_t clock_offset_ns;                    /* to node 0's clock */
+	uint64_t nic_bytes_per_s, rdma_bytes_per_s; /* all their links together; 0: unknown */
+	int64_t clock_offset_ns;                    /* add to this node's clock to get node 0's */
 	uint64_t clock_error_ns;
 };
 struct rank_row {
@@ -41,27 +43,27 @@ struct results_head { /* rank 0 only */
 	const char *version, *build, *command_line, *job_text, *job_name;
 	uint64_t started_utc_ns;
 	uint32_t ranks, nodes;
-	uint32_t runs; /* that the series is to have; 0: 1 */
+	uint32_t runs; /* the number of runs that the series should have; 0: 1 */
 	uint32_t
 		rank_rows_max; /* histograms have a row a rank up to so many ranks, above a row a node; 0: 1,024 */
 };
 
-/* Where a phase stands in a series of runs. All zeros: in the only one. */
+/* Place of a phase in a series of runs. All zeros: the only run. */
 struct results_run {
-	uint32_t run;         /* from 1, in their order */
+	uint32_t run;         /* from 1, in the order of runs */
 	uint32_t combination; /* of the sweeps' values, from 1 */
-	uint32_t repeat;      /* of the combination, from 1; warm-up runs are counted apart */
+	uint32_t repeat; /* within the combination, from 1; warm-up runs are counted separately */
 	bool warmup;
 	const char *const *sets; /* what the sweeps set for it: "train.batch=4" */
 	uint32_t set_count;
 };
 
 struct results_phase {
-	struct phase_record
-		record; /* of rank 0; main_hist, sweep, null_au, target_au are found here */
-	const char *const *sets; /* what the sweeps set, of rank 0 */
+	/* used on rank 0; main_hist, sweep, null_au and target_au are filled in here */
+	struct phase_record record;
+	const char *const *sets; /* what the sweeps set; used on rank 0 */
 	uint32_t set_count;
-	const struct target_result *targets; /* of rank 0 */
+	const struct target_result *targets; /* used on rank 0 */
 	uint32_t target_count;
 	struct tally *tally; /* this rank's; may be changed (folded, merged) by the call */
 	/* On the first rank of each node what the node did meanwhile, likewise; NULL on the others, or on
@@ -69,13 +71,13 @@ struct results_phase {
 	struct client_series *client;
 };
 
-/* Where the phase stands in a series of runs. */
+/* Sets the place of the phase in a series of runs. */
 void results_set_run(struct results_phase *phase, const struct results_run *run);
 
 /* file status, as attribute "status" of the root: "interrupted" until the last publication */
 enum results_status { RESULTS_INTERRUPTED, RESULTS_DONE, RESULTS_FAILED };
 
-struct results; /* one a rank */
+struct results; /* one per rank */
 
 /* Collective over group; comm points to the MPI_Comm that group stands on, opaque here so that this
  * header needs no MPI. Rank 0 creates the file with the job and status "interrupted"; -EEXIST
@@ -90,21 +92,23 @@ int results_create(struct results **out, const char *path, bool force, const voi
  * it was. */
 int results_publish(struct results *r, const struct results_phase *phase, struct err *err);
 
-/* Rank 0, any time before results_finish, which writes them: /ranks anew (the run's run_ns, runnable_ns
- * are known only then). Copied. -ENOMEM. Does nothing on other ranks. */
+/* Rank 0, any time before results_finish, which writes them: replaces /ranks, because the run's
+ * run_ns and runnable_ns are known only then. The rows are copied. -ENOMEM. Does nothing on other
+ * ranks. */
 int results_set_ranks(struct results *r, const struct rank_row *ranks);
 
-/* Rank 0, any time: /stores, written with the next publication. Copied. -ENOMEM. Does nothing on other
- * ranks. */
+/* Rank 0, any time: /stores, written with the next publication. The rows are copied. -ENOMEM. Does
+ * nothing on other ranks. */
 int results_set_stores(struct results *r, const struct store_facts *rows, uint32_t count);
 
 /* The last publication: status, error sentence ("" if none, rank 0's), finished, seconds. Where an older file is still
  * in its place and the run is not done, that file stays. Collective. */
 int results_finish(struct results *r, enum results_status status, const char *sentence,
 		   struct err *err);
-/* In place of results_finish where the run has measured nothing: leaves the older file, or none. */
+/* Call instead of results_finish where the run has measured nothing: leaves the older file, or
+ * none. */
 void results_discard(struct results *r);
-/* Rank 0: whether the path holds what this run has published, its head at least. */
+/* Rank 0: whether the path holds what this run has published, at least its head. */
 bool results_stand(const struct results *r);
 void results_free(struct results *r);
 

@@ -1,9 +1,9 @@
-/* Reading results.h5: the whole file but for the rows of histograms by rank, as plain tables. Files of versions 1 and
- * 2 look alike then: what version 1 does not say (roles) is filled in.
+/* Reading results.h5: the whole file except the rows of histograms by rank, as plain tables. Files
+ * of versions 1 and 2 then look alike: what version 1 does not have (roles) is filled in.
  *
- * A file may be anything: every number of rows is bounded before memory is taken for them. Needs no MPI: the file is
- * opened through HDF5's ordinary driver, and the MPI library need not be initialised. One thread at a time (HDF5 is
- * not thread-safe here). */
+ * A file may contain anything: every number of rows is checked against a bound before memory is
+ * allocated for them. Does not need MPI: the file is opened through HDF5's ordinary driver, and the
+ * MPI library need not be initialised. One thread at a time (HDF5 is not thread-safe here). */
 #ifndef HAUL_RESULTS_SCHEMA_RESULTS_READ_H
 #define HAUL_RESULTS_SCHEMA_RESULTS_READ_H
 
@@ -18,7 +18,7 @@
 
 enum { RESULTS_NAME_BYTES = 64, RESULTS_UNIT_BYTES = 24 };
 
-/* More than that is no results file of haul. */
+/* A file with more than that is not a results file of haul. */
 enum {
 	RESULTS_NODES_MAX = 1 << 20,
 	RESULTS_RANKS_MAX = 1 << 24,
@@ -55,7 +55,8 @@ struct results_hist {
 	struct hist hist; /* merged over the ranks */
 };
 
-/* One histogram of each row of a table, on the same buckets: bucket i holds values from edges_ns[i] on. */
+/* One histogram for each row of a table, all with the same buckets: bucket i holds values from
+ * edges_ns[i] on. */
 struct results_row_hists {
 	char name[RESULTS_NAME_BYTES];
 	uint32_t bucket_count;
@@ -63,7 +64,7 @@ struct results_row_hists {
 	uint64_t *counts;   /* [rows][bucket_count] */
 };
 
-/* A table of a phase (core/measure/table.h), whatever it is called. */
+/* A table of a phase (core/measure/table.h) of any name. */
 struct results_rows {
 	char name[RESULTS_NAME_BYTES];
 	struct results_table table;
@@ -74,7 +75,7 @@ struct results_rows {
 	uint64_t (*codes)[3];
 	uint32_t hist_count;
 	struct results_row_hists *hists;
-	uint64_t left_out; /* rows that found no room */
+	uint64_t left_out; /* rows for which there was no room */
 };
 
 /* Rows of single steps, each of steps_per_row steps. */
@@ -82,7 +83,7 @@ struct results_steps {
 	uint64_t steps_per_row, rows;
 	double *step; /* the first of each row, from 1 */
 	double *mean_ns[STEP_PARTS],
-		*max_ns[STEP_PARTS]; /* over ranks and the row's steps; NaN: none */
+		*max_ns[STEP_PARTS]; /* over ranks and the steps of the row; NaN: there are none */
 };
 
 struct results_links { /* bytes a second one way; 0: not told */
@@ -93,25 +94,27 @@ struct results_phase_read {
 	struct phase_record record;
 	uint32_t set_count; /* what the sweeps set: "train.batch=4" */
 	char (*sets)[RECORD_SET_BYTES];
-	/* One row: the measures merged, and the figures made of them. */
+	/* One row: the merged measures, and the figures computed from them. */
 	struct results_table merged;
 	struct results_table ranks;
 	uint32_t target_count;
 	struct target_result *targets;
 	uint32_t table_count;
 	struct results_rows *tables;
-	/* A row a node and interval, by node, then by time (core/client/client.h); rows 0 where nothing is known. */
+	/* One row per node and interval, by node, then by time (core/client/client.h). No rows
+	 * where nothing is known. */
 	struct results_table client;
 	double client_interval_s;
-	/* Of the timeline: how many ranks on average waited for storage; rows 0 where there is none. */
+	/* From the timeline: how many ranks waited for storage, on average. stalled_rows is 0 where
+	 * there is none. */
 	uint64_t stalled_rows;
 	double stalled_interval_s;
 	double *ranks_stalled;
 	struct results_steps steps;
 	uint32_t hist_count;
 	struct results_hist *hists; /* those that are not empty */
-	uint64_t failure_count;     /* all that were met */
-	uint32_t failure_rows;      /* those kept */
+	uint64_t failure_count;     /* all failures that occurred */
+	uint32_t failure_rows;      /* failures in the file */
 	struct failure *failures;
 };
 
@@ -124,17 +127,18 @@ struct results_file {
 		finished[RESULTS_NAME_BYTES]; /* UTC, ISO 8601; finished may be "" */
 	char *build, *command_line, *error, *job_text;
 	double seconds;
-	uint64_t ranks, nodes, runs;       /* runs: that the series was to have */
+	uint64_t ranks, nodes, runs;       /* runs: the number that the series should have */
 	char (*hosts)[RESULTS_NAME_BYTES]; /* [nodes] */
 	uint64_t store_count;
-	struct store_facts *stores;  /* 0 rows in files from before they were noted */
+	/* no rows in files that were written before stores were recorded */
+	struct store_facts *stores;
 	struct results_links *links; /* [nodes] */
 	uint32_t phase_count;
 	struct results_phase_read *phases; /* in the order of their numbers */
 };
 
-/* -ENOENT, -EACCES …, or -EINVAL for a file that is no results file ("x.h5: is not a results file of
- * haul: …"). */
+/* -ENOENT, -EACCES …, or -EINVAL for a file that is not a results file ("x.h5: is not a results
+ * file of haul: …"). */
 int results_load(struct results_file **out, const char *path, struct err *err);
 void results_unload(struct results_file *file);
 
@@ -156,8 +160,8 @@ const struct results_hist *results_role_hist(const struct results_phase_read *ph
 const struct results_rows *results_find_table(const struct results_phase_read *phase,
 					      const char *name);
 
-/* Of row i of a table: how many values, and the value below which the share q of them lies (the middle of its
- * bucket; 0 when there are none). */
+/* For row i of a table: the number of values, and the value below which the share q of them lies
+ * (the middle of its bucket; 0 when there are none). */
 uint64_t results_row_count(const struct results_row_hists *h, uint64_t row);
 double results_row_quantile(const struct results_row_hists *h, uint64_t row, double q);
 

@@ -1,4 +1,4 @@
-/* Looking things up in results that were read. */
+/* Look-up of columns, histograms and tables in results that were read. See results_read.h. */
 #include <math.h>
 #include <string.h>
 

@@ -1,3 +1,4 @@
+/* Row types of results.h5: see rows.h. */
 #include "results-schema/rows.h"
 
 #include <errno.h>
@@ -53,7 +54,7 @@ void rows_fill(const struct row_shape *shape, const uint64_t *keys, const uint64
 	}
 }
 
-/* One text for each column: its unit, or its role. */
+/* Writes one text for each column: its unit or its role. */
 static int column_texts(hid_t dataset, const struct row_shape *shape, bool roles, struct err *err)
 {
 	const struct columns *c = shape->columns;

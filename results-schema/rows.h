@@ -1,5 +1,5 @@
-/* The compound types of results.h5. A row of measures is an array of 8-byte words: keys ("rank",
- * "node"; "epoch"), then the measures, then the figures made of them as doubles. */
+/* Row types of results.h5. A row of measures is an array of 8-byte words: keys ("rank", "node";
+ * "epoch"), then the measures, then the figures computed from them as doubles. */
 #ifndef HAUL_RESULTS_SCHEMA_ROWS_H
 #define HAUL_RESULTS_SCHEMA_ROWS_H
 
@@ -21,14 +21,15 @@ struct row_shape {
 uint32_t rows_words(const struct row_shape *shape);
 hid_t rows_type(const struct row_shape *shape); /* the caller closes it; negative: failed */
 
-/* One row: keys as given, measures copied, figures computed. */
+/* Fills one row: keys as given, measures copied, figures computed. */
 void rows_fill(const struct row_shape *shape, const uint64_t *keys, const uint64_t *measures,
 	       uint64_t *out);
 
-/* Attributes "units" and "roles": a text for each column, in their order. */
+/* Writes attributes "units" and "roles": one text for each column, in their order. */
 int rows_describe(hid_t dataset, const struct row_shape *shape, struct err *err);
 
-/* A row of /summary. Units stand in the names: h5dump shows attributes too, and this is to be read. */
+/* A row of /summary. Units are part of the names, because people read this table with h5dump, which
+ * also prints attributes. */
 enum { SUMMARY_NAME_BYTES = 64, SUMMARY_KIND_BYTES = 32, SUMMARY_SWEEP_BYTES = 128 };
 struct summary_row {
 	char phase[SUMMARY_NAME_BYTES], kind[SUMMARY_KIND_BYTES];
@@ -38,7 +39,8 @@ struct summary_row {
 	char sweep[SUMMARY_SWEEP_BYTES];
 };
 
-/* The fixed records: as they stand in memory. rows_packed gives the type that the file has: without holes. */
+/* Fixed records, as they are in memory. rows_packed gives their type in the file, which has no
+ * holes. */
 struct record_shape {
 	size_t size;
 	const struct member *members;
@@ -48,7 +50,7 @@ extern const struct record_shape rows_summary, rows_node, rows_rank, rows_store,
 	rows_target;
 hid_t rows_record_type(const struct record_shape *shape); /* the caller closes it */
 
-/* Ends each text of records that were read, whatever the file has. */
+/* Ends each text of records that were read with a zero byte, whatever the file has. */
 void rows_end_texts(const struct record_shape *shape, void *rows, uint64_t count);
 
 hid_t rows_packed(hid_t memory_type);

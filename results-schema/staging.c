@@ -1,3 +1,4 @@
+/* Staging file of a publication: see staging.h. */
 #include "results-schema/staging.h"
 
 #include <errno.h>
@@ -47,10 +48,10 @@ static int copy_bytes(int from, int to)
 	return rc;
 }
 
-/* The sentence of a publication that found no room, or could not write. */
+/* The error of a publication that found no room or could not write. */
 static int no_room(const char *part, int rc, struct err *err)
 {
-	return err_set(err, rc, "no room for results: %s: %s; what was published stands", part,
+	return err_set(err, rc, "no room for results: %s: %s; what was published is kept", part,
 		       strerror(-rc));
 }
 
@@ -67,10 +68,10 @@ int staging_copy(const char *path, const char *part, struct err *err)
 	}
 	to = open(part, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, st.st_mode & 0777);
 	if (to < 0) {
-		rc = err_set(err, -errno, "%s cannot be made: %s", part, strerror(errno));
+		rc = err_set(err, -errno, "%s cannot be created: %s", part, strerror(errno));
 		goto out_from;
 	}
-	/* Some file systems share the blocks of both until one is written to. */
+	/* Some file systems share the blocks of both files until one of them is written to. */
 	if (ioctl(to, FICLONE, from) < 0)
 		rc = copy_bytes(from, to);
 	if (close(to) < 0 && rc == 0)
@@ -99,7 +100,7 @@ int staging_reserve(const char *part, struct err *err)
 	return rc < 0 ? no_room(part, rc, err) : 0;
 }
 
-/* Not every file system can sync a folder; then there is nothing to be done. */
+/* Not every file system can sync a folder. Where it cannot, this does nothing. */
 static int sync_folder(const char *path)
 {
 	char *copy = strdup(path);

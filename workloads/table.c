@@ -1,3 +1,4 @@
+/* Table of workloads: every kind of phase. See workload.h. */
 #include "workloads/workload.h"
 
 #include <stddef.h>
@@ -6,12 +7,7 @@
 #include "workloads/io/io.h"
 #include "workloads/train/train.h"
 
-/* clang-format off */
-#define WORKLOAD_LIST(X) \
-	X(generate) \
-	X(train) \
-	X(io)
-/* clang-format on */
+#define WORKLOAD_LIST(X) X(generate) X(train) X(io)
 
 #define WORKLOAD_KIND(name)    &name##_workload,
 #define WORKLOAD_SECTION(name) &name##_workload.section,

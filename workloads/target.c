@@ -1,3 +1,4 @@
+/* Results of a phase's targets: see target.h. */
 #include "workloads/target.h"
 
 #include <errno.h>
@@ -7,9 +8,9 @@
 
 #include "core/utf8.h"
 
-/* The histogram of that name; with TARGET_MAIN_HIST the one whose percentiles the summary shows: the first from the
- * schema's on that any rank has used. -1: there is none. */
-static int find_hist(const char *name, const struct tally *t, struct group *g, int *index)
+/* The histogram of that name. For TARGET_MAIN_HIST it is the one whose percentiles the summary
+ * shows: the first, starting with the schema's, that any rank has used. -1: there is none. */
+static int target_find_hist(const char *name, const struct tally *t, struct group *g, int *index)
 {
 	const struct tally_schema *s = t->schema;
 	uint64_t best = 0;
@@ -30,12 +31,12 @@ static int find_hist(const char *name, const struct tally *t, struct group *g, i
 	return rc;
 }
 
-/* Rank 0 then has the quantile, NaN where nothing was recorded. */
-static int find_quantile(const struct target *target, const struct tally *t, struct group *g,
-			 double *found, struct err *err)
+/* Rank 0 gets the quantile, or NaN where nothing was recorded. */
+static int target_find_quantile(const struct target *target, const struct tally *t, struct group *g,
+				double *found, struct err *err)
 {
 	struct hist *all;
-	int index, rc = find_hist(target->hist, t, g, &index);
+	int index, rc = target_find_hist(target->hist, t, g, &index);
 
 	*found = NAN;
 	if (rc < 0 || index < 0)
@@ -55,9 +56,9 @@ static int find_quantile(const struct target *target, const struct tally *t, str
 	return rc;
 }
 
-/* Rank 0 then has the figure of the merged row. */
-static int find_figure(const struct target *target, const struct tally *t, struct group *g,
-		       double *found, struct err *err)
+/* Rank 0 gets the figure of the merged row. */
+static int target_find_figure(const struct target *target, const struct tally *t, struct group *g,
+			      double *found, struct err *err)
 {
 	const struct columns *columns = &t->schema->rank;
 	const struct figure *figure = columns_figure_named(columns, target->figure);
@@ -80,7 +81,7 @@ static int find_figure(const struct target *target, const struct tally *t, struc
 	return rc;
 }
 
-static int find_target(const struct target *target, const struct tally *t, struct group *g,
+static int target_find(const struct target *target, const struct tally *t, struct group *g,
 		       double asked, struct target_result *out, struct err *err)
 {
 	int rc;
@@ -89,8 +90,8 @@ static int find_target(const struct target *target, const struct tally *t, struc
 	utf8_copy(out->name, sizeof(out->name), target->name);
 	utf8_copy(out->label, sizeof(out->label), target->label);
 	utf8_copy(out->unit, sizeof(out->unit), target->unit);
-	rc = target->figure ? find_figure(target, t, g, &out->found, err)
-			    : find_quantile(target, t, g, &out->found, err);
+	rc = target->figure ? target_find_figure(target, t, g, &out->found, err)
+			    : target_find_quantile(target, t, g, &out->found, err);
 	out->met = target_met(out);
 	return rc;
 }
@@ -107,7 +108,7 @@ int workload_targets(const struct job_phase *phase, const struct tally *t, struc
 		double asked = job_target_at(phase, i);
 
 		if (!isnan(asked))
-			rc = find_target(&list[i], t, g, asked, &out[n++], err);
+			rc = target_find(&list[i], t, g, asked, &out[n++], err);
 	}
 	if (rc == 0 && n)
 		rc = group_broadcast(g, out, n * sizeof(*out));

@@ -1,4 +1,4 @@
-/* What a phase came to beside its targets (core/target.h), over all ranks of its group. */
+/* Results of targets (core/target.h): what a phase reached over all ranks of its group. */
 #ifndef HAUL_WORKLOADS_TARGET_H
 #define HAUL_WORKLOADS_TARGET_H
 
@@ -6,7 +6,8 @@
 #include "core/job/job.h"
 #include "core/measure/tally.h"
 
-/* The results of those targets that the job asks for, the same on every rank. Collective. -ENOMEM with a sentence. */
+/* The results of those targets that the job asks for, the same on every rank. Collective. Returns
+ * -ENOMEM with a sentence. */
 int workload_targets(const struct job_phase *phase, const struct tally *t, struct group *g,
 		     struct target_result out[TARGETS_MAX], uint32_t *count, struct err *err);
 

@@ -1,3 +1,4 @@
+/* Helpers for all workloads: see workload.h. */
 #include "workloads/workload.h"
 
 #include <stdarg.h>

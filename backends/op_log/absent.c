@@ -1,4 +1,4 @@
-/* A build without libzstd: --op-log is refused. */
+/* Operation log of a build without libzstd: --op-log is refused. */
 #include <errno.h>
 
 #include "backends/op_log/file.h"

@@ -1,3 +1,4 @@
+/* Operation log: see op_log.h. */
 #include "backends/op_log/op_log.h"
 
 #include <errno.h>
@@ -15,15 +16,15 @@
 
 enum { RECORD_BYTES = 128, PATH_BYTES = 4096 };
 
-/* The thread looks more often the fuller it finds the rings. */
+/* The fuller the thread finds the rings, the more often it looks. */
 static const uint64_t look_min_ns = 250000, look_max_ns = 20000000, flush_ns = 1000000000;
 
 struct op_log_queue {
 	struct ring ring;
-	uint64_t dropped; /* the queue's thread, until it leaves */
+	uint64_t dropped; /* owned by the queue's thread until it leaves */
 	struct op_log *log;
 	struct op_log_queue *next;
-	bool joined; /* by log->lock */
+	bool joined; /* guarded by log->lock */
 	struct op_row_context context;
 	char phase[JOB_NAME_BYTES], root[URI_BYTES];
 };
@@ -33,21 +34,22 @@ struct op_log {
 	struct op_log_file *file;
 	char path[PATH_BYTES];
 	pthread_t thread;
-	pthread_mutex_t lock; /* joining and leaving only */
+	pthread_mutex_t lock; /* taken only for joining and leaving */
 	sem_t wake;
 	_Atomic bool end;
-	_Atomic(struct op_log_queue *) queues; /* they stay until the end, taken anew when left */
+	/* entries stay until the end; those that were left are used again */
+	_Atomic(struct op_log_queue *) queues;
 	uint32_t queue_count;
 	_Atomic uint64_t dropped;
 	char phase[JOB_NAME_BYTES];
 	uint32_t run;
-	/* The writing thread's. */
+	/* Used by the writing thread only. */
 	uint64_t rows;
 	struct op_row_second second;
-	int rc; /* of the file; what follows is lost */
+	int rc; /* of the file; rows after an error are lost */
 };
 
-static void *write_rows(void *argument);
+static void *op_log_write_rows(void *argument);
 static bool rank_path(char out[PATH_BYTES], const struct op_log_options *o);
 
 int op_log_open(struct op_log **out, const struct op_log_options *options, struct err *err)
@@ -69,7 +71,7 @@ int op_log_open(struct op_log **out, const struct op_log_options *options, struc
 		l->rc = op_log_file_write(l->file, op_row_header, strlen(op_row_header));
 	pthread_mutex_init(&l->lock, NULL);
 	sem_init(&l->wake, 0, 0);
-	rc = pthread_create(&l->thread, NULL, write_rows, l);
+	rc = pthread_create(&l->thread, NULL, op_log_write_rows, l);
 	if (rc) {
 		rc = err_set(err, -rc, "no thread for the operation log: %s", strerror(rc));
 		goto out_file;
@@ -85,7 +87,8 @@ out_free:
 	return rc;
 }
 
-/* "ops.tsv.zst" of rank 7 of 64 is "ops.07.tsv.zst": before the endings, so that names sort by rank. */
+/* Makes "ops.07.tsv.zst" of "ops.tsv.zst" for rank 7 of 64. The number goes before the endings, so
+ * that names sort by rank. */
 static bool rank_path(char out[PATH_BYTES], const struct op_log_options *o)
 {
 	const char *slash = strrchr(o->path, '/'), *name = slash ? slash + 1 : o->path;
@@ -118,7 +121,7 @@ uint64_t op_log_dropped(const struct op_log *log)
 	return atomic_load(&log->dropped);
 }
 
-/* A place that was left, or a new one; with the lock held. */
+/* Takes an entry that was left, or a new one. The lock must be held. */
 static struct op_log_queue *place_take(struct op_log *l)
 {
 	struct op_log_queue *p = atomic_load_explicit(&l->queues, memory_order_relaxed);
@@ -152,7 +155,8 @@ int op_log_join(struct op_log_queue **out, const struct store *store, struct err
 		p->joined = true;
 		p->dropped = 0;
 		memcpy(p->phase, l->phase, sizeof(p->phase));
-		/* Not store->root: a backend may keep less there than what tells names apart. */
+		/* store->root may be incomplete: a backend may keep less there than what tells
+		 * names apart. */
 		snprintf(p->root, sizeof(p->root), "%s", strstr(store->uri, "://") + 3);
 		p->context = (struct op_row_context){
 			.rank = l->options.rank,
@@ -215,8 +219,8 @@ void op_log_observe(void *place, const struct request *req)
 	ring_publish(&p->ring);
 }
 
-/* Empties a ring; true when it was more than a quarter full. */
-static bool drain(struct op_log *l, struct op_log_queue *p)
+/* Empties a ring. Returns true when it was more than a quarter full. */
+static bool op_log_drain(struct op_log *l, struct op_log_queue *p)
 {
 	bool full = ring_held(&p->ring) > p->ring.bytes / 4;
 	const struct op_record *r;
@@ -249,7 +253,7 @@ static void sleep_for(struct op_log *l, uint64_t ns)
 	sem_clockwait(&l->wake, CLOCK_MONOTONIC, &until);
 }
 
-static void *write_rows(void *argument)
+static void *op_log_write_rows(void *argument)
 {
 	struct op_log *l = argument;
 	uint64_t look_ns = look_max_ns, slept_ns = 0;
@@ -262,7 +266,7 @@ static void *write_rows(void *argument)
 		last = atomic_load_explicit(&l->end, memory_order_acquire);
 		p = atomic_load_explicit(&l->queues, memory_order_acquire);
 		for (; p; p = p->next)
-			full = drain(l, p) || full;
+			full = op_log_drain(l, p) || full;
 		if (slept_ns >= flush_ns) {
 			slept_ns = 0;
 			l->rc = l->rc ? l->rc : op_log_file_flush(l->file);
@@ -278,8 +282,8 @@ static void *write_rows(void *argument)
 	return NULL;
 }
 
-/* What is known only now stands behind the rows, as a comment. */
-static void write_end(struct op_log *l)
+/* Figures that are known only at the end follow the rows, as a comment. */
+static void op_log_write_end(struct op_log *l)
 {
 	char text[128];
 	int n = snprintf(text, sizeof(text), "# rank %u of %u: %llu rows, %llu dropped\n",
@@ -306,7 +310,7 @@ int op_log_close(struct op_log *l, uint64_t *rows, uint64_t *dropped, struct err
 	atomic_store_explicit(&l->end, true, memory_order_release);
 	sem_post(&l->wake);
 	pthread_join(l->thread, NULL);
-	write_end(l);
+	op_log_write_end(l);
 	rc = op_log_file_close(l->file);
 	rc = l->rc ? l->rc : rc;
 	if (rc < 0)

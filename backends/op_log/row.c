@@ -1,4 +1,5 @@
-/* Printed by hand: the rate at which rows are made is the rate at which none is dropped. */
+/* Rows of the operation log: see row.h. Text is formatted by hand, because the log drops records
+ * when rows are made too slowly. */
 #include "backends/op_log/row.h"
 
 #include <stdio.h>
@@ -7,12 +8,12 @@
 
 #include "backends/endpoint.h"
 
-/* The first fifteen are warp's, in its order; readers go by name. */
+/* The first fifteen columns are those of warp, in its order. Readers look them up by name. */
 const char op_row_header[] =
 	"idx\tthread\top\tclient_id\tn_objects\tbytes\tendpoint\tfile\terror\tstart\tfirst_byte\t"
 	"last_byte\tend\tduration_ns\tcat\toffset\tattempts\tstatus\tphase\trun\n";
 
-/* Where the logs of object stores have a word for it, theirs. */
+/* The words that logs of object stores use, where they have one. */
 static const char *const op_words[REQ_OPS] = {
 	[REQ_OPEN] = "OPEN",     [REQ_READ] = "GET",  [REQ_CLOSE] = "CLOSE",
 	[REQ_BEGIN] = "BEGIN",   [REQ_WRITE] = "PUT", [REQ_COMMIT] = "COMMIT",
@@ -49,7 +50,7 @@ static char *put_field(char *at, uint64_t n)
 	return at;
 }
 
-/* "2026-01-31T23:59:59.000000001Z"; nothing for a stamp that is not there. */
+/* "2026-01-31T23:59:59.000000001Z"; writes nothing for a stamp of 0. */
 static char *put_time(char *at, uint64_t stamp_ns, int64_t utc_ns, struct op_row_second *s)
 {
 	uint64_t ns = stamp_ns + (uint64_t)utc_ns, second = ns / 1000000000, rest = ns % 1000000000;
@@ -73,7 +74,7 @@ static char *put_time(char *at, uint64_t stamp_ns, int64_t utc_ns, struct op_row
 	return at;
 }
 
-static bool plain(const char *text, size_t n)
+static bool row_is_plain(const char *text, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
 		if ((unsigned char)text[i] < ' ' || text[i] == '"')
@@ -91,11 +92,11 @@ static char *put_quoted(char *at, const char *text, size_t n)
 	return at;
 }
 
-/* The name whole, quoted as in any table where it holds what would end a field. */
+/* The complete name, in quotes where it contains a character that would end a field. */
 static char *put_name(char *at, const struct op_record *r, const struct op_row_context *c)
 {
 	size_t root = strlen(c->root);
-	bool quoted = !plain(c->root, root) || !plain(r->key, r->key_bytes);
+	bool quoted = !row_is_plain(c->root, root) || !row_is_plain(r->key, r->key_bytes);
 
 	if (quoted)
 		*at++ = '"';

@@ -1,4 +1,5 @@
-/* One frame a file: readers of zstd take files one behind the other as one. */
+/* File compressed by zstd: see file.h. Each file is one frame; readers of zstd take concatenated
+ * files as one. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdint.h>
@@ -9,7 +10,7 @@
 
 #include "backends/op_log/file.h"
 
-/* Rows compress 8 to 1 at the fastest level already. */
+/* Rows compress 8 to 1 already at the fastest level. */
 enum { LEVEL = 1 };
 
 struct op_log_file {
@@ -39,7 +40,7 @@ int op_log_file_open(struct op_log_file **out, const char *path, bool force, str
 	if (f->fd < 0) {
 		rc = errno == EEXIST
 			     ? err_set(err, -EEXIST,
-				       "%s exists; name another with --op-log, or say --force",
+				       "%s exists; name another file with --op-log, or use --force",
 				       path)
 			     : err_set(err, -errno, "%s: %s", path, strerror(errno));
 		goto out_free;
@@ -67,7 +68,8 @@ static int write_whole(int fd, const uint8_t *data, size_t bytes)
 	return 0;
 }
 
-static int compress(struct op_log_file *f, const void *data, size_t bytes, ZSTD_EndDirective how)
+static int zstd_compress(struct op_log_file *f, const void *data, size_t bytes,
+			 ZSTD_EndDirective how)
 {
 	ZSTD_inBuffer in = {data, bytes, 0};
 	size_t left;
@@ -88,17 +90,17 @@ static int compress(struct op_log_file *f, const void *data, size_t bytes, ZSTD_
 
 int op_log_file_write(struct op_log_file *f, const void *data, size_t bytes)
 {
-	return compress(f, data, bytes, ZSTD_e_continue);
+	return zstd_compress(f, data, bytes, ZSTD_e_continue);
 }
 
 int op_log_file_flush(struct op_log_file *f)
 {
-	return compress(f, NULL, 0, ZSTD_e_flush);
+	return zstd_compress(f, NULL, 0, ZSTD_e_flush);
 }
 
 int op_log_file_close(struct op_log_file *f)
 {
-	int rc = compress(f, NULL, 0, ZSTD_e_end);
+	int rc = zstd_compress(f, NULL, 0, ZSTD_e_end);
 
 	if (close(f->fd) < 0 && rc == 0)
 		rc = -errno;

@@ -1,3 +1,5 @@
+/* Client-side measurements: the table of columns, and rows that are merged and folded. See
+ * client.h. */
 #include "core/client/client.h"
 
 #include <string.h>
@@ -14,8 +16,8 @@ void client_series_init(struct client_series *s)
 	s->interval_ns = second_ns;
 }
 
-/* An interval without a reading has no levels: it must not count as one of nought. */
-static void row_merge(uint64_t into[CLIENT_COLUMNS], const uint64_t from[CLIENT_COLUMNS])
+/* An interval without a reading has no levels: they must not be merged as zeros. */
+static void client_row_merge(uint64_t into[CLIENT_COLUMNS], const uint64_t from[CLIENT_COLUMNS])
 {
 	if (!from[CLIENT_COVERED_NS])
 		return;
@@ -42,7 +44,7 @@ void client_series_add(struct client_series *s, uint64_t from_ns, uint64_t to_ns
 	while (middle / s->interval_ns >= CLIENT_ROWS)
 		client_series_fold(s, 2 * s->interval_ns);
 	at = (uint32_t)(middle / s->interval_ns);
-	row_merge(s->row[at], row);
+	client_row_merge(s->row[at], row);
 	if (at >= s->rows)
 		s->rows = at + 1;
 }
@@ -56,7 +58,7 @@ void client_series_fold(struct client_series *s, uint64_t interval_ns)
 			if (i)
 				memcpy(s->row[i], s->row[2 * i], sizeof(s->row[i]));
 			if (2 * i + 1 < s->rows)
-				row_merge(s->row[i], s->row[2 * i + 1]);
+				client_row_merge(s->row[i], s->row[2 * i + 1]);
 		}
 		memset(s->row[rows], 0, (s->rows - rows) * sizeof(s->row[0]));
 		s->rows = rows;

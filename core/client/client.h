@@ -1,7 +1,8 @@
-/* The client's side of the story: what the node that runs ranks was doing meanwhile. A row an interval,
- * columns declared once; counters become what was added in the interval, levels what they came to.
+/* Client-side measurements: what a node that runs ranks did during a phase, one row per interval.
+ * The columns are declared once, below. For a counter a row holds what was added in the interval,
+ * for a level the extreme value.
  *
- * Plain data, no clock, no files (core/client/source.h has those). One thread at a time. */
+ * Plain data without clock or files (core/client/source.h has those). One thread at a time. */
 #ifndef HAUL_CORE_CLIENT_CLIENT_H
 #define HAUL_CORE_CLIENT_CLIENT_H
 
@@ -12,7 +13,7 @@
 /* clang-format off */
 #define CLIENT_LIST(X) \
 	X(CLIENT_COVERED_NS, "covered_ns", "ns", SUM, \
-	  "time between the two readings; 0: there was none") \
+	  "time between the two readings; 0: no reading") \
 	X(CLIENT_CPU_USER_NS, "cpu_user_ns", "ns", SUM, \
 	  "all cores: user code, low priorities included") \
 	X(CLIENT_CPU_SYSTEM_NS, "cpu_system_ns", "ns", SUM, \
@@ -35,18 +36,18 @@
 	X(CLIENT_HAUL_CPU_NS, "haul_cpu_ns", "ns", SUM, \
 	  "processor time of the ranks' processes on the node") \
 	X(CLIENT_SAMPLER_CPU_NS, "sampler_cpu_ns", "ns", SUM, \
-	  "of it, what taking these rows cost") \
+	  "the part of it that was spent on taking these rows") \
 	X(CLIENT_MEMORY_AVAILABLE_BYTES, "memory_available_bytes", "bytes", MIN, \
-	  "memory to be had without swapping") \
+	  "memory available without swapping") \
 	X(CLIENT_MEMORY_FREE_BYTES, "memory_free_bytes", "bytes", MIN, \
-	  "memory used for nothing") \
+	  "unused memory") \
 	X(CLIENT_CACHED_BYTES, "cached_bytes", "bytes", MAX, "page cache, tmpfs included") \
 	X(CLIENT_DIRTY_BYTES, "dirty_bytes", "bytes", MAX, \
 	  "page cache that is still to be written") \
 	X(CLIENT_WRITEBACK_BYTES, "writeback_bytes", "bytes", MAX, \
 	  "page cache that is being written") \
 	X(CLIENT_DIRTY_LIMIT_BYTES, "dirty_limit_bytes", "bytes", MIN, \
-	  "dirty and being written together: from here on the kernel slows writers down") \
+	  "the sum of dirty and written-back pages from which on the kernel slows writers down") \
 	X(CLIENT_MEMORY_STALLED_NS, "memory_stalled_ns", "ns", SUM, \
 	  "time in which something waited for memory") \
 	X(CLIENT_NIC_IN_BYTES, "nic_in_bytes", "bytes", SUM, \
@@ -62,22 +63,22 @@
 
 enum client_column { CLIENT_LIST(MEASURE_ENUM) CLIENT_COLUMNS };
 
-/* Name, unit and meaning of each. MERGE_SUM: a counter, added when rows are folded; MERGE_MIN,
- * MERGE_MAX: a level, whose extreme stays. */
+/* Name, unit and meaning of each column. A MERGE_SUM column is a counter, added when rows are
+ * folded. A MERGE_MIN or MERGE_MAX column is a level, of which the extreme is kept. */
 extern const struct columns client_columns;
 
 enum { CLIENT_ROWS = 1024 };
 
 struct client_series {
-	uint64_t interval_ns; /* 1 s, doubled (rows folded) whenever the rows run out */
+	uint64_t interval_ns; /* 1 s, doubled (rows are folded) whenever the rows run out */
 	uint32_t rows;        /* in use */
 	uint64_t row[CLIENT_ROWS][CLIENT_COLUMNS];
 };
 
 void client_series_init(struct client_series *s);
 
-/* What lies between two readings, into the row in which the middle of [from_ns, to_ns) lies; both count
- * from the start of the series. A counter that went back adds nothing. */
+/* Adds what lies between two readings to the row that holds the middle of [from_ns, to_ns). Both
+ * times count from the start of the series. A counter that went back adds nothing. */
 void client_series_add(struct client_series *s, uint64_t from_ns, uint64_t to_ns,
 		       const uint64_t before[CLIENT_COLUMNS], const uint64_t after[CLIENT_COLUMNS]);
 

@@ -1,26 +1,27 @@
+/* Parsers of /proc files: see parse.h. */
 #include "core/client/parse.h"
 
 #include <string.h>
 
-/* Sectors of /proc/diskstats, whatever the device's own are. */
+/* /proc/diskstats counts sectors of this size, whatever the device's own size is. */
 static const uint64_t sector_bytes = 512;
 
 struct piece {
 	const char *at, *end;
 };
 
-static uint64_t add(uint64_t a, uint64_t b)
+static uint64_t client_add(uint64_t a, uint64_t b)
 {
 	return a > UINT64_MAX - b ? UINT64_MAX : a + b;
 }
 
-static uint64_t times(uint64_t a, uint64_t b)
+static uint64_t client_times(uint64_t a, uint64_t b)
 {
 	return b && a > UINT64_MAX / b ? UINT64_MAX : a * b;
 }
 
-/* Takes a whole line off the text. */
-static bool take_line(struct piece *text, struct piece *line)
+/* Removes the first whole line from the text. */
+static bool piece_line(struct piece *text, struct piece *line)
 {
 	const char *end = text->at == text->end
 				  ? NULL
@@ -39,18 +40,18 @@ static void skip_blanks(struct piece *p)
 		p->at++;
 }
 
-static bool take_number(struct piece *p, uint64_t *value)
+static bool piece_number(struct piece *p, uint64_t *value)
 {
 	skip_blanks(p);
 	if (p->at == p->end || *p->at < '0' || *p->at > '9')
 		return false;
 	for (*value = 0; p->at < p->end && *p->at >= '0' && *p->at <= '9'; p->at++)
-		*value = add(times(*value, 10), (uint64_t)(*p->at - '0'));
+		*value = client_add(client_times(*value, 10), (uint64_t)(*p->at - '0'));
 	return true;
 }
 
-/* What stands before the next blank. */
-static struct piece take_word(struct piece *p)
+/* Removes the first word, which ends at a blank. */
+static struct piece piece_word(struct piece *p)
 {
 	struct piece word;
 
@@ -62,7 +63,7 @@ static struct piece take_word(struct piece *p)
 	return word;
 }
 
-static bool take_text(struct piece *p, const char *text)
+static bool piece_text(struct piece *p, const char *text)
 {
 	size_t n = strlen(text);
 
@@ -72,7 +73,7 @@ static bool take_text(struct piece *p, const char *text)
 	return true;
 }
 
-static bool named(const struct client_names *names, struct piece word)
+static bool client_names_have(const struct client_names *names, struct piece word)
 {
 	size_t n = (size_t)(word.end - word.at);
 
@@ -90,7 +91,8 @@ bool client_cores_has(const struct client_cores *cores, uint64_t core)
 	return core < CLIENT_CORES && cores->bits[core / width] >> core % width & 1;
 }
 
-/* Fields of a line of /proc/stat. Guests' time, which follows, is in user time already. */
+/* Fields of a line of /proc/stat. The time of guests, which follows, is already part of user
+ * time. */
 enum {
 	STAT_USER,
 	STAT_NICE,
@@ -107,14 +109,14 @@ static void stat_fields(struct piece line, uint64_t tick_ns, uint64_t field[STAT
 {
 	for (int i = 0; i < STATS; i++) {
 		field[i] = 0;
-		if (take_number(&line, &field[i]))
-			field[i] = times(field[i], tick_ns);
+		if (piece_number(&line, &field[i]))
+			field[i] = client_times(field[i], tick_ns);
 	}
 }
 
 static void stat_node(const uint64_t field[STATS], uint64_t reading[CLIENT_COLUMNS])
 {
-	reading[CLIENT_CPU_USER_NS] = add(field[STAT_USER], field[STAT_NICE]);
+	reading[CLIENT_CPU_USER_NS] = client_add(field[STAT_USER], field[STAT_NICE]);
 	reading[CLIENT_CPU_SYSTEM_NS] = field[STAT_SYSTEM];
 	reading[CLIENT_CPU_IOWAIT_NS] = field[STAT_IOWAIT];
 	reading[CLIENT_CPU_IRQ_NS] = field[STAT_IRQ];
@@ -129,10 +131,10 @@ void client_parse_stat(const char *text, size_t length, uint64_t tick_ns,
 	struct piece all = {text, text + length}, line;
 	uint64_t field[STATS], core, total = 0, busy = 0;
 
-	while (take_line(&all, &line) && take_text(&line, "cpu")) {
+	while (piece_line(&all, &line) && piece_text(&line, "cpu")) {
 		bool node = line.at < line.end && *line.at == ' ';
 
-		if (!node && (!take_number(&line, &core) || !client_cores_has(cores, core)))
+		if (!node && (!piece_number(&line, &core) || !client_cores_has(cores, core)))
 			continue;
 		stat_fields(line, tick_ns, field);
 		if (node) {
@@ -140,9 +142,9 @@ void client_parse_stat(const char *text, size_t length, uint64_t tick_ns,
 			continue;
 		}
 		for (int i = 0; i < STATS; i++) {
-			total = add(total, field[i]);
+			total = client_add(total, field[i]);
 			if (i != STAT_IDLE && i != STAT_IOWAIT)
-				busy = add(busy, field[i]);
+				busy = client_add(busy, field[i]);
 		}
 	}
 	reading[CLIENT_RANK_CORES_NS] = total;
@@ -165,18 +167,18 @@ void client_parse_meminfo(const char *text, size_t length, uint64_t reading[CLIE
 	bool available = false;
 	uint64_t kib;
 
-	while (take_line(&all, &line))
+	while (piece_line(&all, &line))
 		for (size_t i = 0; i < sizeof(keys) / sizeof(*keys); i++) {
 			struct piece rest = line;
 
-			if (!take_text(&rest, keys[i].key) || !take_number(&rest, &kib))
+			if (!piece_text(&rest, keys[i].key) || !piece_number(&rest, &kib))
 				continue;
-			reading[keys[i].column] = times(kib, 1024);
+			reading[keys[i].column] = client_times(kib, 1024);
 			available |= keys[i].column == CLIENT_MEMORY_AVAILABLE_BYTES;
 		}
 	if (!available)
 		reading[CLIENT_MEMORY_AVAILABLE_BYTES] =
-			add(reading[CLIENT_MEMORY_FREE_BYTES], reading[CLIENT_CACHED_BYTES]);
+			client_add(reading[CLIENT_MEMORY_FREE_BYTES], reading[CLIENT_CACHED_BYTES]);
 }
 
 void client_parse_vmstat(const char *text, size_t length, uint64_t page_bytes,
@@ -185,16 +187,16 @@ void client_parse_vmstat(const char *text, size_t length, uint64_t page_bytes,
 	struct piece all = {text, text + length}, line;
 	uint64_t pages, threshold[2] = {0, 0};
 
-	while (take_line(&all, &line)) {
-		if (take_text(&line, "nr_dirty_threshold ") && take_number(&line, &pages))
+	while (piece_line(&all, &line)) {
+		if (piece_text(&line, "nr_dirty_threshold ") && piece_number(&line, &pages))
 			threshold[0] = pages;
-		else if (take_text(&line, "nr_dirty_background_threshold ") &&
-			 take_number(&line, &pages))
+		else if (piece_text(&line, "nr_dirty_background_threshold ") &&
+			 piece_number(&line, &pages))
 			threshold[1] = pages;
 	}
 	if (threshold[0])
 		reading[CLIENT_DIRTY_LIMIT_BYTES] =
-			times(threshold[0] / 2 + threshold[1] / 2, page_bytes);
+			client_times(threshold[0] / 2 + threshold[1] / 2, page_bytes);
 }
 
 /* "  eth0: 123 …": bytes received are the first figure, bytes sent the ninth. */
@@ -204,7 +206,7 @@ void client_parse_net(const char *text, size_t length, const struct client_names
 	struct piece all = {text, text + length}, line;
 	uint64_t in = 0, out = 0;
 
-	while (take_line(&all, &line)) {
+	while (piece_line(&all, &line)) {
 		const char *colon = memrchr(line.at, ':', (size_t)(line.end - line.at));
 		struct piece name;
 		uint64_t field[9];
@@ -215,38 +217,39 @@ void client_parse_net(const char *text, size_t length, const struct client_names
 			continue;
 		name = (struct piece){line.at, colon};
 		line.at = colon + 1;
-		while (n < 9 && take_number(&line, &field[n]))
+		while (n < 9 && piece_number(&line, &field[n]))
 			n++;
-		if (n < 9 || !named(nics, name))
+		if (n < 9 || !client_names_have(nics, name))
 			continue;
-		in = add(in, field[0]);
-		out = add(out, field[8]);
+		in = client_add(in, field[0]);
+		out = client_add(out, field[8]);
 	}
 	reading[CLIENT_NIC_IN_BYTES] = in;
 	reading[CLIENT_NIC_OUT_BYTES] = out;
 }
 
-/* Major, minor, name, then reads, merged, sectors read, ms, writes, merged, sectors written. */
+/* Fields: major, minor, name, then reads, merged, sectors read, ms, writes, merged, sectors
+ * written. */
 void client_parse_disks(const char *text, size_t length, const struct client_names *disks,
 			uint64_t reading[CLIENT_COLUMNS])
 {
 	struct piece all = {text, text + length}, line;
 	uint64_t read = 0, written = 0;
 
-	while (take_line(&all, &line)) {
+	while (piece_line(&all, &line)) {
 		struct piece name;
 		uint64_t field[7];
 		int n = 0;
 
-		if (!take_number(&line, &field[0]) || !take_number(&line, &field[1]))
+		if (!piece_number(&line, &field[0]) || !piece_number(&line, &field[1]))
 			continue;
-		name = take_word(&line);
-		while (n < 7 && take_number(&line, &field[n]))
+		name = piece_word(&line);
+		while (n < 7 && piece_number(&line, &field[n]))
 			n++;
-		if (n < 7 || !named(disks, name))
+		if (n < 7 || !client_names_have(disks, name))
 			continue;
-		read = add(read, times(field[2], sector_bytes));
-		written = add(written, times(field[6], sector_bytes));
+		read = client_add(read, client_times(field[2], sector_bytes));
+		written = client_add(written, client_times(field[6], sector_bytes));
 	}
 	reading[CLIENT_DISK_READ_BYTES] = read;
 	reading[CLIENT_DISK_WRITTEN_BYTES] = written;
@@ -258,19 +261,19 @@ void client_parse_pressure(const char *text, size_t length, enum client_column c
 	struct piece all = {text, text + length}, line;
 	uint64_t us;
 
-	while (take_line(&all, &line)) {
-		if (!take_text(&line, "some "))
+	while (piece_line(&all, &line)) {
+		if (!piece_text(&line, "some "))
 			continue;
 		while (line.at < line.end) {
-			struct piece word = take_word(&line);
+			struct piece word = piece_word(&line);
 
-			if (take_text(&word, "total=") && take_number(&word, &us))
-				reading[column] = times(us, 1000);
+			if (piece_text(&word, "total=") && piece_number(&word, &us))
+				reading[column] = client_times(us, 1000);
 		}
 	}
 }
 
-/* "cpu" among "cpu,cpuacct". */
+/* Whether a list such as "cpu,cpuacct" names "cpu". */
 static bool lists_cpu(struct piece list)
 {
 	while (list.at < list.end) {
@@ -284,20 +287,20 @@ static bool lists_cpu(struct piece list)
 	return false;
 }
 
-/* "0::/path" of version 2, "5:cpu,cpuacct:/path" of version 1, which has the controller where both are
- * mounted. */
+/* A line is "0::/path" in version 2 of control groups and "5:cpu,cpuacct:/path" in version 1. Where
+ * both are mounted, version 1 has the controller. */
 bool client_parse_cgroup(const char *text, size_t length, char *path, size_t size, bool *old)
 {
 	struct piece all = {text, text + length}, line;
 	bool found = false;
 
 	*old = false;
-	while (!*old && take_line(&all, &line)) {
+	while (!*old && piece_line(&all, &line)) {
 		uint64_t number;
 		const char *colon;
 		size_t n;
 
-		if (!take_number(&line, &number) || !take_text(&line, ":"))
+		if (!piece_number(&line, &number) || !piece_text(&line, ":"))
 			continue;
 		colon = memchr(line.at, ':', (size_t)(line.end - line.at));
 		if (!colon)
@@ -319,10 +322,10 @@ void client_parse_throttled(const char *text, size_t length, uint64_t reading[CL
 	struct piece all = {text, text + length}, line;
 	uint64_t value;
 
-	while (take_line(&all, &line)) {
-		if (take_text(&line, "throttled_usec ") && take_number(&line, &value))
-			reading[CLIENT_CPU_THROTTLED_NS] = times(value, 1000);
-		else if (take_text(&line, "throttled_time ") && take_number(&line, &value))
+	while (piece_line(&all, &line)) {
+		if (piece_text(&line, "throttled_usec ") && piece_number(&line, &value))
+			reading[CLIENT_CPU_THROTTLED_NS] = client_times(value, 1000);
+		else if (piece_text(&line, "throttled_time ") && piece_number(&line, &value))
 			reading[CLIENT_CPU_THROTTLED_NS] = value;
 	}
 }
@@ -331,5 +334,5 @@ bool client_parse_number(const char *text, size_t length, uint64_t *value)
 {
 	struct piece all = {text, text + length};
 
-	return take_number(&all, value);
+	return piece_number(&all, value);
 }

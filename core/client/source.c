@@ -1,3 +1,4 @@
+/* Files of a node that are read again and again: see source.h. */
 #include "core/client/source.h"
 
 #include <dirent.h>
@@ -11,7 +12,8 @@
 #include <time.h>
 #include <unistd.h>
 
-/* /proc/stat of 1,024 cores and 16,384 interrupts has its cores, which stand first, in less. */
+/* SOURCE_BYTES: /proc/stat of 1,024 cores and 16,384 interrupts is larger, but its cores come first
+ * and take less than this. */
 enum { SOURCE_BYTES = 128 << 10, SOURCE_COUNTERS = 64, SOURCE_PATH_BYTES = 512 };
 
 /* A file with one number. */
@@ -34,7 +36,7 @@ enum source_file {
 };
 
 struct client_source {
-	const char *root; /* while it is opened */
+	const char *root; /* used while the source is opened */
 	struct client_facts facts;
 	struct client_cores cores;
 	uint64_t tick_ns, page_bytes;
@@ -42,7 +44,7 @@ struct client_source {
 	uint32_t counter_count;
 	struct counter counters[SOURCE_COUNTERS];
 	uint32_t clock_count;
-	clockid_t *clocks; /* of the processes */
+	clockid_t *clocks; /* of the ranks' processes */
 	char *text;        /* [SOURCE_BYTES] */
 	uint64_t last[CLIENT_COLUMNS];
 };
@@ -52,7 +54,7 @@ static void find_disks(struct client_source *s);
 static void find_infiniband(struct client_source *s);
 static void find_slingshot(struct client_source *s);
 
-/* Opened below the root; -1: there is none. */
+/* Opens a file below the root. Returns -1 where there is none. */
 static int open_at(const struct client_source *s, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 static int open_at(const struct client_source *s, const char *format, ...)
@@ -69,7 +71,7 @@ static int open_at(const struct client_source *s, const char *format, ...)
 	return open(path, O_RDONLY | O_CLOEXEC);
 }
 
-/* The file from its beginning, as much of it as there is room for. */
+/* Reads the file from its beginning, as much of it as fits. */
 static size_t read_text(const struct client_source *s, int fd)
 {
 	size_t length = 0;
@@ -86,7 +88,7 @@ static size_t read_text(const struct client_source *s, int fd)
 	return length;
 }
 
-/* A container may name a group that it does not see: then what it does see as the uppermost. */
+/* A container may name a group that it cannot see. Then the topmost group that it sees is used. */
 static int open_quota(const struct client_source *s)
 {
 	int self = open_at(s, "/proc/self/cgroup"), fd = -1;
@@ -123,7 +125,7 @@ static void open_files(struct client_source *s)
 	s->fd[FILE_CPU_QUOTA] = open_quota(s);
 }
 
-/* A process that is gone, or not to be seen, counts nothing. */
+/* A process that has ended or cannot be seen is left out. */
 static void find_processes(struct client_source *s, const pid_t *processes, uint32_t count)
 {
 	struct client_cores one;
@@ -238,8 +240,8 @@ static void read_file(struct client_source *s, enum source_file file, uint64_t *
 	}
 }
 
-/* What cannot be read this once (no memory for it, a device that is busy) stays as it was: a counter that
- * fell to nought would come back as all that was counted since boot. */
+/* Figures that cannot be read this time (no memory, a busy device) keep their last value: a counter
+ * that fell to zero would come back as everything counted since boot. */
 void client_source_read(struct client_source *s, uint64_t reading[CLIENT_COLUMNS])
 {
 	memcpy(reading, s->last, sizeof(s->last));
@@ -257,9 +259,9 @@ void client_source_read(struct client_source *s, uint64_t reading[CLIENT_COLUMNS
 	memcpy(s->last, reading, sizeof(s->last));
 }
 
-/* The number a file of /sys begins with. */
-static bool number_at(const struct client_source *s, const char *folder, const char *name,
-		      const char *file, uint64_t *value)
+/* The number at the beginning of a file of /sys. */
+static bool source_number(const struct client_source *s, const char *folder, const char *name,
+			  const char *file, uint64_t *value)
 {
 	int fd = open_at(s, "%s/%s/%s", folder, name, file);
 	bool found = fd >= 0 && client_parse_number(s->text, read_text(s, fd), value);
@@ -269,9 +271,9 @@ static bool number_at(const struct client_source *s, const char *folder, const c
 	return found;
 }
 
-/* A file or folder below a device's. */
-static bool stands_at(const struct client_source *s, const char *folder, const char *name,
-		      const char *file)
+/* Whether a device's folder holds this file or folder. */
+static bool source_has(const struct client_source *s, const char *folder, const char *name,
+		       const char *file)
 {
 	int fd = open_at(s, "%s/%s/%s", folder, name, file);
 
@@ -280,13 +282,14 @@ static bool stands_at(const struct client_source *s, const char *folder, const c
 	return fd >= 0;
 }
 
-/* The entries of a folder by name, so that every reading of a machine finds the same. */
+/* The entries of a folder, sorted by name, so that every reading of a machine finds the same
+ * ones. */
 struct entries {
 	struct dirent **entry;
 	int count;
 };
 
-static int visible(const struct dirent *entry)
+static int source_sees(const struct dirent *entry)
 {
 	return entry->d_name[0] != '.' && strlen(entry->d_name) < CLIENT_NAME_BYTES;
 }
@@ -297,7 +300,7 @@ static struct entries entries_of(const struct client_source *s, const char *fold
 	char path[SOURCE_PATH_BYTES];
 
 	snprintf(path, sizeof(path), "%s%s", s->root, folder);
-	e.count = scandir(path, &e.entry, visible, alphasort);
+	e.count = scandir(path, &e.entry, source_sees, alphasort);
 	if (e.count < 0)
 		e = (struct entries){0};
 	return e;
@@ -310,15 +313,15 @@ static void entries_free(struct entries *e)
 	free(e->entry);
 }
 
-static void add_name(struct client_names *names, const char *name)
+static void source_add_name(struct client_names *names, const char *name)
 {
 	if (names->count < CLIENT_NAMES)
 		snprintf(names->name[names->count++], CLIENT_NAME_BYTES, "%.*s",
 			 CLIENT_NAME_BYTES - 1, name);
 }
 
-/* Those with a device behind them; where there is none (a container), all but the loopback. A link that
- * is down, or virtual, tells no speed. */
+/* Finds the interfaces that have a device behind them; where there are none (in a container), all
+ * but the loopback. A link that is down or virtual reports no speed. */
 static void find_nics(struct client_source *s)
 {
 	static const char folder[] = "/sys/class/net";
@@ -328,28 +331,28 @@ static void find_nics(struct client_source *s)
 	for (int i = 0; i < all.count; i++) {
 		const char *name = all.entry[i]->d_name;
 
-		if (!stands_at(s, folder, name, "device"))
+		if (!source_has(s, folder, name, "device"))
 			continue;
-		add_name(&s->facts.nics, name);
-		if (number_at(s, folder, name, "speed", &megabits) && megabits < 100000000)
+		source_add_name(&s->facts.nics, name);
+		if (source_number(s, folder, name, "speed", &megabits) && megabits < 100000000)
 			s->facts.nic_bytes_per_s += megabits * 125000;
 	}
 	for (int i = 0; !s->facts.nics.count && i < all.count; i++)
 		if (strcmp(all.entry[i]->d_name, "lo") != 0)
-			add_name(&s->facts.nics, all.entry[i]->d_name);
+			source_add_name(&s->facts.nics, all.entry[i]->d_name);
 	entries_free(&all);
 }
 
-/* Whole devices with hardware behind them: partitions, device mapper, md and loop devices would count
- * the same bytes again. */
+/* Finds whole devices with hardware behind them: partitions, device mapper, md and loop devices
+ * would count the same bytes again. */
 static void find_disks(struct client_source *s)
 {
 	static const char folder[] = "/sys/block";
 	struct entries all = entries_of(s, folder);
 
 	for (int i = 0; i < all.count; i++)
-		if (stands_at(s, folder, all.entry[i]->d_name, "device"))
-			add_name(&s->facts.disks, all.entry[i]->d_name);
+		if (source_has(s, folder, all.entry[i]->d_name, "device"))
+			source_add_name(&s->facts.disks, all.entry[i]->d_name);
 	entries_free(&all);
 }
 
@@ -366,8 +369,8 @@ static bool add_counter(struct client_source *s, int fd, enum client_column colu
 	return true;
 }
 
-/* The architecture's counters are words of four bytes (Documentation/ABI/stable/sysfs-class-infiniband);
- * "rate" is gigabits a second ("100 Gb/sec (4X EDR)"). */
+/* InfiniBand's counters are words of four bytes (Documentation/ABI/stable/sysfs-class-infiniband);
+ * "rate" is in gigabits per second ("100 Gb/sec (4X EDR)"). */
 static void find_infiniband(struct client_source *s)
 {
 	static const char folder[] = "/sys/class/infiniband";
@@ -391,18 +394,18 @@ static void find_infiniband(struct client_source *s)
 			add_counter(s, open_at(s, "%s/%s/counters/port_xmit_data", path, port),
 				    CLIENT_RDMA_OUT_BYTES, 4);
 			any = true;
-			if (number_at(s, path, port, "rate", &gigabits) && gigabits < 100000)
+			if (source_number(s, path, port, "rate", &gigabits) && gigabits < 100000)
 				s->facts.rdma_bytes_per_s += gigabits * 125000000;
 		}
 		entries_free(&ports);
 		if (any)
-			add_name(&s->facts.rdma, name);
+			source_add_name(&s->facts.rdma, name);
 	}
 	entries_free(&devices);
 }
 
-/* Slingshot's NICs count whole octets ("12345@1700000000.5", HPE's CXI telemetry). Their speed stands with
- * their network interfaces. */
+/* Slingshot NICs count whole octets ("12345@1700000000.5", HPE's CXI telemetry). Their network
+ * interfaces report the speed. */
 static void find_slingshot(struct client_source *s)
 {
 	static const char folder[] = "/sys/class/cxi";
@@ -419,7 +422,7 @@ static void find_slingshot(struct client_source *s)
 		add_counter(s,
 			    open_at(s, "%s/%s/device/telemetry/hni_sts_tx_ok_octets", folder, name),
 			    CLIENT_RDMA_OUT_BYTES, 1);
-		add_name(&s->facts.rdma, name);
+		source_add_name(&s->facts.rdma, name);
 	}
 	entries_free(&devices);
 }

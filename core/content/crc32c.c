@@ -1,8 +1,9 @@
+/* CRC-32C on isa-l: see crc32c.h. */
 #include "core/content/crc32c.h"
 
 #include <isa-l/crc.h>
 
-/* Its lengths are int. */
+/* isa-l takes lengths as int. */
 #define PIECE_MAX (1u << 30)
 
 uint32_t crc32c_add(uint32_t reg, const void *data, uint64_t length)

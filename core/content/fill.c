@@ -1,4 +1,5 @@
-/* Payload: see fill.h. A path makes whole words; what is here cuts the first and the last. */
+/* Payload: see fill.h. Each code path makes whole words; this file makes the partial first and last
+ * word. */
 #include "core/content/fill.h"
 
 #include <endian.h>
@@ -74,7 +75,7 @@ const char *fill_path_name(enum fill_path path)
 }
 
 /* The compiler's run-time library asks the processor, and whether the system saves its registers,
- * once at program start: this only reads a word. */
+ * once at program start. So this only reads a word. */
 static bool path_runs(enum fill_path path)
 {
 #if defined(__x86_64__)
@@ -131,7 +132,7 @@ static void fill_words(enum fill_path path, uint64_t counter, uint8_t *data, siz
 	fill_words_portable(counter, data, words);
 }
 
-/* Four words at a time: they do not wait for each other. */
+/* Four words at a time, because they do not wait for each other. */
 void fill_words_portable(uint64_t counter, uint8_t *data, size_t words)
 {
 	size_t i = 0;
@@ -160,7 +161,8 @@ static size_t first_difference(const uint8_t *a, const uint8_t *b, size_t length
 {
 	size_t i = 0;
 
-	/* The analyzer does not see that fill_path has written all of the piece, in words and ends. */
+	/* The analyzer does not see that fill_path has written the whole piece, in words and
+	 * ends. */
 	/* NOLINTNEXTLINE(clang-analyzer-core.UndefinedBinaryOperatorResult) */
 	while (i < length && a[i] == b[i])
 		i++;

@@ -1,4 +1,5 @@
-/* Payload by AVX2: four words a vector. Called only where the processor has it (fill.c asks). */
+/* Payload with AVX2: four words per vector. Called only where the processor has it (fill.c
+ * asks). */
 #include "core/content/fill_paths.h"
 
 #if defined(__x86_64__)
@@ -7,8 +8,8 @@
 
 #define AVX2 __attribute__((target("avx2")))
 
-/* z * m modulo 2^64 of each word, which AVX2 has only for 32-bit factors:
- * (a 2^32 + b)(c 2^32 + d) = (a d + b c) 2^32 + b d. m_high holds m >> 32. */
+/* z * m modulo 2^64 for each word. AVX2 multiplies only 32-bit factors, so it is (a 2^32 + b)(c
+ * 2^32 + d) = (a d + b c) 2^32 + b d. m_high holds m >> 32. */
 AVX2 static inline __m256i multiply(__m256i z, __m256i m, __m256i m_high)
 {
 	__m256i cross = _mm256_add_epi64(_mm256_mul_epu32(_mm256_srli_epi64(z, 32), m),

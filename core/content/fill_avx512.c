@@ -1,4 +1,4 @@
-/* Payload by AVX-512 (F and DQ): eight words a vector. Called only where the processor has it
+/* Payload with AVX-512 (F and DQ): eight words per vector. Called only where the processor has it
  * (fill.c asks). */
 #include "core/content/fill_paths.h"
 
@@ -18,7 +18,7 @@ AVX512 static inline __m512i mix(__m512i z)
 	return _mm512_xor_si512(z, _mm512_srli_epi64(z, 31));
 }
 
-/* Four vectors at a time hide the multiplications' latency; a masked store ends it. */
+/* Four vectors at a time hide the latency of the multiplications. A masked store writes the end. */
 AVX512 void fill_words_avx512(uint64_t counter, uint8_t *data, size_t words)
 {
 	const __m512i step = _mm512_set1_epi64((long long)(8 * fill_golden));

@@ -1,4 +1,4 @@
-/* The code paths behind fill.h: each makes whole words. Included by fill*.c only. */
+/* Code paths behind fill.h: each makes whole words. Included by fill*.c only. */
 #ifndef HAUL_CORE_CONTENT_FILL_PATHS_H
 #define HAUL_CORE_CONTENT_FILL_PATHS_H
 

@@ -1,4 +1,5 @@
-/* FNV-1a: a 64-bit hash of bytes, to tell texts apart; not for anything that an enemy chooses. */
+/* FNV-1a: a 64-bit hash of bytes that tells texts apart. Not for anything that an attacker
+ * chooses. */
 #ifndef HAUL_CORE_CONTENT_FNV_H
 #define HAUL_CORE_CONTENT_FNV_H
 
@@ -7,7 +8,7 @@
 
 #define FNV_START UINT64_C(0xcbf29ce484222325)
 
-/* The hash of what was hashed before (FNV_START: nothing) and these bytes behind it. */
+/* Continues the hash of earlier bytes (FNV_START: there are none) with these bytes. */
 static inline uint64_t fnv_add(uint64_t hash, const void *data, size_t bytes)
 {
 	const uint8_t *at = data;

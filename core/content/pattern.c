@@ -1,3 +1,4 @@
+/* Pattern with a compression and a deduplication ratio: see pattern.h. */
 #include "core/content/pattern.h"
 
 #include <math.h>
@@ -19,23 +20,23 @@ void pattern_init(struct pattern *p, uint64_t key, uint64_t object_bytes, double
 	p->cycle = dedup > 1 ? (uint64_t)llround((double)p->unique * dedup) : p->unique;
 }
 
-/* All new and all random: one stream for the whole set. */
-static bool plain(const struct pattern *p)
+/* Whether all blocks are unique and random. Then the whole set is one stream. */
+static bool pattern_plain(const struct pattern *p)
 {
 	return p->random_bytes == PATTERN_BLOCK && p->cycle == p->unique;
 }
 
-/* Where in the stream the bytes of a block come from. */
-static uint64_t source_of(const struct pattern *p, uint64_t block)
+/* The position in the stream from which a block takes its bytes. */
+static uint64_t pattern_source(const struct pattern *p, uint64_t block)
 {
 	if (p->cycle == p->unique)
 		return block * PATTERN_BLOCK;
 	return (block / p->cycle * p->unique + block % p->cycle % p->unique) * PATTERN_BLOCK;
 }
 
-/* A piece that lies in one block: its random part at the front, and zeroes. */
+/* A piece within one block: random bytes, followed by zeros. */
 struct piece {
-	uint64_t stream; /* of its first byte */
+	uint64_t stream; /* position of its first byte */
 	size_t length, random;
 };
 
@@ -43,7 +44,7 @@ static struct piece piece_at(const struct pattern *p, uint64_t object, uint64_t 
 {
 	uint64_t in = offset % PATTERN_BLOCK;
 	uint64_t block = object * p->object_blocks + offset / PATTERN_BLOCK;
-	struct piece s = {.stream = source_of(p, block) + in, .length = PATTERN_BLOCK - in};
+	struct piece s = {.stream = pattern_source(p, block) + in, .length = PATTERN_BLOCK - in};
 
 	if (s.length > left)
 		s.length = left;
@@ -58,7 +59,7 @@ void pattern_fill(const struct pattern *p, uint64_t object, uint64_t offset, voi
 {
 	uint8_t *at = data;
 
-	if (plain(p)) {
+	if (pattern_plain(p)) {
 		fill(p->key, object * p->object_blocks * PATTERN_BLOCK + offset, data, length);
 		return;
 	}
@@ -73,7 +74,7 @@ void pattern_fill(const struct pattern *p, uint64_t object, uint64_t offset, voi
 	}
 }
 
-static size_t zeroes(const uint8_t *data, size_t length)
+static size_t pattern_zeros(const uint8_t *data, size_t length)
 {
 	size_t i = 0;
 
@@ -90,7 +91,7 @@ size_t pattern_verify(const struct pattern *p, uint64_t object, uint64_t offset,
 	const uint8_t *bytes = data;
 	size_t done = 0, good;
 
-	if (plain(p))
+	if (pattern_plain(p))
 		return fill_verify(p->key, object * p->object_blocks * PATTERN_BLOCK + offset, data,
 				   length);
 	while (done < length) {
@@ -98,7 +99,7 @@ size_t pattern_verify(const struct pattern *p, uint64_t object, uint64_t offset,
 
 		good = fill_verify(p->key, s.stream, bytes + done, s.random);
 		if (good == s.random)
-			good += zeroes(bytes + done + s.random, s.length - s.random);
+			good += pattern_zeros(bytes + done + s.random, s.length - s.random);
 		done += good;
 		if (good < s.length)
 			break;

@@ -1,9 +1,10 @@
-/* What is written where bytes need no format: a function of object and offset, unique or with so much
- * to compress and to deduplicate as asked for.
+/* Pattern: what is written where no format is needed. Bytes are a function of object and offset,
+ * either unique or with a given compression and deduplication ratio.
  *
- * Both hold in every 4 KiB, so a store's own granularity does not matter: of each 4 KiB the first
- * 4096 / compress bytes are random (core/fill), the rest zero; and of the set's 4 KiB blocks, counted
- * on from object to object, the first `unique` of each cycle are new and the others repeat them:
+ * Both ratios hold in every 4 KiB, so the store's own granularity does not matter. Of each 4 KiB
+ * the first 4096 / compress bytes are random (core/content/fill.h) and the rest are zeros. The
+ * set's 4 KiB blocks are numbered from object to object; the first `unique` of each cycle are new
+ * and the others repeat them:
  *
  *	block    0 1 2 3  4 5 6 7  8 9 ...        dedup 2, distance 4 blocks: unique 4, cycle 8
  *	source   0 1 2 3  0 1 2 3  4 5 ...

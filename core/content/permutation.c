@@ -1,9 +1,9 @@
 /* Keyed permutation of [0, n): see permutation.h.
  *
- * A Feistel network is a bijection of its whole domain, 2^bits numbers; walking along its cycle
- * until the number is below n again makes it one of [0, n). As 2^bits < 2n, that takes fewer than
- * two steps on average. Over so few bits as 3 its orders are not even (of 5 numbers one is 2 % more
- * often first than it should be), so few numbers are shuffled outright. */
+ * A Feistel network is a bijection of its whole domain, 2^bits numbers. Walking along its cycle
+ * until the number is below n again makes it a bijection of [0, n). As 2^bits < 2n, that takes
+ * fewer than two steps on average. With 3 bits or so its orders are not equally frequent (of 5
+ * numbers one comes first 2 % more often than it should), so a small set is shuffled instead. */
 #include "core/content/permutation.h"
 
 #include "core/content/random.h"
@@ -45,7 +45,7 @@ uint64_t permutation_at(const struct permutation *p, uint64_t i)
 	return i;
 }
 
-/* Fisher and Yates' shuffle, done anew for each element. */
+/* Fisher-Yates shuffle, done again for each element. */
 static uint64_t shuffled_at(const struct permutation *p, uint64_t i)
 {
 	uint8_t order[SHUFFLED_MAX] = {0};

@@ -1,6 +1,6 @@
-/* A keyed permutation of [0, n): an unbalanced Feistel network of 8 rounds over ceil(log2 n) bits
- * with cycle walking; up to 16 numbers are shuffled. Constant memory, any element on its own. The
- * const object may be shared. */
+/* Keyed permutation of [0, n): an unbalanced Feistel network of 8 rounds over ceil(log2 n) bits
+ * with cycle walking; up to 16 numbers are shuffled. It takes constant memory and gives any element
+ * without the others. Threads may share the const object. */
 #ifndef HAUL_CORE_CONTENT_PERMUTATION_H
 #define HAUL_CORE_CONTENT_PERMUTATION_H
 
@@ -14,7 +14,7 @@ struct permutation {
 /* n >= 1. Different keys give different permutations. */
 void permutation_init(struct permutation *p, uint64_t n, uint64_t key);
 
-/* Where i (< n) goes. */
+/* The position to which i (< n) goes. */
 uint64_t permutation_at(const struct permutation *p, uint64_t i);
 
 #endif

@@ -1,8 +1,8 @@
-/* Draws: see random.h.
+/* Random draws: see random.h.
  *
- * Sources: gamma by Marsaglia and Tsang (ACM TOMS 26, 2000); poisson by inversion below a mean of
+ * Sources: gamma by Marsaglia and Tsang (ACM TOMS 26, 2000); Poisson by inversion below a mean of
  * 10, above it by transformed rejection (PTRS, Hoermann, Insurance: Mathematics and Economics 12,
- * 1993); the normal's first guess from Abramowitz and Stegun 26.2.23. */
+ * 1993); the first guess of the normal from Abramowitz and Stegun 26.2.23. */
 #include "core/content/random.h"
 
 #include <math.h>
@@ -27,8 +27,9 @@ double random_unit(uint64_t bits)
 	return (double)(bits >> 11) * 0x1p-53;
 }
 
-/* The sign is one bit and the other 63 name a tail probability in (0, 1/2], so that both tails are
- * equally fine. Two steps of Halley's method bring the guess (right to 5e-4) to full precision. */
+/* The sign is one bit and the other 63 give a tail probability in (0, 1/2], so that both tails are
+ * equally fine. Two steps of Halley's method improve the guess (accurate to 5e-4) to full
+ * precision. */
 double random_normal(uint64_t bits)
 {
 	const double sqrt_two_pi = 2.5066282746310002;
@@ -88,7 +89,7 @@ double draw_mean(const struct draw *d)
 	case DRAW_NORMAL:
 		if (!(d->b > 0))
 			return d->a > 0 ? d->a : 0;
-		/* What is cut off at 0 lifts the mean. */
+		/* Values below 0 count as 0, which raises the mean. */
 		return d->a * 0.5 * erfc(-d->a / d->b * M_SQRT1_2) +
 		       d->b / sqrt_two_pi * exp(-0.5 * (d->a / d->b) * (d->a / d->b));
 	case DRAW_UNIFORM:
@@ -139,7 +140,7 @@ static double draw_poisson(double mean, struct random *r)
 	p = exp(-mean);
 	sum = p;
 	u = unit_open(r);
-	while (u > sum && k < 200) { /* 200: the sum may stay below the largest u by rounding */
+	while (u > sum && k < 200) { /* 200: rounding may keep the sum below the largest u */
 		k++;
 		p *= mean / k;
 		sum += p;
@@ -170,7 +171,7 @@ static double poisson_rejection(double mean, struct random *r)
 	}
 }
 
-/* Uniform in (0, 1): what goes into a logarithm. */
+/* Uniform in (0, 1), so that its logarithm is finite. */
 static double unit_open(struct random *r)
 {
 	return ((double)(random_next(r) >> 12) + 0.5) * 0x1p-52;

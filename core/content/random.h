@@ -1,5 +1,5 @@
-/* Random numbers as functions: mix64 of a counter, and times drawn from named distributions. No
- * state is shared, so any rank computes any element. */
+/* Random numbers as functions: mix64 of a counter, and values drawn from named distributions. No
+ * state is shared, so any rank can compute any element. */
 #ifndef HAUL_CORE_CONTENT_RANDOM_H
 #define HAUL_CORE_CONTENT_RANDOM_H
 
@@ -18,7 +18,7 @@ static inline uint64_t mix64(uint64_t x)
 /* One 64-bit value for (key, a, b); independent values for different arguments. */
 uint64_t random_at(uint64_t key, uint64_t a, uint64_t b);
 
-/* Uniform in [0, 1) with 53 bits, of a value such as random_at's. */
+/* Uniform in [0, 1) with 53 bits, made of a value such as that of random_at. */
 double random_unit(uint64_t bits);
 
 /* Standard normal by inversion of one value: deterministic, no rejection. */

@@ -1,3 +1,4 @@
+/* Sizes drawn from a distribution: see size_draw.h. */
 #include "core/content/size_draw.h"
 
 #include <math.h>
@@ -30,8 +31,8 @@ uint64_t size_stratum(uint64_t i, uint64_t n)
 	return (uint64_t)(((unsigned __int128)(2 * i + 1) << 63) / n);
 }
 
-/* random_normal takes a sign and 63 bits of the tail's probability: the upper half is mirrored to make it the quantile
- * of at / 2^64. */
+/* random_normal takes a sign and 63 bits of the tail's probability. The upper half is mirrored, so
+ * that the result is the quantile of at / 2^64. */
 static double size_normal_quantile(uint64_t at)
 {
 	return random_normal(at >> 63 ? ~at | (uint64_t)1 << 63 : at);

@@ -1,6 +1,7 @@
-/* Sizes drawn from a distribution by inversion: a size is a function of a number between 0 and 2^64. Who takes the
- * middles of as many equal strata as there are objects has the right mean and deviation for few objects too, and knows
- * the largest size. Plain data, any thread. */
+/* Sizes drawn from a distribution by inversion: a size is a function of a number between 0 and
+ * 2^64. A caller that draws at the middles of as many equal strata as there are objects gets the
+ * right mean and deviation also for few objects, and knows the largest size. Plain data; any
+ * thread. */
 #ifndef HAUL_CORE_CONTENT_SIZE_DRAW_H
 #define HAUL_CORE_CONTENT_SIZE_DRAW_H
 
@@ -12,15 +13,15 @@ struct size_draw {
 	enum size_kind kind;
 	double mean;
 	double half;                /* uniform: mean - half ... mean + half */
-	double log_mean, log_sigma; /* log-normal: of the logarithm */
+	double log_mean, log_sigma; /* log-normal: mean and deviation of the logarithm */
 };
 
 struct size_draw size_fixed(double mean);
 struct size_draw size_uniform(double mean, double half);
-/* stdev > 0: of the sizes. */
+/* stdev > 0 is the deviation of the sizes. */
 struct size_draw size_log_normal(double mean, double stdev);
 
-/* The size at that fraction of 2^64 of the distribution: at least 1, at most 2^62. */
+/* The quantile of at / 2^64: at least 1, at most 2^62. */
 uint64_t size_draw_at(const struct size_draw *d, uint64_t at);
 
 /* The middle of stratum number i of n, as a fraction of 2^64. */

@@ -1,4 +1,4 @@
-/* Groups: what every implementation shares. See group.h. */
+/* Group of ranks: what all implementations share. See group.h. */
 #include "core/group/group.h"
 
 #include <errno.h>
@@ -11,7 +11,7 @@
 
 enum { GROUP_LABEL_BYTES = 96 };
 
-/* What the rank with the error tells the others: the sentence as err keeps it. */
+/* What the rank with the error sends to the others: the sentence as struct err keeps it. */
 struct verdict {
 	int64_t rc;
 	char label[GROUP_LABEL_BYTES];
@@ -88,30 +88,30 @@ int group_shared(struct group *g, size_t bytes, void **block, struct err *err)
 	return g->ops->shared(g, bytes, block, err);
 }
 
-static uint64_t larger(uint64_t a, uint64_t b)
+static uint64_t status_larger(uint64_t a, uint64_t b)
 {
 	return a > b ? a : b;
 }
 
-static uint64_t merge_words(enum merge how, uint64_t a, uint64_t b)
+static uint64_t status_merge_words(enum merge how, uint64_t a, uint64_t b)
 {
 	if (how == MERGE_SUM)
 		return a + b;
 	if (how == MERGE_MAX)
-		return larger(a, b);
+		return status_larger(a, b);
 	return a < b ? a : b;
 }
 
 void status_merge(struct status *into, const struct status *from)
 {
-	into->stop = larger(into->stop, from->stop);
-	into->unfinished = larger(into->unfinished, from->unfinished);
-	into->step = larger(into->step, from->step);
+	into->stop = status_larger(into->stop, from->stop);
+	into->unfinished = status_larger(into->unfinished, from->unfinished);
+	into->step = status_larger(into->step, from->step);
 	into->waiting += from->waiting;
-	into->arrived_ns = larger(into->arrived_ns, from->arrived_ns);
+	into->arrived_ns = status_larger(into->arrived_ns, from->arrived_ns);
 	for (unsigned i = 0; i < STATUS_OWN_WORDS; i++)
-		into->word[i] = merge_words((enum merge)(into->merge >> 2 * i & 3), into->word[i],
-					    from->word[i]);
+		into->word[i] = status_merge_words((enum merge)(into->merge >> 2 * i & 3),
+						   into->word[i], from->word[i]);
 }
 
 void group_stop_tell(struct group *g, uint64_t reason)
@@ -134,8 +134,8 @@ bool group_status_test(struct group *g, struct status *merged)
 	return g->ops->status_test(g, merged);
 }
 
-/* Yields a while, as most rounds are over soon; then sleeps longer and longer, so that the cores
- * are the I/O threads' while this rank waits for a slow one. */
+/* Yields for a while, because most rounds are over soon. Then it sleeps longer and longer, so that
+ * the I/O threads have the cores while this rank waits for a slow one. */
 int group_status(struct group *g, const struct status *mine, struct status *merged)
 {
 	enum { YIELDS = 20, SLEEP_MIN_NS = 20000, SLEEP_MAX_NS = 500000 };
@@ -158,8 +158,8 @@ int group_status(struct group *g, const struct status *mine, struct status *merg
 	return 0;
 }
 
-/* One reduction tells the lowest rank with an error and whether all say the same (least hash and
- * greatest agree); that rank hands its verdict to rank 0, which broadcasts it. */
+/* One reduction finds the lowest rank with an error and whether all ranks say the same (least hash
+ * and greatest hash agree). That rank sends its verdict to rank 0, which broadcasts it. */
 int(group_agree)(struct group *g, int rc, struct err *err)
 {
 	struct verdict v;
@@ -188,14 +188,14 @@ int(group_agree)(struct group *g, int rc, struct err *err)
 	if (failed == 0)
 		failed = g->ops->broadcast(g, &v, sizeof(v));
 	if (failed < 0)
-		return err_set(err, failed, "rank %u met an error and could not tell it: %s", from,
+		return err_set(err, failed, "rank %u failed and could not report why: %s", from,
 			       strerror(-failed));
 	if (g->rank == from || same)
 		return err_set(err, (int)v.rc, "%s", v.text);
 	return err_set(err, (int)v.rc, "%s: %s", v.label, v.text);
 }
 
-/* The whole record is defined, so that ranks can compare and send it. */
+/* Sets every byte of the record, so that ranks can compare and send it. */
 static void verdict_of(struct verdict *v, int rc, const struct err *err)
 {
 	memset(v, 0, sizeof(*v));

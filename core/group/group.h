@@ -1,9 +1,9 @@
-/* A group of ranks, as workloads see it: a table of operations, implemented on MPI by ranks/ and on
- * threads of one process by core/thread_group. Everything is uint64_t words or fixed records.
+/* Group of ranks, as workloads see it: a table of operations, implemented on MPI by ranks/ and on
+ * threads of one process by core/group/thread_group. All data are uint64_t words or fixed records.
  *
- * A group belongs to one thread of each rank (the main thread); every call but group_status_* is
- * collective and in the same order on all ranks. Waits are polite: they leave the cores to I/O
- * threads. Calls return 0 or a negative errno that is the same on every rank. */
+ * A group belongs to one thread of each rank (the main thread). Every call except group_status_* is
+ * collective, and all ranks make the calls in the same order. While it waits, a rank leaves the
+ * cores to the I/O threads. Calls return 0 or a negative errno that is the same on every rank. */
 #ifndef HAUL_CORE_GROUP_GROUP_H
 #define HAUL_CORE_GROUP_GROUP_H
 
@@ -15,27 +15,30 @@
 
 enum merge { MERGE_SUM, MERGE_MAX, MERGE_MIN, MERGES };
 
-/* What a status round carries: the same words for every phase, and four that belong to the phase. */
+/* What a status round carries: words that mean the same in every phase, and four that belong to the
+ * phase. */
 enum { STATUS_OWN_WORDS = 4, STATUS_WORDS = 6 + STATUS_OWN_WORDS };
 struct status {
 	uint64_t stop; /* enum stop_reason; merged by maximum */
-	uint64_t
-		unfinished; /* 1 while this rank has steps to do; at a step's barrier: this step. Maximum */
-	uint64_t step;    /* steps done; maximum */
-	uint64_t waiting; /* 1 while waiting for storage; sum */
-	/* When this rank came to the round, on its clock, or 0. Merged: when the last rank did, on the clock of
-	 * whoever reads it; 0 where the ranks' clocks are not aligned. */
+	/* 1 while this rank has steps to do; at a step's barrier: this step; merged by maximum */
+	uint64_t unfinished;
+	uint64_t step;    /* steps done; merged by maximum */
+	uint64_t waiting; /* 1 while waiting for storage; merged by sum */
+	/* When this rank came to the round, on its own clock, or 0. Merged: when the last rank
+	 * came, on the clock of the rank that reads it; 0 where the ranks' clocks are not
+	 * aligned. */
 	uint64_t arrived_ns;
-	/* The phase's words, and how they are merged (STATUS_MERGE), the same on all ranks. */
+	/* The words of the phase, and how they are merged (STATUS_MERGE). Both are the same on all
+	 * ranks. */
 	uint64_t merge;
 	uint64_t word[STATUS_OWN_WORDS];
 };
 _Static_assert(sizeof(struct status) == 8 * STATUS_WORDS, "a plain array");
 
-/* word[i] is merged by `how` (enum merge): for status.merge, joined by "|". */
+/* Merge word[i] by `how` (enum merge). Join several with "|" in status.merge. */
 #define STATUS_MERGE(i, how) ((uint64_t)(how) << 2 * (i))
 
-/* Adds the words of one rank, or of several, to those of others. */
+/* Merges the words of one or several ranks into those of others. */
 void status_merge(struct status *into, const struct status *from);
 
 struct group;
@@ -53,7 +56,7 @@ struct group_ops {
 	int (*shared)(struct group *g, size_t bytes, void **block, struct err *err);
 	void (*status_post)(struct group *g, const struct status *mine);
 	bool (*status_test)(struct group *g, struct status *merged);
-	void (*status_wait)(struct group *g, struct status *merged); /* NULL: by testing */
+	void (*status_wait)(struct group *g, struct status *merged); /* NULL: wait by testing */
 	void (*stop_tell)(struct group *g, uint64_t reason);
 	uint64_t (*stop_heard)(struct group *g);
 	void (*free)(struct group *g);
@@ -62,24 +65,24 @@ struct group_ops {
 struct group {
 	const struct group_ops *ops;
 	uint32_t rank, size;
-	/* Names this rank in sentences for others: "rank 3 on node7"; NULL: "rank 3". Groups made from
-	 * this one inherit it. */
+	/* Names this rank in messages to others: "rank 3 on node7". NULL means "rank 3". Groups
+	 * made from this one inherit it. */
 	const char *label;
 	/* Memory that the stores of a run share on this node (backends/node_block.h), or NULL. A
-	 * group that is split from this one has the same. */
+	 * group split from this one has the same. */
 	void *node_blocks;
 };
 
-/* In place; the result stands on every rank (allreduce) or on rank 0 (reduce; others' words are
- * then undefined). */
+/* In place. The result is on every rank (allreduce) or on rank 0 (reduce; the words of other ranks
+ * are then undefined). */
 int group_allreduce(struct group *g, enum merge merge, uint64_t *words, size_t n);
 int group_reduce(struct group *g, enum merge merge, uint64_t *words, size_t n);
 int group_barrier(struct group *g);
 
-/* From rank 0 to all. */
+/* Sends from rank 0 to all. */
 int group_broadcast(struct group *g, void *data, size_t bytes);
 
-/* Fixed records: all holds size records of bytes each on rank 0, NULL elsewhere. */
+/* Fixed records. all holds size records of bytes each on rank 0 and is NULL elsewhere. */
 int group_gather(struct group *g, const void *record, size_t bytes, void *all);
 int group_scatter(struct group *g, const void *all, size_t bytes, void *record);
 
@@ -87,40 +90,43 @@ int group_scatter(struct group *g, const void *all, size_t bytes, void *record);
 int group_send(struct group *g, uint32_t to, const void *data, size_t bytes);
 int group_receive(struct group *g, uint32_t from, void *data, size_t bytes);
 
-/* Whether a message from that rank can be received without waiting for its sender, or the sender has left. Never
- * blocks: for ranks that have something else to do while they wait. */
+/* Whether a message from that rank can be received without waiting for its sender, or the sender
+ * has left. Never blocks: for ranks that have other work to do while they wait. */
 bool group_arrived(struct group *g, uint32_t from);
 
-/* Ranks of the same colour form a new group, in the order of their ranks. group_duplicate: the same
- * ranks, separate messages: each phase that runs beside another has its own. */
+/* Ranks of the same colour form a new group, in the order of their ranks. group_duplicate makes a
+ * group of the same ranks with separate messages: phases that run at the same time need one
+ * each. */
 int group_split(struct group *g, uint32_t color, struct group **out, struct err *err);
 int group_duplicate(struct group *g, struct group **out, struct err *err);
 
-/* A zeroed block shared by all ranks of the group, which must be on one node; freed with the group.
- * Its pages are touched by whoever uses them first. */
+/* A zeroed block shared by all ranks of the group, which must be on one node. It is freed with the
+ * group. Its pages are touched by whoever uses them first. */
 int group_shared(struct group *g, size_t bytes, void **block, struct err *err);
 
-/* Status rounds: at most one is under way. post starts one with this rank's words; test says
- * whether it has completed and gives the merged words. Never blocks. A round gets on while its
- * ranks test it. */
+/* Status rounds; at most one is under way. post starts a round with this rank's words. test reports
+ * whether it has completed and gives the merged words. Neither blocks. A round makes progress while
+ * its ranks test it. */
 void group_status_post(struct group *g, const struct status *mine);
 bool group_status_test(struct group *g, struct status *merged);
 
-/* A status round waited for to its end: the barrier of a step. */
+/* A complete status round: posts and waits for its end. This is the barrier of a step. */
 int group_status(struct group *g, const struct status *mine, struct status *merged);
 
-/* A reason to stop (enum stop_reason) that must not wait for the end of a round, because ranks compute for long
- * between two of them: tell spreads it to all ranks, heard returns the largest that has come so far. Both never
- * block; ranks hear of it when they ask. Nothing is ever taken back. */
+/* A reason to stop (enum stop_reason) that must not wait for the end of a round, because ranks
+ * compute for long between two rounds. tell spreads it to all ranks; heard returns the largest
+ * reason that has come so far. Both never block. Ranks learn of it when they ask. A reason is never
+ * withdrawn. */
 void group_stop_tell(struct group *g, uint64_t reason);
 uint64_t group_stop_heard(struct group *g);
 
-/* All ranks agree on an error: every rank calls with its own rc and err; all return the rc of the
- * lowest rank that has one, with its sentence in err (preceded by that rank's label when it comes from
- * another rank and ranks differ). 0 when none has one. */
+/* All ranks agree on an error: every rank calls with its own rc and err, and all return the rc of
+ * the lowest rank that has an error, with its sentence in err. The sentence begins with that rank's
+ * label when it comes from another rank and the ranks differ. Returns 0 when no rank has an
+ * error. */
 int group_agree(struct group *g, int rc, struct err *err);
 
-/* For clang's analyzer, which reads one file at a time: an own error is never answered by 0. */
+/* For clang's analyzer, which reads one file at a time: a rank with an error never gets 0. */
 #ifdef __clang_analyzer__
 static inline int group_agree_seen(struct group *g, int rc, struct err *err)
 {

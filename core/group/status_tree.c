@@ -1,3 +1,4 @@
+/* Status tree: see status_tree.h. */
 #include "core/group/status_tree.h"
 
 void status_tree_init(struct status_tree *t, const struct status_link *link, uint32_t rank,
@@ -26,7 +27,7 @@ void status_tree_post(struct status_tree *t, const struct status *mine)
 	t->sent = false;
 }
 
-/* Up: what the children that have answered said. True: all have. */
+/* On the way up: merges what the children have sent. Returns true when all have. */
 static bool tree_gather(struct status_tree *t)
 {
 	struct status child;
@@ -41,7 +42,7 @@ static bool tree_gather(struct status_tree *t)
 	return !t->awaited;
 }
 
-/* Down: what all said. */
+/* On the way down: sends the merged status to the children. */
 static void tree_release(struct status_tree *t)
 {
 	uint32_t children = status_tree_children(t->rank, t->size);

@@ -1,5 +1,5 @@
-/* Groups of threads: see thread_group.h. What the ranks of a group share is a team
- * (thread_team.h); each rank holds a seat in it, its struct group. */
+/* Groups of threads: see thread_group.h. The ranks of a group share a team (thread_team.h). Each
+ * rank holds a seat in it, which contains its struct group. */
 #include "core/group/thread_group.h"
 
 #include <errno.h>
@@ -13,8 +13,8 @@
 struct seat {
 	struct group group; /* first: a struct group * is a struct seat * */
 	struct team *team;
-	uint64_t status_number; /* of the round posted last */
-	/* The seats of one rank form a ring, so that those left over can be freed. */
+	uint64_t status_number; /* of the latest round posted */
+	/* The seats of one rank form a ring, so that those that are left over can be freed. */
 	struct seat *next, *previous;
 };
 
@@ -35,7 +35,8 @@ static void seat_free(struct group *g);
 
 static const struct group_ops thread_ops = {
 	.allreduce = seat_allreduce,
-	.reduce = seat_allreduce, /* rank 0's words are as asked for, the others' undefined */
+	/* only rank 0's words are the result; the others' are undefined */
+	.reduce = seat_allreduce,
 	.broadcast = seat_broadcast,
 	.gather = seat_gather,
 	.scatter = seat_scatter,
@@ -56,12 +57,10 @@ static void seat_take(struct seat *s, struct team *t, uint32_t rank);
 static int split_teams(struct seat *s, const uint32_t *colors, uint32_t color, uint32_t *rank,
 		       struct team **out);
 
-/* ---- running ranks ---- */
-
 struct start {
 	pthread_mutex_t lock;
 	pthread_cond_t opened;
-	int open; /* 0: wait; 1: run; -1: not all threads could be made, go home */
+	int open; /* 0: wait; 1: run; -1: some threads could not be started, so return */
 	int (*body)(struct group *g, void *argument);
 	void *argument;
 };
@@ -170,8 +169,6 @@ int group_alone(struct group **out, struct err *err)
 	return 0;
 }
 
-/* ---- teams and seats ---- */
-
 static struct seat *seat_new(struct team *t, uint32_t rank)
 {
 	struct seat *s = calloc(1, sizeof(*s));
@@ -196,15 +193,13 @@ static void seat_free(struct group *g)
 {
 	struct seat *s = (struct seat *)g;
 
-	/* Taken for the seat that was freed last: the analyzer sees no ring. */
+	/* The analyzer does not see the ring and takes this for the seat that was freed last. */
 	/* NOLINTNEXTLINE(clang-analyzer-unix.Malloc) */
 	s->previous->next = s->next;
 	s->next->previous = s->previous;
 	team_leave(s->team, g->rank);
 	free(s);
 }
-
-/* ---- collective calls ---- */
 
 static int seat_allreduce(struct group *g, enum merge merge, uint64_t *words, size_t n)
 {
@@ -280,8 +275,6 @@ static int seat_scatter(struct group *g, const void *all, size_t bytes, void *re
 	return rc;
 }
 
-/* ---- messages, status rounds ---- */
-
 static int seat_send(struct group *g, uint32_t to, const void *data, size_t bytes)
 {
 	return team_send(((struct seat *)g)->team, g->rank, to, data, bytes);
@@ -325,10 +318,8 @@ static uint64_t seat_stop_heard(struct group *g)
 	return atomic_load_explicit(&((struct seat *)g)->team->stop, memory_order_relaxed);
 }
 
-/* ---- new groups, shared blocks ---- */
-
-/* All tell their colours; the lowest rank of each makes its team; all are told the teams. A failure
- * anywhere is everybody's, so a rank that has no memory still takes part. */
+/* All ranks tell their colours, the lowest rank of each colour makes its team, and all ranks learn
+ * the teams. A failure anywhere fails all ranks, so a rank without memory still takes part. */
 static int seat_split(struct group *g, uint32_t color, struct group **out, struct err *err)
 {
 	struct seat *s = (struct seat *)g, *made = seat_new(NULL, 0);
@@ -361,8 +352,8 @@ static int seat_split(struct group *g, uint32_t color, struct group **out, struc
 	return 0;
 }
 
-/* Second round of a split: the first of each colour publishes a team, everybody whether it could
- * (out NULL: this rank has no memory). */
+/* The second round of a split: the first rank of each colour publishes a team, and every rank
+ * reports whether it could do its part (out NULL: this rank has no memory). */
 static int split_teams(struct seat *s, const uint32_t *colors, uint32_t color, uint32_t *rank,
 		       struct team **out)
 {
@@ -428,7 +419,7 @@ static int seat_shared(struct group *g, size_t bytes, void **block, struct err *
 		}
 	}
 	buffer = team_enter(t, sizeof(base), &first);
-	if (b) { /* the team's from here, whatever becomes of the round */
+	if (b) { /* belongs to the team from here on, however the round ends */
 		base = b->base;
 		b->next = t->blocks;
 		t->blocks = b;

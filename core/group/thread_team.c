@@ -1,4 +1,4 @@
-/* What the ranks of a thread group share: see thread_team.h. */
+/* Team of a thread group: see thread_team.h. */
 #include "core/group/thread_team.h"
 
 #include <errno.h>
@@ -186,7 +186,7 @@ bool team_arrived(struct team *t, uint32_t from, uint32_t to)
 	return arrived;
 }
 
-/* The link to the oldest message between the two, or the end of the list. */
+/* The link to the oldest message from one rank to the other, or the end of the list. */
 static struct team_message **message_find(struct team *t, uint32_t from, uint32_t to)
 {
 	struct team_message **at = &t->messages;
@@ -196,7 +196,7 @@ static struct team_message **message_find(struct team *t, uint32_t from, uint32_
 	return at;
 }
 
-/* As with the other rounds two buffers do: round k + 1 is posted by a rank only once it has read
+/* Two buffers are enough, as for the other rounds: a rank posts round k + 1 only after it has read
  * round k. */
 uint64_t team_status_post(struct team *t, const struct status *mine)
 {

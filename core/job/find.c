@@ -1,4 +1,4 @@
-/* Stores and data sets of a job by their names. */
+/* Look-up of a job's stores and data sets by name: see job.h. */
 #include <string.h>
 
 #include "core/job/job.h"

@@ -1,4 +1,4 @@
-/* Shared by the job_*.c files only. */
+/* Declarations shared by the files of core/job/ only. */
 #ifndef HAUL_CORE_JOB_INTERNAL_H
 #define HAUL_CORE_JOB_INTERNAL_H
 
@@ -8,18 +8,20 @@
 
 enum { JOB_POINTER_BYTES = 256 };
 
-/* The keys of a job itself, of /cluster, and those that every phase has besides its kind's own. */
+/* The keys of a job itself, of /cluster, and those that every phase has besides the keys of its
+ * kind. */
 extern const struct option *const job_tables[];
 extern const struct option *const job_cluster_tables[];
 extern const struct option *const job_phase_tables[];
 
-/* The keys of a job that are no options: NULL-terminated. */
+/* The keys of a job that are not options; NULL-terminated. */
 extern const char *const job_parts[];
 
-/* What a name of a store, a data set or a phase is made of, as a regular expression. */
+/* Names of stores, data sets and phases, as a regular expression. */
 #define JOB_NAME_PATTERN "^[A-Za-z0-9_-]{1,63}$"
 
-/* The targets of a kind of phase as a table of options, which fill an array of union job_target: targets.c. */
+/* The targets of a kind of phase as a table of options, which fill an array of union job_target.
+ * See targets.c. */
 struct job_target_options {
 	struct option list[TARGETS_MAX + 1];
 	const struct option *tables[2];
@@ -27,14 +29,15 @@ struct job_target_options {
 void job_target_options(struct job_target_options *o, const struct section *section);
 unsigned job_target_count(const struct section *section);
 
-/* Fills job from the tree: job_read.c. */
+/* Fills job from the tree. See read.c. */
 int job_read(struct job *job, const struct job_schema *schema, const cJSON *root, struct err *err);
 
-/* The stores alone, of the object at /stores. */
+/* Fills only the stores, from the object at /stores. */
 int job_read_stores(struct job *job, const struct job_schema *schema, const cJSON *stores,
 		    struct err *err);
 
-/* Changes the tree as one --set says, and tells which place of it: job_set.c. */
+/* Changes the tree as one --set asks for, and tells in pointer which value it has changed. See
+ * set.c. */
 int job_set(const struct job_schema *schema, cJSON *root, const char *set,
 	    char pointer[JOB_POINTER_BYTES], struct err *err);
 

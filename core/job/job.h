@@ -1,7 +1,8 @@
-/* The job: what a JSON job file says, typed, bounded and defaulted.
+/* Job: the contents of a JSON job file, typed, within bounds, with defaults.
  *
- * core knows the job's shape (cluster, stores, data sets, phases); what a store, a data set or a
- * phase may say is told by a struct job_schema that plan/ assembles from the owners' tables. */
+ * core knows the shape of a job (cluster, stores, data sets, phases). What a store, a data set or a
+ * phase may contain comes from a struct job_schema, which plan/ assembles from the tables of their
+ * owners. */
 #ifndef HAUL_CORE_JOB_JOB_H
 #define HAUL_CORE_JOB_JOB_H
 
@@ -29,8 +30,8 @@ struct section {
 	const char *name; /* a phase's kind ("train"), a store's scheme ("file") */
 	const char *help;
 	const struct option *tables[SECTION_TABLES]; /* NULL-terminated */
-	size_t size;                                 /* of the struct they fill */
-	const struct target *targets; /* of a phase: each an option, too; NULL: none */
+	size_t size;                                 /* size of the struct that the tables fill */
+	const struct target *targets; /* of a phase: each is also an option; NULL: none */
 	const void *owner;            /* const struct workload * or const struct backend_ops * */
 };
 
@@ -41,14 +42,14 @@ struct job_schema {
 };
 
 struct job_cluster {
-	uint64_t ranks;          /* that the job wants at least; 0: any number */
+	uint64_t ranks;          /* the least number that the job wants; 0: any number */
 	uint64_t ranks_per_node; /* 0: as launched */
-	uint64_t gpus;           /* a node; 0: ranks a node */
+	uint64_t gpus;           /* per node; 0: as many as ranks per node */
 	uint64_t tensor, pipeline;
 	uint32_t pin;    /* enum pin in plan/pin/pin.h: none, core, numa, tile, nic, list */
-	char cores[512]; /* pin list: "1-8:9-16:…", one set a local rank */
+	char cores[512]; /* pin list: "1-8:9-16:…", one set per local rank */
 	char reserved_cores
-		[128]; /* "0,52": cut out of every slice; "none"; "": as known of the node */
+		[128]; /* "0,52": cut out of every slice; "none"; "": what is known of the node */
 };
 
 struct job_store {
@@ -62,7 +63,7 @@ struct job_dataset {
 	void *options;
 };
 
-/* A target's value as it stands in the job: see job_target. */
+/* The value of a target in the job: see job_target. */
 union job_target {
 	uint64_t whole; /* ns, bytes per second */
 	double real;    /* fractions and plain numbers */
@@ -74,7 +75,7 @@ struct job_phase {
 	uint64_t after_ns;          /* pause between the end of the phase before it and its start */
 	const struct section *section;
 	void *options;
-	union job_target *targets; /* as many as section->targets has, in their order */
+	union job_target *targets; /* one for each of section->targets, in their order */
 	char path[64];             /* "/phases/1/train", for messages */
 };
 
@@ -85,13 +86,14 @@ struct job {
 	uint32_t store_count, dataset_count, phase_count;
 	struct job_store stores[JOB_STORES_MAX];
 	struct job_dataset datasets[JOB_DATASETS_MAX];
-	struct job_phase *phases; /* [phase_count]; of none there is a plan but no run */
+	/* [phase_count]; a job without phases can be planned but not run */
+	struct job_phase *phases;
 	struct arena arena;
 };
 
 /* Parses text (length bytes, not necessarily terminated). source names it in messages ("job.json").
- * sets are "path=value" strings of --set, applied in order ("phases.1.train.batch=4", value JSON or
- * bare text; data sets and phases may also be named: "train.batch=4"). -EINVAL with
+ * sets are "path=value" strings of --set, applied in order ("phases.1.train.batch=4"). A value is
+ * JSON or bare text. Data sets and phases may also be named: "train.batch=4". Returns -EINVAL with
  * "source: /json/path: sentence"; the job is then empty. */
 int job_parse(struct job *job, const struct job_schema *schema, const char *source,
 	      const char *text, size_t length, const char *const *sets, unsigned set_count,
@@ -100,7 +102,7 @@ int job_load(struct job *job, const struct job_schema *schema, const char *path,
 	     const char *const *sets, unsigned set_count, struct err *err);
 
 /* The same in two steps, for a job that is parsed several times with different changes. items are
- * strings as of --set; the last swept of them are a sweep's, and messages call them so. The caller
+ * strings as for --set. The last `swept` of them belong to a sweep, and messages say so. The caller
  * frees *text. */
 struct job_changes {
 	const char *const *items;
@@ -112,21 +114,22 @@ int job_parse_changed(struct job *job, const struct job_schema *schema, const ch
 		      struct err *err);
 void job_free(struct job *job);
 
-/* A job of one store, which needs no phases: what uri says, and options of the store as "key=value"
- * strings. -EINVAL with a sentence; the job is then empty. */
+/* A job of one store, which needs no phases: uri is the store, and sets are its options as
+ * "key=value" strings. Returns -EINVAL with a sentence; the job is then empty. */
 int job_parse_store(struct job *job, const struct job_schema *schema, const char *uri,
 		    const char *const *sets, unsigned set_count, struct err *err);
 
-/* The resolved job as JSON text: defaults filled in, ${VARIABLE} unexpanded. Parsing it gives the
- * same job. The caller frees. NULL: no memory. */
+/* The resolved job as JSON text, with defaults filled in and ${VARIABLE} unexpanded. Parsing it
+ * gives the same job. The caller frees it. NULL: no memory. */
 char *job_text(const struct job *job, const struct job_schema *schema);
 
-/* JSON Schema of jobs, and the reference as text. The caller frees. */
+/* The JSON Schema of jobs, and the reference as text. The caller frees them. */
 char *job_json_schema(const struct job_schema *schema);
 char *job_reference(const struct job_schema *schema);
 
-/* What the phase is asked to reach: the value of section->targets[i], or of the target of that name (in nanoseconds,
- * bytes per second, a fraction, as its unit says). NaN: it is not asked for. */
+/* The value of a target of the phase: of section->targets[i], or of the target of that name (in
+ * nanoseconds, bytes per second or a fraction, as its unit says). NaN: the job does not ask for
+ * it. */
 double job_target_at(const struct job_phase *phase, unsigned i);
 double job_target(const struct job_phase *phase, const char *name);
 

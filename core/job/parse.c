@@ -1,4 +1,4 @@
-/* The way from text to a job: check, parse, --set, read. */
+/* Parsing a job: checks the text, parses it, applies --set, and reads the tree. See job.h. */
 #include "core/job/job.h"
 
 #include <errno.h>
@@ -14,8 +14,8 @@ enum { JOB_STORE_SET_BYTES = 64 << 10 };
 
 static int job_from_tree(struct job *job, const struct job_schema *schema, const char *source,
 			 cJSON *root, const struct job_changes *changes, struct err *err);
-static int blame(const char *source, const struct job_changes *changes, char *const *pointers,
-		 int rc, struct err *err);
+static int job_blame(const char *source, const struct job_changes *changes, char *const *pointers,
+		     int rc, struct err *err);
 
 int job_parse(struct job *job, const struct job_schema *schema, const char *source,
 	      const char *text, size_t length, const char *const *sets, unsigned set_count,
@@ -47,7 +47,7 @@ int job_parse_changed(struct job *job, const struct job_schema *schema, const ch
 	return rc;
 }
 
-static int change_wrap(const struct job_changes *changes, unsigned i, int rc, struct err *err)
+static int job_change_wrap(const struct job_changes *changes, unsigned i, int rc, struct err *err)
 {
 	return err_wrap(err, rc, "%s %.100s",
 			i < changes->count - changes->swept ? "--set" : "--sweep",
@@ -71,17 +71,17 @@ static int job_from_tree(struct job *job, const struct job_schema *schema, const
 			break;
 		rc = job_set(schema, root, changes->items[i], pointers[i], err);
 		if (rc < 0)
-			return change_wrap(changes, i, rc, err);
+			return job_change_wrap(changes, i, rc, err);
 	}
 	if (!pointers || i < changes->count)
 		return err_set(err, -ENOMEM, "%s: no memory", source);
 	rc = job_read(job, schema, root, err);
-	return rc < 0 ? blame(source, changes, pointers, rc, err) : 0;
+	return rc < 0 ? job_blame(source, changes, pointers, rc, err) : 0;
 }
 
-/* Names the last change that wrote the place the sentence is about; else it is the file's own fault. */
-static int blame(const char *source, const struct job_changes *changes, char *const *pointers,
-		 int rc, struct err *err)
+/* Puts the last change that wrote the place of the error before the sentence, or else the file. */
+static int job_blame(const char *source, const struct job_changes *changes, char *const *pointers,
+		     int rc, struct err *err)
 {
 	const char *text = err ? err->text : "";
 	unsigned i = changes->count;
@@ -90,7 +90,7 @@ static int blame(const char *source, const struct job_changes *changes, char *co
 	while (i--) {
 		n = strlen(pointers[i]);
 		if (!strncmp(text, pointers[i], n) && (text[n] == ':' || text[n] == '/'))
-			return change_wrap(changes, i, rc, err);
+			return job_change_wrap(changes, i, rc, err);
 	}
 	return err_wrap(err, rc, "%s", source);
 }
@@ -111,7 +111,7 @@ int job_load(struct job *job, const struct job_schema *schema, const char *path,
 	return rc;
 }
 
-/* The paths that messages and --set give name the store, which has no name of its own here. */
+/* Messages and --set use paths that name a store; here it has no name of its own. */
 int job_parse_store(struct job *job, const struct job_schema *schema, const char *uri,
 		    const char *const *sets, unsigned set_count, struct err *err)
 {

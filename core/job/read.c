@@ -1,5 +1,5 @@
-/* From the JSON tree to struct job: the job's own tables, then stores, data sets and phases, each by
- * its owner's tables. */
+/* Reading a job: from the JSON tree to struct job. The job's own tables come first, then stores,
+ * data sets and phases, each by the tables of its owner. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -10,20 +10,21 @@
 
 static const struct option job_options[] = {
 	OPT_TEXT("name", struct job, name, .def_text = "job", .help = "names the job in reports"),
-	OPT_U64("seed", struct job, seed, .def = 42, .help = "everything random follows from it"),
+	OPT_U64("seed", struct job, seed, .def = 42,
+		.help = "every random number is derived from it"),
 	OPT_END};
 
 static const char *const pin_choices[] = {"none", "core", "numa", "tile",
-					  "nic",  "list", NULL}; /* enum pin's order */
+					  "nic",  "list", NULL}; /* in the order of enum pin */
 enum { PIN_CHOICE_NONE = 0, PIN_CHOICE_LIST = 5 };
 
 static const struct option cluster_options[] = {
 	OPT_U64("ranks", struct job_cluster, ranks, .max = 1 << 24,
-		.help = "ranks the job needs at least; 0: any number"),
+		.help = "the least number of ranks that the job needs; 0: any number"),
 	OPT_U64("ranks_per_node", struct job_cluster, ranks_per_node, .max = 1 << 14,
 		.help = "ranks on each node; 0: as launched"),
 	OPT_U64("gpus", struct job_cluster, gpus, .max = 1 << 14,
-		.help = "accelerators a node that the ranks stand for; 0: its ranks"),
+		.help = "accelerators per node that the ranks stand for; 0: one per rank"),
 	OPT_U64("tensor", struct job_cluster, tensor, .def = 1, .min = 1, .max = 1 << 14,
 		.help = "ranks that share a layer: tensor parallelism"),
 	OPT_U64("pipeline", struct job_cluster, pipeline, .def = 1, .min = 1, .max = 1 << 16,
@@ -33,20 +34,21 @@ static const struct option cluster_options[] = {
 		.help = "cores of a rank: all it was given, an equal slice, a slice inside one NUMA node, "
 			"near its accelerator, near its NIC, a list"),
 	OPT_TEXT("cores", struct job_cluster, cores,
-		 .help = "with pin list: \"1-8:9-16\", one set a local rank"),
+		 .help = "with pin list: \"1-8:9-16\", one set per local rank"),
 	OPT_TEXT(
 		"reserved_cores", struct job_cluster, reserved_cores,
-		.help = "cores that no rank is pinned to: \"0,52\"; \"none\"; absent: as known of the "
+		.help = "cores that no rank is pinned to: \"0,52\"; \"none\"; absent: what is known of the "
 			"node (Aurora: 0 and 52)"),
 	OPT_END};
 
 static const struct option phase_options[] = {
 	OPT_TEXT("name", struct job_phase, name,
-		 .help = "of the phase in reports and for --set; else its kind"),
+		 .help = "names the phase in reports and for --set; absent: its kind"),
 	OPT_TEXT("store", struct job_phase, store,
-		 .help = "the store it works on; else its data set's"),
-	OPT_TIME("after", struct job_phase, after_ns,
-		 .help = "pause after the end of the phase before it, in no account of either"),
+		 .help = "the store it works on; absent: that of its data set"),
+	OPT_TIME(
+		"after", struct job_phase, after_ns,
+		.help = "pause between the end of the previous phase and this one; part of neither"),
 	OPT_END};
 
 const struct option *const job_tables[] = {job_options, NULL};
@@ -59,8 +61,8 @@ static int read_store(struct job *job, const struct job_schema *schema, const cJ
 		      struct err *err);
 static int store_section(const struct job_schema *schema, const cJSON *store, const char *path,
 			 const struct section **section, struct err *err);
-static int check_uri(const struct job_schema *schema, const cJSON *uri, const char *path,
-		     const struct section **section, struct err *err);
+static int job_check_uri(const struct job_schema *schema, const cJSON *uri, const char *path,
+			 const struct section **section, struct err *err);
 static int read_datasets(struct job *job, const struct job_schema *schema, const cJSON *root,
 			 struct err *err);
 static int read_dataset(struct job *job, const struct job_schema *schema, const cJSON *item,
@@ -73,14 +75,14 @@ static int phase_section(const struct job_schema *schema, const cJSON *item, uin
 			 const struct section **section, struct err *err);
 static int refuse_kind(const struct job_schema *schema, const char *kind, const char *path,
 		       struct err *err);
-static int check_phase(const struct job *job, struct job_phase *phase, struct err *err);
+static int job_check_phase(const struct job *job, struct job_phase *phase, struct err *err);
 
 const struct option *job_cluster_options(void)
 {
 	return cluster_options;
 }
 
-static int no_memory(const char *path, struct err *err)
+static int job_no_memory(const char *path, struct err *err)
 {
 	return err_set(err, -ENOMEM, "%s: no memory", path);
 }
@@ -129,8 +131,9 @@ static int read_cluster(struct job *job, const cJSON *item, struct err *err)
 	return 0;
 }
 
-/* Names stand in paths, in --set and in results: letters, digits, "_" and "-". */
-static int check_name(const char *name, const char *path, struct err *err)
+/* Names appear in paths, in --set and in results, so they consist of letters, digits, "_" and
+ * "-". */
+static int job_check_name(const char *name, const char *path, struct err *err)
 {
 	size_t n = strspn(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-");
 
@@ -188,7 +191,7 @@ static int read_store(struct job *job, const struct job_schema *schema, const cJ
 	int rc;
 
 	member_path(path, "/stores", item->string);
-	rc = check_name(item->string, path, err);
+	rc = job_check_name(item->string, path, err);
 	if (rc < 0)
 		return rc;
 	if (job_find_store(job, item->string))
@@ -201,12 +204,12 @@ static int read_store(struct job *job, const struct job_schema *schema, const cJ
 	snprintf(store->name, sizeof(store->name), "%s", item->string);
 	store->options = arena_alloc(&job->arena, store->section->size);
 	if (!store->options)
-		return no_memory(path, err);
+		return job_no_memory(path, err);
 	job->store_count++;
 	return options_parse(store->section->tables, store->options, item, path, &job->arena, err);
 }
 
-/* The URI's scheme says what else the store may hold. */
+/* The scheme of the URI decides what else the store may hold. */
 static int store_section(const struct job_schema *schema, const cJSON *store, const char *path,
 			 const struct section **section, struct err *err)
 {
@@ -222,13 +225,13 @@ static int store_section(const struct job_schema *schema, const cJSON *store, co
 			       "%s: is missing; a store needs one, as in \"file:///scratch/train\"",
 			       at);
 	if (!cJSON_IsArray(uri))
-		return check_uri(schema, uri, at, section, err);
+		return job_check_uri(schema, uri, at, section, err);
 	if (!uri->child)
 		return err_set(err, -EINVAL, "%s: must hold at least one URI", at);
 	cJSON_ArrayForEach(child, uri)
 	{
 		snprintf(at, sizeof(at), "%s/uri/%u", path, i++);
-		rc = check_uri(schema, child, at, section, err);
+		rc = job_check_uri(schema, child, at, section, err);
 		if (rc < 0)
 			return rc;
 		if (first && *section != first)
@@ -240,8 +243,8 @@ static int store_section(const struct job_schema *schema, const cJSON *store, co
 	return 0;
 }
 
-static int check_uri(const struct job_schema *schema, const cJSON *uri, const char *path,
-		     const struct section **section, struct err *err)
+static int job_check_uri(const struct job_schema *schema, const cJSON *uri, const char *path,
+			 const struct section **section, struct err *err)
 {
 	char scheme[URI_SCHEME_BYTES], expanded[URI_BYTES], known[256] = "";
 	const struct section *const *s;
@@ -277,7 +280,7 @@ static int read_datasets(struct job *job, const struct job_schema *schema, const
 
 	if (one && several)
 		return err_set(err, -EINVAL,
-			       "/datasets: the job has \"dataset\", too; keep one of them");
+			       "/datasets: the job also has \"dataset\"; keep one of them");
 	if (one)
 		return read_dataset(job, schema, one, "", "/dataset", err);
 	if (!several)
@@ -290,7 +293,7 @@ static int read_datasets(struct job *job, const struct job_schema *schema, const
 			return err_set(err, -EINVAL, "/datasets: must hold at most %d data sets",
 				       JOB_DATASETS_MAX);
 		member_path(path, "/datasets", child->string);
-		rc = check_name(child->string, path, err);
+		rc = job_check_name(child->string, path, err);
 		if (!rc && job_find_dataset(job, child->string))
 			rc = err_set(err, -EINVAL, "%s: given twice", path);
 		if (!rc)
@@ -311,7 +314,7 @@ static int read_dataset(struct job *job, const struct job_schema *schema, const 
 	snprintf(d->name, sizeof(d->name), "%s", name);
 	d->options = arena_alloc(&job->arena, schema->dataset->size);
 	if (!d->options)
-		return no_memory(path, err);
+		return job_no_memory(path, err);
 	job->dataset_count++;
 	return options_parse(schema->dataset->tables, d->options, item, path, &job->arena, err);
 }
@@ -332,7 +335,7 @@ static int read_phases(struct job *job, const struct job_schema *schema, const c
 			       JOB_PHASES_MAX, count);
 	job->phases = arena_alloc(&job->arena, (size_t)count * sizeof(*job->phases));
 	if (!job->phases)
-		return no_memory("/phases", err);
+		return job_no_memory("/phases", err);
 	cJSON_ArrayForEach(child, item)
 	{
 		rc = read_phase(job, schema, child, err);
@@ -359,7 +362,7 @@ static int read_phase(struct job *job, const struct job_schema *schema, const cJ
 	phase->targets = arena_alloc(&job->arena, (job_target_count(phase->section) + 1) *
 							  sizeof(*phase->targets));
 	if (!phase->options || !phase->targets)
-		return no_memory(phase->path, err);
+		return job_no_memory(phase->path, err);
 	job_target_options(&targets, phase->section);
 	parts[0] = (struct option_part){job_phase_tables, phase};
 	parts[1] = (struct option_part){phase->section->tables, phase->options};
@@ -368,7 +371,7 @@ static int read_phase(struct job *job, const struct job_schema *schema, const cJ
 	if (rc < 0)
 		return rc;
 	job->phase_count++;
-	return check_phase(job, phase, err);
+	return job_check_phase(job, phase, err);
 }
 
 /* A phase is {"kind": {...}}. */
@@ -406,7 +409,8 @@ static int refuse_kind(const struct job_schema *schema, const char *kind, const 
 	unsigned n;
 
 	if (!strcmp(kind, "together"))
-		return err_set(err, -EINVAL, "%s: together is not available in this version", path);
+		return err_set(err, -EINVAL, "%s: \"together\" is not available in this version",
+			       path);
 	for (n = 0; schema->phases[n] && n < 31; n++) {
 		names[n] = schema->phases[n]->name;
 		snprintf(known + strlen(known), sizeof(known) - strlen(known), "%s%s",
@@ -420,7 +424,7 @@ static int refuse_kind(const struct job_schema *schema, const char *kind, const 
 	return err_set(err, -EINVAL, "%s: unknown kind of phase; known are: %s", path, known);
 }
 
-static int check_phase(const struct job *job, struct job_phase *phase, struct err *err)
+static int job_check_phase(const struct job *job, struct job_phase *phase, struct err *err)
 {
 	char path[JOB_POINTER_BYTES], known[512] = "", quoted[JSON_QUOTE_BYTES];
 	uint32_t i;
@@ -428,7 +432,7 @@ static int check_phase(const struct job *job, struct job_phase *phase, struct er
 	snprintf(path, sizeof(path), "%s/name", phase->path);
 	if (!phase->name[0])
 		snprintf(phase->name, sizeof(phase->name), "%s", phase->section->name);
-	if (check_name(phase->name, path, err) < 0)
+	if (job_check_name(phase->name, path, err) < 0)
 		return -EINVAL;
 	if (!phase->store[0] || job_find_store(job, phase->store))
 		return 0;

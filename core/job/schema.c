@@ -1,4 +1,4 @@
-/* What a job may say, for programs (JSON Schema) and for people (reference text). */
+/* Job reference: what a job may contain, for programs (JSON Schema) and for people (text). */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -6,29 +6,29 @@
 #include "core/job/internal.h"
 #include "core/json.h"
 
-static bool add(cJSON *object, const char *key, cJSON *item);
+static bool schema_add(cJSON *object, const char *key, cJSON *item);
 static bool add_stores_schema(cJSON *properties, const struct job_schema *schema);
 static cJSON *store_schema(const struct section *section);
 static bool add_datasets_schema(cJSON *properties, const struct job_schema *schema);
 static bool add_phases_schema(cJSON *properties, const struct job_schema *schema);
 static cJSON *phase_schema(const struct section *section);
-static bool add_named(cJSON *object, unsigned max);
+static bool schema_add_named(cJSON *object, unsigned max);
 
 char *job_json_schema(const struct job_schema *schema)
 {
 	cJSON *root = cJSON_CreateObject(), *body = options_schema(job_tables), *properties, *item;
 	bool ok = root && body &&
-		  add(root, "$schema",
-		      cJSON_CreateString("https://json-schema.org/draft/2020-12/schema")) &&
-		  add(root, "title", cJSON_CreateString("haul job"));
+		  schema_add(root, "$schema",
+			     cJSON_CreateString("https://json-schema.org/draft/2020-12/schema")) &&
+		  schema_add(root, "title", cJSON_CreateString("haul job"));
 	char *text = NULL;
 
 	while (ok && body->child) {
 		item = cJSON_DetachItemViaPointer(body, body->child);
-		ok = add(root, item->string, item);
+		ok = schema_add(root, item->string, item);
 	}
 	properties = cJSON_GetObjectItemCaseSensitive(root, "properties");
-	ok = ok && add(properties, "cluster", options_schema(job_cluster_tables)) &&
+	ok = ok && schema_add(properties, "cluster", options_schema(job_cluster_tables)) &&
 	     add_stores_schema(properties, schema) && add_datasets_schema(properties, schema) &&
 	     add_phases_schema(properties, schema);
 	item = ok ? cJSON_AddArrayToObject(root, "required") : NULL;
@@ -39,7 +39,7 @@ char *job_json_schema(const struct job_schema *schema)
 	return text;
 }
 
-static bool add(cJSON *object, const char *key, cJSON *item)
+static bool schema_add(cJSON *object, const char *key, cJSON *item)
 {
 	if (object && item && cJSON_AddItemToObject(object, key, item))
 		return true;
@@ -47,7 +47,7 @@ static bool add(cJSON *object, const char *key, cJSON *item)
 	return false;
 }
 
-static bool append(cJSON *list, cJSON *item)
+static bool schema_append(cJSON *list, cJSON *item)
 {
 	if (list && item && cJSON_AddItemToArray(list, item))
 		return true;
@@ -55,13 +55,13 @@ static bool append(cJSON *list, cJSON *item)
 	return false;
 }
 
-/* An object of at most max members with names as stores and data sets have them. */
-static bool add_named(cJSON *object, unsigned max)
+/* An object of at most max members whose names are valid for stores and data sets. */
+static bool schema_add_named(cJSON *object, unsigned max)
 {
-	return add(object, "type", cJSON_CreateString("object")) &&
-	       add(cJSON_AddObjectToObject(object, "propertyNames"), "pattern",
-		   cJSON_CreateString(JOB_NAME_PATTERN)) &&
-	       add(object, "maxProperties", cJSON_CreateNumber(max));
+	return schema_add(object, "type", cJSON_CreateString("object")) &&
+	       schema_add(cJSON_AddObjectToObject(object, "propertyNames"), "pattern",
+			  cJSON_CreateString(JOB_NAME_PATTERN)) &&
+	       schema_add(object, "maxProperties", cJSON_CreateNumber(max));
 }
 
 static bool add_stores_schema(cJSON *properties, const struct job_schema *schema)
@@ -69,17 +69,17 @@ static bool add_stores_schema(cJSON *properties, const struct job_schema *schema
 	cJSON *stores = cJSON_AddObjectToObject(properties, "stores"), *any;
 	const struct section *const *s;
 
-	if (!stores || !add_named(stores, JOB_STORES_MAX))
+	if (!stores || !schema_add_named(stores, JOB_STORES_MAX))
 		return false;
 	any = cJSON_AddArrayToObject(cJSON_AddObjectToObject(stores, "additionalProperties"),
 				     "oneOf");
 	for (s = schema->stores; *s; s++)
-		if (!append(any, store_schema(*s)))
+		if (!schema_append(any, store_schema(*s)))
 			return false;
 	return any != NULL;
 }
 
-/* The scheme of the URI tells one kind of store from another. */
+/* The scheme of the URI tells the kinds of stores apart. */
 static cJSON *store_schema(const struct section *section)
 {
 	cJSON *store = options_schema(section->tables), *uri = cJSON_CreateObject(), *any, *list;
@@ -90,22 +90,22 @@ static cJSON *store_schema(const struct section *section)
 	snprintf(pattern, sizeof(pattern), "^%s://", section->name);
 	any = cJSON_AddArrayToObject(uri, "oneOf");
 	list = cJSON_CreateObject();
-	ok = add(text, "type", cJSON_CreateString("string")) &&
-	     add(text, "pattern", cJSON_CreateString(pattern)) &&
-	     add(items, "type", cJSON_CreateString("string")) &&
-	     add(items, "pattern", cJSON_CreateString(pattern)) &&
-	     add(list, "type", cJSON_CreateString("array")) &&
-	     add(list, "minItems", cJSON_CreateNumber(1));
-	ok = add(list, "items", items) && ok;
-	ok = append(any, text) && ok;
-	ok = append(any, list) && ok;
+	ok = schema_add(text, "type", cJSON_CreateString("string")) &&
+	     schema_add(text, "pattern", cJSON_CreateString(pattern)) &&
+	     schema_add(items, "type", cJSON_CreateString("string")) &&
+	     schema_add(items, "pattern", cJSON_CreateString(pattern)) &&
+	     schema_add(list, "type", cJSON_CreateString("array")) &&
+	     schema_add(list, "minItems", cJSON_CreateNumber(1));
+	ok = schema_add(list, "items", items) && ok;
+	ok = schema_append(any, text) && ok;
+	ok = schema_append(any, list) && ok;
 	properties = cJSON_GetObjectItemCaseSensitive(store, "properties");
 	if (cJSON_GetObjectItemCaseSensitive(properties, "uri"))
 		ok = cJSON_ReplaceItemInObjectCaseSensitive(properties, "uri", uri) && ok;
 	else
-		ok = add(properties, "uri", uri) && ok;
+		ok = schema_add(properties, "uri", uri) && ok;
 	if (ok && section->help)
-		ok = add(store, "description", cJSON_CreateString(section->help));
+		ok = schema_add(store, "description", cJSON_CreateString(section->help));
 	if (ok)
 		return store;
 	cJSON_Delete(store);
@@ -116,11 +116,11 @@ static bool add_datasets_schema(cJSON *properties, const struct job_schema *sche
 {
 	cJSON *several;
 
-	if (!add(properties, "dataset", options_schema(schema->dataset->tables)))
+	if (!schema_add(properties, "dataset", options_schema(schema->dataset->tables)))
 		return false;
 	several = cJSON_AddObjectToObject(properties, "datasets");
-	return several && add_named(several, JOB_DATASETS_MAX) &&
-	       add(several, "additionalProperties", options_schema(schema->dataset->tables));
+	return several && schema_add_named(several, JOB_DATASETS_MAX) &&
+	       schema_add(several, "additionalProperties", options_schema(schema->dataset->tables));
 }
 
 static bool add_phases_schema(cJSON *properties, const struct job_schema *schema)
@@ -129,11 +129,11 @@ static bool add_phases_schema(cJSON *properties, const struct job_schema *schema
 	const struct section *const *s;
 	bool ok;
 
-	ok = add(phases, "type", cJSON_CreateString("array")) &&
-	     add(phases, "maxItems", cJSON_CreateNumber(JOB_PHASES_MAX));
+	ok = schema_add(phases, "type", cJSON_CreateString("array")) &&
+	     schema_add(phases, "maxItems", cJSON_CreateNumber(JOB_PHASES_MAX));
 	any = cJSON_AddArrayToObject(cJSON_AddObjectToObject(phases, "items"), "oneOf");
 	for (s = schema->phases; *s && ok; s++)
-		ok = append(any, phase_schema(*s));
+		ok = schema_append(any, phase_schema(*s));
 	return ok;
 }
 
@@ -150,15 +150,15 @@ static cJSON *phase_schema(const struct section *section)
 		tables[i + 1] = section->tables[i];
 	job_target_options(&targets, section);
 	tables[i + 1] = targets.list;
-	ok = add(phase, "type", cJSON_CreateString("object"));
+	ok = schema_add(phase, "type", cJSON_CreateString("object"));
 	properties = cJSON_AddObjectToObject(phase, "properties");
 	options = options_schema(tables);
 	if (options && section->help)
-		ok = add(options, "description", cJSON_CreateString(section->help)) && ok;
-	ok = add(properties, section->name, options) && ok;
+		ok = schema_add(options, "description", cJSON_CreateString(section->help)) && ok;
+	ok = schema_add(properties, section->name, options) && ok;
 	required = cJSON_AddArrayToObject(phase, "required");
-	ok = append(required, cJSON_CreateString(section->name)) && ok;
-	ok = add(phase, "additionalProperties", cJSON_CreateFalse()) && ok;
+	ok = schema_append(required, cJSON_CreateString(section->name)) && ok;
+	ok = schema_add(phase, "additionalProperties", cJSON_CreateFalse()) && ok;
 	if (ok)
 		return phase;
 	cJSON_Delete(phase);
@@ -168,7 +168,7 @@ static cJSON *phase_schema(const struct section *section)
 static bool write_section(FILE *f, const char *title, const char *help,
 			  const struct option *const *tables);
 
-/* The kind's own options, then its targets. */
+/* The kind's own options come first, then its targets. */
 static bool write_phase(FILE *f, const struct section *section)
 {
 	const struct option *tables[SECTION_TABLES + 1] = {NULL};
@@ -202,7 +202,8 @@ char *job_reference(const struct job_schema *schema)
 	      "key by its path: stores.data.uri=…, phases.1.train.batch=4, or train.batch=4.\n",
 	      f);
 	ok = write_section(f, "/", "the job", job_tables) &&
-	     write_section(f, "/cluster", "the machine it stands for", job_cluster_tables);
+	     write_section(f, "/cluster", "the machine that it runs on or stands for",
+			   job_cluster_tables);
 	for (s = schema->stores; *s && ok; s++) {
 		snprintf(title, sizeof(title), "/stores/NAME with a URI %.20s://", (*s)->name);
 		ok = write_section(f, title, (*s)->help, (*s)->tables);
@@ -210,7 +211,8 @@ char *job_reference(const struct job_schema *schema)
 	ok = ok &&
 	     write_section(f, "/dataset, or /datasets/NAME", schema->dataset->help,
 			   schema->dataset->tables) &&
-	     write_section(f, "/phases/N/KIND", "what every phase may say", job_phase_tables);
+	     write_section(f, "/phases/N/KIND", "the keys that every phase may have",
+			   job_phase_tables);
 	for (s = schema->phases; *s && ok; s++)
 		ok = write_phase(f, *s);
 	if (fclose(f) || !ok) {

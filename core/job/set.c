@@ -1,5 +1,5 @@
-/* --set path=value: changes the JSON tree before it is read, so that what it says is checked and
- * refused just as the file is. */
+/* --set path=value: changes the JSON tree before it is read, so that the value is checked and
+ * refused just like one in the file. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,12 +13,12 @@ enum { SET_SEGMENTS_MAX = 12, SET_PATH_BYTES = 200 };
 struct set {
 	char path[SET_PATH_BYTES]; /* cut at its dots */
 	const char *segments[SET_SEGMENTS_MAX];
-	unsigned count, at; /* at: the next segment */
+	unsigned count, at; /* at: index of the next part */
 	char *pointer;      /* the JSON path so far */
 	const struct job_schema *schema;
-	const struct option *const *tables; /* of the node, where it is a phase's kind; or NULL */
-	const struct option *table;         /* of the node, where it is an option with a table */
-	const struct option *list;          /* of the node, where it is a list: of its entries */
+	const struct option *const *tables; /* of the node, where it is a phase's kind; else NULL */
+	const struct option *table; /* of the node, where it is an option with a table; else NULL */
+	const struct option *list;  /* of the entries of the node, where it is a list; else NULL */
 	struct err *err;
 };
 
@@ -82,7 +82,7 @@ static int set_split(struct set *s, const char *text, size_t length)
 	return 0;
 }
 
-/* JSON where it is JSON, else the bare text. */
+/* The value is JSON if it parses as JSON, else bare text. */
 static int set_value(const char *text, cJSON **value, struct err *err)
 {
 	if (!json_parse(value, text, strlen(text), JOB_DEPTH_MAX - SET_SEGMENTS_MAX, JOB_VALUES_MAX,
@@ -101,7 +101,7 @@ static void add_pointer(struct set *s, const char *segment)
 	snprintf(s->pointer + n, JOB_POINTER_BYTES - n, "/%s", segment);
 }
 
-/* A phase's name: given, or else its kind. */
+/* A phase's name is the given one, or else its kind. */
 static bool phase_is(const cJSON *phase, const char *name)
 {
 	const cJSON *given;
@@ -177,7 +177,7 @@ static int set_start(struct set *s, cJSON **node)
 	return 0;
 }
 
-/* The option called name, where it holds options itself. */
+/* The option of that name, where it holds options itself. */
 static const struct option *set_holder(const struct option *table, const char *name)
 {
 	for (; table && table->name; table++)
@@ -187,7 +187,7 @@ static const struct option *set_holder(const struct option *table, const char *n
 	return NULL;
 }
 
-/* The tables of what segment names in the node. */
+/* Finds the tables of what segment names in the node. */
 static void set_follow(struct set *s, const char *segment)
 {
 	const struct option *const *tables = s->tables, *found = set_holder(s->table, segment);
@@ -201,7 +201,8 @@ static void set_follow(struct set *s, const char *segment)
 		s->tables = kind_tables(s, segment);
 }
 
-/* A bare value that stands for the first option of a table becomes the object it is short for. */
+/* A bare value that stands for the first option of a table becomes the object that it
+ * abbreviates. */
 static int set_unfold(struct set *s, cJSON *parent, const char *segment, cJSON **child)
 {
 	cJSON *object, *bare;
@@ -228,7 +229,7 @@ static int set_unfold(struct set *s, cJSON *parent, const char *segment, cJSON *
 	return 0;
 }
 
-/* Goes down one part, making the object or the list that is not there yet. */
+/* Goes down one part, and makes the object or list that is not there yet. */
 static int set_enter(struct set *s, cJSON **node)
 {
 	const char *segment = s->segments[s->at++];
@@ -290,7 +291,7 @@ static int set_store(struct set *s, cJSON *node, cJSON *value)
 	return done ? 0 : err_set(s->err, -ENOMEM, "no memory");
 }
 
-/* Of a list of options the entry behind the last may be named, too: it is made. */
+/* In a list of options the index behind the last entry is allowed, too: it makes a new entry. */
 static int set_index(struct set *s, cJSON *list, const char *segment, int *index)
 {
 	int size = cJSON_GetArraySize(list);

@@ -1,4 +1,5 @@
-/* Targets as options of a phase: each stands in the job under its name, beside the options of the phase's kind. */
+/* Targets as options of a phase: in a job each target has a key beside the options of the phase's
+ * kind. */
 #include <math.h>
 #include <string.h>
 

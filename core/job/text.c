@@ -1,14 +1,14 @@
-/* The resolved job as text: every option with its value, so that results.h5 says what ran. */
+/* Resolved job as text: every option with its value, so that results.h5 records what ran. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "core/job/internal.h"
 #include "core/json.h"
 
-static bool add(cJSON *object, const char *key, cJSON *item);
-static bool add_stores(cJSON *root, const struct job *job);
-static bool add_datasets(cJSON *root, const struct job *job, const struct job_schema *schema);
-static bool add_phases(cJSON *root, const struct job *job);
+static bool text_add(cJSON *object, const char *key, cJSON *item);
+static bool text_add_stores(cJSON *root, const struct job *job);
+static bool text_add_datasets(cJSON *root, const struct job *job, const struct job_schema *schema);
+static bool text_add_phases(cJSON *root, const struct job *job);
 static cJSON *phase_to_json(const struct job_phase *phase);
 
 char *job_text(const struct job *job, const struct job_schema *schema)
@@ -16,14 +16,15 @@ char *job_text(const struct job *job, const struct job_schema *schema)
 	cJSON *root = options_to_json(job_tables, job);
 	char *text = NULL;
 
-	if (root && add(root, "cluster", options_to_json(job_cluster_tables, &job->cluster)) &&
-	    add_stores(root, job) && add_datasets(root, job, schema) && add_phases(root, job))
+	if (root && text_add(root, "cluster", options_to_json(job_cluster_tables, &job->cluster)) &&
+	    text_add_stores(root, job) && text_add_datasets(root, job, schema) &&
+	    text_add_phases(root, job))
 		text = json_print(root);
 	cJSON_Delete(root);
 	return text;
 }
 
-static bool add(cJSON *object, const char *key, cJSON *item)
+static bool text_add(cJSON *object, const char *key, cJSON *item)
 {
 	if (item && cJSON_AddItemToObject(object, key, item))
 		return true;
@@ -31,7 +32,7 @@ static bool add(cJSON *object, const char *key, cJSON *item)
 	return false;
 }
 
-static bool add_stores(cJSON *root, const struct job *job)
+static bool text_add_stores(cJSON *root, const struct job *job)
 {
 	cJSON *stores = cJSON_AddObjectToObject(root, "stores");
 	const struct job_store *s;
@@ -39,13 +40,13 @@ static bool add_stores(cJSON *root, const struct job *job)
 
 	for (i = 0; i < job->store_count && stores; i++) {
 		s = &job->stores[i];
-		if (!add(stores, s->name, options_to_json(s->section->tables, s->options)))
+		if (!text_add(stores, s->name, options_to_json(s->section->tables, s->options)))
 			return false;
 	}
 	return stores != NULL;
 }
 
-static bool add_datasets(cJSON *root, const struct job *job, const struct job_schema *schema)
+static bool text_add_datasets(cJSON *root, const struct job *job, const struct job_schema *schema)
 {
 	const struct job_dataset *d = job->datasets;
 	cJSON *into = root;
@@ -54,15 +55,16 @@ static bool add_datasets(cJSON *root, const struct job *job, const struct job_sc
 	if (!job->dataset_count)
 		return true;
 	if (!d->name[0])
-		return add(root, "dataset", options_to_json(schema->dataset->tables, d->options));
+		return text_add(root, "dataset",
+				options_to_json(schema->dataset->tables, d->options));
 	into = cJSON_AddObjectToObject(root, "datasets");
 	for (i = 0; i < job->dataset_count && into; i++, d++)
-		if (!add(into, d->name, options_to_json(schema->dataset->tables, d->options)))
+		if (!text_add(into, d->name, options_to_json(schema->dataset->tables, d->options)))
 			return false;
 	return into != NULL;
 }
 
-static bool add_phases(cJSON *root, const struct job *job)
+static bool text_add_phases(cJSON *root, const struct job *job)
 {
 	cJSON *phases = cJSON_AddArrayToObject(root, "phases"), *phase;
 	uint32_t i;
@@ -73,25 +75,25 @@ static bool add_phases(cJSON *root, const struct job *job)
 			cJSON_Delete(phase);
 			return false;
 		}
-		if (!add(phase, job->phases[i].section->name, phase_to_json(&job->phases[i])))
+		if (!text_add(phase, job->phases[i].section->name, phase_to_json(&job->phases[i])))
 			return false;
 	}
 	return phases != NULL;
 }
 
-static bool move_all(cJSON *to, cJSON *from)
+static bool text_move(cJSON *to, cJSON *from)
 {
 	bool ok = true;
 
 	while (ok && from->child) {
 		cJSON *item = cJSON_DetachItemViaPointer(from, from->child);
 
-		ok = add(to, item->string, item);
+		ok = text_add(to, item->string, item);
 	}
 	return ok;
 }
 
-/* What all phases have, then the kind's own, then its targets. */
+/* The options that all phases have come first, then those of the kind, then its targets. */
 static cJSON *phase_to_json(const struct job_phase *phase)
 {
 	cJSON *object = options_to_json(job_phase_tables, phase);
@@ -103,7 +105,7 @@ static cJSON *phase_to_json(const struct job_phase *phase)
 	targets = options_to_json(asked.tables, phase->targets);
 	if (ok && !phase->store[0])
 		cJSON_DeleteItemFromObjectCaseSensitive(object, "store");
-	ok = ok && move_all(object, own) && targets && move_all(object, targets);
+	ok = ok && text_move(object, own) && targets && text_move(object, targets);
 	cJSON_Delete(own);
 	cJSON_Delete(targets);
 	if (ok)

@@ -1,8 +1,8 @@
-/* Accounts: where the time of a rank goes. Each nanosecond is in exactly one account, because one stamp closes a
- * stretch and opens the next. The sum of the accounts is the wall time, exactly.
+/* Accounts: where the time of a rank goes. Each nanosecond is in exactly one account, because one
+ * stamp closes an interval and opens the next. The sum of the accounts is exactly the wall time.
  *
- * The list below is the only place that names them: measures, figures, columns of reports and their words all
- * follow from it. Stamps belong to the rank's main thread. */
+ * The list below is the only place that names the accounts: measures, figures, columns of reports
+ * and their words all follow from it. Stamps belong to the rank's main thread. */
 #ifndef HAUL_CORE_MEASURE_ACCOUNT_H
 #define HAUL_CORE_MEASURE_ACCOUNT_H
 
@@ -40,7 +40,8 @@ enum account {
 		ACCOUNTS
 };
 
-/* Their measures, in the order of enum account: for a workload's table, as MEASURE_BLOCK_ROWS takes it. */
+/* Measures of the accounts, in the order of enum account, for a workload's table (see
+ * MEASURE_BLOCK_ROWS). */
 #define ACCOUNT_MEASURE(id, n, words, sort, h) \
 	{.name = #n "_ns", \
 	 .unit = "ns", \
@@ -59,24 +60,25 @@ extern const struct account_kind account_kinds[ACCOUNTS];
 
 struct accounts {
 	uint64_t ns[ACCOUNTS];
-	uint64_t start_ns, since_ns; /* the open stretch began at since_ns */
+	uint64_t start_ns, since_ns; /* the open interval began at since_ns */
 	enum account state;
 };
 
 void account_start(struct accounts *a, enum account state, uint64_t now_ns);
 
-/* Closes the open stretch at now_ns and opens the next. A stamp before the last one counts as the
- * last one: stamps of different origin may disagree by a few ns, the sum must not. */
+/* Closes the open interval at now_ns and opens the next. A stamp before the last one counts as the
+ * last one: stamps of different origin may disagree by a few ns, but the sum must be right. */
 void account_switch(struct accounts *a, enum account state, uint64_t now_ns);
 
-/* The time since the last stamp belongs to no account: the phase stood still. */
+/* Leaves the time since the last stamp out of all accounts, because the phase stood still. */
 void account_skip(struct accounts *a, uint64_t now_ns);
 
-/* Moves a wait of wait_ns, charged to haul until now, to the accounts that a reader blamed for it: at most what each
- * was blamed for, never more than the wait. What no account is blamed for stays with haul. */
+/* Moves a wait of wait_ns, charged to haul until now, to the accounts that a reader named as its
+ * causes: each gets at most what the reader measured, and together never more than the wait. The
+ * rest stays with haul. */
 void account_blame(struct accounts *a, uint64_t wait_ns, const uint64_t blamed[ACCOUNTS]);
 
-/* The time from the start to the last stamp, less what was skipped: the sum of all accounts. */
+/* The time from the start to the last stamp without what was skipped: the sum of all accounts. */
 uint64_t account_wall(const struct accounts *a);
 
 #endif

@@ -1,3 +1,4 @@
+/* Coarse latency histogram: see coarse_hist.h. */
 #include "core/measure/coarse_hist.h"
 
 uint64_t coarse_edge(unsigned i)

@@ -1,6 +1,7 @@
-/* Coarse latency histogram: log-linear as hist.h, but with 8 sub-buckets an octave (<= 6.3 % error), so that
- * thousands of them fit in memory and in a results file. 320 counters, exact below 16 ns, up to 2^42 - 1 ns.
- * Plain uint64_t: merging is adding. A histogram belongs to one thread at a time. */
+/* Coarse latency histogram: log-linear like hist.h, but with 8 sub-buckets per octave (<= 6.3 %
+ * error), so that thousands of them fit in memory and in a results file. It has 320 counters, is
+ * exact below 16 ns, and reaches up to 2^42 - 1 ns. Plain uint64_t: merging is adding. A histogram
+ * belongs to one thread at a time. */
 #ifndef HAUL_CORE_MEASURE_COARSE_HIST_H
 #define HAUL_CORE_MEASURE_COARSE_HIST_H
 
@@ -29,7 +30,7 @@ static inline void coarse_record(struct coarse_hist *h, uint64_t ns)
 	h->bucket[coarse_index(ns)]++;
 }
 
-/* Lower edge of bucket i; of COARSE_BUCKETS the upper end, 2^42. */
+/* The lower edge of bucket i. For COARSE_BUCKETS it is the upper end, 2^42. */
 uint64_t coarse_edge(unsigned i);
 
 #endif

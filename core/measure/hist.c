@@ -68,7 +68,7 @@ uint64_t hist_quantile_ns(const struct hist *h, double q)
 	return value;
 }
 
-/* ceil(q * count), at least 1, at most count. A product that is a whole number but for rounding
+/* ceil(q * count), at least 1, at most count. A product that is a whole number except for rounding
  * (0.07 * 100 is 7.000000000000001) must not step to the next sample. */
 static uint64_t quantile_rank(uint64_t count, double q)
 {

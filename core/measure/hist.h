@@ -1,4 +1,4 @@
-/* Log-linear latency histogram: 2,368 counters, exact below 128 ns, 64 sub-buckets an octave above
+/* Log-linear latency histogram: 2,368 counters, exact below 128 ns, 64 sub-buckets per octave above
  * (<= 0.79 % error), up to 2^42 - 1 ns (73 min).
  *
  *   v < 128          index = v
@@ -35,7 +35,7 @@ static inline unsigned hist_index(uint64_t ns)
 	return ((m - 5) << 6) + (unsigned)((ns >> (m - 6)) & 63);
 }
 
-/* Adds one sample. Wait-free, no branch but the clipping. */
+/* Adds one sample. Wait-free, with no branch except for clipping. */
 static inline void hist_record(struct hist *h, uint64_t ns)
 {
 	h->bucket[hist_index(ns)]++;
@@ -48,18 +48,18 @@ static inline void hist_record(struct hist *h, uint64_t ns)
 void hist_clear(struct hist *h);
 void hist_merge(struct hist *into, const struct hist *from);
 
-/* Lower edge of bucket i in ns; hist_edge(HIST_BUCKETS) is the upper end, 2^42. */
+/* The lower edge of bucket i in ns. hist_edge(HIST_BUCKETS) is the upper end, 2^42. */
 uint64_t hist_edge(unsigned i);
 
 uint64_t hist_count(const struct hist *h);
 double hist_mean_ns(const struct hist *h); /* NaN when empty */
 
-/* The value below or at which the fraction q (0..1) of the samples lies: the midpoint of the bucket
- * that holds the ceil(q * count)-th, never above the exact maximum, never below the exact minimum.
- * 0 when empty. */
+/* The value at or below which the fraction q (0..1) of the samples lies: the midpoint of the bucket
+ * that holds the ceil(q * count)-th sample, never above the exact maximum, never below the exact
+ * minimum. 0 when empty. */
 uint64_t hist_quantile_ns(const struct hist *h, double q);
 
-/* First and last non-empty bucket, or -ENOENT when empty. */
+/* Gives the first and last non-empty bucket. Returns -ENOENT when empty. */
 int hist_range(const struct hist *h, unsigned *first, unsigned *last);
 
 #endif

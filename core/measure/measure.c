@@ -42,7 +42,7 @@ void columns_merge(const struct columns *columns, uint64_t *into, const uint64_t
 	}
 }
 
-/* On the stack, in pieces that are the same on all ranks: no rank can fail alone. */
+/* Works on the stack, in pieces that are the same on all ranks, so that no rank can fail alone. */
 int columns_reduce(const struct columns *columns, struct group *g, uint64_t *row)
 {
 	for (uint32_t at = 0; at < columns->measure_count; at += REDUCE_WORDS) {
@@ -56,7 +56,7 @@ int columns_reduce(const struct columns *columns, struct group *g, uint64_t *row
 	return 0;
 }
 
-/* Sums in one reduction; maxima, and minima as maxima of what they lack, in another. */
+/* One reduction adds sums. Another takes maxima, and minima as maxima of their complements. */
 static int reduce_some(const struct measure *measures, uint32_t n, struct group *g, uint64_t *row)
 {
 	uint64_t sums[REDUCE_WORDS], maxima[REDUCE_WORDS];

@@ -1,11 +1,11 @@
-/* Measures, figures and kinds of histograms, as a workload declares them in tables. Columns in results.h5, keys
- * in JSON, labels in the report and the reduction over ranks all come from these tables, so nobody else knows a
- * workload.
+/* Measures, figures and kinds of histograms, which a workload declares in tables. Columns in
+ * results.h5, keys in JSON, labels in the report and the reduction over ranks all come from these
+ * tables, so nothing else has to know a workload.
  *
- * A measure is a uint64_t; a figure is a double computed from a row of measures (also from a merged row), NaN
- * where it is undefined.
+ * A measure is a uint64_t. A figure is a double computed from a row of measures (also from a merged
+ * row), NaN where it is undefined.
  *
- * An X-list makes the enum and the table of measures, so that they cannot part:
+ * An X-list makes both the enum and the table of measures, so that they cannot differ:
  *
  *	#define CHEW_LIST(X) \
  *		X(CHEW_BITES, "bites", "", SUM, "bites taken") \
@@ -14,7 +14,8 @@
  *	static const struct measure chew_measures[] = {
  *		TALLY_COMMON_LIST(MEASURE_ROW) CHEW_LIST(MEASURE_ROW)};
  *
- * Further members of a row may follow its help: X(CHEW_BITES, "bites", "", SUM, "…", .role = ROLE_ITEMS). */
+ * Further members of a row may follow its help: X(CHEW_BITES, "bites", "", SUM, "…", .role =
+ * ROLE_ITEMS). */
 #ifndef HAUL_CORE_MEASURE_MEASURE_H
 #define HAUL_CORE_MEASURE_MEASURE_H
 
@@ -37,8 +38,8 @@ struct measure {
 #define MEASURE_ROW(id, n, u, m, h, ...) \
 	{.name = (n), .unit = (u), .merge = MERGE_##m, .help = (h), __VA_ARGS__},
 
-/* A block of measures that is a list of its own (accounts), inside a workload's list: its first one has the
- * name id, and count of them follow each other. */
+/* A block of measures that is a list of its own (accounts), inside a workload's list. The first one
+ * has the name id, and count of them follow each other. */
 #define MEASURE_BLOCK_ENUM(id, count, rows) id, id##_LAST = id + (count)-1,
 #define MEASURE_BLOCK_ROWS(id, count, rows) rows
 
@@ -63,7 +64,7 @@ struct hist_kind {
 	const char *name; /* "read", "open", "read_response", "sample", "step_stall" … */
 	const char *help;
 	enum role role;
-	bool coarse; /* of a table's row: struct coarse_hist, else struct hist */
+	bool coarse; /* in a row of a table: struct coarse_hist, else struct hist */
 };
 #define HIST_ENUM(id, ...)      id,
 #define HIST_ROW(id, n, h, ...) {.name = (n), .help = (h), __VA_ARGS__},
@@ -72,10 +73,10 @@ struct hist_kind {
 const struct figure *columns_figure(const struct columns *columns, enum role role);
 const struct figure *columns_figure_named(const struct columns *columns, const char *name);
 
-/* Merges rows column by column as their table says (into may start as a copy of the first). */
+/* Merges rows column by column as the table says. into may start as a copy of the first row. */
 void columns_merge(const struct columns *columns, uint64_t *into, const uint64_t *from);
 
-/* The row reduced over a group to rank 0, by two reductions (sums; maxima with minima inverted). */
+/* Reduces the row over a group to rank 0, by two reductions (sums; maxima with minima inverted). */
 int columns_reduce(const struct columns *columns, struct group *g, uint64_t *row);
 
 #endif

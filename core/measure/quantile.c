@@ -1,3 +1,4 @@
+/* Quantiles of a histogram: see quantile.h. */
 #include "core/measure/quantile.h"
 
 const struct quantile_kind quantile_kinds[QUANTILES] = {

@@ -1,5 +1,5 @@
-/* The quantiles of a histogram that haul keeps and shows, said once: attributes in results.h5, columns of its
- * /summary, keys of `haul report --json` and columns of --csv come from this list. */
+/* Quantiles of a histogram that haul keeps and shows, in one list: attributes in results.h5,
+ * columns of its /summary, keys of `haul report --json` and columns of --csv come from it. */
 #ifndef HAUL_CORE_MEASURE_QUANTILE_H
 #define HAUL_CORE_MEASURE_QUANTILE_H
 

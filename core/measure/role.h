@@ -1,8 +1,9 @@
-/* Roles: what a column or a histogram says, whatever its workload calls it. A role stands beside its column in
- * the workload's table and as an attribute in results.h5, so that a report can ask for "the byte rate" of any
- * phase and knows no column's name.
+/* Roles: what a column or a histogram means, whatever its workload calls it. A role is declared
+ * beside its column in the workload's table and stored as an attribute in results.h5, so that a
+ * report can ask for "the byte rate" of any phase without knowing a column's name.
  *
- * Within one row of measures and figures each role stands at most once, but for the accounts' roles. */
+ * Within one row of measures and figures each role occurs at most once, except the roles of
+ * accounts. */
 #ifndef HAUL_CORE_MEASURE_ROLE_H
 #define HAUL_CORE_MEASURE_ROLE_H
 
@@ -42,10 +43,10 @@ enum role {
 		ROLES
 };
 
-/* "byte_rate"; "" of ROLE_NONE. */
+/* "byte_rate"; "" for ROLE_NONE. */
 const char *role_name(enum role role);
 
-/* ROLE_NONE for a name that is not known here: files of a newer haul may hold such. */
+/* ROLE_NONE for a name that is not known here: files of a newer haul may hold such names. */
 enum role role_of(const char *name);
 
 #endif

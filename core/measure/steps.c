@@ -31,7 +31,7 @@ void steps_add(struct steps *s, uint64_t step, const uint64_t ns[STEP_PARTS])
 		s->rows = (uint32_t)(step / s->steps_per_row) + 1;
 }
 
-static void row_add(struct steps_row *into, const struct steps_row *from)
+static void steps_row_add(struct steps_row *into, const struct steps_row *from)
 {
 	into->count += from->count;
 	for (int p = 0; p < STEP_PARTS; p++) {
@@ -50,7 +50,7 @@ void steps_fold(struct steps *s, uint64_t steps_per_row)
 			struct steps_row folded = s->row[2 * i];
 
 			if (2 * i + 1 < s->rows)
-				row_add(&folded, &s->row[2 * i + 1]);
+				steps_row_add(&folded, &s->row[2 * i + 1]);
 			s->row[i] = folded;
 		}
 		memset(&s->row[rows], 0, (s->rows - rows) * sizeof(s->row[0]));

@@ -1,12 +1,13 @@
-/* Steps of a training: what each took, on average and at most. Up to STEPS_ROWS rows; when the steps outgrow them
- * rows are folded in pairs, so that a row stands for twice as many steps. Rows of all ranks are merged: sums add,
- * maxima are the largest. Belongs to the rank's main thread; a step costs a few additions. */
+/* Steps of a training: how long each took, on average and at most. There are up to STEPS_ROWS rows.
+ * When the steps outgrow them, rows are folded in pairs, so that a row stands for twice as many
+ * steps. Rows of all ranks are merged: sums add, maxima are the largest. Belongs to the rank's main
+ * thread. A step costs a few additions. */
 #ifndef HAUL_CORE_MEASURE_STEPS_H
 #define HAUL_CORE_MEASURE_STEPS_H
 
 #include <stdint.h>
 
-/* What a step's time is made of; together they are the step's wall time. */
+/* The parts of a step's time. Together they are the step's wall time. */
 /* clang-format off */
 #define STEP_LIST(X) \
 	X(LOAD, "load", "waiting for the batch") \
@@ -42,7 +43,7 @@ struct steps {
 
 void steps_init(struct steps *s);
 
-/* The step of that number, from 0. Numbers may be left out. */
+/* Adds the step of that number, from 0. Numbers may be left out. */
 void steps_add(struct steps *s, uint64_t step, const uint64_t ns[STEP_PARTS]);
 
 void steps_fold(struct steps *s, uint64_t steps_per_row); /* coarsens to steps_per_row */

@@ -63,7 +63,7 @@ int table_init(struct table *t, const struct table_kind *kind, struct err *err)
 	*t = (struct table){.kind = kind};
 	if (kind->key == TABLE_TEXT)
 		return 0;
-	/* One word more than none, so that NULL always means no memory. */
+	/* One word more than needed, so that NULL always means that there is no memory. */
 	t->words = calloc((size_t)kind->rows_max * table_row_words(kind) + 1, sizeof(*t->words));
 	if (!t->words)
 		return err_set(err, -ENOMEM, "no memory for %u rows of %s", kind->rows_max,

@@ -1,6 +1,7 @@
-/* Tables of a phase: rows by name or number beside the phase's own row, as of epochs, endpoints, checkpoints or
- * tiers. A workload declares a table once; from that come its data set in results.h5, its key in JSON, its
- * lines in the report and the merge over ranks. To results-schema/ and report/ all tables are alike.
+/* Tables of a phase: rows by name or number beside the phase's own row, for example of epochs,
+ * endpoints, checkpoints or tiers. A workload declares a table once; its data set in results.h5,
+ * its key in JSON, its lines in the report and the merge over ranks follow from that.
+ * results-schema/ and report/ treat all tables alike.
  *
  * A row on one rank is an array of words:
  *
@@ -22,10 +23,10 @@ enum { TABLE_TEXT_BYTES = 256, TABLE_TEXT_WORDS = TABLE_TEXT_BYTES / 8, TABLE_RO
 
 enum table_key {
 	TABLE_NUMBER, /* rows in the order of their numbers, from 1 */
-	TABLE_TEXT    /* rows in the order in which they came up, the lowest rank's first */
+	TABLE_TEXT    /* rows in the order in which they appeared, the lowest rank's first */
 };
 
-/* Counts by a small number: a row of the file for each that is not 0. */
+/* Counts by a small number: the file has a row for each number whose count is not 0. */
 struct code_kind {
 	const char *name;  /* of the data set: "statuses" */
 	const char *code;  /* its columns: "status", */
@@ -38,12 +39,13 @@ struct table_kind {
 		name; /* of the data set or group in results.h5, and of the key in JSON: "epochs" */
 	const char *help;
 	enum table_key key;
-	const char *key_name; /* the key's column: "epoch"; NULL: the measures tell it themselves */
+	/* name of the key's column: "epoch"; NULL: the measures already contain it */
+	const char *key_name;
 	struct columns columns;
 	const struct hist_kind *hists;
 	uint32_t hist_count;
 	const struct code_kind *codes; /* NULL: none */
-	uint32_t rows_max;             /* more rows are counted as left out */
+	uint32_t rows_max;             /* further rows are counted as left out */
 	const char *rank_rows; /* the data set of each rank's own rows: "epoch_ranks"; NULL: none */
 };
 
@@ -57,19 +59,22 @@ struct table {
 uint32_t table_key_words(const struct table_kind *kind);
 uint32_t table_row_words(const struct table_kind *kind);
 
-/* Memory of a table by numbers is taken at once, for rows_max rows; of one by texts as rows come up. */
+/* A table by numbers allocates memory at once, for rows_max rows. A table by texts allocates it as
+ * rows appear. */
 int table_init(struct table *t, const struct table_kind *kind, struct err *err);
 void table_free(struct table *t);
 
-/* The measures of the row of that number (from 1) or text, made where there is none, zeros at first. NULL: it is
- * beyond rows_max, which is counted, or there is no memory. Rows of a table by texts move when one is added. */
+/* The measures of the row of that number (from 1) or text. A new row is made where there is none,
+ * all zeros. Returns NULL where the row is beyond rows_max, which is counted, or there is no
+ * memory. Rows of a table by texts move when one is added. */
 uint64_t *table_numbered(struct table *t, uint64_t number);
 uint64_t *table_named(struct table *t, const char *name);
 
-/* The measures of row i of those in use. */
+/* The measures of row i of the rows in use. */
 uint64_t *table_row(const struct table *t, uint32_t i);
 
-/* What belongs to a row, from its measures. kind->codes is not NULL; hist < kind->hist_count, and of that sort. */
+/* The other parts of a row, found from its measures. kind->codes must not be NULL; hist <
+ * kind->hist_count, and of that sort. */
 uint64_t *table_codes(const struct table_kind *kind, uint64_t *row);
 struct hist *table_hist(const struct table_kind *kind, uint64_t *row, uint32_t hist);
 struct coarse_hist *table_coarse_hist(const struct table_kind *kind, uint64_t *row, uint32_t hist);
@@ -79,7 +84,7 @@ const uint64_t *table_key(const struct table_kind *kind, const uint64_t *row);
 uint32_t table_codes_at(const struct table_kind *kind);
 uint32_t table_hist_at(const struct table_kind *kind, uint32_t hist);
 
-/* Adds one row, key aside, to another. */
+/* Adds one row, except its key, to another. */
 void table_merge_row(const struct table_kind *kind, uint64_t *into, const uint64_t *from);
 
 #endif

@@ -31,7 +31,8 @@ int tally_init(struct tally *t, const struct tally_schema *schema, struct err *e
 
 	memset(t, 0, sizeof(*t));
 	t->schema = schema;
-	/* One word, histogram or table more than none, so that NULL always means no memory. */
+	/* Each has one element more than needed, so that NULL always means that there is no
+	 * memory. */
 	t->rank_row = calloc(schema->rank.measure_count + 1, sizeof(*t->rank_row));
 	t->hists = calloc(schema->hist_count + 1, sizeof(*t->hists));
 	t->tables = calloc(schema->table_count + 1, sizeof(*t->tables));

@@ -1,6 +1,7 @@
-/* Tally: what one rank counted in one phase. A row of measures, histograms, tables, a timeline, single steps and
- * the first failures, all declared by the workload in a schema (measure.h, table.h). Columns in results.h5, keys
- * in JSON, labels in the report and the reduction over ranks come from that schema. */
+/* Tally: what one rank counted in one phase. It holds a row of measures, histograms, tables, a
+ * timeline, single steps and the first failures, all declared by the workload in a schema
+ * (measure.h, table.h). Columns in results.h5, keys in JSON, labels in the report and the reduction
+ * over ranks come from that schema. */
 #ifndef HAUL_CORE_MEASURE_TALLY_H
 #define HAUL_CORE_MEASURE_TALLY_H
 
@@ -13,9 +14,10 @@
 #include "core/measure/table.h"
 #include "core/measure/timeline.h"
 
-/* Every workload's rank columns begin with these measures, so that a summary can be made of any phase;
- * TALLY_COMMON_FIGURES are made of them and stand among every workload's figures. The workload counts them, but
- * for processor time and the operation log's rows, which whoever runs the phase puts there. */
+/* The rank columns of every workload begin with these measures, so that a summary can be made of
+ * any phase. TALLY_COMMON_FIGURES are computed from them and are among the figures of every
+ * workload. The workload counts them, except processor time and the operation log's rows, which
+ * whoever runs the phase fills in. */
 /* clang-format off */
 #define TALLY_COMMON_LIST(X) \
 	X(TALLY_WALL_NS, "wall_ns", "ns", MAX, "time this rank spent in the phase") \
@@ -38,15 +40,15 @@
 
 enum tally_common { TALLY_COMMON_LIST(MEASURE_ENUM) TALLY_COMMON };
 
-/* Their columns, for those who read rows by name. */
+/* Columns of the common measures, for readers that look up rows by name. */
 extern const struct columns tally_common_columns;
 
-/* NaN where nothing was moved. */
+/* NaN where no bytes were moved. */
 double tally_cpu_per_gb(const uint64_t *row);
 
 enum { TALLY_FAILURES = 16, FAILURE_OBJECT_BYTES = 256, FAILURE_TEXT_BYTES = 128 };
 
-/* One failed request, whole. A fixed record, gathered by rank 0. */
+/* One failed request. A fixed record, gathered by rank 0. */
 struct failure {
 	uint64_t time_ns; /* since the phase's start */
 	uint64_t offset, length;
@@ -54,10 +56,10 @@ struct failure {
 	int32_t error; /* negative errno */
 	uint32_t protocol_status;
 	uint32_t attempts;
-	uint32_t epoch, step; /* 0 where there are none */
+	uint32_t epoch, step; /* 0 where the phase has none */
 	char operation[16];
 	char object[FAILURE_OBJECT_BYTES];
-	/* what it means: "payload differs at byte 4096", strerror … */
+	/* meaning of the error: "payload differs at byte 4096", strerror … */
 	char text[FAILURE_TEXT_BYTES];
 };
 
@@ -65,11 +67,12 @@ struct tally_schema {
 	struct columns rank; /* a row per rank */
 	const struct hist_kind *hists;
 	uint32_t hist_count;
-	/* The summary shows its percentiles when it is not empty, else those of the next that is not. */
+	/* The histogram whose percentiles the summary shows. Where it is empty, the next one that
+	 * is not empty is shown. */
 	uint32_t main_hist;
 	const struct table_kind *const *tables;
 	uint32_t table_count;
-	bool steps; /* tally.steps is kept */
+	bool steps; /* whether tally.steps is kept */
 };
 
 /* One rank's results of one phase. Owned by the rank's main thread. */
@@ -82,7 +85,8 @@ struct tally {
 	struct steps *steps; /* NULL where the schema asks for none */
 	struct failure failures[TALLY_FAILURES];
 	uint32_t failure_count; /* may exceed TALLY_FAILURES: only the first are kept */
-	/* UTC, of a phase within a phase: when it took place; 0: as long as that one. Rank 0's count. */
+	/* UTC, for a phase within a phase: when it took place; 0: it took as long as the outer
+	 * phase. Counted by rank 0. */
 	uint64_t started_ns, finished_ns;
 };
 
@@ -93,7 +97,7 @@ void tally_free(struct tally *t);
 /* The tally's table of that kind; NULL: the schema has none. */
 struct table *tally_table(const struct tally *t, const struct table_kind *kind);
 
-/* Keeps the failure if there is room, counts it anyway. */
+/* Keeps the failure if there is room, and counts it in any case. */
 void tally_fail(struct tally *t, const struct failure *f);
 
 #endif

@@ -71,7 +71,7 @@ void timeline_fold(struct timeline *t, uint64_t interval_ns)
 	}
 }
 
-/* Both count from their own start: row i of one is the same time of the phase as of the other. */
+/* Both count from their own start, so row i is the same time of the phase in both. */
 void timeline_merge(struct timeline *into, const struct timeline *from)
 {
 	timeline_fold(into, from->interval_ns);

@@ -1,5 +1,6 @@
-/* Timeline: what a rank did in each second of a phase. Rows are merged over ranks by adding; an interval is
- * doubled, and rows are folded in pairs, whenever the phase outgrows them. Belongs to one thread. */
+/* Timeline: what a rank did in each second of a phase. Rows are merged over ranks by adding.
+ * Whenever the phase outgrows the rows, the interval is doubled and rows are folded in pairs.
+ * Belongs to one thread. */
 #ifndef HAUL_CORE_MEASURE_TIMELINE_H
 #define HAUL_CORE_MEASURE_TIMELINE_H
 

@@ -1,5 +1,5 @@
-/* Drawn times. Each distribution is an option table of its own, so that its keys are parsed, printed
- * and described as everything else is. */
+/* Drawn times: options whose value is a distribution. Each distribution is an option table of its
+ * own, so that its keys are parsed, printed and described like all others. */
 #include <cjson/cJSON.h>
 #include <errno.h>
 #include <stddef.h>
@@ -42,7 +42,7 @@ static const struct option exponential_options[] = {
 static const struct option poisson_options[] = {
 	DRAW_TYPE("poisson"),
 	OPT_REAL("mean", struct draw_fields, mean, .required = true, .min_real = 0, .max_real = 1e6,
-		 .help = "events in the mean"),
+		 .help = "events on average"),
 	OPT_TIME("unit", struct draw_fields, unit_ns, .def = 1000000,
 		 .help = "the time of one event"),
 	OPT_END};

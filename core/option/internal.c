@@ -107,7 +107,7 @@ bool option_is_default(const struct option *o, const void *from)
 	case OPTION_REAL:
 		d = *(const double *)member;
 		return !(d < o->def_real) &&
-		       !(d > o->def_real); /* NaN, too, when that is the default */
+		       !(d > o->def_real); /* NaN is refused, too, unless it is the default */
 	case OPTION_CHOICE:
 		return *(const uint32_t *)member == o->def;
 	default:

@@ -1,4 +1,4 @@
-/* Shared by the files of this folder only. */
+/* Declarations shared by the files of core/option/ only. */
 #ifndef HAUL_CORE_OPTION_INTERNAL_H
 #define HAUL_CORE_OPTION_INTERNAL_H
 
@@ -18,7 +18,7 @@ static inline const void *option_member_of(const void *from, const struct option
 	return (const char *)from + o->offset;
 }
 
-/* Adds item under key; frees it and returns false where there is no memory for it. */
+/* Adds item under key. Frees it and returns false where there is no memory for it. */
 static inline bool option_add(struct cJSON *object, const char *key, struct cJSON *item)
 {
 	if (item && cJSON_AddItemToObject(object, key, item))
@@ -38,17 +38,17 @@ static inline bool option_append(struct cJSON *list, struct cJSON *item)
 /* path/key with the key escaped and shortened for a message. */
 void option_path(char where[OPTION_PATH_BYTES], const char *path, const char *key);
 
-/* A whole value in the largest unit that shows it exactly: "4 KiB", "1500 us", "7". */
+/* A whole number in the largest unit that shows it exactly: "4 KiB", "1500 us", "7". */
 char *option_exact(char buf[OPTION_EXACT_BYTES], enum option_kind kind, uint64_t value);
 
-/* Does the default lie within the option's own bounds? One that does not says "not given", and is
- * left out of what is printed. */
+/* Whether the default lies within the option's own bounds. A default that does not means "not
+ * given" and is not printed. */
 bool option_default_valid(const struct option *o);
 bool option_is_default(const struct option *o, const void *from);
 
-/* What is chosen for the choice called name in a table, of the struct at from. */
+/* The value of the choice called name in a table, for the struct at from. */
 const char *option_choice(const char *name, const struct option *table, const void *from);
-/* Whether o, of that table, may be given: it belongs to no choice, or to what is chosen. */
+/* Whether o, of that table, may be given: it belongs to no choice, or to the chosen value. */
 bool option_chosen(const struct option *o, const struct option *table, const void *from);
 
 /* Bounds of a real, with "both 0: unbounded" resolved. */
@@ -74,10 +74,10 @@ bool option_list_schema(struct cJSON *schema, const struct option *o);
 /* "where: must be <wanted>, is <value>" */
 int option_refuse(const char *where, const char *wanted, const struct cJSON *value,
 		  struct err *err);
-/* What a table's entry may be: the object, or the bare value of its first option. */
+/* Schema of an entry of a table: the object, or the bare value of its first option. */
 bool option_table_schema(struct cJSON *schema, const struct option *table);
 
-/* One option's value, from JSON and to it. */
+/* Value of one option, from JSON and to JSON. */
 int option_parse_one(const struct option *o, void *into, const struct cJSON *value,
 		     const char *where, struct arena *arena, struct err *err);
 struct cJSON *option_to_json(const struct option *o, const void *from);

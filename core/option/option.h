@@ -1,4 +1,4 @@
-/* Options are declared once, in tables beside their owner. From a table come the parser with its
+/* Options: declared once, in tables beside their owner. From a table come the parser with its
  * defaults, bounds and messages, --set, the resolved job text, the JSON Schema and the reference.
  *
  *	static const struct option train_options[] = {
@@ -7,7 +7,8 @@
  *		OPT_END
  *	};
  *
- * Tables are const. Parsing fills a caller-owned struct; text lists live in the caller's arena. */
+ * Tables are const. Parsing fills a struct of the caller; lists of texts live in the caller's
+ * arena. */
 #ifndef HAUL_CORE_OPTION_OPTION_H
 #define HAUL_CORE_OPTION_OPTION_H
 
@@ -25,7 +26,7 @@ enum option_kind {
 	OPTION_U64,    /* uint64_t; in JSON a number, or a decimal string (above 2^53) */
 	OPTION_BYTES,  /* uint64_t; a number of bytes or "140 MiB" */
 	OPTION_TIME,   /* uint64_t ns; a number of seconds or "323 ms" */
-	OPTION_RATE,   /* uint64_t bytes a second; a number or "2 GB/s"; 0: unlimited */
+	OPTION_RATE,   /* uint64_t bytes per second; a number or "2 GB/s"; 0: unlimited */
 	OPTION_REAL,   /* double */
 	OPTION_BOOL,   /* bool */
 	OPTION_TEXT,   /* char[n] */
@@ -35,8 +36,8 @@ enum option_kind {
 	OPTION_DRAW,
 	OPTION_FACTORS, /* struct factors: {"3": 0.25}, a factor for each index named */
 	OPTION_TABLE, /* a nested struct with its own table; a bare value stands for its first option */
-	/* An array of structs in the struct, and how many of them are given: [{…}, {…}]. Each entry is read
-	 * by the table, a bare value stands for its first option. */
+	/* An array of structs within the struct, and how many of them are given: [{…}, {…}]. The
+	 * table reads each entry; a bare value stands for its first option. */
 	OPTION_LIST
 };
 
@@ -55,28 +56,31 @@ struct factors {
 struct option {
 	const char *name; /* NULL ends a table */
 	enum option_kind kind;
-	uint32_t offset, size; /* of the member in its struct; list: size of an entry */
-	uint32_t count_offset; /* list: of the uint32_t that counts its entries */
+	uint32_t offset, size; /* offset of the member in its struct; size of an entry of a list */
+	uint32_t count_offset; /* list: offset of the uint32_t that counts its entries */
 	bool required;
-	/* u64, bytes, time, rate, bool, choice; max 0: unbounded. list: entries at least and at most */
+	/* u64, bytes, time, rate, bool, choice; max 0: unbounded. list: the least and greatest
+	 * number of entries */
 	uint64_t def, min, max;
 	/* real, factors; both bounds 0: unbounded. draw: def_real ns */
 	double def_real, min_real, max_real;
-	/* text, texts (one item); of other kinds what the reference calls the default: "none" */
+	/* text, texts (one item); other kinds: what the reference shows as default, such as
+	 * "none" */
 	const char *def_text;
 	const char *const *choices; /* choice: NULL-terminated */
-	const struct option *table; /* table; list: of an entry */
-	/* table: a choice in the same table. Given only where the choice is this option's name. NULL:
-	 * always. */
+	const struct option *table; /* table; list: the table of an entry */
+	/* table: the name of a choice in the same table. The option may be given only where the
+	 * choice has this option's name. NULL: always. */
 	const char *of;
-	/* choice: stands for values of other options of its struct. Called where it is given, before
-	 * all that is given beside it, which therefore wins. NULL: it stands for itself. */
+	/* choice: it stands for values of other options of its struct. The function is called where
+	 * the choice is given, before all that is given beside it, which therefore takes
+	 * precedence. NULL: the choice stands only for itself. */
 	void (*preset)(void *into);
 	const char *help;
 };
 
-/* OPTION_MEMBER: offset and size of a member; stops the build where the member has not the option's
- * type. */
+/* OPTION_MEMBER gives offset and size of a member, and stops the build where the member does not
+ * have the option's type. */
 /* clang-format off */
 #define OPTION_MEMBER(type, member, wanted) \
 	.offset = (uint32_t)offsetof(type, member), \
@@ -108,7 +112,7 @@ struct option {
 #define OPT_TABLE(n, type, member, ...) \
 	{.name = (n), .kind = OPTION_TABLE, .offset = (uint32_t)offsetof(type, member), \
 	 .size = (uint32_t)sizeof(((type *)0)->member), __VA_ARGS__}
-/* member is an array, as long as the list may be; counter a uint32_t. */
+/* member is an array as long as the list may be, counter a uint32_t. */
 #define OPT_LIST(n, type, member, counter, ...) \
 	{.name = (n), .kind = OPTION_LIST, .offset = (uint32_t)offsetof(type, member), \
 	 .size = (uint32_t)sizeof(((type *)0)->member[0]), \
@@ -119,14 +123,15 @@ struct option {
 /* clang-format on */
 
 /* Fills the struct at into from the JSON object (NULL: all defaults). tables is a NULL-terminated
- * list: a section may share common options with others, and all write into the same struct. path is the JSON path of
- * object, for messages ("/phases/1/train"). -EINVAL with "path/key: sentence" when a key is unknown
- * (naming the nearest), doubled, of the wrong type or out of bounds, or a required one is missing. */
+ * list: a section may share common options with others, and all write into the same struct. path is
+ * the JSON path of object, for messages ("/phases/1/train"). Returns -EINVAL with "path/key:
+ * sentence" when a key is unknown (the sentence names the nearest one), given twice, of the wrong
+ * type or out of bounds, or a required one is missing. */
 int options_parse(const struct option *const *tables, void *into, const struct cJSON *object,
 		  const char *path, struct arena *arena, struct err *err);
 
-/* The same for an object whose keys fill several structs: each part's tables fill its own. others
- * (NULL-terminated, or NULL) names further keys, which the caller reads itself. */
+/* The same for an object whose keys fill several structs: the tables of each part fill its own
+ * struct. others (NULL-terminated, or NULL) names further keys, which the caller reads itself. */
 struct option_part {
 	const struct option *const *tables;
 	void *into;
@@ -135,16 +140,18 @@ int options_parse_parts(const struct option_part *parts, unsigned count, const c
 			const struct cJSON *object, const char *path, struct arena *arena,
 			struct err *err);
 
-/* The same values as a new JSON object, every option in the tables' order, defaults included; sizes
- * in bytes and times in seconds as numbers. The caller owns it (cJSON_Delete). NULL: no memory. */
+/* The values as a new JSON object: every option in the order of the tables, defaults included,
+ * sizes in bytes and times in seconds as numbers. The caller owns it (cJSON_Delete). NULL: no
+ * memory. */
 struct cJSON *options_to_json(const struct option *const *tables, const void *from);
 
-/* JSON Schema (2020-12) of such an object; and lines of reference text, one an option:
+/* The JSON Schema (2020-12) of such an object; and lines of reference text, one per option:
  * "  batch        whole number, 1 … 1048576, default 1   samples a rank takes each step". */
 struct cJSON *options_schema(const struct option *const *tables);
 char *options_reference(const struct option *const *tables); /* caller frees */
 
-/* The nearest of names (NULL-terminated) to word by edit distance, or NULL when none is near. */
+/* The name of names (NULL-terminated) that is nearest to word by edit distance, or NULL when none
+ * is near. */
 const char *option_nearest(const char *word, const char *const *names);
 
 #endif

@@ -1,5 +1,6 @@
-/* From JSON to structs: defaults first, then what is given, key by key in the order of the text, then
- * what is missing. An unknown or doubled key ends it, so the work is bounded by the tables. */
+/* Option parser: from JSON to structs. Defaults come first, then the given keys in the order of the
+ * text, then the check for missing ones. An unknown key or one given twice ends it, so the work is
+ * bounded by the tables. */
 #include "core/option/option.h"
 
 #include <cjson/cJSON.h>
@@ -76,7 +77,7 @@ int options_parse_parts(const struct option_part *parts, unsigned count, const c
 	return rc < 0 || !object ? rc : parts_fill(parts, count, others, object, path, arena, err);
 }
 
-/* What is given, over what the structs hold already. */
+/* Applies what is given to structs that already hold values. */
 static int parts_fill(const struct option_part *parts, unsigned count, const char *const *others,
 		      const struct cJSON *object, const char *path, struct arena *arena,
 		      struct err *err)
@@ -203,9 +204,9 @@ static int parts_preset(const struct option_part *parts, unsigned count, const s
 	return 0;
 }
 
-/* The option called key, and the struct it fills. */
-static const struct option *find(const struct option_part *parts, unsigned count, const char *key,
-				 void **into)
+/* The option of that name, and the struct that it fills. */
+static const struct option *option_of_key(const struct option_part *parts, unsigned count,
+					  const char *key, void **into)
 {
 	const struct option *const *table;
 	const struct option *o;
@@ -234,7 +235,7 @@ static int parse_key(const struct option_part *parts, unsigned count, const char
 		if (!strcmp(*other, child->string))
 			return 0;
 	option_path(where, path, child->string);
-	o = find(parts, count, child->string, &into);
+	o = option_of_key(parts, count, child->string, &into);
 	if (!o)
 		return refuse_key(parts, count, others, child->string, where, err);
 	return option_parse_one(o, into, child, where, arena, err);
@@ -291,7 +292,7 @@ static int parts_required(const struct option_part *parts, unsigned count,
 	return 0;
 }
 
-/* Tables that belong to a choice are not given with another. */
+/* Refuses tables that belong to another value of a choice than the chosen one. */
 static int parts_chosen(const struct option_part *parts, unsigned count, const struct cJSON *object,
 			const char *path, struct err *err)
 {
@@ -305,7 +306,7 @@ static int parts_chosen(const struct option_part *parts, unsigned count, const s
 				if (cJSON_GetObjectItemCaseSensitive(object, o->name) &&
 				    !option_chosen(o, *table, parts[i].into))
 					return err_set(err, -EINVAL,
-						       "%s/%s: is of %s \"%s\", not of \"%s\"",
+						       "%s/%s: is for %s \"%s\", not for \"%s\"",
 						       path, o->name, o->of, o->name,
 						       option_choice(o->of, *table, parts[i].into));
 	return 0;
@@ -348,7 +349,7 @@ static int whole_number(const struct option *o, uint64_t *out, const struct cJSO
 static int whole_text(const struct option *o, uint64_t *out, const struct cJSON *value,
 		      const char *where, struct err *err);
 
-/* Whole numbers, sizes, rates and times: everything that ends as a uint64_t. */
+/* Parses whole numbers, sizes, rates and times: everything that ends as a uint64_t. */
 static int parse_whole(const struct option *o, uint64_t *out, const struct cJSON *value,
 		       const char *where, struct err *err)
 {
@@ -356,7 +357,7 @@ static int parse_whole(const struct option *o, uint64_t *out, const struct cJSON
 		[OPTION_U64] = "a whole number",
 		[OPTION_BYTES] = "a number of bytes or a size such as \"140 MiB\"",
 		[OPTION_TIME] = "a number of seconds or a time such as \"323 ms\"",
-		[OPTION_RATE] = "a number of bytes a second or a rate such as \"2 GB/s\"",
+		[OPTION_RATE] = "a number of bytes per second or a rate such as \"2 GB/s\"",
 	};
 	char limit[OPTION_EXACT_BYTES], is[OPTION_EXACT_BYTES];
 	uint64_t v = 0;
@@ -577,7 +578,7 @@ static int parse_factors(const struct option *o, struct factors *out, const stru
 	return 0;
 }
 
-/* It has its defaults from the table that it lies in, or what a preset made of them. */
+/* The struct already has the defaults of the outer table, or the values of a preset. */
 static int parse_table(const struct option *o, void *out, const struct cJSON *value,
 		       const char *where, struct arena *arena, struct err *err)
 {

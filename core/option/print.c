@@ -1,5 +1,6 @@
-/* From structs to JSON. What is printed reads back as the same values: whole numbers that a double
- * cannot hold become strings, times are seconds with at most 15 digits, else strings of ns. */
+/* Option printer: from structs to JSON. The output reads back as the same values: whole numbers
+ * that a double cannot hold become strings; times are seconds with at most 15 digits, else strings
+ * of ns. */
 #include <cjson/cJSON.h>
 #include <math.h>
 #include <stdio.h>
@@ -11,7 +12,7 @@
 /* Seconds with 15 significant digits are exact to the nanosecond below this. */
 #define SECONDS_EXACT_NS 1000000000000000ull
 
-static bool add_table(struct cJSON *object, const struct option *table, const void *from);
+static bool print_table(struct cJSON *object, const struct option *table, const void *from);
 static bool lacks_required(const struct option *table, const struct cJSON *object);
 
 struct cJSON *options_to_json(const struct option *const *tables, const void *from)
@@ -19,7 +20,7 @@ struct cJSON *options_to_json(const struct option *const *tables, const void *fr
 	cJSON *object = cJSON_CreateObject();
 
 	for (; object && *tables; tables++) {
-		if (!add_table(object, *tables, from)) {
+		if (!print_table(object, *tables, from)) {
 			cJSON_Delete(object);
 			return NULL;
 		}
@@ -27,7 +28,7 @@ struct cJSON *options_to_json(const struct option *const *tables, const void *fr
 	return object;
 }
 
-static bool add_table(struct cJSON *object, const struct option *table, const void *from)
+static bool print_table(struct cJSON *object, const struct option *table, const void *from)
 {
 	const struct option *o;
 	cJSON *item;
@@ -41,7 +42,9 @@ static bool add_table(struct cJSON *object, const struct option *table, const vo
 			return false;
 		if (o->kind == OPTION_TABLE && lacks_required(o->table, item)) {
 			cJSON_Delete(
-				item); /* never given: absent says so, an object without it would not parse */
+				/* was never given and stays absent; an object without its keys
+				 * would not parse */
+				item);
 			continue;
 		}
 		if (!option_add(object, o->name, item))

@@ -1,4 +1,4 @@
-/* What options may be, for people: reference text. */
+/* Reference text of options, for people. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,9 +9,9 @@
 
 enum { REFERENCE_WIDTH = 100, REFERENCE_NAME_MAX = 96, REFERENCE_WHAT_MAX = 256 };
 
-static void describe(char what[REFERENCE_WHAT_MAX], const struct option *o);
-static size_t describe_range(char *out, size_t size, const struct option *o);
-static void describe_default(char *out, size_t size, const struct option *o);
+static void reference_describe(char what[REFERENCE_WHAT_MAX], const struct option *o);
+static size_t reference_range(char *out, size_t size, const struct option *o);
+static void reference_default(char *out, size_t size, const struct option *o);
 static void reference_table(FILE *f, const struct option *table, const char *prefix, int width);
 static void reference_line(FILE *f, const char *name, const struct option *o, int width);
 static int widest_name(const struct option *table, size_t prefix);
@@ -40,7 +40,7 @@ char *options_reference(const struct option *const *tables)
 	return text;
 }
 
-/* What stands between an option's name and those of its own table. */
+/* The text between an option's name and those of its own table. */
 static const char *reference_joint(const struct option *o)
 {
 	return o->kind == OPTION_TABLE ? "." : o->kind == OPTION_LIST ? ".N." : "";
@@ -61,7 +61,8 @@ static int widest_name(const struct option *table, size_t prefix)
 	return widest;
 }
 
-/* Nested tables and the entries of lists are shown as --set names their options: loader.workers, sizes.N.share. */
+/* Nested tables and entries of lists are shown as --set names their options: loader.workers,
+ * sizes.N.share. */
 static void reference_table(FILE *f, const struct option *table, const char *prefix, int width)
 {
 	char name[REFERENCE_NAME_MAX];
@@ -78,8 +79,8 @@ static void reference_table(FILE *f, const struct option *table, const char *pre
 	}
 }
 
-/* Writes words from column at on, wrapped at REFERENCE_WIDTH to the column indent. */
-static int wrap(FILE *f, const char *words, int at, int indent)
+/* Writes words, starting at column at, and wraps them at REFERENCE_WIDTH to the column indent. */
+static int reference_wrap(FILE *f, const char *words, int at, int indent)
 {
 	size_t n;
 
@@ -105,19 +106,19 @@ static void reference_line(FILE *f, const char *name, const struct option *o, in
 	const char *help = o->help ? o->help : "";
 	int indent = 2 + width + 1, at;
 
-	describe(what, o);
+	reference_describe(what, o);
 	fprintf(f, "  %-*s ", width, name);
-	at = wrap(f, what, indent, indent);
+	at = reference_wrap(f, what, indent, indent);
 	if (*help && at + 3 + (int)utf8_columns(help, UTF8_WHOLE) <= REFERENCE_WIDTH) {
 		fprintf(f, "   %s", help);
 	} else if (*help) {
 		fprintf(f, "\n%*s", indent + 2, "");
-		wrap(f, help, indent + 2, indent + 2);
+		reference_wrap(f, help, indent + 2, indent + 2);
 	}
 	fputc('\n', f);
 }
 
-static void describe(char what[REFERENCE_WHAT_MAX], const struct option *o)
+static void reference_describe(char what[REFERENCE_WHAT_MAX], const struct option *o)
 {
 	static const char *const words[] = {
 		[OPTION_U64] = "whole number",
@@ -142,14 +143,14 @@ static void describe(char what[REFERENCE_WHAT_MAX], const struct option *o)
 		snprintf(what + at, REFERENCE_WHAT_MAX - at, "%s%s", at ? " | " : "", *name);
 		at = strlen(what);
 	}
-	at += describe_range(what + at, REFERENCE_WHAT_MAX - at, o);
+	at += reference_range(what + at, REFERENCE_WHAT_MAX - at, o);
 	if (o->required)
 		snprintf(what + at, REFERENCE_WHAT_MAX - at, ", required");
 	else if (option_default_valid(o))
-		describe_default(what + at, REFERENCE_WHAT_MAX - at, o);
+		reference_default(what + at, REFERENCE_WHAT_MAX - at, o);
 }
 
-static size_t describe_range(char *out, size_t size, const struct option *o)
+static size_t reference_range(char *out, size_t size, const struct option *o)
 {
 	char min[OPTION_EXACT_BYTES], max[OPTION_EXACT_BYTES];
 
@@ -175,7 +176,7 @@ static size_t describe_range(char *out, size_t size, const struct option *o)
 	return strlen(out);
 }
 
-static void describe_default(char *out, size_t size, const struct option *o)
+static void reference_default(char *out, size_t size, const struct option *o)
 {
 	char exact[OPTION_EXACT_BYTES];
 

@@ -1,4 +1,4 @@
-/* What options may be, for programs: JSON Schema. */
+/* JSON Schema of options, for programs. */
 #include <cjson/cJSON.h>
 #include <math.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* Check of a DLIO workload: see check.h. */
 #include "import/dlio/check.h"
 
 #include <cjson/cJSON.h>

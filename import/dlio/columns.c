@@ -1,3 +1,4 @@
+/* Columns of Parquet files: see columns.h. */
 #include "import/dlio/columns.h"
 
 #include <cjson/cJSON.h>

@@ -1,3 +1,4 @@
+/* Data sets of a DLIO workload: see dataset.h. */
 #include "import/dlio/dataset.h"
 
 #include <cjson/cJSON.h>

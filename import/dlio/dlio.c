@@ -1,3 +1,4 @@
+/* Look-up of a DLIO workload's values: see dlio.h. */
 #include "import/dlio/dlio.h"
 
 #include <cjson/cJSON.h>

@@ -1,3 +1,4 @@
+/* Drawn times of a DLIO workload: see draw.h. */
 #include "import/dlio/draw.h"
 
 #include <cjson/cJSON.h>

@@ -1,3 +1,4 @@
+/* Import of a DLIO workload file: see import_dlio.h. */
 #include "import/dlio/import_dlio.h"
 
 #include <cjson/cJSON.h>

@@ -1,5 +1,5 @@
-/* The table holds the keys that DLIO and its forks read, and a few that DLIO's own workload files use
- * although DLIO reads others. */
+/* Keys of DLIO: see keys.h. The table holds the keys that DLIO and its forks read, and a few that
+ * DLIO's own workload files use although DLIO reads others. */
 #include "import/dlio/keys.h"
 
 #include <stdio.h>

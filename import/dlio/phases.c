@@ -1,3 +1,4 @@
+/* Phases of a DLIO workload: see phases.h. */
 #include "import/dlio/phases.h"
 
 #include <cjson/cJSON.h>

@@ -1,3 +1,4 @@
+/* Store of a DLIO workload: see store.h. */
 #include "import/dlio/store.h"
 
 #include <cjson/cJSON.h>

@@ -1,3 +1,4 @@
+/* Plain YAML scalars: see scalar.h. */
 #include "import/yaml/scalar.h"
 
 #include <cjson/cJSON.h>

@@ -1,4 +1,4 @@
-/* Stands in for tree.c where haul is built without libyaml. */
+/* YAML reader of a build without libyaml: refuses all text. */
 #include <errno.h>
 
 #include "import/yaml/tree.h"

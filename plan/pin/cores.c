@@ -1,23 +1,24 @@
+/* Usable cores of a node: see cores.h. */
 #include "plan/pin/cores.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
-static bool usable(hwloc_obj_t core, hwloc_const_bitmap_t allowed)
+static bool core_usable(hwloc_obj_t core, hwloc_const_bitmap_t allowed)
 {
 	return core->cpuset && hwloc_bitmap_intersects(core->cpuset, allowed);
 }
 
-/* Appends the usable cores inside set that no earlier domain has. taken gathers the PUs used. */
-static void add_domain(struct cores *c, hwloc_topology_t topology, hwloc_const_bitmap_t set,
-		       hwloc_const_bitmap_t allowed, hwloc_bitmap_t taken)
+/* Appends the usable cores in set that no earlier domain has. taken gathers the PUs used so far. */
+static void cores_add_domain(struct cores *c, hwloc_topology_t topology, hwloc_const_bitmap_t set,
+			     hwloc_const_bitmap_t allowed, hwloc_bitmap_t taken)
 {
 	struct core_domain *d = &c->domains[c->domain_count];
 	hwloc_obj_t core = NULL;
 
 	d->first = c->count;
 	while ((core = hwloc_get_next_obj_by_type(topology, c->type, core))) {
-		if (!usable(core, allowed) || !hwloc_bitmap_isincluded(core->cpuset, set) ||
+		if (!core_usable(core, allowed) || !hwloc_bitmap_isincluded(core->cpuset, set) ||
 		    hwloc_bitmap_intersects(core->cpuset, taken))
 			continue;
 		c->objects[c->count++] = core;
@@ -49,12 +50,12 @@ int cores_init(struct cores *c, hwloc_topology_t topology, hwloc_const_bitmap_t 
 		hwloc_bitmap_free(taken);
 		return err_set(err, -ENOMEM, "no memory for the cores of this node");
 	}
-	/* Memory without processors (HBM in flat mode) and a second memory of the same cores add
-	 * nothing. One domain is left for what belongs to no NUMA node. */
+	/* Skips memory without processors (HBM in flat mode) and a second memory of the same cores.
+	 * The last domain is kept for cores that belong to no NUMA node. */
 	while ((numa = hwloc_get_next_obj_by_type(topology, HWLOC_OBJ_NUMANODE, numa)) &&
 	       c->domain_count + 1 < CORES_DOMAINS_MAX)
-		add_domain(c, topology, numa->cpuset, allowed, taken);
-	add_domain(c, topology, whole, allowed, taken);
+		cores_add_domain(c, topology, numa->cpuset, allowed, taken);
+	cores_add_domain(c, topology, whole, allowed, taken);
 	hwloc_bitmap_free(taken);
 	if (!c->count) {
 		cores_free(c);

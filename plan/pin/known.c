@@ -1,12 +1,14 @@
+/* Table of known nodes: see known.h. */
 #include "plan/pin/known.h"
 
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Aurora: ALCF's user guides, 2026-08: since March 2025 cores 0 and 52 belong to the system's
- * services; core c of socket 0 belongs to NIC c mod 4, of socket 1 to NIC 4 + c mod 4. Its second
- * threads are numbered after all first ones: PU i and i + 104 are one core. */
+/* Aurora. Source: ALCF's user guides, 2026-08. Since March 2025 cores 0 and 52 belong to the
+ * system's services. Core c of socket 0 belongs to NIC c mod 4, core c of socket 1 to NIC 4 + c mod
+ * 4. All first hardware threads are numbered before the second ones: PU i and PU i + 104 are one
+ * core. */
 static const struct pin_known known_nodes[] = {
 	{.name = "Aurora",
 	 .cpu = "9470",
@@ -23,9 +25,10 @@ static unsigned first_pu(hwloc_obj_t core)
 	return (unsigned)hwloc_bitmap_first(core->cpuset);
 }
 
-/* Every core that is shown has threads i and i + half, or one of them, and stands in package
- * i / cores; the last thread of all is where it must be, shown or not. */
-static bool has_shape(const struct pin_known *known, hwloc_topology_t topology)
+/* Whether the topology has the known shape: each visible core has threads i and i + half, or one of
+ * them, and lies in package i / cores. The very last thread must be where the shape puts it,
+ * visible or not. */
+static bool known_has_shape(const struct pin_known *known, hwloc_topology_t topology)
 {
 	unsigned half = known->packages * known->cores;
 	hwloc_obj_t core = NULL, package;
@@ -52,7 +55,7 @@ const struct pin_known *pin_known_find(hwloc_topology_t topology)
 
 	for (i = 0; i < sizeof(known_nodes) / sizeof(known_nodes[0]); i++)
 		if ((!cpu || strstr(cpu, known_nodes[i].cpu)) &&
-		    has_shape(&known_nodes[i], topology))
+		    known_has_shape(&known_nodes[i], topology))
 			return &known_nodes[i];
 	return NULL;
 }
@@ -74,11 +77,11 @@ struct phase_filter {
 	const struct pin_known *known;
 	const struct cores *c;
 	bool *used;     /* [c->count] */
-	uint32_t after; /* the lowest core number wanted next */
+	uint32_t after; /* the lowest core number to use next */
 };
 
-/* The lowest core not yet used, of that NIC from number after on; UINT32_MAX: there is none. */
-static uint32_t lowest(const struct phase_filter *choice, uint32_t nic, uint32_t after)
+/* The lowest unused core of that NIC with number `after` or more. UINT32_MAX: there is none. */
+static uint32_t known_lowest(const struct phase_filter *choice, uint32_t nic, uint32_t after)
 {
 	uint32_t best = UINT32_MAX, best_number = UINT32_MAX, i;
 
@@ -94,23 +97,24 @@ static uint32_t lowest(const struct phase_filter *choice, uint32_t nic, uint32_t
 	return best;
 }
 
-/* The next core of nic, or, when it has none left, of the NICs after it. */
-static uint32_t take(struct phase_filter *choice, uint32_t nic)
+/* The next core of nic or, when it has none left, of the NICs after it. */
+static uint32_t known_take(struct phase_filter *choice, uint32_t nic)
 {
 	uint32_t nics = choice->known->packages * choice->known->package_nics, i;
-	uint32_t best = lowest(choice, nic, choice->after);
+	uint32_t best = known_lowest(choice, nic, choice->after);
 
 	for (i = 0; i < nics && best == UINT32_MAX; i++)
-		best = lowest(choice, (nic + i) % nics, 0);
+		best = known_lowest(choice, (nic + i) % nics, 0);
 	choice->used[best] = true;
 	return best;
 }
 
-/* The NICs of a package in turn, one core each. Within a turn cores lie one further than NICs do, so
- * that they spread; a last turn that is not full takes the first NICs in even packages, the last in
- * odd ones: as ALCF recommends for 12 ranks, 4:9:14:19:20:25 and 56:61:66:71:74:79. */
-static uint32_t take_in_package(struct phase_filter *choice, uint32_t package, uint32_t rank,
-				uint32_t ranks)
+/* Takes the NICs of a package in turn, one core each. Within a turn, the core number grows by one
+ * more than the NIC number, so that the cores spread out. A last turn that is not full uses the
+ * first NICs in even packages and the last ones in odd packages. For 12 ranks this gives what ALCF
+ * recommends: 4:9:14:19:20:25 and 56:61:66:71:74:79. */
+static uint32_t known_take_in_package(struct phase_filter *choice, uint32_t package, uint32_t rank,
+				      uint32_t ranks)
 {
 	uint32_t nics = choice->known->package_nics, left = ranks % nics, i, taken = 0;
 
@@ -120,7 +124,7 @@ static uint32_t take_in_package(struct phase_filter *choice, uint32_t package, u
 
 		if (i)
 			choice->after += i % nics ? nics + 1 : 1;
-		taken = take(choice, package * nics + shift + i % nics);
+		taken = known_take(choice, package * nics + shift + i % nics);
 		choice->after = core_number(choice->known, choice->c->objects[taken]);
 	}
 	return taken;
@@ -139,7 +143,8 @@ hwloc_obj_t pin_known_nic_core(const struct pin_known *known, const struct cores
 		usable[core_number(known, c->objects[i]) / known->cores]++;
 	for (p = 0; p < known->packages; p++)
 		packages += usable[p] ? 1 : 0;
-	/* Ranks are halved among the packages that have cores, the first gets the odd one. */
+	/* The ranks are divided equally among the packages that have cores; the first package gets
+	 * the odd rank. */
 	for (p = 0, before = 0; p < known->packages && before <= rank; p++) {
 		uint32_t end;
 
@@ -147,8 +152,8 @@ hwloc_obj_t pin_known_nic_core(const struct pin_known *known, const struct cores
 			continue;
 		seat++;
 		end = (ranks * seat + packages - 1) / packages;
-		taken = take_in_package(&choice, p, (rank < end ? rank : end - 1) - before,
-					end - before);
+		taken = known_take_in_package(&choice, p, (rank < end ? rank : end - 1) - before,
+					      end - before);
 		before = end;
 	}
 	free(choice.used);

@@ -1,3 +1,4 @@
+/* Parser of core lists: see list.h. */
 #include "plan/pin/list.h"
 
 #include <ctype.h>
@@ -6,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool read_number(const char **text, unsigned *value)
+static bool pin_list_number(const char **text, unsigned *value)
 {
 	unsigned long n = 0;
 	const char *p = *text;
@@ -20,18 +21,18 @@ static bool read_number(const char **text, unsigned *value)
 	return n <= PIN_LIST_PU_MAX;
 }
 
-/* One set, up to ':' or the end. */
-static bool read_set(const char **text, hwloc_bitmap_t set)
+/* Reads one set, up to ':' or the end. */
+static bool pin_list_read(const char **text, hwloc_bitmap_t set)
 {
 	unsigned first, last;
 
 	for (;;) {
-		if (!read_number(text, &first))
+		if (!pin_list_number(text, &first))
 			return false;
 		last = first;
 		if (**text == '-') {
 			(*text)++;
-			if (!read_number(text, &last) || last < first)
+			if (!pin_list_number(text, &last) || last < first)
 				return false;
 		}
 		if (set)
@@ -52,12 +53,12 @@ int pin_list_set(const char *list, uint32_t rank, uint32_t ranks, hwloc_bitmap_t
 		hwloc_bitmap_zero(set);
 	if (!*list)
 		return err_set(err, -EINVAL,
-			       "/cluster/cores: pin \"list\" needs core sets, one a local rank: "
+			       "/cluster/cores: pin \"list\" needs core sets, one per local rank: "
 			       "\"1-8:9-16\"");
 	for (;; p++) {
-		if (!read_set(&p, count == rank ? set : NULL))
+		if (!pin_list_read(&p, count == rank ? set : NULL))
 			return err_set(err, -EINVAL,
-				       "/cluster/cores: \"%s\" is no list of core sets at "
+				       "/cluster/cores: \"%s\" is not a list of core sets at "
 				       "\"%s\"; write it as \"1-8:9-16:17,19\"",
 				       list, p);
 		count++;
@@ -77,11 +78,11 @@ int pin_list_reserved(const char *text, hwloc_bitmap_t set, struct err *err)
 
 	if (set)
 		hwloc_bitmap_zero(set);
-	if (strcmp(text, "none") == 0 || (read_set(&p, set) && *p == '\0'))
+	if (strcmp(text, "none") == 0 || (pin_list_read(&p, set) && *p == '\0'))
 		return 0;
 	return err_set(
 		err, -EINVAL,
-		"/cluster/reserved_cores: \"%s\" is no set of cores; write it as \"0,52\", or "
+		"/cluster/reserved_cores: \"%s\" is not a set of cores; write it as \"0,52\", or "
 		"\"none\"",
 		text);
 }

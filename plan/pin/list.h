@@ -1,5 +1,5 @@
-/* cluster.cores: "1-8:9-16:17,19", one set a local rank, PUs by the operating system's numbers (as
- * the launchers' --cpu-bind=list names them). Stateless. */
+/* Core lists: cluster.cores such as "1-8:9-16:17,19", one set per local rank, PUs by the numbers of
+ * the operating system (as in the launchers' --cpu-bind=list). Stateless. */
 #ifndef HAUL_PLAN_PIN_LIST_H
 #define HAUL_PLAN_PIN_LIST_H
 
@@ -10,13 +10,13 @@
 
 enum { PIN_LIST_PU_MAX = 65535 };
 
-/* Reads the whole list, which must name at least ranks sets, and copies that of rank. set NULL: only
- * checks. -EINVAL with "/cluster/cores: sentence". */
+/* Reads the whole list, which must have at least `ranks` sets, and copies the set of rank. With set
+ * NULL it only checks. Returns -EINVAL with "/cluster/cores: sentence". */
 int pin_list_set(const char *list, uint32_t rank, uint32_t ranks, hwloc_bitmap_t set,
 		 struct err *err);
 
-/* cluster.reserved_cores, "0,52" or "none". set NULL: only checks. -EINVAL with
- * "/cluster/reserved_cores: sentence". */
+/* Reads cluster.reserved_cores, "0,52" or "none". With set NULL it only checks. Returns -EINVAL
+ * with "/cluster/reserved_cores: sentence". */
 int pin_list_reserved(const char *text, hwloc_bitmap_t set, struct err *err);
 
 #endif

@@ -1,9 +1,10 @@
+/* Cores near accelerators and NICs: see near.h. */
 #include "plan/pin/near.h"
 
 #include <string.h>
 
-/* PCI classes that compute: 3D controllers, other displays, processing accelerators. A VGA controller
- * (0x0300) may be a server's console: it counts only with a computing device on it. */
+/* PCI classes of computing devices: 3D controllers, other displays, processing accelerators. A VGA
+ * controller (0x0300) may be a server's console: it counts only with a computing device on it. */
 static bool class_computes(unsigned class_id)
 {
 	return class_id == 0x0302 || class_id == 0x0380 || class_id == 0x1200;
@@ -16,8 +17,8 @@ static bool name_is_fast(const char *name)
 			strncmp(name, "ib", 2) == 0);
 }
 
-/* A PCI function stands for the devices on it (ze0 and its parts, mlx5_0 and ib0). */
-static hwloc_obj_t body_of(hwloc_obj_t device)
+/* A PCI function represents the devices on it (ze0 and its parts, mlx5_0 and ib0). */
+static hwloc_obj_t near_body(hwloc_obj_t device)
 {
 	while (device->parent && (device->parent->type == HWLOC_OBJ_OS_DEVICE ||
 				  device->parent->type == HWLOC_OBJ_PCI_DEVICE))
@@ -27,7 +28,7 @@ static hwloc_obj_t body_of(hwloc_obj_t device)
 
 static bool is_wanted(enum near_kind kind, hwloc_obj_t device, bool fast)
 {
-	hwloc_obj_t pci = body_of(device);
+	hwloc_obj_t pci = near_body(device);
 	hwloc_obj_osdev_type_t type = device->attr->osdev.type;
 	bool on_pci = pci->type == HWLOC_OBJ_PCI_DEVICE;
 
@@ -91,7 +92,7 @@ uint32_t near_devices(hwloc_topology_t topology, enum near_kind kind,
 	while ((device = hwloc_get_next_osdev(topology, device)) && count < NEAR_DEVICES_MAX) {
 		if (!is_wanted(kind, device, fast))
 			continue;
-		body = body_of(device);
+		body = near_body(device);
 		for (i = 0; i < count && devices[i] != body; i++)
 			;
 		if (i == count)
@@ -113,7 +114,8 @@ uint32_t near_devices(hwloc_topology_t topology, enum near_kind kind,
 	return count;
 }
 
-/* Of the operating system's names the one that says most: a NIC's own before its InfiniBand twin. */
+/* Chooses the most telling of the operating system's names: a NIC's own name before that of its
+ * InfiniBand twin. */
 const char *near_name(enum near_kind kind, hwloc_obj_t device)
 {
 	hwloc_obj_t child;
@@ -159,8 +161,9 @@ static uint32_t cores_in(const struct cores *c, hwloc_const_bitmap_t set)
 	return n;
 }
 
-/* False: set meets another group's cores without being the same. */
-static bool add(struct near *n, hwloc_const_bitmap_t set, uint32_t units)
+/* Adds a unit to the group with exactly these cores. Returns false where set overlaps another
+ * group's cores. */
+static bool near_add(struct near *n, hwloc_const_bitmap_t set, uint32_t units)
 {
 	uint32_t g;
 
@@ -190,15 +193,16 @@ bool near_find(struct near *n, hwloc_topology_t topology, const struct cores *c,
 	for (i = 0; i < count; i++) {
 		hwloc_obj_t near = hwloc_get_non_io_ancestor_obj(topology, devices[i]);
 
-		/* Beside the whole of a node of several parts: its place is not told. */
+		/* A device beside the whole of a node that has several parts: the topology does not
+		 * tell its place. */
 		if (!near || !near->cpuset ||
 		    (c->domain_count > 1 && hwloc_bitmap_isequal(near->cpuset, whole)))
 			return false;
 		if (cores_in(c, near->cpuset) &&
-		    !add(n, near->cpuset, kind == NEAR_TILE ? tiles_of(devices[i]) : 1))
+		    !near_add(n, near->cpuset, kind == NEAR_TILE ? tiles_of(devices[i]) : 1))
 			return false;
 	}
-	/* The job counts tiles where the topology shows whole GPUs. */
+	/* The job counts tiles, but the topology shows whole GPUs. */
 	if (kind == NEAR_TILE && n->units == count && units > count && count &&
 	    units % count == 0) {
 		for (g = 0; g < n->count; g++)
@@ -216,10 +220,10 @@ void near_known(struct near *n, hwloc_topology_t topology, const struct cores *c
 	*n = (struct near){0};
 	while ((package = hwloc_get_next_obj_by_type(topology, HWLOC_OBJ_PACKAGE, package)))
 		if (cores_in(c, package->cpuset))
-			add(n, package->cpuset, known->package_tiles);
+			near_add(n, package->cpuset, known->package_tiles);
 }
 
-/* Cores that every unit can have. */
+/* The number of cores that every unit can have. */
 static uint32_t unit_cores(const struct near *n, const struct cores *c)
 {
 	uint32_t width = UINT32_MAX, g, each;
@@ -231,7 +235,7 @@ static uint32_t unit_cores(const struct near *n, const struct cores *c)
 	return width;
 }
 
-static uint32_t group_of(const struct near *n, uint32_t unit, uint32_t *first)
+static uint32_t near_group_of(const struct near *n, uint32_t unit, uint32_t *first)
 {
 	uint32_t g;
 
@@ -240,21 +244,23 @@ static uint32_t group_of(const struct near *n, uint32_t unit, uint32_t *first)
 	return g;
 }
 
-static uint32_t unit_of(const struct near *n, uint32_t rank, uint32_t ranks)
+static uint32_t near_unit_of(const struct near *n, uint32_t rank, uint32_t ranks)
 {
 	return (uint32_t)((uint64_t)rank * n->units / ranks);
 }
 
-/* How many units a rank gets, the same for all, so that no rank leaves its group. */
+/* How many units a rank gets: the same number for all ranks, and so few that no rank gets units of
+ * two groups. */
 static uint32_t units_each(const struct near *n, uint32_t ranks)
 {
 	uint32_t each, r, first, last;
 
 	for (each = n->units / ranks; each > 1; each--) {
 		for (r = 0; r < ranks; r++) {
-			uint32_t unit = unit_of(n, r, ranks);
+			uint32_t unit = near_unit_of(n, r, ranks);
 
-			if (group_of(n, unit, &first) != group_of(n, unit + each - 1, &last))
+			if (near_group_of(n, unit, &first) !=
+			    near_group_of(n, unit + each - 1, &last))
 				break;
 		}
 		if (r == ranks)
@@ -266,9 +272,10 @@ static uint32_t units_each(const struct near *n, uint32_t ranks)
 struct near_slice near_cut(const struct near *n, const struct cores *c, uint32_t rank,
 			   uint32_t ranks)
 {
-	uint32_t unit = unit_of(n, rank, ranks), width = unit_cores(n, c), first, slot;
-	uint32_t share = (ranks + n->units - 1) / n->units; /* ranks a unit, at most */
-	struct near_slice slice = {.set = n->groups[group_of(n, unit, &first)].set};
+	uint32_t unit = near_unit_of(n, rank, ranks), width = unit_cores(n, c), first, slot;
+	/* the greatest number of ranks per unit */
+	uint32_t share = (ranks + n->units - 1) / n->units;
+	struct near_slice slice = {.set = n->groups[near_group_of(n, unit, &first)].set};
 
 	slice.first = (unit - first) * width;
 	if (ranks <= n->units) {

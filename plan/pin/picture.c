@@ -1,4 +1,5 @@
-/* `haul topo`: one character a core, a row (or more) a NUMA node, the devices beside their package. */
+/* `haul topo`: a picture in text, one character per core, one or more rows per NUMA node, and the
+ * devices beside their package. See pin.h. */
 #include <ctype.h>
 #include <errno.h>
 #include <stdbool.h>
@@ -14,7 +15,7 @@
 
 enum { ROW_CORES = 52, NAME_BYTES = 64, NEAR_COLUMNS = 26 };
 
-/* Which rank a core belongs to; ranks beyond these share the last sign. */
+/* The sign of the rank that a core belongs to. Ranks beyond these share the last sign. */
 static const char signs[] = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ#";
 
 struct devices {
@@ -58,7 +59,7 @@ static char core_sign(const struct picture *p, hwloc_obj_t core)
 	return signs[last < sizeof(signs) - 2 ? last : sizeof(signs) - 2];
 }
 
-static int count_of(const struct picture *p, hwloc_obj_type_t type)
+static int picture_count(const struct picture *p, hwloc_obj_type_t type)
 {
 	int n = hwloc_get_nbobjs_by_type(p->topology, type);
 
@@ -78,10 +79,10 @@ static void draw_head(const struct picture *p, const struct job_cluster *cluster
 	char memory[UNITS_TEXT_BYTES];
 
 	units_bytes_binary(memory, (double)hwloc_get_root_obj(p->topology)->total_memory);
-	draw_counts(p, "node       ", count_of(p, HWLOC_OBJ_PACKAGE), "package", "packages");
-	draw_counts(p, " · ", count_of(p, HWLOC_OBJ_NUMANODE), "NUMA node", "NUMA nodes");
-	draw_counts(p, " · ", count_of(p, core_type(p->topology)), "core", "cores");
-	draw_counts(p, " · ", count_of(p, HWLOC_OBJ_PU), "thread", "threads");
+	draw_counts(p, "node       ", picture_count(p, HWLOC_OBJ_PACKAGE), "package", "packages");
+	draw_counts(p, " · ", picture_count(p, HWLOC_OBJ_NUMANODE), "NUMA node", "NUMA nodes");
+	draw_counts(p, " · ", picture_count(p, core_type(p->topology)), "core", "cores");
+	draw_counts(p, " · ", picture_count(p, HWLOC_OBJ_PU), "thread", "threads");
 	fprintf(p->out, " · %s\n", memory);
 	if (cpu)
 		fprintf(p->out, "processor  %.80s\n", cpu);
@@ -94,8 +95,8 @@ static void draw_head(const struct picture *p, const struct job_cluster *cluster
 		fprintf(p->out, "note       %s\n", p->message);
 }
 
-/* Names with the same stem and numbers in a row become one: "hsn0-3". */
-static void add_name(char *text, size_t bytes, char *last, unsigned *run, const char *name)
+/* Combines consecutive names with the same stem into one: "hsn0-3". */
+static void picture_add_name(char *text, size_t bytes, char *last, unsigned *run, const char *name)
 {
 	size_t stem = strlen(name), used = strlen(text), old = strlen(last);
 	char *dash;
@@ -125,10 +126,10 @@ static bool is_near(const struct picture *p, hwloc_obj_t device, hwloc_const_bit
 	hwloc_obj_t near = hwloc_get_non_io_ancestor_obj(p->topology, device);
 
 	return near && near->cpuset && hwloc_bitmap_isincluded(set, near->cpuset) &&
-	       (count_of(p, HWLOC_OBJ_PACKAGE) < 2 || near->type != HWLOC_OBJ_MACHINE);
+	       (picture_count(p, HWLOC_OBJ_PACKAGE) < 2 || near->type != HWLOC_OBJ_MACHINE);
 }
 
-/* Whether NIC number i of a known node is one of set's cores'. */
+/* Whether NIC number i of a known node belongs to one of the cores in set. */
 static bool owns_nic(const struct picture *p, uint32_t i, hwloc_const_bitmap_t set)
 {
 	hwloc_obj_t core = NULL;
@@ -157,10 +158,10 @@ static void names_near(const struct picture *p, enum near_kind kind, hwloc_const
 	text[0] = '\0';
 	for (i = 0; i < d->count; i++)
 		if (table ? owns_nic(p, i, set) : is_near(p, d->objects[i], set))
-			add_name(text, bytes, last, &run, near_name(kind, d->objects[i]));
+			picture_add_name(text, bytes, last, &run, near_name(kind, d->objects[i]));
 }
 
-/* A second memory of the same cores (HBM in flat mode) is a row without them. */
+/* False for a second memory of the same cores (HBM in flat mode), whose row shows no cores. */
 static bool cores_drawn(const struct picture *p, hwloc_obj_t numa)
 {
 	hwloc_obj_t before = NULL;
@@ -172,7 +173,7 @@ static bool cores_drawn(const struct picture *p, hwloc_obj_t numa)
 	return false;
 }
 
-/* The cores of a NUMA node, a sign each. */
+/* Draws the cores of a NUMA node, one sign each. */
 static void draw_cores(const struct picture *p, hwloc_obj_t numa)
 {
 	hwloc_obj_type_t type = core_type(p->topology);
@@ -204,7 +205,7 @@ static void draw_devices(const struct picture *p, const char *label, enum near_k
 		fprintf(p->out, "%11s%-9s%.79s\n", "", label, text);
 }
 
-/* The memories and devices of a package, or, where there is none (NULL), of the node. */
+/* Draws the memories and devices of a package, or of the node where it has no packages (NULL). */
 static void draw_package(const struct picture *p, hwloc_obj_t package)
 {
 	hwloc_const_bitmap_t set =
@@ -216,7 +217,7 @@ static void draw_package(const struct picture *p, hwloc_obj_t package)
 	if (package)
 		snprintf(label, sizeof(label), "package %u", package->os_index);
 	while ((numa = hwloc_get_next_obj_by_type(p->topology, HWLOC_OBJ_NUMANODE, numa))) {
-		/* A memory of several packages stands with the first of them. */
+		/* A memory of several packages is drawn with the first of them. */
 		if (!hwloc_bitmap_isincluded(numa->cpuset, set) &&
 		    (package->prev_cousin || !hwloc_bitmap_intersects(numa->cpuset, set)))
 			continue;
@@ -230,7 +231,7 @@ static void draw_package(const struct picture *p, hwloc_obj_t package)
 	draw_devices(p, "GPUs", NEAR_TILE, set);
 }
 
-/* Devices that the node does not place: listed once, without their cores. */
+/* Lists devices that the node does not place, once and without their cores. */
 static void draw_unplaced(const struct picture *p, const char *label, enum near_kind kind)
 {
 	const struct devices *d = kind == NEAR_NIC ? &p->nics : &p->gpus;
@@ -242,13 +243,15 @@ static void draw_unplaced(const struct picture *p, const char *label, enum near_
 		hwloc_obj_t near = hwloc_get_non_io_ancestor_obj(p->topology, d->objects[i]);
 
 		if (near && near->type == HWLOC_OBJ_MACHINE)
-			add_name(text, sizeof(text), last, &run, near_name(kind, d->objects[i]));
+			picture_add_name(text, sizeof(text), last, &run,
+					 near_name(kind, d->objects[i]));
 	}
 	if (text[0])
 		fprintf(p->out, "%-11s%-9s%.79s\n", "unplaced", label, text);
 }
 
-/* text in lines of at most columns, broken behind commas, those after the first indented. */
+/* Prints text in lines of at most `columns` columns, broken behind commas. All lines but the first
+ * are indented. */
 static void draw_broken(const struct picture *p, const char *text, int columns, int indent)
 {
 	while (strlen(text) > (size_t)columns) {
@@ -286,7 +289,8 @@ static void draw_ranks(const struct picture *p)
 	}
 }
 
-/* What this process may use: the launcher's mask where the topology is this machine's. */
+/* Finds what this process may use: the mask of the launcher where the topology is this
+ * machine's. */
 static int find_allowed(struct picture *p, struct err *err)
 {
 	p->allowed = hwloc_bitmap_dup(hwloc_topology_get_allowed_cpuset(p->topology));
@@ -302,7 +306,7 @@ static int find_allowed(struct picture *p, struct err *err)
 	return 0;
 }
 
-static int cut_all(struct picture *p, const struct job_cluster *cluster, struct err *err)
+static int picture_cut(struct picture *p, const struct job_cluster *cluster, struct err *err)
 {
 	struct pin_seat seat = {.local_ranks = p->ranks, .sharers = p->ranks};
 	uint32_t r;
@@ -329,22 +333,22 @@ static int find_reserved(struct picture *p, const struct job_cluster *cluster, s
 	return pin_reserved(cluster, p->topology, p->reserved, &p->reserved_said, err);
 }
 
-static void draw(const struct picture *p, const struct job_cluster *cluster)
+static void picture_draw(const struct picture *p, const struct job_cluster *cluster)
 {
 	hwloc_obj_t package = NULL;
 
 	draw_head(p, cluster);
 	fputc('\n', p->out);
-	if (count_of(p, HWLOC_OBJ_PACKAGE) == 0)
+	if (picture_count(p, HWLOC_OBJ_PACKAGE) == 0)
 		draw_package(p, NULL);
 	while ((package = hwloc_get_next_obj_by_type(p->topology, HWLOC_OBJ_PACKAGE, package)))
 		draw_package(p, package);
-	if (count_of(p, HWLOC_OBJ_PACKAGE) > 1) {
+	if (picture_count(p, HWLOC_OBJ_PACKAGE) > 1) {
 		if (!has_nic_table(p))
 			draw_unplaced(p, "NICs", NEAR_NIC);
 		draw_unplaced(p, "GPUs", NEAR_TILE);
 	}
-	fprintf(p->out, "\na sign a core: 0-9 a-z A-Z its rank, # a higher one, * several, . idle, "
+	fprintf(p->out, "\none sign per core: 0-9 a-z A-Z rank, # higher rank, * several, . idle, "
 			"= reserved, - not allowed\n");
 	draw_ranks(p);
 }
@@ -361,14 +365,14 @@ char *pin_picture(const struct job_cluster *cluster, hwloc_topology_t topology,
 	p.nics.count = near_devices(topology, NEAR_NIC, p.nics.objects);
 	p.gpus.count = near_devices(topology, NEAR_TILE, p.gpus.objects);
 	if (find_allowed(&p, err) < 0 || find_reserved(&p, cluster, err) < 0 ||
-	    cut_all(&p, cluster, err) < 0)
+	    picture_cut(&p, cluster, err) < 0)
 		goto out_free;
 	p.out = open_memstream(&text, &bytes);
 	if (!p.out) {
 		err_set(err, -ENOMEM, "no memory for the picture");
 		goto out_free;
 	}
-	draw(&p, cluster);
+	picture_draw(&p, cluster);
 	if (fclose(p.out) != 0) {
 		free(text);
 		text = NULL;

@@ -1,3 +1,4 @@
+/* Core binding of ranks: see pin.h. */
 #include "plan/pin/pin.h"
 
 #include <errno.h>
@@ -9,13 +10,14 @@
 
 const char *const pin_names[] = {"none", "core", "numa", "tile", "nic", "list", NULL};
 
-/* A run of consecutive usable cores. */
+/* Consecutive usable cores. */
 struct slice {
 	uint32_t first, count;
 };
 
-/* The widest equal slice that lets every rank stay inside one domain. 0: more ranks than cores. */
-static uint32_t widest(const struct cores *c, uint32_t ranks)
+/* The widest equal slice with which every rank stays inside one domain. 0: there are more ranks
+ * than cores. */
+static uint32_t pin_widest_slice(const struct cores *c, uint32_t ranks)
 {
 	uint32_t width, room, d;
 
@@ -28,8 +30,8 @@ static uint32_t widest(const struct cores *c, uint32_t ranks)
 	return width;
 }
 
-/* Ranks are dealt to the domains in proportion to their cores, as far as slices of that width fit;
- * then numbered domain by domain, so that neighbours share a domain. */
+/* Distributes the ranks over the domains in proportion to their cores, as far as slices of that
+ * width fit. Then numbers them domain by domain, so that neighbours share a domain. */
 static struct slice slice_in_domains(const struct cores *c, uint32_t rank, uint32_t ranks,
 				     uint32_t width)
 {
@@ -52,7 +54,8 @@ static struct slice slice_in_domains(const struct cores *c, uint32_t rank, uint3
 	return (struct slice){c->domains[d].first + rank * width, width};
 }
 
-/* Fewer ranks than domains: whole domains each, as many cores as the poorest rank has. */
+/* For fewer ranks than domains: each rank gets whole domains, and as many cores as the rank with
+ * the fewest. */
 static struct slice slice_of_domains(const struct cores *c, uint32_t rank, uint32_t ranks)
 {
 	uint32_t each = c->domain_count / ranks, width = UINT32_MAX, r, d, n;
@@ -65,7 +68,8 @@ static struct slice slice_of_domains(const struct cores *c, uint32_t rank, uint3
 	return (struct slice){c->domains[rank * each].first, width};
 }
 
-static struct slice cut(const struct cores *c, enum pin pin, uint32_t rank, uint32_t ranks)
+static struct slice pin_cut_equal(const struct cores *c, enum pin pin, uint32_t rank,
+				  uint32_t ranks)
 {
 	uint32_t width;
 
@@ -75,15 +79,15 @@ static struct slice cut(const struct cores *c, enum pin pin, uint32_t rank, uint
 	}
 	if (ranks < c->domain_count)
 		return slice_of_domains(c, rank, ranks);
-	width = widest(c, ranks);
+	width = pin_widest_slice(c, ranks);
 	if (!width)
 		return (struct slice){0, 0};
 	return slice_in_domains(c, rank, ranks, width);
 }
 
-static int cut_list(const struct job_cluster *cluster, hwloc_const_bitmap_t allowed,
-		    const struct pin_seat *seat, hwloc_bitmap_t out, const char **message,
-		    struct err *err)
+static int pin_cut_list(const struct job_cluster *cluster, hwloc_const_bitmap_t allowed,
+			const struct pin_seat *seat, hwloc_bitmap_t out, const char **message,
+			struct err *err)
 {
 	int rc = pin_list_set(cluster->cores, seat->local_rank, seat->local_ranks, out, err);
 
@@ -155,10 +159,10 @@ static void near_set(const struct cores *c, struct near_slice slice, hwloc_const
 	hwloc_bitmap_and(out, out, allowed);
 }
 
-static void cut_domains(const struct cores *c, enum pin pin, hwloc_const_bitmap_t allowed,
-			const struct pin_seat *seat, hwloc_bitmap_t out, const char **message)
+static void pin_cut_domains(const struct cores *c, enum pin pin, hwloc_const_bitmap_t allowed,
+			    const struct pin_seat *seat, hwloc_bitmap_t out, const char **message)
 {
-	struct slice slice = cut(c, pin, seat->index, seat->sharers);
+	struct slice slice = pin_cut_equal(c, pin, seat->index, seat->sharers);
 
 	if (slice.count)
 		slice_set(c, slice, allowed, out);
@@ -166,8 +170,8 @@ static void cut_domains(const struct cores *c, enum pin pin, hwloc_const_bitmap_
 		*message = "more ranks than cores: not pinned";
 }
 
-static void cut_near(const struct near *n, const struct cores *c, hwloc_const_bitmap_t allowed,
-		     const struct pin_seat *seat, hwloc_bitmap_t out, const char **message)
+static void pin_cut_near(const struct near *n, const struct cores *c, hwloc_const_bitmap_t allowed,
+			 const struct pin_seat *seat, hwloc_bitmap_t out, const char **message)
 {
 	struct near_slice slice = near_cut(n, c, seat->index, seat->sharers);
 
@@ -177,9 +181,9 @@ static void cut_near(const struct near *n, const struct cores *c, hwloc_const_bi
 		*message = "too few cores for equal slices: not pinned";
 }
 
-static void cut_tile(const struct job_cluster *cluster, hwloc_topology_t topology,
-		     const struct cores *c, hwloc_const_bitmap_t allowed,
-		     const struct pin_seat *seat, hwloc_bitmap_t out, const char **message)
+static void pin_cut_tile(const struct job_cluster *cluster, hwloc_topology_t topology,
+			 const struct cores *c, hwloc_const_bitmap_t allowed,
+			 const struct pin_seat *seat, hwloc_bitmap_t out, const char **message)
 {
 	const struct pin_known *known = pin_known_find(topology);
 	struct near near;
@@ -187,19 +191,19 @@ static void cut_tile(const struct job_cluster *cluster, hwloc_topology_t topolog
 	if (known)
 		near_known(&near, topology, c, known);
 	else if (!near_find(&near, topology, c, NEAR_TILE, (uint32_t)cluster->gpus)) {
-		cut_domains(c, PIN_NUMA, allowed, seat, out, message);
+		pin_cut_domains(c, PIN_NUMA, allowed, seat, out, message);
 		if (!*message)
 			*message =
-				"this node does not tell where its accelerators are: pinned as by "
+				"this node does not tell where its accelerators are: pinned as with "
 				"pin numa";
 		return;
 	}
-	cut_near(&near, c, allowed, seat, out, message);
+	pin_cut_near(&near, c, allowed, seat, out, message);
 }
 
-static int cut_nic(hwloc_topology_t topology, const struct cores *c, hwloc_const_bitmap_t allowed,
-		   const struct pin_seat *seat, hwloc_bitmap_t out, const char **message,
-		   struct err *err)
+static int pin_cut_nic(hwloc_topology_t topology, const struct cores *c,
+		       hwloc_const_bitmap_t allowed, const struct pin_seat *seat,
+		       hwloc_bitmap_t out, const char **message, struct err *err)
 {
 	const struct pin_known *known = pin_known_find(topology);
 	hwloc_obj_t core;
@@ -214,18 +218,18 @@ static int cut_nic(hwloc_topology_t topology, const struct cores *c, hwloc_const
 		if (known)
 			*message = "more ranks than cores: not pinned";
 		else
-			cut_near(&near, c, allowed, seat, out, message);
+			pin_cut_near(&near, c, allowed, seat, out, message);
 	} else {
-		cut_domains(c, PIN_NUMA, allowed, seat, out, message);
+		pin_cut_domains(c, PIN_NUMA, allowed, seat, out, message);
 		if (!*message)
 			*message =
-				"this node does not tell where its NICs are: pinned as by pin numa";
+				"this node does not tell where its NICs are: pinned as with pin numa";
 	}
 	return 0;
 }
 
-/* usable: what of allowed is not reserved. A rank whose whole mask is reserved keeps it: the launcher
- * has decided so. */
+/* usable is what is allowed but not reserved. A rank whose whole mask is reserved keeps its mask,
+ * because the launcher has decided so. */
 static int find_usable(const struct job_cluster *cluster, hwloc_topology_t topology,
 		       hwloc_const_bitmap_t allowed, hwloc_bitmap_t usable, struct err *err)
 {
@@ -242,10 +246,10 @@ static int find_usable(const struct job_cluster *cluster, hwloc_topology_t topol
 	return rc;
 }
 
-/* out holds allowed, and keeps it where nothing better is found. */
-static int cut_slices(const struct job_cluster *cluster, hwloc_topology_t topology,
-		      hwloc_const_bitmap_t allowed, const struct pin_seat *seat, hwloc_bitmap_t out,
-		      const char **message, struct err *err)
+/* out starts as allowed, and stays so where no better set is found. */
+static int pin_cut_slices(const struct job_cluster *cluster, hwloc_topology_t topology,
+			  hwloc_const_bitmap_t allowed, const struct pin_seat *seat,
+			  hwloc_bitmap_t out, const char **message, struct err *err)
 {
 	hwloc_bitmap_t usable = hwloc_bitmap_dup(allowed);
 	struct cores cores;
@@ -262,13 +266,13 @@ static int cut_slices(const struct job_cluster *cluster, hwloc_topology_t topolo
 	hwloc_bitmap_copy(out, usable);
 	if (seat->sharers == 1) {
 		if (seat->local_ranks > 1)
-			*message = "the launcher has bound each rank by itself: its choice stands";
+			*message = "the launcher has bound each rank by itself: its choice is kept";
 	} else if (cluster->pin == PIN_TILE) {
-		cut_tile(cluster, topology, &cores, usable, seat, out, message);
+		pin_cut_tile(cluster, topology, &cores, usable, seat, out, message);
 	} else if (cluster->pin == PIN_NIC) {
-		rc = cut_nic(topology, &cores, usable, seat, out, message, err);
+		rc = pin_cut_nic(topology, &cores, usable, seat, out, message, err);
 	} else {
-		cut_domains(&cores, (enum pin)cluster->pin, usable, seat, out, message);
+		pin_cut_domains(&cores, (enum pin)cluster->pin, usable, seat, out, message);
 	}
 	cores_free(&cores);
 out_free:
@@ -294,9 +298,9 @@ int pin_cut(const struct job_cluster *cluster, hwloc_topology_t topology,
 	if (!set)
 		return err_set(err, -ENOMEM, "no memory for a core set");
 	if (cluster->pin == PIN_LIST)
-		rc = cut_list(cluster, allowed, seat, set, message, err);
+		rc = pin_cut_list(cluster, allowed, seat, set, message, err);
 	else if (cluster->pin != PIN_NONE)
-		rc = cut_slices(cluster, topology, allowed, seat, set, message, err);
+		rc = pin_cut_slices(cluster, topology, allowed, seat, set, message, err);
 	if (rc < 0) {
 		hwloc_bitmap_free(set);
 		return rc;

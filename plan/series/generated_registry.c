@@ -1,4 +1,5 @@
-/* Which data sets a series has made: each as the place where it lies and the text that describes it. */
+/* Registry of generated data sets: see series.h. Each entry is the place of a data set and the text
+ * that describes it. */
 #include <cjson/cJSON.h>
 #include <errno.h>
 #include <stdio.h>
@@ -31,11 +32,11 @@ static void entry_free(struct generated_entry *e)
 	free(e->what);
 }
 
-/* The store's URIs and the folder below them; the description of the data set, and of the phase where
- * nothing but the phase itself is left of it. */
-static int describe(const struct job *job, const struct job_phase *phase,
-		    const struct job_store *store, const struct job_dataset *dataset,
-		    struct generated_entry *e, struct err *err)
+/* Describes a data set by the store's URIs, the folder below them and its options. Where a store
+ * keeps no content, the phase's own options belong to the description. */
+static int generated_describe(const struct job *job, const struct job_phase *phase,
+			      const struct job_store *store, const struct job_dataset *dataset,
+			      struct generated_entry *e, struct err *err)
 {
 	const struct backend_ops *ops = store->section->owner;
 	const struct store_options *common = store->options;
@@ -63,8 +64,9 @@ static int describe(const struct job *job, const struct job_phase *phase,
 	return err_set(err, -ENOMEM, "no memory for what a series has made");
 }
 
-static enum generated_before find(const struct generated_registry *m,
-				  const struct generated_entry *e, bool content, bool *noted)
+static enum generated_before generated_find(const struct generated_registry *m,
+					    const struct generated_entry *e, bool content,
+					    bool *noted)
 {
 	enum generated_before before = MADE_NOT;
 
@@ -105,11 +107,11 @@ int generated_phase(struct generated_registry *m, const struct job *job,
 	rc = dataset_find(job, phase, look.value, &dataset, &store, err);
 	if (rc < 0)
 		return rc;
-	rc = describe(job, phase, store, dataset, &e, err);
+	rc = generated_describe(job, phase, store, dataset, &e, err);
 	if (rc < 0)
 		return rc;
 	ops = store->section->owner;
-	*before = find(m, &e, ops->capabilities & BACKEND_CONTENT, &noted);
+	*before = generated_find(m, &e, ops->capabilities & BACKEND_CONTENT, &noted);
 	larger = noted ? NULL : realloc(m->entries, (m->count + 1) * sizeof(*larger));
 	if (larger) {
 		m->entries = larger;

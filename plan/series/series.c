@@ -1,3 +1,4 @@
+/* Series of runs: see series.h. */
 #include "plan/series/series.h"
 
 #include <errno.h>
@@ -44,12 +45,12 @@ static int count_runs(const struct series *s, struct err *err)
 
 	if (runs <= SERIES_RUNS_MAX)
 		return 0;
-	return err_set(err, -EINVAL, "%llu runs are more than %d, the most of a series",
+	return err_set(err, -EINVAL, "%llu runs are too many: a series has at most %d",
 		       (unsigned long long)runs, SERIES_RUNS_MAX);
 }
 
-/* The end of the value that begins at text: a comma outside brackets and quotes, or the end. NULL: one
- * of them is left open. */
+/* The end of the value that begins at text: a comma outside brackets and quotes, or the end of the
+ * text. NULL: a bracket or a quote is not closed. */
 static const char *value_end(const char *text)
 {
 	bool quoted = false;
@@ -68,8 +69,10 @@ static const char *value_end(const char *text)
 	return depth || quoted ? NULL : text;
 }
 
-/* "path=value" of the value between two places, without the blanks around it. NULL: no memory. */
-static char *make_set(struct series *s, const struct sweep *w, const char *from, const char *to)
+/* "path=value" with the value between two positions, without the blanks around it. NULL: no
+ * memory. */
+static char *series_make_set(struct series *s, const struct sweep *w, const char *from,
+			     const char *to)
 {
 	size_t path = strlen(w->path), n;
 	char *set;
@@ -88,10 +91,10 @@ static char *make_set(struct series *s, const struct sweep *w, const char *from,
 	return set;
 }
 
-static int add_value(struct series *s, struct sweep *w, const char *from, const char *to,
-		     struct err *err)
+static int series_add_value(struct series *s, struct sweep *w, const char *from, const char *to,
+			    struct err *err)
 {
-	char *set = make_set(s, w, from, to);
+	char *set = series_make_set(s, w, from, to);
 	uint32_t i;
 
 	if (!set)
@@ -100,13 +103,13 @@ static int add_value(struct series *s, struct sweep *w, const char *from, const 
 		return err_set(err, -EINVAL, "its value number %u is empty", w->count + 1);
 	for (i = 0; i < w->count; i++)
 		if (strcmp(w->sets[i], set) == 0)
-			return err_set(err, -EINVAL, "%s stands in it twice",
+			return err_set(err, -EINVAL, "%s is in it twice",
 				       set + strlen(w->path) + 1);
 	w->sets[w->count++] = set;
 	return 0;
 }
 
-static int check_path(const struct series *s, const char *path, struct err *err)
+static int series_check_path(const struct series *s, const char *path, struct err *err)
 {
 	uint32_t i;
 
@@ -116,7 +119,7 @@ static int check_path(const struct series *s, const char *path, struct err *err)
 			"ranks are placed once for the whole series: /cluster cannot change");
 	for (i = 0; i < s->sweep_count; i++)
 		if (strcmp(s->sweeps[i].path, path) == 0)
-			return err_set(err, -EINVAL, "%s is swept already", path);
+			return err_set(err, -EINVAL, "%s is already swept", path);
 	return 0;
 }
 
@@ -130,18 +133,18 @@ static int read_sweep(struct series *s, const char *text, struct err *err)
 	if (!equals || equals == text)
 		return err_set(err, -EINVAL, "write it as path=a,b,c, as in train.batch=2,4,8");
 	path = arena_alloc(&s->arena, (size_t)(equals - text) + 1);
-	/* There are no more values than characters. */
+	/* The number of characters is a bound for the number of values. */
 	w->sets = arena_alloc(&s->arena, (strlen(equals) + 1) * sizeof(*w->sets));
 	if (!path || !w->sets)
 		return err_set(err, -ENOMEM, "no memory");
 	memcpy(path, text, (size_t)(equals - text));
-	rc = check_path(s, path, err);
+	rc = series_check_path(s, path, err);
 	w->path = path;
 	for (from = equals + 1, to = NULL; rc == 0 && (!to || *to); from = to + 1) {
 		to = value_end(from);
 		if (!to)
-			return err_set(err, -EINVAL, "a bracket or a quote is left open");
-		rc = add_value(s, w, from, to, err);
+			return err_set(err, -EINVAL, "a bracket or a quote is not closed");
+		rc = series_add_value(s, w, from, to, err);
 	}
 	if (rc < 0)
 		return rc;

@@ -1,6 +1,6 @@
-/* A series of runs: every combination of the values that sweeps name, each run several times. And
- * what the generating phases of a series have made, so that data are made once. No MPI; every rank
- * holds the same. */
+/* Series of runs: every combination of the values that sweeps name, each run several times; and a
+ * registry of what the generating phases of a series have made, so that data are made once. No MPI;
+ * every rank holds the same. */
 #ifndef HAUL_PLAN_SERIES_SERIES_H
 #define HAUL_PLAN_SERIES_SERIES_H
 
@@ -12,7 +12,7 @@ enum { SERIES_SWEEPS_MAX = 8, SERIES_RUNS_MAX = 1000 };
 struct sweep {
 	const char *path;
 	uint32_t count;
-	const char **sets; /* [count]: "path=value", each as --set takes it */
+	const char **sets; /* [count]: "path=value", as for --set */
 };
 
 struct series {
@@ -21,8 +21,8 @@ struct series {
 	struct arena arena;
 };
 
-/* sweeps: "path=a,b,c" strings; a comma inside brackets or quotes is part of a value. repeat >= 1.
- * -EINVAL with the option and a sentence. */
+/* sweeps are "path=a,b,c" strings; a comma inside brackets or quotes is part of a value. repeat >=
+ * 1. Returns -EINVAL with the option and a sentence. */
 int series_init(struct series *s, const char *const *sweeps, unsigned count, uint32_t repeat,
 		uint32_t warmup, struct err *err);
 void series_free(struct series *s);
@@ -32,25 +32,25 @@ static inline uint32_t series_runs(const struct series *s)
 	return s->combinations * (s->warmup + s->repeat);
 }
 
-/* sets[sweep_count] of a combination, from 0; the last sweep runs fastest. */
+/* Fills sets[sweep_count] for a combination, from 0. The last sweep varies fastest. */
 void series_sets(const struct series *s, uint32_t combination, const char **sets);
 
 /* "train.batch=4, train.compute=10 ms", cut where it is longer than size. Returns out. */
 char *series_label(const char *const *sets, uint32_t count, char *out, size_t size);
 
-/* What generating phases have made. All zeros at first. */
+/* What generating phases have made. A zeroed struct is empty. */
 struct generated_registry {
 	struct generated_entry *entries;
 	uint32_t count;
 };
 enum generated_before {
-	MADE_NOT,  /* not by an earlier run */
-	MADE_SAME, /* by an earlier run: the phase has nothing to do */
+	MADE_NOT,  /* no earlier run has made it */
+	MADE_SAME, /* an earlier run has made it: the phase has nothing to do */
 	MADE_OTHER /* an earlier run made another data set in this place */
 };
 
-/* Says what runs before this one have made of the data set that the phase generates, and notes it as
- * made by this one. A store that keeps no content holds no data set either: there only the same phase
+/* Reports what earlier runs have made of the data set that the phase generates, and records that
+ * this run makes it. A store that keeps no content holds no data set: there only the same phase
  * counts as the same. */
 int generated_phase(struct generated_registry *m, const struct job *job,
 		    const struct job_phase *phase, uint32_t run, enum generated_before *before,

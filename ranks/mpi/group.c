@@ -1,5 +1,6 @@
-/* Every operation is a non-blocking one and the polite wait. MPI errors are fatal by MPI's default:
- * a rank that cannot reach the others has nobody to agree with. */
+/* Group of ranks on MPI: see group.h. Every operation is non-blocking and is waited for in wait.c.
+ * MPI errors are fatal, which is MPI's default: a rank that cannot reach the others has nobody to
+ * agree with. */
 #include "ranks/mpi/group.h"
 
 #include <errno.h>
@@ -21,10 +22,10 @@ struct mpi_group {
 	struct group base;
 	MPI_Comm comm;
 	struct waiting waiting;
-	struct node_status
-		*node_status; /* where its status rounds are; NULL: among all ranks, by MPI */
+	/* where its status rounds take place; NULL: among all ranks, by MPI */
+	struct node_status *node_status;
 	bool status_busy;
-	uint64_t stop; /* told here, where no board spreads it */
+	uint64_t stop; /* the reason told here, where no board spreads it */
 	MPI_Request status_request;
 	MPI_Datatype status_type;
 	MPI_Op status_op, max_op, min_op;
@@ -35,7 +36,7 @@ struct mpi_group {
 
 static const struct group_ops mpi_group_ops;
 
-static struct mpi_group *mpi(const struct group *g)
+static struct mpi_group *mpi_group_of(const struct group *g)
 {
 	return (struct mpi_group *)g;
 }
@@ -52,7 +53,7 @@ static void merge_status(void *in, void *into, int *count, MPI_Datatype *type)
 }
 
 /* MPICH 4.0.2 compares MPI_UINT64_T as if it were signed (MPI_MAX of 1 and 2^64 - 1 gives 1), so
- * maxima and minima are our own too. */
+ * haul has its own maxima and minima. */
 static void merge_max(void *in, void *into, int *count, MPI_Datatype *type)
 {
 	const uint64_t *from = in;
@@ -112,10 +113,10 @@ int mpi_group_world(struct group **out, struct err *err)
 	return mpi_group_own(comm, &patient, out, err);
 }
 
-/* A group made from another inherits how it waits and what its ranks are called. */
+/* A group made from another inherits how it waits and the names of its ranks. */
 static int group_from(const struct group *g, MPI_Comm comm, struct group **out, struct err *err)
 {
-	int rc = mpi_group_own(comm, &mpi(g)->waiting, out, err);
+	int rc = mpi_group_own(comm, &mpi_group_of(g)->waiting, out, err);
 
 	if (rc == 0)
 		(*out)->label = g->label;
@@ -127,8 +128,8 @@ int mpi_group_node(struct group *world, uint32_t parts, struct group **out, stru
 	MPI_Comm machine, part;
 	int rank, size;
 
-	MPI_Comm_split_type(mpi(world)->comm, MPI_COMM_TYPE_SHARED, (int)world->rank, MPI_INFO_NULL,
-			    &machine);
+	MPI_Comm_split_type(mpi_group_of(world)->comm, MPI_COMM_TYPE_SHARED, (int)world->rank,
+			    MPI_INFO_NULL, &machine);
 	if (parts <= 1)
 		return group_from(world, machine, out, err);
 	MPI_Comm_rank(machine, &rank);
@@ -140,37 +141,39 @@ int mpi_group_node(struct group *world, uint32_t parts, struct group **out, stru
 
 void mpi_group_set_node_status(struct group *g, struct node_status *node_status)
 {
-	mpi(g)->node_status = node_status;
+	mpi_group_of(g)->node_status = node_status;
 }
 
 void mpi_group_set_patient(struct group *g, bool patient)
 {
-	mpi(g)->waiting.patient = patient;
+	mpi_group_of(g)->waiting.patient = patient;
 }
 
 void mpi_group_set_log(struct group *g, const struct log *log, uint64_t after_ns)
 {
-	mpi(g)->waiting.log = log;
-	mpi(g)->waiting.say_after_ns = after_ns;
+	mpi_group_of(g)->waiting.log = log;
+	mpi_group_of(g)->waiting.say_after_ns = after_ns;
 }
 
 const void *mpi_group_comm(const struct group *g)
 {
-	return &mpi(g)->comm;
+	return &mpi_group_of(g)->comm;
 }
 
 static MPI_Op merge_op(const struct group *g, enum merge merge)
 {
-	return merge == MERGE_SUM ? MPI_SUM : merge == MERGE_MAX ? mpi(g)->max_op : mpi(g)->min_op;
+	return merge == MERGE_SUM   ? MPI_SUM
+	       : merge == MERGE_MAX ? mpi_group_of(g)->max_op
+				    : mpi_group_of(g)->min_op;
 }
 
 static int mpi_allreduce(struct group *g, enum merge merge, uint64_t *words, size_t n)
 {
 	MPI_Request request;
 
-	MPI_Iallreduce(MPI_IN_PLACE, words, (int)n, MPI_UINT64_T, merge_op(g, merge), mpi(g)->comm,
-		       &request);
-	wait_for(&request, &mpi(g)->waiting, "an all-reduce");
+	MPI_Iallreduce(MPI_IN_PLACE, words, (int)n, MPI_UINT64_T, merge_op(g, merge),
+		       mpi_group_of(g)->comm, &request);
+	wait_for(&request, &mpi_group_of(g)->waiting, "an all-reduce");
 	return 0;
 }
 
@@ -180,11 +183,11 @@ static int mpi_reduce(struct group *g, enum merge merge, uint64_t *words, size_t
 
 	if (g->rank == 0)
 		MPI_Ireduce(MPI_IN_PLACE, words, (int)n, MPI_UINT64_T, merge_op(g, merge), 0,
-			    mpi(g)->comm, &request);
+			    mpi_group_of(g)->comm, &request);
 	else
-		MPI_Ireduce(words, NULL, (int)n, MPI_UINT64_T, merge_op(g, merge), 0, mpi(g)->comm,
-			    &request);
-	wait_for(&request, &mpi(g)->waiting, "a reduction");
+		MPI_Ireduce(words, NULL, (int)n, MPI_UINT64_T, merge_op(g, merge), 0,
+			    mpi_group_of(g)->comm, &request);
+	wait_for(&request, &mpi_group_of(g)->waiting, "a reduction");
 	return 0;
 }
 
@@ -194,8 +197,8 @@ static int mpi_broadcast(struct group *g, void *data, size_t bytes)
 
 	if (bytes > INT_MAX)
 		return -EMSGSIZE;
-	MPI_Ibcast(data, (int)bytes, MPI_BYTE, 0, mpi(g)->comm, &request);
-	wait_for(&request, &mpi(g)->waiting, "a broadcast");
+	MPI_Ibcast(data, (int)bytes, MPI_BYTE, 0, mpi_group_of(g)->comm, &request);
+	wait_for(&request, &mpi_group_of(g)->waiting, "a broadcast");
 	return 0;
 }
 
@@ -203,9 +206,9 @@ static int mpi_gather(struct group *g, const void *record, size_t bytes, void *a
 {
 	MPI_Request request;
 
-	MPI_Igather(record, (int)bytes, MPI_BYTE, all, (int)bytes, MPI_BYTE, 0, mpi(g)->comm,
-		    &request);
-	wait_for(&request, &mpi(g)->waiting, "a gather");
+	MPI_Igather(record, (int)bytes, MPI_BYTE, all, (int)bytes, MPI_BYTE, 0,
+		    mpi_group_of(g)->comm, &request);
+	wait_for(&request, &mpi_group_of(g)->waiting, "a gather");
 	return 0;
 }
 
@@ -213,9 +216,9 @@ static int mpi_scatter(struct group *g, const void *all, size_t bytes, void *rec
 {
 	MPI_Request request;
 
-	MPI_Iscatter(all, (int)bytes, MPI_BYTE, record, (int)bytes, MPI_BYTE, 0, mpi(g)->comm,
-		     &request);
-	wait_for(&request, &mpi(g)->waiting, "a scatter");
+	MPI_Iscatter(all, (int)bytes, MPI_BYTE, record, (int)bytes, MPI_BYTE, 0,
+		     mpi_group_of(g)->comm, &request);
+	wait_for(&request, &mpi_group_of(g)->waiting, "a scatter");
 	return 0;
 }
 
@@ -223,8 +226,8 @@ static int mpi_send(struct group *g, uint32_t to, const void *data, size_t bytes
 {
 	MPI_Request request;
 
-	MPI_Isend(data, (int)bytes, MPI_BYTE, (int)to, GROUP_TAG, mpi(g)->comm, &request);
-	wait_for(&request, &mpi(g)->waiting, "a message to another");
+	MPI_Isend(data, (int)bytes, MPI_BYTE, (int)to, GROUP_TAG, mpi_group_of(g)->comm, &request);
+	wait_for(&request, &mpi_group_of(g)->waiting, "a message to another");
 	return 0;
 }
 
@@ -232,8 +235,9 @@ static int mpi_receive(struct group *g, uint32_t from, void *data, size_t bytes)
 {
 	MPI_Request request;
 
-	MPI_Irecv(data, (int)bytes, MPI_BYTE, (int)from, GROUP_TAG, mpi(g)->comm, &request);
-	wait_for(&request, &mpi(g)->waiting, "a message from another");
+	MPI_Irecv(data, (int)bytes, MPI_BYTE, (int)from, GROUP_TAG, mpi_group_of(g)->comm,
+		  &request);
+	wait_for(&request, &mpi_group_of(g)->waiting, "a message from another");
 	return 0;
 }
 
@@ -241,7 +245,7 @@ static bool mpi_arrived(struct group *g, uint32_t from)
 {
 	int arrived;
 
-	MPI_Iprobe((int)from, GROUP_TAG, mpi(g)->comm, &arrived, MPI_STATUS_IGNORE);
+	MPI_Iprobe((int)from, GROUP_TAG, mpi_group_of(g)->comm, &arrived, MPI_STATUS_IGNORE);
 	return arrived;
 }
 
@@ -249,13 +253,13 @@ static int mpi_split(struct group *g, uint32_t color, struct group **out, struct
 {
 	MPI_Comm comm;
 
-	MPI_Comm_split(mpi(g)->comm, (int)color, (int)g->rank, &comm);
+	MPI_Comm_split(mpi_group_of(g)->comm, (int)color, (int)g->rank, &comm);
 	return group_from(g, comm, out, err);
 }
 
 static int mpi_shared(struct group *g, size_t bytes, void **out, struct err *err)
 {
-	struct mpi_group *m = mpi(g);
+	struct mpi_group *m = mpi_group_of(g);
 	struct mpi_block *block = &m->blocks[m->block_count];
 	MPI_Aint size;
 	int unit;
@@ -269,7 +273,7 @@ static int mpi_shared(struct group *g, size_t bytes, void **out, struct err *err
 			return err_set(err, -ENOMEM, "no memory for a shared block of %zu bytes",
 				       bytes);
 	} else {
-		/* Fresh shared memory is zero pages: MPICH maps a new file. */
+		/* Fresh shared memory consists of zero pages, because MPICH maps a new file. */
 		MPI_Win_allocate_shared(g->rank ? 0 : (MPI_Aint)bytes, 1, MPI_INFO_NULL, m->comm,
 					&block->memory, &block->window);
 		MPI_Win_shared_query(block->window, 0, &size, &unit, &block->memory);
@@ -281,7 +285,7 @@ static int mpi_shared(struct group *g, size_t bytes, void **out, struct err *err
 
 static void mpi_status_post(struct group *g, const struct status *mine)
 {
-	struct mpi_group *m = mpi(g);
+	struct mpi_group *m = mpi_group_of(g);
 
 	m->status_busy = true;
 	if (m->node_status) {
@@ -289,9 +293,10 @@ static void mpi_status_post(struct group *g, const struct status *mine)
 		return;
 	}
 	m->mine = *mine;
-	m->mine.arrived_ns = 0; /* nobody knows the ranks' clocks here */
+	m->mine.arrived_ns = 0; /* the ranks' clocks are not aligned here */
 #if MPI_VERSION >= 4
-	/* Planned once: a third less of what each round takes. */
+	/* The reduction is set up once (persistent), which saves a third of the time of each
+	 * round. */
 	MPI_Start(&m->status_request);
 #else
 	MPI_Iallreduce(&m->mine, &m->merged, 1, m->status_type, m->status_op, m->comm,
@@ -299,7 +304,8 @@ static void mpi_status_post(struct group *g, const struct status *mine)
 #endif
 }
 
-/* What this rank has sent before may still want it to make MPI progress, which a meeting does not. */
+/* Messages that this rank sent before may still need MPI progress, which node_status does not
+ * make. */
 static bool status_look(struct mpi_group *m)
 {
 	int done;
@@ -324,7 +330,7 @@ static bool status_done(void *group)
 
 static bool mpi_status_test(struct group *g, struct status *merged)
 {
-	struct mpi_group *m = mpi(g);
+	struct mpi_group *m = mpi_group_of(g);
 
 	if (!m->status_busy)
 		return false;
@@ -336,7 +342,7 @@ static bool mpi_status_test(struct group *g, struct status *merged)
 
 static void mpi_status_wait(struct group *g, struct status *merged)
 {
-	struct mpi_group *m = mpi(g);
+	struct mpi_group *m = mpi_group_of(g);
 
 	if (m->node_status) {
 		node_status_wait(m->node_status, &m->waiting, &m->merged);
@@ -349,7 +355,7 @@ static void mpi_status_wait(struct group *g, struct status *merged)
 
 static void mpi_stop_tell(struct group *g, uint64_t reason)
 {
-	struct mpi_group *m = mpi(g);
+	struct mpi_group *m = mpi_group_of(g);
 
 	if (m->node_status)
 		node_status_stop_tell(m->node_status, reason);
@@ -359,14 +365,14 @@ static void mpi_stop_tell(struct group *g, uint64_t reason)
 
 static uint64_t mpi_stop_heard(struct group *g)
 {
-	struct mpi_group *m = mpi(g);
+	struct mpi_group *m = mpi_group_of(g);
 
 	return m->node_status ? node_status_stop_heard(m->node_status) : m->stop;
 }
 
 static void mpi_free(struct group *g)
 {
-	struct mpi_group *m = mpi(g);
+	struct mpi_group *m = mpi_group_of(g);
 
 	if (m->status_busy)
 		wait_until(status_done, m, &m->waiting, "a status round");

@@ -1,3 +1,4 @@
+/* Leader link: see leader_link.h. */
 #include "ranks/mpi/leader_link.h"
 
 #include <errno.h>
@@ -14,16 +15,17 @@ struct link_peer {
 	struct status in, out;
 	MPI_Request receive, send;
 	bool sending;
-	bool parted; /* its farewell has come: nothing follows */
+	bool parted; /* its last message has come: nothing follows */
 };
 
 struct leader_link {
 	struct status_link tree;
 	MPI_Comm comm;
 	uint32_t rank, peer_count;
-	struct link_peer peers[LINK_PEERS]; /* the parent, where there is one, then the children */
-	uint64_t stop, stop_sent;           /* the largest reason known, and passed on */
-	/* A message stays untouched until it has been taken: one for each reason there is. */
+	/* the parent, where there is one, followed by the children */
+	struct link_peer peers[LINK_PEERS];
+	uint64_t stop, stop_sent; /* the largest reason known, and the largest that was passed on */
+	/* A buffer must not change until its message has been taken, so each reason has one. */
 	uint64_t stop_out[STOP_ERROR + 1];
 };
 
@@ -48,7 +50,8 @@ static void link_begin(void *argument)
 	for (uint32_t i = 0; i < l->peer_count; i++) {
 		struct link_peer *p = &l->peers[i];
 
-		/* The neighbour has answered the round before, so this message has long arrived. */
+		/* The neighbour has answered the previous round, so this message has long
+		 * arrived. */
 		if (p->sending)
 			MPI_Wait(&p->send, MPI_STATUS_IGNORE);
 		p->sending = false;
@@ -109,7 +112,8 @@ int leader_link_open(struct leader_link **out, struct group *leaders, const void
 	return 0;
 }
 
-/* No message may stay in the communicator: what a neighbour sent comes before its farewell. */
+/* No message may stay in the communicator: whatever a neighbour sent comes before its last
+ * message. */
 static void link_part(struct leader_link *l)
 {
 	struct waiting how = {.patient = true};

@@ -1,7 +1,8 @@
-/* Leader link: the messages of the status tree between the first ranks of nodes, and of a reason to stop, on MPI.
+/* Leader link: the messages of the status tree between the first ranks of nodes, and those of a
+ * reason to stop, on MPI.
  *
- * Receives are planned once (persistent requests). A reason to stop goes to the tree's neighbours as soon as it is
- * known, beside the rounds. Main thread only. */
+ * Receives are set up once (persistent requests). A reason to stop goes to the neighbours in the
+ * tree as soon as it is known, independently of the rounds. Main thread only. */
 #ifndef HAUL_RANKS_MPI_LEADER_LINK_H
 #define HAUL_RANKS_MPI_LEADER_LINK_H
 
@@ -19,8 +20,8 @@ void leader_link_close(struct leader_link *l);
 /* For status_tree_init. */
 const struct status_link *leader_link_tree(const struct leader_link *l);
 
-/* Sends a reason to stop to the neighbours, unless one as large went there before; takes what has come from them and
- * sends that on. Returns the largest known. */
+/* Sends a reason to stop to the neighbours, unless one as large was sent before. Receives reasons
+ * from them and passes those on. Returns the largest known reason. */
 uint64_t leader_link_stop(struct leader_link *l, uint64_t reason);
 
 #endif

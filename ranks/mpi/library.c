@@ -1,11 +1,12 @@
+/* Name of the MPI library: see library.h. */
 #include "ranks/mpi/library.h"
 
 #include <mpi.h>
 #include <stdio.h>
 #include <string.h>
 
-/* The rest of the line "<label>  <value>" in a text of several lines. */
-static void field(const char *text, const char *label, char *out, size_t bytes)
+/* Copies the value of the line "<label> <value>" from a text of several lines. */
+static void library_field(const char *text, const char *label, char *out, size_t bytes)
 {
 	const char *at = strstr(text, label);
 	size_t n;
@@ -25,11 +26,11 @@ void mpi_library(char text[MPI_LIBRARY_BYTES])
 	int length = 0;
 
 	MPI_Get_library_version(whole, &length);
-	field(whole, "MPICH Version:", version, sizeof(version));
-	field(whole, "MPICH Device:", device, sizeof(device));
+	library_field(whole, "MPICH Version:", version, sizeof(version));
+	library_field(whole, "MPICH Device:", device, sizeof(device));
 	if (version[0])
 		snprintf(text, MPI_LIBRARY_BYTES, "MPICH %s%s%s%s", version, device[0] ? " (" : "",
 			 device, device[0] ? ")" : "");
-	else /* others say it in their first line */
+	else /* other libraries give their name in the first line */
 		snprintf(text, MPI_LIBRARY_BYTES, "%.*s", (int)strcspn(whole, ",\n"), whole);
 }

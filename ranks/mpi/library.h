@@ -1,5 +1,5 @@
-/* Which MPI this program runs on, for `haul version` and `haul doctor`. May be called without
- * MPI_Init. */
+/* Name of the MPI library that this program runs on, for `haul version` and `haul doctor`. May be
+ * called without MPI_Init. */
 #ifndef HAUL_RANKS_MPI_LIBRARY_H
 #define HAUL_RANKS_MPI_LIBRARY_H
 

@@ -1,3 +1,4 @@
+/* Status rounds of a group that spans nodes: see node_status.h. */
 #include "ranks/mpi/node_status.h"
 
 #include <errno.h>
@@ -12,9 +13,9 @@
 
 #include "core/clock.h"
 
-/* Keeps what stands before it and behind off the same cache lines, and pairs of lines, wherever the block begins. */
+/* Keeps neighbours off the same cache lines and pairs of lines, wherever the block begins. */
 enum { APART_BYTES = 128 };
-/* A sleeper looks up so often by itself, to say that it waits and to let MPI get on. */
+/* How often a sleeper wakes up by itself, to report that it waits and to let MPI make progress. */
 enum { SLEEP_NS = 10000000 };
 
 struct node_status_seat {
@@ -22,26 +23,28 @@ struct node_status_seat {
 	char apart[APART_BYTES];
 };
 
-/* A number of rounds that ranks may sleep on: a futex is 32 bits wide. */
+/* A number of rounds on which ranks may sleep: a futex is 32 bits wide. */
 struct node_status_count {
 	_Atomic uint32_t rounds;
 	_Atomic uint32_t sleepers;
 };
 
-/* Counts only grow. A rank posts round r + 1 only after it has read round r, so nothing is overwritten
- * that somebody still has to read. */
+/* Counts only grow. A rank posts round r + 1 only after it has read round r, so nothing is
+ * overwritten that another rank still has to read. */
 struct node_status_board {
-	_Atomic uint64_t posts; /* of all ranks and rounds */
+	_Atomic uint64_t posts; /* posts of all ranks and rounds */
 	char apart_posts[APART_BYTES];
-	struct node_status_count gathered; /* rounds whose words of this node are merged: here */
+	/* number of rounds in which the words of this node are merged */
+	struct node_status_count gathered;
 	struct status here;
 	char apart_here[APART_BYTES];
-	struct node_status_count complete; /* rounds whose words of all nodes are: everywhere */
+	/* number of rounds in which the words of all nodes are merged */
+	struct node_status_count complete;
 	struct status everywhere;
 	char apart_everywhere[APART_BYTES];
-	_Atomic uint64_t stop; /* the largest reason told */
+	_Atomic uint64_t stop; /* the largest reason that was told */
 	char apart_stop[APART_BYTES];
-	struct node_status_seat seats[]; /* one for each rank of the node */
+	struct node_status_seat seats[]; /* one per rank of the node */
 };
 
 static bool count_reached(const struct node_status_count *c, uint64_t round)
@@ -56,7 +59,7 @@ static void count_reach(struct node_status_count *c, uint64_t round)
 		syscall(SYS_futex, &c->rounds, FUTEX_WAKE, INT32_MAX, NULL, NULL, 0);
 }
 
-/* Sleeps until the count moves from the round before, or a while. */
+/* Sleeps until the count differs from the previous round's, or for a while. */
 static void count_sleep(struct node_status_count *c, uint64_t round)
 {
 	const struct timespec most = {.tv_nsec = SLEEP_NS};
@@ -110,7 +113,7 @@ static void status_complete(struct node_status *m, const struct status *everywhe
 	count_reach(&m->board->complete, m->round);
 }
 
-/* The last rank of the node to come. */
+/* Called by the last rank of the node that posts. */
 static void status_gather(struct node_status *m)
 {
 	struct node_status_board *b = m->board;
@@ -126,7 +129,8 @@ static void status_gather(struct node_status *m)
 	count_reach(&b->gathered, m->round);
 }
 
-/* The first rank of a node among several: from its node to the others', and back. */
+/* Called by the first rank of a node among several: carries the round from its node to the others,
+ * and back. */
 static void status_carry(struct node_status *m)
 {
 	struct status everywhere;
@@ -170,7 +174,8 @@ bool node_status_look(struct node_status *m, struct status *merged)
 	return true;
 }
 
-/* One look was in vain. A leader whose node is complete looks for messages; everyone else is woken. */
+/* Called after a look in vain. A leader whose node is complete looks for messages; all others are
+ * woken by a futex. */
 static void status_rest(struct node_status *m, uint64_t now_ns)
 {
 	uint64_t nap_ns = wait_share_nap(&m->share, now_ns);
@@ -181,7 +186,7 @@ static void status_rest(struct node_status *m, uint64_t now_ns)
 		sched_yield();
 		return;
 	}
-	/* What this rank has sent before may still want it to let MPI get on. */
+	/* Messages that this rank sent before may still need MPI progress. */
 	MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_SELF, &there, MPI_STATUS_IGNORE);
 	if (!m->link)
 		count_sleep(&m->board->complete, m->round);

@@ -1,3 +1,4 @@
+/* Polite wait: see wait.h. */
 #include "ranks/mpi/wait.h"
 
 #include <sched.h>
@@ -49,7 +50,7 @@ void wait_until(bool (*done)(void *argument), void *argument, struct waiting *ho
 				continue;
 			}
 		}
-		/* The clock is read only where a wait has come to sleep. */
+		/* The clock is read only once a wait has begun to sleep. */
 		wait_say_slow(how, what, &slow, clock_kernel_ns());
 		nanosleep(&pause, NULL);
 		if (pause.tv_nsec < WAIT_SLEEP_MAX_NS)

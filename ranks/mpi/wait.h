@@ -1,6 +1,6 @@
-/* The one polite wait: every MPI operation in haul is non-blocking and waited for here, so that
- * waiting ranks leave the cores to I/O threads and to each other (MPICH would spin for ever). So are
- * the status rounds (meeting.h). */
+/* Polite wait: every MPI operation in haul is non-blocking and is waited for here, so that waiting
+ * ranks leave the cores to I/O threads and to each other (MPICH would spin for ever). So are the
+ * status rounds (node_status.h). */
 #ifndef HAUL_RANKS_MPI_WAIT_H
 #define HAUL_RANKS_MPI_WAIT_H
 
@@ -12,16 +12,16 @@
 
 /* How to wait. */
 struct waiting {
-	/* Ranks outnumber cores, so sleep early; else yield for 200 us first, because a sleeping peer makes
-	 * large messages slow. */
+	/* Ranks outnumber cores, so sleep early. Else yield for 200 us first, because a sleeping
+	 * peer makes large messages slow. */
 	bool patient;
-	/* Where a wait that lasts longer than say_after_ns names itself, once; the next one has to last
-	 * twice as long. NULL: it does not. */
+	/* The log in which a wait that lasts longer than say_after_ns names itself, once; the next
+	 * one has to last twice as long. NULL: none. */
 	const struct log *log;
 	uint64_t say_after_ns;
 };
 
-/* A wait that takes long names itself once, through how->log, see there. slow is zeroed before the wait; what: the
+/* Names a wait that takes long, once, through how->log. slow is zeroed before the wait. what: the
  * operation, as a noun with its article. */
 struct waiting_slow {
 	uint64_t since_ns;
@@ -30,8 +30,8 @@ struct waiting_slow {
 void wait_say_slow(struct waiting *how, const char *what, struct waiting_slow *slow,
 		   uint64_t now_ns);
 
-/* Until done says so: it is asked again and again, and may make MPI progress. what: the operation, as a
- * noun with its article. */
+/* Waits until done returns true. done is called again and again, and may make MPI progress. what:
+ * the operation, as a noun with its article. */
 void wait_until(bool (*done)(void *argument), void *argument, struct waiting *how,
 		const char *what);
 

@@ -1,3 +1,4 @@
+/* Share of a core for waiting: see wait_share.h. */
 #include "ranks/mpi/wait_share.h"
 
 void wait_share_init(struct wait_share *w, uint32_t ranks, bool crowded, uint64_t now_ns)

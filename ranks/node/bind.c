@@ -1,3 +1,4 @@
+/* Core binding of this rank: see bind.h. */
 #include "ranks/node/bind.h"
 
 #include <errno.h>
@@ -83,7 +84,7 @@ static void seats_count(const uint64_t *masks, uint32_t ranks, struct pin_seat *
 	}
 }
 
-/* Which ranks of the node have the same mask: they share it out. Collective. */
+/* Finds which ranks of the node have the same mask; they divide it among themselves. Collective. */
 static int seat_find(const struct nodes *n, hwloc_const_bitmap_t mask, struct pin_seat *seat,
 		     struct err *err)
 {
@@ -112,9 +113,9 @@ out_free:
 	return rc;
 }
 
-/* Said once a run: by the first rank of the first node. */
-static void say_once(const struct nodes *n, const struct log *log, enum log_level level,
-		     const char *message)
+/* Logs a sentence once per run: on the first rank of the first node. */
+static void bind_log_once(const struct nodes *n, const struct log *log, enum log_level level,
+			  const char *message)
 {
 	if (message && n->index == 0 && n->node->rank == 0)
 		log_say(log, level, "%s", message);
@@ -132,11 +133,11 @@ static int cut_and_bind(const struct nodes *n, const struct job_cluster *cluster
 		rc = pin_reserved(cluster, topology, reserved, &message, err);
 	if (rc < 0)
 		goto out_free;
-	say_once(n, log, LOG_INFO, message);
+	bind_log_once(n, log, LOG_INFO, message);
 	rc = pin_cut(cluster, topology, allowed, seat, &wanted, &message, err);
 	if (rc < 0)
 		goto out_free;
-	say_once(n, log, LOG_WARNING, message);
+	bind_log_once(n, log, LOG_WARNING, message);
 	if (hwloc_set_cpubind(topology, wanted, HWLOC_CPUBIND_PROCESS) < 0)
 		log_say(log, LOG_WARNING, "cannot bind: %s", strerror(errno));
 out_free:
@@ -170,7 +171,8 @@ int bind_rank(const struct nodes *n, const struct job_cluster *cluster, const st
 		rc = group_agree(n->node, topology_share(n, &topology, err), err);
 	if (rc < 0)
 		goto out_free;
-	/* The main thread's mask is what the launcher gave; a library's threads may have others. */
+	/* The mask of the main thread is what the launcher gave. Threads of a library may have
+	 * other masks. */
 	if (hwloc_get_cpubind(topology, allowed, HWLOC_CPUBIND_THREAD) < 0)
 		hwloc_bitmap_copy(allowed, hwloc_topology_get_allowed_cpuset(topology));
 	rc = seat_find(n, allowed, &seat, err);

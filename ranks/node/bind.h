@@ -1,5 +1,5 @@
-/* Binds this rank: the node's topology is loaded once, handed on as XML, and each rank cuts its own
- * slice by the plan's rule. */
+/* Core binding of this rank: the node's topology is loaded once and handed on as XML, and each rank
+ * cuts its own slice by the plan's rule. */
 #ifndef HAUL_RANKS_NODE_BIND_H
 #define HAUL_RANKS_NODE_BIND_H
 

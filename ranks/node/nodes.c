@@ -1,3 +1,4 @@
+/* Nodes of a run: see nodes.h. */
 #include "ranks/node/nodes.h"
 
 #include <dirent.h>
@@ -53,7 +54,8 @@ void nodes_free(struct nodes *n)
 	memset(n, 0, sizeof(*n));
 }
 
-/* The child's side: the shortest round trip tells best where in it the parent read its clock. */
+/* The child's side. The shortest round trip gives the best estimate of when the parent read its
+ * clock. */
 static int align_to(struct nodes *n, uint32_t parent)
 {
 	uint64_t best = UINT64_MAX, theirs[2];
@@ -76,7 +78,7 @@ static int align_to(struct nodes *n, uint32_t parent)
 	return 0;
 }
 
-/* The parent's side: its clock, already turned into node 0's, and its own error. */
+/* The parent's side. It sends its clock, already converted to node 0's, and its own error. */
 static int align_serve(struct nodes *n, uint32_t child)
 {
 	for (int i = 0; i < ALIGN_ROUNDS; i++) {
@@ -131,8 +133,8 @@ static uint64_t count_entries(const char *folder, const char *prefix)
 	return count;
 }
 
-/* As many as there is room for. */
-static void list_names(const struct client_names *names, char *out, size_t bytes)
+/* Lists as many names as fit. */
+static void nodes_list_names(const struct client_names *names, char *out, size_t bytes)
 {
 	size_t used = 0;
 
@@ -159,9 +161,9 @@ void nodes_describe(const struct nodes *n, const struct client_facts *facts, str
 	row->memory_bytes = proc_memory_bytes("MemTotal");
 	row->cores = (uint64_t)sysconf(_SC_NPROCESSORS_ONLN);
 	row->numa_nodes = count_entries("/sys/devices/system/node", "node");
-	list_names(&facts->nics, row->nics, sizeof(row->nics));
-	list_names(&facts->rdma, row->rdma, sizeof(row->rdma));
-	list_names(&facts->disks, row->disks, sizeof(row->disks));
+	nodes_list_names(&facts->nics, row->nics, sizeof(row->nics));
+	nodes_list_names(&facts->rdma, row->rdma, sizeof(row->rdma));
+	nodes_list_names(&facts->disks, row->disks, sizeof(row->disks));
 	row->nic_bytes_per_s = facts->nic_bytes_per_s;
 	row->rdma_bytes_per_s = facts->rdma_bytes_per_s;
 	row->clock_offset_ns = n->offset_ns;

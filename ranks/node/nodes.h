@@ -1,4 +1,5 @@
-/* Which ranks share a node, what each node is, and how far its clock lies from node 0's. */
+/* Nodes of a run: which ranks share a node, what each node is, and the offset of its clock from
+ * node 0's. */
 #ifndef HAUL_RANKS_NODE_NODES_H
 #define HAUL_RANKS_NODE_NODES_H
 
@@ -11,12 +12,12 @@ struct nodes {
 	struct group *node;             /* the ranks of this node */
 	struct group *leaders;          /* the first rank of each node; NULL on other ranks */
 	struct node_status node_status; /* of all ranks */
-	uint32_t index, count;          /* this node's, and how many */
+	uint32_t index, count;          /* index of this node, and number of nodes */
 	int64_t offset_ns;              /* add to this node's clock to get node 0's */
 	uint64_t error_ns;              /* half the best round trip */
 };
 
-/* Collective over world. fake: splits each machine into so many nodes, for tests. */
+/* Collective over world. fake: for tests, splits each machine into this many nodes. */
 int nodes_find(struct nodes *n, struct group *world, uint32_t fake, struct err *err);
 void nodes_free(struct nodes *n);
 

@@ -1,3 +1,4 @@
+/* Sampler of a node: see sampler.h. */
 #include "ranks/node/sampler.h"
 
 #include <errno.h>
@@ -27,7 +28,7 @@ struct sampler {
 
 static void *sampler_main(void *argument);
 
-/* A rank in another name space of processes has another meaning of its pid. */
+/* A rank in another process name space cannot use this pid. */
 struct process {
 	int64_t pid;
 	uint64_t space;
@@ -142,7 +143,7 @@ const struct client_facts *sampler_facts(const struct sampler *s)
 	return client_source_facts(s->source);
 }
 
-/* A row; its cost, known only when it is taken, is in it. */
+/* Takes a row. The cost of a row, known only when it has been taken, is part of that row. */
 static void sampler_row(struct sampler *s)
 {
 	uint64_t reading[CLIENT_COLUMNS], now;
@@ -176,7 +177,8 @@ static void *sampler_main(void *argument)
 		quit = s->quit;
 		pthread_mutex_unlock(&s->lock);
 		sampler_row(s);
-		/* Late by whole seconds on a busy machine: those rows are not made up. */
+		/* On a busy machine the thread may be late by whole seconds. Those rows are left
+		 * out. */
 		due += ((s->last_ns > due ? s->last_ns - due : 0) / tick_ns + 1) * tick_ns;
 	}
 	return NULL;

@@ -1,5 +1,6 @@
-/* Watches a node while a phase runs: one thread on the node's leader takes a row a second (core/client/client.h).
- * The other ranks have no sampler. Every function is for the main thread. */
+/* Sampler: watches a node while a phase runs. One thread on the node's first rank takes a row per
+ * second (core/client/client.h). The other ranks have no sampler. Every function is for the main
+ * thread. */
 #ifndef HAUL_RANKS_NODE_SAMPLER_H
 #define HAUL_RANKS_NODE_SAMPLER_H
 
@@ -9,14 +10,16 @@
 
 struct sampler;
 
-/* Collective over the node. *out: NULL on all but its first rank. Call it when ranks are bound. */
+/* Collective over the node. *out is NULL on all but its first rank. Call it when the ranks are
+ * bound. */
 int sampler_open(struct sampler **out, struct group *node, const struct log *log, struct err *err);
 void sampler_close(struct sampler *s);
 
-/* Starts a new series, or starts anew. A node that cannot be watched is warned of once, and has no rows. */
+/* Starts a new series. A node that cannot be watched is warned of once, and has no rows. */
 void sampler_start(struct sampler *s);
 
-/* The series so far, with a last row; it may be folded, and stands until the next start. */
+/* The series so far, including a last row. The caller may fold it. It is valid until the next
+ * start. */
 struct client_series *sampler_stop(struct sampler *s);
 
 const struct client_facts *sampler_facts(const struct sampler *s);

@@ -1,8 +1,9 @@
+/* Machine use of a phase: see watch.h. */
 #include "ranks/node/watch.h"
 
 #include <sys/resource.h>
 
-static uint64_t nanoseconds(struct timeval t)
+static uint64_t watch_ns(struct timeval t)
 {
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_usec * 1000u;
 }
@@ -13,8 +14,8 @@ void watch_begin(void *watch)
 	struct rusage used;
 
 	getrusage(RUSAGE_SELF, &used);
-	w->user_ns = nanoseconds(used.ru_utime);
-	w->system_ns = nanoseconds(used.ru_stime);
+	w->user_ns = watch_ns(used.ru_utime);
+	w->system_ns = watch_ns(used.ru_stime);
 	sampler_start(w->sampler);
 }
 
@@ -23,7 +24,7 @@ struct client_series *watch_end(const struct watch *w, uint64_t *rank_row)
 	struct rusage used;
 
 	getrusage(RUSAGE_SELF, &used);
-	rank_row[TALLY_CPU_USER_NS] = nanoseconds(used.ru_utime) - w->user_ns;
-	rank_row[TALLY_CPU_SYSTEM_NS] = nanoseconds(used.ru_stime) - w->system_ns;
+	rank_row[TALLY_CPU_USER_NS] = watch_ns(used.ru_utime) - w->user_ns;
+	rank_row[TALLY_CPU_SYSTEM_NS] = watch_ns(used.ru_stime) - w->system_ns;
 	return sampler_stop(w->sampler);
 }

@@ -1,4 +1,4 @@
-/* `haul clean`: each kind of phase removes what it made. */
+/* The verb "clean" on all ranks: each kind of phase removes what it made. */
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -32,7 +32,7 @@ static void clean_message(struct run *run, const struct clean_counts *counts)
 			 units_count(count, counts->kept));
 }
 
-/* What was made last goes first. */
+/* Cleans in reverse order of making. */
 static int clean_all(struct phase_context *ctx, struct clean_counts *counts, struct err *err)
 {
 	const struct workload *const *table = workload_table();
@@ -70,7 +70,8 @@ enum exit_status run_clean(struct run *run, struct err *err)
 	rc = clean_all(&ctx, &counts, err);
 	progress_end(&line);
 	clean_message(run, &counts);
-	/* Of what came before it: a job has several data sets, and plain I/O. */
+	/* A job may have several data sets and plain I/O, so tell what was removed before the
+	 * error. */
 	if (rc < 0 && counts.removed) {
 		char count[UNITS_TEXT_BYTES];
 		size_t told = strlen(err->text);

@@ -19,7 +19,7 @@ bool run_wants(const struct run_options *options, const struct job_phase *phase)
 	return phase_filter_wants(&options->filter, phase);
 }
 
-/* What is left of the job by --only and --skip must be worth its runs. */
+/* Checks that the phases that --only and --skip leave are worth the runs of the series. */
 static int choose(const struct run *run, const struct run_options *options, struct job *job,
 		  struct err *err)
 {
@@ -29,7 +29,7 @@ static int choose(const struct run *run, const struct run_options *options, stru
 	if (options->verb == RUN_CLEAN)
 		return 0;
 	rc = phase_filter_apply(&options->filter, job, err);
-	if (rc < 0 || !job->phase_count) /* none at all: plan_check says so */
+	if (rc < 0 || !job->phase_count) /* without any phase plan_check refuses the job */
 		return rc;
 	for (uint32_t i = 0; i < job->phase_count; i++) {
 		const struct workload *workload = job->phases[i].section->owner;
@@ -45,7 +45,7 @@ static int choose(const struct run *run, const struct run_options *options, stru
 	return 0;
 }
 
-/* Two runs of a series cannot make different data sets in one place. */
+/* Refuses a series in which two runs make different data sets in one place. */
 static int check_generated(const struct run_options *options, const struct job *job,
 			   struct generated_registry *generated, uint32_t combination,
 			   struct err *err)
@@ -72,7 +72,7 @@ static int check_generated(const struct run_options *options, const struct job *
 	return 0;
 }
 
-/* The job's text with --set, and with what the sweeps say for a combination; NULL: without them. */
+/* Parses the job's text with --set and with the values of a combination; NULL: without sweeps. */
 static int parse(const struct run *run, const struct run_options *options, const char *const *swept,
 		 struct job *job, struct err *err)
 {
@@ -93,7 +93,7 @@ static int parse(const struct run *run, const struct run_options *options, const
 	return rc;
 }
 
-/* Whose fault it is that the plan refuses: the sweeps' values, or the job itself. */
+/* Tells whether the values of the sweeps or the job itself caused the plan's refusal. */
 static int wrap_sets(const struct run *run, const struct run_options *options,
 		     const char *const *sets, int rc, struct err *err)
 {
@@ -142,7 +142,7 @@ static int check_combination(const struct run *run, const struct run_options *op
 	return rc;
 }
 
-/* Rank 0's part: every combination checked, then the job without the sweeps as text. */
+/* Rank 0: checks every combination, then makes the text of the job without the sweeps. */
 static int read_job(struct run *run, const struct run_options *options, char **text,
 		    struct err *err)
 {
@@ -161,7 +161,7 @@ static int read_job(struct run *run, const struct run_options *options, char **t
 	return *text ? 0 : err_set(err, -ENOMEM, "no memory for the job's text");
 }
 
-/* Rank 0 has the job and its text, or rc: the others get it. Frees text. */
+/* Rank 0 has the job and its text, or rc; the other ranks receive it. Frees text. */
 static int hand_out(struct run *run, const struct run_options *options, char *text, int rc,
 		    struct err *err)
 {

@@ -1,4 +1,5 @@
-/* The operation log of a run: each rank's file, times as node 0's clock tells them, what was dropped said once. */
+/* Operation log of a run: each rank writes a file, with times of node 0's clock. What was dropped
+ * is reported once. */
 #include <errno.h>
 #include <stdio.h>
 
@@ -20,7 +21,8 @@ int run_log_open(struct run *run, const struct run_options *options, struct err 
 
 	if (!options->op_log)
 		return 0;
-	/* One moment for all: wall clocks of nodes differ, their aligned ones do not. */
+	/* All ranks use the same moment: wall clocks of nodes differ, their aligned clocks do
+	 * not. */
 	utc_ns = clock_utc_ns() - clock_kernel_ns() - (uint64_t)run->nodes.offset_ns;
 	rc = group_broadcast(run->world, &utc_ns, sizeof(utc_ns));
 	o.utc_ns = (int64_t)utc_ns + run->nodes.offset_ns;

@@ -1,4 +1,5 @@
-/* Pause between two phases, as benchmarks ask for it: all ranks wait, and any of them may end the wait. */
+/* Pause between two phases, as some benchmarks require: all ranks wait, and any of them may end the
+ * wait. */
 #include <errno.h>
 #include <time.h>
 

@@ -1,4 +1,4 @@
-/* One phase of a run, from its start to its publication; private to ranks/run. */
+/* One phase of a run, from its start to its publication. Private to ranks/run. */
 #ifndef HAUL_RANKS_RUN_PHASE_RUN_H
 #define HAUL_RANKS_RUN_PHASE_RUN_H
 
@@ -9,7 +9,7 @@
 #include "workloads/target.h"
 #include "workloads/workload.h"
 
-/* A phase within the phase: published after it. */
+/* A phase within the phase, which is published after it. */
 struct phase_part {
 	char kind[RECORD_NAME_BYTES], name[RECORD_NAME_BYTES], store[RECORD_NAME_BYTES];
 	struct tally tally;
@@ -18,12 +18,12 @@ struct phase_part {
 struct phase_run {
 	const struct workload *workload;
 	struct phase_context ctx;
-	struct arena arena; /* of its schema */
+	struct arena arena; /* owns the schema's copies */
 	struct tally tally;
 	struct progress_line line;
 	struct watch watch;
 	struct client_series *client;
-	uint64_t started_ns; /* UTC: when what it measures began */
+	uint64_t started_ns; /* UTC: when the measured part began */
 	uint32_t target_count, part_count;
 	struct target_result targets[TARGETS_MAX];
 	struct phase_part **parts; /* [part_count] */

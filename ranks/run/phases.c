@@ -1,3 +1,4 @@
+/* Running the phases of a job: see state.h. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,7 +13,7 @@
 #include "ranks/run/state.h"
 #include "workloads/workload.h"
 
-/* What lies behind is not the phase's own. */
+/* The time before this moment is not part of the phase. */
 static void phase_measure_from(void *argument)
 {
 	struct phase_run *p = argument;
@@ -21,7 +22,7 @@ static void phase_measure_from(void *argument)
 	watch_begin(&p->watch);
 }
 
-/* Memory, messages and the context of one phase; all ranks or none. */
+/* Opens memory, messages and the context of one phase, on all ranks or on none. */
 static int phase_open(struct run *run, const struct run_options *options, struct job_phase *phase,
 		      struct phase_run *p, struct err *err)
 {
@@ -69,7 +70,7 @@ static void phase_close(struct phase_run *p)
 	arena_free(&p->arena);
 }
 
-/* Adds what the targets came to in this repeat. */
+/* Adds what the targets reached in this repeat. */
 static void add_targets(const struct phase_run *p, struct repeat_targets *into)
 {
 	into->count = p->target_count;
@@ -139,7 +140,7 @@ static int phase_do(struct run *run, const struct run_options *options, struct j
 		snprintf(run->message, sizeof(run->message), "%s: %s", phase->name, p.ctx.message);
 	run->measured = run->measured || rc == 0 || phase_measured(&p, run->world);
 	if (run->results && run->measured && phase_publish(run, options, &p, err, &publish) < 0) {
-		/* The phase's own error is the first cause and keeps the sentence. */
+		/* The phase's own error comes first and keeps its sentence. */
 		if (rc == 0)
 			*err = publish;
 		rc = rc ? rc : publish.code;

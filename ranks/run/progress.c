@@ -1,3 +1,4 @@
+/* Progress line: see progress.h. */
 #include "ranks/run/progress.h"
 
 #include <stdio.h>
@@ -59,7 +60,7 @@ void progress_show(void *argument, const struct progress *p)
 	progress_text(line, p, now, body);
 	n = snprintf(text, sizeof(text), line->terminal ? "\r\033[K%s" : "%s\n", body);
 	if (n > 0 && write(line->fd, text, (size_t)n) < 0)
-		line->next_ns = UINT64_MAX; /* nobody reads it */
+		line->next_ns = UINT64_MAX; /* nobody reads the line */
 	line->shown = true;
 }
 

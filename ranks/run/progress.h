@@ -1,5 +1,5 @@
-/* The progress line on standard error: in place on a terminal, a line now and then in a log. Rank 0's
- * main thread only. */
+/* Progress line on standard error: updated in place on a terminal, written now and then into a log.
+ * Main thread of rank 0 only. */
 #ifndef HAUL_RANKS_RUN_PROGRESS_H
 #define HAUL_RANKS_RUN_PROGRESS_H
 
@@ -18,7 +18,7 @@ struct progress_line {
 
 void progress_start(struct progress_line *line, struct clock *clock, int fd, uint32_t run,
 		    uint32_t runs);
-void progress_show(void *line, const struct progress *p); /* struct phase_context's hook */
+void progress_show(void *line, const struct progress *p); /* hook of struct phase_context */
 void progress_end(struct progress_line *line);            /* clears the line on a terminal */
 
 #endif

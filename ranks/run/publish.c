@@ -56,7 +56,8 @@ static const char *phase_status(const struct phase_run *p)
 					 : "interrupted";
 }
 
-/* The time that the slowest rank spent in it, by its own account: what goes before (a null run) is not the phase. */
+/* The time that the slowest rank spent in the phase, by its own measurement. What precedes it (a
+ * null run) does not belong to the phase. */
 static double tally_seconds(const struct tally *t, struct group *group)
 {
 	uint64_t wall = t->rank_row[TALLY_WALL_NS];
@@ -65,8 +66,8 @@ static double tally_seconds(const struct tally *t, struct group *group)
 	return (double)wall / NANO;
 }
 
-/* The record of the phase, as rank 0 tells it. Data are made once: that is no warm-up, whichever run it falls
- * into. */
+/* Fills the record of the phase on rank 0. A phase that makes data runs once per series, so it is
+ * never a warm-up, whichever run it belongs to. */
 static void phase_describe(struct run *run, const struct phase_run *p, const struct err *failure,
 			   struct results_phase *phase)
 {
@@ -92,7 +93,7 @@ static void phase_describe(struct run *run, const struct phase_run *p, const str
 	r->seconds = tally_seconds(&p->tally, run->world);
 }
 
-/* What the phase says of itself holds for its parts, but for what they are and when they took place. */
+/* Facts of the phase hold for its parts, except what they are and when they took place. */
 static int publish_part(struct run *run, struct phase_part *part,
 			const struct results_phase *around, struct err *err)
 {

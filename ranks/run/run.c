@@ -1,3 +1,4 @@
+/* Run under MPI: see run.h. */
 #include "ranks/run/run.h"
 
 #include <errno.h>
@@ -16,7 +17,7 @@
 #include "ranks/node/bind.h"
 #include "ranks/run/state.h"
 
-/* What this rank is called where it alone meets an error. */
+/* The name of this rank in messages about an error that only this rank meets. */
 static void run_name(struct run *run)
 {
 	char host[sizeof(run->label) / 2] = "";
@@ -39,7 +40,8 @@ int run_begin(struct run **out, int *argc, char ***argv, struct err *err)
 	clock_init(&run->clock);
 	run->start_ns = clock_now(&run->clock);
 	run->started_utc_ns = clock_utc_ns();
-	/* Inherited by every thread made later: sleeps end within microseconds, not 50 of them. */
+	/* All later threads inherit the timer slack: their sleeps end within microseconds, not
+	 * within 50 of them. */
 	prctl(PR_SET_TIMERSLACK, 1UL, 0UL, 0UL, 0UL);
 	/* hwloc, MPI's own too, shall not go from core to core to ask each processor about itself, out of the set
 	 * that the launcher gave. Linux tells the same. */
@@ -93,7 +95,7 @@ void run_end(struct run *run)
 	free(run);
 }
 
-/* Rank 0 counts on which node each rank is and tells everyone where it stands. */
+/* Rank 0 counts which ranks are on which node, and sends each rank its place. */
 static int run_place(struct run *run, struct err *err)
 {
 	bool first = run->world->rank == 0;
@@ -138,7 +140,7 @@ static void run_describe(const struct run *run, struct rank_row *row)
 			(uint64_t)(used.ru_utime.tv_usec + used.ru_stime.tv_usec) * 1000u;
 }
 
-/* Once more at the end: what the run has cost is known only then. */
+/* Called again at the end, because the cost of the run is known only then. */
 static void run_renew_ranks(struct run *run)
 {
 	struct rank_row row, *rows = NULL;
@@ -151,7 +153,7 @@ static void run_renew_ranks(struct run *run)
 		if (!rows)
 			rc = -ENOMEM;
 	}
-	/* Without memory for them the rows of the start stand. */
+	/* Without memory for new rows, those of the start remain. */
 	if (group_agree(run->world, rc, &err) == 0 &&
 	    group_gather(run->world, &row, sizeof(row), rows) == 0 && rows)
 		results_set_ranks(run->results, rows);
@@ -206,7 +208,7 @@ out_free:
 	return rc;
 }
 
-/* Everything between the accepted job and the first phase. */
+/* All preparation between accepting the job and the first phase. */
 static int run_prepare(struct run *run, const struct run_options *options, enum exit_status *status,
 		       struct err *err)
 {
@@ -232,7 +234,8 @@ static int run_prepare(struct run *run, const struct run_options *options, enum 
 	rc = group_agree(run->world, rc, err);
 	if (rc < 0)
 		return rc;
-	rc = bind_rank(&run->nodes, &run->job.cluster, &run->log, run->cores_found, &run->place.gpu, &crowded, err);
+	rc = bind_rank(&run->nodes, &run->job.cluster, &run->log, run->cores_found, &run->place.gpu,
+		       &crowded, err);
 	rc = group_agree(run->world, rc, err);
 	if (rc < 0)
 		return rc;
@@ -259,7 +262,8 @@ static int run_prepare(struct run *run, const struct run_options *options, enum 
 	return rc;
 }
 
-/* The last publication. A run that failed before it measured anything leaves no file, or the older one. */
+/* The last publication. A run that failed before it measured anything leaves no file, or keeps the
+ * older one. */
 static void run_finish_results(struct run *run, int rc, enum exit_status *status, struct err *err)
 {
 	enum results_status end = *status == EXIT_INTERRUPTED ? RESULTS_INTERRUPTED

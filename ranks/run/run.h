@@ -1,4 +1,5 @@
-/* A run under MPI: the only place with MPI_Init. Called by cli/ for the verbs run, generate, clean. */
+/* Run under MPI: the only place that calls MPI_Init. cli/ calls it for the verbs run, generate and
+ * clean. */
 #ifndef HAUL_RANKS_RUN_RUN_H
 #define HAUL_RANKS_RUN_RUN_H
 
@@ -22,11 +23,11 @@ struct run_options {
 	struct phase_filter filter;
 	const char *const *sweeps; /* path=a,b,c */
 	unsigned sweep_count;
-	uint32_t repeat, warmup; /* runs of each combination; repeat 0: 1 */
+	uint32_t repeat, warmup; /* runs of each combination; repeat 0 means 1 */
 	const char *op_log;      /* path of the operation log; NULL: none */
-	uint64_t op_log_rows;    /* that a queue keeps until they are written; 0: OP_LOG_ROWS */
-	uint64_t deadline_ns;    /* from the start of the run; 0: none */
-	uint32_t fake_nodes;     /* 0 or 1: as the machine is */
+	uint64_t op_log_rows; /* rows that a queue keeps until they are written; 0: OP_LOG_ROWS */
+	uint64_t deadline_ns; /* from the start of the run; 0: none */
+	uint32_t fake_nodes;  /* 0 or 1: nodes as the machine has them */
 	const char *command_line, *version, *build;
 };
 

@@ -1,5 +1,5 @@
-/* The runs of a series: for each combination of the sweeps' values the warm-up runs, then the repeats.
- * An error, a signal or the deadline ends the whole series; what was published stands. */
+/* Runs of a series: for each combination of the sweeps' values first the warm-up runs, then the
+ * repeats. An error, a signal or the deadline ends the whole series; what was published is kept. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,7 +8,8 @@
 #include "ranks/run/run.h"
 #include "ranks/run/state.h"
 
-/* A target is missed where the mean over the repeats misses it: one run may lie below by chance. */
+/* A target is missed where the mean over the repeats misses it. A single run may miss it by
+ * chance. */
 static bool phase_missed(const struct run *run, const struct job_phase *phase,
 			 const struct repeat_targets *of, struct err *err)
 {

@@ -1,3 +1,4 @@
+/* Signal thread: see signals.h. */
 #include "ranks/run/signals.h"
 
 #include <errno.h>
@@ -70,8 +71,8 @@ static void *signals_main(void *argument)
 			if (s->log)
 				log_say(s->log, LOG_ERROR,
 					"writing the results does not end; giving up, they stand as last published");
-			/* Not MPI_Abort: this is not the main thread. Leaving without Finalize makes the
-			 * launcher end the others. */
+			/* MPI_Abort is not allowed here, because this is not the main thread. When
+			 * a process exits without MPI_Finalize, the launcher ends the others. */
 			_exit(SIGNALS_EXIT);
 		}
 	}

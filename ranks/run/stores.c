@@ -1,5 +1,5 @@
-/* What is in effect on the stores, for /stores: told by each node's first rank, one row for all nodes
- * where it is the same. */
+/* Records of the stores in effect, for /stores: the first rank of each node reports them, and equal
+ * rows of several nodes become one. */
 #include <errno.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -12,7 +12,8 @@ static bool same(const struct store_facts *a, const struct store_facts *b)
 	return memcmp(a, b, offsetof(struct store_facts, nodes)) == 0;
 }
 
-/* The rows that differ, moved to the front, in order of first appearance; returns how many. */
+/* Moves the rows that differ to the front, in order of first appearance. Returns how many there
+ * are. */
 static uint32_t fold(struct store_facts *rows, uint32_t count)
 {
 	uint32_t kept = 0, k;

@@ -1,3 +1,4 @@
+/* Terminal above a launcher: see terminal.h. */
 #include "ranks/run/terminal.h"
 
 #include <stdio.h>
@@ -8,7 +9,8 @@
 
 enum { TERMINAL_ANCESTORS = 6, TERMINAL_NAME_BYTES = 64 };
 
-/* /proc/PID/stat: "pid (name) state parent …". The name may hold anything, also brackets. */
+/* /proc/PID/stat holds "pid (name) state parent …". The name may contain anything, also
+ * brackets. */
 static bool process_of(pid_t pid, char name[TERMINAL_NAME_BYTES], pid_t *parent)
 {
 	char path[64], text[512], *open, *close;

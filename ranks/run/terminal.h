@@ -1,11 +1,11 @@
-/* Whether somebody watches what this process writes to standard error, even through a launcher. */
+/* Whether a person sees what this process writes to standard error, even through a launcher. */
 #ifndef HAUL_RANKS_RUN_TERMINAL_H
 #define HAUL_RANKS_RUN_TERMINAL_H
 
 #include <stdbool.h>
 
-/* Standard error is a terminal, or a pipe to a launcher (mpiexec and its helpers, srun) above this process on this
- * machine whose own standard error is one. */
+/* Whether standard error is a terminal, or a pipe to a launcher (mpiexec and its helpers, srun)
+ * above this process on this machine whose own standard error is a terminal. */
 bool terminal_watched(int fd);
 
 #endif

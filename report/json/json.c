@@ -1,4 +1,4 @@
-/* The whole file as JSON. */
+/* Report of a whole file as JSON: see json.h. */
 #include "report/json/json.h"
 
 #include <stdlib.h>
@@ -18,7 +18,7 @@ static void add_stats(cJSON *to, const char *key, const struct stats *s)
 	json_add_number(o, "max", s->max);
 }
 
-/* An object for each phase of each combination: its repeats together. */
+/* Adds an object for each phase of each combination, with its repeats taken together. */
 static bool add_series(cJSON *to, const struct results_file *f)
 {
 	static const char *const keys[SERIES_FIGURES] = {
@@ -70,7 +70,7 @@ static cJSON *store_object(const struct store_facts *s)
 	return o;
 }
 
-/* NULL: no memory. */
+/* Returns NULL where there is no memory. */
 static cJSON *file_object(const struct results_file *f, const struct report_options *o)
 {
 	cJSON *all = cJSON_CreateObject(), *stores, *phases;

@@ -1,8 +1,9 @@
-/* The report as JSON. Keys are a contract (results-schema/schema.md): added, never renamed. Sizes in bytes, times in
- * seconds unless the key says _ns; utilisation is a fraction; sums of ids are decimal strings, for they use all 64
- * bits.
+/* Report as JSON. Keys are a contract (results-schema/schema.md): they are added, never renamed.
+ * Sizes are in bytes, times in seconds unless the key says _ns. Utilisation is a fraction. Sums of
+ * ids are decimal strings, because they use all 64 bits.
  *
- * cJSON adds nothing when memory ends, so a text is checked once, at the end, by its printing. */
+ * cJSON adds nothing when memory ends, so a text is checked once, at the end, when it is
+ * printed. */
 #ifndef HAUL_REPORT_JSON_JSON_H
 #define HAUL_REPORT_JSON_JSON_H
 
@@ -11,7 +12,8 @@
 #include "core/json.h"
 #include "report/shapes.h"
 
-/* One phase as an object; its tables (epochs, endpoints …), each under its own name; single steps. */
+/* A phase as an object; its tables (epochs, endpoints …), each under its own name; its single
+ * steps. */
 cJSON *json_phase(const struct results_file *f, const struct results_phase_read *p,
 		  const struct report_options *o);
 void json_tables(cJSON *to, const struct results_phase_read *p);
@@ -20,7 +22,7 @@ void json_steps(cJSON *to, const struct results_phase_read *p, uint32_t rows_max
 /* One column of a row, under the column's name. */
 void json_cell(cJSON *to, const struct results_table *t, uint64_t row, uint32_t column);
 
-/* What the sweeps set for it. */
+/* Adds what the sweeps set for the phase. */
 void json_sets(cJSON *to, const struct results_phase_read *p);
 
 #endif

@@ -1,4 +1,4 @@
-/* One phase as JSON. */
+/* Report of one phase as JSON: see json.h. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -66,7 +66,7 @@ void json_sets(cJSON *to, const struct results_phase_read *p)
 		cJSON_AddItemToArray(sets, cJSON_CreateString(p->sets[i]));
 }
 
-/* Where the phase stands in a series of runs. */
+/* Adds the place of the phase in a series of runs. */
 static void add_run(cJSON *to, const struct results_phase_read *p)
 {
 	json_add_number(to, "run", (double)p->record.run);
@@ -76,7 +76,7 @@ static void add_run(cJSON *to, const struct results_phase_read *p)
 	json_sets(to, p);
 }
 
-/* A time of day in seconds since 1970 UTC; null where the file does not tell. */
+/* Adds a time of day in seconds since 1970 UTC, or null where the file does not have it. */
 static void add_time(cJSON *to, const char *key, uint64_t utc_ns)
 {
 	json_add_number(to, key, utc_ns ? (double)utc_ns / 1e9 : NAN);
@@ -105,7 +105,7 @@ static void add_head(cJSON *to, const struct results_phase_read *p)
 				phase_common(p, counts[i]));
 }
 
-/* What the store of a training gives to plain reads, where the same file tells. */
+/* Adds the rate of plain reads from the training's store, where the same file has such a phase. */
 static void add_ceiling(cJSON *to, const struct results_file *f, const struct results_phase_read *p)
 {
 	struct ceiling c;
@@ -163,7 +163,8 @@ static void add_targets(cJSON *to, const struct results_phase_read *p)
 	}
 }
 
-/* "accounts" adds up to the phase's time; its storage is divided once more beside it. */
+/* The members of "accounts" add up to the phase's time. The parts of storage are shown once more
+ * beside it. */
 static void add_accounts(cJSON *to, const struct results_phase_read *p)
 {
 	struct account_shares a;
@@ -203,7 +204,7 @@ static void add_latencies(cJSON *to, const struct results_phase_read *p)
 	}
 }
 
-/* Every merged column by its name. */
+/* Adds every merged column under its name. */
 static void add_columns(cJSON *to, const struct results_phase_read *p)
 {
 	cJSON *measures = cJSON_AddObjectToObject(to, "measures");
@@ -241,7 +242,7 @@ static cJSON *client_means(const struct client_means *m)
 	return o;
 }
 
-/* The machines that ran the ranks: null where nothing is known of them. */
+/* Adds figures of the machines that ran the ranks, or null where nothing is known of them. */
 static void add_client(cJSON *to, const struct results_file *f, const struct results_phase_read *p)
 {
 	struct client_side c;

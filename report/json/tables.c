@@ -1,6 +1,6 @@
-/* Tables of a phase as JSON: each an array of objects under the table's name, a row each, with the columns by their
- * names. A row by text has its "name"; counts by code are an object; a histogram of the row is an object of its
- * quantiles. */
+/* Tables of a phase as JSON: each is an array of objects under the table's name, one object per
+ * row, with the columns by their names. A row by text has its "name". Counts by code are an object.
+ * A histogram of the row is an object of its quantiles. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -34,7 +34,7 @@ static void add_row_hist(cJSON *row, const struct results_row_hists *h, uint64_t
 				results_row_quantile(h, i, quantile_kinds[q].share));
 }
 
-/* The first column of a table by texts is the text's number. */
+/* The first column of a table by texts is the number of the text. */
 static cJSON *row_object(const struct results_rows *t, uint64_t i)
 {
 	cJSON *row = cJSON_CreateObject();
@@ -53,7 +53,7 @@ static cJSON *row_object(const struct results_rows *t, uint64_t i)
 	return row;
 }
 
-/* Evaluations stand apart: they are not epochs of training. */
+/* Evaluations are left out: they are not epochs of training. */
 static void add_table(cJSON *to, const struct results_rows *t)
 {
 	cJSON *rows = cJSON_AddArrayToObject(to, t->name), *evaluations = NULL;
@@ -69,14 +69,14 @@ static void add_table(cJSON *to, const struct results_rows *t)
 
 void json_tables(cJSON *to, const struct results_phase_read *p)
 {
-	/* Promised of every phase. */
+	/* The key is promised for every phase. */
 	if (!results_find_table(p, "epochs"))
 		cJSON_AddArrayToObject(to, "epochs");
 	for (uint32_t i = 0; i < p->table_count; i++)
 		add_table(to, &p->tables[i]);
 }
 
-/* So many rows of the file become one: means of means, the largest of the largest. */
+/* Folds several rows of the file into one: the mean of means, the largest of maxima. */
 static double folded(const double *values, uint64_t first, uint64_t end, bool most)
 {
 	double sum = 0, largest = NAN;

@@ -1,4 +1,5 @@
-/* The client's side, for people: a table with a row per phase and its busiest node, and sentences. */
+/* Client-side limits as text: a table with one row per phase for its busiest node, and
+ * sentences. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -39,7 +40,8 @@ static void rate_cell(char to[TABLE_CELL_BYTES], double bytes_per_second)
 		strcpy(to, isfinite(bytes_per_second) ? "0" : "–");
 }
 
-/* RDMA ports and interfaces may count the same bytes (Slingshot): the larger of the two. */
+/* RDMA ports and interfaces may count the same bytes (Slingshot), so this shows the larger of the
+ * two. */
 static void side_row(struct table_row *row, const struct results_file *f,
 		     const struct results_phase_read *p, const struct client_side *c)
 {
@@ -62,7 +64,7 @@ static void side_row(struct table_row *row, const struct results_file *f,
 	rate_cell(row->cell[SIDE_NET_OUT], fmax(m->nic_out, m->rdma_out));
 	rate_cell(row->cell[SIDE_DISK_READ], m->disk_read);
 	rate_cell(row->cell[SIDE_DISK_WRITTEN], m->disk_written);
-	/* Of a few bytes it tells nothing. */
+	/* For a few bytes the figure means nothing. */
 	table_figure(row->cell[SIDE_CPU_PER_GB],
 		     bytes >= 1e7 ? results_role_value(&p->merged, 0, ROLE_CPU_PER_BYTE) : NAN);
 }

@@ -1,4 +1,4 @@
-/* What phases and stores say below the tables: how a phase ended, sentences of its workload, the first failures, and
+/* Notes below the tables: how a phase ended, sentences of its workload, the first failures, and
  * where a store was not used as the job asks. */
 #include <string.h>
 
@@ -20,7 +20,8 @@ static void failure_line(const struct page *page, const struct failure *x)
 	text_wrap(page->out, line, 2, 6);
 }
 
-/* "train: failed; why; what the workload says". The file's own error stands at the head and is not repeated. */
+/* "train: failed; why; what the workload says". The file's own error is printed at the top and not
+ * repeated. */
 static bool note_line(const struct page *page, const struct results_phase_read *p, char *line,
 		      size_t size)
 {
@@ -28,7 +29,7 @@ static bool note_line(const struct page *page, const struct results_phase_read *
 	const char *status = strcmp(r->status, "done") == 0    ? ""
 			     : strcmp(r->status, "limit") == 0 ? "ended at its limit of time"
 							       : r->status;
-	/* Later runs of a series say what the first has said. */
+	/* Later runs of a series have the same messages as the first. */
 	const char *parts[] = {status, strcmp(r->error, page->file->error) == 0 ? "" : r->error,
 			       r->run > 1 ? "" : r->message};
 	const char *before = ": ";
@@ -47,7 +48,7 @@ static bool note_line(const struct page *page, const struct results_phase_read *
 	return any;
 }
 
-/* In one line, or where that is too long in a line for each clause. */
+/* Prints the note on one line, or, where that is too long, on a line per clause. */
 static void print_note(const struct page *page, char *line)
 {
 	unsigned indent = 0;
@@ -63,7 +64,7 @@ static void print_note(const struct page *page, char *line)
 	text_wrap(page->out, line, indent, 2);
 }
 
-static void failures(const struct page *page, const struct results_phase_read *p)
+static void notes_failures(const struct page *page, const struct results_phase_read *p)
 {
 	char count[UNITS_TEXT_BYTES], name[PHASE_NAME_BYTES];
 
@@ -91,7 +92,7 @@ static void phase_notes(const struct page *page)
 			continue;
 		fputs(before, page->out);
 		before = "";
-		failures(page, p);
+		notes_failures(page, p);
 	}
 }
 

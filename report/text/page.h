@@ -1,8 +1,8 @@
-/* The text report, for people: did the accelerators starve, by how much, because of what; then the figures. A page is
- * written from top to bottom; each part has a file of its own in this folder.
+/* Text report, for people: whether the accelerators starved, by how much, and why; then the
+ * figures. A page is written from top to bottom. Each part has a file of its own in this folder.
  *
- * What a kind of phase says in words, and what tables of its own it has, stands in one file per kind (train.c,
- * plain_io.c), listed in kinds.c. */
+ * Sentences and tables of a kind of phase are in one file per kind (train.c, plain_io.c), listed in
+ * kinds.c. */
 #ifndef HAUL_REPORT_TEXT_PAGE_H
 #define HAUL_REPORT_TEXT_PAGE_H
 
@@ -21,9 +21,10 @@ struct page {
 /* A kind of phase. Hooks may be NULL. */
 struct text_kind {
 	bool (*is)(const struct results_phase_read *p);
-	/* Sentences at the top of the page. named: several phases of the page have some. */
+	/* Prints sentences at the top of the page. named: several phases of the page have
+	 * sentences. */
 	void (*sentences)(const struct page *page, const struct results_phase_read *p, bool named);
-	/* A table of all phases of the kind, below that of all phases. */
+	/* Prints a table of all phases of the kind, below the table of all phases. */
 	void (*table)(const struct page *page);
 };
 extern const struct text_kind *const text_kinds[]; /* NULL-terminated */
@@ -33,26 +34,27 @@ extern const struct text_kind text_train, text_plain_io;
 void text_phases(const struct page *page); /* the table of all phases */
 void text_targets(const struct page *page);
 void text_client_side(const struct page *page);
-void text_tables(const struct page *page); /* tables that only the file knows */
+void text_tables(const struct page *page); /* tables that only the file describes */
 void text_steps(const struct page *page);
-void text_notes(const struct page *page);  /* what phases and stores say */
-bool text_series(const struct page *page); /* false: no memory */
+void text_notes(const struct page *page);  /* messages of phases and stores */
+bool text_series(const struct page *page); /* Returns false where there is no memory. */
 
-/* More phases than a page should list one by one. */
+/* Whether there are more phases than a page should list one by one. */
 bool text_is_long(const struct results_file *f);
 
-/* A machine that has more of its threads ready without a core than that, on average, is named. */
+/* A machine is named as busy if on average more than this many of its threads were ready without a
+ * core. */
 #define TEXT_STARVED 0.02
 double text_starved(const struct results_phase_read *p);
 
-/* Terminal colours, or nothing. */
+/* Terminal colours, or empty texts. */
 #define TEXT_BOLD  "\033[1m"
 #define TEXT_GREEN "\033[32m"
 #define TEXT_RED   "\033[31m"
 #define TEXT_PLAIN "\033[0m"
 const char *page_paint(const struct page *page, const char *code);
 
-/* Adds to the text in a buffer. */
+/* Appends to the text in a buffer. */
 void page_add(char *buf, size_t size, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 

@@ -1,4 +1,4 @@
-/* The table of all phases, a row each. */
+/* Table of all phases, one row each. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,8 +21,8 @@ enum table_column {
 	COLS
 };
 
-static void phase_row(struct table_row *row, const struct results_file *f,
-		      const struct results_phase_read *p, const char *latency)
+static void phases_row(struct table_row *row, const struct results_file *f,
+		       const struct results_phase_read *p, const char *latency)
 {
 	const struct hist *h = results_find_hist(p, latency);
 	double au = results_role_value(&p->merged, 0, ROLE_UTILISATION);
@@ -48,7 +48,8 @@ static void phase_row(struct table_row *row, const struct results_file *f,
 			 units_count(count, (uint64_t)errors));
 }
 
-/* One kind of latency heads the table: reads where anything was read, else the first phase's own. */
+/* The table shows one kind of latency: that of reads where anything was read, else that of the
+ * first phase. */
 static const char *table_latency(const struct results_file *f)
 {
 	const char *latency = "";
@@ -65,7 +66,7 @@ static const char *table_latency(const struct results_file *f)
 	return latency;
 }
 
-/* Where no phase has an error, the column is empty and left out. */
+/* Where no phase has an error, the column is empty and therefore left out. */
 static void count_no_errors(struct table_row *rows, uint32_t count)
 {
 	bool any = false;
@@ -86,8 +87,9 @@ void text_phases(const struct page *page)
 	struct table_row *rows;
 
 	if (text_is_long(f)) {
-		fprintf(page->out, "\nhaul report --csv %s has a row for each of the %u phases.\n",
-			f->path, f->phase_count);
+		fprintf(page->out,
+			"\nhaul report --csv %s has one row for each of the %u phases.\n", f->path,
+			f->phase_count);
 		return;
 	}
 	rows = calloc(f->phase_count + 1, sizeof(*rows));
@@ -100,7 +102,7 @@ void text_phases(const struct page *page)
 	snprintf(rows[0].cell[COL_P50], TABLE_CELL_BYTES, "%.20s%sp50", latency,
 		 *latency ? " " : "");
 	for (uint32_t i = 0; i < f->phase_count; i++)
-		phase_row(&rows[i + 1], f, &f->phases[i], latency);
+		phases_row(&rows[i + 1], f, &f->phases[i], latency);
 	count_no_errors(rows, f->phase_count + 1);
 	fputc('\n', page->out);
 	table_print(page->out, rows, f->phase_count + 1, COLS);

@@ -1,4 +1,5 @@
-/* Phases of plain I/O: a table of their own, since they have two rates, and who was done last. */
+/* Plain I/O as text: a table of its own, because there are two rates, and the ranks that were done
+ * last. */
 #include "report/plain_io.h"
 
 #include <stdlib.h>
@@ -11,7 +12,7 @@
 
 enum column { PHASE, WHAT, GB_FIRST, GB_LAST, DONE_FIRST, DONE_LAST, P50, P99, P999, MAX, COLS };
 
-/* The rank, or the node, that was done far later than the others. */
+/* The rank or node that was done far later than the others. */
 static void last_ones(const struct page *page)
 {
 	char who[SKEW_TEXT_BYTES], line[512], half[UNITS_TEXT_BYTES], all[UNITS_TEXT_BYTES];
@@ -51,7 +52,7 @@ static void fill_row(struct table_row *row, const struct results_file *f,
 	table_latencies(row, P50, h);
 }
 
-static void table(const struct page *page)
+static void plain_io_table(const struct page *page)
 {
 	static const char *const headings[COLS] = {
 		"plain I/O", "latency of", "GB/s first", "last",  "ops/s first",
@@ -77,4 +78,4 @@ static void table(const struct page *page)
 	free(rows);
 }
 
-const struct text_kind text_plain_io = {.is = plain_io, .table = table};
+const struct text_kind text_plain_io = {.is = plain_io, .table = plain_io_table};

@@ -1,5 +1,5 @@
-/* The series as text: how much of it there is; of repeats a table of statistics, of a sweep a table with a line for
- * each combination. */
+/* Series of runs as text: its size; for repeats a table of statistics; for a sweep a table with one
+ * line per combination. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,10 +10,10 @@
 #include "report/text/table.h"
 
 enum { KEYS_MAX = TABLE_COLUMNS - SERIES_FIGURES - 1 };
-/* What the figures leave of a line to the values of the sweeps, with and without intervals. */
+/* Columns that the figures leave for the values of the sweeps, with and without intervals. */
 enum { KEY_COLUMNS = 60, KEY_COLUMNS_REPEATED = 32 };
 
-/* How a figure is shown: its values by factor, behind them unit. */
+/* How a figure is shown: its values times factor, followed by unit. */
 struct shown {
 	double factor;
 	const char *unit;
@@ -41,30 +41,31 @@ static struct shown shown_as(enum series_figure figure, double mean)
 
 static const char *const labels[SERIES_FIGURES] = {"AU", "GB/s", "samples/s", "ops/s", "p99"};
 
-/* Digits behind the point so that value shows so many in all. */
-static int decimals(double value, int digits)
+/* The number of decimals that shows value with the given number of digits. */
+static int series_decimals(double value, int digits)
 {
 	int n = value == 0 || !isfinite(value) ? 1 : digits - 1 - (int)floor(log10(fabs(value)));
 
 	return n < 0 ? 0 : n > 9 ? 9 : n;
 }
 
-static void heading(char cell[TABLE_CELL_BYTES], int figure, const struct results_phase_read *p)
+static void series_heading(char cell[TABLE_CELL_BYTES], int figure,
+			   const struct results_phase_read *p)
 {
 	snprintf(cell, TABLE_CELL_BYTES, "%.20s%s%s",
 		 figure == SERIES_P99 ? p->record.main_hist : "",
 		 figure == SERIES_P99 && *p->record.main_hist ? " " : "", labels[figure]);
 }
 
-/* "1.12 ± 0.02": the mean, and how far the confidence interval reaches from it, where there is one. Whether
- * it tells anything: what may be 0 as well as twice as much is "±?". */
+/* "1.12 ± 0.02": the mean and half of the confidence interval, where there is one. Returns whether
+ * the cell is meaningful: an interval that contains both 0 and twice the mean is shown as "±?". */
 static bool mean_cell(char cell[TABLE_CELL_BYTES], const struct stats *s, enum series_figure figure)
 {
 	struct shown as = shown_as(figure, s->mean);
 	double mean = s->mean * as.factor,
 	       half = fmax(s->mean - s->low, s->high - s->mean) * as.factor;
 	bool vague = half >= mean && half > 0;
-	int places = decimals(mean, 3);
+	int places = series_decimals(mean, 3);
 
 	if (!isfinite(mean))
 		strcpy(cell, TABLE_NOTHING);
@@ -94,13 +95,13 @@ static void stats_row(struct table_row *row, const struct series_line *line,
 {
 	const struct stats *s = &line->figures[figure];
 	struct shown as = shown_as(figure, s->mean);
-	int places = decimals(s->mean * as.factor, 4);
+	int places = series_decimals(s->mean * as.factor, 4);
 	const double values[STATS_COLS] = {[STATS_MEAN] = s->mean,
 					   [STATS_DEV] = s->stdev,
 					   [STATS_MIN] = s->min,
 					   [STATS_MAX] = s->max};
 
-	heading(row->cell[STATS_NAME], (int)figure, line->first);
+	series_heading(row->cell[STATS_NAME], (int)figure, line->first);
 	for (int c = STATS_MEAN; c < STATS_COLS; c++)
 		snprintf(row->cell[c], TABLE_CELL_BYTES, "%.*f%s", places, values[c] * as.factor,
 			 as.unit);
@@ -109,7 +110,7 @@ static void stats_row(struct table_row *row, const struct series_line *line,
 	snprintf(row->cell[STATS_CV], TABLE_CELL_BYTES, "%.2g %%", s->cv * 100);
 }
 
-/* The statistics of one phase's repeats, a row a figure. */
+/* The statistics of one phase's repeats, one row per figure. */
 static void stats_table(FILE *out, const struct series_line *line)
 {
 	static const char *const headings[STATS_COLS] = {"",   "mean", "deviation", "95 % interval",
@@ -130,12 +131,12 @@ static void stats_table(FILE *out, const struct series_line *line)
 	table_print(out, rows, count, STATS_COLS);
 }
 
-/* The last part of a swept path, as "batch" of "train.batch", and the value. */
+/* The value, and the last part of the swept path, such as "batch" of "train.batch". */
 static void key_cells(struct table_row *head, struct table_row *row,
 		      const struct results_phase_read *p, unsigned keys, bool repeated)
 {
 	unsigned share = (repeated ? KEY_COLUMNS_REPEATED : KEY_COLUMNS) / (keys ? keys : 1),
-		 columns = share > 3 ? share - 1 : 2; /* a gap */
+		 columns = share > 3 ? share - 1 : 2; /* leaves a gap */
 
 	for (unsigned i = 0; i < keys; i++) {
 		const char *set = p->sets[i], *equals = strchr(set, '='), *name = set;
@@ -150,7 +151,7 @@ static void key_cells(struct table_row *head, struct table_row *row,
 	}
 }
 
-/* Which figures a phase has in any combination, in their order; how many. */
+/* Finds which figures a phase has in any combination, in their order. Returns their number. */
 static unsigned told_figures(const struct series_lines *s, const struct series_line *of,
 			     enum series_figure told[SERIES_FIGURES])
 {
@@ -167,7 +168,7 @@ static unsigned told_figures(const struct series_lines *s, const struct series_l
 	return n;
 }
 
-/* A line for each combination in which the phase has run. */
+/* One line per combination in which the phase has run. */
 static void sweep_table(FILE *out, const struct series_lines *s, const struct series_line *of)
 {
 	struct table_row *rows = calloc(s->count + 1, sizeof(*rows));
@@ -191,7 +192,7 @@ static void sweep_table(FILE *out, const struct series_lines *s, const struct se
 	}
 	if (rows && count > 2 && figures) {
 		for (unsigned k = 0; k < figures; k++)
-			heading(rows[0].cell[keys + k], (int)told[k], of->first);
+			series_heading(rows[0].cell[keys + k], (int)told[k], of->first);
 		strcpy(rows[0].cell[keys + figures], "repeats");
 		fprintf(out, "\n%s%s\n", of->first->record.name,
 			repeated ? ", mean ± half of the 95 % confidence interval" : "");
@@ -203,7 +204,7 @@ static void sweep_table(FILE *out, const struct series_lines *s, const struct se
 	free(rows);
 }
 
-/* As --strict counts it: by the mean over the repeats. */
+/* Judged as --strict does: by the mean over the repeats. */
 static void target_line(FILE *out, const struct results_file *f, const struct series_lines *s,
 			const struct series_line *of, const struct target_result *target)
 {
@@ -236,7 +237,7 @@ static void target_line(FILE *out, const struct results_file *f, const struct se
 	text_wrap(out, line, 0, 2);
 }
 
-/* A phase's tables stand where its first combination does. */
+/* The tables of a phase are printed with its first combination. */
 static bool is_first_line(const struct series_lines *s, uint32_t i)
 {
 	for (uint32_t k = 0; k < i; k++)

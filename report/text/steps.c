@@ -1,5 +1,5 @@
-/* A sentence where single steps of a training stand out: a few of them made ranks wait for most of the time that all
- * of them waited. */
+/* Steps of a training that stand out: a sentence where a few steps caused most of the time in which
+ * ranks waited for batches. */
 #include <math.h>
 #include <string.h>
 
@@ -7,11 +7,12 @@
 #include "report/text/page.h"
 #include "report/text/table.h"
 
-/* Of so few rows nothing stands out; one that holds such a share of all waiting does. */
+/* With fewer rows nothing stands out. A row that holds this share of all waiting does. */
 enum { ROWS_LEAST = 16 };
 static const double share_large = 0.25, wait_least_s = 0.1;
 
-/* The row, after the first (which waits for an empty pipeline), in which ranks waited longest for their batches. */
+/* Finds the row, after the first (which waits for an empty pipeline), in which ranks waited longest
+ * for their batches. */
 static bool worst_row(const struct results_steps *s, uint64_t *worst, double *share)
 {
 	double sum = 0, most = 0;

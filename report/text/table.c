@@ -1,3 +1,4 @@
+/* Tables of text: see table.h. */
 #include "report/text/table.h"
 
 #include <math.h>
@@ -20,7 +21,7 @@ static void print_cell(FILE *out, const char *text, unsigned width, bool left)
 		fprintf(out, "%*s%s", pad, "", text);
 }
 
-/* The width of a column, 0 where it is left out. */
+/* The width of a column, or 0 where it is left out. */
 static unsigned column_width(const struct table_row *rows, unsigned row_count, unsigned column)
 {
 	unsigned width = 0;
@@ -132,7 +133,7 @@ void text_wrap(FILE *out, const char *text, unsigned first, unsigned rest)
 		size_t length = strcspn(text, " \n");
 		unsigned width;
 
-		/* A figure and its sign stay together. */
+		/* A figure and its percent sign are not separated. */
 		if (strncmp(text + length, " %", 2) == 0)
 			length += 1 + strcspn(text + length + 1, " \n");
 		width = utf8_columns(text, length);

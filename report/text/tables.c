@@ -1,5 +1,5 @@
-/* Tables that a phase has and this program knows nothing of but what the file says: as many columns as fit, the first
- * rows. Epochs and endpoints, which every large run has many of, stand in JSON alone. */
+/* Tables of a phase that this program knows only from the file: as many columns as fit, and the
+ * first rows. Epochs and endpoints, of which every large run has many, are only in JSON. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -45,8 +45,8 @@ static void value_cell(char cell[TABLE_CELL_BYTES], const struct results_column 
 		units_count(cell, value->count);
 }
 
-/* The unit is in the cells: "load_ns" is headed by "load". */
-static void heading(char cell[TABLE_CELL_BYTES], const struct results_column *c)
+/* The unit is shown in the cells: "load_ns" has the heading "load". */
+static void tables_heading(char cell[TABLE_CELL_BYTES], const struct results_column *c)
 {
 	static const char *const ends[] = {"_ns", "_bytes"};
 	size_t n;
@@ -60,8 +60,8 @@ static void heading(char cell[TABLE_CELL_BYTES], const struct results_column *c)
 		*at = *at == '_' ? ' ' : *at;
 }
 
-/* The rows' key comes first: their text, or the first column. */
-static unsigned fill(struct table_row *rows, const struct results_rows *t, uint64_t shown)
+/* The key of the rows comes first: their text, or the first column. */
+static unsigned tables_fill(struct table_row *rows, const struct results_rows *t, uint64_t shown)
 {
 	const struct results_table *table = &t->table;
 	unsigned columns = 0, width = 0;
@@ -69,7 +69,7 @@ static unsigned fill(struct table_row *rows, const struct results_rows *t, uint6
 	for (uint32_t c = 0; c < table->column_count && columns < TABLE_COLUMNS; c++) {
 		unsigned widest;
 
-		heading(rows[0].cell[columns], &table->columns[c]);
+		tables_heading(rows[0].cell[columns], &table->columns[c]);
 		widest = utf8_columns(rows[0].cell[columns], UTF8_WHOLE);
 		for (uint64_t r = 0; r < shown; r++) {
 			char *cell = rows[r + 1].cell[columns];
@@ -100,7 +100,7 @@ static void print_table(const struct page *page, const struct results_phase_read
 
 	if (!rows)
 		return;
-	columns = fill(rows, t, shown);
+	columns = tables_fill(rows, t, shown);
 	phase_name(page->file, p, name);
 	fprintf(page->out, "\n%s, %s\n", name, t->name);
 	if (columns)

@@ -1,4 +1,4 @@
-/* Sentences on targets, but for AU's, which stands in what a training says. */
+/* Sentences about targets, except AU's, which is part of what a training reports. */
 #include <math.h>
 #include <string.h>
 

@@ -1,4 +1,4 @@
-/* The page as a whole: its order, its first and its last line. */
+/* Text report as a whole: the order of its parts, its first line and its last line. */
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +12,7 @@
 enum { PHASES_SHOWN = 40, PATH_BYTES = 4100 };
 
 static void first_line(const struct page *page);
-static void sentences(const struct page *page);
+static void text_sentences(const struct page *page);
 static void own_tables(const struct page *page);
 static void last_line(const struct page *page);
 
@@ -30,7 +30,7 @@ char *report_text(const struct results_file *file, const struct report_options *
 	if (file->runs > 1)
 		whole = text_series(&page);
 	else
-		sentences(&page);
+		text_sentences(&page);
 	if (file->phase_count)
 		text_phases(&page);
 	if (file->phase_count && !text_is_long(file)) {
@@ -103,7 +103,7 @@ static bool has_sentences(const struct results_phase_read *p)
 	return kind && kind->sentences;
 }
 
-static void sentences(const struct page *page)
+static void text_sentences(const struct page *page)
 {
 	const struct results_file *f = page->file;
 	unsigned speaking = 0;

@@ -1,5 +1,6 @@
-/* What a training says in words: how busy its accelerators were, what was lost and to what, what the loop itself
- * costs, and whether the machine was busy with other things. Whatever says nothing is left out. */
+/* Training as text: how busy its accelerators were, what time was lost and why, what the loop
+ * itself costs, and whether the machine was busy with other work. Sentences without information are
+ * left out. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,43 +14,44 @@
 
 enum { SENTENCE_BYTES = 768 };
 
-/* A loop without storage that is at most so busy costs something itself. */
+/* A loop that is at most this busy without storage has a cost of its own. */
 static const double loop_is_free = 0.995;
-/* AU and the accounts speak of the same time where AU counts so much of it. */
+/* Where AU counts this much of the time, AU and the accounts describe the same time. */
 static const double measured_whole = 0.98, measured_little = 0.5;
 
-static void busy(const struct page *page, const struct results_phase_read *p, bool named,
-		 double au);
-static void measured(const struct page *page, const struct results_phase_read *p);
-static void lost(const struct page *page, const struct results_phase_read *p, double au);
-static void ceiling(const struct page *page, const struct results_phase_read *p);
+static void train_busy(const struct page *page, const struct results_phase_read *p, bool named,
+		       double au);
+static void train_measured(const struct page *page, const struct results_phase_read *p);
+static void train_lost(const struct page *page, const struct results_phase_read *p, double au);
+static void train_ceiling(const struct page *page, const struct results_phase_read *p);
 static void loop_cost(const struct page *page, const struct results_phase_read *p, double au);
-static void machine(const struct page *page, const struct results_phase_read *p);
+static void train_machine(const struct page *page, const struct results_phase_read *p);
 
 static bool is_training(const struct results_phase_read *p)
 {
 	return results_role(&p->merged, ROLE_UTILISATION) >= 0;
 }
 
-static void sentences(const struct page *page, const struct results_phase_read *p, bool named)
+static void train_sentences(const struct page *page, const struct results_phase_read *p, bool named)
 {
 	double au = results_role_value(&p->merged, 0, ROLE_UTILISATION);
 
 	if (!isnan(au)) {
-		busy(page, p, named, au);
-		measured(page, p);
-		lost(page, p, au);
+		train_busy(page, p, named, au);
+		train_measured(page, p);
+		train_lost(page, p, au);
 	}
-	ceiling(page, p);
+	train_ceiling(page, p);
 	if (!isnan(au))
 		loop_cost(page, p, au);
-	machine(page, p);
+	train_machine(page, p);
 }
 
-const struct text_kind text_train = {.is = is_training, .sentences = sentences};
+const struct text_kind text_train = {.is = is_training, .sentences = train_sentences};
 
-/* AU as a percentage: one decimal, or as many as tell it from the target. */
-static void busy_share(char text[TARGET_TEXT_BYTES], double au, const struct target_result *target)
+/* AU as a percentage: with one decimal, or as many as tell it apart from the target. */
+static void train_busy_share(char text[TARGET_TEXT_BYTES], double au,
+			     const struct target_result *target)
 {
 	char asked[TARGET_TEXT_BYTES] = "";
 	int decimals = 1;
@@ -70,12 +72,13 @@ static const struct target_result *au_target(const struct results_phase_read *p)
 	return NULL;
 }
 
-static void busy(const struct page *page, const struct results_phase_read *p, bool named, double au)
+static void train_busy(const struct page *page, const struct results_phase_read *p, bool named,
+		       double au)
 {
 	const struct target_result *target = au_target(p);
 	char sentence[SENTENCE_BYTES] = "", share[TARGET_TEXT_BYTES], asked[TARGET_TEXT_BYTES];
 
-	busy_share(share, au, target);
+	train_busy_share(share, au, target);
 	if (named)
 		page_add(sentence, sizeof(sentence), "%s: ", p->record.name);
 	page_add(sentence, sizeof(sentence), "The accelerators were busy %s of the time", share);
@@ -88,7 +91,7 @@ static void busy(const struct page *page, const struct results_phase_read *p, bo
 	text_wrap(page->out, sentence, 0, 0);
 }
 
-/* Which share of the time AU counts; 1 where the file does not tell. */
+/* The share of the time that AU counts; 1 where the file does not have it. */
 static double measured_share(const struct results_phase_read *p)
 {
 	double share = results_role_value(&p->merged, 0, ROLE_MEASURED_TIME) /
@@ -97,7 +100,7 @@ static double measured_share(const struct results_phase_read *p)
 	return isfinite(share) ? share : 1;
 }
 
-static void measured(const struct page *page, const struct results_phase_read *p)
+static void train_measured(const struct page *page, const struct results_phase_read *p)
 {
 	char sentence[SENTENCE_BYTES] = "";
 
@@ -160,9 +163,10 @@ static void add_parts(char *buf, size_t size, const struct page *page,
 	}
 }
 
-/* The accounts hold the whole phase, AU leaves the warm-up out: where the two differ the sentence says which it
- * speaks of, and how the phase is divided, unless that is a matter of rounding. */
-static void lost(const struct page *page, const struct results_phase_read *p, double au)
+/* The accounts hold the whole phase, but AU leaves the warm-up out. Where the two differ, the
+ * sentence says which time it describes and how the phase is divided, unless the difference is a
+ * matter of rounding. */
+static void train_lost(const struct page *page, const struct results_phase_read *p, double au)
 {
 	char sentence[SENTENCE_BYTES] = "";
 	int tenths[ACCOUNTS_MAX], whole, beside_au;
@@ -191,8 +195,8 @@ static void lost(const struct page *page, const struct results_phase_read *p, do
 	text_wrap(page->out, sentence, 0, 0);
 }
 
-/* What the store gives to plain reads, where the same file tells. */
-static void ceiling(const struct page *page, const struct results_phase_read *p)
+/* The rate of plain reads from the store, where the same file has such a phase. */
+static void train_ceiling(const struct page *page, const struct results_phase_read *p)
 {
 	char sentence[SENTENCE_BYTES] = "", rate[UNITS_TEXT_BYTES];
 	struct ceiling c;
@@ -206,7 +210,8 @@ static void ceiling(const struct page *page, const struct results_phase_read *p)
 	text_wrap(page->out, sentence, 0, 0);
 }
 
-/* A short loop beside a long phase: where it comes out less busy than the phase was, it tells nothing. */
+/* The loop without storage is short compared with the phase. Where it comes out less busy than the
+ * phase, the comparison means nothing. */
 static void loop_cost(const struct page *page, const struct results_phase_read *p, double au)
 {
 	if (p->record.null_au < loop_is_free && p->record.null_au > au)
@@ -215,8 +220,8 @@ static void loop_cost(const struct page *page, const struct results_phase_read *
 			p->record.null_au * 100);
 }
 
-/* More threads than one may be without a core at a time. */
-static void machine(const struct page *page, const struct results_phase_read *p)
+/* More than one thread may be without a core at a time. */
+static void train_machine(const struct page *page, const struct results_phase_read *p)
 {
 	char sentence[SENTENCE_BYTES] = "";
 	double starved = text_starved(p);

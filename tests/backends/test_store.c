@@ -49,13 +49,13 @@ static void test_refusals(void)
 		const char *json, *sentence;
 	} cases[] = {
 		{"{\"uri\": [\"null://a\", \"sim://b\"]}",
-		 "/stores/s/uri: \"sim://b\" is not null:// as the first of the list is"},
+		 "/stores/s/uri: \"sim://b\" must be null:// like the first of the list"},
 		{"{\"uri\": \"file://data\"}",
 		 "/stores/s/uri: \"file://data\" names no path; write file:///absolute or file://./relative"},
 		{"{\"uri\": \"sim://a\", \"slow_ranks\": {\"3\": 0.25}}",
-		 "/stores/s/slow_ranks: nothing is slower than unlimited; set rank_bandwidth or bandwidth"},
+		 "/stores/s/slow_ranks: has no effect on an unlimited store; set rank_bandwidth or bandwidth"},
 		{"{\"uri\": \"sim://a\", \"latency_stdev\": \"1 ms\"}",
-		 "/stores/s/latency_stdev: set latency too"},
+		 "/stores/s/latency_stdev: set latency, too"},
 	};
 	struct rig r;
 

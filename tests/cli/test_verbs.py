@@ -72,7 +72,7 @@ def test_topo():
     r = haul("topo", "--xml", f"{folder}/aurora_hidden.xml", "--pin", "nic", "--ranks-per-node", 12)
     check("unplaced   GPUs     card0-5" in r.stdout, r.stdout)
     refused(haul("topo", "--xml", "/nonexistent.xml"), "/nonexistent.xml")
-    refused(haul("topo", "--xml", __file__), "no topology")
+    refused(haul("topo", "--xml", __file__), "not a topology")
     refused(haul("topo", "--pin", "core", "--reserved-cores", "x"), "/cluster/reserved_cores")
     refused(haul("topo", "--pin", "list"), "/cluster/cores")
     refused(haul("topo", "--pin", "list", "--cores", "0-"), "/cluster/cores")

@@ -24,22 +24,22 @@ static void schemes(void)
 static void no_uris(void)
 {
 	static const char *const cases[][2] = {
-		{"s3:/bucket", "\"s3:/bucket\" is no URI; write it as s3://bucket"},
+		{"s3:/bucket", "\"s3:/bucket\" is not a URI; write it as s3://bucket"},
 		{"s3:bucket/prefix",
-		 "\"s3:bucket/prefix\" is no URI; write it as s3://bucket/prefix"},
-		{"s3:", "\"s3:\" is no URI; write it as s3://bucket/prefix"},
-		{"file:/tmp/x", "\"file:/tmp/x\" is no URI; write it as file:///tmp/x"},
-		{"/tmp/x", "\"/tmp/x\" is no URI; write it as file:///tmp/x"},
-		{"", "\"\" is no URI; write it as scheme://place, as in file:///scratch/train"},
+		 "\"s3:bucket/prefix\" is not a URI; write it as s3://bucket/prefix"},
+		{"s3:", "\"s3:\" is not a URI; write it as s3://bucket/prefix"},
+		{"file:/tmp/x", "\"file:/tmp/x\" is not a URI; write it as file:///tmp/x"},
+		{"/tmp/x", "\"/tmp/x\" is not a URI; write it as file:///tmp/x"},
+		{"", "\"\" is not a URI; write it as scheme://place, as in file:///scratch/train"},
 		{"data",
-		 "\"data\" is no URI; write it as scheme://place, as in file:///scratch/train"},
+		 "\"data\" is not a URI; write it as scheme://place, as in file:///scratch/train"},
 		{"://x",
-		 "\"://x\" is no URI; write it as scheme://place, as in file:///scratch/train"},
+		 "\"://x\" is not a URI; write it as scheme://place, as in file:///scratch/train"},
 		{"FILE:///x",
-		 "\"FILE:///x\" is no URI; write it as scheme://place, as in file:///scratch/train"},
-		{"file:///a\nb", "\"file:///a\\nb\" is no URI: it holds control characters"},
+		 "\"FILE:///x\" is not a URI; write it as scheme://place, as in file:///scratch/train"},
+		{"file:///a\nb", "\"file:///a\\nb\" is not a URI: it holds control characters"},
 		{"averyveryverylongscheme://x",
-		 "\"averyveryverylongscheme://x\" is no URI: its scheme is longer than 15 characters"},
+		 "\"averyveryverylongscheme://x\" is not a URI: its scheme is longer than 15 characters"},
 	};
 	char scheme[URI_SCHEME_BYTES];
 	struct err err;
@@ -88,9 +88,9 @@ static void does_not_expand(void)
 		{"file:///{rank", "\"{rank\" has no closing brace"},
 		{"file:///${HOME", "\"${HOME\" has no closing brace"},
 		{"file:///${HAUL_TEST_UNSET}", "${HAUL_TEST_UNSET} is not set in the environment"},
-		{"file:///${}", "\"\" is no name of a variable"},
-		{"file:///${A B}", "\"A B\" is no name of a variable"},
-		{"file:///${1A}", "\"1A\" is no name of a variable"},
+		{"file:///${}", "\"\" is not the name of a variable"},
+		{"file:///${A B}", "\"A B\" is not the name of a variable"},
+		{"file:///${1A}", "\"1A\" is not the name of a variable"},
 		{"file:///${HAUL_TEST_LONG}",
 		 "a URI must be shorter than 1024 bytes when expanded"},
 	};
@@ -114,7 +114,7 @@ static void does_not_expand(void)
 int main(void)
 {
 	CU_TestInfo tests[] = {{"schemes", schemes},
-			       {"what is no URI", no_uris},
+			       {"what is not a URI", no_uris},
 			       {"expands", expands},
 			       {"does not expand", does_not_expand},
 			       CU_TEST_INFO_NULL};

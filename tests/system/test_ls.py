@@ -62,7 +62,7 @@ def test_text():
         r = alone("ls", f"file://{folder}", "--max", "1")
         check(r.out.splitlines()[-1].endswith("; there are more, --max shows them"), f"{r}")
         r = alone("ls", f"file://{folder}/sub")
-        check((r.rc, r.out) == (0, "nothing lies there\n"), f"{r}")
+        check((r.rc, r.out) == (0, "the folder is empty\n"), f"{r}")
 
 
 def test_refusals():

@@ -36,7 +36,7 @@ def test_object_store():
     here, none, _ = listed(f"{STORE['uri']}/{one}", *sets)
     check({one + n for n in here} == {n for n in data if n.startswith(one)} and not none, f"{one}: {len(here)}")
     r = alone("ls", STORE["uri"] + "/nobody", *sets)
-    check((r.rc, r.out) == (0, "nothing lies there\n"), f"{r}")
+    check((r.rc, r.out) == (0, "the folder is empty\n"), f"{r}")
     if STORE["uri"].startswith("s3://"):
         r = alone("ls", STORE["uri"], *sets, env={"AWS_SECRET_ACCESS_KEY": "wrong"})
         check((r.rc, r.out) == (1, "") and r.err == f"haul: {STORE['uri']}: the secret does not fit the access key (SignatureDoesNotMatch)\n", f"{r}")

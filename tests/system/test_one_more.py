@@ -63,7 +63,7 @@ def test_options():
         check(r.rc != 0 and "/dataset/webdataset/blocks: must be at least 1, is 0" in r.err, f"{r}")
         write_job(folder, job(folder, {"format": "raw"}))
         r = alone("plan", "job.json", cwd=folder)
-        check(r.rc != 0 and 'is of format "webdataset", not of "raw"' in r.err, f"{r}")
+        check(r.rc != 0 and 'is for format "webdataset", not for "raw"' in r.err, f"{r}")
 
 
 def test_refusals():

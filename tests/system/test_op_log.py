@@ -153,7 +153,7 @@ def test_refused_before_anything_runs():
         job = write_job(folder, training("file://./data"))
         open(f"{folder}/ops.1.tsv.zst", "w").close()
         r = mpi(2, "run", job, "--op-log", "ops.tsv.zst", cwd=folder)
-        check(r.rc == 2 and "ops.1.tsv.zst exists; name another with --op-log, or say --force" in r.err, f"{r}")
+        check(r.rc == 2 and "ops.1.tsv.zst exists; name another file with --op-log, or use --force" in r.err, f"{r}")
         left = set(os.listdir(folder))
         check(left == {"job.json", "ops.1.tsv.zst"}, f"{left}")
         r = mpi(2, "run", job, "--op-log", "ops.tsv.zst", "--force", cwd=folder)

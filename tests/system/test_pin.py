@@ -129,7 +129,7 @@ def test_the_launchers_binding_stands():
         seen, _, err, found = watch([], 2, {"pin": pin}, bound=bound)
         check({frozenset(m) for sets in seen.values() for m in sets} == {frozenset({c}) for c in bound}, seen)
         check(found == [{c} for c in bound], f"{pin}: results say {found}")
-        check(err.count("its choice stands") == 1, err)
+        check(err.count("its choice is kept") == 1, err)
 
 
 def test_a_list_outside_the_mask_is_refused():

@@ -117,7 +117,7 @@ def test_another_store():
         at = S3(rgw)
         store = {**at.store(), "uri": [at.uri, at.uri + "y"]}
         r, _ = run(2, folder, store, [io("write", **share(SMALL, 2))], at.env)
-        check(r.rc == 1 and "one object cannot lie in both" in r.err, f"{r}")
+        check(r.rc == 1 and "one object cannot be in both" in r.err, f"{r}")
         check(at.left() == ([], False), f"{at.left()}")
 
 

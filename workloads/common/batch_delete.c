@@ -1,3 +1,4 @@
+/* Batched deletes: see batch_delete.h. */
 #include "workloads/common/batch_delete.h"
 
 #include <errno.h>

@@ -1,4 +1,5 @@
-/* Batched deletes: removes objects, as many by one request as the store takes. It belongs to the thread of its queue. */
+/* Batched deletes: removes objects, as many per request as the store takes. It belongs to the
+ * thread of its queue. */
 #ifndef HAUL_WORKLOADS_COMMON_BATCH_DELETE_H
 #define HAUL_WORKLOADS_COMMON_BATCH_DELETE_H
 
@@ -13,15 +14,16 @@ struct batch_delete {
 	void *argument;
 };
 
-/* removed is called once for each key added, in batch_delete_add or batch_delete_flush: the request then has the key, the
- * status (0, -ENOENT where the store can tell, or the error) and why. It must not use the queue. Returns 0 or -ENOMEM. */
+/* removed is called once for each added key, in batch_delete_add or batch_delete_flush. The request
+ * then has the key, the status (0, -ENOENT where the store can tell, or the error) and why. removed
+ * must not use the queue. Returns 0 or -ENOMEM. */
 int batch_delete_open(struct batch_delete *r, struct queue *q,
 		      void (*removed)(void *argument, const struct request *req, uint64_t bytes),
 		      void *argument, struct err *err);
-/* May be called for a struct of zeroes. What still waits is not removed. */
+/* May be called for a zeroed struct. Keys that still wait are not removed. */
 void batch_delete_close(struct batch_delete *r);
 
-/* An object, not a folder; bytes are handed to removed. Nothing else may be in flight. */
+/* Adds an object, not a folder. bytes are passed to removed. Nothing else may be in flight. */
 void batch_delete_add(struct batch_delete *r, const char *key, uint64_t bytes);
 void batch_delete_flush(struct batch_delete *r);
 

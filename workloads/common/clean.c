@@ -1,3 +1,4 @@
+/* Removing what haul made: see clean.h. */
 #include "workloads/common/clean.h"
 
 #include <errno.h>
@@ -62,7 +63,8 @@ void clean_close(struct clean *c)
 		store_close(&c->store);
 }
 
-/* What is not there, or not empty, is no error. Other errors are reported at the end, since the rest may still go. */
+/* An object that is not there, or a folder that is not empty, is not an error. Other errors are
+ * reported at the end, because the remaining objects can still be removed. */
 static int clean_judge(struct crew_thread *w, const struct request *req)
 {
 	int rc = req->answer.status;
@@ -92,7 +94,7 @@ static int clean_remove(struct crew_thread *w, const char *key)
 	return clean_judge(w, &req);
 }
 
-/* One name of an object: -ENOENT where nothing is called so. */
+/* Removes one name of an object. -ENOENT: there is no object of that name. */
 static int clean_name(struct crew_thread *w, uint64_t i, const char *key)
 {
 	struct clean *c = w->crew->argument;
@@ -135,7 +137,7 @@ static int clean_object(struct crew_thread *w, uint64_t i)
 	return 0;
 }
 
-/* Of this rank. */
+/* The first error of this rank. */
 static int clean_first_error(const struct clean *c, struct err *err)
 {
 	for (uint32_t i = 0; i < c->crew.threads; i++) {
@@ -157,7 +159,7 @@ int clean_objects(struct clean *c, const struct clean_objects *objects, struct e
 	c->objects = objects;
 	c->crew.files = objects->count;
 	rc = crew_run(&c->crew, clean_object, &stopped, err);
-	/* The threads are at rest. */
+	/* The threads do not run now. */
 	for (unsigned i = 0; i < CLEAN_THREADS; i++)
 		batch_delete_flush(&c->deletes[i]);
 	if (rc == 0 && stopped > STOP_LIMIT)

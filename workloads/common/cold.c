@@ -1,3 +1,4 @@
+/* Cold reads: see cold.h. */
 #include "workloads/common/cold.h"
 
 #include <errno.h>
@@ -17,25 +18,25 @@ static const char *const when_names[] = {"epochs", "phase", NULL};
 
 #define EVIDENCE_MIN 65536
 
-/* Where so many samples are due on average, at least one would have been taken. */
+/* Where this many samples are due on average, at least one would have been taken. */
 enum { CERTAIN_LOOKS = 32 };
 
 const struct option cold_options[] = {
 	OPT_CHOICE(
 		"drop", struct cold_options, drop, .choices = drop_names,
-		.help = "how each node's page cache loses what will be read: file by file, or all of it, "
+		.help = "how what will be read is dropped from each node's page cache: file by file, or the whole cache, "
 			"which only root may"),
 	OPT_CHOICE(
 		"when", struct cold_options, when, .choices = when_names,
-		.help = "before each epoch what it will read, or once before the phase everything; plain I/O is one epoch"),
+		.help = "when: before each epoch what it will read, or everything once before the phase; plain I/O is one epoch"),
 	OPT_BYTES(
 		"evidence", struct cold_options, evidence_bytes, .def = RESIDENCY_EVERY_BYTES,
 		.max = (uint64_t)1 << 40,
-		.help = "average distance between two samples of the page cache, in bytes to be read; 0: none are taken"),
+		.help = "average distance between two samples of the page cache, in bytes to be read; 0: no samples"),
 	OPT_BYTES(
 		"memory_hog", struct cold_options, memory_hog_bytes, .def = 0,
 		.max = (uint64_t)1 << 50,
-		.help = "memory of each node that is taken, so that its page cache cannot have it"),
+		.help = "memory of each node that haul occupies, so that its page cache cannot use it"),
 	OPT_REAL("memory_hog_share", struct cold_options, memory_hog_share, .def_real = 0,
 		 .min_real = 0, .max_real = 0.95,
 		 .help = "the same as a share of the node's memory"),
@@ -58,7 +59,7 @@ int cold_check(const struct cold_options *o, const struct job_store *store, cons
 		return err_set(
 			err, -EINVAL,
 			"%s/cold/evidence: samples more often than every 64 KiB would slow down what "
-			"they measure; say 64 KiB, more, or 0 for none",
+			"they measure; use 64 KiB, more, or 0 for none",
 			path);
 	if (o->memory_hog_bytes && o->memory_hog_share > 0)
 		return err_set(
@@ -83,7 +84,7 @@ static bool cold_leads_node(const struct cold *c)
 	return c->ctx->place->local_rank == 0;
 }
 
-/* Everything dirty is written before: only clean pages can go. */
+/* Writes all dirty pages first: only clean pages can be dropped. */
 static int cold_write_caches(void)
 {
 	static const char all[] = "3\n";
@@ -170,7 +171,7 @@ int cold_drop_one(struct cold *c, const struct cold_objects *objects, uint64_t n
 
 		objects->key(objects->argument, number, i, o.key);
 		stayed = store_evict(objects->store, &o, 0, 0);
-		/* What is missing is the reader's to tell, when it comes there. */
+		/* The reader reports a missing file when it comes to it. */
 		if (stayed < 0 && stayed != -ENOENT)
 			return err_set(err, (int)stayed, "%s/%s: dropping its pages: %s",
 				       objects->store->uri, o.key, strerror((int)-stayed));

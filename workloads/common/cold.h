@@ -1,6 +1,7 @@
-/* Cold reads: makes sure that what a phase reads comes from the storage and not from this client's page cache. Drops
- * what the cache holds of a store, takes memory away from it, and says how often to sample what it holds (residency.h).
- * Every phase that reads has these options; which objects are dropped, and when, is the phase's own.
+/* Cold reads: makes sure that what a phase reads comes from the storage and not from this client's
+ * page cache. It drops from the cache what belongs to a store, takes memory away from the cache,
+ * and sets how often to sample what it holds (residency.h). Every phase that reads has these
+ * options. Each phase decides which objects are dropped, and when.
  *
  * For the main thread of each rank. */
 #ifndef HAUL_WORKLOADS_COMMON_COLD_H
@@ -16,12 +17,12 @@ enum cold_when { COLD_EPOCHS, COLD_PHASE };
 struct cold_options {
 	uint32_t drop, when;
 	uint64_t evidence_bytes;   /* see residency_init */
-	uint64_t memory_hog_bytes; /* of each node */
+	uint64_t memory_hog_bytes; /* per node */
 	double memory_hog_share;
 };
 extern const struct option cold_options[];
 
-/* Measures of a rank's row, of enumerators that begin with prefix, and the figure. */
+/* Measures of a rank's row, as enumerators that begin with prefix, and the figure. */
 /* clang-format off */
 #define COLD_LIST(X, prefix) \
 	RESIDENCY_LIST(X, prefix) \
@@ -34,11 +35,11 @@ extern const struct option cold_options[];
 		   "of the bytes looked at before they were read: what was in the page cache")
 /* clang-format on */
 
-/* What no table can refuse. path: of the phase. */
+/* Checks what no table can refuse. path: of the phase. */
 int cold_check(const struct cold_options *o, const struct job_store *store, const char *path,
 	       struct err *err);
 
-/* What it asks of the machine, added to the rest. */
+/* Adds what it needs of the machine. */
 void cold_size(const struct cold_options *o, uint32_t ranks_per_node, struct demand *out);
 
 struct cold {
@@ -46,10 +47,10 @@ struct cold {
 	const struct phase_context *ctx;
 	void *hog; /* held by the first rank of a node; NULL: none */
 	uint64_t hog_bytes;
-	uint64_t stayed_bytes; /* of files dropped: what is in the cache all the same */
+	uint64_t stayed_bytes; /* bytes of dropped files that stayed in the cache */
 };
 
-/* What may be dropped, by number: each is one object of the store or several. */
+/* What may be dropped, by number: each number is one or several objects of the store. */
 struct cold_objects {
 	const struct store *store;
 	uint64_t count;
@@ -59,30 +60,31 @@ struct cold_objects {
 	const void *argument;
 };
 
-/* Takes the memory, and tries what only root may. Collective. cold_close also after an error. */
+/* Occupies the memory, and tries what only root may do. Collective. Call cold_close also after an
+ * error. */
 int cold_open(struct cold *c, const struct cold_options *options, const struct phase_context *ctx,
 	      struct err *err);
 void cold_close(struct cold *c);
 
-/* Whether the run is to end, for those who drop many files. */
+/* Whether the run is to end, for callers that drop many files. */
 bool cold_ends(const struct cold *c);
 
-/* All of them, shared out over the ranks of each node; or all caches of the nodes. Collective. Ends early
- * where a stop is asked for. */
+/* Drops all of them, divided among the ranks of each node; or all caches of the nodes. Collective.
+ * Ends early where a stop is requested. */
 int cold_drop_all(struct cold *c, const struct cold_objects *objects, struct err *err);
 
-/* One of them. Not collective: a sentence for group_agree. */
+/* Drops one of them. Not collective: err is for group_agree. */
 int cold_drop_one(struct cold *c, const struct cold_objects *objects, uint64_t number,
 		  struct err *err);
 
-/* All caches of all nodes. Collective. */
+/* Drops all caches of all nodes. Collective. */
 int cold_drop_caches(struct cold *c, struct err *err);
 
-/* A warning where dropping is asked for and store cannot become cold. */
+/* Warns where dropping was asked for but the store cannot become cold. */
 void cold_warn(const struct cold *c, const struct store *store);
 
-/* Adds to ctx->message how much of what was read from store had been in the page cache: bytes sampled,
- * resident and read, of this rank. Collective. */
+/* Adds to ctx->message how much of what was read from store had been in the page cache. The
+ * arguments are the bytes sampled, resident and read by this rank. Collective. */
 void cold_say(struct phase_context *ctx, const struct cold_options *o, const struct store *store,
 	      uint64_t sampled_bytes, uint64_t resident_bytes, uint64_t read_bytes);
 

@@ -1,3 +1,4 @@
+/* Crew: see crew.h. */
 #include "workloads/common/crew.h"
 
 #include <errno.h>
@@ -11,7 +12,7 @@
 
 static const uint64_t crew_wait_ns = 5000000, crew_wait_at_end_ns = 1000000;
 
-/* The words of its status rounds. */
+/* The phase's words in its status rounds. */
 enum { CREW_P99_NS, CREW_BYTES, CREW_WALL_NS, CREW_ITEMS };
 
 static void *crew_work(void *argument);
@@ -106,7 +107,7 @@ static void crew_status(struct crew *p, int rc, struct status *s)
 			p99_ns > s->word[CREW_P99_NS] ? p99_ns : s->word[CREW_P99_NS];
 	}
 	s->step = s->word[CREW_ITEMS];
-	/* A halt that nobody asked for from outside is a thread's error. */
+	/* A halt that was not requested from outside is due to an error of a thread. */
 	if (atomic_load(&p->halt))
 		s->stop = STOP_ERROR;
 	s->word[CREW_WALL_NS] = now_ns > p->start_ns ? now_ns - p->start_ns : 0;
@@ -151,7 +152,8 @@ static void crew_show(const struct crew *p, const struct status *merged)
 		p->progress(p->progress_argument, &shown);
 }
 
-/* Until a thread ends or the time is over: wall time, whatever the store's clock is. */
+/* Waits until a thread ends or the time is over. It uses wall time, whatever the store's clock
+ * is. */
 static void crew_wait(struct crew *p, bool unfinished)
 {
 	struct timespec until;

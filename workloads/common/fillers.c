@@ -1,3 +1,4 @@
+/* Filler threads: see fillers.h. */
 #include "workloads/common/fillers.h"
 
 #include <errno.h>
@@ -20,8 +21,8 @@ bool piece_fill(struct piece *p, struct clock *clock)
 	return true;
 }
 
-/* After piece_fill on a thread that is not the writer's. Either the writer, which has announced that it waits, is
- * seen here, or it sees the state there. */
+/* Called after piece_fill on a thread other than the writer's. Either the writer, which has
+ * announced that it waits, is seen here, or the writer sees the state in filled_wait. */
 static void piece_give_back(struct piece *p)
 {
 	struct filled *filled = p->filled;
@@ -38,14 +39,15 @@ void filled_wait(struct filled *f, const struct piece *pieces, uint32_t count)
 	atomic_store(&f->waited_for, true);
 	for (uint32_t i = 0; i < count && !full; i++)
 		full = atomic_load(&pieces[i].state) == PIECE_FULL;
-	/* Where a filler has taken the announcement, its post is on its way and must be taken, too. */
+	/* A filler that has taken the announcement posts the semaphore, so that post must be taken,
+	 * too. */
 	if (full && atomic_exchange(&f->waited_for, false))
 		return;
 	while (sem_wait(&f->posted) < 0 && errno == EINTR)
 		;
 }
 
-/* One piece that is asked for, of any writer: they are gone through in turn. */
+/* Makes one requested piece, of any writer. The writers are served in turn. */
 static bool fillers_work(struct fillers *f, uint32_t *turn)
 {
 	for (uint32_t n = 0; n < f->writers; n++) {

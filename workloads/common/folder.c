@@ -1,3 +1,4 @@
+/* Content of a folder: see folder.h. */
 #include "workloads/common/folder.h"
 
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* Meter: see meter.h. */
 #include "workloads/common/meter.h"
 
 #include <errno.h>
@@ -9,7 +10,7 @@ static const uint64_t live_every_ns = 500000000;
 
 static void meter_observe(void *argument, const struct request *req);
 
-/* Marks the histograms that are kept. wanted: [schema->hist_count]. Returns how many there are. */
+/* Marks the histograms that are kept. wanted: [schema->hist_count]. Returns their number. */
 static uint32_t meter_wanted(const struct meter_layout *l, bool *wanted)
 {
 	uint32_t count = 0;
@@ -33,8 +34,8 @@ static uint32_t meter_wanted(const struct meter_layout *l, bool *wanted)
 	return count;
 }
 
-/* First attempts are told from two histograms more: of requests with several attempts, the time of all attempts
- * and of the first. So the usual request costs nothing. */
+/* First attempts need two more histograms: for requests with several attempts, one of the time of
+ * all attempts and one of the first. So a usual request costs nothing more. */
 static uint32_t meter_attempts(const struct meter_layout *l)
 {
 	uint32_t count = 0;
@@ -146,7 +147,7 @@ static void meter_observe(void *argument, const struct request *req)
 		timeline_add(&m->timeline, a->done_ns,
 			     req->op == REQ_WRITE ? SECOND_BYTES_WRITTEN : SECOND_BYTES_READ,
 			     a->done_bytes);
-		/* This thread alone adds. */
+		/* Only this thread adds. */
 		atomic_store_explicit(&m->live_bytes,
 				      atomic_load_explicit(&m->live_bytes, memory_order_relaxed) +
 					      a->done_bytes,
@@ -256,6 +257,6 @@ void meter_merge(const struct meter *m, struct tally *t)
 
 uint64_t meter_bytes(const struct meter_layout *layout)
 {
-	/* At most: each kind of request has its own. */
+	/* The greatest number: each kind of request has a histogram of its own. */
 	return (layout->schema->hist_count + meter_attempts(layout)) * sizeof(struct hist);
 }

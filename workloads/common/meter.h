@@ -1,14 +1,16 @@
-/* Meter: what one thread's requests come to, from its queues to the phase's tally.
+/* Meter: counts one thread's requests, from its queues to the phase's tally.
  *
- * A meter observes the queues of its thread. It keeps their latencies in the histograms that the phase asks for, a
- * timeline, the first failures whole, and two live figures for the progress line. After a warm-up it is cleared; at
- * the end it is merged into the tally, once.
+ * A meter observes the queues of its thread. It keeps their latencies in the histograms that the
+ * phase asks for, a timeline, the first failures, and two live figures for the progress line. After
+ * a warm-up it is cleared; at the end it is merged into the tally, once.
  *
- * What is counted where is said once, in a table beside the phase's measures (struct meter_layout). Only the
- * histograms that this table names are allocated, so a meter costs what its phase shows.
+ * A table beside the phase's measures (struct meter_layout) tells what is counted where. Only the
+ * histograms that this table names are allocated, so a meter needs no more memory than its phase
+ * shows.
  *
- * A meter belongs to the thread that works with its queues. Others may read the two live figures at any time, and
- * everything else while that thread rests. Nothing allocates after meter_attach. */
+ * A meter belongs to the thread that works with its queues. Other threads may read the two live
+ * figures at any time, and everything else while that thread does not run. Nothing allocates after
+ * meter_attach. */
 #ifndef HAUL_WORKLOADS_COMMON_METER_H
 #define HAUL_WORKLOADS_COMMON_METER_H
 
@@ -19,14 +21,14 @@
 
 enum { METER_QUEUES = 4, METER_NONE = -1 };
 
-/* Where requests of one kind are counted: a measure of the rank's row, and histograms of the phase's schema.
- * METER_NONE: nowhere. Several kinds may name the same. */
+/* Where requests of one kind are counted: a measure of the rank's row, and histograms of the
+ * phase's schema. METER_NONE: nowhere. Several kinds may have the same. */
 struct meter_map {
 	enum request_op op;
 	int measure;
 	int service;       /* time from submit to done */
 	int response;      /* time from when it was due to done */
-	int first_attempt; /* time of the first attempt, on stores that are tried again */
+	int first_attempt; /* time of the first attempt, on stores that retry */
 };
 
 /* Where a phase counts its requests. Constant; shared by all its threads. */
@@ -36,9 +38,9 @@ struct meter_layout {
 	uint32_t map_count;
 	int late, short_transfers; /* measures, or METER_NONE */
 	int sync, publish;         /* histograms of answer.sync_ns and publish_ns, or METER_NONE */
-	const int *own;            /* histograms that the thread records itself (meter_hist) */
+	const int *own;            /* histograms that the thread fills itself (meter_hist) */
 	uint32_t own_count;
-	enum request_op live_op; /* whose 99th percentile the progress line shows */
+	enum request_op live_op; /* the operation whose 99th percentile the progress line shows */
 };
 
 struct meter {
@@ -55,57 +57,60 @@ struct meter {
 	uint32_t queue_count;
 
 	struct timeline timeline;
-	uint64_t start_ns; /* from when failures and the timeline count */
+	uint64_t start_ns; /* time from which failures and the timeline count */
 	uint64_t live_due_ns;
-	uint64_t errors;        /* found in what successful requests brought: see meter_error */
+	uint64_t errors;        /* found in the data of successful requests: see meter_error */
 	uint64_t failure_count; /* may exceed TALLY_FAILURES: only the first are kept */
 	struct failure failures[TALLY_FAILURES];
 	uint32_t rank, node;
 };
 
-/* layout may be NULL and must outlive the meter. -ENOMEM with a sentence. */
+/* layout may be NULL and must outlive the meter. Returns -ENOMEM with a sentence. */
 int meter_open(struct meter *m, const struct meter_layout *layout, const struct rank_place *place,
 	       uint64_t start_ns, struct err *err);
 void meter_close(struct meter *m);
 
-/* From now on the meter counts what q does, until q is closed; before q's first request. At most METER_QUEUES. */
+/* From now on the meter counts what q does, until q is closed. Call before q's first request. At
+ * most METER_QUEUES. */
 void meter_attach(struct meter *m, struct queue *q);
 
-/* Forgets all that was counted: the warm-up is over at start_ns. Returns how many requests that were. */
+/* End of warm-up: resets all counters, and counting starts at start_ns. Returns how many requests
+ * were counted before. */
 uint64_t meter_clear(struct meter *m, uint64_t start_ns);
 
-/* From when failures and the timeline count; before the first request. */
+/* Sets the time from which failures and the timeline count. Call before the first request. */
 void meter_start(struct meter *m, uint64_t start_ns);
 
-/* A histogram that the layout lists in own. */
+/* One of the histograms that the layout lists in own. */
 static inline struct hist *meter_hist(struct meter *m, int hist)
 {
 	return m->hists[hist];
 }
 
-/* A request succeeded and what it brought is wrong: one error more. */
+/* A request succeeded but its data is wrong: counts one error more. */
 static inline void meter_error(struct meter *m)
 {
 	m->errors++;
 }
 
-/* Keeps the failure whole if it is among the first TALLY_FAILURES, and counts it. text NULL: what the request's
- * answer says. The record, for the caller to add epoch and step; NULL where none is kept. */
+/* Keeps the failure if it is among the first TALLY_FAILURES, and counts it. text NULL: what the
+ * request's answer says. Returns the record, so that the caller can add epoch and step, or NULL
+ * where none is kept. */
 struct failure *meter_fail(struct meter *m, const struct request *req, int rc, uint64_t at_ns,
 			   const char *text);
 
 void meter_live_now(struct meter *m, uint64_t now_ns);
-/* Between requests: renews live_p99_ns now and then. Cheap. */
+/* Call between requests: updates live_p99_ns now and then. Cheap. */
 static inline void meter_live(struct meter *m, uint64_t now_ns)
 {
 	if (now_ns >= m->live_due_ns)
 		meter_live_now(m, now_ns);
 }
 
-/* Adds everything to the tally. Main thread, while the meter's thread rests. */
+/* Adds everything to the tally. Main thread, while the meter's thread does not run. */
 void meter_merge(const struct meter *m, struct tally *t);
 
-/* Bytes that a meter of that layout allocates, at most. */
+/* The most bytes that a meter of that layout allocates. */
 uint64_t meter_bytes(const struct meter_layout *layout);
 
 #endif

@@ -1,3 +1,4 @@
+/* Options that several kinds of phase share: see options.h. */
 #include "workloads/common/options.h"
 
 const char *const options_verify[] = {"none", "sampled", "full", NULL};

@@ -1,3 +1,4 @@
+/* Arrival process: see pace.h. */
 #include "workloads/common/pace.h"
 
 #include <errno.h>
@@ -12,10 +13,10 @@ int pace_check(const struct pace_options *o, bool moves, const char *operation, 
 	       struct err *err)
 {
 	if (o->bandwidth && !moves)
-		return err_set(err, -EINVAL, "%s/bandwidth: %s moves no bytes; say rate", path,
+		return err_set(err, -EINVAL, "%s/bandwidth: %s moves no bytes; use rate", path,
 			       operation);
 	if (o->bandwidth && o->rate > 0)
-		return err_set(err, -EINVAL, "%s/rate: say either rate or bandwidth", path);
+		return err_set(err, -EINVAL, "%s/rate: use either rate or bandwidth", path);
 	if (o->arrivals != ARRIVALS_PACED && !o->bandwidth && o->rate <= 0)
 		return err_set(err, -EINVAL, "%s/arrivals: \"%s\" needs a rate or a bandwidth",
 			       path, pace_arrivals_names[o->arrivals]);
@@ -43,7 +44,7 @@ void pace_init(struct pace *p, const struct pace_options *o, double operation_by
 			   .poisson = o->arrivals == ARRIVALS_POISSON,
 			   .gap = {.kind = DRAW_EXPONENTIAL, .a = interval_ns},
 			   .random = {.key = random_at(seed, pace_stream, thread)}};
-	/* No rate is so low that a run sees two of its intervals of 2^39 ns. */
+	/* Even for the lowest rate a run sees at most one of these intervals of 2^39 ns. */
 	p->interval_q = interval_ns < 0x1p39 ? (uint64_t)(interval_ns * (1 << PACE_SHIFT))
 					     : (uint64_t)1 << (39 + PACE_SHIFT);
 	p->base_ns = start_ns;
@@ -54,8 +55,8 @@ void pace_init(struct pace *p, const struct pace_options *o, double operation_by
 	p->next_ns = p->base_ns;
 }
 
-/* A Poisson gap is drawn here, between operations: the one place where a thread at work needs a
- * logarithm, some 10 ns. */
+/* A Poisson gap is drawn here, between operations. It is the only place where a working thread
+ * computes a logarithm, which takes some 10 ns. */
 uint64_t pace_take(struct pace *p, uint64_t now_ns)
 {
 	uint64_t due_ns = p->next_ns;
@@ -67,7 +68,7 @@ uint64_t pace_take(struct pace *p, uint64_t now_ns)
 		return due_ns;
 	}
 	if (!p->open_loop && now_ns > due_ns + pace_intervals_ns(p, 1)) {
-		/* What a slow store lost is not caught up with. */
+		/* Time lost by a slow store is not made up for. */
 		p->base_ns = now_ns;
 		p->taken = 0;
 	}

@@ -1,10 +1,12 @@
+/* Page cache sampling: see residency.h. */
 #include "workloads/common/residency.h"
 
 #include "core/content/random.h"
 
 static const uint64_t residency_stream = 0x72657369; /* "resi" */
 
-/* From half to one and a half times the average distance, so that no size of files falls in step with it. */
+/* Draws half to one and a half times the average distance, so that no file size falls into step
+ * with it. */
 static void residency_draw_skip(struct residency *r)
 {
 	r->skip_bytes =

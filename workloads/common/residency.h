@@ -1,11 +1,12 @@
-/* Page cache sampling: evidence of cold reads. It measures how much of what is about to be read is in this client's page
- * cache.
+/* Page cache sampling: evidence of cold reads. It measures how much of what is about to be read is
+ * in this client's page cache.
  *
- * Bytes are sampled at places that are drawn anew each time, with a given average distance: so each byte has the same
- * chance, whatever the sizes of files and requests. A sample is one system call on one page. It must be taken before
- * anything of the object is read, since the kernel's read-ahead would be taken for an old copy.
+ * Bytes are sampled at places that are drawn each time, with a given average distance, so that each
+ * byte has the same chance, whatever the sizes of files and requests. A sample is one system call
+ * on one page. It must be taken before anything of the object is read, because the kernel's
+ * read-ahead would be mistaken for an old copy.
  *
- * Each reader has one, which belongs to its thread. */
+ * Each reader has a sampler of its own, which belongs to its thread. */
 #ifndef HAUL_WORKLOADS_COMMON_RESIDENCY_H
 #define HAUL_WORKLOADS_COMMON_RESIDENCY_H
 
@@ -13,7 +14,7 @@
 
 enum { RESIDENCY_LOOK_BYTES = 4096, RESIDENCY_EVERY_BYTES = 1 << 20 };
 
-/* Measures of what is counted, of enumerators that begin with prefix. */
+/* Measures of the counts, as enumerators that begin with prefix. */
 /* clang-format off */
 #define RESIDENCY_LIST(X, prefix) \
 	X(prefix##RESIDENT_SAMPLED_BYTES, "resident_sampled_bytes", "bytes", SUM, \
@@ -23,7 +24,7 @@ enum { RESIDENCY_LOOK_BYTES = 4096, RESIDENCY_EVERY_BYTES = 1 << 20 };
 /* clang-format on */
 
 struct residency {
-	uint64_t every_bytes; /* from one sample to the next on average; 0: none are taken */
+	uint64_t every_bytes; /* average distance of samples; 0: no samples */
 	uint64_t skip_bytes;  /* to the next sample */
 	uint64_t looks;
 	/* What is counted: bytes sampled, and those of them that were cached. */
@@ -33,8 +34,8 @@ struct residency {
 /* every_bytes: see RESIDENCY_EVERY_BYTES. */
 void residency_init(struct residency *r, uint64_t every_bytes);
 
-/* [offset, offset + length) of the open object o is about to be read. Does nothing where the store has no page cache
- * before it. */
+/* Call before [offset, offset + length) of the open object o is read. Does nothing where the store
+ * has no page cache. */
 void residency_look(struct residency *r, const struct store *store, const struct object *o,
 		    uint64_t offset, uint64_t length);
 

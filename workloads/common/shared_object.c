@@ -1,3 +1,4 @@
+/* Shared object: see shared_object.h. */
 #include "workloads/common/shared_object.h"
 
 #include <errno.h>
@@ -5,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Keeps the sentence for the phase, unless an earlier request of this thread has failed. */
+/* Keeps the error for the phase, unless an earlier request of this thread has failed. */
 static int shared_object_fail(struct crew_thread *w, const struct request *req, int rc,
 			      const char *text, struct err *err)
 {
@@ -27,7 +28,7 @@ static int shared_object_check_uri(const struct shared_object *s, const char *fi
 
 	if (strcmp(uri, first) == 0)
 		return 0;
-	return err_set(err, -EINVAL, "%s/%s: rank 0 has %s, and one object cannot lie in both", uri,
+	return err_set(err, -EINVAL, "%s/%s: rank 0 has %s, and one object cannot be in both", uri,
 		       s->object.key, first);
 }
 
@@ -80,7 +81,7 @@ static int shared_object_publish(struct shared_object *s, struct crew_thread *w,
 
 	if (rc == 0 && req.answer.done_bytes == s->length)
 		return 0;
-	/* The request itself has succeeded. */
+	/* The request itself succeeded, so this error has to be recorded here. */
 	if (rc == 0)
 		meter_error(&w->meter);
 	snprintf(text, sizeof(text), "%s", request_text(&req));

@@ -1,3 +1,4 @@
+/* Rank shift: see shift.h. */
 #include "workloads/common/shift.h"
 
 #include <errno.h>

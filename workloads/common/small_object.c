@@ -1,3 +1,4 @@
+/* Small objects of haul itself: see small_object.h. */
 #include "workloads/common/small_object.h"
 
 #include <errno.h>
@@ -50,7 +51,7 @@ int small_object_load(struct queue *q, const char *key, uint64_t bytes_max, char
 			       req.answer.status == rc ? request_text(&req)
 						       : request_status_text(rc));
 	}
-	/* With direct I/O the payload begins behind the window's start. */
+	/* With direct I/O the payload begins some bytes into the window. */
 	memmove(window, (char *)window + req.answer.lead, *length);
 	((char *)window)[*length] = '\0';
 	*text = window;
@@ -86,7 +87,7 @@ int small_object_save(struct queue *q, const char *key, const char *text, struct
 	int rc;
 
 	snprintf(o.key, sizeof(o.key), "%s", key);
-	/* Direct I/O writes whole blocks from aligned memory. */
+	/* Direct I/O writes only whole blocks from aligned memory. */
 	rc = -posix_memalign(&data, SMALL_ALIGNMENT,
 			     queue_buffer_bytes(q->channel.store, strlen(text)));
 	if (rc == 0 && data) {

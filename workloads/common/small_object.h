@@ -1,5 +1,5 @@
-/* Small objects that haul itself keeps in a store beside the data: read and written whole. For the thread that owns the
- * queue, with nothing else in flight. */
+/* Small objects that haul itself keeps in a store beside the data. They are read and written as a
+ * whole. For the thread that owns the queue, with nothing else in flight. */
 #ifndef HAUL_WORKLOADS_COMMON_SMALL_OBJECT_H
 #define HAUL_WORKLOADS_COMMON_SMALL_OBJECT_H
 
@@ -7,12 +7,12 @@
 
 #include "backends/queue/queue.h"
 
-/* *text (the caller's to free, ended by a zero byte) and its length. -ENOENT (err then says so too):
- * there is none. -EINVAL: it has more than bytes_max. */
+/* Gives *text (which the caller frees; it ends with a zero byte) and its length. -ENOENT, with a
+ * sentence: there is none. -EINVAL: it has more than bytes_max. */
 int small_object_load(struct queue *q, const char *key, uint64_t bytes_max, char **text,
 		      size_t *length, struct err *err);
 
-/* Replaces it whole (begin, write, commit). */
+/* Replaces the object as a whole (begin, write, commit). */
 int small_object_save(struct queue *q, const char *key, const char *text, struct err *err);
 
 #endif

@@ -1,3 +1,4 @@
+/* Rolling status rounds: see status_rounds.h. */
 #include "workloads/common/status_rounds.h"
 
 #include <string.h>

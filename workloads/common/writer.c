@@ -1,10 +1,12 @@
+/* Writer: see writer.h. */
 #include "workloads/common/writer.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* While a filler is at work, how long a wait for the store may last until the writer looks again. */
+/* While a filler is at work, the writer waits at most this long for the store before it looks
+ * again. */
 static const uint64_t writer_wait_ns = 200000;
 
 int writer_open(struct writer *w, struct err *err)
@@ -50,7 +52,7 @@ static bool writer_makes(const struct writer *w, uint64_t length)
 	return w->memory && length <= w->buffer_bytes;
 }
 
-/* Takes the next piece of the object for an idle buffer; false: none is left. */
+/* Takes the next piece of the object for an idle buffer. Returns false where none is left. */
 static bool writer_take(struct writer *w)
 {
 	const struct writer_object *o = w->now;
@@ -73,8 +75,8 @@ static bool writer_take(struct writer *w)
 	return true;
 }
 
-/* Asks for as many pieces as there are buffers. Fillers are woken for half of the buffers at once, not for each, and
- * not for a piece that the writer makes at once. */
+/* Asks for as many pieces as there are buffers. Fillers are woken for half of the buffers at once
+ * instead of for each, and not for a piece that the writer makes immediately. */
 static void writer_ask(struct writer *w)
 {
 	bool ahead = w->fillers && writer_makes(w, w->now->piece);
@@ -88,7 +90,7 @@ static void writer_ask(struct writer *w)
 		fillers_ask(w->fillers, asked - own);
 }
 
-/* Takes piece number i of those that are made out of their line. */
+/* Takes piece number i of the requested pieces out of their row. */
 static struct piece *writer_pick(struct writer *w, uint32_t i)
 {
 	struct piece *p = &w->pieces[w->made[i]];
@@ -104,7 +106,8 @@ static void writer_idle(struct writer *w, struct piece *p)
 	w->idle[w->idle_count++] = (uint32_t)(p - w->pieces);
 }
 
-/* A piece to be written: the first that is full, else the first that nobody makes yet, made here. */
+/* The next piece to write: the first one that is full, else the first one that no thread makes yet,
+ * which is made here. */
 static struct piece *writer_next(struct writer *w)
 {
 	struct piece *p;
@@ -120,7 +123,8 @@ static struct piece *writer_next(struct writer *w)
 	return NULL;
 }
 
-/* Makes bytes of a piece that is longer than its buffer, while the store waits for them: this time is not the store's. */
+/* Makes bytes of a piece that is longer than its buffer, while the store waits for them. This time
+ * is not counted as the store's. */
 static int writer_chunk(struct request *req, uint64_t offset, void *data, uint64_t length)
 {
 	struct writer *w = req->user;
@@ -153,8 +157,8 @@ static int writer_send(struct writer *w, struct piece *p)
 	return queue_submit(w->queue, &req, 1);
 }
 
-/* Writes that have come back; waits for one at least, unless a piece may be full before. Time in which several were
- * in flight counts once. */
+/* Receives completed writes. Waits for at least one, unless a piece may become full before. Time
+ * with several writes in flight counts once. */
 static int writer_receive(struct writer *w)
 {
 	struct clock *clock = w->queue->channel.store->clock;
@@ -182,7 +186,7 @@ static int writer_receive(struct writer *w)
 	return rc;
 }
 
-/* After an error: pieces that are made go back to the idle ones, as soon as no filler is at them. */
+/* After an error: pieces return to the idle ones as soon as no filler works on them. */
 static void writer_drop(struct writer *w)
 {
 	while (w->made_count) {
@@ -203,7 +207,7 @@ static bool writer_halted(const struct writer *w)
 	return w->halt && atomic_load_explicit(w->halt, memory_order_relaxed);
 }
 
-/* One step: sends a piece, or waits. */
+/* Does one step: sends a piece, or waits. */
 static int writer_step(struct writer *w)
 {
 	struct piece *p = w->in_flight < w->depth ? writer_next(w) : NULL;

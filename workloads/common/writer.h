@@ -21,7 +21,7 @@
 
 enum { WRITER_PIECES_MAX = 64 };
 
-/* What is written: bytes [0, size) of an object that has begun, in writes of piece bytes. */
+/* What is written: bytes [0, size) of an object that has been begun, in writes of piece bytes. */
 struct writer_object {
 	struct object *object;
 	uint64_t size, piece;
@@ -29,8 +29,8 @@ struct writer_object {
 	 * store keeps no content. */
 	void (*image)(const void *argument, uint64_t at, void *to, uint64_t bytes);
 	const void *argument;
-	/* Where the next piece begins: 0 at first, shared by all writers of the object, which have copies of its
-	 * handle. NULL: this writer alone writes it. */
+	/* Where the next piece begins: 0 at first, shared by all writers of the object, which have
+	 * copies of its handle. NULL: only this writer writes it. */
 	_Atomic uint64_t *next;
 };
 
@@ -44,35 +44,37 @@ struct writer {
 	uint64_t buffer_bytes;
 	uint32_t buffers;
 	uint32_t depth;           /* writes in flight at most */
-	const _Atomic bool *halt; /* the writer stops at the next piece; NULL: nobody asks for it */
-	/* A write has failed; rc is its errno. Returns what writer_put returns. NULL: rc. */
+	const _Atomic bool *halt; /* the writer stops at the next piece; NULL: never */
+	/* Called when a write has failed; rc is its errno. Returns what writer_put returns. NULL:
+	 * rc. */
 	int (*failed)(void *argument, const struct request *req, int rc);
-	/* A piece is in the store, as durable as its writes are. NULL: nobody wants to know. */
+	/* Called when a piece is in the store, as durable as its writes are. May be NULL. */
 	void (*written)(void *argument, struct object *object, uint64_t at, uint64_t length);
 	void *argument;
 
-	/* Its own. Times of all objects so far: fill_ns in which this writer or a filler made bytes for it, write_ns
-	 * in which at least one write was in flight. */
+	/* Used by the writer only. Times over all objects so far: fill_ns in which this writer or a
+	 * filler made bytes for it, write_ns in which at least one write was in flight. */
 	uint64_t fill_ns, write_ns;
-	const struct writer_object *now; /* under way */
+	const struct writer_object *now; /* the current object */
 	uint64_t at; /* where the next piece begins, if only this writer takes pieces */
-	bool ended;  /* no piece is left to be taken */
+	bool ended;  /* no piece is left to take */
 	uint32_t in_flight, idle_count, made_count;
 	uint32_t idle[WRITER_PIECES_MAX];
 	uint32_t made
-		[WRITER_PIECES_MAX]; /* asked for, filling or full: in the order of the object */
+		[WRITER_PIECES_MAX]; /* requested, filling or full, in the order of the object */
 	uint64_t done_ns;            /* when the last write came back */
 	struct filled filled;
 	struct piece *pieces;
 	struct request *requests, **done; /* [buffers] */
 };
 
-/* -ENOMEM with a sentence. writer_close also after an error; before it, fillers_close. */
+/* Returns -ENOMEM with a sentence. Call writer_close also after an error; call fillers_close before
+ * it. */
 int writer_open(struct writer *w, struct err *err);
 void writer_close(struct writer *w);
 
-/* Writes the object, or what other writers leave of it. 0; -ECANCELED where the writer is to halt; or the first
- * error. Nothing is in flight then, and no filler is at work for it. */
+/* Writes the object, or what other writers leave of it. Returns 0, -ECANCELED where the writer is
+ * to halt, or the first error. Afterwards nothing is in flight, and no filler works for it. */
 int writer_put(struct writer *w, const struct writer_object *object);
 
 #endif

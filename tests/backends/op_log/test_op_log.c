@@ -275,7 +275,7 @@ static void test_refusals(void)
 	CU_ASSERT_EQUAL(op_log_close(log, &rows, &dropped, NULL), 0);
 	CU_ASSERT_EQUAL(op_log_open(&again, &o, &err), -EEXIST);
 	CU_ASSERT_PTR_NOT_NULL(
-		strstr(err.text, "exists; name another with --op-log, or say --force"));
+		strstr(err.text, "exists; name another file with --op-log, or use --force"));
 	o.force = true;
 	CU_ASSERT_EQUAL_FATAL(op_log_open(&again, &o, &err), 0);
 	op_log_discard(again);

@@ -35,7 +35,7 @@ static const struct option dataset_options[] = {
 	OPT_U64("samples_per_file", struct sample_dataset, samples_per_file, .def = 1, .min = 1,
 		.help = "in each"),
 	OPT_BYTES("sample_bytes", struct sample_dataset, sample_bytes, .required = true, .min = 1,
-		  .help = "in the mean"),
+		  .help = "on average"),
 	OPT_BYTES("sample_bytes_stdev", struct sample_dataset, sample_bytes_stdev,
 		  .help = "deviation of it"),
 	OPT_TEXT("folder", struct sample_dataset, folder, .help = "below the store's URI"),

@@ -370,7 +370,7 @@ static void set_refusals(void)
 		{"stores.new.latency=1 ms",
 		 "job.json: /stores/new/uri: is missing; a store needs one, as in \"file:///scratch/train\""},
 		{"stores.data.uri=/tmp",
-		 "--set stores.data.uri=/tmp: /stores/data/uri: \"/tmp\" is no URI; write it as "
+		 "--set stores.data.uri=/tmp: /stores/data/uri: \"/tmp\" is not a URI; write it as "
 		 "file:///tmp"},
 		{"seed=-1", "--set seed=-1: /seed: must be at least 0, is -1"},
 		{"phases={}", "--set phases={}: /phases: must be a list, is an object"},

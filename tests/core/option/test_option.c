@@ -213,7 +213,7 @@ static void refusals(void)
 		{"{\"time\": []}",
 		 "/p/time: must be a number of seconds or a time such as \"323 ms\", is a list"},
 		{"{\"rate\": false}",
-		 "/p/rate: must be a number of bytes a second or a rate such as \"2 GB/s\", is false"},
+		 "/p/rate: must be a number of bytes per second or a rate such as \"2 GB/s\", is false"},
 		{"{\"rate\": \"2 kg\"}",
 		 "/p/rate: \"2 kg\" is not a rate: unknown unit \"kg\"; known are B/s, kB/s, MB/s, GB/s, "
 		 "TB/s, PB/s, EB/s, KiB/s, MiB/s, GiB/s, TiB/s, PiB/s, EiB/s"},

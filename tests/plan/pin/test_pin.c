@@ -195,7 +195,7 @@ static void test_launcher_mask_stands(void)
 			pin_cut(&cluster, n.topology, n.allowed, &seat, &set, &message, &err) == 0);
 		CU_ASSERT(hwloc_bitmap_isequal(set, mask));
 		CU_ASSERT_PTR_NOT_NULL_FATAL(message);
-		CU_ASSERT_PTR_NOT_NULL(strstr(message, "its choice stands"));
+		CU_ASSERT_PTR_NOT_NULL(strstr(message, "its choice is kept"));
 		hwloc_bitmap_free(set);
 	}
 	hwloc_bitmap_free(mask);

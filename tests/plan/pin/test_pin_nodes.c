@@ -295,7 +295,7 @@ static void test_nothing_told(void)
 		hwloc_bitmap_list_snprintf(text, sizeof(text), set);
 		CU_ASSERT_STRING_EQUAL(text, "4-7");
 		CU_ASSERT_PTR_NOT_NULL_FATAL(message);
-		CU_ASSERT_PTR_NOT_NULL(strstr(message, "pinned as by pin numa"));
+		CU_ASSERT_PTR_NOT_NULL(strstr(message, "pinned as with pin numa"));
 		hwloc_bitmap_free(set);
 	}
 	hwloc_topology_destroy(topology);

@@ -82,17 +82,17 @@ static void test_refusals(void)
 		{{"a="}, 1, 0, "--sweep a=: its value number 1 is empty"},
 		{{"a=1, ,2"}, 1, 0, "--sweep a=1, ,2: its value number 2 is empty"},
 		{{"a=1,2,"}, 1, 0, "--sweep a=1,2,: its value number 3 is empty"},
-		{{"a=1,[2"}, 1, 0, "--sweep a=1,[2: a bracket or a quote is left open"},
-		{{"a=\"1,2"}, 1, 0, "--sweep a=\"1,2: a bracket or a quote is left open"},
-		{{"a=1,2,1"}, 1, 0, "--sweep a=1,2,1: 1 stands in it twice"},
-		{{"a=1,2", "a=3"}, 1, 0, "--sweep a=3: a is swept already"},
+		{{"a=1,[2"}, 1, 0, "--sweep a=1,[2: a bracket or a quote is not closed"},
+		{{"a=\"1,2"}, 1, 0, "--sweep a=\"1,2: a bracket or a quote is not closed"},
+		{{"a=1,2,1"}, 1, 0, "--sweep a=1,2,1: 1 is in it twice"},
+		{{"a=1,2", "a=3"}, 1, 0, "--sweep a=3: a is already swept"},
 		{{"cluster.tensor=1,2"},
 		 1,
 		 0,
 		 "--sweep cluster.tensor=1,2: ranks are placed once for the whole series: /cluster "
 		 "cannot change"},
-		{{NULL}, 1000, 1, "1001 runs are more than 1000, the most of a series"},
-		{{"a=1,2,3"}, 334, 0, "1002 runs are more than 1000, the most of a series"},
+		{{NULL}, 1000, 1, "1001 runs are too many: a series has at most 1000"},
+		{{"a=1,2,3"}, 334, 0, "1002 runs are too many: a series has at most 1000"},
 	};
 	struct series s;
 
