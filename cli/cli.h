@@ -84,6 +84,9 @@ void verb_help(const struct verb *verb);
  * as its environment tells; so one refusal is one line. */
 void cli_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
+/* Whether a launcher has started this process, as far as its environment tells. */
+bool cli_launched(void);
+
 /* Whether this process is the one to speak before MPI tells ranks apart. */
 bool cli_speaks(void);
 
