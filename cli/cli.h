@@ -84,7 +84,10 @@ void verb_help(const struct verb *verb);
  * rank 0 prints, as far as the environment tells the rank; so a refusal is one line. */
 void cli_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* Whether this process prints messages before MPI tells the ranks apart. */
+/* Whether a launcher has started this process, as far as its environment tells. */
+bool cli_launched(void);
+
+/* Whether this process is the one to speak before MPI tells ranks apart. */
 bool cli_speaks(void);
 
 /* The option whose name is the first `length` characters of name, or NULL. */

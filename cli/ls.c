@@ -1,4 +1,5 @@
-/* The verb "ls": lists a store by pages. It keeps one page in memory for each folder on the way
+/* haul ls: a look into a store, by pages. The entries of a folder are sorted by name, up to LS_SORTED of them; a larger
+ * folder is shown in portions, each sorted by itself. So memory is bounded by a portion for each folder on the way
  * down. */
 #include <errno.h>
 #include <stddef.h>
@@ -13,7 +14,7 @@
 #include "plan/plan.h"
 #include "ranks/run/run.h"
 
-enum { PAGE_ENTRIES = 256, MAX_DEFAULT = 1000 };
+enum { PAGE_ENTRIES = 256, LS_SORTED = 1 << 16, MAX_DEFAULT = 1000 };
 
 struct ls_args {
 	struct verb_texts sets;
@@ -42,17 +43,22 @@ struct ls {
 	struct ls_show show;
 	uint64_t left; /* how many entries may still be shown */
 	bool recursive, more;
+	bool unsorted; /* a folder was shown in several portions */
 	struct err *err;
 };
 
-/* A folder on the way down: the page that is being shown, and where the listing continues. */
+struct entry {
+	uint64_t size;
+	char *name;
+};
+
+/* A folder on the way down: the portion that is gone through, the listing from where the next goes on. */
 struct page {
 	struct ls *ls;
 	struct object folder;
 	struct listing listing;
-	uint32_t count;
-	uint64_t sizes[PAGE_ENTRIES];
-	char names[PAGE_ENTRIES][OBJECT_KEY_BYTES];
+	uint32_t count, room;
+	struct entry *entries;
 };
 
 static int ls_list_folder(struct ls *ls, const char *key);
@@ -62,13 +68,33 @@ static int ls_keep(struct request *req, const char *name, uint64_t size)
 {
 	struct page *p = req->user;
 
-	if (p->count == PAGE_ENTRIES || strlen(name) >= OBJECT_KEY_BYTES) {
+	if (strlen(name) >= OBJECT_KEY_BYTES) {
 		p->ls->more = true;
 		return 0;
 	}
-	memcpy(p->names[p->count], name, strlen(name) + 1);
-	p->sizes[p->count++] = size;
-	return 0;
+	if (p->count == p->room) {
+		uint32_t room = p->room ? 2 * p->room : PAGE_ENTRIES;
+		struct entry *entries = realloc(p->entries, room * sizeof(*entries));
+
+		if (!entries)
+			return -ENOMEM;
+		p->entries = entries;
+		p->room = room;
+	}
+	p->entries[p->count] = (struct entry){.size = size, .name = strdup(name)};
+	return p->entries[p->count++].name ? 0 : -ENOMEM;
+}
+
+static void ls_drop_entries(struct page *p)
+{
+	for (uint32_t i = 0; i < p->count; i++)
+		free(p->entries[i].name);
+	p->count = 0;
+}
+
+static int ls_by_name(const void *a, const void *b)
+{
+	return strcmp(((const struct entry *)a)->name, ((const struct entry *)b)->name);
 }
 
 static int ls_refuse(struct ls *ls, const struct request *req)
@@ -96,9 +122,9 @@ static int ls_find_size(struct ls *ls, const char *key, uint64_t *size)
 
 static int ls_print(struct ls *ls, const struct page *p, uint32_t i)
 {
-	const char *name = p->names[i];
+	const char *name = p->entries[i].name;
 	size_t n = strlen(name);
-	uint64_t size = p->sizes[i];
+	uint64_t size = p->entries[i].size;
 	char key[OBJECT_KEY_BYTES];
 	bool folder = n && name[n - 1] == '/';
 	int rc = 0;
@@ -131,13 +157,20 @@ static int ls_list_folder(struct ls *ls, const char *key)
 	req.object = &p->folder;
 	req.listing = &p->listing;
 	do {
-		p->count = 0;
-		if (queue_do(&ls->queue, &req) < 0)
-			rc = ls_refuse(ls, &req);
+		ls_drop_entries(p);
+		do {
+			if (queue_do(&ls->queue, &req) < 0)
+				rc = ls_refuse(ls, &req);
+		} while (rc == 0 && p->listing.more && p->count < LS_SORTED);
+		if (p->count)
+			qsort(p->entries, p->count, sizeof(*p->entries), ls_by_name);
+		ls->unsorted = ls->unsorted || p->listing.more;
 		for (uint32_t i = 0; rc == 0 && i < p->count; i++)
 			rc = ls_print(ls, p, i);
 	} while (rc == 0 && p->listing.more && ls->left);
 	ls->more = ls->more || p->listing.more;
+	ls_drop_entries(p);
+	free(p->entries);
 	free(p);
 	return rc;
 }
@@ -166,6 +199,10 @@ static int ls_open_and_list(struct ls *ls, const struct job_store *described, st
 		 * complete or left without its end. */
 		if (rc == 0)
 			ls_end(&ls->show, ls->more);
+		if (rc == 0 && ls->unsorted)
+			cli_say("a folder has more than %d entries: they are sorted in portions of "
+				"so many",
+				LS_SORTED);
 		queue_close(&ls->queue);
 	}
 	store_close(&ls->store);

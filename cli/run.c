@@ -68,7 +68,7 @@ static const struct verb_option run_options[] = {
 	ROW_SKIP,
 	ROW_DEADLINE,
 	ROW("op-log", VERB_TEXT, op_log, .value = "FILE.tsv.zst",
-	    .help = "one row per request, one file per rank; docs/results.md lists the columns"),
+	    .help = "a row for each request, a file per rank; without .zst it is not compressed"),
 	ROW("op-log-rows", VERB_COUNT, op_log_rows, .value = "N", .min = OP_LOG_ROWS_MIN,
 	    .max = 1 << 26,
 	    .help = "the number of rows that a queue keeps until they are written; default 8192"),
@@ -174,12 +174,14 @@ static int run_as(const struct call *call, enum run_verb verb)
 		.build = HAUL_BUILD,
 	};
 	struct err err = {0}, unresolved = {0};
+	bool launched = cli_launched(); /* MPI_Init may set what launchers set */
 	char **argv = call->argv;
 	int argc = call->argc;
 	enum exit_status status;
 	bool speak = false;
 	struct run *run;
 
+	options.alone = verb == RUN_ALL && !args->quiet && !launched;
 	run_command_line(command, sizeof(command), argc, argv);
 	if (run_begin(&run, &argc, &argv, &err) < 0) {
 		cli_say("%s", err.text);

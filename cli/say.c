@@ -7,21 +7,29 @@
 #include "cli/cli.h"
 #include "core/utf8.h"
 
-/* Launchers tell the rank before MPI_Init, each in a variable of its own. This is only a hint; it
- * serves only to silence repeated sentences. */
-bool cli_speaks(void)
+/* The launchers tell a rank before MPI_Init, each in its own variable; NULL: there is none. Only a hint, for
+ * sentences. */
+static const char *launched_rank(void)
 {
 	static const char *const variables[] = {"PMI_RANK", "PMIX_RANK", "PALS_RANKID",
 						"OMPI_COMM_WORLD_RANK"};
-	unsigned i;
+	const char *rank = NULL;
 
-	for (i = 0; i < sizeof(variables) / sizeof(variables[0]); i++) {
-		const char *rank = getenv(variables[i]);
+	for (unsigned i = 0; !rank && i < sizeof(variables) / sizeof(variables[0]); i++)
+		rank = getenv(variables[i]);
+	return rank;
+}
 
-		if (rank)
-			return strcmp(rank, "0") == 0;
-	}
-	return true;
+bool cli_launched(void)
+{
+	return launched_rank() != NULL;
+}
+
+bool cli_speaks(void)
+{
+	const char *rank = launched_rank();
+
+	return !rank || strcmp(rank, "0") == 0;
 }
 
 void cli_say(const char *format, ...)

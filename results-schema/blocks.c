@@ -66,17 +66,17 @@ static int add_block(struct blocks *b, struct block one)
 	return 0;
 }
 
-static const char *const rank_keys[] = {"rank", "node"};
+static const char *const rank_keys[] = {"rank", "node", PHASE_PRESENT};
 
 static int add_ranks(struct blocks *b, const struct merged *m, const struct phase_writer *w)
 {
 	struct block one = {.path = "ranks",
-			    .shape = {rank_keys, 2, &m->schema->rank},
+			    .shape = {rank_keys, 3, &m->schema->rank},
 			    .rank = 1,
 			    .dims = {w->ranks},
 			    .start = {w->rank},
 			    .count = {1}};
-	uint64_t keys[] = {w->rank, w->node};
+	uint64_t keys[] = {w->rank, w->node, !m->phase->tally->absent};
 
 	one.type = rows_type(&one.shape);
 	one.data = calloc(rows_words(&one.shape), sizeof(uint64_t));

@@ -63,6 +63,8 @@ static int merge_rank_row(struct merged *m, struct group *group, struct err *err
 	if (rc < 0)
 		return rc;
 	memcpy(m->row, m->phase->tally->rank_row, bytes);
+	for (uint32_t i = 0; m->phase->tally->absent && i < m->schema->rank.measure_count; i++)
+		m->row[i] = m->schema->rank.measures[i].merge == MERGE_MIN ? UINT64_MAX : 0;
 	return columns_reduce(&m->schema->rank, group, m->row);
 }
 

@@ -16,6 +16,7 @@ static int load_record(hid_t phase, struct results_phase_read *p, struct err *er
 static int load_targets(hid_t phase, struct results_phase_read *p, struct err *err);
 static int load_timeline(hid_t phase, struct results_phase_read *p, struct err *err);
 static int load_steps(hid_t phase, struct results_phase_read *p, struct err *err);
+static void drop_absent(struct results_table *t);
 static int load_client(hid_t phase, struct results_phase_read *p, struct err *err);
 static int load_hists(hid_t phase, struct results_phase_read *p, struct err *err);
 static int load_failures(hid_t phase, struct results_phase_read *p, struct err *err);
@@ -33,12 +34,31 @@ int read_phase(hid_t phases, const char *name, uint32_t version, struct results_
 	if (phase < 0)
 		return h5_fail(err, "it cannot be opened");
 	rc = h5_read_table(phase, "ranks", RESULTS_RANKS_MAX, &p->ranks, err);
+	if (rc == 0)
+		drop_absent(&p->ranks);
 	for (size_t i = 0; rc == 0 && i < sizeof(parts) / sizeof(*parts); i++)
 		rc = parts[i](phase, p, err);
 	if (rc == 0 && version == 1)
 		read_old_roles(p);
 	H5Gclose(phase);
 	return rc;
+}
+
+/* Rows of ranks that took no part in the phase. Files of version 1 do not tell: there all did. */
+static void drop_absent(struct results_table *t)
+{
+	int column = results_column(t, PHASE_PRESENT);
+	uint64_t kept = 0;
+
+	for (uint64_t i = 0; column >= 0 && i < t->row_count; i++) {
+		union results_cell *row = t->cells + i * t->column_count;
+
+		if (!row[column].count)
+			continue;
+		memmove(t->cells + kept++ * t->column_count, row, t->column_count * sizeof(*row));
+	}
+	if (column >= 0)
+		t->row_count = kept;
 }
 
 static void read_table_free(struct results_table *t)

@@ -15,6 +15,8 @@ enum {
 	RECORD_SWEEP_BYTES = RECORD_SETS_MAX * RECORD_SET_BYTES
 };
 #define RECORD_NOT_WITHIN UINT64_MAX
+/* The column of a phase's rank rows that is 0 where the rank took no part. */
+#define PHASE_PRESENT     "present"
 
 /* TEXT(member, attribute, bytes), NUMBER(member, attribute), REAL(member, attribute), followed by
  * members of struct member. */

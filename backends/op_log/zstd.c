@@ -1,7 +1,8 @@
-/* File compressed by zstd: see file.h. Each file is one frame; readers of zstd take concatenated
- * files as one. */
+/* The file of an operation log: one frame of zstd where its name ends in ".zst" (readers of zstd take files one behind
+ * the other as one), else plain text. */
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,10 +16,17 @@ enum { LEVEL = 1 };
 
 struct op_log_file {
 	int fd;
-	ZSTD_CCtx *compressor;
+	ZSTD_CCtx *compressor; /* NULL: plain */
 	size_t room;
 	uint8_t out[];
 };
+
+static bool zst_wanted(const char *path)
+{
+	size_t n = strlen(path);
+
+	return n >= 4 && strcmp(path + n - 4, ".zst") == 0;
+}
 
 int op_log_file_open(struct op_log_file **out, const char *path, bool force, struct err *err)
 {
@@ -29,10 +37,12 @@ int op_log_file_open(struct op_log_file **out, const char *path, bool force, str
 	if (!f)
 		return err_set(err, -ENOMEM, "no memory for the operation log");
 	f->room = room;
-	f->compressor = ZSTD_createCCtx();
-	if (!f->compressor ||
-	    ZSTD_isError(ZSTD_CCtx_setParameter(f->compressor, ZSTD_c_compressionLevel, LEVEL)) ||
-	    ZSTD_isError(ZSTD_CCtx_setParameter(f->compressor, ZSTD_c_checksumFlag, 1))) {
+	if (zst_wanted(path))
+		f->compressor = ZSTD_createCCtx();
+	if (zst_wanted(path) &&
+	    (!f->compressor ||
+	     ZSTD_isError(ZSTD_CCtx_setParameter(f->compressor, ZSTD_c_compressionLevel, LEVEL)) ||
+	     ZSTD_isError(ZSTD_CCtx_setParameter(f->compressor, ZSTD_c_checksumFlag, 1)))) {
 		rc = err_set(err, -ENOMEM, "no memory for the operation log");
 		goto out_free;
 	}
@@ -90,17 +100,18 @@ static int zstd_compress(struct op_log_file *f, const void *data, size_t bytes,
 
 int op_log_file_write(struct op_log_file *f, const void *data, size_t bytes)
 {
-	return zstd_compress(f, data, bytes, ZSTD_e_continue);
+	return f->compressor ? zstd_compress(f, data, bytes, ZSTD_e_continue)
+			     : write_whole(f->fd, data, bytes);
 }
 
 int op_log_file_flush(struct op_log_file *f)
 {
-	return zstd_compress(f, NULL, 0, ZSTD_e_flush);
+	return f->compressor ? zstd_compress(f, NULL, 0, ZSTD_e_flush) : 0;
 }
 
 int op_log_file_close(struct op_log_file *f)
 {
-	int rc = zstd_compress(f, NULL, 0, ZSTD_e_end);
+	int rc = f->compressor ? zstd_compress(f, NULL, 0, ZSTD_e_end) : 0;
 
 	if (close(f->fd) < 0 && rc == 0)
 		rc = -errno;

@@ -85,6 +85,7 @@ struct tally {
 	struct steps *steps; /* NULL where the schema asks for none */
 	struct failure failures[TALLY_FAILURES];
 	uint32_t failure_count; /* may exceed TALLY_FAILURES: only the first are kept */
+	bool absent;            /* the rank takes no part in the phase: its row wins no minimum */
 	/* UTC, for a phase within a phase: when it took place; 0: it took as long as the outer
 	 * phase. Counted by rank 0. */
 	uint64_t started_ns, finished_ns;

@@ -301,6 +301,9 @@ enum exit_status run_job(struct run *run, const struct run_options *options, boo
 		return status;
 	if (options->verb == RUN_CLEAN)
 		return run_clean(run, err);
+	if (options->alone && run->world->size == 1)
+		log_say(&run->log, LOG_WARNING,
+			"1 rank; start it under mpiexec (or srun) for more");
 	rc = run_series(run, options, &status, err);
 	if (run_log_close(run, options, &late) < 0 && status != EXIT_FAILED) {
 		*err = late;

@@ -72,7 +72,7 @@ def check(path, ranks):
         assert "sets" not in f["phases/1_train"].attrs and text(f["phases/1_train"].attrs["sweep"]) == ""
         assert len(f["ranks"]) == ranks and len(f["nodes"]) == (ranks + 1) // 2
         train = f["phases/1_train"]
-        assert train["ranks"].dtype.names[:3] == ("rank", "node", "wall_ns")
+        assert train["ranks"].dtype.names[:4] == ("rank", "node", "present", "wall_ns")
         assert train["epoch_ranks"].shape == (2, ranks)
         assert (train["epoch_ranks"]["samples"].sum(axis=1) == train["epochs"]["samples"]).all()
         assert train["ranks"]["samples"].sum() == train.attrs["samples"]

@@ -92,6 +92,9 @@ static int publish(struct results *r, uint32_t number, const char *kind,
 	strcpy(record->status, "done");
 	strcpy(record->message, g->rank ? "not rank 0's" : "all is well");
 	record->seconds = 1.4;
+	/* A phase of which the last rank is no part. */
+	t.absent = !fill && g->size > 1 && g->rank == g->size - 1;
+	t.rank_row[SYN_LEAST] = t.absent ? 0 : 7 + g->rank;
 	if (fill) {
 		phase.targets = targets;
 		phase.target_count = 2;
@@ -307,6 +310,10 @@ static void check_file(const char *path, uint32_t phases, const char *status, co
 			       f->phases[2].failure_count == 0 && f->phases[2].steps.rows == 0 &&
 			       f->phases[2].record.main_hist[0] == '\0',
 		       "an empty phase");
+	if (phases > 2)
+		expect(results_value(&f->phases[2].merged, 0, "least") == 7 &&
+			       f->phases[2].ranks.row_count == (g->size > 1 ? g->size - 1 : 1),
+		       "a rank that takes no part wins no minimum and has no row");
 	if (phases > 2)
 		check_run_of(&f->phases[1], &f->phases[2]);
 	results_unload(f);

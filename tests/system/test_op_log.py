@@ -178,4 +178,17 @@ def test_killed_it_opens():
         check(rc != 0 and text.count("\tGET\t") > 100, f"zstd {rc}, {text.count(chr(10))} rows")
 
 
+def test_plain_text():
+    """Without .zst the log is not compressed, and has the same rows."""
+    with Folder() as folder:
+        write_job(folder, {"name": "plain", "stores": {"d": {"uri": "null://d"}},
+                           "dataset": {"format": "raw", "files": 8, "sample_bytes": 1000},
+                           "phases": [{"train": {"null_steps": 0, "loader": {"workers": 1}}}]})
+        check(mpi(2, "run", "job.json", "--op-log", "ops.tsv", cwd=folder).rc == 0, "run")
+        lines = [line for name in sorted(glob.glob(f"{folder}/ops.*.tsv")) for line in open(name)]
+        plain = [line for line in lines if line[0] != "#" and not line.startswith("idx")]
+        wanted = report(f"{folder}/results.h5")["phases"][0]["operations"]
+        check(len(plain) == wanted > 0, f"{len(plain)} rows, {wanted} operations")
+
+
 main()

@@ -177,4 +177,37 @@ def test_killed_before_the_first_publication():
                 check(got["status"] == "interrupted" and got["phases"] == [], f"{got}")
 
 
+def test_steps_and_times_of_a_phase():
+    """On sim://: a row for each step; what the accounts hold of computing is what the steps add up to."""
+    with Folder() as folder:
+        write_job(folder, {"name": "steps", "stores": {"d": {"uri": "sim://d", "bandwidth": "10 MB/s"}},
+                           "dataset": {"format": "raw", "files": 48, "sample_bytes": 100000},
+                           "phases": [{"train": {"batch": 2, "compute": "30 ms", "null_steps": 0, "sync": "step"}}]})
+        before = time.time()
+        check(mpi(2, "run", "job.json", cwd=folder).rc == 0, "run")
+        train = report(f"{folder}/results.h5")["phases"][0]
+        steps, m = train["steps"], train["measures"]
+        check(steps["step"] == list(range(1, 13)) and steps["steps_per_row"] == 1, f"{steps}")
+        near(2 * sum(steps["compute_ns"]), m["compute_ns"] + m["oversleep_ns"] + m["copy_ns"], 100, "computing")
+        check(all(30e6 <= mean <= most for mean, most in zip(steps["compute_ns"], steps["compute_max_ns"])), f"{steps}")
+        # The first batch is 400 kB of both ranks at 10 MB/s; nobody waits for less.
+        check(steps["load_max_ns"][0] >= 20e6, f"{steps}")
+        parts = sum(2 * sum(steps[f"{part}_ns"]) for part in ("load", "compute", "ranks"))
+        check(0.5 * m["wall_sum_ns"] < parts <= m["wall_sum_ns"], f"{parts} of {m['wall_sum_ns']}")
+        check(before <= train["started"] <= train["finished"] <= time.time(), f"{before}, {train}")
+        check(train["finished"] - train["started"] >= train["seconds"], f"{train}")
+
+
+def test_one_rank_says_so():
+    with Folder() as folder:
+        write_job(folder, {"name": "one", "stores": {"d": {"uri": "null://d"}},
+                           "dataset": {"files": 4, "sample_bytes": 1000}, "phases": [{"train": {"null_steps": 0}}]})
+        line = "1 rank; start it under mpiexec (or srun) for more"
+        for words, times in (["run", "job.json"], 1), (["run", "job.json", "--quiet", "--force"], 0):
+            r = alone(*words, cwd=folder)
+            check(r.rc == 0 and r.err.count(line) == times and len(r.err.splitlines()) == times, f"{words}: {r}")
+        r = mpi(1, "run", "job.json", "--force", cwd=folder)
+        check(r.rc == 0 and line not in r.err, f"under mpiexec: {r}")
+
+
 main()
