@@ -1,5 +1,5 @@
-/* What core costs: payload in GB/s a core by each code path, and ns a recorded latency, a place in
- * a permutation, a draw. Medians of seven; one thread, kept on one core.
+/* Cost of core: payload in GB/s per core for each code path; ns per recorded latency, per place in
+ * a permutation, per draw. Medians of seven; one thread, kept on one core.
  *
  *	bench_core */
 #include <sched.h>

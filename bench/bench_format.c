@@ -1,6 +1,6 @@
-/* What data formats cost: GB/s per core of files made, and of files verified whole (made again and
- * compared), for the sizes of samples of the ready jobs; nanoseconds to lay out a file, and to verify
- * its header and trailer. Medians of seven; one thread, kept on one core.
+/* Cost of data formats: GB/s per core of files made, and of files verified completely (made again
+ * and compared), for the sample sizes of the ready jobs; nanoseconds to lay out a file, and to
+ * verify its header and trailer. Medians of seven; one thread, kept on one core.
  *
  *	bench_format */
 #include <inttypes.h>

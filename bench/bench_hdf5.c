@@ -1,5 +1,6 @@
-/* Rows of HDF5 files read by libhdf5 itself, as h5py's f["records_0"][k] does it: open, H5Dread of one row,
- * close, a sample each, in one thread. What haul's reader (open, ranges, close) is compared with.
+/* Rows of HDF5 files read by libhdf5 itself, as h5py's f["records_0"][k] does it: open, H5Dread of
+ * one row, close, for each sample, in one thread. haul's reader (open, ranges, close) is compared
+ * with it.
  *
  *	bench_hdf5 EPOCHS FILE...
  *

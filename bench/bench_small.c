@@ -1,9 +1,10 @@
-/* The least that reading small files takes: threads that open, fstat, read and close them, and no more. A
- * yardstick for run_small.sh; haul's own code is not in it.
+/* Lower bound for reading small files: threads that open, fstat, read and close them, and do
+ * nothing else. A yardstick for run_small.sh, without any of haul's code.
  *
  *	bench_small THREADS PASSES < LIST
  *
- * Thread t reads files t, t + THREADS, … of the list. Prints files, seconds and processor seconds. */
+ * Thread t reads files t, t + THREADS, … of the list. Prints files, seconds and processor
+ * seconds. */
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* Main function of unit tests: see unit.h. */
 #include "tests/unit.h"
 
 #include <CUnit/Basic.h>

@@ -1,4 +1,4 @@
-/* What every unit test's main() is: one CUnit suite, run in the basic mode. */
+/* Main function of every unit test: one CUnit suite, run in the basic mode. */
 #ifndef HAUL_TESTS_UNIT_H
 #define HAUL_TESTS_UNIT_H
 

@@ -1,3 +1,4 @@
+/* Test rig for stores: see rig.h. */
 #include "tests/backends/rig.h"
 
 #include <cjson/cJSON.h>

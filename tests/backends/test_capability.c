@@ -1,4 +1,4 @@
-/* Capabilities: each has a bit, a name and words, and no two share one. */
+/* Tests of capabilities: each has a bit, a name and words, and no two share one. */
 #include "backends/capability.h"
 
 #include <string.h>

@@ -198,7 +198,7 @@ static void test_one_uri_has_one_size(void)
 	stores[0] = a.described;
 	stores[1] = b.described;
 	CU_ASSERT_EQUAL(node_blocks_check(stores, 2, &a.err), -EINVAL);
-	CU_ASSERT_STRING_EQUAL(a.err.text, "/stores/s: store \"s\" has the same URI mem://m and "
+	CU_ASSERT_STRING_EQUAL(a.err.text, "/stores/s: store \"s\" has the same URI mem://m but "
 					   "another capacity");
 	stores[1] = a.described;
 	CU_ASSERT_EQUAL(node_blocks_check(stores, 2, &a.err), 0);

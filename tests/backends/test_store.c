@@ -1,4 +1,4 @@
-/* Choosing and checking stores, and null://. */
+/* Tests of choosing and checking stores, and of null://. */
 #include <errno.h>
 #include <stdatomic.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* Tests of the arena. */
 #include <stdint.h>
 #include <string.h>
 

@@ -1,3 +1,4 @@
+/* Tests of the buffer pool. */
 #include <CUnit/CUnit.h>
 #include <errno.h>
 #include <string.h>

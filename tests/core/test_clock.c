@@ -1,3 +1,4 @@
+/* Tests of clocks. */
 #include <CUnit/CUnit.h>
 #include <pthread.h>
 #include <signal.h>

@@ -1,4 +1,4 @@
-/* Nobody takes what was not given, everything given is taken. */
+/* Tests of credits: nobody takes what was not given, and everything that was given is taken. */
 #include <errno.h>
 #include <pthread.h>
 

@@ -1,3 +1,4 @@
+/* Tests of error sentences. */
 #include <errno.h>
 #include <string.h>
 

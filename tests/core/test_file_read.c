@@ -1,3 +1,4 @@
+/* Tests of reading a whole file. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* Tests of the JSON check and printer. */
 #include <cjson/cJSON.h>
 #include <errno.h>
 #include <math.h>

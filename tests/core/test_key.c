@@ -1,4 +1,5 @@
-/* Keys from outside: what stays below a store's root is taken, what would leave it is refused. */
+/* Tests of keys from outside: a key below the store's root is accepted, one that would leave it is
+ * refused. */
 #include "core/key.h"
 
 #include <errno.h>

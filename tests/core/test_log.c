@@ -1,3 +1,4 @@
+/* Tests of the log. */
 #include <CUnit/CUnit.h>
 #include <stdio.h>
 #include <stdlib.h>

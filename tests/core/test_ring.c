@@ -1,3 +1,4 @@
+/* Tests of the ring buffer. */
 #include <pthread.h>
 
 #include "core/ring.h"

@@ -1,3 +1,4 @@
+/* Tests of stop reasons. */
 #include <CUnit/CUnit.h>
 #include <pthread.h>
 

@@ -1,3 +1,4 @@
+/* Tests of targets. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* Tests of units. */
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>

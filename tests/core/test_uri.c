@@ -1,3 +1,4 @@
+/* Tests of store URIs. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* Tests of UTF-8 columns and cuts. */
 #include <string.h>
 
 #include "core/utf8.h"

@@ -1,4 +1,4 @@
-/* What a plan refuses, and in which words. */
+/* Tests of what a plan refuses, and of the sentences. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-/* Where ranks stand. */
+/* Tests of the places of ranks. */
 #include "plan/plan.h"
 #include "tests/unit.h"
 

@@ -1,4 +1,5 @@
-/* The report of a file whose every figure is known: the words and the look of the guide. */
+/* Tests of the report of a file in which every figure is known: the words and the look of the
+ * guide. */
 #include <cjson/cJSON.h>
 #include <errno.h>
 #include <math.h>

@@ -1,3 +1,4 @@
+/* Synthetic workload: see synthetic.h. */
 #include "tests/results-schema/synthetic.h"
 
 #include <math.h>

@@ -1,5 +1,5 @@
-/* results.h5 written by any number of ranks, and read back; run by mpiexec. The file stays at the path
- * given (default: the working folder), for whoever looks at it with other tools. */
+/* Tests of results.h5, written by any number of ranks and read back; run by mpiexec. The file stays
+ * at the given path (default: the working folder), so that other tools can look at it. */
 #include <errno.h>
 #include <math.h>
 #include <mpi.h>

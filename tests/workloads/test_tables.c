@@ -1,4 +1,5 @@
-/* The tables of every workload fit together: names are unique, targets name what exists, roles stand once. */
+/* Tests of the tables of every workload: names are unique, targets name what exists, and each role
+ * occurs once. */
 #include <stdio.h>
 #include <string.h>
 

@@ -1,5 +1,5 @@
-/* What of a file is in the page cache: in the working directory (the build's, on a disk), and on
- * tmpfs, where nothing can leave it. */
+/* Tests of the page cache of file://: which pages of a file it holds, in the working directory (the
+ * build's, on a disk) and on tmpfs, from which nothing can be dropped. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
-/* The mmap engine: files that shrink while they are mapped, streams that are not copied, what takes
- * its place. What it shares with psync is tested in test_file.c. */
+/* Tests of the mmap engine: files that shrink while they are mapped, streams that are not copied,
+ * the engine that replaces it. test_file.c tests what it shares with psync. */
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>

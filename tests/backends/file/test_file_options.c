@@ -1,4 +1,5 @@
-/* What the options of file:// and direct:// do, seen from outside, and what is refused. */
+/* Tests of the options of file:// and direct://: their effect as seen from outside, and what is
+ * refused. */
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>

@@ -1,5 +1,5 @@
-/* DeleteObjects: the request for given keys, to the byte, with its Content-MD5; and what is made of answers.
- * Checksums by known vectors, and the headers that they travel in. */
+/* Tests of DeleteObjects: the exact bytes of the request for given keys, with its Content-MD5, and
+ * the results made from answers. Checksums by known vectors, and the headers that carry them. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>

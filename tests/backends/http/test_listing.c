@@ -1,4 +1,5 @@
-/* Listings that do not get on, read as a server would send them; sentences that stay. */
+/* Tests of listings that make no progress, as a server would send them, and of messages that
+ * stay. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

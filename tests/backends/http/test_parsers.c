@@ -1,4 +1,5 @@
-/* What is read from servers, files and users: heads of answers, XML, endpoints, credentials. */
+/* Tests of parsers for input from servers, files and users: heads of answers, XML, endpoints,
+ * credentials. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

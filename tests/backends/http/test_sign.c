@@ -1,5 +1,5 @@
-/* Signatures: the examples of Amazon's S3 documentation ("Authenticating Requests", with the
- * documentation's own keys), Azure's by hand, and the encodings they are made of. */
+/* Tests of signatures: the examples of Amazon's S3 documentation ("Authenticating Requests", with
+ * the documentation's own keys), Azure's computed by hand, and their encodings. */
 #include <string.h>
 
 #include "backends/http/auth/sign.h"

@@ -1,5 +1,5 @@
-/* Splitting a folder's names: whatever they are, each is in exactly one part; numbered names are shared out evenly, by a few
- * probes. */
+/* Tests of splitting a folder's names: whatever the names are, each is in exactly one part.
+ * Numbered names are divided evenly, with a few probes. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

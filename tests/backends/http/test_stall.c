@@ -1,4 +1,5 @@
-/* Pace of a transfer: what counts as silent or slow, second by second of a made-up clock. */
+/* Tests of stalled transfers: what counts as silent or slow, second by second of a made-up
+ * clock. */
 #include "backends/http/wire/exchange.h"
 #include "tests/unit.h"
 

@@ -1,3 +1,4 @@
+/* Tests of the operation log. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,4 +1,5 @@
-/* Attempts: trying again, the endpoints they take, and what is counted, on a backend made for it. */
+/* Tests of attempts: retries, the endpoints that they use, and what is counted, on a backend made
+ * for this purpose. */
 #include <errno.h>
 #include <string.h>
 

@@ -1,5 +1,5 @@
-/* The queue, above backends made for the purpose: one that gives what a script says, in submit, and
- * one that gives it back later, the last first. */
+/* Tests of the queue, above two backends made for this purpose: one gives what a script says in
+ * submit, the other gives it back later, the last first. */
 #include <errno.h>
 #include <string.h>
 

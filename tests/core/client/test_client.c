@@ -1,4 +1,4 @@
-/* A node's rows: how they are made of readings, and folded. */
+/* Tests of client-side rows: how they are made of readings, and folded. */
 #include <CUnit/CUnit.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
-/* Texts of /proc and trees of files, recorded and made (tests/fixtures/client/README.md), with the answers
- * read off them by hand. The argument: the folder they are in. */
+/* Tests of the parsers of /proc with recorded and made-up texts and trees of files
+ * (tests/fixtures/client/README.md), and answers found by hand. The argument is their folder. */
 #include <CUnit/CUnit.h>
 #include <sched.h>
 #include <stdio.h>

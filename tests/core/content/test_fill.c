@@ -1,3 +1,4 @@
+/* Tests of the payload and its code paths. */
 #include <CUnit/CUnit.h>
 #include <errno.h>
 #include <stdlib.h>

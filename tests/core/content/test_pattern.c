@@ -1,5 +1,5 @@
-/* Patterns: the ratios in every 4 KiB, the repeats where they are said to be, one wrong byte found
- * anywhere. */
+/* Tests of patterns: the ratios hold in every 4 KiB, repeats are where they should be, and one
+ * wrong byte is found anywhere. */
 #include "core/content/pattern.h"
 
 #include <stdlib.h>

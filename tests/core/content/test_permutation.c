@@ -1,3 +1,4 @@
+/* Tests of the keyed permutation. */
 #include <CUnit/CUnit.h>
 #include <stdlib.h>
 #include <string.h>

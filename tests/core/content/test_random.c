@@ -1,3 +1,4 @@
+/* Tests of random draws. */
 #include <CUnit/CUnit.h>
 #include <math.h>
 

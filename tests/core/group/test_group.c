@@ -1,5 +1,6 @@
-/* Groups of threads: the contract of core/group/group.h, with 1 to 64 ranks. CUnit's assertions are not
- * for several threads, so a rank returns the line of the first check that failed, negated. */
+/* Tests of groups of threads: the contract of core/group/group.h, with 1 to 64 ranks. CUnit's
+ * assertions are not for several threads, so a rank returns the negated line of the first check
+ * that failed. */
 #include <CUnit/CUnit.h>
 #include <errno.h>
 #include <sched.h>

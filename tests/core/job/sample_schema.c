@@ -1,3 +1,4 @@
+/* Sample job schema: see sample_schema.h. */
 #include "tests/core/job/sample_schema.h"
 
 static const char *const fsync_names[] = {"none", "close", "each", NULL};

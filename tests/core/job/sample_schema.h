@@ -1,4 +1,5 @@
-/* A job schema for tests of core: the words of real jobs, in tables of the tests' own. */
+/* Sample job schema for tests of core: the words of real jobs, in tables that belong to the
+ * tests. */
 #ifndef HAUL_TESTS_CORE_JOB_SAMPLE_SCHEMA_H
 #define HAUL_TESTS_CORE_JOB_SAMPLE_SCHEMA_H
 

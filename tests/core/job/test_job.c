@@ -1,3 +1,4 @@
+/* Tests of parsing, changing and printing jobs. */
 #include <cjson/cJSON.h>
 #include <errno.h>
 #include <fcntl.h>

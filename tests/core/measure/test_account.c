@@ -1,3 +1,4 @@
+/* Tests of accounts. */
 #include "core/measure/account.h"
 #include "tests/unit.h"
 

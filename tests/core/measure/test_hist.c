@@ -1,3 +1,4 @@
+/* Tests of the latency histogram. */
 #include <CUnit/CUnit.h>
 #include <errno.h>
 #include <math.h>

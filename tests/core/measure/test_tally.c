@@ -1,3 +1,4 @@
+/* Tests of tallies, tables, timelines and steps. */
 #include <CUnit/CUnit.h>
 #include <math.h>
 #include <string.h>

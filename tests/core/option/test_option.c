@@ -1,3 +1,4 @@
+/* Tests of option tables. */
 #include <cjson/cJSON.h>
 #include <errno.h>
 #include <stddef.h>

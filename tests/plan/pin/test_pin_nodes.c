@@ -1,5 +1,5 @@
-/* Core lists on whole nodes: the topologies of topologies/, made, not recorded (see make.py there).
- * What an Aurora node must give stands in ALCF's user guides. */
+/* Tests of core lists on whole nodes. The topologies in tests/fixtures/topologies are made, not
+ * recorded (see make.py there). ALCF's user guides say what an Aurora node must give. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,5 @@
-/* Verdicts on rows whose answer is known: who was the limit, and what is said of it. */
+/* Tests of client-side verdicts on rows with a known answer: which node was the limit, and what the
+ * report says about it. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-/* A crew: each file is done once, whatever the numbers of ranks and threads, and a thread that is held up holds up its
- * own file alone. */
+/* Tests of the crew: each file is processed once, whatever the numbers of ranks and threads, and a
+ * thread that is held up delays only its own file. */
 #include "workloads/common/crew.h"
 
 #include <stdlib.h>

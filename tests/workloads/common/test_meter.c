@@ -1,5 +1,6 @@
-/* The meter: what a thread's requests come to in the tally; what was counted before the warm-up's end is gone. On a store
- * whose requests fail in passing as often as a script says. */
+/* Tests of the meter: how a thread's requests appear in the tally, and that what was counted before
+ * the end of the warm-up is gone. The store's requests fail temporarily as often as a script
+ * says. */
 #include "workloads/common/meter.h"
 
 #include <errno.h>

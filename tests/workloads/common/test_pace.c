@@ -1,5 +1,5 @@
-/* When operations of the phase io start, and how many were done when: rates, arrivals, warm-up, on a
- * clock that moves only by being slept upon. */
+/* Tests of the arrival process in the phase "io": when operations start, and how many are done
+ * when. Rates, arrivals and warm-up, on a clock that moves only when somebody sleeps. */
 #include <math.h>
 #include <stdio.h>
 

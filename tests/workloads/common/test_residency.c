@@ -1,4 +1,5 @@
-/* Places of samples drawn evenly over bytes, on a file of the working directory. */
+/* Tests of page cache sampling: places are drawn evenly over bytes, on a file of the working
+ * directory. */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>

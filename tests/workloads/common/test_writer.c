@@ -1,6 +1,7 @@
-/* The writer: every byte of an object comes to the store once, as it was made, whatever the numbers of buffers, writes
- * in flight, fillers and writers, and in whatever order the store answers; it ends at the first error with everything
- * given back. On stores made for it, which take a write's bytes only when they answer it. */
+/* Tests of the writer: every byte of an object comes to the store once, as it was made, whatever
+ * the numbers of buffers, writes in flight, fillers and writers, and in whatever order the store
+ * answers. The writer ends at the first error with everything given back. The stores made for this
+ * test take a write's bytes only when they answer it. */
 #include "workloads/common/writer.h"
 
 #include <errno.h>

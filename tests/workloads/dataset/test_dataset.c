@@ -1,3 +1,4 @@
+/* Tests of data sets. */
 #include "workloads/dataset/dataset.h"
 
 #include <errno.h>

@@ -1,4 +1,4 @@
-/* Names by template, and lists of names. */
+/* Tests of names by template, and of lists of names. */
 #include "workloads/dataset/names.h"
 
 #include <errno.h>

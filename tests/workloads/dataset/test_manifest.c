@@ -1,3 +1,4 @@
+/* Tests of manifests. */
 #include "workloads/dataset/manifest.h"
 
 #include <errno.h>

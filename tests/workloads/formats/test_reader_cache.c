@@ -1,4 +1,4 @@
-/* What a reader has of an open file: hand-counted sequences of samples. */
+/* Tests of the reader cache: sequences of samples of an open file, counted by hand. */
 #include <string.h>
 
 #include "tests/unit.h"

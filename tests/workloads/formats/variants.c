@@ -1,3 +1,4 @@
+/* Variants of formats: see variants.h. */
 #include "tests/workloads/formats/variants.h"
 
 #include <cjson/cJSON.h>

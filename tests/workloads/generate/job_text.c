@@ -1,3 +1,4 @@
+/* Jobs for tests: see job_text.h. */
 #include "tests/workloads/generate/job_text.h"
 
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* Tests of the phase "generate". */
 #include "workloads/generate/generate.h"
 
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* Fixture for phases "io": see io_fixture.h. */
 #include "tests/workloads/io/io_fixture.h"
 
 #include <stdio.h>

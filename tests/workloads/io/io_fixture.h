@@ -1,5 +1,5 @@
-/* Phases io on threads of this process, and what is expected of all ranks. One run at a time: the text of
- * its job is kept, so that what fails can be shown. */
+/* Fixture for phases "io" on threads of this process, with the totals expected over all ranks. One
+ * run at a time: the text of its job is kept, so that a failure can show it. */
 #ifndef HAUL_TESTS_WORKLOADS_IO_IO_FIXTURE_H
 #define HAUL_TESTS_WORKLOADS_IO_IO_FIXTURE_H
 

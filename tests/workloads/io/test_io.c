@@ -1,5 +1,6 @@
-/* The phase io on threads of this process: what is done is what was asked for, once, by any number of
- * ranks; wrong bytes are found; what ended early is read as far as it goes; nothing foreign is touched. */
+/* Tests of the phase "io" on threads of this process: it does what the job asks for, once, with any
+ * number of ranks. Wrong bytes are found; objects that were cut short are read as far as they go;
+ * objects of others are not touched. */
 #include "workloads/io/io.h"
 
 #include <errno.h>

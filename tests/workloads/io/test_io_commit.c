@@ -1,5 +1,6 @@
-/* Objects whose size at their commit is wrong count as errors, however they are written: by blocks, whole, empty, by
- * many ranks. On a store that loses the last byte of every other object. */
+/* Tests of objects with a wrong size at their commit: they count as errors, whether they are
+ * written by blocks, whole, empty or by many ranks. The store loses the last byte of every other
+ * object. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

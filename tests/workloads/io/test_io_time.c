@@ -1,5 +1,5 @@
-/* What the phase io says of time, in virtual time and before stores that take a known time: who was done
- * first and last, what a limit and wearing out end, service and response. */
+/* Tests of the times of the phase "io", in virtual time and on stores that take a known time: which
+ * thread was done first and last, what a time limit and a stonewall end, service and response. */
 #include "tests/unit.h"
 #include "tests/workloads/io/io_fixture.h"
 #include "workloads/io/io.h"

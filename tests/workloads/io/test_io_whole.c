@@ -1,5 +1,5 @@
-/* Whole objects: sizes that are drawn are the same for who writes, reads, asks and cleans; a mix has the shares that it
- * was asked for and asks nothing of an object that is not there. */
+/* Tests of whole objects: drawn sizes are the same for writing, reading, stat and cleaning; a mix
+ * has the requested shares and does not ask for an object that is not there. */
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>

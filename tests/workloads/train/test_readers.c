@@ -1,5 +1,6 @@
-/* Which ranks read (train.readers): batches, bytes and proofs of 64 ranks as 1 x 1, 8 x 1 and 8 x 8 against the sums
- * done by hand; handing over in a node and between nodes; what ends it. */
+/* Tests of train.readers, which ranks read: batches, bytes and proofs of 64 ranks as 1 x 1, 8 x 1
+ * and 8 x 8 against sums computed by hand; handing over within a node and between nodes; and what
+ * ends it. */
 #include <errno.h>
 #include <pthread.h>
 #include <stdio.h>

@@ -1,4 +1,5 @@
-/* The phase as a whole, on thread ranks: what is read, what adds up, what stops it. */
+/* Tests of the phase "train" as a whole, on thread ranks: what is read, that figures add up, and
+ * what stops it. */
 #include <errno.h>
 #include <pthread.h>
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+/* Tests of the proof that each sample was read once. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>

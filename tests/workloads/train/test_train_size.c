@@ -1,4 +1,5 @@
-/* What the plan is told: figures of the Aurora table, and refusals. */
+/* Tests of the demand that a training reports to the plan: figures of the Aurora table, and
+ * refusals. */
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>

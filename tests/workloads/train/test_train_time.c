@@ -1,5 +1,5 @@
-/* What the phase train says of time, in virtual time: AU against the hand computation, limits of time, how
- * soon all ranks end when they are asked to. */
+/* Tests of the times of the phase "train", in virtual time: AU against the computation by hand,
+ * time limits, and how soon all ranks end when they are asked to. */
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* Fixture for phases "train": see train_fixture.h. */
 #include "tests/workloads/train/train_fixture.h"
 
 #include <math.h>

@@ -1,5 +1,5 @@
-/* Jobs on threads of this process: parses a job, runs its phases on a group of thread ranks, and keeps
- * each rank's results of the last phase. */
+/* Fixture for phases "train" on threads of this process: parses a job, runs its phases on a group
+ * of thread ranks, and keeps each rank's results of the last phase. */
 #ifndef HAUL_TESTS_WORKLOADS_TRAIN_TRAIN_FIXTURE_H
 #define HAUL_TESTS_WORKLOADS_TRAIN_TRAIN_FIXTURE_H
 

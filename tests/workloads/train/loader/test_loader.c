@@ -1,3 +1,4 @@
+/* Tests of the loader. */
 #include <errno.h>
 #include <string.h>
 

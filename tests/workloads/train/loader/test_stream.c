@@ -1,5 +1,5 @@
-/* Files read as streams, on thread ranks: every record once, its id from the bytes wherever pieces end, and
- * each byte asked for once. */
+/* Tests of files that are read as streams, on thread ranks: every record comes once, its id is
+ * found wherever pieces end, and each byte is requested once. */
 #include <stdio.h>
 
 #include "tests/unit.h"

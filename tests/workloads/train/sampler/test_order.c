@@ -1,3 +1,4 @@
+/* Tests of sample order. */
 #include <stdlib.h>
 #include <string.h>
 

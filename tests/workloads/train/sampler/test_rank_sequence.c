@@ -1,3 +1,4 @@
+/* Tests of a rank's sequence of samples. */
 #include <stdlib.h>
 #include <string.h>
 
