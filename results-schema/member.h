@@ -1,5 +1,5 @@
-/* Members of a record: a table of the texts and numbers of a C struct and of their names in
- * results.h5, where each is a column of a compound type or an attribute. Does not need HDF5. */
+/* Members of a record: a table that says which text or number of a C struct stands under which name in results.h5,
+ * as a column of a compound type or as an attribute. Needs no HDF5. */
 #ifndef HAUL_RESULTS_SCHEMA_MEMBER_H
 #define HAUL_RESULTS_SCHEMA_MEMBER_H
 
@@ -12,12 +12,11 @@ enum member_kind { MEMBER_TEXT, MEMBER_U64, MEMBER_I64, MEMBER_U32, MEMBER_I32, 
 struct member {
 	const char *name;
 	size_t offset;
+	size_t bytes;    /* of text */
+	uint64_t absent; /* what an attribute of 64 bits is where the file lacks it */
 	enum member_kind kind;
-	size_t bytes; /* size of a text */
-	/* For attributes of 64 bits: files of version 1 may not have it. It then has this value. */
-	bool may_lack;
-	uint64_t absent;
-	bool only_other; /* written only where it differs from absent */
+	bool may_lack;   /* an attribute that files of version 1 lack */
+	bool only_other; /* an attribute that is written only where it is not absent */
 };
 
 #define MEMBER_OF(record, n, m, k) \

@@ -16,6 +16,7 @@
 #define LUSTRE_DELAY_CREATE (O_NOCTTY | O_ASYNC)
 #define LUSTRE_LAYOUT_V1    UINT32_C(0x0bd10bd0)
 #define LUSTRE_LAYOUT_V3    UINT32_C(0x0bd30bd0)
+#define LUSTRE_COMPOSITE    UINT32_C(0x0bd60bd0) /* several layouts, each of a range of the file */
 struct lustre_layout {
 	uint32_t magic, pattern;
 	uint64_t object[2];
@@ -70,6 +71,41 @@ enum file_layout_way file_layout_way(const struct file_layout_options *o,
 	else
 		snprintf(text, 96, "not applied: %s has no striping that haul can set", fs->name);
 	return FILE_LAYOUT_NONE;
+}
+
+void file_layout_decode(const void *answer, size_t size, char text[96])
+{
+	struct lustre_layout layout = {0};
+	bool pool;
+
+	text[0] = '\0';
+	memcpy(&layout, answer, size < sizeof(layout) ? size : sizeof(layout));
+	pool = layout.magic == LUSTRE_LAYOUT_V3 && size >= sizeof(layout) && layout.pool[0];
+	if (size >= sizeof(layout.magic) && layout.magic == LUSTRE_COMPOSITE)
+		snprintf(text, 96, "composite");
+	else if (size < offsetof(struct lustre_layout, pool) ||
+		 (layout.magic != LUSTRE_LAYOUT_V1 && layout.magic != LUSTRE_LAYOUT_V3))
+		return;
+	else if (layout.stripe_count == UINT16_MAX)
+		snprintf(text, 96, "count all size %u B%s%.*s", layout.stripe_bytes,
+			 pool ? " pool " : "", pool ? FILE_CLASS_BYTES : 0, layout.pool);
+	else
+		snprintf(text, 96, "count %u size %u B%s%.*s", layout.stripe_count,
+			 layout.stripe_bytes, pool ? " pool " : "", pool ? FILE_CLASS_BYTES : 0,
+			 layout.pool);
+}
+
+void file_layout_find(const char *folder, const struct file_system *fs, char text[96])
+{
+	char answer[4096];
+	ssize_t size;
+
+	text[0] = '\0';
+	if (fs->magic != FILE_SYSTEM_LUSTRE)
+		return;
+	size = getxattr(folder, "lustre.lov", answer, sizeof(answer));
+	if (size > 0)
+		file_layout_decode(answer, (size_t)size, text);
 }
 
 static int lustre_make(const struct file_layout_options *o, const char *path)

@@ -11,6 +11,7 @@
 #define HAUL_BACKENDS_FILE_LAYOUT_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 #include "backends/file/system.h"
 
@@ -28,6 +29,12 @@ bool file_layout_wanted(const struct file_layout_options *o);
 /* How a layout is said on this file system; text[96]: what is said, or why nothing is. */
 enum file_layout_way file_layout_way(const struct file_layout_options *o,
 				     const struct file_system *fs, char text[96]);
+
+/* The layout that new files of the folder get unless they are given another: what Lustre tells of it, in text[96]
+ * ("count 4 size 1048576 B pool flash"); "" where the file system tells nothing. */
+void file_layout_find(const char *folder, const struct file_system *fs, char text[96]);
+/* The same of what Lustre answers. */
+void file_layout_decode(const void *answer, size_t size, char text[96]);
 
 /* Makes an empty file with the layout. -EEXIST: one stands already; -EOPNOTSUPP: there is no way. */
 int file_layout_make(enum file_layout_way way, const struct file_layout_options *o,

@@ -262,13 +262,25 @@ static void file_close(struct store *store)
 	free(store->state);
 }
 
+/* What the job asks for, then what the file system gives to files without it. */
+static void describe_layout(const struct store *store, struct store_facts *facts)
+{
+	const struct file_store *f = store->state;
+	char found[96];
+
+	file_layout_find(store->root, &f->system, found);
+	snprintf(facts->layout, sizeof(facts->layout), "%s%s%s%s", f->layout_text,
+		 f->layout_text[0] && found[0] ? "; " : "", found[0] ? "the folder's: " : "",
+		 found);
+}
+
 static void file_describe(const struct store *store, struct store_facts *facts)
 {
 	const struct file_store *f = store->state;
 
 	snprintf(facts->engine, sizeof(facts->engine), "%s", f->engine->name);
 	snprintf(facts->file_system, sizeof(facts->file_system), "%s", f->system.name);
-	snprintf(facts->layout, sizeof(facts->layout), "%s", f->layout_text);
+	describe_layout(store, facts);
 	snprintf(facts->note, sizeof(facts->note), "%s", f->note);
 	facts->direct = options_of(store)->direct;
 	facts->block_bytes = facts->direct ? store->alignment : 0;

@@ -341,6 +341,38 @@ static void test_preallocate(void)
 	files_close(&f);
 }
 
+static void test_layout_is_found(void)
+{
+	static const struct {
+		const char *text;
+		size_t size;
+		unsigned char answer[48];
+	} cases[] = {
+		/* As Lustre answers for a folder: magic, pattern, object, stripe size, count, first, pool. */
+		{"count 4 size 1048576 B",
+		 32,
+		 {0xd0, 0x0b, 0xd1, 0x0b, 1, 0, 0, 0, [24] = 0, 0, 0x10, 0, 4, 0, 0xff, 0xff}},
+		{"count all size 65536 B pool flash",
+		 48,
+		 {0xd0, 0x0b, 0xd3, 0x0b, 1,    0,   0,   0,   [24] = 0, 0,  1,
+		  0,    0xff, 0xff, 0xff, 0xff, 'f', 'l', 'a', 's',      'h'}},
+		{"composite", 48, {0xd0, 0x0b, 0xd6, 0x0b}},
+		{"", 16, {0xd0, 0x0b, 0xd1, 0x0b}},
+		{"", 2, {0xd0, 0x0b}},
+		{"", 48, {1, 2, 3, 4}},
+	};
+	struct file_system fs = {.magic = 0xef53, .name = "ext4"};
+	char text[96];
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		file_layout_decode(cases[i].answer, cases[i].size, text);
+		CU_ASSERT_STRING_EQUAL(text, cases[i].text);
+	}
+	strcpy(text, "x");
+	file_layout_find(".", &fs, text);
+	CU_ASSERT_STRING_EQUAL(text, "");
+}
+
 static void test_layout_is_reported(void)
 {
 	static const struct {
@@ -395,6 +427,7 @@ int main(void)
 		{"pages behind a writer go", test_pages_behind_a_writer_go},
 		{"durable apart from written", test_durable_apart_from_written},
 		{"preallocate", test_preallocate},
+		{"layout is found", test_layout_is_found},
 		{"layout is reported", test_layout_is_reported},
 		CU_TEST_INFO_NULL,
 	};
