@@ -160,35 +160,30 @@ batch_plan_words()
 	done
 }
 
-# batch_job_options NODES: sets job_options, the options of haul plan and haul run that make the job
-# one for NODES nodes: its ranks per node, and a data set that gives each rank STEPS steps in an
-# epoch.
-batch_job_options()
+# batch_describe: the plan of the job with the words of EXTRA, for one rank, as JSON.
+batch_describe()
 {
-	local plan batch files samples rc
-	job_options=(--set "cluster.ranks_per_node=$RANKS_PER_NODE")
-	[ -n "$STEPS" ] || return 0
-	plan=$("$HAUL" plan "$JOB" --json --nodes 1 --ranks-per-node 1 \
-		--set cluster.ranks_per_node=1 "${set_words[@]}")
+	local rc
+	"$HAUL" plan "$JOB" --json --nodes 1 --ranks-per-node 1 --set cluster.ranks_per_node=1 "$@"
 	rc=$?
-	if [ "$rc" != 0 ]; then
-		batch_say "haul plan $JOB failed"
-		[ "$rc" = 2 ] || rc=1
-		return "$rc"
-	fi
-	batch=$(batch_json_number batch <<<"$plan")
-	files=$(batch_json_number files <<<"$plan")
-	samples=$(batch_json_number samples <<<"$plan")
-	# A job that does not train, or has no data set, has no steps.
-	[ -n "$batch" ] && [ "${files:-0}" -gt 0 ] || return 0
-	files=$((($1 * RANKS_PER_NODE * STEPS * batch * files + samples - 1) / samples))
-	job_options+=(--set "dataset.files=$files")
+	[ "$rc" != 0 ] || return 0
+	batch_say "haul plan $JOB failed"
+	[ "$rc" = 2 ] || rc=1
+	return "$rc"
 }
 
-# batch_json_number KEY: the first number of this key in the JSON on standard input.
-batch_json_number()
+# batch_job_options: sets job_options, the options of haul plan and haul run that make the job one for
+# these nodes: its ranks per node, and a data set that gives each rank STEPS steps in an epoch, on any
+# number of nodes.
+batch_job_options()
 {
-	sed -n "s/^.*\"$1\":[[:space:]]*\([0-9][0-9]*\).*/\1/p" | head -n 1
+	local plan
+	job_options=(--set "cluster.ranks_per_node=$RANKS_PER_NODE")
+	[ -n "$STEPS" ] || return 0
+	plan=$(batch_describe "${set_words[@]}") || return
+	# A job that does not train, or has no data set, has no steps.
+	grep -q '"kind":[[:space:]]*"train"' <<<"$plan" && grep -q '"dataset":' <<<"$plan" || return 0
+	job_options+=(--set "dataset.steps_per_epoch=$STEPS")
 }
 
 # batch_plan NODES: prints the plan, and refuses what the plan refuses.
@@ -331,7 +326,7 @@ batch_haul()
 	local hosts=$1 results=$2 nodes seconds deadline=() extra rc
 	shift 2
 	nodes=$(wc -l <"$hosts")
-	batch_job_options "$nodes" || return
+	batch_job_options || return
 	job_options+=("$@")
 	batch_plan "$nodes" || return
 	seconds=$(batch_deadline) || return
@@ -403,7 +398,7 @@ batch_check()
 	batch_check_settings && batch_find_program && batch_environment || return
 	batch_plan_words
 	batch_record_settings
-	batch_job_options "$NODES" && batch_plan "$NODES" || rc=2
+	batch_job_options && batch_plan "$NODES" || rc=2
 	batch_check_folder RESULTS_DIR || rc=2
 	[ -z "$HAUL_DATA" ] || sched_mounts || batch_check_folder HAUL_DATA || rc=2
 	sched_check || rc=2

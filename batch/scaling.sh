@@ -8,15 +8,56 @@ batch_scaling_settings()
 {
 	: "${SIZES:=}"            # numbers of nodes; default: 1 2 4 … up to NODES, and NODES itself
 	: "${COLD:=fadvise}"      # how files leave the page cache before each epoch: as cold.drop says
-	: "${CLEAN:=no}"          # yes: the data set of a run is removed when the run is done
+	: "${CLEAN:=no}"          # yes: the data set is removed when all runs are done
 }
 
-# batch_scaling_data NODES: sets data_options: what makes the data set that of a run on NODES nodes.
-# The number of files comes from batch_job_options; each size has its own folder, since a data set
-# serves one number of files.
+# batch_scaling_pending: whether a run of the series is still to be done.
+batch_scaling_pending()
+{
+	local n
+	for n in $(batch_scaling_sizes); do
+		batch_scaling_done "$n" || return 0
+	done
+	return 1
+}
+
+# batch_scaling_generates: whether the job, with the words of EXTRA, makes its data set.
+batch_scaling_generates()
+{
+	local plan
+	plan=$(batch_describe "${plan_words[@]}") || return
+	grep -q '"kind":[[:space:]]*"generate"' <<<"$plan"
+}
+
+# batch_scaling_data: makes the data set of the largest run that has its nodes. It serves all smaller
+# runs, which read its first files; so it is made once, and the runs skip what makes it.
 batch_scaling_data()
 {
-	data_options=(--set "dataset.folder=nodes_$1")
+	local n nodes=0 rc
+	batch_scaling_generates || return 0
+	for n in $(batch_scaling_sizes | tr ' ' '\n' | sort -nr); do
+		batch_nodes "$n" "$work/hosts" || continue
+		nodes=$n
+		break
+	done
+	[ "$nodes" != 0 ] || return 1
+	batch_job_options && sched_ranks "$work/hosts" || return
+	batch_say "the data set of $nodes nodes serves all runs"
+	batch_run "${launcher[@]}" "$HAUL" generate "$JOB" "${job_options[@]}" "${plan_words[@]}"
+	rc=$?
+	skip_words=(--skip generate)
+	[ "$rc" = 0 ] || batch_say "the data set could not be made"
+	return "$rc"
+}
+
+# batch_scaling_clean: removes the data set, where every run was done.
+batch_scaling_clean()
+{
+	if [ "$CLEAN" != yes ] || [ "$1" != 0 ] || batch_scaling_pending; then
+		return 0
+	fi
+	sched_ranks "$work/hosts"
+	batch_run "${launcher[@]}" "$HAUL" clean "$JOB" "${job_options[@]}"
 }
 
 batch_scaling_sizes()
@@ -36,10 +77,13 @@ batch_scaling_sizes()
 # fails ends only itself: the nodes are asked again before each.
 batch_scaling()
 {
-	local table=$stem.tsv n rc=0 row
+	local table=$stem.tsv n rc=0 row skip_words=()
 	batch_scaling_settings
 	batch_mount 1 || return
 	[ -e "$table" ] || printf 'nodes\tranks\tstatus\tresults\n' >"$table"
+	if batch_scaling_pending; then
+		batch_scaling_data || return
+	fi
 	for n in $(batch_scaling_sizes); do
 		if batch_scaling_done "$n"; then
 			batch_say "$n nodes: done before this job was requeued"
@@ -53,6 +97,7 @@ batch_scaling()
 		fi
 	done
 	batch_scaling_report
+	batch_scaling_clean "$rc"
 	return "$rc"
 }
 
@@ -69,17 +114,12 @@ batch_scaling_row()
 	local n=$1 options=() results=- rc=1
 	if batch_nodes "$n" "$work/hosts"; then
 		results=$(batch_free_name "$stem.n$n")
-		batch_scaling_data "$n"
-		options=("${data_options[@]}")
+		options=("${skip_words[@]}")
 		[ "$COLD" = none ] || options+=(--set "train.cold=$COLD")
 		batch_haul "$work/hosts" "$results" "${options[@]}"
 		rc=$?
 	fi
 	printf '%s\t%s\t%s\t%s\n' "$n" $((n * RANKS_PER_NODE)) "$rc" "$results" >>"$table"
-	if [ "$CLEAN" = yes ] && { [ "$rc" = 0 ] || [ "$rc" = 8 ]; }; then
-		sched_ranks "$work/hosts"
-		batch_run "${launcher[@]}" "$HAUL" clean "$JOB" "${job_options[@]}"
-	fi
 	return "$rc"
 }
 

@@ -1,6 +1,6 @@
 #!/bin/bash
-# unet3d on 1, 2, 4 … 512 nodes, one run after the other in one job: 8,400 files and 1.23 TB for
-# each node.
+# unet3d on 1, 2, 4 … 512 nodes, one run after the other in one job. All runs read one data
+# set, of 8,400 files and 1.23 TB for each node of the largest run.
 #
 #   HAUL_DATA=/lustre/project/haul slurm/unet3d_scaling.sh check
 #   HAUL_DATA=/lustre/project/haul sbatch --nodes=516 slurm/unet3d_scaling.sh
@@ -27,7 +27,7 @@
 : "${RANKS_PER_NODE:=12}"        # one per accelerator
 : "${STEPS=100}"                 # per rank and epoch, which set the number of files
 : "${COLD:=fadvise}"             # drops files from the page cache before each epoch; or none
-: "${CLEAN:=no}"                 # yes: the data set of a run is removed when the run is done
+: "${CLEAN:=no}"                 # yes: the data set is removed when all runs are done
 
 # ---- The run -------------------------------------------------------------------------------------
 # Slurm runs a copy of this script; haul's folder is where the original lies, or where sbatch was

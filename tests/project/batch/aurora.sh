@@ -129,11 +129,14 @@ job unet3d_scaling.pbs "n1 n2 blind3 n4 n5" NODES=4
 check "series: runs" status_is 0
 check "series: sizes" test "$(cut -f 1 results/unet3d_aurora.7.tsv | paste -s -d ' ')" = "nodes 1 2 4"
 check "series: its own results" called "--results $work/results/unet3d_aurora.7.n2.h5"
-check "series: its own files" called "dataset.files=$((4 * 12 * 7 * 100))"
-check "series: its own folder" called "dataset.folder=nodes_4"
+check "series: its own files" called "dataset.steps_per_epoch=100"
+check "series: one data set, of the largest run" test "$(grep -c '^haul generate' calls)" = 1
+check "series: the data set comes first" before "haul generate" "haul run"
+check "series: no run makes it again" test "$(grep '^haul run' calls | grep -vc -- '--skip generate')" = 0
 check "series: cold reads" called "train.cold=fadvise"
 job unet3d_scaling.pbs "n1 n2" NODES=2 SIZES="2 1 8"
 check "series, requeued: done rows stay" not_called "haul run"
+check "series, requeued: the data set of those that are left" called "haul generate"
 check "series: more nodes than are good" status_is 1
 rm -f results/*
 job unet3d_scaling.pbs "n1 n2" NODES=2 RC=1 CLEAN=yes
@@ -141,8 +144,13 @@ check "series: a row that fails does not end it" test "$(grep -c 'haul run' call
 check "series: the status is the first row's" status_is 1
 check "series: what failed is not removed" not_called "haul clean"
 job unet3d_scaling.pbs "n1 n2" NODES=2 CLEAN=yes COLD=none
-check "series: data sets are removed when asked" called "haul clean unet3d_aurora"
+check "series: the data set is removed when asked" called "haul clean unet3d_aurora"
+check "series: once" test "$(grep -c '^haul clean' calls)" = 1
 check "series: warm reads" not_called "train.cold"
+rm -f results/*
+job unet3d_scaling.pbs "n1 n2" NODES=2 GENERATE_RC=1
+check "series: without a data set nothing runs" not_called "haul run"
+check "series: and its status is that of haul generate" status_is 1
 rm -f results/*
 job unet3d_scaling.pbs "n1 n2" NODES=2 RC=4
 check "series: an interrupted run ends it" test "$(grep -c '^haul run' calls)" = 1

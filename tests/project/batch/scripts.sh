@@ -141,19 +141,19 @@ EXTRA="--strict --set train.batch=5"
 X2
 job slurm/unet3d_small.sh n1 SETUP="$work/site.sh"
 check "the set-up file is sourced" called MODULE_OF_SITE=loaded
-check "its settings hold, and the plan knows them" called "dataset.files=$((8 * 500 * 5)) --strict --set train.batch=5"
+check "its settings hold, and the plan knows them" called "dataset.steps_per_epoch=500 --strict --set train.batch=5"
 echo 'false' >site.sh
 job slurm/unet3d_small.sh n1 SETUP="$work/site.sh"
 check "a set-up file that fails ends the job" status_is 2
 
 job slurm/unet3d_512nodes.sh "n1 n2" NODES=2
-check "files follow nodes, ranks, batch and steps" called "dataset.files=$((2 * 12 * 7 * 100))"
+check "files follow nodes, ranks, batch and steps" said_once "16,800 files"
 check "a rank that dies ends the job" called "--kill-on-bad-exit=1"
 check "neighbouring ranks are on neighbouring cores" called "--distribution=block:block"
 check "a hardware thread is not a core: 8 cores of two threads each" called "--cpu-bind=cores -c 16"
 check "the limit is the scheduler's" called "--deadline $((26 * 3600 - 180))"
 job slurm/unet3d_512nodes.sh "n1 n2" NODES=2 EXTRA="--only generate"
-check "a job that only generates makes as many" called "dataset.files=$((2 * 12 * 7 * 100)) --only generate"
+check "a job that only generates makes as many" said_once "16,800 files"
 check "and is planned so" said '^data set   16,800 files'
 job slurm/unet3d_512nodes.sh "n1 n2" NODES=2 STEPS= TIME_LEFT=UNLIMITED
 check "without STEPS the job's own files" not_called "dataset.files"

@@ -61,9 +61,10 @@ ln -s launcher bin/srun
 # The program: plans are real ones, runs end with $RC at once or, asked to, when the signal comes.
 stand_in haul <<'X2'
 #!/usr/bin/env bash
-case $1 in run | clean) ;; *) exec "$REAL_HAUL" "$@" ;; esac
+case $1 in run | generate | clean) ;; *) exec "$REAL_HAUL" "$@" ;; esac
 echo "haul $*" >>"$WORK/calls"
 env | grep -E '^(MPICH_GPU|MPIR_CVAR|I_MPI|LD_PRELOAD|HAUL_DATA|MODULE)' >>"$WORK/calls"
+[ "$1" != generate ] || exit "${GENERATE_RC:-0}"
 echo $$ >"$WORK/pid"
 [ "${LINGER:-0}" = 1 ] || exit "${RC:-0}"
 trap 'echo "haul got USR1" >>"$WORK/calls"; exit 4' USR1
