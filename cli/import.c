@@ -9,6 +9,7 @@
 
 #include "cli/cli.h"
 #include "core/json.h"
+#include "core/units.h"
 #include "import/dlio/import_dlio.h"
 #include "import/dlio/keys.h"
 #include "plan/plan.h"
@@ -94,12 +95,14 @@ static void import_put_findings(const struct import *found, enum import_fate fat
 
 static void import_put_table(const struct import *found)
 {
+	char keys[UNITS_COUNTED_BYTES];
+
 	if (!cli_speaks())
 		return;
 	import_put_findings(found, IMPORT_CHANGED, "mapped, with a difference");
 	import_put_findings(found, IMPORT_LEFT, "not mapped");
 	import_put_findings(found, IMPORT_UNKNOWN, "unknown to DLIO");
-	fprintf(stderr, "%u keys\n", found->keys);
+	fprintf(stderr, "%s\n", units_counted(keys, found->keys, "key"));
 }
 
 /* Warns where this haul itself cannot run the job, for example because it was built without a

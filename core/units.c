@@ -305,3 +305,12 @@ char *units_count(char buf[UNITS_TEXT_BYTES], uint64_t n)
 	*p = '\0';
 	return buf;
 }
+
+char *units_counted(char buf[UNITS_COUNTED_BYTES], uint64_t n, const char *one)
+{
+	char count[UNITS_TEXT_BYTES];
+
+	snprintf(buf, UNITS_COUNTED_BYTES, "%s %s%s", units_count(count, n), one,
+		 n == 1 ? "" : "s");
+	return buf;
+}

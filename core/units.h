@@ -16,13 +16,15 @@ int units_parse_rate(const char *text, uint64_t *bytes_per_second, struct err *e
 
 /* Text for people with three significant digits: "630.5 TB" / "573.4 TiB", "9.3 s", "412 ms",
  * "0:41", "4,300,800", "461 k", "1.12" (GB/s as a bare number). Each returns buf. */
-enum { UNITS_TEXT_BYTES = 32 };
+enum { UNITS_TEXT_BYTES = 32, UNITS_COUNTED_BYTES = 64 };
 char *units_bytes_decimal(char buf[UNITS_TEXT_BYTES], double bytes);
 char *units_bytes_binary(char buf[UNITS_TEXT_BYTES], double bytes);
 char *units_rate(char buf[UNITS_TEXT_BYTES], double bytes_per_second);
 char *units_time(char buf[UNITS_TEXT_BYTES], double seconds);
 char *units_clock(char buf[UNITS_TEXT_BYTES], double seconds); /* m:ss or h:mm:ss */
 char *units_count(char buf[UNITS_TEXT_BYTES], uint64_t n);     /* with thousands separators */
-char *units_short(char buf[UNITS_TEXT_BYTES], double n);       /* k, M, G */
+/* "1 sample", "8,400 samples": one is what a single one is called, a word that takes an "s". */
+char *units_counted(char buf[UNITS_COUNTED_BYTES], uint64_t n, const char *one);
+char *units_short(char buf[UNITS_TEXT_BYTES], double n); /* k, M, G */
 
 #endif

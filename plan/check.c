@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "backends/node_block.h"
+#include "core/units.h"
 #include "plan/option_ref.h"
 #include "plan/pin/list.h"
 #include "plan/pin/pin.h"
@@ -21,15 +22,15 @@ static int plan_check_cluster(const struct job *job, uint32_t ranks, uint32_t no
 {
 	const struct job_cluster *c = &job->cluster;
 	uint64_t gpus = c->gpus ? c->gpus : plan_ranks_per_node(ranks, nodes);
+	char need[UNITS_COUNTED_BYTES];
 	uint64_t group;
 
 	if (!c->tensor || !c->pipeline)
 		return err_set(err, -EINVAL, "/cluster/%s: must be at least 1, is 0",
 			       c->tensor ? "pipeline" : "tensor");
 	if (c->ranks > ranks)
-		return err_set(err, -EINVAL,
-			       "/cluster/ranks: the job needs %llu ranks, there are %u",
-			       (unsigned long long)c->ranks, ranks);
+		return err_set(err, -EINVAL, "/cluster/ranks: the job needs %s, there are %u",
+			       units_counted(need, c->ranks, "rank"), ranks);
 	if (c->tensor > gpus)
 		return err_set(err, -EINVAL,
 			       "/cluster/tensor: is %llu, but a node has %llu accelerators",
@@ -209,11 +210,14 @@ static int plan_check_phase(const struct job *job, const struct job_phase *phase
 
 int plan_check(const struct job *job, uint32_t ranks, uint32_t nodes, bool strict, struct err *err)
 {
+	char some[UNITS_COUNTED_BYTES], other[UNITS_COUNTED_BYTES];
 	uint32_t i;
 	int rc;
 
 	if (!ranks || !nodes || nodes > ranks)
-		return err_set(err, -EINVAL, "%u ranks cannot run on %u nodes", ranks, nodes);
+		return err_set(err, -EINVAL, "%s cannot run on %s",
+			       units_counted(some, ranks, "rank"),
+			       units_counted(other, nodes, "node"));
 	if (!job->phase_count && strict)
 		return err_set(err, -EINVAL, "/phases: is empty; a run needs at least one phase");
 	rc = plan_check_cluster(job, ranks, nodes, err);

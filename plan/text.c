@@ -32,7 +32,7 @@ static void put_dataset(FILE *out, const struct job *job, const struct job_datas
 {
 	const struct dataset_options *options = described->options;
 	const struct job_store *store = look_store(job, options);
-	char files[UNITS_TEXT_BYTES], decimal[UNITS_TEXT_BYTES], binary[UNITS_TEXT_BYTES];
+	char files[UNITS_COUNTED_BYTES], decimal[UNITS_TEXT_BYTES], binary[UNITS_TEXT_BYTES];
 	const struct store_options *common = store ? store->options : NULL;
 	struct dataset d;
 	double bytes;
@@ -40,10 +40,10 @@ static void put_dataset(FILE *out, const struct job *job, const struct job_datas
 	if (dataset_init(&d, options, job->seed, "", NULL) < 0)
 		return;
 	bytes = dataset_bytes_expected(&d);
-	units_count(files, options->files);
+	units_counted(files, options->files, "file");
 	units_bytes_decimal(decimal, bytes);
 	units_bytes_binary(binary, bytes);
-	fprintf(out, "data set   %s%s%s files · %s · %s (%s)", described->name,
+	fprintf(out, "data set   %s%s%s · %s · %s (%s)", described->name,
 		described->name[0] ? ": " : "", files, format_names[d.options.format], decimal,
 		binary);
 	if (common && common->uri.count)
@@ -55,6 +55,7 @@ static void put_steps(FILE *out, const struct plan_phase *p, bool named)
 {
 	const struct demand *d = &p->demand;
 	char text[UNITS_TEXT_BYTES];
+	char counted[UNITS_COUNTED_BYTES];
 	struct option_ref look;
 
 	fprintf(out, "steps      ");
@@ -66,8 +67,8 @@ static void put_steps(FILE *out, const struct plan_phase *p, bool named)
 	if (d->steps_per_epoch)
 		fprintf(out, "global batch %s · ",
 			units_count(text, (d->samples - d->samples_dropped) / d->steps_per_epoch));
-	fprintf(out, "%s steps per epoch", units_count(text, d->steps_per_epoch));
-	fprintf(out, " · %s samples dropped\n", units_count(text, d->samples_dropped));
+	fprintf(out, "%s per epoch", units_counted(counted, d->steps_per_epoch, "step"));
+	fprintf(out, " · %s dropped\n", units_counted(counted, d->samples_dropped, "sample"));
 }
 
 static void put_ranks(FILE *out, const struct plan *plan, unsigned stepped)

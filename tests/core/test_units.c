@@ -211,8 +211,12 @@ static void prints_anything(void)
 
 static void counts(void)
 {
+	char counted[UNITS_COUNTED_BYTES];
 	char buf[UNITS_TEXT_BYTES];
 
+	CU_ASSERT_STRING_EQUAL(units_counted(counted, 0, "sample"), "0 samples");
+	CU_ASSERT_STRING_EQUAL(units_counted(counted, 1, "sample"), "1 sample");
+	CU_ASSERT_STRING_EQUAL(units_counted(counted, 8400, "file"), "8,400 files");
 	CU_ASSERT_STRING_EQUAL(units_count(buf, 0), "0");
 	CU_ASSERT_STRING_EQUAL(units_count(buf, 999), "999");
 	CU_ASSERT_STRING_EQUAL(units_count(buf, 1000), "1,000");

@@ -162,12 +162,12 @@ def test_zero_steps():
             "storage.storage_root=/tmp")
     job = json.loads(r.stdout)
     p = plan(job)
-    check(p.returncode == 0 and "do not fill one step" in p.stdout, p)
+    check(p.returncode == 0 and "cannot fill one step" in p.stdout, p)
     with tempfile.NamedTemporaryFile("w", suffix=".json") as f:
         json.dump(job, f)
         f.flush()
         r = run("run", f.name, "--results", "/nonexistent/r.h5")
-    check(r.returncode == 2 and "do not fill one step" in r.stderr, r)
+    check(r.returncode == 2 and "cannot fill one step" in r.stderr, r)
 
 
 def test_every_key_is_known():

@@ -125,7 +125,7 @@ def test_refusals():
         (["--sweep", "train.batch"], "--sweep train.batch: write it as path=a,b,c, as in train.batch=2,4,8"),
         (["--sweep", "train.batch=1,2,0"], "--sweep train.batch=0: /phases/1/train/batch: must be at least 1, is 0"),
         (["--sweep", "train.bach=1"], '--sweep train.bach=1: /phases/1/train/bach: unknown key; did you mean "batch"?'),
-        (["--sweep", "train.batch=1,999"], "--sweep train.batch=999: /phases/1/train/batch: 20 samples do not fill one "
+        (["--sweep", "train.batch=1,999"], "--sweep train.batch=999: /phases/1/train/batch: 20 samples cannot fill one "
                                            "step of 2 ranks x batch 999 = 1,998"),
         (["--repeat", "0"], '--repeat: must be a whole number, 1 … 1000, is "0"'),
         (["--warmup", "-1"], '--warmup: must be a whole number, 0 … 999, is "-1"'),

@@ -518,25 +518,25 @@ static int generate_message(const struct generate *g, struct phase_context *ctx)
 	uint64_t words[4] = {crew_count(&g->crew, COUNT_WHOLE), crew_count(&g->crew, COUNT_OTHER),
 			     crew_count(&g->crew, COUNT_MADE),
 			     crew_count(&g->crew, COUNT_MADE_BYTES)};
-	char count[UNITS_TEXT_BYTES], all[UNITS_TEXT_BYTES], bytes[UNITS_TEXT_BYTES];
+	char count[UNITS_COUNTED_BYTES], all[UNITS_COUNTED_BYTES], bytes[UNITS_TEXT_BYTES];
 	int rc = group_allreduce(ctx->group, MERGE_SUM, words, 4);
 
 	if (rc < 0)
 		return rc;
-	units_count(all, g->crew.files);
+	units_counted(all, g->crew.files, "file");
 	ctx->message[0] = '\0';
 	if (words[2] || !words[0]) {
 		units_bytes_decimal(bytes, (double)words[3]);
-		units_count(count, words[2]);
 		if (words[0] + words[2] == g->crew.files)
-			workload_say(ctx, "made %s file%s, %s", count, words[2] == 1 ? "" : "s",
+			workload_say(ctx, "made %s, %s", units_counted(count, words[2], "file"),
 				     bytes);
 		else
-			workload_say(ctx, "made %s of %s files, %s", count, all, bytes);
+			workload_say(ctx, "made %s of %s, %s", units_count(count, words[2]), all,
+				     bytes);
 	}
 	if (words[0])
-		workload_say(ctx, "%s of %s files were whole already", units_count(count, words[0]),
-			     all);
+		workload_say(ctx, "%s of %s %s whole already", units_count(count, words[0]), all,
+			     words[0] == 1 ? "was" : "were");
 	if (g->dataset.set_files > g->dataset.options.files)
 		workload_say(ctx, "of a set of %s", units_count(count, g->dataset.set_files));
 	if (words[1])

@@ -400,22 +400,23 @@ static int check_steps(const struct train_options *o, const struct dataset *d, u
 		       struct err *err)
 {
 	const char *who = r->ranks == 1 ? "rank" : "replica";
-	char samples[UNITS_TEXT_BYTES], global[UNITS_TEXT_BYTES];
+	char samples[UNITS_COUNTED_BYTES], global[UNITS_TEXT_BYTES], readers[UNITS_COUNTED_BYTES];
 
 	if (train_steps(o, d, batch, r->count))
 		return 0;
 	if (train_interleave(o) && d->options.files >= r->count)
 		return err_set(
 			err, -ERANGE,
-			"%s%s: %llu samples of each %s's whole files do not fill a batch of %llu",
-			path, what,
-			(unsigned long long)(d->options.files / r->count *
-					     d->options.samples_per_file),
-			who, (unsigned long long)batch);
-	return err_set(err, -ERANGE,
-		       "%s%s: %s samples do not fill one step of %u %ss x batch %llu = %s", path,
-		       what, units_count(samples, d->samples), r->count, who,
-		       (unsigned long long)batch, units_count(global, batch * r->count));
+			"%s%s: the whole files of each %s have %s, which cannot fill a batch of %llu",
+			path, what, who,
+			units_counted(samples,
+				      d->options.files / r->count * d->options.samples_per_file,
+				      "sample"),
+			(unsigned long long)batch);
+	return err_set(err, -ERANGE, "%s%s: %s cannot fill one step of %s x batch %llu = %s", path,
+		       what, units_counted(samples, d->samples, "sample"),
+		       units_counted(readers, r->count, who), (unsigned long long)batch,
+		       units_count(global, batch * r->count));
 }
 
 /* A data set that is read, by its name. */

@@ -68,7 +68,7 @@ enum { SAY_SAMPLES, SAY_PAYLOAD, SAY_READ, SAY_FAILED, SAY_IDS, SAY_RECEIVED, SA
 static void train_say_proof(struct phase_context *ctx, const uint64_t words[SAY_WORDS])
 {
 	const struct tally *t = ctx->tally;
-	char samples[UNITS_TEXT_BYTES], failed[UNITS_TEXT_BYTES];
+	char samples[UNITS_COUNTED_BYTES], failed[UNITS_COUNTED_BYTES];
 	uint64_t proven = 0, judged = 0;
 	uint32_t epochs = train_epochs(t);
 
@@ -78,17 +78,18 @@ static void train_say_proof(struct phase_context *ctx, const uint64_t words[SAY_
 		judged += row[EPOCH_JUDGED];
 		proven += row[EPOCH_PROVEN];
 	}
-	units_count(samples, words[SAY_SAMPLES]);
+	units_counted(samples, words[SAY_SAMPLES], "sample");
 	if (epochs && proven == epochs && words[SAY_FAILED])
 		workload_say(ctx,
-			     "%s samples, %s more could not be read, each asked for exactly once "
+			     "%s, %s more could not be read, each asked for exactly once "
 			     "an epoch",
 			     samples, units_count(failed, words[SAY_FAILED]));
 	else if (epochs && proven == epochs)
-		workload_say(ctx, "%s samples, each exactly once an epoch", samples);
+		workload_say(ctx, "%s, each exactly once an epoch", samples);
 	else if (proven == judged)
-		workload_say(ctx, "%s samples; %llu of %u epochs ended unevenly and are not judged",
-			     samples, (unsigned long long)(epochs - judged), epochs);
+		workload_say(ctx, "%s; %llu of %s ended unevenly and cannot be judged", samples,
+			     (unsigned long long)(epochs - judged),
+			     units_counted(failed, epochs, "epoch"));
 }
 
 /* Which ranks have read, where others had their batches or none. */

@@ -107,8 +107,8 @@ static int proof_mismatch(const uint64_t *row, const struct ids *got, const stru
 
 	if (got->count != expected->count)
 		return err_set(err, -EBADMSG,
-			       "%s %llu: %llu samples were read, %llu should have been", what,
-			       (unsigned long long)row[EPOCH_NUMBER],
+			       "%s %llu: of the samples %llu were read, %llu should have been",
+			       what, (unsigned long long)row[EPOCH_NUMBER],
 			       (unsigned long long)got->count, (unsigned long long)expected->count);
 	return err_set(
 		err, -EBADMSG,

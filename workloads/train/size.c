@@ -171,17 +171,18 @@ static uint64_t size_memory(const struct size_source *s, bool reads, bool first)
 static void size_notes_steps(const struct size_source *s, struct demand *out)
 {
 	const struct train_options *o = s->options;
-	char text[UNITS_TEXT_BYTES];
+	char text[UNITS_COUNTED_BYTES];
 
 	if (!s->steps)
-		size_note(out, "%s samples do not fill one step of %llu: this will be refused",
-			  units_count(text, out->samples), (unsigned long long)size_taken(s));
+		size_note(out, "%s cannot fill one step of %llu: this will be refused",
+			  units_counted(text, out->samples, "sample"),
+			  (unsigned long long)size_taken(s));
 	else if (s->steps < MLPERF_STEPS)
-		size_note(out, "%llu steps per epoch: MLPerf wants %d",
-			  (unsigned long long)s->steps, MLPERF_STEPS);
+		size_note(out, "%s per epoch: MLPerf wants %d",
+			  units_counted(text, s->steps, "step"), MLPERF_STEPS);
 	if (s->steps && s->steps <= o->warmup_steps)
-		size_note(out, "all %llu steps of an epoch are warm-up: there will be no AU",
-			  (unsigned long long)s->steps);
+		size_note(out, "an epoch has %s, all of them warm-up: there will be no AU",
+			  units_counted(text, s->steps, "step"));
 	if (o->sync == SYNC_STEP && o->seconds_ns && draw_mean(&o->compute) > (double)o->seconds_ns)
 		size_note(out, "one step takes longer than the limit of seconds");
 }
@@ -189,13 +190,16 @@ static void size_notes_steps(const struct size_source *s, struct demand *out)
 static void size_notes_loader(const struct size_source *s, struct demand *out)
 {
 	const struct train_options *o = s->options;
+	char text[UNITS_COUNTED_BYTES];
 
 	if (o->loader.workers > s->steps && s->steps)
-		size_note(out, "%llu workers for %llu steps per epoch: some never read",
-			  (unsigned long long)o->loader.workers, (unsigned long long)s->steps);
+		size_note(out, "%llu workers for %s per epoch: some never read",
+			  (unsigned long long)o->loader.workers,
+			  units_counted(text, s->steps, "step"));
 	if (o->loader.workers > train_interleave(o) && train_interleave(o))
-		size_note(out, "%llu workers for %u files at a time: some never read",
-			  (unsigned long long)o->loader.workers, train_interleave(o));
+		size_note(out, "%llu workers for %s at a time: some never read",
+			  (unsigned long long)o->loader.workers,
+			  units_counted(text, train_interleave(o), "file"));
 }
 
 /* A buffer that was cut by the memory for it makes requests shorter. */

@@ -175,7 +175,7 @@ static void refusals(void)
 		 16,
 		 "\"batch\":33",
 		 -ERANGE,
-		 "64 samples do not fill one step of 2 replicas x batch 33 = 66"},
+		 "64 samples cannot fill one step of 2 replicas x batch 33 = 66"},
 		{{16, 2, 4}, READERS_REPLICA, 16, "\"batch\":32", 0, ""},
 	};
 

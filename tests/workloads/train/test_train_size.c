@@ -250,7 +250,7 @@ static void refusals(void)
 		const char *says;
 	} cases[] = {
 		{"null://x", "\"batch\":20", -ERANGE,
-		 "/batch: 50 samples do not fill one step of 3 ranks x batch 20 = 60"},
+		 "/batch: 50 samples cannot fill one step of 3 ranks x batch 20 = 60"},
 		{"null://x", "\"dataset\":\"nowhere\"", -EINVAL, "nowhere"},
 		{"null://x", "\"evaluation\":{\"every\":1,\"batch\":30}", -ERANGE,
 		 "/evaluation/batch"},
