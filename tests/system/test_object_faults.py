@@ -222,7 +222,7 @@ def test_training():
               [(e["samples"], e["id_sum"], e["id_hash"]) for e in here["epochs"]], f"{there['epochs']}")
         with servers.Proxy(rgw.endpoint(), "corrupt:77777@from=30@method=GET@path=/set/") as wrong:
             refused("differs", 2, folder, {**store, "endpoints": wrong.endpoint()}, phases[1:], rgw.env(), dataset=dataset)
-        with servers.Proxy(rgw.endpoint(), "503@method=GET@path=/set/") as never:
+        with servers.Proxy(rgw.endpoint(), "503@method=GET@path=/set/img") as never:
             few = {**store, "endpoints": never.endpoint(), "retry": {"attempts": 3, "first": "5 ms", "longest": "20 ms"}}
             refused("(SlowDown) (503, 3 attempts, epoch 1, step ", 2, folder, few, phases[1:], rgw.env(), dataset=dataset)
 
