@@ -12,17 +12,31 @@ bool curl_ahead_possible(void)
 	       strcmp(tls + strlen(name), OpenSSL_version(OPENSSL_VERSION_STRING)) == 0;
 }
 
-static CURLcode curl_on_context(CURL *easy, void *context, void *user)
+static void curl_on_record(int written, int version, int type, const void *data, size_t bytes,
+			   SSL *ssl, void *records)
+{
+	uint64_t *count = records;
+
+	(void)version;
+	(void)data;
+	(void)bytes;
+	(void)ssl;
+	*count += !written && type == SSL3_RT_HEADER;
+}
+
+static CURLcode curl_on_context(CURL *easy, void *context, void *records)
 {
 	(void)easy;
-	(void)user;
 	SSL_CTX_set_read_ahead(context, 1);
+	SSL_CTX_set_msg_callback(context, curl_on_record);
+	SSL_CTX_set_msg_callback_arg(context, records);
 	return CURLE_OK;
 }
 
-void curl_ahead_set(CURL *easy)
+void curl_ahead_set(CURL *easy, uint64_t *records)
 {
 	curl_easy_setopt(easy, CURLOPT_SSL_CTX_FUNCTION, curl_on_context);
+	curl_easy_setopt(easy, CURLOPT_SSL_CTX_DATA, records);
 }
 
 bool curl_ahead_left(CURL *easy)

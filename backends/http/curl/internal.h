@@ -34,9 +34,11 @@ struct curl_transport {
 	int epoll;
 	uint8_t *watched; /* events that epoll knows of a socket; 0: none. [CURL_SOCKETS_MAX] */
 	bool *idle;       /* no exchange uses the socket. [CURL_SOCKETS_MAX] */
+	struct curl_handle **user; /* whose exchange uses the socket, or NULL. [CURL_SOCKETS_MAX] */
 	bool *kept;  /* a connection, closed by curl_on_close and nobody else. [CURL_SOCKETS_MAX] */
 	bool shares; /* libcurl has one receive buffer for all exchanges (8.7.0) */
 	bool ahead;  /* TLS is read ahead */
+	uint64_t records;                    /* of TLS, read by all connections */
 	uint64_t now_ns, timer_ns, check_ns; /* timer_ns UINT64_MAX: none */
 	uint32_t active, free_count, ended_count, moved_count;
 	struct curl_handle *handles; /* [depth] */
@@ -47,6 +49,8 @@ struct curl_transport {
 
 /* transfer.c: sets what holds for every exchange of the handle, its callbacks among it. */
 void curl_handle_set(struct curl_handle *h);
+/* transfer.c: the connection of the handle received, and so may hold more than libcurl has taken from it. */
+void curl_note_moved(struct curl_handle *h);
 
 /* sockets.c. */
 void curl_sockets_set(struct curl_transport *t);

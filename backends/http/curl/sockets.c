@@ -69,8 +69,10 @@ static int curl_on_socket(CURL *easy, curl_socket_t fd, int what, void *transpor
 		curl_watch(t, fd, events);
 	else if (fd >= CURL_SOCKETS_MAX || !t->kept[fd])
 		curl_unwatch(t, fd);
-	if (fd < CURL_SOCKETS_MAX)
+	if (fd < CURL_SOCKETS_MAX) {
 		t->idle[fd] = what == CURL_POLL_REMOVE;
+		t->user[fd] = what == CURL_POLL_REMOVE ? NULL : h;
+	}
 	return 0;
 }
 

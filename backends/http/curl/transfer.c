@@ -20,8 +20,7 @@ static int curl_on_sending(void *handle, char *to, char *from, int to_port, int 
 	return h->sendings++ ? CURL_PREREQFUNC_ABORT : CURL_PREREQFUNC_OK;
 }
 
-/* The connection received, and so may hold more than libcurl has taken from it. */
-static void curl_note_moved(struct curl_handle *h)
+void curl_note_moved(struct curl_handle *h)
 {
 	struct curl_transport *t = h->owner;
 
@@ -124,6 +123,6 @@ void curl_handle_set(struct curl_handle *h)
 	if (o->ca)
 		curl_easy_setopt(e, CURLOPT_CAINFO, o->ca);
 	if (h->owner->ahead)
-		curl_ahead_set(e);
+		curl_ahead_set(e, &h->owner->records);
 	curl_callbacks_set(h);
 }

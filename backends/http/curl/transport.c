@@ -58,9 +58,10 @@ static int curl_handles_open(struct curl_transport *t)
 	t->moved = calloc(depth, sizeof(struct curl_handle *));
 	t->watched = calloc(CURL_SOCKETS_MAX, sizeof(*t->watched));
 	t->idle = calloc(CURL_SOCKETS_MAX, sizeof(*t->idle));
+	t->user = calloc(CURL_SOCKETS_MAX, sizeof(struct curl_handle *));
 	t->kept = calloc(CURL_SOCKETS_MAX, sizeof(*t->kept));
 	if (!t->handles || !t->free || !t->ended || !t->moved || !t->watched || !t->idle ||
-	    !t->kept)
+	    !t->user || !t->kept)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < depth; i++) {
 		struct curl_handle *h = &t->handles[i];
@@ -122,6 +123,7 @@ static void curl_transport_close(struct transport *base)
 	free(t->moved);
 	free(t->watched);
 	free(t->idle);
+	free(t->user);
 	free(t->kept);
 	free(t);
 	curl_global_cleanup();
@@ -240,15 +242,19 @@ static void curl_check_pace(struct curl_transport *t)
 static void curl_act_ahead(struct curl_transport *t)
 {
 	struct curl_handle *h;
+	uint64_t before;
 	int running;
 
 	while (t->moved_count) {
 		h = t->moved[--t->moved_count];
 		h->moved = false;
-		if (!h->exchange || !curl_ahead_left(h->easy))
-			continue;
-		curl_multi_socket_action(t->multi, h->socket, CURL_CSELECT_IN, &running);
-		curl_collect(t);
+		do {
+			before = t->records;
+			if (!h->exchange || !curl_ahead_left(h->easy))
+				break;
+			curl_multi_socket_action(t->multi, h->socket, CURL_CSELECT_IN, &running);
+			curl_collect(t);
+		} while (t->records != before);
 	}
 }
 
@@ -267,6 +273,8 @@ static void curl_act(struct curl_transport *t, const struct epoll_event *events,
 			curl_unwatch(t, fd);
 		else
 			curl_multi_socket_action(t->multi, fd, what, &running);
+		if (fd < CURL_SOCKETS_MAX && t->user[fd])
+			curl_note_moved(t->user[fd]);
 	}
 	if (t->now_ns >= t->timer_ns) {
 		t->timer_ns = UINT64_MAX;

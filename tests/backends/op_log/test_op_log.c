@@ -157,11 +157,15 @@ static unsigned lines(const char *text, const char *with)
 {
 	unsigned n = 0;
 
-	for (; *text; text = strchr(text, '\n') + 1) {
-		const char *end = strchr(text, '\n'), *found = strstr(text, with);
+	size_t left = strlen(text);
+
+	while (left) {
+		const char *end = memchr(text, '\n', left);
 
 		CU_ASSERT_PTR_NOT_NULL_FATAL(end);
-		n += found && found < end;
+		n += memmem(text, (size_t)(end - text), with, strlen(with)) != NULL;
+		left -= (size_t)(end + 1 - text);
+		text = end + 1;
 	}
 	return n;
 }

@@ -202,7 +202,7 @@ static void test_after_hiccups(void)
 		uint32_t leaders;
 		uint64_t bound_ns;
 	} sizes[] = {{512, 200000}, {4096, 400000}};
-	static const uint64_t hiccups_ns[] = {0, 100000, 300000, 1000000, 3000000, 10000000};
+	static const uint64_t hiccups_ns[] = {100000, 0, 10000000, 300000, 1000000, 3000000};
 	struct random r = {.key = 2};
 	struct sim s;
 
@@ -210,8 +210,8 @@ static void test_after_hiccups(void)
 		uint64_t round = 0;
 
 		sim_begin(&s, sizes[i].leaders);
-		for (unsigned h = 0; h < 6; h++)
-			for (int again = 0; again < 2; again++) {
+		for (unsigned h = 0; h < 6; h += unit_full() ? 1 : 2)
+			for (int again = 0; again < (unit_full() ? 2 : 1); again++) {
 				uint64_t took_ns =
 					sim_step(&s, &r, ++round, 93254000, hiccups_ns[h]);
 
@@ -251,8 +251,10 @@ static void test_au_of_the_models(void)
 	double au;
 
 	/* unet3d: 93.254 ms a step; after a hiccup of 5 ms nothing of it may stay. */
-	au_lost(512, 93254000, 0, 0, &au);
-	CU_ASSERT(au >= 0.995);
+	if (unit_full()) {
+		au_lost(512, 93254000, 0, 0, &au);
+		CU_ASSERT(au >= 0.995);
+	}
 	au_lost(512, 93254000, 0, 5000000, &au);
 	CU_ASSERT(au >= 0.995);
 	/* cosmoflow: 3.5 ms a step and one node late by 0.5 ms. */
