@@ -12,23 +12,26 @@
 #include "core/clock.h"
 #include "core/units.h"
 #include "plan/phase_filter.h"
+#include "plan/scaling.h"
 #include "plan/series/series.h"
 #include "ranks/run/run.h"
 
+enum { NODE_COUNTS_MAX = 64 };
+
 struct plan_args {
-	uint64_t nodes, ranks_per_node, memory;
+	const char *nodes, *nic, *storage;
+	uint64_t ranks_per_node, memory;
 	struct verb_texts sets, sweeps, only, skip;
 	bool json;
 };
 
 static const struct verb_option plan_options[] = {
 	{.name = "nodes",
-	 .kind = VERB_COUNT,
+	 .kind = VERB_TEXT,
 	 .offset = offsetof(struct plan_args, nodes),
-	 .value = "N",
-	 .min = 1,
-	 .max = 1 << 20,
-	 .help = "on N nodes; default 1"},
+	 .value = "N,...",
+	 .help = "on N nodes; default 1. Several numbers, such as 1,2,4,...,512: a table with a row for "
+		 "each"},
 	{.name = "ranks-per-node",
 	 .kind = VERB_COUNT,
 	 .offset = offsetof(struct plan_args, ranks_per_node),
@@ -41,6 +44,16 @@ static const struct verb_option plan_options[] = {
 	 .offset = offsetof(struct plan_args, memory),
 	 .value = "SIZE",
 	 .help = "memory per node, for the size of data set that MLPerf wants; default: this node's"},
+	{.name = "nic",
+	 .kind = VERB_TEXT,
+	 .offset = offsetof(struct plan_args, nic),
+	 .value = "NxRATE",
+	 .help = "speed of a node's network cards, such as \"8x25 GB/s\", for the table"},
+	{.name = "storage",
+	 .kind = VERB_TEXT,
+	 .offset = offsetof(struct plan_args, storage),
+	 .value = "RATE",
+	 .help = "speed of the storage, such as \"650 GB/s\", for the table"},
 	{.name = "set",
 	 .kind = VERB_TEXTS,
 	 .offset = offsetof(struct plan_args, sets),
@@ -84,21 +97,24 @@ static unsigned long plan_peak_mib(void)
 	return kib / 1024;
 }
 
-static int plan_from_args(const struct plan_args *args, const char *path, struct job *job,
-			  struct plan *plan, struct err *err)
+/* nodes 0: the command line does not say how many. */
+static int plan_from_args(const struct plan_args *args, uint64_t nodes, const char *path,
+			  struct job *job, struct plan *plan, struct err *err)
 {
 	const struct phase_filter filter = {.only = args->only.items,
 					    .only_count = args->only.count,
 					    .skip = args->skip.items,
 					    .skip_count = args->skip.count};
-	uint64_t nodes = args->nodes ? args->nodes : 1, ranks, told;
+	bool asked = nodes > 0;
+	uint64_t ranks, told;
 	int rc;
 
+	nodes = asked ? nodes : 1;
 	told = job->cluster.ranks_per_node;
 	if (args->ranks_per_node)
 		job->cluster.ranks_per_node = args->ranks_per_node;
 	ranks = nodes * (job->cluster.ranks_per_node ? job->cluster.ranks_per_node : 1);
-	if (!args->nodes && !args->ranks_per_node && ranks < job->cluster.ranks)
+	if (!asked && !args->ranks_per_node && ranks < job->cluster.ranks)
 		ranks = job->cluster.ranks;
 	if (ranks > UINT32_MAX)
 		return err_set(err, -EINVAL, "--nodes: %llu ranks are too many",
@@ -127,13 +143,36 @@ struct plan_source {
 	char *text;
 	size_t bytes;
 	struct series series;
+	uint32_t node_counts[NODE_COUNTS_MAX], node_count; /* 0: none is given */
+	struct scaling_limits limits;
 };
+
+static int plan_source_scaling(struct plan_source *s, const struct plan_args *args, struct err *err)
+{
+	int rc = 0;
+
+	if (args->nodes)
+		rc = scaling_parse_nodes(args->nodes, s->node_counts, NODE_COUNTS_MAX, err);
+	if (rc < 0)
+		return rc;
+	s->node_count = (uint32_t)rc;
+	if ((args->nic || args->storage) && s->node_count < 2)
+		return err_set(err, -EINVAL, "--%s: is for a table, and --nodes names one number",
+			       args->nic ? "nic" : "storage");
+	rc = args->nic ? scaling_parse_rate(args->nic, &s->limits.nic_per_node, err) : 0;
+	if (rc < 0)
+		return err_wrap(err, rc, "--nic");
+	rc = args->storage ? scaling_parse_rate(args->storage, &s->limits.storage, err) : 0;
+	return rc < 0 ? err_wrap(err, rc, "--storage") : 0;
+}
 
 static int plan_source_read(struct plan_source *s, const struct call *call, struct err *err)
 {
 	const struct plan_args *args = call->options;
-	int rc = catalog_resolve(call->arguments[0], s->path, sizeof(s->path), err);
+	int rc = plan_source_scaling(s, args, err);
 
+	if (rc == 0)
+		rc = catalog_resolve(call->arguments[0], s->path, sizeof(s->path), err);
 	if (rc == 0)
 		rc = job_read_file(s->path, &s->text, &s->bytes, err);
 	if (rc == 0)
@@ -143,8 +182,8 @@ static int plan_source_read(struct plan_source *s, const struct call *call, stru
 
 /* Plans the job of one combination of the sweeps' values. */
 static int plan_combination(const struct plan_source *s, const struct plan_args *args,
-			    uint32_t combination, struct job *job, struct plan *plan,
-			    struct err *err)
+			    uint32_t combination, uint64_t nodes, struct job *job,
+			    struct plan *plan, struct err *err)
 {
 	const char *items[2 * VERB_TEXTS_MAX], *sets[SERIES_SWEEPS_MAX];
 	struct job_changes changes = {.items = items, .swept = s->series.sweep_count};
@@ -156,26 +195,78 @@ static int plan_combination(const struct plan_source *s, const struct plan_args 
 	for (unsigned i = 0; i < s->series.sweep_count; i++)
 		items[changes.count++] = sets[i];
 	rc = job_parse_changed(job, plan_schema(), s->path, s->text, s->bytes, &changes, err);
-	return rc < 0 ? rc : plan_from_args(args, s->path, job, plan, err);
+	return rc < 0 ? rc : plan_from_args(args, nodes, s->path, job, plan, err);
 }
 
-static int plan_print(const struct plan_args *args, const struct plan_source *s,
-		      uint32_t combination, const struct plan *plan, const struct job *job)
+/* What separates the output of one combination from that of the one before. */
+static void plan_print_label(const struct plan_args *args, const struct plan_source *s,
+			     uint32_t combination)
 {
 	const char *sets[SERIES_SWEEPS_MAX];
 	char label[256];
-	bool several = s->series.combinations > 1;
 
+	if (s->series.combinations < 2)
+		return;
 	if (args->json) {
-		if (several)
-			printf("%s", combination ? "," : "[");
-		return cli_print(plan_json(plan, job));
+		printf("%s", combination ? "," : "[");
+		return;
 	}
 	series_sets(&s->series, combination, sets);
-	if (several)
-		printf("%s%s\n", combination ? "\n" : "",
-		       series_label(sets, s->series.sweep_count, label, sizeof(label)));
-	return cli_print(plan_text(plan, job));
+	printf("%s%s\n", combination ? "\n" : "",
+	       series_label(sets, s->series.sweep_count, label, sizeof(label)));
+}
+
+static int plan_print(const struct plan_args *args, const struct plan_source *s,
+		      uint32_t combination, int *status, struct err *err)
+{
+	struct plan plan = {0};
+	struct job job = {0};
+	int rc = plan_combination(s, args, combination, s->node_count ? s->node_counts[0] : 0, &job,
+				  &plan, err);
+
+	if (rc == 0) {
+		plan_print_label(args, s, combination);
+		*status = cli_print(args->json ? plan_json(&plan, &job) : plan_text(&plan, &job));
+	}
+	plan_free(&plan);
+	job_free(&job);
+	return rc;
+}
+
+/* The target AU that the job asks for; 0: none. */
+static double plan_target(const struct plan *plan)
+{
+	for (uint32_t i = 0; i < plan->phase_count; i++)
+		if (plan->phases[i].demand.target > 0)
+			return plan->phases[i].demand.target;
+	return 0;
+}
+
+static int plan_print_table(const struct plan_args *args, const struct plan_source *s,
+			    uint32_t combination, int *status, struct err *err)
+{
+	struct scaling_row rows[NODE_COUNTS_MAX];
+	double target = 0;
+	int rc = 0;
+
+	for (uint32_t i = 0; i < s->node_count && rc == 0; i++) {
+		struct plan plan = {0};
+		struct job job = {0};
+
+		rc = plan_combination(s, args, combination, s->node_counts[i], &job, &plan, err);
+		if (rc == 0) {
+			scaling_row(&rows[i], &plan, &s->limits);
+			target = plan_target(&plan);
+		}
+		plan_free(&plan);
+		job_free(&job);
+	}
+	if (rc < 0)
+		return rc;
+	plan_print_label(args, s, combination);
+	*status = cli_print(args->json ? scaling_json(rows, s->node_count, &s->limits, target)
+				       : scaling_text(rows, s->node_count, &s->limits, target));
+	return 0;
 }
 
 static int plan_run(const struct call *call)
@@ -187,16 +278,9 @@ static int plan_run(const struct call *call)
 	int rc = plan_source_read(&source, call, &err), status = EXIT_DONE;
 	uint32_t combinations = rc < 0 ? 0 : source.series.combinations;
 
-	for (uint32_t i = 0; i < combinations && rc == 0 && status == EXIT_DONE; i++) {
-		struct plan plan = {0};
-		struct job job = {0};
-
-		rc = plan_combination(&source, args, i, &job, &plan, &err);
-		if (rc == 0)
-			status = plan_print(args, &source, i, &plan, &job);
-		plan_free(&plan);
-		job_free(&job);
-	}
+	for (uint32_t i = 0; i < combinations && rc == 0 && status == EXIT_DONE; i++)
+		rc = source.node_count > 1 ? plan_print_table(args, &source, i, &status, &err)
+					   : plan_print(args, &source, i, &status, &err);
 	if (rc < 0) {
 		cli_say("%s", err.text);
 		status = EXIT_USAGE;

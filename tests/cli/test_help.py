@@ -84,7 +84,7 @@ def test_unknown_option():
 
 
 def test_values():
-    refused(haul("plan", "x", "--nodes", "0"), "--nodes", "1 …")
+    refused(haul("plan", "x", "--nodes", "0"), "--nodes", "number of nodes")
     refused(haul("plan", "x", "--nodes", "-3"), "--nodes")
     refused(haul("plan", "x", "--nodes", "4k"), "4k")
     refused(haul("plan", "x", "--nodes"), "--nodes needs a value")

@@ -189,6 +189,31 @@ def test_refusals():
     refused(haul("plan", "unet3d_demo", "--only", "train", "--skip", "train"), "--only and --skip leave no phase to run")
 
 
+def test_table_of_nodes():
+    """The training of the scaling scripts: 132 GB/s per node; AU is what 650 GB/s are of that."""
+    words = ("plan", "unet3d_aurora", "--nodes", "1,2,4,...,512", "--set", "dataset.steps_per_epoch=100",
+             "--nic", "8x25 GB/s", "--storage", "650 GB/s")
+    r = haul(*words, "--json")
+    check(r.returncode == 0, r)
+    p = json.loads(r.stdout)
+    check([row["nodes"] for row in p["scaling"]] == [2 ** i for i in range(10)], p)
+    for row in p["scaling"]:
+        nodes, needs = row["nodes"], row["nodes"] * 84 * 146600628 / 0.093254
+        capacity = min(650e9, nodes * 200e9)
+        check((row["ranks"], row["files"]) == (12 * nodes, 8400 * nodes), row)
+        check(abs(row["bytes_per_second"] / needs - 1) < 1e-3, row)
+        check(abs(row["au"] - min(1, capacity / needs)) < 1e-3, row)
+    check((p["target_au"], p["nodes_max"]) == (0.9, 5), p)
+    r = haul(*words)
+    lines = r.stdout.splitlines()
+    check(r.returncode == 0 and len(lines) == 14 and all(len(line) <= 110 for line in lines), r)
+    check(lines[0].split()[:3] == ["nodes", "ranks", "files"] and lines[10].split()[:3] == ["512", "6,144", "4,300,800"], r)
+    check("an AU of 90 % is kept on up to 5 nodes" in r.stdout, r)
+    refused(haul("plan", "unet3d_aurora", "--nodes", "4,2"), "--nodes: must be a number of nodes")
+    refused(haul("plan", "unet3d_aurora", "--nodes", "4", "--nic", "25 GB/s"), "--nic: is for a table")
+    refused(haul("plan", "unet3d_aurora", "--nodes", "4,8", "--storage", "fast"), "--storage: ")
+
+
 def test_too_few_samples_is_a_note():
     r = haul("plan", "unet3d_demo", "--nodes", 4096)
     check(r.returncode == 0 and "will be refused" in r.stdout, r)

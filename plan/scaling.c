@@ -1,0 +1,348 @@
+#include "plan/scaling.h"
+
+#include <cjson/cJSON.h>
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/json.h"
+#include "core/units.h"
+#include "plan/option_ref.h"
+#include "workloads/common/cold.h"
+
+static const double scaling_default_au = 0.9;
+
+static const struct plan_phase *scaling_stepped(const struct plan *plan)
+{
+	for (uint32_t i = 0; i < plan->phase_count; i++)
+		if (plan->phases[i].demand.steps_per_epoch)
+			return &plan->phases[i];
+	return NULL;
+}
+
+/* Bytes per second that a number of nodes can move. INFINITY: no limit is given. */
+static double scaling_capacity(const struct scaling_limits *limits, uint64_t nodes)
+{
+	double nics = limits->nic_per_node > 0 ? limits->nic_per_node * (double)nodes : INFINITY;
+
+	return fmin(nics, limits->storage > 0 ? limits->storage : INFINITY);
+}
+
+static uint64_t scaling_option(const struct job_phase *phase, const char *name)
+{
+	struct option_ref found;
+
+	if (!option_find(phase->section, phase->options, phase->path, name, OPTION_U64, &found))
+		return 0;
+	return *(const uint64_t *)found.value;
+}
+
+static bool scaling_is_cold(const struct job_phase *phase)
+{
+	struct option_ref found;
+
+	return option_find(phase->section, phase->options, phase->path, "drop", OPTION_CHOICE,
+			   &found) &&
+	       *(const uint32_t *)found.value != DROP_NONE;
+}
+
+static void scaling_phase(struct scaling_row *row, const struct plan *plan,
+			  const struct plan_phase *p, double capacity)
+{
+	const struct demand *d = &p->demand;
+	uint64_t workers = scaling_option(p->phase, "workers");
+	double epochs = (double)(d->epochs ? d->epochs : 1);
+
+	row->files = d->files;
+	row->global_batch = (d->samples - d->samples_dropped) / d->steps_per_epoch;
+	row->data_bytes = d->bytes / epochs;
+	if (isfinite(d->bytes_per_second)) {
+		row->bytes_per_second = d->bytes_per_second;
+		row->worker_rate =
+			d->bytes_per_second / (double)row->ranks / (double)(workers ? workers : 1);
+	}
+	if (isfinite(capacity) && d->bytes_per_second > 0)
+		row->au = fmin(1, capacity / d->bytes_per_second);
+	row->epoch_seconds = d->seconds / (isnan(row->au) ? 1 : row->au);
+	if (scaling_is_cold(p->phase))
+		row->cached_share = 0;
+	else if (plan->node_memory_bytes > 0 && row->data_bytes > 0)
+		row->cached_share = fmin(1, plan->node_memory_bytes / row->data_bytes);
+}
+
+void scaling_row(struct scaling_row *row, const struct plan *plan,
+		 const struct scaling_limits *limits)
+{
+	const struct plan_phase *p = scaling_stepped(plan);
+	double capacity = scaling_capacity(limits, plan->nodes), made = 0, training = 0;
+
+	*row = (struct scaling_row){.nodes = plan->nodes,
+				    .ranks = plan->ranks,
+				    .data_bytes = NAN,
+				    .bytes_per_second = NAN,
+				    .worker_rate = NAN,
+				    .au = NAN,
+				    .epoch_seconds = NAN,
+				    .generate_seconds = NAN,
+				    .cached_share = NAN,
+				    .node_hours = NAN};
+	if (p)
+		scaling_phase(row, plan, p, capacity);
+	for (uint32_t i = 0; i < plan->phase_count; i++) {
+		const struct workload *workload = plan->phases[i].phase->section->owner;
+
+		made += workload->generating ? plan->phases[i].demand.bytes : 0;
+	}
+	row->generate_seconds = made > 0 ? made / capacity : NAN;
+	if (!isfinite(capacity))
+		row->generate_seconds = NAN;
+	if (p && p->demand.seconds > 0)
+		training = row->epoch_seconds * p->demand.total_seconds / p->demand.seconds;
+	if (isfinite(capacity) && p)
+		row->node_hours = (double)row->nodes *
+				  (training + (made > 0 ? row->generate_seconds : 0)) / 3600;
+}
+
+uint64_t scaling_nodes_max(const struct scaling_row *row, const struct scaling_limits *limits,
+			   double au)
+{
+	double each = row->bytes_per_second / (double)row->nodes * au;
+
+	if (!(each > 0))
+		return UINT64_MAX;
+	if (limits->nic_per_node > 0 && each > limits->nic_per_node)
+		return 0;
+	return limits->storage > 0 ? (uint64_t)(limits->storage / each) : UINT64_MAX;
+}
+
+enum { SCALING_COLUMNS = 11, SCALING_CELL = UNITS_TEXT_BYTES };
+
+static const char *const scaling_heads[SCALING_COLUMNS] = {
+	"nodes", "ranks", "files",    "data set", "needs",      "per node",
+	"AU",    "epoch", "generate", "cached",   "node-hours",
+};
+
+static void scaling_cells(char cell[SCALING_COLUMNS][SCALING_CELL], const struct scaling_row *r)
+{
+	for (unsigned i = 0; i < SCALING_COLUMNS; i++)
+		snprintf(cell[i], SCALING_CELL, "-");
+	units_count(cell[0], r->nodes);
+	units_count(cell[1], r->ranks);
+	if (r->files)
+		units_count(cell[2], r->files);
+	if (!isnan(r->data_bytes))
+		units_bytes_decimal(cell[3], r->data_bytes);
+	if (!isnan(r->bytes_per_second)) {
+		units_rate(cell[4], r->bytes_per_second);
+		units_rate(cell[5], r->bytes_per_second / (double)r->nodes);
+	}
+	if (!isnan(r->au))
+		snprintf(cell[6], SCALING_CELL, "%.1f %%", r->au * 100);
+	if (!isnan(r->epoch_seconds))
+		units_time(cell[7], r->epoch_seconds);
+	if (!isnan(r->generate_seconds))
+		units_time(cell[8], r->generate_seconds);
+	if (!isnan(r->cached_share))
+		snprintf(cell[9], SCALING_CELL, "%.1f %%", r->cached_share * 100);
+	if (!isnan(r->node_hours))
+		snprintf(cell[10], SCALING_CELL, "%.3g", r->node_hours);
+}
+
+/* Cells of a row are plain ASCII. A column without a figure in any row is left out. */
+static void scaling_print(FILE *out, const struct scaling_row *rows, uint32_t count)
+{
+	char cell[SCALING_COLUMNS][SCALING_CELL];
+	int width[SCALING_COLUMNS] = {0};
+
+	for (uint32_t i = 0; i < count; i++) {
+		scaling_cells(cell, &rows[i]);
+		for (unsigned c = 0; c < SCALING_COLUMNS; c++)
+			if (strcmp(cell[c], "-") != 0 && width[c] < (int)strlen(cell[c]))
+				width[c] = (int)strlen(cell[c]);
+	}
+	for (unsigned c = 0; c < SCALING_COLUMNS; c++) {
+		if (width[c] && width[c] < (int)strlen(scaling_heads[c]))
+			width[c] = (int)strlen(scaling_heads[c]);
+		if (width[c])
+			fprintf(out, "%s%*s", c ? "  " : "", width[c], scaling_heads[c]);
+	}
+	fputc('\n', out);
+	for (uint32_t i = 0; i < count; i++) {
+		scaling_cells(cell, &rows[i]);
+		for (unsigned c = 0; c < SCALING_COLUMNS; c++)
+			if (width[c])
+				fprintf(out, "%s%*s", c ? "  " : "", width[c], cell[c]);
+		fputc('\n', out);
+	}
+}
+
+static void scaling_print_summary(FILE *out, const struct scaling_row *last,
+				  const struct scaling_limits *limits, double target)
+{
+	char text[UNITS_TEXT_BYTES], count[UNITS_COUNTED_BYTES];
+	uint64_t most = scaling_nodes_max(last, limits, target);
+
+	if (!isnan(last->worker_rate))
+		fprintf(out, "each worker has to deliver %s at AU 100 %%\n",
+			units_rate(text, last->worker_rate));
+	if (isnan(last->bytes_per_second) || (limits->storage <= 0 && limits->nic_per_node <= 0))
+		return;
+	if (most == 0)
+		fprintf(out, "the network cards of a node keep no AU of %.4g %%\n", target * 100);
+	else if (most == UINT64_MAX)
+		fprintf(out, "the network cards keep an AU of %.4g %% on any number of nodes\n",
+			target * 100);
+	else
+		fprintf(out, "an AU of %.4g %% is kept on up to %s\n", target * 100,
+			units_counted(count, most, "node"));
+}
+
+char *scaling_text(const struct scaling_row *rows, uint32_t count,
+		   const struct scaling_limits *limits, double target)
+{
+	char *text = NULL;
+	size_t length;
+	FILE *out = open_memstream(&text, &length);
+
+	if (!out)
+		return NULL;
+	scaling_print(out, rows, count);
+	if (count)
+		scaling_print_summary(out, &rows[count - 1], limits,
+				      target > 0 ? target : scaling_default_au);
+	if (fclose(out) != 0) {
+		free(text);
+		return NULL;
+	}
+	return text;
+}
+
+static cJSON *scaling_row_json(const struct scaling_row *r)
+{
+	cJSON *json = cJSON_CreateObject();
+
+	json_add_number(json, "nodes", (double)r->nodes);
+	json_add_number(json, "ranks", (double)r->ranks);
+	json_add_number(json, "files", (double)r->files);
+	json_add_number(json, "global_batch", (double)r->global_batch);
+	json_add_number(json, "data_bytes", r->data_bytes);
+	json_add_number(json, "bytes_per_second", r->bytes_per_second);
+	json_add_number(json, "worker_bytes_per_second", r->worker_rate);
+	json_add_number(json, "au", r->au);
+	json_add_number(json, "seconds_per_epoch", r->epoch_seconds);
+	json_add_number(json, "generate_seconds", r->generate_seconds);
+	json_add_number(json, "cached_share", r->cached_share);
+	json_add_number(json, "node_hours", r->node_hours);
+	return json;
+}
+
+char *scaling_json(const struct scaling_row *rows, uint32_t count,
+		   const struct scaling_limits *limits, double target)
+{
+	double au = target > 0 ? target : scaling_default_au;
+	cJSON *json = cJSON_CreateObject(), *list = cJSON_AddArrayToObject(json, "scaling");
+	uint64_t most = count ? scaling_nodes_max(&rows[count - 1], limits, au) : UINT64_MAX;
+	char *text;
+
+	for (uint32_t i = 0; i < count; i++)
+		cJSON_AddItemToArray(list, scaling_row_json(&rows[i]));
+	json_add_number(json, "target_au", au);
+	json_add_number(json, "nodes_max", most == UINT64_MAX ? NAN : (double)most);
+	text = json_print(json);
+	cJSON_Delete(json);
+	return text;
+}
+
+static bool scaling_is_dots(const char *text, size_t length)
+{
+	return (length == 3 && strncmp(text, "...", 3) == 0) ||
+	       (length == 3 && strncmp(text, "\xe2\x80\xa6", 3) == 0);
+}
+
+/* Numbers between the last two of nodes, which grow as those before them do. Returns how many there are then; 0: they
+ * cannot grow so, or are too many. */
+static uint32_t scaling_fill(uint32_t *nodes, uint32_t count, uint32_t last, uint32_t max)
+{
+	uint64_t factor = 2, step = 0, next;
+
+	if (count >= 2 && nodes[count - 1] % nodes[count - 2] == 0)
+		factor = nodes[count - 1] / nodes[count - 2];
+	else if (count >= 2)
+		step = nodes[count - 1] - (uint64_t)nodes[count - 2];
+	if (!step && factor < 2)
+		return 0;
+	for (next = nodes[count - 1];;) {
+		next = step ? next + step : next * factor;
+		if (next >= last)
+			break;
+		if (count + 1 >= max)
+			return 0;
+		nodes[count++] = (uint32_t)next;
+	}
+	nodes[count++] = last;
+	return count;
+}
+
+static int scaling_refuse_nodes(const char *text, struct err *err)
+{
+	return err_set(
+		err, -EINVAL,
+		"--nodes: must be a number of nodes, or growing ones such as 1,2,4,...,512; is "
+		"\"%s\"",
+		text);
+}
+
+int scaling_parse_nodes(const char *text, uint32_t *nodes, uint32_t max, struct err *err)
+{
+	uint32_t count = 0;
+	bool dots = false;
+
+	for (const char *at = text;;) {
+		size_t length = strcspn(at, ",");
+		unsigned long value;
+		char *end;
+
+		if (scaling_is_dots(at, length)) {
+			if (!count || dots || !at[length])
+				return scaling_refuse_nodes(text, err);
+			dots = true;
+		} else {
+			errno = 0;
+			value = strtoul(at, &end, 10);
+			if (errno || end != at + length || at[0] < '0' || at[0] > '9' || !value ||
+			    value > 1 << 20 || (count && value <= nodes[count - 1]) || count == max)
+				return scaling_refuse_nodes(text, err);
+			if (dots)
+				count = scaling_fill(nodes, count, (uint32_t)value, max);
+			else
+				nodes[count++] = (uint32_t)value;
+			if (!count)
+				return scaling_refuse_nodes(text, err);
+			dots = false;
+		}
+		if (!at[length])
+			return (int)count;
+		at += length + 1;
+	}
+}
+
+int scaling_parse_rate(const char *text, double *bytes_per_second, struct err *err)
+{
+	uint64_t each = 0;
+	unsigned long count = 1;
+	char *end;
+
+	count = strtoul(text, &end, 10);
+	if (end != text && (*end == 'x' || *end == 'X') && count)
+		text = end + 1;
+	else
+		count = 1;
+	if (units_parse_rate(text, &each, err) < 0)
+		return -EINVAL;
+	if (!each)
+		return err_set(err, -EINVAL, "must be more than 0");
+	*bytes_per_second = (double)each * (double)count;
+	return 0;
+}
