@@ -33,16 +33,16 @@ batch_scaling_generates()
 # runs, which read its first files; so it is made once, and the runs skip what makes it.
 batch_scaling_data()
 {
-	local n nodes=0 rc
+	local n largest=0 rc
 	batch_scaling_generates || return 0
 	for n in $(batch_scaling_sizes | tr ' ' '\n' | sort -nr); do
 		batch_nodes "$n" "$work/hosts" || continue
-		nodes=$n
+		largest=$n
 		break
 	done
-	[ "$nodes" != 0 ] || return 1
+	[ "$largest" != 0 ] || return 1
 	batch_job_options && sched_ranks "$work/hosts" || return
-	batch_say "the data set of $nodes nodes serves all runs"
+	batch_say "the data set of $largest nodes serves all runs"
 	batch_run "${launcher[@]}" "$HAUL" generate "$JOB" "${job_options[@]}" "${plan_words[@]}"
 	rc=$?
 	skip_words=(--skip generate)

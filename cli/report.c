@@ -11,7 +11,7 @@
 enum { FILES_MAX = 4096 };
 
 struct report_args {
-	bool json, csv;
+	bool json, csv, scaling;
 	uint64_t steps;
 };
 
@@ -24,6 +24,10 @@ static const struct verb_option report_options[] = {
 	 .kind = VERB_FLAG,
 	 .offset = offsetof(struct report_args, csv),
 	 .help = "prints one row per phase, for spreadsheets"},
+	{.name = "scaling",
+	 .kind = VERB_FLAG,
+	 .offset = offsetof(struct report_args, scaling),
+	 .help = "prints one table of all files, with a row per number of nodes; also with --json"},
 	{.name = "steps",
 	 .kind = VERB_COUNT,
 	 .offset = offsetof(struct report_args, steps),
@@ -45,10 +49,13 @@ static int report_run(const struct call *call)
 	struct err err = {0};
 	int rc;
 
-	if (args->json && args->csv) {
-		cli_say("report: --json and --csv exclude each other");
+	if (args->csv && (args->json || args->scaling)) {
+		cli_say("report: --csv and --%s exclude each other",
+			args->json ? "json" : "scaling");
 		return EXIT_USAGE;
 	}
+	if (args->scaling)
+		shape = args->json ? REPORT_SCALING_JSON : REPORT_SCALING;
 	rc = report_files(stdout, shape, files, call->argument_count ? call->argument_count : 1, &o,
 			  &err);
 	if (rc == 0)

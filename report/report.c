@@ -42,6 +42,10 @@ static char *text_of_all(struct results_file **files, unsigned count, enum repor
 
 	if (shape == REPORT_JSON)
 		return report_json((const struct results_file *const *)files, count, o);
+	if (shape == REPORT_SCALING)
+		return report_scaling_text((const struct results_file *const *)files, count);
+	if (shape == REPORT_SCALING_JSON)
+		return report_scaling_json((const struct results_file *const *)files, count);
 	out = open_memstream(&all, &size);
 	if (!out)
 		return NULL;

@@ -10,11 +10,11 @@
 #include "core/err.h"
 #include "report/shapes.h"
 
-enum report_shape { REPORT_TEXT, REPORT_JSON, REPORT_CSV };
+enum report_shape { REPORT_TEXT, REPORT_JSON, REPORT_CSV, REPORT_SCALING, REPORT_SCALING_JSON };
 
 /* Reads every file, then writes the report of all to out: one block per file (text), an object, or
  * an array of objects where there are several files (JSON), one row per phase under one heading
- * (CSV). Where a file cannot be read, it returns the errno with a sentence and writes nothing. */
+ * (CSV), one table with a row per number of nodes (the two scaling shapes). Where a file cannot be read, it returns the errno with a sentence and writes nothing. */
 int report_files(FILE *out, enum report_shape shape, const char *const *paths, unsigned count,
 		 const struct report_options *o, struct err *err);
 

@@ -21,5 +21,8 @@ char *report_json(const struct results_file *const *files, unsigned count,
 		  const struct report_options *o);
 char *report_csv(const struct results_file *file);
 const char *report_csv_heading(void);
+/* The scaling table of several files (scaling.h). The caller frees the text. NULL: no memory. */
+char *report_scaling_text(const struct results_file *const *files, unsigned count);
+char *report_scaling_json(const struct results_file *const *files, unsigned count);
 
 #endif

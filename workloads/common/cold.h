@@ -32,7 +32,8 @@ extern const struct option cold_options[];
 	  "of files dropped: what was in the page cache all the same")
 #define COLD_FIGURE(share) \
 	FIGURE_ROW("cached_share", "fraction", share, \
-		   "of the bytes looked at before they were read: what was in the page cache")
+		   "of the bytes looked at before they were read: what was in the page cache", \
+		   .role = ROLE_CACHED)
 /* clang-format on */
 
 /* Checks what no table can refuse. path: of the phase. */

@@ -1,0 +1,53 @@
+/* Scaling table as JSON. */
+#include <cjson/cJSON.h>
+#include <stdlib.h>
+
+#include "core/json.h"
+#include "report/scaling.h"
+#include "report/shapes.h"
+
+static void scaling_add_stats(cJSON *to, const char *key, const struct stats *s)
+{
+	cJSON *json = cJSON_AddObjectToObject(to, key);
+
+	json_add_number(json, "n", s->n);
+	json_add_number(json, "mean", s->mean);
+	json_add_number(json, "low", s->low);
+	json_add_number(json, "high", s->high);
+}
+
+static cJSON *scaling_row_json(const struct report_scaling_row *r)
+{
+	cJSON *json = cJSON_CreateObject();
+
+	cJSON_AddStringToObject(json, "file", r->path);
+	cJSON_AddStringToObject(json, "phase", r->phase);
+	cJSON_AddStringToObject(json, "sweep", r->sweep);
+	json_add_number(json, "nodes", (double)r->nodes);
+	json_add_number(json, "ranks", (double)r->ranks);
+	json_add_number(json, "global_batch", (double)r->global_batch);
+	json_add_number(json, "files", (double)r->files);
+	json_add_number(json, "data_bytes", r->data_bytes);
+	scaling_add_stats(json, "au", &r->au);
+	scaling_add_stats(json, "bytes_per_second", &r->bytes);
+	json_add_number(json, "bytes_per_second_per_node", r->bytes.mean / (double)r->nodes);
+	scaling_add_stats(json, "efficiency", &r->efficiency);
+	json_add_number(json, "cached_share", r->cached_share);
+	return json;
+}
+
+char *report_scaling_json(const struct results_file *const *files, unsigned count)
+{
+	cJSON *json = cJSON_CreateObject(), *list = cJSON_AddArrayToObject(json, "scaling");
+	struct report_scaling s;
+	char *text = NULL;
+
+	if (report_scaling_make(&s, files, count)) {
+		for (uint32_t i = 0; i < s.count; i++)
+			cJSON_AddItemToArray(list, scaling_row_json(&s.rows[i]));
+		text = json_print(json);
+	}
+	report_scaling_free(&s);
+	cJSON_Delete(json);
+	return text;
+}
