@@ -123,11 +123,13 @@ batch_scaling_row()
 	return "$rc"
 }
 
-# batch_scaling_report: the table, then each run that was done.
+# batch_scaling_report: the table, then each run that was done, and all of them side by side.
 batch_scaling_report()
 {
 	local files
 	cat "$table"
 	mapfile -t files < <(awk -F '\t' '$3 == 0 || $3 == 8 { print $4 }' "$table")
-	[ "${#files[@]}" = 0 ] || "$HAUL" report "${files[@]}"
+	[ "${#files[@]}" != 0 ] || return 0
+	"$HAUL" report "${files[@]}"
+	"$HAUL" report --scaling "${files[@]}"
 }
