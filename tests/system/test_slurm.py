@@ -71,6 +71,10 @@ class Site(Folder):
     def results(self, more=""):
         return f"{self.path}/results/tiny.{self.job}{more}.h5"
 
+    def begun(self, more):
+        """Whether the run with these results is under way, or over."""
+        return os.path.exists(self.results(more)) or os.path.exists(self.results(more) + ".part")
+
 
 def phases(path):
     """(kind, status) of each phase published so far; nothing while there is no file."""
@@ -246,7 +250,7 @@ def test_node_dies():
     is requeued, what is done is not done again."""
     with Site(epochs=30) as site:
         site.submit(SCALING, "--nodes=4", "--ntasks-per-node=2", NODES="4", SIZES="1 4 2", STEPS="20")
-        site.until(lambda: os.path.exists(site.results(".n4") + ".part"), "the run on four nodes")
+        site.until(lambda: site.begun(".n4"), "the run on four nodes")
         CLUSTER.fail(3)
         try:
             site.until(lambda: phases(site.results(".n2")) == [("train", "done")], "the run on two nodes", 200)
@@ -262,9 +266,9 @@ def test_node_dies():
 def test_scaling_requeued():
     with Site(epochs=30) as site:
         site.submit(SCALING, "--nodes=2", "--ntasks-per-node=2", NODES="2", STEPS="20")
-        site.until(lambda: os.path.exists(site.results(".n2") + ".part"), "the run on two nodes")
+        site.until(lambda: site.begun(".n2"), "the run on two nodes")
         CLUSTER.ask("scontrol", "requeue", site.job)
-        site.until(lambda: os.path.exists(site.results(".n2.1") + ".part"), "the second run on two nodes", 150)
+        site.until(lambda: site.begun(".n2.1"), "the second run on two nodes", 150)
         site.ended(0)
         check("1 nodes: done before this job was requeued" in site.log(), site.log())
         check(rows(site)[0] == ("1", "0") and rows(site)[-1] == ("2", "0"), f"{rows(site)}")
