@@ -5,7 +5,7 @@
 
 #include "report/series.h"
 
-static void add_stats(cJSON *to, const char *key, const struct stats *s)
+void json_add_stats(cJSON *to, const char *key, const struct stats *s)
 {
 	cJSON *o = cJSON_AddObjectToObject(to, key);
 
@@ -43,7 +43,7 @@ static bool add_series(cJSON *to, const struct results_file *f)
 		json_add_number(o, "repeats", s.lines[i].repeats);
 		cJSON_AddStringToObject(o, "latency", p->record.main_hist);
 		for (int k = 0; k < SERIES_FIGURES; k++)
-			add_stats(o, keys[k], &s.lines[i].figures[k]);
+			json_add_stats(o, keys[k], &s.lines[i].figures[k]);
 		cJSON_AddItemToArray(all, o);
 	}
 	series_free_lines(&s);

@@ -11,6 +11,7 @@
 
 #include "core/json.h"
 #include "report/shapes.h"
+#include "report/stats.h"
 
 /* A phase as an object; its tables (epochs, endpoints …), each under its own name; its single
  * steps. */
@@ -24,5 +25,8 @@ void json_cell(cJSON *to, const struct results_table *t, uint64_t row, uint32_t 
 
 /* Adds what the sweeps set for the phase. */
 void json_sets(cJSON *to, const struct results_phase_read *p);
+
+/* Adds an object with the statistics of repeated measurements. */
+void json_add_stats(cJSON *to, const char *key, const struct stats *s);
 
 #endif

@@ -1,20 +1,9 @@
 /* Scaling table as JSON. */
-#include <cjson/cJSON.h>
 #include <stdlib.h>
 
-#include "core/json.h"
+#include "report/json/json.h"
 #include "report/scaling.h"
 #include "report/shapes.h"
-
-static void scaling_add_stats(cJSON *to, const char *key, const struct stats *s)
-{
-	cJSON *json = cJSON_AddObjectToObject(to, key);
-
-	json_add_number(json, "n", s->n);
-	json_add_number(json, "mean", s->mean);
-	json_add_number(json, "low", s->low);
-	json_add_number(json, "high", s->high);
-}
 
 static cJSON *scaling_row_json(const struct report_scaling_row *r)
 {
@@ -28,10 +17,11 @@ static cJSON *scaling_row_json(const struct report_scaling_row *r)
 	json_add_number(json, "global_batch", (double)r->global_batch);
 	json_add_number(json, "files", (double)r->files);
 	json_add_number(json, "data_bytes", r->data_bytes);
-	scaling_add_stats(json, "au", &r->au);
-	scaling_add_stats(json, "bytes_per_second", &r->bytes);
+	json_add_number(json, "repeats", r->bytes.n);
+	json_add_stats(json, "au", &r->au);
+	json_add_stats(json, "bytes_per_second", &r->bytes);
 	json_add_number(json, "bytes_per_second_per_node", r->bytes.mean / (double)r->nodes);
-	scaling_add_stats(json, "efficiency", &r->efficiency);
+	json_add_stats(json, "efficiency", &r->efficiency);
 	json_add_number(json, "cached_share", r->cached_share);
 	return json;
 }

@@ -40,16 +40,16 @@ def test_table():
             means = {"au": sum(p["au"]["mean"] for p in trains) / 3,
                      "bytes_per_second": sum(p["figures"]["bytes_per_second"] for p in trains) / 3}
             for key, mean in means.items():
-                check(row[key]["n"] == 3 and abs(row[key]["mean"] / mean - 1) < 1e-9, f"{at}: {key} is not {mean}")
-                check(row[key]["low"] <= mean <= row[key]["high"], f"{at}: {key}")
+                check(row["repeats"] == 3 and abs(row[key]["mean"] / mean - 1) < 1e-9, f"{at}: {key} is not {mean}")
+                check(row[key]["ci95_low"] <= mean <= row[key]["ci95_high"], f"{at}: {key}")
             each = row["bytes_per_second"]["mean"] / n
             check(abs(row["bytes_per_second_per_node"] / each - 1) < 1e-9, at)
             check(abs(row["efficiency"]["mean"] * rows[0]["bytes_per_second"]["mean"] / each - 1) < 1e-9, at)
         # Relative errors of both rates, by hand.
         rate, base = rows[2]["bytes_per_second"], rows[0]["bytes_per_second"]
-        half = rows[2]["efficiency"]["mean"] * math.hypot((rate["high"] - rate["low"]) / 2 / rate["mean"],
-                                                          (base["high"] - base["low"]) / 2 / base["mean"])
-        check(abs((rows[2]["efficiency"]["high"] - rows[2]["efficiency"]["low"]) / 2 - half) < 1e-9 * (1 + half), f"{rows[2]}")
+        half = rows[2]["efficiency"]["mean"] * math.hypot((rate["ci95_high"] - rate["ci95_low"]) / 2 / rate["mean"],
+                                                          (base["ci95_high"] - base["ci95_low"]) / 2 / base["mean"])
+        check(abs((rows[2]["efficiency"]["ci95_high"] - rows[2]["efficiency"]["ci95_low"]) / 2 - half) < 1e-9 * (1 + half), f"{rows[2]}")
         r = alone("report", "--scaling", *files, cwd=folder)
         lines = r.out.splitlines()
         check(r.rc == 0 and len(lines) == 4 and all(len(line) <= 100 for line in lines), f"{r}")
