@@ -37,6 +37,17 @@ struct phase_store *phase_store_add(struct phase_store out[PHASE_STORES_MAX], ui
 	return s;
 }
 
+uint64_t workload_begin(const struct phase_context *ctx)
+{
+	uint64_t now_ns;
+
+	if (ctx->measure_from)
+		ctx->measure_from(ctx->measure_from_argument);
+	now_ns = clock_now(ctx->clock);
+	timeline_init(ctx->tally->timeline, now_ns);
+	return now_ns;
+}
+
 void workload_say(struct phase_context *ctx, const char *format, ...)
 {
 	size_t used = strlen(ctx->message);

@@ -97,8 +97,10 @@ struct phase_context {
 	void (*progress)(void *progress_argument,
 			 const struct progress *p); /* NULL except on rank 0 */
 	void *progress_argument;
-	/* Called by run when work that is not part of the phase (a null run) is over: outside
-	 * measurements (processor time, the node's counters) start again. NULL: nobody measures. */
+	/* Called once by run (workload_begin), on all ranks, when all is over that is not part of the phase (opening
+	 * stores, a null run): outside measurements (processor time, the node's counters) start
+	 * again, and phases that run at the same time wait here until all have come. What the phase
+	 * measures begins after it. NULL: nobody measures. */
 	void (*measure_from)(void *measure_from_argument);
 	void *measure_from_argument;
 	/* See workload_part. NULL: nobody publishes parts. */
@@ -187,6 +189,10 @@ struct tally *workload_part(struct phase_context *ctx, const char *kind, const c
 /* Sets the only store of a phase, or adds one more. Zeroes all but role and store. */
 struct phase_store *phase_store_add(struct phase_store out[PHASE_STORES_MAX], uint32_t *count,
 				    const char *role, const struct job_store *store);
+
+/* The work of the phase begins: measure_from, and the timeline. Returns the time. Called once by run,
+ * on all ranks of the phase, when nothing has failed. */
+uint64_t workload_begin(const struct phase_context *ctx);
 
 /* Adds a sentence to ctx->message. */
 void workload_say(struct phase_context *ctx, const char *format, ...)

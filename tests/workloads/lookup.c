@@ -265,6 +265,10 @@ static int lookup_run(struct phase_context *ctx, enum stop_reason *stopped, stru
 	*stopped = STOP_NONE;
 	timeline_init(ctx->tally->timeline, start_ns);
 	rc = lookup_open(&l, ctx, start_ns, err);
+	if (rc == 0) {
+		start_ns = workload_begin(ctx);
+		crew_start(&l.crew, start_ns);
+	}
 	for (uint64_t pass = 0; rc == 0 && !*stopped && pass < o->passes; pass++)
 		rc = crew_run(&l.crew, lookup_one, stopped, err);
 	if (rc < 0)

@@ -281,6 +281,10 @@ static int generate_run(struct phase_context *ctx, enum stop_reason *stopped, st
 	*stopped = STOP_NONE;
 	timeline_init(ctx->tally->timeline, start_ns);
 	rc = generate_open(&g, ctx, start_ns, err);
+	if (rc == 0) {
+		start_ns = workload_begin(ctx);
+		crew_start(&g.crew, start_ns);
+	}
 	if (rc == 0)
 		rc = generate_passes(&g, ctx, stopped, err);
 	if (rc < 0)

@@ -274,12 +274,10 @@ static int io_phase_begin(struct io_phase *p)
 
 	if (rc < 0)
 		return rc;
-	now_ns = clock_now(ctx->clock);
+	now_ns = workload_begin(ctx);
 	ahead_ns = now_ns + BEGIN_NS;
 	if (ctx->node && group_allreduce(ctx->node, MERGE_MAX, &ahead_ns, 1) == 0)
 		now_ns = ahead_ns;
-	if (ctx->measure_from)
-		ctx->measure_from(ctx->measure_from_argument);
 	p->work.start_ns = now_ns;
 	p->work.origin_ns = now_ns + o->limits.warmup_ns;
 	p->work.until_ns = o->limits.seconds_ns ? p->work.origin_ns + o->limits.seconds_ns : 0;

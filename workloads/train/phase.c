@@ -237,8 +237,8 @@ static int train_run(struct phase_context *ctx, enum stop_reason *stopped, struc
 		rc = cold_open(&cold, &o->cold, ctx, err);
 	if (rc == 0)
 		rc = train_make_cold(inputs, &cold, err);
-	if (rc == 0 && ctx->measure_from)
-		ctx->measure_from(ctx->measure_from_argument);
+	if (rc == 0)
+		workload_begin(ctx);
 	if (rc == 0)
 		rc = train_pass(ctx, inputs, &parallel, &cold, stopped, err);
 	cold_close(&cold);
