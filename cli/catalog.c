@@ -77,7 +77,7 @@ static int catalog_print_job(void *argument, const char *name)
 		return EXIT_FAILED;
 	}
 	ranks = job.cluster.ranks_per_node ? (uint32_t)job.cluster.ranks_per_node : 1;
-	rc = plan_scale(&job, ranks, &err);
+	rc = plan_scale(&job, ranks, 1, &err);
 	if (rc == 0)
 		rc = plan_make(&plan, &job, ranks, 1, &err);
 	if (rc == 0) {

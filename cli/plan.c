@@ -120,7 +120,7 @@ static int plan_from_args(const struct plan_args *args, uint64_t nodes, const ch
 		return err_set(err, -EINVAL, "--nodes: %llu ranks are too many",
 			       (unsigned long long)ranks);
 	/* By all phases, since one that is left out may say how large the data set is. */
-	rc = plan_scale(job, (uint32_t)ranks, err);
+	rc = plan_scale(job, (uint32_t)ranks, (uint32_t)nodes, err);
 	if (rc == 0)
 		rc = phase_filter_apply(&filter, job, err);
 	if (rc == 0)

@@ -7,10 +7,12 @@
 
 enum stop_reason {
 	STOP_NONE,
-	STOP_LIMIT,    /* the job's own limit of seconds, which is a normal end */
-	STOP_DEADLINE, /* --deadline */
-	STOP_SIGNAL,   /* TERM, INT, HUP or USR1 */
-	STOP_ERROR     /* a rank met an error */
+	STOP_OTHERS_ENDED,  /* a phase that runs at the same time has ended: a normal end */
+	STOP_LIMIT,         /* the job's own limit of seconds, which is a normal end */
+	STOP_OTHERS_FAILED, /* a phase that runs at the same time has failed */
+	STOP_DEADLINE,      /* --deadline */
+	STOP_SIGNAL,        /* TERM, INT, HUP or USR1 */
+	STOP_ERROR          /* a rank met an error */
 };
 
 /* Set by the signal thread or any other thread of the process; read by the main thread. */

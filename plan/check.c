@@ -122,7 +122,7 @@ int plan_phase_stores(const struct job *job, const struct job_phase *phase, uint
 	const struct workload *workload = phase->section->owner;
 
 	*count = 0;
-	return workload->stores(job, phase, ranks, out, count, err);
+	return workload->stores(job, phase, plan_phase_ranks(phase, ranks), out, count, err);
 }
 
 static int plan_check_needs(const struct job_phase *phase, const struct phase_store *s,
@@ -202,7 +202,7 @@ static int plan_check_phase(const struct job *job, const struct job_phase *phase
 	}
 	if (rc < 0 || !workload->check)
 		return rc;
-	rc = workload->check(job, phase, ranks, err);
+	rc = workload->check(job, phase, plan_phase_ranks(phase, ranks), err);
 	/* -ERANGE means fewer samples than one global batch. A plan for many ranks may still be
 	 * wanted; its notes report this. */
 	return rc == -ERANGE && !strict ? 0 : rc;

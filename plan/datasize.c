@@ -22,11 +22,11 @@ static void count_folders(const struct dataset *d, struct datasize *out)
 	out->files_per_folder = (d->options.files + out->folders - 1) / out->folders * d->objects;
 }
 
-static void count_files(const struct plan *plan, uint64_t batch, const struct dataset *d,
-			struct datasize *out)
+static void count_files(const struct plan *plan, uint32_t ranks, uint64_t batch,
+			const struct dataset *d, struct datasize *out)
 {
 	double file = (double)d->options.samples_per_file * (double)d->options.sample_bytes;
-	double samples = (double)DATASIZE_STEPS * (double)plan->ranks * (double)batch;
+	double samples = (double)DATASIZE_STEPS * (double)ranks * (double)batch;
 	double memory = (double)DATASIZE_MEMORY * (double)plan->nodes * plan->node_memory_bytes;
 
 	out->has = d->options.files;
@@ -61,6 +61,6 @@ bool datasize_of(const struct plan *plan, const struct job *job, const struct pl
 	    dataset_init(&d, out->dataset->options, job->seed, "", NULL) < 0)
 		return false;
 	count_folders(&d, out);
-	count_files(plan, *(const uint64_t *)batch.value, &d, out);
+	count_files(plan, phase->ranks, *(const uint64_t *)batch.value, &d, out);
 	return true;
 }

@@ -11,6 +11,7 @@
 #include "plan/option_ref.h"
 #include "plan/rows.h"
 #include "plan/space.h"
+#include "plan/together.h"
 
 static cJSON *dataset_json(const struct job *job, const struct job_dataset *described)
 {
@@ -112,6 +113,7 @@ static cJSON *phase_json(const struct plan *plan, const struct job *job, const s
 {
 	const struct demand *d = &p->demand;
 	cJSON *json = cJSON_CreateObject();
+	uint64_t after_ns = job_phase_after_ns(p->phase, p > plan->phases ? p[-1].phase : NULL);
 	uint64_t global_batch;
 	struct option_ref look;
 
@@ -144,8 +146,12 @@ static cJSON *phase_json(const struct plan *plan, const struct job *job, const s
 	plan_add_stores(json, p);
 	cJSON_AddItemToObject(json, "demand", demand_json(d));
 	plan_rows_json(json, p);
-	if (p->phase->after_ns)
-		json_add_number(json, "after_seconds", (double)p->phase->after_ns / 1e9);
+	if (after_ns)
+		json_add_number(json, "after_seconds", (double)after_ns / 1e9);
+	if (p->phase->together) {
+		json_add_number(json, "ranks", p->ranks);
+		json_add_number(json, "nodes", p->nodes);
+	}
 	plan_add_datasize(json, plan, job, p);
 	return json;
 }
@@ -182,6 +188,7 @@ char *plan_json(const struct plan *plan, const struct job *job)
 	list = cJSON_AddArrayToObject(json, "phases");
 	for (i = 0; i < plan->phase_count; i++)
 		cJSON_AddItemToArray(list, phase_json(plan, job, &plan->phases[i]));
+	plan_together_json(json, plan);
 	list = cJSON_AddArrayToObject(json, "notes");
 	notes_gather(&notes, plan, job);
 	for (i = 0; i < notes.count; i++)

@@ -19,6 +19,29 @@ static uint32_t *count_nodes(const uint32_t *node_of, uint32_t ranks, uint32_t *
 	return counts;
 }
 
+/* Coordinates in the parallel grid, which follow from the rank. */
+static void place_in_grid(const struct job *job, struct rank_place *p)
+{
+	uint32_t tensor = (uint32_t)job->cluster.tensor, pipeline = (uint32_t)job->cluster.pipeline;
+
+	p->tensor = p->rank % tensor;
+	p->pipeline = p->rank / tensor % pipeline;
+	p->data = p->rank / tensor / pipeline;
+	p->tensor_size = tensor;
+	p->pipeline_size = pipeline;
+	p->data_size = p->ranks / tensor / pipeline;
+}
+
+void plan_place_in(const struct job *job, struct rank_place *place, uint32_t rank, uint32_t ranks,
+		   uint32_t local_rank, uint32_t local_ranks)
+{
+	place->rank = rank;
+	place->ranks = ranks;
+	place->local_rank = local_rank;
+	place->local_ranks = local_ranks;
+	place_in_grid(job, place);
+}
+
 int plan_places(const struct job *job, const uint32_t *node_of, uint32_t ranks,
 		struct rank_place *out, struct err *err)
 {
@@ -52,12 +75,7 @@ int plan_places(const struct job *job, const uint32_t *node_of, uint32_t ranks,
 		};
 		p->local_rank = seen[p->node]++;
 		p->local_ranks = counts[p->node];
-		p->tensor = i % tensor;
-		p->pipeline = i / tensor % pipeline;
-		p->data = i / tensor / pipeline;
-		p->tensor_size = tensor;
-		p->pipeline_size = pipeline;
-		p->data_size = ranks / tensor / pipeline;
+		place_in_grid(job, p);
 		/* Ranks are spread evenly: 6 ranks on 12 accelerators use every other one; 24 ranks
 		 * share them in pairs. */
 		gpus = job->cluster.gpus ? job->cluster.gpus : p->local_ranks;

@@ -16,20 +16,34 @@ static double plan_node_memory(void)
 	return pages > 0 && page > 0 ? (double)pages * (double)page : 0;
 }
 
-/* Ranks fill one node after the other, as launchers place them by default. */
-static struct rank_place *places_make(const struct plan *plan, const struct job *job,
-				      struct err *err)
+static uint32_t plan_ranks_per_node(const struct plan *plan)
 {
-	uint32_t per_node = (plan->ranks + plan->nodes - 1) / plan->nodes;
-	uint32_t *node_of = calloc(plan->ranks, sizeof(*node_of));
-	struct rank_place *places = calloc(plan->ranks, sizeof(*places));
-	int rc = node_of && places ? 0
-				   : err_set(err, -ENOMEM, "no memory for %u places", plan->ranks);
+	return (plan->ranks + plan->nodes - 1) / plan->nodes;
+}
+
+/* Whether the phase runs on that one of all ranks. */
+static bool plan_phase_has(const struct plan *plan, const struct job_phase *phase, uint32_t rank)
+{
+	const struct job_set *set = &phase->set;
+	uint32_t number = set->nodes[0] ? rank / plan_ranks_per_node(plan) : rank;
+
+	return !phase->together || number_set_has(&set->numbers, number);
+}
+
+/* Places of the ranks of a phase. Ranks fill one node after the other, as launchers place them by
+ * default. */
+static struct rank_place *places_make(const struct plan *plan, const struct job *job,
+				      const struct plan_phase *p, struct err *err)
+{
+	uint32_t *node_of = calloc(p->ranks, sizeof(*node_of)), n = 0;
+	struct rank_place *places = calloc(p->ranks, sizeof(*places));
+	int rc = node_of && places ? 0 : err_set(err, -ENOMEM, "no memory for %u places", p->ranks);
 
 	for (uint32_t r = 0; rc == 0 && r < plan->ranks; r++)
-		node_of[r] = r / per_node;
+		if (plan_phase_has(plan, p->phase, r))
+			node_of[n++] = r / plan_ranks_per_node(plan);
 	if (rc == 0)
-		rc = plan_places(job, node_of, plan->ranks, places, err);
+		rc = plan_places(job, node_of, p->ranks, places, err);
 	free(node_of);
 	if (rc == 0)
 		return places;
@@ -39,29 +53,75 @@ static struct rank_place *places_make(const struct plan *plan, const struct job 
 
 static int plan_tell(struct plan *plan, const struct job *job, struct err *err)
 {
-	struct rank_place *places = NULL;
 	int rc = 0;
 
 	for (uint32_t i = 0; rc == 0 && i < plan->phase_count; i++) {
 		struct plan_phase *p = &plan->phases[i];
 		const struct workload *workload = p->phase->section->owner;
+		struct rank_place *places;
 
 		if (!workload->tell)
 			continue;
-		if (!places)
-			places = places_make(plan, job, err);
-		rc = places ? workload->tell(job, p->phase, places, plan->ranks, &plan->arena,
+		places = places_make(plan, job, p, err);
+		rc = places ? workload->tell(job, p->phase, places, p->ranks, &plan->arena,
 					     &p->told, err)
 			    : err->code;
+		free(places);
 	}
-	free(places);
 	return rc;
+}
+
+/* Memory of one rank of each phase that runs together with the phase, on the node with the number. */
+static uint64_t together_on_node(const struct plan *plan, const struct plan_phase *first,
+				 uint32_t node)
+{
+	uint32_t per_node = plan_ranks_per_node(plan), rank = node * per_node;
+	const struct plan_phase *end = plan->phases + plan->phase_count;
+	uint64_t bytes = 0;
+
+	for (uint32_t i = 0; i < per_node && rank < plan->ranks; i++, rank++)
+		for (const struct plan_phase *p = first;
+		     p < end && p->phase->together == first->phase->together; p++)
+			if (plan_phase_has(plan, p->phase, rank))
+				bytes += p->demand.memory_per_rank;
+	return bytes;
+}
+
+/* Buffers on the node that has most of them, while the phase runs, with those that run together with
+ * it. */
+static uint64_t plan_phase_memory(const struct plan *plan, const struct plan_phase *p)
+{
+	uint64_t most = 0;
+
+	if (!p->phase->together)
+		return p->demand.memory_per_rank * plan_ranks_per_node(plan);
+	for (uint32_t node = 0; node < plan->nodes; node++) {
+		uint64_t bytes = together_on_node(plan, p, node);
+
+		most = bytes > most ? bytes : most;
+	}
+	return most;
+}
+
+static int plan_make_phase(struct plan *plan, const struct job *job, struct plan_phase *p,
+			   struct err *err)
+{
+	const struct workload *workload = p->phase->section->owner;
+	const struct job_set *set = p->phase->together ? &p->phase->set : NULL;
+	int rc;
+
+	p->ranks = plan_phase_ranks(p->phase, plan->ranks);
+	p->ranks_per_node = set ? set->ranks_per_node : plan_ranks_per_node(plan);
+	p->nodes = set ? set->node_count : plan->nodes;
+	rc = workload->size(job, p->phase, p->ranks, p->ranks_per_node, &p->demand, err);
+	return rc < 0 ? rc
+		      : plan_phase_stores(job, p->phase, plan->ranks, p->stores, &p->store_count,
+					  err);
 }
 
 int plan_make(struct plan *plan, const struct job *job, uint32_t ranks, uint32_t nodes,
 	      struct err *err)
 {
-	uint32_t ranks_per_node = (ranks + nodes - 1) / nodes, i;
 	uint64_t most = 0;
 	int rc = 0;
 
@@ -73,17 +133,14 @@ int plan_make(struct plan *plan, const struct job *job, uint32_t ranks, uint32_t
 	if (!plan->phases)
 		return err_set(err, -ENOMEM, "no memory for the plan of %u phases",
 			       job->phase_count);
-	for (i = 0; rc == 0 && i < job->phase_count; i++) {
-		struct plan_phase *p = &plan->phases[i];
-		const struct workload *workload = job->phases[i].section->owner;
+	for (uint32_t i = 0; i < job->phase_count; i++)
+		plan->phases[i].phase = &job->phases[i];
+	for (uint32_t i = 0; rc == 0 && i < job->phase_count; i++)
+		rc = plan_make_phase(plan, job, &plan->phases[i], err);
+	for (uint32_t i = 0; rc == 0 && i < job->phase_count; i++) {
+		uint64_t bytes = plan_phase_memory(plan, &plan->phases[i]);
 
-		p->phase = &job->phases[i];
-		rc = workload->size(job, p->phase, ranks, ranks_per_node, &p->demand, err);
-		if (rc == 0)
-			rc = plan_phase_stores(job, p->phase, ranks, p->stores, &p->store_count,
-					       err);
-		if (p->demand.memory_per_rank > most)
-			most = p->demand.memory_per_rank;
+		most = bytes > most ? bytes : most;
 	}
 	if (rc == 0)
 		rc = plan_tell(plan, job, err);
@@ -91,7 +148,7 @@ int plan_make(struct plan *plan, const struct job *job, uint32_t ranks, uint32_t
 		plan_free(plan);
 		return rc;
 	}
-	plan->memory_bytes_per_node = (most + RANK_BYTES) * ranks_per_node;
+	plan->memory_bytes_per_node = most + (uint64_t)RANK_BYTES * plan_ranks_per_node(plan);
 	return 0;
 }
 

@@ -11,9 +11,17 @@
 /* Everything that a job may contain, assembled from the tables of backends and workloads. */
 const struct job_schema *plan_schema(void);
 
-/* Sets the number of files of data sets that grow with the number of ranks (files_per_rank, steps_per_epoch). Before all
- * else that asks for the job's data sets. */
-int plan_scale(struct job *job, uint32_t ranks, struct err *err);
+/* Finds out how many ranks the sets of phases that run together have, where ranks fill the nodes
+ * evenly. Refuses sets that name ranks or nodes that are not there. Before all else that asks for
+ * the ranks of a phase. */
+int plan_sets(struct job *job, uint32_t ranks, uint32_t nodes, struct err *err);
+
+/* plan_sets, and the number of files of data sets that grow with the number of ranks (files_per_rank,
+ * steps_per_epoch). Before all else that asks for the job's data sets. */
+int plan_scale(struct job *job, uint32_t ranks, uint32_t nodes, struct err *err);
+
+/* How many of all ranks run the phase. All calls below take the number of all ranks. */
+uint32_t plan_phase_ranks(const struct job_phase *phase, uint32_t ranks);
 
 /* Refuses, in a sentence with the JSON path, what the job asks for and these ranks, stores or
  * formats cannot give: unknown stores and data sets, missing capabilities, fewer ranks than tensor
@@ -36,8 +44,14 @@ int plan_phase_stores(const struct job *job, const struct job_phase *phase, uint
 int plan_places(const struct job *job, const uint32_t *node_of, uint32_t ranks,
 		struct rank_place *out, struct err *err);
 
+/* Changes the place of a rank to that in a phase on some of the ranks: its number there, and its
+ * number among those on its node. */
+void plan_place_in(const struct job *job, struct rank_place *place, uint32_t rank, uint32_t ranks,
+		   uint32_t local_rank, uint32_t local_ranks);
+
 struct plan_phase {
 	const struct job_phase *phase;
+	uint32_t ranks, ranks_per_node, nodes; /* on which it runs; the most of them on a node */
 	struct demand demand;
 	uint32_t store_count;
 	struct phase_store stores[PHASE_STORES_MAX];

@@ -14,7 +14,8 @@ static int scale_step_samples(const struct job *job, const struct job_dataset *d
 		const struct job_phase *phase = &job->phases[i];
 		const struct workload *workload = phase->section->owner;
 		uint64_t samples = workload->step_samples
-					   ? workload->step_samples(job, phase, dataset, ranks)
+					   ? workload->step_samples(job, phase, dataset,
+								    plan_phase_ranks(phase, ranks))
 					   : 0;
 
 		if (samples && *out && samples != *out)
@@ -28,20 +29,19 @@ static int scale_step_samples(const struct job *job, const struct job_dataset *d
 	return 0;
 }
 
-int plan_scale(struct job *job, uint32_t ranks, struct err *err)
+int plan_scale(struct job *job, uint32_t ranks, uint32_t nodes, struct err *err)
 {
-	for (uint32_t i = 0; i < job->dataset_count; i++) {
+	int rc = plan_sets(job, ranks, nodes, err);
+
+	for (uint32_t i = 0; rc == 0 && i < job->dataset_count; i++) {
 		struct job_dataset *dataset = &job->datasets[i];
 		char path[DATASET_PATH_BYTES];
 		uint64_t samples;
-		int rc;
 
 		dataset_path(dataset, path);
 		rc = scale_step_samples(job, dataset, ranks, path, &samples, err);
 		if (rc == 0)
 			rc = dataset_scale(dataset->options, ranks, samples, path, err);
-		if (rc < 0)
-			return rc;
 	}
-	return 0;
+	return rc;
 }

@@ -10,6 +10,7 @@
 #include "plan/option_ref.h"
 #include "plan/rows.h"
 #include "plan/space.h"
+#include "plan/together.h"
 
 static void put_job(FILE *out, const struct plan *plan, const struct job *job)
 {
@@ -88,14 +89,14 @@ static void put_ranks(FILE *out, const struct plan *plan, unsigned stepped)
 /* From this rate on two decimals are enough. Below it, the time between two opens says more. */
 #define LEAST_RATE 0.1
 
-static void put_rate(FILE *out, const char *label, const struct plan *plan, const struct demand *d,
-		     double au)
+static void put_rate(FILE *out, const char *label, const struct plan_phase *p, double au)
 {
+	const struct demand *d = &p->demand;
 	char all[UNITS_TEXT_BYTES], node[UNITS_TEXT_BYTES], opens[UNITS_TEXT_BYTES];
 	double rate = d->opens_per_second * au;
 
 	units_rate(all, d->bytes_per_second * au);
-	units_rate(node, d->bytes_per_second * au / plan->nodes);
+	units_rate(node, d->bytes_per_second * au / p->nodes);
 	fprintf(out, "%-11sAU %3.0f %%   %-10s  %-10s per node   ", label, au * 100, all, node);
 	if (rate > 0 && rate < LEAST_RATE)
 		fprintf(out, "one open every %s\n", units_time(opens, 1 / rate));
@@ -118,7 +119,7 @@ static void put_total(FILE *out, const struct demand *d, char text[UNITS_TEXT_BY
 			(unsigned long long)d->epochs);
 }
 
-static void put_needs(FILE *out, const struct plan *plan, const struct plan_phase *p, bool named)
+static void put_needs(FILE *out, const struct plan_phase *p, bool named)
 {
 	const struct demand *d = &p->demand;
 	char each[UNITS_TEXT_BYTES], all[UNITS_TEXT_BYTES];
@@ -131,9 +132,9 @@ static void put_needs(FILE *out, const struct plan *plan, const struct plan_phas
 		fprintf(out, "needs      the full speed of storage: no compute time is set\n");
 		return;
 	}
-	put_rate(out, "needs", plan, d, 1);
+	put_rate(out, "needs", p, 1);
 	if (d->target > 0 && d->target < 1)
-		put_rate(out, "", plan, d, d->target);
+		put_rate(out, "", p, d->target);
 	if (d->seconds <= 0)
 		return;
 	fprintf(out, "takes      %s%s if storage keeps up", units_time(each, d->seconds),
@@ -188,11 +189,12 @@ static void put_pauses(FILE *out, const struct plan *plan)
 
 	for (uint32_t i = 1; i < plan->phase_count; i++) {
 		const struct job_phase *phase = plan->phases[i].phase;
+		uint64_t after_ns = job_phase_after_ns(phase, plan->phases[i - 1].phase);
 
-		if (!phase->after_ns)
+		if (!after_ns)
 			continue;
-		fprintf(out, "%-11s%s before %s\n", label,
-			units_time(text, (double)phase->after_ns / 1e9), phase->name);
+		fprintf(out, "%-11s%s before %s\n", label, units_time(text, (double)after_ns / 1e9),
+			phase->name);
 		label = "";
 	}
 }
@@ -294,10 +296,11 @@ char *plan_text(const struct plan *plan, const struct job *job)
 		put_dataset(out, job, &job->datasets[i]);
 	put_ranks(out, plan, stepped);
 	for (i = 0; i < plan->phase_count; i++) {
-		put_needs(out, plan, &plan->phases[i], needing > 1);
+		put_needs(out, &plan->phases[i], needing > 1);
 		put_expected(out, &plan->phases[i]);
 	}
 	put_moves(out, plan);
+	plan_together_text(out, plan);
 	put_pauses(out, plan);
 	for (i = 0; i < plan->phase_count; i++)
 		plan_rows_text(out, &plan->phases[i]);

@@ -43,7 +43,7 @@ const char *report_csv_heading(void)
 	       "null_au,bytes_read,bytes_written,operations,errors,retries,samples,"
 	       ACCOUNT_LIST(CSV_ACCOUNT)
 	       "latency," QUANTILE_LIST(CSV_QUANTILE) "max_ns,run,combination,repeat,warmup,sweep,"
-	       "within\n";
+	       "within,together,alone\n";
 	/* clang-format on */
 }
 
@@ -111,7 +111,9 @@ static void csv_phase_row(FILE *out, const struct results_file *f,
 	fputc(',', out);
 	if (r->within != RECORD_NOT_WITHIN)
 		fprintf(out, "%llu", (unsigned long long)r->within);
-	fputc('\n', out);
+	fputc(',', out);
+	csv_quoted(out, r->together);
+	fprintf(out, ",%llu\n", (unsigned long long)r->alone);
 }
 
 char *report_csv(const struct results_file *file)

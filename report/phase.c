@@ -38,10 +38,11 @@ void phase_name(const struct results_file *f, const struct results_phase_read *p
 		char name[PHASE_NAME_BYTES])
 {
 	const struct phase_record *r = &p->record;
+	const char *alone = r->alone ? ", alone" : "";
 
 	if (f->runs > 1)
-		snprintf(name, PHASE_NAME_BYTES, "%llu %s%s", (unsigned long long)r->run, r->name,
-			 r->warmup ? ", warm-up" : "");
+		snprintf(name, PHASE_NAME_BYTES, "%llu %s%s%s", (unsigned long long)r->run, r->name,
+			 alone, r->warmup ? ", warm-up" : "");
 	else
-		snprintf(name, PHASE_NAME_BYTES, "%s", r->name);
+		snprintf(name, PHASE_NAME_BYTES, "%s%s", r->name, alone);
 }

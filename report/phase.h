@@ -16,7 +16,7 @@ double phase_bytes(const struct results_phase_read *p);
 unsigned phase_depth(const struct results_file *f, const struct results_phase_read *p);
 
 /* The name of a phase. In a series the number of its run precedes it: "3 train", "1 train,
- * warm-up". */
+ * warm-up". "train, alone" ran by itself, to compare. */
 enum { PHASE_NAME_BYTES = RESULTS_NAME_BYTES + 40 };
 void phase_name(const struct results_file *f, const struct results_phase_read *p,
 		char name[PHASE_NAME_BYTES]);

@@ -22,7 +22,7 @@ bool plain_io_ceiling(const struct results_file *file, const struct results_phas
 		double rate = results_role_value(&other->merged, 0, ROLE_BYTE_RATE);
 
 		if (!plain_io(other) || strcmp(other->record.store, p->record.store) != 0 ||
-		    other->record.run != p->record.run ||
+		    other->record.run != p->record.run || other->record.together[0] ||
 		    phase_common(other, TALLY_BYTES_WRITTEN) > 0)
 			continue;
 		if (rate > c->bytes_per_second)

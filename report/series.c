@@ -25,10 +25,11 @@ static bool series_counts(const struct results_phase_read *p)
 {
 	const struct phase_record *r = &p->record;
 
-	return !r->warmup && (strcmp(r->status, "done") == 0 || strcmp(r->status, "limit") == 0);
+	return !r->warmup && (strcmp(r->status, "done") == 0 || strcmp(r->status, "limit") == 0 ||
+			      strcmp(r->status, "ended") == 0);
 }
 
-static double series_figure_of(const struct results_phase_read *p, enum series_figure figure)
+double series_figure_of(const struct results_phase_read *p, enum series_figure figure)
 {
 	const struct hist *h;
 

@@ -19,6 +19,9 @@ enum series_figure {
 	SERIES_FIGURES
 };
 
+/* A figure of one phase; NaN where it has none. */
+double series_figure_of(const struct results_phase_read *p, enum series_figure figure);
+
 struct series_line {
 	const struct results_phase_read
 		*first; /* the first repeat: name, combination, sets, target */

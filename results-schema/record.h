@@ -14,9 +14,10 @@ enum {
 	RECORD_SET_BYTES = 256,
 	RECORD_SWEEP_BYTES = RECORD_SETS_MAX * RECORD_SET_BYTES
 };
-#define RECORD_NOT_WITHIN UINT64_MAX
+#define RECORD_NOT_WITHIN   UINT64_MAX
+#define RECORD_NOT_TOGETHER UINT64_MAX
 /* The column of a phase's rank rows that is 0 where the rank took no part. */
-#define PHASE_PRESENT     "present"
+#define PHASE_PRESENT       "present"
 
 /* TEXT(member, attribute, bytes), NUMBER(member, attribute), REAL(member, attribute), followed by
  * members of struct member. */
@@ -25,14 +26,18 @@ enum {
 	TEXT(kind, "kind", RECORD_NAME_BYTES) \
 	TEXT(name, "name", RECORD_NAME_BYTES) /* in the job, else the kind */ \
 	TEXT(store, "store", RECORD_NAME_BYTES, .may_lack = true) /* it works on */ \
-	TEXT(status, "status", RECORD_NAME_BYTES) /* done, limit, interrupted, failed */ \
+	TEXT(status, "status", RECORD_NAME_BYTES) /* done, limit, ended, interrupted, failed */ \
 	TEXT(message, "said", RECORD_MESSAGE_BYTES) /* a sentence for the report, or "" */ \
 	TEXT(error, "error", ERR_TEXT_BYTES) /* a sentence, or "" */ \
 	TEXT(main_hist, "main_histogram", RECORD_NAME_BYTES) /* whose quantiles /summary has */ \
+	TEXT(together, "together", RECORD_SET_BYTES, .may_lack = true) /* "ranks 0-47", or "" */ \
 	TEXT(sweep, "sweep", RECORD_SWEEP_BYTES, .may_lack = true) /* what the sweeps set */ \
 	NUMBER(number, "number") /* from 0, in the order of publication */ \
 	NUMBER(within, "within", .may_lack = true, .only_other = true, \
 	       .absent = RECORD_NOT_WITHIN) /* number of the phase that it is a part of */ \
+	NUMBER(entry, "entry", .may_lack = true, .only_other = true, \
+	       .absent = RECORD_NOT_TOGETHER) /* of the job's phases: the same ran together */ \
+	NUMBER(alone, "alone", .may_lack = true) /* 1: ran by itself, to compare */ \
 	NUMBER(started_ns, "started", .may_lack = true) /* UTC */ \
 	NUMBER(finished_ns, "finished", .may_lack = true) \
 	NUMBER(run, "run", .may_lack = true, .absent = 1) /* of the series, from 1 */ \

@@ -1,4 +1,4 @@
-/* Look-up of a job's stores and data sets by name: see job.h. */
+/* Look-up of a job's stores and data sets by name, and of what holds for a phase: see job.h. */
 #include <string.h>
 
 #include "core/job/job.h"
@@ -21,4 +21,11 @@ const struct job_dataset *job_find_dataset(const struct job *job, const char *na
 		if (!strcmp(job->datasets[i].name, name))
 			return &job->datasets[i];
 	return NULL;
+}
+
+uint64_t job_phase_after_ns(const struct job_phase *phase, const struct job_phase *before)
+{
+	if (!phase->together)
+		return phase->after_ns;
+	return before && before->together == phase->together ? 0 : phase->together->after_ns;
 }

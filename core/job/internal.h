@@ -9,10 +9,14 @@
 enum { JOB_POINTER_BYTES = 256 };
 
 /* The keys of a job itself, of /cluster, and those that every phase has besides the keys of its
- * kind. */
+ * kind: where it stands by itself, and where it stands in a "together". Those that stand beside the
+ * list of a "together", which fill struct job_together. */
 extern const struct option *const job_tables[];
 extern const struct option *const job_cluster_tables[];
 extern const struct option *const job_phase_tables[];
+extern const struct option *const job_member_tables[];
+extern const struct option *const job_together_tables[];
+#define JOB_TOGETHER "together"
 
 /* The keys of a job that are not options; NULL-terminated. */
 extern const char *const job_parts[];
@@ -31,6 +35,16 @@ unsigned job_target_count(const struct section *section);
 
 /* Fills job from the tree. See read.c. */
 int job_read(struct job *job, const struct job_schema *schema, const cJSON *root, struct err *err);
+
+/* Fills the phases, from the list at /phases. See phases.c. */
+int job_read_phases(struct job *job, const struct job_schema *schema, const cJSON *phases,
+		    struct err *err);
+
+/* Refusals and paths that both of them use. */
+int job_no_memory(const char *path, struct err *err);
+int job_refuse_shape(const cJSON *item, const char *path, const char *wanted, struct err *err);
+int job_check_name(const char *name, const char *path, struct err *err);
+void job_member_path(char path[JOB_POINTER_BYTES], const char *where, const char *key);
 
 /* Fills only the stores, from the object at /stores. */
 int job_read_stores(struct job *job, const struct job_schema *schema, const cJSON *stores,

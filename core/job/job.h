@@ -11,6 +11,7 @@
 
 #include "core/arena.h"
 #include "core/err.h"
+#include "core/number_set.h"
 #include "core/option/option.h"
 #include "core/target.h"
 
@@ -19,6 +20,8 @@ enum {
 	JOB_STORES_MAX = 16,
 	JOB_DATASETS_MAX = 16,
 	JOB_PHASES_MAX = 256,
+	JOB_TOGETHER_MAX = 16, /* phases that run at the same time */
+	JOB_SET_BYTES = 256,
 	JOB_TEXT_MAX = 4 << 20,
 	JOB_DEPTH_MAX = 32,
 	JOB_VALUES_MAX = 1 << 17,
@@ -69,14 +72,37 @@ union job_target {
 	double real;    /* fractions and plain numbers */
 };
 
+/* When phases that run at the same time end: with the first of them, or each with its own work. */
+enum job_until { JOB_UNTIL_FIRST, JOB_UNTIL_ALL };
+
+/* Phases that run at the same time, each on ranks of its own: what they share. */
+struct job_together {
+	uint32_t entry; /* its index in "phases" */
+	uint32_t until; /* enum job_until */
+	bool alone;     /* each of them also runs by itself before, on the same ranks */
+	uint64_t after_ns;
+};
+
+/* The ranks of a phase that runs together with others. */
+struct job_set {
+	char ranks[JOB_SET_BYTES], nodes[JOB_SET_BYTES]; /* as given; one of them is "" */
+	struct number_set numbers;                       /* of ranks, or of nodes */
+	/* How many they are; the most of them on a node; on how many nodes: see plan_sets. */
+	uint32_t rank_count, ranks_per_node, node_count;
+};
+
 struct job_phase {
 	char name[JOB_NAME_BYTES];  /* as given, or the kind */
 	char store[JOB_NAME_BYTES]; /* as given, or "" */
 	uint64_t after_ns;          /* pause between the end of the phase before it and its start */
+	/* NULL: it runs by itself, on all ranks. Phases that run at the same time have the same and
+	 * follow each other here. */
+	const struct job_together *together;
+	struct job_set set; /* where it runs together with others */
 	const struct section *section;
 	void *options;
 	union job_target *targets; /* one for each of section->targets, in their order */
-	char path[64];             /* "/phases/1/train", for messages */
+	char path[64]; /* "/phases/1/train", "/phases/1/together/0/train", for messages */
 };
 
 struct job {
@@ -132,6 +158,9 @@ char *job_reference(const struct job_schema *schema);
  * it. */
 double job_target_at(const struct job_phase *phase, unsigned i);
 double job_target(const struct job_phase *phase, const char *name);
+
+/* The pause between that phase and the one before it (NULL: there is none). */
+uint64_t job_phase_after_ns(const struct job_phase *phase, const struct job_phase *before);
 
 /* The options of "cluster", for completion. */
 const struct option *job_cluster_options(void);

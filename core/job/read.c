@@ -1,5 +1,5 @@
 /* Reading a job: from the JSON tree to struct job. The job's own tables come first, then stores,
- * data sets and phases, each by the tables of its owner. */
+ * data sets and phases (phases.c), each by the tables of its owner. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -41,19 +41,8 @@ static const struct option cluster_options[] = {
 			"node (Aurora: 0 and 52)"),
 	OPT_END};
 
-static const struct option phase_options[] = {
-	OPT_TEXT("name", struct job_phase, name,
-		 .help = "names the phase in reports and for --set; absent: its kind"),
-	OPT_TEXT("store", struct job_phase, store,
-		 .help = "the store it works on; absent: that of its data set"),
-	OPT_TIME(
-		"after", struct job_phase, after_ns,
-		.help = "pause between the end of the previous phase and this one; part of neither"),
-	OPT_END};
-
 const struct option *const job_tables[] = {job_options, NULL};
 const struct option *const job_cluster_tables[] = {cluster_options, NULL};
-const struct option *const job_phase_tables[] = {phase_options, NULL};
 const char *const job_parts[] = {"cluster", "stores", "dataset", "datasets", "phases", NULL};
 
 static int read_cluster(struct job *job, const cJSON *item, struct err *err);
@@ -67,22 +56,13 @@ static int read_datasets(struct job *job, const struct job_schema *schema, const
 			 struct err *err);
 static int read_dataset(struct job *job, const struct job_schema *schema, const cJSON *item,
 			const char *name, const char *path, struct err *err);
-static int read_phases(struct job *job, const struct job_schema *schema, const cJSON *item,
-		       struct err *err);
-static int read_phase(struct job *job, const struct job_schema *schema, const cJSON *item,
-		      struct err *err);
-static int phase_section(const struct job_schema *schema, const cJSON *item, uint32_t index,
-			 const struct section **section, struct err *err);
-static int refuse_kind(const struct job_schema *schema, const char *kind, const char *path,
-		       struct err *err);
-static int job_check_phase(const struct job *job, struct job_phase *phase, struct err *err);
 
 const struct option *job_cluster_options(void)
 {
 	return cluster_options;
 }
 
-static int job_no_memory(const char *path, struct err *err)
+int job_no_memory(const char *path, struct err *err)
 {
 	return err_set(err, -ENOMEM, "%s: no memory", path);
 }
@@ -104,7 +84,7 @@ int job_read(struct job *job, const struct job_schema *schema, const cJSON *root
 	rc = read_datasets(job, schema, root, err);
 	if (rc < 0)
 		return rc;
-	return read_phases(job, schema, cJSON_GetObjectItemCaseSensitive(root, "phases"), err);
+	return job_read_phases(job, schema, cJSON_GetObjectItemCaseSensitive(root, "phases"), err);
 }
 
 static int read_cluster(struct job *job, const cJSON *item, struct err *err)
@@ -133,7 +113,7 @@ static int read_cluster(struct job *job, const cJSON *item, struct err *err)
 
 /* Names appear in paths, in --set and in results, so they consist of letters, digits, "_" and
  * "-". */
-static int job_check_name(const char *name, const char *path, struct err *err)
+int job_check_name(const char *name, const char *path, struct err *err)
 {
 	size_t n = strspn(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-");
 
@@ -144,7 +124,7 @@ static int job_check_name(const char *name, const char *path, struct err *err)
 		       JOB_NAME_BYTES - 1);
 }
 
-static int refuse_shape(const cJSON *item, const char *path, const char *wanted, struct err *err)
+int job_refuse_shape(const cJSON *item, const char *path, const char *wanted, struct err *err)
 {
 	char is[JSON_QUOTE_BYTES];
 
@@ -153,7 +133,7 @@ static int refuse_shape(const cJSON *item, const char *path, const char *wanted,
 }
 
 /* "/stores/data", for messages. */
-static void member_path(char path[JOB_POINTER_BYTES], const char *where, const char *key)
+void job_member_path(char path[JOB_POINTER_BYTES], const char *where, const char *key)
 {
 	char quoted[JSON_QUOTE_BYTES];
 
@@ -170,7 +150,7 @@ int job_read_stores(struct job *job, const struct job_schema *schema, const cJSO
 	if (!item)
 		return 0;
 	if (!cJSON_IsObject(item))
-		return refuse_shape(item, "/stores", "an object", err);
+		return job_refuse_shape(item, "/stores", "an object", err);
 	cJSON_ArrayForEach(child, item)
 	{
 		if (job->store_count == JOB_STORES_MAX)
@@ -190,14 +170,14 @@ static int read_store(struct job *job, const struct job_schema *schema, const cJ
 	char path[JOB_POINTER_BYTES];
 	int rc;
 
-	member_path(path, "/stores", item->string);
+	job_member_path(path, "/stores", item->string);
 	rc = job_check_name(item->string, path, err);
 	if (rc < 0)
 		return rc;
 	if (job_find_store(job, item->string))
 		return err_set(err, -EINVAL, "%s: given twice", path);
 	if (!cJSON_IsObject(item))
-		return refuse_shape(item, path, "an object", err);
+		return job_refuse_shape(item, path, "an object", err);
 	rc = store_section(schema, item, path, &store->section, err);
 	if (rc < 0)
 		return rc;
@@ -251,7 +231,8 @@ static int job_check_uri(const struct job_schema *schema, const cJSON *uri, cons
 	int rc;
 
 	if (!cJSON_IsString(uri))
-		return refuse_shape(uri, path, "a string such as \"file:///scratch/train\"", err);
+		return job_refuse_shape(uri, path, "a string such as \"file:///scratch/train\"",
+					err);
 	rc = uri_scheme(uri->valuestring, scheme, err);
 	/* Variables may be set only where the job will run: plan_check looks at them. */
 	if (!rc && !strstr(uri->valuestring, "${"))
@@ -286,13 +267,13 @@ static int read_datasets(struct job *job, const struct job_schema *schema, const
 	if (!several)
 		return 0;
 	if (!cJSON_IsObject(several))
-		return refuse_shape(several, "/datasets", "an object", err);
+		return job_refuse_shape(several, "/datasets", "an object", err);
 	cJSON_ArrayForEach(child, several)
 	{
 		if (job->dataset_count == JOB_DATASETS_MAX)
 			return err_set(err, -EINVAL, "/datasets: must hold at most %d data sets",
 				       JOB_DATASETS_MAX);
-		member_path(path, "/datasets", child->string);
+		job_member_path(path, "/datasets", child->string);
 		rc = job_check_name(child->string, path, err);
 		if (!rc && job_find_dataset(job, child->string))
 			rc = err_set(err, -EINVAL, "%s: given twice", path);
@@ -310,139 +291,11 @@ static int read_dataset(struct job *job, const struct job_schema *schema, const 
 	struct job_dataset *d = &job->datasets[job->dataset_count];
 
 	if (!cJSON_IsObject(item))
-		return refuse_shape(item, path, "an object", err);
+		return job_refuse_shape(item, path, "an object", err);
 	snprintf(d->name, sizeof(d->name), "%s", name);
 	d->options = arena_alloc(&job->arena, schema->dataset->size);
 	if (!d->options)
 		return job_no_memory(path, err);
 	job->dataset_count++;
 	return options_parse(schema->dataset->tables, d->options, item, path, &job->arena, err);
-}
-
-static int read_phases(struct job *job, const struct job_schema *schema, const cJSON *item,
-		       struct err *err)
-{
-	const cJSON *child;
-	int count, rc;
-
-	if (!item)
-		return err_set(err, -EINVAL, "/phases: is missing; a job lists its phases there");
-	if (!cJSON_IsArray(item))
-		return refuse_shape(item, "/phases", "a list", err);
-	count = cJSON_GetArraySize(item);
-	if (count > JOB_PHASES_MAX)
-		return err_set(err, -EINVAL, "/phases: must hold at most %d phases, holds %d",
-			       JOB_PHASES_MAX, count);
-	job->phases = arena_alloc(&job->arena, (size_t)count * sizeof(*job->phases));
-	if (!job->phases)
-		return job_no_memory("/phases", err);
-	cJSON_ArrayForEach(child, item)
-	{
-		rc = read_phase(job, schema, child, err);
-		if (rc < 0)
-			return rc;
-	}
-	return 0;
-}
-
-static int read_phase(struct job *job, const struct job_schema *schema, const cJSON *item,
-		      struct err *err)
-{
-	struct job_phase *phase = &job->phases[job->phase_count];
-	struct job_target_options targets;
-	struct option_part parts[3];
-	int rc;
-
-	rc = phase_section(schema, item, job->phase_count, &phase->section, err);
-	if (rc < 0)
-		return rc;
-	snprintf(phase->path, sizeof(phase->path), "/phases/%u/%s", job->phase_count,
-		 phase->section->name);
-	phase->options = arena_alloc(&job->arena, phase->section->size);
-	phase->targets = arena_alloc(&job->arena, (job_target_count(phase->section) + 1) *
-							  sizeof(*phase->targets));
-	if (!phase->options || !phase->targets)
-		return job_no_memory(phase->path, err);
-	job_target_options(&targets, phase->section);
-	parts[0] = (struct option_part){job_phase_tables, phase};
-	parts[1] = (struct option_part){phase->section->tables, phase->options};
-	parts[2] = (struct option_part){targets.tables, phase->targets};
-	rc = options_parse_parts(parts, 3, NULL, item->child, phase->path, &job->arena, err);
-	if (rc < 0)
-		return rc;
-	job->phase_count++;
-	return job_check_phase(job, phase, err);
-}
-
-/* A phase is {"kind": {...}}. */
-static int phase_section(const struct job_schema *schema, const cJSON *item, uint32_t index,
-			 const struct section **section, struct err *err)
-{
-	char path[JOB_POINTER_BYTES], where[32];
-	const struct section *const *s;
-	int count;
-
-	snprintf(where, sizeof(where), "/phases/%u", index);
-	if (!cJSON_IsObject(item))
-		return refuse_shape(item, where, "an object such as {\"train\": {...}}", err);
-	count = cJSON_GetArraySize(item);
-	if (count != 1)
-		return err_set(
-			err, -EINVAL,
-			"%s: must hold one key, the kind of phase, as in {\"train\": {...}}; holds %d",
-			where, count);
-	member_path(path, where, item->child->string);
-	for (s = schema->phases; *s; s++) {
-		if (!strcmp((*s)->name, item->child->string)) {
-			*section = *s;
-			return 0;
-		}
-	}
-	return refuse_kind(schema, item->child->string, path, err);
-}
-
-static int refuse_kind(const struct job_schema *schema, const char *kind, const char *path,
-		       struct err *err)
-{
-	const char *names[32], *near;
-	char known[256] = "";
-	unsigned n;
-
-	if (!strcmp(kind, "together"))
-		return err_set(err, -EINVAL, "%s: \"together\" is not available in this version",
-			       path);
-	for (n = 0; schema->phases[n] && n < 31; n++) {
-		names[n] = schema->phases[n]->name;
-		snprintf(known + strlen(known), sizeof(known) - strlen(known), "%s%s",
-			 n ? ", " : "", names[n]);
-	}
-	names[n] = NULL;
-	near = option_nearest(kind, names);
-	if (near)
-		return err_set(err, -EINVAL, "%s: unknown kind of phase; did you mean \"%s\"?",
-			       path, near);
-	return err_set(err, -EINVAL, "%s: unknown kind of phase; known are: %s", path, known);
-}
-
-static int job_check_phase(const struct job *job, struct job_phase *phase, struct err *err)
-{
-	char path[JOB_POINTER_BYTES], known[512] = "", quoted[JSON_QUOTE_BYTES];
-	uint32_t i;
-
-	snprintf(path, sizeof(path), "%s/name", phase->path);
-	if (!phase->name[0])
-		snprintf(phase->name, sizeof(phase->name), "%s", phase->section->name);
-	if (job_check_name(phase->name, path, err) < 0)
-		return -EINVAL;
-	if (!phase->store[0] || job_find_store(job, phase->store))
-		return 0;
-	for (i = 0; i < job->store_count; i++)
-		snprintf(known + strlen(known), sizeof(known) - strlen(known), "%s%s",
-			 i ? ", " : "", job->stores[i].name);
-	json_quote(quoted, phase->store);
-	if (!job->store_count)
-		return err_set(err, -EINVAL, "%s/store: no store %s; the job has no stores",
-			       phase->path, quoted);
-	return err_set(err, -EINVAL, "%s/store: no store %s; there are: %s", phase->path, quoted,
-		       known);
 }

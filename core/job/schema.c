@@ -11,7 +11,8 @@ static bool add_stores_schema(cJSON *properties, const struct job_schema *schema
 static cJSON *store_schema(const struct section *section);
 static bool add_datasets_schema(cJSON *properties, const struct job_schema *schema);
 static bool add_phases_schema(cJSON *properties, const struct job_schema *schema);
-static cJSON *phase_schema(const struct section *section);
+static cJSON *together_schema(const struct job_schema *schema);
+static cJSON *phase_schema(const struct section *section, const struct option *const *common);
 static bool schema_add_named(cJSON *object, unsigned max);
 
 char *job_json_schema(const struct job_schema *schema)
@@ -133,23 +134,46 @@ static bool add_phases_schema(cJSON *properties, const struct job_schema *schema
 	     schema_add(phases, "maxItems", cJSON_CreateNumber(JOB_PHASES_MAX));
 	any = cJSON_AddArrayToObject(cJSON_AddObjectToObject(phases, "items"), "oneOf");
 	for (s = schema->phases; *s && ok; s++)
-		ok = schema_append(any, phase_schema(*s));
-	return ok;
+		ok = schema_append(any, phase_schema(*s, job_phase_tables));
+	return ok && schema_append(any, together_schema(schema));
+}
+
+/* {"together": [phases with "ranks" or "nodes"]}, and what stands beside the list. */
+static cJSON *together_schema(const struct job_schema *schema)
+{
+	cJSON *together = options_schema(job_together_tables), *list = cJSON_CreateObject(), *any;
+	cJSON *properties = cJSON_GetObjectItemCaseSensitive(together, "properties"), *required;
+	bool ok = schema_add(list, "type", cJSON_CreateString("array")) &&
+		  schema_add(list, "minItems", cJSON_CreateNumber(1)) &&
+		  schema_add(list, "maxItems", cJSON_CreateNumber(JOB_TOGETHER_MAX));
+
+	any = cJSON_AddArrayToObject(cJSON_AddObjectToObject(list, "items"), "oneOf");
+	for (const struct section *const *s = schema->phases; *s && ok; s++)
+		ok = schema_append(any, phase_schema(*s, job_member_tables));
+	ok = schema_add(properties, JOB_TOGETHER, list) && ok;
+	required = cJSON_AddArrayToObject(together, "required");
+	ok = schema_append(required, cJSON_CreateString(JOB_TOGETHER)) && ok;
+	if (ok)
+		return together;
+	cJSON_Delete(together);
+	return NULL;
 }
 
 /* {"kind": {options of the kind, and those of every phase}}, and nothing else. */
-static cJSON *phase_schema(const struct section *section)
+static cJSON *phase_schema(const struct section *section, const struct option *const *common)
 {
-	const struct option *tables[SECTION_TABLES + 2] = {job_phase_tables[0]};
+	const struct option *tables[SECTION_TABLES + 4] = {NULL};
 	struct job_target_options targets;
 	cJSON *phase = cJSON_CreateObject(), *properties, *required, *options;
-	unsigned i;
+	unsigned n = 0, i;
 	bool ok;
 
+	for (i = 0; common[i]; i++)
+		tables[n++] = common[i];
 	for (i = 0; section->tables[i]; i++)
-		tables[i + 1] = section->tables[i];
+		tables[n++] = section->tables[i];
 	job_target_options(&targets, section);
-	tables[i + 1] = targets.list;
+	tables[n] = targets.list;
 	ok = schema_add(phase, "type", cJSON_CreateString("object"));
 	properties = cJSON_AddObjectToObject(phase, "properties");
 	options = options_schema(tables);
@@ -212,7 +236,12 @@ char *job_reference(const struct job_schema *schema)
 	     write_section(f, "/dataset, or /datasets/NAME", schema->dataset->help,
 			   schema->dataset->tables) &&
 	     write_section(f, "/phases/N/KIND", "the keys that every phase may have",
-			   job_phase_tables);
+			   job_phase_tables) &&
+	     write_section(f, "/phases/N",
+			   "beside \"together\", a list of phases that run at the same time",
+			   job_together_tables) &&
+	     write_section(f, "/phases/N/together/K/KIND",
+			   "the keys that every phase may have there", job_member_tables);
 	for (s = schema->phases; *s && ok; s++)
 		ok = write_phase(f, *s);
 	if (fclose(f) || !ok) {

@@ -112,6 +112,35 @@ static bool phase_is(const cJSON *phase, const char *name)
 	return !strcmp(cJSON_IsString(given) ? given->valuestring : phase->child->string, name);
 }
 
+/* The first phase of that name in a list, and in what runs together in it. Adds its path. */
+static cJSON *phase_named(struct set *s, const cJSON *list, const char *name)
+{
+	size_t n = strlen(s->pointer);
+	cJSON *child, *found;
+	char index[16];
+	int i = 0;
+
+	cJSON_ArrayForEach(child, list)
+	{
+		cJSON *together = cJSON_IsObject(child)
+					  ? cJSON_GetObjectItemCaseSensitive(child, JOB_TOGETHER)
+					  : NULL;
+
+		snprintf(index, sizeof(index), "%d", i++);
+		add_pointer(s, index);
+		if (!together && phase_is(child, name))
+			return child;
+		if (together) {
+			add_pointer(s, JOB_TOGETHER);
+			found = phase_named(s, together, name);
+			if (found)
+				return found;
+		}
+		s->pointer[n] = '\0';
+	}
+	return NULL;
+}
+
 static bool is_part(const char *segment)
 {
 	const struct option *o;
@@ -143,25 +172,21 @@ static int set_start(struct set *s, cJSON **node)
 	cJSON *datasets = cJSON_GetObjectItemCaseSensitive(*node, "datasets"), *child;
 	const char *name = s->segments[0];
 	char quoted[JSON_QUOTE_BYTES];
-	int i = 0;
 
 	if (is_part(name))
 		return 0;
 	s->at = 1;
-	cJSON_ArrayForEach(child, phases)
-	{
-		if (phase_is(child, name)) {
-			snprintf(s->pointer, JOB_POINTER_BYTES, "/phases/%d", i);
-			add_pointer(s, child->child->string);
-			*node = child->child;
-			s->tables = kind_tables(s, child->child->string);
-			break;
-		}
-		i++;
-	}
-	if (!child)
+	add_pointer(s, "phases");
+	child = phase_named(s, phases, name);
+	if (child) {
+		add_pointer(s, child->child->string);
+		*node = child->child;
+		s->tables = kind_tables(s, child->child->string);
+	} else {
+		s->pointer[0] = '\0';
 		child = cJSON_IsObject(datasets) ? cJSON_GetObjectItemCaseSensitive(datasets, name)
 						 : NULL;
+	}
 	if (!child)
 		return err_set(s->err, -EINVAL,
 			       "the job has no %s; a path starts with name, seed, cluster, stores, "
@@ -197,7 +222,8 @@ static void set_follow(struct set *s, const char *segment)
 	s->table = found && found->kind == OPTION_TABLE ? found->table : NULL;
 	s->list = found && found->kind == OPTION_LIST ? found->table : NULL;
 	s->tables = NULL;
-	if (s->at == 3 && !strcmp(s->segments[0], "phases"))
+	if (!strcmp(s->segments[0], "phases") &&
+	    (s->at == 3 || (s->at == 5 && !strcmp(s->segments[2], JOB_TOGETHER))))
 		s->tables = kind_tables(s, segment);
 }
 

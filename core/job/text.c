@@ -9,6 +9,7 @@ static bool text_add(cJSON *object, const char *key, cJSON *item);
 static bool text_add_stores(cJSON *root, const struct job *job);
 static bool text_add_datasets(cJSON *root, const struct job *job, const struct job_schema *schema);
 static bool text_add_phases(cJSON *root, const struct job *job);
+static bool text_move(cJSON *to, cJSON *from);
 static cJSON *phase_to_json(const struct job_phase *phase);
 
 char *job_text(const struct job *job, const struct job_schema *schema)
@@ -64,18 +65,56 @@ static bool text_add_datasets(cJSON *root, const struct job *job, const struct j
 	return into != NULL;
 }
 
+static bool text_append(cJSON *list, cJSON *item)
+{
+	if (list && item && cJSON_AddItemToArray(list, item))
+		return true;
+	cJSON_Delete(item);
+	return false;
+}
+
+/* {"kind": {...}} */
+static cJSON *text_phase(const struct job_phase *phase)
+{
+	cJSON *object = cJSON_CreateObject();
+
+	if (object && text_add(object, phase->section->name, phase_to_json(phase)))
+		return object;
+	cJSON_Delete(object);
+	return NULL;
+}
+
+/* {"together": [...], ...}, in which the caller puts the phases. */
+static cJSON *text_together(const struct job_together *together, cJSON **members)
+{
+	cJSON *object = cJSON_CreateObject();
+	cJSON *own = options_to_json(job_together_tables, together);
+	bool ok;
+
+	*members = object ? cJSON_AddArrayToObject(object, JOB_TOGETHER) : NULL;
+	ok = *members && own && text_move(object, own);
+	cJSON_Delete(own);
+	if (ok)
+		return object;
+	cJSON_Delete(object);
+	return NULL;
+}
+
 static bool text_add_phases(cJSON *root, const struct job *job)
 {
-	cJSON *phases = cJSON_AddArrayToObject(root, "phases"), *phase;
-	uint32_t i;
+	cJSON *phases = cJSON_AddArrayToObject(root, "phases"), *into = phases;
+	const struct job_together *open = NULL;
 
-	for (i = 0; i < job->phase_count && phases; i++) {
-		phase = cJSON_CreateObject();
-		if (!phase || !cJSON_AddItemToArray(phases, phase)) {
-			cJSON_Delete(phase);
+	for (uint32_t i = 0; i < job->phase_count && phases; i++) {
+		const struct job_phase *phase = &job->phases[i];
+
+		if (phase->together != open)
+			into = phases;
+		if (phase->together && phase->together != open &&
+		    !text_append(phases, text_together(phase->together, &into)))
 			return false;
-		}
-		if (!text_add(phase, job->phases[i].section->name, phase_to_json(&job->phases[i])))
+		open = phase->together;
+		if (!text_append(into, text_phase(phase)))
 			return false;
 	}
 	return phases != NULL;
@@ -96,7 +135,8 @@ static bool text_move(cJSON *to, cJSON *from)
 /* The options that all phases have come first, then those of the kind, then its targets. */
 static cJSON *phase_to_json(const struct job_phase *phase)
 {
-	cJSON *object = options_to_json(job_phase_tables, phase);
+	cJSON *object =
+		options_to_json(phase->together ? job_member_tables : job_phase_tables, phase);
 	cJSON *own = options_to_json(phase->section->tables, phase->options), *targets;
 	struct job_target_options asked;
 	bool ok = object && own;
@@ -105,6 +145,9 @@ static cJSON *phase_to_json(const struct job_phase *phase)
 	targets = options_to_json(asked.tables, phase->targets);
 	if (ok && !phase->store[0])
 		cJSON_DeleteItemFromObjectCaseSensitive(object, "store");
+	if (ok && phase->together)
+		cJSON_DeleteItemFromObjectCaseSensitive(object,
+							phase->set.nodes[0] ? "ranks" : "nodes");
 	ok = ok && text_move(object, own) && targets && text_move(object, targets);
 	cJSON_Delete(own);
 	cJSON_Delete(targets);

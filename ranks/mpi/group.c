@@ -26,6 +26,8 @@ struct mpi_group {
 	struct node_status *node_status;
 	bool status_busy;
 	uint64_t stop; /* the reason told here, where no board spreads it */
+	uint64_t (*stop_asked)(void *argument); /* from outside the group; NULL: nobody asks */
+	void *stop_argument;
 	MPI_Request status_request;
 	MPI_Datatype status_type;
 	MPI_Op status_op, max_op, min_op;
@@ -142,6 +144,12 @@ int mpi_group_node(struct group *world, uint32_t parts, struct group **out, stru
 void mpi_group_set_node_status(struct group *g, struct node_status *node_status)
 {
 	mpi_group_of(g)->node_status = node_status;
+}
+
+void mpi_group_set_stop_asked(struct group *g, uint64_t (*asked)(void *argument), void *argument)
+{
+	mpi_group_of(g)->stop_asked = asked;
+	mpi_group_of(g)->stop_argument = argument;
 }
 
 void mpi_group_set_patient(struct group *g, bool patient)
@@ -283,16 +291,24 @@ static int mpi_shared(struct group *g, size_t bytes, void **out, struct err *err
 	return group_barrier(g);
 }
 
+static uint64_t stop_from_outside(const struct mpi_group *m)
+{
+	return m->stop_asked ? m->stop_asked(m->stop_argument) : 0;
+}
+
 static void mpi_status_post(struct group *g, const struct status *mine)
 {
 	struct mpi_group *m = mpi_group_of(g);
+	uint64_t asked = stop_from_outside(m);
 
 	m->status_busy = true;
+	m->mine = *mine;
+	if (asked > m->mine.stop)
+		m->mine.stop = asked;
 	if (m->node_status) {
-		node_status_post(m->node_status, mine);
+		node_status_post(m->node_status, &m->mine);
 		return;
 	}
-	m->mine = *mine;
 	m->mine.arrived_ns = 0; /* the ranks' clocks are not aligned here */
 #if MPI_VERSION >= 4
 	/* The reduction is set up once (persistent), which saves a third of the time of each
@@ -366,8 +382,10 @@ static void mpi_stop_tell(struct group *g, uint64_t reason)
 static uint64_t mpi_stop_heard(struct group *g)
 {
 	struct mpi_group *m = mpi_group_of(g);
+	uint64_t heard = m->node_status ? node_status_stop_heard(m->node_status) : m->stop;
+	uint64_t asked = stop_from_outside(m);
 
-	return m->node_status ? node_status_stop_heard(m->node_status) : m->stop;
+	return asked > heard ? asked : heard;
 }
 
 static void mpi_free(struct group *g)

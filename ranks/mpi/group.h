@@ -25,6 +25,11 @@ int mpi_group_node(struct group *world, uint32_t parts, struct group **out, stru
  * outlives the group. Groups made from g do not inherit it. */
 void mpi_group_set_node_status(struct group *g, struct node_status *node_status);
 
+/* Reasons to stop (enum stop_reason) that come from outside the group: asked is called whenever this
+ * rank posts a status round or asks for reasons (group_stop_heard), and its answer is merged into
+ * both. It must not block. Groups made from g do not inherit it. */
+void mpi_group_set_stop_asked(struct group *g, uint64_t (*asked)(void *argument), void *argument);
+
 /* Whether waits sleep early, because there are more ranks than cores. Groups made from g inherit
  * it. */
 void mpi_group_set_patient(struct group *g, bool patient);

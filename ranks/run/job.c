@@ -90,9 +90,11 @@ static int parse(const struct run *run, const struct run_options *options, const
 	rc = job_parse_changed(job, plan_schema(), options->job, run->text, run->text_bytes,
 			       &changes, err);
 	if (rc == 0) {
-		rc = plan_scale(job, run->world->size, err);
-		if (rc < 0)
+		rc = plan_scale(job, run->world->size, run->nodes.count, err);
+		if (rc < 0) {
+			err_wrap(err, rc, "%s", options->job);
 			job_free(job);
+		}
 	}
 	free(items);
 	return rc;
@@ -190,6 +192,8 @@ static int hand_out(struct run *run, const struct run_options *options, char *te
 	group_broadcast(run->world, text, length);
 	if (!first)
 		rc = job_parse(&run->job, plan_schema(), options->job, text, length, NULL, 0, err);
+	if (!first && rc == 0)
+		rc = plan_sets(&run->job, run->world->size, run->nodes.count, err);
 	rc = group_agree(run->world, rc, err);
 	if (rc == 0)
 		backends_process_begin(run->job.stores, run->job.store_count);

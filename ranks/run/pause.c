@@ -22,13 +22,14 @@ static enum stop_reason pause_stop(const struct run *run, uint64_t deadline_ns, 
 enum stop_reason run_pause(struct run *run, const struct run_options *options,
 			   const struct job_phase *phase)
 {
-	uint64_t until_ns = run->phase_end_ns + phase->after_ns, now_ns = clock_now(&run->clock);
+	uint64_t after_ns = job_phase_after_ns(phase, NULL);
+	uint64_t until_ns = run->phase_end_ns + after_ns, now_ns = clock_now(&run->clock);
 	uint64_t deadline_ns = options->deadline_ns ? run->start_ns + options->deadline_ns : 0;
 	struct status mine = {.unfinished = 1};
 	struct status_rounds rounds;
 	char text[UNITS_TEXT_BYTES];
 
-	if (!phase->after_ns || !run->phase_end_ns)
+	if (!after_ns || !run->phase_end_ns)
 		return STOP_NONE;
 	if (run->world->rank == 0 && !options->quiet && until_ns > now_ns)
 		log_say(&run->log, LOG_INFO, "%s begins in %s", phase->name,

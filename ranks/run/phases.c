@@ -22,35 +22,39 @@ static void phase_measure_from(void *argument)
 	watch_begin(&p->watch);
 }
 
-/* Opens memory, messages and the context of one phase, on all ranks or on none. */
-static int phase_open(struct run *run, const struct run_options *options, struct job_phase *phase,
-		      struct phase_run *p, struct err *err)
+int phase_prepare(struct run *run, const struct run_options *options, struct job_phase *phase,
+		  struct phase_run *p, struct err *err)
 {
-	int rc;
-
 	memset(p, 0, sizeof(*p));
 	p->workload = phase->section->owner;
-	rc = workload_tally(p->workload, phase, &p->arena, &p->tally, err);
-	rc = group_agree(run->world, rc, err);
-	if (rc < 0)
-		return rc;
 	p->ctx = (struct phase_context){
 		.job = &run->job,
 		.phase = phase,
 		.place = &run->place,
-		.node = run->nodes.node,
 		.clock = &run->clock,
 		.log = &run->log,
 		.stop = &run->stop,
 		.deadline_ns = options->deadline_ns ? run->start_ns + options->deadline_ns : 0,
 		.tally = &p->tally,
-		.measure_from = phase_measure_from,
-		.measure_from_argument = p,
-		.part = phase_part,
-		.part_argument = p,
 		.op_log = run->op_log,
 		.stores = run->stores,
 	};
+	return workload_tally(p->workload, phase, &p->arena, &p->tally, err);
+}
+
+/* Opens memory, messages and the context of one phase, on all ranks or on none. */
+static int phase_open(struct run *run, const struct run_options *options, struct job_phase *phase,
+		      struct phase_run *p, struct err *err)
+{
+	int rc = group_agree(run->world, phase_prepare(run, options, phase, p, err), err);
+
+	if (rc < 0)
+		return rc;
+	p->ctx.node = run->nodes.node;
+	p->ctx.measure_from = phase_measure_from;
+	p->ctx.measure_from_argument = p;
+	p->ctx.part = phase_part;
+	p->ctx.part_argument = p;
 	if (run->world->rank == 0 && !options->quiet) {
 		p->ctx.progress = progress_show;
 		p->ctx.progress_argument = &p->line;
@@ -61,7 +65,7 @@ static int phase_open(struct run *run, const struct run_options *options, struct
 	return rc;
 }
 
-static void phase_close(struct phase_run *p)
+void phase_close(struct phase_run *p)
 {
 	if (p->ctx.group)
 		group_free(p->ctx.group);
@@ -70,29 +74,46 @@ static void phase_close(struct phase_run *p)
 	arena_free(&p->arena);
 }
 
-/* Adds what the targets reached in this repeat. */
-static void add_targets(const struct phase_run *p, struct repeat_targets *into)
+void targets_add(const struct target_result *results, uint32_t count, struct repeat_targets *into)
 {
-	into->count = p->target_count;
-	for (uint32_t i = 0; i < p->target_count; i++) {
-		into->results[i] = p->targets[i];
-		into->sum[i] += p->targets[i].found;
+	into->count = count;
+	for (uint32_t i = 0; i < count; i++) {
+		into->results[i] = results[i];
+		into->sum[i] += results[i].found;
 	}
 	into->repeats++;
 }
 
-/* Whether a request of any rank succeeded, or failed and was recorded. A phase that was refused before is not worth
- * a results file. */
-static bool phase_measured(const struct phase_run *p, struct group *group)
+/* A phase that was refused before any request is not worth a results file. */
+uint64_t phase_requests(const struct phase_run *p)
 {
 	const uint64_t *row = p->tally.rank_row;
 	uint64_t sum = p->tally.failure_count;
 
 	if (row[TALLY_OPERATIONS] > row[TALLY_ERRORS])
 		sum += row[TALLY_OPERATIONS];
+	return sum;
+}
+
+static bool phase_measured(const struct phase_run *p, struct group *group)
+{
+	uint64_t sum = phase_requests(p);
 
 	group_allreduce(group, MERGE_SUM, &sum, 1);
 	return sum > 0;
+}
+
+int phase_judge(struct phase_run *p, struct err *err)
+{
+	struct err own = {0};
+
+	if (workload_targets(p->ctx.phase, &p->tally, p->ctx.group, p->targets, &p->target_count,
+			     &own) < 0 &&
+	    p->rc == 0) {
+		*err = own;
+		p->rc = own.code;
+	}
+	return p->rc;
 }
 
 /* One phase from its start to its publication. *status says how the run goes on. */
@@ -117,25 +138,20 @@ static int phase_do(struct run *run, const struct run_options *options, struct j
 	p.watch.sampler = run->sampler;
 	phase_measure_from(&p);
 	p.rc = p.workload->run(&p.ctx, &p.stopped, err);
+	p.finished_ns = clock_utc_ns();
 	p.client = watch_end(&p.watch, p.tally.rank_row);
 	if (run->op_log)
 		p.tally.rank_row[TALLY_OP_LOG_DROPPED] = op_log_dropped(run->op_log) - dropped;
 	progress_end(&p.line);
 	run->phase_end_ns = clock_now(&run->clock);
-	rc = p.rc;
 	*stopped = p.stopped;
-	if (workload_targets(phase, &p.tally, run->world, p.targets, &p.target_count, &publish) <
-		    0 &&
-	    rc == 0) {
-		*err = publish;
-		rc = p.rc = publish.code;
-	}
+	rc = phase_judge(&p, err);
 	if (rc < 0)
 		*status = EXIT_FAILED;
 	else if (p.stopped > STOP_LIMIT)
 		*status = EXIT_INTERRUPTED;
 	else
-		add_targets(&p, targets);
+		targets_add(p.targets, p.target_count, targets);
 	if (p.ctx.message[0])
 		snprintf(run->message, sizeof(run->message), "%s: %s", phase->name, p.ctx.message);
 	run->measured = run->measured || rc == 0 || phase_measured(&p, run->world);
@@ -166,28 +182,70 @@ static int phase_left(struct run *run, const struct run_options *options,
 	return group_agree(run->world, rc, err);
 }
 
+/* The phase at *next, or all that run together with it, but for those that --only, --skip and earlier
+ * runs leave out. Moves *next behind them. */
+static int phases_take(struct run *run, const struct run_options *options, uint32_t *next,
+		       struct phase_set *set, struct err *err)
+{
+	const struct job_together *together = run->job.phases[*next].together;
+	bool left;
+	int rc;
+
+	set->count = 0;
+	do {
+		rc = phase_left(run, options, &run->job.phases[*next], &left, err);
+		if (rc == 0 && left)
+			set->index[set->count++] = *next;
+		++*next;
+	} while (rc == 0 && together && *next < run->job.phase_count &&
+		 run->job.phases[*next].together == together);
+	return rc;
+}
+
+/* Phases that run together, each by itself before where the job asks for it. */
+static int phases_together(struct run *run, const struct run_options *options,
+			   const struct phase_set *set, struct repeat_targets *targets,
+			   enum exit_status *status, enum stop_reason *stopped, struct err *err)
+{
+	bool alone = run->job.phases[set->index[0]].together->alone;
+	int rc = 0;
+
+	for (uint32_t i = 0; alone && *status == EXIT_DONE && i < set->count; i++) {
+		const struct phase_set one = {.count = 1, .index = {set->index[i]}};
+
+		rc = together_do(run, options, &one, true, targets, status, stopped, err);
+	}
+	if (*status == EXIT_DONE)
+		rc = together_do(run, options, set, false, targets, status, stopped, err);
+	return rc;
+}
+
 int run_phases(struct run *run, const struct run_options *options, struct repeat_targets *targets,
 	       enum exit_status *status, struct err *err)
 {
 	enum stop_reason stopped = STOP_NONE;
-	bool left;
+	struct phase_set set;
+	uint32_t next = 0;
 	int rc = 0;
 
 	*status = EXIT_DONE;
-	for (uint32_t i = 0; i < run->job.phase_count; i++) {
-		struct job_phase *phase = &run->job.phases[i];
+	while (next < run->job.phase_count && *status == EXIT_DONE) {
+		struct job_phase *phase;
 
-		rc = phase_left(run, options, phase, &left, err);
+		rc = phases_take(run, options, &next, &set, err);
 		if (rc < 0)
 			*status = EXIT_FAILED;
-		else if (left)
-			stopped = run_pause(run, options, phase);
-		if (left && stopped > STOP_LIMIT)
+		if (rc < 0 || !set.count)
+			continue;
+		phase = &run->job.phases[set.index[0]];
+		stopped = run_pause(run, options, phase);
+		if (stopped > STOP_LIMIT)
 			*status = EXIT_INTERRUPTED;
-		if (left && *status == EXIT_DONE)
-			rc = phase_do(run, options, phase, &targets[i], status, &stopped, err);
-		if (*status == EXIT_FAILED || *status == EXIT_INTERRUPTED)
-			break;
+		else if (phase->together)
+			rc = phases_together(run, options, &set, targets, status, &stopped, err);
+		else
+			rc = phase_do(run, options, phase, &targets[set.index[0]], status, &stopped,
+				      err);
 	}
 	if (*status == EXIT_INTERRUPTED)
 		rc = err_set(err, -EINTR, "stopped %s",

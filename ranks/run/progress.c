@@ -8,7 +8,6 @@
 #include "core/units.h"
 #include "ranks/run/terminal.h"
 
-enum { PROGRESS_BYTES = 256 };
 #define PROGRESS_TERMINAL_NS 250000000ull
 #define PROGRESS_FIRST_NS    2000000000ull
 #define PROGRESS_LOG_NS      10000000000ull
@@ -27,8 +26,8 @@ void progress_start(struct progress_line *line, struct clock *clock, int fd, uin
 		line->start_ns + (line->terminal ? PROGRESS_TERMINAL_NS : PROGRESS_FIRST_NS);
 }
 
-static void progress_text(const struct progress_line *line, const struct progress *p, uint64_t now,
-			  char out[PROGRESS_BYTES])
+void progress_text(const struct progress_line *line, const struct progress *p, uint64_t now,
+		   char out[PROGRESS_BYTES])
 {
 	double elapsed = (double)(now - line->start_ns) / 1e9;
 	uint64_t waiting = p->merged->waiting;
@@ -47,21 +46,42 @@ static void progress_text(const struct progress_line *line, const struct progres
 			 units_clock(left, elapsed / p->fraction * (1 - p->fraction)));
 }
 
+static bool progress_due(struct progress_line *line, uint64_t now)
+{
+	if (now < line->next_ns)
+		return false;
+	line->next_ns = now + (line->terminal ? PROGRESS_TERMINAL_NS : PROGRESS_LOG_NS);
+	return true;
+}
+
+static void progress_write(struct progress_line *line, const char *body)
+{
+	const char *between = *body && *line->beside ? " | " : "";
+	char text[sizeof(line->beside) + PROGRESS_BYTES + 16];
+	int n = snprintf(text, sizeof(text), line->terminal ? "\r\033[K%s%s%s" : "%s%s%s\n", body,
+			 between, line->beside);
+
+	if (n > 0 && write(line->fd, text, (size_t)n) < 0)
+		line->next_ns = UINT64_MAX; /* nobody reads the line */
+	line->shown = true;
+}
+
 void progress_show(void *argument, const struct progress *p)
 {
 	struct progress_line *line = argument;
 	uint64_t now = clock_now(line->clock);
-	char text[PROGRESS_BYTES + 16], body[PROGRESS_BYTES];
-	int n;
+	char body[PROGRESS_BYTES];
 
-	if (now < line->next_ns)
+	if (!progress_due(line, now))
 		return;
-	line->next_ns = now + (line->terminal ? PROGRESS_TERMINAL_NS : PROGRESS_LOG_NS);
 	progress_text(line, p, now, body);
-	n = snprintf(text, sizeof(text), line->terminal ? "\r\033[K%s" : "%s\n", body);
-	if (n > 0 && write(line->fd, text, (size_t)n) < 0)
-		line->next_ns = UINT64_MAX; /* nobody reads the line */
-	line->shown = true;
+	progress_write(line, body);
+}
+
+void progress_show_beside(struct progress_line *line)
+{
+	if (*line->beside && progress_due(line, clock_now(line->clock)))
+		progress_write(line, "");
 }
 
 void progress_end(struct progress_line *line)

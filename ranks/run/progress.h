@@ -8,17 +8,28 @@
 #include "core/clock.h"
 #include "workloads/workload.h"
 
+enum { PROGRESS_BYTES = 256 };
+
 struct progress_line {
 	struct clock *clock;
 	int fd;
 	bool terminal, shown;
 	uint64_t start_ns, next_ns;
 	uint32_t run, runs; /* of a series; shown where there are several */
+	/* What other phases do that run at the same time; "": none does. */
+	char beside[2 * PROGRESS_BYTES];
 };
 
 void progress_start(struct progress_line *line, struct clock *clock, int fd, uint32_t run,
 		    uint32_t runs);
 void progress_show(void *line, const struct progress *p); /* hook of struct phase_context */
-void progress_end(struct progress_line *line);            /* clears the line on a terminal */
+
+/* The line shows only what other phases do, because that of this rank is over or has none. */
+void progress_show_beside(struct progress_line *line);
+/* What the line says of a phase. */
+void progress_text(const struct progress_line *line, const struct progress *p, uint64_t now,
+		   char out[PROGRESS_BYTES]);
+
+void progress_end(struct progress_line *line); /* clears the line on a terminal */
 
 #endif

@@ -1,5 +1,6 @@
 /* Publication of a phase, and of the phases within it. */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -51,9 +52,10 @@ static const char *phase_status(const struct phase_run *p)
 {
 	if (p->rc < 0)
 		return "failed";
-	return p->stopped == STOP_LIMIT  ? "limit"
-	       : p->stopped == STOP_NONE ? "done"
-					 : "interrupted";
+	return p->stopped == STOP_LIMIT          ? "limit"
+	       : p->stopped == STOP_OTHERS_ENDED ? "ended"
+	       : p->stopped == STOP_NONE         ? "done"
+						 : "interrupted";
 }
 
 /* The time that the slowest rank spent in the phase, by its own measurement. What precedes it (a
@@ -66,31 +68,48 @@ static double tally_seconds(const struct tally *t, struct group *group)
 	return (double)wall / NANO;
 }
 
-/* Fills the record of the phase on rank 0. A phase that makes data runs once per series, so it is
- * never a warm-up, whichever run it belongs to. */
-static void phase_describe(struct run *run, const struct phase_run *p, const struct err *failure,
-			   struct results_phase *phase)
+/* A phase that makes data runs once per series, so it is never a warm-up, whichever run it belongs
+ * to. */
+void phase_set_run(const struct run *run, const struct workload *workload,
+		   struct results_phase *phase)
+{
+	results_set_run(phase, &run->at);
+	if (workload->generating)
+		phase->record.warmup = 0;
+}
+
+static void describe_together(const struct phase_run *p, struct phase_record *r)
+{
+	const struct job_phase *phase = p->ctx.phase;
+	bool by_node = phase->set.nodes[0] != '\0';
+
+	if (!phase->together)
+		return;
+	snprintf(r->together, sizeof(r->together), "%s %.240s", by_node ? "nodes" : "ranks",
+		 by_node ? phase->set.nodes : phase->set.ranks);
+	r->entry = phase->together->entry;
+	r->alone = p->alone;
+}
+
+void phase_describe(struct run *run, const struct phase_run *p, const struct err *failure,
+		    struct phase_record *r)
 {
 	struct phase_store stores[PHASE_STORES_MAX];
 	uint32_t store_count;
-	struct phase_record *r = &phase->record;
 
 	phase_record_init(r);
-	results_set_run(phase, &run->at);
-	if (p->workload->generating)
-		r->warmup = 0;
-	r->number = run->published++;
 	r->started_ns = p->started_ns;
-	r->finished_ns = clock_utc_ns();
+	r->finished_ns = p->finished_ns;
 	utf8_copy(r->kind, sizeof(r->kind), p->ctx.phase->section->name);
 	utf8_copy(r->name, sizeof(r->name), p->ctx.phase->name);
 	utf8_copy(r->message, sizeof(r->message), p->ctx.message);
 	utf8_copy(r->status, sizeof(r->status), phase_status(p));
 	utf8_copy(r->error, sizeof(r->error), p->rc < 0 ? failure->text : "");
+	describe_together(p, r);
 	if (plan_phase_stores(&run->job, p->ctx.phase, run->world->size, stores, &store_count,
 			      NULL) == 0)
 		utf8_copy(r->store, sizeof(r->store), stores[0].store->name);
-	r->seconds = tally_seconds(&p->tally, run->world);
+	r->seconds = tally_seconds(&p->tally, p->ctx.group);
 }
 
 /* Facts of the phase hold for its parts, except what they are and when they took place. */
@@ -117,6 +136,24 @@ static int publish_part(struct run *run, struct phase_part *part,
 	return results_publish(run->results, &phase, err);
 }
 
+int phase_publish_described(struct run *run, const struct run_options *options,
+			    struct results_phase *phase, struct phase_run *parts, struct err *err)
+{
+	int rc;
+
+	phase->record.number = run->published++;
+	signals_watch(&run->signals, RUN_WRITE_LIMIT_NS);
+	rc = run_record_stores(run, err);
+	if (rc == 0)
+		rc = results_publish(run->results, phase, err);
+	for (uint32_t i = 0; rc == 0 && parts && i < parts->part_count; i++)
+		rc = publish_part(run, parts->parts[i], phase, err);
+	signals_unwatch(&run->signals);
+	if (rc < 0)
+		err_wrap(err, rc, "%s", options->results ? options->results : "results.h5");
+	return rc;
+}
+
 int phase_publish(struct run *run, const struct run_options *options, struct phase_run *p,
 		  const struct err *failure, struct err *err)
 {
@@ -124,17 +161,8 @@ int phase_publish(struct run *run, const struct run_options *options, struct pha
 				      .client = p->client,
 				      .targets = p->targets,
 				      .target_count = p->target_count};
-	int rc;
 
-	phase_describe(run, p, failure, &phase);
-	signals_watch(&run->signals, RUN_WRITE_LIMIT_NS);
-	rc = run_record_stores(run, err);
-	if (rc == 0)
-		rc = results_publish(run->results, &phase, err);
-	for (uint32_t i = 0; rc == 0 && i < p->part_count; i++)
-		rc = publish_part(run, p->parts[i], &phase, err);
-	signals_unwatch(&run->signals);
-	if (rc < 0)
-		err_wrap(err, rc, "%s", options->results ? options->results : "results.h5");
-	return rc;
+	phase_describe(run, p, failure, &phase.record);
+	phase_set_run(run, p->workload, &phase);
+	return phase_publish_described(run, options, &phase, p, err);
 }

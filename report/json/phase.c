@@ -11,11 +11,14 @@
 #include "report/phase.h"
 #include "report/plain_io.h"
 #include "report/spread.h"
+#include "report/together.h"
 
 static void add_head(cJSON *to, const struct results_phase_read *p);
 static void add_utilisation(cJSON *to, const struct results_file *f,
 			    const struct results_phase_read *p);
 static void add_targets(cJSON *to, const struct results_phase_read *p);
+static void add_together(cJSON *to, const struct results_file *f,
+			 const struct results_phase_read *p);
 static void add_accounts(cJSON *to, const struct results_phase_read *p);
 static void add_latencies(cJSON *to, const struct results_phase_read *p);
 static void add_columns(cJSON *to, const struct results_phase_read *p);
@@ -31,6 +34,7 @@ cJSON *json_phase(const struct results_file *f, const struct results_phase_read 
 	add_head(object, p);
 	add_utilisation(object, f, p);
 	add_targets(object, p);
+	add_together(object, f, p);
 	add_accounts(object, p);
 	json_tables(object, p);
 	add_latencies(object, p);
@@ -103,6 +107,39 @@ static void add_head(cJSON *to, const struct results_phase_read *p)
 	for (size_t i = 0; i < sizeof(counts) / sizeof(*counts); i++)
 		json_add_number(to, tally_common_columns.measures[counts[i]].name,
 				phase_common(p, counts[i]));
+}
+
+static void add_price(cJSON *to, const char *key, const struct together_figure *figure)
+{
+	cJSON *o = cJSON_AddObjectToObject(to, key);
+
+	json_add_number(o, "together", figure->beside);
+	json_add_number(o, "alone", figure->alone);
+}
+
+/* Adds where a phase ran that the job runs at the same time as others, and what that cost it. */
+static void add_together(cJSON *to, const struct results_file *f,
+			 const struct results_phase_read *p)
+{
+	struct together_price price;
+	cJSON *o, *against;
+
+	if (!p->record.together[0]) {
+		cJSON_AddNullToObject(to, "together");
+		return;
+	}
+	o = cJSON_AddObjectToObject(to, "together");
+	json_add_number(o, "entry", (double)p->record.entry);
+	cJSON_AddStringToObject(o, "set", p->record.together);
+	cJSON_AddBoolToObject(o, "alone", p->record.alone != 0);
+	if (!together_price_of(f, p, &price)) {
+		cJSON_AddNullToObject(o, "against_alone");
+		return;
+	}
+	against = cJSON_AddObjectToObject(o, "against_alone");
+	json_add_number(against, "number", (double)price.alone->record.number);
+	add_price(against, "bytes_per_second", &price.bytes_per_second);
+	add_price(against, "au", &price.au);
 }
 
 /* Adds the rate of plain reads from the training's store, where the same file has such a phase. */

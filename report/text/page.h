@@ -33,6 +33,7 @@ extern const struct text_kind text_train, text_plain_io;
 /* Parts of the page. */
 void text_phases(const struct page *page); /* the table of all phases */
 void text_targets(const struct page *page);
+void text_together(const struct page *page); /* what phases cost each other */
 void text_client_side(const struct page *page);
 void text_tables(const struct page *page); /* tables that only the file describes */
 void text_steps(const struct page *page);

@@ -34,6 +34,7 @@ char *report_text(const struct results_file *file, const struct report_options *
 	if (file->phase_count)
 		text_phases(&page);
 	if (file->phase_count && !text_is_long(file)) {
+		text_together(&page);
 		text_client_side(&page);
 		own_tables(&page);
 		text_tables(&page);

@@ -23,7 +23,9 @@ static int read_and_check(const char *path, struct err *err)
 		return rc;
 	rc = job_parse(&job, plan_schema(), path, text, bytes, NULL, 0, err);
 	if (rc == 0) {
-		rc = plan_check(&job, RANKS, NODES, true, err);
+		rc = plan_scale(&job, RANKS, NODES, err);
+		if (rc == 0)
+			rc = plan_check(&job, RANKS, NODES, true, err);
 		job_free(&job);
 	}
 	free(text);

@@ -25,7 +25,7 @@ static uint64_t scaled(unsigned tensor, const char *dataset, const char *readers
 	snprintf(text, sizeof(text), template, tensor, dataset, readers, more);
 	if (job_parse(&job, plan_schema(), "job", text, strlen(text), NULL, 0, err) < 0)
 		return 0;
-	if (plan_scale(&job, ranks, err) == 0) {
+	if (plan_scale(&job, ranks, 1, err) == 0) {
 		options = job.datasets[0].options;
 		files = options->files;
 	}

@@ -25,7 +25,7 @@ static void row_of(struct scaling_row *row, const char *more, uint32_t nodes,
 	snprintf(json, sizeof(json), text, more);
 	CU_ASSERT_EQUAL_FATAL(
 		job_parse(&job, plan_schema(), "job", json, strlen(json), NULL, 0, &err), 0);
-	CU_ASSERT_EQUAL_FATAL(plan_scale(&job, nodes * 12, &err), 0);
+	CU_ASSERT_EQUAL_FATAL(plan_scale(&job, nodes * 12, nodes, &err), 0);
 	CU_ASSERT_EQUAL_FATAL(plan_check(&job, nodes * 12, nodes, true, &err), 0);
 	CU_ASSERT_EQUAL_FATAL(plan_make(&plan, &job, nodes * 12, nodes, &err), 0);
 	plan.node_memory_bytes = 825e9;

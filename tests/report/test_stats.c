@@ -318,7 +318,7 @@ static void test_json_and_csv(void)
 	cJSON_Delete(o);
 	free(text);
 	text = report_csv(&x.file);
-	CU_ASSERT_PTR_NOT_NULL(strstr(text, ",6,3,2,0,stores.data.latency=3 ms,\n"));
+	CU_ASSERT_PTR_NOT_NULL(strstr(text, ",6,3,2,0,stores.data.latency=3 ms,,,0\n"));
 	free(text);
 }
 

@@ -88,7 +88,7 @@ int meter_open(struct meter *m, const struct meter_layout *layout, const struct 
 {
 	memset(m, 0, sizeof(*m));
 	m->layout = layout;
-	m->rank = place->rank;
+	m->rank = place->world_rank;
 	m->node = place->node;
 	meter_start(m, start_ns);
 	if (!layout || meter_allocate(m) == 0)

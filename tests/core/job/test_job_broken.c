@@ -146,7 +146,7 @@ static const struct broken cases[] = {
 	{"{\"phases\": [{\"checkpoint\": {}}]}",
 	 "/phases/0/checkpoint: unknown kind of phase; known are: generate, train"},
 	{"{\"phases\": [{\"generate\": {}}, {\"together\": []}]}",
-	 "/phases/1/together: \"together\" is not available in this version"},
+	 "/phases/1/together: must hold 1 to 16 phases, holds 0"},
 	{"{\"phases\": [{\"train\": []}]}", "/phases/0/train: must be an object, is a list"},
 	{"{\"phases\": [{\"train\": null}]}", "/phases/0/train: must be an object, is null"},
 	{TRAIN("\"bach\": 4"), "/phases/1/train/bach: unknown key; did you mean \"batch\"?"},

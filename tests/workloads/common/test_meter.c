@@ -77,7 +77,7 @@ static const struct backend_ops script_ops = {.scheme = "script",
 
 static void script_open(struct script *s)
 {
-	struct rank_place place = {.rank = 3, .node = 1};
+	struct rank_place place = {.rank = 1, .world_rank = 3, .node = 1};
 
 	memset(s, 0, sizeof(*s));
 	clock_init_fake(&s->clock, 1000000);
