@@ -5,12 +5,15 @@
 #include "workloads/dataset/dataset.h"
 #include "workloads/dataset/find.h"
 
-/* Samples of a step of the phases that read the data set; 0: none does. All must agree. */
+/* Samples of a step of the phases that read the data set; 0: none does, or its size does not depend
+ * on them. All must agree. */
 static int scale_step_samples(const struct job *job, const struct job_dataset *dataset,
 			      uint32_t ranks, const char *path, uint64_t *out, struct err *err)
 {
+	const struct dataset_options *options = dataset->options;
+
 	*out = 0;
-	for (uint32_t i = 0; i < job->phase_count; i++) {
+	for (uint32_t i = 0; options->steps_per_epoch && i < job->phase_count; i++) {
 		const struct job_phase *phase = &job->phases[i];
 		const struct workload *workload = phase->section->owner;
 		uint64_t samples = workload->step_samples

@@ -63,6 +63,18 @@ static void test_files(void)
 	}
 }
 
+/* Phases may have different batches where the number of files does not follow from them. */
+static void test_different_batches(void)
+{
+	static const char more[] = ",{\"train\":{\"name\":\"other\",\"batch\":8}}";
+	struct err err;
+
+	CU_ASSERT_EQUAL(scaled(1, "\"files\":99", "all", more, 8, &err), 99);
+	CU_ASSERT_STRING_EQUAL(err.text, "");
+	CU_ASSERT_EQUAL(scaled(1, "\"files_per_rank\":3", "all", more, 8, &err), 24);
+	CU_ASSERT_STRING_EQUAL(err.text, "");
+}
+
 static void test_refusals(void)
 {
 	static const struct {
@@ -89,6 +101,7 @@ int main(void)
 {
 	CU_TestInfo tests[] = {
 		{"numbers of files", test_files},
+		{"phases with different batches", test_different_batches},
 		{"refusals", test_refusals},
 		CU_TEST_INFO_NULL,
 	};
