@@ -448,6 +448,49 @@ static void test_broken_files(void)
 	fclose(none);
 }
 
+/* The same training by itself, and beside others, with half of the bytes and of the AU. */
+static void test_together(void)
+{
+	static union results_cell beside_row[COLUMNS];
+	struct results_phase_read phases[3];
+	struct results_file f = demo(phases);
+	cJSON *o, *one, *against;
+	char *text;
+
+	memcpy(beside_row, train_row, sizeof(beside_row));
+	beside_row[1].count /= 2;
+	beside_row[COLUMNS - 1].real /= 2;
+	f.phase_count = 3;
+	strcpy(phases[1].record.together, "ranks 0-3");
+	phases[1].record.entry = 1;
+	phases[2] = phases[1];
+	phases[1].record.alone = 1;
+	phases[2].record.number = 2;
+	phases[2].merged = table_of(columns, COLUMNS, beside_row, 1);
+	phases[2].ranks = table_of(columns, COLUMNS, beside_row, 1);
+	strcpy(phases[2].record.status, "ended");
+	text = report_text(&f, &plain);
+	CU_ASSERT_PTR_NOT_NULL(strstr(text, "\ntrain, alone "));
+	CU_ASSERT_PTR_NOT_NULL(strstr(
+		text,
+		"\ntrain on ranks 0-3 beside others: AU 48.2 %, alone 96.4 % (-48.2 points); 560 "
+		"MB/s, alone 1.12 GB/s\n  (-50.0 %)\n"));
+	CU_ASSERT_PTR_NOT_NULL(strstr(text, "\ntrain: ended with a phase beside it\n"));
+	free(text);
+	text = report_json((const struct results_file *const[]){&f}, 1, &plain);
+	o = cJSON_Parse(text);
+	one = cJSON_GetObjectItem(cJSON_GetArrayItem(cJSON_GetObjectItem(o, "phases"), 2),
+				  "together");
+	against = cJSON_GetObjectItem(one, "against_alone");
+	CU_ASSERT(at(one, "entry") == 1 && at(against, "number") == 1);
+	CU_ASSERT_DOUBLE_EQUAL(at(cJSON_GetObjectItem(against, "au"), "together"), 0.482, 1e-9);
+	CU_ASSERT_DOUBLE_EQUAL(at(cJSON_GetObjectItem(against, "au"), "alone"), 0.964, 1e-9);
+	one = cJSON_GetArrayItem(cJSON_GetObjectItem(o, "phases"), 0);
+	CU_ASSERT_TRUE(cJSON_IsNull(cJSON_GetObjectItem(one, "together")));
+	cJSON_Delete(o);
+	free(text);
+}
+
 int main(void)
 {
 	CU_TestInfo tests[] = {
@@ -458,6 +501,7 @@ int main(void)
 		{"nothing wider than 100 columns", test_width},
 		{"JSON has the promised keys", test_json},
 		{"CSV has as many fields as headings", test_csv},
+		{"what phases cost each other", test_together},
 		{"a clause a line where one would be too long", test_notes},
 		{"figures", test_figures},
 		{"shares add up", test_tenths},
