@@ -197,6 +197,8 @@ static void summary_fill(struct summary_row *s, const struct merged *m)
 	utf8_copy(s->phase, sizeof(s->phase), r.name);
 	utf8_copy(s->kind, sizeof(s->kind), r.kind);
 	utf8_copy(s->sweep, sizeof(s->sweep), r.sweep);
+	snprintf(s->together, sizeof(s->together), "%s%.*s", r.alone ? "alone, " : "",
+		 SUMMARY_NAME_BYTES - 8, r.together);
 	s->seconds = r.seconds;
 	s->au = figure_of(m, ROLE_UTILISATION);
 	s->gb_per_s =

@@ -64,6 +64,7 @@ def test_first_end():
         check(overlap(p["train"], p["reader"])[0] > 0, f"{p}")
         with h5py.File(f"{folder}/results.h5") as f:
             check(f["phases/0_train"].attrs["together"] == b"ranks 0-1", "attribute together")
+            check(list(f["summary"]["together"]) == [b"ranks 0-1", b"ranks 3"], "column together")
             check(f["stores"]["name"][0] == b"data", "the store is on record")
         text = alone("report", "results.h5", cwd=folder).out
         check("reader: ended with a phase beside it" in text, text)
