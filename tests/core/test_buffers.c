@@ -35,7 +35,7 @@ static void slots_are_apart_and_aligned(void)
 	buffers_free(&b);
 }
 
-/* Whatever the order of taking and giving, no slot is out twice. */
+/* No slot is handed out twice, in whatever order slots are taken and returned. */
 static void no_slot_is_out_twice(void)
 {
 	enum { SLOTS = 5 };

@@ -10,7 +10,7 @@
 
 enum { TEXT_BYTES = 8192 };
 
-/* What log_say writes, read back from a pipe. */
+/* Reads from a pipe what log_say has written. */
 static void heard(char text[TEXT_BYTES], int fds[2])
 {
 	ssize_t n;

@@ -19,7 +19,7 @@ static void columns(void)
 		CU_ASSERT_EQUAL(utf8_columns(cases[i].text, cases[i].bytes), cases[i].columns);
 }
 
-/* What fits ends between two characters, whether bytes or columns are the limit. */
+/* The part that fits ends between two characters, whether bytes or columns are the limit. */
 static void fits(void)
 {
 	static const struct {
