@@ -1,4 +1,4 @@
-/* Tests of manifests. */
+/* Tests of manifests: text, differences between data sets, and the check before reading. */
 #include "workloads/dataset/manifest.h"
 
 #include <errno.h>
@@ -71,7 +71,7 @@ static void test_differences(void)
 	CU_ASSERT_EQUAL(manifest_matches(&m, &d, "file:///x", &err), -EEXIST);
 }
 
-/* Parquet's, of rows of 16 bytes. */
+/* A data set of parquet files, with rows of 16 bytes. */
 static struct dataset rows(unsigned row_group, const char *columns)
 {
 	struct dataset_options o;
@@ -89,7 +89,7 @@ static struct dataset rows(unsigned row_group, const char *columns)
 	return d;
 }
 
-/* Options of the format are part of what was made, lists too. */
+/* The manifest contains the options of the format, including lists. */
 static void test_format_options(void)
 {
 	static const char made[] = "[\"4 int16\", \"float64 read\"]";
@@ -144,7 +144,7 @@ static void test_rubbish(void)
 }
 
 struct asked {
-	struct dataset d; /* as rank 2 has it in the end */
+	struct dataset d; /* as rank 2 has it after the check */
 	struct store *store;
 	struct err err;
 };
@@ -175,7 +175,7 @@ static struct dataset expect(const struct dataset *d, struct store *store, int r
 	return a.d;
 }
 
-/* The first files of a larger set are called and are as large as in that set. */
+/* The first files of a larger set have the same names and sizes as in that set. */
 static void expect_part(const struct dataset *whole, const struct dataset *part)
 {
 	char one[OBJECT_KEY_BYTES], other[OBJECT_KEY_BYTES];
@@ -191,7 +191,8 @@ static void expect_part(const struct dataset *whole, const struct dataset *part)
 	}
 }
 
-/* Before a phase reads: what is there is this data set, whole; else a sentence that says what to do. */
+/* Before a phase reads, the manifest must show that this data set is complete; otherwise a sentence
+ * says what to do. */
 static void test_check_before_reading(void)
 {
 	char folder[] = "/tmp/haul-manifest-XXXXXX", json[96], command[96];

@@ -1,6 +1,6 @@
-/* Tests of objects with a wrong size at their commit: they count as errors, whether they are
- * written by blocks, whole, empty or by many ranks. The store loses the last byte of every other
- * object. */
+/* Tests of objects that have a wrong size after their commit: they count as errors, whether they
+ * are written by blocks, whole, empty or by many ranks. The store loses the last byte of every
+ * other object. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -149,7 +149,7 @@ static void test_wrong_size_at_commit_was_no_error(void)
 		CU_ASSERT_EQUAL(w.tally.rank_row[TALLY_ERRORS], 5);
 		CU_ASSERT_EQUAL(w.tally.failure_count, 5);
 		CU_ASSERT_PTR_NOT_NULL(strstr(w.tally.failures[0].text, "the store has "));
-		/* Blocks are done, but for those whose object did not come whole. */
+		/* Blocks count as done, except for those of an object that is not complete. */
 		CU_ASSERT_EQUAL(w.done, i % 3 ? 5 : 15);
 		tally_free(&w.tally);
 	}

@@ -1,4 +1,5 @@
-/* Tests of the loader. */
+/* Tests of the loader: the order of batches, the shuffle buffer, credits, and which request a wait
+ * is charged to. */
 #include <errno.h>
 #include <string.h>
 
@@ -19,7 +20,7 @@ enum {
 };
 
 struct desk {
-	struct fixture *job; /* only parsed */
+	struct fixture *job; /* parsed, not run */
 	struct dataset dataset;
 	struct store store;
 	struct rank_place place;
@@ -98,7 +99,7 @@ static int take(struct desk *d, uint64_t k, struct batch *b)
 	return rc;
 }
 
-/* Batch k holds the samples of step k, whoever built it. */
+/* Batch k contains the samples of step k, whichever worker built it. */
 static void in_order(void)
 {
 	static const uint32_t workers[] = {0, 1, 2, 3, 7, 16};
@@ -127,9 +128,9 @@ static void in_order(void)
 	}
 }
 
-/* Whoever read them, samples come out of the window in the same batches; each once, in whole epochs and
- * in those given up. */
-static void windows(void)
+/* The shuffle buffer gives the same batches, whoever has read the samples. Each sample comes once,
+ * in whole epochs and in those that are given up. */
+static void shuffle_buffers(void)
 {
 	static const uint32_t workers[] = {0, 1, 2, 5};
 	static const uint64_t sizes[] = {1, 2, 3, 7, 32, 33, WINDOW};
@@ -163,7 +164,7 @@ static void windows(void)
 		}
 }
 
-/* Streams give the same batches whoever reads them, windowed or not. */
+/* Streams give the same batches, whoever reads them, with and without a shuffle buffer. */
 static void streams(void)
 {
 	static const uint32_t workers[] = {0, 1, 2, 3, 5};
@@ -195,13 +196,13 @@ static void streams(void)
 			all -= mix64(id);
 		CU_ASSERT_EQUAL(all, 0);
 		loader_end(&d.loader);
-		/* Pieces are as large as files here. */
+		/* Here a piece is as large as a file. */
 		CU_ASSERT_EQUAL(loader_live_bytes(&d.loader), BATCHES * BATCH * SAMPLE_BYTES);
 		desk_close(&d);
 	}
 }
 
-/* Nobody builds more ahead than the credits allow, the batch under way included. */
+/* Workers build no more batches ahead than the credits allow, including the batch in progress. */
 static void credits(void)
 {
 	struct desk d;
@@ -226,7 +227,7 @@ static void credits(void)
 	}
 }
 
-/* An epoch given up in its middle leaves nothing behind for the next. */
+/* An epoch that is given up in its middle leaves nothing for the next one. */
 static void given_up(void)
 {
 	struct desk d;
@@ -250,9 +251,10 @@ static void given_up(void)
 	}
 }
 
-/* A batch of 3 samples of 1000 bytes, each 20 ms to its first byte and 10 us to be sent, one after the other.
- * No time passes but what the store takes: what was waited is blamed to the nanosecond. */
-static void known_answers(void)
+/* A batch of 3 samples of 1000 bytes. Each sample takes 20 ms to its first byte and 10 us for its
+ * transfer, and transfers follow each other. Only the store takes time, so the wait is charged
+ * exactly. */
+static void waits_are_charged(void)
 {
 	static const struct {
 		enum loader_kind kind;
@@ -262,8 +264,8 @@ static void known_answers(void)
 		{LOADER_PYTORCH, 1, 60000000, 30000},
 		{LOADER_SAMPLE, 1, 60000000, 30000},
 		{LOADER_BATCH, 1, 60000000, 30000},
-		/* the first two together, the third when the first of them is done: that is 10 us
-		 * before the second is */
+		/* two samples start at once; the third starts when the first is done, which is 10
+		 * us before the second */
 		{LOADER_BATCH, 2, 39990000, 30000},
 		{LOADER_BATCH, 3, 20000000, 30000},
 	};
@@ -300,19 +302,19 @@ static void requests_fit(void)
 	CU_ASSERT_EQUAL(reader_request_bytes(4 << 20, 1000, UINT64_MAX), 64 << 10);
 	CU_ASSERT_EQUAL(reader_request_bytes(4 << 20, 16 << 20, 5000), 5000);
 	CU_ASSERT_EQUAL(reader_request_bytes(4096, 1000, UINT64_MAX),
-			4096); /* the job's own wish is kept */
+			4096); /* the job's own size is kept */
 }
 
 int main(void)
 {
 	CU_TestInfo tests[] = {
 		{"batches come in order", in_order},
-		{"a window shuffles the same for all", windows},
-		{"streams are the same for all", streams},
-		{"credits bound what is built ahead", credits},
+		{"the shuffle buffer gives the same batches", shuffle_buffers},
+		{"streams give the same batches", streams},
+		{"credits limit the batches ahead", credits},
 		{"an epoch given up leaves nothing", given_up},
-		{"what was waited for, to the nanosecond", known_answers},
-		{"requests fit their windows", requests_fit},
+		{"waits are charged to the nanosecond", waits_are_charged},
+		{"requests fit their buffers", requests_fit},
 		CU_TEST_INFO_NULL,
 	};
 
