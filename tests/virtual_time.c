@@ -136,7 +136,7 @@ static struct sleeper *earliest(void)
 
 /* Lets the next thread run. Returns false if no thread can ever run again. The caller has the lock
  * and must wait for its turn. */
-static bool hand_on(void)
+static bool run_next(void)
 {
 	struct sleeper *s = earliest();
 
@@ -167,7 +167,7 @@ static bool await(const void *what, uint64_t until_ns)
 	struct sleeper s = {.what = what, .until_ns = until_ns, .turn = PTHREAD_COND_INITIALIZER};
 
 	list_append(&waiting, &s);
-	if (!hand_on()) {
+	if (!run_next()) {
 		fprintf(stderr, "virtual time: all threads wait, and no deadline will wake one\n");
 		abort();
 	}
@@ -180,7 +180,7 @@ static void yield(void)
 	struct sleeper s = {.turn = PTHREAD_COND_INITIALIZER};
 
 	list_append(&ready, &s);
-	hand_on();
+	run_next();
 	await_turn(&s);
 }
 
@@ -391,7 +391,7 @@ static void *thread_main(void *argument)
 	__real_pthread_mutex_lock(&lock);
 	t->ended = true;
 	wake_all(t, INT_MAX);
-	hand_on();
+	run_next();
 	pthread_mutex_unlock(&lock);
 	return result;
 }

@@ -43,7 +43,7 @@ static void files_end(struct place_of_files *f)
 	rig_close(&f->rig);
 }
 
-static bool stands(const struct place_of_files *f, const char *name)
+static bool exists(const struct place_of_files *f, const char *name)
 {
 	char path[256];
 	struct stat st;
@@ -73,11 +73,11 @@ static void write_and_read(const char *options)
 	CU_ASSERT_EQUAL(rig_do(&f.queue, &o, REQ_BEGIN, 0, sizeof(text), NULL, NULL), 0);
 	CU_ASSERT_EQUAL(rig_do(&f.queue, &o, REQ_WRITE, 8, sizeof(text) - 8, text + 8, NULL), 0);
 	CU_ASSERT_EQUAL(rig_do(&f.queue, &o, REQ_WRITE, 0, 8, text, NULL), 0);
-	CU_ASSERT_TRUE(stands(&f, "a/b/c.bin.haul-part"));
-	CU_ASSERT_FALSE(stands(&f, "a/b/c.bin"));
+	CU_ASSERT_TRUE(exists(&f, "a/b/c.bin.haul-part"));
+	CU_ASSERT_FALSE(exists(&f, "a/b/c.bin"));
 	CU_ASSERT_EQUAL(rig_do(&f.queue, &o, REQ_COMMIT, 0, 0, NULL, &bytes), 0);
 	CU_ASSERT_EQUAL(bytes, sizeof(text));
-	CU_ASSERT_FALSE(stands(&f, "a/b/c.bin.haul-part"));
+	CU_ASSERT_FALSE(exists(&f, "a/b/c.bin.haul-part"));
 	CU_ASSERT_EQUAL(o.state[0] | o.state[1], 0);
 	CU_ASSERT_EQUAL(rig_do(&f.queue, &o, REQ_STAT, 0, 0, NULL, &bytes), 0);
 	CU_ASSERT_EQUAL(bytes, sizeof(text));
@@ -133,7 +133,7 @@ static void test_abort_keeps_the_old_version(void)
 	CU_ASSERT_EQUAL(rig_do(&f.queue, &o, REQ_WRITE, 0, sizeof(young), young, NULL), 0);
 	CU_ASSERT_EQUAL(rig_do(&f.queue, &o, REQ_ABORT, 0, 0, NULL, NULL), 0);
 	CU_ASSERT_EQUAL(rig_do(&f.queue, &o, REQ_ABORT, 0, 0, NULL, NULL), -EBADF);
-	CU_ASSERT_FALSE(stands(&f, "x.haul-part"));
+	CU_ASSERT_FALSE(exists(&f, "x.haul-part"));
 	CU_ASSERT_EQUAL(rig_get(&f.queue, "x", back, sizeof(back)), 0);
 	CU_ASSERT_STRING_EQUAL(back, "old");
 	/* A part that cannot be published can still be aborted. */
@@ -142,9 +142,9 @@ static void test_abort_keeps_the_old_version(void)
 	CU_ASSERT_EQUAL(rig_do(&f.queue, &o, REQ_BEGIN, 0, 0, NULL, NULL), 0);
 	CU_ASSERT_EQUAL(rig_do(&f.queue, &o, REQ_WRITE, 0, sizeof(young), young, NULL), 0);
 	CU_ASSERT_EQUAL(rig_do(&f.queue, &o, REQ_COMMIT, 0, 0, NULL, NULL), -EISDIR);
-	CU_ASSERT_TRUE(stands(&f, "x.haul-part"));
+	CU_ASSERT_TRUE(exists(&f, "x.haul-part"));
 	CU_ASSERT_EQUAL(rig_do(&f.queue, &o, REQ_ABORT, 0, 0, NULL, NULL), 0);
-	CU_ASSERT_FALSE(stands(&f, "x.haul-part"));
+	CU_ASSERT_FALSE(exists(&f, "x.haul-part"));
 	CU_ASSERT_EQUAL(delete (&f, "x/y"), 0);
 	CU_ASSERT_EQUAL(delete (&f, "x/"), 0);
 	files_end(&f);

@@ -18,7 +18,7 @@ static int by_bytes(const void *a, const void *b)
 	return strcmp(a, b);
 }
 
-static void sorted(void)
+static void sort_names(void)
 {
 	unsigned kept = 0;
 
@@ -60,7 +60,7 @@ static unsigned probe(struct split *s)
 
 /* Checks that each name is in exactly one part and that the names of a part are consecutive.
  * Returns the number of names in the largest part. */
-static unsigned shared_out(uint32_t parts)
+static unsigned check_parts(uint32_t parts)
 {
 	char after[SPLIT_NAME_BYTES], until[SPLIT_NAME_BYTES], last[SPLIT_NAME_BYTES] = "";
 	unsigned in_all = 0, largest = 0;
@@ -102,13 +102,13 @@ static void test_numbers(void)
 		count = sets[i].count;
 		for (unsigned k = 0; k < count; k++)
 			snprintf(names[k], sizeof(names[k]), sets[i].format, k * sets[i].step);
-		sorted();
+		sort_names();
 		for (size_t p = 0; p < sizeof(parts) / sizeof(parts[0]); p++) {
 			unsigned even = (count + parts[p] - 1) / parts[p];
 
 			/* The bounds are estimates, so a part may be a fifth larger than an even
 			 * one and have two more names. */
-			CU_ASSERT(shared_out(parts[p]) <= even + even / 5 + 2);
+			CU_ASSERT(check_parts(parts[p]) <= even + even / 5 + 2);
 		}
 	}
 }
@@ -133,8 +133,8 @@ static void test_anything(void)
 				names[i][k] = k < stem ? 's' : of[random_next(&r) % strlen(of)];
 			names[i][n] = '\0';
 		}
-		sorted();
-		shared_out(1 + (uint32_t)(random_next(&r) % 20));
+		sort_names();
+		check_parts(1 + (uint32_t)(random_next(&r) % 20));
 	}
 }
 
@@ -149,7 +149,7 @@ static void test_few(void)
 		strcpy(names[0], few[i]);
 		CU_ASSERT(probe(&s) <= 12);
 		CU_ASSERT_EQUAL(split_range(&s, 0, 4, after, until), count);
-		shared_out(4);
+		check_parts(4);
 	}
 	/* A name that is longer than any key cannot be used, but does no harm. */
 	split_begin(&s);

@@ -468,7 +468,7 @@ static void test_queues_share_histograms(void)
 	queue_close(&b.queue);
 }
 
-static void test_window_has_room_for_whole_blocks(void)
+static void test_buffer_has_room_for_whole_blocks(void)
 {
 	struct store buffered = {.alignment = 1}, direct = {.alignment = 512};
 
@@ -500,7 +500,7 @@ int main(void)
 		{"depth is refused in a sentence", test_depth_is_refused_in_a_sentence},
 		{"observers see every request", test_observers_see_every_request},
 		{"queues share histograms", test_queues_share_histograms},
-		{"window has room for whole blocks", test_window_has_room_for_whole_blocks},
+		{"a buffer has room for whole blocks", test_buffer_has_room_for_whole_blocks},
 		CU_TEST_INFO_NULL,
 	};
 

@@ -11,7 +11,7 @@
 
 enum { FILES_MAX = 1000 };
 
-struct shift {
+struct crew_case {
 	uint64_t files;
 	uint32_t threads;
 	struct rig *rig;
@@ -23,7 +23,7 @@ struct shift {
 
 static int do_file(struct crew_thread *w, uint64_t i)
 {
-	struct shift *s = w->crew->argument;
+	struct crew_case *s = w->crew->argument;
 	uint64_t mine = (s->files + w->crew->group->size - 1) / w->crew->group->size;
 
 	/* File 0, of rank 0, waits for all other files of that rank. */
@@ -38,7 +38,7 @@ static int do_file(struct crew_thread *w, uint64_t i)
 
 static int body(struct group *g, void *argument)
 {
-	struct shift *s = argument;
+	struct crew_case *s = argument;
 	enum stop_reason stopped;
 	struct crew crew = {.files = s->files,
 			    .store = &s->rig->store,
@@ -56,7 +56,7 @@ static int body(struct group *g, void *argument)
 
 static void run(uint64_t files, uint32_t ranks, uint32_t threads, bool hold)
 {
-	static struct shift s;
+	static struct crew_case s;
 	struct rig rig;
 
 	memset(&s, 0, sizeof(s));

@@ -214,14 +214,14 @@ static void bench_close(struct bench *b)
 	free(b->disk.bytes);
 }
 
-struct seat {
+struct writer_context {
 	struct bench *bench;
 	uint32_t number;
 };
 
-static void *sit(void *argument)
+static void *writer_main(void *argument)
 {
-	const struct seat *s = argument;
+	const struct writer_context *s = argument;
 	struct bench *b = s->bench;
 
 	b->rc[s->number] = writer_put(&b->writers[s->number], &b->what[s->number]);
@@ -231,13 +231,14 @@ static void *sit(void *argument)
 /* Writes one object with as many threads as there are writers. */
 static void put(struct bench *b)
 {
-	struct seat seats[WRITERS_MAX];
+	struct writer_context contexts[WRITERS_MAX];
 	pthread_t threads[WRITERS_MAX];
 
 	atomic_store(&b->next, 0);
 	for (uint32_t i = 0; i < b->setup->writers; i++) {
-		seats[i] = (struct seat){b, i};
-		CU_ASSERT_EQUAL_FATAL(pthread_create(&threads[i], NULL, sit, &seats[i]), 0);
+		contexts[i] = (struct writer_context){b, i};
+		CU_ASSERT_EQUAL_FATAL(pthread_create(&threads[i], NULL, writer_main, &contexts[i]),
+				      0);
 	}
 	for (uint32_t i = 0; i < b->setup->writers; i++)
 		pthread_join(threads[i], NULL);

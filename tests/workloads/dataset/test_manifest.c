@@ -143,15 +143,15 @@ static void test_rubbish(void)
 	}
 }
 
-struct asked {
+struct check_run {
 	struct dataset d; /* as rank 2 has it after the check */
 	struct store *store;
 	struct err err;
 };
 
-static int ask(struct group *g, void *argument)
+static int check_on_rank(struct group *g, void *argument)
 {
-	struct asked *a = argument;
+	struct check_run *a = argument;
 	struct dataset d = a->d;
 	struct err err = {0};
 	int rc = manifest_check(&d, a->store, g, &err);
@@ -166,9 +166,9 @@ static int ask(struct group *g, void *argument)
 
 static struct dataset expect(const struct dataset *d, struct store *store, int rc, const char *says)
 {
-	struct asked a = {.d = *d, .store = store};
+	struct check_run a = {.d = *d, .store = store};
 
-	CU_ASSERT_EQUAL(thread_group_run(3, ask, &a, NULL), rc);
+	CU_ASSERT_EQUAL(thread_group_run(3, check_on_rank, &a, NULL), rc);
 	CU_ASSERT_PTR_NOT_NULL(strstr(a.err.text, says));
 	if (!strstr(a.err.text, says))
 		fprintf(stderr, "%s\n", a.err.text);

@@ -50,11 +50,11 @@ static const struct known {
 	double au;
 	int batch;
 } known[] = {
-	/* 100 kB a step at 100 MB/s: 1 ms, behind 10 ms of compute */
+	/* 100 kB per step at 100 MB/s: 1 ms, behind 10 ms of compute */
 	{"fed", "\"bandwidth\":\"100 MB/s\"", "\"compute\":\"10 ms\"", 1, 1.0, 1},
-	/* two ranks share 10 MB/s: 20 ms a step against 10 */
+	/* two ranks share 10 MB/s: 20 ms per step against 10 */
 	{"starved", "\"bandwidth\":\"10 MB/s\"", "\"compute\":\"10 ms\"", 2, 0.5, 1},
-	/* each rank has 5 MB/s of its own: 20 ms a step, whoever reads */
+	/* each rank has 5 MB/s of its own: 20 ms per step, with any number of workers */
 	{"starved by the rank", "\"rank_bandwidth\":\"5 MB/s\"",
 	 "\"compute\":\"10 ms\",\"loader\":{\"workers\":4}", 2, 0.5, 1},
 	/* 11.1 ms against 10 */

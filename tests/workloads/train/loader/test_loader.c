@@ -19,7 +19,7 @@ enum {
 	KINDS = LOADER_BATCH + 1
 };
 
-struct desk {
+struct loader_rig {
 	struct fixture *job; /* parsed, not run */
 	struct dataset dataset;
 	struct store store;
@@ -29,8 +29,9 @@ struct desk {
 	struct assignment assignment;
 };
 
-static void desk_open_on(struct desk *d, const char *job, bool fake, enum loader_kind kind,
-			 uint32_t workers, uint32_t prefetch, uint32_t depth)
+static void loader_rig_open_on(struct loader_rig *d, const char *job, bool fake,
+			       enum loader_kind kind, uint32_t workers, uint32_t prefetch,
+			       uint32_t depth)
 {
 	struct loader_options l = {.kind = kind,
 				   .workers = workers,
@@ -73,23 +74,24 @@ static void desk_open_on(struct desk *d, const char *job, bool fake, enum loader
 	sequence_init(&d->assignment.sequence);
 }
 
-static void desk_open(struct desk *d, enum loader_kind kind, uint32_t workers, uint32_t prefetch)
+static void loader_rig_open(struct loader_rig *d, enum loader_kind kind, uint32_t workers,
+			    uint32_t prefetch)
 {
-	desk_open_on(
+	loader_rig_open_on(
 		d,
 		"{\"stores\":{\"s\":{\"uri\":\"null://x\"}},\"dataset\":{\"store\":\"s\",\"format\":\"raw\","
 		"\"files\":33,\"sample_bytes\":1000},\"phases\":[{\"train\":{}}]}",
 		false, kind, workers, prefetch, kind == LOADER_BATCH ? 2 : 1);
 }
 
-static void desk_close(struct desk *d)
+static void loader_rig_close(struct loader_rig *d)
 {
 	loader_close(&d->loader);
 	store_close(&d->store);
 	fixture_free(d->job);
 }
 
-static int take(struct desk *d, uint64_t k, struct batch *b)
+static int take(struct loader_rig *d, uint64_t k, struct batch *b)
 {
 	uint64_t now = clock_now(&d->job->clock);
 	int rc = loader_take(&d->loader, k, now, clock_kernel_ns() + 2000000000, b);
@@ -103,11 +105,11 @@ static int take(struct desk *d, uint64_t k, struct batch *b)
 static void in_order(void)
 {
 	static const uint32_t workers[] = {0, 1, 2, 3, 7, 16};
-	struct desk d;
+	struct loader_rig d;
 	struct batch b;
 
 	for (unsigned w = 0; w < KINDS * sizeof(workers) / sizeof(workers[0]); w++) {
-		desk_open(&d, (enum loader_kind)(w % KINDS), workers[w / KINDS], 2);
+		loader_rig_open(&d, (enum loader_kind)(w % KINDS), workers[w / KINDS], 2);
 		for (uint64_t epoch = 1; epoch <= 3; epoch++) {
 			order_epoch(&d.assignment.sequence.order, epoch);
 			loader_begin(&d.loader, &d.assignment);
@@ -124,7 +126,7 @@ static void in_order(void)
 			loader_end(&d.loader);
 		}
 		CU_ASSERT_EQUAL(loader_live_bytes(&d.loader), 3 * BATCHES * BATCH * SAMPLE_BYTES);
-		desk_close(&d);
+		loader_rig_close(&d);
 	}
 }
 
@@ -136,13 +138,13 @@ static void shuffle_buffers(void)
 	static const uint64_t sizes[] = {1, 2, 3, 7, 32, 33, WINDOW};
 	uint64_t first[BATCHES] = {0};
 	struct batch b;
-	struct desk d;
+	struct loader_rig d;
 
 	for (unsigned s = 0; s < sizeof(sizes) / sizeof(sizes[0]); s++)
 		for (unsigned w = 0; w < KINDS * 4; w++) {
 			uint64_t all = 0;
 
-			desk_open(&d, (enum loader_kind)(w % KINDS), workers[w / KINDS], 2);
+			loader_rig_open(&d, (enum loader_kind)(w % KINDS), workers[w / KINDS], 2);
 			d.assignment.sequence.shuffle_samples = sizes[s];
 			for (unsigned cut = 0; cut < 3; cut++) {
 				loader_begin(&d.loader, &d.assignment);
@@ -160,7 +162,7 @@ static void shuffle_buffers(void)
 			for (uint64_t id = 0; id < BATCHES * BATCH; id++)
 				all -= mix64(id);
 			CU_ASSERT_EQUAL(all, 0);
-			desk_close(&d);
+			loader_rig_close(&d);
 		}
 }
 
@@ -170,12 +172,12 @@ static void streams(void)
 	static const uint32_t workers[] = {0, 1, 2, 3, 5};
 	uint64_t first[BATCHES] = {0};
 	struct batch b;
-	struct desk d;
+	struct loader_rig d;
 
 	for (unsigned i = 0; i < 2 * 5; i++) {
 		uint64_t all = 0;
 
-		desk_open_on(
+		loader_rig_open_on(
 			&d,
 			"{\"stores\":{\"s\":{\"uri\":\"null://x\"}},\"dataset\":{\"store\":\"s\",\"format\":\"raw\","
 			"\"files\":11,\"samples_per_file\":3,\"sample_bytes\":1000},\"phases\":[{\"train\":{}}]}",
@@ -198,20 +200,20 @@ static void streams(void)
 		loader_end(&d.loader);
 		/* Here a piece is as large as a file. */
 		CU_ASSERT_EQUAL(loader_live_bytes(&d.loader), BATCHES * BATCH * SAMPLE_BYTES);
-		desk_close(&d);
+		loader_rig_close(&d);
 	}
 }
 
 /* Workers build no more batches ahead than the credits allow, including the batch in progress. */
 static void credits(void)
 {
-	struct desk d;
+	struct loader_rig d;
 	struct batch b;
 
 	for (unsigned kind = 0; kind < KINDS; kind++) {
 		uint64_t ahead = kind == LOADER_SAMPLE ? 2 : 4;
 
-		desk_open(&d, (enum loader_kind)kind, 2, 2);
+		loader_rig_open(&d, (enum loader_kind)kind, 2, 2);
 		loader_begin(&d.loader, &d.assignment);
 		for (uint64_t k = 0; k < 4; k++) {
 			uint64_t until = clock_kernel_ns() + 2000000000,
@@ -223,18 +225,18 @@ static void credits(void)
 			CU_ASSERT_EQUAL(loader_live_bytes(&d.loader), awaited);
 			CU_ASSERT_EQUAL(take(&d, k, &b), 0);
 		}
-		desk_close(&d);
+		loader_rig_close(&d);
 	}
 }
 
 /* An epoch that is given up in its middle leaves nothing for the next one. */
 static void given_up(void)
 {
-	struct desk d;
+	struct loader_rig d;
 	struct batch b;
 
 	for (unsigned kind = 0; kind < KINDS; kind++) {
-		desk_open(&d, (enum loader_kind)kind, 3, 2);
+		loader_rig_open(&d, (enum loader_kind)kind, 3, 2);
 		for (uint64_t taken = 0; taken < BATCHES; taken++) {
 			loader_begin(&d.loader, &d.assignment);
 			for (uint64_t k = 0; k < taken; k++) {
@@ -247,7 +249,7 @@ static void given_up(void)
 			}
 			loader_end(&d.loader);
 		}
-		desk_close(&d);
+		loader_rig_close(&d);
 	}
 }
 
@@ -275,10 +277,10 @@ static void waits_are_charged(void)
 		"\"phases\":[{\"train\":{}}]}";
 
 	for (unsigned c = 0; c < sizeof(cases) / sizeof(cases[0]); c++) {
-		struct desk d;
+		struct loader_rig d;
 		struct batch b;
 
-		desk_open_on(&d, job, true, cases[c].kind, 0, 1, cases[c].depth);
+		loader_rig_open_on(&d, job, true, cases[c].kind, 0, 1, cases[c].depth);
 		loader_begin(&d.loader, &d.assignment);
 		for (uint64_t k = 0; k < 3; k++) {
 			uint64_t began_ns = clock_now(&d.job->clock);
@@ -290,7 +292,7 @@ static void waits_are_charged(void)
 			CU_ASSERT_EQUAL(clock_now(&d.job->clock) - began_ns,
 					cases[c].first_byte_ns + cases[c].transfer_ns);
 		}
-		desk_close(&d);
+		loader_rig_close(&d);
 	}
 }
 
