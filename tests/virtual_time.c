@@ -80,7 +80,7 @@ WRAPPED(pthread_join, pthread_t id, void **result);
 long __real_syscall(long number, ...);
 long __wrap_syscall(long number, ...);
 
-/* ---- who runs ---- */
+/* Which thread runs. */
 
 static void list_append(struct list *l, struct sleeper *s)
 {
@@ -184,7 +184,7 @@ static void yield(void)
 	await_turn(&s);
 }
 
-/* ---- time ---- */
+/* The clock and sleeps. */
 
 static uint64_t ns_of(clockid_t clock, const struct timespec *t)
 {
@@ -252,7 +252,7 @@ int __wrap_sched_yield(void)
 	return 0;
 }
 
-/* ---- what threads wait for ---- */
+/* Semaphores, mutexes, conditions and futexes. */
 
 static int sem_wait_until(sem_t *s, uint64_t until_ns)
 {
@@ -377,7 +377,7 @@ long __wrap_syscall(long number, ...)
 	return __real_syscall(number, a[0], a[1], a[2], a[3], a[4], a[5]);
 }
 
-/* ---- threads ---- */
+/* Making and joining threads. */
 
 static void *thread_main(void *argument)
 {

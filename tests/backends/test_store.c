@@ -1,4 +1,4 @@
-/* Tests of choosing and checking stores, and of null://. */
+/* Tests of choosing, checking and opening stores, and of null://. */
 #include <errno.h>
 #include <stdatomic.h>
 #include <string.h>

@@ -10,7 +10,7 @@
 
 /* {"uri": "zero://any", "size": "1 MiB"} */
 struct zero_options {
-	struct store_options common; /* comes first */
+	struct store_options common; /* must be the first member */
 	uint64_t size;
 };
 

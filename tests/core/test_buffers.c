@@ -1,4 +1,4 @@
-/* Tests of the buffer pool. */
+/* Tests of the buffer pool: slots are aligned, do not overlap, and are handed out once. */
 #include <CUnit/CUnit.h>
 #include <errno.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-/* Tests of reading a whole file. */
+/* Tests of reading a whole file, up to a limit. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

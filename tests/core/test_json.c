@@ -1,4 +1,4 @@
-/* Tests of the JSON check and printer. */
+/* Tests of the JSON check, its messages with line and column, and of the printer. */
 #include <cjson/cJSON.h>
 #include <errno.h>
 #include <math.h>

@@ -1,4 +1,4 @@
-/* Tests of the log. */
+/* Tests of the log: each event is one line, with the rank and the level. */
 #include <CUnit/CUnit.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,4 +1,5 @@
-/* Tests of the ring buffer. */
+/* Tests of the ring buffer: records come in order, a full ring refuses, and two threads can share
+ * it. */
 #include <pthread.h>
 
 #include "core/ring.h"

@@ -1,4 +1,4 @@
-/* Tests of targets. */
+/* Tests of targets: whether they are met, and how values and sentences are printed. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>

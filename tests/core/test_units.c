@@ -1,4 +1,4 @@
-/* Tests of units. */
+/* Tests of units: sizes, times and rates are parsed, refused and printed. */
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>

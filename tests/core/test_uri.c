@@ -1,4 +1,4 @@
-/* Tests of store URIs. */
+/* Tests of store URIs: schemes, refusals, and placeholders. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* Tests of UTF-8 columns and cuts. */
+/* Tests of UTF-8 text: width in columns, and cuts between characters. */
 #include <string.h>
 
 #include "core/utf8.h"

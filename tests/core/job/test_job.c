@@ -1,4 +1,4 @@
-/* Tests of parsing, changing and printing jobs. */
+/* Tests of parsing, changing and printing jobs, with the sample schema. */
 #include <cjson/cJSON.h>
 #include <errno.h>
 #include <fcntl.h>

@@ -1,4 +1,5 @@
-/* Tests of the latency histogram. */
+/* Tests of the latency histogram: its error bounds, its quantiles, and that merging equals
+ * recording all. */
 #include <CUnit/CUnit.h>
 #include <errno.h>
 #include <math.h>
