@@ -22,6 +22,8 @@ esac
 
 jobs=$(nproc)
 [ "$jobs" -le 8 ] || jobs=8
+# Most tests wait for most of their time, for servers and for what they have planned: two for each core, and one more.
+tests_at_once=$((2 * jobs + 1))
 unset LD_PRELOAD
 failed=()
 
@@ -60,7 +62,7 @@ build()
 # tests PRESET
 tests()
 {
-	ctest --preset "$1" -j "$jobs" --no-label-summary
+	ctest --preset "$1" -j "$tests_at_once" --no-label-summary
 }
 
 # The thread sanitizer wants addresses where it expects them.
@@ -68,7 +70,7 @@ tests_of_threads()
 {
 	local fixed=()
 	! setarch -R true 2>/dev/null || fixed=(setarch -R)
-	"${fixed[@]}" ctest --preset tsan -j "$jobs" --no-label-summary
+	"${fixed[@]}" ctest --preset tsan -j "$tests_at_once" --no-label-summary
 }
 
 must "install what is missing" install

@@ -1,5 +1,6 @@
-/* Cost of core: payload in GB/s per core for each code path; ns per recorded latency, per place in
- * a permutation, per draw. Medians of seven; one thread, kept on one core.
+/* Cost of core: payload in GB/s per core for each code path; ns per recorded latency, per position
+ * of a permutation, per draw. Each figure is the median of seven rounds, on one thread that is
+ * bound to one core.
  *
  *	bench_core */
 #include <sched.h>
@@ -15,7 +16,7 @@
 
 enum { REPEATS = 7, VALUES = 1 << 16 };
 
-static const uint64_t fill_bytes = 256 << 20; /* made in one repeat */
+static const uint64_t fill_bytes = 256 << 20; /* bytes made in one round */
 
 static int compare(const void *a, const void *b)
 {
@@ -30,7 +31,7 @@ static double median(double values[REPEATS])
 	return values[REPEATS / 2];
 }
 
-/* The compiler must neither drop nor move what was computed. */
+/* Keeps the compiler from dropping or moving the computation. */
 static void keep(const void *p)
 {
 	__asm__ volatile("" : : "r"(p) : "memory");
@@ -81,7 +82,7 @@ static int bench_fill(void)
 		return 1;
 	}
 	data = buffers_take(&b);
-	printf("payload, GB/s a core      256 KiB    1 MiB   64 MiB\n");
+	printf("payload, GB/s per core    256 KiB    1 MiB   64 MiB\n");
 	for (int path = 0; path < FILL_PATHS; path++) {
 		if (fill_by((enum fill_path)path, 0, 0, data, 1) < 0) {
 			printf("%-22s not on this processor\n",
@@ -189,7 +190,7 @@ int main(void)
 
 	CPU_ZERO(&one);
 	CPU_SET(cpu < 0 ? 0 : (unsigned)cpu, &one);
-	sched_setaffinity(0, sizeof(one), &one); /* refused: the figures are only less steady */
+	sched_setaffinity(0, sizeof(one), &one); /* if it is refused, the figures vary more */
 	if (bench_fill() != 0)
 		return 1;
 	/* Latencies up to 17 ms over all octaves, in random order. */

@@ -1,12 +1,13 @@
-/* haul's queue on file://, for run_file.sh, which sets it beside fio on the same file.
+/* haul's queue on file://, for run_file.sh, which compares it with fio on the same file.
  *
  *	bench_file FOLDER ENGINE DEPTH cached|direct WORK BLOCK_BYTES TOTAL_BYTES
  *
- * WORK sequential, random: reads FOLDER/data as a reader does: buffers from a pool, made known to the
- * queue, latencies recorded, whatever has come received. write, unique: makes FOLDER/out anew, the same
- * bytes again and again or bytes that are nowhere else, with room for it reserved and fsync at its end;
- * the time is from the first write to the published file. Prints GB/s and CPU seconds per GB of the loop
- * alone. */
+ * WORK is one of sequential, random, write and unique. The first two read FOLDER/data as a reader
+ * of a training does: into buffers of a pool that the queue knows, with recorded latencies,
+ * receiving whatever has arrived. The other two write FOLDER/out: write repeats the same bytes,
+ * unique writes bytes that exist nowhere else. Room is reserved before the first write, and the
+ * file is synced at the end; the time is from the first write to the published file. Prints GB/s
+ * and CPU seconds per GB of that loop alone. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -37,7 +38,7 @@ static double cpu_s(void)
 	       (double)(r.ru_utime.tv_usec + r.ru_stime.tv_usec) / 1e6;
 }
 
-/* The blocks of the object in order, again from its start at its end, or drawn. */
+/* The offset of block i: in order, starting again after the last block, or drawn. */
 static uint64_t offset_of(const struct work *w, const struct object *o, uint64_t i)
 {
 	uint64_t blocks = o->size / w->block;
@@ -88,7 +89,7 @@ static int one(struct queue *q, struct object *o, enum request_op op, uint64_t l
 	return queue_do(q, &req);
 }
 
-/* The loop, and for writes what makes a file of them. */
+/* Times the loop; for writes, also the commit that makes a file of them. */
 static int timed(const struct work *w, struct queue *q, struct object *o, struct request *reqs,
 		 struct request **lists)
 {

@@ -1,6 +1,7 @@
-/* Cost of data formats: GB/s per core of files made, and of files verified completely (made again
- * and compared), for the sample sizes of the ready jobs; nanoseconds to lay out a file, and to
- * verify its header and trailer. Medians of seven; one thread, kept on one core.
+/* Cost of data formats, for the sample sizes of the catalogue's jobs: GB/s per core of files made
+ * and of files verified completely (made again and compared); nanoseconds to lay out a file, and to
+ * verify its header and trailer. Each figure is the median of seven rounds, on one thread that is
+ * bound to one core.
  *
  *	bench_format */
 #include <inttypes.h>
@@ -25,7 +26,7 @@ static int compare(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* One file after the other, piece by piece, as generate does; or one piece of it verified. */
+/* GB/s of files made one after the other in pieces, as generate does it; or of pieces verified. */
 static double rate(const struct layout *l, uint8_t *data, void *scratch, bool verify)
 {
 	double rates[REPEATS];
@@ -33,7 +34,7 @@ static double rate(const struct layout *l, uint8_t *data, void *scratch, bool ve
 	for (int r = 0; r < REPEATS; r++) {
 		uint64_t done = 0, start = clock_kernel_ns();
 
-		while (done < BYTES || done % l->size) { /* whole files: ends cost more */
+		while (done < BYTES || done % l->size) { /* whole files: headers cost more */
 			uint64_t at = done % l->size;
 			uint64_t n = l->size - at < PIECE ? l->size - at : PIECE;
 
@@ -50,8 +51,8 @@ static double rate(const struct layout *l, uint8_t *data, void *scratch, bool ve
 	return rates[REPEATS / 2];
 }
 
-/* Nanoseconds per file laid out, and per file of which only header and trailer are verified: the least
- * of many tries, as these are short. */
+/* Nanoseconds to lay out one file, and to verify only its header and trailer. These times are
+ * short, so each is the minimum of many tries. */
 static void small_costs(struct layout *l, const uint8_t *data, void *scratch, double *laid_out,
 			double *ends)
 {

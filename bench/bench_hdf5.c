@@ -1,6 +1,6 @@
-/* Rows of HDF5 files read by libhdf5 itself, as h5py's f["records_0"][k] does it: open, H5Dread of
- * one row, close, for each sample, in one thread. haul's reader (open, ranges, close) is compared
- * with it.
+/* Rows of HDF5 files read by libhdf5 itself, as h5py's f["records_0"][k] reads them: for each
+ * sample it opens the file, reads one row by H5Dread and closes the file, in one thread. haul's
+ * reader (open, ranges, close) is compared with it.
  *
  *	bench_hdf5 EPOCHS FILE...
  *
@@ -21,7 +21,8 @@ static double processor_seconds(void)
 	       (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec) * 1e-6;
 }
 
-/* Returns how many rows the file has; 0: it cannot be read. row: its bytes, made larger as needed. */
+/* Returns the number of rows in the file, or 0 where it cannot be read. *row holds the row's bytes
+ * and grows as needed. */
 static hsize_t read_row(const char *path, hsize_t k, void **row, hsize_t *room)
 {
 	hid_t file = H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT);

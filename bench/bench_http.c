@@ -1,11 +1,13 @@
-/* Objects read or written over HTTP through the queue as a reader thread does it, one thread: what wrk and
- * ab are asked beside it. Prints GB/s, requests/s, CPU seconds a GB, CPU microseconds a request.
+/* Objects read or written over HTTP through the queue, by one thread that works as a reader does:
+ * haul's side of the comparison with wrk and ab. Prints GB/s, requests/s, CPU seconds per GB, CPU
+ * microseconds per request.
  *
  *	bench_http get|drop|put STORE_JSON KEY_FORMAT OBJECTS BYTES DEPTH SECONDS
  *	bench_http sign
  *
- * KEY_FORMAT has one %u. get reads into memory, longer objects through a window, as a training does; drop keeps
- * nothing of what it reads. put writes each object by one PUT and asks no size. */
+ * KEY_FORMAT contains one %u. get reads into memory, and streams longer objects through a buffer,
+ * as a training does. drop discards what it reads. put writes each object by one PUT and does not
+ * ask for its size. */
 #include <cjson/cJSON.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -81,7 +83,7 @@ static int open_store(struct bench *b, const char *text, struct err *err)
 	return rc;
 }
 
-/* A training would look at it here. */
+/* A piece of a streamed object: a training would look at its bytes here. */
 static int arrived(struct request *req, uint64_t offset, void *data, uint64_t length)
 {
 	struct bench *b = req->user;
@@ -92,8 +94,8 @@ static int arrived(struct request *req, uint64_t offset, void *data, uint64_t le
 	return 0;
 }
 
-/* As a training reads: what is longer than a window is streamed through it. */
-static void through_window(struct bench *b, struct request *req)
+/* Streams an object that is longer than a buffer, as a training does. */
+static void stream_long(struct bench *b, struct request *req)
 {
 	if (b->put || b->drop || b->bytes <= QUEUE_STREAM_BYTES)
 		return;
@@ -102,8 +104,9 @@ static void through_window(struct bench *b, struct request *req)
 	req->user = b;
 }
 
-/* The next object in this slot. The first write is preceded by a begin, which asks nothing of the store and
- * stands for all that follow: nothing is committed, so that a PUT is one request. */
+/* Sends the request for the next object in this slot. The first write of a slot is preceded by a
+ * begin, which sends nothing to the store and serves all later writes. Nothing is committed, so
+ * each object is one PUT. */
 static void next(struct bench *b, uint32_t slot, uint64_t number)
 {
 	struct object *o = &b->objects[slot];
@@ -119,11 +122,11 @@ static void next(struct bench *b, uint32_t slot, uint64_t number)
 				.begin.part = b->bytes,
 				.discard = b->drop,
 				.data = data};
-	through_window(b, req);
+	stream_long(b, req);
 	queue_submit(&b->queue, &one, 1);
 }
 
-static bool goes_on(struct bench *b, struct request *req)
+static bool write_after_begin(struct bench *b, struct request *req)
 {
 	struct request *one = req;
 
@@ -149,7 +152,7 @@ static void run(struct bench *b, double seconds)
 		for (uint32_t i = 0; i < n; i++) {
 			struct request *req = b->done[i];
 
-			if (goes_on(b, req))
+			if (write_after_begin(b, req))
 				continue;
 			b->seen++;
 			b->failed += req->answer.status != 0 ||
@@ -170,7 +173,7 @@ static void run(struct bench *b, double seconds)
 	       (unsigned long long)b->queue.endpoint_counts[0].connections);
 }
 
-/* A ranged GET put together and signed, as the data path does it. */
+/* Cost of a ranged GET, built and signed as the data path does it. */
 static void sign(void)
 {
 	enum { REQUESTS = 200000 };
@@ -192,8 +195,7 @@ static void sign(void)
 		sign_v4(&s, &r, &c, 1, "us-east-1", SIGN_UNSIGNED, 1369353600 + i / 1000);
 		http_request_finish(&r, NULL, &x);
 	}
-	printf("%.2f us a request, put together and signed\n",
-	       (cpu_seconds() - cpu) / REQUESTS * 1e6);
+	printf("%.2f us per request, built and signed\n", (cpu_seconds() - cpu) / REQUESTS * 1e6);
 	sign_v4_close(&s);
 }
 

@@ -1,6 +1,7 @@
 /* Cost of the queue per operation: null:// does nothing, so all of the time is haul's own. Both
- * latencies are recorded for each operation. The figure is the median of 7 rounds, after one that
- * warms up; on a busy machine the slowest round is far from the fastest. Then the memory of a queue. */
+ * latencies are recorded for each operation. Each figure is the median of 7 rounds; one round
+ * before them warms up, and on a busy machine the slowest round is far from the fastest. Then the
+ * memory of a queue. */
 #include <cjson/cJSON.h>
 #include <malloc.h>
 #include <stdio.h>
@@ -44,7 +45,7 @@ static double do_ns(struct queue *q, struct object *o)
 	return (double)(clock_kernel_ns() - start) / OPERATIONS;
 }
 
-/* As a worker does it: submitted in one place, received in another. */
+/* As a reader does it: requests are submitted in one place and received in another. */
 static double submit_reap_ns(struct queue *q, struct object *o)
 {
 	struct request req = {.op = REQ_READ, .object = o, .length = 1 << 20}, *list[] = {&req},
@@ -65,13 +66,13 @@ static void record(struct queue *q, struct hist hists[2])
 		     &(struct queue_latency){.service = &hists[0], .response = &hists[1]});
 }
 
-/* What malloc has handed out, its own share included. */
+/* Bytes that malloc has handed out, its own headers included. */
 static size_t heap_bytes(void)
 {
 	return mallinfo2().uordblks;
 }
 
-/* Of the queue and its channel, on a store as a job would describe it. */
+/* Memory of the queue and its channel on a store that is described as in a job. */
 static void print_memory(const char *what, const char *json)
 {
 	static const uint32_t depths[] = {1, 64};
@@ -113,8 +114,9 @@ static void print(const char *what, double ns[ROUNDS])
 	printf("%-28s %7.1f ns   (%.1f to %.1f)\n", what, ns[ROUNDS / 2], ns[0], ns[ROUNDS - 1]);
 }
 
-/* As requests come from storage: fewer than the log's thread makes rows of, so that rings stay short. Between
- * bursts that a ring holds it gets the time to empty it. */
+/* Requests at the rate at which storage completes them: the writer thread of the log keeps up, so
+ * the rings stay short. A ring holds a whole burst, and the pause after each burst gives the thread
+ * time to empty it. */
 static double bursts_ns(struct queue *q, struct object *o)
 {
 	uint64_t spent = 0, start;
@@ -133,7 +135,7 @@ static double bursts_ns(struct queue *q, struct object *o)
 	return (double)spent / BURSTS / BURST;
 }
 
-/* What a request pays for its row in the operation log. */
+/* The additional cost of a request's row in the operation log. */
 static void logged(struct store *store, struct object *o)
 {
 	struct op_log_options options = {
@@ -204,7 +206,7 @@ int main(void)
 	print("one read of the clock", clocks);
 	print("queue_do on null://", whole);
 	print("queue_submit, queue_reap", split);
-	printf("the bound is %.2f us an operation: %s\n", BOUND_PS / 1e6,
+	printf("the bound is %.2f us per operation: %s\n", BOUND_PS / 1e6,
 	       split[ROUNDS / 2] <= BOUND_PS / 1e3 ? "held" : "missed");
 	queue_close(&q);
 	logged(&store, &o);

@@ -1,5 +1,5 @@
 /* Lower bound for reading small files: threads that open, fstat, read and close them, and do
- * nothing else. A yardstick for run_small.sh, without any of haul's code.
+ * nothing else. A baseline for run_small.sh that contains none of haul's code.
  *
  *	bench_small THREADS PASSES < LIST
  *
@@ -123,7 +123,7 @@ int main(int argc, char **argv)
 	wall = now(CLOCK_MONOTONIC) - wall;
 	cpu = now(CLOCK_PROCESS_CPUTIME_ID) - cpu;
 	if (files != list.count * list.passes) {
-		fprintf(stderr, "%zu of %zu files could be read\n", files,
+		fprintf(stderr, "only %zu of %zu files could be read\n", files,
 			list.count * list.passes);
 		return 1;
 	}

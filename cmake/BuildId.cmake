@@ -1,7 +1,8 @@
 cmake_minimum_required(VERSION 3.25)
 
-# Writes haul_build.h: version, commit (with "+" where the working tree differs from it) and the
-# folders of the catalogue. Run at each build; an unchanged file keeps its time.
+# Build identification: writes haul_build.h with the version, the commit ("+" follows it where the
+# working tree differs from it) and the folders of the catalogue. It runs at each build; a file
+# whose content does not change keeps its time, so nothing is compiled again.
 set(build unknown)
 find_program(GIT git)
 if(GIT)

@@ -1,5 +1,6 @@
-# A folder is a layer is a library: haul_layer(core) makes the target haul_core of every source file below
-# the folder it is called in. A new file needs no line here; CMake looks again at each build.
+# Layers: each folder of a layer is one library. haul_layer(core) makes the target haul_core from
+# all source files below the folder in which it is called. A new file needs no line here; CMake
+# looks for files at each build.
 #
 #   haul_layer(core)
 #   haul_layer(backends WITHOUT file/uring.c http/)     paths below the folder; one that ends in / is a folder

@@ -1,15 +1,17 @@
-# Finds MPI and the parallel HDF5 that was made with it; gives the targets haul_mpi and haul_hdf5.
+# Finds MPI and the parallel HDF5 that was built with it, and defines the targets haul_mpi and
+# haul_hdf5.
 #
-# Looked for in this order, so that what a user or a module names goes before what a system has:
-#   MPI   the compiler itself is a wrapper (CC=mpicc, Cray's cc); MPI_C_COMPILER or MPI_HOME; the mpich of
-#         pkg-config where it is that of the mpicc in PATH (Debian); whatever CMake's FindMPI finds
-#         (MPICH, Cray MPICH, Intel MPI)
-#   HDF5  the compiler again (cray-hdf5-parallel, CC=h5pcc); HDF5_ROOT or HDF5_DIR, as variable or in the
-#         environment; pkg-config; h5pcc in PATH
-# A serial HDF5 is refused here in a sentence, not later by the compiler.
+# The order of the search lets the choice of a user or of a module precede the libraries of the
+# system:
+#   MPI   the compiler if it is itself a wrapper (CC=mpicc, Cray's cc); MPI_C_COMPILER or MPI_HOME;
+#         the mpich of pkg-config if it belongs to the mpicc in PATH (Debian); whatever CMake's
+#         FindMPI finds (MPICH, Cray MPICH, Intel MPI)
+#   HDF5  the compiler again (cray-hdf5-parallel, CC=h5pcc); HDF5_ROOT or HDF5_DIR, as a variable or
+#         in the environment; pkg-config; h5pcc in PATH
+# A serial HDF5 is refused here with a message, before the compiler would fail on it.
 include(CheckCSourceCompiles)
 
-# Imported, or a trial would not be told of them.
+# Imported targets, because only those can be used in the trial compilations below.
 add_library(haul_mpi INTERFACE IMPORTED GLOBAL)
 add_library(haul_hdf5 INTERFACE IMPORTED GLOBAL)
 
@@ -19,14 +21,16 @@ set(uses_hdf5 "#include <mpi.h>
 #include <hdf5.h>
 int main(void) { return H5Pset_fapl_mpio(H5Pcreate(H5P_FILE_ACCESS), MPI_COMM_WORLD, MPI_INFO_NULL) < 0; }")
 
-# haul_try(VARIABLE SOURCE target…): does it compile and link with them?
+# haul_try(VARIABLE SOURCE target…) sets VARIABLE to whether SOURCE compiles and links with the
+# targets.
 function(haul_try variable source)
 	set(CMAKE_REQUIRED_LIBRARIES ${ARGN})
 	set(CMAKE_REQUIRED_QUIET ON)
 	check_c_source_compiles("${source}" ${variable})
 endfunction()
 
-# Whether pkg-config's mpich lies where mpicc does: a module's mpicc must not meet a system's headers.
+# Sets the variable to whether pkg-config's mpich and mpicc have the same prefix. Otherwise the
+# mpicc of a module would be combined with the headers of the system.
 function(haul_mpich_is_of_path variable)
 	set(${variable} FALSE PARENT_SCOPE)
 	find_program(HAUL_MPICC NAMES mpicc.mpich mpicc)
@@ -61,13 +65,13 @@ function(haul_find_mpi)
 	find_package(MPI QUIET COMPONENTS C)
 	if(NOT MPI_C_FOUND)
 		message(FATAL_ERROR "haul needs MPI, and no mpicc, mpiicx or mpich of pkg-config was found: load an MPI module, "
-			"or say -DMPI_C_COMPILER=/path/to/mpicc (docs/install.md)")
+			"or set -DMPI_C_COMPILER=/path/to/mpicc (docs/install.md)")
 	endif()
 	target_link_libraries(haul_mpi INTERFACE MPI::MPI_C)
 	set(HAUL_MPI_FROM "${MPI_C_COMPILER}" PARENT_SCOPE)
 endfunction()
 
-# CMake's FindHDF5, h5pcc first.
+# Finds HDF5 by CMake's FindHDF5, which looks for h5pcc first.
 macro(haul_find_hdf5_package)
 	set(HDF5_PREFER_PARALLEL ON)
 	find_package(HDF5 QUIET COMPONENTS C)
@@ -88,7 +92,8 @@ macro(haul_find_hdf5)
 		if(HDF5_ROOT OR DEFINED ENV{HDF5_ROOT})
 			haul_find_hdf5_package()
 		else()
-			# Debian names the parallel build hdf5-mpich, sites with modules hdf5.
+			# Debian calls the module of the parallel build hdf5-mpich; sites with
+			# environment modules call it hdf5.
 			pkg_search_module(HDF5_PC QUIET IMPORTED_TARGET GLOBAL hdf5-mpich hdf5-mpi hdf5)
 			if(HDF5_PC_FOUND)
 				target_link_libraries(haul_hdf5 INTERFACE PkgConfig::HDF5_PC)
@@ -100,13 +105,15 @@ macro(haul_find_hdf5)
 	endif()
 	if(NOT HAUL_HDF5_FROM)
 		message(FATAL_ERROR "haul needs parallel HDF5, and none was found: load a module (hdf5, cray-hdf5-parallel), "
-			"install libhdf5-mpich-dev, or say -DHDF5_ROOT=/prefix (docs/install.md)")
+			"install libhdf5-mpich-dev, or set -DHDF5_ROOT=/prefix (docs/install.md)")
 	endif()
 	haul_try(HAUL_HDF5_IS_PARALLEL "${uses_hdf5}" haul_hdf5 haul_mpi)
 	if(NOT HAUL_HDF5_IS_PARALLEL)
 		unset(HAUL_HDF5_IS_PARALLEL CACHE)
-		message(FATAL_ERROR "haul needs a parallel HDF5, made with this MPI (${HAUL_MPI_FROM}); that found is serial or made with "
-			"another: ${HAUL_HDF5_FROM}. Load its parallel module, or say -DHDF5_ROOT=/prefix of one (docs/install.md)")
+		message(FATAL_ERROR "haul needs a parallel HDF5 that was built with this MPI "
+			"(${HAUL_MPI_FROM}), but this HDF5 is serial or was built with another MPI: "
+			"${HAUL_HDF5_FROM}. Load its parallel module, or set -DHDF5_ROOT=/prefix "
+			"(docs/install.md)")
 	endif()
 endmacro()
 

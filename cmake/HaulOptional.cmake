@@ -1,11 +1,12 @@
-# What haul also builds without. One line each:
+# Optional dependencies: parts that haul can be built without. One line declares one part:
 #
 #   haul_optional(URING "engine uring of file://" liburing>=2.3)
 #
-# gives the option HAUL_URING (ON), looks for the pkg-config modules, and where all are there sets HAVE_URING
-# and makes the target PkgConfig::URING. HAVE_URING is asked for in CMake, which picks the sources, and as a
-# preprocessor word in backends/table.c, which lists what there is; nowhere else. What is missing is said
-# when configuring and by haul version.
+# defines the option HAUL_URING (default ON) and looks for the pkg-config modules. If all of them
+# are found, it sets HAVE_URING and defines the target PkgConfig::URING. HAVE_URING is used in two
+# places only: in CMake, which selects the sources, and as a macro in backends/table.c, which lists
+# the parts that are built in. The output of the configuration and of `haul version` shows the
+# missing parts.
 set(HAUL_PARTS)
 
 function(haul_part label text)
@@ -20,7 +21,7 @@ function(haul_optional name what)
 	list(JOIN ARGN ", " needs)
 	set(HAVE_${name} FALSE PARENT_SCOPE)
 	if(NOT HAUL_${name})
-		haul_part("${what}" "no, as asked (HAUL_${name})")
+		haul_part("${what}" "no, as requested (HAUL_${name})")
 	else()
 		pkg_check_modules(${name} QUIET IMPORTED_TARGET GLOBAL ${ARGN})
 		if(${name}_FOUND)
@@ -33,7 +34,7 @@ function(haul_optional name what)
 	set(HAUL_PARTS "${HAUL_PARTS}" PARENT_SCOPE)
 endfunction()
 
-# The short table at the end of configuring.
+# Prints the table of optional parts at the end of the configuration.
 function(haul_say_parts)
 	list(JOIN HAUL_PARTS "\n--   " text)
 	message(STATUS "haul ${PROJECT_VERSION}:${text}")

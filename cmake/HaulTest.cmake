@@ -1,33 +1,36 @@
-# Tests are declared where they stand, by one of four functions:
+# Declaration of tests. The CMakeLists.txt of the folder of a test calls one of four functions:
 #
 #   haul_unit_test(measure/test_hist LIBS haul_core)    builds measure/test_hist.c with CUnit, adds test_hist
 #   haul_mpi_test(test_group RANKS 4 LIBS haul_ranks)   builds it and runs it under mpiexec
 #   haul_script_test(layers SCRIPT check_layers.py)     runs a script with the program in $HAUL
 #   haul_system_test(faults)                            runs the functions test_… of test_faults.py
 #
-# Each test has labels, from which the presets choose (docs/architecture.md, "Tests"): what it is (unit, mpi,
-# system, servers, fuzz, project), and beside that
+# The presets select tests by their labels (docs/architecture.md, "Tests"). One label says which
+# kind of test it is (unit, mpi, system, servers, fuzz, project). Further labels are
 #
-#   quick    what is run at every step: unit tests, MPI tests of up to 8 ranks, fuzz targets, most of project
-#   timing   its figures depend on the clock: nothing runs beside it, and it never runs under a sanitizer
-#   long     what need not run on every change
+#   quick    runs after every change: unit tests, MPI tests of up to 8 ranks, fuzz targets, most of
+#            project
+#   timing   depends on the clock: no other test runs beside it, and it never runs under a sanitizer
+#   long     need not run after every change
 #   threads  runs under the thread sanitizer, too
 #
-# Options of all: ARGS…, TIMEOUT seconds, LABELS…, COST (what costs most begins first). A unit test or a script
-# with MATRIX goes through a part of its cases, and through all of them as NAME_full, labelled long
-# (HAUL_TEST_FULL is set then, unit_full() true). A unit test has SOURCES more.c… and LIBS…; with THREADS it is
-# labelled threads, with VIRTUAL_TIME it is linked with tests/virtual_time.c, with MAY_SKIP it may exit with 77
-# where the kernel lacks something. Nothing else is skipped: without a package or a server its tests fail.
+# Every function takes ARGS…, TIMEOUT seconds, LABELS… and COST (the tests with the highest cost
+# begin first). A unit test or a script with MATRIX runs a part of its cases, and runs all of them
+# as a second test NAME_full with the label long (there HAUL_TEST_FULL is set and unit_full() is
+# true). A unit test takes SOURCES more.c… and LIBS…. THREADS adds the label threads, VIRTUAL_TIME
+# links tests/virtual_time.c, and MAY_SKIP allows the exit status 77 where the kernel lacks a
+# feature. Nothing else is skipped: where a package or a server is missing, its tests fail.
 #
-# MPI tests: YIELD puts the yielding preload under ranks that outnumber the cores; RANKS may be a list, a test
-# each. Scripts find in the environment HAUL (the program), HAUL_MPIEXEC, HAUL_YIELD (the preload), HAUL_SOURCE
-# and HAUL_NPM (a folder with node_modules).
+# An MPI test with YIELD runs under the yielding preload, because its ranks may outnumber the cores.
+# RANKS may be a list; each number of ranks is then a test of its own. Scripts find in the
+# environment HAUL (the program), HAUL_MPIEXEC, HAUL_YIELD (the preload), HAUL_SOURCE and HAUL_NPM
+# (a folder with node_modules).
 #
-# A time limit is there to end what hangs. It must hold on a machine that has much else to do.
+# A time limit only ends a test that hangs. It must be long enough for a busy machine.
 
-# Debian's python3-numpy and python3-h5py belong to Debian's own interpreter.
+# Debian's own interpreter, because only it finds Debian's python3-numpy and python3-h5py.
 find_program(HAUL_PYTHON NAMES python3 HINTS /usr/bin REQUIRED)
-# Readers and servers from npm: packaging/install-npm.sh puts them there.
+# Readers and servers from npm, which packaging/install-npm.sh installs.
 find_program(HAUL_NODE NAMES node REQUIRED)
 set(HAUL_NPM ${PROJECT_SOURCE_DIR}/build/npm)
 set(HAUL_PROGRAM ${PROJECT_BINARY_DIR}/haul)
@@ -35,8 +38,8 @@ set(HAUL_YIELD ${PROJECT_BINARY_DIR}/libyield.so)
 set(HAUL_TEST_ENVIRONMENT HAUL=${HAUL_PROGRAM} HAUL_MPIEXEC=${HAUL_MPIEXEC} HAUL_YIELD=${HAUL_YIELD}
 	HAUL_SOURCE=${PROJECT_SOURCE_DIR} HAUL_NPM=${HAUL_NPM} HAUL_SANITIZED=$<BOOL:${HAUL_SANITIZE}>
 	HDF5_USE_FILE_LOCKING=FALSE UBSAN_OPTIONS=print_stacktrace=1)
-# Not a unit test's business: MPICH and UCX keep memory until the process ends, and a preload comes
-# before the sanitizer's own library.
+# For programs with MPI: MPICH and UCX keep memory until the process ends, so leaks are not
+# reported; and a preload is loaded before the library of the sanitizer.
 set(HAUL_MPI_ENVIRONMENT "ASAN_OPTIONS=detect_leaks=0:verify_asan_link_order=0")
 
 set(HAUL_TEST_FLAGS YIELD VIRTUAL_TIME MATRIX THREADS MAY_SKIP SPLIT)
@@ -46,7 +49,7 @@ set(HAUL_TEST_LISTS SOURCES LIBS ARGS LABELS RANKS)
 macro(haul_test_arguments name)
 	cmake_parse_arguments(arg "${HAUL_TEST_FLAGS}" "${HAUL_TEST_VALUES}" "${HAUL_TEST_LISTS}" ${ARGN})
 	if(arg_UNPARSED_ARGUMENTS)
-		message(FATAL_ERROR "test ${name}: what is ${arg_UNPARSED_ARGUMENTS}?")
+		message(FATAL_ERROR "test ${name}: unknown argument ${arg_UNPARSED_ARGUMENTS}")
 	endif()
 	if(NOT arg_TIMEOUT)
 		set(arg_TIMEOUT 900)
@@ -62,7 +65,7 @@ function(haul_test_properties test)
 		set_tests_properties(${test} PROPERTIES SKIP_RETURN_CODE 77)
 	endif()
 	if("timing" IN_LIST is_LABELS)
-		set_tests_properties(${test} PROPERTIES RUN_SERIAL TRUE COST -1) # the last ones
+		set_tests_properties(${test} PROPERTIES RUN_SERIAL TRUE COST -1) # they run last
 	elseif(arg_COST)
 		set_tests_properties(${test} PROPERTIES COST ${arg_COST})
 	endif()
@@ -73,7 +76,7 @@ function(haul_test_program name source)
 	target_link_libraries(${name} PRIVATE haul_unit ${arg_LIBS})
 endfunction()
 
-# What tests/virtual_time.c puts in the place of the C library's.
+# Functions of the C library that tests/virtual_time.c replaces.
 set(HAUL_VIRTUAL_TIME clock_gettime clock_nanosleep nanosleep sched_yield sem_wait sem_timedwait sem_clockwait sem_post
 	pthread_mutex_lock pthread_cond_wait pthread_cond_clockwait pthread_cond_signal pthread_cond_broadcast
 	pthread_create pthread_join syscall)
@@ -84,7 +87,7 @@ function(haul_virtual_time target)
 	target_link_options(${target} PRIVATE ${wrap})
 endfunction()
 
-# Builds what runs under the thread sanitizer, and no more.
+# Builds only the tests that run under the thread sanitizer.
 add_custom_target(threads_tests)
 
 function(haul_unit_test source)
@@ -136,7 +139,7 @@ function(haul_mpi_test source)
 	endforeach()
 endfunction()
 
-# The command that runs a script.
+# Sets the variable to the command that runs the script.
 function(haul_script_command script into)
 	if(script MATCHES "\\.py$")
 		set(${into} ${HAUL_PYTHON} -B ${script} PARENT_SCOPE)
@@ -160,12 +163,14 @@ function(haul_script_test name)
 	endif()
 endfunction()
 
-# haul_system_test(NAME [SCRIPT …] [SPLIT] [SERVERS] [ARGS …]): system_NAME runs the functions test_… of the
-# script (test_NAME.py) that bear no mark; with SPLIT each is a test of its own, so that cores share them. The
-# marks of tests/system/haultest.py, each on a line of its own above a function, say otherwise:
+# haul_system_test(NAME [SCRIPT …] [SPLIT] [SERVERS] [ARGS …]): the test system_NAME runs the
+# functions test_… of the script (test_NAME.py) that have no mark. With SPLIT each function is a
+# test of its own, so that they can run in parallel. A mark of tests/system/haultest.py, on the line
+# above a function, moves the function to another test:
 #
-#   @timing, @long   the function belongs to system_NAME_timing, to system_NAME_long
-#   @matrix          it takes a part of its cases here, and all of them in system_NAME_full (long)
+#   @timing, @long   the function runs in system_NAME_timing or system_NAME_long
+#   @matrix          the function runs a part of its cases here, and all of them in
+#                    system_NAME_full (long)
 #
 # The label is system, or servers where the script starts servers.
 function(haul_system_test name)
@@ -211,7 +216,7 @@ function(haul_system_test name)
 	haul_system_entry(${name}_full "${tests_full}" ${kind} long)
 endfunction()
 
-# One test of haul_system_test, if it has functions.
+# Adds one test of haul_system_test, if it has functions.
 function(haul_system_entry name functions)
 	if(NOT functions)
 		return()

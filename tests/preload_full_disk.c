@@ -1,6 +1,7 @@
-/* A disk that becomes full: loaded before a program, it lets write calls to files called *.part fail with ENOSPC once
- * HAUL_FULL_AFTER of them have succeeded, on the rank HAUL_FULL_RANK (as PMI_RANK tells it; unset: on all). With
- * HAUL_FULL_COUNT=path each such process appends the number of its writes to that file when it ends. */
+/* Preloaded library that simulates a full disk: write calls to files called *.part fail with ENOSPC
+ * after HAUL_FULL_AFTER of them have succeeded, on the rank HAUL_FULL_RANK (compared with PMI_RANK;
+ * unset: on all ranks). With HAUL_FULL_COUNT=path, each such process appends the number of its
+ * writes to that file when it ends. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -70,6 +71,6 @@ ssize_t pwrite(int fd, const void *data, size_t size, off_t at)
 	return real(fd, data, size, at);
 }
 
-/* On a machine of 64 bits the same call. */
+/* On a 64-bit machine this is the same call. */
 ssize_t pwrite64(int fd, const void *data, size_t size, off64_t at)
 	__attribute__((alias("pwrite")));

@@ -1,5 +1,5 @@
-/* Tells the thread sanitizer what sem_clockwait is, which clang 14's does not know: a wait that sees all that
- * was done before the sem_post it has waited for. */
+/* Annotates sem_clockwait for the thread sanitizer, because that of clang 14 does not know it: the
+ * wait sees everything that happened before the sem_post for which it waited. */
 #include <semaphore.h>
 #include <time.h>
 

@@ -19,7 +19,7 @@ static int run(const char *suite, const CU_TestInfo *tests)
 	CU_basic_set_mode(CU_BRM_NORMAL);
 	if (CU_basic_run_tests() != CUE_SUCCESS)
 		return 1;
-	/* A suite of which nothing ran would otherwise count as passed. */
+	/* A suite that has run no test would otherwise pass. */
 	return CU_get_number_of_failures() > 0 || CU_get_number_of_tests_run() == 0;
 }
 

@@ -1,9 +1,9 @@
 /* Virtual time: see virtual_time.h.
  *
- * One lock, and one thread that runs. The others stand in the queue of those who may run next, or in the list
- * of those who wait: for an address (a semaphore, a condition, a futex word, a thread), for a time, or for
- * whichever comes first. Who waits hands on to the next of the queue; when it is empty, the clock goes on to
- * the earliest deadline. */
+ * There is one lock, and one thread runs. The other threads are in the queue of those that are
+ * ready to run, or in the list of those that wait: for an address (a semaphore, a condition, a
+ * futex word, a thread), for a time, or for whichever comes first. A thread that waits lets the
+ * next one of the queue run; if the queue is empty, the clock advances to the earliest deadline. */
 #include "tests/virtual_time.h"
 
 #include <errno.h>
@@ -22,16 +22,16 @@
 
 #define NEVER       UINT64_MAX
 #define SECOND_NS   1000000000ull
-/* CLOCK_MONOTONIC at the start, and how far CLOCK_REALTIME is ahead of it. */
+/* CLOCK_MONOTONIC at the start, and the offset of CLOCK_REALTIME. */
 #define START_NS    (1000 * SECOND_NS)
 #define REALTIME_NS (1700000000 * SECOND_NS)
 
 /* A thread that does not run. */
 struct sleeper {
 	struct sleeper *next;
-	const void *what;  /* is waited for; NULL: the time alone */
+	const void *what;  /* the address it waits for; NULL: none, only the time */
 	uint64_t until_ns; /* NEVER: no deadline */
-	bool late;         /* the deadline came first */
+	bool late;         /* the deadline passed first */
 	bool runs;
 	pthread_cond_t turn;
 };
@@ -54,7 +54,7 @@ static struct list ready = {NULL, &ready.first}, waiting = {NULL, &waiting.first
 static struct thread *threads;
 static uint64_t now_ns = START_NS, oversleep_ns;
 
-/* The linker's names of a function of the C library and of what stands in its place. */
+/* The linker's names of a function of the C library and of its replacement. */
 #define WRAPPED(name, ...) \
 	int __real_##name(__VA_ARGS__); \
 	int __wrap_##name(__VA_ARGS__)
@@ -80,7 +80,7 @@ WRAPPED(pthread_join, pthread_t id, void **result);
 long __real_syscall(long number, ...);
 long __wrap_syscall(long number, ...);
 
-/* ---- who runs ---- */
+/* Which thread runs. */
 
 static void list_append(struct list *l, struct sleeper *s)
 {
@@ -107,7 +107,8 @@ static void wake(struct sleeper *s, bool late)
 	list_append(&ready, s);
 }
 
-/* Wakes so many of those who wait for it, in the order in which they came. Returns their number. */
+/* Wakes at most so many of the threads that wait for an address, in the order in which they came.
+ * Returns their number. */
 static int wake_all(const void *what, int most)
 {
 	struct sleeper *s = waiting.first, *next;
@@ -133,8 +134,9 @@ static struct sleeper *earliest(void)
 	return found;
 }
 
-/* The next thread runs; false: none ever will. The caller has the lock and does not run on. */
-static bool hand_on(void)
+/* Lets the next thread run. Returns false if no thread can ever run again. The caller has the lock
+ * and must wait for its turn. */
+static bool run_next(void)
 {
 	struct sleeper *s = earliest();
 
@@ -158,14 +160,15 @@ static void await_turn(struct sleeper *s)
 		__real_pthread_cond_wait(&s->turn, &lock);
 }
 
-/* Waits for an address, a time or both, with the lock held. False: the time came first. */
+/* Waits for an address, a time or both, with the lock held. Returns false if the time passed
+ * first. */
 static bool await(const void *what, uint64_t until_ns)
 {
 	struct sleeper s = {.what = what, .until_ns = until_ns, .turn = PTHREAD_COND_INITIALIZER};
 
 	list_append(&waiting, &s);
-	if (!hand_on()) {
-		fprintf(stderr, "virtual time: all threads wait, and for nothing that comes\n");
+	if (!run_next()) {
+		fprintf(stderr, "virtual time: all threads wait, and no deadline will wake one\n");
 		abort();
 	}
 	await_turn(&s);
@@ -177,11 +180,11 @@ static void yield(void)
 	struct sleeper s = {.turn = PTHREAD_COND_INITIALIZER};
 
 	list_append(&ready, &s);
-	hand_on();
+	run_next();
 	await_turn(&s);
 }
 
-/* ---- time ---- */
+/* The clock and sleeps. */
 
 static uint64_t ns_of(clockid_t clock, const struct timespec *t)
 {
@@ -208,7 +211,7 @@ int __wrap_clock_gettime(clockid_t clock, struct timespec *t)
 	now_ns += VIRTUAL_TIME_LOOK_NS;
 	due = earliest();
 	if (due && due->until_ns <= now_ns)
-		yield(); /* a thread that spins keeps nobody from waking in time */
+		yield(); /* other threads wake in time although this one spins */
 	ns = clock == CLOCK_REALTIME ? now_ns + REALTIME_NS : now_ns;
 	pthread_mutex_unlock(&lock);
 	t->tv_sec = (time_t)(ns / SECOND_NS);
@@ -249,7 +252,7 @@ int __wrap_sched_yield(void)
 	return 0;
 }
 
-/* ---- what threads wait for ---- */
+/* Semaphores, mutexes, conditions and futexes. */
 
 static int sem_wait_until(sem_t *s, uint64_t until_ns)
 {
@@ -341,7 +344,7 @@ int __wrap_pthread_cond_broadcast(pthread_cond_t *c)
 	return cond_wake(c, INT_MAX);
 }
 
-/* FUTEX_WAIT and FUTEX_WAKE between threads, the only futexes that haul uses. */
+/* FUTEX_WAIT and FUTEX_WAKE between threads, which are the only futex operations that haul uses. */
 static long futex(int *word, int op, int value, const struct timespec *t)
 {
 	long rc = 0;
@@ -374,7 +377,7 @@ long __wrap_syscall(long number, ...)
 	return __real_syscall(number, a[0], a[1], a[2], a[3], a[4], a[5]);
 }
 
-/* ---- threads ---- */
+/* Making and joining threads. */
 
 static void *thread_main(void *argument)
 {
@@ -388,7 +391,7 @@ static void *thread_main(void *argument)
 	__real_pthread_mutex_lock(&lock);
 	t->ended = true;
 	wake_all(t, INT_MAX);
-	hand_on();
+	run_next();
 	pthread_mutex_unlock(&lock);
 	return result;
 }

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/vfs.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "backends/file/direct.h"
@@ -18,7 +19,7 @@
 #define SYS_cachestat 451 /* the same number on every architecture but alpha */
 #endif
 
-enum { MINCORE_PAGES = 4096 };
+enum { MINCORE_PAGES = 4096, DROP_PAUSES = 3, DROP_PAUSE_NS = 1000000 };
 
 /* As the kernel has them; the C library's headers may be older than they. */
 struct cache_range {
@@ -129,21 +130,27 @@ static int write_dirty(int fd, uint64_t offset, uint64_t length)
 	return fdatasync(fd) < 0 && errno != EINVAL && errno != EROFS ? -errno : 0;
 }
 
-/* A page that the kernel is just using for something of its own stays at first: so the advice is
- * repeated as long as it makes a difference. */
+/* The kernel cannot drop a page while it uses the page itself: to move it, say, or because another core has it on a list
+ * of its own. Such a page stays at first. So the advice is repeated as long as it makes a difference, and a few times
+ * after a pause where it makes none. */
 static int64_t drop_clean(int fd, uint64_t offset, uint64_t length, uint64_t known)
 {
+	const struct timespec pause = {.tv_nsec = DROP_PAUSE_NS};
 	int64_t stays = INT64_MAX, before;
+	int pauses = 0;
 
-	do {
+	for (;;) {
 		int rc = -posix_fadvise(fd, (off_t)offset, (off_t)length, POSIX_FADV_DONTNEED);
 
 		if (rc < 0)
 			return rc;
 		before = stays;
 		stays = file_cache_resident(fd, offset, known);
-	} while (stays > 0 && stays < before);
-	return stays;
+		if (stays <= 0 || (stays >= before && pauses == DROP_PAUSES))
+			return stays;
+		if (stays >= before && ++pauses)
+			nanosleep(&pause, NULL);
+	}
 }
 
 int64_t file_cache_drop(int fd, uint64_t offset, uint64_t length)

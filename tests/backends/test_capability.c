@@ -1,4 +1,4 @@
-/* Tests of capabilities: each has a bit, a name and words, and no two share one. */
+/* Tests of the table of capabilities: each has a bit, a name and words, and no two share one. */
 #include "backends/capability.h"
 
 #include <string.h>
@@ -20,7 +20,7 @@ static void test_each_has_its_own(void)
 	}
 }
 
-static void test_the_lowest_bit_speaks(void)
+static void test_the_lowest_bit_is_reported(void)
 {
 	uint32_t bits = BACKEND_BATCH | BACKEND_STREAMS | BACKEND_LIST_PARTS;
 
@@ -33,7 +33,7 @@ int main(void)
 {
 	CU_TestInfo tests[] = {
 		{"each has its own words", test_each_has_its_own},
-		{"the lowest bit speaks", test_the_lowest_bit_speaks},
+		{"the lowest bit is reported", test_the_lowest_bit_is_reported},
 		CU_TEST_INFO_NULL,
 	};
 

@@ -1,4 +1,4 @@
-/* mem://: objects, versions, capacity, and the block that ranks share. */
+/* Tests of mem://: objects, versions, capacity, and the block that ranks share. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -34,7 +34,7 @@ static void test_objects(void)
 	CU_ASSERT_EQUAL(rig_do(&q, &o, REQ_STAT, 0, 0, NULL, NULL), -ENOENT);
 	CU_ASSERT_EQUAL(rig_do(&q, &o, REQ_OPEN, 0, 0, NULL, NULL), -ENOENT);
 	CU_ASSERT_EQUAL(rig_do(&q, &o, REQ_READ, 0, 1, back, NULL), -EBADF);
-	/* Of unknown length: it stays empty. */
+	/* An object that was begun with length 0 takes no bytes. */
 	CU_ASSERT_EQUAL(rig_do(&q, &o, REQ_BEGIN, 0, 0, NULL, NULL), 0);
 	CU_ASSERT_EQUAL(rig_do(&q, &o, REQ_WRITE, 0, 1, back, NULL), -EFBIG);
 	CU_ASSERT_EQUAL(rig_do(&q, &o, REQ_COMMIT, 0, 0, NULL, &bytes), 0);
@@ -83,8 +83,8 @@ static void test_a_reader_keeps_its_version(void)
 	mem_end(&r, &q);
 }
 
-/* 1 MiB holds exactly 256 objects of 4032 bytes, 64 more each; what is deleted can be used again,
- * also by larger ones where neighbours are free. */
+/* 1 MiB has room for exactly 256 objects of 4032 bytes, as each needs 64 more. The space of deleted
+ * objects is used again, also for larger objects where neighbours are free. */
 static void test_capacity(void)
 {
 	static char data[16128];
@@ -126,7 +126,7 @@ static void test_capacity(void)
 	mem_end(&r, &q);
 }
 
-/* Random puts and deletes against a table of what should stand. */
+/* Random puts and deletes, compared with a table of the objects that must exist. */
 static void test_against_a_model(void)
 {
 	enum { KEYS = 50, STEPS = 20000, LARGEST = 3000 };
@@ -176,7 +176,7 @@ static int share(struct group *g, void *argument)
 	struct rig r;
 
 	(void)argument;
-	/* Twice, as two phases would: the second finds what the first left. */
+	/* Twice, as in two phases: the second finds what the first has written. */
 	for (int phase = 0; phase < 2; phase++) {
 		rig_init(&r);
 		r.all = r.node = g;

@@ -1,4 +1,4 @@
-/* Names in a store: renaming, listing by pages, writing in place. */
+/* Tests of names in a store: renaming, listing by pages, writing in place. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -116,7 +116,7 @@ static uint64_t list_pages(struct queue *q, const char *key, uint64_t page, stru
 	return entries;
 }
 
-/* Callers side by side, each with a part: together they have each entry once. */
+/* Callers list one part each; together they get each entry once. */
 static void test_list_in_parts(void)
 {
 	static const char *const schemes[] = {"file", "mem"};
@@ -159,7 +159,7 @@ static void test_list_in_parts(void)
 			CU_ASSERT_EQUAL(s.folders + s.others, 0);
 			for (unsigned n = 0; n < FILES; n++)
 				CU_ASSERT_EQUAL(s.times[n], 1);
-			/* No part has nearly everything. */
+			/* No part has nearly all entries. */
 			CU_ASSERT_TRUE(most < FILES * 3 / 4);
 		}
 		for (unsigned n = 0; n < FILES; n++) {

@@ -1,4 +1,5 @@
-/* Node blocks: phases on a part of a node's ranks find the same store. */
+/* Tests of node blocks: phases on some ranks of a node find the same store as phases on the
+ * others. */
 #include "backends/node_block.h"
 
 #include <errno.h>
@@ -17,7 +18,8 @@ struct node {
 	uint64_t took_ns[RANKS];
 };
 
-/* As a run does it: all ranks of the node reserve, then each half opens the store by itself. */
+/* As in a run, all ranks of the node reserve the block; then each half opens the store by
+ * itself. */
 static int half_open(struct rig *r, struct group *g, const char *json, struct group **half)
 {
 	struct rig reserving;
@@ -50,7 +52,7 @@ static void half_close(struct rig *r, struct group *g, struct group *half)
 	node_blocks_free(g);
 }
 
-/* Each rank reads 20 MB; all take turns, the halves in between each other. */
+/* Each rank reads 20 MB. The ranks take turns, and those of the two halves alternate. */
 static int read_in_halves(struct group *g, void *argument)
 {
 	struct node *n = argument;
@@ -78,7 +80,7 @@ static int read_in_halves(struct group *g, void *argument)
 	return 0;
 }
 
-/* 80 MB at 1 GB/s: with a store of its own, each half would be done after 40 ms. */
+/* 80 MB at 1 GB/s take 80 ms. If each half had a store of its own, it would end after 40 ms. */
 static void test_halves_share_the_bandwidth(void)
 {
 	struct node n = {.json = "{\"uri\": \"sim://x\", \"bandwidth\": \"1 GB/s\"}"};
@@ -88,7 +90,7 @@ static void test_halves_share_the_bandwidth(void)
 		CU_ASSERT_EQUAL(n.took_ns[rank], (77 + rank) * MS);
 }
 
-/* World rank 3 is rank 1 of the second half, and alone has a quarter of the speed. */
+/* World rank 3 is rank 1 of the second half, and it alone has a quarter of the speed. */
 static void test_slow_ranks_are_the_worlds(void)
 {
 	struct node n = {.json = "{\"uri\": \"sim://x\", \"rank_bandwidth\": \"1 GB/s\", "
@@ -152,7 +154,7 @@ static void test_what_was_not_reserved_is_refused(void)
 	CU_ASSERT_EQUAL(thread_group_run(2, open_unreserved, NULL, NULL), 0);
 }
 
-/* A series of runs may sweep the capacity: each run has a block of its own size, and finds it. */
+/* A series of runs may vary the capacity: each run has a block of its own size. */
 static int open_larger(struct group *g, void *argument)
 {
 	static const char *const runs[] = {"{\"uri\": \"mem://m\", \"capacity\": \"1 MiB\"}",

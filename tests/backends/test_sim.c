@@ -1,4 +1,5 @@
-/* sim:// against figures computed by hand. The clock is fake and starts at 1 s: all is exact. */
+/* Tests of sim:// against times computed by hand. The clock is fake and starts at 1 s, so all times
+ * are exact. */
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -13,7 +14,7 @@
 enum { MS = 1000000, US = 1000, MB = 1000000, DEPTH = 16 };
 static const uint64_t start_ns = 1000000000;
 
-/* ns that count reads of bytes take on one queue with depth in flight. */
+/* The time in ns that count reads of this size take on one queue with this depth. */
 static uint64_t reads_take(const char *json, uint32_t depth, uint32_t count, uint64_t bytes)
 {
 	struct request reqs[DEPTH], *list[DEPTH], *done[DEPTH];
@@ -54,7 +55,7 @@ static void test_known_answers(void)
 		uint32_t depth, count;
 		uint64_t bytes, expected_ns;
 	} cases[] = {
-		/* unlimited: no time at all */
+		/* unlimited: takes no time */
 		{"{\"uri\": \"sim://x\"}", 1, 10, MB, 0},
 		/* the store's bandwidth: 100 MB at 2 GB/s */
 		{"{\"uri\": \"sim://x\", \"bandwidth\": \"2 GB/s\"}", 1, 100, MB, 50 * MS},
@@ -63,17 +64,16 @@ static void test_known_answers(void)
 		{"{\"uri\": \"sim://x\", \"bandwidth\": \"2 GB/s\", \"rank_bandwidth\": \"500 MB/s\"}",
 		 1, 100, MB, 200 * MS},
 		{"{\"uri\": \"sim://x\", \"rank_bandwidth\": \"500 MB/s\"}", 4, 100, MB, 200 * MS},
-		/* latency: one after the other; then ten at a time; then latency beside transfer */
+		/* latency: one read at a time; ten at a time; with a transfer after it */
 		{"{\"uri\": \"sim://x\", \"latency\": \"1 ms\"}", 1, 100, MB, 100 * MS},
 		{"{\"uri\": \"sim://x\", \"latency\": \"1 ms\"}", 10, 100, MB, 10 * MS},
 		{"{\"uri\": \"sim://x\", \"latency\": \"1 ms\", \"first_byte\": \"0.5 ms\", \"bandwidth\": \"1 GB/s\"}",
 		 1, 10, MB, 25 * MS},
-		/* depth hides latency: 100 transfers of 1 ms behind each other, 1.5 ms at the end
-		 */
+		/* depth hides latency: 100 transfers of 1 ms, and 1.5 ms after the last */
 		{"{\"uri\": \"sim://x\", \"latency\": \"1 ms\", \"first_byte\": \"0.5 ms\", \"bandwidth\": \"1 GB/s\"}",
 		 16, 100, MB, 101500 * US},
-		/* rank 0 at a quarter; of the store's speed where ranks have no limit of their own
-		 */
+		/* rank 0 has a quarter of its bandwidth, or of the store's where ranks have no
+		 * limit */
 		{"{\"uri\": \"sim://x\", \"rank_bandwidth\": \"1 GB/s\", \"slow_ranks\": {\"0\": 0.25}}",
 		 1, 10, MB, 40 * MS},
 		{"{\"uri\": \"sim://x\", \"bandwidth\": \"1 GB/s\", \"slow_ranks\": {\"0\": 0.25}}",
@@ -111,7 +111,7 @@ static void test_stamps(void)
 	CU_ASSERT_EQUAL(rig_do(&q, &o, REQ_OPEN, 0, 0, NULL, NULL), 0);
 	CU_ASSERT_EQUAL(rig_do(&q, &o, REQ_CLOSE, 0, 0, NULL, NULL), 0);
 	CU_ASSERT_EQUAL(clock_now(r.clock), start_ns + 13 * MS);
-	/* 5 ms of compute, then the store is free */
+	/* 5 ms of compute, then the store is idle */
 	clock_advance(r.clock, 5 * MS);
 	req.due_ns = start_ns + 14 * MS;
 	CU_ASSERT_EQUAL(queue_do(&q, &req), 0);
@@ -170,7 +170,7 @@ static void test_deadline_ends_a_wait(void)
 	rig_close(&r);
 }
 
-/* Latencies that differ bring requests back in the order of their stamps. */
+/* Requests come back in the order of their completion, which the varying latencies change. */
 static void test_earliest_first(void)
 {
 	enum { COUNT = 200 };
@@ -210,7 +210,7 @@ static void test_earliest_first(void)
 	rig_close(&r);
 }
 
-/* Which of 10,000 reads fail, as a hash, and how many. */
+/* Hash of the indices of the reads that fail, of 10,000, and their number. */
 static uint64_t failures(uint64_t seed, uint32_t *count)
 {
 	struct object o = {.key = "x"};
@@ -260,7 +260,7 @@ struct ranks {
 	uint64_t took_ns[8];
 };
 
-/* Each rank reads 20 MB, one after the other in turn, each on a clock of its own. */
+/* Each rank reads 20 MB in turn with the others, and has a clock of its own. */
 static int one_rank(struct group *g, void *argument)
 {
 	struct ranks *ranks = argument;
@@ -303,14 +303,14 @@ static void test_ranks_share_the_store(void)
 		.json = "{\"uri\": \"sim://x\", \"rank_bandwidth\": \"1 GB/s\", \"slow_ranks\": {\"1\": 0.5}}",
 		.nodes = 1};
 
-	/* 40 MB at 1 GB/s: the second is done with the last, the first a turn before. */
+	/* 40 MB at 1 GB/s: the second rank ends with the last read, the first one read earlier. */
 	CU_ASSERT_EQUAL(thread_group_run(2, one_rank, &fair, NULL), 0);
 	CU_ASSERT_EQUAL(fair.took_ns[0], 39 * MS);
 	CU_ASSERT_EQUAL(fair.took_ns[1], 40 * MS);
-	/* One node of four has a quarter. */
+	/* One node of four has a quarter of the bandwidth. */
 	CU_ASSERT_EQUAL(thread_group_run(2, one_rank, &nodes, NULL), 0);
 	CU_ASSERT_EQUAL(nodes.took_ns[1], 160 * MS);
-	/* 20 MB at 1 GB/s and at half of it. */
+	/* 20 MB at 1 GB/s, and at half of it. */
 	CU_ASSERT_EQUAL(thread_group_run(2, one_rank, &skewed, NULL), 0);
 	CU_ASSERT_EQUAL(skewed.took_ns[0], 20 * MS);
 	CU_ASSERT_EQUAL(skewed.took_ns[1], 40 * MS);

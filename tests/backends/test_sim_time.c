@@ -1,4 +1,4 @@
-/* sim:// on a machine that wakes sleepers late, in virtual time. */
+/* Tests of sim:// on a machine that wakes sleepers late, in virtual time. */
 #include <stdio.h>
 
 #include "tests/backends/rig.h"
@@ -7,7 +7,7 @@
 
 enum { US = 1000, MB = 1000000, COUNT = 100 };
 
-/* From the end of the first of COUNT reads to the end of the last. */
+/* Time from the end of the first of COUNT reads to the end of the last. */
 static uint64_t reads_take(void)
 {
 	uint64_t first = 0, last = 0;
@@ -34,8 +34,9 @@ static uint64_t reads_take(void)
 	return last - first;
 }
 
-/* 200 kB at 2 GB/s take 100 us. Were a late wake-up the store's, one rank would measure as much less. */
-static void test_oversleep_is_not_the_stores(void)
+/* 200 kB at 2 GB/s take 100 us. If late wake-ups counted as time of the store, one rank would
+ * measure less than 2 GB/s. */
+static void test_late_wakeups_do_not_slow_the_store(void)
 {
 	static const uint64_t late_us[] = {0, 17, 60, 99};
 
@@ -46,7 +47,7 @@ static void test_oversleep_is_not_the_stores(void)
 		took_ns = reads_take();
 		CU_ASSERT(took_ns >= COUNT * 100 * US && took_ns < COUNT * 101 * US);
 		if (took_ns >= COUNT * 101 * US)
-			printf("%d us late: %.1f us a read\n", (int)late_us[i],
+			printf("%d us late: %.1f us per read\n", (int)late_us[i],
 			       (double)took_ns / COUNT / US);
 	}
 }
@@ -54,7 +55,7 @@ static void test_oversleep_is_not_the_stores(void)
 int main(void)
 {
 	CU_TestInfo tests[] = {
-		{"oversleep is not the store's", test_oversleep_is_not_the_stores},
+		{"late wake-ups do not slow the store", test_late_wakeups_do_not_slow_the_store},
 		CU_TEST_INFO_NULL,
 	};
 

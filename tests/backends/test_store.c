@@ -1,4 +1,4 @@
-/* Tests of choosing and checking stores, and of null://. */
+/* Tests of choosing, checking and opening stores, and of null://. */
 #include <errno.h>
 #include <stdatomic.h>
 #include <string.h>
@@ -115,11 +115,11 @@ static void test_null_moves_nothing(void)
 	rig_close(&r);
 }
 
-/* A store with one connection for all ranks, which one of them makes: as a client library with
- * global handles does it. */
+/* A store with one connection for all ranks, which one of them makes, as a client library with
+ * global handles does. */
 struct shared_connection {
 	_Atomic uint32_t connects, closes;
-	uint32_t fails_at; /* UINT32_MAX: nowhere */
+	uint32_t fails_at; /* UINT32_MAX: no rank fails */
 	uint64_t handles[8];
 };
 
@@ -191,7 +191,8 @@ static void test_one_rank_connects_for_all(void)
 		CU_ASSERT_EQUAL(c.handles[rank], 4711);
 }
 
-/* On whatever node it fails: all ranks learn it, and the seven that were open are closed. */
+/* Whichever node fails, all ranks get the error, and the stores that were already open are
+ * closed. */
 static void test_all_ranks_open_it_or_none(void)
 {
 	struct shared_connection c = {.fails_at = 5};

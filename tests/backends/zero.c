@@ -1,5 +1,5 @@
-/* zero://: a store in which every object exists, has the same size, and holds zeros. What a reader takes on it is the
- * cost of haul and of moving bytes in memory. Nothing can be written.
+/* Store zero://: every object exists, has the same size, and contains zeros. A reader's time on it
+ * is the cost of haul and of moving bytes in memory. Nothing can be written.
  *
  * This is the whole example of docs/add-a-backend.md. */
 #include <errno.h>
@@ -10,7 +10,7 @@
 
 /* {"uri": "zero://any", "size": "1 MiB"} */
 struct zero_options {
-	struct store_options common; /* comes first */
+	struct store_options common; /* must be the first member */
 	uint64_t size;
 };
 
@@ -27,7 +27,7 @@ static int zero_open(struct store *store, struct err *err)
 	return 0;
 }
 
-/* The end of the object ends a read; nothing at all behind it is -ENODATA, which the queue finds out. */
+/* A read ends at the end of the object. The queue turns a read of no bytes into -ENODATA. */
 static void zero_read(struct request *req, uint64_t size)
 {
 	uint64_t at = req->offset + req->answer.done_bytes;
@@ -44,7 +44,7 @@ static void zero_do(const struct zero_options *o, struct request *req)
 	switch (req->op) {
 	case REQ_OPEN:
 		req->object->size = o->size;
-		req->object->state[0] = 1; /* open */
+		req->object->state[0] = 1; /* the object is open */
 		break;
 	case REQ_READ:
 		zero_read(req, o->size);

@@ -1,4 +1,5 @@
-/* Tests of the arena. */
+/* Tests of the arena: memory is zeroed and aligned, pieces do not overlap, and requests that are
+ * too large are refused. */
 #include <stdint.h>
 #include <string.h>
 

@@ -1,4 +1,4 @@
-/* Tests of the buffer pool. */
+/* Tests of the buffer pool: slots are aligned, do not overlap, and are handed out once. */
 #include <CUnit/CUnit.h>
 #include <errno.h>
 #include <string.h>
@@ -35,7 +35,7 @@ static void slots_are_apart_and_aligned(void)
 	buffers_free(&b);
 }
 
-/* Whatever the order of taking and giving, no slot is out twice. */
+/* No slot is handed out twice, in whatever order slots are taken and returned. */
 static void no_slot_is_out_twice(void)
 {
 	enum { SLOTS = 5 };

@@ -1,4 +1,4 @@
-/* Tests of clocks. */
+/* Tests of clocks: the fake clock, sleeps of the real clock, and how long it spins. */
 #include <CUnit/CUnit.h>
 #include <pthread.h>
 #include <signal.h>
@@ -17,7 +17,7 @@ static void fake_moves_only_when_told(void)
 	CU_ASSERT_EQUAL(clock_now(&c), 1005);
 	clock_sleep_until(&c, 2000);
 	CU_ASSERT_EQUAL(clock_now(&c), 2000);
-	clock_sleep_until(&c, 1500); /* over already: never back */
+	clock_sleep_until(&c, 1500); /* in the past: the clock never goes back */
 	CU_ASSERT_EQUAL(clock_now(&c), 2000);
 }
 
@@ -43,7 +43,7 @@ static void fake_is_shared(void)
 	CU_ASSERT_EQUAL(clock_now(&c), 20000);
 }
 
-/* Bounds that hold on any machine, however busy: never earlier. */
+/* A sleep never ends early. This holds on any machine, however busy. */
 static void real_never_returns_early(void)
 {
 	for (int spin = 0; spin < 2; spin++) {
@@ -77,7 +77,8 @@ static void spinning_follows_lateness(void)
 	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++)
 		CU_ASSERT_EQUAL(clock_spin_next(table[i].spin_ns, table[i].late_ns),
 				table[i].next_ns);
-	/* One sleep in 25 later than the others: spun for, and given up slowly. */
+	/* One sleep in 25 wakes later than the others: the clock spins for it, and reduces the
+	 * spinning slowly. */
 	for (int i = 0; i < 1000; i++) {
 		spin = clock_spin_next(spin, i % 25 ? 10000 : 150000);
 		CU_ASSERT(spin < 188000);

@@ -1,4 +1,5 @@
-/* Tests of credits: nobody takes what was not given, and everything that was given is taken. */
+/* Tests of credits: no thread takes a credit that was not given, and every credit that was given is
+ * taken. */
 #include <errno.h>
 #include <pthread.h>
 
@@ -40,7 +41,7 @@ static void *take_all(void *argument)
 	return NULL;
 }
 
-/* Takers that run dry again and again: a wake-up lost would leave credits behind. */
+/* Takers run out of credits again and again, so a lost wake-up would leave credits behind. */
 static void none_is_lost(void)
 {
 	struct taker takers[TAKERS];
@@ -68,7 +69,7 @@ static void none_is_lost(void)
 int main(void)
 {
 	CU_TestInfo tests[] = {
-		{"counts, and waits no longer than told", counts},
+		{"counts, and waits no longer than asked", counts},
 		{"none is lost", none_is_lost},
 		CU_TEST_INFO_NULL,
 	};

@@ -1,4 +1,4 @@
-/* Tests of error sentences. */
+/* Tests of error sentences: set, wrap, and truncation of long ones. */
 #include <errno.h>
 #include <string.h>
 

@@ -1,4 +1,4 @@
-/* Tests of reading a whole file. */
+/* Tests of reading a whole file, up to a limit. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,7 +21,7 @@ static void write_bytes(size_t n)
 	fclose(f);
 }
 
-/* Sizes around the first room for it, and around the limit. */
+/* Sizes around the first buffer, and around the limit. */
 static void reads_whole_files(void)
 {
 	static const size_t sizes[] = {0, 1, 65535, 65536, 65537, LIMIT - 1, LIMIT};
@@ -37,7 +37,7 @@ static void reads_whole_files(void)
 		CU_ASSERT_EQUAL(text[length], '\0');
 		for (size_t k = 0; k < length; k++)
 			if ((unsigned char)text[k] != k % 251)
-				CU_FAIL_FATAL("another byte");
+				CU_FAIL_FATAL("a byte differs");
 		free(text);
 	}
 	unlink(path);

@@ -1,4 +1,4 @@
-/* Tests of the JSON check and printer. */
+/* Tests of the JSON check, its messages with line and column, and of the printer. */
 #include <cjson/cJSON.h>
 #include <errno.h>
 #include <math.h>
@@ -99,16 +99,16 @@ static void refuses(void)
 		err.text[0] = '\0';
 		CU_ASSERT_EQUAL(json_check(cases[i][0], strlen(cases[i][0]), 4, 8, &err), -EINVAL);
 		if (strcmp(err.text, cases[i][1])) {
-			fprintf(stderr, "%s\nsaid:   %s\nwanted: %s\n", cases[i][0], err.text,
+			fprintf(stderr, "%s\nfound:    %s\nexpected: %s\n", cases[i][0], err.text,
 				cases[i][1]);
-			CU_FAIL("another sentence");
+			CU_FAIL("a different sentence");
 		}
 	}
 	CU_ASSERT_EQUAL(json_check("[\0]", 3, 4, 8, &err), -EINVAL);
 	CU_ASSERT_STRING_EQUAL(err.text, "line 1, column 2: expected a value, found byte 0x00");
 }
 
-/* A million brackets cost nothing: the check does not recurse. */
+/* A million brackets cost nothing, because the check does not recurse. */
 static void deep_is_cheap(void)
 {
 	size_t n = 1 << 20;

@@ -1,5 +1,5 @@
-/* Tests of keys from outside: a key below the store's root is accepted, one that would leave it is
- * refused. */
+/* Tests of keys from outside: a key below the store's root is accepted, and a key that would leave
+ * it is refused. */
 #include "core/key.h"
 
 #include <errno.h>
@@ -9,8 +9,8 @@
 
 static const struct {
 	const char *text;
-	bool path, folder, prefix; /* taken */
-	bool name;                 /* of a list: taken */
+	bool path, folder, prefix; /* accepted */
+	bool name;                 /* accepted as a name of a list */
 } cases[] = {
 	/* text, path, folder, prefix, name */
 	{"", false, true, true, true},
@@ -54,7 +54,8 @@ static void test_texts(void)
 	}
 }
 
-/* Cut anywhere into two pieces, and one byte at a time; with and without a carriage return behind. */
+/* The text comes in two pieces, cut anywhere, and one byte at a time, with and without a carriage
+ * return at its end. */
 static void test_pieces(void)
 {
 	struct key_scan k = {0};

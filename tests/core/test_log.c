@@ -1,4 +1,4 @@
-/* Tests of the log. */
+/* Tests of the log: each event is one line, with the rank and the level. */
 #include <CUnit/CUnit.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,8 +10,8 @@
 
 enum { TEXT_BYTES = 8192 };
 
-/* What log_say writes, read back from a pipe. */
-static void heard(char text[TEXT_BYTES], int fds[2])
+/* Reads from a pipe what log_say has written. */
+static void read_pipe(char text[TEXT_BYTES], int fds[2])
 {
 	ssize_t n;
 
@@ -32,7 +32,7 @@ static void lines_name_rank_and_level(void)
 	log_say(&log, LOG_WARNING, "%d of %d", 3, 4);
 	log_say(&log, LOG_ERROR, "gone");
 	log_say(&log, LOG_DEBUG, "not asked for");
-	heard(text, fds);
+	read_pipe(text, fds);
 	CU_ASSERT_STRING_EQUAL(text,
 			       "haul: rank 12: warning: 3 of 4\nhaul: rank 12: error: gone\n");
 }
@@ -47,7 +47,7 @@ static void a_rank_alone_has_no_number(void)
 	CU_ASSERT_EQUAL_FATAL(pipe(fds), 0);
 	log_init(&log, fds[1], LOG_DEBUG, 0, 1);
 	log_say(&log, LOG_INFO, "hello");
-	heard(text, fds);
+	read_pipe(text, fds);
 	CU_ASSERT_EQUAL(sscanf(text, "haul: %lf s: hello%n", &seconds, &end), 1);
 	CU_ASSERT_TRUE(end > 0 && text[end] == '\n' && seconds >= 0);
 }
@@ -63,7 +63,7 @@ static void one_event_is_one_line(void)
 	CU_ASSERT_EQUAL_FATAL(pipe(fds), 0);
 	log_init(&log, fds[1], LOG_ERROR, 0, 1);
 	log_say(&log, LOG_ERROR, "a\nb\033c %s", longer);
-	heard(text, fds);
+	read_pipe(text, fds);
 	CU_ASSERT_EQUAL(strncmp(text, "haul: error: a b c xxx", 22), 0);
 	CU_ASSERT_PTR_EQUAL(strchr(text, '\n'), text + strlen(text) - 1);
 	free(longer);

@@ -1,3 +1,4 @@
+/* Tests of values from files as in /proc: lines of a key and a value. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,5 @@
-/* Tests of the ring buffer. */
+/* Tests of the ring buffer: records come in order, a full ring refuses, and two threads can share
+ * it. */
 #include <pthread.h>
 
 #include "core/ring.h"
@@ -31,7 +32,8 @@ static void test_records_come_in_order_across_the_end(void)
 	CU_ASSERT_TRUE_FATAL(ring_init(&r, 1));
 	CU_ASSERT_EQUAL(r.bytes, 2048);
 	CU_ASSERT_PTR_NULL(ring_front(&r));
-	/* Two at a time of lengths with no common measure, so that every way of meeting the end comes. */
+	/* Two records at a time, of varying lengths, so that every way of reaching the end
+	 * occurs. */
 	for (int i = 1; i < 5000; i++) {
 		put(&r, (uint64_t)(i * 37 % 700 + 1), i & 255);
 		put(&r, (uint64_t)(i * 11 % 90 + 1), ~i & 255);
@@ -54,7 +56,7 @@ static void test_a_full_ring_refuses_and_recovers(void)
 		ring_publish(&r);
 		held++;
 	}
-	/* 2048 / (8 + 120) */
+	/* 2048 bytes / (8 bytes of header + 120) */
 	CU_ASSERT_EQUAL(held, 16);
 	CU_ASSERT_EQUAL(ring_held(&r), 2048);
 	CU_ASSERT_PTR_NULL(ring_claim(&r, 1));

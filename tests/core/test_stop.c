@@ -1,4 +1,4 @@
-/* Tests of stop reasons. */
+/* Tests of stop reasons: the largest one wins, whichever thread asks. */
 #include <CUnit/CUnit.h>
 #include <pthread.h>
 

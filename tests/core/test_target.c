@@ -1,4 +1,4 @@
-/* Tests of targets. */
+/* Tests of targets: whether they are met, and how values and sentences are printed. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -61,7 +61,8 @@ static void values(void)
 	}
 }
 
-/* What is found is told from what is asked, however near they are. */
+/* The value is printed with so many digits that it differs from the target, however close they
+ * are. */
 static void sentences(void)
 {
 	static const struct {

@@ -1,4 +1,4 @@
-/* Tests of units. */
+/* Tests of units: sizes, times and rates are parsed, refused and printed. */
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -62,7 +62,7 @@ static void reads(void)
 		if (cases[i].parse(cases[i].text, &value, &err) || value != cases[i].value) {
 			fprintf(stderr, "\"%s\": %llu %s\n", cases[i].text,
 				(unsigned long long)value, err.text);
-			CU_FAIL("not read as it is");
+			CU_FAIL("the value differs");
 		}
 	}
 }
@@ -117,8 +117,9 @@ static void refuses(void)
 		CU_ASSERT_EQUAL(cases[i].parse(cases[i].text, &value, &err), -EINVAL);
 		CU_ASSERT_EQUAL(value, 77);
 		if (strcmp(err.text, cases[i].sentence)) {
-			fprintf(stderr, "said:   %s\nwanted: %s\n", err.text, cases[i].sentence);
-			CU_FAIL("another sentence");
+			fprintf(stderr, "found:    %s\nexpected: %s\n", err.text,
+				cases[i].sentence);
+			CU_FAIL("a different sentence");
 		}
 	}
 }
@@ -184,14 +185,14 @@ static void prints(void)
 
 	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		if (strcmp(cases[i].print(buf, cases[i].value), cases[i].text)) {
-			fprintf(stderr, "%g: \"%s\", wanted \"%s\"\n", cases[i].value, buf,
+			fprintf(stderr, "%g: \"%s\", expected \"%s\"\n", cases[i].value, buf,
 				cases[i].text);
-			CU_FAIL("another text");
+			CU_FAIL("a different text");
 		}
 	}
 }
 
-/* No value makes a printer overrun or say nothing. */
+/* No value makes a printer exceed its buffer or print nothing. */
 static void prints_anything(void)
 {
 	char *(*const print[])(char *, double) = {units_bytes_decimal, units_bytes_binary,

@@ -1,4 +1,4 @@
-/* Tests of store URIs. */
+/* Tests of store URIs: schemes, refusals, and placeholders. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -49,8 +49,8 @@ static void no_uris(void)
 	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		CU_ASSERT_EQUAL(uri_scheme(cases[i][0], scheme, &err), -EINVAL);
 		if (strcmp(err.text, cases[i][1])) {
-			fprintf(stderr, "said:   %s\nwanted: %s\n", err.text, cases[i][1]);
-			CU_FAIL("another sentence");
+			fprintf(stderr, "found:    %s\nexpected: %s\n", err.text, cases[i][1]);
+			CU_FAIL("a different sentence");
 		}
 	}
 }
@@ -106,8 +106,8 @@ static void does_not_expand(void)
 	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		CU_ASSERT_EQUAL(uri_expand(cases[i][0], NULL, out, &err), -EINVAL);
 		if (strcmp(err.text, cases[i][1])) {
-			fprintf(stderr, "said:   %s\nwanted: %s\n", err.text, cases[i][1]);
-			CU_FAIL("another sentence");
+			fprintf(stderr, "found:    %s\nexpected: %s\n", err.text, cases[i][1]);
+			CU_FAIL("a different sentence");
 		}
 	}
 }

@@ -1,4 +1,4 @@
-/* Tests of UTF-8 columns and cuts. */
+/* Tests of UTF-8 text: width in columns, and cuts between characters. */
 #include <string.h>
 
 #include "core/utf8.h"
@@ -19,7 +19,7 @@ static void columns(void)
 		CU_ASSERT_EQUAL(utf8_columns(cases[i].text, cases[i].bytes), cases[i].columns);
 }
 
-/* What fits ends between two characters, whether bytes or columns are the limit. */
+/* The part that fits ends between two characters, whether bytes or columns are the limit. */
 static void fits(void)
 {
 	static const struct {

@@ -1,5 +1,5 @@
-/* Any bytes as a file of /proc, which one the first byte says: no fault, and the same reading from the
- * same text. */
+/* Fuzzes the parsers of /proc: the first byte selects the parser, and any bytes are its file.
+ * Nothing may crash, and the same text must always give the same values. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,5 @@
-/* Any bytes as the head of an HTTP answer, line by line: what is kept is in bounds and terminated. */
+/* Fuzzes the parser of the head of an HTTP answer with any bytes, line by line: the values that it
+ * keeps must be within bounds and terminated. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
-/* Any text as what credentials come from: a shared file, metadata, tokens, a connection string, a shared
- * access signature. */
+/* Fuzzes the parsers of credentials with any text: a shared file, metadata, tokens, a connection
+ * string, a shared access signature. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

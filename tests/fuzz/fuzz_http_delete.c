@@ -1,5 +1,5 @@
-/* Any bytes as the answer to a delete of several, as it may come: in pieces. Every key gets an answer, and none
- * is deleted of which it does not say so. */
+/* Fuzzes the answer to a delete of several keys, with any bytes, which arrive in pieces. Every key
+ * must get a result, and no key may count as deleted unless the answer says so. */
 #include <errno.h>
 #include <stdint.h>
 #include <stdlib.h>

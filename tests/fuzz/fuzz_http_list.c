@@ -1,4 +1,5 @@
-/* Any bytes as a page of a listing, and as one of an upload's parts, in S3's dialect and Azure's, as they may come: in pieces. */
+/* Fuzzes the pages of listings and of an upload's parts, in S3's dialect and in Azure's, with any
+ * bytes, which arrive in pieces. */
 #include <errno.h>
 #include <stdint.h>
 #include <stdlib.h>

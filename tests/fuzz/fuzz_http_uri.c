@@ -1,4 +1,5 @@
-/* Any text as endpoints: refused with a sentence, or parsed into servers that parse again the same. */
+/* Fuzzes the parser of endpoints with any text: it refuses the text with a sentence, or the servers
+ * that it finds are the same when their names are parsed again. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +13,7 @@ static void again(const struct server *v)
 	const char *text = v->name;
 	struct servers s;
 
-	/* A name may hold what a list takes for a range or a comma only where it came from one. */
+	/* Braces and commas can be part of a name only if a range or a list has produced it. */
 	if (servers_parse(&s, &text, 1, "e", NULL) < 0 || s.count != 1 ||
 	    strcmp(s.list[0].name, v->name) != 0 || strcmp(s.list[0].host, v->host) != 0)
 		abort();
@@ -30,7 +31,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		return 0;
 	memcpy(text, data, size);
 	text[size] = '\0';
-	/* A file is the user's own. */
+	/* file: names a file of the user, which this must not read. */
 	if (strstr(text, "file:"))
 		return 0;
 	if (servers_parse(&s, &one, 1, "e", &err) < 0) {

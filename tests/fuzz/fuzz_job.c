@@ -1,6 +1,6 @@
 /* Fuzzes the way from text to a job and back. The input is a job's text and, after bytes 0x1e
- * (which no JSON holds), --set strings. What must hold for any input: no fault, a sentence on one
- * line for what is refused, and text that parses to the same text for what is accepted. */
+ * (which JSON never contains), --set strings. For any input: nothing may crash, a refusal is a
+ * sentence on one line, and the text of an accepted job parses to the same text. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,7 +14,7 @@ enum { SETS_MAX = 8, SEPARATOR = 0x1e };
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* Cuts copy at its separators; returns how many sets follow the job. */
+/* Cuts the copy at its separators and returns how many sets follow the job. */
 static unsigned cut(char *copy, size_t size, size_t *job_length, const char *sets[SETS_MAX])
 {
 	char *p = memchr(copy, SEPARATOR, size), *end = copy + size;
@@ -41,7 +41,8 @@ static void check_refusal(const struct job *job, const struct err *err, bool fro
 {
 	if (err->code >= 0 || !err->text[0] || job->phase_count || job->arena.blocks)
 		fail("refused without a sentence, or the job is not empty", err->text);
-	/* What --set repeats is the caller's own command line; anything else is printable. */
+	/* A sentence may repeat the caller's own --set, which may contain line breaks; everything
+	 * else is printable. */
 	if (from_file && strchr(err->text, '\n'))
 		fail("the sentence has several lines", err->text);
 }

@@ -1,5 +1,5 @@
-/* Any bytes as a manifest: refused with a sentence, or read, and then written and read again
- * the same. */
+/* Fuzzes the parser of manifests with any bytes: they are refused with a sentence, or read and then
+ * the same after writing and reading them again. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

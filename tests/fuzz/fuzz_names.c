@@ -1,5 +1,6 @@
-/* Any bytes as a template of names and as a list of names: refused with a sentence, or taken, and then
- * each name is a plain text that fits. A list gives as many names as it has lines that are not empty. */
+/* Fuzzes templates of names and lists of names with any bytes: they are refused with a sentence, or
+ * each name is a plain text that fits into its buffer. A list has as many names as it has lines
+ * that are not empty. */
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -35,7 +36,7 @@ static void as_template(const uint8_t *data, size_t size)
 	}
 }
 
-/* Whether a name has "." or ".." as a part, other than "./" at its beginning. */
+/* Whether a part of a name is "." or "..", except for "./" at its beginning. */
 static bool leaves(const uint8_t *name, uint64_t length)
 {
 	const uint8_t *end = name + length, *part;
@@ -52,8 +53,8 @@ static bool leaves(const uint8_t *name, uint64_t length)
 	return false;
 }
 
-/* Lines that are not empty, counted the simple way; UINT64_MAX: one of them is too long, or leaves the store's
- * root. */
+/* Counts the lines that are not empty, in the simplest way. Returns UINT64_MAX if a line is too
+ * long or leaves the store's root. */
 static uint64_t count_lines(const uint8_t *data, size_t size)
 {
 	uint64_t names = 0, length = 0;

@@ -1,7 +1,9 @@
-/* Any bytes as a file, of the format that the first byte says: no fault, and the same said of them whole and
- * cut into pieces of the second byte's size. The first byte's highest bit: in three ranges, that behind the place in
- * the next two bytes first, then back to the second place, the rest last and without the mark that files begin
- * with; the bit below: the first two are tables beside the file. */
+/* Fuzzes the walks of formats. The first byte selects the format; any bytes are its file. Nothing
+ * may crash, and the result must be the same for the whole file and for pieces of the size in the
+ * second byte. If the highest bit of the first byte is set, the file comes in three ranges: first
+ * the bytes from the offset in the next two bytes on, then those from a second offset to the first
+ * one, then the rest without the magic at the beginning. If the next bit is set, the first two
+ * ranges are tables beside the file. */
 #include <stdlib.h>
 
 #include "workloads/formats/table.h"

@@ -1,5 +1,5 @@
-/* What libFuzzer does, where there is none: runs a fuzz target on each file of the corpus, then on
- * deterministic mutations of them, so that every build can run it as a test.
+/* Main function of fuzz targets where there is no libFuzzer: it runs a target on each file of the
+ * corpus and then on deterministic mutations of them, so that every build can run it as a test.
  *
  *	fuzz_job FOLDER [ITERATIONS [SEED]] */
 #include <dirent.h>
@@ -45,8 +45,7 @@ int main(int argc, char **argv)
 		LLVMFuzzerTestOneInput(corpus.files[i].data, corpus.files[i].size);
 	for (i = 0; i < iterations; i++) {
 		size = mutate(&corpus, &r, input);
-		exact = malloc(size ? size
-				    : 1); /* to the byte, for the sanitizer to see an overrun */
+		exact = malloc(size ? size : 1); /* exact, so that the sanitizer sees an overrun */
 		if (!exact)
 			return 1;
 		memcpy(exact, input, size);
@@ -64,7 +63,7 @@ static int by_name(const struct dirent **a, const struct dirent **b)
 	return strcmp((*a)->d_name, (*b)->d_name);
 }
 
-/* Every regular file of the folder, by name. */
+/* Reads every regular file of the folder, sorted by name. */
 static int corpus_read(struct corpus *c, const char *folder)
 {
 	struct dirent **entries;
@@ -108,7 +107,8 @@ static size_t mutate(const struct corpus *c, struct random *r, uint8_t out[INPUT
 	return size;
 }
 
-/* Replaces length bytes at at by n bytes; returns the new size, or the old where it does not fit. */
+/* Replaces length bytes at offset at by n bytes. Returns the new size, or the old one if they do
+ * not fit. */
 static size_t splice(uint8_t *out, size_t size, size_t at, size_t length, const void *bytes,
 		     size_t n)
 {
@@ -162,19 +162,19 @@ static size_t edit(const struct corpus *c, struct random *r, uint8_t *out, size_
 	uint8_t byte = (uint8_t)random_next(r);
 
 	switch (below(r, 6)) {
-	case 0: /* one byte becomes another */
+	case 0: /* replaces one byte */
 		return at < size ? splice(out, size, at, 1, &byte, 1) : size;
-	case 1: /* a piece goes */
+	case 1: /* removes a piece */
 		return splice(out, size, at, length, "", 0);
-	case 2: /* a word comes */
+	case 2: /* inserts a word */
 		return splice(out, size, at, 0, word, strlen(word));
-	case 3: /* a word replaces a piece */
+	case 3: /* replaces a piece by a word */
 		return splice(out, size, at, length, word, strlen(word));
-	case 4: /* a piece of another file comes */
+	case 4: /* inserts a piece of another file */
 		from = below(r, other->size + 1);
 		n = below(r, other->size - from < 128 ? other->size - from + 1 : 128);
 		return splice(out, size, at, 0, other->data + from, n);
-	default: /* the end goes */
+	default: /* truncates the input */
 		return below(r, 8) ? size : at;
 	}
 }

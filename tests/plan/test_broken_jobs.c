@@ -1,5 +1,6 @@
-/* Broken jobs: each file of tests/fixtures/jobs is refused in one line that says what expected.txt wants, by
- * the steps that rank 0 of a run takes. test_broken.py shows that a run then ends so on all ranks. */
+/* Tests of broken jobs: each file of tests/fixtures/jobs is refused with one line that contains the
+ * words in expected.txt, by the steps that rank 0 of a run takes. test_broken.py shows that such a
+ * run ends on all ranks. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

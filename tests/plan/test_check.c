@@ -1,4 +1,4 @@
-/* Tests of what a plan refuses, and of the sentences. */
+/* Tests of the checks of a plan: what it refuses, and with which sentence. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -90,8 +90,8 @@ static void test_refusals(void)
 	}
 }
 
-/* A plan may be asked for on a machine, or with ranks, that the run will not have. */
-/* A training's evaluation reads another store: what that one lacks is refused as well. */
+/* The evaluation of a training reads another store; if that store lacks a capability, the plan is
+ * refused, too. */
 static void test_every_store_of_a_phase(void)
 {
 	static const struct {
@@ -136,6 +136,7 @@ static void test_every_store_of_a_phase(void)
 	}
 }
 
+/* A plan may be requested on another machine, or with other ranks, than those of the run. */
 static void test_lenient(void)
 {
 	static const struct refusal lenient[] = {
@@ -164,7 +165,8 @@ static int stores_with_a_need(const struct job *job, const struct job_phase *pha
 	return 0;
 }
 
-/* Whichever capability a phase needs and its store lacks, the plan says so: no bit is without words. */
+/* For each capability: where a phase needs it and the store lacks it, the plan is refused with the
+ * words of that capability. */
 static void test_every_need_is_checked(void)
 {
 	static const char text[] =
@@ -204,7 +206,7 @@ int main(void)
 {
 	CU_TestInfo tests[] = {
 		{"refusals name the place", test_refusals},
-		{"a plan forgives what a run does not", test_lenient},
+		{"a plan accepts more than a run", test_lenient},
 		{"every store of a phase", test_every_store_of_a_phase},
 		{"every need is checked", test_every_need_is_checked},
 		CU_TEST_INFO_NULL,

@@ -1,4 +1,4 @@
-/* Tests of the places of ranks. */
+/* Tests of the places of ranks: nodes, and the grid of tensor, pipeline and data parallelism. */
 #include "plan/plan.h"
 #include "tests/unit.h"
 
@@ -30,7 +30,7 @@ static void test_grid(void)
 	}
 }
 
-/* Ranks dealt round robin to nodes, and more accelerators than ranks. */
+/* Ranks are assigned to nodes round robin, and there are more accelerators than ranks. */
 static void test_round_robin(void)
 {
 	struct job job = {.cluster = {.tensor = 1, .pipeline = 1, .gpus = 6}};

@@ -1,4 +1,4 @@
-/* The figures of `haul plan` against arithmetic done by hand. */
+/* Tests of `haul plan`: its figures against arithmetic done by hand. */
 #include <cjson/cJSON.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -70,7 +70,7 @@ static void test_aurora(void)
 		check_aurora(nodes[i], 4300800);
 }
 
-/* No compute time: a demand without bound, null in JSON, a sentence in text. */
+/* Without compute time the demand is unlimited: null in JSON, a sentence in text. */
 static void test_unbounded(void)
 {
 	static const char job_text_[] =
@@ -93,7 +93,8 @@ static void test_unbounded(void)
 	job_free(&job);
 }
 
-/* Files of many samples are opened seldom: no rate of theirs is called 0. */
+/* Files of many samples are rarely opened. Their rate of opens is printed as an interval and not as
+ * 0. */
 static void test_rare_opens(void)
 {
 	static const struct {
@@ -133,7 +134,7 @@ static void test_rare_opens(void)
 	}
 }
 
-/* Planned with a note; what there is stands in it. */
+/* A job without phases is planned, and a note says that a run will refuse it. */
 static void test_no_phases(void)
 {
 	static const char job_text_[] =

@@ -1,4 +1,5 @@
-/* Data sets that grow with the number of ranks: their files, computed by hand. */
+/* Tests of data sets that grow with the number of ranks: their numbers of files, computed by
+ * hand. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -12,7 +13,8 @@ static const char template[] =
 	"\"dataset\":{\"store\":\"d\",\"format\":\"raw\",\"sample_bytes\":1000,%s},"
 	"\"phases\":[{\"generate\":{}},{\"train\":{\"batch\":7,\"readers\":\"%s\"}}%s]}";
 
-/* The files of that data set for so many ranks; err.text is empty where they were computed. */
+/* The number of files of such a data set for so many ranks. err.text is empty if the number could
+ * be computed. */
 static uint64_t scaled(unsigned tensor, const char *dataset, const char *readers, const char *more,
 		       uint32_t ranks, struct err *err)
 {
@@ -47,7 +49,7 @@ static void test_files(void)
 		{"\"files_per_rank\":3500", "all", 1, 6144, 21504000},
 		/* 500 steps of 7 samples on 12 x 512 ranks */
 		{"\"steps_per_epoch\":500", "all", 1, 6144, 21504000},
-		/* 64 ranks are 8 replicas of 8; one of each reads 7 samples a step */
+		/* 64 ranks are 8 replicas of 8 ranks; one rank of each reads 7 samples per step */
 		{"\"steps_per_epoch\":10", "replica", 8, 64, 560},
 		{"\"steps_per_epoch\":10", "tensor", 8, 64, 560},
 		/* 10 x 7 x 3 samples in files of 4: 52.5 files */

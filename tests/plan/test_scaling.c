@@ -1,4 +1,5 @@
-/* The scaling table of a plan against arithmetic done by hand, for the training that the scaling scripts run. */
+/* Tests of the scaling table of a plan, against arithmetic done by hand, for the training of the
+ * scaling scripts. */
 #include "plan/scaling.h"
 
 #include <math.h>
@@ -39,7 +40,8 @@ static void near(double value, double wanted)
 	CU_ASSERT_DOUBLE_EQUAL(value, wanted, fabs(wanted) * 1e-6);
 }
 
-/* 12 ranks of 7 samples each 93.254 ms: 132 GB/s per node. Its cards give 200 GB/s, the storage 650. */
+/* 12 ranks read 7 samples each per 93.254 ms: 132 GB/s per node. The NICs of a node give 200 GB/s,
+ * the storage 650 GB/s. */
 static void test_rows(void)
 {
 	static const struct scaling_limits limits = {.nic_per_node = 200e9, .storage = 650e9};
@@ -76,7 +78,7 @@ static void test_rows(void)
 		UINT64_MAX);
 }
 
-/* What is not known is not a figure; a cold training reads nothing from memory. */
+/* Figures that are not known are not printed; a cold training reads nothing from memory. */
 static void test_unknown(void)
 {
 	struct scaling_row row;

@@ -1,5 +1,5 @@
-/* Tests of the report of a file in which every figure is known: the words and the look of the
- * guide. */
+/* Tests of the report on a file in which every figure is known: its text, as in the user guide, and
+ * its JSON and CSV. */
 #include <cjson/cJSON.h>
 #include <errno.h>
 #include <math.h>
@@ -150,7 +150,7 @@ static void expect_text(const struct results_file *f, const char *expected)
 
 	CU_ASSERT_PTR_NOT_NULL_FATAL(text);
 	if (strcmp(text, expected) != 0)
-		fprintf(stderr, "is:\n%s\nshould be:\n%s\n", text, expected);
+		fprintf(stderr, "found:\n%s\nexpected:\n%s\n", text, expected);
 	CU_ASSERT_STRING_EQUAL(text, expected);
 	free(text);
 }
@@ -242,7 +242,7 @@ static void test_text_of_trouble(void)
 		"results.h5 (212 KiB)   look: haul report results.h5   h5dump -d /summary results.h5\n");
 }
 
-/* Warm-up is in the accounts and not in AU: the sentence says so. */
+/* The accounts contain the warm-up and AU does not; the sentence says so. */
 static void test_text_of_warmup(void)
 {
 	struct results_phase_read phases[2];
@@ -298,7 +298,7 @@ static void check_train(const cJSON *p)
 	CU_ASSERT_DOUBLE_EQUAL(at(cJSON_GetObjectItem(p, "au"), "mean"), 0.964, 1e-12);
 	CU_ASSERT_DOUBLE_EQUAL(at(p, "null_au"), 0.999, 1e-12);
 	CU_ASSERT(at(p, "bytes_read") == 7616000000.0);
-	CU_ASSERT_EQUAL(cJSON_GetArraySize(a), 7); /* they add up to the wall time */
+	CU_ASSERT_EQUAL(cJSON_GetArraySize(a), 7); /* accounts that add up to the wall time */
 	for (size_t i = 0; i < sizeof(accounts) / sizeof(*accounts); i++)
 		CU_ASSERT(!isnan(at(a, accounts[i])));
 	CU_ASSERT_DOUBLE_EQUAL(at(a, "storage"), 220e-9, 1e-15);
@@ -410,7 +410,7 @@ static void test_figures(void)
 	}
 }
 
-/* What is lost adds up to the rounded whole, whatever the parts. */
+/* The rounded shares add up to the rounded total, whatever the parts. */
 static void test_tenths(void)
 {
 	for (unsigned seed = 0; seed < 500; seed++) {
@@ -502,7 +502,7 @@ int main(void)
 		{"JSON has the promised keys", test_json},
 		{"CSV has as many fields as headings", test_csv},
 		{"what phases cost each other", test_together},
-		{"a clause a line where one would be too long", test_notes},
+		{"one clause per line where one line is too long", test_notes},
 		{"figures", test_figures},
 		{"shares add up", test_tenths},
 		{"broken files are refused", test_broken_files},

@@ -1,5 +1,5 @@
-/* Statistics against values computed by hand and against tables of Student's t; and the repeats of a
- * series taken together. */
+/* Tests of statistics against values computed by hand and against tables of Student's t, and of the
+ * repeats of a series, which are combined. */
 #include <cjson/cJSON.h>
 #include <math.h>
 #include <stdio.h>
@@ -62,7 +62,7 @@ static void test_too_few(void)
 	CU_ASSERT(s.stdev == 0 && s.low == 3 && s.high == 3 && s.cv == 0);
 }
 
-/* Phases of a training that move 1 GB in a second, but for what is said of them. */
+/* Training phases that move 1 GB in one second, except where a test changes them. */
 enum { PHASES = 9, COLUMNS = 4 };
 static const struct results_column columns[COLUMNS] = {
 	{.name = "bytes_read", .unit = "bytes"},
@@ -138,12 +138,13 @@ static void repeats(struct fixture *x)
 	add(x, 2, 1, false, 0.40);
 	add(x, 3, 2, false, 0.50);
 	add(x, 4, 3, false, 0.60);
-	add(x, 5, 4, false, 0.01); /* cut short: no repeat */
+	add(x, 5, 4, false, 0.01); /* interrupted: does not count as a repeat */
 	strcpy(x->phases[4].record.status, "interrupted");
 	x->phases[3].record.seconds = 2;
 }
 
-/* Neither warm-up runs nor what was cut short is counted. AU: 0.4, 0.5, 0.6; 1, 1 and 0.5 GB/s. */
+/* Warm-up runs and interrupted runs are not counted. AU is 0.4, 0.5 and 0.6; the rates are 1, 1 and
+ * 0.5 GB/s. */
 static void test_repeats(void)
 {
 	struct fixture x;
@@ -203,7 +204,7 @@ static void swept(struct fixture *x)
 	}
 }
 
-/* Half of the interval of 0.40 and 0.41: 12.7062 x 0.00707107 / sqrt(2) = 0.063531. */
+/* Half of the interval of 0.40 and 0.41 is 12.7062 x 0.00707107 / sqrt(2) = 0.063531. */
 static void test_text_of_a_sweep(void)
 {
 	struct fixture x;
@@ -226,9 +227,9 @@ static void test_text_of_a_sweep(void)
 	free(text);
 }
 
-/* 0.94 and 0.99: 12.7062 x 0.0353553 / sqrt(2) = 0.317655, of which 0.035 is possible above the mean. 0.1 and
- * 0.9 are 5.08 apart from their mean: nothing is known. */
-static void test_what_is_possible(void)
+/* 0.94 and 0.99 give 12.7062 x 0.0353553 / sqrt(2) = 0.317655, but AU can be at most 0.035 above
+ * the mean. 0.1 and 0.9 give 5.08, so the interval is unknown. */
+static void test_possible_values(void)
 {
 	struct fixture x;
 	struct series_lines s;
@@ -254,7 +255,7 @@ static void test_what_is_possible(void)
 	free(text);
 }
 
-/* Eight sweeps of long values still stand within the width. */
+/* The text of eight sweeps with long values does not exceed its width. */
 static void test_width(void)
 {
 	static char long_sets[4][8][RECORD_SET_BYTES];
@@ -328,10 +329,10 @@ int main(void)
 		{"Student's t", test_t95},
 		{"by hand", test_by_hand},
 		{"too few values", test_too_few},
-		{"repeats taken together", test_repeats},
+		{"repeats are combined", test_repeats},
 		{"text of repeats", test_text_of_repeats},
 		{"text of a sweep", test_text_of_a_sweep},
-		{"intervals of what is possible", test_what_is_possible},
+		{"intervals are cut at possible values", test_possible_values},
 		{"text within its width", test_width},
 		{"JSON and CSV", test_json_and_csv},
 		CU_TEST_INFO_NULL,

@@ -107,7 +107,7 @@ static void fill_steps(struct tally *t, uint32_t rank)
 
 void synthetic_train(struct tally *t, uint32_t rank)
 {
-	/* Of 1000, in ms: the guide's example. */
+	/* In thousandths, as ms: the example of the user guide. */
 	static const uint64_t accounts[ACCOUNTS] = {[ACCOUNT_COMPUTE] = 964,
 						    [ACCOUNT_OPEN] = 3,
 						    [ACCOUNT_TRANSFER] = 19,

@@ -1,4 +1,4 @@
-/* A made-up workload's tables, and tallies whose every figure a test can compute. */
+/* Synthetic workload: made-up tables, and tallies in which a test can compute every figure. */
 #ifndef HAUL_TESTS_RESULTS_SYNTHETIC_H
 #define HAUL_TESTS_RESULTS_SYNTHETIC_H
 
@@ -18,7 +18,8 @@
 	X(SYN_E_ID_SUM, "id_sum", "id", SUM, "sum of ids") \
 	X(SYN_E_ID_HASH, "id_hash", "id", SUM, "sum of hashed ids") \
 	X(SYN_E_WALL, "wall_ns", "ns", MAX, "wall")
-/* Rows by text, of which each rank has others, with everything that a table may have. */
+/* A table whose rows have names, which differ between ranks, and everything that a table can
+ * have. */
 #define SYN_TIER_LIST(X) \
 	X(SYN_T_HITS, "hits", "", SUM, "hits") \
 	X(SYN_T_FIRST, "first_ns", "ns", MIN, "the first of them") \
@@ -37,15 +38,16 @@ enum { SYN_TIERS_MAX = 4, SYN_STEPS = 5000 };
 
 extern const struct tally_schema synthetic_schema;
 
-/* Rank's part of a training phase with two epochs, and of a generating one without. In the training each rank hits
- * the tier "shared" once and its own ("tier R", R the rank) R + 1 times, with answers 200 and, of its own, 500 + R % 50,
- * each taking 1,000 ns and, of its own, (R + 1) us. There is room for SYN_TIERS_MAX tiers. Step i of SYN_STEPS takes
- * i + rank ns of loading. */
+/* Fills a rank's tally of a training phase with two epochs, and of a generating phase without
+ * epochs. In the training, each rank hits the tier "shared" once, in 1,000 ns and with the answer
+ * 200. It hits its own tier ("tier R" on rank R) R + 1 times, in (R + 1) us and with the answer 500
+ * + R % 50. There is room for SYN_TIERS_MAX tiers. Step i of SYN_STEPS spends i + rank ns on
+ * loading. */
 void synthetic_train(struct tally *t, uint32_t rank);
 void synthetic_generate(struct tally *t, uint32_t rank);
 
-/* What a node did in five seconds, on odd nodes in rows of two. A quarter of the cores' time was idle, and
- * in second s node + s bytes came in. */
+/* Fills a node's rows of five seconds; on odd nodes a row is two seconds. A quarter of the cores'
+ * time was idle, and in second s node + s bytes arrived. */
 void synthetic_client(struct client_series *s, uint32_t node);
 
 #endif

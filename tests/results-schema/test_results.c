@@ -1,5 +1,5 @@
-/* Tests of results.h5, written by any number of ranks and read back; run by mpiexec. The file stays
- * at the given path (default: the working folder), so that other tools can look at it. */
+/* Tests of results.h5, written by any number of ranks and read back. Run by mpiexec. The file stays
+ * at the given path (default: the working folder), so that other tools can read it. */
 #include <errno.h>
 #include <math.h>
 #include <mpi.h>
@@ -92,7 +92,7 @@ static int publish(struct results *r, uint32_t number, const char *kind,
 	strcpy(record->status, "done");
 	strcpy(record->message, g->rank ? "not rank 0's" : "all is well");
 	record->seconds = 1.4;
-	/* A phase of which the last rank is no part. */
+	/* A phase in which the last rank does not take part. */
 	t.absent = !fill && g->size > 1 && g->rank == g->size - 1;
 	t.rank_row[SYN_LEAST] = t.absent ? 0 : 7 + g->rank;
 	if (fill) {
@@ -110,7 +110,8 @@ static int publish(struct results *r, uint32_t number, const char *kind,
 	return rc;
 }
 
-/* The shared tier, then the ranks' own in their order, as many as there is room for. */
+/* The shared tier comes first, then the ranks' own tiers in their order, as long as there is
+ * room. */
 static void check_tiers(const struct results_phase_read *p, uint32_t ranks)
 {
 	uint32_t rows = ranks + 1 < SYN_TIERS_MAX ? ranks + 1 : SYN_TIERS_MAX;
@@ -146,7 +147,7 @@ static void check_tiers(const struct results_phase_read *p, uint32_t ranks)
 	       "codes of a tier");
 }
 
-/* 5,000 steps fold into 2,500 rows: means over ranks and steps, the largest of all. */
+/* 5,000 steps fold into 2,500 rows, with means over ranks and steps and the maximum of all. */
 static void check_steps(const struct results_phase_read *p, uint32_t ranks)
 {
 	const struct results_steps *s = &p->steps;
@@ -157,29 +158,29 @@ static void check_steps(const struct results_phase_read *p, uint32_t ranks)
 		expect(fabs(s->mean_ns[STEP_LOAD][i] - (2 * (double)i + 0.5 + (ranks - 1) / 2.0)) <
 			       1e-6,
 		       "mean over ranks and steps");
-		expect(s->max_ns[STEP_LOAD][i] == 2 * (double)i + ranks, "the longest of all");
+		expect(s->max_ns[STEP_LOAD][i] == 2 * (double)i + ranks, "the maximum of all");
 		expect(s->mean_ns[STEP_COMPUTE][i] == 1000 && s->mean_ns[STEP_RANKS][i] == 0,
-		       "the other parts");
+		       "the other parts of a step");
 	}
 }
 
-/* Begun and ended, and what was asked of it. */
+/* Checks the times of the phase, the phase that it is part of, and its targets. */
 static void check_record(const struct results_phase_read *p)
 {
 	const struct phase_record *r = &p->record;
 
 	expect(r->started_ns == 1700000000000000001ull + r->number &&
 		       r->finished_ns == r->started_ns + 1400000000,
-	       "when it began");
+	       "the times of the phase");
 	expect(r->within == (strcmp(r->kind, "io") == 0 ? 1 : RECORD_NOT_WITHIN),
-	       "what it is a part of");
+	       "the phase that it is part of");
 	if (strcmp(r->kind, "io") == 0) {
 		expect(p->target_count == 0 && isnan(r->target_au), "no targets");
 		return;
 	}
 	expect(p->target_count == 2 && memcmp(p->targets, targets, sizeof(targets)) == 0,
 	       "targets");
-	expect(fabs(r->target_au - 0.9) < 1e-12, "the AU asked for");
+	expect(fabs(r->target_au - 0.9) < 1e-12, "the target of AU");
 }
 
 static void check_train(const struct results_phase_read *p, uint32_t ranks)
@@ -192,36 +193,36 @@ static void check_train(const struct results_phase_read *p, uint32_t ranks)
 	if (!epochs)
 		return;
 	expect(results_value(&p->merged, 0, "samples") == 10 * n + n * (n - 1) / 2,
-	       "samples are added");
+	       "samples are summed");
 	expect(results_value(&p->merged, 0, "least") == 41 - n, "a minimum is the least");
 	expect(results_value(&p->merged, 0, "wall_ns") == 1e9,
 	       "the wall time is the slowest rank's");
 	expect(fabs(results_value(&p->merged, 0, "au") - 0.964) < 1e-12, "au of the merged row");
 	expect(results_value(&p->ranks, ranks - 1, "rank") == n - 1, "rank column");
-	expect(results_value(&p->ranks, ranks - 1, "samples") == 9 + n, "a rank's own samples");
+	expect(results_value(&p->ranks, ranks - 1, "samples") == 9 + n, "the samples of a rank");
 	expect(results_value(&epochs->table, 1, "samples") == 5 * n + n * (n - 1) / 2,
 	       "an epoch's samples");
 	expect(results_value(&epochs->table, 1, "wall_ns") == 500000000 + n - 1,
 	       "an epoch's wall time");
 	expect(epochs->table.cells[results_column(&epochs->table, "id_sum")].count ==
 		       (uint64_t)ranks * (1ull << 60) + ranks * (ranks - 1) / 2,
-	       "ids are added modulo 2^64");
+	       "ids are summed modulo 2^64");
 	expect(read && hist_count(read) == 1000ull * ranks, "reads counted");
 	expect(read && read->max_ns == 5999000 + (ranks - 1) * 50000000ull &&
 		       ~read->min_not_ns == 5000000,
-	       "max, min");
-	expect(results_find_hist(p, "write") == NULL, "an empty histogram is not there");
+	       "the maximum and the minimum");
+	expect(results_find_hist(p, "write") == NULL, "an empty histogram is not stored");
 	expect(p->failure_count == 20 * with_failures && p->failure_rows == 16 * with_failures,
 	       "failures");
 	for (uint32_t i = 1; i < p->failure_rows; i++)
 		expect(p->failures[i - 1].time_ns <= p->failures[i].time_ns,
-		       "failures stand by time");
+		       "failures are sorted by time");
 	expect(p->failure_rows && p->failures[0].error == -5 && p->failures[0].step == 7 &&
 		       strcmp(p->failures[0].object, "file:///data/img_7.npz") == 0,
-	       "a failure, whole");
+	       "all members of a failure");
 	expect(strcmp(p->record.message, "all is well") == 0 &&
 		       strcmp(p->record.main_hist, "read") == 0,
-	       "texts are rank 0's");
+	       "texts come from rank 0");
 	expect(results_role_value(&p->merged, 0, ROLE_ITEMS) ==
 		       results_value(&p->merged, 0, "samples"),
 	       "a column by its role");
@@ -232,7 +233,7 @@ static void check_train(const struct results_phase_read *p, uint32_t ranks)
 	check_steps(p, ranks);
 }
 
-/* A phase of the only run, and one of the third, by its place in the series. */
+/* Checks the places in the series: one phase of the only run, and one of the third run. */
 static void check_run_of(const struct results_phase_read *only,
 			 const struct results_phase_read *third)
 {
@@ -240,22 +241,23 @@ static void check_run_of(const struct results_phase_read *only,
 
 	expect(a->run == 1 && a->combination == 1 && a->repeat == 1 && !a->warmup &&
 		       only->set_count == 0 && strcmp(a->sweep, "") == 0,
-	       "the only run");
-	expect(b->run == 3 && b->combination == 2 && b->repeat == 1 && b->warmup, "the third run");
+	       "the place of the only run");
+	expect(b->run == 3 && b->combination == 2 && b->repeat == 1 && b->warmup,
+	       "the place of the third run");
 	expect(third->set_count == 2 && strcmp(third->sets[0], sets[0]) == 0 &&
 		       strcmp(third->sets[1], sets[1]) == 0 &&
 		       strcmp(b->sweep, "train.batch=4, train.compute=10 µs") == 0,
-	       "what was set for it");
+	       "the sweep of the third run");
 }
 
-/* Every node's rows have the coarsest node's interval; node and time lead to them. */
+/* All nodes' rows have the interval of the coarsest node, and are indexed by node and time. */
 static void check_client(const struct results_phase_read *p, uint32_t nodes)
 {
 	uint32_t seconds = nodes > 1 ? 2 : 1, rows = nodes > 1 ? 3 : 5;
 	const struct results_table *t = &p->client;
 
 	expect(p->client_interval_s == seconds && t->row_count == (uint64_t)nodes * rows,
-	       "rows of the client's side");
+	       "client-side rows");
 	for (uint64_t i = 0; i < t->row_count; i++) {
 		uint64_t node = i / rows, row = i % rows;
 		double in = row == 2 && seconds == 2 ? (double)node + 4
@@ -264,11 +266,11 @@ static void check_client(const struct results_phase_read *p, uint32_t nodes)
 
 		expect(results_value(t, i, "node") == (double)node &&
 			       results_value(t, i, "time_ns") == (double)(row * seconds) * 1e9,
-		       "keys of the client's side");
-		expect(results_value(t, i, "nic_in_bytes") == in, "a node's bytes");
+		       "node and time of a client-side row");
+		expect(results_value(t, i, "nic_in_bytes") == in, "the bytes of a node");
 		expect(results_value(t, i, "rank_cores_busy_ns") ==
 			       results_value(t, i, "rank_cores_ns") * 0.75,
-		       "a node's cores");
+		       "the cores of a node");
 	}
 	expect(results_value(t, 0, "memory_free_bytes") == (seconds == 2 ? 99 : 100),
 	       "the least free memory");
@@ -302,24 +304,24 @@ static void check_file(const char *path, uint32_t phases, const char *status, co
 			check_train(&f->phases[i], g->size);
 			check_client(&f->phases[i], (g->size + 1) / 2);
 		} else {
-			expect(f->phases[i].client.row_count == 0, "no client's side");
+			expect(f->phases[i].client.row_count == 0, "no client-side rows");
 		}
 	}
 	if (phases > 2)
 		expect(f->phases[2].hist_count == 0 && f->phases[2].table_count == 0 &&
 			       f->phases[2].failure_count == 0 && f->phases[2].steps.rows == 0 &&
 			       f->phases[2].record.main_hist[0] == '\0',
-		       "an empty phase");
+		       "the values of an empty phase");
 	if (phases > 2)
 		expect(results_value(&f->phases[2].merged, 0, "least") == 7 &&
 			       f->phases[2].ranks.row_count == (g->size > 1 ? g->size - 1 : 1),
-		       "a rank that takes no part wins no minimum and has no row");
+		       "a rank without part changes no minimum and has no row");
 	if (phases > 2)
 		check_run_of(&f->phases[1], &f->phases[2]);
 	results_unload(f);
 }
 
-/* No room for another phase: all ranks hear the same, the file stands. */
+/* There is no room for another phase: all ranks get the same error, and the file stays as it is. */
 static void check_no_room(struct results *r, const char *path, struct group *g)
 {
 	struct rlimit all, few = {1000, 1000};
@@ -339,7 +341,8 @@ static void check_no_room(struct results *r, const char *path, struct group *g)
 	check_file(path, 2, "interrupted", g);
 }
 
-/* Rows for the next publication; later ones take their place, more or fewer. */
+/* Rows of stores for the next publication; later rows replace them, whether there are more or
+ * fewer. */
 static void set_stores(struct results *r, uint32_t count)
 {
 	struct store_facts rows[9] = {0};
@@ -350,7 +353,7 @@ static void set_stores(struct results *r, uint32_t count)
 		rows[i].block_bytes = 512 + i;
 		rows[i].nodes = i + 1;
 	}
-	expect(results_set_stores(r, rows, count) == 0, "stores are taken");
+	expect(results_set_stores(r, rows, count) == 0, "rows of stores are accepted");
 }
 
 static void check_stores(const char *path, uint32_t count, const struct group *g)
@@ -367,12 +370,12 @@ static void check_stores(const char *path, uint32_t count, const struct group *g
 		expect(strcmp(f->stores[i].name, name) == 0 && f->stores[i].nodes == i + 1 &&
 			       f->stores[i].block_bytes == 512 + i &&
 			       strcmp(f->stores[i].uri, "file:///${SCRATCH}/µ") == 0,
-		       "a store's row");
+		       "the row of a store");
 	}
 	results_unload(f);
 }
 
-/* A run that measures nothing: the older file of three phases stays as it is, or there is none. */
+/* A run without results: an older file of three phases stays as it is, or no file is made. */
 static void check_discarded(const char *path, bool older, struct group *g)
 {
 	enum { DISCARDED, FAILED, INTERRUPTED, WAYS };
@@ -384,7 +387,7 @@ static void check_discarded(const char *path, bool older, struct group *g)
 		expect(create(&r, path, true, 0, g, &err) == 0 && r, "created");
 		if (!r)
 			return;
-		expect(results_stand(r) == (g->rank == 0 && !older), "what stands at first");
+		expect(results_stand(r) == (g->rank == 0 && !older), "the run's file at the start");
 		if (way == DISCARDED)
 			results_discard(r);
 		else
@@ -392,7 +395,7 @@ static void check_discarded(const char *path, bool older, struct group *g)
 					      way == FAILED ? RESULTS_FAILED : RESULTS_INTERRUPTED,
 					      "", &err) == 0,
 			       "finished without a phase");
-		expect(!results_stand(r), "nothing of the run stands");
+		expect(!results_stand(r), "no file of the run is left");
 		results_free(r);
 		group_barrier(g);
 		if (older)
@@ -423,11 +426,11 @@ static void check_run(const char *path, bool older, uint32_t rank_rows_max, stru
 	expect(create(&second, path, false, 0, g, &err) == -EEXIST && !second,
 	       "an existing file is kept");
 	expect(strstr(err.text, "exists; name another with --results, or say --force") != NULL,
-	       "with a sentence");
+	       "the message for an existing file");
 	group_barrier(g);
 	expect(publish(r, 0, "generate", synthetic_generate, g, &err) == 0, "generate published");
 	check_file(path, 1, "interrupted", g);
-	expect(results_stand(r) == (g->rank == 0), "the run's own file stands");
+	expect(results_stand(r) == (g->rank == 0), "the run's own file is published");
 	set_stores(r, 9);
 	check_stores(path, 0, g);
 	expect(publish(r, 1, "train", synthetic_train, g, &err) == 0, "train published");
@@ -462,7 +465,7 @@ int main(int argc, char **argv)
 		unlink(path);
 	group_barrier(g);
 	check_discarded(path, false, g);
-	check_run(path, false, 1, g); /* a row a node where there is more than one rank */
+	check_run(path, false, 1, g); /* one row per node where there are several ranks */
 	group_barrier(g);
 	check_discarded(path, true, g);
 	check_run(path, true, 0, g);

@@ -1,5 +1,5 @@
-/* A process that has MPI and HDF5 and does nothing. haul's own memory is what exceeds its memory.
- * Prints its peak resident set in KiB. */
+/* A process that uses MPI and HDF5 and does nothing: the baseline for haul's own memory. Prints its
+ * peak resident set in KiB. */
 #include <hdf5.h>
 #include <mpi.h>
 #include <stdio.h>

@@ -1,5 +1,6 @@
-/* Phase "lookup": asks the store for the size of every file of a data set, as many trainings do before their first
- * epoch. Each rank asks for its files; a pass is over when every file has been asked for.
+/* Phase "lookup": asks the store for the size of every file of a data set, as many trainings do
+ * before their first epoch. Each rank asks for its files; a pass is over when every file has been
+ * asked for.
  *
  * This is the whole example of docs/add-a-workload.md. */
 #include <math.h>
@@ -18,7 +19,7 @@ struct lookup_options {
 	uint64_t passes, threads;
 };
 
-/* A row of a rank: the measures that every phase has, then these. */
+/* A rank's row has the measures of every phase, followed by these. */
 /* clang-format off */
 #define LOOKUP_COLUMN_LIST(X) \
 	X(LOOKUP_FOUND, "found", "", SUM, "files that were there", .role = ROLE_ITEMS) \
@@ -185,7 +186,7 @@ struct lookup {
 	struct crew crew;
 };
 
-/* One object: called on a thread of the crew. */
+/* Asks for one object. Called on a thread of the crew. */
 static int lookup_one(struct crew_thread *w, uint64_t i)
 {
 	const struct lookup *l = w->crew->argument;
@@ -209,7 +210,7 @@ static int lookup_one(struct crew_thread *w, uint64_t i)
 	return rc;
 }
 
-/* Collective, as every function of a phase that calls the group: where one rank fails, all return. */
+/* Collective, like every function of a phase that calls the group: if a rank fails, all return. */
 static int lookup_open(struct lookup *l, struct phase_context *ctx, uint64_t start_ns,
 		       struct err *err)
 {
@@ -273,7 +274,7 @@ static int lookup_run(struct phase_context *ctx, enum stop_reason *stopped, stru
 		rc = crew_run(&l.crew, lookup_one, stopped, err);
 	if (rc < 0)
 		*stopped = STOP_ERROR;
-	if (l.crew.members) { /* what was done counts, also after an error or a stop */
+	if (l.crew.members) { /* finished requests count, also after an error or a stop */
 		row[LOOKUP_FOUND] = crew_count(&l.crew, COUNT_FOUND);
 		row[LOOKUP_FOUND_BYTES] = crew_count(&l.crew, COUNT_FOUND_BYTES);
 		row[LOOKUP_ABSENT] = crew_count(&l.crew, COUNT_ABSENT);

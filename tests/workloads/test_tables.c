@@ -1,5 +1,5 @@
-/* Tests of the tables of every workload: names are unique, targets name what exists, and each role
- * occurs once. */
+/* Tests of the tables of every workload: names are unique, targets name existing columns, and each
+ * role occurs once. */
 #include <stdio.h>
 #include <string.h>
 
@@ -15,8 +15,8 @@ static void check_unique(const char *const *names, unsigned count, const char *w
 		CU_ASSERT_PTR_NOT_NULL_FATAL(names[i]);
 		for (unsigned k = 0; k < i; k++)
 			if (strcmp(names[i], names[k]) == 0) {
-				printf("%s: %s stands twice\n", workload, names[i]);
-				CU_FAIL("a name twice");
+				printf("%s: %s occurs twice\n", workload, names[i]);
+				CU_FAIL("a name occurs twice");
 			}
 	}
 }
@@ -43,7 +43,7 @@ static void check_columns(const struct columns *c, const char *workload)
 			r == ROLE_NONE || r == ROLE_ACCOUNT_STORAGE || r == ROLE_ACCOUNT_OTHER;
 
 		if (seen[r] > 1 && !several)
-			printf("%s: role %s stands %u times\n", workload, role_name((enum role)r),
+			printf("%s: role %s occurs %u times\n", workload, role_name((enum role)r),
 			       seen[r]);
 		CU_ASSERT(several || seen[r] <= 1);
 	}
@@ -91,7 +91,7 @@ static void check_target(const struct target *t, const struct tally_schema *s)
 	CU_ASSERT(t->quantile > 0 && t->quantile < 1);
 }
 
-static void targets_name_what_exists(void)
+static void targets_name_existing_columns(void)
 {
 	for (const struct workload *const *w = workload_table(); *w; w++) {
 		const struct target *t = (*w)->section.targets;
@@ -103,8 +103,8 @@ static void targets_name_what_exists(void)
 	}
 }
 
-/* A reader has one of each per sample on its way, and thousands of them on a node: what a format keeps there is
- * small, and a queue has no histograms but those that its owner asks for. */
+/* A reader has one of each for every sample in flight, and a node has thousands of them. So the
+ * state of a format is small, and a queue has only the histograms that its owner requests. */
 static void state_is_small(void)
 {
 	CU_ASSERT(sizeof(struct layout) + sizeof(struct walk) <= 704);
@@ -117,7 +117,7 @@ int main(void)
 	CU_TestInfo tests[] = {
 		{"state of formats and queues is small", state_is_small},
 		{"names and roles of columns are unique", columns_are_unique},
-		{"targets name what exists", targets_name_what_exists},
+		{"targets name existing columns", targets_name_existing_columns},
 		CU_TEST_INFO_NULL,
 	};
 

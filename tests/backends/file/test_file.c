@@ -1,4 +1,5 @@
-/* file:// in a folder of its own below the working directory: the build's, for direct I/O. */
+/* Tests of file:// with psync, in a new folder below the working directory, which is the build's
+ * and has a file system for direct I/O. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -31,7 +32,7 @@ static void files_begin(struct place_of_files *f, const char *options)
 	CU_ASSERT_EQUAL_FATAL(queue_open(&f->queue, &f->rig.store, 1, NULL), 0);
 }
 
-/* The test removes all it made; a folder that is not empty here shows what it forgot. */
+/* Removes the test's folder. rmdir fails if the test did not delete everything that it made. */
 static void files_end(struct place_of_files *f)
 {
 	struct object root = {.key = "/"};
@@ -42,7 +43,7 @@ static void files_end(struct place_of_files *f)
 	rig_close(&f->rig);
 }
 
-static bool stands(const struct place_of_files *f, const char *name)
+static bool exists(const struct place_of_files *f, const char *name)
 {
 	char path[256];
 	struct stat st;
@@ -72,11 +73,11 @@ static void write_and_read(const char *options)
 	CU_ASSERT_EQUAL(rig_do(&f.queue, &o, REQ_BEGIN, 0, sizeof(text), NULL, NULL), 0);
 	CU_ASSERT_EQUAL(rig_do(&f.queue, &o, REQ_WRITE, 8, sizeof(text) - 8, text + 8, NULL), 0);
 	CU_ASSERT_EQUAL(rig_do(&f.queue, &o, REQ_WRITE, 0, 8, text, NULL), 0);
-	CU_ASSERT_TRUE(stands(&f, "a/b/c.bin.haul-part"));
-	CU_ASSERT_FALSE(stands(&f, "a/b/c.bin"));
+	CU_ASSERT_TRUE(exists(&f, "a/b/c.bin.haul-part"));
+	CU_ASSERT_FALSE(exists(&f, "a/b/c.bin"));
 	CU_ASSERT_EQUAL(rig_do(&f.queue, &o, REQ_COMMIT, 0, 0, NULL, &bytes), 0);
 	CU_ASSERT_EQUAL(bytes, sizeof(text));
-	CU_ASSERT_FALSE(stands(&f, "a/b/c.bin.haul-part"));
+	CU_ASSERT_FALSE(exists(&f, "a/b/c.bin.haul-part"));
 	CU_ASSERT_EQUAL(o.state[0] | o.state[1], 0);
 	CU_ASSERT_EQUAL(rig_do(&f.queue, &o, REQ_STAT, 0, 0, NULL, &bytes), 0);
 	CU_ASSERT_EQUAL(bytes, sizeof(text));
@@ -132,18 +133,18 @@ static void test_abort_keeps_the_old_version(void)
 	CU_ASSERT_EQUAL(rig_do(&f.queue, &o, REQ_WRITE, 0, sizeof(young), young, NULL), 0);
 	CU_ASSERT_EQUAL(rig_do(&f.queue, &o, REQ_ABORT, 0, 0, NULL, NULL), 0);
 	CU_ASSERT_EQUAL(rig_do(&f.queue, &o, REQ_ABORT, 0, 0, NULL, NULL), -EBADF);
-	CU_ASSERT_FALSE(stands(&f, "x.haul-part"));
+	CU_ASSERT_FALSE(exists(&f, "x.haul-part"));
 	CU_ASSERT_EQUAL(rig_get(&f.queue, "x", back, sizeof(back)), 0);
 	CU_ASSERT_STRING_EQUAL(back, "old");
-	/* What cannot be published can still be dropped. */
+	/* A part that cannot be published can still be aborted. */
 	CU_ASSERT_EQUAL(delete (&f, "x"), 0);
 	CU_ASSERT_EQUAL(rig_put(&f.queue, "x/y", old, sizeof(old)), 0);
 	CU_ASSERT_EQUAL(rig_do(&f.queue, &o, REQ_BEGIN, 0, 0, NULL, NULL), 0);
 	CU_ASSERT_EQUAL(rig_do(&f.queue, &o, REQ_WRITE, 0, sizeof(young), young, NULL), 0);
 	CU_ASSERT_EQUAL(rig_do(&f.queue, &o, REQ_COMMIT, 0, 0, NULL, NULL), -EISDIR);
-	CU_ASSERT_TRUE(stands(&f, "x.haul-part"));
+	CU_ASSERT_TRUE(exists(&f, "x.haul-part"));
 	CU_ASSERT_EQUAL(rig_do(&f.queue, &o, REQ_ABORT, 0, 0, NULL, NULL), 0);
-	CU_ASSERT_FALSE(stands(&f, "x.haul-part"));
+	CU_ASSERT_FALSE(exists(&f, "x.haul-part"));
 	CU_ASSERT_EQUAL(delete (&f, "x/y"), 0);
 	CU_ASSERT_EQUAL(delete (&f, "x/"), 0);
 	files_end(&f);
@@ -217,7 +218,7 @@ static bool all_bytes(const unsigned char *data, uint64_t length, unsigned char 
 	return true;
 }
 
-/* Any range, direct or buffered, whole or through a window, gives the bytes that were written. */
+/* Any range, direct or buffered, whole or streamed, gives the bytes that were written. */
 static void ranges(const char *options)
 {
 	enum { SIZE = 300001, ROOM = 1 << 19, WINDOW = 16 << 10 };
@@ -301,7 +302,7 @@ static void test_direct_writes_begin_at_blocks(void)
 	files_end(&f);
 }
 
-/* What the system refuses is the request's status. */
+/* An error of the operating system becomes the request's status. */
 static void test_errors_are_the_systems(void)
 {
 	struct object o = {0};
@@ -319,14 +320,14 @@ static void test_errors_are_the_systems(void)
 	files_end(&f);
 }
 
-/* Makes the store's folder, which files_end removes. */
+/* Makes the store's folder, because files_end expects one to remove. */
 static void put_and_delete(struct place_of_files *f)
 {
 	CU_ASSERT_EQUAL(rig_put(&f->queue, "x", "", 0), 0);
 	CU_ASSERT_EQUAL(delete (f, "x"), 0);
 }
 
-static void test_what_is_in_effect_is_told(void)
+static void test_facts_are_those_in_effect(void)
 {
 	struct place_of_files f;
 	struct store_facts facts;
@@ -375,7 +376,7 @@ int main(void)
 		{"ranges", test_ranges},
 		{"direct writes begin at blocks", test_direct_writes_begin_at_blocks},
 		{"errors are the system's", test_errors_are_the_systems},
-		{"what is in effect is told", test_what_is_in_effect_is_told},
+		{"facts are those in effect", test_facts_are_those_in_effect},
 		{"file systems", test_file_systems},
 		CU_TEST_INFO_NULL,
 	};

@@ -1,5 +1,5 @@
-/* Tests of the page cache of file://: which pages of a file it holds, in the working directory (the
- * build's, on a disk) and on tmpfs, from which nothing can be dropped. */
+/* Tests of the page cache of file://: which pages of a file it holds, both in the working directory
+ * (the build's, on a disk) and on tmpfs, from which nothing can be dropped. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -11,8 +11,8 @@
 
 enum { FILE_BYTES = 8 << 20 };
 
-/* Written page by page, a file is in the cache page by page: what is written at once may be kept,
- * and dropped, in larger pieces. */
+/* Writes the file in pieces. Written page by page, it is in the cache page by page; the kernel may
+ * cache, and drop, a larger write in larger pieces. */
 static int make_file(char *path, size_t piece)
 {
 	char *bytes = calloc(1, piece);
@@ -25,9 +25,9 @@ static int make_file(char *path, size_t piece)
 	return fd;
 }
 
-/* What another process does to the page cache (it may drop all caches, or hold a page for a moment)
- * cannot be told apart from what this one does: so a case has several tries, of which the wrong
- * code passes none. */
+/* Other processes also change the page cache (they may drop all caches, or hold a page for a
+ * moment), and a test cannot tell whose change it sees. So each case has several tries; wrong code
+ * fails all of them. */
 enum { TRIES = 50 };
 
 struct read_case {
@@ -45,18 +45,18 @@ static bool counts_what_was_read(int fd, const char *path, const struct read_cas
 	       file_cache_mincore(fd, c->offset, c->length) == c->cached;
 }
 
-static void told_by_page(void)
+static void residency_by_page(void)
 {
 	static const struct read_case cases[] = {
 		{0, FILE_BYTES, 0, 0, 0},
 		{0, 4096, 0, 1, 4096},
 		{4096, 4096, 0, 4096, 0},
 		{100, 50, 0, 4096, 50},
-		/* one of the two pages touched */
+		/* only the first of the two pages is cached */
 		{4000, 200, 0, 4096, 100},
 		{0, 0, 0, 4096, 0},
 		{FILE_BYTES - 4096, 4096, FILE_BYTES - 1, 1, 4096},
-		/* what no page can hold: behind the end */
+		/* a range behind the end of the file is in no page */
 		{FILE_BYTES + 4096, 4096, 0, FILE_BYTES, 0},
 		{1 << 20, 1 << 20, 0, FILE_BYTES, 1 << 20},
 	};
@@ -81,7 +81,7 @@ static void told_by_page(void)
 
 struct drop_case {
 	uint64_t offset, length;
-	int64_t stays, left; /* of the range; of the file */
+	int64_t stays, left; /* bytes cached afterwards, in the range and in the file */
 };
 
 static bool drops(const struct drop_case *c)
@@ -97,7 +97,7 @@ static bool drops(const struct drop_case *c)
 	return right;
 }
 
-/* Of a range, those pages go that lie in it whole; dirty ones are written before. */
+/* Only pages that are completely inside the range are dropped; dirty pages are written first. */
 static void a_range_is_dropped(void)
 {
 	static const struct drop_case cases[] = {
@@ -128,7 +128,7 @@ static void memory_is_never_cold(void)
 
 	CU_ASSERT_FALSE(file_cache_is_memory("/proc"));
 	if (!file_cache_is_memory("/dev/shm/not/there"))
-		return; /* another file system here */
+		return; /* /dev/shm is not tmpfs here */
 	fd = make_file(path, FILE_BYTES);
 	CU_ASSERT_EQUAL(file_cache_evict(path), FILE_BYTES);
 	CU_ASSERT_EQUAL(file_cache_resident(fd, 0, FILE_BYTES), FILE_BYTES);
@@ -139,7 +139,7 @@ static void memory_is_never_cold(void)
 int main(void)
 {
 	CU_TestInfo tests[] = {
-		{"told by page", told_by_page},
+		{"residency by page", residency_by_page},
 		{"a range is dropped", a_range_is_dropped},
 		{"memory is never cold", memory_is_never_cold},
 		CU_TEST_INFO_NULL,

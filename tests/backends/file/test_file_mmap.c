@@ -1,5 +1,5 @@
 /* Tests of the mmap engine: files that shrink while they are mapped, streams that are not copied,
- * the engine that replaces it. test_file.c tests what it shares with psync. */
+ * and the engine that replaces it. test_file.c tests what it shares with psync. */
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -25,10 +25,10 @@ struct files {
 	struct object o;
 	char folder[64], path[128];
 	char *data;
-	uint64_t cut_at; /* 0: it is not cut */
+	uint64_t cut_at; /* 0: the file is not cut */
 };
 
-/* One object of SIZE bytes, open. */
+/* Makes one object of SIZE bytes and opens it. */
 static void files_begin(struct files *f, const char *parent)
 {
 	char json[256];
@@ -71,7 +71,8 @@ struct stream {
 	bool lent;
 };
 
-/* Checks each piece; cuts the file when it has come to cut_at, and then touches what is no more. */
+/* Checks each piece. When the stream reaches cut_at, it truncates the file and then touches the
+ * bytes that no longer exist. */
 static int consume(struct request *req, uint64_t offset, void *data, uint64_t length)
 {
 	struct stream *s = req->user;
@@ -83,7 +84,7 @@ static int consume(struct request *req, uint64_t offset, void *data, uint64_t le
 	s->lent = s->lent && data != req->data;
 	if (s->cut_at && s->next > s->cut_at) {
 		CU_ASSERT_EQUAL(truncate(s->files->path, 4096), 0);
-		/* Zeroes, whatever the file held; not the end of the process. */
+		/* The pages are zeros, whatever the file contained, and the process lives on. */
 		for (uint64_t i = 0; i < length; i++)
 			CU_ASSERT_EQUAL_FATAL(((volatile char *)data)[i], 0);
 		return 0;
@@ -138,7 +139,7 @@ static int refuse(struct request *req, uint64_t offset, void *data, uint64_t len
 	return offset >= 2 * WINDOW ? -ECANCELED : 0;
 }
 
-static void test_a_consumer_may_end_it(void)
+static void test_a_consumer_may_end_a_stream(void)
 {
 	struct stream s;
 	struct files f;
@@ -152,7 +153,8 @@ static void test_a_consumer_may_end_it(void)
 	files_end(&f);
 }
 
-/* Before a read: what stands is read, what is no more is an error, not the end of the process. */
+/* The file is cut before a read: bytes that still exist are read, and missing bytes are an error
+ * that does not end the process. */
 static void cut_before_a_read(const char *parent)
 {
 	struct files f;
@@ -169,8 +171,9 @@ static void cut_before_a_read(const char *parent)
 	files_end(&f);
 }
 
-/* In the middle of one: the consumer meets zeroes, the request is an error, and so is every later one,
- * for the zeroes stand where the file was. Opened anew, it is what it is. */
+/* The file is cut during a read: the consumer meets zeros and the request fails. Every later read
+ * fails, too, because zeros now replace the mapped file. After it is opened again, the file has its
+ * new size. */
 static void cut_in_a_read(const char *parent)
 {
 	struct stream s;
@@ -205,7 +208,7 @@ static void test_a_file_cut_short(void)
 	}
 }
 
-/* Of four threads that each read their own file, one meets the fault. */
+/* Four threads each read their own file; only the one whose file is cut gets the error. */
 static void *read_own(void *argument)
 {
 	struct files *f = argument;
@@ -216,7 +219,7 @@ static void *read_own(void *argument)
 	return (void *)(intptr_t)queue_do(&f->queue, &req);
 }
 
-static void test_a_fault_is_its_threads_own(void)
+static void test_a_fault_ends_only_its_own_read(void)
 {
 	struct files f[4];
 	pthread_t threads[4];
@@ -235,8 +238,8 @@ static void test_a_fault_is_its_threads_own(void)
 	}
 }
 
-/* A SIGBUS that is not of a guard's range ends the process as ever. */
-static void test_other_faults_are_not_ours(void)
+/* A SIGBUS outside the range of a guard ends the process, as without haul. */
+static void test_other_faults_end_the_process(void)
 {
 	int status = 0;
 	pid_t child;
@@ -255,12 +258,14 @@ static void test_other_faults_are_not_ours(void)
 		_exit(*(volatile char *)map + 100);
 	}
 	CU_ASSERT_EQUAL(waitpid(child, &status, 0), child);
-	/* A sanitizer may make an exit of it; never the access's own. */
+	/* A sanitizer may turn the signal into an exit; the status must not be that of a successful
+	 * access. */
 	CU_ASSERT((WIFSIGNALED(status) && WTERMSIG(status) == SIGBUS) ||
 		  (WIFEXITED(status) && WEXITSTATUS(status) < 100 && WEXITSTATUS(status) != 0));
 }
 
-/* Opened to be written in place: what is written is read, whole and in pieces, as it grows. */
+/* An object that is opened to be written in place: reads give what was written, whole and in
+ * pieces, while it grows. */
 static void test_written_in_place(void)
 {
 	struct object o = {.key = "grows"};
@@ -317,10 +322,10 @@ int main(void)
 {
 	CU_TestInfo tests[] = {
 		{"streams are not copied", test_streams_are_not_copied},
-		{"a consumer may end it", test_a_consumer_may_end_it},
+		{"a consumer may end a stream", test_a_consumer_may_end_a_stream},
 		{"a file cut short", test_a_file_cut_short},
-		{"a fault is its thread's own", test_a_fault_is_its_threads_own},
-		{"other faults are not ours", test_other_faults_are_not_ours},
+		{"a fault ends only its own read", test_a_fault_ends_only_its_own_read},
+		{"other faults end the process", test_other_faults_end_the_process},
 		{"written in place", test_written_in_place},
 		{"empty and sparse", test_empty_and_sparse},
 		CU_TEST_INFO_NULL,

@@ -1,5 +1,5 @@
-/* Tests of the options of file:// and direct://: their effect as seen from outside, and what is
- * refused. */
+/* Tests of the options of file:// and direct://: their effect as seen from outside, and which
+ * combinations are refused. */
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -96,7 +96,8 @@ static bool refuses_direct(void)
 	return fd < 0;
 }
 
-/* The same store by a shorter name: what the job does not say is uring and direct. */
+/* direct:// is file:// with other defaults: options that the job leaves out are uring and
+ * direct. */
 static void test_direct_is_file(void)
 {
 	const struct backend_ops *file = backend_find("file"), *direct = backend_find("direct");
@@ -123,7 +124,8 @@ static void test_direct_is_file(void)
 	files_close(&f);
 }
 
-/* Bytes of the file in the cache after `bytes` at its start were read, or after opening it alone. */
+/* Bytes of the file in the page cache after its first `bytes` bytes were read, or, with 0, after it
+ * was opened. */
 static int64_t cached_after(const char *options, uint64_t bytes)
 {
 	struct object o = {.key = "x"};
@@ -138,7 +140,8 @@ static int64_t cached_after(const char *options, uint64_t bytes)
 	CU_ASSERT_EQUAL(rig_do(&f.queue, &o, REQ_OPEN, 0, 0, NULL, NULL), 0);
 	if (bytes)
 		CU_ASSERT_EQUAL(rig_do(&f.queue, &o, REQ_READ, 0, bytes, data, NULL), 0);
-	/* The kernel fetches behind the caller's back: until nothing more comes. */
+	/* The kernel reads ahead after the call has returned, so this waits until the number no
+	 * longer changes. */
 	while (now != before || now < 0) {
 		before = now;
 		usleep(20000);
@@ -150,8 +153,8 @@ static int64_t cached_after(const char *options, uint64_t bytes)
 	return now;
 }
 
-/* Their effect, not what the calls return. Other processes do things to the page cache, too, so there are
- * several tries, of which the wrong code passes none. */
+/* Tests the effect of the options, not the results of the system calls. Other processes also change
+ * the page cache, so each case has several tries; wrong code fails all of them. */
 static void test_advice_has_its_effect(void)
 {
 	static const struct {
@@ -180,7 +183,8 @@ static void test_advice_has_its_effect(void)
 	}
 }
 
-/* Behind a writer, from the start of the object on: what is written stays written. */
+/* Pages behind a writer are dropped, from the start of the object on, and the file keeps what was
+ * written. */
 static void test_pages_behind_a_writer_go(void)
 {
 	enum { PIECE = 1 << 20 };
@@ -206,7 +210,7 @@ static void test_pages_behind_a_writer_go(void)
 		if (file_cache_is_memory("."))
 			continue;
 		CU_ASSERT(file_cache_resident(fd, at, PIECE) > 0);
-		/* The kernel may hold a page for a moment. */
+		/* The kernel may hold a page for a moment, hence the tries. */
 		for (int i = 0; i < TRIES && store_evict(&f.rig.store, &o, 0, end) != 0; i++)
 			;
 		CU_ASSERT_EQUAL(file_cache_resident(fd, 0, end), 0);
@@ -220,7 +224,7 @@ static void test_pages_behind_a_writer_go(void)
 	free(back);
 }
 
-/* One request with its answer. */
+/* Does one request and returns its answer. */
 static struct answer answer_to(struct files *f, struct object *o, enum request_op op,
 			       uint64_t length, void *data)
 {
@@ -230,8 +234,8 @@ static struct answer answer_to(struct files *f, struct object *o, enum request_o
 	return req.answer;
 }
 
-/* What of a commit, and of a close, went into durability and into visibility. */
-static void test_durable_apart_from_written(void)
+/* A commit and a close report their times for durability and for visibility separately. */
+static void test_durability_and_visibility(void)
 {
 	static const struct {
 		const char *options;
@@ -271,11 +275,11 @@ static void test_durable_apart_from_written(void)
 	}
 }
 
-/* How much room the file system has had at the least. */
+/* The least free space that a thread has seen on the file system. */
 struct watch {
 	pthread_t thread;
 	atomic_bool over;
-	uint64_t free_at_first, free_least; /* bytes */
+	uint64_t free_at_first, free_min; /* bytes */
 };
 
 static uint64_t free_bytes(void)
@@ -293,28 +297,29 @@ static void *watch_room(void *argument)
 	while (!atomic_load(&w->over)) {
 		uint64_t now = free_bytes();
 
-		w->free_least = now < w->free_least ? now : w->free_least;
+		w->free_min = now < w->free_min ? now : w->free_min;
 	}
 	return NULL;
 }
 
-/* More than there is: refused at once, nothing is left, and nobody is robbed of room in between. */
+/* A size above the free space is refused at once. Nothing is left of it, and meanwhile other
+ * writers keep their space. */
 static void check_too_much(struct files *f, const char *part)
 {
 	struct object o = {.key = "x"};
 	struct watch w = {.over = false};
 
-	w.free_at_first = w.free_least = free_bytes();
+	w.free_at_first = w.free_min = free_bytes();
 	CU_ASSERT_EQUAL_FATAL(pthread_create(&w.thread, NULL, watch_room, &w), 0);
 	CU_ASSERT_EQUAL(rig_do(&f->queue, &o, REQ_BEGIN, 0, 2 * w.free_at_first, NULL, NULL),
 			-ENOSPC);
 	atomic_store(&w.over, true);
 	pthread_join(w.thread, NULL);
-	CU_ASSERT(w.free_least > w.free_at_first / 2);
+	CU_ASSERT(w.free_min > w.free_at_first / 2);
 	CU_ASSERT_EQUAL(access(part, F_OK), -1);
 }
 
-/* Room while it is begun; no more than was written when it stands. */
+/* The part has all of its space reserved, and the published file only what was written. */
 static void test_preallocate(void)
 {
 	struct object o = {.key = "x"};
@@ -333,7 +338,7 @@ static void test_preallocate(void)
 	CU_ASSERT_EQUAL(st.st_size, sizeof(text));
 	CU_ASSERT(st.st_blocks * 512 < SIZE);
 	check_too_much(&f, part);
-	/* In place: for all that it will hold. */
+	/* An object that is written in place has room for its full size. */
 	CU_ASSERT_EQUAL(rig_do(&f.queue, &o, REQ_UPDATE, 0, SIZE, NULL, NULL), 0);
 	CU_ASSERT_EQUAL(stat(f.path, &st), 0);
 	CU_ASSERT(st.st_size == SIZE && st.st_blocks * 512 >= SIZE);
@@ -348,7 +353,8 @@ static void test_layout_is_found(void)
 		size_t size;
 		unsigned char answer[48];
 	} cases[] = {
-		/* As Lustre answers for a folder: magic, pattern, object, stripe size, count, first, pool. */
+		/* What Lustre answers for a folder: magic, pattern, object, stripe size, count,
+		 * first, pool. */
 		{"count 4 size 1048576 B",
 		 32,
 		 {0xd0, 0x0b, 0xd1, 0x0b, 1, 0, 0, 0, [24] = 0, 0, 0x10, 0, 4, 0, 0xff, 0xff}},
@@ -425,7 +431,7 @@ int main(void)
 		{"direct:// is file://", test_direct_is_file},
 		{"advice has its effect", test_advice_has_its_effect},
 		{"pages behind a writer go", test_pages_behind_a_writer_go},
-		{"durable apart from written", test_durable_apart_from_written},
+		{"durability and visibility apart", test_durability_and_visibility},
 		{"preallocate", test_preallocate},
 		{"layout is found", test_layout_is_found},
 		{"layout is reported", test_layout_is_reported},

@@ -1,4 +1,4 @@
-/* The uring engine of file://, in folders of its own on the build's file system and on tmpfs. */
+/* Tests of the uring engine of file://, in new folders on the build's file system and on tmpfs. */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -80,7 +80,7 @@ static void files_end(struct place_of_files *f)
 	rig_close(&f->rig);
 }
 
-/* A failure says what the kernel said: not every one comes a second time. */
+/* Prints what the kernel answered, because a failure may not happen a second time. */
 static void expect_whole(const struct request *req)
 {
 	CU_ASSERT_EQUAL(req->answer.status, 0);
@@ -92,7 +92,7 @@ static void expect_whole(const struct request *req)
 			req->object->key, strerror(-req->answer.status), req->answer.done_bytes);
 }
 
-/* All of the object, in writes of 64 KiB, as many in flight as the queue takes. */
+/* Writes the whole object in writes of 64 KiB, with as many in flight as the queue allows. */
 static void write_deep(struct place_of_files *f, struct object *o)
 {
 	struct request reqs[DEPTH], *req, *done[DEPTH];
@@ -104,7 +104,7 @@ static void write_deep(struct place_of_files *f, struct object *o)
 		reqs[i] = (struct request){.data = buffers_take(&f->buffers)};
 	while (at < SIZE || flying) {
 		for (req = NULL; at < SIZE && flying < depth; at += req->length) {
-			/* A free one: its length is 0. */
+			/* A request with length 0 is free. */
 			for (req = reqs; req->length; req++)
 				;
 			*req = (struct request){
@@ -137,7 +137,7 @@ static void check_read(struct place_of_files *f, const struct request *req)
 		req->length);
 }
 
-/* count random ranges, submitted in batches of random size. */
+/* Reads count random ranges, submitted in batches of random size. */
 static void read_deep(struct place_of_files *f, struct object *o, uint32_t count)
 {
 	uint32_t depth = f->queue.channel.depth, sent = 0, got = 0, free_count = depth, n, batch;
@@ -172,13 +172,13 @@ static void read_deep(struct place_of_files *f, struct object *o, uint32_t count
 		buffers_give(&f->buffers, reqs[i].data);
 }
 
-static void ranges(const char *parent, const char *options, uint32_t depth, bool told)
+static void ranges(const char *parent, const char *options, uint32_t depth, bool registered)
 {
 	struct object o = {.key = "a/b"};
 	struct place_of_files f;
 
 	files_begin(&f, parent, options, depth);
-	if (told)
+	if (registered)
 		queue_memory(&f.queue, f.buffers.base, f.buffers.mapped_bytes);
 	write_deep(&f, &o);
 	CU_ASSERT_EQUAL_FATAL(rig_do(&f.queue, &o, REQ_OPEN, 0, 0, NULL, NULL), 0);
@@ -227,7 +227,7 @@ static int consume(struct request *req, uint64_t offset, void *data, uint64_t le
 	return fill_verify(KEY, offset, data, length) == length ? 0 : -EBADMSG;
 }
 
-/* Streams through windows, several at once. */
+/* Several objects streamed through buffers at the same time. */
 static void test_streams(void)
 {
 	struct object o = {.key = "x"};
@@ -300,7 +300,7 @@ static void test_errors(void)
 	files_end(&f);
 }
 
-/* A pipe as the file: what comes, and when, is the test's choice. */
+/* The file is a pipe, so the test decides which bytes arrive, and when. */
 static void test_deadlines_and_short_transfers(void)
 {
 	struct object o = {.key = "pipe"};
@@ -321,7 +321,7 @@ static void test_deadlines_and_short_transfers(void)
 	CU_ASSERT(clock_kernel_ns() - start >= 20000000);
 	CU_ASSERT_EQUAL(queue_reap(&f.queue, done, 1, 1, 0), 0);
 	CU_ASSERT_EQUAL(write(ends[1], "0123456789", 10), 10);
-	/* Half came: the queue goes for the rest and no deadline is lost over it. */
+	/* Half of the bytes arrived: the queue requests the rest, and the deadline still holds. */
 	CU_ASSERT_EQUAL(queue_reap(&f.queue, done, 1, 1, clock_kernel_ns() + 20000000), 0);
 	CU_ASSERT_EQUAL(write(ends[1], "abcdefghij", 10), 10);
 	CU_ASSERT_EQUAL(queue_reap(&f.queue, done, 1, 1, UINT64_MAX), 1);
@@ -347,7 +347,8 @@ static void *put_and_get(void *argument)
 	return NULL;
 }
 
-/* Opened by one thread, used by one after another, as a phase's readers do. */
+/* A queue that was opened by one thread is used by several threads in turn, as a phase's readers
+ * do. */
 static void test_a_queue_passes_from_thread_to_thread(void)
 {
 	struct place_of_files f;
@@ -379,7 +380,7 @@ static void test_depth(void)
 	files_end(&f);
 }
 
-/* io_uring_setup, and nothing else, fails from now on in this process. */
+/* From now on io_uring_setup, and no other call, fails in this process. */
 static int forbid_io_uring(void)
 {
 	struct sock_filter code[] = {
@@ -395,7 +396,7 @@ static int forbid_io_uring(void)
 	return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) < 0 ? -errno : 0;
 }
 
-/* In a process of its own. Exit status 77: the system does not let us forbid. */
+/* Runs in a process of its own. Exit status 77: the system does not allow the seccomp filter. */
 static int without_io_uring(int log_fd)
 {
 	char text[] = "what is written is read", back[sizeof(text)] = "";
@@ -417,7 +418,8 @@ static int without_io_uring(int log_fd)
 	return rc ? 2 : 0;
 }
 
-/* As a user who may have no thread more: in a process of its own, a user of its own where we are root. */
+/* A user who may not start another thread: runs in a process of its own and, if started by root, as
+ * another user. */
 static int without_threads(int log_fd)
 {
 	const struct rlimit none = {0, 0};
@@ -443,8 +445,9 @@ static int without_threads(int log_fd)
 	return rc || rmdir(parent) ? 2 : 0;
 }
 
-/* Runs it in a process of its own. Returns its exit status; said: what it logged. */
-static int apart(int (*run)(int log_fd), char message[512])
+/* Runs a function in a process of its own. Returns its exit status, and in message what it
+ * logged. */
+static int run_in_child(int (*run)(int log_fd), char message[512])
 {
 	int ends[2], status = 0;
 	ssize_t n = 0;
@@ -467,7 +470,7 @@ static int apart(int (*run)(int log_fd), char message[512])
 static void test_psync_takes_its_place(void)
 {
 	char message[512];
-	int rc = apart(without_io_uring, message);
+	int rc = run_in_child(without_io_uring, message);
 
 	if (rc == 77)
 		return;
@@ -477,12 +480,13 @@ static void test_psync_takes_its_place(void)
 	CU_ASSERT_PTR_EQUAL(strchr(message, '\n'), message + strlen(message) - 1);
 }
 
-/* ext4 gives its buffered writes to the kernel's threads; not every file system does. */
-static void test_what_no_thread_takes_is_made_here(void)
+/* ext4 gives buffered writes to threads of the kernel; not every file system does. Without threads
+ * they must be done in the call. */
+static void test_without_kernel_threads(void)
 {
 	struct statfs fs;
 	char message[512];
-	int rc = apart(without_threads, message);
+	int rc = run_in_child(without_threads, message);
 
 	if (rc == 77)
 		return;
@@ -499,8 +503,8 @@ static int refuses(const struct store *store, struct err *err)
 	return err_set(err, -ENOSYS, "tried in vain");
 }
 
-/* A warning from one rank of a node, none from the others. */
-static void test_one_warning_a_node(void)
+/* One rank of a node logs the warning; the others do not. */
+static void test_one_warning_per_node(void)
 {
 	static const struct file_engine broken = {.name = "broken", .probe = refuses};
 	struct store store = {.uri = "file:///x"};
@@ -529,14 +533,14 @@ static void test_one_warning_a_node(void)
 	close(ends[1]);
 }
 
-/* Whether the engine works here; why not goes to standard error. */
+/* Whether the engine works here. If not, standard error says why. */
 static bool works(void)
 {
 	struct place_of_files f;
 	bool works;
 
 	if (files_open(&f, ".", ", \"engine\": \"uring\"", 1, STDERR_FILENO) < 0)
-		return true; /* the tests will say */
+		return true; /* the tests show the error */
 	works = !f.queue.channel.synchronous;
 	queue_close(&f.queue);
 	rig_close(&f.rig);
@@ -554,12 +558,12 @@ int main(void)
 		{"a queue passes from thread to thread", test_a_queue_passes_from_thread_to_thread},
 		{"depth", test_depth},
 		{"psync takes its place", test_psync_takes_its_place},
-		{"what no thread takes is made here", test_what_no_thread_takes_is_made_here},
-		{"one warning a node", test_one_warning_a_node},
+		{"without threads of the kernel", test_without_kernel_threads},
+		{"one warning per node", test_one_warning_per_node},
 		CU_TEST_INFO_NULL,
 	};
 	CU_TestInfo fallback[] = {
-		{"one warning a node", test_one_warning_a_node},
+		{"one warning per node", test_one_warning_per_node},
 		CU_TEST_INFO_NULL,
 	};
 

@@ -1,5 +1,6 @@
 /* Tests of DeleteObjects: the exact bytes of the request for given keys, with its Content-MD5, and
- * the results made from answers. Checksums by known vectors, and the headers that carry them. */
+ * the results that follow from answers. Also checksums against known vectors, and the headers that
+ * carry them. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -62,7 +63,7 @@ static const char *header(const char *name)
 	return "";
 }
 
-/* The body in pieces of so many bytes is always the same. */
+/* The body is the same, whatever the size of the pieces in which it is produced. */
 static void expect_body(const char *wanted)
 {
 	uint64_t n = strlen(wanted);
@@ -96,7 +97,8 @@ static void test_request(void)
 	end();
 }
 
-/* Only what is not decided yet is asked for again; what cannot be asked for is answered at once. */
+/* Only keys without a final result are requested again; a key that cannot be requested gets its
+ * result at once. */
 static void test_again(void)
 {
 	begin("");
@@ -139,7 +141,8 @@ static void test_answers(void)
 	CU_ASSERT_EQUAL(request_failures(&req), 0);
 	end();
 
-	/* One is refused for good, one in passing, of one nothing is said; a stranger is named. */
+	/* One key is refused for good, one fails temporarily, one is missing in the answer, and one
+	 * was not requested. */
 	begin("p/");
 	answer("<DeleteResult><Error><Key>p/plain</Key><Code>AccessDenied</Code></Error>"
 	       "<Deleted><Key>p/stranger</Key></Deleted>"
@@ -150,7 +153,7 @@ static void test_answers(void)
 	CU_ASSERT_FALSE(keys[1].again);
 	CU_ASSERT_EQUAL(keys[2].status, -EAGAIN);
 	CU_ASSERT(keys[2].again);
-	/* So the io is tried again for the sake of that one. */
+	/* So the request is tried again for that key. */
 	CU_ASSERT_EQUAL(req.answer.status, -EAGAIN);
 	CU_ASSERT_EQUAL(req.answer.fault, REQ_FAULT_THROTTLE);
 	CU_ASSERT(req.answer.transient);
@@ -173,7 +176,8 @@ static void test_sums(void)
 		/* RFC 1321 */
 		{SUM_MD5, "", "1B2M2Y8AsgTpgAmY7PhCfg=="},
 		{SUM_MD5, "abc", "kAFQmDzST7DWlj99KOF/cg=="},
-		/* The check of the catalogue of CRCs: e3069283; and RFC 3720's of nothing. */
+		/* The check value of CRC-32C in the catalogue of CRCs, e3069283, and the CRC of an
+		 * empty text, from RFC 3720. */
 		{SUM_CRC32C, "123456789", "4waSgw=="},
 		{SUM_CRC32C, "", "AAAAAA=="},
 	};
@@ -193,7 +197,8 @@ static void test_sums(void)
 	sum_close(&s);
 }
 
-/* Of an object's bytes, in the words of each store; the sum stays for the upload's end. */
+/* Checksum headers of an object's bytes for each store; the sum is kept for the end of the
+ * upload. */
 static void test_headers(void)
 {
 	static const struct dialect s3 = {.crc32c_header = "x-amz-checksum-crc32c",

@@ -1,5 +1,5 @@
-/* Tests of listings that make no progress, as a server would send them, and of messages that
- * stay. */
+/* Tests of listings that make no progress, with pages as a server would send them, and of messages
+ * that stay valid. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -42,7 +42,7 @@ static void begin(xml_element element, uint32_t part, uint32_t parts)
 	last_name[0] = '\0';
 }
 
-/* One page answered with this document. Returns the request's status when it is over. */
+/* Answers one page with this document. Returns the request's status at its end. */
 static int page(const char *xml)
 {
 	enum http_step step;
@@ -83,8 +83,9 @@ static const char *s3_page(const char *name, const char *token)
 	return text;
 }
 
-/* Pages that name each other in a round of any length are found out; those that only look alike are not. */
-static void test_rounds(void)
+/* A cycle of pages, of any length, is detected; pages that only look alike are not taken for a
+ * cycle. */
+static void test_cycles(void)
 {
 	static const unsigned rounds[] = {1, 2, 3, 7, 64, 100};
 
@@ -127,7 +128,7 @@ static void test_nothing_comes(void)
 	unsigned pages = 0;
 	char token[16];
 
-	/* Half a hundred empty pages are no reason to give up, as long as something follows. */
+	/* Fewer than 100 empty pages in a row are accepted, as long as another page follows. */
 	begin(s3_element, 0, 0);
 	for (unsigned i = 0; i < 500; i++) {
 		snprintf(token, sizeof(token), "t%u", i);
@@ -185,14 +186,14 @@ static void test_no_listing(void)
 		CU_ASSERT_STRING_EQUAL(request_text(&req), table[i].sentence);
 		end();
 	}
-	/* An error by its name, though the status says success. */
+	/* An error document is an error even where the HTTP status says success. */
 	begin(s3_element, 0, 0);
 	page("<Error><Code>SlowDown</Code></Error>");
 	CU_ASSERT_STRING_EQUAL(slot.exchange.answer.code, "SlowDown");
 	end();
 }
 
-/* An attempt that breaks after the page has named the next one does not move the listing on. */
+/* An attempt that fails after the page has named the next one does not advance the listing. */
 static void test_broken_page(void)
 {
 	static const char half[] =
@@ -217,7 +218,7 @@ static void test_parts_refused(void)
 	begin(s3_element, 2, 2);
 	CU_ASSERT_EQUAL(page(s3_page("", "")), -EINVAL);
 	end();
-	/* Nothing there: a part of nothing is nothing, without a page. */
+	/* A part of an empty folder is empty and needs no page. */
 	begin(s3_element, 1, 2);
 	CU_ASSERT_EQUAL(page(s3_page("", "")), 0);
 	CU_ASSERT_EQUAL(given, 0);
@@ -246,7 +247,7 @@ static void test_sentences(void)
 int main(void)
 {
 	CU_TestInfo tests[] = {
-		{"rounds", test_rounds},
+		{"cycles", test_cycles},
 		{"nothing comes", test_nothing_comes},
 		{"no listing", test_no_listing},
 		{"broken page", test_broken_page},

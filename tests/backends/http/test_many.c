@@ -1,5 +1,6 @@
-/* Thousands of small objects, 256 requests in flight, against a real server (tests/servers/run.py): no
- * connection is made that could have been kept, and memory does not grow with the objects. */
+/* Thousands of small objects with 256 requests in flight, against a real server
+ * (tests/servers/run.py): connections are reused, and memory does not grow with the number of
+ * objects. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,9 +13,9 @@ enum { DEPTH = 256, BYTES = 4096, GROWTH_MAX_KIB = 32 << 10 };
 static struct request reqs[DEPTH], *done[DEPTH];
 static struct object objects[DEPTH];
 static char data[DEPTH][BYTES];
-static unsigned count; /* of objects */
+static unsigned count; /* number of objects */
 
-/* The most so far, of this program alone. */
+/* Peak resident memory of this program so far. */
 static long resident_kib(void)
 {
 	FILE *f = fopen("/proc/self/status", "r");
@@ -34,7 +35,7 @@ static void fill(char *to, unsigned number)
 		to[i] = (char)(number * 31 + i * 7);
 }
 
-/* Sends the step op of the object in this slot. */
+/* Sends the request of kind op for the object in this slot. */
 static void send(struct queue *q, uint32_t slot, enum request_op op)
 {
 	struct request *one = &reqs[slot];
@@ -63,7 +64,7 @@ static void check(uint32_t slot)
 	CU_ASSERT_EQUAL_FATAL(memcmp(data[slot], wanted, BYTES), 0);
 }
 
-/* Each object's steps one after the other, those of 256 objects at once. */
+/* The steps of an object are done one after the other, those of 256 objects at the same time. */
 static void run(struct queue *q, const enum request_op *steps)
 {
 	unsigned next = 0, over = 0;
@@ -119,10 +120,10 @@ static void test_many(void)
 	printf("%llu requests, %llu connections, %ld KiB more resident\n",
 	       (unsigned long long)counts->requests, (unsigned long long)counts->connections,
 	       resident_kib() - before);
-	/* A PUT and a HEAD, a GET, a DELETE. */
+	/* Per object: a PUT and a HEAD, a GET, a DELETE. */
 	CU_ASSERT_EQUAL(counts->requests - counts->failures, 4 * count);
 	CU_ASSERT(counts->connections - counts->fault[REQ_FAULT_BROKEN] <= DEPTH);
-	/* A sanitizer keeps what was freed for a while. */
+	/* A sanitizer keeps freed memory for a while. */
 	if (!sanitized || strcmp(sanitized, "1") != 0)
 		CU_ASSERT(before > 0 && resident_kib() - before < GROWTH_MAX_KIB);
 	queue_close(&q);
@@ -137,7 +138,7 @@ int main(void)
 	};
 
 	if (!getenv("HAUL_TEST_STORE")) {
-		fprintf(stderr, "HAUL_TEST_STORE says no store: see tests/servers/run.py\n");
+		fprintf(stderr, "HAUL_TEST_STORE is not set: see tests/servers/run.py\n");
 		return 1;
 	}
 	return unit_main("many", tests);

@@ -1,6 +1,6 @@
-/* An object store behind HTTP, against a real server that tests/servers/run.py has started: all
- * operations, awkward keys, sizes around the limits. The store's JSON comes in HAUL_TEST_STORE (with
- * "uri" of an existing, empty bucket or container). */
+/* Tests of object stores over HTTP, against a real server that tests/servers/run.py has started:
+ * all operations, unusual keys, sizes around the limits. HAUL_TEST_STORE has the store's JSON (with
+ * the "uri" of an existing, empty bucket or container). */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -36,7 +36,7 @@ static void end(struct rig *r, struct queue *q)
 	rig_close(r);
 }
 
-/* Eight bytes at a time where it goes; any place may be a beginning. */
+/* Bytes that depend on the offset and the salt, eight at a time; any offset may be the first. */
 static void fill(uint8_t *data, uint64_t offset, uint64_t n, uint64_t salt)
 {
 	uint64_t word;
@@ -106,7 +106,7 @@ static void test_keys(void)
 	end(&r, &q);
 }
 
-/* Written in parts where it is larger than one, read in ranges. */
+/* Writes an object, in parts if it is larger than one part, and reads it in ranges. */
 static void put_get(struct queue *q, const char *key, uint64_t size, uint64_t part, uint64_t range)
 {
 	uint64_t most = part > range ? part : range, stored = 0;
@@ -156,7 +156,7 @@ static void test_sizes(void)
 	end(&r, &q);
 }
 
-/* Parts and ranges many at a time, in whatever order they end. */
+/* Many parts and ranges in flight, completed in any order. */
 static void test_many_at_once(void)
 {
 	enum { DEPTH = 8, PARTS = 7 };
@@ -216,7 +216,7 @@ static int chunk_check(struct request *req, uint64_t offset, void *data, uint64_
 	return same(data, offset, length, 9) ? 0 : -EILSEQ;
 }
 
-/* Through a small window, written in one PUT and read by one GET. */
+/* Streams through a small buffer, written by one PUT and read by one GET. */
 static void test_streams(void)
 {
 	static uint8_t window[100000];
@@ -268,7 +268,8 @@ static void test_what_is_not_there(void)
 	end(&r, &q);
 }
 
-/* Nothing remains, whether one PUT was to do it or parts, and what was there before stays. */
+/* After an abort nothing remains of the upload, whether by one PUT or by parts, and the earlier
+ * object stays. */
 static void test_abort(void)
 {
 	static uint8_t data[5 * MIB];
@@ -302,7 +303,8 @@ static void test_abort(void)
 	end(&r, &q);
 }
 
-/* One version by two stores, as two ranks have them. A part that lacks is said, and can come yet. */
+/* Two stores write one version, as two ranks would. A commit reports a missing part, which can then
+ * still be written. */
 static void test_shared(void)
 {
 	enum { PARTS = 5, PART = 5 * MIB, SIZE = PARTS * PART - 4321 };
@@ -357,7 +359,8 @@ static void test_shared(void)
 	end(&r, &q);
 }
 
-/* Dropped by who began it, whatever the others wrote; a part left by an earlier one is none of the next. */
+/* The store that began the version aborts it, whatever the others wrote. A later version does not
+ * contain parts of an aborted one. */
 static void test_shared_abort(void)
 {
 	enum { PART = 5 * MIB, SIZE = 2 * PART };
@@ -475,7 +478,7 @@ static int numbered(struct request *req, const char *name, uint64_t size)
 	return 0;
 }
 
-/* One part of the folder, page by page; returns its entries. */
+/* Lists one part of the folder, page by page, and returns the number of its entries. */
 static unsigned list_part(struct queue *q, const char *folder, uint32_t part, uint32_t parts,
 			  struct numbers *n)
 {
@@ -497,7 +500,8 @@ static unsigned list_part(struct queue *q, const char *folder, uint32_t part, ui
 	return entries;
 }
 
-/* Parts have each entry once, all together, whatever the page, and numbered names are shared out evenly. */
+/* Together the parts contain each entry once, whatever the page size, and numbered names are
+ * divided evenly. */
 static void test_list_parts(void)
 {
 	static const uint32_t all_parts[] = {1, 2, 3, 8, 40};
@@ -531,7 +535,7 @@ static void test_list_parts(void)
 		if (all_parts[p] == 2 || all_parts[p] == 8)
 			CU_ASSERT(most <= 2 * (NUMBERED + PARTS_FOLDERS) / all_parts[p]);
 	}
-	/* Nothing there is nothing in each part. */
+	/* Each part of an empty folder is empty. */
 	for (uint32_t part = 0; can && part < 3; part++)
 		CU_ASSERT_EQUAL(list_part(&q, "nothing here/", part, 3, NULL), 0);
 	for (int i = 0; can && i < NUMBERED + PARTS_FOLDERS; i++) {
@@ -548,7 +552,8 @@ static void test_list_parts(void)
 	end(&r, &q);
 }
 
-/* What it takes to make an object visible is told apart from what it takes to send it: nothing, where one PUT does both. */
+/* The time to make an object visible is reported apart from the time to send it. It is 0 where one
+ * PUT does both. */
 static void test_publishing(void)
 {
 	static const struct {
@@ -584,7 +589,7 @@ static void test_publishing(void)
 		req = (struct request){.op = REQ_COMMIT, .object = &o};
 		CU_ASSERT_EQUAL(queue_do(&q, &req), 0);
 		CU_ASSERT_EQUAL(req.answer.publish_ns > 0, table[i].publishes);
-		/* Beside it the commit asks for the size. */
+		/* The commit also asks for the size. */
 		CU_ASSERT(req.answer.publish_ns < req.answer.done_ns - req.answer.submit_ns);
 		CU_ASSERT_EQUAL(req.answer.sync_ns, 0);
 		rig_do(&q, &o, REQ_DELETE, 0, 0, NULL, NULL);
@@ -593,8 +598,9 @@ static void test_publishing(void)
 	end(&r, &q);
 }
 
-/* Several by one request: awkward keys, one that is not there, one that cannot be asked for; nothing else goes.
- * Where the store takes one at a time, it says so and nothing goes. */
+/* One request deletes several objects: with unusual keys, one that does not exist and one that
+ * cannot be requested. Nothing else is deleted. A store that can delete only one object per request
+ * refuses it and deletes nothing. */
 static void test_delete_many(void)
 {
 	static const char *const keys[] = {
@@ -638,7 +644,7 @@ static void test_delete_many(void)
 		CU_ASSERT_EQUAL(rig_do(&q, &o, REQ_STAT, 0, 0, NULL, NULL), several ? -ENOENT : 0);
 		rig_do(&q, &o, REQ_DELETE, 0, 0, NULL, NULL);
 	}
-	/* S3 does not tell whether there was anything. */
+	/* S3 does not report whether an object existed. */
 	CU_ASSERT_EQUAL(list[PUT].status, several ? 0 : -ENOTSUP);
 	CU_ASSERT_EQUAL(list[PUT + 1].status, several ? -EINVAL : -ENOTSUP);
 	CU_ASSERT_PTR_NOT_NULL(several ? list[PUT + 1].why : "");
@@ -648,7 +654,7 @@ static void test_delete_many(void)
 	end(&r, &q);
 }
 
-/* One connection serves them all. */
+/* All requests use one connection. */
 static void test_connections_are_kept(void)
 {
 	uint64_t opens = strstr(store_json(), "head_on_open") ? 20 : 0;
@@ -664,7 +670,7 @@ static void test_connections_are_kept(void)
 	CU_ASSERT_EQUAL(q.endpoint_counts[0].failures, 0);
 	CU_ASSERT_EQUAL(q.endpoint_counts[0].attempts, 22 + opens);
 	CU_ASSERT_EQUAL(q.endpoint_counts[0].requests, 22 + opens);
-	/* What is known to be the whole object is asked for without a range. */
+	/* An object that is known to be read as a whole is requested without a range. */
 	CU_ASSERT_EQUAL(q.endpoint_counts[0].status[206], 20 - opens);
 	CU_ASSERT(q.endpoint_counts[0].wire_bytes > q.endpoint_counts[0].bytes);
 	end(&r, &q);
@@ -690,7 +696,7 @@ int main(void)
 	};
 
 	if (!store_json()) {
-		fprintf(stderr, "HAUL_TEST_STORE says no store: see tests/servers/run.py\n");
+		fprintf(stderr, "HAUL_TEST_STORE is not set: see tests/servers/run.py\n");
 		return 1;
 	}
 	return unit_main("objects", tests);

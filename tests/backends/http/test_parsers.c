@@ -97,7 +97,7 @@ static void test_xml(void)
 	struct xml *x;
 
 	CU_ASSERT_EQUAL_FATAL(xml_open(&x, element, &l), 0);
-	for (size_t i = 0; i < sizeof(good) - 1; i++) /* byte by byte, as it may come */
+	for (size_t i = 0; i < sizeof(good) - 1; i++) /* byte by byte, as it may arrive */
 		CU_ASSERT_EQUAL(xml_feed(x, good + i, 1), 0);
 	CU_ASSERT_EQUAL(xml_end(x), 0);
 	CU_ASSERT_STRING_EQUAL(l.text, "a/b=1 & 2;a/c/d= \xc3\xa9;a/c=;a=;");

@@ -1,5 +1,6 @@
-/* Tests of signatures: the examples of Amazon's S3 documentation ("Authenticating Requests", with
- * the documentation's own keys), Azure's computed by hand, and their encodings. */
+/* Tests of signatures: the examples in Amazon's S3 documentation ("Authenticating Requests", with
+ * the keys of that documentation), signatures for Azure computed by another program, and the
+ * encodings that signatures need. */
 #include <string.h>
 
 #include "backends/http/auth/sign.h"
@@ -64,7 +65,7 @@ static void test_get_object(void)
 
 static void test_put_object(void)
 {
-	/* of "Welcome to Amazon S3." */
+	/* SHA-256 of "Welcome to Amazon S3." */
 	static const char hash[] =
 		"44ce7dd67c959e0d3524ffac1771dfbba87d2b6b4b4e99e42034a8b803f8b072";
 	struct http_request r;
@@ -86,7 +87,7 @@ static void test_queries(void)
 	check_v4(&r, EMPTY_SHA256, "host;x-amz-content-sha256;x-amz-date",
 		 "fea454ca298b7da1c68078a5d1bdbfbbe0d65c699e0f91ac7a200a0136783543");
 	ask(&r, HTTP_GET, "/");
-	http_request_query(&r, "prefix", "J"); /* sorted by us */
+	http_request_query(&r, "prefix", "J"); /* the signer sorts the queries */
 	http_request_query(&r, "max-keys", "2");
 	check_v4(&r, EMPTY_SHA256, "host;x-amz-content-sha256;x-amz-date",
 		 "34b48302e7b5fa45bde8084f4b7868a86f0a534bc59db6670ed5711ef69dc6f7");
@@ -112,8 +113,9 @@ static void test_presigned(void)
 		"&X-Amz-SignedHeaders=host");
 }
 
-/* The kept key is made anew on another day, in another region's channel and for other credentials. */
-static void test_the_key_is_kept(void)
+/* The cached signing key is made again on another day, for another region and for other
+ * credentials. */
+static void test_signing_key_is_cached(void)
 {
 	struct sign_v4 kept, fresh;
 	struct credentials other = amazon;
@@ -138,8 +140,8 @@ static void test_the_key_is_kept(void)
 	sign_v4_close(&kept);
 }
 
-/* HMAC-SHA256 with the key of Azurite's documentation, over the text that azure documents, made with
- * Python's hmac. */
+/* HMAC-SHA256 with the key of Azurite's documentation, over the text that Azure documents, computed
+ * with Python's hmac. */
 static void test_shared_key(void)
 {
 	static const char key_text[] =
@@ -209,7 +211,7 @@ static void test_dates(void)
 	CU_ASSERT_EQUAL(date_parse("Thu, 29 Foo 2024 12:34:56 GMT"), -1);
 }
 
-/* A request that does not fit is refused, not cut. */
+/* A request that does not fit into the buffer is refused and never truncated. */
 static void test_too_long(void)
 {
 	struct exchange x = {0};
@@ -231,7 +233,7 @@ int main(void)
 		{"put object", test_put_object},
 		{"queries", test_queries},
 		{"presigned", test_presigned},
-		{"the key is kept", test_the_key_is_kept},
+		{"the signing key is cached", test_signing_key_is_cached},
 		{"shared key", test_shared_key},
 		{"text", test_text},
 		{"dates", test_dates},

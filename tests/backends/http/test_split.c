@@ -1,5 +1,5 @@
-/* Tests of splitting a folder's names: whatever the names are, each is in exactly one part.
- * Numbered names are divided evenly, with a few probes. */
+/* Tests of splitting the names of a folder into parts: each name is in exactly one part, whatever
+ * the names are. Numbered names are divided evenly, with few probes. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +18,7 @@ static int by_bytes(const void *a, const void *b)
 	return strcmp(a, b);
 }
 
-static void sorted(void)
+static void sort_names(void)
 {
 	unsigned kept = 0;
 
@@ -30,7 +30,7 @@ static void sorted(void)
 	count = kept;
 }
 
-/* As a store answers: the smallest name that follows. */
+/* Answers a probe as a store does, with the smallest name that follows. */
 static const char *follows(const char *after)
 {
 	unsigned low = 0, high = count;
@@ -58,8 +58,9 @@ static unsigned probe(struct split *s)
 	return probes;
 }
 
-/* Each name is in one part, and a part's names follow each other. Returns the names of the largest part. */
-static unsigned shared_out(uint32_t parts)
+/* Checks that each name is in exactly one part and that the names of a part are consecutive.
+ * Returns the number of names in the largest part. */
+static unsigned check_parts(uint32_t parts)
 {
 	char after[SPLIT_NAME_BYTES], until[SPLIT_NAME_BYTES], last[SPLIT_NAME_BYTES] = "";
 	unsigned in_all = 0, largest = 0;
@@ -86,7 +87,7 @@ static void test_numbers(void)
 {
 	static const struct {
 		const char *format;
-		unsigned count, step; /* a step for names that are hashes, all over their range */
+		unsigned count, step; /* a step spreads names over their range, as hashes are */
 	} sets[] = {
 		{"img_%07u.npz", 600, 1},
 		{"img_%07u_of_0050000.npz", 50000, 1},
@@ -101,17 +102,18 @@ static void test_numbers(void)
 		count = sets[i].count;
 		for (unsigned k = 0; k < count; k++)
 			snprintf(names[k], sizeof(names[k]), sets[i].format, k * sets[i].step);
-		sorted();
+		sort_names();
 		for (size_t p = 0; p < sizeof(parts) / sizeof(parts[0]); p++) {
 			unsigned even = (count + parts[p] - 1) / parts[p];
 
-			/* What is assumed of the last numbers may be a tenth off, and a bound a name. */
-			CU_ASSERT(shared_out(parts[p]) <= even + even / 5 + 2);
+			/* The bounds are estimates, so a part may be a fifth larger than an even
+			 * one and have two more names. */
+			CU_ASSERT(check_parts(parts[p]) <= even + even / 5 + 2);
 		}
 	}
 }
 
-/* Names without order, alike or not, with bytes beyond ASCII. */
+/* Names without any order, similar or not, with bytes beyond ASCII. */
 static void test_anything(void)
 {
 	static const char *const letters[] = {"ab", "0123456789",
@@ -131,8 +133,8 @@ static void test_anything(void)
 				names[i][k] = k < stem ? 's' : of[random_next(&r) % strlen(of)];
 			names[i][n] = '\0';
 		}
-		sorted();
-		shared_out(1 + (uint32_t)(random_next(&r) % 20));
+		sort_names();
+		check_parts(1 + (uint32_t)(random_next(&r) % 20));
 	}
 }
 
@@ -147,9 +149,9 @@ static void test_few(void)
 		strcpy(names[0], few[i]);
 		CU_ASSERT(probe(&s) <= 12);
 		CU_ASSERT_EQUAL(split_range(&s, 0, 4, after, until), count);
-		shared_out(4);
+		check_parts(4);
 	}
-	/* A name that is longer than any key is not of use, but does no harm. */
+	/* A name that is longer than any key cannot be used, but does no harm. */
 	split_begin(&s);
 	memset(after, 'x', sizeof(after) - 1);
 	after[sizeof(after) - 1] = '\0';
@@ -157,7 +159,7 @@ static void test_few(void)
 	CU_ASSERT_FALSE(split_probe(&s, until));
 }
 
-/* A store that answers anything at all: the probes end. */
+/* A store whose answers are arbitrary: the probes still end. */
 static void test_liar(void)
 {
 	struct random r = {.key = 9};

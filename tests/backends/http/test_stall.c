@@ -1,5 +1,5 @@
-/* Tests of stalled transfers: what counts as silent or slow, second by second of a made-up
- * clock. */
+/* Tests of stalled transfers: which transfers count as silent or slow, second by second on a
+ * simulated clock. */
 #include "backends/http/wire/exchange.h"
 #include "tests/unit.h"
 
@@ -9,7 +9,8 @@
 static const struct stall_limits limits = {
 	.first_byte_ns = 60 * SECOND, .stall_ns = 30 * SECOND, .least_rate = 1024};
 
-/* Runs for so long with bytes each tenth of a second; returns the verdict that was not good, and how long it took. */
+/* Simulates so many seconds, with bytes arriving every tenth of a second. Returns the first verdict
+ * other than good, and in *took the time until then. */
 static enum stall_verdict run(const struct stall_limits *l, uint64_t seconds, uint64_t bytes,
 			      bool waits, bool trickles, uint64_t *took)
 {
@@ -57,7 +58,8 @@ static void test_verdicts(void)
 	}
 }
 
-/* What came before does not make up for what no longer comes: a window is judged by itself. */
+/* Each window is judged by itself: earlier bytes do not compensate for bytes that no longer
+ * arrive. */
 static void test_windows(void)
 {
 	struct stall p;
@@ -79,7 +81,7 @@ static void test_windows(void)
 	CU_ASSERT_EQUAL(stall_check(&p, &limits, false, false, now + TENTH), STALL_SLOW);
 }
 
-/* A caller that did not look for 40 seconds cannot judge what came meanwhile. */
+/* A caller that did not look for 40 seconds cannot judge what arrived meanwhile. */
 static void test_away(void)
 {
 	struct stall p;
@@ -95,7 +97,8 @@ static void test_away(void)
 	CU_ASSERT_EQUAL(stall_check(&p, &limits, false, false, 70 * SECOND), STALL_SLOW);
 }
 
-/* The wait for an answer is not a window: what was sent before and comes after counts by itself. */
+/* The wait for an answer is not a window: the bytes sent before it and received after it are judged
+ * separately. */
 static void test_exchange(void)
 {
 	struct exchange x = {.send_bytes = 100};
@@ -115,7 +118,7 @@ static void test_exchange(void)
 	CU_ASSERT(exchange_stalled(&x, &limits, 100, 89 * SECOND));
 	CU_ASSERT_EQUAL(x.fault, REQ_FAULT_STALL);
 	CU_ASSERT_STRING_EQUAL(x.why, "bytes stopped coming");
-	/* A success may trickle, an error may not. */
+	/* The body of a success may arrive slowly; that of an error may not. */
 	for (unsigned status = 200; status <= 400; status += 200) {
 		bool stalled = false;
 

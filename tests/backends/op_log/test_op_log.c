@@ -1,4 +1,5 @@
-/* Tests of the operation log. */
+/* Tests of the operation log: its rows, the records it drops, its options, and errors of its
+ * file. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,7 +23,7 @@ static const char *at(const char *name)
 	return path;
 }
 
-/* The whole file, as zstd's own library reads it; the caller frees. */
+/* Reads the whole file with zstd's own library. The caller frees the text. */
 static char *read_log(const char *name)
 {
 	static char packed[8 << 20];
@@ -41,7 +42,7 @@ static char *read_log(const char *name)
 		left = ZSTD_decompressStream(d, &out, &in);
 		CU_ASSERT_FALSE_FATAL(ZSTD_isError(left));
 	} while (in.pos < in.size);
-	CU_ASSERT_EQUAL(left, 0); /* the frame has its end */
+	CU_ASSERT_EQUAL(left, 0); /* the frame is complete */
 	ZSTD_freeDCtx(d);
 	text[out.pos] = '\0';
 	return text;
@@ -51,7 +52,7 @@ static void test_a_row(void)
 {
 	static const struct {
 		const char *key, *root, *row;
-		struct op_record r; /* without its key: the last, as it may be longer */
+		struct op_record r; /* without the key, which is its last and variable member */
 	} cases[] = {
 		{"a b/%2B",
 		 "bucket/p",
@@ -137,7 +138,7 @@ static void test_the_longest_row_fits(void)
 				.key_bytes = OBJECT_KEY_BYTES - 1};
 	memset(r->key, '"', OBJECT_KEY_BYTES - 1);
 	c.scheme = "direct";
-	/* What is left must hold an endpoint's name and an error's sentence. */
+	/* The rest of the buffer must have room for an endpoint's name and an error's sentence. */
 	CU_ASSERT_TRUE(op_row_write(out, UINT64_MAX, r, &c, &second) + ENDPOINT_NAME_BYTES + 256 <
 		       OP_ROW_BYTES);
 	free(r);
@@ -190,7 +191,8 @@ static void test_a_row_for_each_request(void)
 	CU_ASSERT_EQUAL(rig_get(&side, "one", data, sizeof(data)), 0);
 	CU_ASSERT_EQUAL(rig_get(&q, "absent", data, 1), -ENOENT);
 	queue_close(&q);
-	/* The place is taken again: threads keep small numbers. */
+	/* The new queue takes the place of the closed one, so that numbers of threads stay
+	 * small. */
 	CU_ASSERT_EQUAL_FATAL(queue_open(&q, &r.store, 1, NULL), 0);
 	CU_ASSERT_EQUAL(rig_get(&q, "one", data, 10), 0);
 	queue_close(&q);
@@ -214,7 +216,8 @@ static void test_a_row_for_each_request(void)
 	rig_close(&r);
 }
 
-/* The rings are small and nobody may look at them for a while: what does not fit is counted, the rest stands. */
+/* The rings are small, and the writer may not empty them for a while: records that do not fit are
+ * dropped and counted, and the others are written. */
 static void test_drops_are_counted(void)
 {
 	enum { REQUESTS = 200000 };
@@ -240,7 +243,7 @@ static void test_drops_are_counted(void)
 	CU_ASSERT_EQUAL(rows + dropped, REQUESTS);
 	text = read_log("drops.07.tsv.zst");
 	CU_ASSERT_EQUAL(lines(text, "\tGET\t7\t1\t4096\t"), rows);
-	/* Only the first rank's has the header. */
+	/* Only the first rank's file has the header. */
 	CU_ASSERT_EQUAL(lines(text, "idx"), 0);
 	CU_ASSERT_EQUAL(lines(text, "# rank 7 of 64: "), 1);
 	free(text);
@@ -288,7 +291,7 @@ static void test_refusals(void)
 	CU_ASSERT_EQUAL(op_log_open(&again, &o, &err), -ENOENT);
 }
 
-/* A full disk loses rows, not requests. */
+/* A full disk loses rows of the log, but no request fails. */
 static void test_a_file_that_takes_no_more(void)
 {
 	struct op_log_options o = {

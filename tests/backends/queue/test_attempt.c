@@ -1,5 +1,5 @@
-/* Tests of attempts: retries, the endpoints that they use, and what is counted, on a backend made
- * for this purpose. */
+/* Tests of attempts: retries, the endpoints that they use, and what is counted, on a backend that
+ * was made for this test. */
 #include <errno.h>
 #include <string.h>
 
@@ -60,7 +60,7 @@ static void async_submit(struct channel *c, struct request *const *reqs, uint32_
 		s->held[s->held_count++] = reqs[i];
 }
 
-/* The first that came comes back first, one a call. */
+/* Completes requests in the order of their submission, one per call. */
 static uint32_t async_reap(struct channel *c, struct request **done, uint32_t min, uint32_t max,
 			   uint64_t deadline_ns)
 {
@@ -130,7 +130,7 @@ static int read_one(struct script *s, struct request *req)
 	return queue_do(&s->queue, req);
 }
 
-static void test_what_passes_is_tried_again(void)
+static void test_temporary_failures_are_retried(void)
 {
 	static const struct backend_ops *const ops[] = {&sync_ops, &async_ops};
 	struct script s;
@@ -172,7 +172,8 @@ static void test_what_passes_is_tried_again(void)
 	}
 }
 
-/* A store that asks for more than patience does not get it; one that asks for less does. */
+/* A store that asks for a longer pause than patience allows does not get it; one that asks for a
+ * shorter pause does. */
 static void test_patience(void)
 {
 	struct script s;
@@ -188,12 +189,12 @@ static void test_patience(void)
 	script_end(&s);
 }
 
-static void test_it_ends(void)
+static void test_retries_end(void)
 {
 	struct script s;
 	struct request req;
 
-	/* After so many attempts. */
+	/* After the allowed number of attempts. */
 	script_begin(&s, &async_ops, 1, BALANCE_RANK);
 	for (int i = 0; i < 10; i++)
 		s.steps[i] = busy;
@@ -204,14 +205,14 @@ static void test_it_ends(void)
 	CU_ASSERT(s.at_ns[3] - s.at_ns[2] < 100 + 3000);
 	script_end(&s);
 
-	/* At once, where it will not pass. */
+	/* At once, where the error is permanent. */
 	script_begin(&s, &async_ops, 1, BALANCE_RANK);
 	s.steps[0] = (struct step){.status = -EACCES, .fault = REQ_FAULT_DENIED};
 	CU_ASSERT_EQUAL(read_one(&s, &req), -EACCES);
 	CU_ASSERT_EQUAL(s.attempts, 1);
 	script_end(&s);
 
-	/* When the budget is spent: 2 from the start, 10 successes give one more. */
+	/* When the retry budget is spent: it allows 2 at the start, and 10 successes add one. */
 	script_begin(&s, &sync_ops, 1, BALANCE_RANK);
 	queue_close(&s.queue);
 	s.retry.budget = 2;
@@ -229,7 +230,7 @@ static void test_it_ends(void)
 	script_end(&s);
 }
 
-/* One that waits to be tried again does not hold up the others. */
+/* A request that waits for its next attempt does not hold up the others. */
 static void test_others_go_on(void)
 {
 	struct request reqs[3], *all[3] = {&reqs[0], &reqs[1], &reqs[2]}, *done[3];
@@ -286,7 +287,7 @@ static void test_policies(void)
 	script_end(&s);
 }
 
-/* What the store is not asked for takes no endpoint's turn. */
+/* A request that sends nothing to the store uses no endpoint's turn. */
 static bool asks(const struct channel *c, const struct request *req)
 {
 	(void)c;
@@ -322,7 +323,8 @@ static void test_load_and_latency(void)
 	struct endpoints *e;
 
 	CU_ASSERT_EQUAL_FATAL(endpoints_open(&e, names, 3, &o, &place, NULL), 0);
-	/* One each, then the first to be free; of several free, the one idle longest. */
+	/* Each endpoint gets one request; then the first to become free is chosen and, of several,
+	 * the one idle longest. */
 	CU_ASSERT_EQUAL(endpoints_choose(e, &r, UINT32_MAX, 10), 0);
 	CU_ASSERT_EQUAL(endpoints_choose(e, &r, UINT32_MAX, 20), 1);
 	CU_ASSERT_EQUAL(endpoints_choose(e, &r, UINT32_MAX, 30), 2);
@@ -333,7 +335,8 @@ static void test_load_and_latency(void)
 	CU_ASSERT_EQUAL(endpoints_choose(e, &r, UINT32_MAX, 70), 0);
 	endpoints_close(e);
 
-	/* Ten times slower: one of eleven goes there at most; an idle second halves what is known. */
+	/* An endpoint that is ten times slower gets at most one request in eleven; a second without
+	 * requests halves what is known. */
 	o.balance = BALANCE_LATENCY;
 	CU_ASSERT_EQUAL_FATAL(endpoints_open(&e, names, 2, &o, &place, NULL), 0);
 	for (uint32_t i = 0; i < 2; i++) {
@@ -352,8 +355,9 @@ static void test_load_and_latency(void)
 	endpoints_close(e);
 }
 
-/* Two failures in a row eject it for 1 ms; then one attempt tries it, fails, and it is out for 2. */
-static void test_the_dead_are_left(void)
+/* Two failures in a row eject an endpoint for 1 ms. Then one attempt tries it again and fails,
+ * which ejects it for 2 ms. */
+static void test_failing_endpoints_are_ejected(void)
 {
 	struct script s;
 	struct request req;
@@ -392,14 +396,14 @@ static void test_the_dead_are_left(void)
 int main(void)
 {
 	CU_TestInfo tests[] = {
-		{"what passes is tried again", test_what_passes_is_tried_again},
+		{"temporary failures are retried", test_temporary_failures_are_retried},
 		{"patience", test_patience},
-		{"it ends", test_it_ends},
+		{"retries end", test_retries_end},
 		{"others go on", test_others_go_on},
 		{"policies", test_policies},
 		{"turns", test_turns},
 		{"load and latency", test_load_and_latency},
-		{"the dead are left", test_the_dead_are_left},
+		{"failing endpoints are ejected", test_failing_endpoints_are_ejected},
 		CU_TEST_INFO_NULL,
 	};
 

@@ -1,5 +1,5 @@
-/* Tests of the queue, above two backends made for this purpose: one gives what a script says in
- * submit, the other gives it back later, the last first. */
+/* Tests of the queue, above two backends that were made for this test: one completes requests in
+ * submit, as a script says; the other completes them later, in reverse order. */
 #include <errno.h>
 #include <string.h>
 
@@ -10,7 +10,7 @@
 enum { SCRIPT = 64 };
 
 struct script {
-	uint64_t most[SCRIPT]; /* bytes that the attempt gives at most */
+	uint64_t most[SCRIPT]; /* most bytes that the attempt moves */
 	int status[SCRIPT];
 	uint64_t takes_ns;
 	uint32_t attempts;
@@ -177,8 +177,8 @@ static void test_errors_are_counted_absence_is_an_answer(void)
 	queue_close(&s.queue);
 }
 
-/* A part of a listing: refused where the store knows no parts, for it would give each entry several
- * times; and where there is no such part. */
+/* A part of a listing is refused where the store cannot list parts, because each caller would get
+ * every entry. It is also refused where its number is not below the number of parts. */
 static void test_parts_of_a_listing_are_checked(void)
 {
 	static const struct {
@@ -206,7 +206,7 @@ static void test_parts_of_a_listing_are_checked(void)
 		CU_ASSERT_EQUAL(s.attempts, cases[i / 2].status == 0);
 		CU_ASSERT_EQUAL(s.queue.op[REQ_LIST].operations, 1);
 		CU_ASSERT_EQUAL(s.queue.op[REQ_LIST].errors, cases[i / 2].status != 0);
-		/* The next one goes through: its slot is free again. */
+		/* The next request succeeds, because the slot of the refused one is free again. */
 		CU_ASSERT_EQUAL(queue_do(&s.queue, &(struct request){.op = REQ_STAT, .object = &o}),
 				0);
 		queue_close(&s.queue);
@@ -245,7 +245,7 @@ static void test_two_latencies(void)
 	CU_ASSERT_EQUAL(req.due_ns, 400);
 	CU_ASSERT_EQUAL(latency.service[REQ_OPEN].max_ns, 100);
 	CU_ASSERT_EQUAL(latency.response[REQ_OPEN].max_ns, 700);
-	req.due_ns = 0; /* at submit */
+	req.due_ns = 0; /* due at the submit */
 	queue_do(&s.queue, &req);
 	CU_ASSERT_EQUAL(~latency.response[REQ_OPEN].min_not_ns, 100);
 	CU_ASSERT_EQUAL(latency.service[REQ_OPEN].sum_ns, 200);
@@ -300,12 +300,12 @@ static void stream_both_ways(const struct backend_ops *ops)
 		CU_ASSERT_EQUAL(p.count, 7);
 		CU_ASSERT_EQUAL(s.queue.op[kinds[i]].operations, 1);
 		CU_ASSERT_EQUAL(s.queue.op[kinds[i]].bytes, 101);
-		/* The consumer's or producer's refusal ends the request. */
+		/* A refusal by the consumer or the producer ends the request. */
 		p = (struct pieces){.next = 5, .filling = kinds[i] == REQ_WRITE, .fail_at = 3};
 		CU_ASSERT_EQUAL(queue_do(&s.queue, &req), -EBADMSG);
 		CU_ASSERT_EQUAL(p.count, 3);
 		CU_ASSERT_EQUAL(req.answer.done_bytes, kinds[i] == REQ_WRITE ? 32 : 48);
-		/* At once, before any piece. */
+		/* The request ends before the first piece. */
 		p = (struct pieces){.next = 5, .filling = kinds[i] == REQ_WRITE, .fail_at = 1};
 		CU_ASSERT_EQUAL(queue_do(&s.queue, &req), -EBADMSG);
 		req.length = 0;
@@ -324,7 +324,8 @@ static void test_large_requests_are_streamed(void)
 	stream_both_ways(&async_ops);
 }
 
-/* Streams and plain requests in flight together, pieces coming back short and out of order. */
+/* Streams and plain requests are in flight together; their pieces come back short and out of
+ * order. */
 static void test_streams_run_side_by_side(void)
 {
 	unsigned char data[4][64];
@@ -388,7 +389,7 @@ static void test_depth_bounds_what_is_in_flight(void)
 		CU_ASSERT_EQUAL(queue_submit(&s.queue, list, 2), 0);
 		CU_ASSERT_EQUAL(queue_submit(&s.queue, list + 2, 2), -EAGAIN);
 		CU_ASSERT_EQUAL(queue_do(&s.queue, list[4]), -EBUSY);
-		for (int k = 0; k < 10; k++) { /* round the ring */
+		for (int k = 0; k < 10; k++) { /* around the ring */
 			CU_ASSERT_EQUAL(queue_submit(&s.queue, list + 2, 1), 0);
 			CU_ASSERT_EQUAL(s.queue.in_flight, 3);
 			CU_ASSERT_EQUAL(queue_reap(&s.queue, done, 1, 1, UINT64_MAX), 1);
@@ -420,7 +421,7 @@ static void count_bytes(void *argument, const struct request *req)
 	*(uint64_t *)argument += req->answer.done_bytes;
 }
 
-static void test_the_taps_see_every_request(void)
+static void test_observers_see_every_request(void)
 {
 	unsigned char data[10];
 	struct object o = {0};
@@ -467,7 +468,7 @@ static void test_queues_share_histograms(void)
 	queue_close(&b.queue);
 }
 
-static void test_window_has_room_for_whole_blocks(void)
+static void test_buffer_has_room_for_whole_blocks(void)
 {
 	struct store buffered = {.alignment = 1}, direct = {.alignment = 512};
 
@@ -497,9 +498,9 @@ int main(void)
 		{"streams run side by side", test_streams_run_side_by_side},
 		{"depth bounds what is in flight", test_depth_bounds_what_is_in_flight},
 		{"depth is refused in a sentence", test_depth_is_refused_in_a_sentence},
-		{"the taps see every request", test_the_taps_see_every_request},
-		{"merged equals recorded together", test_queues_share_histograms},
-		{"window has room for whole blocks", test_window_has_room_for_whole_blocks},
+		{"observers see every request", test_observers_see_every_request},
+		{"queues share histograms", test_queues_share_histograms},
+		{"a buffer has room for whole blocks", test_buffer_has_room_for_whole_blocks},
 		CU_TEST_INFO_NULL,
 	};
 

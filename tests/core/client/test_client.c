@@ -1,4 +1,4 @@
-/* Tests of client-side rows: how they are made of readings, and folded. */
+/* Tests of the client-side time series: how rows are made of readings, and how they are folded. */
 #include <CUnit/CUnit.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,7 +23,7 @@ static void a_row_is_what_was_added(void)
 	uint64_t before[CLIENT_COLUMNS] = {
 		[CLIENT_NIC_IN_BYTES] = 100, [CLIENT_CPU_IOWAIT_NS] = 50, [CLIENT_DIRTY_BYTES] = 7};
 	uint64_t after[CLIENT_COLUMNS] = {[CLIENT_NIC_IN_BYTES] = 350,
-					  [CLIENT_CPU_IOWAIT_NS] = 49, /* iowait may go back */
+					  [CLIENT_CPU_IOWAIT_NS] = 49, /* iowait may decrease */
 					  [CLIENT_DIRTY_BYTES] = 9};
 
 	fresh();
@@ -38,7 +38,7 @@ static void a_row_is_what_was_added(void)
 	CU_ASSERT_EQUAL(series->rows, 3);
 }
 
-/* Two hours of rows, a second each: 1,800 rows of 4 s would not fit, 900 of 8 s do. */
+/* Two hours of rows of one second: 1,800 rows of 4 s would not fit, 900 rows of 8 s do. */
 static void rows_fold_and_keep_sums(void)
 {
 	uint64_t before[CLIENT_COLUMNS] = {0}, after[CLIENT_COLUMNS] = {0}, sum = 0, covered = 0;
@@ -63,7 +63,7 @@ static void rows_fold_and_keep_sums(void)
 	CU_ASSERT_EQUAL(covered, 7200 * SECOND);
 }
 
-/* A second that was missed has no levels: the least free memory is not nought. */
+/* A second without a reading has no levels, so the least free memory is not 0. */
 static void a_gap_is_no_level(void)
 {
 	uint64_t before[CLIENT_COLUMNS] = {0};

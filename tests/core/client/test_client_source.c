@@ -1,5 +1,6 @@
-/* Tests of the parsers of /proc with recorded and made-up texts and trees of files
- * (tests/fixtures/client/README.md), and answers found by hand. The argument is their folder. */
+/* Tests of the parsers of /proc, on recorded and made-up texts and trees of files
+ * (tests/fixtures/client/README.md), against values that were determined by hand. The argument is
+ * the folder of the fixtures. */
 #include <CUnit/CUnit.h>
 #include <sched.h>
 #include <stdio.h>
@@ -45,7 +46,7 @@ static void a_recorded_machine(void)
 	CU_ASSERT_EQUAL(r[CLIENT_CPU_IRQ_NS], 0);
 	CU_ASSERT_EQUAL(r[CLIENT_CPU_SOFTIRQ_NS], 1883 * tick());
 	CU_ASSERT_EQUAL(r[CLIENT_CPU_STEAL_NS], 2189 * tick());
-	CU_ASSERT_EQUAL(r[CLIENT_RANK_CORES_NS], 0); /* of no rank */
+	CU_ASSERT_EQUAL(r[CLIENT_RANK_CORES_NS], 0); /* there are no ranks */
 	CU_ASSERT_EQUAL(r[CLIENT_MEMORY_FREE_BYTES], 22918124ull * 1024);
 	CU_ASSERT_EQUAL(r[CLIENT_CACHED_BYTES], 1011456ull * 1024);
 	CU_ASSERT_EQUAL(r[CLIENT_DIRTY_BYTES], 16912ull * 1024);
@@ -71,12 +72,12 @@ static void a_large_node(void)
 	CU_ASSERT_EQUAL(r[CLIENT_CPU_USER_NS], 41938 * tick());
 	CU_ASSERT_EQUAL(r[CLIENT_CPU_STEAL_NS], 832 * tick());
 	CU_ASSERT_EQUAL(r[CLIENT_MEMORY_AVAILABLE_BYTES],
-			3000 * 1024); /* not told: free and cached */
+			3000 * 1024); /* not in the file: free plus cached */
 	CU_ASSERT_EQUAL(r[CLIENT_DIRTY_BYTES], 30 * 1024);
 	CU_ASSERT_EQUAL(r[CLIENT_WRITEBACK_BYTES], 40 * 1024);
 	CU_ASSERT_EQUAL(r[CLIENT_DIRTY_LIMIT_BYTES], 200 * (uint64_t)sysconf(_SC_PAGESIZE));
 	CU_ASSERT_EQUAL(facts.nics.count, 4);
-	CU_ASSERT_EQUAL(r[CLIENT_NIC_IN_BYTES], UINT64_MAX); /* more than fits */
+	CU_ASSERT_EQUAL(r[CLIENT_NIC_IN_BYTES], UINT64_MAX); /* too large for 64 bits */
 	CU_ASSERT_EQUAL(r[CLIENT_NIC_OUT_BYTES], 13000);
 	CU_ASSERT_EQUAL(facts.nic_bytes_per_s, 50125000000);
 	CU_ASSERT_EQUAL(facts.disks.count, 3);
@@ -105,7 +106,7 @@ static void a_container_shows_little(void)
 	CU_ASSERT_EQUAL(facts.nics.count, 1);
 	CU_ASSERT_EQUAL(r[CLIENT_NIC_IN_BYTES], 40);
 	CU_ASSERT_EQUAL(r[CLIENT_NIC_OUT_BYTES], 60);
-	CU_ASSERT_EQUAL(facts.nic_bytes_per_s, 0); /* a virtual link's speed is made up */
+	CU_ASSERT_EQUAL(facts.nic_bytes_per_s, 0); /* the speed of a virtual link means nothing */
 	CU_ASSERT_EQUAL(facts.disks.count, 0);
 	CU_ASSERT_EQUAL(r[CLIENT_CPU_THROTTLED_NS], 2500000);
 	CU_ASSERT_EQUAL(r[CLIENT_DISK_READ_BYTES], 0);
@@ -114,7 +115,7 @@ static void a_container_shows_little(void)
 		CU_ASSERT_EQUAL(r[i], 0);
 }
 
-/* Of a node's 208 cores the ranks have the first and the last. */
+/* The ranks have the first and the last of the node's 208 cores. */
 static void only_the_ranks_cores(void)
 {
 	static char text[1 << 16];
@@ -136,7 +137,7 @@ static void only_the_ranks_cores(void)
 	CU_ASSERT(!client_cores_has(&cores, CLIENT_CORES));
 }
 
-static void texts_that_are_cut(void)
+static void truncated_texts(void)
 {
 	static const char stat[] = "cpu  1 2 3\ncpu0 4 5 6 7\ncpu1 8";
 	struct client_cores cores = {{3}};
@@ -182,11 +183,11 @@ static void control_groups(void)
 	}
 }
 
-/* This machine, and this process at work. */
+/* Readings of this machine while this process works. */
 static void a_reading_of_this_process(void)
 {
 	uint64_t before[CLIENT_COLUMNS], after[CLIENT_COLUMNS];
-	pid_t self[2] = {getpid(), 0x3ffffff}; /* the second is nobody */
+	pid_t self[2] = {getpid(), 0x3ffffff}; /* no process has the second one */
 	struct client_source *s;
 	struct timespec spent, from;
 	struct err err = {0};
@@ -215,7 +216,7 @@ int main(int argc, char **argv)
 		{"a large node", a_large_node},
 		{"a container shows little", a_container_shows_little},
 		{"only the ranks' cores", only_the_ranks_cores},
-		{"texts that are cut", texts_that_are_cut},
+		{"truncated texts", truncated_texts},
 		{"control groups", control_groups},
 		{"a reading of this process", a_reading_of_this_process},
 		CU_TEST_INFO_NULL,

@@ -1,4 +1,4 @@
-/* Tests of the payload and its code paths. */
+/* Tests of the payload and of its code paths, which must all produce the same bytes. */
 #include <CUnit/CUnit.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 
 enum { STREAM = 16384 };
 
-/* The definition, byte by byte. */
+/* A byte of the payload, as its definition says. */
 static uint8_t byte_at(uint64_t key, uint64_t offset)
 {
 	uint64_t word = mix64(key + (offset / 8 + 1) * UINT64_C(0x9e3779b97f4a7c15));
@@ -35,7 +35,8 @@ static void is_the_stream_of_its_definition(void)
 	}
 }
 
-/* Any alignment of data, any offset, any short length, from each path; and nothing beside it. */
+/* Any alignment of data, any offset and any short length, on each path; no byte outside is
+ * written. */
 static void paths_agree_everywhere(void)
 {
 	uint8_t stream[512], buffer[512] __attribute__((aligned(64)));
@@ -108,7 +109,7 @@ static void verify_finds_every_flipped_byte(void)
 	CU_ASSERT_EQUAL(fill_verify(key, 5, data, 0), 0);
 }
 
-static void verify_tells_the_first_of_many(void)
+static void verify_reports_the_first_of_many(void)
 {
 	static uint8_t data[9000];
 	uint64_t key = fill_key(5, 6);
@@ -125,7 +126,7 @@ static int compare_blocks(const void *a, const void *b)
 	return memcmp(a, b, 512);
 }
 
-/* No two of 8,192 blocks of 512 bytes are equal, in one object or over objects and seeds. */
+/* No two of 8,192 blocks of 512 bytes are equal, within one object and across objects and seeds. */
 static void blocks_are_unique(void)
 {
 	enum { BLOCKS = 8192, OBJECTS = 16 };
@@ -177,7 +178,7 @@ int main(void)
 		{"paths agree at any alignment, offset, length", paths_agree_everywhere},
 		{"paths agree at length", paths_agree_at_length},
 		{"verify finds every flipped byte", verify_finds_every_flipped_byte},
-		{"verify tells the first of many", verify_tells_the_first_of_many},
+		{"verify reports the first of many", verify_reports_the_first_of_many},
 		{"512-byte blocks are unique", blocks_are_unique},
 		{"bytes are uniform", bytes_are_uniform},
 		{"paths have names", names},

@@ -1,5 +1,5 @@
-/* Tests of patterns: the ratios hold in every 4 KiB, repeats are where they should be, and one
- * wrong byte is found anywhere. */
+/* Tests of patterns: the ratios hold in every 4 KiB, repeated blocks are where they should be, and
+ * one wrong byte is found anywhere. */
 #include "core/content/pattern.h"
 
 #include <stdlib.h>
@@ -54,7 +54,8 @@ static void test_any_range(void)
 	}
 }
 
-/* zlib's figure for each 4 KiB on its own: what is random does not shrink, zeroes nearly vanish. */
+/* Compresses each 4 KiB separately with zlib: random bytes do not shrink, and zeros nearly
+ * vanish. */
 static void test_compress_in_every_block(void)
 {
 	static const double ratios[] = {1, 2, 4, 8};
@@ -98,7 +99,8 @@ static unsigned different_blocks(void)
 
 static void test_dedup(void)
 {
-	/* 256 blocks. Cycles: 32, 96 and 64 blocks; what does not fill one counts in full. */
+	/* 256 blocks. The cycles have 32, 96 and 64 blocks; the blocks after the last full cycle
+	 * are all different. */
 	static const struct {
 		double dedup;
 		uint64_t distance_blocks, different;
@@ -116,7 +118,8 @@ static void test_dedup(void)
 	}
 }
 
-/* Small objects repeat across each other: the cycle does not begin anew with each. */
+/* Small objects repeat blocks of each other, because the cycle does not restart with each
+ * object. */
 static void test_dedup_over_objects(void)
 {
 	struct pattern p;

@@ -1,4 +1,4 @@
-/* Tests of the keyed permutation. */
+/* Tests of the keyed permutation: it is bijective, and its orders are random. */
 #include <CUnit/CUnit.h>
 #include <stdlib.h>
 #include <string.h>
@@ -59,11 +59,11 @@ static void keys_give_different_orders(void)
 		permutation_init(&b, 100, key + 1);
 		for (uint64_t i = 0; i < 100; i++)
 			same += permutation_at(&a, i) == permutation_at(&b, i);
-		CU_ASSERT_TRUE(same < 20); /* one by chance, on average */
+		CU_ASSERT_TRUE(same < 20); /* one is expected by chance */
 	}
 }
 
-/* Over many keys each element goes everywhere equally often. */
+/* Over many keys, each element comes to each position equally often. */
 static void elements_go_everywhere(void)
 {
 	static const unsigned sizes[] = {3, 4, 5, 8, 16, 100};
@@ -87,13 +87,14 @@ static void elements_go_everywhere(void)
 
 				chi[e] += d * d / expected;
 			}
-			/* The mean and seven deviations of chi-squared, at least 30. */
+			/* The limit is the mean plus seven deviations of chi-squared, or more for
+			 * few degrees of freedom. */
 			CU_ASSERT_TRUE(chi[e] < degrees + 7 * (degrees > 9 ? 0.5 * degrees : 4));
 		}
 	}
 }
 
-/* All 24 orders of four elements come, equally often (23 degrees of freedom). */
+/* All 24 orders of four elements occur, equally often (23 degrees of freedom). */
 static void all_orders_come(void)
 {
 	enum { KEYS = 24000 };
@@ -119,7 +120,7 @@ static void all_orders_come(void)
 	CU_ASSERT_TRUE(chi < 70);
 }
 
-/* Neighbours are torn apart: the mean distance in a random order is n / 3. */
+/* Neighbours are far apart: the mean distance in a random order is n / 3. */
 static void neighbours_are_far_apart(void)
 {
 	enum { N = 100000 };

@@ -1,4 +1,4 @@
-/* Tests of random draws. */
+/* Tests of random draws: mean and deviation, bounds, and independence. */
 #include <CUnit/CUnit.h>
 #include <math.h>
 
@@ -55,8 +55,9 @@ static void draws_have_their_mean_and_deviation(void)
 	}
 }
 
-/* A normal that is often negative is cut off at 0; draw_mean says what then comes out. */
-static void cut_normal_has_the_mean_it_tells(void)
+/* A normal distribution that is often negative is cut off at 0; draw_mean returns the mean that
+ * results. */
+static void cut_normal_has_its_draw_mean(void)
 {
 	static const struct draw draws[] = {{DRAW_NORMAL, 1e6, 2e6}, {DRAW_NORMAL, 0, 1e6}};
 
@@ -100,7 +101,7 @@ static void same_key_same_draws(void)
 	CU_ASSERT_TRUE(differ > 90);
 }
 
-/* The inverse of the distribution function, at values from printed tables. */
+/* The inverse of the normal distribution function, at values from printed tables. */
 static void normal_is_the_inverse(void)
 {
 	static const struct {
@@ -131,7 +132,7 @@ static void unit_is_below_one(void)
 	CU_ASSERT_TRUE(random_unit(UINT64_MAX) > 0.9999999999999997);
 }
 
-/* Chi-squared over 256 values of one byte: 255 degrees of freedom, deviation 22.6. */
+/* Chi-squared over the 256 values of one byte: 255 degrees of freedom, deviation 22.6. */
 static void arguments_are_independent(void)
 {
 	for (unsigned shift = 0; shift < 64; shift += 8) {
@@ -159,7 +160,7 @@ int main(void)
 {
 	CU_TestInfo tests[] = {
 		{"draws have their mean and deviation", draws_have_their_mean_and_deviation},
-		{"a normal cut off at 0 has the mean it tells", cut_normal_has_the_mean_it_tells},
+		{"a normal cut off at 0 has its draw_mean", cut_normal_has_its_draw_mean},
 		{"draws are whole units, never negative", draws_are_whole_units},
 		{"the same key gives the same draws", same_key_same_draws},
 		{"the normal is the inverse of its distribution", normal_is_the_inverse},

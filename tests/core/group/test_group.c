@@ -1,6 +1,6 @@
 /* Tests of groups of threads: the contract of core/group/group.h, with 1 to 64 ranks. CUnit's
- * assertions are not for several threads, so a rank returns the negated line of the first check
- * that failed. */
+ * assertions are not thread-safe, so a rank returns the negated line of the first check that
+ * failed. */
 #include <CUnit/CUnit.h>
 #include <errno.h>
 #include <sched.h>
@@ -106,7 +106,7 @@ static void gather_scatter_broadcast(void)
 	run_all(moves_records);
 }
 
-/* No rank leaves a barrier before all have come to it. */
+/* No rank leaves a barrier before all ranks have entered it. */
 static int meets(struct group *g, void *argument)
 {
 	_Atomic uint32_t *come = argument;
@@ -125,8 +125,8 @@ static void barrier(void)
 	run_all(meets);
 }
 
-/* Each rank sends two messages to every other before it receives: no order of sending may hang, and
- * the messages between two ranks stay in order. */
+/* Each rank sends two messages to every other rank before it receives. This must not hang, whatever
+ * the order of sending, and the messages between two ranks must arrive in order. */
 static int sends(struct group *g, void *argument)
 {
 	uint32_t word[2];
@@ -179,18 +179,18 @@ static int splits(struct group *g, void *argument)
 
 		HOLDS(group_split(third, third->rank / 2, &again, &err) == 0);
 		HOLDS(again->size <= 2 && again->rank == third->rank % 2);
-		group_free(third); /* a group does not need the one it came from */
+		group_free(third); /* a group outlives the group it was split from */
 		HOLDS(group_barrier(again) == 0);
 		group_free(again);
 
-		/* Rounds of twins do not meet. */
+		/* Status rounds of a group and of its duplicate do not mix. */
 		HOLDS(group_duplicate(g, &twin, &err) == 0);
 		HOLDS(twin->rank == g->rank && twin->size == g->size);
 		word = 1;
 		HOLDS(group_allreduce(twin, MERGE_SUM, &word, 1) == 0);
 		HOLDS(word == g->size);
 		if (round < 4)
-			group_free(twin); /* the last is left over */
+			group_free(twin); /* the last one is left for thread_group_run to free */
 	}
 	return 0;
 }
@@ -226,7 +226,7 @@ static void shared_blocks(void)
 	run_all(shares);
 }
 
-/* Ranks do unequal numbers of steps without a collective, and all end after the same round. */
+/* Ranks do different numbers of steps without a collective, and all end after the same round. */
 static int rolls(struct group *g, void *argument)
 {
 	uint64_t steps = 1 + random_at(3, 0, g->rank) % 200, done = 0, status_rounds = 0, most = 0,
@@ -306,7 +306,8 @@ static int agrees(struct group *g, void *argument)
 	(void)argument;
 	HOLDS(group_agree(g, 0, &err) == 0 && err.code == 0 && err.text[0] == '\0');
 
-	/* Two ranks fail, each with its own sentence: the lower one's counts. */
+	/* Two ranks fail, each with its own sentence. The sentence of the lower rank is
+	 * returned. */
 	if (g->rank >= guilty && g->rank < guilty + 2)
 		err_set(&err, g->rank == guilty ? -ENOSPC : -EIO, "disk %u is full", g->rank);
 	HOLDS(group_agree(g, err.code, &err) == -ENOSPC);
@@ -314,13 +315,13 @@ static int agrees(struct group *g, void *argument)
 	HOLDS(err.code == -ENOSPC);
 	HOLDS(strcmp(err.text, expected + (g->rank == guilty ? strlen("rank 0: ") : 0)) == 0);
 
-	/* All fail alike: nobody's number. */
+	/* All ranks fail with the same sentence, so it names no rank. */
 	memset(&err, 0, sizeof(err));
 	err_set(&err, -EINVAL, "no such key");
 	HOLDS(group_agree(g, -EINVAL, &err) == -EINVAL);
 	HOLDS(strcmp(err.text, "no such key") == 0);
 
-	/* No sentence, no struct err. */
+	/* A failure without a struct err has the errno's sentence. */
 	memset(&err, 0, sizeof(err));
 	HOLDS(group_agree(g, g->rank == 0 ? -EACCES : 0, g->rank == 0 ? NULL : &err) == -EACCES);
 	HOLDS(g->rank == 0 || strcmp(err.text, "rank 0: Permission denied") == 0);
@@ -332,7 +333,7 @@ static void agree_on_an_error(void)
 	run_all(agrees);
 }
 
-/* Rank 1 returns after two barriers; the others, in every kind of wait, are told. */
+/* Rank 1 returns after two barriers. The others learn it in every kind of wait. */
 static int leaves_early(struct group *g, void *argument)
 {
 	struct status mine = {.unfinished = 1}, merged;
@@ -370,7 +371,7 @@ static void early_return_stops_the_others(void)
 	CU_ASSERT_EQUAL(thread_group_run(16, leaves_early, NULL, &err), -ECANCELED);
 }
 
-/* A rank that is done and gone keeps nobody from hearing a third one. */
+/* A rank that has returned with success does not cut off messages between the others. */
 static int passes_on(struct group *g, void *argument)
 {
 	uint32_t word = 0;
@@ -388,7 +389,7 @@ static int passes_on(struct group *g, void *argument)
 	return 0;
 }
 
-static void one_gone_does_not_silence_another(void)
+static void a_finished_rank_cuts_off_nobody(void)
 {
 	struct err err = {0};
 
@@ -448,7 +449,7 @@ int main(void)
 		{"a status round as a barrier", status_as_barrier},
 		{"agree on an error", agree_on_an_error},
 		{"an early return stops the others", early_return_stops_the_others},
-		{"one gone does not silence another", one_gone_does_not_silence_another},
+		{"a finished rank cuts off nobody", a_finished_rank_cuts_off_nobody},
 		{"the first failure by rank is returned", first_failure_by_rank_is_returned},
 		{"alone", alone},
 		CU_TEST_INFO_NULL,

@@ -1,4 +1,4 @@
-/* Sample job schema for tests of core: the words of real jobs, in tables that belong to the
+/* Sample job schema for tests of core: the keys of real jobs, in tables that belong to the
  * tests. */
 #ifndef HAUL_TESTS_CORE_JOB_SAMPLE_SCHEMA_H
 #define HAUL_TESTS_CORE_JOB_SAMPLE_SCHEMA_H
@@ -56,7 +56,7 @@ struct sample_train {
 /* Stores file and sim; phases generate (no options) and train. */
 const struct job_schema *sample_schema(void);
 
-/* A job that says much of what can be said. */
+/* A job that uses most of the schema. */
 extern const char sample_job[];
 
 #endif

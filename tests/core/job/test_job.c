@@ -1,4 +1,4 @@
-/* Tests of parsing, changing and printing jobs. */
+/* Tests of parsing, changing and printing jobs, with the sample schema. */
 #include <cjson/cJSON.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -20,7 +20,7 @@ static int parse(struct job *job, const char *text, const char *const *sets, uns
 	return job_parse(job, sample_schema(), "job.json", text, strlen(text), sets, count, err);
 }
 
-/* Parses what must parse. */
+/* Parses a job that must be accepted. */
 static void parse_well(struct job *job, const char *text, const char *const *sets, unsigned count)
 {
 	struct err err;
@@ -121,7 +121,7 @@ static void check_round_trip(const struct job *job)
 	job_free(&second);
 }
 
-/* A job may be planned before anybody knows what it is to do. */
+/* A job may be planned before its phases are known. */
 static void no_phases(void)
 {
 	static const char *const add[] = {"phases=[{\"generate\": {}}]"};
@@ -185,7 +185,7 @@ static void variables_stay_unexpanded(void)
 	job_free(&job);
 }
 
-/* Any values within the bounds come back from the text as they were. */
+/* Any values within their bounds are the same after printing and parsing. */
 static void any_job_reads_back(void)
 {
 	static const char *const draws[] = {
@@ -245,9 +245,9 @@ static void sets(void)
 		"stores.data.uri.1=sim://c",
 		"generate.name=first",
 		"big.hold=true",
-		"train.loader.workers=6", /* "loader": "pytorch" there */
+		"train.loader.workers=6", /* the job has "loader": "pytorch" */
 		"phases.2.train.loader.prefetch=5",
-		"big.tiers.0.capacity=1 MiB", /* "near" there */
+		"big.tiers.0.capacity=1 MiB", /* the job has "near" there */
 		"big.tiers.1.reader.workers=9",
 		"big.tiers.2.store=farthest",
 		"phases.2.train.tiers.0.store=only",
@@ -256,7 +256,8 @@ static void sets(void)
 	const struct sample_train *t;
 	struct job job;
 
-	/* train is the first phase of that name: /phases/2, as /phases/1 is called big. */
+	/* train stands for the first phase of that name, /phases/2, because /phases/1 is named
+	 * big. */
 	parse_well(&job, sample_job, list, sizeof(list) / sizeof(list[0]));
 	t = job.phases[1].options;
 	CU_ASSERT_EQUAL(t->batch, 4);
@@ -291,7 +292,7 @@ static void sets(void)
 	job_free(&job);
 }
 
-/* Beside the options of their phase, in the units that people write. */
+/* Targets are options of their phase, in the units that people write. */
 static void targets(void)
 {
 	static const char *const list[] = {"big.target_bandwidth=2 GB/s", "big.target_p99=20 ms",
@@ -388,8 +389,8 @@ static void set_refusals(void)
 		CU_ASSERT_EQUAL(parse(&job, sample_job, &cases[i][0], 1, &err), -EINVAL);
 		CU_ASSERT_EQUAL(job.phase_count, 0);
 		if (strcmp(err.text, cases[i][1])) {
-			fprintf(stderr, "said:   %s\nwanted: %s\n", err.text, cases[i][1]);
-			CU_FAIL("another sentence");
+			fprintf(stderr, "found:    %s\nexpected: %s\n", err.text, cases[i][1]);
+			CU_FAIL("a different sentence");
 		}
 	}
 }
@@ -424,7 +425,7 @@ static void loads_files(void)
 	CU_ASSERT_STRING_EQUAL(err.text, "/tmp: Is a directory");
 }
 
-/* Whether the reference has these words in a row, however wide its columns are. */
+/* Whether the reference contains these words in sequence, whatever the width of its columns. */
 static bool reference_says(const char *reference, const char *words)
 {
 	char *text = strdup(reference), *to = text;
@@ -466,7 +467,8 @@ static void schema_and_reference(void)
 	free(reference);
 }
 
-/* The schema, as files for a validator: `test_job --schema` and `test_job --sample`. */
+/* Prints the schema or the sample job for a validator: `test_job --schema` and `test_job
+ * --sample`. */
 static int show(const char *what)
 {
 	char *schema = job_json_schema(sample_schema());

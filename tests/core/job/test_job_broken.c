@@ -1,4 +1,5 @@
-/* Broken jobs: each is refused with exactly this sentence, and the job is empty afterwards. */
+/* Tests of broken jobs: each is refused with exactly this sentence, and the job is empty
+ * afterwards. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,7 +24,7 @@ struct broken {
 };
 
 static const struct broken cases[] = {
-	/* no JSON */
+	/* not JSON */
 	{"", "is empty"},
 	{"\n\n", "is empty"},
 	{"\x7f"
@@ -189,9 +190,9 @@ static void refused(void)
 		CU_ASSERT_PTR_NULL(job.arena.blocks);
 		if (strncmp(err.text, "job.json: ", 10) ||
 		    strcmp(err.text + 10, cases[i].sentence)) {
-			fprintf(stderr, "%s\nsaid:   %s\nwanted: job.json: %s\n", cases[i].text,
+			fprintf(stderr, "%s\nfound:    %s\nexpected: job.json: %s\n", cases[i].text,
 				err.text, cases[i].sentence);
-			CU_FAIL("another sentence");
+			CU_FAIL("a different sentence");
 		}
 	}
 }
@@ -213,7 +214,7 @@ static char *repeat(const char *head, const char *item, unsigned n, const char *
 	return text;
 }
 
-/* What there is too much of. */
+/* Jobs with too many entries of one kind. */
 static void too_much(void)
 {
 	static const struct {
@@ -244,8 +245,8 @@ static void too_much(void)
 					  NULL, 0, &err),
 				-EINVAL);
 		if (strcmp(err.text, many[i].sentence)) {
-			fprintf(stderr, "said:   %s\nwanted: %s\n", err.text, many[i].sentence);
-			CU_FAIL("another sentence");
+			fprintf(stderr, "found:    %s\nexpected: %s\n", err.text, many[i].sentence);
+			CU_FAIL("a different sentence");
 		}
 		free(text);
 	}

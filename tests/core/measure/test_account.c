@@ -1,4 +1,4 @@
-/* Tests of accounts. */
+/* Tests of time accounts: they add up to the wall time, whatever is charged to whom. */
 #include "core/measure/account.h"
 #include "tests/unit.h"
 
@@ -42,7 +42,7 @@ static void blame_moves_no_more_than_the_wait(void)
 	CU_ASSERT_EQUAL(a.ns[ACCOUNT_TRANSFER], 50);
 	CU_ASSERT_EQUAL(a.ns[ACCOUNT_HAUL], 20);
 	account_switch(&a, ACCOUNT_HAUL, 140);
-	account_blame(&a, 40, blamed); /* more blame than wait */
+	account_blame(&a, 40, blamed); /* more blame than time waited */
 	CU_ASSERT_EQUAL(a.ns[ACCOUNT_OPEN], 60);
 	CU_ASSERT_EQUAL(a.ns[ACCOUNT_TRANSFER], 60);
 	CU_ASSERT_EQUAL(a.ns[ACCOUNT_HAUL], 20);

@@ -1,4 +1,5 @@
-/* Tests of the latency histogram. */
+/* Tests of the latency histogram: its error bounds, its quantiles, and that merging equals
+ * recording all. */
 #include <CUnit/CUnit.h>
 #include <errno.h>
 #include <math.h>
@@ -11,7 +12,7 @@
 
 enum { SAMPLES = 20000 };
 
-/* Spread over all octaves below 2^42, as latencies are. */
+/* A sample from any octave below 2^42, as latencies are. */
 static uint64_t sample(uint64_t key, uint64_t i)
 {
 	uint64_t bits = random_at(key, 0, i);
@@ -49,7 +50,7 @@ static void midpoint_error_is_small(void)
 		worst = fmax(worst, error);
 	}
 	CU_ASSERT_TRUE(worst <= 0.0079);
-	CU_ASSERT_TRUE(worst >= 0.007); /* the claim is no looser than it need be */
+	CU_ASSERT_TRUE(worst >= 0.007); /* the claimed bound is tight */
 }
 
 static void merge_equals_recording_all(void)
@@ -121,7 +122,7 @@ static void quantile_ranks_are_exact(void)
 	CU_ASSERT_EQUAL(hist_quantile_ns(&h, NAN), 1);
 }
 
-/* One sample: whatever its bucket's midpoint, nothing else may be told. */
+/* With one sample, every quantile is that sample and not the midpoint of its bucket. */
 static void quantile_stays_within_the_extremes(void)
 {
 	for (uint64_t i = 0; i < 1000; i++) {

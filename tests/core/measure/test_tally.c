@@ -61,7 +61,7 @@ static void starts_empty(void)
 	tally_free(&t);
 }
 
-static void processor_time_for_a_gigabyte(void)
+static void processor_time_per_gigabyte(void)
 {
 	uint64_t row[TALLY_COMMON] = {[TALLY_BYTES_READ] = 3000000000,
 				      [TALLY_BYTES_WRITTEN] = 1000000000,
@@ -93,7 +93,7 @@ static void merging_goes_by_the_table(void)
 	}
 }
 
-/* Wider than one piece of the reduction, so that its seams are crossed. */
+/* More words than one piece of the reduction has, so that the borders between pieces are tested. */
 enum { WIDE = 300 };
 
 static int reduces_rows(struct group *g, void *argument)
@@ -145,7 +145,7 @@ static void time_folds_and_keeps_sums(void)
 	uint64_t bytes = 0;
 
 	timeline_init(&t, start);
-	timeline_add(&t, start - 1, SECOND_BYTES_READ, 1); /* before the start: the first row */
+	timeline_add(&t, start - 1, SECOND_BYTES_READ, 1); /* before the start: in the first row */
 	bytes++;
 	for (uint64_t i = 0; i < 5000; i++) {
 		timeline_add(&t, start + i * second + second / 2, SECOND_BYTES_READ, i);
@@ -164,7 +164,7 @@ static void time_folds_and_keeps_sums(void)
 	CU_ASSERT_EQUAL(t.rows, 79);
 	CU_ASSERT_EQUAL(t.row[78][SECOND_OPERATIONS], 5000 - 78 * 64);
 	CU_ASSERT_EQUAL(total(&t, SECOND_BYTES_READ), bytes);
-	timeline_fold(&t, second); /* coarser already */
+	timeline_fold(&t, second); /* the timeline is already coarser */
 	CU_ASSERT_EQUAL(t.interval_ns, 64 * second);
 }
 
@@ -197,11 +197,11 @@ static void spans_are_shared_out(void)
 	timeline_add_span(&t, second, second, SECOND_STALLED_NS);
 	timeline_add_span(&t, 2 * second, second, SECOND_STALLED_NS);
 	timeline_add_span(&t, 4 * second, 5 * second,
-			  SECOND_STALLED_NS); /* ends where a row ends */
+			  SECOND_STALLED_NS); /* ends at the end of a row */
 	CU_ASSERT_EQUAL(t.rows, 5);
 	CU_ASSERT_EQUAL(t.row[4][SECOND_STALLED_NS], second);
 
-	/* No row holds more than its interval, whatever the pieces. */
+	/* No row contains more than its interval, whatever the pieces. */
 	timeline_init(&whole, 3);
 	for (uint64_t i = 0; i < 4000; i++) {
 		uint64_t length = random_at(1, 0, i) % (2 * second),
@@ -216,7 +216,7 @@ static void spans_are_shared_out(void)
 		CU_ASSERT_TRUE(whole.row[i][SECOND_STALLED_NS] <= whole.interval_ns);
 }
 
-/* Merged timelines are the timeline of everything, also where one ran longer and is coarser. */
+/* Merged timelines equal one timeline of everything, also where one ran longer and is coarser. */
 static void merging_equals_adding_all(void)
 {
 	const uint64_t second = 1000000000;
@@ -266,7 +266,7 @@ int main(void)
 {
 	CU_TestInfo tests[] = {
 		{"starts empty", starts_empty},
-		{"processor time for a gigabyte", processor_time_for_a_gigabyte},
+		{"processor time per gigabyte", processor_time_per_gigabyte},
 		{"merging goes by the table", merging_goes_by_the_table},
 		{"reducing equals merging rows", reducing_equals_merging_rows},
 		{"time folds and keeps sums", time_folds_and_keeps_sums},

@@ -1,4 +1,4 @@
-/* Tests of option tables. */
+/* Tests of option tables: parsing, defaults, bounds, messages, printing, schema and reference. */
 #include <cjson/cJSON.h>
 #include <errno.h>
 #include <stddef.h>
@@ -11,7 +11,7 @@
 #include "core/option/option.h"
 #include "tests/unit.h"
 
-/* Every kind of option, in one struct. */
+/* One struct with every kind of option. */
 struct inner {
 	uint32_t kind;
 	uint64_t workers;
@@ -287,9 +287,9 @@ static void refusals(void)
 		err.text[0] = '\0';
 		CU_ASSERT_EQUAL(parse(cases[i][0], &a, &arena, &err), -EINVAL);
 		if (strcmp(err.text, cases[i][1])) {
-			fprintf(stderr, "%s\nsaid:   %s\nwanted: %s\n", cases[i][0], err.text,
+			fprintf(stderr, "%s\nfound:    %s\nexpected: %s\n", cases[i][0], err.text,
 				cases[i][1]);
-			CU_FAIL("another sentence");
+			CU_FAIL("a different sentence");
 		}
 	}
 	arena_free(&arena);
@@ -311,7 +311,8 @@ static void too_many_factors(void)
 	arena_free(&arena);
 }
 
-/* An object of a hundred thousand keys is refused at its first, not compared pair by pair. */
+/* An object of a hundred thousand keys is refused at its first key and is not compared pair by
+ * pair. */
 static void many_keys_are_cheap(void)
 {
 	size_t n = 100000, i;
@@ -365,7 +366,7 @@ static void parts_and_others(void)
 	arena_free(&arena);
 }
 
-/* Values at the edges of what doubles hold come back as they were. */
+/* A preset of the choice: it sets other options, which the job may still override. */
 static void paint(void *into)
 {
 	struct all *a = into;
@@ -375,7 +376,7 @@ static void paint(void *into)
 	a->inner.kind = 1;
 }
 
-/* What a choice stands for is a default, whatever the order of the text. */
+/* A choice can set defaults of other options, whatever the order of the keys. */
 static void presets(void)
 {
 	static const struct option painted[] = {
@@ -416,6 +417,7 @@ static void presets(void)
 	}
 }
 
+/* Values at the limits of doubles are the same after printing and parsing. */
 static void to_json_and_back(void)
 {
 	static const uint64_t wholes[] = {
@@ -545,7 +547,7 @@ static void schema(void)
 	cJSON_Delete(tree);
 }
 
-/* A list of at least two, printed and read again. */
+/* A list of at least two entries is the same after printing and parsing. */
 static void lists(void)
 {
 	struct two {

@@ -1,11 +1,13 @@
-/* Core slices on topologies that this machine need not have. */
+/* Tests of core slices, on synthetic topologies, so that the machine of the test does not
+ * matter. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "plan/pin/pin.h"
 #include "tests/unit.h"
 
-/* An Aurora node: two packages of 52 cores and 2 threads, DDR and HBM each. */
+/* An Aurora node: two packages of 52 cores with 2 threads each, and DDR and HBM for each
+ * package. */
 static const char aurora[] =
 	"pack:2 [numa(memory=549755813888)] [numa(memory=68719476736)] core:52 pu:2";
 
@@ -33,7 +35,7 @@ static hwloc_obj_t core(const struct node *n, unsigned index)
 	return hwloc_get_obj_by_type(n->topology, HWLOC_OBJ_CORE, index);
 }
 
-/* The system's services have core 0 and core 52. */
+/* Cores 0 and 52 belong to the system's services. */
 static void reserve(struct node *n)
 {
 	hwloc_bitmap_andnot(n->allowed, n->allowed, core(n, 0)->cpuset);
@@ -53,7 +55,7 @@ static hwloc_bitmap_t cut(const struct node *n, const struct job_cluster *cluste
 	return set;
 }
 
-/* "1-8": the cores (by their order) that set touches. */
+/* Writes the cores of a set, numbered in their order, such as "1-8". */
 static void core_list(const struct node *n, hwloc_const_bitmap_t set, char *text, int bytes)
 {
 	hwloc_bitmap_t cores = hwloc_bitmap_alloc();
@@ -126,7 +128,8 @@ static void test_core(void)
 	node_close(&n);
 }
 
-/* As many domains as ranks or more: each rank gets whole ones, all as many cores. */
+/* With at least as many domains as ranks, each rank gets whole domains, and all ranks get equally
+ * many cores. */
 static void test_fewer_ranks_than_domains(void)
 {
 	static const char *const wanted[] = {"0-7", "8-15"};
@@ -173,7 +176,7 @@ static void test_none(void)
 	node_close(&n);
 }
 
-static void test_launcher_mask_stands(void)
+static void test_launcher_mask_is_kept(void)
 {
 	static const enum pin pins[] = {PIN_CORE, PIN_NUMA, PIN_TILE, PIN_NIC};
 	hwloc_bitmap_t mask, set;
@@ -182,7 +185,7 @@ static void test_launcher_mask_stands(void)
 
 	node_open(&n, aurora);
 	mask = hwloc_bitmap_alloc();
-	for (c = 9; c <= 16; c++) /* one thread a core, as --cpu-bind=list:9-16 gives them */
+	for (c = 9; c <= 16; c++) /* one thread per core, as with --cpu-bind=list:9-16 */
 		hwloc_bitmap_set(mask, (unsigned)hwloc_bitmap_first(core(&n, c)->cpuset));
 	hwloc_bitmap_copy(n.allowed, mask);
 	for (i = 0; i < sizeof(pins) / sizeof(pins[0]); i++) {
@@ -226,7 +229,7 @@ static void test_list(void)
 	CU_ASSERT_STRING_EQUAL(text, "10,12-13");
 	CU_ASSERT_PTR_NULL(message);
 	hwloc_bitmap_free(set);
-	hwloc_bitmap_clr(n.allowed, 12); /* never wider than the launcher's */
+	hwloc_bitmap_clr(n.allowed, 12); /* the slice is never wider than the launcher's mask */
 	set = cut(&n, &cluster, 1, 3, &message);
 	hwloc_bitmap_list_snprintf(text, sizeof(text), set);
 	CU_ASSERT_STRING_EQUAL(text, "10,13");
@@ -257,7 +260,7 @@ static void test_list_refused(void)
 	node_close(&n);
 }
 
-/* For any count: equal, disjoint, inside one domain. */
+/* For any number of ranks, the slices are equal, disjoint and inside one domain. */
 static void test_equal_for_any_count(void)
 {
 	const struct job_cluster cluster = {.pin = PIN_NUMA};
@@ -317,7 +320,7 @@ int main(void)
 		{"fewer ranks than domains", test_fewer_ranks_than_domains},
 		{"two cores", test_two_cores},
 		{"pin none", test_none},
-		{"the launcher's mask stands", test_launcher_mask_stands},
+		{"the launcher's mask is kept", test_launcher_mask_is_kept},
 		{"pin list", test_list},
 		{"lists refused", test_list_refused},
 		{"the picture", test_picture},

@@ -1,5 +1,6 @@
-/* Tests of core lists on whole nodes. The topologies in tests/fixtures/topologies are made, not
- * recorded (see make.py there). ALCF's user guides say what an Aurora node must give. */
+/* Tests of core lists on whole nodes. The topologies in tests/fixtures/topologies are generated,
+ * not recorded (see make.py there). The expected lists for Aurora are those of ALCF's user
+ * guides. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,8 +21,8 @@ static const struct node_case {
 	enum pin pin;
 	uint32_t ranks, gpus;
 	const char *reserved;
-	const char *wanted;        /* cores, by their first threads, a rank each */
-	const char *reserved_said; /* NULL: nothing */
+	const char *wanted;           /* cores of each rank, by their first threads */
+	const char *reserved_message; /* NULL: no message */
 } cases[] = {
 	{"aurora", PIN_TILE, 12, 0, "", TILES_12, RESERVED},
 	{"aurora", PIN_TILE, 12, 12, "", TILES_12, RESERVED},
@@ -84,7 +85,8 @@ static hwloc_topology_t node_load(const char *name)
 	return topology;
 }
 
-/* Appends set's cores by their first threads. Every core is whole, but for what is not allowed. */
+/* Appends the cores of a set by their first threads. Every core must be complete, except for
+ * threads that are not allowed. */
 static void add_list(hwloc_topology_t topology, hwloc_const_bitmap_t set, char *text, size_t bytes)
 {
 	hwloc_const_bitmap_t allowed = hwloc_topology_get_allowed_cpuset(topology);
@@ -121,8 +123,8 @@ static void check_reserved(const struct node_case *t, hwloc_topology_t topology)
 	struct err err = {0};
 
 	CU_ASSERT(pin_reserved(&cluster, topology, reserved, &message, &err) == 0);
-	if (t->reserved_said)
-		CU_ASSERT_STRING_EQUAL(message ? message : "nothing", t->reserved_said)
+	if (t->reserved_message)
+		CU_ASSERT_STRING_EQUAL(message ? message : "nothing", t->reserved_message)
 	else
 		CU_ASSERT_PTR_NULL(message);
 	hwloc_bitmap_free(reserved);
@@ -158,7 +160,8 @@ static void test_lists(void)
 	}
 }
 
-/* For every node, policy and count: inside what is allowed and not reserved, disjoint, equal. */
+/* For every node, policy and number of ranks, the slices are disjoint, equal, and inside the cores
+ * that are allowed and not reserved. */
 static void check_any_count(const char *name, enum pin pin, uint32_t ranks)
 {
 	const struct job_cluster cluster = {.pin = pin};
@@ -202,7 +205,7 @@ static void test_any_count(void)
 		}
 }
 
-/* As many ranks on each NIC as on any other, or one more or less. */
+/* With a multiple of 8 ranks, each of the node's 8 NICs has equally many. */
 static void test_nics_even(void)
 {
 	const struct job_cluster cluster = {.pin = PIN_NIC};
@@ -230,7 +233,7 @@ static void test_nics_even(void)
 	hwloc_topology_destroy(topology);
 }
 
-/* The launcher gave 6 ranks each socket: they share it out, and stay in it. */
+/* The launcher gave each socket to 6 ranks: they divide it among them and do not leave it. */
 static void test_masks_by_socket(void)
 {
 	static const char *const wanted[] = {"53-60", "61-68", "69-76", "77-84", "85-92", "93-100"};
@@ -255,7 +258,7 @@ static void test_masks_by_socket(void)
 	hwloc_topology_destroy(topology);
 }
 
-/* What the reserved cores are cannot be told of a mask that holds nothing else. */
+/* A mask that contains nothing but a reserved core is kept, because the rank needs a core. */
 static void test_only_reserved_given(void)
 {
 	const struct job_cluster cluster = {.pin = PIN_NIC};
@@ -272,8 +275,9 @@ static void test_only_reserved_given(void)
 	hwloc_topology_destroy(topology);
 }
 
-/* A node that tells nothing is pinned by NUMA node, and says so. */
-static void test_nothing_told(void)
+/* A node whose topology shows no accelerators or NICs is pinned by NUMA node, and the message says
+ * so. */
+static void test_no_devices(void)
 {
 	static const enum pin pins[] = {PIN_TILE, PIN_NIC};
 	const struct pin_seat seat = {1, 2, 1, 2};
@@ -304,10 +308,10 @@ static void test_nothing_told(void)
 static void test_accelerators(void)
 {
 	static const struct {
-		const char *node, *allowed; /* "": all */
+		const char *node, *allowed; /* "": all are allowed */
 		struct pin_seat seat;
 		uint32_t gpus;
-		int wanted; /* -1: not told */
+		int wanted; /* -1: unknown */
 	} accelerators[] = {
 		{"aurora", "", {0, 12, 0, 12}, 0, 0},
 		{"aurora", "", {11, 12, 11, 12}, 0, 11},
@@ -340,7 +344,7 @@ static void test_accelerators(void)
 	}
 }
 
-static void test_accelerators_told(void)
+static void test_accelerators_of_launcher(void)
 {
 	static const char *const none[] = {NULL, "",   "0,1", "GPU-3a",   "1.0",
 					   "-1", " 1", "1 ",  "99999999", "all"};
@@ -390,9 +394,9 @@ int main(void)
 		{"NICs evenly", test_nics_even},
 		{"masks by socket", test_masks_by_socket},
 		{"only reserved cores given", test_only_reserved_given},
-		{"a node that tells nothing", test_nothing_told},
+		{"a node without devices", test_no_devices},
 		{"accelerators", test_accelerators},
-		{"accelerators that the launcher tells", test_accelerators_told},
+		{"accelerators named by the launcher", test_accelerators_of_launcher},
 		{"pictures", test_pictures},
 		CU_TEST_INFO_NULL,
 	};

@@ -1,4 +1,5 @@
-/* Sweeps: how values are divided, combined and refused; which data sets a series has made. */
+/* Tests of series: how sweeps are divided, combined and refused, and which data sets a series has
+ * already made. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -49,7 +50,7 @@ static void test_combinations(void)
 	series_free(&s);
 }
 
-/* A comma inside brackets or quotes divides nothing. */
+/* A comma inside brackets or quotes does not separate values. */
 static void test_values(void)
 {
 	static const char *const sweep =
@@ -133,14 +134,15 @@ static void test_made(void)
 	struct generated_registry m = {0};
 
 	CU_ASSERT_EQUAL(before(&m, "file:///a", "", "", 1), MADE_NOT);
-	CU_ASSERT_EQUAL(before(&m, "file:///a", "", "", 1), MADE_NOT); /* the job says it twice */
+	CU_ASSERT_EQUAL(before(&m, "file:///a", "", "", 1), MADE_NOT); /* repeated in the job */
 	CU_ASSERT_EQUAL(m.count, 1);
 	CU_ASSERT_EQUAL(before(&m, "file:///a", "", "", 2), MADE_SAME);
 	CU_ASSERT_EQUAL(before(&m, "file:///a", "", "\"threads\":2", 2), MADE_SAME);
 	CU_ASSERT_EQUAL(before(&m, "file:///a", ",\"prefix\":\"p\"", "", 3), MADE_OTHER);
 	CU_ASSERT_EQUAL(before(&m, "file:///a", ",\"folder\":\"f\"", "", 3), MADE_NOT);
 	CU_ASSERT_EQUAL(before(&m, "file:///b", "", "", 3), MADE_NOT);
-	/* What keeps no content has no place to share; and the phase itself is all there is of it. */
+	/* A store without content has no folder that two data sets could share, so only the very
+	 * same phase counts as made. */
 	CU_ASSERT_EQUAL(before(&m, "null://n", "", "", 4), MADE_NOT);
 	CU_ASSERT_EQUAL(before(&m, "null://n", "", "", 5), MADE_SAME);
 	CU_ASSERT_EQUAL(before(&m, "null://n", ",\"prefix\":\"p\"", "", 5), MADE_NOT);

@@ -1,5 +1,6 @@
-/* Groups on MPI keep their contract at any number of ranks; run by mpiexec. Each rank's main checks,
- * the sum of what failed is every rank's exit status. */
+/* Tests of groups on MPI: they keep the contract of groups with any number of ranks. Run by
+ * mpiexec. Each rank checks for itself, and the sum of all failures decides the exit status of
+ * every rank. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -32,7 +33,7 @@ static void test_reductions(struct group *g)
 	words[0] = g->rank;
 	group_reduce(g, MERGE_MAX, words, 1);
 	expect(g->rank || words[0] == n - 1, "reduce max");
-	/* MPICH's own MPI_MAX takes these for negative numbers. */
+	/* MPICH's own MPI_MAX would compare these as negative numbers. */
 	words[0] = words[1] = g->rank ? g->rank : UINT64_MAX;
 	group_allreduce(g, MERGE_MAX, words, 1);
 	group_allreduce(g, MERGE_MIN, words + 1, 1);
@@ -59,14 +60,14 @@ static void test_records(struct group *g)
 	expect(text[0] == 'x' && text[999] == 'x', "broadcast");
 }
 
-/* Odd ranks send to the next rank, which looks for the message before it takes it. */
+/* Odd ranks send to the next rank, which looks for the message before it receives it. */
 static void test_messages(struct group *g)
 {
 	uint32_t before = (g->rank + g->size - 1) % g->size, word = g->rank;
 
 	if (g->size == 1)
 		return;
-	expect(!group_arrived(g, before), "nothing was sent yet");
+	expect(!group_arrived(g, before), "no message before the send");
 	group_barrier(g);
 	if (g->rank % 2)
 		group_send(g, (g->rank + 1) % g->size, &word, sizeof(word));
@@ -76,7 +77,7 @@ static void test_messages(struct group *g)
 		expect(group_receive(g, before, &word, sizeof(word)) == 0 && word == before,
 		       "message");
 	}
-	expect(!group_arrived(g, before), "no message is left");
+	expect(!group_arrived(g, before), "no message after the receive");
 }
 
 static void test_split(struct group *g)
@@ -102,7 +103,7 @@ static void test_split(struct group *g)
 	group_free(copy);
 }
 
-/* Each round carries this round's words, of all ranks, to all. */
+/* In each round, the words of all ranks of this round reach all ranks. */
 static void test_status(struct group *g)
 {
 	enum { STEPS = 50 };
@@ -123,7 +124,7 @@ static void test_status(struct group *g)
 	}
 }
 
-/* Ranks that look when they like, some seldom, end after the same round. */
+/* Ranks that poll at different rates, some of them rarely, all end after the same round. */
 static void test_rolling(struct group *g)
 {
 	uint64_t steps = 1 + g->rank % 5, done = 0, status_rounds = 0, words[2];
@@ -138,7 +139,8 @@ static void test_rolling(struct group *g)
 		done += done < steps;
 		mine = (struct status){.unfinished = done < steps, .step = done, .waiting = 1};
 	}
-	expect(all.waiting == g->size && all.step == (g->size < 5 ? g->size : 5), "last round");
+	expect(all.waiting == g->size && all.step == (g->size < 5 ? g->size : 5),
+	       "the words of the last round");
 	words[0] = status_rounds;
 	words[1] = ~status_rounds;
 	group_allreduce(g, MERGE_MAX, words, 2);
@@ -155,10 +157,11 @@ static void test_agree(struct group *g)
 	if (g->rank == g->size - 1)
 		rc = err_set(&err, -5, "the disk is gone");
 	rc = group_agree(g, rc, &err);
-	expect(rc == -5 && strstr(err.text, "the disk is gone"), "one rank's error is everyone's");
+	expect(rc == -5 && strstr(err.text, "the disk is gone"),
+	       "all ranks return one rank's error");
 }
 
-/* Rank 0 comes first, waits, and says where. */
+/* Rank 0 enters first, waits long, and logs in which call it waits. */
 static void test_slow_waits(struct group *g)
 {
 	const uint64_t late = 300000000;
@@ -184,7 +187,7 @@ static void test_slow_waits(struct group *g)
 	close(log.fd);
 	expect(n > 0 && strstr(text, "still waiting for other ranks") &&
 		       strstr(text, "s in an all-reduce"),
-	       "a slow wait names itself");
+	       "a slow wait logs its name");
 }
 
 static void test_nodes(struct group *g)
@@ -195,24 +198,26 @@ static void test_nodes(struct group *g)
 	uint64_t least = UINT64_MAX;
 
 	expect(nodes_find(&nodes, g, fake, &err) == 0, "nodes");
-	expect(nodes.count == fake && nodes.index < fake, "as many nodes as asked for");
+	expect(nodes.count == fake && nodes.index < fake, "the requested number of nodes");
 	least = nodes.node->size;
 	group_allreduce(g, MERGE_MIN, &least, 1);
-	expect(least >= g->size / fake, "even parts");
+	expect(least >= g->size / fake, "nodes of equal size");
 	expect(nodes_align(&nodes, &err) == 0, "alignment");
-	/* One machine, one clock. */
-	expect(llabs(nodes.offset_ns) < 50000000, "offset");
-	expect(nodes.index == 0 ? nodes.offset_ns == 0 : nodes.error_ns > 0, "error");
+	/* All nodes are this machine, so their clocks are the same. */
+	expect(llabs(nodes.offset_ns) < 50000000, "the offset of the clock");
+	expect(nodes.index == 0 ? nodes.offset_ns == 0 : nodes.error_ns > 0,
+	       "the error of the alignment");
 	nodes_free(&nodes);
 }
 
-/* Between two rounds one rank has a reason to stop; all hear of it while they do something else. */
+/* Between two rounds, one rank has a reason to stop. All ranks learn it while they do something
+ * else. */
 static void test_stop(struct group *g)
 {
 	uint64_t heard = 0;
 
 	group_barrier(g);
-	expect(group_stop_heard(g) == 0, "nothing to hear");
+	expect(group_stop_heard(g) == 0, "no reason to stop yet");
 	group_barrier(g);
 	if (g->rank == g->size - 1)
 		group_stop_tell(g, 3);
@@ -220,13 +225,13 @@ static void test_stop(struct group *g)
 		heard = group_stop_heard(g);
 		usleep(1000);
 	}
-	expect(heard == 3, "a reason to stop is heard");
-	/* A smaller one changes nothing. */
+	expect(heard == 3, "a reason to stop reaches all ranks");
+	/* A smaller reason changes nothing. */
 	group_stop_tell(g, 2);
 	expect(group_stop_heard(g) == 3, "the largest reason counts");
 }
 
-/* When the last rank came, on each rank's own clock. */
+/* The time at which the last rank arrived, on each rank's own clock. */
 static void test_last_arrival(struct group *g)
 {
 	struct status mine = {0}, all;
@@ -238,13 +243,15 @@ static void test_last_arrival(struct group *g)
 	before_ns = clock_kernel_ns();
 	mine.arrived_ns = before_ns;
 	group_status(g, &mine, &all);
-	/* One machine, so the clocks differ by the error of their alignment. */
-	expect(all.arrived_ns + 1000000 >= before_ns, "nobody came before me who came last");
-	expect(all.arrived_ns <= clock_kernel_ns() + 1000000, "the last arrival is past");
+	/* All ranks are on one machine, so their clocks differ only by the error of the
+	 * alignment. */
+	expect(all.arrived_ns + 1000000 >= before_ns, "no last arrival before this rank's");
+	expect(all.arrived_ns <= clock_kernel_ns() + 1000000, "the last arrival is in the past");
 }
 
-/* Rounds of ranks that meet by nodes, of which this machine is one or cut into some. */
-static void test_meeting(struct group *g, uint32_t fake)
+/* Status rounds in which the ranks of a node meet first. This machine is one node, or is divided
+ * into several. */
+static void test_node_status(struct group *g, uint32_t fake)
 {
 	struct group *copy;
 	struct nodes nodes;
@@ -252,7 +259,7 @@ static void test_meeting(struct group *g, uint32_t fake)
 
 	expect(nodes_find(&nodes, g, fake, &err) == 0, "nodes");
 	expect(nodes_align(&nodes, &err) == 0, "alignment");
-	/* One after another, as phases do. */
+	/* Three groups after each other, as phases use them. */
 	for (int i = 0; i < 3; i++) {
 		expect(group_duplicate(g, &copy, &err) == 0, "duplicate");
 		mpi_group_set_node_status(copy, &nodes.node_status);
@@ -283,9 +290,9 @@ int main(int argc, char **argv)
 	test_rolling(world);
 	test_agree(world);
 	test_nodes(world);
-	test_meeting(world, 0);
-	test_meeting(world, 2);
-	test_meeting(world, 3);
+	test_node_status(world, 0);
+	test_node_status(world, 2);
+	test_node_status(world, 3);
 	test_slow_waits(world);
 	group_allreduce(world, MERGE_SUM, &failed, 1);
 	group_free(world);

@@ -1,6 +1,7 @@
-/* The barrier between nodes on virtual time: the status tree (core/group/status_tree.h) and the rule by which leaders
- * wait (ranks/mpi/wait_share.h), as they run on MPI, over a simulated network. Each leader stands for a node of 12
- * ranks that computes and comes to a barrier; what is measured is the time from the last arrival to the last exit. */
+/* Tests of the barrier between nodes in virtual time: the status tree (core/group/status_tree.h)
+ * and the rule by which leaders wait (ranks/mpi/wait_share.h) run as on MPI, over a simulated
+ * network. Each leader stands for a node of 12 ranks that computes and then enters a barrier; the
+ * measured time is from the last arrival to the last exit. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,15 +12,15 @@
 
 enum {
 	RANKS = 12,
-	NET_NS = 3000,     /* a message */
-	LOOK_NS = 1000,    /* a look at the network that finds nothing */
-	SEND_NS = 300,     /* each message sent */
-	WAKE_NS = 5000,    /* a sleeper wakes so much later than it asked for */
-	JITTER_NS = 20000, /* arrivals differ by an exponential of this mean */
-	BOARD_NS = 2000    /* from the leader's exit to that of its node's ranks */
+	NET_NS = 3000,     /* the time of a message */
+	LOOK_NS = 1000,    /* polling the network without result */
+	SEND_NS = 300,     /* sending a message */
+	WAKE_NS = 5000,    /* by how much a sleeper wakes too late */
+	JITTER_NS = 20000, /* mean of the exponential delay of arrivals */
+	BOARD_NS = 2000    /* from the leader's exit to its ranks' exit */
 };
 
-/* A message between two leaders: of a round, on its way until at_ns. */
+/* A message of a round between two leaders, which arrives at at_ns. */
 struct message {
 	uint64_t round, at_ns;
 	struct status status;
@@ -33,7 +34,7 @@ struct leader {
 	uint64_t now_ns, round;
 	bool waiting;
 	uint64_t exit_ns;
-	struct message from_parent, to_parent; /* each edge of the tree belongs to its lower end */
+	struct message from_parent, to_parent; /* the lower end of an edge has both directions */
 };
 
 struct sim {
@@ -98,7 +99,7 @@ static uint32_t heap_pop(struct sim *s)
 	return top;
 }
 
-/* A leader looks once. */
+/* A leader polls once. */
 static void leader_look(struct sim *s, uint32_t who)
 {
 	struct leader *l = &s->leaders[who];
@@ -125,8 +126,8 @@ static void leader_look(struct sim *s, uint32_t who)
 	heap_push(s, who);
 }
 
-/* One step of all: compute, then the barrier. late_ns: how much later than the others one rank comes, if any.
- * Returns the time from the last arrival to the last exit. */
+/* One step of all leaders: compute, then the barrier. One leader arrives late_ns later than the
+ * others. Returns the time from the last arrival to the last exit. */
 static uint64_t sim_step(struct sim *s, struct random *r, uint64_t round, uint64_t compute_ns,
 			 uint64_t late_ns)
 {
@@ -181,7 +182,8 @@ static void sim_end(struct sim *s)
 	free(s->heap);
 }
 
-/* Every size of tree gathers everything once and gives it to all: asserted by each look. */
+/* In trees of every size, each round gathers from every leader once and informs all of them.
+ * leader_look checks it. */
 static void test_all_sizes(void)
 {
 	struct random r = {.key = 1};
@@ -195,7 +197,8 @@ static void test_all_sizes(void)
 	}
 }
 
-/* A hiccup of one rank, and what the barrier adds to it: all have waited until they nap. */
+/* One rank is late, so that all others already sleep while they wait: bounds the time that the
+ * barrier adds. */
 static void test_after_hiccups(void)
 {
 	static const struct {
@@ -221,8 +224,8 @@ static void test_after_hiccups(void)
 	}
 }
 
-/* By how much the AU of steps of compute_ns, each with a node that is late by late_ns, lies below what a barrier
- * that costs nothing would leave; and the AU itself. */
+/* Returns by how much the AU is below the AU with a barrier that takes no time, and the AU in *au.
+ * Each step computes for compute_ns and has one node that is late by late_ns. */
 static double au_lost(uint32_t leaders, uint64_t compute_ns, uint64_t late_ns, uint64_t hiccup_ns,
 		      double *au)
 {
@@ -250,20 +253,20 @@ static void test_au_of_the_models(void)
 {
 	double au;
 
-	/* unet3d: 93.254 ms a step; after a hiccup of 5 ms nothing of it may stay. */
+	/* unet3d: 93.254 ms per step. A hiccup of 5 ms must not affect later steps. */
 	if (unit_full()) {
 		au_lost(512, 93254000, 0, 0, &au);
 		CU_ASSERT(au >= 0.995);
 	}
 	au_lost(512, 93254000, 0, 5000000, &au);
 	CU_ASSERT(au >= 0.995);
-	/* cosmoflow: 3.5 ms a step and one node late by 0.5 ms. */
+	/* cosmoflow: 3.5 ms per step, with one node late by 0.5 ms. */
 	CU_ASSERT(au_lost(8, 3500000, 500000, 0, &au) <= 0.01);
 	CU_ASSERT(au_lost(512, 3500000, 500000, 0, &au) <= 0.01);
 	CU_ASSERT(au >= 0.85);
 }
 
-/* However long it waits, a leader spends no more than its share. */
+/* However long a leader waits, its polling stays below its share of processor time. */
 static void test_the_share_is_kept(void)
 {
 	static const uint32_t ranks[] = {2, 4, 6, 12, 24};
@@ -288,7 +291,7 @@ static void test_the_share_is_kept(void)
 			}
 			wait_share_end(&w, now_ns);
 		}
-		/* Above the least nap the share cannot be kept to the letter. */
+		/* The shortest nap limits how exactly a small share can be kept. */
 		CU_ASSERT((double)spent_ns / (double)now_ns <=
 			  (allowed < 0.14 ? 0.14 : allowed) + 0.01);
 	}

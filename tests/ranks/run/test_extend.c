@@ -1,7 +1,8 @@
-/* What somebody adds to haul is one line in one table: a kind of phase of this program's own has an option, measures,
- * an account, a figure, histograms, tables, targets and a phase within it; and a run with it is found whole in
- * results.h5, in the report as JSON and as text, in the schema of jobs, and in the status of --strict. No file of haul
- * knows of any of it. Run by mpiexec; with 4 ranks and more a target is out of reach. */
+/* Tests that an extension of haul is one line in one table. This program's own kind of phase has an
+ * option, measures, an account, a figure, histograms, tables, targets and a phase within it. A run
+ * with it is complete in results.h5, in the report as JSON and as text, in the schema of jobs, and
+ * in the status of --strict, although no file of haul knows the kind. Run by mpiexec; with 4 ranks
+ * or more, a target cannot be met. */
 #include <cjson/cJSON.h>
 #include <math.h>
 #include <mpi.h>
@@ -18,7 +19,7 @@
 #include "workloads/generate/generate.h"
 #include "workloads/workload.h"
 
-/* A new option, measure, account, figure, histogram, target, table: a line each. */
+/* Each option, measure, account, figure, histogram, target and table is declared in one line. */
 struct chew_options {
 	uint64_t bites;
 };
@@ -89,7 +90,7 @@ static const struct tally_schema chew_schema = {
 static const struct tally_schema nap_schema = {
 	.rank = {.measures = chew_measures, .measure_count = TALLY_COMMON}};
 
-/* Made for the phase: as many meals as bites. */
+/* A schema made for the phase: the table of meals has as many rows as there are bites. */
 static const struct tally_schema *chew_schema_for(const struct job_phase *phase,
 						  struct arena *arena)
 {
@@ -112,7 +113,8 @@ static const struct tally_schema *chew_schema_for(const struct job_phase *phase,
 	return &all->schema;
 }
 
-/* Rank r takes (r + 1) ms a bite, with the tooth "front" and one of its own; then a nap. */
+/* Rank r takes (r + 1) ms per bite, with the tooth "front" and one of its own. Then it takes a
+ * nap. */
 static int chew_run(struct phase_context *ctx, enum stop_reason *stopped, struct err *err)
 {
 	const struct chew_options *o = ctx->phase->options;
@@ -128,7 +130,7 @@ static int chew_run(struct phase_context *ctx, enum stop_reason *stopped, struct
 		rows[0] = table_numbered(&t->tables[0], i + 1);
 		rows[1] = table_named(&t->tables[1], own);
 		rows[2] = table_named(&t->tables[1], "front");
-		rows[1] = table_named(&t->tables[1], own); /* rows move when one is added */
+		rows[1] = table_named(&t->tables[1], own); /* adding a row moves the others */
 		hist_record(table_hist(&teeth, rows[2], 0), bite_ns);
 		hist_record(&t->hists[0], bite_ns);
 		for (int k = 0; k < 3; k++) {
@@ -194,7 +196,7 @@ static const struct workload chew = {
 	.run = chew_run,
 };
 
-/* In the place of workloads/table.c. */
+/* Replaces workloads/table.c. */
 const struct workload *const *workload_table(void)
 {
 	static const struct workload *const list[] = {&generate_workload, &chew, NULL};

@@ -1,5 +1,5 @@
-/* Tests of client-side verdicts on rows with a known answer: which node was the limit, and what the
- * report says about it. */
+/* Tests of client-side verdicts, on rows with a known answer: which node was the limit, and what
+ * the report says about it. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,7 +26,8 @@ static uint64_t *at(unsigned node, unsigned row, enum client_column column)
 	return &cells[node * ROWS + row][2 + column].count;
 }
 
-/* Three nodes with four cores each for the ranks, of eight, for four seconds: a quarter busy, with haul. */
+/* Three nodes for four seconds. On each, the ranks have four of eight cores, which haul keeps a
+ * quarter busy. */
 static void fresh(void)
 {
 	memset(cells, 0, sizeof(cells));
@@ -76,7 +77,7 @@ static void expect(enum client_limit limit, const char *message)
 	CU_ASSERT_EQUAL(c.message_count, message ? 1 : 0);
 	if (message && c.message_count) {
 		if (strcmp(c.message[0], message) != 0)
-			fprintf(stderr, "is:        %s\nshould be: %s\n", c.message[0], message);
+			fprintf(stderr, "found:    %s\nexpected: %s\n", c.message[0], message);
 		CU_ASSERT_STRING_EQUAL(c.message[0], message);
 	}
 	client_side_free(&c);
@@ -120,7 +121,7 @@ static void busy_cores(void)
 	expect(CLIENT_LIMIT_NONE, NULL);
 }
 
-/* Cores that stand idle because the kernel gives no more of them. */
+/* Cores are idle because the quota of the control group is used up. */
 static void a_quota_used_up(void)
 {
 	fresh();
@@ -132,7 +133,8 @@ static void a_quota_used_up(void)
 	expect(CLIENT_LIMIT_NONE, NULL);
 }
 
-/* Busy only in the one second in which ranks waited; then only in the others. */
+/* The cores are busy only in the one second in which ranks waited for storage; then only in the
+ * other seconds. */
 static void busy_while_ranks_waited(void)
 {
 	double stalled[ROWS] = {0, 0, 2, 0};
@@ -151,7 +153,7 @@ static void busy_while_ranks_waited(void)
 	expect(CLIENT_LIMIT_NONE, NULL);
 }
 
-/* Nobody waited for storage: whatever the cores did, they limited nothing. */
+/* No rank waited for storage, so busy cores did not limit anything. */
 static void no_wait_no_limit(void)
 {
 	static const char *const names[] = {"compute_ns", "transfer_ns"};
@@ -183,13 +185,13 @@ static void links_at_their_speed(void)
 	       "node nid03's network interfaces ran at 95 % of their links' speed: the "
 	       "client's network was the limit, not the storage.");
 	all_rows(2, CLIENT_NIC_IN_BYTES, 600000000);
-	all_rows(2, CLIENT_NIC_OUT_BYTES, 600000000); /* two ways, each below */
+	all_rows(2, CLIENT_NIC_OUT_BYTES, 600000000); /* each direction is below its limit */
 	expect(CLIENT_LIMIT_NONE, NULL);
 	all_rows(0, CLIENT_RDMA_OUT_BYTES, 2000000000);
 	expect(CLIENT_LIMIT_RDMA,
 	       "node nid01's RDMA ports ran at 100 % of their links' speed: the client's "
 	       "network was the limit, not the storage.");
-	links[0].rdma_bytes_per_s = 0; /* not told */
+	links[0].rdma_bytes_per_s = 0; /* unknown */
 	expect(CLIENT_LIMIT_NONE, NULL);
 	links[0].rdma_bytes_per_s = 2000000000;
 }
@@ -215,8 +217,9 @@ static void memory_steal_and_dirty_pages(void)
 	       "time: writers were slowed to the speed of the disks behind the page cache.");
 }
 
-/* Too short for the kernel's ticks; a file of another shape; gaps. */
-static void what_tells_nothing(void)
+/* No verdict: seconds shorter than the kernel's ticks, a table of unknown shape, seconds without a
+ * reading. */
+static void rows_without_verdict(void)
 {
 	struct client_side c;
 
@@ -277,7 +280,7 @@ int main(void)
 		{"no wait, no limit", no_wait_no_limit},
 		{"links at their speed", links_at_their_speed},
 		{"memory, steal and dirty pages", memory_steal_and_dirty_pages},
-		{"what tells nothing", what_tells_nothing},
+		{"rows that allow no verdict", rows_without_verdict},
 		{"the table names the busiest node", the_table_names_the_busiest_node},
 		CU_TEST_INFO_NULL,
 	};

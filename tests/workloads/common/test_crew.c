@@ -11,22 +11,22 @@
 
 enum { FILES_MAX = 1000 };
 
-struct shift {
+struct crew_case {
 	uint64_t files;
 	uint32_t threads;
 	struct rig *rig;
 	_Atomic uint32_t done[FILES_MAX];
-	_Atomic uint32_t finished; /* files of the held rank */
-	sem_t others;              /* posted when all its other files are done */
+	_Atomic uint32_t finished; /* files of the rank that is held up */
+	sem_t others;              /* posted when all other files of that rank are done */
 	bool hold;
 };
 
 static int do_file(struct crew_thread *w, uint64_t i)
 {
-	struct shift *s = w->crew->argument;
+	struct crew_case *s = w->crew->argument;
 	uint64_t mine = (s->files + w->crew->group->size - 1) / w->crew->group->size;
 
-	/* File 0, of rank 0, waits for all others of that rank. */
+	/* File 0, of rank 0, waits for all other files of that rank. */
 	if (s->hold && i == 0)
 		sem_wait(&s->others);
 	atomic_fetch_add(&s->done[i], 1);
@@ -38,7 +38,7 @@ static int do_file(struct crew_thread *w, uint64_t i)
 
 static int body(struct group *g, void *argument)
 {
-	struct shift *s = argument;
+	struct crew_case *s = argument;
 	enum stop_reason stopped;
 	struct crew crew = {.files = s->files,
 			    .store = &s->rig->store,
@@ -56,7 +56,7 @@ static int body(struct group *g, void *argument)
 
 static void run(uint64_t files, uint32_t ranks, uint32_t threads, bool hold)
 {
-	static struct shift s;
+	static struct crew_case s;
 	struct rig rig;
 
 	memset(&s, 0, sizeof(s));
@@ -83,7 +83,7 @@ static void test_each_file_once(void)
 		run(files[i % 4], ranks[i / 4 % 3], threads[i / 12], false);
 }
 
-/* Would hang where files were dealt out to threads beforehand. */
+/* This test would hang if files were assigned to threads in advance. */
 static void test_straggler_holds_up_nobody(void)
 {
 	run(100, 1, 2, true);
@@ -94,7 +94,7 @@ int main(void)
 {
 	CU_TestInfo tests[] = {
 		{"each file once", test_each_file_once},
-		{"a straggler holds up nobody", test_straggler_holds_up_nobody},
+		{"a slow file holds up no other", test_straggler_holds_up_nobody},
 		CU_TEST_INFO_NULL,
 	};
 

@@ -1,5 +1,5 @@
-/* Tests of the meter: how a thread's requests appear in the tally, and that what was counted before
- * the end of the warm-up is gone. The store's requests fail temporarily as often as a script
+/* Tests of the meter: how a thread's requests appear in the tally, and that the counts of the
+ * warm-up are reset at its end. The requests of the store fail temporarily as often as a script
  * says. */
 #include "workloads/common/meter.h"
 
@@ -39,7 +39,7 @@ static const struct meter_layout layout = {.schema = &schema,
 					   .live_op = REQ_READ};
 
 struct script {
-	uint32_t fails; /* so many attempts of the next requests fail in passing */
+	uint32_t fails; /* attempts that are to fail temporarily */
 	uint64_t takes_ns;
 	struct clock clock;
 	struct store_options options;
@@ -102,7 +102,7 @@ static void script_close(struct script *s)
 	tally_free(&s->tally);
 }
 
-/* One read of ten bytes, of which the first attempts fail. */
+/* Does one read of ten bytes whose first attempts fail. */
 static int read_one(struct script *s, uint32_t fails)
 {
 	char bytes[10];
@@ -143,7 +143,8 @@ static void test_counts(void)
 	script_close(&s);
 }
 
-/* Retries of the warm-up were kept beside counts that had been cleared: the first attempts were below zero. */
+/* Regression: retries of the warm-up were kept although its counts had been reset, so the first
+ * attempts were negative. */
 static void test_retries_of_the_warmup_left_first_attempts_below_zero(void)
 {
 	static struct script s;
@@ -171,7 +172,7 @@ static void test_retries_of_the_warmup_left_first_attempts_below_zero(void)
 	}
 	CU_ASSERT_EQUAL(sum, 5);
 	CU_ASSERT_EQUAL(s.tally.failure_count, 0);
-	/* Times count from the end of the warm-up. */
+	/* Times of failures count from the end of the warm-up. */
 	f = meter_fail(&s.meter, &(struct request){.object = &(struct object){.key = "b"}}, -EIO,
 		       s.meter.start_ns + 7, "text");
 	CU_ASSERT_PTR_NOT_NULL_FATAL(f);

@@ -1,5 +1,6 @@
 /* Tests of the arrival process in the phase "io": when operations start, and how many are done
- * when. Rates, arrivals and warm-up, on a clock that moves only when somebody sleeps. */
+ * when. The clock, on which rates, arrivals and warm-up are tested, advances only when a thread
+ * sleeps. */
 #include <math.h>
 #include <stdio.h>
 
@@ -32,7 +33,8 @@ static void test_series(void)
 	}
 }
 
-/* Exponential gaps: mean and deviation are 1 / rate, and e^-1 of them are longer. */
+/* Exponential gaps: mean and deviation are 1 / rate, and a share e^-1 of the gaps is longer than
+ * that. */
 static void test_poisson(void)
 {
 	enum { N = 200000 };
@@ -41,7 +43,7 @@ static void test_poisson(void)
 	uint64_t last = 5000, due;
 	struct pace p;
 
-	/* Four threads share 4,000 a second. */
+	/* Four threads share 4,000 operations per second. */
 	pace_init(&p, &o, 1, 42, 2, 4, 5000);
 	for (unsigned i = 0; i < N; i++) {
 		double gap;
@@ -70,7 +72,7 @@ static void test_pace(void)
 		CU_ASSERT_TRUE(pace_next(&p) <= wanted && pace_next(&p) + 1 >= wanted);
 		CU_ASSERT_EQUAL(pace_take(&p, pace_next(&p)), 0);
 	}
-	/* Two intervals late: from there on, nothing is caught up with. */
+	/* Two intervals late: missed operations are not caught up with. */
 	pace_take(&p, 2000001000);
 	CU_ASSERT_EQUAL(pace_next(&p), 2000001000ull + 333333333);
 
@@ -79,14 +81,15 @@ static void test_pace(void)
 	CU_ASSERT_EQUAL(pace_take(&p, 99000000000), 1000 + 333333333);
 	CU_ASSERT_EQUAL(pace_take(&p, 99000000000), 1000 + 333333333 + 1000000000);
 
-	/* 10 MB/s in blocks of 1 MB: ten a second. */
+	/* 10 MB/s in blocks of 1 MB are ten operations per second. */
 	o = (struct pace_options){.bandwidth = 10000000};
 	pace_init(&p, &o, 1000000, 42, 0, 1, 0);
 	pace_take(&p, 0);
 	CU_ASSERT_EQUAL(pace_next(&p), 100000000);
 }
 
-/* Ranks of a node numbered together, in turn, and unevenly: who reads what, and that it comes from elsewhere. */
+/* Placements of ranks on nodes (in sequence, in turn, uneven): the shift, and how many ranks read
+ * from their own node. */
 static void test_shift(void)
 {
 	static const struct {
@@ -160,7 +163,7 @@ static void test_warmup(void)
 	CU_ASSERT_TRUE(counted >= 199 && counted <= 200);
 	CU_ASSERT_EQUAL(fixture_sum(f, IO_READS), counted);
 	CU_ASSERT_EQUAL(hist_count(&f->tallies[0].hists[0]), counted);
-	/* Reads, and an open or two. */
+	/* The operations are reads, plus an open or two. */
 	CU_ASSERT_TRUE(fixture_sum(f, IO_WARMUP_OPERATIONS) + counted >= 300);
 	CU_ASSERT_TRUE(fixture_sum(f, IO_WARMUP_OPERATIONS) <= 110);
 	fixture_free(f);

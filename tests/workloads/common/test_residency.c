@@ -1,5 +1,5 @@
-/* Tests of page cache sampling: places are drawn evenly over bytes, on a file of the working
- * directory. */
+/* Tests of page cache sampling: the samples are drawn evenly over the bytes of a file in the
+ * working directory. */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -36,7 +36,8 @@ static void sampled(void)
 	strcpy(o.key, path + 2);
 	CU_ASSERT_EQUAL(rig_do(&q, &o, REQ_OPEN, 0, 0, NULL, NULL), 0);
 
-	/* Just written: all of it is there. One sample every 64 KiB on average. */
+	/* The file was just written, so all of it is in the cache. One sample every 64 KiB on
+	 * average. */
 	residency_init(&r, 64 << 10);
 	for (uint64_t at = 0; at < FILE_BYTES; at += 1 << 20)
 		residency_look(&r, &rig.store, &o, at, 1 << 20);
@@ -44,7 +45,7 @@ static void sampled(void)
 	CU_ASSERT_TRUE(r.sampled_bytes > (r.looks - 1) * RESIDENCY_LOOK_BYTES);
 	CU_ASSERT_EQUAL(r.resident_bytes, r.sampled_bytes);
 
-	/* Small requests have their share of looks, and the first is never left out. */
+	/* Small requests have their share of samples, and the first request always has one. */
 	residency_init(&r, 64 << 10);
 	for (uint64_t at = 0; at < FILE_BYTES; at += 1000)
 		residency_look(&r, &rig.store, &o, at, 1000);
@@ -54,7 +55,7 @@ static void sampled(void)
 	CU_ASSERT_EQUAL(r.sampled_bytes, 10);
 
 	if (rig.store.cache == CACHE_PAGES) {
-		/* The kernel may hold a page for a moment. */
+		/* The kernel may hold a page for a moment, hence the tries. */
 		for (int i = 0; i < 50 && store_evict(&rig.store, &o, 0, 0) != 0; i++)
 			;
 		residency_init(&r, 64 << 10);

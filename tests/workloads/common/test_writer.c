@@ -1,7 +1,7 @@
-/* Tests of the writer: every byte of an object comes to the store once, as it was made, whatever
- * the numbers of buffers, writes in flight, fillers and writers, and in whatever order the store
- * answers. The writer ends at the first error with everything given back. The stores made for this
- * test take a write's bytes only when they answer it. */
+/* Tests of the writer: every byte of an object reaches the store once and unchanged, whatever the
+ * numbers of buffers, writes in flight, fillers and writers, and in whatever order the store
+ * completes writes. After the first error, the writer ends with all of its buffers returned. The
+ * stores of this test read a write's bytes only when they complete it. */
 #include "workloads/common/writer.h"
 
 #include <errno.h>
@@ -17,15 +17,15 @@ enum { OBJECT_MAX = 1 << 20, PIECES = 420, WRITERS_MAX = 4 };
 
 struct disk {
 	uint8_t *bytes;                         /* [OBJECT_MAX] */
-	_Atomic uint32_t times[OBJECT_MAX / 8]; /* that each eighth byte was written */
-	_Atomic uint64_t writes, wrong;         /* wrong: what no writer may ask for */
-	uint64_t fail_at;                       /* that write fails; 0: none */
+	_Atomic uint32_t times[OBJECT_MAX / 8]; /* writes of each eighth byte */
+	_Atomic uint64_t writes, wrong;         /* wrong: requests that no writer may make */
+	uint64_t fail_at;                       /* the number of the write that fails; 0: none */
 	struct clock clock;
 	struct store_options options;
 	struct store store;
 };
 
-/* Of a channel: what it holds back. */
+/* Requests that a channel has not completed yet. */
 struct held {
 	struct request *requests[WRITER_PIECES_MAX];
 	uint32_t count;
@@ -80,7 +80,7 @@ static void later_submit(struct channel *c, struct request *const *reqs, uint32_
 		h->requests[h->count++] = reqs[i];
 }
 
-/* Some of what it has, in any order. */
+/* Completes some of its requests, in any order. */
 static uint32_t later_reap(struct channel *c, struct request **done, uint32_t min, uint32_t max,
 			   uint64_t deadline_ns)
 {
@@ -214,35 +214,36 @@ static void bench_close(struct bench *b)
 	free(b->disk.bytes);
 }
 
-struct seat {
+struct writer_context {
 	struct bench *bench;
 	uint32_t number;
 };
 
-static void *sit(void *argument)
+static void *writer_main(void *argument)
 {
-	const struct seat *s = argument;
+	const struct writer_context *s = argument;
 	struct bench *b = s->bench;
 
 	b->rc[s->number] = writer_put(&b->writers[s->number], &b->what[s->number]);
 	return NULL;
 }
 
-/* By as many threads as there are writers. */
+/* Writes one object with as many threads as there are writers. */
 static void put(struct bench *b)
 {
-	struct seat seats[WRITERS_MAX];
+	struct writer_context contexts[WRITERS_MAX];
 	pthread_t threads[WRITERS_MAX];
 
 	atomic_store(&b->next, 0);
 	for (uint32_t i = 0; i < b->setup->writers; i++) {
-		seats[i] = (struct seat){b, i};
-		CU_ASSERT_EQUAL_FATAL(pthread_create(&threads[i], NULL, sit, &seats[i]), 0);
+		contexts[i] = (struct writer_context){b, i};
+		CU_ASSERT_EQUAL_FATAL(pthread_create(&threads[i], NULL, writer_main, &contexts[i]),
+				      0);
 	}
 	for (uint32_t i = 0; i < b->setup->writers; i++)
 		pthread_join(threads[i], NULL);
 	CU_ASSERT_EQUAL(b->disk.wrong, 0);
-	/* All is given back. */
+	/* All requests and buffers were returned. */
 	for (uint32_t i = 0; i < b->setup->writers; i++) {
 		CU_ASSERT_EQUAL(b->queues[i].in_flight, 0);
 		CU_ASSERT_EQUAL(b->writers[i].idle_count, b->setup->buffers);
@@ -292,7 +293,7 @@ static void test_every_byte_once(void)
 		bench_open(&bench, &s);
 		put(&bench);
 		expect_written(&bench, 1);
-		/* A second object, by the same writers. */
+		/* A second object, with the same writers. */
 		put(&bench);
 		expect_written(&bench, 2);
 		CU_ASSERT_TRUE(!s.fillers || s.ops == &empty_ops || bench.writers[0].fill_ns ||
@@ -302,7 +303,7 @@ static void test_every_byte_once(void)
 	}
 }
 
-/* Parts that a store wants larger than the buffers are made as they go. */
+/* A store may want parts that are larger than a buffer; they are filled piece by piece. */
 static void test_pieces_beyond_the_buffer(void)
 {
 	static const struct backend_ops *const stores[] = {&now_ops, &later_ops};
@@ -326,7 +327,7 @@ static void test_pieces_beyond_the_buffer(void)
 	}
 }
 
-static void test_first_error_ends_it(void)
+static void test_first_error_ends_an_object(void)
 {
 	static const struct backend_ops *const stores[] = {&now_ops, &later_ops};
 
@@ -355,7 +356,7 @@ static void test_first_error_ends_it(void)
 		CU_ASSERT_EQUAL(bench.failures, 1);
 		if (s.writers == 1)
 			CU_ASSERT_TRUE(bench.disk.writes < s.fail_at + s.depth);
-		/* And nothing of it remains for the next object. */
+		/* Nothing of the error remains for the next object. */
 		bench.disk.fail_at = 0;
 		memset((void *)bench.disk.times, 0, sizeof(bench.disk.times));
 		bench.written_bytes = 0;
@@ -393,7 +394,7 @@ int main(void)
 	CU_TestInfo tests[] = {
 		{"every byte once", test_every_byte_once},
 		{"pieces beyond the buffer", test_pieces_beyond_the_buffer},
-		{"the first error ends it", test_first_error_ends_it},
+		{"the first error ends an object", test_first_error_ends_an_object},
 		{"halt", test_halt},
 		CU_TEST_INFO_NULL,
 	};

@@ -1,4 +1,4 @@
-/* Tests of data sets. */
+/* Tests of data sets: sizes, keys, layouts, and what is refused. */
 #include "workloads/dataset/dataset.h"
 
 #include <errno.h>
@@ -162,7 +162,7 @@ static void test_existing_refusals(void)
 		const char *names, *list;
 		uint32_t sizes;
 		uint64_t subfolders;
-		const char *says; /* "": taken */
+		const char *says; /* "": accepted */
 	} cases[] = {
 		{"haul", "", SIZES_GIVEN, 4, ""},
 		{"haul", "", SIZES_STAT, 0, "/dataset/sizes: \"stat\" is for files that exist"},
@@ -192,7 +192,7 @@ static void test_existing_refusals(void)
 	}
 }
 
-/* A file of unknown layout: whole, or in equal parts that leave no byte out. */
+/* A file of unknown layout is read whole, or in equal parts that together contain every byte. */
 static void test_parts(void)
 {
 	static const struct {
@@ -223,7 +223,8 @@ static void test_parts(void)
 	}
 }
 
-/* Readers of csv take the file, of others a sample with what stands around it. */
+/* The longest range of a csv file is the file; that of other formats is a sample with its
+ * framing. */
 static void test_extent_max(void)
 {
 	struct dataset_options o = usual();
@@ -249,7 +250,7 @@ static void test_format_refusals(void)
 	static const struct {
 		uint32_t format;
 		uint64_t samples, bytes, stdev;
-		const char *says; /* "": taken */
+		const char *says; /* "": accepted */
 	} cases[] = {
 		{FORMAT_PNG, 2, 4096, 0, "holds one sample, samples_per_file is 2"},
 		{FORMAT_JPEG, 2, 4096, 0, "holds one sample, samples_per_file is 2"},
@@ -289,7 +290,7 @@ static void test_chunk_refusals(void)
 {
 	static const struct {
 		uint64_t samples, bytes, chunk_samples;
-		const char *says; /* "": taken */
+		const char *says; /* "": accepted */
 	} cases[] = {
 		{4, 1000, 4, ""},
 		{4, 1000, 5, "at most the samples of a file, 4, chunk_samples is 5"},
@@ -325,7 +326,7 @@ int main(void)
 		{"refusals name the place", test_refusals},
 		{"what a format cannot hold", test_format_refusals},
 		{"chunks that no file holds", test_chunk_refusals},
-		{"existing refusals", test_existing_refusals},
+		{"refusals of existing files", test_existing_refusals},
 		{"parts", test_parts},
 		{"the longest range", test_extent_max},
 		CU_TEST_INFO_NULL,

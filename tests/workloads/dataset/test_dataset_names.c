@@ -1,4 +1,4 @@
-/* Tests of names by template, and of lists of names. */
+/* Tests of names from a template and from a list of names. */
 #include "workloads/dataset/names.h"
 
 #include <errno.h>
@@ -83,7 +83,7 @@ static void test_refused(void)
 	}
 }
 
-/* DLIO's own names, as its generator makes them (names worked out by hand). */
+/* DLIO's own names, as its generator makes them (determined by hand). */
 static void test_dlio(void)
 {
 	static const struct {
@@ -96,7 +96,7 @@ static void test_dlio(void)
 		{"dlio_valid", "img", "d", 8, 0, 0, "d/valid/img_0_of_8.npz"},
 		{"dlio", "img", "d", 64, 2, 7, "d/train/1/img_07_of_64.npz"},
 		{"dlio", "img", "d", 1000, 10, 13, "d/train/03/img_0013_of_1000.npz"},
-		/* one subfolder is none */
+		/* one subfolder counts as none */
 		{"dlio", "part", "d", 64, 1, 7, "d/train/part_07_of_64.npz"},
 		{"dlio", "", "d", 64, 0, 7, "d/train/_07_of_64.npz"},
 		{"haul", "", "d", 64, 0, 7, "d/07_of_64.npz"},
@@ -149,11 +149,11 @@ static void test_list(void)
 		name_list_at(&l, i, name, sizeof(name));
 		CU_ASSERT_STRING_EQUAL(name, names[i]);
 	}
-	/* The file is cut short behind our back. */
+	/* The file is truncated after it was opened. */
 	CU_ASSERT_EQUAL(truncate(path, 10), 0);
 	name_list_at(&l, 4, name, sizeof(name));
 	CU_ASSERT_PTR_NOT_NULL(strstr(name, "name 4 of the list"));
-	/* And now it names what lies elsewhere. */
+	/* Now the file contains a name outside the store. */
 	list_file(path, "../../../x\n", 11);
 	name_list_at(&l, 0, name, sizeof(name));
 	CU_ASSERT_PTR_NOT_NULL(strstr(name, "name 0 of the list"));
@@ -161,7 +161,7 @@ static void test_list(void)
 	unlink(path);
 }
 
-/* Many names, of many lengths, over the edges of pieces and of the index. */
+/* Many names of many lengths, across the borders of pieces and of the index. */
 static void test_long_list(void)
 {
 	enum { NAMES = 100000 };

@@ -1,4 +1,4 @@
-/* Tests of manifests. */
+/* Tests of manifests: text, differences between data sets, and the check before reading. */
 #include "workloads/dataset/manifest.h"
 
 #include <errno.h>
@@ -71,7 +71,7 @@ static void test_differences(void)
 	CU_ASSERT_EQUAL(manifest_matches(&m, &d, "file:///x", &err), -EEXIST);
 }
 
-/* Parquet's, of rows of 16 bytes. */
+/* A data set of parquet files, with rows of 16 bytes. */
 static struct dataset rows(unsigned row_group, const char *columns)
 {
 	struct dataset_options o;
@@ -89,7 +89,7 @@ static struct dataset rows(unsigned row_group, const char *columns)
 	return d;
 }
 
-/* Options of the format are part of what was made, lists too. */
+/* The manifest contains the options of the format, including lists. */
 static void test_format_options(void)
 {
 	static const char made[] = "[\"4 int16\", \"float64 read\"]";
@@ -143,15 +143,15 @@ static void test_rubbish(void)
 	}
 }
 
-struct asked {
-	struct dataset d; /* as rank 2 has it in the end */
+struct check_run {
+	struct dataset d; /* as rank 2 has it after the check */
 	struct store *store;
 	struct err err;
 };
 
-static int ask(struct group *g, void *argument)
+static int check_on_rank(struct group *g, void *argument)
 {
-	struct asked *a = argument;
+	struct check_run *a = argument;
 	struct dataset d = a->d;
 	struct err err = {0};
 	int rc = manifest_check(&d, a->store, g, &err);
@@ -166,16 +166,16 @@ static int ask(struct group *g, void *argument)
 
 static struct dataset expect(const struct dataset *d, struct store *store, int rc, const char *says)
 {
-	struct asked a = {.d = *d, .store = store};
+	struct check_run a = {.d = *d, .store = store};
 
-	CU_ASSERT_EQUAL(thread_group_run(3, ask, &a, NULL), rc);
+	CU_ASSERT_EQUAL(thread_group_run(3, check_on_rank, &a, NULL), rc);
 	CU_ASSERT_PTR_NOT_NULL(strstr(a.err.text, says));
 	if (!strstr(a.err.text, says))
 		fprintf(stderr, "%s\n", a.err.text);
 	return a.d;
 }
 
-/* The first files of a larger set are called and are as large as in that set. */
+/* The first files of a larger set have the same names and sizes as in that set. */
 static void expect_part(const struct dataset *whole, const struct dataset *part)
 {
 	char one[OBJECT_KEY_BYTES], other[OBJECT_KEY_BYTES];
@@ -191,7 +191,8 @@ static void expect_part(const struct dataset *whole, const struct dataset *part)
 	}
 }
 
-/* Before a phase reads: what is there is this data set, whole; else a sentence that says what to do. */
+/* Before a phase reads, the manifest must show that this data set is complete; otherwise a sentence
+ * says what to do. */
 static void test_check_before_reading(void)
 {
 	char folder[] = "/tmp/haul-manifest-XXXXXX", json[96], command[96];

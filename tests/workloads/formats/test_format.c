@@ -1,6 +1,8 @@
-/* What holds of every format in the table, looked at in files of awkward sizes; and what holds of some.
+/* Tests of properties that hold for every format in the table, on files of unusual sizes, and of
+ * some that single formats have.
  *
- * Files of up to 256 KiB, of the most awkward sizes; in test_format_full files of up to 8 MiB, of all sizes. */
+ * The files have up to 256 KiB and the most unusual sizes; in test_format_full they have up to 8
+ * MiB and all sizes. */
 #include "workloads/formats/format.h"
 
 #include <stdio.h>
@@ -14,19 +16,19 @@
 #include "workloads/formats/crc32.h"
 #include "workloads/formats/walk.h"
 
-/* The most awkward first: around ids, the smallest pictures, blocks and their ends. */
+/* The most unusual sizes come first: around ids, the smallest pictures, blocks and their ends. */
 static const uint64_t sizes[] = {1, 3, 7, 8, 9, 11, 12, 15, 16, 24, 25, 26, 29, 116, 117, 133, 245,
 				 246, 247, 257, 268, 1000, 8326, 32768, 65528, 65535, 65536, 65537,
 				 65540, 65551, 65553, 131073,
-				 /* In full. */
+				 /* Only in test_format_full. */
 				 2, 4, 5, 10, 13, 17, 23, 21845, 32767, 65519, 65520, 65521, 65532,
 				 65538, 65539, 65550, 65552, 131071, 131072, 131087, 131088,
 				 1234567, 27, 28, 256, 269, 300, 8325, 8327, 16500, 322957};
-static const uint64_t counts[] = {1, 3, 7, 5462, /* in full: */ 2, 5461};
+static const uint64_t counts[] = {1, 3, 7, 5462, /* only in test_format_full: */ 2, 5461};
 enum { QUICK_SIZES = 32, QUICK_COUNTS = 4 };
 
-/* NULL, or why the layout is wrong. whole: its image; scratch has room for all objects of the file and a
- * header. */
+/* Returns NULL, or why the layout is wrong. whole is its image; scratch has room for all objects of
+ * the file and a header. */
 typedef const char *property(const struct layout *l, const uint8_t *whole, uint8_t *scratch);
 
 static property ranges_agree, ids_are_found, extents_lie_in_the_file, verify_finds_a_flip,
@@ -38,23 +40,23 @@ static const struct {
 	property *holds;
 } properties[] = {
 	{"any range equals the whole image's", ranges_agree},
-	{"ids are where they should be", ids_are_found},
+	{"ids are in their places", ids_are_found},
 	{"extents lie in the file and hold the id", extents_lie_in_the_file},
 	{"verify finds the first byte that differs", verify_finds_a_flip},
-	{"whole files are walked as a decoder would", pieces_are_walked},
+	{"whole files are walked as by a decoder", pieces_are_walked},
 	{"samples are walked as they are read", samples_are_walked},
 	{"headers and trailers stay inside their bytes", ends_stay_inside},
 	{"files have the format's magic", magic_is_there},
-	{"streams are their samples one behind the other", streams_are_whole},
+	{"streams contain their samples consecutively", streams_are_whole},
 	{"CRC-32 of every npz member, by zlib", members_have_their_crc},
 };
 enum { PROPERTIES = sizeof(properties) / sizeof(properties[0]) };
 
-/* Layouts of which each property did not hold; how many there were. */
+/* Number of layouts, and for each property the number of layouts for which it does not hold. */
 struct survey {
 	uint64_t layouts, wrong[PROPERTIES];
 	uint8_t *whole, *scratch;
-	uint64_t room; /* of both */
+	uint64_t room; /* bytes of each */
 };
 
 static void survey_grow(struct survey *s, uint64_t room)
@@ -68,7 +70,7 @@ static void survey_grow(struct survey *s, uint64_t room)
 		abort();
 }
 
-/* All objects of one file. */
+/* Checks all objects of one file. */
 static void survey_file(struct survey *s, const struct variant *v, uint64_t samples,
 			uint64_t sample_bytes)
 {
@@ -99,7 +101,7 @@ static void survey_file(struct survey *s, const struct variant *v, uint64_t samp
 	}
 }
 
-/* Every format, size and number of samples, and the options that formats have. */
+/* Checks every format, size and number of samples, with the options that formats have. */
 static void survey_make(struct survey *s, bool all)
 {
 	size_t n_sizes = all ? sizeof(sizes) / sizeof(sizes[0]) : QUICK_SIZES;
@@ -111,7 +113,7 @@ static void survey_make(struct survey *s, bool all)
 		for (size_t k = 0; k < n_sizes * n_counts; k++) {
 			uint64_t size = sizes[k / n_counts], count = counts[k % n_counts];
 
-			/* Special options are about small things. */
+			/* Special options are tested with small files. */
 			if (size * count > (all && i < FORMAT_COUNT ? 8 << 20 : 1 << 18) ||
 			    !variant_holds(&v[i], count, size))
 				continue;
@@ -139,14 +141,14 @@ static const char *ranges_agree(const struct layout *l, const uint8_t *whole, ui
 		scratch[0] = scratch[length + 1] = 0x5a;
 		layout_image(l, offset, scratch + 1, length);
 		if (memcmp(scratch + 1, whole + offset, length) != 0)
-			return "a range is not that of the image";
+			return "a range differs from the image";
 		if (scratch[0] != 0x5a || scratch[length + 1] != 0x5a)
 			return "a range writes outside its bytes";
 	}
 	return NULL;
 }
 
-/* Of formats that cut a sample over several places an id may not have room. */
+/* In formats that divide a sample into several places, an id may not have room. */
 static bool has_ids(const struct layout *l)
 {
 	return !l->object && l->format != format_table()[FORMAT_HDF5] &&
@@ -161,13 +163,13 @@ static const char *ids_are_found(const struct layout *l, const uint8_t *whole, u
 		bool there = layout_id_at(l, sample, 0, l->size, &position);
 
 		if (there != (l->id_bytes > 0) || (has_ids(l) && there != (l->sample_bytes >= 8)))
-			return "an id is there or missing";
+			return "an id is missing, or exists where it must not";
 		if (!there)
 			continue;
 		if (l->format->id_place)
 			at = l->format->id_place(l, sample);
 		if (position != at || layout_id(l, whole + position) != l->first_id + sample)
-			return "an id is another";
+			return "an id has a wrong value";
 		if (l->id_bytes == 8 && little(whole + position, 8) != l->first_id + sample)
 			return "an id is not little-endian";
 		if (!layout_id_at(l, sample, at, l->id_bytes, &position) || position != 0 ||
@@ -193,7 +195,7 @@ static const char *extents_lie_in_the_file(const struct layout *l, const uint8_t
 		bool seen = !l->id_bytes;
 
 		if (n < 1 || n > FORMAT_EXTENTS_MAX)
-			return "there are none or too many extents";
+			return "there are no extents or too many";
 		for (uint32_t i = 0; i < n; i++) {
 			struct layout in;
 
@@ -216,7 +218,7 @@ static const char *verify_finds_a_flip(const struct layout *l, const uint8_t *wh
 
 	memcpy(copy, whole, l->size);
 	if (layout_verify(l, 0, copy, l->size, scratch) != l->size)
-		return "what is whole differs";
+		return "an unchanged image differs";
 	for (int i = 0; i < 4; i++) {
 		uint64_t at = random_next(&r) % l->size;
 		uint64_t from = random_next(&r) % (at + 1), found;
@@ -230,7 +232,7 @@ static const char *verify_finds_a_flip(const struct layout *l, const uint8_t *wh
 	return NULL;
 }
 
-/* What is wrong with the bytes, walked in pieces. */
+/* Returns what is wrong with the bytes when they are walked in pieces. */
 static const char *walk_file(const struct layout *l, const uint8_t *whole, uint64_t piece)
 {
 	const struct walk_ops *ops = l->format->walk;
@@ -252,7 +254,8 @@ static const char *walk_file(const struct layout *l, const uint8_t *whole, uint6
 	return walk_end(ops, &w, l->samples);
 }
 
-/* Walked in pieces of any size nothing is wrong; a flipped bit of the payload is, where it is summed. */
+/* Walked in pieces of any size, a file has no error; where the format has a checksum, a flipped bit
+ * of the payload is one. */
 static const char *pieces_are_walked(const struct layout *l, const uint8_t *whole, uint8_t *copy)
 {
 	static const uint64_t pieces[] = {1, 7, 4096, UINT32_MAX};
@@ -272,12 +275,13 @@ static const char *pieces_are_walked(const struct layout *l, const uint8_t *whol
 		memcpy(copy, whole, l->size);
 		copy[l->size / 2] ^= 4;
 		if (!walk_file(l, copy, 4096))
-			return "a flipped bit passes";
+			return "a flipped bit is not detected";
 	}
 	return NULL;
 }
 
-/* What is wrong with a sample, walked as it is read, a byte of an object flipped (length 0: none). */
+/* Returns what is wrong with a sample that is walked as it is read, with one byte of an object
+ * flipped (length 0: none). */
 static const char *walk_sample(const struct layout *l, uint64_t sample, uint64_t piece,
 			       const struct extent *flip, uint8_t *data)
 {
@@ -307,7 +311,7 @@ static const char *walk_sample(const struct layout *l, uint64_t sample, uint64_t
 	return wrong ? wrong : walk_end(l->format->walk, &w, l->samples);
 }
 
-/* What is read in ranges is whole, the header or the tables first. */
+/* Samples that are read in ranges, with the header or the tables first, have no error. */
 static const char *samples_are_walked(const struct layout *l, const uint8_t *whole,
 				      uint8_t *scratch)
 {
@@ -357,7 +361,7 @@ static const char *magic_is_there(const struct layout *l, const uint8_t *whole, 
 	return magic->offset + magic->count <= l->size &&
 			       memcmp(whole + magic->offset, magic->bytes, magic->count) == 0
 		       ? NULL
-		       : "the magic is not there";
+		       : "the magic is missing";
 }
 
 static const char *streams_are_whole(const struct layout *l, const uint8_t *whole, uint8_t *scratch)
@@ -369,13 +373,13 @@ static const char *streams_are_whole(const struct layout *l, const uint8_t *whol
 	(void)scratch;
 	for (uint64_t sample = 0; l->format->streams && sample < l->samples; sample++) {
 		if (l->format->extents(l, sample, e) != 1 || e->offset != at || e->object)
-			return "a sample is not behind the one before";
+			return "a sample does not follow the previous one";
 		at += e->length;
 	}
 	return at <= l->size ? NULL : "samples are longer than their file";
 }
 
-/* As its headers say, against zlib's over its bytes. */
+/* Compares the CRC in each member's header with zlib's CRC of its bytes. */
 static const char *members_have_their_crc(const struct layout *l, const uint8_t *whole,
 					  uint8_t *scratch)
 {
@@ -390,7 +394,7 @@ static const char *members_have_their_crc(const struct layout *l, const uint8_t 
 		const uint8_t *data = at + 30 + little(at + 26, 2) + little(at + 28, 2);
 
 		if (little(at + 14, 4) != crc32_z(0, data, length))
-			return "a member has another CRC";
+			return "the CRC of a member differs";
 		at = data + length;
 	}
 	return members == 2 && little(at, 4) == 0x02014b50 && little(at + 42, 4) == 0
@@ -406,12 +410,13 @@ static void test_every_layout(void)
 	CU_ASSERT(survey.layouts > 1000);
 	for (unsigned i = 0; i < PROPERTIES; i++) {
 		if (survey.wrong[i])
-			fprintf(stderr, "not so: %s\n", properties[i].name);
+			fprintf(stderr, "does not hold: %s\n", properties[i].name);
 		CU_ASSERT_EQUAL(survey.wrong[i], 0);
 	}
 }
 
-/* One flipped byte of a structure, in a file of 5 samples of 3000 bytes. at < 0: from the end. */
+/* One flipped byte of a structure, in a file of 5 samples of 3000 bytes. A negative offset counts
+ * from the end. */
 static void test_walk_finds(void)
 {
 	static const struct {
@@ -459,7 +464,7 @@ static void test_walk_finds(void)
 		struct layout l;
 		const char *wrong;
 
-		/* All five samples in one row group, so that every page is read. */
+		/* All five samples are in one row group, so that every page is read. */
 		if (cases[i].format == FORMAT_PARQUET)
 			variant_parse(&whole_group.options,
 				      "{\"format\": \"parquet\", \"parquet\": {\"row_group\": 5}}");
@@ -474,7 +479,7 @@ static void test_walk_finds(void)
 	}
 }
 
-/* What a hook has seen of the walk, in the walk's own state. */
+/* What a hook has gathered, kept in the state of the walk. */
 struct seen {
 	uint8_t bytes[4];
 };
@@ -483,7 +488,7 @@ static const char *gather_take(struct walk *w, struct walk_piece *p)
 {
 	struct seen *s = WALK_STATE(struct seen, w);
 
-	/* As many bytes as the first one says. */
+	/* Gathers as many bytes as the first byte says. */
 	if (!walk_gather(w, p, s->bytes, sizeof(s->bytes), w->have ? s->bytes[0] : 1))
 		return NULL;
 	if (w->have > 1)
@@ -493,10 +498,10 @@ static const char *gather_take(struct walk *w, struct walk_piece *p)
 
 static const char *gather_end(const struct walk *w, uint64_t samples)
 {
-	return w->part == samples ? NULL : "gathered another number of times";
+	return w->part == samples ? NULL : "gathered a different number of times";
 }
 
-/* However many bytes a file asks for, no more are gathered than there is room for. */
+/* No more bytes are gathered than there is room for, however many a file asks for. */
 static void test_gather_has_bounds(void)
 {
 	static const struct walk_ops ops = {gather_take, gather_end, true};
@@ -533,12 +538,12 @@ static const char *pass_take(struct walk *w, struct walk_piece *p)
 	return NULL;
 }
 
-/* A walk knows whether it saw the file's last byte, and whether it saw all of them. */
+/* A walk knows whether it has seen the file's last byte, and whether it has seen all bytes. */
 static void test_walks_know_where_they_are(void)
 {
 	static const struct walk_ops ops = {pass_take, gather_end, true};
 	static const struct {
-		struct walk_piece pieces[3]; /* of a file of 100 bytes; left 0: no more */
+		struct walk_piece pieces[3]; /* ranges of a file of 100 bytes; left 0: none */
 		bool whole, last;
 		unsigned jumps;
 	} cases[] = {
@@ -567,7 +572,7 @@ static void test_walks_know_where_they_are(void)
 	}
 }
 
-/* A format's options fill a struct that has room where data sets keep it; they are found by the
+/* The options of a format fit into the room that data sets have for them, and are found by the
  * format's name. */
 static void test_options_fit(void)
 {
@@ -625,7 +630,7 @@ static void test_crc_register(void)
 	CU_ASSERT_EQUAL(crc32_run(reg, four, 4), 0x12345678);
 }
 
-/* 5 GB: sizes and offsets are in zip64 fields, the 32-bit ones are full. */
+/* With 5 GB, sizes and offsets are in zip64 fields, and the 32-bit fields have their maximum. */
 static void test_zip64(void)
 {
 	const struct variant *v;

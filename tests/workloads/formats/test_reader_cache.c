@@ -1,11 +1,12 @@
-/* Tests of the reader cache: sequences of samples of an open file, counted by hand. */
+/* Tests of the reader cache: which ranges are read for sequences of samples of an open file,
+ * counted by hand. */
 #include <string.h>
 
 #include "tests/unit.h"
 #include "tests/workloads/formats/variants.h"
 #include "workloads/formats/reader_cache.h"
 
-/* 10 samples of 100 bytes; of parquet in row groups of three. */
+/* 10 samples of 100 bytes; a parquet file has row groups of three samples. */
 static void lay_out(struct layout *l, enum format_index format)
 {
 	const struct variant *all;
@@ -14,7 +15,7 @@ static void lay_out(struct layout *l, enum format_index format)
 	variant_layout(&all[format], 10, 100, l);
 }
 
-/* Ranges taken for each sample of the sequence. */
+/* Checks the number of ranges that are read for each sample of the sequence. */
 static void expect(const struct layout *l, uint32_t groups, const uint64_t *samples,
 		   const uint32_t *ranges, unsigned n)
 {
@@ -27,7 +28,7 @@ static void expect(const struct layout *l, uint32_t groups, const uint64_t *samp
 		CU_ASSERT_EQUAL(reader_cache_extents(&k, l, samples[i], e), ranges[i]);
 }
 
-/* Groups 0 1 2 | 3 4 5 | 6 7 8 | 9: two ranges of footer, one of a row group. */
+/* The row groups are 0 1 2 | 3 4 5 | 6 7 8 | 9. The footer takes two ranges, a row group one. */
 static void row_groups(void)
 {
 	static const uint64_t samples[] = {0, 1, 2, 3, 0, 6, 3, 0, 9};
@@ -42,7 +43,7 @@ static void row_groups(void)
 	expect(&l, 0, samples, none, 9);
 }
 
-/* The row group used last stays, the one not used for longest goes. */
+/* The most recently used row group stays, and the least recently used one is dropped. */
 static void least_recent(void)
 {
 	static const uint64_t samples[] = {0, 3, 0, 6, 0, 3};
@@ -65,7 +66,7 @@ static void headers(void)
 	expect(&l, 2, samples, always, 4);
 }
 
-static void what_is_left(void)
+static void remaining_ranges(void)
 {
 	struct extent e[FORMAT_EXTENTS_MAX];
 	struct reader_cache k;
@@ -86,9 +87,9 @@ int main(void)
 {
 	CU_TestInfo tests[] = {
 		{"row groups kept", row_groups},
-		{"the one not used for longest goes", least_recent},
-		{"headers once a file", headers},
-		{"what is left to read", what_is_left},
+		{"the least recently used row group is dropped", least_recent},
+		{"headers are read once per file", headers},
+		{"ranges that remain to be read", remaining_ranges},
 		CU_TEST_INFO_NULL,
 	};
 

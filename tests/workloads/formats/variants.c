@@ -26,13 +26,13 @@ static const struct {
 
 enum { SPECIAL = sizeof(special) / sizeof(special[0]), VARIANTS_MAX = FORMATS_MAX + SPECIAL };
 
-/* Options of each format's first variant, where they are not the defaults. */
+/* The options of each format's first variant, where they are not the defaults. */
 static const char *usual(enum format_index format)
 {
 	return format == FORMAT_PARQUET ? "{\"row_group\": 3}" : NULL;
 }
 
-/* The lists among the options live as long as the program. */
+/* Memory of the lists among the options, which live as long as the program. */
 static struct arena *variant_arena(void)
 {
 	static struct arena arena;

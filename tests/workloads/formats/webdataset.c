@@ -1,4 +1,4 @@
-/* webdataset: samples as the members of a tar archive, each of them a file "ID.bin".
+/* Format webdataset: each sample is a member of a tar archive, a file "ID.bin".
  *
  *   head, 512 bytes | sample | zeros up to a block | head | sample | … | zeros
  *   0                 512                            stride              the gap
@@ -120,13 +120,13 @@ static void webdataset_payload(const struct layout *l, uint64_t offset, void *da
 	}
 }
 
-/* What comes next: a head's bytes up to the size, from there to the magic, the others; a sample. */
+/* Parts of the walk: a head's bytes up to the size, those up to the magic, the rest; a sample. */
 enum { BEGIN, FRONT, FIELDS, REST, BODY, END };
 enum { FIELDS_BYTES = MAGIC_AT + 6 - SIZE_AT };
 
 struct webdataset_walk {
 	uint64_t members;
-	uint64_t sum; /* of the head's bytes */
+	uint64_t sum; /* sum of the head's bytes */
 	uint8_t fields[FIELDS_BYTES];
 };
 
@@ -139,7 +139,7 @@ static uint64_t webdataset_octal(const uint8_t *at, unsigned digits)
 	return value;
 }
 
-/* A head has come whole. */
+/* Checks a head when all of its bytes have arrived. */
 static const char *webdataset_walk_head(struct walk *w, struct webdataset_walk *s)
 {
 	const uint8_t *sum = s->fields + (SUM_AT - SIZE_AT);

@@ -1,6 +1,6 @@
-/* Writes files of all formats and awkward sizes into a folder, for the check_*.py beside it:
- * FORMAT-SAMPLES-SAMPLEBYTES.FORMAT, their first id 1000 * SAMPLES; of hdf5 also
- * hdf5-SAMPLES-SAMPLEBYTES.DATASETS.CHUNKSAMPLES.CHUNKBYTES.hdf5, and of parquet
+/* Writes files of all formats and of unusual sizes into a folder, for the check_*.py beside it:
+ * FORMAT-SAMPLES-SAMPLEBYTES.FORMAT, whose first id is 1000 * SAMPLES. For hdf5 also
+ * hdf5-SAMPLES-SAMPLEBYTES.DATASETS.CHUNKSAMPLES.CHUNKBYTES.hdf5, and for parquet
  * parquet-SAMPLES-SAMPLEBYTES.wide.parquet with columns of several types. */
 #include <inttypes.h>
 #include <stdio.h>
@@ -76,9 +76,9 @@ static int write_all(const char *folder, const struct variant *v)
 	return rc;
 }
 
-/* write_files FOLDER            all of them
- * write_files FOLDER FORMAT     those of that format
- * write_files FOLDER BYTES      one npz with one sample of that size (zip64 from 4 GiB) */
+/* write_files FOLDER            writes all files
+ * write_files FOLDER FORMAT     writes those of the format
+ * write_files FOLDER BYTES      writes one npz with one sample of that size (zip64 from 4 GiB) */
 int main(int argc, char **argv)
 {
 	const char *only = argc == 3 ? argv[2] : NULL;

@@ -1,4 +1,5 @@
-/* Tests of the phase "generate". */
+/* Tests of the phase "generate": the bytes of its files, files that exist already, errors, stops,
+ * and clean. */
 #include "workloads/generate/generate.h"
 
 #include <errno.h>
@@ -28,14 +29,14 @@ struct run {
 	struct log log;
 	struct stop stop;
 	bool read_back;           /* checks every file's bytes afterwards */
-	uint64_t hash[RANKS_MAX]; /* of all files, as each rank reads them */
+	uint64_t hash[RANKS_MAX]; /* of all files that each rank has read */
 	uint64_t rows[RANKS_MAX][32];
 	uint32_t failures;
 	char message[256];
 	struct err err[RANKS_MAX];
 	enum stop_reason stopped[RANKS_MAX];
 	struct clean_counts cleaned;
-	uint64_t stats; /* requests that ask for a file */
+	uint64_t stats; /* stat requests of files */
 };
 
 static void start(struct run *r, const char *text)
@@ -59,7 +60,7 @@ static struct rank_place place_of(const struct group *g)
 				   .pipeline_size = 1};
 }
 
-/* Every file against its layout, and one number for them all. */
+/* Verifies every file against its layout, and makes one hash of all files. */
 static void read_back(struct run *r, struct group *g, const struct rank_place *place)
 {
 	struct store store = {0};
@@ -179,7 +180,7 @@ static uint64_t sum_of(const struct run *r, const char *measure)
 	return sum;
 }
 
-/* Stops watching memory after 64 MB, so files are small. */
+/* The files are small, because mem:// has a capacity of 64 MiB here. */
 static void test_same_for_any_ranks(void)
 {
 	static const struct {
@@ -302,11 +303,12 @@ static void test_resume(void)
 	start_on_files(&r, 42);
 	CU_ASSERT_EQUAL(thread_group_run(3, generate_body, &r, NULL), 0);
 	CU_ASSERT_EQUAL(strncmp(r.message, "made 40 files, ", 15), 0);
-	/* The folder was not there: nobody asked for 40 files in it, and the manifest is not counted. */
+	/* The folder did not exist, so there were no requests for the 40 files, and the manifest is
+	 * not counted as a file. */
 	CU_ASSERT_EQUAL(r.stats, 0);
 	CU_ASSERT_EQUAL(sum_of(&r, "errors"), 0);
 	hash = r.hash[0];
-	/* Two gone, one cut short. */
+	/* Two files are missing, and one is truncated. */
 	for (uint64_t i = 5; i < 7; i++) {
 		path_of(&r, i, path);
 		CU_ASSERT_EQUAL(unlink(path), 0);
@@ -334,7 +336,8 @@ static void test_resume(void)
 	drop_folder();
 }
 
-/* An empty folder is looked at once, not once for each file; one that holds something is. */
+/* An empty folder is listed once, without a request per file; a folder with files needs those
+ * requests. */
 static void test_empty_folder_is_not_searched(void)
 {
 	char own[128];
@@ -405,7 +408,7 @@ static void test_foreign_file_refused(void)
 	drop_folder();
 }
 
-/* What failed in this store: the file's name and the errno's text, on every rank the same. */
+/* The error names the file and the errno's text, and is the same on every rank. */
 static void test_error_on_all_ranks(void)
 {
 	struct run r;
@@ -475,7 +478,8 @@ static void test_clean_unfinished(void)
 	fresh_folder();
 	start_on_files(&r, 42);
 	CU_ASSERT_EQUAL(thread_group_run(1, generate_body, &r, NULL), 0);
-	/* As a kill leaves it: one file unfinished, the manifest not complete. */
+	/* The state that a killed run leaves: one file is unfinished, and the manifest is not
+	 * complete. */
 	path_of(&r, 7, path);
 	snprintf(part, sizeof(part), "%s.haul-part", path);
 	CU_ASSERT_EQUAL(rename(path, part), 0);
@@ -527,7 +531,7 @@ int main(void)
 	CU_TestInfo tests[] = {
 		{"the same bytes for any ranks and threads", test_same_for_any_ranks},
 		{"stores without content", test_no_content},
-		{"what is whole is kept", test_resume},
+		{"complete files are kept", test_resume},
 		{"an empty folder is not searched", test_empty_folder_is_not_searched},
 		{"another seed is refused", test_other_seed_refused},
 		{"a file that haul did not make is refused", test_foreign_file_refused},
@@ -535,7 +539,7 @@ int main(void)
 		{"a stop ends all ranks", test_stop},
 		{"clean removes what was made, as it was made", test_clean},
 		{"clean removes unfinished files", test_clean_unfinished},
-		{"what it asks of the store", test_size},
+		{"the demand on the store", test_size},
 		CU_TEST_INFO_NULL,
 	};
 

@@ -1,6 +1,6 @@
-/* Tests of the phase "io" on threads of this process: it does what the job asks for, once, with any
- * number of ranks. Wrong bytes are found; objects that were cut short are read as far as they go;
- * objects of others are not touched. */
+/* Tests of the phase "io" on threads of this process: it does what the job requests, exactly once,
+ * with any number of ranks. Wrong bytes are found, incomplete objects are read as far as they were
+ * written, and other objects are not touched. */
 #include "workloads/io/io.h"
 
 #include <errno.h>
@@ -52,8 +52,8 @@ static uint64_t written_by(const char *store, const char *common, const char *la
 	return sum;
 }
 
-/* Every item of a set falls to exactly one thread of one rank in each pass, whatever the layout and
- * order. */
+/* Every item of a set belongs to exactly one thread of one rank in each pass, whatever the layout
+ * and order. */
 static void test_each_item_once(void)
 {
 	static const struct {
@@ -103,8 +103,8 @@ static void test_each_item_once(void)
 	}
 }
 
-/* A shared object whose blocks cannot be shared out evenly: each once, ranks differ by one block at most, the
- * last block is what is left. */
+/* A shared object whose blocks cannot be divided evenly: each block is done once, the ranks' shares
+ * differ by at most one block, and the last block is shorter. */
 static void test_shares_of_any_size(void)
 {
 	static const struct {
@@ -190,7 +190,7 @@ static void test_counts(void)
 		CU_ASSERT_EQUAL(
 			written_by(mem, three, "\"operation\": \"delete\"", ranks[i], IO_DELETES),
 			3 * n);
-		/* Two by one request, then the third. */
+		/* Two objects by one request, then the third one. */
 		CU_ASSERT_EQUAL(written_by(mem, three,
 					   "\"operation\": \"delete\", \"batch\": 2, \"depth\": 3",
 					   ranks[i], IO_DELETES),
@@ -276,7 +276,7 @@ static void flip_byte(struct fixture *f, struct group *g, struct group *node)
 	group_barrier(g);
 }
 
-/* One bit of one byte, at edges of blocks, pages and objects and between. */
+/* Flips one bit of one byte, at and between the edges of blocks, pages and objects. */
 static void test_flipped_byte(void)
 {
 	static const struct {
@@ -372,8 +372,8 @@ static void test_missing_object(void)
 	}
 }
 
-/* What an earlier phase has deleted of a set is absent for one that deletes several by one request, and no
- * error; each is an operation that takes its turn at a rate. */
+/* Objects that an earlier phase has deleted count as absent, and not as errors, when a phase
+ * deletes several by one request. Each of them is an operation of the rate. */
 static void test_missing_in_a_batch(void)
 {
 	static const char *const phases[] = {
@@ -392,7 +392,7 @@ static void test_missing_in_a_batch(void)
 	fixture_free(f);
 }
 
-/* What a phase left early is read as far as every thread came, and no further. */
+/* After a phase that ended early, each thread's blocks are read as far as it has written them. */
 static void test_ended_early(void)
 {
 	static const char *const orders[] = {"sequential", "random"};
@@ -456,7 +456,7 @@ static void put_between(struct fixture *f, struct group *g, struct group *node)
 	group_barrier(g);
 }
 
-static void test_nothing_foreign_is_touched(void)
+static void test_other_objects_are_not_touched(void)
 {
 	static const char common[] = "\"objects\": 2, \"size\": 4096, \"block\": 4096";
 	const char *phases[] = {"\"operation\": \"write\"", "\"operation\": \"delete\""};
@@ -542,7 +542,7 @@ int main(void)
 		{"missing object", test_missing_object},
 		{"missing in a batch", test_missing_in_a_batch},
 		{"ended early", test_ended_early},
-		{"nothing foreign is touched", test_nothing_foreign_is_touched},
+		{"other objects are not touched", test_other_objects_are_not_touched},
 		{"spoiled description", test_spoiled_description},
 		CU_TEST_INFO_NULL,
 	};

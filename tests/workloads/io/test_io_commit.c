@@ -1,6 +1,6 @@
-/* Tests of objects with a wrong size at their commit: they count as errors, whether they are
- * written by blocks, whole, empty or by many ranks. The store loses the last byte of every other
- * object. */
+/* Tests of objects that have a wrong size after their commit: they count as errors, whether they
+ * are written by blocks, whole, empty or by many ranks. The store loses the last byte of every
+ * other object. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -42,7 +42,7 @@ static const struct backend_ops liar_ops = {
 	.submit = liar_submit,
 };
 
-struct told {
+struct commit_run {
 	struct io_options options;
 	struct liar liar;
 	bool shared;
@@ -51,7 +51,7 @@ struct told {
 	char text[sizeof(((struct err *)0)->text)];
 };
 
-static int write_objects(struct told *w, struct crew *crew)
+static int write_objects(struct commit_run *w, struct crew *crew)
 {
 	struct io_thread *t = calloc(1, sizeof(*t));
 	enum stop_reason stopped;
@@ -79,7 +79,7 @@ static int write_objects(struct told *w, struct crew *crew)
 	return rc;
 }
 
-static int write_shared(struct told *w, struct crew *crew, struct group *g)
+static int write_shared(struct commit_run *w, struct crew *crew, struct group *g)
 {
 	struct shared_object s = {.object = {.key = "shared"}};
 	struct err err = {0};
@@ -94,7 +94,7 @@ static int write_shared(struct told *w, struct crew *crew, struct group *g)
 
 static int body(struct group *g, void *argument)
 {
-	struct told *w = argument;
+	struct commit_run *w = argument;
 	struct crew crew = {.once = true,
 			    .store = &w->liar.store,
 			    .group = g,
@@ -112,7 +112,7 @@ static int body(struct group *g, void *argument)
 	return rc;
 }
 
-static void told_run(struct told *w, const struct io_options *o, bool shared, int rc)
+static void run_commits(struct commit_run *w, const struct io_options *o, bool shared, int rc)
 {
 	memset(w, 0, sizeof(*w));
 	w->options = *o;
@@ -134,7 +134,7 @@ static void test_wrong_size_at_commit_was_no_error(void)
 		{.operation = IO_DO_WRITE, .size_count = 1, .sizes = {{8192, 1, 9000, 0}}},
 		{.operation = IO_DO_CREATE},
 	};
-	static struct told w;
+	static struct commit_run w;
 
 	for (unsigned i = 0; i < 3 * 2; i++) {
 		struct io_options o = cases[i % 3];
@@ -144,12 +144,12 @@ static void test_wrong_size_at_commit_was_no_error(void)
 		o.depth = i / 3 ? 4 : 1;
 		o.threads = o.batch = o.passes = 1;
 		o.on_error = ON_ERROR_COUNT;
-		told_run(&w, &o, false, 0);
+		run_commits(&w, &o, false, 0);
 		CU_ASSERT_EQUAL(w.liar.commits, 10);
 		CU_ASSERT_EQUAL(w.tally.rank_row[TALLY_ERRORS], 5);
 		CU_ASSERT_EQUAL(w.tally.failure_count, 5);
 		CU_ASSERT_PTR_NOT_NULL(strstr(w.tally.failures[0].text, "the store has "));
-		/* Blocks are done, but for those whose object did not come whole. */
+		/* Blocks count as done, except for those of an object that is not complete. */
 		CU_ASSERT_EQUAL(w.done, i % 3 ? 5 : 15);
 		tally_free(&w.tally);
 	}
@@ -159,9 +159,9 @@ static void test_wrong_size_of_a_shared_object_was_no_error(void)
 {
 	const struct io_options o = {
 		.operation = IO_DO_WRITE, .objects = 1, .depth = 1, .threads = 1, .block = 4096};
-	static struct told w;
+	static struct commit_run w;
 
-	told_run(&w, &o, true, -EIO);
+	run_commits(&w, &o, true, -EIO);
 	CU_ASSERT_EQUAL(w.tally.rank_row[TALLY_ERRORS], 1);
 	CU_ASSERT_EQUAL(w.tally.failure_count, 1);
 	CU_ASSERT_PTR_NOT_NULL(strstr(w.text, "the store has 4095 bytes of it, not 4096"));

@@ -1,11 +1,12 @@
 /* Tests of the times of the phase "io", in virtual time and on stores that take a known time: which
- * thread was done first and last, what a time limit and a stonewall end, service and response. */
+ * thread is done first and last, what a time limit and a stonewall end, and the latencies of
+ * service and response. */
 #include "tests/unit.h"
 #include "tests/workloads/io/io_fixture.h"
 #include "workloads/io/io.h"
 
-/* Blocks of 1 MiB at 100 MB/s take 10.49 ms, on the slow rank 34.95: when the fast one has done its 8,
- * the slow one has done 2. */
+/* Blocks of 1 MiB take 10.49 ms at 100 MB/s, and 34.95 ms on the slow rank, which has done 2 when
+ * the fast one has done its 8. */
 static void test_first_and_last_done(void)
 {
 	static const char *const phases[] = {"\"operation\": \"write\", \"size\": \"8 MiB\""};
@@ -28,8 +29,9 @@ static void test_first_and_last_done(void)
 	fixture_free(f);
 }
 
-/* All go on until each has done as much as the fastest had when the time was over. */
-static void test_wear_out(void)
+/* After the time limit, each rank goes on until it has done as much as the fastest rank had done at
+ * the limit. */
+static void test_stonewall(void)
 {
 	static const char *const phases[] = {
 		"\"operation\": \"write\", \"size\": \"64 MiB\", \"seconds\": \"100 ms\", \"wear_out\": true"};
@@ -49,8 +51,9 @@ static void test_wear_out(void)
 	fixture_free(f);
 }
 
-/* The same where objects are written whole: one begun before the time was over is ended after it. */
-static void test_wear_out_of_whole_objects(void)
+/* The same for objects that are written whole: an object that was begun before the time limit is
+ * finished after it. */
+static void test_stonewall_of_whole_objects(void)
 {
 	static const char *const phases[] = {
 		"\"operation\": \"write\", \"rate\": 300, \"seconds\": \"100 ms\", \"wear_out\": true",
@@ -82,7 +85,8 @@ static void test_time_limit(void)
 	fixture_free(f);
 }
 
-/* Due every 5 ms at a store that takes 10: service stays, response grows by 5 ms each time. */
+/* A request is due every 5 ms, but the store takes 10 ms: service stays the same, and response
+ * grows by 5 ms per request. */
 static void test_open_loop(void)
 {
 	static const char *const phases[] = {
@@ -105,8 +109,8 @@ int main(void)
 {
 	CU_TestInfo tests[] = {
 		{"first and last done", test_first_and_last_done},
-		{"wear out", test_wear_out},
-		{"wear out of whole objects", test_wear_out_of_whole_objects},
+		{"stonewall", test_stonewall},
+		{"stonewall of whole objects", test_stonewall_of_whole_objects},
 		{"time limit", test_time_limit},
 		{"open loop", test_open_loop},
 		CU_TEST_INFO_NULL,

@@ -1,5 +1,5 @@
 /* Tests of whole objects: drawn sizes are the same for writing, reading, stat and cleaning; a mix
- * has the requested shares and does not ask for an object that is not there. */
+ * has the requested shares and never requests an object that does not exist. */
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -12,7 +12,8 @@
 #include "workloads/io/mix.h"
 #include "workloads/io/set.h"
 
-/* Shares to the object, the mean and the deviation of few objects, the largest; no size depends on who asks. */
+/* The shares of sizes are exact, even few objects have the mean and the deviation, and the largest
+ * size is known. A size does not depend on who asks for it. */
 static void test_sizes(void)
 {
 	static const struct {
@@ -75,7 +76,8 @@ static void test_sizes_refused(void)
 	}
 }
 
-/* Operations in flight end in any order; what each is given is checked against a list of what exists. */
+/* Operations in flight end in any order. Each operation's object is checked against a list of the
+ * existing objects. */
 static void run_mix(const struct io_options *o, uint64_t names, uint64_t operations,
 		    uint64_t done[IO_KINDS])
 {
@@ -154,7 +156,7 @@ static void test_mix(void)
 	}
 }
 
-/* An object that could not be made is known to be perhaps missing. */
+/* After a failed write, the mix knows that an object may be missing. */
 static void test_mix_lost(void)
 {
 	struct io_options o = {
@@ -180,7 +182,7 @@ static const char varied[] =
 	"\"objects\": 20, \"block\": 4096, \"sizes\": [{\"size\": 100, \"share\": 2}, "
 	"{\"size\": 9000, \"to\": 30000}, {\"size\": 20000, \"stdev\": 30000}]";
 
-/* Bytes of all objects of all ranks, by the options that the test runs with. */
+/* Bytes of all objects of all ranks, computed from the options of the test. */
 static uint64_t bytes_of_all(const struct fixture *f, uint64_t objects)
 {
 	const struct io_options *o = f->job.phases[0].options;
@@ -223,7 +225,7 @@ static void test_written_and_read(void)
 	}
 }
 
-/* One size that the block does not divide. */
+/* All objects have one size, which is not a multiple of the block. */
 static void test_size_no_multiple_of_block(void)
 {
 	static const char *const common[] = {
@@ -252,8 +254,8 @@ static void test_size_no_multiple_of_block(void)
 	}
 }
 
-/* On a store that writes nothing in place: all kinds, in their shares, verified; afterwards the set can be deleted, and
- * is not read as if it were whole. */
+/* A store that does not write in place: all kinds of operations are done in their shares, and
+ * verified. Afterwards the set can be deleted, and is not read as if it were complete. */
 static void test_mixed_on_an_object_store(void)
 {
 	static const char common[] =
@@ -317,7 +319,8 @@ static void test_create_on_an_object_store(void)
 	fixture_free(f);
 }
 
-/* What failed after the warm-up is told as such: not one operation was done, but the warm-up was over. */
+/* Errors after the warm-up are reported as such: no operation was done, but the warm-up had
+ * ended. */
 static void test_errors_alone_are_no_warmup(void)
 {
 	static const char *const phases[] = {
@@ -328,7 +331,7 @@ static void test_errors_alone_are_no_warmup(void)
 
 	io_expect_ok(f);
 	CU_ASSERT_EQUAL(fixture_sum(f, IO_DONE), 0);
-	/* The first of each rank is the warm-up's. */
+	/* The first operation of each rank belongs to the warm-up. */
 	CU_ASSERT_EQUAL(fixture_sum(f, TALLY_ERRORS), 6);
 	CU_ASSERT_PTR_NULL(strstr(f->message, "warm-up"));
 	fixture_free(f);
@@ -353,7 +356,7 @@ int main(void)
 		{"mix", test_mix},
 		{"mix that loses an object", test_mix_lost},
 		{"written and read", test_written_and_read},
-		{"size no multiple of block", test_size_no_multiple_of_block},
+		{"a size that is not a multiple of the block", test_size_no_multiple_of_block},
 		{"mixed on an object store", test_mixed_on_an_object_store},
 		{"create on an object store", test_create_on_an_object_store},
 		{"errors alone are no warm-up", test_errors_alone_are_no_warmup},

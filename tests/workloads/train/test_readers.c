@@ -1,6 +1,6 @@
-/* Tests of train.readers, which ranks read: batches, bytes and proofs of 64 ranks as 1 x 1, 8 x 1
- * and 8 x 8 against sums computed by hand; handing over within a node and between nodes; and what
- * ends it. */
+/* Tests of train.readers, which selects the ranks that read: batches, bytes and proofs of 64 ranks
+ * as 1 x 1, 8 x 1 and 8 x 8, against sums computed by hand; the handover within a node and between
+ * nodes; errors, stops and limits. */
 #include <errno.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -17,12 +17,12 @@
 
 static const char *const names[] = {"all", "replica", "tensor"};
 
-/* Ranks that work together in a replica, and what is to come of it for each of the readers. */
+/* Numbers of ranks, and how a replica divides them. */
 struct layout_of_ranks {
 	uint32_t ranks, tensor, pipeline;
 };
 
-/* Who reads of a replica's ranks, by hand. */
+/* The number of ranks that read, computed by hand. */
 static uint32_t reading(const struct layout_of_ranks *l, uint32_t readers)
 {
 	uint32_t all = l->ranks, replicas = all / (l->tensor * l->pipeline);
@@ -88,7 +88,8 @@ static void roles(void)
 	}
 }
 
-/* 64 ranks: what a step needs, what the phase reads, and that the ranks' own bytes add up to it. */
+/* 64 ranks: the demand of a step, the bytes of the phase, and that the ranks' own bytes add up to
+ * them. */
 static void plan(void)
 {
 	enum { FILES = 4096, BYTES = 1000, BATCH = 4, EPOCHS = 3 };
@@ -132,7 +133,8 @@ static void plan(void)
 	}
 }
 
-/* The ring, and with a content buffers: those of the reader and those of a rank that gets its batches. */
+/* Memory of the ring and, where the store has content, of the buffers of reading and of receiving
+ * ranks. */
 static void plan_memory(void)
 {
 	const struct layout_of_ranks l = {16, 4, 2};
@@ -197,7 +199,7 @@ static void refusals(void)
 	}
 }
 
-/* A run whose tensor groups straddle nodes in truth is refused before it reads anything. */
+/* A run whose tensor groups really straddle nodes is refused before it reads anything. */
 static void straddling_run(void)
 {
 	const struct layout_of_ranks l = {6, 2, 1};
@@ -219,7 +221,8 @@ static uint64_t of(const struct fixture *f, uint32_t rank, unsigned measure)
 	return f->tallies[rank].rank_row[measure];
 }
 
-/* A whole run: every batch of a replica is read once by each that should, and came to all that should have it. */
+/* A complete run: every batch of a replica is read once by each rank that must read it, and reaches
+ * all ranks that must have it. */
 static void expect_run(const struct fixture *f, const struct layout_of_ranks *l, uint32_t readers,
 		       uint64_t files, uint64_t bytes, uint64_t batch, uint64_t epochs)
 {
@@ -256,7 +259,7 @@ static void expect_run(const struct fixture *f, const struct layout_of_ranks *l,
 		printf("%u x %u, %s: %s\n", l->tensor, l->pipeline, names[readers], f->err[0].text);
 }
 
-/* 64 ranks. 1,031 files leave a tail in all of them. */
+/* 64 ranks and 1,031 files, so that all layouts leave a tail. */
 static void runs_of_64(void)
 {
 	for (unsigned i = 0; i < LAYOUTS * READERS; i++) {
@@ -288,8 +291,8 @@ static void folder_remove(void)
 	CU_ASSERT_EQUAL(system(command), 0);
 }
 
-/* With content, whatever the loader and wherever the ranks meet, in a node and across nodes. Pieces
- * are as large as a sample, so a batch goes in several. */
+/* With content, whatever the loader, and both within a node and between nodes. A piece is as large
+ * as a sample, so a batch is sent in several. */
 static void runs_with_content(void)
 {
 	static const struct {
@@ -335,7 +338,7 @@ static const struct {
 enum { ACROSS = sizeof(across) / sizeof(across[0]) };
 static const char *const syncs[] = {"step", "epoch", "none"};
 
-/* A batch that cannot be read stops all ranks, those that only wait for it, too. */
+/* A batch that cannot be read stops all ranks, including those that only wait for it. */
 static void error_stops_all(void)
 {
 	for (unsigned i = 0; i < ACROSS * 3 * 2; i += unit_full() ? 1 : 5) {
@@ -358,7 +361,8 @@ static void error_stops_all(void)
 	}
 }
 
-/* Samples that could not be read are counted by their reader, and the batch goes on to the others without them. */
+/* Samples that could not be read are counted by their reader, and the batch reaches the others
+ * without them. */
 static void errors_are_counted(void)
 {
 	for (unsigned i = 0; i < ACROSS * 3; i++) {
@@ -395,7 +399,8 @@ static void *ask_later(void *argument)
 	return NULL;
 }
 
-/* Asked to stop in the middle, all ranks end, before a compute or a read of a minute is over. */
+/* A stop in the middle of the phase ends all ranks before a compute or a read of one minute is
+ * over. */
 static void stops_when_asked(void)
 {
 	static const char *const trains[] = {
@@ -429,7 +434,7 @@ static void stops_when_asked(void)
 	}
 }
 
-/* Evaluations are handed over, too, and limits end all ranks alike. */
+/* Evaluations are handed over, too, and limits end all ranks at the same step. */
 static void evaluates_and_ends(void)
 {
 	for (unsigned i = 0; i < ACROSS * 3; i++) {

@@ -1,5 +1,5 @@
-/* Tests of the phase "train" as a whole, on thread ranks: what is read, that figures add up, and
- * what stops it. */
+/* Tests of the phase "train" as a whole, on thread ranks: the samples that are read, the figures,
+ * and what stops it. */
 #include <errno.h>
 #include <pthread.h>
 #include <stdarg.h>
@@ -35,7 +35,8 @@ static struct fixture *run(uint32_t ranks, const char *format, ...)
 	return fixture_of(job, ranks);
 }
 
-/* Every sample outside the tail once an epoch, ids from the bytes, whatever the numbers and the loader. */
+/* Every sample outside the tail occurs once per epoch, with the id in its bytes, whatever the
+ * numbers and the loader. */
 static void each_once(void)
 {
 	static const struct {
@@ -86,7 +87,7 @@ static void each_once(void)
 
 	for (unsigned i = 0; i < CASES * LOADERS; i++) {
 		unsigned c = i % CASES;
-		bool large = cases[c].ranks == 64; /* with all loaders only in the whole matrix */
+		bool large = cases[c].ranks == 64; /* all loaders only in test_train_full */
 		uint64_t samples = (uint64_t)cases[c].files * (uint64_t)cases[c].per_file, used;
 		struct fixture *f;
 		char train[256];
@@ -107,7 +108,7 @@ static void each_once(void)
 					fixture_epoch_sum(f, e, EPOCH_EXPECTED_ID_HASH));
 			CU_ASSERT_EQUAL(fixture_epoch_sum(f, e, EPOCH_PROVEN), f->ranks);
 		}
-		/* The ids of a row group came with the first of its samples. */
+		/* In parquet, the ids of a row group arrive with its first sample. */
 		if (strcmp(cases[c].format, "parquet") != 0)
 			CU_ASSERT_EQUAL(fixture_sum(f, TRAIN_IDS_FROM_BYTES),
 					used * train_epochs(&f->tallies[0]));
@@ -119,7 +120,8 @@ static void each_once(void)
 	}
 }
 
-/* steps ends an epoch in its middle, evenly: judged against the positions before. */
+/* A limit of steps ends all ranks in the middle of an epoch, at the same step; the proof covers the
+ * samples before it. */
 static void limit_of_steps(void)
 {
 	struct fixture *f = run(3, MEMORY_JOB, 1, "raw", 50, 1, 3000,
@@ -133,7 +135,7 @@ static void limit_of_steps(void)
 	CU_ASSERT_EQUAL(f->tallies[2].rank_row[TRAIN_STEPS], 11);
 	fixture_free(f);
 
-	/* What a window that is cut has let out is known, too. */
+	/* With a shuffle buffer, the samples that left it before the limit are known, too. */
 	f = run(3, MEMORY_JOB, 1, "raw", 50, 1, 3000,
 		"\"batch\":2,\"epochs\":4,\"steps\":11,\"shuffle\":{\"window\":7}");
 	CU_ASSERT_PTR_NOT_NULL_FATAL(f);
@@ -176,8 +178,8 @@ static void evaluates(void)
 	}
 }
 
-/* The copy into pinned memory is done, byte for byte, and what a step waits for it is in its account:
- * 10 batches of 6.4 MB, that no machine of today copies at 1 TB/s. */
+/* The copy into pinned memory takes place, and the time that a step waits for it is in its account:
+ * 10 batches of 6.4 MB exceed the bound unless a machine copies at 1 TB/s. */
 static void copies_are_counted(void)
 {
 	static const char *const loaders[] = {"\"workers\":0", "\"workers\":1,\"prefetch\":1"};
@@ -207,8 +209,8 @@ static void *ask_later(void *argument)
 	return NULL;
 }
 
-/* Asked to stop in the middle, all ranks end, before a compute or a read of a minute is over.
- * test_train_time.c says how soon. */
+/* A stop in the middle of the phase ends all ranks before a compute or a read of one minute is
+ * over. test_train_time.c tests how soon. */
 static void stops_when_asked(void)
 {
 	static const char *const trains[] = {
@@ -247,7 +249,7 @@ static void stops_when_asked(void)
 	}
 }
 
-/* One object is damaged between the phases. */
+/* Damages one object between the phases. */
 static void damage(struct fixture *f, struct group *g, struct group *node, bool remove)
 {
 	const struct job_store *described = &f->job.stores[0];
@@ -304,7 +306,7 @@ static void overwrite_one(struct fixture *f, struct group *g, struct group *node
 	damage(f, g, node, false);
 }
 
-/* A bad file that would have stayed open: each of its samples fails, no other does. */
+/* A bad file that would stay open: each of its samples fails, and no other sample does. */
 static void errors_in_open_files(void)
 {
 	static const char *const kinds[] = {"pytorch", "sample", "batch"};

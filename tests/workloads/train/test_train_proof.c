@@ -1,4 +1,4 @@
-/* Tests of the proof that each sample was read once. */
+/* Tests of the proof that each sample was read exactly once. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -25,7 +25,8 @@ static void ranges(void)
 	}
 }
 
-/* The shares of all ranks add up to what the first positions hold, cut early or late. */
+/* The expected ids of all ranks add up to those of the first positions, wherever the epoch is
+ * cut. */
 static void shares_add_up(void)
 {
 	static const uint32_t ranks[] = {1, 2, 3, 8, 64};
@@ -55,7 +56,7 @@ static void shares_add_up(void)
 		}
 }
 
-/* What one rank does to the ids it reads, and how the proof must end. */
+/* Faults in the ids that one rank reads. Each of them must lead to its verdict of the proof. */
 enum fault { FAULT_NONE, FAULT_TWICE, FAULT_SWAPPED, FAULT_MISSING, FAULT_FAILED, FAULT_UNEVEN };
 enum { RANKS = 3, BATCH = 5, STEPS = 6 };
 

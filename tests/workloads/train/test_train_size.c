@@ -1,4 +1,4 @@
-/* Tests of the demand that a training reports to the plan: figures of the Aurora table, and
+/* Tests of the demand that a training reports to the plan: the figures of the Aurora table, and
  * refusals. */
 #include <errno.h>
 #include <math.h>
@@ -66,8 +66,8 @@ static void aurora(void)
 	}
 }
 
-/* Shuffled one by one, each sample that is not in the one row group kept takes one of its own, up to
- * 29 + 1024 x 20 bytes. In file order each is read once. */
+/* Shuffled one by one, a sample outside the one cached row group needs a whole row group, of up to
+ * 29 + 1024 x 20 bytes. In file order, each row group is read once. */
 static void test_amplified(void)
 {
 	static const struct {
@@ -99,7 +99,8 @@ static void test_amplified(void)
 	}
 }
 
-/* Readers, one after another: what an epoch moves, and opens. */
+/* Simulates the readers one after the other: the bytes that an epoch reads, and the files that it
+ * opens. */
 static void read_epoch(const struct dataset *d, struct order *order, uint64_t batch,
 		       uint32_t reader_count, uint32_t keep, double *bytes, double *opens)
 {
@@ -131,7 +132,7 @@ static void read_epoch(const struct dataset *d, struct order *order, uint64_t ba
 	}
 }
 
-/* The mean of the plan against each sample of an epoch. */
+/* The mean in the plan equals the sum over each sample of an epoch. */
 static void reads(void)
 {
 	static const char *const orders[] = {"\"none\"", "\"each_epoch\"", "{\"samples\":false}",
@@ -159,7 +160,7 @@ static void reads(void)
 
 				if (!variant_holds(&all[f], shapes[s].samples, 300))
 					continue;
-				/* Parquet with groups of which a file has many. */
+				/* Parquet files with many row groups. */
 				snprintf(
 					dataset, sizeof(dataset),
 					"\"format\":\"%s\"%s,\"files\":%u,\"samples_per_file\":%u,\"sample_bytes\":300",
@@ -211,7 +212,7 @@ static void no_compute(void)
 	fixture_free(f);
 }
 
-/* Windows of the workers' requests, and of the copy. */
+/* Buffers of the workers' requests, and of the copy into pinned memory. */
 static void memory(void)
 {
 	static const struct {
@@ -276,11 +277,11 @@ int main(void)
 {
 	CU_TestInfo tests[] = {
 		{"the Aurora table", aurora},
-		{"what a sample costs", reads},
+		{"the mean demand of a sample", reads},
 		{"no compute, few steps", no_compute},
 		{"memory of each loader", memory},
 		{"refusals", refusals},
-		{"a sample that moves much more than it has", test_amplified},
+		{"a sample that reads much more than its bytes", test_amplified},
 		CU_TEST_INFO_NULL,
 	};
 

@@ -1,5 +1,5 @@
-/* Tests of the times of the phase "train", in virtual time: AU against the computation by hand,
- * time limits, and how soon all ranks end when they are asked to. */
+/* Tests of the times of the phase "train", in virtual time: AU against computation by hand, time
+ * limits, and how soon all ranks end after a stop. */
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -14,7 +14,7 @@
 
 enum { MS = 1000000 };
 
-/* The job of one training phase. store: its URI in quotes and further options behind it. */
+/* The job of one training phase. store is its URI in quotes, followed by further options. */
 static void write_job(char *job, size_t bytes, const char *store, int files, int sample_bytes,
 		      const char *train)
 {
@@ -38,23 +38,23 @@ static double farthest(const struct fixture *f, double au)
 
 enum { STEPS = 120, SAMPLE_BYTES = 100000 };
 
-/* A store that is bound by latency: 60 ms to the first byte, and next to nothing for the bytes. */
+/* A store that is limited by latency: 60 ms to the first byte, and very little for the bytes. */
 #define LATENT "\"bandwidth\":\"80 GB/s\",\"first_byte\":\"60 ms\""
 #define LOADER(kind, workers) \
 	"\"loader\":{\"kind\":\"" kind "\",\"workers\":" #workers ",\"prefetch\":2}"
 
-/* Batches come every `period`: AU = compute / max(compute, period). */
+/* Batches arrive every `period`, so AU = compute / max(compute, period). */
 static const struct known {
 	const char *name, *store, *train;
 	uint32_t ranks;
 	double au;
 	int batch;
 } known[] = {
-	/* 100 kB a step at 100 MB/s: 1 ms, behind 10 ms of compute */
+	/* 100 kB per step at 100 MB/s: 1 ms, behind 10 ms of compute */
 	{"fed", "\"bandwidth\":\"100 MB/s\"", "\"compute\":\"10 ms\"", 1, 1.0, 1},
-	/* two ranks share 10 MB/s: 20 ms a step against 10 */
+	/* two ranks share 10 MB/s: 20 ms per step against 10 */
 	{"starved", "\"bandwidth\":\"10 MB/s\"", "\"compute\":\"10 ms\"", 2, 0.5, 1},
-	/* each rank has 5 MB/s of its own: 20 ms a step, whoever reads */
+	/* each rank has 5 MB/s of its own: 20 ms per step, with any number of workers */
 	{"starved by the rank", "\"rank_bandwidth\":\"5 MB/s\"",
 	 "\"compute\":\"10 ms\",\"loader\":{\"workers\":4}", 2, 0.5, 1},
 	/* 11.1 ms against 10 */
@@ -81,32 +81,33 @@ static const struct known {
 	 "\"compute\":\"10 ms\",\"loader\":{\"kind\":\"batch\",\"workers\":2,\"pin_memory\":true,"
 	 "\"h2d\":\"20 MB/s\"}",
 	 1, 2.0 / 3, 1},
-	/* Whoever reads, a store that is full gives what it has: 2 ranks x 4 x 100 kB at 40 MB/s, 20 ms */
+	/* with any loader, a full store gives its bandwidth: 2 ranks x 4 x 100 kB at 40 MB/s, 20
+	 * ms */
 	{"pytorch, full", "\"bandwidth\":\"40 MB/s\"",
 	 "\"compute\":\"10 ms\"," LOADER("pytorch", 2), 2, 0.5, 4},
 	{"sample, full", "\"bandwidth\":\"40 MB/s\"", "\"compute\":\"10 ms\"," LOADER("sample", 2),
 	 2, 0.5, 4},
 	{"batch, full", "\"bandwidth\":\"40 MB/s\"", "\"compute\":\"10 ms\"," LOADER("batch", 2), 2,
 	 0.5, 4},
-	/* W workers have W samples in flight: batches of 4 every 60 ms x 4 / W */
+	/* W workers have W samples in flight, so a batch of 4 arrives every 60 ms x 4 / W */
 	{"pytorch, 2", LATENT, "\"compute\":\"90 ms\"," LOADER("pytorch", 2), 1, 0.75, 4},
 	{"pytorch, 4", LATENT, "\"compute\":\"45 ms\"," LOADER("pytorch", 4), 1, 0.75, 4},
 	{"sample, 2", LATENT, "\"compute\":\"90 ms\"," LOADER("sample", 2), 1, 0.75, 4},
 	{"sample, 4", LATENT, "\"compute\":\"45 ms\"," LOADER("sample", 4), 1, 0.75, 4},
 	/* 8 workers and 2 batches of 4 ahead: 8 in flight */
 	{"sample, 8", LATENT, "\"compute\":\"22.5 ms\"," LOADER("sample", 8), 1, 0.75, 4},
-	/* ... but with one batch ahead there are only its 4 samples to take */
+	/* but with one batch ahead there are only the 4 samples of that batch */
 	{"sample, 8, one ahead", LATENT,
 	 "\"compute\":\"22.5 ms\",\"loader\":{\"kind\":\"sample\",\"workers\":8,\"prefetch\":1}", 1,
 	 0.375, 4},
 	/* all 4 of a batch at once, by each worker */
 	{"batch, 1", LATENT, "\"compute\":\"45 ms\"," LOADER("batch", 1), 1, 0.75, 4},
 	{"batch, 2", LATENT, "\"compute\":\"22.5 ms\"," LOADER("batch", 2), 1, 0.75, 4},
-	/* two at once: two rounds a batch */
+	/* two at once: two rounds per batch */
 	{"batch, 1, depth 2", LATENT,
 	 "\"compute\":\"90 ms\",\"loader\":{\"kind\":\"batch\",\"workers\":1,\"depth\":2}", 1, 0.75,
 	 4},
-	/* nobody reads ahead: the batch's time and then the compute */
+	/* no reading ahead: the time of the batch, then the compute */
 	{"batch, 0", LATENT, "\"compute\":\"45 ms\"," LOADER("batch", 0), 1, 45.0 / 105, 4},
 	{"batch, 0, depth 2", LATENT,
 	 "\"compute\":\"30 ms\",\"loader\":{\"kind\":\"batch\",\"workers\":0,\"depth\":2}", 1, 0.2,
@@ -195,7 +196,7 @@ static void *ask_later(void *argument)
 	return NULL;
 }
 
-/* Asked to stop in the middle of a compute or a read of many seconds, all ranks end soon. */
+/* A stop in the middle of a compute or a read of many seconds ends all ranks soon. */
 static void stops_soon(void)
 {
 	static const char *const trains[] = {

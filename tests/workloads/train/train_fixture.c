@@ -130,7 +130,7 @@ void fixture_run(struct fixture *f, uint32_t ranks)
 	struct err err = {0};
 
 	f->ranks = ranks;
-	/* As haul's own: else the machine's late wake-ups count as steps. */
+	/* As in haul itself; otherwise the machine's late wake-ups would lengthen the steps. */
 	f->clock.spin = ranks <= (uint32_t)sysconf(_SC_NPROCESSORS_ONLN);
 	thread_group_run(ranks, body, f, &err);
 	f->seconds_ns = clock_now(&f->clock) - began_ns;

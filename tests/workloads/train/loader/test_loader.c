@@ -1,4 +1,5 @@
-/* Tests of the loader. */
+/* Tests of the loader: the order of batches, the shuffle buffer, credits, and which request a wait
+ * is charged to. */
 #include <errno.h>
 #include <string.h>
 
@@ -18,8 +19,8 @@ enum {
 	KINDS = LOADER_BATCH + 1
 };
 
-struct desk {
-	struct fixture *job; /* only parsed */
+struct loader_rig {
+	struct fixture *job; /* parsed, not run */
 	struct dataset dataset;
 	struct store store;
 	struct rank_place place;
@@ -28,8 +29,9 @@ struct desk {
 	struct assignment assignment;
 };
 
-static void desk_open_on(struct desk *d, const char *job, bool fake, enum loader_kind kind,
-			 uint32_t workers, uint32_t prefetch, uint32_t depth)
+static void loader_rig_open_on(struct loader_rig *d, const char *job, bool fake,
+			       enum loader_kind kind, uint32_t workers, uint32_t prefetch,
+			       uint32_t depth)
 {
 	struct loader_options l = {.kind = kind,
 				   .workers = workers,
@@ -72,23 +74,24 @@ static void desk_open_on(struct desk *d, const char *job, bool fake, enum loader
 	sequence_init(&d->assignment.sequence);
 }
 
-static void desk_open(struct desk *d, enum loader_kind kind, uint32_t workers, uint32_t prefetch)
+static void loader_rig_open(struct loader_rig *d, enum loader_kind kind, uint32_t workers,
+			    uint32_t prefetch)
 {
-	desk_open_on(
+	loader_rig_open_on(
 		d,
 		"{\"stores\":{\"s\":{\"uri\":\"null://x\"}},\"dataset\":{\"store\":\"s\",\"format\":\"raw\","
 		"\"files\":33,\"sample_bytes\":1000},\"phases\":[{\"train\":{}}]}",
 		false, kind, workers, prefetch, kind == LOADER_BATCH ? 2 : 1);
 }
 
-static void desk_close(struct desk *d)
+static void loader_rig_close(struct loader_rig *d)
 {
 	loader_close(&d->loader);
 	store_close(&d->store);
 	fixture_free(d->job);
 }
 
-static int take(struct desk *d, uint64_t k, struct batch *b)
+static int take(struct loader_rig *d, uint64_t k, struct batch *b)
 {
 	uint64_t now = clock_now(&d->job->clock);
 	int rc = loader_take(&d->loader, k, now, clock_kernel_ns() + 2000000000, b);
@@ -98,15 +101,15 @@ static int take(struct desk *d, uint64_t k, struct batch *b)
 	return rc;
 }
 
-/* Batch k holds the samples of step k, whoever built it. */
+/* Batch k contains the samples of step k, whichever worker built it. */
 static void in_order(void)
 {
 	static const uint32_t workers[] = {0, 1, 2, 3, 7, 16};
-	struct desk d;
+	struct loader_rig d;
 	struct batch b;
 
 	for (unsigned w = 0; w < KINDS * sizeof(workers) / sizeof(workers[0]); w++) {
-		desk_open(&d, (enum loader_kind)(w % KINDS), workers[w / KINDS], 2);
+		loader_rig_open(&d, (enum loader_kind)(w % KINDS), workers[w / KINDS], 2);
 		for (uint64_t epoch = 1; epoch <= 3; epoch++) {
 			order_epoch(&d.assignment.sequence.order, epoch);
 			loader_begin(&d.loader, &d.assignment);
@@ -123,25 +126,25 @@ static void in_order(void)
 			loader_end(&d.loader);
 		}
 		CU_ASSERT_EQUAL(loader_live_bytes(&d.loader), 3 * BATCHES * BATCH * SAMPLE_BYTES);
-		desk_close(&d);
+		loader_rig_close(&d);
 	}
 }
 
-/* Whoever read them, samples come out of the window in the same batches; each once, in whole epochs and
- * in those given up. */
-static void windows(void)
+/* The shuffle buffer gives the same batches, whoever has read the samples. Each sample comes once,
+ * in whole epochs and in those that are given up. */
+static void shuffle_buffers(void)
 {
 	static const uint32_t workers[] = {0, 1, 2, 5};
 	static const uint64_t sizes[] = {1, 2, 3, 7, 32, 33, WINDOW};
 	uint64_t first[BATCHES] = {0};
 	struct batch b;
-	struct desk d;
+	struct loader_rig d;
 
 	for (unsigned s = 0; s < sizeof(sizes) / sizeof(sizes[0]); s++)
 		for (unsigned w = 0; w < KINDS * 4; w++) {
 			uint64_t all = 0;
 
-			desk_open(&d, (enum loader_kind)(w % KINDS), workers[w / KINDS], 2);
+			loader_rig_open(&d, (enum loader_kind)(w % KINDS), workers[w / KINDS], 2);
 			d.assignment.sequence.shuffle_samples = sizes[s];
 			for (unsigned cut = 0; cut < 3; cut++) {
 				loader_begin(&d.loader, &d.assignment);
@@ -159,22 +162,22 @@ static void windows(void)
 			for (uint64_t id = 0; id < BATCHES * BATCH; id++)
 				all -= mix64(id);
 			CU_ASSERT_EQUAL(all, 0);
-			desk_close(&d);
+			loader_rig_close(&d);
 		}
 }
 
-/* Streams give the same batches whoever reads them, windowed or not. */
+/* Streams give the same batches, whoever reads them, with and without a shuffle buffer. */
 static void streams(void)
 {
 	static const uint32_t workers[] = {0, 1, 2, 3, 5};
 	uint64_t first[BATCHES] = {0};
 	struct batch b;
-	struct desk d;
+	struct loader_rig d;
 
 	for (unsigned i = 0; i < 2 * 5; i++) {
 		uint64_t all = 0;
 
-		desk_open_on(
+		loader_rig_open_on(
 			&d,
 			"{\"stores\":{\"s\":{\"uri\":\"null://x\"}},\"dataset\":{\"store\":\"s\",\"format\":\"raw\","
 			"\"files\":11,\"samples_per_file\":3,\"sample_bytes\":1000},\"phases\":[{\"train\":{}}]}",
@@ -195,22 +198,22 @@ static void streams(void)
 			all -= mix64(id);
 		CU_ASSERT_EQUAL(all, 0);
 		loader_end(&d.loader);
-		/* Pieces are as large as files here. */
+		/* Here a piece is as large as a file. */
 		CU_ASSERT_EQUAL(loader_live_bytes(&d.loader), BATCHES * BATCH * SAMPLE_BYTES);
-		desk_close(&d);
+		loader_rig_close(&d);
 	}
 }
 
-/* Nobody builds more ahead than the credits allow, the batch under way included. */
+/* Workers build no more batches ahead than the credits allow, including the batch in progress. */
 static void credits(void)
 {
-	struct desk d;
+	struct loader_rig d;
 	struct batch b;
 
 	for (unsigned kind = 0; kind < KINDS; kind++) {
 		uint64_t ahead = kind == LOADER_SAMPLE ? 2 : 4;
 
-		desk_open(&d, (enum loader_kind)kind, 2, 2);
+		loader_rig_open(&d, (enum loader_kind)kind, 2, 2);
 		loader_begin(&d.loader, &d.assignment);
 		for (uint64_t k = 0; k < 4; k++) {
 			uint64_t until = clock_kernel_ns() + 2000000000,
@@ -222,18 +225,18 @@ static void credits(void)
 			CU_ASSERT_EQUAL(loader_live_bytes(&d.loader), awaited);
 			CU_ASSERT_EQUAL(take(&d, k, &b), 0);
 		}
-		desk_close(&d);
+		loader_rig_close(&d);
 	}
 }
 
-/* An epoch given up in its middle leaves nothing behind for the next. */
+/* An epoch that is given up in its middle leaves nothing for the next one. */
 static void given_up(void)
 {
-	struct desk d;
+	struct loader_rig d;
 	struct batch b;
 
 	for (unsigned kind = 0; kind < KINDS; kind++) {
-		desk_open(&d, (enum loader_kind)kind, 3, 2);
+		loader_rig_open(&d, (enum loader_kind)kind, 3, 2);
 		for (uint64_t taken = 0; taken < BATCHES; taken++) {
 			loader_begin(&d.loader, &d.assignment);
 			for (uint64_t k = 0; k < taken; k++) {
@@ -246,13 +249,14 @@ static void given_up(void)
 			}
 			loader_end(&d.loader);
 		}
-		desk_close(&d);
+		loader_rig_close(&d);
 	}
 }
 
-/* A batch of 3 samples of 1000 bytes, each 20 ms to its first byte and 10 us to be sent, one after the other.
- * No time passes but what the store takes: what was waited is blamed to the nanosecond. */
-static void known_answers(void)
+/* A batch of 3 samples of 1000 bytes. Each sample takes 20 ms to its first byte and 10 us for its
+ * transfer, and transfers follow each other. Only the store takes time, so the wait is charged
+ * exactly. */
+static void waits_are_charged(void)
 {
 	static const struct {
 		enum loader_kind kind;
@@ -262,8 +266,8 @@ static void known_answers(void)
 		{LOADER_PYTORCH, 1, 60000000, 30000},
 		{LOADER_SAMPLE, 1, 60000000, 30000},
 		{LOADER_BATCH, 1, 60000000, 30000},
-		/* the first two together, the third when the first of them is done: that is 10 us
-		 * before the second is */
+		/* two samples start at once; the third starts when the first is done, which is 10
+		 * us before the second */
 		{LOADER_BATCH, 2, 39990000, 30000},
 		{LOADER_BATCH, 3, 20000000, 30000},
 	};
@@ -273,10 +277,10 @@ static void known_answers(void)
 		"\"phases\":[{\"train\":{}}]}";
 
 	for (unsigned c = 0; c < sizeof(cases) / sizeof(cases[0]); c++) {
-		struct desk d;
+		struct loader_rig d;
 		struct batch b;
 
-		desk_open_on(&d, job, true, cases[c].kind, 0, 1, cases[c].depth);
+		loader_rig_open_on(&d, job, true, cases[c].kind, 0, 1, cases[c].depth);
 		loader_begin(&d.loader, &d.assignment);
 		for (uint64_t k = 0; k < 3; k++) {
 			uint64_t began_ns = clock_now(&d.job->clock);
@@ -288,7 +292,7 @@ static void known_answers(void)
 			CU_ASSERT_EQUAL(clock_now(&d.job->clock) - began_ns,
 					cases[c].first_byte_ns + cases[c].transfer_ns);
 		}
-		desk_close(&d);
+		loader_rig_close(&d);
 	}
 }
 
@@ -300,19 +304,19 @@ static void requests_fit(void)
 	CU_ASSERT_EQUAL(reader_request_bytes(4 << 20, 1000, UINT64_MAX), 64 << 10);
 	CU_ASSERT_EQUAL(reader_request_bytes(4 << 20, 16 << 20, 5000), 5000);
 	CU_ASSERT_EQUAL(reader_request_bytes(4096, 1000, UINT64_MAX),
-			4096); /* the job's own wish is kept */
+			4096); /* the job's own size is kept */
 }
 
 int main(void)
 {
 	CU_TestInfo tests[] = {
 		{"batches come in order", in_order},
-		{"a window shuffles the same for all", windows},
-		{"streams are the same for all", streams},
-		{"credits bound what is built ahead", credits},
+		{"the shuffle buffer gives the same batches", shuffle_buffers},
+		{"streams give the same batches", streams},
+		{"credits limit the batches ahead", credits},
 		{"an epoch given up leaves nothing", given_up},
-		{"what was waited for, to the nanosecond", known_answers},
-		{"requests fit their windows", requests_fit},
+		{"waits are charged to the nanosecond", waits_are_charged},
+		{"requests fit their buffers", requests_fit},
 		CU_TEST_INFO_NULL,
 	};
 

@@ -34,9 +34,10 @@ static void each_once(void)
 		uint32_t ranks;
 		int files, per_file, bytes;
 		const char *format, *train;
-		uint64_t used, moved, requests; /* an epoch; 0: not all of each file is read */
+		uint64_t used, moved, requests; /* per epoch; 0: files are not read completely */
 	} cases[] = {
-		/* 4,096 / 1,000: records and ids across pieces. 7,000 bytes are two pieces. */
+		/* 4,096 / 1,000: records and ids cross pieces. A file of 7,000 bytes has two
+		 * pieces. */
 		{1, 3, 7, 1000, "raw",
 		 "\"batch\":3,\"loader\":{\"kind\":\"stream\",\"workers\":0,\"stream\":{\"interleave\":1,"
 		 "\"transfer\":4096}}",
@@ -45,12 +46,12 @@ static void each_once(void)
 		 "\"batch\":3,\"loader\":{\"kind\":\"stream\",\"workers\":2,\"stream\":{\"interleave\":2,"
 		 "\"transfer\":4096}},\"shuffle\":{\"window\":5}",
 		 21, 21000, 6},
-		/* A record of 20,000 is five pieces or six, and the id is in its first. */
+		/* A record of 20,000 bytes has five or six pieces, and its id is in the first. */
 		{2, 4, 3, 20000, "raw",
 		 "\"batch\":2,\"loader\":{\"kind\":\"stream\",\"workers\":1,\"stream\":{\"interleave\":3,"
 		 "\"transfer\":4096}},\"shuffle\":\"none\"",
 		 12, 240000, 60},
-		/* 84 bytes around each: 11 x 2,084 = 22,924 are six pieces. */
+		/* Each record has 84 more bytes: 11 x 2,084 = 22,924 bytes are six pieces. */
 		{2, 8, 11, 2000, "tfrecord",
 		 "\"batch\":4,\"epochs\":2,\"loader\":{\"kind\":\"stream\",\"workers\":3,\"stream\":{\"interleave\":4,"
 		 "\"transfer\":4096}}",
@@ -59,7 +60,8 @@ static void each_once(void)
 		 "\"batch\":4,\"epochs\":2,\"loader\":{\"kind\":\"stream\",\"workers\":4,\"stream\":{\"interleave\":2}},"
 		 "\"sync\":\"none\"",
 		 36, 0, 0},
-		/* Fewer files than ranks: each reads both, of 7,000 bytes, and takes one record in eight. */
+		/* There are fewer files than ranks: each rank reads both files of 7,000 bytes and
+		 * uses one record in eight. */
 		{8, 2, 16, 1000, "raw",
 		 "\"batch\":2,\"loader\":{\"kind\":\"stream\",\"workers\":2,\"stream\":{\"interleave\":2}}",
 		 32, 0, 16},
@@ -94,7 +96,8 @@ static void each_once(void)
 	}
 }
 
-/* Cut in its middle, the epoch is still known: what the window has let out. */
+/* An epoch that is cut in its middle is still proven, from the samples that left the shuffle
+ * buffer. */
 static void cut(void)
 {
 	struct fixture *f = run(
@@ -114,7 +117,7 @@ int main(void)
 {
 	CU_TestInfo tests[] = {
 		{"each record once, each byte once", each_once},
-		{"cut in its middle", cut},
+		{"an epoch cut in its middle", cut},
 		CU_TEST_INFO_NULL,
 	};
 

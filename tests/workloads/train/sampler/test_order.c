@@ -1,4 +1,5 @@
-/* Tests of sample order. */
+/* Tests of the order of samples: each sample occurs once, for any number of ranks, in a new order
+ * in each epoch. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -33,7 +34,8 @@ static void each_once(void)
 			}
 }
 
-/* The positions of all ranks in all steps are 0, 1, 2, ...: how many ranks there are does not show. */
+/* The positions of all ranks in all steps are 0, 1, 2, …, so the sequence does not depend on the
+ * number of ranks. */
 static void same_for_any_ranks(void)
 {
 	static const struct {
@@ -83,7 +85,7 @@ static void epochs_differ(void)
 		order_init(&b, kinds[kind], true, 8, 16, 16);
 		CU_ASSERT(moved(&a, &b) > 0);
 	}
-	order_init(&a, ORDER_ALL, true, 7, 16, 1); /* as few as 16 samples */
+	order_init(&a, ORDER_ALL, true, 7, 16, 1); /* with only 16 samples */
 	b = a;
 	order_epoch(&b, 2);
 	CU_ASSERT(moved(&a, &b) > 0);

@@ -1,4 +1,4 @@
-/* Tests of a rank's sequence of samples. */
+/* Tests of a rank's sequence of samples: its order, its streams, and the shuffle buffer. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,8 +18,9 @@ static void make(struct rank_sequence *s, enum order_kind kind, uint64_t files, 
 	sequence_init(s);
 }
 
-/* Ranks together read no sample twice, and all but a tail: of what does not fill the last batch of all
- * ranks; of streams, of files or records that are not as many on all ranks, and of a rank's last batch. */
+/* All ranks together read no sample twice, and every sample except for a tail. The tail is what
+ * does not fill the last batch of all ranks; with streams, also the files or records that not all
+ * ranks have. */
 static void each_once(void)
 {
 	static const struct {
@@ -71,7 +72,7 @@ static void files_are_streams(void)
 					uint32_t who = s.rank * 16 + sequence_stream(&s, q);
 
 					CU_ASSERT(sequence_stream(&s, q) < streams);
-					if (s.ranks > FILES) /* all read all, of it each its part */
+					if (s.ranks > FILES) /* each rank has a part of each file */
 						continue;
 					CU_ASSERT(owner[file] == UINT32_MAX || owner[file] == who);
 					CU_ASSERT_EQUAL(sample % PER_FILE, next[file]);
@@ -81,11 +82,12 @@ static void files_are_streams(void)
 		}
 }
 
-/* Four files by two, then the last alone: worked out by hand. */
+/* Four files in two streams, then the last file alone; determined by hand. */
 static void known_interleave(void)
 {
 	static const uint64_t two[] = {0, 3, 1, 4, 2, 5, 6, 9, 7, 10, 8, 11, 12, 13, 14};
-	/* Two files of three ranks: of 0 3 1 and of 4 2 5 one each, the next in turn. */
+	/* Two files on three ranks: of the records 0 3 1 and 4 2 5, each rank gets one, then the
+	 * next in turn. */
 	static const uint64_t thirds[] = {0, 2, 3, 5, 1, 4};
 	struct rank_sequence s;
 
@@ -122,8 +124,8 @@ static void next_of_a_stream(void)
 		}
 }
 
-/* What arrives for the batches one after the other is all, and in time: a full window when the first comes
- * out. */
+/* The arrivals of consecutive batches are all samples, and early enough: the shuffle buffer is full
+ * when the first sample leaves it. */
 static void arrivals(void)
 {
 	static const uint64_t windows[] = {0, 1, 2, 9, 100, 5000};
@@ -145,7 +147,7 @@ static void arrivals(void)
 	}
 }
 
-/* Lets all of n samples through; out[p] is what leaves at p. */
+/* Sends n samples through the buffer; out[p] is the sample that leaves at position p. */
 static void shuffle(uint64_t key, uint64_t size, uint64_t n, uint64_t *out)
 {
 	struct arrival *in = calloc(size, sizeof(*in)), next = {0};
@@ -162,7 +164,7 @@ static void shuffle(uint64_t key, uint64_t size, uint64_t n, uint64_t *out)
 	free(in);
 }
 
-static void window_bounds(void)
+static void shuffle_bounds(void)
 {
 	static const uint64_t sizes[] = {1, 2, 3, 17, 999, 1000, 1001, 4000};
 	uint64_t out[1000];
@@ -175,7 +177,7 @@ static void window_bounds(void)
 			for (uint64_t p = 0; p < n; p++) {
 				CU_ASSERT_FATAL(out[p] < n);
 				CU_ASSERT(!seen[out[p]]++);
-				CU_ASSERT(out[p] < p + sizes[i]); /* came before it left */
+				CU_ASSERT(out[p] < p + sizes[i]); /* it entered before it left */
 			}
 		}
 	shuffle(5, 1, 1000, out);
@@ -183,9 +185,10 @@ static void window_bounds(void)
 		CU_ASSERT_EQUAL(out[p], p);
 }
 
-/* In the middle each of the window is drawn as often: a sample waits for n outputs in the mean. With a
- * window of all, each place is as likely: 3! orders of three, 1,000 times each. */
-static void window_is_even(void)
+/* Each sample in the buffer is drawn with equal probability, so a sample waits for SIZE outputs on
+ * average. In a buffer of all samples, each order is equally likely: the 3! orders of three samples
+ * occur 1,000 times each. */
+static void shuffle_is_even(void)
 {
 	enum { N = 20000, SIZE = 50, DRAWS = 6000 };
 	unsigned orders[27] = {0};
@@ -195,7 +198,7 @@ static void window_is_even(void)
 	shuffle(9, SIZE, N, out);
 	for (uint64_t p = 0; p < N; p++) {
 		waited += (double)(p + SIZE) - (double)out[p];
-		early += out[p] == p + SIZE - 1; /* the one that has just come in */
+		early += out[p] == p + SIZE - 1; /* it has only just entered */
 	}
 	CU_ASSERT_DOUBLE_EQUAL(waited / N, SIZE, 2);
 	CU_ASSERT_DOUBLE_EQUAL((double)early, N / SIZE, 80); /* 4 sigma */
@@ -209,7 +212,7 @@ static void window_is_even(void)
 	free(out);
 }
 
-static void windows_differ(void)
+static void shuffles_differ(void)
 {
 	uint64_t a[200], b[200];
 
@@ -226,11 +229,11 @@ int main(void)
 		{"each sample once", each_once},
 		{"files are streams", files_are_streams},
 		{"a known interleave", known_interleave},
-		{"the next of a stream", next_of_a_stream},
-		{"what arrives for a batch", arrivals},
-		{"a window's bounds", window_bounds},
-		{"a window draws evenly", window_is_even},
-		{"keys give other windows", windows_differ},
+		{"the next sample of a stream", next_of_a_stream},
+		{"arrivals for a batch", arrivals},
+		{"bounds of the shuffle buffer", shuffle_bounds},
+		{"the shuffle buffer draws evenly", shuffle_is_even},
+		{"keys give different orders", shuffles_differ},
 		CU_TEST_INFO_NULL,
 	};
 
