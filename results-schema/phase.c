@@ -194,11 +194,10 @@ static void summary_fill(struct summary_row *s, const struct merged *m)
 
 	complete_record(m, &r);
 	memset(s, 0, sizeof(*s));
-	utf8_copy(s->phase, sizeof(s->phase), r.name);
+	snprintf(s->phase, sizeof(s->phase), "%.*s%s", SUMMARY_NAME_BYTES - (r.alone ? 8 : 1),
+		 r.name, r.alone ? ", alone" : "");
 	utf8_copy(s->kind, sizeof(s->kind), r.kind);
 	utf8_copy(s->sweep, sizeof(s->sweep), r.sweep);
-	snprintf(s->together, sizeof(s->together), "%s%.*s", r.alone ? "alone, " : "",
-		 SUMMARY_NAME_BYTES - 8, r.together);
 	s->seconds = r.seconds;
 	s->au = figure_of(m, ROLE_UTILISATION);
 	s->gb_per_s =

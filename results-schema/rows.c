@@ -152,7 +152,6 @@ static const struct member summary_members[] = {
 	MEMBER_OF(struct summary_row, "repeat", repeat, MEMBER_U64),
 	MEMBER_OF(struct summary_row, "warmup", warmup, MEMBER_U64),
 	MEMBER_OF_TEXT(struct summary_row, "sweep", sweep),
-	MEMBER_OF_TEXT(struct summary_row, "together", together),
 };
 const struct record_shape rows_summary = RECORD_SHAPE(struct summary_row, summary_members);
 

@@ -36,7 +36,7 @@ struct summary_row {
 	double seconds, au, gb_per_s, operations_per_s;
 	double quantile_ms[QUANTILES], max_ms;
 	uint64_t errors, run, repeat, warmup;
-	char sweep[SUMMARY_SWEEP_BYTES], together[SUMMARY_NAME_BYTES];
+	char sweep[SUMMARY_SWEEP_BYTES];
 };
 
 /* Fixed records, as they are in memory. rows_packed gives their type in the file, which has no

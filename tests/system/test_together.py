@@ -64,7 +64,7 @@ def test_first_end():
         check(overlap(p["train"], p["reader"])[0] > 0, f"{p}")
         with h5py.File(f"{folder}/results.h5") as f:
             check(f["phases/0_train"].attrs["together"] == b"ranks 0-1", "attribute together")
-            check(list(f["summary"]["together"]) == [b"ranks 0-1", b"ranks 3"], "column together")
+            check(list(f["summary"]["phase"]) == [b"train", b"reader"], "names in the summary")
             check(f["stores"]["name"][0] == b"data", "the store is on record")
         text = alone("report", "results.h5", cwd=folder).out
         check("reader: ended with a phase beside it" in text, text)
@@ -203,6 +203,8 @@ def test_shares():
         common, all_seconds = overlap(a, b)
         check(common >= (0.95 - lost[a["number"]]) * all_seconds, f"overlap: {common} of {all_seconds} s")
         with h5py.File(f"{folder}/results.h5") as f:
+            names = [x.decode() for x in f["summary"]["phase"]]
+            check(names == ["train, alone", "reader, alone", "train", "reader"], f"{names}")
             for p, kind in ((a, "train"), (b, "io")):
                 rows = f[f"phases/{p['number']}_{kind}/timeline/bytes_read"][:]
                 check((rows[:5] > 0).all(), f"{kind} reads in each second: {rows}")
