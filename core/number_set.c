@@ -22,8 +22,10 @@ static bool number_read(const char **at, uint32_t *number)
 
 static int range_read(const char **at, struct number_range *range, struct err *err)
 {
-	bool read = number_read(at, &range->first);
+	bool read;
 
+	range->first = 0;
+	read = number_read(at, &range->first);
 	range->last = range->first;
 	if (read && **at == '-') {
 		++*at;

@@ -33,17 +33,18 @@ static bool plan_phase_has(const struct plan *plan, const struct job_phase *phas
 /* Places of the ranks of a phase. Ranks fill one node after the other, as launchers place them by
  * default. */
 static struct rank_place *places_make(const struct plan *plan, const struct job *job,
-				      const struct plan_phase *p, struct err *err)
+				      const struct job_phase *phase, struct err *err)
 {
-	uint32_t *node_of = calloc(p->ranks, sizeof(*node_of)), n = 0;
-	struct rank_place *places = calloc(p->ranks, sizeof(*places));
-	int rc = node_of && places ? 0 : err_set(err, -ENOMEM, "no memory for %u places", p->ranks);
+	uint32_t ranks = plan_phase_ranks(phase, plan->ranks);
+	uint32_t *node_of = calloc((size_t)ranks + 1, sizeof(*node_of)), n = 0;
+	struct rank_place *places = calloc((size_t)ranks + 1, sizeof(*places));
+	int rc = node_of && places ? 0 : err_set(err, -ENOMEM, "no memory for %u places", ranks);
 
 	for (uint32_t r = 0; rc == 0 && r < plan->ranks; r++)
-		if (plan_phase_has(plan, p->phase, r))
+		if (plan_phase_has(plan, phase, r))
 			node_of[n++] = r / plan_ranks_per_node(plan);
 	if (rc == 0)
-		rc = plan_places(job, node_of, p->ranks, places, err);
+		rc = plan_places(job, node_of, ranks, places, err);
 	free(node_of);
 	if (rc == 0)
 		return places;
@@ -57,12 +58,12 @@ static int plan_tell(struct plan *plan, const struct job *job, struct err *err)
 
 	for (uint32_t i = 0; rc == 0 && i < plan->phase_count; i++) {
 		struct plan_phase *p = &plan->phases[i];
-		const struct workload *workload = p->phase->section->owner;
+		const struct workload *workload = job->phases[i].section->owner;
 		struct rank_place *places;
 
 		if (!workload->tell)
 			continue;
-		places = places_make(plan, job, p, err);
+		places = places_make(plan, job, &job->phases[i], err);
 		rc = places ? workload->tell(job, p->phase, places, p->ranks, &plan->arena,
 					     &p->told, err)
 			    : err->code;
