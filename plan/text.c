@@ -85,6 +85,26 @@ static void put_ranks(FILE *out, const struct plan *plan, unsigned stepped)
 		units_bytes_binary(text, (double)plan->memory_bytes_per_node));
 }
 
+/* Stores whose connections each begin at one of several network interfaces. */
+static void put_interfaces(FILE *out, const struct job *job)
+{
+	const char *label = "interfaces";
+
+	for (uint32_t i = 0; i < job->store_count; i++) {
+		const struct job_store *store = &job->stores[i];
+		const struct texts *names = store_interfaces(store);
+
+		if (!names)
+			continue;
+		fprintf(out, "%-11s%s:", label, store->name);
+		for (uint32_t k = 0; k < names->count; k++)
+			fprintf(out, "%s %s", k ? "," : "", names->items[k]);
+		fprintf(out, "%s\n",
+			names->count > 1 ? " · each rank of a node has one near its cores" : "");
+		label = "";
+	}
+}
+
 /* From this rate on two decimals are enough. Below it, the time between two opens says more. */
 #define LEAST_RATE 0.1
 
@@ -292,6 +312,7 @@ char *plan_text(const struct plan *plan, const struct job *job)
 	put_job(out, plan, job);
 	for (i = 0; i < job->dataset_count; i++)
 		put_dataset(out, job, &job->datasets[i]);
+	put_interfaces(out, job);
 	put_ranks(out, plan, stepped);
 	for (i = 0; i < plan->phase_count; i++) {
 		put_needs(out, plan, &plan->phases[i], needing > 1);

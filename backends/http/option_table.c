@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "backends/http/interface.h"
 #include "backends/http/profile.h"
 #include "backends/http/server.h"
 
@@ -21,6 +22,10 @@ const struct option http_option_table[] = {
 		"balance", struct http_options, balance.balance, .choices = balance_names,
 		.help = "which endpoint a request takes: the rank's or node's own, in turn, at random, "
 			"the least loaded, the quickest"),
+	OPT_TEXTS(
+		"interface", struct http_options, interfaces, .def_text = "",
+		.help = "network interface that carries a rank's connections: a name (hsn0) or an address of the node; "
+			"of a list, each rank of a node gets one near its cores; empty: the system chooses"),
 	OPT_U64("eject_failures", struct http_options, balance.eject_failures, .def = 5,
 		.max = 1 << 20,
 		.help = "failures in a row after which an endpoint is left alone for a while; 0: never"),
@@ -85,6 +90,10 @@ int http_check(const void *options, const char *path, struct err *err)
 
 	if (rc == 0)
 		rc = http_check_sum(o, path, err);
+	if (rc < 0)
+		return rc;
+	snprintf(where, sizeof(where), "%s/interface", path);
+	rc = interfaces_check(&o->interfaces, where, err);
 	if (rc < 0)
 		return rc;
 	snprintf(where, sizeof(where), "%s/endpoints", path);
