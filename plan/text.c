@@ -112,11 +112,13 @@ static void put_rate(FILE *out, const char *label, const struct plan *plan, cons
 		     double au)
 {
 	char all[UNITS_TEXT_BYTES], node[UNITS_TEXT_BYTES], opens[UNITS_TEXT_BYTES];
+	char per_node[UNITS_TEXT_BYTES + 16];
 	double rate = d->opens_per_second * au;
 
 	units_rate(all, d->bytes_per_second * au);
 	units_rate(node, d->bytes_per_second * au / plan->nodes);
-	fprintf(out, "%-11sAU %3.0f %%   %-10s  %-10s per node   ", label, au * 100, all, node);
+	snprintf(per_node, sizeof(per_node), "%s per node", node);
+	fprintf(out, "%-11sAU %3.0f %%   %-10s  %-19s   ", label, au * 100, all, per_node);
 	if (rate > 0 && rate < LEAST_RATE)
 		fprintf(out, "one open every %s\n", units_time(opens, 1 / rate));
 	else
@@ -126,13 +128,17 @@ static void put_rate(FILE *out, const char *label, const struct plan *plan, cons
 /* The whole phase, which its steps or its time limit may shorten. */
 static void put_total(FILE *out, const struct demand *d, char text[UNITS_TEXT_BYTES])
 {
+	char steps[UNITS_COUNTED_BYTES];
 	double whole = d->seconds * (double)d->epochs;
 
 	if (d->seconds_limit > 0 && d->total_seconds >= d->seconds_limit)
 		fprintf(out, " · ends after %s", units_time(text, d->seconds_limit));
 	else if (d->total_seconds > 0 && d->total_seconds < whole * 0.999)
-		fprintf(out, " · %s for %.0f steps", units_time(text, d->total_seconds),
-			d->total_seconds / d->seconds * (double)d->steps_per_epoch);
+		fprintf(out, " · %s for %s", units_time(text, d->total_seconds),
+			units_counted(steps,
+				      (uint64_t)llround(d->total_seconds / d->seconds *
+							(double)d->steps_per_epoch),
+				      "step"));
 	else if (d->epochs > 1)
 		fprintf(out, " · %s for %llu epochs", units_time(text, whole),
 			(unsigned long long)d->epochs);
@@ -236,16 +242,16 @@ static void put_space(FILE *out, const struct plan *plan)
 
 static void put_folders(FILE *out, const struct datasize *s)
 {
-	char folders[UNITS_TEXT_BYTES], files[UNITS_TEXT_BYTES];
+	char folders[UNITS_TEXT_BYTES], files[UNITS_COUNTED_BYTES];
 
 	if (!s->folders)
 		return;
-	units_count(files, s->files_per_folder);
+	units_counted(files, s->files_per_folder, "file");
 	if (s->folders == 1)
-		fprintf(out, "           %s files in one folder", files);
+		fprintf(out, "           %s in one folder", files);
 	else
-		fprintf(out, "           %s folders of %s files each",
-			units_count(folders, s->folders), files);
+		fprintf(out, "           %s folders of %s each", units_count(folders, s->folders),
+			files);
 	if (s->advised_folders > 1 && s->folders < s->advised_folders)
 		fprintf(out, "; for this many files mlpstorage advises %s",
 			units_count(folders, s->advised_folders));
@@ -256,7 +262,7 @@ static void put_folders(FILE *out, const struct datasize *s)
 static void put_datasize(FILE *out, const struct plan *plan, const struct job *job,
 			 const struct plan_phase *p)
 {
-	char files[UNITS_TEXT_BYTES], decimal[UNITS_TEXT_BYTES], binary[UNITS_TEXT_BYTES];
+	char files[UNITS_COUNTED_BYTES], decimal[UNITS_TEXT_BYTES], binary[UNITS_TEXT_BYTES];
 	char text[SPACE_BYTES], rule[128], has[UNITS_TEXT_BYTES];
 	struct phase_store needed = {0};
 	struct datasize s;
@@ -271,7 +277,7 @@ static void put_datasize(FILE *out, const struct plan *plan, const struct job *j
 			 plan->nodes == 1 ? "" : "s");
 	else
 		snprintf(rule, sizeof(rule), "%d steps per epoch", DATASIZE_STEPS);
-	fprintf(out, "MLPerf     wants %s files · %s (%s): %s\n", units_count(files, s.files),
+	fprintf(out, "MLPerf     wants %s · %s (%s): %s\n", units_counted(files, s.files, "file"),
 		units_bytes_decimal(decimal, s.bytes), units_bytes_binary(binary, s.bytes), rule);
 	put_folders(out, &s);
 	if (s.has >= s.files)
