@@ -17,7 +17,7 @@ const struct option store_common_options[] = {
 	OPT_BYTES("transfer", struct store_options, transfer, .def = 0, .max = 1ull << 40,
 		  .help = "the most bytes per request; 0: the store's own choice"),
 	OPT_TIME("timeout", struct store_options, timeout_ns, .def = 0,
-		 .help = "a request that takes longer counts as late; 0: none"),
+		 .help = "a request that takes longer counts as late; 0: no limit"),
 	OPT_END,
 };
 

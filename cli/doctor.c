@@ -20,7 +20,8 @@ static void probe_libraries(void)
 	struct probe mpi = {.verdict = "ok"}, hdf5 = {.verdict = "ok"};
 	char text[MPI_LIBRARY_BYTES], h5[HDF5_LIBRARY_BYTES];
 
-	mpi_library(text);
+	if (!mpi_library(text))
+		snprintf(mpi.verdict, sizeof(mpi.verdict), "build it with MPI to run jobs");
 	hdf5_library(h5);
 	snprintf(mpi.found, sizeof(mpi.found), "%.100s", text);
 	snprintf(hdf5.found, sizeof(hdf5.found), "%s", h5);

@@ -33,7 +33,7 @@ static const struct verb_option ls_options[] = {
 	    .help = "the greatest number of entries to show; default 1000"),
 	ROW("set", VERB_TEXTS, sets, .value = "KEY=VALUE",
 	    .help = "an option of the store: endpoints=http://s3:9000; may be repeated"),
-	ROW("json", VERB_FLAG, json, .help = "for programs"),
+	ROW("json", VERB_FLAG, json, .help = "prints JSON, for programs"),
 	{.name = NULL},
 };
 

@@ -77,7 +77,7 @@ static const struct verb_option plan_options[] = {
 	{.name = "json",
 	 .kind = VERB_FLAG,
 	 .offset = offsetof(struct plan_args, json),
-	 .help = "for programs"},
+	 .help = "prints JSON, for programs"},
 	{.name = NULL},
 };
 

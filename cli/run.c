@@ -68,7 +68,7 @@ static const struct verb_option run_options[] = {
 	ROW_SKIP,
 	ROW_DEADLINE,
 	ROW("op-log", VERB_TEXT, op_log, .value = "FILE.tsv.zst",
-	    .help = "a row for each request, a file per rank; without .zst it is not compressed"),
+	    .help = "writes a row for each request to one file per rank; without .zst they are not compressed"),
 	ROW("op-log-rows", VERB_COUNT, op_log_rows, .value = "N", .min = OP_LOG_ROWS_MIN,
 	    .max = 1 << 26,
 	    .help = "the number of rows that a queue keeps until they are written; default 8192"),

@@ -14,7 +14,7 @@ enum { TOPO_RANKS_DEFAULT = 1 };
 struct topo_args {
 	uint64_t ranks, gpus;
 	uint32_t pin;
-	const char *cores, *reserved_cores, *xml;
+	const char *cores, *reserved_cores, *bind, *xml;
 };
 
 static const struct verb_option topo_options[] = {
@@ -24,7 +24,7 @@ static const struct verb_option topo_options[] = {
 	 .value = "N",
 	 .min = 1,
 	 .max = 4096,
-	 .help = "the number of ranks on this node; default 1"},
+	 .help = "the number of ranks on this node; default 1, or as many as --bind has entries"},
 	{.name = "pin",
 	 .kind = VERB_CHOICE,
 	 .offset = offsetof(struct topo_args, pin),
@@ -47,6 +47,12 @@ static const struct verb_option topo_options[] = {
 	 .min = 1,
 	 .max = 1 << 14,
 	 .help = "for --pin tile: the number of accelerators, as in cluster.gpus"},
+	{.name = "bind",
+	 .kind = VERB_TEXT,
+	 .offset = offsetof(struct topo_args, bind),
+	 .value = "LIST",
+	 .help = "what a launcher's --cpu-bind would give: \"list:0-7:8-15\" of PALS, \"map_cpu:0,8\" or "
+		 "\"mask_cpu:0xff,0xff00\" of Slurm"},
 	{.name = "xml",
 	 .kind = VERB_TEXT,
 	 .offset = offsetof(struct topo_args, xml),
@@ -90,31 +96,49 @@ static int topo_copy_text(const char *option, const char *given, char *out, size
 	return EXIT_USAGE;
 }
 
+static int topo_fail(const struct err *err)
+{
+	cli_say("%s", err->text);
+	return err->code == -EINVAL ? EXIT_USAGE : EXIT_FAILED;
+}
+
+static int topo_draw(const struct topo_args *args, const struct job_cluster *cluster,
+		     uint32_t ranks, const struct launch_bind *bind)
+{
+	hwloc_topology_t topology;
+	struct err err = {0};
+	char *picture;
+	int status = topo_load(args->xml, &topology);
+
+	if (status != EXIT_DONE)
+		return status;
+	picture = pin_picture(cluster, topology, ranks, bind, &err);
+	hwloc_topology_destroy(topology);
+	return picture ? cli_print(picture) : topo_fail(&err);
+}
+
 static int topo_run(const struct call *call)
 {
 	const struct topo_args *args = call->options;
 	uint32_t ranks = args->ranks ? (uint32_t)args->ranks : TOPO_RANKS_DEFAULT;
 	struct job_cluster cluster = {.pin = args->pin, .gpus = args->gpus};
-	hwloc_topology_t topology;
+	struct launch_bind bind;
 	struct err err = {0};
-	char *picture;
 	int status;
 
 	status = topo_copy_text("--cores", args->cores, cluster.cores, sizeof(cluster.cores));
 	if (status == EXIT_DONE)
 		status = topo_copy_text("--reserved-cores", args->reserved_cores,
 					cluster.reserved_cores, sizeof(cluster.reserved_cores));
-	if (status == EXIT_DONE)
-		status = topo_load(args->xml, &topology);
 	if (status != EXIT_DONE)
 		return status;
-	picture = pin_picture(&cluster, topology, ranks, &err);
-	hwloc_topology_destroy(topology);
-	if (!picture) {
-		cli_say("%s", err.text);
-		return err.code == -EINVAL ? EXIT_USAGE : EXIT_FAILED;
-	}
-	return cli_print(picture);
+	if (!args->bind)
+		return topo_draw(args, &cluster, ranks, NULL);
+	if (launch_bind_read(&bind, args->bind, (uint32_t)args->ranks, &err) < 0)
+		return topo_fail(&err);
+	status = topo_draw(args, &cluster, bind.ranks, &bind);
+	launch_bind_free(&bind);
+	return status;
 }
 
 const struct verb topo_verb = {

@@ -14,15 +14,17 @@ static int version_run(const struct call *call)
 {
 	char mpi[MPI_LIBRARY_BYTES], hdf5[HDF5_LIBRARY_BYTES];
 	unsigned hwloc = hwloc_get_api_version();
+	bool runs = mpi_library(mpi);
 
 	(void)call;
-	mpi_library(mpi);
 	hdf5_library(hdf5);
 	printf("haul %s (%s)\n", HAUL_VERSION, HAUL_BUILD);
 	printf("MPI    %s\n", mpi);
 	printf("HDF5   %s\n", hdf5);
 	printf("hwloc  %u.%u\n", hwloc >> 16, hwloc >> 8 & 255);
 	printf("built  %s\n", __VERSION__);
+	if (!runs)
+		printf("lacks  haul run, generate and clean: built without MPI\n");
 	for (const struct backend_part *part = backend_parts(); part->name; part++)
 		if (part->built)
 			printf("with   %s\n", part->name);

@@ -9,7 +9,13 @@
 #   HDF5  the compiler again (cray-hdf5-parallel, CC=h5pcc); HDF5_ROOT or HDF5_DIR, as a variable or
 #         in the environment; pkg-config; h5pcc in PATH
 # A serial HDF5 is refused here with a message, before the compiler would fail on it.
+#
+# With -DHAUL_MPI=OFF, MPI is not searched for, and HDF5 must be serial, because a parallel one
+# would need MPI. Results are then read but not written, and the verbs run, generate and clean
+# refuse to run (ranks/run/absent.c).
 include(CheckCSourceCompiles)
+
+option(HAUL_MPI "Build run, generate and clean, which need MPI and a parallel HDF5" ON)
 
 # Imported targets, because only those can be used in the trial compilations below.
 add_library(haul_mpi INTERFACE IMPORTED GLOBAL)
@@ -17,9 +23,15 @@ add_library(haul_hdf5 INTERFACE IMPORTED GLOBAL)
 
 set(uses_mpi "#include <mpi.h>
 int main(int argc, char **argv) { return MPI_Init(&argc, &argv); }")
-set(uses_hdf5 "#include <mpi.h>
+set(uses_parallel_hdf5 "#include <mpi.h>
 #include <hdf5.h>
 int main(void) { return H5Pset_fapl_mpio(H5Pcreate(H5P_FILE_ACCESS), MPI_COMM_WORLD, MPI_INFO_NULL) < 0; }")
+
+set(uses_serial_hdf5 "#include <hdf5.h>
+#ifdef H5_HAVE_PARALLEL
+#error this HDF5 needs MPI
+#endif
+int main(void) { return H5open() < 0; }")
 
 # haul_try(VARIABLE SOURCE target…) sets VARIABLE to whether SOURCE compiles and links with the
 # targets.
@@ -71,9 +83,9 @@ function(haul_find_mpi)
 	set(HAUL_MPI_FROM "${MPI_C_COMPILER}" PARENT_SCOPE)
 endfunction()
 
-# Finds HDF5 by CMake's FindHDF5, which looks for h5pcc first.
+# Finds HDF5 by CMake's FindHDF5, which looks for h5pcc first if HDF5 must be parallel.
 macro(haul_find_hdf5_package)
-	set(HDF5_PREFER_PARALLEL ON)
+	set(HDF5_PREFER_PARALLEL ${HAUL_MPI})
 	find_package(HDF5 QUIET COMPONENTS C)
 	if(HDF5_FOUND)
 		target_link_libraries(haul_hdf5 INTERFACE hdf5::hdf5)
@@ -81,9 +93,12 @@ macro(haul_find_hdf5_package)
 	endif()
 endmacro()
 
-macro(haul_find_hdf5)
-	haul_try(HAUL_COMPILER_HAS_HDF5 "${uses_hdf5}" haul_mpi)
-	if(HAUL_COMPILER_HAS_HDF5)
+# haul_find_hdf5(parallel|serial LIBRARIES MODULES…) finds one kind of HDF5. LIBRARIES are the targets
+# that it needs, MODULES its names in pkg-config. Variables in the cache bear the kind, so that
+# HAUL_MPI can be changed in a build folder.
+macro(haul_find_hdf5 kind libraries)
+	haul_try(HAUL_COMPILER_HAS_${kind}_HDF5 "${uses_${kind}_hdf5}" ${libraries})
+	if(HAUL_COMPILER_HAS_${kind}_HDF5)
 		set(HAUL_HDF5_FROM "the compiler ${CMAKE_C_COMPILER}")
 	else()
 		if(NOT HDF5_ROOT AND NOT DEFINED ENV{HDF5_ROOT} AND DEFINED ENV{HDF5_DIR})
@@ -92,30 +107,54 @@ macro(haul_find_hdf5)
 		if(HDF5_ROOT OR DEFINED ENV{HDF5_ROOT})
 			haul_find_hdf5_package()
 		else()
-			# Debian calls the module of the parallel build hdf5-mpich; sites with
-			# environment modules call it hdf5.
-			pkg_search_module(HDF5_PC QUIET IMPORTED_TARGET GLOBAL hdf5-mpich hdf5-mpi hdf5)
-			if(HDF5_PC_FOUND)
-				target_link_libraries(haul_hdf5 INTERFACE PkgConfig::HDF5_PC)
-				set(HAUL_HDF5_FROM "${HDF5_PC_VERSION}, pkg-config's ${HDF5_PC_MODULE_NAME}")
+			pkg_search_module(HDF5_${kind} QUIET IMPORTED_TARGET GLOBAL ${ARGN})
+			if(HDF5_${kind}_FOUND)
+				target_link_libraries(haul_hdf5 INTERFACE PkgConfig::HDF5_${kind})
+				set(HAUL_HDF5_FROM "${HDF5_${kind}_VERSION}, pkg-config's ${HDF5_${kind}_MODULE_NAME}")
 			else()
 				haul_find_hdf5_package()
 			endif()
 		endif()
 	endif()
+	if(HAUL_HDF5_FROM)
+		haul_try(HAUL_HDF5_IS_${kind} "${uses_${kind}_hdf5}" haul_hdf5 ${libraries})
+	endif()
+endmacro()
+
+macro(haul_find_parallel_hdf5)
+	# Debian calls the module of the parallel build hdf5-mpich; sites with environment modules call
+	# it hdf5.
+	haul_find_hdf5(parallel haul_mpi hdf5-mpich hdf5-mpi hdf5)
 	if(NOT HAUL_HDF5_FROM)
 		message(FATAL_ERROR "haul needs parallel HDF5, and none was found: load a module (hdf5, cray-hdf5-parallel), "
 			"install libhdf5-mpich-dev, or set -DHDF5_ROOT=/prefix (docs/install.md)")
 	endif()
-	haul_try(HAUL_HDF5_IS_PARALLEL "${uses_hdf5}" haul_hdf5 haul_mpi)
-	if(NOT HAUL_HDF5_IS_PARALLEL)
-		unset(HAUL_HDF5_IS_PARALLEL CACHE)
+	if(NOT HAUL_HDF5_IS_parallel)
+		unset(HAUL_HDF5_IS_parallel CACHE)
 		message(FATAL_ERROR "haul needs a parallel HDF5 that was built with this MPI "
 			"(${HAUL_MPI_FROM}), but this HDF5 is serial or was built with another MPI: "
-			"${HAUL_HDF5_FROM}. Load its parallel module, or set -DHDF5_ROOT=/prefix "
+			"${HAUL_HDF5_FROM}. Load its parallel module, set -DHDF5_ROOT=/prefix, or build "
+			"without MPI by -DHAUL_MPI=OFF (docs/install.md)")
+	endif()
+endmacro()
+
+macro(haul_find_serial_hdf5)
+	haul_find_hdf5(serial "" hdf5-serial hdf5)
+	if(NOT HAUL_HDF5_IS_serial)
+		unset(HAUL_HDF5_IS_serial CACHE)
+		message(FATAL_ERROR "haul without MPI (HAUL_MPI=OFF) needs a serial HDF5 to read results, and "
+			"found \"${HAUL_HDF5_FROM}\". Install libhdf5-dev, or set -DHDF5_ROOT=/prefix "
 			"(docs/install.md)")
 	endif()
 endmacro()
 
-haul_find_mpi()
-haul_find_hdf5()
+if(HAUL_MPI)
+	haul_find_mpi()
+	haul_find_parallel_hdf5()
+	haul_part("MPI" "${HAUL_MPI_FROM}")
+	haul_part("parallel HDF5" "${HAUL_HDF5_FROM}")
+else()
+	haul_find_serial_hdf5()
+	haul_part("run, generate, clean" "no, as asked (HAUL_MPI)")
+	haul_part("serial HDF5" "${HAUL_HDF5_FROM}")
+endif()

@@ -171,6 +171,23 @@ static void plan_add_datasets(cJSON *json, const struct job *job)
 		cJSON_AddItemToArray(all, dataset_json(job, &job->datasets[i]));
 }
 
+static void plan_add_interfaces(cJSON *json, const struct job *job)
+{
+	cJSON *all = NULL, *list;
+
+	for (uint32_t i = 0; i < job->store_count; i++) {
+		const struct texts *names = store_interfaces(&job->stores[i]);
+
+		if (!names)
+			continue;
+		if (!all)
+			all = cJSON_AddObjectToObject(json, "interfaces");
+		list = cJSON_AddArrayToObject(all, job->stores[i].name);
+		for (uint32_t k = 0; k < names->count; k++)
+			cJSON_AddItemToArray(list, cJSON_CreateString(names->items[k]));
+	}
+}
+
 char *plan_json(const struct plan *plan, const struct job *job)
 {
 	cJSON *json = cJSON_CreateObject(), *list;
@@ -184,6 +201,7 @@ char *plan_json(const struct plan *plan, const struct job *job)
 	json_add_number(json, "nodes", plan->nodes);
 	json_add_number(json, "ranks", plan->ranks);
 	plan_add_datasets(json, job);
+	plan_add_interfaces(json, job);
 	json_add_number(json, "memory_bytes_per_node", (double)plan->memory_bytes_per_node);
 	list = cJSON_AddArrayToObject(json, "phases");
 	for (i = 0; i < plan->phase_count; i++)

@@ -65,6 +65,7 @@ void notes_gather(struct notes *n, const struct plan *plan, const struct job *jo
 	uint64_t tensor = job->cluster.tensor;
 	double memory = plan->node_memory_bytes;
 	char need[UNITS_TEXT_BYTES], has[UNITS_TEXT_BYTES];
+	char told[UNITS_COUNTED_BYTES];
 	uint32_t i, k;
 
 	n->count = 0;
@@ -74,9 +75,9 @@ void notes_gather(struct notes *n, const struct plan *plan, const struct job *jo
 		for (k = 0; k < plan->phases[i].demand.note_count; k++)
 			note(n, "%s", plan->phases[i].demand.notes[k]);
 	if (plan->other_ranks_per_node)
-		note(n,
-		     "the job asks for %llu ranks per node: run it with --set cluster.ranks_per_node=%u",
-		     (unsigned long long)plan->other_ranks_per_node, plan->ranks / plan->nodes);
+		note(n, "the job asks for %s per node: run it with --set cluster.ranks_per_node=%u",
+		     units_counted(told, plan->other_ranks_per_node, "rank"),
+		     plan->ranks / plan->nodes);
 	if (tensor & (tensor - 1))
 		note(n, "tensor %llu is not a power of two", (unsigned long long)tensor);
 	if (memory > 0 && (double)plan->memory_bytes_per_node > memory) {

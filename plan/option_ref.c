@@ -43,3 +43,14 @@ const struct job_store *look_store(const struct job *job, const struct dataset_o
 		return job_find_store(job, dataset->store);
 	return job->store_count == 1 ? &job->stores[0] : NULL;
 }
+
+const struct texts *store_interfaces(const struct job_store *store)
+{
+	const struct texts *names;
+	struct option_ref ref;
+
+	if (!option_find(store->section, store->options, "", "interface", OPTION_TEXTS, &ref))
+		return NULL;
+	names = ref.value;
+	return names->count && names->items[0][0] ? names : NULL;
+}

@@ -22,4 +22,7 @@ bool option_find(const struct section *section, const void *base, const char *pa
  * say which store. */
 const struct job_store *look_store(const struct job *job, const struct dataset_options *dataset);
 
+/* The network interfaces that a store's connections begin at. NULL: the job names none. */
+const struct texts *store_interfaces(const struct job_store *store);
+
 #endif

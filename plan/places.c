@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "core/units.h"
 #include "plan/plan.h"
 
 /* Counts the ranks of each node in counts[nodes]. The caller frees it. */
@@ -46,14 +47,15 @@ int plan_places(const struct job *job, const uint32_t *node_of, uint32_t ranks,
 		struct rank_place *out, struct err *err)
 {
 	uint32_t tensor = (uint32_t)job->cluster.tensor, pipeline = (uint32_t)job->cluster.pipeline;
+	char counted[UNITS_COUNTED_BYTES];
 	uint32_t *counts, *seen = NULL;
 	uint32_t nodes, i;
 	int rc = 0;
 
 	if (!tensor || !pipeline || ranks % (tensor * pipeline))
 		return err_set(err, -EINVAL,
-			       "/cluster: %u ranks do not divide into groups of %u x %u", ranks,
-			       tensor, pipeline);
+			       "/cluster: %s cannot be divided into groups of %u x %u",
+			       units_counted(counted, ranks, "rank"), tensor, pipeline);
 	counts = count_nodes(node_of, ranks, &nodes);
 	if (counts)
 		seen = calloc(nodes ? nodes : 1, sizeof(*seen));

@@ -86,6 +86,26 @@ static void put_ranks(FILE *out, const struct plan *plan, unsigned stepped)
 		units_bytes_binary(text, (double)plan->memory_bytes_per_node));
 }
 
+/* Stores whose connections each begin at one of several network interfaces. */
+static void put_interfaces(FILE *out, const struct job *job)
+{
+	const char *label = "interfaces";
+
+	for (uint32_t i = 0; i < job->store_count; i++) {
+		const struct job_store *store = &job->stores[i];
+		const struct texts *names = store_interfaces(store);
+
+		if (!names)
+			continue;
+		fprintf(out, "%-11s%s:", label, store->name);
+		for (uint32_t k = 0; k < names->count; k++)
+			fprintf(out, "%s %s", k ? "," : "", names->items[k]);
+		fprintf(out, "%s\n",
+			names->count > 1 ? " · each rank of a node has one near its cores" : "");
+		label = "";
+	}
+}
+
 /* From this rate on two decimals are enough. Below it, the time between two opens says more. */
 #define LEAST_RATE 0.1
 
@@ -93,11 +113,13 @@ static void put_rate(FILE *out, const char *label, const struct plan_phase *p, d
 {
 	const struct demand *d = &p->demand;
 	char all[UNITS_TEXT_BYTES], node[UNITS_TEXT_BYTES], opens[UNITS_TEXT_BYTES];
+	char per_node[UNITS_TEXT_BYTES + 16];
 	double rate = d->opens_per_second * au;
 
 	units_rate(all, d->bytes_per_second * au);
 	units_rate(node, d->bytes_per_second * au / p->nodes);
-	fprintf(out, "%-11sAU %3.0f %%   %-10s  %-10s per node   ", label, au * 100, all, node);
+	snprintf(per_node, sizeof(per_node), "%s per node", node);
+	fprintf(out, "%-11sAU %3.0f %%   %-10s  %-19s   ", label, au * 100, all, per_node);
 	if (rate > 0 && rate < LEAST_RATE)
 		fprintf(out, "one open every %s\n", units_time(opens, 1 / rate));
 	else
@@ -107,13 +129,17 @@ static void put_rate(FILE *out, const char *label, const struct plan_phase *p, d
 /* The whole phase, which its steps or its time limit may shorten. */
 static void put_total(FILE *out, const struct demand *d, char text[UNITS_TEXT_BYTES])
 {
+	char steps[UNITS_COUNTED_BYTES];
 	double whole = d->seconds * (double)d->epochs;
 
 	if (d->seconds_limit > 0 && d->total_seconds >= d->seconds_limit)
 		fprintf(out, " · ends after %s", units_time(text, d->seconds_limit));
 	else if (d->total_seconds > 0 && d->total_seconds < whole * 0.999)
-		fprintf(out, " · %s for %.0f steps", units_time(text, d->total_seconds),
-			d->total_seconds / d->seconds * (double)d->steps_per_epoch);
+		fprintf(out, " · %s for %s", units_time(text, d->total_seconds),
+			units_counted(steps,
+				      (uint64_t)llround(d->total_seconds / d->seconds *
+							(double)d->steps_per_epoch),
+				      "step"));
 	else if (d->epochs > 1)
 		fprintf(out, " · %s for %llu epochs", units_time(text, whole),
 			(unsigned long long)d->epochs);
@@ -218,16 +244,16 @@ static void put_space(FILE *out, const struct plan *plan)
 
 static void put_folders(FILE *out, const struct datasize *s)
 {
-	char folders[UNITS_TEXT_BYTES], files[UNITS_TEXT_BYTES];
+	char folders[UNITS_TEXT_BYTES], files[UNITS_COUNTED_BYTES];
 
 	if (!s->folders)
 		return;
-	units_count(files, s->files_per_folder);
+	units_counted(files, s->files_per_folder, "file");
 	if (s->folders == 1)
-		fprintf(out, "           %s files in one folder", files);
+		fprintf(out, "           %s in one folder", files);
 	else
-		fprintf(out, "           %s folders of %s files each",
-			units_count(folders, s->folders), files);
+		fprintf(out, "           %s folders of %s each", units_count(folders, s->folders),
+			files);
 	if (s->advised_folders > 1 && s->folders < s->advised_folders)
 		fprintf(out, "; for this many files mlpstorage advises %s",
 			units_count(folders, s->advised_folders));
@@ -238,7 +264,7 @@ static void put_folders(FILE *out, const struct datasize *s)
 static void put_datasize(FILE *out, const struct plan *plan, const struct job *job,
 			 const struct plan_phase *p)
 {
-	char files[UNITS_TEXT_BYTES], decimal[UNITS_TEXT_BYTES], binary[UNITS_TEXT_BYTES];
+	char files[UNITS_COUNTED_BYTES], decimal[UNITS_TEXT_BYTES], binary[UNITS_TEXT_BYTES];
 	char text[SPACE_BYTES], rule[128], has[UNITS_TEXT_BYTES];
 	struct phase_store needed = {0};
 	struct datasize s;
@@ -253,7 +279,7 @@ static void put_datasize(FILE *out, const struct plan *plan, const struct job *j
 			 plan->nodes == 1 ? "" : "s");
 	else
 		snprintf(rule, sizeof(rule), "%d steps per epoch", DATASIZE_STEPS);
-	fprintf(out, "MLPerf     wants %s files · %s (%s): %s\n", units_count(files, s.files),
+	fprintf(out, "MLPerf     wants %s · %s (%s): %s\n", units_counted(files, s.files, "file"),
 		units_bytes_decimal(decimal, s.bytes), units_bytes_binary(binary, s.bytes), rule);
 	put_folders(out, &s);
 	if (s.has >= s.files)
@@ -294,6 +320,7 @@ char *plan_text(const struct plan *plan, const struct job *job)
 	put_job(out, plan, job);
 	for (i = 0; i < job->dataset_count; i++)
 		put_dataset(out, job, &job->datasets[i]);
+	put_interfaces(out, job);
 	put_ranks(out, plan, stepped);
 	for (i = 0; i < plan->phase_count; i++) {
 		put_needs(out, &plan->phases[i], needing > 1);

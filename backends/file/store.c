@@ -25,16 +25,17 @@ static const char *const fadvise_names[] = {"none",     "sequential", "random",
 		   .help = "how bytes are moved; psync: pread and pwrite, one at a time; uring: " \
 			   "io_uring, many at once; mmap: files mapped, one at a time"), \
 		OPT_BOOL("direct", struct file_options, direct, .def = (direct_default), \
-			 .help = "O_DIRECT: past the page cache"), \
+			 .help = "bypasses the page cache (O_DIRECT)"), \
 		OPT_END
 static const struct option file_way_options[] = {WAY_OPTIONS(ENGINE_PSYNC, false)};
 static const struct option direct_way_options[] = {WAY_OPTIONS(ENGINE_URING, true)};
 
 static const struct option layout_options[] = {
 	OPT_U64("stripe_count", struct file_layout_options, stripe_count, .def = 0, .max = 65535,
-		.help = "servers or targets a file is spread over; 0: as its folder says"),
+		.help = "number of servers or targets that a file is spread over; 0: as its folder says"),
 	OPT_BYTES("stripe_size", struct file_layout_options, stripe_bytes, .def = 0,
-		  .max = 1u << 31, .help = "bytes on one before the next; 0: as its folder says"),
+		  .max = 1u << 31,
+		  .help = "bytes that go to one of them before the next; 0: as its folder says"),
 	OPT_TEXT("class", struct file_layout_options, class, .def_text = "",
 		 .help = "the pool of a Lustre file; empty: as its folder says"),
 	OPT_END,
@@ -43,14 +44,14 @@ static const struct option layout_options[] = {
 static const struct option file_options[] = {
 	OPT_CHOICE(
 		"fsync", struct file_options, fsync, .choices = fsync_names,
-		.help = "when an object is published: nothing, its file, or its file and folder"),
+		.help = "what is synced when an object is published: nothing, its file, or its file and folder"),
 	OPT_CHOICE("fadvise", struct file_options, fadvise, .choices = fadvise_names,
 		   .help = "what the page cache is told of a file when it is opened to be read"),
 	OPT_BYTES(
 		"readahead", struct file_options, readahead, .def = 0, .max = 1ull << 40,
 		.help = "bytes behind each read that the kernel is asked to fetch; 0: its own choice"),
 	OPT_BOOL("preallocate", struct file_options, preallocate, .def = false,
-		 .help = "room for the whole of a file when it is begun (fallocate)"),
+		 .help = "reserves the space of a whole file when it is begun (fallocate)"),
 	OPT_TABLE("layout", struct file_options, layout, .table = layout_options,
 		  .help = "striping of new files, where the file system has it"),
 	OPT_END,

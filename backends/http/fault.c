@@ -33,6 +33,10 @@ static const char *fault_unreachable(const struct slot *s)
 		return sentence_keep(kept, "no connection to where the server redirects",
 				     "%s redirects to %s, and there is no connection to it: %s",
 				     slot_server(s)->name, s->redirected_to, why);
+	if (s->channel->store->local.name[0])
+		return sentence_keep(kept, "no connection",
+				     "no connection to %s from interface %s: %s",
+				     slot_server(s)->name, s->channel->store->local.name, why);
 	return sentence_keep(kept, "no connection", "no connection to %s: %s", slot_server(s)->name,
 			     why);
 }

@@ -3,8 +3,10 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "backends/http/curl/transport.h"
+#include "backends/http/interface.h"
 #include "backends/http/profile.h"
 #include "backends/http/resolve.h"
 
@@ -47,12 +49,21 @@ static int http_prepare(struct store *store, struct http_store *http, struct err
 int http_open(struct store *store, const struct dialect *dialect, struct err *err)
 {
 	const struct http_options *o = store->options;
-	struct http_store *http = calloc(1, sizeof(*http));
 	const char *ca = o->ca[0] ? o->ca : getenv("AWS_CA_BUNDLE");
-	int rc;
+	bool named = interfaces_named(&o->interfaces);
+	struct local_end local = {0};
+	struct http_store *http;
+	int rc = 0;
 
+	/* First, since all ranks of the node take part. */
+	if (named)
+		rc = interface_choose(store, &o->interfaces, &local, err);
+	if (rc < 0)
+		return err_wrap(err, rc, "%s", store->uri);
+	http = calloc(1, sizeof(*http));
 	if (!http)
 		return err_set(err, -ENOMEM, "%s: no memory", store->uri);
+	http->local = local;
 	http->dialect = dialect;
 	http->options = o;
 	http->transport = &transport_curl;
@@ -64,6 +75,7 @@ int http_open(struct store *store, const struct dialect *dialect, struct err *er
 			  .stall_ns = o->stall_ns,
 			  .least_rate = o->least_rate},
 		.insecure = o->insecure,
+		.local = named ? &http->local : NULL,
 		.ca = ca && ca[0] ? ca : NULL,
 		.clock = store->clock,
 	};
@@ -93,6 +105,16 @@ void http_process_begin(void)
 	curl_process_begin();
 }
 
+static void http_describe_interfaces(const struct http_store *http, struct store_facts *facts)
+{
+	size_t used = strlen(facts->layout);
+	char list[128];
+
+	interfaces_print(&http->options->interfaces, list, sizeof(list));
+	snprintf(facts->layout + used, sizeof(facts->layout) - used, ", from interface%s %s",
+		 http->options->interfaces.count == 1 ? "" : "s", list);
+}
+
 void http_describe(const struct store *store, struct store_facts *facts)
 {
 	const struct http_store *http = store->state;
@@ -102,6 +124,8 @@ void http_describe(const struct store *store, struct store_facts *facts)
 	snprintf(facts->layout, sizeof(facts->layout), "%u endpoint%s, by %s", http->servers.count,
 		 http->servers.count == 1 ? "" : "s",
 		 balance_names[http->options->balance.balance]);
+	if (http->local.name[0])
+		http_describe_interfaces(http, facts);
 	snprintf(facts->client, sizeof(facts->client), "%s", client_names[http->options->client]);
 	if (http->options->insecure)
 		snprintf(facts->note, sizeof(facts->note),

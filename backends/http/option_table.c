@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "backends/http/interface.h"
 #include "backends/http/profile.h"
 #include "backends/http/server.h"
 
@@ -21,6 +22,10 @@ const struct option http_option_table[] = {
 		"balance", struct http_options, balance.balance, .choices = balance_names,
 		.help = "which endpoint a request takes: the rank's or node's own, in turn, at random, "
 			"the least loaded, the quickest"),
+	OPT_TEXTS(
+		"interface", struct http_options, interfaces, .def_text = "",
+		.help = "network interface that carries a rank's connections: a name (hsn0) or an address of the node; "
+			"of a list, each rank of a node gets one near its cores; empty: the system chooses"),
 	OPT_U64("eject_failures", struct http_options, balance.eject_failures, .def = 5,
 		.max = 1 << 20,
 		.help = "failures in a row after which an endpoint is left alone for a while; 0: never"),
@@ -39,9 +44,10 @@ const struct option http_option_table[] = {
 		 .min = 1000000, .max = 3600000000000,
 		 .help = "time to make a connection, TLS included"),
 	OPT_TIME("first_byte_timeout", struct http_options, first_byte_ns, .def = 60000000000,
-		 .min = 1000000, .max = 86400000000000, .help = "from the request to its answer"),
+		 .min = 1000000, .max = 86400000000000,
+		 .help = "the longest time from a request to the first byte of its answer"),
 	OPT_TIME("stall_timeout", struct http_options, stall_ns, .def = 30000000000, .min = 1000000,
-		 .max = 86400000000000, .help = "without a byte moving"),
+		 .max = 86400000000000, .help = "the longest time in which no byte moves"),
 	OPT_BYTES("least_rate", struct http_options, least_rate, .def = 1 << 10, .max = 1ull << 40,
 		  .help = "bytes per second, on average over stall_timeout, below which a transfer "
 			  "counts as stalled; 0: any rate will do"),
@@ -50,22 +56,24 @@ const struct option http_option_table[] = {
 		   .help = "the library to imitate: its defaults become those of the options here"),
 	OPT_BOOL("head_on_open", struct http_options, head_on_open, .def = false,
 		 .help = "asks for an object's size when it is opened, as some libraries do"),
-	OPT_CHOICE("split", struct http_options, split, .choices = split_names,
-		   .help = "how a read of data is cut: into pieces of transfer; over the requests "
-			   "in flight, 1 MiB to transfer each; not at all"),
+	OPT_CHOICE(
+		"split", struct http_options, split, .choices = split_names,
+		.help = "how a read of data is cut: size: into requests of transfer bytes; adaptive: evenly "
+			"over the requests in flight, from 1 MiB to transfer each; off: not at all"),
 	OPT_BYTES("split_from", struct http_options, split_from, .def = 0, .max = 1ull << 40,
-		  .help = "only reads of extents that may be so long are cut; 0: all"),
+		  .help = "only extents that may be at least so long are cut; 0: all"),
 	OPT_BYTES("part", struct http_options, part, .def = 0, .max = 4000ull << 20,
 		  .help = "size of the parts that an object is written in; 0: transfer"),
 	OPT_BYTES("put_whole", struct http_options, put_whole, .def = 0, .max = 5ull << 30,
 		  .help = "objects up to this size are written by one request; 0: up to a part"),
 	OPT_U64("in_flight", struct http_options, in_flight, .def = 1, .min = 1,
 		.max = HTTP_IN_FLIGHT_MAX,
-		.help = "requests of one sample read, or parts of one object written, at once at most; "
-			"the loader's depth counts more"),
-	OPT_CHOICE("checksum", struct http_options, checksum, .choices = checksum_names,
-		   .help = "sent with what is written, and compared with what is read where the "
-			   "store tells one"),
+		.help = "the greatest number of requests in flight for one sample that is read, or of parts for one "
+			"object that is written; the loader's depth takes precedence"),
+	OPT_CHOICE(
+		"checksum", struct http_options, checksum, .choices = checksum_names,
+		.help = "checksum that is sent with what is written, and compared with what is read where the "
+			"store tells one"),
 	OPT_END,
 };
 
@@ -85,6 +93,10 @@ int http_check(const void *options, const char *path, struct err *err)
 
 	if (rc == 0)
 		rc = http_check_sum(o, path, err);
+	if (rc < 0)
+		return rc;
+	snprintf(where, sizeof(where), "%s/interface", path);
+	rc = interfaces_check(&o->interfaces, where, err);
 	if (rc < 0)
 		return rc;
 	snprintf(where, sizeof(where), "%s/endpoints", path);

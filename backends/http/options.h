@@ -14,7 +14,7 @@ enum http_split { SPLIT_SIZE, SPLIT_ADAPTIVE, SPLIT_OFF };
 /* A store's own struct begins with this one. */
 struct http_options {
 	struct store_options common;
-	struct texts endpoints;
+	struct texts endpoints, interfaces;
 	struct endpoint_options balance;
 	struct retry_options retry;
 	bool insecure;

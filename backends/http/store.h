@@ -7,6 +7,7 @@
 #include "backends/http/options.h"
 #include "backends/http/sentence.h"
 #include "backends/http/server.h"
+#include "backends/http/wire/local_end.h"
 #include "backends/http/wire/transport.h"
 
 enum { BUCKET_BYTES = 256 };
@@ -18,6 +19,7 @@ struct http_store {
 	const struct http_options *options;
 	const struct transport_ops *transport; /* chosen when the store opens */
 	struct transport_options transport_options;
+	struct local_end local;    /* of this rank's connections, where the job names interfaces */
 	char bucket[BUCKET_BYTES]; /* or container */
 	char account[64];          /* Azure's */
 	char prefix[URI_BYTES];    /* "" or "train/": before every key */

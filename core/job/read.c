@@ -22,7 +22,7 @@ static const struct option cluster_options[] = {
 	OPT_U64("ranks", struct job_cluster, ranks, .max = 1 << 24,
 		.help = "the least number of ranks that the job needs; 0: any number"),
 	OPT_U64("ranks_per_node", struct job_cluster, ranks_per_node, .max = 1 << 14,
-		.help = "ranks on each node; 0: as launched"),
+		.help = "the least number of ranks per node; 0: any number"),
 	OPT_U64("gpus", struct job_cluster, gpus, .max = 1 << 14,
 		.help = "accelerators per node that the ranks stand for; 0: one per rank"),
 	OPT_U64("tensor", struct job_cluster, tensor, .def = 1, .min = 1, .max = 1 << 14,

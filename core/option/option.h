@@ -3,7 +3,7 @@
  *
  *	static const struct option train_options[] = {
  *		OPT_U64("batch", struct train_options, batch, .def = 1, .min = 1, .max = 1 << 20,
- *			.help = "samples a rank takes each step"),
+ *			.help = "samples that a rank takes in each step"),
  *		OPT_END
  *	};
  *
@@ -146,7 +146,7 @@ int options_parse_parts(const struct option_part *parts, unsigned count, const c
 struct cJSON *options_to_json(const struct option *const *tables, const void *from);
 
 /* The JSON Schema (2020-12) of such an object; and lines of reference text, one per option:
- * "  batch        whole number, 1 … 1048576, default 1   samples a rank takes each step". */
+ * "  batch        whole number, 1 … 1048576, default 1   samples that a rank takes in each step". */
 struct cJSON *options_schema(const struct option *const *tables);
 char *options_reference(const struct option *const *tables); /* caller frees */
 

@@ -21,8 +21,7 @@ static bool pin_list_number(const char **text, unsigned *value)
 	return n <= PIN_LIST_PU_MAX;
 }
 
-/* Reads one set, up to ':' or the end. */
-static bool pin_list_read(const char **text, hwloc_bitmap_t set)
+bool pin_list_read(const char **text, hwloc_bitmap_t set)
 {
 	unsigned first, last;
 
@@ -38,7 +37,7 @@ static bool pin_list_read(const char **text, hwloc_bitmap_t set)
 		if (set)
 			hwloc_bitmap_set_range(set, first, (int)last);
 		if (**text != ',')
-			return **text == ':' || **text == '\0';
+			return true;
 		(*text)++;
 	}
 }
@@ -56,7 +55,7 @@ int pin_list_set(const char *list, uint32_t rank, uint32_t ranks, hwloc_bitmap_t
 			       "/cluster/cores: pin \"list\" needs core sets, one per local rank: "
 			       "\"1-8:9-16\"");
 	for (;; p++) {
-		if (!pin_list_read(&p, count == rank ? set : NULL))
+		if (!pin_list_read(&p, count == rank ? set : NULL) || (*p && *p != ':'))
 			return err_set(err, -EINVAL,
 				       "/cluster/cores: \"%s\" is not a list of core sets at "
 				       "\"%s\"; write it as \"1-8:9-16:17,19\"",

@@ -4,11 +4,16 @@
 #define HAUL_PLAN_PIN_LIST_H
 
 #include <hwloc.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "core/err.h"
 
 enum { PIN_LIST_PU_MAX = 65535 };
+
+/* Reads one set, such as "1-8,17", and moves *text behind it. With set NULL it only checks. False: there is no set at
+ * *text, which then stands where it ends being one. */
+bool pin_list_read(const char **text, hwloc_bitmap_t set);
 
 /* Reads the whole list, which must have at least `ranks` sets, and copies the set of rank. With set
  * NULL it only checks. Returns -EINVAL with "/cluster/cores: sentence". */

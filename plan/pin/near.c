@@ -3,6 +3,10 @@
 
 #include <string.h>
 
+/* How many times slower the PCI link of a management port is than that of the fastest NIC, at least. A NIC of 200 Gbit/s
+ * has 31.5 GB/s, a port of 1 Gbit/s 0.25 to 2; two NICs of a node seldom differ by more than a factor of 4. */
+enum { NEAR_SLOWER = 8 };
+
 /* PCI classes of computing devices: 3D controllers, other displays, processing accelerators. A VGA
  * controller (0x0300) may be a server's console: it counts only with a computing device on it. */
 static bool class_computes(unsigned class_id)
@@ -52,6 +56,28 @@ static bool has_fast_nics(hwloc_topology_t topology)
 	return false;
 }
 
+/* GB/s of its PCI link, 0: unknown. */
+static float link_speed(hwloc_obj_t nic)
+{
+	return nic->type == HWLOC_OBJ_PCI_DEVICE ? nic->attr->pcidev.linkspeed : 0;
+}
+
+/* A management port shows by its PCI link: it is far slower than that of the fastest NIC. Where it lies says nothing:
+ * it may be beside the same cores as a NIC, or beside a part of them. */
+static uint32_t drop_slow_nics(hwloc_obj_t *devices, uint32_t count)
+{
+	float fastest = 0;
+	uint32_t kept = 0, i;
+
+	for (i = 0; i < count; i++)
+		if (link_speed(devices[i]) > fastest)
+			fastest = link_speed(devices[i]);
+	for (i = 0; i < count; i++)
+		if (link_speed(devices[i]) <= 0 || link_speed(devices[i]) * NEAR_SLOWER >= fastest)
+			devices[kept++] = devices[i];
+	return kept;
+}
+
 /* A management port: other NICs are beside a part of the cores that it is beside. */
 static bool nic_is_wide(hwloc_topology_t topology, hwloc_obj_t nic, hwloc_obj_t const *devices,
 			uint32_t count)
@@ -99,7 +125,7 @@ uint32_t near_devices(hwloc_topology_t topology, enum near_kind kind,
 			devices[count++] = body;
 	}
 	if (kind == NEAR_NIC)
-		count = drop_wide_nics(topology, devices, count);
+		count = drop_wide_nics(topology, devices, drop_slow_nics(devices, count));
 	/* A GPU whose computing devices this hwloc does not see has its PCI function alone. */
 	device = NULL;
 	while (kind == NEAR_TILE && (device = hwloc_get_next_pcidev(topology, device)) &&

@@ -10,10 +10,17 @@
 #include "core/units.h"
 #include "plan/pin/cores.h"
 #include "plan/pin/known.h"
+#include "plan/pin/launch_bind.h"
 #include "plan/pin/near.h"
 #include "plan/pin/pin.h"
 
-enum { ROW_CORES = 52, NAME_BYTES = 64, NEAR_COLUMNS = 26 };
+enum {
+	ROW_CORES = 52,
+	NAME_BYTES = 64,
+	NUMA_COLUMNS = 4,
+	NEAR_COLUMNS = 26,
+	LIST_COLUMN = 17 + NUMA_COLUMNS + NEAR_COLUMNS /* of the threads of a rank */
+};
 
 /* The sign of the rank that a core belongs to. Ranks beyond these share the last sign. */
 static const char signs[] = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ#";
@@ -28,7 +35,8 @@ struct picture {
 	hwloc_topology_t topology;
 	const struct pin_known *known; /* may be NULL */
 	hwloc_bitmap_t allowed, reserved;
-	hwloc_bitmap_t *sets; /* [ranks] */
+	const struct launch_bind *bind; /* may be NULL */
+	hwloc_bitmap_t *given, *sets;   /* [ranks]: by the launcher, and of it after pinning */
 	uint32_t ranks;
 	struct devices nics, gpus;
 	const char *message, *reserved_said;
@@ -88,11 +96,15 @@ static void draw_head(const struct picture *p, const struct job_cluster *cluster
 		fprintf(p->out, "processor  %.80s\n", cpu);
 	fprintf(p->out, "pin        %s · ", pin_names[cluster->pin]);
 	draw_counts(p, "", (int)p->ranks, "rank", "ranks");
+	if (p->bind)
+		fprintf(p->out, " · inside what the launcher gives");
 	fprintf(p->out, "\n");
 	if (p->reserved_said)
 		fprintf(p->out, "reserved   %s\n", p->reserved_said);
 	if (p->message)
 		fprintf(p->out, "note       %s\n", p->message);
+	if (p->bind)
+		launch_bind_notes(p->out, p->bind, p->topology, p->reserved);
 }
 
 /* Combines consecutive names with the same stem into one: "hsn0-3". */
@@ -265,38 +277,61 @@ static void draw_broken(const struct picture *p, const char *text, int columns, 
 	fprintf(p->out, "%s\n", text);
 }
 
-static void draw_ranks(const struct picture *p)
+/* The NUMA nodes whose cores the set has, "0-1". A second memory of the same cores is left out. */
+static void picture_numa(const struct picture *p, hwloc_const_bitmap_t set, char *text,
+			 size_t bytes)
+{
+	hwloc_bitmap_t nodes = hwloc_bitmap_alloc();
+	hwloc_obj_t numa = NULL;
+
+	text[0] = '\0';
+	while (nodes && (numa = hwloc_get_next_obj_by_type(p->topology, HWLOC_OBJ_NUMANODE, numa)))
+		if (hwloc_bitmap_intersects(numa->cpuset, set) && !cores_drawn(p, numa))
+			hwloc_bitmap_set(nodes, numa->os_index);
+	if (nodes)
+		hwloc_bitmap_list_snprintf(text, bytes, nodes);
+	hwloc_bitmap_free(nodes);
+}
+
+static unsigned picture_cores(const struct picture *p, hwloc_const_bitmap_t set)
 {
 	hwloc_obj_type_t type = core_type(p->topology);
-	char list[2048], nics[256], gpus[256], near[sizeof(nics) + sizeof(gpus)];
+	hwloc_obj_t core = NULL;
+	unsigned n = 0;
+
+	while ((core = hwloc_get_next_obj_by_type(p->topology, type, core)))
+		n += hwloc_bitmap_intersects(core->cpuset, set) ? 1 : 0;
+	return n;
+}
+
+static void draw_ranks(const struct picture *p)
+{
+	char list[2048], numa[64], nics[256], gpus[256], near[sizeof(nics) + sizeof(gpus)];
 	uint32_t r;
 
-	fprintf(p->out, "\nrank  cores  %-*s  threads, by the system's numbers\n", NEAR_COLUMNS,
-		"near");
+	fprintf(p->out, "\nrank  cores  %-*s  %-*s  threads, by the system's numbers\n",
+		NUMA_COLUMNS, "NUMA", NEAR_COLUMNS, "near");
 	for (r = 0; r < p->ranks; r++) {
-		hwloc_obj_t core = NULL;
-		unsigned n = 0;
-
-		while ((core = hwloc_get_next_obj_by_type(p->topology, type, core)))
-			n += hwloc_bitmap_intersects(core->cpuset, p->sets[r]) ? 1 : 0;
+		picture_numa(p, p->sets[r], numa, sizeof(numa));
 		names_near(p, NEAR_NIC, p->sets[r], nics, sizeof(nics));
 		names_near(p, NEAR_TILE, p->sets[r], gpus, sizeof(gpus));
 		snprintf(near, sizeof(near), "%s%s%s", nics, nics[0] && gpus[0] ? " " : "", gpus);
 		hwloc_bitmap_list_snprintf(list, sizeof(list), p->sets[r]);
-		fprintf(p->out, "%4u  %5u  %-*.*s  ", r, n, NEAR_COLUMNS, NEAR_COLUMNS,
-			near[0] ? near : "-");
-		draw_broken(p, list, 98 - 15 - NEAR_COLUMNS, 15 + NEAR_COLUMNS);
+		fprintf(p->out, "%4u  %5u  %-*.*s  %-*.*s  ", r, picture_cores(p, p->sets[r]),
+			NUMA_COLUMNS, NUMA_COLUMNS, numa[0] ? numa : "-", NEAR_COLUMNS,
+			NEAR_COLUMNS, near[0] ? near : "-");
+		draw_broken(p, list, 98 - LIST_COLUMN, LIST_COLUMN);
 	}
 }
 
-/* Finds what this process may use: the mask of the launcher where the topology is this
- * machine's. */
+/* Finds what ranks may use: the mask of this process where the topology is this machine's, unless a launcher would give
+ * them others. */
 static int find_allowed(struct picture *p, struct err *err)
 {
 	p->allowed = hwloc_bitmap_dup(hwloc_topology_get_allowed_cpuset(p->topology));
 	if (!p->allowed)
 		return err_set(err, -ENOMEM, "no memory for a core set");
-	if (hwloc_topology_is_thissystem(p->topology)) {
+	if (!p->bind && hwloc_topology_is_thissystem(p->topology)) {
 		hwloc_bitmap_t bound = hwloc_bitmap_alloc();
 
 		if (bound && hwloc_get_cpubind(p->topology, bound, HWLOC_CPUBIND_PROCESS) == 0)
@@ -306,18 +341,55 @@ static int find_allowed(struct picture *p, struct err *err)
 	return 0;
 }
 
+/* What the launcher gives each rank. */
+static int picture_give(struct picture *p, struct err *err)
+{
+	char list[128];
+
+	for (uint32_t r = 0; r < p->ranks; r++) {
+		p->given[r] = hwloc_bitmap_dup(p->allowed);
+		if (!p->given[r])
+			return err_set(err, -ENOMEM, "no memory for a core set");
+		if (!p->bind)
+			continue;
+		hwloc_bitmap_and(p->given[r], p->allowed, launch_bind_set(p->bind, r));
+		if (hwloc_bitmap_iszero(p->given[r])) {
+			hwloc_bitmap_list_snprintf(list, sizeof(list), launch_bind_set(p->bind, r));
+			return err_set(err, -EINVAL,
+				       "--bind: this node has none of rank %u's processors, %s", r,
+				       list);
+		}
+	}
+	return 0;
+}
+
+/* Ranks with the same mask share it. */
+static struct pin_seat picture_seat(const struct picture *p, uint32_t rank)
+{
+	struct pin_seat seat = {.local_rank = rank, .local_ranks = p->ranks};
+
+	for (uint32_t r = 0; r < p->ranks; r++) {
+		if (!hwloc_bitmap_isequal(p->given[r], p->given[rank]))
+			continue;
+		seat.sharers++;
+		seat.index += r < rank ? 1 : 0;
+	}
+	return seat;
+}
+
 static int picture_cut(struct picture *p, const struct job_cluster *cluster, struct err *err)
 {
-	struct pin_seat seat = {.local_ranks = p->ranks, .sharers = p->ranks};
-	uint32_t r;
-	int rc = 0;
+	int rc;
 
+	p->given = calloc(p->ranks, sizeof(*p->given));
 	p->sets = calloc(p->ranks, sizeof(*p->sets));
-	if (!p->sets)
+	if (!p->given || !p->sets)
 		return err_set(err, -ENOMEM, "no memory for %u core sets", p->ranks);
-	for (r = 0; r < p->ranks && rc == 0; r++) {
-		seat.local_rank = seat.index = r;
-		rc = pin_cut(cluster, p->topology, p->allowed, &seat, &p->sets[r], &p->message,
+	rc = picture_give(p, err);
+	for (uint32_t r = 0; r < p->ranks && rc == 0; r++) {
+		const struct pin_seat seat = picture_seat(p, r);
+
+		rc = pin_cut(cluster, p->topology, p->given[r], &seat, &p->sets[r], &p->message,
 			     err);
 	}
 	return rc;
@@ -328,7 +400,7 @@ static int find_reserved(struct picture *p, const struct job_cluster *cluster, s
 	p->reserved = hwloc_bitmap_alloc();
 	if (!p->reserved)
 		return err_set(err, -ENOMEM, "no memory for a core set");
-	if (cluster->pin == PIN_NONE || cluster->pin == PIN_LIST)
+	if (!p->bind && (cluster->pin == PIN_NONE || cluster->pin == PIN_LIST))
 		return 0;
 	return pin_reserved(cluster, p->topology, p->reserved, &p->reserved_said, err);
 }
@@ -354,9 +426,9 @@ static void picture_draw(const struct picture *p, const struct job_cluster *clus
 }
 
 char *pin_picture(const struct job_cluster *cluster, hwloc_topology_t topology,
-		  uint32_t local_ranks, struct err *err)
+		  uint32_t local_ranks, const struct launch_bind *bind, struct err *err)
 {
-	struct picture p = {.topology = topology, .ranks = local_ranks};
+	struct picture p = {.topology = topology, .ranks = local_ranks, .bind = bind};
 	char *text = NULL;
 	size_t bytes;
 	uint32_t r;
@@ -379,8 +451,11 @@ char *pin_picture(const struct job_cluster *cluster, hwloc_topology_t topology,
 		err_set(err, -ENOMEM, "no memory for the picture");
 	}
 out_free:
-	for (r = 0; p.sets && r < local_ranks; r++)
+	for (r = 0; p.given && p.sets && r < local_ranks; r++) {
+		hwloc_bitmap_free(p.given[r]);
 		hwloc_bitmap_free(p.sets[r]);
+	}
+	free(p.given);
 	free(p.sets);
 	hwloc_bitmap_free(p.allowed);
 	hwloc_bitmap_free(p.reserved);

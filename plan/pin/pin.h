@@ -8,6 +8,7 @@
 
 #include "core/err.h"
 #include "core/job/job.h"
+#include "plan/pin/launch_bind.h"
 
 enum pin { PIN_NONE, PIN_CORE, PIN_NUMA, PIN_TILE, PIN_NIC, PIN_LIST };
 extern const char *const pin_names[];
@@ -48,8 +49,9 @@ int pin_reserved(const struct job_cluster *cluster, hwloc_topology_t topology, h
 		 const char **message, struct err *err);
 
 /* `haul topo`: the node's packages, NUMA nodes, cores, NICs and GPUs, and which rank would get
- * which cores, as a picture in text. The caller frees it. */
+ * which cores, as a picture in text. bind is what a launcher would give each rank, of which the rank then gets what
+ * cluster->pin leaves it; NULL: the ranks share what this process may use. The caller frees the text. */
 char *pin_picture(const struct job_cluster *cluster, hwloc_topology_t topology,
-		  uint32_t local_ranks, struct err *err);
+		  uint32_t local_ranks, const struct launch_bind *bind, struct err *err);
 
 #endif

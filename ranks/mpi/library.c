@@ -20,7 +20,7 @@ static void library_field(const char *text, const char *label, char *out, size_t
 	snprintf(out, bytes, "%.*s", (int)n, at);
 }
 
-void mpi_library(char text[MPI_LIBRARY_BYTES])
+bool mpi_library(char text[MPI_LIBRARY_BYTES])
 {
 	char whole[MPI_MAX_LIBRARY_VERSION_STRING + 1] = "", version[64], device[40];
 	int length = 0;
@@ -33,4 +33,5 @@ void mpi_library(char text[MPI_LIBRARY_BYTES])
 			 device, device[0] ? ")" : "");
 	else /* other libraries give their name in the first line */
 		snprintf(text, MPI_LIBRARY_BYTES, "%.*s", (int)strcspn(whole, ",\n"), whole);
+	return true;
 }

@@ -3,9 +3,11 @@
 #ifndef HAUL_RANKS_MPI_LIBRARY_H
 #define HAUL_RANKS_MPI_LIBRARY_H
 
+#include <stdbool.h>
+
 enum { MPI_LIBRARY_BYTES = 128 };
 
-/* "MPICH 4.0.2 (ch4:ucx)". */
-void mpi_library(char text[MPI_LIBRARY_BYTES]);
+/* "MPICH 4.0.2 (ch4:ucx)". False: haul is built without MPI, and the text is "none". */
+bool mpi_library(char text[MPI_LIBRARY_BYTES]);
 
 #endif

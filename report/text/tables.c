@@ -95,7 +95,7 @@ static void print_table(const struct page *page, const struct results_phase_read
 {
 	uint64_t shown = t->table.row_count < ROWS_SHOWN ? t->table.row_count : ROWS_SHOWN;
 	struct table_row *rows = calloc(shown + 1, sizeof(*rows));
-	char name[PHASE_NAME_BYTES], count[UNITS_TEXT_BYTES];
+	char name[PHASE_NAME_BYTES], count[UNITS_COUNTED_BYTES];
 	unsigned columns;
 
 	if (!rows)
@@ -106,11 +106,11 @@ static void print_table(const struct page *page, const struct results_phase_read
 	if (columns)
 		table_print(page->out, rows, (unsigned)shown + 1, columns);
 	if (shown < t->table.row_count)
-		fprintf(page->out, "… %s rows in all: haul report --json %s has them.\n",
-			units_count(count, t->table.row_count), page->file->path);
+		fprintf(page->out, "… %s in all: haul report --json %s has them.\n",
+			units_counted(count, t->table.row_count, "row"), page->file->path);
 	if (t->left_out)
-		fprintf(page->out, "%s rows more found no room.\n",
-			units_count(count, t->left_out));
+		fprintf(page->out, "%s more found no room.\n",
+			units_counted(count, t->left_out, "row"));
 	free(rows);
 }
 

@@ -1,5 +1,6 @@
 """Help of each verb, and what is said of verbs and options that there are not."""
 import os
+import re
 import subprocess
 import tempfile
 
@@ -26,6 +27,26 @@ def test_each():
         check(lines[0].startswith(f"haul {verb}") and lines[-1].startswith("example: "), r.stdout)
         check(all(len(line) <= 80 for line in lines if not line.startswith("example")), r.stdout)
         check(haul("help", verb).stdout == r.stdout, f"help {verb} differs")
+
+
+# "bytes a request": a rate is said with "per". "is a file" and "asks a store" have a verb before the article.
+RATE = re.compile(r"\b(bytes|samples|requests|operations|threads|files|objects|rows|ranks|steps|targets|keys) an? "
+                  r"(rank|node|request|chunk|file|sample|thread|step|object|epoch|batch|second|worker|queue)\b")
+# A limit is "the greatest number of …": what stands behind "at most" in place of a clause is hard to read.
+LIMIT = re.compile(r"\bat most(;|$)")
+
+
+def test_plain_words():
+    """Help is in words that are understood at first reading: no shorthand of the field."""
+    texts = haul("schema", "--reference").stdout.split("\n  ")
+    for verb in VERBS:
+        texts += haul(verb, "--help").stdout.split("\n  ")
+    check(len(texts) > 200, len(texts))
+    for text in texts:
+        words = " ".join(text.split())
+        odd = RATE.search(words) or LIMIT.search(words)
+        check(not odd, f"{odd}: {words}")
+        check(not words.endswith("--json for programs"), words)
 
 
 def test_completion_knows_what_help_knows():

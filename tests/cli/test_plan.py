@@ -54,6 +54,27 @@ def test_text():
     check(all(len(line) <= 100 for line in r.stdout.splitlines()), r.stdout)
 
 
+def test_one_of_a_thing():
+    """What there is one of is said so, and columns are set off by blanks that mean something."""
+    one = ("--set", "dataset.files=1", "--set", "dataset.samples_per_file=1", "--set", "train.batch=1")
+    r = haul("plan", "unet3d_demo", *one, "--set", "train.epochs=1")
+    check(r.returncode == 0 and "1 file · npz" in r.stdout and "1 step per epoch" in r.stdout, r)
+    r = haul("plan", "unet3d_h100", "--set", "train.steps=1", "--set", "train.epochs=1")
+    check(r.returncode == 0 and " for 1 step\n" in r.stdout, r)
+    for args in (("unet3d_demo", *one), ("unet3d_h100", "--nodes", 3), ("unet3d_h100", "--ranks-per-node", 2)):
+        r = haul("plan", *args)
+        check(r.returncode == 0 and not re.search(r"\b1 (files|ranks|steps|samples|nodes|folders|others)\b", r.stdout), r)
+        check("/s  per node" not in r.stdout, r)
+    r = haul("plan", "unet3d_demo", "--ranks-per-node", 2, "--set", "cluster.ranks_per_node=1")
+    check("the job asks for 1 rank per node: run it" in r.stdout, r)
+    r = haul("plan", "unet3d_demo", "--ranks-per-node", 2, "--set", "cluster.tensor=2", "--set", "train.readers=replica")
+    check("1 of 2 ranks read, and each hands its batches to 1 other" in r.stdout, r)
+    for power in range(1, 5):  # rates of any length
+        r = haul("plan", "unet3d_h100", "--set", f"train.compute={10 ** power} ms")
+        needs = [line for line in r.stdout.splitlines() if " per node " in line]
+        check(needs and all(re.search(r"\S \S+ per node  ", line) for line in needs), r)
+
+
 def processors_s():
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime

@@ -334,8 +334,8 @@ class Proxy:
         finally:
             self.under_way -= 1
 
-    def note(self, method, path, headers):
-        noted = {"method": method, "path": path, "range": headers.get("range", ""), "keys": 0,
+    def note(self, method, path, headers, writer):
+        noted = {"method": method, "path": path, "from": writer.get_extra_info("peername")[0], "range": headers.get("range", ""), "keys": 0,
                  "bytes": int(headers.get("content-length", 0)), "under_way": self.under_way,
                  "sum_asked": headers.get("x-amz-checksum-mode", "") == "ENABLED",
                  "date": headers.get("x-amz-date", headers.get("x-ms-date", "")), "sha256": headers.get("x-amz-content-sha256", "")}
@@ -345,7 +345,7 @@ class Proxy:
 
     async def serve(self, reader, writer, up, first, lines, headers):
         method, path, _ = first.split(" ", 2)
-        noted = self.note(method, path, headers)
+        noted = self.note(method, path, headers, writer)
         self.stats["requests"] += 1
         self.stats["methods"][method] = self.stats["methods"].get(method, 0) + 1
         rule = next((r for r in self.rules if r.fault != "refuse" and r.hit(method, path, noted["date"])), None)

@@ -6,7 +6,7 @@ import sys
 
 sys.path.insert(0, os.path.join(os.environ["HAUL_SOURCE"], "tests", "servers"))
 import servers  # noqa: E402
-from haultest import Folder, check, main, mpi, report, write_job  # noqa: E402
+from haultest import Folder, alone, check, main, mpi, report, write_job  # noqa: E402
 
 FILES, EPOCHS = 24, 2
 
@@ -217,6 +217,32 @@ def test_whole_objects(s):
         path = write_job(folder, job({**store, "endpoints": proxy.endpoint()}, phases=phases[1:]), "corrupt.json")
         r = mpi(2, "run", path, "--results", os.path.join(folder, "corrupt.h5"), cwd=folder, env=rgw.env())
         check(r.rc == 1 and "differs at byte" in r.err, f"{r}")
+
+
+def test_interfaces(s):
+    """Each rank's connections begin at its own of the interfaces that the job names."""
+    rgw = s["rgw"]
+    rgw.bucket("interfaces")
+    with Folder() as folder, servers.Proxy(rgw.endpoint()) as proxy:
+        store = {"uri": "s3://interfaces/x", "endpoints": proxy.endpoint()}
+        d = run(folder, "two", {**store, "interface": ["127.0.0.2", "127.0.0.3"]}, rgw.env())
+        check(d["stores"][0]["layout"].endswith("from interfaces 127.0.0.2, 127.0.0.3"), f"{d['stores']}")
+        seen = [e["from"] for e in proxy.trace()]
+        check(set(seen) == {"127.0.0.2", "127.0.0.3"}, f"{set(seen)}")
+        check(min(seen.count(a) for a in set(seen)) >= FILES * EPOCHS // 2, f"{[(a, seen.count(a)) for a in set(seen)]}")
+        run(folder, "name", {**store, "interface": "lo"}, rgw.env())
+        check({e["from"] for e in proxy.trace()[len(seen):]} == {"127.0.0.1"}, "the interface of the server itself")
+        p = alone("plan", os.path.join(folder, "two.json"))
+        check("\ninterfaces data: 127.0.0.2, 127.0.0.3 · each rank of a node has one near its cores\n" in p.out, f"{p}")
+        p = alone("plan", "--json", os.path.join(folder, "two.json"))
+        check('"interfaces"' in p.out and '"127.0.0.3"' in p.out, f"{p}")
+        for name, more, sentence in (
+                ("gone", {"interface": ["127.0.0.2", "hsn9"]}, 's3://interfaces/x: interface "hsn9": this node has no such interface'),
+                ("closed", {"interface": "127.0.0.2", "endpoints": "http://127.0.0.1:1", "retry": {"attempts": 1}},
+                 "no connection to http://127.0.0.1:1 from interface 127.0.0.2")):
+            path = write_job(folder, job({**store, **more}), name + ".json")
+            r = mpi(2, "run", path, "--results", os.path.join(folder, name + ".h5"), cwd=folder, env=rgw.env())
+            check(r.rc == 1 and sentence in r.err, f"{r}")
 
 
 @contextlib.contextmanager

@@ -11,12 +11,22 @@ from haultest import HANGS_S, Folder, HAUL, MPIEXEC, alone, check, command, envi
 CPUSETS = ("/sys/fs/cgroup/cpuset", "/sys/fs/cgroup")
 
 
-def job(pin, seconds=1):
+# Writes through the page cache are what io_uring gives to threads of the kernel (iou-wrk).
+WRITE = {"io": {"operation": "write", "objects": 4, "size": "4 MiB", "block": "64 KiB", "depth": 8, "threads": 2, "passes": 0,
+                "seconds": 0.5, "verify": "none"}}
+
+
+def job(pin, seconds=1, store=None):
     return {"cluster": pin,
-            "stores": {"data": {"uri": "sim://pin", "latency": "1 ms"}},
+            "stores": {"data": store or {"uri": "sim://pin", "latency": "1 ms"}},
             "dataset": {"store": "data", "format": "raw", "files": 64, "sample_bytes": "64 KiB"},
-            "phases": [{"train": {"epochs": 1000, "seconds": seconds, "batch": 2, "compute": "2 ms",
+            "phases": ([WRITE, {"generate": {}}] if store else []) +
+                      [{"train": {"epochs": 1000, "seconds": seconds, "batch": 2, "compute": "2 ms",
                                   "loader": {"workers": 2}}}]}
+
+
+def files(folder):
+    return {"uri": f"file://{folder}/data", "engine": "uring"}
 
 
 def numbers(text):
@@ -51,13 +61,13 @@ def masks(pid):
     return out
 
 
-def watch(prefix, ranks, cluster, cpuset=None, bound=None):
+def watch(prefix, ranks, cluster, cpuset=None, bound=None, store=None):
     """Runs, looks on, and returns {pid: the masks its threads had}, those of the last look, the greatest
     number of threads seen, standard error, and the binding in the results. bound: a core for each rank, as a
     launcher binds them."""
     with Folder() as folder:
         folder = os.path.realpath(folder)
-        path = write_job(folder, job(cluster))
+        path = write_job(folder, job(cluster, store=store and store(folder)))
 
         def enter():
             if cpuset:
@@ -109,6 +119,18 @@ def test_slices_are_kept():
         check(len(set.union(*ends)) == 2 and not set.intersection(*map(set, set.union(*ends))),
               f"{pin}: ranks share cores: {ends}")
         check({frozenset(f) for f in found} == set.union(*ends), f"{pin}: results say {found}, it was {ends}")
+
+
+def test_readers_of_files_are_in_the_slice():
+    """All threads of a rank that read and write files: its own, and those that the kernel may start for it."""
+    cores = sorted(os.sched_getaffinity(0))
+    if len(cores) < 2:
+        return
+    seen, last, _, found = watch([], 2, {"pin": "list", "cores": f"{cores[1]}:{cores[0]}"}, store=files)
+    stays(seen, set(cores))
+    check({frozenset(m) for sets in last.values() for m in sets} == {frozenset({cores[0]}), frozenset({cores[1]})}, last)
+    check(all(len({frozenset(m) for m in sets}) == 1 for sets in last.values()), f"threads of one rank differ: {last}")
+    check(found == [{cores[1]}, {cores[0]}], f"results say {found}")
 
 
 def test_taskset_is_never_left():

@@ -28,7 +28,8 @@ const struct option cold_options[] = {
 			"which only root may"),
 	OPT_CHOICE(
 		"when", struct cold_options, when, .choices = when_names,
-		.help = "when: before each epoch what it will read, or everything once before the phase; plain I/O is one epoch"),
+		.help = "when it is dropped: before each epoch what the epoch will read, or everything once before the phase; plain I/O is "
+			"one epoch"),
 	OPT_BYTES(
 		"evidence", struct cold_options, evidence_bytes, .def = RESIDENCY_EVERY_BYTES,
 		.max = (uint64_t)1 << 40,

@@ -45,9 +45,9 @@ struct limit_options {
 		 .help = "nothing new is started after this time; 0: no limit")
 #define OPTION_LIMITS(type, member) \
 	OPT_U64("count", type, member.count, .def = 0, \
-		.help = "operations of a thread at most; 0: no limit"), \
+		.help = "the greatest number of operations per thread; 0: no limit"), \
 	OPT_BYTES("bytes", type, member.bytes, .def = 0, \
-		  .help = "bytes that a thread moves at most; 0: no limit"), \
+		  .help = "the greatest number of bytes that a thread moves; 0: no limit"), \
 	OPTION_SECONDS(type, member.seconds_ns), \
 	OPT_TIME("warmup", type, member.warmup_ns, .def = 0, \
 		 .help = "time at the start that is not counted, before \"seconds\"")

@@ -12,6 +12,7 @@
 #include "core/content/random.h"
 #include "core/key.h"
 #include "core/option/option.h"
+#include "core/units.h"
 #include "workloads/dataset/name_list.h"
 #include "workloads/dataset/names.h"
 
@@ -172,6 +173,7 @@ void dataset_in_set(struct dataset *d, uint64_t set_files)
 int dataset_scale(struct dataset_options *options, uint32_t ranks, uint64_t step_samples,
 		  const char *path, struct err *err)
 {
+	char counted[UNITS_COUNTED_BYTES];
 	const char *key = options->files_per_rank ? "files_per_rank" : "steps_per_epoch";
 	uint64_t spf = options->samples_per_file, files;
 
@@ -196,8 +198,8 @@ int dataset_scale(struct dataset_options *options, uint32_t ranks, uint64_t step
 		files = (files + spf - 1) / spf;
 	}
 	if (files >> DATASET_FILES_MAX_BITS && files != (uint64_t)1 << DATASET_FILES_MAX_BITS)
-		return err_set(err, -EINVAL, "%s/%s: comes to more than 2^%d files on %u ranks",
-			       path, key, DATASET_FILES_MAX_BITS, ranks);
+		return err_set(err, -EINVAL, "%s/%s: comes to more than 2^%d files on %s", path,
+			       key, DATASET_FILES_MAX_BITS, units_counted(counted, ranks, "rank"));
 	options->files = files;
 	return 0;
 }

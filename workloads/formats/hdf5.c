@@ -62,7 +62,7 @@ const struct option hdf5_options[] = {
 	OPT_U64("datasets", struct hdf5_options, datasets, .def = 1, .min = 1,
 		.max = HDF5_DATASETS_MAX, .help = "data sets over which a sample's bytes are cut"),
 	OPT_U64("chunk_samples", struct hdf5_options, chunk_samples, .def = 0, .max = UINT32_MAX,
-		.help = "samples a chunk; 0: stored contiguously"),
+		.help = "samples per chunk; 0: stored contiguously"),
 	OPT_BYTES(
 		"chunk_bytes", struct hdf5_options, chunk_bytes, .def = 0, .max = UINT32_MAX,
 		.help = "a sample's row in each data set is in chunks of so many bytes; 0: whole"),

@@ -44,9 +44,9 @@ static const struct option generate_options_table[] = {
 	OPT_TEXT("dataset", struct generate_options, dataset, .def_text = "",
 		 .help = "which data set; may be left out where there is only one"),
 	OPTION_THREADS(struct generate_options, threads, 256,
-		       "threads of a rank, each of which makes one file at a time"),
+		       "threads per rank, each of which makes one file at a time"),
 	OPT_U64("fillers", struct generate_options, fillers, .def = 1, .max = 256,
-		.help = "further threads of a rank, which make the next bytes of large files while others are "
+		.help = "further threads per rank, which make the next bytes of large files while others are "
 			"written; 0: none"),
 	OPT_END,
 };

@@ -48,7 +48,7 @@ const struct option io_options_table[] = {
 	OPT_BOOL("folder_per_rank", struct io_options, folder_per_rank, .def = false,
 		 .help = "each rank's objects lie in a folder of their own"),
 	OPT_U64("objects", struct io_options, objects, .def = 1, .min = 1, .max = 9999999999,
-		.help = "objects of each rank"),
+		.help = "number of objects per rank"),
 	OPT_BYTES(
 		"size", struct io_options, size, .def = 0, .min = 1, .max = 1ull << 50,
 		.help = "bytes of an object, 64 MiB if neither this nor sizes is given; of a shared one, a rank's part on average"),
@@ -61,11 +61,11 @@ const struct option io_options_table[] = {
 		   .help = "random: each block or object once; replacement: drawn anew each time"),
 	OPTION_DEPTH(struct io_options, depth),
 	OPTION_THREADS(struct io_options, threads, 1024,
-		       "threads of a rank, over which its work is shared out"),
+		       "threads per rank, among which its work is divided"),
 	OPT_U64("batch", struct io_options, batch, .def = 1, .min = 1, .max = REQ_KEYS_MAX,
 		.help = "delete: keys that one request removes, where a store takes several (s3); depth counts requests"),
 	OPT_U64("passes", struct io_options, passes, .def = 1, .max = 1ull << 40,
-		.help = "times over the work; 0: until another limit"),
+		.help = "how often a thread goes through its work; 0: until another limit ends it"),
 	OPTION_LIMITS(struct io_options, limits),
 	OPT_BOOL(
 		"wear_out", struct io_options, stonewall, .def = false,
@@ -74,12 +74,14 @@ const struct option io_options_table[] = {
 	OPTION_VERIFY(struct io_options, verify),
 	OPT_BOOL(
 		"discard", struct io_options, discard, .def = false,
-		.help = "bytes read are dropped where they arrive, nobody sees them: with object stores and verify none"),
+		.help = "bytes that are read are dropped where they arrive, and nothing looks at them; for object stores, with verify none"),
 	OPTION_ON_ERROR(struct io_options, on_error),
 	OPT_REAL("compress", struct io_options, compress, .def_real = 1, .min_real = 1,
-		 .max_real = 512, .help = "ratio to which each 4 KiB written can be compressed"),
-	OPT_REAL("dedup", struct io_options, dedup, .def_real = 1, .min_real = 1, .max_real = 1000,
-		 .help = "ratio to which the 4 KiB blocks written can be deduplicated"),
+		 .max_real = 512,
+		 .help = "factor by which compression can shrink each 4 KiB that is written"),
+	OPT_REAL(
+		"dedup", struct io_options, dedup, .def_real = 1, .min_real = 1, .max_real = 1000,
+		.help = "factor by which deduplication can reduce the 4 KiB blocks that are written"),
 	OPT_BYTES("dedup_distance", struct io_options, dedup_distance, .def = 16 << 20, .min = 4096,
 		  .max = 1ull << 50, .help = "distance of a repeat from its original"),
 	OPTION_PACE(struct io_options, pace),
@@ -217,14 +219,14 @@ static int io_check_shared(const struct io_options *o, const char *path, struct 
 static int io_check_sizes(const struct io_options *o, const char *path, uint32_t ranks,
 			  struct err *err)
 {
-	char where[JOB_NAME_BYTES + 16];
+	char where[JOB_NAME_BYTES + 16], counted[UNITS_COUNTED_BYTES];
 
 	if (o->size_count && o->size)
 		return err_set(err, -EINVAL, "%s/size: \"sizes\" says it; leave one of them out",
 			       path);
 	if (io_size_mean(o) * (double)o->objects * ranks > 0x1p62)
-		return err_set(err, -EINVAL, "%s/size: %llu objects on %u ranks are too large",
-			       path, (unsigned long long)o->objects, ranks);
+		return err_set(err, -EINVAL, "%s/size: the objects of %s are larger than any store",
+			       path, units_counted(counted, ranks, "rank"));
 	if (o->size_count && o->dedup > 1)
 		return err_set(err, -EINVAL,
 			       "%s/dedup: repeats need objects of one size, not sizes", path);
@@ -234,15 +236,17 @@ static int io_check_sizes(const struct io_options *o, const char *path, uint32_t
 
 static int io_check_work(const struct io_options *o, bool whole, const char *path, struct err *err)
 {
+	char threads[UNITS_COUNTED_BYTES], shared[UNITS_COUNTED_BYTES];
 	uint64_t items = io_items(o, whole);
 
 	if (o->batch > 1 && o->operation != IO_DO_DELETE)
 		return err_set(err, -EINVAL, "%s/batch: is of deletes, not of \"%s\"", path,
 			       operation_names[o->operation]);
 	if (o->threads > items)
-		return err_set(err, -EINVAL, "%s/threads: %llu threads share %llu %s", path,
-			       (unsigned long long)o->threads, (unsigned long long)items,
-			       io_moves(o) && !whole ? "blocks" : "objects");
+		return err_set(
+			err, -EINVAL, "%s/threads: %s share %s", path,
+			units_counted(threads, o->threads, "thread"),
+			units_counted(shared, items, io_moves(o) && !whole ? "block" : "object"));
 	return 0;
 }
 

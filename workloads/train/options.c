@@ -77,7 +77,7 @@ const struct option train_options[] = {
 	OPT_U64("epochs", struct train_options, epochs, .def = 1, .min = 1, .max = 100000,
 		.help = "how often all samples are read"),
 	OPT_U64("steps", struct train_options, steps, .def = 0,
-		.help = "training steps in all, at most; 0: all steps of each epoch"),
+		.help = "the greatest number of training steps in all; 0: all steps of each epoch"),
 	OPTION_SECONDS(struct train_options, seconds_ns),
 	OPT_U64("batch", struct train_options, batch, .def = 1, .min = 1, .max = 1 << 20,
 		.help = "samples that a rank (or a replica, see readers) takes in each step"),

@@ -241,13 +241,15 @@ static void size_note_amplified(const struct size_source *s, struct demand *out)
 static void size_note_readers(const struct size_source *s, uint32_t ranks, struct demand *out)
 {
 	const struct replicas *r = &s->replicas;
+	char all[UNITS_COUNTED_BYTES], others[UNITS_COUNTED_BYTES];
 	uint32_t readers = r->count * r->readers;
 
 	if (r->ranks == 1)
 		return;
 	if (r->handed_over)
-		size_note(out, "%u of %u ranks read, and each hands its batches to %u others",
-			  readers, ranks, r->ranks - 1);
+		size_note(out, "%u of %s read, and each hands its batches to %s", readers,
+			  units_counted(all, ranks, "rank"),
+			  units_counted(others, r->ranks - 1, "other"));
 	else if (readers < ranks)
 		size_note(out,
 			  "%u of %u ranks read, %u of them the same batch; the others read none",

@@ -17,6 +17,8 @@ int credentials_init(struct credential_source *s, const struct transport_ops *tr
 		.transport = transport, .transport_options = *options, .origin = "none"};
 	s->transport_options.depth = 1;
 	s->transport_options.connections = 1;
+	/* The interfaces of the storage need not lead to where credentials come from. */
+	s->transport_options.local = NULL;
 	return -pthread_mutex_init(&s->lock, NULL);
 }
 

@@ -35,9 +35,14 @@ curl_socket_t curl_on_open(void *handle, curlsocktype purpose, struct curl_socka
 {
 	struct curl_handle *h = handle;
 	struct curl_transport *t = h->owner;
+	const struct local_end *local = t->base.options.local;
 	int fd = h->sendings ? -1 : socket(a->family, a->socktype | SOCK_CLOEXEC, a->protocol);
 
 	(void)purpose;
+	if (fd >= 0 && local && local_end_bind(local, fd, a->family) < 0) {
+		close(fd);
+		fd = -1;
+	}
 	if (fd >= 0 && fd < CURL_SOCKETS_MAX)
 		t->kept[fd] = true;
 	return fd < 0 ? CURL_SOCKET_BAD : fd;

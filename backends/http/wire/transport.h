@@ -16,6 +16,7 @@
 #define HAUL_BACKENDS_HTTP_WIRE_TRANSPORT_H
 
 #include "backends/http/wire/exchange.h"
+#include "backends/http/wire/local_end.h"
 #include "core/clock.h"
 #include "core/err.h"
 
@@ -26,7 +27,9 @@ struct transport_options {
 	const _Atomic uint32_t *together;
 	uint64_t connect_ns;
 	struct stall_limits stall;
-	bool insecure;  /* accepts any certificate */
+	bool insecure; /* accepts any certificate */
+	/* Where connections begin; it outlives the transport. NULL: the system chooses. */
+	const struct local_end *local;
 	const char *ca; /* file of certificate authorities; NULL: the system's */
 	const struct clock *clock;
 };

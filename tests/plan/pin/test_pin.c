@@ -300,7 +300,7 @@ static void test_picture(void)
 	char *text;
 
 	node_open(&n, aurora);
-	text = pin_picture(&cluster, n.topology, 12, &err);
+	text = pin_picture(&cluster, n.topology, 12, NULL, &err);
 	CU_ASSERT_PTR_NOT_NULL_FATAL(text);
 	CU_ASSERT_PTR_NOT_NULL(strstr(text, "2 packages · 4 NUMA nodes · 104 cores · 208 threads"));
 	CU_ASSERT_PTR_NOT_NULL(

@@ -64,6 +64,7 @@ static const struct node_case {
 	{"dual", PIN_NIC, 2, 0, "", "0-31:32-63", NULL},
 	{"slingshot", PIN_NIC, 4, 0, "", "0-15:16-31:32-47:48-63", NULL},
 	{"ports", PIN_NIC, 4, 0, "", "0-15:16-31:32-47:48-63", NULL},
+	{"ports_inside", PIN_NIC, 4, 0, "", "0-15:16-31:32-47:48-63", NULL},
 	{"dual_cgroup", PIN_TILE, 8, 0, "", "8-9:10-11:12-13:14-15:40-41:42-43:44-45:46-47", NULL},
 	{"dual_cgroup", PIN_NIC, 4, 0, "", "8-11:12-15:40-43:44-47", NULL},
 	{"dual_cgroup", PIN_NUMA, 2, 0, "", "8-15:40-47", NULL},
@@ -369,6 +370,10 @@ static void test_pictures(void)
 		{"dual", PIN_NIC, 4, {"NICs     ib0-1\n", "GPUs     cuda4-7\n", "0-15,64-79"}},
 		{"slingshot", PIN_NIC, 4, {"NICs     hsi0-1\n", "NICs     hsi2-3\n", "0-15,64-79"}},
 		{"ports", PIN_NIC, 4, {"NICs     enp0-1\n", "NICs     enp2-3\n", "0-15,64-79"}},
+		{"ports_inside",
+		 PIN_NIC,
+		 4,
+		 {"NICs     enp0-1\n", "NICs     enp2-3\n", "0-15,64-79"}},
 		{"dual_cgroup", PIN_NUMA, 16, {"16 cores · 32 threads", "01234567", "47,111"}},
 	};
 
@@ -376,7 +381,7 @@ static void test_pictures(void)
 		const struct job_cluster cluster = {.pin = pictures[i].pin};
 		hwloc_topology_t topology = node_load(pictures[i].node);
 		struct err err = {0};
-		char *text = pin_picture(&cluster, topology, pictures[i].ranks, &err);
+		char *text = pin_picture(&cluster, topology, pictures[i].ranks, NULL, &err);
 
 		CU_ASSERT_PTR_NOT_NULL_FATAL(text);
 		for (int w = 0; w < 3; w++)

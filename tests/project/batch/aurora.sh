@@ -46,6 +46,15 @@ bound()
 {
 	job unet3d_small.pbs n1 RANKS_PER_NODE="$1" BIND="$2"
 	check "$1 ranks by $2" called " --cpu-bind $3 --env"
+	[ "$3" = none ] || check "$1 ranks by $2 have cores of one package, none of the system's" fits "$1" "$3"
+}
+# fits RANKS LIST: haul topo has nothing to note of it on an Aurora node.
+# shellcheck disable=SC2317  # called through check
+fits()
+{
+	local drawn
+	drawn=$("$REAL_HAUL" topo --xml "$root/tests/fixtures/topologies/aurora.xml" --bind "$2") || return
+	[[ $drawn == *" · $1 ranks · inside what the launcher gives"* && $drawn != *"note "* ]]
 }
 bound 12 tile list:1-8:9-16:17-24:25-32:33-40:41-48:53-60:61-68:69-76:77-84:85-92:93-100
 bound 6 tile list:1-16:17-32:33-48:53-68:69-84:85-100

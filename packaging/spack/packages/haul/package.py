@@ -15,6 +15,7 @@ class Haul(CMakePackage):
 
     version("main")
 
+    variant("mpi", default=True, description="haul run, generate and clean")
     variant("uring", default=True, description="The uring engine of file:// (io_uring)")
     variant("yaml", default=True, description="haul import dlio (libyaml)")
     variant("zstd", default=True, description="The operation log (--op-log)")
@@ -22,8 +23,9 @@ class Haul(CMakePackage):
     depends_on("c", type="build")
     depends_on("cmake@3.25:", type="build")
     depends_on("pkgconfig", type="build")
-    depends_on("mpi")
-    depends_on("hdf5@1.10: +mpi")
+    depends_on("mpi", when="+mpi")
+    depends_on("hdf5@1.10: +mpi", when="+mpi")
+    depends_on("hdf5@1.10: ~mpi", when="~mpi")
     depends_on("hwloc@2.5:")
     depends_on("cjson")
     depends_on("isa-l")
@@ -32,8 +34,9 @@ class Haul(CMakePackage):
     depends_on("zstd@1.4:", when="+zstd")
 
     def cmake_args(self):
-        return [
-            self.define("MPI_C_COMPILER", self.spec["mpi"].mpicc),
+        mpi = [self.define("MPI_C_COMPILER", self.spec["mpi"].mpicc)] if "+mpi" in self.spec else []
+        return mpi + [
+            self.define_from_variant("HAUL_MPI", "mpi"),
             self.define("HDF5_ROOT", self.spec["hdf5"].prefix),
             self.define_from_variant("HAUL_URING", "uring"),
             self.define_from_variant("HAUL_YAML", "yaml"),

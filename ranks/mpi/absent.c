@@ -1,0 +1,10 @@
+/* In place of library.c where haul is built without MPI (HAUL_MPI=OFF). */
+#include <stdio.h>
+
+#include "ranks/mpi/library.h"
+
+bool mpi_library(char text[MPI_LIBRARY_BYTES])
+{
+	snprintf(text, MPI_LIBRARY_BYTES, "none");
+	return false;
+}
