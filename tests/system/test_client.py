@@ -83,7 +83,7 @@ def test_rows_for_ranks_and_nodes():
 
 
 @t.timing
-def test_disk_bytes_are_the_kernels():
+def test_disk_bytes_agree_with_the_kernel():
     """For direct writes and reads, the rows have at least the bytes that haul moved, and at most those that the disks moved
     from before to after the run."""
     with t.Folder(os.getcwd()) as folder:
@@ -107,7 +107,7 @@ def test_disk_bytes_are_the_kernels():
 
 
 @t.timing
-def test_processor_time_is_the_systems():
+def test_processor_time_agrees_with_the_kernel():
     """The processor time of both phases is nearly all that the kernel counts for the run."""
     with t.Folder() as folder:
         path = os.path.join(folder, "r.h5")

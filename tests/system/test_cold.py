@@ -73,7 +73,7 @@ def test_direct_has_no_evidence():
         check(shares(a) == [None] and "page cache" not in a["said"], f"{shares(a)} {a['said']}")
 
 
-def test_somebody_elses_files():
+def test_files_of_another_user():
     """The kernel tells the cached share only to users who may write the files. haul reports that to other users."""
     if os.getuid() != 0:
         return

@@ -161,7 +161,7 @@ def test_killed_one(rgw):
             check(p["retries"] > 0 and p["endpoints"][which]["failures"] > 0, f"{balance}: {p['endpoints']}")
 
 
-def test_lists_and_ranges(rgw):
+def test_lists_of_endpoints(rgw):
     """Endpoints can be given by a file and by environment variables."""
     write = [io("write", **SMALL)]
     two = rgw.endpoints()[:2]

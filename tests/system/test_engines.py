@@ -116,7 +116,7 @@ def test_mmap_maps_and_does_not_read():
         check(not reads, f"{reads[:3]}")
 
 
-def test_one_rank_a_node_tries():
+def test_one_rank_per_node_probes():
     """Opening a store probes its engine once per node, not once per rank."""
     with Folder(os.getcwd()) as folder:
         write_job(folder, job(engine="uring"))

@@ -176,7 +176,7 @@ def refused(folder, dataset, says, rc=1, **train):
     check(says in " ".join(r.err.split()), f"\"{says}\" is not in {r.err}")
 
 
-def test_what_does_not_fit_is_said():
+def test_mismatches_are_reported():
     names = {"folder": "d", "names": "dlio", "sizes": "stat"}
     with Folder() as folder:
         sizes = dlio_dataset(folder + "/d", 48)
@@ -201,7 +201,7 @@ def test_what_does_not_fit_is_said():
         refused(folder, names, f"{os.path.basename(first)}: is not there")
 
 
-def test_what_goes_wrong_on_the_way():
+def test_errors_during_the_training():
     """Errors that the looks at the start do not find: a file in the middle that is missing, empty or truncated."""
     with Folder() as folder:
         for i in range(400):

@@ -99,7 +99,7 @@ def test_clean():
         check(keys(rgw, "train") == ["other"], f"{keys(rgw, 'train')[:5]}")
 
 
-def test_where_it_cannot():
+def test_unsupported_stores():
     with Folder() as folder:
         for uri, phase, says in (("az://account/train", "delete", "cannot delete several keys by one request"),
                                  ("gs://train", "delete", "cannot delete several keys by one request"),

@@ -168,7 +168,7 @@ def test_corrupt_bytes_are_found():
                 check(all(f"payload differs at byte {at}" in f["text"] for f in p["failures"]), f"{p['failures']}")
 
 
-def test_dies_and_comes_back():
+def test_endpoint_dies_and_comes_back():
     """The only endpoint fails and comes back: requests are retried until then. A proxy that resets connections counts them;
     one that does not listen cannot."""
     with Bench() as bench:

@@ -113,7 +113,7 @@ def test_retries_of_the_warmup_are_not_counted():
         check(p["retries"] == 0 and p["errors"] == 0, f"{p}")
 
 
-def test_a_plan_refuses():
+def test_refused_by_the_plan():
     table = (
         ({"operation": "read", "mix": {"get": 1}}, "/mix: is of \"mixed\", not of \"read\""),
         ({"operation": "mixed", "mix": {"put": 1, "delete": 2}}, "/mix/delete: more objects would be deleted than are put"),

@@ -123,7 +123,7 @@ def test_none_by_default():
                 check(not any(t["sums"] or t["sum_asked"] for t in proxy.trace()), f"{client}: {proxy.trace()}")
 
 
-def test_where_it_cannot():
+def test_unsupported_stores():
     with Folder() as folder:
         env = {"GS_ACCESS_KEY_ID": "a", "GS_SECRET_ACCESS_KEY": "b", "AWS_ACCESS_KEY_ID": "a", "AWS_SECRET_ACCESS_KEY": "b"}
         for store, rc, says in (({"uri": "az://account/train"}, 2, "/checksum: Azure does not know CRC-32C"),

@@ -60,7 +60,7 @@ def test_the_same_training_everywhere(s):
         check(train["bytes_read"] == phase(runs["file"], "train")["bytes_read"], f"{name}: {train['bytes_read']}")
 
 
-def test_counts_are_the_gateways(s):
+def test_counts_agree_with_the_gateways(s):
     rgw = s["rgw"]
     rgw.bucket("counted")
     before = [rgw.requests(i) for i in range(3)]

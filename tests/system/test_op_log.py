@@ -133,7 +133,7 @@ def test_runs_of_a_series():
         check([by_run[i + 1] for i in range(3)] == wanted, f"{by_run}, wanted {wanted}")
 
 
-def test_what_does_not_fit_is_counted():
+def test_dropped_rows_are_counted():
     job = {"name": "fast", "stores": {"n": {"uri": "null://n"}},
            "phases": [{"io": {"operation": "read", "size": "1 GiB", "block": 4096, "passes": 0, "count": 400000}}]}
     with Folder() as folder:

@@ -141,7 +141,7 @@ def test_taskset_is_never_left():
             check(found == [{core}, {core}], f"{cluster}: results say {found}")
 
 
-def test_the_launchers_binding_stands():
+def test_binding_of_the_launcher_is_kept():
     cores = sorted(os.sched_getaffinity(0))
     if len(cores) < 2:
         return

@@ -197,7 +197,7 @@ def test_steps_and_times_of_a_phase():
         check(train["finished"] - train["started"] >= train["seconds"], f"{train}")
 
 
-def test_one_rank_says_so():
+def test_note_for_one_rank():
     with Folder() as folder:
         write_job(folder, {"name": "one", "stores": {"d": {"uri": "null://d"}},
                            "dataset": {"files": 4, "sample_bytes": 1000}, "phases": [{"train": {"null_steps": 0}}]})

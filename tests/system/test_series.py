@@ -101,7 +101,7 @@ def test_sweep():
             check(base["stores"]["data"]["rank_bandwidth"] == 50 * MB, "/job is not the job without the sweep")
 
 
-def test_data_are_made_once():
+def test_data_is_made_once():
     """On file:// and mem://, later runs find the data of the first. A series that would make another data set in the same place
     is refused before it runs."""
     with Folder() as folder:

@@ -121,7 +121,7 @@ def test_another_store():
         check(at.left() == ([], False), f"{at.left()}")
 
 
-def test_again():
+def test_written_again():
     """An existing object is written again, by another number of ranks, in random order, by several threads per rank, and every
     part twice."""
     with Folder() as folder, servers.Rgw() as rgw:
@@ -202,7 +202,7 @@ def test_a_rank_fails():
             delete(at, folder, SMALL)
 
 
-def test_time_is_over():
+def test_time_limit():
     """A limit of time: if it ends before the object is complete, there is no object, and the results say so. If it ends
     later, the object exists."""
     with Folder() as folder, servers.Rgw() as rgw:
@@ -234,7 +234,7 @@ def test_interrupted():
         check(r.rc != 0 and at.left() == ([], False), f"{at.left()} {r}")
 
 
-def test_a_plan_refuses():
+def test_refused_by_the_plan():
     s3, az = {"uri": "s3://b/x", "endpoints": "http://127.0.0.1:1"}, {"uri": "az://a/c/x", "endpoints": "http://127.0.0.1:1"}
     table = (
         (s3, {"size": "8 MiB", "block": "1 MiB"}, "/block: parts of an object of s3:// have at least 5 MiB, not 1 MiB"),

@@ -74,7 +74,7 @@ def test_hup():
     stops(signal.SIGHUP, 2)
 
 
-def test_an_error_of_one():
+def test_error_of_one_rank():
     with Folder() as folder:
         write_job(folder, job(folder, loader={"workers": 1, "prefetch": 1}))
         check(start(2, "generate", "job.json", cwd=folder).wait() == 0, "generate")
