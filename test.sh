@@ -73,8 +73,8 @@ tests_of_threads()
 	"${fixed[@]}" ctest --preset tsan -j "$tests_at_once" --no-label-summary
 }
 
-must "install what is missing" install
-must "install what tests use from npm" packaging/install-npm.sh
+must "install the missing packages" install
+must "install the npm packages of the tests" packaging/install-npm.sh
 must "build, gcc" build release -D HAUL_TESTS=ON
 must "build, clang with the address sanitizer" build asan -D HAUL_TESTS=ON
 if [ $set_of_tests = change ]; then
@@ -91,6 +91,6 @@ trap 'rm -f "$summary"' EXIT
 tests $set_of_tests | tee "$summary"
 rc=${PIPESTATUS[0]}
 say "the end"
-[ ${#failed[@]} = 0 ] || printf 'haul: test.sh: failed before: %s\n' "${failed[*]}"
+[ ${#failed[@]} = 0 ] || printf 'haul: test.sh: also failed: %s\n' "${failed[*]}"
 grep -E '^[0-9]+% tests passed' "$summary"
 [ "$rc" = 0 ] && [ ${#failed[@]} = 0 ]

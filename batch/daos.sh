@@ -63,7 +63,7 @@ daos_container()
 			batch_say "the DAOS pool $DAOS_POOL has no container $DAOS_CONT, and DAOS_CREATE is empty"
 			return 1
 		fi
-		batch_say "the DAOS pool $DAOS_POOL has no container $DAOS_CONT: it is made"
+		batch_say "the DAOS pool $DAOS_POOL has no container $DAOS_CONT: the job makes it"
 		read -r -a words <<<"$DAOS_CREATE"
 		if ! timeout -k 5 120 daos container create "${words[@]}" "$DAOS_POOL" "$DAOS_CONT"; then
 			batch_say "the DAOS container $DAOS_CONT could not be made"
@@ -102,7 +102,7 @@ daos_check()
 		return 2
 	fi
 	if timeout -k 5 60 daos container query "$DAOS_POOL" "$DAOS_CONT" >/dev/null 2>&1; then
-		batch_say "the DAOS container $DAOS_CONT is there"
+		batch_say "the DAOS container $DAOS_CONT exists"
 	elif [ -n "$DAOS_CREATE" ]; then
 		batch_say "the job will make the DAOS container $DAOS_CONT"
 	else

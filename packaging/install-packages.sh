@@ -18,7 +18,7 @@ fi
 mapfile -t wanted < <(sed 's/#.*//' -- "$@" | tr -s ' \t' '\n' | sed '/^$/d' | sort -u)
 
 if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then
-	echo "haul: this machine has no apt-get; what the build needs, by Debian's names: ${wanted[*]}" >&2
+	echo "haul: this machine has no apt-get; the build needs these packages, by their Debian names: ${wanted[*]}" >&2
 	exit 3
 fi
 

@@ -186,7 +186,7 @@ def test_expected():
 
 def test_what_is_read_again():
     """haul plan names the right reason for bytes that are read again: fewer files than ranks that read whole files, or
-    bytes beside the samples."""
+    bytes that are not part of samples."""
     for fmt, loader, files, says in (
             ("tfrecord", "stream", 4, "on average: there are fewer files than ranks, and each reads whole files"),
             ("tfrecord", "stream", 64, None),

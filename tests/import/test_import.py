@@ -346,7 +346,7 @@ reader: {data_loader: pytorch, file_shuffle: seed, sample_shuffle: seed}
     check(meant["dataset"]["sample_bytes"] == 322957 and meant["dataset"]["sample_bytes_stdev"] == 1000, meant)
     check(phase(meant, "train")["shuffle"]["samples"], meant)
     bent, said = imported(text, options=("--as", "dlio-bugs"))
-    check(abs(bent["dataset"]["sample_bytes"] - 179275) < 50, bent)           # as DLIO's generator was measured to write
+    check(abs(bent["dataset"]["sample_bytes"] - 179275) < 50, bent)           # the measured mean of DLIO's generator
     check(bent["dataset"]["sample_bytes_stdev"] == round(1000 / 2 ** .5 * .5551), bent)
     check(phase(bent, "train")["shuffle"] == "none" and "as DLIO does with torch" in said, (bent, said))
     flux = "framework: pytorch\ndataset: {format: npz, record_length: 5000}\n"

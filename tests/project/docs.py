@@ -17,7 +17,7 @@ EXAMPLES = {"add-a-format.md": "workloads/formats/webdataset.c", "add-a-workload
 LANGUAGES = {"sh", "console", "text", "json", "c", "python"}  # commands; commands with output; output and drawings; the rest
 SOURCES = ("core", "backends", "workloads", "plan", "ranks", "results-schema", "report", "import", "cli", "tests", "bench",
            "packaging")
-FOLDERS = ("docs", "results-schema", "bench", "tests")  # beside README.md
+FOLDERS = ("docs", "results-schema", "bench", "tests")  # in addition to README.md
 
 
 def haul(*words):

@@ -8,39 +8,40 @@ RULE is fault[:argument][@every=N][@first=N][@from=N][@p=SHARE@seed=S][@method=G
 
     503 500 429 408 401 403exp  answers with that status (429 and 503 with Retry-After: argument, by default 0)
     refuse                  resets each connection that the rule hits before it reads a request
-    down:SECONDS            resets all connections and does not listen for so long
-    deaf:SECONDS            resets all connections, also new ones, for so long; counts those that waited for an answer
+    down:SECONDS            resets all connections and does not listen for this time
+    deaf:SECONDS            resets all connections, also new ones, for this time; counts those that waited for an answer
     rst close               ends the connection before an answer, by RST or FIN
-    rstmid:BYTES            RST after so many bytes of the body
-    trunc:BYTES             FIN after so many bytes of the body
+    rstmid:BYTES            RST after this part of the body
+    trunc:BYTES             FIN after this part of the body
     stall:SECONDS           pauses before the answer
     stallmid:SECONDS        pauses in the middle of the body
-    slow:BYTES              sends so many bytes per second
-    drip:SECONDS            sends one byte of the body at a time, with a pause of so long after each
-    delay:SECONDS           delays every answer
+    slow:BYTES              sends this number of bytes per second
+    drip:SECONDS            sends one byte of the body at a time, with this pause after each
+    delay:SECONDS           delays every answer by this time
     corrupt:OFFSET          changes one byte of the answer's body
     spoil:OFFSET            changes one byte of the request's body
-    keys:NUMBER-CODE        answers a delete of several keys with errors for the first so many, although they are deleted
+    keys:NUMBER-CODE        answers a delete of several keys with errors for the first NUMBER keys, although they are deleted
     err200                  200 with an <Error> as the body
     307:BASE                redirects to the same path at BASE ("http://127.0.0.1:7480"); without BASE: to no place
-    date:SECONDS            changes the answer's Date by so many seconds
-    skewed:SECONDS          has a clock that is off by so many seconds, and refuses signatures of another time
+    date:SECONDS            changes the answer's Date by this time
+    skewed:SECONDS          has a clock that is off by this time, and refuses signatures of another time
     late:SECONDS            the same with the answer that Azure gives
-    page:PARTS              a list of an upload's parts has at most so many, and says that more follow
-    round:PAGES             a folder has so many pages, and the last one says that the first one follows
+    page:PARTS              a list of an upload's parts has at most PARTS parts, and says that more follow
+    round:PAGES             a folder has this number of pages, and the last one says that the first one follows
     empty                   a folder has endless pages without an entry
     unmarked                a page of a folder says that more follows, but not where
     rubbish:TEXT            200 with that text as the body
-    huge:BYTES              403 with a body of so many bytes; the rule endless: with a body that does not end
-    line:BYTES              404 with a line of so many bytes in its head
+    huge:BYTES              403 with a body of this size
+    endless                 403 with a body that does not end
+    line:BYTES              404 with a line of this size in its head
     length:NUMBER           200 with that Content-Length and no body
     garbage                 an answer that is not HTTP
     count                   changes nothing, but counts the hits
 
---tokens: requests need `Authorization: Bearer` with a token that this server gave less than so many seconds ago, as the
-metadata service of Google or Azure, or as a token server (POST /token, …/oauth2/v2.0/token). Other requests get a 401. The
-proxy removes the token before it forwards the request. Azurite accepts these tokens, too. --public-key: the key of the
-service account, whose signature POST /token then checks.
+--tokens: requests need `Authorization: Bearer` with a token that this server gave less than SECONDS ago, as the metadata
+service of Google or Azure, or as a token server (POST /token, …/oauth2/v2.0/token). Other requests get a 401. The proxy
+removes the token before it forwards the request. Azurite accepts these tokens, too. --public-key: the key of the service
+account, whose signature POST /token then checks.
 
 --sums s3 or gs: handles checksums as these services do, because the server behind may not. It refuses a body that does not
 match its checksum (400 BadDigest), and sends the checksum of a whole object with it (s3: on request; gs: always, MD5 and
@@ -121,13 +122,13 @@ def answer(value):
 
 
 def keys_failed(body, number, code):
-    """The DeleteResult with errors for the first so many keys."""
+    """The DeleteResult with errors for the first `number` keys."""
     return re.sub(rb"<Deleted>(<Key>.*?</Key>).*?</Deleted>",
                   lambda m: b"<Error>" + m[1] + b"<Code>" + code.encode() + b"</Code></Error>", body, int(number))
 
 
 def parts_paged(body, most):
-    """The ListPartsResult cut to so many parts, as a server may answer."""
+    """The ListPartsResult cut to at most `most` parts, as a server may answer."""
     parts = list(re.finditer(rb"<Part>.*?<PartNumber>(\d+)</PartNumber>.*?</Part>", body, re.S))
     if len(parts) <= most:
         return body

@@ -230,7 +230,7 @@ class Rgw(Server):
                   self.path("keyring"))
         self.spawn("mon", "ceph-mon", "-c", conf, "-i", "a", "-f")
         if not wait_for(mon, HANGS_S, self.processes[-1]):
-            raise RuntimeError("the monitor does not come up: " + self.said("mon"))
+            raise RuntimeError("the monitor does not start: " + self.said("mon"))
         self.must("ceph", "-c", conf, "--connect-timeout", "10", "osd", "new", osd, tries=50)
         self.must("ceph-osd", "-c", conf, "-i", "0", "--mkfs", "--osd-uuid", osd, "--no-mon-config", tries=5)
         self.osd = self.store()
@@ -251,7 +251,7 @@ class Rgw(Server):
                 return
             if self.osd.poll() is not None:
                 self.osd = self.store()
-        raise RuntimeError("a gateway does not come up: " + self.said("osd"))
+        raise RuntimeError("a gateway does not start: " + self.said("osd"))
 
     def gateway(self, i):
         ends = f"endpoint=127.0.0.1:{self.ports[2 * i]}"
@@ -333,7 +333,7 @@ class Azurite(Server):
             args += ["--cert", self.tls[0], "--key", self.tls[1], "--oauth", "basic"]
         process = self.spawn("azurite", *args, cwd=self.folder)
         if not wait_for(self.port, HANGS_S, process):
-            raise RuntimeError("azurite does not come up: " + self.said("azurite"))
+            raise RuntimeError("azurite does not start: " + self.said("azurite"))
 
     def endpoint(self):
         return f"http{'s' if self.tls else ''}://127.0.0.1:{self.port}/{self.ACCOUNT}"
@@ -409,7 +409,7 @@ class Listener(Server):
 
 
 class Relay(Server):
-    """A relay to a local port. It passes the answers on in pieces of so many bytes with a pause after each, so that TLS
+    """A relay to a local port. It passes the answers on in pieces of the given size with a pause after each, so that TLS
     records arrive two or three at a time, and cut."""
 
     def __init__(self, port, piece, pause):
@@ -450,8 +450,8 @@ class Relay(Server):
 
 
 class Proxy(Server):
-    """The proxy of proxy.py before a server, with these rules. tokens: it asks for tokens that are valid for so many
-    seconds. sums: it handles checksums as s3 or gs."""
+    """The proxy of proxy.py before a server, with these rules. tokens: it asks for tokens, which are valid for this number
+    of seconds. sums: it handles checksums as s3 or gs."""
 
     def __init__(self, upstream, *rules, tokens=None, public_key=None, sums=None):
         super().__init__()
@@ -470,7 +470,7 @@ class Proxy(Server):
         while "listening" not in self.said("proxy") and process.poll() is None:
             time.sleep(0.02)
         if process.poll() is not None:
-            raise RuntimeError("the proxy does not come up: " + self.said("proxy"))
+            raise RuntimeError("the proxy does not start: " + self.said("proxy"))
 
     def host(self):
         return f"127.0.0.1:{self.port}"
@@ -534,7 +534,7 @@ def azure_container(azurite, name, ca=None):
 
 
 def azure_sas(azurite, container, seconds=3600):
-    """A shared access signature with all rights on a container, valid for so many seconds."""
+    """A shared access signature with all rights on a container, valid for the given time."""
     version = "2021-12-02"
     ends = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() + seconds))
     rights = "racwdl"

@@ -98,7 +98,7 @@ class Slurm(servers.Server):
         deadline = time.monotonic() + seconds
         while not holds():
             if process.poll() is not None or time.monotonic() > deadline:
-                raise RuntimeError(f"{name} does not come up: {self.said(name)}")
+                raise RuntimeError(f"{name} does not start: {self.said(name)}")
             time.sleep(0.05)
 
     def node(self, i):

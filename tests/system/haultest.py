@@ -91,7 +91,7 @@ def formats():
 
 
 def samples_per_file(fmt, wanted, sample_bytes):
-    """wanted, or 1 if haul refuses to put so many samples into a file of the format."""
+    """wanted, or 1 if haul refuses to put this number of samples into a file of the format."""
     with Folder() as folder:
         write_job(folder, {"stores": {"s": {"uri": f"file://{folder}"}}, "phases": [{"generate": {}}],
                            "dataset": {"format": fmt, "files": 1, "samples_per_file": wanted, "sample_bytes": sample_bytes}})
@@ -151,7 +151,7 @@ timing = long = matrix = mark
 
 
 def some(cases, every):
-    """One of so many cases of a matrix, beginning with the first; under FULL all of them."""
+    """The first case of a matrix and each n-th after it, where n is every; under FULL all cases."""
     return cases if FULL else cases[::every]
 
 

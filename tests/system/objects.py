@@ -1,4 +1,4 @@
-"""Helpers for system tests of object stores, beside haultest: servers, jobs on them, and comparisons of files."""
+"""Helpers for system tests of object stores, in addition to haultest: servers, jobs on them, and comparisons of files."""
 import filecmp
 import os
 import sys

@@ -32,7 +32,7 @@ def cpu_seconds():
 
 
 def job(folder, ranks=1, seconds=3, compute="300 ms", **store):
-    """A job with a training phase of so many seconds, in steps of 300 ms."""
+    """A job with a training phase of the given length, in steps of 300 ms."""
     steps = round(seconds / 0.3)
     return {"name": "client", "seed": 3,
             "stores": {"data": {"uri": f"file://{folder}/data", **store}},

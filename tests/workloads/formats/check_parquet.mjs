@@ -40,7 +40,7 @@ function mix64(x) {
 	return x ^ (x >> 31n);
 }
 
-// Bytes [offset, offset + length) of the payload's stream of the file with so many samples, for seed 7.
+// Bytes [offset, offset + length) of the payload's stream of the file with this number of samples, for seed 7.
 function stream(samples, offset, length) {
 	const key = mix64(mix64(7n + GOLDEN) + BigInt(samples + 1) * GOLDEN);
 	const first = Math.floor(offset / 8);

@@ -35,7 +35,7 @@ def word(x):
 
 
 def stream(samples, offset, length):
-    """Bytes [offset, offset + length) of the payload's stream of the file with so many samples."""
+    """Bytes [offset, offset + length) of the payload's stream of the file with this number of samples."""
     key = word(word(SEED + GOLDEN) + (samples + 1) * GOLDEN)
     first, last = offset // 8, (offset + length + 7) // 8
     counters = numpy.arange(first + 1, last + 1, dtype="u8") * numpy.uint64(GOLDEN) + numpy.uint64(key)
@@ -56,8 +56,8 @@ def numbers(path):
 
 
 def each_file(check, form, least, size=None):
-    """Makes the files of a format, or one npz of that size, checks that there are at least so many, and calls check(path)
-    for every third of them, or for all."""
+    """Makes the files of a format, or one npz of that size, checks that there are `least` files or more, and calls
+    check(path) for every third of them, or for all."""
     with tempfile.TemporaryDirectory() as folder:
         subprocess.run([sys.argv[1], folder, size or form], check=True)
         names = sorted(n for n in os.listdir(folder) if n.endswith(f".{form}"))
