@@ -228,7 +228,7 @@ def test_nothing_is_made_or_removed():
         write_job(folder, job(folder, {"folder": "d", "names": "dlio", "sizes": "stat"}))
         r = mpi(2, "clean", "job.json", cwd=folder)
         check(r.rc != 0 and "nothing of it is ever removed" in r.err, f"{r}")
-        # A manifest that haul did not write here does not permit to remove the files.
+        # A manifest that haul did not write for these files does not allow haul to remove them.
         with open(folder + "/d/.haul-manifest.json", "w") as f:
             f.write('{"haul_manifest": 1, "made_by": "haul 0.1.0", "complete": true, "seed": "3", "dataset": '
                     '{"format": "npz", "files": 48, "sample_bytes": 100000, "folder": "d", "names": "dlio"}}')
