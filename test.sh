@@ -22,7 +22,7 @@ esac
 
 jobs=$(nproc)
 [ "$jobs" -le 8 ] || jobs=8
-# Most tests wait for most of their time, for servers and for what they have planned: two for each core, and one more.
+# Most tests spend most of their time waiting, for servers or for planned times. So two of them run per core, and one more.
 tests_at_once=$((2 * jobs + 1))
 unset LD_PRELOAD
 failed=()
