@@ -221,7 +221,7 @@ def test_whole_objects(s):
 
 
 def test_interfaces(s):
-    """Each rank's connections begin at its own of the interfaces that the job names."""
+    """Each rank connects from its own one of the interfaces in the job."""
     rgw = s["rgw"]
     rgw.bucket("interfaces")
     with Folder() as folder, servers.Proxy(rgw.endpoint()) as proxy:

@@ -49,7 +49,7 @@ bound()
 	check "$1 ranks by $2" called " --cpu-bind $3 --env"
 	[ "$3" = none ] || check "$1 ranks by $2 have cores of one package, none of the system's" fits "$1" "$3"
 }
-# fits RANKS LIST: haul topo has nothing to note of it on an Aurora node.
+# fits RANKS LIST: succeeds if haul topo reports no problem with this bind list on an Aurora node.
 # shellcheck disable=SC2317  # called through check
 fits()
 {
