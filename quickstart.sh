@@ -1,13 +1,14 @@
 #!/usr/bin/env bash
-# From nothing to the first figures: installs what is missing (Debian, Ubuntu), builds, runs the demo on
-# local files under mpiexec -n 4, shows the report. Asks nothing.
+# Quick start: installs the missing packages (Debian, Ubuntu), builds haul, runs the demo on local
+# files under mpiexec -n 4, and shows the report. It asks no questions.
 set -euo pipefail
 cd "$(dirname "$0")"
 
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 
-# How far the command is that writes to the log: Ninja's "[12/478]", or the seconds so far.
+# how_far SECONDS: prints the progress of the command that writes to the log: Ninja's "[12/478]", if
+# there is one, and the seconds so far.
 how_far()
 {
 	local count
@@ -15,8 +16,8 @@ how_far()
 	printf '%s%4d s' "${count:+$count }" "$1"
 }
 
-# step NAME WHAT COMMAND…: one line with the seconds it took, which moves on a terminal; the command's output only when
-# it fails.
+# step NAME WHAT COMMAND…: runs the command and prints one line with the seconds that it took. A terminal shows its
+# progress meanwhile. The command's output is shown only if it fails.
 step()
 {
 	local name=$1 what=$2 start=$SECONDS line rc=0
@@ -42,7 +43,7 @@ install()
 	local list=packaging/packages-build.txt missing rc=0
 	missing=$(packaging/install-packages.sh --list "$list" 2>"$log") || rc=$?
 	if [ $rc = 3 ]; then
-		cat "$log" >&2 # no Debian: go on with what is there, CMake names what is not
+		cat "$log" >&2 # not Debian: go on, since CMake names the packages that it misses
 		return 0
 	fi
 	[ $rc = 0 ] || { cat "$log" >&2; exit 1; }
@@ -63,7 +64,7 @@ build()
 }
 
 install
-# The program alone; test.sh turns the tests on.
+# This builds the program without its tests; test.sh builds both.
 step building release build
 mpiexec=$(command -v mpiexec.mpich || command -v mpiexec)
 step running "mpiexec -n 4 build/release/haul run unet3d_demo" \

@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
-# Everything that must hold, on one machine. Installs what is missing and asks nothing. The last line is ctest's;
-# the exit status is 0 only when all of it holds.
+# The whole test suite, on one machine. It installs the missing packages and asks no questions. The last line of the
+# output is the summary of ctest; the exit status is 0 only if everything passed.
 #
-#   ./test.sh          what every change needs, in at most a quarter of an hour on two cores: builds by gcc and clang
+#   ./test.sh          the tests for every change, in at most a quarter of an hour on two cores: builds by gcc and clang
 #                      without a warning, unit tests under the sanitizers, a fuzz run, then the tests of all kinds
-#   ./test.sh --long   the rest, in at most an hour: the other tests under the address sanitizer, whole matrices,
-#                      64 ranks, many kills, longer fuzzing, a soak, clang-tidy on every file
+#   ./test.sh --long   the other tests, in at most an hour: MPI and system tests under the address sanitizer, whole
+#                      matrices, 64 ranks, many kills, longer fuzzing, a soak, clang-tidy on every file
 #
-# docs/architecture.md, "Tests", says which test belongs where.
+# docs/architecture.md, "Tests", says which test belongs to which set.
 set -uo pipefail
 cd "$(dirname "$0")" || exit 1
 
@@ -22,7 +22,7 @@ esac
 
 jobs=$(nproc)
 [ "$jobs" -le 8 ] || jobs=8
-# Most tests wait for most of their time, for servers and for what they have planned: two for each core, and one more.
+# Most tests spend most of their time waiting, for servers or for planned times. So two of them run per core, and one more.
 tests_at_once=$((2 * jobs + 1))
 unset LD_PRELOAD
 failed=()
@@ -32,14 +32,14 @@ say()
 	printf '== %s, after %d:%02d min\n' "$1" $((SECONDS / 60)) $((SECONDS % 60))
 }
 
-# must NAME COMMAND…: without it nothing else makes sense.
+# must NAME COMMAND…: ends the script if the command fails, since nothing after it would make sense.
 must()
 {
 	say "$1"
 	"${@:2}" || { echo "haul: test.sh: $1 failed" >&2; exit 1; }
 }
 
-# holds NAME COMMAND…: remembered, so that the rest is still seen.
+# holds NAME COMMAND…: records a failure of the command and goes on, so that the other tests still run.
 holds()
 {
 	say "$1"
@@ -65,7 +65,7 @@ tests()
 	ctest --preset "$1" -j "$tests_at_once" --no-label-summary
 }
 
-# The thread sanitizer wants addresses where it expects them.
+# The thread sanitizer does not work with every layout of the address space, so switch randomization off.
 tests_of_threads()
 {
 	local fixed=()
@@ -73,8 +73,8 @@ tests_of_threads()
 	"${fixed[@]}" ctest --preset tsan -j "$tests_at_once" --no-label-summary
 }
 
-must "install what is missing" install
-must "install what tests use from npm" packaging/install-npm.sh
+must "install the missing packages" install
+must "install the npm packages of the tests" packaging/install-npm.sh
 must "build, gcc" build release -D HAUL_TESTS=ON
 must "build, clang with the address sanitizer" build asan -D HAUL_TESTS=ON
 if [ $set_of_tests = change ]; then
@@ -91,6 +91,6 @@ trap 'rm -f "$summary"' EXIT
 tests $set_of_tests | tee "$summary"
 rc=${PIPESTATUS[0]}
 say "the end"
-[ ${#failed[@]} = 0 ] || printf 'haul: test.sh: failed before: %s\n' "${failed[*]}"
+[ ${#failed[@]} = 0 ] || printf 'haul: test.sh: also failed: %s\n' "${failed[*]}"
 grep -E '^[0-9]+% tests passed' "$summary"
 [ "$rc" = 0 ] && [ ${#failed[@]} = 0 ]

@@ -1,45 +1,46 @@
 # shellcheck shell=bash
 # shellcheck disable=SC2034,SC2154  # the files of this folder share variables
 # Body of every job script: the settings that all of them share, and one run of a job.
-# batch/scaling.sh adds the series of runs on more and more nodes. What only one scheduler knows
-# stands in batch/slurm.sh, batch/pbs.sh and batch/flux.sh. Each of them defines:
+# batch/scaling.sh adds the series of runs on more and more nodes. The parts that differ between
+# schedulers are in batch/slurm.sh, batch/pbs.sh and batch/flux.sh. Each of them defines:
 #
 #   sched_settings          gives its own settings their defaults
 #   sched_inside            succeeds inside a job
-#   sched_job_id            prints the number of the job, fit for a file name
+#   sched_job_id            prints the number of the job, usable in a file name
 #   sched_nodes             prints the nodes of the job, one per line
-#   sched_seconds_left      prints the seconds until the job is ended, 0 for "never"; nothing where
-#                           it does not know
-#   sched_header NAME       prints what the script's header says of "nodes" or "walltime"
-#   sched_each_node HOSTS   sets launcher: one task on each node of the file HOSTS
-#   sched_ranks HOSTS       sets launcher: RANKS_PER_NODE bound ranks on each node of the file HOSTS
-#   sched_mounts            succeeds where the storage has to be mounted by the job
-#   sched_mount HOSTS       mounts it on these nodes; sets mounted=1
-#   sched_unmount           undoes it
+#   sched_seconds_left      prints the seconds until the scheduler ends the job, 0 for "never", or
+#                           nothing if it does not know
+#   sched_header NAME       prints what the script's header asks for as "nodes" or "walltime"
+#   sched_each_node HOSTS   sets launcher: one task on each node in the file HOSTS
+#   sched_ranks HOSTS       sets launcher: RANKS_PER_NODE bound ranks on each node in the file HOSTS
+#   sched_mounts            succeeds if the job has to mount the storage
+#   sched_mount HOSTS       mounts it on these nodes and sets mounted=1
+#   sched_unmount           unmounts it
 #   sched_signal PID        tells the ranks behind the launcher PID to stop
 #   sched_after HOSTS       removes what a launch has left on the nodes
-#   sched_stopped           after an interrupted run: what the scheduler needs to requeue the job
-#   sched_check             for "check": settings and the scheduler's own opinion of the script
+#   sched_stopped           does, after an interrupted run, what the scheduler needs to requeue the job
+#   sched_check             for "check": checks its settings, and asks the scheduler about the script
 #   sched_submit            prints the command that submits the script
 #
 # A function that fails prints one sentence on standard error and returns non-zero: 2 for a wrong
 # setting, else 1.
 
 # ---- Settings ------------------------------------------------------------------------------------
-# Each may be given in the environment, or in the file SETUP. The job scripts say what a run is
-# (JOB, NODES, RANKS_PER_NODE, STEPS); here is the rest, with the defaults.
+# Each may be given in the environment, or in the file SETUP. The job scripts define what a run is
+# (JOB, NODES, RANKS_PER_NODE, STEPS). The other settings are here, with their defaults.
 batch_settings()
 {
-	: "${HAUL:=}"             # the program; default: looked for, see batch_find_program
+	: "${HAUL:=}"             # the program; default: batch_find_program searches for it
 	: "${HAUL_DATA:=}"        # the folder that the ready jobs put their data set into
-	: "${RESULTS_DIR:=$PWD}"  # folder for results: not on the file system under test
-	: "${WALLTIME:=}"         # seconds that the job may take; default: what the scheduler says
-	: "${RESERVE:=180}"       # seconds of them that are kept for the end of the run
+	: "${RESULTS_DIR:=$PWD}"  # folder for results, outside the file system under test
+	: "${WALLTIME:=}"         # seconds that the job may take; default: the scheduler's limit
+	: "${RESERVE:=180}"       # seconds of WALLTIME that are kept for the end of the run
 	: "${CHECK_SECONDS:=30}"  # a node that has not answered after this time is left out
-	: "${MOUNT_SECONDS:=300}" # a mount that takes longer has failed
-	: "${EXTRA:=}"            # more words for haul run: --set train.epochs=3 --strict
-	: "${NODES:=}"            # nodes of the run; default: all of the job
-	: "${STEPS=}"             # steps per rank and epoch: files; empty: as the job says
+	: "${MOUNT_SECONDS:=300}" # a mount that takes longer counts as failed
+	: "${EXTRA:=}"            # more options for haul run: --set train.epochs=3 --strict
+	: "${NODES:=}"            # nodes of the run; default: all nodes of the job
+	: "${STEPS=}"             # steps per rank and epoch, which set the number of files; empty:
+	                          # the job decides
 }
 
 batch_say()
@@ -47,8 +48,8 @@ batch_say()
 	printf '%s %s\n' "$(date +%T)" "$*" >&2
 }
 
-# batch_setup: sources the file SETUP, which loads modules and may set any setting. Without SETUP,
-# batch/setup.sh is taken where it exists. Environment modules do not bear "set -u".
+# batch_setup: sources the file SETUP, which loads modules and may change any setting. Without
+# SETUP, it takes batch/setup.sh if that exists. Environment modules do not work under "set -u".
 batch_setup()
 {
 	local rc=0
@@ -71,8 +72,8 @@ batch_setup()
 	return "$rc"
 }
 
-# batch_find_program: sets HAUL to the absolute path of the program, or says where it was looked
-# for.
+# batch_find_program: sets HAUL to the absolute path of the program. If there is none, it lists the
+# places that it searched.
 batch_find_program()
 {
 	local found='' place
@@ -93,14 +94,14 @@ batch_find_program()
 		fi
 	fi
 	HAUL=$(readlink -f "$found")
-	# A copy of the program on the nodes does not find the catalogue that is installed beside
-	# this one.
+	# A copy of the program on the nodes would not find the catalogue, which is installed beside
+	# the original.
 	if [ -z "${HAUL_CATALOG:-}" ] && [ -d "${HAUL%/*}/../share/haul/catalog" ]; then
 		export HAUL_CATALOG=${HAUL%/*}/../share/haul/catalog
 	fi
 }
 
-# batch_check_settings: refuses what cannot be meant.
+# batch_check_settings: refuses settings that cannot be right.
 batch_check_settings()
 {
 	local name value
@@ -120,8 +121,9 @@ batch_check_settings()
 	fi
 }
 
-# batch_environment: what every launcher hands to the ranks. haul gives MPI no memory of a GPU; an
-# MPI that looks for GPUs loads their libraries in each rank and may refuse to start without them.
+# batch_environment: the variables that every launcher passes on to the ranks. haul never passes GPU
+# memory to MPI. An MPI that supports GPUs loads their libraries in each rank, and may refuse to
+# start without them.
 batch_environment()
 {
 	export HDF5_USE_FILE_LOCKING=FALSE
@@ -133,8 +135,8 @@ batch_environment()
 
 # ---- The job -------------------------------------------------------------------------------------
 
-# batch_plan_words: sets plan_words to those words of EXTRA that change the job, which are all that
-# haul plan takes, and set_words to those among them that change a value.
+# batch_plan_words: sets plan_words to the words of EXTRA that change the job, since haul plan takes
+# no others, and set_words to those among them that change a value.
 batch_plan_words()
 {
 	local words word
@@ -160,7 +162,7 @@ batch_plan_words()
 	done
 }
 
-# batch_describe: the plan of the job with the words of EXTRA, for one rank, as JSON.
+# batch_describe WORD…: prints the plan of the job with these words, for one rank, as JSON.
 batch_describe()
 {
 	local rc
@@ -172,8 +174,8 @@ batch_describe()
 	return "$rc"
 }
 
-# batch_job_options: sets job_options, the options of haul plan and haul run that make the job one for
-# these nodes: its ranks per node, and a data set that gives each rank STEPS steps in an epoch, on any
+# batch_job_options: sets job_options, the options of haul plan and haul run that adapt the job to
+# these nodes: the ranks per node, and a data set that gives each rank STEPS steps per epoch on any
 # number of nodes.
 batch_job_options()
 {
@@ -186,7 +188,7 @@ batch_job_options()
 	job_options+=(--set "dataset.steps_per_epoch=$STEPS")
 }
 
-# batch_plan NODES: prints the plan, and refuses what the plan refuses.
+# batch_plan NODES: prints the plan, and fails if haul plan refuses the job.
 batch_plan()
 {
 	local text rc
@@ -200,15 +202,15 @@ batch_plan()
 		batch_say "haul plan failed with status $rc"
 		return 1
 	fi
-	# shellcheck disable=SC2016  # the plan prints it as it is
+	# shellcheck disable=SC2016  # the plan prints the variable's name where it has no value
 	if [ -z "$HAUL_DATA" ] && grep -qF '${HAUL_DATA}' <<<"$text"; then
 		batch_say "HAUL_DATA: set it to the folder for the data set, on the storage under test"
 		return 2
 	fi
 }
 
-# batch_free_name STEM: STEM.h5, or STEM.1.h5, STEM.2.h5 … where that exists: a job that is requeued
-# keeps its number, and the results of its first run stay.
+# batch_free_name STEM: prints STEM.h5, or STEM.1.h5, STEM.2.h5 … if that exists. A requeued job
+# keeps its number, and must not overwrite the results of its first run.
 batch_free_name()
 {
 	local name=$1.h5 n=0
@@ -219,8 +221,8 @@ batch_free_name()
 	echo "$name"
 }
 
-# batch_deadline: prints the seconds that haul may take so that its results are written before the
-# job is ended; 0 for "no limit".
+# batch_deadline: prints the seconds that haul may take so that it writes its results before the
+# scheduler ends the job; 0 for "no limit".
 batch_deadline()
 {
 	local left
@@ -243,7 +245,7 @@ batch_deadline()
 	echo "$left"
 }
 
-# batch_seconds TIME: 1-02:03:04, 02:03:04 or 03:04 in seconds; nothing for other texts.
+# batch_seconds TIME: prints 1-02:03:04, 02:03:04 or 03:04 in seconds, and nothing for other texts.
 batch_seconds()
 {
 	local days=0 time=$1 h m s
@@ -271,7 +273,8 @@ batch_record_settings()
 	done
 }
 
-# batch_record COMMAND…: its output for the log, where the command exists here and answers in time.
+# batch_record COMMAND…: writes the output of the command to the log, if the command exists here and
+# answers in time.
 batch_record()
 {
 	command -v "$1" >/dev/null || return 0
@@ -279,8 +282,8 @@ batch_record()
 	timeout -k 5 20 "$@" 2>&1 </dev/null || printf '(exit status %s)\n' $?
 }
 
-# batch_record_storage: how the folder of the data set is laid out, which no result tells
-# afterwards.
+# batch_record_storage: writes the layout of the data set's folder to the log, since the results do
+# not contain it.
 batch_record_storage()
 {
 	[ -n "$HAUL_DATA" ] || return 0
@@ -293,18 +296,18 @@ batch_record_storage()
 
 # ---- One run -------------------------------------------------------------------------------------
 
-# batch_run COMMAND…: runs it and returns its exit status. TERM and USR1 to this script are passed
-# on to the ranks, which then write what they have. Hydra may return 0 after a signal: that counts
-# as haul's own 4, interrupted.
+# batch_run COMMAND…: runs the command and returns its exit status. It passes TERM and USR1 on to
+# the ranks, which then write the results so far. Hydra may return 0 after a signal; batch_run then
+# returns 4, haul's status for "interrupted".
 batch_run()
 {
 	local pid rc
 	"$@" &
 	pid=$!
-	# shellcheck disable=SC2064  # the pid of now
+	# shellcheck disable=SC2064  # the pid has to be expanded now
 	trap "stopped=1; sched_signal $pid" TERM USR1
 	[ "$stopped" = 0 ] || sched_signal "$pid"
-	# A trapped signal ends wait early: wait until the process is gone, then ask for its own
+	# A trapped signal ends wait early. So wait until the process is gone, then get its own
 	# status.
 	while kill -0 "$pid" 2>/dev/null; do
 		wait "$pid"
@@ -319,8 +322,8 @@ batch_run()
 	return "$rc"
 }
 
-# batch_haul HOSTS RESULTS WORD…: plans and runs the job on the nodes of the file HOSTS. The WORDs
-# are for haul run and, where they change the job, for the plan.
+# batch_haul HOSTS RESULTS WORD…: plans and runs the job on the nodes in the file HOSTS. The WORDs
+# are options for both haul plan and haul run.
 batch_haul()
 {
 	local hosts=$1 results=$2 nodes seconds deadline=() extra rc
@@ -343,7 +346,7 @@ batch_haul()
 	return "$rc"
 }
 
-# batch_prepare: everything up to the nodes. Nothing is launched before it holds.
+# batch_prepare: all checks that need no other node. Nothing is launched before they succeed.
 batch_prepare()
 {
 	: "${NODES:=$(sched_nodes | wc -l)}"
@@ -357,8 +360,8 @@ batch_prepare()
 	batch_record_settings
 }
 
-# batch_mount NEEDED: the storage of the data set, on those nodes only that answer, since mounting
-# on a broken node hangs; with fewer than NEEDED of them nothing is mounted.
+# batch_mount NEEDED: mounts the storage of the data set, only on nodes that answer, since mounting
+# on a broken node hangs. If fewer than NEEDED nodes answer, it mounts nothing.
 batch_mount()
 {
 	sched_nodes >"$work/nodes"
@@ -374,8 +377,8 @@ batch_mount()
 	batch_record_storage
 }
 
-# batch_nodes WANTED HOSTS: writes the first WANTED nodes that see the program and all folders to
-# HOSTS.
+# batch_nodes WANTED HOSTS: writes to HOSTS the first WANTED nodes that see the program and all
+# folders.
 batch_nodes()
 {
 	batch_good_nodes "$1" "$work/good" "$HAUL" "$RESULTS_DIR" ${HAUL_DATA:+"$HAUL_DATA"} \
@@ -383,14 +386,14 @@ batch_nodes()
 	head -n "$1" "$work/good" >"$2"
 }
 
-# batch_single: the job once, on NODES nodes.
+# batch_single: runs the job once, on NODES nodes.
 batch_single()
 {
 	batch_mount "$NODES" && batch_nodes "$NODES" "$work/hosts" || return
 	batch_haul "$work/hosts" "$(batch_free_name "$stem")"
 }
 
-# batch_check: what can be known on a login node. Says all that is wrong, not only the first.
+# batch_check: checks what can be known on a login node. It reports every error, not only the first.
 batch_check()
 {
 	local rc=0
@@ -410,8 +413,8 @@ batch_check()
 	return "$rc"
 }
 
-# batch_check_folder NAME: is the folder in this setting there, or can it be made? A data set may
-# lie where only others write.
+# batch_check_folder NAME: succeeds if the folder in this setting exists or can be made. An existing
+# data set may be in a folder that this user cannot write to.
 batch_check_folder()
 {
 	local folder
@@ -426,15 +429,15 @@ batch_check_folder()
 	fi
 }
 
-# batch_cleanup: at the end of the script, whatever ends it.
+# batch_cleanup: runs at the end of the script, however it ends.
 batch_cleanup()
 {
 	[ "$mounted" = 0 ] || sched_unmount
 	rm -rf "$work"
 }
 
-# batch_main BODY [check]: BODY is single or scaling, the rest the words of the script's command
-# line.
+# batch_main BODY [check]: BODY is single or scaling; the other arguments are those of the script's
+# command line.
 batch_main()
 {
 	local body=$1 rc

@@ -1,18 +1,18 @@
 # shellcheck shell=bash
 # shellcheck disable=SC2034,SC2154  # the files of this folder share variables
-# DAOS under a job script: the container is made where it is missing, its properties go into the
-# log, and dfuse mounts it on the nodes of the run. Every step has a time limit.
+# DAOS for a job script: makes the container if it is missing, writes its properties to the log, and
+# mounts it by dfuse on the nodes of the run. Every step has a time limit.
 
 daos_settings()
 {
-	# lustre: HAUL_DATA is a folder of any mounted file system; dfuse; pil4dfs: dfuse with the
-	# interception library.
+	# lustre: HAUL_DATA is a folder on any mounted file system; dfuse: the job mounts the
+	# container; pil4dfs: the same with the interception library.
 	: "${ACCESS:=lustre}"
 	: "${DAOS_POOL:=}" "${DAOS_CONT:=}"
 	: "${PIL4DFS:=/usr/lib64/libpil4dfs.so}"
 	: "${DAOS_MODULES:=/soft/modulefiles}"
-	# The options that make a missing container; empty: it is an error. G32 suits a file per
-	# sample, GX one shared file.
+	# The options to make a missing container with; empty: a missing container is an error. G32
+	# suits one file per sample, GX suits one shared file.
 	local properties=rd_fac:3,ec_cell_sz:131072,cksum:crc32,srv_cksum:on
 	local classes="--file-oclass=EC_16P3G32 --dir-oclass=RP_4G1"
 	: "${DAOS_CREATE=--type=POSIX --chunk-size=2097152 --properties=$properties $classes}"
@@ -21,7 +21,8 @@ daos_settings()
 	esac
 }
 
-# daos_load: the module where the site has one and SETUP has not loaded it.
+# daos_load: checks the settings, and loads the module if the site has one and SETUP has not loaded
+# it.
 daos_load()
 {
 	case $ACCESS in
@@ -48,8 +49,8 @@ daos_load()
 	fi
 }
 
-# daos_container: asks about pool and container, makes the container where it is missing, records
-# both.
+# daos_container: queries pool and container, makes the container if it is missing, and writes both
+# to the log.
 daos_container()
 {
 	local words
@@ -62,7 +63,7 @@ daos_container()
 			batch_say "the DAOS pool $DAOS_POOL has no container $DAOS_CONT, and DAOS_CREATE is empty"
 			return 1
 		fi
-		batch_say "the DAOS pool $DAOS_POOL has no container $DAOS_CONT: it is made"
+		batch_say "the DAOS pool $DAOS_POOL has no container $DAOS_CONT: the job makes it"
 		read -r -a words <<<"$DAOS_CREATE"
 		if ! timeout -k 5 120 daos container create "${words[@]}" "$DAOS_POOL" "$DAOS_CONT"; then
 			batch_say "the DAOS container $DAOS_CONT could not be made"
@@ -73,7 +74,8 @@ daos_container()
 	batch_record daos container get-prop "$DAOS_POOL" "$DAOS_CONT"
 }
 
-# daos_mount HOSTS: dfuse on these nodes only; ALCF's script takes the nodes from PBS_NODEFILE.
+# daos_mount HOSTS: mounts the container on these nodes only. ALCF's script takes the nodes from
+# PBS_NODEFILE.
 daos_mount()
 {
 	daos_load && daos_container || return
@@ -90,7 +92,7 @@ daos_unmount()
 		batch_say "dfuse may still be mounted on some nodes"
 }
 
-# daos_check: on a login node, nothing is made.
+# daos_check: the checks on a login node, where nothing may be made.
 daos_check()
 {
 	daos_load || return
@@ -100,7 +102,7 @@ daos_check()
 		return 2
 	fi
 	if timeout -k 5 60 daos container query "$DAOS_POOL" "$DAOS_CONT" >/dev/null 2>&1; then
-		batch_say "the DAOS container $DAOS_CONT is there"
+		batch_say "the DAOS container $DAOS_CONT exists"
 	elif [ -n "$DAOS_CREATE" ]; then
 		batch_say "the job will make the DAOS container $DAOS_CONT"
 	else

@@ -1,7 +1,8 @@
 # shellcheck shell=bash
 # shellcheck disable=SC2034,SC2154  # the files of this folder share variables
-# What only Flux knows of a job; sourced by flux/*.sh. batch/common.sh says what each function is
-# for. Written after the manual pages of flux-core (flux-hostlist and --requires of 2024).
+# Job scripts under Flux: the functions sched_… that batch/common.sh describes. flux/*.sh sources
+# this file. It is written from the manual pages of flux-core (flux-hostlist and --requires date
+# from 2024).
 set -uo pipefail
 # shellcheck source=batch/common.sh
 source "$HAUL_ROOT/batch/common.sh"
@@ -13,7 +14,7 @@ sched_settings()
 	: "${BIND:=cores}"              # cores, none
 }
 
-# The script runs as the first program of an instance of its own, inside the job.
+# The script runs inside the job, as the initial program of the job's own Flux instance.
 sched_inside()
 {
 	[ -n "${FLUX_URI:-}" ] && flux getattr jobid >/dev/null 2>&1
@@ -33,13 +34,13 @@ sched_job_id()
 	flux job id --to=dec "$(flux getattr jobid)"
 }
 
-# Without those that are down or drained.
+# Leaves out nodes that are down or drained.
 sched_nodes()
 {
 	flux hostlist --expand avail | tr ' ' '\n'
 }
 
-# A job without a limit has UINT_MAX seconds.
+# Flux reports UINT_MAX seconds for a job without a limit.
 sched_seconds_left()
 {
 	local left
@@ -56,7 +57,7 @@ sched_header()
 	esac
 }
 
-# Not by a job of the instance: one that hangs would keep the node.
+# Uses flux exec and not a job of the instance, because a job that hangs would keep the node.
 sched_each_node()
 {
 	local ranks
@@ -85,7 +86,7 @@ sched_ranks()
 		"--requires=hosts:$(paste -s -d , "$1")" "${bind[@]}")
 }
 
-# flux run forwards INT and TERM only, and these end the job by force soon after.
+# flux run forwards only INT and TERM, and kills the job soon after these.
 sched_signal()
 {
 	flux job killall --force --signal=SIGUSR1 >/dev/null

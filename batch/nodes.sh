@@ -1,12 +1,12 @@
 # shellcheck shell=bash
 # shellcheck disable=SC2034,SC2154  # the files of this folder share variables
-# Good nodes of an allocation: each node is asked whether it sees the program and the folders, all
-# by one launch. A node that hangs, and one that the launcher cannot reach, are bad ones. Needs
+# Check of the nodes of an allocation: one launch asks all of them whether they see the program and
+# the folders. A node that hangs is bad, and so is one that the launcher cannot reach. Needs
 # sched_each_node (batch/common.sh).
 
-# What each node runs: PROGRAM FOLDER… are its arguments; it prints one line, "haul-node NAME ok" or
-# what is wrong.
-# shellcheck disable=SC2016  # expanded on the node
+# The script that each node runs, with the arguments PROGRAM FOLDER…. It prints one line:
+# "haul-node NAME ok", or "haul-node NAME" and the reason.
+# shellcheck disable=SC2016  # the node expands it
 BATCH_NODE_CHECK='
 name=${SLURMD_NODENAME:-$(hostname)}
 answer()
@@ -23,8 +23,8 @@ done
 answer ok'
 
 # batch_good_nodes NEEDED HOSTS PROGRAM FOLDER…: reads node names, one per line, from standard
-# input, asks them and writes the good ones to HOSTS in their order. Says which are left out, and
-# why; fails with fewer than NEEDED.
+# input, asks these nodes and writes the good ones to HOSTS in the same order. It reports which
+# nodes it leaves out and why, and fails if fewer than NEEDED are good.
 batch_good_nodes()
 {
 	local needed=$1 hosts=$2 nodes good=0 node
@@ -45,7 +45,7 @@ batch_good_nodes()
 	fi
 }
 
-# batch_say_bad_nodes: one line for each reason.
+# batch_say_bad_nodes: prints one line for each reason.
 batch_say_bad_nodes()
 {
 	local node reason
@@ -55,7 +55,7 @@ batch_say_bad_nodes()
 		[ "$reason" = ok ] || of_reason[$reason]+=" $node"
 	done
 	for reason in "${!of_reason[@]}"; do
-		# shellcheck disable=SC2086  # words
+		# shellcheck disable=SC2086  # the names are separate words
 		set -- ${of_reason[$reason]}
 		if [ $# -gt 8 ]; then
 			batch_say "$# nodes are left out (${*:1:8} …): $reason"
@@ -65,10 +65,10 @@ batch_say_bad_nodes()
 	done
 }
 
-# batch_ask_nodes PROGRAM FOLDER…: fills answers for all nodes. Where a launch fails and some nodes
-# stay silent, they are asked again in two halves, since one broken node may keep a launcher from
-# starting anything: so a few more launches find it. 100 of them are enough for any machine on which
-# a run makes sense.
+# batch_ask_nodes PROGRAM FOLDER…: fills answers for all nodes. One broken node may keep a launcher
+# from starting anything. So if a launch fails, it asks the silent nodes again in two halves, and
+# finds the broken node with a few more launches. 100 launches are enough for any machine on which a
+# run makes sense.
 batch_ask_nodes()
 {
 	local groups=("$work/ask.1") next group launches=0 silent node rc reason
@@ -101,7 +101,7 @@ batch_ask_nodes()
 	done
 }
 
-# batch_silence FILE STATUS: why a launch brought no answer.
+# batch_silence FILE STATUS: prints why a launch got no answer.
 batch_silence()
 {
 	local reason
@@ -115,8 +115,8 @@ batch_silence()
 	echo "$reason"
 }
 
-# batch_ask_group FILE PROGRAM FOLDER…: one launch on the nodes in FILE; leaves FILE.out, FILE.err,
-# FILE.rc.
+# batch_ask_group FILE PROGRAM FOLDER…: one launch on the nodes in FILE. It writes FILE.out,
+# FILE.err and FILE.rc.
 batch_ask_group()
 {
 	local group=$1
@@ -127,7 +127,7 @@ batch_ask_group()
 	echo $? >"$group.rc"
 }
 
-# batch_hear_group FILE: takes the answers of a launch; sets silent to the nodes that gave none.
+# batch_hear_group FILE: reads the answers of a launch, and sets silent to the nodes without one.
 batch_hear_group()
 {
 	local word name answer

@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # shellcheck disable=SC2034,SC2154  # the files of this folder share variables
-# What only PBS knows of a job, and what only Aurora has: PALS' mpiexec, its bind lists, DAOS behind
-# dfuse. Sourced by pbs/*.pbs; batch/common.sh says what each function is for. Written after ALCF's
+# Job scripts under PBS on Aurora (PALS' mpiexec, its bind lists, DAOS by dfuse): the functions
+# sched_… that batch/common.sh describes. pbs/*.pbs sources this file. It is written from ALCF's
 # user guides.
 set -uo pipefail
 # shellcheck source=batch/common.sh
@@ -15,7 +15,8 @@ source "$HAUL_ROOT/batch/daos.sh"
 
 sched_settings()
 {
-	# tile: what training does; nic: what I/O does best; none; or a list of PALS', list:1-8:9-16…
+	# tile: the binding of training; nic: the best binding for I/O; none; or a list in the syntax
+	# of PALS, list:1-8:9-16…
 	: "${BIND:=tile}"
 	daos_settings
 }
@@ -82,8 +83,8 @@ sched_ranks()
 	[ "$ACCESS" != pil4dfs ] || launcher+=(--env "LD_PRELOAD=$PIL4DFS")
 }
 
-# pbs_bind: what --cpu-bind says for RANKS_PER_NODE ranks. A list of another number of entries would
-# put ranks onto the cores of others, or leave a socket idle.
+# pbs_bind: prints the value of --cpu-bind for RANKS_PER_NODE ranks. A list with another number of
+# entries would put several ranks onto the same cores, or leave a socket idle.
 pbs_bind()
 {
 	local entries
@@ -102,12 +103,12 @@ pbs_bind()
 	esac
 }
 
-# An Aurora node has two sockets of 52 cores. Cores 0 and 52 belong to the system. Half of the ranks
-# go onto each socket, and all ranks get the same number of cores, so that none is faster than the
-# others.
+# An Aurora node has two sockets of 52 cores. Cores 0 and 52 are reserved for the system. Half of
+# the ranks go onto each socket, and all ranks get the same number of cores, so that none is faster
+# than the others.
 #
-# aurora_list FUNCTION: FUNCTION SOCKET INDEX RANKS prints the cores of one of the RANKS ranks of a
-# socket.
+# aurora_list FUNCTION: prints the bind list. FUNCTION SOCKET INDEX RANKS prints the cores of rank
+# INDEX of the RANKS ranks on a socket.
 aurora_list()
 {
 	local left=$(((RANKS_PER_NODE + 1) / 2)) rank list=
@@ -121,8 +122,8 @@ aurora_list()
 	echo "list$list"
 }
 
-# Tiles: 6 per socket with 8 cores each, 1-8 … 41-48 and 53-60 … 93-100; fewer or more ranks share
-# these 48 cores.
+# Tiles: each socket has 6, with 8 cores each, 1-8 … 41-48 and 53-60 … 93-100. Another number of
+# ranks shares these 48 cores.
 aurora_tile_cores()
 {
 	local share=$((48 / $3)) first
@@ -134,15 +135,16 @@ aurora_tile_cores()
 	fi
 }
 
-# NICs: core c of the first socket belongs to NIC c mod 4, of the second to NIC 4 + c mod 4: 12
-# cores each, without 0 and 52. Ranks take the NICs in turn; those of one NIC share its cores.
+# NICs: core c of the first socket belongs to NIC c mod 4, and that of the second to NIC
+# 4 + c mod 4. So each NIC has 12 cores, without 0 and 52. Ranks take the NICs in turn; ranks on the
+# same NIC share its cores.
 aurora_nic_cores()
 {
 	local sharers=$((($3 + 3) / 4)) share slice core nic=$(($2 % 4)) cores=''
 	share=$((12 / sharers))
 	slice=$(($2 / 4))
 	for ((core = slice * share; core < (slice + 1) * share; core++)); do
-		# The cores of NIC 0 begin at 4, since 0 is the system's.
+		# The cores of NIC 0 begin at 4, since core 0 is reserved for the system.
 		cores+=,$((52 * $1 + (nic == 0 ? 4 : nic) + 4 * core))
 	done
 	echo "${cores#,}"

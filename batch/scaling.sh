@@ -1,17 +1,17 @@
 # shellcheck shell=bash
 # shellcheck disable=SC2034,SC2154  # the files of this folder share variables
-# Scaling series: the job on 1, 2, 4 … of the job's good nodes, one run with its own results file
-# after the other. A table beside the results says what has been done; a job that is requeued goes
-# on with what is missing.
+# Scaling series: runs the job on 1, 2, 4 … of the good nodes, one run after the other, each with
+# its own results file. A table beside the results lists the finished runs, so that a requeued job
+# continues with those that are missing.
 
 batch_scaling_settings()
 {
 	: "${SIZES:=}"            # numbers of nodes; default: 1 2 4 … up to NODES, and NODES itself
-	: "${COLD:=fadvise}"      # how files leave the page cache before each epoch: as cold.drop says
-	: "${CLEAN:=no}"          # yes: the data set is removed when all runs are done
+	: "${COLD:=fadvise}"      # how files leave the page cache before each epoch, as for cold.drop
+	: "${CLEAN:=no}"          # yes: removes the data set when all runs are done
 }
 
-# batch_scaling_pending: whether a run of the series is still to be done.
+# batch_scaling_pending: succeeds if a run of the series is still to be done.
 batch_scaling_pending()
 {
 	local n
@@ -21,7 +21,7 @@ batch_scaling_pending()
 	return 1
 }
 
-# batch_scaling_generates: whether the job, with the words of EXTRA, makes its data set.
+# batch_scaling_generates: succeeds if the job, with the words of EXTRA, makes its data set.
 batch_scaling_generates()
 {
 	local plan
@@ -29,8 +29,8 @@ batch_scaling_generates()
 	grep -q '"kind":[[:space:]]*"generate"' <<<"$plan"
 }
 
-# batch_scaling_data: makes the data set of the largest run that has its nodes. It serves all smaller
-# runs, which read its first files; so it is made once, and the runs skip what makes it.
+# batch_scaling_data: makes the data set of the largest run for which there are enough nodes. All
+# smaller runs read its first files. So it is made once, and the runs skip the phase that makes it.
 batch_scaling_data()
 {
 	local n largest=0 rc
@@ -50,7 +50,7 @@ batch_scaling_data()
 	return "$rc"
 }
 
-# batch_scaling_clean: removes the data set, where every run was done.
+# batch_scaling_clean STATUS: removes the data set if every run was done.
 batch_scaling_clean()
 {
 	if [ "$CLEAN" != yes ] || [ "$1" != 0 ] || batch_scaling_pending; then
@@ -73,8 +73,8 @@ batch_scaling_sizes()
 	echo "$NODES"
 }
 
-# batch_scaling: the series. Its exit status is that of the first run that was not done. A run that
-# fails ends only itself: the nodes are asked again before each.
+# batch_scaling: the series. It returns the status of the first run that failed. After a failed run
+# the series goes on, since the nodes are checked again before each run.
 batch_scaling()
 {
 	local table=$stem.tsv n rc=0 row skip_words=()
@@ -101,14 +101,14 @@ batch_scaling()
 	return "$rc"
 }
 
-# batch_scaling_done NODES: 0 is done, 8 is done with a target missed.
+# batch_scaling_done NODES: succeeds if the run is done: with status 0, or with 8, a missed target.
 batch_scaling_done()
 {
 	awk -F '\t' -v n="$1" '$1 == n && ($3 == 0 || $3 == 8) { found = 1 } END { exit !found }' \
 		"$table"
 }
 
-# batch_scaling_row NODES: one run, and its line in the table.
+# batch_scaling_row NODES: does one run and adds its line to the table.
 batch_scaling_row()
 {
 	local n=$1 options=() results=- rc=1
@@ -123,7 +123,8 @@ batch_scaling_row()
 	return "$rc"
 }
 
-# batch_scaling_report: the table, then each run that was done, and all of them side by side.
+# batch_scaling_report: prints the table, then the report of each finished run, then a comparison of
+# them all.
 batch_scaling_report()
 {
 	local files

@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # shellcheck disable=SC2034,SC2154  # the files of this folder share variables
-# What only Slurm knows of a job; sourced by slurm/*.sh. batch/common.sh says what each function is
-# for.
+# Job scripts under Slurm: the functions sched_… that batch/common.sh describes. slurm/*.sh sources
+# this file.
 set -uo pipefail
 # shellcheck source=batch/common.sh
 source "$HAUL_ROOT/batch/common.sh"
@@ -14,9 +14,9 @@ sched_settings()
 {
 	: "${LAUNCHER:=srun}"     # srun, or mpiexec where MPI was built without Slurm's interface
 	: "${MPI:=}"              # srun --mpi=: pmi2, pmix, cray_shasta …; default: see slurm_mpi
-	: "${BIND:=cores}"        # cores; none; a core per rank, 1,9,17,25; or as for srun --cpu-bind
-	: "${BCAST:=auto}"        # the program is copied to each node: yes; no; auto: from 64 nodes on
-	: "${BCAST_DIR:=/tmp}"    # where to, on each node
+	: "${BIND:=cores}"        # cores; none; one core per rank, 1,9,17,25; or any srun --cpu-bind
+	: "${BCAST:=auto}"        # copies the program to each node: yes; no; auto: from 64 nodes on
+	: "${BCAST_DIR:=/tmp}"    # the folder on each node that it is copied to
 }
 
 sched_inside()
@@ -45,7 +45,7 @@ sched_nodes()
 	scontrol show hostnames "$SLURM_JOB_NODELIST"
 }
 
-# The time left follows every change that scontrol or a requeue makes to the limit.
+# Asks squeue, because scontrol or a requeue may change the limit.
 sched_seconds_left()
 {
 	local left
@@ -83,8 +83,8 @@ sched_ranks()
 		return 0
 	fi
 	slurm_bind || return
-	# block:block keeps neighbouring ranks on neighbouring cores; block alone deals them out
-	# over the sockets.
+	# block:block keeps neighbouring ranks on neighbouring cores; block alone distributes them
+	# over the sockets in turn.
 	launcher=(srun "--mpi=$(slurm_mpi)" --kill-on-bad-exit=1 --distribution=block:block
 		-N "$nodes" -n "$ranks" "--ntasks-per-node=$RANKS_PER_NODE" "--nodelist=$(paste -s -d , "$1")" "${bind[@]}")
 	if [ "$BCAST" = yes ] || { [ "$BCAST" = auto ] && [ "$nodes" -ge 64 ]; }; then
@@ -93,8 +93,9 @@ sched_ranks()
 	fi
 }
 
-# slurm_mpi: the interface of the MPI that haul was built with: on HPE Cray systems their own, which
-# is the site's default there; else pmi2, which MPICH and Intel MPI speak whatever the default is.
+# slurm_mpi: prints the process interface of the MPI that haul was built with. HPE Cray systems have
+# their own, which is the site's default there. Elsewhere it is pmi2, which MPICH and Intel MPI
+# support whatever the site's default is.
 slurm_mpi()
 {
 	if [ -n "$MPI" ]; then
@@ -106,8 +107,8 @@ slurm_mpi()
 	fi
 }
 
-# slurm_bind: sets bind. Slurm counts hardware threads as CPUs where a core has several: a rank gets
-# whole cores, and with them all their threads.
+# slurm_bind: sets bind. Where a core has several hardware threads, Slurm counts each as a CPU. A
+# rank gets whole cores with all their threads.
 slurm_bind()
 {
 	local threads cores count cpus=${SLURM_CPUS_ON_NODE:-${SLURM_JOB_CPUS_PER_NODE%%(*}}
@@ -137,7 +138,7 @@ slurm_bind()
 	esac
 }
 
-# srun forwards USR1 to the ranks; on TERM it would kill them.
+# srun forwards USR1 to the ranks, but kills them on TERM.
 sched_signal()
 {
 	kill -USR1 "$1" 2>/dev/null
@@ -151,8 +152,8 @@ sched_after()
 		batch_say "$bcast is left on some nodes"
 }
 
-# A job that Slurm preempts is requeued only if its script still runs at the end of the grace time;
-# the ranks, which have got the signal too, have written their results by then.
+# Slurm requeues a preempted job only if its script still runs at the end of the grace time. The
+# ranks get the signal too, and have written their results by then.
 sched_stopped()
 {
 	local seconds said
@@ -166,7 +167,7 @@ sched_stopped()
 	done
 }
 
-# The storage is there: who needs a mount of its own on Slurm makes it in a prolog.
+# The storage is mounted already: a site that needs a mount per job makes it in a prolog of Slurm.
 sched_mounts()
 {
 	return 1

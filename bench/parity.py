@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs DLIO and haul on the same files with the same settings, and explains why their figures differ.
+"""Comparison of haul with DLIO: runs both on the same files with the same settings, and explains why their figures differ.
 
     bench/parity.py unet3d_h100.yaml --ranks 4 [KEY=VALUE ...]     runs DLIO, then haul
     bench/parity.py unet3d_h100.yaml --ranks 4 --dlio FOLDER       takes DLIO's figures from the output folder of
@@ -34,7 +34,7 @@ def run(command, **more):
 
 
 def program(variable, name, reason):
-    """The words that start a program: those in the environment variable, or what PATH has."""
+    """The words that start a program: those in the environment variable, or the program in PATH."""
     words = shlex.split(os.environ.get(variable, ""))
     path = shutil.which(words[0] if words else name)
     if not path:
@@ -53,7 +53,7 @@ def read_json(path):
 
 
 def dlio_steps(folder):
-    """Steps of the first epoch: DLIO lists the processing time of each step, block by block."""
+    """The number of steps in the first epoch: DLIO lists the processing time of each step, block by block."""
     outputs = sorted(glob.glob(os.path.join(folder, "*_output.json")))
     if not outputs:
         raise Refusal(f"{folder}: holds no RANK_output.json of DLIO")
@@ -89,7 +89,7 @@ def read_haul(results, haul):
 
 
 def mean_file_bytes(folder, extension):
-    """The mean size of the first training files that are found; None: there are none."""
+    """The mean size of the first training files that are found, or None if there are none."""
     sizes = []
     for where, _, names in os.walk(os.path.join(folder, "train")):
         for name in sorted(names):
@@ -117,7 +117,7 @@ def explain_rate(dlio, version, said):
 
 
 def explain_bytes(dlio, dataset, mean_file, said):
-    """Bytes that DLIO moves per sample."""
+    """The bytes that DLIO moves per sample."""
     samples_file, sample_bytes = dataset["samples_per_file"], dataset["sample_bytes"]
     moved = mean_file / samples_file if mean_file else sample_bytes
     if samples_file > 1 and dataset["format"] in REREADS:
@@ -194,8 +194,8 @@ def table(dlio, corrected, haul):
 # ---- running both programs ----
 
 def hydra_override(text):
-    """A user's override as DLIO takes it: the keys of a workload file lie below "workload", and "++" sets a key whether
-    or not the file has it."""
+    """A user's override in the form that DLIO takes: the keys of a workload file are below "workload", and "++" sets a key
+    whether or not the file has it."""
     removes = text.startswith("~")
     path = text.lstrip("~" if removes else "+")
     if path.startswith("hydra."):

@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
-# haul's queue against fio on the same files, in turn: medians, ratios and a verdict a row, for RESULTS.md.
+# Benchmark of file:// against fio, on the same files in turn: prints medians, ratios and a verdict per row, for RESULTS.md.
 #
 #   [RUN='chrt -f 50'] bench/run_file.sh BENCH_FILE FOLDER [ROUNDS] [WORK…]
 #
-# BENCH_FILE is the program of that name in the build; FOLDER lies on the file system in question and needs
-# 4 GiB; the rows "memory" need 1 GiB of /dev/shm. Each round runs every contestant once on a work, in turn;
-# GB/s and CPU s/GB are medians over the rounds, ratios are medians of each round's ratio to the best of
-# fio's engines in that round. WORK: rows by name ("direct-random"), all if none is named. RUN: what each
-# contestant is started by, on a machine that has other work to do.
+# BENCH_FILE is the program of that name in the build. FOLDER is on the file system to measure and needs 4 GiB;
+# the row "memory-unique" needs 1 GiB of /dev/shm. In each round, every contestant runs once on a row, in turn.
+# GB/s and CPU s/GB are medians over the rounds. A ratio is the median over the rounds of the ratio to the best
+# fio engine of the round. WORK: names of rows ("direct-random"), by default all. RUN: a command that starts
+# each contestant, for a machine that has other work to do.
 set -euo pipefail
 
 [ $# -ge 2 ] || { sed -n '4s/^#  *//p' "$0" >&2; exit 2; }
@@ -21,9 +21,9 @@ mkdir -p "$folder" "$memory"
 figures=$(mktemp)
 trap 'rm -rf "$figures" "$folder/data" "$folder/out" "$folder/out.haul-part" "$folder/fio" "$memory"' EXIT
 
-# name, folder, cached|direct, work, block, bytes, depth of the engines that have one; then haul's engine for
-# such work, which is judged, and what must hold of it: GB/s and CPU s/GB to fio's best. 0.95 where the
-# device is the limit: parity, and the CPU decides.
+# Name, folder, cached|direct, work, block, bytes, depth (for engines that have one). Then the engine of haul that
+# is judged, and the bounds of its GB/s and CPU s/GB as ratios to the best of fio. The bound is 0.95, parity, where
+# the device is the limit; there the CPU decides.
 works=(
 	"direct-sequential folder direct sequential 1048576 2147483648 8 uring 1.4 1.0"
 	"cached-sequential folder cached sequential 1048576 8589934592 2 psync 1.0 1.0"
@@ -40,7 +40,7 @@ fio_one()
 	local args=(--name=x --bs="$block" --ioengine="$engine" --invalidate=0 --output-format=json)
 
 	[ "$cache" = cached ] || args+=(--direct=1)
-	# What makes fio fastest, as far as it is known to us.
+	# These are the fastest settings of fio that we know.
 	case $work in
 	sequential) args+=(--rw=read) ;;
 	random) args+=(--rw=randread --norandommap=1 --random_generator=tausworthe64) ;;
@@ -97,10 +97,10 @@ for row in "${works[@]}"; do
 	contestants=(fio-psync haul-psync fio-io_uring haul-uring fio-libaio)
 	case $name in
 	cached-*) contestants+=(haul-mmap) ;;
-	# io_uring lets kernel threads copy what is written to the page cache; fio does not count them.
+	# With io_uring, kernel threads copy writes to the page cache, and fio does not count their CPU time.
 	memory-*) contestants=(fio-psync haul-psync fio-libaio) ;;
 	esac
-	# Warm for the cached, out of the cache for the direct: fio would else read what lies there.
+	# Cached rows need the file in the page cache. Direct rows need it outside, since fio would read cached pages.
 	if [ "$cache" = cached ]; then
 		cat "$folder/data" >/dev/null
 	else

@@ -1,17 +1,17 @@
 #!/usr/bin/python3
-"""haul's object stores beside wrk and ab on the same nginx over loopback, in turn, one thread each: medians,
-ratios and a verdict a row, for RESULTS.md.
+"""Benchmark of haul's object stores against wrk and ab, on the same nginx over loopback with one thread each: it prints
+medians, ratios and a verdict per row, for RESULTS.md.
 
     bench/run_http.py [--here] BENCH_HTTP [ROUNDS [SECONDS]]
 
-BENCH_HTTP is the program of that name in the build. Needs nginx, wrk, ab (packages-bench.txt), openssl, and 300 MB
-of /dev/shm. A round runs both on each row, one after the other; ratios are medians of each
-round's. Both ask for the same object, and send the same headers.
+BENCH_HTTP is the program of that name in the build. The script needs nginx, wrk, ab (packages-bench.txt), openssl, and
+300 MB of /dev/shm. Each round runs both programs on each row, one after the other; a ratio is the median of the ratios of
+the rounds. Both programs request the same object with the same headers.
 
-root runs it in a network of its own with the congestion control of Debian, cubic: one that paces what it sends, as bbr
-does, makes nginx spend its time on timers, which the client's pattern of reading shifts by a fifth. Where a new network
-may not have cubic, reno does as well, and else what there is; the first line of the output names it. --here, and anybody
-else, measures in the machine's own network.
+As root, the script runs in its own network namespace with Debian's congestion control, cubic. With one that paces, such as
+bbr, nginx spends time on timers, and the client's pattern of reading shifts that time by a fifth. If the namespace may not
+have cubic, it takes reno, or else what there is; the first line of the output names it. With --here, or without root, the
+script measures in the machine's own network.
 """
 import os
 import re
@@ -39,12 +39,12 @@ http {{
 """
 MIB = 1 << 20
 CONGESTION = "net.ipv4.tcp_congestion_control"
-# What haul's signed GET of a whole object carries.
+# The headers of haul's signed GET of a whole object.
 HEADERS = ["x-amz-content-sha256: UNSIGNED-PAYLOAD", "x-amz-date: 20261121T000000Z", "range: bytes=0-{last}",
            "authorization: AWS4-HMAC-SHA256 Credential=a/20261121/us-east-1/s3/aws4_request, "
            "SignedHeaders=host;range;x-amz-content-sha256;x-amz-date, Signature=" + "0" * 64]
-# name, operation, TLS, bytes; then haul's GB/s at least, and CPU at most, to the other's.
-# wrk drops what it reads, out of a buffer of 8 KiB: "dropped" is haul's read that does so, too.
+# Name, operation, TLS, bytes; then the bounds of haul's GB/s (at least) and CPU (at most) as ratios to the other program.
+# wrk drops the bytes that it reads into a buffer of 8 KiB. In the rows "dropped", haul drops them, too.
 ROWS = [
     ("GET 8 MiB", "get", False, 8 * MIB, 0.9, 1.0),
     ("GET 8 MiB, dropped", "drop", False, 8 * MIB, 0.9, 1.0),
@@ -60,7 +60,7 @@ DEPTH = 8
 
 
 def cpu_of(args, **more):
-    """Output, and CPU seconds of the process."""
+    """Runs a program; returns its output and its CPU seconds."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     done = subprocess.run(args, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                           check=True, **more)
@@ -88,7 +88,7 @@ class Nginx(servers.Server):
         process = self.spawn("nginx", shutil.which("nginx", path=os.environ["PATH"] + ":/usr/sbin"), "-c", conf, "-e",
                              self.path("error"))
         if not servers.wait_for(self.https, 10, process):
-            raise RuntimeError("nginx does not come up")
+            raise RuntimeError("nginx does not start")
 
     def stop(self):
         super().stop()
@@ -100,7 +100,7 @@ class Nginx(servers.Server):
 
 
 def haul(bench, nginx, op, tls, size, seconds):
-    """(GB/s, CPU seconds a GB)"""
+    """Runs bench_http; returns (GB/s, CPU seconds per GB)."""
     folder = "put" if op == "put" else str(size)
     store = f'{{"uri": "s3://b/{folder}", "endpoints": "{nginx.base(tls)}", "ca": "{nginx.tls.ca}"}}'
     out, _ = cpu_of([bench, op, store, "%u", "1", str(size), str(DEPTH), str(seconds)],
@@ -128,7 +128,7 @@ def peer(nginx, op, tls, size, seconds):
 
 
 def own_network(args):
-    """Goes on in a network namespace; returns where that cannot be."""
+    """Restarts the script in a network namespace; returns if the user is not root."""
     if os.geteuid() != 0:
         return
     wanted = " || ".join(f"sysctl -q -w {CONGESTION}={name} 2>/dev/null" for name in ("cubic", "reno"))

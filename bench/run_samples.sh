@@ -1,12 +1,13 @@
 #!/usr/bin/env bash
-# Small samples: what one costs, in each of the formats that have many; and libhdf5's own reading beside haul's.
+# Benchmark of small samples: the cost per sample in each format with many samples per file, and libhdf5 beside haul.
 #
 #   bench/run_samples.sh BUILD FOLDER [ROUNDS]
 #
-# BUILD is the build folder; FOLDER lies on the file system in question and needs 1.6 GB. All is in the page
-# cache; one rank, one worker, no compute, nothing verified. Contestants in turn in each round, medians over the
-# rounds. Cost is processor time of the whole process, its start left out, so that other work on the machine does
-# not count. With strace follow the requests and bytes of a row of HDF5. The files are removed at the end.
+# BUILD is the build folder; FOLDER is on the file system to measure and needs 1.6 GB. All files are in the page
+# cache. There is one rank with one worker, no compute and no verification. The contestants take turns in each
+# round, and figures are medians over the rounds. The cost is the processor time of the whole process without its
+# start, so other work on the machine does not count. If strace is installed, the script also prints the requests
+# and bytes of a row of HDF5. It removes the files at the end.
 set -euo pipefail
 shopt -s inherit_errexit
 
@@ -42,7 +43,7 @@ haul()
 		{ cat "$folder/error" >&2; return 1; }
 }
 
-# samples, seconds, processor seconds, bytes moved
+# train NAME: prints the samples, seconds, processor seconds and bytes of the training.
 train()
 {
 	job "$1"
@@ -83,7 +84,7 @@ for line in open(sys.argv[1]):
     who, samples, wall, cpu, moved = line.split()
     by.setdefault(who, []).append((float(cpu) / int(samples) * 1e6, int(samples) / float(wall),
                                    float(cpu) / (int(moved) / 1e9) if int(moved) else 0))
-print("| what | us of a core, a sample | samples/s a core | samples/s, as it went | CPU s/GB moved |")
+print("| what | us of a core per sample | samples/s per core | samples/s by wall time | CPU s/GB moved |")
 print("|---|---|---|---|---|")
 for who, runs in by.items():
     cost = sorted(r[0] for r in runs)
@@ -93,7 +94,7 @@ for who, runs in by.items():
           f"{f'{gb:.3f}' if gb else '–'} |")
 PYTHON
 
-command -v strace >/dev/null || { echo "run_samples.sh: no strace, so no requests; packaging/packages-bench.txt" >&2; exit 0; }
+command -v strace >/dev/null || { echo "run_samples.sh: without strace, requests are not counted; packaging/packages-bench.txt" >&2; exit 0; }
 calls()
 {
 	strace -ff -y -e trace=openat,read,pread64,preadv,lseek,fstat,newfstatat,close -o "$folder/trace" "$@" >/dev/null 2>&1

@@ -1,13 +1,14 @@
 #!/usr/bin/env bash
-# Training on small files: what a sample costs, where it goes, and who waits for whom.
+# Benchmark of small files: the cost of a sample in a training, its profile, and the waits for locks.
 #
 #   bench/run_small.sh BUILD FOLDER [ROUNDS]
 #
-# BUILD is the build folder; FOLDER lies on the file system in question and needs 1.4 GB. 20,000 npz files of
-# 64 KiB are read from the page cache by 8 workers without compute: by a plain loop in C (open, fstat, pread,
-# close), by each loader, and on null://, in turn in each round; medians over the rounds. A sample's cost is
-# processor time of the whole process, so that other work on the machine does not count. With perf (and the
-# right to use it) follow the profile and the locks waited for. The files stay, for the next time.
+# BUILD is the build folder; FOLDER is on the file system to measure and needs 1.4 GB. 8 workers read 20,000 npz
+# files of 64 KiB from the page cache without compute: in a plain loop in C (open, fstat, pread, close), with each
+# loader, and on null://. The contestants take turns in each round, and figures are medians over the rounds. The
+# cost of a sample is the processor time of the whole process, so other work on the machine does not count. If
+# perf is installed and permitted, the script also prints the profile and the waits for locks. The files stay for
+# the next call.
 set -euo pipefail
 shopt -s inherit_errexit
 
@@ -78,7 +79,7 @@ by = {}
 for line in open(sys.argv[1]):
     who, samples, wall, cpu = line.split()
     by.setdefault(who, []).append((int(samples) / float(wall), float(cpu) / int(samples) * 1e6))
-print("| who | us of a core, a sample | samples/s a core | samples/s, as it went |")
+print("| who | us of a core per sample | samples/s per core | samples/s by wall time |")
 print("|---|---|---|---|")
 for who, runs in by.items():
     cost = sorted(c for _, c in runs)
@@ -86,15 +87,15 @@ for who, runs in by.items():
           f"| {1e6 / statistics.median(cost):,.0f} | {statistics.median(s for s, _ in runs):,.0f} |")
 PYTHON
 
-command -v perf >/dev/null || { echo "run_small.sh: no perf, so no profile; packaging/packages-bench.txt" >&2; exit 0; }
+command -v perf >/dev/null || { echo "run_small.sh: without perf there is no profile; packaging/packages-bench.txt" >&2; exit 0; }
 again=(run "$folder/job.json" --results "$folder/results.h5" --force --only train)
 echo
 perf record -F 4000 -g -o "$folder/perf.data" -- "$build/haul" "${again[@]}" >/dev/null 2>&1
-echo "share of the processor time, with what is called:"
+echo "share of the processor time, including called functions:"
 perf report -i "$folder/perf.data" --children -g none --percent-limit 1.5 --stdio 2>/dev/null | grep -v '^#' | grep . | sed -n 1,40p
 echo
 perf lock record -o "$folder/lock.data" -- "$build/haul" "${again[@]}" >/dev/null 2>&1
-echo "waits for locks in the kernel, the longest first, of this processor time:"
+echo "processor time of this run, then its waits for locks in the kernel, the longest first:"
 /usr/bin/python3 -c '
 import sys, h5py
 with h5py.File(sys.argv[1]) as f:

@@ -12,17 +12,19 @@
 #   HAUL_DATA=/lustre/project/haul flux/unet3d_small.sh check
 #   HAUL_DATA=/lustre/project/haul flux batch -N 4 flux/unet3d_small.sh
 #
-# Two minutes before the end this script gets USR1; haul then stops and writes its results.
-# Never run under a real Flux yet: written after its manual pages, tested with stand-ins.
+# Two minutes before the time limit this script gets USR1; haul then stops and writes its results.
+# The script has not run under a real Flux yet: it is written from the manual pages and tested with
+# stand-ins for Flux's commands.
 
 # ---- Settings ------------------------------------------------------------------------------------
 # Each may be given in the environment. docs/guide.md lists the others.
 : "${JOB:=unet3d_h100}"          # a job file, or a name of haul catalog
 : "${RANKS_PER_NODE:=8}"         # one per accelerator
-: "${STEPS=500}"                 # per rank and epoch, which set the number of files
+: "${STEPS=500}"                 # steps per rank and epoch, which set the number of files
 
 # ---- The run -------------------------------------------------------------------------------------
-# Flux runs a copy of this script where flux batch was called: haul's folder, or one below it.
+# Flux runs a copy of this script in the folder where flux batch was called, which is haul's folder
+# or one below it.
 script=$0
 [ -n "${HAUL_ROOT:-}" ] || for HAUL_ROOT in "$(dirname "$script")/.." "$PWD/.." "$PWD"; do
 	[ ! -r "$HAUL_ROOT/batch/flux.sh" ] || break

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Installs what tests use from npm (tests/npm/package-lock.json) into build/npm, where it is not there yet.
-# Asks nothing; runs no scripts of packages. Exit status 0: it is there; 1: the sentence on standard error says why not.
+# Installs the npm packages that tests use (tests/npm/package-lock.json) into build/npm, if they are not there yet.
+# It asks no questions and runs no scripts of packages. Exit status: 0, the packages are there; 1, they are not, and a
+# sentence on standard error says why.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -14,7 +15,7 @@ mkdir -p build/npm
 cp tests/npm/package.json tests/npm/package-lock.json build/npm/
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
-# Not `npm ci`: it wants the lock to name what other systems would take, too.
+# `npm ci` would refuse the lock file, because it lists no packages for other systems.
 if ! (cd build/npm && npm install --ignore-scripts --no-audit --no-fund </dev/null >"$log" 2>&1); then
 	tail -n 15 "$log" >&2
 	echo "haul: npm could not install what tests/npm/package.json names" >&2

@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
-# Installs those of the Debian packages named in the given lists that are missing. Asks nothing.
+# Installs the missing ones of the Debian packages in the given lists. It asks no questions.
 #
 #   packaging/install-packages.sh [--list] packaging/packages-build.txt…
 #
-# --list only prints what is missing, a line each. Exit status: 0 all are there; 3 this is no Debian,
-# install them yourself; 1 it could not be done. The sentence on standard error says why.
+# --list only prints the missing packages, one per line. Exit status: 0, all are there; 3, this is not
+# Debian, and the user has to install them; 1, the installation failed. A sentence on standard error
+# says why.
 set -euo pipefail
 
 only_list=0
@@ -17,15 +18,15 @@ fi
 mapfile -t wanted < <(sed 's/#.*//' -- "$@" | tr -s ' \t' '\n' | sed '/^$/d' | sort -u)
 
 if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then
-	echo "haul: this machine has no apt-get; what the build needs, by Debian's names: ${wanted[*]}" >&2
+	echo "haul: this machine has no apt-get; the build needs these packages, by their Debian names: ${wanted[*]}" >&2
 	exit 3
 fi
 
 missing=()
 for package in "${wanted[@]}"; do
 	state=$(dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null || true)
-	# pkg-config is a virtual name on newer Debians, and Node may come from elsewhere: look for the
-	# command instead.
+	# pkg-config is a virtual package on newer Debians, and Node may come from another source: so
+	# look for the command instead.
 	case $package in
 	pkg-config | npm) ! command -v "$package" >/dev/null || state=installed ;;
 	nodejs) ! command -v node >/dev/null || state=installed ;;
@@ -51,7 +52,7 @@ apt=("${as_root[@]}" env DEBIAN_FRONTEND=noninteractive APT_LISTCHANGES_FRONTEND
 	-o Dpkg::Options::=--force-confold -o Acquire::Retries=3)
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
-# An update that fails for one source may still leave enough to install from.
+# An update that fails for one package source may still be enough to install from.
 "${apt[@]}" update </dev/null >"$log" 2>&1 || true
 if ! "${apt[@]}" install --no-install-recommends "${missing[@]}" </dev/null >>"$log" 2>&1; then
 	tail -n 15 "$log" >&2

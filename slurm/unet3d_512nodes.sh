@@ -4,7 +4,8 @@
 #   HAUL_DATA=/lustre/project/haul slurm/unet3d_512nodes.sh check
 #   HAUL_DATA=/lustre/project/haul sbatch slurm/unet3d_512nodes.sh
 #
-# Never run on a large cluster yet: tested on a real Slurm of four virtual nodes on one machine.
+# The script has not run on a large cluster yet: it is tested on a real Slurm with four virtual
+# nodes on one machine.
 #
 #SBATCH --job-name=unet3d
 #SBATCH --nodes=516
@@ -13,21 +14,21 @@
 #SBATCH --exclusive
 #SBATCH --output=unet3d.%j.log
 #SBATCH --open-mode=append
-# A node that fails ends the run only if it takes part in it; spares do not.
+# A node that fails ends the run only if it takes part in the run. A spare does not.
 #SBATCH --no-kill
-# Two minutes before the end this script gets USR1; haul then stops and writes its results.
+# Two minutes before the time limit this script gets USR1; haul then stops and writes its results.
 #SBATCH --signal=B:USR1@120
 
 # ---- Settings ------------------------------------------------------------------------------------
 # Each may be given in the environment. docs/guide.md lists the others.
 : "${JOB:=unet3d_aurora}"        # a job file, or a name of haul catalog
-: "${NODES:=512}"                # of those asked for above; the others are spares
+: "${NODES:=512}"                # nodes of the run; the others that are requested above are spares
 : "${RANKS_PER_NODE:=12}"        # one per accelerator
-: "${STEPS=100}"                 # per rank and epoch, which set the number of files
+: "${STEPS=100}"                 # steps per rank and epoch, which set the number of files
 
 # ---- The run -------------------------------------------------------------------------------------
-# Slurm runs a copy of this script; haul's folder is where the original lies, or where sbatch was
-# called.
+# Slurm runs a copy of this script. haul's folder is the one above the original script, or the one
+# where sbatch was called.
 script=$0
 [ -z "${SLURM_JOB_ID:-}" ] ||
 	script=$(scontrol show job "$SLURM_JOB_ID" | sed -n 's/^ *Command=\([^ ]*\).*/\1/p')

@@ -1,11 +1,12 @@
 #!/bin/bash
-# unet3d on 1, 2, 4 … 512 nodes, one run after the other in one job. All runs read one data
-# set, of 8,400 files and 1.23 TB for each node of the largest run.
+# unet3d on 1, 2, 4 … 512 nodes, one run after the other in one job. All runs read the same data
+# set, which has 8,400 files and 1.23 TB for each node of the largest run.
 #
 #   HAUL_DATA=/lustre/project/haul slurm/unet3d_scaling.sh check
 #   HAUL_DATA=/lustre/project/haul sbatch --nodes=516 slurm/unet3d_scaling.sh
 #
-# Never run on a large cluster yet: tested on a real Slurm of four virtual nodes on one machine.
+# The script has not run on a large cluster yet: it is tested on a real Slurm with four virtual
+# nodes on one machine.
 #
 #SBATCH --job-name=unet3d_scaling
 #SBATCH --nodes=516
@@ -14,24 +15,24 @@
 #SBATCH --exclusive
 #SBATCH --output=unet3d_scaling.%j.log
 #SBATCH --open-mode=append
-# A node that fails ends the run that it takes part in, not the series.
+# A node that fails ends the run that it takes part in, but not the series.
 #SBATCH --no-kill
-# Two minutes before the end this script gets USR1; haul then stops and writes its results.
+# Two minutes before the time limit this script gets USR1; haul then stops and writes its results.
 #SBATCH --signal=B:USR1@120
 
 # ---- Settings ------------------------------------------------------------------------------------
 # Each may be given in the environment. docs/guide.md lists the others.
 : "${JOB:=unet3d_aurora}"        # a job file, or a name of haul catalog
-: "${NODES:=512}"                # of the largest run; the others are spares
+: "${NODES:=512}"                # nodes of the largest run; the others are spares
 : "${SIZES:=}"                   # numbers of nodes: 1 8 64; default: 1 2 4 … NODES
 : "${RANKS_PER_NODE:=12}"        # one per accelerator
-: "${STEPS=100}"                 # per rank and epoch, which set the number of files
+: "${STEPS=100}"                 # steps per rank and epoch, which set the number of files
 : "${COLD:=fadvise}"             # drops files from the page cache before each epoch; or none
-: "${CLEAN:=no}"                 # yes: the data set is removed when all runs are done
+: "${CLEAN:=no}"                 # yes: removes the data set when all runs are done
 
 # ---- The run -------------------------------------------------------------------------------------
-# Slurm runs a copy of this script; haul's folder is where the original lies, or where sbatch was
-# called.
+# Slurm runs a copy of this script. haul's folder is the one above the original script, or the one
+# where sbatch was called.
 script=$0
 [ -z "${SLURM_JOB_ID:-}" ] ||
 	script=$(scontrol show job "$SLURM_JOB_ID" | sed -n 's/^ *Command=\([^ ]*\).*/\1/p')

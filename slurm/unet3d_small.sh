@@ -5,7 +5,8 @@
 #   HAUL_DATA=/lustre/project/haul slurm/unet3d_small.sh check
 #   HAUL_DATA=/lustre/project/haul sbatch --nodes=4 slurm/unet3d_small.sh
 #
-# Never run on a large cluster yet: tested on a real Slurm of four virtual nodes on one machine.
+# The script has not run on a large cluster yet: it is tested on a real Slurm with four virtual
+# nodes on one machine.
 #
 #SBATCH --job-name=unet3d
 #SBATCH --nodes=1
@@ -14,18 +15,18 @@
 #SBATCH --exclusive
 #SBATCH --output=unet3d.%j.log
 #SBATCH --open-mode=append
-# Two minutes before the end this script gets USR1; haul then stops and writes its results.
+# Two minutes before the time limit this script gets USR1; haul then stops and writes its results.
 #SBATCH --signal=B:USR1@120
 
 # ---- Settings ------------------------------------------------------------------------------------
 # Each may be given in the environment. docs/guide.md lists the others.
 : "${JOB:=unet3d_h100}"          # a job file, or a name of haul catalog
 : "${RANKS_PER_NODE:=8}"         # one per accelerator
-: "${STEPS=500}"                 # per rank and epoch, which set the number of files
+: "${STEPS=500}"                 # steps per rank and epoch, which set the number of files
 
 # ---- The run -------------------------------------------------------------------------------------
-# Slurm runs a copy of this script; haul's folder is where the original lies, or where sbatch was
-# called.
+# Slurm runs a copy of this script. haul's folder is the one above the original script, or the one
+# where sbatch was called.
 script=$0
 [ -z "${SLURM_JOB_ID:-}" ] ||
 	script=$(scontrol show job "$SLURM_JOB_ID" | sed -n 's/^ *Command=\([^ ]*\).*/\1/p')

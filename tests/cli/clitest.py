@@ -1,4 +1,4 @@
-"""One call of haul, without mpiexec."""
+"""Helpers for the tests of the command line: calls of haul without mpiexec, and checks of refusals."""
 import os
 import subprocess
 import sys
@@ -17,7 +17,7 @@ def check(condition, sentence):
 
 
 def refused(r, *words):
-    """Exit status 2, nothing on standard output, one sentence."""
+    """Checks that haul ended with status 2, no standard output, and one sentence that contains these words."""
     check(r.returncode == 2 and r.stdout == "", r)
     lines = r.stderr.splitlines()
     check(len(lines) == 1 and lines[0].startswith("haul: "), r)
@@ -26,7 +26,7 @@ def refused(r, *words):
 
 
 def main():
-    """Runs the functions test_… of the script."""
+    """Runs all functions test_… of the script."""
     script = sys.modules["__main__"]
     tests = [value for name, value in vars(script).items() if name.startswith("test_") and callable(value)]
     failed = 0 if tests else 1

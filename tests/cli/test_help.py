@@ -1,4 +1,4 @@
-"""Help of each verb, and what is said of verbs and options that there are not."""
+"""Help and completion: the help of each verb, what the shell completes, and the refusals of wrong verbs and options."""
 import os
 import re
 import subprocess
@@ -26,7 +26,7 @@ def test_each():
         lines = r.stdout.splitlines()
         check(lines[0].startswith(f"haul {verb}") and lines[-1].startswith("example: "), r.stdout)
         check(all(len(line) <= 80 for line in lines if not line.startswith("example")), r.stdout)
-        check(haul("help", verb).stdout == r.stdout, f"help {verb} differs")
+        check(haul("help", verb).stdout == r.stdout, f"haul help {verb} differs from haul {verb} --help")
 
 
 # "bytes a request": a rate is said with "per". "is a file" and "asks a store" have a verb before the article.
@@ -57,11 +57,11 @@ def test_completion_knows_what_help_knows():
         text = haul(verb, "--help").stdout
         shown = sorted(line.split()[0] for line in text.splitlines() if line.startswith("  --"))
         check(options == shown, f"{verb}: {options} {shown}")
-    check("unet3d_demo" in haul("__complete", "run").stdout.split(), "no ready jobs offered")
+    check("unet3d_demo" in haul("__complete", "run").stdout.split(), "haul run does not offer the ready jobs")
 
 
 def complete(*words):
-    """What the shell offers for the last of these words."""
+    """The completions that the shell offers for the last of these words."""
     script = f"source {os.environ['HAUL_SOURCE']}/completion/haul.bash; _haul_words \"$@\""
     r = subprocess.run(["bash", "-c", script, "bash", HAUL, *words], capture_output=True, text=True, timeout=60,
                        check=False)
@@ -122,7 +122,7 @@ def test_arguments():
     refused(haul("schema", "x"), 'unexpected argument "x"')
 
 
-def test_one_voice_under_a_launcher():
+def test_only_rank_0_prints_the_refusal():
     r = haul("plam", env={"PMI_RANK": "1"})
     check(r.returncode == 2 and r.stderr == "" and r.stdout == "", r)
     refused(haul("plam", env={"PMI_RANK": "0"}))

@@ -1,4 +1,5 @@
-"""haul plan: Aurora's table, and its own time and memory for very many files."""
+"""haul plan: the published figures for Aurora, MLPerf's sizes of data sets, the expected AU on sim://, tables over numbers
+of nodes, and the time and memory that the plan of very many files takes."""
 import json
 import os
 import re
@@ -98,12 +99,12 @@ def datasize(job, *args):
 
 
 def test_datasize():
-    """MLPerf's rules by hand: 500 steps of all accelerators, 5 times the memory of all nodes; whole files."""
+    """MLPerf's rules, computed by hand: 500 steps of all accelerators, 5 times the memory of all nodes, whole files."""
     tib = 1 << 40
     for job, nodes, ranks, memory, steps, by_memory in (
             ("unet3d_h100", 1, 1, "16 GiB", 3500, 586),           # 500 * 7; 85899345920 / 146600628 = 585.9
             ("unet3d_h100", 4, 2, "512 GiB", 28000, 75001),       # 10995116277760 / 146600628 = 75000.5
-            ("resnet50_h100", 1, 8, "1 GiB", 1279, 38),           # 1600000 / 1251 = 1278.98; 143441 a sample
+            ("resnet50_h100", 1, 8, "1 GiB", 1279, 38),           # 1600000 / 1251 = 1278.98; 143441 bytes per sample
             ("retinanet_b200", 1, 8, "1 TiB", 96000, 17022570)):
         s = datasize(job, "--nodes", nodes, "--ranks-per-node", ranks, "--memory", memory)
         check((s["files_for_steps"], s["files_for_memory"]) == (steps, by_memory), f"{job}: {s}")
@@ -139,7 +140,7 @@ def test_sweep():
 
 
 def test_whole_phases():
-    # 96 steps of the V100's bert take 96 times its compute, whatever the epochs; a limit of time cuts a training.
+    # A limit of steps or of seconds ends a training, whatever the number of epochs.
     p = phase(plan("bert_v100", "--set", "train.steps=1000"), "train")
     check(abs(p["total_seconds"] - 1000 * p["seconds_per_epoch"] / p["steps_per_epoch"]) < 1e-6 * p["total_seconds"], p)
     p = phase(plan("unet3d_h100", "--set", "train.seconds=30"), "train")
@@ -149,8 +150,8 @@ def test_whole_phases():
 
 
 def test_expected():
-    """On sim:// the answers are known beforehand: the slowest of compute, the store's bytes, a rank's bytes and a worker's
-    waits is a step, by hand as in test_sim.py."""
+    """On sim:// the answers are known beforehand: a step takes as long as the slowest of compute, the store's bytes, the
+    bytes of a rank, and the waits of a worker. They are computed by hand, as in test_sim.py."""
     size = 4 << 20
     for ranks, store, train, step in (
             (1, {"bandwidth": "2 GB/s"}, {"compute": "60 ms"}, 0.060),
@@ -184,7 +185,8 @@ def test_expected():
 
 
 def test_what_is_read_again():
-    """The reason is the right one: fewer files than ranks that read whole files, or what is beside samples."""
+    """haul plan names the right reason for bytes that are read again: fewer files than ranks that read whole files, or
+    bytes that are not part of samples."""
     for fmt, loader, files, says in (
             ("tfrecord", "stream", 4, "on average: there are fewer files than ranks, and each reads whole files"),
             ("tfrecord", "stream", 64, None),
@@ -196,7 +198,7 @@ def test_what_is_read_again():
 
 
 def test_told_ranks_per_node():
-    """A plan for another number of ranks per node than the job's says how to run it so."""
+    """A plan for another number of ranks per node than the job's says how to run the job with that number."""
     r = haul("plan", "unet3d_aurora", "--ranks-per-node", 6)
     check("run it with --set cluster.ranks_per_node=6" in r.stdout, r)
 
@@ -211,7 +213,7 @@ def test_refusals():
 
 
 def test_table_of_nodes():
-    """The training of the scaling scripts: 132 GB/s per node; AU is what 650 GB/s are of that."""
+    """The training of the scaling scripts needs 132 GB/s per node. The AU is the share of that which 650 GB/s give."""
     words = ("plan", "unet3d_aurora", "--nodes", "1,2,4,...,512", "--set", "dataset.steps_per_epoch=100",
              "--nic", "8x25 GB/s", "--storage", "650 GB/s")
     r = haul(*words, "--json")
@@ -251,7 +253,7 @@ def test_no_phases_is_a_note():
 
 
 def test_phases_left_out():
-    """A ready job on data that exists: what generates could not be, and takes no space."""
+    """A ready job on existing data: with the phase that generates it is refused, and without it the plan needs no space."""
     existing = ("--set", "dataset.names=dlio", "--set", "dataset.sizes=stat")
     refused(haul("plan", "unet3d_h100", *existing), "leave the phase out (--skip generate)")
     for words in (("--skip", "generate"), ("--only", "train")):

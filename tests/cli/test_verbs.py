@@ -1,4 +1,4 @@
-"""The serial verbs, each once on real input."""
+"""Verbs that run without MPI: schema, catalog, plan, report, topo, doctor and version, each on real input."""
 import json
 import os
 import tempfile
@@ -30,7 +30,7 @@ def test_catalog():
 
 
 def test_near_names():
-    """A family's name, or any part of a name, lists the ready jobs that contain it."""
+    """For a part of a name, the refusal lists the ready jobs that contain it."""
     refused(haul("plan", "unet3d"), '"unet3d" is not a file, and no ready job is called that; there are unet3d_a100, ',
             "unet3d_demo", "unet3d_h100")
     refused(haul("plan", "ResNet50"), "there are resnet50_a100, resnet50_h100, resnet50_tf, resnet50_v100")
@@ -46,7 +46,7 @@ def test_near_names():
         check(len(r.stderr) < 500, r)
 
 
-def test_report_on_what_is_no_results_file():
+def test_report_on_other_files():
     refused(haul("report", "/nonexistent/results.h5"), "/nonexistent/results.h5")
     with tempfile.NamedTemporaryFile() as f:
         f.write(b"rubbish" * 1000)

@@ -1,18 +1,18 @@
-"""Writes the sources of haul_extended: haul with one more account, measure, figure, target, table, option and
-capability, each of them one line in the table where its sort is declared. The lines below are all that is added.
+"""Generator of the sources of haul_extended: haul with one more account, measure, figure, target, table, option and
+capability. Each of them is one line in the table that declares its kind. The lines below are all that is added.
 
     extend.py SOURCE OUT
 
-OUT gets the edited files under their own paths. The answer, one path a line, is which files must be compiled for
-the program: the edited ones, and those that include an edited header. Of those that include capability.h only the
-list's own file: a capability at the end of the list leaves the other bits as they are."""
+OUT gets the edited files under their own paths. The script prints, one path per line, the files that must be compiled for
+the program: the edited files, and the files that include an edited header. Of those that include capability.h it prints
+only capability.c, since a capability at the end of the list does not change the bits of the others."""
 import os
 import re
 import sys
 
-# In the file, behind what matches the pattern: lines, and what they are.
+# File, pattern, and the lines that are inserted after the text that matches the pattern.
 EDITS = (
-    # An account, and what is charged to it: 2 ms at the end of each step.
+    # An account, and the 2 ms at the end of each step that are charged to it.
     ("core/measure/account.h", r'\tX\(COPY, copy.*\n.*\n',
      '\tX(LOGGING, logging, "for logging", OTHER, "metrics that the framework writes after a step") \\\n'),
     ("workloads/train/step.c", r"account_switch\(&p->accounts, ACCOUNT_HAUL, s->met_ns\);\n",
@@ -20,14 +20,14 @@ EDITS = (
      "\tclock_sleep_until(p->ctx->clock, s->met_ns + 2000000);\n"
      "\taccount_switch(&p->accounts, ACCOUNT_HAUL, clock_now(p->ctx->clock));\n"),
 
-    # A measure, and where it is counted.
+    # A measure, and the lines that count it.
     ("workloads/train/columns.h", r'\tX\(TRAIN_STEPS, "steps".*\n',
      '\tX(TRAIN_TOKENS, "tokens", "", SUM, "tokens of the samples read") \\\n'),
     ("workloads/train/step.c", r"rank\[TRAIN_SAMPLES\] \+= b->samples;\n",
      "\trank[TRAIN_TOKENS] += b->samples * p->options->tokens;\n"
      "\ttable_named(&p->tally->tables[TRAIN_TABLE_SOURCES], \"web\")[SOURCE_SAMPLES] += b->samples;\n"),
 
-    # A figure of it, and a target of the figure.
+    # A figure of that measure, and a target for the figure.
     ("workloads/train/columns.c", r"static double rank_bytes_per_second\(.*\n(?:.*\n)*?}\n",
      "\nstatic double rank_tokens_per_second(const uint64_t *row)\n"
      "{\n\treturn ratio(row[TRAIN_TOKENS], row[TALLY_WALL_NS]) * 1e9;\n}\n"),
@@ -37,7 +37,7 @@ EDITS = (
      '\t{.name = "target_tokens", .label = "rate of tokens", .unit = "1/s", .figure = "tokens_per_second",\n'
      '\t .help = "tokens per second of all ranks to reach; 0: none"},\n'),
 
-    # A table of rows by name: what it is, and its line among the tables of training.
+    # A table with rows by name: its definition, and its line among the tables of training.
     ("workloads/train/columns.h", r"#define TRAIN_TABLE_ENUM\(id, kind\) id,\n",
      '#define SOURCE_LIST(X) X(SOURCE_SAMPLES, "samples", "", SUM, "samples of that source")\n'
      "enum source_measure { SOURCE_LIST(MEASURE_ENUM) SOURCE_MEASURES };\n"),
@@ -49,7 +49,7 @@ EDITS = (
     ("workloads/train/columns.h", r"#define TRAIN_TABLE_LIST\(X\) \\\n",
      "\tX(TRAIN_TABLE_SOURCES, source_table) \\\n"),
 
-    # An option, and the member that it fills.
+    # An option, and the struct member for its value.
     ("workloads/train/train.h", r"\tuint64_t null_steps;\n", "\tuint64_t tokens;\n"),
     ("workloads/train/options.c", r'\tOPT_U64\("epochs", struct train_options.*\n.*\n',
      '\tOPT_U64("tokens", struct train_options, tokens, .def = 512, .max = 1 << 20, .help = "tokens of a sample"),\n'),
@@ -77,7 +77,7 @@ def extended(source, path):
 
 
 def includes(source):
-    """Of each file below the layers: the files of haul that it includes."""
+    """For each file of the layers: the files of haul that it includes."""
     found = {}
     for layer in ("core", "backends", "workloads", "plan", "results-schema", "ranks", "report", "import", "cli"):
         for folder, _, names in os.walk(os.path.join(source, layer)):
@@ -90,7 +90,7 @@ def includes(source):
 
 
 def reached(start, graph):
-    """Every file that includes one of start, in however many steps."""
+    """All files that include one of start, directly or through other files."""
     seen, more = set(), set(start)
     while more:
         seen |= more

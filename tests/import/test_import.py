@@ -1,5 +1,5 @@
-"""haul import dlio: every published workload imports and plans, every key of DLIO's schema is known, values become
-what they should, and broken files are refused."""
+"""haul import dlio: every published workload can be imported and planned, every key of DLIO's schema is known, values are
+converted correctly, and broken files are refused."""
 import glob
 import json
 import os
@@ -10,7 +10,7 @@ import tempfile
 HAUL, SOURCE = os.environ["HAUL"], os.environ["HAUL_SOURCE"]
 HERE = os.path.join(os.environ["HAUL_SOURCE"], "tests", "fixtures", "dlio")
 
-# The keys of DLIO's schema and its forks' additions, by section.
+# The keys of DLIO's schema and the additions of its forks, by section.
 KEYS = """
 framework model.name model.type model.model_size_bytes model.optimization_groups model.num_layers
 model.layer_parameters model.model_datatype model.optimizer_datatype model.parallelism.tensor
@@ -67,7 +67,7 @@ def check(condition, sentence):
 
 
 def imported(text, *overrides, options=(), rc=0):
-    """The job, and what haul printed about it."""
+    """Returns the job, and what haul printed about it."""
     with tempfile.NamedTemporaryFile("w", suffix=".yaml", delete=False) as f:
         f.write(text)
     r = run("import", *options, "dlio", f.name, *overrides)
@@ -90,7 +90,7 @@ def plan(job, *args):
 
 
 def test_tables():
-    """All 55 workloads: the plan has the figures of the file. Workloads that only checkpoint have no phase."""
+    """For all 55 workloads, the plan has the figures of the file. Workloads that only checkpoint have no phase."""
     files = sorted(glob.glob(f"{HERE}/*/*.yaml"))
     check(len(files) == 55, len(files))
     schema = run("schema").stdout
@@ -123,7 +123,7 @@ def test_tables():
 
 
 def test_only_checkpoints():
-    """Each key is in the job or among the findings; haul plan takes the job with a note, and a run refuses it."""
+    """Each key is in the job or among the findings. haul plan accepts the job with a note, and haul run refuses it."""
     path = f"{HERE}/argonne/llama_70b_zero3.yaml"
     r = run("import", "dlio", path, "dataset.format=npz", "dataset.num_files_train=9", "reader.batch_size=2",
             "storage.storage_root=/mnt/x", "train.seed=5")
@@ -178,7 +178,7 @@ def test_every_key_is_known():
         check("->" in line or "not mapped: " in line, line)
 
 
-# Keys that have an effect only beside others.
+# Keys that have an effect only together with others.
 BESIDE = {
     "framework": ("tensorflow", ["~reader.data_loader"]),
     "workflow.train": ("false", ["workflow.generate_data=true"]),
@@ -194,7 +194,7 @@ VALUES = ("7", "true", "'npz'", "['a']", "{mean: 3}", "[3, 5]", "'random'", "'s3
 
 
 def test_nothing_is_silent():
-    """Each key, given alone, changes the job or is among the findings."""
+    """Each key, given alone, changes the job or is reported among the findings."""
     plain = run("import", "dlio", f"{HERE}/argonne/default.yaml").stdout
     silent = []
     for key in KEYS:
@@ -270,7 +270,7 @@ dataset:
     job, _ = imported(open(f"{HERE}/mlc/dlrm_datagen.yaml").read())
     check(job["dataset"]["sample_bytes"] == 761 and job["dataset"]["parquet"]["columns"] ==
           ["50 float16", "40 float32 read", "16 float32", "49 float64", "45 int8"], job)
-    # More runs than a file can have: columns of one kind are put side by side.
+    # A Parquet file has a limit of runs of like columns. If there are more, columns of the same type are put together.
     columns = ", ".join(f"{{name: c{i}, dtype: {'int8' if i % 2 else 'int64'}}}" for i in range(20))
     job, said = imported(f"framework: pytorch\nworkflow: {{generate_data: true}}\n"
                          f"dataset: {{format: parquet, parquet: {{columns: [{columns}]}}}}\n")
@@ -346,7 +346,7 @@ reader: {data_loader: pytorch, file_shuffle: seed, sample_shuffle: seed}
     check(meant["dataset"]["sample_bytes"] == 322957 and meant["dataset"]["sample_bytes_stdev"] == 1000, meant)
     check(phase(meant, "train")["shuffle"]["samples"], meant)
     bent, said = imported(text, options=("--as", "dlio-bugs"))
-    check(abs(bent["dataset"]["sample_bytes"] - 179275) < 50, bent)           # as DLIO's generator was measured to write
+    check(abs(bent["dataset"]["sample_bytes"] - 179275) < 50, bent)           # the measured mean of DLIO's generator
     check(bent["dataset"]["sample_bytes_stdev"] == round(1000 / 2 ** .5 * .5551), bent)
     check(phase(bent, "train")["shuffle"] == "none" and "as DLIO does with torch" in said, (bent, said))
     flux = "framework: pytorch\ndataset: {format: npz, record_length: 5000}\n"
@@ -371,7 +371,7 @@ def test_shuffle_window():
 
 
 def test_model_as_text():
-    """DLIO's older files name the model in a text: "model: unet3d"."""
+    """DLIO's older files give the name of the model as a string: "model: unet3d"."""
     text = """
 model: unet3d
 framework: pytorch

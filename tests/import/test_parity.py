@@ -1,5 +1,5 @@
-"""bench/parity.py: the reasons that it gives for known figures, and runs of it with DLIO's outputs as made by hand, with a
-program that takes its arguments as DLIO does, and without any DLIO."""
+"""Comparison with DLIO (bench/parity.py): the reasons that it gives for known figures, and its runs with handmade outputs of
+DLIO, with a stand-in program that takes DLIO's arguments, and without DLIO."""
 import copy
 import importlib.util
 import json
@@ -36,7 +36,7 @@ def test_reasons():
     assert "samples" not in dict(why) and "does not shuffle" in said(why, "order"), why
     right, why = parity.explain(dlio, HAUL_FIGURES, JOB, 65800, "mlcommons")
     assert right["samples_s"] == 119 and "order" not in dict(why), why
-    # DLIO's JPEG: 0.555 of what it counts; four samples a file, read whole for each.
+    # DLIO's JPEG files have 0.555 of the bytes that it counts. It reads a file of four samples whole for each sample.
     job = copy.deepcopy(JOB)
     job["dataset"].update(format="jpeg")
     right, why = parity.explain(dlio, HAUL_FIGURES, job, 36378)
@@ -81,7 +81,7 @@ def test_run():
 
 
 def test_overrides():
-    """Hydra takes the keys of a workload file below "workload"; "++" works for keys that the file has and has not."""
+    """Hydra takes the keys of a workload file below "workload". "++" sets a key whether or not the file has it."""
     for given, wanted in (("reader.batch_size=4", "++workload.reader.batch_size=4"),
                           ("+reader.batch_size=4", "++workload.reader.batch_size=4"),
                           ("++workload.reader.batch_size=4", "++workload.reader.batch_size=4"),
@@ -90,8 +90,8 @@ def test_overrides():
         assert parity.hydra_override(given) == wanted, (given, parity.hydra_override(given))
 
 
-# Takes its arguments as Hydra does: its own options before the first override, and no key outside the configuration. haul
-# makes the files, and the figures are those made by hand.
+# A stand-in for DLIO. It takes its arguments as Hydra does: its own options before the first override, and no key outside
+# the configuration. haul makes the files, and the figures are the handmade ones.
 STAND_IN = f"""#!{sys.executable}
 import argparse, json, os, shutil, subprocess, sys
 parser = argparse.ArgumentParser()
@@ -121,7 +121,7 @@ else:
 
 
 def test_documented_command():
-    """The command of docs/parity.md, word by word, with the options between workload and overrides."""
+    """The command of docs/parity.md works as it is written there, with options between the workload and the overrides."""
     with open(os.path.join(SOURCE, "docs", "parity.md"), encoding="utf-8") as page:
         line = next(line for line in page if line.startswith("bench/parity.py ") and "--dlio" not in line)
     with tempfile.TemporaryDirectory() as folder:

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# A cluster that lacks liburing, libyaml and CUnit: haul is configured, built, installed and run there, and says
-# what it lacks; a serial HDF5 is refused. A login node that lacks MPI and parallel HDF5, too: all but run, generate and
-# clean is built and works there. Libraries are hidden from pkg-config, as if not installed.
+# Build without optional libraries: without liburing, libyaml and CUnit, haul can be configured, built, installed and
+# run, and reports what it lacks. Without MPI and parallel HDF5, as on a login node, everything but run, generate and
+# clean can be built and works. The libraries are hidden from pkg-config, as if they were not installed.
 set -uo pipefail
 root=${HAUL_SOURCE:?}
 work=$(mktemp -d) || exit 1
@@ -19,7 +19,7 @@ must()
 	fi
 }
 
-# says WHAT PATTERN COMMAND…: its output, or that of an earlier command, holds the pattern
+# says WHAT PATTERN COMMAND…: checks that the output of the command contains the pattern
 says()
 {
 	local what=$1 pattern=$2
@@ -56,13 +56,14 @@ export PKG_CONFIG_LIBDIR=$work/pc
 unset PKG_CONFIG_PATH
 
 must "configuring without liburing and CUnit" configure "$work/build"
-says "what is missing is said" "engine uring of file:// no: needs liburing>=2.3" cat "$work/log"
-says "libyaml, too" "haul import dlio no: needs yaml-0.1" cat "$work/log"
-says "so are the tests" "tests no: needs cunit" cat "$work/log"
+says "CMake reports that liburing is missing" "engine uring of file:// no: needs liburing>=2.3" cat "$work/log"
+says "CMake reports that libyaml is missing" "haul import dlio no: needs yaml-0.1" cat "$work/log"
+says "CMake reports that CUnit is missing" "tests no: needs cunit" cat "$work/log"
 must "building" cmake --build "$work/build" --parallel 2
 must "installing" cmake --install "$work/build"
 
-# Moved, and with a job of its own, so that it cannot be the source's folder that is read.
+# The installation is moved, and gets a job that no other folder has, so that the catalogue of the source cannot be
+# found in its place.
 mv "$work/prefix" "$work/moved"
 haul=$work/moved/bin/haul
 sed 's/"name": *"[^"]*"/"name": "only_here"/' "$root/workloads/catalog/unet3d_demo.json" \
@@ -70,10 +71,10 @@ sed 's/"name": *"[^"]*"/"name": "only_here"/' "$root/workloads/catalog/unet3d_de
 says "the catalogue is found beside the program" only_here "$haul" catalog
 says "the completion is installed" "haul" bash -c \
 	"source '$work/moved/share/bash-completion/completions/haul' && complete -p haul"
-says "version says what is missing" "lacks engine uring of file://: built without liburing" "$haul" version
-says "libyaml, too" "lacks haul import dlio: built without libyaml" "$haul" version
-says "and import says it" "was built without libyaml" "$haul" import dlio "$root/tests/fixtures/dlio/argonne/default.yaml"
-says "doctor, too" "has no engine uring of file:// *build it with liburing" "$haul" doctor
+says "haul version reports the missing engine" "lacks engine uring of file://: built without liburing" "$haul" version
+says "haul version reports the missing import" "lacks haul import dlio: built without libyaml" "$haul" version
+says "haul import reports it" "was built without libyaml" "$haul" import dlio "$root/tests/fixtures/dlio/argonne/default.yaml"
+says "haul doctor reports the missing engine" "has no engine uring of file:// *build it with liburing" "$haul" doctor
 if find "$work/moved" -name '*.md' | grep -q install.md; then
 	echo "ok    the documents are installed"
 else
@@ -87,11 +88,11 @@ cat >"$work/job.json" <<X
  "phases": [{"generate": {}}, {"train": {"epochs": 1, "batch": 2}}]}
 X
 cd "$work" || exit 1
-says "a job that asks for it runs by psync, and says so" "built without liburing" \
+says "a job with the engine uring runs by psync, and says so" "built without liburing" \
 	"$HAUL_MPIEXEC" -n 2 "$haul" run job.json
-says "and is done" "· done" "$haul" report results.h5
+says "that job is finished" "· done" "$haul" report results.h5
 
-# libyaml is back, MPI is gone, and of HDF5 only the serial one is there (Debian calls both hdf5-serial and hdf5).
+# From here on there is libyaml, but no MPI, and only the serial HDF5 (Debian names it hdf5-serial and hdf5).
 serial=$(readlink -f "$work/pc/hdf5-serial.pc") || exit 1
 rm -f "$work/pc"/hdf5*.pc "$work/pc"/*mpi*.pc
 ln -s "$serial" "$work/pc/hdf5.pc"
@@ -101,13 +102,14 @@ for program in cc c++ gcc ld as ar nm ranlib strip objcopy objdump readelf make 
 	found=$(command -v "$program") && ln -s "$found" "$work/bin/"
 done
 says "a serial HDF5 is refused" "needs a parallel HDF5" configure "$work/refused"
-says "MPI that is not there is refused" "needs MPI, and no mpicc" env PATH="$work/bin" "$work/bin/cmake" -S "$root" -B "$work/refused_too"
+says "CMake refuses a missing MPI" "needs MPI, and no mpicc" env PATH="$work/bin" "$work/bin/cmake" -S "$root" -B "$work/refused_too"
 
-# Afresh, but what was compiled before is not compiled again: no layer below results-schema/ sees a difference.
+# A new configuration in the same folder, so that the layers below results-schema/, which do not depend on MPI, are not
+# compiled again.
 rm "$work/build/CMakeCache.txt" || exit 1
 must "configuring without MPI" env PATH="$work/bin" "$work/bin/cmake" -S "$root" -B "$work/build" -DHAUL_MPI=OFF \
 	-DCMAKE_C_COMPILER_LAUNCHER="$launcher" -DHAUL_BENCH=OFF -DCMAKE_BUILD_TYPE=Debug
-says "that there is no run is said" "run, generate, clean no, as asked (HAUL_MPI)" cat "$work/log"
+says "CMake reports that there is no run" "run, generate, clean no, as asked (HAUL_MPI)" cat "$work/log"
 must "building without MPI" env PATH="$work/bin" "$work/bin/cmake" --build "$work/build" --parallel 2 --target haul
 haul=$work/build/haul
 if ldd "$haul" | grep -i mpi; then
@@ -122,13 +124,13 @@ says "topo works" "rank cores NUMA near" "$haul" topo --ranks-per-node 2 --pin c
 says "schema works" '"phases"' "$haul" schema
 says "ls works" "job.json" "$haul" ls "file://$work"
 says "import works" '"phases"' "$haul" import dlio "$root/tests/fixtures/dlio/argonne/default.yaml"
-says "version says what it lacks" "lacks haul run, generate and clean: built without MPI" "$haul" version
-says "doctor, too" "MPI none build it with MPI" "$haul" doctor
-says "run refuses in a sentence" "^haul: this haul was built without MPI and cannot run jobs: build it with MPI" \
+says "haul version reports the missing MPI" "lacks haul run, generate and clean: built without MPI" "$haul" version
+says "haul doctor reports the missing MPI" "MPI none build it with MPI" "$haul" doctor
+says "haul run refuses with one sentence" "^haul: this haul was built without MPI and cannot run jobs: build it with MPI" \
 	"$haul" run job.json
 "$haul" run job.json 2>/dev/null && { echo "FAIL  run without MPI ends with 0"; failures=$((failures + 1)); }
 
-# Spack is not here to run it.
+# Spack is not installed here, so only the recipe's syntax is checked.
 must "the Spack recipe's syntax" python3 -c 'import ast, sys; ast.parse(open(sys.argv[1]).read())' \
 	"$root/packaging/spack/packages/haul/package.py"
 exit $((failures > 0))

@@ -1,5 +1,5 @@
-"""The ready jobs: haul plan gives each of them the published figures (MLPerf Storage's demand per accelerator, Aurora's
-table), and those for scaling tables read from the storage, not from the page cache."""
+"""Catalogue of ready jobs: haul plan computes the published figures for each (MLPerf Storage's demand per accelerator,
+Aurora's table), and the jobs for scaling tables read from the storage, not from the page cache."""
 import glob
 import json
 import os
@@ -32,14 +32,14 @@ for name in names:
     assert name in listed, f"{name} is not listed by haul catalog"
     plan(name, 1, 4)
 
-# GB/s per accelerator that AU 100 % needs: batch * record / step.
+# The demand is the GB/s per accelerator that an AU of 100 % needs: batch * record / step.
 for name, demand in (("unet3d_a100", 1.614e9), ("unet3d_h100", 3.177e9), ("unet3d_h100_cold", 3.177e9),
                      ("unet3d_b200", 6.335e9), ("unet3d_b200_cold", 6.335e9)):
     phase = train(plan(name, 1, 8))
     assert phase["steps_per_epoch"] == 500 and phase["epochs"] == 5, phase
     near(name, phase["demand"]["bytes_per_second"], 8 * demand)
 
-# Files, samples and steps as in the tables; the demand is batch * record / step.
+# Files, samples and steps are those of the published tables; the demand is batch * record / step.
 for name, files, samples, steps, epochs, demand in (
         ("resnet50_a100", 1024, 1024 * 1251, 400, 5, 400 * 114660.07 / .435),
         ("resnet50_h100", 1024, 1024 * 1251, 400, 5, 400 * 114660.07 / .224),
@@ -56,8 +56,8 @@ for name, files, samples, steps, epochs, demand in (
     assert phase["steps_per_epoch"] == steps and phase["epochs"] == epochs, phase
     near(name, phase["demand"]["bytes_per_second"], 8 * demand)
 
-# bert is read in whole files, 62 of 500 per rank. Beside the samples, these jobs read bert's frames around 2,500 bytes,
-# Parquet's footers and page headers, and a row group of flux (one file) once for each worker that has a batch of it.
+# Jobs that read more than their samples: bert reads whole files, 62 of 500 per rank, with a frame around each 2,500 bytes.
+# Parquet adds footers and page headers, and flux (one file) reads a row group once for each worker with a batch of it.
 for name, files, samples, steps, epochs, least, most in (
         ("bert_v100", 500, 500 * 313532, 62 * 313532 // 48, 1, 48 * 2500 / .968, 1.04),
         ("default", 64, 64, 2, 10, 4 * 4096, 1.2),
@@ -74,7 +74,7 @@ for name, files, samples, steps, epochs, least, most in (
     demand = phase["demand"]["bytes_per_second"] / 8
     assert least <= demand <= most * least, f"{name}: {demand}, wanted {least} to {most} times as much"
 
-# On few nodes a data set may fit into memory: a scaling table needs epochs that begin without it in the page cache.
+# On few nodes a data set may fit into memory. So the epochs of a scaling table have to begin without it in the page cache.
 cold = set()
 for name in names:
     with open(os.path.join(SOURCE, "workloads/catalog", name + ".json"), encoding="utf-8") as stream:

@@ -1,6 +1,6 @@
-"""Waits are on the monotonic clock: one that is set, by hand or by NTP, makes no thread wait for hours or not at all. The
-time of day is asked for by core/clock.c alone; a wait on a condition variable that has not been given the other
-clock is on it, too."""
+"""Clocks of waits: every wait uses the monotonic clock. A wait on the time of day could last for hours, or not at all, when
+somebody or NTP sets the clock. Only core/clock.c reads the time of day. A condition variable also waits on the time of day,
+unless pthread_condattr_setclock gave it the other clock."""
 import os
 import re
 import sys
@@ -19,6 +19,6 @@ for layer in ("core", "backends", "workloads", "plan", "results-schema", "ranks"
                 print(f"{path}: {found.group(1)} is the time of day; wait on CLOCK_MONOTONIC")
                 failed += 1
             if "pthread_cond_timedwait" in text and "pthread_condattr_setclock(" not in text:
-                print(f"{path}: pthread_cond_timedwait, and no pthread_condattr_setclock")
+                print(f"{path}: pthread_cond_timedwait without pthread_condattr_setclock waits on the time of day")
                 failed += 1
 sys.exit(failed > 0)

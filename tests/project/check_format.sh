@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Every C file is laid out as .clang-format says.
+# Code layout: clang-format would change nothing in any C file.
 set -euo pipefail
 cd "${HAUL_SOURCE:?}"
 command -v clang-format >/dev/null || { echo "clang-format is not installed"; exit 1; }

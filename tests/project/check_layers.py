@@ -1,16 +1,16 @@
-"""The structure of the sources, read from their text.
+"""Layering of the sources: reads the source files and reports violations of the structure.
 
-    check_layers.py [FOLDER]        the tree below FOLDER, else below $HAUL_SOURCE
+    check_layers.py [FOLDER]        checks the tree below FOLDER, by default below $HAUL_SOURCE
 
-Refused, each with a sentence that says what to do:
-    - an include of a layer, or of a room in a layer, that the file may not know; a file that has no room
+It reports each of these, with a sentence that says what to do:
+    - an include of a layer, or of a room in a layer, that the file may not know, and a file that has no room
     - a library's header outside the layers that own it
     - modules (X.c with X.h) that include each other in a circle
     - a module of workloads/common/ that fewer than two kinds of phase use
-    - a function that stands in two files, or whose header lies in another folder
-    - printing and exiting outside cli/, what changes the whole process outside cli/ and ranks/run/
+    - a function that is defined in two files, or whose header is in another folder
+    - printing and exiting outside cli/, and changes of the whole process outside cli/ and ranks/run/
     - variables that are neither const nor on a stack
-    - a file of more than 600 lines, a function of more than 60
+    - a file of more than 600 lines, and a function of more than 60
 """
 import collections
 import os
@@ -29,9 +29,10 @@ KNOWS = {
     "cli": {"core", "backends", "workloads", "plan", "results-schema", "ranks", "report", "import", "cli"},
 }
 
-# Rooms of a layer: what lies in each, and the rooms that it stands on. It may include these and what they stand on.
-# "content/" is a folder with all below it, "store" the files store.c and store.h beside the folders, "" all others of
-# those. The longest name counts. Rooms of kinds and stores to come are named already.
+# Rooms of a layer: the files in each, and the rooms that it depends on. A file may include those rooms and the rooms that
+# they depend on. "content/" is a folder with everything below it. "store" is the files store.c and store.h directly in the
+# layer, and "" is all other files there. The longest matching name decides. Rooms of future kinds and stores are listed
+# already.
 ROOMS = {
     "core": {
         "general": ([""], []),
@@ -57,7 +58,7 @@ ROOMS = {
         "http": (["http/"], ["http/curl", "http/auth"]),
         "http/s3": (["http/s3/"], ["http"]),
         "http/azure": (["http/azure/"], ["http"]),
-        # Google's store is asked in the words of S3.
+        # Google's store takes requests of S3's protocol.
         "http/gcs": (["http/gcs/"], ["http/s3"]),
         "table": (["table"], ["contract"]),
     },
@@ -101,10 +102,9 @@ ROOMS = {
         "dlio": (["dlio/"], ["import"]),
     },
 }
-# The rooms of workloads/ that are kinds of phase: what two of them share goes to common/.
+# The rooms of workloads/ that are kinds of phase. Code that two of them share belongs to common/.
 KINDS = ("generate", "io", "train", "checkpoint", "load", "kvcache", "replay")
-# Modules of common/ that were made for a kind of phase to come, which counts as one that uses them until its folder is
-# there.
+# Modules of common/ that were made for a future kind of phase. Until its folder exists, that kind counts as their user.
 COMMON_AWAITS = {"fillers": "checkpoint", "shared_object": "checkpoint", "writer": "checkpoint"}
 
 # A library's header, and the layers that may include it. Tests and benches may include anything.
@@ -129,12 +129,12 @@ WORDS = (
     (r"\b(exit|quick_exit)\s*\(", ("cli/",), "only cli/ exits: return a negative errno"),
     (r"\b(abort|_exit|_Exit|MPI_Abort)\s*\(", ("ranks/",), "only ranks/ aborts: return a negative errno"),
 )
-# What changes the whole process: where it is set up, or in a backend's own hook for that (process_begin).
+# Calls that change the whole process. They belong to where the process is set up, or to a backend's hook process_begin.
 PROCESS = re.compile(r"\b(setenv|unsetenv|putenv|mallopt|prctl|setlocale|umask|chdir|setrlimit)\s*\(")
 PROCESS_FOLDERS, PROCESS_HOOK = ("cli/", "ranks/run/"), "_process_begin"
-# Variables that must be: the file, the name, and why.
+# Allowed variables: the file, the name, and why it is needed.
 VARIABLES = {
-    # What a signal handler may know of its thread is thread-local.
+    # A signal handler can find data of its thread only in a thread-local variable.
     ("backends/file/fault_guard.c", "current"),
 }
 
@@ -160,7 +160,7 @@ class File:
 
 
 def blank(text):
-    """Without comments, texts and macros; every line stays where it is."""
+    """The text without comments, string literals and macros. All lines keep their numbers."""
     text = NOT_CODE.sub(lambda m: '""' if m.group()[0] in "\"'" else "\n" * m.group().count("\n") + " ", text)
     lines, macro = [], False
     for line in text.split("\n"):
@@ -171,7 +171,7 @@ def blank(text):
 
 
 def room_of(layer, path):
-    """The room's name, None where the layer has rooms and the file is in none of them, "" where it has none."""
+    """The room's name; None if the layer has rooms and the file is in none of them; "" if the layer has no rooms."""
     inside = path[len(layer) + 1:]
     module = os.path.splitext(inside)[0]
     best = None
@@ -204,7 +204,7 @@ def files_of(root):
 
 def wrong_includes(file):
     if file.room is None:
-        yield 1, f"lies in no room of {file.layer}/: name its place in ROOMS of check_layers.py"
+        yield 1, f"is in no room of {file.layer}/: add it to a room in ROOMS of check_layers.py"
     for number, quoted, target in file.includes:
         if quoted and target in GENERATED:
             continue
@@ -218,7 +218,7 @@ def wrong_includes(file):
             room = room_of(layer, target)
             if room and room not in known_rooms(layer, file.room):
                 yield number, (f"room {file.room} of {layer}/ may not include room {room} ({target}): move what both "
-                               f"need to a room that both stand on")
+                               f"need to a room that both depend on")
         for pattern, owners in LIBRARIES.items():
             if re.fullmatch(pattern, target) and file.layer not in owners:
                 yield number, f"<{target}> belongs to {', '.join(sorted(owners))}: call what they offer"
@@ -247,7 +247,7 @@ def functions(file):
             text += line + "\n"
             if re.search(r"[{;]|^}", line):
                 head = ATTRIBUTE.sub("", re.split(r"[{;=]", ATTRIBUTE.sub("", text), maxsplit=1)[0]).strip()
-                # The name of a function that is a macro, too, stands in parentheses.
+                # The name of a function is in parentheses if there is a macro of the same name.
                 match = re.match(r"(\w[\w\s*]*[\s*])(\w+)\s*\(|(\w+)\((\w+)\)\(", head)
                 name = match and (match.group(2) or match.group(4))
                 if match and not re.search(r"\b(static|typedef|extern)\b", match.group(1) or ""):
@@ -257,7 +257,7 @@ def functions(file):
 
 
 def variables(file):
-    """Names of what is neither const nor on a stack."""
+    """Names of variables that are neither const nor on a stack."""
     depth = 0
     for number, line in enumerate(file.code, 1):
         text = line.strip()
@@ -336,8 +336,8 @@ def components(edges):
 
 
 def lonely_common(files):
-    """Modules of common/ that fewer than two use: kinds of phase, by themselves or through others of workloads/, and
-    layers above."""
+    """Modules of common/ that have fewer than two users. Users are kinds of phase, directly or through other modules of
+    workloads/, and the layers above."""
     within = collections.defaultdict(set)
     users = collections.defaultdict(set)
     for file in files:
@@ -360,34 +360,34 @@ def lonely_common(files):
             who = sorted(user for user in users if file.module in users[user])
             awaited = COMMON_AWAITS.get(os.path.basename(file.module))
             if len(who) + (awaited is not None and awaited not in users) < 2:
-                yield file, (f"common/ holds what two kinds of phase use, and {' '.join(who) or 'none'} alone uses "
+                yield file, (f"common/ is for code that two kinds of phase use, and only {' '.join(who) or 'none'} uses "
                              f"this: move it there")
 
 
 def misplaced_functions(files):
-    """Functions defined twice, declared twice, or declared in a folder in which, and below which, they do not stand."""
+    """Functions that are defined twice, declared twice, or not defined in or below the folder that declares them."""
     defined, declared = collections.defaultdict(list), collections.defaultdict(list)
     for file in files:
         for number, name, is_definition in functions(file):
             if is_definition == (file.ending == ".c"):
                 (defined if is_definition else declared)[name].append((file, number))
     for name, places in sorted(defined.items()):
-        # A part that a build leaves out has a stand-in beside it: X_absent.c, absent.c.
+        # X_absent.c or absent.c defines the functions of a part that a build leaves out.
         built = [place for place in places if not place[0].module.endswith("absent")]
         for file, number in built[1:]:
-            yield file, number, (f"{name} stands in {built[0][0].path}, too, and the linker takes the first that it "
-                                 f"meets: give them names of their own")
+            yield file, number, (f"{name} is also defined in {built[0][0].path}, and the linker takes the first that it "
+                                 f"finds: give them different names")
         for header, number in declared.get(name, []):
             if not any((file.folder + "/").startswith(header.folder + "/") for file, _ in places):
-                yield header, number, (f"{name} stands in {places[0][0].path}: declare it in a header of "
+                yield header, number, (f"{name} is defined in {places[0][0].path}: declare it in a header of "
                                        f"{places[0][0].folder}/")
     for name, places in sorted(declared.items()):
         for header, number in places[1:]:
-            yield header, number, f"{name} is declared in {places[0][0].path}, too: keep one of them"
+            yield header, number, f"{name} is also declared in {places[0][0].path}: keep one of the declarations"
 
 
 def check(root):
-    """Sentences about what is wrong, and how many files were read."""
+    """Returns sentences about violations, and the number of files that were read."""
     files = list(files_of(root))
     wrong = []
     for file in files:

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Every shell script parses, and shellcheck finds nothing in it.
+# Shell scripts: bash parses each of them, and shellcheck finds nothing in them.
 set -euo pipefail
 cd "${HAUL_SOURCE:?}"
 mapfile -t scripts < <(find quickstart.sh test.sh .ci/run packaging batch slurm pbs flux tests completion \

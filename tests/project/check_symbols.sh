@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# No two functions of the program have one name. A linker takes the first one that it finds in a static library, so
-# that a call could reach the other one without a word. Argument: the build folder.
+# Duplicate symbols: no two functions of the program have the same name. The linker takes the first one that it finds in
+# a static library, so a call could silently reach the wrong function. Argument: the build folder.
 set -euo pipefail
 find "$1" -maxdepth 2 -name 'libhaul_*.a' -print0 | xargs -0 -r nm -A -g --defined-only >"$1/symbols.txt" 2>/dev/null
 [ -s "$1/symbols.txt" ] || { echo "no libraries in $1"; exit 1; }

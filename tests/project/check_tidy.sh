@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# clang-tidy finds nothing in the program's C files, compiled as the build folder says.
+# Static analysis: clang-tidy finds nothing in the program's C files, with the compile options of the build folder.
 #
-#   check_tidy.sh BUILD            all of them
-#   check_tidy.sh BUILD changed    those that the branch, the last commit or the working tree changes: at most
-#                                  MOST, those with most changed lines first
+#   check_tidy.sh BUILD            all files
+#   check_tidy.sh BUILD changed    the files that the branch, the last commit or the working tree changes: at most
+#                                  MOST of them, in the order of their number of changed lines
 set -euo pipefail
 MOST=12
 cd "${HAUL_SOURCE:?}"
@@ -11,7 +11,7 @@ build=$1
 command -v clang-tidy >/dev/null || { echo "clang-tidy is not installed: packaging/install-packages.sh"; exit 1; }
 git rev-parse --is-inside-work-tree >/dev/null
 
-# The commit that changes are counted from: where this branch left main, or the one before the last on main.
+# Prints the commit that changes are counted from: the one where this branch left main, or, on main, the last but one.
 base()
 {
 	local main at
@@ -24,7 +24,7 @@ base()
 	git rev-parse -q --verify HEAD~1 || git rev-parse HEAD
 }
 
-# C files, a header by the file of its name.
+# Prints the changed C files; for a changed header, the C file of the same name.
 changed()
 {
 	{
@@ -41,7 +41,7 @@ else
 	mapfile -t files < <(git ls-files -- '*.c' ':!tests' ':!bench')
 	((${#files[@]})) || { echo "git lists no C files"; exit 1; }
 fi
-# Sources that this build leaves out are not looked through either.
+# clang-tidy cannot check the sources that this build leaves out.
 mapfile -t built < <(for file in "${files[@]}"; do
 	grep -qF "\"file\": \"$PWD/$file\"" "$build/compile_commands.json" && echo "$file"
 done)

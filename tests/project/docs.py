@@ -1,7 +1,8 @@
-"""The documents agree with the program. Links lead to files and headings, in the source and where haul is installed. haul
-plan accepts whole jobs. Verbs and options named after `haul` exist, and all keys of a job are explained somewhere. Each fenced block names its language, so that
-docs_commands.py knows the commands. The examples of a format, a workload and a store are what the tests compile, and the
-table of capabilities is complete. Files of the sources that are named exist."""
+"""Documentation: the documents agree with the program. Links lead to files and headings, in the source tree and in an
+installation. haul plan accepts the jobs that are shown. The verbs and options after `haul` exist, and some document
+explains each key of a job. Each fenced block names its language, so that docs_commands.py knows the commands. The examples
+of a format, a workload and a store are the files that the tests compile, and the table of capabilities is complete. The
+source files that are named exist."""
 import glob
 import json
 import os
@@ -16,7 +17,7 @@ EXAMPLES = {"add-a-format.md": "workloads/formats/webdataset.c", "add-a-workload
 LANGUAGES = {"sh", "console", "text", "json", "c", "python"}  # commands; commands with output; output and drawings; the rest
 SOURCES = ("core", "backends", "workloads", "plan", "ranks", "results-schema", "report", "import", "cli", "tests", "bench",
            "packaging")
-FOLDERS = ("docs", "results-schema", "bench", "tests")  # beside README.md
+FOLDERS = ("docs", "results-schema", "bench", "tests")  # in addition to README.md
 
 
 def haul(*words):
@@ -40,7 +41,7 @@ def documents(root, folders):
 
 
 def anchors(path):
-    """Those of the headings: in lower case, with hyphens for spaces, without other signs."""
+    """The anchors of the headings: in lower case, with hyphens for spaces, without other signs."""
     return {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-")
             for heading in re.findall(r"^#+ +(.*?) *$", prose(read(path)), re.M)}
 
@@ -60,7 +61,7 @@ def wrong_links(root, paths):
 
 
 def wrong_installed_links():
-    """The same of the documents where they are installed."""
+    """The wrong links in the installed documents."""
     with tempfile.TemporaryDirectory() as prefix:
         done = subprocess.run(["cmake", "--install", os.path.dirname(HAUL), "--prefix", prefix], capture_output=True, text=True)
         readmes = glob.glob(os.path.join(prefix, "share", "doc", "**", "README.md"), recursive=True)
@@ -85,7 +86,7 @@ def wrong_examples():
 
 
 def missing_sources(name, text, sources):
-    """Files of the sources that a page names as code: by their path, or by the end of it."""
+    """Source files that a page names as code, by their path or the end of it, and that do not exist."""
     for path in sorted(set(re.findall(r"`([a-z0-9_/-]+\.(?:[ch]|py))`", text))):
         if not any(source == path or source.endswith("/" + path) for source in sources):
             yield f"{name}: no such file: {path}"
@@ -107,8 +108,8 @@ def wrong_blocks(name, text):
 
 
 def wrong_commands(name, text, verbs):
-    """Lines of blocks that call haul, and calls in the midst of a sentence. What stands before haul sets the environment, or
-    is a launcher."""
+    """Checks the calls of haul in blocks and within sentences. The words before haul set environment variables, or are a
+    launcher."""
     code = "\n".join(re.findall(r"```\w*\n(.*?)```", text, re.S))
     lines = re.findall(r"^ *(?:\$ )?((?:\w+=\S+ )*(?:mpiexec \S+ \d+ )?(?:build/release/)?haul .*)$", code, re.M)
     spans = re.findall(r"`((?:mpiexec \S+ \d+ )?(?:build/release/)?haul [^`]+)`", prose(text).replace("\n", " "))
@@ -134,11 +135,11 @@ def keys_of(schema):
 
 
 def unexplained_keys():
-    """Keys of a job that no document for users has as code."""
+    """Keys of a job that no document for users contains as code."""
     text = " ".join(read(f"{SOURCE}/docs/{page}.md") for page in ("guide", "object-stores"))
     keys = keys_of(json.loads(haul("schema").stdout))
     assert {"batch", "endpoints", "uri"} <= keys, keys
-    return [f"{key}: a key of jobs that neither docs/guide.md nor docs/object-stores.md has" for key in sorted(keys)
+    return [f"{key}: neither docs/guide.md nor docs/object-stores.md explains this key of a job" for key in sorted(keys)
             if not re.search(rf'[`".]{key}[`":=]', text)]
 
 

@@ -1,9 +1,9 @@
-"""Every command in the documents is run, page by page and in the order of the page, as a reader would type it. The jobs are
-made small, and what names a place outside the reader's folder is moved into a scratch folder.
+"""Commands in the documents: each one runs without an error, page by page and in the order of the page, as a reader would
+type it. The jobs are made small, and paths outside the reader's folder are moved into a scratch folder.
 
-Commands are the lines of ```sh blocks, the "$ " lines of ```console blocks, and whole ```python blocks. NOT_RUN names those
-that a plain machine cannot run, and why. A line that is in neither group fails the test, and so does a line of NOT_RUN that
-no document has any more."""
+Commands are the lines of ```sh blocks, the "$ " lines of ```console blocks, and whole ```python blocks. NOT_RUN lists the
+commands that an ordinary machine cannot run, and why. A command that fails and is not in NOT_RUN fails the test, and so does
+a line of NOT_RUN that is no longer in any document."""
 import glob
 import json
 import os
@@ -15,9 +15,9 @@ import tempfile
 
 HAUL, SOURCE, MPIEXEC = os.environ["HAUL"], os.environ["HAUL_SOURCE"], os.environ["HAUL_MPIEXEC"]
 RANKS = 2
-SECONDS = 300  # per command, which then hangs
+SECONDS = 300  # a command that takes longer counts as hung
 
-BUILDS = "builds haul, which whoever runs this test has done"
+BUILDS = "builds haul, which is done before this test"
 PARITY = "needs DLIO: import_parity runs it with a program that takes DLIO's arguments"
 SITE = "needs the batch system of a site: batch_scripts runs the scripts with programs in its place"
 SOURCES = "needs sources that the reader downloads"
@@ -53,14 +53,14 @@ NOT_RUN = {
     "import pandas": "needs pandas, which the tests do not install",
 }
 
-# What readers of a page have before they come to its commands, beside what earlier commands of the page leave.
+# Commands that a reader has run before coming to those of the page.
 BEFORE = {
     "README.md": ["mpiexec -n 4 build/release/haul run unet3d_demo --force --quiet"],  # quickstart.sh has done it
     "docs/guide.md": ["haul import dlio unet3d_h100.yaml workflow.generate_data=True workflow.train=False > made.json",
                       "haul generate made.json --quiet"],
     "docs/results.md": ["mpiexec -n 2 haul run first.json --quiet --op-log ops.tsv.zst"],
 }
-# What a command of a page needs beside that: here, data as DLIO would have made them.
+# Commands that one command of a page needs in addition: here, data as DLIO would have made them.
 BEFORE_COMMAND = {
     "mpiexec -n 8 haul run unet3d_h100 --results dlio.h5": [
         "haul generate unet3d_h100 --quiet --set dataset.folder=train"],
@@ -101,7 +101,7 @@ def commands(text):
 
 
 def shrink(job, scratch):
-    """A job with the same parts and few bytes; /scratch is in the scratch folder."""
+    """A job with the same parts and few bytes, whose /scratch is in the scratch folder."""
     job = json.loads(json.dumps(job).replace("file:///scratch", f"file://{scratch}/scratch"))
     for dataset in [job["dataset"]] if "dataset" in job else job.get("datasets", {}).values():
         dataset.update(files=min(dataset["files"], 32), sample_bytes=20000)
@@ -121,12 +121,12 @@ def write(path, text):
 
 
 def prepare(scratch):
-    """The reader's folder: programs, small jobs, a DLIO workload, a node's topology."""
+    """Makes the reader's folder: programs, small jobs, a DLIO workload, a node's topology."""
     os.makedirs(f"{scratch}/bin")
     os.makedirs(f"{scratch}/build")
     os.symlink(os.path.dirname(HAUL), f"{scratch}/build/release")
     os.symlink(HAUL, f"{scratch}/bin/haul")
-    # A link would not do: mpiexec looks for its helpers beside itself.
+    # A link would not work, because mpiexec searches its helper programs in its own folder.
     write(f"{scratch}/bin/mpiexec", f'#!/bin/sh\nexec {MPIEXEC} "$@"\n')
     os.chmod(f"{scratch}/bin/mpiexec", 0o755)
     for path in glob.glob(os.path.join(SOURCE, "workloads", "catalog", "*.json")):
@@ -142,7 +142,7 @@ def prepare(scratch):
 
 
 def run(line, python, scratch, exported):
-    """Runs a command; returns a sentence where it fails. exported: lines of the page that set the environment."""
+    """Runs a command, and returns a sentence if it fails. exported: lines of the page that set the environment."""
     line = re.sub(r"mpiexec -n \d+", f"mpiexec -n {RANKS}", line)
     line = re.sub(r"(?<![\w./])/scratch", f"{scratch}/scratch", line)
     line = re.sub(r"file:///scratch", f"file://{scratch}/scratch", line)
@@ -157,12 +157,12 @@ def run(line, python, scratch, exported):
                               cwd=scratch, env=env, text=True, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                               stderr=subprocess.STDOUT, timeout=SECONDS)
     except subprocess.TimeoutExpired:
-        return f"{line}: did not end in {SECONDS} s"
+        return f"{line}: did not end within {SECONDS} s"
     return f"{line}: status {done.returncode}\n{done.stdout[-2000:]}" if done.returncode else None
 
 
 def run_page(page, text):
-    """Sentences for what failed, the number of commands run, and lines of NOT_RUN that the page has."""
+    """Returns sentences about failures, the number of commands run, and the lines of NOT_RUN on the page."""
     wrong, count, left, exported = [], 0, set(), []
     todo = list(commands(text))
     if all(line in NOT_RUN for line, _ in todo):

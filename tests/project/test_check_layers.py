@@ -1,4 +1,4 @@
-"""check_layers.py refuses what it must: small trees, each with one violation, and the sentence about it."""
+"""Test of check_layers.py: it reports the one violation in each of many small source trees."""
 import os
 import sys
 import tempfile
@@ -8,7 +8,7 @@ import check_layers  # noqa: E402
 
 LONG = "".join(f"\tx += {i};\n" for i in range(61))
 
-# Name, files of the tree, a part of the sentence. None: nothing is wrong.
+# Name, files of the tree, a part of the expected sentence; None if nothing is wrong.
 TREES = (
     ("nothing wrong", {
         "core/err.h": "int err_set(int rc);\n",
@@ -61,8 +61,8 @@ TREES = (
     ("measures that know the job", {
         "core/measure/hist.c": '#include "core/job/job.h"\n', "core/job/job.h": "\n"},
      "room measure of core/ may not include room job"),
-    ("a file without a room", {"workloads/new.c": "\n"}, "workloads/new.c:1: lies in no room of workloads/"),
-    ("a folder without a room", {"workloads/other/new.c": "\n"}, "workloads/other/new.c:1: lies in no room"),
+    ("a file without a room", {"workloads/new.c": "\n"}, "workloads/new.c:1: is in no room of workloads/"),
+    ("a folder without a room", {"workloads/other/new.c": "\n"}, "workloads/other/new.c:1: is in no room"),
     ("two headers in a circle", {
         "plan/a.h": '#include "plan/b.h"\n', "plan/b.h": '#include "plan/a.h"\n'},
      "in a circle: move what both need to a module of its own\n"
@@ -76,7 +76,7 @@ TREES = (
         "results-schema/y/b.h": '#include "results-schema/x/a.h"\n'}, "in a circle"),
     ("common/ of one kind", {
         "workloads/common/clean.h": "\n", "workloads/io/io.c": '#include "workloads/common/clean.h"\n'},
-     "workloads/common/clean.h:1: common/ holds what two kinds of phase use, and io alone uses this"),
+     "workloads/common/clean.h:1: common/ is for code that two kinds of phase use, and only io uses this"),
     ("common/ of two kinds, one of them by a data set", {
         "workloads/common/clean.h": "\n", "workloads/io/io.c": '#include "workloads/common/clean.h"\n',
         "workloads/dataset/dataset.h": '#include "workloads/common/clean.h"\n',
@@ -85,11 +85,11 @@ TREES = (
         "workloads/common/writer.h": "\n", "workloads/generate/one.c": '#include "workloads/common/writer.h"\n'}, None),
     ("common/ whose kind has come and does not use it", {
         "workloads/common/writer.h": "\n", "workloads/generate/one.c": '#include "workloads/common/writer.h"\n',
-        "workloads/checkpoint/save.c": "\n"}, "and generate alone uses this"),
+        "workloads/checkpoint/save.c": "\n"}, "and only generate uses this"),
     ("a function in two files", {
         "backends/http/wire/pace.c": "int pace_check(int a)\n{\n\treturn a;\n}\n",
         "workloads/io/pace.c": "int pace_check(int b,\n\t       int c)\n{\n\treturn b + c;\n}\n"},
-     "pace_check stands in backends/http/wire/pace.c, too"),
+     "pace_check is also defined in backends/http/wire/pace.c"),
     ("a function in two files, one in the place of the other", {
         "backends/op_log/zstd.c": "int op_log_open(void)\n{\n\treturn 0;\n}\n",
         "backends/op_log/absent.c": "int op_log_open(void)\n{\n\treturn 1;\n}\n",
@@ -100,13 +100,13 @@ TREES = (
     ("a header of another folder", {
         "core/job/job.h": "/* int no(void); */\nint option_x(void) __attribute__((cold));\n",
         "core/option/x.c": "int option_x(void)\n{\n\treturn 0;\n}\n"},
-     "core/job/job.h:2: option_x stands in core/option/x.c: declare it in a header of core/option/"),
+     "core/job/job.h:2: option_x is defined in core/option/x.c: declare it in a header of core/option/"),
     ("a header for the folders below it", {
         "report/shapes.h": "int report_json(void);\n", "report/json/json.c": "int report_json(void)\n{\n\treturn 0;\n}\n"},
      None),
     ("a function declared twice", {
         "plan/a.h": "int plan_a(void);\n", "plan/b.h": "int plan_a(void);\n"},
-     "plan/b.h:1: plan_a is declared in plan/a.h, too"),
+     "plan/b.h:1: plan_a is also declared in plan/a.h"),
     ("printing", {"plan/a.c": 'void plan_a(void)\n{\n\tprintf("%d", 1);\n}\n'}, "plan/a.c:3: only cli/ prints"),
     ("standard error", {"core/log.c": 'void log_x(void)\n{\n\tfprintf(stderr, "no");\n}\n'}, "core/log.c:3: only cli/ prints"),
     ("a stream of the caller", {"plan/a.c": 'void plan_a(FILE *f)\n{\n\tfprintf(f, "stdout"); /* stderr */\n}\n'}, None),
@@ -129,7 +129,7 @@ TREES = (
     ("const tables", {
         "core/log.c": 'static const char *const names[] = {"a"};\nconst struct x log_table[2] = {0};\n'
                       "static const struct {\n\tint a;\n} rows[] = {{1}};\nstatic int log_a(int b);\n"}, None),
-    ("a long file", {"cli/main.c": "\n" * 601}, "cli/main.c:1: has 601 lines, more than 600"),
+    ("a file of too many lines", {"cli/main.c": "\n" * 601}, "cli/main.c:1: has 601 lines, more than 600"),
     ("a long function", {"cli/main.c": "int main(void)\n{\n" + LONG + "}\n"},
      "cli/main.c:1: a function of 61 lines, more than 60"),
 )

@@ -1,5 +1,5 @@
-"""A results file of version 1 is reported as it was then: every key of JSON and every column of CSV has the value that
-the version of its time gave, and the text tells the same figures. Arguments: the folder of the fixtures."""
+"""Reports of old results files: haul report gives for a file of version 1 the same values as the haul of that time, in every
+key of JSON, every column of CSV and the text. Argument: the folder of the fixtures."""
 import csv
 import io
 import json
@@ -19,7 +19,7 @@ def report(path, *options):
 
 
 def same(old, new, where):
-    """Numbers are printed with more digits today."""
+    """Compares with a tolerance, because numbers are printed with more digits today."""
     if isinstance(old, dict):
         for key in old:
             assert key in new, f"{where}/{key} is missing"
@@ -48,11 +48,11 @@ def check_csv(folder):
         same(x, {key: y.get(key) for key in x}, x["phase"])
 
 
-# What the text says in other words since then, and why.
+# Sentences of the text that have changed since then, and why.
 REWORDED = (
-    # A target is no longer rounded to what it is not.
+    # A target is no longer rounded to another value.
     ("the target of 100 % is missed", "the target of 99.99 % is missed"),
-    # How much of the phase is warm-up.
+    # The sentence says how much of the phase is warm-up.
     ("Of the whole phase, warm-up included, 7.8 %", "Of the whole phase (29 % of it is warm-up) 7.8 %"),
     ("This machine was busy: for each second of the phase haul's threads were ready 26 ms without a core.",
      "This machine was busy: haul's threads waited 26 ms per second for a core."),
@@ -60,7 +60,7 @@ REWORDED = (
 
 
 def check_text(folder):
-    """The whole page, word by word: lines may break elsewhere."""
+    """Compares the whole page word by word, since lines may break at other words."""
     with open(os.path.join(folder, "version_1.txt")) as f:
         old = " ".join(f.read().split())
     for then, now in REWORDED:

@@ -1,5 +1,5 @@
-"""results.h5 as other tools see it: compound names, valid NXdata, merged histograms = sum of the rank
-rows, h5dump. Arguments: the program that writes one."""
+"""Results file as other tools read it, h5py and h5dump: names of columns, valid NXdata, and merged histograms that are the
+sum of the ranks' rows. Argument: the program that writes a results file."""
 import os
 import subprocess
 import sys
@@ -14,14 +14,14 @@ def text(value):
 
 
 def check_nxdata(group):
-    """By the rules of NeXus: the signal is a data set, each axis one of its length, or one more (edges)."""
+    """Checks the rules of NeXus: the signal is a data set, and each axis has its length, or one more for edges."""
     assert text(group.attrs["NX_class"]) == "NXdata", group.name
     signal = group[text(group.attrs["signal"])]
     axes = [text(a) for a in group.attrs["axes"]]
     assert len(axes) == signal.ndim, group.name
     for i, name in enumerate(axes):
         assert group[name].ndim == 1 and len(group[name]) - signal.shape[i] in (0, 1), group.name
-        assert numpy.all(numpy.diff(group[name][:].astype("f8")) > 0), "an axis rises"
+        assert numpy.all(numpy.diff(group[name][:].astype("f8")) > 0), f"the axis {name} does not increase"
     for name in group.attrs.get("auxiliary_signals", []):
         assert group[text(name)].shape == signal.shape, group.name
 
@@ -30,12 +30,12 @@ def check_hist(f, group, rows):
     check_nxdata(group)
     counts = group["counts"][:]
     assert counts.dtype == "u8" and counts.sum() == group.attrs["count"]
-    assert counts[0] > 0 and counts[-1] > 0, "cut to what is not empty"
+    assert counts[0] > 0 and counts[-1] > 0, "the histogram begins or ends with an empty bucket"
     first = int(group.attrs["first_bucket"])
     edges = f["histogram_edges_ns"][first:first + len(counts) + 1]
     assert (edges == group["edges_ns"][:]).all()
     by = group[rows]
-    assert by.dtype == "u4" and (by[:].astype("u8").sum(axis=0) == counts).all(), "merged = sum of the rows"
+    assert by.dtype == "u4" and (by[:].astype("u8").sum(axis=0) == counts).all(), "merged counts are not the rows' sum"
 
 
 def check_tiers(group, ranks):
@@ -109,7 +109,7 @@ def check(path, ranks):
 def main(program):
     with tempfile.TemporaryDirectory() as folder:
         for ranks in (1, 3):
-            path = os.path.join(folder, "r:1.h5")  # a colon must not be taken for a file system's name
+            path = os.path.join(folder, "r:1.h5")  # MPI-IO may take the text before a colon for a file system's name
             preload = ["-genv", "LD_PRELOAD", os.environ["HAUL_YIELD"]] if os.environ.get("HAUL_YIELD") else []
             subprocess.run([os.environ.get("HAUL_MPIEXEC", "mpiexec"), "-n", str(ranks), *preload, program, path],
                            check=True, timeout=300)

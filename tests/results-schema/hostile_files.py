@@ -1,7 +1,7 @@
-"""Results files that are not as haul writes them: an object or attribute is missing, of another type or shape, or has
-millions of rows. `haul report` reads them or refuses them with a sentence; it never crashes, and takes no memory for
-what a file only claims. On every change a part of the cases, with HAUL_TEST_FULL=1 all. Arguments: a program that writes
-a results file, the folder of old results files."""
+"""Damaged and hostile results files: an object or attribute is missing, has another type or shape, or has millions of rows.
+haul report reads such a file or refuses it with a sentence. It never crashes, and allocates no memory for data that a file
+only claims to have. The test runs a part of the cases, and with HAUL_TEST_FULL=1 all of them. Arguments: a program that
+writes a results file, and the folder of old results files."""
 import itertools
 import os
 import resource
@@ -15,7 +15,7 @@ import numpy
 
 HAUL, MANY = os.environ["HAUL"], 4_000_000
 FULL = os.environ.get("HAUL_TEST_FULL") == "1"
-# Of all cases each so-manieth, unless all are asked for.
+# Runs one of 97 changes and one of 13 data sets that grow, to save time.
 EVERY, EVERY_GROWN = (1, 1) if FULL else (97, 13)
 SHAPES = ("--json", "--csv", None)
 next_shape = itertools.cycle(SHAPES)
@@ -37,7 +37,7 @@ def report(path, what, shapes=SHAPES):
 
 
 def names_of(path):
-    """Every data set, group and attribute, of one histogram and one table each: they are alike."""
+    """All data sets, groups and attributes, but of the histograms and tables only one each, since they are alike."""
     objects, attributes, seen = [], [], set()
 
     def visit(name, item):
@@ -79,7 +79,7 @@ def replace(name, value, **options):
 
 
 def grow(name):
-    """The same data set with millions of rows, which take no room on disk."""
+    """The same data set with millions of rows, which take no space on disk."""
     def change(f):
         if not isinstance(f[name], h5py.Dataset) or f[name].ndim == 0:
             return False
@@ -130,7 +130,7 @@ def check(source):
         changed(source, change, what)
     for name in objects[::EVERY_GROWN]:
         r = changed(source, grow(name), f"{name} with {MANY} rows")
-        # Whatever is read at all is bounded; edges and copies for plots are not read.
+        # Every data set that haul reads has a limit. Edges and copies for plots are not read.
         if r and r[0]:
             refused += 1
             assert "at most" in r[1] or "larger than" in r[1] or "rows" in r[1] or "not fit" in r[1] or \
@@ -142,7 +142,7 @@ def main(program, folder):
     with tempfile.TemporaryDirectory() as made:
         path = os.path.join(made, "r.h5")
         subprocess.run([os.environ.get("HAUL_MPIEXEC", "mpiexec"), "-n", "2", program, path], check=True, timeout=100)
-        assert report(path, "as it is")[0] == 0
+        assert report(path, "the unchanged file")[0] == 0
         code, sentence = changed(path, grow("stores"), "stores with millions of rows")
         assert code == 2 and "stores has 4000000 rows; a results file has at most 65536" in sentence, sentence
         check(path)

@@ -1,53 +1,54 @@
 #!/usr/bin/python3
-"""A proxy before an HTTP server that does harm by rule, or asks for tokens, and counts what it did. It keeps the Host
-header, so that signatures still hold. Rules that answer by themselves need no server behind it.
+"""Fault-injecting HTTP proxy: it stands before a server, injects faults by rules, or asks for tokens, and counts what it did.
+It keeps the Host header, so that signatures stay valid. Rules that answer by themselves need no server behind the proxy.
 
     proxy.py PORT HOST:PORT [--tokens SECONDS] [--public-key FILE] [--sums KIND] [RULE…]
 
 RULE is fault[:argument][@every=N][@first=N][@from=N][@p=SHARE@seed=S][@method=GET][@path=PART]:
 
-    503 500 429 408 401 403exp  that answer instead (429 and 503 with Retry-After: argument, 0)
-    refuse                  each connection that the rule hits is reset before a request is read
-    down:SECONDS            nobody listens for so long, and all connections are reset
-    deaf:SECONDS            all connections are reset, new ones too, for so long; those that owed an answer are counted
-    rst close               the connection ends before an answer, by RST or FIN
-    rstmid:BYTES            RST after so many bytes of the body
-    trunc:BYTES             FIN after so many bytes of the body
-    stall:SECONDS           before the answer
-    stallmid:SECONDS        in the middle of the body
-    slow:BYTES              so many bytes per second
-    drip:SECONDS            a byte of the body, then a pause of so long, and so on
-    delay:SECONDS           every answer comes later
-    corrupt:OFFSET          one byte of the body is another
-    spoil:OFFSET            one byte of the request's body is another
-    keys:NUMBER-CODE        of a delete of several the first so many keys, though deleted, are answered as errors
+    503 500 429 408 401 403exp  answers with that status (429 and 503 with Retry-After: argument, by default 0)
+    refuse                  resets each connection that the rule hits before it reads a request
+    down:SECONDS            resets all connections and does not listen for this time
+    deaf:SECONDS            resets all connections, also new ones, for this time; counts those that waited for an answer
+    rst close               ends the connection before an answer, by RST or FIN
+    rstmid:BYTES            RST after this part of the body
+    trunc:BYTES             FIN after this part of the body
+    stall:SECONDS           pauses before the answer
+    stallmid:SECONDS        pauses in the middle of the body
+    slow:BYTES              sends this number of bytes per second
+    drip:SECONDS            sends one byte of the body at a time, with this pause after each
+    delay:SECONDS           delays every answer by this time
+    corrupt:OFFSET          changes one byte of the answer's body
+    spoil:OFFSET            changes one byte of the request's body
+    keys:NUMBER-CODE        answers a delete of several keys with errors for the first NUMBER keys, although they are deleted
     err200                  200 with an <Error> as the body
-    307:BASE                to the same path at BASE ("http://127.0.0.1:7480"); without BASE: to nowhere
-    date:SECONDS            the answer's Date is off by so many
-    skewed:SECONDS          by a clock that is off by so many, a signature of another time is refused
-    late:SECONDS            the same as Azure says it
-    page:PARTS              a list of an upload's parts has so many at most, and says that more follow
-    round:PAGES             a folder has so many pages, of which the last one says that the first one follows
+    307:BASE                redirects to the same path at BASE ("http://127.0.0.1:7480"); without BASE: to no place
+    date:SECONDS            changes the answer's Date by this time
+    skewed:SECONDS          has a clock that is off by this time, and refuses signatures of another time
+    late:SECONDS            the same with the answer that Azure gives
+    page:PARTS              a list of an upload's parts has at most PARTS parts, and says that more follow
+    round:PAGES             a folder has this number of pages, and the last one says that the first one follows
     empty                   a folder has endless pages without an entry
-    unmarked                a folder's page says that more follows, but not where
+    unmarked                a page of a folder says that more follows, but not where
     rubbish:TEXT            200 with that text as the body
-    huge:BYTES              403 with a body of so many bytes; endless: with one that does not end
-    line:BYTES              404 with a line of so many bytes in its head
-    length:NUMBER           404 becomes 200 with that Content-Length and no body
+    huge:BYTES              403 with a body of this size
+    endless                 403 with a body that does not end
+    line:BYTES              404 with a line of this size in its head
+    length:NUMBER           200 with that Content-Length and no body
     garbage                 an answer that is not HTTP
-    count                   nothing is done, but the hits are counted
+    count                   changes nothing, but counts the hits
 
---tokens: requests need `Authorization: Bearer` with a token that was handed out by this server less than
-so many seconds ago (metadata of Google and Azure; token servers: POST /token, …/oauth2/v2.0/token); else
-401. The token is taken off before the request goes on. Azurite takes these tokens, too. --public-key: of the
-service account, whose signature POST /token then asks for.
+--tokens: requests need `Authorization: Bearer` with a token that this server gave less than SECONDS ago, as the metadata
+service of Google or Azure, or as a token server (POST /token, …/oauth2/v2.0/token). Other requests get a 401. The proxy
+removes the token before it forwards the request. Azurite accepts these tokens, too. --public-key: the key of the service
+account, whose signature POST /token then checks.
 
---sums s3 or gs: knows checksums as these services do, where the server behind may not. What comes with another than
-its body's is refused (400 BadDigest); the whole of an object is told with its own (s3: where asked for; gs: MD5 and
-CRC-32C always). An upload of s3 that is begun for CRC-32C is completed only with each part's.
+--sums s3 or gs: handles checksums as these services do, because the server behind may not. It refuses a body that does not
+match its checksum (400 BadDigest), and sends the checksum of a whole object with it (s3: on request; gs: always, MD5 and
+CRC-32C). An upload to S3 that was begun with CRC-32C can be completed only with the checksum of each part.
 
-GET /__stats gives what was counted, as JSON; GET /__trace the first 10,000 requests in their order, each with
-how many were under way with it, and whether the checksums in its head are those of its body.
+GET /__stats gives the counts as JSON. GET /__trace gives the first 10,000 requests in their order, each with the number of
+requests that were under way at the same time, and whether the checksums in its head match its body.
 """
 import asyncio
 import base64
@@ -81,7 +82,7 @@ class Rule:
         if (self.method and self.method != method) or (self.path and self.path not in path):
             return False
         if self.fault in ("skewed", "late") and abs(signed_at(date) - time.time() - float(self.argument)) < 60:
-            return False  # this one was signed by the store's clock
+            return False  # the client has already signed by the store's clock
         self.seen += 1
         hit = bool(self.always or (self.first and self.seen <= self.first) or (self.after and self.seen >= self.after)
                    or (self.every and self.seen % self.every == 0)
@@ -91,7 +92,7 @@ class Rule:
 
 
 def signed_at(date):
-    """When a request to S3 or Azure was signed, in seconds."""
+    """The time at which a request to S3 or Azure was signed, in seconds."""
     return calendar.timegm(time.strptime(date, "%Y%m%dT%H%M%SZ" if date.endswith("Z") else "%a, %d %b %Y %H:%M:%S GMT"))
 
 
@@ -100,7 +101,7 @@ def http_date(off):
 
 
 class Broken(Exception):
-    """The client's connection is to end."""
+    """The proxy has to end the client's connection."""
 
 
 def reset(writer):
@@ -121,13 +122,13 @@ def answer(value):
 
 
 def keys_failed(body, number, code):
-    """DeleteResult with the first so many keys as errors."""
+    """The DeleteResult with errors for the first `number` keys."""
     return re.sub(rb"<Deleted>(<Key>.*?</Key>).*?</Deleted>",
                   lambda m: b"<Error>" + m[1] + b"<Code>" + code.encode() + b"</Code></Error>", body, int(number))
 
 
 def parts_paged(body, most):
-    """ListPartsResult cut to so many parts, as a server may."""
+    """The ListPartsResult cut to at most `most` parts, as a server may answer."""
     parts = list(re.finditer(rb"<Part>.*?<PartNumber>(\d+)</PartNumber>.*?</Part>", body, re.S))
     if len(parts) <= most:
         return body
@@ -157,7 +158,7 @@ def md5(body):
 
 
 def sums(headers, body):
-    """{header: whether it is true}"""
+    """For each header with a checksum: whether it matches the body."""
     table = {"content-md5": md5, "x-amz-checksum-crc32c": crc32c, "x-goog-hash": lambda b: "crc32c=" + crc32c(b)}
     return {name: headers[name] == of(body) for name, of in table.items() if name in headers}
 
@@ -182,7 +183,7 @@ def canned(status, *headers, body=b""):
 
 
 def listed_page(path, number, named, following):
-    """A page of a folder, as S3 or Azure writes it: an entry of that number if it is to have one, and the marker of the next."""
+    """A page of a folder, as S3 or Azure writes it. named: it has an entry of that number. following: the next marker."""
     query = dict(urllib.parse.parse_qsl(urllib.parse.urlsplit(path).query, keep_blank_values=True))
     key = f"{query.get('prefix', '')}entry{number}"
     if query.get("comp") == "list":
@@ -194,7 +195,7 @@ def listed_page(path, number, named, following):
 
 
 def listed_where(path):
-    """The number of the page that is asked for."""
+    """The number of the requested page."""
     query = dict(urllib.parse.parse_qsl(urllib.parse.urlsplit(path).query, keep_blank_values=True))
     marker = query.get("continuation-token") or query.get("marker") or "page0"
     return int(marker.removeprefix("page"))
@@ -215,7 +216,7 @@ class Proxy:
         self.stats = {"requests": 0, "connections": 0, "handed": 0, "answers": {}, "methods": {}, "owed": 0, "poured": 0}
 
     def sent(self, status):
-        """An answer whose head went out whole. A broken body counts by its status and under "broken"."""
+        """Counts an answer whose head was sent completely, even if its body is cut later."""
         self.stats["answers"][str(status)] = self.stats["answers"].get(str(status), 0) + 1
 
     def counts(self):
@@ -234,7 +235,7 @@ class Proxy:
         return answer({"access_token": token, "expires_in": self.lasts, "token_type": "Bearer"})
 
     def token_request(self, method, path, headers, body):
-        """What a token server or a metadata service answers, or None: it is no such request."""
+        """The answer of a token server or a metadata service; None if the request is for neither."""
         if path.startswith("/computeMetadata/v1/instance/service-accounts/default/token"):
             return self.hand_out() if headers.get("metadata-flavor") == "Google" else error(403, "NoFlavor")
         if path.startswith("/metadata/identity/oauth2/token"):
@@ -285,13 +286,14 @@ class Proxy:
         listening = self.server.sockets[0]
         port = listening.getsockname()[1]
         self.dead = True
-        # What was accepted a moment ago becomes a connection only in the loop's next rounds, for an open server.
+        # A socket that was accepted a moment ago becomes a connection only in the next rounds of the loop, and only while
+        # the server is open.
         asyncio.get_running_loop().remove_reader(listening.fileno())
         await asyncio.sleep(0.01)
         self.server.close()
         self.reset_all()
         with socket.socket() as kept:
-            # Bound, not listening: nobody else's connection gets the port meanwhile.
+            # A bound socket that does not listen keeps the port from other connections meanwhile.
             kept.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             kept.bind(("127.0.0.1", port))
             await asyncio.sleep(seconds)
@@ -387,7 +389,7 @@ class Proxy:
         return await self.forward(writer, up, join(first, lines) + body, noted, fault, argument)
 
     async def pour(self, writer, total, method):
-        """An error whose body is long, or does not end. Counts what the client let it send."""
+        """Sends an error whose body is long or does not end, and counts the bytes that the client accepts."""
         self.sent(403)
         length = f"Content-Length: {total}" if total else "Transfer-Encoding: chunked"
         writer.write(f"HTTP/1.1 403 Injected\r\n{length}\r\n\r\n".encode())
@@ -403,7 +405,7 @@ class Proxy:
         raise Broken
 
     def sums_refused(self, method, path, headers, body, said):
-        """What the service answers where the sums are not as they must be, or None."""
+        """The service's answer to wrong checksums; None if they are right."""
         query = dict(urllib.parse.parse_qsl(urllib.parse.urlsplit(path).query, keep_blank_values=True))
         upload = query.get("uploadId")
         if not all(said.values()):
@@ -422,7 +424,7 @@ class Proxy:
         return None
 
     def parts_told(self, path, body):
-        """ListPartsResult with the sum of each part that came with one."""
+        """The ListPartsResult with the checksum of each part that was sent with one."""
         upload = dict(urllib.parse.parse_qsl(urllib.parse.urlsplit(path).query)).get("uploadId")
 
         def told(m):
@@ -540,7 +542,7 @@ class Proxy:
                 return body
 
     async def body(self, writer, up, total, fault, argument):
-        # Of a short rest all but a byte: who counts this has seen harm done.
+        # A fault counts as a hit. So it always cuts the body, by one byte at least.
         limit = min(int(argument), max(total - 1, 0)) if fault in ("rstmid", "trunc") else total
         piece = {"slow": max(1024, int(float(argument or 0)) // 10), "drip": 1}.get(fault, 65536)
         sent = 0

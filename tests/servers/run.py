@@ -1,9 +1,10 @@
 #!/usr/bin/python3
-"""Starts a server, makes an empty bucket or container in it, says where in HAUL_TEST_STORE, runs a program.
+"""Runs a program with an object store: starts the server, makes an empty bucket or container, and passes its address in
+HAUL_TEST_STORE.
 
     run.py KIND PROGRAM [ARGS…]
 
-Exit status: the program's; 1 where the server is not installed.
+The exit status is that of the program, or 1 if the server is not installed.
 """
 import json
 import os
@@ -37,7 +38,7 @@ def gcs_hmac():
 
 
 def gcs_tokens():
-    """Tokens that expire every two seconds."""
+    """A store whose tokens expire after two seconds."""
     with servers.Rgw() as rgw:
         servers.public_bucket(rgw, "objects")
         with servers.Proxy(rgw.endpoint(), tokens=2) as facade:

@@ -1,5 +1,5 @@
-"""Real servers for the tests of object stores, each in a folder of its own and on ports of its own, so that
-tests may run side by side. Started by `with`, gone at its end:
+"""Servers for the tests of object stores: real ones, each with its own folder and ports, so that tests can run at the same
+time. `with` starts a server and removes it at its end:
 
     with Rgw() as rgw:
         rgw.bucket("train")
@@ -27,12 +27,12 @@ import time
 import urllib.parse
 import uuid
 
-HANGS_S = 120  # a server that has not come up or answered by then
+HANGS_S = 120  # a server that has not started or answered after this time counts as hung
 HERE = os.path.dirname(os.path.abspath(__file__))
 
 
 class Missing(Exception):
-    """What a test needs and this machine has not: packaging/install-packages.sh installs it."""
+    """A program that the test needs is not installed; packaging/install-packages.sh installs it."""
 
 
 def need(*programs):
@@ -42,8 +42,8 @@ def need(*programs):
 
 
 def free_ports(n):
-    """Ports nobody has now. Another server may take one meanwhile: who starts a server tries again. Not of those that
-    the kernel gives to connections, of which a busy test may hold most for a minute."""
+    """Ports that are free now. Another server may take one before the caller does, so callers try again. The range excludes
+    the ports that the kernel gives to connections, because a busy test may occupy most of those for a minute."""
     ports = []
     while len(ports) < n:
         port = random.randrange(10240, 32768)
@@ -54,7 +54,7 @@ def free_ports(n):
 
 
 def wait_for(port, seconds, process=None):
-    """Until something listens on the port, or the process has ended."""
+    """Waits until something listens on the port; returns False if the process ends or the time is over before."""
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
         with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), 1):
@@ -65,7 +65,7 @@ def wait_for(port, seconds, process=None):
     return False
 
 
-# Ends what a test leaves when it is killed itself: its end of the pipe then closes.
+# Ends the servers of a test that is killed: its end of the pipe closes then.
 GUARD = """while read -r pid; do pids="$pids $pid"; done
 for pid in $pids; do kill -9 -- "-$pid" 2>/dev/null; done
 {strays}
@@ -74,17 +74,17 @@ rm -rf "$1"
 
 
 class Server:
-    """A folder and processes, ended by their ids, whatever becomes of the test."""
+    """A server: a folder and processes, which are ended by their ids however the test ends."""
 
-    # Shell commands for the guard that end what leaves its process group; $1 is the folder.
+    # Shell commands by which the guard ends processes that have left their process group; $1 is the folder.
     strays = ""
 
     def __init__(self):
         self.folder, self.processes, self.guard = None, [], None
 
     def __enter__(self):
-        """Tried again: somebody may have taken a port, and a young Ceph on a busy machine refuses the first
-        commands now and then."""
+        """Starts the server, with several tries: another process may have taken a port, and a Ceph that has just started
+        on a busy machine may refuse the first commands."""
         self.folder = tempfile.mkdtemp(prefix="haul-srv-", dir="/tmp")
         self.guard = subprocess.Popen(["bash", "-c", GUARD.format(strays=self.strays), "guard", self.folder],
                                       stdin=subprocess.PIPE, text=True, start_new_session=True)
@@ -147,7 +147,7 @@ class Server:
         self.guard.wait(30)
 
     def said(self, name):
-        """The end of what a process has written."""
+        """The end of a process's output."""
         with open(self.path(name + ".out"), encoding="utf-8", errors="replace") as f:
             return f.read()[-600:]
 
@@ -197,8 +197,8 @@ rgw dynamic resharding = false
 
 
 class Rgw(Server):
-    """Ceph's gateway on a store in memory: S3 that verifies signatures. gateways: so many ways in.
-    tls: a certificate and its key in one file, then there is https, too."""
+    """S3 by Ceph's gateway with a store in memory, which verifies signatures. gateways: the number of endpoints. tls: a
+    file with a certificate and its key, by which the gateways also listen for https."""
 
     KEY, SECRET = "testak", "testsecret01"
 
@@ -230,7 +230,7 @@ class Rgw(Server):
                   self.path("keyring"))
         self.spawn("mon", "ceph-mon", "-c", conf, "-i", "a", "-f")
         if not wait_for(mon, HANGS_S, self.processes[-1]):
-            raise RuntimeError("the monitor does not come up: " + self.said("mon"))
+            raise RuntimeError("the monitor does not start: " + self.said("mon"))
         self.must("ceph", "-c", conf, "--connect-timeout", "10", "osd", "new", osd, tries=50)
         self.must("ceph-osd", "-c", conf, "-i", "0", "--mkfs", "--osd-uuid", osd, "--no-mon-config", tries=5)
         self.osd = self.store()
@@ -244,14 +244,14 @@ class Rgw(Server):
         return self.spawn("osd", "ceph-osd", "-c", self.path("ceph.conf"), "-i", "0", "-f")
 
     def come_up(self, i):
-        """A store that asks before it knows its monitor ends at once, and is started again."""
+        """Waits for gateway i. Ceph's store ends if it starts before it can reach its monitor, and is started again."""
         deadline = time.monotonic() + HANGS_S
         while time.monotonic() < deadline and self.gateways[i].poll() is None:
             if wait_for(self.ports[2 * i], 0.5, self.gateways[i]):
                 return
             if self.osd.poll() is not None:
                 self.osd = self.store()
-        raise RuntimeError("a gateway does not come up: " + self.said("osd"))
+        raise RuntimeError("a gateway does not start: " + self.said("osd"))
 
     def gateway(self, i):
         ends = f"endpoint=127.0.0.1:{self.ports[2 * i]}"
@@ -275,11 +275,11 @@ class Rgw(Server):
         return {"AWS_ACCESS_KEY_ID": self.KEY, "AWS_SECRET_ACCESS_KEY": self.SECRET}
 
     def end_all(self, how=signal.SIGKILL):
-        """At once: nothing of it is kept, and a gateway takes seconds for its farewell."""
+        """Kills the processes, because nothing of them is kept, and a gateway takes seconds to shut down."""
         super().end_all(how)
 
     def requests(self, i=0):
-        """What the gateway itself has counted, by its administrator's socket."""
+        """The gateway's own counters, from its admin socket."""
         with socket.socket(socket.AF_UNIX) as s:
             s.settimeout(30)
             s.connect(self.path(f"client.rgw.{i}.asok"))
@@ -288,7 +288,7 @@ class Rgw(Server):
                 return json.loads(f.read(int.from_bytes(f.read(4), "big")))["rgw"]
 
     def client(self, i=0, **more):
-        """boto3, for buckets and as the other side of what haul writes and reads."""
+        """A client of boto3, which makes buckets, and checks what haul writes and prepares what haul reads."""
         try:
             import boto3
             from botocore.config import Config
@@ -304,11 +304,11 @@ class Rgw(Server):
 
 
 class Azurite(Server):
-    """Azure's emulator of its blob store, kept in memory. tls: (certificate, key), and then tokens are
-    taken, too."""
+    """Azurite, the emulator of Azure's blob store, with its data in memory. tls: (certificate, key), by which it also
+    accepts tokens."""
 
     ACCOUNT = "devstoreaccount1"
-    # The emulator's own, which everybody knows.
+    # The emulator's own key, which is public.
     KEY = "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw=="
 
     def __init__(self, tls=None):
@@ -333,7 +333,7 @@ class Azurite(Server):
             args += ["--cert", self.tls[0], "--key", self.tls[1], "--oauth", "basic"]
         process = self.spawn("azurite", *args, cwd=self.folder)
         if not wait_for(self.port, HANGS_S, process):
-            raise RuntimeError("azurite does not come up: " + self.said("azurite"))
+            raise RuntimeError("azurite does not start: " + self.said("azurite"))
 
     def endpoint(self):
         return f"http{'s' if self.tls else ''}://127.0.0.1:{self.port}/{self.ACCOUNT}"
@@ -343,7 +343,7 @@ class Azurite(Server):
 
 
 class Tls(Server):
-    """A certificate authority of our own, and certificates: good, for another host, expired."""
+    """A certificate authority for the tests, with three certificates: a good one, one for another host, an expired one."""
 
     def start(self):
         need("openssl")
@@ -378,7 +378,7 @@ class Tls(Server):
 
 
 class Listener(Server):
-    """Shakes hands by TLS and answers nothing: for certificates that are to be refused."""
+    """A server that does the TLS handshake and sends no answer, for certificates that haul has to refuse."""
 
     def __init__(self, pem):
         super().__init__()
@@ -409,8 +409,8 @@ class Listener(Server):
 
 
 class Relay(Server):
-    """Passes bytes on as they are to a port here, and those that come back in pieces of so many with a pause after
-    each: TLS records come in twos and threes, and cut through."""
+    """A relay to a local port. It passes the answers on in pieces of the given size with a pause after each, so that TLS
+    records arrive two or three at a time, and cut."""
 
     def __init__(self, port, piece, pause):
         super().__init__()
@@ -450,8 +450,8 @@ class Relay(Server):
 
 
 class Proxy(Server):
-    """proxy.py before a server: does harm by rule, and counts. tokens: it asks for them, good for so many
-    seconds. sums: it knows checksums as s3 or gs do."""
+    """The proxy of proxy.py before a server, with these rules. tokens: it asks for tokens, which are valid for this number
+    of seconds. sums: it handles checksums as s3 or gs."""
 
     def __init__(self, upstream, *rules, tokens=None, public_key=None, sums=None):
         super().__init__()
@@ -466,11 +466,11 @@ class Proxy(Server):
         self.port, = free_ports(1)
         process = self.spawn("proxy", "/usr/bin/python3", "-B", os.path.join(HERE, "proxy.py"), str(self.port),
                              self.upstream, *self.arguments)
-        # Not by a connection, which would count.
+        # A trial connection would be counted, so wait for the proxy's output instead.
         while "listening" not in self.said("proxy") and process.poll() is None:
             time.sleep(0.02)
         if process.poll() is not None:
-            raise RuntimeError("the proxy does not come up: " + self.said("proxy"))
+            raise RuntimeError("the proxy does not start: " + self.said("proxy"))
 
     def host(self):
         return f"127.0.0.1:{self.port}"
@@ -491,7 +491,7 @@ class Proxy(Server):
 
 
 def public_bucket(rgw, name):
-    """A bucket that everyone may use, for what stands before the gateway and takes signatures off."""
+    """A bucket that everyone may use, for proxies before the gateway that remove signatures."""
     rgw.bucket(name)
     rgw.client().put_bucket_policy(Bucket=name, Policy=json.dumps({
         "Version": "2012-10-17", "Statement": [{
@@ -501,7 +501,8 @@ def public_bucket(rgw, name):
 
 
 def azure_request(azurite, method, path, query=(), headers=(), body=b"", ca=None):
-    """One request signed by the account's key, by our own hand: (status, headers, body). path: "ctr/blob"."""
+    """Sends one request that this function signs with the account's key; returns (status, headers, body). path:
+    "container/blob"."""
     base = "/" + azurite.ACCOUNT
     target = base + "/" + urllib.parse.quote(path, safe="/~")
     head = {**dict(headers), "x-ms-date": time.strftime("%a, %d %b %Y %H:%M:%S GMT", time.gmtime()),
@@ -528,12 +529,12 @@ def azure_request(azurite, method, path, query=(), headers=(), body=b"", ca=None
 def azure_container(azurite, name, ca=None):
     status, _, body = azure_request(azurite, "PUT", name, [("restype", "container")], ca=ca)
     if status != 201:
-        raise RuntimeError(f"no container: {status} {body}")
+        raise RuntimeError(f"the container could not be made: {status} {body}")
     return name
 
 
 def azure_sas(azurite, container, seconds=3600):
-    """A shared access signature for all that a container allows, that ends in so many seconds."""
+    """A shared access signature with all rights on a container, valid for the given time."""
     version = "2021-12-02"
     ends = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() + seconds))
     rights = "racwdl"

@@ -1,12 +1,12 @@
-"""A real Slurm on this machine, without systemd: slurmctld, a slurmd for each of a few virtual nodes, and munge, in a
-folder of its own and on ports of its own. Everything that it has started is gone at its end.
+"""Slurm for the tests of job scripts: a real one on this machine, without systemd, with its own folder and ports. It runs
+slurmctld, munge, and one slurmd for each of a few virtual nodes. All its processes are ended at its end.
 
     with Slurm(nodes=4) as slurm:
         job = slurm.sbatch("script.sh", "--nodes=2")
         slurm.wait(job)
 
-The nodes n1, n2 … are real and share this machine's cores. The partition "large" has 520 nodes c1 … c520 that exist
-for the scheduler only: what is submitted there is never started, `sbatch --test-only` accepts it.
+The nodes n1, n2 … run jobs, and share this machine's cores. The nodes c1 … c520 of the partition "large" exist only for the
+scheduler: `sbatch --test-only` accepts jobs for them, but no job starts there.
 """
 import contextlib
 import getpass
@@ -72,7 +72,7 @@ class Slurm(servers.Server):
 
     def start(self):
         port, *ports = servers.free_ports(1 + self.nodes)
-        # munged wants its socket in a place that everybody may reach.
+        # munged requires a socket in a folder that everybody may enter.
         os.chmod(self.folder, 0o755)
         host = socket.gethostname().split(".")[0]
         for name in ("state", "munge"):
@@ -98,7 +98,7 @@ class Slurm(servers.Server):
         deadline = time.monotonic() + seconds
         while not holds():
             if process.poll() is not None or time.monotonic() > deadline:
-                raise RuntimeError(f"{name} does not come up: {self.said(name)}")
+                raise RuntimeError(f"{name} does not start: {self.said(name)}")
             time.sleep(0.05)
 
     def node(self, i):
@@ -113,7 +113,7 @@ class Slurm(servers.Server):
         return self.run(*args, env=self.env(env), **more)
 
     def ask(self, *args, **more):
-        """A command of Slurm's that must succeed: what it prints."""
+        """Runs a command of Slurm that must succeed, and returns its output."""
         done = self.call(*args, **more)
         if done.returncode:
             raise AssertionError(f"{' '.join(args)}: {done.stdout}")
@@ -123,22 +123,22 @@ class Slurm(servers.Server):
         return self.ask("sbatch", "--parsable", *args, env=env, cwd=cwd)
 
     def show(self, job):
-        """What scontrol says of a job, as a dict."""
+        """The job as scontrol shows it, as a dict."""
         words = self.ask("scontrol", "--oneliner", "show", "job", str(job)).split()
         return dict(w.split("=", 1) for w in words if "=" in w)
 
     def wait(self, job, seconds=120):
-        """Until the job's script has ended: a node that is dead keeps the job COMPLETING."""
+        """Waits until the job's script has ended. COMPLETING counts, since a dead node keeps the job in that state."""
         states = ("COMPLETED", "COMPLETING", "FAILED", "CANCELLED", "TIMEOUT", "NODE_FAIL", "PREEMPTED")
         deadline = time.monotonic() + seconds
         while (job_now := self.show(job))["JobState"] not in states:
             if time.monotonic() > deadline:
-                raise AssertionError(f"job {job} is {job_now['JobState']}, not at its end, after {seconds} s")
+                raise AssertionError(f"job {job} is still {job_now['JobState']} after {seconds} s")
             time.sleep(0.1)
         return job_now
 
     def ours(self, node=None):
-        """The processes of this Slurm, of one node's tasks where it is named, with their parents."""
+        """The processes of this Slurm with their parents; with a node's name, only the processes of its tasks."""
         mark = f"SLURM_CONF={self.path('slurm.conf')}".encode()
         for pid in filter(str.isdigit, os.listdir("/proc")):
             with contextlib.suppress(OSError):
@@ -155,18 +155,18 @@ class Slurm(servers.Server):
                 os.kill(pid, signal.SIGKILL)
 
     def fail(self, i):
-        """Node n<i> is dead from now on: its slurmd, all tasks, and who watches over them."""
+        """Kills node n<i>: its slurmd, all its tasks, and the processes that watch over them."""
         self.end(self.slurmd[i - 1], signal.SIGKILL)
         tasks = list(self.ours(f"n{i}"))
         own = {pid for pid, _ in self.ours()}
         self.kill(*[parent for _, parent in tasks if parent in own], *[pid for pid, _ in tasks])
 
     def revive(self, i):
-        """The node is back, and idle."""
+        """Starts node n<i> again, and waits until it is idle."""
         self.slurmd[i - 1] = self.node(i)
         self.until(lambda: self.idle() == self.nodes, f"n{i}", self.slurmd[i - 1])
 
     def end_all(self, how=signal.SIGKILL):
-        """At once: nothing of it is kept. Steps start no others once their daemons are gone."""
+        """Kills all processes, because nothing of them is kept. The daemons come first, so that no step can start more."""
         super().end_all(signal.SIGKILL)
         self.kill(*[pid for pid, _ in self.ours()])

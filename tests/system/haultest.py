@@ -1,8 +1,7 @@
-"""What every system test needs: run haul under mpiexec, read its results, say what failed.
+"""Helpers for system tests: they run haul under mpiexec, read its results, and report what failed.
 
-A test script is a list of functions test_…; its last line calls main(). Each function belongs to the test
-that cmake/HaulTest.cmake makes of the script, unless it bears one of the marks timing, long and matrix on the
-line above it."""
+A test script is a list of functions test_…; its last line calls main(). Each function belongs to the test that
+cmake/HaulTest.cmake makes of the script, unless the line above it has one of the marks timing, long and matrix."""
 import json
 import os
 import resource
@@ -17,9 +16,9 @@ MPIEXEC = os.environ["HAUL_MPIEXEC"]
 YIELD = os.environ["HAUL_YIELD"]
 SOURCE = os.environ["HAUL_SOURCE"]
 SANITIZED = os.environ.get("HAUL_SANITIZED") == "1"
-# Whether the whole matrix of cases is asked for (ctest --preset long), or what every change needs.
+# Whether to run the whole matrix of cases (ctest --preset long), or only the cases for every change.
 FULL = os.environ.get("HAUL_TEST_FULL") == "1"
-# What has not ended by then hangs; a busy machine must not come near it.
+# A process that takes longer counts as hung. Even a busy machine must not need this time.
 HANGS_S = 300
 
 
@@ -92,7 +91,7 @@ def formats():
 
 
 def samples_per_file(fmt, wanted, sample_bytes):
-    """wanted, or 1 where the program refuses to put so many samples into a file of the format."""
+    """wanted, or 1 if haul refuses to put this number of samples into a file of the format."""
     with Folder() as folder:
         write_job(folder, {"stores": {"s": {"uri": f"file://{folder}"}}, "phases": [{"generate": {}}],
                            "dataset": {"format": fmt, "files": 1, "samples_per_file": wanted, "sample_bytes": sample_bytes}})
@@ -109,9 +108,9 @@ def near(value, wanted, within, what):
 
 
 def machine_took_s(folder, phase):
-    """By how many seconds a phase may be longer for what the machine did not give: threads that could run and had
-    no core, sleepers woken late. Of a phase that does not count them itself: those of the whole run. Figures of
-    tests labelled timing are judged against it, so that other work on the machine makes no test fail."""
+    """The seconds that other work on the machine may have added to a phase: ready threads without a core, and sleepers
+    that were woken late. For a phase that does not count them, those of the whole run. Tests labelled timing allow for
+    them, so that other work on the machine does not make a test fail."""
     m = phase["measures"]
     if "runnable_ns" in m:
         return (m["runnable_ns"] + m["oversleep_ns"]) / 1e9
@@ -129,7 +128,7 @@ def mix64(x):
 
 
 class Folder:
-    """A folder that goes away, in a place that may be named (a mounted tmpfs, say)."""
+    """A temporary folder, below parent if it is given (a mounted tmpfs, for example)."""
 
     def __init__(self, parent=None):
         self.path = tempfile.mkdtemp(prefix="haul-test-", dir=parent)
@@ -142,9 +141,9 @@ class Folder:
 
 
 def mark(test):
-    """Marks are for cmake/HaulTest.cmake, which reads them from the script: a function with @timing holds figures
-    against the clock and runs alone; one with @long does not run on every change; one with @matrix runs there with
-    all its cases (FULL), and with some of them on every change."""
+    """Marks are for cmake/HaulTest.cmake, which reads them from the script. A function with @timing compares figures with
+    the clock and runs alone. One with @long does not run for every change, but only in the long tests. One with @matrix
+    runs with all its cases in the long tests (FULL), and with some of them for every change."""
     return test
 
 
@@ -152,12 +151,12 @@ timing = long = matrix = mark
 
 
 def some(cases, every):
-    """Of a matrix each so-manieth case, the first included; all of them where all are asked for."""
+    """The first case of a matrix and each n-th after it, where n is every; under FULL all cases."""
     return cases if FULL else cases[::every]
 
 
 def processors_s():
-    """Processor seconds that this process and what it has waited for have used."""
+    """Processor seconds of this process and of the children that it has waited for."""
     return sum(used.ru_utime + used.ru_stime for used in map(resource.getrusage, (resource.RUSAGE_SELF,
                                                                                  resource.RUSAGE_CHILDREN)))
 
@@ -183,7 +182,7 @@ def run_tests(tests, *arguments):
 
 
 def main(server=None):
-    """Runs the tests named on the command line, or all. server: makes what all of them are called with."""
+    """Runs the tests named on the command line, or all. server: makes the object that each test gets as its argument."""
     tests = tests_of_script()
     wanted = sys.argv[1:] or list(tests)
     unknown = [name for name in wanted if name not in tests]

@@ -1,4 +1,4 @@
-"""What tests of object stores need beside haultest: the servers, jobs on them, comparisons."""
+"""Helpers for system tests of object stores, in addition to haultest: servers, jobs on them, and comparisons of files."""
 import filecmp
 import os
 import sys
@@ -7,7 +7,7 @@ sys.path.insert(0, os.path.join(os.environ["HAUL_SOURCE"], "tests", "servers"))
 import servers  # noqa: E402
 from haultest import HANGS_S, check, main, mpi, report, write_job  # noqa: E402, F401
 
-# What a machine may have set up for somebody else.
+# Removes settings that the machine may have for other users of object stores.
 CLEAN = {name: "" for name in os.environ if name.startswith(("AWS_", "AZURE_", "GOOGLE_", "GS_", "GCE_", "S3_"))}
 CLEAN.update({"AWS_SHARED_CREDENTIALS_FILE": "/dev/null", "AWS_CONFIG_FILE": "/dev/null",
               "AWS_EC2_METADATA_DISABLED": "true"})
@@ -19,7 +19,7 @@ def io(operation, **more):
 
 
 def run(ranks, folder, store, phases, env, only=None, dataset=None, timeout=HANGS_S, **job):
-    """One job on one store: (run, report or None)."""
+    """Runs one job on one store; returns (run, report or None)."""
     if dataset:
         job["dataset"] = {"store": "d", **dataset}
     write_job(folder, {"name": "objects", "stores": {"d": store}, **job, "phases": phases})
@@ -36,11 +36,11 @@ def works(*args, **more):
 
 
 def refused(sentence, *args, **more):
-    """The run fails and says so."""
+    """Checks that the run fails and that its message contains the sentence."""
     r, _ = run(*args, **more)
-    check(r.rc == 1, f"must fail: {r}")
+    check(r.rc == 1, f"the run does not fail: {r}")
     for part in [sentence] if isinstance(sentence, str) else sentence:
-        check(part in r.err, f"does not say {part!r}: {r}")
+        check(part in r.err, f"the message does not contain {part!r}: {r}")
 
 
 def files_below(folder):
@@ -49,7 +49,7 @@ def files_below(folder):
 
 
 def same_files(one, other, what):
-    """Byte for byte; what haul keeps of itself may differ."""
+    """Compares the files byte by byte, except those that haul keeps for itself."""
     names = [n for n in files_below(one) if not os.path.basename(n).startswith(".haul")]
     others = [n for n in files_below(other) if not os.path.basename(n).startswith(".haul")]
     check(names and names == others, f"{what}: {names[:5]} … {others[:5]}")

@@ -1,4 +1,4 @@
-"""Pauses between phases: as long as asked for, in no account, and ended by a signal."""
+"""Pauses between phases: they last as long as the job says, count in no account, and are ended by a signal."""
 import os
 import signal
 import time
@@ -16,7 +16,7 @@ def test_pause():
     with Folder() as folder:
         write_job(folder, job("2 s"))
         r = mpi(3, "run", "job.json", cwd=folder)
-        # Nothing comes before the first phase, so its pause is none.
+        # The first phase follows no other, so it begins without a pause.
         check(r.rc == 0 and r.seconds >= 2, f"{r}")
         check("second begins in" in r.err and "first begins" not in r.err, f"{r}")
         phases = report(folder + "/results.h5")["phases"]

@@ -1,5 +1,5 @@
-"""Broken jobs: refused on all ranks, exit status 2, one sentence with the JSON path, nothing written. The cases
-stand in tests/fixtures/jobs, with what their sentence must say; test_broken_jobs.c goes through all of them."""
+"""Broken jobs: haul refuses them on all ranks with exit status 2 and one sentence with the JSON path, and writes nothing.
+The cases and a part of their sentences are in tests/fixtures/jobs; test_broken_jobs.c tests all of them without MPI."""
 import os
 
 from haultest import *
@@ -21,9 +21,9 @@ def refuse(path, fragment, ranks):
         name = os.path.basename(path)
         check(r.rc == 2, f"{name}: {r}")
         lines = [line for line in r.err.splitlines() if line.strip()]
-        check(len(lines) == 1 and lines[0].startswith("haul: "), f"{name}: not one sentence: {r}")
+        check(len(lines) == 1 and lines[0].startswith("haul: "), f"{name}: the message is not one sentence: {r}")
         check(fragment in lines[0], f"{name}: {lines[0]!r} does not say {fragment!r}")
-        check(os.listdir(folder) == [], f"{name}: wrote {os.listdir(folder)}")
+        check(os.listdir(folder) == [], f"{name}: haul wrote {os.listdir(folder)}")
 
 
 @matrix
@@ -39,7 +39,7 @@ def test_missing_job():
 
 
 def test_huge():
-    """Too large to be committed: 5 MiB of spaces in a list, and as many values as fit."""
+    """Jobs too large for the repository: 5 MiB of spaces in a list, and as many values as fit into 4 MiB."""
     with Folder() as folder:
         for name, text, says in (("huge.json", "[" + " " * (5 << 20) + "]", "larger than 4 MiB"),
                                  ("values.json", '{"phases": [' + "1," * (1 << 20) + "1]}", "values")):
@@ -63,7 +63,7 @@ def test_too_few_ranks():
 
 
 def test_no_phases():
-    """Such a job can be planned; whatever would run it says so, in one sentence."""
+    """A job without phases can be planned; every verb that would run it refuses it with one sentence."""
     with Folder() as folder:
         write_job(folder, {"name": "none", "stores": {"d": {"uri": f"file://{folder}/data"}}, "phases": []})
         for words in (["run"], ["run", "--repeat", 3], ["run", "--sweep", "seed=1,2"], ["generate"], ["clean"]):
@@ -71,7 +71,7 @@ def test_no_phases():
             who = "--sweep seed=1" if "--sweep" in words else "job.json"
             check(r.rc == 2 and r.out == "" and
                   r.err == f"haul: {who}: /phases: is empty; a run needs at least one phase\n", f"{words}: {r}")
-            check(os.listdir(folder) == ["job.json"], f"{words}: wrote {os.listdir(folder)}")
+            check(os.listdir(folder) == ["job.json"], f"{words}: haul wrote {os.listdir(folder)}")
 
 
 main()

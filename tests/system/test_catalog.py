@@ -1,12 +1,12 @@
-"""Every ready job, made small: it generates its data and trains for two epochs with all bytes verified, and moves the
-bytes that readers of its format take. What cold jobs read was not in the page cache."""
+"""Runs of all ready jobs, made small: each generates its data, trains for two epochs with all bytes verified, and reads as
+many bytes as readers of its format do. Cold jobs read data that was not in the page cache."""
 import glob
 import json
 import os
 
 from haultest import *
 
-SMALL = {  # to what the jobs of a family are cut; a whole name takes precedence
+SMALL = {  # the small data set for each family of jobs; an entry with a job's whole name takes precedence
     "bert": {"files": 3, "samples_per_file": 200, "sample_bytes": 500},
     "cosmoflow": {"files": 40, "sample_bytes": 30000, "sample_bytes_stdev": 700},
     "default": {},
@@ -56,8 +56,8 @@ OBJECTS = ("azure", "gcs", "s3_demo", "s3_hybrid", "s3_one", "s3_rank", "s3_roun
 
 
 def run_small_objects(name):
-    """The stores of these jobs need servers: the rest of the jobs is tried on files, where two requests per file must be
-    possible."""
+    """Runs a job for an object store on files, because its own store needs servers. The job needs two requests in flight
+    per file, so the engine is uring."""
     with open(f"{SOURCE}/workloads/catalog/{name}.json") as f:
         job = json.load(f)
     with Folder() as folder:
@@ -74,7 +74,7 @@ def run_small_objects(name):
 
 
 def run_small_io(name):
-    """Plain I/O on a few blocks or objects; no file remains."""
+    """Runs a job of plain I/O on a few blocks or objects, and checks that no file is left."""
     with open(f"{SOURCE}/workloads/catalog/{name}.json") as f:
         phases = json.load(f)["phases"]
     with Folder() as folder:
@@ -99,7 +99,7 @@ def run_small_io(name):
         for p in done:
             check(p["errors"] == 0 and p["measures"]["done"] > 0, f"{name}: {p['name']}: {p['measures']}")
         left = [n for _, _, names in os.walk(f"{folder}/data") for n in names]
-        check(not left, f"{name}: leaves {left[:5]}")
+        check(not left, f"{name}: files are left: {left[:5]}")
 
 
 def test_io():
@@ -120,7 +120,7 @@ def test_all():
         train, samples, made = run_small(name)
         check(samples > 0, f"{name}: no sample")
         if name.startswith("resnet50"):
-            needed = samples // 4 * made[0] // 1251  # of each of two files, in two epochs
+            needed = samples // 4 * made[0] // 1251  # bytes of each of two files in each of two epochs
             moved = 4 * min(made[0], -(-needed // 262144) * 262144)
             check(made[0] % 1251 == 0 and train["bytes_read"] == moved,
                   f"{name}: {train['bytes_read']} bytes for {samples} records, files of {made}")

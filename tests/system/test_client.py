@@ -1,5 +1,5 @@
-"""The client's side of results: rows against what the kernel tells from outside, what they cost, and who is
-named as the limit."""
+"""Load of the client's nodes: the rows of the results agree with what the kernel counts, taking them costs little, and the
+report names the client as the limit when it is."""
 import os
 import resource
 import subprocess
@@ -14,7 +14,7 @@ MIB = 1 << 20
 
 
 def disk_bytes():
-    """Read and written by every whole device with hardware behind it."""
+    """Bytes read and written by all whole disks, without partitions and virtual devices."""
     read = written = 0
     with open("/proc/diskstats") as f:
         for line in f:
@@ -26,13 +26,13 @@ def disk_bytes():
 
 
 def cpu_seconds():
-    """Of the children that have been waited for."""
+    """Processor seconds of the children that have been waited for."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime
 
 
 def job(folder, ranks=1, seconds=3, compute="300 ms", **store):
-    """A training phase of so many seconds, ten 300 ms steps in three."""
+    """A job with a training phase of the given length, in steps of 300 ms."""
     steps = round(seconds / 0.3)
     return {"name": "client", "seed": 3,
             "stores": {"data": {"uri": f"file://{folder}/data", **store}},
@@ -53,12 +53,12 @@ def check_rows(path, phase, nodes, seconds):
     check(len(rows) % nodes == 0, f"{len(rows)} rows of {nodes} nodes")
     for node in range(nodes):
         own = rows[rows["node"] == node]
-        check(len(own) == len(rows) // nodes, "as many rows a node")
+        check(len(own) == len(rows) // nodes, "nodes have different numbers of rows")
         near(own["covered_ns"].sum() / 1e9, seconds, 1, "seconds covered")
         cores = sum(own[f"cpu_{kind}_ns"].sum() for kind in
                     ("user", "system", "iowait", "irq", "softirq", "steal", "idle")) / 1e9
-        near(cores, os.cpu_count() * seconds, 0.1 * os.cpu_count() * seconds + 1, "all cores' time")
-        check((own["rank_cores_busy_ns"] <= own["rank_cores_ns"]).all(), "no busier than its time")
+        near(cores, os.cpu_count() * seconds, 0.1 * os.cpu_count() * seconds + 1, "the time of all cores")
+        check((own["rank_cores_busy_ns"] <= own["rank_cores_ns"]).all(), "the ranks' cores were busy for longer than their time")
     return rows, attrs
 
 
@@ -75,17 +75,17 @@ def test_rows_for_ranks_and_nodes():
                 check(len(f["nodes"]) == nodes and f["nodes"]["nics"][0] is not None, "nodes")
             rows, attrs = check_rows(path, "1_train", nodes, seconds)
             used = (attrs["cpu_user_ns"] + attrs["cpu_system_ns"]) / 1e9
-            near(rows["haul_cpu_ns"].sum() / 1e9, used, 0.05 * used + 0.1, "the ranks' processes, seen twice")
+            near(rows["haul_cpu_ns"].sum() / 1e9, used, 0.05 * used + 0.1, "processor time of the ranks in the rows")
             moved = (attrs["bytes_read"] + attrs["bytes_written"]) / 1e9
-            near(attrs["cpu_s_per_GB"], used / moved, 1e-6, "processor seconds a gigabyte")
+            near(attrs["cpu_s_per_GB"], used / moved, 1e-6, "processor seconds per gigabyte")
             report = t.report(path)["phases"][1]["client"]
             check(len(report["nodes"]) == nodes, "nodes in the report")
 
 
 @t.timing
-def test_disk_bytes_are_the_kernels():
-    """Direct writes and reads: what the rows say lies between nothing and what the disks did around the run,
-    and is at least what haul moved."""
+def test_disk_bytes_agree_with_the_kernel():
+    """For direct writes and reads, the rows have at least the bytes that haul moved, and at most those that the disks moved
+    from before to after the run."""
     with t.Folder(os.getcwd()) as folder:
         path = os.path.join(folder, "r.h5")
         job_path = t.write_job(folder, job(folder, direct=True))
@@ -96,19 +96,19 @@ def test_disk_bytes_are_the_kernels():
         generate, wrote = rows_of(path, "0_generate")
         train, read = rows_of(path, "1_train")
         wanted = 20 * 4 * MIB
-        check(wrote["bytes_written"] >= wanted and read["bytes_read"] >= wanted, "all was moved")
+        check(wrote["bytes_written"] >= wanted and read["bytes_read"] >= wanted, "not all bytes were moved")
         if after[0] - before[0] < wanted:
-            print("      not a block device: its bytes are not compared")
+            print("      the folder is not on a block device: its bytes are not compared")
             return
         check(wanted <= train["disk_read_bytes"].sum() <= after[0] - before[0],
-              f"read: {train['disk_read_bytes'].sum()}, outside {after[0] - before[0]}")
+              f"read: {train['disk_read_bytes'].sum()}, by the kernel {after[0] - before[0]}")
         check(wanted <= generate["disk_written_bytes"].sum() <= after[1] - before[1],
-              f"written: {generate['disk_written_bytes'].sum()}, outside {after[1] - before[1]}")
+              f"written: {generate['disk_written_bytes'].sum()}, by the kernel {after[1] - before[1]}")
 
 
 @t.timing
-def test_processor_time_is_the_systems():
-    """Both phases' processor time is nearly all that the run took, as its parent is told."""
+def test_processor_time_agrees_with_the_kernel():
+    """The processor time of both phases is nearly all that the kernel counts for the run."""
     with t.Folder() as folder:
         path = os.path.join(folder, "r.h5")
         j = job(folder, seconds=1, compute=0)
@@ -123,12 +123,12 @@ def test_processor_time_is_the_systems():
             attrs = rows_of(path, phase)[1]
             counted += (attrs["cpu_user_ns"] + attrs["cpu_system_ns"]) / 1e9
         check(spent - 1 <= counted <= spent, f"{counted:.2f} s counted in the phases, {spent:.2f} s in all")
-        check(counted > 1, f"only {counted:.2f} s: nothing to be told apart")
+        check(counted > 1, f"only {counted:.2f} s, which is too little to compare")
 
 
 @t.timing
 def test_cost_of_a_row():
-    """A row a second takes less than half a percent of a core, by the sampling thread's own clock."""
+    """One row per second takes less than half a percent of a core, by the processor clock of the sampling thread."""
     with t.Folder() as folder:
         path = os.path.join(folder, "r.h5")
         run = t.mpi(1, "run", t.write_job(folder, job(folder, seconds=6)), "--results", path)
@@ -136,14 +136,14 @@ def test_cost_of_a_row():
         rows, _ = check_rows(path, "1_train", 1, 6)
         check(len(rows) in (6, 7, 8), f"{len(rows)} rows in 6 seconds")
         share = rows["sampler_cpu_ns"].sum() / rows["covered_ns"].sum()
-        print(f"      {100 * share:.3f} % of one core, {rows['sampler_cpu_ns'].max() / 1e3:.0f} us the dearest row")
+        print(f"      {100 * share:.3f} % of one core, {rows['sampler_cpu_ns'].max() / 1e3:.0f} us for the most expensive row")
         check(0 < share < 0.005, f"{100 * share:.3f} % of one core")
-        near(t.report(path)["phases"][1]["client"]["nodes"][0]["sampler"], share, 1e-9, "the report's")
+        near(t.report(path)["phases"][1]["client"]["nodes"][0]["sampler"], share, 1e-9, "the sampler's share in the report")
 
 
 @t.timing
 def test_busy_loops_beside_the_run_are_named():
-    """Cores kept busy by others while a slow store keeps ranks waiting."""
+    """Other processes keep the cores busy while ranks wait for a slow store: the report names the cores as the limit."""
     with t.Folder() as folder:
         path = os.path.join(folder, "r.h5")
         j = job(folder, seconds=3, compute="10 ms")

@@ -1,5 +1,5 @@
-"""Client profiles against Ceph's gateway: what each asks for on the wire is what its row of docs/object-stores.md
-says, and the job's own options go first."""
+"""Client profiles against Ceph's gateway: the requests of each are those of its row in docs/object-stores.md, and options of
+the job take precedence."""
 import json
 
 import h5py
@@ -8,8 +8,8 @@ from haultest import Folder, check
 from objects import io, main, run, servers, works
 
 MIB = 1 << 20
-# Of 40 MiB: parts written and ranges read, in MiB; how many of each must have been under way at once, at least
-# and at most; whether the object is asked for when it is opened; whether what is written is hashed.
+# For an object of 40 MiB: the parts written and the ranges read, in MiB; the least and the most requests of each that must
+# have been under way at once; the number of HEADs; whether written bytes are hashed.
 CLIENTS = {
     None: ([8] * 5, [8] * 5, (1, 1), (1, 1), 0, False),
     "haul": ([8] * 5, [8] * 5, (1, 1), (1, 1), 0, False),
@@ -27,12 +27,12 @@ def length(r, whole):
 
 
 def mib(lengths):
-    """Whole ones as such, so that a stray byte shows."""
+    """The lengths in MiB. A length with a stray byte becomes a fraction."""
     return sorted(n // MIB if n % MIB == 0 else n / MIB for n in lengths)
 
 
 def pattern(proxy, seen, whole):
-    """What was asked of data objects since, as a row of CLIENTS has it; and the answers to do it again with."""
+    """The requests for data objects after the first `seen` ones, in the terms of a row of CLIENTS."""
     new = [r for r in proxy.trace()[seen:] if "/.haul" not in r["path"] and ".raw" in r["path"]]
     puts = [r for r in new if r["method"] == "PUT"]
     gets = [r for r in new if r["method"] == "GET"]
@@ -44,7 +44,7 @@ def pattern(proxy, seen, whole):
 
 
 def go(folder, rgw, proxy, size, **store):
-    """(pattern of writing, pattern of reading) of one object of size MiB."""
+    """Returns (pattern of writing, pattern of reading) of one object of size MiB."""
     store = {"uri": f"s3://train/{len(proxy.trace())}", "endpoints": proxy.endpoint(), **store}
     dataset = {"format": "raw", "files": 1, "samples_per_file": 1, "sample_bytes": size * MIB}
     phases = [{"generate": {}}, {"train": {"epochs": 1, "batch": 1, "compute": 0, "buffers": "1 GiB", "verify": "full",
@@ -73,7 +73,8 @@ def test_wire():
 
 
 def test_small_and_own_options():
-    """Below s3dlio's thresholds one request each way; what the job says goes first, and only that."""
+    """Below s3dlio's thresholds, the object is written and read by one request each. An option of the job replaces the
+    profile's, and no other option changes."""
     with Folder() as folder, servers.Rgw() as rgw, servers.Proxy(rgw.endpoint(), "delay:0.1@path=.raw") as proxy:
         rgw.bucket("train")
         w, r = go(folder, rgw, proxy, 20, client="s3dlio")
@@ -93,7 +94,8 @@ def test_small_and_own_options():
 
 
 def test_discard():
-    """Every byte is asked for and counted, none is looked at: a corrupt one passes, and the results say so."""
+    """With discard, every byte is requested and counted, but none is examined: a corrupt one passes, and the results say
+    that nobody saw the bytes."""
     data = {"objects": 2, "size": "3 MiB", "block": "1 MiB"}
     with Folder() as folder, servers.Rgw() as rgw, servers.Proxy(rgw.endpoint(), "corrupt:7@method=GET@path=/io/00") as proxy:
         rgw.bucket("train")
@@ -102,7 +104,7 @@ def test_discard():
         p = works(1, folder, store, [io("read", verify="none", discard=True, **data)], rgw.env())["phases"][0]
         check(p["bytes_read"] == 6 * MIB and p["errors"] == 0 and "nobody saw them" in p["said"], f"{p}")
         r, _ = run(1, folder, store, [io("read", verify="full", **data)], rgw.env())
-        check(r.rc == 1, f"the corrupt byte must be found: {r}")
+        check(r.rc == 1, f"the corrupt byte was not found: {r}")
         for uri, more, sentence in (("s3://train", {}, "/discard: what is dropped cannot be compared"),
                                     ("file://./x", {"verify": "none"}, "hands over all that it reads")):
             r, _ = run(1, folder, {"uri": uri}, [io("read", discard=True, **data, **more)], rgw.env())

@@ -1,5 +1,5 @@
-"""Evidence of cold reads: what is in the page cache before it is read, all of it after a warm read, none
-after dropping; memory that is its own store is never cold, and said so."""
+"""Evidence of cold reads: the share of the data that is in the page cache before it is read. It is all after a warm read,
+and none after dropping. A store in memory is never cold, and haul says so."""
 import os
 import re
 import subprocess
@@ -28,12 +28,12 @@ def shares(phase):
 
 
 def disk():
-    """Not tmpfs: the build's own folder."""
+    """A folder below that of the build, which is not on tmpfs."""
     return Folder(os.getcwd())
 
 
 def test_warm_and_dropped():
-    """Must hold: 100 % after a warm read, under 1 % after dropping."""
+    """100 % of the bytes are cached after a warm read, and less than 1 % after dropping."""
     with disk() as folder:
         warm = {"epochs": 2, "cold": {"evidence": "64 KiB"}}
         cold = {"epochs": 3, "cold": {"drop": "fadvise", "evidence": "64 KiB"}}
@@ -55,14 +55,14 @@ def test_once_before_the_phase():
 
 
 def test_many_samples_in_a_file():
-    """Each file is dropped once, whoever reads its samples."""
+    """Each file is dropped once, whichever ranks read its samples."""
     with disk() as folder:
         j = job(folder, {}, {"epochs": 2, "cold": {"drop": "fadvise", "evidence": "64 KiB"}})
         j["dataset"].update(format="raw", files=6, samples_per_file=16, sample_bytes="512 KiB")
         write_job(folder, j)
         r = mpi(3, "run", "job.json", cwd=folder)
         check(r.rc == 0, f"{r}")
-        # other samples' read-ahead of the same epoch is in the cache by right
+        # Read-ahead of other samples in the same epoch may put a part of a file into the cache.
         a = report(folder + "/results.h5")["phases"][2]
         check(max(shares(a)) < 0.5, f"{shares(a)}")
 
@@ -73,8 +73,8 @@ def test_direct_has_no_evidence():
         check(shares(a) == [None] and "page cache" not in a["said"], f"{shares(a)} {a['said']}")
 
 
-def test_somebody_elses_files():
-    """The kernel does not tell a user who may not write them: said, for who asks for cold reads must know."""
+def test_files_of_another_user():
+    """The kernel tells the cached share only to users who may write the files. haul reports that to other users."""
     if os.getuid() != 0:
         return
     with disk() as folder:
@@ -104,7 +104,7 @@ def test_memory_is_never_cold():
 
 
 def plain(folder, *phases, ranks=2, **store):
-    """Phases of io over one set, each with its options; what the report has of each."""
+    """Runs phases of io over one set of objects, each with its options; returns (run, phases of the report)."""
     write_job(folder, {"name": "cold", "stores": {"data": {"uri": f"file://{folder}/data", **store}},
                        "phases": [{"io": {"size": "8 MiB", "objects": 4, **p}} for p in phases]})
     r = mpi(ranks, "run", "job.json", "--force", cwd=folder)
@@ -113,8 +113,8 @@ def plain(folder, *phases, ranks=2, **store):
 
 
 def test_plain_reads():
-    """Must hold for io as for training, whatever the order, the layout and the threads: each read's bytes are
-    looked at before the kernel reads ahead."""
+    """Phases of io give the same evidence as a training, for each order, layout and number of threads. The bytes of each
+    read are examined before the kernel reads ahead."""
     for more in ({}, {"order": "random", "block": 65536}, {"threads": 2, "depth": 1}, {"layout": "segmented", "objects": 1},
                  {"layout": "strided", "objects": 1, "order": "random", "block": 65536}, {"operation": "mixed", "block": 65536}):
         with disk() as folder:
@@ -133,13 +133,13 @@ def test_plain_reads():
                 check(p["measures"]["drop_ns"] > 0 and p["measures"]["stayed_bytes"] == 0, f"{p['measures']}")
             for p in (warm, dropped, once):
                 looks = p["measures"]["resident_sampled_bytes"] / 4096
-                # mixed looks at all of what it opens, in order: about half of it is then written
+                # mixed examines, in order, all bytes that it opens, although it then writes about half of them.
                 wanted = 2 * more.get("objects", 4) * 8 * MIB / 65536
                 near(looks, wanted, 0.1 * wanted + 4, f"{more}: looks")
 
 
 def test_plain_reads_again():
-    """What has been read is cached the second time."""
+    """Bytes that have been read are cached in the second pass."""
     for order in ("sequential", "random"):
         with disk() as folder:
             _, (_, p) = plain(folder, {"operation": "write"}, {"operation": "read", "order": order, "passes": 2,
@@ -169,7 +169,7 @@ def test_drop_caches_only_for_root():
 
 
 def test_memory_hog():
-    """Held by one rank of the node, while the phase runs and no longer; more than there is, is refused."""
+    """One rank per node holds the memory, only while the phase runs. More memory than the node has is refused."""
     with disk() as folder:
         write_job(folder, job(folder, {"epochs": 2, "compute": "20 ms", "cold": {"memory_hog": "256 MiB"}}))
         whole = command(2, "run", "job.json")

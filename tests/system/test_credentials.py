@@ -1,5 +1,5 @@
-"""Where the keys of s3:// come from: a shared file, a container's and an instance's metadata service, and that
-they are asked for again before they expire. Each is tried against a gateway that verifies them."""
+"""Credentials of s3://: haul gets them from a shared file and from the metadata services of a container and an instance, and
+renews them before they expire. A gateway verifies them in each case."""
 import contextlib
 import http.server
 import json
@@ -16,7 +16,7 @@ ROLE = "/latest/meta-data/iam/security-credentials/"
 
 
 class Metadata(http.server.BaseHTTPRequestHandler):
-    """Version 2 of an instance's service, and a container's. Keys last as long as server.lasts says."""
+    """Metadata services of an instance (version 2) and of a container. Keys are valid for server.lasts seconds."""
 
     def answer(self, status, text):
         self.send_response(status)
@@ -100,7 +100,7 @@ def test_instance(rgw):
     with Folder() as folder, Service(3600) as service:
         env = {"AWS_EC2_METADATA_DISABLED": "", "AWS_EC2_METADATA_SERVICE_ENDPOINT": service.url}
         good(run(folder, rgw, env), folder)
-        check(service.server.handed == 2, f"once a phase: {service.server.handed}")
+        check(service.server.handed == 2, f"keys are not fetched once per phase, but {service.server.handed} times in all")
 
 
 def test_container(rgw):
@@ -112,12 +112,12 @@ def test_container(rgw):
 
 
 def test_renewal(rgw):
-    """Keys of four seconds are asked for again after three, long before a request is refused."""
+    """Keys that are valid for four seconds are renewed after three, before a request is refused."""
     with Folder() as folder, Service(4) as service:
         env = {"AWS_EC2_METADATA_DISABLED": "", "AWS_EC2_METADATA_SERVICE_ENDPOINT": service.url}
         good(run(folder, rgw, env, seconds=8), folder)
-        # Once a phase, and again.
-        check(service.server.handed >= 3, f"{service.server.handed} times")
+        # Two phases fetch the keys once each, and at least one renews them.
+        check(service.server.handed >= 3, f"keys were fetched {service.server.handed} times")
 
 
 @contextlib.contextmanager

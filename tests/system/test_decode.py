@@ -1,10 +1,11 @@
-"""decode: what is whole is walked through without a word, what is not ends the run with a sentence."""
+"""Decoding of samples (decode: checksum): undamaged files are read without a message, and a damaged one ends the run with a
+sentence."""
 import os
 
 from haultest import *
 
 STREAM = {"kind": "stream", "workers": 2, "stream": {"interleave": 3, "transfer": "16 KiB"}}
-CASES = [  # format, samples a file, loader, what is said of a flipped bit in the middle of a file
+CASES = [  # format, samples per file, loader, the message for a flipped bit in the middle of a file
     ("tfrecord", 7, STREAM, "a record has another CRC"),
     ("tfrecord", 7, {"workers": 2}, "a record has another CRC"),
     ("png", 1, {"kind": "sample", "workers": 2}, "a chunk's CRC is not that of its bytes"),
@@ -19,7 +20,7 @@ CASES = [  # format, samples a file, loader, what is said of a flipped bit in th
     ("indexed_binary", 5, {"workers": 1}, "an offset is not where a sample can begin"),
     ("mmap_indexed_binary", 5, {"workers": 1}, "sizes are not the steps of the offsets"),
 ]
-# Where the file's own name does not end so, or its middle is payload: the suffix, and the byte.
+# For formats with an index file, or with payload in the middle: the suffix of the file to damage, and the byte.
 STRUCTURE = {("npy", 3): ("", 3), ("npz", 3): ("", 14), ("safetensors", 5): ("", 6), ("parquet", 5): ("", -2), ("hdf5", 3): ("", 2),
              ("indexed_binary", 5): (".off.idx", 23), ("mmap_indexed_binary", 5): (".sz.idx", 9)}
 
@@ -46,7 +47,7 @@ def test_decode():
         with Folder() as folder:
             job(folder, fmt, samples, loader)
             p = decoded(folder, fmt)
-            if not loader["workers"]:  # others may be ahead of who waits
+            if not loader["workers"]:  # workers may decode ahead, so that no rank waits for it
                 check(p["accounts"]["decode"] > 0, f"{fmt}: {p['accounts']}")
             suffix, middle = STRUCTURE.get((fmt, samples), ("", None))
             path = next(f"{folder}/data/{n}" for n in sorted(os.listdir(f"{folder}/data")) if n.endswith(fmt + suffix))
@@ -63,7 +64,7 @@ def test_decode():
 
 
 def test_other_formats():
-    """Formats without a case above: a format that haul can walk is whole, of the others the message lists who can."""
+    """Formats without a case above: haul decodes the file, or the message lists the formats that it can decode."""
     for fmt in formats():
         if fmt in {c[0] for c in CASES}:
             continue

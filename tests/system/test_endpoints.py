@@ -1,4 +1,5 @@
-"""Many ways into one store: several gateways whose own counters say who was asked how often.
+"""Several endpoints of one store: requests are balanced over gateways by each policy, as the gateways' own counters say, and
+go on when one gateway is slow or is killed.
 
 test_endpoints.py EMPTY_PROCESS"""
 import contextlib
@@ -37,10 +38,10 @@ def counted(rgw):
 
 
 def dealt(rgw, balance, endpoints=None, took=None):
-    """What each gateway counted itself is what the results say of it. Returns each kind of operation's requests
-    at the gateways, for an object and gateway that are asked for once on average; in took what the machine did not give
-    of a phase."""
-    asked = {"write": 2, "read": 1, "stat": 1, "delete": 1}  # of an object; a commit asks for the size
+    """Checks that the requests in the results are those that each gateway counted. Returns, for each kind of operation, the
+    requests at each gateway, where 1 is the average. took gets the shares of the phases that the machine took for other
+    work."""
+    asked = {"write": 2, "read": 1, "stat": 1, "delete": 1}  # requests per object; a commit also asks for the size
     shares, endpoints = {}, endpoints or rgw.endpoints()
     with Folder() as folder:
         before = counted(rgw)
@@ -55,7 +56,7 @@ def dealt(rgw, balance, endpoints=None, took=None):
         check([e["name"] for e in p["endpoints"]] == endpoints, f"{what}: {p['endpoints']}")
         check(sum(ours) == RANKS * 32 * times and p["errors"] == p["retries"] == 0, f"{what}: {ours}")
         shares[operation] = [n / (32 * times) for n in ours]
-    # Besides its objects' requests a phase makes a few for what it keeps of itself.
+    # Besides the requests for its objects, a phase makes a few for haul's own objects.
     check(all(0 <= n - m <= 12 * len(asked) for n, m in zip(seen, whole)), f"{balance}: {whole}, the gateways {seen}")
     return shares
 
@@ -65,7 +66,7 @@ def balanced(shares, least, most):
 
 
 def test_policies(rgw):
-    """Every kind of operation is balanced."""
+    """Each policy balances every kind of operation."""
     for balance, least, most in (("rank", 1, 1), ("round_robin", 0.95, 1.05), ("random", 0.5, 1.6),
                                  ("least_loaded", 0, GATEWAYS)):
         balanced(dealt(rgw, balance), least, most)
@@ -73,7 +74,7 @@ def test_policies(rgw):
 
 @timing
 def test_least_loaded_among_equals(rgw):
-    """They get much the same: each answers after 20 ms, beside which what this machine adds is little."""
+    """Equal endpoints get about the same number of requests. Each answers after 20 ms, much more than this machine adds."""
     with contextlib.ExitStack() as stack:
         proxies = [stack.enter_context(servers.Proxy(e, "delay:0.02")) for e in rgw.endpoints()]
         took = {}
@@ -82,7 +83,7 @@ def test_least_loaded_among_equals(rgw):
 
 
 def test_node(rgw):
-    """All ranks of this one node go one way."""
+    """With the policy node, all ranks of this one node use one endpoint."""
     with Folder() as folder:
         before = counted(rgw)
         works(RANKS, folder, store_of(rgw.endpoints(), "node", uri="s3://train/node"), [io("write", **SMALL)], rgw.env())
@@ -92,7 +93,7 @@ def test_node(rgw):
 
 @timing
 def test_slow_one(rgw):
-    """One of four answers ten times later: load moves away from it, and does not with round robin."""
+    """One endpoint of four takes ten times longer: load moves away from it, but not with round robin."""
     reads = {**SMALL, "objects": 64, "depth": 8}
     with Folder() as folder:
         works(1, folder, store_of(rgw.endpoints(), "rank", uri="s3://train/slow"), [io("write", **reads)], rgw.env())
@@ -118,8 +119,8 @@ def until(condition, process):
 
 
 def killed_under_way(rgw, folder, store, which):
-    """Reads until they are stopped: a gateway is killed when it is in use, and brought back when the others have gone on;
-    the reads are stopped when it is used again. The phase."""
+    """Kills a gateway while reads use it, restarts it when the others have served more reads, and stops the run when the
+    gateway is used again. Returns the phase."""
     def gets(gateway):
         return rgw.requests(gateway)["get"]
 
@@ -147,21 +148,21 @@ def killed_under_way(rgw, folder, store, which):
 
 @matrix
 def test_killed_one(rgw):
-    """Whatever the policy, one gateway of four is killed under way and comes back: nothing is lost, and it is used again."""
+    """One gateway of four is killed during reads and restarted: with each policy no read is lost, and it is used again."""
     for balance, which in some((("rank", 2), ("node", 0), ("round_robin", 2), ("random", 2), ("least_loaded", 2),
                                 ("latency", 2)), 2):
         with Folder() as folder:
             store = store_of(rgw.endpoints(), balance, eject_failures=3, eject_time="100 ms",
                              uri=f"s3://train/killed-{balance}")
-            # By itself: a write asks for sizes, which a gateway counts as it counts reads.
+            # Writes are a run of their own, because they ask for sizes, which a gateway counts like reads.
             works(RANKS, folder, store, [io("write", **SMALL)], rgw.env())
             p = killed_under_way(rgw, folder, store, which)
             check(p["errors"] == 0, f"{balance}: {p['errors']} errors")
             check(p["retries"] > 0 and p["endpoints"][which]["failures"] > 0, f"{balance}: {p['endpoints']}")
 
 
-def test_lists_and_ranges(rgw):
-    """Endpoints as ranges, from a file, from the environment's names."""
+def test_lists_of_endpoints(rgw):
+    """Endpoints can be given by a file and by environment variables."""
     write = [io("write", **SMALL)]
     two = rgw.endpoints()[:2]
     with Folder() as folder:
@@ -174,15 +175,16 @@ def test_lists_and_ranges(rgw):
             before = counted(rgw)
             works(2, folder, store, write, {**rgw.env(), **env})
             seen = [b - a for a, b in zip(before, counted(rgw))]
-            # 64 objects by two requests each, and a few of the phase's own.
+            # 64 objects take two requests each, and the phase makes a few for haul's own objects.
             check(all(60 <= n <= 80 for n in seen[:2]) and sum(seen[2:]) == 0, f"{store} {env}: {seen}")
         works(2, folder, bare, write, {**rgw.env(), "AWS_ENDPOINT_URL": rgw.endpoint()})
 
 
 @matrix
 def test_many_small_objects(rgw):
-    """Thousands, 256 requests in flight: no connection is made twice that could have been kept, and memory is what the plan
-    says (the job's buffers and 32 MiB) above an empty process with MPI and HDF5; as for larger ones."""
+    """Thousands of objects with 256 requests in flight: connections are kept, and the process takes at most the memory that
+    the plan says (the job's buffers and 32 MiB) more than an empty process with MPI and HDF5. The same holds for larger
+    objects."""
     empty = peak_memory([EMPTY], None, {})
     for size, threads, objects in some(((4096, 1, MANY), (262144, 1, 1500), (262144, 4, 1500)), 3):
         with Folder() as folder, servers.Proxy(rgw.endpoint()) as proxy:
@@ -199,16 +201,16 @@ def test_many_small_objects(rgw):
                 check(made <= 256, f"{what}: {made} connections")
                 print(f"      {what}: {peak / 2 ** 20:.1f} MiB, empty {empty / 2 ** 20:.1f}, planned {planned / 2 ** 20:.1f}",
                       flush=True)
-                if not SANITIZED:  # the sanitizers' own memory
+                if not SANITIZED:  # sanitizers take memory of their own
                     check(peak <= empty + planned, f"{what}: {peak} bytes, empty {empty}, planned {planned}")
                 if counts:
                     stats = proxy.stats()
-                    # 256, and those of the phase's own few requests.
+                    # At most 256 connections, and a few for haul's own objects.
                     check(stats["requests"] >= MANY and made <= stats["connections"] <= made + 4, f"{made}, {stats}")
 
 
 def alone_measured(folder, job, env):
-    """One rank: (its greatest resident set, what the plan says of memory, the phase)."""
+    """Runs the job on one rank; returns (its peak resident set, the memory in the plan, the phase)."""
     path = write_job(folder, job)
     plan = alone("plan", path, "--json", cwd=folder, env=env)
     check(plan.rc == 0, f"{plan}")
@@ -218,7 +220,7 @@ def alone_measured(folder, job, env):
 
 
 def peak_memory(args, cwd, env):
-    """A process begins with the greatest resident set of who made it: a small one makes it."""
+    """The peak resident set of a process in bytes. A process inherits the peak of its parent, so a small parent starts it."""
     code = "import resource, subprocess, sys; rc = subprocess.run(sys.argv[1:], stdout=subprocess.DEVNULL).returncode; " \
            "print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss); sys.exit(rc)"
     r = subprocess.run([sys.executable, "-S", "-c", code, *args], cwd=cwd, env={**os.environ, **env}, capture_output=True,

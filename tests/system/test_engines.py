@@ -1,5 +1,5 @@
-"""Engines of file://: each trains on the same data, what was in effect stands in the results, and the
-system calls are those of the engine, as strace counts them."""
+"""Engines of file://: each trains on the same data, the results contain the settings in effect, and strace sees the system
+calls of that engine."""
 import os
 import re
 import subprocess
@@ -35,7 +35,7 @@ def direct_works(folder):
 
 
 def test_each_engine_trains():
-    """The same data set, made by one and read by the others, every byte verified."""
+    """One engine makes the data set, another reads it, and every byte is verified."""
     with Folder(os.getcwd()) as folder:
         cases = [("file", {}), ("file", {"engine": "uring"}), ("file", {"engine": "mmap", "fadvise": "sequential"}),
                  ("file", {"preallocate": True, "readahead": "1 MiB"})]
@@ -55,9 +55,9 @@ def test_each_engine_trains():
             check(row["engine"] == engine or f"engine {engine} does not work" in row["note"], f"{scheme} {store}: {row}")
             check(row["direct"] == (scheme == "direct" or "direct" in store), f"{scheme} {store}: {row}")
             check(row["copies_read"] == (1 if row["engine"] == "mmap" else 0) and row["copies_streamed"] == 0, f"{row}")
-            # As the job writes it: what the variable holds is nobody's business.
+            # The results contain the URI as the job writes it, without the value of the variable.
             check(row["uri"] == scheme + "://${HAUL_TEST_FOLDER}/data" and row["nodes"] == 1, f"{row}")
-            # Every other case is made anew, so that each way of writing was read by another.
+            # Every second case makes new data, so that another engine reads the data of each engine.
             if i % 2:
                 check(mpi(RANKS, "clean", "job.json", cwd=folder, env=env).rc == 0, "clean")
 
@@ -69,12 +69,12 @@ def test_refused_in_a_sentence():
             write_job(folder, job(**store))
             r = mpi(1, "run", "job.json", cwd=folder, env=at(folder))
             check(r.rc == 2 and sentence in r.err, f"{r}")
-            check(not os.path.exists(f"{folder}/data"), "something was made")
+            check(not os.path.exists(f"{folder}/data"), "haul wrote files")
 
 
-def test_what_is_not_there_is_reported():
-    """Striping on a file system that has none: the run goes on, the results and the report say so; nodes on
-    which it is the same share a row."""
+def test_missing_striping_is_reported():
+    """On a file system without striping the run goes on, and the results and the report say so. Nodes with the same
+    result share a row."""
     with Folder() as folder:
         write_job(folder, job(layout={"stripe_count": 4, "stripe_size": "1 MiB"}))
         r = mpi(RANKS, "run", "job.json", "--fake-nodes", "2", cwd=folder, env=at(folder))
@@ -116,8 +116,8 @@ def test_mmap_maps_and_does_not_read():
         check(not reads, f"{reads[:3]}")
 
 
-def test_one_rank_a_node_tries():
-    """Each opening of a store tries what works once a node, not once a rank."""
+def test_one_rank_per_node_probes():
+    """Opening a store probes its engine once per node, not once per rank."""
     with Folder(os.getcwd()) as folder:
         write_job(folder, job(engine="uring"))
         check(mpi(RANKS, "generate", "job.json", cwd=folder, env=at(folder)).rc == 0, "generate")

@@ -1,5 +1,5 @@
-"""Data that haul did not make: DLIO's names and sizes as DLIO's rules make them, templates, lists, roots;
-what does not fit the job is said by name before anything is read; nothing of it is ever removed."""
+"""Existing data sets: haul trains on files that it did not make, with names by DLIO's rules, by templates or by lists. It
+reports files that do not fit the job by their names, before it reads them, and never removes such files."""
 import os
 import re
 import subprocess
@@ -10,7 +10,7 @@ from haultest import *
 
 
 def dlio_path(i, files, subfolders, prefix="img", fmt="npz", part="train"):
-    """As DLIO's generators name files: rjust to the digits of the numbers, subfolders from two on."""
+    """The path that DLIO's generators give a file: numbers with leading zeros, and subfolders if there are two or more."""
     name = f"{prefix}_{str(i).rjust(len(str(files)), '0')}_of_{files}.{fmt}"
     if subfolders > 1:
         return os.path.join(part, str(i % subfolders).rjust(len(str(subfolders)), "0"), name)
@@ -18,7 +18,7 @@ def dlio_path(i, files, subfolders, prefix="img", fmt="npz", part="train"):
 
 
 def dlio_dataset(root, files, subfolders=0, part="train", mean=100000, seed=1):
-    """npz files of drawn sizes, written by numpy as DLIO's npz generator does. Returns {path: bytes}."""
+    """Writes npz files of random sizes by numpy, as DLIO's npz generator does. Returns {path: bytes}."""
     rng = numpy.random.default_rng(seed)
     sizes = {}
     for i in range(files):
@@ -38,7 +38,7 @@ def job(folder, described, **train):
 
 
 def reads_of(folder):
-    """Bytes that strace saw read of each file, and how many opens, the looks at the start apart."""
+    """From strace, for each file: the bytes read, the opens, and, counted apart, the looks at its first bytes."""
     moved, opens, heads = {}, {}, {}
     for name in os.listdir(folder):
         if not name.startswith("trace"):
@@ -66,7 +66,7 @@ def traced(ranks, folder, *args):
 
 
 def test_dlio_trained_on_unchanged():
-    """Must hold: the bytes moved are the files' sizes, each file once an epoch, as strace counts."""
+    """haul reads each file once per epoch, and as many bytes as the file has, as strace counts them."""
     for files, subfolders in ((48, 0), (48, 10), (48, 2)):
         with Folder() as folder:
             sizes = dlio_dataset(folder + "/unet3d", files, subfolders)
@@ -77,7 +77,7 @@ def test_dlio_trained_on_unchanged():
             moved, opens, heads = reads_of(folder)
             moved = {p: n for p, n in moved.items() if p in sizes}
             check(moved == {p: 2 * n for p, n in sizes.items()}, f"{moved} is not twice {sizes}")
-            check(sum(heads.get(p, 0) for p in sizes) == 2 * 4, f"each rank looks at four files: {heads}")
+            check(sum(heads.get(p, 0) for p in sizes) == 2 * 4, f"two ranks do not look at four files each: {heads}")
             check(all(opens[p] == 2 + heads.get(p, 0) for p in sizes), f"{opens}")
             train = report(folder + "/results.h5")["phases"][0]
             check(train["bytes_read"] == 2 * sum(sizes.values()), f"{train['bytes_read']}")
@@ -87,7 +87,7 @@ def test_dlio_trained_on_unchanged():
 
 
 def test_ready_job_on_existing_data():
-    """A job that generates, on data that is there: its phase is left out."""
+    """A job that generates its data can use existing data without that phase."""
     with Folder() as folder:
         sizes = dlio_dataset(folder + "/d", 48)
         ready = job(folder, {"folder": "d"})
@@ -139,21 +139,21 @@ def test_templates_lists_roots():
         raw = {"format": "raw", "sizes": "stat", "sample_bytes": 2000}
         split = "{i/10:03}/picture {i%10+1:02}.bin"
         trained(folder, f"file://{folder}", {**raw, "folder": "d", "names": split}, sizes)
-        # the store's root, without a folder; and the root of all
+        # Without a folder, names are relative to the root of the store, which may be the root of the file system.
         trained(folder, f"file://{folder}/d", {**raw, "names": split}, sizes)
         trained(folder, f"file://{folder}/d/", {**raw, "names": split}, sizes)
         trained(folder, "file:///", {**raw, "names": f"{folder[1:]}/d/{split}"}, sizes)
-        # a list as find prints it, in no order, with the line ends of another system
+        # A list as find prints it, in another order, with the line ends of another system.
         names = [f"./{i // 10:03d}/picture {i % 10 + 1:02d}.bin" for i in range(48)]
         with open(folder + "/list.txt", "w", newline="") as f:
             f.write("\r\n".join(names[::-1]))
         trained(folder, f"file://{folder}", {**raw, "folder": "d", "list": "list.txt"}, sizes)
-        # absolute paths, over several mounts, from the root; a part of the list
+        # Absolute paths from the root of the file system, and only a part of the list.
         with open(folder + "/absolute.txt", "w") as f:
             f.write("".join(f"{folder}/d/{n[2:]}\n" for n in names))
         trained(folder, "file:///", {**raw, "list": folder + "/absolute.txt"}, sizes)
         trained(folder, "file:///", {**raw, "list": folder + "/absolute.txt", "files": 10}, sizes[:10], batch=1)
-        # the same files seen through two mount points, each rank by its own
+        # The same files under two mount points, of which each rank uses its own.
         os.symlink(folder + "/d", folder + "/e")
         trained(folder, [f"file://{folder}/d", f"file://{folder}/e"], {**raw, "names": split}, sizes)
 
@@ -176,7 +176,7 @@ def refused(folder, dataset, says, rc=1, **train):
     check(says in " ".join(r.err.split()), f"\"{says}\" is not in {r.err}")
 
 
-def test_what_does_not_fit_is_said():
+def test_mismatches_are_reported():
     names = {"folder": "d", "names": "dlio", "sizes": "stat"}
     with Folder() as folder:
         sizes = dlio_dataset(folder + "/d", 48)
@@ -201,8 +201,8 @@ def test_what_does_not_fit_is_said():
         refused(folder, names, f"{os.path.basename(first)}: is not there")
 
 
-def test_what_goes_wrong_on_the_way():
-    """Behind the looks at the start: a file in the middle that is gone, empty or cut short."""
+def test_errors_during_the_training():
+    """Errors that the looks at the start do not find: a file in the middle that is missing, empty or truncated."""
     with Folder() as folder:
         for i in range(400):
             with open(f"{folder}/{i}.bin", "wb") as f:
@@ -228,7 +228,7 @@ def test_nothing_is_made_or_removed():
         write_job(folder, job(folder, {"folder": "d", "names": "dlio", "sizes": "stat"}))
         r = mpi(2, "clean", "job.json", cwd=folder)
         check(r.rc != 0 and "nothing of it is ever removed" in r.err, f"{r}")
-        # a manifest from elsewhere changes nothing
+        # A manifest that haul did not write for these files does not allow haul to remove them.
         with open(folder + "/d/.haul-manifest.json", "w") as f:
             f.write('{"haul_manifest": 1, "made_by": "haul 0.1.0", "complete": true, "seed": "3", "dataset": '
                     '{"format": "npz", "files": 48, "sample_bytes": 100000, "folder": "d", "names": "dlio"}}')

@@ -1,6 +1,6 @@
-"""A program with one more account, measure, figure, target, table, option and capability, each of them one line in
-one table (tests/extended/extend.py): all of them are found wherever haul shows things of their sort. Nothing else of
-the program knows of them."""
+"""Extension of haul by one more account, measure, figure, target, table, option and capability, each of them one line in one
+table (tests/extended/extend.py). They appear wherever haul shows things of their kind, although no other code of the
+program knows of them."""
 import h5py
 
 from haultest import *
@@ -27,8 +27,8 @@ def ran(folder, *args, **train):
 
 
 def test_results_file():
-    """The measure, the account and the figure are columns of the ranks, the account of the epochs, too; the table is
-    a data set, the target a row of its phase's targets."""
+    """The measure and the account are columns of the ranks, and the account also of the epochs. The table is a data set, and
+    the target is a row in the targets of its phase."""
     with Folder() as folder:
         r = ran(folder, target_tokens=1)
         check(r.rc == 0, f"{r}")
@@ -53,14 +53,14 @@ def test_report_json():
         check(p["measures"]["tokens"] == READ * TOKENS, f"{p['measures']}")
         check(p["figures"]["tokens_per_second"] > 1 and p["figures"]["logging_s"] > 0, f"{p['figures']}")
         check(0 < p["accounts"]["logging"], f"{p['accounts']}")
-        near(sum(p["accounts"].values()), p["measures"]["wall_sum_ns"] / 1e9 / RANKS, 1e-9, "the accounts together")
+        near(sum(p["accounts"].values()), p["measures"]["wall_sum_ns"] / 1e9 / RANKS, 1e-9, "the sum of the accounts")
         check(p["sources"] == [{"name": "web", "samples": READ}], f"{p['sources']}")
         target = [t for t in p["targets"] if t["name"] == "target_tokens"]
         check(len(target) == 1 and target[0]["met"] and target[0]["asked"] == 1, f"{p['targets']}")
 
 
 def test_report_text():
-    """The account is named where the lost time is divided, the table has lines of its own, the target a sentence."""
+    """The text names the account in the division of the lost time, prints the table, and has a sentence for the target."""
     with Folder() as folder:
         r = ran(folder, target_tokens=1, compute="0.1 ms")
         check(r.rc == 0, f"{r}")
@@ -79,7 +79,7 @@ def test_strict():
 
 
 def test_schema():
-    """The option and the option of the target, in both forms; what the table bounds is refused."""
+    """The JSON Schema and the reference contain the option and that of the target. Values outside its bounds are refused."""
     phase = json.dumps(json.loads(alone("schema").out)["properties"]["phases"])
     check('"tokens": {' in phase and '"maximum": 1048576' in phase and '"target_tokens": {' in phase, phase)
     reference = words(alone("schema", "--reference").out)
@@ -98,7 +98,7 @@ def test_schema():
 
 
 def test_capability():
-    """Whoever needs it is refused in its words by a store that lacks it, and served by the one that has it."""
+    """A phase that needs the capability is refused with its words on a store without it, and accepted on one with it."""
     with Folder() as folder:
         write_job(folder, job(folder, tokens=2000))
         r = alone("plan", "job.json", cwd=folder)

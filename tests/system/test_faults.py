@@ -1,4 +1,4 @@
-"""What goes wrong, goes wrong well: all ranks stop together, the results stand and say who and why."""
+"""Faults of files, disks and processes: all ranks stop together, and the results say what failed, where and why."""
 import os
 import tempfile
 import random
@@ -73,7 +73,7 @@ def test_missing():
 
 def test_truncated():
     broken_file(truncate, 61)
-    with Folder() as folder:  # what is asked for first lies far behind the end
+    with Folder() as folder:  # the first read is far behind the end of the file
         write_job(folder, {"stores": {"data": {"uri": f"file://{folder}/data"}},
                            "dataset": {"store": "data", "format": "raw", "files": 1, "samples_per_file": 20,
                                        "sample_bytes": 1000},
@@ -94,7 +94,7 @@ def test_truncated():
 
 
 def test_same_words():
-    """What is wrong with a read is told alike by a training and by plain I/O."""
+    """A training and plain I/O report an error of a read in the same words."""
     size = 100000
     with Folder() as folder:
         phases = [{"generate": {}}, {"io": {"operation": "write", "size": size, "block": size}},
@@ -150,8 +150,8 @@ class Tmpfs:
 
     def __enter__(self):
         if not self.ok:
-            print("      no tmpfs may be mounted here: it needs root")
-            check(os.geteuid() != 0, "root, and still no tmpfs")
+            print("      this test cannot mount a tmpfs, which needs root")
+            check(os.geteuid() != 0, "root cannot mount a tmpfs")
         return self.path if self.ok else None
 
     def __exit__(self, *_):
@@ -166,7 +166,7 @@ def test_full_disk():
         write_job(folder, job(folder, data=small + "/data"))
         r = mpi(3, "run", "job.json", cwd=folder)
         check(r.rc == 2 and "not enough space" in r.err and "--ignore-space" in r.err, f"{r}")
-        check(not os.path.exists(folder + "/results.h5") and not os.listdir(small), "something was made")
+        check(not os.path.exists(folder + "/results.h5") and not os.listdir(small), "haul wrote files")
         r = mpi(3, "run", "job.json", "--ignore-space", cwd=folder)
         check(r.rc == 1 and "No space left" in r.err, f"{r}")
         status, rows = errors(folder, "0_generate")
@@ -185,7 +185,8 @@ def test_read_only():
 
 
 def test_full_results():
-    """The first phase's results fit, a later one's do not: a sentence, no hang, the earlier phase whole."""
+    """The results of the first phase fit on the disk, those of a later one do not: the run ends with a sentence, and the
+    results of the earlier phases are complete."""
     with Folder() as folder, Tmpfs("900k") as small:
         if not small:
             return
@@ -195,9 +196,9 @@ def test_full_results():
         r = mpi(3, "run", "job.json", "--results", small + "/results.h5", cwd=folder)
         check(r.rc == 1 and "results.h5" in r.err and ("space" in r.err or "room" in r.err), f"{r}")
         with h5py.File(small + "/results.h5") as f:
-            check(len(f["phases"]) >= 1, "no phase")
+            check(len(f["phases"]) >= 1, "the results have no phase")
             check("0_generate" in f["phases"], f"{list(f['phases'])}")
-        check(not os.path.exists(small + "/results.h5.part"), ".part is left")
+        check(not os.path.exists(small + "/results.h5.part"), "a .part file is left")
 
 
 def wait_for_phase(process, path, phase):
@@ -258,7 +259,7 @@ def test_deadline():
         write_job(folder, job(folder, compute="30 ms", epochs=5000))
         r = mpi(2, "run", "job.json", "--deadline", "2 s", cwd=folder)
         check(r.rc == 4, f"{r}")
-        check(report(folder + "/results.h5")["status"] == "interrupted", "status")
+        check(report(folder + "/results.h5")["status"] == "interrupted", "the status is not \"interrupted\"")
 
 
 def test_seconds_limit():

@@ -1,7 +1,7 @@
-"""A disk that becomes full under the results, at any of the writes to them: every rank learns it at once, the run ends
-with a sentence, and what was published before stands.
+"""Full disk for the results, at any write to them: all ranks learn it at once, the run ends with a sentence, and earlier
+results stay.
 
-test_full_disk.py PRELOAD: the library that fills the disk."""
+test_full_disk.py PRELOAD: the library that makes writes fail."""
 import os
 import sys
 
@@ -29,7 +29,7 @@ def counted(folder):
 
 
 def writes_of_ranks(folder):
-    """How often each rank writes to the results of a run that ends well."""
+    """The number of writes of each rank to the results, in a run that succeeds."""
     r = run(folder, count=os.path.join(folder, "count"))
     check(r.rc == 0, f"{r}")
     counts = counted(folder)
@@ -44,13 +44,13 @@ def full_at(folder, rank, write):
             os.unlink(old)
     r, at = run(folder, after=write, rank=rank, count=os.path.join(folder, "count")), f"rank {rank}, write {write}"
     if r.rc == 0 and counted(folder).get(rank, 0) <= write:
-        return 2  # a run may write a little less often than the one that was counted: this disk was never full
+        return 2  # this run had fewer writes than the one that was counted, so its disk was never full
     check(r.rc == 1, f"{at}: {r}")
-    check("No space left" in r.err or "no space left" in r.err, f"{at}: does not say why: {r}")
-    check("does not end" not in r.err, f"{at}: the watchdog ended it: {r}")
-    check(not os.path.exists(path + ".part"), f"{at}: a .part is left")
+    check("No space left" in r.err or "no space left" in r.err, f"{at}: the message does not say why: {r}")
+    check("does not end" not in r.err, f"{at}: the watchdog ended the run: {r}")
+    check(not os.path.exists(path + ".part"), f"{at}: a .part file is left")
     if os.path.exists(path):
-        check(report(path)["status"] in ("interrupted", "failed"), f"{at}: status")
+        check(report(path)["status"] in ("interrupted", "failed"), f"{at}: the results say {report(path)['status']}")
         return len(report(path)["phases"])
     return 0
 
@@ -60,11 +60,11 @@ def test_full_at_any_write():
     with Folder() as folder:
         write_job(folder, job())
         for rank, count in sorted(writes_of_ranks(folder).items()):
-            # The first and the last write, and some between; all of them where all are asked for.
+            # The first and the last write, and some between them; under FULL all writes.
             places = sorted({0, count - 1} | set(some(range(count), 9)))
             phases = [full_at(folder, rank, write) for write in places]
             check(phases == sorted(phases), f"rank {rank}: a later full disk leaves fewer phases: {phases}")
-            check(phases[0] == 0 and phases[-1] >= 1, f"rank {rank}: phases that stand: {phases}")
+            check(phases[0] == 0 and phases[-1] >= 1, f"rank {rank}: numbers of phases in the results: {phases}")
 
 
 main()

@@ -1,5 +1,5 @@
-"""Generated trees: the same for any number of ranks, resumed after a kill, as large as asked for, read by
-numpy; cleaned without a trace."""
+"""Generated data sets: they are the same for any number of ranks, have the right sizes, can be resumed after a kill and read
+by numpy, and haul clean removes them completely."""
 import hashlib
 import os
 import random
@@ -63,7 +63,7 @@ def test_numpy_reads():
                     a = numpy.load(full)
                     if fmt == "npz":
                         with zipfile.ZipFile(full) as z:
-                            check(z.testzip() is None, f"{path}: CRC")
+                            check(z.testzip() is None, f"{path}: a CRC is wrong")
                         a = a["x"]
                     check(a.dtype == numpy.uint8 and a.size % spf == 0, f"{path}: {a.dtype} {a.shape}")
                     for row in a.reshape(spf, -1):
@@ -72,8 +72,8 @@ def test_numpy_reads():
 
 
 @matrix
-def test_nothing_there_is_no_error():
-    """Looking for a manifest, and into the folder, where there is neither yet."""
+def test_missing_folder_is_not_an_error():
+    """haul looks for the manifest and the folder, and their absence does not count as an error."""
     with Folder() as folder:
         for uri in (f"file://{folder}/data", "mem://m", "sim://s"):
             more = {"stores": {"data": {"uri": uri}}}
@@ -97,7 +97,7 @@ def test_sizes():
 
 
 def descendants(pid):
-    """Of mpiexec: its proxy and the ranks."""
+    """All descendants of a process; those of mpiexec are its proxy and the ranks."""
     parents = {}
     for name in filter(str.isdigit, os.listdir("/proc")):
         try:
@@ -114,7 +114,7 @@ def test_killed_and_resumed():
         write_job(whole, job(whole, files=200, size=2000000))
         generate(whole, 2)
         write_job(folder, job(folder, files=200, size=2000000))
-        # Behind this process, which must see it at work.
+        # With a low priority, so that this process sees the files while they are made.
         process = start(2, "generate", "job.json", cwd=folder, preexec_fn=lambda: os.nice(19))
         while process.poll() is None and len(tree_names(folder + "/data")) <= 20:
             time.sleep(0.01)
@@ -127,8 +127,8 @@ def test_killed_and_resumed():
         left = len(tree_names(folder + "/data"))
         check(0 < left < 200, f"{left} files after the kill")
         r = generate(folder, 3)
-        check("whole already" in r.out + r.err, f"does not say what it kept: {r}")
-        check(tree(folder + "/data") == tree(whole + "/data"), "the resumed tree differs")
+        check("whole already" in r.out + r.err, f"haul does not say what it kept: {r}")
+        check(tree(folder + "/data") == tree(whole + "/data"), "the resumed data set differs")
         check(not any(n.endswith("haul-part") for n in tree_names(folder + "/data")), "a part file is left")
 
 
@@ -164,11 +164,11 @@ def test_other_settings_refused():
         before = tree(folder + "/data")
         r = mpi(2, "generate", "job.json", cwd=folder)
         check(r.rc != 0 and "seed" in r.err, f"{r}")
-        check(tree(folder + "/data") == before, "changed")
+        check(tree(folder + "/data") == before, "the data set was changed")
 
 
 def test_train_of_another_data_set_is_refused():
-    """A mistake in the settings does not look like damage of the storage."""
+    """A mistake in the settings is reported as such, and not as damaged data."""
     with Folder() as folder:
         j = job(folder)
         j["phases"].append({"train": {"batch": 2, "verify": "full", "null_steps": 0}})
@@ -176,7 +176,7 @@ def test_train_of_another_data_set_is_refused():
         r = mpi(2, "run", "job.json", "--skip", "generate", cwd=folder)
         check(r.rc == 1 and "there is no data set in file://" in r.err and "run `haul generate JOB` first" in r.err, f"{r}")
         r = generate(folder, 2)
-        check("made 60 files, " in r.out, f"says not what was done: {r}")
+        check("made 60 files, " in r.out, f"haul does not say what it did: {r}")
         for key, sets in (("seed", "seed=12"), ("sample_bytes", "dataset.sample_bytes=200000"),
                           ("files", "dataset.files=61"), ("format", "dataset.format=npy")):
             r = mpi(2, "run", "job.json", "--skip", "generate", "--force", "--set", sets, cwd=folder)

@@ -1,5 +1,5 @@
-"""The phase io from outside: its counts equal strace's; the files hold what they should, to compress and to
-deduplicate; first and last done on a store with one slow rank; what a report says beside a training."""
+"""Plain I/O (phase io): its counts are those of strace, its data compress and deduplicate as asked for, the first and the
+last rank to finish are timed, and the report compares plain I/O with a training."""
 import collections
 import hashlib
 import math
@@ -13,7 +13,7 @@ from haultest import *
 CALLS = "openat,close,pread64,pwrite64,stat,newfstatat,rename,unlink,getdents64"
 
 
-# strace before 6.6 knows the number alone
+# strace before 6.6 prints only the number of cachestat.
 LOOKS = r"(cachestat|syscall_0x1c3|mincore)\("
 
 
@@ -22,7 +22,7 @@ def io(operation, **more):
 
 
 def traced(folder, ranks, only, trace=CALLS):
-    """What the ranks' system calls did to the objects, counted by kind (paths of descriptors by -y)."""
+    """Runs one phase under strace; returns the ranks' system calls on the objects, and the bytes that they moved."""
     args = command(ranks, "run", "job.json", "--only", only, "--force")
     at = args.index(HAUL)
     for name in os.listdir(folder):
@@ -73,7 +73,7 @@ def test_counts_equal_strace():
                 check(m["writes"] == calls["pwrite64"], f"{what}: {m['writes']} writes, strace {calls}")
                 check(p["bytes_read"] == moved["pread64"], f"{what}: {p['bytes_read']} bytes, strace {moved}")
                 check(p["bytes_written"] == moved["pwrite64"], f"{what}: {p['bytes_written']} bytes, strace {moved}")
-                # The folder is not there yet when the first object is opened: that open is made again.
+                # The open of the first object fails where the folder is missing, and is made again.
                 again = calls["openat"] - m["opens"] - m["creates"]
                 if n not in ("list",):
                     check(0 <= again <= (ranks if n == "write" else 0), f"{what}: {m}, strace {calls}")
@@ -91,8 +91,8 @@ def test_counts_equal_strace():
             check(not os.path.exists(f"{folder}/data/io"), f"{ranks} ranks: objects or their folder remain")
 
 
-def test_evidence_costs_looks_alone():
-    """Reads whose evidence is taken make the same calls as those without, and one more for each look."""
+def test_evidence_costs_only_looks():
+    """Reads with evidence make the same system calls as those without, and one more for each look."""
     with Folder(os.getcwd()) as folder:
         common = {"objects": 3, "size": "1 MiB", "block": "256 KiB"}
         write_job(folder, {"name": "io", "stores": {"d": {"uri": f"file://{folder}/data"}}, "phases": [
@@ -113,7 +113,7 @@ def test_evidence_costs_looks_alone():
 
 
 def test_compress_and_dedup():
-    """As a store sees it: zlib on each 4 KiB, hashes of each 4 KiB."""
+    """The data compress and deduplicate as asked for, in blocks of 4 KiB, as a store would do it."""
     for compress, dedup in ((1, 1), (2, 1), (1, 2), (4, 1.5)):
         with Folder() as folder:
             write_job(folder, {"name": "io", "stores": {"d": {"uri": f"file://{folder}/data"}}, "phases": [
@@ -138,8 +138,8 @@ def test_compress_and_dedup():
 
 @timing
 def test_first_and_last_done():
-    """100 MB/s a rank and 30 for the last: 10.49 and 34.95 ms a block of 1 MiB. Of several fast ranks one
-    ends first, when the others may have one block to go."""
+    """Ranks have 100 MB/s each, and the last one 30 MB/s: a block of 1 MiB takes 10.49 and 34.95 ms. When the first of
+    several fast ranks ends, the others may have one more block to read."""
     for ranks in (2, 4):
         with Folder() as folder:
             write_job(folder, {
@@ -153,7 +153,7 @@ def test_first_and_last_done():
             fast, first, last = 32 * 2**20 / 100e6, (ranks - 1) * 32 + 9, ranks * 32
             near(m["first_done_ns"] / 1e9, fast, 0.005 + took, "first done")
             near(m["last_done_ns"] / 1e9, fast / 0.3, 0.02 + took, "last done")
-            blocks = ranks * math.ceil(took / 0.0105 - 0.2)  # that are done meanwhile
+            blocks = ranks * math.ceil(took / 0.0105 - 0.2)  # blocks that may be done in that time
             check(m["done"] == last and first - (ranks - 2) - blocks <= m["first_done"] <= first + blocks,
                   f"{m['first_done']} of {m['done']}, wanted {first} of {last}")
             seconds = m["first_done_ns"] / 1e9, m["last_done_ns"] / 1e9
@@ -163,7 +163,7 @@ def test_first_and_last_done():
 
 @matrix
 def test_shift():
-    """Who reads what rank 0 wrote: whoever finds the wrong byte in it."""
+    """The rank that finds a wrong byte in the object of rank 0 shows which rank reads that object."""
     for ranks, nodes, shift, reader, node in some(((2, 2, "node", 1, 1), (4, 2, "node", None, 1), (4, 1, "rank", 3, 0),
                                                    (6, 3, "node", None, None), (4, 2, "none", 0, 0),
                                                    (3, 1, "node", 0, 0)), 2):
@@ -230,7 +230,7 @@ def test_one_flipped_byte():
 
 
 def test_interrupted():
-    """A run that is ended leaves a set that is read as far as it goes, and deleted whole."""
+    """The objects of an interrupted run can be read as far as they were written, and are all deleted."""
     with Folder() as folder:
         common = {"objects": 2, "size": "4 MiB", "block": "64 KiB"}
         write_job(folder, {"name": "io", "stores": {"d": {"uri": f"file://{folder}/data"}}, "phases": [
@@ -243,18 +243,18 @@ def test_interrupted():
             time.sleep(0.02)
         p.terminate()
         finish(p, began)
-        check(report(f"{folder}/results.h5")["status"] == "interrupted", "not interrupted")
+        check(report(f"{folder}/results.h5")["status"] == "interrupted", "the run was not interrupted")
         r = mpi(2, "run", "job.json", "--skip", "write", "--force", cwd=folder)
         check(r.rc == 0, f"{r}")
         read, deleted = report(f"{folder}/results.h5")["phases"]
         check(0 < read["measures"]["done"] < 256 and read["errors"] == 0, f"{read['measures']}")
         check("not written to their end" in read["said"], read["said"])
-        check(not os.path.exists(f"{folder}/data/io"), "something remains")
+        check(not os.path.exists(f"{folder}/data/io"), "objects remain")
 
 
 def test_clean():
-    """haul clean, with another number of ranks: what the description says, a renamed object too; not what is
-    foreign, not what has another size."""
+    """haul clean, with another number of ranks, removes the objects in the description, also a renamed one. It leaves
+    foreign files and files of another size."""
     with Folder() as folder:
         data = f"{folder}/data"
         common = {"objects": 5, "size": 8192, "block": 4096}

@@ -1,4 +1,4 @@
-"""haul ls against the folders of this machine. test_ls_objects.py does the same with object stores."""
+"""haul ls on local folders. test_ls_objects.py tests it on object stores."""
 from haultest import *
 
 
@@ -14,7 +14,7 @@ def listed(*args, **more):
 
 
 def tree(folder):
-    """More than four pages in one folder, and folders in folders."""
+    """Makes a folder with more than four pages of entries, and nested folders."""
     wanted, folders = {}, set()
     for i in range(1100):
         wanted[f"many/{i:04}"] = i
@@ -39,18 +39,18 @@ def test_folders():
         files, found, more = listed(f"file://{folder}", "--recursive", "--max", "100000")
         check(files == wanted and found == folders and not more, f"{len(files)} of {len(wanted)}")
         files, found, more = listed(f"file://{folder}/many")
-        check(len(files) == 1000 and more, "the default is 1000")
+        check(len(files) == 1000 and more, f"by default: {len(files)} files, more: {more}")
         files, _, more = listed(f"file://{folder}/many", "--max", "1100")
-        check(len(files) == 1100 and not more, "all and no more")
+        check(len(files) == 1100 and not more, f"--max 1100: {len(files)} files, more: {more}")
         files, _, more = listed(f"file://{folder}/many", "--max", "1099")
-        check(len(files) == 1099 and more, "one is left")
+        check(len(files) == 1099 and more, f"--max 1099: {len(files)} files, more: {more}")
         files, _, _ = listed(f"file://{folder}/many", "--max", "1100", "--set", "engine=mmap")
-        check(len(files) == 1100, "options of the store")
+        check(len(files) == 1100, f"with an option of the store: {len(files)} files")
 
 
 def test_sorted():
-    """By name in each folder, whatever the order of the file system; of a folder with more than may be shown, the
-    first ones."""
+    """Entries are sorted by name in each folder, whatever the order of the file system. If a folder has more entries than
+    --max, the first ones are shown."""
     with Folder() as folder:
         wanted, _ = tree(folder)
         for more in [], ["--max", "7"]:

@@ -1,4 +1,4 @@
-"""haul ls against an object store that haul itself has filled and tests/servers/run.py has started."""
+"""haul ls and the operation log on an object store, which tests/servers/run.py starts and haul fills."""
 import subprocess
 
 from haultest import *
@@ -31,7 +31,7 @@ def test_object_store():
     put = {r[7]: int(r[5]) for r in rows if r[2] == "PUT"}
     root = STORE["uri"].split("://")[1]
     odd = {f"{root}/{n}": s for n, s in files.items()}.items() ^ put.items()
-    check(not odd, f"what was put last under each name is what is listed, but {sorted(odd)[:2]} {sorted(odd)[-2:]} of {len(odd)}")
+    check(not odd, f"{len(odd)} listed and written objects differ: {sorted(odd)[:2]} … {sorted(odd)[-2:]}")
     one = sorted(folders)[1]
     here, none, _ = listed(f"{STORE['uri']}/{one}", *sets)
     check({one + n for n in here} == {n for n in data if n.startswith(one)} and not none, f"{one}: {len(here)}")

@@ -1,5 +1,5 @@
-"""Memory of a rank that trains on files of many samples: the job's buffers + 32 MiB above an empty process with
-MPI and HDF5. The files have their full size, and holes for bytes; they are read as data that exists.
+"""Memory of a rank that trains on files with many samples: it takes at most the job's buffers and 32 MiB more than an empty
+process with MPI and HDF5. The files have their full size, consist of holes, and are read as existing data.
 
 test_memory.py EMPTY_PROCESS"""
 import os
@@ -11,7 +11,7 @@ from haultest import *
 EMPTY = sys.argv.pop(1)
 BUFFERS = 8 << 20
 DLRM = {"row_group": 6144, "columns": ["40 float32 read", "150 int32", "int8"]}
-CASES = [  # name, format, samples a file, sample bytes, options, what files begin with
+CASES = [  # name, format, samples per file, bytes per sample, options, first bytes of the files
     ("resnet50", "tfrecord", 1251, 114660, {}, b""),
     ("bert", "tfrecord", 313532, 2500, {}, b""),
     ("dlrm", "parquet", 4718592, 761, DLRM, b"PAR1"),
@@ -21,7 +21,7 @@ CASES = [  # name, format, samples a file, sample bytes, options, what files beg
 
 
 def peak(args, cwd):
-    """(the greatest resident set of a rank in bytes, output)"""
+    """Runs the command as one rank; returns (its peak resident set in bytes, its output)."""
     code = "import resource, subprocess, sys; rc = subprocess.run(sys.argv[1:], close_fds=False).returncode; " \
            "print('peak', resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss); sys.exit(rc)"
     r = subprocess.run([MPIEXEC, "-n", "1", sys.executable, "-c", code, *args], cwd=cwd, capture_output=True,

@@ -1,6 +1,5 @@
-"""On null:// haul's own cost shows: the accounts add up exactly, and the median step reaches AU 99.5 % at 5 ms a
-step with 2 ranks. It is judged against what the machine gave: the time in which threads could run and had no
-core is not haul's."""
+"""haul's own cost, measured on null://: the accounts add up exactly, and the median step reaches an AU of 99.5 % with 2 ranks
+and steps of 5 ms. Time in which ready threads had no core is not counted as haul's."""
 import h5py
 
 from haultest import *
@@ -22,13 +21,14 @@ def test_null():
             names = [n for n in rows.dtype.names if n in (
                 "compute_ns", "open_ns", "first_byte_ns", "transfer_ns", "queue_ns", "ranks_ns", "decode_ns", "copy_ns", "haul_ns")]
             for row in rows:
-                check(sum(int(row[n]) for n in names) == int(row["wall_ns"]), f"accounts {row}")
+                check(sum(int(row[n]) for n in names) == int(row["wall_ns"]), f"the accounts do not add up: {row}")
         phase = report(f"{folder}/results.h5")["phases"][0]
     steps = phase["measures"]["steps"]
     stall, waited = phase["latency_ns"]["step_stall"]["p50"], phase["measures"]["runnable_ns"] / steps
     print(f"      median step AU {COMPUTE_NS / (COMPUTE_NS + stall):.4f}, mean {phase['au']['mean']:.4f}, "
           f"null AU {phase['null_au']}; a step waited {waited / 1e3:.1f} us for cores")
-    check(stall <= STALL_NS + waited, f"the median step stalls {stall / 1e3:.1f} us, {waited / 1e3:.1f} us of it at most for cores")
+    check(stall <= STALL_NS + waited, f"the median step stalls {stall / 1e3:.1f} us, of which at most {waited / 1e3:.1f} us "
+                                      "are waits for cores")
 
 
 main()

@@ -1,5 +1,6 @@
-"""s3:// on Ceph's gateway with boto3 on the other side, az:// on Azurite with requests signed by hand: how often
-the server is asked, bytes both ways around the sizes of parts, below awkward prefixes; secrets."""
+"""Bytes and requests of s3:// and az://: other clients (boto3 with Ceph's gateway, requests signed by hand with Azurite) read
+what haul writes and the other way round, around the sizes of parts and with awkward prefixes. The server gets as many
+requests as the results say, and no output shows a secret."""
 import os
 import xml.etree.ElementTree
 
@@ -7,7 +8,7 @@ from haultest import FULL, Folder, check, matrix
 from objects import AWKWARD, files_below, io, main, run, same_files, servers, works
 
 MIB = 1 << 20
-DATA = "/io/000000"  # in the path of every object of an io phase, and of nothing else
+DATA = "/io/000000"  # a part of the path of every object of an io phase, and of no other object
 
 
 class S3:
@@ -83,7 +84,7 @@ class Azure:
             self.ask("PUT", f"train/{key}", 201, headers=[("x-ms-blob-type", "BlockBlob")], body=f.read())
 
     def check_clean(self):
-        pass  # blocks without a list are nothing
+        pass  # Azure does not show blocks without a committed list
 
 
 def on_both(test):
@@ -97,7 +98,7 @@ def on_both(test):
 
 @on_both
 def test_operations(side, folder):
-    """Every operation of the phase io asks the server as often as the results say, and no more."""
+    """Each operation of the phase io makes exactly as many requests to the server as the results say."""
     common = {"objects": 5, "size": "64 KiB", "block": "64 KiB", "depth": 3}
     verbs = ("PUT", "HEAD", "GET", "DELETE")
     wanted = {"write": {"PUT": 15, "HEAD": 15}, "read": {"GET": 15}, "stat": {"HEAD": 15}, "list": {"list": 3},
@@ -114,7 +115,7 @@ def test_operations(side, folder):
             seen = dict(zip(verbs + ("list",), (a - b for a, b in zip(now, before))))
             before = now
             if operation != "list":
-                seen.pop("list")  # whether the folder was empty
+                seen.pop("list")  # by which the phase looks whether the folder is empty
             check(seen == {**dict.fromkeys(seen, 0), **asked}, f"{what}: the server was asked {seen}, wanted {asked}")
             m = p["measures"]
             done = {"PUT": m["writes"], "GET": m["reads"], "HEAD": m["stats"], "list": m["lists"], "DELETE": m["deletes"]}
@@ -132,8 +133,8 @@ def test_operations(side, folder):
 @matrix
 @on_both
 def test_bytes_both_ways(side, folder):
-    """The same job on file:// is the oracle: another client finds its bytes below an awkward prefix, and haul finds
-    those that it put there. One byte, around the smallest part, and many parts."""
+    """The same job on file:// gives the expected bytes. Another client reads them below an awkward prefix, and haul reads
+    those that the other client wrote. The sizes are one byte, those around the smallest part, and many parts."""
     sizes = (1, 5 * MIB - 1, 5 * MIB, 5 * MIB + 1, (200 if FULL else 40) * MIB)
     phases = [io(op, objects=1, size=n, block=min(n, 5 * MIB + n % 2), folder=f"n {n}", verify="full")
               for op in ("write", "read") for n in sizes[:-1]]
@@ -159,7 +160,7 @@ def test_bytes_both_ways(side, folder):
 
 @on_both
 def test_secrets_stay_secret(side, folder):
-    """Neither the results nor what is said hold a secret or a signature."""
+    """Neither the results nor the output contain a secret or a signature."""
     write = [io("write", objects=1, size="4 KiB", block="4 KiB")]
     good, _ = run(2, folder, side.store(), write, side.server.env())
     with open(f"{folder}/results.h5", "rb") as f:

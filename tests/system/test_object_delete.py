@@ -1,5 +1,5 @@
-"""Deletes of several keys by one request: what they come to in the results, that nothing else goes, and what a key
-that fails leads to."""
+"""Deletes of several keys by one request: the results count keys and requests, no other object is deleted, and keys that fail
+are retried or reported."""
 from haultest import Folder, check, mpi
 from objects import AWKWARD, CLEAN, io, main, refused, run, servers, works
 
@@ -17,7 +17,7 @@ def store(endpoint, bucket="train", **more):
 
 
 def deletes(proxy):
-    """The keys of each delete of several, in their order; each has its sum."""
+    """The number of keys of each such delete, in order. Checks that each has the right checksum."""
     check(all(t["sums"] == {"content-md5": True} for t in proxy.trace() if t["method"] == "POST"), f"{proxy.trace()}")
     return [t["keys"] for t in proxy.trace() if t["method"] == "POST"]
 
@@ -29,8 +29,8 @@ def check_all_gone(rgw, p, requests):
 
 
 def test_requests_and_operations():
-    """500 keys of two ranks by 100 a request: 500 operations, and as many requests as the proxy saw; boto3 sees
-    none of them, but what was there before. With the body hashed into the signature, too, and in a URL."""
+    """Two ranks delete 500 keys, 100 per request: the results count 500 operations and the requests that the proxy saw, and
+    only the other object is left. Also with a hash of the body in the signature, and with the signature in the URL."""
     with Folder() as folder, servers.Rgw() as rgw:
         rgw.bucket("train")
         rgw.client().put_object(Bucket="train", Key="other", Body=b"stays")
@@ -44,8 +44,8 @@ def test_requests_and_operations():
 
 
 def test_only_failed_keys_again():
-    """Of each third delete three keys fail in passing: the next attempt asks for those alone. A key that is refused
-    is that key's error, and the others are done."""
+    """Three keys of each third delete fail temporarily: the next attempt has only those. A key that is refused counts as an
+    error of that key, and the others are deleted."""
     with Folder() as folder, servers.Rgw() as rgw:
         rgw.bucket("train")
         rgw.client().put_object(Bucket="train", Key="other", Body=b"stays")
@@ -68,7 +68,8 @@ def test_only_failed_keys_again():
 
 
 def test_requests_fail():
-    """A delete that breaks, is refused in passing or answered by an error with status 200 is tried again as it is."""
+    """A delete whose connection breaks, that is refused temporarily, or that gets an error with status 200 is retried
+    unchanged."""
     with Folder() as folder, servers.Rgw() as rgw:
         rgw.bucket("train")
         rgw.client().put_object(Bucket="train", Key="other", Body=b"stays")
@@ -79,13 +80,13 @@ def test_requests_fail():
                 check_all_gone(rgw, p, 2)
                 check(p["retries"] == 2 and p["endpoints"][0]["requests"] == 4, f"{rule}: {p}")
         with servers.Proxy(rgw.endpoint(), "spoil:70@method=POST") as proxy:
-            # A key became another: this Ceph does not look at the sum, but what it answers is not about the key.
+            # The proxy changes a key. This Ceph does not check the checksum, but its answer lacks the key that haul sent.
             refused("the store did not say what became of it (200, 1 attempt)", 2, folder, store(proxy.endpoint()),
                     [io("write", depth=8, **SET), io("delete", batch=250, **SET)], rgw.env())
 
 
 def test_clean():
-    """`haul clean` asks for each object's size and removes what is haul's, each of its threads by one request."""
+    """haul clean asks for the size of each object, and removes haul's objects with one request per thread."""
     with Folder() as folder, servers.Rgw() as rgw:
         rgw.bucket("train")
         rgw.client().put_object(Bucket="train", Key="other", Body=b"stays")
@@ -98,7 +99,7 @@ def test_clean():
         check(keys(rgw, "train") == ["other"], f"{keys(rgw, 'train')[:5]}")
 
 
-def test_where_it_cannot():
+def test_unsupported_stores():
     with Folder() as folder:
         for uri, phase, says in (("az://account/train", "delete", "cannot delete several keys by one request"),
                                  ("gs://train", "delete", "cannot delete several keys by one request"),

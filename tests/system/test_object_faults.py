@@ -1,5 +1,5 @@
-"""What goes wrong between haul and a store, one fault at a time, by a proxy that does it and counts: the run
-completes where it can, and the results count what the proxy counted."""
+"""Faults between haul and an object store, which a proxy injects one at a time and counts: the run completes where it can,
+and the results have the counts of the proxy."""
 import calendar
 import time
 
@@ -7,7 +7,7 @@ from haultest import Folder, check
 from objects import io, main, refused, run, servers, works
 
 DATA = "/io/000000"
-READS = 40  # of 2 ranks
+READS = 40  # of 2 ranks together
 SMALL = {"objects": 20, "size": "256 KiB", "block": "256 KiB", "depth": 4}
 QUICK = {"retry": {"first": "5 ms", "longest": "200 ms"}, "eject_failures": 0}
 KINDS = ("connect", "tls", "timeout", "stall", "broken", "throttle", "server", "denied", "missing", "other")
@@ -44,7 +44,7 @@ class Bench:
 
 
 def read_through(bench, rule, **more):
-    """All objects read and compared through one fault: (the phase, its only endpoint, hits, requests of data)."""
+    """Reads and verifies all objects with one fault; returns (the phase, its only endpoint, hits, requests for data)."""
     with servers.Proxy(bench.server.endpoint(), rule + GET, "count" + GET) as proxy:
         p, = bench.run(proxy, io("read", verify="full", **SMALL), **more)
         hits, rest = proxy.stats()["rules"].values()
@@ -52,8 +52,8 @@ def read_through(bench, rule, **more):
 
 
 def test_reads_complete():
-    """Each fault is met by one more attempt, each object arrives whole, and the results tell what the proxy did:
-    how often, with which status, by what kind of failure. Those that broke in the middle go on from there."""
+    """Each fault leads to one more attempt, each object arrives complete, and the results have the number, status and kind of
+    the faults. A read that was cut continues where it ended."""
     quick = {"first_byte_timeout": "400 ms", "stall_timeout": "400 ms"}
     table = (
         # rule, options, the status of a failed attempt (0: no whole answer), its kind
@@ -67,20 +67,20 @@ def test_reads_complete():
     with Bench() as bench:
         for rule, more, status, kind in table:
             p, e, hits, requests = read_through(bench, rule, **more)
-            check(hits >= 2, f"{rule}: done {hits} times only")
-            check(p["retries"] == hits, f"{rule}: {p['retries']} retries, done {hits} times")
+            check(hits >= 2, f"{rule}: only {hits} faults")
+            check(p["retries"] == hits, f"{rule}: {p['retries']} retries, {hits} faults")
             check(requests == e["requests"] == READS + hits, f"{rule}: {requests} requests of {READS} objects, {e}")
             check(p["errors"] == 0 and p["bytes_read"] == e["bytes"] == READS * 262144, f"{rule}: {p}")
-            check((e["attempts"], e["failures"]) == (READS + hits, hits), f"{rule}: done {hits} times, {e}")
+            check((e["attempts"], e["failures"]) == (READS + hits, hits), f"{rule}: {hits} faults, {e}")
             check(e["statuses"] == {"206": READS, str(status): hits}, f"{rule}: {e}")
             check({k: e[k] for k in KINDS if e[k]} == {kind: hits}, f"{rule}: {e}")
             if "mid" in rule or "trunc" in rule:
-                # Wire bytes: one GET's head and tail, not twice its body.
+                # The wire bytes show that the body was not read twice.
                 check(e["wire_bytes"] < READS * (262144 + 2000) + hits * 4000, f"{rule}: {e}")
 
 
 def test_nothing_to_retry():
-    """Slowness and redirections are no failures."""
+    """Slow answers and redirections do not count as failures."""
     with Bench() as bench:
         p, e, hits, requests = read_through(bench, "slow:1000000@every=10")
         check((p["retries"], requests) == (0, READS) and hits == 4, f"slow: {p['retries']} retries, {requests} requests")
@@ -101,18 +101,18 @@ def test_refused_connections():
 
 
 def test_retry_after():
-    """The store's own wish is longer than haul's waits, and holds."""
+    """haul waits as long as the store's Retry-After says, even if that is longer than its own waits."""
     with Bench() as bench:
         p, _, hits, _ = read_through(bench, "429:1@first=1")
         check(hits == p["retries"] == 1 and p["seconds"] >= 1, f"{p['retries']} retries in {p['seconds']} s")
         check(p["latency_ns"]["read"]["max"] >= 1e9, f"{p['latency_ns']['read']}")
         whole, first = p["latency_ns"]["read"], p["latency_ns"]["read_first_attempt"]
         check(whole["count"] == first["count"] == READS, f"{whole} {first}")
-        check(whole["mean"] * READS - first["mean"] * READS >= 1e9, f"the wait is in the first attempts: {whole} {first}")
+        check(whole["mean"] * READS - first["mean"] * READS >= 1e9, f"first attempts include the wait: {whole} {first}")
 
 
 def test_patience():
-    """A store that asks for a day is asked again after what the job allows."""
+    """If the store asks for a wait of a day, haul retries after the time that the job allows."""
     with Bench() as bench:
         p, _, hits, _ = read_through(bench, "429:99999@first=2",
                                      retry={"first": "5 ms", "longest": "20 ms", "patience": "50 ms"})
@@ -121,7 +121,7 @@ def test_patience():
 
 
 def test_listing_comes_round():
-    """A phase that lists ends where the server's pages do not."""
+    """A phase that lists ends with an error if the server's pages repeat without an end."""
     with Bench() as bench, servers.Proxy(bench.server.endpoint(), "round:3@method=GET@path=list-type") as proxy:
         refused("the listing does not get on: the server names a page for the second time", 2, bench.at, bench.store(proxy),
                 [io("list", **SMALL)], bench.server.env())
@@ -130,13 +130,13 @@ def test_listing_comes_round():
 
 
 def utc(date):
-    """Of a request to S3 or Azure, in seconds."""
+    """The date of a request to S3 or Azure, in seconds."""
     return calendar.timegm(time.strptime(date, "%Y%m%dT%H%M%SZ" if date.endswith("Z") else "%a, %d %b %Y %H:%M:%S GMT"))
 
 
 def offsets(bench, rule):
-    """Reads, one at a time on each rank, from a server whose clock goes before: the phase, and how far the date of each
-    signed request was from ours."""
+    """Reads, one at a time on each rank, from a server whose clock is ahead. Returns the phase, and the difference of the
+    date of each signed request from our clock."""
     with servers.Proxy(bench.server.endpoint(), rule + GET, "count" + GET) as proxy:
         p, = bench.run(proxy, io("read", verify="full", **{**SMALL, "depth": 1}))
         reads = [r for r in proxy.trace() if r["method"] == "GET" and DATA in r["path"]]
@@ -144,7 +144,7 @@ def offsets(bench, rule):
 
 
 def clock_is_believed(bench, rule, ahead):
-    """After one refusal each rank signs by the server's clock."""
+    """Checks that each rank signs by the server's clock after one refusal."""
     p, off = offsets(bench, rule)
     check(p["errors"] == 0 and p["retries"] == p["endpoints"][0]["denied"] == 2, f"{rule}: {p}")
     check(len(off) == READS + 2 and all(abs(s) < 120 for s in off[:2]) and all(abs(s - ahead) < 120 for s in off[2:]),
@@ -157,7 +157,7 @@ def test_clock():
 
 
 def test_corrupt_bytes_are_found():
-    """By the content alone: nothing else tells."""
+    """haul finds corrupt bytes by their content, since no status or checksum shows them."""
     with Bench() as bench:
         for rule in ("corrupt:0@every=8", "corrupt:131071@every=8", "corrupt:262143@every=8"):
             with servers.Proxy(bench.server.endpoint(), rule + GET) as proxy:
@@ -168,9 +168,9 @@ def test_corrupt_bytes_are_found():
                 check(all(f"payload differs at byte {at}" in f["text"] for f in p["failures"]), f"{p['failures']}")
 
 
-def test_dies_and_comes_back():
-    """The only one: requests wait for it, by trying again. What still answers by resets counts them; who listens no
-    more cannot."""
+def test_endpoint_dies_and_comes_back():
+    """The only endpoint fails and comes back: requests are retried until then. A proxy that resets connections counts them;
+    one that does not listen cannot."""
     with Bench() as bench:
         for rule in ("deaf:1.5", "down:1.5"):
             with servers.Proxy(bench.server.endpoint(), f"{rule}@path={DATA}@first=1") as proxy:
@@ -187,7 +187,7 @@ def test_dies_and_comes_back():
 
 
 def test_writes_complete():
-    """What is written through faults is what is read without."""
+    """Objects that are written with faults can be read and verified without them."""
     large = {"objects": 1, "size": "24 MiB", "block": "8 MiB", "depth": 3, "folder": "large"}
     table = (("503@every=5", PUT, SMALL), ("rst@every=5", PUT, SMALL), ("429:0@every=5", PUT, SMALL),
              ("500@every=2", "@method=PUT@path=partNumber", large), ("rst@every=2", "@method=PUT@path=partNumber", large),
@@ -198,14 +198,14 @@ def test_writes_complete():
                 p, = bench.run(proxy, io("write", **what))
                 hits, = proxy.stats()["rules"].values()
                 check(hits >= 1 and p["retries"] == hits and p["errors"] == 0,
-                      f"{rule}{where}: {p['retries']} retries, {p['errors']} errors, done {hits} times")
+                      f"{rule}{where}: {p['retries']} retries, {p['errors']} errors, {hits} faults")
             p, = bench.run(bench.server, io("read", verify="full", **what))
             check(p["errors"] == 0, f"{rule}{where}: {p}")
 
 
 def test_training():
-    """A data set is made and trained on through all sorts of harm, each sample verified, and is the one of file://; a
-    wrong byte ends it."""
+    """A data set is generated and trained on with faults of many kinds. Each sample is verified, and they are those of the same
+    job on file://. A wrong byte ends the training."""
     rules = ("count@path=.haul", "503@every=9", "rst@every=11", "rstmid:3000@every=13@method=GET", "500@every=17",
              "429:0@every=19", "trunc:50000@every=23@method=GET")
     dataset = {"format": "npz", "files": 24, "samples_per_file": 1, "sample_bytes": "200 kB"}
@@ -228,20 +228,20 @@ def test_training():
 
 
 def test_azure():
-    """The same on az://: reads, small and large writes, a byte."""
+    """The same faults on az://, in reads, small and large writes, and with a corrupt byte."""
     blocks = {"objects": 1, "size": "24 MiB", "block": "8 MiB", "depth": 3, "folder": "large"}
     with Bench(servers.Azurite) as bench:
         for rule, status, kind in (("503@every=5", 503, "throttle"), ("500@every=5", 500, "server"),
                                    ("rst@every=5", 0, "broken"), ("trunc:100000@every=5", 0, "broken")):
             p, e, hits, _ = read_through(bench, rule)
-            check(p["errors"] == 0 and p["retries"] == hits >= 2, f"{rule}: done {hits} times, {p['retries']} retries")
+            check(p["errors"] == 0 and p["retries"] == hits >= 2, f"{rule}: {hits} faults, {p['retries']} retries")
             check(e["statuses"] == {"206": READS, str(status): hits} and e[kind] == hits, f"{rule}: {e}")
         for rule, what in (("500@every=5" + PUT, SMALL), ("rst@every=3@method=PUT@path=blockid=", blocks),
                            ("500@first=1@method=PUT@path=comp=blocklist", blocks)):
             with servers.Proxy(bench.server.endpoint(), rule) as proxy:
                 p, = bench.run(proxy, io("write", **what))
                 hits, = proxy.stats()["rules"].values()
-            check(p["errors"] == 0 and p["retries"] == hits >= 1, f"{rule}: done {hits} times, {p['retries']} retries")
+            check(p["errors"] == 0 and p["retries"] == hits >= 1, f"{rule}: {hits} faults, {p['retries']} retries")
             p, = bench.run(bench.server, io("read", verify="full", **what))
             check(p["errors"] == 0, f"{rule}: {p}")
         clock_is_believed(bench, "late:1200", 1200)
@@ -250,8 +250,8 @@ def test_azure():
             check(p["errors"] == 5 and "differs at byte 77" in p["failures"][0]["text"], f"{p['failures']}")
 
 
-def test_given_up():
-    """No hope: said after the attempts that the job allows; an upload that fails leaves nothing."""
+def test_giving_up():
+    """If a fault persists, haul reports it after the attempts that the job allows. An upload that fails leaves nothing."""
     write = [io("write", objects=1, size="24 MiB", block="8 MiB", folder="never")]
     read = [io("read", **SMALL)]
     with Bench() as bench:

@@ -1,5 +1,5 @@
-"""Servers that lie, or answer what no server should: each is met by a sentence, soon, and nothing goes on for ever. No server
-stands behind the proxy that does it."""
+"""Faulty answers of object stores: endless listings, bodies that are not XML, impossible sizes and the like. haul ends soon
+with a sentence for each. The answers come from the proxy, without a server behind it."""
 import json
 import os
 
@@ -21,7 +21,7 @@ def ls(store, endpoint, *args, env=None, **options):
 
 
 def says(store, rule, sentence, **options):
-    """`haul ls` of a server that does so. Returns what the proxy counted."""
+    """Checks the message of haul ls on a server with this rule; returns the counts of the proxy."""
     with servers.Proxy(NOBODY, rule) as proxy:
         r = ls(store, proxy.endpoint(), **options)
         wanted = f"haul: {store[1]}: {sentence}\n".replace("PROXY", proxy.endpoint())
@@ -29,7 +29,7 @@ def says(store, rule, sentence, **options):
         return proxy.stats()
 
 
-def test_listings_that_do_not_get_on():
+def test_endless_listings():
     again = "the listing does not get on: the server names a page for the second time"
     for store in (S3, AZURE, GOOGLE):
         for pages in (1, 2, 5, 40):
@@ -54,7 +54,7 @@ def test_rubbish():
 
 
 def test_long_answers():
-    """What is too long is cut: no more of it comes than was on its way."""
+    """haul stops reading an answer that is too long: no more of it is sent than was in flight."""
     for rule in ("huge:1000000000", "endless"):
         poured = says(S3, rule, "these credentials may not do this (AccessDenied)")["poured"]
         check(poured < 64 << 20, f"{rule}: {poured} bytes were sent")
@@ -82,7 +82,7 @@ def job(folder, store):
         "store": "d", "format": "raw", "files": 4, "sample_bytes": 100}, "phases": [{"generate": {}}]})
 
 
-def test_sizes_that_none_has():
+def test_impossible_sizes():
     for length, sentence in (("4611686018427387904", "the server says that the object has 4611686018427387904 bytes, "
                               "which no store holds"),
                              ("-1", "the answer is not HTTP/1.1"),
@@ -94,7 +94,7 @@ def test_sizes_that_none_has():
 
 
 def test_no_bucket():
-    """Refused where the job is planned, before anybody is asked."""
+    """A URI without a bucket is refused when the job is planned, before any request."""
     for uri, names in (("s3://", "bucket"), ("s3:///x", "bucket"), ("gs://", "bucket"), ("az://", "account/container"),
                        ("az://acct", "account/container"), ("az://acct/", "account/container")):
         with Folder() as folder:
@@ -107,7 +107,7 @@ def test_no_bucket():
 
 
 def test_signatures_that_cannot_be_made():
-    """OpenSSL without its algorithms: that is what is said."""
+    """If OpenSSL lacks its algorithms, the message says so."""
     with Folder() as folder:
         with open(os.path.join(folder, "openssl.cnf"), "w", encoding="ascii") as f:
             f.write("openssl_conf = init\n[init]\nproviders = list\n[list]\nnull = none\n[none]\nactivate = 1\n")

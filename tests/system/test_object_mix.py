@@ -1,5 +1,5 @@
-"""The standard object workload on real object stores: GET, PUT, STAT, DELETE and LIST by shares, counted from outside, on
-objects of sizes that are drawn; empty objects; and a warm-up in which requests were tried again."""
+"""Mixed object workload (GET, PUT, STAT, DELETE and LIST by shares) on real object stores: a proxy counts the requests, on
+objects of random sizes and empty ones. Also retries during a warm-up."""
 import collections
 
 from haultest import Folder, check, mpi, near, write_job
@@ -21,7 +21,7 @@ def each_store(rgw, azurite):
 
 
 def kind(t):
-    """What a request asks for, as any client would say it."""
+    """The operation of a request."""
     path = t["path"]
     if t["method"] == "GET" and ("list-type" in path or "comp=list" in path or "prefix=" in path):
         return "list"
@@ -40,16 +40,16 @@ def test_mix_counted_from_outside():
             m = p["measures"]
             check(p["errors"] == 0 and m["absent"] == 0 and m["done"] == 2 * 64 * 10, f"{name}: {p}")
             ours = {"get": m["gets"], "put": m["puts"], "stat": m["stats"], "delete": m["deletes"], "list": m["lists"]}
-            # A store is asked for the size of each object that it has been given.
+            # After each PUT, haul asks the store for the size of the object.
             there = {**ours, "stat": ours["stat"] + ours["put"]}
             check(all(there[k] <= seen[k] for k in there) and sum(seen.values()) == sum(there.values()) + p["retries"],
-                  f"{name}: {there} here, {dict(seen)} there, {p['retries']} tried again")
+                  f"{name}: {there} in the results, {dict(seen)} at the proxy, {p['retries']} retries")
             for what, share in SHARES.items():
                 near(ours[what] / m["done"], share / sum(SHARES.values()), 0.06, f"{name}: {what}")
             hists = p["latency_ns"]
             check(hists["get"]["count"] == m["gets"] and hists["put"]["count"] == m["puts"], f"{name}: {hists}")
             check(written["measures"]["puts"] == 128, f"{name}: {written['measures']}")
-            # What is left is known not to be all, and goes.
+            # haul knows that objects are missing, so it refuses to read, but it deletes the others.
             r, _ = run(2, folder, {**store, "endpoints": endpoint}, [io("read", **SET)], env)
             check(r.rc == 1 and "nothing to read" in r.err, f"{name}: {r}")
             p, = works(2, folder, {**store, "endpoints": endpoint}, [delete], env)["phases"]
@@ -57,7 +57,7 @@ def test_mix_counted_from_outside():
 
 
 def test_large_objects_in_parts():
-    """Some larger than a block: in parts, and read block by block; every byte of them is looked at."""
+    """Objects larger than a block are written in parts and read block by block, and every byte is verified."""
     what = {"objects": 8, "sizes": [{"size": "100 KiB", "share": 3}, {"size": "11 MiB", "to": "13 MiB"}], "block": "5 MiB"}
     with Folder() as folder, servers.Rgw() as rgw, servers.Azurite() as azurite:
         for name, store, endpoint, env in each_store(rgw, azurite):
@@ -86,7 +86,8 @@ def test_empty_objects():
 
 
 def test_clean_knows_each_size():
-    """Of drawn sizes: what is as haul made it goes, what another client has made longer stays."""
+    """For objects of random sizes, haul clean removes those that are as haul made them, and leaves one that another client has
+    made longer."""
     with Folder() as folder, servers.Rgw() as rgw:
         rgw.bucket("cleaned")
         store = {"uri": "s3://cleaned/x", "endpoints": rgw.endpoint(), **QUICK}
@@ -97,7 +98,7 @@ def test_clean_knows_each_size():
 
 
 def test_retries_of_the_warmup_are_not_counted():
-    """They left the first attempts below zero."""
+    """Regression: such retries once made the count of first attempts negative."""
     retry = {"first": "2 ms", "longest": "4 ms", "attempts": 100, "budget": 0}
     with Folder() as folder, servers.Rgw() as rgw:
         rgw.bucket("mix")
@@ -112,7 +113,7 @@ def test_retries_of_the_warmup_are_not_counted():
         check(p["retries"] == 0 and p["errors"] == 0, f"{p}")
 
 
-def test_a_plan_refuses():
+def test_refused_by_the_plan():
     table = (
         ({"operation": "read", "mix": {"get": 1}}, "/mix: is of \"mixed\", not of \"read\""),
         ({"operation": "mixed", "mix": {"put": 1, "delete": 2}}, "/mix/delete: more objects would be deleted than are put"),

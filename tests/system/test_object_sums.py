@@ -1,6 +1,6 @@
-"""Checksums that a store gets with what is written, and tells with what is read: they are true, a byte that changes on
-its way is found, by the store or by haul, and nothing of it is there unless asked for. MD5 against Ceph's gateway and
-Azurite themselves; CRC-32C and what is told of S3's and Google's objects against proxy.py --sums before the gateway."""
+"""Checksums of object stores: haul sends the right checksum with each write, a byte that changes on its way is found by the
+store or by haul, and without the option there are no checksums. MD5 is tested with Ceph's gateway and Azurite themselves;
+CRC-32C and the checksums in answers of S3 and Google are tested with proxy.py --sums before the gateway."""
 from haultest import Folder, check
 from objects import io, main, refused, run, servers, works
 
@@ -13,17 +13,17 @@ OTHER = "the bytes that came have another checksum than the store says"
 
 
 def written(folder, bench, checksum, header, shape, name, where=DATA, **proxied):
-    """Written through a proxy that changes a byte of a third of the bodies, read back with every byte compared."""
+    """Writes through a proxy that changes a byte in every third body, and reads back with every byte verified."""
     server, uri, env = bench
     with servers.Proxy(server, f"spoil:1000@every=3@method=PUT{where}", **proxied) as proxy:
-        # Many attempts: the third body may be the same one's again and again.
+        # Many attempts are allowed, because every third body may belong to the same object again and again.
         store = {"uri": uri, "endpoints": proxy.endpoint(), **QUICK, "checksum": checksum, "transfer": "5632 KiB",
                  "retry": {**QUICK["retry"], "attempts": 40}}
         w, r = works(2, folder, store, [io("write", **shape), io("read", verify="full", **shape)], env)["phases"]
         hits, = proxy.stats()["rules"].values()
         puts = [t for t in proxy.trace() if t["method"] == "PUT" and ".0000000" in t["path"] and t["bytes"] > 1000]
         e, = w["endpoints"]
-        # A part's or an object's sum stands in each; those that were spoiled are untrue, refused, sent again.
+        # Each PUT has the checksum of its part or object. Those that the proxy changed do not match, are refused and retried.
         check(hits >= 1 and len(puts) == 2 * shape["objects"] * (2 if shape is PARTS else 1) + hits, f"{name}: {puts}")
         check(sorted(t["sums"].get(header, "none") for t in puts) == sorted(hits * [False] + (len(puts) - hits) * [True]),
               f"{name}: {puts}")
@@ -35,7 +35,7 @@ def written(folder, bench, checksum, header, shape, name, where=DATA, **proxied)
 
 
 def read(folder, bench, checksum, shape, name, finds=True, **proxied):
-    """Of what is read one object's byte changes: an error of that read, which is not tried again."""
+    """The proxy changes a byte of one object that is read: that counts as an error of the read, which is not retried."""
     server, uri, env = bench
     store = {"uri": uri, **QUICK, "checksum": checksum, **proxied.pop("store", {})}
     works(2, folder, {**store, "endpoints": server, "checksum": "none"}, [io("write", **shape)], env)
@@ -56,7 +56,7 @@ def test_s3():
         written(folder, bench, "md5", "content-md5", PARTS, "md5 of parts")
         written(folder, bench, "crc32c", "x-amz-checksum-crc32c", SMALL, "crc32c", sums="s3")
         written(folder, bench, "crc32c", "x-amz-checksum-crc32c", PARTS, "crc32c of parts", sums="s3")
-        # One object of all ranks, whose parts' sums the store is asked for.
+        # One object of all ranks: haul asks the store for the checksums of the parts.
         shared = {"folder": "shared", "layout": "segmented", "size": "10 MiB", "block": "5 MiB"}
         with servers.Proxy(rgw.endpoint(), sums="s3") as proxy:
             store = {"uri": bench[1], "endpoints": proxy.endpoint(), **QUICK, "checksum": "crc32c"}
@@ -65,7 +65,7 @@ def test_s3():
             check(any(x["method"] == "GET" and "uploadId" in x["path"] for x in proxy.trace()), f"{proxy.trace()}")
         whole = {"head_on_open": True}
         read(folder, bench, "crc32c", SMALL, "crc32c of whole objects", sums="s3", store=whole)
-        # No sum is told of a part, and none of the MD5 by the protocol.
+        # The store sends no checksum of a range, and by S3's protocol no MD5.
         read(folder, bench, "crc32c", SMALL, "crc32c of ranges", finds=False, sums="s3")
         read(folder, bench, "md5", SMALL, "md5", finds=False, sums="s3", store=whole)
 
@@ -90,13 +90,13 @@ def test_azure():
         written(folder, bench, "md5", "content-md5", PARTS, "md5 of blocks", where="@path=blockid=")
         read(folder, bench, "md5", SMALL, "md5 of ranges")
         read(folder, bench, "md5", SMALL, "md5 of whole blobs", store={"head_on_open": True})
-        # Ranges of more than 4 MiB have none.
+        # Azure sends no checksum of ranges larger than 4 MiB.
         read(folder, bench, "md5", {**PARTS, "folder": "large", "size": "5 MiB", "block": "5 MiB"}, "large ranges", finds=False)
 
 
 def test_training():
-    """Bodies that are made piece by piece are made twice, and the sum is that of what went out; what is streamed by one
-    GET is compared at its end, an error of the run."""
+    """Bodies that are made piece by piece are made twice, first for their checksum. An object that is streamed by one GET is
+    compared at its end, and a difference ends the run."""
     data = {"format": "raw", "files": 4, "samples_per_file": 1, "sample_bytes": "20 MiB"}
     train = {"train": {"batch": 1, "verify": "none", "buffers": "8 MiB"}}
     with Folder() as folder, servers.Azurite() as azurite:
@@ -123,7 +123,7 @@ def test_none_by_default():
                 check(not any(t["sums"] or t["sum_asked"] for t in proxy.trace()), f"{client}: {proxy.trace()}")
 
 
-def test_where_it_cannot():
+def test_unsupported_stores():
     with Folder() as folder:
         env = {"GS_ACCESS_KEY_ID": "a", "GS_SECRET_ACCESS_KEY": "b", "AWS_ACCESS_KEY_ID": "a", "AWS_SECRET_ACCESS_KEY": "b"}
         for store, rc, says in (({"uri": "az://account/train"}, 2, "/checksum: Azure does not know CRC-32C"),

@@ -1,5 +1,5 @@
-"""Object stores from outside: the same training on each, byte for byte with other clients, counts that the
-servers' own agree with, and sentences for what is refused."""
+"""Object stores: the same training works on each of them, other clients read and write the same bytes, the counts are those of
+the servers, and refusals are sentences."""
 import contextlib
 import os
 import sys
@@ -12,7 +12,7 @@ FILES, EPOCHS = 24, 2
 
 
 def job(store, **more):
-    """What every store runs, with nothing but the store's description changed."""
+    """The job for all stores, in which only the description of the store differs."""
     return {
         "name": "objects", "seed": 7, "stores": {"data": store},
         "dataset": {"store": "data", "format": "npz", "files": FILES, "samples_per_file": 1,
@@ -60,7 +60,7 @@ def test_the_same_training_everywhere(s):
         check(train["bytes_read"] == phase(runs["file"], "train")["bytes_read"], f"{name}: {train['bytes_read']}")
 
 
-def test_counts_are_the_gateways(s):
+def test_counts_agree_with_the_gateways(s):
     rgw = s["rgw"]
     rgw.bucket("counted")
     before = [rgw.requests(i) for i in range(3)]
@@ -72,16 +72,16 @@ def test_counts_are_the_gateways(s):
     for p in d["phases"]:
         for e in p["endpoints"]:
             ours[e["name"]] = ours.get(e["name"], 0) + e["requests"]
-    # What looks at the manifest is not the work of a phase, and no results have it: a HEAD and a GET of the training;
-    # a HEAD of generate, and as there is none, the listing of the folder.
+    # The results do not count the requests for the manifest: a HEAD and a GET of the training, a HEAD of generate, and,
+    # because the manifest is missing there, the listing of the folder.
     others = 0
     for i in range(3):
         theirs = after[i]["req"] - before[i]["req"]
-        check(ours[rgw.endpoint(i)] <= theirs, f"endpoint {i}: {ours[rgw.endpoint(i)]} here, {theirs} there")
+        check(ours[rgw.endpoint(i)] <= theirs, f"endpoint {i}: {ours[rgw.endpoint(i)]} in the results, {theirs} at the gateway")
         others += theirs - ours[rgw.endpoint(i)]
-    check(others == 4, f"{others} requests that no results have, not 4")
+    check(others == 4, f"{others} requests are not in the results, wanted 4")
     train = phase(d, "train")["endpoints"]
-    # Each of two ranks goes round in its own order: they differ by one a rank at most.
+    # Each of two ranks takes the endpoints in its own order, so the shares differ by at most one per rank.
     share = [e["attempts"] for e in train]
     check(sum(share) == FILES * EPOCHS and max(share) - min(share) <= 2, f"shares: {share}")
     check(sum(e["bytes"] for e in train) == phase(d, "train")["bytes_read"], f"bytes: {train}")
@@ -171,7 +171,7 @@ def test_refusals(s):
 
 
 def test_tls(s):
-    """By a bundle it is verified; what is not verified stands in the results."""
+    """Certificates are verified with a CA bundle. If they are not verified, the results say so."""
     rgw, tls = s["rgw"], s["tls"]
     rgw.bucket("tls")
     only = {"phases": [{"generate": {}}]}
@@ -187,13 +187,14 @@ def test_tls(s):
 
 
 def test_tls_in_pieces(s):
-    """What OpenSSL has received and libcurl does not know of is read: nothing waits for an event that has been."""
+    """Bytes that OpenSSL has received, but libcurl has not read, are not forgotten: no read waits for an event that has
+    already happened."""
     rgw, tls = s["rgw"], s["tls"]
     rgw.bucket("pieces")
     with Folder() as folder, servers.Relay(rgw.ports[1], 40000, 0.003) as relay:
         store = {"endpoints": f"https://127.0.0.1:{relay.port}", "ca": tls.ca, "first_byte_timeout": "5 s",
                  "stall_timeout": "5 s", "retry": {"attempts": 1}}
-        for size in ("1 MiB", "16 KiB", "3 KiB"):  # of the last, head and body come together
+        for size in ("1 MiB", "16 KiB", "3 KiB"):  # head and body of the last arrive together
             dataset = {**job({})["dataset"], "sample_bytes": size, "sample_bytes_stdev": 0}
             name = size.replace(" ", "")
             d = run(folder, name, {**store, "uri": "s3://pieces/" + name}, rgw.env(), dataset=dataset)
@@ -203,7 +204,7 @@ def test_tls_in_pieces(s):
 
 
 def test_whole_objects(s):
-    """Not split, an object is one GET, though the buffers hold a piece of it only; every byte is looked at."""
+    """Without splitting, an object is read by one GET although the buffers are smaller, and every byte is verified."""
     rgw = s["rgw"]
     rgw.bucket("whole")
     store = {"uri": "s3://whole/x", "split": "off"}
@@ -220,7 +221,7 @@ def test_whole_objects(s):
 
 
 def test_interfaces(s):
-    """Each rank's connections begin at its own of the interfaces that the job names."""
+    """Each rank connects from its own one of the interfaces in the job."""
     rgw = s["rgw"]
     rgw.bucket("interfaces")
     with Folder() as folder, servers.Proxy(rgw.endpoint()) as proxy:

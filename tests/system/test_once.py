@@ -1,12 +1,12 @@
-"""Every sample outside the tail exactly once an epoch, for odd ranks, batches, files and workers;
-another order each epoch; the same sequence for the same seed whatever the rank count."""
+"""Samples of an epoch: each one outside the tail is read exactly once, for odd numbers of ranks, batches, files and workers.
+The order differs between epochs, and is the same for the same seed and any number of ranks."""
 import os
 import re
 import subprocess
 
 from haultest import *
 
-GRID = [  # ranks, batch, files, samples a file, workers (or the loader), format, shuffle, sync
+GRID = [  # ranks, batch, files, samples per file, workers (or the loader), format, shuffle, sync
     (1, 1, 1, 1, 0, "raw", "none", "step"),
     (1, 3, 17, 1, 2, "npz", "each_epoch", "step"),
     (2, 3, 31, 1, 3, "npy", "each_epoch", "none"),
@@ -81,13 +81,13 @@ def test_exactly_once_by_64_ranks():
 
 
 def test_other_formats():
-    """The formats that are not in the grid, in one shape."""
+    """The formats that are not in the grid, each in one case."""
     exactly_once((2, 3, 17, samples_per_file(fmt, 5, 3000), 2, fmt, "each_epoch", "step")
                  for fmt in formats() if fmt not in {row[5] for row in GRID})
 
 
 def test_deep_batches():
-    """All samples of a batch at once, through io_uring."""
+    """All samples of a batch are in flight at once, with io_uring."""
     for direct in (False, True):
         with Folder() as folder:
             j = job(folder, 7, 62, 1, {"kind": "batch", "workers": 2}, "npz", "each_epoch", "step")
@@ -102,7 +102,7 @@ def test_deep_batches():
 
 
 def test_deep():
-    """Several requests of a sample in flight, through io_uring (or, where it does not work, what takes its place)."""
+    """Several requests of a sample are in flight, with io_uring or, where that does not work, its replacement."""
     for direct in (False, True):
         with Folder() as folder:
             j = job(folder, 3, 62, 1, 2, "npz", "each_epoch", "step")
@@ -119,8 +119,8 @@ def test_deep():
 
 
 def opened(folder, ranks, files, seed=7):
-    """The order in which each rank opens the files of each epoch, from outside: strace. One rank with one
-    worker and no prefetch opens in the order of its steps."""
+    """The order in which each rank opens the files of each epoch, by strace. A rank without workers opens them in the order
+    of its steps."""
     j = job(folder, 1, files, 1, 0, "npy", "each_epoch", "step")
     j["seed"] = seed
     write_job(folder, j)
@@ -150,10 +150,10 @@ def opened(folder, ranks, files, seed=7):
 
 
 def sequence(seen, ranks, files):
-    """The global order of each epoch: step s of rank r stands at s * ranks + r. Which trace is which rank
-    is not told, so each step is a set."""
+    """The global order of each epoch: step s of rank r is at position s * ranks + r. Each step is a set, because it is not
+    known which trace is of which rank."""
     steps = files // ranks
-    check(len(seen) == ranks and all(len(s) == 2 * steps for s in seen), f"{[len(s) for s in seen]} opens a rank")
+    check(len(seen) == ranks and all(len(s) == 2 * steps for s in seen), f"{[len(s) for s in seen]} opens per rank")
     return [[frozenset(s[e * steps + k] for s in seen) for k in range(steps)] for e in range(2)]
 
 
@@ -164,7 +164,7 @@ def test_order():
         r = mpi(1, "generate", "job.json", cwd=folder)
         check(r.rc == 0, f"{r}")
         one = sequence(opened(folder, 1, files), 1, files)
-        check(one[0] != one[1], "the same order in both epochs")
+        check(one[0] != one[1], "both epochs have the same order")
         for epoch in one:
             check(frozenset().union(*epoch) == frozenset(range(files)), "a sample is missing")
         for ranks in (2, 3):
@@ -172,7 +172,7 @@ def test_order():
             for e in range(2):
                 flat = [next(iter(s)) for s in one[e]]
                 want = [frozenset(flat[k * ranks:(k + 1) * ranks]) for k in range(files // ranks)]
-                check(many[e] == want, f"{ranks} ranks: another sequence than 1 rank")
+                check(many[e] == want, f"the sequence of {ranks} ranks differs from that of 1 rank")
 
 
 main()

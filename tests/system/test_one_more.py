@@ -1,7 +1,7 @@
-"""A program with one more line in its tables of formats, workloads and stores. The format of
-docs/add-a-format.md is listed, made, read as a stream, verified, decoded, and found wrong where it is wrong. Python's
-tarfile reads what was made. The kind of phase of docs/add-a-workload.md is planned, run, reported and held to its
-targets. The store of docs/add-a-backend.md is read by a training, and refused where it lacks something."""
+"""Extension of haul by one more format, kind of phase and store, each of them one line in its table. The format of
+docs/add-a-format.md is listed, generated, streamed, verified and decoded, damaged files are found, and Python's tarfile
+reads the files. The kind of phase of docs/add-a-workload.md is planned, run, reported and compared with its targets. A
+training reads the store of docs/add-a-backend.md, and haul refuses phases that need what this store lacks."""
 import os
 import tarfile
 
@@ -46,13 +46,13 @@ def test_made_and_read():
                     check(len(data) == SIZE and member.name == f"{ids[-1]}.bin" and member.mode == 0o644, f"{member}")
         check(ids == list(range(FILES * SAMPLES)), f"{ids}")
         p = report(f"{folder}/results.h5")["phases"][1]
-        # Each epoch reads the archives to their ends, with zeros that lie pieces behind the last sample.
+        # Each epoch reads the archives to their ends, including the zeros after the last sample.
         whole = 2 * sum(os.path.getsize(path) for path in paths)
         check(p["errors"] == 0 and p["bytes_read"] == whole, f"{p['bytes_read']} of {whole}")
 
 
 def test_options():
-    """The format's own option is parsed, has bounds, is part of what was made, and belongs to no other format."""
+    """The option of the format is parsed, has bounds, is recorded with the data set, and is refused for other formats."""
     with Folder() as folder:
         made(folder)
         write_job(folder, job(folder, {"webdataset": {"blocks": 20}}))
@@ -84,7 +84,7 @@ def test_refusals():
 
 
 def test_magic():
-    """Archives that haul did not make are known by their magic, which does not begin them."""
+    """haul recognizes archives that it did not make by their magic, which is not at the begin of the file."""
     with Folder() as folder:
         paths = made(folder)
         there = {"names": "img_{i}_of_{n}.tar", "sizes": "stat"}
@@ -104,8 +104,8 @@ def test_magic():
 
 
 def test_wrong_ends():
-    """The end of a file is not the end of a sample: an archive without its zeros is noticed, and one with a member
-    less than it should have."""
+    """The end of a file is checked, not only that of a sample: haul notices an archive without its zeros, and one with a
+    member too few."""
     stride = 512 + -(-SIZE // 512) * 512
     for damage, says in (
             (lambda f: f.seek(SAMPLES * stride) and f.write(b"x" * 512), "has no member where one must begin"),
@@ -121,12 +121,12 @@ def test_wrong_ends():
 
 
 def lookup(folder, **options):
-    """A job whose second phase is the kind of phase of docs/add-a-workload.md."""
+    """A job whose second phase is of the kind that docs/add-a-workload.md adds."""
     return {**job(folder), "phases": [{"generate": {}}, {"lookup": {"passes": 2, "threads": 2, **options}}]}
 
 
 def test_phase_planned():
-    """Options, targets and the plan's text come from the tables of the new file."""
+    """The options, the targets and the text of the plan come from the tables of the new file."""
     with Folder() as folder:
         write_job(folder, lookup(folder))
         r = alone("plan", "job.json", "--ranks-per-node", "3", cwd=folder)
@@ -144,7 +144,7 @@ def test_phase_planned():
 
 
 def test_phase_run():
-    """Every rank's files are asked for in each pass, and the report, JSON and --strict know the phase."""
+    """Each pass looks up the files of every rank. The report, its JSON and --strict handle the phase."""
     with Folder() as folder:
         write_job(folder, lookup(folder, target_rate=1e12))
         r = mpi(2, "run", "job.json", "--strict", cwd=folder)
@@ -159,11 +159,11 @@ def test_phase_run():
         os.remove(f"{folder}/data/img_0_of_{FILES}.tar")
         r = mpi(2, "run", "job.json", "--only", "lookup", "--force", "--set", "lookup.target_rate=0", cwd=folder)
         check(r.rc == 0 and "2 lookups found no file" in " ".join((r.out + r.err).split()), f"{r}")
-        check(report(f"{folder}/results.h5")["phases"][0]["measures"]["absent"] == 2, "not counted")
+        check(report(f"{folder}/results.h5")["phases"][0]["measures"]["absent"] == 2, "missing files were not counted")
 
 
 def test_store():
-    """A store of one file: its option is parsed, a training reads its objects, and its bytes are not those of haul's files."""
+    """The store of one source file: its option is parsed, and a training reads its objects, which haul did not make."""
     with Folder() as folder:
         zero = {"name": "zero", "stores": {"data": {"uri": "zero://x", "size": "64 KiB"}},
                 "dataset": {"format": "raw", "files": 8, "sample_bytes": "64 KiB", "names": "object_{i}", "sizes": "stat"},

@@ -1,4 +1,4 @@
-"""--op-log: what stands there is what the results count, row by row, on every store and in every phase."""
+"""Operation log (--op-log): its rows are the operations that the results count, on several stores and in all phases."""
 import collections
 import csv
 import datetime
@@ -16,7 +16,7 @@ MIB = 1 << 20
 
 
 def unpack(*files):
-    # Files one behind the other are one table.
+    # The log files of the ranks can be concatenated to one table.
     whole = b"".join(open(f, "rb").read() for f in files)
     done = subprocess.run(["zstd", "-dc"], input=whole, capture_output=True)
     return done.returncode, done.stdout.decode()
@@ -24,7 +24,7 @@ def unpack(*files):
 
 def rows(folder, pattern="ops*.tsv.zst"):
     rc, text = unpack(*sorted(glob.glob(f"{folder}/{pattern}")))
-    check(rc == 0, "zstd refuses it")
+    check(rc == 0, "zstd cannot unpack the log")
     table = csv.DictReader(io.StringIO("".join(l for l in text.splitlines(True) if l[0] != "#")), delimiter="\t")
     check(table.fieldnames[:15] == WARP, f"columns: {table.fieldnames}")
     return list(table), [l for l in text.splitlines() if l[0] == "#"]
@@ -37,7 +37,7 @@ def seconds(text):
 
 
 def same(folder, phases):
-    """Rows by phase and rank against the results."""
+    """Compares the rows of each phase with the results."""
     found, ends = rows(folder)
     for phase in phases:
         mine = [r for r in found if r["phase"] == phase["name"]]
@@ -51,11 +51,11 @@ def same(folder, phases):
         wanted = (m["operations"] + m.get("warmup_operations", 0), m["bytes_read"], m["bytes_written"], m["errors"],
                   m["retries"])
         if m.get("warmup_operations"):
-            # Whose bytes the results leave out.
+            # The results leave out the bytes of the warm-up, so only the numbers of operations are compared.
             is_so, wanted = is_so[0], wanted[0]
         check(is_so == wanted, f"{phase['name']}: rows say {is_so}, the results {wanted}")
-        check(m["op_log_dropped"] == 0, "dropped")
-    check(len(found) == sum(len([r for r in found if r["phase"] == p["name"]]) for p in phases), "rows of no phase")
+        check(m["op_log_dropped"] == 0, f"{m['op_log_dropped']} rows were dropped")
+    check(len(found) == sum(len([r for r in found if r["phase"] == p["name"]]) for p in phases), "some rows belong to no phase")
     return found, ends
 
 
@@ -84,14 +84,14 @@ def test_training():
             check(ends == [f"# rank {r} of 2: {sum(x['client_id'] == str(r) for x in found)} rows, 0 dropped"
                            for r in (0, 1)], f"{ends}")
             scheme = uri.split("://")[0]
-            check({r["endpoint"] for r in found} == {scheme + "://"}, "endpoints")
-            check(all(r["file"].startswith("data/") or "/data/" in r["file"] for r in found), "files")
+            check({r["endpoint"] for r in found} == {scheme + "://"}, f"endpoints: { {r['endpoint'] for r in found} }")
+            check(all(r["file"].startswith("data/") or "/data/" in r["file"] for r in found), "a row names another file")
             for r in found:
                 start, end = seconds(r["start"]), seconds(r["end"])
                 check(before - 1 < start <= end + 1e-9 < time.time() + 1, f"times: {r}")
                 near(end - start, int(r["duration_ns"]) / 1e9, 2e-6, "duration")
                 check(r["op"] != "GET" or r["last_byte"] == r["end"], f"last byte: {r}")
-            check({r["thread"] for r in found} <= set("0123"), "threads keep small numbers")
+            check({r["thread"] for r in found} <= set("0123"), f"threads: { {r['thread'] for r in found} }")
             by_rank = collections.Counter(r["client_id"] for r in found)
             check(set(by_rank) == {"0", "1"}, f"ranks {by_rank}")
 
@@ -109,7 +109,7 @@ def test_plain_io_and_its_warmup():
         check({r["op"] for r in found} >= {"PUT", "GET", "STAT"}, f"{ {r['op'] for r in found} }")
 
 
-def test_errors_stand_there():
+def test_errors():
     job = training("sim://faulty", failure_rate=0.2)
     job["phases"][1]["train"].update({"on_error": "count", "null_steps": 0})
     job["phases"].pop(0)
@@ -133,7 +133,7 @@ def test_runs_of_a_series():
         check([by_run[i + 1] for i in range(3)] == wanted, f"{by_run}, wanted {wanted}")
 
 
-def test_what_does_not_fit_is_counted():
+def test_dropped_rows_are_counted():
     job = {"name": "fast", "stores": {"n": {"uri": "null://n"}},
            "phases": [{"io": {"operation": "read", "size": "1 GiB", "block": 4096, "passes": 0, "count": 400000}}]}
     with Folder() as folder:
@@ -142,7 +142,7 @@ def test_what_does_not_fit_is_counted():
         check(r.rc == 0, f"{r}")
         m = report(f"{folder}/results.h5")["phases"][0]["measures"]
         found, ends = rows(folder)
-        check(m["op_log_dropped"] > 0, "nothing was dropped: the test shows nothing")
+        check(m["op_log_dropped"] > 0, "no row was dropped, so the test shows nothing")
         check(len(found) + m["op_log_dropped"] == m["operations"], f"{len(found)} rows, {m}")
         check(ends == [f"# rank 0 of 1: {len(found)} rows, {m['op_log_dropped']} dropped"], f"{ends}")
         check("operations have no row; --op-log-rows keeps more" in r.err, f"{r.err}")
@@ -162,7 +162,7 @@ def test_refused_before_anything_runs():
         check(r.rc == 1 and "no/such/ops.zst: No such file or directory" in r.err, f"{r}")
 
 
-def test_killed_it_opens():
+def test_log_of_a_killed_run():
     job = training("sim://slow", latency="5 ms")
     job["phases"] = [{"train": {"batch": 2, "epochs": 1000, "compute": 0, "null_steps": 0}}]
     with Folder() as folder:
@@ -179,12 +179,12 @@ def test_killed_it_opens():
 
 
 def test_plain_text():
-    """Without .zst the log is not compressed, and has the same rows."""
+    """A log whose name does not end in .zst is not compressed, and has the same rows."""
     with Folder() as folder:
         write_job(folder, {"name": "plain", "stores": {"d": {"uri": "null://d"}},
                            "dataset": {"format": "raw", "files": 8, "sample_bytes": 1000},
                            "phases": [{"train": {"null_steps": 0, "loader": {"workers": 1}}}]})
-        check(mpi(2, "run", "job.json", "--op-log", "ops.tsv", cwd=folder).rc == 0, "run")
+        check(mpi(2, "run", "job.json", "--op-log", "ops.tsv", cwd=folder).rc == 0, "the run failed")
         lines = [line for name in sorted(glob.glob(f"{folder}/ops.*.tsv")) for line in open(name)]
         plain = [line for line in lines if line[0] != "#" and not line.startswith("idx")]
         wanted = report(f"{folder}/results.h5")["phases"][0]["operations"]

@@ -1,4 +1,4 @@
-"""Where ranks run, seen from outside: every thread of every rank, by /proc, while the run is under way."""
+"""Binding of ranks to cores: the masks of all threads of all ranks, read from /proc during the run."""
 import glob
 import os
 import subprocess
@@ -30,7 +30,7 @@ def files(folder):
 
 
 def numbers(text):
-    """"0-2,5" as a set."""
+    """The numbers in a text such as "0-2,5", as a set."""
     out = set()
     for part in filter(None, text.strip().split(",")):
         first, _, last = part.partition("-")
@@ -39,7 +39,7 @@ def numbers(text):
 
 
 def ours(folder):
-    """The ranks: processes of this program in that folder."""
+    """The pids of the ranks: processes of haul in that folder."""
     out = []
     for path in glob.glob("/proc/[0-9]*"):
         try:
@@ -62,9 +62,8 @@ def masks(pid):
 
 
 def watch(prefix, ranks, cluster, cpuset=None, bound=None, store=None):
-    """Runs, looks on, and returns {pid: the masks its threads had}, those of the last look, the greatest
-    number of threads seen, standard error, and the binding in the results. bound: a core for each rank, as a
-    launcher binds them."""
+    """Runs a job and watches its ranks. Returns {pid: the masks that its threads had}, {pid: the masks at the last look},
+    standard error, and the binding in the results. bound: one core per rank, to which a launcher binds it."""
     with Folder() as folder:
         folder = os.path.realpath(folder)
         path = write_job(folder, job(cluster, store=store and store(folder)))
@@ -96,20 +95,20 @@ def watch(prefix, ranks, cluster, cpuset=None, bound=None, store=None):
         with h5py.File(os.path.join(folder, "results.h5")) as f:
             found = [numbers(row["cores_found"].decode()) for row in f["ranks"]]
     check(len(seen) == ranks, f"{len(seen)} ranks seen, {ranks} started")
-    check(threads >= 4, f"{threads} threads a rank: the readers were not seen")
+    check(threads >= 4, f"{threads} threads per rank: the workers were not seen")
     return seen, last, err, found
 
 
 def stays(seen, given):
     for pid, sets in seen.items():
         for mask in sets:
-            check(mask <= given, f"a thread of {pid} may run on {sorted(mask)}, given were {sorted(given)}")
+            check(mask <= given, f"a thread of {pid} may run on {sorted(mask)}, but the rank has {sorted(given)}")
 
 
 def test_slices_are_kept():
     cores = sorted(os.sched_getaffinity(0))
     if len(cores) < 2:
-        print("      one core: nothing to cut")
+        print("      this machine has only one core: not tested")
         return
     for pin in ("core", "numa", "tile", "nic"):
         seen, last, _, found = watch([], 2, {"pin": pin})
@@ -118,7 +117,7 @@ def test_slices_are_kept():
         check(all(len(e) == 1 for e in ends), f"{pin}: threads of one rank differ: {ends}")
         check(len(set.union(*ends)) == 2 and not set.intersection(*map(set, set.union(*ends))),
               f"{pin}: ranks share cores: {ends}")
-        check({frozenset(f) for f in found} == set.union(*ends), f"{pin}: results say {found}, it was {ends}")
+        check({frozenset(f) for f in found} == set.union(*ends), f"{pin}: the results say {found}, /proc says {ends}")
 
 
 def test_readers_of_files_are_in_the_slice():
@@ -142,7 +141,7 @@ def test_taskset_is_never_left():
             check(found == [{core}, {core}], f"{cluster}: results say {found}")
 
 
-def test_the_launchers_binding_stands():
+def test_binding_of_the_launcher_is_kept():
     cores = sorted(os.sched_getaffinity(0))
     if len(cores) < 2:
         return
@@ -166,7 +165,7 @@ def test_a_list_outside_the_mask_is_refused():
 
 
 def test_cpuset_is_never_left():
-    """A cgroup that gives one core, where this machine lets us make one."""
+    """Threads stay in a cgroup with one core, if this machine allows us to make one."""
     core = sorted(os.sched_getaffinity(0))[-1]
     for base in CPUSETS:
         name = os.path.join(base, f"haul-test-{os.getpid()}")
@@ -192,7 +191,7 @@ def test_cpuset_is_never_left():
             print(f"      {base}: {e}")
         finally:
             os.rmdir(name)
-    print("      no cpuset can be made here: not tested")
+    print("      this test cannot make a cpuset here: not tested")
 
 
 def test_topo_in_a_mask():
@@ -201,11 +200,11 @@ def test_topo_in_a_mask():
                        timeout=HANGS_S, check=False)
     row = p.stdout.splitlines()[-1].split()
     check(p.returncode == 0 and row[0] == "0" and row[-1] == str(core), p)
-    check(alone("topo").rc == 0, "topo")
+    check(alone("topo").rc == 0, "haul topo failed")
 
 
 def test_accelerator_of_the_launcher():
-    """/ranks.gpu is the accelerator that the launcher gave a rank, and without one its share of cluster.gpus."""
+    """/ranks.gpu is the accelerator that the launcher gave to a rank. Without one it is the rank's share of cluster.gpus."""
     clear = {v: "" for v in ("CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "ZE_AFFINITY_MASK")}
     for env, gpus in (({"CUDA_VISIBLE_DEVICES": "5"}, [5, 5]), ({"ZE_AFFINITY_MASK": "3"}, [3, 3]), ({}, [0, 2])):
         with Folder() as folder:

@@ -1,5 +1,5 @@
-"""The progress line: in place on a terminal, also below mpiexec; lines in a pipe; nothing with --quiet; and never on
-standard output."""
+"""Progress line: on a terminal it is updated in place, also under mpiexec. A pipe gets whole lines, --quiet switches it off,
+and it never goes to standard output."""
 import os
 import subprocess
 
@@ -7,14 +7,14 @@ from haultest import Folder, check, command, environment, main, mpi, write_job
 
 
 def job():
-    # Paced, so that the line has two seconds to appear.
+    # The rate makes the phase last long enough for the line to appear.
     return {"name": "progress", "stores": {"n": {"uri": "null://x"}},
             "phases": [{"io": {"operation": "write", "objects": 64, "size": "4 KiB", "block": "4 KiB", "passes": 1,
                                "rate": 40, "folder": "a"}}]}
 
 
 def under_a_terminal(folder, *args):
-    """What a terminal on standard error gets, and what standard output gets."""
+    """Runs with a terminal as standard error; returns what the terminal and standard output got."""
     ours, theirs = os.openpty()
     process = subprocess.Popen(command(2, "run", "job.json", "--force", *args), cwd=folder, env=environment(2),
                                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=theirs)
@@ -40,7 +40,7 @@ def test_terminal_below_mpiexec():
         shown, out = under_a_terminal(folder)
         check("\r\x1b[Kio" in shown and shown.endswith("\r\x1b[K"), f"{shown!r}")
         check("\x1b[K" not in out and "progress" in out, f"{out!r}")
-        check(len([line for line in shown.split("\r\x1b[K") if line]) >= 2, f"it does not move: {shown!r}")
+        check(len([line for line in shown.split("\r\x1b[K") if line]) >= 2, f"the line is not updated: {shown!r}")
 
 
 def test_quiet():

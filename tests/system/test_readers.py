@@ -1,5 +1,5 @@
-"""train.readers under mpiexec: which ranks read which files, counted from outside; what the others get; what the plan
-said before. 8 ranks as 2 replicas of tensor 2 x pipeline 2, and as one replica on several nodes."""
+"""Reading ranks (train.readers): strace shows which ranks read which files, the results show what the others receive, and the
+plan has predicted both. 8 ranks are 2 replicas of tensor 2 x pipeline 2, or one replica on several nodes."""
 import glob
 import os
 import re
@@ -23,7 +23,7 @@ def job(folder, readers, tensor, pipeline, **train):
 
 
 def traced(folder, *more):
-    """Of each rank, the files it opened in their order, and the bytes it read of them."""
+    """Runs under strace; returns, for each rank, the files that it opened, in order, and the bytes that it read of them."""
     inner = " ".join([HAUL, "run", "job.json", "--skip", "generate", "--force", *map(str, more)])
     shell = f"exec strace -ff -y -ttt -e trace=openat,read,pread64,preadv,preadv2 -o trace.$PMI_RANK {inner}"
     for name in glob.glob(f"{folder}/trace.*"):
@@ -59,8 +59,8 @@ def planned(folder):
 
 
 def test_two_replicas():
-    """Replicas of 4: ranks 0 to 3 and 4 to 7; the first two of each are its first pipeline stage."""
-    cases = {  # readers: the ranks that read, the ranks that get batches, batches in a step
+    """Ranks 0 to 3 and 4 to 7 are replicas, and the first two ranks of each are its first pipeline stage."""
+    cases = {  # readers: the ranks that read, the ranks that receive batches, batches per step
         "all": (set(range(8)), set(), 8),
         "replica": ({0, 4}, {1, 2, 3, 5, 6, 7}, 2),
         "tensor": ({0, 1, 4, 5}, set(), 2),
@@ -75,7 +75,7 @@ def test_two_replicas():
             steps = FILES // (BATCH * batches)
             each = EPOCHS * steps * BATCH
             wanted = [each * SIZE if r in reading else 0 for r in range(RANKS)]
-            check(read == wanted, f"{readers}: bytes from outside {read}, wanted {wanted}")
+            check(read == wanted, f"{readers}: bytes by strace {read}, wanted {wanted}")
             rows = rank_rows(folder)
             check(rows["bytes_read"] == wanted, f"{readers}: {rows}")
             check(rows["samples"] == [w // SIZE for w in wanted], f"{readers}: {rows}")
@@ -106,7 +106,7 @@ def test_two_replicas():
 
 
 def test_a_replica_on_several_nodes():
-    """Batches go by messages between nodes, and by shared memory in them."""
+    """Batches are passed by messages between nodes, and by shared memory within a node."""
     with Folder() as folder:
         for nodes, tensor, pipeline, sync in ((2, 2, 4, "step"), (4, 2, 4, "epoch"), (8, 1, 8, "none"), (4, 2, 2, "step")):
             write_job(folder, job(folder, "replica", tensor, pipeline, sync=sync, buffers="64 KiB", compute="1 ms"))

@@ -1,6 +1,5 @@
-"""What training reads of each format, counted from outside: bytes and opens of an epoch, by strace, against what
-a real reader of the format takes, worked out here from the files themselves; the same in the report and in the
-plan. Memory of a rank with many samples a file."""
+"""Reads of a training in each data format: the bytes and opens of an epoch, as strace counts them, are those of a real reader
+of the format, which this test computes from the files themselves. The report and the plan have the same numbers."""
 import collections
 import os
 import re
@@ -11,8 +10,8 @@ from haultest import *
 
 FILE, GROUP, SAMPLE = "file", "group", "sample"
 STAYS_OPEN = {"tfrecord", "safetensors", "parquet", "indexed_binary", "mmap_indexed_binary"}
-WIDE = ["4 int16", "float64 read", "3 float32 read"]  # 8 + 8 + 12 bytes a row, 20 of them read
-CASES = [  # format, files, samples a file, sample bytes, options of the format
+WIDE = ["4 int16", "float64 read", "3 float32 read"]  # 8 + 8 + 12 bytes per row, of which 20 are read
+CASES = [  # format, files, samples per file, bytes per sample, options of the format
     ("raw", 6, 37, 3000, {}),
     ("npy", 6, 37, 3000, {}),
     ("npz", 6, 37, 3000, {}),
@@ -33,7 +32,7 @@ CASES = [  # format, files, samples a file, sample bytes, options of the format
 
 
 def npz_parts(path):
-    """The directory with its end, and where the payload of the first member begins."""
+    """The bytes from the directory to the end, and the bytes before the payload of the first member."""
     with open(path, "rb") as f:
         data = f.read()
     directory = struct.unpack("<I", data[-22 + 16:-22 + 20])[0]
@@ -43,7 +42,7 @@ def npz_parts(path):
 
 
 def reads(fmt, path, k, samples, size, options):
-    """What a reader takes for sample k that has nothing yet: (bytes, how long it has them)."""
+    """The reads for sample k of a reader that has no data yet: (bytes, for what it keeps them)."""
     whole = os.path.getsize(path)
     if fmt == "raw":
         return [(size, SAMPLE)]
@@ -59,7 +58,7 @@ def reads(fmt, path, k, samples, size, options):
         rows, sets = options.get("chunk_samples", 1), options.get("datasets", 1)
         piece = options.get("chunk_bytes", size // sets)
         row = sets * -(-size // sets // piece) * piece  # whole chunks: they fit libhdf5's cache
-        data = -(-samples // rows) * rows * row + 8 * samples
+        data = -(-samples // rows) * rows * row + 8 * samples  # with the labels
         return [(whole - data, SAMPLE), (rows * row, SAMPLE)]
     if fmt == "safetensors":
         with open(path, "rb") as f:
@@ -79,7 +78,7 @@ def reads(fmt, path, k, samples, size, options):
 
 
 class Lane:
-    """A reader of its own: the file it has open, what it has of it, and the last four groups."""
+    """One reader: the file that it has open, whether it has the file's metadata, and the last four row groups."""
 
     def __init__(self, fmt):
         self.fmt, self.file, self.kept, self.groups, self.bytes, self.opens = fmt, None, False, [], 0, 0
@@ -133,7 +132,7 @@ def job(folder, case, workers, batch, epochs, **train):
 
 
 def traced(folder, ranks):
-    """(bytes read, opens, reads) of the data set's objects, by the kernel's account."""
+    """(bytes read, opens, reads, output): the system calls on the objects of the data set, as strace counts them."""
     args = command(ranks, "run", "job.json", "--only", "train", "--force")
     at = args.index(HAUL)
     strace = ["strace", "-ff", "-y", "-e", "trace=openat,close,read,pread64,preadv,preadv2", "-o",
@@ -179,12 +178,12 @@ def test_bytes_and_opens():
             check(p["measures"]["samples"] == samples, f"{what}: {p['measures']}")
             apart = abs(moved - samples * size) >= 0.01 * samples * size
             check((" of samples, " in seen[3] and " moved" in seen[3]) == apart, f"{what}: {seen[3]}")
-            # A row group's ids come with the first sample of it, the others' are not in any bytes.
+            # A row group is read with the first of its samples, so only that sample's id comes from bytes that were read.
             ids = p["measures"]["ids_from_bytes"]
             check(0 < ids < samples if case[0] == "parquet" else ids == samples, f"{what}: {ids} ids of {samples}")
             told = f"{ids:,} ids from the bytes read, the others as planned"
             check(told in p["said"] if ids < samples else " ids " not in p["said"], f"{what}: {p['said']}")
-            if case[4].get("chunk_bytes"):  # the header, and of each of two rows two chunks
+            if case[4].get("chunk_bytes"):  # one read of the header, and two chunks in each of two data sets
                 check(seen[2] == samples * 5, f"{what}: {seen[2]} reads of {samples} samples")
             plan = alone("plan", "job.json", "--json", "--ranks-per-node", ranks, cwd=folder)
             check(plan.rc == 0, f"{what}: {plan}")
@@ -193,8 +192,8 @@ def test_bytes_and_opens():
 
 
 def test_other_formats():
-    """Of formats that have no case above, nobody here works out what a reader takes. What the kernel counts must be
-    what the report says and the plan expects, and every sample must have been read with its id."""
+    """Formats without a case above: this test does not model their readers. The counts of the kernel must be those of the
+    report and the plan, and every sample must be read with its id."""
     for fmt in formats():
         if fmt in {c[0] for c in CASES}:
             continue
@@ -216,11 +215,11 @@ def test_other_formats():
                 plan = alone("plan", "job.json", "--json", "--ranks-per-node", ranks, cwd=folder)
                 wanted = json.loads(plan.out)["phases"][1]["bytes"]
                 check(abs(wanted - moved) < 0.03 * moved, f"{what}: plan says {wanted} bytes, {moved} moved")
-        print(f"      {fmt}: no model of its reader, strace against report and plan")
+        print(f"      {fmt}: strace agrees with report and plan, without a model of the reader")
 
 
 def test_objects_of_a_file():
-    """Indexes are made, continued, told of and cleaned as their files are."""
+    """Index files are planned, generated, resumed and removed with their data files."""
     with Folder() as folder:
         write_job(folder, job(folder, ("indexed_binary", 3, 50, 100, {}), 1, 10, 1))
         plan = alone("plan", "job.json", "--json", cwd=folder)
@@ -234,14 +233,14 @@ def test_objects_of_a_file():
         os.truncate(f"{folder}/data/{names[5]}", 17)
         r = mpi(3, "generate", "job.json", "--force", cwd=folder)
         check(r.rc == 0 and "7 of 9 files were whole already" in r.out, f"{r}")
-        check(before == {n: open(f"{folder}/data/{n}", "rb").read() for n in names}, "made otherwise")
+        check(before == {n: open(f"{folder}/data/{n}", "rb").read() for n in names}, "the resumed files differ")
         r = mpi(2, "clean", "job.json", cwd=folder)
         check(r.rc == 0, f"{r}")
         check(not os.path.exists(f"{folder}/data") or os.listdir(f"{folder}/data") == [], f"left: {r}")
 
 
 def test_columns_in_the_manifest():
-    """What a list says of files is kept beside them, and known to all ranks that clean."""
+    """The manifest contains the list of columns, and all ranks of haul clean know it."""
     with Folder() as folder:
         case = ("parquet", 3, 40, 28, {"row_group": 8, "columns": WIDE})
         write_job(folder, job(folder, case, 1, 10, 1))
@@ -256,7 +255,8 @@ def test_columns_in_the_manifest():
 
 
 def test_streams():
-    """Files read as streams: each byte once, in pieces of so many; by every rank where there are fewer files."""
+    """Files that are read as streams: each byte is read once, in pieces of the given size. If there are fewer files than ranks,
+    every rank reads all files."""
     for fmt, files, samples, size, ranks, transfer, interleave, batch in (
             ("tfrecord", 6, 37, 3000, 1, 4096, 2, 6), ("tfrecord", 8, 25, 11466, 2, 65536, 4, 5),
             ("raw", 5, 40, 3000, 1, 262144, 4, 8), ("tfrecord", 2, 30, 3000, 3, 16384, 2, 4)):
@@ -277,7 +277,7 @@ def test_streams():
             if files >= ranks:
                 check(bytes_read == times * sum(sizes), f"{what}: {bytes_read} bytes of {times} x {sum(sizes)}")
                 check(reads_made == pieces, f"{what}: {reads_made} reads, {pieces} wanted")
-            else:  # a rank's last record need not reach into a file's last piece
+            else:  # a rank may end before the last piece of a file
                 check(0 <= times * sum(sizes) - bytes_read < times * files * transfer, f"{what}: {bytes_read} bytes")
                 check(0 <= pieces - reads_made <= times * files, f"{what}: {reads_made} reads")
             plan = alone("plan", "job.json", "--json", "--ranks-per-node", ranks, cwd=folder)

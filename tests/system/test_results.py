@@ -1,5 +1,5 @@
-"""results.h5: opened by h5py and h5dump; counts and bytes as strace counts them; merged histograms are
-the sum of the rank rows; valid NXdata."""
+"""Results file: h5py and h5dump open it, counts and bytes are those of strace, merged histograms are the sum of the ranks'
+rows, and runs that are refused, fail or are killed leave an older file or a valid new one."""
 import os
 import re
 import signal
@@ -56,20 +56,20 @@ def test_opens_everywhere():
         check(r.rc == 0, f"{r}")
         path = f"{folder}/results.h5"
         check(os.path.getsize(path) < 1 << 20, f"{os.path.getsize(path)} bytes")
-        check(not os.path.exists(path + ".part"), "a .part is left")
+        check(not os.path.exists(path + ".part"), "a .part file is left")
         dump = subprocess.run(["h5dump", "-d", "/summary", path], capture_output=True, text=True)
         check(dump.returncode == 0 and "train" in dump.stdout and dump.stdout.count("\n") < 80, dump.stdout + dump.stderr)
         with h5py.File(path) as f:
             check(f.attrs["status"] in (b"done", "done", numpy.bytes_("done")), f"{f.attrs['status']}")
             for key in ("schema_version", "haul_version", "build", "started", "finished", "command_line"):
-                check(key in f.attrs, f"no attribute {key}")
-            check(len(f["summary"]) == 2 and len(f["ranks"]) == 3 and len(f["nodes"]) == 1, "rows")
+                check(key in f.attrs, f"there is no attribute {key}")
+            check(len(f["summary"]) == 2 and len(f["ranks"]) == 3 and len(f["nodes"]) == 1, "wrong numbers of rows")
             train = f["phases/1_train"]
-            check(len(train["ranks"]) == 3, "a row a rank")
+            check(len(train["ranks"]) == 3, f"{len(train['ranks'])} rows for 3 ranks")
             row = train["ranks"][:]
             accounts = ["compute_ns", "open_ns", "first_byte_ns", "transfer_ns", "queue_ns", "ranks_ns", "decode_ns", "copy_ns", "haul_ns"]
             for one in row:
-                check(sum(int(one[a]) for a in accounts) == int(one["wall_ns"]), f"accounts of {one}")
+                check(sum(int(one[a]) for a in accounts) == int(one["wall_ns"]), f"the accounts do not add up: {one}")
             stores = f["stores"][:]
             check(len(stores) == 1 and stores[0]["name"] == b"data" and stores[0]["engine"] == b"psync"
                   and stores[0]["nodes"] == 1 and stores[0]["note"] == b"" and stores[0]["uri"].endswith(b"/data"),
@@ -87,7 +87,7 @@ def test_opens_everywhere():
                     kinds += 1
                     merged, ranks = group[signal][:], group["by_rank"][:]
                     check(merged.sum() == ranks.astype("u8").sum(), f"{kind}: {merged.sum()} != {ranks.sum()}")
-            check(kinds > 0, "no histogram by rank")
+            check(kinds > 0, "there is no histogram by rank")
 
 
 def test_existing_file():
@@ -97,18 +97,17 @@ def test_existing_file():
         before = open(f"{folder}/results.h5", "rb").read()
         r = mpi(2, "run", "job.json", cwd=folder)
         check(r.rc == 2 and "results.h5 exists" in r.err and "--force" in r.err, f"{r}")
-        check(open(f"{folder}/results.h5", "rb").read() == before, "it was changed")
+        check(open(f"{folder}/results.h5", "rb").read() == before, "the existing file was changed")
         check(mpi(2, "run", "job.json", "--force", cwd=folder).rc == 0, "--force")
 
 
 def same_file(path, before, what):
     check(open(path, "rb").read() == before, f"{what}: the older file was changed")
-    check(not os.path.exists(path + ".part"), f"{what}: a .part is left")
+    check(not os.path.exists(path + ".part"), f"{what}: a .part file is left")
 
 
 def refusals(folder):
-    """Runs that are refused when their first phase begins: another data set is there, there is none, the store
-    cannot be used."""
+    """Runs that are refused when their first phase begins: there is another data set or none, or the store cannot be used."""
     blocked = f"{folder}/file"
     open(blocked, "w").close()
     return {"another data set": ["--set", "dataset.files=64"],
@@ -117,7 +116,7 @@ def refusals(folder):
             "no store": ["--set", f"stores.data.uri=file://{blocked}/data"]}
 
 
-def test_refused_run_leaves_what_stood():
+def test_refused_run_leaves_the_older_file():
     with Folder() as folder:
         write_job(folder, job(folder))
         path = f"{folder}/results.h5"
@@ -152,7 +151,7 @@ def test_failed_run_replaces_and_names_its_results():
 
 
 def test_killed_before_the_first_publication():
-    """With --force the older file stays until then; without, a file stands that opens."""
+    """With --force, the older file stays until the first publication. Without it, a killed run leaves a valid file."""
     with Folder() as folder:
         write_job(folder, job(folder))
         path = f"{folder}/results.h5"
@@ -178,7 +177,7 @@ def test_killed_before_the_first_publication():
 
 
 def test_steps_and_times_of_a_phase():
-    """On sim://: a row for each step; what the accounts hold of computing is what the steps add up to."""
+    """On sim://, each step has a row, and the computing times of the steps add up to those of the accounts."""
     with Folder() as folder:
         write_job(folder, {"name": "steps", "stores": {"d": {"uri": "sim://d", "bandwidth": "10 MB/s"}},
                            "dataset": {"format": "raw", "files": 48, "sample_bytes": 100000},
@@ -188,9 +187,9 @@ def test_steps_and_times_of_a_phase():
         train = report(f"{folder}/results.h5")["phases"][0]
         steps, m = train["steps"], train["measures"]
         check(steps["step"] == list(range(1, 13)) and steps["steps_per_row"] == 1, f"{steps}")
-        near(2 * sum(steps["compute_ns"]), m["compute_ns"] + m["oversleep_ns"] + m["copy_ns"], 100, "computing")
+        near(2 * sum(steps["compute_ns"]), m["compute_ns"] + m["oversleep_ns"] + m["copy_ns"], 100, "computing time")
         check(all(30e6 <= mean <= most for mean, most in zip(steps["compute_ns"], steps["compute_max_ns"])), f"{steps}")
-        # The first batch is 400 kB of both ranks at 10 MB/s; nobody waits for less.
+        # The first batches of both ranks together are 400 kB at 10 MB/s, so at least one rank waits for them.
         check(steps["load_max_ns"][0] >= 20e6, f"{steps}")
         parts = sum(2 * sum(steps[f"{part}_ns"]) for part in ("load", "compute", "ranks"))
         check(0.5 * m["wall_sum_ns"] < parts <= m["wall_sum_ns"], f"{parts} of {m['wall_sum_ns']}")
@@ -198,7 +197,7 @@ def test_steps_and_times_of_a_phase():
         check(train["finished"] - train["started"] >= train["seconds"], f"{train}")
 
 
-def test_one_rank_says_so():
+def test_note_for_one_rank():
     with Folder() as folder:
         write_job(folder, {"name": "one", "stores": {"d": {"uri": "null://d"}},
                            "dataset": {"files": 4, "sample_bytes": 1000}, "phases": [{"train": {"null_steps": 0}}]})

@@ -1,5 +1,5 @@
-"""The scaling table: runs of one job on 1, 2 and 4 nodes of this machine, its figures against those of the reports of the single
-runs, and its arithmetic by hand."""
+"""Scaling table (haul report --scaling): for runs of one job on 1, 2 and 4 simulated nodes, its figures agree with the reports
+of the single runs and with a computation by hand."""
 import math
 import os
 
@@ -45,7 +45,7 @@ def test_table():
             each = row["bytes_per_second"]["mean"] / n
             check(abs(row["bytes_per_second_per_node"] / each - 1) < 1e-9, at)
             check(abs(row["efficiency"]["mean"] * rows[0]["bytes_per_second"]["mean"] / each - 1) < 1e-9, at)
-        # Relative errors of both rates, by hand.
+        # The relative errors of both rates add up in squares.
         rate, base = rows[2]["bytes_per_second"], rows[0]["bytes_per_second"]
         half = rows[2]["efficiency"]["mean"] * math.hypot((rate["ci95_high"] - rate["ci95_low"]) / 2 / rate["mean"],
                                                           (base["ci95_high"] - base["ci95_low"]) / 2 / base["mean"])

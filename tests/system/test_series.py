@@ -1,4 +1,4 @@
-"""Series of runs: repeats, warm-ups and sweeps in one results file, with known answers on sim://."""
+"""Series of runs: repeats, warm-ups and sweeps are stored in one results file, with known figures on sim://."""
 import os
 import signal
 import subprocess
@@ -12,7 +12,7 @@ MB = 1000 * 1000
 
 
 def job(folder=None, ranks=1, steps=20, **train):
-    """A rank at 50 MB/s takes 20 ms for a sample of 1 MB; compute hides nothing of it."""
+    """A job in which a rank at 50 MB/s takes 20 ms for a sample of 1 MB, of which compute hides nothing."""
     store = {"uri": f"file://{folder}/data"} if folder else {"uri": "sim://known", "rank_bandwidth": 50 * MB}
     return {
         "name": "series", "seed": 3, "stores": {"data": store},
@@ -35,7 +35,7 @@ def phases_of(path):
             rows.append((int(a["number"]), text(a["kind"]), int(a["run"]), int(a["combination"]), int(a["repeat"]),
                          int(a["warmup"]), text(a["sweep"]), moved / float(a["seconds"]) / 1e9))
         summary = f["summary"][:]
-        check(len(summary) == len(rows), "a row of /summary for each phase")
+        check(len(summary) == len(rows), f"/summary has {len(summary)} rows for {len(rows)} phases")
         rows.sort()
         for row, s in zip(rows, summary):
             check((row[1], row[2], row[4], row[5], row[6]) ==
@@ -45,7 +45,7 @@ def phases_of(path):
 
 
 def lost(folder):
-    """The greatest share of a phase's time that the machine did not give."""
+    """The largest share of a phase's time that the machine took for other work."""
     phases = [p for p in report(f"{folder}/results.h5")["phases"] if p["kind"] != "generate"]
     return max(machine_took_s(folder, p) / p["seconds"] for p in phases)
 
@@ -68,17 +68,17 @@ def test_repeats():
             check(series[0]["au"]["mean"] is None and series[0]["bytes_per_second"]["stdev"] is None, f"{series[0]}")
             if ranks > 2:
                 continue
-            # The same every time: nothing is drawn, and the model's time is not the machine's.
+            # All repeats take the same time, because nothing is random and the model's time is independent of the machine.
             near(series[1]["p99_ns"]["mean"], 20e6, 0.02 * 20e6, "p99")
             check(series[1]["p99_ns"]["cv"] < 0.01, f"p99 {series[1]['p99_ns']}")
             rate, took = series[1]["bytes_per_second"], lost(folder)
-            near(rate["mean"], ranks * 50 * MB, (0.1 + took) * ranks * 50 * MB, "bytes a second")
+            near(rate["mean"], ranks * 50 * MB, (0.1 + took) * ranks * 50 * MB, "bytes per second")
             check(rate["cv"] < 0.03 + took and rate["ci95_low"] < rate["mean"] < rate["ci95_high"], f"{rate}")
 
 
 @timing
 def test_sweep():
-    """GB/s is ranks x rank_bandwidth where nothing else limits."""
+    """The rate is ranks x rank_bandwidth where nothing else limits it."""
     with Folder() as folder:
         write_job(folder, job(ranks=2))
         r = mpi(2, "run", "job.json", "--sweep", "stores.data.rank_bandwidth=25 MB/s,50 MB/s,100 MB/s", "--sweep",
@@ -96,13 +96,14 @@ def test_sweep():
             near(row[6], 2 * bandwidth / 1000, (0.15 + took) * 2 * bandwidth / 1000, f"GB/s of {row}")
         with h5py.File(f"{folder}/results.h5") as f:
             check(list(f["phases/3_train"].attrs["sets"].astype(str)) ==
-                  ["stores.data.rank_bandwidth=50 MB/s", "train.compute=2 ms"], "sets")
+                  ["stores.data.rank_bandwidth=50 MB/s", "train.compute=2 ms"], "the attribute sets is wrong")
             base = json.loads(bytes(f["job"][()]).rstrip(b"\0"))
-            check(base["stores"]["data"]["rank_bandwidth"] == 50 * MB, "/job is the job without the sweep")
+            check(base["stores"]["data"]["rank_bandwidth"] == 50 * MB, "/job is not the job without the sweep")
 
 
-def test_data_are_made_once():
-    """On file:// and mem://: later runs find the data; another data set in the same place is refused first."""
+def test_data_is_made_once():
+    """On file:// and mem://, later runs find the data of the first. A series that would make another data set in the same place
+    is refused before it runs."""
     with Folder() as folder:
         write_job(folder, job(folder))
         r = mpi(2, "run", "job.json", "--repeat", 2, "--sweep", "train.loader.workers=1,2", cwd=folder)
@@ -120,7 +121,7 @@ def test_data_are_made_once():
 
 
 def test_refusals():
-    """Whatever is wrong in any combination is said before anything runs, and nothing is created."""
+    """An error in any combination is reported before the first run, and no file is created."""
     cases = [
         (["--sweep", "train.batch"], "--sweep train.batch: write it as path=a,b,c, as in train.batch=2,4,8"),
         (["--sweep", "train.batch=1,2,0"], "--sweep train.batch=0: /phases/1/train/batch: must be at least 1, is 0"),
@@ -145,7 +146,7 @@ def test_refusals():
 
 
 def test_target():
-    """AU is 1 ms of 20 ms and misses 10 % on average. A sweep names the combination."""
+    """An AU of 1 ms of 20 ms misses the target of 10 % on average. In a sweep, the message names the combination."""
     with Folder() as folder:
         write_job(folder, job(target_au=0.1))
         r = mpi(1, "run", "job.json", "--strict", "--repeat", 2, "--warmup", 1, "--only", "train", cwd=folder)
@@ -160,7 +161,7 @@ def test_target():
 
 
 def series_under_way(folder, more=()):
-    """A long series, started, with at least two published runs behind it."""
+    """Starts a long series, and waits until two of its runs are published."""
     write_job(folder, job(steps=30))
     process = start(2, "run", "job.json", "--repeat", 50, "--only", "train", *more, cwd=folder)
     while process.poll() is None:
@@ -175,7 +176,7 @@ def series_under_way(folder, more=()):
 
 
 def test_ended_early():
-    """By a signal and by kill -9: what was finished stands; a signal publishes the phase under way too."""
+    """A series that is ended by a signal or by kill -9 keeps its finished runs. A signal also publishes the current phase."""
     for how in (signal.SIGTERM, signal.SIGKILL):
         with Folder() as folder:
             process = series_under_way(folder)
@@ -186,7 +187,7 @@ def test_ended_early():
             check(2 <= len(rows) < 50, f"{how}: {len(rows)} phases")
             check([row[1] for row in rows] == list(range(1, len(rows) + 1)), f"{how}: {rows}")
             with h5py.File(f"{folder}/results.h5") as f:
-                check(f.attrs["runs"] == 50, "runs")
+                check(f.attrs["runs"] == 50, f"runs is {f.attrs['runs']}")
             result = report(f"{folder}/results.h5")
             check(result["status"] == "interrupted", f"{how}: {result['status']}")
             last = result["phases"][-1]["status"]
@@ -195,7 +196,7 @@ def test_ended_early():
 
 @timing
 def test_plain_io():
-    """8 MB written at 20 MB/s: 0.4 s, in requests of 100 or 50 kB. Operations are told, and of which run."""
+    """8 MB at 20 MB/s take 0.4 s, in requests of 100 or 50 kB. The report names the operation of each run."""
     with Folder() as folder:
         write_job(folder, {
             "name": "plain", "stores": {"d": {"uri": "sim://known", "bandwidth": 20 * MB}},
@@ -213,12 +214,12 @@ def test_plain_io():
 
 
 def test_deadline():
-    """It holds for the whole series."""
+    """The deadline holds for the whole series."""
     with Folder() as folder:
         write_job(folder, job(steps=30))
         r = mpi(2, "run", "job.json", "--repeat", 1000, "--only", "train", "--deadline", "2 s", cwd=folder)
         check(r.rc == 4, f"{r}")
-        check(len(phases_of(f"{folder}/results.h5")) < 1000, "too many runs")
+        check(len(phases_of(f"{folder}/results.h5")) < 1000, "the deadline did not end the series")
 
 
 main()

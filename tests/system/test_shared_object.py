@@ -1,5 +1,5 @@
-"""One object in parts, written by all ranks: byte for byte what one rank makes on files, in as many parts as it should
-have, read by any number of ranks; and nothing at all where a part did not come."""
+"""Shared objects: all ranks write one object in parts. It has the same bytes as the file that one rank writes, the right
+number of parts, and can be read by any number of ranks. If a part is missing, there is no object at all."""
 import os
 import signal
 import time
@@ -19,7 +19,7 @@ def share(what, ranks, **more):
 
 
 def made_by_one(folder, what):
-    """The same on files: what the bytes must be."""
+    """The expected bytes: those that one rank writes to a file."""
     works(1, folder, {"uri": f"file://{folder}/reference"}, [io("write", **share(what, 1))], {})
     with open(f"{folder}/reference/io/shared", "rb") as f:
         data = f.read()
@@ -30,7 +30,7 @@ def made_by_one(folder, what):
 
 
 class S3:
-    """By boto3."""
+    """The object on S3 or Google's store, as boto3 sees it."""
 
     def __init__(self, server, scheme="s3"):
         self.server, self.bucket = server, "by-" + scheme
@@ -50,13 +50,13 @@ class S3:
         return int(self.client.head_object(Bucket=self.bucket, Key="x/io/shared")["ETag"].strip('"').split("-")[1])
 
     def left(self):
-        """Uploads that are open yet, and whether the object stands."""
+        """Uploads that are still open, and whether the object exists."""
         keys = [o["Key"] for o in self.client.list_objects_v2(Bucket=self.bucket).get("Contents", [])]
         return self.client.list_multipart_uploads(Bucket=self.bucket).get("Uploads", []), "x/io/shared" in keys
 
 
 class Azure(S3):
-    """By requests of the test's own."""
+    """The object on Azure's store, by requests that the test signs itself."""
 
     def __init__(self, server):
         self.server = server
@@ -79,13 +79,13 @@ class Azure(S3):
 
 
 def whole(at, folder, what, ranks, readers, wanted, store=None):
-    """Written, looked at by another client, read, deleted."""
+    """Writes the object, compares it by another client, and reads it by other numbers of ranks. Returns the last phase."""
     parts = -(-what["total"] // what["block"])
     p, = works(ranks, folder, store or at.store(), [io("write", depth=2, **share(what, ranks))], at.env)["phases"]
     m = p["measures"]
     check(p["errors"] == 0 and p["bytes_written"] == what["total"] and m["done_bytes"] == what["total"], f"{p}")
     check(m["writes"] == m["done"] == parts and m["creates"] == m["closes"] == ranks, f"{m}")
-    check(at.get() == wanted, f"{ranks} ranks, {what}: other bytes")
+    check(at.get() == wanted, f"{ranks} ranks, {what}: the bytes differ")
     check(at.parts() == parts, f"{at.parts()} parts, not {parts}")
     check(at.left() == ([], True), f"{at.left()}")
     for n in readers:
@@ -96,7 +96,7 @@ def whole(at, folder, what, ranks, readers, wanted, store=None):
 
 def delete(at, folder, what):
     works(1, folder, at.store(), [io("delete", **share(what, 1))], at.env)
-    check(not at.left()[1], "it stands yet")
+    check(not at.left()[1], "the object still exists")
 
 
 @matrix
@@ -112,7 +112,7 @@ def test_any_number_of_ranks():
 
 
 def test_another_store():
-    """Ranks whose stores are different ones cannot write one object; those who can tell it do, and drop it."""
+    """Ranks with different stores cannot write one object: the run fails and leaves no upload."""
     with Folder() as folder, servers.Rgw() as rgw:
         at = S3(rgw)
         store = {**at.store(), "uri": [at.uri, at.uri + "y"]}
@@ -121,8 +121,9 @@ def test_another_store():
         check(at.left() == ([], False), f"{at.left()}")
 
 
-def test_again():
-    """Over what stands, by other ranks, at random, by several threads each, every part twice."""
+def test_written_again():
+    """An existing object is written again, by another number of ranks, in random order, by several threads per rank, and every
+    part twice."""
     with Folder() as folder, servers.Rgw() as rgw:
         at, wanted = S3(rgw), made_by_one(folder, SMALL)
         whole(at, folder, SMALL, 2, (), wanted)
@@ -133,7 +134,7 @@ def test_again():
 
 
 FAULTS = (
-    # rule, where it strikes
+    # fault, and the requests that it hits
     ("503@every=3", "@method=PUT@path=partNumber"), ("rst@every=3", "@method=PUT@path=partNumber"),
     ("503@first=1", "@method=POST@path=uploads"), ("500@first=1", "@method=GET@path=uploadId"),
     ("rst@first=1", "@method=GET@path=uploadId"), ("trunc:300@first=1", "@method=GET@path=uploadId"),
@@ -144,7 +145,7 @@ FAULTS = (
 
 @matrix
 def test_faults():
-    """On parts, on what the store is asked about them, on the commit: one more attempt, and the same bytes."""
+    """Faults of parts, of the list of parts and of the commit: each costs one more attempt, and the bytes are right."""
     azure = (("503@every=3", "@method=PUT@path=blockid="), ("500@first=1", "@method=GET@path=comp=blocklist"),
              ("trunc:300@first=1", "@method=GET@path=comp=blocklist"), ("rst@first=1", "@method=PUT@path=comp=blocklist"))
     with Folder() as folder, servers.Rgw() as rgw, servers.Azurite() as azurite:
@@ -154,13 +155,13 @@ def test_faults():
                 with servers.Proxy(at.server.endpoint(), rule + where) as proxy:
                     p = whole(at, folder, SMALL, 3, (), wanted, at.store(proxy.endpoint()))
                     hits, = proxy.stats()["rules"].values()
-                    check(hits >= 1 and p["retries"] == hits, f"{rule}{where}: done {hits} times, {p['retries']} retries")
+                    check(hits >= 1 and p["retries"] == hits, f"{rule}{where}: {hits} faults, {p['retries']} retries")
             delete(at, folder, SMALL)
 
 
 def test_pages_and_sums():
-    """What parts there are is told a few at a time, one page again; each part's checksum goes along, and is told and wanted
-    back as S3 does it."""
+    """The store lists the parts in small pages, of which one is requested again. Each part has a checksum, which the store
+    returns in the list and requires in the commit, as S3 does."""
     with Folder() as folder, servers.Rgw() as rgw:
         at, wanted = S3(rgw), made_by_one(folder, SMALL)
         with servers.Proxy(rgw.endpoint(), "rst@every=3@method=GET@path=uploadId", "page:2@method=GET@path=uploadId",
@@ -175,8 +176,8 @@ def test_pages_and_sums():
 
 
 def test_a_rank_fails():
-    """Parts are refused for good: all ranks end, the upload is gone, and so is the object; one that stood before
-    stays as it was."""
+    """If parts are refused permanently, all ranks end, and neither an upload nor an object is left. An object from before stays
+    unchanged."""
     with Folder() as folder, servers.Rgw() as rgw, servers.Azurite() as azurite:
         for at, part in ((S3(rgw), "partNumber="), (Azure(azurite), "blockid=")):
             write = [io("write", **share(SMALL, 3))]
@@ -185,7 +186,7 @@ def test_a_rank_fails():
                 with servers.Proxy(at.server.endpoint(), rule) as proxy:
                     store = at.store(proxy.endpoint(), retry={"attempts": 3, "first": "5 ms", "longest": "20 ms"})
                     refused(sentence, 3, folder, store, write, at.env)
-                    check(next(iter(proxy.stats()["rules"].values())) >= 1, f"{rule}: never done")
+                    check(next(iter(proxy.stats()["rules"].values())) >= 1, f"{rule}: the fault was never injected")
 
             no("io/shared", "403exp@from=3@method=PUT@path=" + part)
             check(at.left() == ([], False), f"{at.left()}")
@@ -197,12 +198,13 @@ def test_a_rank_fails():
             works(3, folder, at.store(), write, at.env)
             before = at.get()
             no("io/shared", "rst@from=3@method=PUT@path=" + part)
-            check(at.left() == ([], True) and at.get() == before, "not as it was")
+            check(at.left() == ([], True) and at.get() == before, "the object was changed")
             delete(at, folder, SMALL)
 
 
-def test_time_is_over():
-    """Less than the object by then: nothing stands, and that is said; more than it: it stands."""
+def test_time_limit():
+    """A limit of time: if it ends before the object is complete, there is no object, and the results say so. If it ends
+    later, the object exists."""
     with Folder() as folder, servers.Rgw() as rgw:
         at = S3(rgw)
         with servers.Proxy(rgw.endpoint(), "delay:1@method=PUT@path=partNumber") as proxy:
@@ -217,7 +219,7 @@ def test_time_is_over():
 
 
 def test_interrupted():
-    """By a signal, in the middle of the parts: nothing stays open."""
+    """A signal between the parts leaves no upload open."""
     with Folder() as folder, servers.Rgw() as rgw, \
             servers.Proxy(rgw.endpoint(), "delay:0.3@method=PUT@path=partNumber") as proxy:
         at = S3(rgw)
@@ -232,7 +234,7 @@ def test_interrupted():
         check(r.rc != 0 and at.left() == ([], False), f"{at.left()} {r}")
 
 
-def test_a_plan_refuses():
+def test_refused_by_the_plan():
     s3, az = {"uri": "s3://b/x", "endpoints": "http://127.0.0.1:1"}, {"uri": "az://a/c/x", "endpoints": "http://127.0.0.1:1"}
     table = (
         (s3, {"size": "8 MiB", "block": "1 MiB"}, "/block: parts of an object of s3:// have at least 5 MiB, not 1 MiB"),

@@ -1,15 +1,15 @@
-"""AU and bytes on sim:// stores against the hand computation, within one percentage point and what the machine
-did not give; a few cases on every change, as test_train_time.c has all of them in virtual time.
+"""AU and bytes of trainings on sim:// agree with a computation by hand, within one percentage point and the time that the
+machine took for other work. Every change runs only a few cases, since test_train_time.c has all of them in virtual time.
 
-A rank with W workers of one request each (extent whole) has a batch of B samples of n bytes ready
-every period P; in steady state AU = compute / max(compute, P)."""
+A rank whose workers have one request each in flight has a batch ready every period P; in steady state
+AU = compute / max(compute, P)."""
 from haultest import *
 
 MIB = 1 << 20
 
 
 def run(ranks, store, train, files=None, sample=4 * MIB, env=None):
-    """The phase, with the share of its time that the machine did not give as "lost"."""
+    """Returns the phase, with "lost": the share of its time that the machine took for other work."""
     steps = train.pop("_steps")
     batch = train["batch"]
     files = files or steps * batch * ranks
@@ -28,7 +28,7 @@ def run(ranks, store, train, files=None, sample=4 * MIB, env=None):
     check(phase["bytes_read"] == files * sample, f"bytes {phase['bytes_read']}, wanted {files * sample}")
     accounts = sum(phase["accounts"].values())
     within = 0.02 * phase["seconds"] + 0.05 + phase["lost"] * phase["seconds"]
-    near(accounts, phase["seconds"], within, "accounts add up to the wall time")
+    near(accounts, phase["seconds"], within, "the sum of the accounts")
     return phase
 
 
@@ -39,7 +39,7 @@ def expect(name, phase, au):
 @long
 @timing
 def test_fed():
-    # 4 MiB at 2 GB/s take 2.1 ms: hidden behind the compute.
+    # 4 MiB at 2 GB/s take 2.1 ms, which the compute hides.
     p = run(1, {"bandwidth": "2 GB/s"}, {"batch": 1, "compute": "60 ms", "_steps": 40, "loader": {"workers": 2}})
     expect("fed", p, 1.0)
 
@@ -61,7 +61,7 @@ def test_starved_by_the_rank():
 @long
 @timing
 def test_balanced():
-    # 0.9 of what is needed: AU 90 %.
+    # The store has 0.9 of the needed bandwidth, so the AU is 90 %.
     rate = 4 * MIB / 0.050 * 0.9
     p = run(1, {"bandwidth": int(rate)}, {"batch": 1, "compute": "50 ms", "_steps": 50, "loader": {"workers": 2}})
     expect("balanced", p, 0.9)
@@ -70,7 +70,7 @@ def test_balanced():
 @long
 @timing
 def test_latency_bound():
-    # One worker, one request at a time: 30 ms latency + 4 MiB at 1 GB/s = 34.2 ms a batch.
+    # One worker has one request at a time: 30 ms of latency + 4 MiB at 1 GB/s = 34.2 ms per batch.
     p = run(1, {"bandwidth": "1 GB/s", "latency": "30 ms"},
             {"batch": 1, "compute": "20 ms", "_steps": 60, "loader": {"workers": 1}})
     expect("latency", p, 0.020 / (0.030 + 4 * MIB / 1e9))
@@ -79,7 +79,7 @@ def test_latency_bound():
 @long
 @timing
 def test_slow_first_byte():
-    # Two workers share it: 2 batches every 60 ms + transfer.
+    # Two workers wait at the same time: 2 batches every 60 ms + transfer.
     period = (0.060 + 4 * MIB / 1e9) / 2
     p = run(1, {"bandwidth": "1 GB/s", "first_byte": "60 ms"},
             {"batch": 1, "compute": "20 ms", "_steps": 80, "loader": {"workers": 2}})
@@ -88,42 +88,42 @@ def test_slow_first_byte():
 
 @timing
 def test_skewed_rank():
-    # Rank 1 at a quarter of 200 MB/s: with a barrier each step both wait for it.
+    # Rank 1 has a quarter of 200 MB/s. With a barrier in each step, both ranks wait for it.
     p = run(2, {"rank_bandwidth": "200 MB/s", "slow_ranks": {"1": 0.25}},
             {"batch": 1, "compute": "40 ms", "_steps": 40, "loader": {"workers": 2}})
     expect("skewed", p, 0.040 / (4 * MIB / 50e6))
-    check(p["accounts"]["ranks"] > 0.3 * p["accounts"]["storage"], f"the fast rank waits for the slow one: {p['accounts']}")
+    check(p["accounts"]["ranks"] > 0.3 * p["accounts"]["storage"], f"the fast rank does not wait: {p['accounts']}")
 
 
 def loader(kind, workers, **more):
     return {"kind": kind, "workers": workers, **more}
 
 
-# A store that is bound by latency: 60 ms to the first byte, and next to nothing for 64 KiB. Batches of 4.
+# A store that is bound by latency: 60 ms to the first byte, and very little for the 64 KiB. Batches of 4.
 LATENT = {"bandwidth": "8 GB/s", "first_byte": "60 ms"}
-LATENT_CASES = [  # loader, batches ready every … ms, compute
-    # W workers have W samples in flight: 4 samples in 60 ms x 4 / W
+LATENT_CASES = [  # loader, ms between batches, ms of compute
+    # W workers have W samples in flight, so 4 samples take 60 ms x 4 / W.
     (loader("pytorch", 2), 120, 90),
     (loader("pytorch", 4), 60, 45),
     (loader("sample", 2), 120, 90),
     (loader("sample", 4), 60, 45),
-    # 8 workers and 2 batches of 4 ahead: 8 in flight
+    # With 8 workers and a prefetch of 2 batches of 4, 8 samples are in flight.
     (loader("sample", 8), 30, 22.5),
-    # ... but with one batch ahead there are only its 4 samples to take
+    # With a prefetch of one batch, there are only its 4 samples to read.
     (loader("sample", 8, prefetch=1), 60, 22.5),
-    # all 4 of a batch at once, by each worker
+    # Each worker reads all 4 samples of a batch at once.
     (loader("batch", 1), 60, 45),
     (loader("batch", 2), 30, 22.5),
-    # two at once: two rounds a batch
+    # With a depth of two, a batch takes two rounds.
     (loader("batch", 1, depth=2), 120, 90),
-    # nobody reads ahead: the batch's time and then the compute
+    # Without workers, the time of the batch and the compute follow each other.
     (loader("batch", 0), 60 + 45, 45),
     (loader("pytorch", 0), 240 + 60, 60),
 ]
 
 
 def latent(l, period, compute):
-    steps = 4 + 2400 // period // 2 * 2  # whole rounds of two workers behind the warm-up
+    steps = 4 + 2400 // period // 2 * 2  # whole rounds of two workers after the warm-up
     p = run(1, LATENT, {"batch": 4, "compute": compute / 1e3, "_steps": steps, "loader": dict(l)}, sample=65536)
     expect(f"{l}", p, compute / max(compute, period))
     check(p["accounts_storage"]["first_byte"] > 0.9 * p["accounts"]["storage"], f"{l}: {p['accounts_storage']}")
@@ -140,7 +140,8 @@ def test_loaders():
 @long
 @timing
 def test_loaders_share_bandwidth():
-    """Whoever reads, a store that is full gives what it has: 2 ranks x 4 x 512 KiB at 100 MB/s, 41.9 ms a step."""
+    """With each loader, the bandwidth of the store limits the training: 2 ranks x 4 x 512 KiB at 100 MB/s take 41.9 ms per
+    step."""
     for kind in ("pytorch", "sample", "batch"):
         p = run(2, {"bandwidth": "100 MB/s"}, {"batch": 4, "compute": "20 ms", "_steps": 64, "loader": loader(kind, 2)},
                 sample=MIB // 2)
@@ -149,15 +150,15 @@ def test_loaders_share_bandwidth():
 
 @timing
 def test_copies():
-    """4 MiB at 200 MB/s to the accelerator: 21 ms before each 40 ms of compute, in an account of their own."""
+    """Copies of 4 MiB at 200 MB/s to the accelerator take 21 ms before each 40 ms of compute, and have their own account."""
     p = run(1, {}, {"batch": 1, "compute": "40 ms", "_steps": 40, "warmup_steps": 1,
                     "loader": loader("batch", 2, pin_memory=True, h2d="200 MB/s")})
     expect("copies", p, 0.040 / (0.040 + 4 * MIB / 200e6))
-    near(p["accounts"]["copy"], 40 * 4 * MIB / 200e6, 0.05, "account of copies")
+    near(p["accounts"]["copy"], 40 * 4 * MIB / 200e6, 0.05, "the account of copies")
 
 
 def test_failures():
-    """A failing store with on_error count: errors are counted, the run ends well."""
+    """On a failing store, on_error "count" counts the errors and the run succeeds; on_error "stop" ends it."""
     job = {
         "name": "fail", "seed": 3, "stores": {"data": {"uri": "sim://known", "failure_rate": 0.2}},
         "dataset": {"store": "data", "format": "raw", "files": 200, "sample_bytes": 4096},

@@ -1,5 +1,5 @@
-"""The job scripts under a real Slurm of four virtual nodes: to the end, through signals, time limits, requeues and nodes
-that fail, and the series of runs on more and more nodes."""
+"""Job scripts under a real Slurm with four virtual nodes: complete runs, signals, time limits, requeues, nodes that fail, and
+the scaling series."""
 import glob
 import os
 import re
@@ -15,7 +15,7 @@ import slurm  # noqa: E402
 
 SMALL, LARGE, SCALING = (os.path.join(SOURCE, "slurm", f"unet3d_{name}.sh") for name in ("small", "512nodes", "scaling"))
 
-# In place of USR1 before the end: nobody notices.
+# Replaces USR1 before the time limit by a signal without an effect.
 NO_SIGNAL = "--signal=B:CONT@1"
 
 
@@ -54,30 +54,30 @@ class Site(Folder):
             return CLUSTER.call("squeue", "--long").stdout
 
     def ended(self, status, seconds=120):
-        """Waits for the job; status is the script's exit status."""
+        """Waits for the job, and checks the exit status of its script."""
         said = CLUSTER.wait(self.job, seconds)
         check(said["ExitCode"] == f"{status}:0", f"the job ended with {said['ExitCode']}, not {status}:\n{self.log()}")
 
     def until(self, holds, what, seconds=60):
         deadline = time.monotonic() + seconds
         while not holds():
-            check(time.monotonic() < deadline, f"{what}: not within {seconds} s\n{self.log()}")
+            check(time.monotonic() < deadline, f"{what}: did not happen within {seconds} s\n{self.log()}")
             time.sleep(0.1)
 
     def trains(self):
-        """Waits until the job's first phase is published, and its training runs."""
+        """Waits until the job's first phase is published, so that its training runs."""
         self.until(lambda: phases(self.results()), "the first phase")
 
     def results(self, more=""):
         return f"{self.path}/results/tiny.{self.job}{more}.h5"
 
     def begun(self, more):
-        """Whether the run with these results is under way, or over."""
+        """Whether the run with these results has begun."""
         return os.path.exists(self.results(more)) or os.path.exists(self.results(more) + ".part")
 
 
 def phases(path):
-    """(kind, status) of each phase published so far; nothing while there is no file."""
+    """(kind, status) of each phase published so far; an empty list if there is no file."""
     try:
         with h5py.File(path) as f:
             return [(text(p.attrs["kind"]), text(p.attrs["status"])) for p in f["phases"].values()]
@@ -86,7 +86,7 @@ def phases(path):
 
 
 def rows(site):
-    """(nodes, status) of each row in the table of a series."""
+    """(number of nodes, exit status) of each row in the table of a series."""
     with open(f"{site.path}/results/tiny.{site.job}.tsv", encoding="utf-8") as f:
         return [(words[0], words[2]) for words in map(str.split, f.readlines()[1:])]
 
@@ -96,7 +96,7 @@ def text(value):
 
 
 def test_check():
-    """On the login node nothing is submitted; every mistake has its sentence, once."""
+    """The word check, for a login node, submits nothing, and reports each mistake by one sentence."""
     with Site() as site:
         def tried(script=SMALL, **more):
             done = CLUSTER.call(script, "check", env=site.env(**more), cwd=site.path)
@@ -114,11 +114,13 @@ def test_check():
             check(rc == 2 and out.count(says) == 1, f"{wrong}: {rc} {out}")
         rc, out = tried(LARGE, SBATCH_PARTITION="low")
         check(rc == 2 and "Requested node configuration is not available" in out, f"{rc} {out}")
-        check(CLUSTER.ask("squeue", "--noheader") == "" and not os.path.exists(site.path + "/results"), "something was made")
+        check(CLUSTER.ask("squeue", "--noheader") == "" and not os.path.exists(site.path + "/results"),
+              "check submitted a job or made a folder")
 
 
 def test_small():
-    """To its end, with another number of ranks per node than the job says. The log tells what was planned and where."""
+    """The small script runs to its end, with another number of ranks per node than the job's. The log has the plan and the
+    nodes."""
     with Site() as site:
         site.submit(SMALL, "--nodes=2")
         site.ended(0)
@@ -130,11 +132,12 @@ def test_small():
         for line in (r"data set   80 files", r"ranks      4 on 2 nodes", r"^HAUL_DATA +" + site.path, r"^\$ df -PT",
                      r"2 nodes, 4 ranks; results: ", r"haul's exit status: 0"):
             check(re.search(line, log, re.M), f"{line}: {log}")
-        check(not glob.glob(site.path + "/results/hosts*"), "the node list stays")
+        check(not glob.glob(site.path + "/results/hosts*"), "the list of nodes is left")
 
 
 def test_signals():
-    """USR1, as Slurm sends it before the end, and scancel: what was measured is there, the status is not 0."""
+    """After USR1, as Slurm sends it before the time limit, and after scancel, the results so far are written, and the status
+    is not 0."""
     with Site(epochs=10000) as told, Site(epochs=10000) as cancelled:
         for site in (told, cancelled):
             site.submit(SMALL, "--nodes=2")
@@ -151,7 +154,8 @@ def test_signals():
 
 
 def test_failing_node():
-    """A node that dies before the run is left out, by name and with the reason. The set-up file waits until it has."""
+    """A node that dies before the run is left out, and the log has its name and the reason. The set-up file waits until the
+    node is dead."""
     with Site() as site:
         with open(site.path + "/wait.sh", "w", encoding="utf-8") as f:
             f.write(f": >{site.path}/here\nuntil [ -e {site.path}/dead ]; do sleep 0.1; done\n")
@@ -170,7 +174,7 @@ def test_failing_node():
 
 
 def test_requeue():
-    """A job that is requeued has the same number: both runs have their results."""
+    """A requeued job keeps its number, and both of its runs have results files."""
     with Site(epochs=10000) as site:
         site.submit(SMALL, "--nodes=2")
         site.trains()
@@ -184,7 +188,7 @@ def test_requeue():
 
 
 def test_time_limit():
-    """The limit of the scheduler, less RESERVE, is haul's deadline; nobody writes it down twice."""
+    """The time limit of the job, less RESERVE, becomes haul's deadline without another setting."""
     with Site(epochs=100000) as site:
         site.submit(SMALL, "--nodes=1", "--time=1", NO_SIGNAL, RESERVE="48")
         site.ended(4)
@@ -193,7 +197,7 @@ def test_time_limit():
 
 
 def test_scaling():
-    """A row for each number of nodes, each with its own results; a node that fails ends only its own row."""
+    """The table has a row for each number of nodes, each with its own results file."""
     with Site() as site:
         site.submit(SCALING, "--nodes=4", "--ntasks-per-node=2", NODES="4")
         site.ended(0)
@@ -208,7 +212,7 @@ def test_scaling():
 
 
 def test_512_nodes():
-    """Slurm takes the large scripts as they are: 516 nodes, 512 of them for the run."""
+    """Slurm accepts the large scripts unchanged, which request 516 nodes."""
     for script in (LARGE, SCALING):
         done = CLUSTER.call("sbatch", "--test-only", "--partition=large", script)
         check(done.returncode == 0 and "107328 processors on nodes c[1-516]" in done.stdout, done.stdout)
@@ -216,8 +220,8 @@ def test_512_nodes():
 
 @long
 def test_preempted():
-    """A job of a higher partition takes the nodes: the run writes what it has in its grace time, is requeued and runs
-    again when the nodes are free."""
+    """A job in a partition of higher priority takes the nodes: the run writes its results so far in the grace time, is requeued,
+    and runs again when the nodes are free."""
     with Site(epochs=10000) as site, Site() as other:
         site.submit(SMALL, "--nodes=3")
         site.trains()
@@ -231,8 +235,8 @@ def test_preempted():
 
 @long
 def test_limit_reached():
-    """Where WALLTIME is wrong by hand, Slurm's own signal before the limit ends the run in order; where that comes too
-    late, the limit itself ends it, and what was measured is kept all the same."""
+    """If WALLTIME is too long, Slurm's signal before the limit ends the run in order. Without that signal the limit ends the
+    run, and the results so far are written, too."""
     with Site(epochs=100000) as warned, Site(epochs=100000) as killed:
         warned.submit(SMALL, "--nodes=1", "--time=1", "--signal=B:USR1@30", WALLTIME="3600")
         killed.submit(SMALL, "--nodes=1", "--time=1", NO_SIGNAL, WALLTIME="3600")
@@ -246,8 +250,7 @@ def test_limit_reached():
 
 @long
 def test_node_dies():
-    """A node dies under a run of the series: that row fails, the next ones run on the nodes that are left. When the job
-    is requeued, what is done is not done again."""
+    """A node dies during a run of the series: that run fails, and the next ones use the other nodes."""
     with Site(epochs=30) as site:
         site.submit(SCALING, "--nodes=4", "--ntasks-per-node=2", NODES="4", SIZES="1 4 2", STEPS="20")
         site.until(lambda: site.begun(".n4"), "the run on four nodes")
@@ -277,15 +280,15 @@ def test_scaling_requeued():
 
 @long
 def test_broadcast():
-    """The program is copied to the node first, and gone afterwards."""
+    """With BCAST, the program is copied to the node before the run and removed after it."""
     with Site() as site:
         site.submit(SMALL, "--nodes=1", BCAST="yes", BCAST_DIR=site.path)
         site.ended(0)
-        check(f"{site.path}/haul.{site.job}" in text(h5py.File(site.results()).attrs["command_line"]), "not the copy")
+        check(f"{site.path}/haul.{site.job}" in text(h5py.File(site.results()).attrs["command_line"]), "the copy did not run")
         check(not glob.glob(site.path + "/haul.*"), f"{os.listdir(site.path)}")
 
 
 if __name__ == "__main__":
-    # A Slurm that is not installed is a failure: without it nobody knows that the scripts work.
+    # The test fails if Slurm is not installed, because nothing else shows that the scripts work.
     with slurm.Slurm(4) as CLUSTER:
         main()

@@ -1,4 +1,4 @@
-"""Work that goes on for long: memory, descriptors and threads of the ranks stay what they were."""
+"""Soak test: in long phases, the memory, descriptors and threads of the ranks do not grow."""
 import glob
 import os
 import statistics
@@ -10,7 +10,7 @@ SECONDS, MIB = 45, 1 << 20
 
 
 def ranks_in(folder):
-    """The processes of this program that run in a folder."""
+    """The processes of haul that run in a folder, as paths below /proc."""
     found = []
     for path in glob.glob("/proc/[0-9]*"):
         try:
@@ -22,7 +22,7 @@ def ranks_in(folder):
 
 
 def state_of(path):
-    """(bytes resident, descriptors, threads) of a process, or None when it has just ended."""
+    """(bytes resident, descriptors, threads) of a process; None if it has just ended."""
     try:
         with open(f"{path}/statm", encoding="ascii") as f:
             resident = int(f.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
@@ -32,7 +32,7 @@ def state_of(path):
 
 
 def soak(phase, **job):
-    """One phase for SECONDS, looked at all the while: from a third of it on nothing grows."""
+    """Runs one phase for SECONDS, samples its ranks, and checks that nothing grows after the first third."""
     with Folder() as folder:
         folder = os.path.realpath(folder)
         write_job(folder, {"name": "soak", "seed": 3, "stores": {"d": {"uri": f"file://{folder}/data"}}, **job})
@@ -48,7 +48,7 @@ def soak(phase, **job):
         check(done["kind"] == phase and done["errors"] == 0 and done["seconds"] >= SECONDS, f"{done}")
     check(len(seen) == 2, f"{len(seen)} ranks seen")
     for looks in seen.values():
-        end = looks[-1][0] - 1  # the last second is the phase's end
+        end = looks[-1][0] - 1  # without the last second, in which the phase ends
         inside = [state for at, state in looks if state and end - SECONDS * 2 / 3 < at < end]
         first, last = inside[:len(inside) // 3], inside[-len(inside) // 3:]
         for i, (what, most) in enumerate((("bytes resident", 2 * MIB), ("descriptors", 0), ("threads", 0))):

@@ -1,5 +1,5 @@
-"""A reason to stop reaches ranks that compute for long: a signal to one rank, or an error of one, ends a step of twenty minutes
-on all ranks, on one node and on several."""
+"""Stopping ranks that compute for a long time: a signal to one rank, or an error of one, ends a step of twenty minutes on all
+ranks, on one node and on several."""
 import os
 import random
 import re
@@ -11,7 +11,7 @@ import h5py
 
 from haultest import HAUL, Folder, check, finish, main, report, start, write_job
 
-COMPUTE = 1200  # longer than finish() waits
+COMPUTE = 1200  # seconds; more than finish() waits
 
 
 def job(folder, **train):
@@ -57,7 +57,7 @@ def stops(signum, nodes):
         os.kill(random.choice(ranks_of(process)), signum)
         r = finish(process, began)
         check(r.rc == 4, f"{r}")
-        check(report(folder + "/results.h5")["status"] == "interrupted", "status")
+        check(report(folder + "/results.h5")["status"] == "interrupted", "the status is not \"interrupted\"")
         with h5py.File(folder + "/results.h5") as f:
             check(set(f["phases/1_train/ranks"]["steps"]) == {0}, "a step was counted that no rank completed")
 
@@ -74,15 +74,15 @@ def test_hup():
     stops(signal.SIGHUP, 2)
 
 
-def test_an_error_of_one():
+def test_error_of_one_rank():
     with Folder() as folder:
         write_job(folder, job(folder, loader={"workers": 1, "prefetch": 1}))
         check(start(2, "generate", "job.json", cwd=folder).wait() == 0, "generate")
         victim = sorted(n for n in os.listdir(folder + "/data") if n.endswith(".npy"))[7]
         os.unlink(f"{folder}/data/{victim}")
         began = time.monotonic()
-        # Whoever meets the missing file does so before its first step or in a later one of twenty minutes: in the
-        # first of 64 batches in order it is known who.
+        # Without shuffling, the missing file is in the first batch of a rank. Otherwise a rank might need it only in a later
+        # step, after twenty minutes.
         process = start(8, "run", "job.json", "--skip", "generate", "--fake-nodes", 3, "--set", "train.shuffle=none",
                         cwd=folder)
         r = finish(process, began)

@@ -1,5 +1,5 @@
-"""One data set for all numbers of nodes: a set made for the largest run serves the smaller ones, which read its first
-files, each sample once, and nothing of the others."""
+"""One data set for all numbers of nodes: smaller runs can use the data set of the largest one. They read each sample of its
+first files once, and nothing of the other files."""
 import os
 import re
 
@@ -41,13 +41,13 @@ def test_one_set_serves_all():
         check(len(files) == 48 and all("_of_48.npz" in f for f in files), f"{files}")
         for ranks in (1, 2, 3, 8):
             phase = trained(folder, ranks)
-            # In the order of their numbers, whatever the subfolder: what each epoch reads are the first files, whole.
+            # Each epoch reads the first files completely, in the order of their numbers, whatever their subfolder.
             mine = sorted(files, key=lambda f: int(re.search(r"_(\d+)_of_", f).group(1)))[:6 * ranks]
             size = 2 * sum(os.path.getsize(f) for f in mine)
             check(phase["measures"]["bytes_read"] == size, f"{ranks} ranks: {phase['measures']['bytes_read']}, the files have {size}")
         r = mpi(2, "generate", "job.json", "--results", "again.h5", cwd=folder)
         check(r.rc == 0 and "12 of 12 files were whole already; of a set of 48" in r.out, f"{r}")
-        check(files_of(folder) == files, "the set has changed")
+        check(files_of(folder) == files, "the data set has changed")
         r = mpi(2, "clean", "job.json", cwd=folder)
         check(r.rc == 0 and "removed 48 files" in r.out and not os.path.exists(f"{folder}/set"), f"{r}")
 

@@ -1,5 +1,5 @@
-"""Tokens: of Google's metadata and of a service account's key, of Azure's managed identity and client secret; they
-expire under way, and are renewed."""
+"""Tokens of object stores: haul gets them from Google's metadata service, with the key of a Google service account, from
+Azure's managed identity and with an Azure client secret, and renews them when they expire."""
 import json
 
 from haultest import Folder, check
@@ -18,7 +18,8 @@ def store_of(facade):
 
 
 def test_google_metadata():
-    """Tokens of four seconds, nine seconds of reads: nobody notices. One that is withdrawn is met by a new one."""
+    """Tokens that are valid for four seconds are renewed during nine seconds of reads, without an error. If the store refuses
+    a token, haul gets a new one."""
     with Folder() as folder, servers.Rgw() as rgw:
         servers.public_bucket(rgw, "open")
         with servers.Proxy(rgw.endpoint(), tokens=4) as facade:
@@ -55,7 +56,7 @@ def test_google_service_account():
 
 
 def test_azure():
-    """Over TLS, as Azure wants it with tokens."""
+    """Azure accepts tokens only over TLS."""
     with Folder() as folder, servers.Tls() as tls, servers.Azurite(tls=tls.pair("good")) as azurite, \
             servers.Proxy("127.0.0.1:1", tokens=4) as facade:
         servers.azure_container(azurite, "train", ca=tls.ca)

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# What only the scripts for PBS and Aurora do, under stand-ins: qsub as their headers say, bind
-# lists for any number of ranks, limits from qstat, the DAOS container made and recorded, dfuse on
-# nodes that answer only, and the series of runs.
+# Job scripts for PBS and Aurora, run with stand-ins for PBS, PALS and DAOS: the qsub command in
+# their headers works, bind lists fit any number of ranks, the time limit comes from qstat, the DAOS
+# container is made and recorded, dfuse mounts only on nodes that answer, and the scaling series
+# runs.
 # shellcheck source=tests/project/batch/stand_ins.sh
 source "$(dirname "$0")/stand_ins.sh"
 
@@ -35,7 +36,7 @@ job()
 }
 
 for script in unet3d_512nodes unet3d_small unet3d_scaling; do
-	# What the header tells to submit, and only that, is what PBS gives to the job.
+	# PBS passes only the variables after -v to the job.
 	given=$(sed -n "s/^#   qsub -A P -v \(.*\) pbs\/$script.pbs$/\1/p" "$root/pbs/$script.pbs")
 	check "$script.pbs says how to submit it" test -n "$given"
 	job $script.pbs "n1 n2" HAUL_DATA= "${given/=*/=$work/data}" NODES=2
@@ -48,7 +49,7 @@ bound()
 	check "$1 ranks by $2" called " --cpu-bind $3 --env"
 	[ "$3" = none ] || check "$1 ranks by $2 have cores of one package, none of the system's" fits "$1" "$3"
 }
-# fits RANKS LIST: haul topo has nothing to note of it on an Aurora node.
+# fits RANKS LIST: succeeds if haul topo reports no problem with this bind list on an Aurora node.
 # shellcheck disable=SC2317  # called through check
 fits()
 {
@@ -65,13 +66,13 @@ for first in $(seq 1 4 45) $(seq 53 4 97); do
 	tiles+=:$first-$((first + 3))
 done
 bound 24 tile "$tiles"
-# Whole cores of its NIC for each rank: 12 where a NIC has one rank, 6 where it may have two.
+# Each rank gets cores of its NIC: all 12 if the NIC has one rank, 6 if it may have two.
 bound 6 nic list:4,8,12,16,20,24,28,32,36,40,44,48:1,5,9,13,17,21,25,29,33,37,41,45:2,6,10,14,18,22,26,30,34,38,42,46\
 :56,60,64,68,72,76,80,84,88,92,96,100:53,57,61,65,69,73,77,81,85,89,93,97:54,58,62,66,70,74,78,82,86,90,94,98
 bound 12 nic list:4,8,12,16,20,24:1,5,9,13,17,21:2,6,10,14,18,22:3,7,11,15,19,23:28,32,36,40,44,48:25,29,33,37,41,45\
 :56,60,64,68,72,76:53,57,61,65,69,73:54,58,62,66,70,74:55,59,63,67,71,75:80,84,88,92,96,100:77,81,85,89,93,97
 bound 6 none none
-# For each core: its number, its rank, and whether it is on the socket where this rank belongs.
+# Prints for each core its number, its rank, and whether it is on the socket of this rank.
 cat >cores.awk <<'X2'
 {
 	for (i = 1; i <= NF; i++) {
@@ -85,84 +86,86 @@ for ranks in 1 2 6 8 12 16 24 48 96; do
 	for bind in tile nic; do
 		job unet3d_small.pbs n1 RANKS_PER_NODE="$ranks" BIND="$bind"
 		grep '^mpiexec.*haul run' calls | sed 's/.*--cpu-bind list:\([^ ]*\).*/\1/' | tr : '\n' >sets
-		check "$ranks ranks by $bind have a set each" test "$(wc -l <sets)" = "$ranks"
+		check "$ranks ranks by $bind: one set of cores per rank" test "$(wc -l <sets)" = "$ranks"
 		awk -F , -v n="$ranks" -f cores.awk sets >cores
-		check "no core twice, none of the system's" \
+		check "$ranks ranks by $bind: no core twice, and none of those reserved for the system" \
 			test -z "$(cut -d ' ' -f 1 cores | sort -n | uniq -d)$(grep -E '^(0|52|10[4-9]|1[1-9][0-9]|[2-9][0-9][0-9]) ' cores)"
-		check "halves on their sockets" test -z "$(grep wrong cores)"
-		check "all alike" test "$(cut -d ' ' -f 2 cores | sort | uniq -c | awk '{ print $1 }' | sort -u | wc -l)" = 1
+		check "$ranks ranks by $bind: half of them on each socket" test -z "$(grep wrong cores)"
+		check "$ranks ranks by $bind: the same number of cores for each" \
+			test "$(cut -d ' ' -f 2 cores | sort | uniq -c | awk '{ print $1 }' | sort -u | wc -l)" = 1
 	done
 done
 job unet3d_small.pbs n1 RANKS_PER_NODE=6 BIND=list:1-8:9-16
-check "a list of another length is refused" status_is 2
-check "in a sentence" said_once "BIND: 2 sets of cores for 6 ranks per node"
+check "a bind list of another length is refused" status_is 2
+check "the refusal is one sentence" said_once "BIND: 2 sets of cores for 6 ranks per node"
 
 job unet3d_small.pbs n1
-check "the limit is that of qstat" grep -qE -- "--deadline 70[0-9][0-9] s " calls
+check "the time limit is that of qstat" grep -qE -- "--deadline 70[0-9][0-9] s " calls
 job unet3d_small.pbs n1 NO_QSTAT=1
-check "without qstat that of the header" grep -qE -- "--deadline 34[0-9][0-9] s " calls
+check "without qstat the time limit is that of the header" grep -qE -- "--deadline 34[0-9][0-9] s " calls
 
 daos=(ACCESS=pil4dfs DAOS_POOL=p DAOS_CONT=c HAUL_DATA="$work/data")
 job unet3d_small.pbs "n1 bad2 n3" NODES=2 RC=1 "${daos[@]}"
-check "DAOS: status kept" status_is 1
+check "DAOS: the script keeps haul's exit status" status_is 1
 check "DAOS: a missing container is made" called "daos container create --type=POSIX"
-check "DAOS: properties are recorded" called "daos container get-prop p c"
+check "DAOS: the container's properties are recorded" called "daos container get-prop p c"
 check "DAOS: the pool is recorded" said "ntarget=640"
-check "DAOS: mounted where nodes answer" called "launch-dfuse.sh p:c on n1 n3"
-check "DAOS: unmounted" called "clean-dfuse.sh p:c"
-check "DAOS: interception" called "LD_PRELOAD=/usr/lib64/libpil4dfs.so"
+check "DAOS: dfuse mounts on the nodes that answer" called "launch-dfuse.sh p:c on n1 n3"
+check "DAOS: dfuse is unmounted" called "clean-dfuse.sh p:c"
+check "DAOS: ranks use the interception library" called "LD_PRELOAD=/usr/lib64/libpil4dfs.so"
 check "DAOS: nodes are asked before they mount" before "haul-node" "launch-dfuse.sh"
 job unet3d_small.pbs "n1 n3" NODES=2 "${daos[@]}"
-check "DAOS: a container that is there is used" not_called "container create"
+check "DAOS: an existing container is not made again" not_called "container create"
 job unet3d_small.pbs "n1 n2" NODES=2 HANG=1 MOUNT_SECONDS=1 "${daos[@]}"
 check "DAOS: a mount that hangs ends the job" status_is 1
-check "DAOS: it is named" said_once "dfuse could not mount the container within 1 s"
-check "DAOS: and undone" called "clean-dfuse.sh p:c"
+check "DAOS: a mount that hangs is reported" said_once "dfuse could not mount the container within 1 s"
+check "DAOS: a mount that hangs is undone" called "clean-dfuse.sh p:c"
 job unet3d_small.pbs "n1 blind2" NODES=3 "${daos[@]}"
 check "DAOS: with too few nodes nothing is mounted" not_called "launch-dfuse.sh"
 rm container
 job unet3d_small.pbs "n1" DAOS_CREATE= "${daos[@]}"
-check "DAOS: no container, none to be made" said_once "no container c, and DAOS_CREATE is empty"
+check "DAOS: a missing container that must not be made" said_once "no container c, and DAOS_CREATE is empty"
 job unet3d_small.pbs "n1" "${daos[@]}" DAOS_POOL=q
-check "DAOS: a pool that is not there" said_once "the DAOS pool q does not answer"
+check "DAOS: a missing pool is reported" said_once "the DAOS pool q does not answer"
 job unet3d_small.pbs "n1" ACCESS=dfuse
 check "DAOS without a pool is refused" status_is 2
-check "DAOS: nothing is mounted then" not_called "launch-dfuse.sh"
+check "DAOS without a pool mounts nothing" not_called "launch-dfuse.sh"
 job unet3d_small.pbs "n1" ACCESS=dfs
 check "an unknown access is refused" said_once 'ACCESS: "dfs" is not one of lustre, dfuse, pil4dfs'
 
-# The series: a row for each size, good nodes only; what is done is not done again when the job is
-# requeued.
+# The scaling series: one row per number of nodes, on good nodes only. A requeued job does not repeat
+# the finished runs.
 rm -f results/*
 job unet3d_scaling.pbs "n1 n2 blind3 n4 n5" NODES=4
-check "series: runs" status_is 0
-check "series: sizes" test "$(cut -f 1 results/unet3d_aurora.7.tsv | paste -s -d ' ')" = "nodes 1 2 4"
-check "series: its own results" called "--results $work/results/unet3d_aurora.7.n2.h5"
-check "series: its own files" called "dataset.steps_per_epoch=100"
-check "series: one data set, of the largest run" test "$(grep -c '^haul generate' calls)" = 1
+check "series: succeeds" status_is 0
+check "series: one row per number of nodes" \
+	test "$(cut -f 1 results/unet3d_aurora.7.tsv | paste -s -d ' ')" = "nodes 1 2 4"
+check "series: each run has its own results file" called "--results $work/results/unet3d_aurora.7.n2.h5"
+check "series: STEPS sets the number of files" called "dataset.steps_per_epoch=100"
+check "series: one data set, that of the largest run" test "$(grep -c '^haul generate' calls)" = 1
 check "series: the data set comes first" before "haul generate" "haul run"
 check "series: no run makes it again" test "$(grep '^haul run' calls | grep -vc -- '--skip generate')" = 0
-check "series: cold reads" called "train.cold=fadvise"
+check "series: reads are cold" called "train.cold=fadvise"
 job unet3d_scaling.pbs "n1 n2" NODES=2 SIZES="2 1 8"
-check "series, requeued: done rows stay" not_called "haul run"
-check "series, requeued: the data set of those that are left" called "haul generate"
-check "series: more nodes than are good" status_is 1
+check "series, requeued: finished runs are not repeated" not_called "haul run"
+check "series, requeued: the data set of the other runs is made" called "haul generate"
+check "series: a run on more nodes than are good fails" status_is 1
 rm -f results/*
 job unet3d_scaling.pbs "n1 n2" NODES=2 RC=1 CLEAN=yes
-check "series: a row that fails does not end it" test "$(grep -c 'haul run' calls)" = 4
-check "series: the status is the first row's" status_is 1
-check "series: what failed is not removed" not_called "haul clean"
+check "series: a failed run does not end the series" test "$(grep -c 'haul run' calls)" = 4
+check "series: the exit status is that of the first failed run" status_is 1
+check "series: the data set of a failed run is not removed" not_called "haul clean"
 job unet3d_scaling.pbs "n1 n2" NODES=2 CLEAN=yes COLD=none
-check "series: the data set is removed when asked" called "haul clean unet3d_aurora"
-check "series: once" test "$(grep -c '^haul clean' calls)" = 1
-check "series: warm reads" not_called "train.cold"
+check "series: CLEAN=yes removes the data set" called "haul clean unet3d_aurora"
+check "series: the data set is removed once" test "$(grep -c '^haul clean' calls)" = 1
+check "series: COLD=none leaves reads warm" not_called "train.cold"
 rm -f results/*
 job unet3d_scaling.pbs "n1 n2" NODES=2 GENERATE_RC=1
 check "series: without a data set nothing runs" not_called "haul run"
-check "series: and its status is that of haul generate" status_is 1
+check "series: without a data set the exit status is that of haul generate" status_is 1
 rm -f results/*
 job unet3d_scaling.pbs "n1 n2" NODES=2 RC=4
-check "series: an interrupted run ends it" test "$(grep -c '^haul run' calls)" = 1
+check "series: an interrupted run ends the series" test "$(grep -c '^haul run' calls)" = 1
 
 echo "$checks checks"
 exit $((failures > 0))

@@ -1,8 +1,8 @@
 # shellcheck shell=bash
 # shellcheck disable=SC2034,SC2317  # variables and functions are for the tests that source this
-# Stand-ins for launchers, schedulers and dfuse, and how a job script is run under them. Nodes are
-# called by what becomes of them: bad… never answer, dead… keep the launcher from starting anything,
-# blind… see no folder.
+# Stand-ins for launchers, schedulers and dfuse, and functions that run a job script with them. The
+# name of a node says how it behaves: bad… never answers, dead… keeps the launcher from starting
+# anything, blind… does not see the folder.
 set -uo pipefail
 root=${HAUL_SOURCE:?}
 work=$(mktemp -d)
@@ -17,7 +17,8 @@ stand_in()
 	chmod +x "bin/$1"
 }
 
-# Launchers note their words. What asks the nodes is run here once for each; haul is run once.
+# Launchers record their arguments. The check of the nodes is run here once per node; haul is run
+# once.
 stand_in launcher <<'X2'
 #!/usr/bin/env bash
 self=$(basename "$0")
@@ -58,7 +59,8 @@ X2
 ln -s launcher bin/mpiexec
 ln -s launcher bin/srun
 
-# The program: plans are real ones, runs end with $RC at once or, asked to, when the signal comes.
+# The program: plans are made by the real haul. Runs end at once with status $RC, or, under LINGER=1,
+# when the signal comes.
 stand_in haul <<'X2'
 #!/usr/bin/env bash
 case $1 in run | generate | clean) ;; *) exec "$REAL_HAUL" "$@" ;; esac
@@ -77,7 +79,7 @@ export WORK=$work TMPDIR=$work/tmp PATH=$work/bin:$PATH HAUL=$work/bin/haul RESU
 export CHECK_SECONDS=4
 unset HAUL_ROOT HAUL_DATA SLURM_JOB_ID SLURM_SUBMIT_DIR PBS_JOBID PBS_O_WORKDIR FLUX_URI LD_PRELOAD
 
-# start SCRIPT NODES [VARIABLE=VALUE…] [-- WORD]: in the background, as $script_pid.
+# start SCRIPT NODES [VARIABLE=VALUE…] [-- WORD]: starts the script in the background, as $script_pid.
 start()
 {
 	local script=$1 nodes=$2 words=() settings=()
@@ -98,7 +100,7 @@ start()
 	script_pid=$!
 }
 
-# run …: rc, calls, asked and log tell what happened.
+# run …: takes the arguments of start, and leaves rc and the files calls, asked and log.
 run()
 {
 	start "$@"

@@ -1,4 +1,4 @@
-"""Python's csv reads what write_files made: rows, columns, ids, and every number.
+"""CSV files: Python's csv module reads the files that write_files made, with the right rows, columns, ids and numbers.
 
 check_csv.py WRITE_FILES"""
 import csv

@@ -1,5 +1,5 @@
-"""h5py, h5dump and h5stat read the HDF5 files that write_files made: names, shapes, types, layouts, ids, labels, and
-every byte.
+"""HDF5 files: h5py, h5dump and h5stat read the files that write_files made, with the right names, shapes, types, layouts,
+ids, labels and bytes.
 
 check_hdf5.py WRITE_FILES"""
 import os
@@ -19,8 +19,8 @@ def layout_of(row, chunk_samples, chunk_bytes):
 
 
 def expected(samples, row, chunks, begin):
-    """The values of a data set whose bytes begin at begin of the stream, and where they end: chunk behind chunk,
-    each filled up."""
+    """The values of a data set whose bytes start at position begin of the stream, and their end. The stream contains one
+    chunk after the other, each in its full size."""
     down, across = chunks or (samples, row)
     n, m = -(-samples // down), -(-row // across)
     values = stream(samples, begin, n * down * m * across).reshape(n, m, down, across)
@@ -28,7 +28,7 @@ def expected(samples, row, chunks, begin):
 
 
 def dumped(path, samples, values):
-    """h5dump's own text of the first data set."""
+    """Compares the first data set with the text that h5dump prints."""
     out = subprocess.run(["h5dump", "-p", "-y", "-w", "0", "-d", "records_0", path], check=True, capture_output=True,
                          text=True).stdout
     assert f"( {samples}, {values.shape[1]} )" in out and "H5T_STD_U8LE" in out, out
@@ -62,7 +62,7 @@ def check(path):
                 assert (ids == 1000 * samples + numpy.arange(samples, dtype="u8")).all(), ids
                 rows[:, :8] = values[:, :8]
             assert (rows == values).all(), name
-            for k in {0, samples // 2, samples - 1}:  # as loaders do: one row
+            for k in {0, samples // 2, samples - 1}:  # one row at a time, as loaders read
                 assert (d[k, 8:] == values[k, 8:]).all()
             if i == 0:
                 first = d[:]

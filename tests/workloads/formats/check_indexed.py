@@ -1,5 +1,5 @@
-"""A second reading of indexed_binary and mmap_indexed_binary, as DLIO's readers do it with numpy, of the
-files that write_files made: records by offset and size, which lie one behind the other; every byte.
+"""Files of indexed_binary and mmap_indexed_binary: numpy reads the files that write_files made as DLIO's readers do, by the
+offset and size of each record. Records follow each other without gaps, and every byte is right.
 
 check_indexed.py WRITE_FILES"""
 from written import each_file, need, numbers, payload

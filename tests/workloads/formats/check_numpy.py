@@ -1,6 +1,7 @@
-"""numpy.load and zipfile read what write_files made: shapes, labels, checksums, ids, and every byte.
+"""Files of raw, npy and npz: numpy and zipfile read the files that write_files made, with the right shapes, labels,
+checksums, ids and bytes.
 
-check_numpy.py WRITE_FILES [BYTES]: with BYTES, one npz of that size instead."""
+check_numpy.py WRITE_FILES [BYTES]: with BYTES, only one npz file of that size."""
 import os
 import sys
 import zipfile
@@ -8,11 +9,11 @@ import zipfile
 from written import each_file, need, numbers, payload
 
 numpy, = need("numpy")
-BLOCK, PATCH = 64 << 10, 4  # npz: of each block four bytes bring the CRC back, workloads/formats/npz.c
+BLOCK, PATCH = 64 << 10, 4  # npz: four bytes of each block restore the CRC, see workloads/formats/npz.c
 
 
 def patched(wrong, samples, size):
-    """The positions where an npz differs from the stream: four bytes a block at most, outside of the ids."""
+    """Checks the positions where an npz differs from the stream: at most four bytes per block, outside the ids."""
     blocks = -(-samples * size // BLOCK)
     assert len(wrong) <= PATCH * blocks, len(wrong)
     assert size < 8 or (wrong % size >= 8).all(), wrong
@@ -24,7 +25,7 @@ def patched(wrong, samples, size):
 def check_values(array, samples, size, form):
     want = payload(samples, size)
     if form == "npz" and 8 <= size < 8 + PATCH:
-        want[:, 8:] = 0  # no room for both
+        want[:, 8:] = 0  # there is no space for both the id and the patch
     wrong = numpy.flatnonzero(array.reshape(samples, size) != want)
     if form == "npz" and samples * size >= PATCH:
         patched(wrong, samples, size)

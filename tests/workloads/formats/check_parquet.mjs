@@ -1,6 +1,6 @@
-// DuckDB reads the Parquet files that write_files made: schema, row groups, rows, ids, and each value of each column,
-// which must be the bytes that stand in the file where core/content/fill.h's one sentence puts them.
-// check_parquet.mjs WRITE_FILES, with the environment's HAUL_NPM
+// Parquet files: DuckDB reads the files that write_files made, with the right schema, row groups, rows and ids. Each value of
+// each column is computed here a second time, from the definition of the payload in core/content/fill.h.
+// check_parquet.mjs WRITE_FILES; the environment variable HAUL_NPM names the folder of the npm packages
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -24,12 +24,12 @@ async function rows(query) {
 	return (await connection.runAndReadAll(query)).getRowObjects();
 }
 
-const ROW_GROUP = 3n; // write_files' own
+const ROW_GROUP = 3n; // as in write_files
 // The columns that write_files gives its wide files, as DuckDB names their types.
 const TYPES = [['DOUBLE', 2, 8], ['BIGINT', 1, 8], ['INTEGER', 3, 4], ['FLOAT', 4, 4], ['BLOB', 4, 2], ['BLOB', 1, 3]];
 const PAGE_HEADER = 29;
 const LARGE = 4096;
-const PAGE = 1 << 20; // a page's values at the most
+const PAGE = 1 << 20; // the largest size of a page's values
 const MASK = (1n << 64n) - 1n;
 const GOLDEN = 0x9e3779b97f4a7c15n;
 
@@ -40,7 +40,7 @@ function mix64(x) {
 	return x ^ (x >> 31n);
 }
 
-// Bytes [offset, offset + length) of the stream of the file with so many samples; seed 7.
+// Bytes [offset, offset + length) of the payload's stream of the file with this number of samples, for seed 7.
 function stream(samples, offset, length) {
 	const key = mix64(mix64(7n + GOLDEN) + BigInt(samples + 1) * GOLDEN);
 	const first = Math.floor(offset / 8);
@@ -50,7 +50,7 @@ function stream(samples, offset, length) {
 	return words.subarray(offset - 8 * first, offset - 8 * first + length);
 }
 
-// Whether a value that DuckDB read is the one stored in these bytes. What is no number has many forms.
+// Whether a value that DuckDB read is the one stored in these bytes. Object.is treats all NaNs as equal.
 function agrees(type, value, bytes) {
 	switch (type) {
 	case 'BLOB':
@@ -90,7 +90,7 @@ async function check(name) {
 	assert.equal(n, BigInt(samples));
 }
 
-// What stands at value k of a column chunk: in pages of whole values, a header before each. Large values: their ends.
+// The bytes of value k of a column chunk. Pages have whole values and a header each. Of large values it returns both ends.
 function valueAt(samples, chunk, width, k) {
 	const pageRows = Math.max(1, Math.floor(PAGE / width));
 	const at = Number(chunk.data_page_offset) + (Math.floor(k / pageRows) + 1) * PAGE_HEADER + k * width;
@@ -100,7 +100,7 @@ function valueAt(samples, chunk, width, k) {
 
 async function checkValues(path, samples, groups, types) {
 	const columns = types.flatMap(([type, count, width]) => Array(count).fill([type, width]));
-	// The first column that is read and has eight bytes or more: of the wide ones the int64 behind two float64.
+	// Ids are in the first column that is read and has eight bytes or more. In wide files it is the int64 after two float64.
 	const withIds = columns.length > 1 ? 2 : columns[0][1] >= 8 ? 0 : -1;
 	const described = await rows(`describe select * from '${path}'`);
 	assert.deepEqual(described.map((d) => d.column_type), columns.map(([type]) => type));

@@ -1,6 +1,5 @@
-"""PIL reads the pictures that write_files made: their pixels are decoded, checksums hold, nothing is
-missing or left over, each pixel's and each coefficient's byte is what it should be; ids stand where the formats
-say; files have exactly their size.
+"""PNG and JPEG files: PIL decodes the pictures that write_files made. Checksums are right, no byte is missing or left over,
+each pixel and each coefficient has its value, ids are where the formats put them, and files have exactly their size.
 
 check_pictures.py WRITE_FILES"""
 import os
@@ -13,7 +12,7 @@ Image, numpy = need("PIL.Image", "numpy")
 
 
 def png(data):
-    """(id, pixels) by its chunks, in the standard's own words: every CRC, deflate's and zlib's sums."""
+    """Reads the chunks as the standard describes them, checks every checksum, and returns (id, pixels)."""
     assert data[:8] == b"\x89PNG\r\n\x1a\n"
     at, kinds, packed, mark = 8, [], b"", None
     while at < len(data):
@@ -40,8 +39,8 @@ def png(data):
 
 
 def coefficients(scan, blocks):
-    """Rows of blocks of 64 bytes, and a restart marker behind each but the last. No byte is 0xfe or 0xff, which are
-    no coefficient's codes; the first of a block is a difference of means, small, down and up in turn."""
+    """Checks rows of blocks of 64 bytes, with a restart marker after each row but the last. No byte is 0xfe or 0xff, which
+    are not codes of coefficients. The first byte of a block is a small difference of means, down and up in turn."""
     markers = [(0xFF, 0xD0 + i % 8) for i in range(len(scan))]
     markers[-1] = (0xFF, 0xD9)
     assert (scan[:, -2:] == markers).all(), "markers"
@@ -53,7 +52,7 @@ def coefficients(scan, blocks):
 
 
 def jpeg(data):
-    """The id, by walking the segments up to the scan, and the scan's markers."""
+    """Reads the segments up to the scan, checks the scan, and returns the id."""
     assert data[:2] == b"\xff\xd8" and data[-2:] == b"\xff\xd9"
     at, mark, lines, width = 2, None, 0, 0
     while data[at + 1] != 0xDA:
@@ -85,7 +84,7 @@ def check(path):
     else:
         mark = jpeg(data)
         assert picture.mode == "L"
-        # Cut short it must not decode: all of the scan is in use.
+        # A file that is cut must not decode, which shows that the whole scan is in use.
         with open(path, "wb") as file:
             file.write(data[:-66])
         try:
@@ -93,9 +92,9 @@ def check(path):
         except OSError:
             pass
         else:
-            raise AssertionError("decodes without its last block")
+            raise AssertionError("the picture decodes without its last block")
     assert mark == 1000, mark
-    assert len(zlib.compress(data, 1)) >= 0.98 * size - 200, "compresses"
+    assert len(zlib.compress(data, 1)) >= 0.98 * size - 200, "the file can be compressed"
 
 
 each_file(check, "png", 10)

@@ -1,6 +1,5 @@
-"""A second reading of safetensors, by the format's rules, of the files that write_files made: the
-header is one JSON object that starts with '{', offsets leave no holes and do not overlap; every byte of
-every tensor.
+"""Files of safetensors: a reader written here by the format's rules reads the files that write_files made. The header is one
+JSON object that starts with '{', offsets leave no holes and do not overlap, and every byte of every tensor is right.
 
 check_safetensors.py WRITE_FILES"""
 import json

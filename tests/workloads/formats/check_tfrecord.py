@@ -1,5 +1,5 @@
-"""A TFRecord and protobuf reader written here, from their descriptions, reads what write_files made:
-lengths, masked CRC-32C, features, every byte of the images; a flipped bit anywhere in a record is found.
+"""TFRecord files: a reader of TFRecord and protobuf, written here from their specifications, reads the files that
+write_files made, with the right lengths, masked CRC-32C, features and bytes. It finds a flipped bit anywhere in a record.
 
 check_tfrecord.py WRITE_FILES"""
 import os
@@ -47,7 +47,7 @@ def fields(data):
         assert tag & 7 in (0, 2), f"wire type {tag & 7}"
         value, at = varint(data, at)
         if tag & 7 == 2:
-            assert at + value <= len(data), "runs over its message"
+            assert at + value <= len(data), "a field is longer than its message"
             value, at = data[at:at + value], at + value
         yield tag >> 3, value
 
@@ -75,14 +75,14 @@ def example(data):
 
 
 def records(data, summed):
-    """(begin, payload); the CRC of an Example is computed where summed(index) says so."""
+    """Yields (position, payload) of each record; the CRC of a payload is checked if summed(index) is true."""
     at = index = 0
     while at < len(data):
         length, crc = struct.unpack_from("<QI", data, at)
-        assert crc == masked(data[at:at + 8]), f"length's CRC of record {index}"
+        assert crc == masked(data[at:at + 8]), f"wrong CRC of the length of record {index}"
         body = data[at + 12:at + 12 + length]
         crc, = struct.unpack_from("<I", data, at + 12 + length)
-        assert not summed(index) or crc == masked(body), f"CRC of record {index}"
+        assert not summed(index) or crc == masked(body), f"wrong CRC of record {index}"
         yield at, body
         at += 16 + length
         index += 1

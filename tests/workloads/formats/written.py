@@ -1,5 +1,5 @@
-"""What write_files makes, for the check_*.py beside this: the libraries they need, the folder, and the bytes that
-must stand in each sample, worked out here a second time from core/content/fill.h's one sentence, with numpy."""
+"""Helpers for the checks of data formats: the Python modules that they need, the files that write_files makes, and the bytes
+of each sample, which are computed here a second time, with numpy, from the definition in core/content/fill.h."""
 import importlib
 import os
 import subprocess
@@ -8,7 +8,7 @@ import tempfile
 
 
 def need(*names):
-    """The modules; else once more by Debian's python3, as the one found first may lack them."""
+    """Imports the modules. If one is missing, starts the script again with Debian's python3, which may be another one."""
     try:
         return [importlib.import_module(name) for name in names]
     except ImportError as e:
@@ -19,8 +19,8 @@ def need(*names):
 
 numpy, = need("numpy")
 GOLDEN = 0x9E3779B97F4A7C15
-SEED = 7  # write_files' own
-FULL = os.environ.get("HAUL_TEST_FULL") == "1"  # all files, not every third of them
+SEED = 7  # as in write_files
+FULL = os.environ.get("HAUL_TEST_FULL") == "1"  # checks all files, not only every third
 
 
 def mix64(x):
@@ -35,7 +35,7 @@ def word(x):
 
 
 def stream(samples, offset, length):
-    """Bytes [offset, offset + length) of the payload's stream of the file with so many samples."""
+    """Bytes [offset, offset + length) of the payload's stream of the file with this number of samples."""
     key = word(word(SEED + GOLDEN) + (samples + 1) * GOLDEN)
     first, last = offset // 8, (offset + length + 7) // 8
     counters = numpy.arange(first + 1, last + 1, dtype="u8") * numpy.uint64(GOLDEN) + numpy.uint64(key)
@@ -43,7 +43,7 @@ def stream(samples, offset, length):
 
 
 def payload(samples, size):
-    """The samples' bytes, a row each, that lie one behind the other in the stream; ids where there is room."""
+    """The bytes of the samples, one row each, which follow each other in the stream; with ids if they are long enough."""
     rows = stream(samples, 0, samples * size).reshape(samples, size).copy()
     if size >= 8:
         rows[:, :8] = (1000 * samples + numpy.arange(samples, dtype="<u8")).view("u1").reshape(samples, 8)
@@ -51,13 +51,13 @@ def payload(samples, size):
 
 
 def numbers(path):
-    """(samples, sample's bytes) by the file's name."""
+    """(number of samples, bytes per sample), from the name of the file."""
     return tuple(int(n) for n in os.path.basename(path).split(".")[0].split("-")[1:])
 
 
 def each_file(check, form, least, size=None):
-    """Makes the files of a format (an npz of that size), of which there must be so many, and calls check(path) for
-    every third, or for each."""
+    """Makes the files of a format, or one npz of that size, checks that there are `least` files or more, and calls
+    check(path) for every third of them, or for all."""
     with tempfile.TemporaryDirectory() as folder:
         subprocess.run([sys.argv[1], folder, size or form], check=True)
         names = sorted(n for n in os.listdir(folder) if n.endswith(f".{form}"))
@@ -72,5 +72,5 @@ def each_file(check, form, least, size=None):
         print(f"{len(looked_at)} of {len(names)} {form} files read")
 
 
-# From splitmix64's reference: the first outputs of seed 0 are the finalised multiples of the constant.
+# From the reference of splitmix64: its first outputs for seed 0 are the finalised multiples of the constant.
 assert word(GOLDEN) == 0xE220A8397B1DCDAF and word(2 * GOLDEN) == 0x6E789E6AA1B965F4

@@ -1,9 +1,9 @@
-# A Spack recipe, for a checkout without a release:
+# Spack recipe for a checkout of haul without a release:
 #
 #   spack repo add PATH/packaging/spack
 #   spack dev-build --source-path PATH haul@main
 #
-# Its syntax is checked by the tests; it has not been run by Spack yet.
+# The tests check its syntax; Spack has not run it yet.
 from spack.package import *
 
 
