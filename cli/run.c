@@ -18,7 +18,7 @@ enum { COMMAND_BYTES = 4096 };
 
 struct run_args {
 	const char *results;
-	bool force, strict, quiet, ignore_space;
+	bool force, strict, quiet, ignore_space, one_file;
 	struct verb_texts sets, sweeps, only, skip;
 	const char *op_log;
 	uint64_t op_log_rows, repeat, warmup, deadline_ns, fake_nodes;
@@ -64,6 +64,8 @@ static const struct verb_option run_options[] = {
 	    .help = "runs the job, or each combination, N times; default 1"),
 	ROW("warmup", VERB_COUNT, warmup, .value = "N", .min = 0, .max = SERIES_RUNS_MAX - 1,
 	    .help = "N runs before them that are left out of all statistics"),
+	ROW("one-file", VERB_FLAG, one_file,
+	    .help = "joins the files of a series' runs into the results file at the end"),
 	ROW_ONLY,
 	ROW_SKIP,
 	ROW_DEADLINE,
@@ -154,6 +156,7 @@ static int run_as(const struct call *call, enum run_verb verb)
 		.force = args->force,
 		.strict = args->strict,
 		.quiet = args->quiet,
+		.one_file = args->one_file,
 		.ignore_space = args->ignore_space,
 		.sets = args->sets.items,
 		.set_count = args->sets.count,

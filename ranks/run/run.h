@@ -17,7 +17,8 @@ struct run_options {
 	const char *job;     /* path, or a catalogue name resolved to a path by cli/ on rank 0 */
 	const char *results; /* path; NULL: results.h5 */
 	bool force, strict, quiet;
-	bool alone; /* started without a launcher, which is then told once the job is accepted */
+	bool one_file; /* a series leaves one file, without side files */
+	bool alone;    /* started without a launcher, which is then told once the job is accepted */
 	bool ignore_space;       /* runs although a phase does not fit on its store */
 	const char *const *sets; /* path=value */
 	unsigned set_count;
