@@ -21,7 +21,7 @@ static int join_phase(hid_t phases, const char *name, const char *path, struct e
 int join_side_files(hid_t file, const char *path, struct err *err)
 {
 	hid_t phases = H5Gopen2(file, "/phases", H5P_DEFAULT);
-	H5G_info_t info;
+	H5G_info_t info = {.nlinks = 0};
 	int rc = 0;
 
 	if (phases < 0 || H5Gget_info(phases, &info) < 0)

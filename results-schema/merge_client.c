@@ -84,7 +84,7 @@ static int gather_over(struct merged_client *c, const struct client_series *clie
 		const uint64_t *row = i < client->rows ? client->row[i] : nothing;
 
 		rc = group_gather(leaders, row, sizeof(nothing), nodes);
-		if (rc == 0 && c->over)
+		if (rc == 0 && nodes && sorted && c->over)
 			over_interval(c->over, i, nodes, leaders->size, sorted);
 	}
 	if (c->over) {

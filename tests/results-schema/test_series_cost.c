@@ -56,8 +56,10 @@ static int publish(struct results *r, uint32_t run, struct group *g, uint64_t co
 	uint64_t before[COSTS];
 	int rc = tally_init(&t, &synthetic_schema, err);
 
-	if (rc < 0 || !client)
+	if (rc < 0 || !client) {
+		free(client);
 		return rc < 0 ? rc : -ENOMEM;
+	}
 	fill_client(client);
 	phase_record_init(&phase.record);
 	results_set_run(&phase, &(struct results_run){.run = run + 1, .repeat = run + 1});
