@@ -18,9 +18,10 @@ enum { COMMAND_BYTES = 4096 };
 
 struct run_args {
 	const char *results;
-	bool force, strict, quiet, ignore_space;
+	bool force, strict, quiet, ignore_space, one_file;
 	struct verb_texts sets, sweeps, only, skip;
 	const char *op_log;
+	uint32_t op_log_per;
 	uint64_t op_log_rows, repeat, warmup, deadline_ns, fake_nodes;
 };
 
@@ -52,6 +53,9 @@ struct run_args {
 	    .help = "runs even if a phase writes more than is free on its store")
 #define ROW_QUIET ROW("quiet", VERB_FLAG, quiet, .help = "no progress line, no report")
 
+static const char *const op_log_choices[] = {
+	[OP_LOG_PER_AUTO] = "auto", [OP_LOG_PER_RANK] = "rank", [OP_LOG_PER_NODE] = "node", NULL};
+
 static const struct verb_option run_options[] = {
 	ROW_RESULTS,
 	ROW_FORCE,
@@ -64,11 +68,15 @@ static const struct verb_option run_options[] = {
 	    .help = "runs the job, or each combination, N times; default 1"),
 	ROW("warmup", VERB_COUNT, warmup, .value = "N", .min = 0, .max = SERIES_RUNS_MAX - 1,
 	    .help = "N runs before them that are left out of all statistics"),
+	ROW("one-file", VERB_FLAG, one_file,
+	    .help = "joins the files of a series' runs into the results file at the end"),
 	ROW_ONLY,
 	ROW_SKIP,
 	ROW_DEADLINE,
 	ROW("op-log", VERB_TEXT, op_log, .value = "FILE.tsv.zst",
 	    .help = "writes a row for each request to one file per rank; without .zst they are not compressed"),
+	ROW("op-log-per", VERB_CHOICE, op_log_per, .choices = op_log_choices,
+	    .help = "a file for each rank or one for each node; default: by rank up to 1024 ranks"),
 	ROW("op-log-rows", VERB_COUNT, op_log_rows, .value = "N", .min = OP_LOG_ROWS_MIN,
 	    .max = 1 << 26,
 	    .help = "the number of rows that a queue keeps until they are written; default 8192"),
@@ -154,6 +162,7 @@ static int run_as(const struct call *call, enum run_verb verb)
 		.force = args->force,
 		.strict = args->strict,
 		.quiet = args->quiet,
+		.one_file = args->one_file,
 		.ignore_space = args->ignore_space,
 		.sets = args->sets.items,
 		.set_count = args->sets.count,
@@ -166,6 +175,7 @@ static int run_as(const struct call *call, enum run_verb verb)
 		.repeat = (uint32_t)args->repeat,
 		.warmup = (uint32_t)args->warmup,
 		.op_log = args->op_log,
+		.op_log_per = (enum op_log_per)args->op_log_per,
 		.op_log_rows = args->op_log_rows,
 		.deadline_ns = args->deadline_ns,
 		.fake_nodes = (uint32_t)args->fake_nodes,

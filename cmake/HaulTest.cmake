@@ -15,8 +15,8 @@
 #   threads  runs under the thread sanitizer, too
 #
 # Every function takes ARGS…, TIMEOUT seconds, LABELS… and COST (the tests with the highest cost
-# begin first). A unit test or a script with MATRIX runs a part of its cases, and runs all of them
-# as a second test NAME_full with the label long (there HAUL_TEST_FULL is set and unit_full() is
+# begin first). A unit test, an MPI test or a script with MATRIX runs a part of its cases, and runs
+# all of them as a second test NAME_full with the label long (there HAUL_TEST_FULL is set and unit_full() is
 # true). A unit test takes SOURCES more.c… and LIBS…. THREADS adds the label threads, VIRTUAL_TIME
 # links tests/virtual_time.c, and MAY_SKIP allows the exit status 77 where the kernel lacks a
 # feature. Nothing else is skipped: where a package or a server is missing, its tests fail.
@@ -136,6 +136,12 @@ function(haul_mpi_test source)
 		endif()
 		add_test(NAME ${test} COMMAND ${HAUL_MPIEXEC} -n ${ranks} ${preload} $<TARGET_FILE:${name}> ${arg_ARGS})
 		haul_test_properties(${test} LABELS ${labels} ENVIRONMENT ${HAUL_MPI_ENVIRONMENT})
+		if(arg_MATRIX)
+			add_test(NAME ${test}_full COMMAND ${HAUL_MPIEXEC} -n ${ranks} ${preload}
+				$<TARGET_FILE:${name}> ${arg_ARGS})
+			haul_test_properties(${test}_full LABELS mpi long ${arg_LABELS}
+				ENVIRONMENT ${HAUL_MPI_ENVIRONMENT} HAUL_TEST_FULL=1)
+		endif()
 	endforeach()
 endfunction()
 

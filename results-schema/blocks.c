@@ -240,12 +240,32 @@ static int write_block(const struct block *one, hid_t file, const char *path, st
 	return rc;
 }
 
+static uint64_t block_bytes(const struct block *one)
+{
+	uint64_t bytes = H5Tget_size(one->type);
+
+	for (int i = 0; i < one->rank; i++)
+		bytes *= one->dims[i];
+	return bytes;
+}
+
+uint64_t blocks_bytes(const struct blocks *b)
+{
+	uint64_t sum = 0;
+
+	for (uint32_t i = 0; i < b->count; i++)
+		sum += block_bytes(&b->list[i]);
+	return sum;
+}
+
 int blocks_write(const struct blocks *b, hid_t file, const char *path, struct group *group,
-		 struct err *err)
+		 const struct results_watch *watch, struct err *err)
 {
 	int rc = 0;
 
-	for (uint32_t i = 0; rc == 0 && i < b->count; i++)
+	for (uint32_t i = 0; rc == 0 && i < b->count; i++) {
+		results_step(watch, block_bytes(&b->list[i]));
 		rc = write_block(&b->list[i], file, path, group, err);
+	}
 	return rc;
 }

@@ -49,9 +49,12 @@ void blocks_free(struct blocks *b);
  * exist. */
 int blocks_create(const struct blocks *b, hid_t phase, struct err *err);
 
-/* Writes the rows below path ("/phases/0_train"), in a file that all ranks have opened. Collective.
- * Returns the same on every rank. */
+/* The rows of all ranks together; the same on every rank. */
+uint64_t blocks_bytes(const struct blocks *b);
+
+/* Writes the rows below path ("/phases/0_train"), in a file that all ranks have opened. Each data set
+ * is a step of the watch. Collective. Returns the same on every rank. */
 int blocks_write(const struct blocks *b, hid_t file, const char *path, struct group *group,
-		 struct err *err);
+		 const struct results_watch *watch, struct err *err);
 
 #endif

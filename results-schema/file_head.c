@@ -9,10 +9,11 @@
 #include <unistd.h>
 
 #include "results-schema/h5.h"
+#include "results-schema/h5_read.h"
 #include "results-schema/rows.h"
 
-static int create_all(hid_t file, const struct results_head *head, const struct node_row *nodes,
-		      const struct rank_row *ranks, struct err *err);
+static int create_all(hid_t file, const struct results_head *head, const char *key,
+		      const struct node_row *nodes, const struct rank_row *ranks, struct err *err);
 
 static void utc_text(char text[RESULTS_DATE_BYTES], uint64_t utc_ns)
 {
@@ -36,7 +37,7 @@ static int try_path(const char *path, struct err *err)
 	return 0;
 }
 
-int file_head_create(const char *path, const struct results_head *head,
+int file_head_create(const char *path, const struct results_head *head, const char *key,
 		     const struct node_row *nodes, const struct rank_row *ranks, struct err *err)
 {
 	struct h5_file file;
@@ -46,11 +47,63 @@ int file_head_create(const char *path, const struct results_head *head,
 		return rc;
 	rc = h5_write_open(&file, path, true, err);
 	if (rc == 0)
-		rc = create_all(file.id, head, nodes, ranks, err);
+		rc = create_all(file.id, head, key, nodes, ranks, err);
 	return h5_write_close(&file, rc, err);
 }
 
-static int root_attributes(hid_t file, const struct results_head *head, struct err *err)
+static int make_group(hid_t file, const char *name, struct err *err)
+{
+	hid_t group;
+	int rc = h5_group(file, name, &group, err);
+
+	if (group >= 0)
+		H5Gclose(group);
+	return rc;
+}
+
+int file_head_create_side(const char *part, const char *path, const char *key, struct err *err)
+{
+	const char *slash = strrchr(path, '/');
+	struct h5_file file;
+	int rc = try_path(part, err);
+
+	if (rc < 0)
+		return rc;
+	rc = h5_write_open(&file, part, true, err);
+	if (rc == 0)
+		rc = h5_attr_u64(file.id, "schema_version", RESULTS_SCHEMA_VERSION, err);
+	if (rc == 0)
+		rc = h5_attr_text(file.id, "part_of", slash ? slash + 1 : path, err);
+	if (rc == 0)
+		rc = h5_attr_text(file.id, "series", key, err);
+	if (rc == 0)
+		rc = make_group(file.id, "/phases", err);
+	return h5_write_close(&file, rc, err);
+}
+
+uint64_t file_head_series(const char *path, char key[SERIES_KEY_BYTES])
+{
+	hid_t file = h5_read_open(path), phases = H5I_INVALID_HID;
+	H5G_info_t info = {.nlinks = 0};
+	struct err ignored = {0};
+
+	if (file < 0 || h5_read_into(file, "series", key, SERIES_KEY_BYTES, &ignored) < 0 ||
+	    !series_key_valid(key))
+		key[0] = '\0';
+	if (file >= 0)
+		phases = H5Gopen2(file, "phases", H5P_DEFAULT);
+	if (phases >= 0) {
+		H5Gget_info(phases, &info);
+		H5Gclose(phases);
+	}
+	if (file >= 0)
+		H5Fclose(file);
+	H5Eclear2(H5E_DEFAULT);
+	return info.nlinks;
+}
+
+static int root_attributes(hid_t file, const struct results_head *head, const char *key,
+			   struct err *err)
 {
 	char started[RESULTS_DATE_BYTES];
 	const struct {
@@ -78,6 +131,8 @@ static int root_attributes(hid_t file, const struct results_head *head, struct e
 		rc = h5_attr_u64(file, "nodes", head->nodes, err);
 	if (rc == 0)
 		rc = h5_attr_u64(file, "runs", head->runs ? head->runs : 1, err);
+	if (rc == 0 && key[0])
+		rc = h5_attr_text(file, "series", key, err);
 	return rc;
 }
 
@@ -100,11 +155,10 @@ static int write_job(hid_t file, const char *text, struct err *err)
 	return rc;
 }
 
-/* No rows yet; grows. Takes the type of the rows in memory. */
-static int make_growing(hid_t file, const char *name, hid_t memory, hsize_t chunk, struct err *err)
+/* No rows yet; grows. Takes the type of the rows in the file. */
+static int make_growing(hid_t file, const char *name, hid_t type, hsize_t chunk, struct err *err)
 {
 	hsize_t none = 0, unlimited = H5S_UNLIMITED;
-	hid_t type = rows_packed(memory);
 	hid_t list = H5Pcreate(H5P_DATASET_CREATE), space = H5Screate_simple(1, &none, &unlimited);
 	hid_t dataset = H5I_INVALID_HID;
 	int rc;
@@ -122,6 +176,14 @@ static int make_growing(hid_t file, const char *name, hid_t memory, hsize_t chun
 		H5Pclose(list);
 	if (type >= 0)
 		H5Tclose(type);
+	return rc;
+}
+
+static int make_stores(hid_t file, struct err *err)
+{
+	hid_t memory = rows_record_type(&rows_store);
+	int rc = make_growing(file, "/stores", rows_packed(memory), 4, err);
+
 	if (memory >= 0)
 		H5Tclose(memory);
 	return rc;
@@ -144,21 +206,21 @@ static int write_records(hid_t file, const char *name, hid_t memory, hsize_t row
 	return rc < 0 ? err_wrap(err, rc, "%s", name) : 0;
 }
 
-static int create_all(hid_t file, const struct results_head *head, const struct node_row *nodes,
-		      const struct rank_row *ranks, struct err *err)
+static int create_all(hid_t file, const struct results_head *head, const char *key,
+		      const struct node_row *nodes, const struct rank_row *ranks, struct err *err)
 {
 	uint64_t edges[HIST_BUCKETS + 1];
-	hid_t phases;
-	int rc = root_attributes(file, head, err);
+	int rc = root_attributes(file, head, key, err);
 
 	for (unsigned i = 0; i <= HIST_BUCKETS; i++)
 		edges[i] = hist_edge(i);
 	if (rc == 0)
 		rc = write_job(file, head->job_text ? head->job_text : "", err);
 	if (rc == 0)
-		rc = make_growing(file, "/summary", rows_record_type(&rows_summary), 16, err);
+		rc = make_growing(file, "/summary",
+				  rows_summary_type(head->name_bytes, head->sweep_bytes), 16, err);
 	if (rc == 0)
-		rc = make_growing(file, "/stores", rows_record_type(&rows_store), 4, err);
+		rc = make_stores(file, err);
 	if (rc == 0)
 		rc = write_records(file, "/nodes", rows_record_type(&rows_node), head->nodes, nodes,
 				   err);
@@ -168,12 +230,7 @@ static int create_all(hid_t file, const struct results_head *head, const struct 
 	if (rc == 0)
 		rc = h5_array(file, "/histogram_edges_ns", H5T_NATIVE_UINT64, HIST_BUCKETS + 1,
 			      edges, "ns", err);
-	if (rc == 0) {
-		rc = h5_group(file, "/phases", &phases, err);
-		if (phases >= 0)
-			H5Gclose(phases);
-	}
-	return rc;
+	return rc < 0 ? rc : make_group(file, "/phases", err);
 }
 
 static int write_end(hid_t file, const struct file_end *end, struct err *err)

@@ -6,14 +6,22 @@
 #include <hdf5.h>
 
 #include "results-schema/results.h"
+#include "results-schema/side_files.h"
 
 /* Version 2 added roles, tables by name, targets, steps, parts of phases, and when a phase began. Readers take both. */
 enum { RESULTS_SCHEMA_VERSION = 2, RESULTS_SCHEMA_OLDEST = 1, RESULTS_DATE_BYTES = 32 };
 
 /* Creates the file at path: root attributes, /job, /summary (no rows), /nodes, /ranks,
- * /histogram_edges_ns, /phases. */
-int file_head_create(const char *path, const struct results_head *head,
+ * /histogram_edges_ns, /phases. key: of the series; "": there are no side files. */
+int file_head_create(const char *path, const struct results_head *head, const char *key,
 		     const struct node_row *nodes, const struct rank_row *ranks, struct err *err);
+
+/* Creates a side file with /phases and what tells to which results file it belongs. */
+int file_head_create_side(const char *part, const char *path, const char *key, struct err *err);
+
+/* Reads the key of the series that a file holds, "" where it is no series of haul or cannot be read.
+ * Returns the number of its phases. */
+uint64_t file_head_series(const char *path, char key[SERIES_KEY_BYTES]);
 
 /* What is written at the end of a run. */
 struct file_end {

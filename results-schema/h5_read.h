@@ -9,6 +9,10 @@
 #include "core/err.h"
 #include "results-schema/results_read.h"
 
+/* Opens a file for reading. The caller closes it. Negative: it cannot be opened, or it is not an HDF5
+ * file. */
+hid_t h5_read_open(const char *path);
+
 int h5_read_u64(hid_t at, const char *attribute, uint64_t *value, struct err *err);
 int h5_read_real(hid_t at, const char *attribute, double *value, struct err *err);
 int h5_read_text(hid_t at, const char *attribute, char **text,

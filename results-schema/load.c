@@ -15,13 +15,13 @@
 #include "results-schema/h5_read.h"
 #include "results-schema/read_phase.h"
 #include "results-schema/rows.h"
+#include "results-schema/side_phase.h"
 
 static int load_head(hid_t file, struct results_file *f, struct err *err);
 static int load_phases(hid_t file, struct results_file *f, struct err *err);
 
 static int open_file(const char *path, struct results_file *f, hid_t *file, struct err *err)
 {
-	hid_t access;
 	struct stat st;
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
 
@@ -39,13 +39,7 @@ static int open_file(const char *path, struct results_file *f, hid_t *file, stru
 			       "%s: is not a results file of haul: it is not a regular file", path);
 	f->file_bytes = (uint64_t)st.st_size;
 	h5_quiet();
-	access = H5Pcreate(H5P_FILE_ACCESS);
-	/* Locks fail on file systems that are mounted without them, and a published file never
-	 * changes. */
-	if (access >= 0 && H5Pset_file_locking(access, false, true) >= 0)
-		*file = H5Fopen(path, H5F_ACC_RDONLY, access);
-	if (access >= 0)
-		H5Pclose(access);
+	*file = h5_read_open(path);
 	H5Eclear2(H5E_DEFAULT);
 	return *file < 0 ? err_set(err, -EINVAL,
 				   "%s: is not a results file of haul: HDF5 cannot open it", path)
@@ -215,6 +209,33 @@ static int by_number(const void *a, const void *b)
 	return x->number < y->number ? -1 : x->number > y->number;
 }
 
+/* The phases of a series are in side files. HDF5 would follow a link to anywhere, so the side file is
+ * opened here. */
+static int load_phase(hid_t phases, const char *name, struct results_file *f, struct err *err)
+{
+	struct results_phase_read *p = &f->phases[f->phase_count++];
+	struct side_phase side;
+	int rc = side_phase_open(&side, phases, name, f->path, err);
+
+	if (rc == 0)
+		rc = read_phase(side.phase, f->schema_version, p, err);
+	p->side_bytes = side.file_bytes;
+	side_phase_close(&side);
+	return rc;
+}
+
+/* Each side file counts once, however many phases are in it. */
+static void add_side_bytes(struct results_file *f)
+{
+	uint64_t run = 0;
+
+	for (uint32_t i = 0; i < f->phase_count; i++) {
+		if (f->phases[i].record.run != run)
+			f->file_bytes += f->phases[i].side_bytes;
+		run = f->phases[i].record.run;
+	}
+}
+
 static int load_phases(hid_t file, struct results_file *f, struct err *err)
 {
 	hid_t phases = H5Gopen2(file, "phases", H5P_DEFAULT);
@@ -246,12 +267,14 @@ static int load_phases(hid_t file, struct results_file *f, struct err *err)
 			rc = h5_fail(err, "/phases cannot be read");
 			break;
 		}
-		rc = read_phase(phases, name, f->schema_version, &f->phases[f->phase_count++], err);
+		rc = load_phase(phases, name, f, err);
 		if (rc < 0)
 			err_wrap(err, rc, "/phases/%s", name);
 	}
-	if (rc == 0)
+	if (rc == 0) {
 		qsort(f->phases, f->phase_count, sizeof(*f->phases), by_number);
+		add_side_bytes(f);
+	}
 out_phases:
 	H5Gclose(phases);
 	return rc;

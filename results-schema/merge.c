@@ -7,8 +7,8 @@
 
 static int merge_rank_row(struct merged *m, struct group *group, struct err *err);
 
-int merged_make(struct merged *m, const struct results_phase *phase, struct group *group,
-		struct group *node, struct err *err)
+int merged_make(struct merged *m, const struct results_phase *phase, uint32_t client_nodes_max,
+		struct group *group, struct group *node, struct err *err)
 {
 	int rc;
 
@@ -26,7 +26,7 @@ int merged_make(struct merged *m, const struct results_phase *phase, struct grou
 	if (rc == 0)
 		rc = merge_steps(m, group, err);
 	if (rc == 0)
-		rc = merge_client(m, group, err);
+		rc = merge_client(m, client_nodes_max, group, err);
 	if (rc == 0)
 		rc = merge_failures(m, group, err);
 	return group_agree(group, rc, err);
@@ -47,6 +47,7 @@ void merged_free(struct merged *m)
 	free(m->tables);
 	free(m->timeline);
 	free(m->steps);
+	free(m->client.over);
 	free(m->failures);
 	memset(m, 0, sizeof(*m));
 }
@@ -144,35 +145,4 @@ int merge_steps(struct merged *m, struct group *group, struct err *err)
 	*m->steps = *s;
 	m->steps->rows = (uint32_t)rows;
 	return reduce_steps(m->steps, group);
-}
-
-/* The rows of all nodes get the same interval and the same number. With many nodes each has fewer
- * rows, so that the file stays small. */
-int merge_client(struct merged *m, struct group *group, struct err *err)
-{
-	struct client_series *client = m->phase->client;
-	uint64_t nodes = client ? 1 : 0, words[2] = {0, 0};
-	int rc = group_allreduce(group, MERGE_SUM, &nodes, 1);
-
-	(void)err;
-	if (rc < 0 || !nodes)
-		return rc;
-	words[0] = client ? client->interval_ns : 0;
-	do {
-		words[1] = client ? client->rows : 0;
-		rc = group_allreduce(group, MERGE_MAX, words, 2);
-		if (client)
-			client_series_fold(client, words[0]);
-		if (words[1] <= MERGED_CLIENT_LEAST || words[1] * nodes <= MERGED_CLIENT_ROWS)
-			break;
-		words[0] *= 2;
-	} while (rc == 0);
-	words[1] = client ? client->rows : 0;
-	if (rc == 0)
-		rc = group_allreduce(group, MERGE_MAX, &words[1], 1);
-	m->client = (struct merged_client){.interval_ns = words[0],
-					   .nodes = (uint32_t)nodes,
-					   .rows = (uint32_t)words[1],
-					   .own = client};
-	return rc;
 }

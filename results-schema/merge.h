@@ -30,11 +30,23 @@ struct merged_table {
 	uint64_t *own;
 };
 
+/* How the nodes were distributed in each interval, where there are too many for a row each. */
+enum client_stat { CLIENT_SUM, CLIENT_MIN, CLIENT_P50, CLIENT_P95, CLIENT_MAX, CLIENT_STATS };
+enum { CLIENT_OVER_ROWS = 256 };
+extern const char *const client_stat_names[CLIENT_STATS];
+struct client_over {
+	uint64_t interval_ns;
+	uint32_t rows;
+	uint64_t nodes[CLIENT_OVER_ROWS]; /* that had a reading */
+	uint64_t row[CLIENT_STATS][CLIENT_OVER_ROWS][CLIENT_COLUMNS];
+};
+
 /* Client-side rows of the nodes. The first rank of each node has its own. */
 struct merged_client {
 	uint64_t interval_ns;
 	uint32_t nodes, rows;            /* rows 0: there are none */
 	const struct client_series *own; /* NULL on other ranks */
+	struct client_over *over;        /* on rank 0, of many nodes; else NULL */
 };
 
 struct merged {
@@ -53,10 +65,11 @@ struct merged {
 	struct failure *failures; /* [failure_rows], on rank 0, by time */
 };
 
-/* Merges. node: the group of this node where histograms have a row per node, else NULL. Folds and
- * reads phase->tally. Collective. Returns the same on every rank. */
-int merged_make(struct merged *m, const struct results_phase *phase, struct group *group,
-		struct group *node, struct err *err);
+/* Merges. node: the group of this node where histograms have a row per node, else NULL. Of more than
+ * client_nodes_max nodes the client's rows are folded. Folds and reads phase->tally. Collective.
+ * Returns the same on every rank. */
+int merged_make(struct merged *m, const struct results_phase *phase, uint32_t client_nodes_max,
+		struct group *group, struct group *node, struct err *err);
 void merged_free(struct merged *m);
 
 /* Whether every one of so many nodes has rows of what it did. */
@@ -70,13 +83,14 @@ int merge_hists(struct merged *m, struct group *group, struct group *node, struc
 int merge_tables(struct merged *m, struct group *group, struct err *err);
 int merge_timeline(struct merged *m, struct group *group, struct err *err);
 int merge_steps(struct merged *m, struct group *group, struct err *err);
-int merge_client(struct merged *m, struct group *group, struct err *err);
+int merge_client(struct merged *m, uint32_t nodes_max, struct group *group, struct err *err);
 int merge_failures(struct merged *m, struct group *group, struct err *err);
 
 enum {
 	MERGED_FAILURES_MAX = 1024,   /* rows, over all ranks */
 	MERGED_CLIENT_ROWS = 1 << 18, /* rows, over all nodes: 64 MiB */
-	MERGED_CLIENT_LEAST = 8 /* but at least this many per node, however many nodes there are */
+	/* The client's rows per node if there are very many nodes; never are there fewer. */
+	MERGED_CLIENT_LEAST = 8
 };
 
 #endif

@@ -22,6 +22,13 @@ void phase_path(char path[PHASE_PATH_BYTES], const struct phase_record *record)
 		 record->kind);
 }
 
+int phase_link(hid_t file, const char *path, const char *target, struct err *err)
+{
+	if (H5Lcreate_external(target, path, file, path, H5P_DEFAULT, H5P_DEFAULT) < 0)
+		return h5_fail(err, "cannot link %s to %s", path, target);
+	return 0;
+}
+
 int phase_write(hid_t file, const struct merged *m, const struct phase_writer *w,
 		const struct blocks *blocks, struct err *err)
 {
@@ -49,8 +56,6 @@ int phase_write(hid_t file, const struct merged *m, const struct phase_writer *w
 		rc = write_failures(phase, m, err);
 	if (rc == 0)
 		rc = blocks_create(blocks, phase, err);
-	if (rc == 0)
-		rc = phase_write_summary(file, m, err);
 	if (phase >= 0)
 		H5Gclose(phase);
 	return rc < 0 ? err_wrap(err, rc, "results of %s", path) : 0;
@@ -194,8 +199,9 @@ static void summary_fill(struct summary_row *s, const struct merged *m)
 
 	complete_record(m, &r);
 	memset(s, 0, sizeof(*s));
-	snprintf(s->phase, sizeof(s->phase), "%.*s%s", SUMMARY_NAME_BYTES - (r.alone ? 8 : 1),
-		 r.name, r.alone ? ", alone" : "");
+	snprintf(s->phase, sizeof(s->phase), "%.*s%s",
+		 SUMMARY_NAME_BYTES - (r.alone ? (int)sizeof(RESULTS_ALONE) : 1), r.name,
+		 r.alone ? RESULTS_ALONE : "");
 	utf8_copy(s->kind, sizeof(s->kind), r.kind);
 	utf8_copy(s->sweep, sizeof(s->sweep), r.sweep);
 	s->seconds = r.seconds;
@@ -208,9 +214,9 @@ static void summary_fill(struct summary_row *s, const struct merged *m)
 			h ? (double)hist_quantile_ns(h, quantile_kinds[q].share) / 1e6 : NAN;
 	s->max_ms = h ? (double)h->max_ns / 1e6 : NAN;
 	s->errors = m->row[TALLY_ERRORS];
-	s->run = r.run;
-	s->repeat = r.repeat;
-	s->warmup = r.warmup;
+	s->run = (uint32_t)r.run;
+	s->repeat = (uint32_t)r.repeat;
+	s->warmup = (uint32_t)r.warmup;
 }
 
 /* The number of rows so far: one per published phase. Fewer phases may be published than run. */

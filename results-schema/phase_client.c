@@ -24,6 +24,50 @@ static int write_axes(hid_t group, const struct merged_client *c, struct err *er
 	return rc;
 }
 
+static const char *const over_keys[] = {"time_ns", "nodes"};
+
+static int write_stat(hid_t group, const struct client_over *over, enum client_stat stat,
+		      struct err *err)
+{
+	const struct row_shape shape = {over_keys, 2, &client_columns};
+	size_t words = rows_words(&shape);
+	hsize_t size = over->rows;
+	hid_t type = rows_type(&shape), dataset = H5I_INVALID_HID;
+	uint64_t *rows = calloc(over->rows, words * sizeof(*rows));
+	int rc = rows ? h5_dataset(group, client_stat_names[stat], type, 1, &size, &dataset, err)
+		      : err_set(err, -ENOMEM, "no memory for the rows of nodes");
+
+	for (uint32_t i = 0; rc == 0 && i < over->rows; i++) {
+		const uint64_t keys[] = {i * over->interval_ns, over->nodes[i]};
+
+		rows_fill(&shape, keys, over->row[stat][i], rows + i * words);
+	}
+	if (rc == 0)
+		rc = rows_describe(dataset, &shape, err);
+	if (rc == 0)
+		rc = h5_write(dataset, type, rows, err);
+	if (dataset >= 0)
+		H5Dclose(dataset);
+	if (type >= 0)
+		H5Tclose(type);
+	free(rows);
+	return rc;
+}
+
+static int write_over(hid_t client, const struct client_over *over, struct err *err)
+{
+	hid_t group;
+	int rc = h5_group(client, "over_nodes", &group, err);
+
+	if (rc == 0)
+		rc = h5_attr_real(group, "interval_s", (double)over->interval_ns / 1e9, err);
+	for (int i = 0; rc == 0 && i < CLIENT_STATS; i++)
+		rc = write_stat(group, over, (enum client_stat)i, err);
+	if (group >= 0)
+		H5Gclose(group);
+	return rc;
+}
+
 int phase_write_client(hid_t phase, const struct merged *m, const struct phase_writer *w,
 		       struct err *err)
 {
@@ -44,6 +88,8 @@ int phase_write_client(hid_t phase, const struct merged *m, const struct phase_w
 		rc = h5_attr_real(group, "interval_s", (double)m->client.interval_ns / 1e9, err);
 	if (rc == 0)
 		rc = write_axes(group, &m->client, err);
+	if (rc == 0 && m->client.over)
+		rc = write_over(group, m->client.over, err);
 	if (group >= 0)
 		H5Gclose(group);
 	return rc;

@@ -1,214 +1,27 @@
-#include "results-schema/results.h"
-
+/* Publishing phases: see results.h. */
 #include <errno.h>
-#include <mpi.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "core/clock.h"
+#include "results-schema/append.h"
 #include "results-schema/file_head.h"
 #include "results-schema/h5.h"
+#include "results-schema/join.h"
 #include "results-schema/phase.h"
+#include "results-schema/results_state.h"
 #include "results-schema/staging.h"
 
-#ifndef H5_HAVE_PARALLEL
-#error "haul needs a parallel HDF5 (hdf5-mpich, hdf5-openmpi): this one is serial"
-#endif
-
-enum { RANK_ROWS_MAX = 1024 };
-
-struct results {
-	struct group *group;
-	struct group
-		*node; /* the ranks of this node, where histograms have a row a node; else NULL */
-	MPI_Comm comm;
-	char *path, *part;
-	/* Rank 0: what path holds. While an older file is there, part holds the head of this run's. */
-	enum { FILE_ABSENT, FILE_OLDER, FILE_OWN } at_path;
-	struct phase_writer writer;
-	uint64_t started_utc_ns;
-	struct rank_row *ranks;     /* rank 0: for results_finish, NULL: as they are */
-	struct store_facts *stores; /* rank 0: for the next publication, NULL: as they are */
-	uint32_t store_rows;
+/* What one publication is about, the same on all ranks. */
+struct publication {
+	char at[PHASE_PATH_BYTES]; /* the group of the phase */
+	uint32_t run;
+	/* NULL: the phase goes into the results file itself */
+	char *side, *side_part;
+	uint64_t main_bytes, side_bytes; /* of the files so far */
 };
-
-static int place_rows(struct results *r, const struct results_head *head,
-		      const struct rank_row *ranks, struct err *err);
-static int create_file(struct results *r, bool force, const struct results_head *head,
-		       const struct node_row *nodes, const struct rank_row *ranks, struct err *err);
-
-int results_create(struct results **out, const char *path, bool force, const void *comm,
-		   struct group *group, const struct results_head *head,
-		   const struct node_row *nodes, const struct rank_row *ranks, struct err *err)
-{
-	struct results *r = calloc(1, sizeof(*r));
-	int rc = 0;
-
-	*out = NULL;
-	h5_quiet();
-	if (r) {
-		r->group = group;
-		r->comm = *(const MPI_Comm *)comm;
-		r->path = strdup(path);
-		r->part = staging_path(path);
-	}
-	if (!r || !r->path || !r->part)
-		rc = err_set(err, -ENOMEM, "no memory for the results");
-	rc = group_agree(group, rc, err);
-	if (rc == 0)
-		rc = place_rows(r, head, ranks, err);
-	if (rc == 0 && group->rank == 0)
-		rc = create_file(r, force, head, nodes, ranks, err);
-	rc = group_agree(group, rc, err);
-	if (rc < 0) {
-		results_free(r);
-		return rc;
-	}
-	*out = r;
-	return 0;
-}
-
-/* Which rows this rank writes: its own, or its node's where there are too many ranks for one each. */
-static int place_rows(struct results *r, const struct results_head *head,
-		      const struct rank_row *ranks, struct err *err)
-{
-	struct group *g = r->group;
-	uint64_t words[3] = {0}, *nodes = NULL, node = 0;
-	int rc = 0;
-
-	if (g->rank == 0) {
-		words[0] = head->rank_rows_max ? head->rank_rows_max : RANK_ROWS_MAX;
-		words[1] = head->started_utc_ns;
-		words[2] = head->nodes;
-		nodes = calloc(g->size, sizeof(*nodes));
-		if (!nodes)
-			rc = err_set(err, -ENOMEM, "no memory for the results");
-		else if (head->ranks != g->size)
-			rc = err_set(err, -EINVAL, "results of %u ranks cannot be written by %u",
-				     head->ranks, g->size);
-		for (uint32_t i = 0; rc == 0 && i < g->size; i++)
-			nodes[i] = ranks[i].place.node;
-	}
-	rc = group_agree(g, rc, err);
-	if (rc == 0)
-		rc = group_broadcast(g, words, sizeof(words));
-	if (rc == 0)
-		rc = group_scatter(g, nodes, sizeof(node), &node);
-	free(nodes);
-	if (rc < 0)
-		return rc;
-	r->started_utc_ns = words[1];
-	r->writer = (struct phase_writer){.rank = g->rank,
-					  .ranks = g->size,
-					  .node = (uint32_t)node,
-					  .nodes = (uint32_t)words[2],
-					  .first = g->rank == 0,
-					  .rows = g->size,
-					  .row = g->rank};
-	if (g->size <= words[0])
-		return 0;
-	rc = group_split(g, (uint32_t)node, &r->node, err);
-	if (rc < 0)
-		return rc;
-	words[0] = node + 1;
-	rc = group_allreduce(g, MERGE_MAX, words, 1);
-	r->writer.by_node = true;
-	r->writer.rows = (uint32_t)words[0];
-	r->writer.row = r->node->rank == 0 ? (uint32_t)node : r->writer.rows;
-	return rc;
-}
-
-static int create_file(struct results *r, bool force, const struct results_head *head,
-		       const struct node_row *nodes, const struct rank_row *ranks, struct err *err)
-{
-	bool older = access(r->path, F_OK) == 0;
-	int rc = 0;
-
-	if (older && !force)
-		rc = -EEXIST;
-	if (rc == 0)
-		rc = file_head_create(r->part, head, nodes, ranks, err);
-	if (rc < 0 && rc != -EEXIST)
-		unlink(r->part);
-	if (rc == 0 && !older)
-		rc = staging_publish(r->part, r->path, !force, err);
-	if (rc == 0)
-		r->at_path = older ? FILE_OLDER : FILE_OWN;
-	if (rc == -EEXIST)
-		err_set(err, rc, "%s exists; name another with --results, or say --force", r->path);
-	return rc;
-}
-
-/* ROMIO: small collective buffers, no reading back of what lies between rows. */
-static hid_t parallel_access(const struct results *r)
-{
-	hid_t access = h5_file_access();
-	MPI_Info info;
-
-	if (access < 0)
-		return access;
-	MPI_Info_create(&info);
-	MPI_Info_set(info, "cb_buffer_size", "1048576");
-	MPI_Info_set(info, "romio_cb_write", "enable");
-	MPI_Info_set(info, "romio_ds_write", "disable");
-	/* One rank reads the file's metadata for all. */
-	if (H5Pset_fapl_mpio(access, r->comm, info) < 0 ||
-	    H5Pset_all_coll_metadata_ops(access, true) < 0) {
-		H5Pclose(access);
-		access = H5I_INVALID_HID;
-	}
-	MPI_Info_free(&info);
-	return access;
-}
-
-/* A colon would be taken for the end of a file system's name by ROMIO; this is the name that means
- * any. */
-static char *romio_path(const char *part)
-{
-	char *path = malloc(strlen(part) + 5);
-
-	if (path) {
-		strcpy(path, strchr(part, ':') ? "ufs:" : "");
-		strcat(path, part);
-	}
-	return path;
-}
-
-/* Collective: each rank's own rows, into the part that rank 0 has prepared. The file is closed whatever happens, so
- * that no rank waits for another. */
-static int append_rows(struct results *r, const struct results_phase *phase,
-		       const struct blocks *blocks, struct err *err)
-{
-	char at[PHASE_PATH_BYTES], *path = romio_path(r->part);
-	hid_t access = parallel_access(r), file = H5I_INVALID_HID;
-	struct phase_record record = phase->record;
-	int rc = 0;
-
-	if (!path || access < 0)
-		rc = h5_fail(err, "results file %s cannot be opened", r->part);
-	rc = group_agree(r->group, rc, err);
-	if (rc == 0)
-		rc = group_broadcast(r->group, &record, sizeof(record));
-	if (rc < 0)
-		goto out_access;
-	phase_path(at, &record);
-	file = H5Fopen(path, H5F_ACC_RDWR, access);
-	if (file < 0)
-		rc = h5_fail(err, "results file %s cannot be opened", r->part);
-	rc = group_agree(r->group, rc, err);
-	if (rc == 0)
-		rc = blocks_write(blocks, file, at, r->group, err);
-	rc = group_agree(r->group, h5_divert(r->part, rc, err), err);
-	if (file >= 0 && H5Fclose(file) < 0 && rc == 0)
-		rc = h5_fail(err, "results file %s cannot be written", r->part);
-	rc = group_agree(r->group, rc, err);
-out_access:
-	if (access >= 0)
-		H5Pclose(access);
-	free(path);
-	return rc;
-}
 
 static double run_seconds(const struct results *r, uint64_t now_utc_ns)
 {
@@ -230,62 +43,212 @@ static int renew_head(struct results *r, hid_t file, struct err *err)
 	return 0;
 }
 
-/* Rank 0: what was published so far, to be added to. */
-static int begin_part(const struct results *r, struct err *err)
+/* Rank 0: what was published so far, to be added to, in a file for so many bytes. */
+static int begin_part(const struct results *r, uint64_t bytes, struct err *err)
 {
-	return r->at_path == FILE_OWN ? staging_copy(r->path, r->part, err) : 0;
+	if (r->at_path != FILE_OWN)
+		return 0;
+	append_create(r, r->part, bytes);
+	return staging_copy(r->path, r->part, err);
 }
 
 static int publish_part(struct results *r, struct err *err)
 {
 	int rc = staging_publish(r->part, r->path, false, err);
 
-	if (rc == 0)
-		r->at_path = FILE_OWN;
-	return rc;
+	if (rc < 0)
+		return rc;
+	r->at_path = FILE_OWN;
+	results_remove_older(r);
+	return 0;
 }
 
-/* Rank 0: the copy with the phase in it, but for the rows of ranks, for which there is room. */
-static int prepare_part(struct results *r, const struct merged *m, const struct blocks *blocks,
-			struct err *err)
+/* Rank 0: writes through HDF5's ordinary driver into the staging file `part`, which was begun with
+ * rc, and reserves room for all that it will hold. */
+static int fill_part(struct results *r, const char *part, int rc,
+		     int (*fill)(struct results *r, hid_t file, const void *what, struct err *err),
+		     const void *what, struct err *err)
 {
 	struct h5_file file;
-	int rc = begin_part(r, err);
 
 	if (rc < 0)
 		return rc;
-	rc = h5_write_open(&file, r->part, false, err);
+	rc = h5_write_open(&file, part, false, err);
 	if (rc == 0)
-		rc = renew_head(r, file.id, err);
-	if (rc == 0)
-		rc = phase_write(file.id, m, &r->writer, blocks, err);
+		rc = fill(r, file.id, what, err);
 	rc = h5_write_close(&file, rc, err);
 	if (rc == 0)
-		rc = staging_reserve(r->part, err);
+		rc = staging_reserve(part, err);
 	if (rc < 0)
-		unlink(r->part);
+		unlink(part);
 	return rc;
+}
+
+struct phase_parts {
+	const struct publication *p;
+	const struct merged *merged;
+	const struct blocks *blocks;
+};
+
+/* The group of the phase, but for the rows of ranks, for which there is room. */
+static int fill_phase(struct results *r, hid_t file, const void *what, struct err *err)
+{
+	const struct phase_parts *parts = what;
+
+	return phase_write(file, parts->merged, &r->writer, parts->blocks, err);
+}
+
+/* What all runs share, with the link to the phase. */
+static int fill_linked(struct results *r, hid_t file, const void *what, struct err *err)
+{
+	const struct phase_parts *parts = what;
+	char *link = side_file_link(r->path, r->key, parts->p->run);
+	int rc = link ? renew_head(r, file, err)
+		      : err_set(err, -ENOMEM, "no memory for the results");
+
+	if (rc == 0)
+		rc = phase_link(file, parts->p->at, link, err);
+	if (rc == 0)
+		rc = phase_write_summary(file, parts->merged, err);
+	free(link);
+	return rc;
+}
+
+/* Both in one file. */
+static int fill_whole(struct results *r, hid_t file, const void *what, struct err *err)
+{
+	const struct phase_parts *parts = what;
+	int rc = renew_head(r, file, err);
+
+	if (rc == 0)
+		rc = fill_phase(r, file, what, err);
+	return rc < 0 ? rc : phase_write_summary(file, parts->merged, err);
+}
+
+/* Rank 0: the staging file to which all ranks will append. */
+static int prepare_rows(struct results *r, const struct phase_parts *parts, struct err *err)
+{
+	const struct publication *p = parts->p;
+	uint64_t rows = blocks_bytes(parts->blocks);
+	int rc;
+
+	if (!p->side) {
+		rc = begin_part(r, p->main_bytes + rows, err);
+		return fill_part(r, r->part, rc, fill_whole, parts, err);
+	}
+	append_create(r, p->side_part, p->side_bytes + rows);
+	rc = p->side_bytes ? staging_copy(p->side, p->side_part, err)
+			   : file_head_create_side(p->side_part, r->path, r->key, err);
+	return fill_part(r, p->side_part, rc, fill_phase, parts, err);
+}
+
+/* Rank 0: puts what was appended in place. The file that links comes last, so that whatever ends
+ * this leads no link astray. */
+static int publish_rows(struct results *r, const struct phase_parts *parts, struct err *err)
+{
+	const struct publication *p = parts->p;
+	int rc = 0;
+
+	if (p->side) {
+		rc = begin_part(r, p->main_bytes, err);
+		rc = fill_part(r, r->part, rc, fill_linked, parts, err);
+		if (rc < 0)
+			unlink(p->side_part);
+		else
+			rc = staging_publish(p->side_part, p->side, false, err);
+		if (rc < 0)
+			unlink(r->part);
+	}
+	return rc < 0 ? rc : publish_part(r, err);
+}
+
+static uint64_t file_size(const char *path)
+{
+	struct stat st;
+
+	return path && stat(path, &st) == 0 ? (uint64_t)st.st_size : 0;
+}
+
+static void publication_free(struct publication *p)
+{
+	free(p->side);
+	free(p->side_part);
+}
+
+/* Tells all ranks what rank 0 knows. Collective. */
+static int publication_begin(struct publication *p, struct results *r,
+			     const struct results_phase *phase, struct err *err)
+{
+	struct phase_record record = phase->record;
+	uint64_t bytes[2] = {0, 0};
+	int rc = group_broadcast(r->group, &record, sizeof(record));
+
+	*p = (struct publication){.run = (uint32_t)record.run};
+	if (rc < 0)
+		return rc;
+	phase_path(p->at, &record);
+	if (r->key[0]) {
+		p->side = side_file_path(r->path, r->key, p->run);
+		p->side_part = p->side ? staging_path(p->side) : NULL;
+		if (!p->side_part)
+			rc = err_set(err, -ENOMEM, "no memory for the results");
+	}
+	rc = group_agree(r->group, rc, err);
+	if (rc < 0)
+		return rc;
+	if (r->writer.first) {
+		bytes[0] = r->at_path == FILE_OWN ? file_size(r->path) : 0;
+		bytes[1] = file_size(p->side);
+	}
+	rc = group_broadcast(r->group, bytes, sizeof(bytes));
+	p->main_bytes = bytes[0];
+	p->side_bytes = bytes[1];
+	return rc;
+}
+
+/* What moves bytes, each step of which all ranks agree on. */
+static int publish_steps(struct results *r, const struct phase_parts *parts, struct err *err)
+{
+	const struct publication *p = parts->p;
+	const char *part = p->side ? p->side_part : r->part;
+	uint64_t bytes = p->main_bytes + p->side_bytes + blocks_bytes(parts->blocks);
+	int rc;
+
+	results_step(&r->watch, bytes);
+	rc = group_agree(r->group, r->writer.first ? prepare_rows(r, parts, err) : 0, err);
+	if (rc < 0)
+		return rc;
+	if (r->writer.first)
+		bytes = p->main_bytes + file_size(part);
+	rc = group_broadcast(r->group, &bytes, sizeof(bytes));
+	if (rc == 0)
+		rc = append_rows(r, part, p->at, parts->blocks, err);
+	/* The file with the links is copied, then both are synced. */
+	results_step(&r->watch, 2 * bytes);
+	if (r->writer.first && rc < 0)
+		unlink(part);
+	else if (r->writer.first)
+		rc = publish_rows(r, parts, err);
+	return group_agree(r->group, rc, err);
 }
 
 int results_publish(struct results *r, const struct results_phase *phase, struct err *err)
 {
+	struct publication p = {0};
 	struct blocks blocks = {0};
 	struct merged m;
-	int rc = merged_make(&m, phase, r->group, r->node, err);
+	const struct phase_parts parts = {&p, &m, &blocks};
+	int rc;
 
+	results_step(&r->watch, 0);
+	rc = merged_make(&m, phase, r->client_nodes_max, r->group, r->node, err);
 	if (rc == 0)
 		rc = group_agree(r->group, blocks_make(&blocks, &m, &r->writer, err), err);
 	if (rc == 0)
-		rc = group_agree(r->group, r->writer.first ? prepare_part(r, &m, &blocks, err) : 0,
-				 err);
-	if (rc == 0) {
-		rc = append_rows(r, phase, &blocks, err);
-		if (r->writer.first && rc < 0)
-			unlink(r->part);
-		else if (r->writer.first)
-			rc = publish_part(r, err);
-		rc = group_agree(r->group, rc, err);
-	}
+		rc = publication_begin(&p, r, phase, err);
+	if (rc == 0)
+		rc = publish_steps(r, &parts, err);
+	publication_free(&p);
 	blocks_free(&blocks);
 	merged_free(&m);
 	return rc;
@@ -333,9 +296,10 @@ int results_set_stores(struct results *r, const struct store_facts *rows, uint32
 	return 0;
 }
 
-/* Only a few attributes change: rank 0 does it alone. */
+/* Only a few attributes change, and the runs of a series are joined if that is asked for: rank 0 does
+ * it alone. */
 static int finish_file(struct results *r, enum results_status status, const char *sentence,
-		       struct err *err)
+		       bool join, struct err *err)
 {
 	static const char *const names[] = {"interrupted", "done", "failed"};
 	struct file_end end = {.status = names[status],
@@ -344,7 +308,7 @@ static int finish_file(struct results *r, enum results_status status, const char
 			       .ranks = r->ranks,
 			       .rank_count = r->writer.ranks};
 	struct h5_file file;
-	int rc = begin_part(r, err);
+	int rc = begin_part(r, file_size(r->path), err);
 
 	if (rc < 0)
 		return rc;
@@ -354,49 +318,52 @@ static int finish_file(struct results *r, enum results_status status, const char
 		rc = renew_head(r, file.id, err);
 	if (rc == 0)
 		rc = file_head_finish(file.id, &end, err);
+	if (rc == 0 && join)
+		rc = join_side_files(file.id, r->path, err);
 	rc = h5_write_close(&file, rc, err);
+	if (rc == 0 && join)
+		rc = staging_reserve(r->part, err);
 	if (rc < 0) {
 		unlink(r->part);
 		return rc;
 	}
-	return publish_part(r, err);
+	rc = publish_part(r, err);
+	if (rc == 0 && join)
+		side_files_remove(r->path, r->key);
+	return rc;
+}
+
+void results_set_one_file(struct results *r)
+{
+	r->one_file = true;
+}
+
+/* Without room for one file, the results stay in several. */
+static int finish_series(struct results *r, enum results_status status, const char *sentence,
+			 struct err *err)
+{
+	bool join = r->one_file && r->key[0];
+	int rc = finish_file(r, status, sentence, join, err);
+	struct err ignored = {0};
+
+	if (rc < 0 && join)
+		finish_file(r, status, sentence, false, &ignored);
+	return rc;
 }
 
 int results_finish(struct results *r, enum results_status status, const char *sentence,
 		   struct err *err)
 {
+	uint64_t bytes = 0;
 	int rc = 0;
 
-	if (r->writer.first && r->at_path == FILE_OLDER && status != RESULTS_DONE)
+	if (r->writer.first && r->one_file && r->key[0])
+		bytes = side_files_bytes(r->path, r->key);
+	rc = group_broadcast(r->group, &bytes, sizeof(bytes));
+	results_step(&r->watch, 2 * bytes);
+	if (rc == 0 && r->writer.first && r->at_path == FILE_OLDER && status != RESULTS_DONE)
 		results_discard(r);
-	else if (r->writer.first)
-		rc = finish_file(r, status, sentence, err);
+	else if (rc == 0 && r->writer.first)
+		rc = finish_series(r, status, sentence, err);
 	return group_agree(r->group, rc, err);
-}
-
-void results_discard(struct results *r)
-{
-	if (r->at_path == FILE_OLDER)
-		unlink(r->part);
-	if (r->at_path == FILE_OWN)
-		unlink(r->path);
-	r->at_path = FILE_ABSENT;
-}
-
-bool results_stand(const struct results *r)
-{
-	return r->at_path == FILE_OWN;
-}
-
-void results_free(struct results *r)
-{
-	if (!r)
-		return;
-	if (r->node)
-		group_free(r->node);
-	free(r->stores);
-	free(r->ranks);
-	free(r->path);
-	free(r->part);
-	free(r);
 }

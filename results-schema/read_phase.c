@@ -21,26 +21,20 @@ static int load_client(hid_t phase, struct results_phase_read *p, struct err *er
 static int load_hists(hid_t phase, struct results_phase_read *p, struct err *err);
 static int load_failures(hid_t phase, struct results_phase_read *p, struct err *err);
 
-int read_phase(hid_t phases, const char *name, uint32_t version, struct results_phase_read *p,
-	       struct err *err)
+int read_phase(hid_t phase, uint32_t version, struct results_phase_read *p, struct err *err)
 {
 	static int (*const parts[])(hid_t, struct results_phase_read *, struct err *) = {
 		load_record, load_targets, load_timeline, load_steps,
 		load_client, load_hists,   read_tables,   load_failures,
 	};
-	hid_t phase = H5Gopen2(phases, name, H5P_DEFAULT);
-	int rc;
+	int rc = h5_read_table(phase, "ranks", RESULTS_RANKS_MAX, &p->ranks, err);
 
-	if (phase < 0)
-		return h5_fail(err, "it cannot be opened");
-	rc = h5_read_table(phase, "ranks", RESULTS_RANKS_MAX, &p->ranks, err);
 	if (rc == 0)
 		drop_absent(&p->ranks);
 	for (size_t i = 0; rc == 0 && i < sizeof(parts) / sizeof(*parts); i++)
 		rc = parts[i](phase, p, err);
 	if (rc == 0 && version == 1)
 		read_old_roles(p);
-	H5Gclose(phase);
 	return rc;
 }
 

@@ -6,9 +6,8 @@
 
 #include "results-schema/results_read.h"
 
-/* Reads the group of that name. Call read_phase_free also after an error. */
-int read_phase(hid_t phases, const char *name, uint32_t version, struct results_phase_read *p,
-	       struct err *err);
+/* Reads the group of a phase. Call read_phase_free also after an error. */
+int read_phase(hid_t phase, uint32_t version, struct results_phase_read *p, struct err *err);
 void read_phase_free(struct results_phase_read *p);
 
 /* Reads its tables (core/measure/table.h). */

@@ -4,7 +4,10 @@
  * adds the phase and reserves room for every byte of it, all ranks add their rows, and the copy is
  * closed, synced and renamed. A reader sees either every finished phase or the state before. All
  * ranks agree before and after each step, so a rank that fails ends the publication on all of them.
- * It does not know any workload: columns come from struct tally_schema. */
+ * It does not know any workload: columns come from struct tally_schema.
+ *
+ * Of a series, the file has one link per phase into the side file of its run (side_files.h), which is
+ * published in the same way just before it. */
 #ifndef HAUL_RESULTS_SCHEMA_RESULTS_H
 #define HAUL_RESULTS_SCHEMA_RESULTS_H
 
@@ -39,13 +42,21 @@ struct rank_row {
 		runnable_ns; /* of the whole run: on a core, and waiting for one (/proc/self/schedstat) */
 };
 
+/* /summary has this behind the name of a phase that ran by itself to be compared. */
+#define RESULTS_ALONE ", alone"
+
 struct results_head { /* rank 0 only */
 	const char *version, *build, *command_line, *job_text, *job_name;
 	uint64_t started_utc_ns;
 	uint32_t ranks, nodes;
-	uint32_t runs; /* the number of runs that the series should have; 0: 1 */
+	/* room in /summary for names of phases and for what sweeps set, with their ends; 0: all
+	 * that a row may have */
+	uint32_t name_bytes, sweep_bytes;
+	/* the number of runs that the series should have; 0: 1. More than one: with side files */
+	uint32_t runs;
 	uint32_t
 		rank_rows_max; /* histograms have a row a rank up to so many ranks, above a row a node; 0: 1,024 */
+	uint32_t client_nodes_max; /* of more nodes the client's rows are folded; 0: 1,000 */
 };
 
 /* Place of a phase in a series of runs. All zeros: the only run. */
@@ -87,6 +98,24 @@ int results_create(struct results **out, const char *path, bool force, const voi
 		   struct group *group, const struct results_head *head,
 		   const struct node_row *nodes, const struct rank_row *ranks,
 		   struct err *err); /* nodes[head->nodes], ranks[head->ranks] on rank 0 */
+
+/* Watches that a write goes on. Each publication has steps; step is called before each of them, on
+ * every rank, with the bytes that the step moves at most (0: few). So a limit of time can follow
+ * from them, and begins anew with each step. Set it after results_create. */
+struct results_watch {
+	void (*step)(void *argument, uint64_t bytes);
+	void *argument;
+};
+static inline void results_step(const struct results_watch *watch, uint64_t bytes)
+{
+	if (watch->step)
+		watch->step(watch->argument, bytes);
+}
+void results_set_watch(struct results *r, const struct results_watch *watch);
+
+/* The last publication joins the side files of a series into the results file, and removes them. If
+ * there is no room for that, it fails with a sentence, and the side files stay. */
+void results_set_one_file(struct results *r);
 
 /* Appends a phase. Collective. All ranks return the same. On failure (-ENOSPC …) the file stands as
  * it was. */

@@ -116,11 +116,12 @@ struct results_phase_read {
 	uint64_t failure_count;     /* all failures that occurred */
 	uint32_t failure_rows;      /* failures in the file */
 	struct failure *failures;
+	uint64_t side_bytes; /* size of the side file that holds the phase; 0: none */
 };
 
 struct results_file {
 	char *path;
-	uint64_t file_bytes;
+	uint64_t file_bytes; /* with all side files */
 	uint32_t schema_version;
 	char version[RESULTS_NAME_BYTES], name[RESULTS_NAME_BYTES], status[RESULTS_NAME_BYTES];
 	char started[RESULTS_NAME_BYTES],

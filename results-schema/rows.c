@@ -148,9 +148,9 @@ static const struct member summary_members[] = {
 #undef QUANTILE_MEMBER
 		MEMBER_OF(struct summary_row, "max_ms", max_ms, MEMBER_REAL),
 	MEMBER_OF(struct summary_row, "errors", errors, MEMBER_U64),
-	MEMBER_OF(struct summary_row, "run", run, MEMBER_U64),
-	MEMBER_OF(struct summary_row, "repeat", repeat, MEMBER_U64),
-	MEMBER_OF(struct summary_row, "warmup", warmup, MEMBER_U64),
+	MEMBER_OF(struct summary_row, "run", run, MEMBER_U32),
+	MEMBER_OF(struct summary_row, "repeat", repeat, MEMBER_U32),
+	MEMBER_OF(struct summary_row, "warmup", warmup, MEMBER_U32),
 	MEMBER_OF_TEXT(struct summary_row, "sweep", sweep),
 };
 const struct record_shape rows_summary = RECORD_SHAPE(struct summary_row, summary_members);
@@ -241,4 +241,28 @@ hid_t rows_packed(hid_t memory_type)
 		return H5I_INVALID_HID;
 	}
 	return type;
+}
+
+hid_t rows_summary_type(uint32_t name_bytes, uint32_t sweep_bytes)
+{
+	enum { MEMBERS = sizeof(summary_members) / sizeof(*summary_members) };
+	struct member members[MEMBERS];
+	const struct record_shape shape = RECORD_SHAPE(struct summary_row, members);
+	hid_t whole, packed;
+
+	memcpy(members, summary_members, sizeof(members));
+	for (size_t i = 0; i < MEMBERS; i++) {
+		uint32_t wanted =
+			members[i].offset == offsetof(struct summary_row, phase)   ? name_bytes
+			: members[i].offset == offsetof(struct summary_row, sweep) ? sweep_bytes
+										   : 0;
+
+		if (wanted && wanted < members[i].bytes)
+			members[i].bytes = wanted;
+	}
+	whole = rows_record_type(&shape);
+	packed = rows_packed(whole);
+	if (whole >= 0)
+		H5Tclose(whole);
+	return packed;
 }

@@ -30,12 +30,13 @@ int rows_describe(hid_t dataset, const struct row_shape *shape, struct err *err)
 
 /* A row of /summary. Units are part of the names, because people read this table with h5dump, which
  * also prints attributes. */
-enum { SUMMARY_NAME_BYTES = 64, SUMMARY_KIND_BYTES = 32, SUMMARY_SWEEP_BYTES = 128 };
+enum { SUMMARY_NAME_BYTES = 64, SUMMARY_KIND_BYTES = 12, SUMMARY_SWEEP_BYTES = 128 };
 struct summary_row {
 	char phase[SUMMARY_NAME_BYTES], kind[SUMMARY_KIND_BYTES];
 	double seconds, au, gb_per_s, operations_per_s;
 	double quantile_ms[QUANTILES], max_ms;
-	uint64_t errors, run, repeat, warmup;
+	uint64_t errors;
+	uint32_t run, repeat, warmup;
 	char sweep[SUMMARY_SWEEP_BYTES];
 };
 
@@ -54,5 +55,9 @@ hid_t rows_record_type(const struct record_shape *shape); /* the caller closes i
 void rows_end_texts(const struct record_shape *shape, void *rows, uint64_t count);
 
 hid_t rows_packed(hid_t memory_type);
+
+/* The type of a row of /summary in the file, with texts no longer than needed (0: as in memory): of
+ * each run there is a row in the file that is copied with each publication. The caller closes it. */
+hid_t rows_summary_type(uint32_t name_bytes, uint32_t sweep_bytes);
 
 #endif

@@ -3,10 +3,11 @@
 
 #include "backends/op_log/file.h"
 
-int op_log_file_open(struct op_log_file **out, const char *path, bool force, struct err *err)
+int op_log_file_open(struct op_log_file **out, const char *path, const struct op_log_file_way *way,
+		     struct err *err)
 {
 	(void)out;
-	(void)force;
+	(void)way;
 	return err_set(err, -ENOTSUP, "%s: this haul was built without libzstd", path);
 }
 

@@ -54,6 +54,8 @@ static bool rank_path(char out[PATH_BYTES], const struct op_log_options *o);
 
 int op_log_open(struct op_log **out, const struct op_log_options *options, struct err *err)
 {
+	const struct op_log_file_way way = {
+		.force = options->force, .shared = options->files > 0, .joins = options->joins};
 	struct op_log *l = calloc(1, sizeof(*l));
 	int rc;
 
@@ -64,11 +66,14 @@ int op_log_open(struct op_log **out, const struct op_log_options *options, struc
 		rc = err_set(err, -ENAMETOOLONG, "%.100s…: too long for a name", options->path);
 		goto out_free;
 	}
-	rc = op_log_file_open(&l->file, l->path, options->force, err);
+	rc = op_log_file_open(&l->file, l->path, &way, err);
 	if (rc < 0)
 		goto out_free;
 	if (options->rank == 0)
 		l->rc = op_log_file_write(l->file, op_row_header, strlen(op_row_header));
+	/* Before other ranks append. */
+	if (options->rank == 0 && way.shared && l->rc == 0)
+		l->rc = op_log_file_flush(l->file);
 	pthread_mutex_init(&l->lock, NULL);
 	sem_init(&l->wake, 0, 0);
 	rc = pthread_create(&l->thread, NULL, op_log_write_rows, l);
@@ -87,15 +92,16 @@ out_free:
 	return rc;
 }
 
-/* Makes "ops.07.tsv.zst" of "ops.tsv.zst" for rank 7 of 64. The number goes before the endings, so
- * that names sort by rank. */
+/* Makes "ops.07.tsv.zst" of "ops.tsv.zst" for file 7 of 64. The number goes before the endings, so
+ * that names sort by rank or node. */
 static bool rank_path(char out[PATH_BYTES], const struct op_log_options *o)
 {
 	const char *slash = strrchr(o->path, '/'), *name = slash ? slash + 1 : o->path;
+	uint32_t file = o->files ? o->file : o->rank, files = o->files ? o->files : o->ranks;
 	size_t stem = strlen(name), before;
-	int digits = snprintf(NULL, 0, "%u", o->ranks - 1);
+	int digits = snprintf(NULL, 0, "%u", files - 1);
 
-	if (o->ranks == 1)
+	if (files == 1)
 		return snprintf(out, PATH_BYTES, "%s", o->path) < PATH_BYTES;
 	if (stem > 4 && strcmp(name + stem - 4, ".zst") == 0)
 		stem -= 4;
@@ -105,7 +111,7 @@ static bool rank_path(char out[PATH_BYTES], const struct op_log_options *o)
 	if (before > 1)
 		stem = before - 1;
 	return snprintf(out, PATH_BYTES, "%.*s%.*s.%0*u%s", (int)(name - o->path), o->path,
-			(int)stem, name, digits, o->rank, name + stem) < PATH_BYTES;
+			(int)stem, name, digits, file, name + stem) < PATH_BYTES;
 }
 
 void op_log_phase(struct op_log *log, const char *phase, uint32_t run)

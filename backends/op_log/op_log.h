@@ -3,8 +3,8 @@
  *
  * A queue writes records into a ring of its own and goes on; one thread per rank makes rows of
  * them. A record that finds no room is dropped and counted, so memory is bounded and no request
- * waits for the log. Each rank writes a file. Only the first rank's file has the header, so that
- * the files, concatenated, are one table.
+ * waits for the log. Each rank writes a file, or the ranks of a node share one. Only the first file
+ * has the header, so that the files, concatenated, are one table.
  *
  *	op_log.c      rings, the thread that empties them
  *	op_log_row.c  a record as a row
@@ -20,9 +20,13 @@ struct op_log;
 struct op_log_queue; /* the entry of a queue in the log */
 
 struct op_log_options {
-	const char *path; /* ranks > 1: the rank's number is put before the endings */
+	const char *path; /* of several files, each has its number before the endings */
 	bool force;       /* replaces an existing file */
 	uint32_t rank, ranks;
+	/* Ranks of a node share a file: the number of the node, and the number of nodes. files 0:
+	 * each rank has a file. */
+	uint32_t file, files;
+	bool joins; /* another rank of the node has created the file */
 	/* number of rows of usual length that a queue keeps until they are written */
 	uint64_t rows;
 	int64_t utc_ns; /* add to a stamp of this node to get ns since 1970 */

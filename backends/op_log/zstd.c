@@ -1,5 +1,6 @@
 /* The file of an operation log: one frame of zstd where its name ends in ".zst" (readers of zstd take files one behind
- * the other as one), else plain text. */
+ * the other as one), else plain text. In a file that several ranks share, each block is a frame of its own, and since
+ * the kernel of the node appends a block as a whole, no block is torn. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
@@ -12,11 +13,14 @@
 #include "backends/op_log/file.h"
 
 /* Rows compress 8 to 1 already at the fastest level. */
-enum { LEVEL = 1 };
+enum { LEVEL = 1, BLOCK_BYTES = 256 << 10 };
 
 struct op_log_file {
 	int fd;
 	ZSTD_CCtx *compressor; /* NULL: plain */
+	/* Of a shared file: rows that are not written yet. NULL: it is not shared. */
+	uint8_t *block;
+	size_t held;
 	size_t room;
 	uint8_t out[];
 };
@@ -28,25 +32,51 @@ static bool zst_wanted(const char *path)
 	return n >= 4 && strcmp(path + n - 4, ".zst") == 0;
 }
 
-int op_log_file_open(struct op_log_file **out, const char *path, bool force, struct err *err)
+static int compressor_open(struct op_log_file *f, struct err *err)
 {
-	size_t room = ZSTD_CStreamOutSize();
+	f->compressor = ZSTD_createCCtx();
+	if (!f->compressor ||
+	    ZSTD_isError(ZSTD_CCtx_setParameter(f->compressor, ZSTD_c_compressionLevel, LEVEL)) ||
+	    ZSTD_isError(ZSTD_CCtx_setParameter(f->compressor, ZSTD_c_checksumFlag, 1)))
+		return err_set(err, -ENOMEM, "no memory for the operation log");
+	return 0;
+}
+
+static void file_free(struct op_log_file *f)
+{
+	ZSTD_freeCCtx(f->compressor);
+	free(f->block);
+	free(f);
+}
+
+static int file_flags(const struct op_log_file_way *way)
+{
+	int flags = O_WRONLY | O_CLOEXEC | (way->shared ? O_APPEND : 0);
+
+	if (way->joins)
+		return flags;
+	return flags | O_CREAT | (way->force ? O_TRUNC : O_EXCL);
+}
+
+int op_log_file_open(struct op_log_file **out, const char *path, const struct op_log_file_way *way,
+		     struct err *err)
+{
+	size_t room = way->shared ? ZSTD_compressBound(BLOCK_BYTES) : ZSTD_CStreamOutSize();
 	struct op_log_file *f = calloc(1, sizeof(*f) + room);
 	int rc = 0;
 
-	if (!f)
+	if (f && way->shared)
+		f->block = malloc(BLOCK_BYTES);
+	if (!f || (way->shared && !f->block)) {
+		free(f);
 		return err_set(err, -ENOMEM, "no memory for the operation log");
+	}
 	f->room = room;
 	if (zst_wanted(path))
-		f->compressor = ZSTD_createCCtx();
-	if (zst_wanted(path) &&
-	    (!f->compressor ||
-	     ZSTD_isError(ZSTD_CCtx_setParameter(f->compressor, ZSTD_c_compressionLevel, LEVEL)) ||
-	     ZSTD_isError(ZSTD_CCtx_setParameter(f->compressor, ZSTD_c_checksumFlag, 1)))) {
-		rc = err_set(err, -ENOMEM, "no memory for the operation log");
+		rc = compressor_open(f, err);
+	if (rc < 0)
 		goto out_free;
-	}
-	f->fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | (force ? O_TRUNC : O_EXCL), 0666);
+	f->fd = open(path, file_flags(way), 0666);
 	if (f->fd < 0) {
 		rc = errno == EEXIST
 			     ? err_set(err, -EEXIST,
@@ -58,8 +88,7 @@ int op_log_file_open(struct op_log_file **out, const char *path, bool force, str
 	*out = f;
 	return 0;
 out_free:
-	ZSTD_freeCCtx(f->compressor);
-	free(f);
+	file_free(f);
 	return rc;
 }
 
@@ -98,24 +127,60 @@ static int zstd_compress(struct op_log_file *f, const void *data, size_t bytes,
 	return 0;
 }
 
+/* Appends what is held as one block. */
+static int block_write(struct op_log_file *f)
+{
+	const uint8_t *data = f->block;
+	size_t bytes = f->held;
+
+	f->held = 0;
+	if (!bytes)
+		return 0;
+	if (f->compressor) {
+		bytes = ZSTD_compress2(f->compressor, f->out, f->room, f->block, bytes);
+		if (ZSTD_isError(bytes))
+			return -EIO;
+		data = f->out;
+	}
+	return write_whole(f->fd, data, bytes);
+}
+
+static int block_add(struct op_log_file *f, const void *data, size_t bytes)
+{
+	int rc = f->held + bytes > BLOCK_BYTES ? block_write(f) : 0;
+
+	if (rc < 0)
+		return rc;
+	memcpy(f->block + f->held, data, bytes);
+	f->held += bytes;
+	return 0;
+}
+
 int op_log_file_write(struct op_log_file *f, const void *data, size_t bytes)
 {
+	if (f->block)
+		return block_add(f, data, bytes);
 	return f->compressor ? zstd_compress(f, data, bytes, ZSTD_e_continue)
 			     : write_whole(f->fd, data, bytes);
 }
 
 int op_log_file_flush(struct op_log_file *f)
 {
+	if (f->block)
+		return block_write(f);
 	return f->compressor ? zstd_compress(f, NULL, 0, ZSTD_e_flush) : 0;
 }
 
 int op_log_file_close(struct op_log_file *f)
 {
-	int rc = f->compressor ? zstd_compress(f, NULL, 0, ZSTD_e_end) : 0;
+	int rc = 0;
 
+	if (f->block)
+		rc = block_write(f);
+	else if (f->compressor)
+		rc = zstd_compress(f, NULL, 0, ZSTD_e_end);
 	if (close(f->fd) < 0 && rc == 0)
 		rc = -errno;
-	ZSTD_freeCCtx(f->compressor);
-	free(f);
+	file_free(f);
 	return rc;
 }

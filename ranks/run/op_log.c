@@ -1,11 +1,21 @@
-/* Operation log of a run: each rank writes a file, with times of node 0's clock. What was dropped
- * is reported once. */
+/* Operation log of a run: each rank writes a file, or of many ranks those of a node share one, with
+ * times of node 0's clock. What was dropped is reported once. */
 #include <errno.h>
 #include <stdio.h>
 
 #include "backends/op_log/op_log.h"
 #include "ranks/run/run.h"
 #include "ranks/run/state.h"
+
+/* Above so many ranks the ranks of a node share a file: thousands of files are hard to handle. */
+enum { RANK_FILES_MAX = 1024 };
+
+static bool run_log_shared(const struct run *run, const struct run_options *options)
+{
+	if (options->op_log_per != OP_LOG_PER_AUTO)
+		return options->op_log_per == OP_LOG_PER_NODE;
+	return run->world->size > RANK_FILES_MAX;
+}
 
 int run_log_open(struct run *run, const struct run_options *options, struct err *err)
 {
@@ -16,6 +26,7 @@ int run_log_open(struct run *run, const struct run_options *options, struct err 
 		.ranks = run->world->size,
 		.rows = options->op_log_rows ? options->op_log_rows : OP_LOG_ROWS,
 	};
+	bool shared = run_log_shared(run, options), first = run->nodes.node->rank == 0;
 	uint64_t utc_ns;
 	int rc;
 
@@ -26,7 +37,15 @@ int run_log_open(struct run *run, const struct run_options *options, struct err 
 	utc_ns = clock_utc_ns() - clock_kernel_ns() - (uint64_t)run->nodes.offset_ns;
 	rc = group_broadcast(run->world, &utc_ns, sizeof(utc_ns));
 	o.utc_ns = (int64_t)utc_ns + run->nodes.offset_ns;
-	if (rc == 0)
+	if (shared) {
+		o.file = run->nodes.index;
+		o.files = run->nodes.count;
+		o.joins = !first;
+	}
+	if (rc == 0 && (first || !shared))
+		rc = op_log_open(&run->op_log, &o, err);
+	rc = group_agree(run->world, rc, err);
+	if (rc == 0 && !first && shared)
 		rc = op_log_open(&run->op_log, &o, err);
 	return group_agree(run->world, rc, err);
 }

@@ -142,13 +142,13 @@ int phase_publish_described(struct run *run, const struct run_options *options,
 	int rc;
 
 	phase->record.number = run->published++;
-	signals_watch(&run->signals, RUN_WRITE_LIMIT_NS);
+	run_watch_write(run);
 	rc = run_record_stores(run, err);
 	if (rc == 0)
 		rc = results_publish(run->results, phase, err);
 	for (uint32_t i = 0; rc == 0 && parts && i < parts->part_count; i++)
 		rc = publish_part(run, parts->parts[i], phase, err);
-	signals_unwatch(&run->signals);
+	run_unwatch_write(run);
 	if (rc < 0)
 		err_wrap(err, rc, "%s", options->results ? options->results : "results.h5");
 	return rc;

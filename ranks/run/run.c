@@ -160,6 +160,22 @@ static void run_renew_ranks(struct run *run)
 	free(rows);
 }
 
+/* Room for the names of phases in /summary. A phase within a phase has a short name of its own. */
+static uint32_t run_name_bytes(const struct job *job)
+{
+	size_t longest = 11;
+
+	for (uint32_t i = 0; i < job->phase_count; i++) {
+		const struct job_phase *p = &job->phases[i];
+		size_t bytes = strlen(p->name);
+
+		if (p->together && p->together->alone)
+			bytes += strlen(RESULTS_ALONE);
+		longest = bytes > longest ? bytes : longest;
+	}
+	return (uint32_t)longest + 1;
+}
+
 /* Creates results.h5 with the job, the nodes and the ranks. */
 static int run_create_results(struct run *run, const struct run_options *options, struct err *err)
 {
@@ -172,6 +188,8 @@ static int run_create_results(struct run *run, const struct run_options *options
 		.ranks = run->world->size,
 		.nodes = run->nodes.count,
 		.runs = series_runs(&run->series),
+		.name_bytes = run_name_bytes(&run->job),
+		.sweep_bytes = run->series.sweep_count ? 0 : 1,
 	};
 	struct rank_row rank, *ranks = NULL;
 	struct node_row node = {0}, *nodes = NULL;
@@ -196,11 +214,13 @@ static int run_create_results(struct run *run, const struct run_options *options
 		nodes_describe(&run->nodes, sampler_facts(run->sampler), &node);
 		group_gather(run->nodes.leaders, &node, sizeof(node), nodes);
 	}
-	signals_watch(&run->signals, RUN_WRITE_LIMIT_NS);
+	run_watch_write(run);
 	rc = results_create(&run->results, options->results ? options->results : "results.h5",
 			    options->force, mpi_group_comm(run->world), run->world, &head, nodes,
 			    ranks, err);
-	signals_unwatch(&run->signals);
+	run_unwatch_write(run);
+	if (rc == 0 && options->one_file)
+		results_set_one_file(run->results);
 out_free:
 	free(text);
 	free(ranks);
@@ -275,13 +295,13 @@ static void run_finish_results(struct run *run, int rc, enum exit_status *status
 		results_discard(run->results);
 	} else {
 		run_renew_ranks(run);
-		signals_watch(&run->signals, RUN_WRITE_LIMIT_NS);
+		run_watch_write(run);
 		if (results_finish(run->results, end, rc < 0 ? err->text : "", &late) < 0 &&
 		    *status != EXIT_FAILED) {
 			*err = late;
 			*status = EXIT_FAILED;
 		}
-		signals_unwatch(&run->signals);
+		run_unwatch_write(run);
 	}
 	run->results_left = results_stand(run->results);
 	results_free(run->results);

@@ -12,12 +12,17 @@
 
 enum run_verb { RUN_ALL, RUN_GENERATE, RUN_CLEAN };
 
+/* Whether each rank writes a file of the operation log, or the ranks of a node share one; AUTO: by
+ * their number. */
+enum op_log_per { OP_LOG_PER_AUTO, OP_LOG_PER_RANK, OP_LOG_PER_NODE };
+
 struct run_options {
 	enum run_verb verb;
 	const char *job;     /* path, or a catalogue name resolved to a path by cli/ on rank 0 */
 	const char *results; /* path; NULL: results.h5 */
 	bool force, strict, quiet;
-	bool alone; /* started without a launcher, which is then told once the job is accepted */
+	bool one_file; /* a series leaves one file, without side files */
+	bool alone;    /* started without a launcher, which is then told once the job is accepted */
 	bool ignore_space;       /* runs although a phase does not fit on its store */
 	const char *const *sets; /* path=value */
 	unsigned set_count;
@@ -26,6 +31,7 @@ struct run_options {
 	unsigned sweep_count;
 	uint32_t repeat, warmup; /* runs of each combination; repeat 0 means 1 */
 	const char *op_log;      /* path of the operation log; NULL: none */
+	enum op_log_per op_log_per;
 	uint64_t op_log_rows; /* rows that a queue keeps until they are written; 0: OP_LOG_ROWS */
 	uint64_t deadline_ns; /* from the start of the run; 0: none */
 	uint32_t fake_nodes;  /* 0 or 1: nodes as the machine has them */

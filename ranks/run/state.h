@@ -16,8 +16,10 @@
 
 enum { RUN_SAID_BYTES = 512 };
 
-/* A write of results that takes longer is assumed to hang. */
+/* A step of a write of results that takes longer than this, and longer than its bytes take at the
+ * least rate, is assumed to hang. */
 #define RUN_WRITE_LIMIT_NS 120000000000u
+enum { RUN_WRITE_LEAST_RATE = 10000000 }; /* bytes per second */
 
 /* A wait of rank 0 for the others that takes longer is logged. */
 #define RUN_WAIT_SAID_NS 30000000000u
@@ -52,6 +54,13 @@ struct run {
 	char message[RUN_SAID_BYTES];
 	char label[96]; /* "rank 3 on node7" */
 };
+
+/* The time that a step of a write may take, with so many bytes. */
+uint64_t run_write_limit_ns(uint64_t bytes);
+
+/* Brackets a write of results, whose steps then each have their limit. */
+void run_watch_write(struct run *run);
+void run_unwatch_write(struct run *run);
 
 /* Reads, checks and distributes the job. A refusal is the same on every rank. */
 int run_share_job(struct run *run, const struct run_options *options, struct err *err);

@@ -51,6 +51,46 @@ def check_tiers(group, ranks):
     assert (group["get/max_ns"][:] == rows["most_bytes"]).all()
 
 
+def check_over_nodes(client, nodes):
+    """As numpy computes it from the rows of the nodes, which are so few here that none were folded."""
+    rows, over = client["rows"][:].reshape(nodes, -1), client["over_nodes"]
+    assert over.attrs["interval_s"] == client.attrs["interval_s"]
+    at = {"sum": lambda v: v.sum(axis=0), "min": lambda v: v.min(axis=0), "max": lambda v: v.max(axis=0),
+          "p50": lambda v: numpy.sort(v, axis=0)[(nodes - 1) // 2],
+          "p95": lambda v: numpy.sort(v, axis=0)[(nodes * 95 + 99) // 100 - 1]}
+    assert sorted(over) == sorted(at)
+    for name, of in at.items():
+        table = over[name][:]
+        assert table.dtype.names == ("time_ns", "nodes") + rows.dtype.names[2:] and (table["nodes"] == nodes).all()
+        assert (table["time_ns"] == rows["time_ns"][0]).all()
+        for column in rows.dtype.names[2:]:
+            assert (table[column] == of(rows[column])).all(), f"{name} of {column}"
+    assert (over["sum"]["nic_in_bytes"] > over["max"]["nic_in_bytes"]).any()
+
+
+def check_moved(path, folder):
+    """A series is one file to whoever opens it, wherever its folder lies."""
+    links = []
+    with h5py.File(path, "r") as f:
+        for name in f["phases"]:
+            link = f["phases"].get(name, getlink=True)
+            assert isinstance(link, h5py.ExternalLink) and not os.path.isabs(link.filename), name
+            links.append(link.filename)
+    assert len(set(links)) == 2 and sorted(os.listdir(folder)) == ["r:1.h5", "r:1.h5.runs"], os.listdir(folder)
+    assert {os.path.join(folder, link) for link in links} == \
+        {os.path.join(folder, "r:1.h5.runs", name) for name in os.listdir(path + ".runs")}
+    moved = folder + ".moved"
+    os.rename(folder, moved)
+    try:
+        there = os.path.join(moved, os.path.basename(path))
+        with h5py.File(there, "r") as f:
+            assert [len(f[f"phases/{name}/ranks"]) for name in f["phases"]]
+        dump = subprocess.run(["h5dump", "-H", "-g", "/phases/1_train", there], capture_output=True, text=True)
+        assert dump.returncode == 0 and "by_rank" in dump.stdout, dump.stderr
+    finally:
+        os.rename(moved, folder)
+
+
 def check(path, ranks):
     with h5py.File(path, "r") as f:
         assert text(f.attrs["status"]) == "done" and f.attrs["schema_version"] == 2
@@ -101,6 +141,9 @@ def check(path, ranks):
         assert len(client["rows"].attrs["units"]) == len(client["rows"].dtype.names)
         assert (client["rows"]["node"].reshape(nodes, -1) == numpy.arange(nodes)[:, None]).all()
         assert client["rows"]["covered_ns"].sum() == nodes * 5 * 10**9
+        assert ("over_nodes" in client) == (nodes > 1), "how nodes were distributed, of many nodes"
+        if nodes > 1:
+            check_over_nodes(client, nodes)
         assert "client" not in f["phases/0_generate"]
         assert len(train["errors"]) == 16 * ((ranks + 1) // 2)
         assert list(f["phases/2_io/histograms"]) == []
@@ -114,6 +157,7 @@ def main(program):
             subprocess.run([os.environ.get("HAUL_MPIEXEC", "mpiexec"), "-n", str(ranks), *preload, program, path],
                            check=True, timeout=300)
             check(path, ranks)
+            check_moved(path, folder)
             dump = subprocess.run(["h5dump", "-d", "/summary", path], capture_output=True, text=True, check=True).stdout
             assert '"train"' in dump and dump.count("\n") < 110, dump
             assert os.path.getsize(path) < 1 << 20

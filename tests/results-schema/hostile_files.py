@@ -138,11 +138,57 @@ def check(source):
     assert refused > (10 if FULL else 0), f"only {refused} data sets with millions of rows are refused"
 
 
+def flatten(path, to):
+    """The same results in one file, without side files."""
+    shutil.copy(path, to)
+    with h5py.File(path, "r") as f, h5py.File(to, "r+") as whole:
+        for name in f["phases"]:
+            del whole["phases"][name]
+            f.copy(f["phases"][name], whole["phases"], name)
+
+
+def check_links(path):
+    """A phase is looked for beside the file and nowhere else."""
+    made = os.path.dirname(path)
+    with h5py.File(path, "r") as f:
+        side = f["phases"].get("0_generate", getlink=True).filename
+    with open(path + ".runs/text.h5", "w") as f:
+        f.write("not HDF5")
+    os.mkdir(path + ".runs/folder.h5")
+    os.mkfifo(path + ".runs/pipe.h5")
+    shutil.copy(os.path.join(made, side), os.path.join(made, "outside.h5"))
+    inner = "r.h5.runs/"
+    for link, sentence in ((os.path.join(made, side), "which is no side file"), ("../" + side, "which is no side file"),
+                           ("outside.h5", "which is no side file"), (inner + "../outside.h5", "which is no side file"),
+                           ("../outside.h5", "which is no side file"), ("./outside.h5", "which is no side file"),
+                           (inner, "which is no side file"),
+                           (inner + "gone.h5", "is missing (No such file or directory); it belongs beside this file"),
+                           (inner + "text.h5", "cannot be opened"), (inner + "folder.h5", "is not a regular file"),
+                           (inner + "pipe.h5", "is not a regular file")):
+        changed_path = os.path.join(made, "linked.h5")
+        shutil.copy(path, changed_path)
+        with h5py.File(changed_path, "r+") as f:
+            del f["phases/0_generate"]
+            f["phases/0_generate"] = h5py.ExternalLink(link, "/phases/0_generate")
+        code, said = report(changed_path, f"link to {link}")
+        assert code == 2 and sentence in said, f"link to {link}: {said}"
+    with h5py.File(changed_path, "r+") as f:
+        del f["phases/0_generate"]
+        f["phases/0_generate"] = h5py.SoftLink("/phases/1_train")
+    code, said = report(changed_path, "a soft link")
+    assert code == 2 and "it is a link to somewhere else" in said, said
+
+
 def main(program, folder):
     with tempfile.TemporaryDirectory() as made:
         path = os.path.join(made, "r.h5")
         subprocess.run([os.environ.get("HAUL_MPIEXEC", "mpiexec"), "-n", "2", program, path], check=True, timeout=100)
         assert report(path, "the unchanged file")[0] == 0
+        check_links(path)
+        whole = os.path.join(made, "whole.h5")
+        flatten(path, whole)
+        path = whole
+        assert report(path, "the file in one piece")[0] == 0
         code, sentence = changed(path, grow("stores"), "stores with millions of rows")
         assert code == 2 and "stores has 4000000 rows; a results file has at most 65536" in sentence, sentence
         check(path)

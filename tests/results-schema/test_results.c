@@ -1,5 +1,6 @@
 /* Tests of results.h5, written by any number of ranks and read back. Run by mpiexec. The file stays
  * at the given path (default: the working folder), so that other tools can read it. */
+#include <dirent.h>
 #include <errno.h>
 #include <math.h>
 #include <mpi.h>
@@ -11,11 +12,43 @@
 #include <unistd.h>
 
 #include "ranks/mpi/group.h"
+#include "results-schema/append.h"
+#include "results-schema/file_head.h"
 #include "results-schema/results.h"
 #include "results-schema/results_read.h"
 #include "tests/results-schema/synthetic.h"
 
 static uint64_t failed;
+
+/* What the last write of results was opened with; the MPI library's own function opens the file. */
+static char hints[4][MPI_MAX_INFO_VAL + 1];
+static const char *const hint_names[] = {"cb_nodes", "striping_factor", "striping_unit",
+					 "romio_cb_write"};
+
+int MPI_File_open(MPI_Comm comm, const char *name, int mode, MPI_Info info, MPI_File *file)
+{
+	int found;
+
+	for (int i = 0; i < 4; i++) {
+		hints[i][0] = '\0';
+		if (info != MPI_INFO_NULL)
+			MPI_Info_get(info, hint_names[i], MPI_MAX_INFO_VAL, hints[i], &found);
+	}
+	return PMPI_File_open(comm, name, mode, info, file);
+}
+
+/* What the steps of the last publication were told. */
+static struct {
+	uint64_t steps, bytes;
+} steps_seen;
+
+static void note_step(void *argument, uint64_t bytes)
+{
+	(void)argument;
+	steps_seen.steps++;
+	if (bytes > steps_seen.bytes)
+		steps_seen.bytes = bytes;
+}
 
 static void expect(int holds, const char *what)
 {
@@ -39,7 +72,8 @@ static int create(struct results **out, const char *path, bool force, uint32_t r
 				    .ranks = g->size,
 				    .runs = 6,
 				    .nodes = (g->size + 1) / 2,
-				    .rank_rows_max = rank_rows_max};
+				    .rank_rows_max = rank_rows_max,
+				    .client_nodes_max = 1};
 	int rc;
 
 	for (uint32_t r = 0; r < g->size; r++) {
@@ -276,6 +310,23 @@ static void check_client(const struct results_phase_read *p, uint32_t nodes)
 	       "the least free memory");
 }
 
+/* Files beside the results file; -1: there is no folder for them. */
+static int side_files(const char *path)
+{
+	char folder[4096];
+	struct dirent *entry;
+	DIR *entries;
+	int n = 0;
+
+	snprintf(folder, sizeof(folder), "%s.runs", path);
+	entries = opendir(folder);
+	while (entries && (entry = readdir(entries)))
+		n += entry->d_name[0] != '.';
+	if (entries)
+		closedir(entries);
+	return entries ? n : -1;
+}
+
 static void check_file(const char *path, uint32_t phases, const char *status, const struct group *g)
 {
 	struct results_file *f;
@@ -292,6 +343,8 @@ static void check_file(const char *path, uint32_t phases, const char *status, co
 		return;
 	}
 	expect(f->phase_count == phases && strcmp(f->status, status) == 0, "phases and status");
+	/* Runs 1 and 3 have published. */
+	expect(side_files(path) == (phases < 3 ? phases > 0 : 2), "a side file for each run");
 	expect(f->runs == 6, "runs of the series");
 	expect(f->ranks == g->size && strcmp(f->hosts[0], "nid0000") == 0, "head");
 	expect(strcmp(f->started, "2023-11-14T22:13:20Z") == 0, "date");
@@ -401,9 +454,56 @@ static void check_discarded(const char *path, bool older, struct group *g)
 		if (older)
 			check_file(path, 3, "done", g);
 		else
-			expect(g->rank != 0 || access(path, F_OK) < 0, "no file is left");
+			expect(g->rank != 0 || (access(path, F_OK) < 0 && side_files(path) < 0),
+			       "no file is left");
 		group_barrier(g);
 	}
+}
+
+/* Publishes a phase. Every rank, also one that only waits, hears of steps, and that one of them moves
+ * as much as the files are large. */
+static void check_steps_told(struct results *r, const char *path, struct group *g)
+{
+	struct results_file *f;
+	struct err err = {0};
+	uint64_t words[3];
+
+	memset(&steps_seen, 0, sizeof(steps_seen));
+	expect(publish(r, 1, "train", synthetic_train, g, &err) == 0, "train published");
+	words[0] = steps_seen.steps;
+	words[1] = steps_seen.bytes;
+	words[2] = 0;
+	group_allreduce(g, MERGE_MIN, words, 2);
+	expect(words[0] == steps_seen.steps && words[1] == steps_seen.bytes,
+	       "all ranks hear of the same steps");
+	expect(words[0] > 8, "each data set of rows is a step");
+	if (g->rank == 0 && results_load(&f, path, &err) == 0) {
+		expect(words[1] >= f->file_bytes, "a step has the bytes that it moves");
+		results_unload(f);
+	}
+}
+
+static void check_writers(void)
+{
+	static const struct {
+		uint32_t nodes;
+		uint64_t bytes;
+		uint32_t writers;
+	} cases[] = {
+		{1, 0, 1},
+		{1, 1ull << 40, 1},
+		{512, 0, 1},
+		{512, 7 << 20, 1},
+		{512, 8 << 20, 2},
+		{512, 40 << 20, 6},
+		{512, 1ull << 40, 16},
+		{4, 1ull << 40, 4},
+		{10000, 64 << 20, 9},
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++)
+		expect(append_writers(cases[i].nodes, cases[i].bytes) == cases[i].writers,
+		       "writers follow from the bytes");
 }
 
 static void check_run(const char *path, bool older, uint32_t rank_rows_max, struct group *g)
@@ -428,12 +528,16 @@ static void check_run(const char *path, bool older, uint32_t rank_rows_max, stru
 	expect(strstr(err.text, "exists; name another with --results, or say --force") != NULL,
 	       "the message for an existing file");
 	group_barrier(g);
+	results_set_watch(r, &(struct results_watch){.step = note_step});
 	expect(publish(r, 0, "generate", synthetic_generate, g, &err) == 0, "generate published");
+	expect(strcmp(hints[0], "1") == 0 && strcmp(hints[1], "1") == 0 &&
+		       strcmp(hints[2], "1048576") == 0 && strcmp(hints[3], "enable") == 0,
+	       "hints of MPI-IO");
 	check_file(path, 1, "interrupted", g);
 	expect(results_stand(r) == (g->rank == 0), "the run's own file is published");
 	set_stores(r, 9);
 	check_stores(path, 0, g);
-	expect(publish(r, 1, "train", synthetic_train, g, &err) == 0, "train published");
+	check_steps_told(r, path, g);
 	check_file(path, 2, "interrupted", g);
 	check_stores(path, 9, g);
 	check_no_room(r, path, g);
@@ -445,6 +549,17 @@ static void check_run(const char *path, bool older, uint32_t rank_rows_max, stru
 	check_file(path, 3, "done", g);
 	check_stores(path, 2, g);
 	results_free(r);
+}
+
+static void remove_series(const char *path)
+{
+	char key[SERIES_KEY_BYTES] = "";
+
+	if (access(path, F_OK) == 0)
+		file_head_series(path, key);
+	if (key[0])
+		side_files_remove(path, key);
+	unlink(path);
 }
 
 int main(int argc, char **argv)
@@ -462,16 +577,17 @@ int main(int argc, char **argv)
 		path = name;
 	}
 	if (g->rank == 0)
-		unlink(path);
+		remove_series(path);
 	group_barrier(g);
 	check_discarded(path, false, g);
 	check_run(path, false, 1, g); /* one row per node where there are several ranks */
 	group_barrier(g);
 	check_discarded(path, true, g);
 	check_run(path, true, 0, g);
+	check_writers();
 	group_allreduce(g, MERGE_SUM, &failed, 1);
 	if (g->rank == 0 && argc < 2)
-		unlink(path);
+		remove_series(path);
 	group_free(g);
 	MPI_Finalize();
 	return failed ? 1 : 0;

@@ -178,6 +178,30 @@ def test_log_of_a_killed_run():
         check(rc != 0 and text.count("\tGET\t") > 100, f"zstd {rc}, {text.count(chr(10))} rows")
 
 
+def test_a_file_per_node():
+    """The ranks of a node append to one file: every row is there, none is torn, and the header comes first."""
+    job = training("sim://shared", latency="100 us")
+    with Folder() as folder:
+        write_job(folder, job)
+        for name, more in (("ops.tsv.zst", ()), ("ops.tsv", ("--force",))):
+            r = mpi(6, "run", "job.json", "--fake-nodes", 2, "--op-log", name, "--op-log-per", "node", *more, cwd=folder)
+            check(r.rc == 0, f"{r}")
+        found, ends = same(folder, report(f"{folder}/results.h5")["phases"])
+        check(sorted(glob.glob(f"{folder}/ops.*.zst")) == [f"{folder}/ops.{i}.tsv.zst" for i in range(2)], "files")
+        for node in range(2):
+            own = unpack(f"{folder}/ops.{node}.tsv.zst")[1]
+            ranks = {line.split("\t")[3] for line in own.splitlines() if line[0] not in "#i"}
+            check(ranks == {str(r) for r in range(3 * node, 3 * node + 3)}, f"node {node}: {ranks}")
+            check(own.startswith("idx\t") == (node == 0), f"node {node}: the header")
+        check(len(ends) == 6 and all(end.endswith(" 0 dropped") for end in ends), f"{ends}")
+        plain = "".join(open(f"{folder}/ops.{node}.tsv").read() for node in range(2)).splitlines()
+        check(plain[0].startswith("idx\t") and len(plain) == len(found) + 7 and
+              all(line.count("\t") == plain[0].count("\t") for line in plain if line[0] != "#"), "plain rows are whole")
+        r = mpi(2, "run", "job.json", "--fake-nodes", 2, "--op-log", "ops.tsv.zst", "--op-log-per", "node",
+                "--results", "b.h5", cwd=folder)
+        check(r.rc == 2 and "tsv.zst exists; name another file with --op-log, or use --force" in r.err, f"{r}")
+
+
 def test_plain_text():
     """A log whose name does not end in .zst is not compressed, and has the same rows."""
     with Folder() as folder:

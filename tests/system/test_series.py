@@ -112,7 +112,8 @@ def test_data_is_made_once():
         r = mpi(2, "run", "job.json", "--sweep", "dataset.sample_bytes=1MB,2MB", "--results", "no.h5", cwd=folder)
         check(r.rc == 2 and r.err.startswith("haul: --sweep dataset.sample_bytes=2MB: /phases/0/generate: an earlier run "
                                              "of the series makes another data set in this place;"), f"{r}")
-        check(sorted(os.listdir(folder)) == ["data", "job.json", "results.h5"], f"{os.listdir(folder)}")
+        check(sorted(os.listdir(folder)) == ["data", "job.json", "results.h5", "results.h5.runs"],
+              f"{os.listdir(folder)}")
         j = job(folder)
         j["stores"]["data"] = {"uri": "mem://m", "capacity": 40 * MB}
         write_job(folder, j)
@@ -192,6 +193,59 @@ def test_ended_early():
             check(result["status"] == "interrupted", f"{how}: {result['status']}")
             last = result["phases"][-1]["status"]
             check(last == ("interrupted" if how == signal.SIGTERM else "done"), f"{how}: {last}")
+
+
+def series(folder, *more, repeat=3, rc=0):
+    r = mpi(2, "run", "job.json", "--only", "train", "--repeat", repeat, "--quiet", *more, cwd=folder)
+    check(r.rc == rc, f"{more}: {r}")
+    return r
+
+
+def test_side_files():
+    """Each run has a file of its own. --force removes those of the series that it replaces, and nothing else."""
+    with Folder() as folder:
+        write_job(folder, job(steps=2))
+        side = f"{folder}/results.h5.runs"
+        series(folder)
+        first = set(os.listdir(side))
+        check(len(first) == 3, f"{first}")
+        # The results are moved away by name: their side files stay where they are.
+        os.rename(f"{folder}/results.h5", f"{folder}/monday.h5")
+        series(folder, repeat=2)
+        with open(f"{side}/notes.txt", "w") as f:
+            f.write("mine")
+        second = set(os.listdir(side)) - first - {"notes.txt"}
+        series(folder, "--force", repeat=4)
+        third = set(os.listdir(side)) - first - {"notes.txt"}
+        check(len(second) == 2 and len(third) == 4 and not second & third, f"{second} {third}")
+        check(len(report(f"{folder}/monday.h5")["phases"]) == 3, "what was moved away is whole")
+        # Killed runs leave no file behind that the next one does not remove.
+        os.unlink(f"{folder}/results.h5")
+        for name in third:
+            os.unlink(f"{side}/{name}")
+        process = series_under_way(folder)
+        os.kill(process.pid, signal.SIGKILL)
+        finish(process, time.monotonic())
+        write_job(folder, job(steps=2))
+        series(folder, "--force", repeat=1)
+        check(set(os.listdir(side)) == first | {"notes.txt"}, f"{os.listdir(side)}")
+        check(not os.path.exists(f"{folder}/results.h5.part"), "a .part is left")
+        check(len(report(f"{folder}/results.h5")["phases"]) == 1, "one run is in the file itself")
+        # All runs in one file, if that is asked for.
+        series(folder, "--results", "one.h5", "--one-file", "--sweep", "train.compute=1 ms,2 ms", repeat=2)
+        check(not os.path.exists(f"{folder}/one.h5.runs"), "side files are left")
+        check([row[1:4] for row in phases_of(f"{folder}/one.h5")] == [(1, 1, 1), (2, 1, 2), (3, 2, 1), (4, 2, 2)],
+              f"{phases_of(f'{folder}/one.h5')}")
+        with h5py.File(f"{folder}/one.h5") as f:
+            check(all(len(p["ranks"]) == 2 and isinstance(f["phases"].get(name, getlink=True), h5py.HardLink)
+                      for name, p in f["phases"].items()) and "series" not in f.attrs, "one file")
+        check(report(f"{folder}/one.h5")["status"] == "done", "status")
+        # Nothing is written through a link to elsewhere.
+        os.mkdir(f"{folder}/elsewhere")
+        os.symlink("elsewhere", f"{folder}/linked.h5.runs")
+        r = series(folder, "--results", "linked.h5", rc=1)
+        check("linked.h5.runs is not a folder of its own" in r.err and not os.path.exists(f"{folder}/linked.h5") and
+              os.listdir(f"{folder}/elsewhere") == [], f"{r}")
 
 
 @timing

@@ -25,6 +25,7 @@ int crew_open(struct crew *p, struct err *err)
 	if (!p->members)
 		return err_set(err, -ENOMEM, "no memory for %u threads", p->threads);
 	sem_init(&p->ended, 0, 0);
+	sem_init(&p->more, 0, 0);
 	rc = buffers_init(&p->buffers, p->buffer_bytes ? p->threads : 0, p->buffer_bytes, err);
 	for (uint32_t i = 0; rc == 0 && i < p->threads; i++) {
 		struct crew_thread *w = &p->members[i];
@@ -52,16 +53,18 @@ void crew_close(struct crew *p)
 	}
 	buffers_free(&p->buffers);
 	sem_destroy(&p->ended);
+	sem_destroy(&p->more);
 	free(p->members);
 	p->members = NULL;
 }
 
-static int crew_start_threads(struct crew *p, uint32_t *started, struct err *err)
+static int crew_start_threads(struct crew *p, struct err *err)
 {
-	atomic_store(&p->next, 0);
+	deal_open(&p->deal, p->once ? 0 : p->files, p->group);
 	atomic_store(&p->halt, false);
-	for (*started = 0; *started < p->threads; ++*started) {
-		struct crew_thread *w = &p->members[*started];
+	atomic_store(&p->over, false);
+	for (p->started = 0; p->started < p->threads; p->started++) {
+		struct crew_thread *w = &p->members[p->started];
 		int rc;
 
 		w->rc = 0;
@@ -72,7 +75,7 @@ static int crew_start_threads(struct crew *p, uint32_t *started, struct err *err
 		if (rc) {
 			atomic_fetch_sub(&p->running, 1);
 			atomic_store(&p->halt, true);
-			return err_set(err, -rc, "no thread %u of %" PRIu32 ": %s", *started + 1,
+			return err_set(err, -rc, "no thread %u of %" PRIu32 ": %s", p->started + 1,
 				       p->threads, strerror(rc));
 		}
 	}
@@ -94,7 +97,7 @@ static void crew_status(struct crew *p, int rc, struct status *s)
 		s->stop = STOP_DEADLINE;
 	if (rc < 0)
 		s->stop = STOP_ERROR;
-	s->unfinished = atomic_load(&p->running) > 0;
+	s->unfinished = atomic_load(&p->running) > 0 || deal_left(&p->deal);
 	for (uint32_t i = 0; i < p->threads; i++) {
 		const struct crew_thread *w = &p->members[i];
 		uint64_t p99_ns = atomic_load_explicit(&w->meter.live_p99_ns, memory_order_relaxed);
@@ -167,11 +170,36 @@ static void crew_wait(struct crew *p, bool unfinished)
 	sem_clockwait(&p->ended, CLOCK_MONOTONIC, &until);
 }
 
+/* Threads that found no file wait; there may be some again. A thread counts as running from here on,
+ * so that no round finds the rank without work in between. */
+static void crew_wake(struct crew *p)
+{
+	uint32_t idle;
+
+	if (atomic_load(&p->halt) || !deal_left(&p->deal))
+		return;
+	idle = p->started - atomic_load(&p->running);
+	atomic_fetch_add(&p->running, idle);
+	while (idle--)
+		sem_post(&p->more);
+}
+
+/* Whether ranks wait while others have files that they have not begun: more are not done than all
+ * threads of the ranks at work can have begun. The same on all ranks. */
+static bool crew_uneven(const struct crew *p, const struct status *merged)
+{
+	uint64_t at_work = p->group->size - merged->waiting;
+
+	return !p->once && merged->waiting > 0 && deal_may(&p->deal) &&
+	       p->files - merged->word[CREW_ITEMS] > at_work * p->threads;
+}
+
 static enum stop_reason crew_follow(struct crew *p, int rc)
 {
 	struct status mine, merged;
 
 	for (;;) {
+		crew_wake(p);
 		crew_status(p, rc, &mine);
 		group_status_post(p->group, &mine);
 		while (!group_status_test(p->group, &merged))
@@ -179,22 +207,27 @@ static enum stop_reason crew_follow(struct crew *p, int rc)
 		crew_show(p, &merged);
 		if (merged.stop || !merged.unfinished)
 			return (enum stop_reason)merged.stop;
-		crew_wait(p, mine.unfinished);
+		if (crew_uneven(p, &merged))
+			rc = deal_again(&p->deal, !mine.unfinished, p->group);
+		else
+			crew_wait(p, mine.unfinished);
 	}
 }
 
 int crew_run(struct crew *p, int (*body)(struct crew_thread *w, uint64_t file),
 	     enum stop_reason *stopped, struct err *err)
 {
-	uint32_t started;
 	int rc;
 
 	p->body = body;
-	rc = crew_start_threads(p, &started, err);
+	rc = crew_start_threads(p, err);
 	*stopped = crew_follow(p, rc);
 	if (*stopped != STOP_NONE)
 		atomic_store(&p->halt, true);
-	for (uint32_t i = 0; i < started; i++) {
+	atomic_store(&p->over, true);
+	for (uint32_t i = 0; i < p->started; i++)
+		sem_post(&p->more);
+	for (uint32_t i = 0; i < p->started; i++) {
 		struct crew_thread *w = &p->members[i];
 
 		pthread_join(w->thread, NULL);
@@ -204,33 +237,50 @@ int crew_run(struct crew *p, int (*body)(struct crew_thread *w, uint64_t file),
 				*err = w->err;
 		}
 	}
-	while (sem_trywait(&p->ended) == 0)
+	while (sem_trywait(&p->ended) == 0 || sem_trywait(&p->more) == 0)
 		;
+	deal_close(&p->deal);
 	return group_agree(p->group, rc, err);
+}
+
+/* Takes the next file, or waits until files are dealt again. Returns false when there will be none;
+ * the thread then no longer counts as running. */
+static bool crew_take(struct crew *p, uint64_t *file)
+{
+	while (!deal_take(&p->deal, file)) {
+		atomic_fetch_sub(&p->running, 1);
+		sem_post(&p->ended);
+		while (sem_wait(&p->more) < 0)
+			;
+		if (atomic_load(&p->over))
+			return false;
+	}
+	return true;
+}
+
+static bool crew_do_file(struct crew_thread *w, uint64_t file)
+{
+	int rc = w->crew->body(w, file);
+
+	if (rc < 0 && rc != -ECANCELED) {
+		w->rc = rc;
+		atomic_store(&w->crew->halt, true);
+	}
+	return rc == 0;
 }
 
 static void *crew_work(void *argument)
 {
 	struct crew_thread *w = argument;
 	struct crew *p = w->crew;
+	uint64_t file;
 
-	while (!atomic_load_explicit(&p->halt, memory_order_relaxed)) {
-		uint64_t file =
-			p->once ? (uint64_t)(w - p->members)
-				: atomic_fetch_add(&p->next, 1) * p->group->size + p->group->rank;
-		int rc;
-
-		if (!p->once && file >= p->files)
-			break;
-		rc = p->body(w, file);
-		if (rc < 0) {
-			if (rc != -ECANCELED) {
-				w->rc = rc;
-				atomic_store(&p->halt, true);
-			}
-			break;
-		}
-		if (p->once)
+	if (p->once && !atomic_load_explicit(&p->halt, memory_order_relaxed))
+		crew_do_file(w, (uint64_t)(w - p->members));
+	while (!p->once && !atomic_load_explicit(&p->halt, memory_order_relaxed)) {
+		if (!crew_take(p, &file))
+			return NULL;
+		if (!crew_do_file(w, file))
 			break;
 		atomic_fetch_add_explicit(&w->files, 1, memory_order_relaxed);
 		meter_live(&w->meter, w->queue.now_ns);
@@ -290,4 +340,10 @@ uint64_t crew_count(const struct crew *p, unsigned which)
 	for (uint32_t i = 0; i < p->threads; i++)
 		sum += p->members[i].counts[which];
 	return sum;
+}
+
+void crew_clear_counts(struct crew *p)
+{
+	for (uint32_t i = 0; i < p->threads; i++)
+		memset(p->members[i].counts, 0, sizeof(p->members[i].counts));
 }

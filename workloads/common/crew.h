@@ -1,6 +1,7 @@
 /* Crew: the threads of a rank that process files together with those of all other ranks. File i
- * belongs to rank i % ranks. Any free thread of that rank takes its next file, so a thread that is
- * held up delays only its own file. Or each thread does one long piece of work (once). Status
+ * is dealt to rank i % ranks, and any free thread of that rank takes its next file. When a rank has
+ * none left, the files that nobody has begun are dealt again (deal.h). So a thread or a rank that is
+ * held up delays only the files that it has begun. Or each thread does one long piece of work (once). Status
  * rounds end the pass on every rank when a thread meets an error or a stop is requested.
  *
  * Only the main thread calls these functions; a body runs on its member's thread. The crew does not
@@ -14,6 +15,7 @@
 
 #include "core/buffers.h"
 #include "core/stop.h"
+#include "workloads/common/deal.h"
 #include "workloads/common/meter.h"
 #include "workloads/workload.h"
 
@@ -57,11 +59,14 @@ struct crew {
 	struct crew_thread *members;
 	struct buffers buffers;
 	int (*body)(struct crew_thread *w, uint64_t file);
-	void *argument;        /* for the body, set by the caller */
-	_Atomic uint64_t next; /* files of this rank taken so far */
-	_Atomic bool halt;     /* threads stop at the next piece */
-	_Atomic uint32_t running;
-	sem_t ended; /* posted by each thread at its end */
+	void *argument; /* for the body, set by the caller */
+	struct deal deal;
+	_Atomic bool halt; /* threads stop at the next piece */
+	_Atomic bool over; /* no more files will be dealt */
+	uint32_t started;
+	_Atomic uint32_t running; /* threads that have a file */
+	sem_t ended;              /* posted by each thread that has none left */
+	sem_t more;               /* posted for each thread that may find one again */
 };
 
 /* Opens the queues and buffers of the threads. Not collective. Call crew_close also after an
@@ -69,7 +74,7 @@ struct crew {
 int crew_open(struct crew *p, struct err *err);
 void crew_close(struct crew *p);
 
-/* Calls body for each file of this rank. A body returns 0, -ECANCELED when it saw halt, or a
+/* Calls body for each file that this rank takes. A body returns 0, -ECANCELED when it saw halt, or a
  * negative errno with w->err. Collective. Returns the error that all ranks agree on. *stopped tells
  * why it ended early. */
 int crew_run(struct crew *p, int (*body)(struct crew_thread *w, uint64_t file),
@@ -86,7 +91,8 @@ void crew_start(struct crew *p, uint64_t start_ns);
 /* Adds what all threads counted to the phase's tally. Call once, between runs. */
 void crew_merge(const struct crew *p, struct tally *t);
 
-/* The sum over all threads of this rank. */
+/* The sum over all threads of this rank; and all counts back to 0, between runs. */
 uint64_t crew_count(const struct crew *p, unsigned which);
+void crew_clear_counts(struct crew *p);
 
 #endif

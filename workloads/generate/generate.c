@@ -1,7 +1,9 @@
 /* Generation in two passes over the files. The first looks at what is there: without a manifest nothing may be, and
- * then none of haul's names can be someone else's; with the manifest of the same data set, files of the right size are
- * whole, since a file appears only by its commit. Where the folder is empty or not there yet, there is nothing to look
- * at. The second pass makes what is missing. The manifest is written between them, and again at the end as complete. */
+ * then none of haul's names can be someone else's. If the manifest says that all files are there, it finds those that
+ * are missing all the same. Where the folder is empty or not there yet, there is nothing to look at. The second pass
+ * makes what is missing. Where a manifest says that the data set was begun, this is the only pass, and looks at each
+ * file first: one of the right size is whole, since a file appears only by its commit. The manifest is written before
+ * the second pass, and again at the end as complete. */
 #include "workloads/generate/generate.h"
 
 #include <errno.h>
@@ -222,7 +224,7 @@ struct generate {
 	bool looks;             /* the store can tell whether a file is there */
 	bool keeps_manifest;
 	struct begun begun;
-	bool something; /* the first pass found files on this rank */
+	bool something; /* files may be there: each is looked at before it is made */
 };
 
 static int generate_open(struct generate *g, struct phase_context *ctx, uint64_t start_ns,
@@ -247,19 +249,21 @@ static int generate_passes(struct generate *g, struct phase_context *ctx, enum s
 		if (rc < 0)
 			return rc;
 	}
-	if (g->looks && !g->begun.empty) {
+	if (g->looks && !g->begun.empty && (g->begun.complete || !g->begun.resumes)) {
 		g->crew.kind = "generate, looking at what is there";
 		rc = crew_run(&g->crew, generate_look, stopped, err);
 		if (rc < 0 || *stopped)
 			return rc;
 	}
 	whole = crew_count(&g->crew, COUNT_WHOLE);
-	g->something = whole > 0;
 	rc = group_allreduce(ctx->group, MERGE_SUM, &whole, 1);
 	if (rc < 0)
 		return rc;
+	g->something = g->looks && g->begun.resumes;
 	if (whole == g->crew.files && g->begun.complete)
 		return 0; /* nothing is written: the store may be read-only */
+	/* What the first pass counted is counted again. */
+	crew_clear_counts(&g->crew);
 	if (g->keeps_manifest) {
 		rc = generate_save_manifest(g, ctx->group, false, err);
 		if (rc < 0)
@@ -407,16 +411,15 @@ static void generate_lay_out(const struct generate *g, uint64_t i, struct object
 	dataset_object_layout(&g->dataset, file, object, l);
 }
 
-static int generate_look(struct crew_thread *w, uint64_t i)
+/* Asks for a file, and counts one that is there. *whole: it is, with the right size. */
+static int generate_ask(struct crew_thread *w, struct object *o, const struct layout *l,
+			bool *whole)
 {
 	struct generate *g = w->crew->argument;
-	struct object o = {0};
-	struct request req = {.op = REQ_STAT, .object = &o};
-	struct layout l;
-	int rc;
+	struct request req = {.op = REQ_STAT, .object = o};
+	int rc = crew_do(w, &req);
 
-	generate_lay_out(g, i, &o, &l);
-	rc = crew_do(w, &req);
+	*whole = false;
 	if (rc == -ENOENT)
 		return 0;
 	if (rc < 0)
@@ -426,13 +429,24 @@ static int generate_look(struct crew_thread *w, uint64_t i)
 			w, &req, -EEXIST,
 			"is there already, and no manifest says that haul made it: it stays; "
 			"use another folder");
-	if (req.answer.done_bytes == l.size) {
+	*whole = req.answer.done_bytes == l->size;
+	if (*whole) {
 		w->counts[COUNT_WHOLE]++;
-		w->counts[COUNT_WHOLE_BYTES] += l.size;
+		w->counts[COUNT_WHOLE_BYTES] += l->size;
 	} else {
 		w->counts[COUNT_OTHER]++;
 	}
 	return 0;
+}
+
+static int generate_look(struct crew_thread *w, uint64_t i)
+{
+	struct object o = {0};
+	struct layout l;
+	bool whole;
+
+	generate_lay_out(w->crew->argument, i, &o, &l);
+	return generate_ask(w, &o, &l, &whole);
 }
 
 static void generate_image(const void *layout, uint64_t at, void *to, uint64_t bytes)
@@ -471,18 +485,17 @@ static int generate_make(struct crew_thread *w, uint64_t i)
 {
 	struct generate *g = w->crew->argument;
 	struct object o = {0};
-	struct request req = {.op = REQ_STAT, .object = &o};
+	struct request req;
 	struct layout l;
 	uint64_t piece;
+	bool whole;
 	int rc;
 
 	generate_lay_out(g, i, &o, &l);
 	if (g->something) {
-		rc = crew_do(w, &req);
-		if (rc < 0 && rc != -ENOENT)
+		rc = generate_ask(w, &o, &l, &whole);
+		if (rc < 0 || whole)
 			return rc;
-		if (rc == 0 && req.answer.done_bytes == l.size)
-			return 0;
 	}
 	piece = generate_piece(g->store.ops, store_part(&g->store, l.size));
 	req = (struct request){

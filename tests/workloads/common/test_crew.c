@@ -1,5 +1,5 @@
 /* Tests of the crew: each file is processed once, whatever the numbers of ranks and threads, and a
- * thread that is held up delays only its own file. */
+ * thread or a rank that is held up delays only its own file. */
 #include "workloads/common/crew.h"
 
 #include <stdlib.h>
@@ -16,22 +16,20 @@ struct crew_case {
 	uint32_t threads;
 	struct rig *rig;
 	_Atomic uint32_t done[FILES_MAX];
-	_Atomic uint32_t finished; /* files of the rank that is held up */
-	sem_t others;              /* posted when all other files of that rank are done */
+	_Atomic uint32_t finished; /* files of all ranks */
+	sem_t others;              /* posted when all other files are done */
 	bool hold;
 };
 
 static int do_file(struct crew_thread *w, uint64_t i)
 {
 	struct crew_case *s = w->crew->argument;
-	uint64_t mine = (s->files + w->crew->group->size - 1) / w->crew->group->size;
 
-	/* File 0, of rank 0, waits for all other files of that rank. */
+	/* File 0, of rank 0, waits for all other files. */
 	if (s->hold && i == 0)
 		sem_wait(&s->others);
 	atomic_fetch_add(&s->done[i], 1);
-	if (s->hold && w->crew->group->rank == 0 &&
-	    atomic_fetch_add(&s->finished, 1) + 1 == mine - 1)
+	if (s->hold && atomic_fetch_add(&s->finished, 1) + 1 == s->files - 1)
 		sem_post(&s->others);
 	return 0;
 }
@@ -90,11 +88,23 @@ static void test_straggler_holds_up_nobody(void)
 	run(100, 2, 3, true);
 }
 
+/* Would hang where files were dealt out to ranks beforehand: the only thread of rank 0 waits until the
+ * other ranks have done all other files. */
+static void test_slow_rank_holds_up_nobody(void)
+{
+	run(2, 2, 1, true);
+	run(100, 2, 1, true);
+	run(101, 3, 1, true);
+	run(FILES_MAX, 8, 1, true);
+}
+
 int main(void)
 {
 	CU_TestInfo tests[] = {
 		{"each file once", test_each_file_once},
 		{"a slow file holds up no other", test_straggler_holds_up_nobody},
+		{"a slow rank holds up no file that it has not begun",
+		 test_slow_rank_holds_up_nobody},
 		CU_TEST_INFO_NULL,
 	};
 

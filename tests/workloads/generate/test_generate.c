@@ -293,6 +293,29 @@ static void put_file(const char *path, const char *text)
 	fclose(f);
 }
 
+/* The manifest as it is before the last file. */
+static void not_complete(void)
+{
+	char path[128], text[8192];
+	char *word;
+	FILE *file;
+	size_t n;
+
+	snprintf(path, sizeof(path), "%s/data/train/.haul-manifest.json", folder);
+	file = fopen(path, "r+");
+	CU_ASSERT_PTR_NOT_NULL_FATAL(file);
+	n = fread(text, 1, sizeof(text) - 1, file);
+	text[n] = '\0';
+	word = strstr(text, "\"complete\"");
+	CU_ASSERT_PTR_NOT_NULL_FATAL(word);
+	word = strstr(word, "true");
+	CU_ASSERT_PTR_NOT_NULL_FATAL(word);
+	CU_ASSERT_EQUAL_FATAL(word[-1], ' ');
+	fseek(file, word - text - 1, SEEK_SET);
+	fputs("false", file);
+	fclose(file);
+}
+
 static void test_resume(void)
 {
 	char path[OBJECT_KEY_BYTES + 80];
@@ -325,13 +348,37 @@ static void test_resume(void)
 	CU_ASSERT_EQUAL(strncmp(r.message, "made 3 files, ", 14), 0);
 	CU_ASSERT_PTR_NOT_NULL(strstr(r.message, "; 37 of 40 files were whole already; 1 had "
 						 "another size and was made again"));
-	CU_ASSERT_TRUE(r.stats >= 40);
+	CU_ASSERT_EQUAL(r.stats, 80);
 	job_free(&r.job);
 
 	start_on_files(&r, 42);
 	CU_ASSERT_EQUAL(thread_group_run(1, generate_body, &r, NULL), 0);
 	CU_ASSERT_EQUAL(sum_of(&r, "bytes_written"), 0);
 	CU_ASSERT_STRING_EQUAL(r.message, "40 of 40 files were whole already");
+	job_free(&r.job);
+	drop_folder();
+}
+
+/* Where generation was begun, each file is asked for once, just before it is made. */
+static void test_begun_is_searched_once(void)
+{
+	char path[OBJECT_KEY_BYTES + 80];
+	struct run r;
+
+	fresh_folder();
+	start_on_files(&r, 42);
+	CU_ASSERT_EQUAL(thread_group_run(3, generate_body, &r, NULL), 0);
+	for (uint64_t i = 0; i < 30; i++) {
+		path_of(&r, i, path);
+		CU_ASSERT_EQUAL(unlink(path), 0);
+	}
+	job_free(&r.job);
+	not_complete();
+	start_on_files(&r, 42);
+	CU_ASSERT_EQUAL(thread_group_run(3, generate_body, &r, NULL), 0);
+	CU_ASSERT_EQUAL(r.stats, 40);
+	CU_ASSERT_EQUAL(sum_of(&r, "files_made"), 30);
+	CU_ASSERT_EQUAL(sum_of(&r, "files_kept"), 10);
 	job_free(&r.job);
 	drop_folder();
 }
@@ -532,6 +579,8 @@ int main(void)
 		{"the same bytes for any ranks and threads", test_same_for_any_ranks},
 		{"stores without content", test_no_content},
 		{"complete files are kept", test_resume},
+		{"where generation was begun, each file is asked for once",
+		 test_begun_is_searched_once},
 		{"an empty folder is not searched", test_empty_folder_is_not_searched},
 		{"another seed is refused", test_other_seed_refused},
 		{"a file that haul did not make is refused", test_foreign_file_refused},

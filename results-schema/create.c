@@ -1,0 +1,197 @@
+/* Creating, discarding and freeing a results file: see results.h. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "results-schema/file_head.h"
+#include "results-schema/h5.h"
+#include "results-schema/results_state.h"
+#include "results-schema/staging.h"
+
+#ifndef H5_HAVE_PARALLEL
+#error "haul needs a parallel HDF5 (hdf5-mpich, hdf5-openmpi): this one is serial"
+#endif
+
+enum { RANK_ROWS_MAX = 1024, CLIENT_NODES_MAX = 1000 };
+
+static int place_rows(struct results *r, const struct results_head *head,
+		      const struct rank_row *ranks, struct err *err);
+static int create_file(struct results *r, bool force, const struct results_head *head,
+		       const struct node_row *nodes, const struct rank_row *ranks, struct err *err);
+
+int results_create(struct results **out, const char *path, bool force, const void *comm,
+		   struct group *group, const struct results_head *head,
+		   const struct node_row *nodes, const struct rank_row *ranks, struct err *err)
+{
+	struct results *r = calloc(1, sizeof(*r));
+	int rc = 0;
+
+	*out = NULL;
+	h5_quiet();
+	if (r) {
+		r->group = group;
+		r->comm = *(const MPI_Comm *)comm;
+		r->path = strdup(path);
+		r->part = staging_path(path);
+	}
+	if (!r || !r->path || !r->part)
+		rc = err_set(err, -ENOMEM, "no memory for the results");
+	rc = group_agree(group, rc, err);
+	if (rc == 0)
+		rc = place_rows(r, head, ranks, err);
+	if (rc == 0 && group->rank == 0)
+		rc = create_file(r, force, head, nodes, ranks, err);
+	rc = group_agree(group, rc, err);
+	if (rc == 0)
+		rc = group_broadcast(group, r->key, sizeof(r->key));
+	if (rc < 0) {
+		results_free(r);
+		return rc;
+	}
+	*out = r;
+	return 0;
+}
+
+/* Which rows this rank writes: its own, or its node's where there are too many ranks for one each. */
+static int place_rows(struct results *r, const struct results_head *head,
+		      const struct rank_row *ranks, struct err *err)
+{
+	struct group *g = r->group;
+	uint64_t words[4] = {0}, *nodes = NULL, node = 0;
+	int rc = 0;
+
+	if (g->rank == 0) {
+		words[0] = head->rank_rows_max ? head->rank_rows_max : RANK_ROWS_MAX;
+		words[1] = head->started_utc_ns;
+		words[2] = head->nodes;
+		words[3] = head->client_nodes_max ? head->client_nodes_max : CLIENT_NODES_MAX;
+		nodes = calloc(g->size, sizeof(*nodes));
+		if (!nodes)
+			rc = err_set(err, -ENOMEM, "no memory for the results");
+		else if (head->ranks != g->size)
+			rc = err_set(err, -EINVAL, "results of %u ranks cannot be written by %u",
+				     head->ranks, g->size);
+		for (uint32_t i = 0; rc == 0 && i < g->size; i++)
+			nodes[i] = ranks[i].place.node;
+	}
+	rc = group_agree(g, rc, err);
+	if (rc == 0)
+		rc = group_broadcast(g, words, sizeof(words));
+	if (rc == 0)
+		rc = group_scatter(g, nodes, sizeof(node), &node);
+	free(nodes);
+	if (rc < 0)
+		return rc;
+	r->started_utc_ns = words[1];
+	r->client_nodes_max = (uint32_t)words[3];
+	r->writer = (struct phase_writer){.rank = g->rank,
+					  .ranks = g->size,
+					  .node = (uint32_t)node,
+					  .nodes = (uint32_t)words[2],
+					  .first = g->rank == 0,
+					  .rows = g->size,
+					  .row = g->rank};
+	if (g->size <= words[0])
+		return 0;
+	rc = group_split(g, (uint32_t)node, &r->node, err);
+	if (rc < 0)
+		return rc;
+	words[0] = node + 1;
+	rc = group_allreduce(g, MERGE_MAX, words, 1);
+	r->writer.by_node = true;
+	r->writer.rows = (uint32_t)words[0];
+	r->writer.row = r->node->rank == 0 ? (uint32_t)node : r->writer.rows;
+	return rc;
+}
+
+/* The series of what is replaced are known by their keys; the new one gets a key of its own. A .part
+ * counts only if it links to nothing: else the results file that it was to become may have been moved
+ * away, with the same key. */
+static void choose_key(struct results *r, const struct results_head *head, bool older)
+{
+	uint64_t started = head->started_utc_ns;
+
+	if (older) {
+		file_head_series(r->path, r->older_keys[0]);
+		if (file_head_series(r->part, r->older_keys[1]) > 0)
+			r->older_keys[1][0] = '\0';
+	}
+	if (head->runs < 2)
+		return;
+	do {
+		series_key(r->key, started++);
+	} while (strcmp(r->key, r->older_keys[0]) == 0 || strcmp(r->key, r->older_keys[1]) == 0);
+}
+
+static int create_file(struct results *r, bool force, const struct results_head *head,
+		       const struct node_row *nodes, const struct rank_row *ranks, struct err *err)
+{
+	bool older = access(r->path, F_OK) == 0;
+	int rc = 0;
+
+	if (older && !force)
+		return err_set(err, -EEXIST,
+			       "%s exists; name another with --results, or say --force", r->path);
+	choose_key(r, head, older);
+	if (r->key[0])
+		rc = side_files_make_folder(r->path, err);
+	if (rc == 0)
+		rc = file_head_create(r->part, head, r->key, nodes, ranks, err);
+	if (rc == 0 && !older)
+		rc = staging_publish(r->part, r->path, !force, err);
+	if (rc == 0)
+		r->at_path = older ? FILE_OLDER : FILE_OWN;
+	if (rc == 0 && !older)
+		results_remove_older(r);
+	if (rc < 0)
+		results_discard(r);
+	if (rc == -EEXIST)
+		err_set(err, rc, "%s exists; name another with --results, or say --force", r->path);
+	return rc;
+}
+
+void results_remove_older(struct results *r)
+{
+	for (int i = 0; i < 2; i++) {
+		if (r->older_keys[i][0])
+			side_files_remove(r->path, r->older_keys[i]);
+		r->older_keys[i][0] = '\0';
+	}
+}
+
+void results_discard(struct results *r)
+{
+	if (!r->writer.first)
+		return;
+	if (r->at_path != FILE_OWN)
+		unlink(r->part);
+	else
+		unlink(r->path);
+	if (r->key[0])
+		side_files_remove(r->path, r->key);
+	r->at_path = FILE_ABSENT;
+}
+
+void results_set_watch(struct results *r, const struct results_watch *watch)
+{
+	r->watch = *watch;
+}
+
+bool results_stand(const struct results *r)
+{
+	return r->at_path == FILE_OWN;
+}
+
+void results_free(struct results *r)
+{
+	if (!r)
+		return;
+	if (r->node)
+		group_free(r->node);
+	free(r->stores);
+	free(r->ranks);
+	free(r->path);
+	free(r->part);
+	free(r);
+}

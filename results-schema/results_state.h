@@ -1,0 +1,36 @@
+/* State of a results file while it is written. Private to create.c, publish.c and append.c. */
+#ifndef HAUL_RESULTS_SCHEMA_RESULTS_STATE_H
+#define HAUL_RESULTS_SCHEMA_RESULTS_STATE_H
+
+#include <mpi.h>
+
+#include "results-schema/blocks.h"
+#include "results-schema/results.h"
+#include "results-schema/side_files.h"
+
+struct results {
+	struct group *group;
+	struct group
+		*node; /* the ranks of this node, where histograms have a row a node; else NULL */
+	MPI_Comm comm;
+	char *path, *part;
+	/* Rank 0: what path holds. While an older file is there, part holds the head of this run's. */
+	enum { FILE_ABSENT, FILE_OLDER, FILE_OWN } at_path;
+	char key[SERIES_KEY_BYTES]; /* of the series; "": one run, and no side files */
+	/* Rank 0: keys of the series that this one replaces, of the older file and of a .part that
+	 * was left beside it; "": none. */
+	char older_keys[2][SERIES_KEY_BYTES];
+	bool one_file; /* results_finish joins the side files */
+	struct results_watch watch;
+	struct phase_writer writer;
+	uint32_t client_nodes_max;
+	uint64_t started_utc_ns;
+	struct rank_row *ranks;     /* rank 0: for results_finish, NULL: as they are */
+	struct store_facts *stores; /* rank 0: for the next publication, NULL: as they are */
+	uint32_t store_rows;
+};
+
+/* Rank 0: removes the side files of the series that this one has replaced. */
+void results_remove_older(struct results *r);
+
+#endif
