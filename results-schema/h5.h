@@ -43,6 +43,12 @@ int h5_group(hid_t at, const char *name, hid_t *out, struct err *err);
 int h5_dataset(hid_t at, const char *name, hid_t type, int rank, const hsize_t *dims, hid_t *out,
 	       struct err *err);
 
+/* Property list for a transfer of count elements between data_set and memory, where they have the
+ * given type. Without it HDF5 clears two buffers of 1 MiB for each transfer that converts types,
+ * which are the peak of a small rank's memory; with it they have the size of the data, at most 1 MiB
+ * each. The caller closes it. Negative: failed. */
+hid_t h5_transfer(hid_t data_set, hid_t type, hssize_t count);
+
 /* Writes the whole data set, by this rank alone. */
 int h5_write(hid_t dataset, hid_t type, const void *data, struct err *err);
 
