@@ -271,11 +271,17 @@ int h5_write_close(struct h5_file *f, int rc, struct err *err)
 		rc = h5_fail(err, "results file %s cannot be written", f->path);
 	f->id = H5I_INVALID_HID;
 	H5Eclear2(H5E_DEFAULT);
+	h5_give_back();
 	/* Returns the first failure, whatever HDF5 made of it. */
 	if (f->error)
 		rc = err_set(err, f->error, "results file %s cannot be written: %s", f->path,
 			     strerror(-f->error));
 	return rc;
+}
+
+void h5_give_back(void)
+{
+	H5garbage_collect();
 }
 
 int h5_divert(const char *path, int rc, struct err *err)

@@ -72,6 +72,10 @@ struct h5_file {
 int h5_write_open(struct h5_file *f, const char *path, bool create, struct err *err);
 int h5_write_close(struct h5_file *f, int rc, struct err *err);
 
+/* Call after a file is closed: HDF5 keeps the memory of a file that it had open, more than half a
+ * megabyte, for the next one. h5_write_close does so itself. */
+void h5_give_back(void);
+
 /* Call before a file that all ranks have opened is closed. What this rank has written goes to disk,
  * and what HDF5 still has to write (the unchanged superblock) goes into memory that is then
  * discarded. So closing cannot fail on one rank and leave the others waiting. After a failure rc

@@ -202,6 +202,7 @@ static int append_rows(struct results *r, const struct results_phase *phase,
 	rc = group_agree(r->group, h5_divert(r->part, rc, err), err);
 	if (file >= 0 && H5Fclose(file) < 0 && rc == 0)
 		rc = h5_fail(err, "results file %s cannot be written", r->part);
+	h5_give_back();
 	rc = group_agree(r->group, rc, err);
 out_access:
 	if (access >= 0)

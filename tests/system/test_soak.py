@@ -1,5 +1,4 @@
 """Work that goes on for long: memory, descriptors and threads of the ranks stay what they were."""
-import glob
 import os
 import statistics
 import time
@@ -7,18 +6,6 @@ import time
 from haultest import *
 
 SECONDS, MIB = 45, 1 << 20
-
-
-def ranks_in(folder):
-    """The processes of this program that run in a folder."""
-    found = []
-    for path in glob.glob("/proc/[0-9]*"):
-        try:
-            if os.readlink(f"{path}/cwd") == folder and os.readlink(f"{path}/exe") == os.path.realpath(HAUL):
-                found.append(path)
-        except OSError:
-            pass
-    return found
 
 
 def state_of(path):
