@@ -98,7 +98,8 @@ static bool table_grow(struct table *t)
 
 	if (capacity > t->kind->rows_max)
 		capacity = t->kind->rows_max;
-	words = realloc(t->words, capacity * row_bytes);
+	/* One byte more than needed, so that NULL always means that there is no memory. */
+	words = realloc(t->words, capacity * row_bytes + 1);
 	if (!words)
 		return false;
 	t->words = words;
