@@ -3,6 +3,7 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -26,7 +27,9 @@ int buffers_init(struct buffers *b, uint32_t count, uint64_t slot_bytes, struct 
 			       "%u buffers of %llu bytes do not fit in the address space", count,
 			       (unsigned long long)slot_bytes);
 	slot = (slot + page_bytes - 1) & ~(page_bytes - 1);
-	bytes = (slot * count + huge_bytes - 1) & ~(huge_bytes - 1);
+	bytes = slot * count;
+	if (bytes > BUFFERS_SMALL_BYTES)
+		bytes = (bytes + huge_bytes - 1) & ~(huge_bytes - 1);
 
 	b->free_slots = malloc(count * sizeof(*b->free_slots));
 	if (b->free_slots == NULL)
@@ -74,24 +77,30 @@ void buffers_give(struct buffers *b, void *slot)
 }
 
 /* mmap aligns to a small page only. So this maps 2 MiB more and unmaps what lies outside. */
-static int buffers_map(void **base, uint64_t bytes)
+static char *buffers_align(char *p, uint64_t bytes)
 {
-	uint64_t before;
-	char *p;
-	int rc;
+	uint64_t before = -(uint64_t)(uintptr_t)p & (huge_bytes - 1);
 
-	p = mmap(NULL, bytes + huge_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
-		 0);
-	if (p == MAP_FAILED)
-		return -ENOMEM;
-	before = -(uint64_t)(uintptr_t)p & (huge_bytes - 1);
 	if (before)
 		munmap(p, before);
 	if (huge_bytes > before)
 		munmap(p + before + bytes, huge_bytes - before);
-	p += before;
 	/* A kernel without huge pages maps small ones, which are slower but otherwise equal. */
-	(void)madvise(p, bytes, MADV_HUGEPAGE);
+	(void)madvise(p + before, bytes, MADV_HUGEPAGE);
+	return p + before;
+}
+
+static int buffers_map(void **base, uint64_t bytes)
+{
+	bool huge = bytes > BUFFERS_SMALL_BYTES;
+	char *p = mmap(NULL, bytes + (huge ? huge_bytes : 0), PROT_READ | PROT_WRITE,
+		       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	int rc;
+
+	if (p == MAP_FAILED)
+		return -ENOMEM;
+	if (huge)
+		p = buffers_align(p, bytes);
 	rc = buffers_touch(p, bytes);
 	if (rc < 0) {
 		munmap(p, bytes);

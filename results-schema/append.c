@@ -114,6 +114,7 @@ int append_rows(struct results *r, const char *part, const char *at, const struc
 	rc = group_agree(r->group, h5_divert(part, rc, err), err);
 	if (file >= 0 && H5Fclose(file) < 0 && rc == 0)
 		rc = h5_fail(err, "results file %s cannot be written", part);
+	h5_give_back();
 	rc = group_agree(r->group, rc, err);
 out_access:
 	if (access >= 0)

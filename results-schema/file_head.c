@@ -253,9 +253,10 @@ static int rewrite_ranks(hid_t file, const struct rank_row *ranks, uint32_t rank
 	hid_t space = dataset < 0 ? H5I_INVALID_HID : H5Dget_space(dataset);
 	int rc = 0;
 
-	if (space < 0 || type < 0 || H5Sget_simple_extent_npoints(space) != (hssize_t)rank_count ||
-	    H5Dwrite(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, ranks) < 0)
+	if (space < 0 || type < 0 || H5Sget_simple_extent_npoints(space) != (hssize_t)rank_count)
 		rc = h5_fail(err, "cannot write /ranks");
+	else if (h5_write(dataset, type, ranks, err) < 0)
+		rc = err_wrap(err, err->code, "/ranks");
 	if (space >= 0)
 		H5Sclose(space);
 	if (type >= 0)
@@ -281,9 +282,10 @@ int file_head_stores(hid_t file, const struct store_facts *rows, uint32_t count,
 	hsize_t size = count;
 	int rc = 0;
 
-	if (dataset < 0 || type < 0 || H5Dset_extent(dataset, &size) < 0 ||
-	    (count && H5Dwrite(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, rows) < 0))
+	if (dataset < 0 || type < 0 || H5Dset_extent(dataset, &size) < 0)
 		rc = h5_fail(err, "cannot write /stores");
+	else if (count && h5_write(dataset, type, rows, err) < 0)
+		rc = err_wrap(err, err->code, "/stores");
 	if (dataset >= 0)
 		H5Dclose(dataset);
 	if (type >= 0)

@@ -14,6 +14,9 @@
 #include "core/utf8.h"
 #include "results-schema/h5_driver.h"
 
+/* HDF5's own size of a conversion buffer. */
+enum { H5_CONVERSION_MAX = 1 << 20 };
+
 /* The text of the innermost failure, and whether it is a full disk: drivers put the errno into
  * text. */
 struct cause {
@@ -197,11 +200,37 @@ int h5_dataset(hid_t at, const char *name, hid_t type, int rank, const hsize_t *
 	return *out < 0 ? h5_fail(err, "cannot make the data set %s", name) : 0;
 }
 
+hid_t h5_transfer(hid_t data_set, hid_t type, hssize_t count)
+{
+	hid_t list = H5Pcreate(H5P_DATASET_XFER), stored = H5Dget_type(data_set);
+	size_t in_file = stored < 0 ? 0 : H5Tget_size(stored), in_memory = H5Tget_size(type);
+	size_t element = in_file > in_memory ? in_file : in_memory, bytes = H5_CONVERSION_MAX;
+
+	if (stored >= 0)
+		H5Tclose(stored);
+	if (count >= 0 && element && (size_t)count < bytes / element)
+		bytes = (size_t)count * element;
+	if (list >= 0 && H5Pset_buffer(list, bytes > element ? bytes : element, NULL, NULL) < 0) {
+		H5Pclose(list);
+		return H5I_INVALID_HID;
+	}
+	return list;
+}
+
 int h5_write(hid_t dataset, hid_t type, const void *data, struct err *err)
 {
-	if (H5Dwrite(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, data) < 0)
-		return h5_fail(err, "cannot write a data set");
-	return 0;
+	hid_t space = H5Dget_space(dataset);
+	hssize_t count = space < 0 ? 0 : H5Sget_simple_extent_npoints(space);
+	hid_t transfer = h5_transfer(dataset, type, count);
+	int rc = 0;
+
+	if (transfer < 0 || H5Dwrite(dataset, type, H5S_ALL, H5S_ALL, transfer, data) < 0)
+		rc = h5_fail(err, "cannot write a data set");
+	if (transfer >= 0)
+		H5Pclose(transfer);
+	if (space >= 0)
+		H5Sclose(space);
+	return rc;
 }
 
 int h5_array(hid_t at, const char *name, hid_t type, hsize_t n, const void *data, const char *units,
@@ -242,11 +271,17 @@ int h5_write_close(struct h5_file *f, int rc, struct err *err)
 		rc = h5_fail(err, "results file %s cannot be written", f->path);
 	f->id = H5I_INVALID_HID;
 	H5Eclear2(H5E_DEFAULT);
+	h5_give_back();
 	/* Returns the first failure, whatever HDF5 made of it. */
 	if (f->error)
 		rc = err_set(err, f->error, "results file %s cannot be written: %s", f->path,
 			     strerror(-f->error));
 	return rc;
+}
+
+void h5_give_back(void)
+{
+	H5garbage_collect();
 }
 
 int h5_divert(const char *path, int rc, struct err *err)

@@ -43,6 +43,12 @@ int h5_group(hid_t at, const char *name, hid_t *out, struct err *err);
 int h5_dataset(hid_t at, const char *name, hid_t type, int rank, const hsize_t *dims, hid_t *out,
 	       struct err *err);
 
+/* Property list for a transfer of count elements between data_set and memory, where they have the
+ * given type. Without it HDF5 clears two buffers of 1 MiB for each transfer that converts types,
+ * which are the peak of a small rank's memory; with it they have the size of the data, at most 1 MiB
+ * each. The caller closes it. Negative: failed. */
+hid_t h5_transfer(hid_t data_set, hid_t type, hssize_t count);
+
 /* Writes the whole data set, by this rank alone. */
 int h5_write(hid_t dataset, hid_t type, const void *data, struct err *err);
 
@@ -65,6 +71,10 @@ struct h5_file {
 };
 int h5_write_open(struct h5_file *f, const char *path, bool create, struct err *err);
 int h5_write_close(struct h5_file *f, int rc, struct err *err);
+
+/* Call after a file is closed: HDF5 keeps the memory of a file that it had open, more than half a
+ * megabyte, for the next one. h5_write_close does so itself. */
+void h5_give_back(void);
 
 /* Call before a file that all ranks have opened is closed. What this rank has written goes to disk,
  * and what HDF5 still has to write (the unchanged superblock) goes into memory that is then

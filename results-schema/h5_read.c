@@ -180,7 +180,7 @@ int h5_read_array(hid_t at, const char *name, hid_t type, const struct h5_extent
 		  void **data, uint64_t dims[2], struct err *err)
 {
 	hsize_t found[2];
-	hid_t dataset;
+	hid_t dataset, transfer = H5I_INVALID_HID;
 	int rc = open_extent(at, name, wanted, &dataset, found, err);
 
 	*data = NULL;
@@ -188,12 +188,15 @@ int h5_read_array(hid_t at, const char *name, hid_t type, const struct h5_extent
 	dims[1] = found[1];
 	if (rc == 0) {
 		*data = calloc(found[0] * found[1] + 1, wanted->size);
+		transfer = h5_transfer(dataset, type, (hssize_t)(found[0] * found[1]));
 		if (!*data)
 			rc = err_set(err, -ENOMEM, "no memory for %s", name);
-		else if (found[0] &&
-			 H5Dread(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, *data) < 0)
+		else if (found[0] && (transfer < 0 || H5Dread(dataset, type, H5S_ALL, H5S_ALL,
+							      transfer, *data) < 0))
 			rc = h5_fail(err, "the data set %s cannot be read", name);
 	}
+	if (transfer >= 0)
+		H5Pclose(transfer);
 	if (dataset >= 0)
 		H5Dclose(dataset);
 	if (rc < 0) {

@@ -7,7 +7,7 @@ int h5_write_rows(hid_t dataset, hid_t type, int rank, const hsize_t *start, con
 		  const void *data, struct err *err)
 {
 	hid_t file = H5Dget_space(dataset), memory = H5Screate_simple(rank, count, NULL);
-	hid_t transfer = H5Pcreate(H5P_DATASET_XFER);
+	hid_t transfer = h5_transfer(dataset, type, H5Sget_simple_extent_npoints(memory));
 	uint64_t dummy = 0;
 	bool none = false;
 	int rc = 0;

@@ -88,8 +88,7 @@ int merge_timeline(struct merged *m, struct group *group, struct err *err)
 	rc = group_agree(group, m->timeline ? 0 : -ENOMEM, err);
 	if (rc < 0)
 		return rc;
-	*m->timeline = *t;
-	m->timeline->rows = (uint32_t)rows;
+	timeline_copy(m->timeline, t, (uint32_t)rows);
 	return group_reduce(group, MERGE_SUM, &m->timeline->row[0][0], rows * SECOND_WORDS);
 }
 
@@ -142,7 +141,6 @@ int merge_steps(struct merged *m, struct group *group, struct err *err)
 	rc = group_agree(group, m->steps ? 0 : -ENOMEM, err);
 	if (rc < 0)
 		return rc;
-	*m->steps = *s;
-	m->steps->rows = (uint32_t)rows;
+	steps_copy(m->steps, s, (uint32_t)rows);
 	return reduce_steps(m->steps, group);
 }

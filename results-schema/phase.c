@@ -235,6 +235,7 @@ int phase_write_summary(hid_t file, const struct merged *m, struct err *err)
 	hid_t dataset = H5Dopen2(file, "/summary", H5P_DEFAULT),
 	      memory = rows_record_type(&rows_summary);
 	hid_t space = H5I_INVALID_HID, row_space = H5I_INVALID_HID;
+	hid_t transfer = h5_transfer(dataset, memory, 1);
 	hsize_t start = summary_rows(dataset), one = 1, rows = start + 1;
 	struct summary_row row;
 	int rc = 0;
@@ -245,11 +246,13 @@ int phase_write_summary(hid_t file, const struct merged *m, struct err *err)
 	if (rc == 0) {
 		space = H5Dget_space(dataset);
 		row_space = H5Screate_simple(1, &one, NULL);
-		if (space < 0 || row_space < 0 ||
+		if (space < 0 || row_space < 0 || transfer < 0 ||
 		    H5Sselect_hyperslab(space, H5S_SELECT_SET, &start, NULL, &one, NULL) < 0 ||
-		    H5Dwrite(dataset, memory, row_space, space, H5P_DEFAULT, &row) < 0)
+		    H5Dwrite(dataset, memory, row_space, space, transfer, &row) < 0)
 			rc = h5_fail(err, "cannot write /summary");
 	}
+	if (transfer >= 0)
+		H5Pclose(transfer);
 	if (row_space >= 0)
 		H5Sclose(row_space);
 	if (space >= 0)

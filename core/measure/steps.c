@@ -58,3 +58,10 @@ void steps_fold(struct steps *s, uint64_t steps_per_row)
 		s->steps_per_row *= 2;
 	}
 }
+
+void steps_copy(struct steps *into, const struct steps *from, uint32_t rows)
+{
+	into->steps_per_row = from->steps_per_row;
+	into->rows = rows;
+	memcpy(into->row, from->row, rows * sizeof(into->row[0]));
+}

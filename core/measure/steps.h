@@ -48,4 +48,8 @@ void steps_add(struct steps *s, uint64_t step, const uint64_t ns[STEP_PARTS]);
 
 void steps_fold(struct steps *s, uint64_t steps_per_row); /* coarsens to steps_per_row */
 
+/* Copies the first rows of `from`, which may be more than those in use, and makes them the rows of
+ * `into`. Nothing behind them is touched, so unused rows take no memory. */
+void steps_copy(struct steps *into, const struct steps *from, uint32_t rows);
+
 #endif

@@ -69,8 +69,6 @@ int table_init(struct table *t, const struct table_kind *kind, struct err *err)
 		return err_set(err, -ENOMEM, "no memory for %u rows of %s", kind->rows_max,
 			       kind->name);
 	t->capacity = kind->rows_max;
-	for (uint32_t i = 0; i < t->capacity; i++)
-		t->words[(size_t)i * table_row_words(kind)] = i + 1;
 	return 0;
 }
 
@@ -86,8 +84,9 @@ uint64_t *table_numbered(struct table *t, uint64_t number)
 		t->left_out++;
 		return NULL;
 	}
-	if (number > t->rows)
-		t->rows = (uint32_t)number;
+	/* A row gets its key when it comes into use, so that unused rows take no memory. */
+	for (; t->rows < number; t->rows++)
+		t->words[(size_t)t->rows * table_row_words(t->kind)] = t->rows + 1;
 	return table_row(t, (uint32_t)number - 1);
 }
 
@@ -99,7 +98,8 @@ static bool table_grow(struct table *t)
 
 	if (capacity > t->kind->rows_max)
 		capacity = t->kind->rows_max;
-	words = realloc(t->words, capacity * row_bytes);
+	/* One byte more than needed, so that NULL always means that there is no memory. */
+	words = realloc(t->words, capacity * row_bytes + 1);
 	if (!words)
 		return false;
 	t->words = words;

@@ -71,6 +71,14 @@ void timeline_fold(struct timeline *t, uint64_t interval_ns)
 	}
 }
 
+void timeline_copy(struct timeline *into, const struct timeline *from, uint32_t rows)
+{
+	into->start_ns = from->start_ns;
+	into->interval_ns = from->interval_ns;
+	into->rows = rows;
+	memcpy(into->row, from->row, rows * sizeof(into->row[0]));
+}
+
 /* Both count from their own start, so row i is the same time of the phase in both. */
 void timeline_merge(struct timeline *into, const struct timeline *from)
 {

@@ -28,6 +28,9 @@ void timeline_add(struct timeline *t, uint64_t now_ns, enum tally_second what, u
 void timeline_add_span(struct timeline *t, uint64_t from_ns, uint64_t to_ns,
 		       enum tally_second what);
 void timeline_fold(struct timeline *t, uint64_t interval_ns); /* coarsens to interval_ns */
+/* Copies the first rows of `from`, which may be more than those in use, and makes them the rows of
+ * `into`. Nothing behind them is touched, so unused rows take no memory. */
+void timeline_copy(struct timeline *into, const struct timeline *from, uint32_t rows);
 void timeline_merge(struct timeline *into, const struct timeline *from); /* folds as needed */
 
 #endif

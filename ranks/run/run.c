@@ -2,6 +2,7 @@
 #include "ranks/run/run.h"
 
 #include <errno.h>
+#include <malloc.h>
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,6 +18,8 @@
 #include "ranks/node/bind.h"
 #include "ranks/run/state.h"
 
+enum { RUN_BLOCK_BYTES = 128 << 10 };
+
 /* The name of this rank in messages about an error that only this rank meets. */
 static void run_name(struct run *run)
 {
@@ -28,6 +31,16 @@ static void run_name(struct run *run)
 		return;
 	snprintf(run->label, sizeof(run->label), "rank %u on %s", run->world->rank, host);
 	run->world->label = run->label;
+}
+
+/* Keeps a rank small, because a node has many of them. malloc shall return blocks from this size on to the system;
+ * left alone, it keeps such blocks once one has been freed. UCX makes receive buffers for shared memory in steps of
+ * 512 and touches a page of each, for two transports; the number of buffers still follows what is in flight. */
+static void run_keep_small(void)
+{
+	mallopt(M_MMAP_THRESHOLD, RUN_BLOCK_BYTES);
+	setenv("UCX_POSIX_RX_BUFS_GROW", "64", 0);
+	setenv("UCX_SYSV_RX_BUFS_GROW", "64", 0);
 }
 
 int run_begin(struct run **out, int *argc, char ***argv, struct err *err)
@@ -46,6 +59,7 @@ int run_begin(struct run **out, int *argc, char ***argv, struct err *err)
 	/* hwloc, MPI's own too, shall not go from core to core to ask each processor about itself, out of the set
 	 * that the launcher gave. Linux tells the same. */
 	setenv("HWLOC_COMPONENTS", "-x86", 0);
+	run_keep_small();
 	rc = signals_start(&run->signals, &run->stop, err);
 	if (rc < 0)
 		goto out_free;

@@ -35,6 +35,21 @@ static void slots_are_apart_and_aligned(void)
 	buffers_free(&b);
 }
 
+/* A small pool takes no more memory than its slots. */
+static void small_pools(void)
+{
+	struct buffers b;
+	struct err err = {0};
+
+	CU_ASSERT_EQUAL_FATAL(buffers_init(&b, 3, 65536, &err), 0);
+	CU_ASSERT_EQUAL(b.mapped_bytes, 3 * 65536);
+	memset(b.base, 1, b.mapped_bytes);
+	buffers_free(&b);
+	CU_ASSERT_EQUAL_FATAL(buffers_init(&b, 1, BUFFERS_SMALL_BYTES + 1, &err), 0);
+	CU_ASSERT_EQUAL(b.mapped_bytes, 2 << 20);
+	buffers_free(&b);
+}
+
 /* No slot is handed out twice, in whatever order slots are taken and returned. */
 static void no_slot_is_out_twice(void)
 {
@@ -86,6 +101,7 @@ int main(void)
 {
 	CU_TestInfo tests[] = {
 		{"slots are apart and aligned", slots_are_apart_and_aligned},
+		{"small pools", small_pools},
 		{"no slot is out twice", no_slot_is_out_twice},
 		{"too much is refused in a sentence", refuses_what_is_too_much},
 		CU_TEST_INFO_NULL,

@@ -137,16 +137,16 @@ class Slurm(servers.Server):
             time.sleep(0.1)
         return job_now
 
-    def ours(self, node=None):
-        """The processes of this Slurm with their parents; with a node's name, only the processes of its tasks."""
-        mark = f"SLURM_CONF={self.path('slurm.conf')}".encode()
+    def ours(self, *more):
+        """The processes of this Slurm with their parents; only those whose environment also has the given words."""
+        marks = {word.encode() for word in (f"SLURM_CONF={self.path('slurm.conf')}", *more)}
         for pid in filter(str.isdigit, os.listdir("/proc")):
             with contextlib.suppress(OSError):
                 with open(f"/proc/{pid}/environ", "rb") as f:
                     words = f.read().split(b"\0")
                 with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as f:
                     parent = int(f.read().rsplit(")", 1)[1].split()[1])
-                if mark in words and (not node or f"SLURMD_NODENAME={node}".encode() in words):
+                if marks <= set(words):
                     yield int(pid), parent
 
     def kill(self, *pids):
@@ -157,7 +157,7 @@ class Slurm(servers.Server):
     def fail(self, i):
         """Kills node n<i>: its slurmd, all its tasks, and the processes that watch over them."""
         self.end(self.slurmd[i - 1], signal.SIGKILL)
-        tasks = list(self.ours(f"n{i}"))
+        tasks = list(self.ours(f"SLURMD_NODENAME=n{i}"))
         own = {pid for pid, _ in self.ours()}
         self.kill(*[parent for _, parent in tasks if parent in own], *[pid for pid, _ in tasks])
 

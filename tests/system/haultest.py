@@ -2,6 +2,7 @@
 
 A test script is a list of functions test_…; its last line calls main(). Each function belongs to the test that
 cmake/HaulTest.cmake makes of the script, unless the line above it has one of the marks timing, long and matrix."""
+import glob
 import json
 import os
 import resource
@@ -68,6 +69,18 @@ def alone(*args, cwd=None, env=None, timeout=HANGS_S):
     p = subprocess.Popen([HAUL, *map(str, args)], cwd=cwd, env=environment(1, env), text=True, errors="replace",
                          stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     return finish(p, began, timeout)
+
+
+def ranks_in(folder):
+    """The processes of this program that run in a folder, as folders of /proc."""
+    found = []
+    for path in glob.glob("/proc/[0-9]*"):
+        try:
+            if os.readlink(f"{path}/cwd") == folder and os.readlink(f"{path}/exe") == os.path.realpath(HAUL):
+                found.append(path)
+        except OSError:
+            pass
+    return found
 
 
 def write_job(folder, job, name="job.json"):

@@ -1,7 +1,9 @@
 """Job scripts under a real Slurm with four virtual nodes: complete runs, signals, time limits, requeues, nodes that fail, and
 the scaling series."""
+import contextlib
 import glob
 import os
+import random
 import re
 import sys
 import time
@@ -30,9 +32,11 @@ def job(**train):
 class Site(Folder):
     """A folder with a job, its data and results, and the settings for the scripts."""
 
-    def __init__(self, **train):
+    def __init__(self, trainings=1, **train):
         super().__init__()
-        write_job(self.path, job(**train), "tiny.json")
+        said = job(**train)
+        said["phases"] += [{"train": {**said["phases"][1]["train"], "name": f"more{i}"}} for i in range(1, trainings)]
+        write_job(self.path, said, "tiny.json")
 
     def __enter__(self):
         return self
@@ -83,6 +87,18 @@ def phases(path):
             return [(text(p.attrs["kind"]), text(p.attrs["status"])) for p in f["phases"].values()]
     except (OSError, KeyError):
         return []
+
+
+def ranks_of(job):
+    """The ranks of a job of Slurm's."""
+    return [pid for pid, _ in CLUSTER.ours(f"SLURM_JOB_ID={job}") if program_of(pid) == os.path.realpath(HAUL)]
+
+
+def program_of(pid):
+    try:
+        return os.path.realpath(f"/proc/{pid}/exe")
+    except OSError:
+        return None
 
 
 def rows(site):
@@ -185,6 +201,64 @@ def test_requeue():
         CLUSTER.ask("scancel", "--batch", "--signal=USR1", site.job)
         site.ended(4)
         check(phases(site.results(".1"))[-1] == ("train", "interrupted"), f"{phases(site.results('.1'))}")
+
+
+# Trainings of a run that loses a rank, each of ten steps of 5 ms.
+TRAININGS = 24
+
+
+def published(path):
+    """The phases published so far, each with its status and its number of ranks; none while there is no file."""
+    try:
+        with h5py.File(path) as f:
+            return {name: (text(p.attrs["status"]), len(p["ranks"])) for name, p in f["phases"].items()}
+    except (OSError, KeyError):
+        return {}
+
+
+def lose_rank(site, after):
+    """Kills one rank of a run a moment after so many phases are published. The phases that were there before."""
+    site.until(lambda: len(published(site.results())) >= after and len(ranks_of(site.job)) == 4, f"{after} phases")
+    time.sleep(random.uniform(0, 0.3))
+    before, ranks = published(site.results()), ranks_of(site.job)
+    check(len(ranks) == 4 and len(before) < 1 + TRAININGS, f"the run is over before a rank was killed\n{site.log()}")
+    CLUSTER.kill(random.choice(ranks))
+    return before
+
+
+def ended_in_order(site, before):
+    """Slurm has ended the run that lost a rank: all ranks are gone, the status tells of the signal, and the results open with
+    each phase that had been published."""
+    said = CLUSTER.wait(site.job)
+    check(said["ExitCode"] == "137:0", f"{said}\n{site.log()}")  # 128 + 9
+    site.until(lambda: not ranks_of(site.job), "the end of all ranks")
+    kept = published(site.results())
+    print(f"      killed after {len(before)} phases, {len(kept)} kept", flush=True)
+    check(before.items() <= kept.items() and all(p == ("done", 4) for p in kept.values()), f"{before}, then {kept}")
+    if kept:
+        check(len(report(site.results())["phases"]) == len(kept), f"{kept}")
+
+
+def lose_ranks(*after):
+    """Runs side by side, each on two nodes, that lose a rank after so many phases, the least first."""
+    with contextlib.ExitStack() as stack:
+        sites = [stack.enter_context(Site(trainings=TRAININGS)) for _ in after]
+        for site in sites:
+            site.submit(SMALL, "--nodes=2")
+        before = [lose_rank(site, count) for site, count in zip(sites, after)]
+        for site, phases_before in zip(sites, before):
+            ended_in_order(site, phases_before)
+
+
+def test_killed_rank():
+    lose_ranks(1, 4)
+
+
+@long
+def test_killed_ranks():
+    """At twenty moments, from before the first phase to the last quarter of the run."""
+    for trial in range(10):
+        lose_ranks(trial, 2 * trial)
 
 
 def test_time_limit():

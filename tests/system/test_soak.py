@@ -1,5 +1,4 @@
 """Soak test: in long phases, the memory, descriptors and threads of the ranks do not grow."""
-import glob
 import os
 import statistics
 import time
@@ -7,18 +6,6 @@ import time
 from haultest import *
 
 SECONDS, MIB = 45, 1 << 20
-
-
-def ranks_in(folder):
-    """The processes of haul that run in a folder, as paths below /proc."""
-    found = []
-    for path in glob.glob("/proc/[0-9]*"):
-        try:
-            if os.readlink(f"{path}/cwd") == folder and os.readlink(f"{path}/exe") == os.path.realpath(HAUL):
-                found.append(path)
-        except OSError:
-            pass
-    return found
 
 
 def state_of(path):

@@ -262,6 +262,32 @@ static void first_failures_are_kept_all_counted(void)
 	tally_free(&t);
 }
 
+/* Rows that are in no use are neither read nor written, so they take no memory. */
+static void copies_touch_rows_in_use_alone(void)
+{
+	static struct timeline t, t_copy;
+	static struct steps s, s_copy;
+
+	timeline_init(&t, 5);
+	timeline_add(&t, 5, SECOND_OPERATIONS, 7);
+	memset(&t_copy, 0xff, sizeof(t_copy));
+	timeline_copy(&t_copy, &t, 2);
+	CU_ASSERT_EQUAL(t_copy.start_ns, 5);
+	CU_ASSERT_EQUAL(t_copy.rows, 2);
+	CU_ASSERT_EQUAL(t_copy.interval_ns, t.interval_ns);
+	CU_ASSERT_EQUAL(t_copy.row[0][SECOND_OPERATIONS], 7);
+	CU_ASSERT_EQUAL(t_copy.row[1][SECOND_OPERATIONS], 0);
+	CU_ASSERT_EQUAL(t_copy.row[2][SECOND_OPERATIONS], UINT64_MAX);
+	steps_init(&s);
+	steps_add(&s, 0, (uint64_t[STEP_PARTS]){1, 2, 3});
+	memset(&s_copy, 0xff, sizeof(s_copy));
+	steps_copy(&s_copy, &s, 2);
+	CU_ASSERT_EQUAL(s_copy.rows, 2);
+	CU_ASSERT_EQUAL(s_copy.steps_per_row, 1);
+	CU_ASSERT_EQUAL(memcmp(s_copy.row, s.row, 2 * sizeof(s.row[0])), 0);
+	CU_ASSERT_EQUAL(s_copy.row[2].count, UINT64_MAX);
+}
+
 int main(void)
 {
 	CU_TestInfo tests[] = {
@@ -273,6 +299,7 @@ int main(void)
 		{"the far future has a row", the_far_future_has_a_row},
 		{"spans are shared out", spans_are_shared_out},
 		{"merging timelines equals adding all", merging_equals_adding_all},
+		{"copies touch the rows in use alone", copies_touch_rows_in_use_alone},
 		{"the first failures are kept, all are counted",
 		 first_failures_are_kept_all_counted},
 		CU_TEST_INFO_NULL,

@@ -1,0 +1,108 @@
+"""Many ranks on few cores: what one rank asks of MPI and the memory that it takes do not grow with the number of ranks.
+
+test_many_ranks.py CALLS_LIBRARY"""
+import statistics
+import sys
+import time
+
+import h5py
+
+from haultest import *
+
+CALLS = sys.argv.pop(1)
+PSS_MAX = 10e6
+
+
+def job(folder):
+    return {"name": "many", "seed": 5, "stores": {"d": {"uri": f"file://{folder}/data"}},
+            "dataset": {"store": "d", "format": "npz", "files": 1, "files_per_rank": 8, "sample_bytes": "64 KiB"},
+            "phases": [{"generate": {}},
+                       {"train": {"epochs": 2, "batch": 2, "compute": "150 ms", "sync": "step", "null_steps": 4,
+                                  "shuffle": "each_epoch", "loader": {"workers": 1, "prefetch": 2}}}]}
+
+
+def pss_of(path):
+    """Proportional set of a process in bytes: a page that n processes share counts as an nth."""
+    with open(f"{path}/smaps_rollup", encoding="ascii") as f:
+        return next(int(line.split()[1]) << 10 for line in f if line.startswith("Pss:"))
+
+
+def pss_of_ranks(folder, ranks):
+    """Of all ranks at one time, on average; None where some are not there."""
+    try:
+        paths = ranks_in(folder)
+        return sum(map(pss_of, paths)) / ranks if len(paths) == ranks else None
+    except (OSError, StopIteration):
+        return None
+
+
+def calls_of(folder, rank):
+    """{function: (calls, bytes)} of a rank."""
+    with open(f"{folder}/rank.{rank}", encoding="ascii") as f:
+        return {name: (int(calls), int(sent)) for name, calls, sent in map(str.split, f)}
+
+
+def rest_of(calls, phases):
+    """(calls, bytes) of a rank, all functions together, less the bytes that follow from what was measured: of each bucket of
+    a histogram that some rank has used (8 bytes merged, 4 written), and of each second of a timeline (32 merged)."""
+    measured = sum(12 * h["counts"].size for p in phases for h in p["histograms"].values())
+    measured += sum(32 * p["timeline"]["time_s"].size for p in phases if "timeline" in p)
+    return sum(n for n, _ in calls.values()), sum(bytes_ for _, bytes_ in calls.values()) - measured
+
+
+def run(ranks, nodes):
+    """(calls and bytes of each rank, PSS per rank in the middle of all looks)."""
+    with Folder() as folder:
+        folder = os.path.realpath(folder)
+        write_job(folder, job(folder))
+        began, seen = time.monotonic(), []
+        process = start(ranks, "run", "job.json", "--fake-nodes", nodes, cwd=folder,
+                        env={"LD_PRELOAD": f"{CALLS}:{YIELD}", "HAUL_MPI_CALLS": folder})
+        while process.poll() is None:
+            seen.append(pss_of_ranks(folder, ranks))
+            time.sleep(0.2)
+        r = finish(process, began)
+        check(r.rc == 0, f"{ranks} ranks: {r}")
+        train = report(f"{folder}/results.h5")["phases"][-1]
+        check(train["status"] == "done" and train["measures"]["samples"] == 2 * 8 * ranks, f"{ranks} ranks: {train}")
+        seen = [pss for pss in seen if pss]
+        check(seen, f"{ranks} ranks: never all of them were seen at once")
+        with h5py.File(f"{folder}/results.h5") as f:
+            rest = [rest_of(calls_of(folder, rank), list(f["phases"].values())) for rank in range(ranks)]
+    others, pss = tuple(map(max, zip(*rest[1:]))), statistics.median(seen)
+    print(f"      {ranks} ranks on {nodes} nodes: rank 0 {rest[0]}, any other at most {others} (calls, bytes); PSS per rank "
+          f"{pss / 1e6:.2f} MB, at most {max(seen) / 1e6:.2f}", flush=True)
+    return rest, pss
+
+
+def constant(*sizes):
+    """On one node each rank makes the same calls, however many ranks there are. Rank 0 also gathers and scatters a record of
+    a few hundred bytes of each rank. HDF5 reads its metadata in some calls more or less, depending on where they lie in
+    the file."""
+    runs = {ranks: run(ranks, 1) for ranks in sizes}
+    (calls, bytes_), first_pss = max(runs[sizes[0]][0][1:]), runs[sizes[0]][1]
+    for ranks, (rest, pss) in runs.items():
+        for rank in rest[1:]:
+            check(abs(rank[0] - calls) <= 0.02 * calls and abs(rank[1] - bytes_) <= 0.02 * bytes_,
+                  f"{ranks} ranks: {rank}, not {calls, bytes_}")
+        check(rest[0][0] <= calls + 25 and rest[0][1] <= 1.2 * bytes_ + 1000 * ranks, f"{ranks} ranks: rank 0 {rest[0]}")
+        check(pss <= PSS_MAX and pss <= 1.05 * first_pss, f"{ranks} ranks: {pss / 1e6:.2f} MB per rank")
+
+
+def test_calls_and_memory():
+    constant(8, 16)
+
+
+@long
+def test_many():
+    constant(8, 16, 32, 64)
+
+
+@long
+def test_many_nodes():
+    """Between nodes a leader talks to those above and below it in a tree, so the mean does not grow."""
+    few, many = (sum(calls for calls, _ in run(ranks, ranks // 4)[0]) / ranks for ranks in (16, 64))
+    check(many <= 1.05 * few, f"{few:.0f} calls per rank on 4 nodes, {many:.0f} on 16")
+
+
+main()
