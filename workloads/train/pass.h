@@ -62,6 +62,7 @@ struct pass {
 	uint64_t steps_done, steps_total; /* training steps */
 	enum stop_reason mine;            /* why this rank wants to end */
 	bool rolling, unfinished, waiting, stopped;
+	bool told; /* that it waits for long */
 	struct status merged;
 	uint64_t shown_ns; /* when progress was last shown */
 
@@ -98,6 +99,11 @@ bool pass_step(struct pass *p, uint64_t k);
 /* What this rank says in a status round. */
 void pass_status(const struct pass *p, struct status *s);
 void pass_progress(struct pass *p);
+
+/* This rank has waited since then for a batch that its readers build: tells it where that is long, with the file that
+ * has been on its way for longest. Again and again while it waits. Then the wait is over. */
+void pass_wait_tell(struct pass *p, uint64_t since_ns);
+void pass_wait_over(struct pass *p);
 
 /* Drops what the coming epoch row reads from the page cache, where the job says so; cold.c. Collective. */
 int pass_cold(struct pass *p, struct err *err);

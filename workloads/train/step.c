@@ -45,7 +45,9 @@ static bool step_load(struct pass *p, uint64_t k, struct step *s, struct batch *
 		there = !pass_poll(p);
 		if (!there)
 			break;
+		pass_wait_tell(p, s->start_ns);
 	}
+	pass_wait_over(p);
 	s->batch_ns = clock_now(p->ctx->clock);
 	account_switch(&p->accounts, ACCOUNT_HAUL, s->batch_ns);
 	if (!there) {
