@@ -42,6 +42,9 @@ struct pass {
 	struct parallel *parallel;
 	struct tally *tally;
 	struct cold *cold; /* NULL: nothing is dropped */
+	/* Of the null pass: in one of PASS_LATE_EVERY steps, one rank comes late to the barrier. What such steps cost beyond
+	 * compute and lateness goes into this histogram, not into that of stalls. NULL: no rank comes late. */
+	struct hist *late;
 	uint64_t seed;
 
 	struct loader loader;
@@ -123,6 +126,6 @@ void pass_count(struct pass *p);
 int train_null(struct phase_context *ctx, const struct train_options *options,
 	       const struct pass_input *train, struct parallel *parallel, struct err *err);
 
-enum { PASS_SLICE_NS = 10000000 };
+enum { PASS_SLICE_NS = 10000000, PASS_LATE_NS = 1000000, PASS_LATE_EVERY = 4 };
 
 #endif
