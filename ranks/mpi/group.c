@@ -315,9 +315,9 @@ static bool status_look(struct mpi_group *m)
 		MPI_Test(&m->status_request, &done, MPI_STATUS_IGNORE);
 		return done;
 	}
+	node_status_watch(m->node_status, clock_kernel_ns());
 	if (node_status_look(m->node_status, &m->merged))
 		return true;
-	node_status_watch(m->node_status, clock_kernel_ns());
 	MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, m->comm, &done, MPI_STATUS_IGNORE);
 	return false;
 }

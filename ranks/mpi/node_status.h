@@ -49,7 +49,7 @@ bool node_status_look(struct node_status *m, struct status *merged);
 /* Waits until the round is complete. how tells which log names a wait that takes long. */
 void node_status_wait(struct node_status *m, struct waiting *how, struct status *merged);
 
-/* Between looks at a round, and while this rank does something else: tells that it is alive, and takes messages.
+/* With each look at a round, and while this rank does something else: tells that it is alive, and takes messages.
  * node_status_wait and node_status_stop_heard do so by themselves. */
 void node_status_watch(struct node_status *m, uint64_t now_ns);
 

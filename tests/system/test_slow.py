@@ -93,4 +93,24 @@ def test_long_waits_and_stops():
             process.wait()
 
 
+def named_while_it_waits(phase, pattern):
+    with Folder() as folder:
+        write_job(folder, {"name": "slow", "stall_limit": "1 s", "phases": [phase],
+                           "stores": {"data": {"uri": "sim://known", "rank_bandwidth": "200 MB/s", "slow_ranks": {"1": 1e-3}}},
+                           "dataset": {"store": "data", "format": "raw", "files": 2, "sample_bytes": MIB // 2}})
+        r = mpi(2, "run", "job.json", cwd=folder)
+        check(r.rc == 0, f"{r}")
+        check(re.search(rf"rank 0: warning: rank 1 on \S+ has waited \d\.\d s for storage, for sim://known/{pattern}", r.err), f"{r}")
+
+
+def test_long_waits_of_plain_io():
+    """512 KiB take 2.6 s on rank 1."""
+    named_while_it_waits({"io": {"operation": "read", "objects": 1, "size": "512 KiB", "block": "512 KiB", "folder": "a"}},
+                         r"a/\S*1\S*")
+
+
+def test_long_waits_of_generate():
+    named_while_it_waits({"generate": {}}, r"\S+")
+
+
 main()
