@@ -35,6 +35,8 @@ int read_phase(hid_t phase, uint32_t version, struct results_phase_read *p, stru
 		rc = parts[i](phase, p, err);
 	if (rc == 0 && version == 1)
 		read_old_roles(p);
+	if (rc == 0)
+		rc = read_latencies(phase, p, err);
 	return rc;
 }
 
@@ -75,6 +77,7 @@ void read_phase_free(struct results_phase_read *p)
 		free(p->steps.max_ns[i]);
 	}
 	free(p->hists);
+	free(p->latencies.row);
 	free(p->failures);
 	read_tables_free(p);
 }

@@ -14,6 +14,9 @@ void read_phase_free(struct results_phase_read *p);
 int read_tables(hid_t phase, struct results_phase_read *p, struct err *err);
 void read_tables_free(struct results_phase_read *p);
 
+/* Reads p->latencies. After the histograms and their roles. */
+int read_latencies(hid_t phase, struct results_phase_read *p, struct err *err);
+
 /* Adds roles to the columns and histograms of a file of version 1, by their names. */
 void read_old_roles(struct results_phase_read *p);
 

@@ -1,5 +1,5 @@
-/* Reading results.h5: the whole file except the rows of histograms by rank, as plain tables. Files
- * of versions 1 and 2 then look alike: what version 1 does not have (roles) is filled in.
+/* Reading results.h5: the whole file as plain tables; of the rows of histograms by rank only the 99th percentiles of
+ * one. Files of versions 1 and 2 then look alike: what version 1 does not have (roles) is filled in.
  *
  * A file may contain anything: every number of rows is checked against a bound before memory is
  * allocated for them. Does not need MPI: the file is opened through HDF5's ordinary driver, and the
@@ -86,6 +86,21 @@ struct results_steps {
 		*max_ns[STEP_PARTS]; /* over ranks and the steps of the row; NaN: there are none */
 };
 
+/* Latencies of single ranks, or of single nodes where a file has rows of nodes only (of more than 1,024 ranks):
+ * those of the histogram with the role read_latency, else of the main one. */
+struct results_latency_row {
+	uint64_t count;
+	double p99_ns;
+	/* What the 99th percentile is at least, since count is only a sample: 3 standard errors below it. */
+	double p99_least_ns;
+};
+struct results_latencies {
+	char name[RESULTS_NAME_BYTES]; /* of the histogram */
+	bool by_node;
+	uint64_t rows; /* by the number of the rank or node; 0: the file has none */
+	struct results_latency_row *row;
+};
+
 struct results_links { /* bytes a second one way; 0: not told */
 	uint64_t nic_bytes_per_s, rdma_bytes_per_s;
 };
@@ -113,8 +128,9 @@ struct results_phase_read {
 	struct results_steps steps;
 	uint32_t hist_count;
 	struct results_hist *hists; /* those that are not empty */
-	uint64_t failure_count;     /* all failures that occurred */
-	uint32_t failure_rows;      /* failures in the file */
+	struct results_latencies latencies;
+	uint64_t failure_count; /* all failures that occurred */
+	uint32_t failure_rows;  /* failures in the file */
 	struct failure *failures;
 	uint64_t side_bytes; /* size of the side file that holds the phase; 0: none */
 };

@@ -124,6 +124,12 @@ uint64_t group_stop_heard(struct group *g)
 	return g->ops->stop_heard(g);
 }
 
+void group_wait_tell(struct group *g, const struct group_wait *wait)
+{
+	if (g->ops->wait_tell)
+		g->ops->wait_tell(g, wait);
+}
+
 void group_status_post(struct group *g, const struct status *mine)
 {
 	g->ops->status_post(g, mine);

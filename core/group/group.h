@@ -41,6 +41,13 @@ _Static_assert(sizeof(struct status) == 8 * STATUS_WORDS, "a plain array");
 /* Merges the words of one or several ranks into those of others. */
 void status_merge(struct status *into, const struct status *from);
 
+/* What a rank waits for, told while it waits. */
+enum { GROUP_WAIT_BYTES = 192 };
+struct group_wait {
+	uint64_t elapsed_ns;           /* 0: it no longer waits */
+	char object[GROUP_WAIT_BYTES]; /* what is read or written, as far as it is known */
+};
+
 struct group;
 
 struct group_ops {
@@ -59,6 +66,8 @@ struct group_ops {
 	void (*status_wait)(struct group *g, struct status *merged); /* NULL: wait by testing */
 	void (*stop_tell)(struct group *g, uint64_t reason);
 	uint64_t (*stop_heard)(struct group *g);
+	void (*wait_tell)(struct group *g,
+			  const struct group_wait *wait); /* NULL: nobody is told */
 	void (*free)(struct group *g);
 };
 
@@ -119,6 +128,10 @@ int group_status(struct group *g, const struct status *mine, struct status *merg
  * withdrawn. */
 void group_stop_tell(struct group *g, uint64_t reason);
 uint64_t group_stop_heard(struct group *g);
+
+/* This rank has waited for storage for so long that people should know. Call it again and again while the wait
+ * lasts, and once with 0 when it is over. Rank 0 logs it. Never blocks. */
+void group_wait_tell(struct group *g, const struct group_wait *wait);
 
 /* All ranks agree on an error: every rank calls with its own rc and err, and all return the rc of
  * the lowest rank that has an error, with its sentence in err. The sentence begins with that rank's

@@ -108,6 +108,7 @@ struct job_phase {
 struct job {
 	char name[JOB_NAME_BYTES];
 	uint64_t seed;
+	uint64_t stall_limit_ns; /* a wait that lasts longer is logged; 0: none is */
 	struct job_cluster cluster;
 	uint32_t store_count, dataset_count, phase_count;
 	struct job_store stores[JOB_STORES_MAX];

@@ -12,6 +12,10 @@ static const struct option job_options[] = {
 	OPT_TEXT("name", struct job, name, .def_text = "job", .help = "names the job in reports"),
 	OPT_U64("seed", struct job, seed, .def = 42,
 		.help = "every random number is derived from it"),
+	OPT_TIME(
+		"stall_limit", struct job, stall_limit_ns, .def = 30000000000,
+		.help = "a rank that waits for storage longer, or does not answer for longer, is named in the "
+			"log of rank 0 while it lasts; 0: none is named"),
 	OPT_END};
 
 static const char *const pin_choices[] = {"none", "core", "numa", "tile",

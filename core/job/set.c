@@ -188,10 +188,11 @@ static int set_start(struct set *s, cJSON **node)
 						 : NULL;
 	}
 	if (!child)
-		return err_set(s->err, -EINVAL,
-			       "the job has no %s; a path starts with name, seed, cluster, stores, "
-			       "dataset, datasets, phases, or the name of a phase or data set",
-			       json_quote(quoted, name));
+		return err_set(
+			s->err, -EINVAL,
+			"the job has no %s; a path starts with name, seed, stall_limit, "
+			"cluster, stores, dataset, datasets, phases, or the name of a phase or data set",
+			json_quote(quoted, name));
 	if (!s->pointer[0]) {
 		snprintf(s->pointer, JOB_POINTER_BYTES, "/datasets/%s", name);
 		*node = child;

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/clock.h"
 #include "ranks/mpi/node_status.h"
 #include "ranks/mpi/wait.h"
 
@@ -330,6 +331,7 @@ static bool status_look(struct mpi_group *m)
 		MPI_Test(&m->status_request, &done, MPI_STATUS_IGNORE);
 		return done;
 	}
+	node_status_watch(m->node_status, clock_kernel_ns());
 	if (node_status_look(m->node_status, &m->merged))
 		return true;
 	MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, m->comm, &done, MPI_STATUS_IGNORE);
@@ -388,6 +390,14 @@ static uint64_t mpi_stop_heard(struct group *g)
 	return asked > heard ? asked : heard;
 }
 
+static void mpi_wait_tell(struct group *g, const struct group_wait *wait)
+{
+	struct mpi_group *m = mpi_group_of(g);
+
+	if (m->node_status)
+		node_watch_tell(&m->node_status->watch, wait);
+}
+
 static void mpi_free(struct group *g)
 {
 	struct mpi_group *m = mpi_group_of(g);
@@ -429,5 +439,6 @@ static const struct group_ops mpi_group_ops = {
 	.status_wait = mpi_status_wait,
 	.stop_tell = mpi_stop_tell,
 	.stop_heard = mpi_stop_heard,
+	.wait_tell = mpi_wait_tell,
 	.free = mpi_free,
 };

@@ -9,6 +9,19 @@
 #include "ranks/mpi/wait.h"
 
 enum { LINK_PEERS = 1 + STATUS_TREE_FAN_OUT, LINK_TAG_STATUS = 11, LINK_TAG_STOP = 12 };
+enum { LINK_NOTES = 8 };
+#define LINK_NOTE UINT64_MAX
+
+/* A message beside the rounds: a reason to stop alone, or LINK_NOTE and a note. */
+struct link_message {
+	uint64_t reason;
+	struct stall_note note;
+};
+
+struct link_note {
+	struct link_message message;
+	MPI_Request send;
+};
 
 struct link_peer {
 	uint32_t rank;
@@ -27,6 +40,9 @@ struct leader_link {
 	uint64_t stop, stop_sent; /* the largest reason known, and the largest that was passed on */
 	/* A buffer must not change until its message has been taken, so each reason has one. */
 	uint64_t stop_out[STOP_ERROR + 1];
+	struct link_note notes[LINK_NOTES]; /* on their way */
+	void (*heard)(void *argument, uint32_t from, const struct stall_note *note);
+	void *argument;
 };
 
 static struct link_peer *link_find(struct leader_link *l, uint32_t rank)
@@ -37,8 +53,15 @@ static struct link_peer *link_find(struct leader_link *l, uint32_t rank)
 	return NULL;
 }
 
-static void link_heard(struct leader_link *l, struct link_peer *p, uint64_t reason)
+static void link_heard(struct leader_link *l, struct link_peer *p, const struct link_message *m)
 {
+	uint64_t reason = m->reason;
+
+	if (reason == LINK_NOTE) {
+		if (l->heard)
+			l->heard(l->argument, p->rank, &m->note);
+		return;
+	}
 	p->parted = p->parted || reason == STOP_NONE;
 	l->stop = reason > l->stop ? reason : l->stop;
 }
@@ -104,6 +127,8 @@ int leader_link_open(struct leader_link **out, struct group *leaders, const void
 	l->comm = *(const MPI_Comm *)comm;
 	l->rank = leaders->rank;
 	l->tree = (struct status_link){l, link_begin, link_send, link_receive};
+	for (uint32_t i = 0; i < LINK_NOTES; i++)
+		l->notes[i].send = MPI_REQUEST_NULL;
 	if (leaders->rank)
 		link_add(l, status_tree_parent(leaders->rank));
 	for (uint32_t i = 0; i < children; i++)
@@ -117,21 +142,25 @@ int leader_link_open(struct leader_link **out, struct group *leaders, const void
 static void link_part(struct leader_link *l)
 {
 	struct waiting how = {.patient = true};
-	uint64_t farewell = STOP_NONE, reason;
+	uint64_t farewell = STOP_NONE;
+	struct link_message message;
 	MPI_Request sends[LINK_PEERS], receive;
 
+	l->heard = NULL;
 	for (uint32_t i = 0; i < l->peer_count; i++)
-		MPI_Isend(&farewell, 1, MPI_UINT64_T, (int)l->peers[i].rank, LINK_TAG_STOP, l->comm,
-			  &sends[i]);
+		MPI_Isend(&farewell, sizeof(farewell), MPI_BYTE, (int)l->peers[i].rank,
+			  LINK_TAG_STOP, l->comm, &sends[i]);
 	for (uint32_t i = 0; i < l->peer_count; i++) {
 		while (!l->peers[i].parted) {
-			MPI_Irecv(&reason, 1, MPI_UINT64_T, (int)l->peers[i].rank, LINK_TAG_STOP,
-				  l->comm, &receive);
+			MPI_Irecv(&message, sizeof(message), MPI_BYTE, (int)l->peers[i].rank,
+				  LINK_TAG_STOP, l->comm, &receive);
 			wait_for(&receive, &how, "the end of status rounds");
-			link_heard(l, &l->peers[i], reason);
+			link_heard(l, &l->peers[i], &message);
 		}
 		wait_for(&sends[i], &how, "the end of status rounds");
 	}
+	for (uint32_t i = 0; i < LINK_NOTES; i++)
+		wait_for(&l->notes[i].send, &how, "the end of status rounds");
 }
 
 void leader_link_close(struct leader_link *l)
@@ -155,19 +184,19 @@ const struct status_link *leader_link_tree(const struct leader_link *l)
 	return &l->tree;
 }
 
-static void link_take_stops(struct leader_link *l)
+static void link_take_messages(struct leader_link *l)
 {
 	MPI_Status from;
-	uint64_t reason;
+	struct link_message message;
 	int there;
 
 	for (;;) {
 		MPI_Iprobe(MPI_ANY_SOURCE, LINK_TAG_STOP, l->comm, &there, &from);
 		if (!there)
 			return;
-		MPI_Recv(&reason, 1, MPI_UINT64_T, from.MPI_SOURCE, LINK_TAG_STOP, l->comm,
-			 MPI_STATUS_IGNORE);
-		link_heard(l, link_find(l, (uint32_t)from.MPI_SOURCE), reason);
+		MPI_Recv(&message, sizeof(message), MPI_BYTE, from.MPI_SOURCE, LINK_TAG_STOP,
+			 l->comm, MPI_STATUS_IGNORE);
+		link_heard(l, link_find(l, (uint32_t)from.MPI_SOURCE), &message);
 	}
 }
 
@@ -176,15 +205,39 @@ uint64_t leader_link_stop(struct leader_link *l, uint64_t reason)
 	MPI_Request request;
 
 	l->stop = reason > l->stop ? reason : l->stop;
-	link_take_stops(l);
+	link_take_messages(l);
 	if (l->stop <= l->stop_sent || l->stop > STOP_ERROR)
 		return l->stop;
 	l->stop_sent = l->stop;
 	l->stop_out[l->stop] = l->stop;
 	for (uint32_t i = 0; i < l->peer_count; i++) {
-		MPI_Isend(&l->stop_out[l->stop], 1, MPI_UINT64_T, (int)l->peers[i].rank,
-			  LINK_TAG_STOP, l->comm, &request);
+		MPI_Isend(&l->stop_out[l->stop], sizeof(l->stop_out[0]), MPI_BYTE,
+			  (int)l->peers[i].rank, LINK_TAG_STOP, l->comm, &request);
 		MPI_Request_free(&request);
 	}
 	return l->stop;
+}
+
+void leader_link_note(struct leader_link *l, const struct stall_note *note)
+{
+	int gone = 0;
+
+	for (uint32_t i = 0; l->rank && i < LINK_NOTES && !gone; i++) {
+		struct link_note *n = &l->notes[i];
+
+		MPI_Test(&n->send, &gone, MPI_STATUS_IGNORE);
+		if (!gone)
+			continue;
+		n->message = (struct link_message){.reason = LINK_NOTE, .note = *note};
+		MPI_Isend(&n->message, sizeof(n->message), MPI_BYTE,
+			  (int)status_tree_parent(l->rank), LINK_TAG_STOP, l->comm, &n->send);
+	}
+}
+
+void leader_link_listen(struct leader_link *l,
+			void (*heard)(void *argument, uint32_t from, const struct stall_note *note),
+			void *argument)
+{
+	l->heard = heard;
+	l->argument = argument;
 }

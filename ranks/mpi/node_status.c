@@ -91,6 +91,8 @@ int node_status_open(struct node_status *m, struct group *node, struct group *le
 	if (leads)
 		rc = leader_link_open(&m->link, leaders, comm, err);
 	rc = group_agree(node, rc, err);
+	if (rc == 0)
+		rc = node_watch_open(&m->watch, node, leaders, m->link, err);
 	if (rc == 0 && leads)
 		status_tree_init(&m->tree, leader_link_tree(m->link), leaders->rank, leaders->size);
 	return rc;
@@ -99,6 +101,7 @@ int node_status_open(struct node_status *m, struct group *node, struct group *le
 void node_status_close(struct node_status *m)
 {
 	leader_link_close(m->link);
+	node_watch_close(&m->watch);
 	m->link = NULL;
 }
 
@@ -225,12 +228,15 @@ void node_status_wait(struct node_status *m, struct waiting *how, struct status 
 	while (!node_status_look(m, merged)) {
 		status_rest(m, now_ns, &naps);
 		now_ns = clock_kernel_ns();
+		node_status_watch(m, now_ns);
 		wait_say_slow(how, "a status round", &slow, now_ns);
 	}
 	if (naps.count)
 		wait_share_learn(&m->share, naps.count, processor_now_ns() - naps.processor_ns);
 	wait_share_end(&m->share, clock_kernel_ns());
 }
+
+static uint64_t status_stop(struct node_status *m);
 
 void node_status_stop_tell(struct node_status *m, uint64_t reason)
 {
@@ -240,10 +246,11 @@ void node_status_stop_tell(struct node_status *m, uint64_t reason)
 	while (old < reason && !atomic_compare_exchange_weak(stop, &old, reason))
 		;
 	if (m->link)
-		node_status_stop_heard(m);
+		status_stop(m);
 }
 
-uint64_t node_status_stop_heard(struct node_status *m)
+/* What this node knows of, and what its neighbours have heard of. */
+static uint64_t status_stop(struct node_status *m)
 {
 	uint64_t here = atomic_load_explicit(&m->board->stop, memory_order_relaxed), heard;
 
@@ -253,4 +260,16 @@ uint64_t node_status_stop_heard(struct node_status *m)
 	if (heard > here)
 		atomic_store(&m->board->stop, heard);
 	return heard;
+}
+
+void node_status_watch(struct node_status *m, uint64_t now_ns)
+{
+	if (node_watch_poll(&m->watch, now_ns))
+		status_stop(m);
+}
+
+uint64_t node_status_stop_heard(struct node_status *m)
+{
+	node_watch_poll(&m->watch, clock_kernel_ns());
+	return status_stop(m);
 }

@@ -12,6 +12,7 @@
 
 #include "core/group/status_tree.h"
 #include "ranks/mpi/leader_link.h"
+#include "ranks/mpi/node_watch.h"
 #include "ranks/mpi/wait.h"
 #include "ranks/mpi/wait_share.h"
 
@@ -29,6 +30,7 @@ struct node_status {
 	/* add to this node's clock to get that of node 0; set by the code that aligns clocks */
 	int64_t offset_ns;
 	struct wait_share share;
+	struct node_watch watch;
 };
 
 /* Collective over node. leaders: the first ranks of all nodes, count of them, with comm, the
@@ -46,6 +48,10 @@ bool node_status_look(struct node_status *m, struct status *merged);
 
 /* Waits until the round is complete. how tells which log names a wait that takes long. */
 void node_status_wait(struct node_status *m, struct waiting *how, struct status *merged);
+
+/* With each look at a round, and while this rank does something else: tells that it is alive, and takes messages.
+ * node_status_wait and node_status_stop_heard do so by themselves. */
+void node_status_watch(struct node_status *m, uint64_t now_ns);
 
 /* See group_stop_tell. */
 void node_status_stop_tell(struct node_status *m, uint64_t reason);

@@ -62,6 +62,8 @@ static int phase_open(struct run *run, const struct run_options *options, struct
 	rc = group_duplicate(run->world, &p->ctx.group, err);
 	if (rc == 0)
 		mpi_group_set_node_status(p->ctx.group, &run->nodes.node_status);
+	node_watch_set(&run->nodes.node_status.watch, *run->label ? run->label : "rank 0",
+		       run->world->rank == 0 ? &run->log : NULL, run->job.stall_limit_ns);
 	return rc;
 }
 

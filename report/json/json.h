@@ -14,11 +14,12 @@
 #include "report/stats.h"
 
 /* A phase as an object; its tables (epochs, endpoints …), each under its own name; its single
- * steps. */
+ * steps; the ranks and nodes that were slow. */
 cJSON *json_phase(const struct results_file *f, const struct results_phase_read *p,
 		  const struct report_options *o);
 void json_tables(cJSON *to, const struct results_phase_read *p);
 void json_steps(cJSON *to, const struct results_phase_read *p, uint32_t rows_max);
+void json_slow(cJSON *to, const struct results_file *f, const struct results_phase_read *p);
 
 /* One column of a row, under the column's name. */
 void json_cell(cJSON *to, const struct results_table *t, uint64_t row, uint32_t column);

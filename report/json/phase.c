@@ -41,6 +41,7 @@ cJSON *json_phase(const struct results_file *f, const struct results_phase_read 
 	json_steps(object, p, o->steps_rows ? o->steps_rows : REPORT_STEPS_ROWS);
 	add_columns(object, p);
 	add_client(object, f, p);
+	json_slow(object, f, p);
 	add_failures(object, f, p);
 	return object;
 }

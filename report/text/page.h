@@ -37,6 +37,7 @@ void text_together(const struct page *page); /* what phases cost each other */
 void text_client_side(const struct page *page);
 void text_tables(const struct page *page); /* tables that only the file describes */
 void text_steps(const struct page *page);
+void text_slow(const struct page *page);   /* ranks and nodes that were slow */
 void text_notes(const struct page *page);  /* messages of phases and stores */
 bool text_series(const struct page *page); /* Returns false where there is no memory. */
 

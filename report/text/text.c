@@ -39,6 +39,7 @@ char *report_text(const struct results_file *file, const struct report_options *
 		own_tables(&page);
 		text_tables(&page);
 		text_steps(&page);
+		text_slow(&page);
 	}
 	text_notes(&page);
 	last_line(&page);

@@ -59,6 +59,21 @@ def finish(process, began, timeout=HANGS_S):
     return Run(process, out, err, time.monotonic() - began)
 
 
+def ranks_of(process):
+    """The ranks below an mpiexec, by their number."""
+    found, todo = {}, [process.pid]
+    while todo:
+        pid = todo.pop()
+        try:
+            todo += map(int, open(f"/proc/{pid}/task/{pid}/children").read().split())
+            if os.path.realpath(f"/proc/{pid}/exe") == os.path.realpath(HAUL):
+                env = open(f"/proc/{pid}/environ", "rb").read().split(b"\0")
+                found[next(int(e[9:]) for e in env if e.startswith(b"PMI_RANK="))] = pid
+        except OSError:
+            pass
+    return found
+
+
 def mpi(ranks, *args, cwd=None, env=None, timeout=HANGS_S):
     began = time.monotonic()
     return finish(start(ranks, *args, cwd=cwd, env=env), began, timeout)

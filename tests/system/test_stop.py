@@ -9,7 +9,7 @@ import time
 
 import h5py
 
-from haultest import HAUL, Folder, check, finish, main, report, start, write_job
+from haultest import Folder, check, finish, main, ranks_of, report, start, write_job
 
 COMPUTE = 1200  # seconds; more than finish() waits
 
@@ -19,20 +19,6 @@ def job(folder, **train):
             "dataset": {"format": "npy", "files": 64, "sample_bytes": 4096},
             "phases": [{"generate": {}},
                        {"train": {"batch": 1, "compute": f"{COMPUTE} s", "sync": "step", "null_steps": 0, **train}}]}
-
-
-def ranks_of(process):
-    """The ranks below an mpiexec."""
-    found, todo = [], [process.pid]
-    while todo:
-        pid = todo.pop()
-        try:
-            todo += map(int, open(f"/proc/{pid}/task/{pid}/children").read().split())
-            if os.path.realpath(f"/proc/{pid}/exe") == os.path.realpath(HAUL):
-                found.append(pid)
-        except OSError:
-            pass
-    return found
 
 
 def wait_for_compute(process, path):
@@ -54,7 +40,7 @@ def stops(signum, nodes):
         process = start(4, "run", "job.json", "--fake-nodes", nodes, cwd=folder)
         began = time.monotonic()
         wait_for_compute(process, folder + "/results.h5")
-        os.kill(random.choice(ranks_of(process)), signum)
+        os.kill(random.choice(list(ranks_of(process).values())), signum)
         r = finish(process, began)
         check(r.rc == 4, f"{r}")
         check(report(folder + "/results.h5")["status"] == "interrupted", "the status is not \"interrupted\"")

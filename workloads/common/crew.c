@@ -11,6 +11,7 @@
 #include "core/units.h"
 
 static const uint64_t crew_wait_ns = 5000000, crew_wait_at_end_ns = 1000000;
+static const uint64_t crew_look_ns = 100000000;
 
 /* The phase's words in its status rounds. */
 enum { CREW_P99_NS, CREW_BYTES, CREW_WALL_NS, CREW_ITEMS };
@@ -194,6 +195,48 @@ static bool crew_uneven(const struct crew *p, const struct status *merged)
 	       p->files - merged->word[CREW_ITEMS] > at_work * p->threads;
 }
 
+/* For how long a thread has worked on the same file without moving a byte. */
+static uint64_t crew_thread_waits(const struct crew *p, struct crew_thread *w, uint64_t now_ns,
+				  char key[OBJECT_KEY_BYTES])
+{
+	uint64_t file = atomic_load_explicit(&w->live_file, memory_order_relaxed);
+	uint64_t bytes = atomic_load_explicit(&w->meter.live_bytes, memory_order_relaxed);
+
+	if (p->waits)
+		return p->waits(p, (uint32_t)(w - p->members), now_ns, key);
+	if (!file || file != w->seen_file || bytes != w->seen_bytes) {
+		w->seen_file = file;
+		w->seen_bytes = bytes;
+		w->seen_ns = now_ns;
+		return 0;
+	}
+	p->name(p, file - 1, key);
+	return now_ns - w->seen_ns;
+}
+
+/* Tells that this rank waits for storage, where it has for long, and once when that is over. */
+static void crew_tell(struct crew *p, bool over)
+{
+	uint64_t now_ns = clock_now(p->store->clock), waits_ns;
+	struct group_wait wait = {.elapsed_ns = 0};
+	char key[OBJECT_KEY_BYTES];
+
+	if (!p->stall_limit_ns || (!over && now_ns - p->looked_ns < crew_look_ns))
+		return;
+	p->looked_ns = now_ns;
+	for (uint32_t i = 0; !over && i < p->threads; i++) {
+		waits_ns = crew_thread_waits(p, &p->members[i], now_ns, key);
+		if (waits_ns < p->stall_limit_ns || waits_ns <= wait.elapsed_ns)
+			continue;
+		wait.elapsed_ns = waits_ns;
+		snprintf(wait.object, sizeof(wait.object), "%.*s/%.*s", GROUP_WAIT_BYTES / 2,
+			 p->store->uri, GROUP_WAIT_BYTES / 2 - 2, key);
+	}
+	if (wait.elapsed_ns || p->told)
+		group_wait_tell(p->group, &wait);
+	p->told = wait.elapsed_ns > 0;
+}
+
 static enum stop_reason crew_follow(struct crew *p, int rc)
 {
 	struct status mine, merged;
@@ -202,8 +245,10 @@ static enum stop_reason crew_follow(struct crew *p, int rc)
 		crew_wake(p);
 		crew_status(p, rc, &mine);
 		group_status_post(p->group, &mine);
-		while (!group_status_test(p->group, &merged))
+		while (!group_status_test(p->group, &merged)) {
+			crew_tell(p, false);
 			crew_wait(p, mine.unfinished);
+		}
 		crew_show(p, &merged);
 		if (merged.stop || !merged.unfinished)
 			return (enum stop_reason)merged.stop;
@@ -222,6 +267,7 @@ int crew_run(struct crew *p, int (*body)(struct crew_thread *w, uint64_t file),
 	p->body = body;
 	rc = crew_start_threads(p, err);
 	*stopped = crew_follow(p, rc);
+	crew_tell(p, true);
 	if (*stopped != STOP_NONE)
 		atomic_store(&p->halt, true);
 	atomic_store(&p->over, true);
@@ -260,8 +306,11 @@ static bool crew_take(struct crew *p, uint64_t *file)
 
 static bool crew_do_file(struct crew_thread *w, uint64_t file)
 {
-	int rc = w->crew->body(w, file);
+	int rc;
 
+	atomic_store_explicit(&w->live_file, file + 1, memory_order_relaxed);
+	rc = w->crew->body(w, file);
+	atomic_store_explicit(&w->live_file, 0, memory_order_relaxed);
 	if (rc < 0 && rc != -ECANCELED) {
 		w->rc = rc;
 		atomic_store(&w->crew->halt, true);

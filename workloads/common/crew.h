@@ -32,7 +32,10 @@ struct crew_thread {
 	struct err err; /* of the first failure */
 	_Atomic uint64_t
 		files; /* in this run so far, for the status; a body that runs once sets it */
-	uint64_t begun_bytes; /* of the meter's live_bytes: those of earlier runs */
+	uint64_t begun_bytes;       /* of the meter's live_bytes: those of earlier runs */
+	_Atomic uint64_t live_file; /* that the body works on, + 1; 0: none */
+	/* For the main thread: what it saw last of this thread, and since when it has seen that. */
+	uint64_t seen_file, seen_bytes, seen_ns;
 };
 
 struct crew {
@@ -49,7 +52,14 @@ struct crew {
 	uint32_t threads;
 	uint32_t depth;    /* of each thread's queue; 0: 1 */
 	uint64_t limit_ns; /* for progress: the pass ends this long after start_ns; 0: unknown */
-	uint64_t buffer_bytes;                                               /* 0: none */
+	uint64_t buffer_bytes; /* 0: none */
+	/* A wait for storage that lasts longer is told with its object (group_wait_tell); 0: none is. The first hook
+	 * gives the name of a file. Where a body runs once, the second tells how long the oldest request of a thread
+	 * has been on its way (0: none is), with its object. Both are called by the main thread. */
+	uint64_t stall_limit_ns;
+	void (*name)(const struct crew *p, uint64_t file, char key[OBJECT_KEY_BYTES]);
+	uint64_t (*waits)(const struct crew *p, uint32_t thread, uint64_t now_ns,
+			  char key[OBJECT_KEY_BYTES]);
 	void (*progress)(void *progress_argument, const struct progress *p); /* NULL: none */
 	void *progress_argument;
 	const char *kind;  /* what the progress line calls the work: "generate" */
@@ -59,7 +69,9 @@ struct crew {
 	struct crew_thread *members;
 	struct buffers buffers;
 	int (*body)(struct crew_thread *w, uint64_t file);
-	void *argument; /* for the body, set by the caller */
+	void *argument;     /* for the body, set by the caller */
+	bool told;          /* that it waits for long */
+	uint64_t looked_ns; /* when it was last seen whether it does */
 	struct deal deal;
 	_Atomic bool halt; /* threads stop at the next piece */
 	_Atomic bool over; /* no more files will be dealt */

@@ -333,6 +333,16 @@ static int generate_open_writers(struct generate *g, struct err *err)
 	return rc;
 }
 
+static void generate_name(const struct crew *p, uint64_t i, char key[OBJECT_KEY_BYTES])
+{
+	const struct generate *g = p->argument;
+	uint64_t file;
+	uint32_t object;
+
+	dataset_object(&g->dataset, i, &file, &object);
+	dataset_object_key(&g->dataset, file, object, key);
+}
+
 static int generate_open(struct generate *g, struct phase_context *ctx, uint64_t start_ns,
 			 struct err *err)
 {
@@ -367,6 +377,8 @@ static int generate_open(struct generate *g, struct phase_context *ctx, uint64_t
 		.progress_argument = ctx->progress_argument,
 		.kind = "generate",
 		.items = "files",
+		.stall_limit_ns = ctx->job->stall_limit_ns,
+		.name = generate_name,
 		.argument = g,
 	};
 	rc = crew_open(&g->crew, err);

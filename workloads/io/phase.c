@@ -167,6 +167,8 @@ static int io_phase_open(struct io_phase *p, struct err *err)
 		.progress_argument = ctx->progress_argument,
 		.kind = "io",
 		.items = "operations",
+		.stall_limit_ns = ctx->job->stall_limit_ns,
+		.waits = io_thread_waits,
 		.argument = &p->work,
 	};
 	rc = queue_open(&p->side, &p->store, 1, err);

@@ -127,6 +127,7 @@ void io_let_go(struct io_thread *t, struct io_slot *slot)
 {
 	if (t->mix.users)
 		io_mix_end(&t->mix, &slot->turn, slot->failed);
+	atomic_store_explicit(&slot->live_ns, 0, memory_order_relaxed);
 	slot->next = t->free;
 	t->free = slot;
 }
@@ -193,6 +194,8 @@ static void io_start(struct io_thread *t, uint64_t now_ns)
 	slot->failed = false;
 	slot->number = t->issued++;
 	io_share_next(&t->share, &slot->item);
+	atomic_store_explicit(&slot->live_object, slot->item.object, memory_order_relaxed);
+	atomic_store_explicit(&slot->live_ns, now_ns, memory_order_relaxed);
 	slot->writes = o->operation == IO_DO_WRITE ||
 		       (o->operation == IO_DO_MIXED &&
 			random_at(t->key, slot->number, 0) >= t->mixed_below);
@@ -314,4 +317,26 @@ int io_thread_run(struct crew_thread *w, uint64_t number)
 	if (rc < 0)
 		return rc;
 	return io_halted(t) ? -ECANCELED : 0;
+}
+
+/* Main thread, while the thread works: only what is atomic, and what does not change. */
+uint64_t io_thread_waits(const struct crew *p, uint32_t thread, uint64_t now_ns,
+			 char key[OBJECT_KEY_BYTES])
+{
+	const struct io_work *work = p->argument;
+	const struct io_thread *t = &work->threads[thread];
+	uint64_t oldest_ns = now_ns, object = 0;
+
+	for (uint64_t i = 0; i < work->options->depth; i++) {
+		const struct io_slot *s = &t->slots[i];
+		uint64_t since_ns = atomic_load_explicit(&s->live_ns, memory_order_relaxed);
+
+		if (!since_ns || since_ns >= oldest_ns)
+			continue;
+		oldest_ns = since_ns;
+		object = atomic_load_explicit(&s->live_object, memory_order_relaxed);
+	}
+	if (oldest_ns < now_ns)
+		io_set_key(work->set, t->share.rank, object, key);
+	return now_ns - oldest_ns;
 }

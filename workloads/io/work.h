@@ -35,6 +35,8 @@ struct io_slot {
 	void *buffer;            /* of a block; NULL where the store keeps no content */
 	struct io_name *name;    /* NULL where an operation is a block */
 	struct io_mix_turn turn; /* of a mix of whole objects */
+	/* For any thread: when the operation under way began (0: none is), and its object. */
+	_Atomic uint64_t live_ns, live_object;
 };
 
 enum io_handle_state { HANDLE_CLOSED, HANDLE_BUSY, HANDLE_OPEN };
@@ -115,6 +117,10 @@ void io_thread_close(struct io_thread *t);
 /* A thread's whole work: the body of a crew that runs once. Called again after a time limit it
  * goes on to t->limit. */
 int io_thread_run(struct crew_thread *w, uint64_t number);
+
+/* For the crew: how long the oldest operation of a thread has been on its way. */
+uint64_t io_thread_waits(const struct crew *p, uint32_t thread, uint64_t now_ns,
+			 char key[OBJECT_KEY_BYTES]);
 
 /* For data.c, whole.c and names.c. */
 

@@ -53,7 +53,9 @@
 	X(TRAIN_NULL_COMPUTE_NS, "null_compute_ns", "ns", MAX, \
 	  "mean compute of a step, beside the same loop without storage; 0: it was not run") \
 	X(TRAIN_NULL_STALL_NS, "null_stall_ns", "ns", MAX, \
-	  "median over steps of that loop of wall time beyond the compute, of the worst rank")
+	  "median over steps of that loop of wall time beyond the compute, of the worst rank") \
+	X(TRAIN_NULL_LATE_NS, "null_late_ns", "ns", MAX, \
+	  "the same of steps in which one rank comes 1 ms late, from its arrival at the barrier on")
 
 #define TRAIN_EPOCH_LIST(X, BLOCK) \
 	X(EPOCH_NUMBER, "epoch", "", MAX, "from 1") \

@@ -42,6 +42,9 @@ struct pass {
 	struct parallel *parallel;
 	struct tally *tally;
 	struct cold *cold; /* NULL: nothing is dropped */
+	/* Of the null pass: in one of PASS_LATE_EVERY steps, one rank comes late to the barrier. What such steps cost beyond
+	 * compute and lateness goes into this histogram, not into that of stalls. NULL: no rank comes late. */
+	struct hist *late;
 	uint64_t seed;
 
 	struct loader loader;
@@ -62,6 +65,7 @@ struct pass {
 	uint64_t steps_done, steps_total; /* training steps */
 	enum stop_reason mine;            /* why this rank wants to end */
 	bool rolling, unfinished, waiting, stopped;
+	bool told; /* that it waits for long */
 	struct status merged;
 	uint64_t shown_ns; /* when progress was last shown */
 
@@ -99,6 +103,11 @@ bool pass_step(struct pass *p, uint64_t k);
 void pass_status(const struct pass *p, struct status *s);
 void pass_progress(struct pass *p);
 
+/* This rank has waited since then for a batch that its readers build: tells it where that is long, with the file that
+ * has been on its way for longest. Again and again while it waits. Then the wait is over. */
+void pass_wait_tell(struct pass *p, uint64_t since_ns);
+void pass_wait_over(struct pass *p);
+
 /* Drops what the coming epoch row reads from the page cache, where the job says so; cold.c. Collective. */
 int pass_cold(struct pass *p, struct err *err);
 /* The files of a data set, which are to be dropped. Refers to in. */
@@ -117,6 +126,6 @@ void pass_count(struct pass *p);
 int train_null(struct phase_context *ctx, const struct train_options *options,
 	       const struct pass_input *train, struct parallel *parallel, struct err *err);
 
-enum { PASS_SLICE_NS = 10000000 };
+enum { PASS_SLICE_NS = 10000000, PASS_LATE_NS = 1000000, PASS_LATE_EVERY = 4 };
 
 #endif

@@ -8,6 +8,8 @@ struct step {
 	uint64_t start_ns, batch_ns, moved_ns, computed_ns, end_ns;
 	uint64_t met_ns;   /* the last rank had come to the barrier */
 	uint64_t asked_ns; /* of compute */
+	bool late;         /* of the null pass: a rank comes late in this step */
+	uint64_t late_ns;  /* this one, by so much */
 };
 
 /* The ids and bytes of a batch that this rank has read. */
@@ -45,7 +47,9 @@ static bool step_load(struct pass *p, uint64_t k, struct step *s, struct batch *
 		there = !pass_poll(p);
 		if (!there)
 			break;
+		pass_wait_tell(p, s->start_ns);
 	}
+	pass_wait_over(p);
 	s->batch_ns = clock_now(p->ctx->clock);
 	account_switch(&p->accounts, ACCOUNT_HAUL, s->batch_ns);
 	if (!there) {
@@ -191,7 +195,7 @@ static bool step_compute(struct pass *p, const struct batch *b, struct step *s)
 				   step_span(b->logical_bytes, p->options->loader.h2d), &now);
 	s->moved_ns = now;
 	if (go_on)
-		go_on = step_sleep(p, ACCOUNT_COMPUTE, s->asked_ns, &now);
+		go_on = step_sleep(p, ACCOUNT_COMPUTE, s->asked_ns + s->late_ns, &now);
 	p->slept_ns = now - s->moved_ns;
 	s->computed_ns = now;
 	return go_on;
@@ -224,6 +228,28 @@ static bool step_meet(struct pass *p, struct step *s, bool whole)
 	p->stopped = p->merged.stop != STOP_NONE;
 	pass_progress(p);
 	return !p->merged.unfinished;
+}
+
+/* Steps of the null pass in which a rank comes late: the ranks take turns. */
+static void step_make_late(const struct pass *p, uint64_t k, struct step *s)
+{
+	const struct group *g = p->ctx->group;
+
+	s->late = p->late && k % PASS_LATE_EVERY == PASS_LATE_EVERY - 1;
+	if (s->late && k / PASS_LATE_EVERY % g->size == g->rank)
+		s->late_ns = PASS_LATE_NS;
+}
+
+/* What the step took beyond the compute asked for. Where a rank came late on purpose, what it took beyond that, too:
+ * the way from the last arrival at the barrier to the next step is haul's own. */
+static void step_record_stall(struct pass *p, const struct step *s)
+{
+	uint64_t wall = s->end_ns - s->start_ns, asked = s->asked_ns;
+
+	if (s->late)
+		asked += s->late_ns + (s->met_ns - s->computed_ns);
+	hist_record(s->late ? p->late : &p->tally->hists[TRAIN_HIST_STEP_STALL],
+		    wall > asked ? wall - asked : 0);
 }
 
 /* Counts a step that was completed. */
@@ -262,8 +288,7 @@ static void step_record(struct pass *p, uint64_t k, const struct step *s)
 	rank[TRAIN_AU_WALL_NS] += wall;
 	rank[TRAIN_AU_RANKS_NS] += ranks;
 	hist_record(&p->tally->hists[TRAIN_HIST_STEP], wall);
-	hist_record(&p->tally->hists[TRAIN_HIST_STEP_STALL],
-		    wall > s->asked_ns ? wall - s->asked_ns : 0);
+	step_record_stall(p, s);
 }
 
 bool pass_step(struct pass *p, uint64_t k)
@@ -274,6 +299,7 @@ bool pass_step(struct pass *p, uint64_t k)
 	struct batch b;
 
 	s.asked_ns = draw_next(evaluation ? &o->evaluation.compute : &o->compute, &p->random);
+	step_make_late(p, k, &s);
 	whole = step_take(p, k, &s, &b);
 	s.computed_ns = s.batch_ns;
 	if (whole)

@@ -94,6 +94,7 @@ static void least_job(void)
 	parse_well(&job, "{\"phases\": [{\"generate\": {}}]}", NULL, 0);
 	CU_ASSERT_STRING_EQUAL(job.name, "job");
 	CU_ASSERT_EQUAL(job.seed, 42);
+	CU_ASSERT_EQUAL(job.stall_limit_ns, 30000000000);
 	CU_ASSERT_EQUAL(job.cluster.ranks, 0);
 	CU_ASSERT_EQUAL(job.cluster.tensor, 1);
 	CU_ASSERT_EQUAL(job.store_count, 0);
@@ -112,6 +113,7 @@ static void check_round_trip(const struct job *job)
 	CU_ASSERT_STRING_EQUAL(text, again);
 	CU_ASSERT_STRING_EQUAL(job->name, second.name);
 	CU_ASSERT_EQUAL(job->seed, second.seed);
+	CU_ASSERT_EQUAL(job->stall_limit_ns, second.stall_limit_ns);
 	CU_ASSERT_EQUAL(memcmp(&job->cluster, &second.cluster, sizeof(job->cluster)), 0);
 	CU_ASSERT_EQUAL(job->store_count, second.store_count);
 	CU_ASSERT_EQUAL(job->dataset_count, second.dataset_count);
@@ -324,8 +326,8 @@ static void set_refusals(void)
 		{"a.b.c.d.e.f.g.h.i.j.k.l.m=1",
 		 "--set a.b.c.d.e.f.g.h.i.j.k.l.m=1: its path has more than 12 parts"},
 		{"smal.batch=4",
-		 "--set smal.batch=4: the job has no \"smal\"; a path starts with name, seed, cluster, stores, "
-		 "dataset, datasets, phases, or the name of a phase or data set"},
+		 "--set smal.batch=4: the job has no \"smal\"; a path starts with name, seed, stall_limit, "
+		 "cluster, stores, dataset, datasets, phases, or the name of a phase or data set"},
 		{"big=4", "--set big=4: big is not an option but holds some, as in big.batch=4"},
 		{"big.bach=4",
 		 "--set big.bach=4: /phases/1/train/bach: unknown key; did you mean \"batch\"?"},
@@ -450,7 +452,7 @@ static void schema_and_reference(void)
 	CU_ASSERT_PTR_NOT_NULL_FATAL(reference);
 	tree = cJSON_Parse(schema);
 	properties = cJSON_GetObjectItem(tree, "properties");
-	CU_ASSERT_EQUAL(cJSON_GetArraySize(properties), 7);
+	CU_ASSERT_EQUAL(cJSON_GetArraySize(properties), 8);
 	CU_ASSERT_PTR_NOT_NULL(strstr(schema, "\"^sim://\""));
 	CU_ASSERT_PTR_NOT_NULL(strstr(reference, "\n/phases/N/train: reads it as training does\n"));
 	CU_ASSERT(

@@ -392,3 +392,21 @@ uint64_t loader_live_p99_ns(const struct loader *l)
 	}
 	return worst;
 }
+
+bool loader_live_oldest(const struct loader *l, uint64_t *file)
+{
+	uint64_t oldest_ns = UINT64_MAX;
+
+	for (uint32_t i = 0; i < l->reader_count; i++)
+		for (uint32_t k = 0; k < l->reader_options.read_slots; k++) {
+			const struct sample_read *r = &l->readers[i].read_slots[k];
+			uint64_t live = atomic_load_explicit(&r->live_file, memory_order_relaxed);
+			uint64_t since = atomic_load_explicit(&r->live_ns, memory_order_relaxed);
+
+			if (!live || since >= oldest_ns)
+				continue;
+			oldest_ns = since;
+			*file = live - 1;
+		}
+	return oldest_ns != UINT64_MAX;
+}

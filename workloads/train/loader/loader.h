@@ -123,6 +123,8 @@ struct reader *loader_reader(struct loader *l, uint32_t i);
 /* Figures for the progress line, at any time. */
 uint64_t loader_live_bytes(const struct loader *l);
 uint64_t loader_live_p99_ns(const struct loader *l);
+/* The file of the sample that has been on its way for longest. Returns false where none is. */
+bool loader_live_oldest(const struct loader *l, uint64_t *file);
 
 /* What a thread of the loader does in an epoch: reads, or copies. */
 void loader_work(struct loader_thread *t);

@@ -6,8 +6,8 @@
  *	reader_sample.c  the steps of one sample: open, extents, close
  *	reader_check.c   what has come: outcome, id, payload; failures
  *
- * A reader belongs to one thread. While it works, other threads may read only the live figures of its meter;
- * everything else is read while it rests. Nothing is allocated after reader_open. */
+ * A reader belongs to one thread. While it works, other threads may read only the live figures of its meter and of its
+ * read slots; everything else is read while it rests. Nothing is allocated after reader_open. */
 #ifndef HAUL_WORKLOADS_TRAIN_LOADER_READER_H
 #define HAUL_WORKLOADS_TRAIN_LOADER_READER_H
 
@@ -154,6 +154,8 @@ struct sample_read {
 	uint32_t flying; /* requests */
 	int rc;
 	uint64_t began_ns;
+	/* For any thread: the file of the sample that is on its way, + 1, or 0; and since when it is. */
+	_Atomic uint64_t live_file, live_ns;
 };
 
 struct reader {

@@ -73,6 +73,15 @@ static uint64_t reader_next_position(struct reader *w, struct sample_read *r, ui
 	return position;
 }
 
+/* The sample of r is on its way, for whoever looks. */
+static void reader_show(const struct reader *w, struct sample_read *r)
+{
+	uint64_t file = r->sample / w->assignment->sequence.order.samples_per_file;
+
+	atomic_store_explicit(&r->live_ns, r->began_ns, memory_order_relaxed);
+	atomic_store_explicit(&r->live_file, file + 1, memory_order_relaxed);
+}
+
 /* Idle read slots take samples; those that need nothing from the store end at once, one after the other. Returns whether
  * there were so many of these that it is time to look around. */
 static bool reader_begin_samples(struct reader *w, uint64_t to)
@@ -95,6 +104,7 @@ static bool reader_begin_samples(struct reader *w, uint64_t to)
 		if (!busy)
 			continue;
 		w->idle[i] = w->idle[--w->idle_count];
+		reader_show(w, r);
 		reader_ready(w, r);
 	}
 	return run == READER_RUN;
@@ -182,6 +192,7 @@ static void reader_exchange(struct reader *w)
 			reader_ready(w, r);
 			continue;
 		}
+		atomic_store_explicit(&r->live_file, 0, memory_order_relaxed);
 		reader_end_sample(w, r);
 		w->idle[w->idle_count++] = r;
 	}
