@@ -11,6 +11,7 @@
 struct op_log_file;
 
 struct op_log_file_way {
+	bool compressed;
 	bool force;  /* replaces an existing file */
 	bool shared; /* other ranks of the node append, too */
 	bool joins;  /* another rank has created it */

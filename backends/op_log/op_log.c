@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -14,7 +15,7 @@
 #include "backends/op_log/row.h"
 #include "core/ring.h"
 
-enum { RECORD_BYTES = 128, PATH_BYTES = 4096 };
+enum { RECORD_BYTES = 128, PATH_BYTES = 4096, PATH_PART_MAX = PATH_BYTES - sizeof(".part") };
 
 /* The fuller the thread finds the rings, the more often it looks. */
 static const uint64_t look_min_ns = 250000, look_max_ns = 20000000, flush_ns = 1000000000;
@@ -32,7 +33,8 @@ struct op_log_queue {
 struct op_log {
 	struct op_log_options options;
 	struct op_log_file *file;
-	char path[PATH_BYTES];
+	char path[PATH_BYTES], part[PATH_BYTES]; /* part: see log_place */
+	bool staged;                             /* the rows are in part so far */
 	pthread_t thread;
 	pthread_mutex_t lock; /* taken only for joining and leaving */
 	sem_t wake;
@@ -51,11 +53,21 @@ struct op_log {
 
 static void *op_log_write_rows(void *argument);
 static bool rank_path(char out[PATH_BYTES], const struct op_log_options *o);
+static void log_place(struct op_log *l);
+
+static bool name_ends(const char *name, const char *end)
+{
+	size_t n = strlen(name), bytes = strlen(end);
+
+	return n >= bytes && strcmp(name + n - bytes, end) == 0;
+}
 
 int op_log_open(struct op_log **out, const struct op_log_options *options, struct err *err)
 {
-	const struct op_log_file_way way = {
-		.force = options->force, .shared = options->files > 0, .joins = options->joins};
+	const struct op_log_file_way way = {.compressed = name_ends(options->path, ".zst"),
+					    .force = options->force,
+					    .shared = options->files > 0,
+					    .joins = options->joins};
 	struct op_log *l = calloc(1, sizeof(*l));
 	int rc;
 
@@ -66,7 +78,8 @@ int op_log_open(struct op_log **out, const struct op_log_options *options, struc
 		rc = err_set(err, -ENAMETOOLONG, "%.100s…: too long for a name", options->path);
 		goto out_free;
 	}
-	rc = op_log_file_open(&l->file, l->path, &way, err);
+	log_place(l);
+	rc = op_log_file_open(&l->file, l->staged ? l->part : l->path, &way, err);
 	if (rc < 0)
 		goto out_free;
 	if (options->rank == 0)
@@ -102,8 +115,8 @@ static bool rank_path(char out[PATH_BYTES], const struct op_log_options *o)
 	int digits = snprintf(NULL, 0, "%u", files - 1);
 
 	if (files == 1)
-		return snprintf(out, PATH_BYTES, "%s", o->path) < PATH_BYTES;
-	if (stem > 4 && strcmp(name + stem - 4, ".zst") == 0)
+		return snprintf(out, PATH_BYTES, "%s", o->path) < PATH_PART_MAX;
+	if (stem > 4 && name_ends(name, ".zst"))
 		stem -= 4;
 	before = stem;
 	while (before > 0 && name[before - 1] != '.')
@@ -111,7 +124,25 @@ static bool rank_path(char out[PATH_BYTES], const struct op_log_options *o)
 	if (before > 1)
 		stem = before - 1;
 	return snprintf(out, PATH_BYTES, "%.*s%.*s.%0*u%s", (int)(name - o->path), o->path,
-			(int)stem, name, digits, file, name + stem) < PATH_BYTES;
+			(int)stem, name, digits, file, name + stem) < PATH_PART_MAX;
+}
+
+/* A log that is to be replaced stays until the new one is closed: a run that is refused, or fails before it has measured
+ * anything, leaves the older log as it was. Meanwhile the rows are in NAME.part. The first rank of a file decides so, and
+ * the others find that file. */
+static void log_place(struct op_log *l)
+{
+	struct stat older;
+
+	snprintf(l->part, sizeof(l->part), "%.*s.part", PATH_PART_MAX, l->path);
+	if (l->options.joins) {
+		l->staged = stat(l->part, &older) == 0;
+		return;
+	}
+	if (!l->options.force)
+		return;
+	unlink(l->part);
+	l->staged = stat(l->path, &older) == 0 && S_ISREG(older.st_mode);
 }
 
 void op_log_phase(struct op_log *log, const char *phase, uint32_t run)
@@ -304,7 +335,8 @@ void op_log_discard(struct op_log *l)
 {
 	uint64_t rows, dropped;
 
-	unlink(l->path);
+	unlink(l->staged ? l->part : l->path);
+	l->staged = false;
 	op_log_close(l, &rows, &dropped, NULL);
 }
 
@@ -319,6 +351,8 @@ int op_log_close(struct op_log *l, uint64_t *rows, uint64_t *dropped, struct err
 	op_log_write_end(l);
 	rc = op_log_file_close(l->file);
 	rc = l->rc ? l->rc : rc;
+	if (l->staged && !l->options.joins && rename(l->part, l->path) < 0 && rc == 0)
+		rc = -errno;
 	if (rc < 0)
 		err_set(err, rc, "%s: %s", l->path, strerror(-rc));
 	*rows = l->rows;

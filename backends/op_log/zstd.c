@@ -3,7 +3,6 @@
  * the kernel of the node appends a block as a whole, no block is torn. */
 #include <errno.h>
 #include <fcntl.h>
-#include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,13 +23,6 @@ struct op_log_file {
 	size_t room;
 	uint8_t out[];
 };
-
-static bool zst_wanted(const char *path)
-{
-	size_t n = strlen(path);
-
-	return n >= 4 && strcmp(path + n - 4, ".zst") == 0;
-}
 
 static int compressor_open(struct op_log_file *f, struct err *err)
 {
@@ -72,7 +64,7 @@ int op_log_file_open(struct op_log_file **out, const char *path, const struct op
 		return err_set(err, -ENOMEM, "no memory for the operation log");
 	}
 	f->room = room;
-	if (zst_wanted(path))
+	if (way->compressed)
 		rc = compressor_open(f, err);
 	if (rc < 0)
 		goto out_free;

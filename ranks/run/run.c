@@ -339,7 +339,10 @@ enum exit_status run_job(struct run *run, const struct run_options *options, boo
 		log_say(&run->log, LOG_WARNING,
 			"1 rank; start it under mpiexec (or srun) for more");
 	rc = run_series(run, options, &status, err);
-	if (run_log_close(run, options, &late) < 0 && status != EXIT_FAILED) {
+	/* As with the results: a run that has measured nothing leaves an older log as it was. */
+	if (status == EXIT_FAILED && !run->measured)
+		run_log_discard(run);
+	else if (run_log_close(run, options, &late) < 0 && status != EXIT_FAILED) {
 		*err = late;
 		rc = late.code;
 		status = EXIT_FAILED;
