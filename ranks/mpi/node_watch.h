@@ -44,7 +44,7 @@ int node_watch_open(struct node_watch *w, struct group *node, const struct group
 		    struct leader_link *link, struct err *err);
 void node_watch_close(struct node_watch *w);
 
-/* From now on ranks are named after limit_ns (0: none is), this one as who. log: of rank 0. Ranks call it at about
+/* From now on ranks are named after limit_ns (0: none is), this one as who. log: of the group's rank 0, else NULL. Ranks call it at about
  * the same time, before a phase. */
 void node_watch_set(struct node_watch *w, const char *who, const struct log *log,
 		    uint64_t limit_ns);

@@ -170,6 +170,9 @@ static int together_open(struct together *t, struct err *err)
 		rc = group_agree(run->world, together_prepare(t, err), err);
 	if (rc == 0)
 		together_progress_begin(t);
+	if (rc == 0)
+		node_watch_set(&t->own.status.watch, *run->label ? run->label : "rank 0",
+			       t->own.group->rank == 0 ? &run->log : NULL, run->job.stall_limit_ns);
 	return rc;
 }
 

@@ -7,6 +7,7 @@ time. `with` starts a server and removes it at its end:
 
 A server that is not installed raises Missing, and the test fails.
 """
+import atexit
 import base64
 import contextlib
 import hashlib
@@ -302,6 +303,18 @@ class Rgw(Server):
         self.client().create_bucket(Bucket=name)
         return name
 
+    def clear(self):
+        """Removes all buckets with whatever they hold."""
+        client = self.client()
+        for bucket in client.list_buckets()["Buckets"]:
+            name = bucket["Name"]
+            for upload in client.list_multipart_uploads(Bucket=name).get("Uploads", []):
+                client.abort_multipart_upload(Bucket=name, Key=upload["Key"], UploadId=upload["UploadId"])
+            for page in client.get_paginator("list_objects_v2").paginate(Bucket=name):
+                if page.get("Contents"):
+                    client.delete_objects(Bucket=name, Delete={"Objects": [{"Key": o["Key"]} for o in page["Contents"]]})
+            client.delete_bucket(Bucket=name)
+
 
 class Azurite(Server):
     """Azurite, the emulator of Azure's blob store, with its data in memory. tls: (certificate, key), by which it also
@@ -314,7 +327,7 @@ class Azurite(Server):
     def __init__(self, tls=None):
         super().__init__()
         need("node")
-        self.tls = tls
+        self.tls, self.containers = tls, []
         self.main = self.find()
 
     @staticmethod
@@ -340,6 +353,28 @@ class Azurite(Server):
 
     def env(self):
         return {"AZURE_STORAGE_ACCOUNT": self.ACCOUNT, "AZURE_STORAGE_KEY": self.KEY}
+
+    def clear(self):
+        """Removes the containers that azure_container has made."""
+        for name in self.containers:
+            azure_request(self, "DELETE", name, [("restype", "container")])
+        self.containers = []
+
+
+KEPT = {}
+
+
+@contextlib.contextmanager
+def kept(kind):
+    """An Rgw or Azurite that the tests of a script use one after the other: it starts for the first of them, ends with the
+    script, and is empty again after each test."""
+    if kind not in KEPT:
+        KEPT[kind] = kind().__enter__()
+        atexit.register(KEPT[kind].stop)
+    try:
+        yield KEPT[kind]
+    finally:
+        KEPT[kind].clear()
 
 
 class Tls(Server):
@@ -530,6 +565,7 @@ def azure_container(azurite, name, ca=None):
     status, _, body = azure_request(azurite, "PUT", name, [("restype", "container")], ca=ca)
     if status != 201:
         raise RuntimeError(f"the container could not be made: {status} {body}")
+    azurite.containers.append(name)
     return name
 
 

@@ -58,7 +58,7 @@ def go(folder, rgw, proxy, size, **store):
 
 
 def test_wire():
-    with Folder() as folder, servers.Rgw() as rgw, servers.Proxy(rgw.endpoint(), "delay:0.1@path=.raw") as proxy:
+    with Folder() as folder, servers.kept(servers.Rgw) as rgw, servers.Proxy(rgw.endpoint(), "delay:0.1@path=.raw") as proxy:
         rgw.bucket("train")
         for client, (parts, ranges, writing, reading, heads, hashed) in CLIENTS.items():
             w, r = go(folder, rgw, proxy, 40, **({"client": client} if client else {}))
@@ -75,7 +75,7 @@ def test_wire():
 def test_small_and_own_options():
     """Below s3dlio's thresholds, the object is written and read by one request each. An option of the job replaces the
     profile's, and no other option changes."""
-    with Folder() as folder, servers.Rgw() as rgw, servers.Proxy(rgw.endpoint(), "delay:0.1@path=.raw") as proxy:
+    with Folder() as folder, servers.kept(servers.Rgw) as rgw, servers.Proxy(rgw.endpoint(), "delay:0.1@path=.raw") as proxy:
         rgw.bucket("train")
         w, r = go(folder, rgw, proxy, 20, client="s3dlio")
         check((w["puts"], w["posts"], r["gets"], r["heads"]) == ([20], 0, [20], 1), f"{w} {r}")
@@ -97,7 +97,7 @@ def test_discard():
     """With discard, every byte is requested and counted, but none is examined: a corrupt one passes, and the results say
     that nobody saw the bytes."""
     data = {"objects": 2, "size": "3 MiB", "block": "1 MiB"}
-    with Folder() as folder, servers.Rgw() as rgw, servers.Proxy(rgw.endpoint(), "corrupt:7@method=GET@path=/io/00") as proxy:
+    with Folder() as folder, servers.kept(servers.Rgw) as rgw, servers.Proxy(rgw.endpoint(), "corrupt:7@method=GET@path=/io/00") as proxy:
         rgw.bucket("train")
         store = {"uri": "s3://train", "endpoints": proxy.endpoint()}
         works(1, folder, store, [io("write", **{**data, "block": "3 MiB"})], rgw.env())

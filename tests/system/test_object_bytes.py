@@ -15,14 +15,14 @@ class S3:
     name, list_path = "s3", "list-type=2"
 
     def __enter__(self):
-        self.server = servers.Rgw()
-        self.server.__enter__()
+        self.keeper = servers.kept(servers.Rgw)
+        self.server = self.keeper.__enter__()
         self.server.bucket("train")
         self.client = self.server.client()
         return self
 
-    def __exit__(self, *_):
-        self.server.__exit__()
+    def __exit__(self, *error):
+        self.keeper.__exit__(*error)
 
     def store(self, prefix="", server=None):
         return {"uri": f"s3://train/{prefix}", "endpoints": (server or self.server).endpoint()}
@@ -48,13 +48,13 @@ class Azure:
     name, list_path = "az", "comp=list"
 
     def __enter__(self):
-        self.server = servers.Azurite()
-        self.server.__enter__()
+        self.keeper = servers.kept(servers.Azurite)
+        self.server = self.keeper.__enter__()
         servers.azure_container(self.server, "train")
         return self
 
-    def __exit__(self, *_):
-        self.server.__exit__()
+    def __exit__(self, *error):
+        self.keeper.__exit__(*error)
 
     def store(self, prefix="", server=None):
         return {"uri": f"az://{self.server.ACCOUNT}/train/{prefix}", "endpoints": (server or self.server).endpoint()}

@@ -31,7 +31,7 @@ def check_all_gone(rgw, p, requests):
 def test_requests_and_operations():
     """Two ranks delete 500 keys, 100 per request: the results count 500 operations and the requests that the proxy saw, and
     only the other object is left. Also with a hash of the body in the signature, and with the signature in the URL."""
-    with Folder() as folder, servers.Rgw() as rgw:
+    with Folder() as folder, servers.kept(servers.Rgw) as rgw:
         rgw.bucket("train")
         rgw.client().put_object(Bucket="train", Key="other", Body=b"stays")
         for more in ({}, {"payload": "sha256"}, {"sign": "query"}):
@@ -46,7 +46,7 @@ def test_requests_and_operations():
 def test_only_failed_keys_again():
     """Three keys of each third delete fail temporarily: the next attempt has only those. A key that is refused counts as an
     error of that key, and the others are deleted."""
-    with Folder() as folder, servers.Rgw() as rgw:
+    with Folder() as folder, servers.kept(servers.Rgw) as rgw:
         rgw.bucket("train")
         rgw.client().put_object(Bucket="train", Key="other", Body=b"stays")
         write, delete = io("write", depth=8, **SET), io("delete", batch=125, **SET)
@@ -70,7 +70,7 @@ def test_only_failed_keys_again():
 def test_requests_fail():
     """A delete whose connection breaks, that is refused temporarily, or that gets an error with status 200 is retried
     unchanged."""
-    with Folder() as folder, servers.Rgw() as rgw:
+    with Folder() as folder, servers.kept(servers.Rgw) as rgw:
         rgw.bucket("train")
         rgw.client().put_object(Bucket="train", Key="other", Body=b"stays")
         for rule in ("503", "close", "err200"):
@@ -87,7 +87,7 @@ def test_requests_fail():
 
 def test_clean():
     """haul clean asks for the size of each object, and removes haul's objects with one request per thread."""
-    with Folder() as folder, servers.Rgw() as rgw:
+    with Folder() as folder, servers.kept(servers.Rgw) as rgw:
         rgw.bucket("train")
         rgw.client().put_object(Bucket="train", Key="other", Body=b"stays")
         with servers.Proxy(rgw.endpoint()) as proxy:

@@ -18,13 +18,13 @@ class Bench:
     """A server with objects to read, and a folder to run in."""
 
     def __init__(self, server=servers.Rgw):
-        self.server = server()
+        self.keeper = servers.kept(server)
         self.uri = "s3://train" if server is servers.Rgw else f"az://{server.ACCOUNT}/train"
 
     def __enter__(self):
         self.folder = Folder()
         self.at = self.folder.__enter__()
-        self.server.__enter__()
+        self.server = self.keeper.__enter__()
         if isinstance(self.server, servers.Rgw):
             self.server.bucket("train")
         else:
@@ -32,8 +32,8 @@ class Bench:
         works(2, self.at, self.store(self.server), [io("write", **SMALL)], self.server.env())
         return self
 
-    def __exit__(self, *_):
-        self.server.__exit__()
+    def __exit__(self, *error):
+        self.keeper.__exit__(*error)
         self.folder.__exit__()
 
     def store(self, server, **more):
@@ -210,7 +210,7 @@ def test_training():
              "429:0@every=19", "trunc:50000@every=23@method=GET")
     dataset = {"format": "npz", "files": 24, "samples_per_file": 1, "sample_bytes": "200 kB"}
     phases = [{"generate": {}}, {"train": {"epochs": 3, "batch": 2, "compute": "1 ms", "verify": "full"}}]
-    with Folder() as folder, servers.Rgw() as rgw, servers.Proxy(rgw.endpoint(), *rules) as proxy:
+    with Folder() as folder, servers.kept(servers.Rgw) as rgw, servers.Proxy(rgw.endpoint(), *rules) as proxy:
         rgw.bucket("train")
         store = {"uri": "s3://train/set", "endpoints": proxy.endpoint(), **QUICK}
         here = works(2, folder, {"uri": f"file://{folder}/data"}, phases, {}, dataset=dataset)["phases"][1]

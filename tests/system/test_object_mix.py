@@ -29,7 +29,7 @@ def kind(t):
 
 
 def test_mix_counted_from_outside():
-    with Folder() as folder, servers.Rgw() as rgw, servers.Azurite() as azurite:
+    with Folder() as folder, servers.kept(servers.Rgw) as rgw, servers.kept(servers.Azurite) as azurite:
         for name, store, endpoint, env in each_store(rgw, azurite):
             write, delete = io("write", depth=4, **SET), io("delete", **SET)
             mixed = io("mixed", mix=SHARES, passes=10, depth=4, verify="full", order="replacement", **SET)
@@ -59,7 +59,7 @@ def test_mix_counted_from_outside():
 def test_large_objects_in_parts():
     """Objects larger than a block are written in parts and read block by block, and every byte is verified."""
     what = {"objects": 8, "sizes": [{"size": "100 KiB", "share": 3}, {"size": "11 MiB", "to": "13 MiB"}], "block": "5 MiB"}
-    with Folder() as folder, servers.Rgw() as rgw, servers.Azurite() as azurite:
+    with Folder() as folder, servers.kept(servers.Rgw) as rgw, servers.kept(servers.Azurite) as azurite:
         for name, store, endpoint, env in each_store(rgw, azurite):
             phases = [io("write", depth=2, **what), io("read", depth=2, verify="full", **what),
                       io("mixed", read_share=0.7, passes=2, verify="full", **what), io("delete", **what)]
@@ -73,7 +73,7 @@ def test_large_objects_in_parts():
 
 def test_empty_objects():
     what = {"objects": 20, "depth": 4}
-    with Folder() as folder, servers.Rgw() as rgw, servers.Azurite() as azurite:
+    with Folder() as folder, servers.kept(servers.Rgw) as rgw, servers.kept(servers.Azurite) as azurite:
         for name, store, endpoint, env in each_store(rgw, azurite):
             d = works(2, folder, {**store, "endpoints": endpoint},
                       [io("create", **what), io("stat", verify="full", **what), io("list", **what)], env)
@@ -88,7 +88,7 @@ def test_empty_objects():
 def test_clean_knows_each_size():
     """For objects of random sizes, haul clean removes those that are as haul made them, and leaves one that another client has
     made longer."""
-    with Folder() as folder, servers.Rgw() as rgw:
+    with Folder() as folder, servers.kept(servers.Rgw) as rgw:
         rgw.bucket("cleaned")
         store = {"uri": "s3://cleaned/x", "endpoints": rgw.endpoint(), **QUICK}
         works(2, folder, store, [io("write", **SET)], rgw.env())
@@ -100,7 +100,7 @@ def test_clean_knows_each_size():
 def test_retries_of_the_warmup_are_not_counted():
     """Regression: such retries once made the count of first attempts negative."""
     retry = {"first": "2 ms", "longest": "4 ms", "attempts": 100, "budget": 0}
-    with Folder() as folder, servers.Rgw() as rgw:
+    with Folder() as folder, servers.kept(servers.Rgw) as rgw:
         rgw.bucket("mix")
         with servers.Proxy(rgw.endpoint(), "503@first=30@method=PUT@path=io/00") as proxy:
             store = {"uri": "s3://mix/w", "endpoints": proxy.endpoint(), "eject_failures": 0, "retry": retry}

@@ -49,7 +49,7 @@ def read(folder, bench, checksum, shape, name, finds=True, **proxied):
 
 
 def test_s3():
-    with Folder() as folder, servers.Rgw() as rgw:
+    with Folder() as folder, servers.kept(servers.Rgw) as rgw:
         rgw.bucket("train")
         bench = (rgw.endpoint(), "s3://train/sp ace", rgw.env())
         written(folder, bench, "md5", "content-md5", SMALL, "md5")
@@ -71,7 +71,7 @@ def test_s3():
 
 
 def test_google():
-    with Folder() as folder, servers.Rgw() as rgw:
+    with Folder() as folder, servers.kept(servers.Rgw) as rgw:
         servers.public_bucket(rgw, "train")
         with servers.Proxy(rgw.endpoint(), tokens=600) as gate:
             bench = (gate.endpoint(), "gs://train/x", {"GCE_METADATA_HOST": gate.host()})
@@ -83,7 +83,7 @@ def test_google():
 
 
 def test_azure():
-    with Folder() as folder, servers.Azurite() as azurite:
+    with Folder() as folder, servers.kept(servers.Azurite) as azurite:
         servers.azure_container(azurite, "train")
         bench = (azurite.endpoint(), f"az://{azurite.ACCOUNT}/train/x", azurite.env())
         written(folder, bench, "md5", "content-md5", SMALL, "md5")
@@ -99,7 +99,7 @@ def test_training():
     compared at its end, and a difference ends the run."""
     data = {"format": "raw", "files": 4, "samples_per_file": 1, "sample_bytes": "20 MiB"}
     train = {"train": {"batch": 1, "verify": "none", "buffers": "8 MiB"}}
-    with Folder() as folder, servers.Azurite() as azurite:
+    with Folder() as folder, servers.kept(servers.Azurite) as azurite:
         servers.azure_container(azurite, "train")
         store = {"uri": f"az://{azurite.ACCOUNT}/train/x", **QUICK, "checksum": "md5", "put_whole": "32 MiB", "split": "off"}
         with servers.Proxy(azurite.endpoint(), "spoil:9000000@first=1@method=PUT@path=.raw") as proxy:
@@ -114,7 +114,7 @@ def test_training():
 
 
 def test_none_by_default():
-    with Folder() as folder, servers.Rgw() as rgw:
+    with Folder() as folder, servers.kept(servers.Rgw) as rgw:
         rgw.bucket("train")
         for client in ("haul", "s3dlio", "s3torchconnector", "minio"):
             with servers.Proxy(rgw.endpoint()) as proxy:

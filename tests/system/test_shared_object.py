@@ -101,7 +101,7 @@ def delete(at, folder, what):
 
 @matrix
 def test_any_number_of_ranks():
-    with Folder() as folder, servers.Rgw() as rgw, servers.Azurite() as azurite:
+    with Folder() as folder, servers.kept(servers.Rgw) as rgw, servers.kept(servers.Azurite) as azurite:
         stores = (S3(rgw), some((3, 8, 1), 2)), (S3(rgw, "gs"), (3,)), (Azure(azurite), some((3, 8, 1), 3))
         for what in some((UNEVEN, EVEN), 2):
             wanted = made_by_one(folder, what)
@@ -113,7 +113,7 @@ def test_any_number_of_ranks():
 
 def test_another_store():
     """Ranks with different stores cannot write one object: the run fails and leaves no upload."""
-    with Folder() as folder, servers.Rgw() as rgw:
+    with Folder() as folder, servers.kept(servers.Rgw) as rgw:
         at = S3(rgw)
         store = {**at.store(), "uri": [at.uri, at.uri + "y"]}
         r, _ = run(2, folder, store, [io("write", **share(SMALL, 2))], at.env)
@@ -124,7 +124,7 @@ def test_another_store():
 def test_written_again():
     """An existing object is written again, by another number of ranks, in random order, by several threads per rank, and every
     part twice."""
-    with Folder() as folder, servers.Rgw() as rgw:
+    with Folder() as folder, servers.kept(servers.Rgw) as rgw:
         at, wanted = S3(rgw), made_by_one(folder, SMALL)
         whole(at, folder, SMALL, 2, (), wanted)
         again = {**share(SMALL, 3), "threads": 2, "order": "random", "passes": 2}
@@ -148,7 +148,7 @@ def test_faults():
     """Faults of parts, of the list of parts and of the commit: each costs one more attempt, and the bytes are right."""
     azure = (("503@every=3", "@method=PUT@path=blockid="), ("500@first=1", "@method=GET@path=comp=blocklist"),
              ("trunc:300@first=1", "@method=GET@path=comp=blocklist"), ("rst@first=1", "@method=PUT@path=comp=blocklist"))
-    with Folder() as folder, servers.Rgw() as rgw, servers.Azurite() as azurite:
+    with Folder() as folder, servers.kept(servers.Rgw) as rgw, servers.kept(servers.Azurite) as azurite:
         wanted = made_by_one(folder, SMALL)
         for at, rules in ((S3(rgw), FAULTS), (Azure(azurite), azure)):
             for rule, where in some(rules, 2):
@@ -162,7 +162,7 @@ def test_faults():
 def test_pages_and_sums():
     """The store lists the parts in small pages, of which one is requested again. Each part has a checksum, which the store
     returns in the list and requires in the commit, as S3 does."""
-    with Folder() as folder, servers.Rgw() as rgw:
+    with Folder() as folder, servers.kept(servers.Rgw) as rgw:
         at, wanted = S3(rgw), made_by_one(folder, SMALL)
         with servers.Proxy(rgw.endpoint(), "rst@every=3@method=GET@path=uploadId", "page:2@method=GET@path=uploadId",
                            sums="s3") as proxy:
@@ -178,7 +178,7 @@ def test_pages_and_sums():
 def test_a_rank_fails():
     """If parts are refused permanently, all ranks end, and neither an upload nor an object is left. An object from before stays
     unchanged."""
-    with Folder() as folder, servers.Rgw() as rgw, servers.Azurite() as azurite:
+    with Folder() as folder, servers.kept(servers.Rgw) as rgw, servers.kept(servers.Azurite) as azurite:
         for at, part in ((S3(rgw), "partNumber="), (Azure(azurite), "blockid=")):
             write = [io("write", **share(SMALL, 3))]
 
@@ -205,7 +205,7 @@ def test_a_rank_fails():
 def test_time_limit():
     """A limit of time: if it ends before the object is complete, there is no object, and the results say so. If it ends
     later, the object exists."""
-    with Folder() as folder, servers.Rgw() as rgw:
+    with Folder() as folder, servers.kept(servers.Rgw) as rgw:
         at = S3(rgw)
         with servers.Proxy(rgw.endpoint(), "delay:1@method=PUT@path=partNumber") as proxy:
             d = works(2, folder, at.store(proxy.endpoint()), [io("write", seconds="300 ms", **share(SMALL, 2))], at.env)
@@ -220,7 +220,7 @@ def test_time_limit():
 
 def test_interrupted():
     """A signal between the parts leaves no upload open."""
-    with Folder() as folder, servers.Rgw() as rgw, \
+    with Folder() as folder, servers.kept(servers.Rgw) as rgw, \
             servers.Proxy(rgw.endpoint(), "delay:0.3@method=PUT@path=partNumber") as proxy:
         at = S3(rgw)
         write_job(folder, {"name": "stopped", "stores": {"d": at.store(proxy.endpoint())},

@@ -100,13 +100,21 @@ def named_while_it_waits(phase, pattern):
                            "dataset": {"store": "data", "format": "raw", "files": 2, "sample_bytes": MIB // 2}})
         r = mpi(2, "run", "job.json", cwd=folder)
         check(r.rc == 0, f"{r}")
-        check(re.search(rf"rank 0: warning: rank 1 on \S+ has waited \d\.\d s for storage, for sim://known/{pattern}", r.err), f"{r}")
+        check(re.search(rf"rank \d: warning: rank 1 on \S+ has waited \d\.\d s for storage, for sim://known/{pattern}", r.err), f"{r}")
 
 
 def test_long_waits_of_plain_io():
     """512 KiB take 2.6 s on rank 1."""
     named_while_it_waits({"io": {"operation": "read", "objects": 1, "size": "512 KiB", "block": "512 KiB", "folder": "a"}},
                          r"a/\S*1\S*")
+
+
+def test_long_waits_in_a_together():
+    """The first rank of each phase reports them."""
+    def io(**more):
+        return {"io": {"operation": "read", "objects": 1, "block": "512 KiB", **more}}
+    named_while_it_waits({"together": [io(name="a", folder="a", size="512 KiB", ranks="1"),
+                                       io(name="b", folder="b", size="512 KiB", ranks="0")], "until": "all"}, r"a/\S*0\S*")
 
 
 def test_long_waits_of_generate():

@@ -243,6 +243,7 @@ static enum stop_reason crew_follow(struct crew *p, int rc)
 
 	for (;;) {
 		crew_wake(p);
+		crew_tell(p, false);
 		crew_status(p, rc, &mine);
 		group_status_post(p->group, &mine);
 		while (!group_status_test(p->group, &merged)) {
