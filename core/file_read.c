@@ -47,12 +47,13 @@ int file_read(const char *path, size_t max, char **text, size_t *length, struct 
 		if (n >= 0 || errno == EINTR)
 			continue;
 		rc = err_set(err, -errno, "%s", strerror(errno));
-		free(all);
 		break;
 	}
 	close(fd);
-	if (rc < 0)
+	if (rc < 0 || !all) {
+		free(all);
 		return rc;
+	}
 	all[used] = '\0';
 	*text = all;
 	*length = used;

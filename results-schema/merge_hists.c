@@ -138,7 +138,7 @@ int merge_hists(struct merged *m, struct group *group, struct group *node, struc
 	for (uint32_t i = 0; i < m->hist_count && rc == 0; i++) {
 		struct merged_hist *h = &m->hists[i];
 
-		h->row = calloc(h->count, sizeof(*h->row));
+		h->row = calloc(h->count + 1, sizeof(*h->row));
 		h->whole = group->rank == 0 ? calloc(1, sizeof(*h->whole)) : NULL;
 		if (!h->row || (group->rank == 0 && !h->whole))
 			rc = -ENOMEM;

@@ -68,7 +68,7 @@ static int add_names_of(struct names *n, const struct table *t, uint32_t rank, s
 	if (rc == 0)
 		rc = group_broadcast(group, texts, count * sizeof(*texts));
 	count = count < room ? count : room;
-	if (rc == 0) {
+	if (rc == 0 && all) {
 		memcpy(n->text + n->count, texts, count * sizeof(*texts));
 		n->count += (uint32_t)count;
 	}

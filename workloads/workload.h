@@ -35,14 +35,14 @@ struct demand {
  * adds up what is new on the store. Results name the store by its role. */
 enum { PHASE_STORES_MAX = 16, PHASE_ROLE_BYTES = 32 };
 struct phase_store {
-	char role[PHASE_ROLE_BYTES]; /* "data", "evaluation", "checkpoint", the name of a tier */
 	const struct job_store *store;
-	uint32_t needs; /* enum backend_capability bits */
 	/* requests in flight per queue that the job asks for; 0: as many as the store takes */
 	uint64_t depth;
-	bool verifies;      /* the job asks for all bytes to be compared */
 	double space_bytes; /* new bytes on the store, all ranks */
 	uint64_t inodes;
+	uint32_t needs;              /* enum backend_capability bits */
+	bool verifies;               /* the job asks for all bytes to be compared */
+	char role[PHASE_ROLE_BYTES]; /* "data", "evaluation", "checkpoint", the name of a tier */
 	/* An object that exists once part of the data has been made; then it cannot be told from
 	 * here how much is new. "": none */
 	char begun[OBJECT_KEY_BYTES];

@@ -319,6 +319,13 @@ static bool crew_do_file(struct crew_thread *w, uint64_t file)
 	return rc == 0;
 }
 
+/* A stop that this rank was asked for counts at once; that of another rank comes by the status rounds. */
+static bool crew_goes_on(const struct crew *p)
+{
+	return !atomic_load_explicit(&p->halt, memory_order_relaxed) &&
+	       !(p->stop && stop_asked(p->stop));
+}
+
 static void *crew_work(void *argument)
 {
 	struct crew_thread *w = argument;
@@ -327,7 +334,7 @@ static void *crew_work(void *argument)
 
 	if (p->once && !atomic_load_explicit(&p->halt, memory_order_relaxed))
 		crew_do_file(w, (uint64_t)(w - p->members));
-	while (!p->once && !atomic_load_explicit(&p->halt, memory_order_relaxed)) {
+	while (!p->once && crew_goes_on(p)) {
 		if (!crew_take(p, &file))
 			return NULL;
 		if (!crew_do_file(w, file))

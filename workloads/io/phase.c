@@ -137,7 +137,7 @@ static int io_phase_open(struct io_phase *p, struct err *err)
 		rc = workload_store_open(ctx, described, &p->store, err);
 	if (rc < 0) {
 		p->store.ops = NULL;
-	} else {
+	} else if (p->store.ops) {
 		p->work.whole = io_whole(o, p->store.ops->capabilities);
 		rc = io_phase_check_direct(p, err);
 	}
