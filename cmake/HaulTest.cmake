@@ -169,7 +169,7 @@ function(haul_script_test name)
 	endif()
 endfunction()
 
-# haul_system_test(NAME [SCRIPT …] [SPLIT] [SERVERS] [ARGS …]): the test system_NAME runs the
+# haul_system_test(NAME [SCRIPT …] [SPLIT] [SERVERS] [LOCK …] [ARGS …]): the test system_NAME runs the
 # functions test_… of the script (test_NAME.py) that have no mark. With SPLIT each function is a
 # test of its own, so that they can run in parallel. A mark of tests/system/haultest.py, on the line
 # above a function, moves the function to another test:
@@ -178,9 +178,10 @@ endfunction()
 #   @matrix          the function runs a part of its cases here, and all of them in
 #                    system_NAME_full (long)
 #
-# The label is system, or servers where the script starts servers.
+# The label is system, or servers where the script starts servers. Of all tests with the same LOCK
+# one runs at a time.
 function(haul_system_test name)
-	cmake_parse_arguments(PARSE_ARGV 1 arg "SPLIT;SERVERS" "SCRIPT;TIMEOUT;COST" "ARGS")
+	cmake_parse_arguments(PARSE_ARGV 1 arg "SPLIT;SERVERS" "SCRIPT;TIMEOUT;COST;LOCK" "ARGS")
 	if(NOT arg_SCRIPT)
 		set(arg_SCRIPT test_${name}.py)
 	endif()
@@ -234,4 +235,7 @@ function(haul_system_entry name functions)
 		set(full HAUL_TEST_FULL=1)
 	endif()
 	haul_test_properties(system_${name} LABELS ${ARGN} ENVIRONMENT ${HAUL_MPI_ENVIRONMENT} ${full})
+	if(arg_LOCK)
+		set_tests_properties(system_${name} PROPERTIES RESOURCE_LOCK ${arg_LOCK})
+	endif()
 endfunction()
