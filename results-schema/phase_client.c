@@ -31,11 +31,9 @@ static int write_stat(hid_t group, const struct client_over *over, enum client_s
 {
 	const struct row_shape shape = {over_keys, 2, &client_columns};
 	size_t words = rows_words(&shape);
-	hsize_t size = over->rows;
-	hid_t type = rows_type(&shape), dataset = H5I_INVALID_HID;
+	hid_t dataset = H5I_INVALID_HID;
 	uint64_t *rows = calloc(over->rows, words * sizeof(*rows));
-	int rc = rows ? h5_dataset(group, client_stat_names[stat], type, 1, &size, &dataset, err)
-		      : err_set(err, -ENOMEM, "no memory for the rows of nodes");
+	int rc = rows ? 0 : err_set(err, -ENOMEM, "no memory for the rows of nodes");
 
 	for (uint32_t i = 0; rc == 0 && i < over->rows; i++) {
 		const uint64_t keys[] = {i * over->interval_ns, over->nodes[i]};
@@ -43,13 +41,10 @@ static int write_stat(hid_t group, const struct client_over *over, enum client_s
 		rows_fill(&shape, keys, over->row[stat][i], rows + i * words);
 	}
 	if (rc == 0)
-		rc = rows_describe(dataset, &shape, err);
-	if (rc == 0)
-		rc = h5_write(dataset, type, rows, err);
+		rc = rows_write(group, client_stat_names[stat], &shape, over->rows, rows, &dataset,
+				err);
 	if (dataset >= 0)
 		H5Dclose(dataset);
-	if (type >= 0)
-		H5Tclose(type);
 	free(rows);
 	return rc;
 }

@@ -45,25 +45,17 @@ uint64_t *phase_table_rows(const struct merged_table *t, const uint64_t *words)
 static int write_rows(hid_t at, const char *name, const struct merged_table *t, struct err *err)
 {
 	uint64_t *rows = phase_table_rows(t, t->words);
-	hid_t type, dataset = H5I_INVALID_HID;
+	hid_t dataset = H5I_INVALID_HID;
 	struct row_shape shape;
-	hsize_t dims = t->rows;
 	int rc = rows ? 0 : err_set(err, -ENOMEM, "no memory for the rows of %s", t->kind->name);
 
 	phase_table_shape(t->kind, &shape);
-	type = rows_type(&shape);
 	if (rc == 0)
-		rc = h5_dataset(at, name, type, 1, &dims, &dataset, err);
-	if (rc == 0)
-		rc = rows_describe(dataset, &shape, err);
-	if (rc == 0)
-		rc = h5_write(dataset, type, rows, err);
+		rc = rows_write(at, name, &shape, t->rows, rows, &dataset, err);
 	if (rc == 0 && t->left_out)
 		rc = h5_attr_u64(dataset, "left_out", t->left_out, err);
 	if (dataset >= 0)
 		H5Dclose(dataset);
-	if (type >= 0)
-		H5Tclose(type);
 	free(rows);
 	return rc;
 }

@@ -82,6 +82,24 @@ int rows_describe(hid_t dataset, const struct row_shape *shape, struct err *err)
 	return rc < 0 ? rc : column_texts(dataset, shape, true, err);
 }
 
+int rows_write(hid_t at, const char *name, const struct row_shape *shape, uint64_t count,
+	       const uint64_t *rows, hid_t *dataset, struct err *err)
+{
+	hid_t type = rows_type(shape);
+	hsize_t size = count;
+	int rc;
+
+	*dataset = H5I_INVALID_HID;
+	rc = h5_dataset(at, name, type, 1, &size, dataset, err);
+	if (rc == 0)
+		rc = rows_describe(*dataset, shape, err);
+	if (rc == 0)
+		rc = h5_write(*dataset, type, rows, err);
+	if (type >= 0)
+		H5Tclose(type);
+	return rc;
+}
+
 static hid_t member_type(const struct member *m)
 {
 	switch (m->kind) {

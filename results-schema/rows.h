@@ -27,6 +27,10 @@ void rows_fill(const struct row_shape *shape, const uint64_t *keys, const uint64
 
 /* Writes attributes "units" and "roles": one text for each column, in their order. */
 int rows_describe(hid_t dataset, const struct row_shape *shape, struct err *err);
+/* Makes a described data set of these rows, by this rank alone. The caller closes *dataset, also after a failure where it
+ * is not negative. */
+int rows_write(hid_t at, const char *name, const struct row_shape *shape, uint64_t count,
+	       const uint64_t *rows, hid_t *dataset, struct err *err);
 
 /* A row of /summary. Units are part of the names, because people read this table with h5dump, which
  * also prints attributes. */

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "plan/pin/pin.h"
+#include "tests/plan/pin/node_load.h"
 #include "tests/unit.h"
 
 static void test_lists(void)
@@ -80,21 +81,6 @@ static void test_refused(void)
 			printf("\n%s: %s\n", refused[i].text, err.text);
 		CU_ASSERT_PTR_NOT_NULL(strstr(err.text, refused[i].wanted));
 	}
-}
-
-static hwloc_topology_t node_load(const char *name)
-{
-	const char *source = getenv("HAUL_SOURCE");
-	hwloc_topology_t topology;
-	char path[4096];
-
-	snprintf(path, sizeof(path), "%s/tests/fixtures/topologies/%s.xml", source ? source : ".",
-		 name);
-	CU_ASSERT_FATAL(hwloc_topology_init(&topology) == 0);
-	hwloc_topology_set_io_types_filter(topology, HWLOC_TYPE_FILTER_KEEP_IMPORTANT);
-	CU_ASSERT_FATAL(hwloc_topology_set_xml(topology, path) == 0);
-	CU_ASSERT_FATAL(hwloc_topology_load(topology) == 0);
-	return topology;
 }
 
 /* The picture, or the sentence of the refusal. The caller frees it. */

@@ -7,6 +7,7 @@
 
 #include "plan/pin/accelerator.h"
 #include "plan/pin/pin.h"
+#include "tests/plan/pin/node_load.h"
 #include "tests/unit.h"
 
 #define TILES_12 "1-8:9-16:17-24:25-32:33-40:41-48:53-60:61-68:69-76:77-84:85-92:93-100"
@@ -70,21 +71,6 @@ static const struct node_case {
 	{"dual_cgroup", PIN_NUMA, 2, 0, "", "8-15:40-47", NULL},
 	{"dual_cgroup", PIN_CORE, 16, 0, "", "8:9:10:11:12:13:14:15:40:41:42:43:44:45:46:47", NULL},
 };
-
-static hwloc_topology_t node_load(const char *name)
-{
-	const char *source = getenv("HAUL_SOURCE");
-	hwloc_topology_t topology;
-	char path[4096];
-
-	snprintf(path, sizeof(path), "%s/tests/fixtures/topologies/%s.xml", source ? source : ".",
-		 name);
-	CU_ASSERT_FATAL(hwloc_topology_init(&topology) == 0);
-	hwloc_topology_set_io_types_filter(topology, HWLOC_TYPE_FILTER_KEEP_IMPORTANT);
-	CU_ASSERT_FATAL(hwloc_topology_set_xml(topology, path) == 0);
-	CU_ASSERT_FATAL(hwloc_topology_load(topology) == 0);
-	return topology;
-}
 
 /* Appends the cores of a set by their first threads. Every core must be complete, except for
  * threads that are not allowed. */

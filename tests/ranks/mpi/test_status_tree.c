@@ -297,7 +297,7 @@ static double share_spent(uint32_t ranks, uint64_t nap_cost_ns)
 /* However long it waits, and whatever a nap costs on its machine, a rank spends no more than its share. */
 static void test_the_share_is_kept(void)
 {
-	static const uint32_t ranks[] = {1, 2, 4, 6, 12};
+	static const uint32_t ranks[] = {1, 2, 4, 6, 12, 24};
 	static const uint64_t costs_ns[] = {2500, 6000, 12000};
 
 	for (unsigned i = 0; i < sizeof(ranks) / sizeof(ranks[0]); i++)

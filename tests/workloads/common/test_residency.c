@@ -23,7 +23,7 @@ static int make_file(char *path)
 
 static void sampled(void)
 {
-	char path[] = "./test_file_cache.XXXXXX";
+	char path[] = "./test_residency.XXXXXX";
 	struct object o = {0};
 	struct residency r;
 	struct queue q;
