@@ -53,10 +53,10 @@ install()
 	[ $rc = 0 ] || [ $rc = 3 ]
 }
 
-# build PRESET [OPTIONS of cmake]
+# build PRESET [TARGET…]
 build()
 {
-	cmake --preset "$1" "${@:2}" >/dev/null && cmake --build --preset "$1" -j "$jobs"
+	cmake --preset "$1" -D HAUL_TESTS=ON >/dev/null && cmake --build --preset "$1" -j "$tests_at_once" ${2:+--target "${@:2}"}
 }
 
 # tests PRESET
@@ -75,13 +75,14 @@ tests_of_threads()
 
 must "install the missing packages" install
 must "install the npm packages of the tests" packaging/install-npm.sh
-must "build, gcc" build release -D HAUL_TESTS=ON
-must "build, clang with the address sanitizer" build asan -D HAUL_TESTS=ON
+must "build, gcc" build release
 if [ $set_of_tests = change ]; then
-	must "build, clang with the thread sanitizer" build tsan -D HAUL_TESTS=ON
+	must "build, clang with the address sanitizer" build asan haul unit_tests
+	must "build, clang with the thread sanitizer" build tsan
 	holds "unit tests and fuzz targets under the address sanitizer" tests asan
 	holds "unit tests under the thread sanitizer" tests_of_threads
 else
+	must "build, clang with the address sanitizer" build asan
 	holds "the other tests under the address sanitizer" tests asan-long
 fi
 

@@ -87,6 +87,8 @@ function(haul_virtual_time target)
 	target_link_options(${target} PRIVATE ${wrap})
 endfunction()
 
+# Builds only the unit tests and fuzz targets.
+add_custom_target(unit_tests)
 # Builds only the tests that run under the thread sanitizer.
 add_custom_target(threads_tests)
 
@@ -94,6 +96,7 @@ function(haul_unit_test source)
 	haul_test_arguments(${ARGV})
 	get_filename_component(name ${source} NAME)
 	haul_test_program(${name} ${source})
+	add_dependencies(unit_tests ${name})
 	if(arg_VIRTUAL_TIME)
 		haul_virtual_time(${name})
 	endif()
