@@ -1,0 +1,84 @@
+/* What one rank of a training holds of a model: mesh, layers, tensors, bytes.
+ *
+ * The mesh has tensor x pipeline x data ranks, the tensor dimension running fastest:
+ *
+ *	rank = (data * pipelines + pipeline) * tensors + tensor
+ *
+ * Stage p of the pipeline holds consecutive layers, the first stages one more where they do not divide evenly; the
+ * embedding is with the first stage, the output head and the last norm with the last. A layer's matrices are cut over
+ * the tensor ranks, and with ZeRO stage 3 (FSDP) over the data ranks too. The optimizer's states are cut over all ranks
+ * of the mesh, but with stage 0, where each data rank has all of its part.
+ *
+ * Source: DLIO's base_checkpointing.py; divisions are whole, and in its order. Pure functions; any thread. */
+#ifndef HAUL_WORKLOADS_MODEL_SHARD_H
+#define HAUL_WORKLOADS_MODEL_SHARD_H
+
+#include "workloads/model/model.h"
+
+enum { MESH_ZERO_MAX = 3 };
+
+/* The option "mesh": how the ranks that train share the model. 0: as the run's ranks do. */
+struct mesh {
+	uint64_t tensor, pipeline, data;
+	uint64_t zero; /* stage of the ZeRO optimizer: 0 ... 3 */
+};
+extern const struct option mesh_options[];
+
+/* Fills in what is 0: tensor and pipeline as given (the run's), data so that all ranks are used. */
+void mesh_complete(struct mesh *mesh, uint64_t tensor, uint64_t pipeline, uint64_t ranks);
+
+/* -EINVAL with "path/key: sentence": more stages than layers, or ZeRO 3 with a pipeline. */
+int mesh_check(const struct mesh *mesh, const struct model *m, const char *path, struct err *err);
+
+static inline uint64_t mesh_ranks(const struct mesh *mesh)
+{
+	return mesh->tensor * mesh->pipeline * mesh->data;
+}
+
+/* Where a rank of the mesh stands. */
+struct mesh_place {
+	uint64_t rank, tensor, pipeline, data;
+	uint64_t
+		model_part; /* rank among those that hold one copy of the model: tensor + pipeline * tensors */
+};
+void mesh_at(const struct mesh *mesh, uint64_t rank, struct mesh_place *out);
+
+/* The layers of a pipeline stage: [*first, *end). */
+void shard_layers(const struct model *m, const struct mesh *mesh, uint64_t pipeline,
+		  uint64_t *first, uint64_t *end);
+
+/* A tensor as one rank holds it. */
+enum { TENSOR_NAME_BYTES = 96, TENSOR_DIMENSIONS_MAX = 2 };
+struct tensor {
+	char name[TENSOR_NAME_BYTES]; /* "model.layers.3.mlp.down_proj.weight" */
+	enum model_type type;
+	uint32_t dimensions;
+	uint64_t shape[TENSOR_DIMENSIONS_MAX];
+	uint64_t bytes;
+};
+
+/* The tensors of one layer. */
+uint32_t shard_layer_tensors(const struct model *m, uint64_t layer);
+void shard_layer_tensor(const struct model *m, const struct mesh *mesh, uint64_t layer, uint32_t i,
+			struct tensor *out);
+uint64_t shard_layer_bytes(const struct model *m, const struct mesh *mesh, uint64_t layer);
+
+/* The optimizer's tensors of a rank. */
+enum { OPTIMIZER_TENSORS = 6 };
+uint32_t shard_optimizer_tensors(const struct model *m);
+void shard_optimizer_tensor(const struct model *m, const struct mesh *mesh, uint32_t i,
+			    struct tensor *out);
+
+/* Whether a rank writes weights, and optimizer states, into a checkpoint; and how many bytes (0: it does not). */
+bool shard_writes_weights(const struct mesh *mesh, const struct mesh_place *p);
+bool shard_writes_optimizer(const struct mesh *mesh, const struct mesh_place *p);
+uint64_t shard_weight_bytes(const struct model *m, const struct mesh *mesh,
+			    const struct mesh_place *p);
+uint64_t shard_optimizer_bytes(const struct model *m, const struct mesh *mesh,
+			       const struct mesh_place *p);
+
+/* Both, over all ranks of the mesh. */
+void shard_totals(const struct model *m, const struct mesh *mesh, uint64_t *weights,
+		  uint64_t *optimizer);
+
+#endif
