@@ -7,6 +7,9 @@
 
 #include "core/units.h"
 
+/* Columns: of a line, of the label before its figures, of what sets a total off from the one before it. */
+enum { ROWS_LINE = 100, ROWS_LABEL = 10, ROWS_BETWEEN = 4 };
+
 static char *rows_value_text(char text[UNITS_TEXT_BYTES], double value, const char *unit)
 {
 	if (strcmp(unit, "bytes") == 0)
@@ -15,21 +18,34 @@ static char *rows_value_text(char text[UNITS_TEXT_BYTES], double value, const ch
 		return units_time(text, value);
 	if (strcmp(unit, "ns") == 0)
 		return units_time(text, value / 1e9);
+	if (strcmp(unit, "fraction") == 0) {
+		snprintf(text, UNITS_TEXT_BYTES, "%.3g %%", 100 * value);
+		return text;
+	}
 	return units_count(text, (uint64_t)value);
 }
 
 static void put_totals(FILE *out, const struct plan_phase *p)
 {
 	const struct plan_told *t = &p->told;
+	size_t column = ROWS_LINE;
 	char text[UNITS_TEXT_BYTES];
 
-	if (!t->total_count)
-		return;
-	fprintf(out, "%-10.10s", p->phase->name);
-	for (uint32_t i = 0; i < t->total_count; i++)
-		fprintf(out, "%s %s %s", i ? " ·" : "", t->totals[i].name,
-			rows_value_text(text, t->totals[i].value, t->totals[i].unit));
-	fputc('\n', out);
+	for (uint32_t i = 0; i < t->total_count; i++) {
+		const char *value = rows_value_text(text, t->totals[i].value, t->totals[i].unit);
+		size_t length = strlen(t->totals[i].name) + strlen(value) + ROWS_BETWEEN;
+
+		if (column + length > ROWS_LINE) {
+			fprintf(out, "%s%-10.10s", i ? "\n" : "", i ? "" : p->phase->name);
+			column = ROWS_LABEL;
+		} else {
+			fputs(" ·", out);
+		}
+		fprintf(out, " %s %s", t->totals[i].name, value);
+		column += length;
+	}
+	if (t->total_count)
+		fputc('\n', out);
 }
 
 /* Equal rows are found by sorting their numbers. */

@@ -52,7 +52,7 @@ struct phase_store {
  * example with a row per rank. The text shows distinct rows with their counts, JSON all of them. */
 struct plan_total {
 	const char *name; /* "parameters" */
-	const char *unit; /* "bytes", "s", "" for counts */
+	const char *unit; /* "bytes", "s", "fraction", "" for counts */
 	double value;
 };
 struct plan_column {

@@ -1,0 +1,354 @@
+/* The options of checkpoints, and what is refused. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "core/key.h"
+#include "core/units.h"
+#include "workloads/checkpoint/checkpoint.h"
+#include "workloads/common/writer.h"
+
+enum {
+	CHECKPOINT_COUNT = 10,
+	CHECKPOINT_COUNT_MAX = 10000,
+	CHECKPOINT_THREADS_MAX = 1024,
+	CHECKPOINT_PIECES_MIN = 2, /* one is filled while another is written */
+	CHECKPOINT_CHUNK_MIN = 4096,
+	/* Regions of a shared file that is written in place begin at such multiples, so that no two ranks write into
+	 * one page, and direct I/O finds its blocks. */
+	CHECKPOINT_REGION_BYTES = 4096,
+	CHECKPOINT_PATH_BYTES = 96
+};
+static const uint64_t ranks_max = 1ull << 31;
+static const double bytes_max = 0x1p62;
+
+static const char *const operation_names[] = {"write", "read", "both", NULL};
+static const char *const behind_names[] = {"none", "drop", NULL};
+
+const struct option checkpoint_options_table[] = {
+	OPT_TABLE(
+		"model", struct checkpoint_options, model, .table = model_options,
+		.help = "what is saved: a known model by its name, or dimensions, or a size in bytes"),
+	OPT_TABLE(
+		"mesh", struct checkpoint_options, mesh, .table = mesh_options,
+		.help = "ranks that the checkpoint is of; a phase with fewer ranks writes their part of it"),
+	OPT_CHOICE(
+		"operation", struct checkpoint_options, operation, .def = CHECKPOINT_BOTH,
+		.choices = operation_names,
+		.help = "write or read checkpoints; both: all are written, and then all are read"),
+	OPT_U64("count", struct checkpoint_options, count, .def = CHECKPOINT_COUNT, .min = 1,
+		.max = CHECKPOINT_COUNT_MAX, .help = "checkpoints written, and read"),
+	OPT_TIME("pause", struct checkpoint_options, pause_ns, .def = 0,
+		 .help = "time before each checkpoint; it counts nowhere"),
+	OPT_U64("keep", struct checkpoint_options, keep, .def = 0, .max = CHECKPOINT_COUNT_MAX,
+		.help = "write: the last so many checkpoints stay, older ones are removed; 0: all stay"),
+	OPT_TEXT("folder", struct checkpoint_options, folder, .def_text = "checkpoints",
+		 .help = "where the checkpoints lie; phases of one folder work on the same ones"),
+	OPT_CHOICE(
+		"layout", struct checkpoint_options, layout, .def = CHECKPOINT_RANK,
+		.choices = checkpoint_layout_names,
+		.help = "rank, layer: files of weights and of the optimizer as DeepSpeed and DLIO write them, the weights per rank or per layer; distributed: one file per rank, as torch's distributed checkpoints; shared: one file in which each rank has a region"),
+	OPT_CHOICE("framing", struct checkpoint_options, framing, .def = ARCHIVE_TORCH,
+		   .choices = archive_kind_names,
+		   .help = "what a file holds around its tensors; raw: nothing"),
+	OPT_BYTES(
+		"buffers", struct checkpoint_options, buffers, .def = 128 << 20,
+		.min = CHECKPOINT_CHUNK_MIN, .max = 1ull << 40,
+		.help = "memory per rank through which a checkpoint streams, however large it is"),
+	OPT_BYTES("chunk", struct checkpoint_options, chunk, .def = 32 << 20,
+		  .min = CHECKPOINT_CHUNK_MIN, .max = 1ull << 32,
+		  .help = "bytes of a write or read; where objects are made in parts, of a part"),
+	OPT_U64("writers", struct checkpoint_options, writers, .def = 1, .min = 1,
+		.max = WRITER_PIECES_MAX, .help = "threads per rank that share the writes"),
+	OPT_U64("fillers", struct checkpoint_options, fillers, .def = 1,
+		.max = CHECKPOINT_THREADS_MAX,
+		.help = "threads per rank that make the bytes of chunks meanwhile; 0: a writer makes each chunk before it writes it"),
+	OPT_U64("readers", struct checkpoint_options, readers, .def = 1, .min = 1,
+		.max = WRITER_PIECES_MAX, .help = "threads per rank that share the reads"),
+	OPT_CHOICE(
+		"behind", struct checkpoint_options, behind, .def = CHECKPOINT_BEHIND_NONE,
+		.choices = behind_names,
+		.help = "drop: pages are written out and dropped from the page cache one chunk behind the writer"),
+	OPT_TABLE(
+		"read_mesh", struct checkpoint_options, read_mesh, .table = mesh_options,
+		.help = "the mesh of those who read, which has a zero of its own; left out: the mesh that wrote"),
+	OPT_CHOICE(
+		"replicas", struct checkpoint_options, replicas, .def = CHECKPOINT_REPLICAS_ALL,
+		.choices = checkpoint_replicas_names,
+		.help = "who reads weights that several data ranks hold: all of them, as real restores do, or the first, as DLIO"),
+	OPTION_SHIFT(struct checkpoint_options, shift),
+	OPTION_VERIFY(struct checkpoint_options, verify),
+	OPTION_ON_ERROR(struct checkpoint_options, on_error),
+	OPTION_COLD(struct checkpoint_options, cold),
+	OPT_END,
+};
+
+int checkpoint_store(const struct job *job, const struct job_phase *phase,
+		     const struct job_store **store, struct err *err)
+{
+	*store = phase->store[0]         ? job_find_store(job, phase->store)
+		 : job->store_count == 1 ? &job->stores[0]
+					 : NULL;
+	return *store ? 0 : err_set(err, -EINVAL, "%s: needs a \"store\"", phase->path);
+}
+
+static bool options_updates(const struct job_store *store)
+{
+	const struct backend_ops *ops = store->section->owner;
+
+	return ops->capabilities & BACKEND_UPDATE;
+}
+
+void checkpoint_shape(const struct job *job, const struct checkpoint_options *o, uint32_t ranks,
+		      const struct job_store *store, struct checkpoint_shape *out)
+{
+	*out = (struct checkpoint_shape){
+		.model = o->model, .mesh = o->mesh, .layout = o->layout, .framing = o->framing};
+	mesh_complete(&out->mesh, job->cluster.tensor, job->cluster.pipeline, ranks);
+	if (o->layout == CHECKPOINT_SHARED)
+		out->part = options_updates(store) ? CHECKPOINT_REGION_BYTES : o->chunk;
+}
+
+static bool options_reader_mesh_given(const struct checkpoint_options *o)
+{
+	const struct mesh *m = &o->read_mesh;
+
+	return m->tensor || m->pipeline || m->data || m->zero;
+}
+
+void checkpoint_reader_mesh(const struct checkpoint_options *o, const struct checkpoint_shape *s,
+			    uint32_t ranks, struct mesh *out)
+{
+	*out = s->mesh;
+	if (!options_reader_mesh_given(o))
+		return;
+	*out = o->read_mesh;
+	mesh_complete(out, s->mesh.tensor, s->mesh.pipeline, ranks);
+}
+
+/* More than all tensors of the model have together, without the limits of whole numbers. */
+static double options_bytes_most(const struct model *m, const struct mesh *mesh)
+{
+	double h = (double)m->hidden, ranks = (double)mesh_ranks(mesh);
+	double layer = 4 * h * h + 3 * h * (double)m->feed_forward + 2 * h;
+	double parameters = 2 * (double)m->vocabulary * h + (double)m->layers * layer + h;
+
+	if (m->bytes)
+		return (double)m->bytes * (double)mesh->data;
+	/* A weight and three states of the optimizer, of 8 bytes at most, and the optimizer's rest of each rank. */
+	return parameters * 4 * 8 + ranks * 3 * 5 * h * 8;
+}
+
+static int options_check_model(const struct checkpoint_options *o, const struct checkpoint_shape *s,
+			       const char *path, struct err *err)
+{
+	char where[CHECKPOINT_PATH_BYTES];
+	int rc;
+
+	snprintf(where, sizeof(where), "%s/model", path);
+	rc = model_check(&o->model, where, err);
+	if (rc < 0)
+		return rc;
+	if (mesh_ranks(&s->mesh) > ranks_max)
+		return err_set(err, -EINVAL, "%s/mesh: has more ranks than any run", path);
+	if (options_bytes_most(&s->model, &s->mesh) > bytes_max)
+		return err_set(err, -EINVAL, "%s/model: is larger than any store", path);
+	snprintf(where, sizeof(where), "%s/mesh", path);
+	return mesh_check(&s->mesh, &o->model, where, err);
+}
+
+/* The ranks of the phase are the first ones of the mesh, or all. */
+static int options_check_ranks(const struct checkpoint_options *o, const struct checkpoint_shape *s,
+			       uint32_t ranks, const char *path, struct err *err)
+{
+	const struct mesh *m = &s->mesh;
+	char counted[UNITS_COUNTED_BYTES];
+
+	if (ranks <= mesh_ranks(m) ||
+	    (o->operation == CHECKPOINT_READ && options_reader_mesh_given(o)))
+		return 0;
+	return err_set(err, -EINVAL,
+		       "%s/mesh: tensor %" PRIu64 " x pipeline %" PRIu64 " x data %" PRIu64
+		       " is a mesh of %s, and the phase has %" PRIu32 "; start at most %" PRIu64,
+		       path, m->tensor, m->pipeline, m->data,
+		       units_counted(counted, mesh_ranks(m), "rank"), ranks, mesh_ranks(m));
+}
+
+static int options_check_reader_mesh(const struct checkpoint_options *o,
+				     const struct checkpoint_shape *s, uint32_t ranks,
+				     const char *path, struct err *err)
+{
+	char where[CHECKPOINT_PATH_BYTES], counted[UNITS_COUNTED_BYTES];
+	struct mesh reader;
+	int rc;
+
+	if (!options_reader_mesh_given(o))
+		return 0;
+	if (o->operation == CHECKPOINT_WRITE)
+		return err_set(err, -EINVAL, "%s/read_mesh: \"write\" reads nothing", path);
+	checkpoint_reader_mesh(o, s, ranks, &reader);
+	snprintf(where, sizeof(where), "%s/read_mesh", path);
+	if (mesh_ranks(&reader) != ranks)
+		return err_set(err, -EINVAL, "%s: is a mesh of %s, and the phase has %" PRIu32,
+			       where, units_counted(counted, mesh_ranks(&reader), "rank"), ranks);
+	rc = mesh_check(&reader, &o->model, where, err);
+	if (rc < 0 || o->operation == CHECKPOINT_READ || ranks == mesh_ranks(&s->mesh))
+		return rc;
+	return err_set(err, -EINVAL,
+		       "%s: the readers need the whole checkpoint, and %" PRIu32 " of the %" PRIu64
+		       " ranks of \"mesh\" write only their part of it",
+		       where, ranks, mesh_ranks(&s->mesh));
+}
+
+static int options_check_operation(const struct checkpoint_options *o, const char *path,
+				   struct err *err)
+{
+	if (o->operation == CHECKPOINT_READ && o->keep)
+		return err_set(
+			err, -EINVAL,
+			"%s/keep: \"read\" removes no checkpoints; leave it out, or give it to the phase that writes",
+			path);
+	if (o->operation == CHECKPOINT_BOTH && o->keep && o->keep < o->count)
+		return err_set(err, -EINVAL,
+			       "%s/keep: %" PRIu64 " of %" PRIu64
+			       " checkpoints stay, but \"both\" reads all of them; write and read "
+			       "in two phases",
+			       path, o->keep, o->count);
+	if (o->operation == CHECKPOINT_READ && o->behind != CHECKPOINT_BEHIND_NONE)
+		return err_set(err, -EINVAL, "%s/behind: \"read\" writes nothing", path);
+	if (o->layout == CHECKPOINT_SHARED && o->framing != ARCHIVE_RAW)
+		return err_set(err, -EINVAL,
+			       "%s/framing: a shared file holds regions, not archives; set "
+			       "\"framing\": \"raw\"",
+			       path);
+	return 0;
+}
+
+static int options_check_folder(const struct checkpoint_options *o, const char *path,
+				struct err *err)
+{
+	int rc = key_check_folder(o->folder, err);
+
+	return rc < 0 ? err_wrap(err, rc, "%s/folder", path) : 0;
+}
+
+/* The ring: chunks that are filled while others are written. */
+static int options_check_ring(const struct checkpoint_options *o, const char *path, struct err *err)
+{
+	uint64_t pieces = o->buffers / o->chunk;
+	char buffers[UNITS_TEXT_BYTES], chunk[UNITS_TEXT_BYTES];
+	const struct {
+		const char *key;
+		uint64_t threads;
+		bool used;
+	} rows[] = {
+		{"writers", o->writers, o->operation != CHECKPOINT_READ},
+		{"readers", o->readers, o->operation != CHECKPOINT_WRITE},
+	};
+
+	units_bytes_binary(buffers, (double)o->buffers);
+	units_bytes_binary(chunk, (double)o->chunk);
+	if (o->chunk > o->buffers)
+		return err_set(err, -EINVAL, "%s/chunk: %s do not fit into buffers of %s", path,
+			       chunk, buffers);
+	if (pieces < CHECKPOINT_PIECES_MIN || pieces > WRITER_PIECES_MAX)
+		return err_set(err, -EINVAL,
+			       "%s/buffers: must hold %d to %d chunks; %s hold %" PRIu64 " of %s",
+			       path, CHECKPOINT_PIECES_MIN, WRITER_PIECES_MAX, buffers, pieces,
+			       chunk);
+	for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		if (rows[i].used && rows[i].threads > pieces)
+			return err_set(err, -EINVAL,
+				       "%s/%s: %" PRIu64 " threads share the %" PRIu64
+				       " chunks that buffers hold, at least one for each",
+				       path, rows[i].key, rows[i].threads, pieces);
+	return 0;
+}
+
+/* The largest file or, where it is shared, all of it. */
+static int options_largest(const struct checkpoint_shape *s, uint64_t *bytes, struct err *err)
+{
+	*bytes = 0;
+	if (s->layout == CHECKPOINT_SHARED) {
+		*bytes = checkpoint_shared_bytes(s);
+		return 0;
+	}
+	/* Of the ranks of a stage, those of the first data rank have the largest files. */
+	for (uint64_t stage = 0; stage < s->mesh.pipeline; stage++) {
+		uint64_t rank = stage * s->mesh.tensor, size, payload;
+		uint32_t files = checkpoint_file_count(s, rank);
+
+		for (uint32_t i = 0; i < files; i++) {
+			struct archive_tensors tensors;
+			struct checkpoint_file f;
+			int rc;
+
+			checkpoint_file(s, rank, i, &f);
+			tensors = checkpoint_file_tensors(&f);
+			rc = archive_size((enum archive_kind)s->framing, &tensors, &size, &payload,
+					  err);
+			if (rc < 0)
+				return rc;
+			*bytes = size > *bytes ? size : *bytes;
+		}
+	}
+	return 0;
+}
+
+/* A store that makes objects in parts takes chunks as parts. */
+static int options_check_parts(const struct checkpoint_options *o, const struct checkpoint_shape *s,
+			       const struct job_store *store, const char *path, struct err *err)
+{
+	char where[CHECKPOINT_PATH_BYTES];
+	uint64_t largest;
+	int rc;
+
+	if (o->operation == CHECKPOINT_READ || options_updates(store))
+		return 0;
+	rc = options_largest(s, &largest, err);
+	snprintf(where, sizeof(where), "%s/chunk", path);
+	return rc < 0 ? rc : backend_check_parts(store, largest, o->chunk, where, err);
+}
+
+static int options_check_cache(const struct checkpoint_options *o, const struct job_store *store,
+			       const char *path, struct err *err)
+{
+	const struct backend_ops *ops = store->section->owner;
+
+	if (o->behind != CHECKPOINT_BEHIND_NONE && !(ops->capabilities & BACKEND_CACHED))
+		return err_set(err, -EINVAL,
+			       "%s/behind: store \"%s\" (%s://) has no page cache on this side; "
+			       "leave it out",
+			       path, store->name, ops->scheme);
+	if (o->cold.drop != DROP_NONE && o->operation == CHECKPOINT_WRITE)
+		return err_set(err, -EINVAL, "%s/cold/drop: \"write\" reads nothing; leave it out",
+			       path);
+	return cold_check(&o->cold, store, path, err);
+}
+
+int checkpoint_check(const struct job *job, const struct job_phase *phase, uint32_t ranks,
+		     struct err *err)
+{
+	const struct checkpoint_options *o = phase->options;
+	const struct job_store *store;
+	struct checkpoint_shape shape;
+	int rc = checkpoint_store(job, phase, &store, err);
+
+	if (rc < 0)
+		return rc;
+	checkpoint_shape(job, o, ranks, store, &shape);
+	rc = options_check_model(o, &shape, phase->path, err);
+	if (rc == 0)
+		rc = options_check_ranks(o, &shape, ranks, phase->path, err);
+	if (rc == 0)
+		rc = options_check_reader_mesh(o, &shape, ranks, phase->path, err);
+	if (rc == 0)
+		rc = options_check_operation(o, phase->path, err);
+	if (rc == 0)
+		rc = options_check_folder(o, phase->path, err);
+	if (rc == 0)
+		rc = options_check_ring(o, phase->path, err);
+	if (rc == 0)
+		rc = options_check_cache(o, store, phase->path, err);
+	return rc < 0 ? rc : options_check_parts(o, &shape, store, phase->path, err);
+}

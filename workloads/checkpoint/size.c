@@ -1,0 +1,263 @@
+/* What checkpoints ask of the machine: see size.h and checkpoint.h. */
+#include "workloads/checkpoint/size.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "core/units.h"
+#include "workloads/checkpoint/checkpoint.h"
+#include "workloads/common/crew.h"
+
+enum {
+	SIZE_HISTOGRAMS = 16,    /* of a thread, at most */
+	SIZE_TENSOR_BYTES = 512, /* of the layout of an archive */
+	SIZE_REPLICAS = 2 /* kinds of ranks in a stage: of the first data rank, and of the others */
+};
+
+static uint64_t size_padded(uint64_t bytes, uint64_t part)
+{
+	return part ? (bytes + part - 1) / part * part : bytes;
+}
+
+int checkpoint_written_by(const struct checkpoint_shape *s, uint64_t rank,
+			  struct checkpoint_written *out, struct err *err)
+{
+	uint32_t files = checkpoint_file_count(s, rank);
+
+	*out = (struct checkpoint_written){0};
+	checkpoint_rank_bytes(s, rank, &out->weights, &out->optimizer);
+	for (uint32_t i = 0; i < files; i++) {
+		struct archive_tensors tensors;
+		struct checkpoint_file f;
+		uint64_t size, payload;
+		int rc;
+
+		checkpoint_file(s, rank, i, &f);
+		tensors = checkpoint_file_tensors(&f);
+		rc = archive_size((enum archive_kind)s->framing, &tensors, &size, &payload, err);
+		if (rc < 0)
+			return rc;
+		out->bytes += s->layout == CHECKPOINT_SHARED ? size_padded(size, s->part) : size;
+	}
+	out->files = s->layout == CHECKPOINT_SHARED ? 0 : files;
+	return 0;
+}
+
+uint64_t checkpoint_rank_like(const struct mesh *mesh, uint64_t rank)
+{
+	struct mesh_place p;
+
+	mesh_at(mesh, rank, &p);
+	return (p.pipeline + (p.data ? mesh->pipeline : 0)) * mesh->tensor;
+}
+
+/* Of the first ranks of the mesh: how many are like the first rank of that stage, among those of the first data rank
+ * (replica 0) or of the others (1). */
+static uint64_t size_like(const struct mesh *mesh, uint64_t ranks, uint64_t stage, unsigned replica)
+{
+	uint64_t model = mesh->tensor * mesh->pipeline, whole = ranks / model, rest = ranks % model;
+	uint64_t begin = stage * mesh->tensor, part = rest > begin ? rest - begin : 0;
+
+	part = part < mesh->tensor ? part : mesh->tensor;
+	if (replica)
+		return whole ? (whole - 1) * mesh->tensor + part : 0;
+	return whole ? mesh->tensor : part;
+}
+
+int checkpoint_written(const struct checkpoint_shape *s, uint64_t ranks,
+		       struct checkpoint_written *out, struct err *err)
+{
+	const struct mesh *mesh = &s->mesh;
+	struct checkpoint_written one;
+
+	*out = (struct checkpoint_written){0};
+	for (uint64_t i = 0; i < mesh->pipeline * SIZE_REPLICAS; i++) {
+		uint64_t stage = i / SIZE_REPLICAS;
+		unsigned replica = (unsigned)(i % SIZE_REPLICAS);
+		uint64_t like = size_like(mesh, ranks, stage, replica);
+		int rc;
+
+		if (!like)
+			continue;
+		rc = checkpoint_written_by(s, (stage + replica * mesh->pipeline) * mesh->tensor,
+					   &one, err);
+		if (rc < 0)
+			return rc;
+		out->weights += like * one.weights;
+		out->optimizer += like * one.optimizer;
+		out->bytes += like * one.bytes;
+		out->files += like * one.files;
+	}
+	if (s->layout == CHECKPOINT_SHARED)
+		out->files = 1;
+	return 0;
+}
+
+/* Bytes of tensors that a rank of the readers' mesh restores. */
+static uint64_t size_restored(const struct checkpoint_options *o, const struct mesh *mesh,
+			      uint64_t rank)
+{
+	bool all = o->replicas == CHECKPOINT_REPLICAS_ALL;
+	struct mesh_place p, first;
+
+	mesh_at(mesh, rank, &p);
+	first = p;
+	first.data = 0;
+	return shard_weight_bytes(&o->model, mesh, all ? &first : &p) +
+	       shard_optimizer_bytes(&o->model, mesh, all ? &first : &p);
+}
+
+/* Bytes that the first ranks of the readers' mesh read of a checkpoint. Who reads what it wrote reads whole files, with
+ * their framing. */
+static int size_read(const struct checkpoint_options *o, const struct checkpoint_shape *s,
+		     uint32_t ranks, double *bytes, struct err *err)
+{
+	struct checkpoint_written own = {0};
+	uint64_t all = 0;
+	struct mesh mesh;
+	int rc;
+
+	checkpoint_reader_mesh(o, s, ranks, &mesh);
+	for (uint64_t i = 0; i < mesh.pipeline * SIZE_REPLICAS; i++) {
+		uint64_t stage = i / SIZE_REPLICAS;
+		unsigned replica = (unsigned)(i % SIZE_REPLICAS);
+		uint64_t like = size_like(&mesh, ranks, stage, replica);
+
+		if (like)
+			all += like *
+			       size_restored(o, &mesh,
+					     (stage + replica * mesh.pipeline) * mesh.tensor);
+	}
+	*bytes = (double)all;
+	if (mesh.tensor != s->mesh.tensor || mesh.pipeline != s->mesh.pipeline ||
+	    mesh.data != s->mesh.data || mesh.zero != s->mesh.zero)
+		return 0;
+	rc = checkpoint_written(s, ranks, &own, err);
+	*bytes += (double)(own.bytes - own.weights - own.optimizer);
+	return rc;
+}
+
+static uint64_t size_memory(const struct checkpoint_options *o, const struct checkpoint_shape *s,
+			    const struct job_store *store)
+{
+	const struct backend_ops *ops = store->section->owner;
+	uint64_t writers = o->operation == CHECKPOINT_READ ? 0 : o->writers;
+	uint64_t readers = o->operation == CHECKPOINT_WRITE ? 0 : o->readers;
+	uint64_t threads = writers > readers ? writers : readers, tensors = 0;
+	uint32_t files = checkpoint_file_count(s, 0);
+
+	for (uint32_t i = 0; i < files; i++) {
+		struct checkpoint_file f;
+
+		checkpoint_file(s, 0, i, &f);
+		tensors = f.tensors > tensors ? f.tensors : tensors;
+	}
+	return (ops->capabilities & BACKEND_CONTENT ? o->buffers : 0) +
+	       threads * (sizeof(struct crew_thread) + SIZE_HISTOGRAMS * sizeof(struct hist)) +
+	       (writers ? writers : 1) * tensors * SIZE_TENSOR_BYTES;
+}
+
+static void size_note(struct demand *out, const char *text)
+{
+	if (out->note_count < sizeof(out->notes) / sizeof(out->notes[0]))
+		snprintf(out->notes[out->note_count++], sizeof(out->notes[0]), "%s", text);
+}
+
+static void size_notes(const struct checkpoint_options *o, const struct checkpoint_shape *s,
+		       uint32_t ranks, uint32_t ranks_per_node, struct demand *out)
+{
+	char text[sizeof(out->notes[0])], counted[UNITS_COUNTED_BYTES];
+
+	if (o->operation != CHECKPOINT_READ && ranks < mesh_ranks(&s->mesh)) {
+		snprintf(text, sizeof(text),
+			 "the mesh has %s: the phase has the first %" PRIu32
+			 " of them, which write only their part",
+			 units_counted(counted, mesh_ranks(&s->mesh), "rank"), ranks);
+		size_note(out, text);
+	}
+	if (o->operation == CHECKPOINT_BOTH && ranks_per_node >= ranks && o->cold.drop == DROP_NONE)
+		size_note(out, "checkpoints on one node are read where they were written, perhaps "
+			       "from its cache");
+}
+
+/* What a checked phase works with. */
+struct size_source {
+	const struct checkpoint_options *options;
+	const struct job_store *store;
+	struct checkpoint_shape shape;
+	struct checkpoint_written written; /* a checkpoint, by the ranks that the phase has */
+};
+
+static int size_source(const struct job *job, const struct job_phase *phase, uint32_t ranks,
+		       struct size_source *out, struct err *err)
+{
+	int rc = checkpoint_check(job, phase, ranks, err);
+
+	if (rc < 0)
+		return rc;
+	out->options = phase->options;
+	rc = checkpoint_store(job, phase, &out->store, err);
+	if (rc < 0)
+		return rc;
+	checkpoint_shape(job, out->options, ranks, out->store, &out->shape);
+	return checkpoint_written(&out->shape, ranks, &out->written, err);
+}
+
+int checkpoint_size(const struct job *job, const struct job_phase *phase, uint32_t ranks,
+		    uint32_t ranks_per_node, struct demand *out, struct err *err)
+{
+	const struct checkpoint_options *o = phase->options;
+	struct size_source s;
+	double read = 0;
+	int rc = size_source(job, phase, ranks, &s, err);
+
+	if (rc == 0 && o->operation != CHECKPOINT_WRITE)
+		rc = size_read(o, &s.shape, ranks, &read, err);
+	if (rc < 0)
+		return rc;
+	out->bytes = read * (double)o->count;
+	if (o->operation != CHECKPOINT_READ)
+		out->bytes += (double)s.written.bytes * (double)o->count;
+	out->bytes_per_rank = out->bytes / ranks;
+	out->files = s.written.files * o->count;
+	out->memory_per_rank = size_memory(o, &s.shape, s.store);
+	size_notes(o, &s.shape, ranks, ranks_per_node, out);
+	cold_size(&o->cold, ranks_per_node, out);
+	return 0;
+}
+
+/* Checkpoints that are there at once: an old one is removed when the new one is whole. */
+static uint64_t size_at_once(const struct checkpoint_options *o)
+{
+	return o->keep && o->keep < o->count ? o->keep + 1 : o->count;
+}
+
+int checkpoint_stores(const struct job *job, const struct job_phase *phase, uint32_t ranks,
+		      struct phase_store out[PHASE_STORES_MAX], uint32_t *count, struct err *err)
+{
+	const struct checkpoint_options *o = phase->options;
+	const struct backend_ops *ops;
+	struct phase_store *s;
+	struct size_source source;
+	int rc = size_source(job, phase, ranks, &source, err);
+
+	if (rc < 0)
+		return rc;
+	ops = source.store->section->owner;
+	s = phase_store_add(out, count, "checkpoint", source.store);
+	if (o->operation != CHECKPOINT_WRITE)
+		s->needs |= BACKEND_RANGES;
+	/* Threads of a rank share its files. */
+	if (o->operation != CHECKPOINT_READ && (o->layout == CHECKPOINT_SHARED || o->writers > 1))
+		s->needs |= BACKEND_SHARED;
+	s->verifies = o->verify == VERIFY_FULL && o->operation != CHECKPOINT_WRITE;
+	if (o->operation == CHECKPOINT_READ || !(ops->capabilities & BACKEND_CONTENT))
+		return 0;
+	s->space_bytes = (double)source.written.bytes * (double)size_at_once(o);
+	/* With the marker of each. */
+	s->inodes = (source.written.files + 1) * size_at_once(o);
+	/* Their folders, and the one around them. */
+	if (ops->capabilities & BACKEND_PERSISTENT)
+		s->inodes += size_at_once(o) + 1;
+	return 0;
+}
