@@ -8,46 +8,44 @@
  * data_offset is a multiple of 64, by padding in the local header.
  *
  * The CRC-32 of x is in front of it, and ranks that make only a part of the file must know it. So the
- * payload is cut into blocks of 64 KiB, and four bytes of each block bring the CRC register back to
- * where it was before the block: the CRC of the member is that of its npy header. The four bytes are
- * as near to the block's end as possible without touching an id:
+ * payload is cut into blocks of 64 KiB (crc32_blocks.h), and four bytes of each block bring the CRC
+ * register back to where it was before the block: the CRC of the member is that of its npy header. The
+ * four bytes are as near to the block's end as possible without touching an id:
  *
  *   | id | random …            | id | random …      patch | … |
  *   block begin                                     block end
  *
- * A last block of less than LAST_LEAST bytes would not always have room beside its ids, so it takes
- * that many bytes from the block before it. Samples of 8 to 11 bytes have no four free bytes beside
- * their ids: they are filled up with zeros, and the CRC of consecutive numbers is computed in
- * logarithmic time (npz_ids_register).
+ * Samples of 8 to 11 bytes have no four free bytes beside their ids: they are filled up with zeros,
+ * and the CRC of consecutive numbers is computed in logarithmic time (npz_ids_register).
  *
  * Files of nearly 4 GiB and more use zip64 for every size and offset. */
 #include <string.h>
 
 #include "core/content/fill.h"
 #include "workloads/formats/crc32.h"
+#include "workloads/formats/crc32_blocks.h"
 #include "workloads/formats/npy.h"
 #include "workloads/formats/payload.h"
+#include "workloads/formats/zip.h"
 
 enum {
-	BLOCK = 64 << 10,
-	PATCH_BYTES = 4,
-	LAST_LEAST = 16, /* bytes of a block that always have room: 3 free, an id, 4 free */
-	COUNTED_MAX = ID_BYTES + PATCH_BYTES, /* below: no room beside a sample's id */
-	LOCAL_BYTES = 30,
+	COUNTED_MAX = ID_BYTES + CRC32_PATCH_BYTES, /* below: no room beside a sample's id */
 	ALIGNMENT = 64,
-	EXTRA_ZIP64 = 1,
 	EXTRA_PADDING = 0xd935, /* the id by which zipalign pads */
-	DOS_1980 = 0x21,
 	VERSION_PLAIN = 20,
-	VERSION_ZIP64 = 45,
 	HEADERS_MAX = 2560,
 	LABEL_BYTES = 8,
 	MEMBER_NAME_BYTES = 5, /* "x.npy" */
+	LOCAL_BYTES = ZIP_LOCAL_BYTES + MEMBER_NAME_BYTES,
+	LOCAL_ZIP64_BYTES = ZIP_EXTRA_BYTES + 16, /* more, with zip64 */
 	/* Two rows and the end; with zip64 a field in each row and two more records. */
-	DIRECTORY_BYTES = 2 * (46 + MEMBER_NAME_BYTES) + 22,
-	DIRECTORY_ZIP64_BYTES = 2 * 28 + 56 + 20,
+	DIRECTORY_BYTES = 2 * (ZIP_ROW_BYTES + MEMBER_NAME_BYTES) + ZIP_END_BYTES,
+	DIRECTORY_ZIP64_BYTES = 2 * (ZIP_EXTRA_BYTES + 24) + ZIP_END64_BYTES,
 	ID_BITS = 64
 };
+/* A last block that is short must have room for a patch and an id: 3 bytes free, an id, 4 bytes free. */
+_Static_assert((int)CRC32_BLOCK_LEAST >= 3 + (int)ID_BYTES + (int)CRC32_PATCH_BYTES,
+	       "room beside an id");
 /* Files from here on use zip64, so that no 32-bit field of a smaller one can overflow. HEADERS_MAX is more than
  * a file has beside payload and labels; the number is part of the format's layout. */
 #define ZIP64_FROM 0xffff0000u
@@ -97,112 +95,7 @@ static uint32_t npz_extents(const struct layout *l, uint64_t sample,
 	return 3;
 }
 
-/* One member, for its local header and its row in the directory. */
-struct npz_member {
-	char name[6]; /* "x.npy", without an end in the file */
-	uint32_t crc;
-	uint64_t size, offset;
-	uint32_t padding; /* bytes of extra field that align what follows; 0 or at least 4 */
-};
-
-/* What local header and directory row have in common: from "version needed" to the file name's
- * length. Sizes of zip64 are in the extra field. */
-static uint8_t *npz_put_member(uint8_t *at, const struct npz_member *m, bool zip64)
-{
-	at = put_little(at, zip64 ? VERSION_ZIP64 : VERSION_PLAIN, 2);
-	at = put_little(at, 0, 2); /* flags */
-	at = put_little(at, 0, 2); /* stored */
-	at = put_little(at, 0, 2); /* midnight */
-	at = put_little(at, DOS_1980, 2);
-	at = put_little(at, m->crc, 4);
-	at = put_little(at, zip64 ? UINT32_MAX : m->size, 4);
-	at = put_little(at, zip64 ? UINT32_MAX : m->size, 4);
-	return put_little(at, sizeof(m->name) - 1, 2);
-}
-
-static uint8_t *npz_put_name(uint8_t *at, const struct npz_member *m)
-{
-	memcpy(at, m->name, sizeof(m->name) - 1);
-	return at + sizeof(m->name) - 1;
-}
-
-static uint8_t *npz_put_local(uint8_t *at, const struct npz_member *m, bool zip64)
-{
-	at = put_little(at, 0x04034b50, 4);
-	at = npz_put_member(at, m, zip64);
-	at = put_little(at, (zip64 ? 20 : 0) + m->padding, 2);
-	at = npz_put_name(at, m);
-	if (zip64) {
-		at = put_little(at, EXTRA_ZIP64, 2);
-		at = put_little(at, 16, 2);
-		at = put_little(at, m->size, 8);
-		at = put_little(at, m->size, 8);
-	}
-	if (m->padding) {
-		at = put_little(at, EXTRA_PADDING, 2);
-		at = put_little(at, m->padding - 4, 2);
-		memset(at, 0, m->padding - 4);
-		at += m->padding - 4;
-	}
-	return at;
-}
-
-static uint8_t *npz_put_row(uint8_t *at, const struct npz_member *m, bool zip64)
-{
-	at = put_little(at, 0x02014b50, 4);
-	at = put_little(at, zip64 ? VERSION_ZIP64 : VERSION_PLAIN, 2); /* made by */
-	at = npz_put_member(at, m, zip64);
-	at = put_little(at, zip64 ? 28 : 0, 2); /* extra */
-	at = put_little(at, 0, 2);              /* comment */
-	at = put_little(at, 0, 2);              /* disk */
-	at = put_little(at, 0, 2);              /* internal attributes */
-	at = put_little(at, 0, 4);              /* external attributes */
-	at = put_little(at, zip64 ? UINT32_MAX : m->offset, 4);
-	at = npz_put_name(at, m);
-	if (zip64) {
-		at = put_little(at, EXTRA_ZIP64, 2);
-		at = put_little(at, 24, 2);
-		at = put_little(at, m->size, 8);
-		at = put_little(at, m->size, 8);
-		at = put_little(at, m->offset, 8);
-	}
-	return at;
-}
-
-static uint8_t *npz_put_directory(uint8_t *at, const struct npz_member *x,
-				  const struct npz_member *y, uint64_t offset, bool zip64)
-{
-	uint8_t *begin = at;
-	uint64_t bytes;
-
-	at = npz_put_row(at, x, zip64);
-	at = npz_put_row(at, y, zip64);
-	bytes = (uint64_t)(at - begin);
-	if (zip64) {
-		at = put_little(at, 0x06064b50, 4);
-		at = put_little(at, 44, 8); /* of this record, from here */
-		at = put_little(at, VERSION_ZIP64, 2);
-		at = put_little(at, VERSION_ZIP64, 2);
-		at = put_little(at, 0, 8); /* disks */
-		at = put_little(at, 2, 8); /* members, here and in all */
-		at = put_little(at, 2, 8);
-		at = put_little(at, bytes, 8);
-		at = put_little(at, offset, 8);
-		at = put_little(at, 0x07064b50, 4); /* where the record above is */
-		at = put_little(at, 0, 4);
-		at = put_little(at, offset + bytes, 8);
-		at = put_little(at, 1, 4);
-	}
-	at = put_little(at, 0x06054b50, 4);
-	at = put_little(at, 0, 4);
-	at = put_little(at, 2, 2);
-	at = put_little(at, 2, 2);
-	at = put_little(at, bytes, 4);
-	at = put_little(at, zip64 ? UINT32_MAX : offset, 4);
-	return put_little(at, 0, 2);
-}
-
-/* Whether samples have an id and less than PATCH_BYTES more. */
+/* Whether samples have an id and less than CRC32_PATCH_BYTES more. */
 static bool npz_counted(const struct layout *l)
 {
 	return l->sample_bytes >= ID_BYTES && l->sample_bytes < COUNTED_MAX;
@@ -214,49 +107,53 @@ static uint32_t npz_ids_register(uint32_t reg, uint64_t first, uint64_t count,
 /* The CRC's register after the payload, from the one before it. */
 static uint32_t npz_payload_register(const struct layout *l, uint32_t reg)
 {
-	uint8_t few[PATCH_BYTES];
+	uint8_t few[CRC32_PATCH_BYTES];
 
 	if (npz_counted(l))
 		return npz_ids_register(reg, l->first_id, l->samples, l->sample_bytes);
-	if (payload_bytes(l) >= PATCH_BYTES)
+	if (payload_bytes(l) >= CRC32_PATCH_BYTES)
 		return reg;
 	fill(l->key, 0, few, payload_bytes(l));
 	return crc32_run(reg, few, payload_bytes(l));
 }
 
 /* x.npy, or y.npy with the labels; npy gets the member's own header, of *npy_bytes. */
-static struct npz_member npz_member_of(const struct layout *l, bool labels,
-				       uint8_t npy[NPY_HEADER_MAX], uint32_t *npy_bytes)
+static struct zip_member npz_member(const struct layout *l, bool labels,
+				    uint8_t npy[NPY_HEADER_MAX], uint32_t *npy_bytes)
 {
 	const struct npz_sums *sums = LAYOUT_STATE(const struct npz_sums, l);
-	struct npz_member m = {.name = "x.npy", .crc = sums->x_crc};
-	uint32_t local = LOCAL_BYTES + sizeof(m.name) - 1 + (sums->zip64 ? 20 : 0);
+	struct zip_member m = {.name = labels ? "y.npy" : "x.npy",
+			       .name_bytes = MEMBER_NAME_BYTES,
+			       .crc = labels ? sums->y_crc : sums->x_crc,
+			       .version = sums->zip64 ? ZIP_VERSION_64 : VERSION_PLAIN,
+			       .date = ZIP_DOS_1980,
+			       .sizes64 = sums->zip64,
+			       .offset64 = sums->zip64,
+			       .padding_id = EXTRA_PADDING};
 
-	_Static_assert((ALIGNMENT - (LOCAL_BYTES + 5)) % ALIGNMENT >= 4 &&
-			       (ALIGNMENT - (LOCAL_BYTES + 5 + 20)) % ALIGNMENT >= 4,
+	_Static_assert((ALIGNMENT - LOCAL_BYTES) % ALIGNMENT >= ZIP_EXTRA_BYTES &&
+			       (ALIGNMENT - (LOCAL_BYTES + LOCAL_ZIP64_BYTES)) % ALIGNMENT >=
+				       ZIP_EXTRA_BYTES,
 		       "room for the padding's own head");
 	if (labels) {
 		*npy_bytes = npy_header(npy, "<i8", l->samples, 0);
-		m.name[0] = 'y';
-		m.crc = sums->y_crc;
 		m.size = *npy_bytes + l->samples * LABEL_BYTES;
 		m.offset = l->data_offset + payload_bytes(l);
 	} else {
 		*npy_bytes = npy_header(npy, "|u1", l->samples, l->sample_bytes);
 		m.size = *npy_bytes + payload_bytes(l);
-		m.padding = (ALIGNMENT - local % ALIGNMENT) % ALIGNMENT;
+		m.padding = (ALIGNMENT - zip_local_bytes(&m) % ALIGNMENT) % ALIGNMENT;
 	}
 	return m;
 }
 
 static void npz_header(const struct layout *l, uint8_t *out)
 {
-	const struct npz_sums *sums = LAYOUT_STATE(const struct npz_sums, l);
 	uint8_t npy[NPY_HEADER_MAX];
 	uint32_t npy_bytes;
-	struct npz_member x = npz_member_of(l, false, npy, &npy_bytes);
+	struct zip_member x = npz_member(l, false, npy, &npy_bytes);
 
-	memcpy(npz_put_local(out, &x, sums->zip64), npy, npy_bytes);
+	memcpy(zip_put_local(out, &x), npy, npy_bytes);
 }
 
 static void npz_trailer(const struct layout *l, uint8_t *out)
@@ -264,12 +161,18 @@ static void npz_trailer(const struct layout *l, uint8_t *out)
 	const struct npz_sums *sums = LAYOUT_STATE(const struct npz_sums, l);
 	uint8_t npy[NPY_HEADER_MAX];
 	uint32_t npy_bytes;
-	struct npz_member x = npz_member_of(l, false, npy, &npy_bytes);
-	struct npz_member y = npz_member_of(l, true, npy, &npy_bytes);
-	uint8_t *at = npz_put_local(out, &y, sums->zip64);
+	struct zip_member x = npz_member(l, false, npy, &npy_bytes);
+	struct zip_member y = npz_member(l, true, npy, &npy_bytes);
+	struct zip_end end = {.members = 2,
+			      .bytes = zip_row_bytes(&x) + zip_row_bytes(&y),
+			      .offset = y.offset + l->gap_at + l->gap_bytes,
+			      .zip64 = sums->zip64,
+			      .hide_offset = sums->zip64,
+			      .made_by_64 = ZIP_VERSION_64};
+	uint8_t *at = zip_put_local(out, &y);
 
 	memcpy(at, npy, npy_bytes);
-	npz_put_directory(at + npy_bytes, &x, &y, y.offset + l->gap_at + l->gap_bytes, sums->zip64);
+	zip_put_end(zip_put_row(zip_put_row(at + npy_bytes, &x), &y), &end);
 }
 
 static void npz_layout(struct layout *l)
@@ -287,7 +190,7 @@ static void npz_layout(struct layout *l)
 	sums->y_crc = ~crc32_multiply(crc32_run(CRC32_START, npy_y, y_bytes), crc32_zeros(labels));
 	sums->directory_bytes = DIRECTORY_BYTES + (sums->zip64 ? DIRECTORY_ZIP64_BYTES : 0);
 
-	local = LOCAL_BYTES + MEMBER_NAME_BYTES + (sums->zip64 ? 20 : 0);
+	local = LOCAL_BYTES + (sums->zip64 ? LOCAL_ZIP64_BYTES : 0);
 	l->data_offset = (local + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT + x_bytes;
 	payload_contiguous(l);
 	l->gap_at = local + y_bytes;
@@ -334,36 +237,21 @@ static uint32_t npz_ids_register(uint32_t reg, uint64_t first, uint64_t count,
 	return reg;
 }
 
-/* The block that holds payload byte at. */
-static uint64_t npz_block_at(uint64_t total, uint64_t at, uint64_t *begin)
-{
-	uint64_t rest = total % BLOCK;
-	uint64_t borrowed = total > BLOCK && rest && rest < LAST_LEAST ? LAST_LEAST : 0;
-	uint64_t last = total - rest - borrowed; /* where the last block begins if it is short */
-
-	if ((rest || borrowed) && at >= last) {
-		*begin = last;
-		return total - last;
-	}
-	*begin = at / BLOCK * BLOCK;
-	return borrowed && *begin + BLOCK > last ? last - *begin : BLOCK;
-}
-
 /* Where the four bytes are that fix the CRC of the payload's block which ends at end. */
 static uint64_t npz_patch_at(const struct layout *l, uint64_t end)
 {
-	uint64_t at = end - PATCH_BYTES;
+	uint64_t at = end - CRC32_PATCH_BYTES;
 	uint64_t into;
 
 	if (l->sample_bytes < ID_BYTES)
 		return at;
 	into = at % l->sample_bytes;
-	if (into + PATCH_BYTES > l->sample_bytes) { /* reaches into the next sample's id */
-		at -= into + PATCH_BYTES - l->sample_bytes;
-		into = l->sample_bytes - PATCH_BYTES;
+	if (into + CRC32_PATCH_BYTES > l->sample_bytes) { /* reaches into the next sample's id */
+		at -= into + CRC32_PATCH_BYTES - l->sample_bytes;
+		into = l->sample_bytes - CRC32_PATCH_BYTES;
 	}
 	if (into < ID_BYTES) /* in this sample's own id: the end of the sample before is free */
-		at -= into + PATCH_BYTES;
+		at -= into + CRC32_PATCH_BYTES;
 	return at;
 }
 
@@ -371,13 +259,10 @@ static void npz_make_block(const struct layout *l, uint64_t begin, uint64_t byte
 {
 	uint32_t block_register = LAYOUT_STATE(const struct npz_sums, l)->block_register;
 	uint64_t patch = npz_patch_at(l, begin + bytes) - begin;
-	uint64_t after = patch + PATCH_BYTES;
-	uint32_t reg;
 
 	fill(l->key, begin, out, bytes);
 	payload_stamp_ids(l, l->sample_bytes, begin, out, bytes);
-	reg = crc32_run(block_register, out, patch);
-	crc32_patch(reg, crc32_back(block_register, out + after, bytes - after), out + patch);
+	crc32_block_patch(out, bytes, patch, block_register, block_register);
 }
 
 /* Part of a block. Without the four bytes it needs nothing of the rest. */
@@ -386,9 +271,9 @@ static __attribute__((noinline)) void npz_make_part(const struct layout *l, uint
 						    uint64_t length)
 {
 	uint64_t patch = npz_patch_at(l, begin + bytes) - begin;
-	uint8_t block[BLOCK];
+	uint8_t block[CRC32_BLOCK_BYTES];
 
-	if (from + length <= patch || from >= patch + PATCH_BYTES) {
+	if (from + length <= patch || from >= patch + CRC32_PATCH_BYTES) {
 		fill(l->key, begin + from, out, length);
 		payload_stamp_ids(l, l->sample_bytes, begin + from, out, length);
 		return;
@@ -408,12 +293,12 @@ static void npz_payload(const struct layout *l, uint64_t offset, void *data, uin
 		payload_stamp_ids(l, l->sample_bytes, at, data, length);
 		return;
 	}
-	if (total < PATCH_BYTES) {
+	if (total < CRC32_PATCH_BYTES) {
 		fill(l->key, at, data, length);
 		return;
 	}
 	while (length) {
-		uint64_t begin, bytes = npz_block_at(total, at, &begin);
+		uint64_t begin, bytes = crc32_block_at(total, at, &begin);
 		uint64_t from = at - begin;
 		uint64_t n = bytes - from < length ? bytes - from : length;
 
