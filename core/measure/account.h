@@ -25,6 +25,7 @@
 #define ACCOUNT_OTHER_LIST(X) \
 	X(RANKS, ranks, "for the slowest rank", OTHER, "waiting for other ranks") \
 	X(DECODE, decode, "decode", OTHER, "waiting for emulated preprocessing") \
+	X(GENERATE, generate, "making bytes", OTHER, "making the bytes of a checkpoint") \
 	X(COPY, copy, "copying to the accelerator", OTHER, \
 	  "batches on their way to the accelerator: pinning, host to device") \
 	X(CHECKPOINT, checkpoint, "for checkpoints", OTHER, \

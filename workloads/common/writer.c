@@ -131,7 +131,7 @@ static int writer_chunk(struct request *req, uint64_t offset, void *data, uint64
 	struct clock *clock = w->queue->channel.store->clock;
 	uint64_t before_ns = clock_now(clock), ns;
 
-	w->now->image(w->now->argument, offset, data, length);
+	w->now->image(w->now->argument, offset - w->now->offset, data, length);
 	ns = clock_now(clock) - before_ns;
 	w->fill_ns += ns;
 	w->write_ns -= ns;
@@ -145,7 +145,7 @@ static int writer_send(struct writer *w, struct piece *p)
 	w->fill_ns += p->fill_ns;
 	*req = (struct request){.op = REQ_WRITE,
 				.object = w->now->object,
-				.offset = p->at,
+				.offset = w->now->offset + p->at,
 				.length = p->length,
 				.data = p->memory,
 				.user = w};

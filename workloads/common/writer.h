@@ -21,11 +21,11 @@
 
 enum { WRITER_PIECES_MAX = 64 };
 
-/* What is written: bytes [0, size) of an object that has been begun, in writes of piece bytes. */
+/* What is written: size bytes of an object that has been begun, from offset on, in writes of piece bytes. */
 struct writer_object {
 	struct object *object;
-	uint64_t size, piece;
-	/* Makes bytes [at, at + bytes) of it; fillers call it at the same time as the writer. Not called where the
+	uint64_t offset, size, piece;
+	/* Makes bytes [at, at + bytes) of them; fillers call it at the same time as the writer. Not called where the
 	 * store keeps no content. */
 	void (*image)(const void *argument, uint64_t at, void *to, uint64_t bytes);
 	const void *argument;

@@ -8,14 +8,13 @@
 #include "core/content/fill.h"
 #include "core/units.h"
 #include "workloads/common/shared_object.h"
+#include "workloads/common/start_line.h"
 #include "workloads/io/clean.h"
 #include "workloads/io/cold.h"
 #include "workloads/io/measures.h"
 #include "workloads/io/meter.h"
 
 static const uint64_t pattern_stream = 0x7061747465726e; /* "pattern" */
-/* Between the time when all know that all are there and the beginning of the work. */
-#define BEGIN_NS UINT64_C(20000000)
 
 struct io_phase {
 	struct phase_context *ctx;
@@ -264,22 +263,16 @@ static int io_phase_cold(struct io_phase *p, struct err *err)
 	return rc;
 }
 
-/* All ranks start from here. The ranks of a node agree on a time of its clock that is so far ahead that agreeing, which
- * takes milliseconds where ranks outnumber the cores, is not part of the work. A rank that gets a core later begins
- * late. */
+/* All ranks start from here. */
 static int io_phase_begin(struct io_phase *p)
 {
 	const struct io_options *o = p->options;
 	struct phase_context *ctx = p->ctx;
-	uint64_t now_ns, ahead_ns;
-	int rc = group_barrier(ctx->group);
+	uint64_t now_ns;
+	int rc = start_line(ctx, true, &now_ns);
 
 	if (rc < 0)
 		return rc;
-	now_ns = workload_begin(ctx);
-	ahead_ns = now_ns + BEGIN_NS;
-	if (ctx->node && group_allreduce(ctx->node, MERGE_MAX, &ahead_ns, 1) == 0)
-		now_ns = ahead_ns;
 	p->work.start_ns = now_ns;
 	p->work.origin_ns = now_ns + o->limits.warmup_ns;
 	p->work.until_ns = o->limits.seconds_ns ? p->work.origin_ns + o->limits.seconds_ns : 0;

@@ -1,0 +1,152 @@
+/* Tables of a phase of checkpoints: measures, figures, histograms, the rows of checkpoints. */
+#include "workloads/checkpoint/columns.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "backends/endpoint.h"
+
+static const struct measure measures[] = {
+	TALLY_COMMON_LIST(MEASURE_ROW) CHECKPOINT_RANK_LIST(MEASURE_ROW, MEASURE_BLOCK_ROWS)};
+static const struct measure row_measures[] = {CHECKPOINT_ROW_LIST(MEASURE_ROW)};
+static const struct hist_kind hists[] = {CHECKPOINT_HISTOGRAM_LIST(HIST_ROW)};
+
+static double checkpoint_rate(uint64_t bytes, uint64_t ns)
+{
+	return bytes && ns ? (double)bytes * 1e9 / (double)ns : NAN;
+}
+
+static double checkpoint_write_rate(const uint64_t *row)
+{
+	return checkpoint_rate(row[TALLY_BYTES_WRITTEN], row[CHECKPOINT_WRITE_SLOWEST_NS]);
+}
+
+static double checkpoint_read_rate(const uint64_t *row)
+{
+	return checkpoint_rate(row[TALLY_BYTES_READ], row[CHECKPOINT_READ_SLOWEST_NS]);
+}
+
+static double checkpoint_bytes_rate(const uint64_t *row)
+{
+	return checkpoint_rate(row[TALLY_BYTES_WRITTEN] + row[TALLY_BYTES_READ],
+			       row[CHECKPOINT_WRITE_SLOWEST_NS] + row[CHECKPOINT_READ_SLOWEST_NS]);
+}
+
+static double checkpoint_seconds(uint64_t ns, uint64_t count)
+{
+	return count ? (double)ns * 1e-9 / (double)count : NAN;
+}
+
+static double checkpoint_write_seconds(const uint64_t *row)
+{
+	return checkpoint_seconds(row[CHECKPOINT_WRITE_SLOWEST_NS], row[CHECKPOINT_WRITTEN]);
+}
+
+static double checkpoint_read_seconds(const uint64_t *row)
+{
+	return checkpoint_seconds(row[CHECKPOINT_READ_SLOWEST_NS], row[CHECKPOINT_READ_BACK]);
+}
+
+static double checkpoint_cached_share(const uint64_t *row)
+{
+	return row[CHECKPOINT_RESIDENT_SAMPLED_BYTES]
+		       ? (double)row[CHECKPOINT_RESIDENT_BYTES] /
+				 (double)row[CHECKPOINT_RESIDENT_SAMPLED_BYTES]
+		       : NAN;
+}
+
+/* clang-format off */
+static const struct figure figures[] = {
+	FIGURE_ROW("bytes_rate", "B/s", checkpoint_bytes_rate,
+		   "bytes per second of the time of the slowest rank of each checkpoint, written and read together",
+		   .role = ROLE_BYTE_RATE)
+	FIGURE_ROW("write_rate", "B/s", checkpoint_write_rate,
+		   "bytes written per second, each checkpoint until its slowest rank had written its part")
+	FIGURE_ROW("read_rate", "B/s", checkpoint_read_rate,
+		   "bytes read per second, each checkpoint until its slowest rank had read its part")
+	FIGURE_ROW("write_seconds", "s", checkpoint_write_seconds,
+		   "seconds that the slowest rank took to write a checkpoint, on average")
+	FIGURE_ROW("read_seconds", "s", checkpoint_read_seconds,
+		   "seconds that the slowest rank took to read a checkpoint, on average")
+	TALLY_COMMON_FIGURES
+	COLD_FIGURE(checkpoint_cached_share)
+};
+/* clang-format on */
+
+static double row_write_rate(const uint64_t *row)
+{
+	return checkpoint_rate(row[CHECKPOINT_ROW_BYTES_WRITTEN], row[CHECKPOINT_ROW_WRITE_NS]);
+}
+
+static double row_read_rate(const uint64_t *row)
+{
+	return checkpoint_rate(row[CHECKPOINT_ROW_BYTES_READ], row[CHECKPOINT_ROW_READ_NS]);
+}
+
+/* clang-format off */
+static const struct figure row_figures[] = {
+	FIGURE_ROW("write_rate", "B/s", row_write_rate, "bytes written per second of the slowest rank's time")
+	FIGURE_ROW("read_rate", "B/s", row_read_rate, "bytes read per second of the slowest rank's time")
+};
+/* clang-format on */
+
+static const struct table_kind checkpoint_rows = {
+	.name = "checkpoints",
+	.help = "each checkpoint, written and read",
+	.key = TABLE_NUMBER,
+	.key_name = "checkpoint",
+	.columns = {.measures = row_measures,
+		    .measure_count = CHECKPOINT_ROW_MEASURES,
+		    .figures = row_figures,
+		    .figure_count = sizeof(row_figures) / sizeof(row_figures[0])},
+	.rows_max = 1,
+};
+
+static const struct table_kind *const tables[CHECKPOINT_TABLES] = {&checkpoint_rows,
+								   &endpoint_table};
+
+const struct target checkpoint_targets[] = {
+	{.name = "target_write_seconds",
+	 .label = "seconds to write a checkpoint",
+	 .unit = "s",
+	 .figure = "write_seconds",
+	 .bound = TARGET_MOST,
+	 .help = "seconds that the slowest rank may take to write a checkpoint, on average; 0: none"},
+	{.name = "target_read_seconds",
+	 .label = "seconds to read a checkpoint",
+	 .unit = "s",
+	 .figure = "read_seconds",
+	 .bound = TARGET_MOST,
+	 .help = "seconds that the slowest rank may take to read a checkpoint, on average; 0: none"},
+	{.name = NULL},
+};
+
+const struct tally_schema checkpoint_schema = {
+	.rank = {.measures = measures,
+		 .measure_count = CHECKPOINT_MEASURES,
+		 .figures = figures,
+		 .figure_count = sizeof(figures) / sizeof(figures[0])},
+	.hists = hists,
+	.hist_count = CHECKPOINT_HISTS,
+	.tables = tables,
+	.table_count = CHECKPOINT_TABLES,
+};
+
+const struct tally_schema *checkpoint_schema_with(uint32_t checkpoints, struct arena *arena)
+{
+	struct {
+		struct tally_schema schema;
+		const struct table_kind *tables[CHECKPOINT_TABLES];
+		struct table_kind rows;
+	} *all = arena_alloc(arena, sizeof(*all));
+
+	if (!all)
+		return NULL;
+	all->rows = checkpoint_rows;
+	all->rows.rows_max = checkpoints;
+	memcpy(all->tables, tables, sizeof(tables));
+	all->tables[CHECKPOINT_TABLE_ROWS] = &all->rows;
+	all->schema = checkpoint_schema;
+	all->schema.tables = all->tables;
+	return &all->schema;
+}

@@ -1,0 +1,77 @@
+/* What a phase "checkpoint" counts: a rank's row, a row per checkpoint, and the histograms. Each list makes an enum here
+ * and a table in columns.c.
+ *
+ * A rank writes (or reads) a checkpoint from the time when all ranks begin to the time when its own last file is
+ * published (or its last byte has come); the checkpoint takes as long as the slowest rank. */
+#ifndef HAUL_WORKLOADS_CHECKPOINT_COLUMNS_H
+#define HAUL_WORKLOADS_CHECKPOINT_COLUMNS_H
+
+#include "core/arena.h"
+#include "core/measure/account.h"
+#include "core/measure/tally.h"
+#include "core/target.h"
+#include "workloads/common/cold.h"
+
+/* clang-format off */
+#define CHECKPOINT_RANK_LIST(X, BLOCK) \
+	X(CHECKPOINT_WRITTEN, "written", "", MAX, "checkpoints written") \
+	X(CHECKPOINT_READ_BACK, "read", "", MAX, "checkpoints read") \
+	X(CHECKPOINT_FILES_WRITTEN, "files_written", "", SUM, "files written, without markers") \
+	X(CHECKPOINT_FILES_READ, "files_read", "", SUM, "files read, or read a part of") \
+	X(CHECKPOINT_WRITE_NS, "write_ns", "ns", SUM, "writing, until the rank's own last file was published") \
+	X(CHECKPOINT_READ_NS, "read_ns", "ns", SUM, "reading, until the rank's own last byte had come") \
+	X(CHECKPOINT_WRITE_SLOWEST_NS, "write_slowest_ns", "ns", MAX, \
+	  "the sum over all checkpoints of what the slowest rank took to write it") \
+	X(CHECKPOINT_READ_SLOWEST_NS, "read_slowest_ns", "ns", MAX, \
+	  "the sum over all checkpoints of what the slowest rank took to read it") \
+	X(CHECKPOINT_FILL_NS, "fill_ns", "ns", SUM, "time of all threads making bytes") \
+	X(CHECKPOINT_STORE_NS, "store_ns", "ns", SUM, "time of all writers with a write, begin or commit under way") \
+	X(CHECKPOINT_VERIFY_NS, "verify_ns", "ns", SUM, "time of all threads comparing bytes") \
+	X(CHECKPOINT_MARKER_NS, "marker_ns", "ns", MAX, \
+	  "publishing markers, by which a checkpoint is whole; in the account of waiting for ranks") \
+	X(CHECKPOINT_REMOVED, "removed", "", SUM, "files of older checkpoints removed") \
+	X(CHECKPOINT_PAYLOAD_ERRORS, "payload_errors", "", SUM, "reads whose bytes were wrong") \
+	COLD_LIST(X, CHECKPOINT_) \
+	BLOCK(CHECKPOINT_ACCOUNTS, ACCOUNTS, ACCOUNT_MEASURES)
+
+/* Rows by the number of the checkpoint, from 1. */
+#define CHECKPOINT_ROW_LIST(X) \
+	X(CHECKPOINT_ROW_WRITE_START_NS, "write_start_ns", "ns", MAX, "when writing began, since the phase's start") \
+	X(CHECKPOINT_ROW_WRITE_NS, "write_ns", "ns", MAX, "what the slowest rank took to write it") \
+	X(CHECKPOINT_ROW_WRITE_FIRST_NS, "write_first_ns", "ns", MIN, "what the fastest rank took") \
+	X(CHECKPOINT_ROW_MARKER_NS, "marker_ns", "ns", MAX, "publishing the marker, after the slowest rank") \
+	X(CHECKPOINT_ROW_BYTES_WRITTEN, "bytes_written", "bytes", SUM, "bytes of its files written") \
+	X(CHECKPOINT_ROW_READ_START_NS, "read_start_ns", "ns", MAX, "when reading began, since the phase's start") \
+	X(CHECKPOINT_ROW_READ_NS, "read_ns", "ns", MAX, "what the slowest rank took to read it") \
+	X(CHECKPOINT_ROW_READ_FIRST_NS, "read_first_ns", "ns", MIN, "what the fastest rank took") \
+	X(CHECKPOINT_ROW_BYTES_READ, "bytes_read", "bytes", SUM, "bytes of its files read")
+
+#define CHECKPOINT_HISTOGRAM_LIST(X) \
+	X(CHECKPOINT_HIST_WRITE, "write", "time of a write") \
+	X(CHECKPOINT_HIST_READ, "read", "time of a read", .role = ROLE_READ_LATENCY) \
+	X(CHECKPOINT_HIST_BEGIN, "begin", "time to begin a file") \
+	X(CHECKPOINT_HIST_COMMIT, "commit", "time of a commit") \
+	X(CHECKPOINT_HIST_SYNC, "sync", "part of a commit: making the bytes durable") \
+	X(CHECKPOINT_HIST_PUBLISH, "publish", "part of a commit: making the file visible under its name") \
+	X(CHECKPOINT_HIST_OPEN, "open", "an open for reading") \
+	X(CHECKPOINT_HIST_DELETE, "delete", "a delete of a file of an older checkpoint") \
+	X(CHECKPOINT_HIST_WRITE_FIRST_ATTEMPT, "write_first_attempt", \
+	  "the first attempt at a write, on stores that are tried again") \
+	X(CHECKPOINT_HIST_READ_FIRST_ATTEMPT, "read_first_attempt", \
+	  "the first attempt at a read, on stores that are tried again")
+/* clang-format on */
+
+enum checkpoint_measure {
+	CHECKPOINT_BEFORE = TALLY_COMMON - 1,
+	CHECKPOINT_RANK_LIST(MEASURE_ENUM, MEASURE_BLOCK_ENUM) CHECKPOINT_MEASURES
+};
+enum checkpoint_row { CHECKPOINT_ROW_LIST(MEASURE_ENUM) CHECKPOINT_ROW_MEASURES };
+enum checkpoint_hist { CHECKPOINT_HISTOGRAM_LIST(HIST_ENUM) CHECKPOINT_HISTS };
+
+enum { CHECKPOINT_TABLE_ROWS, CHECKPOINT_TABLE_ENDPOINTS, CHECKPOINT_TABLES };
+extern const struct tally_schema checkpoint_schema;
+/* With rows for so many checkpoints, in the arena. NULL: no memory. */
+const struct tally_schema *checkpoint_schema_with(uint32_t checkpoints, struct arena *arena);
+extern const struct target checkpoint_targets[];
+
+#endif

@@ -1,0 +1,305 @@
+/* One pass over a checkpoint, written or read: what rank 0 does with its marker, the work of all threads, and whose time
+ * it was. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "workloads/checkpoint/run.h"
+#include "workloads/common/folder.h"
+#include "workloads/common/start_line.h"
+
+/* Rank 0 looks at what is there. Nothing may be that haul did not make. */
+static int checkpoint_look(struct checkpoint_run *r, struct marker *old, struct err *err)
+{
+	const char *folder = r->options->folder;
+	char key[OBJECT_KEY_BYTES], name[OBJECT_KEY_BYTES] = "";
+	struct err none = {0};
+	int rc = marker_load(old, &r->side, folder, r->number, &none);
+
+	marker_folder(folder, r->number, key);
+	if (rc == 0 && !marker_shape_is(old, &r->shape))
+		return err_set(
+			err, -EEXIST,
+			"%s/%s: a checkpoint of another model, mesh or layout is there; run `haul clean` with "
+			"its job, or use another folder",
+			r->store.uri, key);
+	if (rc == -ENOENT) {
+		*old = (struct marker){.generation = 0};
+		rc = store_can(&r->store, BACKEND_LIST) ? folder_first(&r->side, key, name, err)
+							: 0;
+		if (rc == 0 && name[0])
+			rc = err_set(
+				err, -EEXIST,
+				"%s/%s: has \"%s\" and no marker that haul made it: it stays; use another folder",
+				r->store.uri, key, name);
+		return rc;
+	}
+	if (rc < 0)
+		*err = none;
+	return rc;
+}
+
+/* Before the first file: the marker says that the checkpoint is not whole, and which content it gets. */
+static int checkpoint_write_mark(struct checkpoint_run *r, struct err *err)
+{
+	struct group *group = r->ctx->group;
+	struct marker old = {.generation = 0};
+	int rc = 0;
+
+	if (r->keeps && group->rank == 0)
+		rc = checkpoint_look(r, &old, err);
+	rc = group_agree(group, rc, err);
+	if (rc == 0)
+		rc = group_broadcast(group, &old.generation, sizeof(old.generation));
+	r->marker = (struct marker){.shape = r->shape,
+				    .seed = r->ctx->job->seed + r->number,
+				    .generation = old.generation + 1,
+				    .ranks = group->size,
+				    .version = MARKER_LAYOUT};
+	if (rc == 0 && r->keeps && group->rank == 0)
+		rc = marker_save(&r->marker, &r->side, r->options->folder, r->number, err);
+	return group_agree(group, rc, err);
+}
+
+/* After the last file of all ranks. */
+static int checkpoint_write_publish(struct checkpoint_run *r, uint64_t *marker_ns, struct err *err)
+{
+	struct clock *clock = r->store.clock;
+	uint64_t began_ns = clock_now(clock);
+	int rc = 0;
+
+	r->marker.whole = true;
+	if (r->keeps && r->ctx->group->rank == 0)
+		rc = marker_save(&r->marker, &r->side, r->options->folder, r->number, err);
+	*marker_ns = r->ctx->group->rank == 0 && r->keeps ? clock_now(clock) - began_ns : 0;
+	return group_agree(r->ctx->group, rc, err);
+}
+
+/* The last of this rank's threads: when it ended, and what it did until then. */
+static const struct checkpoint_member *checkpoint_last(const struct checkpoint_run *r)
+{
+	const struct checkpoint_member *last = &r->members[0];
+
+	for (uint32_t i = 1; i < r->crew.threads; i++)
+		if (r->members[i].end_ns > last->end_ns)
+			last = &r->members[i];
+	return last;
+}
+
+/* Accounts of the pass: until its last thread has ended the rank works, and then it waits for the others. */
+static void checkpoint_account(struct checkpoint_run *r, const uint64_t blamed[ACCOUNTS],
+			       uint64_t end_ns)
+{
+	account_switch(&r->accounts, ACCOUNT_RANKS, end_ns);
+	account_blame(&r->accounts, end_ns - r->start_ns, blamed);
+	account_switch(&r->accounts, ACCOUNT_HAUL, clock_now(r->store.clock));
+}
+
+/* All ranks start together. */
+static int checkpoint_pass_begin(struct checkpoint_run *r)
+{
+	int rc = start_line(r->ctx, !r->begun, &r->start_ns);
+
+	if (rc < 0)
+		return rc;
+	if (!r->begun) {
+		crew_start(&r->crew, r->start_ns);
+		timeline_init(r->ctx->tally->timeline, r->start_ns);
+		account_start(&r->accounts, ACCOUNT_HAUL, r->start_ns);
+		r->origin_ns = r->start_ns;
+	}
+	r->begun = true;
+	account_switch(&r->accounts, ACCOUNT_HAUL, r->start_ns);
+	crew_clear_counts(&r->crew);
+	return 0;
+}
+
+/* The work of all threads: how long this rank and the slowest one took. */
+static int checkpoint_pass_run(struct checkpoint_run *r,
+			       int (*body)(struct crew_thread *w, uint64_t thread),
+			       struct checkpoint_took *took, enum stop_reason *stopped,
+			       struct err *err)
+{
+	int rc = crew_run(&r->crew, body, stopped, err);
+
+	took->last = checkpoint_last(r);
+	took->end_ns = took->last->end_ns > r->start_ns ? took->last->end_ns : r->start_ns;
+	took->own_ns = took->slowest_ns = took->end_ns - r->start_ns;
+	took->bytes = crew_count(&r->crew, COUNT_BYTES);
+	took->files = crew_count(&r->crew, COUNT_FILES);
+	return rc < 0 ? rc : group_allreduce(r->ctx->group, MERGE_MAX, &took->slowest_ns, 1);
+}
+
+/* The work of all writers; where a shared file is one version of all ranks, between its begin and its commit. */
+static int checkpoint_write_run(struct checkpoint_run *r, struct checkpoint_took *took,
+				enum stop_reason *stopped, struct err *err)
+{
+	bool version = r->shape.layout == CHECKPOINT_SHARED && !r->in_place, whole;
+	struct crew_thread *w = &r->crew.members[0];
+	struct checkpoint_file f;
+	int rc = 0, ended;
+
+	if (version) {
+		checkpoint_file(&r->shape, 0, 0, &f);
+		checkpoint_file_key(r, &f, r->shared.object.key);
+		clock_sleep_until(r->store.clock, r->start_ns);
+		rc = shared_object_begin(&r->shared, checkpoint_shared_bytes(&r->shape), r->chunk,
+					 w, r->ctx->group, err);
+	}
+	if (rc < 0)
+		return rc;
+	rc = checkpoint_pass_run(r, checkpoint_write_thread, took, stopped, err);
+	if (!version)
+		return rc;
+	whole = rc == 0 && *stopped == STOP_NONE;
+	ended = shared_object_end(&r->shared, &whole, w, r->ctx->group, rc < 0 ? NULL : err);
+	/* It is there when rank 0 has published it. */
+	took->end_ns = w->queue.now_ns > took->end_ns ? w->queue.now_ns : took->end_ns;
+	took->own_ns = took->slowest_ns = took->end_ns - r->start_ns;
+	if (rc == 0 && ended == 0)
+		rc = group_allreduce(r->ctx->group, MERGE_MAX, &took->slowest_ns, 1);
+	return rc < 0 ? rc : ended;
+}
+
+/* Adds what the writers measured to the rank's row. */
+static void checkpoint_count_writers(struct checkpoint_run *r, uint64_t *row)
+{
+	for (uint32_t i = 0; i < r->crew.threads; i++) {
+		struct checkpoint_member *m = &r->members[i];
+
+		row[CHECKPOINT_FILL_NS] += m->writer.fill_ns;
+		row[CHECKPOINT_STORE_NS] += m->writer.write_ns + m->request_ns;
+		m->writer.fill_ns = m->writer.write_ns = m->request_ns = 0;
+	}
+}
+
+static void checkpoint_count_written(struct checkpoint_run *r, const struct checkpoint_took *took,
+				     uint64_t marker_ns)
+{
+	uint64_t *row = r->ctx->tally->rank_row, *own;
+
+	row[CHECKPOINT_WRITTEN]++;
+	row[CHECKPOINT_WRITE_NS] += took->own_ns;
+	row[CHECKPOINT_WRITE_SLOWEST_NS] += took->slowest_ns;
+	row[CHECKPOINT_MARKER_NS] += marker_ns;
+	own = table_numbered(&r->ctx->tally->tables[CHECKPOINT_TABLE_ROWS], r->number + 1);
+	if (!own)
+		return;
+	own[CHECKPOINT_ROW_WRITE_START_NS] = r->start_ns - r->origin_ns;
+	own[CHECKPOINT_ROW_WRITE_NS] = own[CHECKPOINT_ROW_WRITE_FIRST_NS] = took->own_ns;
+	own[CHECKPOINT_ROW_MARKER_NS] = marker_ns;
+	own[CHECKPOINT_ROW_BYTES_WRITTEN] = took->bytes;
+}
+
+int checkpoint_write_one(struct checkpoint_run *r, enum stop_reason *stopped, struct err *err)
+{
+	uint64_t blamed[ACCOUNTS] = {0}, marker_ns = 0;
+	struct checkpoint_took took = {.own_ns = 0};
+	int rc = checkpoint_write_mark(r, err);
+
+	if (rc < 0)
+		return rc;
+	checkpoint_write_reset(r);
+	rc = checkpoint_pass_begin(r);
+	if (rc == 0)
+		rc = checkpoint_write_run(r, &took, stopped, err);
+	if (rc == 0 && *stopped == STOP_NONE)
+		rc = checkpoint_write_publish(r, &marker_ns, err);
+	blamed[ACCOUNT_OPEN] = took.last ? took.last->request_ns : 0;
+	blamed[ACCOUNT_TRANSFER] = took.last ? took.last->writer.write_ns : 0;
+	blamed[ACCOUNT_GENERATE] = took.last ? took.last->writer.fill_ns : 0;
+	if (took.last)
+		checkpoint_account(r, blamed, took.end_ns);
+	r->ctx->tally->rank_row[CHECKPOINT_FILES_WRITTEN] += took.files;
+	checkpoint_count_writers(r, r->ctx->tally->rank_row);
+	if (rc == 0 && *stopped == STOP_NONE)
+		checkpoint_count_written(r, &took, marker_ns);
+	return rc;
+}
+
+/* Whether the checkpoint is what the job reads. */
+static int checkpoint_read_check(const struct checkpoint_run *r, struct err *err)
+{
+	uint64_t needed = r->ranges ? mesh_ranks(&r->shape.mesh) : r->ctx->group->size;
+	const char *why = NULL;
+	char folder[OBJECT_KEY_BYTES];
+
+	if (!r->marker.whole)
+		why = "this checkpoint is not whole";
+	else if (r->marker.version != MARKER_LAYOUT)
+		why = "another version of haul, which named or sized files otherwise, made this checkpoint";
+	else if (!marker_shape_is(&r->marker, &r->shape))
+		why = "is a checkpoint of another model, mesh or layout than the job's";
+	else if (r->marker.ranks < needed)
+		why = "was written by fewer ranks than what is to be read needs";
+	marker_folder(r->options->folder, r->number, folder);
+	return why ? err_set(err, -EINVAL, "%s/%s: %s", r->store.uri, folder, why) : 0;
+}
+
+/* Rank 0 reads the marker, and all ranks get it. */
+static int checkpoint_read_mark(struct checkpoint_run *r, struct err *err)
+{
+	struct group *group = r->ctx->group;
+	int rc = 0;
+
+	r->marker = (struct marker){
+		.shape = r->shape, .seed = r->ctx->job->seed + r->number, .generation = 1};
+	if (!r->keeps)
+		return 0;
+	if (group->rank == 0) {
+		rc = marker_load(&r->marker, &r->side, r->options->folder, r->number, err);
+		if (rc == 0)
+			rc = checkpoint_read_check(r, err);
+	}
+	rc = group_agree(group, rc, err);
+	return rc == 0 ? group_broadcast(group, &r->marker, sizeof(r->marker)) : rc;
+}
+
+static void checkpoint_count_read(struct checkpoint_run *r, const struct checkpoint_took *took)
+{
+	uint64_t *row = r->ctx->tally->rank_row, *own;
+
+	row[CHECKPOINT_READ_BACK]++;
+	row[CHECKPOINT_READ_NS] += took->own_ns;
+	row[CHECKPOINT_READ_SLOWEST_NS] += took->slowest_ns;
+	own = table_numbered(&r->ctx->tally->tables[CHECKPOINT_TABLE_ROWS], r->number + 1);
+	if (!own)
+		return;
+	own[CHECKPOINT_ROW_READ_START_NS] = r->start_ns - r->origin_ns;
+	own[CHECKPOINT_ROW_READ_NS] = own[CHECKPOINT_ROW_READ_FIRST_NS] = took->own_ns;
+	own[CHECKPOINT_ROW_BYTES_READ] = took->bytes;
+}
+
+int checkpoint_read_one(struct checkpoint_run *r, enum stop_reason *stopped, struct err *err)
+{
+	uint64_t blamed[ACCOUNTS] = {0}, *row = r->ctx->tally->rank_row, busy_ns;
+	struct checkpoint_took took = {.own_ns = 0};
+	int rc = checkpoint_read_mark(r, err);
+
+	if (rc == 0)
+		rc = checkpoint_cold_before(r, err);
+	if (rc < 0)
+		return rc;
+	atomic_store(&r->next_piece, 0);
+	rc = checkpoint_pass_begin(r);
+	if (rc == 0)
+		rc = checkpoint_pass_run(r, checkpoint_read_thread, &took, stopped, err);
+	if (took.last) {
+		/* A thread that reads waits for the store whenever it does not compare. */
+		busy_ns = took.last->verify_ns + took.last->request_ns;
+		blamed[ACCOUNT_OPEN] = took.last->request_ns;
+		blamed[ACCOUNT_TRANSFER] = took.own_ns > busy_ns ? took.own_ns - busy_ns : 0;
+		checkpoint_account(r, blamed, took.end_ns);
+	}
+	row[CHECKPOINT_FILES_READ] += took.files;
+	row[CHECKPOINT_PAYLOAD_ERRORS] += crew_count(&r->crew, COUNT_PAYLOAD_ERRORS);
+	for (uint32_t i = 0; i < r->crew.threads; i++) {
+		row[CHECKPOINT_VERIFY_NS] += r->members[i].verify_ns;
+		r->members[i].verify_ns = r->members[i].request_ns = 0;
+	}
+	if (rc == 0 && *stopped == STOP_NONE)
+		checkpoint_count_read(r, &took);
+	return rc;
+}

@@ -1,0 +1,381 @@
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/units.h"
+#include "workloads/checkpoint/clean.h"
+#include "workloads/checkpoint/run.h"
+#include "workloads/common/shift.h"
+
+static const uint64_t pause_nap_ns = 10000000;
+
+static const struct meter_map checkpoint_maps[] = {
+	{REQ_WRITE, METER_NONE, CHECKPOINT_HIST_WRITE, METER_NONE,
+	 CHECKPOINT_HIST_WRITE_FIRST_ATTEMPT},
+	{REQ_READ, METER_NONE, CHECKPOINT_HIST_READ, METER_NONE,
+	 CHECKPOINT_HIST_READ_FIRST_ATTEMPT},
+	{REQ_BEGIN, METER_NONE, CHECKPOINT_HIST_BEGIN, METER_NONE, METER_NONE},
+	{REQ_COMMIT, METER_NONE, CHECKPOINT_HIST_COMMIT, METER_NONE, METER_NONE},
+	{REQ_OPEN, METER_NONE, CHECKPOINT_HIST_OPEN, METER_NONE, METER_NONE},
+	{REQ_DELETE, CHECKPOINT_REMOVED, CHECKPOINT_HIST_DELETE, METER_NONE, METER_NONE},
+};
+
+static const struct meter_layout checkpoint_meter = {
+	.schema = &checkpoint_schema,
+	.maps = checkpoint_maps,
+	.map_count = sizeof(checkpoint_maps) / sizeof(checkpoint_maps[0]),
+	.late = METER_NONE,
+	.short_transfers = METER_NONE,
+	.sync = CHECKPOINT_HIST_SYNC,
+	.publish = CHECKPOINT_HIST_PUBLISH,
+	.live_op = REQ_WRITE,
+};
+
+void checkpoint_file_key(const struct checkpoint_run *r, const struct checkpoint_file *f,
+			 char key[OBJECT_KEY_BYTES])
+{
+	size_t length;
+
+	marker_folder(r->options->folder, r->number, key);
+	length = strlen(key);
+	snprintf(key + length, OBJECT_KEY_BYTES - length, "%s", f->name);
+}
+
+static bool checkpoint_writes(const struct checkpoint_options *o)
+{
+	return o->operation != CHECKPOINT_READ;
+}
+
+static bool checkpoint_reads(const struct checkpoint_options *o)
+{
+	return o->operation != CHECKPOINT_WRITE;
+}
+
+/* Waits as long as the job says, or until somebody is to stop. */
+static int checkpoint_pause_thread(struct crew_thread *w, uint64_t thread)
+{
+	const struct checkpoint_run *r = w->crew->argument;
+	struct clock *clock = r->store.clock;
+	uint64_t now_ns = clock_now(clock), until_ns = now_ns + r->options->pause_ns;
+
+	while (thread == 0 && now_ns < until_ns) {
+		if (atomic_load(&w->crew->halt) || (w->crew->stop && stop_asked(w->crew->stop)))
+			return -ECANCELED;
+		now_ns = now_ns + pause_nap_ns < until_ns ? now_ns + pause_nap_ns : until_ns;
+		clock_sleep_until(clock, now_ns);
+	}
+	return 0;
+}
+
+static int checkpoint_pause(struct checkpoint_run *r, enum stop_reason *stopped, struct err *err)
+{
+	int rc;
+
+	if (!r->options->pause_ns)
+		return 0;
+	if (r->begun)
+		account_switch(&r->accounts, ACCOUNT_HAUL, clock_now(r->store.clock));
+	rc = crew_run(&r->crew, checkpoint_pause_thread, stopped, err);
+	if (r->begun)
+		account_skip(&r->accounts, clock_now(r->store.clock));
+	return rc;
+}
+
+/* Removes the checkpoint that is one too many: its marker first. */
+static int checkpoint_remove(struct checkpoint_run *r, uint64_t number, struct err *err)
+{
+	struct group *group = r->ctx->group;
+	uint32_t files = checkpoint_file_count(&r->shape, group->rank);
+	struct crew_thread *w = &r->crew.members[0];
+	struct object o = {.size = 0};
+	struct request req = {.op = REQ_DELETE, .object = &o};
+	uint64_t now = r->number;
+	int rc = 0;
+
+	marker_key(r->options->folder, number, o.key);
+	if (group->rank == 0)
+		queue_do(&r->side, &req);
+	rc = group_agree(group,
+			 group->rank == 0 && request_failed(&req)
+				 ? err_set(err, req.answer.status, "%s/%s: %s", r->store.uri, o.key,
+					   request_text(&req))
+				 : 0,
+			 err);
+	r->number = number;
+	if (r->shape.layout == CHECKPOINT_SHARED && group->rank)
+		files = 0;
+	for (uint32_t i = 0; rc == 0 && i < files; i++) {
+		struct checkpoint_file f;
+
+		checkpoint_file(&r->shape, group->rank, i, &f);
+		checkpoint_file_key(r, &f, o.key);
+		req = (struct request){.op = REQ_DELETE, .object = &o};
+		rc = crew_do(w, &req);
+		rc = rc == -ENOENT ? 0 : rc;
+		if (rc < 0)
+			*err = w->err;
+	}
+	r->number = now;
+	rc = group_agree(group, rc, err);
+	marker_folder(r->options->folder, number, o.key);
+	req = (struct request){.op = REQ_DELETE, .object = &o};
+	if (rc == 0 && group->rank == 0)
+		queue_do(&r->side, &req);
+	account_switch(&r->accounts, ACCOUNT_OPEN, clock_now(r->store.clock));
+	return rc;
+}
+
+/* Collective, as is all that it calls. */
+static int checkpoint_write_all(struct checkpoint_run *r, enum stop_reason *stopped,
+				struct err *err)
+{
+	const struct checkpoint_options *o = r->options;
+	int rc = 0;
+
+	r->crew.kind = "checkpoint, writing";
+	for (r->number = 0; rc == 0 && *stopped == STOP_NONE && r->number < o->count; r->number++) {
+		if (r->number)
+			rc = checkpoint_pause(r, stopped, err);
+		if (rc == 0 && *stopped == STOP_NONE)
+			rc = checkpoint_write_one(r, stopped, err);
+		if (rc == 0 && *stopped == STOP_NONE && o->keep && r->keeps && r->number >= o->keep)
+			rc = checkpoint_remove(r, r->number - o->keep, err);
+	}
+	return rc;
+}
+
+static int checkpoint_read_all(struct checkpoint_run *r, enum stop_reason *stopped, struct err *err)
+{
+	const struct checkpoint_options *o = r->options;
+	int rc = 0;
+
+	r->crew.kind = "checkpoint, reading";
+	for (r->number = 0; rc == 0 && *stopped == STOP_NONE && r->number < o->count; r->number++) {
+		if (r->number || r->begun)
+			rc = checkpoint_pause(r, stopped, err);
+		if (rc == 0 && *stopped == STOP_NONE)
+			rc = checkpoint_read_one(r, stopped, err);
+	}
+	return rc;
+}
+
+static uint32_t checkpoint_least(uint64_t a, uint32_t b)
+{
+	return a < b ? (uint32_t)a : b;
+}
+
+/* The ring of the rank, shared among its writers, and then among its readers. */
+static int checkpoint_open_ring(struct checkpoint_run *r, struct err *err)
+{
+	const struct checkpoint_options *o = r->options;
+	uint32_t pieces = (uint32_t)(o->buffers / o->chunk), depth = backend_depth(r->described);
+
+	r->chunk = o->chunk;
+	r->window_bytes = queue_buffer_bytes(&r->store, r->chunk);
+	r->write_pieces = pieces / (uint32_t)o->writers;
+	/* One is made while the others are written. */
+	r->write_depth = checkpoint_least(r->write_pieces > 1 ? r->write_pieces - 1 : 1, depth);
+	r->read_pieces = checkpoint_least(pieces / (uint32_t)o->readers, depth);
+	return buffers_init(&r->ring, r->content ? 1 : 0, pieces * r->window_bytes, err);
+}
+
+/* Piece i of a writer or reader that has so many of them. */
+void *checkpoint_ring_piece(const struct checkpoint_run *r, uint32_t thread, uint32_t pieces)
+{
+	return r->content ? (char *)r->ring.base + (uint64_t)thread * pieces * r->window_bytes
+			  : NULL;
+}
+
+static int checkpoint_open_threads(struct checkpoint_run *r, struct err *err)
+{
+	const struct checkpoint_options *o = r->options;
+	bool fills = r->content && checkpoint_writes(o);
+	int rc = fillers_open(&r->fillers, fills ? (uint32_t)o->fillers : 0, r->crew.threads,
+			      r->store.clock, err);
+
+	r->members = calloc(r->crew.threads, sizeof(*r->members));
+	if (!r->members)
+		return err_set(err, -ENOMEM, "no memory for %u threads", r->crew.threads);
+	if (rc == 0 && checkpoint_writes(o))
+		rc = checkpoint_write_open(r, err);
+	for (uint32_t i = 0; rc == 0 && i < r->crew.threads; i++) {
+		queue_memory(&r->crew.members[i].queue, r->ring.base, r->ring.mapped_bytes);
+		if (checkpoint_writes(o) && i < o->writers)
+			rc = checkpoint_writer_open(r, i, err);
+		if (rc == 0 && checkpoint_reads(o) && i < o->readers)
+			rc = checkpoint_reader_open(r, i, err);
+	}
+	return rc;
+}
+
+static int checkpoint_open_crew(struct checkpoint_run *r, struct err *err)
+{
+	const struct checkpoint_options *o = r->options;
+	struct phase_context *ctx = r->ctx;
+	uint64_t writers = checkpoint_writes(o) ? o->writers : 1;
+	uint64_t readers = checkpoint_reads(o) ? o->readers : 1;
+	uint32_t threads = (uint32_t)(writers > readers ? writers : readers);
+	int rc;
+
+	rc = checkpoint_open_ring(r, err);
+	if (rc < 0)
+		return rc;
+	r->crew = (struct crew){
+		.once = true,
+		.store = &r->store,
+		.group = ctx->group,
+		.stop = ctx->stop,
+		.deadline_ns = ctx->deadline_ns,
+		.start_ns = clock_now(ctx->clock),
+		.layout = &checkpoint_meter,
+		.threads = threads,
+		.depth = r->write_depth > r->read_pieces ? r->write_depth : r->read_pieces,
+		.progress = ctx->progress,
+		.progress_argument = ctx->progress_argument,
+		.kind = "checkpoint",
+		.argument = r,
+	};
+	rc = queue_open(&r->side, &r->store, 1, err);
+	if (rc == 0)
+		queue_unlogged(&r->side);
+	if (rc == 0)
+		rc = crew_open(&r->crew, err);
+	return rc == 0 ? checkpoint_open_threads(r, err) : rc;
+}
+
+static int checkpoint_open(struct checkpoint_run *r, struct err *err)
+{
+	const struct checkpoint_options *o = r->options;
+	struct phase_context *ctx = r->ctx;
+	const struct mesh *m;
+	int rc = checkpoint_store(ctx->job, ctx->phase, &r->described, err);
+
+	if (rc == 0)
+		rc = workload_store_open(ctx, r->described, &r->store, err);
+	if (rc < 0)
+		r->store.ops = NULL;
+	rc = group_agree(ctx->group, rc, err);
+	if (rc < 0)
+		return rc;
+	checkpoint_shape(ctx->job, o, ctx->group->size, r->described, &r->shape);
+	checkpoint_reader_mesh(o, &r->shape, ctx->group->size, &r->readers);
+	m = &r->shape.mesh;
+	r->ranges = o->read_mesh.tensor || o->read_mesh.pipeline || o->read_mesh.data ||
+		    o->read_mesh.zero ||
+		    (o->replicas == CHECKPOINT_REPLICAS_ALL && m->zero < 3 && m->data > 1);
+	r->content = store_can(&r->store, BACKEND_CONTENT);
+	r->in_place = o->layout == CHECKPOINT_SHARED && store_can(&r->store, BACKEND_UPDATE);
+	r->keeps = r->content && store_can(&r->store, BACKEND_PERSISTENT);
+	rc = checkpoint_open_crew(r, err);
+	rc = group_agree(ctx->group, rc, err);
+	if (rc == 0)
+		rc = shift_rank(checkpoint_reads(o) ? (enum shift)o->shift : SHIFT_NONE, ctx->place,
+				ctx->group, &r->read_rank);
+	return rc == 0 ? cold_open(&r->cold, &o->cold, ctx, err) : rc;
+}
+
+static void checkpoint_close(struct checkpoint_run *r)
+{
+	cold_close(&r->cold);
+	fillers_close(&r->fillers);
+	for (uint32_t i = 0; r->members && i < r->crew.threads; i++) {
+		writer_close(&r->members[i].writer);
+		checkpoint_reader_close(r, i);
+	}
+	checkpoint_write_close(r);
+	free(r->members);
+	crew_close(&r->crew);
+	buffers_free(&r->ring);
+	queue_close(&r->side);
+	if (r->store.ops)
+		store_close(&r->store);
+}
+
+/* This rank's results: from the threads and the accounts into the tally. */
+static void checkpoint_measure(struct checkpoint_run *r)
+{
+	uint64_t *row = r->ctx->tally->rank_row;
+
+	crew_merge(&r->crew, r->ctx->tally);
+	memcpy(&row[CHECKPOINT_ACCOUNTS], r->accounts.ns, sizeof(r->accounts.ns));
+	row[TALLY_WALL_NS] = account_wall(&r->accounts);
+}
+
+static void checkpoint_say(struct checkpoint_run *r)
+{
+	const uint64_t *row = r->ctx->tally->rank_row;
+	char count[UNITS_COUNTED_BYTES];
+
+	if (row[CHECKPOINT_WRITTEN])
+		workload_say(r->ctx, "wrote %s",
+			     units_counted(count, row[CHECKPOINT_WRITTEN], "checkpoint"));
+	if (row[CHECKPOINT_READ_BACK])
+		workload_say(r->ctx, "read %s",
+			     units_counted(count, row[CHECKPOINT_READ_BACK], "checkpoint"));
+	if (checkpoint_reads(r->options))
+		cold_say(r->ctx, &r->options->cold, &r->store,
+			 row[CHECKPOINT_RESIDENT_SAMPLED_BYTES], row[CHECKPOINT_RESIDENT_BYTES],
+			 row[TALLY_BYTES_READ]);
+}
+
+static int checkpoint_run(struct phase_context *ctx, enum stop_reason *stopped, struct err *err)
+{
+	struct checkpoint_run *r = calloc(1, sizeof(*r));
+	int rc;
+
+	*stopped = STOP_NONE;
+	timeline_init(ctx->tally->timeline, clock_now(ctx->clock));
+	rc = group_agree(ctx->group, r ? 0 : err_set(err, -ENOMEM, "no memory for the phase"), err);
+	if (rc < 0 || !r) {
+		free(r);
+		*stopped = STOP_ERROR;
+		return rc;
+	}
+	r->ctx = ctx;
+	r->options = ctx->phase->options;
+	rc = checkpoint_open(r, err);
+	if (rc == 0 && checkpoint_writes(r->options))
+		rc = checkpoint_write_all(r, stopped, err);
+	if (rc == 0 && *stopped == STOP_NONE && checkpoint_reads(r->options))
+		rc = checkpoint_read_all(r, stopped, err);
+	if (rc < 0)
+		*stopped = STOP_ERROR;
+	if (r->crew.members && r->begun)
+		checkpoint_measure(r);
+	if (rc == 0)
+		checkpoint_say(r);
+	checkpoint_close(r);
+	free(r);
+	return rc;
+}
+
+/* A row for each checkpoint. */
+static const struct tally_schema *checkpoint_schema_for(const struct job_phase *phase,
+							struct arena *arena)
+{
+	const struct checkpoint_options *o = phase->options;
+
+	return checkpoint_schema_with((uint32_t)o->count, arena);
+}
+
+const struct workload checkpoint_workload = {
+	.section =
+		{
+			.name = "checkpoint",
+			.help = "writes and reads checkpoints of a model",
+			.tables = {checkpoint_options_table, NULL},
+			.targets = checkpoint_targets,
+			.size = sizeof(struct checkpoint_options),
+			.owner = &checkpoint_workload,
+		},
+	.schema = &checkpoint_schema,
+	.schema_for = checkpoint_schema_for,
+	.stores = checkpoint_stores,
+	.check = checkpoint_check,
+	.size = checkpoint_size,
+	.tell = checkpoint_tell,
+	.run = checkpoint_run,
+	.clean = checkpoint_clean,
+};
