@@ -584,10 +584,14 @@ static int parse_table(const struct option *o, void *out, const struct cJSON *va
 {
 	const struct option *const tables[] = {o->table, NULL};
 	const struct option_part part = {tables, out};
+	int rc;
 
 	if (cJSON_IsObject(value))
 		return parts_fill(&part, 1, NULL, value, where, arena, err);
 	if (cJSON_IsArray(value) || cJSON_IsNull(value))
 		return option_refuse(where, "an object", value, err);
-	return option_parse_one(o->table, out, value, where, arena, err);
+	rc = option_parse_one(o->table, out, value, where, arena, err);
+	if (rc == 0 && o->table->preset)
+		o->table->preset(out);
+	return rc;
 }

@@ -417,6 +417,51 @@ static void presets(void)
 	}
 }
 
+static void hurry(void *into)
+{
+	struct inner *i = into;
+
+	i->workers = i->kind ? 7 : 3;
+}
+
+/* A bare value that stands for a table's first option has that option's preset, too. */
+static void preset_of_a_bare_value(void)
+{
+	static const struct option hurried[] = {
+		OPT_CHOICE("kind", struct inner, kind, .choices = inner_names, .preset = hurry,
+			   .help = "how"),
+		OPT_U64("workers", struct inner, workers, .def = 4, .max = 8, .help = "how many"),
+		OPT_END};
+	static const struct option outer[] = {
+		OPT_TABLE("inner", struct all, inner, .table = hurried, .help = "more"), OPT_END};
+	static const struct option *const with[] = {outer, NULL};
+	static const struct {
+		const char *text;
+		uint64_t workers;
+	} cases[] = {
+		{"{}", 4},
+		{"{\"inner\": \"slow\"}", 3},
+		{"{\"inner\": \"quick\"}", 7},
+		{"{\"inner\": {\"kind\": \"quick\"}}", 7},
+		{"{\"inner\": {\"workers\": 2, \"kind\": \"quick\"}}", 2},
+	};
+	struct cJSON *tree;
+	struct err err;
+	struct all a;
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct arena arena = {0};
+
+		CU_ASSERT_EQUAL_FATAL(
+			json_parse(&tree, cases[i].text, strlen(cases[i].text), 32, 10000, &err),
+			0);
+		CU_ASSERT_EQUAL(options_parse(with, &a, tree, "/p", &arena, &err), 0);
+		CU_ASSERT_EQUAL(a.inner.workers, cases[i].workers);
+		cJSON_Delete(tree);
+		arena_free(&arena);
+	}
+}
+
 /* Values at the limits of doubles are the same after printing and parsing. */
 static void to_json_and_back(void)
 {
@@ -624,6 +669,7 @@ int main(void)
 			       {"many keys are cheap", many_keys_are_cheap},
 			       {"parts and others", parts_and_others},
 			       {"presets", presets},
+			       {"preset of a bare value", preset_of_a_bare_value},
 			       {"to JSON and back", to_json_and_back},
 			       {"unset is left out", unset_is_left_out},
 			       {"reference", reference},
