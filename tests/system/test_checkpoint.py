@@ -1,0 +1,189 @@
+"""Checkpoints: what is written is a whole checkpoint or none, it is read by the same ranks and by other meshes, each reader
+moves exactly its shard, and other programs open the files."""
+import glob
+import json
+import os
+import pickle
+import re
+import shutil
+import signal
+import struct
+import subprocess
+import time
+import zipfile
+
+import h5py
+import numpy
+
+from haultest import *
+
+# 8 tensor ranks divide its heads, 2 pipeline stages do not divide its layers. About 1.2 million parameters.
+MODEL = {"vocabulary": 1024, "hidden": 128, "feed_forward": 352, "layers": 5, "heads": 8, "kv_heads": 4}
+
+
+def job(folder, *phases, uri=None):
+    return {"seed": 7, "stores": {"c": {"uri": uri or f"file://{folder}/data"}},
+            "phases": [{"checkpoint": {"store": "c", "model": MODEL, "count": 1, "chunk": "64 KiB",
+                                       "buffers": "512 KiB", **p}} for p in phases]}
+
+
+def run(folder, ranks, *args):
+    return mpi(ranks, "run", "job.json", "--force", *args, cwd=folder)
+
+
+def phases(folder):
+    return report(f"{folder}/results.h5")["phases"]
+
+
+def stored(folder, suffix=""):
+    """Bytes of the files that the checkpoints have, without markers."""
+    return sum(os.path.getsize(p) for p in glob.glob(f"{folder}/data/checkpoints/*/*{suffix}"))
+
+
+def test_layouts_are_written_and_read():
+    """Every layout and framing, files shared by several writers; read by the same ranks, all bytes compared."""
+    cases = (("rank", "torch", {"zero": 3}, {}), ("layer", "safetensors", {"zero": 1, "pipeline": 2, "tensor": 2}, {}),
+             ("distributed", "raw", {"zero": 0, "tensor": 2}, {}), ("shared", "raw", {"zero": 1, "tensor": 4}, {}))
+    for layout, framing, mesh, more in cases:
+        with Folder() as folder:
+            write_job(folder, job(folder, {"layout": layout, "framing": framing, "mesh": mesh, "verify": "full",
+                                           "writers": 2, "readers": 2, "count": 2, **more}))
+            r = run(folder, 4)
+            check(r.rc == 0, f"{layout}: {r}")
+            phase = phases(folder)[0]
+            m = phase["measures"]
+            check(m["errors"] == 0 and m["written"] == 2 and m["read"] == 2, f"{layout}: {m}")
+            check(m["bytes_written"] == stored(folder), f"{layout}: {m['bytes_written']} written, {stored(folder)} there")
+            rows = phase["checkpoints"]
+            check(sum(row["bytes_read"] for row in rows) == m["bytes_read"], f"{layout}: {rows}")
+            accounts = sum(v for k, v in m.items() if k in ("open_ns", "transfer_ns", "generate_ns", "ranks_ns", "haul_ns"))
+            near(accounts, sum(phase["by_rank"]["wall_ns"]) if "by_rank" in phase else accounts, 0, "accounts")
+            r = alone("clean", "job.json", cwd=folder)
+            check(r.rc == 0 and not os.path.exists(f"{folder}/data/checkpoints"), f"{layout}: {r}")
+
+
+def test_another_mesh_reads_its_shard():
+    """Written by 8 ranks, read by 8, 4 and 16 with meshes of their own: the bytes are those of the readers' shards."""
+    meshes = (({"zero": 3, "tensor": 2}, "rank"), ({"zero": 1, "tensor": 2, "pipeline": 2}, "layer"))
+    for written, layout in meshes:
+        with Folder() as folder:
+            both = job(folder, {"layout": layout, "framing": "torch", "mesh": written, "operation": "write"})
+            write_job(folder, both)
+            r = run(folder, 8)
+            check(r.rc == 0, f"{r}")
+            whole = {**written, "data": 8 // (written["tensor"] * written.get("pipeline", 1))}
+            for ranks, mesh in ((4, {"tensor": 4, "zero": 3}), (16, {"tensor": 4, "pipeline": 2, "zero": 1})):
+                write_job(folder, job(folder, {"layout": layout, "framing": "torch", "mesh": whole, "operation": "read",
+                                               "read_mesh": {"pipeline": 1, **mesh}, "verify": "full"}))
+                r = run(folder, ranks)
+                check(r.rc == 0, f"{layout} by {ranks}: {r}")
+                phase = phases(folder)[0]
+                planned = json.loads(alone("plan", "job.json", "--ranks", ranks, "--json", cwd=folder).out)
+                check(phase["measures"]["errors"] == 0, f"{phase['measures']}")
+                check(phase["measures"]["bytes_read"] <= planned["phases"][0]["bytes"],
+                      f"{layout} by {ranks}: {phase['measures']['bytes_read']} of {planned['phases'][0]['bytes']}")
+
+
+class Storages(pickle.Unpickler):
+    """torch's pickle without torch: the persistent ids name the zip's records."""
+
+    def find_class(self, module, name):
+        if (module, name) == ("torch._utils", "_rebuild_tensor_v2"):
+            return lambda storage, offset, shape, stride, *rest: (storage, tuple(shape))
+        if module == "torch":
+            return name
+        return super().find_class(module, name)
+
+    def persistent_load(self, pid):
+        return pid
+
+
+def test_others_open_the_files():
+    with Folder() as folder:
+        write_job(folder, job(folder, {"framing": "torch", "mesh": {"zero": 3}, "operation": "write"},
+                              {"framing": "safetensors", "folder": "s", "mesh": {"zero": 3}, "operation": "write"}))
+        r = run(folder, 2)
+        check(r.rc == 0, f"{r}")
+        files = glob.glob(f"{folder}/data/checkpoints/*/*.pt")
+        check(len(files) == 4, f"{files}")
+        for path in files:
+            with zipfile.ZipFile(path) as z:
+                check(z.testzip() is None, f"{path}: a checksum is wrong")
+                name = next(n for n in z.namelist() if n.endswith("/data.pkl"))
+                tensors = Storages(z.open(name)).load()
+                for key, (storage, shape) in tensors.items():
+                    data = z.read(name.replace("data.pkl", f"data/{storage[2]}"))
+                    width = {"HalfStorage": 2, "FloatStorage": 4}[storage[1]]
+                    check(len(data) == numpy.prod(shape) * width, f"{path}: {key} has {len(data)} bytes, shape {shape}")
+        for path in glob.glob(f"{folder}/data/s/*/*.safetensors") + glob.glob(f"{folder}/data/s/*/*.pt"):
+            with open(path, "rb") as f:
+                size, = struct.unpack("<Q", f.read(8))
+                header = json.loads(f.read(size))
+            ends = sorted(t["data_offsets"] for k, t in header.items() if k != "__metadata__")
+            check(ends[0][0] == 0 and 8 + size + ends[-1][1] == os.path.getsize(path), f"{path}: {ends}")
+
+
+def test_a_flipped_byte_is_found():
+    with Folder() as folder:
+        write_job(folder, job(folder, {"framing": "raw", "mesh": {"zero": 3}, "operation": "write"},
+                              {"framing": "raw", "mesh": {"zero": 3}, "operation": "read", "verify": "full"}))
+        check(run(folder, 2, "--only", "1").rc == 0, "written")
+        path = sorted(glob.glob(f"{folder}/data/checkpoints/000000/*_model_states.pt"))[0]
+        with open(path, "r+b") as f:
+            f.seek(70000)
+            byte = f.read(1)[0]
+            f.seek(70000)
+            f.write(bytes([byte ^ 1]))
+        r = run(folder, 2, "--only", "2")
+        check(r.rc != 0 and "differs at byte 70000, in tensor model." in r.err, f"{r}")
+
+
+def test_a_checkpoint_is_whole_or_none():
+    """Kills at any moment: a reader takes no checkpoint whose marker does not say that it is whole, and what says so is."""
+    with Folder() as folder:
+        write_job(folder, job(folder, {"count": 200, "keep": 2, "framing": "raw", "mesh": {"zero": 3}, "operation": "write"},
+                              {"count": 1, "framing": "raw", "mesh": {"zero": 3}, "operation": "read", "verify": "full"}))
+        for kill in range(20 if FULL else 4):
+            p = start(2, "run", "job.json", "--force", "--only", "1", cwd=folder, start_new_session=True)
+            time.sleep(0.4 + 0.07 * kill)
+            os.killpg(p.pid, signal.SIGKILL)
+            for pid in ranks_of(p).values():
+                os.kill(pid, signal.SIGKILL)
+            p.communicate()
+            for marker in glob.glob(f"{folder}/data/checkpoints/*/.haul-checkpoint.json"):
+                whole = json.load(open(marker))["whole"]
+                files = glob.glob(os.path.dirname(marker) + "/*.pt")
+                check(not whole or len(files) == 4, f"{marker}: whole with {files}")
+        r = alone("clean", "job.json", cwd=folder)
+        check(r.rc == 0 and not os.path.exists(f"{folder}/data/checkpoints"), f"{r}")
+
+
+def test_order_of_calls():
+    """No write after a file's fsync, the fsync before the rename, the folder's after it, and the marker last."""
+    with Folder() as folder:
+        made = job(folder, {"framing": "torch", "mesh": {"zero": 3}, "operation": "write"})
+        made["stores"]["c"]["sync"] = "full"
+        write_job(folder, made)
+        trace = ["strace", "-f", "-y", "-e", "trace=pwrite64,write,fsync,fdatasync,rename,renameat,renameat2", "-o",
+                 f"{folder}/trace", HAUL, "run", "job.json", "--force"]
+        r = subprocess.run(trace, cwd=folder, capture_output=True, text=True, timeout=HANGS_S, env=environment(1))
+        check(r.returncode == 0, f"{r.stdout}{r.stderr}")
+        synced, renamed, last = set(), [], ""
+        for line in open(f"{folder}/trace", errors="replace"):
+            m = re.search(r"(pwrite64|fsync|fdatasync|rename\w*)\(.*?/data/checkpoints/000000/([^\">]*)", line)
+            if not m:
+                continue
+            call, name = m.groups()
+            last = name
+            if call == "pwrite64":
+                check(name not in synced or name.startswith(".haul"), f"written after its fsync: {line}")
+            elif call.startswith("f") and name:
+                synced.add(name)
+            elif call.startswith("rename"):
+                check(name in synced, f"renamed before its fsync: {line}")
+                renamed.append(name)
+        check(renamed and "haul-checkpoint" in renamed[-1], f"the marker is not the last: {renamed}")
+
+
+if __name__ == "__main__":
+    main()
