@@ -1,12 +1,16 @@
 /* Files of a checkpoint: names, tensors and writers, as functions of the model, its mesh and the layout. The same
- * functions say which ranges of them a rank of another mesh reads. Nothing is listed anywhere.
+ * functions say which ranges of them a rank of another mesh reads. No list is kept anywhere.
  *
- *	rank         as DeepSpeed and DLIO name them: "zero_pp_rank_0_mp_rank_03_model_states.pt" and
- *	             "…_optim_states.pt" with ZeRO 3 (and 0); "model_03_model_states.pt" with ZeRO 1 and 2
- *	layer        "layer_7-model_03_model_states.pt" per layer and model-parallel rank, written by data rank 0, and the
- *	             optimizer's files as above
+ *	rank         as DLIO names them: "zero_pp_rank_0_mp_rank_3_model_states.pt" and "…_optim_states.pt" with ZeRO 3
+ *	             (and 0); "model_3_model_states.pt" with ZeRO 1 and 2; "model_states-5.pt" for a model of no
+ *	             known shape
+ *	layer        "layer_7-model_3_model_states.pt" per layer and model part, written by data rank 0, and the
+ *	             optimizer's files as above; with ZeRO 3, where every data rank writes,
+ *	             "layer_7-zero_pp_rank_0_mp_rank_3_model_states.pt"
  *	distributed  torch.distributed.checkpoint: "__3_0.distcp" per rank, weights and optimizer together
- *	shared       one file; each rank has a region, which begins at a multiple of part
+ *	shared       one file, "checkpoint.bin"; each rank has a region, which begins at a multiple of part
+ *
+ * Names end as their framing asks for: ".pt", ".safetensors" or ".bin".
  *
  * A rank of the mesh that has nothing to write (a data replica with ZeRO 0) has no files.
  *
@@ -42,15 +46,17 @@ struct checkpoint_file {
 	const struct checkpoint_shape *shape;
 	char name[CHECKPOINT_NAME_BYTES]; /* in the folder of the checkpoint */
 	uint64_t number; /* unique among all files and regions: of the content's key */
-	uint64_t offset; /* of the region; 0 where the file is this rank's alone */
-	/* What is in it: layers [layer_first, layer_end) of the weights, then the optimizer's states. */
+	/* Shared: where the region begins, and its bytes with the padding after the tensors. Else 0. */
+	uint64_t offset, region;
+	/* What is in it: layers [layer_first, layer_end) of the weights, then the optimizer's states if it has them. */
 	struct mesh_place place;
 	uint64_t layer_first, layer_end;
 	bool optimizer;
 	uint64_t tensors;
 };
 
-/* Files that rank writes, and file i of them. */
+/* Files that rank writes, and file i of them. The cost does not grow with the number of ranks; the offset in a shared
+ * file costs a few loops over the layers of one stage. */
 uint32_t checkpoint_file_count(const struct checkpoint_shape *s, uint64_t rank);
 void checkpoint_file(const struct checkpoint_shape *s, uint64_t rank, uint32_t i,
 		     struct checkpoint_file *out);
@@ -67,19 +73,36 @@ uint64_t checkpoint_shared_bytes(const struct checkpoint_shape *s);
 /* A contiguous range of a file that a reader needs: bytes [offset, offset + length) of a tensor. */
 struct checkpoint_range {
 	uint64_t rank; /* that wrote the file */
-	uint32_t file;
+	uint32_t file; /* of that rank */
 	uint64_t tensor, offset, length;
 };
 
-/* Whose weights a rank restores where several data ranks have the same ones: all ranks read, as real restores do, or
- * only those of data rank 0, as DLIO. */
+/* Where a tensor of the writer at that place is, offset and length 0: tensor i of a layer of its stage, and tensor i of
+ * the optimizer's states. The writer must write weights, or the optimizer. */
+void checkpoint_weights_at(const struct checkpoint_shape *s, const struct mesh_place *p,
+			   uint64_t layer, uint32_t i, struct checkpoint_range *out);
+void checkpoint_optimizer_at(const struct checkpoint_shape *s, const struct mesh_place *p,
+			     uint32_t i, struct checkpoint_range *out);
+
+/* What a rank restores that several data ranks have alike (weights with ZeRO 0 to 2, and the optimizer's states with
+ * ZeRO 0): all data ranks read it, as real restores do, or only data rank 0, as DLIO does. */
 enum checkpoint_replicas { CHECKPOINT_REPLICAS_ALL, CHECKPOINT_REPLICAS_FIRST };
 extern const char *const checkpoint_replicas_names[];
 
-/* Calls range for each range that rank of the mesh reader needs of a checkpoint of shape s, in the order of files and
- * offsets, neighbours of a tensor joined: together exactly the reader's shard (of the optimizer's states, which are a
- * flat vector that each mesh cuts with a remainder of its own, what was written of it). Ends early with what range
- * returns if that is not 0. */
+/* Calls range for each range that rank of the mesh reader needs of a checkpoint of shape s, in the order of writers,
+ * their files, tensors and offsets; ranges of a tensor that touch each other are one. Together they are exactly the
+ * reader's shard, as far as it was written:
+ *
+ *	weights    the elements that the reader's mesh gives to the rank. Elements that remain where the writers' mesh
+ *	           does not divide evenly are in no file.
+ *	optimizer  the parameters' states are a flat vector, which each mesh cuts by rank (by model part with ZeRO 0),
+ *	           the remainder left out. Each rank has small states of its own beside it: of R readers and W
+ *	           writers, reader r takes those of writer r * W / R.
+ *	vectors    of which every tensor rank has a copy, and models of no known shape, of which every data rank has one
+ *	           with ZeRO 3: as the small states
+ *
+ * Numbers smaller than a byte: a byte is read where any of its numbers is needed. Ends early with what range returns if
+ * that is not 0. */
 int checkpoint_ranges(const struct checkpoint_shape *s, const struct mesh *reader, uint64_t rank,
 		      enum checkpoint_replicas replicas,
 		      int (*range)(void *argument, const struct checkpoint_range *r),

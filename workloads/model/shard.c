@@ -79,88 +79,136 @@ void shard_layers(const struct model *m, const struct mesh *mesh, uint64_t pipel
 		*end = m->layers + 3;
 }
 
+uint64_t shard_layer_stage(const struct model *m, const struct mesh *mesh, uint64_t layer)
+{
+	uint64_t each = m->layers / mesh->pipeline, more = m->layers % mesh->pipeline;
+
+	if (m->bytes || layer == 0)
+		return 0;
+	if (layer > m->layers)
+		return mesh->pipeline - 1;
+	layer--;
+	if (layer < more * (each + 1))
+		return layer / (each + 1);
+	return more + (layer - more * (each + 1)) / each;
+}
+
+static const char *const layer_names[] = {
+	"input_layernorm.weight",          "self_attn.qkv_proj.weight", "self_attn.o_proj.weight",
+	"post_attention_layernorm.weight", "mlp.gate_up_proj.weight",   "mlp.down_proj.weight",
+};
+enum { LAYER_TENSORS = sizeof(layer_names) / sizeof(layer_names[0]) };
+
+uint32_t shard_layer_tensors(const struct model *m, uint64_t layer)
+{
+	return m->bytes || layer == 0 || layer > m->layers ? 1 : LAYER_TENSORS;
+}
+
+uint64_t shard_tensors_before(const struct model *m, uint64_t layer)
+{
+	if (m->bytes || layer == 0)
+		return layer;
+	if (layer <= m->layers + 1)
+		return 1 + (layer - 1) * LAYER_TENSORS;
+	return layer + m->layers * (LAYER_TENSORS - 1);
+}
+
+void shard_tensor_at(const struct model *m, uint64_t number, uint64_t *layer, uint32_t *i)
+{
+	uint64_t in_layers = m->layers * LAYER_TENSORS;
+
+	*i = 0;
+	if (m->bytes || number == 0) {
+		*layer = number;
+	} else if (number <= in_layers) {
+		*layer = 1 + (number - 1) / LAYER_TENSORS;
+		*i = (uint32_t)((number - 1) % LAYER_TENSORS);
+	} else {
+		*layer = number - in_layers + m->layers;
+	}
+}
+
 /* Keys (or values) of one token, of all heads. */
 static uint64_t kv_size(const struct model *m)
 {
 	return m->hidden / m->heads * m->kv_heads;
 }
 
-/* A layer's matrix: rows x columns, of which the tensor ranks share one dimension and with ZeRO 3 the data ranks all of
- * it. DLIO cuts the number of elements; where that is no whole number of rows the tensor is flat. */
-struct matrix {
-	const char *name;
-	uint64_t rows, columns; /* columns 0: a vector of rows */
-	bool by_rows;           /* tensor ranks share the rows, else the columns */
-	bool whole;             /* every tensor rank has all of it */
-};
-
-static const char *const layer_names[] = {
-	"input_layernorm.weight",          "self_attn.qkv_proj.weight", "self_attn.o_proj.weight",
-	"post_attention_layernorm.weight", "mlp.gate_up_proj.weight",   "mlp.down_proj.weight",
-};
-
-uint32_t shard_layer_tensors(const struct model *m, uint64_t layer)
-{
-	if (m->bytes || layer == 0 || layer > m->layers)
-		return 1;
-	return sizeof(layer_names) / sizeof(layer_names[0]);
-}
-
 /* Matrix i of a transformer layer. */
-static struct matrix layer_matrix(const struct model *m, uint32_t i)
+static struct shard_matrix transformer_matrix(const struct model *m, uint32_t i)
 {
 	uint64_t h = m->hidden, f = m->feed_forward;
-	const struct matrix all[] = {
-		{NULL, h, 0, false, true},     {NULL, h + 2 * kv_size(m), h, true, false},
-		{NULL, h, h, false, false},    {NULL, h, 0, false, true},
-		{NULL, 2 * f, h, true, false}, {NULL, h, f, false, false},
+	const struct shard_matrix all[LAYER_TENSORS] = {
+		{.rows = h, .whole = true},
+		{.rows = h + 2 * kv_size(m), .columns = h, .by_rows = true},
+		{.rows = h, .columns = h},
+		{.rows = h, .whole = true},
+		{.rows = 2 * f, .columns = h, .by_rows = true},
+		{.rows = h, .columns = f},
 	};
-	struct matrix one = all[i];
+	struct shard_matrix one = all[i];
 
 	one.name = layer_names[i];
 	return one;
 }
 
-static void tensor_cut(const struct mesh *mesh, const struct matrix *x, enum model_type type,
-		       struct tensor *out)
+void shard_layer_matrix(const struct model *m, uint64_t layer, uint32_t i, struct shard_matrix *out)
 {
-	uint64_t parts = x->whole ? 1 : mesh->tensor, shards = mesh->zero == 3 ? mesh->data : 1;
-	uint64_t elements = x->rows * (x->columns ? x->columns : 1) / parts / shards;
-	uint64_t cut = x->by_rows ? x->rows : x->columns;
-
-	out->type = type;
-	out->bytes = model_type_bytes(type, elements);
-	out->dimensions = 1;
-	out->shape[0] = elements;
-	if (shards > 1 || !x->columns || cut % parts)
+	if (m->bytes) {
+		*out = (struct shard_matrix){.name = "model.state",
+					     .type = MODEL_UINT8,
+					     .rows = m->bytes,
+					     .whole = true,
+					     .uncut = true};
 		return;
-	out->dimensions = 2;
-	out->shape[0] = x->by_rows ? x->rows / parts : x->rows;
-	out->shape[1] = x->by_rows ? x->columns : x->columns / parts;
+	}
+	if (layer >= 1 && layer <= m->layers)
+		*out = transformer_matrix(m, i);
+	else if (layer == m->layers + 2)
+		*out = (struct shard_matrix){
+			.name = "model.norm.weight", .rows = m->hidden, .whole = true};
+	else
+		*out = (struct shard_matrix){.name = layer ? "lm_head.weight"
+							   : "model.embed_tokens.weight",
+					     .rows = m->vocabulary,
+					     .columns = m->hidden,
+					     .by_rows = true};
+	out->type = (enum model_type)m->weights;
+}
+
+void shard_matrix_cut(const struct mesh *mesh, const struct shard_matrix *x, struct shard_cut *out)
+{
+	out->parts = x->whole ? 1 : mesh->tensor;
+	out->pieces = mesh->zero == 3 && !x->uncut ? mesh->data : 1;
+	out->part = x->rows * (x->columns ? x->columns : 1) / out->parts;
+	out->piece = out->part / out->pieces;
+	out->even = (x->by_rows || !x->columns ? x->rows : x->columns) % out->parts == 0;
+	out->by_columns = out->parts > 1 && out->even && !x->by_rows && x->columns;
 }
 
 void shard_layer_tensor(const struct model *m, const struct mesh *mesh, uint64_t layer, uint32_t i,
 			struct tensor *out)
 {
-	struct matrix x = {"model.embed_tokens.weight", m->vocabulary, m->hidden, true, false};
+	struct shard_matrix x;
+	struct shard_cut cut;
 
+	shard_layer_matrix(m, layer, i, &x);
+	shard_matrix_cut(mesh, &x, &cut);
 	memset(out, 0, sizeof(*out));
-	if (m->bytes) {
-		*out = (struct tensor){"model.state", MODEL_UINT8, 1, {m->bytes, 0}, m->bytes};
-		return;
-	}
-	if (layer == m->layers + 1)
-		x.name = "lm_head.weight";
-	if (layer == m->layers + 2)
-		x = (struct matrix){"model.norm.weight", m->hidden, 0, false, true};
-	if (layer >= 1 && layer <= m->layers) {
-		x = layer_matrix(m, i);
+	if (!m->bytes && layer >= 1 && layer <= m->layers)
 		snprintf(out->name, sizeof(out->name), "model.layers.%" PRIu64 ".%s", layer - 1,
 			 x.name);
-	} else {
+	else
 		snprintf(out->name, sizeof(out->name), "%s", x.name);
-	}
-	tensor_cut(mesh, &x, (enum model_type)m->weights, out);
+	out->type = x.type;
+	out->bytes = model_type_bytes(x.type, cut.piece);
+	out->dimensions = 1;
+	out->shape[0] = cut.piece;
+	if (cut.pieces > 1 || !x.columns || !cut.even)
+		return;
+	out->dimensions = 2;
+	out->shape[0] = x.by_rows ? x.rows / cut.parts : x.rows;
+	out->shape[1] = x.by_rows ? x.columns : x.columns / cut.parts;
 }
 
 uint64_t shard_layer_bytes(const struct model *m, const struct mesh *mesh, uint64_t layer)

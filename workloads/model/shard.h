@@ -46,6 +46,8 @@ void mesh_at(const struct mesh *mesh, uint64_t rank, struct mesh_place *out);
 /* The layers of a pipeline stage: [*first, *end). */
 void shard_layers(const struct model *m, const struct mesh *mesh, uint64_t pipeline,
 		  uint64_t *first, uint64_t *end);
+/* The stage that holds a layer. */
+uint64_t shard_layer_stage(const struct model *m, const struct mesh *mesh, uint64_t layer);
 
 /* A tensor as one rank holds it. */
 enum { TENSOR_NAME_BYTES = 96, TENSOR_DIMENSIONS_MAX = 2 };
@@ -57,11 +59,39 @@ struct tensor {
 	uint64_t bytes;
 };
 
+/* A tensor of a layer as the model has it, before ranks share it: rows x columns. */
+struct shard_matrix {
+	const char *name; /* "mlp.down_proj.weight": in a transformer layer without the layer */
+	enum model_type type;
+	uint64_t rows, columns; /* columns 0: a vector of rows */
+	bool by_rows;           /* tensor ranks share the rows, else the columns */
+	bool whole;             /* every tensor rank has all of it */
+	bool uncut;             /* every data rank has all of it, also with ZeRO 3 */
+};
+
+/* How a mesh cuts a matrix. Each tensor rank has a part, and each data rank has a piece of that part. DLIO divides the
+ * number of elements. So the part has two dimensions where rows or columns divide evenly, else it is flat, and the
+ * elements that remain belong to no rank. */
+struct shard_cut {
+	uint64_t parts, pieces;
+	uint64_t part, piece; /* elements */
+	bool even;            /* rows or columns divide evenly */
+	bool by_columns;      /* a part is some columns of every row, else a run of elements */
+};
+void shard_matrix_cut(const struct mesh *mesh, const struct shard_matrix *x, struct shard_cut *out);
+
 /* The tensors of one layer. */
 uint32_t shard_layer_tensors(const struct model *m, uint64_t layer);
+void shard_layer_matrix(const struct model *m, uint64_t layer, uint32_t i,
+			struct shard_matrix *out);
 void shard_layer_tensor(const struct model *m, const struct mesh *mesh, uint64_t layer, uint32_t i,
 			struct tensor *out);
 uint64_t shard_layer_bytes(const struct model *m, const struct mesh *mesh, uint64_t layer);
+
+/* The tensors of all layers, numbered from layer 0 on: how many come before a layer (which may be the one after the
+ * last), and the layer and number in it of one. */
+uint64_t shard_tensors_before(const struct model *m, uint64_t layer);
+void shard_tensor_at(const struct model *m, uint64_t number, uint64_t *layer, uint32_t *i);
 
 /* The optimizer's tensors of a rank. */
 enum { OPTIMIZER_TENSORS = 6 };

@@ -90,7 +90,8 @@ static void test_stages(void)
 				shard_layers(&m, &mesh, p, &first, &end);
 				CU_ASSERT_EQUAL_FATAL(first, next);
 				CU_ASSERT_FATAL(end > first);
-				next = end;
+				for (next = first; next < end; next++)
+					CU_ASSERT_EQUAL(shard_layer_stage(&m, &mesh, next), p);
 			}
 			CU_ASSERT_EQUAL(next, model_layer_count(&m));
 		}
@@ -106,6 +107,27 @@ static void test_stages(void)
 		CU_ASSERT(first == 4 && end == 6);
 		shard_layers(&m, &mesh, 2, &first, &end);
 		CU_ASSERT(first == 6 && end == 10);
+	}
+}
+
+/* The numbers of the tensors count them layer by layer. */
+static void test_tensor_numbers(void)
+{
+	static const struct model shapes[] = {{.layers = 1}, {.layers = 7}, {.bytes = 100}};
+
+	for (unsigned s = 0; s < sizeof(shapes) / sizeof(shapes[0]); s++) {
+		const struct model *m = &shapes[s];
+		uint64_t number = 0, at;
+		uint32_t in_layer;
+
+		for (uint64_t layer = 0; layer < model_layer_count(m); layer++) {
+			CU_ASSERT_EQUAL(shard_tensors_before(m, layer), number);
+			for (uint32_t i = 0; i < shard_layer_tensors(m, layer); i++) {
+				shard_tensor_at(m, number++, &at, &in_layer);
+				CU_ASSERT(at == layer && in_layer == i);
+			}
+		}
+		CU_ASSERT_EQUAL(shard_tensors_before(m, model_layer_count(m)), number);
 	}
 }
 
@@ -194,6 +216,7 @@ int main(void)
 		{"MLPerf's table", test_mlperfs_table},
 		{"layers", test_layers},
 		{"stages", test_stages},
+		{"numbers of tensors", test_tensor_numbers},
 		{"padding", test_padding},
 		{"who writes", test_who_writes},
 		{"refusals", test_refusals},

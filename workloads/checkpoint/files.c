@@ -1,0 +1,238 @@
+#include "workloads/checkpoint/files.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+const char *const checkpoint_layout_names[] = {"rank", "layer", "distributed", "shared", NULL};
+
+static const char *const suffixes[ARCHIVE_KINDS] = {
+	[ARCHIVE_TORCH] = ".pt",
+	[ARCHIVE_SAFETENSORS] = ".safetensors",
+	[ARCHIVE_RAW] = ".bin",
+};
+
+/* What a rank of the mesh writes, however it is laid out. */
+struct checkpoint_writer {
+	uint64_t first, end; /* layers; the same: no weights */
+	bool optimizer;
+	uint32_t weight_files, files;
+};
+
+static void checkpoint_writer_at(const struct checkpoint_shape *s, const struct mesh_place *p,
+				 struct checkpoint_writer *out)
+{
+	memset(out, 0, sizeof(*out));
+	if (shard_writes_weights(&s->mesh, p))
+		shard_layers(&s->model, &s->mesh, p->pipeline, &out->first, &out->end);
+	out->optimizer =
+		shard_writes_optimizer(&s->mesh, p) && shard_optimizer_tensors(&s->model) > 0;
+	if (s->layout == CHECKPOINT_LAYER)
+		out->weight_files = (uint32_t)(out->end - out->first);
+	else if (s->layout == CHECKPOINT_RANK)
+		out->weight_files = out->end > out->first;
+	if (s->layout == CHECKPOINT_LAYER || s->layout == CHECKPOINT_RANK)
+		out->files = out->weight_files + out->optimizer;
+	else
+		out->files = out->end > out->first || out->optimizer;
+}
+
+uint32_t checkpoint_file_count(const struct checkpoint_shape *s, uint64_t rank)
+{
+	struct checkpoint_writer w;
+	struct mesh_place p;
+
+	mesh_at(&s->mesh, rank, &p);
+	checkpoint_writer_at(s, &p, &w);
+	return w.files;
+}
+
+static uint64_t weight_tensors(const struct model *m, uint64_t first, uint64_t end)
+{
+	return shard_tensors_before(m, end) - shard_tensors_before(m, first);
+}
+
+static void checkpoint_name_weights(const struct checkpoint_shape *s, struct checkpoint_file *f)
+{
+	const struct mesh_place *p = &f->place;
+	const char *suffix = suffixes[s->framing];
+	char layer[32] = "";
+
+	if (s->model.bytes) {
+		snprintf(f->name, sizeof(f->name), "model_states-%" PRIu64 "%s", p->rank, suffix);
+		return;
+	}
+	if (s->layout == CHECKPOINT_LAYER)
+		snprintf(layer, sizeof(layer), "layer_%" PRIu64 "-", f->layer_first);
+	/* DLIO knows no file of a layer with ZeRO 0, but with ZeRO 1 and 2 only. */
+	if (s->mesh.zero == 3 || (s->mesh.zero == 0 && s->layout == CHECKPOINT_RANK))
+		snprintf(f->name, sizeof(f->name),
+			 "%szero_pp_rank_%" PRIu64 "_mp_rank_%" PRIu64 "_model_states%s", layer,
+			 p->data, p->model_part, suffix);
+	else
+		snprintf(f->name, sizeof(f->name), "%smodel_%" PRIu64 "_model_states%s", layer,
+			 p->model_part, suffix);
+}
+
+static void checkpoint_name(const struct checkpoint_shape *s, struct checkpoint_file *f)
+{
+	const struct mesh_place *p = &f->place;
+
+	if (s->layout == CHECKPOINT_SHARED)
+		snprintf(f->name, sizeof(f->name), "checkpoint%s", suffixes[ARCHIVE_RAW]);
+	else if (s->layout == CHECKPOINT_DISTRIBUTED)
+		snprintf(f->name, sizeof(f->name), "__%" PRIu64 "_0.distcp", p->rank);
+	else if (f->optimizer)
+		snprintf(f->name, sizeof(f->name),
+			 "zero_pp_rank_%" PRIu64 "_mp_rank_%" PRIu64 "_optim_states%s", p->data,
+			 p->model_part, suffixes[s->framing]);
+	else
+		checkpoint_name_weights(s, f);
+}
+
+/* Bytes of the region of a rank in that stage, of data rank 0 or of another one. */
+static uint64_t region_bytes(const struct checkpoint_shape *s, bool other, uint64_t stage)
+{
+	const struct mesh *mesh = &s->mesh;
+	uint64_t weights, optimizer, bytes;
+
+	checkpoint_rank_bytes(s, ((other ? mesh->pipeline : 0) + stage) * mesh->tensor, &weights,
+			      &optimizer);
+	bytes = weights + optimizer;
+	return s->part ? (bytes + s->part - 1) / s->part * s->part : bytes;
+}
+
+/* Bytes of the regions of all ranks of one data rank that are in the first stages of the pipeline. */
+static uint64_t stages_bytes(const struct checkpoint_shape *s, bool other, uint64_t stages)
+{
+	uint64_t last = s->mesh.pipeline - 1, inner_end, longer, bytes;
+
+	if (stages == 0)
+		return 0;
+	bytes = region_bytes(s, other, 0);
+	/* The stages between the first and the last are of two kinds: first those with one layer more. */
+	inner_end = stages < last ? stages : last;
+	if (inner_end > 1) {
+		longer = s->model.layers % s->mesh.pipeline;
+		if (longer < 1)
+			longer = 1;
+		if (longer > inner_end)
+			longer = inner_end;
+		if (longer > 1)
+			bytes += (longer - 1) * region_bytes(s, other, 1);
+		if (inner_end > longer)
+			bytes += (inner_end - longer) * region_bytes(s, other, longer);
+	}
+	if (stages > last && last > 0)
+		bytes += region_bytes(s, other, last);
+	return bytes * s->mesh.tensor;
+}
+
+static uint64_t region_offset(const struct checkpoint_shape *s, const struct mesh_place *p)
+{
+	bool other = p->data > 0;
+	uint64_t before = 0;
+
+	if (other)
+		before = stages_bytes(s, false, s->mesh.pipeline) +
+			 (p->data - 1) * stages_bytes(s, true, s->mesh.pipeline);
+	return before + stages_bytes(s, other, p->pipeline) +
+	       p->tensor * region_bytes(s, other, p->pipeline);
+}
+
+uint64_t checkpoint_shared_bytes(const struct checkpoint_shape *s)
+{
+	uint64_t bytes = stages_bytes(s, false, s->mesh.pipeline);
+
+	if (s->mesh.data > 1)
+		bytes += (s->mesh.data - 1) * stages_bytes(s, true, s->mesh.pipeline);
+	return bytes;
+}
+
+void checkpoint_file(const struct checkpoint_shape *s, uint64_t rank, uint32_t i,
+		     struct checkpoint_file *out)
+{
+	struct checkpoint_writer w;
+
+	memset(out, 0, sizeof(*out));
+	out->shape = s;
+	mesh_at(&s->mesh, rank, &out->place);
+	checkpoint_writer_at(s, &out->place, &w);
+	/* A rank has a file per layer and one more at most. */
+	out->number = rank * (model_layer_count(&s->model) + 1) + i;
+	out->layer_first = w.first;
+	out->layer_end = w.end;
+	out->optimizer = w.optimizer;
+	if (s->layout == CHECKPOINT_RANK || s->layout == CHECKPOINT_LAYER) {
+		out->optimizer = i == w.weight_files;
+		if (out->optimizer)
+			out->layer_first = w.end;
+		else if (s->layout == CHECKPOINT_LAYER)
+			out->layer_first = w.first + i;
+		if (!out->optimizer && s->layout == CHECKPOINT_LAYER)
+			out->layer_end = out->layer_first + 1;
+	}
+	out->tensors = weight_tensors(&s->model, out->layer_first, out->layer_end) +
+		       (out->optimizer ? shard_optimizer_tensors(&s->model) : 0);
+	if (s->layout == CHECKPOINT_SHARED) {
+		out->offset = region_offset(s, &out->place);
+		out->region = region_bytes(s, out->place.data > 0, out->place.pipeline);
+	}
+	checkpoint_name(s, out);
+}
+
+void checkpoint_file_tensor(const void *file, uint64_t t, struct tensor *out)
+{
+	const struct checkpoint_file *f = file;
+	const struct model *m = &f->shape->model;
+	uint64_t weights = weight_tensors(m, f->layer_first, f->layer_end), layer;
+	uint32_t i;
+
+	if (t >= weights) {
+		shard_optimizer_tensor(m, &f->shape->mesh, (uint32_t)(t - weights), out);
+		return;
+	}
+	shard_tensor_at(m, shard_tensors_before(m, f->layer_first) + t, &layer, &i);
+	shard_layer_tensor(m, &f->shape->mesh, layer, i, out);
+}
+
+struct archive_tensors checkpoint_file_tensors(const struct checkpoint_file *f)
+{
+	return (struct archive_tensors){f->tensors, checkpoint_file_tensor, f};
+}
+
+void checkpoint_rank_bytes(const struct checkpoint_shape *s, uint64_t rank, uint64_t *weights,
+			   uint64_t *optimizer)
+{
+	struct mesh_place p;
+
+	mesh_at(&s->mesh, rank, &p);
+	*weights = shard_weight_bytes(&s->model, &s->mesh, &p);
+	*optimizer = shard_optimizer_bytes(&s->model, &s->mesh, &p);
+}
+
+void checkpoint_weights_at(const struct checkpoint_shape *s, const struct mesh_place *p,
+			   uint64_t layer, uint32_t i, struct checkpoint_range *out)
+{
+	uint64_t first, end;
+
+	*out = (struct checkpoint_range){.rank = p->rank, .tensor = i};
+	shard_layers(&s->model, &s->mesh, p->pipeline, &first, &end);
+	if (s->layout == CHECKPOINT_LAYER)
+		out->file = (uint32_t)(layer - first);
+	else
+		out->tensor += weight_tensors(&s->model, first, layer);
+}
+
+void checkpoint_optimizer_at(const struct checkpoint_shape *s, const struct mesh_place *p,
+			     uint32_t i, struct checkpoint_range *out)
+{
+	struct checkpoint_writer w;
+
+	*out = (struct checkpoint_range){.rank = p->rank, .tensor = i};
+	checkpoint_writer_at(s, p, &w);
+	if (s->layout == CHECKPOINT_RANK || s->layout == CHECKPOINT_LAYER)
+		out->file = w.weight_files;
+	else
+		out->tensor += weight_tensors(&s->model, w.first, w.end);
+}

@@ -1,0 +1,344 @@
+/* Ranges of a checkpoint that a rank of another mesh reads.
+ *
+ * What the reader wants of each tensor, and what each writer has of it, are slices. The writers that may have something
+ * of it lie close together: their ranks are narrowed first, so that few are looked at in vain. Each one that is left gives
+ * what its slices have in common with the reader's, tensor by tensor. */
+#include <string.h>
+
+#include "workloads/checkpoint/files.h"
+#include "workloads/model/slice.h"
+
+const char *const checkpoint_replicas_names[] = {"all", "first", NULL};
+
+/* Tensors that are cut alike: those of layer 0 (the embedding; the output head is as it, or all of a model of no known
+ * shape), those of every transformer layer, and the last norm. */
+enum { KIND_FIRST, KIND_LAYER, KIND_NORM = KIND_LAYER + 6, KINDS };
+
+/* Writers: first ... end - 1 in each dimension of their mesh. */
+struct writers {
+	uint64_t data, data_end, stage, stage_end, tensor, tensor_end;
+};
+
+struct restore {
+	const struct checkpoint_shape *s;
+	const struct mesh *mesh; /* the reader's */
+	struct mesh_place place;
+	/* Weights. */
+	uint64_t layer, layer_end;
+	unsigned kinds; /* 0: reads no weights */
+	struct shard_matrix matrices[KINDS];
+	struct slice wanted[KINDS];
+	struct writers writers;
+	uint64_t tensor, data; /* the writer from which it takes what they all have */
+	/* The optimizer's states: elements [state, state_end) of the flat vector; ranks that may have some of them, or
+	 * the small states. */
+	uint64_t state, state_end;
+	uint64_t small; /* the rank from which it takes the small states */
+	uint64_t states_rank, states_rank_end;
+	/* The range that the next one may join; length 0: none. */
+	struct checkpoint_range pending;
+	int (*range)(void *argument, const struct checkpoint_range *r);
+	void *argument;
+};
+
+static void restore_plan_weights(struct restore *r);
+static void restore_plan_optimizer(struct restore *r);
+static bool restore_next_rank(const struct restore *r, uint64_t from, uint64_t *rank);
+static int restore_weights(struct restore *r, const struct mesh_place *writer);
+static int restore_optimizer(struct restore *r, const struct mesh_place *writer);
+static int restore_flush(struct restore *r);
+
+int checkpoint_ranges(const struct checkpoint_shape *s, const struct mesh *reader, uint64_t rank,
+		      enum checkpoint_replicas replicas,
+		      int (*range)(void *argument, const struct checkpoint_range *r),
+		      void *argument)
+{
+	struct restore r = {.s = s, .mesh = reader, .range = range, .argument = argument};
+	struct mesh_place writer;
+	int rc = 0;
+
+	mesh_at(reader, rank, &r.place);
+	if (shard_writes_weights(reader, &r.place) || replicas == CHECKPOINT_REPLICAS_ALL)
+		restore_plan_weights(&r);
+	if (shard_writes_optimizer(reader, &r.place) || replicas == CHECKPOINT_REPLICAS_ALL)
+		restore_plan_optimizer(&r);
+	for (uint64_t next = 0; !rc && restore_next_rank(&r, next, &next); next++) {
+		mesh_at(&s->mesh, next, &writer);
+		rc = restore_weights(&r, &writer);
+		if (!rc)
+			rc = restore_optimizer(&r, &writer);
+	}
+	return rc ? rc : restore_flush(&r);
+}
+
+/* Number i of count among other, spread evenly. */
+static uint64_t counterpart(uint64_t i, uint64_t count, uint64_t other)
+{
+	return (uint64_t)((unsigned __int128)i * other / count);
+}
+
+static unsigned restore_kind(const struct model *m, uint64_t layer, uint32_t i)
+{
+	if (layer >= 1 && layer <= m->layers)
+		return KIND_LAYER + i;
+	return layer && layer == m->layers + 2 ? KIND_NORM : KIND_FIRST;
+}
+
+static void restore_kind_matrix(const struct model *m, unsigned kind, struct shard_matrix *out)
+{
+	if (kind == KIND_FIRST)
+		shard_layer_matrix(m, 0, 0, out);
+	else if (kind == KIND_NORM)
+		shard_layer_matrix(m, m->layers + 2, 0, out);
+	else
+		shard_layer_matrix(m, 1, kind - KIND_LAYER, out);
+}
+
+static void writers_widen(struct writers *w, const struct slice_holders *h)
+{
+	if (h->tensor < w->tensor)
+		w->tensor = h->tensor;
+	if (h->tensor_end > w->tensor_end)
+		w->tensor_end = h->tensor_end;
+	if (h->data < w->data)
+		w->data = h->data;
+	if (h->data_end > w->data_end)
+		w->data_end = h->data_end;
+}
+
+static void restore_plan_weights(struct restore *r)
+{
+	const struct model *m = &r->s->model;
+	const struct mesh *from = &r->s->mesh;
+	struct writers *w = &r->writers;
+
+	shard_layers(m, r->mesh, r->place.pipeline, &r->layer, &r->layer_end);
+	r->kinds = m->bytes ? 1 : KINDS;
+	r->tensor = counterpart(r->place.tensor, r->mesh->tensor, from->tensor);
+	/* Where only data rank 0 wrote, all read that. */
+	r->data = from->zero == 3 ? counterpart(r->place.data, r->mesh->data, from->data) : 0;
+	*w = (struct writers){.data = from->data, .tensor = from->tensor};
+	w->stage = shard_layer_stage(m, from, r->layer);
+	w->stage_end = shard_layer_stage(m, from, r->layer_end - 1) + 1;
+	for (unsigned k = 0; k < r->kinds; k++) {
+		struct slice_holders h;
+
+		restore_kind_matrix(m, k, &r->matrices[k]);
+		slice_make(r->mesh, &r->matrices[k], &r->place, &r->wanted[k]);
+		if (!slice_holders_find(from, &r->matrices[k], &r->wanted[k], &h))
+			continue;
+		if (r->matrices[k].whole) {
+			h.tensor = r->tensor;
+			h.tensor_end = r->tensor + 1;
+		}
+		if (r->matrices[k].uncut || from->zero != 3) {
+			h.data = r->data;
+			h.data_end = r->data + 1;
+		}
+		writers_widen(w, &h);
+	}
+}
+
+/* Ranks that write the optimizer's states, and which of them the one at that place is as. */
+static uint64_t state_ranks(const struct mesh *mesh)
+{
+	return mesh->zero ? mesh_ranks(mesh) : mesh->tensor * mesh->pipeline;
+}
+
+static uint64_t state_elements(const struct model *m, const struct mesh *mesh)
+{
+	struct tensor t;
+
+	shard_optimizer_tensor(m, mesh, 0, &t);
+	return t.shape[0];
+}
+
+static void restore_plan_optimizer(struct restore *r)
+{
+	const struct model *m = &r->s->model;
+	uint64_t index = r->mesh->zero ? r->place.rank : r->place.model_part;
+	uint64_t ranks = state_ranks(&r->s->mesh), each, mine, last;
+
+	if (!shard_optimizer_tensors(m))
+		return;
+	mine = state_elements(m, r->mesh);
+	each = state_elements(m, &r->s->mesh);
+	r->state = index * mine;
+	r->state_end = r->state + mine;
+	r->small = counterpart(index, state_ranks(r->mesh), ranks);
+	r->states_rank = r->small;
+	r->states_rank_end = r->small + 1;
+	if (!mine || !each || r->state / each >= ranks)
+		return;
+	if (r->state / each < r->states_rank)
+		r->states_rank = r->state / each;
+	last = (r->state_end - 1) / each;
+	if (last >= ranks)
+		last = ranks - 1;
+	if (last >= r->states_rank_end)
+		r->states_rank_end = last + 1;
+}
+
+static uint64_t writers_rank(const struct mesh *mesh, uint64_t data, uint64_t stage,
+			     uint64_t tensor)
+{
+	return (data * mesh->pipeline + stage) * mesh->tensor + tensor;
+}
+
+/* The first of the writers whose rank is not below from. */
+static bool writers_next(const struct writers *w, const struct mesh *mesh, uint64_t from,
+			 uint64_t *rank)
+{
+	uint64_t data, stage, tensor;
+	struct mesh_place p;
+
+	if (w->data >= w->data_end || w->tensor >= w->tensor_end)
+		return false;
+	mesh_at(mesh, from, &p);
+	data = p.data;
+	stage = p.pipeline;
+	tensor = p.tensor;
+	if (tensor >= w->tensor_end) {
+		tensor = w->tensor;
+		stage++;
+	}
+	if (stage >= w->stage_end) {
+		stage = w->stage;
+		tensor = w->tensor;
+		data++;
+	}
+	if (data < w->data) {
+		data = w->data;
+		stage = w->stage;
+		tensor = w->tensor;
+	}
+	if (stage < w->stage) {
+		stage = w->stage;
+		tensor = w->tensor;
+	}
+	if (tensor < w->tensor)
+		tensor = w->tensor;
+	*rank = writers_rank(mesh, data, stage, tensor);
+	return data < w->data_end;
+}
+
+/* The next rank that may have written something the reader needs, from a rank on. */
+static bool restore_next_rank(const struct restore *r, uint64_t from, uint64_t *rank)
+{
+	uint64_t states = from < r->states_rank ? r->states_rank : from;
+	bool found = writers_next(&r->writers, &r->s->mesh, from, rank);
+
+	if (states < r->states_rank_end && (!found || states < *rank)) {
+		*rank = states;
+		found = true;
+	}
+	return found;
+}
+
+static int restore_flush(struct restore *r)
+{
+	struct checkpoint_range last = r->pending;
+
+	r->pending.length = 0;
+	return last.length ? r->range(r->argument, &last) : 0;
+}
+
+/* Adds elements [first, first + count) of the tensor that at names. */
+static int restore_add(struct restore *r, const struct checkpoint_range *at, enum model_type type,
+		       uint64_t first, uint64_t count)
+{
+	struct checkpoint_range *p = &r->pending;
+	/* The first byte that has a bit of the first element, and the end of the last such byte. */
+	uint64_t begin = model_type_bytes(type, first + 1) - model_type_bytes(type, 1);
+	uint64_t end = model_type_bytes(type, first + count);
+	int rc;
+
+	if (p->length && p->rank == at->rank && p->file == at->file && p->tensor == at->tensor &&
+	    begin <= p->offset + p->length) {
+		p->length = end - p->offset;
+		return 0;
+	}
+	rc = restore_flush(r);
+	*p = *at;
+	p->offset = begin;
+	p->length = end - begin;
+	return rc;
+}
+
+/* What the writer has of each kind of tensor that the reader wants. false: nothing. */
+static bool restore_held(const struct restore *r, const struct mesh_place *writer,
+			 struct slice held[KINDS], struct slice_common common[KINDS])
+{
+	bool any = false;
+
+	for (unsigned k = 0; k < r->kinds; k++) {
+		const struct shard_matrix *x = &r->matrices[k];
+
+		slice_make(&r->s->mesh, x, writer, &held[k]);
+		if ((x->whole && writer->tensor != r->tensor) ||
+		    (x->uncut && writer->data != r->data))
+			held[k].count = 0;
+		slice_common_begin(&common[k], &held[k], &r->wanted[k]);
+		any = any || common[k].next < common[k].end;
+	}
+	return any;
+}
+
+static int restore_weights(struct restore *r, const struct mesh_place *writer)
+{
+	const struct model *m = &r->s->model;
+	struct slice held[KINDS];
+	struct slice_common common[KINDS];
+	struct checkpoint_range at;
+	uint64_t first, end;
+	int rc = 0;
+
+	if (!shard_writes_weights(&r->s->mesh, writer) || !restore_held(r, writer, held, common))
+		return 0;
+	shard_layers(m, &r->s->mesh, writer->pipeline, &first, &end);
+	if (first < r->layer)
+		first = r->layer;
+	if (end > r->layer_end)
+		end = r->layer_end;
+	for (uint64_t layer = first; layer < end; layer++)
+		for (uint32_t i = 0; i < shard_layer_tensors(m, layer); i++) {
+			unsigned kind = restore_kind(m, layer, i);
+			struct slice_common c = common[kind];
+			uint64_t element, count;
+
+			checkpoint_weights_at(r->s, writer, layer, i, &at);
+			while (!rc && slice_common_next(&c, &element, &count))
+				rc = restore_add(r, &at, r->matrices[kind].type, element, count);
+			if (rc)
+				return rc;
+		}
+	return 0;
+}
+
+static int restore_optimizer(struct restore *r, const struct mesh_place *writer)
+{
+	const struct model *m = &r->s->model;
+	uint64_t first, end, begin;
+	int rc = 0;
+
+	if (writer->rank < r->states_rank || writer->rank >= r->states_rank_end)
+		return 0;
+	for (uint32_t i = 0; !rc && i < shard_optimizer_tensors(m); i++) {
+		struct checkpoint_range at;
+		struct tensor t;
+
+		checkpoint_optimizer_at(r->s, writer, i, &at);
+		shard_optimizer_tensor(m, &r->s->mesh, i, &t);
+		/* The flat vector's tensors are the even ones. */
+		begin = i % 2 ? 0 : writer->rank * t.shape[0];
+		first = i % 2 || r->state < begin ? begin : r->state;
+		end = begin + t.shape[0];
+		if (i % 2 == 0 && r->state_end < end)
+			end = r->state_end;
+		if (i % 2 && writer->rank != r->small)
+			continue;
+		if (first < end)
+			rc = restore_add(r, &at, t.type, first - begin, end - first);
+	}
+	return rc;
+}
