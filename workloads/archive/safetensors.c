@@ -1,0 +1,85 @@
+/* safetensors: the tensors behind a header of JSON.
+ *
+ *	| n u64 | {"__metadata__":…, a row per tensor } spaces | tensor 0 | tensor 1 | …
+ *	0       8                                              8 + n, a multiple of 8
+ *
+ *	row: ,"lm_head.weight":{"dtype":"F16","shape":[128256,512],"data_offsets":[0,131334144]}
+ *
+ * As the format's own writer does it, but for the order of the tensors, which is the caller's. Readers refuse a header of
+ * more than 100 MB. Source: README of huggingface/safetensors, "Format". */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "workloads/archive/archive.h"
+#include "workloads/archive/kind.h"
+#include "workloads/formats/payload.h"
+
+enum { COUNT_BYTES = 8, ALIGNMENT = 8, ROW_MAX = TENSOR_NAME_BYTES + 192, JSON_MAX = 100000000 };
+
+static const char safetensors_begin[] = "{\"__metadata__\":{\"format\":\"pt\"}";
+
+static const char *const dtypes[MODEL_TYPE_COUNT] = {
+	[MODEL_FP64] = "F64",    [MODEL_FP32] = "F32", [MODEL_FP16] = "F16", [MODEL_BF16] = "BF16",
+	[MODEL_FP8] = "F8_E4M3", [MODEL_INT8] = "I8",  [MODEL_UINT8] = "U8",
+};
+
+/* Tensor i's row, whose bytes begin at `at` behind the header; returns its length and moves at on. */
+static uint32_t safetensors_row(const struct archive *a, uint64_t i, uint64_t *at,
+				char row[ROW_MAX])
+{
+	struct tensor t;
+	int n;
+
+	archive_stored(a, i, &t);
+	n = snprintf(row, ROW_MAX, ",\"%s\":{\"dtype\":\"%s\",\"shape\":[", t.name, dtypes[t.type]);
+	for (uint32_t d = 0; d < t.dimensions; d++)
+		n += snprintf(row + n, (size_t)(ROW_MAX - n), "%s%" PRIu64, d ? "," : "",
+			      t.shape[d]);
+	n += snprintf(row + n, (size_t)(ROW_MAX - n),
+		      "],\"data_offsets\":[%" PRIu64 ",%" PRIu64 "]}", *at, *at + t.bytes);
+	*at += t.bytes;
+	return (uint32_t)n;
+}
+
+static int safetensors_lay_out(struct archive *a, struct err *err)
+{
+	uint64_t json = sizeof(safetensors_begin) - 1 + 1, at = 0; /* and the closing bracket */
+	char row[ROW_MAX];
+
+	for (uint64_t i = 0; i < a->tensors.count; i++)
+		json += safetensors_row(a, i, &at, row);
+	json = (json + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+	if (json > JSON_MAX)
+		return err_set(err, -EINVAL,
+			       "the header of a safetensors file has at most 100 MB; with %" PRIu64
+			       " tensors it would have %" PRIu64 " bytes",
+			       a->tensors.count, json);
+	archive_contiguous(a, COUNT_BYTES + json);
+	return 0;
+}
+
+static void safetensors_header(const struct archive *a, uint8_t *out)
+{
+	uint8_t *end = out + a->header_bytes;
+	char row[ROW_MAX];
+	uint64_t at = 0;
+
+	out = put_little(out, a->header_bytes - COUNT_BYTES, COUNT_BYTES);
+	memcpy(out, safetensors_begin, sizeof(safetensors_begin) - 1);
+	out += sizeof(safetensors_begin) - 1;
+	for (uint64_t i = 0; i < a->tensors.count; i++) {
+		uint32_t n = safetensors_row(a, i, &at, row);
+
+		memcpy(out, row, n);
+		out += n;
+	}
+	*out++ = '}';
+	memset(out, ' ', (size_t)(end - out));
+}
+
+const struct archive_ops archive_safetensors = {
+	.lay_out = safetensors_lay_out,
+	.header = safetensors_header,
+};
