@@ -22,9 +22,8 @@ esac
 
 jobs=$(nproc)
 [ "$jobs" -le 8 ] || jobs=8
-# Most tests spend most of their time waiting, for servers or for planned times. So three of them run per core, and one
-# more.
-tests_at_once=$((3 * jobs + 1))
+# Most tests spend most of their time waiting, for servers or for planned times. So two of them run per core, and one more.
+tests_at_once=$((2 * jobs + 1))
 unset LD_PRELOAD
 failed=()
 
