@@ -8,7 +8,6 @@
 
 #include "workloads/checkpoint/run.h"
 #include "workloads/common/folder.h"
-#include "workloads/common/start_line.h"
 
 /* Rank 0 looks at what is there. Nothing may be that haul did not make. */
 static int checkpoint_look(struct checkpoint_run *r, struct marker *old, struct err *err)
@@ -77,59 +76,24 @@ static int checkpoint_write_publish(struct checkpoint_run *r, uint64_t *marker_n
 	return group_agree(r->ctx->group, rc, err);
 }
 
-/* The last of this rank's threads: when it ended, and what it did until then. */
-static const struct checkpoint_member *checkpoint_last(const struct checkpoint_run *r)
-{
-	const struct checkpoint_member *last = &r->members[0];
-
-	for (uint32_t i = 1; i < r->crew.threads; i++)
-		if (r->members[i].end_ns > last->end_ns)
-			last = &r->members[i];
-	return last;
-}
-
-/* Accounts of the pass: until its last thread has ended the rank works, and then it waits for the others. */
-static void checkpoint_account(struct checkpoint_run *r, const uint64_t blamed[ACCOUNTS],
-			       uint64_t end_ns)
-{
-	account_switch(&r->accounts, ACCOUNT_RANKS, end_ns);
-	account_blame(&r->accounts, end_ns - r->start_ns, blamed);
-	account_switch(&r->accounts, ACCOUNT_HAUL, clock_now(r->store.clock));
-}
-
-/* All ranks start together. */
-static int checkpoint_pass_begin(struct checkpoint_run *r)
-{
-	int rc = start_line(r->ctx, !r->begun, &r->start_ns);
-
-	if (rc < 0)
-		return rc;
-	if (!r->begun) {
-		crew_start(&r->crew, r->start_ns);
-		timeline_init(r->ctx->tally->timeline, r->start_ns);
-		account_start(&r->accounts, ACCOUNT_HAUL, r->start_ns);
-		r->origin_ns = r->start_ns;
-	}
-	r->begun = true;
-	account_switch(&r->accounts, ACCOUNT_HAUL, r->start_ns);
-	crew_clear_counts(&r->crew);
-	return 0;
-}
-
 /* The work of all threads: how long this rank and the slowest one took. */
 static int checkpoint_pass_run(struct checkpoint_run *r,
 			       int (*body)(struct crew_thread *w, uint64_t thread),
 			       struct checkpoint_took *took, enum stop_reason *stopped,
 			       struct err *err)
 {
-	int rc = crew_run(&r->crew, body, stopped, err);
+	struct repeat_took repeated;
+	int rc = repeat_run(&r->repeat, body, &repeated, stopped, err);
 
-	took->last = checkpoint_last(r);
-	took->end_ns = took->last->end_ns > r->start_ns ? took->last->end_ns : r->start_ns;
-	took->own_ns = took->slowest_ns = took->end_ns - r->start_ns;
-	took->bytes = crew_count(&r->crew, COUNT_BYTES);
-	took->files = crew_count(&r->crew, COUNT_FILES);
-	return rc < 0 ? rc : group_allreduce(r->ctx->group, MERGE_MAX, &took->slowest_ns, 1);
+	*took = (struct checkpoint_took){
+		.own_ns = repeated.own_ns,
+		.slowest_ns = repeated.slowest_ns,
+		.end_ns = repeated.end_ns,
+		.last = &r->members[repeated.last - r->crew.members],
+		.bytes = crew_count(&r->crew, COUNT_BYTES),
+		.files = crew_count(&r->crew, COUNT_FILES),
+	};
+	return rc;
 }
 
 /* The work of all writers; where a shared file is one version of all ranks, between its begin and its commit. */
@@ -144,7 +108,7 @@ static int checkpoint_write_run(struct checkpoint_run *r, struct checkpoint_took
 	if (version) {
 		checkpoint_file(&r->shape, 0, 0, &f);
 		checkpoint_file_key(r, &f, r->shared.object.key);
-		clock_sleep_until(r->store.clock, r->start_ns);
+		clock_sleep_until(r->store.clock, r->repeat.start_ns);
 		rc = shared_object_begin(&r->shared, checkpoint_shared_bytes(&r->shape), r->chunk,
 					 w, r->ctx->group, err);
 	}
@@ -157,7 +121,7 @@ static int checkpoint_write_run(struct checkpoint_run *r, struct checkpoint_took
 	ended = shared_object_end(&r->shared, &whole, w, r->ctx->group, rc < 0 ? NULL : err);
 	/* It is there when rank 0 has published it. */
 	took->end_ns = w->queue.now_ns > took->end_ns ? w->queue.now_ns : took->end_ns;
-	took->own_ns = took->slowest_ns = took->end_ns - r->start_ns;
+	took->own_ns = took->slowest_ns = took->end_ns - r->repeat.start_ns;
 	if (rc == 0 && ended == 0)
 		rc = group_allreduce(r->ctx->group, MERGE_MAX, &took->slowest_ns, 1);
 	return rc < 0 ? rc : ended;
@@ -187,7 +151,7 @@ static void checkpoint_count_written(struct checkpoint_run *r, const struct chec
 	own = table_numbered(&r->ctx->tally->tables[CHECKPOINT_TABLE_ROWS], r->number + 1);
 	if (!own)
 		return;
-	own[CHECKPOINT_ROW_WRITE_START_NS] = r->start_ns - r->origin_ns;
+	own[CHECKPOINT_ROW_WRITE_START_NS] = r->repeat.start_ns - r->repeat.origin_ns;
 	own[CHECKPOINT_ROW_WRITE_NS] = own[CHECKPOINT_ROW_WRITE_FIRST_NS] = took->own_ns;
 	own[CHECKPOINT_ROW_MARKER_NS] = marker_ns;
 	own[CHECKPOINT_ROW_BYTES_WRITTEN] = took->bytes;
@@ -202,7 +166,7 @@ int checkpoint_write_one(struct checkpoint_run *r, enum stop_reason *stopped, st
 	if (rc < 0)
 		return rc;
 	checkpoint_write_reset(r);
-	rc = checkpoint_pass_begin(r);
+	rc = repeat_begin(&r->repeat);
 	if (rc == 0)
 		rc = checkpoint_write_run(r, &took, stopped, err);
 	if (rc == 0 && *stopped == STOP_NONE)
@@ -211,7 +175,7 @@ int checkpoint_write_one(struct checkpoint_run *r, enum stop_reason *stopped, st
 	blamed[ACCOUNT_TRANSFER] = took.last ? took.last->writer.write_ns : 0;
 	blamed[ACCOUNT_GENERATE] = took.last ? took.last->writer.fill_ns : 0;
 	if (took.last)
-		checkpoint_account(r, blamed, took.end_ns);
+		repeat_account(&r->repeat, blamed, took.end_ns);
 	r->ctx->tally->rank_row[CHECKPOINT_FILES_WRITTEN] += took.files;
 	checkpoint_count_writers(r, r->ctx->tally->rank_row);
 	if (rc == 0 && *stopped == STOP_NONE)
@@ -267,7 +231,7 @@ static void checkpoint_count_read(struct checkpoint_run *r, const struct checkpo
 	own = table_numbered(&r->ctx->tally->tables[CHECKPOINT_TABLE_ROWS], r->number + 1);
 	if (!own)
 		return;
-	own[CHECKPOINT_ROW_READ_START_NS] = r->start_ns - r->origin_ns;
+	own[CHECKPOINT_ROW_READ_START_NS] = r->repeat.start_ns - r->repeat.origin_ns;
 	own[CHECKPOINT_ROW_READ_NS] = own[CHECKPOINT_ROW_READ_FIRST_NS] = took->own_ns;
 	own[CHECKPOINT_ROW_BYTES_READ] = took->bytes;
 }
@@ -283,7 +247,7 @@ int checkpoint_read_one(struct checkpoint_run *r, enum stop_reason *stopped, str
 	if (rc < 0)
 		return rc;
 	atomic_store(&r->next_piece, 0);
-	rc = checkpoint_pass_begin(r);
+	rc = repeat_begin(&r->repeat);
 	if (rc == 0)
 		rc = checkpoint_pass_run(r, checkpoint_read_thread, &took, stopped, err);
 	if (took.last) {
@@ -291,7 +255,7 @@ int checkpoint_read_one(struct checkpoint_run *r, enum stop_reason *stopped, str
 		busy_ns = took.last->verify_ns + took.last->request_ns;
 		blamed[ACCOUNT_OPEN] = took.last->request_ns;
 		blamed[ACCOUNT_TRANSFER] = took.own_ns > busy_ns ? took.own_ns - busy_ns : 0;
-		checkpoint_account(r, blamed, took.end_ns);
+		repeat_account(&r->repeat, blamed, took.end_ns);
 	}
 	row[CHECKPOINT_FILES_READ] += took.files;
 	row[CHECKPOINT_PAYLOAD_ERRORS] += crew_count(&r->crew, COUNT_PAYLOAD_ERRORS);
