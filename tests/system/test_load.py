@@ -105,6 +105,30 @@ def test_ranks_read_their_shards():
         check(sum(size(shape) for _, shape, _ in TENSORS) == shard(1, 0), "one rank reads all")
 
 
+def test_one_rank_reads_for_others():
+    """The first rank of each tensor group reads everything once, and the others get all of it."""
+    with Folder() as folder:
+        headers = make_model(f"{folder}/data/model")
+        model = shard(1, 0)
+        for ranks, tensor, threads in ((4, 4, 2), (4, 2, 1), (2, 1, 1)):
+            case = f"{ranks} ranks, tensor {tensor}, {threads} threads"
+            r = load(folder, ranks, tensor=tensor, threads=threads, readers="first", count=2)
+            check(r.rc == 0, f"{case}: {r}")
+            phase = report(f"{folder}/results.h5")["phases"][0]
+            m, groups = phase["measures"], ranks // tensor
+            check(m["bytes_read"] == 2 * groups * (model + headers), f"{case}: {m['bytes_read']} read of {model} + {headers}")
+            check(m["handed_bytes"] == 2 * (ranks - groups) * model, f"{case}: {m['handed_bytes']} handed on")
+            check([row["handed_bytes"] for row in phase["loads"]] == [(ranks - groups) * model] * 2, f"{phase['loads']}")
+        with open(f"{folder}/data/model/model-00003-of-00003.safetensors", "r+b") as f:
+            f.write(struct.pack("<Q", 1 << 40))
+        r = load(folder, 4, tensor=4, readers="first", threads=2)
+        check(r.rc != 0 and "at most 100 MB" in r.err, f"{r}")
+        os.truncate(f"{folder}/data/model/model-00003-of-00003.safetensors", 0)
+        r = load(folder, 4, tensor=4, readers="first", on_error="count")
+        m = report(f"{folder}/results.h5")["phases"][0]["measures"]
+        check(m["errors"] == 1 and 0 < m["handed_bytes"] < 3 * model and m["handed_bytes"] % 3 == 0, f"{m} {r}")
+
+
 def test_calls():
     """strace counts what each rank reads of the files, with an index and without one; other files are left alone."""
     for index in (True, False):
@@ -184,7 +208,8 @@ def test_plans():
         check(r.rc == 0 and "when its files are read" in r.out and "the first 2" in r.out, f"{r}")
         r = alone("plan", "job.json", "--ranks-per-node", 6, cwd=folder)
         check(r.rc != 0 and "/tensor" in r.err, f"{r}")
-        for options, words in (({"folder": "../x"}, "/folder"), ({"chunk": "1 MiB"}, "/chunk"), ({"threads": 9}, "/threads")):
+        for options, words in (({"folder": "../x"}, "/folder"), ({"chunk": "1 MiB"}, "/chunk"), ({"threads": 9}, "/threads"),
+                               ({"readers": "first", "kv_heads": 2}, "/kv_heads")):
             write_job(folder, job(folder, **options))
             r = alone("plan", "job.json", cwd=folder)
             check(r.rc != 0 and words in r.err, f"{options}: {r}")

@@ -24,6 +24,9 @@
 	X(LOAD_HEADER_NS, "header_ns", "ns", SUM, \
 	  "of the time of loading: until the rank's threads had read all headers") \
 	X(LOAD_PARSE_NS, "parse_ns", "ns", SUM, "time of all threads taking headers apart") \
+	X(LOAD_HANDED_BYTES, "handed_bytes", "bytes", SUM, "bytes that ranks got from the rank that read them") \
+	X(LOAD_HAND_NS, "hand_ns", "ns", SUM, \
+	  "time of all reading threads handing on: copying, and waiting for ranks that had no room") \
 	COLD_LIST(X, LOAD_) \
 	BLOCK(LOAD_ACCOUNTS, ACCOUNTS, ACCOUNT_MEASURES)
 
@@ -33,7 +36,8 @@
 	X(LOAD_ROW_LOAD_NS, "load_ns", "ns", MAX, "what the slowest rank took") \
 	X(LOAD_ROW_FIRST_NS, "first_ns", "ns", MIN, "what the fastest rank took") \
 	X(LOAD_ROW_HEADER_NS, "header_ns", "ns", MAX, "of that, until a rank had read all headers; the slowest") \
-	X(LOAD_ROW_BYTES, "bytes", "bytes", SUM, "bytes read by all ranks")
+	X(LOAD_ROW_BYTES, "bytes", "bytes", SUM, "bytes that all ranks read from the store") \
+	X(LOAD_ROW_HANDED_BYTES, "handed_bytes", "bytes", SUM, "bytes that ranks got from the rank that read them")
 
 #define LOAD_HISTOGRAM_LIST(X) \
 	X(LOAD_HIST_READ, "read", "time of a read", .role = ROLE_READ_LATENCY) \

@@ -7,6 +7,8 @@
  *	header.c   a file's header, read and taken apart by each rank
  *	cut.c      which bytes of a tensor a rank reads
  *	read.c     the threads of a rank
+ *	hand.c     handing on, where one rank reads for others
+ *	cold.c     cold loads
  *	columns.c  measures, histograms, figures
  *
  * The names are found once, by rank 0. The headers are read by every rank each time, since real loaders do that: each of
@@ -21,12 +23,16 @@
 
 enum { LOAD_FOLDER_BYTES = 256 };
 
+/* Who reads: each rank its shard, or the first rank of a tensor group everything, for all of them. */
+enum load_readers { LOAD_READERS_EACH, LOAD_READERS_FIRST };
+
 struct load_options {
 	char folder[LOAD_FOLDER_BYTES];
 	uint64_t count;    /* times that the model is loaded */
 	uint64_t pause_ns; /* between two of them, counted nowhere */
 	uint64_t tensor;   /* ranks that share a model; 0: cluster.tensor */
 	uint64_t kv_heads; /* see struct load_part */
+	uint32_t readers;  /* enum load_readers */
 	/* Memory of a rank through which the model streams, in pieces of chunk. */
 	uint64_t buffers, chunk;
 	uint64_t threads;
@@ -36,7 +42,9 @@ struct load_options {
 extern const struct option load_options_table[];
 extern const struct workload load_workload;
 
-/* What the rank of the phase loads. */
+/* Ranks that share a model. */
+uint64_t load_tensor(const struct job *job, const struct load_options *o);
+/* What the rank of the phase reads, if it reads. */
 void load_part(const struct job *job, const struct load_options *o, uint64_t rank,
 	       struct load_part *out);
 

@@ -71,6 +71,11 @@ static int load_open(struct load_run *r, struct err *err)
 	rc = load_names_find(&r->names, &r->side, o->folder, ctx->group, err);
 	if (rc < 0)
 		return rc;
+	if (o->readers == LOAD_READERS_FIRST)
+		rc = load_hand_open(&r->hand, ctx, load_tensor(ctx->job, o), (uint32_t)o->threads,
+				    o->chunk, err);
+	if (rc < 0)
+		return rc;
 	rc = load_open_crew(r, err);
 	rc = group_agree(ctx->group, rc, err);
 	return rc == 0 ? cold_open(&r->cold, &o->cold, ctx, err) : rc;
@@ -81,6 +86,7 @@ static void load_close(struct load_run *r)
 	cold_close(&r->cold);
 	load_readers_close(r);
 	crew_close(&r->crew);
+	load_hand_close(&r->hand);
 	load_names_free(&r->names);
 	queue_close(&r->side);
 	if (r->store.ops)
@@ -89,8 +95,11 @@ static void load_close(struct load_run *r)
 
 static void load_count(struct load_run *r, const struct repeat_took *took, uint64_t header_ns)
 {
-	uint64_t *row = r->ctx->tally->rank_row, *own;
+	uint64_t *row = r->ctx->tally->rank_row, *own, handed = 0;
 
+	for (uint32_t i = 0; i < r->crew.threads; i++)
+		handed += r->members[i].handed_bytes;
+	row[LOAD_HANDED_BYTES] += handed;
 	row[LOAD_LOADED]++;
 	row[LOAD_LOAD_NS] += took->own_ns;
 	row[LOAD_SLOWEST_NS] += took->slowest_ns;
@@ -102,18 +111,22 @@ static void load_count(struct load_run *r, const struct repeat_took *took, uint6
 	own[LOAD_ROW_LOAD_NS] = own[LOAD_ROW_FIRST_NS] = took->own_ns;
 	own[LOAD_ROW_HEADER_NS] = header_ns;
 	own[LOAD_ROW_BYTES] = crew_count(&r->crew, LOAD_COUNT_BYTES);
+	own[LOAD_ROW_HANDED_BYTES] = handed;
 }
 
-/* Charges the time of the thread that ended last: it waits for the store whenever it does not take headers apart. */
+/* Charges the time of the thread that ended last. A rank that reads waits for the store whenever it neither takes headers
+ * apart nor hands on; one that does not read waits for the one that does. */
 static void load_account(struct load_run *r, const struct repeat_took *took)
 {
 	const struct load_member *last = &r->members[took->last - r->crew.members];
 	uint64_t asked_ns = last->cost.request_ns + last->pieces.request_ns;
-	uint64_t other_ns = asked_ns + last->cost.parse_ns;
-	uint64_t blamed[ACCOUNTS] = {[ACCOUNT_OPEN] = asked_ns,
-				     [ACCOUNT_TRANSFER] =
-					     took->own_ns > other_ns ? took->own_ns - other_ns : 0};
+	uint64_t other_ns = asked_ns + last->cost.parse_ns + last->hand_ns;
+	uint64_t blamed[ACCOUNTS] = {[ACCOUNT_OPEN] = asked_ns, [ACCOUNT_RANKS] = last->hand_ns};
 
+	if (r->hand.group && !r->hand.reads)
+		blamed[ACCOUNT_RANKS] = took->own_ns;
+	else if (took->own_ns > other_ns)
+		blamed[ACCOUNT_TRANSFER] = took->own_ns - other_ns;
 	repeat_account(&r->repeat, blamed, took->end_ns);
 }
 
@@ -133,8 +146,10 @@ static int load_once(struct load_run *r, enum stop_reason *stopped, struct err *
 	rc = repeat_run(&r->repeat, load_thread, &took, stopped, err);
 	load_account(r, &took);
 	row[LOAD_HEADER_BYTES] += crew_count(&r->crew, LOAD_COUNT_HEADER_BYTES);
-	for (uint32_t i = 0; i < r->crew.threads; i++)
+	for (uint32_t i = 0; i < r->crew.threads; i++) {
 		row[LOAD_PARSE_NS] += r->members[i].cost.parse_ns;
+		row[LOAD_HAND_NS] += r->members[i].hand_ns;
+	}
 	headers_ns = r->meeting.headers_ns > r->repeat.start_ns
 			     ? r->meeting.headers_ns - r->repeat.start_ns
 			     : 0;

@@ -34,7 +34,28 @@ static uint64_t load_reader_begin(const struct piece_reader *x, const void *rang
 	return at->range->offset;
 }
 
-static const struct piece_hooks load_hooks = {.open = load_reader_open, .begin = load_reader_begin};
+/* Hands a piece on to the ranks that do not read. */
+static int load_reader_received(struct piece_reader *x, const struct request *req,
+				const void *bytes)
+{
+	struct load_run *r = x->owner;
+	uint32_t thread = (uint32_t)(x->thread - r->crew.members);
+	uint64_t began_ns;
+	int rc;
+
+	if (!r->hand.others)
+		return 0;
+	began_ns = clock_now(r->store.clock);
+	rc = load_hand_give(&r->hand, thread, bytes, req->length, &r->crew.halt);
+	r->members[thread].hand_ns += clock_now(r->store.clock) - began_ns;
+	return rc;
+}
+
+static const struct piece_hooks load_hooks = {
+	.open = load_reader_open,
+	.begin = load_reader_begin,
+	.received = load_reader_received,
+};
 
 int load_readers_open(struct load_run *r, struct err *err)
 {
@@ -53,6 +74,7 @@ int load_readers_open(struct load_run *r, struct err *err)
 		r->members[i].pieces = (struct piece_reader){
 			.thread = &r->crew.members[i],
 			.hooks = &load_hooks,
+			.owner = r,
 			.next = &r->next_piece,
 			.chunk = r->options->chunk,
 			.depth = r->pieces,
@@ -88,8 +110,12 @@ void load_readers_reset(struct load_run *r)
 	atomic_store(&r->next_piece, 0);
 	r->meeting.arrived = 0;
 	r->meeting.headers_ns = 0;
-	for (uint32_t i = 0; i < r->crew.threads; i++)
+	if (r->hand.group)
+		load_hand_reset(&r->hand);
+	for (uint32_t i = 0; i < r->crew.threads; i++) {
 		r->members[i].cost = (struct load_header_cost){0};
+		r->members[i].hand_ns = r->members[i].handed_bytes = 0;
+	}
 }
 
 /* Reads the headers that this thread takes. A file whose header is wrong has no ranges. */
@@ -161,6 +187,23 @@ static int load_pieces(struct load_run *r, struct piece_reader *x)
 	return rc < 0 ? rc : ended;
 }
 
+/* Gets what the same thread of another rank reads. */
+static int load_take(struct load_run *r, struct crew_thread *w, uint32_t thread)
+{
+	struct load_member *m = &r->members[thread];
+	uint64_t length = 0;
+	int rc;
+
+	for (uint64_t i = 0;; i++) {
+		rc = load_hand_take(&r->hand, thread, i, m->pieces.memory, &length, &r->crew.halt);
+		if (rc < 0 || !length)
+			break;
+		m->handed_bytes += length;
+	}
+	w->end_ns = clock_now(r->store.clock);
+	return rc;
+}
+
 int load_thread(struct crew_thread *w, uint64_t thread)
 {
 	struct load_run *r = w->crew->argument;
@@ -168,12 +211,16 @@ int load_thread(struct crew_thread *w, uint64_t thread)
 	int rc;
 
 	clock_sleep_until(r->store.clock, r->repeat.start_ns);
+	if (r->hand.group && !r->hand.reads)
+		return load_take(r, w, (uint32_t)thread);
 	rc = load_headers(r, w, m);
 	load_meet(r, w);
 	if (rc == 0) {
 		rc = load_pieces(r, &m->pieces);
 		w->counts[LOAD_COUNT_BYTES] += m->pieces.bytes;
 	}
-	w->end_ns = w->queue.now_ns;
+	if (r->hand.group)
+		load_hand_end(&r->hand, (uint32_t)thread);
+	w->end_ns = r->hand.group ? clock_now(r->store.clock) : w->queue.now_ns;
 	return rc;
 }

@@ -9,12 +9,15 @@
 #include "workloads/common/residency.h"
 #include "workloads/load/columns.h"
 #include "workloads/load/files.h"
+#include "workloads/load/hand.h"
 #include "workloads/load/header.h"
 #include "workloads/load/load.h"
 
 struct load_member {
 	struct piece_reader pieces;
-	struct load_header_cost cost; /* of the load at work */
+	/* Of the load at work. */
+	struct load_header_cost cost;
+	uint64_t hand_ns, handed_bytes;
 };
 
 /* Where the threads of a rank meet when all headers are read. The lock guards what is below it. */
@@ -36,6 +39,7 @@ struct load_run {
 	struct repeat repeat;
 	struct cold cold;
 	struct load_part part;
+	struct load_hand hand;
 	struct load_names names;
 	struct buffers ring;
 	uint32_t pieces; /* of a thread, all in flight */
