@@ -50,6 +50,9 @@ void checkpoint_shape(const struct job *job, const struct checkpoint_options *o,
 /* The mesh of those who read it. */
 void checkpoint_reader_mesh(const struct checkpoint_options *o, const struct checkpoint_shape *s,
 			    uint32_t ranks, struct mesh *out);
+/* Whether readers ask for ranges, because they have a mesh of their own, or share the weights of a data rank. Otherwise
+ * each reads the whole files that one rank wrote. */
+bool checkpoint_reads_ranges(const struct checkpoint_options *o, const struct mesh *writers);
 /* The store of the phase. -EINVAL with the phase's path. */
 int checkpoint_store(const struct job *job, const struct job_phase *phase,
 		     const struct job_store **store, struct err *err);

@@ -39,7 +39,7 @@ const struct option checkpoint_options_table[] = {
 	OPT_U64("count", struct checkpoint_options, count, .def = CHECKPOINT_COUNT, .min = 1,
 		.max = CHECKPOINT_COUNT_MAX, .help = "checkpoints written, and read"),
 	OPT_TIME("pause", struct checkpoint_options, pause_ns, .def = 0,
-		 .help = "time before each checkpoint; it counts nowhere"),
+		 .help = "time between two checkpoints; it counts nowhere"),
 	OPT_U64("keep", struct checkpoint_options, keep, .def = 0, .max = CHECKPOINT_COUNT_MAX,
 		.help = "write: the last so many checkpoints stay, older ones are removed; 0: all stay"),
 	OPT_TEXT("folder", struct checkpoint_options, folder, .def_text = "checkpoints",
@@ -124,6 +124,12 @@ void checkpoint_reader_mesh(const struct checkpoint_options *o, const struct che
 		return;
 	*out = o->read_mesh;
 	mesh_complete(out, s->mesh.tensor, s->mesh.pipeline, ranks);
+}
+
+bool checkpoint_reads_ranges(const struct checkpoint_options *o, const struct mesh *writers)
+{
+	return options_reader_mesh_given(o) || (o->replicas == CHECKPOINT_REPLICAS_ALL &&
+						writers->zero < MESH_ZERO_MAX && writers->data > 1);
 }
 
 /* More than all tensors of the model have together, without the limits of whole numbers. */
@@ -330,7 +336,7 @@ int checkpoint_check(const struct job *job, const struct job_phase *phase, uint3
 		     struct err *err)
 {
 	const struct checkpoint_options *o = phase->options;
-	const struct job_store *store;
+	const struct job_store *store = NULL;
 	struct checkpoint_shape shape;
 	int rc = checkpoint_store(job, phase, &store, err);
 

@@ -249,7 +249,6 @@ static int checkpoint_open(struct checkpoint_run *r, struct err *err)
 {
 	const struct checkpoint_options *o = r->options;
 	struct phase_context *ctx = r->ctx;
-	const struct mesh *m;
 	int rc = checkpoint_store(ctx->job, ctx->phase, &r->described, err);
 
 	if (rc == 0)
@@ -261,10 +260,7 @@ static int checkpoint_open(struct checkpoint_run *r, struct err *err)
 		return rc;
 	checkpoint_shape(ctx->job, o, ctx->group->size, r->described, &r->shape);
 	checkpoint_reader_mesh(o, &r->shape, ctx->group->size, &r->readers);
-	m = &r->shape.mesh;
-	r->ranges = o->read_mesh.tensor || o->read_mesh.pipeline || o->read_mesh.data ||
-		    o->read_mesh.zero ||
-		    (o->replicas == CHECKPOINT_REPLICAS_ALL && m->zero < 3 && m->data > 1);
+	r->ranges = checkpoint_reads_ranges(o, &r->shape.mesh);
 	r->content = store_can(&r->store, BACKEND_CONTENT);
 	r->in_place = o->layout == CHECKPOINT_SHARED && store_can(&r->store, BACKEND_UPDATE);
 	r->keeps = r->content && store_can(&r->store, BACKEND_PERSISTENT);

@@ -6,10 +6,11 @@
 
 #include "core/units.h"
 #include "workloads/checkpoint/checkpoint.h"
+#include "workloads/checkpoint/columns.h"
+#include "workloads/checkpoint/marker.h"
 #include "workloads/common/crew.h"
 
 enum {
-	SIZE_HISTOGRAMS = 16,    /* of a thread, at most */
 	SIZE_TENSOR_BYTES = 512, /* of the layout of an archive */
 	SIZE_REPLICAS = 2 /* kinds of ranks in a stage: of the first data rank, and of the others */
 };
@@ -107,16 +108,18 @@ static uint64_t size_restored(const struct checkpoint_options *o, const struct m
 	       shard_optimizer_bytes(&o->model, mesh, all ? &first : &p);
 }
 
-/* Bytes that the first ranks of the readers' mesh read of a checkpoint. Who reads what it wrote reads whole files, with
- * their framing. */
-static int size_read(const struct checkpoint_options *o, const struct checkpoint_shape *s,
-		     uint32_t ranks, double *bytes, struct err *err)
+/* Bytes that the first ranks of the readers' mesh read of a checkpoint. */
+static double size_read(const struct checkpoint_options *o, const struct checkpoint_shape *s,
+			const struct checkpoint_written *written, uint32_t ranks)
 {
-	struct checkpoint_written own = {0};
-	uint64_t all = 0;
+	uint64_t bytes = 0;
 	struct mesh mesh;
-	int rc;
 
+	/* Whole files have their framing, a shared file has its regions without what they are rounded up by. */
+	if (!checkpoint_reads_ranges(o, &s->mesh))
+		return (double)(s->layout == CHECKPOINT_SHARED
+					? written->weights + written->optimizer
+					: written->bytes);
 	checkpoint_reader_mesh(o, s, ranks, &mesh);
 	for (uint64_t i = 0; i < mesh.pipeline * SIZE_REPLICAS; i++) {
 		uint64_t stage = i / SIZE_REPLICAS;
@@ -124,17 +127,11 @@ static int size_read(const struct checkpoint_options *o, const struct checkpoint
 		uint64_t like = size_like(&mesh, ranks, stage, replica);
 
 		if (like)
-			all += like *
-			       size_restored(o, &mesh,
-					     (stage + replica * mesh.pipeline) * mesh.tensor);
+			bytes += like *
+				 size_restored(o, &mesh,
+					       (stage + replica * mesh.pipeline) * mesh.tensor);
 	}
-	*bytes = (double)all;
-	if (mesh.tensor != s->mesh.tensor || mesh.pipeline != s->mesh.pipeline ||
-	    mesh.data != s->mesh.data || mesh.zero != s->mesh.zero)
-		return 0;
-	rc = checkpoint_written(s, ranks, &own, err);
-	*bytes += (double)(own.bytes - own.weights - own.optimizer);
-	return rc;
+	return (double)bytes;
 }
 
 static uint64_t size_memory(const struct checkpoint_options *o, const struct checkpoint_shape *s,
@@ -153,7 +150,7 @@ static uint64_t size_memory(const struct checkpoint_options *o, const struct che
 		tensors = f.tensors > tensors ? f.tensors : tensors;
 	}
 	return (ops->capabilities & BACKEND_CONTENT ? o->buffers : 0) +
-	       threads * (sizeof(struct crew_thread) + SIZE_HISTOGRAMS * sizeof(struct hist)) +
+	       threads * (sizeof(struct crew_thread) + CHECKPOINT_HISTS * sizeof(struct hist)) +
 	       (writers ? writers : 1) * tensors * SIZE_TENSOR_BYTES;
 }
 
@@ -200,6 +197,9 @@ static int size_source(const struct job *job, const struct job_phase *phase, uin
 	if (rc < 0)
 		return rc;
 	checkpoint_shape(job, out->options, ranks, out->store, &out->shape);
+	/* Readers may be more than the writers were. */
+	if (ranks > mesh_ranks(&out->shape.mesh))
+		ranks = (uint32_t)mesh_ranks(&out->shape.mesh);
 	return checkpoint_written(&out->shape, ranks, &out->written, err);
 }
 
@@ -208,16 +208,15 @@ int checkpoint_size(const struct job *job, const struct job_phase *phase, uint32
 {
 	const struct checkpoint_options *o = phase->options;
 	struct size_source s;
-	double read = 0;
 	int rc = size_source(job, phase, ranks, &s, err);
 
-	if (rc == 0 && o->operation != CHECKPOINT_WRITE)
-		rc = size_read(o, &s.shape, ranks, &read, err);
 	if (rc < 0)
 		return rc;
-	out->bytes = read * (double)o->count;
+	out->bytes = 0;
 	if (o->operation != CHECKPOINT_READ)
 		out->bytes += (double)s.written.bytes * (double)o->count;
+	if (o->operation != CHECKPOINT_WRITE)
+		out->bytes += size_read(o, &s.shape, &s.written, ranks) * (double)o->count;
 	out->bytes_per_rank = out->bytes / ranks;
 	out->files = s.written.files * o->count;
 	out->memory_per_rank = size_memory(o, &s.shape, s.store);
@@ -253,6 +252,7 @@ int checkpoint_stores(const struct job *job, const struct job_phase *phase, uint
 	s->verifies = o->verify == VERIFY_FULL && o->operation != CHECKPOINT_WRITE;
 	if (o->operation == CHECKPOINT_READ || !(ops->capabilities & BACKEND_CONTENT))
 		return 0;
+	marker_key(o->folder, 0, s->begun);
 	s->space_bytes = (double)source.written.bytes * (double)size_at_once(o);
 	/* With the marker of each. */
 	s->inodes = (source.written.files + 1) * size_at_once(o);
