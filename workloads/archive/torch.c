@@ -14,7 +14,6 @@
  * The CRC-32 of a tensor is chosen by its number, and its blocks are patched so that it is right (crc32_blocks.h). Tensors
  * of 1 to 3 bytes have no room for a patch; their checksum is computed where it is needed. */
 #include <stdbool.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "core/content/fill.h"
@@ -24,6 +23,7 @@
 #include "workloads/archive/torch_pickle.h"
 #include "workloads/formats/crc32.h"
 #include "workloads/formats/crc32_blocks.h"
+#include "workloads/formats/payload.h"
 #include "workloads/formats/zip.h"
 
 enum {
@@ -66,6 +66,20 @@ static size_t torch_state_bytes(const struct archive *a)
 	return sizeof(struct torch_state) + (torch_members(a) + 1) * sizeof(struct torch_place);
 }
 
+/* The member's name; returns its length. */
+static uint32_t torch_name(const struct archive *a, uint64_t member, char name[NAME_BYTES])
+{
+	const char *fixed = member == PICKLE                 ? "data.pkl"
+			    : member == BYTEORDER            ? "byteorder"
+			    : member == torch_members(a) - 1 ? "version"
+							     : "data/";
+	uint8_t *end = (uint8_t *)stpcpy(stpcpy(name, "archive/"), fixed);
+
+	if (member >= TENSOR_0 && member < torch_members(a) - 1)
+		end = put_decimal(end, member - TENSOR_0);
+	return (uint32_t)(end - (uint8_t *)name);
+}
+
 /* The member, but for its checksum. */
 static struct zip_member torch_frame(const struct archive *a, uint64_t member, uint64_t local,
 				     uint64_t size, char name[NAME_BYTES])
@@ -81,16 +95,7 @@ static struct zip_member torch_frame(const struct archive *a, uint64_t member, u
 			       .padding = ZIP_EXTRA_BYTES,
 			       .padding_fill = 'Z'};
 
-	if (member == PICKLE)
-		snprintf(name, NAME_BYTES, "archive/data.pkl");
-	else if (member == BYTEORDER)
-		snprintf(name, NAME_BYTES, "archive/byteorder");
-	else if (member == torch_members(a) - 1)
-		snprintf(name, NAME_BYTES, "archive/version");
-	else
-		snprintf(name, NAME_BYTES, "archive/data/%llu",
-			 (unsigned long long)(member - TENSOR_0));
-	m.name_bytes = (uint32_t)strlen(name);
+	m.name_bytes = torch_name(a, member, name);
 	m.padding +=
 		(uint16_t)((ALIGNMENT - (local + zip_local_bytes(&m)) % ALIGNMENT) % ALIGNMENT);
 	return m;

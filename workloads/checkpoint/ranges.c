@@ -1,8 +1,8 @@
 /* Ranges of a checkpoint that a rank of another mesh reads.
  *
- * What the reader wants of each tensor, and what each writer has of it, are slices. The writers that may have something
- * of it lie close together: their ranks are narrowed first, so that few are looked at in vain. Each one that is left gives
- * what its slices have in common with the reader's, tensor by tensor. */
+ * The reader wants a slice of each tensor, and each writer holds a slice of it. The writers that may hold something lie
+ * close together. So their ranks are narrowed first, and few writers are examined in vain. For each writer that is left,
+ * the common runs of both slices become ranges, tensor by tensor. */
 #include <string.h>
 
 #include "workloads/checkpoint/files.h"
@@ -10,8 +10,8 @@
 
 const char *const checkpoint_replicas_names[] = {"all", "first", NULL};
 
-/* Tensors that are cut alike: those of layer 0 (the embedding; the output head is as it, or all of a model of no known
- * shape), those of every transformer layer, and the last norm. */
+/* Kinds of tensors, each of which is cut in one way: the embedding and the output head (or the only tensor of a model of no
+ * known shape), the six of a transformer layer, the last norm. */
 enum { KIND_FIRST, KIND_LAYER, KIND_NORM = KIND_LAYER + 6, KINDS };
 
 /* Writers: first ... end - 1 in each dimension of their mesh. */
@@ -71,7 +71,7 @@ int checkpoint_ranges(const struct checkpoint_shape *s, const struct mesh *reade
 	return rc ? rc : restore_flush(&r);
 }
 
-/* Number i of count among other, spread evenly. */
+/* The one of so many others that stands for number i of count, evenly. */
 static uint64_t counterpart(uint64_t i, uint64_t count, uint64_t other)
 {
 	return (uint64_t)((unsigned __int128)i * other / count);
@@ -139,7 +139,7 @@ static void restore_plan_weights(struct restore *r)
 	}
 }
 
-/* Ranks that write the optimizer's states, and which of them the one at that place is as. */
+/* How many ranks share the optimizer's states. These are the first ranks of the mesh, or all. */
 static uint64_t state_ranks(const struct mesh *mesh)
 {
 	return mesh->zero ? mesh_ranks(mesh) : mesh->tensor * mesh->pipeline;

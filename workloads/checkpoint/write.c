@@ -58,14 +58,6 @@ static void checkpoint_slot_image(const void *slot, uint64_t at, void *to, uint6
 		memset((char *)to + left, 0, bytes - left);
 }
 
-/* Bytes that are written for a file, or for a region of the shared file, of that size. */
-static uint64_t checkpoint_region(const struct checkpoint_run *r, uint64_t size)
-{
-	uint64_t part = r->shape.layout == CHECKPOINT_SHARED ? r->shape.part : 1;
-
-	return (size + part - 1) / part * part;
-}
-
 /* Lays file i out in the slot. */
 static int checkpoint_slot_lay_out(struct checkpoint_run *r, struct checkpoint_slot *s, uint32_t i,
 				   struct err *err)
@@ -86,7 +78,7 @@ static int checkpoint_slot_lay_out(struct checkpoint_run *r, struct checkpoint_s
 	atomic_store(&s->next, 0);
 	s->what = (struct writer_object){.object = &s->object,
 					 .offset = s->file.offset,
-					 .size = checkpoint_region(r, s->archive.size),
+					 .size = s->file.region ? s->file.region : s->archive.size,
 					 .piece = r->chunk,
 					 .image = checkpoint_slot_image,
 					 .argument = s,
