@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "backends/endpoint.h"
+#include "workloads/checkpoint/checkpoint.h"
 
 static const struct measure measures[] = {
 	TALLY_COMMON_LIST(MEASURE_ROW) CHECKPOINT_RANK_LIST(MEASURE_ROW, MEASURE_BLOCK_ROWS)};
@@ -99,7 +100,7 @@ static const struct table_kind checkpoint_rows = {
 		    .measure_count = CHECKPOINT_ROW_MEASURES,
 		    .figures = row_figures,
 		    .figure_count = sizeof(row_figures) / sizeof(row_figures[0])},
-	.rows_max = 1,
+	.rows_max = CHECKPOINT_COUNT_MAX,
 };
 
 static const struct table_kind *const tables[CHECKPOINT_TABLES] = {&checkpoint_rows,

@@ -136,6 +136,18 @@ static int checkpoint_remove(struct checkpoint_run *r, uint64_t number, struct e
 	return rc;
 }
 
+/* Writes a checkpoint, and removes the one that is then too many. */
+static int checkpoint_write_next(struct checkpoint_run *r, enum stop_reason *stopped,
+				 struct err *err)
+{
+	uint64_t keep = r->options->keep;
+	int rc = checkpoint_write_one(r, stopped, err);
+
+	if (rc == 0 && *stopped == STOP_NONE && keep && r->keeps && r->number >= keep)
+		rc = checkpoint_remove(r, r->number - keep, err);
+	return rc;
+}
+
 /* Collective, as is all that it calls. */
 static int checkpoint_write_all(struct checkpoint_run *r, enum stop_reason *stopped,
 				struct err *err)
@@ -148,9 +160,7 @@ static int checkpoint_write_all(struct checkpoint_run *r, enum stop_reason *stop
 		if (r->number)
 			rc = checkpoint_pause(r, stopped, err);
 		if (rc == 0 && *stopped == STOP_NONE)
-			rc = checkpoint_write_one(r, stopped, err);
-		if (rc == 0 && *stopped == STOP_NONE && o->keep && r->keeps && r->number >= o->keep)
-			rc = checkpoint_remove(r, r->number - o->keep, err);
+			rc = checkpoint_write_next(r, stopped, err);
 	}
 	return rc;
 }
@@ -258,10 +268,8 @@ static int checkpoint_open(struct checkpoint_run *r, struct err *err)
 {
 	const struct checkpoint_options *o = r->options;
 	struct phase_context *ctx = r->ctx;
-	int rc = checkpoint_store(ctx->job, ctx->phase, &r->described, err);
+	int rc = workload_store_open(ctx, r->described, &r->store, err);
 
-	if (rc == 0)
-		rc = workload_store_open(ctx, r->described, &r->store, err);
 	if (rc < 0)
 		r->store.ops = NULL;
 	rc = group_agree(ctx->group, rc, err);
@@ -340,7 +348,9 @@ static int checkpoint_run(struct phase_context *ctx, enum stop_reason *stopped, 
 	}
 	r->ctx = ctx;
 	r->options = ctx->phase->options;
-	rc = checkpoint_open(r, err);
+	rc = checkpoint_store(ctx->job, ctx->phase, &r->described, err);
+	if (rc == 0)
+		rc = checkpoint_open(r, err);
 	if (rc == 0 && checkpoint_writes(r->options))
 		rc = checkpoint_write_all(r, stopped, err);
 	if (rc == 0 && *stopped == STOP_NONE && checkpoint_reads(r->options))
@@ -354,6 +364,55 @@ static int checkpoint_run(struct phase_context *ctx, enum stop_reason *stopped, 
 	checkpoint_close(r);
 	free(r);
 	return rc;
+}
+
+int checkpoint_within_open(struct checkpoint_run **out, struct phase_context *ctx,
+			   const struct checkpoint_use *use, struct err *err)
+{
+	struct checkpoint_run *r = calloc(1, sizeof(*r));
+	struct tally *part;
+	int rc = group_agree(ctx->group, r ? 0 : err_set(err, -ENOMEM, "no memory"), err);
+
+	*out = r;
+	if (rc < 0 || !r)
+		return rc;
+	part = workload_part(ctx, "checkpoint", NULL, &checkpoint_schema, use->store->name, err);
+	if (!part)
+		return err->code ? err->code : -ENOMEM;
+	r->within = *ctx;
+	r->within.tally = part;
+	r->within.measure_from = NULL;
+	r->ctx = &r->within;
+	r->options = use->options;
+	r->described = use->store;
+	return checkpoint_open(r, err);
+}
+
+int checkpoint_within_write(struct checkpoint_run *r, enum stop_reason *stopped, struct err *err)
+{
+	struct tally *part = r->within.tally;
+	int rc;
+
+	*stopped = STOP_NONE;
+	r->crew.kind = "checkpoint";
+	if (r->begun)
+		account_skip(&r->accounts, clock_now(r->store.clock));
+	if (!part->started_ns)
+		part->started_ns = clock_utc_ns();
+	rc = checkpoint_write_next(r, stopped, err);
+	part->finished_ns = clock_utc_ns();
+	r->number++;
+	return rc;
+}
+
+void checkpoint_within_close(struct checkpoint_run *r)
+{
+	if (!r)
+		return;
+	if (r->crew.members && r->begun)
+		checkpoint_measure(r);
+	checkpoint_close(r);
+	free(r);
 }
 
 /* A row for each checkpoint. */

@@ -45,6 +45,7 @@ struct checkpoint_member {
 
 struct checkpoint_run {
 	struct phase_context *ctx;
+	struct phase_context within; /* of another phase: its context, but for the tally */
 	const struct checkpoint_options *options;
 	const struct job_store *described;
 	struct store store;

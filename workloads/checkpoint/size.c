@@ -179,24 +179,18 @@ static void size_notes(const struct checkpoint_options *o, const struct checkpoi
 
 /* What a checked phase works with. */
 struct size_source {
-	const struct checkpoint_options *options;
-	const struct job_store *store;
 	struct checkpoint_shape shape;
 	struct checkpoint_written written; /* a checkpoint, by the ranks that the phase has */
 };
 
-static int size_source(const struct job *job, const struct job_phase *phase, uint32_t ranks,
-		       struct size_source *out, struct err *err)
+static int size_source(const struct checkpoint_use *use, uint32_t ranks, struct size_source *out,
+		       struct err *err)
 {
-	int rc = checkpoint_check(job, phase, ranks, err);
+	int rc = checkpoint_check_use(use, ranks, err);
 
 	if (rc < 0)
 		return rc;
-	out->options = phase->options;
-	rc = checkpoint_store(job, phase, &out->store, err);
-	if (rc < 0)
-		return rc;
-	checkpoint_shape(job, out->options, ranks, out->store, &out->shape);
+	checkpoint_shape(use->job, use->options, ranks, use->store, &out->shape);
 	/* Readers may be more than the writers were. */
 	if (ranks > mesh_ranks(&out->shape.mesh))
 		ranks = (uint32_t)mesh_ranks(&out->shape.mesh);
@@ -207,9 +201,12 @@ int checkpoint_size(const struct job *job, const struct job_phase *phase, uint32
 		    uint32_t ranks_per_node, struct demand *out, struct err *err)
 {
 	const struct checkpoint_options *o = phase->options;
+	struct checkpoint_use use;
 	struct size_source s;
-	int rc = size_source(job, phase, ranks, &s, err);
+	int rc = checkpoint_use_of(job, phase, &use, err);
 
+	if (rc == 0)
+		rc = size_source(&use, ranks, &s, err);
 	if (rc < 0)
 		return rc;
 	out->bytes = 0;
@@ -219,7 +216,7 @@ int checkpoint_size(const struct job *job, const struct job_phase *phase, uint32
 		out->bytes += size_read(o, &s.shape, &s.written, ranks) * (double)o->count;
 	out->bytes_per_rank = out->bytes / ranks;
 	out->files = s.written.files * o->count;
-	out->memory_per_rank = size_memory(o, &s.shape, s.store);
+	out->memory_per_rank = size_memory(o, &s.shape, use.store);
 	size_notes(o, &s.shape, ranks, ranks_per_node, out);
 	cold_size(&o->cold, ranks_per_node, out);
 	return 0;
@@ -231,19 +228,20 @@ static uint64_t size_at_once(const struct checkpoint_options *o)
 	return o->keep && o->keep < o->count ? o->keep + 1 : o->count;
 }
 
-int checkpoint_stores(const struct job *job, const struct job_phase *phase, uint32_t ranks,
-		      struct phase_store out[PHASE_STORES_MAX], uint32_t *count, struct err *err)
+int checkpoint_stores_use(const struct checkpoint_use *use, uint32_t ranks,
+			  struct phase_store out[PHASE_STORES_MAX], uint32_t *count,
+			  struct err *err)
 {
-	const struct checkpoint_options *o = phase->options;
+	const struct checkpoint_options *o = use->options;
 	const struct backend_ops *ops;
 	struct phase_store *s;
 	struct size_source source;
-	int rc = size_source(job, phase, ranks, &source, err);
+	int rc = size_source(use, ranks, &source, err);
 
 	if (rc < 0)
 		return rc;
-	ops = source.store->section->owner;
-	s = phase_store_add(out, count, "checkpoint", source.store);
+	ops = use->store->section->owner;
+	s = phase_store_add(out, count, "checkpoint", use->store);
 	if (o->operation != CHECKPOINT_WRITE)
 		s->needs |= BACKEND_RANGES;
 	/* Threads of a rank share its files. */
@@ -260,4 +258,13 @@ int checkpoint_stores(const struct job *job, const struct job_phase *phase, uint
 	if (ops->capabilities & BACKEND_PERSISTENT)
 		s->inodes += size_at_once(o) + 1;
 	return 0;
+}
+
+int checkpoint_stores(const struct job *job, const struct job_phase *phase, uint32_t ranks,
+		      struct phase_store out[PHASE_STORES_MAX], uint32_t *count, struct err *err)
+{
+	struct checkpoint_use use;
+	int rc = checkpoint_use_of(job, phase, &use, err);
+
+	return rc < 0 ? rc : checkpoint_stores_use(&use, ranks, out, count, err);
 }

@@ -202,7 +202,7 @@ static void epoch_row_close(struct pass *p, uint64_t began_ns, uint64_t extra_ns
 		row[EPOCH_MLPERF_COMPUTE_NS] = 0;
 		return;
 	}
-	row[EPOCH_MLPERF_WALL_NS] = wall - p->first_ns;
+	row[EPOCH_MLPERF_WALL_NS] = wall - p->first_ns - p->blocked_ns;
 	if (p->epoch_row.source != PASS_TRAIN)
 		return;
 	if (row[EPOCH_STEPS] > p->options->warmup_steps) {
@@ -262,9 +262,10 @@ static void epoch_row_run(struct pass *p, uint32_t index)
 	account_switch(&p->accounts, ACCOUNT_HAUL, began_ns);
 	before = p->accounts;
 	p->now_ns = began_ns;
+	p->blocked_ns = 0;
 	if (pass_reads(p))
 		loader_begin(&p->loader, &a);
-	for (k = 0; k < p->epoch_row.steps && pass_step(p, k); k++)
+	for (k = 0; k < p->epoch_row.steps && pass_step(p, k) && pass_checkpoint(p, k); k++)
 		;
 	ended_ns = p->now_ns;
 	if (own) {
@@ -475,6 +476,10 @@ int pass_run(struct pass *p, enum stop_reason *stopped, struct err *err)
 		*stopped = (enum stop_reason)p->merged.stop;
 	if (p->error)
 		rc = pass_failure(p, err);
+	if (p->checkpoint_rc < 0) {
+		rc = p->checkpoint_rc;
+		*err = p->checkpoint_err;
+	}
 	rc = group_agree(p->ctx->group, rc, err);
 	if (rc == 0 && *stopped == STOP_ERROR)
 		rc = err_set(err, -ECANCELED, "stopped by an error elsewhere in the run");

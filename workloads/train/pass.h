@@ -41,7 +41,8 @@ struct pass {
 	struct pass_input *inputs[PASS_SOURCES]; /* evaluation's is NULL where there is none */
 	struct parallel *parallel;
 	struct tally *tally;
-	struct cold *cold; /* NULL: nothing is dropped */
+	struct cold *cold;                 /* NULL: nothing is dropped */
+	struct checkpoint_run *checkpoint; /* NULL: no checkpoints */
 	/* Of the null pass: in one of PASS_LATE_EVERY steps, one rank comes late to the barrier. What such steps cost beyond
 	 * compute and lateness goes into this histogram, not into that of stalls. NULL: no rank comes late. */
 	struct hist *late;
@@ -77,6 +78,9 @@ struct pass {
 	uint64_t first_ns;  /* for DLIO's formula: load and compute of the first step */
 	uint64_t waited_ns; /* a wait for batch waited_for that was given up */
 	uint64_t waited_for;
+	uint64_t blocked_ns; /* by checkpoints, in this row */
+	int checkpoint_rc;   /* on all ranks alike, with this rank's sentence */
+	struct err checkpoint_err;
 	int error;         /* of this rank */
 	uint32_t error_by; /* the reader that met it */
 };
@@ -98,6 +102,9 @@ bool pass_poll(struct pass *p);
 
 /* One step; step.c. False: the epoch row ends here. */
 bool pass_step(struct pass *p, uint64_t k);
+
+/* After step k: a checkpoint, where one is due; checkpoint.c. Collective. False: the epoch row ends here. */
+bool pass_checkpoint(struct pass *p, uint64_t k);
 
 /* What this rank says in a status round. */
 void pass_status(const struct pass *p, struct status *s);
