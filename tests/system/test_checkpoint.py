@@ -138,6 +138,7 @@ def test_a_flipped_byte_is_found():
         check(r.rc != 0 and "differs at byte 70000, in tensor model." in r.err, f"{r}")
 
 
+@matrix
 def test_a_checkpoint_is_whole_or_none():
     """Kills at any moment: a reader takes no checkpoint whose marker does not say that it is whole, and what says so is."""
     with Folder() as folder:

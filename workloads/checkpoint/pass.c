@@ -100,8 +100,15 @@ static void checkpoint_account(struct checkpoint_run *r, const uint64_t blamed[A
 /* All ranks start together. */
 static int checkpoint_pass_begin(struct checkpoint_run *r)
 {
-	int rc = start_line(r->ctx, !r->begun, &r->start_ns);
+	int rc;
 
+	if (r->within.tally) {
+		/* The ranks have just left a barrier, and what they wait here is lost to the other phase. */
+		rc = group_barrier(r->ctx->group);
+		r->start_ns = clock_now(r->store.clock);
+	} else {
+		rc = start_line(r->ctx, !r->begun, &r->start_ns);
+	}
 	if (rc < 0)
 		return rc;
 	if (!r->begun) {
@@ -188,7 +195,9 @@ static void checkpoint_count_written(struct checkpoint_run *r, const struct chec
 	if (!own)
 		return;
 	own[CHECKPOINT_ROW_WRITE_START_NS] = r->start_ns - r->origin_ns;
-	own[CHECKPOINT_ROW_WRITE_NS] = own[CHECKPOINT_ROW_WRITE_FIRST_NS] = took->own_ns;
+	own[CHECKPOINT_ROW_WRITE_NS] = took->own_ns;
+	/* Who has nothing to write is not the first to have written it. */
+	own[CHECKPOINT_ROW_WRITE_FIRST_NS] = took->bytes ? took->own_ns : took->slowest_ns;
 	own[CHECKPOINT_ROW_MARKER_NS] = marker_ns;
 	own[CHECKPOINT_ROW_BYTES_WRITTEN] = took->bytes;
 }
@@ -268,7 +277,8 @@ static void checkpoint_count_read(struct checkpoint_run *r, const struct checkpo
 	if (!own)
 		return;
 	own[CHECKPOINT_ROW_READ_START_NS] = r->start_ns - r->origin_ns;
-	own[CHECKPOINT_ROW_READ_NS] = own[CHECKPOINT_ROW_READ_FIRST_NS] = took->own_ns;
+	own[CHECKPOINT_ROW_READ_NS] = took->own_ns;
+	own[CHECKPOINT_ROW_READ_FIRST_NS] = took->bytes ? took->own_ns : took->slowest_ns;
 	own[CHECKPOINT_ROW_BYTES_READ] = took->bytes;
 }
 

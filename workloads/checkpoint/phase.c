@@ -193,10 +193,14 @@ static int checkpoint_open_ring(struct checkpoint_run *r, struct err *err)
 
 	r->chunk = o->chunk;
 	r->window_bytes = queue_buffer_bytes(&r->store, r->chunk);
-	r->write_pieces = pieces / (uint32_t)o->writers;
-	/* One is made while the others are written. */
-	r->write_depth = checkpoint_least(r->write_pieces > 1 ? r->write_pieces - 1 : 1, depth);
-	r->read_pieces = checkpoint_least(pieces / (uint32_t)o->readers, depth);
+	if (checkpoint_writes(o) && o->writers) {
+		r->write_pieces = pieces / (uint32_t)o->writers;
+		/* One is made while the others are written. */
+		r->write_depth =
+			checkpoint_least(r->write_pieces > 1 ? r->write_pieces - 1 : 1, depth);
+	}
+	if (checkpoint_reads(o) && o->readers)
+		r->read_pieces = checkpoint_least(pieces / (uint32_t)o->readers, depth);
 	return buffers_init(&r->ring, r->content ? 1 : 0, pieces * r->window_bytes, err);
 }
 

@@ -63,8 +63,8 @@ struct checkpoint_run {
 	uint32_t write_pieces, write_depth; /* of a writer: in its part of the ring, in flight */
 	uint32_t read_pieces;               /* of a reader, all in flight */
 	uint64_t window_bytes;              /* memory of a piece */
-	/* Reading: whose files this rank reads, by their rank in the mesh; or ranges, where the readers have a mesh of
-	 * their own or share replicas; and the next piece of this rank that no thread has taken. */
+	/* Reading: as which rank of the readers' mesh, whose files it reads whole, or ranges of all, where the readers have
+	 * a mesh of their own or share replicas; and the next piece of this rank that no thread has taken. */
 	uint64_t read_rank;
 	bool ranges;
 	_Atomic uint64_t next_piece;
