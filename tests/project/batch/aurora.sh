@@ -105,7 +105,7 @@ job unet3d_small.pbs n1 NO_QSTAT=1
 check "without qstat the time limit is that of the header" grep -qE -- "--deadline 34[0-9][0-9] s " calls
 
 daos=(ACCESS=pil4dfs DAOS_POOL=p DAOS_CONT=c HAUL_DATA="$work/data")
-job unet3d_small.pbs "n1 bad2 n3" NODES=2 RC=1 "${daos[@]}"
+job unet3d_small.pbs "n1 bad2 n3" NODES=2 RC=1 CHECK_SECONDS=8 "${daos[@]}"
 check "DAOS: the script keeps haul's exit status" status_is 1
 check "DAOS: a missing container is made" called "daos container create --type=POSIX"
 check "DAOS: the container's properties are recorded" called "daos container get-prop p c"

@@ -76,7 +76,8 @@ X2
 
 export REAL_HAUL=${HAUL:?}
 export WORK=$work TMPDIR=$work/tmp PATH=$work/bin:$PATH HAUL=$work/bin/haul RESULTS_DIR=$work/results
-export CHECK_SECONDS=4
+# Only where a node hangs is the limit ever reached, on however busy a machine.
+export CHECK_SECONDS=120
 unset HAUL_ROOT HAUL_DATA SLURM_JOB_ID SLURM_SUBMIT_DIR PBS_JOBID PBS_O_WORKDIR FLUX_URI LD_PRELOAD
 
 # start SCRIPT NODES [VARIABLE=VALUE…] [-- WORD]: starts the script in the background, as $script_pid.
