@@ -239,7 +239,7 @@ void node_status_wait(struct node_status *m, struct waiting *how, struct status 
 	ended_ns = processor_now_ns();
 	if (naps.count)
 		wait_share_learn(&m->share, naps.count, ended_ns - naps.processor_ns);
-	wait_share_end(&m->share, ended_ns - begun_ns);
+	wait_share_end(&m->share, clock_kernel_ns(), ended_ns - begun_ns);
 }
 
 static uint64_t status_stop(struct node_status *m);

@@ -71,7 +71,12 @@ void wait_share_learn(struct wait_share *w, uint64_t naps, uint64_t processor_ns
 	w->look_ns = look_ns < WAIT_LOOK_MAX_NS ? look_ns : WAIT_LOOK_MAX_NS;
 }
 
-void wait_share_end(struct wait_share *w, uint64_t processor_ns)
+void wait_share_end(struct wait_share *w, uint64_t now_ns, uint64_t processor_ns)
 {
-	w->balance_ns -= (int64_t)processor_ns;
+	int64_t looked_ns = now_ns > w->begun_ns ? (int64_t)(now_ns - w->begun_ns) : 0;
+	int64_t spent_ns = (int64_t)processor_ns;
+
+	if (looked_ns > w->balance_ns)
+		looked_ns = w->balance_ns;
+	w->balance_ns -= spent_ns > looked_ns ? spent_ns : looked_ns;
 }

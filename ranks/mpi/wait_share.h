@@ -73,8 +73,9 @@ void wait_share_napped(struct wait_share *w, bool rung);
 /* What naps in a wait took of processor time, with the looks after them. */
 void wait_share_learn(struct wait_share *w, uint64_t naps, uint64_t processor_ns);
 
-/* Call when the wait has ended, with the processor time that it took. */
-void wait_share_end(struct wait_share *w, uint64_t processor_ns);
+/* Call when the wait has ended, with the processor time that it took. Looking without a nap counts in
+ * full, even if others had the core meanwhile: each look takes it from them for a moment. */
+void wait_share_end(struct wait_share *w, uint64_t now_ns, uint64_t processor_ns);
 
 /* Whether to ring a neighbour that came to the barrier at came_ns, and was going to look for
  * looks_ns without a nap. Its message was taken taken_ns ago; before that it may have lain here for

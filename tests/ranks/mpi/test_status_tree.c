@@ -232,7 +232,7 @@ static void leader_rest(struct sim *s, struct leader *l)
 static void leader_exit(struct leader *l)
 {
 	wait_share_learn(&l->share, l->naps, l->nap_ns);
-	wait_share_end(&l->share, l->wait_ns);
+	wait_share_end(&l->share, l->now_ns, l->wait_ns);
 	l->waiting = false;
 	l->exit_ns = l->now_ns;
 }
@@ -478,7 +478,7 @@ static double share_spent(uint32_t ranks, uint64_t nap_cost_ns)
 		}
 		spent_ns += wait_ns;
 		wait_share_learn(&w, naps, naps * nap_cost_ns);
-		wait_share_end(&w, wait_ns);
+		wait_share_end(&w, now_ns, wait_ns);
 	}
 	return (double)spent_ns / (double)now_ns;
 }
@@ -495,6 +495,25 @@ static void test_the_share_is_kept(void)
 				  (double)ranks[i] / WAIT_SHARE + 0.003);
 }
 
+/* While a rank looks, others may have the core, so that it uses little of it. Yet it looks no longer
+ * than its share lasts. */
+static void test_looking_counts_in_full(void)
+{
+	enum { COMPUTE_NS = 4200000, WAITED_NS = 60000, SAVED_NS = COMPUTE_NS / WAIT_SHARE };
+	struct wait_share w;
+
+	wait_share_init(&w, 1, false, 0);
+	wait_share_begin(&w, COMPUTE_NS);
+	CU_ASSERT_EQUAL(wait_share_nap(&w, COMPUTE_NS + SAVED_NS - 1).ns, 0);
+	CU_ASSERT(wait_share_nap(&w, COMPUTE_NS + SAVED_NS).ns > 0);
+	wait_share_end(&w, COMPUTE_NS + WAITED_NS, 1000);
+	CU_ASSERT_EQUAL(w.balance_ns, SAVED_NS - WAITED_NS);
+	wait_share_end(&w, COMPUTE_NS + 10 * WAITED_NS, 1000);
+	CU_ASSERT_EQUAL(w.balance_ns, 0);
+	wait_share_end(&w, COMPUTE_NS + 10 * WAITED_NS, 7000);
+	CU_ASSERT_EQUAL(w.balance_ns, -7000);
+}
+
 int main(void)
 {
 	static const CU_TestInfo tests[] = {
@@ -502,6 +521,7 @@ int main(void)
 		{"from the last arrival to the last exit", test_after_hiccups},
 		{"AU of modelled jobs", test_au_of_the_models},
 		{"leaders keep to their share", test_leaders_keep_their_share},
+		{"looking counts in full", test_looking_counts_in_full},
 		{"waiting keeps to its share", test_the_share_is_kept},
 		CU_TEST_INFO_NULL,
 	};
