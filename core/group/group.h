@@ -17,7 +17,7 @@ enum merge { MERGE_SUM, MERGE_MAX, MERGE_MIN, MERGES };
 
 /* What a status round carries: words that mean the same in every phase, and four that belong to the
  * phase. */
-enum { STATUS_OWN_WORDS = 4, STATUS_WORDS = 6 + STATUS_OWN_WORDS };
+enum { STATUS_OWN_WORDS = 5, STATUS_WORDS = 6 + STATUS_OWN_WORDS };
 struct status {
 	uint64_t stop; /* enum stop_reason; merged by maximum */
 	/* 1 while this rank has steps to do; at a step's barrier: this step; merged by maximum */

@@ -123,51 +123,49 @@ static int checkpoint_pass_begin(struct checkpoint_run *r)
 	return 0;
 }
 
-/* The work of all threads: how long this rank and the slowest one took. */
-static int checkpoint_pass_run(struct checkpoint_run *r,
-			       int (*body)(struct crew_thread *w, uint64_t thread),
-			       struct checkpoint_took *took, enum stop_reason *stopped,
-			       struct err *err)
+/* The work of all threads is done: how long this rank and the slowest one took. */
+static int checkpoint_pass_took(struct checkpoint_run *r, struct checkpoint_took *took)
 {
-	int rc = crew_run(&r->crew, body, stopped, err);
-
 	took->last = checkpoint_last(r);
 	took->end_ns = took->last->end_ns > r->start_ns ? took->last->end_ns : r->start_ns;
+	if (took->end_ns < r->shared_end_ns)
+		took->end_ns = r->shared_end_ns;
 	took->own_ns = took->slowest_ns = took->end_ns - r->start_ns;
 	took->bytes = crew_count(&r->crew, COUNT_BYTES);
 	took->files = crew_count(&r->crew, COUNT_FILES);
-	return rc < 0 ? rc : group_allreduce(r->ctx->group, MERGE_MAX, &took->slowest_ns, 1);
+	return group_allreduce(r->ctx->group, MERGE_MAX, &took->slowest_ns, 1);
 }
 
-/* The work of all writers; where a shared file is one version of all ranks, between its begin and its commit. */
-static int checkpoint_write_run(struct checkpoint_run *r, struct checkpoint_took *took,
-				enum stop_reason *stopped, struct err *err)
+/* Where a shared file is one version of all ranks, it is begun before the work of the threads, and published after it. */
+static bool checkpoint_is_version(const struct checkpoint_run *r)
 {
-	bool version = r->shape.layout == CHECKPOINT_SHARED && !r->in_place, whole;
-	struct crew_thread *w = &r->crew.members[0];
-	struct checkpoint_file f;
-	int rc = 0, ended;
+	return r->shape.layout == CHECKPOINT_SHARED && !r->in_place;
+}
 
-	if (version) {
-		checkpoint_file(&r->shape, 0, 0, &f);
-		checkpoint_file_key(r, &f, r->shared.object.key);
-		clock_sleep_until(r->store.clock, r->start_ns);
-		rc = shared_object_begin(&r->shared, checkpoint_shared_bytes(&r->shape), r->chunk,
-					 w, r->ctx->group, err);
-	}
-	if (rc < 0)
-		return rc;
-	rc = checkpoint_pass_run(r, checkpoint_write_thread, took, stopped, err);
-	if (!version)
-		return rc;
-	whole = rc == 0 && *stopped == STOP_NONE;
-	ended = shared_object_end(&r->shared, &whole, w, r->ctx->group, rc < 0 ? NULL : err);
+static int checkpoint_version_begin(struct checkpoint_run *r, struct err *err)
+{
+	struct checkpoint_file f;
+
+	if (!checkpoint_is_version(r))
+		return 0;
+	checkpoint_file(&r->shape, 0, 0, &f);
+	checkpoint_file_key(r, &f, r->shared.object.key);
+	clock_sleep_until(r->store.clock, r->start_ns);
+	return shared_object_begin(&r->shared, checkpoint_shared_bytes(&r->shape), r->chunk,
+				   &r->crew.members[0], r->ctx->group, err);
+}
+
+static int checkpoint_version_end(struct checkpoint_run *r, bool whole, struct err *err)
+{
+	struct crew_thread *w = &r->crew.members[0];
+	int rc;
+
+	if (!checkpoint_is_version(r))
+		return 0;
+	rc = shared_object_end(&r->shared, &whole, w, r->ctx->group, err);
 	/* It is there when rank 0 has published it. */
-	took->end_ns = w->queue.now_ns > took->end_ns ? w->queue.now_ns : took->end_ns;
-	took->own_ns = took->slowest_ns = took->end_ns - r->start_ns;
-	if (rc == 0 && ended == 0)
-		rc = group_allreduce(r->ctx->group, MERGE_MAX, &took->slowest_ns, 1);
-	return rc < 0 ? rc : ended;
+	r->shared_end_ns = w->queue.now_ns;
+	return rc;
 }
 
 /* Adds what the writers measured to the rank's row. */
@@ -198,34 +196,58 @@ static void checkpoint_count_written(struct checkpoint_run *r, const struct chec
 	own[CHECKPOINT_ROW_WRITE_NS] = took->own_ns;
 	/* Who has nothing to write is not the first to have written it. */
 	own[CHECKPOINT_ROW_WRITE_FIRST_NS] = took->bytes ? took->own_ns : took->slowest_ns;
+	own[CHECKPOINT_ROW_DURABLE_NS] = clock_now(r->store.clock) - r->asked_ns;
+	own[CHECKPOINT_ROW_BLOCKED_NS] =
+		r->blocked_ns ? r->blocked_ns : own[CHECKPOINT_ROW_DURABLE_NS];
 	own[CHECKPOINT_ROW_MARKER_NS] = marker_ns;
 	own[CHECKPOINT_ROW_BYTES_WRITTEN] = took->bytes;
 }
 
-int checkpoint_write_one(struct checkpoint_run *r, enum stop_reason *stopped, struct err *err)
+int checkpoint_write_begin(struct checkpoint_run *r, struct err *err)
 {
-	uint64_t blamed[ACCOUNTS] = {0}, marker_ns = 0;
-	struct checkpoint_took took = {.own_ns = 0};
-	int rc = checkpoint_write_mark(r, err);
+	int rc;
 
+	r->asked_ns = clock_now(r->store.clock);
+	r->shared_end_ns = 0;
+	rc = checkpoint_write_mark(r, err);
 	if (rc < 0)
 		return rc;
 	checkpoint_write_reset(r);
 	rc = checkpoint_pass_begin(r);
-	if (rc == 0)
-		rc = checkpoint_write_run(r, &took, stopped, err);
-	if (rc == 0 && *stopped == STOP_NONE)
+	return rc < 0 ? rc : checkpoint_version_begin(r, err);
+}
+
+int checkpoint_write_end(struct checkpoint_run *r, int written, bool stopped, struct err *err)
+{
+	bool whole = written == 0 && !stopped;
+	int rc = checkpoint_version_end(r, whole, whole ? err : NULL), took_rc;
+	uint64_t blamed[ACCOUNTS] = {0}, marker_ns = 0;
+	struct checkpoint_took took;
+
+	took_rc = checkpoint_pass_took(r, &took);
+	rc = written < 0 ? written : rc < 0 ? rc : took_rc;
+	if (rc == 0 && whole)
 		rc = checkpoint_write_publish(r, &marker_ns, err);
-	blamed[ACCOUNT_OPEN] = took.last ? took.last->request_ns : 0;
-	blamed[ACCOUNT_TRANSFER] = took.last ? took.last->writer.write_ns : 0;
-	blamed[ACCOUNT_GENERATE] = took.last ? took.last->writer.fill_ns : 0;
-	if (took.last)
-		checkpoint_account(r, blamed, took.end_ns);
+	blamed[ACCOUNT_OPEN] = took.last->request_ns;
+	blamed[ACCOUNT_TRANSFER] = took.last->writer.write_ns;
+	blamed[ACCOUNT_GENERATE] = took.last->writer.fill_ns;
+	checkpoint_account(r, blamed, took.end_ns);
 	r->ctx->tally->rank_row[CHECKPOINT_FILES_WRITTEN] += took.files;
 	checkpoint_count_writers(r, r->ctx->tally->rank_row);
-	if (rc == 0 && *stopped == STOP_NONE)
+	if (rc == 0 && whole)
 		checkpoint_count_written(r, &took, marker_ns);
 	return rc;
+}
+
+int checkpoint_write_one(struct checkpoint_run *r, enum stop_reason *stopped, struct err *err)
+{
+	int rc = checkpoint_write_begin(r, err);
+
+	if (rc < 0)
+		return rc;
+	r->blocked_ns = 0;
+	rc = crew_run(&r->crew, checkpoint_write_thread, stopped, err);
+	return checkpoint_write_end(r, rc, *stopped != STOP_NONE, err);
 }
 
 /* Whether the checkpoint is what the job reads. */
@@ -294,8 +316,11 @@ int checkpoint_read_one(struct checkpoint_run *r, enum stop_reason *stopped, str
 		return rc;
 	atomic_store(&r->next_piece, 0);
 	rc = checkpoint_pass_begin(r);
+	r->shared_end_ns = 0;
 	if (rc == 0)
-		rc = checkpoint_pass_run(r, checkpoint_read_thread, &took, stopped, err);
+		rc = crew_run(&r->crew, checkpoint_read_thread, stopped, err);
+	if (rc == 0)
+		rc = checkpoint_pass_took(r, &took);
 	if (took.last) {
 		/* A thread that reads waits for the store whenever it does not compare. */
 		busy_ns = took.last->verify_ns + took.last->request_ns;

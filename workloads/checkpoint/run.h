@@ -76,6 +76,14 @@ struct checkpoint_run {
 	struct marker marker; /* of it */
 	uint64_t origin_ns;   /* of the first pass */
 	uint64_t start_ns;    /* of the pass at work */
+	uint64_t asked_ns;    /* when the checkpoint was asked for */
+	/* What whoever asked waited for it; 0: until it was whole. */
+	uint64_t blocked_ns;
+	uint64_t shared_end_ns; /* when the version of all ranks was published; 0: there is none */
+	/* A checkpoint that is written while another phase goes on: see within.c. */
+	bool flies;
+	void *windows; /* two of chunk bytes, for copies; NULL: none are made */
+	uint64_t d2h;
 	struct accounts accounts;
 	bool begun;   /* the first pass */
 	bool dropped; /* caches, once for the phase */
@@ -120,9 +128,22 @@ struct checkpoint_took {
 	uint64_t bytes, files;
 };
 
-/* pass.c: writes, or reads, checkpoint r->number. Collective. */
+/* pass.c: all is made ready for the threads to write checkpoint r->number; they have written it, or failed with written
+ * or were stopped: it is published and counted. Collective. */
+int checkpoint_write_begin(struct checkpoint_run *r, struct err *err);
+int checkpoint_write_end(struct checkpoint_run *r, int written, bool stopped, struct err *err);
+
+/* Both and the work between them; and removes the checkpoint that is then too many. */
 int checkpoint_write_one(struct checkpoint_run *r, enum stop_reason *stopped, struct err *err);
+int checkpoint_write_next(struct checkpoint_run *r, enum stop_reason *stopped, struct err *err);
+int checkpoint_remove_old(struct checkpoint_run *r, struct err *err);
 int checkpoint_read_one(struct checkpoint_run *r, enum stop_reason *stopped, struct err *err);
+
+/* phase.c */
+int checkpoint_open(struct checkpoint_run *r, struct err *err);
+void checkpoint_close(struct checkpoint_run *r);
+/* This rank's results: from the threads and the accounts into the tally. */
+void checkpoint_measure(struct checkpoint_run *r);
 
 /* cold.c: before checkpoint r->number is read, in none of its times: drops it from the page cache where the job asks for
  * it, and looks how much of it is there. Collective. */

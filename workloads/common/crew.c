@@ -260,17 +260,9 @@ static enum stop_reason crew_follow(struct crew *p, int rc)
 	}
 }
 
-int crew_run(struct crew *p, int (*body)(struct crew_thread *w, uint64_t file),
-	     enum stop_reason *stopped, struct err *err)
+/* Waits for all threads. Returns rc, or the first error of a thread. */
+static int crew_join(struct crew *p, int rc, struct err *err)
 {
-	int rc;
-
-	p->body = body;
-	rc = crew_start_threads(p, err);
-	*stopped = crew_follow(p, rc);
-	crew_tell(p, true);
-	if (*stopped != STOP_NONE)
-		atomic_store(&p->halt, true);
 	atomic_store(&p->over, true);
 	for (uint32_t i = 0; i < p->started; i++)
 		sem_post(&p->more);
@@ -287,7 +279,43 @@ int crew_run(struct crew *p, int (*body)(struct crew_thread *w, uint64_t file),
 	while (sem_trywait(&p->ended) == 0 || sem_trywait(&p->more) == 0)
 		;
 	deal_close(&p->deal);
-	return group_agree(p->group, rc, err);
+	return rc;
+}
+
+int crew_run(struct crew *p, int (*body)(struct crew_thread *w, uint64_t file),
+	     enum stop_reason *stopped, struct err *err)
+{
+	int rc;
+
+	p->body = body;
+	rc = crew_start_threads(p, err);
+	*stopped = crew_follow(p, rc);
+	crew_tell(p, true);
+	if (*stopped != STOP_NONE)
+		atomic_store(&p->halt, true);
+	return group_agree(p->group, crew_join(p, rc, err), err);
+}
+
+int crew_launch(struct crew *p, int (*body)(struct crew_thread *w, uint64_t thread),
+		struct err *err)
+{
+	int rc;
+
+	p->body = body;
+	rc = crew_start_threads(p, err);
+	return rc < 0 ? crew_join(p, rc, err) : 0;
+}
+
+bool crew_flies(const struct crew *p)
+{
+	return atomic_load(&p->running) > 0;
+}
+
+int crew_land(struct crew *p, bool halt, struct err *err)
+{
+	if (halt)
+		atomic_store(&p->halt, true);
+	return crew_join(p, 0, err);
 }
 
 /* Takes the next file, or waits until files are dealt again. Returns false when there will be none;

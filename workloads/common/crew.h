@@ -92,6 +92,14 @@ void crew_close(struct crew *p);
 int crew_run(struct crew *p, int (*body)(struct crew_thread *w, uint64_t file),
 	     enum stop_reason *stopped, struct err *err);
 
+/* The same without meeting other ranks: the threads of this rank begin, and the caller goes on. crew_flies: they have not
+ * ended yet. crew_land waits until they have, and returns the first error of this rank. halt ends them early. Nothing
+ * deals files: once is set. */
+int crew_launch(struct crew *p, int (*body)(struct crew_thread *w, uint64_t thread),
+		struct err *err);
+bool crew_flies(const struct crew *p);
+int crew_land(struct crew *p, bool halt, struct err *err);
+
 /* For bodies: does the request. On failure it keeps the failure and, for the first one, writes
  * w->err ("uri/key: No space left on device"). -ENOENT of a stat or delete is returned without
  * that. */

@@ -38,9 +38,6 @@ enum stop_reason pass_stop_reason(const struct pass *p)
 	return reason;
 }
 
-/* The pass's own words of a status round. */
-enum { PASS_P99_NS, PASS_COMPUTE_NS, PASS_WALL_NS, PASS_BYTES };
-
 void pass_status(const struct pass *p, struct status *s)
 {
 	*s = (struct status){
@@ -51,11 +48,13 @@ void pass_status(const struct pass *p, struct status *s)
 		.merge = STATUS_MERGE(PASS_P99_NS, MERGE_MAX) |
 			 STATUS_MERGE(PASS_COMPUTE_NS, MERGE_SUM) |
 			 STATUS_MERGE(PASS_WALL_NS, MERGE_SUM) |
-			 STATUS_MERGE(PASS_BYTES, MERGE_SUM),
+			 STATUS_MERGE(PASS_BYTES, MERGE_SUM) |
+			 STATUS_MERGE(PASS_WRITING, MERGE_MAX),
 		.word = {[PASS_P99_NS] = loader_live_p99_ns(&p->loader),
 			 [PASS_COMPUTE_NS] = p->tally->rank_row[TRAIN_AU_COMPUTE_NS],
 			 [PASS_WALL_NS] = p->tally->rank_row[TRAIN_AU_WALL_NS],
-			 [PASS_BYTES] = loader_live_bytes(&p->loader)},
+			 [PASS_BYTES] = loader_live_bytes(&p->loader),
+			 [PASS_WRITING] = checkpoint_within_works(p->checkpoint)},
 	};
 }
 
@@ -470,6 +469,7 @@ int pass_run(struct pass *p, enum stop_reason *stopped, struct err *err)
 		goto out_close;
 	pass_start(p);
 	rc = p->stopped ? 0 : pass_epoch_rows(p, err);
+	pass_checkpoint_end(p);
 	account_switch(&p->accounts, ACCOUNT_HAUL, clock_now(p->ctx->clock));
 	pass_count(p);
 	if (p->stopped)

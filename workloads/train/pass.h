@@ -18,6 +18,9 @@
 
 enum pass_source { PASS_TRAIN, PASS_EVALUATION, PASS_SOURCES };
 
+/* The words of the pass in status rounds. PASS_WRITING: 1 while threads write a checkpoint. */
+enum { PASS_P99_NS, PASS_COMPUTE_NS, PASS_WALL_NS, PASS_BYTES, PASS_WRITING };
+
 struct pass_input {
 	struct dataset dataset;
 	struct store store;
@@ -105,6 +108,8 @@ bool pass_step(struct pass *p, uint64_t k);
 
 /* After step k: a checkpoint, where one is due; checkpoint.c. Collective. False: the epoch row ends here. */
 bool pass_checkpoint(struct pass *p, uint64_t k);
+/* After the last step: waits for a checkpoint that is still being written. Collective. */
+void pass_checkpoint_end(struct pass *p);
 
 /* What this rank says in a status round. */
 void pass_status(const struct pass *p, struct status *s);
