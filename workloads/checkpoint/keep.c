@@ -52,7 +52,7 @@ static int checkpoint_remove(struct checkpoint_run *r, uint64_t number, struct e
 		queue_do(&r->side, &(struct request){.op = REQ_DELETE, .object = &o});
 	}
 	r->number = now;
-	account_switch(&r->accounts, ACCOUNT_OPEN, clock_now(r->store.clock));
+	account_switch(&r->repeat.accounts, ACCOUNT_OPEN, clock_now(r->store.clock));
 	return rc;
 }
 

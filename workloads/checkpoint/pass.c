@@ -8,7 +8,6 @@
 
 #include "workloads/checkpoint/run.h"
 #include "workloads/common/folder.h"
-#include "workloads/common/start_line.h"
 
 /* Rank 0 looks at what is there. Nothing may be that haul did not make. */
 static int checkpoint_look(struct checkpoint_run *r, struct marker *old, struct err *err)
@@ -77,63 +76,21 @@ static int checkpoint_write_publish(struct checkpoint_run *r, uint64_t *marker_n
 	return group_agree(r->ctx->group, rc, err);
 }
 
-/* The last of this rank's threads: when it ended, and what it did until then. */
-static const struct checkpoint_member *checkpoint_last(const struct checkpoint_run *r)
-{
-	const struct checkpoint_member *last = &r->members[0];
-
-	for (uint32_t i = 1; i < r->crew.threads; i++)
-		if (r->members[i].end_ns > last->end_ns)
-			last = &r->members[i];
-	return last;
-}
-
-/* Accounts of the pass: until its last thread has ended the rank works, and then it waits for the others. */
-static void checkpoint_account(struct checkpoint_run *r, const uint64_t blamed[ACCOUNTS],
-			       uint64_t end_ns)
-{
-	account_switch(&r->accounts, ACCOUNT_RANKS, end_ns);
-	account_blame(&r->accounts, end_ns - r->start_ns, blamed);
-	account_switch(&r->accounts, ACCOUNT_HAUL, clock_now(r->store.clock));
-}
-
-/* All ranks start together. */
-static int checkpoint_pass_begin(struct checkpoint_run *r)
-{
-	int rc;
-
-	if (r->within.tally) {
-		/* The ranks have just left a barrier, and what they wait here is lost to the other phase. */
-		rc = group_barrier(r->ctx->group);
-		r->start_ns = clock_now(r->store.clock);
-	} else {
-		rc = start_line(r->ctx, !r->begun, &r->start_ns);
-	}
-	if (rc < 0)
-		return rc;
-	if (!r->begun) {
-		crew_start(&r->crew, r->start_ns);
-		timeline_init(r->ctx->tally->timeline, r->start_ns);
-		account_start(&r->accounts, ACCOUNT_HAUL, r->start_ns);
-		r->origin_ns = r->start_ns;
-	}
-	r->begun = true;
-	account_switch(&r->accounts, ACCOUNT_HAUL, r->start_ns);
-	crew_clear_counts(&r->crew);
-	return 0;
-}
-
 /* The work of all threads is done: how long this rank and the slowest one took. */
 static int checkpoint_pass_took(struct checkpoint_run *r, struct checkpoint_took *took)
 {
-	took->last = checkpoint_last(r);
-	took->end_ns = took->last->end_ns > r->start_ns ? took->last->end_ns : r->start_ns;
-	if (took->end_ns < r->shared_end_ns)
-		took->end_ns = r->shared_end_ns;
-	took->own_ns = took->slowest_ns = took->end_ns - r->start_ns;
-	took->bytes = crew_count(&r->crew, COUNT_BYTES);
-	took->files = crew_count(&r->crew, COUNT_FILES);
-	return group_allreduce(r->ctx->group, MERGE_MAX, &took->slowest_ns, 1);
+	struct repeat_took repeated;
+	int rc = repeat_took(&r->repeat, r->shared_end_ns, &repeated);
+
+	*took = (struct checkpoint_took){
+		.own_ns = repeated.own_ns,
+		.slowest_ns = repeated.slowest_ns,
+		.end_ns = repeated.end_ns,
+		.last = &r->members[repeated.last - r->crew.members],
+		.bytes = crew_count(&r->crew, COUNT_BYTES),
+		.files = crew_count(&r->crew, COUNT_FILES),
+	};
+	return rc;
 }
 
 /* Where a shared file is one version of all ranks, it is begun before the work of the threads, and published after it. */
@@ -150,7 +107,7 @@ static int checkpoint_version_begin(struct checkpoint_run *r, struct err *err)
 		return 0;
 	checkpoint_file(&r->shape, 0, 0, &f);
 	checkpoint_file_key(r, &f, r->shared.object.key);
-	clock_sleep_until(r->store.clock, r->start_ns);
+	clock_sleep_until(r->store.clock, r->repeat.start_ns);
 	return shared_object_begin(&r->shared, checkpoint_shared_bytes(&r->shape), r->chunk,
 				   &r->crew.members[0], r->ctx->group, err);
 }
@@ -192,7 +149,7 @@ static void checkpoint_count_written(struct checkpoint_run *r, const struct chec
 	own = table_numbered(&r->ctx->tally->tables[CHECKPOINT_TABLE_ROWS], r->number + 1);
 	if (!own)
 		return;
-	own[CHECKPOINT_ROW_WRITE_START_NS] = r->start_ns - r->origin_ns;
+	own[CHECKPOINT_ROW_WRITE_START_NS] = r->repeat.start_ns - r->repeat.origin_ns;
 	own[CHECKPOINT_ROW_WRITE_NS] = took->own_ns;
 	/* Who has nothing to write is not the first to have written it. */
 	own[CHECKPOINT_ROW_WRITE_FIRST_NS] = took->bytes ? took->own_ns : took->slowest_ns;
@@ -213,7 +170,7 @@ int checkpoint_write_begin(struct checkpoint_run *r, struct err *err)
 	if (rc < 0)
 		return rc;
 	checkpoint_write_reset(r);
-	rc = checkpoint_pass_begin(r);
+	rc = repeat_begin(&r->repeat);
 	return rc < 0 ? rc : checkpoint_version_begin(r, err);
 }
 
@@ -231,7 +188,7 @@ int checkpoint_write_end(struct checkpoint_run *r, int written, bool stopped, st
 	blamed[ACCOUNT_OPEN] = took.last->request_ns;
 	blamed[ACCOUNT_TRANSFER] = took.last->writer.write_ns;
 	blamed[ACCOUNT_GENERATE] = took.last->writer.fill_ns;
-	checkpoint_account(r, blamed, took.end_ns);
+	repeat_account(&r->repeat, blamed, took.end_ns);
 	r->ctx->tally->rank_row[CHECKPOINT_FILES_WRITTEN] += took.files;
 	checkpoint_count_writers(r, r->ctx->tally->rank_row);
 	if (rc == 0 && whole)
@@ -298,7 +255,7 @@ static void checkpoint_count_read(struct checkpoint_run *r, const struct checkpo
 	own = table_numbered(&r->ctx->tally->tables[CHECKPOINT_TABLE_ROWS], r->number + 1);
 	if (!own)
 		return;
-	own[CHECKPOINT_ROW_READ_START_NS] = r->start_ns - r->origin_ns;
+	own[CHECKPOINT_ROW_READ_START_NS] = r->repeat.start_ns - r->repeat.origin_ns;
 	own[CHECKPOINT_ROW_READ_NS] = took->own_ns;
 	own[CHECKPOINT_ROW_READ_FIRST_NS] = took->bytes ? took->own_ns : took->slowest_ns;
 	own[CHECKPOINT_ROW_BYTES_READ] = took->bytes;
@@ -315,7 +272,7 @@ int checkpoint_read_one(struct checkpoint_run *r, enum stop_reason *stopped, str
 	if (rc < 0)
 		return rc;
 	atomic_store(&r->next_piece, 0);
-	rc = checkpoint_pass_begin(r);
+	rc = repeat_begin(&r->repeat);
 	r->shared_end_ns = 0;
 	if (rc == 0)
 		rc = crew_run(&r->crew, checkpoint_read_thread, stopped, err);
@@ -326,7 +283,7 @@ int checkpoint_read_one(struct checkpoint_run *r, enum stop_reason *stopped, str
 		busy_ns = took.last->verify_ns + took.last->request_ns;
 		blamed[ACCOUNT_OPEN] = took.last->request_ns;
 		blamed[ACCOUNT_TRANSFER] = took.own_ns > busy_ns ? took.own_ns - busy_ns : 0;
-		checkpoint_account(r, blamed, took.end_ns);
+		repeat_account(&r->repeat, blamed, took.end_ns);
 	}
 	row[CHECKPOINT_FILES_READ] += took.files;
 	row[CHECKPOINT_PAYLOAD_ERRORS] += crew_count(&r->crew, COUNT_PAYLOAD_ERRORS);

@@ -9,8 +9,6 @@
 #include "workloads/checkpoint/run.h"
 #include "workloads/common/shift.h"
 
-static const uint64_t pause_nap_ns = 10000000;
-
 static const struct meter_map checkpoint_maps[] = {
 	{REQ_WRITE, METER_NONE, CHECKPOINT_HIST_WRITE, METER_NONE,
 	 CHECKPOINT_HIST_WRITE_FIRST_ATTEMPT},
@@ -53,36 +51,6 @@ static bool checkpoint_reads(const struct checkpoint_options *o)
 	return o->operation != CHECKPOINT_WRITE;
 }
 
-/* Waits as long as the job says, or until somebody is to stop. */
-static int checkpoint_pause_thread(struct crew_thread *w, uint64_t thread)
-{
-	const struct checkpoint_run *r = w->crew->argument;
-	struct clock *clock = r->store.clock;
-	uint64_t now_ns = clock_now(clock), until_ns = now_ns + r->options->pause_ns;
-
-	while (thread == 0 && now_ns < until_ns) {
-		if (atomic_load(&w->crew->halt) || (w->crew->stop && stop_asked(w->crew->stop)))
-			return -ECANCELED;
-		now_ns = now_ns + pause_nap_ns < until_ns ? now_ns + pause_nap_ns : until_ns;
-		clock_sleep_until(clock, now_ns);
-	}
-	return 0;
-}
-
-static int checkpoint_pause(struct checkpoint_run *r, enum stop_reason *stopped, struct err *err)
-{
-	int rc;
-
-	if (!r->options->pause_ns)
-		return 0;
-	if (r->begun)
-		account_switch(&r->accounts, ACCOUNT_HAUL, clock_now(r->store.clock));
-	rc = crew_run(&r->crew, checkpoint_pause_thread, stopped, err);
-	if (r->begun)
-		account_skip(&r->accounts, clock_now(r->store.clock));
-	return rc;
-}
-
 /* Collective, as is all that it calls. */
 static int checkpoint_write_all(struct checkpoint_run *r, enum stop_reason *stopped,
 				struct err *err)
@@ -93,7 +61,7 @@ static int checkpoint_write_all(struct checkpoint_run *r, enum stop_reason *stop
 	r->crew.kind = "checkpoint, writing";
 	for (r->number = 0; rc == 0 && *stopped == STOP_NONE && r->number < o->count; r->number++) {
 		if (r->number)
-			rc = checkpoint_pause(r, stopped, err);
+			rc = repeat_pause(&r->repeat, o->pause_ns, stopped, err);
 		if (rc == 0 && *stopped == STOP_NONE)
 			rc = checkpoint_write_next(r, stopped, err);
 	}
@@ -107,8 +75,8 @@ static int checkpoint_read_all(struct checkpoint_run *r, enum stop_reason *stopp
 
 	r->crew.kind = "checkpoint, reading";
 	for (r->number = 0; rc == 0 && *stopped == STOP_NONE && r->number < o->count; r->number++) {
-		if (r->number || r->begun)
-			rc = checkpoint_pause(r, stopped, err);
+		if (r->number || r->repeat.begun)
+			rc = repeat_pause(&r->repeat, o->pause_ns, stopped, err);
 		if (rc == 0 && *stopped == STOP_NONE)
 			rc = checkpoint_read_one(r, stopped, err);
 	}
@@ -195,6 +163,7 @@ static int checkpoint_open_crew(struct checkpoint_run *r, struct err *err)
 		.kind = "checkpoint",
 		.argument = r,
 	};
+	r->repeat = (struct repeat){.ctx = ctx, .crew = &r->crew};
 	rc = queue_open(&r->side, &r->store, 1, err);
 	if (rc == 0)
 		queue_unlogged(&r->side);
@@ -250,8 +219,8 @@ void checkpoint_measure(struct checkpoint_run *r)
 	uint64_t *row = r->ctx->tally->rank_row;
 
 	crew_merge(&r->crew, r->ctx->tally);
-	memcpy(&row[CHECKPOINT_ACCOUNTS], r->accounts.ns, sizeof(r->accounts.ns));
-	row[TALLY_WALL_NS] = account_wall(&r->accounts);
+	memcpy(&row[CHECKPOINT_ACCOUNTS], r->repeat.accounts.ns, sizeof(r->repeat.accounts.ns));
+	row[TALLY_WALL_NS] = account_wall(&r->repeat.accounts);
 }
 
 static void checkpoint_say(struct checkpoint_run *r)
@@ -295,7 +264,7 @@ static int checkpoint_run(struct phase_context *ctx, enum stop_reason *stopped, 
 		rc = checkpoint_read_all(r, stopped, err);
 	if (rc < 0)
 		*stopped = STOP_ERROR;
-	if (r->crew.members && r->begun)
+	if (r->crew.members && r->repeat.begun)
 		checkpoint_measure(r);
 	if (rc == 0)
 		checkpoint_say(r);

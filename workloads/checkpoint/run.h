@@ -7,6 +7,8 @@
 #include "workloads/checkpoint/columns.h"
 #include "workloads/checkpoint/marker.h"
 #include "workloads/common/crew.h"
+#include "workloads/common/piece_reader.h"
+#include "workloads/common/repeat.h"
 #include "workloads/common/residency.h"
 #include "workloads/common/shared_object.h"
 #include "workloads/common/writer.h"
@@ -39,8 +41,8 @@ struct checkpoint_reader;
 struct checkpoint_member {
 	struct writer writer;
 	struct checkpoint_reader *reader;
-	/* Of the pass at work: in begins, commits, opens and closes; comparing bytes; and when it ended. */
-	uint64_t request_ns, verify_ns, end_ns;
+	/* Of the pass at work: in begins, commits, opens and closes; and comparing bytes. */
+	uint64_t request_ns, verify_ns;
 };
 
 struct checkpoint_run {
@@ -74,8 +76,7 @@ struct checkpoint_run {
 	bool keeps;           /* and the marker with it */
 	uint64_t number;      /* of the checkpoint at work, from 0 */
 	struct marker marker; /* of it */
-	uint64_t origin_ns;   /* of the first pass */
-	uint64_t start_ns;    /* of the pass at work */
+	struct repeat repeat; /* the one at work: a checkpoint written or read */
 	uint64_t asked_ns;    /* when the checkpoint was asked for */
 	/* What whoever asked waited for it; 0: until it was whole. */
 	uint64_t blocked_ns;
@@ -84,8 +85,6 @@ struct checkpoint_run {
 	bool flies;
 	void *windows; /* two of chunk bytes, for copies; NULL: none are made */
 	uint64_t d2h;
-	struct accounts accounts;
-	bool begun;   /* the first pass */
 	bool dropped; /* caches, once for the phase */
 };
 

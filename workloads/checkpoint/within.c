@@ -28,6 +28,7 @@ int checkpoint_within_open(struct checkpoint_run **out, struct phase_context *ct
 	r->described = use->store;
 	r->crew.kind = "checkpoint";
 	rc = checkpoint_open(r, err);
+	r->repeat.at_once = true;
 	if (rc < 0 || use->snapshot == CHECKPOINT_SNAPSHOT_NONE)
 		return rc;
 	r->d2h = use->d2h;
@@ -78,16 +79,16 @@ static int checkpoint_within_launch(struct checkpoint_run *r, struct err *err)
 	uint64_t asked_ns = clock_now(r->store.clock);
 	int rc = checkpoint_within_land(r, false, err);
 
-	if (r->begun)
-		account_skip(&r->accounts, clock_now(r->store.clock));
+	if (r->repeat.begun)
+		account_skip(&r->repeat.accounts, clock_now(r->store.clock));
 	if (rc == 0)
 		rc = checkpoint_write_begin(r, err);
 	if (rc < 0)
 		return rc;
 	r->asked_ns = asked_ns;
 	checkpoint_snapshot(r);
-	r->start_ns = clock_now(r->store.clock);
-	account_skip(&r->accounts, r->start_ns);
+	r->repeat.start_ns = clock_now(r->store.clock);
+	account_skip(&r->repeat.accounts, r->repeat.start_ns);
 	rc = group_agree(r->ctx->group, crew_launch(&r->crew, checkpoint_write_thread, err), err);
 	r->flies = rc == 0;
 	r->blocked_ns = clock_now(r->store.clock) - asked_ns;
@@ -104,8 +105,8 @@ int checkpoint_within_write(struct checkpoint_run *r, enum stop_reason *stopped,
 		part->started_ns = clock_utc_ns();
 	if (r->windows)
 		return checkpoint_within_launch(r, err);
-	if (r->begun)
-		account_skip(&r->accounts, clock_now(r->store.clock));
+	if (r->repeat.begun)
+		account_skip(&r->repeat.accounts, clock_now(r->store.clock));
 	rc = checkpoint_write_next(r, stopped, err);
 	part->finished_ns = clock_utc_ns();
 	r->number++;
@@ -128,7 +129,7 @@ void checkpoint_within_close(struct checkpoint_run *r)
 		return;
 	if (r->flies)
 		crew_land(&r->crew, true, NULL);
-	if (r->crew.members && r->begun)
+	if (r->crew.members && r->repeat.begun)
 		checkpoint_measure(r);
 	checkpoint_close(r);
 	free(r->windows);

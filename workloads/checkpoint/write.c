@@ -280,15 +280,14 @@ int checkpoint_write_thread(struct crew_thread *w, uint64_t thread)
 	struct checkpoint_slot *s;
 	int rc = 0;
 
-	m->end_ns = 0;
 	if (thread >= r->options->writers)
 		return 0;
-	clock_sleep_until(r->store.clock, r->start_ns);
+	clock_sleep_until(r->store.clock, r->repeat.start_ns);
 	while ((s = checkpoint_write_take(r, w, &rc))) {
 		rc = checkpoint_write_leave(r, s, w, writer_put(&m->writer, &s->what));
 		if (rc < 0)
 			break;
 	}
-	m->end_ns = w->queue.now_ns;
+	w->end_ns = w->queue.now_ns;
 	return rc;
 }

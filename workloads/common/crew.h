@@ -27,6 +27,7 @@ struct crew_thread {
 	struct queue queue;
 	void *buffer;                 /* of crew->buffer_bytes; NULL: none asked for */
 	uint64_t counts[CREW_COUNTS]; /* used by the body, kept over passes */
+	uint64_t end_ns;              /* set by the body, see repeat.h */
 	struct meter meter;
 	int rc;         /* the body's first error */
 	struct err err; /* of the first failure */
