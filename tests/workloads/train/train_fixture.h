@@ -30,6 +30,8 @@ struct fixture {
 
 /* Returns NULL if the job is refused; the sentence is printed. */
 struct fixture *fixture_new(const char *job);
+/* The same with a store of the test's own beside those that haul has; NULL: none. */
+struct fixture *fixture_new_with(const char *job, const struct section *store);
 void fixture_run(struct fixture *f, uint32_t ranks);
 void fixture_free(struct fixture *f);
 
