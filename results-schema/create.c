@@ -134,7 +134,8 @@ static int create_file(struct results *r, bool force, const struct results_head 
 		return err_set(err, -EEXIST,
 			       "%s exists; name another with --results, or say --force", r->path);
 	choose_key(r, head, older);
-	staging_forget_old(r->path);
+	if (older)
+		staging_forget_old(r->path);
 	if (r->key[0])
 		rc = side_files_make_folder(r->path, err);
 	if (rc == 0)
