@@ -50,11 +50,25 @@ struct fixture *fixture_new_with(const char *job, const struct section *store)
 	return f;
 }
 
+struct publisher {
+	struct fixture *f;
+	struct group *g;
+};
+
+static void publish(void *publisher, struct tally *so_far)
+{
+	struct publisher *p = publisher;
+
+	p->f->publish(p->f, p->g, so_far);
+}
+
 static int run_phase(struct fixture *f, struct group *g, struct group *node,
 		     const struct rank_place *place, const struct job_phase *phase,
 		     struct tally *tally, uint32_t rank)
 {
 	const struct workload *w = phase->section->owner;
+	bool last = phase == &f->job.phases[f->job.phase_count - 1];
+	struct publisher publisher = {f, g};
 	struct log log = {.fd = -1};
 	struct phase_context ctx = {
 		.job = &f->job,
@@ -66,6 +80,9 @@ static int run_phase(struct fixture *f, struct group *g, struct group *node,
 		.log = &log,
 		.stop = &f->stop,
 		.tally = tally,
+		.publish_every_ns = last ? f->publish_every_ns : 0,
+		.publish = publish,
+		.publish_argument = &publisher,
 	};
 	const struct figure *null;
 	int rc = workload_tally(w, phase, &f->arenas[rank], tally, &f->err[rank]);
