@@ -24,6 +24,12 @@ static int checkpoint_look(struct checkpoint_run *r, struct marker *old, struct 
 			"%s/%s: a checkpoint of another model, mesh or layout is there; run `haul clean` with "
 			"its job, or use another folder",
 			r->store.uri, key);
+	if (rc == 0 && old->ranks > r->ctx->group->size)
+		return err_set(
+			err, -EEXIST,
+			"%s/%s: a checkpoint of %llu ranks is there, of which some would stay; run `haul clean`, "
+			"or use another folder",
+			r->store.uri, key, (unsigned long long)old->ranks);
 	if (rc == -ENOENT) {
 		*old = (struct marker){.generation = 0};
 		rc = store_can(&r->store, BACKEND_LIST) ? folder_first(&r->side, key, name, err)
