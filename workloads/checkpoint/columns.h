@@ -24,8 +24,10 @@
 	  "the sum over all checkpoints of what the slowest rank took to write it") \
 	X(CHECKPOINT_READ_SLOWEST_NS, "read_slowest_ns", "ns", MAX, \
 	  "the sum over all checkpoints of what the slowest rank took to read it") \
-	X(CHECKPOINT_FILL_NS, "fill_ns", "ns", SUM, "time of all threads making bytes") \
-	X(CHECKPOINT_STORE_NS, "store_ns", "ns", SUM, "time of all writers with a write, begin or commit under way") \
+	X(CHECKPOINT_FILL_NS, "fill_ns", "ns", SUM, \
+	  "time in which bytes were made for the writer of each rank that ended last") \
+	X(CHECKPOINT_STORE_NS, "store_ns", "ns", SUM, \
+	  "time in which that writer had a write, begin or commit under way") \
 	X(CHECKPOINT_VERIFY_NS, "verify_ns", "ns", SUM, "time of all threads comparing bytes") \
 	X(CHECKPOINT_MARKER_NS, "marker_ns", "ns", MAX, \
 	  "publishing markers, by which a checkpoint is whole; in the account of waiting for ranks") \

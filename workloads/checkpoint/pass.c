@@ -131,14 +131,16 @@ static int checkpoint_version_end(struct checkpoint_run *r, bool whole, struct e
 	return rc;
 }
 
-/* Adds what the writers measured to the rank's row. */
-static void checkpoint_count_writers(struct checkpoint_run *r, uint64_t *row)
+/* Adds what the last writer measured to the rank's row. */
+static void checkpoint_count_writers(struct checkpoint_run *r, const struct checkpoint_member *last)
 {
+	uint64_t *row = r->ctx->tally->rank_row;
+
+	row[CHECKPOINT_FILL_NS] += last->writer.fill_ns;
+	row[CHECKPOINT_STORE_NS] += last->writer.write_ns + last->request_ns;
 	for (uint32_t i = 0; i < r->crew.threads; i++) {
 		struct checkpoint_member *m = &r->members[i];
 
-		row[CHECKPOINT_FILL_NS] += m->writer.fill_ns;
-		row[CHECKPOINT_STORE_NS] += m->writer.write_ns + m->request_ns;
 		m->writer.fill_ns = m->writer.write_ns = m->request_ns = 0;
 	}
 }
@@ -177,6 +179,9 @@ int checkpoint_write_begin(struct checkpoint_run *r, struct err *err)
 		return rc;
 	checkpoint_write_reset(r);
 	rc = repeat_begin(&r->repeat);
+	/* Nobody waits for what comes before the start line. */
+	if (!r->repeat.at_once)
+		r->asked_ns = r->repeat.start_ns;
 	return rc < 0 ? rc : checkpoint_version_begin(r, err);
 }
 
@@ -196,7 +201,7 @@ int checkpoint_write_end(struct checkpoint_run *r, int written, bool stopped, st
 	blamed[ACCOUNT_GENERATE] = took.last->writer.fill_ns;
 	repeat_account(&r->repeat, blamed, took.end_ns);
 	r->ctx->tally->rank_row[CHECKPOINT_FILES_WRITTEN] += took.files;
-	checkpoint_count_writers(r, r->ctx->tally->rank_row);
+	checkpoint_count_writers(r, took.last);
 	if (rc == 0 && whole)
 		checkpoint_count_written(r, &took, marker_ns);
 	return rc;

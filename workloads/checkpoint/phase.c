@@ -223,6 +223,22 @@ void checkpoint_measure(struct checkpoint_run *r)
 	row[TALLY_WALL_NS] = account_wall(&r->repeat.accounts);
 }
 
+/* Whether storing bytes took longer, or making them. Collective. */
+static void checkpoint_say_bottleneck(struct checkpoint_run *r)
+{
+	const uint64_t *row = r->ctx->tally->rank_row;
+	uint64_t words[3] = {row[CHECKPOINT_FILL_NS], row[CHECKPOINT_STORE_NS],
+			     row[CHECKPOINT_WRITE_NS]};
+	bool store;
+
+	if (group_allreduce(r->ctx->group, MERGE_SUM, words, 3) < 0 || !words[2])
+		return;
+	store = words[1] >= words[0];
+	workload_say(r->ctx, "%s, which took %.0f %% of the time that writing did",
+		     store ? "the bottleneck was the store" : "the bottleneck was making bytes",
+		     100 * (double)words[store] / (double)words[2]);
+}
+
 static void checkpoint_say(struct checkpoint_run *r)
 {
 	const uint64_t *row = r->ctx->tally->rank_row;
@@ -231,6 +247,7 @@ static void checkpoint_say(struct checkpoint_run *r)
 	if (row[CHECKPOINT_WRITTEN])
 		workload_say(r->ctx, "wrote %s",
 			     units_counted(count, row[CHECKPOINT_WRITTEN], "checkpoint"));
+	checkpoint_say_bottleneck(r);
 	if (row[CHECKPOINT_READ_BACK])
 		workload_say(r->ctx, "read %s",
 			     units_counted(count, row[CHECKPOINT_READ_BACK], "checkpoint"));
