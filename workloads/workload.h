@@ -192,6 +192,10 @@ int workload_tally(const struct workload *w, const struct job_phase *phase, stru
 struct tally *workload_part(struct phase_context *ctx, const char *kind, const char *name,
 			    const struct tally_schema *schema, const char *store, struct err *err);
 
+/* The store that a phase names or, where it names none, the job's only one. -EINVAL with the phase's path. */
+int phase_store_find(const struct job *job, const struct job_phase *phase,
+		     const struct job_store **store, struct err *err);
+
 /* Sets the only store of a phase, or adds one more. Zeroes all but role and store. */
 struct phase_store *phase_store_add(struct phase_store out[PHASE_STORES_MAX], uint32_t *count,
 				    const char *role, const struct job_store *store);

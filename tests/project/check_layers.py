@@ -106,8 +106,7 @@ ROOMS = {
 # The rooms of workloads/ that are kinds of phase. Code that two of them share belongs to common/.
 KINDS = ("generate", "io", "train", "checkpoint", "load", "kvcache", "replay")
 # Modules of common/ that were made for a future kind of phase. Until its folder exists, that kind counts as their user.
-COMMON_AWAITS = {"fillers": "checkpoint", "repeat": "load", "piece_reader": "load", "shared_object": "checkpoint",
-                 "writer": "checkpoint"}
+COMMON_AWAITS = {"fillers": "checkpoint", "shared_object": "checkpoint", "writer": "checkpoint"}
 
 # A library's header, and the layers that may include it. Tests and benches may include anything.
 LIBRARIES = {

@@ -6,6 +6,7 @@
 #include "core/key.h"
 #include "core/units.h"
 #include "workloads/checkpoint/checkpoint.h"
+#include "workloads/common/piece_reader.h"
 #include "workloads/common/writer.h"
 
 enum {
@@ -52,10 +53,7 @@ const struct option checkpoint_options_table[] = {
 int checkpoint_store(const struct job *job, const struct job_phase *phase,
 		     const struct job_store **store, struct err *err)
 {
-	*store = phase->store[0]         ? job_find_store(job, phase->store)
-		 : job->store_count == 1 ? &job->stores[0]
-					 : NULL;
-	return *store ? 0 : err_set(err, -EINVAL, "%s: needs a \"store\"", phase->path);
+	return phase_store_find(job, phase, store, err);
 }
 
 static bool options_updates(const struct job_store *store)
@@ -207,8 +205,6 @@ static int options_check_folder(const struct checkpoint_options *o, const char *
 /* The ring: chunks that are filled while others are written. */
 static int options_check_ring(const struct checkpoint_options *o, const char *path, struct err *err)
 {
-	uint64_t pieces = o->buffers / o->chunk;
-	char buffers[UNITS_TEXT_BYTES], chunk[UNITS_TEXT_BYTES];
 	const struct {
 		const char *key;
 		uint64_t threads;
@@ -217,24 +213,13 @@ static int options_check_ring(const struct checkpoint_options *o, const char *pa
 		{"writers", o->writers, o->operation != CHECKPOINT_READ},
 		{"readers", o->readers, o->operation != CHECKPOINT_WRITE},
 	};
+	int rc = piece_check_memory(o->buffers, o->chunk, CHECKPOINT_PIECES_MIN, path, err);
 
-	units_bytes_binary(buffers, (double)o->buffers);
-	units_bytes_binary(chunk, (double)o->chunk);
-	if (o->chunk > o->buffers)
-		return err_set(err, -EINVAL, "%s/chunk: %s do not fit into buffers of %s", path,
-			       chunk, buffers);
-	if (pieces < CHECKPOINT_PIECES_MIN || pieces > WRITER_PIECES_MAX)
-		return err_set(err, -EINVAL,
-			       "%s/buffers: must hold %d to %d chunks; %s hold %" PRIu64 " of %s",
-			       path, CHECKPOINT_PIECES_MIN, WRITER_PIECES_MAX, buffers, pieces,
-			       chunk);
-	for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
-		if (rows[i].used && rows[i].threads > pieces)
-			return err_set(err, -EINVAL,
-				       "%s/%s: %" PRIu64 " threads share the %" PRIu64
-				       " chunks that buffers hold, at least one for each",
-				       path, rows[i].key, rows[i].threads, pieces);
-	return 0;
+	for (unsigned i = 0; rc == 0 && i < sizeof(rows) / sizeof(rows[0]); i++)
+		if (rows[i].used)
+			rc = piece_check_threads(o->buffers, o->chunk, rows[i].threads, rows[i].key,
+						 path, err);
+	return rc;
 }
 
 /* The largest file or, where it is shared, all of it. */

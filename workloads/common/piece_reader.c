@@ -1,10 +1,41 @@
 #include "workloads/common/piece_reader.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "core/units.h"
 #include "workloads/common/read_text.h"
+
+int piece_check_memory(uint64_t buffers, uint64_t chunk, uint64_t least, const char *path,
+		       struct err *err)
+{
+	char all[UNITS_TEXT_BYTES], one[UNITS_TEXT_BYTES];
+	uint64_t pieces = buffers / chunk;
+
+	units_bytes_binary(all, (double)buffers);
+	units_bytes_binary(one, (double)chunk);
+	if (chunk > buffers)
+		return err_set(err, -EINVAL, "%s/chunk: %s do not fit into buffers of %s", path,
+			       one, all);
+	if (pieces >= least && pieces <= PIECES_MAX)
+		return 0;
+	return err_set(err, -EINVAL,
+		       "%s/buffers: must hold %" PRIu64 " to %d chunks; %s hold %" PRIu64 " of %s",
+		       path, least, PIECES_MAX, all, pieces, one);
+}
+
+int piece_check_threads(uint64_t buffers, uint64_t chunk, uint64_t threads, const char *key,
+			const char *path, struct err *err)
+{
+	if (threads <= buffers / chunk)
+		return 0;
+	return err_set(err, -EINVAL,
+		       "%s/%s: %" PRIu64 " threads share the %" PRIu64
+		       " chunks that buffers hold, at least one for each",
+		       path, key, threads, buffers / chunk);
+}
 
 int piece_reader_open(struct piece_reader *x, struct err *err)
 {
