@@ -45,15 +45,30 @@ static void catalog_print_rate(const struct plan *plan)
 	cli_pad_left(target, TARGET_COLUMNS);
 }
 
-static void catalog_print_dataset(const struct job *job)
+/* A figure that a phase adds to the plan of itself; 0: no phase has it. */
+static double catalog_total(const struct plan *plan, const char *name)
+{
+	for (uint32_t i = 0; i < plan->phase_count; i++)
+		for (uint32_t k = 0; k < plan->phases[i].told.total_count; k++)
+			if (strcmp(plan->phases[i].told.totals[k].name, name) == 0)
+				return plan->phases[i].told.totals[k].value;
+	return 0;
+}
+
+/* The first data set, or one checkpoint. */
+static void catalog_print_size(const struct plan *plan, const struct job *job)
 {
 	char files[UNITS_TEXT_BYTES] = "–", size[UNITS_TEXT_BYTES] = "–";
+	double file_bytes = catalog_total(plan, "file_bytes");
 	struct dataset d;
 
 	if (job->dataset_count &&
 	    dataset_init(&d, job->datasets[0].options, job->seed, "", NULL) == 0) {
 		units_count(files, d.options.files);
 		units_bytes_decimal(size, dataset_bytes_expected(&d));
+	} else if (file_bytes > 0) {
+		units_count(files, (uint64_t)catalog_total(plan, "files"));
+		units_bytes_decimal(size, file_bytes);
 	}
 	cli_pad_left(files, FILES_COLUMNS);
 	cli_pad_left(size, SIZE_COLUMNS);
@@ -82,7 +97,7 @@ static int catalog_print_job(void *argument, const char *name)
 		rc = plan_make(&plan, &job, ranks, 1, &err);
 	if (rc == 0) {
 		cli_pad(name, NAME_COLUMNS);
-		catalog_print_dataset(&job);
+		catalog_print_size(&plan, &job);
 		catalog_print_rate(&plan);
 		putchar('\n');
 		plan_free(&plan);

@@ -221,20 +221,32 @@ static const char *check_nearest(const char *path)
 	return option_nearest(path, names);
 }
 
+static bool check_begins(const char *path, const char *section)
+{
+	return strncmp(path, section, strlen(section)) == 0;
+}
+
+/* Why nothing has asked for a key that can be mapped. */
+static const char *check_why_unused(const struct dlio *d, const char *path)
+{
+	bool of_data = check_begins(path, "dataset.") || check_begins(path, "storage.");
+	bool of_checkpoints = check_begins(path, "model.") || check_begins(path, "checkpoint.");
+
+	if (of_checkpoints && d->trains)
+		return "it belongs to checkpoints: " DLIO_TRAINING;
+	if (of_checkpoints && !d->checkpoints)
+		return "this workload writes no checkpoints";
+	if (!of_data && !of_checkpoints && !d->trains)
+		return "this workload does not train";
+	return "this format, store or workflow has no use for it";
+}
+
 int dlio_check_unused(struct dlio *d)
 {
 	int rc = 0;
 
-	for (const struct dlio_key *k = dlio_keys; rc == 0 && k->path; k++) {
-		bool of_training = strncmp(k->path, "dataset.", 8) != 0 &&
-				   strncmp(k->path, "storage.", 8) != 0;
-
-		if (!k->to || d->asked[k - dlio_keys] || !dlio_peek(d, k->path))
-			continue;
-		rc = dlio_find(d, IMPORT_LEFT, k->path, "%s",
-			       of_training && !d->trains
-				       ? "this workload does not train"
-				       : "this format, store or workflow has no use for it");
-	}
+	for (const struct dlio_key *k = dlio_keys; rc == 0 && k->path; k++)
+		if (k->to && !d->asked[k - dlio_keys] && dlio_peek(d, k->path))
+			rc = dlio_find(d, IMPORT_LEFT, k->path, "%s", check_why_unused(d, k->path));
 	return rc;
 }

@@ -19,6 +19,7 @@ struct dlio {
 	bool asked[DLIO_KEYS_MAX]; /* the keys looked up so far, by their place in the table */
 	/* What the job is made for; set before its parts are made. */
 	bool generates, trains, evaluates;
+	bool checkpoints; /* in phases of their own, without a training */
 	bool tensorflow; /* the loader hands out samples, not batches: TensorFlow's and DALI's do */
 	bool streams;    /* ... and reads tfrecord files from one end to the other */
 	bool synthetic;  /* the loader reads nothing */
@@ -35,7 +36,7 @@ const char *dlio_text(struct dlio *d, const char *path);
 /* "off" for false. */
 const char *dlio_switch(struct dlio *d, const char *path);
 
-/* Whether the job has a data set: a workload that only checkpoints has none. */
+/* Whether the job has a data set: a workload that only checkpoints has none, and its store is another one. */
 bool dlio_uses_data(const struct dlio *d);
 
 /* A finding about a key that the text gives, or (IMPORT_CHANGED) whose default matters. */

@@ -91,7 +91,7 @@ static int import_job(struct dlio *d, const char *name)
 	if (!cJSON_AddStringToObject(job, "name", cut) ||
 	    !cJSON_AddNumberToObject(job, "seed", dlio_number(d, "train.seed")))
 		return dlio_no_memory(d);
-	rc = dlio_add_store(d, job);
+	rc = dlio_add_stores(d, job);
 	if (rc == 0 && dlio_uses_data(d))
 		rc = dlio_add_datasets(d, job);
 	return rc == 0 ? dlio_add_phases(d, job) : rc;
@@ -110,9 +110,9 @@ static int choose_workflow(struct dlio *d)
 		return err_set(d->err, -EINVAL,
 			       "generates no data, does not train and writes no checkpoints: there "
 			       "is nothing to import");
-	if (checkpoints)
-		rc = dlio_find(d, IMPORT_LEFT, "workflow.checkpoint", "%s%s", DLIO_CHECKPOINT,
-			       dlio_uses_data(d) ? "" : ", so the job has no phase to run");
+	d->checkpoints = checkpoints && !d->trains;
+	if (checkpoints && d->trains)
+		rc = dlio_find(d, IMPORT_LEFT, "workflow.checkpoint", "%s", DLIO_TRAINING);
 	if (rc == 0 && dlio_bool(d, "workflow.profiling"))
 		rc = dlio_find(d, IMPORT_CHANGED, "workflow.profiling",
 			       "haul records the node's counters in every run");

@@ -7,7 +7,6 @@
 #include <string.h>
 
 /* clang-format off */
-#define CHECKPOINT DLIO_CHECKPOINT
 #define LISTS      "haul lists no files: it computes their names"
 #define OWN_DATA   "haul generates data in its own way: random bytes that it can verify"
 #define NO_PART    "it does not change the I/O: haul hands no tensors to a framework"
@@ -17,6 +16,7 @@
 #define SECRET     "a job holds no secrets: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY"
 #define NEVER_USED "DLIO reads it and never uses it"
 #define NO_DECODER "haul decodes no tensors"
+#define WHILE_TRAINING "it belongs to checkpoints of a training: " DLIO_TRAINING
 #define OTHER_URI  "give the job a store null:// or sim:// for that"
 
 #define LEFT(p, k, w)           {.path = (p), .kind = (k), .why = (w)}
@@ -143,39 +143,39 @@ const struct dlio_key dlio_keys[] = {
 	MAPPED("evaluation.epochs_between_evals", DLIO_WHOLE, "train.evaluation.every", 1),
 
 	LEFT("model.name", DLIO_ANY, "the job has the name of the file"),
-	LEFT("model.type", DLIO_ANY, CHECKPOINT),
-	LEFT("model.model_size_bytes", DLIO_NUMBER, CHECKPOINT),
-	LEFT("model.model_size", DLIO_ANY, CHECKPOINT " (DLIO reads model_size_bytes and ignores this key)"),
-	LEFT("model.optimization_groups", DLIO_ANY, CHECKPOINT),
-	LEFT("model.num_layers", DLIO_NUMBER, CHECKPOINT),
-	LEFT("model.layer_parameters", DLIO_ANY, CHECKPOINT),
-	LEFT("model.model_datatype", DLIO_TEXT, CHECKPOINT),
-	LEFT("model.optimizer_datatype", DLIO_TEXT, CHECKPOINT),
-	LEFT("model.parallelism.tensor", DLIO_NUMBER, CHECKPOINT),
-	LEFT("model.parallelism.pipeline", DLIO_NUMBER, CHECKPOINT),
-	LEFT("model.parallelism.data", DLIO_NUMBER, CHECKPOINT),
-	LEFT("model.parallelism.zero_stage", DLIO_NUMBER, CHECKPOINT),
-	LEFT("model.transformer.vocab_size", DLIO_NUMBER, CHECKPOINT),
-	LEFT("model.transformer.hidden_size", DLIO_NUMBER, CHECKPOINT),
-	LEFT("model.transformer.ffn_hidden_size", DLIO_NUMBER, CHECKPOINT),
-	LEFT("model.transformer.num_attention_heads", DLIO_NUMBER, CHECKPOINT),
-	LEFT("model.transformer.num_kv_heads", DLIO_NUMBER, CHECKPOINT),
+	MAPPED_TEXT("model.type", DLIO_TEXT, "checkpoint.model", ""),
+	MAPPED("model.model_size_bytes", DLIO_NUMBER, "checkpoint.model.bytes", 10240),
+	MAPPED("model.model_size", DLIO_NUMBER, "checkpoint.model.bytes", 0),
+	MAPPED("model.optimization_groups", DLIO_LIST, "checkpoint.model.bytes", 0),
+	MAPPED("model.num_layers", DLIO_NUMBER, "checkpoint.model.layers", -1),
+	MAPPED("model.layer_parameters", DLIO_LIST, "checkpoint.model.bytes", 0),
+	MAPPED_TEXT("model.model_datatype", DLIO_TEXT, "checkpoint.model.weights", "fp16"),
+	MAPPED_TEXT("model.optimizer_datatype", DLIO_TEXT, "checkpoint.model.optimizer", "fp32"),
+	MAPPED("model.parallelism.tensor", DLIO_WHOLE, "checkpoint.mesh.tensor", 1),
+	MAPPED("model.parallelism.pipeline", DLIO_WHOLE, "checkpoint.mesh.pipeline", 1),
+	MAPPED("model.parallelism.data", DLIO_NUMBER, "checkpoint.mesh.data", -1),
+	MAPPED("model.parallelism.zero_stage", DLIO_NUMBER, "checkpoint.mesh.zero", 0),
+	MAPPED("model.transformer.vocab_size", DLIO_WHOLE, "checkpoint.model.vocabulary", 32000),
+	MAPPED("model.transformer.hidden_size", DLIO_WHOLE, "checkpoint.model.hidden", 2048),
+	MAPPED("model.transformer.ffn_hidden_size", DLIO_WHOLE, "checkpoint.model.feed_forward", 8192),
+	MAPPED("model.transformer.num_attention_heads", DLIO_WHOLE, "checkpoint.model.heads", 32),
+	MAPPED("model.transformer.num_kv_heads", DLIO_WHOLE, "checkpoint.model.kv_heads", 8),
 
-	LEFT("checkpoint.checkpoint_folder", DLIO_ANY, CHECKPOINT),
-	LEFT("checkpoint.checkpoint_after_epoch", DLIO_ANY, CHECKPOINT),
-	LEFT("checkpoint.epochs_between_checkpoints", DLIO_ANY, CHECKPOINT),
-	LEFT("checkpoint.steps_between_checkpoints", DLIO_ANY, CHECKPOINT),
-	LEFT("checkpoint.type", DLIO_ANY, CHECKPOINT " (and DLIO never uses it)"),
-	LEFT("checkpoint.mode", DLIO_ANY, CHECKPOINT),
-	LEFT("checkpoint.fsync", DLIO_ANY, CHECKPOINT " (and DLIO never calls fsync: its code misspells the name)"),
-	LEFT("checkpoint.recovery_rank_shift", DLIO_ANY, CHECKPOINT " (and DLIO ignores it: its code misspells the name)"),
-	LEFT("checkpoint.time_between_checkpoints", DLIO_ANY, CHECKPOINT),
-	LEFT("checkpoint.num_checkpoints_write", DLIO_ANY, CHECKPOINT),
-	LEFT("checkpoint.num_checkpoints_read", DLIO_ANY, CHECKPOINT),
-	LEFT("checkpoint.rank_sync", DLIO_ANY, CHECKPOINT),
-	LEFT("checkpoint.randomize_tensor", DLIO_ANY, CHECKPOINT),
-	LEFT("checkpoint.ksm", DLIO_ANY, CHECKPOINT),
-	LEFT("checkpoint.checkpoint_mechanism_classname", DLIO_ANY, CHECKPOINT),
+	MAPPED_TEXT("checkpoint.checkpoint_folder", DLIO_TEXT, "stores.checkpoints.uri", "./checkpoints/"),
+	LEFT("checkpoint.checkpoint_after_epoch", DLIO_ANY, WHILE_TRAINING),
+	LEFT("checkpoint.epochs_between_checkpoints", DLIO_ANY, WHILE_TRAINING),
+	LEFT("checkpoint.steps_between_checkpoints", DLIO_ANY, WHILE_TRAINING),
+	LEFT("checkpoint.type", DLIO_ANY, NEVER_USED),
+	MAPPED_TEXT("checkpoint.mode", DLIO_TEXT, "checkpoint.mesh.data", "default"),
+	MAPPED("checkpoint.fsync", DLIO_BOOL, "stores.checkpoints.fsync", 0),
+	MAPPED("checkpoint.recovery_rank_shift", DLIO_BOOL, "checkpoint.shift", 0),
+	MAPPED("checkpoint.time_between_checkpoints", DLIO_NUMBER, "checkpoint.pause", -1),
+	MAPPED("checkpoint.num_checkpoints_write", DLIO_NUMBER, "checkpoint.count", -1),
+	MAPPED("checkpoint.num_checkpoints_read", DLIO_NUMBER, "checkpoint.count", -1),
+	LEFT("checkpoint.rank_sync", DLIO_ANY, "haul measures both: the time of each rank, and of the slowest one from a common start"),
+	LEFT("checkpoint.randomize_tensor", DLIO_ANY, "haul's tensors always hold random bytes"),
+	LEFT("checkpoint.ksm", DLIO_ANY, "haul holds no tensors in memory: there are no equal pages to merge"),
+	LEFT("checkpoint.checkpoint_mechanism_classname", DLIO_ANY, PLUGIN),
 
 	LEFT("output.folder", DLIO_ANY, OWN_LOG),
 	LEFT("output.log_file", DLIO_ANY, OWN_LOG),

@@ -6,6 +6,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "import/dlio/checkpoint.h"
 #include "import/dlio/draw.h"
 
 /* Whether the job has a data set for evaluation, too. */
@@ -217,7 +218,7 @@ int dlio_add_phases(struct dlio *d, struct cJSON *job)
 		return dlio_no_memory(d);
 	if (d->generates)
 		phase_add_generate(d, phases, phases_have_two(job));
-	if (!d->trains)
-		return 0;
-	return phase_add_train(d, phases, phases_have_two(job));
+	if (d->checkpoints)
+		return dlio_add_checkpoints(d, phases);
+	return d->trains ? phase_add_train(d, phases, phases_have_two(job)) : 0;
 }

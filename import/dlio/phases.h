@@ -1,4 +1,4 @@
-/* Phases of the job: generate and train. */
+/* Phases of the job: generate, and train or checkpoint. */
 #ifndef HAUL_IMPORT_DLIO_PHASES_H
 #define HAUL_IMPORT_DLIO_PHASES_H
 

@@ -1,4 +1,4 @@
-/* Store of a DLIO workload: see store.h. */
+/* Stores of a DLIO workload: see store.h. */
 #include "import/dlio/store.h"
 
 #include <cjson/cJSON.h>
@@ -188,11 +188,15 @@ static int store_add_client(struct dlio *d, cJSON *store, const char *uri)
 			 "haul imitates no such client for this store");
 }
 
-int dlio_add_store(struct dlio *d, struct cJSON *job)
+static bool store_is_local(const char *uri)
 {
-	cJSON *store = cJSON_AddObjectToObject(cJSON_AddObjectToObject(job, "stores"), "data");
+	return strncmp(uri, "file:", 5) == 0 || strncmp(uri, "direct:", 7) == 0;
+}
+
+static int store_add_data(struct dlio *d, cJSON *stores)
+{
+	cJSON *store = cJSON_AddObjectToObject(stores, "data");
 	char uri[URI_ROOM];
-	bool local;
 	int rc = store_uri(d, uri);
 
 	if (rc < 0)
@@ -204,13 +208,74 @@ int dlio_add_store(struct dlio *d, struct cJSON *job)
 		return dlio_find(d, IMPORT_CHANGED, STORAGE "storage_root",
 				 "a synthetic loader reads nothing, so the store is null://");
 	}
-	local = strncmp(uri, "file:", 5) == 0 || strncmp(uri, "direct:", 7) == 0;
 	cJSON_AddStringToObject(store, "uri", uri);
 	if (!d->streams && dlio_number(d, "reader.transfer_size") > 0)
 		cJSON_AddNumberToObject(store, "transfer", dlio_number(d, "reader.transfer_size"));
-	if (local)
+	if (store_is_local(uri))
 		store_add_file_options(d, store, uri);
 	else
 		rc = store_add_object_options(d, store, uri);
 	return rc < 0 ? rc : store_add_client(d, store, uri);
+}
+
+/* DLIO takes the folder as it is, without storage_root; on an object store it begins with the bucket. */
+static int store_checkpoint_uri(struct dlio *d, char uri[URI_ROOM])
+{
+	const char *folder = dlio_text(d, "checkpoint.checkpoint_folder"), *scheme = "";
+	char path[URI_ROOM];
+	int rc = store_scheme(d, &scheme);
+
+	if (rc < 0)
+		return rc;
+	if (strlen(folder) + 32 > URI_ROOM)
+		return err_set(d->err, -EINVAL, "checkpoint.checkpoint_folder: it is too long");
+	path_trim(folder, path);
+	if (strstr(folder, "://"))
+		snprintf(uri, URI_ROOM, "%s", path);
+	else if (strcmp(scheme, "file") == 0 || strcmp(scheme, "direct") == 0)
+		snprintf(uri, URI_ROOM, "%.16s://%s%.990s", scheme, *path == '/' ? "" : "./", path);
+	else
+		snprintf(uri, URI_ROOM, "%.16s://%.990s", scheme, path + strspn(path, "/"));
+	return 0;
+}
+
+static int store_add_fsync(struct dlio *d, cJSON *store, const char *uri)
+{
+	static const char key[] = "checkpoint.fsync";
+
+	if (!dlio_bool(d, key))
+		return 0;
+	if (!store_is_local(uri))
+		return dlio_find(d, IMPORT_LEFT, key,
+				 "an object is durable when the store has published it");
+	if (d->as == IMPORT_AS_DLIO_BUGS)
+		return dlio_find(d, IMPORT_CHANGED, key, "as DLIO does: it never calls fsync");
+	cJSON_AddStringToObject(store, "fsync", "file");
+	return dlio_find(d, IMPORT_CHANGED, key,
+			 "DLIO never calls fsync, because its code misspells the name; haul does");
+}
+
+static int store_add_checkpoints(struct dlio *d, cJSON *stores)
+{
+	cJSON *store = cJSON_AddObjectToObject(stores, "checkpoints");
+	char uri[URI_ROOM];
+	int rc = store_checkpoint_uri(d, uri);
+
+	if (rc < 0)
+		return rc;
+	if (!store || !cJSON_AddStringToObject(store, "uri", uri))
+		return dlio_no_memory(d);
+	rc = store_add_fsync(d, store, uri);
+	if (rc < 0 || store_is_local(uri))
+		return rc;
+	rc = store_add_object_options(d, store, uri);
+	return rc < 0 ? rc : store_add_client(d, store, uri);
+}
+
+int dlio_add_stores(struct dlio *d, struct cJSON *job)
+{
+	cJSON *stores = cJSON_AddObjectToObject(job, "stores");
+	int rc = dlio_uses_data(d) ? store_add_data(d, stores) : 0;
+
+	return rc == 0 && d->checkpoints ? store_add_checkpoints(d, stores) : rc;
 }

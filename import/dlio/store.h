@@ -1,11 +1,11 @@
-/* Store of the job: storage_type, storage_root and data_folder as one URI, and the store's
- * options. */
+/* Stores of the job: "data" with storage_type, storage_root and data_folder as one URI, "checkpoints" with
+ * checkpoint_folder, and the options of both. */
 #ifndef HAUL_IMPORT_DLIO_STORE_H
 #define HAUL_IMPORT_DLIO_STORE_H
 
 #include "import/dlio/dlio.h"
 
-/* Adds it to the job. -EINVAL with the path of a value that cannot be mapped. */
-int dlio_add_store(struct dlio *d, struct cJSON *job);
+/* Adds those that the job uses. -EINVAL with the path of a value that cannot be mapped. */
+int dlio_add_stores(struct dlio *d, struct cJSON *job);
 
 #endif

@@ -3,6 +3,7 @@ converted correctly, and broken files are refused."""
 import glob
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -89,8 +90,31 @@ def plan(job, *args):
         return run("plan", f.name, *args)
 
 
+CHECKPOINTS = {  # of workloads that only checkpoint: bytes of a checkpoint, on the fewest ranks that have all of it
+    "llama3_8b": (8, 112425623552), "llama3_8b_checkpoint": (8, 112425623552), "llama3_70b": (64, 978406572032),
+    "llama3_405b": (512, 5682508791808), "llama3_1t": (1024, 16564174094592), "llama_405b": (512, 5682508791808),
+    "llama_70b": (32, 978390843392), "llama_70b_zero3": (64, 978406572032), "llama_7b": (1, 94338064384),
+    "llama_7b_zero3": (1, 94338064384), "llama_8b_zero3": (8, 112425623552),
+}
+
+
+def check_checkpoints(path, figures, job):
+    """Ten checkpoints, or two, of the bytes of the tables, on a store of their own."""
+    name = os.path.basename(path)[:-5]
+    count = 2 if name.endswith("_checkpoint") else 10
+    check(list(job["stores"]) == ["checkpoints"] and "dataset" not in job, f"{path}: {job}")
+    check(job["stores"]["checkpoints"]["uri"] == f"file://./checkpoints/{name}", f"{path}: {job}")
+    check(job["stores"]["checkpoints"].get("fsync") == (None if count == 2 else "file"), f"{path}: {job}")
+    c = phase(job, "checkpoint")
+    check(len(job["phases"]) == 1 and (c["operation"], c["count"], c["pause"]) == ("both", count, 5), f"{path}: {c}")
+    ranks, total = CHECKPOINTS[name]
+    whole = json.loads(plan(job, "--json", "--nodes", ranks // 8 or 1, "--ranks-per-node", min(ranks, 8)).stdout)
+    check(whole["phases"][0]["totals"]["bytes"] == total, f"{path}: {whole['phases'][0]['totals']}, wanted {total}")
+    check(figures["phases"][0]["kind"] == "checkpoint", f"{path}: {figures}")
+
+
 def test_tables():
-    """For all 55 workloads, the plan has the figures of the file. Workloads that only checkpoint have no phase."""
+    """For all 55 workloads, the plan has the figures of the file. Those that only checkpoint have a phase for it."""
     files = sorted(glob.glob(f"{HERE}/*/*.yaml"))
     check(len(files) == 55, len(files))
     schema = run("schema").stdout
@@ -104,16 +128,22 @@ def test_tables():
         check(all(len(line) <= 100 for line in r.stderr.splitlines() if not line.startswith("haul: ")),
               r.stderr)
         job = json.loads(r.stdout)
-        if (job["stores"]["data"]["uri"].startswith("s3:") and not objects or
+        idle = "  train: False" in text and "  generate_data: False" in text
+        if (not idle and job["stores"]["data"]["uri"].startswith("s3:") and not objects or
                 "indexed_binary" in text and not indexed):
             check("this haul cannot run the job" in r.stderr, r)
             continue
         p = plan(job, "--json", "--nodes", 1, "--ranks-per-node", 1)
         check(p.returncode == 0, f"{path}: {p}")
         figures = json.loads(p.stdout)
-        idle = "  train: False" in text and "  generate_data: False" in text
-        check((job["phases"] == []) == idle and (figures.get("dataset") is None) == idle, f"{path}: {job}")
-        check(("the job has no phases: this will be refused" in figures["notes"]) == idle, f"{path}: {figures}")
+        check(("checkpoint" in job["phases"][0]) == idle and (figures.get("dataset") is None) == idle, f"{path}: {job}")
+        reason = "haul's training does not write" if "  train: True" in text else "this workload writes no checkpoints"
+        check((reason in r.stderr) == (not idle and ("  checkpoint: True" in text or "  model_size" in text)),
+              f"{path}: {r.stderr}")
+        if idle:
+            check_checkpoints(path, figures, job)
+            left = r.stderr.partition("not mapped:")[2]
+            check(re.findall(r"^  (\S+) = ", left, re.M) == ["model.name"], f"{path}: {r.stderr}")
         only_checkpoints += idle
         for line in text.splitlines():
             if line.startswith("  num_files_train:"):
@@ -123,27 +153,141 @@ def test_tables():
 
 
 def test_only_checkpoints():
-    """Each key is in the job or among the findings. haul plan accepts the job with a note, and haul run refuses it."""
+    """Each key is in the job or among the findings."""
     path = f"{HERE}/argonne/llama_70b_zero3.yaml"
     r = run("import", "dlio", path, "dataset.format=npz", "dataset.num_files_train=9", "reader.batch_size=2",
-            "storage.storage_root=/mnt/x", "train.seed=5")
+            "storage.storage_root=/mnt/x", "train.seed=5", "checkpoint.type=rank_zero", "checkpoint.rank_sync=true",
+            "checkpoint.randomize_tensor=true", "checkpoint.ksm={await_time: 3}", "model.model_size_bytes=7",
+            "checkpoint.checkpoint_mechanism_classname=a.B", "checkpoint.steps_between_checkpoints=4",
+            "model.optimization_groups=[1]", "checkpoint.mode=subset", "checkpoint.recovery_rank_shift=true")
     check(r.returncode == 0, r)
     job = json.loads(r.stdout)
-    check(job == {"name": "llama_70b_zero3", "seed": 5, "stores": {"data": {"uri": "file:///mnt/x/data"}},
-                  "phases": []}, job)
-    for key, why in (("workflow.checkpoint = true", "haul has no phase yet, so the job has no phase to run"),
-                     ("framework = \"pytorch\"", "this workload does not train"), ("reader.batch_size = 2", "this workload does not train"),
+    model = {"vocabulary": 128256, "hidden": 8192, "feed_forward": 28672, "heads": 128, "kv_heads": 8, "layers": 80,
+             "weights": "fp16", "optimizer": "fp32"}
+    check(job == {"name": "llama_70b_zero3", "seed": 5,
+                  "stores": {"checkpoints": {"uri": "file://./checkpoints/llama_70b_zero3", "fsync": "file"}},
+                  "phases": [{"checkpoint": {
+                      "store": "checkpoints", "folder": "", "operation": "both", "count": 10, "model": model,
+                      "mesh": {"tensor": 8, "pipeline": 1, "zero": 3}, "layout": "rank", "pause": 5,
+                      "replicas": "first", "shift": "node"}}]}, job)
+    for key, why in (("reader.batch_size = 2", "this workload does not train"),
                      ("dataset.format = \"npz\"", "has no use for it"),
                      ("dataset.num_files_train = 9", "has no use for it"),
-                     ("model.parallelism.zero_stage = 3", "haul has no phase yet"),
-                     ("checkpoint.num_checkpoints_write = 10", "haul has no phase yet")):
-        said = r.stderr.partition(f"\n  {key}\n")[2].splitlines()
-        check(said and said[0].startswith("      ") and why in said[0], f"{key}: {r.stderr}")
-    with open(path, encoding="utf-8") as f:
-        keys = sum(": " in line and not line.startswith("#") for line in f)
-    silent = 4  # workflow.generate_data and workflow.train; of the overrides, storage_root and seed
-    check(sum(line.startswith("  ") and not line.startswith("   ") for line in r.stderr.splitlines()) ==
-          keys + 5 - silent, r.stderr)
+                     ("storage.storage_root = \"/mnt/x\"", "has no use for it"),
+                     ("checkpoint.fsync = true", "DLIO never calls fsync"),
+                     ("checkpoint.type = \"rank_zero\"", "DLIO reads it and never uses it"),
+                     ("checkpoint.rank_sync = true", "haul measures both"),
+                     ("checkpoint.randomize_tensor = true", "always hold random bytes"),
+                     ("checkpoint.ksm = ", "no equal pages to merge"),
+                     ("checkpoint.checkpoint_mechanism_classname = \"a.B\"", "haul loads none"),
+                     ("checkpoint.steps_between_checkpoints = 4", "haul's training does not write checkpoints yet"),
+                     ("checkpoint.mode = \"subset\"", "DLIO refuses a subset without"),
+                     ("checkpoint.recovery_rank_shift = true", "a rank of another node"),
+                     ("model.model_size_bytes = 7", "and no other state"),
+                     ("model.optimization_groups = ", "haul computes the optimizer's states"),
+                     ("model.name = \"llama_70b_zero3\"", "the name of the file")):
+        said = re.search(r"^  " + re.escape(key) + r".*\n      (.*)", r.stderr, re.M)
+        check(said and why in said[1], f"{key}: {r.stderr}")
+    p = plan(job, "--ranks-per-node", 8)
+    check(p.returncode == 0 and "parameters 69,882,617,856" in p.stdout, p)
+
+
+SAVES = """
+framework: pytorch
+workflow: {train: False, checkpoint: True}
+model: {num_layers: 4, transformer: {hidden_size: 64, num_attention_heads: 4, num_kv_heads: 2}}
+checkpoint: {num_checkpoints_write: 3, num_checkpoints_read: 3}
+"""
+
+
+def test_checkpoints():
+    """Each setting of checkpoints, by overrides of a small workload."""
+    job, said = imported(SAVES)
+    c = phase(job, "checkpoint")
+    check(job["stores"]["checkpoints"] == {"uri": "file://./checkpoints"} and "pause" not in c, job)
+    check(c["mesh"] == {"tensor": 1, "pipeline": 1, "zero": 0} and c["layout"] == "rank" and c["shift"] == "none", c)
+    check(c["model"]["vocabulary"] == 32000 and c["model"]["feed_forward"] == 8192 and "not mapped" not in said, (c, said))
+    for overrides, wanted in (
+            (["model.parallelism={tensor: 2, pipeline: 2, data: 3, zero_stage: 1}"],
+             {"mesh": {"tensor": 2, "pipeline": 2, "data": 3, "zero": 1}, "layout": "layer"}),
+            (["model.parallelism={tensor: 2, pipeline: 1, data: -1, zero_stage: 3}"],
+             {"mesh": {"tensor": 2, "pipeline": 1, "zero": 3}, "layout": "rank"}),
+            (["checkpoint.time_between_checkpoints=2.5"], {"pause": 2.5}),
+            (["checkpoint.num_checkpoints_read=0"], {"operation": "write", "count": 3}),
+            (["checkpoint.num_checkpoints_read=9"], {"operation": "both", "count": 3}),
+            (["checkpoint.num_checkpoints_write=0"], {"operation": "read", "count": 3}),
+            (["model.model_datatype=bf16", "model.optimizer_datatype=fp64"], {})):
+        job, said = imported(SAVES, *overrides)
+        c = phase(job, "checkpoint")
+        check(len(job["phases"]) == 1 and {k: c[k] for k in wanted} == wanted, f"{overrides}: {c}")
+        check(plan(job, "--ranks-per-node", 4).returncode == 0, job)
+    check((c["model"]["weights"], c["model"]["optimizer"]) == ("bf16", "fp64"), c)
+    check("haul reads each checkpoint once, and 3 are written" in
+          imported(SAVES, "checkpoint.num_checkpoints_read=9")[1], "more reads than writes")
+    # Two phases, of which the second reads a part of what the first wrote.
+    job, said = imported(SAVES, "checkpoint.num_checkpoints_read=2", "checkpoint.recovery_rank_shift=true")
+    check([(p["checkpoint"]["name"], p["checkpoint"]["operation"], p["checkpoint"]["count"]) for p in job["phases"]] ==
+          [("write", "write", 3), ("read", "read", 2)], job)
+    check("shift" not in job["phases"][0]["checkpoint"] and job["phases"][1]["checkpoint"]["shift"] == "node", job)
+    check(said.count("checkpoint.recovery_rank_shift") == 1 and plan(job).returncode == 0, said)
+    # After data have been generated, and with what DLIO does instead.
+    job, _ = imported(SAVES, "workflow.generate_data=true", "dataset.format=npz")
+    check([list(p)[0] for p in job["phases"]] == ["generate", "checkpoint"] and
+          list(job["stores"]) == ["data", "checkpoints"] and plan(job).returncode == 0, job)
+    job, said = imported(SAVES, "checkpoint.fsync=true", "checkpoint.recovery_rank_shift=true",
+                         "checkpoint.time_between_checkpoints=-1", options=("--as", "dlio-bugs"))
+    c = phase(job, "checkpoint")
+    check(c["pause"] == 1 and c["shift"] == "none" and "fsync" not in job["stores"]["checkpoints"], job)
+    check(said.count("as DLIO does") == 3, said)
+    for overrides, sentence in ((["checkpoint={}"], "neither writes nor reads"),
+                                (["model.model_datatype=fp12"], "unknown number format"),
+                                (["model.optimization_groups=[a]", "model.num_layers=-1"], "list of whole numbers"),
+                                (["model={type: transformer}"], "the model has no size")):
+        check(sentence in imported(SAVES, *overrides, rc=2)[1], overrides)
+
+
+def test_checkpoint_folders():
+    """The folder of checkpoints is a store of its own, wherever the data are."""
+    for overrides, store in (
+            (["checkpoint.checkpoint_folder=/mnt/c/"], {"uri": "file:///mnt/c"}),
+            (["checkpoint.checkpoint_folder=file:///mnt/c", "storage.storage_type=s3", "storage.storage_root=data"],
+             {"uri": "file:///mnt/c"}),
+            (["checkpoint.checkpoint_folder=saved/here", "storage.storage_type=direct_fs"], {"uri": "direct://./saved/here"}),
+            (["checkpoint.checkpoint_folder=bucket/here", "storage.storage_type=s3", "checkpoint.fsync=true",
+              "storage.storage_options={endpoint_url: 'http://h:9000', region: r, storage_library: minio}"],
+             {"uri": "s3://bucket/here", "endpoints": "http://h:9000", "region": "r", "client": "minio"})):
+        job, said = imported(SAVES, *overrides)
+        check(job["stores"] == {"checkpoints": store}, f"{overrides}: {job['stores']}")
+        check(("an object is durable" in said) == ("checkpoint.fsync=true" in overrides), said)
+
+
+def test_checkpoint_states():
+    """Sizes in place of dimensions, as older files give them: a flat state for each rank that writes."""
+    flat = "framework: pytorch\nworkflow: {train: False, checkpoint: True}\ncheckpoint: {num_checkpoints_write: 1}\n"
+    for model, bytes_, mesh in (
+            ("", 10240, {"zero": 0}),
+            ("model: unet3d", 10240, {"zero": 0}),
+            ("model: {model_size_bytes: 5000}", 5000, {"zero": 0}),
+            ("model: {model_size: 499153191}", 499153191, {"zero": 0}),
+            ("model: {model_size_bytes: 0, optimization_groups: [10, 20]}", 90, {"zero": 0}),
+            ("model: {model_size_bytes: 0, optimization_groups: [10, 20], parallelism: {zero_stage: 1}}", 90, {"zero": 3}),
+            ("model: {model_size_bytes: 0, layer_parameters: [7, 9], num_layers: 2}", 80, {"zero": 0}),
+            ("model: {model_size_bytes: 0, layer_parameters: [7, 9], num_layers: 2, parallelism: {tensor: 2}}", 35,
+             {"data": 2, "zero": 3}),
+            # megatron_deepspeed_LLNL's: (40 + 3) / 8 layers per stage.
+            ("model: {model_size: 30102, optimization_groups: [1009254400, 865075200, 793600], num_layers: 40, "
+             "layer_parameters: [52583936, 209715200], parallelism: {pipeline: 8, tensor: 4, zero_stage: 1, data: 2}}",
+             30102 + 3 * 1875123200 + 6 * (52583936 + 209715200) // 4, {"data": 64, "zero": 3})):
+        job, said = imported(flat + model)
+        c = phase(job, "checkpoint")
+        check(c["model"] == {"bytes": bytes_} and c["layout"] == "rank", f"{model}: {c}")
+        check(c["mesh"] == {"tensor": 1, "pipeline": 1, **mesh}, f"{model}: {c}")
+        check(f"one state of {bytes_} bytes" in said and plan(job).returncode == 0, said)
+
+
+def test_no_phases():
+    """A job without phases is planned with a note, and a run refuses it."""
+    job = {"name": "none", "stores": {"data": {"uri": "null://x"}}, "phases": []}
     p = plan(job)
     check(p.returncode == 0 and "· no phases ·" in p.stdout and "the job has no phases: this will be refused" in p.stdout,
           p)
@@ -357,8 +501,9 @@ reader: {data_loader: pytorch, file_shuffle: seed, sample_shuffle: seed}
     tf = "framework: tensorflow\nreader: {file_shuffle: 'off'}\n"
     check(phase(imported(tf)[0], "train")["shuffle"] == "none", "off")
     check(phase(imported(tf, options=("--as", "dlio-bugs"))[0], "train")["shuffle"]["files"], "off as text")
-    _, said = imported("framework: pytorch\nmodel: {model_size: 499153191}\ncheckpoint: {fsync: True}\n")
-    check("model_size_bytes" in said and "never calls fsync" in said, said)
+    _, said = imported("framework: pytorch\nworkflow: {train: False, checkpoint: True}\nmodel: {model_size: 499153191}\n"
+                       "checkpoint: {fsync: True, num_checkpoints_write: 1}\n")
+    check("DLIO reads model_size_bytes and ignores this key" in said and "DLIO never calls fsync" in said, said)
 
 
 def test_shuffle_window():

@@ -74,6 +74,20 @@ for name, files, samples, steps, epochs, least, most in (
     demand = phase["demand"]["bytes_per_second"] / 8
     assert least <= demand <= most * least, f"{name}: {demand}, wanted {least} to {most} times as much"
 
+# Checkpoints: MLPerf's totals are tested with haul plan; here are ranks, files per checkpoint, and how often.
+for name, nodes, ranks_per_node, files, bytes_ in (
+        ("llama3_8b", 1, 8, 16, 112425623552), ("llama3_70b", 8, 8, 128, 978406572032),
+        ("llama3_405b", 64, 8, 1544, 5682508791808), ("llama3_1t", 128, 8, 2072, 16564174094592),
+        ("llama_7b", 1, 4, 5, 94338801664), ("llama_7b_zero3", 1, 4, 8, 94338801664),
+        ("llama_8b_zero3", 1, 8, 16, 112425623552), ("llama_70b", 4, 8, 696, 978390843392),
+        ("llama_70b_zero3", 8, 8, 128, 978406572032)):
+    phase = plan(name, nodes, ranks_per_node)["phases"][0]
+    totals = phase["totals"]
+    assert (phase["kind"], totals["files"], totals["bytes"]) == ("checkpoint", files, bytes_), (name, phase)
+    with open(os.path.join(SOURCE, "workloads/catalog", name + ".json"), encoding="utf-8") as stream:
+        checkpoint = json.load(stream)["phases"][0]["checkpoint"]
+    assert (checkpoint["operation"], checkpoint["count"], checkpoint["pause"]) == ("both", 10, "5 s"), checkpoint
+
 # On few nodes a data set may fit into memory. So the epochs of a scaling table have to begin without it in the page cache.
 cold = set()
 for name in names:

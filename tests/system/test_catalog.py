@@ -102,6 +102,31 @@ def run_small_io(name):
         check(not left, f"{name}: files are left: {left[:5]}")
 
 
+def run_small_checkpoints(name, replicas):
+    """Writes two checkpoints of a small model of the job's mesh and layout, as the first ranks of it, and reads them. The plan
+    has told how many bytes and files that is."""
+    small = '{"vocabulary": 64, "hidden": 32, "feed_forward": 96, "layers": 128, "heads": 4, "kv_heads": 2}'
+    with Folder() as folder:
+        sets = [f"stores.checkpoints.uri=file://{folder}/c", f"checkpoint.model={small}", "checkpoint.count=2",
+                "checkpoint.pause=0", "checkpoint.verify=full", f"checkpoint.replicas={replicas}"]
+        r = mpi(RANKS, "run", name, "--quiet", *[a for s in sets for a in ("--set", s)], cwd=folder,
+                env={"HAUL_DATA": folder})
+        check(r.rc == 0, f"{name}: {r}")
+        p = report(f"{folder}/results.h5")["phases"][0]
+        check(p["kind"] == "checkpoint" and p["errors"] == 0, f"{name}: {p}")
+        made = [n for _, _, names in os.walk(f"{folder}/c") for n in names if n.endswith(".pt")]
+        planned = alone("plan", name, "--json", "--ranks-per-node", RANKS, *[a for s in sets for a in ("--set", s)])
+        planned = json.loads(planned.out)["phases"][0]
+        check(p["bytes_read"] + p["bytes_written"] == planned["bytes"], f"{name}: {p}, {planned}")
+        files = sum(row[planned["tables"]["ranks"]["columns"].index("files")] for row in planned["tables"]["ranks"]["rows"])
+        check(len(made) == 2 * files, f"{name}: {made}, {files} files planned")
+
+
+def test_checkpoints():
+    for name, replicas in (("llama3_8b", "first"), ("llama3_1t", "first"), ("llama_7b", "first"), ("llama_7b", "all")):
+        run_small_checkpoints(name, replicas)
+
+
 def test_io():
     for name in ("io_sequential", "io_shared", "io_metadata", "io_random"):
         run_small_io(name)
@@ -114,7 +139,7 @@ def test_objects():
 
 def test_all():
     names = sorted(os.path.basename(p)[:-5] for p in glob.glob(f"{SOURCE}/workloads/catalog/*.json")
-                   if not os.path.basename(p).startswith("io_") and os.path.basename(p)[:-5] not in OBJECTS)
+                   if not os.path.basename(p).startswith(("io_", "llama")) and os.path.basename(p)[:-5] not in OBJECTS)
     check(len(names) >= 23, f"{names}")
     for name in names:
         train, samples, made = run_small(name)

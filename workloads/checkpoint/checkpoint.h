@@ -6,6 +6,7 @@
  *	files.c    names, tensors and writers of files; ranges.c: what a rank of another mesh reads of them
  *	write.c    a checkpoint written: threads that share a file, the marker last
  *	read.c     a checkpoint read: whole files, or ranges for a mesh of its own
+ *	keep.c     the last ones stay; within.c: within another phase, which may go on meanwhile
  *	marker.c   .haul-checkpoint.json, by which a checkpoint is whole; clean.c: removal by it
  *	columns.c  measures, histograms, figures
  *
@@ -20,7 +21,14 @@
 
 enum checkpoint_operation { CHECKPOINT_WRITE, CHECKPOINT_READ, CHECKPOINT_BOTH };
 enum checkpoint_behind { CHECKPOINT_BEHIND_NONE, CHECKPOINT_BEHIND_DROP };
-enum { CHECKPOINT_FOLDER_BYTES = 128 };
+enum {
+	CHECKPOINT_FOLDER_BYTES = 128,
+	CHECKPOINT_COUNT_MAX = 10000,
+	CHECKPOINT_CHUNK_MIN = 4096,
+	CHECKPOINT_THREADS_MAX = 1024,
+	CHECKPOINT_WRITERS_MAX = 64 /* each has a piece of the ring, at least */
+};
+extern const char *const checkpoint_behind_names[];
 
 struct checkpoint_options {
 	char folder[CHECKPOINT_FOLDER_BYTES];
@@ -41,6 +49,36 @@ struct checkpoint_options {
 	uint32_t shift, verify, on_error;
 	struct cold_options cold;
 };
+/* Options of whoever writes checkpoints, as rows for tables of options. FIELD(x) names member x of the struct
+ * checkpoint_options in the struct that the table fills. */
+/* clang-format off */
+#define CHECKPOINT_WRITE_OPTIONS(type, FIELD) \
+	OPT_TABLE("model", type, FIELD(model), .table = model_options, \
+		.help = "what is saved: a known model by its name, or dimensions, or a size in bytes"), \
+	OPT_TABLE("mesh", type, FIELD(mesh), .table = mesh_options, \
+		.help = "ranks that the checkpoint is of; a phase with fewer ranks writes their part of it"), \
+	OPT_U64("keep", type, FIELD(keep), .def = 0, .max = CHECKPOINT_COUNT_MAX, \
+		.help = "the last so many checkpoints stay, older ones are removed; 0: all stay"), \
+	OPT_TEXT("folder", type, FIELD(folder), .def_text = "checkpoints", \
+		.help = "where the checkpoints lie; phases of one folder work on the same ones"), \
+	OPT_CHOICE("layout", type, FIELD(layout), \
+		.def = CHECKPOINT_RANK, .choices = checkpoint_layout_names, \
+		.help = "rank, layer: files of weights and of the optimizer as DeepSpeed and DLIO write them, the weights per rank or per layer; distributed: one file per rank, as torch's distributed checkpoints; shared: one file in which each rank has a region"), \
+	OPT_CHOICE("framing", type, FIELD(framing), .def = ARCHIVE_TORCH, .choices = archive_kind_names, \
+		.help = "what a file holds around its tensors; raw: nothing"), \
+	OPT_BYTES("buffers", type, FIELD(buffers), \
+		.def = 128 << 20, .min = CHECKPOINT_CHUNK_MIN, .max = 1ull << 40, \
+		.help = "memory per rank through which a checkpoint streams, however large it is"), \
+	OPT_BYTES("chunk", type, FIELD(chunk), \
+		.def = 32 << 20, .min = CHECKPOINT_CHUNK_MIN, .max = 1ull << 32, \
+		.help = "bytes of a write or read; where objects are made in parts, of a part"), \
+	OPT_U64("writers", type, FIELD(writers), .def = 1, .min = 1, .max = CHECKPOINT_WRITERS_MAX, \
+		.help = "threads per rank that share the writes"), \
+	OPT_U64("fillers", type, FIELD(fillers), .def = 1, .max = CHECKPOINT_THREADS_MAX, \
+		.help = "threads per rank that make the bytes of chunks meanwhile; 0: a writer makes each chunk before it writes it"), \
+	OPT_CHOICE("behind", type, FIELD(behind), .def = CHECKPOINT_BEHIND_NONE, .choices = checkpoint_behind_names, \
+		.help = "drop: pages are written out and dropped from the page cache one chunk behind the writer")
+/* clang-format on */
 extern const struct option checkpoint_options_table[];
 extern const struct workload checkpoint_workload;
 
@@ -50,9 +88,50 @@ void checkpoint_shape(const struct job *job, const struct checkpoint_options *o,
 /* The mesh of those who read it. */
 void checkpoint_reader_mesh(const struct checkpoint_options *o, const struct checkpoint_shape *s,
 			    uint32_t ranks, struct mesh *out);
+/* Whether readers ask for ranges, because they have a mesh of their own, or share the weights of a data rank. Otherwise
+ * each reads the whole files that one rank wrote. */
+bool checkpoint_reads_ranges(const struct checkpoint_options *o, const struct mesh *writers);
 /* The store of the phase. -EINVAL with the phase's path. */
 int checkpoint_store(const struct job *job, const struct job_phase *phase,
 		     const struct job_store **store, struct err *err);
+
+/* Checkpoints as a phase of their own, or another phase, asks for them. */
+struct checkpoint_use {
+	const struct job *job;
+	const struct checkpoint_options *options;
+	const struct job_store *store;
+	const char *path; /* of the options, for messages */
+	/* Within another phase: whether that goes on while a checkpoint is written, after a copy; and how many bytes per
+	 * second go to the host (0: as many as memory allows). */
+	uint32_t snapshot; /* enum checkpoint_snapshot */
+	uint64_t d2h;
+};
+enum checkpoint_snapshot { CHECKPOINT_SNAPSHOT_NONE, CHECKPOINT_SNAPSHOT_COPY };
+int checkpoint_use_of(const struct job *job, const struct job_phase *phase,
+		      struct checkpoint_use *out, struct err *err);
+
+/* What checkpoint_check and checkpoint_stores do, for whoever uses checkpoints. */
+int checkpoint_check_use(const struct checkpoint_use *use, uint32_t ranks, struct err *err);
+int checkpoint_stores_use(const struct checkpoint_use *use, uint32_t ranks,
+			  struct phase_store out[PHASE_STORES_MAX], uint32_t *count,
+			  struct err *err);
+
+/* Checkpoints within another phase, which are a phase of their own in the results. */
+struct checkpoint_run;
+/* Opens the store and the threads, on every rank. use must live as long. *out NULL: an error. */
+int checkpoint_within_open(struct checkpoint_run **out, struct phase_context *ctx,
+			   const struct checkpoint_use *use, struct err *err);
+/* Writes the next one. Waits until it is whole; or, with a snapshot, until its bytes are copied and the one before is
+ * whole. *stopped: why it was not written to its end. No status round may be under way. Collective, main thread, as is
+ * the rest but for the two questions. */
+int checkpoint_within_write(struct checkpoint_run *r, enum stop_reason *stopped, struct err *err);
+/* Whether one is being written, on all ranks alike; and whether this rank's threads still write it. r may be NULL. */
+bool checkpoint_within_flies(const struct checkpoint_run *r);
+bool checkpoint_within_works(const struct checkpoint_run *r);
+/* Waits for it and makes it whole, or, with halt, drops what is not written yet. */
+int checkpoint_within_land(struct checkpoint_run *r, bool halt, struct err *err);
+/* Its results go into the part. r may be NULL. */
+void checkpoint_within_close(struct checkpoint_run *r);
 
 /* Hooks of the workload. */
 int checkpoint_check(const struct job *job, const struct job_phase *phase, uint32_t ranks,

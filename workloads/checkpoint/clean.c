@@ -152,22 +152,19 @@ static int checkpoint_clean_all(const struct checkpoint_options *o, struct clean
 	return rc == 0 ? clean_end(clean, err) : rc;
 }
 
-static int checkpoint_clean_one(struct phase_context *ctx, const struct job_phase *phase,
-				struct clean_counts *counts, struct err *err)
+int checkpoint_clean_use(struct phase_context *ctx, const struct checkpoint_use *use,
+			 struct clean_counts *counts, struct err *err)
 {
-	const struct job_store *described;
 	struct clean *c = calloc(1, sizeof(*c));
 	int rc = group_agree(ctx->group, c ? 0 : err_set(err, -ENOMEM, "no memory"), err), counted;
 
-	if (rc == 0)
-		rc = checkpoint_store(ctx->job, phase, &described, err);
 	if (rc < 0 || !c) {
 		free(c);
 		return rc;
 	}
-	rc = clean_open(c, ctx, described, err);
+	rc = clean_open(c, ctx, use->store, err);
 	if (rc == 0)
-		rc = checkpoint_clean_all(phase->options, c, ctx->group, err);
+		rc = checkpoint_clean_all(use->options, c, ctx->group, err);
 	/* Nothing is kept there: nothing can be left. */
 	rc = rc == -ENOTSUP ? 0 : rc;
 	if (c->crew.members) {
@@ -185,8 +182,14 @@ int checkpoint_clean(struct phase_context *ctx, struct clean_counts *counts, str
 	const struct job *job = ctx->job;
 	int rc = 0;
 
-	for (uint32_t i = 0; rc == 0 && i < job->phase_count; i++)
-		if (job->phases[i].section->owner == &checkpoint_workload)
-			rc = checkpoint_clean_one(ctx, &job->phases[i], counts, err);
+	for (uint32_t i = 0; rc == 0 && i < job->phase_count; i++) {
+		struct checkpoint_use use;
+
+		if (job->phases[i].section->owner != &checkpoint_workload)
+			continue;
+		rc = checkpoint_use_of(job, &job->phases[i], &use, err);
+		if (rc == 0)
+			rc = checkpoint_clean_use(ctx, &use, counts, err);
+	}
 	return rc;
 }

@@ -6,8 +6,11 @@
 #ifndef HAUL_WORKLOADS_CHECKPOINT_CLEAN_H
 #define HAUL_WORKLOADS_CHECKPOINT_CLEAN_H
 
-#include "workloads/workload.h"
+#include "workloads/checkpoint/checkpoint.h"
 
+int checkpoint_clean_use(struct phase_context *ctx, const struct checkpoint_use *use,
+			 struct clean_counts *counts, struct err *err);
+/* The same for all phases "checkpoint" of the job. */
 int checkpoint_clean(struct phase_context *ctx, struct clean_counts *counts, struct err *err);
 
 #endif

@@ -11,10 +11,7 @@
 
 enum {
 	CHECKPOINT_COUNT = 10,
-	CHECKPOINT_COUNT_MAX = 10000,
-	CHECKPOINT_THREADS_MAX = 1024,
 	CHECKPOINT_PIECES_MIN = 2, /* one is filled while another is written */
-	CHECKPOINT_CHUNK_MIN = 4096,
 	/* Regions of a shared file that is written in place begin at such multiples, so that no two ranks write into
 	 * one page, and direct I/O finds its blocks. */
 	CHECKPOINT_REGION_BYTES = 4096,
@@ -24,15 +21,11 @@ static const uint64_t ranks_max = 1ull << 31;
 static const double bytes_max = 0x1p62;
 
 static const char *const operation_names[] = {"write", "read", "both", NULL};
-static const char *const behind_names[] = {"none", "drop", NULL};
+const char *const checkpoint_behind_names[] = {"none", "drop", NULL};
 
+#define OPTIONS_FIELD(member) member
 const struct option checkpoint_options_table[] = {
-	OPT_TABLE(
-		"model", struct checkpoint_options, model, .table = model_options,
-		.help = "what is saved: a known model by its name, or dimensions, or a size in bytes"),
-	OPT_TABLE(
-		"mesh", struct checkpoint_options, mesh, .table = mesh_options,
-		.help = "ranks that the checkpoint is of; a phase with fewer ranks writes their part of it"),
+	CHECKPOINT_WRITE_OPTIONS(struct checkpoint_options, OPTIONS_FIELD),
 	OPT_CHOICE(
 		"operation", struct checkpoint_options, operation, .def = CHECKPOINT_BOTH,
 		.choices = operation_names,
@@ -40,36 +33,9 @@ const struct option checkpoint_options_table[] = {
 	OPT_U64("count", struct checkpoint_options, count, .def = CHECKPOINT_COUNT, .min = 1,
 		.max = CHECKPOINT_COUNT_MAX, .help = "checkpoints written, and read"),
 	OPT_TIME("pause", struct checkpoint_options, pause_ns, .def = 0,
-		 .help = "time before each checkpoint; it counts nowhere"),
-	OPT_U64("keep", struct checkpoint_options, keep, .def = 0, .max = CHECKPOINT_COUNT_MAX,
-		.help = "write: the last so many checkpoints stay, older ones are removed; 0: all stay"),
-	OPT_TEXT("folder", struct checkpoint_options, folder, .def_text = "checkpoints",
-		 .help = "where the checkpoints lie; phases of one folder work on the same ones"),
-	OPT_CHOICE(
-		"layout", struct checkpoint_options, layout, .def = CHECKPOINT_RANK,
-		.choices = checkpoint_layout_names,
-		.help = "rank, layer: files of weights and of the optimizer as DeepSpeed and DLIO write them, the weights per rank or per layer; distributed: one file per rank, as torch's distributed checkpoints; shared: one file in which each rank has a region"),
-	OPT_CHOICE("framing", struct checkpoint_options, framing, .def = ARCHIVE_TORCH,
-		   .choices = archive_kind_names,
-		   .help = "what a file holds around its tensors; raw: nothing"),
-	OPT_BYTES(
-		"buffers", struct checkpoint_options, buffers, .def = 128 << 20,
-		.min = CHECKPOINT_CHUNK_MIN, .max = 1ull << 40,
-		.help = "memory per rank through which a checkpoint streams, however large it is"),
-	OPT_BYTES("chunk", struct checkpoint_options, chunk, .def = 32 << 20,
-		  .min = CHECKPOINT_CHUNK_MIN, .max = 1ull << 32,
-		  .help = "bytes of a write or read; where objects are made in parts, of a part"),
-	OPT_U64("writers", struct checkpoint_options, writers, .def = 1, .min = 1,
-		.max = WRITER_PIECES_MAX, .help = "threads per rank that share the writes"),
-	OPT_U64("fillers", struct checkpoint_options, fillers, .def = 1,
-		.max = CHECKPOINT_THREADS_MAX,
-		.help = "threads per rank that make the bytes of chunks meanwhile; 0: a writer makes each chunk before it writes it"),
+		 .help = "time between two checkpoints; it counts nowhere"),
 	OPT_U64("readers", struct checkpoint_options, readers, .def = 1, .min = 1,
-		.max = WRITER_PIECES_MAX, .help = "threads per rank that share the reads"),
-	OPT_CHOICE(
-		"behind", struct checkpoint_options, behind, .def = CHECKPOINT_BEHIND_NONE,
-		.choices = behind_names,
-		.help = "drop: pages are written out and dropped from the page cache one chunk behind the writer"),
+		.max = CHECKPOINT_WRITERS_MAX, .help = "threads per rank that share the reads"),
 	OPT_TABLE(
 		"read_mesh", struct checkpoint_options, read_mesh, .table = mesh_options,
 		.help = "the mesh of those who read, which has a zero of its own; left out: the mesh that wrote"),
@@ -122,6 +88,12 @@ void checkpoint_reader_mesh(const struct checkpoint_options *o, const struct che
 		return;
 	*out = o->read_mesh;
 	mesh_complete(out, s->mesh.tensor, s->mesh.pipeline, ranks);
+}
+
+bool checkpoint_reads_ranges(const struct checkpoint_options *o, const struct mesh *writers)
+{
+	return options_reader_mesh_given(o) || (o->replicas == CHECKPOINT_REPLICAS_ALL &&
+						writers->zero < MESH_ZERO_MAX && writers->data > 1);
 }
 
 /* More than all tensors of the model have together, without the limits of whole numbers. */
@@ -311,29 +283,42 @@ static int options_check_cache(const struct checkpoint_options *o, const struct 
 	return cold_check(&o->cold, store, path, err);
 }
 
+int checkpoint_check_use(const struct checkpoint_use *use, uint32_t ranks, struct err *err)
+{
+	const struct checkpoint_options *o = use->options;
+	const char *path = use->path;
+	struct checkpoint_shape shape;
+	int rc;
+
+	checkpoint_shape(use->job, o, ranks, use->store, &shape);
+	rc = options_check_model(o, &shape, path, err);
+	if (rc == 0)
+		rc = options_check_ranks(o, &shape, ranks, path, err);
+	if (rc == 0)
+		rc = options_check_reader_mesh(o, &shape, ranks, path, err);
+	if (rc == 0)
+		rc = options_check_operation(o, path, err);
+	if (rc == 0)
+		rc = options_check_folder(o, path, err);
+	if (rc == 0)
+		rc = options_check_ring(o, path, err);
+	if (rc == 0)
+		rc = options_check_cache(o, use->store, path, err);
+	return rc < 0 ? rc : options_check_parts(o, &shape, use->store, path, err);
+}
+
+int checkpoint_use_of(const struct job *job, const struct job_phase *phase,
+		      struct checkpoint_use *out, struct err *err)
+{
+	*out = (struct checkpoint_use){.job = job, .options = phase->options, .path = phase->path};
+	return checkpoint_store(job, phase, &out->store, err);
+}
+
 int checkpoint_check(const struct job *job, const struct job_phase *phase, uint32_t ranks,
 		     struct err *err)
 {
-	const struct checkpoint_options *o = phase->options;
-	const struct job_store *store;
-	struct checkpoint_shape shape;
-	int rc = checkpoint_store(job, phase, &store, err);
+	struct checkpoint_use use;
+	int rc = checkpoint_use_of(job, phase, &use, err);
 
-	if (rc < 0)
-		return rc;
-	checkpoint_shape(job, o, ranks, store, &shape);
-	rc = options_check_model(o, &shape, phase->path, err);
-	if (rc == 0)
-		rc = options_check_ranks(o, &shape, ranks, phase->path, err);
-	if (rc == 0)
-		rc = options_check_reader_mesh(o, &shape, ranks, phase->path, err);
-	if (rc == 0)
-		rc = options_check_operation(o, phase->path, err);
-	if (rc == 0)
-		rc = options_check_folder(o, phase->path, err);
-	if (rc == 0)
-		rc = options_check_ring(o, phase->path, err);
-	if (rc == 0)
-		rc = options_check_cache(o, store, phase->path, err);
-	return rc < 0 ? rc : options_check_parts(o, &shape, store, phase->path, err);
+	return rc < 0 ? rc : checkpoint_check_use(&use, ranks, err);
 }

@@ -51,59 +51,6 @@ static bool checkpoint_reads(const struct checkpoint_options *o)
 	return o->operation != CHECKPOINT_WRITE;
 }
 
-/* Removes this rank's files of a checkpoint. */
-static int checkpoint_remove_files(struct checkpoint_run *r, struct err *err)
-{
-	struct group *group = r->ctx->group;
-	uint32_t files = checkpoint_file_count(&r->shape, group->rank);
-	struct crew_thread *w = &r->crew.members[0];
-	struct object o = {.size = 0};
-	int rc = 0;
-
-	if (r->shape.layout == CHECKPOINT_SHARED && group->rank)
-		files = 0;
-	for (uint32_t i = 0; rc == 0 && i < files; i++) {
-		struct request req = {.op = REQ_DELETE, .object = &o};
-		struct checkpoint_file f;
-
-		checkpoint_file(&r->shape, group->rank, i, &f);
-		checkpoint_file_key(r, &f, o.key);
-		rc = crew_do(w, &req);
-		rc = rc == -ENOENT ? 0 : rc;
-		if (rc < 0)
-			*err = w->err;
-	}
-	return group_agree(group, rc, err);
-}
-
-/* Removes a checkpoint that is one too many. Its marker says first that it is no longer whole, and goes last, so that
- * `haul clean` knows what an interrupted run left. */
-static int checkpoint_remove(struct checkpoint_run *r, uint64_t number, struct err *err)
-{
-	struct group *group = r->ctx->group;
-	struct marker marker = r->marker;
-	uint64_t now = r->number;
-	struct object o = {.size = 0};
-	int rc = 0;
-
-	r->number = number;
-	marker.whole = false;
-	if (group->rank == 0)
-		rc = marker_save(&marker, &r->side, r->options->folder, number, err);
-	rc = group_agree(group, rc, err);
-	if (rc == 0)
-		rc = checkpoint_remove_files(r, err);
-	if (rc == 0 && group->rank == 0) {
-		marker_key(r->options->folder, number, o.key);
-		queue_do(&r->side, &(struct request){.op = REQ_DELETE, .object = &o});
-		marker_folder(r->options->folder, number, o.key);
-		queue_do(&r->side, &(struct request){.op = REQ_DELETE, .object = &o});
-	}
-	r->number = now;
-	account_switch(&r->repeat.accounts, ACCOUNT_OPEN, clock_now(r->store.clock));
-	return rc;
-}
-
 /* Collective, as is all that it calls. */
 static int checkpoint_write_all(struct checkpoint_run *r, enum stop_reason *stopped,
 				struct err *err)
@@ -116,9 +63,7 @@ static int checkpoint_write_all(struct checkpoint_run *r, enum stop_reason *stop
 		if (r->number)
 			rc = repeat_pause(&r->repeat, o->pause_ns, stopped, err);
 		if (rc == 0 && *stopped == STOP_NONE)
-			rc = checkpoint_write_one(r, stopped, err);
-		if (rc == 0 && *stopped == STOP_NONE && o->keep && r->keeps && r->number >= o->keep)
-			rc = checkpoint_remove(r, r->number - o->keep, err);
+			rc = checkpoint_write_next(r, stopped, err);
 	}
 	return rc;
 }
@@ -151,10 +96,14 @@ static int checkpoint_open_ring(struct checkpoint_run *r, struct err *err)
 
 	r->chunk = o->chunk;
 	r->window_bytes = queue_buffer_bytes(&r->store, r->chunk);
-	r->write_pieces = pieces / (uint32_t)o->writers;
-	/* One is made while the others are written. */
-	r->write_depth = checkpoint_least(r->write_pieces > 1 ? r->write_pieces - 1 : 1, depth);
-	r->read_pieces = checkpoint_least(pieces / (uint32_t)o->readers, depth);
+	if (checkpoint_writes(o) && o->writers) {
+		r->write_pieces = pieces / (uint32_t)o->writers;
+		/* One is made while the others are written. */
+		r->write_depth =
+			checkpoint_least(r->write_pieces > 1 ? r->write_pieces - 1 : 1, depth);
+	}
+	if (checkpoint_reads(o) && o->readers)
+		r->read_pieces = checkpoint_least(pieces / (uint32_t)o->readers, depth);
 	return buffers_init(&r->ring, r->content ? 1 : 0, pieces * r->window_bytes, err);
 }
 
@@ -223,15 +172,12 @@ static int checkpoint_open_crew(struct checkpoint_run *r, struct err *err)
 	return rc == 0 ? checkpoint_open_threads(r, err) : rc;
 }
 
-static int checkpoint_open(struct checkpoint_run *r, struct err *err)
+int checkpoint_open(struct checkpoint_run *r, struct err *err)
 {
 	const struct checkpoint_options *o = r->options;
 	struct phase_context *ctx = r->ctx;
-	const struct mesh *m;
-	int rc = checkpoint_store(ctx->job, ctx->phase, &r->described, err);
+	int rc = workload_store_open(ctx, r->described, &r->store, err);
 
-	if (rc == 0)
-		rc = workload_store_open(ctx, r->described, &r->store, err);
 	if (rc < 0)
 		r->store.ops = NULL;
 	rc = group_agree(ctx->group, rc, err);
@@ -239,10 +185,7 @@ static int checkpoint_open(struct checkpoint_run *r, struct err *err)
 		return rc;
 	checkpoint_shape(ctx->job, o, ctx->group->size, r->described, &r->shape);
 	checkpoint_reader_mesh(o, &r->shape, ctx->group->size, &r->readers);
-	m = &r->shape.mesh;
-	r->ranges = o->read_mesh.tensor || o->read_mesh.pipeline || o->read_mesh.data ||
-		    o->read_mesh.zero ||
-		    (o->replicas == CHECKPOINT_REPLICAS_ALL && m->zero < 3 && m->data > 1);
+	r->ranges = checkpoint_reads_ranges(o, &r->shape.mesh);
 	r->content = store_can(&r->store, BACKEND_CONTENT);
 	r->in_place = o->layout == CHECKPOINT_SHARED && store_can(&r->store, BACKEND_UPDATE);
 	r->keeps = r->content && store_can(&r->store, BACKEND_PERSISTENT);
@@ -254,7 +197,7 @@ static int checkpoint_open(struct checkpoint_run *r, struct err *err)
 	return rc == 0 ? cold_open(&r->cold, &o->cold, ctx, err) : rc;
 }
 
-static void checkpoint_close(struct checkpoint_run *r)
+void checkpoint_close(struct checkpoint_run *r)
 {
 	cold_close(&r->cold);
 	fillers_close(&r->fillers);
@@ -271,14 +214,29 @@ static void checkpoint_close(struct checkpoint_run *r)
 		store_close(&r->store);
 }
 
-/* This rank's results: from the threads and the accounts into the tally. */
-static void checkpoint_measure(struct checkpoint_run *r)
+void checkpoint_measure(struct checkpoint_run *r)
 {
 	uint64_t *row = r->ctx->tally->rank_row;
 
 	crew_merge(&r->crew, r->ctx->tally);
 	memcpy(&row[CHECKPOINT_ACCOUNTS], r->repeat.accounts.ns, sizeof(r->repeat.accounts.ns));
 	row[TALLY_WALL_NS] = account_wall(&r->repeat.accounts);
+}
+
+/* Whether storing bytes took longer, or making them. Collective. */
+static void checkpoint_say_bottleneck(struct checkpoint_run *r)
+{
+	const uint64_t *row = r->ctx->tally->rank_row;
+	uint64_t words[3] = {row[CHECKPOINT_FILL_NS], row[CHECKPOINT_STORE_NS],
+			     row[CHECKPOINT_WRITE_NS]};
+	bool store;
+
+	if (group_allreduce(r->ctx->group, MERGE_SUM, words, 3) < 0 || !words[2])
+		return;
+	store = words[1] >= words[0];
+	workload_say(r->ctx, "%s, which took %.0f %% of the time that writing did",
+		     store ? "the bottleneck was the store" : "the bottleneck was making bytes",
+		     100 * (double)words[store] / (double)words[2]);
 }
 
 static void checkpoint_say(struct checkpoint_run *r)
@@ -289,6 +247,7 @@ static void checkpoint_say(struct checkpoint_run *r)
 	if (row[CHECKPOINT_WRITTEN])
 		workload_say(r->ctx, "wrote %s",
 			     units_counted(count, row[CHECKPOINT_WRITTEN], "checkpoint"));
+	checkpoint_say_bottleneck(r);
 	if (row[CHECKPOINT_READ_BACK])
 		workload_say(r->ctx, "read %s",
 			     units_counted(count, row[CHECKPOINT_READ_BACK], "checkpoint"));
@@ -313,7 +272,9 @@ static int checkpoint_run(struct phase_context *ctx, enum stop_reason *stopped, 
 	}
 	r->ctx = ctx;
 	r->options = ctx->phase->options;
-	rc = checkpoint_open(r, err);
+	rc = checkpoint_store(ctx->job, ctx->phase, &r->described, err);
+	if (rc == 0)
+		rc = checkpoint_open(r, err);
 	if (rc == 0 && checkpoint_writes(r->options))
 		rc = checkpoint_write_all(r, stopped, err);
 	if (rc == 0 && *stopped == STOP_NONE && checkpoint_reads(r->options))

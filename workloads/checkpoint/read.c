@@ -32,7 +32,7 @@ int checkpoint_read_walk(const struct checkpoint_run *r,
 	int rc = 0;
 
 	if (r->ranges)
-		return checkpoint_ranges(&r->shape, &r->readers, r->ctx->group->rank,
+		return checkpoint_ranges(&r->shape, &r->readers, r->read_rank,
 					 (enum checkpoint_replicas)r->options->replicas, range,
 					 argument);
 	files = checkpoint_file_count(&r->shape, r->read_rank);

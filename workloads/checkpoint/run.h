@@ -47,6 +47,7 @@ struct checkpoint_member {
 
 struct checkpoint_run {
 	struct phase_context *ctx;
+	struct phase_context within; /* of another phase: its context, but for the tally */
 	const struct checkpoint_options *options;
 	const struct job_store *described;
 	struct store store;
@@ -64,8 +65,8 @@ struct checkpoint_run {
 	uint32_t write_pieces, write_depth; /* of a writer: in its part of the ring, in flight */
 	uint32_t read_pieces;               /* of a reader, all in flight */
 	uint64_t window_bytes;              /* memory of a piece */
-	/* Reading: whose files this rank reads, by their rank in the mesh; or ranges, where the readers have a mesh of
-	 * their own or share replicas; and the next piece of this rank that no thread has taken. */
+	/* Reading: as which rank of the readers' mesh, whose files it reads whole, or ranges of all, where the readers have
+	 * a mesh of their own or share replicas; and the next piece of this rank that no thread has taken. */
 	uint64_t read_rank;
 	bool ranges;
 	_Atomic uint64_t next_piece;
@@ -76,7 +77,15 @@ struct checkpoint_run {
 	uint64_t number;      /* of the checkpoint at work, from 0 */
 	struct marker marker; /* of it */
 	struct repeat repeat; /* the one at work: a checkpoint written or read */
-	bool dropped;         /* caches, once for the phase */
+	uint64_t asked_ns;    /* when the checkpoint was asked for */
+	/* What whoever asked waited for it; 0: until it was whole. */
+	uint64_t blocked_ns;
+	uint64_t shared_end_ns; /* when the version of all ranks was published; 0: there is none */
+	/* A checkpoint that is written while another phase goes on: see within.c. */
+	bool flies;
+	void *windows; /* two of chunk bytes, for copies; NULL: none are made */
+	uint64_t d2h;
+	bool dropped; /* caches, once for the phase */
 };
 
 /* Folder and file of the checkpoint at work. */
@@ -118,9 +127,22 @@ struct checkpoint_took {
 	uint64_t bytes, files;
 };
 
-/* pass.c: writes, or reads, checkpoint r->number. Collective. */
+/* pass.c: all is made ready for the threads to write checkpoint r->number; they have written it, or failed with written
+ * or were stopped: it is published and counted. Collective. */
+int checkpoint_write_begin(struct checkpoint_run *r, struct err *err);
+int checkpoint_write_end(struct checkpoint_run *r, int written, bool stopped, struct err *err);
+
+/* Both and the work between them; and removes the checkpoint that is then too many. */
 int checkpoint_write_one(struct checkpoint_run *r, enum stop_reason *stopped, struct err *err);
+int checkpoint_write_next(struct checkpoint_run *r, enum stop_reason *stopped, struct err *err);
+int checkpoint_remove_old(struct checkpoint_run *r, struct err *err);
 int checkpoint_read_one(struct checkpoint_run *r, enum stop_reason *stopped, struct err *err);
+
+/* phase.c */
+int checkpoint_open(struct checkpoint_run *r, struct err *err);
+void checkpoint_close(struct checkpoint_run *r);
+/* This rank's results: from the threads and the accounts into the tally. */
+void checkpoint_measure(struct checkpoint_run *r);
 
 /* cold.c: before checkpoint r->number is read, in none of its times: drops it from the page cache where the job asks for
  * it, and looks how much of it is there. Collective. */

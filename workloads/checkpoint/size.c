@@ -6,10 +6,11 @@
 
 #include "core/units.h"
 #include "workloads/checkpoint/checkpoint.h"
+#include "workloads/checkpoint/columns.h"
+#include "workloads/checkpoint/marker.h"
 #include "workloads/common/crew.h"
 
 enum {
-	SIZE_HISTOGRAMS = 16,    /* of a thread, at most */
 	SIZE_TENSOR_BYTES = 512, /* of the layout of an archive */
 	SIZE_REPLICAS = 2 /* kinds of ranks in a stage: of the first data rank, and of the others */
 };
@@ -107,16 +108,18 @@ static uint64_t size_restored(const struct checkpoint_options *o, const struct m
 	       shard_optimizer_bytes(&o->model, mesh, all ? &first : &p);
 }
 
-/* Bytes that the first ranks of the readers' mesh read of a checkpoint. Who reads what it wrote reads whole files, with
- * their framing. */
-static int size_read(const struct checkpoint_options *o, const struct checkpoint_shape *s,
-		     uint32_t ranks, double *bytes, struct err *err)
+/* Bytes that the first ranks of the readers' mesh read of a checkpoint. */
+static double size_read(const struct checkpoint_options *o, const struct checkpoint_shape *s,
+			const struct checkpoint_written *written, uint32_t ranks)
 {
-	struct checkpoint_written own = {0};
-	uint64_t all = 0;
+	uint64_t bytes = 0;
 	struct mesh mesh;
-	int rc;
 
+	/* Whole files have their framing, a shared file has its regions without what they are rounded up by. */
+	if (!checkpoint_reads_ranges(o, &s->mesh))
+		return (double)(s->layout == CHECKPOINT_SHARED
+					? written->weights + written->optimizer
+					: written->bytes);
 	checkpoint_reader_mesh(o, s, ranks, &mesh);
 	for (uint64_t i = 0; i < mesh.pipeline * SIZE_REPLICAS; i++) {
 		uint64_t stage = i / SIZE_REPLICAS;
@@ -124,17 +127,11 @@ static int size_read(const struct checkpoint_options *o, const struct checkpoint
 		uint64_t like = size_like(&mesh, ranks, stage, replica);
 
 		if (like)
-			all += like *
-			       size_restored(o, &mesh,
-					     (stage + replica * mesh.pipeline) * mesh.tensor);
+			bytes += like *
+				 size_restored(o, &mesh,
+					       (stage + replica * mesh.pipeline) * mesh.tensor);
 	}
-	*bytes = (double)all;
-	if (mesh.tensor != s->mesh.tensor || mesh.pipeline != s->mesh.pipeline ||
-	    mesh.data != s->mesh.data || mesh.zero != s->mesh.zero)
-		return 0;
-	rc = checkpoint_written(s, ranks, &own, err);
-	*bytes += (double)(own.bytes - own.weights - own.optimizer);
-	return rc;
+	return (double)bytes;
 }
 
 static uint64_t size_memory(const struct checkpoint_options *o, const struct checkpoint_shape *s,
@@ -153,7 +150,7 @@ static uint64_t size_memory(const struct checkpoint_options *o, const struct che
 		tensors = f.tensors > tensors ? f.tensors : tensors;
 	}
 	return (ops->capabilities & BACKEND_CONTENT ? o->buffers : 0) +
-	       threads * (sizeof(struct crew_thread) + SIZE_HISTOGRAMS * sizeof(struct hist)) +
+	       threads * (sizeof(struct crew_thread) + CHECKPOINT_HISTS * sizeof(struct hist)) +
 	       (writers ? writers : 1) * tensors * SIZE_TENSOR_BYTES;
 }
 
@@ -182,24 +179,21 @@ static void size_notes(const struct checkpoint_options *o, const struct checkpoi
 
 /* What a checked phase works with. */
 struct size_source {
-	const struct checkpoint_options *options;
-	const struct job_store *store;
 	struct checkpoint_shape shape;
 	struct checkpoint_written written; /* a checkpoint, by the ranks that the phase has */
 };
 
-static int size_source(const struct job *job, const struct job_phase *phase, uint32_t ranks,
-		       struct size_source *out, struct err *err)
+static int size_source(const struct checkpoint_use *use, uint32_t ranks, struct size_source *out,
+		       struct err *err)
 {
-	int rc = checkpoint_check(job, phase, ranks, err);
+	int rc = checkpoint_check_use(use, ranks, err);
 
 	if (rc < 0)
 		return rc;
-	out->options = phase->options;
-	rc = checkpoint_store(job, phase, &out->store, err);
-	if (rc < 0)
-		return rc;
-	checkpoint_shape(job, out->options, ranks, out->store, &out->shape);
+	checkpoint_shape(use->job, use->options, ranks, use->store, &out->shape);
+	/* Readers may be more than the writers were. */
+	if (ranks > mesh_ranks(&out->shape.mesh))
+		ranks = (uint32_t)mesh_ranks(&out->shape.mesh);
 	return checkpoint_written(&out->shape, ranks, &out->written, err);
 }
 
@@ -207,20 +201,22 @@ int checkpoint_size(const struct job *job, const struct job_phase *phase, uint32
 		    uint32_t ranks_per_node, struct demand *out, struct err *err)
 {
 	const struct checkpoint_options *o = phase->options;
+	struct checkpoint_use use;
 	struct size_source s;
-	double read = 0;
-	int rc = size_source(job, phase, ranks, &s, err);
+	int rc = checkpoint_use_of(job, phase, &use, err);
 
-	if (rc == 0 && o->operation != CHECKPOINT_WRITE)
-		rc = size_read(o, &s.shape, ranks, &read, err);
+	if (rc == 0)
+		rc = size_source(&use, ranks, &s, err);
 	if (rc < 0)
 		return rc;
-	out->bytes = read * (double)o->count;
+	out->bytes = 0;
 	if (o->operation != CHECKPOINT_READ)
 		out->bytes += (double)s.written.bytes * (double)o->count;
+	if (o->operation != CHECKPOINT_WRITE)
+		out->bytes += size_read(o, &s.shape, &s.written, ranks) * (double)o->count;
 	out->bytes_per_rank = out->bytes / ranks;
 	out->files = s.written.files * o->count;
-	out->memory_per_rank = size_memory(o, &s.shape, s.store);
+	out->memory_per_rank = size_memory(o, &s.shape, use.store);
 	size_notes(o, &s.shape, ranks, ranks_per_node, out);
 	cold_size(&o->cold, ranks_per_node, out);
 	return 0;
@@ -232,19 +228,20 @@ static uint64_t size_at_once(const struct checkpoint_options *o)
 	return o->keep && o->keep < o->count ? o->keep + 1 : o->count;
 }
 
-int checkpoint_stores(const struct job *job, const struct job_phase *phase, uint32_t ranks,
-		      struct phase_store out[PHASE_STORES_MAX], uint32_t *count, struct err *err)
+int checkpoint_stores_use(const struct checkpoint_use *use, uint32_t ranks,
+			  struct phase_store out[PHASE_STORES_MAX], uint32_t *count,
+			  struct err *err)
 {
-	const struct checkpoint_options *o = phase->options;
+	const struct checkpoint_options *o = use->options;
 	const struct backend_ops *ops;
 	struct phase_store *s;
 	struct size_source source;
-	int rc = size_source(job, phase, ranks, &source, err);
+	int rc = size_source(use, ranks, &source, err);
 
 	if (rc < 0)
 		return rc;
-	ops = source.store->section->owner;
-	s = phase_store_add(out, count, "checkpoint", source.store);
+	ops = use->store->section->owner;
+	s = phase_store_add(out, count, "checkpoint", use->store);
 	if (o->operation != CHECKPOINT_WRITE)
 		s->needs |= BACKEND_RANGES;
 	/* Threads of a rank share its files. */
@@ -253,6 +250,7 @@ int checkpoint_stores(const struct job *job, const struct job_phase *phase, uint
 	s->verifies = o->verify == VERIFY_FULL && o->operation != CHECKPOINT_WRITE;
 	if (o->operation == CHECKPOINT_READ || !(ops->capabilities & BACKEND_CONTENT))
 		return 0;
+	marker_key(o->folder, 0, s->begun);
 	s->space_bytes = (double)source.written.bytes * (double)size_at_once(o);
 	/* With the marker of each. */
 	s->inodes = (source.written.files + 1) * size_at_once(o);
@@ -260,4 +258,13 @@ int checkpoint_stores(const struct job *job, const struct job_phase *phase, uint
 	if (ops->capabilities & BACKEND_PERSISTENT)
 		s->inodes += size_at_once(o) + 1;
 	return 0;
+}
+
+int checkpoint_stores(const struct job *job, const struct job_phase *phase, uint32_t ranks,
+		      struct phase_store out[PHASE_STORES_MAX], uint32_t *count, struct err *err)
+{
+	struct checkpoint_use use;
+	int rc = checkpoint_use_of(job, phase, &use, err);
+
+	return rc < 0 ? rc : checkpoint_stores_use(&use, ranks, out, count, err);
 }

@@ -28,7 +28,7 @@ static void tell_add(struct plan_told *out, const char *name, const char *unit, 
 static int tell_totals(const struct checkpoint_shape *s, uint32_t ranks, struct plan_told *out,
 		       struct err *err)
 {
-	struct checkpoint_written whole, part;
+	struct checkpoint_written whole = {0}, part = {0};
 	double tensors;
 	int rc = checkpoint_written(s, mesh_ranks(&s->mesh), &whole, err);
 
@@ -82,7 +82,7 @@ int checkpoint_tell(const struct job *job, const struct job_phase *phase,
 		    struct plan_told *out, struct err *err)
 {
 	const struct checkpoint_options *o = phase->options;
-	const struct job_store *store;
+	const struct job_store *store = NULL;
 	struct checkpoint_shape shape;
 	uint64_t rows = ranks, *cells;
 	int rc = checkpoint_check(job, phase, ranks, err);

@@ -41,8 +41,14 @@ int repeat_pause(struct repeat *p, uint64_t pause_ns, enum stop_reason *stopped,
 
 int repeat_begin(struct repeat *p)
 {
-	int rc = start_line(p->ctx, !p->begun, &p->start_ns);
+	int rc;
 
+	if (p->at_once) {
+		rc = group_barrier(p->ctx->group);
+		p->start_ns = clock_now(p->crew->store->clock);
+	} else {
+		rc = start_line(p->ctx, !p->begun, &p->start_ns);
+	}
 	if (rc < 0)
 		return rc;
 	if (!p->begun) {
@@ -69,15 +75,23 @@ static const struct crew_thread *repeat_last(const struct repeat *p)
 	return last;
 }
 
+int repeat_took(struct repeat *p, uint64_t least_end_ns, struct repeat_took *took)
+{
+	uint64_t end_ns;
+
+	took->last = repeat_last(p);
+	end_ns = took->last->end_ns > least_end_ns ? took->last->end_ns : least_end_ns;
+	took->end_ns = end_ns > p->start_ns ? end_ns : p->start_ns;
+	took->own_ns = took->slowest_ns = took->end_ns - p->start_ns;
+	return group_allreduce(p->ctx->group, MERGE_MAX, &took->slowest_ns, 1);
+}
+
 int repeat_run(struct repeat *p, int (*body)(struct crew_thread *w, uint64_t thread),
 	       struct repeat_took *took, enum stop_reason *stopped, struct err *err)
 {
-	int rc = crew_run(p->crew, body, stopped, err);
+	int rc = crew_run(p->crew, body, stopped, err), took_rc = repeat_took(p, 0, took);
 
-	took->last = repeat_last(p);
-	took->end_ns = took->last->end_ns > p->start_ns ? took->last->end_ns : p->start_ns;
-	took->own_ns = took->slowest_ns = took->end_ns - p->start_ns;
-	return rc < 0 ? rc : group_allreduce(p->ctx->group, MERGE_MAX, &took->slowest_ns, 1);
+	return rc < 0 ? rc : took_rc;
 }
 
 void repeat_account(struct repeat *p, const uint64_t blamed[ACCOUNTS], uint64_t end_ns)

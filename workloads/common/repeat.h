@@ -14,6 +14,8 @@ struct repeat {
 	/* Set by the caller. */
 	struct phase_context *ctx;
 	struct crew *crew;
+	/* The ranks have just met, and another phase waits for this: no start line, but a start at once. */
+	bool at_once;
 
 	bool begun;         /* the first time */
 	uint64_t origin_ns; /* start of the first time */
@@ -38,6 +40,9 @@ int repeat_begin(struct repeat *p);
  * nothing. */
 int repeat_run(struct repeat *p, int (*body)(struct crew_thread *w, uint64_t thread),
 	       struct repeat_took *took, enum stop_reason *stopped, struct err *err);
+
+/* The same for work that has been done already (crew_launch), or went on until least_end_ns. */
+int repeat_took(struct repeat *p, uint64_t least_end_ns, struct repeat_took *took);
 
 /* It took until end_ns: charges what its last thread waited for. */
 void repeat_account(struct repeat *p, const uint64_t blamed[ACCOUNTS], uint64_t end_ns);

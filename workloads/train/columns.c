@@ -35,6 +35,14 @@ static double rank_au(const uint64_t *row)
 	return utilisation(row[TRAIN_AU_COMPUTE_NS], row[TRAIN_AU_WALL_NS]);
 }
 
+static double rank_au_with_checkpoints(const uint64_t *row)
+{
+	return row[TRAIN_CHECKPOINTS]
+		       ? utilisation(row[TRAIN_AU_COMPUTE_NS],
+				     row[TRAIN_AU_WALL_NS] + row[TRAIN_AU_CHECKPOINT_NS])
+		       : NAN;
+}
+
 static double rank_au_without_skew(const uint64_t *row)
 {
 	return utilisation(row[TRAIN_AU_COMPUTE_NS],
@@ -119,6 +127,8 @@ static const struct figure train_rank_figures[] = {
 	FIGURE_ROW("au_without_skew", "fraction", rank_au_without_skew,
 		   "the same, were there no waiting for other ranks",
 		   .role = ROLE_UTILISATION_WITHOUT_SKEW)
+	FIGURE_ROW("au_with_checkpoints", "fraction", rank_au_with_checkpoints,
+		   "the same as au, where the time that checkpoints block counts as wall time")
 	FIGURE_ROW("au_median", "fraction", rank_au_median,
 		   "the same, of the median step (merged: the worst rank's)")
 	FIGURE_ROW("au_mlperf", "fraction", rank_au_mlperf, "by DLIO's formula, mean over epochs",

@@ -35,6 +35,9 @@
 	X(TRAIN_AU_WALL_NS, "au_wall_ns", "ns", SUM, "wall time of those steps", \
 	  .role = ROLE_MEASURED_TIME) \
 	X(TRAIN_AU_RANKS_NS, "au_ranks_ns", "ns", SUM, "waiting for other ranks in those steps") \
+	X(TRAIN_CHECKPOINTS, "checkpoints", "", MAX, "checkpoints that the training waited for") \
+	X(TRAIN_AU_CHECKPOINT_NS, "au_checkpoint_ns", "ns", SUM, \
+	  "blocked by checkpoints after those steps; not in au_wall_ns") \
 	X(TRAIN_STALL_MEDIAN_NS, "step_stall_median_ns", "ns", MAX, \
 	  "median over steps of wall time beyond the compute asked for") \
 	X(TRAIN_MLPERF_SUM_PPB, "mlperf_sum_ppb", "", SUM, \

@@ -60,6 +60,32 @@ static const struct option shuffle_options[] = {
 		.help = "samples are read in the order of their files and drawn from a shuffle buffer of so many samples; 0: no buffer, or (stream) 1024"),
 	OPT_END};
 
+static const char *const snapshot_names[] = {"none", "copy", NULL};
+static const struct option async_options[] = {
+	OPT_CHOICE(
+		"snapshot", struct train_async, snapshot, .choices = snapshot_names,
+		.help = "copy: the training waits only until the bytes of a checkpoint are copied, and goes on while "
+			"they are written"),
+	OPT_RATE(
+		"d2h", struct train_async, d2h, .def = 0,
+		.help = "bytes per second of the copy, from the accelerator to the host; 0: as memory allows"),
+	OPT_END,
+};
+
+#define CHECKPOINT_FIELD(member) options.member
+static const struct option train_checkpoint_options[] = {
+	OPT_U64("every_steps", struct train_checkpoint, every_steps, .def = 0, .max = 1ull << 40,
+		.help = "training steps from one checkpoint to the next; 0: not by steps"),
+	OPT_U64("every_epochs", struct train_checkpoint, every_epochs, .def = 0, .max = 100000,
+		.help = "epochs from one checkpoint to the next; 0: not by epochs"),
+	OPT_TEXT("store", struct train_checkpoint, store, .def_text = "",
+		 .help = "where they are written; may be left out where there is only one store"),
+	OPT_TABLE("async", struct train_checkpoint, async, .table = async_options,
+		  .help = "whether the training goes on while a checkpoint is written"),
+	CHECKPOINT_WRITE_OPTIONS(struct train_checkpoint, CHECKPOINT_FIELD),
+	OPT_END,
+};
+
 static const struct option evaluation_options[] = {
 	OPT_U64("every", struct train_evaluation, every, .def = 0, .max = 100000,
 		.help = "epochs from one evaluation to the next; 0: no evaluations"),
@@ -108,6 +134,8 @@ const struct option train_options[] = {
 		.help = "memory for the requests of all workers of a rank; a request that is not streamed is cut to its part of it, but not below 64 KiB"),
 	OPT_TABLE("evaluation", struct train_options, evaluation, .table = evaluation_options,
 		  .help = "reading another data set every few epochs"),
+	OPT_TABLE("checkpoint", struct train_options, checkpoint, .table = train_checkpoint_options,
+		  .help = "checkpoints that the training writes, and waits for"),
 	OPTION_COLD(struct train_options, cold),
 	OPT_U64("null_steps", struct train_options, null_steps, .def = 20, .max = 10000,
 		.help = "steps on null:// before the phase, to measure what haul itself costs; 0: none"),
@@ -258,7 +286,6 @@ int train_stores(const struct job *job, const struct job_phase *phase, uint32_t 
 	const char *const names[] = {o->dataset, o->evaluation.dataset};
 	unsigned sources = o->evaluation.every ? 2 : 1;
 
-	(void)ranks;
 	for (unsigned i = 0; i < sources; i++) {
 		const struct job_dataset *described;
 		const struct job_store *store;
@@ -272,7 +299,7 @@ int train_stores(const struct job *job, const struct job_phase *phase, uint32_t 
 		s->depth = o->loader.depth;
 		s->verifies = o->verify == VERIFY_FULL;
 	}
-	return 0;
+	return train_checkpoint_stores(job, phase, ranks, out, count, err);
 }
 
 /* Options of the loader that contradict each other. */
@@ -465,6 +492,8 @@ int train_check(const struct job *job, const struct job_phase *phase, uint32_t r
 		rc = check_cold(o, phase, store, err);
 	if (rc == 0)
 		rc = check_shuffle(o, phase, err);
+	if (rc == 0)
+		rc = train_checkpoint_check(job, phase, ranks, err);
 	if (rc == 0)
 		rc = check_steps(o, &d, o->batch, &replicas, phase->path, "/batch", err);
 	if (rc < 0 || !o->evaluation.every)

@@ -157,14 +157,17 @@ static void train_say_reads(struct phase_context *ctx, const struct pass_input *
 }
 
 static int train_pass(struct phase_context *ctx, struct pass_input inputs[PASS_SOURCES],
-		      struct parallel *parallel, struct cold *cold, enum stop_reason *stopped,
-		      struct err *err)
+		      struct parallel *parallel, struct cold *cold,
+		      struct checkpoint_run *checkpoint, enum stop_reason *stopped, struct err *err)
 {
 	const struct train_options *o = ctx->phase->options;
 	struct pass *p = calloc(1, sizeof(*p));
-	int rc;
+	struct snapshot snapshot = {0};
+	int rc = p ? snapshot_open(&snapshot, ctx, (struct snapshot_hooks){.own = pass_so_far}, p,
+				   err)
+		   : err_set(err, -ENOMEM, "no memory for the phase");
 
-	rc = group_agree(ctx->group, p ? 0 : err_set(err, -ENOMEM, "no memory for the phase"), err);
+	rc = group_agree(ctx->group, rc, err);
 	if (rc < 0)
 		goto out_free;
 	p->ctx = ctx;
@@ -174,11 +177,14 @@ static int train_pass(struct phase_context *ctx, struct pass_input inputs[PASS_S
 	p->parallel = parallel;
 	p->tally = ctx->tally;
 	p->cold = cold;
+	p->checkpoint = checkpoint;
+	p->snapshot = &snapshot;
 	p->seed = ctx->job->seed;
 	rc = pass_run(p, stopped, err);
 	train_say(ctx, parallel);
 	train_say_reads(ctx, &inputs[PASS_TRAIN]);
 out_free:
+	snapshot_close(&snapshot);
 	free(p);
 	return rc;
 }
@@ -218,6 +224,9 @@ static int train_run(struct phase_context *ctx, enum stop_reason *stopped, struc
 	const struct train_options *o = ctx->phase->options;
 	struct pass_input *inputs = calloc(PASS_SOURCES, sizeof(*inputs));
 	struct parallel parallel = {0};
+	char path[TRAIN_CHECKPOINT_PATH_BYTES];
+	struct checkpoint_run *checkpoint = NULL;
+	struct checkpoint_use use;
 	struct cold cold = {0};
 	int rc, s;
 
@@ -237,10 +246,15 @@ static int train_run(struct phase_context *ctx, enum stop_reason *stopped, struc
 		rc = cold_open(&cold, &o->cold, ctx, err);
 	if (rc == 0)
 		rc = train_make_cold(inputs, &cold, err);
+	if (rc == 0 && train_checkpoints(o))
+		rc = train_checkpoint_use(ctx->job, ctx->phase, path, &use, err);
+	if (rc == 0 && train_checkpoints(o))
+		rc = checkpoint_within_open(&checkpoint, ctx, &use, err);
 	if (rc == 0)
 		workload_begin(ctx);
 	if (rc == 0)
-		rc = train_pass(ctx, inputs, &parallel, &cold, stopped, err);
+		rc = train_pass(ctx, inputs, &parallel, &cold, checkpoint, stopped, err);
+	checkpoint_within_close(checkpoint);
 	cold_close(&cold);
 	parallel_close(&parallel, ctx);
 	for (s = PASS_SOURCES - 1; s >= 0; s--)
@@ -268,7 +282,9 @@ const struct workload train_workload = {
 	.check = train_check,
 	.size = train_size,
 	.schema_for = train_schema_for,
+	.snapshots = true,
 	.step_samples = train_step_samples,
 	.tell = train_tell,
 	.run = train_run,
+	.clean = train_clean,
 };

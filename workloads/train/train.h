@@ -8,6 +8,7 @@
  *	replica.c    which ranks share a batch, and which of them read it
  *	parallel.c   this rank among them; handover.c: how a batch goes from rank to rank
  *	pass.c       the loop over epochs; step.c: one step; count.c: what the readers counted
+ *	checkpoint.c checkpoints between steps
  *	cold.c       epochs whose data leave the page cache before
  *	proof.c      each sample exactly once
  *	null.c       the same loop on null://
@@ -16,6 +17,7 @@
 #ifndef HAUL_WORKLOADS_TRAIN_TRAIN_H
 #define HAUL_WORKLOADS_TRAIN_TRAIN_H
 
+#include "workloads/checkpoint/checkpoint.h"
 #include "workloads/common/options.h"
 #include "workloads/dataset/dataset.h"
 #include "workloads/train/columns.h"
@@ -53,6 +55,20 @@ struct train_evaluation {
 	struct draw compute;
 };
 
+/* Whether the training goes on while a checkpoint is written. */
+struct train_async {
+	uint32_t snapshot; /* enum checkpoint_snapshot */
+	uint64_t d2h;      /* bytes per second; 0: as memory allows */
+};
+
+/* Checkpoints while it trains; neither number: none. */
+struct train_checkpoint {
+	uint64_t every_steps, every_epochs;
+	char store[JOB_NAME_BYTES];
+	struct train_async async;
+	struct checkpoint_options options;
+};
+
 struct train_options {
 	char dataset[JOB_NAME_BYTES];
 	uint64_t epochs, steps, seconds_ns, batch;
@@ -65,6 +81,7 @@ struct train_options {
 	uint32_t readers; /* enum train_readers */
 	uint64_t buffers;
 	struct train_evaluation evaluation;
+	struct train_checkpoint checkpoint;
 	struct cold_options cold;
 	uint64_t null_steps;
 };
@@ -95,6 +112,24 @@ int train_tell(const struct job *job, const struct job_phase *phase,
 	       struct plan_told *out, struct err *err);
 
 const struct tally_schema *train_schema_for(const struct job_phase *phase, struct arena *arena);
+
+/* Whether the phase writes checkpoints; and what it asks of them. path: the caller's, which must live as long. -EINVAL
+ * with the phase's path. */
+enum { TRAIN_CHECKPOINT_PATH_BYTES = 80 };
+static inline bool train_checkpoints(const struct train_options *o)
+{
+	return o->checkpoint.every_steps || o->checkpoint.every_epochs;
+}
+int train_checkpoint_use(const struct job *job, const struct job_phase *phase,
+			 char path[TRAIN_CHECKPOINT_PATH_BYTES], struct checkpoint_use *out,
+			 struct err *err);
+int train_checkpoint_check(const struct job *job, const struct job_phase *phase, uint32_t ranks,
+			   struct err *err);
+int train_checkpoint_stores(const struct job *job, const struct job_phase *phase, uint32_t ranks,
+			    struct phase_store out[PHASE_STORES_MAX], uint32_t *count,
+			    struct err *err);
+/* Removes them, in all trainings of the job. */
+int train_clean(struct phase_context *ctx, struct clean_counts *counts, struct err *err);
 
 /* A data set as the phase uses it. */
 int train_dataset(const struct job *job, const struct job_phase *phase, const char *name,

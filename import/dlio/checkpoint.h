@@ -1,0 +1,11 @@
+/* Checkpoints of a DLIO workload: phases that write and read checkpoints of a model. */
+#ifndef HAUL_IMPORT_DLIO_CHECKPOINT_H
+#define HAUL_IMPORT_DLIO_CHECKPOINT_H
+
+#include "import/dlio/dlio.h"
+
+/* Adds the phases to phases: one if as many checkpoints are written as are read, else one for each. Returns -EINVAL with
+ * a sentence that begins with the key. */
+int dlio_add_checkpoints(struct dlio *d, struct cJSON *phases);
+
+#endif

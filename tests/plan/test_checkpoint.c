@@ -1,0 +1,338 @@
+/* Checkpoints in a plan: what is refused, and that sizes computed once per kind of rank are those of all ranks. */
+#include <cjson/cJSON.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "plan/plan.h"
+#include "tests/unit.h"
+#include "workloads/checkpoint/checkpoint.h"
+#include "workloads/checkpoint/size.h"
+
+enum { JOB_TEXT_BYTES = 1024 };
+#define PATH "/phases/0/checkpoint"
+
+/* A job of one phase, on a store of that URI. */
+static int load(struct job *job, const char *uri, const char *options, struct err *err)
+{
+	char text[JOB_TEXT_BYTES];
+	int length = snprintf(text, sizeof(text),
+			      "{\"stores\":{\"d\":{\"uri\":\"%s\"}},"
+			      "\"phases\":[{\"checkpoint\":{%s}}]}",
+			      uri, options);
+
+	CU_ASSERT_FATAL(length < (int)sizeof(text));
+	return job_parse(job, plan_schema(), "job", text, (size_t)length, NULL, 0, err);
+}
+
+static int check(const char *uri, const char *options, uint32_t ranks, struct err *err)
+{
+	struct job job = {0};
+	int rc = load(&job, uri, options, err);
+
+	if (rc == 0)
+		rc = plan_check(&job, ranks, 1, true, err);
+	job_free(&job);
+	return rc;
+}
+
+#define SMALL \
+	"\"model\":{\"vocabulary\":64,\"hidden\":16,\"feed_forward\":48,\"layers\":6,\"heads\":4,\"kv_heads\":2}"
+#define MESH8 "\"mesh\":{\"tensor\":2,\"pipeline\":2,\"data\":2}"
+
+/* What no table can refuse, each with its path. */
+static void test_refusals(void)
+{
+	static const struct {
+		const char *options;
+		uint32_t ranks;
+		const char *uri, *says; /* NULL: it is accepted */
+	} rows[] = {
+		{"\"model\":\"llama3_8b\"", 8, "null://x", NULL},
+		{"", 8, "null://x", PATH "/model/vocabulary: is missing"},
+		{"\"model\":{\"name\":\"llama3_8b\",\"kv_heads\":64}", 8, "null://x",
+		 PATH "/model/kv_heads: must be at most heads"},
+		{"\"model\":\"llama3_9b\"", 8, "null://x", PATH "/model: must be \"custom\""},
+		{"\"model\":{\"name\":\"llama3_8b\",\"hidden\":16777216,\"layers\":65536,"
+		 "\"feed_forward\":67108864}",
+		 8, "null://x", PATH "/model: is larger than any store"},
+		{SMALL "," MESH8, 8, "null://x", NULL},
+		{SMALL "," MESH8, 3, "null://x", NULL},
+		{SMALL "," MESH8, 9, "null://x",
+		 PATH
+		 "/mesh: tensor 2 x pipeline 2 x data 2 is a mesh of 8 ranks, and the phase has "
+		 "9; start at most 8"},
+		{SMALL ",\"mesh\":{\"tensor\":3}", 8, "null://x",
+		 PATH "/mesh: tensor 3 x pipeline 1 x data 2 is a mesh of 6 ranks"},
+		{SMALL ",\"mesh\":{\"pipeline\":7}", 8, "null://x",
+		 PATH "/mesh/pipeline: 7 stages are more than"},
+		{SMALL ",\"mesh\":{\"pipeline\":2,\"zero\":3}", 8, "null://x", PATH "/mesh/zero: "},
+		{SMALL ",\"mesh\":{\"tensor\":65536,\"pipeline\":1,\"data\":1048576}", 8,
+		 "null://x", PATH "/mesh: has more ranks than any run"},
+		{SMALL "," MESH8 ",\"read_mesh\":{\"data\":2}", 8, "null://x", NULL},
+		{SMALL "," MESH8 ",\"read_mesh\":{\"tensor\":8,\"pipeline\":1}", 8, "null://x",
+		 NULL},
+		{SMALL "," MESH8 ",\"read_mesh\":{\"tensor\":1,\"pipeline\":1,\"data\":4}", 8,
+		 "null://x", PATH "/read_mesh: is a mesh of 4 ranks, and the phase has 8"},
+		{SMALL "," MESH8 ",\"read_mesh\":{\"tensor\":1,\"pipeline\":1}", 4, "null://x",
+		 PATH "/read_mesh: the readers need the whole checkpoint, and 4 of the 8 ranks"},
+		{SMALL "," MESH8
+		       ",\"read_mesh\":{\"tensor\":1,\"pipeline\":1},\"operation\":\"read\"",
+		 4, "null://x", NULL},
+		{SMALL "," MESH8
+		       ",\"read_mesh\":{\"tensor\":1,\"pipeline\":1},\"operation\":\"read\"",
+		 16, "null://x", NULL},
+		{SMALL "," MESH8
+		       ",\"read_mesh\":{\"tensor\":2,\"pipeline\":2},\"operation\":\"write\"",
+		 8, "null://x", PATH "/read_mesh: \"write\" reads nothing"},
+		{SMALL ",\"operation\":\"write\",\"keep\":2", 8, "null://x", NULL},
+		{SMALL ",\"operation\":\"read\",\"keep\":2", 8, "null://x",
+		 PATH "/keep: \"read\" removes no checkpoints"},
+		{SMALL ",\"count\":3,\"keep\":3", 8, "null://x", NULL},
+		{SMALL ",\"count\":3,\"keep\":2", 8, "null://x",
+		 PATH "/keep: 2 of 3 checkpoints stay, but \"both\" reads all of them"},
+		{SMALL ",\"layout\":\"shared\"", 8, "null://x",
+		 PATH "/framing: a shared file holds regions, not archives"},
+		{SMALL ",\"layout\":\"shared\",\"framing\":\"raw\"", 8, "null://x", NULL},
+		{SMALL ",\"folder\":\"../x\"", 8, "null://x", PATH "/folder: must be"},
+		{SMALL ",\"folder\":\"\"", 8, "null://x", NULL},
+		{SMALL ",\"chunk\":\"256 MiB\"", 8, "null://x",
+		 PATH "/chunk: 256 MiB do not fit into buffers of 128 MiB"},
+		{SMALL ",\"chunk\":\"128 MiB\"", 8, "null://x",
+		 PATH "/buffers: must hold 2 to 64 chunks; 128 MiB hold 1 of 128 MiB"},
+		{SMALL ",\"chunk\":\"1 MiB\"", 8, "null://x",
+		 PATH "/buffers: must hold 2 to 64 chunks; 128 MiB hold 128 of 1 MiB"},
+		{SMALL ",\"writers\":5", 8, "null://x",
+		 PATH "/writers: 5 threads share the 4 chunks that buffers hold"},
+		{SMALL ",\"writers\":5,\"operation\":\"read\"", 8, "null://x", NULL},
+		{SMALL ",\"readers\":5", 8, "null://x",
+		 PATH "/readers: 5 threads share the 4 chunks that buffers hold"},
+		{SMALL ",\"behind\":\"drop\"", 8, "null://x",
+		 PATH "/behind: store \"d\" (null://) has no page cache"},
+		{SMALL ",\"behind\":\"drop\"", 8, "file:///tmp/x", NULL},
+		{SMALL ",\"behind\":\"drop\",\"operation\":\"read\"", 8, "file:///tmp/x",
+		 PATH "/behind: \"read\" writes nothing"},
+		{SMALL ",\"cold\":\"fadvise\",\"operation\":\"write\"", 8, "file:///tmp/x",
+		 PATH "/cold/drop: \"write\" reads nothing"},
+		{SMALL ",\"cold\":\"fadvise\"", 8, "null://x",
+		 PATH "/cold/drop: store \"d\" (null://) has no page cache"},
+		{SMALL ",\"cold\":\"fadvise\"", 8, "file:///tmp/x", NULL},
+		{SMALL ",\"layout\":\"shared\",\"framing\":\"raw\"", 8, "mem://x",
+		 PATH ": store \"d\" (mem://) cannot take one object from many ranks"},
+		{SMALL ",\"writers\":2", 8, "mem://x",
+		 PATH ": store \"d\" (mem://) cannot take one object from many ranks"},
+		{SMALL ",\"writers\":2,\"operation\":\"read\"", 8, "mem://x", NULL},
+		{SMALL ",\"verify\":\"full\"", 8, "null://x", PATH "/verify: \"full\" needs bytes"},
+		{SMALL ",\"verify\":\"full\",\"operation\":\"write\"", 8, "null://x", NULL},
+		{SMALL ",\"store\":\"other\"", 8, "null://x", PATH},
+	};
+
+	for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct err err = {0};
+		int rc = check(rows[i].uri, rows[i].options, rows[i].ranks, &err);
+		bool right =
+			rows[i].says ? rc == -EINVAL && strstr(err.text, rows[i].says) : rc == 0;
+
+		CU_ASSERT(right);
+		if (!right)
+			printf("%s on %u ranks: %d %s\n", rows[i].options, rows[i].ranks, rc,
+			       err.text);
+	}
+}
+
+/* Objects that a store makes in parts have a least part and a greatest number of them. */
+static void test_parts(void)
+{
+	struct err err = {0};
+
+	if (!backend_find("s3"))
+		return;
+	CU_ASSERT_EQUAL(check("s3://b/x", "\"model\":\"llama3_8b\",\"mesh\":{\"zero\":3}", 8, &err),
+			0);
+	CU_ASSERT_EQUAL(check("s3://b/x",
+			      "\"model\":\"llama3_8b\",\"mesh\":{\"zero\":3},\"buffers\":\"8 MiB\","
+			      "\"chunk\":\"1 MiB\"",
+			      8, &err),
+			-EINVAL);
+	CU_ASSERT_PTR_NOT_NULL(strstr(err.text, PATH "/chunk: parts of an object"));
+	CU_ASSERT_EQUAL(check("s3://b/x", "\"model\":{\"bytes\":\"1 TiB\"},\"operation\":\"write\"",
+			      8, &err),
+			-EINVAL);
+	CU_ASSERT_PTR_NOT_NULL(strstr(err.text, PATH "/chunk: an object"));
+	CU_ASSERT_EQUAL(check("s3://b/x", "\"model\":{\"bytes\":\"1 TiB\"},\"operation\":\"read\"",
+			      8, &err),
+			0);
+}
+
+static bool same(const struct checkpoint_written *a, const struct checkpoint_written *b)
+{
+	return a->weights == b->weights && a->optimizer == b->optimizer && a->bytes == b->bytes &&
+	       a->files == b->files;
+}
+
+/* The first ranks of the mesh, one by one and together, for any number of them. */
+static void check_ranks(const struct checkpoint_shape *s)
+{
+	struct checkpoint_written sum = {0}, one, together, like;
+	struct err err = {0};
+
+	for (uint64_t rank = 0; rank < mesh_ranks(&s->mesh); rank++) {
+		uint64_t first = checkpoint_rank_like(&s->mesh, rank);
+
+		CU_ASSERT_FATAL(first <= rank && checkpoint_rank_like(&s->mesh, first) == first);
+		CU_ASSERT_EQUAL_FATAL(checkpoint_written_by(s, rank, &one, &err), 0);
+		CU_ASSERT_EQUAL_FATAL(checkpoint_written_by(s, first, &like, &err), 0);
+		CU_ASSERT(same(&one, &like));
+		sum.weights += one.weights;
+		sum.optimizer += one.optimizer;
+		sum.bytes += one.bytes;
+		sum.files = s->layout == CHECKPOINT_SHARED ? 1 : sum.files + one.files;
+		CU_ASSERT_EQUAL_FATAL(checkpoint_written(s, rank + 1, &together, &err), 0);
+		CU_ASSERT(same(&sum, &together));
+	}
+	if (s->layout == CHECKPOINT_SHARED)
+		CU_ASSERT_EQUAL(sum.bytes, checkpoint_shared_bytes(s));
+}
+
+static void test_ranks_alike(void)
+{
+	static const struct mesh meshes[] = {{1, 1, 1, 0}, {2, 1, 4, 0}, {2, 3, 2, 0},
+					     {4, 1, 3, 1}, {2, 3, 3, 1}, {3, 2, 2, 2},
+					     {2, 1, 5, 3}, {1, 7, 2, 1}};
+
+	for (unsigned i = 0; i < sizeof(meshes) / sizeof(meshes[0]); i++)
+		for (uint32_t layout = CHECKPOINT_RANK; layout <= CHECKPOINT_SHARED; layout++)
+			for (uint32_t framing = 0; framing < ARCHIVE_KINDS; framing++) {
+				struct checkpoint_shape s = {
+					/* hidden is not divisible by heads; a tensor rank more than kv_heads */
+					.model = {.vocabulary = 101,
+						  .hidden = 50,
+						  .feed_forward = 77,
+						  .layers = 7,
+						  .heads = 4,
+						  .kv_heads = 1,
+						  .weights = MODEL_BF16,
+						  .optimizer = MODEL_FP32},
+					.mesh = meshes[i],
+					.layout = layout,
+					.framing = framing,
+				};
+
+				if (layout == CHECKPOINT_SHARED) {
+					if (framing != ARCHIVE_RAW)
+						continue;
+					s.part = 4096;
+				}
+				check_ranks(&s);
+			}
+}
+
+/* Writes and reads of 8 ranks, of which those of the second data rank write no weights. */
+static void test_demand(void)
+{
+	static const struct {
+		const char *options;
+		double checkpoints,
+			weights_again; /* moved: whole checkpoints, and weights beside them */
+	} rows[] = {
+		{"\"operation\":\"write\"", 1, 0},
+		{"\"operation\":\"read\",\"replicas\":\"first\"", 1, 0},
+		{"\"operation\":\"read\"", 1, 1},
+		{"\"replicas\":\"first\"", 2, 0},
+		{"", 2, 1},
+	};
+	const double weights = 2 * (2 * 64 * 16 + 6 * (16 + 16 * 32 + 256 + 16 + 3 * 16 * 48) + 16);
+
+	for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct phase_store stores[PHASE_STORES_MAX];
+		char options[512];
+		struct err err = {0};
+		struct demand d = {0};
+		uint32_t count = 0;
+		struct job job;
+		double total;
+
+		snprintf(options, sizeof(options),
+			 SMALL ",\"mesh\":{\"tensor\":1,\"pipeline\":4,\"data\":2,\"zero\":1},"
+			       "\"framing\":\"raw\",\"count\":5%s%s",
+			 rows[i].options[0] ? "," : "", rows[i].options);
+		CU_ASSERT_EQUAL_FATAL(load(&job, "file:///tmp/x", options, &err), 0);
+		CU_ASSERT_EQUAL_FATAL(checkpoint_size(&job, job.phases, 8, 4, &d, &err), 0);
+		CU_ASSERT_EQUAL_FATAL(checkpoint_stores(&job, job.phases, 8, stores, &count, &err),
+				      0);
+		total = weights + 8 * 12 * (weights / 2 / 8 + 5 * 16);
+		CU_ASSERT_DOUBLE_EQUAL(
+			d.bytes,
+			5 * (rows[i].checkpoints * total + rows[i].weights_again * weights), 1000);
+		CU_ASSERT_EQUAL(count, 1);
+		CU_ASSERT_STRING_EQUAL(stores[0].role, "checkpoint");
+		CU_ASSERT_DOUBLE_EQUAL(stores[0].space_bytes,
+				       strstr(rows[i].options, "\"read\"") ? 0 : 5 * total, 1000);
+		CU_ASSERT(d.memory_per_rank >= 128 << 20 && d.memory_per_rank < 160 << 20);
+		job_free(&job);
+	}
+}
+
+/* Readers with a mesh of their own move their shards: without ZeRO, each data rank the optimizer's states, too. */
+static void test_reader_mesh(void)
+{
+	const double weights = 2 * (2 * 64 * 16 + 6 * (16 + 16 * 32 + 256 + 16 + 3 * 16 * 48) + 16);
+	struct err err = {0};
+	struct demand d = {0};
+	struct job job;
+
+	CU_ASSERT_EQUAL_FATAL(
+		load(&job, "null://x",
+		     SMALL ",\"mesh\":{\"data\":8,\"zero\":3},\"operation\":\"read\",\"count\":1,"
+			   "\"read_mesh\":{\"data\":16}",
+		     &err),
+		0);
+	CU_ASSERT_EQUAL_FATAL(checkpoint_check(&job, job.phases, 16, &err), 0);
+	CU_ASSERT_EQUAL_FATAL(checkpoint_size(&job, job.phases, 16, 16, &d, &err), 0);
+	CU_ASSERT_EQUAL(d.bytes, 16 * (weights + 12 * (weights / 2 + 5 * 16)));
+	CU_ASSERT_EQUAL(d.files, 16);
+	job_free(&job);
+}
+
+/* The last ones stay; an old one goes when the new one is whole. */
+static void test_keep(void)
+{
+	static const struct {
+		const char *options;
+		double checkpoints;
+	} rows[] = {{"\"keep\":0", 10}, {"\"keep\":2", 3}, {"\"keep\":9", 10}, {"\"keep\":20", 10}};
+
+	for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct phase_store stores[PHASE_STORES_MAX];
+		char options[256];
+		struct err err = {0};
+		uint32_t count = 0;
+		struct job job;
+
+		snprintf(
+			options, sizeof(options),
+			"\"model\":{\"bytes\":1000},\"framing\":\"raw\",\"operation\":\"write\",%s",
+			rows[i].options);
+		CU_ASSERT_EQUAL_FATAL(load(&job, "file:///tmp/x", options, &err), 0);
+		CU_ASSERT_EQUAL_FATAL(checkpoint_stores(&job, job.phases, 4, stores, &count, &err),
+				      0);
+		CU_ASSERT_EQUAL(stores[0].space_bytes, 1000 * rows[i].checkpoints);
+		/* A file, a marker and a folder of each, and the folder around them. */
+		CU_ASSERT_EQUAL(stores[0].inodes, 3 * rows[i].checkpoints + 1);
+		job_free(&job);
+	}
+}
+
+int main(void)
+{
+	CU_TestInfo tests[] = {{"refusals", test_refusals},
+			       {"parts of objects", test_parts},
+			       {"ranks that are alike", test_ranks_alike},
+			       {"demand", test_demand},
+			       {"readers with a mesh of their own", test_reader_mesh},
+			       {"keep", test_keep},
+			       CU_TEST_INFO_NULL};
+
+	return unit_main("checkpoint in plans", tests);
+}

@@ -1,0 +1,157 @@
+/* Checkpoints between the steps of a training. All ranks have left the step's barrier, so no status round is under way;
+ * readers go on reading ahead. What the training waits for its checkpoint is in an account of its own. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "workloads/checkpoint/clean.h"
+#include "workloads/train/pass.h"
+
+int train_checkpoint_use(const struct job *job, const struct job_phase *phase,
+			 char path[TRAIN_CHECKPOINT_PATH_BYTES], struct checkpoint_use *out,
+			 struct err *err)
+{
+	const struct train_options *o = phase->options;
+	const char *store = o->checkpoint.store;
+
+	snprintf(path, TRAIN_CHECKPOINT_PATH_BYTES, "%.60s/checkpoint", phase->path);
+	*out = (struct checkpoint_use){
+		.job = job,
+		.options = &o->checkpoint.options,
+		.store = store[0]                ? job_find_store(job, store)
+			 : job->store_count == 1 ? &job->stores[0]
+						 : NULL,
+		.path = path,
+		.snapshot = o->checkpoint.async.snapshot,
+		.d2h = o->checkpoint.async.d2h,
+	};
+	if (out->store)
+		return 0;
+	return store[0] ? err_set(err, -EINVAL, "%s/store: there is no store \"%s\"", path, store)
+			: err_set(err, -EINVAL, "%s: needs a \"store\"", path);
+}
+
+int train_checkpoint_check(const struct job *job, const struct job_phase *phase, uint32_t ranks,
+			   struct err *err)
+{
+	const struct train_options *o = phase->options;
+	char path[TRAIN_CHECKPOINT_PATH_BYTES];
+	struct checkpoint_use use;
+	int rc;
+
+	if (!train_checkpoints(o))
+		return 0;
+	if (o->sync != SYNC_STEP)
+		return err_set(
+			err, -EINVAL,
+			"%s/checkpoint: all ranks meet for a checkpoint after a step; set sync to \"step\"",
+			phase->path);
+	rc = train_checkpoint_use(job, phase, path, &use, err);
+	return rc < 0 ? rc : checkpoint_check_use(&use, ranks, err);
+}
+
+int train_checkpoint_stores(const struct job *job, const struct job_phase *phase, uint32_t ranks,
+			    struct phase_store out[PHASE_STORES_MAX], uint32_t *count,
+			    struct err *err)
+{
+	const struct train_options *o = phase->options;
+	char path[TRAIN_CHECKPOINT_PATH_BYTES];
+	struct checkpoint_options options = o->checkpoint.options;
+	struct checkpoint_use use;
+	int rc;
+
+	if (!train_checkpoints(o))
+		return 0;
+	rc = train_checkpoint_use(job, phase, path, &use, err);
+	if (rc < 0)
+		return rc;
+	/* By steps, it depends on the data set how many there will be. */
+	options.count = o->checkpoint.every_epochs ? o->epochs / o->checkpoint.every_epochs : 1;
+	use.options = &options;
+	return checkpoint_stores_use(&use, ranks, out, count, err);
+}
+
+int train_clean(struct phase_context *ctx, struct clean_counts *counts, struct err *err)
+{
+	const struct job *job = ctx->job;
+	int rc = 0;
+
+	for (uint32_t i = 0; rc == 0 && i < job->phase_count; i++) {
+		const struct job_phase *phase = &job->phases[i];
+		char path[TRAIN_CHECKPOINT_PATH_BYTES];
+		struct checkpoint_use use;
+
+		if (phase->section->owner != &train_workload || !train_checkpoints(phase->options))
+			continue;
+		rc = train_checkpoint_use(job, phase, path, &use, err);
+		if (rc == 0)
+			rc = checkpoint_clean_use(ctx, &use, counts, err);
+	}
+	return rc;
+}
+
+static bool pass_checkpoint_due(const struct pass *p, uint64_t k)
+{
+	const struct train_checkpoint *c = &p->options->checkpoint;
+
+	if (!p->checkpoint || p->epoch_row.source != PASS_TRAIN)
+		return false;
+	if (c->every_steps && p->steps_done % c->every_steps == 0)
+		return true;
+	return c->every_epochs && k + 1 == p->epoch_row.steps &&
+	       p->epoch_row.epoch % c->every_epochs == 0;
+}
+
+/* What the training waits from began_ns on is a checkpoint's. */
+static void pass_checkpoint_blocked(struct pass *p, uint64_t k, uint64_t began_ns)
+{
+	uint64_t blocked_ns;
+
+	p->now_ns = clock_now(p->ctx->clock);
+	account_switch(&p->accounts, ACCOUNT_HAUL, p->now_ns);
+	blocked_ns = p->now_ns - began_ns;
+	p->blocked_ns += blocked_ns;
+	if (k >= p->options->warmup_steps)
+		p->tally->rank_row[TRAIN_AU_CHECKPOINT_NS] += blocked_ns;
+}
+
+static bool pass_checkpoint_goes_on(struct pass *p, enum stop_reason stopped)
+{
+	if (stopped != STOP_NONE || p->checkpoint_rc < 0) {
+		p->merged.stop = p->checkpoint_rc < 0 ? STOP_ERROR : stopped;
+		p->stopped = true;
+	}
+	return !p->stopped;
+}
+
+bool pass_checkpoint(struct pass *p, uint64_t k)
+{
+	bool due = pass_checkpoint_due(p, k), written;
+	uint64_t began_ns = p->now_ns;
+	enum stop_reason stopped = STOP_NONE;
+
+	/* All ranks have said at the barrier that their threads have written it. */
+	written = checkpoint_within_flies(p->checkpoint) && !p->merged.word[PASS_WRITING];
+	if (!due && !written)
+		return true;
+	account_switch(&p->accounts, ACCOUNT_CHECKPOINT, began_ns);
+	if (written)
+		p->checkpoint_rc = checkpoint_within_land(p->checkpoint, false, &p->checkpoint_err);
+	if (due && p->checkpoint_rc == 0) {
+		p->checkpoint_rc =
+			checkpoint_within_write(p->checkpoint, &stopped, &p->checkpoint_err);
+		p->tally->rank_row[TRAIN_CHECKPOINTS]++;
+	}
+	pass_checkpoint_blocked(p, k, began_ns);
+	return pass_checkpoint_goes_on(p, stopped);
+}
+
+void pass_checkpoint_end(struct pass *p)
+{
+	if (p->checkpoint_rc < 0 || !checkpoint_within_flies(p->checkpoint))
+		return;
+	account_switch(&p->accounts, ACCOUNT_CHECKPOINT, clock_now(p->ctx->clock));
+	p->checkpoint_rc = checkpoint_within_land(
+		p->checkpoint, p->stopped && p->merged.stop > STOP_LIMIT, &p->checkpoint_err);
+	account_switch(&p->accounts, ACCOUNT_HAUL, clock_now(p->ctx->clock));
+}
