@@ -223,11 +223,12 @@ static int options_check_ring(const struct checkpoint_options *o, const char *pa
 }
 
 /* The largest file or, where it is shared, all of it. */
-static int options_largest(const struct checkpoint_shape *s, uint64_t *bytes, struct err *err)
+static int options_largest(const struct checkpoint_shape *s, uint32_t ranks, uint64_t *bytes,
+			   struct err *err)
 {
 	*bytes = 0;
 	if (s->layout == CHECKPOINT_SHARED) {
-		*bytes = checkpoint_shared_bytes(s);
+		*bytes = checkpoint_shared_bytes(s, ranks);
 		return 0;
 	}
 	/* Of the ranks of a stage, those of the first data rank have the largest files. */
@@ -254,7 +255,8 @@ static int options_largest(const struct checkpoint_shape *s, uint64_t *bytes, st
 
 /* A store that makes objects in parts takes chunks as parts. */
 static int options_check_parts(const struct checkpoint_options *o, const struct checkpoint_shape *s,
-			       const struct job_store *store, const char *path, struct err *err)
+			       uint32_t ranks, const struct job_store *store, const char *path,
+			       struct err *err)
 {
 	char where[CHECKPOINT_PATH_BYTES];
 	uint64_t largest;
@@ -262,7 +264,7 @@ static int options_check_parts(const struct checkpoint_options *o, const struct 
 
 	if (o->operation == CHECKPOINT_READ || options_updates(store))
 		return 0;
-	rc = options_largest(s, &largest, err);
+	rc = options_largest(s, ranks, &largest, err);
 	snprintf(where, sizeof(where), "%s/chunk", path);
 	return rc < 0 ? rc : backend_check_parts(store, largest, o->chunk, where, err);
 }
@@ -304,7 +306,7 @@ int checkpoint_check_use(const struct checkpoint_use *use, uint32_t ranks, struc
 		rc = options_check_ring(o, path, err);
 	if (rc == 0)
 		rc = options_check_cache(o, use->store, path, err);
-	return rc < 0 ? rc : options_check_parts(o, &shape, use->store, path, err);
+	return rc < 0 ? rc : options_check_parts(o, &shape, ranks, use->store, path, err);
 }
 
 int checkpoint_use_of(const struct job *job, const struct job_phase *phase,

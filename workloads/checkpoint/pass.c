@@ -114,8 +114,9 @@ static int checkpoint_version_begin(struct checkpoint_run *r, struct err *err)
 	checkpoint_file(&r->shape, 0, 0, &f);
 	checkpoint_file_key(r, &f, r->shared.object.key);
 	clock_sleep_until(r->store.clock, r->repeat.start_ns);
-	return shared_object_begin(&r->shared, checkpoint_shared_bytes(&r->shape), r->chunk,
-				   &r->crew.members[0], r->ctx->group, err);
+	return shared_object_begin(&r->shared,
+				   checkpoint_shared_bytes(&r->shape, r->ctx->group->size),
+				   r->chunk, &r->crew.members[0], r->ctx->group, err);
 }
 
 static int checkpoint_version_end(struct checkpoint_run *r, bool whole, struct err *err)

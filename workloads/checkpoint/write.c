@@ -99,11 +99,12 @@ static int checkpoint_slot_begin(struct checkpoint_run *r, struct checkpoint_slo
 		s->object = r->shared.object; /* all ranks have begun it */
 		return 0;
 	}
-	req = (struct request){.op = r->in_place ? REQ_UPDATE : REQ_BEGIN,
-			       .object = &s->object,
-			       .length = r->in_place ? checkpoint_shared_bytes(&r->shape)
-						     : s->archive.size,
-			       .begin.part = r->chunk};
+	req = (struct request){
+		.op = r->in_place ? REQ_UPDATE : REQ_BEGIN,
+		.object = &s->object,
+		.length = r->in_place ? checkpoint_shared_bytes(&r->shape, r->ctx->group->size)
+				      : s->archive.size,
+		.begin.part = r->chunk};
 	rc = crew_do(w, &req);
 	m->request_ns += req.answer.done_ns - req.answer.submit_ns;
 	return rc;

@@ -164,7 +164,7 @@ static void names_unpack(struct load_names *out)
 int load_names_find(struct load_names *out, struct queue *q, const char *folder,
 		    struct group *group, struct err *err)
 {
-	struct names_found f = {NULL};
+	struct names_found f = {.count = 0};
 	uint64_t sizes[2];
 	int rc = group->rank == 0 ? names_find(&f, q, folder, err) : 0;
 
