@@ -43,6 +43,21 @@ struct fixture *fixture_new(const char *job)
 	return f;
 }
 
+/* The results of checkpoints, which a run would publish after the phase. */
+static struct tally *fixture_part(struct phase_context *ctx, const char *kind, const char *name,
+				  const struct tally_schema *part, const char *store,
+				  struct err *err)
+{
+	struct fixture *f = ctx->part_argument;
+	struct tally *t = &f->parts[ctx->group->rank];
+
+	(void)kind;
+	(void)name;
+	(void)store;
+	tally_free(t);
+	return tally_init(t, part, err) < 0 ? NULL : t;
+}
+
 static int run_phase(struct fixture *f, struct group *g, struct group *node,
 		     const struct rank_place *place, const struct job_phase *phase,
 		     struct tally *tally, uint32_t rank)
@@ -59,6 +74,8 @@ static int run_phase(struct fixture *f, struct group *g, struct group *node,
 		.log = &log,
 		.stop = &f->stop,
 		.tally = tally,
+		.part = fixture_part,
+		.part_argument = f,
 	};
 	const struct figure *null;
 	int rc = workload_tally(w, phase, &f->arenas[rank], tally, &f->err[rank]);
@@ -144,6 +161,7 @@ void fixture_free(struct fixture *f)
 		return;
 	for (i = 0; i < f->ranks; i++) {
 		tally_free(&f->tallies[i]);
+		tally_free(&f->parts[i]);
 		arena_free(&f->arenas[i]);
 	}
 	if (f->parsed)
