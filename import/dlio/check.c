@@ -232,10 +232,10 @@ static const char *check_why_unused(const struct dlio *d, const char *path)
 	bool of_data = check_begins(path, "dataset.") || check_begins(path, "storage.");
 	bool of_checkpoints = check_begins(path, "model.") || check_begins(path, "checkpoint.");
 
-	if (of_checkpoints && d->trains)
-		return "it belongs to checkpoints: " DLIO_TRAINING;
-	if (of_checkpoints && !d->checkpoints)
+	if (of_checkpoints && !d->checkpoints && !d->saves)
 		return "this workload writes no checkpoints";
+	if (check_begins(path, "checkpoint.") && d->saves)
+		return "DLIO uses it only where the workload does not train";
 	if (!of_data && !of_checkpoints && !d->trains)
 		return "this workload does not train";
 	return "this format, store or workflow has no use for it";

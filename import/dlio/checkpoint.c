@@ -316,3 +316,79 @@ int dlio_add_checkpoints(struct dlio *d, struct cJSON *phases)
 		       SETTINGS "num_checkpoints_write: the workload neither writes nor reads "
 				"checkpoints");
 }
+
+/* Why DLIO writes no checkpoint although the workload has them, or NULL. It compares numbers of epochs and steps from 1
+ * on with the next ones that are due. */
+static const char *checkpoint_never(struct dlio *d, const char **path)
+{
+	double steps = dlio_number(d, SETTINGS "steps_between_checkpoints");
+	double first = dlio_number(d, SETTINGS "checkpoint_after_epoch");
+
+	*path = SETTINGS "steps_between_checkpoints";
+	if (steps >= 0)
+		return steps < 1 ? "DLIO writes no checkpoint then" : NULL;
+	*path = SETTINGS "checkpoint_after_epoch";
+	if (first < 1)
+		return "DLIO writes no checkpoint then: its epochs count from 1";
+	if (first > dlio_number(d, "train.epochs"))
+		return "the training has fewer epochs, so it writes no checkpoint";
+	return NULL;
+}
+
+int dlio_choose_saves(struct dlio *d)
+{
+	const char *path, *why = checkpoint_never(d, &path);
+
+	d->saves = !why;
+	return why ? dlio_find(d, IMPORT_CHANGED, path, "%s", why) : 0;
+}
+
+/* DLIO counts steps from the beginning of each epoch. */
+static int saves_add_steps(struct dlio *d, cJSON *to)
+{
+	static const char *const epochs[] = {SETTINGS "checkpoint_after_epoch",
+					     SETTINGS "epochs_between_checkpoints"};
+	double steps = dlio_number(d, SETTINGS "steps_between_checkpoints");
+	int rc = 0;
+
+	cJSON_AddNumberToObject(to, "every_steps", floor(steps));
+	if (dlio_number(d, "train.epochs") > 1)
+		rc = dlio_find(d, IMPORT_CHANGED, SETTINGS "steps_between_checkpoints",
+			       "haul counts the steps of all epochs together; DLIO begins again "
+			       "in each epoch");
+	for (unsigned i = 0; rc == 0 && i < sizeof(epochs) / sizeof(epochs[0]); i++)
+		if (dlio_at(d, epochs[i]))
+			rc = dlio_find(d, IMPORT_LEFT, epochs[i],
+				       "checkpoint.steps_between_checkpoints takes precedence");
+	return rc;
+}
+
+/* Without a distance, DLIO's next checkpoint is due in an epoch that is over. */
+static void saves_add_epochs(struct dlio *d, cJSON *to)
+{
+	double first = floor(dlio_number(d, SETTINGS "checkpoint_after_epoch"));
+	double every = floor(dlio_number(d, SETTINGS "epochs_between_checkpoints"));
+
+	if (every < 1)
+		every = dlio_number(d, "train.epochs");
+	cJSON_AddNumberToObject(to, "every_epochs", every);
+	if (first != every)
+		cJSON_AddNumberToObject(to, "first_epoch", first);
+}
+
+int dlio_add_saves(struct dlio *d, struct cJSON *train)
+{
+	cJSON *to = cJSON_AddObjectToObject(train, "checkpoint");
+	int rc;
+
+	if (!to)
+		return dlio_no_memory(d);
+	rc = checkpoint_find_framework(d);
+	if (rc == 0 && dlio_number(d, SETTINGS "steps_between_checkpoints") >= 0)
+		rc = saves_add_steps(d, to);
+	else if (rc == 0)
+		saves_add_epochs(d, to);
+	cJSON_AddStringToObject(to, "store", "checkpoints");
+	cJSON_AddStringToObject(to, "folder", "");
+	return rc == 0 ? checkpoint_add_model(d, to) : rc;
+}

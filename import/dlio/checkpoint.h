@@ -1,4 +1,4 @@
-/* Checkpoints of a DLIO workload: phases that write and read checkpoints of a model. */
+/* Checkpoints of a DLIO workload: phases that write and read checkpoints of a model, and a training's checkpoints. */
 #ifndef HAUL_IMPORT_DLIO_CHECKPOINT_H
 #define HAUL_IMPORT_DLIO_CHECKPOINT_H
 
@@ -7,5 +7,10 @@
 /* Adds the phases to phases: one if as many checkpoints are written as are read, else one for each. Returns -EINVAL with
  * a sentence that begins with the key. */
 int dlio_add_checkpoints(struct dlio *d, struct cJSON *phases);
+
+/* Checkpoints within a training. Decides whether there are any (d->saves). Finds why not, where the workload asks for them
+ * and DLIO writes none. */
+int dlio_choose_saves(struct dlio *d);
+int dlio_add_saves(struct dlio *d, struct cJSON *train);
 
 #endif

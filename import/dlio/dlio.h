@@ -20,6 +20,7 @@ struct dlio {
 	/* What the job is made for; set before its parts are made. */
 	bool generates, trains, evaluates;
 	bool checkpoints; /* in phases of their own, without a training */
+	bool saves;       /* checkpoints within the training */
 	bool tensorflow; /* the loader hands out samples, not batches: TensorFlow's and DALI's do */
 	bool streams;    /* ... and reads tfrecord files from one end to the other */
 	bool synthetic;  /* the loader reads nothing */

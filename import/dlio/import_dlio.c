@@ -8,6 +8,7 @@
 
 #include "core/json.h"
 #include "import/dlio/check.h"
+#include "import/dlio/checkpoint.h"
 #include "import/dlio/dataset.h"
 #include "import/dlio/phases.h"
 #include "import/dlio/store.h"
@@ -112,7 +113,7 @@ static int choose_workflow(struct dlio *d)
 			       "is nothing to import");
 	d->checkpoints = checkpoints && !d->trains;
 	if (checkpoints && d->trains)
-		rc = dlio_find(d, IMPORT_LEFT, "workflow.checkpoint", "%s", DLIO_TRAINING);
+		rc = dlio_choose_saves(d);
 	if (rc == 0 && dlio_bool(d, "workflow.profiling"))
 		rc = dlio_find(d, IMPORT_CHANGED, "workflow.profiling",
 			       "haul records the node's counters in every run");

@@ -16,7 +16,6 @@
 #define SECRET     "a job holds no secrets: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY"
 #define NEVER_USED "DLIO reads it and never uses it"
 #define NO_DECODER "haul decodes no tensors"
-#define WHILE_TRAINING "it belongs to checkpoints of a training: " DLIO_TRAINING
 #define OTHER_URI  "give the job a store null:// or sim:// for that"
 
 #define LEFT(p, k, w)           {.path = (p), .kind = (k), .why = (w)}
@@ -162,9 +161,9 @@ const struct dlio_key dlio_keys[] = {
 	MAPPED("model.transformer.num_kv_heads", DLIO_WHOLE, "checkpoint.model.kv_heads", 8),
 
 	MAPPED_TEXT("checkpoint.checkpoint_folder", DLIO_TEXT, "stores.checkpoints.uri", "./checkpoints/"),
-	LEFT("checkpoint.checkpoint_after_epoch", DLIO_ANY, WHILE_TRAINING),
-	LEFT("checkpoint.epochs_between_checkpoints", DLIO_ANY, WHILE_TRAINING),
-	LEFT("checkpoint.steps_between_checkpoints", DLIO_ANY, WHILE_TRAINING),
+	MAPPED("checkpoint.checkpoint_after_epoch", DLIO_NUMBER, "train.checkpoint.first_epoch", 1),
+	MAPPED("checkpoint.epochs_between_checkpoints", DLIO_NUMBER, "train.checkpoint.every_epochs", 1),
+	MAPPED("checkpoint.steps_between_checkpoints", DLIO_NUMBER, "train.checkpoint.every_steps", -1),
 	LEFT("checkpoint.type", DLIO_ANY, NEVER_USED),
 	MAPPED_TEXT("checkpoint.mode", DLIO_TEXT, "checkpoint.mesh.data", "default"),
 	MAPPED("checkpoint.fsync", DLIO_BOOL, "stores.checkpoints.fsync", 0),

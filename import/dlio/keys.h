@@ -28,7 +28,6 @@ struct dlio_key {
 	const char *def_text;
 	const char *why; /* the reason why the key is not mapped */
 };
-#define DLIO_TRAINING "haul's training does not write checkpoints yet"
 
 enum { DLIO_KEYS_MAX = 256 };
 

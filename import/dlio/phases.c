@@ -207,6 +207,8 @@ static int phase_add_train(struct dlio *d, cJSON *phases, bool two)
 				dlio_number(d, "output.metric.exclude_start_steps"));
 	if (rc == 0)
 		rc = phase_add_target(d, train);
+	if (rc == 0 && d->saves)
+		rc = dlio_add_saves(d, train);
 	return rc == 0 ? phase_add_evaluation(d, train) : rc;
 }
 

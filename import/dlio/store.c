@@ -277,5 +277,5 @@ int dlio_add_stores(struct dlio *d, struct cJSON *job)
 	cJSON *stores = cJSON_AddObjectToObject(job, "stores");
 	int rc = dlio_uses_data(d) ? store_add_data(d, stores) : 0;
 
-	return rc == 0 && d->checkpoints ? store_add_checkpoints(d, stores) : rc;
+	return rc == 0 && (d->checkpoints || d->saves) ? store_add_checkpoints(d, stores) : rc;
 }

@@ -113,13 +113,42 @@ def check_checkpoints(path, figures, job):
     check(figures["phases"][0]["kind"] == "checkpoint", f"{path}: {figures}")
 
 
+SAVED = {  # of trainings with checkpoints: when, how many in all, bytes that 8 ranks write of each
+    "unet3d_a100": ({"every_epochs": 2, "first_epoch": 5}, 1, 499153191),
+    "unet3d_h100": ({"every_epochs": 2, "first_epoch": 5}, 1, 499153191),
+    "unet3d_v100": ({"every_epochs": 2, "first_epoch": 5}, 1, 499153191),
+    "bert_v100": ({"every_steps": 250}, 4, 4034713312), "megatron_deepspeed_LLNL": ({"every_steps": 1000}, 1, 8 * 6018848406),
+    "hybrid_storage": ({"every_epochs": 5, "first_epoch": 10}, 0, 0),  # 20 samples do not fill a step
+    "multi_endpoint_mpi": ({"every_epochs": 1, "first_epoch": 2}, 0, 0),
+    "multi_endpoint_roundrobin": ({"every_epochs": 1, "first_epoch": 2}, 0, 0),
+    "llama_1t": ({"every_epochs": 1}, 1, 265266655680),  # the embedding and two of 128 layers, a 64th of the optimizer
+}
+
+
+def check_saves(path, job):
+    """Checkpoints within a training, on a store of their own."""
+    name = os.path.basename(path)[:-5]
+    check(list(job["stores"]) == ["data", "checkpoints"] and job["dataset"]["store"] == "data", f"{path}: {job}")
+    check(job["stores"]["checkpoints"]["uri"].endswith(f"checkpoints/{name.split('_')[0]}") or
+          job["stores"]["checkpoints"]["uri"].endswith(f"checkpoints/{name}"), f"{path}: {job['stores']}")
+    when, count, bytes_ = SAVED[name]
+    c = phase(job, "train")["checkpoint"]
+    check({k: c[k] for k in ("every_steps", "every_epochs", "first_epoch") if k in c} == when, f"{path}: {c}")
+    check(c["store"] == "checkpoints" and c["folder"] == "", f"{path}: {c}")
+    totals = json.loads(plan(job, "--json", "--ranks-per-node", 8).stdout)["phases"][-1]["totals"]
+    check(totals["checkpoints"] == count, f"{path}: {totals}")
+    # The files frame their tensors.
+    check(abs(totals.get("checkpoint_bytes", 0) - bytes_) <= bytes_ * 0.0005, f"{path}: {totals}")
+
+
 def test_tables():
-    """For all 55 workloads, the plan has the figures of the file. Those that only checkpoint have a phase for it."""
+    """For all 55 workloads, the plan has the figures of the file. Those that only checkpoint have a phase for it, and
+    trainings with checkpoints write them."""
     files = sorted(glob.glob(f"{HERE}/*/*.yaml"))
     check(len(files) == 55, len(files))
     schema = run("schema").stdout
     objects, indexed = '"endpoints"' in schema, '"indexed_binary"' in schema
-    planned = only_checkpoints = 0
+    planned = only_checkpoints = saving = 0
     for path in files:
         r = run("import", "dlio", path)
         with open(path, encoding="utf-8") as f:
@@ -137,9 +166,16 @@ def test_tables():
         check(p.returncode == 0, f"{path}: {p}")
         figures = json.loads(p.stdout)
         check(("checkpoint" in job["phases"][0]) == idle and (figures.get("dataset") is None) == idle, f"{path}: {job}")
-        reason = "haul's training does not write" if "  train: True" in text else "this workload writes no checkpoints"
-        check((reason in r.stderr) == (not idle and ("  checkpoint: True" in text or "  model_size" in text)),
+        saves = "  train: True" in text and "  checkpoint: True" in text
+        check(("this workload writes no checkpoints" in r.stderr) == ("  model_size" in text and not idle and not saves),
               f"{path}: {r.stderr}")
+        left = re.findall(r"^  ((?:model|checkpoint)\.\S+)", r.stderr.partition("not mapped:")[2], re.M)
+        if idle or saves:
+            alone = {f"checkpoint.{k}" for k in ("time_between_checkpoints", "num_checkpoints_write", "num_checkpoints_read")}
+            check(set(left) <= {"model.name", "checkpoint.type"} | (alone if saves else set()), f"{path}: {r.stderr}")
+        if saves:
+            check_saves(path, job)
+        saving += saves
         if idle:
             check_checkpoints(path, figures, job)
             left = r.stderr.partition("not mapped:")[2]
@@ -150,6 +186,7 @@ def test_tables():
                 check(figures["dataset"]["files"] == int(line.split()[1]), f"{path}: {figures['dataset']}")
         planned += 1
     check(planned >= 51 and only_checkpoints == 11, (planned, only_checkpoints))
+    check(not objects or not indexed or saving == len(SAVED), saving)
 
 
 def test_only_checkpoints():
@@ -180,7 +217,7 @@ def test_only_checkpoints():
                      ("checkpoint.randomize_tensor = true", "always hold random bytes"),
                      ("checkpoint.ksm = ", "no equal pages to merge"),
                      ("checkpoint.checkpoint_mechanism_classname = \"a.B\"", "haul loads none"),
-                     ("checkpoint.steps_between_checkpoints = 4", "haul's training does not write checkpoints yet"),
+                     ("checkpoint.steps_between_checkpoints = 4", "has no use for it"),
                      ("checkpoint.mode = \"subset\"", "DLIO refuses a subset without"),
                      ("checkpoint.recovery_rank_shift = true", "a rank of another node"),
                      ("model.model_size_bytes = 7", "and no other state"),
@@ -283,6 +320,60 @@ def test_checkpoint_states():
         check(c["model"] == {"bytes": bytes_} and c["layout"] == "rank", f"{model}: {c}")
         check(c["mesh"] == {"tensor": 1, "pipeline": 1, **mesh}, f"{model}: {c}")
         check(f"one state of {bytes_} bytes" in said and plan(job).returncode == 0, said)
+
+
+TRAINS = """
+framework: pytorch
+workflow: {train: True, checkpoint: True}
+dataset: {format: npz, num_files_train: 80, record_length_bytes: 1000}
+train: {epochs: 10}
+"""
+
+
+def test_training_checkpoints():
+    """When a training writes checkpoints, how many there are, and which model."""
+    for overrides, when, count in (
+            ([], {"every_epochs": 1}, 10),
+            (["checkpoint_after_epoch=4"], {"every_epochs": 1, "first_epoch": 4}, 7),
+            (["epochs_between_checkpoints=3"], {"every_epochs": 3, "first_epoch": 1}, 4),
+            (["checkpoint_after_epoch=3", "epochs_between_checkpoints=3"], {"every_epochs": 3}, 3),
+            (["checkpoint_after_epoch=2", "epochs_between_checkpoints=0"], {"every_epochs": 10, "first_epoch": 2}, 1),
+            (["steps_between_checkpoints=25", "checkpoint_after_epoch=2"], {"every_steps": 25}, 8),
+            (["steps_between_checkpoints=-1"], {"every_epochs": 1}, 10)):
+        job, said = imported(TRAINS, *(f"checkpoint.{o}" for o in overrides))
+        c = phase(job, "train")["checkpoint"]
+        check({k: c[k] for k in ("every_steps", "every_epochs", "first_epoch") if k in c} == when, f"{overrides}: {c}")
+        totals = json.loads(plan(job, "--json", "--ranks-per-node", 4).stdout)["phases"][0]["totals"]
+        check(totals["checkpoints"] == count and totals["bytes_written"] == count * totals["checkpoint_bytes"],
+              f"{overrides}: {totals}")
+        check(("begins again in each epoch" in said) == ("every_steps" in when), said)
+        check(("takes precedence" in said) == (len(overrides) == 2 and "every_steps" in when), said)
+    for override, why in (("steps_between_checkpoints=0", "DLIO writes no checkpoint then"),
+                          ("checkpoint_after_epoch=0", "its epochs count from 1"),
+                          ("checkpoint_after_epoch=11", "the training has fewer epochs")):
+        job, said = imported(TRAINS, f"checkpoint.{override}", "model.model_size=7")
+        check("checkpoint" not in phase(job, "train") and list(job["stores"]) == ["data"], job)
+        check(f"checkpoint.{override.replace('=', ' = ')}\n      " in said and why in said, said)
+        check("model.model_size = 7\n      this workload writes no checkpoints" in said, said)
+    for options, overrides, model in (
+            ((), ["model.model_size=499153191"], {"bytes": 499153191}),
+            (("--as", "dlio-bugs"), ["model.model_size=499153191"], {"bytes": 10240}),
+            ((), ["model={model_size_bytes: 0, optimization_groups: [10, 20]}"], {"bytes": 90})):
+        job, said = imported(TRAINS, *overrides, options=options)
+        check(phase(job, "train")["checkpoint"]["model"] == model, job)
+        check(not options or "DLIO reads model_size_bytes, not this key" in said, said)
+    job, said = imported(TRAINS, "model={num_layers: 2, parallelism: {tensor: 2, pipeline: 2, zero_stage: 1}}",
+                         "checkpoint.fsync=true", "checkpoint.checkpoint_folder=/mnt/c", "storage.storage_type=s3",
+                         "storage.storage_root=bucket", "checkpoint.time_between_checkpoints=5",
+                         "checkpoint.randomize_tensor=false")
+    c = phase(job, "train")["checkpoint"]
+    check(c["layout"] == "layer" and c["mesh"] == {"tensor": 2, "pipeline": 2, "zero": 1}, c)
+    check(c["model"]["layers"] == 2 and c["model"]["hidden"] == 2048, c)
+    check(job["stores"]["checkpoints"]["uri"] == "s3://mnt/c" and job["stores"]["data"]["uri"].startswith("s3://bucket"), job)
+    check("DLIO uses it only where the workload does not train" in said and "always hold random bytes" in said, said)
+    job, said = imported(TRAINS, "checkpoint.fsync=true", "checkpoint.checkpoint_folder=file:///mnt/c",
+                         "storage.storage_type=s3", "storage.storage_root=bucket")
+    check(job["stores"]["checkpoints"] == {"uri": "file:///mnt/c", "fsync": "file"}, job)
 
 
 def test_no_phases():

@@ -74,6 +74,13 @@ for name, files, samples, steps, epochs, least, most in (
     demand = phase["demand"]["bytes_per_second"] / 8
     assert least <= demand <= most * least, f"{name}: {demand}, wanted {least} to {most} times as much"
 
+# Checkpoints within a training, as DLIO's files have them: how many on 8 ranks, and the tensors of each.
+for name, count, bytes_ in (("unet3d_a100", 1, 499153191), ("unet3d_h100", 1, 499153191), ("unet3d_v100", 1, 499153191),
+                            ("bert_v100", 4, 4034713312), ("megatron_deepspeed", 1, 8 * 6018848406), ("s3_hybrid", 5, 499153191)):
+    totals = train(plan(name, 1, 8))["totals"]
+    assert totals["checkpoints"] == count, f"{name}: {totals}"
+    near(name, totals["checkpoint_bytes"], bytes_, 0.0001)
+
 # Checkpoints: MLPerf's totals are tested with haul plan; here are ranks, files per checkpoint, and how often.
 for name, nodes, ranks_per_node, files, bytes_ in (
         ("llama3_8b", 1, 8, 16, 112425623552), ("llama3_70b", 8, 8, 128, 978406572032),

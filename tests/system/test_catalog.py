@@ -65,9 +65,13 @@ def run_small_objects(name):
         for d in [f"datasets.{d}" for d in job.get("datasets", {})] or ["dataset"]:
             sets += [f"{d}.files=40", f"{d}.sample_bytes=50000", f"{d}.sample_bytes_stdev=20000"]
         sets += ["train.epochs=2", "train.compute=0", "train.verify=full", "train.null_steps=0"]
+        sets += ["train.checkpoint.model.bytes=50000"] if name == "s3_hybrid" else []
         r = mpi(RANKS, "run", name, "--quiet", *[a for s in sets for a in ("--set", s)], cwd=folder)
         check(r.rc == 0, f"{name}: {r}")
-        train = report(f"{folder}/results.h5")["phases"][-1]
+        phases = report(f"{folder}/results.h5")["phases"]
+        train = next(p for p in phases if p["kind"] == "train")
+        written = [len(p["checkpoints"]) for p in phases if p["kind"] == "checkpoint"]
+        check(written == ([2] if name == "s3_hybrid" else []), f"{name}: {written}")
         check(len(train["epochs"]) == 2 and train["errors"] == 0, f"{name}: {train['epochs']}")
         evaluations = 2 if name == "s3_hybrid" else 0
         check(len(train.get("evaluations", [])) == evaluations, f"{name}: {train.get('evaluations')}")

@@ -171,6 +171,42 @@ def test_a_checkpoint_is_whole_or_none():
         check(r.rc == 0 and not os.path.exists(f"{folder}/data/checkpoints"), f"{r}")
 
 
+def test_within_a_training():
+    """A training writes whole checkpoints of the planned bytes beside its data set, tells what they cost, and they are read
+    back; clean removes them."""
+    with Folder() as folder:
+        common = {"model": MODEL, "mesh": {"zero": 3}, "chunk": "64 KiB", "buffers": "512 KiB"}
+        made = {"seed": 7, "stores": {"d": {"uri": f"file://{folder}/data"}},
+                "dataset": {"store": "d", "format": "raw", "files": 48, "sample_bytes": 10000},
+                "phases": [{"generate": {}},
+                           {"train": {"epochs": 3, "batch": 2, "compute": "10 ms", "null_steps": 0, "verify": "full",
+                                      "checkpoint": {"every_steps": 5, "every_epochs": 2, "first_epoch": 1, **common}}},
+                           {"checkpoint": {"name": "read", "operation": "read", "count": 9, "verify": "full", **common}}]}
+        write_job(folder, made)
+        # 12 steps per epoch: checkpoints after 5, 10, ... 35, and after epochs 1 and 3, at steps 12 and 36.
+        planned = json.loads(alone("plan", "job.json", "--ranks-per-node", 2, "--json", cwd=folder).out)["phases"][1]
+        check(planned["totals"]["checkpoints"] == 9, f"{planned['totals']}")
+        check(planned["memory_bytes_per_rank"] > 512 << 10, f"{planned['memory_bytes_per_rank']}")
+        r = run(folder, 2)
+        check(r.rc == 0, f"{r}")
+        generated, train, within, read = phases(folder)
+        check(within["kind"] == "checkpoint" and within["within"] == train["number"], f"{within}")
+        written = within["measures"]["bytes_written"]
+        check(written == planned["totals"]["bytes_written"] == stored(folder), f"{written} of {planned['totals']}, {stored(folder)}")
+        rows = within["checkpoints"]
+        check([row["checkpoint"] for row in rows] == list(range(1, 10)), f"{rows}")
+        check(all(row["bytes_written"] == written // 9 for row in rows), f"{rows}")
+        markers = glob.glob(f"{folder}/data/checkpoints/*/.haul-checkpoint.json")
+        check(len(markers) == 9 and all(json.load(open(m))["whole"] for m in markers), f"{markers}")
+        check(read["measures"]["read"] == 9 and read["measures"]["errors"] == 0, f"{read['measures']}")
+        m, figures = train["measures"], train["figures"]
+        check(m["checkpoints"] == 9 and m["checkpoint_ns"] > 0, f"{m}")
+        check(0 < figures["au_with_checkpoints"] < figures["au"], f"{figures}")
+        r = alone("clean", "job.json", cwd=folder)
+        left = [n for t, _, names in os.walk(f"{folder}/data") for n in names]
+        check(r.rc == 0 and not left, f"{r}: {left}")
+
+
 def test_order_of_calls():
     """No write after a file's fsync, the fsync before the rename, the folder's after it, and the marker last."""
     with Folder() as folder:

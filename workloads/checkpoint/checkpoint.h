@@ -110,8 +110,10 @@ enum checkpoint_snapshot { CHECKPOINT_SNAPSHOT_NONE, CHECKPOINT_SNAPSHOT_COPY };
 int checkpoint_use_of(const struct job *job, const struct job_phase *phase,
 		      struct checkpoint_use *out, struct err *err);
 
-/* What checkpoint_check and checkpoint_stores do, for whoever uses checkpoints. */
+/* What checkpoint_check, checkpoint_size and checkpoint_stores do, for whoever uses checkpoints. */
 int checkpoint_check_use(const struct checkpoint_use *use, uint32_t ranks, struct err *err);
+int checkpoint_size_use(const struct checkpoint_use *use, uint32_t ranks, uint32_t ranks_per_node,
+			struct demand *out, struct err *err);
 int checkpoint_stores_use(const struct checkpoint_use *use, uint32_t ranks,
 			  struct phase_store out[PHASE_STORES_MAX], uint32_t *count,
 			  struct err *err);

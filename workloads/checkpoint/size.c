@@ -197,16 +197,13 @@ static int size_source(const struct checkpoint_use *use, uint32_t ranks, struct 
 	return checkpoint_written(&out->shape, ranks, &out->written, err);
 }
 
-int checkpoint_size(const struct job *job, const struct job_phase *phase, uint32_t ranks,
-		    uint32_t ranks_per_node, struct demand *out, struct err *err)
+int checkpoint_size_use(const struct checkpoint_use *use, uint32_t ranks, uint32_t ranks_per_node,
+			struct demand *out, struct err *err)
 {
-	const struct checkpoint_options *o = phase->options;
-	struct checkpoint_use use;
+	const struct checkpoint_options *o = use->options;
 	struct size_source s;
-	int rc = checkpoint_use_of(job, phase, &use, err);
+	int rc = size_source(use, ranks, &s, err);
 
-	if (rc == 0)
-		rc = size_source(&use, ranks, &s, err);
 	if (rc < 0)
 		return rc;
 	out->bytes = 0;
@@ -216,10 +213,19 @@ int checkpoint_size(const struct job *job, const struct job_phase *phase, uint32
 		out->bytes += size_read(o, &s.shape, &s.written, ranks) * (double)o->count;
 	out->bytes_per_rank = out->bytes / ranks;
 	out->files = s.written.files * o->count;
-	out->memory_per_rank = size_memory(o, &s.shape, use.store);
+	out->memory_per_rank = size_memory(o, &s.shape, use->store);
 	size_notes(o, &s.shape, ranks, ranks_per_node, out);
 	cold_size(&o->cold, ranks_per_node, out);
 	return 0;
+}
+
+int checkpoint_size(const struct job *job, const struct job_phase *phase, uint32_t ranks,
+		    uint32_t ranks_per_node, struct demand *out, struct err *err)
+{
+	struct checkpoint_use use;
+	int rc = checkpoint_use_of(job, phase, &use, err);
+
+	return rc < 0 ? rc : checkpoint_size_use(&use, ranks, ranks_per_node, out, err);
 }
 
 /* Checkpoints that are there at once: an old one is removed when the new one is whole. */

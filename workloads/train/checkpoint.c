@@ -31,6 +31,33 @@ int train_checkpoint_use(const struct job *job, const struct job_phase *phase,
 			: err_set(err, -EINVAL, "%s: needs a \"store\"", path);
 }
 
+bool train_checkpoint_epoch(const struct train_checkpoint *c, uint64_t epoch)
+{
+	uint64_t first = c->first_epoch ? c->first_epoch : c->every_epochs;
+
+	return c->every_epochs && epoch >= first && (epoch - first) % c->every_epochs == 0;
+}
+
+/* An epoch that the job's number of steps cuts short ends with its last step. One that the limit of time cuts short
+ * does not end. A step after which two checkpoints would be due has one. */
+static uint64_t train_checkpoint_count(const struct train_options *o, const struct train_length *l)
+{
+	const struct train_checkpoint *c = &o->checkpoint;
+	uint64_t count = c->every_steps ? l->done / c->every_steps : 0;
+
+	for (uint64_t epoch = 1; epoch <= o->epochs && l->epoch; epoch++) {
+		uint64_t end = epoch * l->epoch;
+
+		if (end > l->phase)
+			end = l->phase;
+		if (end <= l->done && train_checkpoint_epoch(c, epoch))
+			count += !c->every_steps || end % c->every_steps != 0;
+		if (end == l->phase)
+			break;
+	}
+	return count;
+}
+
 int train_checkpoint_check(const struct job *job, const struct job_phase *phase, uint32_t ranks,
 			   struct err *err)
 {
@@ -46,29 +73,67 @@ int train_checkpoint_check(const struct job *job, const struct job_phase *phase,
 			err, -EINVAL,
 			"%s/checkpoint: all ranks meet for a checkpoint after a step; set sync to \"step\"",
 			phase->path);
+	if (o->checkpoint.first_epoch && !o->checkpoint.every_epochs)
+		return err_set(err, -EINVAL,
+			       "%s/checkpoint/first_epoch: has no meaning without \"every_epochs\"",
+			       phase->path);
 	rc = train_checkpoint_use(job, phase, path, &use, err);
 	return rc < 0 ? rc : checkpoint_check_use(&use, ranks, err);
+}
+
+/* The checkpoints of the whole phase, as one phase "checkpoint" would write them. */
+struct train_checkpoint_all {
+	char path[TRAIN_CHECKPOINT_PATH_BYTES];
+	struct checkpoint_options options;
+	struct checkpoint_use use;
+};
+
+static int train_checkpoint_all(const struct job *job, const struct job_phase *phase,
+				uint32_t ranks, struct train_checkpoint_all *out, struct err *err)
+{
+	const struct train_options *o = phase->options;
+	struct train_length length = {0};
+	int rc = train_checkpoint_use(job, phase, out->path, &out->use, err);
+
+	if (rc == 0)
+		rc = train_length(job, phase, ranks, &length, err);
+	if (rc < 0)
+		return rc;
+	out->options = o->checkpoint.options;
+	out->options.count = train_checkpoint_count(o, &length);
+	out->use.options = &out->options;
+	return 0;
 }
 
 int train_checkpoint_stores(const struct job *job, const struct job_phase *phase, uint32_t ranks,
 			    struct phase_store out[PHASE_STORES_MAX], uint32_t *count,
 			    struct err *err)
 {
-	const struct train_options *o = phase->options;
-	char path[TRAIN_CHECKPOINT_PATH_BYTES];
-	struct checkpoint_options options = o->checkpoint.options;
-	struct checkpoint_use use;
+	struct train_checkpoint_all all;
 	int rc;
 
-	if (!train_checkpoints(o))
+	if (!train_checkpoints(phase->options))
 		return 0;
-	rc = train_checkpoint_use(job, phase, path, &use, err);
+	rc = train_checkpoint_all(job, phase, ranks, &all, err);
+	return rc < 0 ? rc : checkpoint_stores_use(&all.use, ranks, out, count, err);
+}
+
+int train_checkpoint_size(const struct job *job, const struct job_phase *phase, uint32_t ranks,
+			  uint32_t ranks_per_node, uint64_t *count, struct demand *out,
+			  struct err *err)
+{
+	struct train_checkpoint_all all;
+	int rc;
+
+	*count = 0;
+	*out = (struct demand){0};
+	if (!train_checkpoints(phase->options))
+		return 0;
+	rc = train_checkpoint_all(job, phase, ranks, &all, err);
 	if (rc < 0)
 		return rc;
-	/* By steps, it depends on the data set how many there will be. */
-	options.count = o->checkpoint.every_epochs ? o->epochs / o->checkpoint.every_epochs : 1;
-	use.options = &options;
-	return checkpoint_stores_use(&use, ranks, out, count, err);
+	*count = all.options.count;
+	return checkpoint_size_use(&all.use, ranks, ranks_per_node, out, err);
 }
 
 int train_clean(struct phase_context *ctx, struct clean_counts *counts, struct err *err)
@@ -98,8 +163,7 @@ static bool pass_checkpoint_due(const struct pass *p, uint64_t k)
 		return false;
 	if (c->every_steps && p->steps_done % c->every_steps == 0)
 		return true;
-	return c->every_epochs && k + 1 == p->epoch_row.steps &&
-	       p->epoch_row.epoch % c->every_epochs == 0;
+	return k + 1 == p->epoch_row.steps && train_checkpoint_epoch(c, p->epoch_row.epoch);
 }
 
 /* What the training waits from began_ns on is a checkpoint's. */

@@ -78,6 +78,8 @@ static const struct option train_checkpoint_options[] = {
 		.help = "training steps from one checkpoint to the next; 0: not by steps"),
 	OPT_U64("every_epochs", struct train_checkpoint, every_epochs, .def = 0, .max = 100000,
 		.help = "epochs from one checkpoint to the next; 0: not by epochs"),
+	OPT_U64("first_epoch", struct train_checkpoint, first_epoch, .def = 0, .max = 100000,
+		.help = "the first epoch that ends with a checkpoint, where they are counted by epochs; 0: the same as every_epochs"),
 	OPT_TEXT("store", struct train_checkpoint, store, .def_text = "",
 		 .help = "where they are written; may be left out where there is only one store"),
 	OPT_TABLE("async", struct train_checkpoint, async, .table = async_options,

@@ -375,6 +375,38 @@ static void size_expect(const struct size_source *s, uint32_t ranks, uint32_t ra
 	out->expected_au = compute / step;
 }
 
+int train_length(const struct job *job, const struct job_phase *phase, uint32_t ranks,
+		 struct train_length *out, struct err *err)
+{
+	struct size_source s;
+	int rc = size_source(job, phase, ranks, false, &s, err);
+
+	if (rc < 0)
+		return rc;
+	out->epoch = s.steps;
+	out->phase = size_all_steps(&s);
+	out->done = size_steps(&s);
+	return 0;
+}
+
+/* The ring of the checkpoints, and what there is to read about them before a run. */
+static int size_checkpoints(const struct job *job, const struct job_phase *phase, uint32_t ranks,
+			    uint32_t ranks_per_node, struct demand *out, struct err *err)
+{
+	struct demand d;
+	uint64_t count;
+	int rc = train_checkpoint_size(job, phase, ranks, ranks_per_node, &count, &d, err);
+
+	if (rc < 0 || !train_checkpoints(phase->options))
+		return rc;
+	out->memory_per_rank += d.memory_per_rank;
+	for (uint32_t i = 0; i < d.note_count; i++)
+		size_note(out, "%s", d.notes[i]);
+	if (!count && out->steps_per_epoch)
+		size_note(out, "the training ends before its first checkpoint is due");
+	return 0;
+}
+
 uint64_t train_step_samples(const struct job *job, const struct job_phase *phase,
 			    const struct job_dataset *dataset, uint32_t ranks)
 {
@@ -429,7 +461,9 @@ int train_size(const struct job *job, const struct job_phase *phase, uint32_t ra
 	size_note_amplified(&s, out);
 	size_note_cut(&s, out);
 	cold_size(&o->cold, ranks_per_node, out);
-	rc = size_bytes(job, phase, ranks, &s, &out->bytes, err);
+	rc = size_checkpoints(job, phase, ranks, ranks_per_node, out, err);
+	if (rc == 0)
+		rc = size_bytes(job, phase, ranks, &s, &out->bytes, err);
 	out->bytes_per_rank = out->bytes / (s.replicas.count * s.replicas.readers);
 	return rc;
 }
@@ -477,6 +511,27 @@ int train_rank_bytes(const struct job *job, const struct job_phase *phase,
 	return 0;
 }
 
+/* Bytes of files, with their framing, that the ranks of the phase write. memory: of each rank, for that. */
+static int size_tell_checkpoints(const struct job *job, const struct job_phase *phase,
+				 uint32_t ranks, struct plan_told *out, uint64_t *memory,
+				 struct err *err)
+{
+	struct demand d;
+	uint64_t count;
+	int rc = train_checkpoint_size(job, phase, ranks, 1, &count, &d, err);
+
+	*memory = d.memory_per_rank;
+	if (rc < 0 || !train_checkpoints(phase->options))
+		return rc;
+	out->totals[out->total_count++] = (struct plan_total){"checkpoints", "", (double)count};
+	if (!count)
+		return 0;
+	out->totals[out->total_count++] =
+		(struct plan_total){"checkpoint_bytes", "bytes", d.bytes / (double)count};
+	out->totals[out->total_count++] = (struct plan_total){"bytes_written", "bytes", d.bytes};
+	return 0;
+}
+
 int train_tell(const struct job *job, const struct job_phase *phase,
 	       const struct rank_place *places, uint32_t ranks, struct arena *arena,
 	       struct plan_told *out, struct err *err)
@@ -487,10 +542,13 @@ int train_tell(const struct job *job, const struct job_phase *phase,
 	const struct train_options *o = phase->options;
 	struct train_rank_bytes bytes;
 	struct replicas replicas;
-	uint64_t *cells;
-	int rc = 0;
+	uint64_t *cells, memory;
+	int rc;
 
 	*out = (struct plan_told){0};
+	rc = size_tell_checkpoints(job, phase, ranks, out, &memory, err);
+	if (rc < 0)
+		return rc;
 	replicas_init(&replicas, o->readers, &job->cluster, ranks);
 	if (replicas.ranks == 1)
 		return 0;
@@ -501,7 +559,7 @@ int train_tell(const struct job *job, const struct job_phase *phase,
 		rc = train_rank_bytes(job, phase, &places[i], &bytes, err);
 		cells[i * COLUMNS] = (uint64_t)bytes.read;
 		cells[i * COLUMNS + 1] = (uint64_t)bytes.received;
-		cells[i * COLUMNS + 2] = bytes.memory;
+		cells[i * COLUMNS + 2] = bytes.memory + memory;
 	}
 	out->table_count = 1;
 	out->tables[0] = (struct plan_rows){"ranks", columns, COLUMNS, ranks, cells};

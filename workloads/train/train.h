@@ -64,6 +64,7 @@ struct train_async {
 /* Checkpoints while it trains; neither number: none. */
 struct train_checkpoint {
 	uint64_t every_steps, every_epochs;
+	uint64_t first_epoch; /* 0: every_epochs */
 	char store[JOB_NAME_BYTES];
 	struct train_async async;
 	struct checkpoint_options options;
@@ -94,10 +95,18 @@ int train_stores(const struct job *job, const struct job_phase *phase, uint32_t 
 		 struct phase_store out[PHASE_STORES_MAX], uint32_t *count, struct err *err);
 int train_size(const struct job *job, const struct job_phase *phase, uint32_t ranks,
 	       uint32_t ranks_per_node, struct demand *out, struct err *err);
+/* Training steps, if storage keeps up. */
+struct train_length {
+	uint64_t epoch; /* of a whole epoch */
+	uint64_t phase; /* of the phase, were there no limit of time */
+	uint64_t done;  /* of the phase, until the limit of time */
+};
+int train_length(const struct job *job, const struct job_phase *phase, uint32_t ranks,
+		 struct train_length *out, struct err *err);
 uint64_t train_step_samples(const struct job *job, const struct job_phase *phase,
 			    const struct job_dataset *dataset, uint32_t ranks);
-/* What one rank moves in the whole phase, expected, and its buffers. Of place only rank, ranks and local_rank are
- * looked at. */
+/* What one rank reads, or gets, in the whole phase, expected, and its loader's buffers. Of place only rank, ranks and
+ * local_rank are looked at. */
 struct train_rank_bytes {
 	double read;     /* from the store */
 	double received; /* from the rank of its replica that reads */
@@ -120,6 +129,8 @@ static inline bool train_checkpoints(const struct train_options *o)
 {
 	return o->checkpoint.every_steps || o->checkpoint.every_epochs;
 }
+/* Whether this epoch, counted from 1, ends with a checkpoint. */
+bool train_checkpoint_epoch(const struct train_checkpoint *c, uint64_t epoch);
 int train_checkpoint_use(const struct job *job, const struct job_phase *phase,
 			 char path[TRAIN_CHECKPOINT_PATH_BYTES], struct checkpoint_use *out,
 			 struct err *err);
@@ -128,6 +139,11 @@ int train_checkpoint_check(const struct job *job, const struct job_phase *phase,
 int train_checkpoint_stores(const struct job *job, const struct job_phase *phase, uint32_t ranks,
 			    struct phase_store out[PHASE_STORES_MAX], uint32_t *count,
 			    struct err *err);
+/* The number of checkpoints that the phase is expected to write, and what they ask of the machine, all together. Both are
+ * zero where it writes none. */
+int train_checkpoint_size(const struct job *job, const struct job_phase *phase, uint32_t ranks,
+			  uint32_t ranks_per_node, uint64_t *count, struct demand *out,
+			  struct err *err);
 /* Removes them, in all trainings of the job. */
 int train_clean(struct phase_context *ctx, struct clean_counts *counts, struct err *err);
 

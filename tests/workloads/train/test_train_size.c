@@ -256,6 +256,9 @@ static void refusals(void)
 		{"null://x", "\"evaluation\":{\"every\":1,\"batch\":30}", -ERANGE,
 		 "/evaluation/batch"},
 		{"null://x", "\"batch\":16", 0, ""},
+		{"null://x",
+		 "\"checkpoint\":{\"every_steps\":1,\"model\":{\"bytes\":9},\"first_epoch\":2}",
+		 -EINVAL, "/checkpoint/first_epoch: has no meaning without \"every_epochs\""},
 	};
 
 	for (unsigned c = 0; c < sizeof(cases) / sizeof(cases[0]); c++) {
@@ -273,6 +276,68 @@ static void refusals(void)
 	}
 }
 
+/* 50 files on 2 ranks: 25 steps per epoch, of 100 ms. Both ranks write 1,000 bytes of a checkpoint. */
+static void checkpoints(void)
+{
+	static const struct {
+		const char *train;
+		uint64_t count;
+		double space; /* bytes of those that are there at once */
+	} rows[] = {
+		{"\"epochs\":5,\"checkpoint\":{\"every_epochs\":2", 2, 4000},
+		{"\"epochs\":5,\"checkpoint\":{\"every_epochs\":2,\"first_epoch\":1", 3, 6000},
+		{"\"epochs\":5,\"checkpoint\":{\"every_epochs\":2,\"first_epoch\":5", 1, 2000},
+		{"\"epochs\":5,\"checkpoint\":{\"every_epochs\":2,\"first_epoch\":6", 0, 0},
+		{"\"epochs\":5,\"checkpoint\":{\"every_steps\":10", 12, 24000},
+		{"\"epochs\":5,\"checkpoint\":{\"keep\":2,\"every_steps\":10", 12, 6000},
+		/* Steps 50 and 100 end epochs: each has one checkpoint. */
+		{"\"epochs\":5,\"checkpoint\":{\"every_epochs\":2,\"every_steps\":10", 12, 24000},
+		{"\"epochs\":5,\"checkpoint\":{\"every_epochs\":2,\"every_steps\":7", 19, 38000},
+		/* Steps cut the third epoch short, and it ends there. Time cuts the second one, which does not end. */
+		{"\"epochs\":5,\"steps\":60,\"checkpoint\":{\"every_epochs\":1", 3, 6000},
+		{"\"epochs\":5,\"seconds\":4,\"checkpoint\":{\"every_epochs\":1", 1, 2000},
+		{"\"epochs\":5,\"seconds\":4,\"checkpoint\":{\"every_steps\":10", 4, 8000},
+	};
+
+	for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct phase_store stores[PHASE_STORES_MAX];
+		struct demand with, one;
+		struct err err = {0};
+		uint32_t store_count = 0;
+		uint64_t count;
+		struct fixture *f;
+		char train[512];
+
+		snprintf(
+			train, sizeof(train),
+			"\"compute\":\"100 ms\",%s,\"model\":{\"bytes\":1000},"
+			"\"mesh\":{\"zero\":3},\"framing\":\"raw\",\"buffers\":\"3 MiB\",\"chunk\":\"1 MiB\"}",
+			rows[i].train);
+		f = job("file:///x", "\"format\":\"raw\",\"files\":50,\"sample_bytes\":1000",
+			train);
+		CU_ASSERT_PTR_NOT_NULL_FATAL(f);
+		CU_ASSERT_EQUAL(train_check(&f->job, f->job.phases, 2, &err), 0);
+		CU_ASSERT_EQUAL(
+			train_checkpoint_size(&f->job, f->job.phases, 2, 2, &count, &one, &err), 0);
+		CU_ASSERT_EQUAL(count, rows[i].count);
+		if (count != rows[i].count)
+			printf("%s: %llu\n", train, (unsigned long long)count);
+		CU_ASSERT_EQUAL(one.bytes, 2000.0 * (double)rows[i].count);
+		CU_ASSERT(one.memory_per_rank > 3 << 20 && one.memory_per_rank < 4 << 20);
+		CU_ASSERT_EQUAL(train_stores(&f->job, f->job.phases, 2, stores, &store_count, &err),
+				0);
+		CU_ASSERT_EQUAL(store_count, 2);
+		CU_ASSERT_STRING_EQUAL(stores[1].role, "checkpoint");
+		CU_ASSERT_EQUAL(stores[1].space_bytes, rows[i].space);
+		CU_ASSERT_EQUAL(train_size(&f->job, f->job.phases, 2, 2, &with, &err), 0);
+		CU_ASSERT(with.memory_per_rank > one.memory_per_rank);
+		CU_ASSERT_EQUAL(strcmp(with.notes[with.note_count - 1],
+				       "the training ends before its first checkpoint is due") == 0,
+				!rows[i].count);
+		fixture_free(f);
+	}
+}
+
 int main(void)
 {
 	CU_TestInfo tests[] = {
@@ -281,6 +346,7 @@ int main(void)
 		{"no compute, few steps", no_compute},
 		{"memory of each loader", memory},
 		{"refusals", refusals},
+		{"checkpoints", checkpoints},
 		{"a sample that reads much more than its bytes", test_amplified},
 		CU_TEST_INFO_NULL,
 	};

@@ -10,6 +10,7 @@
 
 #include "tests/unit.h"
 #include "tests/workloads/train/train_fixture.h"
+#include "workloads/checkpoint/columns.h"
 #include "workloads/train/proof.h"
 
 enum { MS = 1000000 };
@@ -153,6 +154,68 @@ static void agrees_with_sim(void)
 		agrees_with(&known[i]);
 }
 
+/* Two fed ranks with 120 steps of 10 ms, 20 of them warm-up. Each rank writes its 5 MB of a checkpoint, and a store of 50
+ * MB/s takes 200 ms for both. */
+enum { SAVED_BYTES = 5000000, SAVED_NS = 200 * MS };
+
+static const struct saved {
+	const char *when;
+	uint32_t checkpoints, counted; /* those after warm-up count for AU */
+} saved[] = {
+	{"\"every_steps\":40", 3, 3},
+	{"\"every_steps\":20", 6, 5},
+	{"\"every_epochs\":1", 1, 1},
+	{"\"every_steps\":40,\"every_epochs\":1", 3, 3}, /* step 120 ends the epoch */
+	{"\"every_epochs\":1,\"first_epoch\":2", 0, 0},
+};
+
+static void blocks_for(const struct saved *s)
+{
+	const struct figure *with = columns_figure_named(&train_schema.rank, "au_with_checkpoints");
+	double compute_ns = 100.0 * 10 * MS, blocked_ns = s->counted * (double)SAVED_NS;
+	char job[1024];
+	struct fixture *f;
+
+	snprintf(
+		job, sizeof(job),
+		"{\"stores\":{\"s\":{\"uri\":\"sim://s\",\"bandwidth\":\"100 MB/s\"},"
+		"\"c\":{\"uri\":\"sim://c\",\"bandwidth\":\"50 MB/s\"}},"
+		"\"dataset\":{\"store\":\"s\",\"format\":\"raw\",\"files\":240,\"sample_bytes\":100000},"
+		"\"phases\":[{\"train\":{\"compute\":\"10 ms\",\"warmup_steps\":20,\"null_steps\":0,"
+		"\"checkpoint\":{%s,\"store\":\"c\",\"model\":{\"bytes\":%d},\"mesh\":{\"zero\":3},"
+		"\"framing\":\"raw\",\"buffers\":\"1 MB\",\"chunk\":\"100 kB\"}}}]}",
+		s->when, SAVED_BYTES);
+	f = fixture_of(job, 2);
+	CU_ASSERT_PTR_NOT_NULL_FATAL(f);
+	CU_ASSERT_EQUAL(f->rc[0], 0);
+	for (uint32_t r = 0; r < 2; r++) {
+		const uint64_t *row = f->tallies[r].rank_row, *part = f->parts[r].rank_row;
+		double wanted = s->checkpoints * (double)SAVED_NS;
+
+		CU_ASSERT_EQUAL(row[TRAIN_STEPS], STEPS);
+		CU_ASSERT_EQUAL(row[TRAIN_CHECKPOINTS], s->checkpoints);
+		CU_ASSERT_DOUBLE_EQUAL((double)row[TRAIN_ACCOUNTS + ACCOUNT_CHECKPOINT], wanted,
+				       0.01 * wanted);
+		CU_ASSERT_DOUBLE_EQUAL((double)row[TRAIN_AU_CHECKPOINT_NS], blocked_ns,
+				       0.01 * blocked_ns);
+		CU_ASSERT_EQUAL(part[CHECKPOINT_WRITTEN], s->checkpoints);
+		CU_ASSERT_EQUAL(part[TALLY_BYTES_WRITTEN], (uint64_t)s->checkpoints * SAVED_BYTES);
+		if (s->checkpoints)
+			CU_ASSERT_DOUBLE_EQUAL(with->value(row),
+					       compute_ns / (compute_ns + blocked_ns), 0.002);
+		CU_ASSERT_EQUAL(isnan(with->value(row)) != 0, !s->checkpoints);
+	}
+	CU_ASSERT(farthest(f, 1) <= 0.001);
+	CU_ASSERT(fixture_accounts_add_up(f));
+	fixture_free(f);
+}
+
+static void blocked_by_checkpoints(void)
+{
+	for (unsigned i = 0; i < sizeof(saved) / sizeof(saved[0]); i++)
+		blocks_for(&saved[i]);
+}
+
 static struct fixture *run(uint32_t ranks, const char *store, const char *train)
 {
 	char job[1024];
@@ -234,6 +297,7 @@ int main(void)
 {
 	CU_TestInfo tests[] = {
 		{"AU on sim:// as by hand", agrees_with_sim},
+		{"blocked by checkpoints as by hand", blocked_by_checkpoints},
 		{"null AU", null_au},
 		{"limit of seconds", limit_of_seconds},
 		{"stops soon", stops_soon},

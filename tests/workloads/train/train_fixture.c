@@ -62,6 +62,21 @@ static void publish(void *publisher, struct tally *so_far)
 	p->f->publish(p->f, p->g, so_far);
 }
 
+/* The results of checkpoints, which a run would publish after the phase. */
+static struct tally *fixture_part(struct phase_context *ctx, const char *kind, const char *name,
+				  const struct tally_schema *part, const char *store,
+				  struct err *err)
+{
+	struct fixture *f = ctx->part_argument;
+	struct tally *t = &f->parts[ctx->group->rank];
+
+	(void)kind;
+	(void)name;
+	(void)store;
+	tally_free(t);
+	return tally_init(t, part, err) < 0 ? NULL : t;
+}
+
 static int run_phase(struct fixture *f, struct group *g, struct group *node,
 		     const struct rank_place *place, const struct job_phase *phase,
 		     struct tally *tally, uint32_t rank)
@@ -83,6 +98,8 @@ static int run_phase(struct fixture *f, struct group *g, struct group *node,
 		.publish_every_ns = last ? f->publish_every_ns : 0,
 		.publish = publish,
 		.publish_argument = &publisher,
+		.part = fixture_part,
+		.part_argument = f,
 	};
 	const struct figure *null;
 	int rc = workload_tally(w, phase, &f->arenas[rank], tally, &f->err[rank]);
@@ -168,6 +185,7 @@ void fixture_free(struct fixture *f)
 		return;
 	for (i = 0; i < f->ranks; i++) {
 		tally_free(&f->tallies[i]);
+		tally_free(&f->parts[i]);
 		arena_free(&f->arenas[i]);
 	}
 	if (f->parsed)

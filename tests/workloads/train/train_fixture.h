@@ -23,6 +23,7 @@ struct fixture {
 	/* Results of the last phase. */
 	struct arena arenas[FIXTURE_RANKS]; /* schemas of all phases */
 	struct tally tallies[FIXTURE_RANKS];
+	struct tally parts[FIXTURE_RANKS]; /* of the checkpoints within the last phase */
 	int rc[FIXTURE_RANKS];
 	enum stop_reason stopped[FIXTURE_RANKS];
 	struct err err[FIXTURE_RANKS];
