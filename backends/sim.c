@@ -16,7 +16,9 @@
  * Reads and writes cost the same. Latency (normal, never negative) and failures are drawn from
  * seed, key, offset and kind, so a request has the same fate whichever rank sends it. A request
  * that fails costs its latency and moves nothing. open, stat, rename and a page of a listing (which
- * is empty) cost open_latency. All other requests are free. */
+ * is empty) cost open_latency, begin costs begin_latency, and delete costs delete_latency. A commit,
+ * and the close of an object that was written in place, cost commit_latency. All other requests are
+ * free. */
 #include <errno.h>
 #include <math.h>
 #include <stdatomic.h>
@@ -28,12 +30,14 @@
 #include "backends/stores.h"
 
 enum { SIM_DRAW_LATENCY = 1, SIM_DRAW_FAILURE = 2 };
-enum { STATE_KEY, STATE_WRITTEN }; /* the hash of the key, once computed; end of the writes */
+/* The hash of the key, once computed; end of the writes; whether they are in place. */
+enum { STATE_KEY, STATE_WRITTEN, STATE_IN_PLACE };
 
 struct sim_options {
 	struct store_options common;
 	uint64_t bandwidth, rank_bandwidth; /* bytes per second; 0: unlimited */
 	uint64_t latency_ns, latency_stdev_ns, first_byte_ns, open_latency_ns;
+	uint64_t begin_latency_ns, commit_latency_ns, delete_latency_ns;
 	double failure_rate;
 	struct factors slow_ranks;
 };
@@ -52,6 +56,12 @@ static const struct option sim_options[] = {
 		 .help = "time to the first byte, in addition to the latency"),
 	OPT_TIME("open_latency", struct sim_options, open_latency_ns, .def = 0,
 		 .help = "latency of open, stat, rename and a page of a listing"),
+	OPT_TIME("begin_latency", struct sim_options, begin_latency_ns, .def = 0,
+		 .help = "latency of beginning a new object"),
+	OPT_TIME("commit_latency", struct sim_options, commit_latency_ns, .def = 0,
+		 .help = "latency of a commit, and of closing an object that was written in place"),
+	OPT_TIME("delete_latency", struct sim_options, delete_latency_ns, .def = 0,
+		 .help = "latency of a delete"),
 	OPT_REAL("failure_rate", struct sim_options, failure_rate, .def_real = 0, .min_real = 0,
 		 .max_real = 1, .help = "chance that a read or write fails"),
 	OPT_FACTORS("slow_ranks", struct sim_options, slow_ranks, .min_real = 1e-6, .max_real = 1e6,
@@ -286,15 +296,36 @@ static void sim_serve(const struct store *store, struct request *req)
 	req->answer.done_bytes = req->length;
 }
 
+/* The latency of a request that moves no bytes. */
+static uint64_t sim_other_ns(const struct sim_options *o, const struct request *req)
+{
+	const uint64_t *state = req->object->state;
+
+	switch (req->op) {
+	case REQ_OPEN:
+	case REQ_STAT:
+	case REQ_UPDATE:
+	case REQ_RENAME:
+	case REQ_LIST:
+		return o->open_latency_ns;
+	case REQ_BEGIN:
+		return o->begin_latency_ns;
+	case REQ_COMMIT:
+		return o->commit_latency_ns;
+	case REQ_CLOSE:
+		return state[STATE_IN_PLACE] && state[STATE_WRITTEN] ? o->commit_latency_ns : 0;
+	case REQ_DELETE:
+		return o->delete_latency_ns;
+	default:
+		return 0;
+	}
+}
+
 static void sim_serve_other(const struct store *store, struct request *req)
 {
-	const struct sim_options *options = store->options;
 	struct object *o = req->object;
 
-	req->answer.done_ns = req->answer.submit_ns;
-	if (req->op == REQ_OPEN || req->op == REQ_STAT || req->op == REQ_UPDATE ||
-	    req->op == REQ_RENAME || req->op == REQ_LIST)
-		req->answer.done_ns += options->open_latency_ns;
+	req->answer.done_ns = req->answer.submit_ns + sim_other_ns(store->options, req);
 	if (req->op == REQ_OPEN || req->op == REQ_STAT || req->op == REQ_UPDATE)
 		o->size = 0;
 	if (req->op == REQ_LIST)
@@ -303,6 +334,8 @@ static void sim_serve_other(const struct store *store, struct request *req)
 		req->answer.done_bytes = o->state[STATE_WRITTEN];
 	if (req->op != REQ_STAT && req->op != REQ_DELETE && req->op != REQ_RENAME)
 		memset(o->state, 0, sizeof(o->state));
+	if (req->op == REQ_UPDATE)
+		o->state[STATE_IN_PLACE] = 1;
 }
 
 static void sim_submit(struct channel *c, struct request *const *reqs, uint32_t n)

@@ -5,7 +5,8 @@
  *
  * treats this machine as so many nodes (default 1), of which each leader waits for messages of the others. A row holds
  * compute and lateness of a step, and of the ranks that wait: the share of a core that a rank uses within the barrier
- * (mean of all, the greatest), the share that the whole process uses, and how long after the last arrival it leaves. */
+ * (mean of all, the greatest), the share that the whole process uses, and how long after the last arrival it leaves
+ * (mean, and median of the steps). */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,7 +20,15 @@
 enum { ROW_NS = 2000000000, STEPS_MIN = 20, STEPS_MAX = 400 };
 
 /* What a rank has measured. */
-enum { COST_BARRIER_NS, COST_PROCESS_NS, COST_WALL_NS, COST_LEAVING_NS, COST_RANKS, COSTS };
+enum {
+	COST_BARRIER_NS,
+	COST_PROCESS_NS,
+	COST_WALL_NS,
+	COST_LEAVING_NS,
+	COST_LEAVING_MEDIAN_NS,
+	COST_RANKS,
+	COSTS
+};
 
 struct load {
 	uint64_t compute_ns, late_ns;
@@ -41,10 +50,18 @@ static void compute_until(uint64_t end_ns)
 	clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &end, NULL);
 }
 
+static int compare_u64(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
 /* One row's steps. The last rank is the late one. */
 static void steps_run(struct group *g, const struct load *load, uint64_t cost[COSTS])
 {
 	uint64_t steps = ROW_NS / (load->compute_ns + load->late_ns), begun_ns, process_ns;
+	uint64_t leaving_ns[STEPS_MAX] = {0};
 	bool late = g->rank == g->size - 1;
 
 	steps = steps < STEPS_MIN ? STEPS_MIN : steps > STEPS_MAX ? STEPS_MAX : steps;
@@ -62,10 +79,13 @@ static void steps_run(struct group *g, const struct load *load, uint64_t cost[CO
 		cost[COST_BARRIER_NS] += used_ns(CLOCK_THREAD_CPUTIME_ID) - thread_ns;
 		start_ns = clock_kernel_ns();
 		if (merged.arrived_ns && start_ns > merged.arrived_ns)
-			cost[COST_LEAVING_NS] += (start_ns - merged.arrived_ns) / steps;
+			leaving_ns[i] = start_ns - merged.arrived_ns;
+		cost[COST_LEAVING_NS] += leaving_ns[i] / steps;
 	}
 	cost[COST_WALL_NS] = clock_kernel_ns() - begun_ns;
 	cost[COST_PROCESS_NS] = used_ns(CLOCK_PROCESS_CPUTIME_ID) - process_ns;
+	qsort(leaving_ns, steps, sizeof(leaving_ns[0]), compare_u64);
+	cost[COST_LEAVING_MEDIAN_NS] = leaving_ns[steps / 2];
 	cost[COST_RANKS] = 1;
 }
 
@@ -84,12 +104,13 @@ static void row_print(struct group *g, const struct load *load)
 	group_allreduce(g, MERGE_MAX, &most, 1);
 	wall = (double)cost[COST_WALL_NS];
 	if (g->rank == 0)
-		printf("%8.1f ms %8.1f ms %9.2f %% %9.2f %% %9.2f %% %9.1f us\n",
+		printf("%8.1f ms %8.1f ms %9.2f %% %9.2f %% %9.2f %% %9.1f us %9.1f us\n",
 		       (double)load->compute_ns / 1e6, (double)load->late_ns / 1e6,
 		       100 * (double)cost[COST_BARRIER_NS] / wall,
 		       100 * (double)most * (double)cost[COST_RANKS] / wall,
 		       100 * (double)cost[COST_PROCESS_NS] / wall,
-		       (double)cost[COST_LEAVING_NS] / (double)cost[COST_RANKS] / 1e3);
+		       (double)cost[COST_LEAVING_NS] / (double)cost[COST_RANKS] / 1e3,
+		       (double)cost[COST_LEAVING_MEDIAN_NS] / (double)cost[COST_RANKS] / 1e3);
 	fflush(stdout);
 }
 
@@ -110,9 +131,9 @@ static int table_print(struct group *world, uint32_t count, struct err *err)
 	node_status_set_crowded(&nodes.node_status, false);
 	mpi_group_set_node_status(world, &nodes.node_status);
 	if (world->rank == 0)
-		printf("%u ranks on %u nodes\n%11s %11s %11s %11s %11s %12s\n", world->size,
+		printf("%u ranks on %u nodes\n%11s %11s %11s %11s %11s %12s %12s\n", world->size,
 		       nodes.count, "compute", "late by", "barrier", "greatest", "process",
-		       "leaving");
+		       "leaving", "median");
 	for (unsigned i = 0; i < sizeof(loads) / sizeof(loads[0]); i++)
 		row_print(world, &loads[i]);
 	mpi_group_set_node_status(world, NULL);

@@ -22,7 +22,7 @@ struct run_args {
 	struct verb_texts sets, sweeps, only, skip;
 	const char *op_log;
 	uint32_t op_log_per;
-	uint64_t op_log_rows, repeat, warmup, deadline_ns, fake_nodes;
+	uint64_t op_log_rows, repeat, warmup, deadline_ns, publish_every_ns, fake_nodes;
 };
 
 #define ROW(n, k, member, ...) \
@@ -73,6 +73,8 @@ static const struct verb_option run_options[] = {
 	ROW_ONLY,
 	ROW_SKIP,
 	ROW_DEADLINE,
+	ROW("publish-every", VERB_TIME, publish_every_ns, .value = "TIME",
+	    .help = "publishes a phase that often while it runs (\"10 min\"), so that a run that is killed keeps its figures"),
 	ROW("op-log", VERB_TEXT, op_log, .value = "FILE.tsv.zst",
 	    .help = "writes a row for each request to one file per rank; without .zst they are not compressed"),
 	ROW("op-log-per", VERB_CHOICE, op_log_per, .choices = op_log_choices,
@@ -178,6 +180,7 @@ static int run_as(const struct call *call, enum run_verb verb)
 		.op_log_per = (enum op_log_per)args->op_log_per,
 		.op_log_rows = args->op_log_rows,
 		.deadline_ns = args->deadline_ns,
+		.publish_every_ns = args->publish_every_ns,
 		.fake_nodes = (uint32_t)args->fake_nodes,
 		.command_line = command,
 		.version = HAUL_VERSION,

@@ -134,6 +134,8 @@ static int create_file(struct results *r, bool force, const struct results_head 
 		return err_set(err, -EEXIST,
 			       "%s exists; name another with --results, or say --force", r->path);
 	choose_key(r, head, older);
+	if (older)
+		staging_forget_old(r->path);
 	if (r->key[0])
 		rc = side_files_make_folder(r->path, err);
 	if (rc == 0)
@@ -164,6 +166,7 @@ void results_discard(struct results *r)
 {
 	if (!r->writer.first)
 		return;
+	results_forget_base(r);
 	if (r->at_path != FILE_OWN)
 		unlink(r->part);
 	else
@@ -189,6 +192,8 @@ void results_free(struct results *r)
 		return;
 	if (r->node)
 		group_free(r->node);
+	free(r->base.path);
+	free(r->side_base.path);
 	free(r->stores);
 	free(r->ranks);
 	free(r->path);

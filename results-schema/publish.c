@@ -43,13 +43,41 @@ static int renew_head(struct results *r, hid_t file, struct err *err)
 	return 0;
 }
 
-/* Rank 0: what was published so far, to be added to, in a file for so many bytes. */
+/* Rank 0: what was published so far, without a phase that runs, to be added to, in a file for so many
+ * bytes. */
 static int begin_part(const struct results *r, uint64_t bytes, struct err *err)
 {
-	if (r->at_path != FILE_OWN)
+	if (r->at_path != FILE_OWN && !r->base.path)
 		return 0;
 	append_create(r, r->part, bytes);
-	return staging_copy(r->path, r->part, err);
+	return staging_copy(r->base.path ? r->base.path : r->path, r->part, err);
+}
+
+/* Rank 0: the same of the side file of this run. */
+static int begin_side(const struct results *r, const struct publication *p, uint64_t bytes,
+		      struct err *err)
+{
+	bool kept = r->side_base.path, empty = kept ? r->side_base.empty : !p->side_bytes;
+
+	append_create(r, p->side_part, bytes);
+	if (empty)
+		return file_head_create_side(p->side_part, r->path, r->key, err);
+	return staging_copy(kept ? r->side_base.path : p->side, p->side_part, err);
+}
+
+/* Rank 0: keeps the files as they are, without the phase that runs. */
+static int keep_base(struct results *r, const struct publication *p, struct err *err)
+{
+	int rc = r->at_path == FILE_OWN ? staging_keep(&r->base, r->path, err)
+					: staging_keep_part(&r->base, r->part, r->path, err);
+
+	return rc < 0 || !p->side ? rc : staging_keep(&r->side_base, p->side, err);
+}
+
+void results_forget_base(struct results *r)
+{
+	staging_forget(&r->base);
+	staging_forget(&r->side_base);
 }
 
 static int publish_part(struct results *r, struct err *err)
@@ -130,15 +158,15 @@ static int prepare_rows(struct results *r, const struct phase_parts *parts, stru
 {
 	const struct publication *p = parts->p;
 	uint64_t rows = blocks_bytes(parts->blocks);
-	int rc;
+	int rc = parts->merged->phase->running ? keep_base(r, p, err) : 0;
 
+	if (rc < 0)
+		return rc;
 	if (!p->side) {
 		rc = begin_part(r, p->main_bytes + rows, err);
 		return fill_part(r, r->part, rc, fill_whole, parts, err);
 	}
-	append_create(r, p->side_part, p->side_bytes + rows);
-	rc = p->side_bytes ? staging_copy(p->side, p->side_part, err)
-			   : file_head_create_side(p->side_part, r->path, r->key, err);
+	rc = begin_side(r, p, p->side_bytes + rows, err);
 	return fill_part(r, p->side_part, rc, fill_phase, parts, err);
 }
 
@@ -229,6 +257,8 @@ static int publish_steps(struct results *r, const struct phase_parts *parts, str
 		unlink(part);
 	else if (r->writer.first)
 		rc = publish_rows(r, parts, err);
+	if (r->writer.first && rc == 0 && !parts->merged->phase->running)
+		results_forget_base(r);
 	return group_agree(r->group, rc, err);
 }
 
@@ -308,8 +338,12 @@ static int finish_file(struct results *r, enum results_status status, const char
 			       .ranks = r->ranks,
 			       .rank_count = r->writer.ranks};
 	struct h5_file file;
-	int rc = begin_part(r, file_size(r->path), err);
+	int rc;
 
+	/* A phase whose end could not be published stays as it was published while it ran. */
+	if (r->at_path == FILE_OWN)
+		results_forget_base(r);
+	rc = begin_part(r, file_size(r->path), err);
 	if (rc < 0)
 		return rc;
 	end.seconds = run_seconds(r, end.finished_utc_ns);

@@ -26,7 +26,7 @@ enum {
 	TEXT(kind, "kind", RECORD_NAME_BYTES) \
 	TEXT(name, "name", RECORD_NAME_BYTES) /* in the job, else the kind */ \
 	TEXT(store, "store", RECORD_NAME_BYTES, .may_lack = true) /* it works on */ \
-	TEXT(status, "status", RECORD_NAME_BYTES) /* done, limit, ended, interrupted, failed */ \
+	TEXT(status, "status", RECORD_NAME_BYTES) /* done, limit, ended, interrupted, failed; running */ \
 	TEXT(message, "said", RECORD_MESSAGE_BYTES) /* a sentence for the report, or "" */ \
 	TEXT(error, "error", ERR_TEXT_BYTES) /* a sentence, or "" */ \
 	TEXT(main_hist, "main_histogram", RECORD_NAME_BYTES) /* whose quantiles /summary has */ \

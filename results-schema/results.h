@@ -80,6 +80,8 @@ struct results_phase {
 	/* On the first rank of each node what the node did meanwhile, likewise; NULL on the others, or on
 	 * all. */
 	struct client_series *client;
+	/* The phase still runs: the next publication replaces it, and must be of the same phase. */
+	bool running;
 };
 
 /* Sets the place of the phase in a series of runs. */
@@ -117,8 +119,9 @@ void results_set_watch(struct results *r, const struct results_watch *watch);
  * there is no room for that, it fails with a sentence, and the side files stay. */
 void results_set_one_file(struct results *r);
 
-/* Appends a phase. Collective. All ranks return the same. On failure (-ENOSPC …) the file stands as
- * it was. */
+/* Appends a phase, or replaces the one that was still running. Collective. All ranks return the same.
+ * On failure (-ENOSPC …) the file stands as it was. While a phase runs that was published, what was
+ * published before it is kept in FILE.base; each publication of the phase begins with that. */
 int results_publish(struct results *r, const struct results_phase *phase, struct err *err);
 
 /* Rank 0, any time before results_finish, which writes them: replaces /ranks, because the run's

@@ -7,6 +7,7 @@
 #include "results-schema/blocks.h"
 #include "results-schema/results.h"
 #include "results-schema/side_files.h"
+#include "results-schema/staging.h"
 
 struct results {
 	struct group *group;
@@ -14,6 +15,8 @@ struct results {
 		*node; /* the ranks of this node, where histograms have a row a node; else NULL */
 	MPI_Comm comm;
 	char *path, *part;
+	/* Rank 0: what was published before the phase that runs; NULL members: no such phase is published. */
+	struct staging_base base, side_base;
 	/* Rank 0: what path holds. While an older file is there, part holds the head of this run's. */
 	enum { FILE_ABSENT, FILE_OLDER, FILE_OWN } at_path;
 	char key[SERIES_KEY_BYTES]; /* of the series; "": one run, and no side files */
@@ -32,5 +35,8 @@ struct results {
 
 /* Rank 0: removes the side files of the series that this one has replaced. */
 void results_remove_older(struct results *r);
+
+/* Rank 0: no phase runs any more that was published. */
+void results_forget_base(struct results *r);
 
 #endif

@@ -87,7 +87,7 @@ int side_files_make_folder(const char *path, struct err *err)
 	return rc;
 }
 
-/* "17c8d1e0f3a2b4c5-2.h5", or the same with ".part". */
+/* "17c8d1e0f3a2b4c5-2.h5", or the same with ".part" or ".base". */
 static bool side_file_of(const char *name, const char *key)
 {
 	size_t n = strlen(key);
@@ -96,7 +96,8 @@ static bool side_file_of(const char *name, const char *key)
 		return false;
 	name += n + 1;
 	name += strspn(name, "0123456789");
-	return strcmp(name, ".h5") == 0 || strcmp(name, ".h5.part") == 0;
+	return strcmp(name, ".h5") == 0 || strcmp(name, ".h5.part") == 0 ||
+	       strcmp(name, ".h5.base") == 0;
 }
 
 /* Calls visit for each side file of a series; folder_fd is its folder. */

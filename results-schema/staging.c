@@ -86,6 +86,73 @@ out_from:
 	return rc;
 }
 
+static char *base_path(const char *path)
+{
+	char *base;
+
+	return asprintf(&base, "%s.base", path) < 0 ? NULL : base;
+}
+
+int staging_keep(struct staging_base *base, const char *path, struct err *err)
+{
+	char *kept;
+	int rc = 0;
+
+	if (base->path)
+		return 0;
+	kept = base_path(path);
+	if (!kept)
+		return err_set(err, -ENOMEM, "no memory for the results");
+	unlink(kept);
+	base->empty = access(path, F_OK) < 0;
+	if (!base->empty && link(path, kept) < 0)
+		rc = staging_copy(path, kept, err);
+	if (rc < 0)
+		free(kept);
+	else
+		base->path = kept;
+	return rc;
+}
+
+int staging_keep_part(struct staging_base *base, const char *part, const char *path,
+		      struct err *err)
+{
+	char *kept;
+
+	if (base->path)
+		return 0;
+	kept = base_path(path);
+	if (!kept)
+		return err_set(err, -ENOMEM, "no memory for the results");
+	if (rename(part, kept) < 0) {
+		int rc = err_set(err, -errno, "%s cannot be renamed: %s", part, strerror(errno));
+
+		free(kept);
+		return rc;
+	}
+	*base = (struct staging_base){.path = kept};
+	return 0;
+}
+
+void staging_forget(struct staging_base *base)
+{
+	if (!base->path)
+		return;
+	if (!base->empty)
+		unlink(base->path);
+	free(base->path);
+	*base = (struct staging_base){.path = NULL};
+}
+
+void staging_forget_old(const char *path)
+{
+	char *kept = base_path(path);
+
+	if (kept)
+		unlink(kept);
+	free(kept);
+}
+
 int staging_reserve(const char *part, struct err *err)
 {
 	int fd = open(part, O_RDWR | O_CLOEXEC), rc = 0;

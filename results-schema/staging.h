@@ -15,6 +15,23 @@ char *staging_path(const char *path);
  * -ENOSPC and the like and a sentence; part is then removed. */
 int staging_copy(const char *path, const char *part, struct err *err);
 
+/* Base of publications that replace each other: what was in a file before the first of them. */
+struct staging_base {
+	char *path; /* "FILE.base"; NULL: none is kept */
+	bool empty; /* there was no file */
+};
+
+/* Keeps what `path` holds, which may be no file, unless it is kept already: under a second name where the file system can (a
+ * published file is replaced, never written to), else as a copy. */
+int staging_keep(struct staging_base *base, const char *path, struct err *err);
+/* Keeps part, which has not been published: it is moved, and the next staging_copy makes it again. */
+int staging_keep_part(struct staging_base *base, const char *part, const char *path,
+		      struct err *err);
+/* Removes the base, if there is one. */
+void staging_forget(struct staging_base *base);
+/* Removes the base of that file that a run which was killed has left. */
+void staging_forget_old(const char *path);
+
 /* Reserves room on disk for every byte of part, so that writing into it cannot meet a full disk. */
 int staging_reserve(const char *part, struct err *err);
 

@@ -1,6 +1,7 @@
 /* Helpers for all workloads: see workload.h. */
 #include "workloads/workload.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -24,6 +25,15 @@ struct tally *workload_part(struct phase_context *ctx, const char *kind, const c
 		return ctx->part(ctx, kind, name, schema, store, err);
 	err_set(err, -ENOTSUP, "no results are kept of %s", kind);
 	return NULL;
+}
+
+int phase_store_find(const struct job *job, const struct job_phase *phase,
+		     const struct job_store **store, struct err *err)
+{
+	*store = phase->store[0]         ? job_find_store(job, phase->store)
+		 : job->store_count == 1 ? &job->stores[0]
+					 : NULL;
+	return *store ? 0 : err_set(err, -EINVAL, "%s: needs a \"store\"", phase->path);
 }
 
 struct phase_store *phase_store_add(struct phase_store out[PHASE_STORES_MAX], uint32_t *count,

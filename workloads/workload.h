@@ -108,6 +108,11 @@ struct phase_context {
 			      const struct tally_schema *schema, const char *store,
 			      struct err *err);
 	void *part_argument;
+	/* Publishes the phase while it goes on, with so_far for its figures, which the call may change. Workloads
+	 * take a snapshot that often (common/snapshot.h). Collective. publish_every_ns 0: nobody asks for it. */
+	uint64_t publish_every_ns;
+	void (*publish)(void *publish_argument, struct tally *so_far);
+	void *publish_argument;
 	struct tally *tally;   /* made by the caller (workload_tally) */
 	struct op_log *op_log; /* workload_store_open gives it to the phase's stores; NULL: none */
 	/* [job->store_count]: workload_store_open records here what is in effect. NULL: not
@@ -136,6 +141,7 @@ struct workload {
 	const struct tally_schema *(*schema_for)(const struct job_phase *phase,
 						 struct arena *arena);
 	bool generating; /* `haul generate` runs it */
+	bool snapshots;  /* its phases can be published while they run (common/snapshot.h) */
 
 	/* The stores that the phase uses, at least one. Results name the first one. Returns 0, or
 	 * -EINVAL with the path of the phase. */
@@ -185,6 +191,10 @@ int workload_tally(const struct workload *w, const struct job_phase *phase, stru
  * memory or nobody publishes it. */
 struct tally *workload_part(struct phase_context *ctx, const char *kind, const char *name,
 			    const struct tally_schema *schema, const char *store, struct err *err);
+
+/* The store that a phase names or, where it names none, the job's only one. -EINVAL with the phase's path. */
+int phase_store_find(const struct job *job, const struct job_phase *phase,
+		     const struct job_store **store, struct err *err);
 
 /* Sets the only store of a phase, or adds one more. Zeroes all but role and store. */
 struct phase_store *phase_store_add(struct phase_store out[PHASE_STORES_MAX], uint32_t *count,

@@ -109,6 +109,7 @@ void status_merge(struct status *into, const struct status *from)
 	into->step = status_larger(into->step, from->step);
 	into->waiting += from->waiting;
 	into->arrived_ns = status_larger(into->arrived_ns, from->arrived_ns);
+	into->snapshot = status_merge_words(MERGE_MIN, into->snapshot, from->snapshot);
 	for (unsigned i = 0; i < STATUS_OWN_WORDS; i++)
 		into->word[i] = status_merge_words((enum merge)(into->merge >> 2 * i & 3),
 						   into->word[i], from->word[i]);

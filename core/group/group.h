@@ -15,9 +15,9 @@
 
 enum merge { MERGE_SUM, MERGE_MAX, MERGE_MIN, MERGES };
 
-/* What a status round carries: words that mean the same in every phase, and four that belong to the
+/* What a status round carries: words that mean the same in every phase, and five that belong to the
  * phase. */
-enum { STATUS_OWN_WORDS = 4, STATUS_WORDS = 6 + STATUS_OWN_WORDS };
+enum { STATUS_OWN_WORDS = 5, STATUS_WORDS = 7 + STATUS_OWN_WORDS };
 struct status {
 	uint64_t stop; /* enum stop_reason; merged by maximum */
 	/* 1 while this rank has steps to do; at a step's barrier: this step; merged by maximum */
@@ -28,6 +28,9 @@ struct status {
 	 * came, on the clock of the rank that reads it; 0 where the ranks' clocks are not
 	 * aligned. */
 	uint64_t arrived_ns;
+	/* Number of the latest snapshot that this rank has ready (workloads/common/snapshot.h); merged
+	 * by minimum: all ranks have it. 0: none */
+	uint64_t snapshot;
 	/* The words of the phase, and how they are merged (STATUS_MERGE). Both are the same on all
 	 * ranks. */
 	uint64_t merge;

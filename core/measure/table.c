@@ -78,9 +78,18 @@ void table_free(struct table *t)
 	memset(t, 0, sizeof(*t));
 }
 
+void table_clear(struct table *t)
+{
+	/* A row that comes into use is all zeros. */
+	if (t->rows)
+		memset(t->words, 0, (size_t)t->rows * table_row_words(t->kind) * sizeof(*t->words));
+	t->rows = 0;
+	t->left_out = 0;
+}
+
 uint64_t *table_numbered(struct table *t, uint64_t number)
 {
-	if (number == 0 || number > t->capacity) {
+	if (number == 0 || number > t->capacity || !t->words) {
 		t->left_out++;
 		return NULL;
 	}
@@ -145,4 +154,24 @@ void table_merge_row(const struct table_kind *kind, uint64_t *into, const uint64
 				   (const struct hist *)(const void *)(from + at));
 		}
 	}
+}
+
+void table_add(struct table *into, const struct table *from)
+{
+	const struct table_kind *kind = from->kind;
+	size_t bytes = table_hist_at(kind, kind->hist_count) * sizeof(*from->words);
+
+	for (uint32_t i = 0; i < from->rows; i++) {
+		const uint64_t *row = table_row(from, i), *key = table_key(kind, row);
+		uint32_t before = into->rows;
+		uint64_t *to = kind->key == TABLE_TEXT ? table_named(into, (const char *)key)
+						       : table_numbered(into, *key);
+
+		/* A new row has no minimum yet. */
+		if (to && into->rows > before)
+			memcpy(to, row, bytes);
+		else if (to)
+			table_merge_row(kind, to, row);
+	}
+	into->left_out += from->left_out;
 }

@@ -64,6 +64,11 @@ uint32_t table_row_words(const struct table_kind *kind);
 int table_init(struct table *t, const struct table_kind *kind, struct err *err);
 void table_free(struct table *t);
 
+/* Leaves no rows. Memory stays. */
+void table_clear(struct table *t);
+/* Adds all rows of a table of the same kind. */
+void table_add(struct table *into, const struct table *from);
+
 /* The measures of the row of that number (from 1) or text. A new row is made where there is none,
  * all zeros. Returns NULL where the row is beyond rows_max, which is counted, or there is no
  * memory. Rows of a table by texts move when one is added. */

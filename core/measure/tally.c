@@ -65,6 +65,35 @@ void tally_free(struct tally *t)
 	memset(t, 0, sizeof(*t));
 }
 
+void tally_clear(struct tally *t, uint64_t start_ns)
+{
+	memset(t->rank_row, 0, t->schema->rank.measure_count * sizeof(*t->rank_row));
+	memset(t->hists, 0, t->schema->hist_count * sizeof(*t->hists));
+	for (uint32_t i = 0; i < t->schema->table_count; i++)
+		table_clear(&t->tables[i]);
+	timeline_init(t->timeline, start_ns);
+	if (t->steps)
+		steps_init(t->steps);
+	t->failure_count = 0;
+}
+
+void tally_add(struct tally *into, const struct tally *from)
+{
+	uint32_t kept = from->failure_count < TALLY_FAILURES ? from->failure_count : TALLY_FAILURES;
+
+	columns_merge(&into->schema->rank, into->rank_row, from->rank_row);
+	for (uint32_t i = 0; i < into->schema->hist_count; i++)
+		hist_merge(&into->hists[i], &from->hists[i]);
+	for (uint32_t i = 0; i < into->schema->table_count; i++)
+		table_add(&into->tables[i], &from->tables[i]);
+	timeline_merge(into->timeline, from->timeline);
+	if (from->steps && from->steps->rows)
+		steps_copy(into->steps, from->steps, from->steps->rows);
+	for (uint32_t i = 0; i < kept; i++)
+		tally_fail(into, &from->failures[i]);
+	into->failure_count += from->failure_count - kept;
+}
+
 struct table *tally_table(const struct tally *t, const struct table_kind *kind)
 {
 	for (uint32_t i = 0; i < t->schema->table_count; i++)

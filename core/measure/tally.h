@@ -95,6 +95,13 @@ struct tally {
 int tally_init(struct tally *t, const struct tally_schema *schema, struct err *err);
 void tally_free(struct tally *t);
 
+/* Empties t, whose timeline then counts from start_ns. Memory stays. */
+void tally_clear(struct tally *t, uint64_t start_ns);
+
+/* Adds a tally of the same schema: measures as they are merged over ranks, rows of tables by their keys.
+ * Steps are copied, since only one of the two may have them. Does not change from. */
+void tally_add(struct tally *into, const struct tally *from);
+
 /* The tally's table of that kind; NULL: the schema has none. */
 struct table *tally_table(const struct tally *t, const struct table_kind *kind);
 

@@ -5,10 +5,13 @@
 #include <mpi.h>
 #include <stdlib.h>
 
+#include "core/clock.h"
 #include "core/stop.h"
+#include "ranks/mpi/doorbell.h"
 #include "ranks/mpi/wait.h"
 
-enum { LINK_PEERS = 1 + STATUS_TREE_FAN_OUT, LINK_TAG_STATUS = 11, LINK_TAG_STOP = 12 };
+enum { LINK_PEERS = 1 + STATUS_TREE_FAN_OUT };
+enum { LINK_TAG_STATUS = 11, LINK_TAG_STOP = 12, LINK_TAG_DOORBELL = 13 };
 enum { LINK_NOTES = 8 };
 #define LINK_NOTE UINT64_MAX
 
@@ -23,12 +26,24 @@ struct link_note {
 	MPI_Request send;
 };
 
+/* A message of a round. */
+struct link_status {
+	struct status status;
+	uint64_t looks_ns; /* for how long the sender will look for messages without a nap */
+};
+_Static_assert(sizeof(struct link_status) == 8 * (STATUS_WORDS + 1), "a plain array");
+
 struct link_peer {
 	uint32_t rank;
-	struct status in, out;
+	struct link_status in, out;
 	MPI_Request receive, send;
 	bool sending;
 	bool parted; /* its last message has come: nothing follows */
+	struct doorbell_address doorbell;
+	bool ring;         /* a message was sent, its doorbell has not been rung */
+	uint64_t taken;    /* the latest round whose message has come */
+	uint64_t taken_ns; /* when that was */
+	uint64_t looks_ns; /* as that message says */
 };
 
 struct leader_link {
@@ -43,6 +58,9 @@ struct leader_link {
 	struct link_note notes[LINK_NOTES]; /* on their way */
 	void (*heard)(void *argument, uint32_t from, const struct stall_note *note);
 	void *argument;
+	struct doorbell doorbell;
+	uint64_t round;             /* from 1 */
+	uint64_t looks_ns, told_ns; /* for how long this leader looks, and since when */
 };
 
 static struct link_peer *link_find(struct leader_link *l, uint32_t rank)
@@ -70,6 +88,7 @@ static void link_begin(void *argument)
 {
 	struct leader_link *l = argument;
 
+	l->round++;
 	for (uint32_t i = 0; i < l->peer_count; i++) {
 		struct link_peer *p = &l->peers[i];
 
@@ -82,24 +101,104 @@ static void link_begin(void *argument)
 	}
 }
 
+/* Whether to ring the neighbour to which s is sent. For how long the parent looks is not known yet
+ * in this round. */
+static bool link_rings(const struct leader_link *l, const struct link_peer *p,
+		       const struct status *s, uint64_t now_ns)
+{
+	if (p->taken != l->round)
+		return p->looks_ns != WAIT_NEVER_LISTENS;
+	return wait_share_rings(p->looks_ns, now_ns - p->taken_ns, p->in.status.arrived_ns,
+				s->arrived_ns);
+}
+
+/* For how long this leader still looks without a nap. */
+static uint64_t link_looks(const struct leader_link *l, uint64_t now_ns)
+{
+	uint64_t past_ns = now_ns - l->told_ns;
+
+	if (l->looks_ns == WAIT_NEVER_LISTENS)
+		return WAIT_NEVER_LISTENS;
+	return l->looks_ns > past_ns ? l->looks_ns - past_ns : 0;
+}
+
 static void link_send(void *argument, uint32_t to, const struct status *s)
 {
-	struct link_peer *p = link_find(argument, to);
+	struct leader_link *l = argument;
+	struct link_peer *p = link_find(l, to);
+	uint64_t now_ns = clock_kernel_ns();
 
-	p->out = *s;
+	p->out.status = *s;
+	p->out.looks_ns = link_looks(l, now_ns);
 	MPI_Start(&p->send);
 	p->sending = true;
+	p->ring = link_rings(l, p, s, now_ns);
 }
 
 static bool link_receive(void *argument, uint32_t from, struct status *s)
 {
-	struct link_peer *p = link_find(argument, from);
+	struct leader_link *l = argument;
+	struct link_peer *p = link_find(l, from);
 	int done;
 
 	MPI_Test(&p->receive, &done, MPI_STATUS_IGNORE);
-	if (done)
-		*s = p->in;
-	return done;
+	if (!done)
+		return false;
+	*s = p->in.status;
+	p->taken = l->round;
+	p->taken_ns = clock_kernel_ns();
+	p->looks_ns = p->in.looks_ns;
+	return true;
+}
+
+void leader_link_looks(struct leader_link *l, uint64_t now_ns, uint64_t looks_ns)
+{
+	l->told_ns = now_ns;
+	l->looks_ns = looks_ns;
+}
+
+void leader_link_ring(struct leader_link *l)
+{
+	const struct doorbell_call call = {.from = l->rank, .round = l->round};
+
+	for (uint32_t i = 0; i < l->peer_count; i++) {
+		struct link_peer *p = &l->peers[i];
+
+		if (p->ring)
+			doorbell_ring(&l->doorbell, &p->doorbell, &call);
+		p->ring = false;
+	}
+}
+
+/* Takes all calls. Returns whether one of them announces a message that has not been taken. Others
+ * are late: their messages were found without them. */
+static bool link_rung(struct leader_link *l)
+{
+	struct doorbell_call call;
+	bool rung = false;
+
+	while (doorbell_take(&l->doorbell, &call)) {
+		const struct link_peer *p = link_find(l, call.from);
+
+		rung = rung || (p && call.round == l->round && p->taken != l->round);
+	}
+	return rung;
+}
+
+bool leader_link_nap(struct leader_link *l, const struct wait_nap *nap)
+{
+	const struct doorbell nobody = {.fd = -1};
+	bool rung;
+
+	if (!nap->listens) {
+		doorbell_sleep(&nobody, nap->ns);
+		return false;
+	}
+	if (link_rung(l))
+		return true;
+	rung = doorbell_sleep(&l->doorbell, nap->ns);
+	link_rung(l);
+	return rung;
 }
 
 static void link_add(struct leader_link *l, uint32_t rank)
@@ -107,10 +206,31 @@ static void link_add(struct leader_link *l, uint32_t rank)
 	struct link_peer *p = &l->peers[l->peer_count++];
 
 	p->rank = rank;
-	MPI_Recv_init(&p->in, STATUS_WORDS, MPI_UINT64_T, (int)rank, LINK_TAG_STATUS, l->comm,
+	MPI_Recv_init(&p->in, STATUS_WORDS + 1, MPI_UINT64_T, (int)rank, LINK_TAG_STATUS, l->comm,
 		      &p->receive);
-	MPI_Send_init(&p->out, STATUS_WORDS, MPI_UINT64_T, (int)rank, LINK_TAG_STATUS, l->comm,
+	MPI_Send_init(&p->out, STATUS_WORDS + 1, MPI_UINT64_T, (int)rank, LINK_TAG_STATUS, l->comm,
 		      &p->send);
+}
+
+/* Neighbours tell each other where their doorbells are. */
+static void link_exchange_doorbells(struct leader_link *l)
+{
+	struct waiting how = {.patient = true};
+	MPI_Request sends[LINK_PEERS], receives[LINK_PEERS];
+
+	doorbell_open(&l->doorbell);
+	for (uint32_t i = 0; i < l->peer_count; i++) {
+		struct link_peer *p = &l->peers[i];
+
+		MPI_Irecv(&p->doorbell, sizeof(p->doorbell), MPI_BYTE, (int)p->rank,
+			  LINK_TAG_DOORBELL, l->comm, &receives[i]);
+		MPI_Isend(&l->doorbell.address, sizeof(l->doorbell.address), MPI_BYTE, (int)p->rank,
+			  LINK_TAG_DOORBELL, l->comm, &sends[i]);
+	}
+	for (uint32_t i = 0; i < l->peer_count; i++) {
+		wait_for(&receives[i], &how, "the start of status rounds");
+		wait_for(&sends[i], &how, "the start of status rounds");
+	}
 }
 
 int leader_link_open(struct leader_link **out, struct group *leaders, const void *comm,
@@ -133,6 +253,7 @@ int leader_link_open(struct leader_link **out, struct group *leaders, const void
 		link_add(l, status_tree_parent(leaders->rank));
 	for (uint32_t i = 0; i < children; i++)
 		link_add(l, status_tree_first(leaders->rank) + i);
+	link_exchange_doorbells(l);
 	*out = l;
 	return 0;
 }
@@ -176,6 +297,7 @@ void leader_link_close(struct leader_link *l)
 		MPI_Request_free(&p->send);
 		MPI_Request_free(&p->receive);
 	}
+	doorbell_close(&l->doorbell);
 	free(l);
 }
 

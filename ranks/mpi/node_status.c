@@ -144,10 +144,11 @@ static void status_carry(struct node_status *m)
 		status_tree_post(&m->tree, &m->board->here);
 		m->carried = true;
 	}
-	if (!status_tree_poll(&m->tree, &everywhere))
-		return;
-	m->carried = false;
-	status_complete(m, &everywhere);
+	if (status_tree_poll(&m->tree, &everywhere)) {
+		m->carried = false;
+		status_complete(m, &everywhere);
+	}
+	leader_link_ring(m->link);
 }
 
 void node_status_post(struct node_status *m, const struct status *mine)
@@ -161,8 +162,12 @@ void node_status_post(struct node_status *m, const struct status *mine)
 		seat->arrived_ns += (uint64_t)m->offset_ns;
 	if (atomic_fetch_add_explicit(&b->posts, 1, memory_order_acq_rel) + 1 == m->round * m->size)
 		status_gather(m);
-	if (m->link)
+	if (m->link) {
+		uint64_t now_ns = clock_kernel_ns();
+
+		leader_link_looks(m->link, now_ns, wait_share_looks(&m->share, now_ns));
 		status_carry(m);
+	}
 }
 
 bool node_status_look(struct node_status *m, struct status *merged)
@@ -191,15 +196,14 @@ static uint64_t processor_now_ns(void)
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-/* Called after a look in vain. A leader whose node is complete looks for messages; all others are
- * woken by a futex. */
+/* Called after a look in vain. A leader whose node is complete looks for messages, and may be woken
+ * by a neighbour; all others are woken by a futex. */
 static void status_rest(struct node_status *m, uint64_t now_ns, struct status_naps *naps)
 {
-	uint64_t nap_ns = wait_share_nap(&m->share, now_ns);
-	struct timespec nap = {.tv_nsec = (long)nap_ns};
+	struct wait_nap nap = wait_share_nap(&m->share, now_ns);
 	int there;
 
-	if (!nap_ns) {
+	if (!nap.ns) {
 		sched_yield();
 		return;
 	}
@@ -207,7 +211,7 @@ static void status_rest(struct node_status *m, uint64_t now_ns, struct status_na
 		/* The next look tests for messages, which is progress for those sent before. */
 		if (!naps->count++)
 			naps->processor_ns = processor_now_ns();
-		nanosleep(&nap, NULL);
+		wait_share_napped(&m->share, leader_link_nap(m->link, &nap));
 		return;
 	}
 	/* Messages that this rank sent before may still need MPI progress. */
@@ -219,11 +223,12 @@ void node_status_wait(struct node_status *m, struct waiting *how, struct status 
 {
 	struct waiting_slow slow = {0};
 	struct status_naps naps = {0};
-	uint64_t now_ns;
+	uint64_t now_ns, begun_ns, ended_ns;
 
 	if (node_status_look(m, merged))
 		return;
 	now_ns = clock_kernel_ns();
+	begun_ns = processor_now_ns();
 	wait_share_begin(&m->share, now_ns);
 	while (!node_status_look(m, merged)) {
 		status_rest(m, now_ns, &naps);
@@ -231,9 +236,10 @@ void node_status_wait(struct node_status *m, struct waiting *how, struct status 
 		node_status_watch(m, now_ns);
 		wait_say_slow(how, "a status round", &slow, now_ns);
 	}
+	ended_ns = processor_now_ns();
 	if (naps.count)
-		wait_share_learn(&m->share, naps.count, processor_now_ns() - naps.processor_ns);
-	wait_share_end(&m->share, clock_kernel_ns());
+		wait_share_learn(&m->share, naps.count, ended_ns - naps.processor_ns);
+	wait_share_end(&m->share, clock_kernel_ns(), ended_ns - begun_ns);
 }
 
 static uint64_t status_stop(struct node_status *m);

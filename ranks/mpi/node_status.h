@@ -4,7 +4,8 @@
  * After some milliseconds of compute a collective of MPI is cold (25 us on a small virtual machine,
  * 2 us when it is repeated at once); a few shared cache lines are not (2 us). A waiting rank sleeps
  * on a futex until the round is complete. Only the first rank of a node among several keeps looking
- * for messages (wait_share.h).
+ * for messages (wait_share.h), and naps between its looks until a neighbour wakes it
+ * (leader_link.h).
  *
  * One board serves one group at a time. Main thread only, one round at a time. */
 #ifndef HAUL_RANKS_MPI_NODE_STATUS_H

@@ -19,12 +19,17 @@ void watch_begin(void *watch)
 	sampler_start(w->sampler);
 }
 
-struct client_series *watch_end(const struct watch *w, uint64_t *rank_row)
+void watch_so_far(const struct watch *w, uint64_t *rank_row)
 {
 	struct rusage used;
 
 	getrusage(RUSAGE_SELF, &used);
 	rank_row[TALLY_CPU_USER_NS] = watch_ns(used.ru_utime) - w->user_ns;
 	rank_row[TALLY_CPU_SYSTEM_NS] = watch_ns(used.ru_stime) - w->system_ns;
+}
+
+struct client_series *watch_end(const struct watch *w, uint64_t *rank_row)
+{
+	watch_so_far(w, rank_row);
 	return sampler_stop(w->sampler);
 }

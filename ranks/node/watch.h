@@ -16,6 +16,9 @@ struct watch {
 /* Begins to count, or begins again (a hook of struct phase_context). */
 void watch_begin(void *watch);
 
+/* The processor time since then goes into the rank's row. The watch goes on. */
+void watch_so_far(const struct watch *w, uint64_t *rank_row);
+
 /* Adds what was used since then to the common measures of the rank's row. Returns the node's rows,
  * or NULL without a sampler; they are valid until the next begin. */
 struct client_series *watch_end(const struct watch *w, uint64_t *rank_row);

@@ -10,6 +10,8 @@
 #include "ranks/run/run.h"
 #include "ranks/run/state.h"
 
+#define PUBLISH_EVERY_MIN_NS 1000000000u
+
 bool run_wants(const struct run_options *options, const struct job_phase *phase)
 {
 	const struct workload *workload = phase->section->owner;
@@ -123,6 +125,30 @@ static int check_space(const struct run *run, const struct run_options *options,
 	return rc;
 }
 
+/* Refuses --publish-every where a phase could not be published before it ends. */
+static int check_publish_every(const struct run_options *options, const struct job *job,
+			       struct err *err)
+{
+	if (options->publish_every_ns && options->publish_every_ns < PUBLISH_EVERY_MIN_NS)
+		return err_set(err, -EINVAL, "--publish-every: must be at least 1 s");
+	for (uint32_t i = 0; options->publish_every_ns && i < job->phase_count; i++) {
+		const struct job_phase *phase = &job->phases[i];
+		const struct workload *workload = phase->section->owner;
+
+		if (phase->together)
+			return err_set(err, -EINVAL,
+				       "%s: phases that run at the same time are published when "
+				       "all of them have ended; leave out --publish-every",
+				       phase->path);
+		if (!workload->snapshots)
+			return err_set(err, -EINVAL,
+				       "%s: a phase of this kind is published when it has ended; "
+				       "leave out --publish-every",
+				       phase->path);
+	}
+	return 0;
+}
+
 static int check_combination(const struct run *run, const struct run_options *options,
 			     uint32_t combination, struct generated_registry *generated,
 			     struct err *err)
@@ -136,6 +162,8 @@ static int check_combination(const struct run *run, const struct run_options *op
 	if (rc < 0)
 		return rc;
 	rc = choose(run, options, &job, err);
+	if (rc == 0)
+		rc = check_publish_every(options, &job, err);
 	if (rc == 0) {
 		rc = plan_check(&job, run->world->size, run->nodes.count, true, err);
 		if (rc == 0)

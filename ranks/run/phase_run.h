@@ -16,6 +16,8 @@ struct phase_part {
 };
 
 struct phase_run {
+	struct run *run;
+	const struct run_options *options;
 	const struct workload *workload;
 	struct phase_context ctx;
 	struct arena arena; /* owns the schema's copies */
@@ -23,11 +25,15 @@ struct phase_run {
 	struct progress_line line;
 	struct watch watch;
 	struct client_series *client;
+	uint64_t log_dropped;             /* rows of the operation log that were dropped before */
 	uint64_t started_ns, finished_ns; /* UTC: when the measured part began and ended */
 	bool alone;                       /* one of several that run together, by itself */
 	uint32_t target_count, part_count;
 	struct target_result targets[TARGETS_MAX];
 	struct phase_part **parts; /* [part_count] */
+	/* How often it was published while it ran, and how long that took. */
+	uint32_t interim_count;
+	uint64_t interim_ns;
 	enum stop_reason stopped;
 	int rc;
 };
@@ -42,7 +48,9 @@ void phase_close(struct phase_run *p);
  * Collective over the phase's group. */
 int phase_judge(struct phase_run *p, struct err *err);
 /* Requests that succeeded, or failed and were recorded, on this rank. */
-uint64_t phase_requests(const struct phase_run *p);
+uint64_t phase_requests(const struct tally *t);
+/* Whether any rank of the group has such. Collective. */
+bool phase_measured(const struct tally *t, struct group *group);
 
 /* Adds what the targets reached in this repeat. */
 void targets_add(const struct target_result *results, uint32_t count, struct repeat_targets *into);
@@ -80,5 +88,9 @@ int phase_publish_described(struct run *run, const struct run_options *options,
 /* Describes and publishes the phase, then its parts. failure: the phase's own error. Collective. */
 int phase_publish(struct run *run, const struct run_options *options, struct phase_run *p,
 		  const struct err *failure, struct err *err);
+
+/* phase_context.publish: publishes the phase while it runs, as "running". If that fails, rank 0 warns and the
+ * phase goes on. */
+void phase_publish_running(void *phase_run, struct tally *so_far);
 
 #endif

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "backends/op_log/op_log.h"
+#include "core/units.h"
 #include "plan/plan.h"
 #include "ranks/mpi/group.h"
 #include "ranks/run/phase_run.h"
@@ -26,6 +27,8 @@ int phase_prepare(struct run *run, const struct run_options *options, struct job
 		  struct phase_run *p, struct err *err)
 {
 	memset(p, 0, sizeof(*p));
+	p->run = run;
+	p->options = options;
 	p->workload = phase->section->owner;
 	p->ctx = (struct phase_context){
 		.job = &run->job,
@@ -55,6 +58,9 @@ static int phase_open(struct run *run, const struct run_options *options, struct
 	p->ctx.measure_from_argument = p;
 	p->ctx.part = phase_part;
 	p->ctx.part_argument = p;
+	p->ctx.publish_every_ns = run->results ? options->publish_every_ns : 0;
+	p->ctx.publish = phase_publish_running;
+	p->ctx.publish_argument = p;
 	if (run->world->rank == 0 && !options->quiet) {
 		p->ctx.progress = progress_show;
 		p->ctx.progress_argument = &p->line;
@@ -87,19 +93,19 @@ void targets_add(const struct target_result *results, uint32_t count, struct rep
 }
 
 /* A phase that was refused before any request is not worth a results file. */
-uint64_t phase_requests(const struct phase_run *p)
+uint64_t phase_requests(const struct tally *t)
 {
-	const uint64_t *row = p->tally.rank_row;
-	uint64_t sum = p->tally.failure_count;
+	const uint64_t *row = t->rank_row;
+	uint64_t sum = t->failure_count;
 
 	if (row[TALLY_OPERATIONS] > row[TALLY_ERRORS])
 		sum += row[TALLY_OPERATIONS];
 	return sum;
 }
 
-static bool phase_measured(const struct phase_run *p, struct group *group)
+bool phase_measured(const struct tally *t, struct group *group)
 {
-	uint64_t sum = phase_requests(p);
+	uint64_t sum = phase_requests(t);
 
 	group_allreduce(group, MERGE_SUM, &sum, 1);
 	return sum > 0;
@@ -118,13 +124,23 @@ int phase_judge(struct phase_run *p, struct err *err)
 	return p->rc;
 }
 
+/* What publishing the phase while it ran has cost. */
+static void phase_say_interim(struct phase_run *p)
+{
+	char time[UNITS_TEXT_BYTES];
+
+	if (p->interim_count)
+		workload_say(&p->ctx, "published %u time%s while it ran, which took %s",
+			     p->interim_count, p->interim_count == 1 ? "" : "s",
+			     units_time(time, (double)p->interim_ns / 1e9));
+}
+
 /* One phase from its start to its publication. *status says how the run goes on. */
 static int phase_do(struct run *run, const struct run_options *options, struct job_phase *phase,
 		    struct repeat_targets *targets, enum exit_status *status,
 		    enum stop_reason *stopped, struct err *err)
 {
 	struct phase_run p;
-	uint64_t dropped = run->op_log ? op_log_dropped(run->op_log) : 0;
 	struct err publish = {0};
 	int rc;
 
@@ -138,12 +154,15 @@ static int phase_do(struct run *run, const struct run_options *options, struct j
 	if (run->op_log)
 		op_log_phase(run->op_log, phase->name, run->at.run);
 	p.watch.sampler = run->sampler;
+	p.log_dropped = run->op_log ? op_log_dropped(run->op_log) : 0;
 	phase_measure_from(&p);
 	p.rc = p.workload->run(&p.ctx, &p.stopped, err);
 	p.finished_ns = clock_utc_ns();
+	phase_say_interim(&p);
 	p.client = watch_end(&p.watch, p.tally.rank_row);
 	if (run->op_log)
-		p.tally.rank_row[TALLY_OP_LOG_DROPPED] = op_log_dropped(run->op_log) - dropped;
+		p.tally.rank_row[TALLY_OP_LOG_DROPPED] =
+			op_log_dropped(run->op_log) - p.log_dropped;
 	progress_end(&p.line);
 	run->phase_end_ns = clock_now(&run->clock);
 	*stopped = p.stopped;
@@ -156,7 +175,7 @@ static int phase_do(struct run *run, const struct run_options *options, struct j
 		targets_add(p.targets, p.target_count, targets);
 	if (p.ctx.message[0])
 		snprintf(run->message, sizeof(run->message), "%s: %s", phase->name, p.ctx.message);
-	run->measured = run->measured || rc == 0 || phase_measured(&p, run->world);
+	run->measured = run->measured || rc == 0 || phase_measured(&p.tally, run->world);
 	if (run->results && run->measured && phase_publish(run, options, &p, err, &publish) < 0) {
 		/* The phase's own error comes first and keeps its sentence. */
 		if (rc == 0)

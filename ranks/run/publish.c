@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "backends/op_log/op_log.h"
 #include "core/utf8.h"
 #include "plan/plan.h"
 #include "ranks/run/phase_run.h"
@@ -91,25 +92,32 @@ static void describe_together(const struct phase_run *p, struct phase_record *r)
 	r->alone = p->alone;
 }
 
-void phase_describe(struct run *run, const struct phase_run *p, const struct err *failure,
-		    struct phase_record *r)
+/* What does not depend on how the phase ends. t: its figures. */
+static void describe_any(struct run *run, const struct phase_run *p, const struct tally *t,
+			 struct phase_record *r)
 {
 	struct phase_store stores[PHASE_STORES_MAX];
 	uint32_t store_count;
 
 	phase_record_init(r);
 	r->started_ns = p->started_ns;
-	r->finished_ns = p->finished_ns;
 	utf8_copy(r->kind, sizeof(r->kind), p->ctx.phase->section->name);
 	utf8_copy(r->name, sizeof(r->name), p->ctx.phase->name);
-	utf8_copy(r->message, sizeof(r->message), p->ctx.message);
-	utf8_copy(r->status, sizeof(r->status), phase_status(p));
-	utf8_copy(r->error, sizeof(r->error), p->rc < 0 ? failure->text : "");
 	describe_together(p, r);
 	if (plan_phase_stores(&run->job, p->ctx.phase, run->world->size, stores, &store_count,
 			      NULL) == 0)
 		utf8_copy(r->store, sizeof(r->store), stores[0].store->name);
-	r->seconds = tally_seconds(&p->tally, p->ctx.group);
+	r->seconds = tally_seconds(t, p->ctx.group);
+}
+
+void phase_describe(struct run *run, const struct phase_run *p, const struct err *failure,
+		    struct phase_record *r)
+{
+	describe_any(run, p, &p->tally, r);
+	r->finished_ns = p->finished_ns;
+	utf8_copy(r->message, sizeof(r->message), p->ctx.message);
+	utf8_copy(r->status, sizeof(r->status), phase_status(p));
+	utf8_copy(r->error, sizeof(r->error), p->rc < 0 ? failure->text : "");
 }
 
 /* Facts of the phase hold for its parts, except what they are and when they took place. */
@@ -165,4 +173,44 @@ int phase_publish(struct run *run, const struct run_options *options, struct pha
 	phase_describe(run, p, failure, &phase.record);
 	phase_set_run(run, p->workload, &phase);
 	return phase_publish_described(run, options, &phase, p, err);
+}
+
+/* Fills in what whoever runs the phase counts. */
+static void publish_count(const struct phase_run *p, struct tally *so_far)
+{
+	const struct op_log *log = p->run->op_log;
+
+	watch_so_far(&p->watch, so_far->rank_row);
+	if (log)
+		so_far->rank_row[TALLY_OP_LOG_DROPPED] = op_log_dropped(log) - p->log_dropped;
+}
+
+void phase_publish_running(void *phase_run, struct tally *so_far)
+{
+	struct phase_run *p = phase_run;
+	struct run *run = p->run;
+	struct results_phase phase = {.tally = so_far, .running = true};
+	uint64_t began_ns = clock_now(&run->clock);
+	struct err err = {0};
+	int rc;
+
+	run->measured = run->measured || phase_measured(so_far, p->ctx.group);
+	if (!run->measured)
+		return;
+	publish_count(p, so_far);
+	describe_any(run, p, so_far, &phase.record);
+	utf8_copy(phase.record.status, sizeof(phase.record.status), "running");
+	phase.record.finished_ns = clock_utc_ns();
+	phase.record.number = run->published;
+	phase_set_run(run, p->workload, &phase);
+	run_watch_write(run);
+	rc = run_record_stores(run, &err);
+	if (rc == 0)
+		rc = results_publish(run->results, &phase, &err);
+	run_unwatch_write(run);
+	if (rc < 0 && run->world->rank == 0)
+		log_say(&run->log, LOG_WARNING, "%s goes on, but could not be published now: %s",
+			p->ctx.phase->name, err.text);
+	p->interim_count += rc == 0;
+	p->interim_ns += clock_now(&run->clock) - began_ns;
 }

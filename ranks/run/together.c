@@ -269,7 +269,7 @@ static void together_conclude(struct together *t, struct together_outcome *o, st
 	struct phase_run *p = &t->p;
 
 	phase_judge(p, err);
-	o->requests = phase_requests(p);
+	o->requests = phase_requests(&p->tally);
 	group_allreduce(p->ctx.group, MERGE_SUM, &o->requests, 1);
 	phase_describe(t->run, p, err, &o->record);
 	o->rc = p->rc;

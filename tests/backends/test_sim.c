@@ -143,6 +143,44 @@ static void test_writes(void)
 	rig_close(&r);
 }
 
+/* The time of one request of the store that test_other_requests opens. */
+static uint64_t other_takes(struct queue *q, struct rig *r, struct object *o, enum request_op op)
+{
+	uint64_t before = clock_now(r->clock);
+
+	CU_ASSERT_EQUAL(rig_do(q, o, op, 0, op == REQ_WRITE ? MB : 0, NULL, NULL), 0);
+	return clock_now(r->clock) - before;
+}
+
+/* Requests that move no bytes, in the order of a row; each takes so many ms. */
+static void test_other_requests(void)
+{
+	static const struct {
+		enum request_op op;
+		uint64_t ms;
+	} rows[] = {
+		{REQ_BEGIN, 3},  {REQ_WRITE, 1},  {REQ_COMMIT, 5}, {REQ_OPEN, 2},
+		{REQ_READ, 0},   {REQ_CLOSE, 0},  {REQ_BEGIN, 3},  {REQ_ABORT, 0},
+		{REQ_STAT, 2},   {REQ_DELETE, 7}, {REQ_UPDATE, 2}, {REQ_CLOSE, 0},
+		{REQ_UPDATE, 2}, {REQ_WRITE, 1},  {REQ_CLOSE, 5},  {REQ_CLOSE, 0},
+	};
+	struct object o = {.key = "x"};
+	struct queue q;
+	struct rig r;
+
+	rig_init(&r);
+	CU_ASSERT_EQUAL_FATAL(
+		rig_open(&r, "{\"uri\": \"sim://x\", \"bandwidth\": \"1 GB/s\", "
+			     "\"open_latency\": \"2 ms\", \"begin_latency\": \"3 ms\", "
+			     "\"commit_latency\": \"5 ms\", \"delete_latency\": \"7 ms\"}"),
+		0);
+	CU_ASSERT_EQUAL_FATAL(queue_open(&q, &r.store, 1, NULL), 0);
+	for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		CU_ASSERT_EQUAL(other_takes(&q, &r, &o, rows[i].op), rows[i].ms * MS);
+	queue_close(&q);
+	rig_close(&r);
+}
+
 static void test_deadline_ends_a_wait(void)
 {
 	struct object o = {.key = "x"};
@@ -322,6 +360,7 @@ int main(void)
 		{"known answers", test_known_answers},
 		{"stamps", test_stamps},
 		{"writes", test_writes},
+		{"other requests", test_other_requests},
 		{"deadline ends a wait", test_deadline_ends_a_wait},
 		{"earliest first", test_earliest_first},
 		{"failures are drawn and repeat", test_failures_are_drawn_and_repeat},

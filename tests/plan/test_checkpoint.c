@@ -187,12 +187,12 @@ static void check_ranks(const struct checkpoint_shape *s)
 		sum.weights += one.weights;
 		sum.optimizer += one.optimizer;
 		sum.bytes += one.bytes;
+		if (s->layout == CHECKPOINT_SHARED)
+			CU_ASSERT_EQUAL(sum.bytes, checkpoint_shared_bytes(s, rank + 1));
 		sum.files = s->layout == CHECKPOINT_SHARED ? 1 : sum.files + one.files;
 		CU_ASSERT_EQUAL_FATAL(checkpoint_written(s, rank + 1, &together, &err), 0);
 		CU_ASSERT(same(&sum, &together));
 	}
-	if (s->layout == CHECKPOINT_SHARED)
-		CU_ASSERT_EQUAL(sum.bytes, checkpoint_shared_bytes(s));
 }
 
 static void test_ranks_alike(void)

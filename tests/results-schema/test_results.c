@@ -105,11 +105,12 @@ static const struct target_result targets[] = {
 	 .found = 21e6},
 };
 
-static int publish(struct results *r, uint32_t number, const char *kind,
-		   void (*fill)(struct tally *t, uint32_t rank), struct group *g, struct err *err)
+static int publish_as(struct results *r, uint32_t number, const char *kind,
+		      void (*fill)(struct tally *t, uint32_t rank), bool running, struct group *g,
+		      struct err *err)
 {
 	struct tally t;
-	struct results_phase phase = {.tally = &t};
+	struct results_phase phase = {.tally = &t, .running = running};
 	struct phase_record *record = &phase.record;
 	struct client_series *client = g->rank % 2 ? NULL : malloc(sizeof(*client));
 	int rc = tally_init(&t, &synthetic_schema, err);
@@ -123,7 +124,7 @@ static int publish(struct results *r, uint32_t number, const char *kind,
 	record->started_ns = 1700000000000000001ull + number;
 	record->finished_ns = record->started_ns + 1400000000;
 	strcpy(record->kind, kind);
-	strcpy(record->status, "done");
+	strcpy(record->status, running ? "running" : "done");
 	strcpy(record->message, g->rank ? "not rank 0's" : "all is well");
 	record->seconds = 1.4;
 	/* A phase in which the last rank does not take part. */
@@ -142,6 +143,12 @@ static int publish(struct results *r, uint32_t number, const char *kind,
 	tally_free(&t);
 	free(client);
 	return rc;
+}
+
+static int publish(struct results *r, uint32_t number, const char *kind,
+		   void (*fill)(struct tally *t, uint32_t rank), struct group *g, struct err *err)
+{
+	return publish_as(r, number, kind, fill, false, g, err);
 }
 
 /* The shared tier comes first, then the ranks' own tiers in their order, as long as there is
@@ -506,6 +513,65 @@ static void check_writers(void)
 		       "writers follow from the bytes");
 }
 
+/* Bytes of the results file, in which the phase of that number is the last one and still runs. */
+static uint64_t check_running_file(const char *path, uint32_t number)
+{
+	struct results_file *f;
+	struct err err = {0};
+	uint64_t bytes;
+
+	if (results_load(&f, path, &err) < 0) {
+		fprintf(stderr, "%s\n", err.text);
+		failed++;
+		return 0;
+	}
+	expect(f->phase_count == number + 1, "a running phase is there once");
+	expect(f->phase_count && strcmp(f->phases[number].record.status, "running") == 0,
+	       "it says that it runs");
+	expect(results_value(&f->phases[number].merged, 0, "samples") > 0, "its figures");
+	bytes = f->file_bytes;
+	results_unload(f);
+	return bytes;
+}
+
+/* A phase is published while it runs, by and by: each publication takes the place of the one before, also if there is no
+ * room for one of them. What was published before is kept, until the phase has ended. */
+static void check_running(struct results *r, const char *path, uint32_t number, const char *kind,
+			  void (*fill)(struct tally *t, uint32_t rank), struct group *g)
+{
+	struct rlimit all, few = {1000, 1000};
+	struct err err = {0};
+	uint64_t bytes[2];
+	int rc;
+
+	for (int i = 0; i < 2; i++) {
+		set_stores(r, 3);
+		expect(publish_as(r, number, kind, fill, true, g, &err) == 0, "published running");
+		check_stores(path, 3, g);
+		bytes[i] = g->rank == 0 ? check_running_file(path, number) : 0;
+	}
+	expect(bytes[0] == bytes[1], "the file does not grow");
+	getrlimit(RLIMIT_FSIZE, &all);
+	few.rlim_max = all.rlim_max;
+	if (g->rank == 0)
+		setrlimit(RLIMIT_FSIZE, &few);
+	rc = publish_as(r, number, kind, fill, true, g, &err);
+	if (g->rank == 0)
+		setrlimit(RLIMIT_FSIZE, &all);
+	expect(rc == -EFBIG, "no room for a running phase");
+	if (g->rank == 0)
+		check_running_file(path, number);
+	group_barrier(g);
+}
+
+static void check_no_base(const char *path)
+{
+	char base[4096];
+
+	snprintf(base, sizeof(base), "%s.base", path);
+	expect(access(base, F_OK) < 0, "no .base is left");
+}
+
 static void check_run(const char *path, bool older, uint32_t rank_rows_max, struct group *g)
 {
 	struct results *r = NULL, *second = NULL;
@@ -529,6 +595,8 @@ static void check_run(const char *path, bool older, uint32_t rank_rows_max, stru
 	       "the message for an existing file");
 	group_barrier(g);
 	results_set_watch(r, &(struct results_watch){.step = note_step});
+	signal(SIGXFSZ, SIG_IGN);
+	check_running(r, path, 0, "generate", synthetic_generate, g);
 	expect(publish(r, 0, "generate", synthetic_generate, g, &err) == 0, "generate published");
 	expect(strcmp(hints[0], "1") == 0 && strcmp(hints[1], "1") == 0 &&
 		       strcmp(hints[2], "1048576") == 0 && strcmp(hints[3], "enable") == 0,
@@ -537,8 +605,11 @@ static void check_run(const char *path, bool older, uint32_t rank_rows_max, stru
 	expect(results_stand(r) == (g->rank == 0), "the run's own file is published");
 	set_stores(r, 9);
 	check_stores(path, 0, g);
+	check_running(r, path, 1, "train", synthetic_train, g);
+	set_stores(r, 9);
 	check_steps_told(r, path, g);
 	check_file(path, 2, "interrupted", g);
+	check_no_base(path);
 	check_stores(path, 9, g);
 	check_no_room(r, path, g);
 	group_barrier(g);

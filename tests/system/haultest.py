@@ -86,6 +86,17 @@ def alone(*args, cwd=None, env=None, timeout=HANGS_S):
     return finish(p, began, timeout)
 
 
+def peak_of_rank(args, cwd=None, env=None):
+    """Runs the command as one rank; returns (its peak resident set in bytes, its output). A process inherits the peak of its
+    parent, so a small parent starts it."""
+    code = "import resource, subprocess, sys; rc = subprocess.run(sys.argv[1:], close_fds=False).returncode; " \
+           "print('peak', resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss); sys.exit(rc)"
+    r = subprocess.run([MPIEXEC, "-n", "1", sys.executable, "-S", "-c", code, *args], cwd=cwd, capture_output=True,
+                       text=True, timeout=HANGS_S, env=environment(1, env))
+    check(r.returncode == 0, f"{args}: {r.stdout} {r.stderr}")
+    return int(r.stdout.rsplit("peak ", 1)[1]) << 10, r.stdout
+
+
 def ranks_in(folder):
     """The processes of this program that run in a folder, as folders of /proc."""
     found = []

@@ -225,5 +225,35 @@ def test_order_of_calls():
         check(renamed and "haul-checkpoint" in renamed[-1], f"the marker is not the last: {renamed}")
 
 
+@timing
+def test_training_goes_on_while_a_checkpoint_is_written():
+    """A checkpoint of 100 MB at 1 GB/s takes 100 ms, its copy at 20 GB/s takes 5: the training waits for the copy only,
+    and computes as if there were no checkpoint."""
+    def train(snapshot):
+        return {"seed": 5, "stores": {"d": {"uri": "sim://data", "rank_bandwidth": "2 GB/s"},
+                                      "c": {"uri": "sim://kept", "rank_bandwidth": "1 GB/s"}},
+                "dataset": {"store": "d", "format": "raw", "files": 256, "sample_bytes": 100000},
+                "phases": [{"generate": {}}, {"train": {
+                    "batch": 4, "compute": "20 ms", "null_steps": 0, "epochs": 2, "checkpoint": {
+                        "store": "c", "every_steps": 10, "async": {"snapshot": snapshot, "d2h": "20 GB/s"},
+                        "model": {"bytes": "100 MB"}, "chunk": "1 MiB", "buffers": "4 MiB", "framing": "raw"}}}]}
+    with Folder() as folder:
+        rows, au = {}, {}
+        for snapshot in ("none", "copy"):
+            write_job(folder, train(snapshot))
+            r = run(folder, 1)
+            check(r.rc == 0, f"{r}")
+            _, training, checkpoints = phases(folder)
+            took = machine_took_s(folder, training) / training["seconds"]
+            rows[snapshot] = checkpoints["checkpoints"]
+            au[snapshot] = training["figures"]["au"]
+            near(au[snapshot], 1, 0.02 + 2 * took, f"{snapshot}: AU")
+            check(checkpoints["within"] == training["number"] and len(rows[snapshot]) == 12, f"{len(rows[snapshot])} rows")
+        for row in rows["copy"]:
+            check(row["blocked_ns"] >= 5e6 and row["durable_ns"] >= 100e6, f"{row}")
+        blocked = {k: sorted(row["blocked_ns"] for row in v)[len(v) // 2] for k, v in rows.items()}
+        check(blocked["copy"] < 0.1 * blocked["none"] * (1 + 10 * took), f"{blocked}, the machine took {took}")
+
+
 if __name__ == "__main__":
     main()

@@ -1,15 +1,15 @@
-"""Memory of a rank that trains on files with many samples: it takes at most the job's buffers and 32 MiB more than an empty
-process with MPI and HDF5. The files have their full size, consist of holes, and are read as existing data.
+"""Memory of a rank: it takes at most the job's buffers and 32 MiB more than an empty process with MPI and HDF5. Trainings
+read files with many samples, which have their full size and consist of holes; checkpoints are larger than their buffers.
 
 test_memory.py EMPTY_PROCESS"""
 import os
-import subprocess
 import sys
 
 from haultest import *
 
 EMPTY = sys.argv.pop(1)
 BUFFERS = 8 << 20
+MORE = 32 << 20
 DLRM = {"row_group": 6144, "columns": ["40 float32 read", "150 int32", "int8"]}
 CASES = [  # name, format, samples per file, bytes per sample, options, first bytes of the files
     ("resnet50", "tfrecord", 1251, 114660, {}, b""),
@@ -18,16 +18,6 @@ CASES = [  # name, format, samples per file, bytes per sample, options, first by
     ("dlrm, indexed", "indexed_binary", 4718592, 761, {}, b""),
     ("megatron", "mmap_indexed_binary", 277203535, 2048, {}, b""),
 ]
-
-
-def peak(args, cwd):
-    """Runs the command as one rank; returns (its peak resident set in bytes, its output)."""
-    code = "import resource, subprocess, sys; rc = subprocess.run(sys.argv[1:], close_fds=False).returncode; " \
-           "print('peak', resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss); sys.exit(rc)"
-    r = subprocess.run([MPIEXEC, "-n", "1", sys.executable, "-c", code, *args], cwd=cwd, capture_output=True,
-                       text=True, timeout=HANGS_S, env=environment(1))
-    check(r.returncode == 0, f"{args}: {r.stdout} {r.stderr}")
-    return int(r.stdout.rsplit("peak ", 1)[1]) << 10, r.stdout
 
 
 def job(folder, case, files):
@@ -56,10 +46,13 @@ def holes(folder, case, files, bytes_each):
                 f.truncate(index)
 
 
+def empty_process():
+    """The peak resident set of the empty process."""
+    return peak_of_rank([EMPTY])[0]
+
+
 def test_rank():
-    empty = subprocess.run([MPIEXEC, "-n", "1", EMPTY], capture_output=True, text=True, timeout=HANGS_S)
-    check(empty.returncode == 0, f"{empty.stderr}")
-    base = int(empty.stdout) << 10
+    base = empty_process()
     for case in CASES:
         files = 1 if case[0] == "megatron" else 2
         with Folder() as folder:
@@ -69,11 +62,41 @@ def test_rank():
             seconds = processors_s() - before
             check(plan.rc == 0 and seconds < 1, f"{case[0]}: planned in {seconds:.1f} s of a processor: {plan}")
             holes(folder, case, files, json.loads(plan.out)["dataset"]["bytes"] // files)
-            bytes_, out = peak([HAUL, "run", "job.json"], folder)
+            bytes_, out = peak_of_rank([HAUL, "run", "job.json"], folder)
             print(f"      {case[0]}: {bytes_ / 2 ** 20:.1f} MiB, empty {base / 2 ** 20:.1f} MiB, "
                   f"planned in {seconds:.2f} s", flush=True)
             check("2,560 samples" in out or "5,120 samples" in out, f"{case[0]}: {out}")
-            check(bytes_ < base + BUFFERS + (32 << 20), f"{case[0]}: {bytes_} bytes, empty {base}")
+            check(bytes_ < base + BUFFERS + MORE, f"{case[0]}: {bytes_} bytes, empty {base}")
+
+
+def checkpoints(bytes_, buffers, chunk):
+    """A checkpoint of one rank is written, read, and read and compared, each by a run of its own."""
+    both = {"count": 1, "model": {"bytes": bytes_}, "framing": "torch", "buffers": buffers, "chunk": chunk,
+            "writers": 2, "fillers": 2, "readers": 2}
+    phases = [("write", {"operation": "write"}), ("read", {"operation": "read"}),
+              ("verify", {"operation": "read", "verify": "full"})]
+    base = empty_process()
+    with Folder() as folder:
+        write_job(folder, {"stores": {"c": {"uri": f"file://{folder}/data"}},
+                           "phases": [{"checkpoint": {"name": name, **both, **more}} for name, more in phases]})
+        for name, _ in phases:
+            peak, _ = peak_of_rank([HAUL, "run", "job.json", "--only", name, "--force"], folder)
+            phase, = report(f"{folder}/results.h5")["phases"]
+            moved = phase["bytes_written"] + phase["bytes_read"]
+            print(f"      {name}: {peak / 2 ** 20:.1f} MiB, empty {base / 2 ** 20:.1f} MiB", flush=True)
+            check(moved > bytes_ and phase["errors"] == 0, f"{name}: {phase}")
+            check(peak > base + buffers, f"{name}: {peak} bytes, empty {base}: not all buffers were used")
+            if not SANITIZED:  # sanitizers take memory of their own
+                check(peak <= base + buffers + MORE, f"{name}: {peak} bytes, empty {base}, buffers {buffers}")
+
+
+def test_checkpoint():
+    checkpoints(256 << 20, 32 << 20, 4 << 20)
+
+
+@long
+def test_large_checkpoint():
+    checkpoints(4 << 30, 128 << 20, 32 << 20)
 
 
 main()

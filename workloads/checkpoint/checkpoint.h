@@ -6,6 +6,7 @@
  *	files.c    names, tensors and writers of files; ranges.c: what a rank of another mesh reads of them
  *	write.c    a checkpoint written: threads that share a file, the marker last
  *	read.c     a checkpoint read: whole files, or ranges for a mesh of its own
+ *	keep.c     the last ones stay; within.c: within another phase, which may go on meanwhile
  *	marker.c   .haul-checkpoint.json, by which a checkpoint is whole; clean.c: removal by it
  *	columns.c  measures, histograms, figures
  *
@@ -100,7 +101,12 @@ struct checkpoint_use {
 	const struct checkpoint_options *options;
 	const struct job_store *store;
 	const char *path; /* of the options, for messages */
+	/* Within another phase: whether that goes on while a checkpoint is written, after a copy; and how many bytes per
+	 * second go to the host (0: as many as memory allows). */
+	uint32_t snapshot; /* enum checkpoint_snapshot */
+	uint64_t d2h;
 };
+enum checkpoint_snapshot { CHECKPOINT_SNAPSHOT_NONE, CHECKPOINT_SNAPSHOT_COPY };
 int checkpoint_use_of(const struct job *job, const struct job_phase *phase,
 		      struct checkpoint_use *out, struct err *err);
 
@@ -117,10 +123,16 @@ struct checkpoint_run;
 /* Opens the store and the threads, on every rank. use must live as long. *out NULL: an error. */
 int checkpoint_within_open(struct checkpoint_run **out, struct phase_context *ctx,
 			   const struct checkpoint_use *use, struct err *err);
-/* Writes the next one, and waits until it is whole. No status round may be under way. *stopped: why it was not written to
- * its end. Collective, main thread, as is the rest. */
+/* Writes the next one. Waits until it is whole; or, with a snapshot, until its bytes are copied and the one before is
+ * whole. *stopped: why it was not written to its end. No status round may be under way. Collective, main thread, as is
+ * the rest but for the two questions. */
 int checkpoint_within_write(struct checkpoint_run *r, enum stop_reason *stopped, struct err *err);
-/* Its results go into the part. NULL: does nothing. */
+/* Whether one is being written, on all ranks alike; and whether this rank's threads still write it. r may be NULL. */
+bool checkpoint_within_flies(const struct checkpoint_run *r);
+bool checkpoint_within_works(const struct checkpoint_run *r);
+/* Waits for it and makes it whole, or, with halt, drops what is not written yet. */
+int checkpoint_within_land(struct checkpoint_run *r, bool halt, struct err *err);
+/* Its results go into the part. r may be NULL. */
 void checkpoint_within_close(struct checkpoint_run *r);
 
 /* Hooks of the workload. */

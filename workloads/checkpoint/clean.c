@@ -57,7 +57,7 @@ static bool checkpoint_cleaned_made(const void *argument, uint64_t i, uint64_t b
 
 	checkpoint_cleaned_file(c, i, &f);
 	if (c->marker.shape.layout == CHECKPOINT_SHARED)
-		return bytes <= checkpoint_shared_bytes(&c->marker.shape);
+		return bytes <= checkpoint_shared_bytes(&c->marker.shape, c->marker.ranks);
 	tensors = checkpoint_file_tensors(&f);
 	return archive_size((enum archive_kind)c->marker.shape.framing, &tensors, &size, &payload,
 			    NULL) == 0 &&

@@ -48,6 +48,15 @@ static double checkpoint_read_seconds(const uint64_t *row)
 	return checkpoint_seconds(row[CHECKPOINT_READ_SLOWEST_NS], row[CHECKPOINT_READ_BACK]);
 }
 
+/* What is lost where making bytes and writing them do not overlap. */
+static double checkpoint_write_overhead(const uint64_t *row)
+{
+	uint64_t fill = row[CHECKPOINT_FILL_NS], store = row[CHECKPOINT_STORE_NS];
+	uint64_t busy = fill > store ? fill : store, wall = row[CHECKPOINT_WRITE_NS];
+
+	return wall ? (busy < wall ? (double)(wall - busy) : 0) / (double)wall : NAN;
+}
+
 static double checkpoint_cached_share(const uint64_t *row)
 {
 	return row[CHECKPOINT_RESIDENT_SAMPLED_BYTES]
@@ -67,6 +76,8 @@ static const struct figure figures[] = {
 		   "bytes read per second, each checkpoint until its slowest rank had read its part")
 	FIGURE_ROW("write_seconds", "s", checkpoint_write_seconds,
 		   "seconds that the slowest rank took to write a checkpoint, on average")
+	FIGURE_ROW("write_overhead", "fraction", checkpoint_write_overhead,
+		   "of the writing time, what is beyond the longer of making bytes and storing them")
 	FIGURE_ROW("read_seconds", "s", checkpoint_read_seconds,
 		   "seconds that the slowest rank took to read a checkpoint, on average")
 	TALLY_COMMON_FIGURES

@@ -24,8 +24,10 @@
 	  "the sum over all checkpoints of what the slowest rank took to write it") \
 	X(CHECKPOINT_READ_SLOWEST_NS, "read_slowest_ns", "ns", MAX, \
 	  "the sum over all checkpoints of what the slowest rank took to read it") \
-	X(CHECKPOINT_FILL_NS, "fill_ns", "ns", SUM, "time of all threads making bytes") \
-	X(CHECKPOINT_STORE_NS, "store_ns", "ns", SUM, "time of all writers with a write, begin or commit under way") \
+	X(CHECKPOINT_FILL_NS, "fill_ns", "ns", SUM, \
+	  "time in which bytes were made for the writer of each rank that ended last") \
+	X(CHECKPOINT_STORE_NS, "store_ns", "ns", SUM, \
+	  "time in which that writer had a write, begin or commit under way") \
 	X(CHECKPOINT_VERIFY_NS, "verify_ns", "ns", SUM, "time of all threads comparing bytes") \
 	X(CHECKPOINT_MARKER_NS, "marker_ns", "ns", MAX, \
 	  "publishing markers, by which a checkpoint is whole; in the account of waiting for ranks") \
@@ -36,15 +38,18 @@
 
 /* Rows by the number of the checkpoint, from 1. */
 #define CHECKPOINT_ROW_LIST(X) \
-	X(CHECKPOINT_ROW_WRITE_START_NS, "write_start_ns", "ns", MAX, "when writing began, since the phase's start") \
 	X(CHECKPOINT_ROW_WRITE_NS, "write_ns", "ns", MAX, "what the slowest rank took to write it") \
-	X(CHECKPOINT_ROW_WRITE_FIRST_NS, "write_first_ns", "ns", MIN, "what the fastest rank took") \
-	X(CHECKPOINT_ROW_MARKER_NS, "marker_ns", "ns", MAX, "publishing the marker, after the slowest rank") \
-	X(CHECKPOINT_ROW_BYTES_WRITTEN, "bytes_written", "bytes", SUM, "bytes of its files written") \
-	X(CHECKPOINT_ROW_READ_START_NS, "read_start_ns", "ns", MAX, "when reading began, since the phase's start") \
 	X(CHECKPOINT_ROW_READ_NS, "read_ns", "ns", MAX, "what the slowest rank took to read it") \
+	X(CHECKPOINT_ROW_BLOCKED_NS, "blocked_ns", "ns", MAX, \
+	  "what whoever asked for it waited, for the one before it, too") \
+	X(CHECKPOINT_ROW_DURABLE_NS, "durable_ns", "ns", MAX, "from when it was asked for until its marker was published") \
+	X(CHECKPOINT_ROW_MARKER_NS, "marker_ns", "ns", MAX, "publishing the marker, after the slowest rank") \
+	X(CHECKPOINT_ROW_WRITE_FIRST_NS, "write_first_ns", "ns", MIN, "what the fastest rank took") \
 	X(CHECKPOINT_ROW_READ_FIRST_NS, "read_first_ns", "ns", MIN, "what the fastest rank took") \
-	X(CHECKPOINT_ROW_BYTES_READ, "bytes_read", "bytes", SUM, "bytes of its files read")
+	X(CHECKPOINT_ROW_BYTES_WRITTEN, "bytes_written", "bytes", SUM, "bytes of its files written") \
+	X(CHECKPOINT_ROW_BYTES_READ, "bytes_read", "bytes", SUM, "bytes of its files read") \
+	X(CHECKPOINT_ROW_WRITE_START_NS, "write_start_ns", "ns", MAX, "when writing began, since the phase's start") \
+	X(CHECKPOINT_ROW_READ_START_NS, "read_start_ns", "ns", MAX, "when reading began, since the phase's start")
 
 #define CHECKPOINT_HISTOGRAM_LIST(X) \
 	X(CHECKPOINT_HIST_WRITE, "write", "time of a write") \

@@ -140,10 +140,15 @@ static uint64_t region_offset(const struct checkpoint_shape *s, const struct mes
 	       p->tensor * region_bytes(s, other, p->pipeline);
 }
 
-uint64_t checkpoint_shared_bytes(const struct checkpoint_shape *s)
+uint64_t checkpoint_shared_bytes(const struct checkpoint_shape *s, uint64_t ranks)
 {
 	uint64_t bytes = stages_bytes(s, false, s->mesh.pipeline);
+	struct mesh_place next;
 
+	if (ranks < mesh_ranks(&s->mesh)) {
+		mesh_at(&s->mesh, ranks, &next);
+		return region_offset(s, &next);
+	}
 	if (s->mesh.data > 1)
 		bytes += (s->mesh.data - 1) * stages_bytes(s, true, s->mesh.pipeline);
 	return bytes;

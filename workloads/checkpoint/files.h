@@ -67,8 +67,8 @@ struct archive_tensors checkpoint_file_tensors(const struct checkpoint_file *f);
 /* Bytes of tensors that the rank writes: weights and optimizer. */
 void checkpoint_rank_bytes(const struct checkpoint_shape *s, uint64_t rank, uint64_t *weights,
 			   uint64_t *optimizer);
-/* Shared: bytes of the file, all regions. */
-uint64_t checkpoint_shared_bytes(const struct checkpoint_shape *s);
+/* Shared: bytes of the file, the regions of the first ranks of the mesh. */
+uint64_t checkpoint_shared_bytes(const struct checkpoint_shape *s, uint64_t ranks);
 
 /* A contiguous range of a file that a reader needs: bytes [offset, offset + length) of a tensor. */
 struct checkpoint_range {

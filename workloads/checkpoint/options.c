@@ -6,6 +6,7 @@
 #include "core/key.h"
 #include "core/units.h"
 #include "workloads/checkpoint/checkpoint.h"
+#include "workloads/common/piece_reader.h"
 #include "workloads/common/writer.h"
 
 enum {
@@ -52,10 +53,7 @@ const struct option checkpoint_options_table[] = {
 int checkpoint_store(const struct job *job, const struct job_phase *phase,
 		     const struct job_store **store, struct err *err)
 {
-	*store = phase->store[0]         ? job_find_store(job, phase->store)
-		 : job->store_count == 1 ? &job->stores[0]
-					 : NULL;
-	return *store ? 0 : err_set(err, -EINVAL, "%s: needs a \"store\"", phase->path);
+	return phase_store_find(job, phase, store, err);
 }
 
 static bool options_updates(const struct job_store *store)
@@ -207,8 +205,6 @@ static int options_check_folder(const struct checkpoint_options *o, const char *
 /* The ring: chunks that are filled while others are written. */
 static int options_check_ring(const struct checkpoint_options *o, const char *path, struct err *err)
 {
-	uint64_t pieces = o->buffers / o->chunk;
-	char buffers[UNITS_TEXT_BYTES], chunk[UNITS_TEXT_BYTES];
 	const struct {
 		const char *key;
 		uint64_t threads;
@@ -217,32 +213,22 @@ static int options_check_ring(const struct checkpoint_options *o, const char *pa
 		{"writers", o->writers, o->operation != CHECKPOINT_READ},
 		{"readers", o->readers, o->operation != CHECKPOINT_WRITE},
 	};
+	int rc = piece_check_memory(o->buffers, o->chunk, CHECKPOINT_PIECES_MIN, path, err);
 
-	units_bytes_binary(buffers, (double)o->buffers);
-	units_bytes_binary(chunk, (double)o->chunk);
-	if (o->chunk > o->buffers)
-		return err_set(err, -EINVAL, "%s/chunk: %s do not fit into buffers of %s", path,
-			       chunk, buffers);
-	if (pieces < CHECKPOINT_PIECES_MIN || pieces > WRITER_PIECES_MAX)
-		return err_set(err, -EINVAL,
-			       "%s/buffers: must hold %d to %d chunks; %s hold %" PRIu64 " of %s",
-			       path, CHECKPOINT_PIECES_MIN, WRITER_PIECES_MAX, buffers, pieces,
-			       chunk);
-	for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
-		if (rows[i].used && rows[i].threads > pieces)
-			return err_set(err, -EINVAL,
-				       "%s/%s: %" PRIu64 " threads share the %" PRIu64
-				       " chunks that buffers hold, at least one for each",
-				       path, rows[i].key, rows[i].threads, pieces);
-	return 0;
+	for (unsigned i = 0; rc == 0 && i < sizeof(rows) / sizeof(rows[0]); i++)
+		if (rows[i].used)
+			rc = piece_check_threads(o->buffers, o->chunk, rows[i].threads, rows[i].key,
+						 path, err);
+	return rc;
 }
 
 /* The largest file or, where it is shared, all of it. */
-static int options_largest(const struct checkpoint_shape *s, uint64_t *bytes, struct err *err)
+static int options_largest(const struct checkpoint_shape *s, uint32_t ranks, uint64_t *bytes,
+			   struct err *err)
 {
 	*bytes = 0;
 	if (s->layout == CHECKPOINT_SHARED) {
-		*bytes = checkpoint_shared_bytes(s);
+		*bytes = checkpoint_shared_bytes(s, ranks);
 		return 0;
 	}
 	/* Of the ranks of a stage, those of the first data rank have the largest files. */
@@ -269,7 +255,8 @@ static int options_largest(const struct checkpoint_shape *s, uint64_t *bytes, st
 
 /* A store that makes objects in parts takes chunks as parts. */
 static int options_check_parts(const struct checkpoint_options *o, const struct checkpoint_shape *s,
-			       const struct job_store *store, const char *path, struct err *err)
+			       uint32_t ranks, const struct job_store *store, const char *path,
+			       struct err *err)
 {
 	char where[CHECKPOINT_PATH_BYTES];
 	uint64_t largest;
@@ -277,7 +264,7 @@ static int options_check_parts(const struct checkpoint_options *o, const struct 
 
 	if (o->operation == CHECKPOINT_READ || options_updates(store))
 		return 0;
-	rc = options_largest(s, &largest, err);
+	rc = options_largest(s, ranks, &largest, err);
 	snprintf(where, sizeof(where), "%s/chunk", path);
 	return rc < 0 ? rc : backend_check_parts(store, largest, o->chunk, where, err);
 }
@@ -319,7 +306,7 @@ int checkpoint_check_use(const struct checkpoint_use *use, uint32_t ranks, struc
 		rc = options_check_ring(o, path, err);
 	if (rc == 0)
 		rc = options_check_cache(o, use->store, path, err);
-	return rc < 0 ? rc : options_check_parts(o, &shape, use->store, path, err);
+	return rc < 0 ? rc : options_check_parts(o, &shape, ranks, use->store, path, err);
 }
 
 int checkpoint_use_of(const struct job *job, const struct job_phase *phase,

@@ -8,7 +8,6 @@
 
 #include "workloads/checkpoint/run.h"
 #include "workloads/common/folder.h"
-#include "workloads/common/start_line.h"
 
 /* Rank 0 looks at what is there. Nothing may be that haul did not make. */
 static int checkpoint_look(struct checkpoint_run *r, struct marker *old, struct err *err)
@@ -25,6 +24,12 @@ static int checkpoint_look(struct checkpoint_run *r, struct marker *old, struct 
 			"%s/%s: a checkpoint of another model, mesh or layout is there; run `haul clean` with "
 			"its job, or use another folder",
 			r->store.uri, key);
+	if (rc == 0 && old->ranks > r->ctx->group->size)
+		return err_set(
+			err, -EEXIST,
+			"%s/%s: a checkpoint of %llu ranks is there, of which some would stay; run `haul clean`, "
+			"or use another folder",
+			r->store.uri, key, (unsigned long long)old->ranks);
 	if (rc == -ENOENT) {
 		*old = (struct marker){.generation = 0};
 		rc = store_can(&r->store, BACKEND_LIST) ? folder_first(&r->side, key, name, err)
@@ -77,107 +82,66 @@ static int checkpoint_write_publish(struct checkpoint_run *r, uint64_t *marker_n
 	return group_agree(r->ctx->group, rc, err);
 }
 
-/* The last of this rank's threads: when it ended, and what it did until then. */
-static const struct checkpoint_member *checkpoint_last(const struct checkpoint_run *r)
+/* The work of all threads is done: how long this rank and the slowest one took. */
+static int checkpoint_pass_took(struct checkpoint_run *r, struct checkpoint_took *took)
 {
-	const struct checkpoint_member *last = &r->members[0];
+	struct repeat_took repeated;
+	int rc = repeat_took(&r->repeat, r->shared_end_ns, &repeated);
 
-	for (uint32_t i = 1; i < r->crew.threads; i++)
-		if (r->members[i].end_ns > last->end_ns)
-			last = &r->members[i];
-	return last;
+	*took = (struct checkpoint_took){
+		.own_ns = repeated.own_ns,
+		.slowest_ns = repeated.slowest_ns,
+		.end_ns = repeated.end_ns,
+		.last = &r->members[repeated.last - r->crew.members],
+		.bytes = crew_count(&r->crew, COUNT_BYTES),
+		.files = crew_count(&r->crew, COUNT_FILES),
+	};
+	return rc;
 }
 
-/* Accounts of the pass: until its last thread has ended the rank works, and then it waits for the others. */
-static void checkpoint_account(struct checkpoint_run *r, const uint64_t blamed[ACCOUNTS],
-			       uint64_t end_ns)
+/* Where a shared file is one version of all ranks, it is begun before the work of the threads, and published after it. */
+static bool checkpoint_is_version(const struct checkpoint_run *r)
 {
-	account_switch(&r->accounts, ACCOUNT_RANKS, end_ns);
-	account_blame(&r->accounts, end_ns - r->start_ns, blamed);
-	account_switch(&r->accounts, ACCOUNT_HAUL, clock_now(r->store.clock));
+	return r->shape.layout == CHECKPOINT_SHARED && !r->in_place;
 }
 
-/* All ranks start together. */
-static int checkpoint_pass_begin(struct checkpoint_run *r)
+static int checkpoint_version_begin(struct checkpoint_run *r, struct err *err)
 {
+	struct checkpoint_file f;
+
+	if (!checkpoint_is_version(r))
+		return 0;
+	checkpoint_file(&r->shape, 0, 0, &f);
+	checkpoint_file_key(r, &f, r->shared.object.key);
+	clock_sleep_until(r->store.clock, r->repeat.start_ns);
+	return shared_object_begin(&r->shared,
+				   checkpoint_shared_bytes(&r->shape, r->ctx->group->size),
+				   r->chunk, &r->crew.members[0], r->ctx->group, err);
+}
+
+static int checkpoint_version_end(struct checkpoint_run *r, bool whole, struct err *err)
+{
+	struct crew_thread *w = &r->crew.members[0];
 	int rc;
 
-	if (r->within.tally) {
-		/* The ranks have just left a barrier, and what they wait here is lost to the other phase. */
-		rc = group_barrier(r->ctx->group);
-		r->start_ns = clock_now(r->store.clock);
-	} else {
-		rc = start_line(r->ctx, !r->begun, &r->start_ns);
-	}
-	if (rc < 0)
-		return rc;
-	if (!r->begun) {
-		crew_start(&r->crew, r->start_ns);
-		timeline_init(r->ctx->tally->timeline, r->start_ns);
-		account_start(&r->accounts, ACCOUNT_HAUL, r->start_ns);
-		r->origin_ns = r->start_ns;
-	}
-	r->begun = true;
-	account_switch(&r->accounts, ACCOUNT_HAUL, r->start_ns);
-	crew_clear_counts(&r->crew);
-	return 0;
-}
-
-/* The work of all threads: how long this rank and the slowest one took. */
-static int checkpoint_pass_run(struct checkpoint_run *r,
-			       int (*body)(struct crew_thread *w, uint64_t thread),
-			       struct checkpoint_took *took, enum stop_reason *stopped,
-			       struct err *err)
-{
-	int rc = crew_run(&r->crew, body, stopped, err);
-
-	took->last = checkpoint_last(r);
-	took->end_ns = took->last->end_ns > r->start_ns ? took->last->end_ns : r->start_ns;
-	took->own_ns = took->slowest_ns = took->end_ns - r->start_ns;
-	took->bytes = crew_count(&r->crew, COUNT_BYTES);
-	took->files = crew_count(&r->crew, COUNT_FILES);
-	return rc < 0 ? rc : group_allreduce(r->ctx->group, MERGE_MAX, &took->slowest_ns, 1);
-}
-
-/* The work of all writers; where a shared file is one version of all ranks, between its begin and its commit. */
-static int checkpoint_write_run(struct checkpoint_run *r, struct checkpoint_took *took,
-				enum stop_reason *stopped, struct err *err)
-{
-	bool version = r->shape.layout == CHECKPOINT_SHARED && !r->in_place, whole;
-	struct crew_thread *w = &r->crew.members[0];
-	struct checkpoint_file f;
-	int rc = 0, ended;
-
-	if (version) {
-		checkpoint_file(&r->shape, 0, 0, &f);
-		checkpoint_file_key(r, &f, r->shared.object.key);
-		clock_sleep_until(r->store.clock, r->start_ns);
-		rc = shared_object_begin(&r->shared, checkpoint_shared_bytes(&r->shape), r->chunk,
-					 w, r->ctx->group, err);
-	}
-	if (rc < 0)
-		return rc;
-	rc = checkpoint_pass_run(r, checkpoint_write_thread, took, stopped, err);
-	if (!version)
-		return rc;
-	whole = rc == 0 && *stopped == STOP_NONE;
-	ended = shared_object_end(&r->shared, &whole, w, r->ctx->group, rc < 0 ? NULL : err);
+	if (!checkpoint_is_version(r))
+		return 0;
+	rc = shared_object_end(&r->shared, &whole, w, r->ctx->group, err);
 	/* It is there when rank 0 has published it. */
-	took->end_ns = w->queue.now_ns > took->end_ns ? w->queue.now_ns : took->end_ns;
-	took->own_ns = took->slowest_ns = took->end_ns - r->start_ns;
-	if (rc == 0 && ended == 0)
-		rc = group_allreduce(r->ctx->group, MERGE_MAX, &took->slowest_ns, 1);
-	return rc < 0 ? rc : ended;
+	r->shared_end_ns = w->queue.now_ns;
+	return rc;
 }
 
-/* Adds what the writers measured to the rank's row. */
-static void checkpoint_count_writers(struct checkpoint_run *r, uint64_t *row)
+/* Adds what the last writer measured to the rank's row. */
+static void checkpoint_count_writers(struct checkpoint_run *r, const struct checkpoint_member *last)
 {
+	uint64_t *row = r->ctx->tally->rank_row;
+
+	row[CHECKPOINT_FILL_NS] += last->writer.fill_ns;
+	row[CHECKPOINT_STORE_NS] += last->writer.write_ns + last->request_ns;
 	for (uint32_t i = 0; i < r->crew.threads; i++) {
 		struct checkpoint_member *m = &r->members[i];
 
-		row[CHECKPOINT_FILL_NS] += m->writer.fill_ns;
-		row[CHECKPOINT_STORE_NS] += m->writer.write_ns + m->request_ns;
 		m->writer.fill_ns = m->writer.write_ns = m->request_ns = 0;
 	}
 }
@@ -194,38 +158,65 @@ static void checkpoint_count_written(struct checkpoint_run *r, const struct chec
 	own = table_numbered(&r->ctx->tally->tables[CHECKPOINT_TABLE_ROWS], r->number + 1);
 	if (!own)
 		return;
-	own[CHECKPOINT_ROW_WRITE_START_NS] = r->start_ns - r->origin_ns;
+	own[CHECKPOINT_ROW_WRITE_START_NS] = r->repeat.start_ns - r->repeat.origin_ns;
 	own[CHECKPOINT_ROW_WRITE_NS] = took->own_ns;
 	/* Who has nothing to write is not the first to have written it. */
 	own[CHECKPOINT_ROW_WRITE_FIRST_NS] = took->bytes ? took->own_ns : took->slowest_ns;
+	own[CHECKPOINT_ROW_DURABLE_NS] = clock_now(r->store.clock) - r->asked_ns;
+	own[CHECKPOINT_ROW_BLOCKED_NS] =
+		r->blocked_ns ? r->blocked_ns : own[CHECKPOINT_ROW_DURABLE_NS];
 	own[CHECKPOINT_ROW_MARKER_NS] = marker_ns;
 	own[CHECKPOINT_ROW_BYTES_WRITTEN] = took->bytes;
 }
 
-int checkpoint_write_one(struct checkpoint_run *r, enum stop_reason *stopped, struct err *err)
+int checkpoint_write_begin(struct checkpoint_run *r, struct err *err)
 {
-	uint64_t blamed[ACCOUNTS] = {0}, marker_ns = 0;
-	struct checkpoint_took took = {.own_ns = 0};
-	int rc = checkpoint_write_mark(r, err);
+	int rc;
 
+	r->asked_ns = clock_now(r->store.clock);
+	r->shared_end_ns = 0;
+	rc = checkpoint_write_mark(r, err);
 	if (rc < 0)
 		return rc;
 	checkpoint_write_reset(r);
-	rc = checkpoint_pass_begin(r);
-	if (rc == 0)
-		rc = checkpoint_write_run(r, &took, stopped, err);
-	if (rc == 0 && *stopped == STOP_NONE)
+	rc = repeat_begin(&r->repeat);
+	/* Nobody waits for what comes before the start line. */
+	if (!r->repeat.at_once)
+		r->asked_ns = r->repeat.start_ns;
+	return rc < 0 ? rc : checkpoint_version_begin(r, err);
+}
+
+int checkpoint_write_end(struct checkpoint_run *r, int written, bool stopped, struct err *err)
+{
+	bool whole = written == 0 && !stopped;
+	int rc = checkpoint_version_end(r, whole, whole ? err : NULL), took_rc;
+	uint64_t blamed[ACCOUNTS] = {0}, marker_ns = 0;
+	struct checkpoint_took took;
+
+	took_rc = checkpoint_pass_took(r, &took);
+	rc = written < 0 ? written : rc < 0 ? rc : took_rc;
+	if (rc == 0 && whole)
 		rc = checkpoint_write_publish(r, &marker_ns, err);
-	blamed[ACCOUNT_OPEN] = took.last ? took.last->request_ns : 0;
-	blamed[ACCOUNT_TRANSFER] = took.last ? took.last->writer.write_ns : 0;
-	blamed[ACCOUNT_GENERATE] = took.last ? took.last->writer.fill_ns : 0;
-	if (took.last)
-		checkpoint_account(r, blamed, took.end_ns);
+	blamed[ACCOUNT_OPEN] = took.last->request_ns;
+	blamed[ACCOUNT_TRANSFER] = took.last->writer.write_ns;
+	blamed[ACCOUNT_GENERATE] = took.last->writer.fill_ns;
+	repeat_account(&r->repeat, blamed, took.end_ns);
 	r->ctx->tally->rank_row[CHECKPOINT_FILES_WRITTEN] += took.files;
-	checkpoint_count_writers(r, r->ctx->tally->rank_row);
-	if (rc == 0 && *stopped == STOP_NONE)
+	checkpoint_count_writers(r, took.last);
+	if (rc == 0 && whole)
 		checkpoint_count_written(r, &took, marker_ns);
 	return rc;
+}
+
+int checkpoint_write_one(struct checkpoint_run *r, enum stop_reason *stopped, struct err *err)
+{
+	int rc = checkpoint_write_begin(r, err);
+
+	if (rc < 0)
+		return rc;
+	r->blocked_ns = 0;
+	rc = crew_run(&r->crew, checkpoint_write_thread, stopped, err);
+	return checkpoint_write_end(r, rc, *stopped != STOP_NONE, err);
 }
 
 /* Whether the checkpoint is what the job reads. */
@@ -276,7 +267,7 @@ static void checkpoint_count_read(struct checkpoint_run *r, const struct checkpo
 	own = table_numbered(&r->ctx->tally->tables[CHECKPOINT_TABLE_ROWS], r->number + 1);
 	if (!own)
 		return;
-	own[CHECKPOINT_ROW_READ_START_NS] = r->start_ns - r->origin_ns;
+	own[CHECKPOINT_ROW_READ_START_NS] = r->repeat.start_ns - r->repeat.origin_ns;
 	own[CHECKPOINT_ROW_READ_NS] = took->own_ns;
 	own[CHECKPOINT_ROW_READ_FIRST_NS] = took->bytes ? took->own_ns : took->slowest_ns;
 	own[CHECKPOINT_ROW_BYTES_READ] = took->bytes;
@@ -293,15 +284,18 @@ int checkpoint_read_one(struct checkpoint_run *r, enum stop_reason *stopped, str
 	if (rc < 0)
 		return rc;
 	atomic_store(&r->next_piece, 0);
-	rc = checkpoint_pass_begin(r);
+	rc = repeat_begin(&r->repeat);
+	r->shared_end_ns = 0;
 	if (rc == 0)
-		rc = checkpoint_pass_run(r, checkpoint_read_thread, &took, stopped, err);
+		rc = crew_run(&r->crew, checkpoint_read_thread, stopped, err);
+	if (rc == 0)
+		rc = checkpoint_pass_took(r, &took);
 	if (took.last) {
 		/* A thread that reads waits for the store whenever it does not compare. */
 		busy_ns = took.last->verify_ns + took.last->request_ns;
 		blamed[ACCOUNT_OPEN] = took.last->request_ns;
 		blamed[ACCOUNT_TRANSFER] = took.own_ns > busy_ns ? took.own_ns - busy_ns : 0;
-		checkpoint_account(r, blamed, took.end_ns);
+		repeat_account(&r->repeat, blamed, took.end_ns);
 	}
 	row[CHECKPOINT_FILES_READ] += took.files;
 	row[CHECKPOINT_PAYLOAD_ERRORS] += crew_count(&r->crew, COUNT_PAYLOAD_ERRORS);

@@ -9,8 +9,6 @@
 #include "workloads/checkpoint/run.h"
 #include "workloads/common/shift.h"
 
-static const uint64_t pause_nap_ns = 10000000;
-
 static const struct meter_map checkpoint_maps[] = {
 	{REQ_WRITE, METER_NONE, CHECKPOINT_HIST_WRITE, METER_NONE,
 	 CHECKPOINT_HIST_WRITE_FIRST_ATTEMPT},
@@ -53,101 +51,6 @@ static bool checkpoint_reads(const struct checkpoint_options *o)
 	return o->operation != CHECKPOINT_WRITE;
 }
 
-/* Waits as long as the job says, or until somebody is to stop. */
-static int checkpoint_pause_thread(struct crew_thread *w, uint64_t thread)
-{
-	const struct checkpoint_run *r = w->crew->argument;
-	struct clock *clock = r->store.clock;
-	uint64_t now_ns = clock_now(clock), until_ns = now_ns + r->options->pause_ns;
-
-	while (thread == 0 && now_ns < until_ns) {
-		if (atomic_load(&w->crew->halt) || (w->crew->stop && stop_asked(w->crew->stop)))
-			return -ECANCELED;
-		now_ns = now_ns + pause_nap_ns < until_ns ? now_ns + pause_nap_ns : until_ns;
-		clock_sleep_until(clock, now_ns);
-	}
-	return 0;
-}
-
-static int checkpoint_pause(struct checkpoint_run *r, enum stop_reason *stopped, struct err *err)
-{
-	int rc;
-
-	if (!r->options->pause_ns)
-		return 0;
-	if (r->begun)
-		account_switch(&r->accounts, ACCOUNT_HAUL, clock_now(r->store.clock));
-	rc = crew_run(&r->crew, checkpoint_pause_thread, stopped, err);
-	if (r->begun)
-		account_skip(&r->accounts, clock_now(r->store.clock));
-	return rc;
-}
-
-/* Removes this rank's files of a checkpoint. */
-static int checkpoint_remove_files(struct checkpoint_run *r, struct err *err)
-{
-	struct group *group = r->ctx->group;
-	uint32_t files = checkpoint_file_count(&r->shape, group->rank);
-	struct crew_thread *w = &r->crew.members[0];
-	struct object o = {.size = 0};
-	int rc = 0;
-
-	if (r->shape.layout == CHECKPOINT_SHARED && group->rank)
-		files = 0;
-	for (uint32_t i = 0; rc == 0 && i < files; i++) {
-		struct request req = {.op = REQ_DELETE, .object = &o};
-		struct checkpoint_file f;
-
-		checkpoint_file(&r->shape, group->rank, i, &f);
-		checkpoint_file_key(r, &f, o.key);
-		rc = crew_do(w, &req);
-		rc = rc == -ENOENT ? 0 : rc;
-		if (rc < 0)
-			*err = w->err;
-	}
-	return group_agree(group, rc, err);
-}
-
-/* Removes a checkpoint that is one too many. Its marker says first that it is no longer whole, and goes last, so that
- * `haul clean` knows what an interrupted run left. */
-static int checkpoint_remove(struct checkpoint_run *r, uint64_t number, struct err *err)
-{
-	struct group *group = r->ctx->group;
-	struct marker marker = r->marker;
-	uint64_t now = r->number;
-	struct object o = {.size = 0};
-	int rc = 0;
-
-	r->number = number;
-	marker.whole = false;
-	if (group->rank == 0)
-		rc = marker_save(&marker, &r->side, r->options->folder, number, err);
-	rc = group_agree(group, rc, err);
-	if (rc == 0)
-		rc = checkpoint_remove_files(r, err);
-	if (rc == 0 && group->rank == 0) {
-		marker_key(r->options->folder, number, o.key);
-		queue_do(&r->side, &(struct request){.op = REQ_DELETE, .object = &o});
-		marker_folder(r->options->folder, number, o.key);
-		queue_do(&r->side, &(struct request){.op = REQ_DELETE, .object = &o});
-	}
-	r->number = now;
-	account_switch(&r->accounts, ACCOUNT_OPEN, clock_now(r->store.clock));
-	return rc;
-}
-
-/* Writes a checkpoint, and removes the one that is then too many. */
-static int checkpoint_write_next(struct checkpoint_run *r, enum stop_reason *stopped,
-				 struct err *err)
-{
-	uint64_t keep = r->options->keep;
-	int rc = checkpoint_write_one(r, stopped, err);
-
-	if (rc == 0 && *stopped == STOP_NONE && keep && r->keeps && r->number >= keep)
-		rc = checkpoint_remove(r, r->number - keep, err);
-	return rc;
-}
-
 /* Collective, as is all that it calls. */
 static int checkpoint_write_all(struct checkpoint_run *r, enum stop_reason *stopped,
 				struct err *err)
@@ -158,7 +61,7 @@ static int checkpoint_write_all(struct checkpoint_run *r, enum stop_reason *stop
 	r->crew.kind = "checkpoint, writing";
 	for (r->number = 0; rc == 0 && *stopped == STOP_NONE && r->number < o->count; r->number++) {
 		if (r->number)
-			rc = checkpoint_pause(r, stopped, err);
+			rc = repeat_pause(&r->repeat, o->pause_ns, stopped, err);
 		if (rc == 0 && *stopped == STOP_NONE)
 			rc = checkpoint_write_next(r, stopped, err);
 	}
@@ -172,8 +75,8 @@ static int checkpoint_read_all(struct checkpoint_run *r, enum stop_reason *stopp
 
 	r->crew.kind = "checkpoint, reading";
 	for (r->number = 0; rc == 0 && *stopped == STOP_NONE && r->number < o->count; r->number++) {
-		if (r->number || r->begun)
-			rc = checkpoint_pause(r, stopped, err);
+		if (r->number || r->repeat.begun)
+			rc = repeat_pause(&r->repeat, o->pause_ns, stopped, err);
 		if (rc == 0 && *stopped == STOP_NONE)
 			rc = checkpoint_read_one(r, stopped, err);
 	}
@@ -260,6 +163,7 @@ static int checkpoint_open_crew(struct checkpoint_run *r, struct err *err)
 		.kind = "checkpoint",
 		.argument = r,
 	};
+	r->repeat = (struct repeat){.ctx = ctx, .crew = &r->crew};
 	rc = queue_open(&r->side, &r->store, 1, err);
 	if (rc == 0)
 		queue_unlogged(&r->side);
@@ -268,7 +172,7 @@ static int checkpoint_open_crew(struct checkpoint_run *r, struct err *err)
 	return rc == 0 ? checkpoint_open_threads(r, err) : rc;
 }
 
-static int checkpoint_open(struct checkpoint_run *r, struct err *err)
+int checkpoint_open(struct checkpoint_run *r, struct err *err)
 {
 	const struct checkpoint_options *o = r->options;
 	struct phase_context *ctx = r->ctx;
@@ -293,7 +197,7 @@ static int checkpoint_open(struct checkpoint_run *r, struct err *err)
 	return rc == 0 ? cold_open(&r->cold, &o->cold, ctx, err) : rc;
 }
 
-static void checkpoint_close(struct checkpoint_run *r)
+void checkpoint_close(struct checkpoint_run *r)
 {
 	cold_close(&r->cold);
 	fillers_close(&r->fillers);
@@ -310,14 +214,29 @@ static void checkpoint_close(struct checkpoint_run *r)
 		store_close(&r->store);
 }
 
-/* This rank's results: from the threads and the accounts into the tally. */
-static void checkpoint_measure(struct checkpoint_run *r)
+void checkpoint_measure(struct checkpoint_run *r)
 {
 	uint64_t *row = r->ctx->tally->rank_row;
 
 	crew_merge(&r->crew, r->ctx->tally);
-	memcpy(&row[CHECKPOINT_ACCOUNTS], r->accounts.ns, sizeof(r->accounts.ns));
-	row[TALLY_WALL_NS] = account_wall(&r->accounts);
+	memcpy(&row[CHECKPOINT_ACCOUNTS], r->repeat.accounts.ns, sizeof(r->repeat.accounts.ns));
+	row[TALLY_WALL_NS] = account_wall(&r->repeat.accounts);
+}
+
+/* Whether storing bytes took longer, or making them. Collective. */
+static void checkpoint_say_bottleneck(struct checkpoint_run *r)
+{
+	const uint64_t *row = r->ctx->tally->rank_row;
+	uint64_t words[3] = {row[CHECKPOINT_FILL_NS], row[CHECKPOINT_STORE_NS],
+			     row[CHECKPOINT_WRITE_NS]};
+	bool store;
+
+	if (group_allreduce(r->ctx->group, MERGE_SUM, words, 3) < 0 || !words[2])
+		return;
+	store = words[1] >= words[0];
+	workload_say(r->ctx, "%s, which took %.0f %% of the time that writing did",
+		     store ? "the bottleneck was the store" : "the bottleneck was making bytes",
+		     100 * (double)words[store] / (double)words[2]);
 }
 
 static void checkpoint_say(struct checkpoint_run *r)
@@ -328,6 +247,7 @@ static void checkpoint_say(struct checkpoint_run *r)
 	if (row[CHECKPOINT_WRITTEN])
 		workload_say(r->ctx, "wrote %s",
 			     units_counted(count, row[CHECKPOINT_WRITTEN], "checkpoint"));
+	checkpoint_say_bottleneck(r);
 	if (row[CHECKPOINT_READ_BACK])
 		workload_say(r->ctx, "read %s",
 			     units_counted(count, row[CHECKPOINT_READ_BACK], "checkpoint"));
@@ -361,62 +281,13 @@ static int checkpoint_run(struct phase_context *ctx, enum stop_reason *stopped, 
 		rc = checkpoint_read_all(r, stopped, err);
 	if (rc < 0)
 		*stopped = STOP_ERROR;
-	if (r->crew.members && r->begun)
+	if (r->crew.members && r->repeat.begun)
 		checkpoint_measure(r);
 	if (rc == 0)
 		checkpoint_say(r);
 	checkpoint_close(r);
 	free(r);
 	return rc;
-}
-
-int checkpoint_within_open(struct checkpoint_run **out, struct phase_context *ctx,
-			   const struct checkpoint_use *use, struct err *err)
-{
-	struct checkpoint_run *r = calloc(1, sizeof(*r));
-	struct tally *part;
-	int rc = group_agree(ctx->group, r ? 0 : err_set(err, -ENOMEM, "no memory"), err);
-
-	*out = r;
-	if (rc < 0 || !r)
-		return rc;
-	part = workload_part(ctx, "checkpoint", NULL, &checkpoint_schema, use->store->name, err);
-	if (!part)
-		return err->code ? err->code : -ENOMEM;
-	r->within = *ctx;
-	r->within.tally = part;
-	r->within.measure_from = NULL;
-	r->ctx = &r->within;
-	r->options = use->options;
-	r->described = use->store;
-	return checkpoint_open(r, err);
-}
-
-int checkpoint_within_write(struct checkpoint_run *r, enum stop_reason *stopped, struct err *err)
-{
-	struct tally *part = r->within.tally;
-	int rc;
-
-	*stopped = STOP_NONE;
-	r->crew.kind = "checkpoint";
-	if (r->begun)
-		account_skip(&r->accounts, clock_now(r->store.clock));
-	if (!part->started_ns)
-		part->started_ns = clock_utc_ns();
-	rc = checkpoint_write_next(r, stopped, err);
-	part->finished_ns = clock_utc_ns();
-	r->number++;
-	return rc;
-}
-
-void checkpoint_within_close(struct checkpoint_run *r)
-{
-	if (!r)
-		return;
-	if (r->crew.members && r->begun)
-		checkpoint_measure(r);
-	checkpoint_close(r);
-	free(r);
 }
 
 /* A row for each checkpoint. */

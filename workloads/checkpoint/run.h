@@ -7,6 +7,8 @@
 #include "workloads/checkpoint/columns.h"
 #include "workloads/checkpoint/marker.h"
 #include "workloads/common/crew.h"
+#include "workloads/common/piece_reader.h"
+#include "workloads/common/repeat.h"
 #include "workloads/common/residency.h"
 #include "workloads/common/shared_object.h"
 #include "workloads/common/writer.h"
@@ -39,8 +41,8 @@ struct checkpoint_reader;
 struct checkpoint_member {
 	struct writer writer;
 	struct checkpoint_reader *reader;
-	/* Of the pass at work: in begins, commits, opens and closes; comparing bytes; and when it ended. */
-	uint64_t request_ns, verify_ns, end_ns;
+	/* Of the pass at work: in begins, commits, opens and closes; and comparing bytes. */
+	uint64_t request_ns, verify_ns;
 };
 
 struct checkpoint_run {
@@ -74,10 +76,15 @@ struct checkpoint_run {
 	bool keeps;           /* and the marker with it */
 	uint64_t number;      /* of the checkpoint at work, from 0 */
 	struct marker marker; /* of it */
-	uint64_t origin_ns;   /* of the first pass */
-	uint64_t start_ns;    /* of the pass at work */
-	struct accounts accounts;
-	bool begun;   /* the first pass */
+	struct repeat repeat; /* the one at work: a checkpoint written or read */
+	uint64_t asked_ns;    /* when the checkpoint was asked for */
+	/* What whoever asked waited for it; 0: until it was whole. */
+	uint64_t blocked_ns;
+	uint64_t shared_end_ns; /* when the version of all ranks was published; 0: there is none */
+	/* A checkpoint that is written while another phase goes on: see within.c. */
+	bool flies;
+	void *windows; /* two of chunk bytes, for copies; NULL: none are made */
+	uint64_t d2h;
 	bool dropped; /* caches, once for the phase */
 };
 
@@ -120,9 +127,22 @@ struct checkpoint_took {
 	uint64_t bytes, files;
 };
 
-/* pass.c: writes, or reads, checkpoint r->number. Collective. */
+/* pass.c: all is made ready for the threads to write checkpoint r->number; they have written it, or failed with written
+ * or were stopped: it is published and counted. Collective. */
+int checkpoint_write_begin(struct checkpoint_run *r, struct err *err);
+int checkpoint_write_end(struct checkpoint_run *r, int written, bool stopped, struct err *err);
+
+/* Both and the work between them; and removes the checkpoint that is then too many. */
 int checkpoint_write_one(struct checkpoint_run *r, enum stop_reason *stopped, struct err *err);
+int checkpoint_write_next(struct checkpoint_run *r, enum stop_reason *stopped, struct err *err);
+int checkpoint_remove_old(struct checkpoint_run *r, struct err *err);
 int checkpoint_read_one(struct checkpoint_run *r, enum stop_reason *stopped, struct err *err);
+
+/* phase.c */
+int checkpoint_open(struct checkpoint_run *r, struct err *err);
+void checkpoint_close(struct checkpoint_run *r);
+/* This rank's results: from the threads and the accounts into the tally. */
+void checkpoint_measure(struct checkpoint_run *r);
 
 /* cold.c: before checkpoint r->number is read, in none of its times: drops it from the page cache where the job asks for
  * it, and looks how much of it is there. Collective. */

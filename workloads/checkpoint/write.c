@@ -99,11 +99,12 @@ static int checkpoint_slot_begin(struct checkpoint_run *r, struct checkpoint_slo
 		s->object = r->shared.object; /* all ranks have begun it */
 		return 0;
 	}
-	req = (struct request){.op = r->in_place ? REQ_UPDATE : REQ_BEGIN,
-			       .object = &s->object,
-			       .length = r->in_place ? checkpoint_shared_bytes(&r->shape)
-						     : s->archive.size,
-			       .begin.part = r->chunk};
+	req = (struct request){
+		.op = r->in_place ? REQ_UPDATE : REQ_BEGIN,
+		.object = &s->object,
+		.length = r->in_place ? checkpoint_shared_bytes(&r->shape, r->ctx->group->size)
+				      : s->archive.size,
+		.begin.part = r->chunk};
 	rc = crew_do(w, &req);
 	m->request_ns += req.answer.done_ns - req.answer.submit_ns;
 	return rc;
@@ -280,15 +281,14 @@ int checkpoint_write_thread(struct crew_thread *w, uint64_t thread)
 	struct checkpoint_slot *s;
 	int rc = 0;
 
-	m->end_ns = 0;
 	if (thread >= r->options->writers)
 		return 0;
-	clock_sleep_until(r->store.clock, r->start_ns);
+	clock_sleep_until(r->store.clock, r->repeat.start_ns);
 	while ((s = checkpoint_write_take(r, w, &rc))) {
 		rc = checkpoint_write_leave(r, s, w, writer_put(&m->writer, &s->what));
 		if (rc < 0)
 			break;
 	}
-	m->end_ns = w->queue.now_ns;
+	w->end_ns = w->queue.now_ns;
 	return rc;
 }

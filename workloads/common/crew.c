@@ -18,6 +18,16 @@ enum { CREW_P99_NS, CREW_BYTES, CREW_WALL_NS, CREW_ITEMS };
 
 static void *crew_work(void *argument);
 
+/* A thread's counts so far, added by itself, or while it rests. */
+static void crew_add(void *thread, struct tally *t)
+{
+	const struct crew_thread *w = thread;
+
+	meter_merge(&w->meter, t);
+	if (w->crew->count)
+		w->crew->count(w, t);
+}
+
 int crew_open(struct crew *p, struct err *err)
 {
 	int rc;
@@ -40,6 +50,8 @@ int crew_open(struct crew *p, struct err *err)
 			break;
 		queue_memory(&w->queue, w->buffer, p->buffers.slot_bytes);
 		meter_attach(&w->meter, &w->queue);
+		if (p->snapshot)
+			snapshot_join(p->snapshot, &w->part, crew_add, w);
 	}
 	return rc;
 }
@@ -72,9 +84,11 @@ static int crew_start_threads(struct crew *p, struct err *err)
 		atomic_store(&w->files, 0);
 		w->begun_bytes = atomic_load(&w->meter.live_bytes);
 		atomic_fetch_add(&p->running, 1);
+		snapshot_wake(&w->part);
 		rc = pthread_create(&w->thread, NULL, crew_work, w);
 		if (rc) {
 			atomic_fetch_sub(&p->running, 1);
+			snapshot_rest(&w->part);
 			atomic_store(&p->halt, true);
 			return err_set(err, -rc, "no thread %u of %" PRIu32 ": %s", p->started + 1,
 				       p->threads, strerror(rc));
@@ -114,6 +128,8 @@ static void crew_status(struct crew *p, int rc, struct status *s)
 	/* A halt that was not requested from outside is due to an error of a thread. */
 	if (atomic_load(&p->halt))
 		s->stop = STOP_ERROR;
+	if (p->snapshot)
+		s->snapshot = snapshot_poll(p->snapshot);
 	s->word[CREW_WALL_NS] = now_ns > p->start_ns ? now_ns - p->start_ns : 0;
 	s->waiting = !s->unfinished;
 }
@@ -171,13 +187,19 @@ static void crew_wait(struct crew *p, bool unfinished)
 	sem_clockwait(&p->ended, CLOCK_MONOTONIC, &until);
 }
 
+/* Whether threads that wait for a file have to add their counts to a snapshot. */
+static bool crew_counts_idle(const struct crew *p)
+{
+	return !p->once && p->snapshot && snapshot_wanted(p->snapshot);
+}
+
 /* Threads that found no file wait; there may be some again. A thread counts as running from here on,
  * so that no round finds the rank without work in between. */
 static void crew_wake(struct crew *p)
 {
 	uint32_t idle;
 
-	if (atomic_load(&p->halt) || !deal_left(&p->deal))
+	if (atomic_load(&p->halt) || (!deal_left(&p->deal) && !crew_counts_idle(p)))
 		return;
 	idle = p->started - atomic_load(&p->running);
 	atomic_fetch_add(&p->running, idle);
@@ -253,6 +275,8 @@ static enum stop_reason crew_follow(struct crew *p, int rc)
 		crew_show(p, &merged);
 		if (merged.stop || !merged.unfinished)
 			return (enum stop_reason)merged.stop;
+		if (p->snapshot)
+			snapshot_publish(p->snapshot, &merged);
 		if (crew_uneven(p, &merged))
 			rc = deal_again(&p->deal, !mine.unfinished, p->group);
 		else
@@ -260,17 +284,9 @@ static enum stop_reason crew_follow(struct crew *p, int rc)
 	}
 }
 
-int crew_run(struct crew *p, int (*body)(struct crew_thread *w, uint64_t file),
-	     enum stop_reason *stopped, struct err *err)
+/* Waits for all threads. Returns rc, or the first error of a thread. */
+static int crew_join(struct crew *p, int rc, struct err *err)
 {
-	int rc;
-
-	p->body = body;
-	rc = crew_start_threads(p, err);
-	*stopped = crew_follow(p, rc);
-	crew_tell(p, true);
-	if (*stopped != STOP_NONE)
-		atomic_store(&p->halt, true);
 	atomic_store(&p->over, true);
 	for (uint32_t i = 0; i < p->started; i++)
 		sem_post(&p->more);
@@ -287,14 +303,53 @@ int crew_run(struct crew *p, int (*body)(struct crew_thread *w, uint64_t file),
 	while (sem_trywait(&p->ended) == 0 || sem_trywait(&p->more) == 0)
 		;
 	deal_close(&p->deal);
-	return group_agree(p->group, rc, err);
+	return rc;
+}
+
+int crew_run(struct crew *p, int (*body)(struct crew_thread *w, uint64_t file),
+	     enum stop_reason *stopped, struct err *err)
+{
+	int rc;
+
+	p->body = body;
+	rc = crew_start_threads(p, err);
+	*stopped = crew_follow(p, rc);
+	crew_tell(p, true);
+	if (*stopped != STOP_NONE)
+		atomic_store(&p->halt, true);
+	return group_agree(p->group, crew_join(p, rc, err), err);
+}
+
+int crew_launch(struct crew *p, int (*body)(struct crew_thread *w, uint64_t thread),
+		struct err *err)
+{
+	int rc;
+
+	p->body = body;
+	rc = crew_start_threads(p, err);
+	return rc < 0 ? crew_join(p, rc, err) : 0;
+}
+
+bool crew_flies(const struct crew *p)
+{
+	return atomic_load(&p->running) > 0;
+}
+
+int crew_land(struct crew *p, bool halt, struct err *err)
+{
+	if (halt)
+		atomic_store(&p->halt, true);
+	return crew_join(p, 0, err);
 }
 
 /* Takes the next file, or waits until files are dealt again. Returns false when there will be none;
  * the thread then no longer counts as running. */
-static bool crew_take(struct crew *p, uint64_t *file)
+static bool crew_take(struct crew_thread *w, uint64_t *file)
 {
+	struct crew *p = w->crew;
+
 	while (!deal_take(&p->deal, file)) {
+		crew_look(w);
 		atomic_fetch_sub(&p->running, 1);
 		sem_post(&p->ended);
 		while (sem_wait(&p->more) < 0)
@@ -335,13 +390,17 @@ static void *crew_work(void *argument)
 	if (p->once && !atomic_load_explicit(&p->halt, memory_order_relaxed))
 		crew_do_file(w, (uint64_t)(w - p->members));
 	while (!p->once && crew_goes_on(p)) {
-		if (!crew_take(p, &file))
+		if (!crew_take(w, &file)) {
+			snapshot_rest(&w->part);
 			return NULL;
+		}
 		if (!crew_do_file(w, file))
 			break;
 		atomic_fetch_add_explicit(&w->files, 1, memory_order_relaxed);
 		meter_live(&w->meter, w->queue.now_ns);
+		crew_look(w);
 	}
+	snapshot_rest(&w->part);
 	atomic_fetch_sub(&p->running, 1);
 	sem_post(&p->ended);
 	return NULL;
@@ -357,7 +416,7 @@ void crew_start(struct crew *p, uint64_t start_ns)
 void crew_merge(const struct crew *p, struct tally *t)
 {
 	for (uint32_t i = 0; p->members && i < p->threads; i++)
-		meter_merge(&p->members[i].meter, t);
+		crew_add(&p->members[i], t);
 }
 
 /* "uri/key: the connection broke (3 attempts)" */
@@ -387,7 +446,10 @@ int crew_do(struct crew_thread *w, struct request *req)
 {
 	int rc = queue_do(&w->queue, req);
 
-	return request_failed(req) ? crew_fail(w, req, rc, request_text(req)) : rc;
+	if (request_failed(req))
+		rc = crew_fail(w, req, rc, request_text(req));
+	crew_look(w);
+	return rc;
 }
 
 uint64_t crew_count(const struct crew *p, unsigned which)

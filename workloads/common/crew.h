@@ -17,6 +17,7 @@
 #include "core/stop.h"
 #include "workloads/common/deal.h"
 #include "workloads/common/meter.h"
+#include "workloads/common/snapshot.h"
 #include "workloads/workload.h"
 
 enum { CREW_COUNTS = 6 };
@@ -27,7 +28,9 @@ struct crew_thread {
 	struct queue queue;
 	void *buffer;                 /* of crew->buffer_bytes; NULL: none asked for */
 	uint64_t counts[CREW_COUNTS]; /* used by the body, kept over passes */
+	uint64_t end_ns;              /* set by the body, see repeat.h */
 	struct meter meter;
+	struct snapshot_part part;
 	int rc;         /* the body's first error */
 	struct err err; /* of the first failure */
 	_Atomic uint64_t
@@ -64,6 +67,9 @@ struct crew {
 	void *progress_argument;
 	const char *kind;  /* what the progress line calls the work: "generate" */
 	const char *items; /* and what it counts: "files"; NULL: nothing */
+	/* Adds what the body has counted beside the meter, for crew_merge and for snapshots. NULL: nothing. */
+	void (*count)(const struct crew_thread *w, struct tally *t);
+	struct snapshot *snapshot; /* open; NULL: none are taken */
 
 	/* Used by the crew only. */
 	struct crew_thread *members;
@@ -92,6 +98,14 @@ void crew_close(struct crew *p);
 int crew_run(struct crew *p, int (*body)(struct crew_thread *w, uint64_t file),
 	     enum stop_reason *stopped, struct err *err);
 
+/* The same without meeting other ranks: the threads of this rank begin, and the caller goes on. crew_flies: they have not
+ * ended yet. crew_land waits until they have, and returns the first error of this rank. halt ends them early. Nothing
+ * deals files: once is set. */
+int crew_launch(struct crew *p, int (*body)(struct crew_thread *w, uint64_t thread),
+		struct err *err);
+bool crew_flies(const struct crew *p);
+int crew_land(struct crew *p, bool halt, struct err *err);
+
 /* For bodies: does the request. On failure it keeps the failure and, for the first one, writes
  * w->err ("uri/key: No space left on device"). -ENOENT of a stat or delete is returned without
  * that. */
@@ -100,6 +114,11 @@ int crew_fail(struct crew_thread *w, const struct request *req, int rc, const ch
 /* Sets the time from which failures and timelines count, for all threads. Call before the first
  * run. */
 void crew_start(struct crew *p, uint64_t start_ns);
+/* For bodies, between requests: see snapshot_look. crew_do does it by itself. */
+static inline void crew_look(struct crew_thread *w)
+{
+	snapshot_look(&w->part);
+}
 /* Adds what all threads counted to the phase's tally. Call once, between runs. */
 void crew_merge(const struct crew *p, struct tally *t);
 

@@ -18,28 +18,11 @@
 #include "workloads/common/folder.h"
 #include "workloads/common/options.h"
 #include "workloads/common/writer.h"
-#include "workloads/dataset/find.h"
 #include "workloads/dataset/manifest.h"
 #include "workloads/generate/begun.h"
 #include "workloads/generate/clean.h"
-#include "workloads/generate/columns.h"
+#include "workloads/generate/size.h"
 
-/* A write that its buffer does not hold whole is made as it goes. */
-enum {
-	GENERATE_BUFFER_MAX = 16 << 20,
-	GENERATE_BUFFER_MANY = 1 << 20, /* of each of several writes in flight */
-	GENERATE_PIECE_WHOLE = 1 << 20,
-	GENERATE_AHEAD =
-		1 /* buffers that fillers make bytes in, beside those of writes in flight */
-};
-
-static int generate_check(const struct job *job, const struct job_phase *phase, uint32_t ranks,
-			  struct err *err);
-static int generate_size(const struct job *job, const struct job_phase *phase, uint32_t ranks,
-			 uint32_t ranks_per_node, struct demand *out, struct err *err);
-static int generate_stores(const struct job *job, const struct job_phase *phase, uint32_t ranks,
-			   struct phase_store out[PHASE_STORES_MAX], uint32_t *count,
-			   struct err *err);
 static int generate_run(struct phase_context *ctx, enum stop_reason *stopped, struct err *err);
 
 static const struct option generate_options_table[] = {
@@ -53,24 +36,6 @@ static const struct option generate_options_table[] = {
 	OPT_END,
 };
 
-static const struct meter_map generate_maps[] = {
-	{REQ_WRITE, METER_NONE, GENERATE_HIST_WRITE, METER_NONE, GENERATE_HIST_WRITE_FIRST_ATTEMPT},
-	{REQ_COMMIT, METER_NONE, GENERATE_HIST_COMMIT, METER_NONE, METER_NONE},
-	{REQ_BEGIN, METER_NONE, GENERATE_HIST_BEGIN, METER_NONE, METER_NONE},
-	{REQ_STAT, METER_NONE, GENERATE_HIST_STAT, METER_NONE, METER_NONE},
-};
-
-static const struct meter_layout generate_meter = {
-	.schema = &generate_schema,
-	.maps = generate_maps,
-	.map_count = sizeof(generate_maps) / sizeof(generate_maps[0]),
-	.late = METER_NONE,
-	.short_transfers = METER_NONE,
-	.sync = GENERATE_HIST_SYNC,
-	.publish = GENERATE_HIST_PUBLISH,
-	.live_op = REQ_WRITE,
-};
-
 const struct workload generate_workload = {
 	.section =
 		{
@@ -82,125 +47,13 @@ const struct workload generate_workload = {
 		},
 	.schema = &generate_schema,
 	.generating = true,
+	.snapshots = true,
 	.check = generate_check,
 	.stores = generate_stores,
 	.size = generate_size,
 	.run = generate_run,
 	.clean = generate_clean,
 };
-
-static int generate_dataset(const struct job *job, const struct job_phase *phase,
-			    const struct job_store **store, struct dataset *d, struct err *err)
-{
-	const struct generate_options *o = phase->options;
-	char path[DATASET_PATH_BYTES];
-	int rc = dataset_find_init(job, phase, o->dataset, d, store, path, err);
-
-	if (rc == 0 && d->existing)
-		rc = err_set(
-			err, -EINVAL,
-			"%s/%s: these files exist already and haul makes none under such names; "
-			"leave the phase out (--skip generate)",
-			path, d->naming == NAMING_LIST ? "list" : "names");
-	return rc;
-}
-
-static int generate_check(const struct job *job, const struct job_phase *phase, uint32_t ranks,
-			  struct err *err)
-{
-	const struct job_store *store;
-	struct dataset d;
-
-	(void)ranks;
-	return generate_dataset(job, phase, &store, &d, err);
-}
-
-/* Bytes of a write, where the store wants parts of so many. */
-static uint64_t generate_piece(const struct backend_ops *ops, uint64_t part)
-{
-	if (part == UINT64_MAX)
-		return GENERATE_PIECE_WHOLE;
-	/* Only where parts are the store's own measure may they be larger than the buffer. */
-	return ops->part || part < GENERATE_BUFFER_MAX ? part : GENERATE_BUFFER_MAX;
-}
-
-/* What a thread writes with. */
-struct generate_buffers {
-	uint64_t bytes; /* of each buffer */
-	uint32_t count, depth;
-	bool filled; /* files are so large that fillers can make their bytes ahead */
-};
-
-/* part: of an object of unknown length. */
-static struct generate_buffers generate_buffers(const struct generate_options *o,
-						const struct dataset *d,
-						const struct backend_ops *ops, uint64_t part,
-						uint32_t depth)
-{
-	uint64_t most = depth > 1 ? GENERATE_BUFFER_MANY : GENERATE_BUFFER_MAX;
-	uint64_t piece = generate_piece(ops, part);
-	struct generate_buffers b = {.count = depth, .depth = depth};
-	struct layout l;
-
-	b.bytes = piece < most ? piece : most;
-	dataset_mean_layout(d, &l);
-	b.filled = o->fillers && piece <= b.bytes && l.size > b.bytes;
-	if (b.filled && b.count + GENERATE_AHEAD <= WRITER_PIECES_MAX)
-		b.count += GENERATE_AHEAD;
-	return b;
-}
-
-static int generate_size(const struct job *job, const struct job_phase *phase, uint32_t ranks,
-			 uint32_t ranks_per_node, struct demand *out, struct err *err)
-{
-	const struct generate_options *o = phase->options;
-	const struct backend_ops *ops;
-	const struct job_store *store;
-	struct generate_buffers buffers;
-	struct dataset d;
-	int rc = generate_dataset(job, phase, &store, &d, err);
-
-	(void)ranks_per_node;
-	if (rc < 0)
-		return rc;
-	ops = store->section->owner;
-	buffers = generate_buffers(o, &d, ops, backend_part(store, 0), backend_in_flight(store));
-	out->files = d.options.files;
-	out->samples = d.samples;
-	out->bytes = dataset_bytes_expected(&d);
-	out->bytes_per_rank = out->bytes / ranks;
-	if (ops->capabilities & BACKEND_CONTENT)
-		out->memory_per_rank = o->threads * buffers.count * buffers.bytes;
-	out->memory_per_rank +=
-		o->threads * (sizeof(struct crew_thread) + meter_bytes(&generate_meter));
-	return 0;
-}
-
-static int generate_stores(const struct job *job, const struct job_phase *phase, uint32_t ranks,
-			   struct phase_store out[PHASE_STORES_MAX], uint32_t *count,
-			   struct err *err)
-{
-	const struct backend_ops *ops;
-	const struct job_store *store;
-	struct phase_store *s;
-	struct dataset d;
-	int rc = generate_dataset(job, phase, &store, &d, err);
-
-	(void)ranks;
-	if (rc < 0)
-		return rc;
-	s = phase_store_add(out, count, "data", store);
-	ops = store->section->owner;
-	if (!(ops->capabilities & BACKEND_CONTENT))
-		return 0;
-	s->space_bytes = dataset_bytes_expected(&d);
-	manifest_key(d.options.folder, s->begun);
-	s->inodes = dataset_objects(&d);
-	/* The manifest, and folders where the store has such. */
-	if (ops->capabilities & BACKEND_PERSISTENT)
-		s->inodes += 1 + d.options.subfolders;
-	return 0;
-}
 
 /* What a thread counts. */
 enum generate_count {
@@ -218,6 +71,8 @@ struct generate {
 	struct store store;
 	struct generate_buffers buffers;
 	struct crew crew;
+	struct snapshot snapshot;
+	uint64_t start_ns;
 	struct fillers fillers;
 	struct writer *writers; /* [crew.threads] */
 	bool content;           /* the store keeps what is written */
@@ -234,7 +89,8 @@ static int generate_look(struct crew_thread *w, uint64_t i);
 static int generate_make(struct crew_thread *w, uint64_t i);
 static int generate_save_manifest(struct generate *g, struct group *group, bool complete,
 				  struct err *err);
-static void generate_measure(const struct generate *g, struct phase_context *ctx);
+static void generate_count(const struct crew_thread *w, struct tally *t);
+static void generate_so_far(void *generate, struct tally *t);
 static int generate_message(const struct generate *g, struct phase_context *ctx);
 
 /* Both passes. Collective, as is all that it calls. */
@@ -288,13 +144,15 @@ static int generate_run(struct phase_context *ctx, enum stop_reason *stopped, st
 	if (rc == 0) {
 		start_ns = workload_begin(ctx);
 		crew_start(&g.crew, start_ns);
+		g.start_ns = start_ns;
+		snapshot_start(&g.snapshot, start_ns);
 	}
 	if (rc == 0)
 		rc = generate_passes(&g, ctx, stopped, err);
 	if (rc < 0)
 		*stopped = STOP_ERROR;
 	if (g.crew.members)
-		generate_measure(&g, ctx);
+		crew_merge(&g.crew, ctx->tally);
 	if (rc == 0)
 		rc = generate_message(&g, ctx);
 	generate_close(&g);
@@ -305,6 +163,15 @@ static int generate_run(struct phase_context *ctx, enum stop_reason *stopped, st
 static int generate_write_failed(void *member, const struct request *req, int rc)
 {
 	return crew_fail(member, req, rc, request_text(req));
+}
+
+/* A large file takes long: its thread looks after each write. */
+static void generate_written(void *member, struct object *object, uint64_t at, uint64_t length)
+{
+	(void)object;
+	(void)at;
+	(void)length;
+	crew_look(member);
 }
 
 /* A writer for each thread, and the fillers of all. */
@@ -327,6 +194,7 @@ static int generate_open_writers(struct generate *g, struct err *err)
 						.depth = g->buffers.depth,
 						.halt = &g->crew.halt,
 						.failed = generate_write_failed,
+						.written = generate_written,
 						.argument = member};
 		rc = writer_open(&g->writers[i], err);
 	}
@@ -379,9 +247,14 @@ static int generate_open(struct generate *g, struct phase_context *ctx, uint64_t
 		.items = "files",
 		.stall_limit_ns = ctx->job->stall_limit_ns,
 		.name = generate_name,
+		.count = generate_count,
+		.snapshot = &g->snapshot,
 		.argument = g,
 	};
-	rc = crew_open(&g->crew, err);
+	rc = snapshot_open(&g->snapshot, ctx, (struct snapshot_hooks){.complete = generate_so_far},
+			   g, err);
+	if (rc == 0)
+		rc = crew_open(&g->crew, err);
 	if (rc == 0)
 		rc = generate_open_writers(g, err);
 	return group_agree(ctx->group, rc, err);
@@ -394,6 +267,7 @@ static void generate_close(struct generate *g)
 		writer_close(&g->writers[i]);
 	free(g->writers);
 	crew_close(&g->crew);
+	snapshot_close(&g->snapshot);
 	if (g->store.ops)
 		store_close(&g->store);
 }
@@ -525,20 +399,28 @@ static int generate_make(struct crew_thread *w, uint64_t i)
 	return 0;
 }
 
-/* This rank's results: from the threads into the tally. */
-static void generate_measure(const struct generate *g, struct phase_context *ctx)
+/* What a thread has counted beside its meter. */
+static void generate_count(const struct crew_thread *w, struct tally *t)
 {
-	uint64_t *row = ctx->tally->rank_row;
+	const struct generate *g = w->crew->argument;
+	const struct writer *writer = g->writers ? &g->writers[w - w->crew->members] : NULL;
+	uint64_t *row = t->rank_row;
 
-	row[GENERATE_FILES_MADE] = crew_count(&g->crew, COUNT_MADE);
-	row[GENERATE_FILES_KEPT] = crew_count(&g->crew, COUNT_WHOLE);
-	row[GENERATE_BYTES_KEPT] = crew_count(&g->crew, COUNT_WHOLE_BYTES);
-	row[GENERATE_WRITE_NS] = crew_count(&g->crew, COUNT_COMMIT_NS);
-	for (uint32_t i = 0; g->writers && i < g->crew.threads; i++) {
-		row[GENERATE_FILL_NS] += g->writers[i].fill_ns;
-		row[GENERATE_WRITE_NS] += g->writers[i].write_ns;
-	}
-	crew_merge(&g->crew, ctx->tally);
+	row[GENERATE_FILES_MADE] += w->counts[COUNT_MADE];
+	row[GENERATE_FILES_KEPT] += w->counts[COUNT_WHOLE];
+	row[GENERATE_BYTES_KEPT] += w->counts[COUNT_WHOLE_BYTES];
+	row[GENERATE_WRITE_NS] += w->counts[COUNT_COMMIT_NS];
+	if (!writer)
+		return;
+	row[GENERATE_FILL_NS] += writer->fill_ns;
+	row[GENERATE_WRITE_NS] += writer->write_ns;
+}
+
+static void generate_so_far(void *generate, struct tally *t)
+{
+	const struct generate *g = generate;
+
+	t->rank_row[TALLY_WALL_NS] = clock_now(g->store.clock) - g->start_ns;
 }
 
 /* What was done, for the report and for whoever waits for the command. */

@@ -5,11 +5,6 @@
 
 #include "workloads/workload.h"
 
-struct generate_options {
-	char dataset[JOB_NAME_BYTES]; /* "": the job's one */
-	uint64_t threads, fillers;    /* of a rank */
-};
-
 extern const struct workload generate_workload;
 
 #endif

@@ -1,8 +1,19 @@
 #include "workloads/io/measures.h"
 
-static void io_measure_thread(struct tally *t, const struct io_thread *thread, uint64_t first_ns)
+/* When the thread did its last operation so far. */
+static uint64_t io_thread_end_ns(const struct io_thread *thread)
+{
+	uint64_t now_ns = thread->member->queue.now_ns, origin_ns = thread->work->origin_ns;
+
+	if (!thread->working)
+		return thread->end_ns;
+	return now_ns > origin_ns ? now_ns - origin_ns : 0;
+}
+
+static void io_count_done(const struct io_thread *thread, struct tally *t)
 {
 	const struct io_options *o = thread->work->options;
+	uint64_t first_ns = thread->work->first_ns, end_ns = io_thread_end_ns(thread);
 	uint64_t first = io_series_until(&thread->series, first_ns), *row = t->rank_row;
 	uint64_t first_bytes = io_moves(o) ? first * o->block : 0;
 
@@ -15,32 +26,48 @@ static void io_measure_thread(struct tally *t, const struct io_thread *thread, u
 	row[IO_DONE_BYTES] += thread->done_bytes;
 	row[IO_FIRST_DONE_BYTES] +=
 		first_bytes < thread->done_bytes ? first_bytes : thread->done_bytes;
-	if (thread->end_ns > row[IO_LAST_DONE_NS])
-		row[IO_LAST_DONE_NS] = thread->end_ns;
+	if (end_ns > row[IO_LAST_DONE_NS])
+		row[IO_LAST_DONE_NS] = end_ns;
 	if (thread->late_start_ns > row[IO_LATE_START_NS])
 		row[IO_LATE_START_NS] = thread->late_start_ns;
 }
 
-void io_measure(const struct crew *crew, const struct io_work *work, uint64_t first_ns,
-		struct tally *t)
+void io_count_thread(const struct crew_thread *w, struct tally *t)
 {
+	const struct io_work *work = w->crew->argument;
+	const struct io_thread *thread;
 	uint64_t *row = t->rank_row;
 
-	row[IO_FIRST_DONE_NS] = first_ns;
-	for (uint32_t i = 0; i < crew->threads; i++) {
-		const struct io_thread *thread = &work->threads[i];
+	if (!work->threads)
+		return;
+	thread = &work->threads[w - w->crew->members];
+	io_count_done(thread, t);
+	row[IO_PAYLOAD_ERRORS] += thread->payload_errors;
+	row[IO_WARMUP_OPERATIONS] += thread->warmup_operations;
+	row[IO_GETS] += thread->gets;
+	row[IO_PUTS] += thread->puts;
+	row[IO_ENTRIES] += thread->entries;
+	row[IO_ABSENT] += thread->absent;
+	row[IO_FILL_NS] += thread->fill_ns;
+	row[IO_VERIFY_NS] += thread->verify_ns;
+	row[IO_RESIDENT_SAMPLED_BYTES] += thread->residency.sampled_bytes;
+	row[IO_RESIDENT_BYTES] += thread->residency.resident_bytes;
+}
 
-		io_measure_thread(t, thread, first_ns);
-		row[IO_PAYLOAD_ERRORS] += thread->payload_errors;
-		row[IO_WARMUP_OPERATIONS] += thread->warmup_operations;
-		row[IO_GETS] += thread->gets;
-		row[IO_PUTS] += thread->puts;
-		row[IO_ENTRIES] += thread->entries;
-		row[IO_ABSENT] += thread->absent;
-		row[IO_FILL_NS] += thread->fill_ns;
-		row[IO_VERIFY_NS] += thread->verify_ns;
-		row[IO_RESIDENT_SAMPLED_BYTES] += thread->residency.sampled_bytes;
-		row[IO_RESIDENT_BYTES] += thread->residency.resident_bytes;
-	}
+void io_measure(const struct crew *crew, struct io_work *work, uint64_t first_ns, struct tally *t)
+{
+	work->first_ns = first_ns;
+	t->rank_row[IO_FIRST_DONE_NS] = first_ns;
 	crew_merge(crew, t);
+}
+
+/* As long as nobody has done its part, the first has done as much as the last. */
+void io_measure_so_far(const struct io_work *work, struct tally *t)
+{
+	uint64_t *row = t->rank_row, now_ns = clock_now(work->store->clock);
+
+	row[TALLY_WALL_NS] = now_ns > work->start_ns ? now_ns - work->start_ns : 0;
+	row[IO_FIRST_DONE_NS] = row[IO_LAST_DONE_NS];
+	if (!row[IO_FIRST_DONE_NS] && now_ns > work->origin_ns)
+		row[IO_FIRST_DONE_NS] = now_ns - work->origin_ns;
 }

@@ -92,10 +92,7 @@ const struct option io_options_table[] = {
 int io_store(const struct job *job, const struct job_phase *phase, const struct job_store **store,
 	     struct err *err)
 {
-	*store = phase->store[0]         ? job_find_store(job, phase->store)
-		 : job->store_count == 1 ? &job->stores[0]
-					 : NULL;
-	return *store ? 0 : err_set(err, -EINVAL, "%s: needs a \"store\"", phase->path);
+	return phase_store_find(job, phase, store, err);
 }
 
 uint64_t io_size_of(const struct io_options *o)

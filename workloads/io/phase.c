@@ -22,6 +22,7 @@ struct io_phase {
 	struct store store;
 	struct queue side; /* for what is not the phase's own work: descriptions, folders */
 	struct crew crew;
+	struct snapshot snapshot;
 	struct io_set set;
 	struct io_work work;
 	struct cold cold;
@@ -125,6 +126,11 @@ static int io_phase_check_direct(const struct io_phase *p, struct err *err)
 		(unsigned long long)p->options->block);
 }
 
+static void io_phase_so_far(void *work, struct tally *t)
+{
+	io_measure_so_far(work, t);
+}
+
 static int io_phase_open(struct io_phase *p, struct err *err)
 {
 	struct phase_context *ctx = p->ctx;
@@ -168,11 +174,17 @@ static int io_phase_open(struct io_phase *p, struct err *err)
 		.items = "operations",
 		.stall_limit_ns = ctx->job->stall_limit_ns,
 		.waits = io_thread_waits,
+		.count = io_count_thread,
+		.snapshot = &p->snapshot,
 		.argument = &p->work,
 	};
 	rc = queue_open(&p->side, &p->store, 1, err);
 	if (rc == 0)
 		queue_unlogged(&p->side);
+	if (rc == 0)
+		rc = snapshot_open(&p->snapshot, ctx,
+				   (struct snapshot_hooks){.complete = io_phase_so_far}, &p->work,
+				   err);
 	if (rc == 0)
 		rc = crew_open(&p->crew, err);
 	return group_agree(ctx->group, rc, err);
@@ -185,6 +197,7 @@ static void io_phase_close(struct io_phase *p)
 	free(p->work.threads);
 	cold_close(&p->cold);
 	crew_close(&p->crew);
+	snapshot_close(&p->snapshot);
 	queue_close(&p->side);
 	if (p->store.ops)
 		store_close(&p->store);
@@ -224,6 +237,7 @@ static void io_phase_work(struct io_phase *p)
 	p->work.in_place = store_can(&p->store, BACKEND_UPDATE);
 	p->work.shared = shared && o->operation == IO_DO_WRITE && !p->work.in_place;
 	p->work.objects = shared ? 0 : set->objects;
+	p->work.first_ns = UINT64_MAX;
 	pattern_init(&p->work.pattern, fill_key(set->seed, io_folder_hash(set->folder)),
 		     shared ? set->size * set->ranks : io_sizes_largest(&set->drawn), set->compress,
 		     set->dedup, set->dedup_distance);
@@ -277,6 +291,7 @@ static int io_phase_begin(struct io_phase *p)
 	p->work.origin_ns = now_ns + o->limits.warmup_ns;
 	p->work.until_ns = o->limits.seconds_ns ? p->work.origin_ns + o->limits.seconds_ns : 0;
 	crew_start(&p->crew, now_ns);
+	snapshot_start(&p->snapshot, p->work.origin_ns);
 	timeline_init(ctx->tally->timeline, now_ns);
 	for (uint32_t i = 0; i < o->threads; i++) {
 		pace_init(&p->work.threads[i].pace, &o->pace, io_operation_bytes(o, p->work.whole),
@@ -456,6 +471,7 @@ const struct workload io_workload = {
 			.owner = &io_workload,
 		},
 	.schema = &io_schema,
+	.snapshots = true,
 	.stores = io_stores,
 	.check = io_check,
 	.size = io_size,

@@ -260,6 +260,7 @@ static void io_step_all(struct io_thread *t, uint32_t n)
 	if (!t->warm && t->member->queue.now_ns >= t->work->origin_ns)
 		io_end_warmup(t);
 	meter_live(&t->member->meter, t->member->queue.now_ns);
+	crew_look(t->member);
 }
 
 bool io_halted(const struct io_thread *t)
@@ -293,6 +294,7 @@ static void io_loop(struct io_thread *t)
 			clock_sleep_until(clock,
 					  next_ns < now_ns + WAIT_NS ? next_ns : now_ns + WAIT_NS);
 			now_ns = clock_now(clock);
+			crew_look(t->member);
 		}
 	}
 }
@@ -305,6 +307,7 @@ int io_thread_run(struct crew_thread *w, uint64_t number)
 	int rc;
 
 	t->over = t->share.items == 0;
+	t->working = true;
 	clock_sleep_until(work->store->clock, work->start_ns);
 	io_loop(t);
 	rc = t->handles ? io_data_end(t) : 0;
@@ -312,6 +315,7 @@ int io_thread_run(struct crew_thread *w, uint64_t number)
 	if (!t->mark_ns)
 		t->mark_ns = end_ns;
 	t->end_ns = end_ns;
+	t->working = false;
 	if (t->rc < 0)
 		return t->rc;
 	if (rc < 0)

@@ -67,6 +67,9 @@ struct io_work {
 	uint64_t objects;             /* of the pattern: of a rank, or 0 where one is shared */
 	uint64_t start_ns, origin_ns; /* of the phase; of what is counted, after the warm-up */
 	uint64_t until_ns;            /* nothing new from then on; 0: no limit */
+	/* For measures: when the first thread of any rank had done its part, from origin_ns on; UINT64_MAX: none has.
+	 * Set while no thread works. */
+	uint64_t first_ns;
 	struct io_thread *threads;
 };
 
@@ -91,6 +94,7 @@ struct io_thread {
 	uint64_t issued, issued_bytes; /* bytes: of whole objects */
 	bool over;                     /* starts nothing more: its limit, its time, an error */
 	bool timed_out;
+	bool working; /* within io_thread_run */
 	int rc;
 
 	struct residency residency; /* its counts: warm-up included */

@@ -23,11 +23,15 @@ const struct meter_layout train_meter = {
 	.live_op = REQ_READ,
 };
 
-static void count_reader(struct tally *t, const struct reader *w)
+void pass_count_reader(void *reader, struct tally *t)
 {
+	const struct reader *w = reader;
+
 	meter_merge(&w->meter, t);
 	t->rank_row[TRAIN_PAYLOAD_ERRORS] += w->payload_errors;
 	t->rank_row[TRAIN_SHORT_OBJECTS] += w->short_objects;
+	t->rank_row[TRAIN_RESIDENT_SAMPLED_BYTES] += w->residency.sampled_bytes;
+	t->rank_row[TRAIN_RESIDENT_BYTES] += w->residency.resident_bytes;
 }
 
 struct residency pass_residency(const struct pass *p)
@@ -44,25 +48,32 @@ struct residency pass_residency(const struct pass *p)
 	return sum;
 }
 
-void pass_count(struct pass *p)
+void pass_count_own(const struct pass *p, struct tally *t)
 {
-	struct tally *t = p->tally;
 	uint64_t *rank = t->rank_row;
 	uint64_t run_ns, runnable_ns;
-	struct residency seen;
-	uint32_t i;
-	int s;
 
 	sched_times(&run_ns, &runnable_ns);
 	rank[TRAIN_RUNNABLE_NS] = runnable_ns > p->runnable_ns ? runnable_ns - p->runnable_ns : 0;
-	for (i = 0; i < loader_reader_count(&p->loader); i++)
-		count_reader(t, loader_reader(&p->loader, i));
-	for (s = 0; s < ACCOUNTS; s++)
+	for (int s = 0; s < ACCOUNTS; s++)
 		rank[TRAIN_ACCOUNTS + s] = p->accounts.ns[s];
-	seen = pass_residency(p);
-	rank[TRAIN_RESIDENT_SAMPLED_BYTES] = seen.sampled_bytes;
-	rank[TRAIN_RESIDENT_BYTES] = seen.resident_bytes;
 	rank[TALLY_WALL_NS] = account_wall(&p->accounts);
 	rank[TRAIN_WALL_SUM_NS] = rank[TALLY_WALL_NS];
 	rank[TRAIN_STALL_MEDIAN_NS] = hist_quantile_ns(&t->hists[TRAIN_HIST_STEP_STALL], 0.5);
+}
+
+void pass_count(struct pass *p)
+{
+	for (uint32_t i = 0; i < loader_reader_count(&p->loader); i++)
+		pass_count_reader(loader_reader(&p->loader, i), p->tally);
+	pass_count_own(p, p->tally);
+}
+
+void pass_so_far(void *pass, struct tally *t)
+{
+	const struct pass *p = pass;
+
+	pass_count_own(p, t);
+	if (p->row_open)
+		pass_close_row(p, t, p->accounts.since_ns, 0);
 }

@@ -60,6 +60,18 @@ static const struct option shuffle_options[] = {
 		.help = "samples are read in the order of their files and drawn from a shuffle buffer of so many samples; 0: no buffer, or (stream) 1024"),
 	OPT_END};
 
+static const char *const snapshot_names[] = {"none", "copy", NULL};
+static const struct option async_options[] = {
+	OPT_CHOICE(
+		"snapshot", struct train_async, snapshot, .choices = snapshot_names,
+		.help = "copy: the training waits only until the bytes of a checkpoint are copied, and goes on while "
+			"they are written"),
+	OPT_RATE(
+		"d2h", struct train_async, d2h, .def = 0,
+		.help = "bytes per second of the copy, from the accelerator to the host; 0: as memory allows"),
+	OPT_END,
+};
+
 #define CHECKPOINT_FIELD(member) options.member
 static const struct option train_checkpoint_options[] = {
 	OPT_U64("every_steps", struct train_checkpoint, every_steps, .def = 0, .max = 1ull << 40,
@@ -70,6 +82,8 @@ static const struct option train_checkpoint_options[] = {
 		.help = "the first epoch that ends with a checkpoint, where they are counted by epochs; 0: the same as every_epochs"),
 	OPT_TEXT("store", struct train_checkpoint, store, .def_text = "",
 		 .help = "where they are written; may be left out where there is only one store"),
+	OPT_TABLE("async", struct train_checkpoint, async, .table = async_options,
+		  .help = "whether the training goes on while a checkpoint is written"),
 	CHECKPOINT_WRITE_OPTIONS(struct train_checkpoint, CHECKPOINT_FIELD),
 	OPT_END,
 };

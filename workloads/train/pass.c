@@ -38,9 +38,6 @@ enum stop_reason pass_stop_reason(const struct pass *p)
 	return reason;
 }
 
-/* The pass's own words of a status round. */
-enum { PASS_P99_NS, PASS_COMPUTE_NS, PASS_WALL_NS, PASS_BYTES };
-
 void pass_status(const struct pass *p, struct status *s)
 {
 	*s = (struct status){
@@ -51,12 +48,16 @@ void pass_status(const struct pass *p, struct status *s)
 		.merge = STATUS_MERGE(PASS_P99_NS, MERGE_MAX) |
 			 STATUS_MERGE(PASS_COMPUTE_NS, MERGE_SUM) |
 			 STATUS_MERGE(PASS_WALL_NS, MERGE_SUM) |
-			 STATUS_MERGE(PASS_BYTES, MERGE_SUM),
+			 STATUS_MERGE(PASS_BYTES, MERGE_SUM) |
+			 STATUS_MERGE(PASS_WRITING, MERGE_MAX),
 		.word = {[PASS_P99_NS] = loader_live_p99_ns(&p->loader),
 			 [PASS_COMPUTE_NS] = p->tally->rank_row[TRAIN_AU_COMPUTE_NS],
 			 [PASS_WALL_NS] = p->tally->rank_row[TRAIN_AU_WALL_NS],
-			 [PASS_BYTES] = loader_live_bytes(&p->loader)},
+			 [PASS_BYTES] = loader_live_bytes(&p->loader),
+			 [PASS_WRITING] = checkpoint_within_works(p->checkpoint)},
 	};
+	if (p->snapshot)
+		s->snapshot = snapshot_poll(p->snapshot);
 }
 
 static void pass_text(const struct progress *progress, double elapsed_s, char *out, size_t bytes)
@@ -109,6 +110,19 @@ void pass_progress(struct pass *p)
 	ctx->progress(ctx->progress_argument, &progress);
 }
 
+/* At once, wherever this rank is in its step, since another rank may wait for its batch. Compute goes on meanwhile, and
+ * what exceeds it counts as haul's own, as in all that ends late; so does what falls into a wait for other ranks. */
+static void pass_publish(struct pass *p)
+{
+	uint64_t began_ns = clock_now(p->ctx->clock);
+
+	if (!p->snapshot || p->merged.stop || !snapshot_publish(p->snapshot, &p->merged) ||
+	    p->accounts.state != ACCOUNT_RANKS)
+		return;
+	account_switch(&p->accounts, ACCOUNT_HAUL, began_ns);
+	account_switch(&p->accounts, ACCOUNT_RANKS, clock_now(p->ctx->clock));
+}
+
 bool pass_poll(struct pass *p)
 {
 	struct status mine;
@@ -128,6 +142,7 @@ bool pass_poll(struct pass *p)
 	if (fresh) {
 		p->merged = p->status_rounds.merged;
 		pass_progress(p);
+		pass_publish(p);
 	}
 	return p->status_rounds.over && p->status_rounds.merged.stop;
 }
@@ -183,11 +198,10 @@ static struct epoch_row epoch_row_at(const struct pass *p, uint64_t i)
 	return s;
 }
 
-/* The last figures of the row. extra_ns: the wait for other ranks at the end of the epoch. */
-static void epoch_row_close(struct pass *p, uint64_t began_ns, uint64_t extra_ns,
-			    const struct accounts *before)
+void pass_close_row(const struct pass *p, struct tally *t, uint64_t end_ns, uint64_t extra_ns)
 {
-	uint64_t *row = p->row, *rank = p->tally->rank_row, wall = p->now_ns - began_ns;
+	uint64_t *row = train_epoch_row(t, p->epoch_row_index), *rank = t->rank_row;
+	uint64_t wall = end_ns - p->began_ns;
 	int s;
 
 	row[EPOCH_WALL_NS] = wall;
@@ -196,7 +210,7 @@ static void epoch_row_close(struct pass *p, uint64_t began_ns, uint64_t extra_ns
 		row[EPOCH_AU_RANKS_NS] += extra_ns;
 	}
 	for (s = 0; s < ACCOUNTS; s++)
-		row[EPOCH_ACCOUNTS + s] = p->accounts.ns[s] - before->ns[s];
+		row[EPOCH_ACCOUNTS + s] = p->accounts.ns[s] - p->before.ns[s];
 	row[EPOCH_BYTES_READ] = loader_live_bytes(&p->loader) - p->open_bytes;
 	if (row[EPOCH_STEPS] < 2) {
 		row[EPOCH_MLPERF_COMPUTE_NS] = 0;
@@ -240,13 +254,12 @@ static void epoch_row_run(struct pass *p, uint32_t index)
 {
 	bool own = p->options->sync == SYNC_EPOCH ||
 		   (p->options->sync == SYNC_STEP && p->epoch_row.source == PASS_EVALUATION);
-	struct accounts before;
 	struct assignment a = {
 		.source = p->epoch_row.source,
 		.epoch = p->epoch_row.epoch,
 		.batches = p->epoch_row.steps,
 	};
-	uint64_t began_ns, ended_ns, k;
+	uint64_t ended_ns, k;
 
 	p->epoch_row_index = index;
 	p->row = train_epoch_begin(p->tally, index);
@@ -258,10 +271,11 @@ static void epoch_row_run(struct pass *p, uint32_t index)
 	a.sequence = p->sequences[p->epoch_row.source];
 	if (own)
 		pass_session_begin(p);
-	began_ns = clock_now(p->ctx->clock);
-	account_switch(&p->accounts, ACCOUNT_HAUL, began_ns);
-	before = p->accounts;
-	p->now_ns = began_ns;
+	p->began_ns = clock_now(p->ctx->clock);
+	account_switch(&p->accounts, ACCOUNT_HAUL, p->began_ns);
+	p->before = p->accounts;
+	p->row_open = true;
+	p->now_ns = p->began_ns;
 	p->blocked_ns = 0;
 	if (pass_reads(p))
 		loader_begin(&p->loader, &a);
@@ -276,8 +290,9 @@ static void epoch_row_run(struct pass *p, uint32_t index)
 		handover_end(&p->parallel->handover);
 	loader_end(&p->loader);
 	epoch_row_blame(p);
-	epoch_row_close(p, began_ns, p->now_ns - ended_ns, &before);
+	pass_close_row(p, p->tally, p->now_ns, p->now_ns - ended_ns);
 	epoch_row_evidence(p);
+	p->row_open = false;
 }
 
 /* Proves row i. Collective: a rank that never came to that row (it was stopped, without synchronisation) takes part
@@ -416,6 +431,8 @@ static int pass_open(struct pass *p, struct err *err)
 		.place = ctx->place,
 		.layout = &train_meter,
 		.sample_hist = TRAIN_HIST_SAMPLE,
+		.snapshot = p->snapshot,
+		.count = pass_count_reader,
 		.pause = o->loader.workers ? NULL : pass_pause,
 		.pause_argument = p,
 	};
@@ -455,6 +472,8 @@ static void pass_start(struct pass *p)
 	p->start_ns = clock_now(p->ctx->clock);
 	p->limit_ns = p->options->seconds_ns ? p->start_ns + p->options->seconds_ns : 0;
 	loader_start(&p->loader, p->start_ns);
+	if (p->snapshot)
+		snapshot_start(p->snapshot, p->start_ns);
 	sched_times(&run_ns, &p->runnable_ns);
 	timeline_init(p->tally->timeline, p->start_ns);
 	account_start(&p->accounts, ACCOUNT_HAUL, p->start_ns);
@@ -470,6 +489,7 @@ int pass_run(struct pass *p, enum stop_reason *stopped, struct err *err)
 		goto out_close;
 	pass_start(p);
 	rc = p->stopped ? 0 : pass_epoch_rows(p, err);
+	pass_checkpoint_end(p);
 	account_switch(&p->accounts, ACCOUNT_HAUL, clock_now(p->ctx->clock));
 	pass_count(p);
 	if (p->stopped)

@@ -18,6 +18,9 @@
 
 enum pass_source { PASS_TRAIN, PASS_EVALUATION, PASS_SOURCES };
 
+/* The words of the pass in status rounds. PASS_WRITING: 1 while threads write a checkpoint. */
+enum { PASS_P99_NS, PASS_COMPUTE_NS, PASS_WALL_NS, PASS_BYTES, PASS_WRITING };
+
 struct pass_input {
 	struct dataset dataset;
 	struct store store;
@@ -46,6 +49,7 @@ struct pass {
 	/* Of the null pass: in one of PASS_LATE_EVERY steps, one rank comes late to the barrier. What such steps cost beyond
 	 * compute and lateness goes into this histogram, not into that of stalls. NULL: no rank comes late. */
 	struct hist *late;
+	struct snapshot *snapshot; /* NULL: the pass is not published while it runs */
 	uint64_t seed;
 
 	struct loader loader;
@@ -74,9 +78,12 @@ struct pass {
 	struct epoch_row epoch_row;
 	uint32_t epoch_row_index;
 	uint64_t *row;
-	uint64_t slept_ns;  /* the last compute, as measured */
-	uint64_t first_ns;  /* for DLIO's formula: load and compute of the first step */
-	uint64_t waited_ns; /* a wait for batch waited_for that was given up */
+	bool row_open;          /* it has begun and not ended */
+	uint64_t began_ns;      /* when it began */
+	struct accounts before; /* as they were then */
+	uint64_t slept_ns;      /* the last compute, as measured */
+	uint64_t first_ns;      /* for DLIO's formula: load and compute of the first step */
+	uint64_t waited_ns;     /* a wait for batch waited_for that was given up */
 	uint64_t waited_for;
 	uint64_t blocked_ns; /* by checkpoints, in this row */
 	int checkpoint_rc;   /* on all ranks alike, with this rank's sentence */
@@ -105,6 +112,8 @@ bool pass_step(struct pass *p, uint64_t k);
 
 /* After step k: a checkpoint, where one is due; checkpoint.c. Collective. False: the epoch row ends here. */
 bool pass_checkpoint(struct pass *p, uint64_t k);
+/* After the last step: waits for a checkpoint that is still being written. Collective. */
+void pass_checkpoint_end(struct pass *p);
 
 /* What this rank says in a status round. */
 void pass_status(const struct pass *p, struct status *s);
@@ -128,6 +137,16 @@ extern const struct meter_layout train_meter;
 
 /* Moves what the readers counted into the tally; count.c. */
 void pass_count(struct pass *p);
+/* What one of them has counted so far, and what only the main thread knows of the pass so far; count.c. */
+void pass_count_reader(void *reader, struct tally *t);
+void pass_count_own(const struct pass *p, struct tally *t);
+
+/* The figures of the row under way, as if it ended at end_ns. extra_ns: the wait for other ranks at its end. t: the
+ * tally that has the row. */
+void pass_close_row(const struct pass *p, struct tally *t, uint64_t end_ns, uint64_t extra_ns);
+
+/* For a snapshot: adds to t, which has the tally of the pass already, what that will have only at its end. */
+void pass_so_far(void *pass, struct tally *t);
 
 /* The same pass with the same options on null://, whose compute and stall it puts into ctx->tally. Collective. */
 int train_null(struct phase_context *ctx, const struct train_options *options,

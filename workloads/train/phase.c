@@ -162,9 +162,12 @@ static int train_pass(struct phase_context *ctx, struct pass_input inputs[PASS_S
 {
 	const struct train_options *o = ctx->phase->options;
 	struct pass *p = calloc(1, sizeof(*p));
-	int rc;
+	struct snapshot snapshot = {0};
+	int rc = p ? snapshot_open(&snapshot, ctx, (struct snapshot_hooks){.own = pass_so_far}, p,
+				   err)
+		   : err_set(err, -ENOMEM, "no memory for the phase");
 
-	rc = group_agree(ctx->group, p ? 0 : err_set(err, -ENOMEM, "no memory for the phase"), err);
+	rc = group_agree(ctx->group, rc, err);
 	if (rc < 0)
 		goto out_free;
 	p->ctx = ctx;
@@ -175,11 +178,13 @@ static int train_pass(struct phase_context *ctx, struct pass_input inputs[PASS_S
 	p->tally = ctx->tally;
 	p->cold = cold;
 	p->checkpoint = checkpoint;
+	p->snapshot = &snapshot;
 	p->seed = ctx->job->seed;
 	rc = pass_run(p, stopped, err);
 	train_say(ctx, parallel);
 	train_say_reads(ctx, &inputs[PASS_TRAIN]);
 out_free:
+	snapshot_close(&snapshot);
 	free(p);
 	return rc;
 }
@@ -277,6 +282,7 @@ const struct workload train_workload = {
 	.check = train_check,
 	.size = train_size,
 	.schema_for = train_schema_for,
+	.snapshots = true,
 	.step_samples = train_step_samples,
 	.tell = train_tell,
 	.run = train_run,

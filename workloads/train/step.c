@@ -291,6 +291,16 @@ static void step_record(struct pass *p, uint64_t k, const struct step *s)
 	step_record_stall(p, s);
 }
 
+/* The phase is published at the barrier, between two steps, if all ranks have a snapshot. That is haul's own time, and no
+ * step's. */
+static void step_publish(struct pass *p)
+{
+	if (!p->snapshot || !snapshot_publish(p->snapshot, &p->merged))
+		return;
+	p->now_ns = clock_now(p->ctx->clock);
+	account_switch(&p->accounts, ACCOUNT_HAUL, p->now_ns);
+}
+
 bool pass_step(struct pass *p, uint64_t k)
 {
 	const struct train_options *o = p->options;
@@ -312,5 +322,7 @@ bool pass_step(struct pass *p, uint64_t k)
 	p->now_ns = s.end_ns;
 	if (whole)
 		step_record(p, k, &s);
+	if (!p->rolling && !p->stopped)
+		step_publish(p);
 	return whole && !p->stopped;
 }

@@ -55,11 +55,18 @@ struct train_evaluation {
 	struct draw compute;
 };
 
+/* Whether the training goes on while a checkpoint is written. */
+struct train_async {
+	uint32_t snapshot; /* enum checkpoint_snapshot */
+	uint64_t d2h;      /* bytes per second; 0: as memory allows */
+};
+
 /* Checkpoints while it trains; neither number: none. */
 struct train_checkpoint {
 	uint64_t every_steps, every_epochs;
 	uint64_t first_epoch; /* 0: every_epochs */
 	char store[JOB_NAME_BYTES];
+	struct train_async async;
 	struct checkpoint_options options;
 };
 

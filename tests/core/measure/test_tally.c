@@ -73,6 +73,56 @@ static void processor_time_per_gigabyte(void)
 	CU_ASSERT(isnan(tally_cpu_per_gb(none)));
 }
 
+/* Two tallies of one rank, as if one had counted all; and then none. */
+static void adding_equals_counting_in_one(void)
+{
+	struct tally one, other;
+	uint64_t *row;
+	const uint64_t ns[STEP_PARTS] = {7, 8, 9};
+
+	CU_ASSERT_EQUAL_FATAL(tally_init(&one, &schema, NULL), 0);
+	CU_ASSERT_EQUAL_FATAL(tally_init(&other, &schema, NULL), 0);
+	one.rank_row[OWN_SAMPLES] = 3;
+	one.rank_row[OWN_LARGEST] = 50;
+	other.rank_row[OWN_SAMPLES] = 4;
+	other.rank_row[OWN_LARGEST] = 20;
+	hist_record(&one.hists[1], 100);
+	hist_record(&other.hists[1], 200);
+	row = table_numbered(&one.tables[0], 1);
+	row[1] = 10;
+	row = table_numbered(&other.tables[0], 2);
+	row[1] = 30;
+	table_row(&other.tables[0], 0)[1] = 20;
+	timeline_add(other.timeline, 5000000000, SECOND_OPERATIONS, 6);
+	steps_add(other.steps, 2, ns);
+	for (int i = 0; i < TALLY_FAILURES + 2; i++)
+		tally_fail(&other, &(struct failure){.error = -i});
+	tally_fail(&one, &(struct failure){.error = -99});
+	tally_add(&one, &other);
+	CU_ASSERT_EQUAL(one.rank_row[OWN_SAMPLES], 7);
+	CU_ASSERT_EQUAL(one.rank_row[OWN_LARGEST], 50);
+	CU_ASSERT_EQUAL(hist_count(&one.hists[1]), 2);
+	CU_ASSERT_EQUAL(one.tables[0].rows, 2);
+	CU_ASSERT_EQUAL(table_row(&one.tables[0], 0)[1], 30);
+	CU_ASSERT_EQUAL(table_row(&one.tables[0], 1)[1], 30);
+	CU_ASSERT_EQUAL(one.timeline->row[5][SECOND_OPERATIONS], 6);
+	CU_ASSERT_EQUAL(one.steps->rows, 3);
+	CU_ASSERT_EQUAL(one.steps->row[2].sum_ns[0], 7);
+	CU_ASSERT_EQUAL(one.failure_count, TALLY_FAILURES + 3);
+	CU_ASSERT_EQUAL(one.failures[1].error, 0);
+	tally_clear(&one, 77);
+	CU_ASSERT_EQUAL(one.rank_row[OWN_SAMPLES], 0);
+	CU_ASSERT_EQUAL(hist_count(&one.hists[1]), 0);
+	CU_ASSERT_EQUAL(one.tables[0].rows, 0);
+	CU_ASSERT_EQUAL(table_numbered(&one.tables[0], 2)[1], 0);
+	CU_ASSERT_EQUAL(one.timeline->rows, 0);
+	CU_ASSERT_EQUAL(one.timeline->start_ns, 77);
+	CU_ASSERT_EQUAL(one.steps->rows, 0);
+	CU_ASSERT_EQUAL(one.failure_count, 0);
+	tally_free(&one);
+	tally_free(&other);
+}
+
 static void merging_goes_by_the_table(void)
 {
 	uint64_t into[MEASURES], from[MEASURES], was[MEASURES];
@@ -294,6 +344,7 @@ int main(void)
 		{"starts empty", starts_empty},
 		{"processor time per gigabyte", processor_time_per_gigabyte},
 		{"merging goes by the table", merging_goes_by_the_table},
+		{"adding equals counting in one", adding_equals_counting_in_one},
 		{"reducing equals merging rows", reducing_equals_merging_rows},
 		{"time folds and keeps sums", time_folds_and_keeps_sums},
 		{"the far future has a row", the_far_future_has_a_row},

@@ -367,8 +367,9 @@ static void test_regions(void)
 				CU_ASSERT(f.region >= weights + optimizer);
 				CU_ASSERT(f.region < weights + optimizer + part);
 				next += f.region;
+				CU_ASSERT_EQUAL(next, checkpoint_shared_bytes(&s, r + 1));
 			}
-			CU_ASSERT_EQUAL(next, checkpoint_shared_bytes(&s));
+			CU_ASSERT_EQUAL(next, checkpoint_shared_bytes(&s, mesh_ranks(&s.mesh)));
 		}
 }
 
@@ -381,7 +382,7 @@ static void test_many_ranks(void)
 	struct checkpoint_file f;
 
 	for (uint64_t r = ranks - 100; r < ranks; r++) {
-		uint64_t next = r + 1 < ranks ? 0 : checkpoint_shared_bytes(&s), end;
+		uint64_t next = r + 1 < ranks ? 0 : checkpoint_shared_bytes(&s, ranks), end;
 
 		checkpoint_file(&s, r, 0, &f);
 		end = f.offset + f.region;

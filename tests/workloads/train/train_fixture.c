@@ -11,13 +11,15 @@
 #include "core/group/thread_group.h"
 
 /* The schema as plan/ assembles it, from the same tables. */
-static const struct job_schema *schema(const struct section **stores, const struct section **phases)
+static const struct job_schema *schema(const struct section **stores, const struct section **phases,
+				       const struct section *store)
 {
 	static struct job_schema s;
 	unsigned i;
 
 	for (i = 0; backend_table()[i]; i++)
 		stores[i] = &backend_table()[i]->section;
+	stores[i++] = store;
 	stores[i] = NULL;
 	for (i = 0; workload_table()[i]; i++)
 		phases[i] = &workload_table()[i]->section;
@@ -28,13 +30,18 @@ static const struct job_schema *schema(const struct section **stores, const stru
 
 struct fixture *fixture_new(const char *job)
 {
+	return fixture_new_with(job, NULL);
+}
+
+struct fixture *fixture_new_with(const char *job, const struct section *store)
+{
 	static const struct section *stores[32], *phases[32];
 	struct fixture *f = calloc(1, sizeof(*f));
 	struct err err = {0};
 
 	clock_init(&f->clock);
-	if (job_parse(&f->job, schema(stores, phases), "test", job, strlen(job), NULL, 0, &err) <
-	    0) {
+	if (job_parse(&f->job, schema(stores, phases, store), "test", job, strlen(job), NULL, 0,
+		      &err) < 0) {
 		fprintf(stderr, "%s\n", err.text);
 		free(f);
 		return NULL;
@@ -58,11 +65,25 @@ static struct tally *fixture_part(struct phase_context *ctx, const char *kind, c
 	return tally_init(t, part, err) < 0 ? NULL : t;
 }
 
+struct publisher {
+	struct fixture *f;
+	struct group *g;
+};
+
+static void publish(void *publisher, struct tally *so_far)
+{
+	struct publisher *p = publisher;
+
+	p->f->publish(p->f, p->g, so_far);
+}
+
 static int run_phase(struct fixture *f, struct group *g, struct group *node,
 		     const struct rank_place *place, const struct job_phase *phase,
 		     struct tally *tally, uint32_t rank)
 {
 	const struct workload *w = phase->section->owner;
+	bool last = phase == &f->job.phases[f->job.phase_count - 1];
+	struct publisher publisher = {f, g};
 	struct log log = {.fd = -1};
 	struct phase_context ctx = {
 		.job = &f->job,
@@ -76,6 +97,9 @@ static int run_phase(struct fixture *f, struct group *g, struct group *node,
 		.tally = tally,
 		.part = fixture_part,
 		.part_argument = f,
+		.publish_every_ns = last ? f->publish_every_ns : 0,
+		.publish = publish,
+		.publish_argument = &publisher,
 	};
 	const struct figure *null;
 	int rc = workload_tally(w, phase, &f->arenas[rank], tally, &f->err[rank]);

@@ -16,6 +16,9 @@ struct fixture {
 	struct stop stop; /* requested by the test */
 	/* Called on each rank before the last phase. May be NULL. */
 	void (*between)(struct fixture *f, struct group *g, struct group *node);
+	/* The last phase is published that often while it runs, by a call on each rank. 0: never. */
+	uint64_t publish_every_ns;
+	void (*publish)(struct fixture *f, struct group *g, struct tally *so_far);
 
 	/* Results of the last phase. */
 	struct arena arenas[FIXTURE_RANKS]; /* schemas of all phases */
@@ -31,6 +34,8 @@ struct fixture {
 
 /* Returns NULL if the job is refused; the sentence is printed. */
 struct fixture *fixture_new(const char *job);
+/* The same with a store of the test's own beside those that haul has; NULL: none. */
+struct fixture *fixture_new_with(const char *job, const struct section *store);
 void fixture_run(struct fixture *f, uint32_t ranks);
 void fixture_free(struct fixture *f);
 

@@ -170,6 +170,9 @@ void loader_begin(struct loader *l, const struct assignment *a)
 	l->busy = true;
 	atomic_store(&l->cancel, false);
 	loader_reset(l);
+	/* Without workers the reader is the main thread's own, and rests whenever that counts. */
+	for (i = 0; l->options.workers && i < l->reader_count; i++)
+		snapshot_wake(&l->readers[i].part);
 	for (i = 0; i < l->thread_count; i++)
 		sem_post(&l->threads[i].go);
 }

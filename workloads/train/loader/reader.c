@@ -77,6 +77,8 @@ int reader_open(struct reader *w, const struct reader_options *options, uint32_t
 		queue_memory(&w->queues[s], w->buffers.base, w->buffers.mapped_bytes);
 		meter_attach(&w->meter, &w->queues[s]);
 	}
+	if (rc == 0 && options->snapshot)
+		snapshot_join(options->snapshot, &w->part, options->count, w);
 	if (rc < 0)
 		reader_close(w);
 	return rc;

@@ -19,6 +19,7 @@
 #include "workloads/common/meter.h"
 #include "workloads/common/options.h"
 #include "workloads/common/residency.h"
+#include "workloads/common/snapshot.h"
 #include "workloads/dataset/dataset.h"
 #include "workloads/formats/reader_cache.h"
 #include "workloads/formats/walk.h"
@@ -102,6 +103,9 @@ struct reader_options {
 	const struct rank_place *place;
 	const struct meter_layout *layout; /* where requests are counted */
 	int sample_hist;                   /* of the layout: from open to last byte of a sample */
+	struct snapshot *snapshot;         /* open; NULL: none are taken */
+	void (*count)(void *reader,
+		      struct tally *t); /* adds what a reader has counted to a snapshot */
 	/* For a reader inside the main thread: called between requests, and at least every 10 ms of
 	 * preprocessing. True: give up. May be NULL. */
 	bool (*pause)(void *pause_argument);
@@ -160,6 +164,7 @@ struct sample_read {
 
 struct reader {
 	struct meter meter; /* other threads may read its live figures */
+	struct snapshot_part part;
 
 	const struct reader_options *options;
 	uint32_t index;

@@ -41,6 +41,7 @@ void reader_build(struct reader *w, const struct assignment *a, uint64_t k, uint
 		more = reader_begin_samples(w, to);
 		if (w->idle_count < w->options->read_slots) {
 			reader_exchange(w);
+			snapshot_look(&w->part);
 			more = true;
 		}
 		if (w->idle_count < w->options->read_slots)
@@ -221,6 +222,7 @@ static void reader_preprocess(struct reader *w)
 			clock_sleep_until(clock, end - now > READER_SLICE_NS ? now + READER_SLICE_NS
 									     : end);
 			now = clock_now(clock);
+			snapshot_look(&w->part);
 			if (now < end && reader_quits(w)) {
 				w->batch->cut = true;
 				break;

@@ -47,9 +47,11 @@ static bool loader_claim(struct loader_thread *t, uint64_t *item)
 
 	if (atomic_load_explicit(&queue->next, memory_order_relaxed) >= items)
 		return false;
-	while (credits_take(&queue->credits, LOADER_POLL_NS) < 0)
+	while (credits_take(&queue->credits, LOADER_POLL_NS) < 0) {
+		snapshot_look(&l->readers[t->index].part);
 		if (loader_cancelled(l))
 			return false;
+	}
 	*item = atomic_fetch_add_explicit(&queue->next, l->work_queue_count, memory_order_relaxed);
 	return *item < items;
 }
@@ -104,8 +106,11 @@ static void loader_work_items(struct loader_thread *t)
 
 void loader_work(struct loader_thread *t)
 {
+	struct reader *reader = &t->loader->readers[t->index];
+
 	loader_work_items(t);
-	reader_rest(&t->loader->readers[t->index]);
+	reader_rest(reader);
+	snapshot_rest(&reader->part);
 }
 
 void loader_copy(struct loader *l, struct batch *b, bool (*quits)(void *argument), void *argument)

@@ -1,0 +1,243 @@
+/* Tests of phases that are published while they run: what is published agrees with itself and grows, on all ranks at
+ * the same time, wherever ranks meet and whoever reads; and the phase ends with the same figures as without. */
+#include <stdio.h>
+#include <string.h>
+
+#include "tests/unit.h"
+#include "tests/workloads/train/train_fixture.h"
+#include "workloads/generate/columns.h"
+#include "workloads/io/columns.h"
+
+enum { RANKS = 4, FILES = 48, BYTES = 1000, EPOCHS = 2 };
+
+static const struct publish_case {
+	uint32_t tensor; /* ranks of a replica */
+	const char *train;
+} cases[] = {
+	{1, "\"sync\":\"step\",\"loader\":{\"workers\":2}"},
+	{1, "\"sync\":\"step\",\"loader\":{\"workers\":0}"},
+	{1, "\"sync\":\"step\",\"loader\":{\"kind\":\"sample\",\"workers\":2,\"pin_memory\":true}"},
+	{1, "\"sync\":\"epoch\",\"loader\":{\"workers\":2}"},
+	{1, "\"sync\":\"epoch\",\"loader\":{\"workers\":0},\"preprocess\":\"100 us\""},
+	{1, "\"sync\":\"none\",\"loader\":{\"kind\":\"batch\",\"workers\":1}"},
+	{1, "\"sync\":\"step\",\"evaluation\":{\"every\":1,\"batch\":2,\"dataset\":\"d\"}"},
+	{2, "\"sync\":\"step\",\"readers\":\"replica\""},
+	{2, "\"sync\":\"epoch\",\"readers\":\"replica\""},
+};
+
+/* What was published last, of each rank. */
+static struct {
+	uint64_t bytes, steps, times;
+	bool wrong;
+} seen[RANKS];
+
+/* The accounts are the whole time, and what is counted in several places is the same in all. */
+static bool agrees(const struct tally *t)
+{
+	const uint64_t *row = t->rank_row;
+	uint64_t accounts = 0, moved = 0, steps = 0;
+
+	for (int i = 0; i < ACCOUNTS; i++)
+		accounts += row[TRAIN_ACCOUNTS + i];
+	for (uint32_t i = 0; i < t->timeline->rows; i++)
+		moved += t->timeline->row[i][SECOND_BYTES_READ];
+	for (uint32_t i = 0; i < train_epochs(t); i++)
+		if (!train_epoch_row(t, i)[EPOCH_EVALUATION])
+			steps += train_epoch_row(t, i)[EPOCH_STEPS];
+	return accounts == row[TALLY_WALL_NS] && moved == row[TALLY_BYTES_READ] &&
+	       steps == row[TRAIN_STEPS] &&
+	       row[TALLY_BYTES_READ] == hist_count(&t->hists[TRAIN_HIST_READ]) * BYTES &&
+	       row[TRAIN_LOGICAL_BYTES] == row[TRAIN_SAMPLES] * BYTES &&
+	       row[TRAIN_LOGICAL_BYTES] <= row[TALLY_BYTES_READ];
+}
+
+static void publish(struct fixture *f, struct group *g, struct tally *so_far)
+{
+	const uint64_t *row = so_far->rank_row;
+	uint64_t number = ++seen[g->rank].times;
+
+	(void)f;
+	/* All ranks publish the same one. */
+	group_allreduce(g, MERGE_MAX, &number, 1);
+	seen[g->rank].wrong = seen[g->rank].wrong || !agrees(so_far) ||
+			      number != seen[g->rank].times ||
+			      row[TALLY_BYTES_READ] < seen[g->rank].bytes ||
+			      row[TRAIN_STEPS] < seen[g->rank].steps;
+	seen[g->rank].bytes = row[TALLY_BYTES_READ];
+	seen[g->rank].steps = row[TRAIN_STEPS];
+}
+
+static struct fixture *run(const struct publish_case *c, uint64_t every_ns)
+{
+	struct fixture *f;
+	char text[1024];
+
+	snprintf(
+		text, sizeof(text),
+		"{\"seed\":7,\"cluster\":{\"tensor\":%u},\"stores\":{\"s\":{\"uri\":\"null://\"}},"
+		"\"datasets\":{\"d\":{\"store\":\"s\",\"format\":\"raw\",\"files\":%d,"
+		"\"sample_bytes\":%d}},"
+		"\"phases\":[{\"train\":{\"dataset\":\"d\",\"null_steps\":0,\"epochs\":%d,\"batch\":2,"
+		"\"compute\":\"300 us\",%s}}]}",
+		c->tensor, FILES, BYTES, EPOCHS, c->train);
+	f = fixture_new(text);
+	CU_ASSERT_PTR_NOT_NULL_FATAL(f);
+	f->publish_every_ns = every_ns;
+	f->publish = publish;
+	fixture_run(f, RANKS);
+	return f;
+}
+
+static void expect_same(const struct fixture *with, const struct fixture *without)
+{
+	static const unsigned same[] = {TALLY_BYTES_READ, TALLY_OPERATIONS,    TALLY_ERRORS,
+					TRAIN_STEPS,      TRAIN_SAMPLES,       TRAIN_LOGICAL_BYTES,
+					TRAIN_AU_STEPS,   TRAIN_RECEIVED_BYTES};
+	static const unsigned epochs[] = {EPOCH_SAMPLES, EPOCH_ID_SUM, EPOCH_ID_HASH, EPOCH_STEPS,
+					  EPOCH_PROVEN};
+
+	for (unsigned i = 0; i < sizeof(same) / sizeof(*same); i++)
+		CU_ASSERT_EQUAL(fixture_sum(with, same[i]), fixture_sum(without, same[i]));
+	for (unsigned e = 0; e < EPOCHS; e++)
+		for (unsigned i = 0; i < sizeof(epochs) / sizeof(*epochs); i++)
+			CU_ASSERT_EQUAL(fixture_epoch_sum(with, e, epochs[i]),
+					fixture_epoch_sum(without, e, epochs[i]));
+}
+
+static void test_training(void)
+{
+	for (unsigned c = 0; c < sizeof(cases) / sizeof(*cases); c++) {
+		struct fixture *without = run(&cases[c], 0), *with;
+
+		memset(seen, 0, sizeof(seen));
+		with = run(&cases[c], 1);
+		for (uint32_t r = 0; r < RANKS; r++) {
+			CU_ASSERT_EQUAL(with->rc[r], 0);
+			CU_ASSERT_FALSE(seen[r].wrong);
+			CU_ASSERT_TRUE(seen[r].times > 0);
+			CU_ASSERT_EQUAL(seen[r].times, seen[0].times);
+			CU_ASSERT_TRUE(seen[r].steps > 0);
+		}
+		if (seen[0].wrong || !seen[0].times)
+			fprintf(stderr, "%s\n", cases[c].train);
+		CU_ASSERT_TRUE(fixture_accounts_add_up(with));
+		expect_same(with, without);
+		fixture_free(with);
+		fixture_free(without);
+	}
+}
+
+/* Phases of a crew, in which a rank gets 10 MB/s. Each thread has at most that many operations under way. */
+enum { BLOCK = 4096, OBJECTS = 5, BLOCKS = 60, FILE_BYTES = 50000, THREADS = 3, DEPTH = 4 };
+
+static bool io_agrees(const struct tally *t)
+{
+	const uint64_t *row = t->rank_row;
+	uint64_t moved = row[IO_READS] + row[IO_WRITES];
+
+	return row[TALLY_BYTES_READ] + row[TALLY_BYTES_WRITTEN] == moved * BLOCK &&
+	       row[IO_DONE_BYTES] == row[IO_DONE] * BLOCK &&
+	       hist_count(&t->hists[IO_HIST_OPERATION]) == row[IO_DONE] && row[IO_DONE] <= moved &&
+	       moved <= row[IO_DONE] + THREADS * DEPTH && row[IO_FIRST_DONE] == row[IO_DONE] &&
+	       row[IO_LAST_DONE_NS] && row[IO_LAST_DONE_NS] <= row[TALLY_WALL_NS];
+}
+
+static bool generate_agrees(const struct tally *t)
+{
+	const uint64_t *row = t->rank_row;
+	uint64_t commits = hist_count(&t->hists[GENERATE_HIST_COMMIT]);
+
+	return row[TALLY_BYTES_WRITTEN] ==
+		       hist_count(&t->hists[GENERATE_HIST_WRITE]) * FILE_BYTES &&
+	       row[GENERATE_FILES_MADE] <= commits &&
+	       commits <= row[GENERATE_FILES_MADE] + THREADS && row[TALLY_WALL_NS];
+}
+
+static void publish_crew(struct fixture *f, struct group *g, struct tally *so_far)
+{
+	bool io = so_far->schema == &io_schema;
+	uint64_t number = ++seen[g->rank].times,
+		 bytes = so_far->rank_row[TALLY_BYTES_READ] + so_far->rank_row[TALLY_BYTES_WRITTEN];
+
+	(void)f;
+	group_allreduce(g, MERGE_MAX, &number, 1);
+	seen[g->rank].wrong = seen[g->rank].wrong || number != seen[g->rank].times ||
+			      !(io ? io_agrees(so_far) : generate_agrees(so_far)) ||
+			      bytes < seen[g->rank].bytes;
+	seen[g->rank].bytes = bytes;
+}
+
+static struct fixture *run_crew(const char *phase)
+{
+	struct fixture *f;
+	char text[1024];
+
+	snprintf(
+		text, sizeof(text),
+		"{\"seed\":7,\"stores\":{\"s\":{\"uri\":\"sim://s\",\"rank_bandwidth\":10000000}},"
+		"\"dataset\":{\"store\":\"s\",\"format\":\"raw\",\"files\":%d,\"sample_bytes\":%d},"
+		"\"phases\":[%s]}",
+		FILES, FILE_BYTES, phase);
+	f = fixture_new(text);
+	CU_ASSERT_PTR_NOT_NULL_FATAL(f);
+	/* Often, and so seldom that the snapshots do not take all of the time. */
+	f->publish_every_ns = 2000000;
+	f->publish = publish_crew;
+	memset(seen, 0, sizeof(seen));
+	fixture_run(f, RANKS);
+	for (uint32_t r = 0; r < RANKS; r++) {
+		CU_ASSERT_EQUAL(f->rc[r], 0);
+		CU_ASSERT_FALSE(seen[r].wrong);
+		CU_ASSERT_TRUE(seen[r].times > 0);
+		CU_ASSERT_EQUAL(seen[r].times, seen[0].times);
+		CU_ASSERT_TRUE(seen[r].bytes > 0);
+	}
+	return f;
+}
+
+static void test_io(void)
+{
+	static const char *const operations[] = {"write", "read"};
+	struct fixture *f;
+	char phase[512];
+
+	for (unsigned i = 0; i < 2; i++) {
+		snprintf(
+			phase, sizeof(phase),
+			"{\"io\":{\"operation\":\"write\",\"folder\":\"x\",\"objects\":%d,\"size\":%d,"
+			"\"block\":%d}},"
+			"{\"io\":{\"operation\":\"%s\",\"folder\":\"x\",\"objects\":%d,\"size\":%d,"
+			"\"block\":%d,\"threads\":%d,\"depth\":%d}}",
+			OBJECTS, BLOCKS * BLOCK, BLOCK, operations[i], OBJECTS, BLOCKS * BLOCK,
+			BLOCK, THREADS, DEPTH);
+		f = run_crew(phase);
+		CU_ASSERT_EQUAL(fixture_sum(f, IO_DONE), RANKS * OBJECTS * BLOCKS);
+		CU_ASSERT_EQUAL(fixture_sum(f, i ? TALLY_BYTES_READ : TALLY_BYTES_WRITTEN),
+				RANKS * OBJECTS * BLOCKS * BLOCK);
+		fixture_free(f);
+	}
+}
+
+static void test_generate(void)
+{
+	char phase[64];
+	struct fixture *f;
+
+	snprintf(phase, sizeof(phase), "{\"generate\":{\"threads\":%d}}", THREADS);
+	f = run_crew(phase);
+	CU_ASSERT_EQUAL(fixture_sum(f, GENERATE_FILES_MADE), FILES);
+	CU_ASSERT_EQUAL(fixture_sum(f, TALLY_BYTES_WRITTEN), FILES * FILE_BYTES);
+	fixture_free(f);
+}
+
+int main(void)
+{
+	CU_TestInfo tests[] = {
+		{"training", test_training},
+		{"plain I/O", test_io},
+		{"generation", test_generate},
+		CU_TEST_INFO_NULL,
+	};
+
+	return unit_main("publish", tests);
+}

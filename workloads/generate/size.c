@@ -1,0 +1,138 @@
+/* Size of making a data set: buffers, memory, space, and where requests are counted. See size.h. */
+#include "workloads/generate/size.h"
+
+#include <errno.h>
+
+#include "workloads/common/crew.h"
+#include "workloads/common/writer.h"
+#include "workloads/dataset/find.h"
+#include "workloads/dataset/manifest.h"
+
+/* A write that its buffer does not hold whole is made as it goes. */
+enum {
+	GENERATE_BUFFER_MAX = 16 << 20,
+	GENERATE_BUFFER_MANY = 1 << 20, /* of each of several writes in flight */
+	GENERATE_PIECE_WHOLE = 1 << 20,
+	GENERATE_AHEAD =
+		1 /* buffers that fillers make bytes in, beside those of writes in flight */
+};
+
+static const struct meter_map generate_maps[] = {
+	{REQ_WRITE, METER_NONE, GENERATE_HIST_WRITE, METER_NONE, GENERATE_HIST_WRITE_FIRST_ATTEMPT},
+	{REQ_COMMIT, METER_NONE, GENERATE_HIST_COMMIT, METER_NONE, METER_NONE},
+	{REQ_BEGIN, METER_NONE, GENERATE_HIST_BEGIN, METER_NONE, METER_NONE},
+	{REQ_STAT, METER_NONE, GENERATE_HIST_STAT, METER_NONE, METER_NONE},
+};
+
+const struct meter_layout generate_meter = {
+	.schema = &generate_schema,
+	.maps = generate_maps,
+	.map_count = sizeof(generate_maps) / sizeof(generate_maps[0]),
+	.late = METER_NONE,
+	.short_transfers = METER_NONE,
+	.sync = GENERATE_HIST_SYNC,
+	.publish = GENERATE_HIST_PUBLISH,
+	.live_op = REQ_WRITE,
+};
+
+int generate_dataset(const struct job *job, const struct job_phase *phase,
+		     const struct job_store **store, struct dataset *d, struct err *err)
+{
+	const struct generate_options *o = phase->options;
+	char path[DATASET_PATH_BYTES];
+	int rc = dataset_find_init(job, phase, o->dataset, d, store, path, err);
+
+	if (rc == 0 && d->existing)
+		rc = err_set(
+			err, -EINVAL,
+			"%s/%s: these files exist already and haul makes none under such names; "
+			"leave the phase out (--skip generate)",
+			path, d->naming == NAMING_LIST ? "list" : "names");
+	return rc;
+}
+
+int generate_check(const struct job *job, const struct job_phase *phase, uint32_t ranks,
+		   struct err *err)
+{
+	const struct job_store *store;
+	struct dataset d;
+
+	(void)ranks;
+	return generate_dataset(job, phase, &store, &d, err);
+}
+
+uint64_t generate_piece(const struct backend_ops *ops, uint64_t part)
+{
+	if (part == UINT64_MAX)
+		return GENERATE_PIECE_WHOLE;
+	/* Only where parts are the store's own measure may they be larger than the buffer. */
+	return ops->part || part < GENERATE_BUFFER_MAX ? part : GENERATE_BUFFER_MAX;
+}
+
+struct generate_buffers generate_buffers(const struct generate_options *o, const struct dataset *d,
+					 const struct backend_ops *ops, uint64_t part,
+					 uint32_t depth)
+{
+	uint64_t most = depth > 1 ? GENERATE_BUFFER_MANY : GENERATE_BUFFER_MAX;
+	uint64_t piece = generate_piece(ops, part);
+	struct generate_buffers b = {.count = depth, .depth = depth};
+	struct layout l;
+
+	b.bytes = piece < most ? piece : most;
+	dataset_mean_layout(d, &l);
+	b.filled = o->fillers && piece <= b.bytes && l.size > b.bytes;
+	if (b.filled && b.count + GENERATE_AHEAD <= WRITER_PIECES_MAX)
+		b.count += GENERATE_AHEAD;
+	return b;
+}
+
+int generate_size(const struct job *job, const struct job_phase *phase, uint32_t ranks,
+		  uint32_t ranks_per_node, struct demand *out, struct err *err)
+{
+	const struct generate_options *o = phase->options;
+	const struct backend_ops *ops;
+	const struct job_store *store;
+	struct generate_buffers buffers;
+	struct dataset d;
+	int rc = generate_dataset(job, phase, &store, &d, err);
+
+	(void)ranks_per_node;
+	if (rc < 0)
+		return rc;
+	ops = store->section->owner;
+	buffers = generate_buffers(o, &d, ops, backend_part(store, 0), backend_in_flight(store));
+	out->files = d.options.files;
+	out->samples = d.samples;
+	out->bytes = dataset_bytes_expected(&d);
+	out->bytes_per_rank = out->bytes / ranks;
+	if (ops->capabilities & BACKEND_CONTENT)
+		out->memory_per_rank = o->threads * buffers.count * buffers.bytes;
+	out->memory_per_rank +=
+		o->threads * (sizeof(struct crew_thread) + meter_bytes(&generate_meter));
+	return 0;
+}
+
+int generate_stores(const struct job *job, const struct job_phase *phase, uint32_t ranks,
+		    struct phase_store out[PHASE_STORES_MAX], uint32_t *count, struct err *err)
+{
+	const struct backend_ops *ops;
+	const struct job_store *store;
+	struct phase_store *s;
+	struct dataset d;
+	int rc = generate_dataset(job, phase, &store, &d, err);
+
+	(void)ranks;
+	if (rc < 0)
+		return rc;
+	s = phase_store_add(out, count, "data", store);
+	ops = store->section->owner;
+	if (!(ops->capabilities & BACKEND_CONTENT))
+		return 0;
+	s->space_bytes = dataset_bytes_expected(&d);
+	manifest_key(d.options.folder, s->begun);
+	s->inodes = dataset_objects(&d);
+	/* The manifest, and folders where the store has such. */
+	if (ops->capabilities & BACKEND_PERSISTENT)
+		s->inodes += 1 + d.options.subfolders;
+	return 0;
+}

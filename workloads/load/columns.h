@@ -1,0 +1,62 @@
+/* What a phase "load" counts: a rank's row, a row for each time that the model is loaded, and the histograms. Each list
+ * makes an enum here and a table in columns.c.
+ *
+ * A rank loads from the time when all ranks begin to the time when its own last byte has come; the model is loaded when
+ * the slowest rank has its shard. */
+#ifndef HAUL_WORKLOADS_LOAD_COLUMNS_H
+#define HAUL_WORKLOADS_LOAD_COLUMNS_H
+
+#include "core/arena.h"
+#include "core/measure/account.h"
+#include "core/measure/tally.h"
+#include "core/target.h"
+#include "workloads/common/cold.h"
+
+/* clang-format off */
+#define LOAD_RANK_LIST(X, BLOCK) \
+	X(LOAD_LOADED, "loaded", "", MAX, "times that the model was loaded") \
+	X(LOAD_FILES, "files", "", MAX, "files that the model consists of") \
+	X(LOAD_HEADER_BYTES, "header_bytes", "bytes", SUM, \
+	  "of the bytes read: headers of files, which each rank reads each time") \
+	X(LOAD_LOAD_NS, "load_ns", "ns", SUM, "loading, until the rank's own last byte had come") \
+	X(LOAD_SLOWEST_NS, "load_slowest_ns", "ns", MAX, \
+	  "the sum over all loads of what the slowest rank took") \
+	X(LOAD_HEADER_NS, "header_ns", "ns", SUM, \
+	  "of the time of loading: until the rank's threads had read all headers") \
+	X(LOAD_PARSE_NS, "parse_ns", "ns", SUM, "time of all threads taking headers apart") \
+	X(LOAD_HANDED_BYTES, "handed_bytes", "bytes", SUM, "bytes that ranks got from the rank that read them") \
+	X(LOAD_HAND_NS, "hand_ns", "ns", SUM, \
+	  "time of all reading threads handing on: copying, and waiting for ranks that had no room") \
+	COLD_LIST(X, LOAD_) \
+	BLOCK(LOAD_ACCOUNTS, ACCOUNTS, ACCOUNT_MEASURES)
+
+/* Rows by the number of the load, from 1. */
+#define LOAD_ROW_LIST(X) \
+	X(LOAD_ROW_START_NS, "start_ns", "ns", MAX, "when loading began, since the phase's start") \
+	X(LOAD_ROW_LOAD_NS, "load_ns", "ns", MAX, "what the slowest rank took") \
+	X(LOAD_ROW_FIRST_NS, "first_ns", "ns", MIN, "what the fastest rank took") \
+	X(LOAD_ROW_HEADER_NS, "header_ns", "ns", MAX, "of that, until a rank had read all headers; the slowest") \
+	X(LOAD_ROW_BYTES, "bytes", "bytes", SUM, "bytes that all ranks read from the store") \
+	X(LOAD_ROW_HANDED_BYTES, "handed_bytes", "bytes", SUM, "bytes that ranks got from the rank that read them")
+
+#define LOAD_HISTOGRAM_LIST(X) \
+	X(LOAD_HIST_READ, "read", "time of a read", .role = ROLE_READ_LATENCY) \
+	X(LOAD_HIST_OPEN, "open", "an open for reading") \
+	X(LOAD_HIST_READ_FIRST_ATTEMPT, "read_first_attempt", \
+	  "the first attempt at a read, on stores that are tried again")
+/* clang-format on */
+
+enum load_measure {
+	LOAD_BEFORE = TALLY_COMMON - 1,
+	LOAD_RANK_LIST(MEASURE_ENUM, MEASURE_BLOCK_ENUM) LOAD_MEASURES
+};
+enum load_row { LOAD_ROW_LIST(MEASURE_ENUM) LOAD_ROW_MEASURES };
+enum load_hist { LOAD_HISTOGRAM_LIST(HIST_ENUM) LOAD_HISTS };
+
+enum { LOAD_TABLE_ROWS, LOAD_TABLE_ENDPOINTS, LOAD_TABLES };
+extern const struct tally_schema load_schema;
+/* With rows for so many loads, in the arena. NULL: no memory. */
+const struct tally_schema *load_schema_with(uint32_t loads, struct arena *arena);
+extern const struct target load_targets[];
+
+#endif

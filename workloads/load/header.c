@@ -1,0 +1,149 @@
+#include "workloads/load/header.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { HEADER_ALIGNMENT = 4096 };
+
+static int header_do(struct crew_thread *w, struct request *req, struct load_header_cost *cost)
+{
+	int rc = crew_do(w, req);
+
+	if (req->op != REQ_READ)
+		cost->request_ns += req->answer.done_ns - req->answer.submit_ns;
+	/* The absence of what is asked for is an answer elsewhere; the files of a model must be there. */
+	if (rc < 0 && !request_failed(req)) {
+		meter_error(&w->meter);
+		crew_fail(w, req, rc, request_text(req));
+	}
+	return rc;
+}
+
+static int header_wrong(struct crew_thread *w, struct object *o, int rc, const char *text)
+{
+	struct request req = {.op = REQ_READ, .object = o};
+
+	req.answer.done_ns = w->queue.now_ns;
+	meter_error(&w->meter);
+	return crew_fail(w, &req, rc, text);
+}
+
+/* Gives *bytes, of which length are the file's from offset on. The caller frees *memory. */
+static int header_get(struct crew_thread *w, struct object *o, uint64_t offset, uint64_t length,
+		      void **memory, const char **bytes, struct load_header_cost *cost)
+{
+	struct request req = {.op = REQ_READ, .object = o, .offset = offset, .length = length};
+	int rc;
+
+	if (posix_memalign(memory, HEADER_ALIGNMENT, queue_buffer_bytes(w->crew->store, length)) !=
+	    0) {
+		*memory = NULL;
+		return header_wrong(w, o, -ENOMEM, "no memory for its header");
+	}
+	req.data = *memory;
+	rc = header_do(w, &req, cost);
+	*bytes = (const char *)*memory + req.answer.lead;
+	return rc;
+}
+
+int load_header_cut(struct load_header *h, const struct safetensors *tensors,
+		    const struct load_part *part)
+{
+	h->ranges = calloc(tensors->count ? tensors->count : 1, sizeof(*h->ranges));
+	h->count = 0;
+	if (!h->ranges)
+		return -ENOMEM;
+	for (uint64_t i = 0; i < tensors->count; i++) {
+		struct load_range *last = h->count ? &h->ranges[h->count - 1] : NULL;
+		uint64_t begin, end;
+
+		load_cut(&tensors->tensors[i], part, &begin, &end);
+		if (begin == end)
+			continue;
+		if (last && last->offset + last->length == begin)
+			last->length += end - begin;
+		else
+			h->ranges[h->count++] =
+				(struct load_range){.offset = begin, .length = end - begin};
+	}
+	return 0;
+}
+
+/* Parses the text of the header. */
+static int header_parse(struct load_header *h, struct crew_thread *w, struct object *o,
+			const char *text, uint64_t length, const struct load_part *part,
+			struct load_header_cost *cost)
+{
+	struct clock *clock = w->crew->store->clock;
+	uint64_t began_ns = clock_now(clock);
+	struct safetensors tensors;
+	struct arena arena = {NULL};
+	struct err err = {0};
+	int rc = safetensors_read(&tensors, text, length, h->file_bytes, &arena, &err);
+
+	if (rc < 0)
+		rc = header_wrong(w, o, rc, err.text);
+	else if (load_header_cut(h, &tensors, part) < 0)
+		rc = header_wrong(w, o, -ENOMEM, "no memory for its tensors");
+	arena_free(&arena);
+	cost->parse_ns += clock_now(clock) - began_ns;
+	return rc;
+}
+
+/* The file is open. */
+static int header_load(struct load_header *h, struct crew_thread *w, struct object *o,
+		       const struct load_part *part, struct load_header_cost *cost)
+{
+	struct request size = {.op = REQ_STAT, .object = o};
+	uint8_t first[SAFETENSORS_LENGTH_BYTES];
+	const char *bytes = NULL;
+	void *memory = NULL;
+	struct err err = {0};
+	uint64_t length = 0;
+	int rc = o->size ? 0 : header_do(w, &size, cost);
+
+	h->file_bytes = o->size;
+	if (rc == 0 && h->file_bytes < SAFETENSORS_LENGTH_BYTES)
+		return header_wrong(w, o, -EINVAL, "is too short to be a safetensors file");
+	if (rc == 0)
+		rc = header_get(w, o, 0, sizeof(first), &memory, &bytes, cost);
+	if (rc == 0)
+		memcpy(first, bytes, sizeof(first));
+	free(memory);
+	memory = NULL;
+	if (rc < 0)
+		return rc;
+	rc = safetensors_header_bytes(first, h->file_bytes, &length, &err);
+	if (rc < 0)
+		return header_wrong(w, o, rc, err.text);
+	if (!length)
+		return header_wrong(w, o, -EINVAL, "its header is empty");
+	h->header_bytes = sizeof(first) + length;
+	rc = header_get(w, o, sizeof(first), length, &memory, &bytes, cost);
+	if (rc == 0)
+		rc = header_parse(h, w, o, bytes, length, part, cost);
+	free(memory);
+	return rc;
+}
+
+int load_header_read(struct load_header *h, struct crew_thread *w, struct object *o,
+		     const struct load_part *part, struct load_header_cost *cost)
+{
+	struct request open = {.op = REQ_OPEN, .object = o};
+	struct request shut = {.op = REQ_CLOSE, .object = o};
+	int rc = header_do(w, &open, cost), closed;
+
+	if (rc < 0)
+		return rc;
+	rc = header_load(h, w, o, part, cost);
+	closed = header_do(w, &shut, cost);
+	return rc < 0 ? rc : closed;
+}
+
+void load_header_free(struct load_header *h)
+{
+	free(h->ranges);
+	*h = (struct load_header){0};
+}

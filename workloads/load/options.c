@@ -1,0 +1,131 @@
+/* The options of a phase that loads a model, what is refused, and what it asks of the machine. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "core/key.h"
+#include "workloads/common/crew.h"
+#include "workloads/common/piece_reader.h"
+#include "workloads/load/hand.h"
+#include "workloads/load/load.h"
+
+enum { LOAD_COUNT_MAX = 10000, LOAD_TENSOR_MAX = 1 << 20, LOAD_HISTOGRAMS = 3 };
+
+static const char *const load_readers_names[] = {"each", "first", NULL};
+
+const struct option load_options_table[] = {
+	OPT_TEXT("folder", struct load_options, folder, .def_text = "",
+		 .help = "where the model's *.safetensors and its index lie in the store"),
+	OPT_U64("count", struct load_options, count, .def = 1, .min = 1, .max = LOAD_COUNT_MAX,
+		.help = "times that the model is loaded"),
+	OPT_TIME("pause", struct load_options, pause_ns, .def = 0,
+		 .help = "time before the model is loaded again; it counts nowhere"),
+	OPT_U64("tensor", struct load_options, tensor, .def = 0, .max = LOAD_TENSOR_MAX,
+		.help = "ranks that share a model, each of which reads its shard; 0: cluster.tensor"),
+	OPT_U64("kv_heads", struct load_options, kv_heads, .def = 0, .max = LOAD_TENSOR_MAX,
+		.help = "heads of keys and values that the model has: where they are fewer than \"tensor\", ranks share them; 0: not fewer"),
+	OPT_CHOICE(
+		"readers", struct load_options, readers, .choices = load_readers_names,
+		.help = "each: every rank reads its shard; first: the first of the ranks that share a model reads all of it, and the others of its node get it from that rank"),
+	OPT_BYTES("buffers", struct load_options, buffers, .def = 128 << 20, .min = PIECE_BYTES_MIN,
+		  .max = 1ull << 40,
+		  .help = "memory per rank through which the model streams, however large it is"),
+	OPT_BYTES("chunk", struct load_options, chunk, .def = 8 << 20, .min = PIECE_BYTES_MIN,
+		  .max = 1ull << 32, .help = "bytes of a read"),
+	OPTION_THREADS(struct load_options, threads, PIECES_MAX,
+		       "threads per rank that share the reads"),
+	OPTION_ON_ERROR(struct load_options, on_error),
+	OPTION_COLD(struct load_options, cold),
+	OPT_END,
+};
+
+uint64_t load_tensor(const struct job *job, const struct load_options *o)
+{
+	uint64_t tensor = o->tensor ? o->tensor : job->cluster.tensor;
+
+	return tensor ? tensor : 1;
+}
+
+void load_part(const struct job *job, const struct load_options *o, uint64_t rank,
+	       struct load_part *out)
+{
+	uint64_t tensor = o->readers == LOAD_READERS_FIRST ? 1 : load_tensor(job, o);
+
+	*out = (struct load_part){.tensor = tensor, .rank = rank % tensor, .kv_heads = o->kv_heads};
+}
+
+int load_check(const struct job *job, const struct job_phase *phase, uint32_t ranks,
+	       struct err *err)
+{
+	const struct load_options *o = phase->options;
+	const struct job_store *store;
+	uint64_t tensor = load_tensor(job, o);
+	int rc = phase_store_find(job, phase, &store, err);
+
+	if (rc < 0)
+		return rc;
+	if (o->readers == LOAD_READERS_FIRST && o->kv_heads)
+		return err_set(err, -EINVAL,
+			       "%s/kv_heads: with \"readers\": \"first\" no shards are read; leave "
+			       "it out",
+			       phase->path);
+	if (ranks > tensor && ranks % tensor)
+		return err_set(err, -EINVAL,
+			       "%s/tensor: %" PRIu32 " ranks are no multiple of %" PRIu64
+			       " ranks that share a model",
+			       phase->path, ranks, tensor);
+	rc = key_check_folder(o->folder, err);
+	if (rc < 0)
+		return err_wrap(err, rc, "%s/folder", phase->path);
+	rc = piece_check_memory(o->buffers, o->chunk, 1, phase->path, err);
+	if (rc == 0)
+		rc = piece_check_threads(o->buffers, o->chunk, o->threads, "threads", phase->path,
+					 err);
+	return rc < 0 ? rc : cold_check(&o->cold, store, phase->path, err);
+}
+
+static void load_note(struct demand *out, const char *text)
+{
+	if (out->note_count < sizeof(out->notes) / sizeof(out->notes[0]))
+		snprintf(out->notes[out->note_count++], sizeof(out->notes[0]), "%s", text);
+}
+
+int load_size(const struct job *job, const struct job_phase *phase, uint32_t ranks,
+	      uint32_t ranks_per_node, struct demand *out, struct err *err)
+{
+	const struct load_options *o = phase->options;
+	uint64_t tensor = load_tensor(job, o);
+	char text[sizeof(out->notes[0])];
+	int rc = load_check(job, phase, ranks, err);
+
+	if (rc < 0)
+		return rc;
+	out->memory_per_rank = o->buffers + o->threads * (sizeof(struct crew_thread) +
+							  LOAD_HISTOGRAMS * sizeof(struct hist));
+	load_note(out, "how many bytes the model has is known when its files are read");
+	if (o->readers == LOAD_READERS_FIRST)
+		out->memory_per_rank += load_hand_bytes((uint32_t)o->threads, o->chunk) / tensor;
+	else if (ranks < tensor) {
+		snprintf(text, sizeof(text),
+			 "%" PRIu64 " ranks share the model: the phase has the first %" PRIu32
+			 " of them, which load only their part",
+			 tensor, ranks);
+		load_note(out, text);
+	}
+	cold_size(&o->cold, ranks_per_node, out);
+	return 0;
+}
+
+int load_stores(const struct job *job, const struct job_phase *phase, uint32_t ranks,
+		struct phase_store out[PHASE_STORES_MAX], uint32_t *count, struct err *err)
+{
+	const struct job_store *store;
+	int rc = load_check(job, phase, ranks, err);
+
+	if (rc == 0)
+		rc = phase_store_find(job, phase, &store, err);
+	if (rc < 0)
+		return rc;
+	phase_store_add(out, count, "model", store)->needs |= BACKEND_RANGES | BACKEND_CONTENT;
+	return 0;
+}

@@ -1,0 +1,251 @@
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/units.h"
+#include "workloads/load/run.h"
+
+static const struct meter_map load_maps[] = {
+	{REQ_READ, METER_NONE, LOAD_HIST_READ, METER_NONE, LOAD_HIST_READ_FIRST_ATTEMPT},
+	{REQ_OPEN, METER_NONE, LOAD_HIST_OPEN, METER_NONE, METER_NONE},
+};
+
+static const struct meter_layout load_meter = {
+	.schema = &load_schema,
+	.maps = load_maps,
+	.map_count = sizeof(load_maps) / sizeof(load_maps[0]),
+	.late = METER_NONE,
+	.short_transfers = METER_NONE,
+	.sync = METER_NONE,
+	.publish = METER_NONE,
+	.live_op = REQ_READ,
+};
+
+static int load_open_crew(struct load_run *r, struct err *err)
+{
+	const struct load_options *o = r->options;
+	struct phase_context *ctx = r->ctx;
+	uint32_t pieces = (uint32_t)(o->buffers / o->chunk / o->threads);
+	uint32_t depth = backend_depth(r->described);
+	int rc;
+
+	r->pieces = pieces < depth ? pieces : depth;
+	r->window_bytes = queue_buffer_bytes(&r->store, o->chunk);
+	r->crew = (struct crew){
+		.once = true,
+		.store = &r->store,
+		.group = ctx->group,
+		.stop = ctx->stop,
+		.deadline_ns = ctx->deadline_ns,
+		.start_ns = clock_now(ctx->clock),
+		.layout = &load_meter,
+		.threads = (uint32_t)o->threads,
+		.depth = r->pieces,
+		.progress = ctx->progress,
+		.progress_argument = ctx->progress_argument,
+		.kind = "load",
+		.argument = r,
+	};
+	r->repeat = (struct repeat){.ctx = ctx, .crew = &r->crew};
+	rc = crew_open(&r->crew, err);
+	return rc == 0 ? load_readers_open(r, err) : rc;
+}
+
+static int load_open(struct load_run *r, struct err *err)
+{
+	const struct load_options *o = r->options;
+	struct phase_context *ctx = r->ctx;
+	int rc = phase_store_find(ctx->job, ctx->phase, &r->described, err);
+
+	load_part(ctx->job, o, ctx->group->rank, &r->part);
+	if (rc == 0)
+		rc = workload_store_open(ctx, r->described, &r->store, err);
+	if (rc < 0)
+		r->store.ops = NULL;
+	if (rc == 0)
+		rc = queue_open(&r->side, &r->store, 1, err);
+	rc = group_agree(ctx->group, rc, err);
+	if (rc < 0)
+		return rc;
+	queue_unlogged(&r->side);
+	rc = load_names_find(&r->names, &r->side, o->folder, ctx->group, err);
+	if (rc < 0)
+		return rc;
+	if (o->readers == LOAD_READERS_FIRST)
+		rc = load_hand_open(&r->hand, ctx, load_tensor(ctx->job, o), (uint32_t)o->threads,
+				    o->chunk, err);
+	if (rc < 0)
+		return rc;
+	rc = load_open_crew(r, err);
+	rc = group_agree(ctx->group, rc, err);
+	return rc == 0 ? cold_open(&r->cold, &o->cold, ctx, err) : rc;
+}
+
+static void load_close(struct load_run *r)
+{
+	cold_close(&r->cold);
+	load_readers_close(r);
+	crew_close(&r->crew);
+	load_hand_close(&r->hand);
+	load_names_free(&r->names);
+	queue_close(&r->side);
+	if (r->store.ops)
+		store_close(&r->store);
+}
+
+static void load_count(struct load_run *r, const struct repeat_took *took, uint64_t header_ns)
+{
+	uint64_t *row = r->ctx->tally->rank_row, *own, handed = 0;
+
+	for (uint32_t i = 0; i < r->crew.threads; i++)
+		handed += r->members[i].handed_bytes;
+	row[LOAD_HANDED_BYTES] += handed;
+	row[LOAD_LOADED]++;
+	row[LOAD_LOAD_NS] += took->own_ns;
+	row[LOAD_SLOWEST_NS] += took->slowest_ns;
+	row[LOAD_HEADER_NS] += header_ns;
+	own = table_numbered(&r->ctx->tally->tables[LOAD_TABLE_ROWS], r->number + 1);
+	if (!own)
+		return;
+	own[LOAD_ROW_START_NS] = r->repeat.start_ns - r->repeat.origin_ns;
+	own[LOAD_ROW_LOAD_NS] = own[LOAD_ROW_FIRST_NS] = took->own_ns;
+	own[LOAD_ROW_HEADER_NS] = header_ns;
+	own[LOAD_ROW_BYTES] = crew_count(&r->crew, LOAD_COUNT_BYTES);
+	own[LOAD_ROW_HANDED_BYTES] = handed;
+}
+
+/* Charges the time of the thread that ended last. A rank that reads waits for the store whenever it neither takes headers
+ * apart nor hands on; one that does not read waits for the one that does. */
+static void load_account(struct load_run *r, const struct repeat_took *took)
+{
+	const struct load_member *last = &r->members[took->last - r->crew.members];
+	uint64_t asked_ns = last->cost.request_ns + last->pieces.request_ns;
+	uint64_t other_ns = asked_ns + last->cost.parse_ns + last->hand_ns;
+	uint64_t blamed[ACCOUNTS] = {[ACCOUNT_OPEN] = asked_ns, [ACCOUNT_RANKS] = last->hand_ns};
+
+	if (r->hand.group && !r->hand.reads)
+		blamed[ACCOUNT_RANKS] = took->own_ns;
+	else if (took->own_ns > other_ns)
+		blamed[ACCOUNT_TRANSFER] = took->own_ns - other_ns;
+	repeat_account(&r->repeat, blamed, took->end_ns);
+}
+
+/* Loads the model once. Collective. */
+static int load_once(struct load_run *r, enum stop_reason *stopped, struct err *err)
+{
+	uint64_t *row = r->ctx->tally->rank_row, headers_ns;
+	struct repeat_took took;
+	int rc = load_cold_before(r, err);
+
+	if (rc < 0)
+		return rc;
+	load_readers_reset(r);
+	rc = repeat_begin(&r->repeat);
+	if (rc < 0)
+		return rc;
+	rc = repeat_run(&r->repeat, load_thread, &took, stopped, err);
+	load_account(r, &took);
+	row[LOAD_HEADER_BYTES] += crew_count(&r->crew, LOAD_COUNT_HEADER_BYTES);
+	for (uint32_t i = 0; i < r->crew.threads; i++) {
+		row[LOAD_PARSE_NS] += r->members[i].cost.parse_ns;
+		row[LOAD_HAND_NS] += r->members[i].hand_ns;
+	}
+	headers_ns = r->meeting.headers_ns > r->repeat.start_ns
+			     ? r->meeting.headers_ns - r->repeat.start_ns
+			     : 0;
+	if (rc == 0 && *stopped == STOP_NONE)
+		load_count(r, &took, headers_ns);
+	return rc;
+}
+
+static int load_all(struct load_run *r, enum stop_reason *stopped, struct err *err)
+{
+	const struct load_options *o = r->options;
+	int rc = 0;
+
+	for (r->number = 0; rc == 0 && *stopped == STOP_NONE && r->number < o->count; r->number++) {
+		if (r->number)
+			rc = repeat_pause(&r->repeat, o->pause_ns, stopped, err);
+		if (rc == 0 && *stopped == STOP_NONE)
+			rc = load_once(r, stopped, err);
+	}
+	return rc;
+}
+
+/* This rank's results: from the threads and the accounts into the tally. */
+static void load_measure(struct load_run *r)
+{
+	uint64_t *row = r->ctx->tally->rank_row;
+
+	crew_merge(&r->crew, r->ctx->tally);
+	row[LOAD_FILES] = r->names.count;
+	memcpy(&row[LOAD_ACCOUNTS], r->repeat.accounts.ns, sizeof(r->repeat.accounts.ns));
+	row[TALLY_WALL_NS] = account_wall(&r->repeat.accounts);
+}
+
+static void load_say(struct load_run *r)
+{
+	const uint64_t *row = r->ctx->tally->rank_row;
+	char files[UNITS_COUNTED_BYTES], times[UNITS_COUNTED_BYTES];
+
+	workload_say(r->ctx, "%s, loaded %s", units_counted(files, r->names.count, "file"),
+		     units_counted(times, row[LOAD_LOADED], "time"));
+	cold_say(r->ctx, &r->options->cold, &r->store, row[LOAD_RESIDENT_SAMPLED_BYTES],
+		 row[LOAD_RESIDENT_BYTES], row[TALLY_BYTES_READ]);
+}
+
+static int load_run(struct phase_context *ctx, enum stop_reason *stopped, struct err *err)
+{
+	struct load_run *r = calloc(1, sizeof(*r));
+	int rc;
+
+	*stopped = STOP_NONE;
+	timeline_init(ctx->tally->timeline, clock_now(ctx->clock));
+	rc = group_agree(ctx->group, r ? 0 : err_set(err, -ENOMEM, "no memory for the phase"), err);
+	if (rc < 0 || !r) {
+		free(r);
+		*stopped = STOP_ERROR;
+		return rc;
+	}
+	r->ctx = ctx;
+	r->options = ctx->phase->options;
+	rc = load_open(r, err);
+	if (rc == 0)
+		rc = load_all(r, stopped, err);
+	if (rc < 0)
+		*stopped = STOP_ERROR;
+	if (r->crew.members && r->repeat.begun)
+		load_measure(r);
+	if (rc == 0)
+		load_say(r);
+	load_close(r);
+	free(r);
+	return rc;
+}
+
+/* A row for each load. */
+static const struct tally_schema *load_schema_for(const struct job_phase *phase,
+						  struct arena *arena)
+{
+	const struct load_options *o = phase->options;
+
+	return load_schema_with((uint32_t)o->count, arena);
+}
+
+const struct workload load_workload = {
+	.section =
+		{
+			.name = "load",
+			.help = "loads a model for serving from its safetensors files",
+			.tables = {load_options_table, NULL},
+			.targets = load_targets,
+			.size = sizeof(struct load_options),
+			.owner = &load_workload,
+		},
+	.schema = &load_schema,
+	.schema_for = load_schema_for,
+	.stores = load_stores,
+	.check = load_check,
+	.size = load_size,
+	.run = load_run,
+};
