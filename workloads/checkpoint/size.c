@@ -12,6 +12,7 @@
 
 enum {
 	SIZE_TENSOR_BYTES = 512, /* of the layout of an archive */
+	SIZE_WINDOWS = 2,        /* through which a snapshot is copied */
 	SIZE_REPLICAS = 2 /* kinds of ranks in a stage: of the first data rank, and of the others */
 };
 
@@ -214,6 +215,8 @@ int checkpoint_size_use(const struct checkpoint_use *use, uint32_t ranks, uint32
 	out->bytes_per_rank = out->bytes / ranks;
 	out->files = s.written.files * o->count;
 	out->memory_per_rank = size_memory(o, &s.shape, use->store);
+	if (use->snapshot == CHECKPOINT_SNAPSHOT_COPY)
+		out->memory_per_rank += SIZE_WINDOWS * o->chunk;
 	size_notes(o, &s.shape, ranks, ranks_per_node, out);
 	cold_size(&o->cold, ranks_per_node, out);
 	return 0;

@@ -338,6 +338,33 @@ static void checkpoints(void)
 	}
 }
 
+/* A snapshot is copied through two windows of a chunk. */
+static void snapshot_memory(void)
+{
+	static const char *const async[] = {"", "\"async\":{\"snapshot\":\"copy\"},"};
+	uint64_t memory[2], count;
+
+	for (unsigned i = 0; i < 2; i++) {
+		struct fixture *f;
+		struct err err = {0};
+		struct demand d;
+		char train[512];
+
+		snprintf(
+			train, sizeof(train),
+			"\"checkpoint\":{\"every_epochs\":1,%s\"model\":{\"bytes\":1000},\"chunk\":\"4 MiB\"}",
+			async[i]);
+		f = job("file:///x", "\"format\":\"raw\",\"files\":50,\"sample_bytes\":1000",
+			train);
+		CU_ASSERT_PTR_NOT_NULL_FATAL(f);
+		CU_ASSERT_EQUAL(
+			train_checkpoint_size(&f->job, f->job.phases, 2, 2, &count, &d, &err), 0);
+		memory[i] = d.memory_per_rank;
+		fixture_free(f);
+	}
+	CU_ASSERT_EQUAL(memory[1] - memory[0], 8 << 20);
+}
+
 int main(void)
 {
 	CU_TestInfo tests[] = {
@@ -347,6 +374,7 @@ int main(void)
 		{"memory of each loader", memory},
 		{"refusals", refusals},
 		{"checkpoints", checkpoints},
+		{"memory of a snapshot", snapshot_memory},
 		{"a sample that reads much more than its bytes", test_amplified},
 		CU_TEST_INFO_NULL,
 	};
