@@ -21,6 +21,7 @@ LAYER = (("input_layernorm.weight", (HIDDEN,), None), ("self_attn.q_proj.weight"
 TENSORS = [("model.embed_tokens.weight", (VOCABULARY, HIDDEN), 0),
            *((f"model.layers.{layer}.{name}", shape, cut) for layer in range(LAYERS) for name, shape, cut in LAYER),
            ("model.norm.weight", (HIDDEN,), None), ("lm_head.weight", (VOCABULARY, HIDDEN), 0)]
+ACCOUNTS = ("compute", "open", "first_byte", "transfer", "queue", "ranks", "decode", "generate", "copy", "checkpoint", "haul")
 INDEX = "model.safetensors.index.json"
 
 
@@ -102,6 +103,8 @@ def test_ranks_read_their_shards():
             check(all(0 < row["header_ns"] <= row["load_ns"] and row["first_ns"] <= row["load_ns"] for row in rows),
                   f"{case}: {rows}")
             check(rows[1]["start_ns"] >= rows[0]["load_ns"] + 10e6, f"{case}: no pause: {rows}")
+            if ranks == 1:
+                near(sum(m[f"{name}_ns"] for name in ACCOUNTS), m["wall_ns"], 0, f"{case}: accounts")
         check(sum(size(shape) for _, shape, _ in TENSORS) == shard(1, 0), "one rank reads all")
 
 

@@ -246,6 +246,27 @@ def test_interfaces(s):
             check(r.rc == 1 and sentence in r.err, f"{r}")
 
 
+def test_a_model_is_loaded(s):
+    """Ranks find the objects of a model by listing, ask for their sizes, and read them by ranges."""
+    rgw = s["rgw"]
+    rgw.bucket("models")
+    streams = {"chunk": "5 MiB", "buffers": "10 MiB"}
+    folder_of = "checkpoints/000000"
+    store = {"uri": "s3://models/x", "endpoints": rgw.endpoint()}
+    phases = [{"checkpoint": {"model": {"bytes": "12 MB"}, "operation": "write", "framing": "safetensors", "count": 1, **streams}},
+              {"load": {"folder": folder_of, "tensor": 1, "threads": 2, **streams}},
+              {"load": {"name": "first", "folder": folder_of, "tensor": 2, "readers": "first", **streams}}]
+    with Folder() as folder:
+        d = run(folder, "model", store, rgw.env(), phases=phases)
+        written = phase(d, "checkpoint")["measures"]["bytes_written"]
+        each, first = (p["measures"] for p in d["phases"][1:])
+        check(each["bytes_read"] == 2 * written and each["errors"] == 0, f"{each['bytes_read']} read, {written} written")
+        check(first["bytes_read"] == written and first["handed_bytes"] == written - first["header_bytes"], f"{first}")
+        path = write_job(folder, job(store, phases=[{"load": {"folder": "checkpoints", **streams}}]), "none.json")
+        r = mpi(2, "run", path, "--results", os.path.join(folder, "none.h5"), cwd=folder, env=rgw.env())
+        check(r.rc == 1 and "has neither model.safetensors.index.json nor any file *.safetensors" in r.err, f"{r}")
+
+
 @contextlib.contextmanager
 def everything():
     for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN"):

@@ -91,7 +91,7 @@ void load_cut(const struct safetensors_tensor *t, const struct load_part *part, 
 	}
 	/* A scale of the whole matrix has fewer rows than ranks; rows of numbers smaller than a byte may have no bytes of
 	 * their own. */
-	if (cut == LOAD_WHOLE || t->dimensions > 2 || rows < parts || bytes % rows)
+	if (cut == LOAD_WHOLE || t->dimensions > 2 || !rows || rows < parts || bytes % rows)
 		return;
 	row_bytes = bytes / rows;
 	*begin = t->begin + cut_row(rows, i, parts) * row_bytes;

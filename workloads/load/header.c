@@ -109,7 +109,7 @@ static int header_load(struct load_header *h, struct crew_thread *w, struct obje
 		return header_wrong(w, o, -EINVAL, "is too short to be a safetensors file");
 	if (rc == 0)
 		rc = header_get(w, o, 0, sizeof(first), &memory, &bytes, cost);
-	if (rc == 0)
+	if (rc == 0 && bytes)
 		memcpy(first, bytes, sizeof(first));
 	free(memory);
 	memory = NULL;

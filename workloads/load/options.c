@@ -119,7 +119,7 @@ int load_size(const struct job *job, const struct job_phase *phase, uint32_t ran
 int load_stores(const struct job *job, const struct job_phase *phase, uint32_t ranks,
 		struct phase_store out[PHASE_STORES_MAX], uint32_t *count, struct err *err)
 {
-	const struct job_store *store;
+	const struct job_store *store = NULL;
 	int rc = load_check(job, phase, ranks, err);
 
 	if (rc == 0)

@@ -50,6 +50,18 @@ struct fixture *fixture_new_with(const char *job, const struct section *store)
 	return f;
 }
 
+struct publisher {
+	struct fixture *f;
+	struct group *g;
+};
+
+static void publish(void *publisher, struct tally *so_far)
+{
+	struct publisher *p = publisher;
+
+	p->f->publish(p->f, p->g, so_far);
+}
+
 /* The results of checkpoints, which a run would publish after the phase. */
 static struct tally *fixture_part(struct phase_context *ctx, const char *kind, const char *name,
 				  const struct tally_schema *part, const char *store,
@@ -63,18 +75,6 @@ static struct tally *fixture_part(struct phase_context *ctx, const char *kind, c
 	(void)store;
 	tally_free(t);
 	return tally_init(t, part, err) < 0 ? NULL : t;
-}
-
-struct publisher {
-	struct fixture *f;
-	struct group *g;
-};
-
-static void publish(void *publisher, struct tally *so_far)
-{
-	struct publisher *p = publisher;
-
-	p->f->publish(p->f, p->g, so_far);
 }
 
 static int run_phase(struct fixture *f, struct group *g, struct group *node,
@@ -95,11 +95,11 @@ static int run_phase(struct fixture *f, struct group *g, struct group *node,
 		.log = &log,
 		.stop = &f->stop,
 		.tally = tally,
-		.part = fixture_part,
-		.part_argument = f,
 		.publish_every_ns = last ? f->publish_every_ns : 0,
 		.publish = publish,
 		.publish_argument = &publisher,
+		.part = fixture_part,
+		.part_argument = f,
 	};
 	const struct figure *null;
 	int rc = workload_tally(w, phase, &f->arenas[rank], tally, &f->err[rank]);
