@@ -169,6 +169,7 @@ static void publish_crew(struct fixture *f, struct group *g, struct tally *so_fa
 
 static struct fixture *run_crew(const char *phase)
 {
+	uint64_t bytes = 0;
 	struct fixture *f;
 	char text[1024];
 
@@ -190,8 +191,9 @@ static struct fixture *run_crew(const char *phase)
 		CU_ASSERT_FALSE(seen[r].wrong);
 		CU_ASSERT_TRUE(seen[r].times > 0);
 		CU_ASSERT_EQUAL(seen[r].times, seen[0].times);
-		CU_ASSERT_TRUE(seen[r].bytes > 0);
+		bytes += seen[r].bytes; /* a rank without a core may have moved none */
 	}
+	CU_ASSERT_TRUE(bytes > 0);
 	return f;
 }
 
