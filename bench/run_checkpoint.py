@@ -46,7 +46,10 @@ def fio(_, folder, what):
             "--ioengine=io_uring", "--fixedbufs=1", "--registerfiles=1", "--direct=1", "--invalidate=0", f"--rw={what}",
             "--output-format=json"]
     if what == "write":
-        args += ["--end_fsync=1", "--refill_buffers=1"]
+        # A new file, as a checkpoint is.
+        if os.path.exists(f"{folder}/fio"):
+            os.unlink(f"{folder}/fio")
+        args += ["--end_fsync=1", "--refill_buffers=1", "--fallocate=none"]
     result = json.loads(subprocess.run(args, check=True, capture_output=True, text=True).stdout)["jobs"][0]
     moved = result[what]
     gb, seconds = moved["io_bytes"] / 1e9, moved["runtime"] / 1e3
