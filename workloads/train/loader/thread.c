@@ -52,7 +52,8 @@ static bool loader_claim(struct loader_thread *t, uint64_t *item)
 		if (loader_cancelled(l))
 			return false;
 	}
-	*item = atomic_fetch_add_explicit(&queue->next, l->work_queue_count, memory_order_relaxed);
+	/* The item may have become free by a credit that another reader took: what that one has seen, this one must see. */
+	*item = atomic_fetch_add_explicit(&queue->next, l->work_queue_count, memory_order_acq_rel);
 	return *item < items;
 }
 
