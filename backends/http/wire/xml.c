@@ -70,8 +70,11 @@ static void XMLCALL xml_on_end(void *user, const XML_Char *name)
 	int rc;
 
 	(void)name;
+	/* After a stop, expat still tells the end of an empty element, whose start may not have counted. */
+	if (x->rc)
+		return;
 	x->text[x->leaf ? x->text_used : 0] = '\0';
-	rc = x->rc ? x->rc : x->element(x->user, x->path, x->text);
+	rc = x->element(x->user, x->path, x->text);
 	x->depth--;
 	x->path_used = x->depth ? x->ends[x->depth - 1] : 0;
 	x->path[x->path_used] = '\0';
