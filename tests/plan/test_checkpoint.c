@@ -89,6 +89,8 @@ static void test_refusals(void)
 		{SMALL ",\"operation\":\"write\",\"keep\":2", 8, "null://x", NULL},
 		{SMALL ",\"operation\":\"read\",\"keep\":2", 8, "null://x",
 		 PATH "/keep: \"read\" removes no checkpoints"},
+		{SMALL ",\"operation\":\"write\",\"on_error\":\"count\"", 8, "file:///tmp/x",
+		 PATH "/on_error: a checkpoint of which something is missing is none"},
 		{SMALL ",\"count\":3,\"keep\":3", 8, "null://x", NULL},
 		{SMALL ",\"count\":3,\"keep\":2", 8, "null://x",
 		 PATH "/keep: 2 of 3 checkpoints stay, but \"both\" reads all of them"},

@@ -184,6 +184,11 @@ static int options_check_operation(const struct checkpoint_options *o, const cha
 			       " checkpoints stay, but \"both\" reads all of them; write and read "
 			       "in two phases",
 			       path, o->keep, o->count);
+	if (o->operation == CHECKPOINT_WRITE && o->on_error == ON_ERROR_COUNT)
+		return err_set(err, -EINVAL,
+			       "%s/on_error: a checkpoint of which something is missing is none; "
+			       "only reads are counted",
+			       path);
 	if (o->operation == CHECKPOINT_READ && o->behind != CHECKPOINT_BEHIND_NONE)
 		return err_set(err, -EINVAL, "%s/behind: \"read\" writes nothing", path);
 	if (o->layout == CHECKPOINT_SHARED && o->framing != ARCHIVE_RAW)
