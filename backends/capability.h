@@ -59,7 +59,10 @@
 	  "cannot delete several keys by one request") \
 	X(LIST_PARTS, list_parts, \
 	  "lists a folder in parts, side by side", \
-	  "cannot list a folder in parts")
+	  "cannot list a folder in parts") \
+	X(UPLOADS, uploads, \
+	  "lists versions that were begun and never ended, and drops each by its id", \
+	  "cannot list versions that were begun and never ended")
 /* clang-format on */
 
 enum backend_capability_index {

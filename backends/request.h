@@ -21,7 +21,9 @@ enum request_op {
 	REQ_BEGIN,
 	REQ_WRITE, /* writes [offset, offset + length) from data, or from what chunk makes */
 	REQ_COMMIT, /* publishes the version whole: done_bytes is the size that the store then reports */
-	REQ_ABORT, /* drops the version: nothing of it remains */
+	/* Drops the version: nothing of it remains. Where the object is not begun, begin.shared has
+	 * the id of the version, which a listing has given (BACKEND_UPLOADS). */
+	REQ_ABORT,
 	REQ_STAT, /* done_bytes: the object's size. -ENOENT: it does not exist. Needs no open object */
 	/* -ENOENT: the object does not exist. A key that ends in '/' names a folder, which is
 	 * removed only when it is empty. With batch.keys (BACKEND_BATCH) one request deletes all of
@@ -88,11 +90,11 @@ struct shared_version {
 struct request;
 
 /* A listing that is read page by page, so that memory is bounded whatever the number of objects.
- * The caller zeroes it before the first page (except entry and the part) and then does not change
- * it. Each page sets more of it, and what the store needs for the next page. Entries come in the
+ * The caller zeroes it before the first page (except entry, the part, and uploads) and then does not
+ * change it. Each page sets more of it, and what the store needs for the next page. Entries come in the
  * store's own order. A store that names the same page again, or sends many pages without an entry,
  * fails with -ELOOP. */
-enum { LIST_MARKER_BYTES = 1040, LIST_PAGE_ENTRIES = 1000 };
+enum { LIST_MARKER_BYTES = 1040 + SHARED_ID_BYTES, LIST_PAGE_ENTRIES = 1000 };
 #define LIST_SIZE_UNKNOWN UINT64_MAX
 struct listing {
 	/* name: relative to the folder; that of a sub-folder ends in '/', and a store without
@@ -103,6 +105,11 @@ struct listing {
 	 * parts together have each entry once, as long as the folder does not change from the first page of any part
 	 * to the last page of all. A store without BACKEND_LIST_PARTS fails with -EOPNOTSUPP. */
 	uint32_t part, parts;
+	/* Lists instead of objects the versions that were begun and never ended, of the folder and of all folders below
+	 * it. name then is what follows the folder's own, size is LIST_SIZE_UNKNOWN, and upload the id of the version.
+	 * An object may have several. A store without BACKEND_UPLOADS fails with -EOPNOTSUPP. */
+	bool uploads;
+	char upload[SHARED_ID_BYTES];
 	bool more;
 	/* Used by the store: where the next page begins, where the part ends, how many pages there
 	 * were, how many without an entry in a row, and one of their markers. */
@@ -168,7 +175,7 @@ struct request {
 			uint64_t part;
 			/* NULL: the version belongs to one rank. Needs BACKEND_SHARED */
 			struct shared_version *shared;
-		} begin;            /* REQ_BEGIN */
+		} begin;            /* REQ_BEGIN; REQ_ABORT of an object that is not begun */
 		const char *target; /* REQ_RENAME: the new key */
 		/* REQ_LIST: length is the most entries, 0: LIST_PAGE_ENTRIES */
 		struct listing *listing;

@@ -126,6 +126,7 @@ struct phase_context {
 struct clean_counts {
 	uint64_t removed, removed_bytes; /* objects */
 	uint64_t parts;                  /* unfinished files removed */
+	uint64_t uploads;                /* unfinished uploads dropped */
 	uint64_t kept;                   /* left because they are not as haul made them */
 	uint64_t absent;                 /* were not there */
 	uint64_t folders;                /* removed because they were empty */

@@ -18,6 +18,8 @@ enum { LISTING_EMPTY_MAX = 100 };
 static enum http_step listing_page(struct slot *s)
 {
 	memset(&s->list, 0, sizeof(s->list));
+	s->text[0] = '\0';
+	s->req->listing->upload[0] = '\0';
 	/* What an earlier attempt gave is not given again. */
 	s->list.skip = s->req->answer.done_bytes;
 	return STEP_LIST;
@@ -87,10 +89,22 @@ static bool listing_comes_round(struct listing *l, const char *marker)
 	return false;
 }
 
+/* The next page of open uploads begins after a key and one of its ids. */
+static bool listing_join_markers(struct list_page *p)
+{
+	size_t key = strlen(p->marker), id = strlen(p->upload);
+
+	if (key + 1 + id >= sizeof(p->marker))
+		return false;
+	p->marker[key] = '\n';
+	memcpy(p->marker + key + 1, p->upload, id + 1);
+	return true;
+}
+
 enum http_step listing_next(struct slot *s)
 {
 	struct listing *l = s->req->listing;
-	const struct list_page *p = &s->list;
+	struct list_page *p = &s->list;
 
 	if (!p->whole)
 		return listing_fail(s, -EPROTO, "the server's answer is not a listing");
@@ -102,6 +116,8 @@ enum http_step listing_next(struct slot *s)
 	l->empty = p->entries ? 0 : l->empty + 1;
 	if (!p->marker[0])
 		return listing_fail(s, -ELOOP, "the listing says that more follows, but not where");
+	if (l->uploads && !listing_join_markers(p))
+		return listing_fail(s, -EPROTO, "the listing goes on at a name that is too long");
 	if (listing_comes_round(l, p->marker))
 		return listing_fail(s, -ELOOP,
 				    "the listing does not get on: the server names a page for the "
@@ -171,6 +187,57 @@ int listing_marker(struct slot *s, const char *text)
 	if (n == 0)
 		s->list.marker[0] = '\0';
 	return 0;
+}
+
+static int listing_keep_id(char out[SHARED_ID_BYTES], const char *text)
+{
+	size_t n = strlen(text);
+
+	if (n >= SHARED_ID_BYTES)
+		return -EPROTO;
+	memcpy(out, text, n + 1);
+	return 0;
+}
+
+/* Uploads are dropped by what is given here: whatever the server lists besides is left out. */
+static bool listing_below(const struct slot *s)
+{
+	const char *prefix = s->channel->store->prefix, *key = s->req->object->key;
+	size_t n = strlen(prefix);
+
+	return strncmp(s->text, prefix, n) == 0 && strncmp(s->text + n, key, strlen(key)) == 0;
+}
+
+int listing_upload(struct slot *s)
+{
+	struct listing *l = s->req->listing;
+	int rc;
+
+	if (!s->text[0] || !l->upload[0])
+		return -EPROTO;
+	rc = listing_marker(s, s->text);
+	if (rc == 0)
+		rc = listing_keep_id(s->list.upload, l->upload);
+	if (rc == 0 && listing_below(s))
+		rc = listing_entry(s, LIST_SIZE_UNKNOWN);
+	s->text[0] = '\0';
+	l->upload[0] = '\0';
+	return rc;
+}
+
+int listing_upload_id(struct slot *s, const char *text)
+{
+	return listing_keep_id(s->req->listing->upload, text);
+}
+
+int listing_upload_key_marker(struct slot *s, const char *text)
+{
+	return s->list.marker[0] ? 0 : listing_marker(s, text);
+}
+
+int listing_upload_id_marker(struct slot *s, const char *text)
+{
+	return s->list.upload[0] ? 0 : listing_keep_id(s->list.upload, text);
 }
 
 struct listing_from listing_from(const struct slot *s, char after[SPLIT_NAME_BYTES])

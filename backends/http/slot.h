@@ -44,6 +44,7 @@ struct list_page {
 	bool past;              /* a name lies behind the part that was asked for */
 	/* Where the next page begins; "": the store did not say. Of a probe, the name that came. */
 	char marker[LIST_MARKER_BYTES];
+	char upload[SHARED_ID_BYTES]; /* of open uploads: the id after which the next page begins */
 };
 
 /* A page of the parts of an upload under way. */

@@ -75,6 +75,13 @@ static bool upload_whole(const struct http_channel *ch, const struct request *re
 	return req->length && req->length <= part && !req->begin.shared;
 }
 
+/* Whether an abort names the version that it drops, since the object is not begun here. */
+static bool upload_named(const struct http_channel *ch, const struct request *req)
+{
+	return ch->store->dialect->begins && !req->object->state[0] && req->begin.shared &&
+	       req->begin.shared->id[0];
+}
+
 bool upload_asks(const struct http_channel *ch, const struct request *req)
 {
 	const struct upload *u = (const struct upload *)(uintptr_t)req->object->state[0];
@@ -83,6 +90,8 @@ bool upload_asks(const struct http_channel *ch, const struct request *req)
 	if (req->op == REQ_BEGIN)
 		return begins && !upload_whole(ch, req) &&
 		       !(req->begin.shared && req->begin.shared->id[0]);
+	if (upload_named(ch, req))
+		return true;
 	return u && !u->joined && (u->published || (u->id[0] && begins));
 }
 
@@ -214,6 +223,8 @@ enum http_step upload_abort(struct slot *s)
 {
 	struct upload *u = upload_of(s);
 
+	if (upload_named(s->channel, s->req))
+		return STEP_ABANDON;
 	if (!u)
 		return slot_refuse(s, -EBADF, NULL);
 	if (u->published && !u->joined)
@@ -316,7 +327,8 @@ enum http_step upload_next(struct slot *s)
 	case STEP_COMPLETE:
 		return upload_published(s);
 	case STEP_ABANDON:
-		upload_drop(req->object);
+		if (u)
+			upload_drop(req->object);
 		return STEP_OVER;
 	case STEP_HEAD:
 	case STEP_DELETE:

@@ -52,6 +52,14 @@ static inline struct upload *upload_of(const struct slot *s)
 	return (struct upload *)(uintptr_t)s->req->object->state[0];
 }
 
+/* The id of the version that is to be dropped: of an upload that was begun here, or of one that a listing has given. */
+static inline const char *upload_dropped_id(const struct slot *s)
+{
+	const struct upload *u = upload_of(s);
+
+	return u ? u->id : s->req->begin.shared->id;
+}
+
 /* The number of the part that a write is, from 1. */
 static inline uint64_t upload_part_number(const struct slot *s)
 {

@@ -135,11 +135,12 @@ bool queue_prepare_names(const struct queue *q, struct request *req)
 		req->batch.keys[i].why = NULL;
 		req->batch.keys[i].again = true;
 	}
-	if (req->op != REQ_LIST || l->parts <= 1)
+	if (req->op != REQ_LIST)
 		return true;
-	if (l->part >= l->parts)
+	if (l->parts > 1 && l->part >= l->parts)
 		req->answer.status = -EINVAL;
-	else if (!store_can(q->channel.store, BACKEND_LIST_PARTS))
+	else if ((l->parts > 1 && !store_can(q->channel.store, BACKEND_LIST_PARTS)) ||
+		 (l->uploads && !store_can(q->channel.store, BACKEND_UPLOADS)))
 		req->answer.status = -EOPNOTSUPP;
 	return req->answer.status == 0;
 }

@@ -23,6 +23,11 @@ static void clean_message(struct run *run, const struct clean_counts *counts)
 				      "; removed %s unfinished file%s",
 				      units_count(count, counts->parts),
 				      counts->parts == 1 ? "" : "s");
+	if (counts->uploads)
+		n += (size_t)snprintf(run->message + n, sizeof(run->message) - n,
+				      "; dropped %s unfinished upload%s",
+				      units_count(count, counts->uploads),
+				      counts->uploads == 1 ? "" : "s");
 	if (counts->kept == 1)
 		snprintf(run->message + n, sizeof(run->message) - n,
 			 "; 1 file that is not as haul made it was left");

@@ -1,5 +1,5 @@
-/* Fuzzes the pages of listings and of an upload's parts, in S3's dialect and in Azure's, with any
- * bytes, which arrive in pieces. */
+/* Fuzzes the pages of listings, of open uploads, and of an upload's parts, in S3's dialect and in
+ * Azure's, with any bytes, which arrive in pieces. */
 #include <errno.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -17,7 +17,8 @@ static int entry(struct request *req, const char *name, uint64_t size)
 	return name[0] ? 0 : -EINVAL;
 }
 
-static void read_as(enum http_step step, xml_element element, const uint8_t *data, size_t size)
+static void read_as(enum http_step step, xml_element element, bool uploads, const uint8_t *data,
+		    size_t size)
 {
 	static const struct dialect dialect = {.sums_parts = true};
 	static const struct http_options options = {.checksum = SUM_CRC32C};
@@ -30,7 +31,7 @@ static void read_as(enum http_step step, xml_element element, const uint8_t *dat
 				.etags = element == s3_element ? etags : NULL};
 	struct http_channel channel = {.store = &store};
 	struct object object = {.key = "f/"};
-	struct listing listing = {.entry = entry};
+	struct listing listing = {.entry = entry, .uploads = uploads};
 	struct request req = {.op = REQ_LIST, .object = &object, .listing = &listing};
 	size_t piece = size / 3 + 1;
 	struct xml *x;
@@ -47,15 +48,18 @@ static void read_as(enum http_step step, xml_element element, const uint8_t *dat
 		xml_feed(x, data + at, size - at < piece ? size - at : piece);
 	xml_end(x);
 	xml_close(x);
-	if (strnlen(listing.marker, sizeof(listing.marker)) == sizeof(listing.marker))
+	listing_next(&slot);
+	if (strnlen(listing.upload, sizeof(listing.upload)) == sizeof(listing.upload) ||
+	    strnlen(listing.marker, sizeof(listing.marker)) == sizeof(listing.marker))
 		abort();
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	read_as(STEP_LIST, s3_element, data, size);
-	read_as(STEP_LIST, azure_element, data, size);
-	read_as(STEP_PARTS, s3_element, data, size);
-	read_as(STEP_PARTS, azure_element, data, size);
+	read_as(STEP_LIST, s3_element, false, data, size);
+	read_as(STEP_LIST, s3_element, true, data, size);
+	read_as(STEP_LIST, azure_element, false, data, size);
+	read_as(STEP_PARTS, s3_element, false, data, size);
+	read_as(STEP_PARTS, azure_element, false, data, size);
 	return 0;
 }

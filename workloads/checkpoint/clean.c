@@ -72,6 +72,7 @@ static int checkpoint_cleaned_files(struct checkpoint_cleaned *c, struct clean *
 					.names = 1,
 					.made = checkpoint_cleaned_made,
 					.argument = c,
+					.folder = c->folder,
 					.unfinished = !c->marker.whole};
 	int rc;
 

@@ -11,6 +11,7 @@ enum clean_word {
 	CLEAN_REMOVED,
 	CLEAN_REMOVED_BYTES,
 	CLEAN_PARTS,
+	CLEAN_UPLOADS,
 	CLEAN_KEPT,
 	CLEAN_ABSENT,
 	CLEAN_FOLDERS,
@@ -115,6 +116,24 @@ static int clean_name(struct crew_thread *w, uint64_t i, const char *key)
 	return 0;
 }
 
+/* Drops what runs that were killed have left of a new version of the object. */
+static void clean_uploads(struct crew_thread *w, const char *key)
+{
+	const struct clean *c = w->crew->argument;
+	struct request req;
+	struct object o;
+	uint64_t first, n = open_uploads_of(&c->uploads, key, &first);
+
+	for (uint64_t i = 0; i < n; i++) {
+		int rc = open_uploads_drop(&c->uploads, first + i, &w->queue, &o, &req);
+
+		if (rc < 0)
+			crew_fail(w, &req, rc, request_text(&req));
+		else
+			w->counts[CLEAN_UPLOADS]++;
+	}
+}
+
 static int clean_object(struct crew_thread *w, uint64_t i)
 {
 	const struct clean *c = w->crew->argument;
@@ -128,6 +147,10 @@ static int clean_object(struct crew_thread *w, uint64_t i)
 	}
 	if (rc == -ENOENT)
 		w->counts[CLEAN_ABSENT]++;
+	if (c->uploads.count) {
+		objects->key(objects->argument, i, 0, key);
+		clean_uploads(w, key);
+	}
 	if (objects->unfinished && store_can(&c->store, BACKEND_UPDATE)) {
 		objects->key(objects->argument, i, 0, key);
 		snprintf(part, sizeof(part), "%s.haul-part", key);
@@ -151,20 +174,31 @@ static int clean_first_error(const struct clean *c, struct err *err)
 	return 0;
 }
 
-int clean_objects(struct clean *c, const struct clean_objects *objects, struct err *err)
+static int clean_run(struct clean *c, struct err *err)
 {
 	enum stop_reason stopped;
-	int rc;
+	int rc = crew_run(&c->crew, clean_object, &stopped, err);
 
-	c->objects = objects;
-	c->crew.files = objects->count;
-	rc = crew_run(&c->crew, clean_object, &stopped, err);
 	/* The threads do not run now. */
 	for (unsigned i = 0; i < CLEAN_THREADS; i++)
 		batch_delete_flush(&c->deletes[i]);
 	if (rc == 0 && stopped > STOP_LIMIT)
 		return err_set(err, -EINTR, "stopped by a signal");
 	return rc < 0 ? rc : clean_end(c, err);
+}
+
+int clean_objects(struct clean *c, const struct clean_objects *objects, struct err *err)
+{
+	int found, rc;
+
+	c->objects = objects;
+	c->crew.files = objects->count;
+	found = open_uploads_find(&c->uploads, clean_queue(c), c->crew.group, objects->folder, err);
+	if (found < 0)
+		open_uploads_free(&c->uploads);
+	rc = clean_run(c, err);
+	open_uploads_free(&c->uploads);
+	return rc < 0 ? rc : found;
 }
 
 struct queue *clean_queue(struct clean *c)
@@ -209,6 +243,7 @@ int clean_add(const struct clean *c, bool complete, struct clean_counts *counts)
 	counts->removed += words[CLEAN_REMOVED];
 	counts->removed_bytes += words[CLEAN_REMOVED_BYTES];
 	counts->parts += words[CLEAN_PARTS];
+	counts->uploads += words[CLEAN_UPLOADS];
 	counts->kept += words[CLEAN_KEPT];
 	counts->absent += words[CLEAN_ABSENT];
 	counts->folders += words[CLEAN_FOLDERS];

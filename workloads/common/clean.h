@@ -2,13 +2,14 @@
  *
  * A kind finds out, from what it left beside its objects, their names and sizes. clean_objects
  * removes those that are there and unchanged, with all ranks and several threads of each, as many
- * per request as the store takes. All other objects stay and are counted. Main thread. Every call
+ * per request as the store takes, and drops their open uploads. All other objects stay and are counted. Main thread. Every call
  * is collective, except clean_key and clean_folder. */
 #ifndef HAUL_WORKLOADS_COMMON_CLEAN_H
 #define HAUL_WORKLOADS_COMMON_CLEAN_H
 
 #include "workloads/common/batch_delete.h"
 #include "workloads/common/crew.h"
+#include "workloads/common/open_uploads.h"
 
 enum { CLEAN_THREADS = 4 };
 
@@ -22,6 +23,7 @@ struct clean_objects {
 	 * early. */
 	bool (*made)(const void *argument, uint64_t i, uint64_t bytes);
 	const void *argument;
+	const char *folder; /* that all of them are in; "": the store's root */
 	/* A run may have ended early: then parts of files that a file store had not published are
 	 * removed, too. */
 	bool unfinished;
@@ -32,6 +34,7 @@ struct clean {
 	struct crew crew;
 	struct batch_delete deletes[CLEAN_THREADS]; /* one per thread */
 	const struct clean_objects *objects;
+	struct open_uploads uploads; /* below the folder of objects */
 };
 
 /* Opens the store and the threads. -ENOTSUP: the store keeps nothing. Call clean_close also after
@@ -40,8 +43,8 @@ int clean_open(struct clean *c, struct phase_context *ctx, const struct job_stor
 	       struct err *err);
 void clean_close(struct clean *c);
 
-/* An object that is not there, or a folder that is not empty, is not an error. Of other errors the
- * first is returned, after everything else has been removed. -EINTR: a stop was requested. */
+/* Removes the objects, and drops uploads of them that runs have left open. An object that is not there
+ * is not an error. Of other errors the first is returned, after everything else has been removed. -EINTR: a stop was requested. */
 int clean_objects(struct clean *c, const struct clean_objects *objects, struct err *err);
 
 /* The first queue of this rank, for what lies beside the objects. Failures are reported by

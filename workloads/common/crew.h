@@ -20,7 +20,7 @@
 #include "workloads/common/snapshot.h"
 #include "workloads/workload.h"
 
-enum { CREW_COUNTS = 6 };
+enum { CREW_COUNTS = 7 };
 
 struct crew_thread {
 	struct crew *crew;

@@ -174,6 +174,7 @@ static int generate_clean_files(struct generate_cleaned *c, struct err *err)
 					    .names = 1,
 					    .made = generate_clean_made,
 					    .argument = &c->dataset,
+					    .folder = c->dataset.options.folder,
 					    .unfinished = !c->manifest.complete};
 
 	return clean_objects(&c->clean, &files, err);

@@ -32,6 +32,7 @@ static int io_clean_set(struct clean *c, const struct io_set *s, struct group *g
 		.names = 2,
 		.made = io_clean_made,
 		.argument = s,
+		.folder = s->folder,
 		.unfinished = !s->complete,
 	};
 	uint64_t kept;

@@ -81,7 +81,7 @@ const struct backend_ops gcs_backend = {
 			.size = sizeof(struct gcs_options),
 			.owner = &gcs_backend,
 		},
-	.capabilities = HTTP_CAPABILITIES | BACKEND_LIST_PARTS,
+	.capabilities = HTTP_CAPABILITIES | BACKEND_LIST_PARTS | BACKEND_UPLOADS,
 	.part_min = 5 << 20,
 	.parts_max = 10000,
 	.check = gcs_check,

@@ -119,13 +119,37 @@ static int s3_part_element(struct slot *s, const char *path, const char *text)
 	return 0;
 }
 
-/* ListBucketResult; or an error, though the status says success. */
+/* ListMultipartUploadsResult: uploads in the order of their keys. Ceph's gateway writes NextKeyMarker plainly although it
+ * was asked to encode names. So the last upload says better where the next page begins. */
+static int s3_uploads_element(struct slot *s, const char *path, const char *text)
+{
+	char key[LIST_MARKER_BYTES];
+
+	if (strcmp(path, "ListMultipartUploadsResult") == 0)
+		listing_document(s);
+	if (strncmp(path, "ListMultipartUploadsResult/", 27) != 0)
+		return 0;
+	path += 27;
+	if (strcmp(path, "Upload/Key") == 0)
+		s3_decode(s->text, sizeof(s->text), text);
+	else if (strcmp(path, "Upload/UploadId") == 0)
+		return listing_upload_id(s, text);
+	else if (strcmp(path, "Upload") == 0)
+		return listing_upload(s);
+	else if (strcmp(path, "IsTruncated") == 0)
+		listing_more(s, strcmp(text, "true") == 0);
+	else if (strcmp(path, "NextUploadIdMarker") == 0)
+		return listing_upload_id_marker(s, text);
+	else if (strcmp(path, "NextKeyMarker") == 0) {
+		s3_decode(key, sizeof(key), text);
+		return listing_upload_key_marker(s, key);
+	}
+	return 0;
+}
+
+/* ListBucketResult */
 static int s3_list_element(struct slot *s, const char *path, const char *text)
 {
-	struct http_answer *a = &s->exchange.answer;
-
-	if (strcmp(path, "Error/Code") == 0)
-		snprintf(a->code, sizeof(a->code), "%s", text);
 	if (strcmp(path, "ListBucketResult") == 0)
 		listing_document(s);
 	if (strncmp(path, "ListBucketResult/", 17) != 0)
@@ -154,5 +178,9 @@ int s3_element(void *slot, const char *path, const char *text)
 		return s3_delete_element(s, path, text);
 	if (s->step == STEP_PARTS)
 		return s3_part_element(s, path, text);
-	return s3_list_element(s, path, text);
+	/* An error, though the status says success. */
+	if (strcmp(path, "Error/Code") == 0)
+		snprintf(s->exchange.answer.code, sizeof(s->exchange.answer.code), "%s", text);
+	return s->req->listing->uploads ? s3_uploads_element(s, path, text)
+					: s3_list_element(s, path, text);
 }

@@ -118,6 +118,23 @@ static void s3_query_start_after(struct http_request *r, const char *prefix, con
 	http_request_query(r, "start-after", key);
 }
 
+/* A page of open uploads, which goes on after a key and an id. */
+static void s3_make_uploads(struct http_request *r, const char *marker, uint64_t most)
+{
+	char key[LIST_MARKER_BYTES];
+	struct text t = text_in(key, sizeof(key));
+	const char *id = strrchr(marker, '\n');
+
+	http_request_query(r, "uploads", "");
+	http_request_query_u64(r, "max-uploads", most);
+	if (!id)
+		return;
+	text_add_n(&t, marker, (size_t)(id - marker));
+	http_request_query(r, "key-marker", key);
+	if (id[1])
+		http_request_query(r, "upload-id-marker", id + 1);
+}
+
 /* A page of the folder, or of a probe the one name that follows. */
 static void s3_make_list(struct slot *s, struct http_request *r)
 {
@@ -130,11 +147,15 @@ static void s3_make_list(struct slot *s, struct http_request *r)
 
 	text_add(&t, http->prefix);
 	text_add(&t, req->object->key);
+	http_request_query(r, "encoding-type", "url");
+	http_request_query(r, "prefix", prefix);
+	if (req->listing->uploads) {
+		s3_make_uploads(r, from.marker, most);
+		return;
+	}
 	http_request_query(r, "list-type", "2");
 	http_request_query(r, "delimiter", "/");
-	http_request_query(r, "encoding-type", "url");
 	http_request_query_u64(r, "max-keys", s->step == STEP_PROBE ? 1 : most);
-	http_request_query(r, "prefix", prefix);
 	if (from.marker[0])
 		http_request_query(r, "continuation-token", from.marker);
 	else if (from.after[0])
@@ -198,7 +219,7 @@ static int s3_make_step(struct slot *s, struct http_request *r)
 		body_of_pieces(s, s3_complete_piece);
 		break;
 	case STEP_ABANDON:
-		http_request_query(r, "uploadId", upload_of(s)->id);
+		http_request_query(r, "uploadId", upload_dropped_id(s));
 		break;
 	case STEP_LIST:
 	case STEP_PROBE:

@@ -160,7 +160,7 @@ const struct backend_ops s3_backend = {
 			.size = sizeof(struct s3_options),
 			.owner = &s3_backend,
 		},
-	.capabilities = HTTP_CAPABILITIES | BACKEND_BATCH | BACKEND_LIST_PARTS,
+	.capabilities = HTTP_CAPABILITIES | BACKEND_BATCH | BACKEND_LIST_PARTS | BACKEND_UPLOADS,
 	.part_min = 5 << 20,
 	.parts_max = 10000,
 	.check = s3_check,

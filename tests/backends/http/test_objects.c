@@ -455,6 +455,106 @@ static void test_list(void)
 	end(&r, &q);
 }
 
+enum { OPEN_UPLOADS = 23, OPEN_PAGE = 5 };
+
+struct opened {
+	char key[OPEN_UPLOADS][64];
+	struct shared_version version[OPEN_UPLOADS];
+	uint32_t count;
+};
+
+static int opened(struct request *req, const char *name, uint64_t size)
+{
+	struct opened *o = req->user;
+
+	CU_ASSERT_EQUAL(size, LIST_SIZE_UNKNOWN);
+	CU_ASSERT_FATAL(o->count < OPEN_UPLOADS);
+	snprintf(o->key[o->count], sizeof(o->key[0]), "u/%s", name);
+	strcpy(o->version[o->count++].id, req->listing->upload);
+	return 0;
+}
+
+static int list_opened(struct queue *q, struct opened *o)
+{
+	struct object folder = {.key = "u/"};
+	struct listing listing = {.entry = opened, .uploads = true};
+	int rc = 0;
+
+	o->count = 0;
+	do {
+		struct request req = {.op = REQ_LIST,
+				      .object = &folder,
+				      .length = OPEN_PAGE,
+				      .listing = &listing,
+				      .user = o};
+
+		rc = queue_do(q, &req);
+	} while (rc == 0 && listing.more);
+	return rc;
+}
+
+/* Uploads that nobody will end, three of each object and one beside the folder, are found page by page, and dropped by
+ * their ids, while the others stay. */
+static void test_open_uploads(void)
+{
+	static struct opened o;
+	struct shared_version beside = {0}, version;
+	struct object left = {0};
+	struct request req = {.op = REQ_BEGIN, .object = &left, .length = 20 * MIB};
+	struct queue q, mine;
+	struct rig r;
+
+	begin(&r, &q, 2);
+	if (!store_can(&r.store, BACKEND_UPLOADS)) {
+		CU_ASSERT_EQUAL(list_opened(&q, &o), -EOPNOTSUPP);
+		end(&r, &q);
+		return;
+	}
+	CU_ASSERT_EQUAL_FATAL(queue_open(&mine, &r.store, OPEN_UPLOADS + 1, &r.err), 0);
+	for (int i = 0; i <= OPEN_UPLOADS; i++) {
+		struct object one = {0};
+
+		snprintf(one.key, sizeof(one.key),
+			 i == OPEN_UPLOADS ? "v" : "u/s/a b+%%&\xc3\xa9 %d", i / 3);
+		version = (struct shared_version){0};
+		req.object = &one;
+		req.begin.part = 5 * MIB;
+		req.begin.shared = i == OPEN_UPLOADS ? &beside : &version;
+		CU_ASSERT_EQUAL(queue_do(&mine, &req), 0);
+	}
+	queue_close(&mine);
+	CU_ASSERT_EQUAL(list_opened(&q, &o), 0);
+	CU_ASSERT_EQUAL(o.count, OPEN_UPLOADS);
+	for (uint32_t i = 0; i < o.count; i++) {
+		char key[64];
+
+		snprintf(key, sizeof(key), "u/s/a b+%%&\xc3\xa9 %u", i / 3);
+		CU_ASSERT_STRING_EQUAL(o.key[i], key);
+		strcpy(left.key, o.key[i]);
+		req = (struct request){
+			.op = REQ_ABORT, .object = &left, .begin.shared = &o.version[i]};
+		if (i)
+			CU_ASSERT_EQUAL(queue_do(&q, &req), 0);
+		/* What is gone already is as well. */
+		if (i == 1)
+			CU_ASSERT_EQUAL(queue_do(&q, &req), 0);
+	}
+	version = o.version[0];
+	CU_ASSERT_EQUAL(list_opened(&q, &o), 0);
+	CU_ASSERT_EQUAL(o.count, 1);
+	CU_ASSERT_STRING_EQUAL(o.version[0].id, version.id);
+	strcpy(left.key, o.key[0]);
+	req = (struct request){.op = REQ_ABORT, .object = &left, .begin.shared = &version};
+	CU_ASSERT_EQUAL(queue_do(&q, &req), 0);
+	CU_ASSERT_EQUAL(list_opened(&q, &o), 0);
+	CU_ASSERT_EQUAL(o.count, 0);
+	strcpy(left.key, "v");
+	req = (struct request){.op = REQ_ABORT, .object = &left, .begin.shared = &beside};
+	CU_ASSERT_EQUAL(queue_do(&q, &req), 0);
+	CU_ASSERT_EQUAL(rig_do(&q, &left, REQ_ABORT, 0, 0, NULL, NULL), -EBADF);
+	end(&r, &q);
+}
+
 enum { NUMBERED = 130, PARTS_FOLDERS = 4, PARTS_PAGE = 10 };
 
 struct numbers {
@@ -689,6 +789,7 @@ int main(void)
 		{"shared, abort", test_shared_abort},
 		{"list", test_list},
 		{"list parts", test_list_parts},
+		{"open uploads", test_open_uploads},
 		{"publishing", test_publishing},
 		{"delete of several", test_delete_many},
 		{"connections are kept", test_connections_are_kept},

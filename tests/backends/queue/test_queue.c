@@ -178,28 +178,39 @@ static void test_errors_are_counted_absence_is_an_answer(void)
 }
 
 /* A part of a listing is refused where the store cannot list parts, because each caller would get
- * every entry. It is also refused where its number is not below the number of parts. */
-static void test_parts_of_a_listing_are_checked(void)
+ * every entry. It is also refused where its number is not below the number of parts. A listing of
+ * open uploads is refused where the store cannot list them, because it would give objects. */
+static void test_listings_are_checked(void)
 {
+	enum { PARTS = BACKEND_LIST_PARTS, UPLOADS = BACKEND_UPLOADS };
 	static const struct {
 		uint32_t part, parts;
-		bool able;
+		bool uploads;
+		uint32_t able;
 		int status;
 	} cases[] = {
-		{0, 0, false, 0}, {0, 1, false, 0},      {0, 2, false, -EOPNOTSUPP},
-		{1, 2, true, 0},  {2, 2, true, -EINVAL}, {7, 2, false, -EINVAL},
-		{0, 4, true, 0},
+		{0, 0, false, 0, 0},
+		{0, 1, false, 0, 0},
+		{0, 2, false, UPLOADS, -EOPNOTSUPP},
+		{1, 2, false, PARTS, 0},
+		{2, 2, false, PARTS, -EINVAL},
+		{7, 2, false, 0, -EINVAL},
+		{0, 4, false, PARTS, 0},
+		{0, 0, true, 0, -EOPNOTSUPP},
+		{0, 1, true, PARTS, -EOPNOTSUPP},
+		{0, 1, true, UPLOADS, 0},
 	};
 
 	for (size_t i = 0; i < 2 * sizeof(cases) / sizeof(cases[0]); i++) {
 		struct backend_ops ops = i % 2 ? async_ops : sync_ops;
-		struct listing l = {.part = cases[i / 2].part, .parts = cases[i / 2].parts};
+		struct listing l = {.part = cases[i / 2].part,
+				    .parts = cases[i / 2].parts,
+				    .uploads = cases[i / 2].uploads};
 		struct object o = {0};
 		struct request req = {.op = REQ_LIST, .object = &o, .listing = &l};
 		struct script s;
 
-		if (cases[i / 2].able)
-			ops.capabilities |= BACKEND_LIST_PARTS;
+		ops.capabilities |= cases[i / 2].able;
 		script_begin(&s, &ops, 1);
 		CU_ASSERT_EQUAL(queue_do(&s.queue, &req), cases[i / 2].status);
 		CU_ASSERT_EQUAL(req.answer.status, cases[i / 2].status);
@@ -491,7 +502,7 @@ int main(void)
 		{"no progress ends it", test_no_progress_ends_it},
 		{"errors are counted, absence is an answer",
 		 test_errors_are_counted_absence_is_an_answer},
-		{"parts of a listing are checked", test_parts_of_a_listing_are_checked},
+		{"listings are checked", test_listings_are_checked},
 		{"late requests are counted", test_late_requests_are_counted},
 		{"two latencies", test_two_latencies},
 		{"large requests are streamed", test_large_requests_are_streamed},

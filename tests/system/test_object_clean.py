@@ -1,0 +1,98 @@
+"""What runs that were killed have left on an object store: objects, and uploads that nobody will end. `haul clean` removes both,
+of each kind of phase, and nothing that haul does not describe."""
+import contextlib
+import os
+import signal
+import time
+
+from haultest import Folder, alone, check, mpi, ranks_in, start, write_job
+from objects import CLEAN, io, main, servers
+
+MIB = 1 << 20
+PHASES = (
+    {"generate": {"threads": 2}},
+    io("write", folder="a/whole", objects=2, size=15 * MIB, block=5 * MIB, depth=2),
+    io("write", folder="a/shared", layout="segmented", size=15 * MIB, block=5 * MIB, depth=2),
+)
+DATASET = {"store": "d", "format": "npz", "files": 6, "sample_bytes": 15 * MIB, "folder": "a/set", "subfolders": 2}
+
+
+class Bucket:
+    def __init__(self, rgw, folder, scheme):
+        self.rgw, self.folder, self.name, self.scheme = rgw, folder, "by-" + scheme, scheme
+        rgw.bucket(self.name)
+        self.client = rgw.client()
+        self.env = {**CLEAN, **(rgw.env() if scheme == "s3" else {"GS_ACCESS_KEY_ID": rgw.KEY, "GS_SECRET_ACCESS_KEY": rgw.SECRET})}
+
+    def job(self, phases, endpoint=None):
+        store = {"uri": f"{self.scheme}://{self.name}/x", "endpoints": endpoint or self.rgw.endpoint(), "transfer": 5 * MIB,
+                 "retry": {"first": "5 ms", "longest": "200 ms"}}
+        data = {"dataset": DATASET} if any("generate" in phase for phase in phases) else {}
+        write_job(self.folder, {"seed": 7, "stores": {"d": store}, **data, "phases": phases})
+
+    def begin(self, key):
+        return self.client.create_multipart_upload(Bucket=self.name, Key=key)["UploadId"]
+
+    def uploads(self):
+        """Ids of the open uploads, and their keys."""
+        found = self.client.list_multipart_uploads(Bucket=self.name).get("Uploads", [])
+        return {u["UploadId"]: u["Key"] for u in found}
+
+    def keys(self):
+        return [o["Key"] for o in self.client.list_objects_v2(Bucket=self.name).get("Contents", [])]
+
+    def killed(self, phase):
+        """Kills a run of the phase when uploads are open of which no part but the first three comes through."""
+        before = len(self.uploads())
+        with servers.Proxy(self.rgw.endpoint(), "delay:300@from=4@method=PUT@path=partNumber") as proxy:
+            self.job([phase], proxy.endpoint())
+            process = start(2, "run", "job.json", "--force", cwd=self.folder, env=self.env, start_new_session=True)
+            while len(self.uploads()) == before and process.poll() is None:
+                time.sleep(0.02)
+            check(process.poll() is None, "the run ended before it was killed")
+            for path in ranks_in(self.folder):
+                with contextlib.suppress(ProcessLookupError):  # mpiexec kills those that are left
+                    os.kill(int(os.path.basename(path)), signal.SIGKILL)
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            process.communicate()
+
+
+def check_clean(at):
+    """The uploads that runs left open are dropped, and what others upload below the same prefix stays."""
+    for phase in PHASES:
+        at.killed(phase)
+    left = at.uploads()
+    kinds = {kind: sum(key.startswith(f"x/a/{kind}/") for key in left.values()) for kind in ("set", "whole", "shared")}
+    check(sum(kinds.values()) == len(left) and all(kinds.values()), f"{left}")
+    again = [at.begin(key) for key in sorted(set(left.values()))]  # as an earlier run might have left
+    others = {at.begin(key): key for key in ("x/a/set/mine", "x/other/a/set", "a/whole/0000000.0000000000", "x/a/sharedx")}
+    at.job(PHASES)
+    r = mpi(3, "clean", "job.json", cwd=at.folder, env=at.env)
+    check(r.rc == 0, f"{r}")
+    check(at.uploads() == others, f"{at.uploads()}, not {others}")
+    check(f"dropped {len(left) + len(again)} unfinished uploads" in r.out + r.err, f"{r}")
+    check(at.keys() == [], f"{at.keys()}")
+
+
+def test_uploads_that_were_left():
+    with Folder() as folder, servers.kept(servers.Rgw) as rgw:
+        for scheme in "s3", "gs":
+            check_clean(Bucket(rgw, folder, scheme))
+
+
+def test_uploads_cannot_be_listed():
+    """A store that does not list uploads, or does not let this user do it, is cleaned all the same, with a warning."""
+    with Folder() as folder, servers.kept(servers.Rgw) as rgw:
+        at = Bucket(rgw, folder, "s3")
+        at.killed(PHASES[1])
+        left = at.uploads()
+        with servers.Proxy(rgw.endpoint(), "huge:100@method=GET@path=uploads=") as proxy:
+            at.job(PHASES[1:2], proxy.endpoint())
+            r = alone("clean", "job.json", cwd=folder, env=at.env)
+        check(r.rc == 0 and "open uploads of" in r.err and "cannot be listed" in r.err, f"{r}")
+        check(at.keys() == [] and at.uploads() == left, f"{at.keys()} {at.uploads()}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,33 @@
+/* Open uploads: versions of objects that runs have begun in a store and never ended, because they were killed. Such a store
+ * keeps the parts that have come, out of sight, until somebody drops them.
+ *
+ * It holds the name and the id of every upload below a folder in memory, whoever began it: the caller drops those of its own
+ * objects. Read-only after open_uploads_find, then for any thread. */
+#ifndef HAUL_WORKLOADS_COMMON_OPEN_UPLOADS_H
+#define HAUL_WORKLOADS_COMMON_OPEN_UPLOADS_H
+
+#include "backends/queue/queue.h"
+#include "core/group/group.h"
+
+struct open_uploads {
+	char *text; /* for each upload its key and its id, each with a zero byte */
+	uint64_t bytes, room;
+	const char **keys; /* [count] into text, in the order of strcmp; the id follows the key */
+	uint64_t count;
+};
+
+/* All uploads below the folder ("": of the whole store). Collective over the group; rank 0 asks the store, by its queue, with
+ * nothing else in flight. A store without BACKEND_UPLOADS has none. Where the store does not let this client list them, it
+ * says so in a warning, and has none. Call open_uploads_free also after an error. */
+int open_uploads_find(struct open_uploads *u, struct queue *q, struct group *g, const char *folder,
+		      struct err *err);
+void open_uploads_free(struct open_uploads *u);
+
+/* The uploads of one object: their number, and where in keys the first of them is. */
+uint64_t open_uploads_of(const struct open_uploads *u, const char *key, uint64_t *first);
+
+/* Drops upload i. req is filled in for messages; o must live as long as req. One that is gone already is not an error. */
+int open_uploads_drop(const struct open_uploads *u, uint64_t i, struct queue *q, struct object *o,
+		      struct request *req);
+
+#endif
