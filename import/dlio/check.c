@@ -232,6 +232,8 @@ static const char *check_why_unused(const struct dlio *d, const char *path)
 	bool of_data = check_begins(path, "dataset.") || check_begins(path, "storage.");
 	bool of_checkpoints = check_begins(path, "model.") || check_begins(path, "checkpoint.");
 
+	if (of_checkpoints && d->sizeless)
+		return "the model has no size, so the job has no checkpoints";
 	if (of_checkpoints && !d->checkpoints && !d->saves)
 		return "this workload writes no checkpoints";
 	if (check_begins(path, "checkpoint.") && d->saves)

@@ -335,10 +335,43 @@ static const char *checkpoint_never(struct dlio *d, const char **path)
 	return NULL;
 }
 
+static bool checkpoint_list_has_size(const struct dlio *d, const char *path)
+{
+	const cJSON *item;
+
+	cJSON_ArrayForEach(item, dlio_peek(d, path))
+	{
+		if (!cJSON_IsNumber(item) || item->valuedouble != 0)
+			return true;
+	}
+	return false;
+}
+
+/* Whether nothing in the file says how large the model is. DLIO's own default does, but not for a transformer. */
+static bool checkpoint_sizeless(struct dlio *d)
+{
+	const cJSON *type = dlio_peek(d, MODEL "type");
+	const cJSON *bytes = dlio_peek(d, MODEL "model_size_bytes");
+
+	if (dlio_number(d, MODEL "num_layers") > 0 ||
+	    checkpoint_list_has_size(d, MODEL "layer_parameters") ||
+	    checkpoint_list_has_size(d, MODEL "optimization_groups"))
+		return false;
+	if (cJSON_IsString(type) && strcmp(type->valuestring, "transformer") == 0)
+		return true;
+	return cJSON_IsNumber(bytes) && bytes->valuedouble < 1;
+}
+
 int dlio_choose_saves(struct dlio *d)
 {
 	const char *path, *why = checkpoint_never(d, &path);
 
+	if (!why && checkpoint_sizeless(d)) {
+		d->sizeless = true;
+		path = MODEL "num_layers";
+		why = "without it the model has no size, and nothing else gives one: the training is "
+		      "imported without its checkpoints";
+	}
 	d->saves = !why;
 	return why ? dlio_find(d, IMPORT_CHANGED, path, "%s", why) : 0;
 }

@@ -21,6 +21,7 @@ struct dlio {
 	bool generates, trains, evaluates;
 	bool checkpoints; /* in phases of their own, without a training */
 	bool saves;       /* checkpoints within the training */
+	bool sizeless; /* the training's checkpoints are left out, because the model has no size */
 	bool tensorflow; /* the loader hands out samples, not batches: TensorFlow's and DALI's do */
 	bool streams;    /* ... and reads tfrecord files from one end to the other */
 	bool synthetic;  /* the loader reads nothing */

@@ -355,6 +355,16 @@ def test_training_checkpoints():
         check("checkpoint" not in phase(job, "train") and list(job["stores"]) == ["data"], job)
         check(f"checkpoint.{override.replace('=', ' = ')}\n      " in said and why in said, said)
         check("model.model_size = 7\n      this workload writes no checkpoints" in said, said)
+    # A model of unknown size: the training is imported without checkpoints.
+    for model, left in (("{type: transformer}", "model.type = \"transformer\""),
+                        ("{type: transformer, model_size: 7}", "model.model_size = 7"),
+                        ("{model_size_bytes: 0, optimization_groups: [0]}", "model.model_size_bytes = 0")):
+        job, said = imported(TRAINS, f"model={model}", "checkpoint.checkpoint_after_epoch=2", "checkpoint.fsync=true")
+        check("checkpoint" not in phase(job, "train") and list(job["stores"]) == ["data"], job)
+        why = "\n      the model has no size, so the job has no checkpoints"
+        check(f"{left}{why}" in said and f"checkpoint.fsync = true{why}" in said, said)
+        check(re.search(r"model\.num_layers.*\n      without it the model has no size", said), said)
+        check(plan(job).returncode == 0, job)
     for options, overrides, model in (
             ((), ["model.model_size=499153191"], {"bytes": 499153191}),
             (("--as", "dlio-bugs"), ["model.model_size=499153191"], {"bytes": 10240}),
