@@ -105,8 +105,9 @@ ROOMS = {
 }
 # The rooms of workloads/ that are kinds of phase. Code that two of them share belongs to common/.
 KINDS = ("generate", "io", "train", "checkpoint", "load", "kvcache", "replay")
-# Modules of common/ that were made for a future kind of phase. Until its folder exists, that kind counts as their user.
-COMMON_AWAITS = {"fillers": "checkpoint", "shared_object": "checkpoint", "writer": "checkpoint"}
+# Modules of common/ that were made for a future kind of phase, and that kind: {"ring": "replay"}. Until the kind's folder
+# exists, it counts as their user.
+COMMON_AWAITS = {}
 
 # A library's header, and the layers that may include it. Tests and benches may include anything.
 LIBRARIES = {
