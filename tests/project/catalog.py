@@ -95,6 +95,13 @@ for name, nodes, ranks_per_node, files, bytes_ in (
         checkpoint = json.load(stream)["phases"][0]["checkpoint"]
     assert (checkpoint["operation"], checkpoint["count"], checkpoint["pause"]) == ("both", 10, "5 s"), checkpoint
 
+# Model loading: how many ranks share the model, and what a rank needs of memory, which is not the model's size.
+for ranks, part in ((4, True), (8, False), (16, False)):
+    planned = plan("llama3_70b_load", 1, ranks)
+    phase, = planned["phases"]
+    assert phase["kind"] == "load" and 128 << 20 <= phase["memory_bytes_per_rank"] < 160 << 20, phase
+    assert any("8 ranks share the model" in note for note in planned["notes"]) == part, planned["notes"]
+
 # On few nodes a data set may fit into memory. So the epochs of a scaling table have to begin without it in the page cache.
 cold = set()
 for name in names:

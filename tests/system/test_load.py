@@ -108,6 +108,18 @@ def test_ranks_read_their_shards():
         check(sum(size(shape) for _, shape, _ in TENSORS) == shard(1, 0), "one rank reads all")
 
 
+def test_ready_job():
+    """The job of the catalogue, on two of its eight ranks and a small model of that name."""
+    with Folder() as folder:
+        headers = make_model(f"{folder}/models/Llama-3.1-70B")
+        r = mpi(2, "run", "llama3_70b_load", "--set", "load.pause=0", "--set", "load.cold=none", cwd=folder,
+                env={"HAUL_DATA": folder})
+        check(r.rc == 0, f"{r}")
+        phase = report(f"{folder}/results.h5")["phases"][0]
+        wanted = shard(8, 0) + shard(8, 1) + 2 * headers
+        check([row["bytes"] for row in phase["loads"]] == [wanted] * 3 and phase["errors"] == 0, f"{phase['loads']}, {wanted}")
+
+
 def test_one_rank_reads_for_others():
     """The first rank of each tensor group reads everything once, and the others get all of it."""
     with Folder() as folder:
