@@ -86,6 +86,10 @@ static void test_refusals(void)
 		{SMALL "," MESH8
 		       ",\"read_mesh\":{\"tensor\":2,\"pipeline\":2},\"operation\":\"write\"",
 		 8, "null://x", PATH "/read_mesh: \"write\" reads nothing"},
+		{SMALL ",\"operation\":\"write\",\"read_as\":\"pydaos\"", 8, "null://x",
+		 PATH "/read_as: \"write\" reads nothing"},
+		{SMALL ",\"read_as\":\"mlpstorage\",\"buffers\":\"512 MiB\"", 8, "null://x",
+		 PATH "/readers: "},
 		{SMALL ",\"operation\":\"write\",\"keep\":2", 8, "null://x", NULL},
 		{SMALL ",\"operation\":\"read\",\"keep\":2", 8, "null://x",
 		 PATH "/keep: \"read\" removes no checkpoints"},
@@ -326,6 +330,37 @@ static void test_keep(void)
 	}
 }
 
+/* What another program's way of reading stands for; whatever else the job says takes precedence. */
+static void test_read_as(void)
+{
+	enum { MIB = 1 << 20 };
+	static const struct {
+		const char *options;
+		uint64_t readers, chunk, buffers;
+	} rows[] = {
+		{"\"readers\":1", 1, 32 * MIB, 128 * MIB},
+		{"\"read_as\":\"haul\"", 1, 32 * MIB, 128 * MIB},
+		{"\"read_as\":\"mlpstorage\"", 8, 128 * MIB, 1024 * MIB},
+		{"\"read_as\":\"pydaos\"", 4, 64 * MIB, 256 * MIB},
+		{"\"readers\":2,\"read_as\":\"pydaos\"", 2, 64 * MIB, 256 * MIB},
+		{"\"read_as\":\"mlpstorage\",\"chunk\":\"1 MiB\",\"buffers\":\"16 MiB\"", 8, MIB,
+		 16 * MIB},
+	};
+
+	for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		const struct checkpoint_options *o;
+		struct err err = {0};
+		struct job job = {0};
+
+		CU_ASSERT_EQUAL_FATAL(load(&job, "null://x", rows[i].options, &err), 0);
+		o = job.phases[0].options;
+		CU_ASSERT_EQUAL(o->readers, rows[i].readers);
+		CU_ASSERT_EQUAL(o->chunk, rows[i].chunk);
+		CU_ASSERT_EQUAL(o->buffers, rows[i].buffers);
+		job_free(&job);
+	}
+}
+
 int main(void)
 {
 	CU_TestInfo tests[] = {{"refusals", test_refusals},
@@ -334,6 +369,7 @@ int main(void)
 			       {"demand", test_demand},
 			       {"readers with a mesh of their own", test_reader_mesh},
 			       {"keep", test_keep},
+			       {"as others read", test_read_as},
 			       CU_TEST_INFO_NULL};
 
 	return unit_main("checkpoint in plans", tests);

@@ -5,7 +5,7 @@
  *	           plan shows of it
  *	files.c    names, tensors and writers of files; ranges.c: what a rank of another mesh reads of them
  *	write.c    a checkpoint written: threads that share a file, the marker last
- *	read.c     a checkpoint read: whole files, or ranges for a mesh of its own
+ *	read.c     a checkpoint read: whole files, or ranges for a mesh of its own; read_as.c: as other programs do
  *	keep.c     the last ones stay; within.c: within another phase, which may go on meanwhile
  *	marker.c   .haul-checkpoint.json, by which a checkpoint is whole; clean.c: removal by it
  *	columns.c  measures, histograms, figures
@@ -43,6 +43,7 @@ struct checkpoint_options {
 	uint64_t buffers, chunk;
 	uint64_t writers, fillers; /* threads of a rank */
 	uint64_t readers; /* threads of a rank that read side by side, in pieces of chunk */
+	uint32_t read_as; /* whose readers, chunk and buffers are the defaults: read_as.h */
 	uint32_t behind;
 	struct mesh read_mesh; /* of the readers; all 0: as written */
 	uint32_t replicas;

@@ -6,6 +6,7 @@
 #include "core/key.h"
 #include "core/units.h"
 #include "workloads/checkpoint/checkpoint.h"
+#include "workloads/checkpoint/read_as.h"
 #include "workloads/common/piece_reader.h"
 #include "workloads/common/writer.h"
 
@@ -36,6 +37,10 @@ const struct option checkpoint_options_table[] = {
 		 .help = "time between two checkpoints; it counts nowhere"),
 	OPT_U64("readers", struct checkpoint_options, readers, .def = 1, .min = 1,
 		.max = CHECKPOINT_WRITERS_MAX, .help = "threads per rank that share the reads"),
+	OPT_CHOICE(
+		"read_as", struct checkpoint_options, read_as, .choices = checkpoint_read_as_names,
+		.preset = checkpoint_read_as_preset,
+		.help = "readers, chunk and buffers of another program, unless they are given, too"),
 	OPT_TABLE(
 		"read_mesh", struct checkpoint_options, read_mesh, .table = mesh_options,
 		.help = "the mesh of those who read, which has a zero of its own; left out: the mesh that wrote"),
@@ -189,6 +194,8 @@ static int options_check_operation(const struct checkpoint_options *o, const cha
 			       "%s/on_error: a checkpoint of which something is missing is none; "
 			       "only reads are counted",
 			       path);
+	if (o->operation == CHECKPOINT_WRITE && o->read_as)
+		return err_set(err, -EINVAL, "%s/read_as: \"write\" reads nothing", path);
 	if (o->operation == CHECKPOINT_READ && o->behind != CHECKPOINT_BEHIND_NONE)
 		return err_set(err, -EINVAL, "%s/behind: \"read\" writes nothing", path);
 	if (o->layout == CHECKPOINT_SHARED && o->framing != ARCHIVE_RAW)
