@@ -169,6 +169,8 @@ static int checkpoint_open_crew(struct checkpoint_run *r, struct err *err)
 		queue_unlogged(&r->side);
 	if (rc == 0)
 		rc = crew_open(&r->crew, err);
+	if (rc == 0)
+		rc = repeat_open(&r->repeat, err);
 	return rc == 0 ? checkpoint_open_threads(r, err) : rc;
 }
 
@@ -207,6 +209,7 @@ void checkpoint_close(struct checkpoint_run *r)
 	}
 	checkpoint_write_close(r);
 	free(r->members);
+	repeat_close(&r->repeat);
 	crew_close(&r->crew);
 	buffers_free(&r->ring);
 	queue_close(&r->side);

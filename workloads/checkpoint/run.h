@@ -121,8 +121,7 @@ int checkpoint_read_walk(const struct checkpoint_run *r,
 
 /* How long a pass took. */
 struct checkpoint_took {
-	uint64_t own_ns, slowest_ns; /* of this rank, of the slowest one */
-	uint64_t end_ns;
+	struct repeat_took time;
 	const struct checkpoint_member *last; /* of the threads that ended */
 	uint64_t bytes, files;
 };

@@ -48,6 +48,8 @@ static int load_open_crew(struct load_run *r, struct err *err)
 	};
 	r->repeat = (struct repeat){.ctx = ctx, .crew = &r->crew};
 	rc = crew_open(&r->crew, err);
+	if (rc == 0)
+		rc = repeat_open(&r->repeat, err);
 	return rc == 0 ? load_readers_open(r, err) : rc;
 }
 
@@ -85,6 +87,7 @@ static void load_close(struct load_run *r)
 {
 	cold_close(&r->cold);
 	load_readers_close(r);
+	repeat_close(&r->repeat);
 	crew_close(&r->crew);
 	load_hand_close(&r->hand);
 	load_names_free(&r->names);
@@ -101,14 +104,15 @@ static void load_count(struct load_run *r, const struct repeat_took *took, uint6
 		handed += r->members[i].handed_bytes;
 	row[LOAD_HANDED_BYTES] += handed;
 	row[LOAD_LOADED]++;
-	row[LOAD_LOAD_NS] += took->own_ns;
-	row[LOAD_SLOWEST_NS] += took->slowest_ns;
+	repeat_count(took, crew_count(&r->crew, LOAD_COUNT_BYTES), &row[LOAD_LOAD_NS]);
 	row[LOAD_HEADER_NS] += header_ns;
 	own = table_numbered(&r->ctx->tally->tables[LOAD_TABLE_ROWS], r->number + 1);
 	if (!own)
 		return;
 	own[LOAD_ROW_START_NS] = r->repeat.start_ns - r->repeat.origin_ns;
-	own[LOAD_ROW_LOAD_NS] = own[LOAD_ROW_FIRST_NS] = took->own_ns;
+	own[LOAD_ROW_LOAD_NS] = took->own_ns;
+	own[LOAD_ROW_FIRST_NS] = took->first_ns;
+	own[LOAD_ROW_FIRST_BYTES] = took->first_bytes;
 	own[LOAD_ROW_HEADER_NS] = header_ns;
 	own[LOAD_ROW_BYTES] = crew_count(&r->crew, LOAD_COUNT_BYTES);
 	own[LOAD_ROW_HANDED_BYTES] = handed;
