@@ -107,6 +107,7 @@ def test_ranks_read_their_shards():
             m = phase["measures"]
             wanted = sum(shard(tensor, rank % tensor, kv_heads) for rank in range(ranks)) + ranks * headers
             check(m["bytes_read"] == 2 * wanted, f"{case}: {m['bytes_read']} read, {wanted} a load")
+            check(m["null_bytes"] == 3 * (wanted - ranks * headers) and phase["figures"]["null_bytes_rate"] > 0, f"{case}: {m}")
             check(m["header_bytes"] == 2 * ranks * headers and m["files"] == 3 and m["loaded"] == 2, f"{case}: {m}")
             rows = phase["loads"]
             check([row["bytes"] for row in rows] == [wanted] * 2, f"{case}: {rows}")
@@ -131,6 +132,7 @@ def test_one_rank_reads_for_others():
             phase = report(f"{folder}/results.h5")["phases"][0]
             m, groups = phase["measures"], ranks // tensor
             check(m["bytes_read"] == 2 * groups * (model + headers), f"{case}: {m['bytes_read']} read of {model} + {headers}")
+            check(m["null_bytes"] == 3 * groups * model, f"{case}: null pass of {m['null_bytes']}")
             check(m["handed_bytes"] == 2 * (ranks - groups) * model, f"{case}: {m['handed_bytes']} handed on")
             check([row["handed_bytes"] for row in phase["loads"]] == [(ranks - groups) * model] * 2, f"{phase['loads']}")
         with open(f"{folder}/data/model/model-00003-of-00003.safetensors", "r+b") as f:

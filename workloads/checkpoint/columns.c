@@ -103,6 +103,11 @@ static double checkpoint_read_mlperf(const uint64_t *row)
 	return checkpoint_mean_rate(row[CHECKPOINT_READ_RATES], row[CHECKPOINT_READ_BACK]);
 }
 
+static double checkpoint_null_rate(const uint64_t *row)
+{
+	return checkpoint_rate(row[CHECKPOINT_NULL_BYTES], row[CHECKPOINT_NULL_NS]);
+}
+
 static double checkpoint_seconds(uint64_t ns, uint64_t count)
 {
 	return count ? (double)ns * 1e-9 / (double)count : NAN;
@@ -168,6 +173,7 @@ static const struct figure figures[] = {
 		   "of the writing time, what is beyond the longer of making bytes and storing them")
 	FIGURE_ROW("read_seconds", "s", checkpoint_read_seconds,
 		   "seconds that the slowest rank took to read a checkpoint, on average")
+	NULL_PASS_FIGURE(checkpoint_null_rate)
 	TALLY_COMMON_FIGURES
 	COLD_FIGURE(checkpoint_cached_share)
 };

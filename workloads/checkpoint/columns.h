@@ -11,6 +11,7 @@
 #include "core/measure/tally.h"
 #include "core/target.h"
 #include "workloads/common/cold.h"
+#include "workloads/common/null_pass.h"
 #include "workloads/common/repeat.h"
 
 /* clang-format off */
@@ -35,6 +36,7 @@
 	  "publishing markers, by which a checkpoint is whole; in the account of waiting for ranks") \
 	X(CHECKPOINT_REMOVED, "removed", "", SUM, "files of older checkpoints removed") \
 	X(CHECKPOINT_PAYLOAD_ERRORS, "payload_errors", "", SUM, "reads whose bytes were wrong") \
+	NULL_PASS_LIST(X, CHECKPOINT_) \
 	COLD_LIST(X, CHECKPOINT_) \
 	BLOCK(CHECKPOINT_ACCOUNTS, ACCOUNTS, ACCOUNT_MEASURES)
 

@@ -83,6 +83,17 @@ static int checkpoint_read_all(struct checkpoint_run *r, enum stop_reason *stopp
 	return rc;
 }
 
+int checkpoint_all(struct checkpoint_run *r, enum stop_reason *stopped, struct err *err)
+{
+	int rc = 0;
+
+	if (checkpoint_writes(r->options))
+		rc = checkpoint_write_all(r, stopped, err);
+	if (rc == 0 && *stopped == STOP_NONE && checkpoint_reads(r->options))
+		rc = checkpoint_read_all(r, stopped, err);
+	return rc;
+}
+
 static uint32_t checkpoint_least(uint64_t a, uint32_t b)
 {
 	return a < b ? (uint32_t)a : b;
@@ -277,11 +288,11 @@ static int checkpoint_run(struct phase_context *ctx, enum stop_reason *stopped, 
 	r->options = ctx->phase->options;
 	rc = checkpoint_store(ctx->job, ctx->phase, &r->described, err);
 	if (rc == 0)
+		rc = checkpoint_null(ctx, r->options, err);
+	if (rc == 0)
 		rc = checkpoint_open(r, err);
-	if (rc == 0 && checkpoint_writes(r->options))
-		rc = checkpoint_write_all(r, stopped, err);
-	if (rc == 0 && *stopped == STOP_NONE && checkpoint_reads(r->options))
-		rc = checkpoint_read_all(r, stopped, err);
+	if (rc == 0)
+		rc = checkpoint_all(r, stopped, err);
 	if (rc < 0)
 		*stopped = STOP_ERROR;
 	if (r->crew.members && r->repeat.begun)

@@ -31,6 +31,11 @@ static double load_bytes_slowest(const uint64_t *row)
 	return repeat_rate_slowest(&row[LOAD_LOAD_NS]);
 }
 
+static double load_null_rate(const uint64_t *row)
+{
+	return load_ratio(row[LOAD_NULL_BYTES], 1e9, row[LOAD_NULL_NS]);
+}
+
 static double load_seconds(const uint64_t *row)
 {
 	return load_ratio(row[LOAD_LOAD_SLOWEST_NS], 1e-9, row[LOAD_LOADED]);
@@ -56,6 +61,7 @@ static const struct figure figures[] = {
 		   .role = ROLE_BYTE_RATE_SLOWEST)
 	FIGURE_ROW("load_seconds", "s", load_seconds,
 		   "seconds that the slowest rank took to load its shard, on average")
+	NULL_PASS_FIGURE(load_null_rate)
 	TALLY_COMMON_FIGURES
 	COLD_FIGURE(load_cached_share)
 };

@@ -11,6 +11,7 @@
 #include "core/measure/tally.h"
 #include "core/target.h"
 #include "workloads/common/cold.h"
+#include "workloads/common/null_pass.h"
 #include "workloads/common/repeat.h"
 
 /* clang-format off */
@@ -26,6 +27,7 @@
 	X(LOAD_HANDED_BYTES, "handed_bytes", "bytes", SUM, "bytes that ranks got from the rank that read them") \
 	X(LOAD_HAND_NS, "hand_ns", "ns", SUM, \
 	  "time of all reading threads handing on: copying, and waiting for ranks that had no room") \
+	NULL_PASS_LIST(X, LOAD_) \
 	COLD_LIST(X, LOAD_) \
 	BLOCK(LOAD_ACCOUNTS, ACCOUNTS, ACCOUNT_MEASURES)
 

@@ -167,6 +167,11 @@ static void test_known_answers(void)
 			  (double)count * k->write_ms);
 		expect_ms("reading", i, slowest(f, CHECKPOINT_READ_SLOWEST_NS),
 			  (double)count * k->read_ms);
+		/* The null pass counts nowhere else. */
+		CU_ASSERT_EQUAL(fixture_sum(f, CHECKPOINT_NULL_BYTES),
+				(2 * k->bytes + k->padding) * NULL_PASSES);
+		CU_ASSERT_TRUE(row[CHECKPOINT_NULL_NS] > 0 &&
+			       row[CHECKPOINT_NULL_NS] < count * row[CHECKPOINT_WRITE_SLOWEST_NS]);
 		for (uint64_t n = 1; n <= count; n++) {
 			expect_ms("writing one", i,
 				  checkpoint_row_max(f, n, CHECKPOINT_ROW_WRITE_NS), k->write_ms);
