@@ -174,12 +174,11 @@ static int checkpoint_open_crew(struct checkpoint_run *r, struct err *err)
 		.kind = "checkpoint",
 		.argument = r,
 	};
-	r->repeat = (struct repeat){.ctx = ctx, .crew = &r->crew};
+	r->repeat =
+		(struct repeat){.ctx = ctx, .crew = &r->crew, .accounts_at = CHECKPOINT_ACCOUNTS};
 	rc = queue_open(&r->side, &r->store, 1, err);
 	if (rc == 0)
 		queue_unlogged(&r->side);
-	if (rc == 0)
-		rc = crew_open(&r->crew, err);
 	if (rc == 0)
 		rc = repeat_open(&r->repeat, err);
 	return rc == 0 ? checkpoint_open_threads(r, err) : rc;
@@ -221,7 +220,6 @@ void checkpoint_close(struct checkpoint_run *r)
 	checkpoint_write_close(r);
 	free(r->members);
 	repeat_close(&r->repeat);
-	crew_close(&r->crew);
 	buffers_free(&r->ring);
 	queue_close(&r->side);
 	if (r->store.ops)
@@ -230,11 +228,8 @@ void checkpoint_close(struct checkpoint_run *r)
 
 void checkpoint_measure(struct checkpoint_run *r)
 {
-	uint64_t *row = r->ctx->tally->rank_row;
-
 	crew_merge(&r->crew, r->ctx->tally);
-	memcpy(&row[CHECKPOINT_ACCOUNTS], r->repeat.accounts.ns, sizeof(r->repeat.accounts.ns));
-	row[TALLY_WALL_NS] = account_wall(&r->repeat.accounts);
+	repeat_measure(&r->repeat, r->ctx->tally);
 }
 
 /* Whether storing bytes took longer, or making them. Collective. */
@@ -324,6 +319,7 @@ const struct workload checkpoint_workload = {
 			.owner = &checkpoint_workload,
 		},
 	.schema = &checkpoint_schema,
+	.snapshots = true,
 	.schema_for = checkpoint_schema_for,
 	.stores = checkpoint_stores,
 	.check = checkpoint_check,

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "workloads/common/start_line.h"
 
@@ -10,8 +11,21 @@ static const uint64_t gigabyte = 1000000000;
 
 static const uint64_t pause_nap_ns = 10000000;
 
+static void repeat_so_far(void *repeat, struct tally *t)
+{
+	repeat_measure(repeat, t);
+}
+
 int repeat_open(struct repeat *p, struct err *err)
 {
+	int rc = snapshot_open(&p->snapshot, p->ctx,
+			       (struct snapshot_hooks){.complete = repeat_so_far}, p, err);
+
+	p->crew->snapshot = &p->snapshot;
+	if (rc == 0)
+		rc = crew_open(p->crew, err);
+	if (rc < 0)
+		return rc;
 	p->moved = calloc(p->crew->threads, sizeof(*p->moved));
 	if (!p->moved)
 		return err_set(err, -ENOMEM, "no memory for %u threads", p->crew->threads);
@@ -24,6 +38,9 @@ int repeat_open(struct repeat *p, struct err *err)
 
 void repeat_close(struct repeat *p)
 {
+	if (p->crew)
+		crew_close(p->crew);
+	snapshot_close(&p->snapshot);
 	free(p->moved);
 	p->moved = NULL;
 }
@@ -39,6 +56,7 @@ static int repeat_pause_thread(struct crew_thread *w, uint64_t thread)
 			return -ECANCELED;
 		now_ns = now_ns + pause_nap_ns < until_ns ? now_ns + pause_nap_ns : until_ns;
 		clock_sleep_until(clock, now_ns);
+		crew_look(w);
 	}
 	return 0;
 }
@@ -65,6 +83,8 @@ int repeat_begin(struct repeat *p)
 {
 	int rc;
 
+	/* What a snapshot still lacks is added while the threads rest, so that it has nothing of this time. */
+	snapshot_poll(&p->snapshot);
 	if (p->at_once) {
 		rc = group_barrier(p->ctx->group);
 		p->start_ns = clock_now(p->crew->store->clock);
@@ -76,10 +96,11 @@ int repeat_begin(struct repeat *p)
 	if (!p->begun) {
 		crew_start(p->crew, p->start_ns);
 		timeline_init(p->ctx->tally->timeline, p->start_ns);
+		snapshot_start(&p->snapshot, p->start_ns);
 		account_start(&p->accounts, ACCOUNT_HAUL, p->start_ns);
 		p->origin_ns = p->start_ns;
 	}
-	p->begun = true;
+	p->begun = p->working = true;
 	account_switch(&p->accounts, ACCOUNT_HAUL, p->start_ns);
 	crew_clear_counts(p->crew);
 	for (uint32_t i = 0; i < p->crew->threads; i++) {
@@ -166,4 +187,19 @@ void repeat_account(struct repeat *p, const uint64_t blamed[ACCOUNTS], uint64_t 
 	account_switch(&p->accounts, ACCOUNT_RANKS, end_ns);
 	account_blame(&p->accounts, end_ns - p->start_ns, blamed);
 	account_switch(&p->accounts, ACCOUNT_HAUL, clock_now(p->crew->store->clock));
+	p->working = false;
+}
+
+void repeat_measure(const struct repeat *p, struct tally *t)
+{
+	uint64_t now_ns = clock_now(p->crew->store->clock), blamed[ACCOUNTS] = {0};
+	struct accounts a = p->accounts;
+
+	if (p->working) {
+		account_switch(&a, ACCOUNT_HAUL, now_ns);
+		blamed[ACCOUNT_TRANSFER] = now_ns > p->start_ns ? now_ns - p->start_ns : 0;
+		account_blame(&a, blamed[ACCOUNT_TRANSFER], blamed);
+	}
+	memcpy(&t->rank_row[p->accounts_at], a.ns, sizeof(a.ns));
+	t->rank_row[TALLY_WALL_NS] = account_wall(&a);
 }

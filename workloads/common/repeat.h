@@ -3,8 +3,11 @@
  * The time of a rank until its own last thread has ended is charged to what that thread did, and the rest is a wait for
  * other ranks.
  *
- * For the main thread of a rank. All functions are collective, except repeat_open, repeat_close, repeat_count and
- * repeat_account. */
+ * A phase that repeats may be published at any time while its threads work or pause (snapshot.h). Then only what was done
+ * to the end counts as done, and the time of what is under way is in the account of the transfer.
+ *
+ * For the main thread of a rank. All functions are collective, except repeat_open, repeat_close, repeat_count,
+ * repeat_account and repeat_measure. */
 #ifndef HAUL_WORKLOADS_COMMON_REPEAT_H
 #define HAUL_WORKLOADS_COMMON_REPEAT_H
 
@@ -36,13 +39,16 @@ struct repeat {
 	/* Set by the caller. */
 	struct phase_context *ctx;
 	struct crew *crew;
+	unsigned accounts_at; /* measure of the rank's row where the accounts begin */
 	/* The ranks have just met, and another phase waits for this: no start line, but a start at once. */
 	bool at_once;
 
 	bool begun;         /* the first time */
+	bool working;       /* from its start to repeat_account */
 	uint64_t origin_ns; /* start of the first time */
 	uint64_t start_ns;  /* start of this time, on the clock of the crew's store */
 	struct accounts accounts;
+	struct snapshot snapshot;
 	struct done_series *moved; /* [crew->threads]: bytes of each thread since start_ns */
 };
 
@@ -56,7 +62,7 @@ struct repeat_took {
 	const struct crew_thread *last; /* the thread that ended last; NULL: none has begun */
 };
 
-/* After crew_open, whose threads then count for the repetitions. Call repeat_close also after an error. */
+/* Opens the crew, whose threads count for the repetitions, and closes it. Call repeat_close also after an error. */
 int repeat_open(struct repeat *p, struct err *err);
 void repeat_close(struct repeat *p);
 
@@ -79,5 +85,8 @@ void repeat_count(const struct repeat_took *took, uint64_t bytes, uint64_t *bloc
 
 /* It took until end_ns: charges what its last thread waited for. */
 void repeat_account(struct repeat *p, const uint64_t blamed[ACCOUNTS], uint64_t end_ns);
+
+/* Sets the accounts and the wall time of this rank's row: as they are at the end, or until now. */
+void repeat_measure(const struct repeat *p, struct tally *t);
 
 #endif

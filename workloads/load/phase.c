@@ -46,10 +46,8 @@ static int load_open_crew(struct load_run *r, struct err *err)
 		.kind = "load",
 		.argument = r,
 	};
-	r->repeat = (struct repeat){.ctx = ctx, .crew = &r->crew};
-	rc = crew_open(&r->crew, err);
-	if (rc == 0)
-		rc = repeat_open(&r->repeat, err);
+	r->repeat = (struct repeat){.ctx = ctx, .crew = &r->crew, .accounts_at = LOAD_ACCOUNTS};
+	rc = repeat_open(&r->repeat, err);
 	return rc == 0 ? load_readers_open(r, err) : rc;
 }
 
@@ -93,7 +91,6 @@ static void load_close_store(struct load_run *r)
 {
 	load_readers_close(r);
 	repeat_close(&r->repeat);
-	crew_close(&r->crew);
 	queue_close(&r->side);
 	if (r->store.ops)
 		store_close(&r->store);
@@ -196,8 +193,7 @@ static void load_measure(struct load_run *r)
 
 	crew_merge(&r->crew, r->ctx->tally);
 	row[LOAD_FILES] = r->names.count;
-	memcpy(&row[LOAD_ACCOUNTS], r->repeat.accounts.ns, sizeof(r->repeat.accounts.ns));
-	row[TALLY_WALL_NS] = account_wall(&r->repeat.accounts);
+	repeat_measure(&r->repeat, r->ctx->tally);
 }
 
 static void load_say(struct load_run *r)
@@ -303,6 +299,7 @@ const struct workload load_workload = {
 			.owner = &load_workload,
 		},
 	.schema = &load_schema,
+	.snapshots = true,
 	.schema_for = load_schema_for,
 	.stores = load_stores,
 	.check = load_check,

@@ -158,7 +158,7 @@ static int load_headers(struct load_run *r, struct crew_thread *w, struct load_m
 }
 
 /* Waits until all threads of the rank have read their headers. A thread that never comes has halted the crew. */
-static void load_meet(struct load_run *r, const struct crew_thread *w)
+static void load_meet(struct load_run *r, struct crew_thread *w)
 {
 	struct load_meeting *m = &r->meeting;
 	struct timespec until;
@@ -176,6 +176,9 @@ static void load_meet(struct load_run *r, const struct crew_thread *w)
 			until.tv_sec++;
 		}
 		pthread_cond_clockwait(&m->changed, &m->lock, CLOCK_MONOTONIC, &until);
+		pthread_mutex_unlock(&m->lock);
+		crew_look(w);
+		pthread_mutex_lock(&m->lock);
 	}
 	pthread_mutex_unlock(&m->lock);
 }
@@ -211,6 +214,7 @@ static int load_take(struct load_run *r, struct crew_thread *w, uint32_t thread)
 		if (rc < 0 || !length)
 			break;
 		m->handed_bytes += length;
+		crew_look(w);
 	}
 	w->end_ns = clock_now(r->store.clock);
 	return rc;
