@@ -7,7 +7,6 @@
 
 #include "core/measure/quantile.h"
 #include "report/phase.h"
-#include "report/plain_io.h"
 #include "report/spread.h"
 
 /* The number of this phase among the phases of its name in its run. */
@@ -37,8 +36,8 @@ double series_figure_of(const struct results_phase_read *p, enum series_figure f
 	case SERIES_AU:
 		return spread_of(&p->ranks, ROLE_UTILISATION).mean;
 	case SERIES_BYTES:
-		/* For plain I/O, figures count until the last thread was done. */
-		if (plain_io(p))
+		/* Where a phase knows when its last thread or rank was done, that counts. */
+		if (results_role(&p->merged, ROLE_BYTE_RATE_FIRST) >= 0)
 			return results_role_value(&p->merged, 0, ROLE_BYTE_RATE);
 		return phase_bytes(p) / p->record.seconds;
 	case SERIES_OPERATIONS:

@@ -18,6 +18,8 @@
 	/* Rates over the phase: until its last thread had done its part, or its first one. */ \
 	X(BYTE_RATE, "byte_rate") \
 	X(BYTE_RATE_FIRST, "byte_rate_first_done") \
+	X(BYTE_RATE_SLOWEST, "byte_rate_slowest_rank") /* of its own part */ \
+	X(BYTE_RATE_NULL, "byte_rate_null") /* of the same loop without storage */ \
 	X(OPERATION_RATE, "operation_rate") \
 	X(OPERATION_RATE_FIRST, "operation_rate_first_done") \
 	X(ITEM_RATE, "item_rate") /* samples, blocks of a cache, requests served */ \

@@ -2,4 +2,4 @@
  * here and a file in this folder. */
 #include "report/text/page.h"
 
-const struct text_kind *const text_kinds[] = {&text_train, &text_plain_io, NULL};
+const struct text_kind *const text_kinds[] = {&text_train, &text_plain_io, &text_streams, NULL};

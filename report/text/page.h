@@ -1,7 +1,7 @@
 /* Text report, for people: whether the accelerators starved, by how much, and why; then the
  * figures. A page is written from top to bottom. Each part has a file of its own in this folder.
  *
- * Sentences and tables of a kind of phase are in one file per kind (train.c, plain_io.c), listed in
+ * Sentences and tables of a kind of phase are in one file per kind (train.c, plain_io.c, streams.c), listed in
  * kinds.c. */
 #ifndef HAUL_REPORT_TEXT_PAGE_H
 #define HAUL_REPORT_TEXT_PAGE_H
@@ -28,7 +28,7 @@ struct text_kind {
 	void (*table)(const struct page *page);
 };
 extern const struct text_kind *const text_kinds[]; /* NULL-terminated */
-extern const struct text_kind text_train, text_plain_io;
+extern const struct text_kind text_train, text_plain_io, text_streams;
 
 /* Parts of the page. */
 void text_phases(const struct page *page); /* the table of all phases */

@@ -448,6 +448,38 @@ static void test_broken_files(void)
 	fclose(none);
 }
 
+/* A phase that moves a model: the rates of all ranks, and of the slowest one. */
+static void test_streams(void)
+{
+	static const struct results_column stream_columns[] = {
+		{.name = "first", .role = ROLE_BYTE_RATE_FIRST, .real = true},
+		{.name = "last", .role = ROLE_BYTE_RATE, .real = true},
+		{.name = "slowest", .role = ROLE_BYTE_RATE_SLOWEST, .real = true},
+		{.name = "null", .role = ROLE_BYTE_RATE_NULL, .real = true},
+	};
+	static union results_cell row[] = {
+		{.real = 25e9}, {.real = 15e9}, {.real = 5e9}, {.real = 600e9}};
+	struct results_phase_read phases[2];
+	struct results_file f = demo(phases);
+	char *text;
+
+	strcpy(phases[0].record.name, "saved");
+	phases[0].merged = table_of(stream_columns, 4, row, 1);
+	text = report_text(&f, &plain);
+	CU_ASSERT_PTR_NOT_NULL_FATAL(text);
+	CU_ASSERT_PTR_NOT_NULL(strstr(text, "models   GB/s first   last   slowest rank\n"
+					    "saved          25.0   15.0           5.00\n"
+					    "first, last: of all ranks"));
+	CU_ASSERT_PTR_NOT_NULL(strstr(text,
+				      "saved: Without storage the same loop reaches 600 GB/s; "
+				      "so 2.5 % of the time here is haul's own cost."));
+	free(text);
+	row[3].real = 4000e9;
+	text = report_text(&f, &plain);
+	CU_ASSERT_PTR_NULL(strstr(text, "Without storage"));
+	free(text);
+}
+
 /* The same training by itself, and beside others, with half of the bytes and of the AU. */
 static void test_together(void)
 {
@@ -503,6 +535,7 @@ int main(void)
 		{"CSV has as many fields as headings", test_csv},
 		{"what phases cost each other", test_together},
 		{"one clause per line where one line is too long", test_notes},
+		{"rates of a model", test_streams},
 		{"figures", test_figures},
 		{"shares add up", test_tenths},
 		{"broken files are refused", test_broken_files},

@@ -86,6 +86,16 @@ def load(place, ranks, **options):
     return mpi(ranks, "run", "job.json", "--force", cwd=place)
 
 
+def rates(phase, case):
+    """The bandwidths of a phase are those of its loads together."""
+    f, m, rows = phase["figures"], phase["measures"], phase["loads"]
+    first, last = (sum(row[f"{name}_ns"] for row in rows) / 1e9 for name in ("first", "load"))
+    near(f["bytes_rate_first_done"], sum(row["first_bytes"] for row in rows) / first, 1, f"{case}: first done")
+    near(f["bytes_rate_last_done"], sum(row["bytes"] for row in rows) / last, 1, f"{case}: last done")
+    check(0 < f["bytes_rate_slowest_rank"] <= f["bytes_rate_last_done"] * 1.001, f"{case}: {f}")
+    check(all(0 < row["first_bytes"] <= row["bytes"] for row in rows) and m["load_done_bytes"] == m["bytes_read"], f"{case}: {m}")
+
+
 def test_ranks_read_their_shards():
     with Folder() as folder:
         headers = make_model(f"{folder}/data/model")
@@ -97,11 +107,13 @@ def test_ranks_read_their_shards():
             m = phase["measures"]
             wanted = sum(shard(tensor, rank % tensor, kv_heads) for rank in range(ranks)) + ranks * headers
             check(m["bytes_read"] == 2 * wanted, f"{case}: {m['bytes_read']} read, {wanted} a load")
+            check(m["null_bytes"] == 3 * (wanted - ranks * headers) and phase["figures"]["null_bytes_rate"] > 0, f"{case}: {m}")
             check(m["header_bytes"] == 2 * ranks * headers and m["files"] == 3 and m["loaded"] == 2, f"{case}: {m}")
             rows = phase["loads"]
             check([row["bytes"] for row in rows] == [wanted] * 2, f"{case}: {rows}")
             check(all(0 < row["header_ns"] <= row["load_ns"] and row["first_ns"] <= row["load_ns"] for row in rows),
                   f"{case}: {rows}")
+            rates(phase, case)
             check(rows[1]["start_ns"] >= rows[0]["load_ns"] + 10e6, f"{case}: no pause: {rows}")
             if ranks == 1:
                 near(sum(m[f"{name}_ns"] for name in ACCOUNTS), m["wall_ns"], 0, f"{case}: accounts")
@@ -132,6 +144,7 @@ def test_one_rank_reads_for_others():
             phase = report(f"{folder}/results.h5")["phases"][0]
             m, groups = phase["measures"], ranks // tensor
             check(m["bytes_read"] == 2 * groups * (model + headers), f"{case}: {m['bytes_read']} read of {model} + {headers}")
+            check(m["null_bytes"] == 3 * groups * model, f"{case}: null pass of {m['null_bytes']}")
             check(m["handed_bytes"] == 2 * (ranks - groups) * model, f"{case}: {m['handed_bytes']} handed on")
             check([row["handed_bytes"] for row in phase["loads"]] == [(ranks - groups) * model] * 2, f"{phase['loads']}")
         with open(f"{folder}/data/model/model-00003-of-00003.safetensors", "r+b") as f:

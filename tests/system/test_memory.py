@@ -1,8 +1,10 @@
 """Memory of a rank: it takes at most the job's buffers and 32 MiB more than an empty process with MPI and HDF5. Trainings
-read files with many samples, which have their full size and consist of holes; checkpoints are larger than their buffers.
+read files with many samples, which have their full size and consist of holes; checkpoints and models that are loaded are
+larger than their buffers.
 
 test_memory.py EMPTY_PROCESS"""
 import os
+import struct
 import sys
 
 from haultest import *
@@ -69,6 +71,18 @@ def test_rank():
             check(bytes_ < base + BUFFERS + MORE, f"{case[0]}: {bytes_} bytes, empty {base}")
 
 
+def streams(folder, name, base, bytes_, buffers):
+    """The phase of that name moves so many bytes through its buffers."""
+    peak, _ = peak_of_rank([HAUL, "run", "job.json", "--only", name, "--force"], folder)
+    phase, = report(f"{folder}/results.h5")["phases"]
+    moved = phase["bytes_written"] + phase["bytes_read"]
+    print(f"      {name}: {peak / 2 ** 20:.1f} MiB, empty {base / 2 ** 20:.1f} MiB", flush=True)
+    check(moved > bytes_ and phase["errors"] == 0, f"{name}: {phase}")
+    check(peak > base + buffers, f"{name}: {peak} bytes, empty {base}: not all buffers were used")
+    if not SANITIZED:  # sanitizers take memory of their own
+        check(peak <= base + buffers + MORE, f"{name}: {peak} bytes, empty {base}, buffers {buffers}")
+
+
 def checkpoints(bytes_, buffers, chunk):
     """A checkpoint of one rank is written, read, and read and compared, each by a run of its own."""
     both = {"count": 1, "model": {"bytes": bytes_}, "framing": "torch", "buffers": buffers, "chunk": chunk,
@@ -80,18 +94,27 @@ def checkpoints(bytes_, buffers, chunk):
         write_job(folder, {"stores": {"c": {"uri": f"file://{folder}/data"}},
                            "phases": [{"checkpoint": {"name": name, **both, **more}} for name, more in phases]})
         for name, _ in phases:
-            peak, _ = peak_of_rank([HAUL, "run", "job.json", "--only", name, "--force"], folder)
-            phase, = report(f"{folder}/results.h5")["phases"]
-            moved = phase["bytes_written"] + phase["bytes_read"]
-            print(f"      {name}: {peak / 2 ** 20:.1f} MiB, empty {base / 2 ** 20:.1f} MiB", flush=True)
-            check(moved > bytes_ and phase["errors"] == 0, f"{name}: {phase}")
-            check(peak > base + buffers, f"{name}: {peak} bytes, empty {base}: not all buffers were used")
-            if not SANITIZED:  # sanitizers take memory of their own
-                check(peak <= base + buffers + MORE, f"{name}: {peak} bytes, empty {base}, buffers {buffers}")
+            streams(folder, name, base, bytes_, buffers)
 
 
 def test_checkpoint():
     checkpoints(256 << 20, 32 << 20, 4 << 20)
+
+
+def test_load():
+    """A shard of 1 GiB, of which a file has 32 tensors that consist of holes. Neither it nor its null pass is in memory."""
+    tensors, each, buffers = 32, 32 << 20, 32 << 20
+    header = json.dumps({f"model.layers.{i}.norm.weight": {"dtype": "U8", "shape": [each],
+                                                           "data_offsets": [i * each, (i + 1) * each]}
+                         for i in range(tensors)}).encode()
+    with Folder() as folder:
+        os.makedirs(f"{folder}/data")
+        with open(f"{folder}/data/model.safetensors", "wb") as f:
+            f.write(struct.pack("<Q", len(header)) + header)
+            f.truncate(8 + len(header) + tensors * each)
+        write_job(folder, {"stores": {"m": {"uri": f"file://{folder}/data"}}, "phases": [
+            {"load": {"name": "load", "buffers": buffers, "chunk": "4 MiB", "threads": 2, "count": 2}}]})
+        streams(folder, "load", empty_process(), 2 * tensors * each, buffers)
 
 
 @long

@@ -1,12 +1,16 @@
 /* Tests of phases that are published while they run: what is published agrees with itself and grows, on all ranks at
  * the same time, wherever ranks meet and whoever reads; and the phase ends with the same figures as without. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "tests/unit.h"
 #include "tests/workloads/train/train_fixture.h"
+#include "workloads/checkpoint/columns.h"
 #include "workloads/generate/columns.h"
 #include "workloads/io/columns.h"
+#include "workloads/load/columns.h"
 
 enum { RANKS = 4, FILES = 48, BYTES = 1000, EPOCHS = 2 };
 
@@ -132,6 +136,7 @@ static void test_training(void)
 }
 
 /* Phases of a crew, in which a rank gets 10 MB/s. Each thread has at most that many operations under way. */
+#define SIM "\"sim://s\",\"rank_bandwidth\":10000000"
 enum { BLOCK = 4096, OBJECTS = 5, BLOCKS = 60, FILE_BYTES = 50000, THREADS = 3, DEPTH = 4 };
 
 static bool io_agrees(const struct tally *t)
@@ -157,21 +162,84 @@ static bool generate_agrees(const struct tally *t)
 	       commits <= row[GENERATE_FILES_MADE] + THREADS && row[TALLY_WALL_NS];
 }
 
+/* Models: of each rank a part of a checkpoint, and of all ranks one file that is loaded. */
+enum { PIECE = 1 << 16, PART_BYTES = 16 * PIECE, HEADER = 104, MODELS = 3, LOADS = 8 };
+
+static uint64_t rows_sum(const struct table *t, unsigned measure)
+{
+	uint64_t sum = 0;
+
+	for (uint32_t i = 0; i < t->rows; i++)
+		sum += table_row(t, i)[measure];
+	return sum;
+}
+
+/* The accounts are the whole time, and the timeline has all bytes. */
+static bool models_agree(const struct tally *t, unsigned accounts_at)
+{
+	uint64_t accounts = 0, moved = 0;
+
+	for (int i = 0; i < ACCOUNTS; i++)
+		accounts += t->rank_row[accounts_at + i];
+	for (uint32_t i = 0; i < t->timeline->rows; i++)
+		moved += t->timeline->row[i][SECOND_BYTES_READ] +
+			 t->timeline->row[i][SECOND_BYTES_WRITTEN];
+	return accounts && accounts == t->rank_row[TALLY_WALL_NS] &&
+	       moved == t->rank_row[TALLY_BYTES_READ] + t->rank_row[TALLY_BYTES_WRITTEN];
+}
+
+/* So many times all bytes of a rank are done, and of what is under way at most all. */
+static bool models_done(const struct tally *t, const uint64_t *block, uint64_t times, uint64_t each,
+			uint64_t moved, unsigned row_bytes)
+{
+	return block[REPEAT_DONE_BYTES] == times * each && moved >= times * each &&
+	       moved <= (times + 1) * each && rows_sum(&t->tables[0], row_bytes) == times * each &&
+	       !times == !block[REPEAT_SLOWEST_NS];
+}
+
+static bool checkpoint_agrees(const struct tally *t)
+{
+	const uint64_t *row = t->rank_row;
+
+	return models_agree(t, CHECKPOINT_ACCOUNTS) &&
+	       models_done(t, &row[CHECKPOINT_WRITE_NS], row[CHECKPOINT_WRITTEN], PART_BYTES,
+			   row[TALLY_BYTES_WRITTEN], CHECKPOINT_ROW_BYTES_WRITTEN) &&
+	       models_done(t, &row[CHECKPOINT_READ_NS], row[CHECKPOINT_READ_BACK], PART_BYTES,
+			   row[TALLY_BYTES_READ], CHECKPOINT_ROW_BYTES_READ) &&
+	       hist_count(&t->hists[CHECKPOINT_HIST_WRITE]) * PIECE == row[TALLY_BYTES_WRITTEN] &&
+	       hist_count(&t->hists[CHECKPOINT_HIST_READ]) * PIECE == row[TALLY_BYTES_READ];
+}
+
+static bool load_agrees(const struct tally *t)
+{
+	const uint64_t *row = t->rank_row;
+
+	return models_agree(t, LOAD_ACCOUNTS) &&
+	       models_done(t, &row[LOAD_LOAD_NS], row[LOAD_LOADED], HEADER + PART_BYTES,
+			   row[TALLY_BYTES_READ], LOAD_ROW_BYTES);
+}
+
+static bool crew_agrees(const struct tally *t)
+{
+	return t->schema == &io_schema                                       ? io_agrees(t)
+	       : t->schema->rank.measures == checkpoint_schema.rank.measures ? checkpoint_agrees(t)
+	       : t->schema->rank.measures == load_schema.rank.measures       ? load_agrees(t)
+									     : generate_agrees(t);
+}
+
 static void publish_crew(struct fixture *f, struct group *g, struct tally *so_far)
 {
-	bool io = so_far->schema == &io_schema;
 	uint64_t number = ++seen[g->rank].times,
 		 bytes = so_far->rank_row[TALLY_BYTES_READ] + so_far->rank_row[TALLY_BYTES_WRITTEN];
 
 	(void)f;
 	group_allreduce(g, MERGE_MAX, &number, 1);
 	seen[g->rank].wrong = seen[g->rank].wrong || number != seen[g->rank].times ||
-			      !(io ? io_agrees(so_far) : generate_agrees(so_far)) ||
-			      bytes < seen[g->rank].bytes;
+			      !crew_agrees(so_far) || bytes < seen[g->rank].bytes;
 	seen[g->rank].bytes = bytes;
 }
 
-static struct fixture *run_crew(const char *phase)
+static struct fixture *run_crew(const char *store, const char *phase)
 {
 	uint64_t bytes = 0;
 	struct fixture *f;
@@ -179,10 +247,10 @@ static struct fixture *run_crew(const char *phase)
 
 	snprintf(
 		text, sizeof(text),
-		"{\"seed\":7,\"stores\":{\"s\":{\"uri\":\"sim://s\",\"rank_bandwidth\":10000000}},"
+		"{\"seed\":7,\"stores\":{\"s\":{\"uri\":%s}},"
 		"\"dataset\":{\"store\":\"s\",\"format\":\"raw\",\"files\":%d,\"sample_bytes\":%d},"
 		"\"phases\":[%s]}",
-		FILES, FILE_BYTES, phase);
+		store, FILES, FILE_BYTES, phase);
 	f = fixture_new(text);
 	CU_ASSERT_PTR_NOT_NULL_FATAL(f);
 	/* Often, and so seldom that the snapshots do not take all of the time. */
@@ -198,6 +266,8 @@ static struct fixture *run_crew(const char *phase)
 		bytes += seen[r].bytes; /* a rank without a core may have moved none */
 	}
 	CU_ASSERT_TRUE(bytes > 0);
+	if (seen[0].wrong || !bytes)
+		fprintf(stderr, "%s\n", phase);
 	return f;
 }
 
@@ -216,7 +286,7 @@ static void test_io(void)
 			"\"block\":%d,\"threads\":%d,\"depth\":%d}}",
 			OBJECTS, BLOCKS * BLOCK, BLOCK, operations[i], OBJECTS, BLOCKS * BLOCK,
 			BLOCK, THREADS, DEPTH);
-		f = run_crew(phase);
+		f = run_crew(SIM, phase);
 		CU_ASSERT_EQUAL(fixture_sum(f, IO_DONE), RANKS * OBJECTS * BLOCKS);
 		CU_ASSERT_EQUAL(fixture_sum(f, i ? TALLY_BYTES_READ : TALLY_BYTES_WRITTEN),
 				RANKS * OBJECTS * BLOCKS * BLOCK);
@@ -230,19 +300,76 @@ static void test_generate(void)
 	struct fixture *f;
 
 	snprintf(phase, sizeof(phase), "{\"generate\":{\"threads\":%d}}", THREADS);
-	f = run_crew(phase);
+	f = run_crew(SIM, phase);
 	CU_ASSERT_EQUAL(fixture_sum(f, GENERATE_FILES_MADE), FILES);
 	CU_ASSERT_EQUAL(fixture_sum(f, TALLY_BYTES_WRITTEN), FILES * FILE_BYTES);
 	fixture_free(f);
 }
 
+static void test_checkpoint(void)
+{
+	char phase[512];
+	struct fixture *f;
+
+	snprintf(
+		phase, sizeof(phase),
+		"{\"checkpoint\":{\"model\":{\"bytes\":%d},\"mesh\":{\"zero\":3},\"framing\":\"raw\","
+		"\"count\":%d,\"pause\":\"5 ms\",\"chunk\":%d,\"buffers\":%d,\"writers\":2,"
+		"\"readers\":2}}",
+		PART_BYTES, MODELS, PIECE, 8 * PIECE);
+	f = run_crew(SIM, phase);
+	CU_ASSERT_EQUAL(fixture_sum(f, CHECKPOINT_WRITE_DONE_BYTES), RANKS * MODELS * PART_BYTES);
+	CU_ASSERT_EQUAL(fixture_sum(f, TALLY_BYTES_READ), RANKS * MODELS * PART_BYTES);
+	fixture_free(f);
+}
+
+/* A model of one tensor of zeros, which every rank reads whole. */
+static void make_model(const char *folder)
+{
+	char path[64], header[HEADER + 1] = "";
+	uint64_t length = HEADER - 8;
+	FILE *file;
+
+	snprintf(path, sizeof(path), "%s/model.safetensors", folder);
+	memcpy(header, &length, 8);
+	snprintf(
+		header + 8, HEADER - 7, "%-*s", HEADER - 8,
+		"{\"model.norm.weight\":{\"dtype\":\"U8\",\"shape\":[1048576],\"data_offsets\":[0,1048576]}}");
+	file = fopen(path, "w");
+	CU_ASSERT_PTR_NOT_NULL_FATAL(file);
+	fwrite(header, 1, HEADER, file);
+	fclose(file);
+	CU_ASSERT_EQUAL(truncate(path, HEADER + PART_BYTES), 0);
+}
+
+static void test_load(void)
+{
+	char folder[] = "/tmp/haul_publish_XXXXXX", store[96], phase[256], path[64];
+	struct fixture *f;
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(mkdtemp(folder));
+	make_model(folder);
+	snprintf(store, sizeof(store), "\"file://%s\",\"engine\":\"psync\"", folder);
+	snprintf(phase, sizeof(phase),
+		 "{\"load\":{\"count\":%d,\"pause\":\"30 ms\",\"chunk\":%d,\"buffers\":%d,"
+		 "\"threads\":2,\"null_passes\":1}}",
+		 LOADS, PIECE, 4 * PIECE);
+	f = run_crew(store, phase);
+	CU_ASSERT_EQUAL(fixture_sum(f, LOAD_LOAD_DONE_BYTES),
+			RANKS * LOADS * (HEADER + PART_BYTES));
+	CU_ASSERT_EQUAL(fixture_sum(f, LOAD_NULL_BYTES), RANKS * PART_BYTES);
+	fixture_free(f);
+	snprintf(path, sizeof(path), "%s/model.safetensors", folder);
+	unlink(path);
+	rmdir(folder);
+}
+
 int main(void)
 {
 	CU_TestInfo tests[] = {
-		{"training", test_training},
-		{"plain I/O", test_io},
-		{"generation", test_generate},
-		CU_TEST_INFO_NULL,
+		{"training", test_training},   {"plain I/O", test_io},
+		{"generation", test_generate}, {"checkpoints", test_checkpoint},
+		{"model loading", test_load},  CU_TEST_INFO_NULL,
 	};
 
 	return unit_main("publish", tests);

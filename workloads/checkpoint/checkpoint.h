@@ -8,6 +8,7 @@
  *	read.c     a checkpoint read: whole files, or ranges for a mesh of its own; read_as.c: as other programs do
  *	keep.c     the last ones stay; within.c: within another phase, which may go on meanwhile
  *	marker.c   .haul-checkpoint.json, by which a checkpoint is whole; clean.c: removal by it
+ *	null.c     the same on a store that takes no time
  *	columns.c  measures, histograms, figures
  *
  * A run may have fewer ranks than the mesh: rank r then stands for rank r of the mesh, and the others write nothing. */
@@ -32,10 +33,11 @@ extern const char *const checkpoint_behind_names[];
 
 struct checkpoint_options {
 	char folder[CHECKPOINT_FOLDER_BYTES];
-	uint32_t operation; /* both: all are written, then all are read */
-	uint64_t count;     /* checkpoints written, and read */
-	uint64_t pause_ns;  /* between two checkpoints, counted nowhere */
-	uint64_t keep;      /* the last so many stay; 0: all */
+	uint32_t operation;   /* both: all are written, then all are read */
+	uint64_t count;       /* checkpoints written, and read */
+	uint64_t pause_ns;    /* between two checkpoints, counted nowhere */
+	uint64_t null_passes; /* see common/null_pass.h */
+	uint64_t keep;        /* the last so many stay; 0: all */
 	struct model model;
 	struct mesh mesh;
 	uint32_t layout, framing;

@@ -17,20 +17,95 @@ static double checkpoint_rate(uint64_t bytes, uint64_t ns)
 	return bytes && ns ? (double)bytes * 1e9 / (double)ns : NAN;
 }
 
+void checkpoint_count_pass(const struct repeat_took *took, uint64_t bytes, unsigned block,
+			   uint64_t *row)
+{
+	struct repeat_took both = {.own_ns = 0};
+	uint64_t sum[REPEAT_MEASURES] = {0};
+
+	repeat_count(took, bytes, &row[block]);
+	both.own_ns = row[CHECKPOINT_WRITE_NS] + row[CHECKPOINT_READ_NS];
+	repeat_count(&both, row[CHECKPOINT_WRITE_DONE_BYTES] + row[CHECKPOINT_READ_DONE_BYTES],
+		     sum);
+	row[CHECKPOINT_NS_PER_GB] = sum[REPEAT_NS_PER_GB];
+	if (took->slowest_ns)
+		row[block == CHECKPOINT_WRITE_NS ? CHECKPOINT_WRITE_RATES
+						 : CHECKPOINT_READ_RATES] +=
+			(uint64_t)((unsigned __int128)bytes * 1000000000u / took->slowest_ns);
+}
+
+/* Sums of the blocks of writing and of reading. */
+static double checkpoint_both_rate(const uint64_t *row, unsigned bytes, unsigned ns)
+{
+	const uint64_t *written = &row[CHECKPOINT_WRITE_NS], *read = &row[CHECKPOINT_READ_NS];
+
+	return checkpoint_rate(written[bytes] + read[bytes], written[ns] + read[ns]);
+}
+
+static double checkpoint_bytes_first(const uint64_t *row)
+{
+	return checkpoint_both_rate(row, REPEAT_FIRST_BYTES, REPEAT_FIRST_NS);
+}
+
+static double checkpoint_bytes_last(const uint64_t *row)
+{
+	return checkpoint_both_rate(row, REPEAT_DONE_BYTES, REPEAT_SLOWEST_NS);
+}
+
+static double checkpoint_bytes_slowest(const uint64_t *row)
+{
+	return checkpoint_rate(1000000000u, row[CHECKPOINT_NS_PER_GB]);
+}
+
 static double checkpoint_write_rate(const uint64_t *row)
 {
-	return checkpoint_rate(row[TALLY_BYTES_WRITTEN], row[CHECKPOINT_WRITE_SLOWEST_NS]);
+	return repeat_rate(&row[CHECKPOINT_WRITE_NS]);
+}
+
+static double checkpoint_write_first(const uint64_t *row)
+{
+	return repeat_rate_first(&row[CHECKPOINT_WRITE_NS]);
+}
+
+static double checkpoint_write_slowest(const uint64_t *row)
+{
+	return repeat_rate_slowest(&row[CHECKPOINT_WRITE_NS]);
 }
 
 static double checkpoint_read_rate(const uint64_t *row)
 {
-	return checkpoint_rate(row[TALLY_BYTES_READ], row[CHECKPOINT_READ_SLOWEST_NS]);
+	return repeat_rate(&row[CHECKPOINT_READ_NS]);
 }
 
-static double checkpoint_bytes_rate(const uint64_t *row)
+static double checkpoint_read_first(const uint64_t *row)
 {
-	return checkpoint_rate(row[TALLY_BYTES_WRITTEN] + row[TALLY_BYTES_READ],
-			       row[CHECKPOINT_WRITE_SLOWEST_NS] + row[CHECKPOINT_READ_SLOWEST_NS]);
+	return repeat_rate_first(&row[CHECKPOINT_READ_NS]);
+}
+
+static double checkpoint_read_slowest(const uint64_t *row)
+{
+	return repeat_rate_slowest(&row[CHECKPOINT_READ_NS]);
+}
+
+/* MLPerf Storage divides the bytes of a checkpoint by the time of its slowest rank, and takes the mean. */
+static double checkpoint_mean_rate(uint64_t rates, uint64_t count)
+{
+	return rates && count ? (double)rates / (double)count : NAN;
+}
+
+static double checkpoint_write_mlperf(const uint64_t *row)
+{
+	return checkpoint_mean_rate(row[CHECKPOINT_WRITE_RATES], row[CHECKPOINT_WRITTEN]);
+}
+
+static double checkpoint_read_mlperf(const uint64_t *row)
+{
+	return checkpoint_mean_rate(row[CHECKPOINT_READ_RATES], row[CHECKPOINT_READ_BACK]);
+}
+
+static double checkpoint_null_rate(const uint64_t *row)
+{
+	return checkpoint_rate(row[CHECKPOINT_NULL_BYTES], row[CHECKPOINT_NULL_NS]);
 }
 
 static double checkpoint_seconds(uint64_t ns, uint64_t count)
@@ -67,19 +142,38 @@ static double checkpoint_cached_share(const uint64_t *row)
 
 /* clang-format off */
 static const struct figure figures[] = {
-	FIGURE_ROW("bytes_rate", "B/s", checkpoint_bytes_rate,
-		   "bytes per second of the time of the slowest rank of each checkpoint, written and read together",
+	FIGURE_ROW("bytes_rate_first_done", "B/s", checkpoint_bytes_first,
+		   "bytes written and read per second, each checkpoint until its first rank had done its part",
+		   .role = ROLE_BYTE_RATE_FIRST)
+	FIGURE_ROW("bytes_rate_last_done", "B/s", checkpoint_bytes_last,
+		   "bytes written and read per second, each checkpoint until its last rank had done its part",
 		   .role = ROLE_BYTE_RATE)
+	FIGURE_ROW("bytes_rate_slowest_rank", "B/s", checkpoint_bytes_slowest,
+		   "bytes of its own part that the slowest rank wrote and read per second",
+		   .role = ROLE_BYTE_RATE_SLOWEST)
+	FIGURE_ROW("write_rate_first_done", "B/s", checkpoint_write_first,
+		   "bytes written per second, each checkpoint until its first rank had written its part")
 	FIGURE_ROW("write_rate", "B/s", checkpoint_write_rate,
-		   "bytes written per second, each checkpoint until its slowest rank had written its part")
+		   "bytes written per second, each checkpoint until its last rank had written its part")
+	FIGURE_ROW("write_rate_slowest_rank", "B/s", checkpoint_write_slowest,
+		   "bytes of its own part that the slowest rank wrote per second")
+	FIGURE_ROW("write_rate_mlperf", "B/s", checkpoint_write_mlperf,
+		   "write_rate of each checkpoint, on average over the checkpoints, as MLPerf Storage tells it")
+	FIGURE_ROW("read_rate_first_done", "B/s", checkpoint_read_first,
+		   "bytes read per second, each checkpoint until its first rank had read its part")
 	FIGURE_ROW("read_rate", "B/s", checkpoint_read_rate,
-		   "bytes read per second, each checkpoint until its slowest rank had read its part")
+		   "bytes read per second, each checkpoint until its last rank had read its part")
+	FIGURE_ROW("read_rate_slowest_rank", "B/s", checkpoint_read_slowest,
+		   "bytes of its own part that the slowest rank read per second")
+	FIGURE_ROW("read_rate_mlperf", "B/s", checkpoint_read_mlperf,
+		   "read_rate of each checkpoint, on average over the checkpoints, as MLPerf Storage tells it")
 	FIGURE_ROW("write_seconds", "s", checkpoint_write_seconds,
 		   "seconds that the slowest rank took to write a checkpoint, on average")
 	FIGURE_ROW("write_overhead", "fraction", checkpoint_write_overhead,
 		   "of the writing time, what is beyond the longer of making bytes and storing them")
 	FIGURE_ROW("read_seconds", "s", checkpoint_read_seconds,
 		   "seconds that the slowest rank took to read a checkpoint, on average")
+	NULL_PASS_FIGURE(checkpoint_null_rate)
 	TALLY_COMMON_FIGURES
 	COLD_FIGURE(checkpoint_cached_share)
 };
@@ -95,10 +189,24 @@ static double row_read_rate(const uint64_t *row)
 	return checkpoint_rate(row[CHECKPOINT_ROW_BYTES_READ], row[CHECKPOINT_ROW_READ_NS]);
 }
 
+static double row_write_first(const uint64_t *row)
+{
+	return checkpoint_rate(row[CHECKPOINT_ROW_WRITE_FIRST_BYTES],
+			       row[CHECKPOINT_ROW_WRITE_FIRST_NS]);
+}
+
+static double row_read_first(const uint64_t *row)
+{
+	return checkpoint_rate(row[CHECKPOINT_ROW_READ_FIRST_BYTES],
+			       row[CHECKPOINT_ROW_READ_FIRST_NS]);
+}
+
 /* clang-format off */
 static const struct figure row_figures[] = {
 	FIGURE_ROW("write_rate", "B/s", row_write_rate, "bytes written per second of the slowest rank's time")
 	FIGURE_ROW("read_rate", "B/s", row_read_rate, "bytes read per second of the slowest rank's time")
+	FIGURE_ROW("write_rate_first_done", "B/s", row_write_first, "bytes written per second of the first rank's time")
+	FIGURE_ROW("read_rate_first_done", "B/s", row_read_first, "bytes read per second of the first rank's time")
 };
 /* clang-format on */
 

@@ -11,6 +11,8 @@
 #include "core/measure/tally.h"
 #include "core/target.h"
 #include "workloads/common/cold.h"
+#include "workloads/common/null_pass.h"
+#include "workloads/common/repeat.h"
 
 /* clang-format off */
 #define CHECKPOINT_RANK_LIST(X, BLOCK) \
@@ -18,12 +20,13 @@
 	X(CHECKPOINT_READ_BACK, "read", "", MAX, "checkpoints read") \
 	X(CHECKPOINT_FILES_WRITTEN, "files_written", "", SUM, "files written, without markers") \
 	X(CHECKPOINT_FILES_READ, "files_read", "", SUM, "files read, or read a part of") \
-	X(CHECKPOINT_WRITE_NS, "write_ns", "ns", SUM, "writing, until the rank's own last file was published") \
-	X(CHECKPOINT_READ_NS, "read_ns", "ns", SUM, "reading, until the rank's own last byte had come") \
-	X(CHECKPOINT_WRITE_SLOWEST_NS, "write_slowest_ns", "ns", MAX, \
-	  "the sum over all checkpoints of what the slowest rank took to write it") \
-	X(CHECKPOINT_READ_SLOWEST_NS, "read_slowest_ns", "ns", MAX, \
-	  "the sum over all checkpoints of what the slowest rank took to read it") \
+	REPEAT_LIST(X, CHECKPOINT_WRITE, "write", "all checkpoints written") \
+	REPEAT_LIST(X, CHECKPOINT_READ, "read", "all checkpoints read") \
+	X(CHECKPOINT_NS_PER_GB, "ns_per_gb", "ns", MAX, \
+	  "what the slowest rank took for 10^9 bytes of its own part, written and read") \
+	X(CHECKPOINT_WRITE_RATES, "write_rates", "B/s", SUM, \
+	  "bytes per second of each checkpoint written, until its slowest rank had done its part; added up") \
+	X(CHECKPOINT_READ_RATES, "read_rates", "B/s", SUM, "the same of checkpoints read") \
 	X(CHECKPOINT_FILL_NS, "fill_ns", "ns", SUM, \
 	  "time in which bytes were made for the writer of each rank that ended last") \
 	X(CHECKPOINT_STORE_NS, "store_ns", "ns", SUM, \
@@ -33,6 +36,7 @@
 	  "publishing markers, by which a checkpoint is whole; in the account of waiting for ranks") \
 	X(CHECKPOINT_REMOVED, "removed", "", SUM, "files of older checkpoints removed") \
 	X(CHECKPOINT_PAYLOAD_ERRORS, "payload_errors", "", SUM, "reads whose bytes were wrong") \
+	NULL_PASS_LIST(X, CHECKPOINT_) \
 	COLD_LIST(X, CHECKPOINT_) \
 	BLOCK(CHECKPOINT_ACCOUNTS, ACCOUNTS, ACCOUNT_MEASURES)
 
@@ -44,8 +48,12 @@
 	  "what whoever asked for it waited, for the one before it, too") \
 	X(CHECKPOINT_ROW_DURABLE_NS, "durable_ns", "ns", MAX, "from when it was asked for until its marker was published") \
 	X(CHECKPOINT_ROW_MARKER_NS, "marker_ns", "ns", MAX, "publishing the marker, after the slowest rank") \
-	X(CHECKPOINT_ROW_WRITE_FIRST_NS, "write_first_ns", "ns", MIN, "what the fastest rank took") \
-	X(CHECKPOINT_ROW_READ_FIRST_NS, "read_first_ns", "ns", MIN, "what the fastest rank took") \
+	X(CHECKPOINT_ROW_WRITE_FIRST_NS, "write_first_ns", "ns", MAX, "what the first rank took to write its part") \
+	X(CHECKPOINT_ROW_READ_FIRST_NS, "read_first_ns", "ns", MAX, "what the first rank took to read its part") \
+	X(CHECKPOINT_ROW_WRITE_FIRST_BYTES, "write_first_bytes", "bytes", SUM, \
+	  "bytes written by all ranks by when the first one had done its part") \
+	X(CHECKPOINT_ROW_READ_FIRST_BYTES, "read_first_bytes", "bytes", SUM, \
+	  "bytes read by all ranks by when the first one had done its part") \
 	X(CHECKPOINT_ROW_BYTES_WRITTEN, "bytes_written", "bytes", SUM, "bytes of its files written") \
 	X(CHECKPOINT_ROW_BYTES_READ, "bytes_read", "bytes", SUM, "bytes of its files read") \
 	X(CHECKPOINT_ROW_WRITE_START_NS, "write_start_ns", "ns", MAX, "when writing began, since the phase's start") \
@@ -78,5 +86,10 @@ extern const struct tally_schema checkpoint_schema;
 /* With rows for so many checkpoints, in the arena. NULL: no memory. */
 const struct tally_schema *checkpoint_schema_with(uint32_t checkpoints, struct arena *arena);
 extern const struct target checkpoint_targets[];
+
+/* Adds a checkpoint that all ranks have written or read, with so many bytes of this rank, to its row. block:
+ * CHECKPOINT_WRITE_NS or CHECKPOINT_READ_NS. */
+void checkpoint_count_pass(const struct repeat_took *took, uint64_t bytes, unsigned block,
+			   uint64_t *row);
 
 #endif

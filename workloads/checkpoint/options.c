@@ -7,6 +7,7 @@
 #include "core/units.h"
 #include "workloads/checkpoint/checkpoint.h"
 #include "workloads/checkpoint/read_as.h"
+#include "workloads/common/null_pass.h"
 #include "workloads/common/piece_reader.h"
 #include "workloads/common/writer.h"
 
@@ -35,6 +36,7 @@ const struct option checkpoint_options_table[] = {
 		.max = CHECKPOINT_COUNT_MAX, .help = "checkpoints written, and read"),
 	OPT_TIME("pause", struct checkpoint_options, pause_ns, .def = 0,
 		 .help = "time between two checkpoints; it counts nowhere"),
+	OPTION_NULL_PASSES(struct checkpoint_options, null_passes),
 	OPT_U64("readers", struct checkpoint_options, readers, .def = 1, .min = 1,
 		.max = CHECKPOINT_WRITERS_MAX, .help = "threads per rank that share the reads"),
 	OPT_CHOICE(

@@ -85,17 +85,12 @@ static int checkpoint_write_publish(struct checkpoint_run *r, uint64_t *marker_n
 /* The work of all threads is done: how long this rank and the slowest one took. */
 static int checkpoint_pass_took(struct checkpoint_run *r, struct checkpoint_took *took)
 {
-	struct repeat_took repeated;
-	int rc = repeat_took(&r->repeat, r->shared_end_ns, &repeated);
+	int rc;
 
-	*took = (struct checkpoint_took){
-		.own_ns = repeated.own_ns,
-		.slowest_ns = repeated.slowest_ns,
-		.end_ns = repeated.end_ns,
-		.last = &r->members[repeated.last - r->crew.members],
-		.bytes = crew_count(&r->crew, COUNT_BYTES),
-		.files = crew_count(&r->crew, COUNT_FILES),
-	};
+	*took = (struct checkpoint_took){.bytes = crew_count(&r->crew, COUNT_BYTES),
+					 .files = crew_count(&r->crew, COUNT_FILES)};
+	rc = repeat_took(&r->repeat, r->shared_end_ns, &took->time);
+	took->last = &r->members[took->time.last - r->crew.members];
 	return rc;
 }
 
@@ -152,16 +147,15 @@ static void checkpoint_count_written(struct checkpoint_run *r, const struct chec
 	uint64_t *row = r->ctx->tally->rank_row, *own;
 
 	row[CHECKPOINT_WRITTEN]++;
-	row[CHECKPOINT_WRITE_NS] += took->own_ns;
-	row[CHECKPOINT_WRITE_SLOWEST_NS] += took->slowest_ns;
+	checkpoint_count_pass(&took->time, took->bytes, CHECKPOINT_WRITE_NS, row);
 	row[CHECKPOINT_MARKER_NS] += marker_ns;
 	own = table_numbered(&r->ctx->tally->tables[CHECKPOINT_TABLE_ROWS], r->number + 1);
 	if (!own)
 		return;
 	own[CHECKPOINT_ROW_WRITE_START_NS] = r->repeat.start_ns - r->repeat.origin_ns;
-	own[CHECKPOINT_ROW_WRITE_NS] = took->own_ns;
-	/* Who has nothing to write is not the first to have written it. */
-	own[CHECKPOINT_ROW_WRITE_FIRST_NS] = took->bytes ? took->own_ns : took->slowest_ns;
+	own[CHECKPOINT_ROW_WRITE_NS] = took->time.own_ns;
+	own[CHECKPOINT_ROW_WRITE_FIRST_NS] = took->time.first_ns;
+	own[CHECKPOINT_ROW_WRITE_FIRST_BYTES] = took->time.first_bytes;
 	own[CHECKPOINT_ROW_DURABLE_NS] = clock_now(r->store.clock) - r->asked_ns;
 	own[CHECKPOINT_ROW_BLOCKED_NS] =
 		r->blocked_ns ? r->blocked_ns : own[CHECKPOINT_ROW_DURABLE_NS];
@@ -200,7 +194,7 @@ int checkpoint_write_end(struct checkpoint_run *r, int written, bool stopped, st
 	blamed[ACCOUNT_OPEN] = took.last->request_ns;
 	blamed[ACCOUNT_TRANSFER] = took.last->writer.write_ns;
 	blamed[ACCOUNT_GENERATE] = took.last->writer.fill_ns;
-	repeat_account(&r->repeat, blamed, took.end_ns);
+	repeat_account(&r->repeat, blamed, took.time.end_ns);
 	r->ctx->tally->rank_row[CHECKPOINT_FILES_WRITTEN] += took.files;
 	checkpoint_count_writers(r, took.last);
 	if (rc == 0 && whole)
@@ -262,21 +256,21 @@ static void checkpoint_count_read(struct checkpoint_run *r, const struct checkpo
 	uint64_t *row = r->ctx->tally->rank_row, *own;
 
 	row[CHECKPOINT_READ_BACK]++;
-	row[CHECKPOINT_READ_NS] += took->own_ns;
-	row[CHECKPOINT_READ_SLOWEST_NS] += took->slowest_ns;
+	checkpoint_count_pass(&took->time, took->bytes, CHECKPOINT_READ_NS, row);
 	own = table_numbered(&r->ctx->tally->tables[CHECKPOINT_TABLE_ROWS], r->number + 1);
 	if (!own)
 		return;
 	own[CHECKPOINT_ROW_READ_START_NS] = r->repeat.start_ns - r->repeat.origin_ns;
-	own[CHECKPOINT_ROW_READ_NS] = took->own_ns;
-	own[CHECKPOINT_ROW_READ_FIRST_NS] = took->bytes ? took->own_ns : took->slowest_ns;
+	own[CHECKPOINT_ROW_READ_NS] = took->time.own_ns;
+	own[CHECKPOINT_ROW_READ_FIRST_NS] = took->time.first_ns;
+	own[CHECKPOINT_ROW_READ_FIRST_BYTES] = took->time.first_bytes;
 	own[CHECKPOINT_ROW_BYTES_READ] = took->bytes;
 }
 
 int checkpoint_read_one(struct checkpoint_run *r, enum stop_reason *stopped, struct err *err)
 {
 	uint64_t blamed[ACCOUNTS] = {0}, *row = r->ctx->tally->rank_row, busy_ns;
-	struct checkpoint_took took = {.own_ns = 0};
+	struct checkpoint_took took = {.bytes = 0};
 	int rc = checkpoint_read_mark(r, err);
 
 	if (rc == 0)
@@ -294,8 +288,9 @@ int checkpoint_read_one(struct checkpoint_run *r, enum stop_reason *stopped, str
 		/* A thread that reads waits for the store whenever it does not compare. */
 		busy_ns = took.last->verify_ns + took.last->request_ns;
 		blamed[ACCOUNT_OPEN] = took.last->request_ns;
-		blamed[ACCOUNT_TRANSFER] = took.own_ns > busy_ns ? took.own_ns - busy_ns : 0;
-		repeat_account(&r->repeat, blamed, took.end_ns);
+		blamed[ACCOUNT_TRANSFER] =
+			took.time.own_ns > busy_ns ? took.time.own_ns - busy_ns : 0;
+		repeat_account(&r->repeat, blamed, took.time.end_ns);
 	}
 	row[CHECKPOINT_FILES_READ] += took.files;
 	row[CHECKPOINT_PAYLOAD_ERRORS] += crew_count(&r->crew, COUNT_PAYLOAD_ERRORS);

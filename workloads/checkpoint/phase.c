@@ -83,6 +83,17 @@ static int checkpoint_read_all(struct checkpoint_run *r, enum stop_reason *stopp
 	return rc;
 }
 
+int checkpoint_all(struct checkpoint_run *r, enum stop_reason *stopped, struct err *err)
+{
+	int rc = 0;
+
+	if (checkpoint_writes(r->options))
+		rc = checkpoint_write_all(r, stopped, err);
+	if (rc == 0 && *stopped == STOP_NONE && checkpoint_reads(r->options))
+		rc = checkpoint_read_all(r, stopped, err);
+	return rc;
+}
+
 static uint32_t checkpoint_least(uint64_t a, uint32_t b)
 {
 	return a < b ? (uint32_t)a : b;
@@ -163,12 +174,13 @@ static int checkpoint_open_crew(struct checkpoint_run *r, struct err *err)
 		.kind = "checkpoint",
 		.argument = r,
 	};
-	r->repeat = (struct repeat){.ctx = ctx, .crew = &r->crew};
+	r->repeat =
+		(struct repeat){.ctx = ctx, .crew = &r->crew, .accounts_at = CHECKPOINT_ACCOUNTS};
 	rc = queue_open(&r->side, &r->store, 1, err);
 	if (rc == 0)
 		queue_unlogged(&r->side);
 	if (rc == 0)
-		rc = crew_open(&r->crew, err);
+		rc = repeat_open(&r->repeat, err);
 	return rc == 0 ? checkpoint_open_threads(r, err) : rc;
 }
 
@@ -207,7 +219,7 @@ void checkpoint_close(struct checkpoint_run *r)
 	}
 	checkpoint_write_close(r);
 	free(r->members);
-	crew_close(&r->crew);
+	repeat_close(&r->repeat);
 	buffers_free(&r->ring);
 	queue_close(&r->side);
 	if (r->store.ops)
@@ -216,11 +228,8 @@ void checkpoint_close(struct checkpoint_run *r)
 
 void checkpoint_measure(struct checkpoint_run *r)
 {
-	uint64_t *row = r->ctx->tally->rank_row;
-
 	crew_merge(&r->crew, r->ctx->tally);
-	memcpy(&row[CHECKPOINT_ACCOUNTS], r->repeat.accounts.ns, sizeof(r->repeat.accounts.ns));
-	row[TALLY_WALL_NS] = account_wall(&r->repeat.accounts);
+	repeat_measure(&r->repeat, r->ctx->tally);
 }
 
 /* Whether storing bytes took longer, or making them. Collective. */
@@ -274,11 +283,11 @@ static int checkpoint_run(struct phase_context *ctx, enum stop_reason *stopped, 
 	r->options = ctx->phase->options;
 	rc = checkpoint_store(ctx->job, ctx->phase, &r->described, err);
 	if (rc == 0)
+		rc = checkpoint_null(ctx, r->options, err);
+	if (rc == 0)
 		rc = checkpoint_open(r, err);
-	if (rc == 0 && checkpoint_writes(r->options))
-		rc = checkpoint_write_all(r, stopped, err);
-	if (rc == 0 && *stopped == STOP_NONE && checkpoint_reads(r->options))
-		rc = checkpoint_read_all(r, stopped, err);
+	if (rc == 0)
+		rc = checkpoint_all(r, stopped, err);
 	if (rc < 0)
 		*stopped = STOP_ERROR;
 	if (r->crew.members && r->repeat.begun)
@@ -310,6 +319,7 @@ const struct workload checkpoint_workload = {
 			.owner = &checkpoint_workload,
 		},
 	.schema = &checkpoint_schema,
+	.snapshots = true,
 	.schema_for = checkpoint_schema_for,
 	.stores = checkpoint_stores,
 	.check = checkpoint_check,

@@ -121,8 +121,7 @@ int checkpoint_read_walk(const struct checkpoint_run *r,
 
 /* How long a pass took. */
 struct checkpoint_took {
-	uint64_t own_ns, slowest_ns; /* of this rank, of the slowest one */
-	uint64_t end_ns;
+	struct repeat_took time;
 	const struct checkpoint_member *last; /* of the threads that ended */
 	uint64_t bytes, files;
 };
@@ -140,9 +139,15 @@ int checkpoint_read_one(struct checkpoint_run *r, enum stop_reason *stopped, str
 
 /* phase.c */
 int checkpoint_open(struct checkpoint_run *r, struct err *err);
+/* Writes and reads all checkpoints of the phase. */
+int checkpoint_all(struct checkpoint_run *r, enum stop_reason *stopped, struct err *err);
 void checkpoint_close(struct checkpoint_run *r);
 /* This rank's results: from the threads and the accounts into the tally. */
 void checkpoint_measure(struct checkpoint_run *r);
+
+/* null.c: counts what haul itself costs in the tally of the phase, before the phase begins. Collective. */
+int checkpoint_null(const struct phase_context *ctx, const struct checkpoint_options *options,
+		    struct err *err);
 
 /* cold.c: before checkpoint r->number is read, in none of its times: drops it from the page cache where the job asks for
  * it, and looks how much of it is there. Collective. */

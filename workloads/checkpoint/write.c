@@ -205,6 +205,7 @@ static void checkpoint_written(void *member, struct object *object, uint64_t at,
 	(void)length;
 	if (r->options->behind == CHECKPOINT_BEHIND_DROP && at)
 		store_evict(&r->store, object, 0, at);
+	crew_look(w);
 }
 
 static int checkpoint_write_failed(void *member, const struct request *req, int rc)

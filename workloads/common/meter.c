@@ -119,6 +119,12 @@ void meter_start(struct meter *m, uint64_t start_ns)
 	timeline_init(&m->timeline, start_ns);
 }
 
+void meter_follow(struct meter *m, struct done_series *moved, const uint64_t *from_ns)
+{
+	m->moved = moved;
+	m->moved_from_ns = from_ns;
+}
+
 uint64_t meter_clear(struct meter *m, uint64_t start_ns)
 {
 	uint64_t requests = 0;
@@ -152,6 +158,8 @@ static void meter_observe(void *argument, const struct request *req)
 				      atomic_load_explicit(&m->live_bytes, memory_order_relaxed) +
 					      a->done_bytes,
 				      memory_order_relaxed);
+		if (m->moved && a->done_ns > *m->moved_from_ns)
+			done_series_add(m->moved, a->done_ns - *m->moved_from_ns, a->done_bytes);
 		return;
 	}
 	if (l && l->sync != METER_NONE && a->sync_ns)

@@ -18,6 +18,7 @@
 
 #include "backends/queue/queue.h"
 #include "core/measure/tally.h"
+#include "workloads/common/done_series.h"
 
 enum { METER_QUEUES = 4, METER_NONE = -1 };
 
@@ -63,6 +64,9 @@ struct meter {
 	uint64_t failure_count; /* may exceed TALLY_FAILURES: only the first are kept */
 	struct failure failures[TALLY_FAILURES];
 	uint32_t rank, node;
+	/* Where it counts the bytes that were moved by when, since *moved_from_ns; NULL: nowhere. */
+	struct done_series *moved;
+	const uint64_t *moved_from_ns;
 };
 
 /* layout may be NULL and must outlive the meter. Returns -ENOMEM with a sentence. */
@@ -80,6 +84,10 @@ uint64_t meter_clear(struct meter *m, uint64_t start_ns);
 
 /* Sets the time from which failures and the timeline count. Call before the first request. */
 void meter_start(struct meter *m, uint64_t start_ns);
+
+/* From now on also counts in moved how many bytes were moved by when, since *from_ns, which must not change while the
+ * thread runs. */
+void meter_follow(struct meter *m, struct done_series *moved, const uint64_t *from_ns);
 
 /* One of the histograms that the layout lists in own. */
 static inline struct hist *meter_hist(struct meter *m, int hist)

@@ -111,6 +111,7 @@ static int piece_reader_receive(struct piece_reader *x, uint32_t least)
 		}
 		x->in_flight -= n;
 		least -= n < least ? n : least;
+		crew_look(x->thread);
 	}
 	return rc;
 }

@@ -1,10 +1,49 @@
 #include "workloads/common/repeat.h"
 
 #include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "workloads/common/start_line.h"
 
+static const uint64_t gigabyte = 1000000000;
+
 static const uint64_t pause_nap_ns = 10000000;
+
+static void repeat_so_far(void *repeat, struct tally *t)
+{
+	repeat_measure(repeat, t);
+}
+
+int repeat_open(struct repeat *p, struct err *err)
+{
+	int rc = snapshot_open(&p->snapshot, p->ctx,
+			       (struct snapshot_hooks){.complete = repeat_so_far}, p, err);
+
+	p->crew->snapshot = &p->snapshot;
+	if (rc == 0)
+		rc = crew_open(p->crew, err);
+	if (rc < 0)
+		return rc;
+	p->moved = calloc(p->crew->threads, sizeof(*p->moved));
+	if (!p->moved)
+		return err_set(err, -ENOMEM, "no memory for %u threads", p->crew->threads);
+	for (uint32_t i = 0; i < p->crew->threads; i++) {
+		done_series_clear(&p->moved[i]);
+		meter_follow(&p->crew->members[i].meter, &p->moved[i], &p->start_ns);
+	}
+	return 0;
+}
+
+void repeat_close(struct repeat *p)
+{
+	if (p->crew)
+		crew_close(p->crew);
+	snapshot_close(&p->snapshot);
+	free(p->moved);
+	p->moved = NULL;
+}
 
 static int repeat_pause_thread(struct crew_thread *w, uint64_t thread)
 {
@@ -17,6 +56,7 @@ static int repeat_pause_thread(struct crew_thread *w, uint64_t thread)
 			return -ECANCELED;
 		now_ns = now_ns + pause_nap_ns < until_ns ? now_ns + pause_nap_ns : until_ns;
 		clock_sleep_until(clock, now_ns);
+		crew_look(w);
 	}
 	return 0;
 }
@@ -43,6 +83,8 @@ int repeat_begin(struct repeat *p)
 {
 	int rc;
 
+	/* What a snapshot still lacks is added while the threads rest, so that it has nothing of this time. */
+	snapshot_poll(&p->snapshot);
 	if (p->at_once) {
 		rc = group_barrier(p->ctx->group);
 		p->start_ns = clock_now(p->crew->store->clock);
@@ -54,14 +96,17 @@ int repeat_begin(struct repeat *p)
 	if (!p->begun) {
 		crew_start(p->crew, p->start_ns);
 		timeline_init(p->ctx->tally->timeline, p->start_ns);
+		snapshot_start(&p->snapshot, p->start_ns);
 		account_start(&p->accounts, ACCOUNT_HAUL, p->start_ns);
 		p->origin_ns = p->start_ns;
 	}
-	p->begun = true;
+	p->begun = p->working = true;
 	account_switch(&p->accounts, ACCOUNT_HAUL, p->start_ns);
 	crew_clear_counts(p->crew);
-	for (uint32_t i = 0; i < p->crew->threads; i++)
+	for (uint32_t i = 0; i < p->crew->threads; i++) {
 		p->crew->members[i].end_ns = 0;
+		done_series_clear(&p->moved[i]);
+	}
 	return 0;
 }
 
@@ -77,13 +122,22 @@ static const struct crew_thread *repeat_last(const struct repeat *p)
 
 int repeat_took(struct repeat *p, uint64_t least_end_ns, struct repeat_took *took)
 {
-	uint64_t end_ns;
+	uint64_t end_ns, words[2];
+	int rc;
 
 	took->last = repeat_last(p);
 	end_ns = took->last->end_ns > least_end_ns ? took->last->end_ns : least_end_ns;
 	took->end_ns = end_ns > p->start_ns ? end_ns : p->start_ns;
-	took->own_ns = took->slowest_ns = took->end_ns - p->start_ns;
-	return group_allreduce(p->ctx->group, MERGE_MAX, &took->slowest_ns, 1);
+	took->own_ns = took->end_ns - p->start_ns;
+	words[0] = took->own_ns;
+	words[1] = took->own_ns ? UINT64_MAX - took->own_ns : 0;
+	rc = group_allreduce(p->ctx->group, MERGE_MAX, words, 2);
+	took->slowest_ns = words[0];
+	took->first_ns = words[1] ? UINT64_MAX - words[1] : words[0];
+	took->first_bytes = 0;
+	for (uint32_t i = 0; i < p->crew->threads; i++)
+		took->first_bytes += done_series_until(&p->moved[i], took->first_ns);
+	return rc;
 }
 
 int repeat_run(struct repeat *p, int (*body)(struct crew_thread *w, uint64_t thread),
@@ -94,9 +148,58 @@ int repeat_run(struct repeat *p, int (*body)(struct crew_thread *w, uint64_t thr
 	return rc < 0 ? rc : took_rc;
 }
 
+void repeat_count(const struct repeat_took *took, uint64_t bytes, uint64_t *block)
+{
+	unsigned __int128 own_ns;
+
+	block[REPEAT_NS] += took->own_ns;
+	block[REPEAT_SLOWEST_NS] += took->slowest_ns;
+	block[REPEAT_FIRST_NS] += took->first_ns;
+	block[REPEAT_DONE_BYTES] += bytes;
+	block[REPEAT_FIRST_BYTES] += took->first_bytes < bytes ? took->first_bytes : bytes;
+	own_ns = block[REPEAT_NS];
+	if (block[REPEAT_DONE_BYTES])
+		block[REPEAT_NS_PER_GB] = (uint64_t)(own_ns * gigabyte / block[REPEAT_DONE_BYTES]);
+}
+
+static double repeat_ratio(uint64_t bytes, uint64_t ns)
+{
+	return bytes && ns ? (double)bytes * 1e9 / (double)ns : NAN;
+}
+
+double repeat_rate(const uint64_t *block)
+{
+	return repeat_ratio(block[REPEAT_DONE_BYTES], block[REPEAT_SLOWEST_NS]);
+}
+
+double repeat_rate_first(const uint64_t *block)
+{
+	return repeat_ratio(block[REPEAT_FIRST_BYTES], block[REPEAT_FIRST_NS]);
+}
+
+double repeat_rate_slowest(const uint64_t *block)
+{
+	return repeat_ratio(gigabyte, block[REPEAT_NS_PER_GB]);
+}
+
 void repeat_account(struct repeat *p, const uint64_t blamed[ACCOUNTS], uint64_t end_ns)
 {
 	account_switch(&p->accounts, ACCOUNT_RANKS, end_ns);
 	account_blame(&p->accounts, end_ns - p->start_ns, blamed);
 	account_switch(&p->accounts, ACCOUNT_HAUL, clock_now(p->crew->store->clock));
+	p->working = false;
+}
+
+void repeat_measure(const struct repeat *p, struct tally *t)
+{
+	uint64_t now_ns = clock_now(p->crew->store->clock), blamed[ACCOUNTS] = {0};
+	struct accounts a = p->accounts;
+
+	if (p->working) {
+		account_switch(&a, ACCOUNT_HAUL, now_ns);
+		blamed[ACCOUNT_TRANSFER] = now_ns > p->start_ns ? now_ns - p->start_ns : 0;
+		account_blame(&a, blamed[ACCOUNT_TRANSFER], blamed);
+	}
+	memcpy(&t->rank_row[p->accounts_at], a.ns, sizeof(a.ns));
+	t->rank_row[TALLY_WALL_NS] = account_wall(&a);
 }

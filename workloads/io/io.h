@@ -9,7 +9,6 @@
  *	share.c     which part of a set belongs to whom, and in which order
  *	work.c      the loop of a thread; data.c: blocks; whole.c: whole objects; mix.c: which operation on which of
  *	            them; names.c: all else
- *	series.c    how many operations were done by when
  *	cold.c      reads from the storage and not from this client's page cache */
 #ifndef HAUL_WORKLOADS_IO_IO_H
 #define HAUL_WORKLOADS_IO_IO_H

@@ -14,13 +14,13 @@ static void io_count_done(const struct io_thread *thread, struct tally *t)
 {
 	const struct io_options *o = thread->work->options;
 	uint64_t first_ns = thread->work->first_ns, end_ns = io_thread_end_ns(thread);
-	uint64_t first = io_series_until(&thread->series, first_ns), *row = t->rank_row;
+	uint64_t first = done_series_until(&thread->series, first_ns), *row = t->rank_row;
 	uint64_t first_bytes = io_moves(o) ? first * o->block : 0;
 
 	if (!thread->warm)
 		return; /* ended within its warm-up */
 	if (thread->moved)
-		first_bytes = io_series_until(thread->moved, first_ns);
+		first_bytes = done_series_until(thread->moved, first_ns);
 	row[IO_DONE] += thread->done;
 	row[IO_FIRST_DONE] += first;
 	row[IO_DONE_BYTES] += thread->done_bytes;

@@ -43,7 +43,7 @@ uint64_t io_thread_bytes(const struct io_options *o, bool whole, bool content)
 	if (io_moves(o) && content)
 		slot += o->block;
 	return sizeof(struct io_thread) + sizeof(struct crew_thread) + meter_bytes(io_meter(o)) +
-	       (io_varied(o, whole) ? sizeof(struct io_series) : 0) + slot * o->depth +
+	       (io_varied(o, whole) ? sizeof(struct done_series) : 0) + slot * o->depth +
 	       io_handles(o, whole) * sizeof(struct io_handle);
 }
 
@@ -93,8 +93,8 @@ int io_thread_open(struct io_thread *t, struct io_work *work, struct crew_thread
 			       (unsigned long long)o->depth);
 	io_slots_init(t);
 	if (t->moved)
-		io_series_clear(t->moved);
-	io_series_clear(&t->series);
+		done_series_clear(t->moved);
+	done_series_clear(&t->series);
 	t->first_failed = UINT64_MAX;
 	if (io_reads(o) && work->store->cache != CACHE_UNKNOWN)
 		residency_init(&t->residency, o->cold.evidence_bytes);
@@ -142,9 +142,9 @@ void io_count(struct io_thread *t, struct io_slot *slot)
 	t->done_bytes += slot->item.length;
 	hist_record(meter_hist(&t->member->meter, IO_HIST_OPERATION),
 		    now_ns > from_ns ? now_ns - from_ns : 0);
-	io_series_add(&t->series, at_ns, 1);
+	done_series_add(&t->series, at_ns, 1);
 	if (t->moved)
-		io_series_add(t->moved, at_ns, slot->item.length);
+		done_series_add(t->moved, at_ns, slot->item.length);
 	atomic_store_explicit(&t->member->files, t->done, memory_order_relaxed);
 }
 
@@ -236,9 +236,9 @@ static uint64_t io_start_all(struct io_thread *t, uint64_t now_ns)
 static void io_end_warmup(struct io_thread *t)
 {
 	t->warmup_operations += meter_clear(&t->member->meter, t->work->origin_ns);
-	io_series_clear(&t->series);
+	done_series_clear(&t->series);
 	if (t->moved)
-		io_series_clear(t->moved);
+		done_series_clear(t->moved);
 	t->done = t->done_bytes = t->gets = t->puts = 0;
 	t->fill_ns = t->verify_ns = t->late_start_ns = 0;
 	t->entries = t->absent = t->payload_errors = 0;

@@ -5,10 +5,10 @@
 
 #include "core/content/pattern.h"
 #include "workloads/common/crew.h"
+#include "workloads/common/done_series.h"
 #include "workloads/common/pace.h"
 #include "workloads/common/residency.h"
 #include "workloads/io/mix.h"
-#include "workloads/io/series.h"
 #include "workloads/io/share.h"
 
 struct io_thread;
@@ -101,8 +101,8 @@ struct io_thread {
 
 	/* Results. Times count from origin_ns. */
 	bool warm;
-	struct io_series series;
-	struct io_series *moved; /* bytes by when, where operations differ in size; else NULL */
+	struct done_series series;
+	struct done_series *moved; /* bytes by when, where operations differ in size; else NULL */
 	uint64_t done, done_bytes, first_failed, warmup_operations;
 	uint64_t gets, puts;
 	uint64_t mark_ns, end_ns; /* its part done, or its time over; at rest for good */

@@ -18,12 +18,27 @@ static double load_ratio(uint64_t above, double factor, uint64_t below)
 
 static double load_bytes_rate(const uint64_t *row)
 {
-	return load_ratio(row[TALLY_BYTES_READ], 1e9, row[LOAD_SLOWEST_NS]);
+	return repeat_rate(&row[LOAD_LOAD_NS]);
+}
+
+static double load_bytes_first(const uint64_t *row)
+{
+	return repeat_rate_first(&row[LOAD_LOAD_NS]);
+}
+
+static double load_bytes_slowest(const uint64_t *row)
+{
+	return repeat_rate_slowest(&row[LOAD_LOAD_NS]);
+}
+
+static double load_null_rate(const uint64_t *row)
+{
+	return load_ratio(row[LOAD_NULL_BYTES], 1e9, row[LOAD_NULL_NS]);
 }
 
 static double load_seconds(const uint64_t *row)
 {
-	return load_ratio(row[LOAD_SLOWEST_NS], 1e-9, row[LOAD_LOADED]);
+	return load_ratio(row[LOAD_LOAD_SLOWEST_NS], 1e-9, row[LOAD_LOADED]);
 }
 
 static double load_cached_share(const uint64_t *row)
@@ -35,15 +50,27 @@ static double load_cached_share(const uint64_t *row)
 
 /* clang-format off */
 static const struct figure figures[] = {
-	FIGURE_ROW("bytes_rate", "B/s", load_bytes_rate,
-		   "bytes that all ranks read per second, each load until its slowest rank had its shard",
+	FIGURE_ROW("bytes_rate_first_done", "B/s", load_bytes_first,
+		   "bytes that all ranks read per second, each load until its first rank had its shard",
+		   .role = ROLE_BYTE_RATE_FIRST)
+	FIGURE_ROW("bytes_rate_last_done", "B/s", load_bytes_rate,
+		   "bytes that all ranks read per second, each load until its last rank had its shard",
 		   .role = ROLE_BYTE_RATE)
+	FIGURE_ROW("bytes_rate_slowest_rank", "B/s", load_bytes_slowest,
+		   "bytes that the slowest of the ranks that read got per second",
+		   .role = ROLE_BYTE_RATE_SLOWEST)
 	FIGURE_ROW("load_seconds", "s", load_seconds,
 		   "seconds that the slowest rank took to load its shard, on average")
+	NULL_PASS_FIGURE(load_null_rate)
 	TALLY_COMMON_FIGURES
 	COLD_FIGURE(load_cached_share)
 };
 /* clang-format on */
+
+static double row_bytes_first(const uint64_t *row)
+{
+	return load_ratio(row[LOAD_ROW_FIRST_BYTES], 1e9, row[LOAD_ROW_FIRST_NS]);
+}
 
 static double row_bytes_rate(const uint64_t *row)
 {
@@ -52,7 +79,8 @@ static double row_bytes_rate(const uint64_t *row)
 
 /* clang-format off */
 static const struct figure row_figures[] = {
-	FIGURE_ROW("bytes_rate", "B/s", row_bytes_rate, "bytes read per second of the slowest rank's time")
+	FIGURE_ROW("bytes_rate_first_done", "B/s", row_bytes_first, "bytes read per second of the first rank's time")
+	FIGURE_ROW("bytes_rate_last_done", "B/s", row_bytes_rate, "bytes read per second of the slowest rank's time")
 };
 /* clang-format on */
 

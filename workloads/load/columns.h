@@ -11,6 +11,8 @@
 #include "core/measure/tally.h"
 #include "core/target.h"
 #include "workloads/common/cold.h"
+#include "workloads/common/null_pass.h"
+#include "workloads/common/repeat.h"
 
 /* clang-format off */
 #define LOAD_RANK_LIST(X, BLOCK) \
@@ -18,15 +20,14 @@
 	X(LOAD_FILES, "files", "", MAX, "files that the model consists of") \
 	X(LOAD_HEADER_BYTES, "header_bytes", "bytes", SUM, \
 	  "of the bytes read: headers of files, which each rank reads each time") \
-	X(LOAD_LOAD_NS, "load_ns", "ns", SUM, "loading, until the rank's own last byte had come") \
-	X(LOAD_SLOWEST_NS, "load_slowest_ns", "ns", MAX, \
-	  "the sum over all loads of what the slowest rank took") \
+	REPEAT_LIST(X, LOAD_LOAD, "load", "all loads") \
 	X(LOAD_HEADER_NS, "header_ns", "ns", SUM, \
 	  "of the time of loading: until the rank's threads had read all headers") \
 	X(LOAD_PARSE_NS, "parse_ns", "ns", SUM, "time of all threads taking headers apart") \
 	X(LOAD_HANDED_BYTES, "handed_bytes", "bytes", SUM, "bytes that ranks got from the rank that read them") \
 	X(LOAD_HAND_NS, "hand_ns", "ns", SUM, \
 	  "time of all reading threads handing on: copying, and waiting for ranks that had no room") \
+	NULL_PASS_LIST(X, LOAD_) \
 	COLD_LIST(X, LOAD_) \
 	BLOCK(LOAD_ACCOUNTS, ACCOUNTS, ACCOUNT_MEASURES)
 
@@ -34,7 +35,8 @@
 #define LOAD_ROW_LIST(X) \
 	X(LOAD_ROW_START_NS, "start_ns", "ns", MAX, "when loading began, since the phase's start") \
 	X(LOAD_ROW_LOAD_NS, "load_ns", "ns", MAX, "what the slowest rank took") \
-	X(LOAD_ROW_FIRST_NS, "first_ns", "ns", MIN, "what the fastest rank took") \
+	X(LOAD_ROW_FIRST_NS, "first_ns", "ns", MAX, "what the first rank took to have its shard") \
+	X(LOAD_ROW_FIRST_BYTES, "first_bytes", "bytes", SUM, "bytes that all ranks had read by then") \
 	X(LOAD_ROW_HEADER_NS, "header_ns", "ns", MAX, "of that, until a rank had read all headers; the slowest") \
 	X(LOAD_ROW_BYTES, "bytes", "bytes", SUM, "bytes that all ranks read from the store") \
 	X(LOAD_ROW_HANDED_BYTES, "handed_bytes", "bytes", SUM, "bytes that ranks got from the rank that read them")

@@ -28,11 +28,12 @@ enum load_readers { LOAD_READERS_EACH, LOAD_READERS_FIRST };
 
 struct load_options {
 	char folder[LOAD_FOLDER_BYTES];
-	uint64_t count;    /* times that the model is loaded */
-	uint64_t pause_ns; /* between two of them, counted nowhere */
-	uint64_t tensor;   /* ranks that share a model; 0: cluster.tensor */
-	uint64_t kv_heads; /* see struct load_part */
-	uint32_t readers;  /* enum load_readers */
+	uint64_t count;       /* times that the model is loaded */
+	uint64_t pause_ns;    /* between two of them, counted nowhere */
+	uint64_t null_passes; /* see common/null_pass.h */
+	uint64_t tensor;      /* ranks that share a model; 0: cluster.tensor */
+	uint64_t kv_heads;    /* see struct load_part */
+	uint32_t readers;     /* enum load_readers */
 	/* Memory of a rank through which the model streams, in pieces of chunk. */
 	uint64_t buffers, chunk;
 	uint64_t threads;

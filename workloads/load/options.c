@@ -5,6 +5,7 @@
 
 #include "core/key.h"
 #include "workloads/common/crew.h"
+#include "workloads/common/null_pass.h"
 #include "workloads/common/piece_reader.h"
 #include "workloads/load/hand.h"
 #include "workloads/load/load.h"
@@ -20,6 +21,7 @@ const struct option load_options_table[] = {
 		.help = "times that the model is loaded"),
 	OPT_TIME("pause", struct load_options, pause_ns, .def = 0,
 		 .help = "time before the model is loaded again; it counts nowhere"),
+	OPTION_NULL_PASSES(struct load_options, null_passes),
 	OPT_U64("tensor", struct load_options, tensor, .def = 0, .max = LOAD_TENSOR_MAX,
 		.help = "ranks that share a model, each of which reads its shard; 0: cluster.tensor"),
 	OPT_U64("kv_heads", struct load_options, kv_heads, .def = 0, .max = LOAD_TENSOR_MAX,

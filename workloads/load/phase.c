@@ -46,9 +46,23 @@ static int load_open_crew(struct load_run *r, struct err *err)
 		.kind = "load",
 		.argument = r,
 	};
-	r->repeat = (struct repeat){.ctx = ctx, .crew = &r->crew};
-	rc = crew_open(&r->crew, err);
+	r->repeat = (struct repeat){.ctx = ctx, .crew = &r->crew, .accounts_at = LOAD_ACCOUNTS};
+	rc = repeat_open(&r->repeat, err);
 	return rc == 0 ? load_readers_open(r, err) : rc;
+}
+
+/* The store, and what is not the phase's own work on it. */
+static int load_open_store(struct load_run *r, struct err *err)
+{
+	int rc = workload_store_open(r->ctx, r->described, &r->store, err);
+
+	if (rc < 0)
+		r->store.ops = NULL;
+	if (rc == 0)
+		rc = queue_open(&r->side, &r->store, 1, err);
+	if (rc == 0)
+		queue_unlogged(&r->side);
+	return rc;
 }
 
 static int load_open(struct load_run *r, struct err *err)
@@ -59,19 +73,11 @@ static int load_open(struct load_run *r, struct err *err)
 
 	load_part(ctx->job, o, ctx->group->rank, &r->part);
 	if (rc == 0)
-		rc = workload_store_open(ctx, r->described, &r->store, err);
-	if (rc < 0)
-		r->store.ops = NULL;
-	if (rc == 0)
-		rc = queue_open(&r->side, &r->store, 1, err);
+		rc = load_open_store(r, err);
 	rc = group_agree(ctx->group, rc, err);
-	if (rc < 0)
-		return rc;
-	queue_unlogged(&r->side);
-	rc = load_names_find(&r->names, &r->side, o->folder, ctx->group, err);
-	if (rc < 0)
-		return rc;
-	if (o->readers == LOAD_READERS_FIRST)
+	if (rc == 0)
+		rc = load_names_find(&r->names, &r->side, o->folder, ctx->group, err);
+	if (rc == 0 && o->readers == LOAD_READERS_FIRST)
 		rc = load_hand_open(&r->hand, ctx, load_tensor(ctx->job, o), (uint32_t)o->threads,
 				    o->chunk, err);
 	if (rc < 0)
@@ -81,16 +87,23 @@ static int load_open(struct load_run *r, struct err *err)
 	return rc == 0 ? cold_open(&r->cold, &o->cold, ctx, err) : rc;
 }
 
-static void load_close(struct load_run *r)
+static void load_close_store(struct load_run *r)
 {
-	cold_close(&r->cold);
 	load_readers_close(r);
-	crew_close(&r->crew);
-	load_hand_close(&r->hand);
-	load_names_free(&r->names);
+	repeat_close(&r->repeat);
 	queue_close(&r->side);
 	if (r->store.ops)
 		store_close(&r->store);
+	r->store.ops = NULL;
+}
+
+static void load_close(struct load_run *r)
+{
+	cold_close(&r->cold);
+	load_close_store(r);
+	load_headers_free(r);
+	load_hand_close(&r->hand);
+	load_names_free(&r->names);
 }
 
 static void load_count(struct load_run *r, const struct repeat_took *took, uint64_t header_ns)
@@ -101,14 +114,15 @@ static void load_count(struct load_run *r, const struct repeat_took *took, uint6
 		handed += r->members[i].handed_bytes;
 	row[LOAD_HANDED_BYTES] += handed;
 	row[LOAD_LOADED]++;
-	row[LOAD_LOAD_NS] += took->own_ns;
-	row[LOAD_SLOWEST_NS] += took->slowest_ns;
+	repeat_count(took, crew_count(&r->crew, LOAD_COUNT_BYTES), &row[LOAD_LOAD_NS]);
 	row[LOAD_HEADER_NS] += header_ns;
 	own = table_numbered(&r->ctx->tally->tables[LOAD_TABLE_ROWS], r->number + 1);
 	if (!own)
 		return;
 	own[LOAD_ROW_START_NS] = r->repeat.start_ns - r->repeat.origin_ns;
-	own[LOAD_ROW_LOAD_NS] = own[LOAD_ROW_FIRST_NS] = took->own_ns;
+	own[LOAD_ROW_LOAD_NS] = took->own_ns;
+	own[LOAD_ROW_FIRST_NS] = took->first_ns;
+	own[LOAD_ROW_FIRST_BYTES] = took->first_bytes;
 	own[LOAD_ROW_HEADER_NS] = header_ns;
 	own[LOAD_ROW_BYTES] = crew_count(&r->crew, LOAD_COUNT_BYTES);
 	own[LOAD_ROW_HANDED_BYTES] = handed;
@@ -179,8 +193,7 @@ static void load_measure(struct load_run *r)
 
 	crew_merge(&r->crew, r->ctx->tally);
 	row[LOAD_FILES] = r->names.count;
-	memcpy(&row[LOAD_ACCOUNTS], r->repeat.accounts.ns, sizeof(r->repeat.accounts.ns));
-	row[TALLY_WALL_NS] = account_wall(&r->repeat.accounts);
+	repeat_measure(&r->repeat, r->ctx->tally);
 }
 
 static void load_say(struct load_run *r)
@@ -192,6 +205,47 @@ static void load_say(struct load_run *r)
 		     units_counted(times, row[LOAD_LOADED], "time"));
 	cold_say(r->ctx, &r->options->cold, &r->store, row[LOAD_RESIDENT_SAMPLED_BYTES],
 		 row[LOAD_RESIDENT_BYTES], row[TALLY_BYTES_READ]);
+}
+
+/* The null rate: loads the model again, as the headers say that it is, on a store that takes no time. That can only be
+ * after the last load, because reading the headers before the first one would warm up caches. The run then ends. */
+static int load_null(struct load_run *r, struct err *err)
+{
+	const struct load_options *options = r->options;
+	struct phase_context *ctx = r->ctx;
+	struct load_options o = *options;
+	uint64_t *row = ctx->tally->rank_row;
+	enum stop_reason stopped = STOP_NONE;
+	struct null_pass n;
+	int rc;
+
+	o.count = o.null_passes;
+	o.pause_ns = 0;
+	o.cold = (struct cold_options){.drop = DROP_NONE};
+	rc = null_pass_open(&n, ctx, &load_schema, err);
+	load_close_store(r);
+	r->ctx = &n.ctx;
+	r->options = &o;
+	r->described = &n.store;
+	r->known = true;
+	if (rc == 0) {
+		rc = load_open_store(r, err);
+		if (rc == 0)
+			rc = load_open_crew(r, err);
+		rc = group_agree(ctx->group, rc, err);
+	}
+	r->repeat.at_once = true;
+	if (rc == 0)
+		rc = load_all(r, &stopped, err);
+	load_close_store(r);
+	if (rc == 0 && stopped == STOP_NONE) {
+		row[LOAD_NULL_NS] = n.tally.rank_row[LOAD_LOAD_SLOWEST_NS];
+		row[LOAD_NULL_BYTES] = n.tally.rank_row[LOAD_LOAD_DONE_BYTES];
+	}
+	r->ctx = ctx;
+	r->options = options;
+	null_pass_close(&n);
+	return rc;
 }
 
 static int load_run(struct phase_context *ctx, enum stop_reason *stopped, struct err *err)
@@ -212,12 +266,14 @@ static int load_run(struct phase_context *ctx, enum stop_reason *stopped, struct
 	rc = load_open(r, err);
 	if (rc == 0)
 		rc = load_all(r, stopped, err);
-	if (rc < 0)
-		*stopped = STOP_ERROR;
 	if (r->crew.members && r->repeat.begun)
 		load_measure(r);
 	if (rc == 0)
 		load_say(r);
+	if (rc == 0 && *stopped == STOP_NONE && r->options->null_passes)
+		rc = load_null(r, err);
+	if (rc < 0)
+		*stopped = STOP_ERROR;
 	load_close(r);
 	free(r);
 	return rc;
@@ -243,6 +299,7 @@ const struct workload load_workload = {
 			.owner = &load_workload,
 		},
 	.schema = &load_schema,
+	.snapshots = true,
 	.schema_for = load_schema_for,
 	.stores = load_stores,
 	.check = load_check,

@@ -65,7 +65,8 @@ int load_readers_open(struct load_run *r, struct err *err)
 	pthread_mutex_init(&r->meeting.lock, NULL);
 	pthread_cond_init(&r->meeting.changed, NULL);
 	r->members = calloc(r->crew.threads, sizeof(*r->members));
-	r->headers = calloc(r->names.count, sizeof(*r->headers));
+	if (!r->headers)
+		r->headers = calloc(r->names.count, sizeof(*r->headers));
 	if (!r->members || !r->headers)
 		return err_set(err, -ENOMEM, "no memory for %u threads", r->crew.threads);
 	rc = buffers_init(&r->ring, 1, r->crew.threads * each, err);
@@ -87,25 +88,36 @@ int load_readers_open(struct load_run *r, struct err *err)
 	return rc;
 }
 
-static void load_headers_free(struct load_run *r)
+static void load_headers_clear(struct load_run *r)
 {
 	for (uint64_t i = 0; r->headers && i < r->names.count; i++)
 		load_header_free(&r->headers[i]);
 }
 
+void load_headers_free(struct load_run *r)
+{
+	load_headers_clear(r);
+	free(r->headers);
+	r->headers = NULL;
+}
+
 void load_readers_close(struct load_run *r)
 {
-	load_headers_free(r);
-	for (uint32_t i = 0; r->members && i < r->crew.threads; i++)
+	if (!r->members)
+		return;
+	pthread_mutex_destroy(&r->meeting.lock);
+	pthread_cond_destroy(&r->meeting.changed);
+	for (uint32_t i = 0; i < r->crew.threads; i++)
 		piece_reader_close(&r->members[i].pieces);
 	buffers_free(&r->ring);
 	free(r->members);
-	free(r->headers);
+	r->members = NULL;
 }
 
 void load_readers_reset(struct load_run *r)
 {
-	load_headers_free(r);
+	if (!r->known)
+		load_headers_clear(r);
 	atomic_store(&r->next_header, 0);
 	atomic_store(&r->next_piece, 0);
 	r->meeting.arrived = 0;
@@ -146,7 +158,7 @@ static int load_headers(struct load_run *r, struct crew_thread *w, struct load_m
 }
 
 /* Waits until all threads of the rank have read their headers. A thread that never comes has halted the crew. */
-static void load_meet(struct load_run *r, const struct crew_thread *w)
+static void load_meet(struct load_run *r, struct crew_thread *w)
 {
 	struct load_meeting *m = &r->meeting;
 	struct timespec until;
@@ -164,6 +176,9 @@ static void load_meet(struct load_run *r, const struct crew_thread *w)
 			until.tv_sec++;
 		}
 		pthread_cond_clockwait(&m->changed, &m->lock, CLOCK_MONOTONIC, &until);
+		pthread_mutex_unlock(&m->lock);
+		crew_look(w);
+		pthread_mutex_lock(&m->lock);
 	}
 	pthread_mutex_unlock(&m->lock);
 }
@@ -199,6 +214,7 @@ static int load_take(struct load_run *r, struct crew_thread *w, uint32_t thread)
 		if (rc < 0 || !length)
 			break;
 		m->handed_bytes += length;
+		crew_look(w);
 	}
 	w->end_ns = clock_now(r->store.clock);
 	return rc;
@@ -208,13 +224,15 @@ int load_thread(struct crew_thread *w, uint64_t thread)
 {
 	struct load_run *r = w->crew->argument;
 	struct load_member *m = &r->members[thread];
-	int rc;
+	int rc = 0;
 
 	clock_sleep_until(r->store.clock, r->repeat.start_ns);
 	if (r->hand.group && !r->hand.reads)
 		return load_take(r, w, (uint32_t)thread);
-	rc = load_headers(r, w, m);
-	load_meet(r, w);
+	if (!r->known) {
+		rc = load_headers(r, w, m);
+		load_meet(r, w);
+	}
 	if (rc == 0) {
 		rc = load_pieces(r, &m->pieces);
 		w->counts[LOAD_COUNT_BYTES] += m->pieces.bytes;

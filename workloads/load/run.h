@@ -50,6 +50,7 @@ struct load_run {
 	_Atomic uint64_t next_header, next_piece;
 	struct load_meeting meeting;
 	uint64_t number;
+	bool known;   /* headers are those of the load before: none are read */
 	bool dropped; /* caches, once for the phase */
 };
 
@@ -58,7 +59,8 @@ enum load_count { LOAD_COUNT_BYTES, LOAD_COUNT_HEADER_BYTES };
 
 /* read.c: memory of the threads; before each load; and the body of the crew. */
 int load_readers_open(struct load_run *r, struct err *err);
-void load_readers_close(struct load_run *r);
+void load_readers_close(struct load_run *r); /* keeps the headers */
+void load_headers_free(struct load_run *r);
 void load_readers_reset(struct load_run *r);
 int load_thread(struct crew_thread *w, uint64_t thread);
 

@@ -2,36 +2,14 @@
  * set, order, loader, requests and synchronisation are the phase's; bytes, verification and preprocessing are left
  * out, and compute is at most 5 ms per step, so that the pass is short. A barrier among ranks that all come at once
  * costs less than one that waits: so where each step ends with a barrier, a rank comes late now and then. */
-#include <cjson/cJSON.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "workloads/common/null_pass.h"
 #include "workloads/train/pass.h"
 
 #define NULL_COMPUTE_NS 5000000.0
-
-static int null_store(struct arena *arena, struct job_store *out, struct err *err)
-{
-	const struct backend_ops *ops = backend_find("null");
-	struct cJSON *object = cJSON_CreateObject();
-	void *options;
-	int rc;
-
-	if (!ops) {
-		cJSON_Delete(object);
-		return err_set(err, -ENOTSUP, "this haul was built without null://");
-	}
-	options = arena_alloc(arena, ops->section.size);
-	if (!options || !object || !cJSON_AddStringToObject(object, "uri", "null://null")) {
-		cJSON_Delete(object);
-		return err_set(err, -ENOMEM, "no memory for a null:// store");
-	}
-	rc = options_parse(ops->section.tables, options, object, "null://", arena, err);
-	cJSON_Delete(object);
-	*out = (struct job_store){.name = "null", .section = &ops->section, .options = options};
-	return rc;
-}
 
 static void null_options(const struct train_options *from, struct train_options *o)
 {
@@ -69,79 +47,61 @@ static int null_measure(struct group *g, const struct tally *t, const struct his
 	return 0;
 }
 
-/* The pass, and what its late steps cost. */
-struct null_pass {
+/* The loop, and what its late steps cost. */
+struct null_loop {
 	struct pass pass;
 	struct hist late;
 };
 
-static int null_tally(struct tally *tally, const struct train_options *o, struct arena *arena,
-		      struct err *err)
+/* The steps on the store of the pass. Collective. */
+static int null_run(struct null_loop *loop, struct null_pass *n, const struct train_options *o,
+		    const struct pass_input *train, struct parallel *parallel, struct err *err)
 {
-	const struct tally_schema *schema = train_schema_with((uint32_t)o->epochs, arena);
+	struct pass *p = &loop->pass;
+	struct pass_input input = *train;
+	int rc = workload_store_open(&n->ctx, &n->store, &input.store, err);
+	enum stop_reason stopped;
 
-	return schema ? tally_init(tally, schema, err)
-		      : err_set(err, -ENOMEM, "no memory for the null pass");
+	input.open = rc == 0;
+	rc = group_agree(n->ctx.group, rc, err);
+	if (rc == 0) {
+		p->ctx = &n->ctx;
+		p->options = o;
+		p->inputs[PASS_TRAIN] = &input;
+		p->parallel = parallel;
+		p->tally = &n->tally;
+		p->seed = n->ctx.job->seed;
+		if (o->sync == SYNC_STEP && n->ctx.group->size > 1)
+			p->late = &loop->late;
+		rc = pass_run(p, &stopped, err);
+	}
+	if (input.open)
+		store_close(&input.store);
+	return rc;
 }
 
 int train_null(struct phase_context *ctx, const struct train_options *options,
 	       const struct pass_input *train, struct parallel *parallel, struct err *err)
 {
 	double mean = draw_mean(&options->compute);
-	struct phase_context quiet = *ctx;
-	struct pass_input input = *train;
 	struct train_options o;
 	struct arena arena = {0};
-	struct tally tally = {0};
-	struct job_store described;
-	enum stop_reason stopped;
-	struct null_pass *n;
-	struct pass *p;
+	struct null_loop *loop;
+	struct null_pass n;
 	int rc;
 
 	if (mean <= 0 || !options->null_steps)
 		return 0;
-	quiet.progress = NULL;
-	input.open = false;
 	null_options(options, &o);
-	n = calloc(1, sizeof(*n));
-	rc = n ? 0 : err_set(err, -ENOMEM, "no memory for the null pass");
-	if (rc == 0)
-		rc = null_store(&arena, &described, err);
-	if (rc == 0)
-		rc = null_tally(&tally, &o, &arena, err);
-	rc = group_agree(ctx->group, rc, err);
-	if (rc < 0)
-		goto out_free;
-	rc = store_open(&input.store, &described,
-			&(struct store_opener){.place = ctx->place,
-					       .all = ctx->group,
-					       .node = ctx->node,
-					       .clock = ctx->clock,
-					       .log = ctx->log,
-					       .seed = ctx->job->seed},
-			err);
-	input.open = rc == 0;
-	rc = group_agree(ctx->group, rc, err);
-	if (rc == 0) {
-		p = &n->pass;
-		p->ctx = &quiet;
-		p->options = &o;
-		p->inputs[PASS_TRAIN] = &input;
-		p->parallel = parallel;
-		p->tally = &tally;
-		p->seed = ctx->job->seed;
-		if (o.sync == SYNC_STEP && ctx->group->size > 1)
-			p->late = &n->late;
-		rc = pass_run(p, &stopped, err);
-	}
-	if (rc == 0)
-		rc = null_measure(ctx->group, &tally, &n->late, mean, ctx->tally->rank_row);
-	if (input.open)
-		store_close(&input.store);
-out_free:
-	tally_free(&tally);
-	free(n);
+	loop = calloc(1, sizeof(*loop));
+	rc = null_pass_open(&n, ctx, loop ? train_schema_with((uint32_t)o.epochs, &arena) : NULL,
+			    err);
+	if (rc == 0 && loop)
+		rc = null_run(loop, &n, &o, train, parallel, err);
+	if (rc == 0 && loop)
+		rc = null_measure(ctx->group, &n.tally, &loop->late, mean, ctx->tally->rank_row);
+	null_pass_close(&n);
+	free(loop);
 	arena_free(&arena);
 	return rc;
 }

@@ -9,7 +9,9 @@
  *
  * Its weights have 2 bytes each, 1,001,400 in all. The optimizer has 3 states of 4 bytes for each parameter, and 500
  * small numbers beside each state: 3 * 4 * (500,700 + 500) = 6,014,400 bytes. */
+#include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "tests/unit.h"
 #include "tests/workloads/checkpoint/checkpoint_fixture.h"
@@ -165,6 +167,11 @@ static void test_known_answers(void)
 			  (double)count * k->write_ms);
 		expect_ms("reading", i, slowest(f, CHECKPOINT_READ_SLOWEST_NS),
 			  (double)count * k->read_ms);
+		/* The null pass counts nowhere else. */
+		CU_ASSERT_EQUAL(fixture_sum(f, CHECKPOINT_NULL_BYTES),
+				(2 * k->bytes + k->padding) * NULL_PASSES);
+		CU_ASSERT_TRUE(row[CHECKPOINT_NULL_NS] > 0 &&
+			       row[CHECKPOINT_NULL_NS] < count * row[CHECKPOINT_WRITE_SLOWEST_NS]);
 		for (uint64_t n = 1; n <= count; n++) {
 			expect_ms("writing one", i,
 				  checkpoint_row_max(f, n, CHECKPOINT_ROW_WRITE_NS), k->write_ms);
@@ -176,10 +183,107 @@ static void test_known_answers(void)
 	}
 }
 
+/* The merged row of all ranks. */
+static void merged_row(const struct fixture *f, uint64_t *row)
+{
+	const struct columns *columns = &checkpoint_schema.rank;
+
+	memcpy(row, f->tallies[0].rank_row, columns->measure_count * sizeof(*row));
+	for (uint32_t r = 1; r < f->ranks; r++)
+		columns_merge(columns, row, f->tallies[r].rank_row);
+}
+
+static void expect_rate(const char *name, unsigned i, const uint64_t *row, double rate)
+{
+	const struct figure *figure = columns_figure_named(&checkpoint_schema.rank, name);
+	double found;
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(figure);
+	found = figure->value(row);
+	CU_ASSERT_DOUBLE_EQUAL(found, rate, rate * 0.01);
+	if (fabs(found - rate) > rate * 0.01)
+		fprintf(stderr, "\ncase %u: %s is %.4g, not %.4g\n", i, name, found, rate);
+}
+
+/* Bandwidths in bytes per second, until the first rank and until the last rank has done its part, and of the slowest rank
+ * alone. Writing and reading take the same time. */
+struct rates {
+	struct checkpoint_case what;
+	double first, last, slowest;
+};
+
+/* clang-format off */
+static const struct rates rates[] = {
+	/* Ranks 0 and 2 have their 20 MB at 200 ms, when rank 1 has 10 MB; rank 1 needs 400 ms for its 20 MB. */
+	{{RANK_RATE("100 MB/s") ", \"slow_ranks\": {\"1\": 0.5}", RING FLAT "\"count\": 2, " ZERO3, .ranks = 3},
+	 50e6 / 0.2, 60e6 / 0.4, 20e6 / 0.4},
+	/* Stage 0 has 3,611,000 bytes and needs 361.1 ms. Stage 1 has its 3,410,800 bytes at 341.08 ms, when stage 0 has
+	 * as many. Both are as fast for each byte. */
+	{{RANK_RATE("10 MB/s"), RING MODEL ONE "\"mesh\": {\"pipeline\": 2, \"zero\": 1}" TORCH, .ranks = 2},
+	 2 * 3410800 / 0.34108, 7021800 / 0.3611, 10e6},
+	/* Rank 1 has nothing to write or read, and is not the first to have done it. */
+	{{RANK_RATE("10 MB/s"), RING MODEL ONE "\"mesh\": {\"zero\": 0}" TORCH, .ranks = 2},
+	 10e6, 10e6, 10e6},
+};
+/* clang-format on */
+
+static void test_rates(void)
+{
+	static const char *const first[] = {"bytes_rate_first_done", "write_rate_first_done",
+					    "read_rate_first_done"};
+	static const char *const last[] = {"bytes_rate_last_done", "write_rate", "read_rate",
+					   "write_rate_mlperf", "read_rate_mlperf"};
+	static const char *const slowest[] = {"bytes_rate_slowest_rank", "write_rate_slowest_rank",
+					      "read_rate_slowest_rank"};
+
+	for (unsigned i = 0; i < sizeof(rates) / sizeof(rates[0]); i++) {
+		struct fixture *f = checkpoint_fixture(&rates[i].what);
+		uint64_t row[CHECKPOINT_MEASURES];
+
+		checkpoint_expect_ok(f);
+		merged_row(f, row);
+		for (unsigned k = 0; k < sizeof(first) / sizeof(first[0]); k++)
+			expect_rate(first[k], i, row, rates[i].first);
+		for (unsigned k = 0; k < sizeof(last) / sizeof(last[0]); k++)
+			expect_rate(last[k], i, row, rates[i].last);
+		for (unsigned k = 0; k < sizeof(slowest) / sizeof(slowest[0]); k++)
+			expect_rate(slowest[k], i, row, rates[i].slowest);
+		fixture_free(f);
+	}
+}
+
+/* A checkpoint of 10 GB in 1 s, and one in 2 s: MLPerf's mean of 10 and 5 GB/s is not 20 GB in 3 s. */
+static void test_rates_of_two(void)
+{
+	const struct repeat_took took[] = {
+		{.own_ns = 1000000000,
+		 .slowest_ns = 1000000000,
+		 .first_ns = 500000000,
+		 .first_bytes = 6000000000},
+		{.own_ns = 1500000000,
+		 .slowest_ns = 2000000000,
+		 .first_ns = 1000000000,
+		 .first_bytes = 6000000000},
+	};
+	uint64_t row[CHECKPOINT_MEASURES] = {[CHECKPOINT_READ_BACK] = 2};
+
+	for (unsigned i = 0; i < 2; i++)
+		checkpoint_count_pass(&took[i], 10000000000, CHECKPOINT_READ_NS, row);
+	expect_rate("read_rate_mlperf", 0, row, 7.5e9);
+	expect_rate("read_rate", 0, row, 20e9 / 3);
+	expect_rate("bytes_rate_last_done", 0, row, 20e9 / 3);
+	expect_rate("read_rate_first_done", 0, row, 12e9 / 1.5);
+	expect_rate("read_rate_slowest_rank", 0, row, 20e9 / 2.5);
+	CU_ASSERT_TRUE(
+		isnan(columns_figure_named(&checkpoint_schema.rank, "write_rate")->value(row)));
+}
+
 int main(void)
 {
 	CU_TestInfo tests[] = {
 		{"known answers", test_known_answers},
+		{"rates until the first and the last rank is done", test_rates},
+		{"rates of two checkpoints", test_rates_of_two},
 		CU_TEST_INFO_NULL,
 	};
 

@@ -6,10 +6,10 @@
 
 #include "tests/unit.h"
 #include "tests/workloads/train/train_fixture.h"
+#include "workloads/common/done_series.h"
 #include "workloads/common/pace.h"
 #include "workloads/common/shift.h"
 #include "workloads/io/io.h"
-#include "workloads/io/series.h"
 
 static void expect_ok(const struct fixture *f)
 {
@@ -19,15 +19,15 @@ static void expect_ok(const struct fixture *f)
 
 static void test_series(void)
 {
-	static struct io_series s;
+	static struct done_series s;
 	uint64_t second = 1000000000;
 
-	io_series_clear(&s);
+	done_series_clear(&s);
 	for (uint64_t i = 1; i <= 100000; i++)
-		io_series_add(&s, i * second / 1000, 1);
-	CU_ASSERT_EQUAL(io_series_until(&s, 100 * second), 100000);
+		done_series_add(&s, i * second / 1000, 1);
+	CU_ASSERT_EQUAL(done_series_until(&s, 100 * second), 100000);
 	for (uint64_t at = 0; at < 100; at += 7) {
-		uint64_t until = io_series_until(&s, at * second);
+		uint64_t until = done_series_until(&s, at * second);
 
 		CU_ASSERT_TRUE(until >= at * 1000 && until <= at * 1000 + 100000 / 2048 + 1);
 	}

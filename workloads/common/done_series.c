@@ -1,14 +1,14 @@
-#include "workloads/io/series.h"
+#include "workloads/common/done_series.h"
 
 #include <string.h>
 
-void io_series_clear(struct io_series *s)
+void done_series_clear(struct done_series *s)
 {
 	memset(s->row, 0, sizeof(s->row));
 	s->shift = SERIES_SHIFT_FIRST;
 }
 
-void io_series_fold(struct io_series *s)
+void done_series_fold(struct done_series *s)
 {
 	for (unsigned i = 0; i < SERIES_ROWS / 2; i++)
 		s->row[i] = s->row[2 * i] + s->row[2 * i + 1];
@@ -16,7 +16,7 @@ void io_series_fold(struct io_series *s)
 	s->shift++;
 }
 
-uint64_t io_series_until(const struct io_series *s, uint64_t at_ns)
+uint64_t done_series_until(const struct done_series *s, uint64_t at_ns)
 {
 	uint64_t last = at_ns >> s->shift, sum = 0;
 
