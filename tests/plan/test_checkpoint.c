@@ -115,6 +115,11 @@ static void test_refusals(void)
 		{SMALL ",\"behind\":\"drop\"", 8, "file:///tmp/x", NULL},
 		{SMALL ",\"behind\":\"drop\",\"operation\":\"read\"", 8, "file:///tmp/x",
 		 PATH "/behind: \"read\" writes nothing"},
+		{SMALL ",\"fill\":\"whole\"", 8, "file:///tmp/x", NULL},
+		{SMALL ",\"fill\":\"whole\",\"operation\":\"read\"", 8, "file:///tmp/x",
+		 PATH "/fill: \"read\" writes nothing"},
+		{SMALL ",\"fill\":\"whole\"", 8, "null://x",
+		 PATH "/fill: store \"d\" (null://) keeps no bytes, so none are made"},
 		{SMALL ",\"cold\":\"fadvise\",\"operation\":\"write\"", 8, "file:///tmp/x",
 		 PATH "/cold/drop: \"write\" reads nothing"},
 		{SMALL ",\"cold\":\"fadvise\"", 8, "null://x",
@@ -297,6 +302,46 @@ static void test_reader_mesh(void)
 	job_free(&job);
 }
 
+/* What does not stream has memory for the rank that writes most, in whole pages for each of its files, and no ring but to
+ * read. In the last row that is a rank of stage 0, with the embedding, 2 of 6 layers of 3,104 parameters, and its eighth
+ * of the optimizer's states. */
+static void test_memory_of_whole(void)
+{
+	static const struct {
+		const char *model, *operation;
+		uint64_t memory;  /* more than what streams through 8 KiB needs */
+		uint64_t tensors; /* of which there is a layout of 512 bytes beside */
+	} rows[] = {
+		{"\"model\":{\"bytes\":1000000}", "write", 1003520 - 8192, 1},
+		{"\"model\":{\"bytes\":1000000}", "both", 1003520, 1},
+		{SMALL ",\"mesh\":{\"tensor\":1,\"pipeline\":4,\"data\":2,\"zero\":1}", "write",
+		 16384 + 32768 - 8192, 1 + 2 * 6 + 6},
+	};
+
+	for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		uint64_t memory[2];
+
+		for (unsigned whole = 0; whole < 2; whole++) {
+			struct err err = {0};
+			struct demand d = {0};
+			struct job job;
+			char options[512];
+
+			snprintf(options, sizeof(options),
+				 "%s,\"framing\":\"raw\",\"chunk\":4096,\"buffers\":8192,"
+				 "\"operation\":\"%s\",\"fill\":\"%s\"",
+				 rows[i].model, rows[i].operation, whole ? "whole" : "stream");
+			CU_ASSERT_EQUAL_FATAL(load(&job, "file:///tmp/x", options, &err), 0);
+			CU_ASSERT_EQUAL_FATAL(checkpoint_size(&job, job.phases, 8, 2, &d, &err), 0);
+			memory[whole] = d.memory_per_rank;
+			job_free(&job);
+		}
+		CU_ASSERT_EQUAL(memory[1] - memory[0], rows[i].memory + 512 * rows[i].tensors);
+		if (memory[1] - memory[0] != rows[i].memory + 512 * rows[i].tensors)
+			printf("row %u: %llu\n", i, (unsigned long long)(memory[1] - memory[0]));
+	}
+}
+
 /* The last ones stay; an old one goes when the new one is whole. */
 static void test_keep(void)
 {
@@ -333,6 +378,7 @@ int main(void)
 			       {"ranks that are alike", test_ranks_alike},
 			       {"demand", test_demand},
 			       {"readers with a mesh of their own", test_reader_mesh},
+			       {"memory of what does not stream", test_memory_of_whole},
 			       {"keep", test_keep},
 			       CU_TEST_INFO_NULL};
 
