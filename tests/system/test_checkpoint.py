@@ -246,6 +246,8 @@ def test_what_is_held_is_written():
         check(held > within["checkpoints"][0]["bytes_written"] / 2, f"{held}: {within['checkpoints']}")
         # Memory comes in huge pages.
         check(held <= plans["hold"] - (plans["none"] - ring) + (2 << 20), f"{held} bytes, planned {plans}")
+        text = alone("report", "results.h5", cwd=folder).out
+        check(re.search(r"^phase .* memory$", text, re.M) and f" {held >> 20} MiB" in text, f"{held} bytes: {text}")
 
 
 def test_order_of_calls():

@@ -32,7 +32,8 @@
 	X(CHECKPOINT_MARKER_NS, "marker_ns", "ns", MAX, \
 	  "publishing markers, by which a checkpoint is whole; in the account of waiting for ranks") \
 	X(CHECKPOINT_MEMORY_BYTES, "memory_bytes", "bytes", MAX, \
-	  "memory of a rank for bytes of checkpoints, at most: the ring, windows of copies, all bytes that are held") \
+	  "memory of a rank for bytes of checkpoints, at most: the ring, windows of copies, all bytes that are held", \
+	  .role = ROLE_MEMORY) \
 	X(CHECKPOINT_REMOVED, "removed", "", SUM, "files of older checkpoints removed") \
 	X(CHECKPOINT_PAYLOAD_ERRORS, "payload_errors", "", SUM, "reads whose bytes were wrong") \
 	COLD_LIST(X, CHECKPOINT_) \
