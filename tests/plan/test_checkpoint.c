@@ -342,6 +342,64 @@ static void test_memory_of_whole(void)
 	}
 }
 
+/* Ranks need unequal shares where only the first data rank writes all bytes, or the weights. Bytes in whole pages: of a
+ * model of known size; of each rank's states of the optimizer; and of the weights of 4 stages, which have 2, 2, 1 and 1
+ * layers, the first one with the embedding, and the last one with the head. */
+static void test_memory_of_nodes(void)
+{
+	enum {
+		ALL = 1003520,
+		OPTIMIZER = 32768,
+		FIRST = 16384,
+		SECOND = 16384,
+		THIRD = 8192,
+		FOURTH = 12288
+	};
+	static const struct {
+		const char *options;
+		uint32_t ranks_per_node;
+		uint64_t most, node; /* of a rank, of a node */
+	} rows[] = {
+		{"\"model\":{\"bytes\":1000000},\"mesh\":{\"zero\":3}", 4, ALL, 4 * ALL},
+		{"\"model\":{\"bytes\":1000000},\"mesh\":{\"zero\":0}", 4, ALL, ALL},
+		{"\"model\":{\"bytes\":1000000},\"mesh\":{\"zero\":0}", 8, ALL, ALL},
+		{SMALL ",\"mesh\":{\"tensor\":1,\"pipeline\":4,\"data\":2,\"zero\":1}", 2,
+		 FIRST + OPTIMIZER, FIRST + SECOND + 2 * OPTIMIZER},
+		{SMALL ",\"mesh\":{\"tensor\":1,\"pipeline\":4,\"data\":2,\"zero\":1}", 8,
+		 FIRST + OPTIMIZER, FIRST + SECOND + THIRD + FOURTH + 8 * OPTIMIZER},
+	};
+
+	for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		uint32_t nodes = 8 / rows[i].ranks_per_node;
+		uint64_t node[2], rank[2];
+
+		for (unsigned whole = 0; whole < 2; whole++) {
+			struct err err = {0};
+			struct plan plan;
+			struct job job;
+			char options[512];
+
+			snprintf(options, sizeof(options),
+				 "%s,\"framing\":\"raw\",\"chunk\":4096,\"buffers\":8192,"
+				 "\"operation\":\"both\",\"fill\":\"%s\"",
+				 rows[i].options, whole ? "whole" : "stream");
+			CU_ASSERT_EQUAL_FATAL(load(&job, "file:///tmp/x", options, &err), 0);
+			CU_ASSERT_EQUAL_FATAL(plan_make(&plan, &job, 8, nodes, &err), 0);
+			node[whole] = plan.memory_bytes_per_node;
+			rank[whole] = plan.phases[0].demand.memory_per_rank;
+			plan_free(&plan);
+			job_free(&job);
+		}
+		/* Beside that are layouts: of one tensor per rank, or of 19. */
+		CU_ASSERT_EQUAL((rank[1] - rank[0]) / 4096, rows[i].most / 4096 + 2 * (i > 2));
+		node[1] -= (rank[1] - rank[0] - rows[i].most) * rows[i].ranks_per_node;
+		CU_ASSERT_EQUAL(node[1] - node[0], rows[i].node);
+		if (node[1] - node[0] != rows[i].node)
+			printf("row %u: %llu per node\n", i,
+			       (unsigned long long)(node[1] - node[0]));
+	}
+}
+
 /* The last ones stay; an old one goes when the new one is whole. */
 static void test_keep(void)
 {
@@ -379,6 +437,7 @@ int main(void)
 			       {"demand", test_demand},
 			       {"readers with a mesh of their own", test_reader_mesh},
 			       {"memory of what does not stream", test_memory_of_whole},
+			       {"memory of nodes", test_memory_of_nodes},
 			       {"keep", test_keep},
 			       CU_TEST_INFO_NULL};
 

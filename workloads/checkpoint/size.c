@@ -182,6 +182,35 @@ static uint64_t size_memory(const struct checkpoint_use *use, const struct check
 	       size_layouts(o, s, whole);
 }
 
+/* By how many bytes the ranks of a node, whose shards are in memory as a whole, need less together than if each needed as
+ * much as the one that needs most. Ranks of the first data rank need most, and so do the nodes that have them. */
+static int size_uneven(const struct checkpoint_shape *s, uint64_t most, uint32_t ranks,
+		       uint32_t ranks_per_node, uint64_t *uneven, struct err *err)
+{
+	uint64_t first = s->mesh.tensor * s->mesh.pipeline, node = 0, most_node = 0;
+	uint64_t like = UINT64_MAX;
+	struct checkpoint_written one = {0};
+
+	for (uint64_t rank = 0; rank < ranks; rank++) {
+		if (rank % ranks_per_node == 0)
+			node = 0;
+		if (rank % ranks_per_node == 0 && rank >= first)
+			break;
+		if (checkpoint_rank_like(&s->mesh, rank) != like) {
+			int rc;
+
+			like = checkpoint_rank_like(&s->mesh, rank);
+			rc = checkpoint_written_by(s, like, &one, err);
+			if (rc < 0)
+				return rc;
+		}
+		node += one.memory;
+		most_node = node > most_node ? node : most_node;
+	}
+	*uneven = most * ranks_per_node - most_node;
+	return 0;
+}
+
 static void size_note(struct demand *out, const char *text)
 {
 	if (out->note_count < sizeof(out->notes) / sizeof(out->notes[0]))
@@ -242,6 +271,11 @@ int checkpoint_size_use(const struct checkpoint_use *use, uint32_t ranks, uint32
 	out->bytes_per_rank = out->bytes / ranks;
 	out->files = s.written.files * o->count;
 	out->memory_per_rank = size_memory(use, &s.shape, &s.written);
+	if (checkpoint_is_whole(o, use->snapshot))
+		rc = size_uneven(&s.shape, s.written.memory, ranks, ranks_per_node,
+				 &out->memory_uneven, err);
+	if (rc < 0)
+		return rc;
 	size_notes(o, &s.shape, ranks, ranks_per_node, out);
 	cold_size(&o->cold, ranks_per_node, out);
 	return 0;
