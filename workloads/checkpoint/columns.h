@@ -32,7 +32,7 @@
 	X(CHECKPOINT_MARKER_NS, "marker_ns", "ns", MAX, \
 	  "publishing markers, by which a checkpoint is whole; in the account of waiting for ranks") \
 	X(CHECKPOINT_MEMORY_BYTES, "memory_bytes", "bytes", MAX, \
-	  "memory of a rank for bytes of checkpoints, at most: the ring, windows of copies, all bytes that are held", \
+	  "the most memory that a rank had for bytes of checkpoints: the ring, windows of a copy, or all that is held", \
 	  .role = ROLE_MEMORY) \
 	X(CHECKPOINT_REMOVED, "removed", "", SUM, "files of older checkpoints removed") \
 	X(CHECKPOINT_PAYLOAD_ERRORS, "payload_errors", "", SUM, "reads whose bytes were wrong") \

@@ -201,7 +201,7 @@ static int options_check_operation(const struct checkpoint_options *o, const cha
 	return 0;
 }
 
-/* Where bytes are made in memory first, a phase has to write them, and nothing else may have said the same. */
+/* "whole" has an effect only where a phase writes, the store keeps bytes, and no snapshot has said what is in memory. */
 static int options_check_fill(const struct checkpoint_use *use, struct err *err)
 {
 	const struct checkpoint_options *o = use->options;

@@ -183,7 +183,7 @@ static uint64_t size_memory(const struct checkpoint_use *use, const struct check
 }
 
 /* By how many bytes the ranks of a node, whose shards are in memory as a whole, need less together than if each needed as
- * much as the one that needs most. Ranks of the first data rank need most, and so do the nodes that have them. */
+ * much as the one that needs most. Those of data rank 0 need most, and so do the nodes that have them. */
 static int size_uneven(const struct checkpoint_shape *s, uint64_t most, uint32_t ranks,
 		       uint32_t ranks_per_node, uint64_t *uneven, struct err *err)
 {

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "core/units.h"
 #include "workloads/checkpoint/run.h"
 #include "workloads/checkpoint/size.h"
 
@@ -73,6 +74,7 @@ static void whole_image(const void *argument, uint64_t at, void *to, uint64_t by
 int checkpoint_whole_open(struct checkpoint_run *r, struct err *err)
 {
 	struct checkpoint_whole *h = &r->whole;
+	char text[UNITS_TEXT_BYTES];
 	int rc;
 
 	h->began_ns = clock_now(r->store.clock);
@@ -81,12 +83,16 @@ int checkpoint_whole_open(struct checkpoint_run *r, struct err *err)
 	if (!h->files)
 		return err_set(err, -ENOMEM, "no memory for %u files", h->file_count);
 	rc = whole_place(r, err);
-	if (rc == 0)
-		rc = buffers_init(&h->memory, h->what.size ? 1 : 0, h->what.size, err);
+	if (rc < 0)
+		return rc;
+	rc = buffers_init(&h->memory, h->what.size ? 1 : 0, h->what.size, err);
+	if (rc < 0)
+		return err_set(err, rc, "no memory for all bytes of a checkpoint: rank %u has %s",
+			       r->ctx->group->rank, units_bytes_binary(text, (double)h->what.size));
 	h->what.bytes = h->memory.base;
 	h->what.image = whole_image;
 	h->what.argument = r;
-	return rc;
+	return 0;
 }
 
 void checkpoint_whole_close(struct checkpoint_run *r)

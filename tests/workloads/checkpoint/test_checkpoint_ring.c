@@ -3,6 +3,7 @@
  * first is written. The store of this test is mem:// behind
  * channels that hold requests back and complete them in any order. It takes the bytes of a write only when it completes
  * the write, so a chunk that is filled again too early is found. */
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -233,6 +234,37 @@ static void test_every_held_shard(void)
 		expect_held(&rings[i]);
 }
 
+/* No address space has 1 PiB. With ZeRO 0 only rank 0 needs it, and the other rank, whose threads write already, ends, too. */
+static void test_memory_that_is_not_there(void)
+{
+	static const char *const phases[] = {
+		"{\"train\": {\"null_steps\": 0, \"checkpoint\": {\"every_steps\": 4, \"store\": \"c\", "
+		"\"async\": \"hold\", \"model\": {\"bytes\": \"1 PiB\"}, \"mesh\": {\"zero\": 0}}}}",
+		"{\"checkpoint\": {\"operation\": \"write\", \"store\": \"c\", \"fill\": \"whole\", "
+		"\"model\": {\"bytes\": \"1 PiB\"}, \"mesh\": {\"zero\": 0}}}",
+	};
+
+	for (unsigned i = 0; i < sizeof(phases) / sizeof(phases[0]); i++) {
+		char job[1024];
+		struct fixture *f;
+
+		snprintf(
+			job, sizeof(job),
+			"{\"stores\": {\"d\": {\"uri\": \"null://d\"}, \"c\": {\"uri\": \"mem://c\"}}, "
+			"\"dataset\": {\"store\": \"d\", \"format\": \"raw\", \"files\": 16, "
+			"\"sample_bytes\": 1000}, \"phases\": [%s]}",
+			phases[i]);
+		f = fixture_of(job, 2);
+		CU_ASSERT_PTR_NOT_NULL_FATAL(f);
+		for (uint32_t rank = 0; rank < 2; rank++)
+			CU_ASSERT_EQUAL(f->rc[rank], -ENOMEM);
+		CU_ASSERT_PTR_NOT_NULL(strstr(f->err[0].text, "rank 0 has 1 PiB"));
+		if (!strstr(f->err[0].text, "rank 0 has 1 PiB"))
+			printf("%s\n", f->err[0].text);
+		fixture_free(f);
+	}
+}
+
 /* Each of the two files has one wrong bit. */
 static void test_a_wrong_byte_is_found(void)
 {
@@ -251,6 +283,7 @@ int main(void)
 		{"every layout", test_every_layout},
 		{"every whole shard", test_every_whole_shard},
 		{"every held shard", test_every_held_shard},
+		{"memory that is not there", test_memory_that_is_not_there},
 		{"a wrong byte is found", test_a_wrong_byte_is_found},
 		CU_TEST_INFO_NULL,
 	};
