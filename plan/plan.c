@@ -95,7 +95,8 @@ static uint64_t plan_phase_memory(const struct plan *plan, const struct plan_pha
 	uint64_t most = 0;
 
 	if (!p->phase->together)
-		return p->demand.memory_per_rank * plan_ranks_per_node(plan);
+		return p->demand.memory_per_rank * plan_ranks_per_node(plan) -
+		       p->demand.memory_uneven;
 	for (uint32_t node = 0; node < plan->nodes; node++) {
 		uint64_t bytes = together_on_node(plan, p, node);
 

@@ -24,8 +24,11 @@ struct demand {
 	double total_seconds; /* the same of the whole phase, cut by its steps and its limit */
 	/* Of an epoch and of the AU, on a store whose answers are known beforehand (backend_model); 0: unknown. */
 	double expected_seconds, expected_au;
-	double seconds_limit;                     /* it ends then; 0: when its work is done */
-	uint64_t memory_per_rank;                 /* bytes of buffers */
+	double seconds_limit;     /* it ends then; 0: when its work is done */
+	uint64_t memory_per_rank; /* bytes of buffers */
+	/* Where ranks need unequal shares, memory_per_rank is that of the rank that needs most. The ranks of a node then
+	 * need so many bytes less together than that each, also on the node that needs most. */
+	uint64_t memory_uneven;
 	uint64_t files, samples, samples_dropped; /* a epoch's tail */
 	uint32_t note_count;
 	char notes[8][128]; /* sentences to read before a large run */

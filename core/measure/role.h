@@ -25,6 +25,7 @@
 	X(ITEM_RATE, "item_rate") /* samples, blocks of a cache, requests served */ \
 	X(ITEMS, "items") \
 	X(CPU_PER_BYTE, "cpu_per_byte") /* processor seconds for 10^9 bytes */ \
+	X(MEMORY, "memory") /* of the rank that had most for bytes that are read or written */ \
 	X(CACHED, "cached_share") /* of the bytes looked at: what the page cache had */ \
 	X(STARVED, "starved") /* threads that were ready without a core, on average */ \
 	/* Where the time of a rank went: see account.h. */ \

@@ -17,6 +17,7 @@ enum table_column {
 	COL_P99,
 	COL_P999,
 	COL_MAX,
+	COL_MEMORY,
 	COL_ERRORS,
 	COLS
 };
@@ -27,6 +28,7 @@ static void phases_row(struct table_row *row, const struct results_file *f,
 	const struct hist *h = results_find_hist(p, latency);
 	double au = results_role_value(&p->merged, 0, ROLE_UTILISATION);
 	double errors = phase_common(p, TALLY_ERRORS), seconds = p->record.seconds;
+	double memory = results_role_value(&p->merged, 0, ROLE_MEMORY);
 	char name[PHASE_NAME_BYTES], indented[PHASE_NAME_BYTES + 32], count[UNITS_TEXT_BYTES];
 
 	for (int c = 0; c < COLS; c++)
@@ -43,6 +45,9 @@ static void phases_row(struct table_row *row, const struct results_file *f,
 		     results_role_value(&p->merged, 0, ROLE_ITEMS) / seconds);
 	if (h)
 		table_latencies(row, COL_P50, h);
+	if (memory > 0)
+		snprintf(row->cell[COL_MEMORY], TABLE_CELL_BYTES, "%s",
+			 units_bytes_binary(count, memory));
 	if (errors > 0)
 		snprintf(row->cell[COL_ERRORS], TABLE_CELL_BYTES, "%s",
 			 units_count(count, (uint64_t)errors));
@@ -80,8 +85,9 @@ static void count_no_errors(struct table_row *rows, uint32_t count)
 
 void text_phases(const struct page *page)
 {
-	static const char *const headings[COLS] = {"phase", "seconds", "AU",    "GB/s", "samples/s",
-						   "p50",   "p99",     "p99.9", "max",  "errors"};
+	static const char *const headings[COLS] = {"phase",     "seconds", "AU",    "GB/s",
+						   "samples/s", "p50",     "p99",   "p99.9",
+						   "max",       "memory",  "errors"};
 	const struct results_file *f = page->file;
 	const char *latency = table_latency(f);
 	struct table_row *rows;

@@ -119,6 +119,11 @@ static void test_refusals(void)
 		{SMALL ",\"behind\":\"drop\"", 8, "file:///tmp/x", NULL},
 		{SMALL ",\"behind\":\"drop\",\"operation\":\"read\"", 8, "file:///tmp/x",
 		 PATH "/behind: \"read\" writes nothing"},
+		{SMALL ",\"fill\":\"whole\"", 8, "file:///tmp/x", NULL},
+		{SMALL ",\"fill\":\"whole\",\"operation\":\"read\"", 8, "file:///tmp/x",
+		 PATH "/fill: \"read\" writes nothing"},
+		{SMALL ",\"fill\":\"whole\"", 8, "null://x",
+		 PATH "/fill: store \"d\" (null://) keeps no bytes, so none are made"},
 		{SMALL ",\"cold\":\"fadvise\",\"operation\":\"write\"", 8, "file:///tmp/x",
 		 PATH "/cold/drop: \"write\" reads nothing"},
 		{SMALL ",\"cold\":\"fadvise\"", 8, "null://x",
@@ -301,6 +306,104 @@ static void test_reader_mesh(void)
 	job_free(&job);
 }
 
+/* What does not stream has memory for the rank that writes most, in whole pages for each of its files, and no ring but to
+ * read. In the last row that is a rank of stage 0, with the embedding, 2 of 6 layers of 3,104 parameters, and its eighth
+ * of the optimizer's states. */
+static void test_memory_of_whole(void)
+{
+	static const struct {
+		const char *model, *operation;
+		uint64_t memory;  /* more than what streams through 8 KiB needs */
+		uint64_t tensors; /* of which there is a layout of 512 bytes beside */
+	} rows[] = {
+		{"\"model\":{\"bytes\":1000000}", "write", 1003520 - 8192, 1},
+		{"\"model\":{\"bytes\":1000000}", "both", 1003520, 1},
+		{SMALL ",\"mesh\":{\"tensor\":1,\"pipeline\":4,\"data\":2,\"zero\":1}", "write",
+		 16384 + 32768 - 8192, 1 + 2 * 6 + 6},
+	};
+
+	for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		uint64_t memory[2];
+
+		for (unsigned whole = 0; whole < 2; whole++) {
+			struct err err = {0};
+			struct demand d = {0};
+			struct job job;
+			char options[512];
+
+			snprintf(options, sizeof(options),
+				 "%s,\"framing\":\"raw\",\"chunk\":4096,\"buffers\":8192,"
+				 "\"operation\":\"%s\",\"fill\":\"%s\"",
+				 rows[i].model, rows[i].operation, whole ? "whole" : "stream");
+			CU_ASSERT_EQUAL_FATAL(load(&job, "file:///tmp/x", options, &err), 0);
+			CU_ASSERT_EQUAL_FATAL(checkpoint_size(&job, job.phases, 8, 2, &d, &err), 0);
+			memory[whole] = d.memory_per_rank;
+			job_free(&job);
+		}
+		CU_ASSERT_EQUAL(memory[1] - memory[0], rows[i].memory + 512 * rows[i].tensors);
+		if (memory[1] - memory[0] != rows[i].memory + 512 * rows[i].tensors)
+			printf("row %u: %llu\n", i, (unsigned long long)(memory[1] - memory[0]));
+	}
+}
+
+/* Ranks need unequal shares where only the first data rank writes all bytes, or the weights. Bytes in whole pages: of a
+ * model of known size; of each rank's states of the optimizer; and of the weights of 4 stages, which have 2, 2, 1 and 1
+ * layers, the first one with the embedding, and the last one with the head. */
+static void test_memory_of_nodes(void)
+{
+	enum {
+		ALL = 1003520,
+		OPTIMIZER = 32768,
+		FIRST = 16384,
+		SECOND = 16384,
+		THIRD = 8192,
+		FOURTH = 12288
+	};
+	static const struct {
+		const char *options;
+		uint32_t ranks_per_node;
+		uint64_t most, node; /* of a rank, of a node */
+	} rows[] = {
+		{"\"model\":{\"bytes\":1000000},\"mesh\":{\"zero\":3}", 4, ALL, 4 * ALL},
+		{"\"model\":{\"bytes\":1000000},\"mesh\":{\"zero\":0}", 4, ALL, ALL},
+		{"\"model\":{\"bytes\":1000000},\"mesh\":{\"zero\":0}", 8, ALL, ALL},
+		{SMALL ",\"mesh\":{\"tensor\":1,\"pipeline\":4,\"data\":2,\"zero\":1}", 2,
+		 FIRST + OPTIMIZER, FIRST + SECOND + 2 * OPTIMIZER},
+		{SMALL ",\"mesh\":{\"tensor\":1,\"pipeline\":4,\"data\":2,\"zero\":1}", 8,
+		 FIRST + OPTIMIZER, FIRST + SECOND + THIRD + FOURTH + 8 * OPTIMIZER},
+	};
+
+	for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		uint32_t nodes = 8 / rows[i].ranks_per_node;
+		uint64_t node[2], rank[2];
+
+		for (unsigned whole = 0; whole < 2; whole++) {
+			struct err err = {0};
+			struct plan plan;
+			struct job job;
+			char options[512];
+
+			snprintf(options, sizeof(options),
+				 "%s,\"framing\":\"raw\",\"chunk\":4096,\"buffers\":8192,"
+				 "\"operation\":\"both\",\"fill\":\"%s\"",
+				 rows[i].options, whole ? "whole" : "stream");
+			CU_ASSERT_EQUAL_FATAL(load(&job, "file:///tmp/x", options, &err), 0);
+			CU_ASSERT_EQUAL_FATAL(plan_make(&plan, &job, 8, nodes, &err), 0);
+			node[whole] = plan.memory_bytes_per_node;
+			rank[whole] = plan.phases[0].demand.memory_per_rank;
+			plan_free(&plan);
+			job_free(&job);
+		}
+		/* Beside that are layouts: of one tensor per rank, or of 19. */
+		CU_ASSERT_EQUAL((rank[1] - rank[0]) / 4096, rows[i].most / 4096 + 2 * (i > 2));
+		node[1] -= (rank[1] - rank[0] - rows[i].most) * rows[i].ranks_per_node;
+		CU_ASSERT_EQUAL(node[1] - node[0], rows[i].node);
+		if (node[1] - node[0] != rows[i].node)
+			printf("row %u: %llu per node\n", i,
+			       (unsigned long long)(node[1] - node[0]));
+	}
+}
+
 /* The last ones stay; an old one goes when the new one is whole. */
 static void test_keep(void)
 {
@@ -368,6 +471,8 @@ int main(void)
 			       {"ranks that are alike", test_ranks_alike},
 			       {"demand", test_demand},
 			       {"readers with a mesh of their own", test_reader_mesh},
+			       {"memory of what does not stream", test_memory_of_whole},
+			       {"memory of nodes", test_memory_of_nodes},
 			       {"keep", test_keep},
 			       {"as others read", test_read_as},
 			       CU_TEST_INFO_NULL};

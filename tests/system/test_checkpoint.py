@@ -45,9 +45,11 @@ def stored(folder, suffix=""):
 
 
 def test_layouts_are_written_and_read():
-    """Every layout and framing, files shared by several writers; read by the same ranks, all bytes compared."""
-    cases = (("rank", "torch", {"zero": 3}, {}), ("layer", "safetensors", {"zero": 1, "pipeline": 2, "tensor": 2}, {}),
-             ("distributed", "raw", {"zero": 0, "tensor": 2}, {}), ("shared", "raw", {"zero": 1, "tensor": 4}, {}))
+    """Every layout and framing, files shared by several writers; read by the same ranks, all bytes compared. Some stream,
+    and some are made as a whole before they are written."""
+    whole = {"fill": "whole"}
+    cases = (("rank", "torch", {"zero": 3}, {}), ("layer", "safetensors", {"zero": 1, "pipeline": 2, "tensor": 2}, whole),
+             ("distributed", "raw", {"zero": 0, "tensor": 2}, {}), ("shared", "raw", {"zero": 1, "tensor": 4}, whole))
     for layout, framing, mesh, more in cases:
         with Folder() as folder:
             write_job(folder, job(folder, {"layout": layout, "framing": framing, "mesh": mesh, "verify": "full",
@@ -216,6 +218,38 @@ def test_within_a_training():
         check(r.rc == 0 and not left, f"{r}: {left}")
 
 
+def test_what_is_held_is_written():
+    """A training holds its checkpoints in memory while they are written, with direct I/O: all bytes are right, and it takes no
+    more memory for them than the plan says."""
+    with Folder() as folder:
+        common = {"model": MODEL, "mesh": {"zero": 1}, "layout": "layer", "chunk": "64 KiB", "buffers": "512 KiB",
+                  "store": "c"}
+        made = {"seed": 7, "stores": {"d": {"uri": "null://data"}, "c": {"uri": f"direct://{folder}/data"}},
+                "dataset": {"store": "d", "format": "raw", "files": 24, "sample_bytes": 10000},
+                "phases": [{"train": {"null_steps": 0, "compute": "10 ms", "checkpoint": {
+                               "every_steps": 4, "async": "hold", "writers": 2, **common}}},
+                           {"checkpoint": {"name": "read", "operation": "read", "count": 3, "verify": "full", **common}}]}
+        write_job(folder, made)
+        plans = {}
+        for snapshot in ("none", "hold"):
+            p = alone("plan", "job.json", "--set", f"train.checkpoint.async.snapshot={snapshot}", "--ranks-per-node", 2,
+                      "--json", cwd=folder)
+            check(p.rc == 0, f"{p}")
+            plans[snapshot] = json.loads(p.out)["phases"][0]["memory_bytes_per_rank"]
+        r = run(folder, 2)
+        check(r.rc == 0, f"{r}")
+        _, within, read = phases(folder)
+        check(within["measures"]["written"] == 3 and read["measures"]["read"] == 3, f"{within}, {read}")
+        check(read["measures"]["errors"] == 0, f"{read['measures']}")
+        held, ring = within["measures"]["memory_bytes"], 512 << 10
+        # The rank with the weights has most of it; the other one has half of the optimizer's states.
+        check(held > within["checkpoints"][0]["bytes_written"] / 2, f"{held}: {within['checkpoints']}")
+        # Memory comes in huge pages.
+        check(held <= plans["hold"] - (plans["none"] - ring) + (2 << 20), f"{held} bytes, planned {plans}")
+        text = alone("report", "results.h5", cwd=folder).out
+        check(re.search(r"^phase .* memory$", text, re.M) and f" {held >> 20} MiB" in text, f"{held} bytes: {text}")
+
+
 def test_order_of_calls():
     """No write after a file's fsync, the fsync before the rename, the folder's after it, and the marker last."""
     with Folder() as folder:
@@ -253,7 +287,8 @@ def test_training_goes_on_while_a_checkpoint_is_written():
                 "dataset": {"store": "d", "format": "raw", "files": 256, "sample_bytes": 100000},
                 "phases": [{"generate": {}}, {"train": {
                     "batch": 4, "compute": "20 ms", "null_steps": 0, "epochs": 2, "checkpoint": {
-                        "store": "c", "every_steps": 10, "async": {"snapshot": snapshot, "d2h": "20 GB/s"},
+                        "store": "c", "every_steps": 10,
+                        "async": {"snapshot": snapshot, **({"d2h": "20 GB/s"} if snapshot == "copy" else {})},
                         "model": {"bytes": "100 MB"}, "chunk": "1 MiB", "buffers": "4 MiB", "framing": "raw"}}}]}
     with Folder() as folder:
         rows, au = {}, {}

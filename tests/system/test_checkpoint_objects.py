@@ -79,12 +79,13 @@ def moved(rgw, before):
 
 
 def test_written_by_8_and_read_by_others():
+    """Objects stream, and the regions of the shared one are made as a whole before they are uploaded."""
     with Folder() as folder, servers.kept(servers.Rgw) as rgw:
         s3 = Bucket(rgw, folder)
-        for layout in "rank", "shared":
+        for layout, fill in ("rank", "stream"), ("shared", "whole"):
             what = {**RING, "layout": layout}
             before = rgw.requests()
-            _, phase = s3.run(8, {**what, "operation": "write"})
+            _, phase = s3.run(8, {**what, "operation": "write", "fill": fill})
             sizes = s3.objects()
             marker = sizes.pop("000000/.haul-checkpoint.json")
             written = phase["bytes_written"]

@@ -1,6 +1,6 @@
 """Memory of a rank: it takes at most the job's buffers and 32 MiB more than an empty process with MPI and HDF5. Trainings
 read files with many samples, which have their full size and consist of holes; checkpoints and models that are loaded are
-larger than their buffers.
+larger than their buffers. A checkpoint that is made as a whole takes the memory that its plan says.
 
 test_memory.py EMPTY_PROCESS"""
 import os
@@ -115,6 +115,25 @@ def test_load():
         write_job(folder, {"stores": {"m": {"uri": f"file://{folder}/data"}}, "phases": [
             {"load": {"name": "load", "buffers": buffers, "chunk": "4 MiB", "threads": 2, "count": 2}}]})
         streams(folder, "load", empty_process(), 2 * tensors * each, buffers)
+
+
+def test_whole_checkpoint():
+    """One that is made as a whole before it is written takes its own size, and no ring beside."""
+    base, size = empty_process(), 128 << 20
+    with Folder() as folder:
+        write_job(folder, {"stores": {"c": {"uri": f"file://{folder}/data"}},
+                           "phases": [{"checkpoint": {"operation": "write", "count": 2, "keep": 1, "fill": "whole",
+                                                      "model": {"bytes": size}}}]})
+        planned = json.loads(alone("plan", "job.json", "--json", cwd=folder).out)["phases"][0]["memory_bytes_per_rank"]
+        peak, _ = peak_of_rank([HAUL, "run", "job.json"], folder)
+        measures = report(f"{folder}/results.h5")["phases"][0]["measures"]
+        print(f"      whole: {peak / 2 ** 20:.1f} MiB, empty {base / 2 ** 20:.1f} MiB, planned {planned / 2 ** 20:.1f} MiB",
+              flush=True)
+        check(measures["written"] == 2 and measures["errors"] == 0, f"{measures}")
+        check(size < planned < size + (4 << 20), f"planned {planned} bytes")
+        check(peak > base + size, f"{peak} bytes, empty {base}")
+        if not SANITIZED:
+            check(peak <= base + planned + MORE, f"{peak} bytes, empty {base}, planned {planned}")
 
 
 @long

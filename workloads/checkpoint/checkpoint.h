@@ -5,6 +5,7 @@
  *	           plan shows of it
  *	files.c    names, tensors and writers of files; ranges.c: what a rank of another mesh reads of them
  *	write.c    a checkpoint written: threads that share a file, the marker last
+ *	whole.c    all bytes of a rank in memory, made before the first is written
  *	read.c     a checkpoint read: whole files, or ranges for a mesh of its own; read_as.c: as other programs do
  *	keep.c     the last ones stay; within.c: within another phase, which may go on meanwhile
  *	marker.c   .haul-checkpoint.json, by which a checkpoint is whole; clean.c: removal by it
@@ -22,6 +23,7 @@
 
 enum checkpoint_operation { CHECKPOINT_WRITE, CHECKPOINT_READ, CHECKPOINT_BOTH };
 enum checkpoint_behind { CHECKPOINT_BEHIND_NONE, CHECKPOINT_BEHIND_DROP };
+enum checkpoint_fill { CHECKPOINT_FILL_STREAM, CHECKPOINT_FILL_WHOLE };
 enum {
 	CHECKPOINT_FOLDER_BYTES = 128,
 	CHECKPOINT_COUNT_MAX = 10000,
@@ -29,7 +31,7 @@ enum {
 	CHECKPOINT_THREADS_MAX = 1024,
 	CHECKPOINT_WRITERS_MAX = 64 /* each has a piece of the ring, at least */
 };
-extern const char *const checkpoint_behind_names[];
+extern const char *const checkpoint_behind_names[], *const checkpoint_fill_names[];
 
 struct checkpoint_options {
 	char folder[CHECKPOINT_FOLDER_BYTES];
@@ -46,7 +48,7 @@ struct checkpoint_options {
 	uint64_t writers, fillers; /* threads of a rank */
 	uint64_t readers; /* threads of a rank that read side by side, in pieces of chunk */
 	uint32_t read_as; /* whose readers, chunk and buffers are the defaults: read_as.h */
-	uint32_t behind;
+	uint32_t fill, behind;
 	struct mesh read_mesh; /* of the readers; all 0: as written */
 	uint32_t replicas;
 	uint32_t shift, verify, on_error;
@@ -79,6 +81,8 @@ struct checkpoint_options {
 		.help = "threads per rank that share the writes"), \
 	OPT_U64("fillers", type, FIELD(fillers), .def = 1, .max = CHECKPOINT_THREADS_MAX, \
 		.help = "threads per rank that make the bytes of chunks meanwhile; 0: a writer makes each chunk before it writes it"), \
+	OPT_CHOICE("fill", type, FIELD(fill), .def = CHECKPOINT_FILL_STREAM, .choices = checkpoint_fill_names, \
+		.help = "stream: bytes are made while others are written; whole: all bytes of a rank are made in memory, and then written"), \
 	OPT_CHOICE("behind", type, FIELD(behind), .def = CHECKPOINT_BEHIND_NONE, .choices = checkpoint_behind_names, \
 		.help = "drop: pages are written out and dropped from the page cache one chunk behind the writer")
 /* clang-format on */
@@ -109,7 +113,24 @@ struct checkpoint_use {
 	uint32_t snapshot; /* enum checkpoint_snapshot */
 	uint64_t d2h;
 };
-enum checkpoint_snapshot { CHECKPOINT_SNAPSHOT_NONE, CHECKPOINT_SNAPSHOT_COPY };
+enum checkpoint_snapshot {
+	CHECKPOINT_SNAPSHOT_NONE,
+	CHECKPOINT_SNAPSHOT_COPY, /* all bytes pass through two windows, and none are kept */
+	CHECKPOINT_SNAPSHOT_HOLD  /* all bytes are in memory until they are written */
+};
+extern const char *const checkpoint_snapshot_names[];
+
+/* Whether all bytes of a rank are in memory before the first is written. */
+static inline bool checkpoint_is_whole(const struct checkpoint_options *o, uint32_t snapshot)
+{
+	return o->fill == CHECKPOINT_FILL_WHOLE || snapshot == CHECKPOINT_SNAPSHOT_HOLD;
+}
+/* Whether bytes pass through the ring: where the phase reads, or writes what is not in memory as a whole. */
+static inline bool checkpoint_has_ring(const struct checkpoint_options *o, uint32_t snapshot)
+{
+	return o->operation != CHECKPOINT_WRITE || !checkpoint_is_whole(o, snapshot);
+}
+
 int checkpoint_use_of(const struct job *job, const struct job_phase *phase,
 		      struct checkpoint_use *out, struct err *err);
 

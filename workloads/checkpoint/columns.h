@@ -34,6 +34,9 @@
 	X(CHECKPOINT_VERIFY_NS, "verify_ns", "ns", SUM, "time of all threads comparing bytes") \
 	X(CHECKPOINT_MARKER_NS, "marker_ns", "ns", MAX, \
 	  "publishing markers, by which a checkpoint is whole; in the account of waiting for ranks") \
+	X(CHECKPOINT_MEMORY_BYTES, "memory_bytes", "bytes", MAX, \
+	  "the most memory that a rank had for bytes of checkpoints: the ring, windows of a copy, or all that is held", \
+	  .role = ROLE_MEMORY) \
 	X(CHECKPOINT_REMOVED, "removed", "", SUM, "files of older checkpoints removed") \
 	X(CHECKPOINT_PAYLOAD_ERRORS, "payload_errors", "", SUM, "reads whose bytes were wrong") \
 	NULL_PASS_LIST(X, CHECKPOINT_) \

@@ -24,6 +24,8 @@ static const double bytes_max = 0x1p62;
 
 static const char *const operation_names[] = {"write", "read", "both", NULL};
 const char *const checkpoint_behind_names[] = {"none", "drop", NULL};
+const char *const checkpoint_fill_names[] = {"stream", "whole", NULL};
+const char *const checkpoint_snapshot_names[] = {"none", "copy", "hold", NULL};
 
 #define OPTIONS_FIELD(member) member
 const struct option checkpoint_options_table[] = {
@@ -208,6 +210,30 @@ static int options_check_operation(const struct checkpoint_options *o, const cha
 	return 0;
 }
 
+/* "whole" has an effect only where a phase writes, the store keeps bytes, and no snapshot has said what is in memory. */
+static int options_check_fill(const struct checkpoint_use *use, struct err *err)
+{
+	const struct checkpoint_options *o = use->options;
+	const struct backend_ops *ops = use->store->section->owner;
+
+	if (o->fill != CHECKPOINT_FILL_WHOLE)
+		return 0;
+	if (o->operation == CHECKPOINT_READ)
+		return err_set(err, -EINVAL, "%s/fill: \"read\" writes nothing", use->path);
+	if (use->snapshot != CHECKPOINT_SNAPSHOT_NONE)
+		return err_set(
+			err, -EINVAL,
+			"%s/fill: with \"async\", the snapshot says what is in memory; leave out \"fill\", or "
+			"set \"async\": \"hold\"",
+			use->path);
+	if (!(ops->capabilities & BACKEND_CONTENT))
+		return err_set(err, -EINVAL,
+			       "%s/fill: store \"%s\" (%s://) keeps no bytes, so none are made; "
+			       "leave it out",
+			       use->path, use->store->name, ops->scheme);
+	return 0;
+}
+
 static int options_check_folder(const struct checkpoint_options *o, const char *path,
 				struct err *err)
 {
@@ -314,6 +340,8 @@ int checkpoint_check_use(const struct checkpoint_use *use, uint32_t ranks, struc
 		rc = options_check_reader_mesh(o, &shape, ranks, path, err);
 	if (rc == 0)
 		rc = options_check_operation(o, path, err);
+	if (rc == 0)
+		rc = options_check_fill(use, err);
 	if (rc == 0)
 		rc = options_check_folder(o, path, err);
 	if (rc == 0)

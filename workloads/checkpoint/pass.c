@@ -170,6 +170,8 @@ int checkpoint_write_begin(struct checkpoint_run *r, struct err *err)
 	r->asked_ns = clock_now(r->store.clock);
 	r->shared_end_ns = 0;
 	rc = checkpoint_write_mark(r, err);
+	if (rc == 0 && r->options->fill == CHECKPOINT_FILL_WHOLE)
+		rc = group_agree(r->ctx->group, checkpoint_whole_lay_out(r, err), err);
 	if (rc < 0)
 		return rc;
 	checkpoint_write_reset(r);

@@ -115,20 +115,22 @@ static int checkpoint_open_ring(struct checkpoint_run *r, struct err *err)
 	}
 	if (checkpoint_reads(o) && o->readers)
 		r->read_pieces = checkpoint_least(pieces / (uint32_t)o->readers, depth);
-	return buffers_init(&r->ring, r->content ? 1 : 0, pieces * r->window_bytes, err);
+	return buffers_init(&r->ring, r->content && checkpoint_has_ring(o, r->snapshot) ? 1 : 0,
+			    pieces * r->window_bytes, err);
 }
 
 /* Piece i of a writer or reader that has so many of them. */
 void *checkpoint_ring_piece(const struct checkpoint_run *r, uint32_t thread, uint32_t pieces)
 {
-	return r->content ? (char *)r->ring.base + (uint64_t)thread * pieces * r->window_bytes
-			  : NULL;
+	return r->ring.base ? (char *)r->ring.base + (uint64_t)thread * pieces * r->window_bytes
+			    : NULL;
 }
 
 static int checkpoint_open_threads(struct checkpoint_run *r, struct err *err)
 {
 	const struct checkpoint_options *o = r->options;
-	bool fills = r->content && checkpoint_writes(o);
+	bool whole = checkpoint_is_whole(o, r->snapshot);
+	bool fills = (r->content || whole) && checkpoint_writes(o);
 	int rc = fillers_open(&r->fillers, fills ? (uint32_t)o->fillers : 0, r->crew.threads,
 			      r->store.clock, err);
 
@@ -139,6 +141,8 @@ static int checkpoint_open_threads(struct checkpoint_run *r, struct err *err)
 		rc = checkpoint_write_open(r, err);
 	for (uint32_t i = 0; rc == 0 && i < r->crew.threads; i++) {
 		queue_memory(&r->crew.members[i].queue, r->ring.base, r->ring.mapped_bytes);
+		queue_memory(&r->crew.members[i].queue, r->whole.memory.base,
+			     r->whole.memory.mapped_bytes);
 		if (checkpoint_writes(o) && i < o->writers)
 			rc = checkpoint_writer_open(r, i, err);
 		if (rc == 0 && checkpoint_reads(o) && i < o->readers)
@@ -157,8 +161,11 @@ static int checkpoint_open_crew(struct checkpoint_run *r, struct err *err)
 	int rc;
 
 	rc = checkpoint_open_ring(r, err);
+	if (rc == 0 && o->fill == CHECKPOINT_FILL_WHOLE)
+		rc = checkpoint_whole_open(r, err);
 	if (rc < 0)
 		return rc;
+	checkpoint_count_memory(r);
 	r->crew = (struct crew){
 		.once = true,
 		.store = &r->store,
@@ -220,10 +227,20 @@ void checkpoint_close(struct checkpoint_run *r)
 	checkpoint_write_close(r);
 	free(r->members);
 	repeat_close(&r->repeat);
+	checkpoint_whole_close(r);
 	buffers_free(&r->ring);
 	queue_close(&r->side);
 	if (r->store.ops)
 		store_close(&r->store);
+}
+
+void checkpoint_count_memory(struct checkpoint_run *r)
+{
+	uint64_t *most = &r->ctx->tally->rank_row[CHECKPOINT_MEMORY_BYTES];
+	uint64_t windows = r->snapshot == CHECKPOINT_SNAPSHOT_COPY ? 2 * r->chunk : 0;
+	uint64_t bytes = r->ring.mapped_bytes + r->whole.memory.mapped_bytes + windows;
+
+	*most = bytes > *most ? bytes : *most;
 }
 
 void checkpoint_measure(struct checkpoint_run *r)

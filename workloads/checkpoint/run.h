@@ -36,6 +36,20 @@ struct checkpoint_write {
 	struct checkpoint_slot *slots; /* [options->writers] */
 };
 
+/* All bytes that this rank writes of a checkpoint, in memory at once: see whole.c. */
+struct checkpoint_whole_file;
+struct checkpoint_whole {
+	struct checkpoint_whole_file *files; /* [file_count]; NULL: bytes stream through the ring */
+	uint32_t file_count;
+	struct buffers memory;
+	struct writer_object what; /* all files, one after the other */
+	_Atomic uint64_t next;     /* of what: the next piece */
+	/* Writers that make bytes now, and whether one of them failed: guarded by the lock of struct checkpoint_write. */
+	uint32_t makers;
+	bool failed;
+	uint64_t began_ns; /* when the memory was asked for */
+};
+
 /* What a thread has. */
 struct checkpoint_reader;
 struct checkpoint_member {
@@ -57,6 +71,7 @@ struct checkpoint_run {
 	struct fillers fillers;
 	struct checkpoint_member *members; /* [crew.threads] */
 	struct checkpoint_write write;
+	struct checkpoint_whole whole;
 	struct cold cold;
 	struct checkpoint_shape shape; /* of what is written */
 	struct mesh readers;
@@ -83,9 +98,10 @@ struct checkpoint_run {
 	uint64_t shared_end_ns; /* when the version of all ranks was published; 0: there is none */
 	/* A checkpoint that is written while another phase goes on: see within.c. */
 	bool flies;
-	void *windows; /* two of chunk bytes, for copies; NULL: none are made */
-	uint64_t d2h;
-	bool dropped; /* caches, once for the phase */
+	uint32_t snapshot; /* enum checkpoint_snapshot */
+	void *windows;     /* two of chunk bytes, for copies; NULL: none are made */
+	uint64_t d2h;      /* bytes per second that come to the host; 0: as many as memory allows */
+	bool dropped;      /* caches, once for the phase */
 };
 
 /* Folder and file of the checkpoint at work. */
@@ -108,6 +124,25 @@ void checkpoint_write_close(struct checkpoint_run *r);
 int checkpoint_writer_open(struct checkpoint_run *r, uint32_t thread, struct err *err);
 /* Before a pass. */
 void checkpoint_write_reset(struct checkpoint_run *r);
+
+/* Of a file, in whichever thread's slot: lays file i of this rank out; makes bytes of it, for struct writer_object. */
+int checkpoint_slot_lay_out(struct checkpoint_run *r, struct checkpoint_slot *s, uint32_t i,
+			    struct err *err);
+void checkpoint_slot_image(const void *slot, uint64_t at, void *to, uint64_t bytes);
+
+/* whole.c: takes the memory, which then serves any number of checkpoints; and before each of them, when its marker is
+ * known. Call the close function also after an error. */
+int checkpoint_whole_open(struct checkpoint_run *r, struct err *err);
+void checkpoint_whole_close(struct checkpoint_run *r);
+int checkpoint_whole_lay_out(struct checkpoint_run *r, struct err *err);
+/* Each writer calls it, in the body of the crew. Returns when all bytes are there, or -ECANCELED where they will not be.
+ * Its time is the writer's fill_ns. */
+int checkpoint_whole_make(struct checkpoint_run *r, uint64_t thread);
+/* Where the bytes of a file of this rank are; NULL: they stream. */
+void *checkpoint_whole_bytes(const struct checkpoint_run *r, uint32_t file);
+
+/* within.c: waits until so many bytes have come to the host, at the rate of the job. Any thread. */
+void checkpoint_pace(const struct checkpoint_run *r, uint64_t began_ns, uint64_t bytes);
 
 /* read.c */
 int checkpoint_reader_open(struct checkpoint_run *r, uint32_t thread, struct err *err);
@@ -144,6 +179,8 @@ int checkpoint_all(struct checkpoint_run *r, enum stop_reason *stopped, struct e
 void checkpoint_close(struct checkpoint_run *r);
 /* This rank's results: from the threads and the accounts into the tally. */
 void checkpoint_measure(struct checkpoint_run *r);
+/* Memory for bytes of checkpoints has been taken. */
+void checkpoint_count_memory(struct checkpoint_run *r);
 
 /* null.c: counts what haul itself costs in the tally of the phase, before the phase begins. Collective. */
 int checkpoint_null(const struct phase_context *ctx, const struct checkpoint_options *options,

@@ -21,6 +21,22 @@ static uint64_t size_padded(uint64_t bytes, uint64_t part)
 	return part ? (bytes + part - 1) / part * part : bytes;
 }
 
+int checkpoint_file_bytes(const struct checkpoint_shape *s, uint64_t rank, uint32_t i,
+			  uint64_t *bytes, struct err *err)
+{
+	struct archive_tensors tensors;
+	struct checkpoint_file f;
+	uint64_t payload;
+	int rc;
+
+	checkpoint_file(s, rank, i, &f);
+	tensors = checkpoint_file_tensors(&f);
+	rc = archive_size((enum archive_kind)s->framing, &tensors, bytes, &payload, err);
+	if (rc == 0 && s->layout == CHECKPOINT_SHARED)
+		*bytes = size_padded(*bytes, s->part);
+	return rc;
+}
+
 int checkpoint_written_by(const struct checkpoint_shape *s, uint64_t rank,
 			  struct checkpoint_written *out, struct err *err)
 {
@@ -29,17 +45,13 @@ int checkpoint_written_by(const struct checkpoint_shape *s, uint64_t rank,
 	*out = (struct checkpoint_written){0};
 	checkpoint_rank_bytes(s, rank, &out->weights, &out->optimizer);
 	for (uint32_t i = 0; i < files; i++) {
-		struct archive_tensors tensors;
-		struct checkpoint_file f;
-		uint64_t size, payload;
-		int rc;
+		uint64_t bytes;
+		int rc = checkpoint_file_bytes(s, rank, i, &bytes, err);
 
-		checkpoint_file(s, rank, i, &f);
-		tensors = checkpoint_file_tensors(&f);
-		rc = archive_size((enum archive_kind)s->framing, &tensors, &size, &payload, err);
 		if (rc < 0)
 			return rc;
-		out->bytes += s->layout == CHECKPOINT_SHARED ? size_padded(size, s->part) : size;
+		out->bytes += bytes;
+		out->memory += checkpoint_whole_room(bytes, CHECKPOINT_WHOLE_ALIGNMENT);
 	}
 	out->files = s->layout == CHECKPOINT_SHARED ? 0 : files;
 	return 0;
@@ -89,6 +101,7 @@ int checkpoint_written(const struct checkpoint_shape *s, uint64_t ranks,
 		out->optimizer += like * one.optimizer;
 		out->bytes += like * one.bytes;
 		out->files += like * one.files;
+		out->memory = one.memory > out->memory ? one.memory : out->memory;
 	}
 	if (s->layout == CHECKPOINT_SHARED)
 		out->files = 1;
@@ -135,24 +148,67 @@ static double size_read(const struct checkpoint_options *o, const struct checkpo
 	return (double)bytes;
 }
 
-static uint64_t size_memory(const struct checkpoint_options *o, const struct checkpoint_shape *s,
-			    const struct job_store *store)
+/* Layouts of archives: one for each writer, and one for each file that is in memory as a whole. */
+static uint64_t size_layouts(const struct checkpoint_options *o, const struct checkpoint_shape *s,
+			     bool whole)
 {
-	const struct backend_ops *ops = store->section->owner;
-	uint64_t writers = o->operation == CHECKPOINT_READ ? 0 : o->writers;
-	uint64_t readers = o->operation == CHECKPOINT_WRITE ? 0 : o->readers;
-	uint64_t threads = writers > readers ? writers : readers, tensors = 0;
+	uint64_t writers = o->operation == CHECKPOINT_READ ? 1 : o->writers, most = 0, all = 0;
 	uint32_t files = checkpoint_file_count(s, 0);
 
 	for (uint32_t i = 0; i < files; i++) {
 		struct checkpoint_file f;
 
 		checkpoint_file(s, 0, i, &f);
-		tensors = f.tensors > tensors ? f.tensors : tensors;
+		most = f.tensors > most ? f.tensors : most;
+		all += f.tensors;
 	}
-	return (ops->capabilities & BACKEND_CONTENT ? o->buffers : 0) +
+	return (writers * most + (whole ? all : 0)) * SIZE_TENSOR_BYTES;
+}
+
+static uint64_t size_memory(const struct checkpoint_use *use, const struct checkpoint_shape *s,
+			    const struct checkpoint_written *written)
+{
+	const struct checkpoint_options *o = use->options;
+	const struct backend_ops *ops = use->store->section->owner;
+	uint64_t writers = o->operation == CHECKPOINT_READ ? 0 : o->writers;
+	uint64_t readers = o->operation == CHECKPOINT_WRITE ? 0 : o->readers;
+	uint64_t threads = writers > readers ? writers : readers;
+	bool whole = checkpoint_is_whole(o, use->snapshot);
+	bool ring = ops->capabilities & BACKEND_CONTENT && checkpoint_has_ring(o, use->snapshot);
+
+	return (ring ? o->buffers : 0) + (whole ? written->memory : 0) +
+	       (use->snapshot == CHECKPOINT_SNAPSHOT_COPY ? SIZE_WINDOWS * o->chunk : 0) +
 	       threads * (sizeof(struct crew_thread) + CHECKPOINT_HISTS * sizeof(struct hist)) +
-	       (writers ? writers : 1) * tensors * SIZE_TENSOR_BYTES;
+	       size_layouts(o, s, whole);
+}
+
+/* By how many bytes the ranks of a node, whose shards are in memory as a whole, need less together than if each needed as
+ * much as the one that needs most. Those of data rank 0 need most, and so do the nodes that have them. */
+static int size_uneven(const struct checkpoint_shape *s, uint64_t most, uint32_t ranks,
+		       uint32_t ranks_per_node, uint64_t *uneven, struct err *err)
+{
+	uint64_t first = s->mesh.tensor * s->mesh.pipeline, node = 0, most_node = 0;
+	uint64_t like = UINT64_MAX;
+	struct checkpoint_written one = {0};
+
+	for (uint64_t rank = 0; rank < ranks; rank++) {
+		if (rank % ranks_per_node == 0)
+			node = 0;
+		if (rank % ranks_per_node == 0 && rank >= first)
+			break;
+		if (checkpoint_rank_like(&s->mesh, rank) != like) {
+			int rc;
+
+			like = checkpoint_rank_like(&s->mesh, rank);
+			rc = checkpoint_written_by(s, like, &one, err);
+			if (rc < 0)
+				return rc;
+		}
+		node += one.memory;
+		most_node = node > most_node ? node : most_node;
+	}
+	*uneven = most * ranks_per_node - most_node;
+	return 0;
 }
 
 static void size_note(struct demand *out, const char *text)
@@ -214,9 +270,12 @@ int checkpoint_size_use(const struct checkpoint_use *use, uint32_t ranks, uint32
 		out->bytes += size_read(o, &s.shape, &s.written, ranks) * (double)o->count;
 	out->bytes_per_rank = out->bytes / ranks;
 	out->files = s.written.files * o->count;
-	out->memory_per_rank = size_memory(o, &s.shape, use->store);
-	if (use->snapshot == CHECKPOINT_SNAPSHOT_COPY)
-		out->memory_per_rank += SIZE_WINDOWS * o->chunk;
+	out->memory_per_rank = size_memory(use, &s.shape, &s.written);
+	if (checkpoint_is_whole(o, use->snapshot))
+		rc = size_uneven(&s.shape, s.written.memory, ranks, ranks_per_node,
+				 &out->memory_uneven, err);
+	if (rc < 0)
+		return rc;
 	size_notes(o, &s.shape, ranks, ranks_per_node, out);
 	cold_size(&o->cold, ranks_per_node, out);
 	return 0;

@@ -8,7 +8,20 @@ struct checkpoint_written {
 	uint64_t weights, optimizer; /* bytes of tensors */
 	uint64_t bytes;              /* of files or regions, with their framing */
 	uint64_t files;              /* of their own; 0: none, or a region of the shared file */
+	/* Memory that holds all files of the rank at once (whole.c); of several ranks, of the one that needs most. */
+	uint64_t memory;
 };
+
+/* Bytes of file i of the rank, or of its region of the shared file. */
+int checkpoint_file_bytes(const struct checkpoint_shape *s, uint64_t rank, uint32_t i,
+			  uint64_t *bytes, struct err *err);
+
+/* Each file in memory begins at a multiple of so many bytes. */
+enum { CHECKPOINT_WHOLE_ALIGNMENT = 4096 };
+static inline uint64_t checkpoint_whole_room(uint64_t bytes, uint64_t alignment)
+{
+	return (bytes + alignment - 1) / alignment * alignment;
+}
 
 /* What one rank of the mesh writes. */
 int checkpoint_written_by(const struct checkpoint_shape *s, uint64_t rank,

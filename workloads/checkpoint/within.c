@@ -28,11 +28,12 @@ int checkpoint_within_open(struct checkpoint_run **out, struct phase_context *ct
 	r->options = use->options;
 	r->described = use->store;
 	r->crew.kind = "checkpoint";
+	r->snapshot = use->snapshot;
+	r->d2h = use->d2h;
 	rc = checkpoint_open(r, err);
 	r->repeat.at_once = true;
-	if (rc < 0 || use->snapshot == CHECKPOINT_SNAPSHOT_NONE)
+	if (rc < 0 || use->snapshot != CHECKPOINT_SNAPSHOT_COPY)
 		return rc;
-	r->d2h = use->d2h;
 	r->windows = malloc(2 * r->chunk);
 	if (r->windows)
 		memset(r->windows, 1, 2 * r->chunk);
@@ -40,8 +41,15 @@ int checkpoint_within_open(struct checkpoint_run **out, struct phase_context *ct
 			   r->windows ? 0 : err_set(err, -ENOMEM, "no memory for a snapshot"), err);
 }
 
+void checkpoint_pace(const struct checkpoint_run *r, uint64_t began_ns, uint64_t bytes)
+{
+	if (r->d2h)
+		clock_sleep_until(r->store.clock, began_ns + (uint64_t)((unsigned __int128)bytes *
+									1000000000u / r->d2h));
+}
+
 /* Copies as many bytes as this rank writes, no faster than to the host. */
-static void checkpoint_snapshot(struct checkpoint_run *r)
+static void checkpoint_copy(struct checkpoint_run *r)
 {
 	uint64_t began_ns = clock_now(r->store.clock), weights, optimizer, bytes, done = 0, piece;
 
@@ -51,11 +59,33 @@ static void checkpoint_snapshot(struct checkpoint_run *r)
 		piece = bytes - done < r->chunk ? bytes - done : r->chunk;
 		memcpy((char *)r->windows + r->chunk, r->windows, piece);
 		done += piece;
-		if (r->d2h)
-			clock_sleep_until(r->store.clock,
-					  began_ns + (uint64_t)((unsigned __int128)done *
-								1000000000u / r->d2h));
+		checkpoint_pace(r, began_ns, done);
 	}
+}
+
+static int checkpoint_hold_thread(struct crew_thread *w, uint64_t thread)
+{
+	struct checkpoint_run *r = w->crew->argument;
+
+	return thread < r->options->writers ? checkpoint_whole_make(r, thread) : 0;
+}
+
+/* Takes memory for all bytes of this rank and makes them there, no faster than they come to the host. The threads that
+ * write do it, and write none of them yet: what it takes is no part of their time. */
+static int checkpoint_hold(struct checkpoint_run *r, struct err *err)
+{
+	int rc = checkpoint_whole_open(r, err);
+
+	checkpoint_count_memory(r);
+	if (rc == 0)
+		rc = checkpoint_whole_lay_out(r, err);
+	if (rc == 0)
+		rc = crew_launch(&r->crew, checkpoint_hold_thread, err);
+	if (rc == 0)
+		rc = crew_land(&r->crew, false, err);
+	for (uint64_t i = 0; i < r->options->writers; i++)
+		r->members[i].writer.fill_ns = 0;
+	return rc;
 }
 
 int checkpoint_within_land(struct checkpoint_run *r, bool halt, struct err *err)
@@ -66,6 +96,8 @@ int checkpoint_within_land(struct checkpoint_run *r, bool halt, struct err *err)
 		return 0;
 	rc = group_agree(r->ctx->group, crew_land(&r->crew, halt, err), err);
 	r->flies = false;
+	/* What was held is written. */
+	checkpoint_whole_close(r);
 	rc = checkpoint_write_end(r, rc, halt, err);
 	r->within.tally->finished_ns = clock_utc_ns();
 	if (rc == 0 && !halt)
@@ -78,7 +110,7 @@ int checkpoint_within_land(struct checkpoint_run *r, bool halt, struct err *err)
 static int checkpoint_within_launch(struct checkpoint_run *r, struct err *err)
 {
 	uint64_t asked_ns = clock_now(r->store.clock);
-	int rc = checkpoint_within_land(r, false, err);
+	int rc = checkpoint_within_land(r, false, err), launched = 0;
 
 	if (r->repeat.begun)
 		account_skip(&r->repeat.accounts, clock_now(r->store.clock));
@@ -87,13 +119,23 @@ static int checkpoint_within_launch(struct checkpoint_run *r, struct err *err)
 	if (rc < 0)
 		return rc;
 	r->asked_ns = asked_ns;
-	checkpoint_snapshot(r);
+	if (r->snapshot == CHECKPOINT_SNAPSHOT_HOLD)
+		launched = checkpoint_hold(r, err);
+	else
+		checkpoint_copy(r);
 	r->repeat.start_ns = clock_now(r->store.clock);
 	account_skip(&r->repeat.accounts, r->repeat.start_ns);
-	rc = group_agree(r->ctx->group, crew_launch(&r->crew, checkpoint_write_thread, err), err);
+	if (launched == 0)
+		launched = crew_launch(&r->crew, checkpoint_write_thread, err);
+	rc = group_agree(r->ctx->group, launched, err);
 	r->flies = rc == 0;
 	r->blocked_ns = clock_now(r->store.clock) - asked_ns;
-	return rc;
+	if (rc == 0)
+		return 0;
+	/* Another rank has failed, perhaps. */
+	if (launched == 0)
+		crew_land(&r->crew, true, NULL);
+	return checkpoint_write_end(r, rc, false, err);
 }
 
 int checkpoint_within_write(struct checkpoint_run *r, enum stop_reason *stopped, struct err *err)
@@ -104,7 +146,7 @@ int checkpoint_within_write(struct checkpoint_run *r, enum stop_reason *stopped,
 	*stopped = STOP_NONE;
 	if (!part->started_ns)
 		part->started_ns = clock_utc_ns();
-	if (r->windows)
+	if (r->snapshot != CHECKPOINT_SNAPSHOT_NONE)
 		return checkpoint_within_launch(r, err);
 	if (r->repeat.begun)
 		account_skip(&r->repeat.accounts, clock_now(r->store.clock));

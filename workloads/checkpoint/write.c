@@ -47,7 +47,7 @@ void checkpoint_write_reset(struct checkpoint_run *r)
 }
 
 /* What is behind the end of a region is zeros. */
-static void checkpoint_slot_image(const void *slot, uint64_t at, void *to, uint64_t bytes)
+void checkpoint_slot_image(const void *slot, uint64_t at, void *to, uint64_t bytes)
 {
 	const struct checkpoint_slot *s = slot;
 	uint64_t left = at < s->archive.size ? s->archive.size - at : 0;
@@ -58,9 +58,8 @@ static void checkpoint_slot_image(const void *slot, uint64_t at, void *to, uint6
 		memset((char *)to + left, 0, bytes - left);
 }
 
-/* Lays file i out in the slot. */
-static int checkpoint_slot_lay_out(struct checkpoint_run *r, struct checkpoint_slot *s, uint32_t i,
-				   struct err *err)
+int checkpoint_slot_lay_out(struct checkpoint_run *r, struct checkpoint_slot *s, uint32_t i,
+			    struct err *err)
 {
 	struct archive_tensors tensors;
 	int rc;
@@ -80,6 +79,7 @@ static int checkpoint_slot_lay_out(struct checkpoint_run *r, struct checkpoint_s
 					 .offset = s->file.offset,
 					 .size = s->file.region ? s->file.region : s->archive.size,
 					 .piece = r->chunk,
+					 .bytes = checkpoint_whole_bytes(r, i),
 					 .image = checkpoint_slot_image,
 					 .argument = s,
 					 .next = &s->next};
@@ -220,7 +220,7 @@ int checkpoint_writer_open(struct checkpoint_run *r, uint32_t thread, struct err
 
 	r->members[thread].writer = (struct writer){
 		.queue = &w->queue,
-		.fillers = r->content && r->options->fillers ? &r->fillers : NULL,
+		.fillers = r->fillers.count ? &r->fillers : NULL,
 		.memory = checkpoint_ring_piece(r, thread, r->write_pieces),
 		.buffer_bytes = r->window_bytes,
 		.buffers = r->write_pieces,
@@ -285,6 +285,10 @@ int checkpoint_write_thread(struct crew_thread *w, uint64_t thread)
 	if (thread >= r->options->writers)
 		return 0;
 	clock_sleep_until(r->store.clock, r->repeat.start_ns);
+	if (r->options->fill == CHECKPOINT_FILL_WHOLE)
+		rc = checkpoint_whole_make(r, thread);
+	if (rc < 0)
+		return rc;
 	while ((s = checkpoint_write_take(r, w, &rc))) {
 		rc = checkpoint_write_leave(r, s, w, writer_put(&m->writer, &s->what));
 		if (rc < 0)

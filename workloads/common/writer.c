@@ -20,8 +20,6 @@ int writer_open(struct writer *w, struct err *err)
 	memset(w->pieces, 0, w->buffers * sizeof(*w->pieces));
 	for (uint32_t i = 0; i < w->buffers; i++) {
 		w->pieces[i].filled = &w->filled;
-		if (w->memory)
-			w->pieces[i].memory = (char *)w->memory + i * w->buffer_bytes;
 		w->idle[w->idle_count++] = w->buffers - 1 - i;
 	}
 	if (w->fillers)
@@ -49,7 +47,21 @@ static uint32_t piece_state(const struct piece *p)
 /* Whether a piece is made before it is written. */
 static bool writer_makes(const struct writer *w, uint64_t length)
 {
-	return w->memory && length <= w->buffer_bytes;
+	return w->now->bytes ? w->making : w->memory && length <= w->buffer_bytes;
+}
+
+/* Whether a piece is made while the store asks for its bytes. */
+static bool writer_makes_in_chunks(const struct writer *w, uint64_t length)
+{
+	return !w->now->bytes && w->memory && length > w->buffer_bytes;
+}
+
+/* Where the bytes of piece i are, which begins at that byte of the object. */
+static void *writer_memory(const struct writer *w, uint32_t i, uint64_t at)
+{
+	if (w->now->bytes)
+		return (char *)w->now->bytes + at;
+	return w->memory ? (char *)w->memory + i * w->buffer_bytes : NULL;
 }
 
 /* Takes the next piece of the object for an idle buffer. Returns false where none is left. */
@@ -58,18 +70,21 @@ static bool writer_take(struct writer *w)
 	const struct writer_object *o = w->now;
 	uint64_t at = o->next ? atomic_fetch_add(o->next, o->piece) : w->at;
 	struct piece *p;
+	uint32_t i;
 
 	w->ended = at >= o->size;
 	if (w->ended)
 		return false;
 	w->at = at + o->piece;
-	p = &w->pieces[w->idle[--w->idle_count]];
+	i = w->idle[--w->idle_count];
+	p = &w->pieces[i];
+	p->memory = writer_memory(w, i, at);
 	p->at = at;
 	p->length = o->size - at < o->piece ? o->size - at : o->piece;
 	p->image = o->image;
 	p->argument = o->argument;
 	p->fill_ns = 0;
-	w->made[w->made_count++] = (uint32_t)(p - w->pieces);
+	w->made[w->made_count++] = i;
 	atomic_store_explicit(&p->state, writer_makes(w, p->length) ? PIECE_ASKED : PIECE_FULL,
 			      memory_order_release);
 	return true;
@@ -149,7 +164,7 @@ static int writer_send(struct writer *w, struct piece *p)
 				.length = p->length,
 				.data = p->memory,
 				.user = w};
-	if (p->memory && !writer_makes(w, p->length)) {
+	if (writer_makes_in_chunks(w, p->length)) {
 		req->buffer_bytes = w->buffer_bytes;
 		req->chunk = writer_chunk;
 	}
@@ -207,24 +222,29 @@ static bool writer_halted(const struct writer *w)
 	return w->halt && atomic_load_explicit(w->halt, memory_order_relaxed);
 }
 
-/* Does one step: sends a piece, or waits. */
+/* Does one step: sends a piece, or waits. A piece that is only made is done once it is full. */
 static int writer_step(struct writer *w)
 {
 	struct piece *p = w->in_flight < w->depth ? writer_next(w) : NULL;
 
-	if (p)
+	if (p && !w->making)
 		return writer_send(w, p);
+	if (p) {
+		writer_idle(w, p);
+		return 0;
+	}
 	if (w->in_flight)
 		return writer_receive(w);
 	filled_wait(&w->filled, w->pieces, w->buffers);
 	return 0;
 }
 
-int writer_put(struct writer *w, const struct writer_object *object)
+static int writer_work(struct writer *w, const struct writer_object *object, bool making)
 {
 	int rc = 0, received;
 
 	w->now = object;
+	w->making = making;
 	w->at = 0;
 	w->ended = false;
 	for (;;) {
@@ -242,4 +262,14 @@ int writer_put(struct writer *w, const struct writer_object *object)
 		rc = rc ? rc : received;
 	}
 	return rc;
+}
+
+int writer_put(struct writer *w, const struct writer_object *object)
+{
+	return writer_work(w, object, false);
+}
+
+int writer_make(struct writer *w, const struct writer_object *object)
+{
+	return writer_work(w, object, true);
 }

@@ -12,6 +12,9 @@
  * without any bytes; a piece longer than a buffer is made as the store asks for it (request.chunk); and without
  * filler threads the writer makes each piece itself before it writes it.
  *
+ * An object may have memory for all of its bytes. They are then made first, in the same pieces and by the same threads
+ * (writer_make), and written afterwards.
+ *
  * A writer belongs to the thread of its queue. Nothing allocates after writer_open. */
 #ifndef HAUL_WORKLOADS_COMMON_WRITER_H
 #define HAUL_WORKLOADS_COMMON_WRITER_H
@@ -25,6 +28,9 @@ enum { WRITER_PIECES_MAX = 64 };
 struct writer_object {
 	struct object *object;
 	uint64_t offset, size, piece;
+	/* Memory for all of them, aligned as the store needs it: writer_make makes them there, and writer_put writes
+	 * them from there. NULL: writer_put makes them piece by piece in the writer's buffers. */
+	void *bytes;
 	/* Makes bytes [at, at + bytes) of them; fillers call it at the same time as the writer. Not called where the
 	 * store keeps no content. */
 	void (*image)(const void *argument, uint64_t at, void *to, uint64_t bytes);
@@ -38,8 +44,9 @@ struct writer {
 	/* Set by the caller before writer_open; all of it must outlive the writer. */
 	struct queue *queue;
 	struct fillers *fillers; /* NULL: the writer makes all pieces itself */
-	/* [buffers * buffer_bytes], aligned as the store needs it; NULL: the store keeps no content. Pieces that
-	 * can be under way: buffers, at least depth and at most WRITER_PIECES_MAX. */
+	/* [buffers * buffer_bytes], aligned as the store needs it; NULL: the store keeps no content, or objects have
+	 * memory of their own. Pieces that can be under way: buffers, at least depth and at most
+	 * WRITER_PIECES_MAX. */
 	void *memory;
 	uint64_t buffer_bytes;
 	uint32_t buffers;
@@ -53,9 +60,11 @@ struct writer {
 	void *argument;
 
 	/* Used by the writer only. Times over all objects so far: fill_ns in which this writer or a
-	 * filler made bytes for it, write_ns in which at least one write was in flight. */
+	 * filler made bytes for writer_put, write_ns in which at least one write was in flight. The caller adds the
+	 * time of writer_make. */
 	uint64_t fill_ns, write_ns;
 	const struct writer_object *now; /* the current object */
+	bool making;                     /* its bytes, and writing none */
 	uint64_t at; /* where the next piece begins, if only this writer takes pieces */
 	bool ended;  /* no piece is left to take */
 	uint32_t in_flight, idle_count, made_count;
@@ -76,5 +85,10 @@ void writer_close(struct writer *w);
 /* Writes the object, or what other writers leave of it. Returns 0, -ECANCELED where the writer is
  * to halt, or the first error. Afterwards nothing is in flight, and no filler works for it. */
 int writer_put(struct writer *w, const struct writer_object *object);
+
+/* Makes the bytes of an object that has memory for them, or what other writers leave of them, and writes nothing. The
+ * fillers help. Returns 0, or -ECANCELED where the writer is to halt. All bytes are there when all writers of the object
+ * have returned 0. */
+int writer_make(struct writer *w, const struct writer_object *object);
 
 #endif

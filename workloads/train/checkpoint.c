@@ -77,6 +77,12 @@ int train_checkpoint_check(const struct job *job, const struct job_phase *phase,
 		return err_set(err, -EINVAL,
 			       "%s/checkpoint/first_epoch: has no meaning without \"every_epochs\"",
 			       phase->path);
+	if (o->checkpoint.async.d2h && o->checkpoint.async.snapshot == CHECKPOINT_SNAPSHOT_NONE)
+		return err_set(
+			err, -EINVAL,
+			"%s/checkpoint/async/d2h: nothing is copied without a snapshot; set \"snapshot\", or leave "
+			"it out",
+			phase->path);
 	rc = train_checkpoint_use(job, phase, path, &use, err);
 	return rc < 0 ? rc : checkpoint_check_use(&use, ranks, err);
 }

@@ -60,12 +60,11 @@ static const struct option shuffle_options[] = {
 		.help = "samples are read in the order of their files and drawn from a shuffle buffer of so many samples; 0: no buffer, or (stream) 1024"),
 	OPT_END};
 
-static const char *const snapshot_names[] = {"none", "copy", NULL};
 static const struct option async_options[] = {
 	OPT_CHOICE(
-		"snapshot", struct train_async, snapshot, .choices = snapshot_names,
+		"snapshot", struct train_async, snapshot, .choices = checkpoint_snapshot_names,
 		.help = "copy: the training waits only until the bytes of a checkpoint are copied, and goes on while "
-			"they are written"),
+			"they are written; nothing of the copy is kept; hold: the copy is in memory until it is written"),
 	OPT_RATE(
 		"d2h", struct train_async, d2h, .def = 0,
 		.help = "bytes per second of the copy, from the accelerator to the host; 0: as memory allows"),

@@ -400,6 +400,7 @@ static int size_checkpoints(const struct job *job, const struct job_phase *phase
 	if (rc < 0 || !train_checkpoints(phase->options))
 		return rc;
 	out->memory_per_rank += d.memory_per_rank;
+	out->memory_uneven += d.memory_uneven;
 	for (uint32_t i = 0; i < d.note_count; i++)
 		size_note(out, "%s", d.notes[i]);
 	if (!count && out->steps_per_epoch)

@@ -1,7 +1,9 @@
 /* Tests of the ring of the phase "checkpoint": whatever the numbers of fillers, writers, readers and chunks in the ring,
- * and in whatever order the store answers, every byte is read back right. The store of this test is mem:// behind
+ * and in whatever order the store answers, every byte is read back right; also where all bytes are in memory before the
+ * first is written. The store of this test is mem:// behind
  * channels that hold requests back and complete them in any order. It takes the bytes of a write only when it completes
  * the write, so a chunk that is filled again too early is found. */
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -88,9 +90,10 @@ static void late_make(struct backend_ops *ops, const char *scheme)
 }
 
 /* About 430 chunks: per rank, a file of the optimizer with 3 quarters of them, and files of weights. */
-#define MODEL \
+#define SHAPE \
 	"\"model\": {\"vocabulary\": 1000, \"hidden\": 64, \"feed_forward\": 128, \"layers\": 3, " \
-	"\"heads\": 8, \"kv_heads\": 8}, \"count\": 1, \"chunk\": 4096, \"verify\": \"full\", "
+	"\"heads\": 8, \"kv_heads\": 8}, \"chunk\": 4096, "
+#define MODEL SHAPE "\"count\": 1, \"verify\": \"full\", "
 static const uint64_t chunks_least = 400;
 
 struct ring {
@@ -120,6 +123,7 @@ static struct fixture *ring_run(const struct ring *g)
 #define LAYER ", \"layout\": \"layer\""
 #define RAW   ", \"framing\": \"raw\""
 #define SAFE  ", \"framing\": \"safetensors\""
+#define WHOLE ", \"fill\": \"whole\""
 
 static void expect_right(const struct ring *g)
 {
@@ -165,10 +169,100 @@ static void test_every_layout(void)
 		{ZERO3 ", \"layout\": \"distributed\"", &late_backend, 2, 16, 1, 4, 1},
 		{ZERO3 RAW ", \"read_mesh\": {\"tensor\": 2, \"zero\": 1}", &late_backend, 2, 16, 4,
 		 2, 4},
+		{ZERO1 LAYER WHOLE, &late_backend, 1, 4, 1, 4, 1},
+		{ZERO1 SAFE WHOLE, &late_backend, 1, 9, 4, 4, 2},
+		{ZERO3 LAYER WHOLE, &late_backend, 3, 8, 4, 4, 4},
+		{ZERO3 ", \"layout\": \"distributed\"" WHOLE, &late_backend, 2, 16, 1, 4, 1},
 	};
 
 	for (unsigned i = 0; i < sizeof(rings) / sizeof(rings[0]); i++)
 		expect_right(&rings[i]);
+}
+
+static void test_every_whole_shard(void)
+{
+	static const uint32_t chunks[] = {4, 64}, threads[] = {1, 4}, fillers[] = {0, 1, 4};
+
+	for (unsigned i = 0; i < 2 * 2 * 3; i++) {
+		struct ring g = {ZERO1 RAW WHOLE, &late_backend, .ranks = 1, .readers = 1};
+
+		g.chunks = chunks[i % 2];
+		g.writers = threads[i / 2 % 2];
+		g.fillers = fillers[i / 4];
+		expect_right(&g);
+	}
+}
+
+/* A training of 12 steps writes 3 checkpoints, which it holds in memory until they are written. */
+static void expect_held(const struct ring *g)
+{
+	char options[512], job[2048];
+	struct fixture *f;
+
+	snprintf(options, sizeof(options), SHAPE "\"store\": \"c\", %s, \"buffers\": %" PRIu32,
+		 g->more, g->chunks * CHUNK);
+	snprintf(
+		job, sizeof(job),
+		"{\"seed\": 7, \"stores\": {\"d\": {\"uri\": \"null://d\"}, \"c\": {\"uri\": "
+		"\"late://c\"}}, \"dataset\": {\"store\": \"d\", \"format\": \"raw\", \"files\": %" PRIu32
+		", \"sample_bytes\": 1000}, \"phases\": [{\"train\": {\"null_steps\": 0, "
+		"\"checkpoint\": {\"every_steps\": 4, \"async\": \"hold\", \"fillers\": %" PRIu32
+		", \"writers\": %" PRIu32 ", %s}}}, {\"checkpoint\": {\"operation\": \"read\", "
+		"\"count\": 3, \"verify\": \"full\", %s}}]}",
+		12 * g->ranks, g->fillers, g->writers, options, options);
+	f = fixture_new_with(job, &late_backend.section);
+	CU_ASSERT_PTR_NOT_NULL_FATAL(f);
+	fixture_run(f, g->ranks);
+	checkpoint_expect_ok(f);
+	CU_ASSERT_EQUAL(fixture_sum(f, CHECKPOINT_READ_BACK), 3 * (uint64_t)g->ranks);
+	CU_ASSERT_TRUE(fixture_sum(f, TALLY_BYTES_READ) >= 3 * chunks_least * CHUNK);
+	CU_ASSERT_EQUAL(fixture_sum(f, TALLY_ERRORS), 0);
+	CU_ASSERT_EQUAL(fixture_sum(f, CHECKPOINT_PAYLOAD_ERRORS), 0);
+	fixture_free(f);
+}
+
+static void test_every_held_shard(void)
+{
+	static const struct ring rings[] = {
+		{ZERO1 RAW, &late_backend, 1, 4, 0, 1, 1},
+		{ZERO1 RAW, &late_backend, 1, 16, 1, 4, 1},
+		{ZERO3 LAYER, &late_backend, 2, 8, 4, 4, 1},
+		{ZERO3 SAFE, &late_backend, 3, 8, 1, 1, 1},
+	};
+
+	for (unsigned i = 0; i < sizeof(rings) / sizeof(rings[0]); i++)
+		expect_held(&rings[i]);
+}
+
+/* No address space has 1 PiB. With ZeRO 0 only rank 0 needs it, and the other rank, whose threads write already, ends, too. */
+static void test_memory_that_is_not_there(void)
+{
+	static const char *const phases[] = {
+		"{\"train\": {\"null_steps\": 0, \"checkpoint\": {\"every_steps\": 4, \"store\": \"c\", "
+		"\"async\": \"hold\", \"model\": {\"bytes\": \"1 PiB\"}, \"mesh\": {\"zero\": 0}}}}",
+		"{\"checkpoint\": {\"operation\": \"write\", \"store\": \"c\", \"fill\": \"whole\", "
+		"\"model\": {\"bytes\": \"1 PiB\"}, \"mesh\": {\"zero\": 0}}}",
+	};
+
+	for (unsigned i = 0; i < sizeof(phases) / sizeof(phases[0]); i++) {
+		char job[1024];
+		struct fixture *f;
+
+		snprintf(
+			job, sizeof(job),
+			"{\"stores\": {\"d\": {\"uri\": \"null://d\"}, \"c\": {\"uri\": \"mem://c\"}}, "
+			"\"dataset\": {\"store\": \"d\", \"format\": \"raw\", \"files\": 16, "
+			"\"sample_bytes\": 1000}, \"phases\": [%s]}",
+			phases[i]);
+		f = fixture_of(job, 2);
+		CU_ASSERT_PTR_NOT_NULL_FATAL(f);
+		for (uint32_t rank = 0; rank < 2; rank++)
+			CU_ASSERT_EQUAL(f->rc[rank], -ENOMEM);
+		CU_ASSERT_PTR_NOT_NULL(strstr(f->err[0].text, "rank 0 has 1 PiB"));
+		if (!strstr(f->err[0].text, "rank 0 has 1 PiB"))
+			printf("%s\n", f->err[0].text);
+		fixture_free(f);
+	}
 }
 
 /* Each of the two files has one wrong bit. */
@@ -187,6 +281,9 @@ int main(void)
 	CU_TestInfo tests[] = {
 		{"every ring", test_every_ring},
 		{"every layout", test_every_layout},
+		{"every whole shard", test_every_whole_shard},
+		{"every held shard", test_every_held_shard},
+		{"memory that is not there", test_memory_that_is_not_there},
 		{"a wrong byte is found", test_a_wrong_byte_is_found},
 		CU_TEST_INFO_NULL,
 	};

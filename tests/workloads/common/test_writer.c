@@ -130,6 +130,7 @@ struct setup {
 	const struct backend_ops *ops;
 	uint32_t depth, buffers, fillers, writers;
 	uint64_t buffer_bytes, piece, size, fail_at, halt_at;
+	bool whole; /* the object has memory for all of its bytes, and the writers have none */
 };
 
 struct bench {
@@ -140,7 +141,9 @@ struct bench {
 	struct writer writers[WRITERS_MAX];
 	struct object objects[WRITERS_MAX];
 	struct writer_object what[WRITERS_MAX];
-	void *memory[WRITERS_MAX];
+	void *memory[WRITERS_MAX], *whole;
+	int (*work)(struct writer *w,
+		    const struct writer_object *object); /* writer_put, writer_make */
 	_Atomic uint64_t next, written_bytes;
 	_Atomic bool halt;
 	_Atomic uint64_t failures;
@@ -170,6 +173,7 @@ static void bench_open(struct bench *b, const struct setup *s)
 	memset(b, 0, sizeof(*b));
 	b->setup = s;
 	b->disk.bytes = malloc(OBJECT_MAX);
+	b->whole = s->whole ? calloc(1, s->size + 1) : NULL;
 	b->disk.fail_at = s->fail_at;
 	clock_init(&b->disk.clock);
 	b->disk.store = (struct store){.ops = s->ops,
@@ -180,13 +184,14 @@ static void bench_open(struct bench *b, const struct setup *s)
 	CU_ASSERT_EQUAL_FATAL(
 		fillers_open(&b->fillers, s->fillers, s->writers, &b->disk.clock, NULL), 0);
 	for (uint32_t i = 0; i < s->writers; i++) {
-		bool content = s->ops->capabilities & BACKEND_CONTENT;
+		bool buffers = s->ops->capabilities & BACKEND_CONTENT && !s->whole;
 
 		CU_ASSERT_EQUAL_FATAL(queue_open(&b->queues[i], &b->disk.store, s->depth, NULL), 0);
-		b->memory[i] = content ? malloc(s->buffers * s->buffer_bytes) : NULL;
+		b->memory[i] = buffers ? malloc(s->buffers * s->buffer_bytes) : NULL;
 		b->what[i] = (struct writer_object){.object = &b->objects[i],
 						    .size = s->size,
 						    .piece = s->piece,
+						    .bytes = b->whole,
 						    .image = image,
 						    .next = s->writers > 1 ? &b->next : NULL};
 		b->writers[i] = (struct writer){.queue = &b->queues[i],
@@ -212,6 +217,7 @@ static void bench_close(struct bench *b)
 		free(b->memory[i]);
 	}
 	free(b->disk.bytes);
+	free(b->whole);
 }
 
 struct writer_context {
@@ -224,16 +230,17 @@ static void *writer_main(void *argument)
 	const struct writer_context *s = argument;
 	struct bench *b = s->bench;
 
-	b->rc[s->number] = writer_put(&b->writers[s->number], &b->what[s->number]);
+	b->rc[s->number] = b->work(&b->writers[s->number], &b->what[s->number]);
 	return NULL;
 }
 
-/* Writes one object with as many threads as there are writers. */
-static void put(struct bench *b)
+/* Does the work on one object with as many threads as there are writers. */
+static void all_work(struct bench *b, int (*work)(struct writer *w, const struct writer_object *o))
 {
 	struct writer_context contexts[WRITERS_MAX];
 	pthread_t threads[WRITERS_MAX];
 
+	b->work = work;
 	atomic_store(&b->next, 0);
 	for (uint32_t i = 0; i < b->setup->writers; i++) {
 		contexts[i] = (struct writer_context){b, i};
@@ -251,6 +258,11 @@ static void put(struct bench *b)
 	}
 }
 
+static void put(struct bench *b)
+{
+	all_work(b, writer_put);
+}
+
 static void expect_written(const struct bench *b, uint32_t times)
 {
 	const struct setup *s = b->setup;
@@ -259,7 +271,7 @@ static void expect_written(const struct bench *b, uint32_t times)
 	for (uint64_t at = 0; at < s->size; at += 8)
 		wrong += b->disk.times[at / 8] != times;
 	CU_ASSERT_EQUAL(wrong, 0);
-	for (uint64_t at = 0; b->memory[0] && at < s->size; at++)
+	for (uint64_t at = 0; s->ops->capabilities & BACKEND_CONTENT && at < s->size; at++)
 		wrong += b->disk.bytes[at] != byte_at(at);
 	CU_ASSERT_EQUAL(wrong, 0);
 	CU_ASSERT_EQUAL(b->written_bytes, times * s->size);
@@ -299,6 +311,46 @@ static void test_every_byte_once(void)
 		CU_ASSERT_TRUE(!s.fillers || s.ops == &empty_ops || bench.writers[0].fill_ns ||
 			       bench.writers[1].fill_ns || bench.writers[2].fill_ns ||
 			       bench.writers[3].fill_ns || !s.size);
+		bench_close(&bench);
+	}
+}
+
+/* All bytes are made before the first one is written, and the same bytes may be written again. */
+static void test_whole_objects(void)
+{
+	static const struct backend_ops *const stores[] = {&now_ops, &later_ops, &empty_ops};
+	static const struct {
+		uint32_t depth, buffers;
+	} shapes[] = {{1, 1}, {1, 4}, {7, 20}};
+	static const uint32_t fillers[] = {0, 1, 4}, writers[] = {1, 4};
+	static const uint64_t sizes[] = {0, 999, 1000 * PIECES + 13};
+
+	for (unsigned i = 0; i < 3 * 3 * 3 * 2 * 3; i++) {
+		const struct setup s = {
+			.ops = stores[i % 3],
+			.depth = shapes[i / 3 % 3].depth,
+			.buffers = shapes[i / 3 % 3].buffers,
+			.fillers = fillers[i / 9 % 3],
+			.writers = writers[i / 27 % 2],
+			.size = sizes[i / 54],
+			.buffer_bytes = 1000,
+			.piece = 1000,
+			.whole = true,
+		};
+		uint64_t wrong = 0;
+
+		bench_open(&bench, &s);
+		all_work(&bench, writer_make);
+		CU_ASSERT_EQUAL(bench.disk.writes, 0);
+		for (uint64_t at = 0; at < s.size; at++)
+			wrong += ((uint8_t *)bench.whole)[at] != byte_at(at);
+		CU_ASSERT_EQUAL(wrong, 0);
+		put(&bench);
+		expect_written(&bench, 1);
+		put(&bench);
+		expect_written(&bench, 2);
+		for (uint32_t w = 0; w < s.writers; w++)
+			CU_ASSERT_EQUAL(bench.writers[w].fill_ns, 0);
 		bench_close(&bench);
 	}
 }
@@ -366,6 +418,32 @@ static void test_first_error_ends_an_object(void)
 	}
 }
 
+/* A writer that is to halt leaves the bytes of an object unmade, and has its buffers back. */
+static void test_halt_while_making(void)
+{
+	for (uint32_t fillers = 0; fillers < 3; fillers++) {
+		const struct setup s = {
+			.ops = &now_ops,
+			.depth = 4,
+			.buffers = 8,
+			.fillers = fillers,
+			.writers = 3,
+			.size = 1000 * PIECES,
+			.buffer_bytes = 1000,
+			.piece = 1000,
+			.whole = true,
+		};
+
+		bench_open(&bench, &s);
+		atomic_store(&bench.halt, true);
+		all_work(&bench, writer_make);
+		for (uint32_t w = 0; w < s.writers; w++)
+			CU_ASSERT_EQUAL(bench.rc[w], -ECANCELED);
+		CU_ASSERT_EQUAL(bench.disk.writes, 0);
+		bench_close(&bench);
+	}
+}
+
 static void test_halt(void)
 {
 	for (uint32_t fillers = 0; fillers < 3; fillers++) {
@@ -393,9 +471,11 @@ int main(void)
 {
 	CU_TestInfo tests[] = {
 		{"every byte once", test_every_byte_once},
+		{"whole objects", test_whole_objects},
 		{"pieces beyond the buffer", test_pieces_beyond_the_buffer},
 		{"the first error ends an object", test_first_error_ends_an_object},
 		{"halt", test_halt},
+		{"halt while bytes are made", test_halt_while_making},
 		CU_TEST_INFO_NULL,
 	};
 

@@ -216,6 +216,85 @@ static void blocked_by_checkpoints(void)
 		blocks_for(&saved[i]);
 }
 
+/* The same two ranks go on while their checkpoints are written, after a copy of 5 MB at 100 MB/s, which takes 50 ms. A
+ * checkpoint that is due while the one before is written waits for that first. */
+enum { STEP_MS = 10 };
+static const struct flown {
+	const char *when;
+	uint32_t checkpoints;
+	/* The first one, and all others. */
+	uint64_t blocked_ms, blocked_then_ms, durable_ms, durable_then_ms;
+} flown[] = {
+	/* 300 ms between two. A checkpoint is whole at the first barrier after its last write. */
+	{"\"every_steps\":30", 4, 50, 50, 250, 250},
+	/* 100 ms between two: the second is due when the first has been written for half of its 200 ms. */
+	{"\"every_steps\":10", 12, 50, 150, 250, 350},
+};
+
+/* Up to 1 ms less or more: the ranks look at the clock between a barrier and the request. */
+static void expect_near_ms(uint64_t ns, uint64_t ms, uint64_t more_ms, const char *what)
+{
+	bool near = ns + MS >= ms * MS && ns <= (ms + more_ms + 1) * MS;
+
+	CU_ASSERT(near);
+	if (!near)
+		printf("%s: %.3f ms, not %llu\n", what, (double)ns / MS, (unsigned long long)ms);
+}
+
+/* memory: per rank, for the bytes of checkpoints. */
+static void goes_on_for(const struct flown *s, const char *snapshot, uint64_t memory)
+{
+	char job[1024], what[64];
+	struct fixture *f;
+
+	snprintf(what, sizeof(what), "%s, %s", snapshot, s->when);
+	snprintf(
+		job, sizeof(job),
+		"{\"stores\":{\"s\":{\"uri\":\"sim://s\",\"bandwidth\":\"100 MB/s\"},"
+		"\"c\":{\"uri\":\"sim://c\",\"bandwidth\":\"50 MB/s\"}},"
+		"\"dataset\":{\"store\":\"s\",\"format\":\"raw\",\"files\":240,\"sample_bytes\":100000},"
+		"\"phases\":[{\"train\":{\"compute\":\"10 ms\",\"null_steps\":0,"
+		"\"checkpoint\":{%s,\"store\":\"c\",\"model\":{\"bytes\":%d},\"mesh\":{\"zero\":3},"
+		"\"async\":{\"snapshot\":\"%s\",\"d2h\":\"100 MB/s\"},"
+		"\"framing\":\"raw\",\"buffers\":\"1 MB\",\"chunk\":\"100 kB\"}}}]}",
+		s->when, SAVED_BYTES, snapshot);
+	f = fixture_of(job, 2);
+	CU_ASSERT_PTR_NOT_NULL_FATAL(f);
+	CU_ASSERT_EQUAL(f->rc[0], 0);
+	for (uint32_t r = 0; r < 2; r++) {
+		const struct tally *part = &f->parts[r];
+		struct table rows = part->tables[CHECKPOINT_TABLE_ROWS];
+
+		CU_ASSERT_EQUAL(part->rank_row[CHECKPOINT_WRITTEN], s->checkpoints);
+		CU_ASSERT_EQUAL(part->rank_row[CHECKPOINT_MEMORY_BYTES], memory);
+		/* The copy is no part of the time of writing. */
+		CU_ASSERT_EQUAL(part->rank_row[CHECKPOINT_FILL_NS], 0);
+		for (uint32_t n = 1; n <= s->checkpoints; n++) {
+			const uint64_t *row = table_numbered(&rows, n);
+
+			CU_ASSERT_PTR_NOT_NULL_FATAL(row);
+			expect_near_ms(row[CHECKPOINT_ROW_BLOCKED_NS],
+				       n == 1 ? s->blocked_ms : s->blocked_then_ms, 0, what);
+			CU_ASSERT(row[CHECKPOINT_ROW_BLOCKED_NS] >= 50 * MS);
+			expect_near_ms(row[CHECKPOINT_ROW_DURABLE_NS],
+				       n == 1 ? s->durable_ms : s->durable_then_ms, STEP_MS, what);
+		}
+	}
+	/* Within a point of what it is without checkpoints. */
+	CU_ASSERT(farthest(f, 1) <= 0.01);
+	CU_ASSERT(fixture_accounts_add_up(f));
+	fixture_free(f);
+}
+
+static void goes_on_meanwhile(void)
+{
+	for (unsigned i = 0; i < sizeof(flown) / sizeof(flown[0]); i++) {
+		goes_on_for(&flown[i], "copy", 200000);
+		/* Huge pages of 2 MiB. */
+		goes_on_for(&flown[i], "hold", 6 << 20);
+	}
+}
+
 static struct fixture *run(uint32_t ranks, const char *store, const char *train)
 {
 	char job[1024];
@@ -298,6 +377,7 @@ int main(void)
 	CU_TestInfo tests[] = {
 		{"AU on sim:// as by hand", agrees_with_sim},
 		{"blocked by checkpoints as by hand", blocked_by_checkpoints},
+		{"goes on after a copy as by hand", goes_on_meanwhile},
 		{"null AU", null_au},
 		{"limit of seconds", limit_of_seconds},
 		{"stops soon", stops_soon},
