@@ -13,6 +13,7 @@ static void checkpoint_null_options(const struct checkpoint_options *from,
 	o->count = from->null_passes;
 	o->pause_ns = 0;
 	o->keep = 0;
+	o->fill = CHECKPOINT_FILL_STREAM;
 	o->behind = CHECKPOINT_BEHIND_NONE;
 	o->verify = VERIFY_NONE;
 	o->cold = (struct cold_options){.drop = DROP_NONE};
