@@ -178,8 +178,12 @@ def test_a_checkpoint_is_whole_or_none():
                 whole = json.load(open(marker))["whole"]
                 files = glob.glob(os.path.dirname(marker) + "/[a-z]*")
                 check(not whole or len(files) == 4, f"{marker}: whole with {files}")
+        # What is left of a checkpoint that was killed before its first marker, or after the last of it was removed.
+        os.makedirs(f"{folder}/data/checkpoints/000197")
+        os.makedirs(f"{folder}/data/checkpoints/000198")
+        open(f"{folder}/data/checkpoints/000198/.haul-checkpoint.json.haul-part", "w").close()
         r = alone("clean", "job.json", cwd=folder)
-        check(r.rc == 0 and not os.path.exists(f"{folder}/data/checkpoints"), f"{r}")
+        check(r.rc == 0 and not os.path.exists(f"{folder}/data/checkpoints"), f"{r}: {list(os.walk(folder))}")
 
 
 def test_within_a_training():

@@ -135,8 +135,8 @@ static void test_training(void)
 	CU_ASSERT_TRUE(steps > 0);
 }
 
-/* Phases of a crew, in which a rank gets 10 MB/s. Each thread has at most that many operations under way. */
-#define SIM "\"sim://s\",\"rank_bandwidth\":10000000"
+/* Phases of a crew, in which a rank gets 4 MB/s. Each thread has at most that many operations under way. */
+#define SIM "\"sim://s\",\"rank_bandwidth\":4000000"
 enum { BLOCK = 4096, OBJECTS = 5, BLOCKS = 60, FILE_BYTES = 50000, THREADS = 3, DEPTH = 4 };
 
 static bool io_agrees(const struct tally *t)

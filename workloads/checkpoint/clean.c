@@ -89,7 +89,8 @@ static int checkpoint_cleaned_files(struct checkpoint_cleaned *c, struct clean *
 	return rc;
 }
 
-/* Rank 0 at last: the marker and the folder, unless something stayed. */
+/* For rank 0, after the files: the marker and the folder, unless something stayed in it. A run that was killed may have
+ * left no more than these: a marker that was not published yet, or the folder of a marker that is gone. */
 static void checkpoint_cleaned_end(const struct checkpoint_cleaned *c, struct clean *clean)
 {
 	char key[OBJECT_KEY_BYTES];
@@ -122,6 +123,8 @@ static int checkpoint_clean_number(struct checkpoint_cleaned *c, struct clean *c
 	rc = group_agree(g, rc, err);
 	if (rc == 0)
 		rc = group_broadcast(g, found, sizeof(*found));
+	if (rc == 0 && !*found && g->rank == 0 && store_can(&clean->store, BACKEND_UPDATE))
+		checkpoint_cleaned_end(c, clean);
 	if (rc < 0 || !*found)
 		return rc;
 	rc = group_broadcast(g, &c->marker, sizeof(c->marker));

@@ -134,11 +134,24 @@ static void clean_uploads(struct crew_thread *w, const char *key)
 	}
 }
 
+/* Removes what a file store had not published of the object when a run was killed. */
+static void clean_part(struct crew_thread *w, const char *key)
+{
+	const struct clean *c = w->crew->argument;
+	char part[OBJECT_KEY_BYTES + 16];
+
+	if (!store_can(&c->store, BACKEND_UPDATE))
+		return;
+	snprintf(part, sizeof(part), "%s.haul-part", key);
+	if (clean_remove(w, part) == 0)
+		w->counts[CLEAN_PARTS]++;
+}
+
 static int clean_object(struct crew_thread *w, uint64_t i)
 {
 	const struct clean *c = w->crew->argument;
 	const struct clean_objects *objects = c->objects;
-	char key[OBJECT_KEY_BYTES], part[OBJECT_KEY_BYTES + 16];
+	char key[OBJECT_KEY_BYTES];
 	int rc = -ENOENT;
 
 	for (uint32_t name = 0; name < objects->names && rc == -ENOENT; name++) {
@@ -151,11 +164,9 @@ static int clean_object(struct crew_thread *w, uint64_t i)
 		objects->key(objects->argument, i, 0, key);
 		clean_uploads(w, key);
 	}
-	if (objects->unfinished && store_can(&c->store, BACKEND_UPDATE)) {
+	if (objects->unfinished) {
 		objects->key(objects->argument, i, 0, key);
-		snprintf(part, sizeof(part), "%s.haul-part", key);
-		if (clean_remove(w, part) == 0)
-			w->counts[CLEAN_PARTS]++;
+		clean_part(w, key);
 	}
 	return 0;
 }
@@ -208,7 +219,10 @@ struct queue *clean_queue(struct clean *c)
 
 void clean_key(struct clean *c, const char *key)
 {
-	clean_remove(&c->crew.members[0], key);
+	struct crew_thread *w = &c->crew.members[0];
+
+	clean_remove(w, key);
+	clean_part(w, key);
 }
 
 void clean_folder(struct clean *c, const char *key)
