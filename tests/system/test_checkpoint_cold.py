@@ -52,7 +52,8 @@ def share(phase):
 
 def test_fincore():
     """Files dropped behind the writer are not in the page cache when the reading begins, and come from the disk. Then they are
-    cached, until a phase drops them before it reads them past the page cache."""
+    cached, until a phase drops them before it reads them past the page cache. A kernel short of memory may take a few pages
+    back at any time."""
     read = {"operation": "read", "verify": "full", "cold": {"evidence": "64 KiB"}}
     phases = [{"name": "write", "operation": "write", "behind": "drop"}, {"name": "first", **read}, {"name": "warm", **read},
               {"name": "dropped", **read, "cold": {"evidence": "64 KiB", "drop": "fadvise"}}]
@@ -62,13 +63,14 @@ def test_fincore():
         there, size = cached(folder)
         check(size > 15 * MIB and there < 0.01 * size, f"{there} of {size} bytes stay behind the writer")
         phase, came = only(folder, "first")
-        check(share(phase) < 0.01 and came >= size == phase["bytes_read"], f"{share(phase)}, the disk delivers {came}")
-        check(cached(folder)[0] >= size, f"{cached(folder)} after reading")
+        check(share(phase) < 0.01 and came >= size == phase["bytes_read"], f"first: {share(phase)}, the disk delivers {came}")
+        check(cached(folder)[0] > 0.99 * size, f"{cached(folder)} after reading")
         phase, came = only(folder, "warm")
-        check(share(phase) == 1 and came < size / 10, f"{share(phase)}, the disk delivers {came}")
+        check(share(phase) > 0.99 and came < size / 10, f"warm: {share(phase)}, the disk delivers {came}")
         phase, came = only(folder, "dropped")
-        check(share(phase) < 0.01 and came >= size, f"{share(phase)}, the disk delivers {came}")
-        check(cached(folder)[0] >= size, f"{cached(folder)} after reading")
+        check(share(phase) < 0.01 and came >= size,
+              f"dropped: {share(phase)}, {phase['measures']['stayed_bytes']} bytes stayed, the disk delivers {came}")
+        check(cached(folder)[0] > 0.99 * size, f"{cached(folder)} after reading")
         write_job(folder, job(folder, *phases, direct=True))
         phase, came = only(folder, "dropped")
         check(cached(folder)[0] < 0.01 * size <= came, f"{cached(folder)} dropped and read past the cache")

@@ -33,14 +33,15 @@ def disk():
 
 
 def test_warm_and_dropped():
-    """100 % of the bytes are cached after a warm read, and less than 1 % after dropping."""
+    """More than 99 % of the bytes are cached after a warm read (the kernel may take pages back), and less than 1 % after
+    dropping."""
     with disk() as folder:
         warm = {"epochs": 2, "cold": {"evidence": "64 KiB"}}
         cold = {"epochs": 3, "cold": {"drop": "fadvise", "evidence": "64 KiB"}}
         _, (a, b, c) = run(folder, warm, warm, cold)
-        check(shares(a)[1] == 1 and shares(b) == [1, 1], f"warm: {shares(a)} {shares(b)}")
+        check(min(shares(a)[1], *shares(b)) > 0.99, f"warm: {shares(a)} {shares(b)}")
         check(max(shares(c)) < 0.01, f"dropped: {shares(c)}")
-        check("100.0 % of the bytes were in the page cache" in b["said"], b["said"])
+        check(re.search(r"\b(100\.0|99\.\d) % of the bytes were in the page cache", b["said"]), b["said"])
         check("0.0 % of the bytes were in the page cache" in c["said"], c["said"])
         for epoch in (*b["epochs"], *c["epochs"]):
             looks = epoch["resident_sampled_bytes"] / 4096
@@ -125,8 +126,8 @@ def test_plain_reads():
                                                 {**cold, "cold": {**cold["cold"], "when": "phase"}})
             check(w["measures"]["resident_sampled_bytes"] == 0 and w["figures"]["cached_share"] is None, f"{w}")
             check("page cache" not in w["said"], w["said"])
-            check(warm["figures"]["cached_share"] == 1, f"{more}: {warm['figures']}")
-            check("100.0 % of the bytes were in the page cache" in warm["said"], warm["said"])
+            check(warm["figures"]["cached_share"] > 0.99, f"{more}: {warm['figures']}")
+            check(re.search(r"\b(100\.0|99\.\d) % of the bytes were in the page cache", warm["said"]), warm["said"])
             for p in (dropped, once):
                 check(p["figures"]["cached_share"] < 0.01, f"{more}: {p['figures']}")
                 check("0.0 % of the bytes were in the page cache" in p["said"], p["said"])

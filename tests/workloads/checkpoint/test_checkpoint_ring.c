@@ -240,7 +240,7 @@ static void test_memory_that_is_not_there(void)
 	static const char *const phases[] = {
 		"{\"train\": {\"null_steps\": 0, \"checkpoint\": {\"every_steps\": 4, \"store\": \"c\", "
 		"\"async\": \"hold\", \"model\": {\"bytes\": \"1 PiB\"}, \"mesh\": {\"zero\": 0}}}}",
-		"{\"checkpoint\": {\"operation\": \"write\", \"store\": \"c\", \"fill\": \"whole\", "
+		"{\"checkpoint\": {\"operation\": \"write\", \"store\": \"c\", \"fill\": \"whole\", \"null_passes\": 0, "
 		"\"model\": {\"bytes\": \"1 PiB\"}, \"mesh\": {\"zero\": 0}}}",
 	};
 
