@@ -172,7 +172,9 @@ def test_pages_and_sums():
             markers = [page.split("part-number-marker=")[1].split("&")[0] for page in pages[1:]]
             check(markers == ["2", "4", "4"], f"{pages}")
             parts = [t for t in proxy.trace() if "partNumber=" in t["path"]]
-            check(len(parts) == 6 and all(t["sums"] == {"x-amz-checksum-crc32c": True} for t in parts), f"{parts}")
+            # A part that a slow server has not answered for a minute is sent again.
+            check(len({t["path"] for t in parts}) == 6 and all(t["sums"] == {"x-amz-checksum-crc32c": True} for t in parts),
+                  f"{parts}")
 
 
 def test_a_rank_fails():
