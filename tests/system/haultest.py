@@ -2,8 +2,10 @@
 
 A test script is a list of functions test_…; its last line calls main(). Each function belongs to the test that
 cmake/HaulTest.cmake makes of the script, unless the line above it has one of the marks timing, long and matrix."""
+import ctypes
 import glob
 import json
+import mmap
 import os
 import resource
 import shutil
@@ -177,6 +179,29 @@ class Folder:
 
     def __exit__(self, *_):
         shutil.rmtree(self.path, ignore_errors=True)
+
+
+class Kept:
+    """Keeps the files below a folder in the page cache, from which the kernel may otherwise take pages at any time. Its value
+    is True where all pages stay, and False where the machine does not let this user lock as much memory."""
+
+    def __init__(self, folder):
+        self.files = [path for path in glob.glob(f"{folder}/**", recursive=True) if os.path.isfile(path)]
+        self.maps = []
+
+    def __enter__(self):
+        libc = ctypes.CDLL(None, use_errno=True)
+        for path in self.files:
+            with open(path, "r+b") as f:
+                self.maps.append(mmap.mmap(f.fileno(), 0))
+            first = ctypes.addressof(ctypes.c_char.from_buffer(self.maps[-1]))
+            if libc.mlock(ctypes.c_void_p(first), ctypes.c_size_t(len(self.maps[-1]))) != 0:
+                return False
+        return len(self.maps) > 0
+
+    def __exit__(self, *_):
+        for each in self.maps:
+            each.close()
 
 
 def mark(test):

@@ -52,8 +52,8 @@ def share(phase):
 
 def test_fincore():
     """Files dropped behind the writer are not in the page cache when the reading begins, and come from the disk. Then they are
-    cached, until a phase drops them before it reads them past the page cache. A kernel short of memory may take a few pages
-    back at any time."""
+    cached, until a phase drops them before it reads them past the page cache. The kernel may take pages of the cache at any
+    time, unless the test keeps them there."""
     read = {"operation": "read", "verify": "full", "cold": {"evidence": "64 KiB"}}
     phases = [{"name": "write", "operation": "write", "behind": "drop"}, {"name": "first", **read}, {"name": "warm", **read},
               {"name": "dropped", **read, "cold": {"evidence": "64 KiB", "drop": "fadvise"}}]
@@ -64,13 +64,15 @@ def test_fincore():
         check(size > 15 * MIB and there < 0.01 * size, f"{there} of {size} bytes stay behind the writer")
         phase, came = only(folder, "first")
         check(share(phase) < 0.01 and came >= size == phase["bytes_read"], f"first: {share(phase)}, the disk delivers {came}")
-        check(cached(folder)[0] > 0.99 * size, f"{cached(folder)} after reading")
-        phase, came = only(folder, "warm")
-        check(share(phase) > 0.99 and came < size / 10, f"warm: {share(phase)}, the disk delivers {came}")
+        check(cached(folder)[0] > 0.9 * size, f"{cached(folder)} after reading")
+        with Kept(folder + "/data") as kept:
+            phase, came = only(folder, "warm")
+        check(share(phase) == 1 if kept else share(phase) > 0.9, f"warm: {share(phase)}, pages kept: {kept}")
+        check(came < size / 10, f"warm: the disk delivers {came}")
         phase, came = only(folder, "dropped")
         check(share(phase) < 0.01 and came >= size,
               f"dropped: {share(phase)}, {phase['measures']['stayed_bytes']} bytes stayed, the disk delivers {came}")
-        check(cached(folder)[0] > 0.99 * size, f"{cached(folder)} after reading")
+        check(cached(folder)[0] > 0.9 * size, f"{cached(folder)} after reading")
         write_job(folder, job(folder, *phases, direct=True))
         phase, came = only(folder, "dropped")
         check(cached(folder)[0] < 0.01 * size <= came, f"{cached(folder)} dropped and read past the cache")
