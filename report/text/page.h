@@ -2,7 +2,7 @@
  * figures. A page is written from top to bottom. Each part has a file of its own in this folder.
  *
  * Sentences and tables of a kind of phase are in one file per kind (train.c, plain_io.c, streams.c), listed in
- * kinds.c. */
+ * kinds.c, which has what they share. */
 #ifndef HAUL_REPORT_TEXT_PAGE_H
 #define HAUL_REPORT_TEXT_PAGE_H
 
@@ -28,6 +28,20 @@ struct text_kind {
 	void (*table)(const struct page *page);
 };
 extern const struct text_kind *const text_kinds[]; /* NULL-terminated */
+
+/* Table of the phases of a kind: below the headings a row per phase, with the phase's name in the first column. */
+struct table_row;
+struct text_kind_table {
+	const char *const *headings;
+	unsigned columns;
+	/* Fills the cells of a row after the first, which hold TABLE_NOTHING. */
+	void (*fill)(struct table_row *row, const struct results_phase_read *p);
+	const char *below; /* explains the columns; ends with a newline */
+};
+/* Prints nothing and returns false where the page has no phase of the kind, or no memory. */
+bool text_kind_table(const struct page *page, const struct text_kind *kind,
+		     const struct text_kind_table *table);
+
 extern const struct text_kind text_train, text_plain_io, text_streams;
 
 /* Parts of the page. */

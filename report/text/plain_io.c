@@ -2,9 +2,6 @@
  * last. */
 #include "report/plain_io.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "core/units.h"
 #include "report/skew.h"
 #include "report/text/page.h"
@@ -31,17 +28,11 @@ static void last_ones(const struct page *page)
 	}
 }
 
-static void fill_row(struct table_row *row, const struct results_file *f,
-		     const struct results_phase_read *p)
+static void plain_io_row(struct table_row *row, const struct results_phase_read *p)
 {
-	char name[PHASE_NAME_BYTES];
 	const struct hist *h = results_find_hist(p, p->record.main_hist);
 	const struct results_table *t = &p->merged;
 
-	for (int c = 0; c < COLS; c++)
-		strcpy(row->cell[c], "–");
-	phase_name(f, p, name);
-	table_name(row->cell[PHASE], name);
 	table_figure(row->cell[GB_FIRST], results_role_value(t, 0, ROLE_BYTE_RATE_FIRST) / 1e9);
 	table_figure(row->cell[GB_LAST], results_role_value(t, 0, ROLE_BYTE_RATE) / 1e9);
 	table_figure(row->cell[DONE_FIRST], results_role_value(t, 0, ROLE_OPERATION_RATE_FIRST));
@@ -57,25 +48,16 @@ static void plain_io_table(const struct page *page)
 	static const char *const headings[COLS] = {
 		"plain I/O", "latency of", "GB/s first", "last",  "ops/s first",
 		"last",      "p50",        "p99",        "p99.9", "max"};
-	const struct results_file *file = page->file;
-	struct table_row *rows = calloc(file->phase_count + 1, sizeof(*rows));
-	unsigned n = 1;
+	const struct text_kind_table table = {
+		.headings = headings,
+		.columns = COLS,
+		.fill = plain_io_row,
+		.below =
+			"first, last: until the first thread had done its part, until the last one had\n",
+	};
 
-	if (!rows)
-		return;
-	for (int c = 0; c < COLS; c++)
-		strcpy(rows[0].cell[c], headings[c]);
-	for (uint32_t i = 0; i < file->phase_count; i++)
-		if (plain_io(&file->phases[i]))
-			fill_row(&rows[n++], file, &file->phases[i]);
-	if (n > 1) {
-		fputc('\n', page->out);
-		table_print(page->out, rows, n, COLS);
-		fputs("first, last: until the first thread had done its part, until the last one had\n",
-		      page->out);
+	if (text_kind_table(page, &text_plain_io, &table))
 		last_ones(page);
-	}
-	free(rows);
 }
 
 const struct text_kind text_plain_io = {.is = plain_io, .table = plain_io_table};

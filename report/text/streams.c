@@ -1,7 +1,4 @@
 /* Checkpoints and model loading as text: how many bytes per second all ranks moved, and the slowest one. */
-#include <stdlib.h>
-#include <string.h>
-
 #include "core/units.h"
 #include "report/text/page.h"
 #include "report/text/table.h"
@@ -16,20 +13,14 @@ static bool is_stream(const struct results_phase_read *p)
 	return results_role(&p->merged, ROLE_BYTE_RATE_SLOWEST) >= 0;
 }
 
-static void streams_row(struct table_row *row, const struct results_file *f,
-			const struct results_phase_read *p)
+static void streams_row(struct table_row *row, const struct results_phase_read *p)
 {
 	const enum role roles[COLS] = {[GB_FIRST] = ROLE_BYTE_RATE_FIRST,
 				       [GB_LAST] = ROLE_BYTE_RATE,
 				       [GB_SLOWEST] = ROLE_BYTE_RATE_SLOWEST};
-	char name[PHASE_NAME_BYTES];
 
-	phase_name(f, p, name);
-	table_name(row->cell[PHASE], name);
-	for (int c = GB_FIRST; c < COLS; c++) {
-		strcpy(row->cell[c], TABLE_NOTHING);
+	for (int c = GB_FIRST; c < COLS; c++)
 		table_figure(row->cell[c], results_role_value(&p->merged, 0, roles[c]) / 1e9);
-	}
 }
 
 /* What haul itself costs, where that is more than a matter of rounding. */
@@ -50,28 +41,20 @@ static void streams_null(const struct page *page, const struct results_phase_rea
 
 static void streams_table(const struct page *page)
 {
-	static const char *const headings[COLS] = {"models", "GB/s first", "last", "slowest rank"};
-	const struct results_file *file = page->file;
-	struct table_row *rows = calloc(file->phase_count + 1, sizeof(*rows));
-	unsigned n = 1;
+	static const char *const headings[COLS] = {"checkpoints, models", "GB/s first", "last",
+						   "slowest rank"};
+	const struct text_kind_table table = {
+		.headings = headings,
+		.columns = COLS,
+		.fill = streams_row,
+		.below =
+			"first, last: of all ranks, until the first one had done its part, until the last one had;\n"
+			"slowest rank: of its own part\n",
+	};
 
-	if (!rows)
-		return;
-	for (int c = 0; c < COLS; c++)
-		strcpy(rows[0].cell[c], headings[c]);
-	for (uint32_t i = 0; i < file->phase_count; i++)
-		if (is_stream(&file->phases[i]))
-			streams_row(&rows[n++], file, &file->phases[i]);
-	if (n > 1) {
-		fputc('\n', page->out);
-		table_print(page->out, rows, n, COLS);
-		fputs("first, last: of all ranks, until the first one had done its part, until the last one had;\n"
-		      "slowest rank: of its own part\n",
-		      page->out);
-	}
-	for (uint32_t i = 0; i < file->phase_count; i++)
-		streams_null(page, &file->phases[i]);
-	free(rows);
+	text_kind_table(page, &text_streams, &table);
+	for (uint32_t i = 0; i < page->file->phase_count; i++)
+		streams_null(page, &page->file->phases[i]);
 }
 
 const struct text_kind text_streams = {.is = is_stream, .table = streams_table};

@@ -467,9 +467,10 @@ static void test_streams(void)
 	phases[0].merged = table_of(stream_columns, 4, row, 1);
 	text = report_text(&f, &plain);
 	CU_ASSERT_PTR_NOT_NULL_FATAL(text);
-	CU_ASSERT_PTR_NOT_NULL(strstr(text, "models   GB/s first   last   slowest rank\n"
-					    "saved          25.0   15.0           5.00\n"
-					    "first, last: of all ranks"));
+	CU_ASSERT_PTR_NOT_NULL(strstr(text,
+				      "checkpoints, models   GB/s first   last   slowest rank\n"
+				      "saved                       25.0   15.0           5.00\n"
+				      "first, last: of all ranks"));
 	CU_ASSERT_PTR_NOT_NULL(strstr(text,
 				      "saved: Without storage the same loop reaches 600 GB/s; "
 				      "so 2.5 % of the time here is haul's own cost."));

@@ -5,6 +5,7 @@ import hashlib
 import math
 import os
 import re
+import shutil
 import subprocess
 import zlib
 
@@ -274,6 +275,14 @@ def test_clean():
         check(sorted(os.listdir(data)) == ["io"], f"{os.listdir(data)}")
         check(sorted(os.listdir(f"{data}/io")) == [".haul-io.json", "0000002.0000000004", "mine"],
               f"{os.listdir(data + '/io')}")
+        shutil.rmtree(data)
+        for left in ("io/.haul-io.json.haul-part", "names/mine"):
+            # A run was killed before its description was published.
+            os.makedirs(os.path.dirname(f"{data}/{left}"))
+            with open(f"{data}/{left}", "w") as f:
+                f.write("{")
+        r = mpi(2, "clean", "job.json", cwd=folder)
+        check(r.rc == 0 and os.listdir(data) == ["names"] and os.listdir(f"{data}/names") == ["mine"], f"{r}")
         j = {"name": "io", "stores": {"d": {"uri": f"file://{data}"}}, "phases": [
                 {"generate": {}}, io("write", folder="two", **common)],
              "dataset": {"store": "d", "format": "raw", "files": 2, "sample_bytes": 100, "folder": "set"}}

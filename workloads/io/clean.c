@@ -1,6 +1,7 @@
 #include "workloads/io/clean.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "workloads/common/clean.h"
@@ -24,6 +25,19 @@ static bool io_clean_made(const void *set, uint64_t i, uint64_t bytes)
 	return s->complete ? bytes == whole : bytes <= whole;
 }
 
+/* For rank 0, after the objects: the description and the folder, unless something stayed in it. A run that was killed may
+ * have left no more than a description that was not published yet, or the folder. */
+static void io_clean_end(struct clean *c, const struct io_set *s)
+{
+	char key[OBJECT_KEY_BYTES];
+
+	io_set_description(s, key);
+	clean_key(c, key);
+	snprintf(key, sizeof(key), "%s/", s->folder);
+	if (s->folder[0] && store_can(&c->store, BACKEND_PERSISTENT))
+		clean_folder(c, key);
+}
+
 static int io_clean_set(struct clean *c, const struct io_set *s, struct group *g, struct err *err)
 {
 	const struct clean_objects objects = {
@@ -44,7 +58,7 @@ static int io_clean_set(struct clean *c, const struct io_set *s, struct group *g
 	if (rc == 0)
 		rc = clean_kept(c, &kept);
 	if (rc == 0 && g->rank == 0 && !kept)
-		io_set_remove(s, clean_queue(c));
+		io_clean_end(c, s);
 	return rc;
 }
 
@@ -84,6 +98,8 @@ static int io_clean_one(struct phase_context *ctx, const struct job_phase *phase
 		rc = io_clean_find(&c, &set, ctx->group, &found, err);
 	if (rc == 0 && found)
 		rc = io_clean_set(&c, &set, ctx->group, err);
+	else if (rc == 0 && ctx->group->rank == 0 && store_can(&c.store, BACKEND_UPDATE))
+		io_clean_end(&c, &set);
 	/* Nothing is kept there: nothing can be left. */
 	rc = rc == -ENOTSUP ? 0 : rc;
 	if (c.crew.members) {

@@ -126,7 +126,7 @@ void io_set_renamed(char key[OBJECT_KEY_BYTES])
 	strcat(key, ".renamed");
 }
 
-static void io_set_description(const struct io_set *s, char key[OBJECT_KEY_BYTES])
+void io_set_description(const struct io_set *s, char key[OBJECT_KEY_BYTES])
 {
 	snprintf(key, OBJECT_KEY_BYTES, "%s%s.haul-io.json", s->folder, s->folder[0] ? "/" : "");
 }
@@ -389,7 +389,8 @@ void io_set_remove_folder(const struct io_set *s, uint64_t rank, struct queue *q
 		io_set_remove_key(q, key);
 }
 
-void io_set_remove(const struct io_set *s, struct queue *q)
+/* The description, and the folder of the set where it is empty. */
+static void io_set_remove(const struct io_set *s, struct queue *q)
 {
 	char key[OBJECT_KEY_BYTES];
 

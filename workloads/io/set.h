@@ -55,13 +55,13 @@ int io_set_end(struct io_set *s, const struct io_options *o, uint64_t done, bool
 /* Names. For a shared object, rank and object do not matter. The folder ends in '/' ("" for the root). */
 void io_set_key(const struct io_set *s, uint64_t rank, uint64_t object, char key[OBJECT_KEY_BYTES]);
 void io_set_folder(const struct io_set *s, uint64_t rank, char key[OBJECT_KEY_BYTES]);
+void io_set_description(const struct io_set *s, char key[OBJECT_KEY_BYTES]);
 /* From an object's key to the one that it has while it is renamed. */
 void io_set_renamed(char key[OBJECT_KEY_BYTES]);
 
 /* One rank alone: the description in the folder of s, into s. -ENOENT: there is none. */
 int io_set_load(struct io_set *s, struct queue *q, struct err *err);
-/* Removes the folder of a rank where it is empty; the description, and the set's folder likewise. */
+/* Removes the folder of a rank where it is empty. */
 void io_set_remove_folder(const struct io_set *s, uint64_t rank, struct queue *q);
-void io_set_remove(const struct io_set *s, struct queue *q);
 
 #endif
