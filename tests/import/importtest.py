@@ -1,0 +1,57 @@
+"""Helpers for the tests of haul import: they run haul, import texts and plan jobs."""
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+HAUL, SOURCE = os.environ["HAUL"], os.environ["HAUL_SOURCE"]
+HERE = os.path.join(SOURCE, "tests", "fixtures", "dlio")
+
+
+def run(*args):
+    return subprocess.run([HAUL, *map(str, args)], capture_output=True, text=True, timeout=300,
+                          stdin=subprocess.DEVNULL)
+
+
+def check(condition, sentence):
+    if not condition:
+        raise AssertionError(sentence)
+
+
+def imported(text, *overrides, options=(), rc=0):
+    """Returns the job, and what haul printed about it."""
+    with tempfile.NamedTemporaryFile("w", suffix=".yaml", delete=False) as f:
+        f.write(text)
+    r = run("import", *options, "dlio", f.name, *overrides)
+    os.unlink(f.name)
+    check(r.returncode == rc, r)
+    if rc:
+        check(r.stdout == "" and "haul: " in r.stderr, r)
+    return json.loads(r.stdout) if rc == 0 else None, r.stderr
+
+
+def phase(job, kind):
+    return next(p[kind] for p in job["phases"] if kind in p)
+
+
+def plan(job, *args):
+    with tempfile.NamedTemporaryFile("w", suffix=".json") as f:
+        json.dump(job, f)
+        f.flush()
+        return run("plan", f.name, *args)
+
+
+def main():
+    """Runs the tests of the script that are named on the command line, or all."""
+    failed = 0
+    for name, test in sorted(vars(sys.modules["__main__"]).items()):
+        if not name.startswith("test_") or (sys.argv[1:] and name not in sys.argv[1:]):
+            continue
+        try:
+            test()
+            print("ok   ", name)
+        except AssertionError as e:
+            failed += 1
+            print(f"FAIL  {name}: {str(e)[:2000]}")
+    sys.exit(1 if failed else 0)
