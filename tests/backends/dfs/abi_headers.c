@@ -4,6 +4,7 @@
 #include <daos_fs.h>
 
 #include "backends/dfs/abi.h"
+#include "backends/dfs/code.h"
 
 #define SAME_SIZE(ours, theirs) \
 	_Static_assert(sizeof(ours) == sizeof(theirs), "size of " #ours " and " #theirs)
@@ -38,6 +39,8 @@ SAME_NUMBER(DFS_ANCHOR_END, DAOS_ANCHOR_TYPE_EOF);
 SAME_NUMBER(DFS_POLL_NOW, DAOS_EQ_NOWAIT);
 SAME_NUMBER(DFS_DESTROY_FORCE, DAOS_EQ_DESTROY_FORCE);
 SAME_NUMBER(DFS_CLASS_DEFAULT, OC_UNKNOWN);
+#define SAME_CODE(name, number, error) SAME_NUMBER(number, DER_##name);
+DFS_CODES(SAME_CODE)
 _Static_assert(MAX_OBJ_CLASS_NAME_LEN < DFS_CLASS_NAME_BYTES, "room for a name");
 
 /* Their prototypes with their types, where ours have types of our own. */

@@ -65,11 +65,12 @@ int daos_eq_destroy(struct dfs_handle handle, int flags)
 {
 	struct queue *q = queue_of(handle);
 
-	if (q->count) {
+	if (q->count && !(flags & DFS_DESTROY_FORCE)) {
 		test_log("wrong: a queue is destroyed with %u requests in flight", q->count);
-		if (!(flags & DFS_DESTROY_FORCE))
-			return CODE_BUSY;
+		return CODE_BUSY;
 	}
+	for (uint32_t i = 0; i < q->count; i++)
+		atomic_fetch_sub(&request_of(q->flying[i])->object->flying, 1);
 	pthread_mutex_destroy(&q->lock);
 	free(q);
 	test_opened(TEST_QUEUES, -1);
