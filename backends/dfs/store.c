@@ -136,25 +136,30 @@ static void store_end(struct dfs_store *s)
 	free(s);
 }
 
+/* The other ranks wait for this one, whatever has become of it. */
+static int store_open_nothing(const struct store *store, struct err *err)
+{
+	struct dfs_store none = {0};
+
+	return dfs_connection_open(store, &none,
+				   err_set(err, -ENOMEM, "no memory for %s", store->uri), err);
+}
+
 static int dfs_store_open(struct store *store, struct err *err)
 {
 	const struct dfs_options *o = dfs_options_of(store);
 	struct dfs_store *s = calloc(1, sizeof(*s));
-	struct dfs_store none = {0};
 	int rc;
 
-	if (s)
-		rc = store_begin(store, s, err);
-	else
-		rc = err_set(err, -ENOMEM, "no memory for %s", store->uri);
-	/* The other ranks wait for this one, whatever has become of it. */
-	rc = dfs_connection_open(store, s ? s : &none, rc, err);
+	if (!s)
+		return store_open_nothing(store, err);
+	rc = store_begin(store, s, err);
+	rc = dfs_connection_open(store, s, rc, err);
 	if (rc == 0 && dfs_folders_open(&s->folders, (uint32_t)o->folders, &s->library, s->mount,
 					s->folder_class) < 0)
 		rc = err_set(err, -ENOMEM, "no memory for %s", store->uri);
 	if (rc < 0) {
-		if (s)
-			store_end(s);
+		store_end(s);
 		return rc;
 	}
 	store->state = s;
