@@ -78,10 +78,14 @@ static int list_entries(struct list_page *p, int *ended)
 {
 	uint64_t left = p->most - p->req->answer.done_bytes;
 	uint32_t count = left < LIST_ENTRIES ? (uint32_t)left : LIST_ENTRIES;
+	struct dfs_anchor before = p->at.anchor;
 	struct dirent entries[LIST_ENTRIES];
 	struct stat stats[LIST_ENTRIES];
 	int rc = list_read(p, &count, entries, stats);
 
+	/* libdfs may fail behind entries that it has not given: another attempt asks for them. */
+	if (rc)
+		p->at.anchor = before;
 	for (uint32_t i = 0; rc == 0 && *ended == 0 && i < count; i++)
 		*ended = list_give(p, entries[i].d_name, &stats[i]);
 	return rc;

@@ -30,7 +30,7 @@
 /* clang-format off */
 #define TEST_KINDS(X) \
 	X(connect) X(global) X(queue) X(poll) X(read) X(write) X(open) X(lookup) X(size) X(stat) \
-	X(mkdir) X(remove) X(move) X(list) X(split)
+	X(mkdir) X(remove) X(move) X(list) X(entry) X(split)
 /* clang-format on */
 enum test_kind {
 #define TEST_KIND(name) TEST_##name,
