@@ -169,14 +169,13 @@ static int object_abort(struct dfs_store *s, struct object *o)
 
 	if (!o->state[DFS_BEGUN])
 		return EBADF;
-	rc = object_close(s, o);
-	if (rc == 0)
-		rc = dfs_path_open(s, o->key, part_suffix, false, &path);
-	if (rc)
-		return rc;
-	rc = s->library.dfs_remove(s->mount, path.folder->object, path.name, false, NULL);
-	dfs_path_close(s, &path);
-	return rc == ENOENT ? 0 : rc;
+	/* Closed last: until then, another attempt can follow. */
+	rc = dfs_path_open(s, o->key, part_suffix, false, &path);
+	if (rc == 0) {
+		rc = s->library.dfs_remove(s->mount, path.folder->object, path.name, false, NULL);
+		dfs_path_close(s, &path);
+	}
+	return rc && rc != ENOENT ? rc : object_close(s, o);
 }
 
 static int object_stat(struct dfs_store *s, struct request *req)
