@@ -205,6 +205,19 @@ static void dfs_describe(const struct store *store, struct store_facts *facts)
 	describe_layout(s, dfs_options_of(store)->chunk_bytes, facts);
 }
 
+static int dfs_find_library(char found[BACKEND_LIBRARY_BYTES], struct err *err)
+{
+	struct dfs_library l;
+	int rc = dfs_library_open(&l, "", err);
+
+	if (rc < 0)
+		return rc;
+	snprintf(found, BACKEND_LIBRARY_BYTES, "libdfs, client interface %d.%d.%d of DAOS", l.major,
+		 l.minor, l.fix);
+	dfs_library_close(&l);
+	return 0;
+}
+
 static uint32_t dfs_in_flight(const void *options)
 {
 	const struct dfs_options *o = options;
@@ -233,6 +246,7 @@ const struct backend_ops dfs_backend = {
 	.depth_max = QUEUE_DEPTH_MAX,
 	.in_flight = dfs_in_flight,
 	.check = dfs_check,
+	.library = dfs_find_library,
 	.open = dfs_store_open,
 	.close = dfs_store_close,
 	.describe = dfs_describe,

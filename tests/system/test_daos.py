@@ -5,6 +5,7 @@ for all ranks; and the sentences where there is no library.
 test_daos.py LIBRARY: the test library."""
 import collections
 import os
+import re
 import sys
 
 from haultest import Folder, alone, check, formats, main, matrix, mpi, report, samples_per_file, some, write_job
@@ -102,6 +103,24 @@ def test_sentences():
         check(r.rc != 0 and "a server of DAOS cannot be reached" in r.err, f"{r}")
         r = run(folder, 2, "--set", "stores.data.uri=daos://pool/other/data")
         check(r.rc != 0 and 'it has no container "other"' in r.err, f"{r}")
+
+
+def test_doctor():
+    """Without the option `library`, libdfs is where the dynamic linker finds it."""
+    with Folder() as folder:
+        # A file that is no library hides that of a machine with DAOS.
+        with open(os.path.join(folder, "libdfs.so"), "w") as f:
+            f.write("none")
+        r = alone("doctor", cwd=folder, env={"LD_LIBRARY_PATH": folder})
+        check(r.rc == 0 and re.search(r"daos:// +no library +only daos:// needs it", r.out), f"{r}")
+        os.unlink(os.path.join(folder, "libdfs.so"))
+        os.symlink(LIBRARY, os.path.join(folder, "libdfs.so"))
+        for version, found in (("2.7.3", "libdfs, client interface 2.7.3 of DAOS +ok"), ("3.0.0", "another library")):
+            r = alone("doctor", cwd=folder, env={"LD_LIBRARY_PATH": folder, "HAUL_DFS_VERSION": version})
+            check(r.rc == 0 and re.search(f"daos:// +{found}", r.out), f"{r}")
+        os.makedirs(os.path.join(folder, "pool", "cont", "a"))
+        r = alone("ls", "daos://pool/cont/", cwd=folder, env={"LD_LIBRARY_PATH": folder, "HAUL_DFS_ROOT": folder})
+        check(r.rc == 0 and "a/" in r.out, f"{r}")
 
 
 main()
