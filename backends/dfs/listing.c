@@ -13,7 +13,7 @@ enum { LIST_ENTRIES = 128 };
 
 /* Where the next page begins. It lies in the marker as it is: the marker is the store's own. */
 struct list_place {
-	uint32_t begun;  /* 0: this is the first page */
+	uint8_t begun;   /* 0: this is the first page. The first byte, which a caller clears */
 	uint32_t number; /* of the anchor that is read; those of other parts are left out */
 	struct dfs_anchor anchor;
 };
