@@ -35,6 +35,12 @@ def logged(folder):
     return collections.Counter(line.split()[0] for line in lines)
 
 
+def window(folder):
+    """How many requests a queue had in flight at most."""
+    with open(os.path.join(folder, "log")) as f:
+        return max(int(line.split()[1]) for line in f if line.startswith("window"))
+
+
 def io(operation, **more):
     return {"io": {"operation": operation, "name": more.pop("name", operation), "folder": more.pop("folder", "a"), **more}}
 
@@ -64,16 +70,44 @@ def test_operations():
 
 
 @matrix
-def test_formats():
-    """A training reads each sample once and finds its bytes, whatever the library does."""
-    for fmt in some(formats(), 3):
+def test_listing():
+    """10,000 objects of one folder: each rank's threads list their parts of it side by side."""
+    for ranks in some((8, 2), 2):
         with Folder() as folder:
-            write_job(folder, {"stores": store(), "dataset": {
-                "format": fmt, "files": 12, "samples_per_file": samples_per_file(fmt, 4, 30000), "sample_bytes": 30000},
-                "phases": [{"generate": {}}, {"train": {"batch": 2, "verify": "full", "null_steps": 0}}]})
-            r = run(folder, 2, **UNRULY)
-            check(r.rc == 0 and "each exactly once" in r.out, f"{fmt}: {r}")
+            same = {"objects": 10000 // ranks}
+            objects = dict(same, depth=16)
+            write_job(folder, {"stores": store(), "phases": [
+                io("create", **objects), io("list", parts=64, threads=2, depth=4, **same), io("rename", **objects),
+                io("list", name="lost", parts=3, **same)]})
+            r = run(folder, ranks, "--only", "create", "--only", "list", "--only", "rename", HAUL_DFS_DISORDER=1)
+            check(r.rc == 0, f"{r}")
+            phases = {p["name"]: p["measures"] for p in report(folder + "/results.h5")["phases"]}
+            check(phases["list"]["entries"] == 10000 and phases["list"]["done"] == 64, f"{phases['list']}")
             logged(folder)
+            # An object that the store does not list is missed.
+            objects = os.path.join(folder, "pool", "cont", "data", "a")
+            os.unlink(os.path.join(objects, sorted(n for n in os.listdir(objects) if n[0] != ".")[77]))
+            r = run(folder, ranks, "--only", "lost")
+            check(r.rc != 0 and "the parts of the listing together have 9999 objects, not 10000" in r.err, f"{r}")
+
+
+@matrix
+def test_formats():
+    """A training reads each sample once and finds its bytes, whatever the library does, with more than 64 requests in
+    flight per thread; and with fewer, where the library takes no more."""
+    for (fmt, ranks) in some([(fmt, ranks) for ranks in (2, 8) for fmt in formats()], 8):
+        for settings, most in ((dict(UNRULY, HAUL_DFS_EVENTS=4096), 96), (UNRULY, 16)):
+            with Folder() as folder:
+                write_job(folder, {"stores": store(transfer="256 B"), "dataset": {
+                    "format": fmt, "files": 16, "samples_per_file": samples_per_file(fmt, 4, 30000),
+                    "sample_bytes": 30000},
+                    "phases": [{"generate": {}}, {"train": {"batch": 2, "verify": "full", "null_steps": 0,
+                                                            "loader": {"depth": 96}}}]})
+                r = run(folder, ranks, **settings)
+                check(r.rc == 0 and "each exactly once" in r.out, f"{fmt}, {ranks} ranks: {r}")
+                logged(folder)
+                check(64 < window(folder) <= 96 if most > 64 else window(folder) == most,
+                      f"{fmt}, {ranks} ranks: {window(folder)} in flight")
 
 
 def test_ranks_and_window():

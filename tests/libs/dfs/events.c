@@ -27,7 +27,7 @@ _Static_assert(sizeof(struct request) <= sizeof(((struct dfs_event *)NULL)->inte
 
 struct queue {
 	pthread_mutex_t lock;
-	uint32_t count, capacity;
+	uint32_t count, most, capacity;
 	uint64_t draw;
 	struct dfs_event *flying[];
 };
@@ -69,6 +69,7 @@ int daos_eq_destroy(struct dfs_handle handle, int flags)
 		test_log("wrong: a queue is destroyed with %u requests in flight", q->count);
 		return CODE_BUSY;
 	}
+	test_log("window %u", q->most);
 	for (uint32_t i = 0; i < q->count; i++)
 		atomic_fetch_sub(&request_of(q->flying[i])->object->flying, 1);
 	pthread_mutex_destroy(&q->lock);
@@ -148,6 +149,7 @@ int test_events_start(struct dfs_object *object, const struct dfs_scatter *buffe
 		r->status = EVENT_RUNNING;
 		atomic_fetch_add(&object->flying, 1);
 		q->flying[q->count++] = event;
+		q->most = q->count > q->most ? q->count : q->most;
 	}
 	pthread_mutex_unlock(&q->lock);
 	return rc;

@@ -15,7 +15,8 @@
  *	HAUL_DFS_FAIL          kind:every:code, …: every so many-th call of the kind fails with that
  *	                       code. Kinds: enum test_kind. A negative code comes by the event
  *	HAUL_DFS_LOST          from:count: so many reads and writes fail from that one on
- *	HAUL_DFS_LOG           a file, to which each call that tests count adds a line
+ *	HAUL_DFS_LOG           a file, to which each call that tests count adds a line, and each queue
+ *	                       how many requests it had in flight at most
  *
  * What breaks the rules of the interface (a queue that is destroyed with requests in flight, an
  * object that is released twice or never) adds a line "wrong: …" to the log. */
