@@ -24,6 +24,8 @@
 
 /* Requests in flight per queue, whatever the backend could take. */
 enum { QUEUE_DEPTH_MAX = 4096 };
+/* The name and version of a library that a backend opens when it runs. */
+enum { BACKEND_LIBRARY_BYTES = 96 };
 
 struct backend_ops;
 struct store;
@@ -139,6 +141,9 @@ struct backend_ops {
 	/* Refuses options that no table can refuse. path is the store's JSON path. May be NULL. */
 	int (*check)(const void *options, const char *path, struct err *err);
 
+	/* Whether the library that the backend opens when it runs is on this machine, and which: a text for found, or
+	 * -ENOENT, -ENOSYS with a sentence. NULL: it opens none. */
+	int (*library)(char found[BACKEND_LIBRARY_BYTES], struct err *err);
 	/* Sets the process up for stores of this kind, before any of them is opened. May be called again. NULL: nothing
 	 * to do. See backends_process_begin. */
 	void (*process_begin)(void);

@@ -9,6 +9,7 @@ extern const struct backend_ops direct_backend; /* file_backend under a shorter 
 extern const struct backend_ops mem_backend;
 extern const struct backend_ops sim_backend;
 extern const struct backend_ops null_backend;
+extern const struct backend_ops dfs_backend;
 /* Defined where HAVE_HTTP is. */
 extern const struct backend_ops s3_backend;
 extern const struct backend_ops azure_backend;

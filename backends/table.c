@@ -8,7 +8,7 @@
 #else
 #define HTTP_BACKEND_LIST(X)
 #endif
-#define BACKEND_LIST(X) X(file) X(direct) X(mem) HTTP_BACKEND_LIST(X) X(sim) X(null)
+#define BACKEND_LIST(X) X(file) X(direct) X(mem) HTTP_BACKEND_LIST(X) X(dfs) X(sim) X(null)
 
 #define BACKEND_OPS(name)     &name##_backend,
 #define BACKEND_SECTION(name) &name##_backend.section,

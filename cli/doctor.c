@@ -1,4 +1,5 @@
 /* The verb "doctor": what works on this machine. Facilities are probed by using them. */
+#include <errno.h>
 #include <stdio.h>
 
 #include "backends/backend.h"
@@ -43,6 +44,30 @@ static void doctor_print_missing(void)
 	}
 }
 
+/* Libraries that stores open when they run. Without one, only that store does not work. */
+static void doctor_print_stores(void)
+{
+	for (const struct backend_ops *const *b = backend_table(); *b; b++) {
+		struct probe p = {.verdict = "ok"};
+		char found[BACKEND_LIBRARY_BYTES], what[URI_SCHEME_BYTES + 4];
+		struct err err;
+		int rc;
+
+		if (!(*b)->library)
+			continue;
+		rc = (*b)->library(found, &err);
+		if (rc < 0) {
+			snprintf(found, sizeof(found), "%s",
+				 rc == -ENOENT ? "no library" : "another library");
+			snprintf(p.verdict, sizeof(p.verdict), "only %s:// needs it: see the guide",
+				 (*b)->scheme);
+		}
+		snprintf(p.found, sizeof(p.found), "%s", found);
+		snprintf(what, sizeof(what), "%s://", (*b)->scheme);
+		doctor_row(what, &p);
+	}
+}
+
 static int doctor_run(const struct call *call)
 {
 	static const struct {
@@ -58,6 +83,7 @@ static int doctor_run(const struct call *call)
 	(void)call;
 	probe_libraries();
 	doctor_print_missing();
+	doctor_print_stores();
 	for (i = 0; i < sizeof(probes) / sizeof(probes[0]); i++) {
 		struct probe p = {.verdict = "ok"};
 

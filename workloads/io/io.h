@@ -54,7 +54,7 @@ struct io_options {
 	struct io_size_option sizes[IO_SIZES_MAX];
 	uint32_t size_count; /* 0: all objects have one size */
 	uint32_t order;
-	uint64_t depth, threads, batch;
+	uint64_t depth, threads, batch, parts;
 	uint64_t passes;
 	struct limit_options limits;
 	bool stonewall;
@@ -112,7 +112,8 @@ int io_check(const struct job *job, const struct job_phase *phase, uint32_t rank
 int io_size(const struct job *job, const struct job_phase *phase, uint32_t ranks,
 	    uint32_t ranks_per_node, struct demand *out, struct err *err);
 
-/* Items of work that a rank has in one pass: blocks, objects, or its listing. */
+/* Items of work that a rank has in one pass: blocks, objects, or listings. Parts of the listing of a folder that all
+ * ranks share are divided among them: all of these count here. */
 uint64_t io_items(const struct io_options *o, bool whole);
 /* Operations of a thread at most, for so many items in a pass; UINT64_MAX: until its time is over. A limit of bytes
  * limits operations only where each of them is a block. */

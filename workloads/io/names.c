@@ -110,6 +110,8 @@ void io_names_begin(struct io_thread *t, struct io_slot *slot)
 		return;
 	case IO_DO_LIST:
 		n->listing.more = false;
+		n->listing.parts = (uint32_t)t->work->options->parts;
+		n->listing.part = (uint32_t)slot->item.object;
 		io_names_list(t, slot, STEP_PAGE);
 		return;
 	default:
@@ -217,7 +219,8 @@ static void io_names_listed(struct io_thread *t, struct io_slot *slot)
 		return;
 	}
 	t->entries += slot->name->entries;
-	if (!t->work->strict || slot->name->entries == wanted) {
+	/* How many are in a part is the store's own choice: see io_phase_check_parts. */
+	if (!t->work->strict || t->work->options->parts > 1 || slot->name->entries == wanted) {
 		io_done(t, slot);
 		return;
 	}

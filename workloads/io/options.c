@@ -64,6 +64,8 @@ const struct option io_options_table[] = {
 		       "threads per rank, among which its work is divided"),
 	OPT_U64("batch", struct io_options, batch, .def = 1, .min = 1, .max = REQ_KEYS_MAX,
 		.help = "delete: keys that one request removes, where a store takes several (s3); depth counts requests"),
+	OPT_U64("parts", struct io_options, parts, .def = 1, .min = 1, .max = 1 << 20,
+		.help = "list: parts of a folder that are listed side by side, by the threads of all ranks that share it"),
 	OPT_U64("passes", struct io_options, passes, .def = 1, .max = 1ull << 40,
 		.help = "how often a thread goes through its work; 0: until another limit ends it"),
 	OPTION_LIMITS(struct io_options, limits),
@@ -135,7 +137,9 @@ uint64_t io_items(const struct io_options *o, bool whole)
 {
 	if (io_moves(o) && !whole)
 		return o->objects * io_blocks(o);
-	return o->operation == IO_DO_LIST ? o->threads : o->objects;
+	if (o->operation == IO_DO_LIST)
+		return o->parts > 1 ? o->parts : o->threads;
+	return o->objects;
 }
 
 uint64_t io_limit(const struct io_options *o, uint64_t items, bool whole)
@@ -164,7 +168,7 @@ uint32_t io_needs(const void *options)
 	case IO_DO_RENAME:
 		return BACKEND_RENAME;
 	case IO_DO_LIST:
-		return BACKEND_LIST;
+		return BACKEND_LIST | (o->parts > 1 ? BACKEND_LIST_PARTS : 0);
 	case IO_DO_WRITE:
 		if (o->size_count)
 			return 0;
@@ -239,11 +243,16 @@ static int io_check_work(const struct io_options *o, bool whole, const char *pat
 	if (o->batch > 1 && o->operation != IO_DO_DELETE)
 		return err_set(err, -EINVAL, "%s/batch: is of deletes, not of \"%s\"", path,
 			       operation_names[o->operation]);
+	if (o->parts > 1 && o->operation != IO_DO_LIST)
+		return err_set(err, -EINVAL, "%s/parts: is of listings, not of \"%s\"", path,
+			       operation_names[o->operation]);
 	if (o->threads > items)
-		return err_set(
-			err, -EINVAL, "%s/threads: %s share %s", path,
-			units_counted(threads, o->threads, "thread"),
-			units_counted(shared, items, io_moves(o) && !whole ? "block" : "object"));
+		return err_set(err, -EINVAL, "%s/threads: %s share %s", path,
+			       units_counted(threads, o->threads, "thread"),
+			       units_counted(shared, items,
+					     io_moves(o) && !whole        ? "block"
+					     : o->operation == IO_DO_LIST ? "part"
+									  : "object"));
 	return 0;
 }
 

@@ -1,6 +1,7 @@
 #include "workloads/io/io.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -426,11 +427,44 @@ static void io_phase_say(struct io_phase *p, bool cold)
 			 row[IO_RESIDENT_BYTES], row[TALLY_BYTES_READ]);
 }
 
+/* Whether this rank's threads have listed all of their parts as often as asked, and have counted everything. */
+static bool io_phase_parts_listed(const struct io_phase *p)
+{
+	const struct io_options *o = p->options;
+	bool listed = o->operation == IO_DO_LIST && o->parts > 1 && o->passes && p->work.strict &&
+		      o->limits.warmup_ns == 0;
+
+	for (uint32_t i = 0; i < p->crew.threads; i++) {
+		const struct io_thread *t = &p->work.threads[i];
+
+		listed = listed && t->first_failed == UINT64_MAX &&
+			 t->issued == t->share.items * o->passes;
+	}
+	return listed;
+}
+
+/* All parts together have each object once. Collective. */
+static int io_phase_check_parts(struct io_phase *p, struct err *err)
+{
+	uint64_t wanted = p->set.objects * p->set.ranks * p->options->passes, entries = 0;
+	int rc;
+
+	for (uint32_t i = 0; i < p->crew.threads; i++)
+		entries += p->work.threads[i].entries;
+	rc = group_allreduce(p->ctx->group, MERGE_SUM, &entries, 1);
+	if (rc < 0 || entries == wanted)
+		return rc;
+	return err_set(err, -EIO,
+		       "%s: the parts of the listing together have %" PRIu64
+		       " objects, not %" PRIu64,
+		       p->ctx->phase->path, entries, wanted);
+}
+
 /* After the work, however it ended: adds up the counts and records which objects exist now. Collective. */
 static int io_phase_end(struct io_phase *p, bool failed, struct err *err)
 {
 	struct phase_context *ctx = p->ctx;
-	uint64_t words[4], done;
+	uint64_t words[5], done;
 	bool all;
 	int rc = 0, ended, shared;
 
@@ -450,9 +484,12 @@ static int io_phase_end(struct io_phase *p, bool failed, struct err *err)
 	words[1] = done;
 	words[2] = all;
 	words[3] = !io_phase_warm(p);
-	rc = group_allreduce(ctx->group, MERGE_MIN, words, 4);
+	words[4] = io_phase_parts_listed(p);
+	rc = group_allreduce(ctx->group, MERGE_MIN, words, 5);
 	if (rc < 0)
 		return rc;
+	if (words[4])
+		shared = io_phase_check_parts(p, err);
 	io_measure(&p->crew, &p->work, words[0] == UINT64_MAX ? 0 : words[0], ctx->tally);
 	ended = io_set_end(&p->set, p->options, words[1], words[2], &p->side, ctx->group,
 			   shared < 0 ? NULL : err);

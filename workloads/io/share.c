@@ -40,6 +40,20 @@ static void io_share_shared(struct io_share *s)
 	s->blocks = io_share_cut(all, s->rank + 1, ranks) - s->base;
 }
 
+/* Each thread lists the folder whole, or the threads that share it divide its parts. */
+static void io_share_listing(struct io_share *s, const struct io_options *o, uint64_t thread)
+{
+	uint64_t threads = o->threads * (o->folder_per_rank ? 1 : s->set->ranks);
+	uint64_t number = o->folder_per_rank ? thread : s->rank * o->threads + thread;
+
+	s->order = IO_SEQUENTIAL;
+	s->items = 1;
+	if (o->parts < 2)
+		return;
+	s->first = io_share_cut(o->parts, number, threads);
+	s->items = io_share_cut(o->parts, number + 1, threads) - s->first;
+}
+
 void io_share_init(struct io_share *s, const struct io_set *set, const struct io_options *o,
 		   bool whole, uint64_t rank, uint64_t thread)
 {
@@ -56,8 +70,7 @@ void io_share_init(struct io_share *s, const struct io_set *set, const struct io
 		.key = io_share_key(set, rank, thread),
 	};
 	if (o->operation == IO_DO_LIST) {
-		s->items = 1;
-		s->order = IO_SEQUENTIAL;
+		io_share_listing(s, o, thread);
 		return;
 	}
 	if (io_moves(o) && set->layout != IO_OBJECTS)

@@ -67,6 +67,8 @@ int io_size(const struct job *job, const struct job_phase *phase, uint32_t ranks
 	ops = store->section->owner;
 	whole = io_whole(o, ops->capabilities);
 	operations = io_operations(o, whole);
+	if (o->parts > 1 && !o->folder_per_rank)
+		operations /= ranks;
 	if (whole)
 		out->bytes_per_rank = operations * io_operation_bytes(o, whole);
 	else if (io_moves(o))

@@ -187,6 +187,12 @@ static void test_counts(void)
 		CU_ASSERT_EQUAL(
 			written_by(mem, three, "\"operation\": \"list\"", ranks[i], IO_ENTRIES),
 			3 * n * n);
+		/* The parts of one listing, of which some have nothing, and some threads none. */
+		CU_ASSERT_EQUAL(written_by(mem, three,
+					   "\"operation\": \"list\", \"parts\": 7, \"threads\": 2, "
+					   "\"depth\": 3, \"passes\": 2",
+					   ranks[i], IO_ENTRIES),
+				6 * n);
 		CU_ASSERT_EQUAL(
 			written_by(mem, three, "\"operation\": \"delete\"", ranks[i], IO_DELETES),
 			3 * n);

@@ -1,0 +1,54 @@
+/* What the files of daos:// share: its options, the store that a rank has opened, and one thread's
+ * channel. See store.c for how a request goes through them. */
+#ifndef HAUL_BACKENDS_DFS_DFS_H
+#define HAUL_BACKENDS_DFS_DFS_H
+
+#include "backends/backend.h"
+#include "backends/dfs/folder.h"
+#include "backends/dfs/library.h"
+#include "backends/retry.h"
+
+struct dfs_options {
+	struct store_options common;
+	char library[URI_BYTES]; /* "": DFS_LIBRARY_NAME */
+	char system[64];         /* "": the default system of the agent */
+	/* Of new files, and of new folders; "": as their folder or the container says. */
+	char object_class[DFS_CLASS_NAME_BYTES], folder_class[DFS_CLASS_NAME_BYTES];
+	uint64_t chunk_bytes;
+	uint64_t openers; /* threads per queue for what libdfs does only synchronously */
+	uint64_t folders; /* open folders that a rank keeps */
+	uint64_t in_flight;
+	struct retry_options retry;
+};
+
+/* What a rank has opened. Read-only after that, except for the folders, which guard themselves. */
+struct dfs_store {
+	struct dfs_library library;
+	struct dfs_mount *mount;
+	struct dfs_folders folders;
+	uint32_t object_class, folder_class; /* DFS_CLASS_DEFAULT: none was asked for */
+	char base[URI_BYTES];                /* what follows the container: "" or "/a/b" */
+};
+
+/* What an object's state words hold while it is open. */
+enum {
+	DFS_OBJECT, /* its struct dfs_object */
+	DFS_BEGUN,  /* 1: a new version, which has its own name until it is committed */
+};
+
+static inline const struct dfs_options *dfs_options_of(const struct store *store)
+{
+	return store->options;
+}
+
+static inline struct dfs_store *dfs_store_of(const struct store *store)
+{
+	return store->state;
+}
+
+static inline struct dfs_object *dfs_object_of(const struct object *o)
+{
+	return (struct dfs_object *)(uintptr_t)o->state[DFS_OBJECT];
+}
+
+#endif

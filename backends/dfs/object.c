@@ -1,0 +1,275 @@
+/* Objects of daos:// as files of a container.
+ *
+ * A new version of an object is written to "<key>.haul-part" beside it, whose folders are made as
+ * needed, and moved over it by commit: a reader sees the old version or the new one whole. */
+#include "backends/dfs/object.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "backends/dfs/code.h"
+
+enum { OBJECT_MODE = 0666 };
+
+static const char part_suffix[] = ".haul-part";
+
+int dfs_path_open(struct dfs_store *s, const char *key, const char *suffix, bool make,
+		  struct dfs_path *path)
+{
+	size_t length = strnlen(key, OBJECT_KEY_BYTES - 1);
+	const char *slash;
+
+	/* The name of a folder ends in a slash. */
+	while (length && key[length - 1] == '/')
+		length--;
+	slash = memrchr(key, '/', length);
+	snprintf(path->text, sizeof(path->text), "%s/%.*s", s->base, slash ? (int)(slash - key) : 0,
+		 key);
+	if (!slash && s->base[0])
+		strcpy(path->text, s->base);
+	slash = slash ? slash + 1 : key;
+	snprintf(path->name, sizeof(path->name), "%.*s%s", (int)(key + length - slash), slash,
+		 suffix);
+	return dfs_folder_take(&s->folders, path->text, make, &path->folder);
+}
+
+void dfs_path_close(struct dfs_store *s, struct dfs_path *path)
+{
+	dfs_folder_drop(&s->folders, path->folder);
+}
+
+static int object_open(const struct store *store, struct object *o)
+{
+	struct dfs_store *s = dfs_store_of(store);
+	struct dfs_object *object;
+	struct dfs_path path;
+	int rc = dfs_path_open(s, o->key, "", false, &path);
+
+	if (rc)
+		return rc;
+	rc = s->library.dfs_open(s->mount, path.folder->object, path.name, S_IFREG, O_RDONLY,
+				 DFS_CLASS_DEFAULT, 0, NULL, &object);
+	dfs_path_close(s, &path);
+	if (rc)
+		return rc;
+	/* The size costs one more request, where the caller does not know it. */
+	if (!o->size)
+		rc = s->library.dfs_get_size(s->mount, object, &o->size);
+	if (rc)
+		s->library.dfs_release(object);
+	else
+		o->state[DFS_OBJECT] = (uintptr_t)object;
+	return rc;
+}
+
+/* Opens a file to write it, and makes it where it is missing. */
+static int object_make(const struct store *store, struct dfs_path *path, int flags,
+		       struct dfs_object **object)
+{
+	struct dfs_store *s = dfs_store_of(store);
+
+	return s->library.dfs_open(s->mount, path->folder->object, path->name,
+				   S_IFREG | OBJECT_MODE, O_CREAT | O_RDWR | flags, s->object_class,
+				   dfs_options_of(store)->chunk_bytes, NULL, object);
+}
+
+/* A part that an earlier run left behind would keep its class and chunks. */
+static int object_begin(const struct store *store, struct object *o)
+{
+	struct dfs_store *s = dfs_store_of(store);
+	struct dfs_object *object;
+	struct dfs_path path;
+	int rc = dfs_path_open(s, o->key, part_suffix, true, &path);
+
+	if (rc)
+		return rc;
+	rc = object_make(store, &path, O_EXCL, &object);
+	if (rc == EEXIST) {
+		rc = s->library.dfs_remove(s->mount, path.folder->object, path.name, false, NULL);
+		if (rc == 0 || rc == ENOENT)
+			rc = object_make(store, &path, O_EXCL, &object);
+	}
+	dfs_path_close(s, &path);
+	if (rc)
+		return rc;
+	o->state[DFS_OBJECT] = (uintptr_t)object;
+	o->state[DFS_BEGUN] = 1;
+	return 0;
+}
+
+static int object_update(const struct store *store, struct object *o)
+{
+	struct dfs_store *s = dfs_store_of(store);
+	struct dfs_object *object;
+	struct dfs_path path;
+	int rc = dfs_path_open(s, o->key, "", true, &path);
+
+	if (rc)
+		return rc;
+	rc = object_make(store, &path, 0, &object);
+	dfs_path_close(s, &path);
+	if (rc == 0)
+		o->state[DFS_OBJECT] = (uintptr_t)object;
+	return rc;
+}
+
+static int object_close(struct dfs_store *s, struct object *o)
+{
+	struct dfs_object *object = dfs_object_of(o);
+
+	if (!object)
+		return EBADF;
+	memset(o->state, 0, sizeof(o->state));
+	return s->library.dfs_release(object);
+}
+
+static int object_publish(struct dfs_store *s, struct object *o)
+{
+	char name[sizeof(((struct dfs_path *)NULL)->name)];
+	struct dfs_path path;
+	int rc = dfs_path_open(s, o->key, "", false, &path);
+
+	if (rc)
+		return rc;
+	if ((size_t)snprintf(name, sizeof(name), "%s%s", path.name, part_suffix) >= sizeof(name))
+		rc = ENAMETOOLONG;
+	else
+		rc = s->library.dfs_move(s->mount, path.folder->object, name, path.folder->object,
+					 path.name, NULL);
+	dfs_path_close(s, &path);
+	return rc;
+}
+
+/* Bytes that were written are durable when the write has completed. On failure the object stays
+ * begun, for an abort. */
+static int object_commit(const struct store *store, struct request *req)
+{
+	struct dfs_store *s = dfs_store_of(store);
+	struct object *o = req->object;
+	uint64_t from_ns;
+	int rc;
+
+	if (!o->state[DFS_BEGUN])
+		return EBADF;
+	rc = s->library.dfs_get_size(s->mount, dfs_object_of(o), &req->answer.done_bytes);
+	if (rc)
+		return rc;
+	from_ns = clock_now(store->clock);
+	rc = object_publish(s, o);
+	req->answer.publish_ns = clock_now(store->clock) - from_ns;
+	return rc ? rc : object_close(s, o);
+}
+
+static int object_abort(struct dfs_store *s, struct object *o)
+{
+	struct dfs_path path;
+	int rc;
+
+	if (!o->state[DFS_BEGUN])
+		return EBADF;
+	/* Closed last: until then, another attempt can follow. */
+	rc = dfs_path_open(s, o->key, part_suffix, false, &path);
+	if (rc == 0) {
+		rc = s->library.dfs_remove(s->mount, path.folder->object, path.name, false, NULL);
+		dfs_path_close(s, &path);
+	}
+	return rc && rc != ENOENT ? rc : object_close(s, o);
+}
+
+static int object_stat(struct dfs_store *s, struct request *req)
+{
+	struct dfs_path path;
+	struct stat st = {0};
+	int rc = dfs_path_open(s, req->object->key, "", false, &path);
+
+	if (rc == 0) {
+		rc = s->library.dfs_stat(s->mount, path.folder->object, path.name, &st);
+		dfs_path_close(s, &path);
+	}
+	if (rc)
+		return rc == ENOTDIR ? ENOENT : rc;
+	req->object->size = (uint64_t)st.st_size;
+	req->answer.done_bytes = (uint64_t)st.st_size;
+	return 0;
+}
+
+static int object_delete(struct dfs_store *s, const struct object *o)
+{
+	size_t length = strnlen(o->key, OBJECT_KEY_BYTES);
+	bool folder = length && o->key[length - 1] == '/';
+	char whole[sizeof(((struct dfs_path *)NULL)->text) +
+		   sizeof(((struct dfs_path *)NULL)->name)];
+	struct dfs_path path;
+	int rc = dfs_path_open(s, o->key, "", false, &path);
+
+	if (rc)
+		return rc;
+	if (folder) {
+		snprintf(whole, sizeof(whole), "%s%s%s", path.text, path.text[1] ? "/" : "",
+			 path.name);
+		dfs_folder_forget(&s->folders, whole);
+	}
+	rc = s->library.dfs_remove(s->mount, path.folder->object, path.name, false, NULL);
+	dfs_path_close(s, &path);
+	return rc;
+}
+
+static int object_rename(struct dfs_store *s, const struct request *req)
+{
+	struct dfs_path from, to;
+	int rc = dfs_path_open(s, req->object->key, "", false, &from);
+
+	if (rc)
+		return rc;
+	rc = dfs_path_open(s, req->target, "", false, &to);
+	if (rc == 0) {
+		rc = s->library.dfs_move(s->mount, from.folder->object, from.name,
+					 to.folder->object, to.name, NULL);
+		dfs_path_close(s, &to);
+	}
+	dfs_path_close(s, &from);
+	return rc;
+}
+
+static int object_do(const struct store *store, struct request *req)
+{
+	struct dfs_store *s = dfs_store_of(store);
+
+	switch (req->op) {
+	case REQ_OPEN:
+		return object_open(store, req->object);
+	case REQ_CLOSE:
+		return object_close(s, req->object);
+	case REQ_BEGIN:
+		return object_begin(store, req->object);
+	case REQ_COMMIT:
+		return object_commit(store, req);
+	case REQ_ABORT:
+		return object_abort(s, req->object);
+	case REQ_STAT:
+		return object_stat(s, req);
+	case REQ_DELETE:
+		return object_delete(s, req->object);
+	case REQ_RENAME:
+		return object_rename(s, req);
+	case REQ_UPDATE:
+		return object_update(store, req->object);
+	default:
+		return EINVAL;
+	}
+}
+
+void dfs_object_do(const struct store *store, struct request *req)
+{
+	int ended = 0, rc;
+
+	if (req->op == REQ_LIST)
+		rc = dfs_list_page(dfs_store_of(store), req, &ended);
+	else
+		rc = object_do(store, req);
+	dfs_code_answer(&req->answer, rc);
+	if (ended < 0)
+		req->answer.status = ended;
+}

@@ -1,0 +1,130 @@
+/* Connections of the test library: starting, mounting, and handing a mount to other processes. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "tests/libs/dfs/test_dfs.h"
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static int users;
+
+/* A variant of the library is like DAOS before 2.6.5, which cannot be asked. */
+#ifndef TEST_DFS_WITHOUT_VERSION
+int daos_version_get(int *major, int *minor, int *fix)
+{
+	const char *text = getenv("HAUL_DFS_VERSION");
+
+	*major = 2;
+	*minor = 8;
+	*fix = 0;
+	return text && sscanf(text, "%d.%d.%d", major, minor, fix) != 3 ? -1003 : 0;
+}
+#endif
+
+int dfs_init(void)
+{
+	pthread_mutex_lock(&lock);
+	if (users++ == 0)
+		test_settings_begin();
+	pthread_mutex_unlock(&lock);
+	return 0;
+}
+
+int dfs_fini(void)
+{
+	int rc = 0;
+
+	pthread_mutex_lock(&lock);
+	if (users == 0)
+		rc = EINVAL;
+	else if (--users == 0)
+		test_check_closed();
+	pthread_mutex_unlock(&lock);
+	return rc;
+}
+
+static int mount_open(const char *pool, const char *container, int flags, struct dfs_mount **mount)
+{
+	struct dfs_mount *m;
+	int rc;
+
+	if (users == 0)
+		return EACCES;
+	m = calloc(1, sizeof(*m));
+	if (!m)
+		return ENOMEM;
+	m->flags = flags;
+	snprintf(m->pool, sizeof(m->pool), "%s", pool);
+	snprintf(m->container, sizeof(m->container), "%s", container);
+	snprintf(m->root, sizeof(m->root), "%s/%s/%s", test_root(), m->pool, m->container);
+	m->fd = open(m->root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (m->fd < 0) {
+		rc = errno;
+		free(m);
+		return rc;
+	}
+	test_opened(TEST_MOUNTS, 1);
+	*mount = m;
+	return 0;
+}
+
+int dfs_connect(const char *pool, const char *system, const char *container, int flags,
+		void *attributes, struct dfs_mount **mount)
+{
+	int rc = test_blocking(TEST_connect);
+
+	(void)system;
+	(void)attributes;
+	if (rc == 0)
+		rc = mount_open(pool, container, flags, mount);
+	if (rc == 0)
+		test_log("connect %s/%s", pool, container);
+	return rc;
+}
+
+int dfs_disconnect(struct dfs_mount *mount)
+{
+	close(mount->fd);
+	free(mount);
+	test_opened(TEST_MOUNTS, -1);
+	return 0;
+}
+
+/* A mount as bytes: the flags, then "pool/container". */
+int dfs_local2global_all(struct dfs_mount *mount, struct dfs_iov *global)
+{
+	char text[600];
+	size_t n = (size_t)snprintf(text, sizeof(text), "%d %s %s", mount->flags, mount->pool,
+				    mount->container) +
+		   1;
+
+	if (!global->data) {
+		global->capacity = n;
+		return 0;
+	}
+	if (global->capacity < n)
+		return ENOBUFS;
+	memcpy(global->data, text, n);
+	global->length = n;
+	return 0;
+}
+
+int dfs_global2local_all(int flags, struct dfs_iov global, struct dfs_mount **mount)
+{
+	char pool[256], container[256];
+	int was, rc = test_blocking(TEST_global);
+
+	if (rc)
+		return rc;
+	if (!global.data || global.capacity < global.length)
+		return EINVAL;
+	if (sscanf(global.data, "%d %255s %255s", &was, pool, container) != 3)
+		return EINVAL;
+	rc = mount_open(pool, container, flags ? flags : was, mount);
+	if (rc == 0)
+		test_log("global %s/%s", pool, container);
+	return rc;
+}

@@ -1,0 +1,160 @@
+"""daos:// over the test library (tests/libs/dfs), which has the interface of libdfs over a directory. haul has run against
+that library and against no DAOS. Runs with several ranks: every operation of io, a training on each format, one connection
+for all ranks; and the sentences where there is no library.
+
+test_daos.py LIBRARY: the test library."""
+import collections
+import os
+import re
+import sys
+
+from haultest import Folder, alone, check, formats, main, matrix, mpi, report, samples_per_file, some, write_job
+
+LIBRARY = sys.argv.pop(1)
+# The library completes in any order, cuts reads at its chunks, and takes 16 requests at once from each thread.
+UNRULY = {"HAUL_DFS_DISORDER": 1, "HAUL_DFS_CHUNK": 300000, "HAUL_DFS_EVENTS": 16}
+
+
+def store(**more):
+    return {"data": {"uri": "daos://pool/cont/data", "library": LIBRARY, **more}}
+
+
+def run(folder, ranks, *args, **settings):
+    os.makedirs(os.path.join(folder, "pool", "cont"), exist_ok=True)
+    settings = {name: str(value) for name, value in settings.items()}
+    return mpi(ranks, "run", "job.json", "--force", *args, cwd=folder,
+               env={"HAUL_DFS_ROOT": folder, "HAUL_DFS_LOG": os.path.join(folder, "log"), **settings})
+
+
+def logged(folder):
+    """How often each call was logged. Nothing may have broken the rules of the interface."""
+    with open(os.path.join(folder, "log")) as f:
+        lines = f.read().splitlines()
+    wrong = [line for line in lines if line.startswith("wrong")]
+    check(not wrong, f"{wrong[:5]}")
+    return collections.Counter(line.split()[0] for line in lines)
+
+
+def window(folder):
+    """How many requests a queue had in flight at most."""
+    with open(os.path.join(folder, "log")) as f:
+        return max(int(line.split()[1]) for line in f if line.startswith("window"))
+
+
+def io(operation, **more):
+    return {"io": {"operation": operation, "name": more.pop("name", operation), "folder": more.pop("folder", "a"), **more}}
+
+
+def test_operations():
+    objects = {"objects": 20, "size": "1 MiB", "block": "64 KiB", "depth": 100, "verify": "full"}
+    small = {"objects": 50, "size": "1 KiB", "block": "1 KiB"}
+    shared = {"layout": "strided", "size": "3 MiB", "block": "64 KiB", "folder": "b", "verify": "full", "depth": 8}
+    phases = [io("write", **objects), io("read", **objects, order="random"), io("mixed", **objects, name="blocks"),
+              io("stat", objects=20), io("list", objects=20), io("delete", objects=20),
+              io("write", name="write_shared", **shared), io("read", name="read_shared", **shared),
+              io("create", folder="c", objects=50), io("rename", folder="c", objects=50),
+              io("delete", name="delete_empty", folder="c", objects=50),
+              io("write", name="write_small", folder="d", **small),
+              io("mixed", name="mix", folder="d", **small, mix={"get": 5, "put": 3, "stat": 1, "list": 1}, count=200)]
+    with Folder() as folder:
+        write_job(folder, {"stores": store(), "phases": phases})
+        r = run(folder, 2, **UNRULY)
+        check(r.rc == 0, f"{r}")
+        made = report(folder + "/results.h5")
+        check(len(made["phases"]) == len(phases), f"{[p['name'] for p in made['phases']]}")
+        log = logged(folder)
+        # Each phase opens the store: one rank connects, the other takes over.
+        check(log["connect"] == log["global"] == len(phases), f"{log}")
+        left = os.listdir(os.path.join(folder, "pool", "cont", "data"))
+        check(sorted(left) == ["b", "d"], f"{left}")
+
+
+@matrix
+def test_listing():
+    """10,000 objects of one folder: each rank's threads list their parts of it side by side."""
+    for ranks in some((8, 2), 2):
+        with Folder() as folder:
+            same = {"objects": 10000 // ranks}
+            objects = dict(same, depth=16)
+            write_job(folder, {"stores": store(), "phases": [
+                io("create", **objects), io("list", parts=64, threads=2, depth=4, **same), io("rename", **objects),
+                io("list", name="lost", parts=3, **same)]})
+            r = run(folder, ranks, "--only", "create", "--only", "list", "--only", "rename", HAUL_DFS_DISORDER=1)
+            check(r.rc == 0, f"{r}")
+            phases = {p["name"]: p["measures"] for p in report(folder + "/results.h5")["phases"]}
+            check(phases["list"]["entries"] == 10000 and phases["list"]["done"] == 64, f"{phases['list']}")
+            logged(folder)
+            # An object that the store does not list is missed.
+            objects = os.path.join(folder, "pool", "cont", "data", "a")
+            os.unlink(os.path.join(objects, sorted(n for n in os.listdir(objects) if n[0] != ".")[77]))
+            r = run(folder, ranks, "--only", "lost")
+            check(r.rc != 0 and "the parts of the listing together have 9999 objects, not 10000" in r.err, f"{r}")
+
+
+@matrix
+def test_formats():
+    """A training reads each sample once and finds its bytes, whatever the library does, with more than 64 requests in
+    flight per thread; and with fewer, where the library takes no more."""
+    for (fmt, ranks) in some([(fmt, ranks) for ranks in (2, 8) for fmt in formats()], 8):
+        for settings, most in ((dict(UNRULY, HAUL_DFS_EVENTS=4096), 96), (UNRULY, 16)):
+            with Folder() as folder:
+                write_job(folder, {"stores": store(transfer="256 B"), "dataset": {
+                    "format": fmt, "files": 16, "samples_per_file": samples_per_file(fmt, 4, 30000),
+                    "sample_bytes": 30000},
+                    "phases": [{"generate": {}}, {"train": {"batch": 2, "verify": "full", "null_steps": 0,
+                                                            "loader": {"depth": 96}}}]})
+                r = run(folder, ranks, **settings)
+                check(r.rc == 0 and "each exactly once" in r.out, f"{fmt}, {ranks} ranks: {r}")
+                logged(folder)
+                check(64 < window(folder) <= 96 if most > 64 else window(folder) == most,
+                      f"{fmt}, {ranks} ranks: {window(folder)} in flight")
+
+
+def test_ranks_and_window():
+    """8 ranks, each with more than 64 requests in flight, and servers that are lost for some requests."""
+    with Folder() as folder:
+        write_job(folder, {"stores": store(transfer="4 KiB", retry={"first": "1 ms"}), "dataset": {
+            "format": "raw", "files": 32, "sample_bytes": "1 MiB"},
+            "phases": [{"generate": {}}, {"train": {"batch": 1, "verify": "full", "null_steps": 0,
+                                                    "loader": {"workers": 1, "depth": 96}}}]})
+        r = run(folder, 8, HAUL_DFS_DISORDER=1, HAUL_DFS_LOST="100:8")
+        check(r.rc == 0 and "each exactly once" in r.out, f"{r}")
+        log = logged(folder)
+        check(log["connect"] == 2 and log["global"] == 14, f"{log}")
+
+
+def test_sentences():
+    with Folder() as folder:
+        for library, version, sentence in (("/nowhere/libdfs.so", "2.8.0", "module load daos"),
+                                           (LIBRARY, "3.0.0", "has version 3.0.0")):
+            r = alone("ls", "daos://pool/cont/data", "--set", f"library={library}", cwd=folder,
+                      env={"HAUL_DFS_VERSION": version})
+            check(r.rc != 0 and sentence in r.err, f"{r}")
+        write_job(folder, {"stores": store(), "phases": [io("write", objects=2, size="64 KiB", block="64 KiB")]})
+        # A server that does not come back ends the run.
+        r = run(folder, 2, "--set", "stores.data.retry.attempts=2", "--set", "stores.data.retry.first=1ms",
+                HAUL_DFS_LOST="1:1000000")
+        check(r.rc != 0 and "a server of DAOS cannot be reached" in r.err, f"{r}")
+        r = run(folder, 2, "--set", "stores.data.uri=daos://pool/other/data")
+        check(r.rc != 0 and 'it has no container "other"' in r.err, f"{r}")
+
+
+def test_doctor():
+    """Without the option `library`, libdfs is where the dynamic linker finds it."""
+    with Folder() as folder:
+        # A file that is no library hides that of a machine with DAOS.
+        with open(os.path.join(folder, "libdfs.so"), "w") as f:
+            f.write("none")
+        r = alone("doctor", cwd=folder, env={"LD_LIBRARY_PATH": folder})
+        check(r.rc == 0 and re.search(r"daos:// +no library +only daos:// needs it", r.out), f"{r}")
+        os.unlink(os.path.join(folder, "libdfs.so"))
+        os.symlink(LIBRARY, os.path.join(folder, "libdfs.so"))
+        for version, found in (("2.7.3", "libdfs, client interface 2.7.3 of DAOS +ok"), ("3.0.0", "another library")):
+            r = alone("doctor", cwd=folder, env={"LD_LIBRARY_PATH": folder, "HAUL_DFS_VERSION": version})
+            check(r.rc == 0 and re.search(f"daos:// +{found}", r.out), f"{r}")
+        os.makedirs(os.path.join(folder, "pool", "cont", "a"))
+        r = alone("ls", "daos://pool/cont/", cwd=folder, env={"LD_LIBRARY_PATH": folder, "HAUL_DFS_ROOT": folder})
+        check(r.rc == 0 and "a/" in r.out, f"{r}")
+
+
+main()
