@@ -19,10 +19,10 @@ static const struct key_form {
 	[KV_KEY_NAMED] = {{"name_"}, {'n'}, {1}},
 };
 
-static char *key_add_number(char *at, uint64_t value, uint8_t digits)
+char *kv_key_number(char *at, uint64_t value, unsigned digits)
 {
 	char reversed[20];
-	uint8_t count = 0;
+	unsigned count = 0;
 
 	do {
 		reversed[count++] = (char)('0' + value % 10);
@@ -41,11 +41,11 @@ size_t kv_key_text(char out[KV_KEY_BYTES], struct kv_id id)
 
 	for (int i = 0; i < 3 && f->word[i]; i++) {
 		at = stpcpy(at, f->word[i]);
-		at = key_add_number(at,
-				    f->part[i] == 'f'   ? first
-				    : f->part[i] == 's' ? second
-							: id.low,
-				    f->digits[i]);
+		at = kv_key_number(at,
+				   f->part[i] == 'f'   ? first
+				   : f->part[i] == 's' ? second
+						       : id.low,
+				   f->digits[i]);
 	}
 	*at = 0;
 	return (size_t)(at - out);
