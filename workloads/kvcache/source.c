@@ -88,7 +88,7 @@ static void heap_add(struct kv_source *s, uint64_t ns, uint32_t user)
 	s->users[user].waiting = true;
 }
 
-/* Takes the first user, or gives him another time. */
+/* Puts due in the place of the first one, and moves it to where it belongs. */
 static void heap_settle(struct kv_source *s, const struct kv_due *due)
 {
 	uint32_t at = 0, child;

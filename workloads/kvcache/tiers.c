@@ -274,8 +274,16 @@ static bool tier_make_room(struct kv_tiers *t, uint32_t k, uint64_t bytes, uint3
 	return last && t->policy.forced;
 }
 
+/* Tier k has made room for a new entry. */
+static void entry_put(struct kv_tiers *t, uint32_t k, uint32_t number)
+{
+	tier_count(t, k, KV_COUNT_WRITE, kv_entry_at(&t->entries, number)->bytes);
+	tiers_tell(t, KV_EVENT_WRITE, number, k, k);
+	copy_add(t, k, k, number);
+}
+
 /* Copies of a new entry in the tiers below the one that has taken it. */
-static void write_through(struct kv_tiers *t, uint32_t from, uint32_t number)
+static void tiers_write_through(struct kv_tiers *t, uint32_t from, uint32_t number)
 {
 	struct kv_entry *entry = kv_entry_at(&t->entries, number);
 
@@ -283,17 +291,25 @@ static void write_through(struct kv_tiers *t, uint32_t from, uint32_t number)
 	for (uint32_t k = from + 1; k < t->count; k++) {
 		if (!tier_admits(t, k, entry) || !tier_make_room(t, k, entry->bytes, 0))
 			continue;
-		tier_count(t, k, KV_COUNT_WRITE, entry->bytes);
-		tiers_tell(t, KV_EVENT_WRITE, number, k, k);
-		copy_add(t, k, k, number);
+		entry_put(t, k, number);
 	}
 	t->pinned = KV_NONE;
 }
 
+/* The tier that takes a new entry, or -ENOSPC. */
+static int tiers_place(struct kv_tiers *t, uint64_t bytes)
+{
+	for (uint32_t k = 0; k < t->count; k++)
+		if (tier_make_room(t, k, bytes, 0))
+			return (int)k;
+	return t->policy.forced ? (int)t->count - 1 : -ENOSPC;
+}
+
 int kv_tiers_write(struct kv_tiers *t, struct kv_id id, uint64_t bytes)
 {
-	uint32_t number = kv_entries_find(&t->entries, id), k = 0;
+	uint32_t number = kv_entries_find(&t->entries, id);
 	struct kv_entry *entry;
+	int k;
 
 	if (t->sketch.counters)
 		kv_sketch_add(&t->sketch, kv_id_hash(id));
@@ -301,14 +317,11 @@ int kv_tiers_write(struct kv_tiers *t, struct kv_id id, uint64_t bytes)
 		t->present++;
 		return -EEXIST;
 	}
-	while (k < t->count && !tier_make_room(t, k, bytes, 0))
-		k++;
-	if (k == t->count && !t->policy.forced) {
+	k = tiers_place(t, bytes);
+	if (k < 0) {
 		t->refused++;
-		return -ENOSPC;
+		return k;
 	}
-	if (k == t->count)
-		k--;
 	number = kv_entries_add(&t->entries, id);
 	if (number == KV_NONE)
 		return -ENOMEM;
@@ -316,16 +329,14 @@ int kv_tiers_write(struct kv_tiers *t, struct kv_id id, uint64_t bytes)
 	entry->bytes = bytes;
 	entry->age = ++t->age;
 	entry->uses = 1;
-	tier_count(t, k, KV_COUNT_WRITE, bytes);
-	tiers_tell(t, KV_EVENT_WRITE, number, k, k);
-	copy_add(t, k, k, number);
+	entry_put(t, (uint32_t)k, number);
 	if (t->policy.write == KV_WRITE_THROUGH)
-		write_through(t, k, number);
-	return (int)k;
+		tiers_write_through(t, (uint32_t)k, number);
+	return k;
 }
 
 /* Moves or copies what has just been read from tier `from` to the fastest tier that can make room for it. */
-static void promote(struct kv_tiers *t, uint32_t number, uint32_t from)
+static void tiers_promote(struct kv_tiers *t, uint32_t number, uint32_t from)
 {
 	struct kv_entry *entry = kv_entry_at(&t->entries, number);
 	uint32_t to = 0;
@@ -365,7 +376,7 @@ int kv_tiers_read(struct kv_tiers *t, struct kv_id id)
 	tiers_tell(t, KV_EVENT_READ, number, k, k);
 	after = t->tier[k].rules.promote_after;
 	if (k > 0 && after && kv_sketch_count(&t->sketch, kv_id_hash(id)) >= after)
-		promote(t, number, k);
+		tiers_promote(t, number, k);
 	return (int)k;
 }
 
