@@ -61,7 +61,7 @@ static const struct option conversation_options[] = {
 	OPT_REAL("end", struct kv_conversation_options, end, .def_real = 0.2, .max_real = 1,
 		 .help = "probability that a conversation ends before the next request"),
 	OPT_U64("turns", struct kv_conversation_options, turns, .def = 50, .min = 1,
-		.max = KV_TURNS_MAX, .help = "turns of a conversation at most"),
+		.max = KV_TURNS_MAX, .help = "the most turns of a conversation"),
 	OPT_U64("held", struct kv_conversation_options, held, .max = KV_USERS_MAX,
 		.help = "conversations that a rank remembers; the least recent one is forgotten; "
 			"0: all"),
@@ -87,7 +87,7 @@ static const struct option rag_options[] = {
 		.help = "documents that are cut into chunks before the first request; 0: no "
 			"retrieval"),
 	OPT_U64("held", struct kv_rag_options, held, .max = 1 << 24,
-		.help = "documents at most; the first ones are deleted for later ones; 0: all"),
+		.help = "the most documents there are; the first ones are deleted for later ones; 0: all"),
 	OPT_U64("tokens_min", struct kv_rag_options, tokens_min, .max = KV_TOKENS_MAX,
 		.help = "tokens of the shortest document; 0: 4000, or 1024 for a large model"),
 	OPT_U64("tokens_max", struct kv_rag_options, tokens_max, .max = KV_TOKENS_MAX,

@@ -89,12 +89,14 @@ void trace_write(struct trace_writer *w, const struct trace_row *row);
 /* Returns the first error of all. */
 int trace_finish(struct trace_writer *w, const char *path, struct err *err);
 
-/* For kv_tiers: writes the rows of each event. A read is a row, and so is a write; what moves is a read and a write;
- * deleting is none. A copy that moves up has the phase of one that moves down. */
+/* For kv_tiers: writes the rows of each event, or hands them to `row`. A read is a row, and so is a write; what moves is a
+ * read and a write; deleting is none. A copy that moves up has the phase of one that moves down. */
 struct kv_event;
 struct kv_names;
 struct trace_events {
-	struct trace_writer *to;
+	struct trace_writer *to; /* NULL: row takes them */
+	void (*row)(void *argument, const struct trace_row *row);
+	void *argument;
 	const struct kv_names *names; /* of KV_KEY_NAMED; NULL: there are none */
 	uint64_t now_ns;              /* time of the rows */
 };

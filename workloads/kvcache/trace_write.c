@@ -66,6 +66,14 @@ int trace_finish(struct trace_writer *w, const char *path, struct err *err)
 	return text_writer_close(w->text, path, err);
 }
 
+static void trace_event_row(const struct trace_events *t, const struct trace_row *row)
+{
+	if (t->to)
+		trace_write(t->to, row);
+	else
+		t->row(t->argument, row);
+}
+
 void trace_event(void *events, const struct kv_event *e)
 {
 	const struct trace_events *t = events;
@@ -91,7 +99,7 @@ void trace_event(void *events, const struct kv_event *e)
 	case KV_EVENT_DEMOTE:
 		row.operation = TRACE_READ;
 		row.phase = TRACE_EVICT;
-		trace_write(t->to, &row);
+		trace_event_row(t, &row);
 		row.operation = TRACE_WRITE;
 		row.tier = e->to;
 		break;
@@ -104,5 +112,5 @@ void trace_event(void *events, const struct kv_event *e)
 	case KV_EVENT_DELETE:
 		return;
 	}
-	trace_write(t->to, &row);
+	trace_event_row(t, &row);
 }
