@@ -1,4 +1,4 @@
-/* The verb "import": prints a DLIO workload file as a haul job on standard output, and what became
+/* The verb "import": prints a job file of another tool as a haul job on standard output, and what became
  * of its keys on standard error. */
 #include <cjson/cJSON.h>
 #include <errno.h>
@@ -12,6 +12,7 @@
 #include "core/units.h"
 #include "import/dlio/import_dlio.h"
 #include "import/dlio/keys.h"
+#include "import/kvcache/import_kvcache.h"
 #include "plan/plan.h"
 #include "ranks/run/run.h"
 
@@ -93,7 +94,7 @@ static void import_put_findings(const struct import *found, enum import_fate fat
 	}
 }
 
-static void import_put_table(const struct import *found)
+static void import_put_table(const struct import *found, const char *unknown)
 {
 	char keys[UNITS_COUNTED_BYTES];
 
@@ -101,7 +102,7 @@ static void import_put_table(const struct import *found)
 		return;
 	import_put_findings(found, IMPORT_CHANGED, "mapped, with a difference");
 	import_put_findings(found, IMPORT_LEFT, "not mapped");
-	import_put_findings(found, IMPORT_UNKNOWN, "unknown to DLIO");
+	import_put_findings(found, IMPORT_UNKNOWN, unknown);
 	fprintf(stderr, "%s\n", units_counted(keys, found->keys, "key"));
 }
 
@@ -117,6 +118,23 @@ static void import_try_job(const char *text)
 	job_free(&job);
 }
 
+/* Prints the job, or why there is none. unknown: the heading of keys that the other tool does not have. */
+static int import_put(const struct import *found, int rc, const char *unknown,
+		      const struct err *err)
+{
+	char *text;
+
+	if (rc < 0) {
+		cli_say("%s", err->text);
+		return EXIT_USAGE;
+	}
+	import_put_table(found, unknown);
+	text = json_print(found->job);
+	if (text)
+		import_try_job(text);
+	return cli_print(text);
+}
+
 static int import_file(const struct call *call)
 {
 	const struct import_args *args = call->options;
@@ -125,7 +143,7 @@ static int import_file(const struct call *call)
 	struct import found = {0};
 	struct err err = {0};
 	size_t length = 0;
-	int rc, status = EXIT_USAGE;
+	int rc, status;
 
 	rc = job_read_file(path, &text, &length, &err);
 	if (rc == 0) {
@@ -134,18 +152,34 @@ static int import_file(const struct call *call)
 				 (enum import_as)args->as, &err);
 		if (rc < 0)
 			err_wrap(&err, rc, "%s", path);
-		else
-			import_put_table(&found);
 	}
 	free(text);
-	if (rc < 0) {
-		cli_say("%s", err.text);
-	} else {
-		text = json_print(found.job);
-		if (text)
-			import_try_job(text);
-		status = cli_print(text);
+	status = import_put(&found, rc, "unknown to DLIO", &err);
+	import_free(&found);
+	return status;
+}
+
+/* The first argument may be a config.yaml. Flags without a value have neither dots nor slashes. */
+static int import_cache(const struct call *call)
+{
+	bool file = call->argument_count > 1 && !strchr(call->arguments[1], '=') &&
+		    strpbrk(call->arguments[1], "./");
+	const char *path = file ? call->arguments[1] : "kvcache";
+	unsigned first = file ? 2 : 1;
+	char name[NAME_BYTES], *text = NULL;
+	struct import found = {0};
+	struct err err = {0};
+	size_t length = 0;
+	int rc = file ? job_read_file(path, &text, &length, &err) : 0, status;
+
+	if (rc == 0) {
+		rc = import_kvcache(&found, import_base_name(path, name), text, length,
+				    call->arguments + first, call->argument_count - first, &err);
+		if (rc < 0)
+			err_wrap(&err, rc, "%s", path);
 	}
+	free(text);
+	status = import_put(&found, rc, "unknown to the benchmark", &err);
 	import_free(&found);
 	return status;
 }
@@ -154,8 +188,11 @@ static int import_run(const struct call *call)
 {
 	const struct import_args *args = call->options;
 
+	if (strcmp(call->arguments[0], "kvcache") == 0)
+		return import_cache(call);
 	if (strcmp(call->arguments[0], "dlio") != 0) {
-		cli_say("import: reads job files of \"dlio\", not of \"%s\"", call->arguments[0]);
+		cli_say("import: reads job files of \"dlio\" and of \"kvcache\", not of \"%s\"",
+			call->arguments[0]);
 		return EXIT_USAGE;
 	}
 	if (args->keys)
@@ -169,8 +206,8 @@ static int import_run(const struct call *call)
 
 const struct verb import_verb = {
 	.name = "import",
-	.arguments = "dlio FILE [KEY=VALUE…]",
-	.help = "prints a DLIO workload file as a haul job, and what it cannot map",
+	.arguments = "TOOL [FILE] [KEY=VALUE…]",
+	.help = "prints a job of dlio or MLPerf's kvcache as a haul job, and what it cannot map",
 	.example = "haul import dlio unet3d_h100.yaml ++workload.reader.batch_size=4 > job.json",
 	.options = import_options,
 	.options_bytes = sizeof(struct import_args),

@@ -22,6 +22,11 @@ uint64_t random_at(uint64_t key, uint64_t a, uint64_t b)
 	return mix64(x + (b + 1) * golden);
 }
 
+uint64_t random_bound(double probability)
+{
+	return probability < 1 ? (uint64_t)ldexp(probability, 64) : UINT64_MAX;
+}
+
 double random_unit(uint64_t bits)
 {
 	return (double)(bits >> 11) * 0x1p-53;

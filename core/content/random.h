@@ -18,6 +18,15 @@ static inline uint64_t mix64(uint64_t x)
 /* One 64-bit value for (key, a, b); independent values for different arguments. */
 uint64_t random_at(uint64_t key, uint64_t a, uint64_t b);
 
+/* A whole number from least to most, uniform, made of 64 random bits; the range must not have 2^64 numbers. */
+static inline uint64_t random_between(uint64_t bits, uint64_t least, uint64_t most)
+{
+	return least + (uint64_t)((unsigned __int128)bits * (most - least + 1) >> 64);
+}
+
+/* The bound below which 64 random bits are with that probability (1: nearly always). */
+uint64_t random_bound(double probability);
+
 /* Uniform in [0, 1) with 53 bits, made of a value such as that of random_at. */
 double random_unit(uint64_t bits);
 

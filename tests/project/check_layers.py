@@ -101,6 +101,7 @@ ROOMS = {
         "yaml": (["yaml/"], []),
         "import": ([""], ["yaml"]),
         "dlio": (["dlio/"], ["import"]),
+        "kvcache": (["kvcache/"], ["import"]),
     },
 }
 # The rooms of workloads/ that are kinds of phase. Code that two of them share belongs to common/.

@@ -1,5 +1,5 @@
-/* Tests of the tables of every workload: names are unique, targets name existing columns, and each
- * role occurs once. */
+/* Tests of the tables of every workload: names are unique, also among the columns that results.h5 adds to a rank's row;
+ * targets name existing columns, and each role occurs once. */
 #include <stdio.h>
 #include <string.h>
 
@@ -23,10 +23,10 @@ static void check_unique(const char *const *names, unsigned count, const char *w
 
 static void check_columns(const struct columns *c, const char *workload)
 {
-	const char *names[256];
-	unsigned seen[ROLES] = {0}, n = 0;
+	const char *names[256] = {"rank", "node", "present"};
+	unsigned seen[ROLES] = {0}, n = 3;
 
-	CU_ASSERT_FATAL(c->measure_count + c->figure_count <= 256);
+	CU_ASSERT_FATAL(c->measure_count + c->figure_count <= 256 - n);
 	for (uint32_t i = 0; i < c->measure_count; i++) {
 		names[n++] = c->measures[i].name;
 		seen[c->measures[i].role]++;

@@ -225,6 +225,16 @@ void clean_key(struct clean *c, const char *key)
 	clean_part(w, key);
 }
 
+bool clean_entry(struct clean *c, const char *key)
+{
+	struct crew_thread *w = &c->crew.members[0];
+
+	if (clean_remove(w, key) < 0)
+		return false;
+	w->counts[CLEAN_REMOVED]++;
+	return true;
+}
+
 void clean_folder(struct clean *c, const char *key)
 {
 	struct crew_thread *w = &c->crew.members[0];

@@ -30,7 +30,7 @@ static const uint64_t dimensions[MODEL_NAME_COUNT][6] = {
 };
 
 #define MODEL_TYPE(id, name, bits) name,
-static const char *const type_names[] = {MODEL_TYPES(MODEL_TYPE) NULL};
+const char *const model_type_names[] = {MODEL_TYPES(MODEL_TYPE) NULL};
 #undef MODEL_TYPE
 
 #define MODEL_TYPE(id, name, bits) bits,
@@ -63,10 +63,10 @@ const struct option model_options[] = {
 	OPT_U64("heads", struct model, heads, .max = 1ull << 16, .help = "attention heads"),
 	OPT_U64("kv_heads", struct model, kv_heads, .max = 1ull << 16,
 		.help = "heads of keys and values, fewer than heads where several share them"),
-	OPT_CHOICE("weights", struct model, weights, .def = MODEL_FP16, .choices = type_names,
+	OPT_CHOICE("weights", struct model, weights, .def = MODEL_FP16, .choices = model_type_names,
 		   .help = "number format of the weights"),
-	OPT_CHOICE("optimizer", struct model, optimizer, .def = MODEL_FP32, .choices = type_names,
-		   .help = "number format of the optimizer's states"),
+	OPT_CHOICE("optimizer", struct model, optimizer, .def = MODEL_FP32,
+		   .choices = model_type_names, .help = "number format of the optimizer's states"),
 	OPT_BYTES(
 		"bytes", struct model, bytes, .max = 1ull << 60,
 		.help = "a model of no known shape: its size, weights and all; 0: by its dimensions"),
@@ -74,7 +74,7 @@ const struct option model_options[] = {
 
 const char *model_type_name(enum model_type type)
 {
-	return type_names[type];
+	return model_type_names[type];
 }
 
 uint64_t model_type_bytes(enum model_type type, uint64_t count)

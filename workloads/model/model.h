@@ -24,6 +24,7 @@
 enum model_type { MODEL_TYPES(MODEL_TYPE) MODEL_TYPE_COUNT };
 #undef MODEL_TYPE
 
+extern const char *const model_type_names[]; /* NULL-terminated, for options */
 const char *model_type_name(enum model_type type);
 /* Bytes of count numbers of that format, rounded up to whole bytes. */
 uint64_t model_type_bytes(enum model_type type, uint64_t count);

@@ -1,0 +1,31 @@
+/* Line reader: a text line by line, from a file or from memory, plain or compressed by zstd (by its first bytes, not by its
+ * name). Memory does not grow with the text. One thread. */
+#ifndef HAUL_CORE_LINE_READER_H
+#define HAUL_CORE_LINE_READER_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/err.h"
+
+enum { LINE_MAX_BYTES = 64 << 10 };
+
+struct line_reader;
+
+/* Errors of open with a sentence that does not name the path. */
+int line_reader_open(struct line_reader **out, const char *path, struct err *err);
+/* Reads from memory, which must stay there. */
+int line_reader_open_memory(struct line_reader **out, const void *data, size_t bytes,
+			    struct err *err);
+void line_reader_close(struct line_reader *r); /* NULL is allowed */
+
+/* The next line without its end ("\n" or "\r\n"), with a zero byte behind it; valid until the next call. Returns 1, or 0
+ * at the end of the text. Else a negative errno with a sentence: -EMSGSIZE (the line is longer than LINE_MAX_BYTES; the next
+ * call goes on behind it), -EBADMSG (the compressed data are broken or end too early; there are no more lines), or an error
+ * of read. */
+int line_reader_next(struct line_reader *r, char **line, size_t *length, struct err *err);
+
+/* The number of the line that the last call was about, from 1 on. */
+uint64_t line_reader_number(const struct line_reader *r);
+
+#endif

@@ -1,0 +1,317 @@
+/* What of a run of MLPerf's key-value cache benchmark no table maps: several keys become one part of the phase, or defaults of
+ * the original matter. */
+#include <cjson/cJSON.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "import/kvcache/kvc.h"
+
+enum { TEMPLATES = 3, CLASSES = 3, PATH_BYTES = 96 };
+
+static const double GiB = 1073741824, ms = 0.001;
+/* The original has at most so many threads, each of which serves one request at a time. */
+static const double threads_most = 500;
+
+static cJSON *part_object(struct kvc *k, cJSON *list)
+{
+	cJSON *one = cJSON_CreateObject();
+
+	if (!one || !cJSON_AddItemToArray(list, one)) {
+		cJSON_Delete(one);
+		k->failed = true;
+		return NULL;
+	}
+	return one;
+}
+
+/* A tier of so many GiB. Ratios are not those of the last one. */
+static void part_tier(struct kvc *k, cJSON *tiers, const char *kind, double gib)
+{
+	cJSON *tier = part_object(k, tiers);
+	double high = kvc_number(k, "eviction.target_usage_ratio", 0);
+	double largest = kvc_number(k, "eviction.large_entry_limit_ratio", 0);
+
+	if (!tier)
+		return;
+	kvc_add_text(k, tier, "kind", kind);
+	kvc_add_number(k, tier, "capacity", gib * GiB);
+	if (high > 0)
+		kvc_add_number(k, tier, "high", high);
+	if (largest > 0)
+		kvc_add_number(k, tier, "largest", largest);
+}
+
+static void part_tier_store(struct kvc *k, cJSON *tiers, double gib)
+{
+	cJSON *tier = part_object(k, tiers);
+
+	if (!tier)
+		return;
+	kvc_add_text(k, tier, "store", "cache");
+	if (gib > 0)
+		kvc_add_number(k, tier, "capacity", gib * GiB);
+	else
+		kvc_find(
+			k, IMPORT_CHANGED, "storage-capacity-gb",
+			"without it, the original takes 95 % of what is free, and haul has no limit");
+}
+
+void kvc_add_tiers(struct kvc *k)
+{
+	double gpu = kvc_number(k, "gpu-mem-gb", 0) * kvc_number(k, "num-gpus", 1);
+	double cpu = kvc_number(k, "cpu-mem-gb", 32);
+	cJSON *tiers = cJSON_CreateArray();
+
+	if (gpu > 0) {
+		part_tier(k, tiers, "gpu", gpu);
+		kvc_find(k, IMPORT_CHANGED, "gpu-mem-gb",
+			 "the original has this tier only where there is an accelerator; haul "
+			 "emulates it");
+	}
+	if (cpu > 0)
+		part_tier(k, tiers, "cpu", cpu);
+	part_tier_store(k, tiers, kvc_number(k, "storage-capacity-gb", 0));
+	kvc_put(k, "tiers", tiers);
+}
+
+/* Numbers of a range: the given one, or the original's. */
+static void part_range(struct kvc *k, cJSON *to, const char *section, const char *name,
+		       const char *key, const char *const members[2], const double otherwise[2])
+{
+	char path[PATH_BYTES];
+	const cJSON *range;
+
+	snprintf(path, sizeof(path), "%s.%s.%s", section, name, key);
+	range = kvc_at(k, path);
+	for (int i = 0; i < 2; i++) {
+		const cJSON *one = range ? cJSON_GetArrayItem(range, i) : NULL;
+
+		kvc_add_number(k, to, members[i], one ? one->valuedouble : otherwise[i]);
+	}
+}
+
+static void part_templates(struct kvc *k)
+{
+	static const struct {
+		const char *name;
+		double context[2], generate[2], think[2];
+	} known[TEMPLATES] = {
+		{"chatbot", {512, 4096}, {50, 200}, {0.1, 0.5}},
+		{"coding", {4096, 25000}, {100, 500}, {0.2, 1.0}},
+		{"document", {4096, 16384}, {200, 800}, {0.3, 1.5}},
+	};
+	static const char *const context[2] = {"context_min", "context_max"};
+	static const char *const generate[2] = {"generate_min", "generate_max"};
+	static const char *const think[2] = {"think_min", "think_max"};
+	cJSON *list;
+
+	if (!kvc_at(k, "user_templates"))
+		return;
+	list = cJSON_CreateArray();
+	for (int i = 0; i < TEMPLATES; i++) {
+		cJSON *one = part_object(k, list);
+
+		if (!one)
+			break;
+		kvc_add_text(k, one, "name", known[i].name);
+		part_range(k, one, "user_templates", known[i].name, "context_range", context,
+			   known[i].context);
+		part_range(k, one, "user_templates", known[i].name, "generation_range", generate,
+			   known[i].generate);
+		part_range(k, one, "user_templates", known[i].name, "think_time_range", think,
+			   known[i].think);
+	}
+	kvc_put(k, "templates", list);
+}
+
+static void part_class(struct kvc *k, cJSON *one, const char *name, double share, double priority,
+		       const double latency_ms[4])
+{
+	static const char *const from[4] = {"p95", "p99", "p999", "p9999"};
+	static const char *const to[4] = {"p95", "p99", "p99.9", "p99.99"};
+	char path[PATH_BYTES];
+
+	kvc_add_text(k, one, "name", name);
+	kvc_add_number(k, one, "share", share);
+	snprintf(path, sizeof(path), "qos_profiles.%s.priority", name);
+	kvc_add_number(k, one, "priority", kvc_number(k, path, priority));
+	for (int i = 0; i < 4; i++) {
+		snprintf(path, sizeof(path), "qos_profiles.%s.target_latency_%s_ms", name, from[i]);
+		kvc_add_number(k, one, to[i], kvc_number(k, path, latency_ms[i]) * ms);
+	}
+}
+
+static void part_classes(struct kvc *k)
+{
+	static const struct {
+		const char *name;
+		double priority, latency_ms[4];
+	} known[CLASSES] = {
+		{"interactive", 3, {50, 100, 150, 200}},
+		{"responsive", 2, {100, 200, 350, 500}},
+		{"batch", 1, {1000, 5000, 7500, 10000}},
+	};
+	double interactive = kvc_number(k, "qos_distribution.interactive_probability", 0.15);
+	double responsive = kvc_number(k, "qos_distribution.responsive_threshold", 0.5);
+	double share[CLASSES] = {interactive, responsive - interactive, 1 - responsive};
+	cJSON *list;
+
+	if (!kvc_at(k, "qos_profiles") && !kvc_at(k, "qos_distribution"))
+		return;
+	list = cJSON_CreateArray();
+	for (int i = 0; i < CLASSES; i++) {
+		cJSON *one = part_object(k, list);
+
+		if (one)
+			part_class(k, one, known[i].name, share[i] > 0 ? share[i] : 0,
+				   known[i].priority, known[i].latency_ms);
+	}
+	kvc_put(k, "classes", list);
+	if (kvc_at(k, "qos_profiles"))
+		kvc_find(k, IMPORT_CHANGED, "qos_profiles",
+			 "the original reads it and reports its own defaults; haul takes it");
+}
+
+void kvc_add_users(struct kvc *k)
+{
+	double users = kvc_number(k, "num-users", 100);
+	double threads = users < threads_most ? users : threads_most;
+
+	kvc_put_number(k, "users", users);
+	kvc_put_number(k, "served", threads);
+	kvc_put_number(k, "threads", threads);
+	if (!kvc_at(k, "duration"))
+		kvc_put_number(k, "duration", 60);
+	if (!kvc_at(k, "generation-mode"))
+		kvc_put(k, "generation", cJSON_CreateString("realistic"));
+	part_templates(k);
+	part_classes(k);
+}
+
+/* The dimensions that a config.yaml gives a model. Members without a counterpart are left. */
+static void part_dimensions(struct kvc *k, const cJSON *from)
+{
+	static const char *const names[][2] = {
+		{"num_layers", "model.layers"},         {"hidden_dim", "model.hidden"},
+		{"num_heads", "model.heads"},           {"kv_heads", "model.kv_heads"},
+		{"kv_dim_per_head", "model.head_dim"},  {"kv_lora_rank", "model.kv_rank"},
+		{"qk_rope_head_dim", "model.rope_dim"},
+	};
+	static const char *const types[][2] = {
+		{"float32", "fp32"}, {"float16", "fp16"}, {"bfloat16", "bf16"}, {"int8", "int8"}};
+	const cJSON *text = cJSON_GetObjectItemCaseSensitive(from, "attention_type");
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		const cJSON *value = cJSON_GetObjectItemCaseSensitive(from, names[i][0]);
+
+		if (cJSON_IsNumber(value))
+			kvc_put_number(k, names[i][1], value->valuedouble);
+	}
+	/* The kind of attention is only a label of the original, except for mla. */
+	if (cJSON_IsString(text) && strcmp(text->valuestring, "mla") == 0)
+		kvc_put(k, "model.attention", cJSON_CreateString("mla"));
+	text = cJSON_GetObjectItemCaseSensitive(from, "dtype");
+	for (size_t i = 0; cJSON_IsString(text) && i < sizeof(types) / sizeof(types[0]); i++)
+		if (strcmp(text->valuestring, types[i][0]) == 0)
+			kvc_put(k, "model.type", cJSON_CreateString(types[i][1]));
+}
+
+void kvc_add_model(struct kvc *k)
+{
+	const char *name = kvc_text(k, "model", "llama3.1-8b");
+	const cJSON *configs = kvc_at(k, "model_configs");
+	/* Names of models have dots, so this is no path. */
+	const cJSON *own = configs ? cJSON_GetObjectItemCaseSensitive(configs, name) : NULL;
+
+	if (own && cJSON_IsObject(own))
+		part_dimensions(k, own);
+	else
+		kvc_put(k, "model", cJSON_CreateString(name));
+	if (cJSON_GetArraySize(configs) > (own ? 1 : 0))
+		kvc_find(k, IMPORT_LEFT, "model_configs",
+			 "only the model that is chosen is mapped");
+}
+
+/* Documents of large models are shorter. */
+static bool part_large(const struct kvc *k)
+{
+	static const char *const large[] = {"llama3.1-70b-instruct", "qwen3-32b"};
+	const char *name = kvc_text(k, "model", "llama3.1-8b");
+	const cJSON *model = cJSON_GetObjectItemCaseSensitive(k->phase, "model");
+	const cJSON *layers = cJSON_GetObjectItemCaseSensitive(model, "layers");
+	const cJSON *hidden = cJSON_GetObjectItemCaseSensitive(model, "hidden");
+
+	if (cJSON_IsObject(model))
+		return (layers && layers->valuedouble >= 64) ||
+		       (hidden && hidden->valuedouble >= 8192);
+	return strcmp(name, large[0]) == 0 || strcmp(name, large[1]) == 0;
+}
+
+void kvc_add_retrieval(struct kvc *k)
+{
+	bool large = part_large(k);
+	double least = kvc_number(
+		k, large ? "rag.large_model_doc_tokens_min" : "rag.small_model_doc_tokens_min",
+		large ? 1024 : 4000);
+	double most = kvc_number(
+		k, large ? "rag.large_model_doc_tokens_max" : "rag.small_model_doc_tokens_max",
+		large ? 4096 : 12000);
+	const char *order = kvc_text(k, "rag.retrieval_distribution", "zipfian");
+
+	if (!kvc_true(k, "enable-rag")) {
+		if (kvc_at(k, "rag-num-docs"))
+			kvc_find(k, IMPORT_LEFT, "rag-num-docs", "there is no enable-rag");
+		return;
+	}
+	kvc_put_number(k, "rag.documents", kvc_number(k, "rag-num-docs", 10));
+	kvc_put_number(k, "rag.tokens_min", least);
+	kvc_put_number(k, "rag.tokens_max", most);
+	kvc_put(k, "rag.order",
+		cJSON_CreateString(strcmp(order, "uniform") == 0 ? "uniform" : "zipf"));
+}
+
+static void part_precondition(struct kvc *k)
+{
+	double gib = kvc_number(k, "precondition-size-gb", 0);
+
+	if (!kvc_true(k, "precondition"))
+		return;
+	if (gib <= 0)
+		gib = 2 * kvc_number(k, "storage-capacity-gb", 0);
+	if (gib > 0)
+		kvc_put_number(k, "precondition", gib * GiB);
+	else
+		kvc_find(k, IMPORT_LEFT, "precondition",
+			 "it needs precondition-size-gb or storage-capacity-gb");
+}
+
+/* The health criteria of the original for latency, as far as they are of whole entries. They are no part of its score. */
+static void part_profile(struct kvc *k)
+{
+	const char *profile = kvc_text(k, "performance-profile", "");
+
+	if (strcmp(profile, "latency") == 0) {
+		kvc_put_number(k, "target_read_p95", 0.2);
+		kvc_put_number(k, "target_hit_rate", 0.3);
+		kvc_find(k, IMPORT_CHANGED, "performance-profile",
+			 "its criteria for reads and hits become targets; haul has none for writes "
+			 "and for memory");
+	} else if (*profile) {
+		kvc_find(k, IMPORT_LEFT, "performance-profile",
+			 "its criteria are that bytes move at all");
+	}
+}
+
+void kvc_add_modes(struct kvc *k)
+{
+	if (kvc_true(k, "disable-multi-turn"))
+		kvc_put(k, "conversation.enabled", cJSON_CreateFalse());
+	if (kvc_true(k, "disable-prefix-caching"))
+		kvc_put(k, "prefix.enabled", cJSON_CreateFalse());
+	if (kvc_true(k, "prefill-only"))
+		kvc_put(k, "mode", cJSON_CreateString("prefill"));
+	if (kvc_true(k, "decode-only"))
+		kvc_put(k, "mode", cJSON_CreateString("decode"));
+	part_precondition(k);
+	part_profile(k);
+}

@@ -1,0 +1,201 @@
+/* Line reader and text writer: lines of every length, plain and compressed, whole and cut off. */
+#include "core/line_reader.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/text_writer.h"
+#include "tests/unit.h"
+
+static char folder[] = "/tmp/haul-lines-XXXXXX";
+
+static const char *at(const char *name)
+{
+	static char path[256];
+
+	snprintf(path, sizeof(path), "%s/%s", folder, name);
+	return path;
+}
+
+/* The lines of a text in memory, with "|" between them, and the last error. */
+static int lines_of(const char *text, size_t bytes, char out[256], struct err *err)
+{
+	struct line_reader *r;
+	size_t length;
+	char *line;
+	int rc;
+
+	out[0] = '\0';
+	CU_ASSERT_EQUAL_FATAL(line_reader_open_memory(&r, text, bytes, err), 0);
+	while ((rc = line_reader_next(r, &line, &length, err)) > 0) {
+		CU_ASSERT_EQUAL(strlen(line), length);
+		snprintf(out + strlen(out), 256 - strlen(out), "%s|", line);
+	}
+	line_reader_close(r);
+	return rc;
+}
+
+static void test_lines(void)
+{
+	static const char *const rows[][2] = {
+		{"", ""},
+		{"a", "a|"},
+		{"a\n", "a|"},
+		{"a\r\nb\r\n", "a|b|"},
+		{"a\n\nb", "a||b|"},
+		{"\r\n", "|"},
+		{"\n\n", "||"},
+		{"a\rb\n", "a\rb|"},
+		{"ab\r", "ab\r|"},
+		{"(\xb5/", "(\xb5/|"},
+	};
+	struct err err = {0};
+	char out[256];
+
+	for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		CU_ASSERT_EQUAL(lines_of(rows[i][0], strlen(rows[i][0]), out, &err), 0);
+		CU_ASSERT_STRING_EQUAL(out, rows[i][1]);
+	}
+}
+
+/* A line that is too long is refused, and the next one is read. */
+static void test_long_lines(void)
+{
+	static const size_t lengths[] = {LINE_MAX_BYTES, LINE_MAX_BYTES + 1, 2 * LINE_MAX_BYTES - 2,
+					 2 * LINE_MAX_BYTES + 2, 300000};
+	static char text[400000];
+
+	for (unsigned i = 0; i < sizeof(lengths) / sizeof(lengths[0]); i++)
+		for (int more = 0; more < 2; more++) {
+			size_t n = lengths[i], length;
+			struct line_reader *r;
+			struct err err = {0};
+			char *line;
+
+			memset(text, 'x', sizeof(text));
+			memcpy(text, "first\n", 6);
+			memcpy(text + 6 + n, "\nlast", 5);
+			line_reader_open_memory(&r, text, 6 + n + (more ? 5 : 0), &err);
+			CU_ASSERT_EQUAL(line_reader_next(r, &line, &length, &err), 1);
+			CU_ASSERT_EQUAL(line_reader_next(r, &line, &length, &err),
+					n > LINE_MAX_BYTES ? -EMSGSIZE : 1);
+			CU_ASSERT_EQUAL(line_reader_number(r), 2);
+			CU_ASSERT_EQUAL(line_reader_next(r, &line, &length, &err), more);
+			if (more) {
+				CU_ASSERT_STRING_EQUAL(line, "last");
+				CU_ASSERT_EQUAL(line_reader_number(r), 3);
+			}
+			line_reader_close(r);
+		}
+}
+
+/* Writes many lines, and returns their bytes in the file. */
+static size_t write_lines(const char *name, unsigned count)
+{
+	struct text_writer *w;
+	struct err err = {0};
+	char line[32];
+	FILE *f;
+	long bytes;
+
+	CU_ASSERT_EQUAL_FATAL(text_writer_open(&w, at(name), true, &err), 0);
+	for (unsigned i = 0; i < count; i++)
+		text_writer_add(w, line, (size_t)snprintf(line, sizeof(line), "line %u\n", i));
+	CU_ASSERT_EQUAL(text_writer_close(w, at(name), &err), 0);
+	f = fopen(at(name), "r");
+	CU_ASSERT_PTR_NOT_NULL_FATAL(f);
+	fseek(f, 0, SEEK_END);
+	bytes = ftell(f);
+	fclose(f);
+	return (size_t)bytes;
+}
+
+static void test_files(void)
+{
+	static const char *const names[] = {"plain", "packed.zst"};
+	enum { MANY = 200000 };
+	size_t bytes[2];
+
+	for (int i = 0; i < 2; i++) {
+		struct line_reader *r;
+		struct err err = {0};
+		char wanted[32], *line;
+		unsigned wrong = 0;
+		size_t length;
+
+		bytes[i] = write_lines(names[i], MANY);
+		CU_ASSERT_EQUAL_FATAL(line_reader_open(&r, at(names[i]), &err), 0);
+		for (unsigned n = 0; n < MANY; n++) {
+			snprintf(wanted, sizeof(wanted), "line %u", n);
+			wrong += line_reader_next(r, &line, &length, &err) != 1 ||
+				 strcmp(line, wanted) != 0;
+		}
+		CU_ASSERT_EQUAL(wrong, 0);
+		CU_ASSERT_EQUAL(line_reader_next(r, &line, &length, &err), 0);
+		line_reader_close(r);
+	}
+	CU_ASSERT(bytes[1] < bytes[0] / 5);
+}
+
+/* Wherever a compressed file is cut off, its end is noticed; and so is damage. */
+static void test_cut_off(void)
+{
+	size_t bytes = write_lines("cut.zst", 10);
+	char packed[512], out[256];
+	FILE *f = fopen(at("cut.zst"), "r");
+	struct err err = {0};
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(f);
+	CU_ASSERT_EQUAL_FATAL(fread(packed, 1, sizeof(packed), f), bytes);
+	fclose(f);
+	for (size_t n = 4; n < bytes; n++) {
+		CU_ASSERT_EQUAL(lines_of(packed, n, out, &err), -EBADMSG);
+		CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "in the middle of a frame"));
+	}
+	CU_ASSERT_EQUAL(lines_of(packed, bytes, out, &err), 0);
+	/* Two frames are one text. */
+	memcpy(packed + bytes, packed, bytes);
+	CU_ASSERT_EQUAL(lines_of(packed, 2 * bytes, out, &err), 0);
+	CU_ASSERT_EQUAL(strlen(out), 2 * 10 * strlen("line 0|"));
+	packed[bytes - 1] ^= 1; /* of the checksum */
+	CU_ASSERT_EQUAL(lines_of(packed, bytes, out, &err), -EBADMSG);
+	CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "not valid zstd"));
+}
+
+static void test_errors(void)
+{
+	struct text_writer *w;
+	struct line_reader *r;
+	struct err err = {0};
+
+	CU_ASSERT_EQUAL(line_reader_open(&r, at("absent"), &err), -ENOENT);
+	write_lines("there", 1);
+	CU_ASSERT_EQUAL(text_writer_open(&w, at("there"), false, &err), -EEXIST);
+	CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "there: File exists"));
+	CU_ASSERT_EQUAL(text_writer_open(&w, at("no/folder"), false, &err), -ENOENT);
+	CU_ASSERT_EQUAL_FATAL(text_writer_open(&w, "/dev/full", true, &err), 0);
+	text_writer_add(w, "x", 1);
+	CU_ASSERT_EQUAL(text_writer_close(w, "/dev/full", &err), -ENOSPC);
+	CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "/dev/full: No space"));
+}
+
+int main(void)
+{
+	static const CU_TestInfo tests[] = {
+		{"lines", test_lines},     {"long lines", test_long_lines}, {"files", test_files},
+		{"cut off", test_cut_off}, {"errors", test_errors},         CU_TEST_INFO_NULL,
+	};
+	static const char *const left[] = {"plain", "packed.zst", "cut.zst", "there"};
+	int rc;
+
+	if (!mkdtemp(folder))
+		return 1;
+	rc = unit_main("line_reader", tests);
+	for (unsigned i = 0; i < sizeof(left) / sizeof(left[0]); i++)
+		unlink(at(left[i]));
+	rmdir(folder);
+	return rc;
+}

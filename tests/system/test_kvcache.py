@@ -1,0 +1,102 @@
+"""Key-value caches: entries move between tiers and are what was written, a store never holds more than its tier and what is
+under way, nothing stays behind, and `haul clean` removes what a run that was killed has left."""
+import contextlib
+import csv
+import json
+import os
+import signal
+import time
+
+from haultest import *
+
+# A token has 256 bytes, so an entry has 32 KB to 6.4 MB.
+MODEL = {"layers": 1, "hidden": 64, "heads": 1, "kv_heads": 1, "head_dim": 64}
+LARGEST = 25000 * 256
+THREADS = 4
+
+
+def job(folder, **options):
+    return {"seed": 7, "stores": {"s": {"uri": f"file://{folder}/data", "engine": "psync"}},
+            "phases": [{"kvcache": {"model": MODEL, "users": 10, "duration": "600 s", "requests": 40, "threads": THREADS,
+                                    "served": THREADS, "chunk": "256 KiB", "verify": "full",
+                                    "tiers": [{"kind": "cpu", "capacity": "8 MiB"}, {"store": "s", "capacity": "16 MiB"}],
+                                    **options}}]}
+
+
+def held(folder):
+    """Bytes of all files below a folder that others change meanwhile."""
+    total = 0
+    for path, _, names in os.walk(folder):
+        for name in names:
+            with contextlib.suppress(OSError):
+                total += os.path.getsize(f"{path}/{name}")
+    return total
+
+
+def test_tiers():
+    with Folder() as folder:
+        write_job(folder, job(folder))
+        began, most = time.monotonic(), 0
+        process = start(2, "run", "job.json", cwd=folder)
+        while process.poll() is None:
+            most = max(most, held(f"{folder}/data"))
+            time.sleep(0.05)
+        r = finish(process, began)
+        check(r.rc == 0, f"{r}")
+        check(not os.path.exists(f"{folder}/data/kvcache"), f"{list(os.walk(folder))}")
+        check(0 < most <= 2 * ((16 << 20) + 2 * THREADS * LARGEST), f"{most} bytes were held")
+        phase, = report(f"{folder}/results.h5")["phases"]
+        m, tiers = phase["measures"], phase["tiers"]
+        check(m["requests"] >= 80 and m["errors"] == 0 and m["payload_errors"] == 0, f"{m}")
+        check([t["name"] for t in tiers] == ["cpu", "s"], f"{tiers}")
+        check(tiers[0]["demoted_out"] == tiers[1]["demoted_in"] > 0, f"{tiers}")
+        check(tiers[1]["deleted"] > 0 and tiers[1]["used_most_bytes"] <= 32 << 20, f"{tiers}")
+        check(m["bytes_written"] >= tiers[1]["demoted_in_bytes"] + tiers[1]["written_bytes"], f"{m}")
+        check(sum(c["requests"] for c in phase["qos"]) == m["requests"], f"{phase['qos']}")
+
+
+def test_trace():
+    """Python's csv reads a trace, and the same job gives the same one."""
+    with Folder() as folder:
+        write_job(folder, job(folder, trace=f"{folder}/trace.csv", duration="5 s", requests=0))
+        texts = []
+        for _ in range(2):
+            r = mpi(2, "run", "job.json", "--force", cwd=folder)
+            check(r.rc == 0, f"{r}")
+            with open(f"{folder}/trace.csv", newline="") as f:
+                texts.append(f.read())
+        rows = list(csv.DictReader(texts[0].splitlines()))
+        check(texts[0] == texts[1] and len(rows) > 100, f"{len(rows)} rows")
+        times = [float(row["Timestamp"]) for row in rows]
+        check(times == sorted(times) and times[-1] < 5, f"{times[-1]}")
+        check({row["Tier"] for row in rows} == {"Tier-1", "Tier-2"}, "tiers")
+        check({row["Phase"] for row in rows} == {"Prefill", "Decode", "Evict"}, "phases")
+        check(not os.path.exists(f"{folder}/data"), "the store was opened")
+
+
+def test_killed():
+    with Folder() as folder:
+        write_job(folder, job(folder, requests=0))
+        process = start(2, "run", "job.json", cwd=folder, start_new_session=True)
+        while process.poll() is None and held(f"{folder}/data") < 4 << 20:
+            time.sleep(0.01)
+        check(process.poll() is None, "the run ended before it was killed")
+        for path in ranks_in(folder):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(int(os.path.basename(path)), signal.SIGKILL)
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.communicate()
+        description = json.load(open(f"{folder}/data/kvcache/.haul-kvcache.json"))
+        check(description["ranks"] == 2 and description["tiers"] == 2, f"{description}")
+        r = mpi(2, "run", "job.json", "--force", cwd=folder)
+        check(r.rc != 0 and "haul clean" in r.err, f"{r}")
+        with open(f"{folder}/data/kvcache/000000/notes", "w") as f:
+            f.write("mine")
+        r = alone("clean", "job.json", cwd=folder)
+        left = [f"{path}/{name}" for path, _, names in os.walk(f"{folder}/data") for name in names]
+        check(r.rc == 0 and left == [f"{folder}/data/kvcache/000000/notes"], f"{r}: {left}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,219 @@
+/* Tests of the phase "kvcache" on stores that keep what is written: all bytes are compared, nothing stays behind, and what no
+ * table can refuse is refused with a sentence. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/content/fnv.h"
+#include "tests/unit.h"
+#include "tests/workloads/kvcache/kvcache_fixture.h"
+#include "workloads/kvcache/kvcache.h"
+#include "workloads/kvcache/trace.h"
+
+static char folder[] = "/tmp/haul-kvcache-XXXXXX";
+
+/* Users of three kinds, with conversations and prompts, whose entries are small. They ask 20 times per second. */
+#define MANY \
+	"\"model\": {\"layers\": 1, \"hidden\": 64, \"heads\": 1, \"kv_heads\": 1, \"head_dim\": 64}, " \
+	"\"users\": 8, \"duration\": \"600 s\", \"requests\": 25, \"threads\": 4, \"depth\": 1, \"chunk\": 65536, " \
+	"\"verify\": \"full\", \"rag\": {\"documents\": 2, \"tokens_min\": 100, \"tokens_max\": 2000}, "
+
+/* Three tiers, which hold a few entries each, so that entries move all the time. */
+static const struct moving_case {
+	const char *policy, *store;
+} moving[] = {
+	{"", "file"},
+	{"", "mem"},
+	{"\"policy\": {\"write\": \"through\"}, ", "file"},
+	{"\"policy\": {\"write\": \"back\", \"order\": \"fifo\"}, ", "mem"},
+	{"\"lookup\": true, \"compress\": 2, ", "file"},
+};
+
+static struct fixture *moving_run(const struct moving_case *c, uint32_t ranks)
+{
+	char stores[512], phase[2048];
+
+	snprintf(stores, sizeof(stores),
+		 "\"fast\": {\"uri\": \"mem://fast\", \"capacity\": \"256 MiB\"}, "
+		 "\"slow\": {\"uri\": \"%s://%s/data\"%s}",
+		 c->store, folder,
+		 strcmp(c->store, "mem") == 0 ? ", \"capacity\": \"256 MiB\"" : "");
+	snprintf(phase, sizeof(phase),
+		 MANY "%s\"tiers\": [{\"kind\": \"cpu\", \"capacity\": \"8 MiB\"}, "
+		      "{\"store\": \"fast\", \"capacity\": \"12 MiB\", \"promote_after\": 2}, "
+		      "{\"store\": \"slow\", \"capacity\": \"24 MiB\"}]",
+		 c->policy);
+	return kvcache_run(stores, phase, ranks);
+}
+
+static void test_moving(void)
+{
+	char path[128];
+
+	snprintf(path, sizeof(path), "%s/data/kvcache", folder);
+	for (size_t i = 0; i < sizeof(moving) / sizeof(moving[0]); i++) {
+		struct fixture *f = moving_run(&moving[i], 2);
+
+		kvcache_expect_ok(f);
+		for (uint32_t rank = 0; rank < 2; rank++) {
+			CU_ASSERT_TRUE(kvcache_of(f, rank, KV_REQUESTS) > 0);
+			CU_ASSERT_TRUE(kvcache_of(f, rank, KV_HIT_DECODE) > 0);
+			CU_ASSERT_TRUE(kvcache_tier(f, rank, 0, KV_TIER_WRITES) > 0);
+			for (uint32_t k = 0; k < 3; k++)
+				CU_ASSERT_TRUE(kvcache_tier(f, rank, k, KV_TIER_USED_MOST_BYTES) <=
+					       kvcache_tier(f, rank, k, KV_TIER_CAPACITY_BYTES));
+		}
+		CU_ASSERT_NOT_EQUAL(access(path, F_OK), 0);
+		fixture_free(f);
+	}
+}
+
+static const struct refused_case {
+	const char *phase, *says;
+} refused[] = {
+	{"\"tiers\": [{\"store\": \"x\"}]", "/phases/0/kvcache/tiers/0/store: there is no store"},
+	{"\"tiers\": [\"s\", \"s\"]", "capacity: needs a limit"},
+	{"\"tiers\": [{\"store\": \"s\", \"capacity\": 1}, \"s\"]", "two tiers are called"},
+	{"\"tiers\": [{\"kind\": \"cpu\"}]", "one of them must be a store"},
+	{"\"tiers\": [{\"kind\": \"gpu\", \"store\": \"s\"}, \"s\"]", "a tier \"gpu\" has none"},
+	{"\"tiers\": [{\"kind\": \"cpu\"}, {\"kind\": \"cpu\", \"name\": \"more\"}, \"s\"]",
+	 "only one memory"},
+	{"\"tiers\": [{\"store\": \"s\", \"high\": 0.5, \"low\": 0.6}]", "must be at most high"},
+	{"\"classes\": [{\"name\": \"a\"}, {\"name\": \"a\"}]", "two classes are called"},
+	{"\"folder\": \"../x\"", "/folder: must be"},
+	{"\"folder\": \"\"", "/folder: must be"},
+};
+
+static void test_refused(void)
+{
+	char job[2048];
+
+	for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++) {
+		struct err err = {0};
+		struct fixture *f;
+
+		snprintf(
+			job, sizeof(job),
+			"{\"stores\": {\"s\": {\"uri\": \"sim://s\"}}, \"phases\": [{\"kvcache\": {"
+			"\"model\": \"tiny-1b\", %s}}]}",
+			refused[i].phase);
+		f = fixture_new(job);
+		CU_ASSERT_PTR_NOT_NULL_FATAL(f);
+		if (!f)
+			return;
+		CU_ASSERT_EQUAL(kvcache_check(&f->job, &f->job.phases[0], 1, &err), -EINVAL);
+		CU_ASSERT_PTR_NOT_NULL(strstr(err.text, refused[i].says));
+		if (!strstr(err.text, refused[i].says))
+			fprintf(stderr, "\n%s\nsays: %s\n", refused[i].phase, err.text);
+		fixture_free(f);
+	}
+}
+
+/* A folder with something else in it stays as it is. */
+static void test_folder(void)
+{
+	char stores[256], command[256];
+	struct fixture *f;
+
+	snprintf(command, sizeof(command), "mkdir -p %s/other/kvcache && touch %s/other/kvcache/x",
+		 folder, folder);
+	CU_ASSERT_EQUAL_FATAL(system(command), 0);
+	snprintf(stores, sizeof(stores), "\"s\": {\"uri\": \"file://%s/other\"}", folder);
+	f = kvcache_run_one(stores, "\"users\": 1, \"duration\": \"100 ms\"", 1);
+	CU_ASSERT_EQUAL(f->rc[0], -EEXIST);
+	CU_ASSERT_PTR_NOT_NULL(strstr(f->err[0].text, "holds \"x\""));
+	fixture_free(f);
+	snprintf(command, sizeof(command), "%s/other/kvcache/x", folder);
+	CU_ASSERT_EQUAL(access(command, F_OK), 0);
+}
+
+struct traced {
+	uint64_t hash, rows, bytes[TRACE_TIERS][TRACE_OPERATION_COUNT];
+};
+
+/* Reads the trace that two ranks have made, whose rows must be in the order of time. */
+static void read_trace(const char *path, struct traced *out)
+{
+	struct trace_reader t;
+	struct trace_row row;
+	struct err err = {0};
+	uint64_t ns = 0;
+
+	memset(out, 0, sizeof(*out));
+	out->hash = FNV_START;
+	CU_ASSERT_EQUAL_FATAL(trace_open(&t, path, false, &err), 0);
+	while (trace_next(&t, &row, &err) > 0) {
+		CU_ASSERT_TRUE(row.ns >= ns && row.ns >= 5000000000);
+		ns = row.ns;
+		out->rows++;
+		out->bytes[row.tier][row.operation] += row.bytes;
+		out->hash = fnv_add(out->hash, row.key, row.key_length);
+		out->hash = fnv_add(out->hash, &row.ns, sizeof(row.ns));
+	}
+	CU_ASSERT_STRING_EQUAL(err.text, "");
+	trace_close(&t);
+}
+
+static uint64_t both(const struct fixture *f, uint32_t tier, unsigned measure)
+{
+	return kvcache_tier(f, 0, tier, measure) + kvcache_tier(f, 1, tier, measure);
+}
+
+/* A trace has what all ranks would do, and is the same each time. It opens no store: this one cannot be made. */
+static void test_trace(void)
+{
+	char path[128], phase[1024];
+	struct traced traced[2];
+
+	snprintf(path, sizeof(path), "%s/trace.csv", folder);
+	snprintf(
+		phase, sizeof(phase),
+		"\"model\": \"tiny-1b\", \"users\": 5, \"duration\": \"20 s\", \"trace\": \"%s\", "
+		"\"trace_epoch\": \"5 s\", \"tiers\": [{\"kind\": \"cpu\", \"capacity\": \"2 GiB\"}, "
+		"{\"store\": \"s\", \"capacity\": \"4 GiB\"}]",
+		path);
+	for (int i = 0; i < 2; i++) {
+		struct fixture *f =
+			kvcache_run("\"s\": {\"uri\": \"file:///dev/null/none\"}", phase, 2);
+
+		kvcache_expect_ok(f);
+		read_trace(path, &traced[i]);
+		CU_ASSERT_EQUAL(traced[i].bytes[0][TRACE_WRITE], 0);
+		for (uint32_t k = 0; k < 2; k++) {
+			const uint64_t *bytes = traced[i].bytes[k + 1];
+
+			CU_ASSERT_EQUAL(bytes[TRACE_READ],
+					both(f, k, KV_TIER_READ_BYTES) +
+						both(f, k, KV_TIER_DEMOTED_OUT_BYTES));
+			CU_ASSERT_EQUAL(bytes[TRACE_WRITE],
+					both(f, k, KV_TIER_WRITTEN_BYTES) +
+						both(f, k, KV_TIER_DEMOTED_IN_BYTES));
+			CU_ASSERT_TRUE(bytes[TRACE_READ] > 0 && bytes[TRACE_WRITE] > 0);
+		}
+		CU_ASSERT_TRUE(both(f, 1, KV_TIER_DELETED) > 0);
+		fixture_free(f);
+	}
+	CU_ASSERT_EQUAL(traced[0].hash, traced[1].hash);
+	CU_ASSERT_EQUAL(traced[0].rows, traced[1].rows);
+}
+
+int main(void)
+{
+	static const CU_TestInfo tests[] = {
+		{"entries that move are what was written", test_moving},
+		{"options that are refused", test_refused},
+		{"a folder that is not empty", test_folder},
+		{"a trace", test_trace},
+		CU_TEST_INFO_NULL,
+	};
+	char command[64];
+	int rc;
+
+	if (!mkdtemp(folder))
+		return 1;
+	rc = unit_main("kvcache", tests);
+	snprintf(command, sizeof(command), "rm -rf %s", folder);
+	return system(command) ? 1 : rc;
+}

@@ -1,0 +1,229 @@
+/* Tests of the times of the phase "kvcache", in virtual time and on stores that take a known time. An entry of 1 MiB takes
+ * 10.49 ms at 100 MB/s. So on SLOW it takes 20 + 10.49 + 30 = 60.49 ms to write and 10 + 10.49 = 20.49 ms to read, and a
+ * request, which writes its entry and reads it twice, 101.46 ms. */
+#include <math.h>
+#include <stdio.h>
+
+#include "tests/unit.h"
+#include "tests/workloads/kvcache/kvcache_fixture.h"
+#include "workloads/kvcache/source_options.h"
+
+#define SLOW \
+	"\"s\": {\"uri\": \"sim://s\", \"rank_bandwidth\": \"100 MB/s\", \"open_latency\": \"10 ms\", " \
+	"\"begin_latency\": \"20 ms\", \"commit_latency\": \"30 ms\"}"
+#define NOTHING "\"n\": {\"uri\": \"null://n\"}"
+
+static const double move_ms = 1048576 / 100e3;
+
+static void expect_ms(const struct hist *h, double wanted_ms)
+{
+	double found_ms = (double)hist_quantile_ns(h, 0.5) / 1e6;
+
+	CU_ASSERT_TRUE(fabs(found_ms - wanted_ms) <= 0.01 * wanted_ms);
+	if (fabs(found_ms - wanted_ms) > 0.01 * wanted_ms)
+		fprintf(stderr, "\n%.3f ms, not %.3f ms\n", found_ms, wanted_ms);
+}
+
+/* Each request is alone, so nothing but the store determines its time. */
+static void test_one_user(void)
+{
+	struct fixture *f = kvcache_run_one(SLOW, "\"users\": 1, \"duration\": \"20 s\"", 2);
+	double request_ms = 50 + 2 * 10 + 3 * move_ms;
+
+	kvcache_expect_ok(f);
+	for (uint32_t rank = 0; rank < 2; rank++) {
+		const struct hist *hists = f->tallies[rank].hists;
+		uint64_t n = kvcache_of(f, rank, KV_REQUESTS);
+
+		CU_ASSERT_EQUAL(f->stopped[rank], STOP_LIMIT);
+		CU_ASSERT_TRUE(n >= 17 && n <= 24);
+		CU_ASSERT_TRUE(kvcache_of(f, rank, KV_LEFT) <= 1);
+		CU_ASSERT_EQUAL(kvcache_of(f, rank, KV_HITS), kvcache_of(f, rank, KV_HIT_DECODE));
+		CU_ASSERT_EQUAL(kvcache_of(f, rank, KV_MISSES), 0);
+		CU_ASSERT_EQUAL(kvcache_of(f, rank, KV_TOKENS), n);
+		CU_ASSERT_TRUE(kvcache_of(f, rank, KV_ENTRY_WRITES) - n <= 1);
+		CU_ASSERT_TRUE(kvcache_of(f, rank, KV_ENTRY_READS) - 2 * n <= 2);
+		CU_ASSERT_EQUAL(kvcache_of(f, rank, TALLY_BYTES_WRITTEN),
+				kvcache_of(f, rank, KV_ENTRY_WRITES) * ENTRY_BYTES);
+		CU_ASSERT_EQUAL(kvcache_of(f, rank, TALLY_BYTES_READ),
+				kvcache_of(f, rank, KV_ENTRY_READS) * ENTRY_BYTES);
+		CU_ASSERT_EQUAL(hist_count(&hists[KV_HIST_REQUEST]), n);
+		expect_ms(&hists[KV_HIST_WRITE], 50 + move_ms);
+		expect_ms(&hists[KV_HIST_READ], 10 + move_ms);
+		expect_ms(&hists[KV_HIST_REQUEST], request_ms);
+		expect_ms(&hists[KV_HIST_REQUEST_STORAGE], request_ms);
+		CU_ASSERT_TRUE(hists[KV_HIST_REQUEST_QUEUE].max_ns < 1000000);
+		CU_ASSERT_TRUE(kvcache_of(f, rank, KV_LATE_NS) < 1000000);
+	}
+	fixture_free(f);
+}
+
+/* Memory of 10 MiB evicts beyond 8 MiB: the ninth entry makes the first one move to the store, and waits for that. */
+static void test_demotion(void)
+{
+	struct fixture *f = kvcache_run_one(
+		SLOW,
+		"\"users\": 1, \"duration\": \"20 s\", \"verify\": \"full\", \"chunk\": 65536, "
+		"\"depth\": 4, \"tiers\": [{\"kind\": \"cpu\", \"capacity\": 10485760}, \"s\"]",
+		1);
+	uint64_t n = kvcache_tier(f, 0, 0, KV_TIER_WRITES);
+
+	kvcache_expect_ok(f);
+	CU_ASSERT_TRUE(n >= 17 && n <= 24);
+	CU_ASSERT_EQUAL(kvcache_tier(f, 0, 0, KV_TIER_DEMOTED_OUT), n - 8);
+	CU_ASSERT_EQUAL(kvcache_tier(f, 0, 1, KV_TIER_DEMOTED_IN), n - 8);
+	CU_ASSERT_EQUAL(kvcache_tier(f, 0, 1, KV_TIER_DEMOTED_IN_BYTES), (n - 8) * ENTRY_BYTES);
+	CU_ASSERT_EQUAL(kvcache_tier(f, 0, 1, KV_TIER_READS), 0);
+	CU_ASSERT_EQUAL(kvcache_tier(f, 0, 0, KV_TIER_ENTRIES), 8);
+	CU_ASSERT_EQUAL(kvcache_tier(f, 0, 0, KV_TIER_USED_MOST_BYTES), 8 * ENTRY_BYTES);
+	CU_ASSERT_EQUAL(kvcache_tier(f, 0, 0, KV_TIER_CAPACITY_BYTES), 10 * ENTRY_BYTES);
+	CU_ASSERT_EQUAL(kvcache_of(f, 0, KV_MOVES), n - 8);
+	CU_ASSERT_EQUAL(kvcache_of(f, 0, KV_ENTRY_WRITES), 0);
+	CU_ASSERT_EQUAL(kvcache_of(f, 0, TALLY_BYTES_WRITTEN), (n - 8) * ENTRY_BYTES);
+	expect_ms(&f->tallies[0].hists[KV_HIST_DEMOTE], 50 + move_ms);
+	expect_ms(&f->tallies[0].hists[KV_HIST_REQUEST], 50 + move_ms);
+	fixture_free(f);
+}
+
+/* An accelerator's memory takes no time and has no bytes. What it loses is deleted where no other tier takes it. */
+static void test_gpu(void)
+{
+	struct fixture *f = kvcache_run_one(
+		SLOW ", " NOTHING,
+		"\"users\": 1, \"duration\": \"20 s\", "
+		"\"tiers\": [{\"kind\": \"gpu\", \"capacity\": 5242880}, {\"store\": \"s\", \"capacity\": 4194304}, "
+		"{\"store\": \"n\", \"capacity\": 2097152}]",
+		1);
+	uint64_t n = kvcache_tier(f, 0, 0, KV_TIER_WRITES);
+
+	kvcache_expect_ok(f);
+	CU_ASSERT_TRUE(n >= 17 && n <= 24);
+	/* 4 of 5 MiB, 3 of 4 (0.8 of it), and 2 of 2. */
+	CU_ASSERT_EQUAL(kvcache_tier(f, 0, 0, KV_TIER_ENTRIES), 4);
+	CU_ASSERT_EQUAL(kvcache_tier(f, 0, 1, KV_TIER_ENTRIES), 3);
+	CU_ASSERT_EQUAL(kvcache_tier(f, 0, 2, KV_TIER_ENTRIES), 2);
+	CU_ASSERT_EQUAL(kvcache_tier(f, 0, 1, KV_TIER_DEMOTED_IN), n - 4);
+	CU_ASSERT_EQUAL(kvcache_tier(f, 0, 2, KV_TIER_DEMOTED_IN), n - 7);
+	CU_ASSERT_EQUAL(kvcache_tier(f, 0, 2, KV_TIER_DELETED), n - 9);
+	CU_ASSERT_EQUAL(kvcache_of(f, 0, KV_DELETES), n - 7 + n - 9);
+	CU_ASSERT_EQUAL(kvcache_of(f, 0, KV_ENTRY_READS), 0);
+	fixture_free(f);
+}
+
+/* A commit takes 0.5 s. Ten users ask once a second: with enough threads nobody waits for the others, and with one thread
+ * they all do. */
+static void test_slow_commit(void)
+{
+	static const char store[] = "\"s\": {\"uri\": \"sim://s\", \"commit_latency\": \"500 ms\"}";
+	struct fixture *f = kvcache_run_one(
+		store, "\"users\": 10, \"duration\": \"20 s\", \"threads\": 16, \"served\": 32", 1);
+
+	kvcache_expect_ok(f);
+	expect_ms(&f->tallies[0].hists[KV_HIST_REQUEST], 500);
+	CU_ASSERT_TRUE(f->tallies[0].hists[KV_HIST_REQUEST].max_ns < 510000000);
+	CU_ASSERT_TRUE(kvcache_of(f, 0, KV_REQUESTS) >= 180);
+	fixture_free(f);
+
+	f = kvcache_run_one(store, "\"users\": 10, \"duration\": \"20 s\", \"served\": 4", 1);
+	kvcache_expect_ok(f);
+	CU_ASSERT_TRUE(kvcache_of(f, 0, KV_REQUESTS) <= 41);
+	CU_ASSERT_TRUE(kvcache_of(f, 0, KV_OFFERED) >= 180);
+	CU_ASSERT_TRUE(kvcache_of(f, 0, KV_WAITING_MOST) >= 120);
+	fixture_free(f);
+}
+
+/* Only one request may write at a time, however many threads there are; reads go on. */
+static void test_allocations(void)
+{
+	static const char store[] = "\"s\": {\"uri\": \"sim://s\", \"commit_latency\": \"200 ms\"}";
+	struct fixture *f = kvcache_run_one(
+		store,
+		"\"users\": 20, \"duration\": \"10 s\", \"threads\": 16, \"max_concurrent_allocs\": 1",
+		1);
+
+	kvcache_expect_ok(f);
+	CU_ASSERT_TRUE(kvcache_of(f, 0, KV_REQUESTS) <= 50);
+	CU_ASSERT_TRUE(kvcache_of(f, 0, KV_REQUESTS) >= 40);
+	CU_ASSERT_TRUE(kvcache_of(f, 0, KV_CREDIT_NS) > 0);
+	fixture_free(f);
+}
+
+/* Tokens take 30 ms each, and nothing else takes any time. */
+static void test_generation(void)
+{
+	struct fixture *f = kvcache_run_one(
+		NOTHING, "\"users\": 2, \"duration\": \"10 s\", \"generation\": \"realistic\"", 1);
+
+	kvcache_expect_ok(f);
+	expect_ms(&f->tallies[0].hists[KV_HIST_REQUEST], 30);
+	CU_ASSERT_TRUE(f->tallies[0].hists[KV_HIST_REQUEST_STORAGE].max_ns < 1000000);
+	fixture_free(f);
+}
+
+/* More is asked for than can be served: the class with the higher priority does not wait, the other one does. */
+static void test_classes(void)
+{
+	struct fixture *f = kvcache_run_one(
+		"\"s\": {\"uri\": \"sim://s\", \"commit_latency\": \"100 ms\"}",
+		"\"users\": 30, \"duration\": \"20 s\", \"served\": 1, \"classes\": ["
+		"{\"name\": \"low\", \"share\": 0.8, \"priority\": 1, \"p95\": \"150 ms\"}, "
+		"{\"name\": \"high\", \"share\": 0.2, \"priority\": 2, \"p95\": \"1 s\"}]",
+		1);
+	uint64_t low = kvcache_class(f, 0, 0, KV_QOS_REQUESTS);
+	uint64_t high = kvcache_class(f, 0, 1, KV_QOS_REQUESTS);
+
+	kvcache_expect_ok(f);
+	CU_ASSERT_EQUAL(low + high, kvcache_of(f, 0, KV_REQUESTS));
+	CU_ASSERT_TRUE(high >= 85 && low >= 40 && low <= 110);
+	CU_ASSERT_EQUAL(kvcache_class(f, 0, 1, KV_QOS_WITHIN_P95), high);
+	CU_ASSERT_TRUE(kvcache_class(f, 0, 0, KV_QOS_WITHIN_P95) < low / 4);
+	CU_ASSERT_EQUAL(kvcache_class(f, 0, 0, KV_QOS_P95_NS), 150000000);
+	fixture_free(f);
+}
+
+/* What is written before the first request counts nowhere, and is there. */
+static void test_precondition(void)
+{
+	struct fixture *f = kvcache_run_one(
+		SLOW,
+		"\"users\": 1, \"duration\": \"10 s\", \"precondition\": 6291456, "
+		"\"precondition_tokens\": 1, \"tiers\": [{\"store\": \"s\", \"capacity\": 8388608}]",
+		1);
+	uint64_t n = kvcache_tier(f, 0, 0, KV_TIER_WRITES);
+
+	kvcache_expect_ok(f);
+	CU_ASSERT_TRUE(n >= 8 && n <= 13);
+	CU_ASSERT_EQUAL(kvcache_tier(f, 0, 0, KV_TIER_DELETED), n + 6 - 8);
+	CU_ASSERT_EQUAL(kvcache_of(f, 0, TALLY_BYTES_WRITTEN), n * ENTRY_BYTES);
+	fixture_free(f);
+}
+
+/* The phase ends after so many requests, before its time. */
+static void test_requests(void)
+{
+	struct fixture *f =
+		kvcache_run_one(SLOW, "\"users\": 1, \"duration\": \"100 s\", \"requests\": 5", 1);
+
+	kvcache_expect_ok(f);
+	CU_ASSERT_EQUAL(kvcache_of(f, 0, KV_REQUESTS), 5);
+	CU_ASSERT_TRUE(kvcache_of(f, 0, TALLY_WALL_NS) < 8000000000);
+	fixture_free(f);
+}
+
+int main(void)
+{
+	CU_TestInfo tests[] = {
+		{"one user", test_one_user},
+		{"demotion from memory to a store", test_demotion},
+		{"an accelerator and two stores", test_gpu},
+		{"a slow commit keeps nobody waiting", test_slow_commit},
+		{"writes at a time", test_allocations},
+		{"generation", test_generation},
+		{"classes of service", test_classes},
+		{"precondition", test_precondition},
+		{"a number of requests", test_requests},
+		CU_TEST_INFO_NULL,
+	};
+
+	return unit_main("kvcache_time", tests);
+}

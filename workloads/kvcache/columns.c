@@ -1,0 +1,165 @@
+/* Tables of a phase "kvcache": measures, figures, histograms, rows of tiers and classes. */
+#include "workloads/kvcache/columns.h"
+
+#include <math.h>
+
+#include "backends/endpoint.h"
+#include "workloads/kvcache/source_options.h"
+#include "workloads/kvcache/tiers.h"
+
+static const struct measure measures[] = {TALLY_COMMON_LIST(MEASURE_ROW)
+						  KV_COLUMN_LIST(MEASURE_ROW, MEASURE_BLOCK_ROWS)};
+static const struct measure tier_measures[] = {KV_TIER_LIST(MEASURE_ROW)};
+static const struct measure qos_measures[] = {KV_QOS_LIST(MEASURE_ROW)};
+static const struct hist_kind hists[] = {KV_HISTOGRAM_LIST(HIST_ROW)};
+static const struct hist_kind tier_hists[] = {KV_TIER_HISTOGRAM_LIST(HIST_ROW)};
+static const struct hist_kind qos_hists[] = {KV_QOS_HISTOGRAM_LIST(HIST_ROW)};
+
+static double kv_rate(uint64_t what, uint64_t ns)
+{
+	return ns ? (double)what * 1e9 / (double)ns : NAN;
+}
+
+static double kv_share(uint64_t part, uint64_t whole)
+{
+	return whole ? (double)part / (double)whole : NAN;
+}
+
+static double kv_bytes_rate(const uint64_t *row)
+{
+	return kv_rate(row[TALLY_BYTES_READ] + row[TALLY_BYTES_WRITTEN], row[TALLY_WALL_NS]);
+}
+
+static double kv_read_rate(const uint64_t *row)
+{
+	return kv_rate(row[TALLY_BYTES_READ], row[TALLY_WALL_NS]);
+}
+
+static double kv_write_rate(const uint64_t *row)
+{
+	return kv_rate(row[TALLY_BYTES_WRITTEN], row[TALLY_WALL_NS]);
+}
+
+static double kv_request_rate(const uint64_t *row)
+{
+	return kv_rate(row[KV_REQUESTS], row[TALLY_WALL_NS]);
+}
+
+static double kv_offered_rate(const uint64_t *row)
+{
+	return kv_rate(row[KV_OFFERED], row[TALLY_WALL_NS]);
+}
+
+static double kv_operation_rate(const uint64_t *row)
+{
+	return kv_rate(row[KV_ENTRY_READS] + row[KV_ENTRY_WRITES] + row[KV_MOVES],
+		       row[TALLY_WALL_NS]);
+}
+
+static double kv_token_rate(const uint64_t *row)
+{
+	return kv_rate(row[KV_TOKENS], row[TALLY_WALL_NS]);
+}
+
+static double kv_storage_token_rate(const uint64_t *row)
+{
+	return kv_rate(row[KV_TOKENS], row[KV_STORAGE_NS]);
+}
+
+static double kv_hit_rate(const uint64_t *row)
+{
+	return kv_share(row[KV_HITS], row[KV_HITS] + row[KV_MISSES]);
+}
+
+/* clang-format off */
+static const struct figure figures[] = {
+	FIGURE_ROW("bytes_rate", "B/s", kv_bytes_rate,
+		   "bytes that the stores moved per second, in both directions", .role = ROLE_BYTE_RATE)
+	FIGURE_ROW("read_rate", "B/s", kv_read_rate, "bytes read from the stores per second")
+	FIGURE_ROW("write_rate", "B/s", kv_write_rate,
+		   "bytes written to the stores per second, those of entries that were moved there too")
+	FIGURE_ROW("request_rate", "1/s", kv_request_rate, "requests served per second",
+		   .role = ROLE_ITEM_RATE)
+	FIGURE_ROW("offered_rate", "1/s", kv_offered_rate, "requests that fell due per second")
+	FIGURE_ROW("operation_rate", "1/s", kv_operation_rate,
+		   "entries read, written or moved per second", .role = ROLE_OPERATION_RATE)
+	FIGURE_ROW("token_rate", "1/s", kv_token_rate, "tokens generated per second")
+	FIGURE_ROW("storage_token_rate", "1/s", kv_storage_token_rate,
+		   "tokens generated per second that a request waited for its operations; it falls as more "
+		   "requests are served at a time, however fast the store is")
+	FIGURE_ROW("hit_rate", "fraction", kv_hit_rate, "reads whose entry was in one of the tiers")
+	TALLY_COMMON_FIGURES
+};
+/* clang-format on */
+
+static double qos_compliance(const uint64_t *row)
+{
+	return row[KV_QOS_P95_NS] ? kv_share(row[KV_QOS_WITHIN_P95], row[KV_QOS_REQUESTS]) : NAN;
+}
+
+/* clang-format off */
+static const struct figure qos_figures[] = {
+	FIGURE_ROW("compliance", "fraction", qos_compliance,
+		   "requests within the target of the 95th percentile; the class keeps it from 0.95 on")
+};
+/* clang-format on */
+
+static const struct table_kind kv_tier_table = {
+	.name = "tiers",
+	.help = "one row per tier of the cache, from fast to slow",
+	.key = TABLE_TEXT,
+	.key_name = "tier",
+	.columns = {.measures = tier_measures, .measure_count = KV_TIER_MEASURES},
+	.hists = tier_hists,
+	.hist_count = KV_TIER_HISTS,
+	.rows_max = KV_TIERS_MAX,
+};
+
+static const struct table_kind kv_qos_table = {
+	.name = "qos",
+	.help = "one row per class of service",
+	.key = TABLE_TEXT,
+	.key_name = "class",
+	.columns = {.measures = qos_measures,
+		    .measure_count = KV_QOS_MEASURES,
+		    .figures = qos_figures,
+		    .figure_count = sizeof(qos_figures) / sizeof(qos_figures[0])},
+	.hists = qos_hists,
+	.hist_count = KV_QOS_HISTS,
+	.rows_max = KV_CLASSES_MAX,
+};
+
+static const struct table_kind *const tables[KV_TABLES] = {&kv_tier_table, &kv_qos_table,
+							   &endpoint_table};
+
+const struct target kvcache_targets[] = {
+	{.name = "target_read_bandwidth",
+	 .label = "bandwidth of reads",
+	 .unit = "B/s",
+	 .figure = "read_rate",
+	 .help = "bytes per second that all ranks read from the stores; 0: none"},
+	{.name = "target_hit_rate",
+	 .label = "hit rate",
+	 .unit = "fraction",
+	 .figure = "hit_rate",
+	 .help = "part of the reads whose entry is there; 0: none"},
+	{.name = "target_read_p95",
+	 .label = "95th percentile of reads of entries",
+	 .unit = "ns",
+	 .hist = "read",
+	 .quantile = 0.95,
+	 .bound = TARGET_MOST,
+	 .help = "95th percentile of reads of whole entries to stay below; 0: none"},
+	{.name = NULL},
+};
+
+const struct tally_schema kvcache_schema = {
+	.rank = {.measures = measures,
+		 .measure_count = KV_MEASURES,
+		 .figures = figures,
+		 .figure_count = sizeof(figures) / sizeof(figures[0])},
+	.hists = hists,
+	.hist_count = KV_HISTS,
+	.tables = tables,
+	.table_count = KV_TABLES,
+};

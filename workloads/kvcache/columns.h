@@ -1,0 +1,122 @@
+/* What a phase "kvcache" counts: a rank's row, a row per tier, a row per class of service, and the histograms. Each list makes
+ * an enum here and a table in columns.c. */
+#ifndef HAUL_WORKLOADS_KVCACHE_COLUMNS_H
+#define HAUL_WORKLOADS_KVCACHE_COLUMNS_H
+
+#include "core/measure/account.h"
+#include "core/measure/tally.h"
+#include "core/target.h"
+
+/* Hits and misses of reads by their cause, in the order of enum kv_step_cause: KV_HITS + cause. */
+/* clang-format off */
+#define KV_CAUSE_LIST(X, ID, n, what) \
+	X(ID##_PROMPT, n "_prompt", "", SUM, what " of system prompts") \
+	X(ID##_TURN, n "_turn", "", SUM, what " of earlier turns of a conversation") \
+	X(ID##_PREFILL, n "_prefill", "", SUM, what " before a prefill; there are none") \
+	X(ID##_RETRIEVAL, n "_retrieval", "", SUM, what " of chunks of documents") \
+	X(ID##_DECODE, n "_decode", "", SUM, what " for decoding") \
+	X(ID##_INGEST, n "_ingest", "", SUM, what " while documents are cut into chunks; there are none")
+
+#define KV_COLUMN_LIST(X, BLOCK) \
+	X(KV_USERS, "users", "", SUM, "users who ask") \
+	X(KV_OFFERED, "offered", "", SUM, "requests that fell due") \
+	X(KV_REQUESTS, "requests", "", SUM, "requests served to their end", .role = ROLE_ITEMS) \
+	X(KV_LEFT, "left", "", SUM, "requests that waited, or were being served, when the phase ended") \
+	X(KV_WAITING_MOST, "waiting_most", "", MAX, "the most requests of a rank that waited at a time") \
+	X(KV_TOKENS, "tokens", "", SUM, "tokens generated for the requests served") \
+	X(KV_HITS, "hits", "", SUM, "reads of entries that were there") \
+	X(KV_MISSES, "misses", "", SUM, "reads of entries that were not there") \
+	KV_CAUSE_LIST(X, KV_HIT, "hits", "hits") \
+	KV_CAUSE_LIST(X, KV_MISS, "misses", "misses") \
+	X(KV_PRESENT, "already_there", "", SUM, "entries that were to be written and were there already") \
+	X(KV_REFUSED, "refused", "", SUM, "entries that no tier took") \
+	X(KV_ENTRY_READS, "entry_reads", "", SUM, "entries read from stores, without those that moved") \
+	X(KV_ENTRY_WRITES, "entry_writes", "", SUM, "entries written to stores, without those that moved") \
+	X(KV_MOVES, "moves", "", SUM, "entries moved to a slower tier that is a store, or from one that is") \
+	X(KV_STORAGE_NS, "request_storage_ns", "ns", SUM, "time that requests waited for their operations, added over the requests served") \
+	X(KV_QUEUE_NS, "request_queue_ns", "ns", SUM, "time that requests waited to be served, added over the requests served") \
+	X(KV_CREDIT_NS, "request_credit_ns", "ns", SUM, "time that requests waited because of max_concurrent_allocs") \
+	X(KV_LATE_NS, "late_ns", "ns", MAX, "the longest that a request was seen after it fell due") \
+	X(KV_READ_P95_NS, "read_p95_ns", "ns", MAX, \
+	  "95th percentile of reads of entries, of the rank where it was the longest: MLPerf's figure, which is no percentile of all reads") \
+	X(KV_WRITE_P95_NS, "write_p95_ns", "ns", MAX, \
+	  "the same of writes of entries") \
+	X(KV_OPENS, "opens", "", SUM, "opens for reading") \
+	X(KV_STATS, "stats", "", SUM, "lookups in stores") \
+	X(KV_DELETES, "deletes", "", SUM, "deletes") \
+	X(KV_PAYLOAD_ERRORS, "payload_errors", "", SUM, "entries whose bytes were wrong") \
+	X(KV_FILL_NS, "fill_ns", "ns", SUM, "time of all threads making bytes") \
+	X(KV_VERIFY_NS, "verify_ns", "ns", SUM, "time of all threads comparing bytes") \
+	X(KV_COPY_NS, "memory_copy_ns", "ns", SUM, "time of all threads copying bytes in memory") \
+	BLOCK(KV_ACCOUNTS, ACCOUNTS, ACCOUNT_MEASURES)
+
+#define KV_HISTOGRAM_LIST(X) \
+	X(KV_HIST_READ, "read", "an entry read from a store, with its open and close", .role = ROLE_READ_LATENCY) \
+	X(KV_HIST_WRITE, "write", "an entry written to a store, with its begin and commit") \
+	X(KV_HIST_DEMOTE, "demote", "an entry moved to a slower tier: read, written and deleted") \
+	X(KV_HIST_STAT, "stat", "a lookup in a store") \
+	X(KV_HIST_DELETE, "delete", "a delete") \
+	X(KV_HIST_OPEN, "open", "an open for reading") \
+	X(KV_HIST_SYNC, "sync", "part of a commit: making the bytes durable") \
+	X(KV_HIST_PUBLISH, "publish", "part of a commit: making the entry visible under its name") \
+	X(KV_HIST_CHUNK_READ, "chunk_read", "a read of a chunk") \
+	X(KV_HIST_CHUNK_WRITE, "chunk_write", "a write of a chunk") \
+	X(KV_HIST_REQUEST, "request", "a request, from when it fell due to its last token") \
+	X(KV_HIST_REQUEST_STORAGE, "request_storage", "the part of a request in which it waited for its operations") \
+	X(KV_HIST_REQUEST_QUEUE, "request_queue", "the part of a request before it was served")
+
+/* Rows by the name of a tier. Operations count when they have ended. */
+#define KV_TIER_LIST(X) \
+	X(KV_TIER_READS, "reads", "", SUM, "entries read") \
+	X(KV_TIER_READ_BYTES, "read_bytes", "bytes", SUM, "bytes of them") \
+	X(KV_TIER_WRITES, "writes", "", SUM, "entries written") \
+	X(KV_TIER_WRITTEN_BYTES, "written_bytes", "bytes", SUM, "bytes of them") \
+	X(KV_TIER_DEMOTED_OUT, "demoted_out", "", SUM, "entries moved to a slower tier") \
+	X(KV_TIER_DEMOTED_OUT_BYTES, "demoted_out_bytes", "bytes", SUM, "bytes of them") \
+	X(KV_TIER_DEMOTED_IN, "demoted_in", "", SUM, "entries that came from a faster tier") \
+	X(KV_TIER_DEMOTED_IN_BYTES, "demoted_in_bytes", "bytes", SUM, "bytes of them") \
+	X(KV_TIER_PROMOTED, "promoted", "", SUM, "entries that came from a slower tier") \
+	X(KV_TIER_PROMOTED_BYTES, "promoted_bytes", "bytes", SUM, "bytes of them") \
+	X(KV_TIER_DELETED, "deleted", "", SUM, "entries deleted, to make room or as asked for") \
+	X(KV_TIER_DELETED_BYTES, "deleted_bytes", "bytes", SUM, "bytes of them") \
+	X(KV_TIER_REJECTED, "rejected", "", SUM, "entries not admitted yet") \
+	X(KV_TIER_ENTRIES, "entries", "", SUM, "entries at the end") \
+	X(KV_TIER_USED_BYTES, "used_bytes", "bytes", SUM, "bytes of them") \
+	X(KV_TIER_USED_MOST_BYTES, "used_most_bytes", "bytes", SUM, "the most bytes of a rank at a time, added over ranks") \
+	X(KV_TIER_CAPACITY_BYTES, "capacity_bytes", "bytes", SUM, "capacity; 0: no limit")
+#define KV_TIER_HISTOGRAM_LIST(X) \
+	X(KV_TIER_HIST_READ, "read", "an entry read") \
+	X(KV_TIER_HIST_WRITE, "write", "an entry written") \
+	X(KV_TIER_HIST_DEMOTE, "demote", "an entry moved to the next tier")
+
+/* Rows by the name of a class of service. */
+#define KV_QOS_LIST(X) \
+	X(KV_QOS_REQUESTS, "requests", "", SUM, "requests served to their end") \
+	X(KV_QOS_TOKENS, "tokens", "", SUM, "tokens generated for them") \
+	X(KV_QOS_WITHIN_P95, "within_p95", "", SUM, "of them, within the target of the 95th percentile") \
+	X(KV_QOS_WITHIN_P99, "within_p99", "", SUM, "of them, within that of the 99th") \
+	X(KV_QOS_WITHIN_P999, "within_p99_9", "", SUM, "of them, within that of the 99.9th") \
+	X(KV_QOS_WITHIN_P9999, "within_p99_99", "", SUM, "of them, within that of the 99.99th") \
+	X(KV_QOS_P95_NS, "target_p95_ns", "ns", MAX, "target of the 95th percentile; 0: none") \
+	X(KV_QOS_P99_NS, "target_p99_ns", "ns", MAX, "target of the 99th; 0: none") \
+	X(KV_QOS_P999_NS, "target_p99_9_ns", "ns", MAX, "target of the 99.9th; 0: none") \
+	X(KV_QOS_P9999_NS, "target_p99_99_ns", "ns", MAX, "target of the 99.99th; 0: none")
+#define KV_QOS_HISTOGRAM_LIST(X) \
+	X(KV_QOS_HIST_REQUEST, "request", "a request, from when it fell due to its last token")
+/* clang-format on */
+
+enum kv_measure {
+	KV_BEFORE = TALLY_COMMON - 1,
+	KV_COLUMN_LIST(MEASURE_ENUM, MEASURE_BLOCK_ENUM) KV_MEASURES
+};
+enum kv_hist { KV_HISTOGRAM_LIST(HIST_ENUM) KV_HISTS };
+enum kv_tier_measure { KV_TIER_LIST(MEASURE_ENUM) KV_TIER_MEASURES };
+enum kv_tier_hist { KV_TIER_HISTOGRAM_LIST(HIST_ENUM) KV_TIER_HISTS };
+enum kv_qos_measure { KV_QOS_LIST(MEASURE_ENUM) KV_QOS_MEASURES };
+enum kv_qos_hist { KV_QOS_HISTOGRAM_LIST(HIST_ENUM) KV_QOS_HISTS };
+
+enum { KV_TABLE_TIERS, KV_TABLE_QOS, KV_TABLE_ENDPOINTS, KV_TABLES };
+extern const struct tally_schema kvcache_schema;
+extern const struct target kvcache_targets[];
+
+#endif

@@ -1,0 +1,177 @@
+/* Entry table: see entries.h. Source: W. Litwin, "Linear hashing", VLDB 1980. */
+#include "workloads/kvcache/entries.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/content/random.h"
+
+enum { POINTERS_FIRST = 64 };
+
+uint64_t kv_id_hash(struct kv_id id)
+{
+	return mix64(id.low ^ mix64(id.high + 1));
+}
+
+/* Makes room for one more pointer. */
+static int pointers_grow(void ***list, uint32_t count, uint32_t *room)
+{
+	uint32_t more = *room ? 2 * *room : POINTERS_FIRST;
+	void **grown;
+
+	if (count < *room)
+		return 0;
+	grown = realloc(*list, more * sizeof(*grown));
+	if (!grown)
+		return -ENOMEM;
+	*list = grown;
+	*room = more;
+	return 0;
+}
+
+static int segment_add(struct kv_entries *e)
+{
+	uint32_t *segment;
+
+	if (pointers_grow(&e->segments, e->segment_count, &e->segment_room) < 0)
+		return -ENOMEM;
+	segment = malloc(KV_SEGMENT_BUCKETS * sizeof(*segment));
+	if (!segment)
+		return -ENOMEM;
+	memset(segment, 0xff, KV_SEGMENT_BUCKETS * sizeof(*segment)); /* KV_NONE */
+	e->segments[e->segment_count++] = segment;
+	return 0;
+}
+
+int kv_entries_init(struct kv_entries *e, uint32_t tiers)
+{
+	size_t bytes = offsetof(struct kv_entry, link) + tiers * sizeof(struct kv_link);
+
+	*e = (struct kv_entries){.free = KV_NONE, .buckets = 1, .level = 1};
+	e->stride = (bytes + 7) / 8 * 8;
+	if (segment_add(e) < 0) {
+		kv_entries_free(e);
+		return -ENOMEM;
+	}
+	return 0;
+}
+
+void kv_entries_free(struct kv_entries *e)
+{
+	for (uint32_t i = 0; i < e->block_count; i++)
+		free(e->blocks[i]);
+	for (uint32_t i = 0; i < e->segment_count; i++)
+		free(e->segments[i]);
+	free(e->blocks);
+	free(e->segments);
+	*e = (struct kv_entries){.free = KV_NONE};
+}
+
+static uint32_t *bucket_at(const struct kv_entries *e, uint32_t bucket)
+{
+	uint32_t *segment = e->segments[bucket / KV_SEGMENT_BUCKETS];
+
+	return &segment[bucket % KV_SEGMENT_BUCKETS];
+}
+
+/* Buckets below the split have twice as many places as the others. */
+static uint32_t bucket_of(const struct kv_entries *e, uint64_t hash)
+{
+	uint32_t bucket = (uint32_t)hash & (2 * e->level - 1);
+
+	return bucket < e->buckets ? bucket : bucket - e->level;
+}
+
+uint32_t kv_entries_find(const struct kv_entries *e, struct kv_id id)
+{
+	uint32_t number = *bucket_at(e, bucket_of(e, kv_id_hash(id)));
+
+	while (number != KV_NONE && !kv_id_same(kv_entry_at(e, number)->id, id))
+		number = kv_entry_at(e, number)->next;
+	return number;
+}
+
+/* Adds a bucket, and moves to it what belongs there of the bucket that is split. */
+static int bucket_split(struct kv_entries *e)
+{
+	uint32_t from = e->buckets - e->level, to = e->buckets, number;
+	uint32_t *at;
+
+	if (to / KV_SEGMENT_BUCKETS >= e->segment_count && segment_add(e) < 0)
+		return -ENOMEM;
+	at = bucket_at(e, from);
+	e->buckets++;
+	while ((number = *at) != KV_NONE) {
+		struct kv_entry *entry = kv_entry_at(e, number);
+
+		if (bucket_of(e, kv_id_hash(entry->id)) == to) {
+			*at = entry->next;
+			entry->next = *bucket_at(e, to);
+			*bucket_at(e, to) = number;
+		} else {
+			at = &entry->next;
+		}
+	}
+	if (e->buckets == 2 * e->level)
+		e->level *= 2;
+	return 0;
+}
+
+static int block_add(struct kv_entries *e)
+{
+	void *block;
+
+	if (pointers_grow(&e->blocks, e->block_count, &e->block_room) < 0)
+		return -ENOMEM;
+	block = malloc(KV_BLOCK_ENTRIES * e->stride);
+	if (!block)
+		return -ENOMEM;
+	e->blocks[e->block_count++] = block;
+	return 0;
+}
+
+uint32_t kv_entries_add(struct kv_entries *e, struct kv_id id)
+{
+	uint32_t number = e->free, *head;
+	struct kv_entry *entry;
+
+	if (number == KV_NONE && e->made == KV_NONE)
+		return KV_NONE;
+	if (number == KV_NONE && e->made / KV_BLOCK_ENTRIES >= e->block_count && block_add(e) < 0)
+		return KV_NONE;
+	if (e->live >= e->buckets && e->buckets < 1u << 31 && bucket_split(e) < 0)
+		return KV_NONE;
+	if (number == KV_NONE)
+		number = e->made++;
+	else
+		e->free = kv_entry_at(e, number)->next;
+	entry = kv_entry_at(e, number);
+	memset(entry, 0, e->stride);
+	entry->id = id;
+	head = bucket_at(e, bucket_of(e, kv_id_hash(id)));
+	entry->next = *head;
+	*head = number;
+	e->live++;
+	return number;
+}
+
+void kv_entries_remove(struct kv_entries *e, uint32_t number)
+{
+	struct kv_entry *entry = kv_entry_at(e, number);
+	uint32_t *at = bucket_at(e, bucket_of(e, kv_id_hash(entry->id)));
+
+	while (*at != number)
+		at = &kv_entry_at(e, *at)->next;
+	*at = entry->next;
+	entry->next = e->free;
+	e->free = number;
+	e->live--;
+}
+
+uint64_t kv_entries_memory(const struct kv_entries *e)
+{
+	return (uint64_t)e->block_count * KV_BLOCK_ENTRIES * e->stride +
+	       (uint64_t)e->segment_count * KV_SEGMENT_BUCKETS * sizeof(uint32_t) +
+	       (e->block_room + e->segment_room) * sizeof(void *);
+}

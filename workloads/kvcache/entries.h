@@ -1,0 +1,79 @@
+/* Entry table: the entries of a key-value cache, found by their ids.
+ *
+ * Entries have numbers, which stay the same while the entry lives. They are in blocks that are never moved. The hash
+ * table is Litwin's linear hashing: it has as many buckets as there are entries, and grows by one bucket at each new
+ * entry. So no operation pays for the growth of the table, and with eight tiers an entry takes less than 128 bytes:
+ *
+ *	| id 16 | bytes 8 | age 8 | next 4 | uses 4 | tiers 1 | homes 8 | link 8 x tiers |  and 4 of the hash table
+ *
+ * Memory of removed entries is used again, but given back only by kv_entries_free. One thread. */
+#ifndef HAUL_WORKLOADS_KVCACHE_ENTRIES_H
+#define HAUL_WORKLOADS_KVCACHE_ENTRIES_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum { KV_TIERS_MAX = 8, KV_BLOCK_ENTRIES = 1 << 12, KV_SEGMENT_BUCKETS = 1 << 12 };
+#define KV_NONE UINT32_MAX /* the number of no entry */
+
+/* What an entry is: key.h says what the bits mean. */
+struct kv_id {
+	uint64_t high, low;
+};
+
+static inline int kv_id_same(struct kv_id a, struct kv_id b)
+{
+	return a.high == b.high && a.low == b.low;
+}
+
+uint64_t kv_id_hash(struct kv_id id);
+
+/* The numbers of the neighbours in a list of a tier. */
+struct kv_link {
+	uint32_t older, newer;
+};
+
+struct kv_entry {
+	struct kv_id id;
+	uint64_t bytes;
+	uint64_t age;  /* the tiers' count of accesses when it was last used: larger is younger */
+	uint32_t next; /* in its bucket, or among the free entries */
+	uint32_t uses; /* accesses since it was made */
+	uint8_t tiers; /* bit k: tier k has a copy */
+	uint8_t home[KV_TIERS_MAX]; /* of the copy in tier k: the tier in which it was last used */
+	struct kv_link link[];      /* [tiers]: of the copy in tier k */
+};
+
+struct kv_entries {
+	size_t stride; /* bytes of an entry */
+	void **blocks;
+	uint32_t block_count, block_room;
+	uint32_t made, live, free; /* numbers given out; entries; the first free entry */
+	void **segments;
+	uint32_t segment_count, segment_room;
+	uint32_t buckets,
+		level; /* buckets = level + those that have been split; level: a power of two */
+};
+
+/* Returns 0 or -ENOMEM. tiers: at most KV_TIERS_MAX. */
+int kv_entries_init(struct kv_entries *e, uint32_t tiers);
+void kv_entries_free(struct kv_entries *e);
+
+static inline struct kv_entry *kv_entry_at(const struct kv_entries *e, uint32_t number)
+{
+	char *block = e->blocks[number / KV_BLOCK_ENTRIES];
+
+	return (void *)(block + number % KV_BLOCK_ENTRIES * e->stride);
+}
+
+/* The number of an entry; KV_NONE: there is none with that id. */
+uint32_t kv_entries_find(const struct kv_entries *e, struct kv_id id);
+
+/* Adds an entry that is not there yet. All but its id is 0. KV_NONE: no memory. */
+uint32_t kv_entries_add(struct kv_entries *e, struct kv_id id);
+void kv_entries_remove(struct kv_entries *e, uint32_t number);
+
+/* Bytes of memory. */
+uint64_t kv_entries_memory(const struct kv_entries *e);
+
+#endif

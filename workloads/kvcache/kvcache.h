@@ -1,0 +1,109 @@
+/* The phase "kvcache": the I/O of a server of large language models that keeps the keys and values of its conversations in
+ * tiers, as MLPerf's key-value cache benchmark does it. docs/internals/kvcache.md has the design.
+ *
+ *	phase.c     the workload: opens, fills, runs, cleans up
+ *	options.c   the table of options; setup.c: what they stand for, refusals
+ *	size.c      what a phase asks of the machine
+ *	run.h       a phase while it runs
+ *	loop.c      the main thread: waits for users and I/O threads, and lets both go on
+ *	serve.c     requests, step by step
+ *	dispatch.c  what the tiers decide, as operations for the I/O threads
+ *	worker.c    an I/O thread; transfer.c: how it moves one entry
+ *	memory.c    the tier in the rank's memory
+ *	waiting.c   requests that wait to be served
+ *	objects.c   names of entries in a store, and the description of what a run keeps there; clean.c
+ *	trace_run.c a trace of what would be done
+ *	measures.c  from the main thread to the tally; columns.c: tables of measures */
+#ifndef HAUL_WORKLOADS_KVCACHE_KVCACHE_H
+#define HAUL_WORKLOADS_KVCACHE_KVCACHE_H
+
+#include "workloads/common/options.h"
+#include "workloads/kvcache/source_options.h"
+#include "workloads/kvcache/tiers.h"
+#include "workloads/model/kv_model.h"
+#include "workloads/workload.h"
+
+enum {
+	KV_FOLDER_BYTES = 128,
+	KV_TRACE_BYTES = 1024,
+	KV_STORES_MAX = 4, /* queues of a thread that are counted */
+	KV_SERVED_MAX = 1 << 16,
+	KV_SERVED_DEFAULT = 500,
+	KV_THREADS_MAX = 1024
+};
+
+enum kv_tier_kind { KV_TIER_STORE, KV_TIER_CPU, KV_TIER_GPU };
+enum kv_generation { KV_GENERATE_NONE, KV_GENERATE_FAST, KV_GENERATE_REALISTIC };
+
+/* A tier of a rank. */
+struct kv_tier_options {
+	char name[KV_NAME_BYTES]; /* "": its kind, or the store's name */
+	char store[JOB_NAME_BYTES];
+	uint32_t kind;
+	uint64_t capacity;         /* bytes; of a store: 0 for no limit */
+	double high, low, largest; /* 0: those of mlperf-v3 */
+	uint64_t admit_after, promote_after;
+};
+
+struct kv_policy_options {
+	uint32_t write, order;
+	uint64_t keys;
+};
+
+struct kvcache_options {
+	struct kv_source_options source; /* first: its table fills it at the same address */
+	struct kv_model model;
+	struct kv_tier_options tiers[KV_TIERS_MAX];
+	uint32_t tier_count; /* 0: one, the phase's store without a limit */
+	struct kv_policy_options policy;
+	uint64_t duration_ns, requests;
+	uint32_t generation;
+	uint64_t token_ns;
+	uint64_t served, threads, depth, chunk, allocations;
+	uint64_t precondition, precondition_tokens;
+	bool lookup;
+	char folder[KV_FOLDER_BYTES];
+	char trace[KV_TRACE_BYTES]; /* "": none */
+	uint64_t trace_epoch_ns;
+	uint32_t verify, on_error;
+	double compress, dedup;
+	uint64_t dedup_distance;
+};
+extern const struct option kvcache_options_table[];
+extern const struct workload kvcache_workload;
+
+/* Where the entries of a tier are. */
+struct kv_tier_place {
+	char name[JOB_NAME_BYTES];
+	enum kv_tier_kind kind;
+	uint32_t store; /* its number among the stores of the phase */
+};
+
+/* What the options of a phase stand for, with all defaults in place. */
+struct kv_setup {
+	const struct kvcache_options *options;
+	struct kv_model model;
+	struct kv_source_options source;
+	struct kv_policy policy;
+	struct kv_tier_rules rules[KV_TIERS_MAX];
+	struct kv_tier_place tiers[KV_TIERS_MAX];
+	const struct job_store *stores[KV_STORES_MAX];
+	uint32_t tier_count, store_count;
+	uint32_t served;           /* requests at a time */
+	uint64_t entry_bytes_most; /* of the largest entry */
+	bool in_memory;            /* a tier is memory of the rank */
+	uint64_t memory;           /* its capacity */
+};
+
+/* Checks the options. -EINVAL with a sentence that begins with the path of the phase. */
+int kv_setup_of(const struct job *job, const struct job_phase *phase, struct kv_setup *out,
+		struct err *err);
+
+int kvcache_check(const struct job *job, const struct job_phase *phase, uint32_t ranks,
+		  struct err *err);
+int kvcache_size(const struct job *job, const struct job_phase *phase, uint32_t ranks,
+		 uint32_t ranks_per_node, struct demand *out, struct err *err);
+int kvcache_stores(const struct job *job, const struct job_phase *phase, uint32_t ranks,
+		   struct phase_store out[PHASE_STORES_MAX], uint32_t *count, struct err *err);
+
+#endif

@@ -1,0 +1,281 @@
+/* The main thread of a phase "kvcache". It wakes when a user is due, an answer has come, a generation ends, or its status
+ * round must be looked at; and never waits for storage. */
+#include <errno.h>
+#include <stdio.h>
+#include <time.h>
+
+#include "core/units.h"
+#include "workloads/kvcache/key.h"
+#include "workloads/kvcache/run.h"
+
+/* How often a status round is looked at, also once this rank has finished and waits for others. */
+static const uint64_t loop_poll_ns = 5000000, loop_poll_at_end_ns = 1000000;
+static const uint64_t second_ns = 1000000000;
+
+/* The words of the phase in its status rounds. */
+enum { WORD_BYTES, WORD_REQUESTS, WORD_HITS, WORD_MISSES, WORD_WALL_NS };
+
+static bool loop_drained(const struct kv_run *r)
+{
+	return r->over && !r->given && !r->operations.under_way;
+}
+
+/* Which account the time belongs to in which the main thread sleeps. What users think and tokens take is time that was asked
+ * for. */
+static enum account loop_account(const struct kv_run *r)
+{
+	if (r->given_stores)
+		return ACCOUNT_TRANSFER;
+	if (r->given)
+		return ACCOUNT_COPY;
+	return r->over ? ACCOUNT_RANKS : ACCOUNT_COMPUTE;
+}
+
+/* Sleeps until then, or until an answer comes. */
+static void loop_sleep(struct kv_run *r, uint64_t until_ns)
+{
+	struct timespec until = {.tv_sec = (time_t)(until_ns / second_ns),
+				 .tv_nsec = (long)(until_ns % second_ns)};
+
+	if (r->begun)
+		account_switch(&r->accounts, loop_account(r), clock_now(r->ctx->clock));
+	sem_clockwait(&r->work.arrived, CLOCK_MONOTONIC, &until);
+	while (sem_trywait(&r->work.arrived) == 0)
+		;
+	r->now_ns = clock_now(r->ctx->clock);
+	if (r->begun && !r->given)
+		account_switch(&r->accounts, ACCOUNT_HAUL, r->now_ns);
+}
+
+/* When the next request falls due; UINT64_MAX: none does before the end. */
+static uint64_t loop_due(const struct kv_run *r)
+{
+	uint64_t due_ns = kv_source_due(&r->source);
+
+	if (r->over || due_ns == KV_NEVER || due_ns >= r->until_ns - r->start_ns)
+		return UINT64_MAX;
+	return r->start_ns + due_ns;
+}
+
+/* Requests that have fallen due begin to wait. */
+static void loop_offer(struct kv_run *r)
+{
+	uint64_t *row = r->ctx->tally->rank_row;
+	struct kv_request request;
+
+	while (loop_due(r) <= r->now_ns) {
+		uint64_t late_ns;
+
+		kv_source_next(&r->source, &request);
+		late_ns = r->now_ns - r->start_ns - request.due_ns;
+		if (kv_waiting_add(&r->waiting, r->class_rank[request.class], &request) < 0) {
+			r->rc = r->rc ? r->rc : -ENOMEM;
+			return;
+		}
+		if (request.kind == KV_REQUEST_INGEST)
+			continue;
+		row[KV_OFFERED]++;
+		row[KV_LATE_NS] = late_ns > row[KV_LATE_NS] ? late_ns : row[KV_LATE_NS];
+	}
+}
+
+static void loop_work(struct kv_run *r)
+{
+	uint64_t requests = r->setup.options->requests;
+
+	kv_dispatch_collect(r);
+	loop_offer(r);
+	do {
+		if (r->rc < 0 || r->now_ns >= r->until_ns ||
+		    (requests && r->ctx->tally->rank_row[KV_REQUESTS] >= requests))
+			r->over = true;
+		kv_serve_alarms(r);
+		kv_dispatch(r);
+	} while (kv_serve(r));
+}
+
+static void loop_status(struct kv_run *r, struct status *s)
+{
+	const struct phase_context *ctx = r->ctx;
+	const uint64_t *row = ctx->tally->rank_row;
+
+	*s = (struct status){.merge = STATUS_MERGE(WORD_BYTES, MERGE_SUM) |
+				      STATUS_MERGE(WORD_REQUESTS, MERGE_SUM) |
+				      STATUS_MERGE(WORD_HITS, MERGE_SUM) |
+				      STATUS_MERGE(WORD_MISSES, MERGE_SUM) |
+				      STATUS_MERGE(WORD_WALL_NS, MERGE_MAX)};
+	if (ctx->stop)
+		s->stop = stop_asked(ctx->stop);
+	if (ctx->deadline_ns && s->stop < STOP_DEADLINE && r->now_ns >= ctx->deadline_ns)
+		s->stop = STOP_DEADLINE;
+	if (r->rc < 0)
+		s->stop = STOP_ERROR;
+	s->unfinished = !loop_drained(r);
+	s->waiting = r->given_stores > 0;
+	s->step = row[KV_REQUESTS];
+	for (uint32_t i = 0; i < r->crew.threads; i++)
+		s->word[WORD_BYTES] += atomic_load_explicit(&r->crew.members[i].meter.live_bytes,
+							    memory_order_relaxed);
+	s->word[WORD_REQUESTS] = row[KV_REQUESTS];
+	s->word[WORD_HITS] = row[KV_HITS];
+	s->word[WORD_MISSES] = row[KV_MISSES];
+	s->word[WORD_WALL_NS] = r->now_ns > r->start_ns ? r->now_ns - r->start_ns : 0;
+	s->snapshot = snapshot_poll(&r->snapshot);
+}
+
+/* "kvcache · 48.0 % · 12,034 requests · 1.2 GB/s · 87.1 % hits" */
+static void loop_text(const struct progress *p, double elapsed_s, char *out, size_t bytes)
+{
+	const struct status *s = p->merged;
+	uint64_t reads = s->word[WORD_HITS] + s->word[WORD_MISSES];
+	char requests[UNITS_TEXT_BYTES], rate[UNITS_TEXT_BYTES];
+
+	(void)elapsed_s;
+	snprintf(out, bytes, "kvcache · %.1f %% · %s requests · %s · %.1f %% hits",
+		 100 * p->fraction, units_count(requests, s->word[WORD_REQUESTS]),
+		 units_rate(rate, s->word[WORD_WALL_NS] ? (double)s->word[WORD_BYTES] * 1e9 /
+								  (double)s->word[WORD_WALL_NS]
+							: 0),
+		 reads ? 100 * (double)s->word[WORD_HITS] / (double)reads : 0);
+}
+
+static void loop_show(const struct kv_run *r)
+{
+	const struct status *merged = &r->rounds.merged;
+	double done = (double)merged->word[WORD_WALL_NS] / (double)r->setup.options->duration_ns;
+	struct progress shown = {
+		.merged = merged, .fraction = done < 1 ? done : 1, .text = loop_text, .phase = r};
+
+	if (r->ctx->progress)
+		r->ctx->progress(r->ctx->progress_argument, &shown);
+}
+
+/* Looks at the status round where it is time. Returns whether the rounds are over. */
+static bool loop_poll(struct kv_run *r)
+{
+	struct status mine;
+	bool fresh, ended;
+
+	if (r->rounds.over)
+		return true;
+	if (r->now_ns < r->polled_ns)
+		return false;
+	r->polled_ns = r->now_ns + (loop_drained(r) ? loop_poll_at_end_ns : loop_poll_ns);
+	loop_status(r, &mine);
+	ended = status_rounds_poll(&r->rounds, &mine, &fresh);
+	if (fresh)
+		loop_show(r);
+	if (fresh && !ended)
+		snapshot_publish(&r->snapshot, &r->rounds.merged);
+	return ended;
+}
+
+static uint64_t loop_least(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+/* When something is due, whatever comes. */
+static uint64_t loop_next(const struct kv_run *r)
+{
+	uint64_t next_ns = r->rounds.over ? r->now_ns + loop_poll_ns : r->polled_ns;
+
+	if (r->over)
+		return next_ns;
+	next_ns = loop_least(next_ns, loop_due(r));
+	if (r->alarm_count)
+		next_ns = loop_least(next_ns, r->alarms[0].ns);
+	return loop_least(next_ns, r->until_ns);
+}
+
+int kv_loop(struct kv_run *r, enum stop_reason *stopped)
+{
+	struct status mine;
+	bool ended = false;
+
+	clock_sleep_until(r->ctx->clock, r->start_ns);
+	r->now_ns = clock_now(r->ctx->clock);
+	loop_status(r, &mine);
+	status_rounds_begin(&r->rounds, r->ctx->group, &mine);
+	while (!ended || !loop_drained(r)) {
+		uint64_t next_ns;
+
+		loop_work(r);
+		ended = loop_poll(r);
+		/* A reason to stop that another rank had: nothing more is begun. */
+		if (ended && !r->over) {
+			r->over = true;
+			continue;
+		}
+		next_ns = loop_next(r);
+		if ((!ended || !loop_drained(r)) && next_ns > r->now_ns)
+			loop_sleep(r, next_ns);
+		else
+			r->now_ns = clock_now(r->ctx->clock);
+	}
+	*stopped = (enum stop_reason)r->rounds.merged.stop;
+	if (*stopped == STOP_NONE && !r->setup.options->requests)
+		*stopped = STOP_LIMIT;
+	return r->rc;
+}
+
+/* One entry of those that are there before the first request. */
+static int fill_entry(struct kv_run *r, struct kv_id id, uint64_t tokens)
+{
+	int rc;
+
+	r->asking = KV_NONE;
+	r->chain = KV_NONE;
+	rc = kv_tiers_write(&r->tiers, id, kv_model_bytes(&r->setup.model, tokens));
+	return rc == -ENOMEM ? rc : 0;
+}
+
+/* Entries of preconditioning come first, then those that a decode-only phase reads. Returns false where all are made. */
+static bool fill_next(struct kv_run *r, uint64_t n)
+{
+	const struct kvcache_options *o = r->setup.options;
+	const struct kv_source_options *s = &r->setup.source;
+	uint64_t bytes = kv_model_bytes(&r->setup.model, o->precondition_tokens);
+	uint64_t first = bytes ? (o->precondition + bytes - 1) / bytes : 0;
+	uint64_t stored = s->mode == KV_MODE_DECODE ? s->users * s->stored_per_user : 0;
+	int rc;
+
+	if (n >= first + stored)
+		return false;
+	if (n < first)
+		rc = fill_entry(r, kv_id_make(KV_KEY_FILL, 0, 0, n), o->precondition_tokens);
+	else
+		rc = fill_entry(r, kv_id_make(KV_KEY_STORED, 0, 0, n - first), s->stored_tokens);
+	r->rc = r->rc ? r->rc : rc;
+	return true;
+}
+
+static bool fill_stopped(const struct kv_run *r)
+{
+	return r->rc < 0 || (r->ctx->stop && stop_asked(r->ctx->stop)) ||
+	       (r->ctx->deadline_ns && r->now_ns >= r->ctx->deadline_ns);
+}
+
+int kv_fill(struct kv_run *r, struct err *err)
+{
+	uint64_t n = 0;
+	bool more = true;
+
+	r->now_ns = clock_now(r->ctx->clock);
+	while (more || r->operations.under_way) {
+		if (fill_stopped(r)) {
+			r->over = true;
+			more = false;
+		}
+		kv_dispatch_collect(r);
+		while (more && r->operations.under_way < 2 * r->crew.threads)
+			more = fill_next(r, n++);
+		kv_dispatch(r);
+		if (r->operations.under_way)
+			loop_sleep(r, r->now_ns + loop_poll_ns);
+	}
+	if (r->rc < 0)
+		return err_set(err, r->rc,
+			       "the entries before the first request could not be made");
+	return 0;
+}

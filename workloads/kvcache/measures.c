@@ -1,0 +1,205 @@
+/* From the main thread of a phase "kvcache" to its tally. */
+#include <errno.h>
+#include <string.h>
+
+#include "workloads/kvcache/run.h"
+
+/* The time of an operation for which nothing was done. */
+static const uint64_t untimed = UINT64_MAX;
+
+static struct table *measure_table(const struct tally *t, unsigned which)
+{
+	return &t->tables[which];
+}
+
+/* Rows of a table by texts may move when one is added, so all of them are added first. */
+static int measure_rows(struct kv_run *r, struct tally *t)
+{
+	const struct kv_source_options *o = &r->setup.source;
+
+	for (uint32_t k = 0; k < r->setup.tier_count; k++)
+		if (!table_named(measure_table(t, KV_TABLE_TIERS), r->setup.tiers[k].name))
+			return -ENOMEM;
+	for (uint32_t i = 0; i < o->class_count; i++)
+		if (!table_named(measure_table(t, KV_TABLE_QOS), o->classes[i].name))
+			return -ENOMEM;
+	return 0;
+}
+
+int kv_measure_begin(struct kv_run *r, struct err *err)
+{
+	return measure_rows(r, r->ctx->tally) < 0 ? err_set(err, -ENOMEM, "no memory for results")
+						  : 0;
+}
+
+static uint64_t *measure_tier(const struct kv_run *r, uint32_t tier)
+{
+	return table_row(measure_table(r->ctx->tally, KV_TABLE_TIERS), tier);
+}
+
+static void measure_count(const struct kv_run *r, uint32_t tier, enum kv_tier_measure what,
+			  uint64_t bytes)
+{
+	uint64_t *row = measure_tier(r, tier);
+
+	row[what]++;
+	row[what + 1] += bytes; /* the bytes of each count follow it */
+}
+
+/* The time of an operation: of a tier, and of all stores together. */
+static void measure_time(struct kv_run *r, uint32_t tier, enum kv_tier_hist hist, bool store,
+			 enum kv_hist all, uint64_t ns)
+{
+	const struct table *t = measure_table(r->ctx->tally, KV_TABLE_TIERS);
+
+	if (ns == untimed)
+		return;
+	hist_record(table_hist(t->kind, table_row(t, tier), hist), ns);
+	if (store)
+		hist_record(&r->ctx->tally->hists[all], ns);
+}
+
+static bool measure_stores(const struct kv_run *r, uint32_t tier)
+{
+	return r->setup.tiers[tier].kind == KV_TIER_STORE;
+}
+
+static void measure_read(struct kv_run *r, const struct kv_operation *op, uint64_t ns)
+{
+	bool store = measure_stores(r, op->from);
+
+	measure_count(r, op->from, KV_TIER_READS, op->bytes);
+	r->ctx->tally->rank_row[KV_ENTRY_READS] += store;
+	measure_time(r, op->from, KV_TIER_HIST_READ, store, KV_HIST_READ, ns);
+}
+
+static void measure_write(struct kv_run *r, const struct kv_operation *op, uint64_t ns)
+{
+	bool store = measure_stores(r, op->to);
+
+	measure_count(r, op->to, op->promotes ? KV_TIER_PROMOTED : KV_TIER_WRITES, op->bytes);
+	r->ctx->tally->rank_row[KV_ENTRY_WRITES] += store;
+	measure_time(r, op->to, KV_TIER_HIST_WRITE, store, KV_HIST_WRITE, ns);
+}
+
+static void measure_move(struct kv_run *r, const struct kv_operation *op, uint64_t ns)
+{
+	bool store = measure_stores(r, op->from) || measure_stores(r, op->to);
+
+	measure_count(r, op->from, KV_TIER_DEMOTED_OUT, op->bytes);
+	measure_count(r, op->to, KV_TIER_DEMOTED_IN, op->bytes);
+	r->ctx->tally->rank_row[KV_MOVES] += store;
+	measure_time(r, op->from, KV_TIER_HIST_DEMOTE, store, KV_HIST_DEMOTE, ns);
+}
+
+void kv_measure_operation(struct kv_run *r, const struct kv_operation *op, uint64_t begin_ns,
+			  uint64_t end_ns)
+{
+	uint64_t ns = end_ns ? end_ns - begin_ns : untimed;
+
+	if (!r->begun)
+		return;
+	switch (op->kind) {
+	case KV_OPERATION_READ:
+		measure_read(r, op, ns);
+		return;
+	case KV_OPERATION_WRITE:
+		measure_write(r, op, ns);
+		return;
+	case KV_OPERATION_MOVE:
+		measure_move(r, op, ns);
+		return;
+	case KV_OPERATION_DELETE:
+		if (!op->promotes)
+			measure_count(r, op->from, KV_TIER_DELETED, op->bytes);
+		return;
+	}
+}
+
+void kv_measure_request(struct kv_run *r, const struct kv_served *s)
+{
+	const struct kv_class *class = &r->setup.source.classes[s->request.class];
+	const struct table *t = measure_table(r->ctx->tally, KV_TABLE_QOS);
+	uint64_t *row = r->ctx->tally->rank_row, *own = table_row(t, s->request.class);
+	struct hist *hists = r->ctx->tally->hists;
+	uint64_t due_ns = r->start_ns + s->request.due_ns, ns = r->now_ns - due_ns;
+
+	row[KV_REQUESTS]++;
+	row[KV_TOKENS] += s->request.generate;
+	row[KV_STORAGE_NS] += s->storage_ns;
+	row[KV_QUEUE_NS] += s->served_ns - due_ns;
+	hist_record(&hists[KV_HIST_REQUEST], ns);
+	hist_record(&hists[KV_HIST_REQUEST_STORAGE], s->storage_ns);
+	hist_record(&hists[KV_HIST_REQUEST_QUEUE], s->served_ns - due_ns);
+	own[KV_QOS_REQUESTS]++;
+	own[KV_QOS_TOKENS] += s->request.generate;
+	own[KV_QOS_WITHIN_P95] += ns <= class->p95_ns;
+	own[KV_QOS_WITHIN_P99] += ns <= class->p99_ns;
+	own[KV_QOS_WITHIN_P999] += ns <= class->p999_ns;
+	own[KV_QOS_WITHIN_P9999] += ns <= class->p9999_ns;
+	hist_record(table_hist(t->kind, own, KV_QOS_HIST_REQUEST), ns);
+}
+
+static void measure_tiers(const struct kv_run *r, struct tally *t)
+{
+	for (uint32_t k = 0; k < r->setup.tier_count; k++) {
+		const struct kv_tier_counts *c = &r->tiers.tier[k].counts;
+		uint64_t *row = table_row(measure_table(t, KV_TABLE_TIERS), k);
+		uint64_t capacity = r->setup.rules[k].capacity;
+
+		row[KV_TIER_REJECTED] += c->count[KV_COUNT_REJECTED];
+		row[KV_TIER_ENTRIES] += c->entries;
+		row[KV_TIER_USED_BYTES] += c->used;
+		row[KV_TIER_USED_MOST_BYTES] += c->used_most;
+		row[KV_TIER_CAPACITY_BYTES] += capacity == KV_UNLIMITED ? 0 : capacity;
+	}
+}
+
+static void measure_classes(const struct kv_run *r, struct tally *t)
+{
+	for (uint32_t i = 0; i < r->setup.source.class_count; i++) {
+		const struct kv_class *class = &r->setup.source.classes[i];
+		uint64_t *row = table_row(measure_table(t, KV_TABLE_QOS), i);
+
+		row[KV_QOS_P95_NS] = class->p95_ns;
+		row[KV_QOS_P99_NS] = class->p99_ns;
+		row[KV_QOS_P999_NS] = class->p999_ns;
+		row[KV_QOS_P9999_NS] = class->p9999_ns;
+	}
+}
+
+void kv_measure_own(void *run, struct tally *t)
+{
+	const struct kv_run *r = run;
+	uint64_t *row = t->rank_row;
+
+	row[KV_USERS] += r->setup.source.users;
+	row[KV_LEFT] += row[KV_OFFERED] - row[KV_REQUESTS];
+	row[KV_WAITING_MOST] = r->waiting.most;
+	row[KV_PRESENT] += r->tiers.present;
+	row[KV_REFUSED] += r->tiers.refused;
+	row[KV_READ_P95_NS] = hist_quantile_ns(&t->hists[KV_HIST_READ], 0.95);
+	row[KV_WRITE_P95_NS] = hist_quantile_ns(&t->hists[KV_HIST_WRITE], 0.95);
+	measure_tiers(r, t);
+	measure_classes(r, t);
+}
+
+void kv_measure_time(void *run, struct tally *t)
+{
+	const struct kv_run *r = run;
+	struct accounts a = r->accounts;
+
+	account_switch(&a, ACCOUNT_HAUL, clock_now(r->ctx->clock));
+	memcpy(&t->rank_row[KV_ACCOUNTS], a.ns, sizeof(a.ns));
+	t->rank_row[TALLY_WALL_NS] = account_wall(&a);
+}
+
+void kv_measure_thread(const struct crew_thread *w, struct tally *t)
+{
+	uint64_t *row = t->rank_row;
+
+	row[KV_PAYLOAD_ERRORS] += w->counts[KV_WORKER_PAYLOAD_ERRORS];
+	row[KV_FILL_NS] += w->counts[KV_WORKER_FILL_NS];
+	row[KV_VERIFY_NS] += w->counts[KV_WORKER_VERIFY_NS];
+	row[KV_COPY_NS] += w->counts[KV_WORKER_COPY_NS];
+}

@@ -1,0 +1,117 @@
+/* The table of options of the phase "kvcache". */
+#include "workloads/kvcache/kvcache.h"
+
+enum { MS = 1000000, TOKENS_PRECONDITION = 2048, KEYS_DEFAULT = 1 << 20 };
+
+static const char *const tier_kinds[] = {"store", "cpu", "gpu", NULL};
+static const char *const generation_names[] = {"none", "fast", "realistic", NULL};
+static const char *const write_names[] = {"move", "back", "through", NULL};
+static const char *const order_names[] = {"lru", "fifo", NULL};
+
+static const struct option tier_options[] = {
+	OPT_TEXT(
+		"store", struct kv_tier_options, store, .def_text = "",
+		.help = "the store that keeps the entries; may be left out where there is only one"),
+	OPT_CHOICE("kind", struct kv_tier_options, kind, .choices = tier_kinds,
+		   .help = "cpu: memory of the rank; gpu: memory of an accelerator, which is "
+			   "emulated: no bytes are moved"),
+	OPT_TEXT("name", struct kv_tier_options, name, .def_text = "",
+		 .help = "what it is called in results; left out: the store's name, or the kind"),
+	OPT_BYTES(
+		"capacity", struct kv_tier_options, capacity, .max = 1ull << 60,
+		.help = "bytes of a rank that it holds; 0: nothing in memory, no limit in a store"),
+	OPT_REAL(
+		"high", struct kv_tier_options, high, .max_real = 1,
+		.help = "part of the capacity beyond which room is made; 0: 0.8, or 1 for the last "
+			"tier"),
+	OPT_REAL("low", struct kv_tier_options, low, .max_real = 1,
+		 .help = "room is made until no more than this part is full; 0: the same as high"),
+	OPT_REAL("largest", struct kv_tier_options, largest, .max_real = 1,
+		 .help = "an entry larger than this part of the capacity goes to the next tier; "
+			 "0: 0.95"),
+	OPT_U64("admit_after", struct kv_tier_options, admit_after, .max = 255,
+		.help = "takes what is demoted or written through from its nth access on; 0: always"),
+	OPT_U64("promote_after", struct kv_tier_options, promote_after, .max = 255,
+		.help = "an entry that is read here moves up from its nth access on; 0: never"),
+	OPT_END};
+
+static const struct option policy_options[] = {
+	OPT_CHOICE("write", struct kv_policy_options, write, .choices = write_names,
+		   .help = "move: an entry is in one tier; back: what is promoted leaves a copy "
+			   "below; through: an entry is written to all tiers below, too"),
+	OPT_CHOICE("order", struct kv_policy_options, order, .choices = order_names,
+		   .help = "which entries leave a tier first: those used least recently, or the "
+			   "oldest"),
+	OPT_U64("keys", struct kv_policy_options, keys, .def = KEYS_DEFAULT, .min = 1,
+		.max = 1ull << 28,
+		.help = "different keys whose accesses are counted, for admit_after and "
+			"promote_after"),
+	OPT_END};
+
+static void generation_preset(void *into)
+{
+	static const uint64_t token_ns[] = {[KV_GENERATE_NONE] = 0,
+					    [KV_GENERATE_FAST] = 2 * MS,
+					    [KV_GENERATE_REALISTIC] = 30 * MS};
+	struct kvcache_options *o = into;
+
+	o->token_ns = token_ns[o->generation];
+}
+
+const struct option kvcache_options_table[] = {
+	OPT_TABLE("model", struct kvcache_options, model, .table = kv_model_options,
+		  .help = "the model, which says how many bytes a token has"),
+	OPT_LIST("tiers", struct kvcache_options, tiers, tier_count, .table = tier_options,
+		 .help = "where entries are, from fast to slow; none: the phase's store, without a "
+			 "limit"),
+	OPT_TABLE("policy", struct kvcache_options, policy, .table = policy_options,
+		  .help = "how entries move between tiers"),
+	OPT_TIME("duration", struct kvcache_options, duration_ns, .def = 60000ull * MS, .min = MS,
+		 .max = 1ull << 50, .help = "time in which users ask"),
+	OPT_U64("requests", struct kvcache_options, requests,
+		.help = "the phase ends after so many requests of a rank; 0: no limit"),
+	OPT_CHOICE("generation", struct kvcache_options, generation, .choices = generation_names,
+		   .preset = generation_preset,
+		   .help = "time to generate a token: none, 2 ms or 30 ms"),
+	OPT_TIME("token_time", struct kvcache_options, token_ns, .max = 1ull << 40,
+		 .help = "the same as a number"),
+	OPT_U64("served", struct kvcache_options, served, .max = KV_SERVED_MAX,
+		.help = "requests of a rank that are served at a time; 0: as many as there are "
+			"users, at most 500"),
+	OPTION_THREADS(struct kvcache_options, threads, KV_THREADS_MAX,
+		       "threads of a rank, each of which moves one entry at a time"),
+	OPTION_DEPTH(struct kvcache_options, depth),
+	OPT_BYTES("chunk", struct kvcache_options, chunk, .def = 4 << 20, .min = 4096,
+		  .max = 1 << 30,
+		  .help = "bytes of a read or write; entries are moved in such pieces"),
+	OPT_U64("max_concurrent_allocs", struct kvcache_options, allocations, .max = KV_SERVED_MAX,
+		.help = "requests of a rank that make room for entries and write them at a time; "
+			"0: no limit"),
+	OPT_BYTES(
+		"precondition", struct kvcache_options, precondition, .max = 1ull << 60,
+		.help = "bytes of entries that a rank writes before the first request; they count "
+			"nowhere"),
+	OPT_U64("precondition_tokens", struct kvcache_options, precondition_tokens,
+		.def = TOKENS_PRECONDITION, .min = 1, .max = KV_TOKENS_MAX,
+		.help = "tokens of each of them"),
+	OPT_BOOL("lookup", struct kvcache_options, lookup,
+		 .help = "the store is asked whether an entry exists before it is read"),
+	OPT_TEXT("folder", struct kvcache_options, folder, .def_text = "kvcache",
+		 .help = "where the entries lie in a store; it must not hold anything else"),
+	OPT_TEXT(
+		"trace", struct kvcache_options, trace, .def_text = "",
+		.help = "a file (.csv, .csv.zst) to which rank 0 writes what all ranks would ask of "
+			"their tiers, on a virtual clock; then no store is opened"),
+	OPT_TIME("trace_epoch", struct kvcache_options, trace_epoch_ns, .max = 1ull << 62,
+		 .help = "the time of the epoch at which the clock of a trace begins"),
+	OPTION_VERIFY(struct kvcache_options, verify),
+	OPTION_ON_ERROR(struct kvcache_options, on_error),
+	OPT_REAL("compress", struct kvcache_options, compress, .def_real = 1, .min_real = 1,
+		 .max_real = 512,
+		 .help = "factor by which compression can shrink each 4 KiB that is written"),
+	OPT_REAL("dedup", struct kvcache_options, dedup, .def_real = 1, .min_real = 1,
+		 .max_real = 1000,
+		 .help = "factor by which deduplication can reduce the 4 KiB blocks of an entry"),
+	OPT_BYTES("dedup_distance", struct kvcache_options, dedup_distance, .def = 1 << 20,
+		  .min = 4096, .max = 1ull << 50, .help = "distance of a repeat from its original"),
+	OPT_END};

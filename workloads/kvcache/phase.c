@@ -1,0 +1,371 @@
+#include "workloads/kvcache/kvcache.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "core/content/random.h"
+#include "workloads/common/batch_delete.h"
+#include "workloads/common/start_line.h"
+#include "workloads/kvcache/clean.h"
+#include "workloads/kvcache/objects.h"
+#include "workloads/kvcache/trace_run.h"
+
+static const uint64_t content_stream = 0x656e747279; /* "entry" */
+static const uint64_t ns_per_ms = 1000000;
+
+/* Pieces of an entry begin at multiples of a chunk. */
+static int phase_check_chunk(const struct kv_run *r, uint32_t store, struct err *err)
+{
+	uint64_t align = r->stores[store].alignment, chunk = r->setup.options->chunk;
+
+	if (align <= 1 || chunk % align == 0)
+		return 0;
+	return err_set(err, -EINVAL,
+		       "%s/chunk: direct I/O goes by whole blocks of %" PRIu64 " bytes; %" PRIu64
+		       " is not a multiple",
+		       r->ctx->phase->path, align, chunk);
+}
+
+/* Every store is opened by all ranks, or by none. */
+static int phase_open_stores(struct kv_run *r, struct err *err)
+{
+	int rc = 0;
+
+	for (uint32_t i = 0; rc == 0 && i < r->setup.store_count; i++) {
+		rc = workload_store_open(r->ctx, r->setup.stores[i], &r->stores[i], err);
+		if (rc < 0)
+			break;
+		r->opened++;
+		rc = queue_open(&r->side[i], &r->stores[i], 1, err);
+		if (rc == 0)
+			queue_unlogged(&r->side[i]);
+		if (rc == 0)
+			rc = phase_check_chunk(r, i, err);
+		rc = group_agree(r->ctx->group, rc, err);
+	}
+	return rc;
+}
+
+static void phase_work(struct kv_run *r)
+{
+	const struct kvcache_options *o = r->setup.options;
+	uint32_t rank = r->ctx->group->rank;
+
+	r->work.setup = &r->setup;
+	r->work.stores = r->stores;
+	r->work.memory = &r->memory;
+	r->work.seed = random_at(r->ctx->job->seed, content_stream, rank);
+	pattern_init(&r->work.pattern, 0, r->setup.entry_bytes_most, o->compress, o->dedup,
+		     o->dedup_distance);
+	for (uint32_t k = 0; k < r->setup.tier_count; k++)
+		kv_objects_folder(o->folder, rank, k, 0, 2, r->work.prefix[k]);
+}
+
+static int phase_open_threads(struct kv_run *r, struct err *err)
+{
+	const struct kvcache_options *o = r->setup.options;
+	struct phase_context *ctx = r->ctx;
+	int rc;
+
+	phase_work(r);
+	r->crew = (struct crew){
+		.once = true,
+		.store = &r->stores[0],
+		.group = ctx->group,
+		.start_ns = clock_now(ctx->clock),
+		.layout = &kv_meter,
+		.threads = (uint32_t)o->threads,
+		.depth = (uint32_t)o->depth,
+		.buffer_bytes = o->depth * kv_window_bytes(&r->setup, r->stores),
+		.kind = "kvcache",
+		.count = kv_measure_thread,
+		.snapshot = &r->snapshot,
+		.argument = &r->work,
+	};
+	rc = snapshot_open(
+		&r->snapshot, ctx,
+		(struct snapshot_hooks){.own = kv_measure_own, .complete = kv_measure_time}, r,
+		err);
+	if (rc == 0)
+		rc = crew_open(&r->crew, err);
+	return rc == 0 ? kv_workers_open(&r->work, &r->crew, err) : rc;
+}
+
+/* Users and tiers. */
+static int phase_open_cache(struct kv_run *r, struct err *err)
+{
+	const struct kv_setup *s = &r->setup;
+	int rc = kv_source_open(&r->source, &s->source, &s->model,
+				r->ctx->job->seed + r->ctx->group->rank,
+				s->options->trace_epoch_ns / ns_per_ms, r->ctx->phase->path, err);
+
+	if (rc == 0 && kv_tiers_init(&r->tiers, &s->policy, s->rules, s->tier_count) < 0)
+		rc = err_set(err, -ENOMEM, "no memory for the entries");
+	r->tiers.event = kv_dispatch_event;
+	r->tiers.argument = r;
+	return rc == 0 ? kv_measure_begin(r, err) : rc;
+}
+
+/* What this rank needs besides its stores. */
+static int phase_open_rank(struct kv_run *r, struct err *err)
+{
+	const struct kv_setup *s = &r->setup;
+	int rc = phase_open_threads(r, err);
+
+	if (rc == 0 && s->in_memory)
+		rc = kv_memory_open(&r->memory, s->memory, s->entry_bytes_most, s->options->chunk,
+				    err);
+	if (rc == 0)
+		rc = phase_open_cache(r, err);
+	if (rc == 0)
+		rc = kv_serve_open(r, err);
+	return rc == 0 ? kv_dispatch_open(r, err) : rc;
+}
+
+static int phase_open(struct kv_run *r, struct err *err)
+{
+	const struct kv_objects objects = {.version = KV_OBJECTS_LAYOUT,
+					   .ranks = r->ctx->group->size,
+					   .tiers = r->setup.tier_count};
+	int rc = phase_open_stores(r, err);
+
+	if (rc < 0)
+		return rc;
+	rc = group_agree(r->ctx->group, phase_open_rank(r, err), err);
+	for (; rc == 0 && r->described < r->setup.store_count; r->described++) {
+		rc = kv_objects_begin(&objects, &r->side[r->described], r->setup.options->folder,
+				      r->ctx->group, err);
+		if (rc < 0)
+			break;
+	}
+	return rc;
+}
+
+/* From here on what happens counts. */
+static int phase_begin(struct kv_run *r)
+{
+	uint64_t start_ns;
+	int rc = start_line(r->ctx, true, &start_ns);
+
+	if (rc < 0)
+		return rc;
+	for (uint32_t i = 0; i < r->crew.threads; i++)
+		meter_clear(&r->crew.members[i].meter, start_ns);
+	crew_clear_counts(&r->crew);
+	for (uint32_t k = 0; k < r->tiers.count; k++) {
+		struct kv_tier_counts *c = &r->tiers.tier[k].counts;
+
+		c->count[KV_COUNT_REJECTED] = 0;
+		c->used_most = c->used;
+	}
+	r->tiers.present = r->tiers.refused = 0;
+	r->start_ns = start_ns;
+	r->until_ns = start_ns + r->setup.options->duration_ns;
+	r->polled_ns = start_ns;
+	r->crew.start_ns = start_ns;
+	snapshot_start(&r->snapshot, start_ns);
+	timeline_init(r->ctx->tally->timeline, start_ns);
+	account_start(&r->accounts, ACCOUNT_HAUL, start_ns);
+	r->begun = true;
+	return 0;
+}
+
+/* Returns the first error of a thread. No task may be under way. */
+static int phase_land(struct kv_run *r, struct err *err)
+{
+	if (!r->launched)
+		return 0;
+	r->launched = false;
+	atomic_store_explicit(&r->work.ending, true, memory_order_release);
+	for (uint32_t i = 0; i < r->crew.threads; i++)
+		sem_post(&r->work.workers[i].given);
+	return crew_land(&r->crew, false, err);
+}
+
+static int phase_work_all(struct kv_run *r, enum stop_reason *stopped, struct err *err)
+{
+	struct group *g = r->ctx->group;
+	int rc = crew_launch(&r->crew, kv_worker_run, err), landed;
+
+	r->launched = rc == 0;
+	rc = group_agree(g, rc, err);
+	if (rc == 0)
+		rc = group_agree(g, kv_fill(r, err), err);
+	if (rc == 0)
+		rc = phase_begin(r);
+	if (rc < 0)
+		return rc;
+	rc = kv_loop(r, stopped);
+	if (rc < 0)
+		err_set(err, rc, "no memory for what is under way");
+	kv_measure_time(r, r->ctx->tally);
+	landed = phase_land(r, err);
+	kv_measure_own(r, r->ctx->tally);
+	crew_merge(&r->crew, r->ctx->tally);
+	return group_agree(g, landed < 0 ? landed : rc, err);
+}
+
+/* Entries that could not be removed. */
+static void phase_removed(void *argument, const struct request *req, uint64_t bytes)
+{
+	uint64_t *left = argument;
+
+	(void)bytes;
+	*left += request_failed(req);
+}
+
+static void phase_remove_tier(const struct kv_run *r, uint32_t k, struct batch_delete *deletes)
+{
+	char key[OBJECT_KEY_BYTES];
+
+	for (uint32_t home = 0; home <= k; home++) {
+		uint32_t number = r->tiers.tier[k].lists[home].oldest;
+
+		while (number != KV_NONE) {
+			const struct kv_entry *entry = kv_entry_at(&r->tiers.entries, number);
+
+			kv_object_key(r->work.prefix[k], entry->id, key);
+			batch_delete_add(deletes, key, entry->bytes);
+			number = entry->link[k].newer;
+		}
+	}
+}
+
+/* Removes all entries of this rank from a store. Returns how many have stayed. */
+static uint64_t phase_remove(struct kv_run *r, uint32_t store)
+{
+	struct batch_delete deletes;
+	struct err ignored;
+	uint64_t left = 0;
+
+	if (!store_can(&r->stores[store], BACKEND_CONTENT))
+		return 0;
+	if (batch_delete_open(&deletes, &r->side[store], phase_removed, &left, &ignored) < 0)
+		return 1;
+	for (uint32_t k = 0; k < r->setup.tier_count; k++)
+		if (r->setup.tiers[k].kind == KV_TIER_STORE && r->setup.tiers[k].store == store)
+			phase_remove_tier(r, k, &deletes);
+	batch_delete_flush(&deletes);
+	batch_delete_close(&deletes);
+	kv_objects_leave(&r->side[store], r->setup.options->folder, r->ctx->group->rank,
+			 r->setup.tier_count);
+	return left;
+}
+
+/* Nothing of the phase stays, unless a store does not let it go. Collective. */
+static int phase_clean_up(struct kv_run *r)
+{
+	int rc = 0;
+
+	for (uint32_t i = 0; rc == 0 && i < r->described; i++) {
+		uint64_t left = phase_remove(r, i);
+
+		rc = group_allreduce(r->ctx->group, MERGE_SUM, &left, 1);
+		if (rc == 0 && left)
+			workload_say(r->ctx,
+				     "%" PRIu64 " entries could not be removed; `haul clean` tries "
+				     "again",
+				     left);
+		else if (rc == 0 && r->ctx->group->rank == 0)
+			kv_objects_end(&r->side[i], r->setup.options->folder);
+	}
+	return rc;
+}
+
+static void phase_close(struct kv_run *r)
+{
+	if (r->crew.members)
+		kv_workers_close(&r->work, &r->crew);
+	kv_dispatch_close(r);
+	kv_serve_close(r);
+	kv_tiers_free(&r->tiers);
+	kv_source_close(&r->source);
+	kv_memory_close(&r->memory);
+	crew_close(&r->crew);
+	snapshot_close(&r->snapshot);
+	for (uint32_t i = 0; i < r->opened; i++) {
+		queue_close(&r->side[i]);
+		store_close(&r->stores[i]);
+	}
+}
+
+static void phase_say(struct kv_run *r)
+{
+	const struct kvcache_options *o = r->setup.options;
+
+	if (o->threads * o->depth > 1 || r->setup.served > 1)
+		workload_say(r->ctx,
+			     "requests are served side by side: which entries are found depends on "
+			     "how fast the stores are");
+}
+
+static int phase_run(struct kv_run *r, enum stop_reason *stopped, struct err *err)
+{
+	int rc = phase_open(r, err), cleaned;
+
+	if (rc == 0)
+		rc = phase_work_all(r, stopped, err);
+	phase_land(r, NULL);
+	if (rc == 0)
+		phase_say(r);
+	cleaned = phase_clean_up(r);
+	return rc < 0 ? rc : cleaned;
+}
+
+/* A trace needs no store. */
+static int phase_trace(struct kv_run *r, enum stop_reason *stopped, struct err *err)
+{
+	int rc = group_agree(r->ctx->group, phase_open_cache(r, err), err);
+
+	if (rc == 0)
+		rc = kv_trace_run(r, stopped, err);
+	if (rc == 0)
+		workload_say(r->ctx, "a trace was written to %s: no byte was moved",
+			     r->setup.options->trace);
+	return rc;
+}
+
+static int kvcache_run(struct phase_context *ctx, enum stop_reason *stopped, struct err *err)
+{
+	struct kv_run *r = calloc(1, sizeof(*r));
+	int rc;
+
+	*stopped = STOP_NONE;
+	timeline_init(ctx->tally->timeline, clock_now(ctx->clock));
+	rc = r ? kv_setup_of(ctx->job, ctx->phase, &r->setup, err)
+	       : err_set(err, -ENOMEM, "no memory for the phase");
+	rc = group_agree(ctx->group, rc, err);
+	if (rc < 0 || !r) {
+		free(r);
+		*stopped = STOP_ERROR;
+		return rc;
+	}
+	r->ctx = ctx;
+	rc = r->setup.options->trace[0] ? phase_trace(r, stopped, err) : phase_run(r, stopped, err);
+	if (rc < 0)
+		*stopped = STOP_ERROR;
+	phase_close(r);
+	free(r);
+	return rc;
+}
+
+const struct workload kvcache_workload = {
+	.section =
+		{
+			.name = "kvcache",
+			.help = "key-value caches of large language models, in tiers, as MLPerf's benchmark does it",
+			.tables = {kvcache_options_table, kv_source_options_table, NULL},
+			.targets = kvcache_targets,
+			.size = sizeof(struct kvcache_options),
+			.owner = &kvcache_workload,
+		},
+	.schema = &kvcache_schema,
+	.snapshots = true,
+	.stores = kvcache_stores,
+	.check = kvcache_check,
+	.size = kvcache_size,
+	.run = kvcache_run,
+	.clean = kvcache_clean,
+};

@@ -1,0 +1,111 @@
+/* A phase "kvcache" while it runs: what the files of its main thread share. All of it belongs to the main thread, but for the
+ * parts that worker.h names. */
+#ifndef HAUL_WORKLOADS_KVCACHE_RUN_H
+#define HAUL_WORKLOADS_KVCACHE_RUN_H
+
+#include "workloads/common/status_rounds.h"
+#include "workloads/kvcache/columns.h"
+#include "workloads/kvcache/steps.h"
+#include "workloads/kvcache/waiting.h"
+#include "workloads/kvcache/worker.h"
+
+/* A request that is being served. */
+struct kv_served {
+	struct kv_request request;
+	struct kv_steps steps;
+	struct kv_step step; /* the one that was taken last */
+	bool hit;            /* it was a read of an entry that is there */
+	bool credit;         /* it holds one of max_concurrent_allocs */
+	bool parked;         /* its step waits for a credit */
+	bool busy;           /* not among the free ones */
+	uint32_t under_way;  /* operations of the step */
+	uint32_t next;       /* among the free ones, those that may go on, or the parked ones */
+	uint64_t served_ns;  /* since when */
+	uint64_t asked_ns;   /* when its step asked for operations, or was parked */
+	uint64_t storage_ns; /* spent waiting for operations */
+};
+
+/* The end of the generation of a request. */
+struct kv_alarm {
+	uint64_t ns;
+	uint32_t served;
+};
+
+struct kv_run {
+	struct phase_context *ctx;
+	struct kv_setup setup;
+	struct store stores[KV_STORES_MAX];
+	struct queue side[KV_STORES_MAX]; /* for what is not the phase's own work */
+	uint32_t opened, described;       /* stores open; stores that have a description */
+	struct crew crew;
+	struct snapshot snapshot;
+	struct kv_memory memory;
+	struct kv_work work;
+	struct kv_source source;
+	struct kv_tiers tiers;
+	struct kv_operations operations;
+	struct kv_waiting waiting;
+
+	struct kv_served *served; /* [setup.served] */
+	uint32_t free, busy;      /* the first free one; how many are not */
+	struct kv_fifo ready, parked;
+	uint64_t credits;        /* of max_concurrent_allocs */
+	struct kv_alarm *alarms; /* [setup.served]: a heap */
+	uint32_t alarm_count;
+	uint32_t class_rank[KV_CLASSES_MAX]; /* 0: served first */
+
+	/* dispatch.c: the request whose step asks the tiers, and the last operation of its chain; KV_NONE. */
+	uint32_t asking, chain;
+	uint32_t *idle;                           /* [crew.threads]: I/O threads without a task */
+	bool *at_work;                            /* [crew.threads] */
+	uint32_t idle_count, given, given_stores; /* tasks with I/O threads; those for stores */
+
+	uint64_t start_ns, until_ns, now_ns;
+	bool begun;    /* the first request may fall due */
+	bool over;     /* nothing more is begun */
+	bool launched; /* the I/O threads run */
+	int rc; /* the first error of this rank's main thread, or of a task that ends the phase */
+	struct accounts accounts;
+	struct status_rounds rounds;
+	uint64_t polled_ns;
+};
+
+/* serve.c */
+int kv_serve_open(struct kv_run *r, struct err *err);
+void kv_serve_close(struct kv_run *r);
+/* Serves waiting requests as long as there is room; takes the steps of all requests that may go on. Returns whether any could. */
+bool kv_serve(struct kv_run *r);
+/* The operations of a step have ended. */
+void kv_serve_ended(struct kv_run *r, uint32_t served);
+/* The generations that have ended. */
+void kv_serve_alarms(struct kv_run *r);
+
+/* dispatch.c */
+int kv_dispatch_open(struct kv_run *r, struct err *err);
+void kv_dispatch_close(struct kv_run *r);
+/* For kv_tiers: adds the operations of an event to the chain of the request that asks. run: struct kv_run. */
+void kv_dispatch_event(void *run, const struct kv_event *e);
+/* Takes the answers of I/O threads; gives them what may begin. */
+void kv_dispatch_collect(struct kv_run *r);
+void kv_dispatch(struct kv_run *r);
+
+/* loop.c */
+/* Writes what is there before the first request. Not collective. */
+int kv_fill(struct kv_run *r, struct err *err);
+/* From the first request to the last answer. Collective. */
+int kv_loop(struct kv_run *r, enum stop_reason *stopped);
+
+/* measures.c */
+int kv_measure_begin(struct kv_run *r, struct err *err);
+/* An operation has ended: begin_ns and end_ns are 0 where nothing was done for it. */
+void kv_measure_operation(struct kv_run *r, const struct kv_operation *op, uint64_t begin_ns,
+			  uint64_t end_ns);
+void kv_measure_request(struct kv_run *r, const struct kv_served *s);
+/* Adds what the main thread has counted elsewhere than in the tally of the phase. run: struct kv_run. */
+void kv_measure_own(void *run, struct tally *t);
+/* Sets the wall time and the accounts, as they are now. */
+void kv_measure_time(void *run, struct tally *t);
+/* Adds what a thread has counted beside its meter. */
+void kv_measure_thread(const struct crew_thread *w, struct tally *t);
+
+#endif

@@ -1,0 +1,232 @@
+/* What the options of a phase "kvcache" stand for, and what no table can refuse. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "core/key.h"
+#include "workloads/kvcache/kvcache.h"
+
+enum { SETUP_PATH_BYTES = 128 };
+
+/* Adds a store of the phase once. Returns its number, or -1: there are too many. */
+static int setup_store_number(struct kv_setup *s, const struct job_store *store)
+{
+	for (uint32_t i = 0; i < s->store_count; i++)
+		if (s->stores[i] == store)
+			return (int)i;
+	if (s->store_count == KV_STORES_MAX)
+		return -1;
+	s->stores[s->store_count] = store;
+	return (int)s->store_count++;
+}
+
+static int setup_tier_store(struct kv_setup *s, const struct job *job,
+			    const struct job_phase *phase, const char *name, uint32_t k,
+			    struct err *err)
+{
+	const struct job_store *store = NULL;
+	int number, rc = 0;
+
+	if (name[0]) {
+		store = job_find_store(job, name);
+		if (!store)
+			return err_set(err, -EINVAL,
+				       "%s/tiers/%" PRIu32 "/store: there is no store \"%s\"",
+				       phase->path, k, name);
+	} else {
+		rc = phase_store_find(job, phase, &store, err);
+	}
+	if (rc < 0)
+		return rc;
+	number = setup_store_number(s, store);
+	if (number < 0)
+		return err_set(err, -EINVAL, "%s/tiers: has more than %d different stores",
+			       phase->path, KV_STORES_MAX);
+	s->tiers[k].store = (uint32_t)number;
+	snprintf(s->tiers[k].name, sizeof(s->tiers[k].name), "%s",
+		 store->name[0] ? store->name : "store");
+	return 0;
+}
+
+static int setup_tier(struct kv_setup *s, const struct job *job, const struct job_phase *phase,
+		      const struct kv_tier_options *o, uint32_t k, struct err *err)
+{
+	static const char *const names[] = {
+		[KV_TIER_STORE] = "store", [KV_TIER_CPU] = "cpu", [KV_TIER_GPU] = "gpu"};
+	bool last = k + 1 == s->tier_count;
+	struct kv_tier_rules *rules = &s->rules[k];
+	uint64_t capacity = o->capacity;
+	int rc = 0;
+
+	s->tiers[k].kind = (enum kv_tier_kind)o->kind;
+	if (o->kind == KV_TIER_STORE) {
+		rc = setup_tier_store(s, job, phase, o->store, k, err);
+		capacity = capacity ? capacity : KV_UNLIMITED;
+	} else if (o->store[0]) {
+		rc = err_set(err, -EINVAL, "%s/tiers/%" PRIu32 "/store: a tier \"%s\" has none",
+			     phase->path, k, names[o->kind]);
+	} else {
+		snprintf(s->tiers[k].name, sizeof(s->tiers[k].name), "%s", names[o->kind]);
+	}
+	if (rc < 0)
+		return rc;
+	if (o->name[0])
+		snprintf(s->tiers[k].name, sizeof(s->tiers[k].name), "%s", o->name);
+	if (capacity == KV_UNLIMITED && !last)
+		return err_set(err, -EINVAL,
+			       "%s/tiers/%" PRIu32
+			       "/capacity: needs a limit, or nothing ever reaches the next tier",
+			       phase->path, k);
+	*rules = kv_tier_mlperf(capacity, last);
+	rules->high = o->high > 0 ? o->high : rules->high;
+	rules->low = o->low > 0 ? o->low : o->high > 0 ? o->high : rules->low;
+	rules->largest = o->largest > 0 ? o->largest : rules->largest;
+	rules->admit_after = (uint32_t)o->admit_after;
+	rules->promote_after = (uint32_t)o->promote_after;
+	if (rules->low > rules->high)
+		return err_set(err, -EINVAL, "%s/tiers/%" PRIu32 "/low: must be at most high",
+			       phase->path, k);
+	if (o->kind == KV_TIER_CPU) {
+		s->in_memory = true;
+		s->memory = capacity;
+	}
+	return 0;
+}
+
+/* Results name tiers; only one tier can be the rank's memory. */
+static int setup_check_tiers(const struct kv_setup *s, const char *path, struct err *err)
+{
+	uint32_t memories = 0;
+
+	for (uint32_t k = 0; k < s->tier_count; k++) {
+		memories += s->tiers[k].kind == KV_TIER_CPU;
+		for (uint32_t j = 0; j < k; j++)
+			if (strcmp(s->tiers[j].name, s->tiers[k].name) == 0)
+				return err_set(err, -EINVAL,
+					       "%s/tiers/%" PRIu32
+					       "/name: two tiers are called \"%s\"",
+					       path, k, s->tiers[k].name);
+	}
+	if (memories > 1)
+		return err_set(err, -EINVAL, "%s/tiers: a rank has only one memory (\"cpu\")",
+			       path);
+	if (!s->store_count)
+		return err_set(err, -EINVAL, "%s/tiers: one of them must be a store", path);
+	return 0;
+}
+
+/* Results name classes. */
+static int setup_check_classes(const struct kv_source_options *o, const char *path, struct err *err)
+{
+	for (uint32_t i = 0; i < o->class_count; i++)
+		for (uint32_t k = 0; k < i; k++)
+			if (strcmp(o->classes[i].name, o->classes[k].name) == 0)
+				return err_set(err, -EINVAL,
+					       "%s/classes/%" PRIu32
+					       "/name: two classes are called \"%s\"",
+					       path, i, o->classes[i].name);
+	return 0;
+}
+
+static int setup_tiers(struct kv_setup *s, const struct job *job, const struct job_phase *phase,
+		       struct err *err)
+{
+	static const struct kv_tier_options alone = {.kind = KV_TIER_STORE};
+	const struct kvcache_options *o = s->options;
+	int rc = 0;
+
+	s->tier_count = o->tier_count ? o->tier_count : 1;
+	for (uint32_t k = 0; rc == 0 && k < s->tier_count; k++)
+		rc = setup_tier(s, job, phase, o->tier_count ? &o->tiers[k] : &alone, k, err);
+	return rc < 0 ? rc : setup_check_tiers(s, phase->path, err);
+}
+
+static uint64_t setup_most(uint64_t a, uint64_t b)
+{
+	return a > b ? a : b;
+}
+
+/* Tokens of the largest entry. */
+static uint64_t setup_tokens_most(const struct kv_setup *s)
+{
+	const struct kv_source_options *o = &s->source;
+	uint64_t most = 0;
+
+	for (uint32_t i = 0; i < o->template_count; i++)
+		most = setup_most(most, o->templates[i].context_max);
+	if (o->mode == KV_MODE_DECODE)
+		most = setup_most(most, o->stored_tokens);
+	if (s->options->precondition)
+		most = setup_most(most, s->options->precondition_tokens);
+	if (o->rag.documents)
+		most = setup_most(most, o->rag.chunk_tokens * o->rag.retrieved);
+	return most < KV_TOKENS_MAX ? most : KV_TOKENS_MAX;
+}
+
+static int setup_check_stores(const struct kv_setup *s, const char *path, struct err *err)
+{
+	char where[SETUP_PATH_BYTES];
+
+	snprintf(where, sizeof(where), "%s/chunk", path);
+	for (uint32_t i = 0; i < s->store_count; i++) {
+		const struct backend_ops *ops = s->stores[i]->section->owner;
+		int rc = 0;
+
+		if (!(ops->capabilities & BACKEND_UPDATE))
+			rc = backend_check_parts(s->stores[i], s->entry_bytes_most,
+						 s->options->chunk, where, err);
+		if (rc < 0)
+			return rc;
+	}
+	return 0;
+}
+
+int kv_setup_of(const struct job *job, const struct job_phase *phase, struct kv_setup *out,
+		struct err *err)
+{
+	const struct kvcache_options *o = phase->options;
+	char where[SETUP_PATH_BYTES];
+	int rc;
+
+	*out = (struct kv_setup){.options = o, .model = o->model, .source = o->source};
+	snprintf(where, sizeof(where), "%s/model", phase->path);
+	rc = kv_model_check(&out->model, where, err);
+	if (rc == 0)
+		rc = kv_source_check(&out->source, phase->path, err);
+	if (rc == 0)
+		rc = setup_check_classes(&out->source, phase->path, err);
+	if (rc == 0)
+		rc = setup_tiers(out, job, phase, err);
+	if (rc < 0)
+		return rc;
+	out->policy = kv_policy_mlperf();
+	out->policy.write = (enum kv_write)o->policy.write;
+	out->policy.order = (enum kv_order)o->policy.order;
+	out->policy.sketch_keys = o->policy.keys;
+	out->served = (uint32_t)(o->served                             ? o->served
+				 : o->source.users < KV_SERVED_DEFAULT ? o->source.users
+								       : KV_SERVED_DEFAULT);
+	out->entry_bytes_most = kv_model_bytes(&out->model, setup_tokens_most(out));
+	return setup_check_stores(out, phase->path, err);
+}
+
+int kvcache_check(const struct job *job, const struct job_phase *phase, uint32_t ranks,
+		  struct err *err)
+{
+	const struct kvcache_options *o = phase->options;
+	struct kv_setup setup;
+	int rc;
+
+	(void)ranks;
+	rc = key_check(o->folder, err);
+	if (rc < 0)
+		return err_wrap(err, rc, "%s/folder", phase->path);
+	if (job->cluster.tensor > 1)
+		return err_set(
+			err, -EINVAL,
+			"%s: each rank has a cache of its own; set \"tensor\" of the cluster "
+			"to 1",
+			phase->path);
+	return kv_setup_of(job, phase, &setup, err);
+}

@@ -1,0 +1,349 @@
+/* Request source of the profile mlperf-v3: see source.h. */
+#include "workloads/kvcache/source.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "workloads/kvcache/key.h"
+
+enum { NS_PER_MS = 1000000 };
+
+/* Streams of random numbers. */
+static const uint64_t stream_users = 0x75736572, stream_lattice = 0x6c617474,
+		      stream_documents = 0x646f6373;
+
+/* Fractional parts of the roots of 3, 5, 2, 7 and 13, in units of 2^-64. */
+enum trait { TRAIT_TEMPLATE, TRAIT_CLASS, TRAIT_THINK, TRAIT_CONTEXT, TRAIT_GENERATE, TRAITS };
+static const uint64_t lattice[TRAITS] = {0xbb67ae8584caa73bu, 0x3c6ef372fe94f82bu,
+					 0x6a09e667f3bcc908u, 0xa54ff53a5f1d36f1u,
+					 0x9b05688c2b3e6c1fu};
+
+/* Bounds of random bits for choices with these shares; the last one gets what is left. */
+static void source_bounds(uint64_t *bounds, const double *shares, size_t stride, uint32_t count)
+{
+	double sum = 0, before = 0;
+
+	for (uint32_t i = 0; i < count; i++)
+		sum += *(const double *)((const char *)shares + i * stride);
+	for (uint32_t i = 0; i < count; i++) {
+		before += *(const double *)((const char *)shares + i * stride);
+		bounds[i] = i + 1 < count ? random_bound(before / sum) : UINT64_MAX;
+	}
+}
+
+int kv_source_open(struct kv_source *s, const struct kv_source_options *options,
+		   const struct kv_model *model, uint64_t seed, uint64_t epoch_ms, const char *path,
+		   struct err *err)
+{
+	const struct kv_source_options *o = options;
+	int rc;
+
+	*s = (struct kv_source){.options = o,
+				.seed = seed,
+				.epoch_ms = epoch_ms,
+				.oldest = KV_NONE,
+				.youngest = KV_NONE};
+	rc = kv_documents_open(&s->documents, &o->rag, model, random_at(seed, stream_documents, 0),
+			       path, err);
+	if (rc < 0)
+		return rc;
+	s->users = calloc(o->users, sizeof(*s->users));
+	s->heap = calloc(o->users, sizeof(*s->heap));
+	if (!s->users || !s->heap) {
+		kv_source_close(s);
+		return err_set(err, -ENOMEM, "no memory for the users");
+	}
+	source_bounds(s->templates, &o->templates[0].share, sizeof(o->templates[0]),
+		      o->template_count);
+	source_bounds(s->classes, &o->classes[0].share, sizeof(o->classes[0]), o->class_count);
+	s->conversation_ends = random_bound(o->conversation.end);
+	s->has_prompt = o->prefix.enabled ? random_bound(o->prefix.probability) : 0;
+	s->has_retrieval = o->rag.documents ? random_bound(o->rag.probability) : 0;
+	kv_source_scale(s, (uint32_t)o->users, 0);
+	return 0;
+}
+
+void kv_source_close(struct kv_source *s)
+{
+	kv_documents_close(&s->documents);
+	free(s->users);
+	free(s->heap);
+	*s = (struct kv_source){0};
+}
+
+/* Users with the same time ask in the order of their numbers. */
+static bool due_before(const struct kv_due *a, const struct kv_due *b)
+{
+	return a->ns < b->ns || (a->ns == b->ns && a->user < b->user);
+}
+
+static void heap_add(struct kv_source *s, uint64_t ns, uint32_t user)
+{
+	struct kv_due due = {ns, user};
+	uint32_t at = s->waiting++;
+
+	for (; at > 0 && due_before(&due, &s->heap[(at - 1) / 2]); at = (at - 1) / 2)
+		s->heap[at] = s->heap[(at - 1) / 2];
+	s->heap[at] = due;
+	s->users[user].waiting = true;
+}
+
+/* Puts due in the place of the first one, and moves it to where it belongs. */
+static void heap_settle(struct kv_source *s, const struct kv_due *due)
+{
+	uint32_t at = 0, child;
+
+	while ((child = 2 * at + 1) < s->waiting) {
+		if (child + 1 < s->waiting && due_before(&s->heap[child + 1], &s->heap[child]))
+			child++;
+		if (!due_before(&s->heap[child], due))
+			break;
+		s->heap[at] = s->heap[child];
+		at = child;
+	}
+	s->heap[at] = *due;
+}
+
+static void heap_remove(struct kv_source *s)
+{
+	s->users[s->heap[0].user].waiting = false;
+	if (--s->waiting)
+		heap_settle(s, &s->heap[s->waiting]);
+}
+
+static uint64_t user_draw(const struct kv_source *s, uint32_t user)
+{
+	return random_at(random_at(s->seed, stream_users, user), 0, s->users[user].draws++);
+}
+
+/* The trait of a user as 64 bits, uniform over the users. */
+static uint64_t user_trait(const struct kv_source *s, uint32_t user, enum trait trait)
+{
+	return random_at(s->seed, stream_lattice, trait) + user * lattice[trait];
+}
+
+static uint8_t source_choice(const uint64_t *bounds, uint32_t count, uint64_t bits)
+{
+	uint32_t i = 0;
+
+	while (i + 1 < count && bits >= bounds[i])
+		i++;
+	return (uint8_t)i;
+}
+
+static void user_make(struct kv_source *s, uint32_t user)
+{
+	const struct kv_source_options *o = s->options;
+	struct kv_user *u = &s->users[user];
+	const struct kv_template *t;
+
+	u->template =
+		source_choice(s->templates, o->template_count, user_trait(s, user, TRAIT_TEMPLATE));
+	u->class = source_choice(s->classes, o->class_count, user_trait(s, user, TRAIT_CLASS));
+	t = &o->templates[u->template];
+	u->think_ns =
+		random_between(user_trait(s, user, TRAIT_THINK), t->think_min_ns, t->think_max_ns);
+	u->context = (uint32_t)random_between(user_trait(s, user, TRAIT_CONTEXT), t->context_min,
+					      t->context_max);
+	u->generate = (uint32_t)random_between(user_trait(s, user, TRAIT_GENERATE), t->generate_min,
+					       t->generate_max);
+}
+
+/* 80 to 120 % of the time that the user thinks. */
+static uint64_t user_pause(const struct kv_source *s, uint32_t user)
+{
+	uint64_t think_ns = s->users[user].think_ns;
+
+	return random_between(user_draw(s, user), think_ns / 10 * 8, think_ns / 10 * 12);
+}
+
+/* Users who no longer ask leave the heap when they would have asked. */
+static void source_drop(struct kv_source *s)
+{
+	while (s->waiting && s->heap[0].user >= s->active)
+		heap_remove(s);
+}
+
+void kv_source_scale(struct kv_source *s, uint32_t users, uint64_t now_ns)
+{
+	for (; s->made < users; s->made++)
+		user_make(s, s->made);
+	s->active = users;
+	for (uint32_t i = 0; i < users; i++)
+		if (!s->users[i].waiting)
+			heap_add(s, now_ns + user_pause(s, i), i);
+	source_drop(s);
+}
+
+static bool source_ingests(const struct kv_source *s)
+{
+	return s->ingested < s->options->rag.documents;
+}
+
+uint64_t kv_source_due(const struct kv_source *s)
+{
+	if (source_ingests(s))
+		return 0;
+	if (s->extra)
+		return s->next_extra.due_ns;
+	return s->waiting ? s->heap[0].ns : KV_NEVER;
+}
+
+static void conversations_take(struct kv_source *s, uint32_t user)
+{
+	const struct kv_user *u = &s->users[user];
+
+	if (u->older == KV_NONE)
+		s->oldest = u->newer;
+	else
+		s->users[u->older].newer = u->newer;
+	if (u->newer == KV_NONE)
+		s->youngest = u->older;
+	else
+		s->users[u->newer].older = u->older;
+	s->conversations--;
+}
+
+static void conversations_append(struct kv_source *s, uint32_t user)
+{
+	struct kv_user *u = &s->users[user];
+
+	u->older = s->youngest;
+	u->newer = KV_NONE;
+	if (s->youngest == KV_NONE)
+		s->oldest = user;
+	else
+		s->users[s->youngest].newer = user;
+	s->youngest = user;
+	s->conversations++;
+}
+
+/* The next turn of the user's conversation, or the first one of a new conversation. */
+static void user_turn(struct kv_source *s, uint32_t user, uint64_t now_ns)
+{
+	const struct kv_conversation_options *o = &s->options->conversation;
+	uint64_t now_ms = s->epoch_ms + now_ns / NS_PER_MS;
+	struct kv_user *u = &s->users[user];
+	bool ends = user_draw(s, user) < s->conversation_ends || u->turn >= o->turns;
+
+	if (u->turn)
+		conversations_take(s, user);
+	if (u->turn && ends)
+		u->turn = 0;
+	if (!u->turn) {
+		/* Two conversations of a user never have the same key. */
+		u->conversation = now_ms > u->conversation ? now_ms : u->conversation + 1;
+		if (o->held && s->conversations >= o->held) {
+			s->users[s->oldest].turn = 0;
+			conversations_take(s, s->oldest);
+		}
+	}
+	u->turn++;
+	conversations_append(s, user);
+}
+
+/* Some chunks of one of the documents that are still held. */
+static void user_retrieve(struct kv_source *s, uint32_t user, struct kv_retrieval *out)
+{
+	const struct kv_rag_options *o = &s->options->rag;
+	uint64_t first = o->held && o->documents > o->held ? o->documents - o->held : 0;
+	struct random random = {.key = random_at(s->seed, stream_users, user),
+				.counter = s->users[user].draws};
+	uint64_t document = random_between(random_next(&random), first, o->documents - 1);
+
+	kv_documents_retrieve(&s->documents, (uint32_t)document, &random, out);
+	s->users[user].draws = random.counter;
+}
+
+/* What every request may have: a prompt that others share, chunks of a document; and what it reads in a decode-only run. */
+static void request_add(struct kv_source *s, struct kv_request *r)
+{
+	const struct kv_source_options *o = s->options;
+
+	r->number = s->number++;
+	if (s->has_prompt && user_draw(s, r->user) < s->has_prompt)
+		r->prompt = 1 + (uint32_t)random_between(user_draw(s, r->user), 0,
+							 o->prefix.prompts - 1);
+	if (s->has_retrieval && user_draw(s, r->user) < s->has_retrieval)
+		user_retrieve(s, r->user, &r->retrieval);
+	if (o->mode == KV_MODE_DECODE)
+		r->stored = (uint32_t)random_between(user_draw(s, r->user), 0,
+						     o->users * o->stored_per_user - 1);
+}
+
+/* A request for a document: its context is what was retrieved of it. */
+static void request_document(struct kv_source *s, const struct kv_request *asked)
+{
+	const struct kv_rag_options *o = &s->options->rag;
+	struct kv_request *r = &s->next_extra;
+	struct kv_retrieval chosen = {0};
+
+	*r = (struct kv_request){.due_ns = asked->due_ns,
+				 .user = asked->user,
+				 .template = asked->template,
+				 .class = asked->class,
+				 .kind = KV_REQUEST_DECODE};
+	user_retrieve(s, r->user, &chosen);
+	r->id = kv_id_make(KV_KEY_DOCUMENT, chosen.document, 0, 0);
+	r->context = (uint32_t)kv_retrieval_tokens(&s->documents, &chosen);
+	r->generate =
+		(uint32_t)random_between(user_draw(s, r->user), o->generate_min, o->generate_max);
+	s->extra = true;
+}
+
+/* Between a quarter of it and all of it. */
+static uint32_t user_length(const struct kv_source *s, uint32_t user, uint32_t length)
+{
+	return (uint32_t)random_between(user_draw(s, user), length / 4 ? length / 4 : 1, length);
+}
+
+static void request_make(struct kv_source *s, const struct kv_due *due, struct kv_request *r)
+{
+	const struct kv_source_options *o = s->options;
+	struct kv_user *u = &s->users[due->user];
+
+	*r = (struct kv_request){
+		.due_ns = due->ns, .user = due->user, .template = u->template, .class = u->class};
+	if (o->conversation.enabled)
+		user_turn(s, due->user, due->ns);
+	r->context = user_length(s, due->user, u->context);
+	r->generate = user_length(s, due->user, u->generate);
+	r->kind = r->context >= o->prefill_from ? KV_REQUEST_PREFILL : KV_REQUEST_PREFILL_DECODE;
+	r->turn = u->turn;
+	r->conversation = u->conversation;
+	request_add(s, r);
+	r->id = u->turn ? kv_id_make(KV_KEY_TURN, due->user, u->turn, u->conversation)
+			: kv_id_make(KV_KEY_REQUEST, due->user, 0, r->number);
+	if (s->has_retrieval && user_draw(s, due->user) < s->has_retrieval)
+		request_document(s, r);
+}
+
+void kv_source_next(struct kv_source *s, struct kv_request *out)
+{
+	struct kv_due due;
+
+	if (source_ingests(s)) {
+		*out = (struct kv_request){.kind = KV_REQUEST_INGEST};
+		out->retrieval.document = s->ingested++;
+		return;
+	}
+	if (s->extra) {
+		*out = s->next_extra;
+		request_add(s, out);
+		s->extra = false;
+		return;
+	}
+	due = s->heap[0];
+	request_make(s, &due, out);
+	due.ns += user_pause(s, due.user);
+	heap_settle(s, &due);
+	source_drop(s);
+}
+
+uint32_t kv_source_prompt_tokens(const struct kv_source *s, uint32_t prompt)
+{
+	const struct kv_prefix_options *o = &s->options->prefix;
+	uint64_t steps = o->prompts > 1 ? o->prompts - 1 : 1;
+
+	return (uint32_t)(o->tokens_min + (o->tokens_max - o->tokens_min) * (prompt - 1) / steps);
+}

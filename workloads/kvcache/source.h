@@ -1,0 +1,97 @@
+/* Request source of the profile mlperf-v3: users who think, ask, and wait for nobody (an open loop), on a virtual clock.
+ *
+ * Users are state machines in a heap by the time of their next request. A user's draws are functions of (seed, user,
+ * number of the draw). Their traits come from a lattice (Richtmyer: the nth user has the fractional parts of n times the
+ * roots of primes, moved by the seed), so that each trait has the stated distribution, independent of the others, and
+ * few users already offer nearly the load that many would.
+ *
+ *	source.c          users, their requests
+ *	source_options.c  options, and what the defaults are
+ *	documents.c       documents for retrieval (RAG)
+ *	steps.h           what one request asks of the cache
+ *
+ * The original draws prompts and retrievals when a request is served. Here the request has them from the beginning, so
+ * the list of requests does not depend on how fast they are served. One thread. */
+#ifndef HAUL_WORKLOADS_KVCACHE_SOURCE_H
+#define HAUL_WORKLOADS_KVCACHE_SOURCE_H
+
+#include <stdbool.h>
+
+#include "core/content/random.h"
+#include "workloads/kvcache/documents.h"
+#include "workloads/kvcache/entries.h"
+#include "workloads/kvcache/source_options.h"
+#include "workloads/model/kv_model.h"
+
+#define KV_NEVER UINT64_MAX
+
+enum kv_request_kind {
+	KV_REQUEST_PREFILL,        /* a context so long that it is only written */
+	KV_REQUEST_PREFILL_DECODE, /* written, then read for each batch of tokens */
+	KV_REQUEST_DECODE,         /* read; written where it is missing */
+	KV_REQUEST_INGEST          /* a document is cut into chunks, which are written */
+};
+
+struct kv_request {
+	uint64_t number; /* in the order of due times */
+	uint64_t due_ns;
+	struct kv_id id;            /* the entry of the request */
+	uint64_t conversation;      /* when it began, in ms of the epoch */
+	uint32_t user, turn;        /* turn: from 1 on; 0 outside of conversations */
+	uint32_t context, generate; /* tokens */
+	uint32_t prompt;            /* from 1 on; 0: none */
+	uint32_t stored;            /* decode only: the entry that is read */
+	uint32_t kind, template, class;
+	struct kv_retrieval retrieval;
+};
+
+struct kv_user {
+	uint64_t think_ns, draws;
+	uint64_t conversation; /* when it began, in ms of the epoch; kept when it ends */
+	uint32_t context, generate;
+	uint32_t turn;         /* of the conversation; 0: none */
+	uint32_t older, newer; /* conversations by their last turn */
+	uint8_t template, class;
+	bool waiting; /* in the heap */
+};
+
+struct kv_due {
+	uint64_t ns;
+	uint32_t user;
+};
+
+struct kv_source {
+	const struct kv_source_options *options;
+	struct kv_documents documents;
+	uint64_t seed, epoch_ms;
+	struct kv_user *users;
+	struct kv_due *heap;
+	uint32_t made, active, waiting; /* users: made so far, that ask, in the heap */
+	uint32_t conversations, oldest, youngest;
+	uint64_t number;
+	uint32_t ingested;
+	bool extra; /* a request for a document follows at once */
+	struct kv_request next_extra;
+	/* Bounds of 64 random bits. */
+	uint64_t templates[KV_TEMPLATES_MAX], classes[KV_CLASSES_MAX], conversation_ends,
+		has_prompt, has_retrieval;
+};
+
+/* Options must have passed kv_source_check, and live as long as the source. epoch_ms: the time at which the virtual
+ * clock is 0. path: that of the options, for messages. Returns 0, -EINVAL or -ENOMEM, with a sentence. */
+int kv_source_open(struct kv_source *s, const struct kv_source_options *options,
+		   const struct kv_model *model, uint64_t seed, uint64_t epoch_ms, const char *path,
+		   struct err *err);
+void kv_source_close(struct kv_source *s);
+
+/* When the next request is due, or KV_NEVER; and takes it. */
+uint64_t kv_source_due(const struct kv_source *s);
+void kv_source_next(struct kv_source *s, struct kv_request *out);
+
+/* From now on so many users ask, at most those of the options. */
+void kv_source_scale(struct kv_source *s, uint32_t users, uint64_t now_ns);
+
+/* Tokens of a prompt. */
+uint32_t kv_source_prompt_tokens(const struct kv_source *s, uint32_t prompt);
+
+#endif

@@ -1,0 +1,227 @@
+/* Options of the profile mlperf-v3: see source_options.h. */
+#include "workloads/kvcache/source_options.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "workloads/model/kv_model.h"
+
+enum { MS = 1000000, SOURCE_PATH_BYTES = 256 };
+
+static const struct kv_template source_templates[] = {
+	{"chatbot", 1, 512, 4096, 50, 200, 100 * MS, 500 * MS},
+	{"coding", 1, 4096, 25000, 100, 500, 200 * MS, 1000 * MS},
+	{"document", 1, 4096, 16384, 200, 800, 300 * MS, 1500 * MS},
+};
+
+static const struct kv_class source_classes[] = {
+	{"interactive", 0.15, 3, 50 * MS, 100 * MS, 150 * MS, 200 * MS},
+	{"responsive", 0.35, 2, 100 * MS, 200 * MS, 350 * MS, 500 * MS},
+	{"batch", 0.5, 1, 1000ull * MS, 5000ull * MS, 7500ull * MS, 10000ull * MS},
+};
+
+static const char *const source_modes[] = {"both", "prefill", "decode", NULL};
+static const char *const source_orders[] = {"zipf", "uniform", NULL};
+
+#define TOKENS(n, type, member, default_, text) \
+	OPT_U64(n, type, member, .def = (default_), .min = 1, .max = KV_TOKENS_MAX, .help = text)
+
+static const struct option template_options[] = {
+	OPT_TEXT("name", struct kv_template, name, .required = true, .help = "what it is called"),
+	OPT_REAL("share", struct kv_template, share, .def_real = 1, .max_real = 1e9,
+		 .help = "share of the users, in proportion to the other templates"),
+	TOKENS("context_min", struct kv_template, context_min, 512, "shortest context of a user"),
+	TOKENS("context_max", struct kv_template, context_max, 4096, "longest context of a user"),
+	TOKENS("generate_min", struct kv_template, generate_min, 50, "fewest tokens generated"),
+	TOKENS("generate_max", struct kv_template, generate_max, 200, "most tokens generated"),
+	OPT_TIME("think_min", struct kv_template, think_min_ns, .def = 100 * MS, .min = 1000,
+		 .max = 1ull << 50, .help = "shortest time between two requests of a user"),
+	OPT_TIME("think_max", struct kv_template, think_max_ns, .def = 500 * MS, .min = 1000,
+		 .max = 1ull << 50, .help = "longest time between two requests of a user"),
+	OPT_END};
+
+static const struct option class_options[] = {
+	OPT_TEXT("name", struct kv_class, name, .required = true, .help = "what it is called"),
+	OPT_REAL("share", struct kv_class, share, .def_real = 1, .max_real = 1e9,
+		 .help = "share of the users, in proportion to the other classes"),
+	OPT_U64("priority", struct kv_class, priority, .def = 1, .max = 1000,
+		.help = "requests of a higher one are served first"),
+	OPT_TIME("p95", struct kv_class, p95_ns,
+		 .help = "target of the 95th percentile of latency; 0: none"),
+	OPT_TIME("p99", struct kv_class, p99_ns, .help = "the same of the 99th; 0: none"),
+	OPT_TIME("p99.9", struct kv_class, p999_ns, .help = "the same of the 99.9th; 0: none"),
+	OPT_TIME("p99.99", struct kv_class, p9999_ns, .help = "the same of the 99.99th; 0: none"),
+	OPT_END};
+
+static const struct option conversation_options[] = {
+	OPT_BOOL("enabled", struct kv_conversation_options, enabled, .def = true,
+		 .help = "requests belong to conversations, whose earlier turns are read again"),
+	OPT_REAL("end", struct kv_conversation_options, end, .def_real = 0.2, .max_real = 1,
+		 .help = "probability that a conversation ends before the next request"),
+	OPT_U64("turns", struct kv_conversation_options, turns, .def = 50, .min = 1,
+		.max = KV_TURNS_MAX, .help = "the most turns of a conversation"),
+	OPT_U64("held", struct kv_conversation_options, held, .max = KV_USERS_MAX,
+		.help = "conversations that a rank remembers; the least recent one is forgotten; "
+			"0: all"),
+	OPT_END};
+
+static const struct option prefix_options[] = {
+	OPT_BOOL("enabled", struct kv_prefix_options, enabled, .def = true,
+		 .help = "some requests begin with a system prompt that many share"),
+	OPT_REAL("probability", struct kv_prefix_options, probability, .def_real = 0.2,
+		 .max_real = 1, .help = "share of the requests that do"),
+	OPT_U64("prompts", struct kv_prefix_options, prompts, .def = 3, .min = 1, .max = 1 << 20,
+		.help = "how many prompts there are"),
+	TOKENS("tokens_min", struct kv_prefix_options, tokens_min, 5,
+	       "tokens of the shortest prompt"),
+	TOKENS("tokens_max", struct kv_prefix_options, tokens_max, 9,
+	       "tokens of the longest prompt"),
+	OPT_U64("shortest", struct kv_prefix_options, shortest, .max = KV_TOKENS_MAX,
+		.help = "shorter prompts are not cached"),
+	OPT_END};
+
+static const struct option rag_options[] = {
+	OPT_U64("documents", struct kv_rag_options, documents, .max = 1 << 24,
+		.help = "documents that are cut into chunks before the first request; 0: no "
+			"retrieval"),
+	OPT_U64("held", struct kv_rag_options, held, .max = 1 << 24,
+		.help = "the most documents there are; the first ones are deleted for later ones; 0: all"),
+	OPT_U64("tokens_min", struct kv_rag_options, tokens_min, .max = KV_TOKENS_MAX,
+		.help = "tokens of the shortest document; 0: 4000, or 1024 for a large model"),
+	OPT_U64("tokens_max", struct kv_rag_options, tokens_max, .max = KV_TOKENS_MAX,
+		.help = "tokens of the longest document; 0: 12000, or 4096 for a large model"),
+	TOKENS("chunk_tokens", struct kv_rag_options, chunk_tokens, 512, "tokens of a chunk"),
+	OPT_BYTES("chunk_bytes", struct kv_rag_options, chunk_bytes, .def = 256 << 20, .min = 1,
+		  .help = "a chunk has fewer tokens if it would be larger"),
+	OPT_U64("retrieved", struct kv_rag_options, retrieved, .def = 5, .min = 1,
+		.max = KV_RETRIEVED_MAX, .help = "chunks of a document that a request reads"),
+	TOKENS("generate_min", struct kv_rag_options, generate_min, 50,
+	       "fewest tokens that a request for a document generates"),
+	TOKENS("generate_max", struct kv_rag_options, generate_max, 200,
+	       "most tokens that a request for a document generates"),
+	OPT_REAL("probability", struct kv_rag_options, probability, .def_real = 0.1, .max_real = 1,
+		 .help = "share of the requests that retrieve; as many are followed by a request "
+			 "for a document"),
+	OPT_CHOICE("order", struct kv_rag_options, order, .choices = source_orders,
+		   .help = "zipf: earlier chunks are likelier; uniform: all are alike"),
+	OPT_END};
+
+const struct option kv_source_options_table[] = {
+	OPT_U64("users", struct kv_source_options, users, .def = 100, .min = 1, .max = KV_USERS_MAX,
+		.help = "users of a rank"),
+	OPT_LIST("templates", struct kv_source_options, templates, template_count,
+		 .table = template_options,
+		 .help = "kinds of users; none: chatbot, coding and document, as MLPerf has them"),
+	OPT_LIST("classes", struct kv_source_options, classes, class_count, .table = class_options,
+		 .help = "classes of service; none: interactive, responsive and batch"),
+	TOKENS("prefill_from", struct kv_source_options, prefill_from, 10000,
+	       "requests with so long a context are only written, and not read for decoding"),
+	TOKENS("decode_batch", struct kv_source_options, decode_batch, 32,
+	       "tokens that are generated between two reads of an entry"),
+	OPT_CHOICE("mode", struct kv_source_options, mode, .choices = source_modes,
+		   .help = "prefill: entries are written and not read for decoding; decode: what "
+			   "is there from the beginning is read"),
+	OPT_U64("stored_per_user", struct kv_source_options, stored_per_user, .def = 10, .min = 1,
+		.max = 1 << 20, .help = "decode: entries that are there from the beginning"),
+	TOKENS("stored_tokens", struct kv_source_options, stored_tokens, 2048,
+	       "decode: tokens of each of them"),
+	OPT_TABLE("conversation", struct kv_source_options, conversation,
+		  .table = conversation_options, .help = "conversations of several turns"),
+	OPT_TABLE("prefix", struct kv_source_options, prefix, .table = prefix_options,
+		  .help = "system prompts"),
+	OPT_TABLE("rag", struct kv_source_options, rag, .table = rag_options,
+		  .help = "retrieval of documents"),
+	OPT_END};
+
+static int source_check_range(const char *path, const char *key, uint64_t least, uint64_t most,
+			      struct err *err)
+{
+	if (least <= most)
+		return 0;
+	return err_set(err, -EINVAL, "%s/%s_max: must be at least %s_min", path, key, key);
+}
+
+static int source_check_templates(const struct kv_source_options *o, const char *path,
+				  struct err *err)
+{
+	double shares = 0;
+	int rc = 0;
+
+	for (uint32_t i = 0; rc == 0 && i < o->template_count; i++) {
+		const struct kv_template *t = &o->templates[i];
+		char where[SOURCE_PATH_BYTES];
+
+		snprintf(where, sizeof(where), "%s/templates/%u", path, i);
+		rc = source_check_range(where, "context", t->context_min, t->context_max, err);
+		if (rc == 0)
+			rc = source_check_range(where, "generate", t->generate_min, t->generate_max,
+						err);
+		if (rc == 0)
+			rc = source_check_range(where, "think", t->think_min_ns, t->think_max_ns,
+						err);
+		shares += t->share;
+	}
+	if (rc == 0 && !(shares > 0))
+		return err_set(err, -EINVAL, "%s/templates: one must have a share of the users",
+			       path);
+	return rc;
+}
+
+static int source_check_classes(const struct kv_source_options *o, const char *path,
+				struct err *err)
+{
+	double shares = 0;
+
+	for (uint32_t i = 0; i < o->class_count; i++)
+		shares += o->classes[i].share;
+	if (!(shares > 0))
+		return err_set(err, -EINVAL, "%s/classes: one must have a share of the users",
+			       path);
+	return 0;
+}
+
+static int source_check_rag(const struct kv_source_options *o, const char *path, struct err *err)
+{
+	const struct kv_rag_options *r = &o->rag;
+	char where[SOURCE_PATH_BYTES];
+	int rc;
+
+	snprintf(where, sizeof(where), "%s/rag", path);
+	if (!r->tokens_min != !r->tokens_max)
+		return err_set(err, -EINVAL, "%s/tokens_%s: is missing; give both, or neither",
+			       where, r->tokens_min ? "max" : "min");
+	rc = source_check_range(where, "tokens", r->tokens_min, r->tokens_max, err);
+	if (rc == 0)
+		rc = source_check_range(where, "generate", r->generate_min, r->generate_max, err);
+	return rc;
+}
+
+int kv_source_check(struct kv_source_options *o, const char *path, struct err *err)
+{
+	char where[SOURCE_PATH_BYTES];
+	int rc;
+
+	if (!o->template_count) {
+		o->template_count = sizeof(source_templates) / sizeof(source_templates[0]);
+		memcpy(o->templates, source_templates, sizeof(source_templates));
+	}
+	if (!o->class_count) {
+		o->class_count = sizeof(source_classes) / sizeof(source_classes[0]);
+		memcpy(o->classes, source_classes, sizeof(source_classes));
+	}
+	snprintf(where, sizeof(where), "%s/prefix", path);
+	rc = source_check_range(where, "tokens", o->prefix.tokens_min, o->prefix.tokens_max, err);
+	if (rc == 0)
+		rc = source_check_templates(o, path, err);
+	if (rc == 0)
+		rc = source_check_classes(o, path, err);
+	if (rc == 0)
+		rc = source_check_rag(o, path, err);
+	if (rc == 0 && o->users * o->stored_per_user > UINT32_MAX)
+		return err_set(err, -EINVAL,
+			       "%s/stored_per_user: %" PRIu64 " users have more than 2^32 entries",
+			       path, o->users);
+	return rc;
+}

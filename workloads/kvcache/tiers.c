@@ -1,0 +1,407 @@
+/* Tiers of a key-value cache: see tiers.h. */
+#include "workloads/kvcache/tiers.h"
+
+#include <errno.h>
+#include <math.h>
+
+static bool tier_make_room(struct kv_tiers *t, uint32_t k, uint64_t bytes, uint32_t depth);
+
+struct kv_policy kv_policy_mlperf(void)
+{
+	return (struct kv_policy){.write = KV_WRITE_MOVE,
+				  .order = KV_LRU,
+				  .forced = true,
+				  .depth = 10,
+				  .evictions_min = 1000,
+				  .evictions_max = 5000};
+}
+
+struct kv_tier_rules kv_tier_mlperf(uint64_t capacity, bool last)
+{
+	double full = last ? 1 : 0.8;
+
+	return (struct kv_tier_rules){.capacity = capacity,
+				      .high = full,
+				      .low = full,
+				      .largest = 0.95,
+				      .trusted = 0.05,
+				      .sparse = 0.2,
+				      .sparse_entry = 0.5};
+}
+
+/* Comparisons of whole bytes with these are the same as with the products themselves. */
+static void tier_resolve(struct kv_tier *r)
+{
+	double capacity = (double)r->rules.capacity;
+
+	for (uint32_t j = 0; j < KV_TIERS_MAX; j++)
+		r->lists[j] = (struct kv_list){KV_NONE, KV_NONE};
+	if (r->rules.capacity == KV_UNLIMITED)
+		return;
+	r->high = (uint64_t)floor(capacity * r->rules.high);
+	r->low = (uint64_t)floor(capacity * r->rules.low);
+	r->largest = (uint64_t)floor(capacity * r->rules.largest);
+	r->trusted = (uint64_t)ceil(capacity * r->rules.trusted);
+	r->sparse = (uint64_t)ceil(capacity * r->rules.sparse);
+	r->sparse_entry = (uint64_t)floor(capacity * r->rules.low * r->rules.sparse_entry);
+}
+
+int kv_tiers_init(struct kv_tiers *t, const struct kv_policy *policy,
+		  const struct kv_tier_rules *rules, uint32_t count)
+{
+	bool counts_keys = false;
+	int rc;
+
+	*t = (struct kv_tiers){.policy = *policy, .count = count, .pinned = KV_NONE};
+	for (uint32_t k = 0; k < count; k++) {
+		t->tier[k].rules = rules[k];
+		tier_resolve(&t->tier[k]);
+		counts_keys |= rules[k].admit_after || rules[k].promote_after;
+	}
+	rc = kv_entries_init(&t->entries, count);
+	if (rc == 0 && counts_keys)
+		rc = kv_sketch_init(&t->sketch, policy->sketch_keys);
+	return rc;
+}
+
+void kv_tiers_free(struct kv_tiers *t)
+{
+	kv_entries_free(&t->entries);
+	kv_sketch_free(&t->sketch);
+}
+
+static void tiers_tell(struct kv_tiers *t, enum kv_event_kind kind, uint32_t number, uint32_t from,
+		       uint32_t to)
+{
+	const struct kv_entry *entry = kv_entry_at(&t->entries, number);
+	struct kv_event e = {kind, number, from, to, entry->bytes, entry->id};
+
+	if (t->event)
+		t->event(t->argument, &e);
+}
+
+static void tier_count(struct kv_tiers *t, uint32_t k, enum kv_count what, uint64_t bytes)
+{
+	t->tier[k].counts.count[what]++;
+	t->tier[k].counts.bytes[what] += bytes;
+}
+
+/* The fastest tier that has a copy. */
+static uint32_t entry_tier(const struct kv_entry *entry)
+{
+	return (uint32_t)__builtin_ctz(entry->tiers);
+}
+
+static bool entry_below(const struct kv_entry *entry, uint32_t k)
+{
+	return entry->tiers >> (k + 1);
+}
+
+static bool tier_last(const struct kv_tiers *t, uint32_t k)
+{
+	return k + 1 == t->count;
+}
+
+/* Appends the copy of tier k to a list of that tier, as the youngest. */
+static void list_append(struct kv_tiers *t, uint32_t k, uint32_t home, uint32_t number)
+{
+	struct kv_list *list = &t->tier[k].lists[home];
+	struct kv_entry *entry = kv_entry_at(&t->entries, number);
+
+	entry->home[k] = (uint8_t)home;
+	entry->link[k] = (struct kv_link){list->youngest, KV_NONE};
+	if (list->youngest == KV_NONE)
+		list->oldest = number;
+	else
+		kv_entry_at(&t->entries, list->youngest)->link[k].newer = number;
+	list->youngest = number;
+}
+
+static void list_take(struct kv_tiers *t, uint32_t k, uint32_t number)
+{
+	struct kv_entry *entry = kv_entry_at(&t->entries, number);
+	struct kv_list *list = &t->tier[k].lists[entry->home[k]];
+	struct kv_link link = entry->link[k];
+
+	if (link.older == KV_NONE)
+		list->oldest = link.newer;
+	else
+		kv_entry_at(&t->entries, link.older)->link[k].newer = link.newer;
+	if (link.newer == KV_NONE)
+		list->youngest = link.older;
+	else
+		kv_entry_at(&t->entries, link.newer)->link[k].older = link.older;
+}
+
+/* Room has been made: tier k has a copy from now on. */
+static void copy_add(struct kv_tiers *t, uint32_t k, uint32_t home, uint32_t number)
+{
+	struct kv_entry *entry = kv_entry_at(&t->entries, number);
+	struct kv_tier_counts *c = &t->tier[k].counts;
+
+	entry->tiers |= (uint8_t)(1u << k);
+	list_append(t, k, home, number);
+	c->entries++;
+	c->used += entry->bytes;
+	c->used_most = c->used > c->used_most ? c->used : c->used_most;
+}
+
+static void copy_remove(struct kv_tiers *t, uint32_t k, uint32_t number)
+{
+	struct kv_entry *entry = kv_entry_at(&t->entries, number);
+	struct kv_tier_counts *c = &t->tier[k].counts;
+
+	list_take(t, k, number);
+	entry->tiers &= (uint8_t) ~(1u << k);
+	c->entries--;
+	c->used -= entry->bytes;
+}
+
+/* The entry is the youngest now, in all tiers that have a copy. */
+static void entry_touch(struct kv_tiers *t, uint32_t number)
+{
+	struct kv_entry *entry = kv_entry_at(&t->entries, number);
+
+	entry->age = ++t->age;
+	for (uint32_t k = 0; k < t->count; k++)
+		if (entry->tiers >> k & 1) {
+			list_take(t, k, number);
+			list_append(t, k, k, number);
+		}
+}
+
+/* The oldest entry of a tier that may be a victim; KV_NONE: there is none. */
+static uint32_t tier_oldest(const struct kv_tiers *t, uint32_t k)
+{
+	uint32_t oldest = KV_NONE;
+	uint64_t age = UINT64_MAX;
+
+	for (uint32_t j = 0; j <= k; j++) {
+		uint32_t number = t->tier[k].lists[j].oldest;
+
+		if (number != KV_NONE && number == t->pinned)
+			number = kv_entry_at(&t->entries, number)->link[k].newer;
+		if (number != KV_NONE && kv_entry_at(&t->entries, number)->age < age) {
+			age = kv_entry_at(&t->entries, number)->age;
+			oldest = number;
+		}
+	}
+	return oldest;
+}
+
+/* Whether what is demoted or written through is requested often enough for tier k. */
+static bool tier_admits(struct kv_tiers *t, uint32_t k, const struct kv_entry *entry)
+{
+	uint32_t after = t->tier[k].rules.admit_after;
+
+	if (!after || kv_sketch_count(&t->sketch, kv_id_hash(entry->id)) >= after)
+		return true;
+	tier_count(t, k, KV_COUNT_REJECTED, entry->bytes);
+	return false;
+}
+
+static void victim_delete(struct kv_tiers *t, uint32_t k, uint32_t number)
+{
+	struct kv_entry *entry = kv_entry_at(&t->entries, number);
+
+	tier_count(t, k, KV_COUNT_EVICTED, entry->bytes);
+	tiers_tell(t, KV_EVENT_EVICT, number, k, k);
+	copy_remove(t, k, number);
+	if (!entry->tiers)
+		kv_entries_remove(&t->entries, number);
+}
+
+/* Moves the oldest entry out of tier k. false: the next tier cannot take it. */
+static bool victim_move(struct kv_tiers *t, uint32_t k, uint32_t number, uint32_t depth)
+{
+	struct kv_entry *entry = kv_entry_at(&t->entries, number);
+	uint32_t home = entry->home[k];
+
+	if (tier_last(t, k) || entry_below(entry, k) || !tier_admits(t, k + 1, entry)) {
+		victim_delete(t, k, number);
+		return true;
+	}
+	if (!tier_make_room(t, k + 1, entry->bytes, depth + 1)) {
+		if (!t->policy.dropped)
+			return false;
+		victim_delete(t, k, number);
+		return true;
+	}
+	tier_count(t, k, KV_COUNT_DEMOTED_OUT, entry->bytes);
+	tier_count(t, k + 1, KV_COUNT_DEMOTED_IN, entry->bytes);
+	tiers_tell(t, KV_EVENT_DEMOTE, number, k, k + 1);
+	copy_remove(t, k, number);
+	copy_add(t, k + 1, home, number);
+	return true;
+}
+
+/* Victims of one attempt, so that a tier full of small entries does not stop everything else. */
+static uint64_t victims_most(const struct kv_tiers *t, uint32_t k)
+{
+	uint64_t most = t->tier[k].counts.entries + 100;
+
+	most = most > t->policy.evictions_min ? most : t->policy.evictions_min;
+	return most < t->policy.evictions_max ? most : t->policy.evictions_max;
+}
+
+/* Moves entries out of tier k until it can take so many bytes. false: it cannot. */
+static bool tier_make_room(struct kv_tiers *t, uint32_t k, uint64_t bytes, uint32_t depth)
+{
+	const struct kv_tier *r = &t->tier[k];
+	bool last = tier_last(t, k);
+	uint64_t most, full = r->high;
+
+	if (r->rules.capacity == KV_UNLIMITED)
+		return true;
+	if (depth > t->policy.depth || (bytes > r->largest && !(last && t->policy.forced)))
+		return false;
+	most = victims_most(t, k);
+	for (uint64_t i = 0; i < most; i++) {
+		uint64_t used = r->counts.used;
+		uint32_t victim;
+
+		if ((bytes <= full && used <= full - bytes) || used < r->trusted)
+			return true;
+		full = r->low;
+		victim = tier_oldest(t, k);
+		if (victim == KV_NONE)
+			return last && t->policy.forced;
+		if (i == 0 && !last && used < r->sparse && bytes > r->sparse_entry)
+			return false;
+		if (!victim_move(t, k, victim, depth))
+			return false;
+	}
+	return last && t->policy.forced;
+}
+
+/* Tier k has made room for a new entry. */
+static void entry_put(struct kv_tiers *t, uint32_t k, uint32_t number)
+{
+	tier_count(t, k, KV_COUNT_WRITE, kv_entry_at(&t->entries, number)->bytes);
+	tiers_tell(t, KV_EVENT_WRITE, number, k, k);
+	copy_add(t, k, k, number);
+}
+
+/* Copies of a new entry in the tiers below the one that has taken it. */
+static void tiers_write_through(struct kv_tiers *t, uint32_t from, uint32_t number)
+{
+	struct kv_entry *entry = kv_entry_at(&t->entries, number);
+
+	t->pinned = number;
+	for (uint32_t k = from + 1; k < t->count; k++) {
+		if (!tier_admits(t, k, entry) || !tier_make_room(t, k, entry->bytes, 0))
+			continue;
+		entry_put(t, k, number);
+	}
+	t->pinned = KV_NONE;
+}
+
+/* The tier that takes a new entry, or -ENOSPC. */
+static int tiers_place(struct kv_tiers *t, uint64_t bytes)
+{
+	for (uint32_t k = 0; k < t->count; k++)
+		if (tier_make_room(t, k, bytes, 0))
+			return (int)k;
+	return t->policy.forced ? (int)t->count - 1 : -ENOSPC;
+}
+
+int kv_tiers_write(struct kv_tiers *t, struct kv_id id, uint64_t bytes)
+{
+	uint32_t number = kv_entries_find(&t->entries, id);
+	struct kv_entry *entry;
+	int k;
+
+	if (t->sketch.counters)
+		kv_sketch_add(&t->sketch, kv_id_hash(id));
+	if (number != KV_NONE) {
+		t->present++;
+		return -EEXIST;
+	}
+	k = tiers_place(t, bytes);
+	if (k < 0) {
+		t->refused++;
+		return k;
+	}
+	number = kv_entries_add(&t->entries, id);
+	if (number == KV_NONE)
+		return -ENOMEM;
+	entry = kv_entry_at(&t->entries, number);
+	entry->bytes = bytes;
+	entry->age = ++t->age;
+	entry->uses = 1;
+	entry_put(t, (uint32_t)k, number);
+	if (t->policy.write == KV_WRITE_THROUGH)
+		tiers_write_through(t, (uint32_t)k, number);
+	return k;
+}
+
+/* Moves or copies what has just been read from tier `from` to the fastest tier that can make room for it. */
+static void tiers_promote(struct kv_tiers *t, uint32_t number, uint32_t from)
+{
+	struct kv_entry *entry = kv_entry_at(&t->entries, number);
+	uint32_t to = 0;
+
+	t->pinned = number;
+	while (to < from && !tier_make_room(t, to, entry->bytes, 0))
+		to++;
+	t->pinned = KV_NONE;
+	if (to == from)
+		return;
+	tier_count(t, to, KV_COUNT_PROMOTED, entry->bytes);
+	tiers_tell(t, KV_EVENT_PROMOTE, number, from, to);
+	if (t->policy.write == KV_WRITE_MOVE)
+		copy_remove(t, from, number);
+	copy_add(t, to, to, number);
+	entry_touch(t, number); /* with KV_FIFO it has arrived anew */
+}
+
+int kv_tiers_read(struct kv_tiers *t, struct kv_id id)
+{
+	uint32_t number = kv_entries_find(&t->entries, id), k, after;
+	struct kv_entry *entry;
+
+	if (t->sketch.counters)
+		kv_sketch_add(&t->sketch, kv_id_hash(id));
+	if (number == KV_NONE) {
+		t->misses++;
+		return -ENOENT;
+	}
+	t->hits++;
+	entry = kv_entry_at(&t->entries, number);
+	entry->uses++;
+	k = entry_tier(entry);
+	if (t->policy.order == KV_LRU)
+		entry_touch(t, number);
+	tier_count(t, k, KV_COUNT_READ, entry->bytes);
+	tiers_tell(t, KV_EVENT_READ, number, k, k);
+	after = t->tier[k].rules.promote_after;
+	if (k > 0 && after && kv_sketch_count(&t->sketch, kv_id_hash(id)) >= after)
+		tiers_promote(t, number, k);
+	return (int)k;
+}
+
+int kv_tiers_lookup(struct kv_tiers *t, struct kv_id id)
+{
+	uint32_t number = kv_entries_find(&t->entries, id);
+
+	t->lookups++;
+	return number == KV_NONE ? -ENOENT : (int)entry_tier(kv_entry_at(&t->entries, number));
+}
+
+int kv_tiers_delete(struct kv_tiers *t, struct kv_id id)
+{
+	uint32_t number = kv_entries_find(&t->entries, id);
+	struct kv_entry *entry;
+
+	if (number == KV_NONE)
+		return -ENOENT;
+	entry = kv_entry_at(&t->entries, number);
+	for (uint32_t k = 0; k < t->count; k++)
+		if (entry->tiers >> k & 1) {
+			tier_count(t, k, KV_COUNT_DELETED, entry->bytes);
+			tiers_tell(t, KV_EVENT_DELETE, number, k, k);
+			copy_remove(t, k, number);
+		}
+	kv_entries_remove(&t->entries, number);
+	return 0;
+}

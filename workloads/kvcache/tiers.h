@@ -1,0 +1,141 @@
+/* Tiers of a key-value cache: which entries are in which tier, and what moves when one is written, read or deleted.
+ *
+ * Nothing is moved here. Each decision is told to the owner by an event, and is in effect at once: the next decision does not
+ * wait for the I/O of the last one. The same calls give the same events.
+ *
+ * Tier 0 is the fastest. An entry is written to the first tier that can make room. To make room, a tier demotes its oldest
+ * entries to the next one, which may have to make room first; the last tier deletes its oldest. An entry keeps its age
+ * when it is demoted. Tier k has a list per tier j <= k, with the entries that were last used in j:
+ *
+ *	tier 0   list 0,0   used in 0
+ *	tier 1   list 1,0   demoted from list 0,0      list 1,1   used in 1
+ *	tier 2   list 2,0   demoted from list 1,0      list 2,1   …          list 2,2   used in 2
+ *
+ * What is used is appended to its list, as the youngest of all. A list loses its oldest to the list below it, later ones
+ * after earlier ones. So each list is sorted by age, and the oldest entry of a tier is at the head of one of its lists.
+ *
+ * Ratios are resolved into whole bytes by kv_tiers_init; no decision computes with floating point. One thread. */
+#ifndef HAUL_WORKLOADS_KVCACHE_TIERS_H
+#define HAUL_WORKLOADS_KVCACHE_TIERS_H
+
+#include <stdbool.h>
+
+#include "workloads/kvcache/entries.h"
+#include "workloads/kvcache/sketch.h"
+
+#define KV_UNLIMITED UINT64_MAX
+
+enum kv_write {
+	KV_WRITE_MOVE, /* an entry is in one tier; what moves leaves no copy */
+	KV_WRITE_BACK, /* a copy below stays when an entry is promoted; what has one is dropped and not demoted */
+	KV_WRITE_THROUGH /* an entry is written to all tiers below as well */
+};
+enum kv_order { KV_LRU, KV_FIFO };
+
+/* Of one tier. Ratios are parts of its capacity. */
+struct kv_tier_rules {
+	uint64_t capacity; /* bytes; KV_UNLIMITED */
+	double high,
+		low; /* room is made when it would be fuller than high, until it is at most low */
+	double largest; /* refuses larger entries, but for the last tier */
+	double trusted; /* takes an entry without more ado while it is less full than this */
+	/* Refuses an entry larger than that part of low rather than demote what little it has (less than sparse); 0: never. */
+	double sparse, sparse_entry;
+	uint32_t
+		admit_after; /* takes what is demoted or written through from its nth access on; 0: always */
+	uint32_t promote_after; /* an entry read here moves up from its nth access on; 0: never */
+};
+
+struct kv_policy {
+	enum kv_write write;
+	enum kv_order order;
+	bool forced; /* the last tier takes every entry, beyond its capacity if need be */
+	bool dropped; /* what the next tier cannot take is deleted; else the tier that wants room refuses */
+	uint32_t depth; /* tiers below the first one that may be asked to make room */
+	uint32_t evictions_min,
+		evictions_max; /* victims per attempt to make room: entries + 100, within these */
+	uint64_t sketch_keys;  /* for admission and promotion: different keys at a time */
+};
+
+/* The waterfall of MLPerf's benchmark, with its defaults; last: of the last tier, which evicts only when it is full. */
+struct kv_policy kv_policy_mlperf(void);
+struct kv_tier_rules kv_tier_mlperf(uint64_t capacity, bool last);
+
+enum kv_event_kind {
+	KV_EVENT_WRITE,  /* into tier `to` */
+	KV_EVENT_READ,   /* from tier `from` */
+	KV_EVENT_DEMOTE, /* read from `from`, written to `to`, deleted from `from` */
+	KV_EVENT_PROMOTE, /* after its read from `from`: written to `to`; with KV_WRITE_MOVE deleted from `from` */
+	KV_EVENT_EVICT, /* deleted from `from` to make room */
+	KV_EVENT_DELETE /* deleted from `from` as asked for */
+};
+struct kv_event {
+	enum kv_event_kind kind;
+	uint32_t entry; /* its number; it exists until the event has been told */
+	uint32_t from, to;
+	uint64_t bytes;
+	struct kv_id id;
+};
+
+/* Counts of a tier; bytes beside each. */
+enum kv_count {
+	KV_COUNT_WRITE,
+	KV_COUNT_READ,
+	KV_COUNT_DEMOTED_IN,
+	KV_COUNT_DEMOTED_OUT,
+	KV_COUNT_PROMOTED, /* into the tier */
+	KV_COUNT_EVICTED,
+	KV_COUNT_DELETED,
+	KV_COUNT_REJECTED, /* not admitted yet */
+	KV_COUNTS
+};
+struct kv_tier_counts {
+	uint64_t count[KV_COUNTS], bytes[KV_COUNTS];
+	uint64_t entries, used, used_most;
+};
+
+struct kv_list {
+	uint32_t oldest, youngest;
+};
+
+struct kv_tier {
+	struct kv_tier_rules rules;
+	uint64_t high, low, largest, trusted, sparse, sparse_entry; /* bytes */
+	struct kv_list lists[KV_TIERS_MAX];                         /* by home */
+	struct kv_tier_counts counts;
+};
+
+struct kv_tiers {
+	struct kv_policy policy;
+	struct kv_entries entries;
+	struct kv_sketch sketch; /* counters NULL: nothing asks for it */
+	uint64_t age;
+	uint32_t count;
+	uint32_t pinned; /* the entry that is being promoted: no victim; KV_NONE */
+	struct kv_tier tier[KV_TIERS_MAX];
+	uint64_t lookups, hits, misses;
+	uint64_t present; /* writes of entries that were there already */
+	uint64_t refused; /* entries that no tier took */
+	void (*event)(void *argument, const struct kv_event *e); /* NULL: nobody asks */
+	void *argument;
+};
+
+/* rules: [count], fastest first. Returns 0 or -ENOMEM; kv_tiers_free is allowed then, too. */
+int kv_tiers_init(struct kv_tiers *t, const struct kv_policy *policy,
+		  const struct kv_tier_rules *rules, uint32_t count);
+void kv_tiers_free(struct kv_tiers *t);
+
+/* Writes an entry, unless it is there. Returns the fastest tier that has it, -EEXIST (nothing happened), -ENOSPC (no
+ * tier takes it) or -ENOMEM. */
+int kv_tiers_write(struct kv_tiers *t, struct kv_id id, uint64_t bytes);
+
+/* Reads an entry from the fastest tier that has it, which is returned; -ENOENT: a miss. */
+int kv_tiers_read(struct kv_tiers *t, struct kv_id id);
+
+/* Whether an entry is there: the fastest tier that has it, or -ENOENT. It does not become younger. */
+int kv_tiers_lookup(struct kv_tiers *t, struct kv_id id);
+
+/* Deletes all copies of an entry. -ENOENT: there is none. */
+int kv_tiers_delete(struct kv_tiers *t, struct kv_id id);
+
+#endif

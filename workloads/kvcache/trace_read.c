@@ -1,0 +1,275 @@
+/* Reading traces of key-value caches: see trace.h. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "core/json.h"
+#include "core/key.h"
+#include "core/line_reader.h"
+#include "workloads/kvcache/trace.h"
+
+enum { TRACE_FIELDS = 6, NS_DIGITS = 9 };
+
+#define TRACE_OPERATION(id, name) name,
+const char *const trace_operation_names[] = {TRACE_OPERATIONS(TRACE_OPERATION)};
+#undef TRACE_OPERATION
+#define TRACE_PHASE(id, name) name,
+const char *const trace_phase_names[] = {TRACE_PHASES(TRACE_PHASE)};
+#undef TRACE_PHASE
+#define TRACE_FAULT(id, name) name,
+static const char *const fault_names[] = {TRACE_FAULTS(TRACE_FAULT)};
+#undef TRACE_FAULT
+
+static const char *const trace_header[TRACE_FIELDS] = {
+	"Timestamp", "Operation", "Object_Size_Bytes", "Tier", "Key", "Phase"};
+
+/* Divides a line into fields, in place. "" within a quoted field is a quote. Returns how many there are, or 0 where a quote
+ * is not closed, or something follows it. At most TRACE_FIELDS + 1 are told apart. */
+static unsigned trace_split(char *line, char *fields[TRACE_FIELDS + 1])
+{
+	unsigned count = 0;
+	char *at = line, *to;
+	bool quoted;
+
+	for (;;) {
+		if (count == TRACE_FIELDS + 1)
+			return count;
+		fields[count++] = to = at;
+		quoted = *at == '"';
+		if (!quoted) {
+			at += strcspn(at, ",");
+			to = at;
+		} else {
+			for (at++; *at && (*at != '"' || at[1] == '"'); *to++ = *at++)
+				at += *at == '"';
+			if (*at++ != '"' || (*at && *at != ','))
+				return 0;
+		}
+		if (!*at) {
+			*to = '\0';
+			return count;
+		}
+		at++;
+		*to = '\0';
+	}
+}
+
+static bool trace_digits(const char **text, uint64_t most, uint64_t *value)
+{
+	const char *at = *text;
+	uint64_t v = 0;
+
+	for (; *at >= '0' && *at <= '9'; at++) {
+		v = 10 * v + (uint64_t)(*at - '0');
+		if (v > most)
+			return false;
+	}
+	if (at == *text)
+		return false;
+	*text = at;
+	*value = v;
+	return true;
+}
+
+/* "1795305706.932717": up to nine decimals count, further ones are ignored. */
+static bool trace_time(const char *text, uint64_t *ns)
+{
+	uint64_t seconds, part = 0;
+	unsigned digits = 0;
+
+	if (!trace_digits(&text, TRACE_SECONDS_MAX, &seconds))
+		return false;
+	if (*text == '.') {
+		for (text++; *text >= '0' && *text <= '9'; text++, digits++)
+			if (digits < NS_DIGITS)
+				part = 10 * part + (uint64_t)(*text - '0');
+		if (!digits)
+			return false;
+	}
+	for (; digits < NS_DIGITS; digits++)
+		part *= 10;
+	*ns = seconds * 1000000000 + part;
+	return !*text;
+}
+
+static bool trace_word(const char *text, const char *const *names, uint32_t count, uint32_t *which)
+{
+	for (*which = 0; *which < count; ++*which)
+		if (strcmp(text, names[*which]) == 0)
+			return true;
+	return false;
+}
+
+static bool trace_tier(const char *text, uint32_t *tier)
+{
+	bool known = strncmp(text, "Tier-", 5) == 0 && text[5] >= '0' &&
+		     text[5] < '0' + TRACE_TIERS && !text[6];
+
+	*tier = known ? (uint32_t)(text[5] - '0') : 0;
+	return known;
+}
+
+/* A key that can be made an object's name: not too long, plain text, and within the root of a store. */
+static bool trace_key(const char *text, size_t length)
+{
+	struct key_scan scan = {{0}, 0, false, false};
+
+	if (!length || length > TRACE_KEY_MAX || !json_text_plain(text))
+		return false;
+	key_scan_add(&scan, text, length);
+	return !key_scan_leaves(&scan, 0);
+}
+
+static int trace_refuse(enum trace_fault *fault, enum trace_fault what, struct err *err,
+			const char *wanted, const char *text)
+{
+	char quoted[JSON_QUOTE_BYTES];
+
+	*fault = what;
+	return err_set(err, -EINVAL, "%s, is %s", wanted, json_quote(quoted, text));
+}
+
+static int trace_parse(struct trace_reader *t, char *line, struct trace_row *row,
+		       enum trace_fault *fault, struct err *err)
+{
+	char *f[TRACE_FIELDS + 1];
+	const char *size;
+	unsigned count = trace_split(line, f);
+
+	if (count != TRACE_FIELDS) {
+		*fault = TRACE_FAULT_FIELDS;
+		return err_set(err, -EINVAL, "has %u fields and not %d", count, TRACE_FIELDS);
+	}
+	size = f[2];
+	if (!trace_time(f[0], &row->ns))
+		return trace_refuse(fault, TRACE_FAULT_TIME, err,
+				    "Timestamp must be seconds since 1970, before 2242", f[0]);
+	if (!trace_word(f[1], trace_operation_names, TRACE_OPERATION_COUNT, &row->operation))
+		return trace_refuse(fault, TRACE_FAULT_OPERATION, err,
+				    "Operation must be Read or Write", f[1]);
+	if (!trace_digits(&size, TRACE_BYTES_MAX, &row->bytes) || *size)
+		return trace_refuse(fault, TRACE_FAULT_SIZE, err,
+				    "Object_Size_Bytes must be a number of bytes, at most 1 PiB",
+				    f[2]);
+	if (!trace_tier(f[3], &row->tier))
+		return trace_refuse(fault, TRACE_FAULT_TIER, err, "Tier must be Tier-0 to Tier-7",
+				    f[3]);
+	row->key_length = strlen(f[4]);
+	if (!trace_key(f[4], row->key_length))
+		return trace_refuse(fault, TRACE_FAULT_KEY, err,
+				    "Key must be plain text of 1 to 400 bytes without \"..\"",
+				    f[4]);
+	if (!trace_word(f[5], trace_phase_names, TRACE_PHASE_COUNT, &row->phase))
+		return trace_refuse(fault, TRACE_FAULT_PHASE, err,
+				    "Phase must be Prefill, Decode or Evict", f[5]);
+	memcpy(t->key, f[4], row->key_length + 1);
+	row->key = t->key;
+	return 0;
+}
+
+static int trace_wrap(const struct trace_reader *t, int rc, struct err *err)
+{
+	return err_wrap(err, rc, "line %" PRIu64, line_reader_number(t->lines));
+}
+
+static int trace_read_header(struct trace_reader *t, struct err *err)
+{
+	char *line, *f[TRACE_FIELDS + 1];
+	size_t length;
+	int rc = line_reader_next(t->lines, &line, &length, err);
+	bool right;
+
+	if (rc < 0)
+		return trace_wrap(t, rc, err);
+	if (rc == 0)
+		return err_set(err, -EINVAL, "is empty");
+	right = strlen(line) == length && trace_split(line, f) == TRACE_FIELDS;
+	for (int i = 0; right && i < TRACE_FIELDS; i++)
+		right = strcmp(f[i], trace_header[i]) == 0;
+	if (right)
+		return 0;
+	rc = err_set(err, -EINVAL,
+		     "must be Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase, the header of "
+		     "a trace");
+	return trace_wrap(t, rc, err);
+}
+
+static int trace_begin(struct trace_reader *t, int rc, struct err *err)
+{
+	if (rc < 0)
+		return rc;
+	rc = trace_read_header(t, err);
+	if (rc < 0)
+		trace_close(t);
+	return rc;
+}
+
+int trace_open(struct trace_reader *t, const char *path, bool lenient, struct err *err)
+{
+	*t = (struct trace_reader){.lenient = lenient};
+	return trace_begin(t, line_reader_open(&t->lines, path, err), err);
+}
+
+int trace_open_memory(struct trace_reader *t, const void *data, size_t bytes, bool lenient,
+		      struct err *err)
+{
+	*t = (struct trace_reader){.lenient = lenient};
+	return trace_begin(t, line_reader_open_memory(&t->lines, data, bytes, err), err);
+}
+
+void trace_close(struct trace_reader *t)
+{
+	line_reader_close(t->lines);
+	t->lines = NULL;
+}
+
+int trace_next(struct trace_reader *t, struct trace_row *row, struct err *err)
+{
+	for (;;) {
+		enum trace_fault fault = TRACE_FAULT_LONG;
+		size_t length;
+		char *line;
+		int rc = line_reader_next(t->lines, &line, &length, err);
+
+		if (rc == 0)
+			return 0;
+		if (rc == -EBADMSG)
+			fault = TRACE_FAULT_CUT;
+		else if (rc < 0 && rc != -EMSGSIZE)
+			return trace_wrap(t, rc, err);
+		if (rc > 0 && strlen(line) < length) {
+			fault = TRACE_FAULT_FIELDS;
+			rc = err_set(err, -EINVAL, "has a zero byte");
+		} else if (rc > 0) {
+			rc = trace_parse(t, line, row, &fault, err);
+		}
+		if (rc == 0) {
+			t->rows++;
+			return 1;
+		}
+		if (!t->lenient)
+			return trace_wrap(t, rc, err);
+		t->skipped[fault]++;
+		if (fault == TRACE_FAULT_CUT) /* nothing can follow */
+			return 0;
+	}
+}
+
+void trace_skipped_text(const struct trace_reader *t, char *out, size_t room)
+{
+	uint64_t rows = 0;
+	int length;
+
+	for (int i = 0; i < TRACE_FAULT_COUNT; i++)
+		rows += t->skipped[i];
+	*out = '\0';
+	if (!rows)
+		return;
+	length = snprintf(out, room, "%" PRIu64 " %s left out", rows,
+			  rows == 1 ? "row was" : "rows were");
+	for (int i = 0, said = 0; i < TRACE_FAULT_COUNT && (size_t)length < room; i++)
+		if (t->skipped[i])
+			length += snprintf(out + length, room - (size_t)length, "%s %" PRIu64 " %s",
+					   said++ ? "," : ":", t->skipped[i], fault_names[i]);
+}

@@ -1,0 +1,268 @@
+/* Trace of a phase "kvcache": see trace_run.h. The ranks go through windows of virtual time together. After each, rank 0 gets
+ * the rows of the others, and writes all of them in the order of their times. So memory is bounded by the rows of a window. */
+#include "workloads/kvcache/trace_run.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "workloads/kvcache/key.h"
+#include "workloads/kvcache/virtual_run.h"
+
+enum { TRACED_ROOM = 1 << 12, TRACED_MESSAGE_ROWS = 512, TRACED_STORE = 2 };
+static const uint64_t window_ns = 100000000;
+
+struct traced_row {
+	uint64_t ns, bytes;
+	uint32_t operation, tier, phase, key_length;
+	char key[KV_KEY_BYTES];
+};
+
+struct traced {
+	struct traced_row *rows;
+	uint64_t count, room;
+	bool failed;                 /* there was no memory */
+	uint32_t tier[KV_TIERS_MAX]; /* as a trace numbers them: 0 gpu, 1 cpu, from 2 on stores */
+	struct trace_writer writer;  /* rank 0 */
+};
+
+static bool traced_reserve(struct traced *t, uint64_t count)
+{
+	struct traced_row *rows;
+	uint64_t room = t->room ? t->room : TRACED_ROOM;
+
+	while (room < count)
+		room *= 2;
+	if (room == t->room)
+		return true;
+	rows = realloc(t->rows, room * sizeof(*rows));
+	if (!rows) {
+		t->failed = true;
+		return false;
+	}
+	t->rows = rows;
+	t->room = room;
+	return true;
+}
+
+static void traced_add(void *traced, const struct trace_row *row)
+{
+	struct traced *t = traced;
+	struct traced_row *to;
+
+	if (!traced_reserve(t, t->count + 1))
+		return;
+	to = &t->rows[t->count++];
+	*to = (struct traced_row){.ns = row->ns,
+				  .bytes = row->bytes,
+				  .operation = row->operation,
+				  .tier = t->tier[row->tier],
+				  .phase = row->phase,
+				  .key_length = (uint32_t)row->key_length};
+	memcpy(to->key, row->key, row->key_length + 1);
+}
+
+static int traced_tiers(struct traced *t, const struct kv_run *r, struct err *err)
+{
+	uint32_t stores = 0;
+
+	for (uint32_t k = 0; k < r->setup.tier_count; k++) {
+		enum kv_tier_kind kind = r->setup.tiers[k].kind;
+
+		t->tier[k] = kind == KV_TIER_GPU   ? 0
+			     : kind == KV_TIER_CPU ? 1
+						   : TRACED_STORE + stores++;
+		if (t->tier[k] >= TRACE_TIERS)
+			return err_set(err, -EINVAL, "%s/tiers: a trace has at most %d stores",
+				       r->ctx->phase->path, TRACE_TIERS - TRACED_STORE);
+	}
+	return 0;
+}
+
+static int traced_send(const struct traced *t, struct group *g)
+{
+	int rc = group_send(g, 0, &t->count, sizeof(t->count));
+
+	for (uint64_t at = 0; rc == 0 && at < t->count; at += TRACED_MESSAGE_ROWS) {
+		uint64_t left = t->count - at;
+		uint64_t n = left < TRACED_MESSAGE_ROWS ? left : TRACED_MESSAGE_ROWS;
+
+		rc = group_send(g, 0, &t->rows[at], n * sizeof(*t->rows));
+	}
+	return rc;
+}
+
+/* Adds the rows of a rank to those of rank 0. Without memory for all of them, they are received and dropped; there is room for
+ * those of one message. */
+static int traced_receive(struct traced *t, struct group *g, uint32_t rank)
+{
+	static const uint64_t message = TRACED_MESSAGE_ROWS;
+	uint64_t count = 0;
+	int rc = group_receive(g, rank, &count, sizeof(count));
+
+	for (uint64_t at = 0; rc == 0 && at < count; at += message) {
+		uint64_t n = count - at < message ? count - at : message;
+
+		if (!traced_reserve(t, t->count + n))
+			t->count = 0;
+		rc = group_receive(g, rank, &t->rows[t->count], n * sizeof(*t->rows));
+		t->count += n;
+	}
+	return rc;
+}
+
+/* Rows of one time stay in the order of their ranks, and those of a rank in their own. */
+static int traced_compare(const void *a, const void *b)
+{
+	const struct traced_row *one = *(const struct traced_row *const *)a;
+	const struct traced_row *other = *(const struct traced_row *const *)b;
+
+	if (one->ns != other->ns)
+		return one->ns < other->ns ? -1 : 1;
+	return one < other ? -1 : one > other;
+}
+
+static void traced_write(struct traced *t)
+{
+	const struct traced_row **order = malloc((t->count + 1) * sizeof(*order));
+
+	t->failed = t->failed || !order;
+	for (uint64_t i = 0; order && i < t->count; i++)
+		order[i] = &t->rows[i];
+	if (order)
+		qsort(order, t->count, sizeof(*order), traced_compare);
+	for (uint64_t i = 0; order && i < t->count; i++) {
+		const struct trace_row row = {.ns = order[i]->ns,
+					      .bytes = order[i]->bytes,
+					      .operation = order[i]->operation,
+					      .tier = order[i]->tier,
+					      .phase = order[i]->phase,
+					      .key_length = order[i]->key_length,
+					      .key = order[i]->key};
+
+		trace_write(&t->writer, &row);
+	}
+	free(order);
+}
+
+/* The rows of a window go to the file. */
+static int traced_flush(struct traced *t, struct group *g)
+{
+	int rc = 0;
+
+	if (g->rank) {
+		rc = traced_send(t, g);
+	} else {
+		for (uint32_t rank = 1; rc == 0 && rank < g->size; rank++)
+			rc = traced_receive(t, g, rank);
+		traced_write(t);
+	}
+	t->count = 0;
+	return rc;
+}
+
+static int traced_windows(struct traced *t, struct kv_run *r, struct virtual_run *v,
+			  enum stop_reason *stopped, struct err *err)
+{
+	const struct kvcache_options *o = r->setup.options;
+	struct group *g = r->ctx->group;
+	uint64_t at_ns = 0, stop = 0;
+	int rc = virtual_run_fill(v, o->precondition, o->precondition_tokens);
+
+	while (rc == 0 && at_ns < o->duration_ns && !stop) {
+		at_ns = o->duration_ns - at_ns < window_ns ? o->duration_ns : at_ns + window_ns;
+		rc = virtual_run_until(v, at_ns);
+		if (rc == 0 && t->failed)
+			rc = -ENOMEM;
+		if (rc < 0)
+			err_set(err, rc, "no memory for the rows of a trace");
+		rc = group_agree(g, rc, err);
+		if (rc == 0)
+			rc = traced_flush(t, g);
+		if (rc == 0) {
+			stop = r->ctx->stop ? stop_asked(r->ctx->stop) : STOP_NONE;
+			rc = group_allreduce(g, MERGE_MAX, &stop, 1);
+		}
+	}
+	*stopped = (enum stop_reason)stop;
+	return rc;
+}
+
+/* What the tiers have counted, as if each operation had been done. */
+static void traced_measure_tier(const struct kv_run *r, uint32_t k)
+{
+	static const struct {
+		enum kv_count from;
+		enum kv_tier_measure to;
+	} same[] = {
+		{KV_COUNT_READ, KV_TIER_READS},
+		{KV_COUNT_WRITE, KV_TIER_WRITES},
+		{KV_COUNT_DEMOTED_OUT, KV_TIER_DEMOTED_OUT},
+		{KV_COUNT_DEMOTED_IN, KV_TIER_DEMOTED_IN},
+		{KV_COUNT_PROMOTED, KV_TIER_PROMOTED},
+		{KV_COUNT_EVICTED, KV_TIER_DELETED},
+		{KV_COUNT_DELETED, KV_TIER_DELETED},
+	};
+	const struct kv_tier_counts *c = &r->tiers.tier[k].counts;
+	uint64_t *row = table_row(&r->ctx->tally->tables[KV_TABLE_TIERS], k);
+
+	for (size_t i = 0; i < sizeof(same) / sizeof(same[0]); i++) {
+		row[same[i].to] += c->count[same[i].from];
+		row[same[i].to + 1] += c->bytes[same[i].from];
+	}
+}
+
+static void traced_measure(struct kv_run *r, const struct virtual_run *v)
+{
+	uint64_t *row = r->ctx->tally->rank_row;
+
+	for (int i = 0; i < KV_CAUSES; i++) {
+		row[KV_HITS] += v->hits[i];
+		row[KV_MISSES] += v->misses[i];
+		row[KV_HIT_PROMPT + i] += v->hits[i];
+		row[KV_MISS_PROMPT + i] += v->misses[i];
+	}
+	row[KV_OFFERED] = row[KV_REQUESTS] = v->requests;
+	row[KV_TOKENS] = v->tokens;
+	for (uint32_t k = 0; k < r->setup.tier_count; k++)
+		traced_measure_tier(r, k);
+	kv_measure_own(r, r->ctx->tally);
+	kv_measure_time(r, r->ctx->tally);
+}
+
+int kv_trace_run(struct kv_run *r, enum stop_reason *stopped, struct err *err)
+{
+	const struct kvcache_options *o = r->setup.options;
+	struct group *g = r->ctx->group;
+	struct traced t = {.count = 0};
+	struct trace_events events = {
+		.row = traced_add, .argument = &t, .now_ns = o->trace_epoch_ns};
+	struct virtual_run v = {.source = &r->source,
+				.tiers = &r->tiers,
+				.model = &r->setup.model,
+				.tensor = 1,
+				.events = &events,
+				.epoch_ns = o->trace_epoch_ns};
+	int rc = traced_tiers(&t, r, err), closed = 0;
+
+	if (rc == 0 && !traced_reserve(&t, TRACED_ROOM))
+		rc = err_set(err, -ENOMEM, "no memory for the rows of a trace");
+	r->tiers.event = trace_event;
+	r->tiers.argument = &events;
+	if (rc == 0 && g->rank == 0)
+		rc = trace_create(&t.writer, o->trace, true, err);
+	rc = group_agree(g, rc, err);
+	if (rc == 0) {
+		r->start_ns = workload_begin(r->ctx);
+		account_start(&r->accounts, ACCOUNT_HAUL, r->start_ns);
+		rc = traced_windows(&t, r, &v, stopped, err);
+		traced_measure(r, &v);
+	}
+	if (g->rank == 0 && t.writer.text) {
+		closed = trace_finish(&t.writer, o->trace, rc < 0 ? NULL : err);
+		if (closed == 0 && t.failed)
+			closed = err_set(err, -ENOMEM, "%s: no memory for its rows", o->trace);
+	}
+	free(t.rows);
+	return group_agree(g, rc < 0 ? rc : closed, err);
+}
