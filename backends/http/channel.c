@@ -171,7 +171,7 @@ static void channel_step(struct slot *s, enum http_step step)
 	s->sum.kind = SUM_NONE;
 	s->sum_sent[0] = '\0';
 	s->started_bytes = s->req->answer.done_bytes;
-	x->produce = NULL;
+	x->supply = NULL;
 	/* While it puts parts together, S3 sends a space now and then. */
 	x->may_trickle = step == STEP_COMPLETE;
 	credentials_renew(&ch->store->credentials, &ch->credentials);
