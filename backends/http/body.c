@@ -87,6 +87,13 @@ int body_each(struct slot *s, uint64_t bytes,
 	return rc;
 }
 
+/* Puts bytes that came where they belong, unless they were received there. */
+static void body_put(void *to, const void *data, uint64_t n)
+{
+	if (to != data)
+		memcpy(to, data, n);
+}
+
 static int body_consume_chunks(struct request *req, const char *data, uint64_t n)
 {
 	while (n) {
@@ -95,7 +102,7 @@ static int body_consume_chunks(struct request *req, const char *data, uint64_t n
 		int rc = 0;
 
 		room = room < n ? room : n;
-		memcpy((char *)req->data + in, data, room);
+		body_put((char *)req->data + in, data, room);
 		req->answer.done_bytes += room;
 		data += room;
 		n -= room;
@@ -171,7 +178,7 @@ static int body_consume_object(struct slot *s, const char *data, uint64_t n)
 	if (req->chunk && !req->discard)
 		return body_consume_chunks(req, data, n);
 	if (!req->discard)
-		memcpy((char *)req->data + req->answer.done_bytes, data, n);
+		body_put((char *)req->data + req->answer.done_bytes, data, n);
 	req->answer.done_bytes += n;
 	return 0;
 }
@@ -186,6 +193,23 @@ static int body_xml_refuse(struct slot *s, int rc)
 			"the server's answer is not the XML that was asked for: it has %s (line %lu)",
 			xml_problem(s->xml), xml_line(s->xml));
 	return rc;
+}
+
+void *body_place(struct exchange *x, uint64_t *n)
+{
+	const struct slot *s = x->user;
+	const struct request *req = s->req;
+	uint64_t done = req->answer.done_bytes, in;
+
+	*n = req->length - done;
+	if (s->step != STEP_GET || x->answer.status / 100 != 2 || s->error_in_content ||
+	    req->discard || !*n)
+		return NULL;
+	if (!req->chunk)
+		return (char *)req->data + done;
+	in = done % req->buffer_bytes;
+	*n = *n < req->buffer_bytes - in ? *n : req->buffer_bytes - in;
+	return (char *)req->data + in;
 }
 
 int body_consume(struct exchange *x, const void *data, uint64_t n)

@@ -27,6 +27,7 @@ static int channel_slots_open(struct http_channel *ch, uint32_t depth)
 	for (uint32_t i = 0; i < depth; i++) {
 		ch->slots[i].channel = ch;
 		ch->slots[i].exchange.user = &ch->slots[i];
+		ch->slots[i].exchange.place = body_place;
 		ch->slots[i].exchange.consume = body_consume;
 		if (ch->store->options->checksum != SUM_NONE && sum_open(&ch->slots[i].sum) < 0)
 			return -ENOMEM;
