@@ -15,8 +15,9 @@ void native_watch(struct native_transport *t, struct native_connection *c, uint3
 	c->watched = events;
 }
 
-static void native_socket_close(struct native_connection *c)
+void native_connection_close(struct native_connection *c)
 {
+	native_tls_end(c);
 	if (c->fd >= 0)
 		close(c->fd);
 	c->fd = -1;
@@ -33,7 +34,7 @@ static int native_socket_open(struct native_transport *t, struct native_connecti
 		return -errno;
 	rc = local ? local_end_bind(local, c->fd, family) : 0;
 	if (rc < 0) {
-		native_socket_close(c);
+		native_connection_close(c);
 		return rc;
 	}
 	setsockopt(c->fd, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof(yes));
@@ -55,7 +56,7 @@ static int native_connect_to(struct native_transport *t, struct native_connectio
 	if (errno == EINPROGRESS)
 		return 0;
 	rc = -errno;
-	native_socket_close(c);
+	native_connection_close(c);
 	return rc;
 }
 
@@ -68,10 +69,10 @@ int native_connect(struct native_flight *f, int before)
 				       &f->addresses.list[f->address_next++]);
 		if (rc < 0)
 			continue;
-		f->state = rc ? NATIVE_RUNS : NATIVE_CONNECTS;
+		f->state = NATIVE_CONNECTS;
 		if (!rc)
 			native_watch(f->owner, f->connection, EPOLLIN | EPOLLOUT);
-		return 0;
+		return rc;
 	}
 	return rc;
 }
@@ -80,15 +81,12 @@ int native_connect_event(struct native_flight *f)
 {
 	struct native_connection *c = f->connection;
 	socklen_t bytes = sizeof(int);
-	int error = 0, rc;
+	int error = 0;
 
 	if (getsockopt(c->fd, SOL_SOCKET, SO_ERROR, &error, &bytes) < 0)
 		error = errno;
-	if (!error) {
-		f->state = NATIVE_RUNS;
+	if (!error)
 		return 1;
-	}
-	native_socket_close(c);
-	rc = native_connect(f, -error);
-	return rc < 0 ? rc : f->state == NATIVE_RUNS;
+	native_connection_close(c);
+	return native_connect(f, -error);
 }

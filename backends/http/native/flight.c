@@ -8,7 +8,7 @@ enum {
 	FLIGHT_LINES_BYTES =
 		5
 		<< 10, /* received at once where a line comes next: a head, and small bodies with it */
-	FLIGHT_TURN_BYTES = 1 << 20 /* received before other exchanges get their turn */
+	FLIGHT_TURN_BYTES = 1 << 20 /* moved before other exchanges get their turn */
 };
 
 /* What a step of receiving came to. */
@@ -26,6 +26,22 @@ static bool flight_all_sent(const struct native_flight *f)
 static void flight_broken(struct native_flight *f)
 {
 	native_fail(f, -ECONNRESET, REQ_FAULT_BROKEN, "the connection broke");
+}
+
+/* Both return how many bytes moved, or a negative errno. */
+static ssize_t flight_stream_receive(struct native_connection *c, void *to, size_t n)
+{
+	ssize_t got = c->ssl ? native_tls_receive(c, to, n) : recv(c->fd, to, n, 0);
+
+	return got >= 0 || c->ssl ? got : errno == EINTR ? -EAGAIN : -errno;
+}
+
+static ssize_t flight_stream_send(struct native_connection *c, struct iovec v[2])
+{
+	struct msghdr m = {.msg_iov = v, .msg_iovlen = 2};
+	ssize_t n = c->ssl ? native_tls_send(c, v) : sendmsg(c->fd, &m, MSG_NOSIGNAL);
+
+	return n >= 0 || c->ssl ? n : errno == EINTR ? -EAGAIN : -errno;
 }
 
 /* So many bytes of the request have gone. */
@@ -67,12 +83,13 @@ static int flight_supply(struct native_flight *f)
 /* Sends what the connection takes. Returns whether the exchange goes on. */
 static bool flight_send(struct native_flight *f)
 {
+	uint64_t before = f->exchange->wire_bytes;
 	struct iovec v[2];
 	ssize_t n;
 	int rc;
 
-	while (!f->mute && !flight_all_sent(f)) {
-		struct msghdr m = {.msg_iov = v, .msg_iovlen = 2};
+	while (!f->mute && !flight_all_sent(f) &&
+	       f->exchange->wire_bytes - before < FLIGHT_TURN_BYTES) {
 		uint64_t wanted;
 
 		rc = flight_supply(f);
@@ -84,16 +101,17 @@ static bool flight_send(struct native_flight *f)
 		v[0] = (struct iovec){f->head + f->head_sent, f->head_bytes - f->head_sent};
 		v[1] = (struct iovec){(void *)f->from, f->from_bytes};
 		wanted = v[0].iov_len + v[1].iov_len;
-		n = sendmsg(f->connection->fd, &m, MSG_NOSIGNAL);
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0 && errno == EAGAIN)
+		n = flight_stream_send(f->connection, v);
+		if (n == -EAGAIN)
 			break;
 		/* The server hears no more, but may have said why. */
 		f->mute = n < 0;
 		if (n > 0)
-			flight_sent(f, (uint64_t)n);
-		if ((uint64_t)n < wanted)
+			flight_sent(
+				f,
+				(uint64_t)
+					n); /* A TLS record is shorter than what the socket takes. */
+		if ((uint64_t)n < wanted && !f->connection->ssl)
 			break;
 	}
 	native_watch(f->owner, f->connection,
@@ -110,7 +128,8 @@ static void flight_answered(struct native_flight *f)
 		native_fail(f, -EPROTO, REQ_FAULT_BROKEN,
 			    "the server answered before it had the whole request");
 	else
-		native_end(f, sent && f->parser.keeps && f->begin == f->end);
+		native_end(f, sent && f->parser.keeps && f->begin == f->end &&
+				      !native_tls_pending(f->connection));
 }
 
 /* Hands over bytes of the body. */
@@ -163,12 +182,17 @@ static enum flight_step flight_take(struct native_flight *f)
 	return took || p->part == ANSWER_WHOLE ? FLIGHT_GOES_ON : FLIGHT_WAITS;
 }
 
+/* Whether more can have come than the n bytes that were asked for. TLS gives no more than a record at a time. */
+static enum flight_step flight_drained(const struct native_flight *f, ssize_t got, uint64_t n)
+{
+	return (uint64_t)got < n && !f->connection->ssl ? FLIGHT_WAITS : FLIGHT_GOES_ON;
+}
+
 /* n bytes have been asked for, and got came: none at the end of the connection, fewer than none after an error. */
 static enum flight_step flight_received(struct native_flight *f, ssize_t got, uint64_t n)
 {
 	struct exchange *x = f->exchange;
-
-	if (got < 0 && (errno == EAGAIN || errno == EINTR))
+	if (got == -EAGAIN)
 		return FLIGHT_WAITS;
 	if (got == 0 && answer_parser_end(&f->parser)) {
 		flight_answered(f);
@@ -182,7 +206,7 @@ static enum flight_step flight_received(struct native_flight *f, ssize_t got, ui
 	stall_move(&x->stall, (uint64_t)got, f->owner->now_ns);
 	if (!x->first_byte_ns)
 		x->first_byte_ns = clock_now(f->owner->base.options.clock);
-	return (uint64_t)got < n ? FLIGHT_WAITS : FLIGHT_GOES_ON;
+	return flight_drained(f, got, n);
 }
 
 /* Receives bytes among which lines are. */
@@ -201,7 +225,7 @@ static enum flight_step flight_receive_lines(struct native_flight *f)
 	}
 	/* A line that fills it all is refused by the parser, so there is room. */
 	n = NATIVE_LINES_BYTES - f->end < n ? NATIVE_LINES_BYTES - f->end : n;
-	got = recv(f->connection->fd, f->lines + f->end, n, 0);
+	got = flight_stream_receive(f->connection, f->lines + f->end, n);
 	step = flight_received(f, got, n);
 	if (step == FLIGHT_OVER || got < 0)
 		return step;
@@ -209,7 +233,7 @@ static enum flight_step flight_receive_lines(struct native_flight *f)
 	do {
 		step = flight_take(f);
 	} while (step == FLIGHT_GOES_ON);
-	return step == FLIGHT_OVER ? step : (uint64_t)got < n ? FLIGHT_WAITS : FLIGHT_GOES_ON;
+	return step == FLIGHT_OVER ? step : flight_drained(f, got, n);
 }
 
 /* Receives bytes of the body where they belong. */
@@ -226,7 +250,7 @@ static enum flight_step flight_receive_body(struct native_flight *f)
 		n = NATIVE_SCRATCH_BYTES;
 	}
 	n = n < f->parser.body_left ? n : f->parser.body_left;
-	got = recv(f->connection->fd, to, n, 0);
+	got = flight_stream_receive(f->connection, to, n);
 	step = flight_received(f, got, n);
 	if (step == FLIGHT_OVER || got < 0)
 		return step;
@@ -238,7 +262,9 @@ static enum flight_step flight_receive_body(struct native_flight *f)
 
 static void flight_receive(struct native_flight *f)
 {
-	uint64_t before = f->exchange->wire_bytes;
+	struct native_transport *t = f->owner;
+	struct exchange *x = f->exchange;
+	uint64_t before = x->wire_bytes;
 	enum flight_step step;
 
 	do {
@@ -246,7 +272,12 @@ static void flight_receive(struct native_flight *f)
 			step = flight_receive_body(f);
 		else
 			step = flight_receive_lines(f);
-	} while (step == FLIGHT_GOES_ON && f->exchange->wire_bytes - before < FLIGHT_TURN_BYTES);
+	} while (step == FLIGHT_GOES_ON && x->wire_bytes - before < FLIGHT_TURN_BYTES);
+	/* epoll does not know of what TLS holds. */
+	if (step == FLIGHT_GOES_ON && f->connection->ssl && !f->again) {
+		f->again = true;
+		t->again[t->again_count++] = f;
+	}
 }
 
 void native_flight_run(struct native_flight *f)

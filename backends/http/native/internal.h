@@ -1,10 +1,12 @@
 /* State of the native transport, shared by its files: transport.c (exchanges from start to end), flight.c (one exchange:
  * its request goes out, its answer comes in), head.c (what is sent before the body), connect.c (a connection is made),
- * lookup.c (addresses of a name), pool.c (connections between exchanges) and peer.c (to whom a URL leads). */
+ * tls.c (its encryption), lookup.c (addresses of a name), pool.c (connections between exchanges) and peer.c (to whom a URL leads). */
 #ifndef HAUL_BACKENDS_HTTP_NATIVE_INTERNAL_H
 #define HAUL_BACKENDS_HTTP_NATIVE_INTERNAL_H
 
+#include <openssl/ssl.h>
 #include <sys/epoll.h>
+#include <sys/uio.h>
 
 #include "backends/http/native/answer_parser.h"
 #include "backends/http/native/lookup.h"
@@ -32,6 +34,7 @@ struct native_peer {
 struct native_connection {
 	int fd;                       /* -1: none */
 	uint32_t watched;             /* events that epoll knows; 0: it does not know the socket */
+	SSL *ssl;                     /* NULL: none, or not yet */
 	struct native_flight *flight; /* which uses it; NULL: idle */
 	/* Its peer. */
 	uint64_t hash;
@@ -57,7 +60,8 @@ struct native_pool {
 enum native_state {
 	NATIVE_LOOKS_UP, /* waits for the addresses of a name */
 	NATIVE_CONNECTS,
-	NATIVE_RUNS /* the request goes out, the answer comes */
+	NATIVE_SHAKES, /* hands with TLS */
+	NATIVE_RUNS    /* the request goes out, the answer comes */
 };
 
 /* An exchange on its way. */
@@ -80,6 +84,7 @@ struct native_flight {
 	/* What comes. Bytes [begin, end) of lines have come and wait to be parsed. */
 	struct answer_parser parser;
 	uint32_t begin, end;
+	bool again;  /* it goes on at the next turn, whether epoll tells of more bytes or not */
 	char *head;  /* [NATIVE_HEAD_BYTES] */
 	char *lines; /* [NATIVE_LINES_BYTES] */
 };
@@ -89,12 +94,15 @@ struct native_transport {
 	int epoll;
 	uint64_t now_ns,
 		check_ns; /* check_ns: when flights are looked at for what has taken too long */
-	uint32_t active, free_count, ended_count;
+	uint32_t active, free_count, ended_count, again_count;
 	struct native_pool pool;
-	struct native_lookup *lookup;  /* under way, or NULL */
+	struct native_lookup *lookup; /* under way, or NULL */
+	SSL_CTX *tls;                 /* made for the first connection that needs it */
+	BIO_METHOD *bio;
 	struct native_flight *flights; /* [depth] */
 	struct native_flight **free;   /* [depth] */
 	struct exchange **ended;       /* [depth] */
+	struct native_flight **again;  /* which go on at the next turn. [depth] */
 	char *texts; /* heads and lines of all flights, and scratch; touched as they are used */
 	size_t texts_bytes;
 	char *scratch; /* [NATIVE_SCRATCH_BYTES] */
@@ -123,13 +131,30 @@ void native_pool_keep(struct native_pool *p, struct native_connection *c, uint64
 void native_pool_drop(struct native_pool *p, struct native_connection *c);
 
 /* connect.c. */
-/* Begins to connect the flight to the next of its addresses: its state is then NATIVE_CONNECTS, or NATIVE_RUNS where the
- * connection was made at once. A negative errno: no address took it; before, where none was left to try. */
+/* Begins to connect the flight to the next of its addresses. Returns 1 where the connection was made at once, else 0, and its
+ * state is NATIVE_CONNECTS. A negative errno: no address took it; before, where none was left to try. */
 int native_connect(struct native_flight *f, int before);
 /* Something happened on the socket of a flight that connects. 1: it is connected; 0: not yet; a negative errno. */
 int native_connect_event(struct native_flight *f);
+/* Closes the socket, with what TLS keeps for it. */
+void native_connection_close(struct native_connection *c);
 /* Makes epoll watch the connection for these events. */
 void native_watch(struct native_transport *t, struct native_connection *c, uint32_t events);
+
+/* tls.c. */
+/* Begins TLS on a connection that has been made: the flight's state is NATIVE_SHAKES. A negative errno: why says what is the
+ * matter with haul's side. */
+int native_tls_begin(struct native_flight *f, const char **why);
+/* Goes on with the handshake: 1: the connection is ready; 0: it waits for the server; a negative errno, with the fault and,
+ * for certificates, with a sentence. */
+int native_tls_shake(struct native_flight *f, enum request_fault *fault, const char **why);
+/* As recv and sendmsg, but they return a negative errno; -EAGAIN: nothing has come, or nothing can go. */
+ssize_t native_tls_receive(struct native_connection *c, void *to, size_t n);
+ssize_t native_tls_send(struct native_connection *c, const struct iovec v[2]);
+/* Whether bytes have been received that nobody has read. */
+bool native_tls_pending(const struct native_connection *c);
+void native_tls_end(struct native_connection *c);
+void native_tls_close(struct native_transport *t);
 
 /* head.c: writes the head of the request. -ENAMETOOLONG. */
 int native_head_write(struct native_flight *f);

@@ -3,7 +3,6 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include "backends/http/native/internal.h"
 
@@ -27,14 +26,6 @@ int native_pool_open(struct native_pool *p, uint32_t slots, uint32_t idle_max)
 	if (p->connections == MAP_FAILED)
 		p->connections = NULL;
 	return p->buckets && p->connections ? 0 : -ENOMEM;
-}
-
-static void native_connection_close(struct native_connection *c)
-{
-	if (c->fd >= 0)
-		close(c->fd);
-	c->fd = -1;
-	c->watched = 0;
 }
 
 void native_pool_close(struct native_pool *p)

@@ -57,7 +57,8 @@ static int native_flights_open(struct native_transport *t)
 	t->flights = calloc(o->depth, sizeof(*t->flights));
 	t->free = calloc(o->depth, sizeof(struct native_flight *));
 	t->ended = calloc(o->depth, sizeof(struct exchange *));
-	if (!t->flights || !t->free || !t->ended)
+	t->again = calloc(o->depth, sizeof(struct native_flight *));
+	if (!t->flights || !t->free || !t->ended || !t->again)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < o->depth; i++) {
 		t->flights[i].owner = t;
@@ -94,6 +95,7 @@ static void native_close(struct transport *base)
 	if (t->lookup)
 		native_lookup_end(t->lookup, NULL);
 	native_pool_close(&t->pool);
+	native_tls_close(t);
 	if (t->epoll >= 0)
 		close(t->epoll);
 	if (t->texts)
@@ -101,6 +103,7 @@ static void native_close(struct transport *base)
 	free(t->flights);
 	free(t->free);
 	free(t->ended);
+	free(t->again);
 	free(t);
 }
 
@@ -116,6 +119,7 @@ void native_end(struct native_flight *f, bool keep)
 	f->connection = NULL;
 	t->ended[t->ended_count++] = f->exchange;
 	f->exchange = NULL;
+	f->again = false;
 	t->free[t->free_count++] = f;
 	t->active--;
 }
@@ -126,11 +130,42 @@ void native_fail(struct native_flight *f, int status, enum request_fault fault, 
 	native_end(f, false);
 }
 
+/* The connection is there, and TLS with it. */
+static void native_run(struct native_flight *f)
+{
+	f->state = NATIVE_RUNS;
+	f->exchange->connections++;
+	native_flight_run(f);
+}
+
+/* The handshake goes on. */
+static void native_shake(struct native_flight *f)
+{
+	enum request_fault fault = REQ_FAULT_TLS;
+	const char *why = NULL;
+	int rc = native_tls_shake(f, &fault, &why);
+
+	if (rc < 0)
+		native_fail(f, rc, fault, why);
+	else if (rc)
+		native_run(f);
+}
+
 /* The connection has been made. */
 static void native_connected(struct native_flight *f)
 {
-	f->exchange->connections++;
-	native_flight_run(f);
+	const char *why = NULL;
+	int rc;
+
+	if (!f->connection->tls) {
+		native_run(f);
+		return;
+	}
+	rc = native_tls_begin(f, &why);
+	if (rc < 0)
+		native_fail(f, rc, REQ_FAULT_TLS, why);
+	else
+		native_shake(f);
 }
 
 /* The flight's addresses are known. */
@@ -144,7 +179,7 @@ static void native_connect_first(struct native_flight *f)
 	rc = native_connect(f, -EHOSTUNREACH);
 	if (rc < 0)
 		native_fail(f, rc, REQ_FAULT_CONNECT, NULL);
-	else if (f->state == NATIVE_RUNS)
+	else if (rc)
 		native_connected(f);
 }
 
@@ -271,11 +306,32 @@ static void native_event(struct native_transport *t, const struct epoll_event *e
 		native_flight_event(f, event->events);
 		return;
 	}
+	if (f->state == NATIVE_SHAKES) {
+		native_shake(f);
+		return;
+	}
 	rc = native_connect_event(f);
 	if (rc < 0)
 		native_fail(f, rc, REQ_FAULT_CONNECT, NULL);
 	else if (rc)
 		native_connected(f);
+}
+
+/* Goes on with what had used up its turn. */
+static void native_go_on(struct native_transport *t)
+{
+	uint32_t n = t->again_count;
+
+	t->again_count =
+		0; /* none comes behind those that are looked at: each flight stands there once */
+	for (uint32_t i = 0; i < n; i++) {
+		struct native_flight *f = t->again[i];
+
+		if (!f->again)
+			continue;
+		f->again = false;
+		native_flight_event(f, EPOLLIN);
+	}
 }
 
 /* Ends what takes too long. */
@@ -305,7 +361,9 @@ static void native_check(struct native_transport *t)
 /* Milliseconds until something must be done, rounded up. */
 static int native_wait_ms(const struct native_transport *t, uint64_t deadline_ns)
 {
-	uint64_t until = t->active && t->check_ns < deadline_ns ? t->check_ns : deadline_ns;
+	uint64_t until = t->again_count                           ? 0
+			 : t->active && t->check_ns < deadline_ns ? t->check_ns
+								  : deadline_ns;
 
 	if (until <= t->now_ns)
 		return 0;
@@ -336,6 +394,7 @@ static uint32_t native_poll(struct transport *base, struct exchange **ended, uin
 		ready = epoll_wait(t->epoll, events, NATIVE_EVENTS,
 				   n >= min ? 0 : native_wait_ms(t, deadline_ns));
 		t->now_ns = clock_now(base->options.clock);
+		native_go_on(t);
 		for (int i = 0; i < ready; i++)
 			native_event(t, &events[i]);
 		native_check(t);
