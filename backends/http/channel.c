@@ -471,7 +471,8 @@ void http_submit(struct channel *c, struct request *const *reqs, uint32_t n)
 		channel_step(s, channel_first(s));
 	}
 	/* So that requests go out now, whenever the caller comes to reap. */
-	channel_work(ch, 0, 0);
+	if (!ch->transport->ops->sends)
+		channel_work(ch, 0, 0);
 }
 
 uint32_t http_reap(struct channel *c, struct request **done, uint32_t min, uint32_t max,

@@ -22,6 +22,7 @@ static uint32_t native_poll(struct transport *base, struct exchange **ended, uin
 
 const struct transport_ops transport_native = {
 	.name = "native",
+	.sends = true,
 	.copies = 0,
 	.copies_tls = 1,
 	.open = native_open,
