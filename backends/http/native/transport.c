@@ -289,23 +289,20 @@ static void native_start(struct transport *base, struct exchange *x)
 	native_flight_run(f);
 }
 
-static void native_event(struct native_transport *t, const struct epoll_event *event)
+static void native_event(struct native_transport *t, struct native_connection *c, uint32_t events)
 {
-	struct native_connection *c = event->data.ptr;
 	struct native_flight *f;
 	int rc;
 
-	if (event->data.ptr == t) {
-		native_looked_up(t);
+	if (c->fd < 0) /* closed since, to make room for another idle one */
 		return;
-	}
 	f = c->flight;
 	if (!f) { /* the server ended a connection that was kept, or sent what nobody asked for */
 		native_pool_drop(&t->pool, c);
 		return;
 	}
 	if (f->state == NATIVE_RUNS) {
-		native_flight_event(f, event->events);
+		native_flight_event(f, events);
 		return;
 	}
 	if (f->state == NATIVE_SHAKES) {
@@ -324,8 +321,8 @@ static void native_go_on(struct native_transport *t)
 {
 	uint32_t n = t->again_count;
 
-	t->again_count =
-		0; /* none comes behind those that are looked at: each flight stands there once */
+	/* None comes behind those that are looked at: each flight stands there once. */
+	t->again_count = 0;
 	for (uint32_t i = 0; i < n; i++) {
 		struct native_flight *f = t->again[i];
 
@@ -373,6 +370,23 @@ static int native_wait_ms(const struct native_transport *t, uint64_t deadline_ns
 	return until < 1000 ? (int)until : 1000;
 }
 
+/* What happened on sockets. A slot that a connection leaves may be taken by another only when no event of the first is left
+ * to be looked at, so lookups, after which connections begin, come last. */
+static void native_events(struct native_transport *t, const struct epoll_event *events, int n)
+{
+	bool looked_up = false;
+
+	for (int i = 0; i < n; i++) {
+		if (events[i].data.ptr == t)
+			looked_up = true;
+		else
+			native_event(t, events[i].data.ptr, events[i].events);
+	}
+	native_go_on(t);
+	if (looked_up)
+		native_looked_up(t);
+}
+
 static uint32_t native_give_back(struct native_transport *t, struct exchange **ended, uint32_t max)
 {
 	uint32_t n = 0;
@@ -396,9 +410,7 @@ static uint32_t native_poll(struct transport *base, struct exchange **ended, uin
 		ready = epoll_wait(t->epoll, events, NATIVE_EVENTS,
 				   n >= min ? 0 : native_wait_ms(t, deadline_ns));
 		t->now_ns = clock_now(base->options.clock);
-		native_go_on(t);
-		for (int i = 0; i < ready; i++)
-			native_event(t, &events[i]);
+		native_events(t, events, ready);
 		native_check(t);
 		n += native_give_back(t, ended + n, max - n);
 		if (n >= min || !t->active || t->now_ns >= deadline_ns)
