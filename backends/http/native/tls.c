@@ -53,7 +53,7 @@ static int tls_create(BIO *b)
 
 static bool tls_bio_open(struct native_transport *t)
 {
-	t->bio = BIO_meth_new(BIO_get_new_index() | BIO_TYPE_SOURCE_SINK, "haul");
+	t->bio = BIO_meth_new(BIO_TYPE_SOURCE_SINK, "haul");
 	return t->bio && BIO_meth_set_write(t->bio, tls_write) &&
 	       BIO_meth_set_read(t->bio, tls_read) && BIO_meth_set_ctrl(t->bio, tls_control) &&
 	       BIO_meth_set_create(t->bio, tls_create);

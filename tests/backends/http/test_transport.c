@@ -160,7 +160,7 @@ static int keep(struct exchange *x, const void *data, uint64_t n)
 	return 0;
 }
 
-/* A few bytes at a time belong into a row. */
+/* Bytes belong one behind the other, with room for a few at a time. */
 static void *place(struct exchange *x, uint64_t *n)
 {
 	(void)x;
