@@ -86,13 +86,19 @@ bool answer_parser_end(struct answer_parser *p)
 /* Whether a text holds no control character but tabs. Bytes above 127 are allowed. */
 static bool answer_parser_plain(const char *s, size_t n)
 {
+	const uint64_t ones = UINT64_MAX / 255, high = ones << 7;
 	bool wrong = false;
+	uint64_t w, del;
 
-	for (size_t i = 0; i < n; i++) {
-		unsigned char c = (unsigned char)s[i];
-
-		wrong |= (c < ' ' && c != '\t') || c == 0x7f;
+	/* Eight bytes at a time, while none of them is below a space or is 0x7f. */
+	for (; n >= sizeof(w); s += sizeof(w), n -= sizeof(w)) {
+		memcpy(&w, s, sizeof(w));
+		del = w ^ ones * 0x7f;
+		if ((((w - ones * ' ') & ~w) | ((del - ones) & ~del)) & high)
+			break;
 	}
+	for (; n; s++, n--)
+		wrong |= ((unsigned char)*s < ' ' && *s != '\t') || *s == 0x7f;
 	return !wrong;
 }
 

@@ -5,10 +5,10 @@
 #include "backends/http/native/internal.h"
 
 enum {
-	FLIGHT_LINES_BYTES =
-		5
-		<< 10, /* received at once where a line comes next: a head, and small bodies with it */
-	FLIGHT_TURN_BYTES = 1 << 20 /* moved before other exchanges get their turn */
+	/* Received at once where a line comes next: a head, and small bodies with it. */
+	FLIGHT_LINES_BYTES = 5 << 10,
+	/* Moved before other exchanges get their turn. */
+	FLIGHT_TURN_BYTES = 1 << 20
 };
 
 /* What a step of receiving came to. */
@@ -31,17 +31,27 @@ static void flight_broken(struct native_flight *f)
 /* Both return how many bytes moved, or a negative errno. */
 static ssize_t flight_stream_receive(struct native_connection *c, void *to, size_t n)
 {
-	ssize_t got = c->ssl ? native_tls_receive(c, to, n) : recv(c->fd, to, n, 0);
+	ssize_t got;
 
-	return got >= 0 || c->ssl ? got : errno == EINTR ? -EAGAIN : -errno;
+	if (c->ssl)
+		return native_tls_receive(c, to, n);
+	got = recv(c->fd, to, n, 0);
+	return got >= 0 ? got : errno == EINTR ? -EAGAIN : -errno;
 }
 
 static ssize_t flight_stream_send(struct native_connection *c, struct iovec v[2])
 {
-	struct msghdr m = {.msg_iov = v, .msg_iovlen = 2};
-	ssize_t n = c->ssl ? native_tls_send(c, v) : sendmsg(c->fd, &m, MSG_NOSIGNAL);
+	struct msghdr both = {.msg_iov = v, .msg_iovlen = 2};
+	const struct iovec *one = !v[1].iov_len ? &v[0] : &v[1];
+	ssize_t n;
 
-	return n >= 0 || c->ssl ? n : errno == EINTR ? -EAGAIN : -errno;
+	if (c->ssl)
+		return native_tls_send(c, v);
+	if (v[0].iov_len && v[1].iov_len)
+		n = sendmsg(c->fd, &both, MSG_NOSIGNAL);
+	else
+		n = send(c->fd, one->iov_base, one->iov_len, MSG_NOSIGNAL);
+	return n >= 0 ? n : errno == EINTR ? -EAGAIN : -errno;
 }
 
 /* So many bytes of the request have gone. */
@@ -107,10 +117,8 @@ static bool flight_send(struct native_flight *f)
 		/* The server hears no more, but may have said why. */
 		f->mute = n < 0;
 		if (n > 0)
-			flight_sent(
-				f,
-				(uint64_t)
-					n); /* A TLS record is shorter than what the socket takes. */
+			flight_sent(f, (uint64_t)n);
+		/* A TLS record is shorter than what the socket takes. */
 		if ((uint64_t)n < wanted && !f->connection->ssl)
 			break;
 	}

@@ -60,7 +60,7 @@ struct native_pool {
 enum native_state {
 	NATIVE_LOOKS_UP, /* waits for the addresses of a name */
 	NATIVE_CONNECTS,
-	NATIVE_SHAKES, /* hands with TLS */
+	NATIVE_SHAKES, /* the handshake of TLS is under way */
 	NATIVE_RUNS    /* the request goes out, the answer comes */
 };
 
@@ -76,8 +76,7 @@ struct native_flight {
 	uint32_t address_next;
 	/* What is sent. */
 	uint32_t head_bytes, head_sent;
-	const char *
-		from; /* bytes of the body that the exchange has supplied and that have not gone yet */
+	const char *from; /* bytes of the body, supplied by the exchange, that have not gone yet */
 	uint64_t from_bytes;
 	uint64_t sent_bytes; /* of the body */
 	bool mute; /* nothing more is sent: the server has answered, or has closed its side */
@@ -92,8 +91,8 @@ struct native_flight {
 struct native_transport {
 	struct transport base;
 	int epoll;
-	uint64_t now_ns,
-		check_ns; /* check_ns: when flights are looked at for what has taken too long */
+	uint64_t now_ns;
+	uint64_t check_ns; /* when flights are looked at for what has taken too long */
 	uint32_t active, free_count, ended_count, again_count;
 	struct native_pool pool;
 	struct native_lookup *lookup; /* under way, or NULL */

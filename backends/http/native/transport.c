@@ -408,7 +408,7 @@ static uint32_t native_poll(struct transport *base, struct exchange **ended, uin
 	for (;;) {
 		n += native_give_back(t, ended + n, max - n);
 		ready = epoll_wait(t->epoll, events, NATIVE_EVENTS,
-				   n >= min ? 0 : native_wait_ms(t, deadline_ns));
+				   n >= min || !t->active ? 0 : native_wait_ms(t, deadline_ns));
 		t->now_ns = clock_now(base->options.clock);
 		native_events(t, events, ready);
 		native_check(t);

@@ -117,6 +117,8 @@ static void test_bodies(void)
 		{OK "CONTENT-LENGTH:\t4 \t\r\n\r\nabcd", HTTP_GET, 0, 200, "abcd", true, true, 0},
 		{OK "x-name:\r\nx!#$%&'*+-.^_`|~09: \xc3\xa9\r\n" LONG "\r\nabcd", HTTP_GET, 0, 200,
 		 "abcd", true, true, 0},
+		{OK "x: 01234567890\t\xc3\xa9\xff~ 0123456789\r\n" LONG "\r\nabcd", HTTP_GET, 0,
+		 200, "abcd", true, true, 0},
 		/* None. */
 		{OK LONG "\r\n", HTTP_HEAD, 0, 200, "", true, true, 0},
 		{OK LONG "\r\nabcd", HTTP_HEAD, 0, 200, "", true, true, 4},
@@ -227,6 +229,9 @@ static void test_refused(void)
 		OK "x: y\r\n folded\r\n" LONG "\r\nabcd",
 		OK "x: \x7f\r\n" LONG "\r\nabcd",
 		OK "\xc3\xa9: x\r\n" LONG "\r\nabcd",
+		OK "x: 0123456789abcde\x1f\r\n" LONG "\r\nabcd",
+		OK "x: 01\t23456789abcdef\x7f 0123456789\r\n" LONG "\r\nabcd",
+		OK "x: 0123456789abcdef\xff\x01 0123456789abcdef\r\n" LONG "\r\nabcd",
 		/* Framing. */
 		OK "content-length: -1\r\n\r\n",
 		OK "content-length: +4\r\n\r\nabcd",
